@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/bench.h"
+#include "bench/workload/workload.h"
 #include "bench/workload/workloads.h"
 
 const char *const bn_direction_name[] = { [BN_LOWER] = "lower", [BN_HIGHER] = "higher", NULL };

@@ -2,7 +2,7 @@
 #ifndef BN_NODE_H
 #define BN_NODE_H
 /* What workloads of memory share: the sizes of the caches, what is free, and pairs of NUMA nodes. */
-#include "bench/bench.h"
+#include "bench/workload/workload.h"
 
 /* Size of all last-level caches together, each counted once; 0 when the host does not say. */
 uint64_t bn_llc_bytes(struct gt_fsroot *fs);

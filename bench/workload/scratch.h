@@ -3,7 +3,7 @@
 #define BN_SCRATCH_H
 /* Files that a workload writes: in GPUBENCH_SCRATCH, else where gpubench was started; without a name, so that nothing stays
  * behind however the launch ends. */
-#include "bench/bench.h"
+#include "bench/workload/workload.h"
 
 /* A new nameless file, read and write; a folder that will not have it is the user's to mend: exit status 64. */
 int bn_scratch_open(struct gt_err *err);

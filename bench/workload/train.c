@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "bench/train.h"
+#include "bench/train/train.h"
 #include "bench/workload/workloads.h"
 #include "lib/fsroot.h"
 #include "runtime/runtime.h"

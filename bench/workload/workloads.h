@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BN_WORKLOADS_H
 #define BN_WORKLOADS_H
-#include "bench/bench.h"
+#include "bench/workload/workload.h"
 
 extern const struct bn_workload bn_workload_null;
 extern const struct bn_workload bn_workload_mem_bw;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Receipts, judgements and ladders from strangers, drawn in every way: whatever is in them, nothing that a terminal obeys. */
 #include <string.h>
-#include "bench/data.h"
-#include "bench/forms.h"
+#include "bench/result/data.h"
+#include "bench/report/forms.h"
 #include "tests/fuzz/fuzz.h"
 
 const unsigned fuzz_rounds = 300;

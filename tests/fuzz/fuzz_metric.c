@@ -2,7 +2,7 @@
 /* --metric and what a command prints. First line: the specification; the rest: the output. The specification is refused with
  * a sentence, or the output gives samples that are numbers or null, or one sentence why not. */
 #include <string.h>
-#include "bench/command.h"
+#include "bench/session/command.h"
 #include "tests/fuzz/fuzz.h"
 
 const unsigned fuzz_rounds = 3000;

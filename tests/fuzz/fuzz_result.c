@@ -3,9 +3,9 @@
  * its place. */
 #include <math.h>
 #include <string.h>
-#include "bench/analyze.h"
-#include "bench/export.h"
-#include "bench/report.h"
+#include "bench/result/analyze.h"
+#include "bench/result/export.h"
+#include "bench/result/text.h"
 #include "tests/fuzz/fuzz.h"
 
 const unsigned fuzz_rounds = 2000;

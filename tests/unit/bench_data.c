@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bench/analyze.h"
-#include "bench/bound.h"
-#include "bench/report.h"
-#include "bench/train.h"
+#include "bench/result/analyze.h"
+#include "bench/result/bound.h"
+#include "bench/result/text.h"
+#include "bench/train/train.h"
 #include "runtime/comm/comm.h"
 #include "tests/unit/check_bench.h"
 #include "tune/model/knob.h"

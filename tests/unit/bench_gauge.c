@@ -2,8 +2,8 @@
 /* What the cards did beside a launch: whose of them counts, what is kept, and that it names the cause of an outlier. */
 #include <math.h>
 #include <string.h>
-#include "bench/gauge.h"
-#include "bench/outlier.h"
+#include "bench/session/gauge.h"
+#include "bench/result/outlier.h"
 #include "tests/unit/bench_made.h"
 #include "tests/unit/check_bench.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
-#include "bench/guard.h"
+#include "bench/session/guard.h"
 #include "tests/unit/check_bench.h"
 #include "tests/unit/check_tune.h"
 

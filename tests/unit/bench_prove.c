@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "bench/prove.h"
+#include "bench/prove/prove.h"
 #include "bench/stats/rng.h"
 #include "probe/host/machine_fingerprint.h"
 #include "tests/unit/check_bench.h"

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "bench/heat.h"
-#include "bench/fleet.h"
-#include "bench/ladder.h"
-#include "bench/plots.h"
-#include "bench/prove.h"
-#include "bench/report.h"
+#include "bench/report/heat.h"
+#include "bench/fleet/fleet.h"
+#include "bench/ladder/ladder.h"
+#include "bench/report/plots.h"
+#include "bench/prove/prove.h"
+#include "bench/result/text.h"
 #include "tests/unit/bench_made.h"
 #include "tests/unit/check_bench.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "bench/stats/rng.h"
-#include "bench/session.h"
+#include "bench/session/session.h"
 #include "tests/unit/bench_made.h"
 #include "tests/unit/check_bench.h"
 

@@ -3,7 +3,7 @@
  * and, for the interval, from bisecting the brute-force sign-flip test. */
 #include <math.h>
 #include <string.h>
-#include "bench/analyze.h"
+#include "bench/result/analyze.h"
 #include "bench/stats/rng.h"
 #include "bench/stats/stats.h"
 #include "tests/unit/check_bench.h"

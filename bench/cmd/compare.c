@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubench compare A B, and gpubench report FILE: what saved results say. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "lib/text.h"
+#include "bench/cmd/cmds.h"
+#include "bench/report/forms.h"
+#include "bench/prove/prove.h"
+#include "bench/result/text.h"
+#include "bench/result/result.h"
+
+static struct {
+	struct bn_outputs out;
+	struct gt_strv changed;
+	const char *arm_before, *arm_after;
+	double floor_pct;
+	bool require_conclusive, gate;
+} opt = { .floor_pct = 3 };
+
+static int refuse(struct gt_err *err, const char *fmt, ...) GT_PRINTF(2, 3);
+static int refuse(struct gt_err *err, const char *fmt, ...)
+{
+	char text[900];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EINVAL, "cannot be compared: %s", text);
+}
+
+static bool declared_by_user(const char *key)
+{
+	for (size_t i = 0; i < opt.changed.n; i++) {
+		const char *name = opt.changed.v[i];
+
+		if (strcmp(name, key) == 0 || (gt_ends_with(name, ".") && gt_starts_with(key, name)))
+			return true;
+	}
+	return false;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return gt_streq(a, b) || (!a && !b);
+}
+
+/* "550.163.01" and "550.90.07": of a driver the major version counts. */
+static bool same_major(const char *a, const char *b)
+{
+	size_t n = a ? strcspn(a, ".") : 0;
+
+	return a && b ? n == strcspn(b, ".") && strncmp(a, b, n) == 0 : a == b;
+}
+
+/* A new kernel or driver moves so much that no other change could be seen beside it: it is the change, or the end. */
+static int same_kernel(const json_t *a, const json_t *b, struct gt_err *err)
+{
+	static const struct {
+		const char *key, *name;
+		bool (*same)(const char *a, const char *b);
+	} versions[] = { { "kernel", "kernel", same_text }, { "nvidia_driver", "NVIDIA driver", same_major } };
+	gt_auto_buf what = { 0 }, say = { 0 };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(versions); i++) {
+		const char *key = versions[i].key, *va = gt_json_get_str(json_object_get(a, "host"), key, NULL),
+			   *vb = gt_json_get_str(json_object_get(b, "host"), key, NULL);
+
+		if (declared_by_user(key) || versions[i].same(va, vb))
+			continue;
+		gt_buf_printf(&what, "%s%s %.100s and %.100s", what.len ? ", " : "another ", versions[i].name, va ? va : "none",
+			      vb ? vb : "none");
+		gt_buf_printf(&say, " --changed %s", key);
+	}
+	return what.len ? refuse(err, "%s; if that is the change to be judged, say%s", what.s, say.s) : 0;
+}
+
+/* Same machine, same suite, same definitions: otherwise a difference means nothing. */
+static int comparable(const json_t *a, const json_t *b, struct gt_err *err)
+{
+	gt_auto_buf what = { 0 };
+	size_t i, common = 0;
+	json_t *m;
+	int r;
+
+	if (bn_suite_major(a) != bn_suite_major(b) || bn_suite_major(a) != BN_SUITE_MAJOR)
+		return refuse(err, "made by measuring suites %lld and %lld, this one is %d", (long long)bn_suite_major(a),
+			      (long long)bn_suite_major(b), BN_SUITE_MAJOR);
+	bn_identity_difference(a, b, &what);
+	if (what.len)
+		return refuse(err, "not the same machine: %s", what.s);
+	r = same_kernel(a, b, err);
+	if (r < 0)
+		return r;
+	json_array_foreach(json_object_get(a, "metrics"), i, m) {
+		const char *id = gt_json_get_str(m, "id", "");
+		const json_t *other = bn_doc_metric(b, id);
+
+		if (!other)
+			continue;
+		common++;
+		if (!gt_streq(gt_json_get_str(m, "definition", ""), gt_json_get_str(other, "definition", "")))
+			return refuse(err, "%s was measured as \"%.200s\" and as \"%.200s\"", id,
+				      gt_json_get_str(m, "definition", ""), gt_json_get_str(other, "definition", ""));
+	}
+	return common ? 0 : refuse(err, "they have no metric in common");
+}
+
+static void difference(json_t *doc, const char *key, const json_t *from, const json_t *to)
+{
+	json_t *list = declared_by_user(key) ? json_object_get(json_object_get(doc, "treatment"), "declared") :
+					       json_object_get(doc, "confounders");
+	gt_auto_json *null = json_null();
+
+	if (json_equal(from ? from : null, to ? to : null))
+		return;
+	json_array_append_new(list, json_pack("{s:s, s:s, s:O, s:O, s:s}", "id", key, "key", key, "from",
+					      from ? from : null, "to", to ? to : null, "when", "between the files"));
+}
+
+static const json_t *settings_of(const json_t *doc, char arm)
+{
+	const json_t *s = json_object_get(doc, "settings");
+
+	return json_object_get(s, arm == 'B' ? "b" : "a");
+}
+
+/* Every setting, and what of the host may change without its being another one. */
+static void differences(json_t *doc, const json_t *a, const json_t *b)
+{
+	static const char *const host_keys[] = {"kernel",        "kernel_cmdline", "microcode", "distribution",
+						"nvidia_driver", "virtualization", "container", "cpus",
+						"cpus_allowed",  "memory_bytes",   "gpus"};
+	json_t *sa = json_object_get(json_object_get(doc, "settings"), "a"), *v;
+	json_t *sb = json_object_get(json_object_get(doc, "settings"), "b");
+	const char *key;
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(host_keys); i++)
+		difference(doc, host_keys[i], json_object_get(json_object_get(a, "host"), host_keys[i]),
+			   json_object_get(json_object_get(b, "host"), host_keys[i]));
+	difference(doc, "gpubench", json_object_get(json_object_get(a, "tool"), "version"),
+		   json_object_get(json_object_get(b, "tool"), "version"));
+	json_object_foreach(sa, key, v)
+		difference(doc, key, v, json_object_get(sb, key));
+	json_object_foreach(sb, key, v)
+		if (!json_object_get(sa, key))
+			difference(doc, key, NULL, v);
+}
+
+/* The launches of one file that were made in the chosen state, as one arm of the new document. */
+static void take_launches(json_t *doc, const json_t *from, char state, const char *arm)
+{
+	json_t *list = json_object_get(doc, "launches"), *l;
+	size_t i;
+
+	json_array_foreach(json_object_get(from, "launches"), i, l) {
+		const char *kind = gt_json_get_str(l, "kind", ""), *was = gt_json_get_str(l, "arm", "A");
+		bool changed = gt_streq(kind, "ab") && was[0] == 'B';
+		json_t *copy;
+
+		if (changed != (state == 'B'))
+			continue;
+		copy = json_copy(l);
+		json_object_set_new(copy, "kind", json_string("single"));
+		json_object_set_new(copy, "arm", json_string(arm));
+		json_object_set_new(copy, "seq", json_integer((json_int_t)json_array_size(list)));
+		json_array_append_new(list, copy);
+	}
+}
+
+static void take_metrics(json_t *doc, const json_t *a, const json_t *b)
+{
+	json_t *list = json_object_get(doc, "metrics"), *m,
+	       *notes = json_object_get(json_object_get(doc, "run"), "notes");
+	size_t i;
+
+	json_array_foreach(json_object_get(a, "metrics"), i, m) {
+		const char *id = gt_json_get_str(m, "id", "");
+
+		if (bn_doc_metric(b, id))
+			json_array_append(list, m);
+		else
+			bn_warning(notes, "missing", "left out", "%s was measured in the first file only", id);
+	}
+	json_array_foreach(json_object_get(b, "metrics"), i, m)
+		if (!bn_doc_metric(a, gt_json_get_str(m, "id", "")))
+			bn_warning(notes, "missing", "left out", "%s was measured in the second file only",
+				   gt_json_get_str(m, "id", ""));
+}
+
+/* The file's name without its folders, short enough for a column. */
+static char *short_name(const char *path)
+{
+	const char *name = gt_basename(path);
+	size_t len = strlen(name);
+
+	return gt_xasprintf("%s%s", len > 20 ? "..." : "", len > 20 ? name + len - 17 : name);
+}
+
+static json_t *merge(const json_t *a, const json_t *b, char **argv)
+{
+	char before = opt.arm_before ? opt.arm_before[0] : 'A', after = opt.arm_after ? opt.arm_after[0] : 'A';
+	gt_autofree char *name_a = short_name(argv[0]), *name_b = short_name(argv[1]);
+	json_t *empty = json_object();
+	const json_t *sa = settings_of(a, before), *sb = settings_of(b, after);
+	json_t *doc = json_pack(
+		"{s:s, s:O, s:{s:s, s:[sso], s:s?, s:[]}, s:O?, s:{s:[]}, s:{s:o, s:o}, s:{s:O, s:O}, s:[], s:[], "
+		"s:[]}",
+		"schema", BN_SCHEMA, "tool", json_object_get(b, "tool"), "run", "design", "unpaired", "argv",
+		"gpubench", "compare", gt_json_str(argv[0]), "started", gt_json_get_str(json_object_get(b, "run"), "started", NULL),
+		"notes", "host", json_object_get(b, "host"), "treatment", "declared", "arms", "a", gt_json_str(name_a),
+		"b", gt_json_str(name_b), "settings", "a", sa ? sa : empty, "b", sb ? sb : empty, "confounders", "metrics",
+		"launches");
+
+	json_decref(empty);
+	if (!doc)
+		return NULL;
+	json_array_append_new(json_object_get(json_object_get(doc, "run"), "argv"), gt_json_str(argv[1]));
+	if (!bn_identity_shown(a, b))
+		bn_warning(json_object_get(json_object_get(doc, "run"), "notes"), "identity",
+			   "give each host a machine id (systemd-machine-id-setup)",
+			   "nothing shows that both files are of one machine and not of two that are built alike");
+	take_metrics(doc, a, b);
+	take_launches(doc, a, before, "A");
+	take_launches(doc, b, after, "B");
+	differences(doc, a, b);
+	return doc;
+}
+
+/* Parsed and checked: whatever is wrong with it is said here, with the file's name. */
+static int load(const char *path, json_t **ret, struct gt_err *err)
+{
+	gt_auto(bn_data) *data = NULL;
+	gt_auto_json *doc = NULL;
+	int r;
+
+	r = bn_doc_load(path, &doc, err);
+	if (r == 0)
+		r = bn_data_from_doc(doc, path, &data, err);
+	if (r == 0)
+		*ret = gt_take(doc);
+	return r;
+}
+
+static int analyse_and_publish(struct gt_cli *cli, json_t *doc, const char *name)
+{
+	struct bn_limits limits = { .floor = opt.floor_pct / 100, .require_conclusive = opt.require_conclusive };
+	gt_auto(bn_data) *data = NULL;
+	int r, code;
+
+	r = bn_data_from_doc(doc, name, &data, &cli->err);
+	if (r < 0)
+		return r;
+	code = bn_analyze(data, &limits);
+	r = bn_result_publish(cli, doc, &opt.out);
+	return r < 0 ? r : code;
+}
+
+static int cmd_compare(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto_json *a = NULL, *b = NULL, *doc = NULL;
+	int r;
+
+	if (!(opt.floor_pct >= 0 && opt.floor_pct < 100))
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--floor takes percent below 100");
+	r = load(argv[0], &a, &cli->err);
+	if (r == 0)
+		r = load(argv[1], &b, &cli->err);
+	if (r == 0)
+		r = comparable(a, b, &cli->err);
+	if (r < 0)
+		return r;
+	doc = merge(a, b, argv);
+	if (!doc)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "these two files do not make one result");
+	return analyse_and_publish(cli, doc, "comparison");
+}
+
+/* What is no result of a session: drawn as the command that wrote it draws it. */
+static int report_form(struct gt_cli *cli, const struct bn_form *form, json_t *doc, const char *path)
+{
+	int r = bn_form_check_schema(form, doc, path, &cli->err), code = (int)gt_json_get_int(doc, "exit_code", 0);
+
+	if (r < 0) {
+		cli->err.exit_status = BN_EXIT_INCOMPARABLE;
+		return r;
+	}
+	r = bn_doc_clean(doc, path, &cli->err);
+	if (r == 0)
+		r = bn_form_publish(cli, form, doc, &opt.out);
+	return r < 0 || !opt.gate ? r : code == BN_EXIT_INCONCLUSIVE && !opt.require_conclusive ? 0 : code;
+}
+
+static int cmd_report(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto_json *doc = NULL;
+	int r;
+
+	r = bn_doc_load(argv[0], &doc, &cli->err);
+	if (r < 0)
+		return r;
+	if (bn_form_of(doc))
+		return report_form(cli, bn_form_of(doc), doc, argv[0]);
+	if (gt_streq(gt_json_get_str(doc, "schema", ""), BN_PROVE_SCHEMA) && json_is_object(json_object_get(doc, "receipt")))
+		return report_form(cli, &bn_form_receipt, json_object_get(doc, "receipt"), argv[0]);
+	r = analyse_and_publish(cli, doc, argv[0]);
+	return r < 0 || opt.gate ? r : 0;
+}
+
+static const char *const arm_names[] = { "A", "B", NULL };
+
+#define OUTPUT_OPTS                                                                                                    \
+	{ 'o', "output", "FILE", "the analysed result as JSON", GT_OPT_STR, &opt.out.json, NULL },                     \
+	{ 0, "html", "FILE", "one page with plots", GT_OPT_STR, &opt.out.html, NULL },                                 \
+	{ 0, "markdown", "FILE", "Markdown, for a ticket", GT_OPT_STR, &opt.out.markdown, NULL },                    \
+	{0, "openmetrics", "FILE", "levels, effects and verdicts for Prometheus' textfile collector", GT_OPT_STR,      \
+	 &opt.out.openmetrics, NULL},                                                                                   \
+	{0, "trace", "FILE", "the session as a trace for Chrome or Perfetto", GT_OPT_STR, &opt.out.trace, NULL}
+
+static const struct gt_opt compare_opts[] = {
+	{0, "changed", "KEY", "this setting, or family such as vm., was changed on purpose", GT_OPT_LIST, &opt.changed,
+	 NULL},
+	{0, "floor", "PERCENT", "smallest effect that two unpaired files may show [3]", GT_OPT_REAL, &opt.floor_pct,
+	 NULL},
+	{0, "arm-before", "ARM", "of a first file with two arms: A (as the host was) or B (changed) [A]", GT_OPT_CHOICE,
+	 &opt.arm_before, arm_names},
+	{0, "arm-after", "ARM", "the same of the second file [A]", GT_OPT_CHOICE, &opt.arm_after, arm_names},
+	{0, "require-conclusive", NULL, "exit 3 when a primary metric is inconclusive or a guard may be worse", GT_OPT_FLAG,
+	 &opt.require_conclusive, NULL},
+	OUTPUT_OPTS,
+	{0},
+};
+
+const struct gt_cmd bn_cmd_compare = {
+	.name = "compare",
+	.args = "BEFORE AFTER",
+	.summary = "what moved between two saved results, and which settings differ",
+	.help = "The two were measured at different times, so drift of the host is not controlled: effects below the "
+		"floor are "
+		"never called better or worse. Results of another machine, CPU, GPU, suite or workload definition are "
+		"refused (exit 4), and so are those of another kernel or another major version of NVIDIA's driver, unless that is "
+		"the change: --changed kernel, --changed nvidia_driver. Every other difference that was not named with --changed "
+		"is listed as a confounder.",
+	.opts = compare_opts,
+	.min_args = 2,
+	.max_args = 2,
+	.run = cmd_compare,
+};
+
+static const struct gt_opt report_opts[] = {
+	{ 0, "gate", NULL, "exit as run would: 1, 3, 5 or 6", GT_OPT_FLAG, &opt.gate, NULL },
+	{ 0, "require-conclusive", NULL, "with --gate: exit 3 when a primary metric is inconclusive or a guard may be worse",
+	  GT_OPT_FLAG,
+	  &opt.require_conclusive, NULL },
+	OUTPUT_OPTS,
+	{ 0 },
+};
+
+const struct gt_cmd bn_cmd_report = {
+	.name	  = "report",
+	.args	  = "FILE",
+	.summary  = "any saved result, receipt or judgement as a table, a page or for other programs",
+	.help	  = "Everything is computed again from the raw samples in the file. A receipt, or the session that prove "
+		    "wrote, becomes a page with --html: the verdict, every change with its interval, its mechanism and how to "
+		    "take it back. What fleet, history and ladder wrote is drawn as they drew it.",
+	.opts	  = report_opts,
+	.min_args = 1,
+	.max_args = 1,
+	.run	  = cmd_report,
+};

@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubench prove: the command, and taking it up again. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "bench/result/bound.h"
+#include "bench/cmd/cmds.h"
+#include "bench/prove/prove.h"
+#include "lib/file.h"
+#include "lib/log.h"
+#include "lib/table.h"
+#include "tune/model/knob.h"
+
+#define PAIRS 12
+
+static struct bn_request req = {.settle_s = BN_SETTLE_S, .command = {.margin_pct = 1, .warmup = UINT64_MAX}};
+static struct {
+	const char *receipt, *html;
+	bool keep_inconclusive;
+	struct gt_strv races;
+} opt;
+
+static int publish(struct gt_cli *cli, struct bn_prove *p, int r)
+{
+	gt_auto_json *receipt = bn_prove_receipt(p, p->stage->host, p->stage->plan ? p->stage->plan->profile : NULL);
+	gt_autofree char *text = gt_json_text(receipt);
+	int w = 0;
+
+	json_object_set(p->doc, "receipt", receipt);
+	json_object_set_new(p->doc, "interrupted", json_boolean(gt_interrupted || r != 0));
+	if (req.out.json)
+		w = bn_bound_write(req.out.json, p->doc, r < 0 ? NULL : &cli->err);
+	if (r != 0)
+		return r;
+	bn_output_write(opt.receipt, text, strlen(text), &w, &cli->err);
+	bn_output_render(opt.html, bn_prove_html, receipt, &w, &cli->err);
+	if (gt_streq(req.out.json, "-") || gt_streq(opt.receipt, "-") || gt_streq(opt.html, "-"))
+		return w;
+	if (cli->json)
+		gt_json_print(stdout, p->doc);
+	else
+		bn_prove_text(receipt, stdout, cli->color);
+	return w;
+}
+
+/* Why it ended, in the words of the phase that did. */
+static int say_why(struct gt_cli *cli, const struct bn_prove *p, int code)
+{
+	json_t *phases = json_object_get(p->doc, "phases");
+	const json_t *last = json_array_get(phases, json_array_size(phases) - 1);
+	const char *why = gt_json_get_str(last, "verdict_reason", NULL);
+
+	return gt_fail_exit(&cli->err, code, ECANCELED, "%s: %s; nothing is proved",
+			    gt_json_get_str(json_object_get(last, "phase"), "name", "session"),
+			    why ? why : "the session is invalid");
+}
+
+/* What the profile wants, as a plan; --plan, --knob, --env and --library say it otherwise. */
+static int ask_profile(struct gt_cli *cli, json_t **ret)
+{
+	gt_auto(tn_plan) *plan = NULL;
+	int r;
+
+	if (req.plan || req.knobs.n || req.env.n || req.libraries.n || req.kernel_args.n)
+		return 0;
+	r = tn_plan_make(cli->fs, NULL, &(struct tn_plan_opts){.profile = req.profile}, &plan, &cli->err);
+	if (r < 0)
+		return r;
+	*ret = tn_plan_to_json(plan);
+	req.plan_doc = *ret;
+	return 0;
+}
+
+/* What the session is about, so that it can be taken up: resume asks the host for the same changes again. */
+static json_t *changes_json(const struct bn_arms *a)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < a->n_factor; i++)
+		json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "id", a->factor[i].id, "from",
+						      gt_json_str(a->factor[i].from), "to",
+						      gt_json_str(a->factor[i].to)));
+	return list;
+}
+
+static void remember(const struct bn_prove *p)
+{
+	json_t *run = json_object_get(p->doc, "run");
+
+	bn_stage_remember(p->stage, 0);
+	json_object_set(run, "resume", json_object_get(json_object_get(p->stage->doc, "run"), "resume"));
+	json_object_del(json_object_get(p->stage->doc, "run"), "resume"); /* once is enough: not in each phase */
+	json_object_set_new(run, "prove",
+			    json_pack("{s:I, s:I, s:b, s:b, s:o, s:o, s:o, s:o, s:f}", "seed", (json_int_t)p->seed,
+				      "pairs", (json_int_t)p->pairs, "looks", p->looks, "keep_inconclusive",
+				      p->keep_inconclusive, "receipt", gt_json_str(opt.receipt), "html",
+				      gt_json_str(opt.html), "changes", changes_json(&p->stage->arms), "races",
+				      bn_races_json(p->races, p->n_races), "limit_s", p->limit_s));
+}
+
+static int finish(struct gt_cli *cli, struct bn_prove *p)
+{
+	int r = bn_prove_run(p);
+
+	if (r == -EINPROGRESS) { /* nothing to judge yet */
+		bn_prove_clear(p);
+		return r;
+	}
+	if (r > 0)
+		r = say_why(cli, p, r);
+	else if (r < 0 && !cli->err.exit_status)
+		cli->err.exit_status = BN_EXIT_INVALID;
+	r = publish(cli, p, r);
+	if (gt_interrupted && req.out.json && !gt_streq(req.out.json, "-"))
+		fprintf(stderr, "gpubench: interrupted; the settings are back, go on with: gpubench resume %s\n",
+			req.out.json);
+	bn_prove_clear(p);
+	return r;
+}
+
+static int prove(struct gt_cli *cli, struct bn_stage *stage, struct bn_race **races, size_t n_races)
+{
+	struct bn_prove p = {.cli = cli,
+			     .stage = stage,
+			     .races = *races,
+			     .n_races = n_races,
+			     .pairs = req.pairs ? req.pairs : req.reboot ? BN_BOOT_PAIRS : PAIRS,
+			     .looks = !req.pairs && !req.quick && !req.reboot,
+			     .by_boot = req.reboot,
+			     .keep_inconclusive = opt.keep_inconclusive,
+			     .limit_s = 60 * req.minutes,
+			     .seed = req.seed ? req.seed : (uint64_t)time(NULL) % 1000000};
+
+	if (!stage->arms.n_factor)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, ENODATA,
+				    "this host is already as the profile wants it: there is nothing to prove");
+	if (!bn_identity_shown(stage->doc, stage->doc))
+		fputs("gpubench: this host has no machine id, nor anything else that no other host has: gputune will not take the "
+		      "receipt (systemd-machine-id-setup makes one)\n", stderr);
+	p.doc = json_pack("{s:s, s:O, s:o, s:O, s:b, s:[]}", "schema", BN_PROVE_SCHEMA, "tool",
+			  json_object_get(stage->doc, "tool"), "run",
+			  json_deep_copy(json_object_get(stage->doc, "run")), "host",
+			  json_object_get(stage->doc, "host"), "interrupted", true, "phases");
+	remember(&p);
+	*races = NULL; /* they go with p */
+	return finish(cli, &p);
+}
+
+static int cmd_prove(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto_json *plan = NULL;
+	struct bn_race *races = NULL;
+	struct bn_stage stage;
+	size_t n_races = 0;
+	int r;
+
+	req.command.argv = argc ? argv : NULL;
+	if (req.quick && !req.pairs && !req.reboot)
+		req.pairs = 9;
+	if (req.pairs && req.pairs < (req.reboot ? BN_BOOT_PAIRS : 9))
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, ERANGE,
+				    "--pairs takes %d or more: fewer cannot prove several changes",
+				    req.reboot ? BN_BOOT_PAIRS : 9);
+	r = bn_races_parse(cli->fs, &opt.races, &req, &races, &n_races, &cli->err);
+	if (r == 0)
+		r = bn_request_check(&req, &cli->err);
+	if (r == 0)
+		r = gt_file_try(opt.receipt, &cli->err);
+	if (r == 0)
+		r = gt_file_try(opt.html, &cli->err);
+	if (r == 0 && req.reboot)
+		r = bn_boots_alone(cli->fs, &cli->err);
+	if (r == 0)
+		r = ask_profile(cli, &plan);
+	if (r < 0) {
+		bn_races_free(races, n_races);
+		return r;
+	}
+	r = bn_stage_open(cli, &req, &stage);
+	if (r == 0)
+		r = prove(cli, &stage, &races, n_races);
+	r = bn_stage_end(&stage, cli, r);
+	if (races)
+		bn_races_free(races, n_races);
+	bn_stage_close(&stage);
+	return r;
+}
+
+/* ---- resume ---- */
+
+/* The saved session, checked: it is foreign input. */
+static int recall(struct bn_prove *p, const char *path, double minutes, struct gt_strv *argv, struct gt_err *err)
+{
+	json_t *run = json_object_get(p->doc, "run"), *o = NULL, *list;
+	int64_t pairs = 0, seed = 0;
+	int r;
+
+	r = gt_json_req_object(run, "prove", &o, err);
+	if (r == 0)
+		r = gt_json_req_int(o, "pairs", &pairs, err);
+	if (r == 0)
+		r = gt_json_req_int(o, "seed", &seed, err);
+	if (r == 0)
+		r = gt_json_req_array(o, "changes", &list, err);
+	if (r == 0)
+		r = gt_json_req_array(p->doc, "phases", &list, err);
+	if (r == 0)
+		r = bn_request_recall(p->doc, &req, argv, err);
+	if (r == 0 && (pairs < (req.reboot ? BN_BOOT_PAIRS : 9) || pairs > 1000))
+		r = gt_fail(err, ERANGE, "\"pairs\" is %lld", (long long)pairs);
+	if (r == 0)
+		r = bn_races_recall(json_object_get(o, "races"), &p->races, &p->n_races, err);
+	if (r == 0)
+		r = bn_request_check(&req, err);
+	if (r < 0) {
+		if (err)
+			err->exit_status = GT_EXIT_USAGE;
+		return gt_fail_prefix(err, "%s cannot be taken up again", path);
+	}
+	p->pairs = (size_t)pairs;
+	p->seed = (uint64_t)seed;
+	p->looks = gt_json_get_bool(o, "looks", false);
+	p->limit_s = fmax(0, gt_json_get_real(o, "limit_s", 0));
+	if (minutes > 0) {
+		p->limit_s = 60 * minutes;
+		p->more_time = true;
+		json_object_set_new(o, "limit_s", json_real(p->limit_s));
+	}
+	p->by_boot = req.reboot;
+	p->keep_inconclusive = gt_json_get_bool(o, "keep_inconclusive", false);
+	opt.receipt = gt_json_get_str(o, "receipt", NULL);
+	opt.html = gt_json_get_str(o, "html", NULL);
+	return 0;
+}
+
+/* The same machine, kernel and changes from the same values: otherwise its halves do not belong together. */
+static int check_same(struct bn_prove *p, struct gt_err *err)
+{
+	json_t *was = json_object_get(json_object_get(json_object_get(p->doc, "run"), "prove"), "changes"), *w, *n;
+	gt_auto_json *now = changes_json(&p->stage->arms);
+	int r = bn_same_host(p->doc, p->stage->doc, err);
+	size_t i;
+
+	if (r < 0)
+		return r;
+	if (json_array_size(was) != json_array_size(now))
+		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV,
+				    "it was begun with %zu changes, now the host has %zu to make",
+				    json_array_size(was), json_array_size(now));
+	json_array_foreach(was, i, w)
+	{
+		n = json_array_get(now, i);
+		if (!json_equal(w, n))
+			return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV,
+					    "it was begun with %s from %s to %s, now that is %s from %s to %s",
+					    gt_json_get_str(w, "id", "?"), bn_text_json(json_object_get(w, "from")).s,
+					    bn_text_json(json_object_get(w, "to")).s, gt_json_get_str(n, "id", "?"),
+					    bn_text_json(json_object_get(n, "from")).s,
+					    bn_text_json(json_object_get(n, "to")).s);
+	}
+	return 0;
+}
+
+int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const char *out, double minutes)
+{
+	struct bn_prove p = {.cli = cli, .doc = json_incref(doc)};
+	gt_auto_strv command = {0};
+	struct bn_stage stage = {0};
+	int r;
+
+	if (!gt_json_get_bool(doc, "interrupted", true)) {
+		json_decref(doc);
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EALREADY,
+				    "%s: this session ended in order; nothing is left to do", path);
+	}
+	r = recall(&p, path, minutes, &command, &cli->err);
+	if (r < 0) {
+		bn_prove_clear(&p);
+		return r;
+	}
+	req.out.json = out ? out : path;
+	p.stage = &stage;
+	r = bn_stage_open(cli, &req, &stage);
+	if (r == 0)
+		r = check_same(&p, &cli->err);
+	if (r == 0)
+		r = finish(cli, &p);
+	else
+		bn_prove_clear(&p);
+	r = bn_stage_end(&stage, cli, r);
+	bn_stage_close(&stage);
+	return r;
+}
+
+static const char *const better[] = {"lower", "higher", NULL};
+static const struct gt_opt prove_opts[] = {
+	{0, "profile", "NAME", "the profile of gputune whose changes are proved", GT_OPT_STR, &req.profile, NULL, tn_profile_word},
+	{0, "plan", "FILE", "prove the changes of this plan of gputune", GT_OPT_STR, &req.plan, NULL},
+	{0, "no-env", NULL, "with --plan: leave out the environment and affinity of the run", GT_OPT_FLAG, &req.no_env,
+	 NULL},
+	{0, "knob", "ID[=VALUE]", "prove this knob, with its own value or this one", GT_OPT_LIST, &req.knobs, NULL, tn_knob_word},
+	{0, "env", "NAME=VALUE", "prove this variable", GT_OPT_LIST, &req.env, NULL},
+	{0, "race", "ID=VALUE,VALUE,...", "find the best value of this knob, or of env.NAME, then prove it", GT_OPT_LIST,
+	 &opt.races, NULL, tn_knob_word},
+	{0, "library", "PATH", "prove this library, or folder of libraries", GT_OPT_LIST, &req.libraries, NULL},
+	{0, "reboot", NULL, "each arm is a boot of its own, by kexec; the session goes on by itself", GT_OPT_FLAG, &req.reboot,
+	 NULL},
+	{0, "boot-arg", "NAME[=VALUE]", "with --reboot: prove this argument of the kernel", GT_OPT_LIST, &req.kernel_args, NULL},
+	{0, "settle", "SECONDS", "with --reboot: rest after a boot has ended [30]", GT_OPT_REAL, &req.settle_s, NULL},
+	{0, "workload", "LIST", "workloads, separated by commas (see gpubench list)", GT_OPT_STR, &req.workloads, NULL,
+	 bn_workload_word},
+	{0, "metric", "SPEC", "of a command: wall, regex:PATTERN, json:KEY or file:PATH [wall]", GT_OPT_STR,
+	 &req.command.spec, NULL},
+	{0, "unit", "UNIT", "of the command's metric", GT_OPT_STR, &req.command.unit, NULL},
+	{0, "better", "WAY", "which way the command's metric is better: lower or higher [lower]", GT_OPT_CHOICE,
+	 &req.command.better, better},
+	{0, "margin", "PERCENT", "smallest change of the command's metric that matters [1]", GT_OPT_REAL,
+	 &req.command.margin_pct, NULL},
+	{0, "warmup", "N", "samples of each launch of the command to leave out; without it found by the pilot",
+	 GT_OPT_UINT, &req.command.warmup, NULL},
+	{0, "timeout", "SECONDS", "end a launch of the command after this long", GT_OPT_REAL, &req.command.timeout_s,
+	 NULL},
+	{0, "pairs", "N", "pairs of each comparison [12, and planned looks for the total and the confirmation]",
+	 GT_OPT_COUNT, &req.pairs, NULL},
+	{0, "quick", NULL, "nine pairs of each, and no further looks", GT_OPT_FLAG, &req.quick, NULL},
+	{0, "minutes", "N", "end after this long; what is not reached until then is named, and time is kept for the confirmation",
+	 GT_OPT_REAL, &req.minutes, NULL},
+	{0, "seed", "N", "seed of the coin tosses; without it one is drawn and recorded", GT_OPT_UINT, &req.seed, NULL},
+	{0, "data", "PATH", "text to train on: a file or a directory", GT_OPT_STR, &req.data, NULL},
+	{0, "keep-inconclusive", NULL, "keep also what nobody can tell about", GT_OPT_FLAG, &opt.keep_inconclusive,
+	 NULL},
+	{0, "receipt", "FILE", "the receipt: what gputune apply --only-proven takes", GT_OPT_STR, &opt.receipt, NULL},
+	{0, "html", "FILE", "the receipt as one page with a plot", GT_OPT_STR, &opt.html, NULL},
+	{'o', "output", "FILE", "every phase with every raw sample, as JSON; written after every launch", GT_OPT_STR,
+	 &req.out.json, NULL},
+	{0},
+};
+
+const struct gt_cmd bn_cmd_prove = {
+	.name = "prove",
+	.args = "[-- CMD [ARGUMENTS]]",
+	.summary = "which of the changes help on this host? A receipt of those that do",
+	.help = "First the total effect of all changes, with A/A pairs; then each change: left out of all and alone, "
+		"for "
+		"up to six, and beyond that all in one fold-over design in which every launch informs every change. "
+		"Settings of one kind, such as one of several disks, are one change; it is split only if it moves. What helps is "
+		"kept (Holm over the changes, no guard worse); what is the same, worse or inconclusive is dropped. What is kept is "
+		"confirmed on fresh data, and only that estimate is the result: the metric has to be better again, with no other "
+		"that decides inconclusive or worse, and no guard worse or seeming so; a guard that may be worse is named beside "
+		"it. The metric that a change claims to act on must get better, or its gain is called unexplained. At most 63 "
+		"changes in one session.\n\n"
+		"--race is for settings with many values: each value runs in pairs against the host's own, the better half "
+		"goes on with twice the pairs, and the winner is a change like the others. A number of threads, ranks or "
+		"prefetched batches is raced as a variable that the command reads: --race env.RANKS=1,2,4.\n\n"
+		"What it will take, and which effects that can show, is said before, again after three A/A pairs, and in the "
+		"receipt. With --minutes the session ends after that long, with time kept for the confirmation; changes that were "
+		"not reached are named, and not kept.\n\n"
+		"With --reboot each arm is a boot, as for run; several changes are then always measured together.\n\n"
+		"The host ends as it began. What was measured is in the file of -o: after ^C, kill -9 or a power cut "
+		"gpubench resume FILE goes on where it was. Someone else changing one of these settings midway ends the "
+		"session (exit 5); any other difference that was seen is named in the receipt. A workload is one of ours or the "
+		"command after --, as for run. The receipt names host, kernel and driver: gputune apply --only-proven refuses "
+		"another host, another kernel or another major version of the driver. It also holds the paired samples that the "
+		"verdicts follow from, and gputune computes the verdicts again from them.",
+	.opts = prove_opts,
+	.max_args = -1,
+	.stop_at_arg = true,
+	.run = cmd_prove,
+};

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubench run, ab and resume: measure before and after, in pairs. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "bench/cmd/cmds.h"
+#include "bench/prove/prove.h"
+#include "bench/session/treat.h"
+#include "lib/log.h"
+#include "tune/model/file_trust.h"
+
+#define AA_PAIRS	6
+#define LIMIT_LEAST_S	300 /* and never less than this times the plan: */
+#define LIMIT_FACTOR	2
+
+static struct bn_request req = { .settle_s = BN_SETTLE_S, .command = { .margin_pct = 1, .warmup = UINT64_MAX } };
+
+static void plan_session(const struct bn_request *q, const char *design, size_t declared, struct bn_session *s, struct bn_look *one)
+{
+	bool pairs = declared > 0, single = gt_streq(design, "single");
+
+	s->design = design;
+	s->looks = one;
+	s->n_looks = 1;
+	*one = (struct bn_look){ .pairs = q->pairs ? q->pairs : q->quick && single ? 6 : 9, .alpha = .05 };
+	if (q->reboot) {
+		one->pairs = q->pairs ? q->pairs : BN_BOOT_PAIRS;
+	} else if (pairs && !q->pairs && !q->quick) {
+		s->looks = bn_looks;
+		s->n_looks = bn_n_looks;
+	}
+	s->aa_pairs = !pairs ? 0 : q->reboot ? GT_MIN(q->pairs ? q->pairs : BN_BOOT_AA, (uint64_t)BN_BOOT_AA) : AA_PAIRS;
+	s->by_boot = q->reboot;
+	s->seed = q->seed ? q->seed : (uint64_t)time(NULL) % 1000000;
+}
+
+/* A host that others use may take many times as long as planned: that is bounded, unless the user said how many pairs. */
+static double time_limit(const struct bn_request *q, const struct bn_session *s, const struct gt_strv *workloads)
+{
+	size_t most = s->looks[s->n_looks - 1].pairs + s->aa_pairs;
+	double group = 0;
+
+	if (q->minutes > 0 || q->pairs || q->reboot)
+		return 60 * q->minutes;
+	for (size_t i = 0; i < workloads->n; i++) {
+		const struct bn_workload *w = bn_workload_find(workloads->v[i]);
+
+		if (!w->run) /* nobody knows how long a command takes */
+			return 0;
+		group += w->launch_s;
+	}
+	return fmax(LIMIT_LEAST_S, LIMIT_FACTOR * group * (double)most * (gt_streq(s->design, "single") ? 1 : 2));
+}
+
+/* What --minutes has to allow, before anything is started; 0 where a command's time is known after the pilot only. */
+static double least_s(const struct bn_session *s, const struct gt_strv *workloads, double *ret_all_s)
+{
+	double pair = 0;
+
+	for (size_t i = 0; i < workloads->n; i++) {
+		const struct bn_workload *w = bn_workload_find(workloads->v[i]);
+
+		if (!w->run)
+			return 0;
+		pair += 2 * w->launch_s;
+	}
+	*ret_all_s = pair * (double)(s->looks[s->n_looks - 1].pairs + s->aa_pairs);
+	return pair * (double)(s->aa_pairs + 1);
+}
+
+struct allowance {
+	double limit_s; /* of --minutes; 0: nobody said one */
+	size_t pairs;	/* all that is planned */
+	const char *file;
+};
+
+static int enough_time(void *ctx, const json_t *run, double need_s, struct gt_err *err)
+{
+	const struct allowance *a = ctx;
+	double pair_s = gt_json_get_real(json_array_get(json_object_get(run, "plan"), 0), "pair_s", 0);
+
+	return !(a->limit_s > 0) || need_s <= a->limit_s ? 0 :
+		bn_session_short(a->limit_s, need_s, pair_s * (double)a->pairs, a->file, err);
+}
+
+static struct allowance allowance_of(const struct bn_request *q, const struct bn_session *s)
+{
+	return (struct allowance){ 60 * q->minutes, s->looks[s->n_looks - 1].pairs + s->aa_pairs,
+				   gt_streq(q->out.json, "-") ? NULL : q->out.json };
+}
+
+static void say_plan(struct gt_cli *cli, const struct bn_session *s, const struct gt_strv *workloads, size_t declared)
+{
+	size_t first = s->looks[0].pairs + s->aa_pairs, last = s->looks[s->n_looks - 1].pairs + s->aa_pairs;
+	double group = 0, arms = gt_streq(s->design, "single") ? 1 : 2;
+	bool own = false;
+
+	if (cli->quiet)
+		return;
+	for (size_t i = 0; i < workloads->n; i++) {
+		own |= !bn_workload_find(workloads->v[i])->run;
+		group += bn_workload_find(workloads->v[i])->launch_s;
+	}
+	if (gt_streq(s->design, "aa"))
+		fputs("gpubench: the plan changes nothing on this host: measuring A/A pairs only\n", stderr);
+	else if (declared)
+		fprintf(stderr, "gpubench: %zu setting%s between the arms; the host's are put back after each\n",
+			declared, declared == 1 ? " differs" : "s differ");
+	if (s->by_boot) {
+		fprintf(stderr, "gpubench: %zu boots of this host, one after the other, seed %llu\n", (size_t)arms * last,
+			(unsigned long long)s->seed);
+		return;
+	}
+	if (s->limit_s > 0)
+		fprintf(stderr, "gpubench: ends after %.0f min and the pair under way then, with what was measured\n",
+			fmax(1, s->limit_s / 60));
+	fprintf(stderr, "gpubench: %zu workload%s, ", workloads->n, workloads->n == 1 ? "" : "s");
+	if (own) { /* how long the command takes is known after the pilot */
+		fprintf(stderr, "%zu", first);
+		fprintf(stderr, first == last ? " %s, seed %llu\n" : " %s or more, seed %llu\n",
+			arms > 1 ? "pairs of launches" : "launches", (unsigned long long)s->seed);
+	} else if (first == last)
+		fprintf(stderr, "%zu %s, about %.1f min, seed %llu\n", first,
+			arms > 1 ? first == 1 ? "pair of launches" : "pairs of launches" : first == 1 ? "launch" : "launches",
+			fmax(.1, (double)first * arms * group / 60),
+			(unsigned long long)s->seed);
+	else
+		fprintf(stderr, "%zu to %zu pairs of launches, about %.1f to %.1f min, seed %llu\n", first, last,
+			(double)first * arms * group / 60, (double)last * arms * group / 60,
+			(unsigned long long)s->seed);
+}
+
+/* Minutes in two digits, never fewer than it takes. */
+static double minutes_of(double s)
+{
+	double m = s / 60, unit = pow(10, floor(log10(fmax(m, 1e-4))) - 1);
+
+	return ceil(m / unit) * unit;
+}
+
+int bn_session_short(double limit_s, double need_s, double all_s, const char *file, struct gt_err *err)
+{
+	gt_autofree char *more = file ? gt_xasprintf("; gpubench resume %s --minutes %g goes on", file, minutes_of(need_s)) : NULL;
+
+	return gt_fail_exit(err, GT_EXIT_USAGE, ETIME,
+			    "--minutes %.3g is over before the A/A pairs and one pair with the change are measured: those take "
+			    "about %g min, all of it %g%s", limit_s / 60, minutes_of(need_s), minutes_of(fmax(all_s, need_s)),
+			    more ? more : "");
+}
+
+/* Analyse what there is, write it, and find the exit status. */
+static int finish(struct gt_cli *cli, const struct bn_request *q, json_t *doc, int r)
+{
+	struct bn_limits limits = { .floor = .03, .require_conclusive = q->require_conclusive };
+	gt_auto(bn_data) *data = NULL;
+	struct gt_err first = cli->err;
+	int code, r2;
+
+	if (r < 0)
+		json_object_set_new(json_object_get(doc, "run"), "invalid", gt_json_str(cli->err.msg));
+	r2 = bn_data_from_doc(doc, "result", &data, &cli->err);
+	if (r2 < 0)
+		return r < 0 ? r : r2;
+	code = bn_analyze(data, &limits);
+	r2 = bn_result_publish(cli, doc, &q->out);
+	if (r < 0) {
+		cli->err = first;
+		cli->err.exit_status = first.exit_status ? first.exit_status : BN_EXIT_INVALID;
+		return r;
+	}
+	if (r2 < 0)
+		return r2;
+	if (gt_interrupted)
+		fprintf(stderr, "gpubench: interrupted; the settings are back%s%s%s%s\n",
+			q->out.json ? ", what was measured is in " : "", q->out.json ? q->out.json : "",
+			q->out.json ? "; go on with: gpubench resume " : "", q->out.json ? q->out.json : "");
+	return code;
+}
+
+static int measure(struct gt_cli *cli, struct bn_stage *stage)
+{
+	const struct bn_request *q = stage->q;
+	struct bn_session s = { .workload = (const char *const *)stage->workloads.v, .n_workloads = stage->workloads.n,
+				.quiet = cli->quiet, .stop = &gt_interrupted };
+	size_t declared = bn_arms_declare(&stage->arms, stage->doc);
+	bool treated = stage->plan || q->env.n || q->kernel_args.n;
+	double least, all = 0;
+	struct allowance time;
+	struct bn_look one;
+	struct bn_ops ops;
+	int r;
+
+	plan_session(q, !treated ? "single" : declared ? "pairs" : "aa", declared, &s, &one);
+	s.limit_s = time_limit(q, &s, &stage->workloads);
+	least = least_s(&s, &stage->workloads, &all);
+	if (declared && q->minutes > 0 && least > s.limit_s)
+		return bn_session_short(s.limit_s, least, all, NULL, &cli->err);
+	time = allowance_of(q, &s);
+	s.planned = enough_time;
+	s.planned_ctx = &time;
+	say_plan(cli, &s, &stage->workloads, declared);
+	if (gt_streq(s.design, "aa"))
+		json_object_set_new(json_object_get(stage->doc, "arms"), "b", json_string("the same"));
+	bn_stage_remember(stage, s.aa_pairs);
+	json_object_set_new(json_object_get(json_object_get(stage->doc, "run"), "resume"), "limit_s", json_real(s.limit_s));
+	stage->boots.seed = s.seed;
+	bn_arms_ops(&stage->arms, &ops);
+	r = bn_session_run(&s, &ops, stage->doc, &cli->err);
+	return r == -EINPROGRESS || r == -ETIME ? r : finish(cli, q, stage->doc, r);
+}
+
+static int cmd_run(struct gt_cli *cli, int argc, char **argv)
+{
+	struct bn_stage stage;
+	int r;
+
+	req.command.argv = argc ? argv : NULL;
+	r = bn_request_check(&req, &cli->err);
+	if (r == 0 && req.reboot)
+		r = bn_boots_alone(cli->fs, &cli->err);
+	if (r < 0)
+		return r;
+	r = bn_stage_open(cli, &req, &stage);
+	if (r == 0)
+		r = measure(cli, &stage);
+	r = bn_stage_end(&stage, cli, r);
+	bn_stage_close(&stage);
+	return r;
+}
+
+static int cmd_ab(struct gt_cli *cli, int argc, char **argv)
+{
+	if (!req.plan && !req.knobs.n && !req.env.n && !req.libraries.n && !req.kernel_args.n)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				    "what differs between A and B? --plan, --knob, --env, --library or --boot-arg says it");
+	return cmd_run(cli, argc, argv);
+}
+
+#define OUTPUT_OPTIONS                                                                                                 \
+	{'o', "output", "FILE", "the result with every raw sample, as JSON; written after every launch", GT_OPT_STR,   \
+	 &req.out.json, NULL},                                                                                         \
+	{0, "html", "FILE", "the result as one page with plots", GT_OPT_STR, &req.out.html, NULL},                     \
+	{0, "markdown", "FILE", "the result as Markdown", GT_OPT_STR, &req.out.markdown, NULL},                    \
+	{0, "openmetrics", "FILE", "levels, effects and verdicts for Prometheus' textfile collector", GT_OPT_STR,      \
+	 &req.out.openmetrics, NULL},                                                                                   \
+	{0, "trace", "FILE", "the session as a trace for Chrome or Perfetto", GT_OPT_STR, &req.out.trace, NULL}
+
+static const char *const better[] = { "lower", "higher", NULL };
+
+#define SESSION_OPTIONS                                                                                                \
+	{0, "plan", "FILE", "measure before and after this plan of gputune, and put the host back", GT_OPT_STR,        \
+	 &req.plan, NULL},                                                                                             \
+	{0, "no-env", NULL, "with --plan: leave out the environment and affinity of the run", GT_OPT_FLAG,             \
+	 &req.no_env, NULL},                                                                                           \
+	{0, "knob", "ID[=VALUE]", "a knob of gputune that the changed arm runs with; its own value, or this one",      \
+	 GT_OPT_LIST, &req.knobs, NULL, tn_knob_word},                                                                 \
+	{0, "env", "NAME=VALUE", "a variable that the changed arm runs with", GT_OPT_LIST, &req.env, NULL},            \
+	{0, "library", "PATH", "a library that the changed arm preloads, or a folder of libraries it looks into first", \
+	 GT_OPT_LIST, &req.libraries, NULL},                                                                           \
+	{0, "reboot", NULL, "each arm is a boot of its own, by kexec; the session goes on by itself", GT_OPT_FLAG, &req.reboot, \
+	 NULL},                                                                                                        \
+	{0, "boot-arg", "NAME[=VALUE]", "with --reboot: an argument of the kernel that the changed arm is booted with", \
+	 GT_OPT_LIST, &req.kernel_args, NULL},                                                                         \
+	{0, "settle", "SECONDS", "with --reboot: rest after a boot has ended [30]", GT_OPT_REAL, &req.settle_s, NULL}, \
+	{0, "workload", "LIST", "workloads, separated by commas (see gpubench list)", GT_OPT_STR, &req.workloads,      \
+	 NULL, bn_workload_word},                                                                                      \
+	{0, "metric", "SPEC", "of a command: wall, regex:PATTERN, json:KEY or file:PATH [wall]", GT_OPT_STR,           \
+	 &req.command.spec, NULL},                                                                                     \
+	{0, "unit", "UNIT", "of the command's metric", GT_OPT_STR, &req.command.unit, NULL},                           \
+	{0, "better", "WAY", "which way the command's metric is better: lower or higher [lower]", GT_OPT_CHOICE,       \
+	 &req.command.better, better},                                                                                 \
+	{0, "margin", "PERCENT", "smallest change of the command's metric that matters [1]", GT_OPT_REAL,              \
+	 &req.command.margin_pct, NULL},                                                                               \
+	{0, "warmup", "N", "samples of each launch of the command to leave out; without it found by the pilot",        \
+	 GT_OPT_UINT, &req.command.warmup, NULL},                                                                      \
+	{0, "timeout", "SECONDS", "end a launch of the command after this long", GT_OPT_REAL, &req.command.timeout_s,  \
+	 NULL},                                                                                                        \
+	{0, "pairs", "N", "exactly this many pairs, or launches where nothing is compared", GT_OPT_COUNT, &req.pairs,   \
+	 NULL},                                                                                                        \
+	{0, "quick", NULL, "nine pairs and no further looks; with one arm six launches", GT_OPT_FLAG, &req.quick, NULL}, \
+	{0, "minutes", "N", "end after this long with what was measured; without it, --pairs and a command twice the plan, " \
+	 "and five at least", GT_OPT_REAL, &req.minutes, NULL},                      \
+	{0, "seed", "N", "seed of the coin tosses; without it one is drawn and recorded", GT_OPT_UINT, &req.seed,      \
+	 NULL},                                                                                                        \
+	{0, "data", "PATH", "text to train on: a file or a directory", GT_OPT_STR, &req.data, NULL},                   \
+	{0, "require-conclusive", NULL, "exit 3 when a primary metric is inconclusive or a guard may be worse",              \
+	 GT_OPT_FLAG,                                                                                                  \
+	 &req.require_conclusive, NULL},                                                                               \
+	OUTPUT_OPTIONS, { 0 }
+
+static const struct gt_opt run_opts[] = {
+	{0, "no-plan", NULL, "measure the host as it is, for a later compare (the default)", GT_OPT_FLAG, &req.no_plan,
+	 NULL},
+	SESSION_OPTIONS,
+};
+
+const struct gt_cmd bn_cmd_run = {
+	.name = "run",
+	.args = "[-- CMD [ARGUMENTS]]",
+	.summary = "measure this host, or a command of yours, with a change before and after it",
+	.help = "With --plan, --knob, --env or --library two arms are measured in interleaved pairs whose order is tossed "
+		"by a coin: the host as it is, and the host with the change. Every launch is a fresh process. A/A pairs, "
+		"in which nothing changes, are mixed in; when those differ the session is invalid (exit 5). Without a "
+		"change one arm is measured.\n\n"
+		"A command after -- is the workload. Its metric is its wall time, or with --metric each number that a "
+		"pattern (POSIX extended, one group) finds in what it prints, a member of each JSON line it prints, or "
+		"the numbers it writes to a file; samples at the start that are unlike the rest are left out of all "
+		"launches alike.\n\n"
+		"With --reboot each arm is a boot of its own: this kernel by kexec with the host's own command line, in the "
+		"changed arm with each --boot-arg added. A systemd unit, gpubench-boots.service, goes on after each boot as "
+		"root, in the same directory and with the same environment: both must be root's alone. At the end it is gone, "
+		"and the host reboots to its own command line; gpubench resume --abandon FILE ends it before. The boot loader is "
+		"never touched: after a boot that does not come back, power off and on is the host as it was, and the session "
+		"ends and says so. It also ends after three boots that got no further. Six pairs, and three of A/A, unless "
+		"--pairs says otherwise.\n\n"
+		"Where there is NVML, what the GPUs did is recorded beside each launch of a command or of a GPU workload: "
+		"clocks, what held them down, power and temperature, at most ten looks a second by a process of its own. It "
+		"explains launches that are far from the others, and is never used to remove them.\n\n"
+		"A --minutes that is over before the A/A pairs and one pair with the change is refused (exit 64): at once, or for "
+		"a command after the first A/A pairs, when nothing was changed yet.\n\n"
+		"The settings are put back after every arm, also on ^C, SIGTERM and a full disk: what was measured until then is "
+		"kept, the exit status is 5, and gpubench resume goes on. After a kill -9 a guard process puts them "
+		"back; where that was killed too, gputune recover does.\n\n"
+		"A plan that root gives to --plan, and a session that root takes up again, must be root's, and writable by nobody "
+		"else: the one says what is changed, the other also what is run.",
+	.opts = run_opts,
+	.max_args = -1,
+	.stop_at_arg = true,
+	.run = cmd_run,
+};
+
+static const struct gt_opt ab_opts[] = { SESSION_OPTIONS };
+
+const struct gt_cmd bn_cmd_ab = {
+	.name = "ab",
+	.args = "[-- CMD [ARGUMENTS]]",
+	.summary = "is it better with this plan, knob, variable or library? (run, with a change)",
+	.help = "As run, but something must differ between the two arms.",
+	.opts = ab_opts,
+	.max_args = -1,
+	.stop_at_arg = true,
+	.run = cmd_ab,
+};
+
+/* ---- resume ---- */
+
+static int read_looks(const json_t *run, struct bn_look *looks, size_t max, size_t *ret_n)
+{
+	json_t *list = json_object_get(run, "looks"), *j;
+	size_t i;
+
+	json_array_foreach(list, i, j)
+		if (i < max)
+			looks[i] = (struct bn_look){ (size_t)gt_json_get_int(j, "pairs", 0), gt_json_get_real(j, "alpha", 0) };
+	*ret_n = GT_MIN(json_array_size(list), max);
+	return *ret_n ? 0 : -EINVAL;
+}
+
+static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
+{
+	const json_t *run = json_object_get(doc, "run");
+	struct bn_session s = { .workload = (const char *const *)stage->workloads.v, .n_workloads = stage->workloads.n,
+				.resume = true, .quiet = cli->quiet, .stop = &gt_interrupted };
+	struct bn_look looks[8];
+	struct allowance time;
+	struct bn_ops ops;
+	int r;
+
+	if (read_looks(run, looks, GT_ARRAY_SIZE(looks), &s.n_looks) < 0)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "its planned looks are missing");
+	s.looks = looks;
+	s.design = gt_json_get_str(run, "design", "single");
+	s.seed = stage->q->seed;
+	s.aa_pairs = (size_t)gt_json_get_int(json_object_get(run, "resume"), "aa_pairs", 0);
+	s.limit_s = stage->q->minutes > 0 ? 60 * stage->q->minutes : /* all of it, with what was measured before */
+		fmax(0, gt_json_get_real(json_object_get(run, "resume"), "limit_s", 0));
+	json_object_set_new(json_object_get(run, "resume"), "limit_s", json_real(s.limit_s));
+	s.by_boot = stage->q->reboot;
+	time = allowance_of(stage->q, &s);
+	s.planned = enough_time;
+	s.planned_ctx = &time;
+	stage->boots.seed = s.seed;
+	bn_arms_ops(&stage->arms, &ops);
+	r = bn_session_run(&s, &ops, doc, &cli->err);
+	return r == -EINPROGRESS || r == -ETIME ? r : finish(cli, stage->q, doc, r);
+}
+
+static int resume_prove(struct gt_cli *cli, json_t *doc, const char *path)
+{
+	if (req.out.html || req.out.markdown || req.require_conclusive)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				    "%s is a session of prove: it has a receipt, and no --html, --markdown or "
+				    "--require-conclusive", path);
+	return bn_prove_resume(cli, doc, path, req.out.json, req.minutes);
+}
+
+static bool abandon, no_reboot;
+
+static int go_on_with(struct gt_cli *cli, const char *path)
+{
+	gt_auto(bn_data) *data = NULL;
+	gt_auto_strv command = { 0 };
+	gt_auto_json *doc = NULL;
+	struct bn_stage stage;
+	int r;
+
+	/* it says what is changed and what is run */
+	r = gt_fail_as(&cli->err, GT_EXIT_USAGE, tn_trusted_json(cli->fs, path, BN_FILE_MAX, &doc, &cli->err));
+	if (r == 0 && gt_streq(gt_json_get_str(doc, "schema", NULL), BN_PROVE_SCHEMA))
+		return resume_prove(cli, doc, path);
+	if (r == 0)
+		r = bn_data_from_doc(doc, path, &data, &cli->err);
+	if (r < 0)
+		return r;
+	if (!data->interrupted)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EALREADY, "%s: this session ended in order; nothing is left to do",
+				    path);
+	if (bn_request_recall(doc, &req, &command, &cli->err) < 0 || bn_request_check(&req, &cli->err) < 0) {
+		cli->err.exit_status = GT_EXIT_USAGE;
+		return gt_fail_prefix(&cli->err, "%s cannot be taken up again", path);
+	}
+	req.out.json = req.out.json ? req.out.json : path;
+	r = bn_stage_open(cli, &req, &stage);
+	if (r == 0)
+		r = bn_same_host(doc, stage.doc, &cli->err);
+	if (r == 0)
+		r = go_on(cli, &stage, doc);
+	r = bn_stage_end(&stage, cli, r);
+	bn_stage_close(&stage);
+	return r;
+}
+
+static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_autofree char *file = argc ? bn_boots_path(cli->fs, argv[0]) : NULL, *theirs = NULL;
+	struct gt_err err = { 0 };
+	int r;
+
+	if (abandon) {
+		r = bn_boots_abandon(cli->fs, file, !no_reboot, &theirs, &cli->err);
+		if (r == 0)
+			fprintf(stderr, "gpubench: given up; what was measured is in %s\n", theirs);
+		return r;
+	}
+	if (!file || no_reboot)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "%s", file ? "--no-reboot only makes sense with --abandon" :
+				    "which session? resume takes the FILE that -o named");
+	r = go_on_with(cli, argv[0]);
+	if (r < 0 && !gt_interrupted && bn_boots_end(cli->fs, file, &err) < 0) /* a document that has gone, say */
+		fprintf(stderr, "gpubench: %s\n", err.msg);
+	return r;
+}
+
+static const struct gt_opt resume_opts[] = {
+	{0, "abandon", NULL, "end a session of --reboot now, that of FILE or whichever is under way, and leave the host as it was",
+	 GT_OPT_FLAG, &abandon, NULL},
+	{0, "no-reboot", NULL, "with --abandon: a host that is in an arm stays in it until its next boot", GT_OPT_FLAG, &no_reboot,
+	 NULL},
+	OUTPUT_OPTIONS,
+	{0, "minutes", "N", "end after this long, with what was measured before counted in; without it as begun", GT_OPT_REAL,
+	 &req.minutes, NULL},
+	{0, "require-conclusive", NULL, "exit 3 when a primary metric is inconclusive or a guard may be worse", GT_OPT_FLAG,
+	 &req.require_conclusive, NULL},
+	{0},
+};
+
+const struct gt_cmd bn_cmd_resume = {
+	.name = "resume",
+	.args = "[FILE]",
+	.summary = "go on with a session of run, ab or prove that was interrupted",
+	.help = "The coins of the same seed are tossed again, whole pairs are kept, and a pair that was torn apart is "
+		"measured again. Another machine, kernel, NVIDIA driver or measuring suite is refused (exit 4). The result is "
+		"written to FILE unless -o names another.\n\n"
+		"A session of --reboot goes on by itself after each boot; --abandon ends it: what was measured stays in "
+		"FILE, the unit is removed, and a host that is in an arm reboots to its own command line. Removing the package "
+		"does the same without that reboot.",
+	.opts = resume_opts,
+	.max_args = 1,
+	.run = cmd_resume,
+};

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubench train MODEL: the command round bn_train(). */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "bench/workload/workload.h"
+#include "bench/train/feed.h"
+#include "bench/session/gauge.h"
+#include "bench/train/spin.h"
+#include "bench/train/train.h"
+#include "lib/log.h"
+#include "lib/parse.h"
+#include "lib/table.h"
+#include "probe/host/host.h"
+
+static struct bn_train_options options = { .lr = NAN, .warmup = UINT64_MAX, .workers = UINT64_MAX,
+					   .max_corrupt = UINT64_MAX };
+
+static const char *const devices[] = { "cpu", "cuda", NULL };
+static const char *const types[] = { "fp32", "tf32", "bf16", "fp16", "fp8", NULL };
+static const char *const masters[] = { "fp32", "none", NULL };
+static const char *const optimizers[] = { "sgd", "adam", "adamw", "adamw8", NULL };
+static const char *const augments[] = { "none", "flip", "crop", NULL };
+static const char *const ids[] = { "u16", "u32", NULL };
+static const char *const whens[] = { "auto", "on", "off", NULL };
+static const char *const attentions[] = { "fastest", "own", "cudnn", NULL };
+static const char *const codings[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit", NULL };
+static const struct gt_opt opts[] = {
+	{ 0, "batch", "N", "sequences or samples per step", GT_OPT_COUNT, &options.batch },
+	{ 0, "seq", "N", "tokens per sequence", GT_OPT_COUNT, &options.seq },
+	{ 0, "layers", "N", "transformer blocks", GT_OPT_COUNT, &options.layers },
+	{ 0, "width", "N", "width of the model", GT_OPT_COUNT, &options.width },
+	{ 0, "heads", "N", "attention heads", GT_OPT_COUNT, &options.heads },
+	{ 0, "vocab", "N", "size of the vocabulary", GT_OPT_COUNT, &options.vocab },
+	{ 0, "size", "N", "pixels of an image, each way", GT_OPT_COUNT, &options.size },
+	{ 0, "threads", "N", "threads; 0 leaves it to OpenMP", GT_OPT_UINT, &options.threads },
+	{ 0, "ranks", "N", "processes that train together, each on its own batch", GT_OPT_COUNT, &options.ranks },
+	{ 0, "save", "FILE", "write a safetensors checkpoint there at the end", GT_OPT_STR, &options.save },
+	{ 0, "save-every", "N", "and after every N updates", GT_OPT_COUNT, &options.save_every },
+	{ 0, "resume", "FILE", "go on from a checkpoint", GT_OPT_STR, &options.resume },
+	{ 0, "compress", "HOW", "how gradients travel between ranks", GT_OPT_CHOICE, &options.compress, codings },
+	{ 0, "powersgd-rank", "N", "rank of PowerSGD's factors (default: 1)", GT_OPT_COUNT, &options.powersgd_rank },
+	{ 0, "compress-after", "N", "updates before the first compressed one", GT_OPT_UINT, &options.compress_after },
+	{ 0, "balance", NULL, "split batches by the measured speed of each rank", GT_OPT_FLAG, &options.balance },
+	{ 0, "overlap", "WHEN", "reduce gradients during the backward pass (default: auto)", GT_OPT_CHOICE, &options.overlap,
+	  whens },
+	{ 0, "shard", "WHEN", "share the update out among ranks (default: auto)", GT_OPT_CHOICE, &options.shard, whens },
+	{ 0, "rank-timeout", "SECONDS", "give up on a rank that hangs so long (default: 300)", GT_OPT_REAL,
+	  &options.rank_timeout_s },
+	{ 0, "no-pin", NULL, "do not bind ranks to CPUs", GT_OPT_FLAG, &options.no_pin },
+	{ 0, "amp", "TYPE", "type that matrix products read; tf32, fp8: cuda (default: fp32)", GT_OPT_CHOICE, &options.amp, types },
+	{ 0, "master", "TYPE", "where cuda's bf16 parameters keep f32 values; none: nowhere", GT_OPT_CHOICE, &options.master,
+	  masters },
+	{ 0, "attention", "WHOSE", "kernels of cuda's bf16 and fp16 attention (default: fastest, as timed)", GT_OPT_CHOICE,
+	  &options.attention, attentions },
+	{ 0, "fp8-history", "N", "updates whose largest value scales 8 bits (default: 1024)", GT_OPT_COUNT, &options.fp8_history },
+	{ 0, "fp8-margin", "N", "powers of two left above it (default: 0)", GT_OPT_UINT, &options.fp8_margin },
+	{ 0, "deterministic", NULL, "the same bits in each run: products chosen without timing", GT_OPT_FLAG,
+	  &options.deterministic },
+	{ 0, "optimizer", "NAME", "what turns gradients into updates", GT_OPT_CHOICE, &options.optimizer, optimizers },
+	{ 0, "accum", "N", "batches per update; a step is one update", GT_OPT_COUNT, &options.accum },
+	{ 0, "clip", "NORM", "most that the global norm of the gradients may be", GT_OPT_REAL, &options.clip_norm },
+	{ 0, "checkpoint", "N", "keep what crosses N segments, make the rest again", GT_OPT_UINT, &options.checkpoint },
+	{ 0, "fit", "SIZE", "checkpoint as little as fits into SIZE, such as 2G", GT_OPT_SIZE, &options.fit_bytes },
+	{ 0, "without", "LIST", "fuse, reuse, assign, early-update, huge-pages, persistent, zero-copy, u8, pad, winograd",
+	  GT_OPT_STR, &options.without },
+	{ 0, "steps", "N", "timed steps", GT_OPT_COUNT, &options.steps },
+	{ 0, "warmup", "N", "steps before the timed ones", GT_OPT_UINT, &options.warmup },
+	{ 0, "device", "DEVICE", "where to train", GT_OPT_CHOICE, &options.device, devices },
+	{ 0, "data", "PATH", "what to train on: text, token files, image directories, tar shards", GT_OPT_STR, &options.data },
+	{ 0, "tokens", "TYPE", "ids of token files without a header (default: u16)", GT_OPT_CHOICE, &options.tokens, ids },
+	{ 0, "documents", "END", "samples that end with their line, paragraph, file, or a token's id", GT_OPT_STR,
+	  &options.documents },
+	{ 0, "buckets", "N", "lengths that documents are padded to (default: 8)", GT_OPT_COUNT, &options.buckets },
+	{ 0, "token-budget", "N", "tokens of a batch of documents, with padding, instead of --batch", GT_OPT_COUNT,
+	  &options.token_budget },
+	{ 0, "augment", "HOW", "what is done to images: mirrored, or cropped and mirrored", GT_OPT_CHOICE, &options.augment,
+	  augments },
+	{ 0, "workers", "N", "threads of the loader; 0: none (default: one for 4 threads)", GT_OPT_UINT, &options.workers },
+	{ 0, "prefetch", "N", "batches made ahead (default: 4)", GT_OPT_COUNT, &options.prefetch },
+	{ 0, "cache", "SIZE", "memory for decoded images, such as 2G (default: none)", GT_OPT_SIZE, &options.cache_bytes },
+	{ 0, "max-corrupt", "N", "unusable samples before giving up (default: 100)", GT_OPT_UINT, &options.max_corrupt },
+	{ 0, "lr", "RATE", "learning rate; 0: nothing is learned (default: the model's)", GT_OPT_REAL, &options.lr },
+	{ 0, "seed", "N", "seed of parameters and batches; 0 means 1", GT_OPT_UINT, &options.seed },
+	{ 0, "profile", NULL, "time every op, beside what this host can do at best", GT_OPT_FLAG, &options.profile },
+	{ 0, "trace", "FILE", "the last steps as a trace for Chrome or Perfetto", GT_OPT_STR, &options.trace },
+	{ 0, "check-gradients", "N", "first check N elements of the gradient by differences", GT_OPT_UINT,
+	  &options.check_gradients },
+	{ 0, "anomaly", NULL, "stop at the first value that is not finite and name its op", GT_OPT_FLAG, &options.anomaly },
+	{ 0 },
+};
+
+static int show_progress(void *arg, uint64_t step, uint64_t total, double loss)
+{
+	const struct gt_cli *cli = arg;
+
+	if (!cli->quiet)
+		gt_progress("training", (double)step, (double)total);
+	return gt_interrupted;
+}
+
+/* A device's memory, before it is asked for. */
+static void show_plan(void *arg, const struct rt_memory *m)
+{
+	const struct gt_cli *cli = arg;
+	const uint64_t parts[] = { m->planned_bytes, m->free_bytes, m->parameter_bytes, m->state_bytes, m->gradient_bytes,
+				   m->activation_bytes, m->workspace_bytes + m->staging_bytes + m->other_bytes };
+	char s[GT_ARRAY_SIZE(parts)][32];
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(parts); i++)
+		gt_format_bytes(s[i], sizeof(s[i]), parts[i]);
+	if (!cli->quiet)
+		fprintf(stderr, "gpubench: plans %s of %s free: parameters %s, optimizer %s, gradients %s, activations %s, "
+			"workspace %s\n", s[0], s[1], s[2], s[3], s[4], s[5], s[6]);
+}
+
+static void print_device_memory(const json_t *m)
+{
+	static const char *const keys[] = { "planned_bytes", "measured_bytes", "free_before_bytes", "total_bytes" };
+	char s[GT_ARRAY_SIZE(keys)][32];
+
+	if (!m)
+		return;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(keys); i++)
+		gt_format_bytes(s[i], sizeof(s[i]), (uint64_t)gt_json_get_int(m, keys[i], 0));
+	printf("on device  %s planned, %s measured; %s of %s were free\n", s[0], s[1], s[2], s[3]);
+}
+
+static void print_ops(const json_t *ops, bool color)
+{
+	gt_auto(gt_table) *t = gt_table_new();
+	size_t i;
+	json_t *row;
+
+	gt_table_column(t, "op", GT_LEFT);
+	gt_table_column(t, "phase", GT_LEFT);
+	gt_table_column(t, "calls", GT_RIGHT);
+	gt_table_column(t, "ms/step", GT_RIGHT);
+	gt_table_column(t, "Gflop/s", GT_RIGHT);
+	gt_table_column(t, "GB/s", GT_RIGHT);
+	gt_table_column(t, "of peak", GT_RIGHT);
+	json_array_foreach(ops, i, row) {
+		double s = gt_json_get_real(row, "seconds", NAN), flops = gt_json_get_real(row, "flops", 0);
+		bool timed = s > 0; /* the first steps are not */
+
+		gt_table_row(t);
+		gt_table_cell(t, "%s", gt_json_get_str(row, "op", ""));
+		gt_table_cell(t, "%s", gt_json_get_str(row, "phase", ""));
+		gt_table_cell(t, "%lld", (long long)gt_json_get_int(row, "calls", 0));
+		gt_table_cell(t, timed ? "%.3f" : "-", s * 1e3);
+		gt_table_cell(t, timed && flops > 0 ? "%.1f" : "-", flops / s / 1e9);
+		gt_table_cell(t, timed ? "%.1f" : "-", gt_json_get_real(row, "bytes", 0) / s / 1e9);
+		gt_table_cell(t, timed ? "%.0f %%" : "-", 100 * gt_json_get_real(row, "of_peak", 0));
+	}
+	gt_table_print(t, stdout, color);
+}
+
+/* Of a device that says which kernels ran; a kernel that shares its op's work with others has no rate of its own. */
+static void print_kernels(const json_t *kernels, bool color)
+{
+	gt_auto(gt_table) *t = gt_table_new();
+	size_t i;
+	json_t *row;
+
+	gt_table_column(t, "kernel", GT_LEFT);
+	gt_table_column(t, "op", GT_LEFT);
+	gt_table_column(t, "runs", GT_RIGHT);
+	gt_table_column(t, "ms/step", GT_RIGHT);
+	gt_table_column(t, "Gflop/s", GT_RIGHT);
+	gt_table_column(t, "GB/s", GT_RIGHT);
+	gt_table_column(t, "of peak", GT_RIGHT);
+	json_array_foreach(kernels, i, row) {
+		double s = gt_json_get_real(row, "seconds", 0), flops = gt_json_get_real(row, "flops", 0);
+		double bytes = gt_json_get_real(row, "bytes", 0), share = gt_json_get_real(row, "of_peak", NAN);
+
+		gt_table_row(t);
+		gt_table_cell(t, "%.30s", gt_json_get_str(row, "kernel", ""));
+		gt_table_cell(t, "%s", gt_json_get_str(row, "op", "-"));
+		gt_table_cell(t, "%g", gt_json_get_real(row, "launches", 0));
+		gt_table_cell(t, "%.3f", s * 1e3);
+		gt_table_cell(t, flops > 0 ? "%.1f" : "-", flops / s / 1e9);
+		gt_table_cell(t, bytes > 0 ? "%.1f" : "-", bytes / s / 1e9);
+		gt_table_cell(t, isnan(share) ? "-" : "%.0f %%", 100 * share);
+	}
+	gt_table_print(t, stdout, color);
+}
+
+static void print_warnings(const json_t *doc)
+{
+	json_t *w;
+	size_t i;
+
+	json_array_foreach(json_object_get(doc, "warnings"), i, w)
+		gt_warn("%s", json_string_value(w));
+}
+
+/* What was switched on, in the words of the passes that do it. */
+static void print_techniques(const json_t *passes)
+{
+	static const char *const techniques[] = {"amp",        "fp8",       "narrow", "pad", "checkpoint",
+						 "accumulate", "gradients", "shard",  "pixels"};
+	json_t *pass;
+	size_t i;
+
+	json_array_foreach(passes, i, pass)
+		for (size_t k = 0; k < GT_ARRAY_SIZE(techniques); k++)
+			if (gt_streq(gt_json_get_str(pass, "name", ""), techniques[k]) &&
+			    !gt_streq(gt_json_get_str(pass, "did", ""), "nothing to do"))
+				printf("%-10s %s\n", techniques[k], gt_json_get_str(pass, "did", ""));
+}
+
+static void print_ranks(const json_t *doc, const json_t *ddp)
+{
+	double raw = gt_json_get_real(ddp, "raw_bytes_per_step", 0), sent = gt_json_get_real(ddp, "sent_bytes_per_step", 0);
+	json_t *rows;
+	size_t i;
+
+	printf("ranks      %lld over %s, rows", (long long)gt_json_get_int(doc, "ranks", 0), gt_json_get_str(ddp, "transport", ""));
+	json_array_foreach(json_object_get(ddp, "rows"), i, rows)
+		printf(" %lld", (long long)json_integer_value(rows));
+	if (json_object_get(ddp, "overlapped"))
+		printf(", waited %.2f ms per step, %.0f %% done in time", gt_json_get_real(ddp, "waited_s_per_step", 0) * 1e3,
+		       gt_json_get_real(ddp, "overlapped", 0) * 100);
+	putchar('\n');
+	if (json_is_true(json_object_get(ddp, "update_reduces")))
+		printf("reduce     by the updates, %s the backward pass\n",
+		       json_is_true(json_object_get(ddp, "overlap")) ? "during" : "after");
+	else if (json_object_get(ddp, "overlap"))
+		printf("reduce     %s the backward pass: %s\n", json_is_true(json_object_get(ddp, "overlap")) ? "during" : "after",
+		       gt_json_get_str(ddp, "overlap_why", ""));
+	if (strcmp(gt_json_get_str(ddp, "compress", "none"), "none") != 0)
+		printf("compress   %s: %.1f %% of the bytes\n", gt_json_get_str(ddp, "compress", ""), sent / raw * 100);
+}
+
+static void print_documents(const json_t *docs)
+{
+	bn_print_documents(docs);
+	printf("tokens     %.1f per second without padding, %.1f with it\n", gt_json_get_real(docs, "tokens_per_s", 0),
+	       gt_json_get_real(docs, "padded_tokens_per_s", 0));
+}
+
+static void print_data(const json_t *data, const char *unit)
+{
+	const json_t *cache = json_object_get(data, "cache");
+	char used[32];
+
+	printf("data       %s, %lld samples, %lld worker%s, %lld batches ahead\n", gt_json_get_str(data, "kind", ""),
+	       (long long)gt_json_get_int(data, "samples", 0), (long long)gt_json_get_int(data, "workers", 0),
+	       gt_json_get_int(data, "workers", 0) == 1 ? "" : "s",
+	       (long long)gt_json_get_int(data, "prefetch", 0));
+	printf("data wait  %.1f %% of the time, %.1f %s/s with it\n", gt_json_get_real(data, "wait_share", 0) * 100,
+	       gt_json_get_real(data, "items_per_s", 0), unit);
+	if (json_is_object(json_object_get(data, "documents")))
+		print_documents(json_object_get(data, "documents"));
+	if (!json_is_object(cache))
+		return;
+	gt_format_bytes(used, sizeof(used), (uint64_t)gt_json_get_int(cache, "used_bytes", 0));
+	printf("cache      %lld images in %s, %lld of %lld asked for were there\n", (long long)gt_json_get_int(cache, "images", 0),
+	       used, (long long)gt_json_get_int(cache, "hits", 0),
+	       (long long)(gt_json_get_int(cache, "hits", 0) + gt_json_get_int(cache, "misses", 0)));
+}
+
+/* "weights 100 % on 0; activations 50 % on 0, 50 % on 1": where the kernel says that they are. */
+static void print_pages(const json_t *doc)
+{
+	const json_t *kinds = json_object_get(doc, "pages_by_kind");
+	const char *kind, *node, *comma = "";
+	json_t *on, *n;
+
+	if (!kinds)
+		return;
+	printf("on node    ");
+	json_object_foreach((json_t *)kinds, kind, on) {
+		json_int_t all = 0;
+
+		json_object_foreach(on, node, n)
+			all += json_integer_value(n);
+		if (!all)
+			continue;
+		printf("%s%s", comma, kind);
+		json_object_foreach(on, node, n) {
+			if (json_integer_value(n) == all)
+				printf(" %s", node);
+			else
+				printf(" %s (%.0f %%)", node, 100 * (double)json_integer_value(n) / (double)all);
+		}
+		comma = ", ";
+	}
+	printf("%s\n", *comma ? "" : "the kernel does not say");
+}
+
+static void print_homes(const json_t *ddp)
+{
+	const json_t *home = json_object_get(ddp, "home_node"), *share = json_object_get(ddp, "pages_at_home");
+
+	if (!json_is_real(json_array_get(home, 0)) || !json_is_real(json_array_get(share, 0)))
+		return;
+	printf("homes     ");
+	for (size_t i = 0; i < json_array_size(home); i++)
+		printf("%s rank %zu node %.0f (%.0f %% of its pages)", i ? "," : "", i, json_real_value(json_array_get(home, i)),
+		       100 * json_real_value(json_array_get(share, i)));
+	printf("\n");
+}
+
+/* Calls by whose kernels, forward and backward; what was not timed with them; and why none is cuDNN's. */
+static void print_attention(const json_t *a)
+{
+	static const char *const passes[] = { "forward", "backward" };
+
+	printf("attention ");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(passes); i++) {
+		const json_t *calls = json_object_get(a, passes[i]);
+		long long own = gt_json_get_int(calls, "own", 0), dnn = gt_json_get_int(calls, "cudnn", 0);
+		long long too_large = gt_json_get_int(calls, "too_large", 0);
+
+		if (own && dnn)
+			printf("%s %s by our own kernels %lld times, by cuDNN %lld", i ? "," : "", passes[i], own, dnn);
+		else if (own || dnn)
+			printf("%s %s by %s", i ? "," : "", passes[i], dnn ? "cuDNN" : "our own kernels");
+		if (too_large)
+			printf(" (plans of cuDNN's left out for their workspace: %lld)", too_large);
+	}
+	if (gt_json_get_str(a, "why_own", NULL))
+		printf(" (%s)", gt_json_get_str(a, "why_own", ""));
+	printf("\n");
+}
+
+/* What the cards did meanwhile, as of a session of one launch. */
+static void print_cards(const json_t *doc)
+{
+	gt_auto_json *one = json_pack("{s:[O]}", "launches", doc);
+	gt_auto_buf text = { 0 };
+
+	bn_text_gpu(one, &text);
+	if (text.len)
+		printf("card       %s\n", text.s);
+	if (gt_json_get_str(doc, "gpu_trouble", NULL))
+		printf("card       its clocks, power and temperature are not recorded: %s\n",
+		       gt_json_get_str(doc, "gpu_trouble", ""));
+}
+
+static void print_held_out(const json_t *doc)
+{
+	double before = gt_json_get_real(doc, "heldout_loss_before", 0), after = gt_json_get_real(doc, "heldout_loss_after", 0);
+
+	printf("held out   %.4f before, %.4f after: %s%s\n", before, after, after < before ? "it fell" : "it did not fall",
+	       gt_json_get_bool(doc, "void", false) ? ", the run is void" : "");
+}
+
+static void print_text(const json_t *doc, bool color)
+{
+	const char *unit = gt_json_get_str(doc, "unit", "");
+	char planned[32], rss[32];
+
+	gt_format_bytes(planned, sizeof(planned), (uint64_t)gt_json_get_int(doc, "planned_bytes", 0));
+	gt_format_bytes(rss, sizeof(rss), (uint64_t)gt_json_get_int(doc, "max_rss_bytes", 0));
+	printf("model      %s, %lld parameters, batch %lld, seq %lld, seed %lld\n", gt_json_get_str(doc, "model", ""),
+	       (long long)gt_json_get_int(doc, "parameters", 0), (long long)gt_json_get_int(doc, "batch", 0),
+	       (long long)gt_json_get_int(doc, "seq", 0), (long long)gt_json_get_int(doc, "seed", 0));
+	printf("runs on    %s, %s, %s, %lld thread%s, %s, %s\n", gt_json_get_str(doc, "device", ""),
+	       gt_json_get_str(doc, "isa", ""), gt_json_get_str(doc, "blas", ""),
+	       (long long)gt_json_get_int(doc, "threads", 0), gt_json_get_int(doc, "threads", 0) == 1 ? "" : "s",
+	       gt_json_get_str(doc, "pages", ""), gt_json_get_str(doc, "placement", ""));
+	print_pages(doc);
+	printf("spinning   %s\n", gt_json_get_str(doc, "spin", ""));
+	print_techniques(json_object_get(doc, "passes"));
+	if (json_object_get(doc, "attention"))
+		print_attention(json_object_get(doc, "attention"));
+	printf("speed      %.1f %s/s (median step %.2f ms, %.1f Gflop/s)\n", gt_json_get_real(doc, "items_per_s", 0),
+	       unit, gt_json_get_real(doc, "median_step_s", 0) * 1e3, gt_json_get_real(doc, "flops_per_s", 0) / 1e9);
+	printf("memory     %s planned, %s resident at most, %.1f minor faults per step\n", planned, rss,
+	       gt_json_get_real(doc, "minor_faults_per_step", 0));
+	print_device_memory(json_object_get(doc, "memory"));
+	print_cards(doc);
+	if (json_is_real(json_object_get(doc, "host_s_per_step")))
+		printf("host       %.1f us of its own work per step\n", gt_json_get_real(doc, "host_s_per_step", 0) * 1e6);
+	if (json_is_object(json_object_get(doc, "gradient_check")))
+		printf("gradients  %lld elements checked by differences, off by %.2g of the largest at most\n",
+		       (long long)gt_json_get_int(json_object_get(doc, "gradient_check"), "checked", 0),
+		       gt_json_get_real(json_object_get(doc, "gradient_check"), "worst", 0));
+	if (json_is_object(json_object_get(doc, "data")))
+		print_data(json_object_get(doc, "data"), unit);
+	printf("loss       %.4f at the last step\n", gt_json_get_real(doc, "loss", 0));
+	if (gt_json_get_real(doc, "loss_scale", 1) != 1)
+		printf("scaler     gradients scaled by %g at the last step, %lld updates skipped\n",
+		       gt_json_get_real(doc, "loss_scale", 1), (long long)gt_json_get_int(doc, "skipped_updates", 0));
+	if (json_object_get(doc, "ddp")) {
+		print_ranks(doc, json_object_get(doc, "ddp"));
+		print_homes(json_object_get(doc, "ddp"));
+	}
+	if (json_is_real(json_object_get(doc, "heldout_loss_before")))
+		print_held_out(doc);
+	if (json_object_get(doc, "peaks")) {
+		const json_t *peaks = json_object_get(doc, "peaks");
+
+		printf("peak here  %.1f Gflop/s in f32, %.1f in bf16, ", gt_json_get_real(peaks, "flops_per_s", 0) / 1e9,
+		       gt_json_get_real(peaks, "bf16_flops_per_s", 0) / 1e9);
+		if (json_object_get(peaks, "f16_flops_per_s"))
+			printf("%.1f in fp16, ", gt_json_get_real(peaks, "f16_flops_per_s", 0) / 1e9);
+		printf("%.1f GB/s; above 100 %% comes from caches\n", gt_json_get_real(peaks, "bytes_per_s", 0) / 1e9);
+		printf("MFU        %.1f %% of the measured peak of products in %s\n", 100 * gt_json_get_real(doc, "mfu", 0),
+		       gt_json_get_str(doc, "amp", ""));
+	}
+	if (json_object_get(doc, "ops"))
+		print_ops(json_object_get(doc, "ops"), color);
+	if (json_object_get(doc, "kernels"))
+		print_kernels(json_object_get(doc, "kernels"), color);
+	if (json_object_get(doc, "timed_by")) {
+		const json_t *by = json_object_get(doc, "timed_by");
+		const char *why = gt_json_get_str(by, "why", NULL);
+
+		printf("timed by   %s%s%s\n", gt_json_get_str(by, "how", ""), why ? " round each call: " : "", why ? why : "");
+	}
+}
+
+static int run_train(struct gt_cli *cli, int argc, char **argv)
+{
+	struct bn_gauge gauge = BN_GAUGE_INIT;
+	gt_auto_json *doc = NULL;
+	json_t *cards = NULL;
+	int r = gt_fs_require_live(cli->fs, "training", &cli->err);
+
+	if (r < 0)
+		return r;
+	bn_spin_bound();
+	options.model = argv[0];
+	options.progress = show_progress;
+	options.planned = show_plan;
+	options.arg = cli;
+	if (!gt_streq(options.device, "cuda")) /* the card knows what it has free */
+		options.memory_limit_bytes = pr_available_bytes(cli->fs);
+	if (gt_streq(options.device, "cuda"))
+		bn_gauge_begin(&gauge);
+	r = bn_train(&options, &doc, &cli->err);
+	cards = bn_gauge_end(&gauge);
+	bn_gauge_close(&gauge);
+	if (doc && gt_streq(options.device, "cuda")) {
+		json_object_set_new(doc, "env", json_object());
+		bn_gauge_tell(&gauge, cards, NULL, doc);
+	} else {
+		json_decref(cards);
+	}
+	gt_progress_end();
+	if (r < 0)
+		return r;
+	if (!doc) /* a rank that a launcher started: the first one says it all */
+		return GT_EXIT_OK;
+	print_warnings(doc);
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		print_text(doc, cli->color);
+	return gt_json_get_bool(doc, "void", false) ? BN_EXIT_WRONG : GT_EXIT_OK;
+}
+
+const struct gt_cmd bn_cmd_train = {
+	.name = "train",
+	.args = "MODEL",
+	.summary = "train one model in this process and report its speed",
+	.help = "MODEL is gpt2 (GPT-2 124M), gpt (a small GPT on the bytes of real text), bert (BERT base), vit "
+		"(ViT-S/16), resnet20, resnet50 or mlp (784-1024-1024-10); without --data all but gpt train on "
+		"random numbers. Sizes that are not given are the model's own. --data is a file or a directory, or "
+		"a list in braces such as shard-{000..127}.tar. gpt and gpt2 read text as bytes, and token files "
+		"(.bin: llm.c's, or u16 ids and nothing else, as nanoGPT has them). resnet20, resnet50, vit and mlp"
+		" read directories with one directory of JPEG and PNG files per class, and tar shards in the "
+		"WebDataset layout (KEY.jpg or KEY.png, with KEY.cls or KEY.json). What a batch holds follows from "
+		"the seed and its number alone, so that --resume goes on exactly, unless --balance splits batches by "
+		"speed, or --compress powersgd or onebit held back parts of gradients, which no checkpoint has; samples "
+		"that cannot be used are counted and named. Without --data, gpt reads the licence texts that every Debian "
+		"host has. With "
+		"--documents samples have lengths of their own: they are padded to --buckets lengths, chosen so "
+		"that little is padding, a batch holds documents of one length, --batch of them or as many as "
+		"--token-budget allows, and padding gives no loss and no gradient. One "
+		"sample in ten is held out, and a run on text whose held-out loss did not fall is void (exit status"
+		" 6). With --ranks the batch is that of each rank; gradients are averaged over shared memory behind "
+		"the backward pass, or with --overlap on during it, and --threads counts those of one rank. With --device cuda "
+		"each rank has a device of its own and NCCL carries the gradients. OpenMPI's "
+		"mpirun may start the ranks instead, on one host or on several: mpirun -np 4 gpubench train gpt2. "
+		"With --device cuda srun and torchrun --no-python may too: the ranks then meet at MASTER_ADDR and "
+		"MASTER_PORT, which srun's need not have; set by hand with RANK, WORLD_SIZE and LOCAL_RANK they start "
+		"ranks under anything else.",
+	.opts = opts,
+	.min_args = 1,
+	.max_args = 1,
+	.word = bn_model_word,
+	.run = run_train,
+};

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubench fleet: which host is unlike the others, in what, and why. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "bench/fleet/fleet.h"
+#include "bench/report/forms.h"
+#include "bench/result/text.h"
+#include "lib/table.h"
+
+#define ALPHA      .05 /* for one false alarm in the whole table */
+#define CAUSES_MAX 4
+#define USUAL      .6 /* share of the others that must agree on a value for it to be the usual one */
+
+
+/* ---- one metric of one class ---- */
+
+struct column {
+	const struct bn_metric *metric;
+	const char *cpu;
+	const struct bn_saved **host;
+	double *level, *se;
+	size_t n;
+	struct bn_robust robust;
+};
+
+static void column_add(struct column *c, const struct bn_saved *s, const struct bn_metric *m)
+{
+	double se, level = bn_saved_level(s, m, &se);
+
+	if (!isfinite(level))
+		return;
+	c->host = gt_xrealloc(c->host, (c->n + 1) * sizeof(*c->host));
+	c->level = gt_xrealloc(c->level, (c->n + 1) * sizeof(*c->level));
+	c->se = gt_xrealloc(c->se, (c->n + 1) * sizeof(*c->se));
+	c->host[c->n] = s;
+	c->level[c->n] = level;
+	c->se[c->n++] = se;
+}
+
+static struct column *column_of(struct column **all, size_t *n, const struct bn_saved *s, const struct bn_metric *m)
+{
+	for (size_t i = 0; i < *n; i++) {
+		struct column *c = &(*all)[i];
+
+		if (gt_streq(c->metric->id, m->id) && gt_streq(c->metric->definition, m->definition) &&
+		    gt_streq(c->cpu, s->cpu))
+			return c;
+	}
+	*all = gt_xrealloc(*all, (*n + 1) * sizeof(**all));
+	(*all)[*n] = (struct column){.metric = m, .cpu = s->cpu};
+	return &(*all)[(*n)++];
+}
+
+/* ---- causes ---- */
+
+/* What most of the others have; NULL when they do not agree. *ret_rare: share of them that has the host's own value. */
+static const json_t *usual(const struct column *c, const bool *out, size_t host, const char *key, double *ret_share,
+			   double *ret_rare)
+{
+	const json_t *mine = bn_saved_setting(c->host[host], key), *best = NULL;
+	size_t others = 0, most = 0, like_me = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		const json_t *v = bn_saved_setting(c->host[i], key);
+		size_t same = 0;
+
+		if (out[i])
+			continue;
+		others++;
+		like_me += bn_saved_same(v, mine, key);
+		for (size_t k = 0; k < c->n; k++)
+			same += !out[k] && bn_saved_same(v, bn_saved_setting(c->host[k], key), key);
+		if (same > most) {
+			most = same;
+			best = v;
+		}
+	}
+	*ret_share = others ? (double)most / (double)others : 0;
+	*ret_rare = others ? (double)like_me / (double)others : 0;
+	return *ret_share >= USUAL && !bn_saved_same(best, mine, key) ? best : NULL;
+}
+
+static double weight(const json_t *cause)
+{
+	return gt_json_get_real(cause, "others_share", 0) - gt_json_get_real(cause, "like_me_share", 0) +
+	       (gt_json_get_bool(cause, "moves_it", false) ? 1 : 0);
+}
+
+/* Into the list, the most probable first. */
+static void keep_cause(json_t *list, json_t *cause)
+{
+	size_t at = 0;
+
+	while (at < json_array_size(list) && weight(json_array_get(list, at)) >= weight(cause))
+		at++;
+	json_array_insert_new(list, at, cause);
+	if (json_array_size(list) > CAUSES_MAX)
+		json_array_remove(list, CAUSES_MAX);
+}
+
+static json_t *causes_of(const struct column *c, const bool *out, size_t host, const struct gt_strv *keys)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < keys->n; i++) {
+		const char *key = keys->v[i];
+		const json_t *mine = bn_saved_setting(c->host[host], key);
+		double share, rare;
+		const json_t *others = usual(c, out, host, key, &share, &rare);
+
+		if (others && rare < .5)
+			keep_cause(list, json_pack("{s:s, s:O?, s:O, s:f, s:f, s:b}", "key", key, "value", mine,
+						   "usual", others, "others_share", share, "like_me_share", rare,
+						   "moves_it", bn_saved_moves(c->metric->workload, key)));
+	}
+	return list;
+}
+
+/* ---- judging ---- */
+
+static bool is_outlier(const struct column *c, size_t i, double critical)
+{
+	double off = fabs(c->level[i] - c->robust.center), margin = log1p(c->metric->margin);
+	double scale = fmax(c->robust.scale, margin / 3); /* identical hosts: the margin says what matters */
+
+	return off > critical * scale && off >= margin && off > 3 * c->se[i];
+}
+
+static json_t *host_row(const struct column *c, size_t i, bool out, bool worse)
+{
+	double scale = fmax(c->robust.scale, log1p(c->metric->margin) / 3);
+
+	return json_pack("{s:s, s:s, s:f, s:f, s:f, s:s}", "host", c->host[i]->name, "identity", c->host[i]->identity,
+			 "median", exp(c->level[i]), "deviation_pct", 100 * expm1(c->level[i] - c->robust.center),
+			 "scales", (c->level[i] - c->robust.center) / scale, "verdict",
+			 !out    ? "usual"
+			 : worse ? "worse"
+				 : "better");
+}
+
+static void judge_column(struct column *c, double critical, const struct gt_strv *keys, json_t *doc)
+{
+	json_t *rows = json_array(), *outliers = json_object_get(doc, "outliers");
+	gt_autofree bool *out = gt_xcalloc(c->n + 1, sizeof(*out));
+	bool enough = c->n >= BN_FLEET_MIN, higher = c->metric->direction == BN_HIGHER;
+
+	c->robust = bn_robust(c->level, c->n);
+	for (size_t i = 0; i < c->n; i++)
+		out[i] = enough && is_outlier(c, i, critical);
+	for (size_t i = 0; i < c->n; i++) {
+		bool worse = (c->level[i] < c->robust.center) == higher;
+		json_t *row = host_row(c, i, out[i], worse), *found;
+
+		json_array_append(rows, row);
+		if (out[i]) {
+			found = json_copy(row);
+			json_object_set_new(found, "metric", json_string(c->metric->id));
+			json_object_set_new(found, "unit", gt_json_str(c->metric->unit));
+			json_object_set_new(found, "usual_median", json_real(exp(c->robust.center)));
+			json_object_set_new(found, "causes", causes_of(c, out, i, keys));
+			json_array_append_new(outliers, found);
+		}
+		json_decref(row);
+	}
+	json_array_append_new(json_object_get(doc, "metrics"),
+			      json_pack("{s:s, s:s, s:s, s:s, s:o, s:f, s:o, s:o, s:b, s:o}", "metric", c->metric->id,
+					"unit", c->metric->unit ? c->metric->unit : "", "direction",
+					bn_direction_name[c->metric->direction], "definition", c->metric->definition,
+					"cpu", gt_json_str(c->cpu), "margin", c->metric->margin, "median",
+					gt_json_real(exp(c->robust.center)), "scale_pct",
+					gt_json_real(100 * expm1(c->robust.scale)), "judged", enough, "hosts", rows));
+}
+
+/* Of several results of one machine the newest counts. */
+static bool superseded(const struct bn_saved_set *set, size_t i)
+{
+	for (size_t k = 0; k < set->n; k++) {
+		int later = strcmp(set->v[k].started, set->v[i].started);
+
+		if (k != i && !set->v[k].skipped && bn_saved_one_machine(&set->v[k], &set->v[i]) &&
+		    (later > 0 || (later == 0 && k > i)))
+			return true;
+	}
+	return false;
+}
+
+static void hosts_json(const struct bn_saved_set *set, const bool *counts, json_t *doc)
+{
+	json_t *hosts = json_object_get(doc, "hosts"), *warnings = json_object_get(doc, "warnings");
+
+	for (size_t i = 0; i < set->n; i++) {
+		const struct bn_saved *s = &set->v[i];
+
+		json_array_append_new(hosts,
+				      json_pack("{s:s, s:s, s:s, s:s, s:b}", "name", s->name, "identity", s->identity,
+						"cpu", s->cpu, "started", s->started, "counts", counts[i]));
+		if (s->skipped)
+			bn_warning(warnings, "skipped", "left out", "%s: %s", s->name, s->skipped);
+		else if (!counts[i])
+			bn_warning(warnings, "twice", "left out", "%s: a newer result of the same machine is there",
+				   s->name);
+	}
+}
+
+static void verdict(json_t *doc, size_t judged)
+{
+	json_t *o;
+	size_t i, worse = 0;
+
+	json_array_foreach(json_object_get(doc, "outliers"), i, o) worse +=
+		gt_streq(gt_json_get_str(o, "verdict", NULL), "worse");
+	json_object_set_new(doc, "verdict", json_string(!judged ? "inconclusive" : worse ? "worse" : "same"));
+	json_object_set_new(doc, "exit_code",
+			    json_integer(!judged ? BN_EXIT_INCONCLUSIVE
+					 : worse ? BN_EXIT_REGRESSION
+						 : 0));
+}
+
+json_t *bn_fleet_judge(const struct bn_saved_set *set)
+{
+	json_t *doc = json_pack("{s:s, s:[], s:[], s:[], s:[]}", "schema", BN_FLEET_SCHEMA, "hosts", "metrics",
+				"outliers", "warnings");
+	gt_autofree bool *counts = gt_xcalloc(set->n + 1, sizeof(*counts));
+	struct column *column = NULL;
+	gt_auto_strv keys = {0};
+	size_t n = 0, tests = 0, judged = 0;
+
+	for (size_t i = 0; i < set->n; i++)
+		counts[i] = !set->v[i].skipped && !superseded(set, i);
+	hosts_json(set, counts, doc);
+	bn_saved_keys(set, &keys);
+	for (size_t i = 0; i < set->n; i++)
+		for (size_t m = 0; counts[i] && m < set->v[i].data->n_metrics; m++)
+			column_add(column_of(&column, &n, &set->v[i], &set->v[i].data->metrics[m]), &set->v[i],
+				   &set->v[i].data->metrics[m]);
+	for (size_t i = 0; i < n; i++)
+		if (column[i].n >= BN_FLEET_MIN) {
+			tests += column[i].n;
+			judged++;
+		}
+	for (size_t i = 0; i < n; i++) {
+		judge_column(&column[i], bn_outlier_critical(column[i].n, tests, ALPHA), &keys, doc);
+		free(column[i].host);
+		free(column[i].level);
+		free(column[i].se);
+	}
+	free(column);
+	verdict(doc, judged);
+	return doc;
+}
+
+/* ---- as people read it ---- */
+
+static void print_outlier(const json_t *o, FILE *out, unsigned width)
+{
+	const char *unit = gt_json_get_str(o, "unit", "");
+	json_t *causes = json_object_get(o, "causes"), *c;
+	gt_auto_buf line = {0};
+	size_t i;
+
+	gt_buf_printf(&line, "%s: %s %s where %s is usual, %+.1f %% (%s, %.0f scales out)",
+		      gt_json_get_str(o, "host", "?"), gt_json_get_str(o, "metric", "?"),
+		      bn_text_value(gt_json_get_real(o, "median", NAN), unit).s,
+		      bn_text_value(gt_json_get_real(o, "usual_median", NAN), unit).s,
+		      gt_json_get_real(o, "deviation_pct", NAN),
+		      gt_streq(gt_json_get_str(o, "verdict", NULL), "worse") ? "WORSE" : "better",
+		      fabs(gt_json_get_real(o, "scales", NAN)));
+	gt_print_wrapped(out, line.s, 0, width);
+	json_array_foreach(causes, i, c)
+	{
+		gt_buf_clear(&line);
+		gt_buf_printf(&line, "%s %s here, %s on %.0f %% of the others%s", gt_json_get_str(c, "key", "?"),
+			      bn_text_json(json_object_get(c, "value")).s, bn_text_json(json_object_get(c, "usual")).s,
+			      100 * gt_json_get_real(c, "others_share", NAN),
+			      gt_json_get_bool(c, "moves_it", false) ? "; known to move it" : "");
+		gt_print_wrapped(out, line.s, 2, width);
+	}
+	if (!json_array_size(causes))
+		gt_print_wrapped(out, "no recorded setting differs from the others: look at the hardware", 2, width);
+}
+
+static void print_table(const json_t *doc, FILE *out, bool color)
+{
+	gt_auto(gt_table) *t = gt_table_new();
+	json_t *m, *h;
+	size_t i, k;
+
+	gt_table_column(t, "METRIC", GT_LEFT);
+	gt_table_column(t, "HOSTS", GT_RIGHT);
+	gt_table_column(t, "MEDIAN", GT_RIGHT);
+	gt_table_column(t, "SPREAD", GT_RIGHT);
+	gt_table_column(t, "OUTLIERS", GT_WRAP);
+	json_array_foreach(json_object_get(doc, "metrics"), i, m)
+	{
+		gt_auto_buf names = {0};
+
+		json_array_foreach(json_object_get(m, "hosts"), k,
+				   h) if (strcmp(gt_json_get_str(h, "verdict", ""), "usual") != 0)
+			gt_buf_printf(&names, "%s%s %+.1f %%", names.len ? ", " : "", gt_json_get_str(h, "host", "?"),
+				      gt_json_get_real(h, "deviation_pct", NAN));
+		gt_table_row(t);
+		gt_table_cell(t, "%s", gt_json_get_str(m, "metric", "?"));
+		gt_table_cell(t, "%zu", json_array_size(json_object_get(m, "hosts")));
+		gt_table_cell(t, "%s",
+			      bn_text_value(gt_json_get_real(m, "median", NAN), gt_json_get_str(m, "unit", "")).s);
+		gt_table_cell(t, "%s", bn_text_spread(m).s);
+		gt_table_cell(t, "%s",
+			      !gt_json_get_bool(m, "judged", false) ? "too few hosts to judge"
+			      : names.len                           ? names.s
+								    : "none");
+	}
+	gt_table_print(t, out, color);
+}
+
+struct bn_text bn_fleet_headline(const json_t *doc)
+{
+	struct bn_text t;
+
+	snprintf(t.s, sizeof(t.s), "%s",
+		 gt_streq(gt_json_get_str(doc, "verdict", NULL), "inconclusive")
+			 ? "INCONCLUSIVE: a class of hosts is judged from four on"
+		 : !json_array_size(json_object_get(doc, "outliers")) ? "SAME: no host is unlike the others"
+		 : gt_json_get_int(doc, "exit_code", 0) == BN_EXIT_REGRESSION
+			 ? "WORSE: there are hosts that the others leave behind"
+			 : "SAME: outliers, but none for the worse");
+	return t;
+}
+
+void bn_fleet_text(const json_t *doc, FILE *out, bool color)
+{
+	unsigned width = gt_term_width(out);
+	size_t i, hosts = 0;
+	json_t *o;
+
+	json_array_foreach(json_object_get(doc, "hosts"), i, o) hosts += gt_json_get_bool(o, "counts", false);
+	fprintf(out, "%zu host%s\n\n", hosts, hosts == 1 ? "" : "s");
+	print_table(doc, out, color);
+	fputc('\n', out);
+	json_array_foreach(json_object_get(doc, "outliers"), i, o) print_outlier(o, out, width);
+	json_array_foreach(json_object_get(doc, "warnings"), i, o)
+		fprintf(out, "note: %s; %s\n", gt_json_get_str(o, "text", ""), gt_json_get_str(o, "hint", ""));
+	fprintf(out, "VERDICT %s\n", bn_fleet_headline(doc).s);
+}
+
+static struct bn_outputs outputs;
+static bool require_conclusive;
+
+static int cmd_fleet(struct gt_cli *cli, int argc, char **argv)
+{
+	bn_auto_saved set = {0};
+	gt_auto_json *doc = NULL;
+	int r = bn_saved_load(argv, &set, &cli->err);
+
+	if (r < 0)
+		return r;
+	doc = bn_fleet_judge(&set);
+	return bn_saved_publish(cli, &bn_form_fleet, doc, &outputs, require_conclusive);
+}
+
+static const struct gt_opt opts[] = {
+	{0, "require-conclusive", NULL, "exit 3 when no class has hosts enough to judge", GT_OPT_FLAG,
+	 &require_conclusive, NULL},
+	{'o', "output", "FILE", "the judgement as JSON", GT_OPT_STR, &outputs.json, NULL},
+	{0, "html", "FILE", "the judgement as one page with a plot", GT_OPT_STR, &outputs.html, NULL},
+	{0, "markdown", "FILE", "the judgement as Markdown", GT_OPT_STR, &outputs.markdown, NULL},
+	{0},
+};
+
+const struct gt_cmd bn_cmd_fleet = {
+	.name = "fleet",
+	.args = "RESULT...",
+	.summary = "which of many hosts is unlike the others, in what, and probably why",
+	.help = "Each RESULT is a file that gpubench run wrote, or a folder of them; of several results of one machine "
+		"the newest "
+		"counts. Hosts with the same processor are a class, judged from four on: an outlier lies farther from "
+		"the median "
+		"host than chance would put any one of all hosts and metrics in one table out of twenty, by at least "
+		"the margin of "
+		"the metric. Its settings that differ from what most others have are named, first those that are known "
+		"to move the "
+		"metric. A host that is worse is exit status 1.\n\n"
+		"On a cluster, one process on each host writes its file: srun --ntasks-per-node=1 gpubench run -o "
+		"results/%h.json "
+		"(or mpirun --map-by ppr:1:node), where %h is the host's name and %r the rank.",
+	.opts = opts,
+	.min_args = 1,
+	.max_args = -1,
+	.run = cmd_fleet,
+};

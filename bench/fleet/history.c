@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubench history: since when is a host another one, in what, and what was changed then. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "bench/fleet/fleet.h"
+#include "bench/report/forms.h"
+#include "bench/result/text.h"
+#include "bench/result/result.h"
+#include "lib/table.h"
+
+#define ALPHA       .05 /* for one false alarm in all metrics together */
+#define POINTS_MAX  32
+#define CHANGES_MAX 8
+#define RESULTS_MIN (2 * BN_SEGMENT_MIN)
+
+static struct {
+	const char *host;
+	uint64_t seed;
+} opt = {.seed = 1};
+
+/* ---- one metric ---- */
+
+struct series {
+	const struct bn_saved **of;
+	double *level;
+	size_t n;
+	const struct bn_metric *metric; /* of the newest result */
+};
+
+static int by_date(const void *a, const void *b)
+{
+	const struct bn_saved *x = *(const struct bn_saved *const *)a, *y = *(const struct bn_saved *const *)b;
+	int d = strcmp(x->started, y->started);
+
+	return d ? d : strcmp(x->name, y->name);
+}
+
+static double median_between(const struct series *s, size_t from, size_t to)
+{
+	return bn_median(s->level + from, to - from);
+}
+
+/* What is set otherwise from the result at `at` on: differs across the point, and is constant for two results on both
+ * sides. */
+static json_t *what_changed(const struct series *s, size_t at, const struct gt_strv *keys)
+{
+	json_t *list = json_array();
+
+	for (int pass = 0; pass < 2; pass++)
+		for (size_t i = 0; i < keys->n && json_array_size(list) < CHANGES_MAX; i++) {
+			const char *key = keys->v[i];
+			const json_t *was = bn_saved_setting(s->of[at - 1], key),
+				     *is = bn_saved_setting(s->of[at], key);
+			bool moves = bn_saved_moves(s->metric->workload, key);
+
+			if (bn_saved_same(was, is, key) || moves != (pass == 0) ||
+			    !bn_saved_same(was, bn_saved_setting(s->of[at - 2], key), key) ||
+			    (at + 1 < s->n && !bn_saved_same(is, bn_saved_setting(s->of[at + 1], key), key)))
+				continue;
+			json_array_append_new(list, json_pack("{s:s, s:O?, s:O?, s:b}", "key", key, "from", was, "to",
+							      is, "moves_it", moves));
+		}
+	return list;
+}
+
+static json_t *change_json(const struct series *s, const size_t *points, size_t n, size_t i, const struct gt_strv *keys)
+{
+	size_t from = i ? points[i - 1] : 0, to = i + 1 < n ? points[i + 1] : s->n;
+	double before = median_between(s, from, points[i]), after = median_between(s, points[i], to);
+	bool worse = (after < before) == (s->metric->direction == BN_HIGHER);
+	const struct bn_saved *first = s->of[points[i]];
+
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:I, s:b, s:s, s:o}", "metric", s->metric->id,
+			 "unit", s->metric->unit ? s->metric->unit : "", "role", bn_role_name[s->metric->role],
+			 "result", first->name, "started", first->started, "before", exp(before), "after", exp(after),
+			 "change_pct", 100 * expm1(after - before), "index", (json_int_t)points[i], "newest",
+			 i + 1 == n, "verdict", worse ? "worse" : "better", "settings",
+			 what_changed(s, points[i], keys));
+}
+
+/* Points that move the metric by less than its margin are no news. */
+static size_t drop_small(const struct series *s, size_t *points, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		size_t from = i ? points[i - 1] : 0, to = i + 1 < n ? points[i + 1] : s->n;
+
+		if (fabs(median_between(s, points[i], to) - median_between(s, from, points[i])) >=
+		    log1p(s->metric->margin)) {
+			i++;
+			continue;
+		}
+		memmove(points + i, points + i + 1, (n - i - 1) * sizeof(*points));
+		n--;
+		i = 0;
+	}
+	return n;
+}
+
+static void judge_series(const struct series *s, double alpha, uint64_t seed, const struct gt_strv *keys, json_t *doc)
+{
+	size_t points[POINTS_MAX], n = 0;
+	json_t *values = json_array();
+
+	for (size_t i = 0; i < s->n; i++)
+		json_array_append_new(values, json_pack("{s:s, s:s, s:f}", "result", s->of[i]->name, "started",
+							s->of[i]->started, "median", exp(s->level[i])));
+	if (s->n >= RESULTS_MIN) {
+		n = bn_change_points(s->level, s->n, alpha, seed, points, POINTS_MAX);
+		n = drop_small(s, points, n);
+	}
+	json_array_append_new(json_object_get(doc, "metrics"),
+			      json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:f}", "metric", s->metric->id, "unit",
+					s->metric->unit ? s->metric->unit : "", "direction",
+					bn_direction_name[s->metric->direction], "role", bn_role_name[s->metric->role],
+					"definition", s->metric->definition, "judged", s->n >= RESULTS_MIN, "values",
+					values, "margin", s->metric->margin));
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(json_object_get(doc, "changes"), change_json(s, points, n, i, keys));
+}
+
+/* ---- all ---- */
+
+static size_t in_order(const struct bn_saved_set *set, const struct bn_saved **ret, json_t *doc)
+{
+	json_t *warnings = json_object_get(doc, "warnings");
+	size_t n = 0;
+
+	for (size_t i = 0; i < set->n; i++) {
+		if (set->v[i].skipped)
+			bn_warning(warnings, "skipped", "left out", "%s: %s", set->v[i].name, set->v[i].skipped);
+		else
+			ret[n++] = &set->v[i];
+	}
+	qsort(ret, n, sizeof(*ret), by_date);
+	if (n > BN_HISTORY_MAX) {
+		bn_warning(warnings, "long", "older ones are left out", "only the newest %d results are looked at",
+			   BN_HISTORY_MAX);
+		memmove(ret, ret + n - BN_HISTORY_MAX, BN_HISTORY_MAX * sizeof(*ret));
+		n = BN_HISTORY_MAX;
+	}
+	return n;
+}
+
+static void make_series(const struct bn_saved *const *all, size_t n, const struct bn_metric *m, struct series *s,
+			json_t *doc)
+{
+	size_t other = 0;
+
+	*s = (struct series){
+		.metric = m, .of = gt_xcalloc(n + 1, sizeof(*s->of)), .level = gt_xcalloc(n + 1, sizeof(*s->level))};
+	for (size_t i = 0; i < n; i++) {
+		const struct bn_metric *same = bn_saved_metric(all[i], m->id, m->definition);
+		double se, level = same ? bn_saved_level(all[i], same, &se) : NAN;
+
+		other += !same && bn_saved_metric(all[i], m->id, NULL);
+		if (isfinite(level)) {
+			s->of[s->n] = all[i];
+			s->level[s->n++] = level;
+		}
+	}
+	if (other)
+		bn_warning(json_object_get(doc, "warnings"), "definition", "they are left out",
+			   "%s was defined otherwise in %zu results", m->id, other);
+}
+
+static void verdict(json_t *doc, bool judged)
+{
+	json_t *c;
+	size_t i, worse = 0;
+
+	json_array_foreach(json_object_get(doc, "changes"), i, c)
+	{
+		const char *role = gt_json_get_str(c, "role", "");
+
+		worse += gt_json_get_bool(c, "newest", false) &&
+			 gt_streq(gt_json_get_str(c, "verdict", NULL), "worse") &&
+			 (gt_streq(role, "primary") || gt_streq(role, "guard"));
+	}
+	json_object_set_new(doc, "verdict", json_string(!judged ? "inconclusive" : worse ? "worse" : "same"));
+	json_object_set_new(doc, "exit_code",
+			    json_integer(!judged ? BN_EXIT_INCONCLUSIVE
+					 : worse ? BN_EXIT_REGRESSION
+						 : 0));
+}
+
+json_t *bn_history_judge(const struct bn_saved_set *set, uint64_t seed)
+{
+	json_t *doc = json_pack("{s:s, s:s, s:[], s:[], s:[]}", "schema", BN_HISTORY_SCHEMA, "host",
+				set->n ? set->v[0].identity : "unknown", "metrics", "changes", "warnings");
+	const struct bn_saved **all = gt_xcalloc(set->n + 1, sizeof(*all));
+	size_t n = in_order(set, all, doc), metrics = n ? all[n - 1]->data->n_metrics : 0;
+	gt_auto_strv keys = {0};
+	bool judged = false;
+
+	json_object_set_new(doc, "results", json_integer((json_int_t)n));
+	bn_saved_keys(set, &keys);
+	for (size_t m = 0; m < metrics; m++) {
+		struct series s;
+
+		make_series(all, n, &all[n - 1]->data->metrics[m], &s, doc);
+		judged |= s.n >= RESULTS_MIN;
+		judge_series(&s, ALPHA / (double)metrics, seed + m, &keys, doc);
+		free(s.of);
+		free(s.level);
+	}
+	verdict(doc, judged);
+	free(all);
+	return doc;
+}
+
+/* ---- as people read it ---- */
+
+static void print_change(const json_t *c, FILE *out, unsigned width)
+{
+	const char *unit = gt_json_get_str(c, "unit", "");
+	gt_auto_buf line = {0};
+	size_t i;
+	json_t *k;
+
+	gt_buf_printf(&line, "since %s (%s): %s %+.1f %% %s, %s before, %s after", gt_json_get_str(c, "started", "?"),
+		      gt_json_get_str(c, "result", "?"), gt_json_get_str(c, "metric", "?"),
+		      gt_json_get_real(c, "change_pct", NAN),
+		      gt_streq(gt_json_get_str(c, "verdict", NULL), "worse") ? "WORSE" : "better",
+		      bn_text_value(gt_json_get_real(c, "before", NAN), unit).s,
+		      bn_text_value(gt_json_get_real(c, "after", NAN), unit).s);
+	gt_print_wrapped(out, line.s, 0, width);
+	json_array_foreach(json_object_get(c, "settings"), i, k)
+	{
+		gt_buf_clear(&line);
+		gt_buf_printf(&line, "changed then: %s %s -> %s%s", gt_json_get_str(k, "key", "?"),
+			      bn_text_json(json_object_get(k, "from")).s, bn_text_json(json_object_get(k, "to")).s,
+			      gt_json_get_bool(k, "moves_it", false) ? "; known to move it" : "");
+		gt_print_wrapped(out, line.s, 2, width);
+	}
+	if (i == 0)
+		gt_print_wrapped(out,
+				 "no recorded setting was changed then: look at the hardware and its surroundings", 2,
+				 width);
+}
+
+struct bn_text bn_history_headline(const json_t *doc)
+{
+	int64_t code = gt_json_get_int(doc, "exit_code", 0);
+	struct bn_text t;
+
+	snprintf(t.s, sizeof(t.s), "%s",
+		 code == BN_EXIT_REGRESSION     ? "WORSE: the newest change of a primary or guard metric is for the worse"
+		 : code == BN_EXIT_INCONCLUSIVE ? "INCONCLUSIVE: a history is judged from eight results on"
+						: "SAME: the newest state of what counts is not worse than the one before");
+	return t;
+}
+
+void bn_history_text(const json_t *doc, FILE *out, bool color)
+{
+	gt_auto(gt_table) *t = gt_table_new();
+	unsigned width = gt_term_width(out);
+	json_t *m, *c;
+	size_t i, k;
+
+	fprintf(out, "%lld results of host %s\n\n", (long long)gt_json_get_int(doc, "results", 0),
+		gt_json_get_str(doc, "host", "?"));
+	gt_table_column(t, "METRIC", GT_LEFT);
+	gt_table_column(t, "RESULTS", GT_RIGHT);
+	gt_table_column(t, "NEWEST", GT_RIGHT);
+	gt_table_column(t, "CHANGES", GT_WRAP);
+	json_array_foreach(json_object_get(doc, "metrics"), i, m)
+	{
+		json_t *values = json_object_get(m, "values");
+		const json_t *last = json_array_get(values, json_array_size(values) - 1);
+		gt_auto_buf text = {0};
+
+		json_array_foreach(
+			json_object_get(doc, "changes"), k,
+			c) if (gt_streq(gt_json_get_str(c, "metric", NULL), gt_json_get_str(m, "metric", "?")))
+			gt_buf_printf(&text, "%s%+.1f %% at %s", text.len ? ", " : "",
+				      gt_json_get_real(c, "change_pct", NAN), gt_json_get_str(c, "result", "?"));
+		gt_table_row(t);
+		gt_table_cell(t, "%s", gt_json_get_str(m, "metric", "?"));
+		gt_table_cell(t, "%zu", json_array_size(values));
+		gt_table_cell(t, "%s",
+			      bn_text_value(gt_json_get_real(last, "median", NAN), gt_json_get_str(m, "unit", "")).s);
+		gt_table_cell(t, "%s",
+			      !gt_json_get_bool(m, "judged", false) ? "needs 8 results"
+			      : text.len                            ? text.s
+								    : "none");
+	}
+	gt_table_print(t, out, color);
+	fputc('\n', out);
+	json_array_foreach(json_object_get(doc, "changes"), k, c) print_change(c, out, width);
+	json_array_foreach(json_object_get(doc, "warnings"), k, c)
+		fprintf(out, "note: %s; %s\n", gt_json_get_str(c, "text", ""), gt_json_get_str(c, "hint", ""));
+	fprintf(out, "VERDICT %s\n", bn_history_headline(doc).s);
+}
+
+static struct bn_outputs outputs;
+static bool require_conclusive;
+
+/* One host: the one that was asked for, or the only one. Nodes that are cloned share an identity: those are told apart by what
+ * else is known of them. */
+static int only_one(struct bn_saved_set *set, struct gt_err *err)
+{
+	const struct bn_saved *first = NULL;
+
+	for (size_t i = 0; i < set->n; i++) {
+		struct bn_saved *s = &set->v[i];
+		gt_auto_buf what = {0};
+
+		if (s->skipped)
+			continue;
+		if (!gt_streq(s->identity, opt.host ? opt.host : first ? first->identity : s->identity)) {
+			if (!opt.host)
+				return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV,
+						    "results of several machines (%.32s and %.32s): --host picks one, gpubench "
+						    "fleet compares them",
+						    first->identity, s->identity);
+			s->skipped = gt_xstrdup("of another machine");
+			continue;
+		}
+		if (first)
+			bn_identity_difference(first->doc, s->doc, &what);
+		if (what.len)
+			return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV,
+					    "results of several machines of one identity (%.32s): %.100s and %.100s differ in "
+					    "%.200s", s->identity, first->name, s->name, what.s);
+		first = first ? first : s;
+	}
+	return 0;
+}
+
+static int cmd_history(struct gt_cli *cli, int argc, char **argv)
+{
+	bn_auto_saved set = {0};
+	gt_auto_json *doc = NULL;
+	int r = bn_saved_load(argv, &set, &cli->err);
+
+	if (r == 0)
+		r = only_one(&set, &cli->err);
+	if (r < 0)
+		return r;
+	doc = bn_history_judge(&set, opt.seed);
+	if (opt.host)
+		json_object_set_new(doc, "host", gt_json_str(opt.host));
+	return bn_saved_publish(cli, &bn_form_history, doc, &outputs, require_conclusive);
+}
+
+static const struct gt_opt opts[] = {
+	{0, "host", "IDENTITY", "of results of several machines, look at this one's", GT_OPT_STR, &opt.host, NULL},
+	{0, "seed", "N", "seed of the permutation tests [1]", GT_OPT_UINT, &opt.seed, NULL},
+	{0, "require-conclusive", NULL, "exit 3 when there are fewer than eight results", GT_OPT_FLAG,
+	 &require_conclusive, NULL},
+	{'o', "output", "FILE", "the judgement as JSON", GT_OPT_STR, &outputs.json, NULL},
+	{0, "html", "FILE", "the judgement as one page with a plot of each metric", GT_OPT_STR, &outputs.html, NULL},
+	{0, "markdown", "FILE", "the judgement as Markdown", GT_OPT_STR, &outputs.markdown, NULL},
+	{0},
+};
+
+const struct gt_cmd bn_cmd_history = {
+	.name = "history",
+	.args = "RESULT...",
+	.summary = "since when is this host slower or faster, and what was changed then",
+	.help = "Each RESULT is a file that gpubench run wrote, or a folder of them, such as nightly runs leave. They "
+		"are put in "
+		"order of their dates; change points are found by energy distance (E-divisive) and kept when a "
+		"permutation test "
+		"says so, at 5 % for all metrics together, and when the metric moved by at least its margin. A metric "
+		"needs eight "
+		"results, a segment four. What was set otherwise from that result on is named.\n\n"
+		"Exit status 1: the newest change of a primary or guard metric is for the worse. 4: results of several "
+		"machines.",
+	.opts = opts,
+	.min_args = 1,
+	.max_args = -1,
+	.run = cmd_history,
+};

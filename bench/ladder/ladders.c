@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each ladder climbs. A new one is one table here and one line in the list. */
+#include "bench/ladder/ladder.h"
+
+#define SMALL_GPT2 "gpt2", "--layers", "6", "--width", "384", "--heads", "6"
+
+static const struct bn_rung precision[] = {
+	{ .name = "FP32" },
+	{ .name = "TF32", .options = { "--amp", "tf32" }, .gpu_only = true },
+	{ .name = "AMP, bf16", .options = { "--amp", "bf16" } },
+	{ .name = "AMP, bf16, the vocabulary as it is", .options = { "--amp", "bf16", "--without", "pad" }, .gpu_only = true },
+	{ .name = "AMP, fp16 with loss scaling", .options = { "--amp", "fp16" } },
+	{ .name = NULL },
+};
+
+static const struct bn_rung techniques[] = {
+	{ .name = "one thread, everything off",
+	  .options = { "--threads", "1", "--without", "huge-pages,assign,fuse,reuse,early-update" } },
+	{ .name = "+ all threads", .options = { "--without", "huge-pages,assign,fuse,reuse,early-update" } },
+	{ .name = "+ huge pages", .options = { "--without", "assign,fuse,reuse,early-update" } },
+	{ .name = "+ gradients assigned, not cleared and added to", .options = { "--without", "fuse,reuse,early-update" } },
+	{ .name = "+ fusion", .options = { "--without", "reuse,early-update" } },
+	{ .name = "+ memory planned", .options = { "--without", "early-update" } },
+	{ .name = "+ updates inside the backward pass" },
+	{ .name = "+ AMP, bf16", .options = { "--amp", "bf16" } },
+	{ .name = "+ 8-bit moments", .options = { "--amp", "bf16", "--optimizer", "adamw8" } },
+	{ .name = "+ checkpointing, 4 segments",
+	  .options = { "--amp", "bf16", "--optimizer", "adamw8", "--checkpoint", "4" } },
+	{ .name = NULL },
+};
+
+/* What is special to convolutions: batchnorms take sums and relus in, and 3x3 ones need fewer products. */
+static const struct bn_rung images[] = {
+	{ .name = "one thread, everything off",
+	  .options = { "--threads", "1", "--without", "huge-pages,fuse,reuse,early-update,winograd" } },
+	{ .name = "+ all threads", .options = { "--without", "huge-pages,fuse,reuse,early-update,winograd" } },
+	{ .name = "+ huge pages", .options = { "--without", "fuse,reuse,early-update,winograd" } },
+	{ .name = "+ fusion", .options = { "--without", "reuse,early-update,winograd" } },
+	{ .name = "+ memory planned", .options = { "--without", "early-update,winograd" } },
+	{ .name = "+ updates inside the backward pass", .options = { "--without", "winograd" } },
+	{ .name = "+ 3x3 convolutions in Winograd's tiles" },
+	{ .name = "+ AMP, bf16", .options = { "--amp", "bf16" } },
+	{ .name = NULL },
+};
+
+#define RANKS "--ranks", "@ranks", "--batch", "@share"
+
+static const struct bn_rung ranks[] = {
+	{ .name = "ranks, gradients reduced once backward has ended",
+	  .options = { RANKS, "--overlap", "off" } },
+	{ .name = "DDP: buckets reduced during backward", .options = { RANKS, "--overlap", "on" } },
+	{ .name = "DDP, the update shared out among the ranks", .options = { RANKS, "--shard", "on" } },
+	{ .name = "DDP, gradients travel as fp16", .options = { RANKS, "--compress", "fp16" } },
+	{ .name = "DDP, gradients travel as bf16", .options = { RANKS, "--compress", "bf16" } },
+	{ .name = "DDP, gradients travel as int8", .options = { RANKS, "--compress", "int8" } },
+	{ .name = "DDP, PowerSGD of rank 1", .options = { RANKS, "--compress", "powersgd" } },
+	{ .name = "DDP, 1 bit after 8 updates", .options = { RANKS, "--compress", "onebit", "--compress-after", "8" } },
+	{ .name = "one process with all threads, for comparison" },
+	{ .name = NULL },
+};
+
+static const struct bn_rung accumulation[] = {
+	{ .name = "naive: each small batch is reduced and updated",
+	  .options = { "--ranks", "@ranks", "--batch", "2" } },
+	{ .name = "the same, the update shared out", .options = { "--ranks", "@ranks", "--batch", "2", "--shard", "on" } },
+	{ .name = "4 batches per update: reduced once",
+	  .options = { "--ranks", "@ranks", "--batch", "2", "--accum", "4" } },
+	{ .name = "4 batches per update, AMP bf16",
+	  .options = { "--ranks", "@ranks", "--batch", "2", "--accum", "4", "--amp", "bf16" } },
+	{ .name = "one batch of four times the size, for its memory", .options = { "--ranks", "@ranks", "--batch", "8" } },
+	{ .name = NULL },
+};
+
+/* What a framework's loader does is left in first, and taken away rung by rung. */
+static const struct bn_rung data[] = {
+	{ .name = "naive: read when asked, each batch copied",
+	  .options = { "--workers", "0", "--without", "zero-copy,persistent,huge-pages,u8" } },
+	{ .name = "+ workers, started anew each epoch",
+	  .options = { "--workers", "@cpus", "--prefetch", "1", "--without", "zero-copy,persistent,huge-pages,u8" } },
+	{ .name = "+ 8 batches made ahead",
+	  .options = { "--workers", "@cpus", "--prefetch", "8", "--without", "zero-copy,persistent,huge-pages,u8" } },
+	{ .name = "+ persistent workers",
+	  .options = { "--workers", "@cpus", "--prefetch", "8", "--without", "zero-copy,huge-pages,u8" } },
+	{ .name = "+ batches not copied",
+	  .options = { "--workers", "@cpus", "--prefetch", "8", "--without", "huge-pages,u8" } },
+	{ .name = "+ pixels as bytes, for the model's first op to convert",
+	  .options = { "--workers", "@cpus", "--prefetch", "8", "--without", "huge-pages" } },
+	{ .name = "+ huge pages", .options = { "--workers", "@cpus", "--prefetch", "8" } },
+	{ .name = "+ cache of decoded images", .options = { "--workers", "@cpus", "--prefetch", "8", "--cache", "4G" } },
+	{ .name = NULL },
+};
+
+/* What a loader that knows nothing of lengths does comes first: everything as long as the longest. */
+static const struct bn_rung lengths[] = {
+	{ .name = "naive: every document padded to the longest", .options = { "--batch", "16", "--buckets", "1" } },
+	{ .name = "+ grouped by length, 8 lengths", .options = { "--batch", "16", "--buckets", "8" } },
+	{ .name = "+ a token budget: short documents in larger batches",
+	  .options = { "--buckets", "8", "--token-budget", "4096" } },
+	{ .name = NULL },
+};
+
+const struct bn_ladder bn_ladders[] = {
+	{ .id = "precision", .title = "FP32 to AMP", .rung = precision,
+	  .what = "Only the type that matrix products read differs.",
+	  .train = { SMALL_GPT2, "--batch", "4", "--seq", "256", "--steps", "5", "--warmup", "2" } },
+	{ .id = "techniques", .title = "Everything off to everything on", .rung = techniques,
+	  .what = "One technique added per rung, everything before kept; the last two trade speed for memory.",
+	  .train = { SMALL_GPT2, "--batch", "4", "--seq", "256", "--steps", "5", "--warmup", "2" } },
+	{ .id = "images", .title = "A convolutional network, everything off to everything on", .rung = images,
+	  .what = "One technique added per rung, everything before kept.",
+	  .train = { "resnet20", "--batch", "64", "--steps", "20", "--warmup", "3" } },
+	{ .id = "ranks", .title = "Data-parallel to DDP, overlapped and compressed", .rung = ranks, .batch = 16,
+	  .what = "The same batch over all ranks together; what differs is when and how gradients travel.",
+	  .train = { "gpt", "--batch", "16", "--steps", "24", "--warmup", "4" } },
+	{ .id = "accumulation", .title = "Gradient accumulation, naive to once per update", .rung = accumulation,
+	  .what = "Small batches as memory allows them; what differs is how often gradients are reduced and applied.",
+	  .train = { "gpt", "--steps", "24", "--warmup", "4" } },
+	{ .id = "lengths", .title = "Documents of different lengths, padded to budgeted", .rung = lengths,
+	  .what = "The paragraphs of the licence texts; tokens per second count what is not padding.",
+	  .train = { "gpt", "--documents", "paragraph", "--seq", "256", "--steps", "60", "--warmup", "8" } },
+	{ .id = "data", .title = "Data loading, naive to cached", .rung = data, .data = true,
+	  .what = "Four epochs of the same data without a model; what differs is who makes batches, when, and where they lie.",
+	  .train = { "--epochs", "4" } },
+	{ .id = NULL },
+};

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One phase of gpubench prove: a session of its own, kept whole in the document, so that a later process can go on where
+ * this one was killed: what is whole is read again, what is not is resumed, what is missing is measured. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "bench/prove/prove.h"
+#include "lib/log.h"
+
+/* ---- running ---- */
+
+static void by_design(struct bn_arms *arms, int64_t block)
+{
+	const struct bn_prove *p = arms->design;
+	const struct bn_design *d = arms->rows;
+
+	for (size_t k = 0; k < p->n_proof; k++)
+		for (size_t i = 0; i < p->proof[k].n; i++) {
+			bool on = d->sign[(size_t)block * d->factors + k] > 0;
+
+			arms->on[1][p->proof[k].factor[i]] = on;
+			arms->on[0][p->proof[k].factor[i]] = !on;
+		}
+}
+
+static json_t *phase_frame(const struct bn_prove *p, const struct bn_phase *ph)
+{
+	json_t *doc = json_deep_copy(p->stage->doc);
+
+	json_object_set_new(doc, "phase", json_pack("{s:s, s:s?}", "name", ph->name, "change", ph->what));
+	return doc;
+}
+
+static bool is_phase(const json_t *doc, const struct bn_phase *ph)
+{
+	const json_t *name = json_object_get(doc, "phase");
+
+	return gt_streq(gt_json_get_str(name, "name", NULL), ph->name) && gt_streq(gt_json_get_str(name, "change", NULL), ph->what);
+}
+
+/* The document of the phase that comes now: as an earlier part of this session left it, or a new one. */
+static int phase_document(struct bn_prove *p, const struct bn_phase *ph, json_t **ret, bool *begun)
+{
+	json_t *phases = json_object_get(p->doc, "phases"), *was = json_array_get(phases, p->next_phase);
+
+	if (was && p->more_time && !is_phase(was, ph)) { /* what had been left out for want of time comes now */
+		while (json_array_size(phases) > p->next_phase)
+			json_array_remove(phases, p->next_phase);
+		was = NULL;
+	}
+	*begun = was != NULL;
+	*ret = was;
+	if (!was) {
+		*ret = phase_frame(p, ph);
+		json_array_append_new(phases, *ret);
+	} else if (!is_phase(was, ph)) {
+		return gt_fail_exit(&p->cli->err, BN_EXIT_INVALID, EINVAL,
+				    "phase %zu of the saved session is \"%s\" and should be \"%s\": it was edited, or "
+				    "written by another version",
+				    p->next_phase + 1, gt_json_get_str(json_object_get(was, "phase"), "name", "?"), ph->name);
+	}
+	p->next_phase++;
+	return 0;
+}
+
+/* Did it end in order, so that nothing is left to measure? A verdict of "invalid" is an end too. */
+static bool whole(const json_t *doc)
+{
+	return !gt_json_get_bool(json_object_get(doc, "run"), "interrupted", true);
+}
+
+/* limit_s: of this phase; infinite: none */
+static int measure(struct bn_prove *p, const struct bn_phase *ph, double limit_s, json_t *doc, bool begun)
+{
+	struct bn_arms *arms = &p->stage->arms;
+	const char *one[] = {ph->workload, NULL};
+	struct bn_look fixed = {ph->pairs, BN_PROVE_ALPHA};
+	struct bn_session s = {.design = "pairs",
+			       .workload = ph->workload ? one : (const char *const *)p->stage->workloads.v,
+			       .n_workloads = ph->workload ? 1 : p->stage->workloads.n,
+			       .looks = ph->looks ? bn_looks : &fixed,
+			       .n_looks = ph->looks ? bn_n_looks : 1,
+			       .aa_pairs = ph->aa_pairs,
+			       .quiet = p->cli->quiet,
+			       .resume = begun,
+			       .limit_s = isfinite(limit_s) ? fmax(limit_s, 1e-3) : 0,
+			       .planned = ph->aa_pairs ? bn_plan_pilot : NULL,
+			       .planned_ctx = p,
+			       .by_boot = p->by_boot,
+			       .stop = &gt_interrupted,
+			       .seed = gt_hash64(ph->name, strlen(ph->name), p->seed + p->next_phase - 1) % 1000000};
+	struct bn_ops ops;
+	int r;
+
+	arms->design = ph->design ? p : NULL;
+	arms->rows = ph->design;
+	arms->next_block = ph->design ? by_design : NULL;
+	if (!ph->design && !begun)
+		bn_arms_declare(arms, doc);
+	arms->whole = p->doc;
+	if (arms->boots) {
+		arms->boots->seed = s.seed;
+		arms->boots->phase = p->next_phase;
+	}
+	bn_arms_ops(arms, &ops);
+	r = bn_session_run(&s, &ops, doc, &p->cli->err);
+	if (r < 0 && r != -EINPROGRESS && r != -ETIME)
+		json_object_set_new(json_object_get(doc, "run"), "invalid", gt_json_str(p->cli->err.msg));
+	return r;
+}
+
+int bn_phase_run(struct bn_prove *p, const struct bn_phase *ph, json_t **ret)
+{
+	struct bn_limits limits = {.floor = .03};
+	gt_auto(bn_data) *data = NULL;
+	double limit_s = bn_plan_left_s(p) - ph->keep_s;
+	json_t *doc = NULL;
+	bool begun;
+	int r;
+
+	r = phase_document(p, ph, &doc, &begun);
+	if (r == 0 && !(begun && whole(doc)))
+		r = measure(p, ph, limit_s, doc, begun);
+	if (r == 0)
+		r = bn_data_from_doc(doc, ph->name, &data, &p->cli->err);
+	if (r < 0)
+		return r;
+	*ret = doc;
+	r = bn_analyze(data, &limits);
+	return ph->design && !data->interrupted && r != BN_EXIT_WRONG &&
+			       !gt_json_get_str(json_object_get(doc, "run"), "invalid", NULL)
+		       ? 0
+		       : r;
+}
+
+/* ---- reading ---- */
+
+bool bn_phase_cut(const json_t *doc)
+{
+	json_t *note;
+	size_t i;
+
+	json_array_foreach(json_object_get(json_object_get(doc, "run"), "notes"), i, note)
+		if (gt_streq(gt_json_get_str(note, "code", NULL), "time-limit"))
+			return true;
+	return false;
+}
+
+const json_t *bn_phase_row(const json_t *doc, const char *metric)
+{
+	json_t *list = json_object_get(doc, "comparisons"), *c;
+	size_t i;
+
+	json_array_foreach(list, i, c) if (metric ? gt_streq(gt_json_get_str(c, "metric", NULL), metric)
+						  : gt_streq(gt_json_get_str(c, "role", NULL), "primary")) return c;
+	return NULL;
+}
+
+double bn_phase_log(const json_t *row, const char *key)
+{
+	return log1p(gt_json_get_real(row, key, NAN) / 100);
+}
+
+struct bn_effect bn_phase_effect(const json_t *row)
+{
+	return (struct bn_effect){.est = bn_phase_log(row, "change_pct"),
+				  .lo = bn_phase_log(row, "ci_low_pct"),
+				  .hi = bn_phase_log(row, "ci_high_pct"),
+				  .p = gt_json_get_real(row, "p", NAN),
+				  .n = (size_t)gt_json_get_int(row, "n", 0)};
+}
+
+void bn_phase_guards(const json_t *doc, bool *ret_worse, bool *ret_open)
+{
+	json_t *list = json_object_get(doc, "comparisons"), *c;
+	size_t i;
+
+	*ret_worse = false;
+	*ret_open = json_array_size(json_object_get(doc, "guards_open")) > 0;
+	json_array_foreach(list, i, c)
+	{
+		const char *role = gt_json_get_str(c, "role", "");
+
+		if ((gt_streq(role, "guard") || gt_streq(role, "primary")) &&
+		    gt_streq(gt_json_get_str(c, "verdict", NULL), "worse"))
+			*ret_worse = true;
+	}
+}
+
+void bn_design_guards(const struct bn_data *data, const struct bn_effect *effects, size_t n, size_t k, bool *ret_worse,
+		      bool *ret_open)
+{
+	gt_autofree double *p = gt_xcalloc(data->n_metrics + 1, sizeof(*p));
+
+	*ret_worse = *ret_open = false;
+	for (int primary = 0; primary < 2; primary++) { /* the families of a session: what decides, and the rest */
+		size_t tests = 0, at = 0;
+
+		for (size_t m = 0; m < data->n_metrics; m++)
+			if (data->metrics[m].role != BN_CONTROL && (data->metrics[m].role == BN_PRIMARY) == primary)
+				p[tests++] = effects[m * n + k].p;
+		(primary ? bn_holm : bn_benjamini_hochberg)(p, tests, p);
+		for (size_t m = 0; m < data->n_metrics; m++) {
+			const struct bn_metric *metric = &data->metrics[m];
+			double own = log1p(metric->margin);
+			bool higher = metric->direction == BN_HIGHER;
+			enum bn_verdict v;
+
+			if (metric->role == BN_CONTROL || (metric->role == BN_PRIMARY) != primary)
+				continue;
+			v = bn_decide(higher, effects[m * n + k], p[at++], BN_PROVE_ALPHA,
+				      (struct bn_margins){own, own});
+			if (metric->role == BN_EXPLORE)
+				continue;
+			*ret_worse |= v == BN_WORSE;
+			*ret_open |= metric->role == BN_GUARD && v != BN_WORSE &&
+				     !bn_not_worse(higher, effects[m * n + k], own);
+		}
+	}
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The paired samples that the verdicts of a receipt follow from: gputune judges them again before it applies anything. */
+#include "bench/prove/prove.h"
+
+static json_t *pair_list(const struct bn_pairs *p)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < p->n; i++)
+		json_array_append_new(list, json_pack("[f, f]", p->a[i], p->b[i]));
+	return list;
+}
+
+static size_t metric_index(const struct bn_data *data, const char *id)
+{
+	size_t m = 0;
+
+	while (m < data->n_metrics && !gt_streq(data->metrics[m].id, id))
+		m++;
+	return m;
+}
+
+/* The pairs of one metric in a phase, [] if it was not measured there. rows: may be NULL; the block of each pair. */
+static json_t *phase_pairs(const json_t *phase, const char *metric, enum bn_kind kind, json_t *rows)
+{
+	gt_auto(bn_data) *data = NULL;
+	bn_auto_pairs pairs = {0};
+	size_t m;
+
+	if (!phase || bn_data_from_doc((json_t *)phase, "the phase", &data, NULL) < 0)
+		return json_array();
+	m = metric_index(data, metric);
+	if (m == data->n_metrics)
+		return json_array();
+	bn_pairs_collect(data, m, kind, &pairs);
+	for (size_t i = 0; i < pairs.n && rows; i++)
+		json_array_append_new(rows, json_integer(pairs.block[i]));
+	return pair_list(&pairs);
+}
+
+static const json_t *phase_of(const struct bn_prove *p, const char *name)
+{
+	json_t *list = json_object_get(p->doc, "phases"), *ph;
+	size_t i;
+
+	json_array_foreach(list, i, ph)
+		if (gt_streq(gt_json_get_str(json_object_get(ph, "phase"), "name", NULL), name))
+			return ph;
+	return NULL;
+}
+
+static int64_t seed_of(const json_t *phase)
+{
+	return gt_json_get_int(json_object_get(phase, "run"), "seed", 0);
+}
+
+static json_t *test_json(const struct bn_prove *p, const struct bn_proof *f)
+{
+	json_t *rows = f->changes ? json_array() : NULL, *test = json_pack("{s:s}", "method", f->method);
+
+	json_object_set_new(test, "seed", json_integer(f->changes ? (json_int_t)p->seed : seed_of(f->phase)));
+	json_object_set_new(test, "pairs", phase_pairs(f->phase, p->metric, BN_KIND_AB, rows));
+	if (!rows)
+		return test;
+	json_object_set_new(test, "changes", json_integer((json_int_t)f->changes));
+	json_object_set_new(test, "rows", rows);
+	return test;
+}
+
+static bool is_first_of_phase(const struct bn_prove *p, const struct bn_proof *f)
+{
+	const struct bn_proof *k = p->proof;
+
+	while (k->phase != f->phase)
+		k++;
+	return k == f;
+}
+
+int bn_prove_test(const struct bn_prove *p, const struct bn_proof *f)
+{
+	int at = 0;
+
+	if (!f->phase)
+		return -1;
+	for (const struct bn_proof *k = p->proof; k->phase != f->phase; k++) /* all changes of a design share one test */
+		at += k->phase && is_first_of_phase(p, k);
+	return at;
+}
+
+static json_t *confirm_json(const json_t *phase)
+{
+	json_t *list = json_object_get(phase, "comparisons"), *metrics = json_array(), *c;
+	double alpha = BN_PROVE_ALPHA;
+	size_t i;
+
+	if (!phase) {
+		json_decref(metrics);
+		return json_null();
+	}
+	json_array_foreach(list, i, c) {
+		const char *id = gt_json_get_str(c, "metric", "");
+
+		if (!gt_streq(gt_json_get_str(c, "role", NULL), "primary"))
+			continue;
+		alpha = gt_json_get_real(c, "alpha", alpha);
+		json_array_append_new(metrics, json_pack("{s:s, s:s, s:o, s:o}", "metric", id, "direction",
+							 gt_json_get_str(c, "direction", "lower"), "own_margin_pct",
+							 gt_json_real(gt_json_get_real(c, "own_margin_pct", 0)), "pairs",
+							 phase_pairs(phase, id, BN_KIND_AB, NULL)));
+	}
+	return json_pack("{s:I, s:f, s:o}", "seed", (json_int_t)seed_of(phase), "alpha", alpha, "metrics", metrics);
+}
+
+json_t *bn_prove_samples(const struct bn_prove *p)
+{
+	const json_t *total = phase_of(p, "total"), *row = total && p->metric ? bn_phase_row(total, p->metric) : NULL;
+	json_t *tests = json_array();
+
+	for (size_t k = 0; k < p->n_proof; k++)
+		if (bn_prove_test(p, &p->proof[k]) == (int)json_array_size(tests))
+			json_array_append_new(tests, test_json(p, &p->proof[k]));
+	return json_pack("{s:o, s:o, s:o, s:o}", "own_margin_pct",
+			 gt_json_real(gt_json_get_real(row, "own_margin_pct", 0)),
+			 "aa", phase_pairs(total, p->metric, BN_KIND_AA, NULL), "tests", tests, "confirm",
+			 confirm_json(phase_of(p, "confirm")));
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What else was seen while gpubench prove measured: differences that nobody declared, remarks of the phases, launches far
+ * from the others. Pairs are interleaved, so that a setting that someone changes midway touches one pair and is then in
+ * both arms: it does not void the session, unless it is one of the changes themselves. But what was proved is proved
+ * across it, and says so; and what differs between the arms cannot be told from the change.
+ */
+#include <math.h>
+#include <string.h>
+#include "bench/prove/prove.h"
+
+#define OUTLIERS_MOST 20
+
+static const char *phase_name(const json_t *doc)
+{
+	return gt_json_get_str(json_object_get(doc, "phase"), "name", "?");
+}
+
+/* "leave-one-out of vm.swappiness" */
+static json_t *phase_label(const json_t *doc)
+{
+	const char *change = gt_json_get_str(json_object_get(doc, "phase"), "change", NULL);
+
+	return json_sprintf("%s%s%s", phase_name(doc), change ? " of " : "", change ? change : "");
+}
+
+/* The member of list that agrees with entry in all keys, or a new one; the phase is added to its phases. */
+static void add(json_t *list, const json_t *entry, const char *const *keys, const json_t *doc)
+{
+	gt_auto_json *label = phase_label(doc);
+	json_t *known, *found = NULL, *v;
+	size_t i, k;
+
+	json_array_foreach(list, i, known)
+	{
+		bool same = !found;
+
+		for (k = 0; same && keys[k]; k++)
+			same = json_equal(json_object_get(known, keys[k]), json_object_get(entry, keys[k]));
+		found = same ? known : found;
+	}
+	if (!found) {
+		found = json_copy((json_t *)entry);
+		json_object_set_new(found, "phases", json_array());
+		json_array_append_new(list, found);
+	}
+	json_array_foreach(json_object_get(found, "phases"), i, v) if (json_equal(v, label)) return;
+	json_array_append(json_object_get(found, "phases"), label);
+}
+
+static bool is_change(const struct bn_prove *p, const char *key)
+{
+	for (size_t i = 0; i < p->stage->arms.n_factor; i++)
+		if (gt_streq(p->stage->arms.factor[i].id, key))
+			return true;
+	return false;
+}
+
+/* In its arm A the host is as it was found: such phases can be held against each other. */
+static bool starts_from_host(const json_t *doc)
+{
+	static const char *const names[] = {"race", "total", "add-one", "confirm"};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(names); i++)
+		if (gt_streq(phase_name(doc), names[i]))
+			return true;
+	return false;
+}
+
+static const char *const of_difference[] = {"key", "from", "to", "when", NULL};
+
+/* From one phase to the next; what was named as changed midway is known. */
+static void between_phases(const struct bn_prove *p, const json_t *was, const json_t *now, json_t *list)
+{
+	json_t *a = json_object_get(json_object_get(was, "settings"), "a"),
+	       *b = json_object_get(json_object_get(now, "settings"), "a");
+	const char *key;
+	json_t *v, *known;
+	size_t i;
+
+	json_object_foreach(b, key, v)
+	{
+		json_t *old = json_object_get(a, key);
+		gt_auto_json *entry = NULL;
+		bool said = false;
+
+		if (!old || json_equal(old, v) || is_change(p, key))
+			continue;
+		json_array_foreach(list, i, known) said |= gt_streq(gt_json_get_str(known, "key", NULL), key) &&
+							   json_equal(json_object_get(known, "to"), v);
+		if (said)
+			continue;
+		entry = json_pack("{s:s, s:O, s:O, s:s}", "key", key, "from", old, "to", v, "when", "between phases");
+		add(list, entry, of_difference, now);
+	}
+}
+
+json_t *bn_prove_confounders(const struct bn_prove *p)
+{
+	json_t *list = json_array(), *phases = json_object_get(p->doc, "phases"), *doc, *c;
+	const json_t *last = NULL;
+	size_t i, k;
+
+	json_array_foreach(phases, i, doc)
+	{
+		if (last && starts_from_host(doc))
+			between_phases(p, last, doc, list);
+		json_array_foreach(json_object_get(doc, "confounders"), k, c)
+		{
+			gt_auto_json *entry = json_pack("{s:O, s:O, s:O, s:O}", "key", json_object_get(c, "key"),
+							"from", json_object_get(c, "from"), "to",
+							json_object_get(c, "to"), "when", json_object_get(c, "when"));
+
+			if (entry)
+				add(list, entry, of_difference, doc);
+		}
+		last = starts_from_host(doc) ? doc : last;
+	}
+	return list;
+}
+
+/* The control alarm of one phase is raised at 1 %: of many phases one raises it by chance. */
+static bool by_chance(const json_t *doc, size_t phases)
+{
+	json_t *list = json_object_get(doc, "comparisons"), *c;
+	double p = 1;
+	size_t i;
+
+	json_array_foreach(list, i, c) if (gt_streq(gt_json_get_str(c, "role", NULL), "control")) p =
+		fmin(p, gt_json_get_real(c, "p", 1));
+	return p * (double)phases > BN_PROVE_ALPHA;
+}
+
+json_t *bn_prove_warnings(const struct bn_prove *p)
+{
+	static const char *const keys[] = {"code", "text", "hint", NULL};
+	json_t *list = json_array(), *phases = json_object_get(p->doc, "phases"), *doc, *w;
+	size_t i, k;
+
+	json_array_foreach(phases, i, doc) json_array_foreach(json_object_get(doc, "warnings"), k, w)
+	{
+		const char *code = gt_json_get_str(w, "code", NULL);
+
+		if (gt_streq(code, "time-limit") || /* not_reached says it better */
+		    (gt_streq(code, "control") && by_chance(doc, json_array_size(phases))))
+			continue;
+		add(list, w, keys, doc);
+	}
+	json_array_foreach(list, i, w)
+		if (json_array_size(json_object_get(w, "phases")) == json_array_size(phases))
+			json_array_clear(json_object_get(w, "phases"));
+	return list;
+}
+
+static double distance(const json_t *outlier)
+{
+	return fabs(gt_json_get_real(outlier, "deviation_pct", 0));
+}
+
+json_t *bn_prove_outliers(const struct bn_prove *p)
+{
+	json_t *list = json_array(), *phases = json_object_get(p->doc, "phases"), *doc, *o;
+	size_t i, k, n = 0;
+
+	json_array_foreach(phases, i, doc) json_array_foreach(json_object_get(doc, "outliers"), k, o)
+	{
+		json_t *entry = json_copy(o);
+		size_t at = json_array_size(list);
+
+		n++;
+		json_object_set_new(entry, "phase", phase_label(doc));
+		while (at > 0 && distance(json_array_get(list, at - 1)) < distance(entry))
+			at--;
+		json_array_insert_new(list, at, entry);
+		json_array_remove(list, OUTLIERS_MOST);
+	}
+	return json_pack("{s:I, s:o}", "n", (json_int_t)n, "farthest", list);
+}
+
+/* "cpu.governor powersave -> performance (midway; confirm)" */
+void bn_prove_difference(const json_t *c, struct gt_buf *out)
+{
+	json_t *phases = json_object_get(c, "phases"), *v;
+	size_t i;
+
+	gt_buf_printf(out, "%s %s -> %s (%s", gt_json_get_str(c, "key", "?"),
+		      bn_text_json(json_object_get(c, "from")).s, bn_text_json(json_object_get(c, "to")).s,
+		      gt_json_get_str(c, "when", "?"));
+	json_array_foreach(phases, i, v)
+		gt_buf_printf(out, "%s%s", i ? ", " : "; ", json_is_string(v) ? json_string_value(v) : "?");
+	gt_buf_puts(out, ")");
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include "bench/result/export.h"
+#include "bench/fleet/fleet.h"
+#include "bench/report/forms.h"
+#include "bench/ladder/ladder.h"
+#include "bench/prove/prove.h"
+
+const struct bn_form bn_form_receipt = {BN_RECEIPT_SCHEMA, "a receipt",       bn_prove_text,
+					bn_prove_html,     bn_prove_markdown, bn_openmetrics,
+					"gpubench-receipt/1"};
+const struct bn_form bn_form_fleet = {BN_FLEET_SCHEMA, "a fleet's judgement", bn_fleet_text,
+				      bn_fleet_html,   bn_fleet_markdown,     NULL, NULL};
+const struct bn_form bn_form_history = {BN_HISTORY_SCHEMA, "a history",         bn_history_text,
+					bn_history_html,   bn_history_markdown, NULL, NULL};
+const struct bn_form bn_form_ladder = {BN_LADDER_SCHEMA, "a ladder",         bn_ladder_text,
+				       bn_ladder_html,   bn_ladder_markdown, NULL, NULL};
+
+const struct bn_form *bn_form_of(const json_t *doc)
+{
+	static const struct bn_form *const all[] = {&bn_form_receipt, &bn_form_fleet, &bn_form_history,
+						    &bn_form_ladder};
+	const char *schema = gt_json_get_str(doc, "schema", "");
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(all); i++) {
+		size_t name = strcspn(all[i]->schema, "/") + 1;
+
+		if (strncmp(schema, all[i]->schema, name) == 0)
+			return all[i];
+	}
+	return NULL;
+}
+
+int bn_form_check_schema(const struct bn_form *form, const json_t *doc, const char *path, struct gt_err *err)
+{
+	if (form->older && gt_streq(gt_json_get_str(doc, "schema", NULL), form->older))
+		return 0;
+	return gt_json_check_schema(doc, form->schema, path, err);
+}
+
+int bn_form_publish(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out)
+{
+	gt_autofree char *json = out->json ? gt_json_text(doc) : NULL;
+	int r = 0;
+
+	if (out->trace || (out->openmetrics && !form->openmetrics))
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "%s has no %s: --html, --markdown%s or -o",
+				    form->what, out->trace ? "trace" : "OpenMetrics",
+				    form->openmetrics ? ", --openmetrics" : "");
+	bn_output_write(out->json, json, json ? strlen(json) : 0, &r, &cli->err);
+	bn_output_render(out->html, form->html, doc, &r, &cli->err);
+	bn_output_render(out->markdown, form->markdown, doc, &r, &cli->err);
+	bn_output_render(out->openmetrics, form->openmetrics, doc, &r, &cli->err);
+	if (bn_outputs_take_stdout(out))
+		return r;
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		form->text(doc, stdout, cli->color);
+	return r;
+}
+
+void bn_md_text(struct gt_buf *out, const char *s)
+{
+	for (; *s; s++) {
+		if (strchr("|<\\`*_[]", *s))
+			gt_buf_add(out, "\\", 1);
+		gt_buf_add(out, *s == '\n' || *s == '\r' ? " " : s, 1);
+	}
+}
+
+void bn_md_row(struct gt_buf *out, const char *const *cells, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		gt_buf_puts(out, i ? " | " : "| ");
+		bn_md_text(out, cells[i]);
+	}
+	gt_buf_puts(out, " |\n");
+}

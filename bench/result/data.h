@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BN_DATA_H
+#define BN_DATA_H
+/*
+ * A result document made into numbers. The document is foreign input: every member is checked here and nowhere else;
+ * what is missing or not a number becomes NaN and a warning, what is not a result document at all is an error.
+ * Strings stay owned by the document, which must outlive the data.
+ */
+#include "bench/workload/workload.h"
+#include "bench/stats/stats.h"
+
+enum bn_kind { BN_KIND_AB, BN_KIND_AA, BN_KIND_SINGLE };
+enum bn_arm { BN_ARM_A, BN_ARM_B }; /* in an A/A pair B is the one labelled so by the coin */
+extern const char *const bn_kind_name[];
+
+struct bn_metric {
+	char *id;		/* with ".p99" for a tail */
+	const char *series;	/* id of the series it is computed from */
+	const char *workload, *unit, *definition;
+	enum bn_direction direction;
+	enum bn_role role;
+	double margin;
+	bool tail;
+};
+
+struct bn_run {			/* one launch */
+	int64_t seq, block;
+	enum bn_kind kind;
+	enum bn_arm arm;
+	const char *workload;
+	double t_s;		/* since the start of the session */
+	const char *failure;	/* why it gave no numbers, or NULL */
+	const char *wrong;	/* why its result is wrong, or NULL */
+	bool unsteady;
+	double *value;		/* per metric; NaN = none */
+};
+
+struct bn_data {
+	json_t *doc;		/* borrowed */
+	const char *design;	/* "pairs", "aa", "single", "unpaired" */
+	struct bn_metric *metrics;
+	size_t n_metrics;
+	struct bn_run *runs;	/* by seq */
+	size_t n_runs;
+	struct bn_look *looks;	/* planned; empty for single and unpaired */
+	size_t n_looks;
+	size_t blocks_done;	/* A/B blocks (A/A blocks in design "aa") of which all launches are there */
+	uint64_t seed;
+	double block_s;		/* mean duration of a block, NaN unknown */
+	bool interrupted, clock_broken;
+	json_t *warnings;	/* array of {code, text, hint}: found while reading */
+};
+
+#define BN_FILE_MAX	(64u << 20)
+int bn_data_from_doc(json_t *doc, const char *name, struct bn_data **ret, struct gt_err *err);
+void bn_data_free(struct bn_data *d);
+GT_DEFINE_AUTO(bn_data, bn_data_free);
+/* Read and parse a saved result. */
+int bn_doc_load(const char *path, json_t **ret, struct gt_err *err);
+/* What of its strings a terminal might obey becomes a question mark, except where it says how to take the session up again. Exit 64
+ * where that is not possible. */
+int bn_doc_clean(json_t *doc, const char *name, struct gt_err *err);
+/* The metric of that id in a result; NULL if it has none, or if it is a tail, computed from another one's samples. */
+const json_t *bn_doc_metric(const json_t *doc, const char *id);
+void bn_warning(json_t *warnings, const char *code, const char *hint, const char *fmt, ...) GT_PRINTF(4, 5);
+
+/* Samples at the start of a series {samples} that are not like its second half. */
+size_t bn_warmup_of(const json_t *series);
+
+/* Log-ratios ln(B/A) of one metric over the blocks of one kind, in the order in which they ran. */
+struct bn_pairs {
+	double *d, *a, *b, *t_s;
+	int64_t *block;
+	size_t n;
+	size_t dropped;		/* blocks where an arm gave no number */
+	size_t failed_a, failed_b;
+};
+void bn_pairs_collect(const struct bn_data *data, size_t metric, enum bn_kind kind, struct bn_pairs *ret);
+void bn_pairs_clear(struct bn_pairs *p);
+#define bn_auto_pairs	__attribute__((cleanup(bn_pairs_clear))) struct bn_pairs
+/* All finite values of one metric in one arm over launches of that kind; the caller frees them. Returns how many. */
+size_t bn_values(const struct bn_data *data, size_t metric, enum bn_kind kind, enum bn_arm arm, double **ret);
+#endif

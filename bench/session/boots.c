@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+#include <linux/magic.h>
+#include "bench/session/arms.h"
+#include "bench/workload/workload.h"
+#include "bench/session/boots.h"
+#include "lib/cli.h"
+#include "lib/log.h"
+#include "lib/spawn.h"
+#include "lib/text.h"
+#include "lib/trust.h"
+#include "tune/model/value.h"
+
+extern char **environ;
+
+#define TOKEN	 "gpubench.boot="
+#define FENCE	 "gpubench.arm" /* what follows it on the command line is the arm's */
+#define TRIES	 3		/* boots without getting further: then the session ends, whatever the reason */
+#define LINE_LEN 2047		/* of the kernel's command line, x86's COMMAND_LINE_SIZE without its end */
+#define BOOT_ID	 "/proc/sys/kernel/random/boot_id"
+#define UNIT	 "gpubench-boots.service"
+#define WANTED	 "/etc/systemd/system/multi-user.target.wants/" UNIT
+#define PANIC	 "panic=60"
+
+static int systemctl(char *const *argv, double timeout_s, struct gt_err *err)
+{
+	struct gt_spawn sp = { .argv = argv, .timeout_s = timeout_s };
+	int r = gt_spawn(&sp, err);
+
+	if (r == 0 && sp.status)
+		r = gt_fail(err, EIO, "systemctl %s: %.200s", argv[1],
+			    sp.errout && sp.errout[0] ? gt_strip(sp.errout) : "it failed");
+	gt_spawn_clear(&sp);
+	return r;
+}
+
+/* ---- the command line ---- */
+
+char *bn_boots_base(const char *cmdline, bool *ret_arm)
+{
+	const char *fence = strstr(cmdline, " " FENCE " ");
+	gt_autofree char *base = fence ? gt_xstrndup(cmdline, (size_t)(fence - cmdline)) : gt_xstrdup(cmdline);
+
+	if (ret_arm)
+		*ret_arm = fence != NULL;
+	return gt_xstrdup(gt_strip(base));
+}
+
+static char *arm_line(const char *base, const char *token, const char *args)
+{
+	bool panics = gt_starts_with(base, "panic=") || strstr(base, " panic=");
+
+	return gt_xasprintf("%s " FENCE " " TOKEN "%s%s%s%s", base, token, panics ? "" : " " PANIC, args[0] ? " " : "", args);
+}
+
+/* ---- what was tried: on disk before it is tried ---- */
+
+static int record_write(struct gt_fsroot *fs, const json_t *rec, struct gt_err *err)
+{
+	gt_autofree char *text = gt_json_text(rec);
+	int r = gt_fs_mkdirs(fs, TN_STATE_DIR, 0700);
+
+	if (r >= 0)
+		r = gt_fs_write_atomic(fs, BN_BOOTS_STATE, text, strlen(text), 0600);
+	return r < 0 ? gt_fail(err, -r, "cannot keep %s: %s", BN_BOOTS_STATE, strerror(-r)) : 0;
+}
+
+static json_t *record_read(struct gt_fsroot *fs)
+{
+	gt_autofree char *text = NULL;
+	json_t *rec = NULL;
+	size_t len;
+
+	if (gt_fs_read(fs, BN_BOOTS_STATE, &text, &len) < 0 || gt_json_parse(text, len, BN_BOOTS_STATE, &rec, NULL) < 0)
+		return NULL;
+	return rec;
+}
+
+char *bn_boots_under_way(struct gt_fsroot *fs)
+{
+	gt_auto_json *rec = record_read(fs);
+
+	return rec ? gt_xstrdup(gt_json_get_str(rec, "file", "an unknown file")) : NULL;
+}
+
+int bn_boots_alone(struct gt_fsroot *fs, struct gt_err *err)
+{
+	gt_autofree char *file = bn_boots_under_way(fs);
+
+	return !file ? 0 : gt_fail_exit(err, BN_EXIT_INVALID, EBUSY,
+					"this host is in the middle of a session whose arms are boots: gpubench resume %s, or "
+					"resume --abandon %s", file, file);
+}
+
+char *bn_boots_path(struct gt_fsroot *fs, const char *file)
+{
+	const char *slash = strrchr(file, '/');
+	gt_autofree char *cwd = getcwd(NULL, 0), *real = NULL;
+	gt_autofree char *dir = !slash ? gt_xstrdup(cwd ? cwd : "/") :
+				file[0] == '/' ? gt_xstrndup(file, (size_t)(slash - file) + 1) :
+				gt_xasprintf("%s/%.*s", cwd ? cwd : "", (int)(slash - file), file);
+	const char *name = slash ? slash + 1 : file;
+
+	if (gt_fs_realpath(fs, dir, &real) < 0)
+		real = gt_take(dir);
+	return gt_xasprintf("%s/%s", gt_streq(real, "/") ? "" : real, name);
+}
+
+/* ---- can it be done here? ---- */
+
+static char *kernel_file(const char *stem)
+{
+	struct utsname u;
+
+	uname(&u);
+	return gt_xasprintf("/boot/%s-%s", stem, u.release);
+}
+
+/* The environment that decides how a launch runs. */
+static bool is_kept(const char *pair)
+{
+	static const char *const keep[] = { "PATH=", "HOME=", "LANG=", "LC_ALL=", "VIRTUAL_ENV=", "CONDA_PREFIX=", "PYTHONPATH=",
+					    "GPUBENCH_" };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(keep); i++)
+		if (gt_starts_with(pair, keep[i]))
+			return true;
+	return bn_telling(pair);
+}
+
+/* Each path in a variable, also a relative one, which the unit resolves in the same working directory. Text that is no path is
+ * judged as a file that does not exist. */
+static int check_variable(const struct bn_boots *b, const char *cwd, const char *pair, struct gt_err *err)
+{
+	const char *value = strchr(pair, '=');
+
+	gt_each_word(e, value ? value + 1 : "", ": ") {
+		gt_autofree char *path = *e == '/' ? gt_xstrdup(e) : gt_xasprintf("%s/%s", cwd, e);
+		const char *why = gt_distrust_path(b->fs, path);
+
+		if (why)
+			return gt_fail_exit(err, BN_EXIT_INVALID, EPERM,
+					    "%.*s: %s %s, and root would use it after each boot: unset the variable or choose "
+					    "directories that are root's alone", (int)(value - pair), pair, path, why);
+	}
+	return 0;
+}
+
+/* The working directory and the environment of the unit: programs and libraries are found by them. */
+static int check_surroundings(const struct bn_boots *b, struct gt_err *err)
+{
+	gt_autofree char *cwd = getcwd(NULL, 0);
+	const char *why = cwd ? gt_distrust_path(b->fs, cwd) : "cannot be found";
+	int r = 0;
+
+	if (why)
+		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM,
+				    "the working directory %s %s, and root would work in it after each boot: change to one that is "
+				    "root's alone", cwd ? cwd : "", why);
+	for (char **e = environ; *e && r == 0; e++)
+		if (is_kept(*e))
+			r = check_variable(b, cwd, *e, err);
+	return r;
+}
+
+/* Root starts the session anew after each boot, with whatever the document then says: others must not have a say in it. */
+static int check_trust(const struct bn_boots *b, struct gt_err *err)
+{
+	gt_autofree char *dir = gt_xasprintf("%.*s/.", (int)(strrchr(b->file, '/') - b->file), b->file); /* it may not exist yet */
+	const char *why = gt_distrust_way(b->fs, dir);
+	struct stat st;
+
+	if (!why && gt_fs_stat(b->fs, b->file, &st) == 0)
+		why = gt_distrust(b->fs, &st);
+	if (why)
+		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM,
+				    "%s %s, and root would follow it after each boot: choose a place that is root's alone",
+				    b->file, why);
+	why = gt_distrust_way(b->fs, b->exe);
+	if (why)
+		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM, "%s %s, and root would start it after each boot", b->exe, why);
+	return check_surroundings(b, err);
+}
+
+static int check_file(const struct bn_boots *b, struct gt_err *err)
+{
+	gt_autofree char *dir = b->file ? gt_xstrdup(b->file) : NULL;
+	struct statfs st;
+
+	if (!b->file)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--reboot needs -o FILE: what was measured has to survive the boots");
+	for (const char *c = b->file; *c; c++)
+		if ((unsigned char)*c < ' ')
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+					    "a file name with control characters cannot be kept for the next boot");
+	*strrchr(dir, '/') = '\0';
+	if (statfs(dir[0] ? dir : "/", &st) == 0 && (st.f_type == TMPFS_MAGIC || st.f_type == RAMFS_MAGIC))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "%s lies in memory and does not survive a boot: choose another place", b->file);
+	return 0;
+}
+
+int bn_boots_check(const struct bn_boots *b, struct gt_err *err)
+{
+	gt_autofree char *kernel = kernel_file("vmlinuz");
+	gt_autofree char *line = NULL;
+	int64_t disabled = 0;
+	int r = check_file(b, err);
+
+	if (r < 0)
+		return r;
+	if (geteuid() != 0)
+		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM, "--reboot needs root: the host is booted again and again");
+	r = check_trust(b, err);
+	if (r < 0)
+		return r;
+	if (!gt_fs_exists(b->fs, "/run/systemd/system"))
+		return gt_fail_exit(err, BN_EXIT_INVALID, ENOTSUP, "--reboot needs a host that systemd has booted");
+	if (!gt_fs_exists(b->fs, "/sys/kernel/kexec_loaded") ||
+	    (gt_fs_read_i64(b->fs, "/proc/sys/kernel/kexec_load_disabled", &disabled) == 0 && disabled))
+		return gt_fail_exit(err, BN_EXIT_INVALID, ENOTSUP,
+				    "--reboot needs kexec, which this kernel does not have or does not allow");
+	if (gt_fs_read_line(b->fs, "/proc/cmdline", &line) == 0 && strstr(line, " -- "))
+		return gt_fail_exit(err, BN_EXIT_INVALID, ENOTSUP,
+				    "this kernel's command line ends with arguments of init, after which none can be added");
+	if (!gt_fs_exists(b->fs, kernel))
+		return gt_fail_exit(err, BN_EXIT_INVALID, ENOENT, "the running kernel is not in %s: it cannot be booted again",
+				    kernel);
+	return 0;
+}
+
+/* ---- into an arm ---- */
+
+static int load(struct gt_fsroot *fs, const char *line, struct gt_err *err)
+{
+	gt_autofree char *kernel = kernel_file("vmlinuz"), *initrd = kernel_file("initrd.img");
+	gt_autoclose int k = gt_fs_open_part(fs, kernel);
+	gt_autoclose int i = gt_fs_open_part(fs, initrd);
+
+	if (k < 0)
+		return gt_fail(err, -k, "cannot open %s: %s", kernel, strerror(-k));
+	if (syscall(SYS_kexec_file_load, k, i, strlen(line) + 1, line, i < 0 ? 4ul /* no initrd */ : 0ul) < 0)
+		return gt_fail_errno(err, errno, "cannot load %s for the next boot", kernel);
+	return 0;
+}
+
+static void rest(struct bn_boots *b)
+{
+	char *const wait[] = { "/usr/bin/systemctl", "is-system-running", "--wait", NULL };
+	double end;
+
+	if (b->settled)
+		return;
+	b->settled = true;
+	systemctl(wait, 600, NULL); /* "degraded" is an answer too: then both arms are */
+	for (end = gt_now_s() + b->settle_s; gt_now_s() < end && !gt_interrupted;)
+		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+}
+
+/* Is this the boot that the record is about? Returns 0 if so, 1 if it is to be booted (again). */
+static int arrived(struct bn_boots *b, json_t *rec, const char *boot, const char *line, const char *token, struct gt_err *err)
+{
+	const char *reached = gt_json_get_str(rec, "reached", NULL);
+	gt_autofree char *here = gt_xasprintf(" " TOKEN "%s ", token), *padded = gt_xasprintf(" %s ", line);
+
+	if (gt_streq(reached, boot))
+		return 0;
+	if (!reached && strstr(padded, here)) {
+		json_object_set_new(rec, "reached", json_string(boot));
+		return record_write(b->fs, rec, err);
+	}
+	if (reached || gt_streq(gt_json_get_str(rec, "from", NULL), boot)) /* cut short, or not even begun */
+		return 1;
+	return gt_fail_exit(err, BN_EXIT_INVALID, ENXIO,
+			    "the boot with \"%s\" did not come back: the host was found on its own command line; gpubench resume "
+			    "%s would try it again", gt_json_get_str(rec, "args", ""), b->file);
+}
+
+/* Is this place of the session, (phase, block, arm), beyond the furthest that was booted? */
+static bool further(const json_t *rec, const int64_t at[3])
+{
+	const json_t *was = json_object_get(rec, "furthest");
+
+	for (size_t i = 0; i < 3; i++) {
+		int64_t then = json_integer_value(json_array_get(was, i));
+
+		if (json_array_size(was) != 3 || at[i] != then)
+			return json_array_size(was) != 3 || at[i] > then;
+	}
+	return false;
+}
+
+/* What comes next is on disk before it is tried. However a session goes wrong, it boots TRIES times at most without getting
+ * further: so it ends. */
+static int try(struct bn_boots *b, const json_t *old, const int64_t at[3], json_t *rec, struct gt_err *err)
+{
+	bool on = further(old, at);
+	int64_t tries = on ? 1 : gt_json_get_int(old, "tries", 0) + 1;
+	json_t *furthest = on ? json_pack("[III]", (json_int_t)at[0], (json_int_t)at[1], (json_int_t)at[2]) :
+				json_incref(json_object_get(old, "furthest"));
+
+	json_object_set_new(rec, "furthest", furthest);
+	json_object_set_new(rec, "tries", json_integer(tries));
+	if (tries > TRIES)
+		return gt_fail_exit(err, BN_EXIT_INVALID, ELOOP, "%d boots and nothing more was measured, the last with \"%s\"",
+				    TRIES, gt_json_get_str(rec, "args", ""));
+	return record_write(b->fs, rec, err);
+}
+
+int bn_boots_enter(struct bn_boots *b, int64_t block, int nth, const char *args, struct gt_err *err)
+{
+	const int64_t at[3] = { (int64_t)b->phase, block, nth };
+	gt_autofree char *token = gt_xasprintf("%llu.%zu.%lld.%d", (unsigned long long)b->seed, b->phase, (long long)block, nth);
+	gt_autofree char *boot = NULL, *line = NULL, *base = NULL, *next = NULL;
+	gt_auto_json *old = record_read(b->fs), *rec = NULL;
+	int r = 1;
+
+	if (gt_fs_read_line(b->fs, BOOT_ID, &boot) < 0 || gt_fs_read_line(b->fs, "/proc/cmdline", &line) < 0)
+		return gt_fail(err, ENODATA, "the kernel does not say which boot this is");
+	if (old && !gt_streq(gt_json_get_str(old, "file", NULL), b->file))
+		return bn_boots_alone(b->fs, err);
+	if (gt_streq(gt_json_get_str(old, "token", NULL), token))
+		r = arrived(b, old, boot, line, token, err);
+	if (r == 0)
+		rest(b);
+	if (r <= 0)
+		return r;
+	base = bn_boots_base(line, NULL);
+	next = arm_line(base, token, args);
+	if (strlen(next) > LINE_LEN)
+		return gt_fail_exit(err, GT_EXIT_USAGE, E2BIG,
+				    "the kernel's command line would have %zu characters, %d are possible", strlen(next), LINE_LEN);
+	rec = json_pack("{s:s, s:o, s:s, s:o, s:s}", "schema", "gpubench-boots/1", "file", gt_json_str(b->file), "token", token,
+			"args", gt_json_str(args), "from", boot);
+	r = try(b, old, at, rec, err);
+	if (r == 0)
+		r = load(b->fs, next, err);
+	return r < 0 ? r : gt_fail(err, EINPROGRESS, "the host boots into the next arm");
+}
+
+/* ---- the unit ---- */
+
+/* Text for a unit file: specifiers and, in quotes, what has a meaning there. In ExecStart a $ has one too. */
+static void unit_text(struct gt_buf *out, const char *s, const char *doubled, const char *escaped)
+{
+	for (; *s; s++) {
+		if (*s == '%' || strchr(doubled, *s))
+			gt_buf_add(out, s, 1);
+		else if (strchr(escaped, *s))
+			gt_buf_puts(out, "\\");
+		gt_buf_add(out, s, 1);
+	}
+}
+
+/* One Environment= line; what holds a line break stays behind. */
+static void keep_variable(struct gt_buf *out, const char *pair)
+{
+	if (strpbrk(pair, "\n\r"))
+		return;
+	gt_buf_puts(out, "Environment=\"");
+	unit_text(out, pair, "", "\"\\");
+	gt_buf_puts(out, "\"\n");
+}
+
+static void keep_environment(struct gt_buf *out)
+{
+	for (char **e = environ; *e; e++)
+		if (is_kept(*e))
+			keep_variable(out, *e);
+}
+
+static int install(const struct bn_boots *b, struct gt_err *err)
+{
+	char *const reload[] = { "/usr/bin/systemctl", "daemon-reload", NULL };
+	char *const enable[] = { "/usr/bin/systemctl", "enable", "--quiet", UNIT, NULL };
+	gt_autofree char *cwd = getcwd(NULL, 0);
+	gt_auto_buf unit = { 0 };
+	int r;
+
+	if (gt_fs_exists(b->fs, BN_BOOTS_UNIT))
+		return 0;
+	gt_buf_puts(&unit,
+		    "# Made by gpubench for the time of one session. It goes away with it, or by gpubench resume --abandon.\n"
+		    "[Unit]\nDescription=gpubench: the next boot of a session whose arms are boots\n"
+		    "ConditionPathExists=" BN_BOOTS_STATE "\nAfter=multi-user.target\n\n"
+		    "[Service]\nType=exec\nExecStart=\"");
+	unit_text(&unit, b->exe, "$", "\"\\");
+	gt_buf_puts(&unit, "\" resume \"");
+	unit_text(&unit, b->file, "$", "\"\\");
+	gt_buf_puts(&unit, "\" --quiet\nWorkingDirectory=");
+	unit_text(&unit, cwd ? cwd : "/", "", "");
+	gt_buf_puts(&unit, "\n");
+	keep_environment(&unit);
+	gt_buf_puts(&unit, "\n[Install]\nWantedBy=multi-user.target\n");
+	r = gt_fs_write_atomic(b->fs, BN_BOOTS_UNIT, unit.s, unit.len, 0644);
+	if (r < 0)
+		return gt_fail(err, -r, "cannot write %s: %s", BN_BOOTS_UNIT, strerror(-r));
+	r = systemctl(reload, 60, err);
+	return r < 0 ? r : systemctl(enable, 60, err);
+}
+
+int bn_boots_go(const struct bn_boots *b, struct gt_err *err)
+{
+	char *const kexec[] = { "/usr/bin/systemctl", "kexec", "--no-block", NULL };
+	int r = install(b, err);
+
+	if (r == 0)
+		r = systemctl(kexec, 60, err);
+	return r < 0 ? gt_fail_prefix(err, "cannot boot into the next arm") : 0;
+}
+
+static int end(struct gt_fsroot *fs, const char *file, bool reboots, struct gt_err *err)
+{
+	char *const reload[] = { "/usr/bin/systemctl", "daemon-reload", NULL };
+	char *const reboot[] = { "/usr/bin/systemctl", "reboot", "--no-block", NULL };
+	gt_autofree char *line = NULL, *base = NULL, *theirs = bn_boots_under_way(fs);
+	bool arm = false;
+
+	if (!file || !gt_streq(theirs, file))
+		return 0;
+	/* The record goes last: while it is there, --abandon can do all of this. */
+	if (gt_fs_unlink(fs, WANTED) == 0 || gt_fs_exists(fs, BN_BOOTS_UNIT)) {
+		gt_fs_unlink(fs, BN_BOOTS_UNIT);
+		systemctl(reload, 60, NULL);
+	}
+	gt_fs_unlink(fs, BN_BOOTS_STATE);
+	syscall(SYS_kexec_file_load, -1, -1, 0ul, NULL, 2ul /* KEXEC_FILE_UNLOAD */);
+	if (gt_fs_read_line(fs, "/proc/cmdline", &line) == 0)
+		base = bn_boots_base(line, &arm);
+	if (!arm)
+		return 0;
+	if (!reboots) {
+		fputs("gpubench: the session is over; this boot has the arguments of one of its arms, the next one is the host's "
+		      "own\n", stderr);
+		return 0;
+	}
+	fputs("gpubench: the session is over; the host reboots to its own command line\n", stderr);
+	return systemctl(reboot, 60, err);
+}
+
+int bn_boots_end(struct gt_fsroot *fs, const char *file, struct gt_err *err)
+{
+	return end(fs, file, true, err);
+}
+
+int bn_boots_abandon(struct gt_fsroot *fs, const char *file, bool reboot, char **ret_file, struct gt_err *err)
+{
+	char *const stop[] = { "/usr/bin/systemctl", "stop", UNIT, NULL };
+	gt_autofree char *theirs = bn_boots_under_way(fs);
+
+	if (geteuid() != 0 && gt_fs_exists(fs, BN_BOOTS_UNIT))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EPERM, "--abandon needs root, as the session did");
+	if (!theirs)
+		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT,
+				    "--abandon: this host is not in the middle of a session whose arms are boots");
+	if (file && !gt_streq(theirs, file))
+		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "the session that this host is in the middle of is that of %s",
+				    theirs);
+	if (gt_fs_exists(fs, BN_BOOTS_UNIT))
+		systemctl(stop, 120, NULL);
+	if (ret_file)
+		*ret_file = gt_xstrdup(theirs);
+	return end(fs, theirs, reboot, err);
+}

@@ -1,0 +1,684 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "bench/result/text.h"
+#include "bench/stats/rng.h"
+#include "bench/session/session.h"
+#include "lib/log.h"
+
+#define ENOUGH   3 /* launches of one arm, whatever the time: fewer have no spread */
+#define SLEPT	 .1 /* s: less is the time between two readings of a clock */
+#define PROMOTED 3 /* metrics that decide, where none does by itself */
+
+struct state {
+	const struct bn_session *s;
+	const struct bn_ops *ops;
+	json_t *doc, *run, *launches, *metrics, *confounders;
+	json_t *settings[2];	/* first seen, unchanged and changed */
+	struct bn_rng rng;
+	const char **workload;	/* those still running, in this group's order */
+	size_t n_workloads;
+	bool promote; /* no workload is primary by itself, and none was made so yet */
+	double start_s;
+	int64_t seq, block;
+	size_t launches_total;
+	int64_t replay;		/* blocks that an earlier part of this session has measured */
+	bool half;		/* and the first arm of the next one */
+	double before_s;	/* and how long it took */
+	bool ended;		/* a result was wrong or a setting changed midway */
+};
+
+static bool stopped(const struct state *st)
+{
+	return st->ended || (st->s->stop && *st->s->stop);
+}
+
+/* Time decides here, never the numbers: what was measured until then may be judged. */
+static bool late(const struct state *st)
+{
+	return st->s->limit_s > 0 && st->block >= st->replay &&
+	       st->before_s + st->ops->now_s(st->ops->ctx) - st->start_s > st->s->limit_s;
+}
+
+static double elapsed(const struct state *st)
+{
+	return st->before_s + st->ops->now_s(st->ops->ctx) - st->start_s;
+}
+
+static void note(struct state *st, const char *code, const char *hint, const char *text)
+{
+	bn_warning(json_object_get(st->run, "notes"), code, hint, "%s", text);
+}
+
+static json_t *find_metric(const struct state *st, const char *id)
+{
+	size_t i;
+	json_t *m;
+
+	json_array_foreach(st->metrics, i, m)
+		if (gt_streq(gt_json_get_str(m, "id", NULL), id))
+			return m;
+	return NULL;
+}
+
+/* Announce a series in doc.metrics when it is first seen. Returns false when its definition differs from then. */
+static bool register_metric(struct state *st, const char *workload, const char *definition, const json_t *series)
+{
+	const char *id = gt_json_get_str(series, "id", "");
+	json_t *m = find_metric(st, id);
+
+	if (m)
+		return gt_streq(gt_json_get_str(m, "definition", NULL), definition);
+	m = json_copy((json_t *)series);
+	json_object_del(m, "samples");
+	json_object_del(m, "warmup");
+	json_object_set_new(m, "workload", json_string(workload));
+	json_object_set_new(m, "definition", json_string(definition));
+	json_array_append_new(st->metrics, m);
+	return true;
+}
+
+/* No workload is primary by itself: the first series of the first ones decide, in the order of the list. Chosen when
+ * each has run once, not as the coins let them run: every session of these workloads asks the same. */
+static void promote(struct state *st)
+{
+	size_t n = 0, i;
+	json_t *m;
+
+	if (!st->promote)
+		return;
+	st->promote = false;
+	for (size_t w = 0; w < st->s->n_workloads && n < PROMOTED; w++)
+		json_array_foreach(st->metrics, i,
+				   m) if (gt_streq(gt_json_get_str(m, "workload", NULL), st->s->workload[w]) &&
+					  !gt_streq(gt_json_get_str(m, "role", NULL), bn_role_name[BN_CONTROL]))
+		{
+			json_object_set_new(m, "role", json_string(bn_role_name[BN_PRIMARY]));
+			n++;
+			break;
+		}
+}
+
+/* The launch as it is kept: samples by metric, and everything else that its document says. */
+static json_t *launch_record(struct state *st, const char *workload, json_t *launch)
+{
+	json_t *rec = json_object(), *by_id = json_object(), *series, *verify = json_object_get(launch, "verify");
+	const char *definition = gt_json_get_str(launch, "definition", ""),
+		   *failure = gt_json_get_str(launch, "failure", NULL);
+	size_t i;
+	static const char *const keep[] = { "wall_s", "params", "notes", "verify", "process", "env", "gpu", "inside_s" };
+
+	json_array_foreach(json_object_get(launch, "metrics"), i, series) {
+		const char *id = gt_json_get_str(series, "id", "");
+
+		if (!register_metric(st, workload, definition, series) && !failure)
+			failure = "the problem size differs from the first launch";
+		json_object_set_new(by_id, id,
+				    json_pack("{s:I, s:O}", "warmup",
+					      (json_int_t)gt_json_get_int(find_metric(st, id), "warmup",
+									  gt_json_get_int(series, "warmup", 0)),
+					      "samples", json_object_get(series, "samples")));
+	}
+	json_object_set_new(rec, "workload", json_string(workload));
+	json_object_set_new(rec, "failure", gt_json_str(failure));
+	json_object_set_new(rec, "wrong", gt_json_str(gt_json_get_str(verify, "wrong", NULL)));
+	json_object_set_new(rec, "metrics", by_id);
+	for (i = 0; i < GT_ARRAY_SIZE(keep); i++)
+		if (json_object_get(launch, keep[i]))
+			json_object_set(rec, keep[i], json_object_get(launch, keep[i]));
+	return rec;
+}
+
+static void show_progress(struct state *st, const char *workload, enum bn_kind kind)
+{
+	gt_autofree char *what = gt_xasprintf("measuring: %s %lld, %s", kind == BN_KIND_AB ? "pair" :
+							      kind == BN_KIND_AA	   ? "A/A pair" :
+										     "launch",
+					      (long long)st->block + 1, workload);
+
+	if (st->s->quiet)
+		return;
+	gt_progress_limit(st->s->limit_s > 0 ? GT_MAX(st->s->limit_s - elapsed(st), 1) : 0);
+	gt_progress(what, (double)st->seq, (double)st->launches_total);
+}
+
+static int save(struct state *st, struct gt_err *err)
+{
+	char now[21];
+
+	gt_time_iso8601(now, (int64_t)time(NULL));
+	json_object_set_new(st->run, "ended", json_string(now));
+	json_object_set_new(st->run, "duration_s", gt_json_real(elapsed(st)));
+	return st->ops->save(st->ops->ctx, st->doc, err);
+}
+
+/* What a workload says about this host, once. */
+static void remark(struct state *st, const char *text)
+{
+	json_t *said = json_object_get(st->run, "notes"), *n;
+	size_t i;
+
+	json_array_foreach(said, i, n)
+		if (gt_streq(gt_json_get_str(n, "text", NULL), text))
+			return;
+	if (text)
+		note(st, "workload", "", text);
+}
+
+static int one_launch(struct state *st, const char *workload, enum bn_kind kind, enum bn_arm arm, struct gt_err *err)
+{
+	bool changed = kind == BN_KIND_AB && arm == BN_ARM_B;
+	uint64_t seed = gt_hash64(&st->block, sizeof(st->block), st->s->seed) >> 33;
+	uint64_t salt = gt_hash64(&st->seq, sizeof(st->seq), ~st->s->seed) >> 33;
+	gt_auto_json *launch = NULL;
+	double t_s = elapsed(st);
+	json_t *rec;
+	int r;
+
+	show_progress(st, workload, kind);
+	r = st->ops->launch(st->ops->ctx, workload, changed, seed, salt, &launch, err);
+	if (r < 0)
+		return r;
+	rec = launch_record(st, workload, launch);
+	if (gt_json_get_str(launch, "gpu_trouble", NULL))
+		note(st, "gpu", "the GPU's clocks, power and temperature are not recorded from here on; see gpuprobe report",
+		     gt_json_get_str(launch, "gpu_trouble", ""));
+	remark(st, gt_json_get_str(json_object_get(launch, "notes"), "remark", NULL));
+	json_object_set_new(rec, "seq", json_integer(st->seq++));
+	json_object_set_new(rec, "block", json_integer(st->block));
+	json_object_set_new(rec, "kind", json_string(bn_kind_name[kind]));
+	json_object_set_new(rec, "arm", json_string(arm == BN_ARM_B ? "B" : "A"));
+	json_object_set_new(rec, "t_s", gt_json_real(t_s));
+	json_array_append_new(st->launches, rec);
+	/* A wrong result makes the session worthless whatever follows. */
+	st->ended |= gt_json_get_str(rec, "wrong", NULL) != NULL;
+	return save(st, err);
+}
+
+static bool declared(const struct state *st, const char *key)
+{
+	json_t *list = json_object_get(json_object_get(st->doc, "treatment"), "declared"), *k;
+	size_t i;
+
+	json_array_foreach(list, i, k)
+		if (gt_streq(gt_json_get_str(k, "id", NULL), key))
+			return true;
+	return false;
+}
+
+static void confounder(struct state *st, const char *key, const json_t *from, const json_t *to, const char *when)
+{
+	json_array_append_new(st->confounders, json_pack("{s:s, s:O, s:O, s:s, s:I}", "key", key, "from", from, "to",
+							 to, "when", when, "block", (json_int_t)st->block));
+}
+
+/* Keys whose value differs; `midway`: the same state at two times, otherwise the two arms. */
+static void differences(struct state *st, json_t *old, json_t *new, bool midway)
+{
+	const char *key;
+	json_t *v, *null = json_null();
+
+	json_object_foreach(new, key, v) {
+		json_t *was = json_object_get(old, key);
+
+		if (!was)
+			was = null;
+		if (json_equal(was, v))
+			continue;
+		if (midway && declared(st, key)) {
+			json_object_set_new(st->run, "invalid",
+					    json_sprintf("%s changed midway, and not by this session", key));
+			st->ended = true;
+		}
+		if (midway || !declared(st, key))
+			confounder(st, key, was, v, midway ? "midway" : "between arms");
+	}
+}
+
+/* After entering an arm: is the host what it was the last time it was in this arm? */
+static void check_settings(struct state *st, bool changed)
+{
+	json_t *now = st->ops->settings(st->ops->ctx, changed);
+
+	if (!st->settings[changed]) {
+		st->settings[changed] = now;
+		json_object_set(json_object_get(st->doc, "settings"), changed ? "b" : "a", now);
+		if (st->settings[0] && st->settings[1])
+			differences(st, st->settings[0], st->settings[1], false);
+		return;
+	}
+	differences(st, st->settings[changed], now, true);
+	if (!json_equal(st->settings[changed], now)) { /* say it once */
+		json_decref(st->settings[changed]);
+		st->settings[changed] = now;
+	} else {
+		json_decref(now);
+	}
+}
+
+static void shuffle(struct state *st)
+{
+	for (size_t i = st->n_workloads; i > 1; i--) {
+		size_t j = (size_t)bn_rng_below(&st->rng, i);
+		const char *t = st->workload[i - 1];
+
+		st->workload[i - 1] = st->workload[j];
+		st->workload[j] = t;
+	}
+}
+
+static int run_arm(struct state *st, enum bn_kind kind, enum bn_arm arm, int nth, struct gt_err *err)
+{
+	bool changed = kind == BN_KIND_AB && arm == BN_ARM_B;
+	struct gt_err later = { 0 };
+	int r, r2;
+
+	if (st->ops->block)
+		st->ops->block(st->ops->ctx, st->block, nth);
+	r = st->ops->enter(st->ops->ctx, changed, err);
+	if (r == 0)
+		check_settings(st, changed);
+	shuffle(st);
+	for (size_t i = 0; i < st->n_workloads && r == 0 && !stopped(st); i++)
+		r = one_launch(st, st->workload[i], kind, arm, err);
+	r2 = st->ops->leave(st->ops->ctx, changed, &later);
+	if (r == 0 && r2 < 0) {
+		if (err)
+			*err = later;
+		r = r2;
+	}
+	return r;
+}
+
+/* A workload that failed in all launches of the first block is left out of the rest, and the result says so. */
+static void drop_hopeless(struct state *st)
+{
+	size_t kept = 0;
+
+	for (size_t w = 0; w < st->n_workloads; w++) {
+		size_t i, failed = 0, all = 0;
+		const char *why = NULL;
+		json_t *rec;
+
+		json_array_foreach(st->launches, i, rec) {
+			if (!gt_streq(gt_json_get_str(rec, "workload", NULL), st->workload[w]))
+				continue;
+			all++;
+			failed += gt_json_get_str(rec, "failure", NULL) != NULL;
+			why = gt_json_get_str(rec, "failure", why);
+		}
+		if (all && failed == all && bn_is_command(st->workload[w])) { /* what the user asked about: nothing else matters */
+			json_object_set_new(st->run, "invalid", json_sprintf("the command: %s", why ? why : "no launch succeeded"));
+			st->ended = true;
+			return;
+		}
+		if (all && failed == all && st->replay)
+			continue;
+		if (all && failed == all)
+			json_array_append_new(
+				json_object_get(st->doc, "unavailable"),
+				json_pack("{s:s, s:o}", "workload", st->workload[w], "why", gt_json_str(why)));
+		else
+			st->workload[kept++] = st->workload[w];
+	}
+	if (kept < st->n_workloads) {
+		json_t *list = json_array();
+
+		for (size_t w = 0; w < kept; w++)
+			json_array_append_new(list, json_string(st->workload[w]));
+		json_object_set_new(st->run, "workloads", list);
+	}
+	st->n_workloads = kept;
+}
+
+static int run_block(struct state *st, enum bn_kind kind, struct gt_err *err)
+{
+	enum bn_arm first = kind != BN_KIND_SINGLE && (bn_rng_u64(&st->rng) >> 63) ? BN_ARM_B : BN_ARM_A;
+	int r;
+
+	if (st->block < st->replay) { /* measured before: only the coins are tossed again */
+		shuffle(st);
+		if (kind != BN_KIND_SINGLE)
+			shuffle(st);
+		if (st->block++ == 0) {
+			drop_hopeless(st);
+			promote(st);
+		}
+		return 0;
+	}
+	if (st->half) {
+		shuffle(st);
+		st->half = false;
+		r = 0;
+	} else {
+		r = run_arm(st, kind, first, 0, err);
+	}
+	if (r == 0 && kind != BN_KIND_SINGLE && !stopped(st))
+		r = run_arm(st, kind, first == BN_ARM_A ? BN_ARM_B : BN_ARM_A, 1, err);
+	if (r == 0 && st->block == 0 && !stopped(st)) {
+		drop_hopeless(st);
+		promote(st);
+	}
+	st->block++;
+	return r;
+}
+
+/* The verdict as it stands, from a copy: the document itself stays raw until the end. Guards that are open are waited
+ * for as long as the planned pairs are expected to close them. */
+static bool conclusive(struct state *st)
+{
+	gt_auto_json *copy = json_deep_copy(st->doc);
+	gt_auto(bn_data) *data = NULL;
+	struct bn_limits limits = { .floor = .03 };
+	const char *verdict;
+	json_t *guard;
+	size_t i;
+
+	json_object_set_new(json_object_get(copy, "run"), "interrupted", json_false());
+	if (bn_data_from_doc(copy, "session", &data, NULL) < 0)
+		return false;
+	bn_analyze(data, &limits);
+	verdict = gt_json_get_str(copy, "verdict", NULL);
+	if (gt_streq(verdict, bn_verdict_name[BN_BETTER]) || gt_streq(verdict, bn_verdict_name[BN_SAME]))
+		json_array_foreach(json_object_get(copy, "guards_open"), i, guard)
+			if (gt_json_get_int(guard, "needed", 0) <= (int64_t)st->s->looks[st->s->n_looks - 1].pairs)
+				return false;
+	return !gt_streq(verdict, bn_verdict_name[BN_INCONCLUSIVE]);
+}
+
+/* By the wall clock, with the boots in between. */
+static double since_start(const struct state *st)
+{
+	struct tm started = { 0 };
+
+	if (!strptime(gt_json_get_str(st->run, "started", ""), "%Y-%m-%dT%H:%M:%SZ", &started))
+		return elapsed(st);
+	return fmax(0, (double)time(NULL) - (double)timegm(&started));
+}
+
+/* After the pilot: what can be seen, and how long it takes. */
+static int announce(struct state *st, struct gt_err *err)
+{
+	const struct bn_look *last = &st->s->looks[st->s->n_looks - 1];
+	gt_auto_json *copy = json_deep_copy(st->doc);
+	gt_auto(bn_data) *data = NULL;
+	double spent = st->s->by_boot ? since_start(st) : elapsed(st), per_block = spent / (double)GT_MAX(st->block, 1), minutes;
+	size_t blocks = last->pairs + st->s->aa_pairs - (size_t)st->block;
+	json_t *plan = json_array();
+
+	minutes = (double)blocks * per_block / 60;
+	if (bn_data_from_doc(copy, "session", &data, NULL) < 0) {
+		json_decref(plan);
+		return 0;
+	}
+	for (size_t m = 0; m < data->n_metrics; m++) {
+		bn_auto_pairs p = { 0 };
+		double mde, sd;
+
+		if (data->metrics[m].role != BN_PRIMARY)
+			continue;
+		bn_pairs_collect(data, m, BN_KIND_AA, &p);
+		sd = bn_sd(p.d, p.n);
+		mde = sd >= 1e-12 ? 100 * expm1(bn_mde(bn_sd_upper(sd, p.n), last->pairs, last->alpha)) : NAN;
+		json_array_append_new(plan, json_pack("{s:s, s:o, s:I, s:o, s:o, s:o}", "metric", data->metrics[m].id,
+						      "mde_pct", gt_json_real(mde), "pairs", (json_int_t)last->pairs,
+						      "minutes", gt_json_real(minutes), "sd", gt_json_real(sd), "pair_s",
+						      gt_json_real(per_block)));
+		if (!st->s->quiet)
+			gt_progress_end();
+		if (!st->s->quiet && sd < 1e-12) /* of logs: less is rounding */
+			fprintf(stderr, "gpubench: %s was the same number in each launch so far: that is no measurement\n",
+				data->metrics[m].id);
+		else if (!st->s->quiet && isfinite(mde))
+			fprintf(stderr,
+				"gpubench: with %zu pairs (%s%.1f min more) changes of about %s %% in %s can be "
+				"seen\n",
+				last->pairs, st->s->n_looks > 1 ? "at most " : "", minutes,
+				bn_text_number(mde, 2).s, data->metrics[m].id);
+	}
+	json_object_set_new(st->run, "plan", plan);
+	if (!st->s->planned)
+		return 0;
+	return st->s->planned(st->s->planned_ctx, st->run,
+			      spent + (double)(st->s->aa_pairs + 1 - (size_t)st->block) * per_block, err);
+}
+
+/* The time is up: the next look, with what it may spend, is taken now. It sees less than planned, so it spends less. */
+static void cut_looks(struct state *st, size_t done)
+{
+	json_t *looks;
+	size_t i = 0;
+
+	note(st, "time-limit", "measure when the host is quiet, or allow more time with --minutes",
+	     "the time was up before all planned pairs were measured");
+	if (!done)
+		return;
+	looks = json_array();
+	for (; i < st->s->n_looks && st->s->looks[i].pairs <= done; i++)
+		json_array_append_new(looks, json_pack("{s:I, s:f}", "pairs", (json_int_t)st->s->looks[i].pairs, "alpha",
+						       st->s->looks[i].alpha));
+	if (i < st->s->n_looks && (!i || st->s->looks[i - 1].pairs < done))
+		json_array_append_new(looks, json_pack("{s:I, s:f}", "pairs", (json_int_t)done, "alpha",
+						       st->s->looks[i].alpha));
+	json_object_set_new(st->run, "looks", looks);
+}
+
+/* More launches that fail with the change, and only with it, tell nothing. */
+static void drop_broken_change(struct state *st)
+{
+	if (!bn_fails_with_change(st->launches, ENOUGH))
+		return;
+	note(st, "fails-with-change", "it failed in all of them, and in none without the change; nothing more was measured",
+	     "the session ended after the first launches of the command with the change");
+	st->ended = true;
+}
+
+/* A/B blocks up to the next look, with the remaining A/A blocks tossed in among the first ones. */
+static int run_pairs(struct state *st, struct gt_err *err)
+{
+	size_t last = st->s->looks[st->s->n_looks - 1].pairs;
+	size_t pilot = GT_MIN(st->s->aa_pairs, (size_t)BN_PILOT), aa_left = st->s->aa_pairs - pilot, done = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < pilot && r == 0 && !stopped(st) && (!i || !late(st)); i++)
+		r = run_block(st, BN_KIND_AA, err);
+	if (r == 0 && !stopped(st) && pilot) {
+		bn_freeze_warmup(st->metrics, st->launches);
+		if (st->block >= st->replay)
+			r = announce(st, err);
+	}
+	for (size_t look = 0; look < st->s->n_looks && r == 0 && !stopped(st) && !late(st); look++) {
+		size_t want = st->s->looks[look].pairs;
+
+		/* The A/A pairs belong to the first look: they say whether it may be taken. */
+		while ((done < want || (look == 0 && aa_left)) && r == 0 && !stopped(st) && !late(st)) {
+			size_t first = st->s->looks[0].pairs, ab_left = first > done ? first - done : 0;
+
+			if (aa_left && bn_rng_below(&st->rng, aa_left + ab_left) < aa_left) {
+				r = run_block(st, BN_KIND_AA, err);
+				aa_left--;
+				continue;
+			}
+			r = run_block(st, BN_KIND_AB, err);
+			done++;
+			if (r == 0)
+				drop_broken_change(st);
+		}
+		if (r == 0 && !stopped(st) && look + 1 < st->s->n_looks && st->block >= st->replay && conclusive(st))
+			break;
+	}
+	if (r == 0 && !stopped(st) && late(st) && done < last)
+		cut_looks(st, done);
+	return r;
+}
+
+/* Keep the arm of the last block that is whole: each was a boot of its own. Returns whether there is one. */
+static bool keep_whole_arm(struct state *st, int64_t last, size_t per_arm)
+{
+	size_t n, have[2] = { 0 };
+
+	for (int pass = 0; pass < 2; pass++)
+		for (n = json_array_size(st->launches); n-- > 0;) {
+			const json_t *rec = json_array_get(st->launches, n);
+			bool b = gt_streq(gt_json_get_str(rec, "arm", NULL), "B");
+
+			if (gt_json_get_int(rec, "block", -1) != last)
+				continue;
+			if (!pass)
+				have[b] += !gt_streq(gt_json_get_str(rec, "failure", NULL), "interrupted");
+			else if (have[b] < per_arm)
+				json_array_remove(st->launches, n);
+		}
+	return have[0] >= per_arm || have[1] >= per_arm;
+}
+
+/* Launches of the last block, if it is not whole, are measured again: a pair belongs together in time. So are those of
+ * a whole one in which the session was found invalid: what was wrong when it was left may have been wrong while it ran.
+ */
+static void drop_partial_block(struct state *st)
+{
+	bool tainted = gt_json_get_str(st->run, "invalid", NULL) != NULL;
+	size_t want = json_array_size(json_object_get(st->run, "workloads")), have = 0, n;
+	int64_t last = -1;
+	json_t *rec;
+
+	want *= gt_streq(st->s->design, "single") ? 1 : 2;
+	json_array_foreach(st->launches, n, rec)
+		last = GT_MAX(last, gt_json_get_int(rec, "block", -1));
+	json_array_foreach(st->launches, n, rec)
+		have += gt_json_get_int(rec, "block", -1) == last &&
+			!gt_streq(gt_json_get_str(rec, "failure", NULL), "interrupted");
+	st->replay = last + 1;
+	if (have >= want && !tainted)
+		return;
+	st->replay = GT_MAX(last, 0);
+	if (st->s->by_boot && !tainted) {
+		st->half = keep_whole_arm(st, last, json_array_size(json_object_get(st->run, "workloads")));
+		return;
+	}
+	for (n = json_array_size(st->launches); n-- > 0;)
+		if (gt_json_get_int(json_array_get(st->launches, n), "block", -1) == last)
+			json_array_remove(st->launches, n);
+}
+
+/* Go on with a session that was interrupted: its document holds all that was measured. */
+static void take_up(struct state *st)
+{
+	json_t *settings = json_object_get(st->doc, "settings"), *rec;
+	size_t i;
+
+	st->confounders = json_object_get(st->doc, "confounders");
+	st->metrics = json_object_get(st->doc, "metrics");
+	st->launches = json_object_get(st->doc, "launches");
+	st->settings[0] = json_incref(json_object_get(settings, "a"));
+	st->settings[1] = json_incref(json_object_get(settings, "b"));
+	json_array_foreach(st->metrics, i, rec) /* chosen by the earlier part */
+		st->promote &= !gt_streq(gt_json_get_str(rec, "role", NULL), bn_role_name[BN_PRIMARY]);
+	drop_partial_block(st);
+	json_array_foreach(st->launches, i, rec) {
+		st->seq = GT_MAX(st->seq, gt_json_get_int(rec, "seq", 0) + 1);
+		st->before_s = fmax(st->before_s,
+				    gt_json_get_real(rec, "t_s", 0) + gt_json_get_real(rec, "wall_s", 0));
+	}
+	json_object_del(st->run, "invalid");
+	if (!st->s->by_boot)
+		note(st, "resumed", "the host may have drifted in between; pairs were not torn apart",
+		     "the session was interrupted and taken up again");
+}
+
+static void begin(struct state *st)
+{
+	const struct bn_session *s = st->s;
+	json_t *looks = json_array(), *workloads = json_array();
+	size_t blocks = s->looks[s->n_looks - 1].pairs + (gt_streq(s->design, "pairs") ? s->aa_pairs : 0);
+	char now[21];
+
+	gt_time_iso8601(now, (int64_t)time(NULL));
+	for (size_t i = 0; i < s->n_looks; i++)
+		json_array_append_new(looks, json_pack("{s:I, s:f}", "pairs", (json_int_t)s->looks[i].pairs, "alpha",
+						       s->looks[i].alpha));
+	st->promote = true;
+	for (size_t i = 0; i < s->n_workloads; i++) {
+		const struct bn_workload *w = bn_workload_find(s->workload[i]);
+
+		st->workload[i] = s->workload[i];
+		st->promote &= !w || w->role != BN_PRIMARY;
+		json_array_append_new(workloads, json_string(s->workload[i]));
+	}
+	st->n_workloads = s->n_workloads;
+	st->launches_total = blocks * s->n_workloads * (gt_streq(s->design, "single") ? 1 : 2);
+	st->run = json_object_get(st->doc, "run");
+	bn_rng_seed(&st->rng, s->seed);
+	st->start_s = st->ops->now_s(st->ops->ctx);
+	if (s->resume) {
+		json_decref(looks);
+		json_decref(workloads);
+		take_up(st);
+		return;
+	}
+	json_object_set_new(st->run, "design", json_string(s->design));
+	json_object_set_new(st->run, "seed", json_integer((json_int_t)s->seed));
+	json_object_set_new(st->run, "looks", looks);
+	json_object_set_new(st->run, "workloads", workloads);
+	json_object_set_new(st->run, "started", json_string(now));
+	json_object_set_new(st->run, "interrupted", json_true()); /* until it has ended in order */
+	if (!json_object_get(st->run, "notes"))
+		json_object_set_new(st->run, "notes", json_array());
+	json_object_set_new(st->doc, "settings", json_object());
+	json_object_set_new(st->doc, "confounders", st->confounders = json_array());
+	if (!json_object_get(st->doc, "unavailable"))
+		json_object_set_new(st->doc, "unavailable", json_array());
+	json_object_set_new(st->doc, "metrics", st->metrics = json_array());
+	json_object_set_new(st->doc, "launches", st->launches = json_array());
+}
+
+static double suspended(const struct state *st)
+{
+	return st->ops->suspended_s ? st->ops->suspended_s(st->ops->ctx) : 0;
+}
+
+/* The clock that times the session stands still while the host sleeps, and cannot be set. */
+static void note_clocks(struct state *st, double wall_s, double slept_s)
+{
+	char text[96];
+
+	if (slept_s > SLEPT) {
+		snprintf(text, sizeof(text), "the host was suspended for %.0f s while measuring", ceil(slept_s));
+		note(st, "suspended", "a launch that was under way is named where it is far from the others", text);
+	}
+	if (fabs(wall_s - slept_s - (elapsed(st) - st->before_s)) > 2)
+		note(st, "wall-clock", "times within the session come from the monotonic clock",
+		     "the wall clock was set while measuring");
+}
+
+int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t *doc, struct gt_err *err)
+{
+	struct state st = { .s = s, .ops = ops, .doc = doc };
+	double wall0 = (double)time(NULL), slept0;
+	size_t n = s->looks[s->n_looks - 1].pairs;
+	int r, r2;
+
+	st.workload = gt_xcalloc(s->n_workloads + 1, sizeof(*st.workload));
+	begin(&st);
+	slept0 = suspended(&st);
+	r = save(&st, err); /* a file that cannot be written is better known before than after */
+	if (r == 0 && gt_streq(s->design, "pairs"))
+		r = run_pairs(&st, err);
+	else
+		for (size_t i = 0; i < n && r == 0 && !stopped(&st) && !(i >= ENOUGH && late(&st)); i++)
+			r = run_block(&st, gt_streq(s->design, "aa") ? BN_KIND_AA : BN_KIND_SINGLE, err);
+	gt_progress_end();
+	bn_freeze_warmup(st.metrics, st.launches);
+	if (r == 0)
+		note_clocks(&st, (double)time(NULL) - wall0, suspended(&st) - slept0);
+	if (r == 0 && !(s->stop && *s->stop))
+		json_object_set_new(st.run, "interrupted", json_false());
+	r2 = save(&st, r == 0 ? err : NULL);
+	json_decref(st.settings[0]);
+	json_decref(st.settings[1]);
+	free(st.workload);
+	return r < 0 ? r : r2;
+}

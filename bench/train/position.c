@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a run stands in its data, kept in its checkpoints: how many samples all ranks together have had, of how many, shuffled by
+ * which seed. So a run goes on with the next sample whatever its ranks, batches and accumulation are now. Documents come in batches
+ * whose order is drawn, and so go on with batches that are cut the same way.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "bench/train/run.h"
+#include "lib/buf.h"
+
+#define HAD_MOST	(INT64_C(1) << 60)
+
+/* How documents are cut into batches, those of all ranks together: "64x16x301 128x8x77"; "": there are none. To be freed. */
+static char *cut_of(const struct bn_training *r)
+{
+	const struct rt_length *k;
+	int n = bn_feed_shapes(&r->feed, &k);
+	gt_auto_buf b = { 0 };
+
+	for (int i = 0; i < n; i++)
+		gt_buf_printf(&b, "%s%" PRId64 "x%" PRIu64 "x%" PRIu64, i ? " " : "", k[i].width, (uint64_t)k[i].rows * r->o.ranks,
+			      k[i].batches);
+	return b.s ? gt_take(b.s) : gt_xstrdup("");
+}
+
+/* Of so many updates, in what the data are counted by. */
+static uint64_t counted(const struct bn_training *r, uint64_t updates)
+{
+	return updates * r->o.accum * (r->o.documents ? 1 : r->all_rows);
+}
+
+void bn_train_note_position(const struct bn_training *r, uint64_t done)
+{
+	gt_auto_json *note = NULL;
+	gt_autofree char *text = NULL, *cut = NULL;
+
+	if (!r->feed.train)
+		return;
+	cut = cut_of(r);
+	note = json_pack("{s:{s:I, s:I, s:I, s:s}}", "data", "had", (json_int_t)(r->had + counted(r, done)), "of",
+			 (json_int_t)rt_loader_samples(r->feed.train), "seed", (json_int_t)r->o.seed, "cut", cut);
+	text = json_dumps(note, JSON_COMPACT);
+	rt_set_note(r->program, text);
+}
+
+static int open_at(struct bn_training *r, uint64_t had, struct gt_err *err)
+{
+	bn_feed_close(&r->feed);
+	r->had = had;
+	return bn_feed_open(&r->feed, r->model, &r->o, r->rows, r->all_rows, r->first_row, had, err);
+}
+
+static int other_data(struct bn_training *r, int64_t then, uint64_t now, struct gt_err *err)
+{
+	snprintf(r->resumed, sizeof(r->resumed),
+		 "the checkpoint was trained on %" PRId64 " samples, and these data have %" PRIu64 " or are cut otherwise: "
+		 "this run begins with the first", then, now);
+	return r->had ? open_at(r, 0, err) : 0;
+}
+
+/* The checkpoint's data are those of this run, or the run begins with the first sample; what would be neither is refused. */
+static int same_data(struct bn_training *r, const json_t *was, struct gt_err *err)
+{
+	gt_autofree char *cut = cut_of(r);
+	const char *then = gt_json_get_str(was, "cut", "");
+	int64_t of = gt_json_get_int(was, "of", 0), seed = gt_json_get_int(was, "seed", 0);
+	uint64_t now = rt_loader_samples(r->feed.train);
+
+	if (of != (int64_t)now || !*then != !*cut)
+		return other_data(r, of, now, err);
+	if (seed != (int64_t)r->o.seed)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s has seen its samples in the order of --seed %" PRId64
+				    ": with another seed this run would read some of them again and leave others out", r->o.resume,
+				    seed);
+	if (!gt_streq(then, cut))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s has seen documents in batches that --batch, --ranks, "
+				    "--buckets or --token-budget cut otherwise: where it stopped is between no two of these",
+				    r->o.resume);
+	return 0;
+}
+
+/* What the checkpoint says of its data; *ret_had: samples, or batches of documents, before this run. */
+static int position(struct bn_training *r, json_t **ret, uint64_t *ret_had, struct gt_err *err)
+{
+	const char *text = rt_note(r->program);
+	gt_auto_json *note = NULL;
+	const json_t *data = NULL;
+	int64_t had;
+
+	if (text && gt_json_parse(text, strlen(text), r->o.resume, &note, NULL) == 0)
+		data = json_object_get(note, "data");
+	if (!json_is_object(data)) {
+		*ret_had = counted(r, r->ticket);
+		if (r->ticket)
+			snprintf(r->resumed, sizeof(r->resumed),
+				 "the checkpoint does not say which samples it has seen: this run goes on as if they had come in "
+				 "batches like its own");
+		return 0;
+	}
+	had = gt_json_get_int(data, "had", -1);
+	if (had < 0 || had > HAD_MOST)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EBADMSG, "%s says that it has seen %" PRId64 " samples", r->o.resume, had);
+	*ret_had = (uint64_t)had;
+	*ret = json_incref((json_t *)data);
+	return 0;
+}
+
+int bn_train_open_feed(struct bn_training *r, bool compiled, struct gt_err *err)
+{
+	gt_auto_json *was = NULL;
+	uint64_t had = 0;
+	int status = 0;
+
+	if (!bn_feed_wanted(r->model, &r->o) || (!compiled && !r->o.documents))
+		return 0;
+	if (compiled && r->o.resume)
+		status = position(r, &was, &had, err);
+	if (!status && (had || !r->feed.train))
+		status = open_at(r, had, err);
+	return !status && was ? same_data(r, was, err) : status;
+}
