@@ -223,7 +223,7 @@ struct rt_scaler {
 	double init, growth, backoff; /* 0 means 65536, 2, 0.5 */
 	int64_t interval;	      /* 0 means 2000 */
 };
-/* Several ranks (runtime/comm/comm.h): the same program in each, on its own batch; gradients are averaged over the ranks. */
+/* Several ranks (runtime/transport/comm.h): the same program in each, on its own batch; gradients are averaged over the ranks. */
 enum rt_compress { RT_COMPRESS_NONE, RT_COMPRESS_FP16, RT_COMPRESS_BF16, RT_COMPRESS_INT8, RT_COMPRESS_POWERSGD,
 		   RT_COMPRESS_ONEBIT };
 enum rt_when { RT_WHEN_AUTO, RT_WHEN_ON, RT_WHEN_OFF };
@@ -239,7 +239,7 @@ struct rt_ddp_options {
 	 * the same bits as without, a part of the work and of the optimizer's state. Shared by the ranks of a node. What products
 	 * lose by lines that another rank wrote is about what the update gains. It saves memory: AUTO is off. */
 	enum rt_when shard;
-	enum rt_compress compress;    /* how gradients travel; comm/codec.h */
+	enum rt_compress compress;    /* how gradients travel; ddp/codec.h */
 	int powersgd_rank;	      /* 0: 1 */
 	int64_t compress_after;	      /* updates before the first compressed one */
 };

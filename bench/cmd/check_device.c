@@ -6,8 +6,8 @@
 #include "bench/train/train.h"
 #include "lib/log.h"
 #include "lib/table.h"
-#include "runtime/comm/comm.h"
 #include "runtime/cuda/selfcheck.h"
+#include "runtime/transport/comm.h"
 
 static uint64_t seed = 1, ranks;
 static const char *only, *cases;

@@ -6,9 +6,9 @@
 #include <string.h>
 #include "bench/train/train.h"
 #include "lib/log.h"
-#include "runtime/comm/comm.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/runtime.h"
+#include "runtime/transport/comm.h"
 
 #define ROUNDS	15
 

@@ -3,7 +3,7 @@
 #define BN_TRAIN_RUN_H
 /* A training run under way, and the document that it ends in. */
 #include "bench/train/feed.h"
-#include "runtime/comm/comm.h"
+#include "runtime/transport/comm.h"
 
 struct bn_training {
 	struct bn_train_options o; /* with defaults filled in */

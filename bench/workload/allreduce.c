@@ -17,7 +17,7 @@
 #include "lib/fsroot.h"
 #include "lib/spawn.h"
 #include "lib/text.h"
-#include "runtime/comm/comm.h"
+#include "runtime/transport/comm.h"
 
 #define ROUNDS	  24
 #define WARMUP	  4

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <omp.h>
 #include <string.h>
-#include "runtime/comm/reduce.h"
 #include "runtime/cpu/cpu.h"
+#include "runtime/transport/reduce.h"
 
 /* y = or += x * loss_scale */
 void rt_cpu_scale(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients that travel coded, as comm/ddp.c has it: each rank codes a bucket in one segment per rank, gets its own segment of
+ * Gradients that travel coded, as ddp/ddp.c has it: each rank codes a bucket in one segment per rank, gets its own segment of
  * all, sums it in f32, codes the sum and hands it to all. All of it is enqueued behind the bucket's gradients, on the stream of the
  * reductions, and captured with the backward pass. The buffers are shared by all buckets, which go one after the other; what a
  * coding loses is kept per bucket, and twice where an update may come to nothing (kernel/kept.cuh).
  */
 #include <errno.h>
-#include "runtime/comm/codec.h"
-#include "runtime/comm/ddp.h"
 #include "runtime/cuda/coding.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
+#include "runtime/ddp/codec.h"
+#include "runtime/ddp/ddp.h"
 
 #define BLOCK 512 /* kernel/coding.cuh */
 

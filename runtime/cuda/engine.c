@@ -2,13 +2,13 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "runtime/comm/codec.h"
-#include "runtime/comm/ddp.h"
 #include "runtime/cpu/simd.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
 #include "runtime/cuda/timing.h"
 #include "runtime/cuda/update.h"
+#include "runtime/ddp/codec.h"
+#include "runtime/ddp/ddp.h"
 
 /* ---- opening ---- */
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PowerSGD on devices: runtime/comm/powersgd.c, stage by stage on the stream of the reductions, captured with the backward pass.
+ * PowerSGD on devices: runtime/ddp/powersgd.c, stage by stage on the stream of the reductions, captured with the backward pass.
  * What was lost and Q are kept per bucket; P, the next Q and the parts of sums are shared by all buckets, which go one after the
  * other. What is lost and what is to be sent lie at one place: 4 bytes a gradient beside the gradients themselves, and 4 more where
  * an update may come to nothing, for what was lost before it (kernel/kept.cuh).
  */
 #include <errno.h>
-#include "runtime/comm/ddp.h"
 #include "runtime/cuda/coding.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/lowrank.h"
 #include "runtime/cuda/nccl.h"
+#include "runtime/ddp/ddp.h"
 
 #define MOST_PARTS 64 /* of a sum over rows, */
 #define PART_ROWS  256 /* no shorter than this */

@@ -2,8 +2,8 @@
 #ifndef RT_CUDA_METER_RANKS_H
 #define RT_CUDA_METER_RANKS_H
 /* How fast the devices of several ranks average what they hold. */
-#include "runtime/comm/comm.h"
 #include "runtime/cuda/cuda.h"
+#include "runtime/transport/comm.h"
 
 struct rt_reduce_meter;
 /* Collective: the rank's device, NCCL, and memory for up to `bytes` on each. */

@@ -7,8 +7,8 @@
  * No call waits for another rank without an end: the communicator does not block where NCCL can do so (2.14; NCCL_COMM_BLOCKING=1
  * takes it back), and who waits for the device looks round with rt_nccl_watch().
  */
-#include "runtime/comm/comm.h"
 #include "runtime/cuda/driver.h"
+#include "runtime/transport/comm.h"
 
 struct rt_nccl;
 /* -ENOENT, -ENOSYS: there is no NCCL that could be used; the sentence says why. */

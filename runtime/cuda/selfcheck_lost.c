@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "runtime/comm/comm.h"
 #include "runtime/cuda/selfcheck.h"
+#include "runtime/transport/comm.h"
 
 #define ROWS	47
 #define COLS	41

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "runtime/comm/comm.h"
 #include "runtime/cuda/selfcheck.h"
+#include "runtime/transport/comm.h"
 
 #define STEPS  8
 #define ROWS   2 /* of each rank */

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <omp.h>
 #include <string.h>
-#include "runtime/comm/comm.h"
 #include "runtime/cuda/engine.h"
 #include "runtime/exec/program.h"
+#include "runtime/transport/comm.h"
 
 /* A number that updates can be made with: NaN is none. */
 static bool is_rate(double x)

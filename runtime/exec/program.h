@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_PROGRAM_H
 #define RT_PROGRAM_H
-#include "runtime/comm/ddp.h"
 #include "runtime/cpu/cpu.h"
+#include "runtime/ddp/ddp.h"
 #include "runtime/exec/arena.h"
 #include "runtime/pass/pass.h"
 

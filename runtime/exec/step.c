@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "runtime/comm/ddp.h"
 #include "runtime/cuda/engine.h"
+#include "runtime/ddp/ddp.h"
 
 /* The first steps fill caches and make the product library compile its kernels. */
 #define PROFILE_SKIP	2

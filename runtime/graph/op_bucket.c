@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emitted by pass/bucket.c and run by comm/ddp.c: the reduction of bucket attr.bucket over the ranks begins; is waited for; all
+/* Emitted by pass/bucket.c and run by ddp/ddp.c: the reduction of bucket attr.bucket over the ranks begins; is waited for; all
  * ranks have handed out what they updated. */
 #include "runtime/graph/ops.h"
 

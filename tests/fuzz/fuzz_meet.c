@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "runtime/comm/comm_priv.h"
-#include "runtime/comm/star.h"
+#include "runtime/transport/star.h"
+#include "runtime/transport/transport.h"
 #include "tests/fuzz/fuzz.h"
 
 const unsigned fuzz_rounds = 4000;

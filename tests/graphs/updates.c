@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "runtime/comm/codec.h"
-#include "runtime/comm/comm.h"
+#include "runtime/ddp/codec.h"
+#include "runtime/transport/comm.h"
 #include "tests/graphs/known.h"
 
 #define LR	0.25
@@ -365,7 +365,7 @@ bool way_ranks_apart(struct trial *t)
 	return good;
 }
 
-/* What a gradient may be off by after its journey out and back, largest being that of any: see runtime/comm/codec.h. */
+/* What a gradient may be off by after its journey out and back, largest being that of any: see runtime/ddp/codec.h. */
 static double journey(enum rt_compress how, double g, double largest)
 {
 	if (how == RT_COMPRESS_FP16 && fabs(g) > 65000) /* its largest is 65504: beyond, it is infinite, as in PyTorch's hook */

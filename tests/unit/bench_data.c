@@ -8,7 +8,7 @@
 #include "bench/result/bound.h"
 #include "bench/result/text.h"
 #include "bench/train/train.h"
-#include "runtime/comm/comm.h"
+#include "runtime/transport/comm.h"
 #include "tests/unit/check_bench.h"
 #include "tune/model/knob.h"
 #include "tests/unit/bench_made.h"

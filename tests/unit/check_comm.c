@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "lib/file.h"
-#include "runtime/comm/comm_priv.h"
+#include "runtime/transport/transport.h"
 #include "tests/unit/check_comm.h"
 
 void run(struct rt_group *g, rt_rank_main *fn, void *arg)

@@ -2,8 +2,8 @@
 #ifndef CHECK_COMM_H
 #define CHECK_COMM_H
 #include <check.h>
-#include "runtime/comm/comm.h"
 #include "runtime/runtime.h"
+#include "runtime/transport/comm.h"
 
 /* Ranks check inside themselves and answer with an error; rt_group_run() brings it to the test. */
 #define WANT(cond, ...)                                                                                                \

@@ -18,10 +18,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "lib/parse.h"
-#include "runtime/comm/comm_priv.h"
-#include "runtime/comm/star.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/runtime.h"
+#include "runtime/transport/star.h"
+#include "runtime/transport/transport.h"
 #include "tests/unit/check_meet.h"
 
 #define JOB 77

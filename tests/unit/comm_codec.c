@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "runtime/comm/codec.h"
+#include "runtime/ddp/codec.h"
 #include "tests/unit/check_comm.h"
 
 START_TEST(every_compression_trains)

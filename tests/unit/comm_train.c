@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include "lib/file.h"
 #include "runtime/ckpt/safetensors.h"
+#include "runtime/ddp/codec.h"
 #include "runtime/exec/program.h"
-#include "runtime/comm/codec.h"
 #include "tests/unit/check_comm.h"
 
 int train(struct rt_comm *c, void *arg, struct gt_err *err)

@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/spawn.h"
-#include "runtime/comm/comm.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/cuda/meter_ranks.h"
 #include "runtime/cuda/selfcheck.h"
+#include "runtime/transport/comm.h"
 #include "tests/unit/check_cuda.h"
 
 /* As many ranks as there are devices to be. */

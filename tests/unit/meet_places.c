@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include "lib/fsroot.h"
-#include "runtime/comm/comm_priv.h"
+#include "runtime/transport/transport.h"
 #include "tests/unit/check_meet.h"
 
 #define CPUS	   8

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How gradients travel between ranks: runtime/comm/codec.h on the device, the same bytes. Blocks of 64 threads, 8 elements each:
+ * How gradients travel between ranks: runtime/ddp/codec.h on the device, the same bytes. Blocks of 64 threads, 8 elements each:
  * 512 share a norm in int8, and segments are whole multiples of that; counts are multiples of 8. Products and sums are rounded
  * each by itself, as on the CPU. Counted bytes per gradient and rank, of n: encode reads 4 and writes c, the sum reads c and
  * writes 4/n, decode reads c and writes 4; c is 2 (fp16, bf16), 1 (int8), 1/8 (1 bit, which reads and writes 12 more for what
@@ -19,7 +19,7 @@ RT_DEVICE int64_t code_place(void)
 	return (int64_t)blockIdx.x * CODE_BLOCK + threadIdx.x * CODE_EACH;
 }
 
-/* Uniform in [0,1) by a hash of the key and the place (SplitMix64), as runtime/comm/codec.c */
+/* Uniform in [0,1) by a hash of the key and the place (SplitMix64), as runtime/ddp/codec.c */
 RT_DEVICE float code_chance(uint64_t key, uint64_t i)
 {
 	uint64_t z = key + (i + 1) * 0x9e3779b97f4a7c15ull;

@@ -2,7 +2,7 @@
 #ifndef RT_CUDA_KEPT_CUH
 #define RT_CUDA_KEPT_CUH
 /*
- * What compression lost of earlier gradients: rt_ddp_set_unit() and rt_ddp_settle() of runtime/comm/ddp.c on the device, where the
+ * What compression lost of earlier gradients: rt_ddp_set_unit() and rt_ddp_settle() of runtime/ddp/ddp.c on the device, where the
  * loss scale and the fate of an update are known without the host. One thread each.
  */
 #include "common.cuh"

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include "runtime/comm/comm_priv.h"
+#include "runtime/transport/transport.h"
 
 #define PATIENCE_S	60
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include "lib/fsroot.h"
 #include "lib/parse.h"
-#include "runtime/comm/comm_priv.h"
+#include "runtime/transport/transport.h"
 
 static int by_node_and_core(const void *a, const void *b)
 {

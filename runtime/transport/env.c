@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/parse.h"
-#include "runtime/comm/comm_priv.h"
-#include "runtime/comm/star.h"
+#include "runtime/transport/star.h"
+#include "runtime/transport/transport.h"
 
 #define PATIENCE_S 60.0
 

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "runtime/comm/ddp.h"
+#include "runtime/ddp/ddp.h"
 
 #define MIN_RATE	2 /* compress only if the factors are smaller than this part of the matrix: torch's default */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include "lib/dl.h"
-#include "runtime/comm/mpi_lib.h"
+#include "runtime/transport/mpi_lib.h"
 
 static const struct gt_dlsym symbols[] = {
 	GT_DLSYM(rt_mpi_lib, init_thread, MPI_Init_thread),

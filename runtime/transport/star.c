@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "runtime/comm/comm_priv.h"
-#include "runtime/comm/star.h"
+#include "runtime/transport/star.h"
+#include "runtime/transport/transport.h"
 
 #define BEAT_S   0.25 /* between signs of life of a rank that waits */
 #define BEATS    8    /* to one that has given none since: it computes, and what it does not read must not pile up */

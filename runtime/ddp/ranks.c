@@ -2,8 +2,8 @@
 /* How the ranks of a program work together: decided once, alike in all of them, before the program is planned. */
 #include <errno.h>
 #include <math.h>
-#include "runtime/comm/ddp.h"
-#include "runtime/comm/comm_priv.h"
+#include "runtime/ddp/ddp.h"
+#include "runtime/transport/transport.h"
 
 static void decide_overlap(const struct rt_options *o, struct rt_ranks *ret)
 {

@@ -4,7 +4,8 @@
  * ranks, so that all ranks hold the same bits whatever they were doing meanwhile.
  */
 #include <omp.h>
-#include "runtime/comm/comm_priv.h"
+#include "lib/util.h"
+#include "runtime/transport/reduce.h"
 
 #define BLOCK	2048 /* elements that stay in the first cache while they are summed */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <string.h>
-#include "runtime/comm/codec.h"
 #include "runtime/cpu/simd.h"
+#include "runtime/ddp/codec.h"
 
 #define BLOCK	512
 #define LEVELS	127

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <sys/random.h>
 #include "lib/log.h"
-#include "runtime/comm/comm_priv.h"
-#include "runtime/comm/mpi_lib.h"
-#include "runtime/comm/star.h"
+#include "runtime/transport/mpi_lib.h"
+#include "runtime/transport/star.h"
+#include "runtime/transport/transport.h"
 
 /* ---- joining ---- */
 

@@ -21,7 +21,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include "runtime/comm/comm_priv.h"
+#include "runtime/transport/transport.h"
 
 #define HUGE	((size_t)2 << 20)
 #ifndef MADV_COLLAPSE

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "runtime/comm/codec.h"
-#include "runtime/comm/ddp.h"
+#include "runtime/ddp/codec.h"
+#include "runtime/ddp/ddp.h"
 
 #define LOSSES	4
 

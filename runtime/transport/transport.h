@@ -5,8 +5,8 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/types.h>
-#include "runtime/comm/comm.h"
-#include "runtime/comm/reduce.h"
+#include "runtime/transport/comm.h"
+#include "runtime/transport/reduce.h"
 
 struct gt_fsroot;
 

@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include "lib/buf.h"
 #include "lib/file.h"
-#include "runtime/comm/comm_priv.h"
+#include "runtime/transport/transport.h"
 
 #define GRACE_S		2.0
 

@@ -6,8 +6,8 @@
  * the window that the ranks share: nothing is copied into buckets. No thread of its own: the rank does its share of the sum
  * between two calls of the program as soon as the others are ready, so that ranks with one core each lose no time slice.
  */
-#include "runtime/comm/comm.h"
 #include "runtime/cpu/cpu.h"
+#include "runtime/transport/comm.h"
 
 /* Made by the pass (pass/bucket.c). Gradient i lies at `at[i]` floats in the bucket. */
 struct rt_bucket {

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
-#include "runtime/comm/comm_priv.h"
-#include "runtime/comm/mpi_lib.h"
+#include "runtime/transport/mpi_lib.h"
+#include "runtime/transport/transport.h"
 
 /* OpenMPI looks at its sockets at every eighth call only (opal_progress). */
 #define LOOKS	8

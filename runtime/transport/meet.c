@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-#include "runtime/comm/comm_priv.h"
-#include "runtime/comm/star.h"
+#include "runtime/transport/star.h"
+#include "runtime/transport/transport.h"
 
 #define HELLO_S 5.0
 #define PENDING 128 /* connections that have not said who they are */

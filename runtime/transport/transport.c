@@ -2,7 +2,7 @@
 /* What all transports share. */
 #include <errno.h>
 #include <math.h>
-#include "runtime/comm/comm_priv.h"
+#include "runtime/transport/transport.h"
 
 int rt_comm_rank(const struct rt_comm *c)
 {

@@ -2,7 +2,7 @@
 #ifndef RT_STAR_H
 #define RT_STAR_H
 /* Ranks that meet at a host and port (meet.c) and stay connected with the first of them (star.c). */
-#include "runtime/comm/comm.h"
+#include "runtime/transport/comm.h"
 
 #define RT_FRAME_MAGIC 0x31727467u /* "gtr1" */
 enum rt_frame_kind { RT_HELLO = 1, RT_WELCOME, RT_VALUE, RT_ALL, RT_CAME, RT_GONE, RT_BYE };
