@@ -33,6 +33,9 @@ MAY = {
     "tune/launch": "tune/model",
     "tune/provision": "tune/txn probe/advice",
     "tune/cmd": "tune/txn tune/launch tune/lint tune/provision",
+    "runtime": "lib",
+    "runtime/transport": "lib",
+    "runtime/model": "runtime",
     "bench/stats": "lib",
 }
 # One file per entry of a registry: the number of files is the number of entries.
