@@ -10,6 +10,7 @@ static struct allocation {
 	struct allocation *next;
 	size_t size;  /* with this head */
 	size_t bytes; /* as asked for */
+	unsigned number;
 } *allocations;
 #define HEAD 256
 
@@ -22,5 +23,13 @@ int standin_allocated(const void *p, size_t n)
 			return 1;
 	}
 	return 0;
+}
+
+static const struct allocation *find_allocation(const void *p)
+{
+	for (const struct allocation *a = allocations; a; a = a->next)
+		if ((const char *)p >= (const char *)a + HEAD && (const char *)p <= (const char *)a + HEAD + a->bytes)
+			return a;
+	return NULL;
 }
 #endif

@@ -9,9 +9,11 @@
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "record.h"
 #include "says.h"
 #include "standin.h"
 
@@ -63,12 +65,14 @@ struct heuristic {
 
 int cublasLtCreate(void **h)
 {
+	standin_record("cublasLtCreate");
 	*h = malloc(1);
 	return 0;
 }
 
 int cublasLtDestroy(void *h)
 {
+	standin_record("cublasLtDestroy");
 	free(h);
 	return 0;
 }
@@ -159,9 +163,25 @@ int cublasLtMatmulPreferenceDestroy(void *p)
 
 int cublasLtMatmulPreferenceSetAttribute(void *p, int attribute, const void *value, size_t size)
 {
+	standin_record("cublasLtMatmulPreferenceSetAttribute %d = %llu", attribute,
+		       size == 8 ? (unsigned long long)*(const uint64_t *)value : *(const uint32_t *)value);
 	return p && value && ((attribute == 1 && size == 8) || (attribute >= 5 && attribute <= 8 && size == 4))
 		       ? 0
 		       : INVALID;
+}
+
+/* Descriptors of a product: operands, then the layouts of a, b and c. */
+static const char *describe(const struct desc *d, const struct layout *const l[3], char text[512])
+{
+	int n = snprintf(text, 512, "%s%s epilogue %u bias %s aux %s ld %lld scales %s %s fast %d", d->transa ? "T" : "N",
+			 d->transb ? "T" : "N", d->epilogue, standin_at(d->bias), standin_at(d->aux), (long long)d->aux_ld,
+			 standin_at(d->a_scale), standin_at(d->b_scale), d->fast);
+
+	for (int i = 0; i < 3; i++)
+		n += snprintf(text + n, 512 - (size_t)n, ", type %d %llux%llu ld %lld batch %d stride %lld", l[i]->type,
+			      (unsigned long long)l[i]->rows, (unsigned long long)l[i]->cols, (long long)l[i]->ld, l[i]->batch,
+			      (long long)l[i]->stride);
+	return text;
 }
 
 /* What is documented of 8-bit products: the first operand transposed and the second not, sides and rows in multiples of 16
@@ -178,10 +198,13 @@ int cublasLtMatmulAlgoGetHeuristic(void *h, void *desc, void *a, void *b, void *
 {
 	const struct desc *x = desc;
 	const struct layout *lc = c;
+	char text[512];
 
 	*found = 0;
 	if (!h || !a || !b || c != d || !pref)
 		return INVALID;
+	standin_record("cublasLtMatmulAlgoGetHeuristic %s, wanted %d",
+		       describe(x, (const struct layout *const[]){ a, b, c }, text), wanted);
 	if (lc->batch > 1 && x->epilogue != 1) /* is not asked for */
 		return NOT_SUPPORTED;
 	if (x->epilogue != 1 && getenv("STANDIN_LT_PLAIN"))
@@ -351,7 +374,11 @@ int cublasLtMatmul(void *h, void *desc, const float *alpha, const void *a, void 
 			b,
 			d};
 	uint64_t k = j.d.transa ? j.a.rows : j.a.cols;
+	char text[512];
 
+	standin_record("cublasLtMatmul s%u %s, algorithm %llu, %g %s %s + %g %s, workspace %s %zu", standin_stream(stream),
+		       describe(&j.d, (const struct layout *const[]){ &j.a, &j.b, &j.c }, text), (unsigned long long)algo[1],
+		       (double)j.alpha, standin_at(a), standin_at(b), (double)j.beta, standin_at(d), standin_at(workspace), bytes);
 	if (!h || c != d || lc != ld || algo[0] != 0x57a2d || (algo[1] && !workspace) || bytes != algo[1] << 20)
 		return INVALID;
 	if ((j.d.transa ? j.a.cols : j.a.rows) != j.c.rows || (j.d.transb ? j.b.rows : j.b.cols) != j.c.cols ||

@@ -4,7 +4,7 @@
  * CALL:CODE:N the N+1st one and all behind it; STANDIN_WRONG=1 makes launches compute a wrong element; STANDIN_DEVICES=N sets
  * the device count (1), STANDIN_MAJOR the architecture's number (9), STANDIN_SMS that of its multiprocessors (4);
  * STANDIN_MEMORY=N the bytes of device memory, STANDIN_SHARED=N those of shared memory that a block can have (227 KiB),
- * STANDIN_CUDA=N the CUDA version that it carries (12040).
+ * STANDIN_CUDA=N the CUDA version that it carries (12040). STANDIN_TRACE=FILE records the calls (record.h).
  *
  * "Device" memory is host memory, poisoned when allocated. Kernels run on the CPU (emulate.h). What NVIDIA's driver refuses
  * is refused here by the same code, as far as it is documented and this program could do it: calls without a context, or while
@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include "allocations.h"
 #include "libcuda.h"
+#include "record.h"
 
 #define DEVICES	   16
 #define OPT_IN	   (227 << 10) /* bytes of shared memory that a block can have, sm_90 */
@@ -66,6 +67,7 @@ static size_t memory_limit(void)
 /* ---- devices ---- */
 int cuInit(unsigned flags)
 {
+	standin_record("cuInit %u", flags);
 	return flags ? INVALID_VALUE : standin_fail("cuInit");
 }
 
@@ -88,6 +90,7 @@ int cuDeviceGetCount(int *n)
 int cuDeviceGet(int *dev, int i)
 {
 	*dev = i;
+	standin_record("cuDeviceGet %d", i);
 	return standin_fail("cuDeviceGet");
 }
 
@@ -146,6 +149,11 @@ unsigned long standin_contexts(void)
 	return contexts;
 }
 
+int standin_device(void)
+{
+	return current ? (int)(current - retained) : -1;
+}
+
 int standin_verdict(const char *call)
 {
 	return current && *current > 0 ? standin_fail(call) : INVALID_CONTEXT;
@@ -159,6 +167,7 @@ int cuDevicePrimaryCtxRetain(void **ctx, int dev)
 		return r;
 	contexts += !retained[dev]++;
 	*ctx = &retained[dev];
+	standin_record("cuDevicePrimaryCtxRetain %d", dev);
 	return 0;
 }
 
@@ -169,6 +178,7 @@ int cuDevicePrimaryCtxRelease_v2(int dev)
 {
 	if (dev < 0 || dev >= DEVICES || !retained[dev])
 		return INVALID_CONTEXT;
+	standin_record("cuDevicePrimaryCtxRelease %d", dev);
 	if (!--retained[dev]) {
 		standin_drain_all();
 		free_all();
@@ -192,6 +202,7 @@ int cuCtxGetStreamPriorityRange(int *least, int *greatest)
 {
 	*least = 0;
 	*greatest = GREATEST;
+	standin_record("cuCtxGetStreamPriorityRange");
 	return standin_verdict("cuCtxGetStreamPriorityRange");
 }
 
@@ -269,6 +280,7 @@ int cuModuleLoadData(void **module, const void *image)
 	if (r || memcmp(image, magic, sizeof(magic)))
 		return r ? r : INVALID_IMAGE;
 	*module = (void *)image;
+	standin_record("cuModuleLoadData");
 	return hold(image, 1) < 0 ? OUT_OF_MEMORY : 0;
 }
 
@@ -277,6 +289,7 @@ int cuModuleUnload(void *module)
 	int r = standin_unsafe("cuModuleUnload");
 	size_t left = 0;
 
+	standin_record("cuModuleUnload");
 	if (r || !module || hold(module, -1) > 0)
 		return r ? r : module ? 0 : INVALID_HANDLE;
 	for (size_t i = 0; i < n_functions; i++)
@@ -292,6 +305,7 @@ int cuModuleGetFunction(void **fn, void *module, const char *name)
 	struct function f = { .kernel = k, .module = module };
 	int r = standin_verdict("cuModuleGetFunction");
 
+	standin_record("cuModuleGetFunction %s", name);
 	if (r)
 		return r;
 	if (!k || !module || !find_resources(name, &f) || n_functions == KERNELS)
@@ -312,6 +326,7 @@ int cuFuncSetAttribute(void *fn, int attribute, int value)
 		return r;
 	if (!f)
 		return INVALID_HANDLE;
+	standin_record("cuFuncSetAttribute %s attribute %d = %d", f->kernel->name, attribute, value);
 	if (attribute != 8 || value < 0 || (unsigned)value + f->fixed > opt_in())
 		return INVALID_VALUE;
 	f->most = (unsigned)value;
@@ -347,6 +362,7 @@ int cuMemAlloc_v2(uint64_t *ptr, size_t bytes)
 {
 	int r = standin_unsafe("cuMemAlloc");
 	size_t size = (bytes + 511) / 256 * 256;
+	static unsigned number;
 	struct allocation *a;
 
 	standin_waited++;
@@ -357,11 +373,12 @@ int cuMemAlloc_v2(uint64_t *ptr, size_t bytes)
 	if (allocated + size > memory_limit())
 		return OUT_OF_MEMORY;
 	a = aligned_alloc(HEAD, size);
-	*a = (struct allocation){ allocations, size, bytes };
+	*a = (struct allocation){ allocations, size, bytes, ++number };
 	allocations = a;
 	memset((char *)a + HEAD, 0xff, size - HEAD);
 	allocated += size;
 	*ptr = (uintptr_t)a + HEAD;
+	standin_record("cuMemAlloc %zu: d%u", bytes, number);
 	return 0;
 }
 
@@ -377,6 +394,7 @@ int cuMemFree_v2(uint64_t ptr)
 		at = &(*at)->next;
 	if (!*at)
 		return INVALID_VALUE;
+	standin_record("cuMemFree d%u", a->number);
 	standin_drain_all();
 	*at = a->next;
 	allocated -= a->size;
@@ -399,6 +417,7 @@ int cuMemGetInfo_v2(size_t *available, size_t *total)
 {
 	*total = memory_limit();
 	*available = *total - allocated;
+	standin_record("cuMemGetInfo");
 	return standin_verdict("cuMemGetInfo");
 }
 
@@ -408,14 +427,17 @@ static struct pinned {
 	const char *base;
 	size_t bytes;
 	bool ours;
+	unsigned number;
 } *pins;
 
 static void pin(const void *base, size_t bytes, bool ours)
 {
 	struct pinned *p = malloc(sizeof(*p));
+	static unsigned number;
 
-	*p = (struct pinned){ pins, base, bytes, ours };
+	*p = (struct pinned){ pins, base, bytes, ours, ++number };
 	pins = p;
+	standin_record("%s %zu: h%u", ours ? "cuMemHostAlloc" : "cuMemHostRegister", bytes, number);
 }
 
 static struct pinned **find_pin(const void *base, bool ours)
@@ -431,6 +453,7 @@ static void unpin(struct pinned **at)
 {
 	struct pinned *p = *at;
 
+	standin_record("%s h%u", p->ours ? "cuMemFreeHost" : "cuMemHostUnregister", p->number);
 	*at = p->next;
 	free(p);
 }
@@ -440,6 +463,27 @@ bool standin_pinned(const void *p, size_t n)
 	for (const struct pinned *x = pins; x; x = x->next)
 		if ((const char *)p >= x->base && (const char *)p + n <= x->base + x->bytes)
 			return true;
+	return false;
+}
+
+bool standin_find(const void *p, char *ret_kind, unsigned *ret_number, size_t *ret_offset)
+{
+	const struct allocation *a = find_allocation(p);
+
+	if (a) {
+		*ret_kind = 'd';
+		*ret_number = a->number;
+		*ret_offset = (size_t)((const char *)p - (const char *)a - HEAD);
+		return true;
+	}
+	for (const struct pinned *x = pins; x; x = x->next) {
+		if ((const char *)p < x->base || (const char *)p > x->base + x->bytes)
+			continue;
+		*ret_kind = 'h';
+		*ret_number = x->number;
+		*ret_offset = (size_t)((const char *)p - x->base);
+		return true;
+	}
 	return false;
 }
 

@@ -40,5 +40,8 @@ extern unsigned long standin_unpinned; /* copies of memory that is not pinned */
 /* A block's and a kernel's limits: 0, or what the driver says. */
 int standin_may_launch(const struct emu_kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared);
 bool standin_pinned(const void *p, size_t n);
+int standin_device(void); /* whose context is current in this thread; -1: none */
+/* The allocation that p lies in: 'd' of the device or 'h' pinned, its number in order of allocation, from 1. */
+bool standin_find(const void *p, char *ret_kind, unsigned *ret_number, size_t *ret_offset);
 void standin_drain_all(void);
 #endif

@@ -7,54 +7,19 @@
  * A capture is held to the rules: what the capturing thread must not call is refused and voids it, no dependency crosses its
  * border, whatever joined it comes back to its origin, and its events are nobody else's.
  */
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "libcuda.h"
+#include "libcuda_streams.h"
+#include "record.h"
 
-struct work {
-	struct work *next;
-	unsigned correlation; /* for a tracer */
-	void (*run)(void *data);
-	int (*poll)(void *data); /* instead: 1 when done */
-	atomic_int *holders;	 /* how many captured copies of this there are */
-	void *staged;
-	size_t size;
-	_Alignas(16) char data[];
-};
-struct stream {
-	struct stream *next;
-	struct work *head, **tail;
-	unsigned long enqueued, done;
-	struct graph *captures;
-	bool blocking, gone;
-	bool joined;			  /* the capture began on another stream */
-	unsigned long captured, rejoined; /* work of a joined stream, and how much of it the others have waited for */
-};
-struct graph {
-	struct work *head, **tail;
-	struct graph *next; /* of those that are being captured */
-	struct stream *origin;
-	pthread_t thread;
-	int mode;
-	bool invalid;
-};
-struct event {
-	struct event *next;
-	struct stream *stream;
-	unsigned long upto;
-	double at;
-	struct graph *graph; /* recorded while this was captured */
-	bool recorded, timed, gone;
-};
 static struct stream null_stream = { .tail = &null_stream.head, .blocking = true }, *streams = &null_stream;
 static struct event *events; /* all that there ever were: a late stamp finds its own */
 static struct graph *captures;
 static int failed; /* sticky, as the driver's own */
+static unsigned long ran; /* pieces of work so far */
 
 static unsigned (*tell_enqueued)(void);
 static void (*tell_ran)(const struct standin_activity *);
@@ -98,6 +63,7 @@ static bool run_one(struct stream *s)
 	if (!s->head)
 		s->tail = &s->head;
 	s->done++;
+	ran++;
 	if (w->correlation && tell_ran)
 		run_told(w);
 	else if (!w->poll)
@@ -131,6 +97,11 @@ void standin_drain_all(void)
 static struct stream *stream_of(void *stream)
 {
 	return stream ? stream : &null_stream;
+}
+
+unsigned standin_stream(const void *stream)
+{
+	return stream ? ((const struct stream *)stream)->number : 0;
 }
 
 /* The NULL stream and those that are not CU_STREAM_NON_BLOCKING wait for each other. */
@@ -222,6 +193,7 @@ int cuStreamBeginCapture_v2(void *stream, int mode)
 	*s->captures = (struct graph){ .tail = &s->captures->head, .next = captures, .origin = s, .thread = pthread_self(),
 				       .mode = mode };
 	captures = s->captures;
+	standin_record("cuStreamBeginCapture s%u mode %d", s->number, mode);
 	return 0;
 }
 
@@ -276,12 +248,14 @@ int cuStreamEndCapture(void *stream, void **graph)
 		free_graph(g);
 	else
 		*graph = g;
+	standin_record("cuStreamEndCapture s%u: %d", s->number, r);
 	return r;
 }
 
 /* ---- streams ---- */
 int cuStreamCreate(void **stream, unsigned flags)
 {
+	static unsigned number;
 	struct stream *s;
 	int r = standin_verdict("cuStreamCreate");
 
@@ -291,7 +265,9 @@ int cuStreamCreate(void **stream, unsigned flags)
 	s->tail = &s->head;
 	s->blocking = !flags;
 	s->next = streams;
+	s->number = ++number;
 	streams = *stream = s;
+	standin_record("cuStreamCreate %u: s%u", flags, number);
 	return 0;
 }
 
@@ -304,6 +280,7 @@ int cuStreamDestroy_v2(void *stream)
 		return INVALID_HANDLE;
 	if (s->captures)
 		return void_capture(s->captures, CAPTURE_UNSUPPORTED);
+	standin_record("cuStreamDestroy s%u", s->number);
 	drain(s, (unsigned long)-1);
 	s->gone = true;
 	return 0;
@@ -321,6 +298,7 @@ int cuStreamSynchronize(void *stream)
 		return INVALID_HANDLE;
 	if (s->captures)
 		return void_capture(s->captures, CAPTURE_UNSUPPORTED);
+	standin_record("cuStreamSynchronize s%u", s->number);
 	settle(s);
 	drain(s, (unsigned long)-1);
 	return failed;
@@ -333,6 +311,7 @@ int cuCtxSynchronize(void)
 	standin_waited++;
 	if (r)
 		return r;
+	standin_record("cuCtxSynchronize");
 	standin_drain_all();
 	return failed;
 }
@@ -340,6 +319,7 @@ int cuCtxSynchronize(void)
 /* ---- events ---- */
 int cuEventCreate(void **event, unsigned flags)
 {
+	static unsigned number;
 	struct event *e;
 	int r = standin_verdict("cuEventCreate");
 
@@ -348,7 +328,9 @@ int cuEventCreate(void **event, unsigned flags)
 	e = calloc(1, sizeof(*e));
 	e->timed = !(flags & 2);
 	e->next = events;
+	e->number = ++number;
 	events = *event = e;
+	standin_record("cuEventCreate %u: e%u", flags, number);
 	return 0;
 }
 
@@ -359,12 +341,14 @@ int cuEventDestroy_v2(void *event)
 	if (!e || e->gone)
 		return INVALID_HANDLE;
 	e->gone = true;
+	standin_record("cuEventDestroy e%u", e->number);
 	return 0;
 }
 
+/* When calls are recorded, time is the number of pieces of work, so that choices by time are the same in each run. */
 static void stamp(void *data)
 {
-	(*(struct event **)data)->at = (double)standin_now() * 1e-6;
+	(*(struct event **)data)->at = standin_records() ? (double)ran * 1e-3 : (double)standin_now() * 1e-6;
 }
 
 int cuEventRecord(void *event, void *stream)
@@ -377,6 +361,7 @@ int cuEventRecord(void *event, void *stream)
 	r = standin_enqueue(stream, stamp, &e, sizeof(struct event *));
 	e->recorded = true;
 	e->stream = stream_of(stream);
+	standin_record("cuEventRecord e%u s%u: %d", e->number, e->stream->number, r);
 	e->graph = e->stream->captures;
 	e->upto = e->graph ? e->stream->captured : e->stream->enqueued;
 	return r;
@@ -400,6 +385,7 @@ int cuEventSynchronize(void *event)
 	standin_waited_events++;
 	if (r)
 		return r;
+	standin_record("cuEventSynchronize e%u", e->number);
 	if (e->recorded)
 		drain(e->stream, e->upto);
 	return failed;
@@ -460,6 +446,7 @@ int cuStreamWaitEvent(void *stream, void *event, unsigned flags)
 
 	if (r || flags || s->gone || e->gone)
 		return r ? r : flags ? INVALID_VALUE : INVALID_HANDLE;
+	standin_record("cuStreamWaitEvent s%u e%u", s->number, e->number);
 	if (e->graph && e->stream->captures == e->graph)
 		return wait_in_capture(s, e);
 	if (e->graph)
@@ -496,6 +483,7 @@ static int copy(struct stream *s, uint64_t to, uint64_t from, size_t bytes)
 {
 	struct copy c = { (char *)(uintptr_t)to, (const char *)(uintptr_t)from, bytes, 0 };
 
+	standin_record("copy s%u %s <- %s, %zu bytes", s->number, standin_at(c.to), standin_at(c.from), bytes);
 	return enqueue(s, do_copy, NULL, &c, sizeof(c));
 }
 
@@ -504,6 +492,8 @@ static int copy_staged(struct stream *s, uint64_t to, const void *from, size_t b
 {
 	struct work *w;
 
+	standin_record("copy s%u %s <- host, %zu bytes, hash %llx", s->number, standin_at((const void *)(uintptr_t)to), bytes,
+		       (unsigned long long)(standin_records() ? standin_hash(from, bytes) : 0));
 	standin_unpinned++;
 	if (s->captures)
 		return void_capture(s->captures, CAPTURE_UNSUPPORTED);
@@ -582,6 +572,7 @@ int cuMemsetD8Async(uint64_t dst, unsigned char value, size_t bytes, void *strea
 	struct copy c = { (char *)(uintptr_t)dst, NULL, bytes, value };
 	int r = standin_verdict("cuMemsetD8Async");
 
+	standin_record("cuMemsetD8Async s%u %s = %u, %zu bytes", stream_of(stream)->number, standin_at(c.to), value, bytes);
 	return r ? r : on_device(dst, bytes) ? standin_enqueue(stream, do_copy, &c, sizeof(c)) : INVALID_VALUE;
 }
 
@@ -646,12 +637,15 @@ int cuLaunchKernel(void *fn, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 		memcpy(l.args + at, args[i], l.kernel->sizes[i]);
 		at += (l.kernel->sizes[i] + 7) / 8 * 8;
 	}
+	if (standin_records())
+		standin_record_launch(l.kernel, l.grid, l.block, l.shared, l.args, stream);
 	return standin_enqueue(stream, do_launch, &l, sizeof(l));
 }
 
 /* ---- graphs ---- */
 int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long flags)
 {
+	static unsigned number;
 	struct graph *g;
 	int r = standin_verdict("cuGraphInstantiate");
 
@@ -670,6 +664,8 @@ int cuGraphInstantiateWithFlags(void **exec, void *graph, unsigned long long fla
 		g->tail = &c->next;
 	}
 	*exec = g;
+	g->number = ++number;
+	standin_record("cuGraphInstantiate: g%u", number);
 	return 0;
 }
 
@@ -677,6 +673,7 @@ int cuGraphLaunch(void *exec, void *stream)
 {
 	int r = standin_verdict("cuGraphLaunch");
 
+	standin_record("cuGraphLaunch g%u s%u", ((struct graph *)exec)->number, stream_of(stream)->number);
 	for (struct work *w = ((struct graph *)exec)->head; w && !r; w = w->next)
 		r = enqueue(stream, w->run, w->poll, w->data, w->size);
 	return r;
@@ -684,6 +681,7 @@ int cuGraphLaunch(void *exec, void *stream)
 
 int cuGraphExecDestroy(void *exec)
 {
+	standin_record("cuGraphExecDestroy g%u", ((struct graph *)exec)->number);
 	free_graph(exec);
 	return 0;
 }

@@ -96,6 +96,7 @@ void cudnnGetLastErrorString(char *text, size_t size)
 int cudnnCreate(void **h)
 {
 	*h = calloc(1, sizeof(struct handle));
+	standin_record("cudnnCreate");
 	return fails("create");
 }
 
@@ -107,6 +108,7 @@ int cudnnDestroy(void *h)
 
 int cudnnSetStream(void *h, void *stream)
 {
+	standin_record("cudnnSetStream s%u", standin_stream(stream));
 	((struct handle *)h)->stream = stream;
 	return 0;
 }
@@ -275,12 +277,65 @@ static bool is_known(const struct desc *graph)
 	return products == 2 || products == 5;
 }
 
+/* Numbers of a descriptor and of all that it refers to. */
+static void describe(const struct desc *d, FILE *out)
+{
+	const struct desc *parts[] = { d->conv, d->w, d->x, d->y, d->b, d->t, d->of };
+
+	fprintf(out, " {%d type %d mode %d axis %lld index %lld %g %g", d->kind, d->type, d->mode, (long long)d->axis,
+		(long long)d->index, (double)d->alpha, (double)d->beta);
+	if (d->kind == TENSOR)
+		fprintf(out, " uid %lld%s%s", (long long)d->uid, d->is_virtual ? " virtual" : "", d->by_value ? " value" : "");
+	for (int i = 0; d->kind == TENSOR && i < 4; i++)
+		fprintf(out, " %lld:%lld", (long long)d->dims[i], (long long)d->strides[i]);
+	for (int i = 0; d->kind == CONVOLUTION && i < 2; i++)
+		fprintf(out, " pad %lld %lld stride %lld dilation %lld", (long long)d->pad[0][i], (long long)d->pad[1][i],
+			(long long)d->stride[i], (long long)d->dilation[i]);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i])
+			describe(parts[i], out);
+	for (int64_t i = 0; i < d->n_ops; i++)
+		describe(d->ops[i], out);
+	for (int64_t i = 0; i < d->n_ids; i++)
+		fprintf(out, " %lld=%s", (long long)d->ids[i], standin_at(d->pointers[i]));
+	if (d->kind == PACK)
+		fprintf(out, " workspace %s", standin_at(d->workspace));
+	fputc('}', out);
+}
+
+/* A plan in full is some thousand characters: its hash stands for it, which the line of its graph has spelt out. */
+static void record(const char *call, const struct desc *d, const struct handle *h, const struct desc *pack)
+{
+	char *text = NULL, *packed = NULL;
+	size_t n, n_packed;
+	FILE *out;
+
+	if (!standin_records())
+		return;
+	out = open_memstream(&text, &n);
+	describe(d, out);
+	fclose(out);
+	if (!pack) {
+		standin_record("%s%s", call, text);
+		free(text);
+		return;
+	}
+	out = open_memstream(&packed, &n_packed);
+	describe(pack, out);
+	fclose(out);
+	standin_record("%s s%u plan %llx%s", call, standin_stream(h->stream), (unsigned long long)standin_hash(text, n), packed);
+	free(text);
+	free(packed);
+}
+
 int cudnnBackendFinalize(void *desc)
 {
 	struct desc *d = desc;
 	int status = fails(d->kind == PLAN ? "plan" : d->kind == GRAPH ? "finalize" : "no");
 	bool good = true;
 
+	if (d->kind == GRAPH || d->kind == PLAN || d->kind == ENGINEHEUR)
+		record("cudnnBackendFinalize", d, NULL, NULL);
 	if (status)
 		return status;
 	switch (d->kind) {
@@ -412,6 +467,7 @@ int cudnnBackendExecute(void *h, void *plan, void *pack)
 	const struct desc *p = plan, *v = pack;
 	int status = fails("execute");
 
+	record("cudnnBackendExecute", p, h, v);
 	if (status)
 		return status;
 	if (!p->final || !v->final || p->kind != PLAN || v->kind != PACK || (workspace_of(p->of->index) && !v->workspace))

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
+#include "record.h"
 #include "standin.h"
 
 #define CHUNK	(1 << 17) /* bytes; a multiple of all counts of ranks that are tested */
@@ -155,6 +156,7 @@ static int open_comm(struct comm **ret, int ranks, const struct unique_id *id, i
 		return INVALID;
 	*c = (struct comm){ .ranks = ranks, .rank = rank };
 	snprintf(c->name, sizeof(c->name), "%.60s", id->internal);
+	standin_record("ncclCommInitRank %d of %d", rank, ranks);
 	c->hall = mmap(NULL, sizeof(struct hall), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
 	*ret = c;
@@ -210,6 +212,7 @@ int ncclCommFinalize(void *comm)
 {
 	struct comm *c = comm;
 
+	standin_record("ncclCommFinalize");
 	c->finalizing = true;
 	if (!c->nonblocking)
 		wait_for_graphs(c);
@@ -220,6 +223,7 @@ int ncclCommDestroy(void *comm)
 {
 	struct comm *c = comm;
 
+	standin_record("ncclCommDestroy");
 	wait_for_graphs(c);
 	for (int i = 0; i < c->n_registered; i++)
 		if (!standin_allocated(c->registered[i].at, c->registered[i].bytes)) {
@@ -236,6 +240,7 @@ int ncclCommAbort(void *comm)
 {
 	struct comm *c = comm;
 
+	standin_record("ncclCommAbort");
 	c->aborted = true;
 	if (!c->rank && !c->joined)
 		shm_unlink(c->name);
@@ -353,10 +358,23 @@ static void note_buffers(const struct op *o)
 	}
 }
 
+static void record(const struct op *o, const void *stream)
+{
+	static const char *const names[] = { "ncclAllReduce", "ncclAllGather", "ncclGroupEnd" };
+
+	if (o->kind != EXCHANGE)
+		standin_record("%s s%u %s -> %s, %zu bytes", names[o->kind], standin_stream(stream), standin_at(o->x),
+			       standin_at(o->out), o->bytes);
+	for (int k = 0; k < o->comm->ranks && o->kind == EXCHANGE; k++)
+		standin_record("%s s%u with %d: %s -> %s, %zu bytes", names[o->kind], standin_stream(stream), k,
+			       standin_at(o->send[k]), standin_at(o->recv[k]), o->bytes);
+}
+
 static int give(struct op *o, void *stream)
 {
 	int captured = o->comm->captured;
 
+	record(o, stream);
 	o->comm->busy = 1;
 	if (standin_enqueue_polled(stream, collective, o, sizeof(*o), &o->comm->captured))
 		return 1;

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LIBCUDA_STREAMS_H
+#define LIBCUDA_STREAMS_H
+/* Streams, what is enqueued on them, captured graphs and events of the stand-in driver. */
+#include <pthread.h>
+#include "libcuda.h"
+
+struct work {
+	struct work *next;
+	unsigned correlation; /* for a tracer */
+	void (*run)(void *data);
+	int (*poll)(void *data); /* instead: 1 when done */
+	atomic_int *holders;	 /* how many captured copies of this there are */
+	void *staged;
+	size_t size;
+	_Alignas(16) char data[];
+};
+struct stream {
+	struct stream *next;
+	struct work *head, **tail;
+	unsigned long enqueued, done;
+	unsigned number; /* for the record; 0: the NULL stream */
+	struct graph *captures;
+	bool blocking, gone;
+	bool joined;			  /* the capture began on another stream */
+	unsigned long captured, rejoined; /* work of a joined stream, and how much of it the others have waited for */
+};
+struct graph {
+	struct work *head, **tail;
+	struct graph *next; /* of those that are being captured */
+	struct stream *origin;
+	pthread_t thread;
+	int mode;
+	unsigned number; /* for the record */
+	bool invalid;
+};
+struct event {
+	struct event *next;
+	struct stream *stream;
+	unsigned long upto;
+	double at;
+	unsigned number; /* for the record */
+	struct graph *graph; /* recorded while this was captured */
+	bool recorded, timed, gone;
+};
+#endif
