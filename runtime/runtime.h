@@ -256,50 +256,64 @@ struct rt_memory {
 	uint64_t activation_bytes, workspace_bytes, staging_bytes, other_bytes;
 	uint64_t free_bytes, total_bytes; /* of the device, its context being there already */
 };
-struct rt_options {
-	enum rt_device device;
-	int threads;		      /* 0: what OpenMP says (OMP_NUM_THREADS, affinity). Sets OpenMP's default team size. */
-	uint64_t seed;		      /* of the parameters' start values */
-	struct rt_optimizer optimizer;
-	uint64_t memory_limit_bytes;  /* 0: the machine's physical memory; on RT_CUDA at most what the card has free */
-	uint64_t logits_slice_bytes;  /* most that logits may take at once; 0: 64 MiB, on CUDA 4 GiB */
-	int checkpoint;		      /* forward pass in so many segments, 2 or more: keep what crosses them (pass/checkpoint.c) */
-	int checkpoint_again;	      /* how many of them, from the first, are made again; 0: all but the last */
-	uint64_t fit_bytes;	      /* choose both, for the least work that needs no more memory than this; 0: off */
-	int accum;		      /* batches per update, 0 means 1; see rt_step */
-	double clip_norm;	      /* most that the gradients' global 2-norm may be; 0: any */
+struct rt_fp8 {
+	bool use;
+	int history; /* updates whose largest absolute value makes a tensor's scale; 0: 1024 */
+	int margin;  /* scales are 2^margin below what just fits */
+};
+/* Types that tensors and matrix products have. */
+struct rt_precision {
+	enum rt_dtype amp; /* RT_BF16, RT_F16: what products read, see pass/amp.c; RT_F32, 0: off. On RT_CUDA the type of all
+			    * tensors between the ops, see pass/narrow.c */
 	struct rt_scaler scaler;
-	struct rt_ddp_options ddp;
+	struct rt_fp8 fp8; /* RT_CUDA with RT_BF16: linear layers read 8-bit operands, see pass/fp8.c */
+	bool no_master;	   /* RT_CUDA with RT_BF16: parameters are bf16 alone, and updates use stochastic rounding */
+	bool tf32;	   /* RT_CUDA: products of f32 tensors round their operands to TF32 */
+};
+/* How much memory a program takes, and what it recomputes to take less. */
+struct rt_memory_options {
+	uint64_t limit_bytes;	     /* 0: the machine's physical memory; on RT_CUDA at most what the GPU has free */
+	uint64_t logits_slice_bytes; /* most that logits may take at once; 0: 64 MiB, on CUDA 4 GiB */
+	int checkpoint;		     /* segments of the forward pass, 2 or more: keep what crosses them (pass/checkpoint.c) */
+	int recomputed;		     /* segments to recompute, from the first on; 0: all but the last */
+	uint64_t fit_bytes;	     /* choose both, for the least work that needs no more memory than this; 0: off */
+	bool no_huge_pages;	     /* do not ask for huge pages */
 	/* RT_CUDA: called once, before memory is allocated; may be NULL. */
 	void (*planned)(void *arg, const struct rt_memory *m);
 	void *planned_arg;
-	enum rt_dtype amp;	      /* RT_BF16, RT_F16: what products read, see pass/amp.c; RT_F32, 0: off. On RT_CUDA,
-				       * they are the type of all tensors between the ops, see pass/narrow.c */
-	struct rt_fp8 {		      /* RT_CUDA with RT_BF16: linear layers read 8-bit operands, see pass/fp8.c */
-		bool use;
-		int history;	      /* updates whose largest absolute value makes a tensor's scale; 0: 1024 */
-		int margin;	      /* scales are 2^margin below what just fits */
-	} fp8;
-	bool no_master;		      /* RT_CUDA with RT_BF16: parameters are bf16 alone, and updates round at random */
-	enum rt_attention_by attention_by;
-	bool tf32;		      /* RT_CUDA: products of f32 tensors round their operands to TF32 */
+};
+/* Instruments, and switches that turn a technique off to compare with it. Each costs time or memory. */
+struct rt_debug {
+	bool no_fuse;	      /* every op on its own */
+	bool no_winograd;     /* RT_CPU: every convolution does all its products, see pass/winograd.c */
+	bool no_pad;	      /* RT_CUDA: no vocabulary is rounded up for the tensor cores, see pass/pad.c */
+	bool zero_gradients;  /* clear gradients and add to them, as frameworks do, instead of assigning them */
+	bool no_early_update; /* all updates after the backward pass; gradients live until then */
+	bool no_reuse;	      /* every tensor keeps its own memory: rt_value() sees all of them after a step */
+	bool keep_gradients;  /* rt_gradient() works after a step */
+	bool poison;	      /* fill memory with NaN before it is written: proves the plan; slow */
+	bool profile;	      /* time every call, for rt_program_report */
+	bool trace;	      /* also record when each call of the last steps ran, for rt_program_trace */
+	bool anomaly;	      /* inspect what every call writes: rt_step names the first that is not finite; slow */
+};
+/* All zero is a valid value: one process on the CPU in f32, without an optimizer. */
+struct rt_options {
+	enum rt_device device;
+	int threads;	     /* 0: what OpenMP says (OMP_NUM_THREADS, affinity). Sets OpenMP's default team size. */
+	uint64_t seed;	     /* of the parameters' start values */
+	bool deterministic;  /* RT_CUDA: the same bits in each run of a program; the CPU's are that anyway */
+	int accum;	     /* batches per update, 0 means 1; see rt_step */
+	double clip_norm;    /* most that the gradients' global 2-norm may be; 0: any */
 	struct {
 		float mean, std;
-	} pixels;		      /* std above 0: f32 inputs are handed over as u8 and become (v / 255 - mean) / std by the
-				       * first call, see pass/pixels.c */
-	bool deterministic;	      /* RT_CUDA: the same bits in each run of a program; the CPU's are that anyway */
-	bool no_fuse;		      /* every op on its own */
-	bool no_winograd;	      /* RT_CPU: every convolution makes all its products, see pass/winograd.c */
-	bool no_pad;		      /* RT_CUDA: no vocabulary is rounded up for the tensor cores, see pass/pad.c */
-	bool zero_gradients;	      /* clear gradients and add to them, as frameworks do, instead of assigning them */
-	bool no_early_update;	      /* all updates after the backward pass; gradients live until then */
-	bool no_reuse;		      /* every tensor keeps its own memory: rt_value() sees all of them after a step */
-	bool keep_gradients;	      /* rt_gradient() works after a step */
-	bool no_huge_pages;	      /* do not ask for huge pages */
-	bool poison;		      /* fill memory with NaN before it is written: proves the plan; slow */
-	bool profile;		      /* time every call, for rt_program_report */
-	bool trace;		      /* and keep when each call of the last steps ran, for rt_program_trace */
-	bool anomaly;		      /* look at what every call writes: rt_step names the first that is not finite; slow */
+	} pixels;	     /* std above 0: f32 inputs are handed over as u8 and become (v / 255 - mean) / std by the
+			      * first call, see pass/pixels.c */
+	enum rt_attention_by attention_by;
+	struct rt_optimizer optimizer;
+	struct rt_precision precision;
+	struct rt_memory_options memory;
+	struct rt_ddp_options ranks;
+	struct rt_debug debug;
 };
 struct rt_program;
 /* On failure nothing is left behind: shape errors (-EINVAL), no such backend (-ENOSYS/-ENODEV), more memory than there is
@@ -407,7 +421,7 @@ struct rt_gradient_check {
 };
 int rt_check_gradients(const struct rt_graph *g, const struct rt_node *loss, struct rt_program *p, const void *const *inputs,
 		       int samples, struct rt_gradient_check *ret, struct gt_err *err);
-/* With options.trace: the last steps (RT_TRACE_EVENTS calls) in Chrome's trace format, for chrome://tracing or Perfetto: one
+/* With options.debug.trace: the last steps (RT_TRACE_EVENTS calls) in Chrome's trace format, for chrome://tracing or Perfetto: one
  * event per call with its tensors, flops and bytes, and the bytes that are live at each as a counter. */
 #define RT_TRACE_EVENTS	65536
 json_t *rt_program_trace(const struct rt_program *p);

@@ -160,11 +160,11 @@ static enum rt_dtype amp_type(const char *name)
 static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct gt_err *err)
 {
 	const struct bn_switch switches[] = {
-		{ "fuse", &opt->no_fuse },	   { "reuse", &opt->no_reuse },
-		{ "assign", &opt->zero_gradients }, { "early-update", &opt->no_early_update },
-		{ "huge-pages", &opt->no_huge_pages }, { "persistent", &o->restart_workers },
+		{ "fuse", &opt->debug.no_fuse },	   { "reuse", &opt->debug.no_reuse },
+		{ "assign", &opt->debug.zero_gradients }, { "early-update", &opt->debug.no_early_update },
+		{ "huge-pages", &opt->memory.no_huge_pages }, { "persistent", &o->restart_workers },
 		{ "zero-copy", &o->copy_batches }, { "u8", &o->no_u8 },
-		{ "pad", &opt->no_pad }, { "winograd", &opt->no_winograd },
+		{ "pad", &opt->debug.no_pad }, { "winograd", &opt->debug.no_winograd },
 	};
 
 	return bn_leave_out(o->without, switches, GT_ARRAY_SIZE(switches), err);
@@ -230,30 +230,28 @@ static int build(struct bn_training *r, struct gt_err *err)
 		.device = gt_streq(r->o.device, "cuda") ? RT_CUDA : RT_CPU,
 		.threads = (int)r->o.threads,
 		.seed = r->o.seed,
-		.memory_limit_bytes = r->o.memory_limit_bytes,
-		.planned = r->comm && rt_comm_rank(r->comm) > 0 ? NULL : r->o.planned,
-		.planned_arg = r->o.arg,
-		.profile = r->o.profile,
-		.amp = amp_type(r->o.amp),
-		.trace = r->o.trace != NULL,
-		.anomaly = r->o.anomaly,
-		.tf32 = gt_streq(r->o.amp, "tf32"),
-		.fp8 = { gt_streq(r->o.amp, "fp8"), (int)r->o.fp8_history, (int)r->o.fp8_margin },
+		.memory = { .limit_bytes = r->o.memory_limit_bytes,
+			    .planned = r->comm && rt_comm_rank(r->comm) > 0 ? NULL : r->o.planned,
+			    .planned_arg = r->o.arg,
+			    .checkpoint = (int)r->o.checkpoint,
+			    .fit_bytes = r->o.fit_bytes },
+		.debug = { .profile = r->o.profile, .trace = r->o.trace != NULL, .anomaly = r->o.anomaly },
+		.precision = { .amp = amp_type(r->o.amp),
+			       .tf32 = gt_streq(r->o.amp, "tf32"),
+			       .fp8 = { gt_streq(r->o.amp, "fp8"), (int)r->o.fp8_history, (int)r->o.fp8_margin },
+			       .no_master = gt_streq(r->o.master, "none") },
 		.attention_by = attention_by(r->o.attention),
-		.no_master = gt_streq(r->o.master, "none"),
 		.deterministic = r->o.deterministic,
 		.accum = (int)r->o.accum,
-		.checkpoint = (int)r->o.checkpoint,
-		.fit_bytes = r->o.fit_bytes,
 		.clip_norm = r->o.clip_norm,
 		.optimizer = optimizer_of(&r->o),
-		.ddp = ddp_options(r),
+		.ranks = ddp_options(r),
 	};
 	int status = leave_out(&r->o, &opt, err), shapes;
 
 	if (status)
 		return status;
-	r->o.no_huge_pages = opt.no_huge_pages;
+	r->o.no_huge_pages = opt.memory.no_huge_pages;
 	if (bn_feed_u8(r->model, &r->o)) {
 		opt.pixels.mean = RT_PIXEL_MEAN;
 		opt.pixels.std = RT_PIXEL_STD;
@@ -336,7 +334,7 @@ static int check_gradients(struct bn_training *r, struct gt_err *err)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;
-	struct rt_options opt = { .threads = (int)r->o.threads, .seed = r->o.seed, .keep_gradients = true };
+	struct rt_options opt = { .threads = (int)r->o.threads, .seed = r->o.seed, .debug.keep_gradients = true };
 	struct bn_train_options ours = r->o;
 	const void *rows[2];
 	struct rt_node *loss;

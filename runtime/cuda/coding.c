@@ -19,17 +19,17 @@ _Static_assert(RT_CODE_FP16 == (int)RT_COMPRESS_FP16 && RT_CODE_BF16 == (int)RT_
 
 static int ranks_of(const struct rt_program *p)
 {
-	return rt_comm_size(p->opt.ddp.comm);
+	return rt_comm_size(p->opt.ranks.comm);
 }
 
 static const struct rt_codec *codec_of(const struct rt_program *p)
 {
-	return p->cuda->nccl ? rt_codec_find(p->opt.ddp.compress) : NULL;
+	return p->cuda->nccl ? rt_codec_find(p->opt.ranks.compress) : NULL;
 }
 
 static bool is_lowrank(const struct rt_program *p)
 {
-	return p->cuda->nccl && p->opt.ddp.compress == RT_COMPRESS_POWERSGD;
+	return p->cuda->nccl && p->opt.ranks.compress == RT_COMPRESS_POWERSGD;
 }
 
 static int64_t segment_of(const struct rt_program *p, const struct rt_bucket *b)
@@ -152,7 +152,7 @@ int rt_engine_forget_lost(struct rt_program *p, struct gt_err *err)
 
 bool rt_coding_now(const struct rt_program *p, int64_t step)
 {
-	return (codec_of(p) || is_lowrank(p)) && step > p->opt.ddp.compress_after;
+	return (codec_of(p) || is_lowrank(p)) && step > p->opt.ranks.compress_after;
 }
 
 /* The first place of what the bucket's gradients lost; behind that, what the sum of our segment did. 0: nothing is kept. */
@@ -218,7 +218,7 @@ static void send_out(struct rt_program *p, struct rt_coding c, cu_ptr g, cu_ptr 
 		ON_REDUCE(e, RT_K_code_feed, blocks(c.n), 64, &c, &g, &w, &lost, &e->coding.part);
 		scale_of(e, c.n);
 	}
-	c.key = (uint64_t)rt_comm_rank(p->opt.ddp.comm) << 48;
+	c.key = (uint64_t)rt_comm_rank(p->opt.ranks.comm) << 48;
 	ON_REDUCE(e, RT_K_code_encode, blocks(c.n), 64, &c, &e->coding.out, &g, lost ? &one : &w, &lost, &scale, &e->step);
 }
 
@@ -226,7 +226,7 @@ static void send_out(struct rt_program *p, struct rt_coding c, cu_ptr g, cu_ptr 
 static void send_back(struct rt_program *p, struct rt_coding c, int64_t n, cu_ptr lost)
 {
 	struct rt_engine *e = p->cuda;
-	int ranks = ranks_of(p), rank = rt_comm_rank(p->opt.ddp.comm);
+	int ranks = ranks_of(p), rank = rt_comm_rank(p->opt.ranks.comm);
 	cu_ptr part = lost ? e->coding.part : 0, scale = lost ? e->coding.scale : 0;
 	cu_ptr to = e->coding.back + (cu_ptr)rank * (cu_ptr)c.segment_bytes;
 	float one = 1;
@@ -243,9 +243,9 @@ int rt_coding_reduce(struct rt_program *p, int bucket, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda;
 	const struct rt_bucket *b = &p->plan.buckets[bucket];
-	int64_t segment = segment_of(p, b), rank = rt_comm_rank(p->opt.ddp.comm);
+	int64_t segment = segment_of(p, b), rank = rt_comm_rank(p->opt.ranks.comm);
 	int64_t own = GT_MAX(GT_MIN((rank + 1) * segment, b->floats) - rank * segment, 0);
-	struct rt_coding c = { .kind = (int)p->opt.ddp.compress, .bucket = bucket, .n = b->floats, .segment = segment,
+	struct rt_coding c = { .kind = (int)p->opt.ranks.compress, .bucket = bucket, .n = b->floats, .segment = segment,
 			       .segment_bytes = (int64_t)segment_bytes(p, b), .kept = e->coding.kept };
 	cu_ptr g = e->window + b->offset, lost = lost_of(p, bucket);
 	int r = clear_gaps(e, b, err);

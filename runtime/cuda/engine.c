@@ -27,17 +27,17 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->cuda = gt_xcalloc(1, sizeof(*e));
 	const struct rt_driver *d;
-	struct rt_comm *group = p->opt.ddp.comm;
+	struct rt_comm *group = p->opt.ranks.comm;
 	int r = rt_cuda_open_rank(group ? rt_comm_local_rank(group) : 0, group && gt_streq(rt_comm_transport(group), "tcp"),
 				  &e->dev, err);
 
 	if (r)
 		return gt_fail_prefix(err, "no device cuda");
 	d = &e->dev->d;
-	e->tf32 = p->opt.tf32;
+	e->tf32 = p->opt.precision.tf32;
 	e->exact = p->opt.deterministic;
 	e->attention.by = p->opt.attention_by;
-	if (p->opt.fp8.use && e->dev->arch < 89)
+	if (p->opt.precision.fp8.use && e->dev->arch < 89)
 		return gt_fail(err, ENOSYS, "%s is sm_%d and fp8 wants sm_89 or newer: --amp bf16 works there", e->dev->name,
 			       e->dev->arch);
 	r = rt_blas_open(e->dev, &e->blas, err);
@@ -183,7 +183,7 @@ static int fill_group(struct rt_program *p, const struct update_group *g, struct
 			.n = rt_shape_elements(&c->out[0]->shape),
 			.gradient_type = typed(RT_UPDATE_F32, c->in[0]),
 			.narrow_param = c->out[0]->dtype == RT_BF16,
-			.half_copy = p->opt.amp == RT_F16,
+			.half_copy = p->opt.precision.amp == RT_F16,
 			.stream = (uint64_t)c->out[0]->id,
 		};
 		for (int64_t start = 0; start < t[i].n; start += RT_UPDATE_CHUNK)
@@ -352,7 +352,7 @@ static int capture_all(struct rt_program *p, struct gt_err *err)
 			r = capture(p, s->n_forward, s->n_backward, (struct rt_launch_how){.no_updates = !last},
 				    &s->backward[add][last], err);
 		e->plain = true;
-		if (!r && last && p->opt.ddp.compress_after && rt_coding_bytes(p))
+		if (!r && last && p->opt.ranks.compress_after && rt_coding_bytes(p))
 			r = capture(p, s->n_forward, s->n_backward, (struct rt_launch_how){0}, &s->early[add], err);
 		e->plain = !rt_coding_now(p, INT64_MAX);
 	}
@@ -458,13 +458,13 @@ static int rehearse(struct rt_program *p, struct gt_err *err)
 		r = rt_launch_calls(p, 0, e->s->n_backward, (struct rt_launch_how){.no_updates = true}, err);
 		rt_plan_set_accumulate(&p->plan, false);
 	}
-	if (!r && p->opt.ddp.compress_after && rt_coding_bytes(p)) { /* and as gradients travel at first */
+	if (!r && p->opt.ranks.compress_after && rt_coding_bytes(p)) { /* and as gradients travel at first */
 		e->plain = true;
 		r = rt_launch_calls(p, e->s->n_forward, e->s->n_backward, (struct rt_launch_how){0}, err);
 		e->plain = !rt_coding_now(p, INT64_MAX);
 	}
 	if (!r && e->nccl)
-		rt_comm_come(p->opt.ddp.comm);
+		rt_comm_come(p->opt.ranks.comm);
 	if (!r)
 		r = rt_engine_drain(e, err);
 	e->tuning = false;
@@ -473,6 +473,7 @@ static int rehearse(struct rt_program *p, struct gt_err *err)
 
 int rt_engine_build(struct rt_program *p, struct gt_err *err)
 {
+	const struct rt_debug *debug = &p->opt.debug;
 	struct rt_engine *e = p->cuda;
 	int calls = 0, r = 0;
 	double t0;
@@ -490,7 +491,7 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 			r = rt_launch_user_open(p, err);
 		calls = GT_MAX(calls, p->plan.ir.n_calls);
 	}
-	if (!r && (p->opt.profile || p->opt.trace))
+	if (!r && (p->opt.debug.profile || p->opt.debug.trace))
 		e->timing = rt_timing_new(e->dev, calls);
 	if (!r)
 		r = open_buckets(p, err);
@@ -509,8 +510,7 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 	if (!r)
 		r = start_parameters(p, err);
 	t0 = gt_now_s();
-	for (int i = 0; !r && i < e->n_shapes && !p->opt.poison && !p->opt.profile && !p->opt.trace && !p->opt.anomaly;
-	     i++) {
+	for (int i = 0; !r && i < e->n_shapes && !debug->poison && !debug->profile && !debug->trace && !debug->anomaly; i++) {
 		rt_engine_use(p, i);
 		r = capture_all(p, err);
 	}
@@ -527,7 +527,7 @@ uint64_t rt_engine_bytes(const struct rt_engine *e)
 
 static json_t *ranks_report(const struct rt_program *p)
 {
-	struct rt_comm *group = p->opt.ddp.comm;
+	struct rt_comm *group = p->opt.ranks.comm;
 	json_t *buckets = json_array();
 	double bytes = 0, size = rt_comm_size(group);
 
@@ -539,7 +539,7 @@ static json_t *ranks_report(const struct rt_program *p)
 	return json_pack("{s:s, s:i, s:i, s:i, s:s, s:f, s:o, s:s, s:f, s:f}", "transport", "nccl", "version",
 			 rt_nccl_version(p->cuda->nccl), "hosts", rt_comm_hosts(group), "nodes", rt_comm_nodes(group), "place",
 			 rt_comm_place(group), "weight", 1 / size, "bucket_bytes", buckets, "compress",
-			 rt_compress_name(p->opt.ddp.compress), "sent_bytes_per_step", rt_coding_sent_bytes(p),
+			 rt_compress_name(p->opt.ranks.compress), "sent_bytes_per_step", rt_coding_sent_bytes(p),
 			 "raw_bytes_per_step", bytes);
 }
 

@@ -13,8 +13,8 @@ void rt_fp8_open(struct rt_program *p)
 	for (int i = 0; i < p->plan.ir.n_calls; i++)
 		if (p->plan.ir.calls[i]->op->id == RT_OP_SCALES8)
 			e->s->scales = p->plan.ir.calls[i]->in[0];
-	e->fp8_history = p->opt.fp8.history;
-	e->fp8_factor = ldexpf(1, -p->opt.fp8.margin);
+	e->fp8_history = p->opt.precision.fp8.history;
+	e->fp8_factor = ldexpf(1, -p->opt.precision.fp8.margin);
 }
 
 static cu_ptr slot_at(const struct rt_engine *e, int slot, int word)

@@ -26,7 +26,7 @@ static struct rt_lowrank shape_of(const struct rt_program *p, const struct rt_bu
 	struct rt_lowrank x = { 0 };
 	int64_t r;
 
-	rt_powersgd_shape(b->gradient[i], p->opt.ddp.powersgd_rank, &x.n, &x.m, &r);
+	rt_powersgd_shape(b->gradient[i], p->opt.ranks.powersgd_rank, &x.n, &x.m, &r);
 	x.r = (int32_t)r;
 	x.parts = (int32_t)GT_MAX(1, GT_MIN(MOST_PARTS, x.n / PART_ROWS));
 	return x;

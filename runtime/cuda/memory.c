@@ -32,7 +32,7 @@ int rt_engine_limit_memory(struct rt_program *p, struct gt_err *err)
 	uint64_t reserve = e->memory.total_bytes / RESERVE_SHARE, most;
 
 	most = e->memory.free_bytes > reserve ? e->memory.free_bytes - reserve : 1;
-	p->opt.memory_limit_bytes = p->opt.memory_limit_bytes ? GT_MIN(p->opt.memory_limit_bytes, most) : most;
+	p->opt.memory.limit_bytes = p->opt.memory.limit_bytes ? GT_MIN(p->opt.memory.limit_bytes, most) : most;
 	return 0;
 }
 
@@ -172,8 +172,8 @@ static void tell(struct rt_program *p, const struct layout *l)
 	m->staging_bytes = 2 * l->input;
 	m->other_bytes = m->planned_bytes - m->parameter_bytes - m->state_bytes - m->gradient_bytes - m->activation_bytes -
 			 m->workspace_bytes - m->staging_bytes;
-	if (p->opt.planned)
-		p->opt.planned(p->opt.planned_arg, m);
+	if (p->opt.memory.planned)
+		p->opt.memory.planned(p->opt.memory.planned_arg, m);
 }
 
 static int fits(const struct rt_program *p, uint64_t need, struct gt_err *err)

@@ -81,7 +81,7 @@ static void launch_call(struct rt_program *p, int i)
 	const struct rt_call *c = p->plan.ir.calls[i];
 	struct rt_engine *e = p->cuda;
 
-	if (p->opt.poison && !rt_is_update(c))
+	if (p->opt.debug.poison && !rt_is_update(c))
 		poison_outputs(p, i);
 	if (c->op->id == RT_OP_BUCKET_START || c->op->id == RT_OP_BUCKET_WAIT) {
 		if (c->op->id == RT_OP_BUCKET_START && !e->r)
@@ -123,7 +123,7 @@ static bool finite_node(struct rt_program *p, const struct rt_node *n)
 	return !odd;
 }
 
-/* options.anomaly: the first thing that is not finite, and who wrote it. */
+/* options.debug.anomaly: the first thing that is not finite, and who wrote it. */
 static int look_at_outputs(struct rt_program *p, const struct rt_call *c)
 {
 	for (int k = 0; k < RT_MAX_IO && c->phase <= RT_PHASE_BACKWARD; k++)
@@ -195,7 +195,7 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 
 	if (!r)
 		r = rt_inputs_load(p, inputs, (int)(p->cuda_runs++ & 1), err);
-	if (!r && p->opt.poison)
+	if (!r && p->opt.debug.poison)
 		r = poison_arena(p, err);
 	if (!r && step)
 		r = rt_engine_check(e, d->copy_to_async(e->step, step, sizeof(*step), e->stream), "cuMemcpyHtoDAsync", err);
@@ -203,7 +203,7 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 		r = rt_scaler_begin(p, run, err);
 	if (!r)
 		r = replay(p, (e->eval && !e->infers) || e->begins ? NULL : e->s->forward[again], 0, e->s->n_forward,
-			   (struct rt_launch_how){.timed = timed, .no_once = again && !e->begins, .watched = p->opt.anomaly,
+			   (struct rt_launch_how){.timed = timed, .no_once = again && !e->begins, .watched = p->opt.debug.anomaly,
 					   .mean_loss = !e->eval}, err);
 	if (!r)
 		p->stale = false;
@@ -251,7 +251,7 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 	struct rt_engine *e = p->cuda;
 	const struct rt_driver *d = &e->dev->d;
 	/* gradients that overflow are the loss scaler's business */
-	struct rt_launch_how how = {.timed = timed, .no_updates = !run->update, .watched = p->opt.anomaly && !p->scale.on};
+	struct rt_launch_how how = {.timed = timed, .no_updates = !run->update, .watched = p->opt.debug.anomaly && !p->scale.on};
 	int n = p->plan.ir.n_calls, add = p->batches > 0, r;
 	void *graph = NULL;
 
@@ -318,7 +318,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 {
 	struct rt_engine *e = p->cuda;
 	struct rt_update_step *step = &e->steps[p->cuda_runs & 1];
-	bool timed = (p->opt.profile && run->profiled) || p->opt.trace;
+	bool timed = (p->opt.debug.profile && run->profiled) || p->opt.debug.trace;
 	bool measures = run->update && rt_plan_measures_gradients(&p->plan) && !p->scale.on, begins;
 	unsigned before = e->scaler.enqueued;
 	double t0 = gt_now_s();
@@ -350,7 +350,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 		e->host_steps++;
 	}
 	if (!r && e->nccl)
-		rt_comm_come(p->opt.ddp.comm);
+		rt_comm_come(p->opt.ranks.comm);
 	if (!r)
 		r = rt_engine_await(e, e->loss_ready, err);
 	if (!r && timed && e->nccl)

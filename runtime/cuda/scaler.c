@@ -59,7 +59,7 @@ void rt_scaler_judge(struct rt_engine *e)
 
 int rt_scaler_end(struct rt_program *p, struct gt_err *err)
 {
-	const struct rt_scaler *o = &p->opt.scaler;
+	const struct rt_scaler *o = &p->opt.precision.scaler;
 	struct rt_engine *e = p->cuda;
 	cu_ptr state = e->scaler.state, norm = e->norm;
 	double growth = o->growth, backoff = o->backoff;

@@ -28,12 +28,12 @@ const char *rt_check_type_name(enum rt_check_type t)
 
 void rt_check_set_type(enum rt_check_type t, struct rt_options *o)
 {
-	o->amp = types[t].amp;
-	o->tf32 = types[t].tf32;
-	o->fp8.use = types[t].fp8;
-	if (o->amp != RT_F32) /* cuDNN adds up in another order each time */
+	o->precision.amp = types[t].amp;
+	o->precision.tf32 = types[t].tf32;
+	o->precision.fp8.use = types[t].fp8;
+	if (o->precision.amp != RT_F32) /* cuDNN adds up in another order each time */
 		o->attention_by = RT_ATTENTION_OWN;
-	o->scaler.init = 256; /* no update is skipped that others do */
+	o->precision.scaler.init = 256; /* no update is skipped that others do */
 }
 
 /* ---- running one ---- */
@@ -80,10 +80,8 @@ static int compile(struct bench *b, enum rt_device device, bool plain, struct rt
 	struct rt_options o = {
 		.device = device,
 		.seed = b->seed,
-		.keep_gradients = !b->c->steps,
-		.poison = !plain,
-		.no_reuse = !plain,
-		.logits_slice_bytes = 256 << 10,
+		.debug = { .keep_gradients = !b->c->steps, .poison = !plain, .no_reuse = !plain },
+		.memory.logits_slice_bytes = 256 << 10,
 		.accum = b->c->accum,
 		.clip_norm = b->c->clip,
 	};
@@ -95,11 +93,11 @@ static int compile(struct bench *b, enum rt_device device, bool plain, struct rt
 	if (device == RT_CUDA) {
 		rt_check_set_type(b->type, &o);
 		if (!b->c->steps)
-			o.scaler.use = RT_SCALER_OFF;
+			o.precision.scaler.use = RT_SCALER_OFF;
 		if (b->c->fused)
 			o.attention_by = RT_ATTENTION_CUDNN;
 		o.deterministic = b->c->exact;
-		o.no_master = b->c->no_master && o.amp == RT_BF16;
+		o.precision.no_master = b->c->no_master && o.precision.amp == RT_BF16;
 	}
 	return rt_compile(b->g, b->loss, &o, ret, err);
 }

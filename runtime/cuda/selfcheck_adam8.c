@@ -45,7 +45,7 @@ static void fill(float *w, uint64_t seed, uint64_t stream)
 
 static int run(enum rt_check_type type, int k, uint64_t seed, struct kept *ret, struct gt_err *err)
 {
-	struct rt_options o = { .device = k == CPU ? RT_CPU : RT_CUDA, .seed = seed, .poison = k == EAGER,
+	struct rt_options o = { .device = k == CPU ? RT_CPU : RT_CUDA, .seed = seed, .debug.poison = k == EAGER,
 				.optimizer = { .kind = RT_ADAMW8, .lr = 0.01, .weight_decay = 0.05 } };
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;

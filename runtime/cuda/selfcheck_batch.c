@@ -17,7 +17,7 @@ struct bench {
 
 static struct rt_options options(const struct bench *b, int run)
 {
-	struct rt_options o = { .seed = b->seed, .poison = run == EAGER, .no_reuse = run == EAGER || run == CPU };
+	struct rt_options o = { .seed = b->seed, .debug = { .poison = run == EAGER, .no_reuse = run == EAGER || run == CPU } };
 
 	if (run != CPU) {
 		o.device = RT_CUDA;
@@ -268,7 +268,7 @@ static int check_padded(struct bench *b, struct gt_err *err)
 		struct rt_options o = options(b, k ? CAPTURED : EAGER);
 		gt_auto(rt_program) *p = NULL;
 
-		o.no_pad = k;
+		o.debug.no_pad = k;
 		o.accum = 2;
 		o.optimizer = (struct rt_optimizer){ .kind = RT_ADAMW, .lr = 1e-3, .weight_decay = 0.1 };
 		r = rt_compile(g, loss, &o, &p, err);

@@ -78,8 +78,8 @@ static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 	struct rt_node *loss = rt_dot(g, w, rt_input(g, "x", RT_F32, RT_SHAPE(ROWS, COLS)));
 	const struct rt_options o = { .device = job->device, .threads = 1, .seed = job->seed,
 				      .optimizer = { .kind = RT_SGD, .lr = 1 },
-				      .ddp = { .comm = c, .compress = job->way->compress, .powersgd_rank = job->way->rank },
-				      .scaler = { RT_SCALER_ON, .init = 4, .interval = 1 } };
+				      .ranks = { .comm = c, .compress = job->way->compress, .powersgd_rank = job->way->rank },
+				      .precision.scaler = { RT_SCALER_ON, .init = 4, .interval = 1 } };
 	gt_auto(rt_program) *p = NULL;
 	char text[ROUNDS * SEEN * 24] = "";
 	float value[ROWS * COLS];

@@ -62,13 +62,13 @@ static int train(struct rt_comm *c, const struct job *job, enum rt_device device
 	gt_autofree int32_t *ids = gt_xcalloc(MOST, sizeof(*ids)), *targets = gt_xcalloc(MOST, sizeof(*targets));
 	const struct rt_options o = { .device = device, .seed = job->seed, .accum = job->way->accum,
 				      .clip_norm = job->way->clip_norm,
-				      .amp = device != RT_CUDA		       ? RT_F32 :
+				      .precision.amp = device != RT_CUDA		       ? RT_F32 :
 					     job->way->type == RT_CHECK_BF16 ? RT_BF16 :
 					     job->way->type == RT_CHECK_F16  ? RT_F16 :
 									       RT_F32,
-				      .scaler.init = 256, /* no update is skipped that others do */
+				      .precision.scaler.init = 256, /* no update is skipped that others do */
 				      .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 },
-				      .ddp = { .comm = c, .first_bucket_bytes = 1 << 10, .bucket_bytes = 16 << 10,
+				      .ranks = { .comm = c, .first_bucket_bytes = 1 << 10, .bucket_bytes = 16 << 10,
 					       .compress = c ? job->way->compress : RT_COMPRESS_NONE,
 					       .powersgd_rank = job->way->rank,
 					       .compress_after = job->way->compress == RT_COMPRESS_ONEBIT ? PLAIN : 0 } };

@@ -12,7 +12,7 @@
 /* Parameters start at 1 and have gradient 1; what is left of them after some steps. */
 static int descend(enum rt_optimizer_kind kind, uint64_t seed, float *ret, struct gt_err *err)
 {
-	const struct rt_options o = { .device = RT_CUDA, .amp = RT_BF16, .no_master = true, .seed = seed,
+	const struct rt_options o = { .device = RT_CUDA, .precision = { .amp = RT_BF16, .no_master = true }, .seed = seed,
 				      .optimizer = { .kind = kind, .lr = (double)LR } };
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;

@@ -84,11 +84,11 @@ static int train(struct rt_program *p, uint64_t seed, int accum, bool late, stru
 static int run(const struct scaler_case *c, const struct rt_graph *g, struct rt_node *loss, uint64_t seed, int how,
 	       struct traces *ret, struct gt_err *err)
 {
-	struct rt_options o = { .seed = seed, .amp = c->type == RT_CHECK_F16 ? RT_F16 : RT_F32, .accum = c->accum,
-				.clip_norm = c->clip, .poison = how == EAGER,
-				.no_reuse = how == EAGER, .device = how == CPU ? RT_CPU : RT_CUDA,
-				.optimizer = { .kind = RT_ADAMW, .lr = 1e-3, .weight_decay = 0.1 },
-				.scaler = { .use = RT_SCALER_ON, .init = c->init, .interval = 3 } };
+	struct rt_options o = { .device = how == CPU ? RT_CPU : RT_CUDA, .seed = seed, .accum = c->accum, .clip_norm = c->clip,
+				.precision = { .amp = c->type == RT_CHECK_F16 ? RT_F16 : RT_F32,
+					       .scaler = { .use = RT_SCALER_ON, .init = c->init, .interval = 3 } },
+				.debug = { .poison = how == EAGER, .no_reuse = how == EAGER },
+				.optimizer = { .kind = RT_ADAMW, .lr = 1e-3, .weight_decay = 0.1 } };
 	gt_auto(rt_program) *p = NULL;
 	int r = rt_compile(g, loss, &o, &p, err);
 

@@ -75,7 +75,7 @@ static uint64_t lay_out(struct rt_ddp *d, const struct rt_options *opt)
 			x->back_at = end + x->segment_bytes * (uint64_t)size;
 			end = x->back_at + x->segment_bytes;
 		} else if (d->compress == RT_COMPRESS_POWERSGD) {
-			end += (uint64_t)rt_powersgd_floats(x->b, opt->ddp.powersgd_rank) * sizeof(float);
+			end += (uint64_t)rt_powersgd_floats(x->b, opt->ranks.powersgd_rank) * sizeof(float);
 		}
 	}
 	return end;
@@ -93,7 +93,7 @@ static uint64_t kept_bytes(const struct rt_ddp *d, const struct rt_options *opt)
 		if (d->codec && d->codec->feedback && d->coders)
 			floats += (x->b->floats + x->segment) * (d->ranks->judged ? 2 : 1);
 		else if (d->compress == RT_COMPRESS_POWERSGD)
-			floats += rt_powersgd_kept_floats(x->b, opt->ddp.powersgd_rank);
+			floats += rt_powersgd_kept_floats(x->b, opt->ranks.powersgd_rank);
 	}
 	return (uint64_t)(floats + 2 * largest) * sizeof(float);
 }
@@ -144,7 +144,7 @@ static int open_bucket(struct rt_ddp *d, struct bucket *x, const struct rt_optio
 	if (!r && d->codec)
 		r = open_codec(d, x, err);
 	if (!r && d->compress == RT_COMPRESS_POWERSGD)
-		r = rt_powersgd_new(x->b, opt->ddp.powersgd_rank, &d->window, x->out_at, opt->seed, cpu, &x->powersgd, err);
+		r = rt_powersgd_new(x->b, opt->ranks.powersgd_rank, &d->window, x->out_at, opt->seed, cpu, &x->powersgd, err);
 	return r;
 }
 
@@ -186,14 +186,14 @@ static int open_meeting(struct rt_ddp *d, struct gt_err *err)
 static void begin(struct rt_ddp *d, const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_bucket *buckets,
 		  int n, uint64_t bytes)
 {
-	struct rt_comm *comm = opt->ddp.comm;
+	struct rt_comm *comm = opt->ranks.comm;
 
 	d->comm = comm;
 	d->ranks = ranks;
 	d->plan_bytes = bytes;
-	d->compress = opt->ddp.compress;
+	d->compress = opt->ranks.compress;
 	d->codec = rt_codec_find(d->compress);
-	d->compress_after = opt->ddp.compress_after;
+	d->compress_after = opt->ranks.compress_after;
 	d->coders = rt_comm_hosts(comm) > 1 ? rt_comm_across(comm) : comm;
 	d->n_coders = rt_comm_hosts(comm) > 1 ? rt_comm_hosts(comm) : rt_comm_size(comm);
 	d->list = gt_xcalloc((size_t)n + 1, sizeof(*d->list));
@@ -217,7 +217,7 @@ uint64_t rt_ddp_plan_bytes(const struct rt_options *opt, const struct rt_ranks *
 int rt_ddp_new(const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_cpu *cpu,
 	       const struct rt_bucket *buckets, int n, uint64_t bytes, struct rt_ddp **ret, struct gt_err *err)
 {
-	struct rt_comm *comm = opt->ddp.comm;
+	struct rt_comm *comm = opt->ranks.comm;
 	struct rt_ddp *d = gt_xcalloc(1, sizeof(*d));
 	int64_t largest = 1;
 	int r;
@@ -225,9 +225,9 @@ int rt_ddp_new(const struct rt_options *opt, const struct rt_ranks *ranks, const
 	begin(d, opt, ranks, buckets, n, bytes);
 	r = agree(d, err);
 	if (!r)
-		r = rt_comm_set_weight(comm, opt->ddp.weight, err);
+		r = rt_comm_set_weight(comm, opt->ranks.weight, err);
 	if (!r)
-		r = rt_window_map(comm, lay_out(d, opt), !opt->no_huge_pages, &d->window, err);
+		r = rt_window_map(comm, lay_out(d, opt), !opt->memory.no_huge_pages, &d->window, err);
 	d->kept_bytes = kept_bytes(d, opt);
 	if (!r) {
 		d->local = rt_window_local(&d->window);

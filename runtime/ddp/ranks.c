@@ -7,10 +7,10 @@
 
 static void decide_overlap(const struct rt_options *o, struct rt_ranks *ret)
 {
-	bool device = o->device == RT_CUDA, network = rt_comm_hosts(o->ddp.comm) > 1;
+	bool device = o->device == RT_CUDA, network = rt_comm_hosts(o->ranks.comm) > 1;
 
-	ret->overlap = o->ddp.overlap == RT_WHEN_ON || (o->ddp.overlap == RT_WHEN_AUTO && (device || network));
-	if (o->ddp.overlap != RT_WHEN_AUTO)
+	ret->overlap = o->ranks.overlap == RT_WHEN_ON || (o->ranks.overlap == RT_WHEN_AUTO && (device || network));
+	if (o->ranks.overlap != RT_WHEN_AUTO)
 		ret->overlap_why = "as asked for";
 	else
 		ret->overlap_why = device  ? "the device moves the gradients" :
@@ -20,25 +20,25 @@ static void decide_overlap(const struct rt_options *o, struct rt_ranks *ret)
 
 static bool has_state_to_share(const struct rt_options *o)
 {
-	return o->device == RT_CPU && o->optimizer.kind != RT_NO_OPTIMIZER && o->ddp.shard == RT_WHEN_ON;
+	return o->device == RT_CPU && o->optimizer.kind != RT_NO_OPTIMIZER && o->ranks.shard == RT_WHEN_ON;
 }
 
 /* Every rank asks the others, whatever it thinks itself. */
 static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct gt_err *err)
 {
-	const struct rt_comm *local = rt_comm_local(o->ddp.comm);
+	const struct rt_comm *local = rt_comm_local(o->ranks.comm);
 	double of[RT_MAX_RANKS];
 	struct rt_team team;
 	bool equal = true;
 	int r;
 
 	rt_comm_node_team(local, &team);
-	r = rt_comm_gather(o->ddp.comm, has_state_to_share(o) ? team.n : 0, of, err);
+	r = rt_comm_gather(o->ranks.comm, has_state_to_share(o) ? team.n : 0, of, err);
 	if (r)
 		return r;
-	for (int i = 1; i < rt_comm_size(o->ddp.comm); i++)
+	for (int i = 1; i < rt_comm_size(o->ranks.comm); i++)
 		equal &= !(fabs(of[i] - of[0]) > 0);
-	if (!equal && o->ddp.shard == RT_WHEN_ON)
+	if (!equal && o->ranks.shard == RT_WHEN_ON)
 		return gt_fail(err, EINVAL,
 			       "the update cannot be shared out: the NUMA nodes do not have equally many ranks");
 	ret->shard_why = !has_state_to_share(o) ? "not asked for"
@@ -64,9 +64,9 @@ static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct
  */
 static bool can_fuse(const struct rt_options *o, const struct rt_ranks *k)
 {
-	const struct rt_comm *c = o->ddp.comm;
+	const struct rt_comm *c = o->ranks.comm;
 
-	if (o->device == RT_CUDA || o->ddp.compress != RT_COMPRESS_NONE || o->keep_gradients ||
+	if (o->device == RT_CUDA || o->ranks.compress != RT_COMPRESS_NONE || o->debug.keep_gradients ||
 	    o->optimizer.kind == RT_NO_OPTIMIZER)
 		return false;
 	if (k->team)
@@ -79,9 +79,9 @@ int rt_ranks_decide(const struct rt_options *o, bool gradients_wanted, struct rt
 	struct rt_ranks w = { 0 };
 	int r;
 
-	if (!o->ddp.comm)
+	if (!o->ranks.comm)
 		return 0;
-	if (o->device == RT_CUDA && o->ddp.shard == RT_WHEN_ON)
+	if (o->device == RT_CUDA && o->ranks.shard == RT_WHEN_ON)
 		return gt_fail(err, ENOSYS, "ranks on cuda devices each update everything: a shared update is the CPU's");
 	decide_overlap(o, &w);
 	r = decide_shard(o, &w, err);

@@ -146,7 +146,7 @@ static int measure(bool fused, enum rt_device device, int64_t n, struct result *
 	struct rt_node *x = rt_param(g, "x", RT_SHAPE(n), RT_INIT_NORMAL(1.5f));
 	struct rt_node *y = fused ? rt_user(g, &gelu, &x, &tanh_form) : small_ops(g, x);
 	struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(n)));
-	struct rt_options opt = { .device = device, .keep_gradients = true, .seed = 1 };
+	struct rt_options opt = { .device = device, .debug.keep_gradients = true, .seed = 1 };
 	gt_auto_json *report = NULL;
 	double step_s[STEPS];
 	int r = rt_compile(g, loss, &opt, &p, err);

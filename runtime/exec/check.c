@@ -93,11 +93,11 @@ int rt_check_gradients(const struct rt_graph *g, const struct rt_node *loss, str
 	struct rt_metrics m;
 	int input = 0, r;
 
-	if (!p->opt.keep_gradients || p->opt.optimizer.kind != RT_NO_OPTIMIZER)
+	if (!p->opt.debug.keep_gradients || p->opt.optimizer.kind != RT_NO_OPTIMIZER)
 		return gt_fail(err, EINVAL, "gradients are checked with keep_gradients and no optimizer");
 	if (p->cuda)
 		return gt_fail(err, ENOSYS, "finite differences are taken on the CPU; see gpubench check-device");
-	if (p->opt.ddp.comm || p->opt.accum > 1 || p->scale.on || fabs(p->weight - 1) > 0)
+	if (p->opt.ranks.comm || p->opt.accum > 1 || p->scale.on || fabs(p->weight - 1) > 0)
 		return gt_fail(err, EINVAL, "gradients are checked of one rank and one batch per update, without a loss scale or "
 			       "weight");
 	c.coins = (struct rt_coins){ p->opt.seed, p->step };

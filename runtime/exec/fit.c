@@ -28,7 +28,7 @@ static uint64_t plan_bytes(const struct rt_program *p)
 
 	if (p->cuda)
 		return rt_engine_plan_bytes(p);
-	return plan->arena_bytes + (p->opt.ddp.comm ? rt_ddp_plan_bytes(&p->opt, &p->ranks, plan->buckets, plan->n_buckets,
+	return plan->arena_bytes + (p->opt.ranks.comm ? rt_ddp_plan_bytes(&p->opt, &p->ranks, plan->buckets, plan->n_buckets,
 									    plan->window_bytes) : plan->window_bytes);
 }
 
@@ -37,8 +37,8 @@ static int try(struct search *s, int segments, int again, bool *ret_fits, struct
 	double flops;
 	int r;
 
-	s->p->opt.checkpoint = segments;
-	s->p->opt.checkpoint_again = again;
+	s->p->opt.memory.checkpoint = segments;
+	s->p->opt.memory.recomputed = again;
 	r = rt_program_plan(s->p, s->g, s->loss, err);
 	if (r)
 		return r;
@@ -137,20 +137,20 @@ static int too_much(const struct search *s, uint64_t need, uint64_t kept, struct
 
 int rt_program_fit(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
 {
-	uint64_t machine = p->opt.memory_limit_bytes, need = plan_bytes(p), kept = kept_bytes(p);
+	uint64_t machine = p->opt.memory.limit_bytes, need = plan_bytes(p), kept = kept_bytes(p);
 	struct search s = { .p = p, .g = g, .loss = loss };
 	bool fits;
 	int r;
 
 	if (!machine)
 		machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
-	s.limit = p->opt.fit_bytes ? GT_MIN(p->opt.fit_bytes, machine) : machine;
+	s.limit = p->opt.memory.fit_bytes ? GT_MIN(p->opt.memory.fit_bytes, machine) : machine;
 	if (need <= s.limit)
 		return 0;
 	r = search(&s, err);
 	if (r)
 		return r;
-	if (!p->opt.fit_bytes || !s.segments)
+	if (!p->opt.memory.fit_bytes || !s.segments)
 		return too_much(&s, need, kept, err);
 	return try(&s, s.segments, s.again, &fits, err);
 }

@@ -32,14 +32,15 @@ static int check_optimizer(const struct rt_optimizer *z, struct gt_err *err)
 
 static int check_options(const struct rt_options *o, struct gt_err *err)
 {
-	const struct rt_scaler *s = &o->scaler;
+	const struct rt_scaler *s = &o->precision.scaler;
+	const struct rt_fp8 *fp8 = &o->precision.fp8;
 
-	if (o->amp != RT_F32 && o->amp != RT_BF16 && o->amp != RT_F16)
-		return gt_fail(err, EINVAL, "amp in %s: bf16 and f16 are possible", rt_dtype_name(o->amp));
-	if (o->checkpoint < 0 || o->checkpoint_again < 0)
-		return gt_fail(err, EINVAL, "%d segments, %d of them made again: neither may be negative", o->checkpoint,
-			       o->checkpoint_again);
-	if (o->fp8.use && (o->amp != RT_BF16 || o->fp8.history < 1 || o->fp8.history > 4096 || abs(o->fp8.margin) > 64))
+	if (o->precision.amp != RT_F32 && o->precision.amp != RT_BF16 && o->precision.amp != RT_F16)
+		return gt_fail(err, EINVAL, "amp in %s: bf16 and f16 are possible", rt_dtype_name(o->precision.amp));
+	if (o->memory.checkpoint < 0 || o->memory.recomputed < 0)
+		return gt_fail(err, EINVAL, "%d segments, %d of them made again: neither may be negative", o->memory.checkpoint,
+			       o->memory.recomputed);
+	if (fp8->use && (o->precision.amp != RT_BF16 || fp8->history < 1 || fp8->history > 4096 || abs(fp8->margin) > 64))
 		return gt_fail(err, EINVAL, "fp8 goes with amp in bf16, a history of 1 to 4096 updates and a margin of at most 64");
 	if (o->threads < 0 || o->threads > 4096)
 		return gt_fail(err, EINVAL, "%d threads: 0 to 4096 are possible", o->threads);
@@ -50,28 +51,28 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 		return gt_fail(err, EINVAL, "the loss scale starts above 0, grows by more than 1 and backs off by less than 1");
 	if (!isfinite(o->pixels.mean) || !isfinite(o->pixels.std) || o->pixels.std < 0)
 		return gt_fail(err, EINVAL, "pixels are divided by a standard deviation above 0");
-	if (o->ddp.compress < RT_COMPRESS_NONE || o->ddp.compress > RT_COMPRESS_ONEBIT || o->ddp.powersgd_rank < 0 ||
-	    o->ddp.powersgd_rank > 64 || o->ddp.compress_after < 0)
+	if (o->ranks.compress < RT_COMPRESS_NONE || o->ranks.compress > RT_COMPRESS_ONEBIT || o->ranks.powersgd_rank < 0 ||
+	    o->ranks.powersgd_rank > 64 || o->ranks.compress_after < 0)
 		return gt_fail(err, EINVAL, "PowerSGD takes rank 1 to 64, and compression starts after no fewer than 0 updates");
-	if (!(o->ddp.weight >= 0 && o->ddp.weight <= 1))
-		return gt_fail(err, EINVAL, "a rank's share of the rows is %g: it lies in [0,1]", o->ddp.weight);
+	if (!(o->ranks.weight >= 0 && o->ranks.weight <= 1))
+		return gt_fail(err, EINVAL, "a rank's share of the rows is %g: it lies in [0,1]", o->ranks.weight);
 	return check_optimizer(&o->optimizer, err);
 }
 
 static int check_device(const struct rt_options *o, struct gt_err *err)
 {
-	if (o->device == RT_CUDA && o->zero_gradients)
+	if (o->device == RT_CUDA && o->debug.zero_gradients)
 		return gt_fail(err, ENOSYS, "the cuda device assigns gradients: zero_gradients is the CPU's");
-	if (o->device == RT_CUDA && o->ddp.comm && o->ddp.weight > 0 &&
-	    fabs(o->ddp.weight * rt_comm_size(o->ddp.comm) - 1) > 1e-9)
+	if (o->device == RT_CUDA && o->ranks.comm && o->ranks.weight > 0 &&
+	    fabs(o->ranks.weight * rt_comm_size(o->ranks.comm) - 1) > 1e-9)
 		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike: weights are the CPU's");
-	if (o->device == RT_CPU && o->fp8.use)
+	if (o->device == RT_CPU && o->precision.fp8.use)
 		return gt_fail(err, EINVAL, "fp8 is a type of NVIDIA cards from sm_89 on: the CPU multiplies f32, bf16 or f16");
-	if (o->no_master && (o->device != RT_CUDA || o->amp != RT_BF16))
+	if (o->precision.no_master && (o->device != RT_CUDA || o->precision.amp != RT_BF16))
 		return gt_fail(err, EINVAL, "parameters without f32 values are for the cuda device with amp in bf16 or fp8");
-	if (o->attention_by != RT_ATTENTION_FASTEST && (o->device != RT_CUDA || o->amp == RT_F32))
+	if (o->attention_by != RT_ATTENTION_FASTEST && (o->device != RT_CUDA || o->precision.amp == RT_F32))
 		return gt_fail(err, EINVAL, "whose kernels attention takes is said for the cuda device with bf16, f16 or fp8");
-	if (o->device == RT_CPU && o->tf32)
+	if (o->device == RT_CPU && o->precision.tf32)
 		return gt_fail(err, EINVAL, "tf32 is a type of NVIDIA cards: the CPU multiplies f32 or bf16");
 	return 0;
 }
@@ -92,9 +93,9 @@ static int open_device(struct rt_program *p, struct gt_err *err)
 	r = rt_engine_limit_memory(p, err);
 	if (r)
 		return r;
-	p->opt.no_early_update = true; /* one launch updates all tensors */
-	if (!p->opt.logits_slice_bytes)
-		p->opt.logits_slice_bytes = CUDA_LOGITS_SLICE;
+	p->opt.debug.no_early_update = true; /* one launch updates all tensors */
+	if (!p->opt.memory.logits_slice_bytes)
+		p->opt.memory.logits_slice_bytes = CUDA_LOGITS_SLICE;
 	return 0;
 }
 
@@ -150,7 +151,7 @@ int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct
 	rt_plan_clear(&p->plan);
 	p->plan.did = json_array();
 	p->plan.opt = &p->opt;
-	p->plan.ranks = p->opt.ddp.comm ? &p->ranks : NULL;
+	p->plan.ranks = p->opt.ranks.comm ? &p->ranks : NULL;
 	p->plan.threads = p->cpu.threads;
 	if (p->cuda) {
 		p->plan.align = CUDA_ALIGN;
@@ -189,15 +190,15 @@ static int build(struct rt_program *p, const struct rt_graph *const *g, struct r
 		r = rt_program_plan_shapes(p, g, loss, shapes, err);
 	if (r)
 		return r;
-	if (p->opt.trace)
+	if (p->opt.debug.trace)
 		p->events = gt_xcalloc(RT_TRACE_EVENTS, sizeof(*p->events));
 	p->scale.on = rt_plan_scales_loss(&p->plan);
 	if (p->cuda)
 		return rt_engine_build(p, err);
-	r = rt_arena_map(&p->arena, rt_program_arena_bytes(p), !p->opt.no_huge_pages, p->cpu.threads, err);
+	r = rt_arena_map(&p->arena, rt_program_arena_bytes(p), !p->opt.memory.no_huge_pages, p->cpu.threads, err);
 	if (r)
 		return r;
-	if (p->opt.ddp.comm)
+	if (p->opt.ranks.comm)
 		r = rt_ddp_new(&p->opt, &p->ranks, &p->cpu, p->plan.buckets, p->plan.n_buckets, p->plan.window_bytes, &p->ddp, err);
 	if (r)
 		return r;
@@ -213,7 +214,7 @@ int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *lo
 {
 	gt_auto(rt_program) *p = gt_xcalloc(1, sizeof(*p));
 	struct rt_optimizer *o = &p->opt.optimizer;
-	struct rt_scaler *s = &p->opt.scaler;
+	struct rt_scaler *s = &p->opt.precision.scaler;
 	int r = n < 1 ? gt_fail(err, EINVAL, "a program has one batch shape at least") : 0;
 
 	p->opt = *opt;
@@ -221,8 +222,8 @@ int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *lo
 	o->beta2 = o->beta2 != 0 ? o->beta2 : 0.999;
 	o->eps = o->eps != 0 ? o->eps : 1e-8;
 	p->opt.accum = p->opt.accum ? p->opt.accum : 1;
-	p->opt.fp8.history = p->opt.fp8.history ? p->opt.fp8.history : 1024;
-	p->opt.ddp.powersgd_rank = p->opt.ddp.powersgd_rank ? p->opt.ddp.powersgd_rank : 1;
+	p->opt.precision.fp8.history = p->opt.precision.fp8.history ? p->opt.precision.fp8.history : 1024;
+	p->opt.ranks.powersgd_rank = p->opt.ranks.powersgd_rank ? p->opt.ranks.powersgd_rank : 1;
 	s->init = s->init != 0 ? s->init : 65536;
 	s->growth = s->growth != 0 ? s->growth : 2;
 	s->backoff = s->backoff != 0 ? s->backoff : 0.5;
@@ -314,7 +315,7 @@ static struct rt_node *visible(struct rt_program *p, const struct rt_node *n)
 	if (!own || (own->dtype != RT_F32 && own->dtype != RT_BF16 && own->dtype != RT_F16) || !own->data)
 		return NULL;
 	return own->role == RT_ROLE_PARAM || own->role == RT_ROLE_BUFFER ||
-			       (p->opt.no_reuse && rt_maker(&p->plan.ir, own)) ?
+			       (p->opt.debug.no_reuse && rt_maker(&p->plan.ir, own)) ?
 		       own :
 		       NULL;
 }
@@ -347,7 +348,7 @@ int rt_read_value(struct rt_program *p, const struct rt_node *n, float *out, str
 
 int rt_read_gradient(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err)
 {
-	bool kept = p->opt.keep_gradients && n && n->id < p->plan.n_graph_nodes;
+	bool kept = p->opt.debug.keep_gradients && n && n->id < p->plan.n_graph_nodes;
 
 	return read_node(p, kept ? p->plan.gradient[n->id] : NULL, "gradient", out, err);
 }
@@ -367,7 +368,7 @@ int rt_write_param(struct rt_program *p, const struct rt_node *n, const float *i
 
 const float *rt_gradient(struct rt_program *p, const struct rt_node *n)
 {
-	if (p->cuda || !p->opt.keep_gradients || !n || n->id >= p->plan.n_graph_nodes || !p->plan.gradient[n->id])
+	if (p->cuda || !p->opt.debug.keep_gradients || !n || n->id >= p->plan.n_graph_nodes || !p->plan.gradient[n->id])
 		return NULL;
 	return p->plan.gradient[n->id]->data;
 }

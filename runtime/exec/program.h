@@ -50,11 +50,11 @@ struct rt_program {
 	struct rt_losses losses;
 	bool overflow;	     /* a loss was not finite */
 	struct rt_scale scale;
-	struct rt_event *events; /* options.trace: the last RT_TRACE_EVENTS */
+	struct rt_event *events; /* options.debug.trace: the last RT_TRACE_EVENTS */
 	int64_t n_events;	 /* so far */
 	struct rt_kernel *kernels;
 	int n_kernels;
-	const struct rt_call *anomaly; /* options.anomaly: what wrote something that is not finite */
+	const struct rt_call *anomaly; /* options.debug.anomaly: what wrote something that is not finite */
 	const struct rt_node *anomaly_node;
 	struct rt_ranks ranks; /* how they work together */
 	struct rt_ddp *ddp;  /* NULL: one rank */
@@ -65,7 +65,7 @@ struct rt_program {
 };
 /* From graph to a program without memory, by the options that p has now; may be done again. */
 int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err);
-/* See that the plan fits: choose the checkpointing for options.fit_bytes, and refuse what the machine cannot hold. */
+/* See that the plan fits: choose the checkpointing for options.memory.fit_bytes, and refuse what the machine cannot hold. */
 int rt_program_fit(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err);
 /* All plans of a program, the first one in use; and the memory that holds each of them. */
 int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g, struct rt_node *const *loss, int n,

@@ -108,7 +108,7 @@ static json_t *op_row(const struct rt_program *p, enum rt_op_id id, enum rt_phas
 	json_object_set_new(doc, "low_flops", gt_json_real(row.low));
 	if (row.eight > 0)
 		json_object_set_new(doc, "fp8_flops", gt_json_real(row.eight));
-	if (p->opt.profile && steps > 0)
+	if (p->opt.debug.profile && steps > 0)
 		json_object_set_new(doc, "seconds", gt_json_real(row.seconds / steps));
 	return doc;
 }
@@ -319,7 +319,7 @@ json_t *rt_program_report(const struct rt_program *p)
 			json_array_append_new(warnings, json_string(found[i]));
 	json_object_set_new(doc, "warnings", warnings);
 	json_object_set_new(doc, "ops", op_rows(p));
-	if (p->opt.profile && p->n_kernels)
+	if (p->opt.debug.profile && p->n_kernels)
 		json_object_set_new(doc, "kernels", kernel_rows(p));
 	if (p->cuda)
 		rt_engine_report(p, doc);

@@ -68,13 +68,13 @@ static int same_memory(const struct rt_plan *a, const struct rt_plan *b, struct 
 
 static int plan_one(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
 {
-	int segments = p->opt.checkpoint, again = p->opt.checkpoint_again;
+	int segments = p->opt.memory.checkpoint, again = p->opt.memory.recomputed;
 	int r = rt_program_plan(p, g, loss, err);
 
 	if (!r)
 		r = rt_program_fit(p, g, loss, err);
-	p->opt.checkpoint = segments; /* what fits is chosen for each shape by itself */
-	p->opt.checkpoint_again = again;
+	p->opt.memory.checkpoint = segments; /* what fits is chosen for each shape by itself */
+	p->opt.memory.recomputed = again;
 	return r;
 }
 
@@ -93,7 +93,7 @@ int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g
 		p->shapes[p->n_shapes++] = p->plan;
 		memset(&p->plan, 0, sizeof(p->plan));
 		r = i ? same_memory(&p->shapes[0], &p->shapes[i], err) : 0;
-		if (r && p->opt.fp8.use) /* pass/fp8.c */
+		if (r && p->opt.precision.fp8.use) /* pass/fp8.c */
 			r = gt_fail(err, EINVAL, "fp8: products of 8 bits want rows in multiples of %d, in each shape of a batch "
 				    "or in none", RT_FP8_SIDE);
 	}

@@ -163,10 +163,10 @@ static int wait_for_bucket(struct rt_program *p, int bucket, struct rt_run *run,
 static void run_call(struct rt_program *p, int i, struct rt_run *run)
 {
 	struct rt_call *c = p->plan.ir.calls[i];
-	bool timed = p->opt.profile || p->opt.trace;
+	bool timed = p->opt.debug.profile || p->opt.debug.trace;
 	double t0 = 0;
 
-	if (p->opt.poison)
+	if (p->opt.debug.poison)
 		poison_outputs(p, i, run->eval && rt_plan_trains(&p->plan));
 	if (timed)
 		t0 = gt_now_s();
@@ -183,7 +183,7 @@ static void run_call(struct rt_program *p, int i, struct rt_run *run)
 	if (timed)
 		note_time(p, c, i, run, t0);
 	/* gradients that overflow are the loss scaler's business */
-	if (p->opt.anomaly && (c->phase == RT_PHASE_FORWARD || (c->phase == RT_PHASE_BACKWARD && !p->scale.on)))
+	if (p->opt.debug.anomaly && (c->phase == RT_PHASE_FORWARD || (c->phase == RT_PHASE_BACKWARD && !p->scale.on)))
 		look_at_outputs(p, c);
 }
 
@@ -217,7 +217,7 @@ static double forward(struct rt_program *p, struct rt_run *run, int *ret_next)
 {
 	int i = 0;
 
-	if (p->opt.poison)
+	if (p->opt.debug.poison)
 		memset(p->arena.base + p->plan.pinned_bytes, NO_NUMBERS, p->plan.arena_bytes - p->plan.pinned_bytes);
 	for (; i < p->plan.ir.n_calls && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD; i++)
 		if (!p->plan.ir.calls[i]->once || p->stale)
@@ -227,7 +227,7 @@ static double forward(struct rt_program *p, struct rt_run *run, int *ret_next)
 	return (double)*(const float *)p->plan.loss->data;
 }
 
-/* options.zero_gradients: what other frameworks do, kept to show what it costs. */
+/* options.debug.zero_gradients: what other frameworks do, kept to show what it costs. */
 static void clear_gradients(const struct rt_program *p)
 {
 	for (int i = 0; i < p->plan.n_graph_nodes; i++)
@@ -254,7 +254,7 @@ static int run_until(struct rt_program *p, int next, enum rt_phase end, struct r
 /* torch/amp/grad_scaler.py and AmpKernels.cu, amp_update_scale: the scale is a float, the factors are doubles. */
 static void update_scale(struct rt_program *p, bool skipped)
 {
-	const struct rt_scaler *o = &p->opt.scaler;
+	const struct rt_scaler *o = &p->opt.precision.scaler;
 	struct rt_scale *s = &p->scale;
 
 	if (!s->on)
@@ -353,13 +353,13 @@ static void start_run(const struct rt_program *p, struct rt_run *run)
 	run->optimizer = o;
 	run->share = p->ddp ? rt_ddp_share(p->ddp) : NULL;
 	/* what is drawn during a step (dropout) differs between the ranks */
-	run->seed = p->opt.seed + (p->opt.ddp.comm ? (uint64_t)rt_comm_rank(p->opt.ddp.comm) << 32 : 0);
+	run->seed = p->opt.seed + (p->opt.ranks.comm ? (uint64_t)rt_comm_rank(p->opt.ranks.comm) << 32 : 0);
 	run->batch = p->step * p->opt.accum + p->batches;
 	run->eval = !rt_plan_trains(&p->plan);
 	run->step = p->step + 1;
 	run->profiled = p->step >= PROFILE_SKIP;
 	/* An update all of whose batches count nothing is none. With other ranks theirs may count. */
-	run->update = last_batch(p) && (p->opt.ddp.comm || p->weights + p->weight > 0);
+	run->update = last_batch(p) && (p->opt.ranks.comm || p->weights + p->weight > 0);
 	/* The loss of each batch is divided by their number, and the rest of the weighted mean is left to the update. */
 	run->loss_scale = (float)(scale * p->weight / p->opt.accum);
 	run->grad_scale = (float)(1 / scale * (p->opt.accum / (p->weights + p->weight)));
@@ -374,7 +374,7 @@ static int bad_loss(struct rt_program *p, const struct rt_run *run, double loss,
 	return p->scale.on && p->scale.skipped < RT_MOST_SKIPPED ? 0 : not_finite(p, loss, run->step, err);
 }
 
-/* options.anomaly: what wrote it, and in a backward pass of which forward node. */
+/* options.debug.anomaly: what wrote it, and in a backward pass of which forward node. */
 static int found_anomaly(struct rt_program *p, int64_t step, struct gt_err *err)
 {
 	const struct rt_call *c = p->anomaly;
@@ -413,8 +413,8 @@ static int cpu_step(struct rt_program *p, const void *const *inputs, struct rt_r
 
 	load_inputs(p, inputs);
 	rt_cpu_enter(&p->cpu);
-	rt_plan_set_accumulate(&p->plan, p->batches > 0 || p->opt.zero_gradients);
-	if (p->opt.zero_gradients && !p->batches)
+	rt_plan_set_accumulate(&p->plan, p->batches > 0 || p->opt.debug.zero_gradients);
+	if (p->opt.debug.zero_gradients && !p->batches)
 		clear_gradients(p);
 	m->loss = forward(p, run, &next);
 	count_loss(p, m);

@@ -81,7 +81,7 @@ struct rt_call {
 	bool again;	    /* makes once more what a forward call made (pass/checkpoint.c) */
 	bool once; /* of parameters alone: runs when these may have changed, its results stay; on RT_CUDA: in the first batch of
 		    * an update alone */
-	double seconds; /* with options.profile: summed over steps */
+	double seconds; /* with options.debug.profile: summed over steps */
 };
 
 struct rt_ir {

@@ -44,7 +44,8 @@ static bool can_stay(const struct rt_plan *p, int param, int writer, int slot)
 /* Will pass/narrow.c make a low type of what the call writes there? */
 static bool becomes_low(const struct rt_plan *p, int writer, int slot)
 {
-	return p->opt->device == RT_CUDA && p->opt->amp != RT_F32 && writer >= 0 && p->ir.calls[writer]->op->id != RT_OP_ADD &&
+	return p->opt->device == RT_CUDA && p->opt->precision.amp != RT_F32 && writer >= 0 &&
+	       p->ir.calls[writer]->op->id != RT_OP_ADD &&
 	       !rt_narrow_spares(p->ir.calls[writer]->op->id, slot);
 }
 
@@ -82,9 +83,9 @@ void rt_plan_set_accumulate(struct rt_plan *p, bool add)
 static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	int in_place = 0, summed = 0;
-	bool sums = p->opt->accum > 1 || p->opt->zero_gradients;
+	bool sums = p->opt->accum > 1 || p->opt->debug.zero_gradients;
 
-	if ((!sums && !p->opt->ddp.comm) || !rt_plan_trains(p))
+	if ((!sums && !p->opt->ranks.comm) || !rt_plan_trains(p))
 		return 0;
 	for (int i = 0; i < p->n_graph_nodes; i++) {
 		int slot = 0, writer;
@@ -110,7 +111,7 @@ static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		gt_buf_printf(did, "%d gradients to f32 for the ranks", summed);
 	if (!sums)
 		return 0;
-	if (p->opt->zero_gradients)
+	if (p->opt->debug.zero_gradients)
 		gt_buf_printf(did, "%d gradients cleared for each update", in_place + summed);
 	else
 		gt_buf_printf(did, "%d batches per update; %d gradients added to in place, %d by a call", p->opt->accum, in_place,

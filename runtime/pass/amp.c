@@ -22,13 +22,13 @@ struct amp {
 
 static struct rt_node *cast(struct amp *a, struct rt_node *n, int at)
 {
-	gt_autofree char *name = gt_xasprintf("%s %s", rt_dtype_name(a->plan->opt->amp), n->name);
+	gt_autofree char *name = gt_xasprintf("%s %s", rt_dtype_name(a->plan->opt->precision.amp), n->name);
 	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
 
 	c->op = rt_ops[RT_OP_CAST];
 	c->phase = a->plan->ir.calls[at]->phase;
 	c->in[0] = n;
-	c->out[0] = rt_ir_node(&a->plan->ir, RT_ROLE_VALUE, a->plan->opt->amp, &n->shape, name);
+	c->out[0] = rt_ir_node(&a->plan->ir, RT_ROLE_VALUE, a->plan->opt->precision.amp, &n->shape, name);
 	rt_plan_insert(a->plan, at, c);
 	a->casts++;
 	return c->out[0];
@@ -55,12 +55,12 @@ static int lower(struct amp *a, int at)
 
 static bool stays(const struct rt_plan *p, const struct rt_call *c)
 {
-	return !p->opt->no_winograd && rt_is_conv(c) && rt_conv_can_winograd(c, p->opt->amp);
+	return !p->opt->debug.no_winograd && rt_is_conv(c) && rt_conv_can_winograd(c, p->opt->precision.amp);
 }
 
 static void say(const struct amp *a, struct gt_buf *did)
 {
-	enum rt_dtype type = a->plan->opt->amp;
+	enum rt_dtype type = a->plan->opt->precision.amp;
 	const char *products = rt_cpu_low_products(type), *name = rt_dtype_name(type);
 
 	gt_buf_printf(did, "%d products read %s after %d casts; ", a->products, name, a->casts);
@@ -79,7 +79,7 @@ static int amp(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	struct amp a = { .plan = p, .n_low = p->ir.n_nodes };
 
-	if (p->opt->amp == RT_F32 || p->opt->device == RT_CUDA) /* there: pass/narrow.c */
+	if (p->opt->precision.amp == RT_F32 || p->opt->device == RT_CUDA) /* there: pass/narrow.c */
 		return 0;
 	a.low = gt_xcalloc((size_t)p->ir.n_nodes, sizeof(struct rt_node *));
 	for (int i = 0; i < p->ir.n_calls; i++) {

@@ -146,7 +146,7 @@ static int drop_unread(struct rt_plan *p)
 
 			if (!n || n->role == RT_ROLE_SCRATCH || n->pinned || rt_plan_uses(p, n))
 				continue;
-			if (p->opt->no_reuse && n->id < p->n_graph_nodes)
+			if (p->opt->debug.no_reuse && n->id < p->n_graph_nodes)
 				continue;
 			for (int g = 0; n && g < p->n_graph_nodes; g++)
 				if (p->gradient[g] == n)

@@ -84,7 +84,7 @@ static int batchnorm(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 
 	for (int i = 0; i < p->ir.n_calls; i++)
 		norms += p->ir.calls[i]->op->id == RT_OP_BATCHNORM;
-	if (p->opt->no_fuse || !norms)
+	if (p->opt->debug.no_fuse || !norms)
 		return 0;
 	for (int i = 0; i < p->ir.n_calls; i++)
 		if (p->ir.calls[i]->op->id == RT_OP_BATCHNORM)

@@ -64,7 +64,7 @@ static struct rt_bucket *add_bucket(struct rt_plan *p, int most)
 
 static void fill_buckets(struct rt_plan *p, const struct ready *list, int n)
 {
-	const struct rt_ddp_options *o = &p->opt->ddp;
+	const struct rt_ddp_options *o = &p->opt->ranks;
 	uint64_t limit = o->first_bucket_bytes ? o->first_bucket_bytes : FIRST_BYTES;
 	struct rt_bucket *b = NULL;
 	uint64_t bytes = 0; /* of the gradients alone, as torch counts: not what lies between them */
@@ -225,7 +225,7 @@ static int bucket(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	char bytes[32];
 	int n;
 
-	if (!p->opt->ddp.comm)
+	if (!p->opt->ranks.comm)
 		return 0;
 	list = gt_xcalloc((size_t)p->n_graph_nodes + 1, sizeof(*list));
 	n = find_gradients(p, list);

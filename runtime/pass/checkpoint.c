@@ -197,14 +197,14 @@ static int checkpoint(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	gt_autofree int *first = NULL;
 	int segments, again;
 
-	if (p->opt->checkpoint < 2 || !rt_plan_trains(p))
+	if (p->opt->memory.checkpoint < 2 || !rt_plan_trains(p))
 		return 0;
 	while (w.n_forward < p->ir.n_calls && p->ir.calls[w.n_forward]->phase == RT_PHASE_FORWARD)
 		w.n_forward++;
-	first = gt_xcalloc((size_t)p->opt->checkpoint + 1, sizeof(*first));
-	segments = cut(p, w.n_forward, p->opt->checkpoint, first);
+	first = gt_xcalloc((size_t)p->opt->memory.checkpoint + 1, sizeof(*first));
+	segments = cut(p, w.n_forward, p->opt->memory.checkpoint, first);
 	first[segments] = w.n_forward;
-	again = p->opt->checkpoint_again ? GT_MIN(p->opt->checkpoint_again, segments - 1) : segments - 1;
+	again = p->opt->memory.recomputed ? GT_MIN(p->opt->memory.recomputed, segments - 1) : segments - 1;
 	w.copy = gt_xcalloc((size_t)w.n_nodes, sizeof(struct rt_node *));
 	/* The backward pass meets the last of them first. */
 	for (int s = again - 1; s >= 0; s--)

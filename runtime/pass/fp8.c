@@ -117,7 +117,7 @@ static int fp8(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	struct fp8 a = { .plan = p, .n_nodes = p->ir.n_nodes };
 
-	if (!p->opt->fp8.use)
+	if (!p->opt->precision.fp8.use)
 		return 0;
 	a.casts = gt_xcalloc((size_t)a.n_nodes, sizeof(struct rt_call *));
 	a.table = rt_ir_node(&p->ir, RT_ROLE_STATE, RT_F32, &RT_SHAPE(1), "scales of 8-bit tensors");
@@ -135,7 +135,7 @@ static int fp8(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 				a.casts[c->out[k]->id] = NULL; /* what was rounded before is old */
 	}
 	free(a.casts);
-	a.table->shape = RT_SHAPE(GT_MAX(1, a.slots), RT_FP8_HEAD + p->opt->fp8.history);
+	a.table->shape = RT_SHAPE(GT_MAX(1, a.slots), RT_FP8_HEAD + p->opt->precision.fp8.history);
 	if (a.slots)
 		insert_renewal(&a);
 	gt_buf_printf(did, "%d products in 8 bits, %d scales", a.products, a.slots);

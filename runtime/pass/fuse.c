@@ -87,7 +87,7 @@ static bool fuse_loss(struct rt_plan *p, int at)
 	fused = gt_xcalloc(1, sizeof(*fused));
 	*fused = (struct rt_call){
 		.op = rt_ops[RT_OP_LINEAR_CROSS_ENTROPY],
-		.attr = { .slice_bytes = p->opt->logits_slice_bytes },
+		.attr = { .slice_bytes = p->opt->memory.logits_slice_bytes },
 		.in = { linear->in[0], linear->in[1], linear->in[2], loss->in[1] },
 		.out = { loss->out[0], gradient_like(p, linear->in[0]), gradient_like(p, linear->in[1]),
 			 gradient_like(p, linear->in[2]), loss->out[2] },
@@ -102,7 +102,7 @@ static int fuse(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	int acts = 0, norms = 0, losses = 0;
 
-	if (p->opt->no_fuse)
+	if (p->opt->debug.no_fuse)
 		return 0;
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		bool act = fuse_act(p, i), norm = !act && fuse_norm(p, i), loss = !act && !norm && fuse_loss(p, i);

@@ -7,7 +7,10 @@
 
 bool rt_plan_scales_loss(const struct rt_plan *p)
 {
-	return p->opt->scaler.use == RT_SCALER_ON || (p->opt->scaler.use == RT_SCALER_AUTO && p->opt->amp == RT_F16);
+	const struct rt_precision *precision = &p->opt->precision;
+
+	return precision->scaler.use == RT_SCALER_ON ||
+	       (precision->scaler.use == RT_SCALER_AUTO && precision->amp == RT_F16);
 }
 
 bool rt_plan_measures_gradients(const struct rt_plan *p)
@@ -33,7 +36,7 @@ static int gradients(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		gt_buf_printf(did, "clipped to a global norm of %g", p->opt->clip_norm);
 	if (rt_plan_scales_loss(p))
 		gt_buf_printf(did, "%sloss scaled by %g at first, updates that are not finite skipped",
-			      p->opt->clip_norm > 0 ? "; " : "", p->opt->scaler.init);
+			      p->opt->clip_norm > 0 ? "; " : "", p->opt->precision.scaler.init);
 	return 0;
 }
 

@@ -84,7 +84,7 @@ static int infer(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	int norms = 0, relus = 0;
 
-	if (p->opt->no_fuse || rt_plan_trains(p))
+	if (p->opt->debug.no_fuse || rt_plan_trains(p))
 		return 0;
 	for (int i = 0; i < p->ir.n_calls; i++)
 		norms += fold(p, i);

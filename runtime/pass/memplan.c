@@ -178,10 +178,10 @@ static int memplan(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	int n = 0, taken;
 	char planned[32], plain[32];
 
-	if (p->opt->no_reuse)
+	if (p->opt->debug.no_reuse)
 		for (int i = 0; i < p->n_graph_nodes; i++)
 			p->ir.nodes[i]->pinned = true;
-	for (int i = 0; p->opt->keep_gradients && i < p->n_graph_nodes; i++)
+	for (int i = 0; p->opt->debug.keep_gradients && i < p->n_graph_nodes; i++)
 		if (p->gradient[i])
 			p->gradient[i]->pinned = true;
 	add_scratch(p);

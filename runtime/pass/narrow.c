@@ -180,12 +180,12 @@ static int narrow_params(struct rt_plan *p)
 
 static int narrow(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	struct narrow a = { .plan = p, .low = p->opt->amp };
+	struct narrow a = { .plan = p, .low = p->opt->precision.amp };
 	int params = 0;
 
-	if (p->opt->device != RT_CUDA || p->opt->amp == RT_F32)
+	if (p->opt->device != RT_CUDA || p->opt->precision.amp == RT_F32)
 		return 0;
-	if (p->opt->no_master)
+	if (p->opt->precision.no_master)
 		params = narrow_params(p);
 	p->low = gt_xcalloc((size_t)p->n_graph_nodes, sizeof(*p->low));
 	for (int i = 0; i < p->ir.n_calls; i++) {

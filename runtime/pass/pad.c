@@ -13,7 +13,7 @@
 
 static bool by_tensor_cores(const struct rt_plan *p, const struct rt_call *c)
 {
-	return c->in[0]->dtype != RT_F32 || p->opt->tf32;
+	return c->in[0]->dtype != RT_F32 || p->opt->precision.tf32;
 }
 
 /* A parameter, or its copy in a low type: one that is computed, or comes with the batch, has anything behind its rows. */
@@ -24,7 +24,7 @@ static bool keeps_zeros(const struct rt_node *w)
 
 static int pad(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	if (p->opt->device != RT_CUDA || p->opt->no_pad)
+	if (p->opt->device != RT_CUDA || p->opt->debug.no_pad)
 		return 0;
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		struct rt_call *c = p->ir.calls[i];

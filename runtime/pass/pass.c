@@ -36,5 +36,5 @@ int rt_plan_uses(const struct rt_plan *p, const struct rt_node *n)
 
 bool rt_plan_trains(const struct rt_plan *p)
 {
-	return p->opt->optimizer.kind != RT_NO_OPTIMIZER || p->opt->keep_gradients;
+	return p->opt->optimizer.kind != RT_NO_OPTIMIZER || p->opt->debug.keep_gradients;
 }

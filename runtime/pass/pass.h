@@ -59,7 +59,8 @@ void rt_plan_set_accumulate(struct rt_plan *p, bool add);
 bool rt_plan_trains(const struct rt_plan *p); /* is a backward pass wanted? */
 /* Does n hold more than one batch's numbers: a parameter, a buffer, optimizer state, a sum of gradients? */
 bool rt_plan_keeps(const struct rt_node *n);
-/* options.poison: has n, an output of call i, nothing to lose by then? Not what an evaluation leaves out and somebody may read. */
+/* options.debug.poison: is nothing lost if n, an output of call i, is overwritten before that call? False for a tensor that an
+ * evaluation does not write and that can be read. */
 bool rt_plan_poisons(const struct rt_plan *p, int i, const struct rt_node *n, bool evaluates);
 bool rt_plan_scales_loss(const struct rt_plan *p);
 bool rt_plan_measures_gradients(const struct rt_plan *p); /* no update may then run before all gradients are there */

@@ -79,7 +79,7 @@ static int first_backward(const struct rt_plan *p)
 
 static int update(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	bool wait = p->opt->no_early_update || p->opt->anomaly || rt_plan_measures_gradients(p);
+	bool wait = p->opt->debug.no_early_update || p->opt->debug.anomaly || rt_plan_measures_gradients(p);
 	int n = 0, early = 0;
 
 	if (p->opt->optimizer.kind == RT_NO_OPTIMIZER)

@@ -13,7 +13,7 @@ static bool take_sum(struct rt_plan *p, int at)
 	struct rt_call *conv = p->ir.calls[at], *add = at + 1 < p->ir.n_calls ? p->ir.calls[at + 1] : NULL;
 	struct rt_node *dx = conv->out[0];
 
-	if (p->opt->no_fuse || conv->op->id != RT_OP_CONV_BWD_X || !conv->attr.winograd || !add || add->op->id != RT_OP_ADD ||
+	if (p->opt->debug.no_fuse || conv->op->id != RT_OP_CONV_BWD_X || !conv->attr.winograd || !add || add->op->id != RT_OP_ADD ||
 	    add->in[1] != dx || add->out[0] != add->in[0] || !rt_same_shape(dx, add->in[0]) || rt_plan_uses(p, dx) != 1)
 		return false;
 	conv->out[0] = add->out[0];
@@ -27,7 +27,7 @@ static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	int calls = 0, taken = 0, sums = 0;
 	double before = 0, after = 0;
 
-	if (p->opt->device != RT_CPU || p->opt->no_winograd)
+	if (p->opt->device != RT_CPU || p->opt->debug.no_winograd)
 		return 0;
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		struct rt_call *c = p->ir.calls[i];

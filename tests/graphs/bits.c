@@ -102,7 +102,7 @@ static bool run(struct trial *t, const struct made_graph *mg, const struct rt_op
 	train(t->m, mg, p, 0, UPDATES * opt->accum, look, ret);
 	read_all(t->m, mg, p, ret);
 	json_decref(rt_program_report(p));
-	if (opt->trace)
+	if (opt->debug.trace)
 		json_decref(rt_program_trace(p));
 	return true;
 }
@@ -115,34 +115,34 @@ struct variant {
 
 static void poisoned(struct rt_options *o, const struct made *m)
 {
-	o->poison = true;
+	o->debug.poison = true;
 }
 
 static void late(struct rt_options *o, const struct made *m)
 {
-	o->poison = o->no_early_update = true;
+	o->debug.poison = o->debug.no_early_update = true;
 }
 
 static void apart(struct rt_options *o, const struct made *m)
 {
-	o->no_reuse = o->no_huge_pages = true;
+	o->debug.no_reuse = o->memory.no_huge_pages = true;
 }
 
 static void kept(struct rt_options *o, const struct made *m)
 {
-	o->keep_gradients = o->poison = true;
+	o->debug.keep_gradients = o->debug.poison = true;
 }
 
 static void watched(struct rt_options *o, const struct made *m)
 {
-	o->profile = o->trace = o->anomaly = true;
+	o->debug.profile = o->debug.trace = o->debug.anomaly = true;
 }
 
 static void again(struct rt_options *o, const struct made *m)
 {
-	o->poison = true;
-	o->checkpoint = 2 + m->how[11] % 6;
-	o->checkpoint_again = m->how[12] % 3;
+	o->debug.poison = true;
+	o->memory.checkpoint = 2 + m->how[11] % 6;
+	o->memory.recomputed = m->how[12] % 3;
 }
 
 static void same_options(struct rt_options *o, const struct made *m)
@@ -180,13 +180,13 @@ static bool fits(struct trial *t, const struct made_graph *mg, struct rt_options
 	full = bytes_of(p);
 	rt_program_free(p);
 	p = NULL;
-	opt.fit_bytes = full * (50 + t->m->how[13] % 50) / 100;
-	if (!opt.fit_bytes)
+	opt.memory.fit_bytes = full * (50 + t->m->how[13] % 50) / 100;
+	if (!opt.memory.fit_bytes)
 		return true;
 	if (rt_compile(mg->g, mg->loss, &opt, &p, &err) < 0)
 		return err.code == ENOMEM && strstr(err.msg, "need") ? true : broken(t, "a budget: %s", err.msg);
-	if (bytes_of(p) > opt.fit_bytes)
-		good = broken(t, "a budget of %llu bytes is planned with %llu", (unsigned long long)opt.fit_bytes,
+	if (bytes_of(p) > opt.memory.fit_bytes)
+		good = broken(t, "a budget of %llu bytes is planned with %llu", (unsigned long long)opt.memory.fit_bytes,
 			      (unsigned long long)bytes_of(p));
 	made_load(t->m, mg, p);
 	train(t->m, mg, p, 0, UPDATES * opt.accum, false, &l);
@@ -213,7 +213,7 @@ bool way_same_bits(struct trial *t)
 		variants[i].set(&o, t->m);
 		good = run(t, &mg, &o, variants[i].look, &l);
 		/* it looks at more than the loss */
-		if (good && !(o.anomaly && l.status == -EDOM))
+		if (good && !(o.debug.anomaly && l.status == -EDOM))
 			good = same_left(t, t->m, &mg, &plain, &l, variants[i].name);
 		left_clear(&l);
 	}
@@ -272,8 +272,8 @@ bool way_resumed(struct trial *t)
 /* One batch of each shape: loss and gradients, bit for bit those of a program of that shape alone. */
 static bool same_shape(struct trial *t, struct made *m, const struct made_graph *mg, struct rt_program *family, int shape)
 {
-	struct rt_options opt = { .keep_gradients = true, .poison = true, .threads = family->cpu.threads,
-				  .no_fuse = family->opt.no_fuse, .deterministic = true };
+	struct rt_options opt = { .debug = { .keep_gradients = true, .poison = true, .no_fuse = family->opt.debug.no_fuse },
+				  .threads = family->cpu.threads, .deterministic = true };
 	gt_auto(rt_program) *alone = trial_program(t, m, &mg[shape], &opt);
 	struct rt_metrics a = { 0 }, b = { 0 };
 	struct gt_err err = { 0 };
@@ -304,9 +304,9 @@ static bool same_shape(struct trial *t, struct made *m, const struct made_graph 
 bool way_shapes(struct trial *t)
 {
 	static const int64_t rows[] = { MADE_LEAST_ROWS, MADE_ROWS, MADE_MOST_ROWS }, order[] = { 1, 0, 2, 1 };
-	struct rt_options opt = { .device = ways_device, .keep_gradients = true, .deterministic = true,
-				  .poison = ways_device == RT_CPU, .threads = 1 + t->m->how[6] % 2,
-				  .no_fuse = t->m->how[4] % 4 == 0, .seed = 3 };
+	struct rt_options opt = { .device = ways_device, .deterministic = true, .threads = 1 + t->m->how[6] % 2, .seed = 3,
+				  .debug = { .keep_gradients = true, .poison = ways_device == RT_CPU,
+					     .no_fuse = t->m->how[4] % 4 == 0 } };
 	struct made m = *t->m;
 	struct made_graph mg[3];
 	const struct rt_graph *g[3];

@@ -150,11 +150,11 @@ bool way_rules(struct trial *t)
 	bool good;
 	int done = 0;
 
-	opt.keep_gradients = true;
-	opt.poison = t->m->how[12] % 2;
+	opt.debug.keep_gradients = true;
+	opt.debug.poison = t->m->how[12] % 2;
 	/* as far as a scale grows while gradients are finite: their squares are no floats */
-	if (opt.amp == RT_F32 && t->m->how[13] % 2)
-		opt.scaler.init = 0x1p100;
+	if (opt.precision.amp == RT_F32 && t->m->how[13] % 2)
+		opt.precision.scaler.init = 0x1p100;
 	made_build(t->m, MADE_ROWS, &mg, NULL);
 	p = trial_program(t, t->m, &mg, &opt);
 	good = p != NULL;

@@ -37,14 +37,14 @@ static void start(struct plain_update *u, const struct made *m, const struct mad
 {
 	memset(u, 0, sizeof(*u));
 	u->opt = trial_options(m);
-	u->opt.keep_gradients = u->opt.poison = true;
+	u->opt.debug.keep_gradients = u->opt.debug.poison = true;
 	/* so large that some updates overflow, and growing soon */
-	if (u->opt.scaler.use == RT_SCALER_ON || u->opt.amp == RT_F16)
-		u->opt.scaler = (struct rt_scaler){ .use = RT_SCALER_ON, .growth = 4, .backoff = 0x1p-5,
-						    .init = m->how[12] % 2 && u->opt.amp != RT_F16 ? 0x1p120 : 0x1p12,
+	if (u->opt.precision.scaler.use == RT_SCALER_ON || u->opt.precision.amp == RT_F16)
+		u->opt.precision.scaler = (struct rt_scaler){ .use = RT_SCALER_ON, .growth = 4, .backoff = 0x1p-5,
+						    .init = m->how[12] % 2 && u->opt.precision.amp != RT_F16 ? 0x1p120 : 0x1p12,
 						    .interval = 1 + m->how[13] % 3 };
-	u->scaled = u->opt.scaler.use == RT_SCALER_ON;
-	u->scale = (float)u->opt.scaler.init;
+	u->scaled = u->opt.precision.scaler.use == RT_SCALER_ON;
+	u->scale = (float)u->opt.precision.scaler.init;
 	for (int i = 0; i < m->n; i++) {
 		size_t count = m->step[i].op == MADE_PARAM ? (size_t)rt_shape_elements(&mg->node[i]->shape) : 0;
 
@@ -197,14 +197,14 @@ static bool near(double a, double b)
 
 static void follow_scale(struct plain_update *u, bool skipped)
 {
-	float grown = (float)((double)u->scale * u->opt.scaler.growth);
+	float grown = (float)((double)u->scale * u->opt.precision.scaler.growth);
 
 	if (!u->scaled)
 		return;
 	u->tracker = skipped ? 0 : u->tracker + 1;
 	if (skipped)
-		u->scale = (float)((double)u->scale * u->opt.scaler.backoff);
-	else if (u->tracker == u->opt.scaler.interval) {
+		u->scale = (float)((double)u->scale * u->opt.precision.scaler.backoff);
+	else if (u->tracker == u->opt.precision.scaler.interval) {
 		u->scale = isfinite(grown) ? grown : u->scale;
 		u->tracker = 0;
 	}

@@ -58,7 +58,7 @@ static void mean_of(struct mean *s, const struct known *k, struct rt_program *p,
 /* One more batch, by a program that knows no other. */
 static bool mean_add(struct trial *t, struct mean *s, int batch, int64_t rows, double weight)
 {
-	struct rt_options opt = { .keep_gradients = true, .no_fuse = s->m.how[4] % 4 == 0, .threads = 1 };
+	struct rt_options opt = { .debug = { .keep_gradients = true, .no_fuse = s->m.how[4] % 4 == 0 }, .threads = 1 };
 	struct rt_program *p;
 	struct rt_metrics metrics;
 	struct gt_err err = { 0 };
@@ -103,10 +103,11 @@ static bool moved_by(struct trial *t, const struct mean *s, struct rt_program *p
 bool way_accumulated(struct trial *t)
 {
 	int batches = 1 + t->m->how[1] % 4;
-	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = LR }, .accum = batches, .poison = true, .threads = 1,
-				  .no_fuse = t->m->how[4] % 4 == 0, .zero_gradients = ways_device == RT_CPU && t->m->how[5] % 2,
-				  .checkpoint = t->m->how[11] % 4,
-				  .scaler = { .use = t->m->how[9] % 2 ? RT_SCALER_ON : RT_SCALER_OFF, .init = 256 } };
+	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = LR }, .accum = batches, .threads = 1,
+				  .debug = { .poison = true, .no_fuse = t->m->how[4] % 4 == 0,
+					     .zero_gradients = ways_device == RT_CPU && t->m->how[5] % 2 },
+				  .memory.checkpoint = t->m->how[11] % 4,
+				  .precision.scaler = { .use = t->m->how[9] % 2 ? RT_SCALER_ON : RT_SCALER_OFF, .init = 256 } };
 	gt_auto(rt_program) *p = NULL;
 	struct mean mean;
 	struct rt_metrics metrics = { 0 };
@@ -137,8 +138,9 @@ bool way_accumulated(struct trial *t)
 bool way_mixed(struct trial *t)
 {
 	static const int64_t rows[] = { MADE_LEAST_ROWS, MADE_ROWS, MADE_MOST_ROWS };
-	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = LR }, .accum = 3, .poison = true, .threads = 1,
-				  .no_fuse = t->m->how[4] % 4 == 0, .zero_gradients = ways_device == RT_CPU && t->m->how[5] % 2,
+	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = LR }, .accum = 3, .threads = 1,
+				  .debug = { .poison = true, .no_fuse = t->m->how[4] % 4 == 0,
+					     .zero_gradients = ways_device == RT_CPU && t->m->how[5] % 2 },
 				  .device = ways_device };
 	struct made_graph mg[3];
 	const struct rt_graph *g[3];
@@ -192,24 +194,24 @@ static struct rt_options rank_options(const struct made *m, bool apart, enum rt_
 	struct rt_options opt = trial_options(m);
 
 	opt.threads = 1;
-	opt.amp = RT_F32;
-	opt.poison = true;
+	opt.precision.amp = RT_F32;
+	opt.debug.poison = true;
 	opt.device = ways_device;
-	opt.fp8.use = opt.no_master = opt.tf32 = false;
-	opt.ddp.first_bucket_bytes = 1;
-	opt.ddp.bucket_bytes = 64 << m->how[12] % 8;
-	opt.ddp.overlap = m->how[13] % 2 ? RT_WHEN_ON : RT_WHEN_AUTO;
-	opt.ddp.shard = m->how[14] % 3 == 0 && ways_device == RT_CPU ? RT_WHEN_ON : RT_WHEN_OFF;
-	opt.keep_gradients = m->how[15] % 4 == 0;
+	opt.precision.fp8.use = opt.precision.no_master = opt.precision.tf32 = false;
+	opt.ranks.first_bucket_bytes = 1;
+	opt.ranks.bucket_bytes = 64 << m->how[12] % 8;
+	opt.ranks.overlap = m->how[13] % 2 ? RT_WHEN_ON : RT_WHEN_AUTO;
+	opt.ranks.shard = m->how[14] % 3 == 0 && ways_device == RT_CPU ? RT_WHEN_ON : RT_WHEN_OFF;
+	opt.debug.keep_gradients = m->how[15] % 4 == 0;
 	if (apart || compress != RT_COMPRESS_NONE) {
 		opt.optimizer = (struct rt_optimizer){ .kind = RT_SGD, .lr = LR };
 		opt.accum = 1 + m->how[1] % 2;
 		opt.clip_norm = 0;
-		opt.no_winograd = false; /* as the programs of one batch each */
+		opt.debug.no_winograd = false; /* as the programs of one batch each */
 	}
-	opt.ddp.compress = compress;
+	opt.ranks.compress = compress;
 	if (compress != RT_COMPRESS_NONE)
-		opt.scaler.use = RT_SCALER_OFF; /* in fp16 its gradients might overflow */
+		opt.precision.scaler.use = RT_SCALER_OFF; /* in fp16 its gradients might overflow */
 	return opt;
 }
 
@@ -229,9 +231,9 @@ static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 	int64_t at = 0;
 	int r;
 
-	opt.ddp.comm = c;
+	opt.ranks.comm = c;
 	if (j->apart)
-		opt.ddp.weight = rank_share(j->m, rt_comm_rank(c), rt_comm_size(c));
+		opt.ranks.weight = rank_share(j->m, rt_comm_rank(c), rt_comm_size(c));
 	made_build(j->m, MADE_ROWS, &mg, NULL);
 	r = rt_compile(mg.g, mg.loss, &opt, &p, err);
 	if (!r)
@@ -347,7 +349,7 @@ static bool take_values(const struct job *j, const struct made_graph *mg, struct
 bool way_ranks_apart(struct trial *t)
 {
 	int ranks = n_ranks(t->m), accum = rank_options(t->m, true, RT_COMPRESS_NONE).accum;
-	struct rt_options opt = { .keep_gradients = true, .threads = 1 };
+	struct rt_options opt = { .debug.keep_gradients = true, .threads = 1 };
 	struct mean mean;
 	struct job j = { .m = &mean.m, .apart = true, .updates = 1 };
 	gt_auto(rt_program) *p = NULL;
@@ -418,7 +420,7 @@ bool way_ranks_coded(struct trial *t)
 {
 	struct made m = *t->m;
 	struct job j = { .m = &m, .compress = RT_COMPRESS_FP16 + m.how[13] % 5, .updates = 2 };
-	struct rt_options opt = { .keep_gradients = true, .threads = 1, .no_fuse = m.how[4] % 4 == 0 };
+	struct rt_options opt = { .debug = { .keep_gradients = true, .no_fuse = m.how[4] % 4 == 0 }, .threads = 1 };
 	gt_autofree float *first = gt_xcalloc(FLOATS, sizeof(*first));
 	gt_auto(rt_program) *p = NULL;
 	struct rt_metrics metrics;
@@ -470,7 +472,7 @@ bool way_refused(struct trial *t)
 	loss = rt_dot(mg.g, rt_relu(mg.g, n), mg.node[0]);
 	if (good && loss)
 		good = broken(t, "what follows a refusal is something");
-	if (good && (rt_compile(mg.g, mg.node[0], &(struct rt_options){ .keep_gradients = true }, &p, &err) >= 0 ||
+	if (good && (rt_compile(mg.g, mg.node[0], &(struct rt_options){ .debug.keep_gradients = true }, &p, &err) >= 0 ||
 		     !gt_streq(err.msg, first.msg)))
 		good = broken(t, "compiling says '%s', refused was '%s'", err.msg, first.msg);
 	made_graph_free(&mg);

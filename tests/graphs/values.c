@@ -70,8 +70,8 @@ static bool run_arm(struct trial *t, const struct known *k, const struct arm *a)
 	struct gt_err err = { 0 };
 	double scale;
 
-	opt.keep_gradients = true;
-	opt.logits_slice_bytes = trial_options(t->m).logits_slice_bytes;
+	opt.debug.keep_gradients = true;
+	opt.memory.logits_slice_bytes = trial_options(t->m).memory.logits_slice_bytes;
 	p = trial_program(t, &k->m, &k->mg, &opt);
 	if (!p)
 		return false;
@@ -87,13 +87,13 @@ static bool run_arm(struct trial *t, const struct known *k, const struct arm *a)
 bool way_values(struct trial *t)
 {
 	const struct arm arms[] = {
-		{ "each op alone", { .no_fuse = true, .no_reuse = true, .no_winograd = true, .threads = 1 }, NULL },
-		{ "fused", { .no_reuse = true, .threads = 2 }, NULL },
-		{ "in place", { .poison = true, .threads = 3 }, NULL },
-		{ "in place, each op alone", { .poison = true, .no_fuse = true, .threads = 1 }, NULL },
-		{ "plain C", { .no_reuse = true, .threads = 2 }, &rt_simd_base },
+		{ "each op alone", { .debug = { .no_fuse = true, .no_reuse = true, .no_winograd = true }, .threads = 1 }, NULL },
+		{ "fused", { .debug.no_reuse = true, .threads = 2 }, NULL },
+		{ "in place", { .debug.poison = true, .threads = 3 }, NULL },
+		{ "in place, each op alone", { .debug = { .poison = true, .no_fuse = true }, .threads = 1 }, NULL },
+		{ "plain C", { .debug.no_reuse = true, .threads = 2 }, &rt_simd_base },
 #if defined(__x86_64__)
-		{ "AVX2", { .poison = true, .threads = 1 },
+		{ "AVX2", { .debug.poison = true, .threads = 1 },
 		  __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &rt_simd_avx2 : NULL },
 #endif
 	};
@@ -119,7 +119,7 @@ static bool run_arms(struct trial *t, const struct made *m, struct plain_how how
 	if (!know(&k, m, how))
 		return pass_over(t);
 	/* the largest of f16 is 65504 */
-	if (arms[0].opt.amp == RT_F16 && known_exceeds(&k, 32000)) {
+	if (arms[0].opt.precision.amp == RT_F16 && known_exceeds(&k, 32000)) {
 		known_clear(&k);
 		return pass_over(t);
 	}
@@ -135,8 +135,9 @@ bool way_low_values(struct trial *t)
 		struct arm arm;
 		struct plain_how how; /* what is rounded: relative, and below the least normal number */
 	} arms[] = {
-		{ { "bf16", { .amp = RT_BF16, .threads = 2, .no_reuse = true }, NULL }, { .low = 0x1p-8 } },
-		{ { "f16", { .amp = RT_F16, .threads = 1, .poison = true, .scaler = { .use = RT_SCALER_OFF } }, NULL },
+		{ { "bf16", { .precision.amp = RT_BF16, .threads = 2, .debug.no_reuse = true }, NULL }, { .low = 0x1p-8 } },
+		{ { "f16", { .precision = { .amp = RT_F16, .scaler = { .use = RT_SCALER_OFF } }, .threads = 1,
+			     .debug.poison = true }, NULL },
 		  { .low = 0x1p-11, .least = 0x1p-25 } },
 	};
 	bool good = true;
@@ -150,10 +151,10 @@ bool way_low_values(struct trial *t)
 bool way_values_cuda(struct trial *t)
 {
 	static const struct arm arms[] = {
-		{ "each op alone", { .no_fuse = true, .no_reuse = true }, NULL },
-		{ "fused, call by call", { .no_reuse = true, .poison = true }, NULL },
+		{ "each op alone", { .debug = { .no_fuse = true, .no_reuse = true } }, NULL },
+		{ "fused, call by call", { .debug = { .no_reuse = true, .poison = true } }, NULL },
 		{ "in place", { .deterministic = true }, NULL },
-		{ "in place, each op alone, call by call", { .poison = true, .no_fuse = true, .no_pad = true }, NULL },
+		{ "in place, each op alone, call by call", { .debug = { .poison = true, .no_fuse = true, .no_pad = true } }, NULL },
 	};
 
 	return run_arms(t, t->m, (struct plain_how){ 0 }, arms, GT_ARRAY_SIZE(arms));
@@ -166,14 +167,17 @@ bool way_low_values_cuda(struct trial *t)
 		struct arm arm;
 		struct plain_how how; /* its level: of all that an op reads and writes */
 	} arms[] = {
-		{ { "tf32", { .tf32 = true, .no_reuse = true }, NULL }, { .low = 0x1p-11 } },
-		{ { "bf16", { .amp = RT_BF16, .no_reuse = true, .attention_by = RT_ATTENTION_OWN }, NULL }, { .level = 0x1p-8 } },
-		{ { "bf16, call by call", { .amp = RT_BF16, .poison = true, .no_fuse = true }, NULL }, { .level = 0x1p-8 } },
-		{ { "bf16 without f32 parameters", { .amp = RT_BF16, .no_master = true, .no_pad = true }, NULL },
+		{ { "tf32", { .precision.tf32 = true, .debug.no_reuse = true }, NULL }, { .low = 0x1p-11 } },
+		{ { "bf16", { .precision.amp = RT_BF16, .debug.no_reuse = true, .attention_by = RT_ATTENTION_OWN }, NULL },
 		  { .level = 0x1p-8 } },
-		{ { "f16", { .amp = RT_F16, .no_reuse = true, .scaler = { .init = 64 } }, NULL },
+		{ { "bf16, call by call", { .precision.amp = RT_BF16, .debug = { .poison = true, .no_fuse = true } }, NULL },
+		  { .level = 0x1p-8 } },
+		{ { "bf16 without f32 parameters", { .precision = { .amp = RT_BF16, .no_master = true }, .debug.no_pad = true },
+		    NULL },
+		  { .level = 0x1p-8 } },
+		{ { "f16", { .precision = { .amp = RT_F16, .scaler = { .init = 64 } }, .debug.no_reuse = true }, NULL },
 		  { .level = 0x1p-11, .low = 0x1p-11, .least = 0x1p-25 } },
-		{ { "fp8", { .amp = RT_BF16, .fp8 = { .use = true }, .no_reuse = true }, NULL },
+		{ { "fp8", { .precision = { .amp = RT_BF16, .fp8 = { .use = true } }, .debug.no_reuse = true }, NULL },
 		  { .level = 0x1p-8, .low = 0x1p-3, .least = 0x1p-8 } },
 	};
 	bool good = true;
@@ -187,9 +191,9 @@ bool way_low_values_cuda(struct trial *t)
 bool way_pixels(struct trial *t)
 {
 	static const struct arm arms[] = {
-		{ "bytes", { .pixels = { MADE_PIXEL_MEAN, MADE_PIXEL_STD }, .no_reuse = true, .threads = 2 }, NULL },
-		{ "bytes, in place", { .pixels = { MADE_PIXEL_MEAN, MADE_PIXEL_STD }, .poison = true, .threads = 1 }, NULL },
-		{ "bytes, low", { .pixels = { MADE_PIXEL_MEAN, MADE_PIXEL_STD }, .amp = RT_BF16, .threads = 1 }, NULL },
+		{ "bytes", { .pixels = { MADE_PIXEL_MEAN, MADE_PIXEL_STD }, .debug.no_reuse = true, .threads = 2 }, NULL },
+		{ "bytes, in place", { .pixels = { MADE_PIXEL_MEAN, MADE_PIXEL_STD }, .debug.poison = true, .threads = 1 }, NULL },
+		{ "bytes, low", { .pixels = { MADE_PIXEL_MEAN, MADE_PIXEL_STD }, .precision.amp = RT_BF16, .threads = 1 }, NULL },
 	};
 	struct made m = *t->m;
 	struct plain_how low = { .low = 0x1p-8, .level = ways_device == RT_CUDA ? 0x1p-8 : 0 }; /* all tensors are low there */
@@ -246,12 +250,12 @@ static bool evaluate(struct trial *t, const struct known *k, const struct rt_opt
 bool way_inference(struct trial *t)
 {
 	static const struct arm arms[] = {
-		{ "evaluation", { .poison = true }, NULL },
-		{ "evaluation, every value kept", { .no_reuse = true, .threads = 2 }, NULL },
-		{ "evaluation, each op alone", { .no_fuse = true, .threads = 1, .no_reuse = true }, NULL },
-		{ "evaluation beside a backward pass", { .keep_gradients = true, .poison = true }, NULL },
+		{ "evaluation", { .debug.poison = true }, NULL },
+		{ "evaluation, every value kept", { .debug.no_reuse = true, .threads = 2 }, NULL },
+		{ "evaluation, each op alone", { .debug = { .no_fuse = true, .no_reuse = true }, .threads = 1 }, NULL },
+		{ "evaluation beside a backward pass", { .debug = { .keep_gradients = true, .poison = true } }, NULL },
 		{ "evaluation between updates",
-		  { .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 }, .no_fuse = true, .no_reuse = true }, NULL },
+		  { .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 }, .debug = { .no_fuse = true, .no_reuse = true } }, NULL },
 	};
 	struct known k;
 	bool good = true;

@@ -104,23 +104,21 @@ struct rt_options trial_options(const struct made *m)
 		.optimizer = optimizers[how[0] % 5],
 		.accum = 1 + how[1] % 3,
 		.clip_norm = how[2] % 3 == 0 ? 0.5 : 0,
-		.amp = how[3] % 6 == 4 ? RT_BF16 : how[3] % 6 == 5 ? RT_F16 : RT_F32,
-		.no_fuse = how[4] % 4 == 0,
-		.zero_gradients = how[5] % 5 == 0,
+		.precision = { .amp = how[3] % 6 == 4 ? RT_BF16 : how[3] % 6 == 5 ? RT_F16 : RT_F32,
+			       .scaler = { .use = how[9] % 4 == 0 ? RT_SCALER_ON : RT_SCALER_AUTO, .init = 1024 } },
+		.debug = { .no_fuse = how[4] % 4 == 0, .zero_gradients = how[5] % 5 == 0, .no_winograd = how[8] % 2 },
 		.threads = 1 + how[6] % 3,
-		.logits_slice_bytes = how[7] % 3 ? 256u << how[7] % 3 : 0,
-		.no_winograd = how[8] % 2,
-		.scaler = { .use = how[9] % 4 == 0 ? RT_SCALER_ON : RT_SCALER_AUTO, .init = 1024 },
+		.memory.logits_slice_bytes = how[7] % 3 ? 256u << how[7] % 3 : 0,
 		.seed = 5,
 	};
 
 	if (ways_device == RT_CUDA) { /* which assigns gradients; bits are compared of what promises them */
-		o.zero_gradients = false;
+		o.debug.zero_gradients = false;
 		o.deterministic = true;
-		o.tf32 = how[8] % 3 == 0;
-		o.no_pad = how[6] % 2;
-		o.fp8.use = o.amp == RT_BF16 && how[4] % 3 == 0;
-		o.no_master = o.amp == RT_BF16 && how[13] % 2;
+		o.precision.tf32 = how[8] % 3 == 0;
+		o.debug.no_pad = how[6] % 2;
+		o.precision.fp8.use = o.precision.amp == RT_BF16 && how[4] % 3 == 0;
+		o.precision.no_master = o.precision.amp == RT_BF16 && how[13] % 2;
 	}
 	return o;
 }

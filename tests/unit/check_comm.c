@@ -130,7 +130,7 @@ static int many_programs(struct rt_comm *c, void *arg, struct gt_err *err)
 		gt_auto(rt_program) *p = NULL;
 		struct rt_node *loss = rt_model_mlp(g, 2, (const int64_t[]){ 8, 8, 8, 8, 8, 8, 8, 4 }, 8);
 		struct rt_options opt = { .threads = 1, .seed = 1, .optimizer = { .kind = RT_SGD, .lr = 0.1 },
-					  .ddp = { .comm = c, .first_bucket_bytes = 1, .bucket_bytes = 1,
+					  .ranks = { .comm = c, .first_bucket_bytes = 1, .bucket_bytes = 1,
 						   .compress = (enum rt_compress)(i % 6) } };
 		const float x[16] = { 1, 2, 3 };
 
@@ -357,7 +357,7 @@ END_TEST
 static int under_mpirun(void)
 {
 	struct gt_err err = { 0 };
-	struct job j = { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 }, .ddp = { .bucket_bytes = 5000 } } };
+	struct job j = { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 }, .ranks = { .bucket_bytes = 5000 } } };
 	gt_auto(rt_comm) *c = NULL;
 	int r = rt_comm_mpi(false, &c, &err);
 
@@ -394,20 +394,20 @@ static int in_one_process(void)
 	static const struct together quick[] = {
 		{ "sgd", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 2 },
 		{ "many buckets, 4 ranks", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 },
-						      .ddp = { .first_bucket_bytes = 1, .bucket_bytes = 5000 } } }, 4 },
+						      .ranks = { .first_bucket_bytes = 1, .bucket_bytes = 5000 } } }, 4 },
 		{ "two nodes, overlapped, 4 ranks", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 },
-							       .ddp = { .overlap = RT_WHEN_ON, .shard = RT_WHEN_ON,
+							       .ranks = { .overlap = RT_WHEN_ON, .shard = RT_WHEN_ON,
 								        .bucket_bytes = 5000 } },
 						      .node = two_nodes }, 4 },
 		{ "the update shared out", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 },
-						      .ddp = { .shard = RT_WHEN_ON } } }, 2 },
+						      .ranks = { .shard = RT_WHEN_ON } } }, 2 },
 		{ "the update shared out, clipped", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 }, .clip_norm = 0.5,
-							       .ddp = { .shard = RT_WHEN_ON } } }, 2 },
-		{ "fp16", { .opt = { .ddp = { .compress = RT_COMPRESS_FP16 }, .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 2 },
-		{ "int8", { .opt = { .ddp = { .compress = RT_COMPRESS_INT8 }, .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 4 },
-		{ "powersgd", { .opt = { .ddp = { .compress = RT_COMPRESS_POWERSGD },
+							       .ranks = { .shard = RT_WHEN_ON } } }, 2 },
+		{ "fp16", { .opt = { .ranks = { .compress = RT_COMPRESS_FP16 }, .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 2 },
+		{ "int8", { .opt = { .ranks = { .compress = RT_COMPRESS_INT8 }, .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 4 },
+		{ "powersgd", { .opt = { .ranks = { .compress = RT_COMPRESS_POWERSGD },
 					 .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 2 },
-		{ "onebit", { .opt = { .ddp = { .compress = RT_COMPRESS_ONEBIT },
+		{ "onebit", { .opt = { .ranks = { .compress = RT_COMPRESS_ONEBIT },
 				       .optimizer = { .kind = RT_SGD, .lr = 0.1 } } }, 2 },
 	};
 	struct gt_err err = { 0 };

@@ -570,7 +570,7 @@ static int train(const char *steps, struct rt_comm *c, struct gt_err *err)
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;
 	struct rt_node *loss = rt_model_mlp(g, 4, (const int64_t[]){3, 5, 2}, 3);
-	const struct rt_options o = {.device = RT_CUDA, .optimizer = {.kind = RT_SGD, .lr = 0.1}, .ddp = {.comm = c}};
+	const struct rt_options o = {.device = RT_CUDA, .optimizer = {.kind = RT_SGD, .lr = 0.1}, .ranks = {.comm = c}};
 	const float x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 	const int32_t y[4] = {0, 1, 1, 0};
 	struct rt_metrics m = {0};

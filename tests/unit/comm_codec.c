@@ -15,12 +15,12 @@ START_TEST(every_compression_trains)
 	double plain[STEPS], loss[STEPS], late[STEPS];
 
 	losses(j, 2, plain);
-	j.opt.ddp.compress = all[_i];
-	j.opt.ddp.powersgd_rank = 2;
+	j.opt.ranks.compress = all[_i];
+	j.opt.ranks.powersgd_rank = 2;
 	losses(j, 2, loss);
 	ck_assert_msg(fabs(loss[STEPS - 1] - plain[STEPS - 1]) < most[_i], "%g instead of %g", loss[STEPS - 1], plain[STEPS - 1]);
 	ck_assert(loss[STEPS - 1] < loss[0]);
-	j.opt.ddp.compress_after = STEPS;
+	j.opt.ranks.compress_after = STEPS;
 	losses(j, 2, late);
 	ck_assert_double_eq(late[STEPS - 1], plain[STEPS - 1]);
 }
@@ -88,8 +88,8 @@ static int follow(struct rt_comm *c, void *arg, struct gt_err *err)
 	struct rt_node *w = rt_param(g, "w", RT_SHAPE(DN, DM), RT_INIT_ZEROS);
 	struct rt_node *loss = rt_dot(g, w, rt_input(g, "x", RT_F32, RT_SHAPE(DN, DM)));
 	struct rt_options opt = { .threads = 1, .seed = 9, .optimizer = { .kind = RT_SGD, .lr = 1 },
-				  .ddp = { .comm = c, .compress = d->compress, .powersgd_rank = R },
-				  .scaler = { d->scaled ? RT_SCALER_ON : RT_SCALER_OFF, .init = 4, .interval = 1 } };
+				  .ranks = { .comm = c, .compress = d->compress, .powersgd_rank = R },
+				  .precision.scaler = { d->scaled ? RT_SCALER_ON : RT_SCALER_OFF, .init = 4, .interval = 1 } };
 	gt_auto(rt_program) *p = NULL;
 	int r = rt_compile(g, loss, &opt, &p, err);
 
@@ -257,8 +257,8 @@ int few(struct rt_comm *c, void *arg, struct gt_err *err)
 	struct rt_node *w = rt_param(g, "w", RT_SHAPE(2, 5), RT_INIT_ZEROS);
 	struct rt_node *loss = rt_dot(g, w, rt_input(g, "x", RT_F32, RT_SHAPE(2, 5)));
 	struct rt_options opt = { .threads = 1, .optimizer = { .kind = RT_SGD, .lr = 1 },
-				  .ddp = { .comm = c, .compress = *compress, .compress_after = 1 },
-				  .scaler = { RT_SCALER_ON, .init = 4, .interval = 1000 } };
+				  .ranks = { .comm = c, .compress = *compress, .compress_after = 1 },
+				  .precision.scaler = { RT_SCALER_ON, .init = 4, .interval = 1000 } };
 	gt_auto(rt_program) *p = NULL;
 	int r = rt_compile(g, loss, &opt, &p, err);
 
@@ -303,7 +303,7 @@ static int count_sent(struct rt_comm *c, void *arg, struct gt_err *err)
 	struct rt_node *w = rt_param(g, "w", RT_SHAPE(DN, DM), RT_INIT_ZEROS);
 	struct rt_node *loss = rt_dot(g, w, rt_input(g, "x", RT_F32, RT_SHAPE(DN, DM)));
 	struct rt_options opt = { .threads = 1, .optimizer = { .kind = RT_SGD, .lr = 1 },
-				  .ddp = { .comm = c, .compress = want->how, .compress_after = 3 } };
+				  .ranks = { .comm = c, .compress = want->how, .compress_after = 3 } };
 	gt_auto(rt_program) *p = NULL;
 	const double raw = DN * DM * 4;
 	int r = rt_compile(g, loss, &opt, &p, err);

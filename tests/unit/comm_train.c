@@ -27,8 +27,8 @@ int train(struct rt_comm *c, void *arg, struct gt_err *err)
 		first += j->rows[0] ? j->rows[i] : rows;
 	j->opt.seed = 3;
 	j->opt.threads = 1;
-	j->opt.ddp.comm = c;
-	j->opt.ddp.weight = j->weigh ? 0 : (double)rows / ROWS;
+	j->opt.ranks.comm = c;
+	j->opt.ranks.weight = j->weigh ? 0 : (double)rows / ROWS;
 	r = rt_compile(g, rt_model_gpt(g, &k), &j->opt, &p, err);
 	if (!r && j->load)
 		r = rt_load(p, j->load, &ticket, err);
@@ -88,12 +88,13 @@ static const struct together together[] = {
 	{ "sgd", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 } } }, 2 },
 	{ "adamw, 4 ranks", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 } } }, 4 },
 	{ "many buckets", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 },
-				     .ddp = { .first_bucket_bytes = 1, .bucket_bytes = 5000 } } }, 2 },
+				     .ranks = { .first_bucket_bytes = 1, .bucket_bytes = 5000 } } }, 2 },
 	{ "no overlap", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 },
-				   .ddp = { .overlap = RT_WHEN_OFF, .bucket_bytes = 5000 } } }, 2 },
+				   .ranks = { .overlap = RT_WHEN_OFF, .bucket_bytes = 5000 } } }, 2 },
 	{ "clipped", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .clip_norm = 0.5 } }, 2 },
 	{ "two batches per update", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 2 } }, 2 },
-	{ "scaled loss", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .scaler = { .use = RT_SCALER_ON } } }, 2 },
+	{ "scaled loss", { .opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .precision.scaler = { .use = RT_SCALER_ON } } },
+	  2 },
 	{ "uneven split", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 } }, .rows = { 5, 3 } }, 2 },
 	{ "batches that count differently", { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 } }, .rows = { 5, 3 },
 					      .weigh = true }, 2 },
@@ -121,7 +122,7 @@ END_TEST
 START_TEST(the_same_run_gives_the_same_bits)
 {
 	struct job j = { .opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-2 }, .accum = 2,
-				  .ddp = { .bucket_bytes = 5000, .compress = (enum rt_compress)_i } } };
+				  .ranks = { .bucket_bytes = 5000, .compress = (enum rt_compress)_i } } };
 	double once[STEPS], again[STEPS];
 
 	losses(j, 4, once);
@@ -139,7 +140,7 @@ static int keeps_to_its_budget(struct rt_comm *c, void *arg, struct gt_err *err)
 		int copies; /* of the gradients, at least */
 	} t[] = { { RT_COMPRESS_ONEBIT, 1 }, { RT_COMPRESS_POWERSGD, 1 } };
 	const struct rt_gpt_config k = { .batch = 1, .seq = 16, .layers = 2, .width = 64, .heads = 2, .vocab = 64 };
-	struct rt_options o = { .threads = 1, .optimizer = ADAMW, .ddp = { .comm = c } };
+	struct rt_options o = { .threads = 1, .optimizer = ADAMW, .ranks = { .comm = c } };
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *plain = NULL;
 	struct rt_node *loss = rt_model_gpt(g, &k);
@@ -151,8 +152,8 @@ static int keeps_to_its_budget(struct rt_comm *c, void *arg, struct gt_err *err)
 		struct gt_err why = { 0 };
 		uint64_t need;
 
-		o.ddp.compress = t[i].kind;
-		o.memory_limit_bytes = 0;
+		o.ranks.compress = t[i].kind;
+		o.memory.limit_bytes = 0;
 		r = rt_compile(g, loss, &o, &p, err);
 		if (r)
 			return r;
@@ -160,10 +161,10 @@ static int keeps_to_its_budget(struct rt_comm *c, void *arg, struct gt_err *err)
 		WANT(need >= rt_program_planned_bytes(plain) + (uint64_t)(3 * rt_program_parameters(p) * t[i].copies),
 		     "%s: %llu bytes planned, %llu without", rt_compress_name(t[i].kind), (unsigned long long)need,
 		     (unsigned long long)rt_program_planned_bytes(plain));
-		o.memory_limit_bytes = need;
+		o.memory.limit_bytes = need;
 		r = rt_compile(g, loss, &o, &tight, err);
 		WANT(r || rt_program_planned_bytes(tight) == need, "with a limit of what it needs it needs another");
-		o.memory_limit_bytes = rt_program_planned_bytes(plain) + 65536;
+		o.memory.limit_bytes = rt_program_planned_bytes(plain) + 65536;
 		if (!r)
 			WANT(rt_compile(g, loss, &o, &(struct rt_program *){ NULL }, &why) == -ENOMEM,
 			     "%s fits where only the plain program does", rt_compress_name(t[i].kind));
@@ -188,20 +189,20 @@ static const struct together shared[] = {
 	{ "adam", { .opt = { .optimizer = { .kind = RT_ADAM, .lr = 1e-2 } } }, 4 },
 	{ "adamw", { .opt = { .optimizer = ADAMW } }, 2 },
 	{ "adamw, 8 bits", { .opt = { .optimizer = { .kind = RT_ADAMW8, .lr = 1e-2 } }, .width = 72, .rows = { 3, 3, 2 } }, 3 },
-	{ "many buckets", { .opt = { .optimizer = ADAMW, .ddp = { .first_bucket_bytes = 1, .bucket_bytes = 5000 } } }, 4 },
-	{ "overlapped", { .opt = { .optimizer = ADAMW, .ddp = { .overlap = RT_WHEN_ON, .bucket_bytes = 5000 } } }, 4 },
+	{ "many buckets", { .opt = { .optimizer = ADAMW, .ranks = { .first_bucket_bytes = 1, .bucket_bytes = 5000 } } }, 4 },
+	{ "overlapped", { .opt = { .optimizer = ADAMW, .ranks = { .overlap = RT_WHEN_ON, .bucket_bytes = 5000 } } }, 4 },
 	{ "two nodes", { .opt = { .optimizer = ADAMW }, .node = pairs }, 4 },
 	{ "nodes that differ", { .opt = { .optimizer = ADAMW }, .node = uneven, .rows = { 3, 3, 2 } }, 3 },
 	{ "clipped", { .opt = { .optimizer = ADAMW, .clip_norm = 0.5 } }, 2 },
-	{ "scaled", { .opt = { .optimizer = ADAMW, .scaler = { .use = RT_SCALER_ON } } }, 2 },
+	{ "scaled", { .opt = { .optimizer = ADAMW, .precision.scaler = { .use = RT_SCALER_ON } } }, 2 },
 	{ "two batches", { .opt = { .optimizer = ADAMW, .accum = 2 } }, 2 },
-	{ "gradients kept", { .opt = { .optimizer = ADAMW, .keep_gradients = true } }, 2 },
-	{ "checkpointing", { .opt = { .optimizer = ADAMW, .checkpoint = 2, .ddp = { .bucket_bytes = 5000 } } }, 2 },
-	{ "bf16", { .opt = { .optimizer = ADAMW, .amp = RT_BF16 } }, 2 },
+	{ "gradients kept", { .opt = { .optimizer = ADAMW, .debug.keep_gradients = true } }, 2 },
+	{ "checkpointing", { .opt = { .optimizer = ADAMW, .memory.checkpoint = 2, .ranks = { .bucket_bytes = 5000 } } }, 2 },
+	{ "bf16", { .opt = { .optimizer = ADAMW, .precision.amp = RT_BF16 } }, 2 },
 	{ "uneven split", { .opt = { .optimizer = ADAMW }, .rows = { 5, 3 } }, 2 },
-	{ "fp16 gradients", { .opt = { .optimizer = ADAMW, .ddp = { .compress = RT_COMPRESS_FP16 } } }, 2 },
-	{ "PowerSGD", { .opt = { .optimizer = ADAMW, .ddp = { .compress = RT_COMPRESS_POWERSGD, .compress_after = 2 } } }, 4 },
-	{ "1-bit", { .opt = { .optimizer = ADAMW, .ddp = { .compress = RT_COMPRESS_ONEBIT } } }, 2 },
+	{ "fp16 gradients", { .opt = { .optimizer = ADAMW, .ranks = { .compress = RT_COMPRESS_FP16 } } }, 2 },
+	{ "PowerSGD", { .opt = { .optimizer = ADAMW, .ranks = { .compress = RT_COMPRESS_POWERSGD, .compress_after = 2 } } }, 4 },
+	{ "1-bit", { .opt = { .optimizer = ADAMW, .ranks = { .compress = RT_COMPRESS_ONEBIT } } }, 2 },
 };
 
 START_TEST(a_shared_update_gives_the_same_bits)
@@ -210,8 +211,8 @@ START_TEST(a_shared_update_gives_the_same_bits)
 	struct job apart = t->job, together_ = t->job;
 	double a[STEPS], b[STEPS];
 
-	apart.opt.ddp.shard = RT_WHEN_OFF;
-	together_.opt.ddp.shard = t->job.node == uneven ? RT_WHEN_AUTO : RT_WHEN_ON;
+	apart.opt.ranks.shard = RT_WHEN_OFF;
+	together_.opt.ranks.shard = t->job.node == uneven ? RT_WHEN_AUTO : RT_WHEN_ON;
 	ck_assert_msg(losses(apart, t->ranks, a) == losses(together_, t->ranks, b), "%s: other parameters", t->what);
 	for (int i = 0; i < STEPS; i++)
 		ck_assert_msg(!(fabs(a[i] - b[i]) > 0), "%s: step %d: %.9g and %.9g", t->what, i, a[i], b[i]);
@@ -219,7 +220,7 @@ START_TEST(a_shared_update_gives_the_same_bits)
 		struct rt_group g = { .ranks = t->ranks, .node = uneven };
 		struct gt_err err = { 0 };
 
-		together_.opt.ddp.shard = RT_WHEN_ON;
+		together_.opt.ranks.shard = RT_WHEN_ON;
 		ck_assert_int_eq(rt_group_run(&g, train, &together_, &err), -EINVAL);
 		ck_assert_ptr_nonnull(strstr(err.msg, "equally many ranks"));
 	}
@@ -234,13 +235,13 @@ START_TEST(the_updates_sum_is_the_reductions)
 		{ "adamw, uneven", { .opt = { .optimizer = ADAMW }, .rows = { 3, 3, 2 } }, 3 },
 		{ "adamw, 8 bits", { .opt = { .optimizer = { .kind = RT_ADAMW8, .lr = 1e-2 } }, .width = 72 }, 2 },
 		{ "two batches", { .opt = { .optimizer = ADAMW, .accum = 2 } }, 2 },
-		{ "overlapped", { .opt = { .optimizer = ADAMW, .ddp = { .overlap = RT_WHEN_ON, .bucket_bytes = 5000 } } }, 2 },
+		{ "overlapped", { .opt = { .optimizer = ADAMW, .ranks = { .overlap = RT_WHEN_ON, .bucket_bytes = 5000 } } }, 2 },
 	};
 	const struct together *t = &all[_i];
 	struct job kept = t->job;
 	double a[STEPS], b[STEPS];
 
-	kept.opt.keep_gradients = true;
+	kept.opt.debug.keep_gradients = true;
 	ck_assert_msg(losses(t->job, t->ranks, a) == losses(kept, t->ranks, b), "%s: other parameters", t->what);
 	for (int i = 0; i < STEPS; i++)
 		ck_assert_msg(!(fabs(a[i] - b[i]) > 0), "%s: step %d: %.9g and %.9g", t->what, i, a[i], b[i]);
@@ -271,10 +272,10 @@ START_TEST(a_checkpoint_is_the_same_from_any_number_of_ranks)
 	plain = gt_xasprintf("%s/plain", dir);
 	parts = gt_xasprintf("%s/parts", dir);
 	again = gt_xasprintf("%s/again", dir);
-	j.opt.ddp.shard = RT_WHEN_OFF;
+	j.opt.ranks.shard = RT_WHEN_OFF;
 	j.save = plain;
 	losses(j, 4, unused);
-	j.opt.ddp.shard = RT_WHEN_ON;
+	j.opt.ranks.shard = RT_WHEN_ON;
 	j.save = parts;
 	losses(j, 4, unused);
 	same_file(plain, parts);
@@ -311,7 +312,7 @@ static int learn(struct rt_comm *c, void *arg, struct gt_err *err)
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;
 	struct rt_node *loss = l->images ? rt_model_resnet_small(g, rows, SIDE, 8, 4) : rt_model_gpt(g, &k);
-	struct rt_options opt = { .threads = 1, .seed = 3, .accum = l->accum, .optimizer = l->optimizer, .ddp.comm = c };
+	struct rt_options opt = { .threads = 1, .seed = 3, .accum = l->accum, .optimizer = l->optimizer, .ranks.comm = c };
 	static float x[ROWS * SIDE * SIDE * 3];
 	static int32_t ids[ROWS * 16], y[ROWS * 16];
 	int r = rt_compile(g, loss, &opt, &p, err);
@@ -409,7 +410,7 @@ static int buckets(struct rt_comm *c, void *arg, struct gt_err *err)
 		gt_auto(rt_program) *p = NULL;
 		int64_t size[6];
 		struct rt_options opt = { .threads = 1, .optimizer = { .kind = RT_SGD, .lr = 0.1 },
-					  .ddp = { .comm = c, .first_bucket_bytes = 4 + 4 * (rt_random_u64(5, t, 90) % 300),
+					  .ranks = { .comm = c, .first_bucket_bytes = 4 + 4 * (rt_random_u64(5, t, 90) % 300),
 						   .bucket_bytes = 4 + 4 * (rt_random_u64(5, t, 91) % 2000) } };
 
 		for (uint64_t i = 0; i < 6; i++)
@@ -417,7 +418,7 @@ static int buckets(struct rt_comm *c, void *arg, struct gt_err *err)
 		r = rt_compile(g, rt_model_mlp(g, 2, size, 6), &opt, &p, err);
 		for (int k = 0; !r && k < p->plan.n_buckets; k++) {
 			const struct rt_bucket *b = &p->plan.buckets[k];
-			uint64_t bytes = 0, last = 0, limit = k ? opt.ddp.bucket_bytes : opt.ddp.first_bucket_bytes;
+			uint64_t bytes = 0, last = 0, limit = k ? opt.ranks.bucket_bytes : opt.ranks.first_bucket_bytes;
 
 			for (int i = 0; i < b->n; i++) {
 				last = (uint64_t)rt_shape_elements(&b->gradient[i]->shape) * sizeof(float);
@@ -445,8 +446,8 @@ static int trace(struct rt_comm *c, void *arg, struct gt_err *err)
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;
 	struct rt_node *loss = rt_model_gpt(g, &k);
-	struct rt_options opt = { .threads = 1, .trace = true, .optimizer = { .kind = RT_SGD, .lr = 0.1 },
-				  .ddp = { .comm = c, .overlap = RT_WHEN_ON, .first_bucket_bytes = 1, .bucket_bytes = 20000 } };
+	struct rt_options opt = { .threads = 1, .debug.trace = true, .optimizer = { .kind = RT_SGD, .lr = 0.1 },
+				  .ranks = { .comm = c, .overlap = RT_WHEN_ON, .first_bucket_bytes = 1, .bucket_bytes = 20000 } };
 	static int32_t x[ROWS / 2 * 16];
 	gt_auto_json *doc = NULL;
 	double least, most, started = INFINITY, last = 0;

@@ -33,7 +33,7 @@ static int eight_and_tell(void)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_node *loss = rt_model_mlp(g, 16, (const int64_t[]){16, 32, 16}, 3);
-	const struct rt_options o = {.device = RT_CUDA, .amp = RT_BF16, .fp8 = {.use = true},
+	const struct rt_options o = {.device = RT_CUDA, .precision = { .amp = RT_BF16, .fp8 = {.use = true} },
 				     .optimizer = {.kind = RT_SGD, .lr = 10}};
 	float x[16 * 16], before[32 * 16] = {0}, after[32 * 16] = {0};
 	gt_auto(rt_program) *p = NULL;
@@ -63,7 +63,7 @@ START_TEST(fp8_where_it_cannot_be_is_one_sentence)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_node *loss = rt_model_mlp(g, 16, (const int64_t[]){16, 32, 16}, 3);
-	const struct rt_options o = {.amp = RT_BF16, .fp8 = {.use = true}};
+	const struct rt_options o = {.precision = { .amp = RT_BF16, .fp8 = {.use = true} }};
 	gt_auto(rt_program) *p = NULL;
 	struct gt_err err = {0};
 	struct result r = run_with("fp8", "STANDIN_MAJOR=8", STANDIN_DIR);

@@ -41,8 +41,8 @@ static int memory_and_tell(void)
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;
 	uint64_t planned = 0, measured;
-	struct rt_options o = { .device = RT_CUDA, .amp = RT_BF16, .optimizer = { .kind = RT_ADAMW, .lr = 0.01 },
-				.planned = tell_plan, .planned_arg = &planned };
+	struct rt_options o = { .device = RT_CUDA, .precision.amp = RT_BF16, .optimizer = { .kind = RT_ADAMW, .lr = 0.01 },
+				.memory = { .planned = tell_plan, .planned_arg = &planned } };
 	gt_auto_json *report = NULL;
 	struct rt_metrics m = { 0 };
 	struct gt_err err = { 0 };
@@ -66,7 +66,7 @@ static int memory_and_tell(void)
 /* Profiled from the third step on: kernels of the steps before would have no op. */
 static int profile_and_tell(void)
 {
-	const struct rt_options o = { .device = RT_CUDA, .amp = RT_BF16, .profile = true,
+	const struct rt_options o = { .device = RT_CUDA, .precision.amp = RT_BF16, .debug.profile = true,
 				      .optimizer = { .kind = RT_ADAMW, .lr = 0.01 } };
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;
@@ -102,7 +102,7 @@ static int profile_and_tell(void)
 /* One step of each; in the first case the forward pass goes wrong, in the second the backward pass alone. */
 static int one_anomaly(enum rt_device device, bool backward, struct gt_err *err)
 {
-	const struct rt_options o = { .device = device, .anomaly = true, .optimizer = { .kind = RT_SGD, .lr = 0.1 } };
+	const struct rt_options o = { .device = device, .debug.anomaly = true, .optimizer = { .kind = RT_SGD, .lr = 0.1 } };
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;
 	struct rt_node *loss = rt_model_mlp(g, 1, (const int64_t[]){ 3, 4, 4, 5 }, 4);

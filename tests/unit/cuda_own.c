@@ -82,7 +82,7 @@ static int own_op_and_tell(void)
 		struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(3)));
 		gt_auto(rt_program) *p = NULL;
 		struct gt_err err = {0};
-		int r = rt_compile(g, loss, &(struct rt_options){.device = RT_CUDA, .keep_gradients = true}, &p, &err);
+		int r = rt_compile(g, loss, &(struct rt_options){.device = RT_CUDA, .debug.keep_gradients = true}, &p, &err);
 
 		printf("%d %s\n", r, r ? err.msg : "compiled");
 	}
@@ -106,7 +106,8 @@ static int unwritten_and_tell(void)
 		gt_auto(rt_graph) *g = rt_graph_new();
 		struct rt_node *x = rt_param(g, "x", RT_SHAPE(3), RT_INIT_ONES), *y = rt_user(g, &op, &x, NULL);
 		struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(3)));
-		const struct rt_options o = {.device = RT_CUDA, .keep_gradients = true, .no_reuse = true, .poison = poison};
+		const struct rt_options o = {.device = RT_CUDA, .debug = { .keep_gradients = true, .no_reuse = true,
+									   .poison = poison }};
 		gt_auto(rt_program) *p = NULL;
 		struct rt_metrics m = {0};
 		struct gt_err err = {0};

@@ -37,7 +37,7 @@ static int watched_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 	gt_auto(rt_program) *p = NULL;
 	struct rt_node *loss = rt_model_mlp(g, 4, (const int64_t[]){3, 5, 2}, 3);
 	const struct rt_options o = {.device = RT_CUDA, .optimizer = {.kind = RT_SGD, .lr = 0.1},
-				     .ddp = {.comm = c, .compress = arg ? RT_COMPRESS_POWERSGD : RT_COMPRESS_NONE}};
+				     .ranks = {.comm = c, .compress = arg ? RT_COMPRESS_POWERSGD : RT_COMPRESS_NONE}};
 	const float x[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 	const int32_t y[4] = {0, 1, 1, 0};
 	const char *fails = getenv("STANDIN_NCCL_FAIL");

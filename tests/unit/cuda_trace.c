@@ -71,9 +71,10 @@ static int loop_and_tell(const char *how)
 	const struct rt_gpt_config c = {.batch = 2, .seq = seq, .layers = 1, .width = 32, .heads = 2, .vocab = 64};
 	const bool trace = gt_streq(how, "trace"), low = !gt_streq(how, "loop"), eight = gt_streq(how, "loop8");
 	const bool dnn = !strncmp(how, "loopd", 5), half = gt_streq(how, "looph");
-	const struct rt_options o = {.device = RT_CUDA, .amp = half ? RT_F16 : low ? RT_BF16 : RT_F32, .fp8 = {.use = eight},
+	const struct rt_options o = {.device = RT_CUDA, .precision = { .amp = half ? RT_F16 : low ? RT_BF16 : RT_F32,
+								       .fp8 = {.use = eight} },
 				     .attention_by = dnn ? RT_ATTENTION_CUDNN : RT_ATTENTION_FASTEST,
-				     .deterministic = eight, .trace = trace, .profile = trace,
+				     .deterministic = eight, .debug = { .trace = trace, .profile = trace },
 				     .optimizer = {.kind = RT_ADAMW, .lr = 0.01}};
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;

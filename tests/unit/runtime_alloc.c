@@ -56,8 +56,8 @@ START_TEST(a_step_allocates_nothing_of_its_own)
 	static const struct rt_options ways[] = {
 		{ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 } },
 		{ .optimizer = { .kind = RT_ADAMW8, .lr = 1e-3 }, .accum = 2, .clip_norm = 1 },
-		{ .optimizer = { .kind = RT_SGD, .lr = 1e-3, .momentum = 0.9 }, .amp = RT_BF16, .checkpoint = 2 },
-		{ .optimizer = { .kind = RT_SGD, .lr = 1e-3 }, .amp = RT_F16 },
+		{ .optimizer = { .kind = RT_SGD, .lr = 1e-3, .momentum = 0.9 }, .precision.amp = RT_BF16, .memory.checkpoint = 2 },
+		{ .optimizer = { .kind = RT_SGD, .lr = 1e-3 }, .precision.amp = RT_F16 },
 		{ 0 },
 	};
 	struct rt_options opt = ways[_i / 3];
@@ -91,7 +91,7 @@ START_TEST(a_step_faults_no_page)
 {
 	const int steps = _i == 2 ? 100 : 24;
 	struct rt_options opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 }, .threads = 2,
-				  .amp = _i == 1 ? RT_BF16 : RT_F32 };
+				  .precision.amp = _i == 1 ? RT_BF16 : RT_F32 };
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;
 	gt_autofree float *x = gt_xcalloc(256 * 784, sizeof(float));

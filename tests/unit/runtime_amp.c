@@ -157,8 +157,8 @@ static struct rt_program *compile_amp(struct rt_graph *g, enum rt_dtype amp, boo
 	struct rt_program *p = NULL;
 	struct gt_err err = { 0 };
 	struct rt_gpt_config k = { .batch = 2, .seq = 32, .layers = 2, .width = 64, .heads = 4, .vocab = 130 };
-	struct rt_options opt = { .amp = amp, .no_fuse = no_fuse, .seed = 2, .keep_gradients = true, .poison = true,
-				  .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 } };
+	struct rt_options opt = { .precision.amp = amp, .debug = { .no_fuse = no_fuse, .keep_gradients = true, .poison = true },
+				  .seed = 2, .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 } };
 
 	ck_assert_msg(rt_compile(g, rt_model_gpt(g, &k), &opt, &p, &err) == 0, "%s", err.msg);
 	return p;
@@ -196,8 +196,9 @@ static struct multiplied multiply(enum rt_dtype amp, const struct format *round,
 {
 	struct multiplied x = { .g = rt_graph_new() };
 	bool ta = mode & 1, tb = mode & 2;
-	struct rt_options opt = { .amp = amp, .threads = 2, .keep_gradients = true, .no_reuse = true, .poison = true,
-				  .scaler.use = RT_SCALER_OFF };
+	struct rt_options opt = { .precision.amp = amp, .threads = 2,
+				  .debug = { .keep_gradients = true, .no_reuse = true, .poison = true },
+				  .precision.scaler.use = RT_SCALER_OFF };
 	float in[6 * 9 * 5], wide[6 * 17 * 9];
 	uint16_t low[6 * 17 * 9];
 	struct gt_err err = { 0 };
@@ -300,8 +301,9 @@ START_TEST(what_is_not_finite_is_named_in_any_type)
 	struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(2, 3)), *w = rt_param(g, "w", RT_SHAPE(3, 3), RT_INIT_ONES);
 	struct rt_node *big = rt_name(rt_affine(g, rt_linear(g, x, w, NULL), 3e38f, 0), "big");
 	struct rt_node *loss = rt_dot(g, big, rt_input(g, "weights", RT_F32, RT_SHAPE(2, 3)));
-	struct rt_options opt = { .amp = dtype, .threads = 1, .poison = true, .anomaly = _i == 2, .keep_gradients = true,
-				  .scaler.use = RT_SCALER_OFF };
+	struct rt_options opt = { .precision.amp = dtype, .threads = 1,
+				  .debug = { .poison = true, .anomaly = _i == 2, .keep_gradients = true },
+				  .precision.scaler.use = RT_SCALER_OFF };
 	const float in[6] = { 1, 2, 3, 4, 5, 1e6f }, weights[6] = { 1, 1, 1, 1, 1, 1 };
 	const char *says = _i == 0 ? "first not finite: big;" : _i == 1 ? "first not finite: f16 x;" : "cast wrote f16 x, which is";
 	struct gt_err err = { 0 };

@@ -23,7 +23,8 @@ START_TEST(gradients_are_checked_through_dropouts)
 
 	for (int i = 0; i < 7 * 23; i++)
 		weights[i] = rt_random_normal(3, 0, (uint64_t)i);
-	ck_assert_msg(!rt_compile(g, loss, &(struct rt_options){ .keep_gradients = true, .seed = 5 }, &prog, &err), "%s", err.msg);
+	ck_assert_msg(!rt_compile(g, loss, &(struct rt_options){ .debug.keep_gradients = true, .seed = 5 }, &prog, &err), "%s",
+		      err.msg);
 	for (int step = 0; step < 2; step++) {
 		struct rt_gradient_check c;
 
@@ -48,7 +49,7 @@ START_TEST(gradients_are_checked_of_pixels)
 	struct rt_node *y = rt_conv2d(g, x, p(g, "w", RT_SHAPE(4, 3, 3, 3)), NULL, (struct rt_conv2d){ .pad = 1 });
 	struct rt_node *flat = rt_reshape(g, rt_gelu(g, y), RT_SHAPE(2, 144));
 	struct rt_node *loss = rt_cross_entropy(g, flat, rt_input(g, "y", RT_I32, RT_SHAPE(2)));
-	struct rt_options opt = { .keep_gradients = true, .pixels = { .mean = 0.45f, .std = 0.225f } };
+	struct rt_options opt = { .debug.keep_gradients = true, .pixels = { .mean = 0.45f, .std = 0.225f } };
 	gt_autofree uint8_t *pixels = gt_xcalloc(N, 1);
 	struct rt_gradient_check c;
 	struct gt_err err = { 0 };
@@ -97,7 +98,7 @@ START_TEST(what_is_not_written_is_no_number)
 		gt_auto(rt_program) *prog = NULL;
 		struct rt_node *x = p(g, "x", RT_SHAPE(5)), *y = rt_user(g, &op, &x, &forgets);
 		struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(5)));
-		struct rt_options opt = { .keep_gradients = true, .no_reuse = true, .poison = true };
+		struct rt_options opt = { .debug = { .keep_gradients = true, .no_reuse = true, .poison = true } };
 		struct gt_err err = { 0 };
 		struct rt_metrics m;
 		double evaluated = 0;
@@ -130,7 +131,7 @@ START_TEST(pages_are_said_as_they_are)
 			const char *said;
 
 			ck_assert_int_eq(prctl(PR_SET_THP_DISABLE, !given, 0, 0, 0), 0);
-			ck_assert_int_eq(rt_compile(g, loss, &(struct rt_options){ .no_huge_pages = !asked }, &p, NULL), 0);
+			ck_assert_int_eq(rt_compile(g, loss, &(struct rt_options){ .memory.no_huge_pages = !asked }, &p, NULL), 0);
 			doc = rt_program_report(p);
 			said = gt_json_get_str(doc, "pages", "");
 			if (!asked)

@@ -119,7 +119,8 @@ START_TEST(too_much_memory_is_refused_before_the_first_step)
 	struct gt_err err = { 0 };
 	struct rt_node *loss = rt_model_mlp(g, 1 << 20, (const int64_t[]){ 784, 1024, 10 }, 3);
 
-	ck_assert_int_eq(rt_compile(g, loss, &(struct rt_options){ .memory_limit_bytes = 1 << 30, .keep_gradients = true }, &prog,
+	ck_assert_int_eq(rt_compile(g, loss, &(struct rt_options){ .memory.limit_bytes = 1 << 30, .debug.keep_gradients = true },
+				    &prog,
 				    &err), -ENOMEM);
 	ck_assert_msg(strstr(err.msg, "the program needs 11.") && strstr(err.msg, "1.0 GiB may be used"), "said: %s", err.msg);
 	ck_assert_ptr_null(prog);
@@ -199,7 +200,7 @@ START_TEST(a_loss_made_from_a_loss_is_refused)
 	struct rt_program *prog = NULL;
 	struct gt_err err = { 0 };
 
-	ck_assert_int_eq(rt_compile(g, loss, &(struct rt_options){ .keep_gradients = true }, &prog, &err), -EINVAL);
+	ck_assert_int_eq(rt_compile(g, loss, &(struct rt_options){ .debug.keep_gradients = true }, &prog, &err), -EINVAL);
 	ck_assert_msg(strstr(err.msg, "first is a loss") != NULL, "said: %s", err.msg);
 	ck_assert_int_eq(rt_compile(g, loss, &(struct rt_options){ 0 }, &prog, &err), 0);
 	rt_program_free(prog);
@@ -230,7 +231,7 @@ START_TEST(an_op_without_gradient_is_refused_above_a_parameter)
 	struct rt_node *w = p(g, "w", RT_SHAPE(3, 5)), *x = rt_input(g, "x", RT_F32, RT_SHAPE(3, 5));
 	struct rt_node *scaled = rt_name(rt_affine(g, w, 2, 0), "scaled"), *aside = rt_user(g, &one_way, &w, NULL);
 	struct rt_node *y = rt_user(g, &one_way, cases[_i].of_param ? &scaled : &x, NULL);
-	struct rt_options opt = { .keep_gradients = cases[_i].trains };
+	struct rt_options opt = { .debug.keep_gradients = cases[_i].trains };
 	int r = rt_compile(g, rt_dot(g, rt_add(g, y, w), x), &opt, &prog, &err);
 
 	ck_assert_ptr_nonnull(aside);
@@ -259,9 +260,9 @@ START_TEST(options_that_are_no_numbers_are_refused)
 		{ { .optimizer = { .kind = RT_ADAMW, .beta2 = -0.5 } }, "and -0.5 lie in" },
 		{ { .optimizer = { .kind = RT_ADAMW, .eps = NAN } }, "eps nan" },
 		{ { .clip_norm = NAN }, "clipped to nan" },
-		{ { .scaler = { .growth = NAN } }, "grows by more than 1" },
-		{ { .scaler = { .init = INFINITY } }, "the loss scale starts" },
-		{ { .ddp = { .weight = NAN } }, "share of the rows is nan" },
+		{ { .precision.scaler = { .growth = NAN } }, "grows by more than 1" },
+		{ { .precision.scaler = { .init = INFINITY } }, "the loss scale starts" },
+		{ { .ranks = { .weight = NAN } }, "share of the rows is nan" },
 		{ { .pixels = { .std = NAN } }, "standard deviation" },
 	};
 
@@ -281,7 +282,7 @@ START_TEST(settings_that_are_no_numbers_stop_the_step)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *prog = NULL;
-	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .scaler = { .use = RT_SCALER_ON } };
+	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .precision.scaler = { .use = RT_SCALER_ON } };
 	struct rt_node *loss = rt_model_mlp(g, 3, (const int64_t[]){ 5, 4, 3 }, 3);
 	const float x[15] = { 1, 2, 3 };
 	const void *in[] = { x, (int32_t[]){ 0, 1, 2 } };

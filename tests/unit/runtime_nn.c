@@ -279,7 +279,7 @@ struct dropped {
 
 static void dropped_open(struct dropped *d, float rate, int threads)
 {
-	struct rt_options opt = { .keep_gradients = true, .no_reuse = true, .threads = threads, .seed = 9 };
+	struct rt_options opt = { .debug = { .keep_gradients = true, .no_reuse = true }, .threads = threads, .seed = 9 };
 	struct gt_err err = { 0 };
 	struct rt_node *loss;
 
@@ -352,7 +352,7 @@ START_TEST(batchnorm_keeps_running_statistics)
 	gt_auto(rt_program) *prog = NULL;
 	struct rt_node *x = rt_input(g, "x", RT_F32, S(4, 1)), *y = norm(g, rt_mul(g, x, p(g, "one", S(4, 1))), "bn");
 	struct rt_node *loss = rt_dot(g, y, rt_input(g, "w", RT_F32, S(4, 1)));
-	struct rt_options opt = { .keep_gradients = true, .no_reuse = true };
+	struct rt_options opt = { .debug = { .keep_gradients = true, .no_reuse = true } };
 	const float in[4] = { 1, 2, 3, 6 }, w[4] = { 1, 0, 0, 0 }, bad[4] = { 1, 2, NAN, 3 };
 	struct rt_metrics m = { 0 };
 	double got = 0, want;
@@ -391,7 +391,7 @@ START_TEST(batchnorm_folds_for_inference)
 		gt_auto_json *report = NULL;
 		gt_autofree char *text = NULL;
 		struct rt_node *x = rt_input(g, "x", RT_F32, S(3, 5, 5, 16)), *y;
-		struct rt_options opt = { .keep_gradients = mode < 2, .no_fuse = mode == 0, .no_reuse = true };
+		struct rt_options opt = { .debug = { .keep_gradients = mode < 2, .no_fuse = mode == 0, .no_reuse = true } };
 		struct rt_metrics m = { 0 };
 		struct leaves l;
 
@@ -439,7 +439,7 @@ START_TEST(ignored_targets_do_not_count)
 		gt_auto(rt_program) *prog = NULL;
 		struct rt_node *x = p(g, "x", S(3, 5)), *w = rt_input(g, "w", RT_F32, S(5, 5));
 		struct rt_node *loss = rt_cross_entropy(g, rt_linear(g, x, w, NULL), rt_input(g, "y", RT_I32, S(3)));
-		struct rt_options opt = { .keep_gradients = true, .no_reuse = true, .no_fuse = !fused };
+		struct rt_options opt = { .debug = { .keep_gradients = true, .no_reuse = true, .no_fuse = !fused } };
 		const int32_t y[3] = { 2, RT_IGNORE, 4 }, none[3] = { RT_IGNORE, RT_IGNORE, RT_IGNORE };
 		float eye[25] = { 0 };
 		struct rt_metrics m = { 0 };

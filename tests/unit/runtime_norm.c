@@ -75,7 +75,7 @@ static void train(const struct normed *n, int threads, double *ret_y, double *re
 	struct rt_node *y = rt_batchnorm(g, x, gain, bias, rt_buffer(g, "mean", RT_SHAPE(COLS), RT_INIT_ZEROS),
 					 rt_buffer(g, "var", RT_SHAPE(COLS), RT_INIT_ONES), 1e-5f, 0.1f);
 	struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(ROWS, COLS)));
-	struct rt_options opt = { .keep_gradients = true, .no_reuse = true, .threads = threads };
+	struct rt_options opt = { .debug = { .keep_gradients = true, .no_reuse = true }, .threads = threads };
 	struct rt_metrics m = { 0 };
 
 	ck_assert_int_eq(rt_compile(g, loss, &opt, &prog, NULL), 0);

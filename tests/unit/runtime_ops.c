@@ -239,8 +239,8 @@ static void check_case(const struct op_case *k, bool fused, bool poison, int thr
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *prog = NULL;
-	struct rt_options opt = { .keep_gradients = true, .no_reuse = !poison, .poison = poison, .no_fuse = !fused,
-				  .threads = threads, .logits_slice_bytes = k->slice_bytes };
+	struct rt_options opt = { .debug = { .keep_gradients = true, .no_reuse = !poison, .poison = poison, .no_fuse = !fused },
+				  .threads = threads, .memory.logits_slice_bytes = k->slice_bytes };
 	struct rt_node *out = NULL, *loss = k->build(g, &out);
 	struct rt_metrics m = { 0 };
 	struct gt_err err = { 0 };
@@ -335,7 +335,7 @@ START_TEST(the_first_of_several_maxima_has_the_gradient)
 				first = place(_i, i, k);
 		want[first] += weights[i];
 	}
-	ck_assert_int_eq(rt_compile(g, loss, &(struct rt_options){ .keep_gradients = true }, &prog, NULL), 0);
+	ck_assert_int_eq(rt_compile(g, loss, &(struct rt_options){ .debug.keep_gradients = true }, &prog, NULL), 0);
 	memcpy(rt_value(prog, x), values, sizeof(values));
 	ck_assert_int_eq(rt_step(prog, (const void *[]){ weights }, &m, NULL), 0);
 	for (int i = 0; i < TIED; i++)

@@ -91,7 +91,7 @@ START_TEST(a_sum_is_not_made_where_its_row_lies)
 	struct rt_node *b = rt_param(g, "b", RT_SHAPE(4), RT_INIT_NORMAL(1));
 	struct rt_node *sum = rt_add(g, a, rt_affine(g, b, 2, 0));
 	struct rt_node *loss = rt_dot(g, rt_affine(g, sum, 1, 0), rt_input(g, "weights", RT_F32, RT_SHAPE(4, 4)));
-	struct rt_program *p = compile(g, loss, (struct rt_options){ .keep_gradients = true });
+	struct rt_program *p = compile(g, loss, (struct rt_options){ .debug.keep_gradients = true });
 	struct rt_metrics m;
 	float weights[16];
 	double want = 0;
@@ -117,7 +117,8 @@ START_TEST(a_sum_is_not_made_where_its_norm_still_reads)
 	struct rt_metrics m[2];
 
 	for (int apart = 0; apart < 2; apart++) {
-		struct rt_program *p = compile(g, loss, (struct rt_options){ .keep_gradients = true, .no_reuse = apart });
+		struct rt_program *p = compile(g, loss, (struct rt_options){
+			.debug = { .keep_gradients = true, .no_reuse = apart } });
 
 		ck_assert_int_eq(rt_step(p, (const void *[]){ weights }, &m[apart], NULL), 0);
 		rt_program_free(p);
@@ -155,9 +156,9 @@ START_TEST(poisoned_memory_gives_the_same_bits)
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_node *loss = random_graph(g, (uint64_t)_i);
 	struct rt_optimizer sgd = { .kind = RT_SGD, .lr = 1e-4, .momentum = 0.9 };
-	gt_auto(rt_program) *plain = compile(g, loss, (struct rt_options){ .optimizer = sgd, .no_reuse = true,
-									     .no_early_update = true, .keep_gradients = true });
-	gt_auto(rt_program) *tight = compile(g, loss, (struct rt_options){ .optimizer = sgd, .poison = true });
+	struct rt_debug apart = { .no_reuse = true, .no_early_update = true, .keep_gradients = true };
+	gt_auto(rt_program) *plain = compile(g, loss, (struct rt_options){ .optimizer = sgd, .debug = apart });
+	gt_auto(rt_program) *tight = compile(g, loss, (struct rt_options){ .optimizer = sgd, .debug.poison = true });
 
 	three_steps(plain);
 	three_steps(tight);
@@ -172,13 +173,13 @@ START_TEST(checkpointed_graphs_give_the_same_bits)
 	struct rt_node *loss = random_graph(g, (uint64_t)_i);
 	struct rt_optimizer sgd = { .kind = RT_SGD, .lr = 1e-4, .momentum = 0.9 };
 	gt_auto(rt_program) *plain = compile(g, loss, (struct rt_options){ .optimizer = sgd });
-	gt_auto(rt_program) *again = compile(g, loss, (struct rt_options){ .optimizer = sgd, .poison = true,
-									     .checkpoint = 2 + _i % 6,
-									     .amp = _i % 10 == 9 ? RT_BF16 : RT_F32 });
+	gt_auto(rt_program) *again = compile(g, loss, (struct rt_options){ .optimizer = sgd, .debug.poison = true,
+									     .memory.checkpoint = 2 + _i % 6,
+									     .precision.amp = _i % 10 == 9 ? RT_BF16 : RT_F32 });
 
 	if (_i % 10 == 9) {
 		rt_program_free(plain);
-		plain = compile(g, loss, (struct rt_options){ .optimizer = sgd, .amp = RT_BF16 });
+		plain = compile(g, loss, (struct rt_options){ .optimizer = sgd, .precision.amp = RT_BF16 });
 	}
 	three_steps(plain);
 	three_steps(again);
@@ -209,11 +210,11 @@ START_TEST(checkpointing_changes_memory_and_work_alone)
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_node *loss = rt_model_gpt(g, &deep);
 	struct rt_options opt = { .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 }, .accum = _i % 2 + 1,
-				  .amp = _i % 4 == 3 ? RT_F16 : RT_F32 };
+				  .precision.amp = _i % 4 == 3 ? RT_F16 : RT_F32 };
 	gt_auto(rt_program) *plain = compile(g, loss, opt), *again = NULL;
 	double a[4], b[4];
 
-	opt.checkpoint = 2 + _i;
+	opt.memory.checkpoint = 2 + _i;
 	again = compile(g, loss, opt);
 	train_deep(plain, a);
 	train_deep(again, b);
@@ -239,7 +240,7 @@ START_TEST(a_budget_chooses_the_segments)
 
 	train_deep(plain, a);
 	for (uint64_t budget = plain->plan.arena_bytes;; budget = budget * 97 / 100) {
-		opt.fit_bytes = budget;
+		opt.memory.fit_bytes = budget;
 		if (rt_compile(g, loss, &opt, &p, &err) < 0)
 			break;
 		ck_assert_uint_le(p->plan.arena_bytes, budget);
@@ -255,8 +256,8 @@ START_TEST(a_budget_chooses_the_segments)
 	ck_assert_int_ge(fitted, 8);
 	ck_assert_int_eq(err.code, ENOMEM);
 	ck_assert_msg(strstr(err.msg, "segments would still need") != NULL, "said: %s", err.msg);
-	opt.memory_limit_bytes = plain->plan.arena_bytes - 1;
-	opt.fit_bytes = 0;
+	opt.memory.limit_bytes = plain->plan.arena_bytes - 1;
+	opt.memory.fit_bytes = 0;
 	ck_assert_int_eq(rt_compile(g, loss, &opt, &p, &err), -ENOMEM);
 	ck_assert_msg(strstr(err.msg, "segments would need") != NULL, "said: %s", err.msg);
 }
@@ -279,7 +280,7 @@ START_TEST(the_reported_peak_is_the_measured_one)
 	k.vocab = 100000;
 	getrusage(RUSAGE_SELF, &before);
 	p = compile(g, rt_model_gpt(g, &k), (struct rt_options){ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 },
-								  .checkpoint = _i });
+								  .memory.checkpoint = _i });
 	train_deep(p, losses);
 	getrusage(RUSAGE_SELF, &after);
 	ck_assert_msg(fabs((double)(after.ru_maxrss - before.ru_maxrss) * 1024 - (double)rt_program_planned_bytes(p)) <
@@ -312,7 +313,7 @@ START_TEST(inference_keeps_nothing_for_the_backward_pass)
 	struct rt_node *loss = rt_model_gpt(g, &(struct rt_gpt_config){ .batch = 2, .seq = 64, .layers = 6, .width = 64,
 									 .heads = 2, .vocab = 256 });
 	gt_auto(rt_program) *infer = compile(g, loss, (struct rt_options){ 0 });
-	gt_auto(rt_program) *train = compile(g, loss, (struct rt_options){ .keep_gradients = true });
+	gt_auto(rt_program) *train = compile(g, loss, (struct rt_options){ .debug.keep_gradients = true });
 	uint64_t forward = infer->plan.arena_bytes - infer->plan.pinned_bytes;
 
 	ck_assert_uint_lt(4 * forward, train->plan.arena_bytes - train->plan.pinned_bytes);

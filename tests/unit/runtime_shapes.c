@@ -85,11 +85,11 @@ static const struct rt_options ways[] = {
 	{ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 } },
 	{ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 }, .clip_norm = 0.5 },
 	{ .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 }, .accum = 3 },
-	{ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 }, .checkpoint = 2, .no_early_update = true },
+	{ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 }, .memory.checkpoint = 2, .debug.no_early_update = true },
 	{ .optimizer = { .kind = RT_ADAMW8, .lr = 1e-3 } },
-	{ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 }, .no_fuse = true, .poison = true },
-	{ .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .zero_gradients = true, .logits_slice_bytes = 4096 },
-	{ .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 3, .no_reuse = true, .keep_gradients = true },
+	{ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 }, .debug = { .no_fuse = true, .poison = true } },
+	{ .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .debug.zero_gradients = true, .memory.logits_slice_bytes = 4096 },
+	{ .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 3, .debug = { .no_reuse = true, .keep_gradients = true } },
 };
 
 /* The same documents padded to one length, or to the shorter of two where they fit: the same losses and parameters, but for the
@@ -241,7 +241,8 @@ START_TEST(inference_of_two_shapes_folds_for_both)
 		y[i] = i;
 	for (int i = 0; i < 2; i++)
 		loss[i] = rt_model_resnet_small(g[i], i ? 2 : 8, 32, 20, 10);
-	ck_assert_msg(rt_compile_shapes((const struct rt_graph *const *)g, loss, 2, &(struct rt_options){ .poison = true }, &p,
+	ck_assert_msg(rt_compile_shapes((const struct rt_graph *const *)g, loss, 2, &(struct rt_options){ .debug.poison = true },
+					&p,
 					&err) == 0, "%s", err.msg);
 	for (int round = 0; round < 2; round++)
 		for (int i = 0; i < 2; i++) {

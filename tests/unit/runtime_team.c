@@ -128,8 +128,8 @@ START_TEST(an_update_that_nothing_counts_in_is_none)
 	static const struct rt_options ways[] = {
 		{ .optimizer = { .kind = RT_ADAMW, .lr = 0.1 }, .accum = 2 },
 		{ .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 }, .accum = 2, .clip_norm = 1 },
-		{ .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 2, .scaler = { .use = RT_SCALER_ON } },
-		{ .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 2, .no_early_update = true },
+		{ .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 2, .precision.scaler = { .use = RT_SCALER_ON } },
+		{ .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 2, .debug.no_early_update = true },
 	};
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = mlp(g, &ways[_i]);
@@ -175,7 +175,7 @@ static double flops_of(const struct rt_program *p, const char *phase)
 /* A step is an update: its seconds are those of all its batches, and so are its flops. */
 START_TEST(a_profile_counts_every_batch_of_an_update)
 {
-	struct rt_options opt = { .optimizer = { .kind = RT_ADAMW, .lr = 0.1 }, .profile = true };
+	struct rt_options opt = { .optimizer = { .kind = RT_ADAMW, .lr = 0.1 }, .debug.profile = true };
 	gt_auto(rt_graph) *g = rt_graph_new(), *h = rt_graph_new();
 	gt_auto(rt_program) *one = mlp(g, &opt), *four = NULL;
 	float x[15] = { 1, 2, 3 };
@@ -197,7 +197,8 @@ END_TEST
 /* Where the low type is only storage the products are f32's, and are set against f32's peak. */
 START_TEST(storage_is_not_counted_as_a_low_product)
 {
-	struct rt_options opt = { .amp = _i ? RT_F16 : RT_BF16, .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .threads = 1 };
+	struct rt_options opt = { .precision.amp = _i ? RT_F16 : RT_BF16, .optimizer = { .kind = RT_SGD, .lr = 0.1 },
+				  .threads = 1 };
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_gpt_config c = { .batch = 1, .seq = 8, .layers = 1, .width = 16, .heads = 2, .vocab = 32 };
 	gt_auto(rt_program) *p = NULL;
@@ -208,7 +209,7 @@ START_TEST(storage_is_not_counted_as_a_low_product)
 	ck_assert_int_eq(rt_compile(g, rt_model_gpt(g, &c), &opt, &p, NULL), 0);
 	doc = rt_program_report(p);
 	json_array_foreach(json_object_get(doc, "ops"), i, row)
-		if (!rt_cpu_low_products(opt.amp) || strstr(gt_json_get_str(row, "op", ""), "attention"))
+		if (!rt_cpu_low_products(opt.precision.amp) || strstr(gt_json_get_str(row, "op", ""), "attention"))
 			ck_assert_msg(!(gt_json_get_real(row, "low_flops", NAN) > 0), "%s", gt_json_get_str(row, "op", ""));
 }
 END_TEST

@@ -237,10 +237,10 @@ START_TEST(images_as_bytes_train_the_same)
 {
 	static const struct rt_options ways[] = {
 		{ .optimizer = { .kind = RT_SGD, .lr = 0.01, .momentum = 0.9 } },
-		{ .optimizer = { .kind = RT_SGD, .lr = 0.01 }, .amp = RT_BF16 },
-		{ .optimizer = { .kind = RT_SGD, .lr = 0.01 }, .checkpoint = 3, .poison = true },
-		{ .optimizer = { .kind = RT_SGD, .lr = 0.01 }, .accum = 2, .no_fuse = true },
-		{ .poison = true },
+		{ .optimizer = { .kind = RT_SGD, .lr = 0.01 }, .precision.amp = RT_BF16 },
+		{ .optimizer = { .kind = RT_SGD, .lr = 0.01 }, .memory.checkpoint = 3, .debug.poison = true },
+		{ .optimizer = { .kind = RT_SGD, .lr = 0.01 }, .accum = 2, .debug.no_fuse = true },
+		{ .debug.poison = true },
 	};
 	enum { B = 4, SIDE = 16, ALL = B * SIDE * SIDE * 3 };
 	static unsigned char bytes[ALL];

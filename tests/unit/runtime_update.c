@@ -243,9 +243,10 @@ END_TEST
 START_TEST(accumulated_batches_are_one_large_batch)
 {
 	gt_auto(rt_graph) *ga = rt_graph_new(), *gb = rt_graph_new();
-	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 }, .no_fuse = _i == 1,
-				  .no_early_update = _i == 2, .clip_norm = _i == 3 ? 0.5 : 0, .poison = _i == 0,
-				  .amp = _i == 4 ? RT_BF16 : RT_F32, .zero_gradients = _i == 5 };
+	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 }, .clip_norm = _i == 3 ? 0.5 : 0,
+				  .debug = { .no_fuse = _i == 1, .no_early_update = _i == 2, .poison = _i == 0,
+					     .zero_gradients = _i == 5 },
+				  .precision.amp = _i == 4 ? RT_BF16 : RT_F32 };
 	gt_auto(rt_program) *a = gpt(ga, 8, opt), *b = NULL;
 	int32_t tokens[8 * 16], targets[8 * 16];
 	struct rt_metrics m = { 0 };
@@ -342,7 +343,7 @@ START_TEST(clipping_is_by_the_global_norm)
 	double norm;
 
 	two_params(g, &t, (struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 1 }, .clip_norm = 0.25,
-					       .keep_gradients = true });
+					       .debug.keep_gradients = true });
 	memcpy(before, rt_value(t.p, t.b), sizeof(before));
 	ck_assert_int_eq(rt_step(t.p, (const void *[]){ t.x, t.weights }, &m, NULL), 0);
 	norm = sqrt(squares(t.p, t.a) + squares(t.p, t.b));
@@ -365,8 +366,9 @@ START_TEST(clipping_bears_any_finite_gradient)
 	float before[15];
 	double unscaled = _i ? 1 : 0x1p-100, norm;
 
-	two_params(g, &t, (struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 1 }, .clip_norm = 0.25, .keep_gradients = true,
-					       .scaler = { .use = _i ? RT_SCALER_OFF : RT_SCALER_ON, .init = 0x1p100 } });
+	two_params(g, &t, (struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 1 }, .clip_norm = 0.25,
+					       .debug.keep_gradients = true,
+					       .precision.scaler = { .use = _i ? RT_SCALER_OFF : RT_SCALER_ON, .init = 0x1p100 } });
 	for (int i = 0; _i && i < 12; i++)
 		t.weights[i] *= 1e20f;
 	memcpy(before, rt_value(t.p, t.b), sizeof(before));
@@ -411,7 +413,7 @@ START_TEST(the_loss_scale_moves_as_scripted)
 	gt_auto(rt_graph) *graph = rt_graph_new();
 	gt_auto(rt_program) *p = one_param(graph, N, (struct rt_options){
 		.optimizer = { .kind = RT_SGD, .lr = 0.5 }, .accum = 2,
-		.scaler = { .use = RT_SCALER_ON, .init = 1024, .interval = 3 } });
+		.precision.scaler = { .use = RT_SCALER_ON, .init = 1024, .interval = 3 } });
 	float *w = rt_value(p, rt_graph_leaf(graph, 0)), before[N], g[N];
 	int64_t steps = 0;
 
@@ -441,7 +443,7 @@ START_TEST(a_loss_that_stays_infinite_stops_with_where)
 {
 	gt_auto(rt_graph) *graph = rt_graph_new();
 	gt_auto(rt_program) *p = one_param(graph, N, (struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 0.5 },
-									     .scaler = { .use = RT_SCALER_ON } });
+									     .precision.scaler = { .use = RT_SCALER_ON } });
 	struct rt_metrics m;
 	struct gt_err err = { 0 };
 	double scale;

@@ -274,7 +274,8 @@ static void note(const struct rt_program *p, const char *name, char *ret, size_t
 static struct training train(int depth, bool without, enum rt_dtype amp)
 {
 	enum { BATCH = 8, PIXELS = BATCH * 32 * 32 * 3 };
-	struct rt_options opt = { .no_winograd = without, .amp = amp, .seed = 3, .threads = 2, .poison = true,
+	struct rt_options opt = { .debug = { .no_winograd = without, .poison = true }, .precision.amp = amp, .seed = 3,
+				  .threads = 2,
 				  .optimizer = { .kind = RT_SGD, .lr = 0.01f, .momentum = 0.9f } };
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_node *loss = rt_model_resnet_small(g, BATCH, 32, depth, 10);
