@@ -51,6 +51,8 @@ void pr_remedy(struct pr_finding *f, const char *fmt, ...) GT_PRINTF(2, 3);
 
 /* Says skip and returns true where no GPU is there for this host to use. */
 bool pr_without_gpu(const struct pr_context *c, struct pr_finding *f);
+/* Skipped or unknown, where the kernel log could not be read. */
+void pr_log_not_examined(const struct pr_host *h, struct pr_finding *f);
 /* The same where the nvidia module is not loaded either: there is no driver to compare with. */
 bool pr_without_driver(const struct pr_context *c, struct pr_finding *f);
 /* Compute capability x 10 of a GPU: NVML's word, else by its PCI id; 0: not known. */

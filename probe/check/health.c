@@ -321,6 +321,125 @@ const struct pr_check pr_check_nvlink = {
 	.run = nvlink,
 };
 
+/* ---- Xid and SXid numbers ---------------------------------------------------------------------------------------- */
+
+static bool waits_for_action(const struct pr_xid_entry *e)
+{
+	return e && (e->action == PR_ACTION_RESET || e->action == PR_ACTION_REBOOT || e->action == PR_ACTION_POWER);
+}
+
+/* Did the driver withdraw the need for a reset of this line's GPU later ("154, ... to 0x0 (None)")? */
+static bool was_reset(const struct pr_host *h, size_t at)
+{
+	const char *gpu = strstr(h->log[at].text, "Xid (");
+
+	for (size_t i = at + 1; gpu && i < h->n_log; i++) {
+		const char *other = strstr(h->log[i].text, "Xid (");
+
+		if (h->log[i].xid.number == 154 && other && !strncmp(other, gpu, strcspn(gpu, ")") + 1) &&
+		    strstr(h->log[i].text, " to 0x0 "))
+			return true;
+	}
+	return false;
+}
+
+enum weight { PASSED, NEEDED_ACTION, WAITS };
+
+/* A fatal error of an NVSwitch waits until the switch is reset, and no line tells of that. */
+static enum weight weight(const struct pr_host *h, size_t at)
+{
+	const struct pr_log_line *x = &h->log[at];
+	bool action = waits_for_action(pr_xid_find(&x->xid));
+
+	if (x->xid.nvswitch)
+		return pr_log_says_fatal(x->text) || (action && !strstr(x->text, ", Non-fatal")) ? WAITS : PASSED;
+	if (!action)
+		return PASSED;
+	return all_answer(h) || was_reset(h, at) ? NEEDED_ACTION : WAITS;
+}
+
+/* The newest of the gravest lines that the check judges; h->n_log: none. lines: of its number; others: of other numbers. */
+static size_t gravest(const struct pr_host *h, const char *check, size_t *lines, size_t *others)
+{
+	size_t worst = h->n_log;
+
+	*lines = *others = 0;
+	for (size_t i = h->n_log; i-- > 0;)
+		if (h->log[i].kind == PR_LOG_READ && !strcmp(h->log[i].check, check) &&
+		    (worst == h->n_log || weight(h, i) > weight(h, worst)))
+			worst = i;
+	for (size_t i = 0; worst < h->n_log && i < h->n_log; i++)
+		if (h->log[i].kind == PR_LOG_READ && !strcmp(h->log[i].check, check))
+			++*(h->log[i].xid.number == h->log[worst].xid.number ? lines : others);
+	return worst;
+}
+
+static void judge_numbers(const struct pr_context *c, struct pr_finding *f, const char *check, const char *well)
+{
+	const struct pr_host *h = c->host;
+	size_t lines, others, at = gravest(h, check, &lines, &others);
+	const struct pr_log_line *x = &h->log[at];
+	const struct pr_xid_entry *e;
+	enum pr_xid_action action;
+	char more[64] = "";
+	bool waits;
+
+	if (at == h->n_log && h->kernel_log == PR_PRESENT)
+		pr_say(f, PR_PASS, "%s", well);
+	else if (at == h->n_log)
+		pr_log_not_examined(h, f);
+	if (at == h->n_log)
+		return;
+	e = pr_xid_find(&x->xid);
+	waits = weight(h, at) == WAITS;
+	action = e ? e->action : PR_ACTION_SUPPORT;
+	if (waits && !waits_for_action(e))
+		action = PR_ACTION_RESET;
+	if (lines + others > 1)
+		snprintf(more, sizeof(more), ", %zu line%s, %zu with other numbers", lines, lines == 1 ? "" : "s", others);
+	pr_say(f, waits ? PR_FAIL : PR_WARN, "%s %d%s: %s Newest line: %.300s", pr_xid_kind(&x->xid), x->xid.number, more,
+	       e ? e->meaning : "NVIDIA publishes no meaning of this number.", x->text);
+	pr_remedy(f, "%s\n(fault of %s)", pr_xid_action_text(action), e ? pr_xid_fault_text(e->fault) : "an unknown part");
+}
+
+static void xid(const struct pr_context *c, struct pr_finding *f)
+{
+	if (!pr_without_gpu(c, f))
+		judge_numbers(c, f, "gpu.xid", "no GPU reports an error");
+}
+const struct pr_check pr_check_xid = {
+	.id = "gpu.xid",
+	.title = "no GPU reports an error that needs action",
+	.after = after_loaded,
+	.story = "The driver logs each error of a GPU as a numbered Xid. gpuprobe has NVIDIA's catalogue of the numbers: the "
+		 "meaning, the fault and the action. Errors of programs do not count here. An error that needs a reset is critical "
+		 "until NVML answers for every GPU or the driver withdraws the need (Xid 154). gpuprobe explain 'Xid N' has one "
+		 "number.",
+	.messages = "NVRM: Xid (PCI:0000:17:00): 62, pid='<unknown>', name=<unknown>\nNVRM: Xid (PCI:0000:17:00): 109, errorString "
+		    "CTX SWITCH TIMEOUT\nNVRM: Xid (PCI:0000:17:00): 143, GPU Initialization Error",
+	.run = xid,
+};
+
+static void nvswitch(const struct pr_context *c, struct pr_finding *f)
+{
+	if (!pr_without_gpu(c, f))
+		judge_numbers(c, f, "gpu.nvswitch", "no NVSwitch reports an error");
+}
+const struct pr_check pr_check_nvswitch = {
+	.id = "gpu.nvswitch",
+	.title = "no NVSwitch reports an error",
+	.after = after_loaded,
+	.story = "The driver logs each error of an NVSwitch as an SXid with a number, and says whether it is fatal. A fatal error "
+		 "stops the GPUs behind its link until the switch is reset. The kernel log does not tell of that reset, so the "
+		 "finding stays until the next boot. Errors that the switch corrected do not count. gpuprobe explain 'SXid N' has "
+		 "one number.",
+	.messages = "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal, Link 46 egress non-posted PRIV error (First)\n"
+		    "nvidia-nvswitch0: SXid (PCI:0000:c3:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
+	.run = nvswitch,
+};
+
+/* ---- the NVLink fabric -------------------------------------------------------------------------------------------- */
+
 /* NVML's own word: 3 when the switches are set up, 1 or 2 when a GPU waits, 0 where it is not known (Ampere does not say). */
 static int fabric_state(const struct pr_host *h)
 {

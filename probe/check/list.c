@@ -32,6 +32,8 @@ const struct pr_check *const pr_checks[] = {
 	&pr_check_fabric,
 	&pr_check_ecc,
 	&pr_check_nvlink,
+	&pr_check_nvswitch,
+	&pr_check_xid,
 	&pr_check_libcuda,
 	&pr_check_forward,
 	&pr_check_visible,

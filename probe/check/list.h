@@ -14,7 +14,8 @@ extern const struct pr_check pr_check_gpu_present, pr_check_preempt_rt, pr_check
 	pr_check_container_devices, pr_check_container_lost, pr_check_cudnn, pr_check_ecc, pr_check_fabric,
 	pr_check_forward, pr_check_glibc, pr_check_gsp, pr_check_hmm, pr_check_host_compiler, pr_check_init,
 	pr_check_iommu, pr_check_legacy, pr_check_libraries, pr_check_lost, pr_check_mig, pr_check_nccl,
-	pr_check_next_kernel, pr_check_nvlink, pr_check_nvml_library, pr_check_open_required, pr_check_p2p,
+	pr_check_next_kernel, pr_check_nvlink, pr_check_nvml_library, pr_check_nvswitch, pr_check_open_required,
+	pr_check_p2p, pr_check_xid,
 	pr_check_peermem, pr_check_ptx, pr_check_require, pr_check_reset, pr_check_runtime, pr_check_throttle,
 	pr_check_blas_kernels, pr_check_too_new, pr_check_toolkit_glibc, pr_check_torch_arch, pr_check_python_driver,
 	pr_check_visible, pr_check_log_gpu, pr_check_log_network, pr_check_log_disk, pr_check_log_pcie, pr_check_log_hardware;

@@ -16,7 +16,7 @@ static bool is_unread(const struct pr_host *h, const struct pr_log_line *l, cons
 	return l->kind == PR_LOG_READ && !strcmp(id, "log.gpu") && !pr_usable_gpus(h);
 }
 
-static void not_examined(const struct pr_host *h, struct pr_finding *f)
+void pr_log_not_examined(const struct pr_host *h, struct pr_finding *f)
 {
 	if (h->kernel_log == PR_UNREADABLE)
 		pr_say(f, PR_SKIP, "the kernel log was not examined: only root may read it");
@@ -39,7 +39,7 @@ static void judge_lines(const struct pr_context *c, struct pr_finding *f, const 
 						h->log[i].text);
 	}
 	if (h->kernel_log != PR_PRESENT) {
-		not_examined(h, f);
+		pr_log_not_examined(h, f);
 	} else if (n) {
 		if (n > MOST_SHOWN)
 			snprintf(more, sizeof(more), " / and %zu more", n - MOST_SHOWN);
@@ -47,7 +47,7 @@ static void judge_lines(const struct pr_context *c, struct pr_finding *f, const 
 		       n > MOST_SHOWN && h->n_log == PR_LOG_MOST ? "at least " : "", n, n == 1 ? "" : "s", lines, more);
 		pr_remedy(f, "Read the lines around %s:\n  journalctl -k -b", n == 1 ? "it" : "them");
 	} else if (of_programs && !strcmp(id, "log.gpu")) {
-		pr_say(f, PR_PASS, "the kernel log has only errors of programs (Xid 13, 31, 43, 45)");
+		pr_say(f, PR_PASS, "the kernel log has only errors of programs");
 	} else {
 		pr_say(f, PR_PASS, "no unrecognised error lines");
 	}
@@ -64,7 +64,8 @@ static void gpu(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_log_gpu = {
 	.id = "log.gpu",
 	.title = "the kernel log has no unrecognised GPU error",
-	.story = STORY("the NVIDIA driver", "For an Xid or SXid number NVIDIA's catalogue has the meaning: "
+	.story = STORY("the NVIDIA driver", "An Xid or SXid number is listed here only if NVIDIA publishes no meaning of it for "
+		       "GPUs from Ampere on, or where gpuprobe's catalogue is older than the number: see "
 		       "https://docs.nvidia.com/deploy/xid-errors (Xid) and the Fabric Manager User Guide (SXid)."),
 	.run = gpu,
 };

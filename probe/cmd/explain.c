@@ -67,11 +67,6 @@ static const struct pr_check *named(const char *id)
 
 #define MOST_NUMBERS 8
 
-static const char *kind_of(const struct pr_xid *x)
-{
-	return x->nvswitch ? "SXid" : "Xid";
-}
-
 /* The different Xid and SXid numbers of the text, in its order; how many. */
 static size_t find_numbers(const char *text, struct pr_xid ret[MOST_NUMBERS])
 {
@@ -89,27 +84,60 @@ static size_t find_numbers(const char *text, struct pr_xid ret[MOST_NUMBERS])
 	return n;
 }
 
+static const struct pr_check *check_of(const struct pr_xid *x)
+{
+	const struct pr_xid_entry *e = pr_xid_find(x);
+
+	return e ? named(e->check) : NULL;
+}
+
+static void print_number(const struct pr_xid *x)
+{
+	const struct pr_xid_entry *e = pr_xid_find(x);
+	unsigned width = gt_term_width(stdout);
+
+	if (!e) {
+		printf("%s %d: no entry; see NVIDIA's %s\n", pr_xid_kind(x), x->number,
+		       x->nvswitch ? "Fabric Manager User Guide" : "Xid catalogue, https://docs.nvidia.com/deploy/xid-errors");
+		return;
+	}
+	printf("%s %d: %s\n\n", pr_xid_kind(x), x->number, e->name);
+	gt_print_wrapped(stdout, e->meaning, 2, width);
+	printf("  fault of:  %s\n  to do:     %s\n  check:     %s\n", pr_xid_fault_text(e->fault), pr_xid_action_text(e->action),
+	       e->check);
+}
+
 static void print_numbers(const struct pr_xid *x, size_t n)
 {
-	const struct pr_check *first = NULL;
-
 	for (size_t i = 0; i < n; i++) {
-		const char *id = pr_xid_check(&x[i]);
+		const struct pr_check *k = check_of(&x[i]);
+		bool again = false;
 
-		if (!id)
-			printf("%s %d: no entry; see NVIDIA's %s\n", kind_of(&x[i]), x[i].number,
-			       x[i].nvswitch ? "Fabric Manager User Guide"
-					     : "Xid catalogue, https://docs.nvidia.com/deploy/xid-errors");
-		first = first || !id ? first : named(id);
+		if (i)
+			putchar('\n');
+		print_number(&x[i]);
+		for (size_t m = i + 1; m < n; m++)
+			again |= check_of(&x[m]) == k;
+		if (k && !again) {
+			putchar('\n');
+			print_story(k);
+		}
 	}
-	if (first)
-		print_story(first);
-	for (size_t i = 0; i < n; i++) {
-		const struct pr_check *k = pr_xid_check(&x[i]) ? named(pr_xid_check(&x[i])) : NULL;
+}
 
-		if (k && k != first)
-			printf("\n%s %d: %s: %s\n", kind_of(&x[i]), x[i].number, k->id, k->title);
+static json_t *number_json(const struct pr_xid *x)
+{
+	const struct pr_xid_entry *e = pr_xid_find(x);
+	json_t *o = json_pack("{s:s, s:i, s:o}", "kind", pr_xid_kind(x), "number", x->number, "check",
+			      e ? json_string(e->check) : json_null());
+
+	if (e) {
+		json_object_set_new(o, "name", json_string(e->name));
+		json_object_set_new(o, "meaning", json_string(e->meaning));
+		json_object_set_new(o, "fault", json_string(pr_xid_fault_word(e->fault)));
+		json_object_set_new(o, "action", json_string(pr_xid_action_word(e->action)));
 	}
+	return o;
 }
 
 /* 3 where a number has no entry. */
@@ -120,22 +148,32 @@ static int explain_numbers(const struct gt_cli *cli, const struct pr_xid *x, siz
 	bool unknown = false;
 
 	for (size_t i = 0; i < n; i++) {
-		const char *id = pr_xid_check(&x[i]);
+		const struct pr_check *k = check_of(&x[i]);
 		bool again = false;
 
-		for (size_t k = 0; k < i; k++)
-			again |= gt_streq(pr_xid_check(&x[k]), id);
-		json_array_append_new(numbers, json_pack("{s:s, s:i, s:o}", "kind", kind_of(&x[i]), "number", x[i].number, "check",
-							 gt_json_str(id)));
-		if (id && !again)
-			json_array_append_new(checks, match_json(named(id), "number"));
-		unknown |= !id;
+		for (size_t m = 0; m < i; m++)
+			again |= check_of(&x[m]) == k;
+		json_array_append_new(numbers, number_json(&x[i]));
+		if (k && !again)
+			json_array_append_new(checks, match_json(k, "number"));
+		unknown |= !k;
 	}
 	if (cli->json)
 		gt_json_print(stdout, doc);
 	else
 		print_numbers(x, n);
 	return unknown ? 3 : 0;
+}
+
+/* "79" alone; SXid numbers have five digits. */
+static bool bare_number(int argc, const char *word, struct pr_xid *ret)
+{
+	int64_t v;
+
+	if (argc != 1 || gt_parse_i64(word, &v) || v < 1 || v > 99999)
+		return false;
+	*ret = (struct pr_xid){(int)v, v >= 10000};
+	return true;
 }
 
 /* ---- by words ------------------------------------------------------------------------------------------------- */
@@ -187,7 +225,7 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 
 	for (int i = 0; i < argc; i++)
 		gt_buf_printf(&text, "%s%s", i ? " " : "", argv[i]);
-	n = find_numbers(text.s ? text.s : "", numbers);
+	n = bare_number(argc, argv[0], numbers) ? 1 : find_numbers(text.s ? text.s : "", numbers);
 	if (k && cli->json) {
 		gt_auto_json *doc = json_pack("{s:s, s:[o]}", "schema", "gpuprobe-checks/1", "checks", match_json(k, "id"));
 
@@ -212,8 +250,9 @@ const struct gt_cmd pr_cmd_explain = {
 	.name = "explain",
 	.args = "ID|MESSAGE...",
 	.summary = "explain a check, an error number or a message",
-	.help = "ID is a check's name (gpuprobe list). MESSAGE is a line of a program or of the kernel log, quoted or not. An "
-		"Xid or SXid number in it decides alone; a number without an entry is reported as such (exit status 3). "
+	.help = "ID is a check's name (gpuprobe list). MESSAGE is a line of a program or of the kernel log, quoted or not, or the "
+		"number of an Xid or SXid. Such a number in a message decides alone; a number without an entry is reported as such "
+		"(exit status 3). "
 		"Otherwise the words of the message decide; other numbers and addresses are ignored. A check that has the "
 		"message is explained. A check that has a part of its words is listed as a possible match. Without either the "
 		"answer is \"no match\" (exit status 3). explain reads no host; gpuprobe without a command reports whether the "

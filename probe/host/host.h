@@ -10,6 +10,7 @@
 #include "lib/json.h"
 #include "lib/parse.h"
 #include "probe/host/signature.h"
+#include "probe/compat/xid.h"
 
 enum pr_state { PR_UNKNOWN, PR_PRESENT, PR_ABSENT, PR_UNREADABLE, PR_BROKEN };
 struct pr_num {
@@ -125,17 +126,6 @@ struct pr_kernel {
 	const char *build_log; /* of DKMS' last build, where that brought no module; NULL: none */
 };
 
-/* NVIDIA's number of an error: of a GPU (Xid) or of an NVSwitch (SXid). */
-struct pr_xid {
-	int number; /* 0: none */
-	bool nvswitch;
-};
-/* Finds the next number in a log line or in what somebody typed ("Xid 79", "SXid (PCI:0000:c1:00.0): 12028"). Returns the text
- * after it, or NULL if there is none; ret is then untouched. */
-const char *pr_xid_next(const char *text, struct pr_xid *ret);
-/* The id of the check or story about this number; NULL: there is none. */
-const char *pr_xid_check(const struct pr_xid *x);
-
 /* One line of the kernel log. */
 enum pr_log_kind {
 	PR_LOG_NOTE,	/* no error */
@@ -151,6 +141,8 @@ struct pr_log_line {
 	const char *check; /* the check that judges or lists it; NULL: none */
 	struct pr_xid xid;
 };
+/* Does the line of an NVSwitch call its error fatal? */
+bool pr_log_says_fatal(const char *text);
 
 struct pr_block {
 	const char *name, *pci; /* pci: address of its controller, NULL if it has none */

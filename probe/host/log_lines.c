@@ -1,105 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The meaning of kernel log lines, as tables: which Xid and SXid numbers a check reads, which drivers are watched, and
- * which of their lines are harmless. A line of a watched driver that looks like an error and is in no table is unread.
- * A new number, message or driver is one more row.
+ * The meaning of kernel log lines, as tables: which drivers are watched, and which of their lines are harmless. A line of a
+ * watched driver that looks like an error and is in no table is unread. A new message or driver is one more row; Xid and SXid
+ * numbers have a catalogue of their own (xid.tsv).
  */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include "probe/host/log_lines.h"
-
-/* ---- numbers --------------------------------------------------------------------------------------------------- */
-
-static const struct pr_xid_row {
-	const char *kind; /* "Xid", "SXid" */
-	int number;
-	enum pr_log_kind what;
-	const char *check; /* the check or story that is about it */
-} xid_rows[] = {
-	{"Xid", 13, PR_LOG_PROGRAM, "program.gpu-fault"},
-	{"Xid", 31, PR_LOG_PROGRAM, "program.gpu-fault"},
-	{"Xid", 43, PR_LOG_PROGRAM, "program.gpu-fault"},
-	{"Xid", 45, PR_LOG_PROGRAM, "program.gpu-fault"},
-	{"Xid", 48, PR_LOG_READ, "gpu.ecc"},
-	{"Xid", 63, PR_LOG_NOTE, "gpu.ecc"}, /* a row was mapped out; NVML reports what is pending */
-	{"Xid", 64, PR_LOG_READ, "gpu.ecc"},
-	{"Xid", 74, PR_LOG_READ, "gpu.nvlink"},
-	{"Xid", 79, PR_LOG_READ, "gpu.lost"},
-	{"Xid", 94, PR_LOG_READ, "gpu.ecc"},
-	{"Xid", 95, PR_LOG_READ, "gpu.ecc"},
-	{"Xid", 119, PR_LOG_READ, "gpu.gsp"},
-	{"Xid", 120, PR_LOG_READ, "gpu.gsp"},
-	{"Xid", 137, PR_LOG_READ, "gpu.nvlink"},
-	{"Xid", 140, PR_LOG_READ, "gpu.ecc"},
-	{"Xid", 144, PR_LOG_READ, "gpu.nvlink"},
-	{"Xid", 145, PR_LOG_READ, "gpu.nvlink"},
-	{"Xid", 146, PR_LOG_READ, "gpu.nvlink"},
-	{"Xid", 147, PR_LOG_READ, "gpu.nvlink"},
-	{"Xid", 148, PR_LOG_READ, "gpu.nvlink"},
-	{"Xid", 149, PR_LOG_READ, "gpu.nvlink"},
-	{"Xid", 150, PR_LOG_READ, "gpu.nvlink"},
-	{"Xid", 154, PR_LOG_READ, "gpu.reset"},
-};
-
-static const struct pr_xid_row *find_row(const struct pr_xid *x)
-{
-	for (size_t i = 0; i < GT_ARRAY_SIZE(xid_rows); i++)
-		if (xid_rows[i].number == x->number && !strcmp(xid_rows[i].kind, x->nvswitch ? "SXid" : "Xid"))
-			return &xid_rows[i];
-	return NULL;
-}
-
-const char *pr_xid_check(const struct pr_xid *x)
-{
-	const struct pr_xid_row *row = find_row(x);
-
-	return row ? row->check : NULL;
-}
-
-/* Skips what may stand between the word and its number: "(PCI:0000:17:00): ", " error ", " = ". */
-static const char *skip_to_number(const char *p)
-{
-	static const char *const words[] = {"errors", "error", "code", "number", "no."};
-	bool again = true;
-
-	while (again) {
-		const char *group;
-
-		p += strspn(p, " \t:=#-");
-		again = false;
-		group = *p == '(' ? memchr(p, ')', strnlen(p, 64)) : NULL;
-		if (group) {
-			p = group + 1;
-			again = true;
-		}
-		for (size_t i = 0; i < GT_ARRAY_SIZE(words) && !again; i++)
-			if (!strncasecmp(p, words[i], strlen(words[i]))) {
-				p += strlen(words[i]);
-				again = true;
-			}
-	}
-	return p;
-}
-
-const char *pr_xid_next(const char *text, struct pr_xid *ret)
-{
-	for (const char *at = text; (at = strcasestr(at, "xid")); at += strlen("xid")) {
-		bool nvswitch = at > text && tolower((unsigned char)at[-1]) == 's';
-		const char *start = at - nvswitch, *number = skip_to_number(at + strlen("xid"));
-		char *end;
-		long v;
-
-		if ((start > text && isalnum((unsigned char)start[-1])) || !isdigit((unsigned char)*number))
-			continue;
-		v = strtol(number, &end, 10);
-		if (v <= 0 || v >= 1000000 || isalnum((unsigned char)*end))
-			continue;
-		*ret = (struct pr_xid){(int)v, nvswitch};
-		return end;
-	}
-	return NULL;
-}
 
 /* ---- drivers --------------------------------------------------------------------------------------------------- */
 
@@ -256,15 +164,30 @@ static const struct {
 	{"no space for", NULL, PR_LOG_NOTE},
 };
 
+/* An NVSwitch's line says itself whether the error is fatal. */
+bool pr_log_says_fatal(const char *text)
+{
+	return strstr(text, ", Fatal") != NULL;
+}
+
 static bool classify_number(const char *text, struct pr_log_line *l)
 {
-	const struct pr_xid_row *row;
+	const struct pr_xid_entry *e;
+	bool fatal;
 
 	if (!strstr(text, "Xid (") || !pr_xid_next(text, &l->xid))
 		return false;
-	row = find_row(&l->xid);
-	l->kind = row ? row->what : PR_LOG_UNREAD;
-	l->check = row ? row->check : "log.gpu";
+	e = pr_xid_find(&l->xid);
+	fatal = l->xid.nvswitch && pr_log_says_fatal(text);
+	l->check = e ? e->check : fatal ? "gpu.nvswitch" : "log.gpu";
+	if (fatal)
+		l->kind = PR_LOG_READ;
+	else if (!e || e->fault == PR_FAULT_UNUSED)
+		l->kind = PR_LOG_UNREAD;
+	else if (e->fault == PR_FAULT_NOTICE)
+		l->kind = PR_LOG_NOTE;
+	else
+		l->kind = e->fault == PR_FAULT_PROGRAM ? PR_LOG_PROGRAM : PR_LOG_READ;
 	return true;
 }
 

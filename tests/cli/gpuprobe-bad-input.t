@@ -19,7 +19,7 @@ No permission anywhere: a host on which every file is denied is unknown, not wel
     host.memory: how much memory there is cannot be read (unreadable)
     host.cpu-quota: how many CPUs there are cannot be read
   
-  2 checks pass, 67 do not apply here (--verbose shows them)
+  2 checks pass, 69 do not apply here (--verbose shows them)
   the kernel log was not examined
   gpuprobe: WARNING - host.shm
   ends with 1

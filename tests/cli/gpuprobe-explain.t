@@ -2,23 +2,49 @@ gpuprobe explain: a number decides first, then a whole message; common words exp
 
 An Xid or SXid number is read before any word, however it is written. A number without an entry is unknown.
 
-  $ for m in 'Xid 173' 'SXid 12028' 'nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal, GPU has fallen off the bus' \
+  $ for m in 'Xid 173' 79 20034 'SXid 12028' 'Xid 109' 'Xid 87' 'nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal, GPU has fallen off the bus' \
   >   'NVRM: Xid (PCI:0000:17:00): 62, GPU has fallen off the bus' 'Xid 79' 'xid error: 48' 'kernel: NVRM: Xid (PCI:0000:17:00): 119, Timeout' \
   >   'NVRM: Xid (PCI:0000:17:00): 13, Graphics SM Warp Exception, GPU has fallen off the bus'; do
-  >   gpuprobe explain "$m" > out; echo "$? $(head -n 1 out)"; done
+  >   gpuprobe explain "$m" > out; echo "$? $(head -n 1 out)"; sed -n '/^  check: /p' out; done
   3 Xid 173: no entry; see NVIDIA's Xid catalogue, https://docs.nvidia.com/deploy/xid-errors
-  3 SXid 12028: no entry; see NVIDIA's Fabric Manager User Guide
-  3 SXid 12028: no entry; see NVIDIA's Fabric Manager User Guide
-  3 Xid 62: no entry; see NVIDIA's Xid catalogue, https://docs.nvidia.com/deploy/xid-errors
-  0 gpu.lost: no GPU has fallen off the bus
-  0 gpu.ecc: the GPUs' memory is sound
-  0 gpu.gsp: the GPUs' firmware answers
-  0 program.gpu-fault: programs use the GPU without errors
+  0 Xid 79: ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS
+    check:     gpu.lost
+  0 SXid 20034: LTSSM Fault Up
+    check:     gpu.nvswitch
+  0 SXid 12028: egress nonposted PRIV error
+    check:     gpu.nvswitch
+  0 Xid 109: ROBUST_CHANNEL_CTXSW_TIMEOUT_ERROR
+    check:     gpu.xid
+  0 Xid 87: NVTELEMETRY_DRIVER_REPORT
+    check:     log.gpu
+  0 SXid 12028: egress nonposted PRIV error
+    check:     gpu.nvswitch
+  0 Xid 62: PMU_HALT_ERROR
+    check:     gpu.xid
+  0 Xid 79: ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS
+    check:     gpu.lost
+  0 Xid 48: ROBUST_CHANNEL_GPU_ECC_DBE
+    check:     gpu.ecc
+  0 Xid 119: GSP_RPC_TIMEOUT
+    check:     gpu.gsp
+  0 Xid 13: ROBUST_CHANNEL_GR_EXCEPTION
+    check:     program.gpu-fault
+
+Each number of the catalogue has a meaning, and its check exists.
+
+  $ for i in $(seq 200); do gpuprobe explain "Xid $i" > out || echo "$i"; grep -q '^  check:' out && ! grep -q '^[a-z]*[.][a-z-]*: ' out && echo "$i has no check"; done | tr '\n' ' '
+  173 174 175 176 177 178 179 180 181 182 183 184 185 186 187 188 189 190 191 192 193 194 195 196 197 198 199 200  (no-eol)
 
 All numbers of a text are answered.
 
   $ gpuprobe explain 'Xid 79, then Xid 63 and Xid 62 and Xid 79'
-  Xid 62: no entry; see NVIDIA's Xid catalogue, https://docs.nvidia.com/deploy/xid-errors
+  Xid 79: ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS
+  
+    The GPU no longer answers on PCIe.
+    fault of:  the hardware
+    to do:     take the host out of service and reboot it; if it comes again, have it repaired
+    check:     gpu.lost
+  
   gpu.lost: no GPU has fallen off the bus
   
     Xid 79: the card no longer answers on PCIe. Power, heat or a bad contact; only a cold start brings
@@ -28,18 +54,70 @@ All numbers of a text are answered.
     NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.
     Unable to determine the device handle for GPU: GPU is lost. Reboot the system to recover this GPU
   
-  Xid 63: gpu.ecc: the GPUs' memory is sound
-  [3]
+  Xid 63: INFOROM_DRAM_RETIREMENT_EVENT
+  
+    A row of GPU memory was remapped, or a page was retired. It takes effect after a reset.
+    fault of:  nobody: it is no error
+    to do:     nothing
+    check:     gpu.ecc
+  
+  gpu.ecc: the GPUs' memory is sound
+  
+    ECC finds memory errors. Xid 63 only says that a row was mapped out; 94 ended one program; 48, 64,
+    95 and 140 need a reset; when no spare rows are left the card needs a replacement.
+  
+  Messages that lead here:
+    NVRM: Xid (PCI:0000:17:00): 48, An uncorrectable double bit error (DBE) has been detected on GPU
+    NVRM: Xid (PCI:0000:17:00): 63, Row Remapper
+    Xid 64: Row remapper failure
+    Xid 94: Contained memory error
+    Xid 95: Uncontained memory error
+    Xid 140: Unrecovered ECC error
+    CUDA error: uncorrectable ECC error encountered
+  
+  Can follow from:
+    driver.loaded
+    nvml.answers
+  
+  Xid 62: PMU_HALT_ERROR
+  
+    The power management unit of the GPU halted.
+    fault of:  the driver or the GPU: NVIDIA does not say which
+    to do:     end what uses the GPU, then reset it or reboot
+    check:     gpu.xid
+  
+  gpu.xid: no GPU reports an error that needs action
+  
+    The driver logs each error of a GPU as a numbered Xid. gpuprobe has NVIDIA's catalogue of the
+    numbers: the meaning, the fault and the action. Errors of programs do not count here. An error
+    that needs a reset is critical until NVML answers for every GPU or the driver withdraws the need
+    (Xid 154). gpuprobe explain 'Xid N' has one number.
+  
+  Messages that lead here:
+    NVRM: Xid (PCI:0000:17:00): 62, pid='<unknown>', name=<unknown>
+    NVRM: Xid (PCI:0000:17:00): 109, errorString CTX SWITCH TIMEOUT
+    NVRM: Xid (PCI:0000:17:00): 143, GPU Initialization Error
+  
+  Can follow from:
+    driver.loaded
 
 The error of a program is no reason to power a GPU off.
 
   $ gpuprobe explain 'NVRM: Xid (PCI:0000:17:00): 13, pid=4711, name=python3, Graphics Exception: ESR 0x50c648=0x13000e'
+  Xid 13: ROBUST_CHANNEL_GR_EXCEPTION
+  
+    A kernel of a program raised an exception: an address outside its memory or an illegal
+    instruction.
+    fault of:  the program that ran on the GPU
+    to do:     restart the program; if the number comes again, find its cause in the program first
+    check:     program.gpu-fault
+  
   program.gpu-fault: programs use the GPU without errors
   
-    Xid 13, 31 and 43 are errors of a program that ran on the GPU: an access outside its memory, an
-    illegal instruction, a kernel that was stopped. Xid 45 is the clean-up after a program ended or
-    after another Xid. The driver ends that program; the GPU and other programs go on. The process ID
-    and name are in the line. To find the place in the program: compute-sanitizer python3 train.py, or
+    Xid 11, 13, 25, 31, 43 and 69 are errors of a program that ran on the GPU: an access outside its
+    memory, an illegal instruction, a kernel that was stopped. Xid 45 is the clean-up after a program
+    or another Xid. The driver ends that program; the GPU and other programs go on. The process ID and
+    name are in the line. To find the place in the program: compute-sanitizer python3 train.py, or
     CUDA_LAUNCH_BLOCKING=1. If the same GPU logs these numbers under different programs that run
     without errors on other GPUs, test the GPU (dcgmi diag -r 3).
   
@@ -50,6 +128,7 @@ The error of a program is no reason to power a GPU off.
     NVRM: Xid (PCI:0000:17:00): 13, Graphics SM Warp Exception
     NVRM: Xid (PCI:0000:17:00): 31, MMU Fault
   $ for x in 13 31 43 45; do gpuprobe explain "Xid $x" | grep -iE 'power|replace|reset|reboot'; done
+  Xid 43: ROBUST_CHANNEL_RESETCHANNEL_VERIF_ERROR
   [1]
 
 Real messages: the first line of each answer. Nothing is explained that is about something else.
@@ -232,7 +311,7 @@ The document says how each check was found.
   $ for m in gpu.lost 'Xid 79' 'Xid 173' 'CUDA out of memory. Tried to allocate' 'ImportError: undefined symbol: x' 'foo bar baz'; do gpuprobe explain "$m" --json > out
   >   echo "$? $(tr -d ' \n' < out | sed 's/"title":.*"after":/"after":/; s/"after":\[[^]]*\],//')"; done
   0 {"schema":"gpuprobe-checks/1","checks":[{"id":"gpu.lost","match":"id"}]}
-  0 {"schema":"gpuprobe-checks/1","checks":[{"id":"gpu.lost","match":"number"}],"numbers":[{"kind":"Xid","number":79,"check":"gpu.lost"}]}
+  0 {"schema":"gpuprobe-checks/1","checks":[{"id":"gpu.lost","match":"number"}],"numbers":[{"kind":"Xid","number":79,"check":"gpu.lost","name":"ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS","meaning":"TheGPUnolongeranswersonPCIe.","fault":"hardware","action":"reboot"}]}
   3 {"schema":"gpuprobe-checks/1","checks":[],"numbers":[{"kind":"Xid","number":173,"check":null}]}
   0 {"schema":"gpuprobe-checks/1","checks":[{"id":"program.gpu-memory","match":"message"}]}
   0 {"schema":"gpuprobe-checks/1","checks":[{"id":"python.nccl","match":"possible"}]}

@@ -68,6 +68,44 @@ A line is old when NVML answers for every GPU; without its answer it is not.
   $ say y.host gpu.start
   gpu.start fail the driver could not start a GPU: NVRM: GPU 0000:17:00.0: RmInitAdapter
 
+The catalogue decides about the other numbers. A program's error is nobody's finding; a fatal error of an NVSwitch stays.
+
+  $ log "$X: 109, CTX SWITCH TIMEOUT" "$X: 109, again" "$Y: 40, x" > x.host; say x.host gpu.xid; hung < x.host > y.host; say y.host gpu.xid
+  gpu.xid warn Xid 109, 2 lines, 1 with other numbers: The GPU did not switch between
+  gpu.xid fail Xid 109, 2 lines, 1 with other numbers: The GPU did not switch between
+  $ hung < x.host > y.host; log "$X: 109, x" "$X: 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)" | hung > z.host
+  $ say z.host gpu.xid; log "$X: 13, x" "$Y: 69, x" > x.host; say x.host gpu.xid; say x.host log.gpu
+  gpu.xid warn Xid 109: The GPU did not switch between two contexts in time. Newest
+  gpu.xid pass no GPU reports an error
+  log.gpu pass the kernel log has only errors of programs
+  $ log "$X: 92, High single-bit ECC error rate" | hung > x.host; say x.host gpu.xid
+  gpu.xid warn Xid 92: The rate of corrected memory errors (single bit) is high. Newest
+  $ S='nvidia-nvswitch3: SXid (PCI:0000:c1:00.0)'
+  $ for m in '20034, Fatal, x' '20034, Non-fatal, x' '22013, Fatal, x' '22013, Non-fatal, x' '12028, Non-fatal, x' '99999, Fatal, x' '99999, Non-fatal, x'; do
+  >   log "$S: $m" | sed 's/^\tNVRM: nv/\tnv/' > x.host; echo "$m"; say x.host gpu.nvswitch; done
+  20034, Fatal, x
+  gpu.nvswitch fail SXid 20034: An NVLink went down. Newest line: nvidia-nvswitch3: SXid
+  20034, Non-fatal, x
+  gpu.nvswitch warn SXid 20034: An NVLink went down. Newest line: nvidia-nvswitch3: SXid
+  22013, Fatal, x
+  gpu.nvswitch fail SXid 22013: The link controller (Minion) asked for attention. Newest
+  22013, Non-fatal, x
+  gpu.nvswitch pass no NVSwitch reports an error
+  12028, Non-fatal, x
+  gpu.nvswitch warn SXid 12028: A GPU was refused an access to another GPU's memory, often
+  99999, Fatal, x
+  gpu.nvswitch fail SXid 99999: NVIDIA publishes no meaning of this number. Newest line:
+  99999, Non-fatal, x
+  gpu.nvswitch pass no NVSwitch reports an error
+  $ gpuprobe --root y.host | sed -n '/gpu.xid/,/^$/p'
+  Also gpu.xid
+    Xid 109, 2 lines, 1 with other numbers: The GPU did not switch between two contexts in time.
+    Newest line: NVRM: Xid (PCI:0000:17:00): 109, again
+    do:
+      end what uses the GPU, then reset it or reboot
+      (fault of the driver or the GPU: NVIDIA does not say which)
+  
+
 What the driver asks for, it also takes back: for each GPU its last word counts.
 
   $ A='154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)'

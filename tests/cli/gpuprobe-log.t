@@ -5,7 +5,12 @@ Each of these lines alone makes a healthy host of eight GPUs unknown or worse; n
   $ log() { cat $FIXTURES/server-8gpu.host; echo 'file /.facts/kernel_log'; sed 's/^/\t/'; }
   $ cat > faults <<'END'
   > nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal, Link 46 egress non-posted PRIV error (First)
-  > nvidia-nvswitch0: SXid (PCI:0000:c3:00.0): 11012, Non-fatal, Link 23 ingress invalid ACL
+  > nvidia-nvswitch0: SXid (PCI:0000:c3:00.0): 11004, Non-fatal, Link 23 ingress invalid ACL
+  > nvidia-nvswitch2: SXid (PCI:0000:c2:00.0): 20034, Fatal, Link 30 LTSSM Fault Up
+  > nvidia-nvswitch2: SXid (PCI:0000:c2:00.0): 99998, Fatal, Link 30 qwerty
+  > nvidia-nvswitch2: SXid (PCI:0000:c2:00.0): 99999, Non-fatal, Link 30 qwerty
+  > NVRM: Xid (PCI:0000:17:00): 87, qwerty
+  > NVRM: Xid (PCI:0000:17:00): 999, qwerty
   > nvidia-nvswitch0: SXid (PCI:0000:c3:00.0): 20009, Non-fatal, Link 32 RX Short Error Rate
   > nvidia-nvswitch1: SXid (PCI:0000:c4:00.0): 22013, Fatal, Link 05 Minion Link DLREQ interrupt
   > NVRM: Xid (PCI:0000:17:00): 62, pid='<unknown>', name=<unknown>, 2027c5e8 00009edc 00000000 2027d5b2
@@ -70,6 +75,10 @@ Each of these lines alone makes a healthy host of eight GPUs unknown or worse; n
   > NVRM: Xid (PCI:0000:17:00): 43, pid=4711, name=python3, Ch 00000008
   > NVRM: Xid (PCI:0000:17:00): 45, pid=4711, name=python3, Ch 00000008
   > NVRM: Xid (PCI:0000:17:00): 63, pid=1234, name=python3, Row Remapper: New row (0x0000000003ed83f0) marked for remapping
+  > NVRM: Xid (PCI:0000:17:00): 69, pid=4711, name=python3, Class Error: ChId 003b, Class 0000c197, Offset 00002040
+  > NVRM: Xid (PCI:0000:17:00): 106, SMBPBI Test Message
+  > nvidia-nvswitch0: SXid (PCI:0000:c3:00.0): 11012, Non-fatal, Link 23 ingress ECC header single-bit error
+  > nvidia-nvswitch0: SXid (PCI:0000:c3:00.0): 20001, Non-fatal, Link 32 TX Replay Error
   > nvidia: loading out-of-tree module taints kernel.
   > nvidia: module license 'NVIDIA' taints kernel.
   > nvidia: module license taints kernel.
@@ -153,8 +162,8 @@ Each of these lines alone makes a healthy host of eight GPUs unknown or worse; n
   > usb 1-4: device descriptor read/64, error -71
   > END
   $ wc -l < faults; wc -l < harmless
-  53
-  92
+  58
+  96
   $ while read -r line; do { cat harmless; printf '%s\n' "$line"; } | log > x.host
   >   if gpuprobe --root x.host -q > out; then printf 'OK in spite of: %s\n' "$line"; fi; done < faults
   $ log < harmless > x.host; gpuprobe --root x.host -q
@@ -188,47 +197,51 @@ Lines of level error count without any known word; the same text as information 
   $ for line in 'nvidia-uvm: qwerty' 'mlx5_core 0000:3b:00.0: qwerty' 'nvme nvme0: qwerty' 'pcieport 0000:16:01.0: qwerty' 'EDAC MC0: qwerty' 'mce: qwerty' 'NVRM: qwerty'; do
   >   for level in 3 6; do printf '<%s>%s\n' $level "$line" | log > x.host; gpuprobe --root x.host -f line | cut -d' ' -f2-9; done; done
   UNKNOWN - log.gpu: 1 unrecognised error line in
-  OK - 47 checks pass, 0 unknown |
+  OK - 49 checks pass, 0 unknown |
   UNKNOWN - log.network: 1 unrecognised error line in
-  OK - 47 checks pass, 0 unknown |
+  OK - 49 checks pass, 0 unknown |
   UNKNOWN - log.disk: 1 unrecognised error line in
-  OK - 47 checks pass, 0 unknown |
+  OK - 49 checks pass, 0 unknown |
   UNKNOWN - log.pcie: 1 unrecognised error line in
-  OK - 47 checks pass, 0 unknown |
+  OK - 49 checks pass, 0 unknown |
   UNKNOWN - log.hardware: 1 unrecognised error line in
-  OK - 47 checks pass, 0 unknown |
+  OK - 49 checks pass, 0 unknown |
   UNKNOWN - log.hardware: 1 unrecognised error line in
-  OK - 47 checks pass, 0 unknown |
+  OK - 49 checks pass, 0 unknown |
   UNKNOWN - log.gpu: 1 unrecognised error line in
-  OK - 47 checks pass, 0 unknown |
+  OK - 49 checks pass, 0 unknown |
 
 The report has the first lines and the count of the others; a flood of one error hides no other.
 
   $ { sed -n 1p faults; seq 5 | sed 's/.*/nvme nvme0: I\/O & QID 3 timeout, aborting/'; } | log > x.host; gpuprobe --root x.host
-  gpuprobe: UNKNOWN
+  gpuprobe: CRITICAL - gpu.nvswitch
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     8 GPUs, 0000:17:00.0 to 0000:4f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
     NVIDIA driver 550.163.01, which carries CUDA up to 12.4
   
+  Cause: gpu.nvswitch
+    SXid 12028: A GPU was refused an access to another GPU's memory, often because a program ended.
+    Newest line: nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal, Link 46 egress non-posted
+    PRIV error (First)
+    do:
+      end what uses the GPU, then reset it or reboot
+      (fault of an NVLink)
+  
   Not known:
-    log.gpu: 1 unrecognised error line in the kernel log: nvidia-nvswitch3: SXid (PCI:0000:c1:00.0):
-    12028, Fatal, Link 46 egress non-posted PRIV error (First)
     log.disk: 5 unrecognised error lines in the kernel log: nvme nvme0: I/O 1 QID 3 timeout, aborting
     / nvme nvme0: I/O 2 QID 3 timeout, aborting / nvme nvme0: I/O 3 QID 3 timeout, aborting / and 2
     more
   
-  45 checks pass, 28 do not apply here (--verbose shows them)
-  [3]
+  47 checks pass, 28 do not apply here (--verbose shows them)
+  [2]
   $ { sed -n 1p faults; seq 3000 | sed 's/.*/nvme nvme0: I\/O & QID 3 timeout, aborting/'; } | log > x.host; gpuprobe --root x.host | sed -n '/^Not/,$p'
   Not known:
-    log.gpu: 1 unrecognised error line in the kernel log: nvidia-nvswitch3: SXid (PCI:0000:c1:00.0):
-    12028, Fatal, Link 46 egress non-posted PRIV error (First)
     log.disk: at least 255 unrecognised error lines in the kernel log: nvme nvme0: I/O 2746 QID 3
     timeout, aborting / nvme nvme0: I/O 2747 QID 3 timeout, aborting / nvme nvme0: I/O 2748 QID 3
     timeout, aborting / and 252 more
   
-  45 checks pass, 28 do not apply here (--verbose shows them)
+  47 checks pass, 28 do not apply here (--verbose shows them)
   $ gpuprobe capture --root x.host y.host; gpuprobe --root x.host > one; gpuprobe --root y.host | cmp - one
 
 A GPU that fell off the bus and is not in sysfs any more is no GPU to the other checks; its line still counts.

@@ -10,7 +10,7 @@ The document has the cause for monitoring.
 
   $ gpuprobe --json --root $FIXTURES/nouveau.host | grep -E '"(schema|verdict|exit_code|cause)"' | sort | uniq -c
         2       "cause": "driver.nouveau"
-       73       "cause": null
+       75       "cause": null
         1   "cause": "driver.nouveau",
         1   "exit_code": 2,
         1   "schema": "gpuprobe/1",
@@ -37,7 +37,7 @@ Every check has its story, and the messages that lead to it.
   $ gpuprobe explain 'RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver' | head -n 1
   python.driver: the driver carries the CUDA of the installed frameworks
   $ gpuprobe explain '[ 1234.5678] NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus.' | head -n 1
-  gpu.lost: no GPU has fallen off the bus
+  Xid 79: ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS
   $ gpuprobe explain torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device | head -n 1
   python.arch: the installed PyTorch has code for the card
   $ gpuprobe explain "Error 802: system not yet initialized" | grep -A 3 'same message'

@@ -217,7 +217,7 @@ gpuprobe judges what gputune only advises. The plan has the same finding and the
         echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf
       A service needs LimitMEMLOCK=infinity.
   
-  36 checks pass, 34 do not apply here (--verbose shows them)
+  36 checks pass, 36 do not apply here (--verbose shows them)
   the kernel log was not examined
 
   $ gputune plan --root $FIXTURES/persistence-off.host --only gpu.persistence; gpuprobe --root $FIXTURES/persistence-off.host | grep -A 4 'Cause: gpu.persistence'

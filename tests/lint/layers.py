@@ -15,7 +15,7 @@ MAY = {
     "probe/loader": "lib",
     "probe/compat": "lib",
     "probe/wheel": "probe/loader",
-    "probe/host": "probe/loader",
+    "probe/host": "probe/loader probe/compat",
     "probe/topo": "probe/host",
     "probe/check": "probe/host probe/compat probe/wheel probe/topo",
     "probe/advice": "probe/check",
