@@ -7,6 +7,7 @@
 #include <time.h>
 #include "bench/cmd/cmds.h"
 #include "bench/prove/prove.h"
+#include "bench/report/forms.h"
 #include "bench/session/treat.h"
 #include "lib/log.h"
 #include "tune/model/file_trust.h"

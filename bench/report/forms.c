@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
+#include "bench/result/bound.h"
 #include "bench/result/export.h"
 #include "bench/fleet/fleet.h"
 #include "bench/report/forms.h"
 #include "bench/ladder/ladder.h"
 #include "bench/prove/prove.h"
 
-const struct bn_form bn_form_receipt = {BN_RECEIPT_SCHEMA, "a receipt",       bn_prove_text,
+const struct bn_form bn_form_receipt = {BN_RECEIPT_SCHEMA, "a receipt", NULL,       bn_prove_text,
 					bn_prove_html,     bn_prove_markdown, bn_openmetrics,
 					"gpubench-receipt/1"};
-const struct bn_form bn_form_fleet = {BN_FLEET_SCHEMA, "a fleet's judgement", bn_fleet_text,
+const struct bn_form bn_form_fleet = {BN_FLEET_SCHEMA, "a fleet's judgement", NULL, bn_fleet_text,
 				      bn_fleet_html,   bn_fleet_markdown,     NULL, NULL};
-const struct bn_form bn_form_history = {BN_HISTORY_SCHEMA, "a history",         bn_history_text,
+const struct bn_form bn_form_history = {BN_HISTORY_SCHEMA, "a history", NULL,         bn_history_text,
 					bn_history_html,   bn_history_markdown, NULL, NULL};
-const struct bn_form bn_form_ladder = {BN_LADDER_SCHEMA, "a ladder",         bn_ladder_text,
+const struct bn_form bn_form_ladder = {BN_LADDER_SCHEMA, "a ladder", NULL,         bn_ladder_text,
 				       bn_ladder_html,   bn_ladder_markdown, NULL, NULL};
 
 const struct bn_form *bn_form_of(const json_t *doc)
@@ -37,6 +38,46 @@ int bn_form_check_schema(const struct bn_form *form, const json_t *doc, const ch
 	if (form->older && gt_streq(gt_json_get_str(doc, "schema", NULL), form->older))
 		return 0;
 	return gt_json_check_schema(doc, form->schema, path, err);
+}
+
+static void publish_view(const struct bn_view *v, const struct bn_outputs *out, int *r, struct gt_err *err)
+{
+	gt_auto_buf page = { 0 }, markdown = { 0 };
+
+	if (out->html)
+		bn_view_html(v, &page);
+	if (out->markdown)
+		bn_view_markdown(v, &markdown);
+	bn_output_write(out->html, page.s, page.len, r, err);
+	bn_output_write(out->markdown, markdown.s, markdown.len, r, err);
+}
+
+static void write_trace(const char *path, const json_t *doc, int *r, struct gt_err *err)
+{
+	gt_auto_json *trace = path ? bn_chrome_trace(doc) : NULL;
+	gt_autofree char *text = path ? gt_json_text(trace) : NULL;
+
+	bn_output_write(path, text, text ? strlen(text) : 0, r, err);
+}
+
+int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *out)
+{
+	bool saved = out->json && !gt_streq(out->json, "-");
+	int r = out->json ? bn_bound_write(out->json, doc, &cli->err) : 0, kept = r;
+	gt_auto(bn_view) *v = bn_view_result(doc);
+
+	publish_view(v, out, &r, &cli->err);
+	bn_output_render(out->openmetrics, bn_openmetrics, doc, &r, &cli->err);
+	write_trace(out->trace, doc, &r, &cli->err);
+	if (r < 0 && saved && kept == 0)
+		gt_fail_suffix(&cli->err, "; all else is in %s, of which gpubench report makes it", out->json);
+	if (bn_outputs_take_stdout(out))
+		return r;
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		bn_view_print(v, stdout, cli->color);
+	return r;
 }
 
 int bn_form_publish(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out)

@@ -3,11 +3,13 @@
 #define BN_FORMS_H
 /* Documents that hold their answer, beside results of sessions: receipts, judgements of many results, ladders. Each is
  * drawn by the command that makes it, and from its file by `gpubench report`. */
+#include "bench/report/view.h"
 #include "bench/result/result.h"
 
 struct bn_form {
 	const char *schema;
 	const char *what; /* "a receipt" */
+	struct bn_view *(*view)(const json_t *doc); /* NULL: text, html and markdown render it */
 	void (*text)(const json_t *doc, FILE *out, bool color);
 	void (*html)(const json_t *doc, struct gt_buf *out);
 	void (*markdown)(const json_t *doc, struct gt_buf *out);
@@ -23,6 +25,11 @@ int bn_form_check_schema(const struct bn_form *form, const json_t *doc, const ch
 /* Files and, unless stdout is taken by one of them, the table (or with --json the document). Exit 64 for a form it has
  * not. */
 int bn_form_publish(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out);
+/* The same of a session, whose trace can be written too. The table is printed even if a file cannot be written. */
+int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *out);
+
+/* The views, one for each kind of document. Pure. */
+struct bn_view *bn_view_result(const json_t *doc);
 /* Foreign text inside Markdown: nothing in it is markup, a line break is a blank. */
 void bn_md_text(struct gt_buf *out, const char *s);
 /* One row of a table. */

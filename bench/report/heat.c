@@ -8,7 +8,7 @@
 
 #define CELLS_MAX 256
 
-/* What the memory is seen from: the word in the series' name, the head of the rows, and each row's. */
+/* The other end of the path to memory: the word in the name of the series, the head of the rows, the name of a row. */
 static const struct side {
 	const char *word, *corner, *row;
 } sides[] = { { "cpu", "CPUs of", "node" }, { "gpu", "from and to", "GPU" } };
@@ -157,57 +157,51 @@ static int shade(double times)
 	return level;
 }
 
-static void value_cell(struct gt_buf *out, const struct matrix *m, const struct cell *c, int arm)
+static void value_cell(struct bn_view *v, const struct matrix *m, const struct cell *c, int arm)
 {
-	double v = c ? c->v[arm] : NAN, times = m->higher ? m->best / v : v / m->best;
+	double value = c ? c->v[arm] : NAN, times = m->higher ? m->best / value : value / m->best;
 
-	if (!(v > 0)) {
-		gt_buf_puts(out, "<td class=\"r\">not measured</td>");
-		return;
-	}
-	gt_buf_printf(out, "<td class=\"r h%d\">", shade(times));
-	gt_buf_xml(out, bn_text_value(v, m->unit).s);
-	if (times > 1)
-		gt_buf_printf(out, "<br>%.2f\xc3\x97</td>", times);
+	if (!(value > 0))
+		bn_view_cell(v, "not measured");
+	else if (times > 1)
+		bn_view_cell(v, "%s\n%.2f\xc3\x97", bn_text_value(value, m->unit).s, times)->shade = shade(times);
 	else
-		gt_buf_puts(out, "<br>best</td>");
+		bn_view_cell(v, "%s\nbest", bn_text_value(value, m->unit).s);
 }
 
-static void table(struct gt_buf *out, const json_t *doc, const struct matrix *m, int arm, bool two)
+static const struct cell *cell_at(const struct matrix *m, unsigned row, unsigned col)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (m->cell[i].cpu == row && m->cell[i].mem == col)
+			return &m->cell[i];
+	return NULL;
+}
+
+static void table(struct bn_view *v, const json_t *doc, const struct matrix *m, int arm, bool two)
 {
 	unsigned row[CELLS_MAX], col[CELLS_MAX];
 	size_t rows = nodes_of(m, false, row), cols = nodes_of(m, true, col);
 	gt_autofree char *name = gt_xstrndup(m->id, m->stem);
+	gt_autofree char *caption = gt_xasprintf("%s by node%s%s (%s is better)", name, two ? ", " : "",
+						 two ? bn_arm_name(doc, arm != 0) : "", m->higher ? "higher" : "lower");
+	gt_autofree struct bn_column *column = gt_xcalloc(cols + 1, sizeof(*column));
+	gt_auto_strv heads = { 0 };
 
-	gt_buf_puts(out, "<div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"");
-	gt_buf_xml(out, name);
-	gt_buf_puts(out, " by node\"><table class=\"heat\"><caption>");
-	gt_buf_xml(out, name);
-	if (two) {
-		gt_buf_puts(out, ", ");
-		gt_buf_xml(out, bn_arm_name(doc, arm != 0));
+	column[0] = (struct bn_column){ .head = m->side->corner, .name = true };
+	for (size_t k = 0; k < cols; k++) {
+		gt_strv_take(&heads, gt_xasprintf("memory of node %u", col[k]));
+		column[k + 1] = (struct bn_column){ .head = heads.v[k], .type = BN_NUMBER, .name = true };
 	}
-	gt_buf_printf(out, " (%s is better)</caption>\n<thead><tr><th scope=\"col\">%s</th>", m->higher ? "higher" : "lower",
-		      m->side->corner);
-	for (size_t k = 0; k < cols; k++)
-		gt_buf_printf(out, "<th scope=\"col\" class=\"r\">memory of node %u</th>", col[k]);
-	gt_buf_puts(out, "</tr></thead>\n<tbody>\n");
+	bn_view_table(v, BN_PAGE, column, cols + 1, caption)->matrix = true;
 	for (size_t i = 0; i < rows; i++) {
-		gt_buf_printf(out, "<tr><th scope=\"row\">%s %u</th>", m->side->row, row[i]);
-		for (size_t k = 0; k < cols; k++) {
-			const struct cell *c = NULL;
-
-			for (size_t x = 0; x < m->n; x++)
-				if (m->cell[x].cpu == row[i] && m->cell[x].mem == col[k])
-					c = &m->cell[x];
-			value_cell(out, m, c, arm);
-		}
-		gt_buf_puts(out, "</tr>\n");
+		bn_view_row(v, NULL);
+		bn_view_cell(v, "%s %u", m->side->row, row[i]);
+		for (size_t k = 0; k < cols; k++)
+			value_cell(v, m, cell_at(m, row[i], col[k]), arm);
 	}
-	gt_buf_puts(out, "</tbody></table></div>\n");
 }
 
-void bn_heat_tables(const json_t *doc, struct gt_buf *out)
+void bn_heat_tables(struct bn_view *v, const json_t *doc)
 {
 	for (size_t i = 0; i < json_array_size(json_object_get(doc, "metrics")); i++) {
 		bool has[2] = { false, false };
@@ -218,12 +212,11 @@ void bn_heat_tables(const json_t *doc, struct gt_buf *out)
 		for (size_t k = 0; k < m.n; k++)
 			for (int arm = 0; arm < 2; arm++)
 				has[arm] |= m.cell[k].v[arm] > 0;
-		gt_buf_puts(out, "<div class=\"pair\">\n");
 		for (int arm = 0; arm < 2; arm++)
 			if (has[arm])
-				table(out, doc, &m, arm, has[0] && has[1]);
-		gt_buf_puts(out, "</div>\n");
+				table(v, doc, &m, arm, has[0] && has[1]);
 	}
-	gt_buf_puts(out, "<p class=\"soft\">Medians. Beneath each: how many times worse than the best cell of both arms. The shade "
-			 "says the same: up to 1.05, 1.25, 1.5, 2, 3 times, or more.</p>\n");
+	bn_view_add(v, BN_TEXT, BN_PAGE,
+		    "Medians. The second number of a cell is how many times worse it is than the best cell of both arms. The shade "
+		    "shows the same: up to 1.05, 1.25, 1.5, 2, 3 times, or more.");
 }

@@ -5,6 +5,7 @@
 #include "lib/buf.h"
 #include "lib/json.h"
 
+extern const char bn_page_css[];
 void bn_html_open(struct gt_buf *out, const char *title, const char *description);
 void bn_html_close(struct gt_buf *out);
 /* The class of colour of a verdict; of what is none of ours, and so may be anybody's text, "inconclusive". */

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include "config.h"
-#include "bench/result/bound.h"
-#include "bench/result/export.h"
 #include "bench/result/text.h"
 #include "bench/result/result.h"
 #include "lib/file.h"
@@ -208,32 +206,4 @@ void bn_output_render(const char *path, void (*render)(const json_t *, struct gt
 		return;
 	render(doc, &text);
 	bn_output_write(path, text.s, text.len, r, err);
-}
-
-static void write_trace(const char *path, const json_t *doc, int *r, struct gt_err *err)
-{
-	gt_auto_json *trace = path ? bn_chrome_trace(doc) : NULL;
-	gt_autofree char *text = path ? gt_json_text(trace) : NULL;
-
-	bn_output_write(path, text, text ? strlen(text) : 0, r, err);
-}
-
-int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *out)
-{
-	bool saved = out->json && !gt_streq(out->json, "-");
-	int r = out->json ? bn_bound_write(out->json, doc, &cli->err) : 0, kept = r;
-
-	bn_output_render(out->html, bn_report_html, doc, &r, &cli->err);
-	bn_output_render(out->markdown, bn_report_markdown, doc, &r, &cli->err);
-	bn_output_render(out->openmetrics, bn_openmetrics, doc, &r, &cli->err);
-	write_trace(out->trace, doc, &r, &cli->err);
-	if (r < 0 && saved && kept == 0)
-		gt_fail_suffix(&cli->err, "; all else is in %s, of which gpubench report makes it", out->json);
-	if (bn_outputs_take_stdout(out))
-		return r;
-	if (cli->json)
-		gt_json_print(stdout, doc);
-	else
-		bn_report_text(doc, stdout, cli->color);
-	return r;
 }

@@ -34,7 +34,4 @@ int bn_outputs_try(const struct bn_outputs *out, struct gt_err *err);
 void bn_output_write(const char *path, const char *text, size_t len, int *r, struct gt_err *err);
 void bn_output_render(const char *path, void (*render)(const json_t *, struct gt_buf *), const json_t *doc, int *r,
 		      struct gt_err *err);
-/* Write the files and, unless stdout is taken by one of them, the table (or with --json the document): that also where a file
- * could not be written, which is what is returned then. */
-int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *out);
 #endif

@@ -1,17 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BN_REPORT_H
 #define BN_REPORT_H
-/* Renderings of one analysed result document. They compute nothing of their own, so they cannot disagree. */
-#include <stdio.h>
 #include "bench/workload/workload.h"
 #include "lib/buf.h"
 #include "lib/cli.h"
 
-void bn_report_text(const json_t *doc, FILE *out, bool color);
-void bn_report_markdown(const json_t *doc, struct gt_buf *out);
-void bn_report_html(const json_t *doc, struct gt_buf *out);
-
-/* What the renderings share: numbers and sentences as people read them. */
+/* Numbers and sentences of documents as people read them. */
 struct bn_text {
 	char s[192];
 };

@@ -108,7 +108,7 @@ Settings may differ; they are named.
 
   $ edit 'd["settings"]["a"]["vm.swappiness"] = "7"'
   $ gpubench compare a.json x.json --markdown - | grep swappiness
-  | vm.swappiness | * | 7 | (glob)
+  | vm.swappiness | * | 7 | between the files | (glob)
 
 A file that is no result is refused.
 

@@ -6,17 +6,26 @@ A saved result can be rendered again at any time; everything is computed anew fr
   $ gpubench report r.json --markdown - | grep -v '^- load was'
   **WORSE: sim +3.0 % \[+2.7, +3.4\], lower is better; sim.p99 +3.0 % \[+2.6, +3.5\], lower is better**
   
-  *. Design: 9 random pairs + 6 A/A pairs, seed 7. (glob)
+  gpubench, host * (glob)
+  
+  design: 9 random pairs + 6 A/A pairs, seed 7. A/A check: ok (identical arms differ by 0.0 % in sim)
+  
+  \[P\] decides the verdict, \[G\] guard: must not get worse, \[C\] control: nothing should move it
   
   | metric | baseline | tuned | change | 95% CI | verdict |
   | --- | ---: | ---: | ---: | --- | --- |
   | sim \[P\] | 99.97 ms | 103.2 ms | +3.0 % | \[+2.7, +3.4\] | WORSE (p 0.0039 Holm) |
   | sim.p99 \[G\] | 100.4 ms | 103.6 ms | +3.0 % | \[+2.6, +3.5\] | WORSE (p 0.0039 BH) |
   
-  | changed on purpose | from | to |
+  - 0 better, 2 worse, 0 same, 0 inconclusive
+  
+  changed on purpose: 1
+  
+  | setting | from | to |
   | --- | --- | --- |
   | env.GPUBENCH\_SIM | (none) | effect=.03 |
   
+  OTHER differences: none
   $ gpubench report r.json -o x.json > /dev/null; gpubench report x.json --json | cmp - x.json
 
 As a gate it exits as the run did, from what the samples say and not from what the file claims.

@@ -145,10 +145,11 @@ A workload that fails in one arm only gives no verdict; one that always fails is
 
 One arm, for a later compare.
 
-  $ sim --pairs 9 | tail -5
+  $ sim --pairs 9 | tail -6
   METRIC    MEDIAN   LOWEST  HIGHEST LAUNCHES
   sim     99.77 ms 99.60 ms 100.6 ms        9
   sim.p99 100.2 ms 99.93 ms 101.1 ms        9
+  Each launch gives one number.
   
   VERDICT MEASURED: one arm; compare it with another result of this host
 
@@ -179,6 +180,7 @@ A disk that is full in the middle ends the session: what there is is shown, and 
   METRIC    MEDIAN   LOWEST  HIGHEST LAUNCHES
   sim     * (glob)
   sim.p99 * (glob)
+  Each launch gives one number.
   VERDICT INVALID SESSION: cannot write full.json: File too large; what was measured before is whole:
   make room, then gpubench resume full.json goes on
   [5]

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "bench/result/analyze.h"
 #include "bench/result/export.h"
-#include "bench/result/text.h"
+#include "bench/report/forms.h"
 #include "tests/fuzz/fuzz.h"
 
 const unsigned fuzz_rounds = 2000;
@@ -17,12 +17,13 @@ static void renderings(const json_t *doc)
 	gt_autofree char *text = NULL, *json = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
+	gt_auto(bn_view) *v = bn_view_result(doc);
 
 	FUZZ_ASSERT(out);
-	bn_report_text(doc, out, false);
+	bn_view_print(v, out, false);
 	fclose(out);
-	bn_report_markdown(doc, &markdown);
-	bn_report_html(doc, &html);
+	bn_view_markdown(v, &markdown);
+	bn_view_html(v, &html);
 	bn_openmetrics(doc, &metrics);
 	json = gt_json_text(doc);
 	FUZZ_ASSERT(text && json && html.len && markdown.len && trace);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bench/report/forms.h"
 #include "bench/report/heat.h"
 #include "bench/fleet/fleet.h"
 #include "bench/ladder/ladder.h"
@@ -12,6 +13,13 @@
 #include "bench/result/text.h"
 #include "tests/unit/bench_made.h"
 #include "tests/unit/check_bench.h"
+
+static void page_of(const json_t *doc, struct gt_buf *out)
+{
+	gt_auto(bn_view) *v = bn_view_result(doc);
+
+	bn_view_html(v, out);
+}
 
 static const struct {
 	double v;
@@ -52,8 +60,9 @@ static char *text_of(const json_t *doc)
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
+	gt_auto(bn_view) *v = bn_view_result(doc);
 
-	bn_report_text(doc, out, false);
+	bn_view_print(v, out, false);
 	fclose(out);
 	return text;
 }
@@ -106,7 +115,7 @@ START_TEST(a_page_lets_no_foreign_text_out_of_its_place)
 	gt_auto_json *doc = hostile();
 	gt_auto_buf html = { 0 };
 
-	bn_report_html(doc, &html);
+	page_of(doc, &html);
 	ck_assert_ptr_null(strstr(html.s, "<img"));
 	ck_assert_uint_eq(count(html.s, "<script"), 1); /* the data */
 	ck_assert_uint_eq(count(html.s, "</script"), 1);
@@ -204,7 +213,7 @@ START_TEST(the_embedded_data_is_the_document)
 	gt_auto_buf html = { 0 };
 	const char *from, *to;
 
-	bn_report_html(doc, &html);
+	page_of(doc, &html);
 	from = strchr(strstr(html.s, "id=\"gpubench-result\""), '\n') + 1;
 	to = strstr(from, "</script>");
 	ck_assert_int_eq(gt_json_parse(from, (size_t)(to - from), "page", &back, NULL), 0);
@@ -221,12 +230,12 @@ START_TEST(heat_and_clock_are_shown_beneath_the_order_of_measuring_where_they_ar
 	size_t i;
 
 	made_verdict(doc, NULL, NULL);
-	bn_report_html(doc, &bare);
+	page_of(doc, &bare);
 	ck_assert_uint_eq(count(bare.s, "class=\"strip\""), 0);
 	json_array_foreach(json_object_get(doc, "launches"), i, l)
 		json_object_set_new(l, "env", json_pack("{s:f, s:o}", "temp_c", 61. + (double)i, "cpu_mhz",
 							gt_json_real(i == 4 ? 1e300 : i ? NAN : 2400.)));
-	bn_report_html(doc, &with);
+	page_of(doc, &with);
 	ck_assert_uint_eq(count(with.s, "class=\"strip\""), 1); /* one known clock makes no line */
 	ck_assert_uint_eq(count(with.s, "hottest zone: 61 to 90 \xc2\xb0""C"), 2); /* seen, and described */
 	ck_assert_uint_eq(count(with.s, "mean clock"), 0);
@@ -298,20 +307,28 @@ static json_t *by_node(size_t nodes, const char *unit)
 	return doc;
 }
 
+static void nodes_of(const json_t *doc, struct gt_buf *out)
+{
+	gt_auto(bn_view) *v = bn_view_new(doc, "gpubench");
+
+	bn_heat_tables(v, doc);
+	bn_view_html(v, out);
+}
+
 START_TEST(series_by_node_become_a_table_that_says_in_numbers_what_it_shades)
 {
 	gt_auto_json *doc = by_node(2, "GB/s"), *lone = by_node(1, "GB/s"), *evil = by_node(2, "<img>");
 	gt_auto_buf html = { 0 }, none = { 0 };
 
 	ck_assert(bn_heat_any(doc) && !bn_heat_any(lone));
-	bn_heat_tables(doc, &html);
+	nodes_of(doc, &html);
 	ck_assert_uint_eq(count(html.s, "<table"), 1);
 	ck_assert_uint_eq(count(html.s, "<th scope=\"row\">node 1</th>"), 1);
 	ck_assert_uint_eq(count(html.s, "memory of node 2</th>"), 1);
-	ck_assert_uint_eq(count(html.s, "<td class=\"r h0\">100.0 GB/s<br>best</td>"), 2);
-	ck_assert_uint_eq(count(html.s, "<td class=\"r h4\">40.00 GB/s<br>2.50\xc3\x97</td>"), 1);
+	ck_assert_uint_eq(count(html.s, "\">100.0 GB/s<br>best</td>"), 2);
+	ck_assert_uint_eq(count(html.s, "<td class=\"r h4\" data-h=\"memory of node 2\">40.00 GB/s<br>2.50\xc3\x97</td>"), 1);
 	ck_assert_uint_eq(count(html.s, "not measured</td>"), 1);
-	bn_heat_tables(evil, &none);
+	nodes_of(evil, &none);
 	ck_assert_ptr_null(strstr(none.s, "<img"));
 }
 END_TEST
@@ -332,20 +349,41 @@ START_TEST(copies_by_gpu_and_node_become_a_table_for_each_way)
 						i / 2 % 2 == i % 2 ? 50. : 25.));
 	}
 	ck_assert(bn_heat_any(doc));
-	bn_heat_tables(doc, &html);
+	nodes_of(doc, &html);
 	ck_assert_uint_eq(count(html.s, "<table"), 2);
 	ck_assert_uint_eq(count(html.s, "<th scope=\"row\">GPU 1</th>"), 2);
 	ck_assert_uint_eq(count(html.s, "memory of node 1</th>"), 2);
-	ck_assert_uint_eq(count(html.s, "<td class=\"r h3\">25.00 GB/s<br>2.00\xc3\x97</td>"), 4);
+	ck_assert_uint_eq(count(html.s, "\">25.00 GB/s<br>2.00\xc3\x97</td>"), 4);
+}
+END_TEST
+
+/* Also for a document that was not read from a file, where control characters are replaced. */
+START_TEST(no_output_holds_a_control_character)
+{
+	gt_auto_json *doc = hostile();
+	gt_autofree char *text = NULL;
+	gt_auto(bn_view) *v = NULL;
+	gt_auto_buf html = { 0 }, md = { 0 };
+
+	json_object_set_new(json_object_get(doc, "arms"), "a", json_string("\x1b[2J"));
+	text = text_of(doc);
+	v = bn_view_result(doc);
+	bn_view_html(v, &html);
+	bn_view_markdown(v, &md);
+	ck_assert_ptr_null(strchr(text, '\x1b'));
+	ck_assert_ptr_null(strchr(html.s, '\x1b'));
+	ck_assert_ptr_null(strchr(md.s, '\x1b'));
+	ck_assert_ptr_nonnull(strstr(md.s, "?\\[2J"));
 }
 END_TEST
 
 START_TEST(markdown_keeps_foreign_text_in_its_cell)
 {
 	gt_auto_json *doc = hostile();
+	gt_auto(bn_view) *v = bn_view_result(doc);
 	gt_auto_buf md = { 0 };
 
-	bn_report_markdown(doc, &md);
+	bn_view_markdown(v, &md);
 	ck_assert_ptr_null(strstr(md.s, " <img"));
 	ck_assert_ptr_nonnull(strstr(md.s, "\\|"));
 	ck_assert_ptr_nonnull(strstr(md.s, "| w \\[P\\] |"));
@@ -368,6 +406,7 @@ TCase *bench_report_case(void)
 	tcase_add_test(tc, what_lies_beyond_the_axis_is_an_arrowhead_at_the_edge_and_no_end);
 	tcase_add_test(tc, copies_by_gpu_and_node_become_a_table_for_each_way);
 	tcase_add_test(tc, series_by_node_become_a_table_that_says_in_numbers_what_it_shades);
+	tcase_add_test(tc, no_output_holds_a_control_character);
 	tcase_add_test(tc, markdown_keeps_foreign_text_in_its_cell);
 	return tc;
 }
