@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of simd.h; RT_W and RT_SIMD_TABLE, RT_SIMD_NAME are set by the file that includes this. */
 #include <math.h>
-#include "runtime/exec/mix.h"
+#include "runtime/graph/mix.h"
 #include "runtime/cpu/vec.h"
 #include "runtime/cpu/simd_low.h"
 

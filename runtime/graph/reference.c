@@ -2,8 +2,8 @@
 /* The graph by its ops' plain definitions, in double. */
 #include <errno.h>
 #include <string.h>
-#include "runtime/exec/mix.h"
 #include "runtime/graph/ir.h"
+#include "runtime/graph/mix.h"
 
 /* An element stays when its random 32 bits are not below the rate's share of them. */
 static void drop(const struct rt_call *c, const struct rt_coins *coins, const double *x, double *y)
