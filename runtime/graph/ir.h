@@ -135,7 +135,7 @@ struct rt_op {
 	unsigned accumulates;	/* bit o: the kernel can add to out[o] (attr.accumulate) */
 	/* Check the inputs and make the outputs. NULL for ops that only passes emit. */
 	int (*shape)(struct rt_ir *ir, struct rt_call *c, struct gt_err *err);
-	/* Emit the calls that give the gradients of the inputs (pass/autodiff.h). */
+	/* Emit the calls that give the gradients of the inputs (graph/gradient.h). */
 	void (*gradient)(struct rt_ad *ad, const struct rt_call *c);
 	/* The plain definition, in double. */
 	void (*reference)(const struct rt_call *c, const double *const *in, double *const *out);

@@ -2,8 +2,8 @@
 /* y = act(x), any shape. */
 #include <math.h>
 #include "runtime/graph/act.h"
+#include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
-#include "runtime/pass/autodiff.h"
 
 double rt_act_reference(enum rt_act act, double x)
 {

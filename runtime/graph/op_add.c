@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* y = a + b; b has the shape of a, or lacks its first dimensions and is then added to every part. */
 #include <string.h>
+#include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
-#include "runtime/pass/autodiff.h"
 
 static bool is_tail(const struct rt_shape *b, const struct rt_shape *a)
 {

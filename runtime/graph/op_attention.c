@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <math.h>
 #include "runtime/graph/attention.h"
+#include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
-#include "runtime/pass/autodiff.h"
 
 static int attention_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {

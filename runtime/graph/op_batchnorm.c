@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <math.h>
 #include "runtime/graph/act.h"
+#include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
-#include "runtime/pass/autodiff.h"
 
 static int batchnorm_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {

@@ -5,8 +5,8 @@
  * in: x, w, b or NULL. out: y
  */
 #include <errno.h>
+#include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
-#include "runtime/pass/autodiff.h"
 
 static int64_t out_length(int64_t in, int64_t kernel, const struct rt_attr *a)
 {

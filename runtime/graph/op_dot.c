@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* loss (1) = sum of a * b. Its gradients are its own inputs, times the loss scale. */
+#include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
-#include "runtime/pass/autodiff.h"
 
 static int dot_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* y (B,T,C) = table (V,C)[ids (B,T)] + positions (P,C)[t]. in: ids, table, positions or NULL. */
 #include <errno.h>
+#include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
-#include "runtime/pass/autodiff.h"
 
 static int embedding_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {

@@ -4,8 +4,8 @@
  * add_layernorm (made by fusion): x = a + b first, and x is an output too.
  */
 #include <math.h>
+#include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
-#include "runtime/pass/autodiff.h"
 
 static int norm_shape(struct rt_ir *ir, struct rt_call *c, int x, int gain, int y, struct gt_err *err)
 {

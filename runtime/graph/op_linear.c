@@ -4,8 +4,8 @@
  * in: x, w, b or NULL. out: y, and with gelu or silu also the value before it (M,N), which its derivative needs.
  */
 #include "runtime/graph/act.h"
+#include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
-#include "runtime/pass/autodiff.h"
 
 static int linear_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* matmul: y (…,M,N) = op(a) op(b) for each of the leading dimensions; ta, tb: stored the other way round. */
+#include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
-#include "runtime/pass/autodiff.h"
 
 static int matmul_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {

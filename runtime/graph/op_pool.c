@@ -5,8 +5,8 @@
  */
 #include <errno.h>
 #include <math.h>
+#include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
-#include "runtime/pass/autodiff.h"
 
 #define WINDOW_MAX	15 /* places of a window fit in 8 bits */
 

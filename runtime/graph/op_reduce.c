@@ -5,9 +5,9 @@
  */
 #include <errno.h>
 #include <math.h>
+#include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
 #include "runtime/graph/reduce.h"
-#include "runtime/pass/autodiff.h"
 
 struct rt_extents rt_reduce_extents(const struct rt_node *x, const struct rt_node *y, const struct rt_attr *a)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rmsnorm: y = x rstd gain (C), rstd = 1/sqrt(mean(x^2) + eps) over the last dimension of x (M,C). out: y, rstd (M) */
 #include <math.h>
+#include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
-#include "runtime/pass/autodiff.h"
 
 static int rmsnorm_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {

@@ -4,8 +4,8 @@
  * user_bwd: in: dy, y, the inputs. out: their gradients
  */
 #include <errno.h>
+#include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
-#include "runtime/pass/autodiff.h"
 
 static int user_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RT_AUTODIFF_H
-#define RT_AUTODIFF_H
+#ifndef RT_GRADIENT_H
+#define RT_GRADIENT_H
 /*
  * Reverse-mode differentiation over the list of calls. A gradient rule asks for the gradient of its output, emits calls, and
  * hands over the gradients of its inputs. Gradients are assigned by the first contribution and added to by later ones;
@@ -9,6 +9,13 @@
 #include "runtime/graph/ir.h"
 
 struct rt_ad;
+/* All forward calls of the program are in ir by now. */
+struct rt_ad *rt_ad_new(struct rt_ir *ir);
+void rt_ad_free(struct rt_ad *ad);
+/* Emits the backward calls of the forward call c, after those of all calls that read its outputs. */
+void rt_ad_differentiate(struct rt_ad *ad, const struct rt_call *c);
+
+/* ---- for gradient rules ---- */
 /* Gradient of the forward node n so far; NULL if the loss does not depend on it. */
 struct rt_node *rt_ad_get(struct rt_ad *ad, const struct rt_node *n);
 /* Does anything want the gradient of n? False for inputs, NULL, and values that no parameter leads to. */
