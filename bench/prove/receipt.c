@@ -173,7 +173,7 @@ json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, c
 		"schema", BN_RECEIPT_SCHEMA, "created", now, "created_unix", (json_int_t)time(NULL), "seed",
 		(json_int_t)p->seed, "host", host->identity, "marks",
 		json_object_get(json_object_get(p->stage->doc, "host"), "marks"), "cpu", host->cpu.model_name.v, "kernel",
-		host->kernel.release.v, "nvidia_driver", host->nvidia.module_version.v, "profile", profile, "direction",
+		host->kernel.release.v, "nvidia_driver", host->driver.module_version.v, "profile", profile, "direction",
 		p->higher ? "higher" : "lower", "metric", gt_json_str(p->metric), "confirmed",
 		json_object_get(p->doc, "confirmed"), "confirm", json_object_get(p->doc, "confirm"), "as_good_as_all",
 		json_object_get(p->doc, "as_good_as_all"), "knobs", knobs, "races",

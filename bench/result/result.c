@@ -48,7 +48,7 @@ static json_t *host_json(struct gt_fsroot *fs, const struct pr_host *h)
 	json_object_set_new(j, "openblas", openblas_json(h));
 	json_object_set_new(j, "virtualization", text_or_null(h->virt));
 	json_object_set_new(j, "container", text_or_null(h->container));
-	json_object_set_new(j, "nvidia_driver", text_or_null(h->nvidia.module_version));
+	json_object_set_new(j, "nvidia_driver", text_or_null(h->driver.module_version));
 	for (size_t i = 0; i < h->n_gpu; i++)
 		json_array_append_new(gpus, h->gpu[i].name.v ? gt_json_str(h->gpu[i].name.v) :
 							       gt_json_str(h->gpu[i].pci->address));

@@ -43,7 +43,7 @@ void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, 
 void pr_can_driver(struct pr_question *q, const char *cuda)
 {
 	const struct pr_host *h = q->c->host;
-	const char *driver = pr_met_driver(q->c), *module = h->nvidia.module_version.v;
+	const char *driver = pr_met_driver(q->c), *module = h->driver.module_version.v;
 	gt_autofree char *least = NULL;
 	struct pr_gpu_kind k;
 	int r = pr_compat_min_driver(q->c->fs, cuda, &least, q->err);
@@ -57,16 +57,16 @@ void pr_can_driver(struct pr_question *q, const char *cuda)
 		else if (known && !pr_flavour_fits(h, &k))
 			pr_can_reason(q, PR_NO, "gpu_pci.tsv",
 				      "GPU %s is driven by the %s kernel module only, and the %s one is loaded",
-				      h->gpu[i].pci->address, h->nvidia.open_module ? "proprietary" : "open",
-				      h->nvidia.open_module ? "open" : "proprietary");
+				      h->gpu[i].pci->address, h->driver.open_module ? "proprietary" : "open",
+				      h->driver.open_module ? "open" : "proprietary");
 	}
-	if (h->nvidia.tegra.v && !h->n_gpu && h->nvidia.tegra_chip >= PR_TEGRA_THOR && gt_version_cmp(cuda, "13.0") >= 0)
+	if (h->tegra.board.v && !h->n_gpu && h->tegra.chip >= PR_TEGRA_THOR && gt_version_cmp(cuda, "13.0") >= 0)
 		pr_can_reason(q, PR_YES, "this host",
-			      "%s: since JetPack 7 builds with CUDA 13 hold code for the GPU of its processor", h->nvidia.tegra.v);
-	else if (h->nvidia.tegra.v && !h->n_gpu)
+			      "%s: since JetPack 7 builds with CUDA 13 hold code for the GPU of its processor", h->tegra.board.v);
+	else if (h->tegra.board.v && !h->n_gpu)
 		pr_can_reason(q, PR_OPEN, "this host",
 			      "%s: its GPU wants builds for its JetPack, of which the tables do not tell",
-			      h->nvidia.tegra.v);
+			      h->tegra.board.v);
 	else if (!pr_trains_on_gpu(h) && pr_other_gpu(h, 0))
 		pr_can_reason(q, PR_OPEN, "this host", "CUDA needs an NVIDIA GPU; this host has one of %s, "
 			      "which wants another build", pr_gpu_maker(pr_other_gpu(h, 0)));
@@ -74,7 +74,7 @@ void pr_can_driver(struct pr_question *q, const char *cuda)
 		pr_can_reason(q, PR_NO, "this host", "CUDA needs an NVIDIA GPU, and this host has none to use");
 	else if (!driver)
 		pr_can_reason(q, PR_NO, "this host",
-			      h->nvidia.windows_driver ? "no program reaches Windows' driver" : "no NVIDIA driver is loaded");
+			      h->platform.windows_driver ? "no program reaches Windows' driver" : "no NVIDIA driver is loaded");
 	else if (r <= 0)
 		pr_can_reason(q, PR_OPEN, "cuda_driver.tsv", "CUDA %s is newer than this program's table", cuda);
 	else if (gt_version_cmp(driver, least) >= 0)
@@ -298,7 +298,7 @@ static int ask_framework(struct pr_question *q, const struct pr_table *table, co
 int pr_can_image(struct pr_question *q, const char *expression)
 {
 	const struct pr_host *h = q->c->host;
-	const char *driver = h->nvidia.module_version.v;
+	const char *driver = h->driver.module_version.v;
 	gt_autofree char *cuda = NULL, *why = NULL, *arch = NULL;
 	struct pr_require_facts facts = {.driver = driver};
 	bool unknown = false;

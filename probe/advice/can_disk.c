@@ -487,7 +487,7 @@ static int judge_bundle(struct pr_question *q, struct gt_fsroot *fs, const char 
 
 static void judge_libcuda(struct pr_question *q, const struct pr_host *image)
 {
-	const char *module = q->c->host->nvidia.module_version.v;
+	const char *module = q->c->host->driver.module_version.v;
 	const struct pr_lib *l;
 
 	for (size_t i = 0; module && (l = pr_find_lib(image, "libcuda.so.1", i)); i++) {
@@ -522,8 +522,8 @@ static void judge_toolkits(struct pr_question *q, const struct pr_host *image)
 {
 	gt_auto_strv seen = {0};
 
-	for (size_t i = 0; i < image->nvidia.toolkits.n; i++) {
-		const char *path = image->nvidia.toolkits.v[i], *version = strrchr(path, '-') + 1;
+	for (size_t i = 0; i < image->driver.toolkits.n; i++) {
+		const char *path = image->driver.toolkits.v[i], *version = strrchr(path, '-') + 1;
 
 		if (gt_strv_has(&seen, version))
 			continue;

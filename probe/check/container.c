@@ -63,9 +63,9 @@ static void devices(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (!inside(h)) {
 		pr_say(f, PR_SKIP, "this is no container");
-	} else if (h->nvidia.module_version.state != PR_PRESENT) {
+	} else if (h->driver.module_version.state != PR_PRESENT) {
 		pr_say(f, PR_SKIP, "the machine that runs this container has no driver loaded");
-	} else if (h->nvidia.device_node.state == PR_ABSENT) {
+	} else if (h->driver.device_node.state == PR_ABSENT) {
 		pr_say(f, PR_FAIL, "this container (%s) was not given the GPU: /dev/nvidiactl is absent",
 		       h->container.v);
 		pr_remedy(f, "%s", pr_give_devices(h));
@@ -94,7 +94,7 @@ static void lost_gpu(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_driver(c, f))
 		return;
-	if (inside(h) && h->nvidia.device_node.state == PR_UNREADABLE && h->nvidia.nvml == PR_NVML_ERROR) {
+	if (inside(h) && h->driver.device_node.state == PR_UNREADABLE && h->nvml.answer == PR_NVML_ERROR) {
 		pr_say(f, PR_FAIL,
 		       "the device nodes are in this container, but it may not open them any more: systemd has taken "
 		       "the "
@@ -102,7 +102,7 @@ static void lost_gpu(const struct pr_context *c, struct pr_finding *f)
 		pr_remedy(f, "On the machine that runs it:\n  nvidia-ctk system create-dev-char-symlinks "
 			     "--create-all\nthen start the "
 			     "container anew; or use CDI");
-	} else if (!inside(h) && docker && !pr_has(h->nvidia.char_links)) {
+	} else if (!inside(h) && docker && !pr_has(h->fabric.char_links)) {
 		pr_say(f, PR_WARN,
 		       "/dev/char has no links to the NVIDIA devices: after the next systemctl daemon-reload running "
 		       "containers lose their GPUs");
@@ -161,7 +161,7 @@ static void require(const struct pr_context *c, struct pr_finding *f)
 	}
 	if (pr_without_driver(c, f))
 		return;
-	facts.driver = h->nvidia.module_version.v;
+	facts.driver = h->driver.module_version.v;
 	if (pr_compat_max_cuda(c->fs, facts.driver, &cuda, NULL) > 0)
 		facts.cuda = cuda;
 	if (h->n_gpu && pr_arch_of(c, &h->gpu[0])) {

@@ -47,11 +47,11 @@ static void libcuda(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
-	const char *module = h->nvidia.module_version.v;
+	const char *module = h->driver.module_version.v;
 
 	if (pr_without_driver(c, f))
 		return;
-	if (!l && h->nvidia.driver_root) {
+	if (!l && h->platform.driver_root) {
 		pr_say(f, PR_SKIP,
 		       "the driver is a container: CUDA programs run in other containers, not on this host itself");
 	} else if (!l) {
@@ -133,11 +133,11 @@ const char *pr_met_driver(const struct pr_context *c)
 {
 	const struct pr_host *h = c->host;
 	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
-	const char *module = h->nvidia.module_version.v;
+	const char *module = h->driver.module_version.v;
 	gt_autofree char *bases = NULL;
 
 	if (pr_windows_gpus(h))
-		return h->nvidia.nvml_driver.v;
+		return h->nvml.driver.v;
 	if (!module || !l || !lifts(l, module))
 		return module;
 	return judge_lift(c, l, module, &bases, NULL) == PR_FAIL ? module : l->version;
@@ -147,7 +147,7 @@ static void forward_compat(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
-	const char *module = h->nvidia.module_version.v;
+	const char *module = h->driver.module_version.v;
 	gt_autofree char *bases = NULL;
 	struct gt_err err = { 0 };
 	enum pr_result r;
@@ -191,7 +191,7 @@ const struct pr_check pr_check_forward = {
 static void max_cuda(const struct pr_context *c, char to[16])
 {
 	gt_autofree char *cuda = NULL;
-	struct pr_num v = c->host->nvidia.cuda_version;
+	struct pr_num v = c->host->nvml.cuda_version;
 
 	*to = '\0';
 	if (pr_or(v, 0) > 0)
@@ -240,7 +240,7 @@ char *pr_own_toolkit(const struct pr_context *c)
 	if (!gt_streq(h->distro.id.v, "debian") || !h->distro.version_id.v ||
 	    pr_compat_get(c->fs, &pr_debian_toolkit, h->distro.version_id.v, &own, NULL) <= 0)
 		return NULL;
-	if (h->nvidia.module_version.v) {
+	if (h->driver.module_version.v) {
 		max_cuda(c, max);
 		if (!*max)
 			return NULL;
@@ -312,13 +312,13 @@ static void toolkit(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_driver(c, f))
 		return;
-	if (!h->nvidia.toolkits.n) {
+	if (!h->driver.toolkits.n) {
 		pr_say(f, PR_SKIP, "no CUDA toolkit under /usr/local");
 		return;
 	}
 	max_cuda(c, max);
-	for (size_t i = 0; i < h->nvidia.toolkits.n; i++) {
-		const char *version = strrchr(h->nvidia.toolkits.v[i], '-') + 1;
+	for (size_t i = 0; i < h->driver.toolkits.n; i++) {
+		const char *version = strrchr(h->driver.toolkits.v[i], '-') + 1;
 
 		if (!judge_toolkit(c, f, version))
 			return;
@@ -359,27 +359,27 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_driver(c, f))
 		return;
 	r = pr_compat_wheel(c->fs, &(const struct pr_wheel_query){.machine = h->kernel.arch.v,
-			    .driver = h->nvidia.module_version.v, .python = h->python, .arch = pr_first_arch(c)}, &w, &err);
+			    .driver = h->driver.module_version.v, .python = h->python, .arch = pr_first_arch(c)}, &w, &err);
 	if (r < 0) {
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
 	} else if (!r && h->kernel.arch.v && strcmp(h->kernel.arch.v, "x86_64")) {
 		pr_say(f, PR_SKIP, "no PyTorch wheel of this program's table is for %s, driver %s and this card", h->kernel.arch.v,
-		       h->nvidia.module_version.v);
+		       h->driver.module_version.v);
 	} else if (r && w.other_python) {
 		pr_say(f, PR_SKIP, "PyTorch has no wheels for Python %s, this host's own; driver %s carries %s with CUDA %s under "
-		       "another", h->python, h->nvidia.module_version.v, w.torch, w.cuda);
+		       "another", h->python, h->driver.module_version.v, w.torch, w.cuda);
 	} else if (!r) {
 		pr_say(f, PR_WARN, "no PyTorch wheel of this program's table runs on driver %s with this card",
-		       h->nvidia.module_version.v);
+		       h->driver.module_version.v);
 		pr_remedy_lift(c, f, &w);
 	} else if (!strcmp(w.torch, w.newest) && !strcmp(w.cuda, w.newest_cuda)) {
 		pr_say(f, PR_PASS, "pip's default PyTorch (%s, CUDA %s) runs on driver %s", w.newest, w.newest_cuda,
-		       h->nvidia.module_version.v);
+		       h->driver.module_version.v);
 	} else {
 		gt_autofree char *tag = pr_cuda_tag(w.cuda);
 
 		pr_say(f, PR_PASS, "driver %s carries PyTorch %s with CUDA %s, not pip's default with CUDA %s: pip install torch "
-				   "--index-url https://download.pytorch.org/whl/%s", h->nvidia.module_version.v, w.torch, w.cuda,
+				   "--index-url https://download.pytorch.org/whl/%s", h->driver.module_version.v, w.torch, w.cuda,
 		       w.newest_cuda, tag);
 	}
 }
@@ -400,8 +400,8 @@ const struct pr_check pr_check_wheels = {
 static void cuda_init(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	struct pr_num r = h->nvidia.cuda_init;
-	const char *text = h->nvidia.cuda_text ? h->nvidia.cuda_text : "no text";
+	struct pr_num r = h->cuda.init;
+	const char *text = h->cuda.text ? h->cuda.text : "no text";
 
 	if (r.state == PR_UNKNOWN)
 		pr_say(f, PR_SKIP, "not asked; gpuprobe --cuda starts it");

@@ -16,7 +16,7 @@ static const char *release(const struct pr_host *h)
 
 static bool loaded(const struct pr_host *h)
 {
-	return h->nvidia.module_version.state == PR_PRESENT;
+	return h->driver.module_version.state == PR_PRESENT;
 }
 
 char *pr_step_text(const json_t *step)
@@ -71,10 +71,10 @@ static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_PASS, "%zu NVIDIA GPU%s on the PCI bus", h->n_gpu, h->n_gpu > 1 ? "s" : "");
 	} else if (pr_windows_gpus(h)) {
 		pr_say(f, PR_PASS, "NVML sees %d GPU%s; under WSL none is on a PCI bus, so that most checks do not apply",
-		       (int)h->nvidia.nvml_count.v, h->nvidia.nvml_count.v > 1 ? "s" : "");
-	} else if (h->nvidia.tegra.v) {
+		       (int)h->nvml.count.v, h->nvml.count.v > 1 ? "s" : "");
+	} else if (h->tegra.board.v) {
 		pr_say(f, PR_PASS, "%s has its GPU in the processor, on no PCI bus, so that most checks do not apply",
-		       h->nvidia.tegra.v);
+		       h->tegra.board.v);
 	} else if (h->pci_unreadable) {
 		pr_say(f, PR_NOT_KNOWN, "the PCI bus cannot be read; whether there is an NVIDIA GPU is not known");
 	} else if (c->require_gpu) {
@@ -144,7 +144,7 @@ static void remedy_nouveau(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 
-	if (!pr_or(h->nvidia.dkms, 0) && !pr_or(h->nvidia.module_file, 0)) {
+	if (!pr_or(h->driver.dkms, 0) && !pr_or(h->driver.module_file, 0)) {
 		pr_remedy_driver(c, f); /* any of them keeps nouveau away */
 		return;
 	}
@@ -213,13 +213,13 @@ static void module_built(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (loaded(h)) {
 		pr_say(f, PR_PASS, "the nvidia module is loaded");
-	} else if (h->container.state == PR_PRESENT || h->nvidia.module_file.state == PR_UNKNOWN) {
+	} else if (h->container.state == PR_PRESENT || h->driver.module_file.state == PR_UNKNOWN) {
 		pr_say(f, PR_SKIP, "the modules of kernel %s cannot be seen from here", release(h));
-	} else if (pr_or(h->nvidia.module_file, 0)) {
+	} else if (pr_or(h->driver.module_file, 0)) {
 		pr_say(f, PR_PASS, "an nvidia module is built for kernel %s", release(h));
 	} else {
-		const char *source = h->nvidia.dkms_source.v ? h->nvidia.dkms_source.v : "";
-		bool headers = pr_or(h->nvidia.headers, 0), dkms = pr_or(h->nvidia.dkms, 0);
+		const char *source = h->driver.dkms_source.v ? h->driver.dkms_source.v : "";
+		bool headers = pr_or(h->driver.headers, 0), dkms = pr_or(h->driver.dkms, 0);
 
 		pr_say(f, PR_FAIL, "no nvidia module is built for the running kernel %s%s", release(h),
 		       !dkms	? "; no driver package is installed" :
@@ -255,16 +255,16 @@ static void driver_loaded(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (loaded(h)) {
-		pr_say(f, PR_PASS, "nvidia %s", h->nvidia.module_version.v);
-	} else if (h->nvidia.module_version.state == PR_ABSENT && h->container.state == PR_PRESENT) {
+		pr_say(f, PR_PASS, "nvidia %s", h->driver.module_version.v);
+	} else if (h->driver.module_version.state == PR_ABSENT && h->container.state == PR_PRESENT) {
 		pr_say(f, PR_FAIL, "the nvidia kernel module is not loaded on the machine that runs this container");
 		pr_remedy(f, "Run gpuprobe on that machine: a container uses its host's kernel module");
-	} else if (h->nvidia.module_version.state == PR_ABSENT) {
+	} else if (h->driver.module_version.state == PR_ABSENT) {
 		pr_say(f, PR_FAIL, "the nvidia kernel module is not loaded");
 		pr_remedy(f, "  modprobe nvidia\nand if that fails, read why in: journalctl -k -b | grep -i nvidia");
 	} else {
 		pr_say(f, PR_NOT_KNOWN, "whether the nvidia module is loaded cannot be read (%s)",
-		       pr_state_name(h->nvidia.module_version.state));
+		       pr_state_name(h->driver.module_version.state));
 	}
 }
 static const char *const after_secure[] = { "kernel.preempt-rt", "driver.nouveau", "driver.module-built",
@@ -296,12 +296,12 @@ static void lib_versions(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_SKIP, "no loader finds libnvidia-ml.so.1");
 	} else if (!l->version) {
 		pr_say(f, PR_NOT_KNOWN, "%s does not tell its version by its name", l->path);
-	} else if (!strcmp(l->version, h->nvidia.module_version.v)) {
+	} else if (!strcmp(l->version, h->driver.module_version.v)) {
 		pr_say(f, PR_PASS, "module and libnvidia-ml are of one version, %s", l->version);
 	} else {
 		hold = pr_hold_line(h, l->version);
 		pr_say(f, PR_FAIL, "the loaded module is %s but %s is %s: the driver was upgraded under running modules",
-		       h->nvidia.module_version.v, l->path, l->version);
+		       h->driver.module_version.v, l->path, l->version);
 		if (h->container.state == PR_PRESENT)
 			pr_remedy(f, "The machine that runs this container had its driver upgraded: start the container "
 				     "anew, and if that does not help, run gpuprobe on that machine");
@@ -309,7 +309,7 @@ static void lib_versions(const struct pr_context *c, struct pr_finding *f)
 			pr_remedy(f, "Stop what uses the GPU and reload the module, or reboot:\n"
 				     "  systemctl stop nvidia-persistenced\n"
 				     "  modprobe -r %snvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia%s%s",
-				  pr_has(h->nvidia.peermem) ? "nvidia_peermem " : "",
+				  pr_has(h->fabric.peermem) ? "nvidia_peermem " : "",
 				  hold ? "\nTo keep it from happening unattended, hold all packages of that version:\n  " : "",
 				  hold ? hold : "");
 	}
@@ -331,29 +331,29 @@ static void nvml(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_gpu(c, f))
 		return;
-	if (h->nvidia.nvml == PR_NVML_NO_LIBRARY && h->nvidia.driver_root) {
+	if (h->nvml.answer == PR_NVML_NO_LIBRARY && h->platform.driver_root) {
 		pr_say(f, PR_SKIP, "ask the driver in its container:  chroot " PR_DRIVER_ROOT " nvidia-smi");
 		return;
 	}
-	switch (h->nvidia.nvml) {
+	switch (h->nvml.answer) {
 	case PR_NVML_OK:
-		pr_say(f, PR_PASS, "NVML answers: driver %s", h->nvidia.nvml_driver.v ? h->nvidia.nvml_driver.v : "?");
+		pr_say(f, PR_PASS, "NVML answers: driver %s", h->nvml.driver.v ? h->nvml.driver.v : "?");
 		break;
 	case PR_NVML_NO_LIBRARY:
 		pr_branch_infix(h, branch);
 		pr_say(f, PR_FAIL, "libnvidia-ml.so.1 cannot be loaded");
 		pr_remedy(f, "  apt install libnvidia-%sml1 nvidia-%ssmi\nof the module's version%s%s; in a container: "
 			     "NVIDIA_DRIVER_CAPABILITIES=compute,utility",
-			  branch, branch, loaded(h) ? ", " : "", loaded(h) ? h->nvidia.module_version.v : "");
+			  branch, branch, loaded(h) ? ", " : "", loaded(h) ? h->driver.module_version.v : "");
 		break;
 	case PR_NVML_TIMEOUT:
-		pr_say(f, PR_FAIL, "%s: the driver or a GPU hangs", h->nvidia.nvml_text ? h->nvidia.nvml_text : "NVML hangs");
+		pr_say(f, PR_FAIL, "%s: the driver or a GPU hangs", h->nvml.text ? h->nvml.text : "NVML hangs");
 		pr_remedy(f, "Look for Xid lines (journalctl -k | grep Xid), end what uses the GPU, then reset it "
 			     "(nvidia-smi --gpu-reset -i N) or reboot");
 		break;
 	case PR_NVML_ERROR:
-		pr_say(f, PR_FAIL, "NVML fails with code %d: %s", h->nvidia.nvml_code,
-		       h->nvidia.nvml_text ? h->nvidia.nvml_text : "no text");
+		pr_say(f, PR_FAIL, "NVML fails with code %d: %s", h->nvml.code,
+		       h->nvml.text ? h->nvml.text : "no text");
 		pr_remedy(f, "Read the kernel's side:  journalctl -k -b | grep -iE 'nvrm|xid'");
 		break;
 	case PR_NVML_NOT_ASKED:
@@ -381,17 +381,17 @@ static void count(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_gpu(c, f))
 		return;
-	if (!pr_has(h->nvidia.nvml_count)) {
+	if (!pr_has(h->nvml.count)) {
 		pr_say(f, PR_SKIP, "NVML told no count");
-	} else if (h->nvidia.nvml_count.v == (int64_t)gpus) {
+	} else if (h->nvml.count.v == (int64_t)gpus) {
 		pr_say(f, PR_PASS, gpus == 1 ? "the GPU on the bus is in the driver's hands" :
 					       "all %zu GPUs on the bus are in the driver's hands", gpus);
-	} else if (h->nvidia.nvml_count.v > 0 && (h->container.state == PR_PRESENT || h->nvidia.kept_some ||
-						  (ours < gpus && h->nvidia.nvml_count.v == (int64_t)ours))) {
-		pr_say(f, PR_PASS, "this %s was given %d of the %zu GPUs on the bus", where, (int)h->nvidia.nvml_count.v, gpus);
+	} else if (h->nvml.count.v > 0 && (h->container.state == PR_PRESENT || h->driver.kept_some ||
+						  (ours < gpus && h->nvml.count.v == (int64_t)ours))) {
+		pr_say(f, PR_PASS, "this %s was given %d of the %zu GPUs on the bus", where, (int)h->nvml.count.v, gpus);
 	} else {
 		pr_say(f, PR_FAIL, "%zu GPU%s on the PCI bus, but NVML sees %d", gpus, gpus > 1 ? "s" : "",
-		       (int)h->nvidia.nvml_count.v);
+		       (int)h->nvml.count.v);
 		pr_remedy(f, "Look for the one that failed:  journalctl -k -b | grep -iE 'nvrm|xid|fallen off'\n"
 			     "A reboot brings back a GPU that fell off the bus; if it falls off again, have it replaced.");
 	}

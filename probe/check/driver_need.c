@@ -77,7 +77,7 @@ char *pr_legacy_packages(int branch)
 
 void pr_branch_infix(const struct pr_host *h, char ret[16])
 {
-	const char *source = h->nvidia.dkms_source.v;
+	const char *source = h->driver.dkms_source.v;
 	int digits = 0;
 
 	if (source && gt_starts_with(source, "nvidia-tesla-"))
@@ -160,9 +160,9 @@ static bool is_debians(const struct pr_host *h, struct gt_fsroot *fs, const char
 {
 	gt_autofree char *own = NULL;
 
-	if (h->nvidia.dkms_source.v && gt_starts_with(h->nvidia.dkms_source.v, "nvidia/"))
+	if (h->driver.dkms_source.v && gt_starts_with(h->driver.dkms_source.v, "nvidia/"))
 		return false;
-	if (h->nvidia.dkms_source.v && gt_starts_with(h->nvidia.dkms_source.v, "nvidia-tesla-"))
+	if (h->driver.dkms_source.v && gt_starts_with(h->driver.dkms_source.v, "nvidia-tesla-"))
 		return true;
 	if (!gt_streq(h->distro.id.v, "debian"))
 		return false;
@@ -174,7 +174,7 @@ static bool is_debians(const struct pr_host *h, struct gt_fsroot *fs, const char
 /* A driver that would drive the cards is here, but not loaded: of what Debian packages, the rest of it may lack. */
 static void asleep(const struct pr_context *c, struct pr_driver_need *n)
 {
-	const char *source = c->host->nvidia.dkms_source.v, *slash = source ? strchr(source, '/') : NULL;
+	const char *source = c->host->driver.dkms_source.v, *slash = source ? strchr(source, '/') : NULL;
 
 	if (!n->known || !slash || !within(slash + 1, &n->kind))
 		return;
@@ -191,23 +191,23 @@ static void asleep(const struct pr_context *c, struct pr_driver_need *n)
 
 bool pr_flavour_fits(const struct pr_host *h, const struct pr_gpu_kind *k)
 {
-	return !h->nvidia.module_text.v || (h->nvidia.open_module ? k->arch >= 75 : !k->open_only);
+	return !h->driver.module_text.v || (h->driver.open_module ? k->arch >= 75 : !k->open_only);
 }
 
 static void find_way(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *n)
 {
 	const struct pr_host *h = c->host;
-	const char *loaded = h->nvidia.module_version.v;
+	const char *loaded = h->driver.module_version.v;
 
 	*n = (struct pr_driver_need){0};
-	if (!device && pr_windows_gpus(h) && h->nvidia.nvml_driver.v) {
+	if (!device && pr_windows_gpus(h) && h->nvml.driver.v) {
 		n->way = PR_DRIVER_FITS; /* whatever the card is: the driver is Windows', and none is to be installed
 					    here */
-		n->version = gt_xstrdup(h->nvidia.nvml_driver.v);
+		n->version = gt_xstrdup(h->nvml.driver.v);
 		n->why = gt_xasprintf("Windows' driver %s answers", n->version);
 		return;
 	}
-	if (!device && h->nvidia.windows_driver) {
+	if (!device && h->platform.windows_driver) {
 		n->way = PR_DRIVER_ASLEEP;
 		n->why = gt_xstrdup("Windows' driver is here, but no program reaches it");
 		return;
@@ -219,7 +219,7 @@ static void find_way(const struct pr_context *c, const char *packaged, unsigned 
 	}
 	n->known = common_kind(c, device, &n->kind);
 	if (!device && loaded && (!n->known || (within(loaded, &n->kind) && !both_flavours(&n->kind)))) {
-		bool open = h->nvidia.open_module, fits = !n->known || pr_flavour_fits(h, &n->kind);
+		bool open = h->driver.open_module, fits = !n->known || pr_flavour_fits(h, &n->kind);
 
 		n->way = fits ? PR_DRIVER_FITS : PR_DRIVER_FLAVOUR;
 		n->version = gt_xstrdup(loaded);
@@ -252,9 +252,9 @@ static char *nvidia_package(const struct pr_driver_need *n)
 static char *flavour_lines(const struct pr_context *c, const struct pr_driver_need *n)
 {
 	const struct pr_host *h = c->host;
-	bool open = h->nvidia.open_module;
+	bool open = h->driver.open_module;
 
-	if (h->nvidia.run_file)
+	if (h->driver.run_file)
 		return gt_xasprintf("sh NVIDIA-Linux-%s-%s.run -m=kernel%s\nreboot", h->kernel.arch.v ? h->kernel.arch.v : "x86_64",
 				    n->version, open ? "" : "-open");
 	if (!is_debians(h, c->fs, n->version))
@@ -305,8 +305,8 @@ static char *fold(const char *packages)
 json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *n)
 {
 	const char *release = c->host->kernel.release.v ? c->host->kernel.release.v : pr_deb_arch(c->host);
-	bool asleep_in_wsl = n->way == PR_DRIVER_ASLEEP && c->host->nvidia.windows_driver;
-	bool secure = pr_or(c->host->nvidia.secure_boot, 0) && !pr_or(c->host->nvidia.shim_off, 0);
+	bool asleep_in_wsl = n->way == PR_DRIVER_ASLEEP && c->host->platform.windows_driver;
+	bool secure = pr_or(c->host->secure_boot.on, 0) && !pr_or(c->host->secure_boot.shim_off, 0);
 	/* what DKMS builds, the next boot refuses otherwise */
 	const char *enrol = secure ? "# Secure Boot is on: a blue screen asks for the password at the reboot\n"
 				     "apt install mokutil && mokutil --import /var/lib/dkms/mok.pub\n"
@@ -315,7 +315,7 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 
 	if (n->way != PR_DRIVER_NO_GPU && n->way != PR_DRIVER_FITS && !asleep_in_wsl && elsewhere(c->host))
 		return step(c->host, "the driver comes from outside", gt_xstrdup(elsewhere(c->host)));
-	if (!pr_is_debian(c->host) && !c->host->nvidia.run_file &&
+	if (!pr_is_debian(c->host) && !c->host->driver.run_file &&
 	    (n->way == PR_DRIVER_FLAVOUR || n->way == PR_DRIVER_DEBIAN || n->way == PR_DRIVER_LEGACY || n->way == PR_DRIVER_NVIDIA))
 		return step(c->host, n->why, other_distro_lines(n));
 	switch (n->way) {
@@ -426,16 +426,16 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	json_t *up;
 	int r;
 
-	if (n->way == PR_DRIVER_NO_GPU && c->host->nvidia.tegra_chip >= PR_TEGRA_THOR) {
+	if (n->way == PR_DRIVER_NO_GPU && c->host->tegra.chip >= PR_TEGRA_THOR) {
 		why = gt_xasprintf("%s: since JetPack 7 PyTorch's own wheels with CUDA 13 hold code for the GPU of its processor",
-				   c->host->nvidia.tegra.v);
+				   c->host->tegra.board.v);
 		json_array_append_new(steps, step(c->host, why, gt_xstrdup(VENV "pip install torch --index-url "
 								       "https://download.pytorch.org/whl/cu130")));
 		return 0;
 	}
-	if (n->way == PR_DRIVER_NO_GPU && c->host->nvidia.tegra.v) {
+	if (n->way == PR_DRIVER_NO_GPU && c->host->tegra.board.v) {
 		why = gt_xasprintf("%s: PyTorch's own wheels do not drive the GPU of its processor",
-				   c->host->nvidia.tegra.v);
+				   c->host->tegra.board.v);
 		json_array_append_new(
 			steps, step(c->host, why, gt_xstrdup("# take the wheel that NVIDIA makes for this JetPack: \"Installing "
 						    "PyTorch for Jetson Platform\"\n"

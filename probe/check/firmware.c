@@ -22,14 +22,14 @@ static bool is_needed(const struct pr_context *c)
 {
 	const struct pr_host *h = c->host;
 
-	return h->nvidia.open_module || newest_arch(c) >= 90 ||
-	       (h->nvidia.dkms_source.v && strstr(h->nvidia.dkms_source.v, "open"));
+	return h->driver.open_module || newest_arch(c) >= 90 ||
+	       (h->driver.dkms_source.v && strstr(h->driver.dkms_source.v, "open"));
 }
 
 static bool all_answer(const struct pr_host *h)
 {
-	return h->nvidia.nvml == PR_NVML_OK && pr_has(h->nvidia.nvml_count) &&
-	       h->nvidia.nvml_count.v >= (int64_t)pr_usable_gpus(h);
+	return h->nvml.answer == PR_NVML_OK && pr_has(h->nvml.count) &&
+	       h->nvml.count.v >= (int64_t)pr_usable_gpus(h);
 }
 
 /* Who brought the driver brings its firmware. */
@@ -38,25 +38,25 @@ static void remedy_firmware(const struct pr_host *h, struct pr_finding *f)
 	char branch[16];
 
 	pr_branch_infix(h, branch);
-	if (h->nvidia.run_file)
+	if (h->driver.run_file)
 		pr_remedy(f,
 			  "Install the driver again by NVIDIA's file of that version, which brings it:\n"
 			  "  sh NVIDIA-Linux-%s-%s.run\nor take Debian's driver instead (nvidia-uninstall; gpuprobe "
 			  "recommend)",
-			  h->kernel.arch.v ? h->kernel.arch.v : "x86_64", h->nvidia.gsp_version);
+			  h->kernel.arch.v ? h->kernel.arch.v : "x86_64", h->gsp.version);
 	else
 		pr_remedy(f,
 			  "  apt install firmware-nvidia-%sgsp\n(non-free-firmware; of the driver's version, from "
 			  "where the "
 			  "driver is from), then\n"
 			  "  modprobe -r %snvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\nor reboot",
-			  branch, pr_has(h->nvidia.peermem) ? "nvidia_peermem " : "");
+			  branch, pr_has(h->fabric.peermem) ? "nvidia_peermem " : "");
 }
 
 static void firmware(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	const char *version = h->nvidia.gsp_version;
+	const char *version = h->gsp.version;
 	int arch = newest_arch(c);
 
 	if (pr_without_gpu(c, f))
@@ -68,9 +68,9 @@ static void firmware(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_SKIP, "no card here has a processor with firmware");
 	} else if (pr_branch_of(version) < 510) {
 		pr_say(f, PR_SKIP, "driver %s does without", version);
-	} else if (pr_has(h->nvidia.gsp)) {
+	} else if (pr_has(h->gsp.firmware)) {
 		pr_say(f, PR_PASS,
-		       h->nvidia.gsp.v ? "the firmware of driver %s is on the disk"
+		       h->gsp.firmware.v ? "the firmware of driver %s is on the disk"
 				       : "driver %s was told to do without (NVreg_EnableGpuFirmware=0)",
 		       version);
 	} else if (!is_needed(c)) {
@@ -79,8 +79,8 @@ static void firmware(const struct pr_context *c, struct pr_finding *f)
 		       version);
 	} else {
 		pr_say(f, all_answer(h) ? PR_WARN : PR_FAIL, "/lib/firmware/nvidia/%s has no gsp_*.bin%s%s: %s",
-		       version, h->nvidia.gsp_other ? ", but there is that of " : "",
-		       h->nvidia.gsp_other ? h->nvidia.gsp_other : "",
+		       version, h->gsp.other_version ? ", but there is that of " : "",
+		       h->gsp.other_version ? h->gsp.other_version : "",
 		       all_answer(h) ? "the GPUs run, but the module cannot start them again"
 				     : "the module cannot start a GPU without it");
 		remedy_firmware(h, f);

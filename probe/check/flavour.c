@@ -13,10 +13,10 @@
 static const char *installed_driver(const struct pr_host *h)
 {
 	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
-	const char *slash = h->nvidia.dkms_source.v ? strchr(h->nvidia.dkms_source.v, '/') : NULL;
+	const char *slash = h->driver.dkms_source.v ? strchr(h->driver.dkms_source.v, '/') : NULL;
 
-	if (h->nvidia.module_version.v)
-		return h->nvidia.module_version.v;
+	if (h->driver.module_version.v)
+		return h->driver.module_version.v;
 	if (slash)
 		return slash + 1;
 	return l && !strstr(l->path, "compat/") ? l->version : NULL;
@@ -130,12 +130,12 @@ static void open_required(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_driver(c, f))
 		return;
-	g = find_gpu(c, h->nvidia.open_module ? is_closed_only : is_open_only, 0, &k);
-	if (!h->nvidia.module_text.v) {
+	g = find_gpu(c, h->driver.open_module ? is_closed_only : is_open_only, 0, &k);
+	if (!h->driver.module_text.v) {
 		pr_say(f, g ? PR_NOT_KNOWN : PR_SKIP,
 		       "/proc/driver/nvidia/version is %s, so the module's flavour is not known",
-		       pr_state_name(h->nvidia.module_text.state));
-	} else if (g && h->nvidia.open_module) {
+		       pr_state_name(h->driver.module_text.state));
+	} else if (g && h->driver.open_module) {
 		pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d, older than Turing: the open kernel module, which is "
 				   "loaded, does not drive it", gpu_name(g, name), k.arch / 10, k.arch % 10);
 		pr_remedy_driver(c, f);
@@ -144,7 +144,7 @@ static void open_required(const struct pr_context *c, struct pr_finding *f)
 		       gpu_name(g, name));
 		pr_remedy_driver(c, f);
 	} else {
-		pr_say(f, PR_PASS, "the %s module suits the cards", h->nvidia.open_module ? "open" : "proprietary");
+		pr_say(f, PR_PASS, "the %s module suits the cards", h->driver.open_module ? "open" : "proprietary");
 	}
 }
 static const char *const after_new[] = {"driver.new-gpu", NULL};
@@ -181,7 +181,7 @@ static bool builds_by_backports(const struct pr_host *h, const struct pr_kernel 
 /* The headers are there and DKMS has tried: once more comes to the same. */
 static void remedy_failed_build(const struct pr_host *h, const struct pr_kernel *k, struct pr_finding *f)
 {
-	const char *slash = strchr(h->nvidia.dkms_source.v ? h->nvidia.dkms_source.v : "", '/');
+	const char *slash = strchr(h->driver.dkms_source.v ? h->driver.dkms_source.v : "", '/');
 	bool backports = builds_by_backports(h, k);
 
 	pr_remedy(f, "The end of the log says why:\n  tail %1$s\n%2$s"
@@ -194,17 +194,17 @@ static void remedy_failed_build(const struct pr_host *h, const struct pr_kernel 
 
 static void no_module(const struct pr_host *h, struct pr_finding *f)
 {
-	const struct pr_kernel *k = find_kernel(h, h->nvidia.next_kernel);
+	const struct pr_kernel *k = find_kernel(h, h->driver.next_kernel);
 	const char *why = k && k->headers.v == 0 ? ": its headers are not installed"
 			  : k && k->build_log    ? ": DKMS tried and failed"
 						 : "";
 
 	pr_say(f, PR_WARN, "kernel %s is installed and starts at the next boot, but no nvidia module is built for it%s",
-	       h->nvidia.next_kernel, why);
+	       h->driver.next_kernel, why);
 	if (k && k->headers.v && k->build_log)
 		remedy_failed_build(h, k, f);
 	else
-		pr_remedy(f, "  apt install linux-headers-%1$s\n  dkms autoinstall -k %1$s", h->nvidia.next_kernel);
+		pr_remedy(f, "  apt install linux-headers-%1$s\n  dkms autoinstall -k %1$s", h->driver.next_kernel);
 }
 
 static void next_kernel(const struct pr_context *c, struct pr_finding *f)
@@ -213,14 +213,14 @@ static void next_kernel(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_gpu(c, f))
 		return;
-	if (h->nvidia.driver_root) {
+	if (h->platform.driver_root) {
 		pr_say(f, PR_SKIP, "the driver is a container, which builds the module for the kernel that it meets");
-	} else if (!h->nvidia.next_kernel) {
+	} else if (!h->driver.next_kernel) {
 		pr_say(f, PR_PASS, "no newer kernel waits for the next boot");
-	} else if (pr_or(h->nvidia.next_module, 0)) {
+	} else if (pr_or(h->driver.next_module, 0)) {
 		pr_say(f, PR_PASS, "kernel %s, which the next boot starts, has its nvidia module",
-		       h->nvidia.next_kernel);
-	} else if (h->nvidia.module_version.state != PR_PRESENT && !pr_or(h->nvidia.module_file, 0)) {
+		       h->driver.next_kernel);
+	} else if (h->driver.module_version.state != PR_PRESENT && !pr_or(h->driver.module_file, 0)) {
 		pr_say(f, PR_SKIP, "the running kernel has no nvidia module either");
 	} else {
 		no_module(h, f);
@@ -256,8 +256,8 @@ static const struct pr_package *waiting(const struct pr_host *h, bool *ret_any)
 static void upgrade(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	const char *module = h->nvidia.module_version.v,
-		   *built = h->nvidia.dkms_source.v ? strchr(h->nvidia.dkms_source.v, '/') : NULL;
+	const char *module = h->driver.module_version.v,
+		   *built = h->driver.dkms_source.v ? strchr(h->driver.dkms_source.v, '/') : NULL;
 	const struct pr_package *p;
 	const struct pr_lib *lib;
 	bool any;
@@ -308,13 +308,13 @@ static void nvml_library(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 	const struct pr_lib *any = pr_find_lib(h, "libnvidia-ml.so.1", 0);
-	bool loaded = h->nvidia.module_version.state == PR_PRESENT;
+	bool loaded = h->driver.module_version.state == PR_PRESENT;
 
 	if (pr_without_gpu(c, f))
 		return;
 	if (pr_loaded_lib(h, "libnvidia-ml.so.1")) {
 		pr_say(f, PR_PASS, "a loader finds libnvidia-ml.so.1");
-	} else if (h->nvidia.driver_root) {
+	} else if (h->platform.driver_root) {
 		pr_say(f, PR_SKIP,
 		       "the driver is a container; its libraries are in " PR_DRIVER_ROOT ", for other containers");
 	} else if (any) {
@@ -322,7 +322,7 @@ static void nvml_library(const struct pr_context *c, struct pr_finding *f)
 
 		pr_say(f, PR_FAIL, "%s is there, but no loader looks into %s", any->path, dir);
 		pr_remedy(f, "  echo %s > /etc/ld.so.conf.d/nvidia.conf && ldconfig", dir);
-	} else if (!loaded && !pr_or(h->nvidia.dkms, 0)) {
+	} else if (!loaded && !pr_or(h->driver.dkms, 0)) {
 		pr_say(f, PR_SKIP, "no driver is installed");
 	} else {
 		char branch[16];
@@ -334,7 +334,7 @@ static void nvml_library(const struct pr_context *c, struct pr_finding *f)
 			pr_remedy(f, "Start the container with  NVIDIA_DRIVER_CAPABILITIES=compute,utility");
 		else
 			pr_remedy(f, "Of the module's version%s%s:\n  apt install libnvidia-%sml1 nvidia-%ssmi lib%s%scuda1",
-				  loaded ? ", " : "", loaded ? h->nvidia.module_version.v : "", branch, branch,
+				  loaded ? ", " : "", loaded ? h->driver.module_version.v : "", branch, branch,
 				  *branch ? "nvidia-" : "", branch);
 	}
 }

@@ -109,8 +109,8 @@ static void persistence(const struct pr_context *c, struct pr_finding *f)
 				  *branch ? "libnvidia-" : "", branch, *branch ? "cfg1 " : "");
 			return;
 		}
-	pr_say(f, h->nvidia.nvml == PR_NVML_OK ? PR_PASS : PR_SKIP,
-	       h->nvidia.nvml == PR_NVML_OK ? "persistence mode is on" : "NVML did not answer");
+	pr_say(f, h->nvml.answer == PR_NVML_OK ? PR_PASS : PR_SKIP,
+	       h->nvml.answer == PR_NVML_OK ? "persistence mode is on" : "NVML did not answer");
 }
 static const char *const after_nvml[] = { "nvml.answers", NULL };
 const struct pr_check pr_check_persistence = {
@@ -140,8 +140,8 @@ static void compute_mode(const struct pr_context *c, struct pr_finding *f)
 		pr_remedy(f, "  nvidia-smi -c 0");
 		return;
 	}
-	pr_say(f, h->nvidia.nvml == PR_NVML_OK ? PR_PASS : PR_SKIP,
-	       h->nvidia.nvml == PR_NVML_OK ? "every GPU takes any number of programs" : "NVML did not answer");
+	pr_say(f, h->nvml.answer == PR_NVML_OK ? PR_PASS : PR_SKIP,
+	       h->nvml.answer == PR_NVML_OK ? "every GPU takes any number of programs" : "NVML did not answer");
 }
 const struct pr_check pr_check_compute_mode = {
 	.id = "gpu.compute-mode",
@@ -184,8 +184,8 @@ static void mig(const struct pr_context *c, struct pr_finding *f)
 			return;
 		}
 	}
-	pr_say(f, h->nvidia.nvml == PR_NVML_OK ? PR_PASS : PR_SKIP,
-	       h->nvidia.nvml == PR_NVML_OK ? "no GPU is cut into instances that are missing" : "NVML did not answer");
+	pr_say(f, h->nvml.answer == PR_NVML_OK ? PR_PASS : PR_SKIP,
+	       h->nvml.answer == PR_NVML_OK ? "no GPU is cut into instances that are missing" : "NVML did not answer");
 }
 const struct pr_check pr_check_mig = {
 	.id = "gpu.mig",

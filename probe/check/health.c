@@ -33,7 +33,7 @@ static void all_well(const struct pr_context *c, struct pr_finding *f, const cha
 {
 	const struct pr_host *h = c->host;
 
-	if (h->nvidia.nvml == PR_NVML_OK)
+	if (h->nvml.answer == PR_NVML_OK)
 		pr_say(f, PR_PASS, "%s%s", what,
 		       h->kernel_log == PR_PRESENT
 			       ? ""
@@ -47,9 +47,9 @@ static void all_well(const struct pr_context *c, struct pr_finding *f, const cha
  * the boot, and a card that was reset is as good as new. */
 static bool all_answer(const struct pr_host *h)
 {
-	return h->nvidia.nvml == PR_NVML_OK && pr_has(h->nvidia.nvml_count) &&
-	       h->nvidia.nvml_count.v >= (int64_t)pr_usable_gpus(h) && !pr_or(h->nvidia.gpus_lost, 0) &&
-	       !pr_or(h->nvidia.gpus_to_reset, 0);
+	return h->nvml.answer == PR_NVML_OK && pr_has(h->nvml.count) &&
+	       h->nvml.count.v >= (int64_t)pr_usable_gpus(h) && !pr_or(h->nvml.gpus_lost, 0) &&
+	       !pr_or(h->nvml.gpus_to_reset, 0);
 }
 
 /* A line of the log as a finding: critical, a warning where it is over. */
@@ -74,7 +74,7 @@ static void lost(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_gpu(c, f))
 		return;
-	if (!x && !pr_or(h->nvidia.gpus_lost, 0)) {
+	if (!x && !pr_or(h->nvml.gpus_lost, 0)) {
 		all_well(c, f, "no GPU has fallen off the bus");
 		return;
 	}
@@ -125,11 +125,11 @@ static void reset_required(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_gpu(c, f))
 		return;
-	if (!x && !pr_or(h->nvidia.gpus_to_reset, 0)) {
+	if (!x && !pr_or(h->nvml.gpus_to_reset, 0)) {
 		all_well(c, f, "no GPU waits for a reset");
 		return;
 	}
-	if (x && !pr_or(h->nvidia.gpus_to_reset, 0) && all_answer(h)) {
+	if (x && !pr_or(h->nvml.gpus_to_reset, 0) && all_answer(h)) {
 		logged(c, f, "the driver has asked for the reset of a GPU", x, remedy);
 		return;
 	}
@@ -167,7 +167,7 @@ static void could_not_start(const struct pr_context *c, struct pr_finding *f, co
 	if (all_answer(c->host)) {
 		pr_say(f, PR_WARN, "the driver could not start a GPU at some time since the boot; now all answer: %.300s", line);
 		pr_remedy(f, "Watch whether it comes again:  journalctl -k -b | grep NVRM");
-	} else if (firmware && pr_or(c->host->nvidia.gsp, 0)) {
+	} else if (firmware && pr_or(c->host->gsp.firmware, 0)) {
 		pr_say(f, PR_FAIL,
 		       "the driver could not start a GPU, since its firmware was not where the module started, though "
 		       "it is "
@@ -194,7 +194,7 @@ static void init_failed(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (x)
 		could_not_start(c, f, x->text);
-	else if (h->kernel_log != PR_PRESENT && !pr_has(h->nvidia.nvml_count))
+	else if (h->kernel_log != PR_PRESENT && !pr_has(h->nvml.count))
 		pr_say(f, PR_SKIP, "the kernel's log is not readable and NVML told no count");
 	else
 		pr_say(f, PR_PASS, "the driver starts every GPU");
@@ -467,13 +467,13 @@ static void fabric(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 	const struct pr_package *fm = manager_package(h);
-	const char *module = h->nvidia.module_version.v;
+	const char *module = h->driver.module_version.v;
 	bool container = h->container.state == PR_PRESENT;
 	int state = fabric_state(h);
 
 	if (pr_without_driver(c, f))
 		return;
-	if (!h->nvidia.n_switch && (!state || state == 3)) {
+	if (!h->fabric.n_switch && (!state || state == 3)) {
 		pr_say(f, PR_SKIP, "no NVSwitch on this host");
 	} else if (!container && fm && strncmp(fm->version, module, strlen(module))) {
 		pr_say(f, PR_FAIL, "%s is %s, the driver is %s: they must be of the very same version", fm->name,
@@ -484,9 +484,9 @@ static void fabric(const struct pr_context *c, struct pr_finding *f)
 	} else if (container && state) {
 		pr_say(f, PR_FAIL, "the GPUs are joined by NVSwitch and wait for nvidia-fabricmanager");
 		pr_remedy(f, "On the machine that runs this container:  systemctl enable --now nvidia-fabricmanager");
-	} else if (container || h->nvidia.fabricmanager.state == PR_UNREADABLE) {
+	} else if (container || h->fabric.manager.state == PR_UNREADABLE) {
 		pr_say(f, PR_NOT_KNOWN, "whether nvidia-fabricmanager runs cannot be seen from here, and NVML does not tell");
-	} else if (state || !pr_has(h->nvidia.fabricmanager)) {
+	} else if (state || !pr_has(h->fabric.manager)) {
 		pr_say(f, PR_FAIL, "the GPUs are joined by NVSwitch, and nvidia-fabricmanager does not run%s",
 		       fm ? "" : ": it is not installed");
 		pr_remedy(f, "%s%s  systemctl enable --now nvidia-fabricmanager",

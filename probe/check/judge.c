@@ -58,7 +58,7 @@ bool pr_without_driver(const struct pr_context *c, struct pr_finding *f)
 {
 	if (pr_without_gpu(c, f))
 		return true;
-	if (c->host->nvidia.module_version.state == PR_PRESENT)
+	if (c->host->driver.module_version.state == PR_PRESENT)
 		return false;
 	pr_say(f, PR_SKIP, "no driver to compare with");
 	return true;

@@ -15,18 +15,18 @@ static bool inside(const struct pr_host *h)
 static void device_nodes(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	struct pr_num node = h->nvidia.device_node;
+	struct pr_num node = h->driver.device_node;
 
 	if (pr_without_gpu(c, f))
 		return;
-	if (h->nvidia.module_version.state != PR_PRESENT && !inside(h)) {
+	if (h->driver.module_version.state != PR_PRESENT && !inside(h)) {
 		pr_say(f, PR_SKIP, "without the module there are no device nodes");
 	} else if (node.state == PR_PRESENT) {
 		pr_say(f, PR_PASS, "/dev/nvidiactl can be opened");
 	} else if (node.state == PR_UNREADABLE) {
 		pr_say(f, PR_FAIL, "/dev/nvidiactl is there but this user may not open it");
 		pr_remedy(f, "  adduser USER video; then log in again");
-	} else if (h->nvidia.driver_root) {
+	} else if (h->platform.driver_root) {
 		pr_say(f, PR_SKIP,
 		       "the driver is a container; its device nodes are in " PR_DRIVER_ROOT
 		       "/dev, for other containers");
@@ -67,7 +67,7 @@ static bool is_stale(const struct pr_host *h, const struct pr_devnode *n)
 {
 	if (pr_has(n->now))
 		return n->now.v != n->major;
-	return !strcmp(n->path, "/dev/nvidia-uvm") && (inside(h) || !pr_has(h->nvidia.modprobe));
+	return !strcmp(n->path, "/dev/nvidia-uvm") && (inside(h) || !pr_has(h->driver.modprobe));
 }
 
 static void remedy_numbers(const struct pr_host *h, const struct pr_devnode *n, struct pr_finding *f)
@@ -84,7 +84,7 @@ static void remedy_numbers(const struct pr_host *h, const struct pr_devnode *n, 
 	else
 		pr_remedy(f, "%s  nvidia-modprobe -u -c=0%s\nIt makes a node with a wrong number anew. If the number comes back at "
 			     "each boot, something makes the nodes by hand:\n  grep -rsn mknod /etc/udev/rules.d /etc/rc.local",
-			  pr_has(h->nvidia.modprobe) ? "" : "  apt install nvidia-modprobe\n",
+			  pr_has(h->driver.modprobe) ? "" : "  apt install nvidia-modprobe\n",
 			  gt_starts_with(n->path, "/dev/nvidia-modeset") ? " -m" : "");
 }
 
@@ -95,13 +95,13 @@ static void device_numbers(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_driver(c, f))
 		return;
-	for (size_t i = 0; i < h->nvidia.n_node; i++) {
-		const struct pr_devnode *n = &h->nvidia.node[i];
+	for (size_t i = 0; i < h->device_nodes.n_node; i++) {
+		const struct pr_devnode *n = &h->device_nodes.node[i];
 
 		if (is_stale(h, n) && (!bad || worth(h, n) > worth(h, bad)))
 			bad = n;
 	}
-	if (!h->nvidia.n_node) {
+	if (!h->device_nodes.n_node) {
 		pr_say(f, PR_SKIP, "the numbers of the device nodes are not known");
 	} else if (!bad) {
 		pr_say(f, PR_PASS, "the device nodes have the numbers that the kernel gave the driver");
@@ -145,20 +145,20 @@ static void uvm(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_gpu(c, f))
 		return;
-	for (size_t i = 0; i < h->nvidia.n_node; i++)
-		stale |= !strcmp(h->nvidia.node[i].path, "/dev/nvidia-uvm") && is_stale(h, &h->nvidia.node[i]) &&
-			 (inside(h) || pr_has(h->nvidia.node[i].now));
-	if (!pr_has(h->nvidia.device_node)) {
+	for (size_t i = 0; i < h->device_nodes.n_node; i++)
+		stale |= !strcmp(h->device_nodes.node[i].path, "/dev/nvidia-uvm") && is_stale(h, &h->device_nodes.node[i]) &&
+			 (inside(h) || pr_has(h->device_nodes.node[i].now));
+	if (!pr_has(h->driver.device_node)) {
 		pr_say(f, PR_SKIP, "/dev/nvidiactl comes first");
 	} else if (stale) {
 		pr_say(f, PR_FAIL, "/dev/nvidia-uvm leads to no driver");
 		pr_remedy(f, "As driver.node-numbers says");
-	} else if (pr_has(h->nvidia.uvm_node)) {
+	} else if (pr_has(h->driver.uvm_node)) {
 		pr_say(f, PR_PASS, "/dev/nvidia-uvm can be opened");
-	} else if (h->nvidia.uvm_node.state == PR_UNREADABLE) {
+	} else if (h->driver.uvm_node.state == PR_UNREADABLE) {
 		pr_say(f, PR_FAIL, "/dev/nvidia-uvm is there but this user may not open it");
 		pr_remedy(f, "  adduser USER video; then log in again");
-	} else if (pr_has(h->nvidia.modprobe) && !container) {
+	} else if (pr_has(h->driver.modprobe) && !container) {
 		pr_say(f, PR_PASS, "nvidia-modprobe makes /dev/nvidia-uvm when the first CUDA program asks");
 	} else {
 		pr_say(f, PR_FAIL, "/dev/nvidia-uvm is absent: CUDA cannot start");

@@ -146,7 +146,7 @@ const struct pr_check pr_check_iommu = {
 /* "6.1.0-41-amd64" is at least 5.12. */
 static bool has_dmabuf(const struct pr_host *h)
 {
-	return h->kernel.release.v && gt_version_cmp(h->kernel.release.v, "5.12") >= 0 && h->nvidia.open_module;
+	return h->kernel.release.v && gt_version_cmp(h->kernel.release.v, "5.12") >= 0 && h->driver.open_module;
 }
 
 static void peermem(const struct pr_context *c, struct pr_finding *f)
@@ -157,7 +157,7 @@ static void peermem(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (!h->rdma.n) {
 		pr_say(f, PR_SKIP, "no InfiniBand or RoCE device");
-	} else if (pr_has(h->nvidia.peermem)) {
+	} else if (pr_has(h->fabric.peermem)) {
 		pr_say(f, PR_PASS, "nvidia_peermem is loaded");
 	} else if (has_dmabuf(h)) {
 		pr_say(f, PR_PASS, "the open module shares its memory by DMA-BUF");
@@ -233,11 +233,11 @@ static void p2p(const struct pr_context *c, struct pr_finding *f)
 					  [4] = "it is switched off by a registry key",
 					  [5] = "it is not supported"};
 	const struct pr_host *h = c->host;
-	int64_t r = pr_or(h->nvidia.p2p_status, 0);
+	int64_t r = pr_or(h->nvml.p2p_status, 0);
 
 	if (pr_without_gpu(c, f))
 		return;
-	if (!pr_has(h->nvidia.p2p_status))
+	if (!pr_has(h->nvml.p2p_status))
 		pr_say(f, PR_SKIP, pr_usable_gpus(h) < 2 ? "one GPU" : "NVML does not tell");
 	else if (!r)
 		pr_say(f, PR_PASS, "every GPU reads every other's memory");

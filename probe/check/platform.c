@@ -28,7 +28,7 @@ static void wsl(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_SKIP, "a container under WSL gets its libraries elsewhere");
 	} else if (!theirs) {
 		pr_say(f, PR_SKIP, "Windows gives this WSL no NVIDIA driver: " WSL_LIB " has no libcuda.so.1%s",
-		       pr_has(h->nvidia.dxg) ? "" : ", and there is no /dev/dxg");
+		       pr_has(h->platform.dxg) ? "" : ", and there is no /dev/dxg");
 	} else if (loaded && strcmp(loaded->real, theirs->real)) {
 		pr_say(f, PR_FAIL,
 		       "programs load %s, a Linux driver's, instead of Windows' %s: it finds no device here",
@@ -38,16 +38,16 @@ static void wsl(const struct pr_context *c, struct pr_finding *f)
 	} else if (!loaded) {
 		pr_say(f, PR_FAIL, "%s is there, but no loader looks into " WSL_LIB, theirs->path);
 		pr_remedy(f, "  echo " WSL_LIB " > /etc/ld.so.conf.d/ld.wsl.conf && ldconfig");
-	} else if (!pr_has(h->nvidia.dxg)) {
+	} else if (!pr_has(h->platform.dxg)) {
 		pr_say(f, PR_FAIL,
 		       "Windows' libcuda is there, but /dev/dxg is not: WSL 1, or its GPU support is switched off");
 		pr_remedy(
 			f,
 			"In Windows:\n  wsl --set-version DISTRIBUTION 2\nand no gpuSupport=false in .wslconfig; then\n"
 			"  wsl --shutdown");
-	} else if (h->nvidia.nvml == PR_NVML_ERROR || h->nvidia.nvml == PR_NVML_TIMEOUT) {
+	} else if (h->nvml.answer == PR_NVML_ERROR || h->nvml.answer == PR_NVML_TIMEOUT) {
 		pr_say(f, PR_FAIL, "Windows' driver does not answer: %s",
-		       h->nvidia.nvml_text ? h->nvidia.nvml_text : "no text");
+		       h->nvml.text ? h->nvml.text : "no text");
 		pr_remedy(f, "In Windows, with its newest NVIDIA driver:\n  wsl --update\n  wsl --shutdown");
 	} else {
 		pr_say(f, PR_PASS, "programs load Windows' libcuda");

@@ -15,7 +15,7 @@ static bool signed_only(const struct pr_host *h)
 {
 	const char *lockdown = h->kernel.lockdown.v;
 
-	return (pr_or(h->nvidia.secure_boot, 0) == 1 && pr_or(h->nvidia.shim_off, 0) != 1) || gt_streq(lockdown, "integrity") ||
+	return (pr_or(h->secure_boot.on, 0) == 1 && pr_or(h->secure_boot.shim_off, 0) != 1) || gt_streq(lockdown, "integrity") ||
 	       gt_streq(lockdown, "confidentiality");
 }
 
@@ -37,7 +37,7 @@ static bool was_rejected(const struct pr_host *h)
 
 static const char *why_signed(const struct pr_host *h)
 {
-	return pr_or(h->nvidia.secure_boot, 0) ? "Secure Boot is on" : "the kernel is locked down";
+	return pr_or(h->secure_boot.on, 0) ? "Secure Boot is on" : "the kernel is locked down";
 }
 
 #define SCREEN "a blue screen (MokManager: Enroll MOK) asks for the password at the next boot"
@@ -48,8 +48,8 @@ static const char *why_signed(const struct pr_host *h)
 /* The first certificate of that key in that list of the firmware, or, without a list, in a file of the host. */
 static const struct pr_trusted *find_key(const struct pr_host *h, const struct pr_key *key, const char *list)
 {
-	for (size_t i = 0; i < h->nvidia.n_key; i++) {
-		const struct pr_trusted *t = &h->nvidia.key[i];
+	for (size_t i = 0; i < h->secure_boot.n_key; i++) {
+		const struct pr_trusted *t = &h->secure_boot.key[i];
 
 		if (pr_same_key(&t->key, key) && (list ? !strcmp(t->where, list) : *t->where == '/'))
 			return t;
@@ -62,11 +62,11 @@ static const struct pr_key *signer_of(const struct pr_host *h)
 {
 	static const char dkms[] = "/var/lib/dkms/mok.pub";
 
-	if (*h->nvidia.signer.serial || *h->nvidia.signer.subject)
-		return &h->nvidia.signer;
-	for (size_t i = 0; i < h->nvidia.n_key && strstr(h->nvidia.module_path, "/updates/dkms/"); i++)
-		if (!strcmp(h->nvidia.key[i].where, dkms))
-			return &h->nvidia.key[i].key;
+	if (*h->secure_boot.signer.serial || *h->secure_boot.signer.subject)
+		return &h->secure_boot.signer;
+	for (size_t i = 0; i < h->secure_boot.n_key && strstr(h->driver.module_path, "/updates/dkms/"); i++)
+		if (!strcmp(h->secure_boot.key[i].where, dkms))
+			return &h->secure_boot.key[i].key;
 	return NULL;
 }
 
@@ -85,7 +85,7 @@ static void say_trusted(const struct pr_host *h, const char *who, struct pr_find
 static void say_strange(const struct pr_host *h, const struct pr_key *signer, const char *who, struct pr_finding *f)
 {
 	const struct pr_trusted *file = find_key(h, signer, NULL);
-	const char *source = h->nvidia.dkms_source.v ? h->nvidia.dkms_source.v : "nvidia/VERSION";
+	const char *source = h->driver.dkms_source.v ? h->driver.dkms_source.v : "nvidia/VERSION";
 
 	if (find_key(h, signer, "MokNew")) {
 		pr_say(f, PR_FAIL, "%s; the nvidia module is signed by \"%s\", whose import waits for the next boot",
@@ -98,7 +98,7 @@ static void say_strange(const struct pr_host *h, const struct pr_key *signer, co
 	       "%s; the nvidia module is signed by \"%s\", which this firmware does not trust", why_signed(h), who);
 	if (file)
 		pr_remedy(f, "Enrol the certificate; " SCREEN ":\n  mokutil --import %s; reboot", file->where);
-	else if (h->nvidia.dkms_source.v)
+	else if (h->driver.dkms_source.v)
 		pr_remedy(f, "Its certificate is not on this host. Build the module anew, which signs it by DKMS's key, and "
 			     "enrol that; " SCREEN ":\n  dkms remove %s -k %s && dkms install %s -k %s\n" ENROL,
 			  source, release(h), source, release(h));
@@ -108,14 +108,14 @@ static void say_strange(const struct pr_host *h, const struct pr_key *signer, co
 
 static bool by_keys(const struct pr_host *h, struct pr_finding *f)
 {
-	const struct pr_key *signer = h->nvidia.keys == PR_PRESENT ? signer_of(h) : NULL;
+	const struct pr_key *signer = h->secure_boot.keys == PR_PRESENT ? signer_of(h) : NULL;
 	const char *who = signer && *signer->name ? signer->name : NULL;
 
 	if (!signer)
 		return false;
-	for (size_t i = 0; i < h->nvidia.n_key && !who; i++) /* the signature may name its key by a hash alone */
-		if (pr_same_key(&h->nvidia.key[i].key, signer) && *h->nvidia.key[i].key.name)
-			who = h->nvidia.key[i].key.name;
+	for (size_t i = 0; i < h->secure_boot.n_key && !who; i++) /* the signature may name its key by a hash alone */
+		if (pr_same_key(&h->secure_boot.key[i].key, signer) && *h->secure_boot.key[i].key.name)
+			who = h->secure_boot.key[i].key.name;
 	who = who ? who : "a key without a name";
 	if (find_key(h, signer, "MokListRT") || find_key(h, signer, "db"))
 		say_trusted(h, who, f);
@@ -130,9 +130,9 @@ static bool by_keys(const struct pr_host *h, struct pr_finding *f)
 static void not_loaded(const struct pr_host *h, struct pr_finding *f)
 {
 	static const char *const ran[] = {"NVRM", NULL};
-	const char *on = why_signed(h), *source = h->nvidia.dkms_source.v ? h->nvidia.dkms_source.v : "nvidia/VERSION";
+	const char *on = why_signed(h), *source = h->driver.dkms_source.v ? h->driver.dkms_source.v : "nvidia/VERSION";
 
-	if (pr_has(h->nvidia.signature) && !h->nvidia.signature.v) {
+	if (pr_has(h->secure_boot.signature) && !h->secure_boot.signature.v) {
 		pr_say(f, PR_FAIL, "%s and the nvidia module is built but not loaded: it is not signed", on);
 		pr_remedy(f, "Build it anew, which signs it, then enrol DKMS's key; " SCREEN ":\n"
 			     "  dkms remove %s -k %s && dkms install %s -k %s\n" ENROL,
@@ -156,16 +156,16 @@ static void secure_boot(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_gpu(c, f))
 		return;
-	if (h->nvidia.module_version.state == PR_PRESENT)
+	if (h->driver.module_version.state == PR_PRESENT)
 		pr_say(f, PR_PASS, "the module is loaded, so its signature is no obstacle");
-	else if (signed_only(h) && pr_or(h->nvidia.module_file, 0) == 1)
+	else if (signed_only(h) && pr_or(h->driver.module_file, 0) == 1)
 		not_loaded(h, f);
-	else if (pr_or(h->nvidia.shim_off, 0))
+	else if (pr_or(h->secure_boot.shim_off, 0))
 		pr_say(f, PR_PASS, "Secure Boot is on, but shim was told not to check (mokutil --disable-validation)");
 	else
 		pr_say(f, PR_PASS, "Secure Boot is %s",
-		       pr_or(h->nvidia.secure_boot, 0) ? "on" :
-		       pr_has(h->nvidia.secure_boot)   ? "off" :
+		       pr_or(h->secure_boot.on, 0) ? "on" :
+		       pr_has(h->secure_boot.on)   ? "off" :
 							 "not in use as far as can be seen");
 }
 static const char *const after_built[] = {"driver.module-built", NULL};

@@ -12,12 +12,12 @@
 
 static const char *toolkit_version(const struct pr_host *h, size_t i)
 {
-	return strrchr(h->nvidia.toolkits.v[i], '-') + 1;
+	return strrchr(h->driver.toolkits.v[i], '-') + 1;
 }
 
 static bool no_toolkit(const struct pr_context *c, struct pr_finding *f)
 {
-	if (c->host->nvidia.toolkits.n)
+	if (c->host->driver.toolkits.n)
 		return false;
 	pr_say(f, PR_SKIP, "no CUDA toolkit under /usr/local");
 	return true;
@@ -69,7 +69,7 @@ static void ptx(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_NOT_KNOWN, "which CUDA release driver %s carries is not in this program's table", driver);
 		return;
 	}
-	for (size_t i = 0; i < h->nvidia.toolkits.n; i++) {
+	for (size_t i = 0; i < h->driver.toolkits.n; i++) {
 		const char *version = toolkit_version(h, i);
 
 		if (strtol(version, NULL, 10) != strtol(cuda, NULL, 10) || gt_version_cmp(version, cuda) <= 0)
@@ -139,7 +139,7 @@ static void host_compiler(const struct pr_context *c, struct pr_finding *f)
 		       h->gcc.state == PR_ABSENT ? "not installed" : "of a version that its name does not tell");
 		return;
 	}
-	for (size_t i = 0; i < h->nvidia.toolkits.n; i++) {
+	for (size_t i = 0; i < h->driver.toolkits.n; i++) {
 		const char *version = toolkit_version(h, i);
 		gt_autofree char *most = NULL;
 		struct gt_err err = {0};
@@ -191,7 +191,7 @@ static void toolkit_glibc(const struct pr_context *c, struct pr_finding *f)
 		return;
 	}
 	first = agrees_from(h->glibc.v);
-	for (size_t i = 0; first && i < h->nvidia.toolkits.n; i++) {
+	for (size_t i = 0; first && i < h->driver.toolkits.n; i++) {
 		const char *version = toolkit_version(h, i);
 
 		if (gt_version_cmp(version, first) >= 0)
@@ -222,13 +222,13 @@ const struct pr_check pr_check_toolkit_glibc = {
 static void hmm(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	bool fails = pr_or(h->nvidia.cuda_init, 0) == 802;
+	bool fails = pr_or(h->cuda.init, 0) == 802;
 
 	if (pr_without_driver(c, f))
 		return;
-	if (h->nvidia.n_switch) {
+	if (h->fabric.n_switch) {
 		pr_say(f, PR_SKIP, "with NVSwitch error 802 has another cause");
-	} else if (!pr_or(h->nvidia.hmm, 0)) {
+	} else if (!pr_or(h->fabric.hmm, 0)) {
 		pr_say(f, PR_PASS, "nvidia_uvm does not use the kernel's HMM");
 	} else if (fails) {
 		pr_say(f, PR_FAIL,
@@ -240,7 +240,7 @@ static void hmm(const struct pr_context *c, struct pr_finding *f)
 			     "reboot\nor boot with  nokaslr");
 	} else {
 		pr_say(f, PR_PASS, "nvidia_uvm uses the kernel's HMM%s",
-		       pr_has(h->nvidia.cuda_init) ? " and CUDA starts"
+		       pr_has(h->cuda.init) ? " and CUDA starts"
 						   : "; gpuprobe --cuda shows whether CUDA starts with it");
 	}
 }
@@ -262,7 +262,7 @@ static void visible(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 	const char *list = pr_getenv(h, "CUDA_VISIBLE_DEVICES");
-	int64_t count = pr_or(h->nvidia.nvml_count, (int64_t)pr_usable_gpus(h));
+	int64_t count = pr_or(h->nvml.count, (int64_t)pr_usable_gpus(h));
 	struct gt_visible seen;
 
 	if (pr_without_gpu(c, f))

@@ -52,14 +52,14 @@ static void take_answer(struct pr_host *h, const char *text, size_t len)
 	gt_auto_json *doc = NULL;
 
 	if (gt_json_parse(text, len, "cuda", &doc, NULL) < 0) {
-		h->nvidia.cuda_init.state = PR_BROKEN;
-		h->nvidia.cuda_text = "the child process that started CUDA died";
+		h->cuda.init.state = PR_BROKEN;
+		h->cuda.text = "the child process that started CUDA died";
 		return;
 	}
-	h->nvidia.cuda_text = pr_keep(h, gt_json_get_str(doc, "text", NULL));
-	h->nvidia.cuda_init.state = gt_json_get_bool(doc, "no_library", false) ? PR_ABSENT : PR_BROKEN;
+	h->cuda.text = pr_keep(h, gt_json_get_str(doc, "text", NULL));
+	h->cuda.init.state = gt_json_get_bool(doc, "no_library", false) ? PR_ABSENT : PR_BROKEN;
 	if (json_is_integer(json_object_get(doc, "code")))
-		h->nvidia.cuda_init = pr_value(gt_json_get_int(doc, "code", 0));
+		h->cuda.init = pr_value(gt_json_get_int(doc, "code", 0));
 }
 
 void pr_discover_cuda(struct gt_fsroot *fs, struct pr_host *h, double timeout_s)
@@ -74,8 +74,8 @@ void pr_discover_cuda(struct gt_fsroot *fs, struct pr_host *h, double timeout_s)
 		return;
 	}
 	if (gt_spawn(&s, NULL) == -ETIMEDOUT) {
-		h->nvidia.cuda_init.state = PR_BROKEN;
-		h->nvidia.cuda_text = pr_own(h, gt_xasprintf("CUDA did not start within %g s", timeout_s));
+		h->cuda.init.state = PR_BROKEN;
+		h->cuda.text = pr_own(h, gt_xasprintf("CUDA did not start within %g s", timeout_s));
 	} else {
 		take_answer(h, s.out ? s.out : "", s.out_len);
 	}
@@ -86,13 +86,13 @@ char *pr_cuda_fact(const struct pr_host *h)
 {
 	gt_auto_json *doc = json_object();
 
-	if (h->nvidia.cuda_init.state == PR_UNKNOWN)
+	if (h->cuda.init.state == PR_UNKNOWN)
 		return NULL;
-	if (pr_has(h->nvidia.cuda_init))
-		json_object_set_new(doc, "code", json_integer(h->nvidia.cuda_init.v));
-	else if (h->nvidia.cuda_init.state == PR_ABSENT)
+	if (pr_has(h->cuda.init))
+		json_object_set_new(doc, "code", json_integer(h->cuda.init.v));
+	else if (h->cuda.init.state == PR_ABSENT)
 		json_object_set_new(doc, "no_library", json_true());
-	if (h->nvidia.cuda_text)
-		json_object_set_new(doc, "text", gt_json_str(h->nvidia.cuda_text));
+	if (h->cuda.text)
+		json_object_set_new(doc, "text", gt_json_str(h->cuda.text));
 	return gt_json_text(doc);
 }

@@ -53,7 +53,7 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 	pr_discover_pci(fs, h);
 	pr_discover_iommu(fs, h);
 	pr_discover_acs(fs, h);
-	pr_discover_nvidia(fs, h);
+	pr_discover_driver(fs, h);
 	pr_discover_nodes(fs, h);
 	pr_discover_platform(fs, h);
 	pr_discover_firmware(fs, h);
@@ -100,10 +100,10 @@ void pr_host_free(struct pr_host *h)
 	}
 	free(h->pci);
 	free(h->gpu);
-	free(h->nvidia.lib);
-	free(h->nvidia.node);
-	free(h->nvidia.key);
-	gt_strv_clear(&h->nvidia.toolkits);
+	pr_driver_clear(&h->driver);
+	pr_device_nodes_clear(&h->device_nodes);
+	pr_secure_boot_clear(&h->secure_boot);
+	pr_libs_clear(&h->libs);
 	gt_strv_clear(&h->contradictions);
 	gt_strv_clear(&h->rdma);
 	gt_strv_clear(&h->rdma_pci);
@@ -164,27 +164,12 @@ bool pr_cpu_flag(const struct pr_host *h, const char *flag)
 
 bool pr_windows_gpus(const struct pr_host *h)
 {
-	return gt_streq(h->virt.v, "wsl") && pr_or(h->nvidia.nvml_count, 0) > 0;
+	return gt_streq(h->virt.v, "wsl") && pr_or(h->nvml.count, 0) > 0;
 }
 
 bool pr_trains_on_gpu(const struct pr_host *h)
 {
-	return pr_usable_gpus(h) || pr_windows_gpus(h) || h->nvidia.windows_driver || h->nvidia.tegra.v;
-}
-
-const struct pr_lib *pr_find_lib(const struct pr_host *h, const char *soname, size_t nth)
-{
-	for (size_t i = 0; i < h->nvidia.n_lib; i++)
-		if (!strcmp(h->nvidia.lib[i].soname, soname) && nth-- == 0)
-			return &h->nvidia.lib[i];
-	return NULL;
-}
-
-const struct pr_lib *pr_loaded_lib(const struct pr_host *h, const char *soname)
-{
-	const struct pr_lib *first = pr_find_lib(h, soname, 0);
-
-	return first && first->rule ? first : NULL;
+	return pr_usable_gpus(h) || pr_windows_gpus(h) || h->platform.windows_driver || h->tegra.board.v;
 }
 
 void pr_first_threads(const struct pr_host *h, const struct gt_set *cpus, struct gt_set *ret)

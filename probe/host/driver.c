@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The NVIDIA stack as files tell it: kernel module, device nodes, toolkits. No vendor code runs here. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +31,7 @@ static void find_toolkits(struct gt_fsroot *fs, struct pr_host *h)
 	for (size_t i = 0; i < names.n; i++)
 		if (gt_starts_with(names.v[i], "cuda-") && isdigit((unsigned char)names.v[i][5]) &&
 		    is_there(fs, "/usr/local", names.v[i]) && !is_alias(fs, names.v[i]))
-			gt_strv_take(&h->nvidia.toolkits, gt_xasprintf("/usr/local/%s", names.v[i]));
+			gt_strv_take(&h->driver.toolkits, gt_xasprintf("/usr/local/%s", names.v[i]));
 }
 
 /* nvidia.ko, nvidia-current.ko.xz, nvidia-tesla-535-open.ko.zst …, but not nvidia-drm.ko and its like. */
@@ -92,13 +91,13 @@ static void find_kernels(struct gt_fsroot *fs, struct pr_host *h, const char *re
 		dir = gt_xasprintf("/lib/modules/%s", names.v[i]);
 		if ((!running && !gt_fs_exists(fs, image)) || !gt_fs_exists(fs, dir))
 			continue;
-		module = running ? h->nvidia.module_file : find_module_file(fs, names.v[i], NULL);
+		module = running ? h->driver.module_file : find_module_file(fs, names.v[i], NULL);
 		pr_add_kernel(fs, h, names.v[i], module);
 		if (!flavour || !last || strcmp(last, flavour) ||
-		    strverscmp(names.v[i], h->nvidia.next_kernel ? h->nvidia.next_kernel : release) <= 0)
+		    strverscmp(names.v[i], h->driver.next_kernel ? h->driver.next_kernel : release) <= 0)
 			continue;
-		h->nvidia.next_kernel = pr_keep(h, names.v[i]);
-		h->nvidia.next_module = module;
+		h->driver.next_kernel = pr_keep(h, names.v[i]);
+		h->driver.next_module = module;
 	}
 }
 
@@ -130,9 +129,9 @@ static struct pr_str find_dkms(struct gt_fsroot *fs, struct pr_host *h)
 				free(best);
 				best = gt_xasprintf("%s", versions.v[k]);
 			}
-		if (!best || (found.v && nearness(best, h->nvidia.module_version.v) <= near))
+		if (!best || (found.v && nearness(best, h->driver.module_version.v) <= near))
 			continue;
-		near = nearness(best, h->nvidia.module_version.v);
+		near = nearness(best, h->driver.module_version.v);
 		found = (struct pr_str){ PR_PRESENT, pr_own(h, gt_xasprintf("%s/%s", names.v[i], best)) };
 	}
 	if (r < 0)
@@ -194,7 +193,7 @@ void pr_find_kept_gpus(struct gt_fsroot *fs, struct pr_host *h)
 	}
 	for (size_t i = 0; i < h->n_gpu && left != open; i++)
 		h->gpu[i].kept = false;
-	h->nvidia.kept_some = left != open;
+	h->driver.kept_some = left != open;
 }
 
 /* /usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3 is "openblas-pthread". */
@@ -220,29 +219,35 @@ void pr_discover_blas(struct gt_fsroot *fs, struct pr_host *h)
 	}
 }
 
-void pr_discover_nvidia(struct gt_fsroot *fs, struct pr_host *h)
+void pr_discover_driver(struct gt_fsroot *fs, struct pr_host *h)
 {
 	const char *release = h->kernel.release.v ? h->kernel.release.v : "";
 	gt_autofree char *build = gt_xasprintf("/lib/modules/%s/build", release);
 	char *module = NULL;
 
-	h->nvidia.module_version = pr_read_str(h, fs, "/sys/module/nvidia/version");
-	h->nvidia.module_text = pr_read_str(h, fs, "/proc/driver/nvidia/version");
-	h->nvidia.module_file = find_module_file(fs, release, &module);
-	h->nvidia.module_path = module ? pr_own(h, module) : NULL;
-	h->nvidia.headers = pr_value(gt_fs_exists(fs, build));
-	h->nvidia.dkms_source = find_dkms(fs, h);
+	h->driver.module_version = pr_read_str(h, fs, "/sys/module/nvidia/version");
+	h->driver.module_text = pr_read_str(h, fs, "/proc/driver/nvidia/version");
+	h->driver.open_module = h->driver.module_text.v && strstr(h->driver.module_text.v, "Open Kernel Module");
+	h->driver.module_file = find_module_file(fs, release, &module);
+	h->driver.module_path = module ? pr_own(h, module) : NULL;
+	h->driver.headers = pr_value(gt_fs_exists(fs, build));
+	h->driver.dkms_source = find_dkms(fs, h);
 	find_kernels(fs, h, release);
-	h->nvidia.dkms = pr_value(h->nvidia.dkms_source.state == PR_PRESENT);
+	h->driver.dkms = pr_value(h->driver.dkms_source.state == PR_PRESENT);
 	pr_discover_secure_boot(fs, h);
-	h->nvidia.device_node = usable(fs, "/dev/nvidiactl");
-	h->nvidia.uvm_node = usable(fs, "/dev/nvidia-uvm");
+	h->driver.device_node = usable(fs, "/dev/nvidiactl");
+	h->driver.uvm_node = usable(fs, "/dev/nvidia-uvm");
 	pr_find_kept_gpus(fs, h);
 	if (gt_fs_exists(fs, "/usr/bin/nvidia-modprobe"))
-		h->nvidia.modprobe = pr_value(1);
+		h->driver.modprobe = pr_value(1);
 	else
-		h->nvidia.modprobe.state = PR_ABSENT;
-	h->nvidia.run_file = gt_fs_exists(fs, "/usr/bin/nvidia-uninstall");
+		h->driver.modprobe.state = PR_ABSENT;
+	h->driver.run_file = gt_fs_exists(fs, "/usr/bin/nvidia-uninstall");
 	find_toolkits(fs, h);
 	pr_discover_blas(fs, h);
+}
+
+void pr_driver_clear(struct pr_driver *d)
+{
+	gt_strv_clear(&d->toolkits);
 }

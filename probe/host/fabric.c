@@ -120,11 +120,10 @@ void pr_discover_fabric(struct gt_fsroot *fs, struct pr_host *h)
 	struct pr_str hmm = pr_read_str(h, fs, "/sys/module/nvidia_uvm/parameters/uvm_disable_hmm");
 
 	for (size_t i = 0; i < h->n_pci; i++)
-		h->nvidia.n_switch += h->pci[i].vendor == 0x10de && h->pci[i].class_code >> 8 == 0x0680;
-	h->nvidia.hmm = hmm.v ? pr_value(*hmm.v == 'N' || *hmm.v == '0') : (struct pr_num){hmm.state, 0};
-	h->nvidia.peermem = there(fs, "/sys/module/nvidia_peermem/version");
-	h->nvidia.fabricmanager = find_manager(fs, h);
-	h->nvidia.char_links = there(fs, "/dev/char/195:255");
-	h->nvidia.open_module = h->nvidia.module_text.v && strstr(h->nvidia.module_text.v, "Open Kernel Module");
+		h->fabric.n_switch += h->pci[i].vendor == 0x10de && h->pci[i].class_code >> 8 == 0x0680;
+	h->fabric.hmm = hmm.v ? pr_value(*hmm.v == 'N' || *hmm.v == '0') : (struct pr_num){hmm.state, 0};
+	h->fabric.peermem = there(fs, "/sys/module/nvidia_peermem/version");
+	h->fabric.manager = find_manager(fs, h);
+	h->fabric.char_links = there(fs, "/dev/char/195:255");
 	find_runtime(fs, h);
 }

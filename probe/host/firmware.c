@@ -52,8 +52,8 @@ static bool switched_off(struct gt_fsroot *fs)
 void pr_discover_firmware(struct gt_fsroot *fs, struct pr_host *h)
 {
 	const char *release = h->kernel.release.v ? h->kernel.release.v : "",
-		   *built = h->nvidia.dkms_source.v ? strchr(h->nvidia.dkms_source.v, '/') : NULL,
-		   *version = h->nvidia.module_version.v ? h->nvidia.module_version.v
+		   *built = h->driver.dkms_source.v ? strchr(h->driver.dkms_source.v, '/') : NULL,
+		   *version = h->driver.module_version.v ? h->driver.module_version.v
 			      : built                    ? built + 1
 							 : NULL;
 	struct pr_str extra = pr_read_str(h, fs, "/sys/module/firmware_class/parameters/path");
@@ -66,18 +66,18 @@ void pr_discover_firmware(struct gt_fsroot *fs, struct pr_host *h)
 			gt_xstrdup(PR_DRIVER_ROOT "/lib/firmware")};
 
 	if (version && h->n_gpu && h->container.state != PR_PRESENT && gt_fs_exists(fs, "/lib/firmware")) {
-		h->nvidia.gsp_version = version;
-		h->nvidia.gsp.state = PR_ABSENT;
-		for (size_t i = 0; i < GT_ARRAY_SIZE(dirs) && !pr_has(h->nvidia.gsp); i++) {
+		h->gsp.version = version;
+		h->gsp.firmware.state = PR_ABSENT;
+		for (size_t i = 0; i < GT_ARRAY_SIZE(dirs) && !pr_has(h->gsp.firmware); i++) {
 			gt_autofree char *dir = gt_xasprintf("%s/nvidia/%s", dirs[i], version);
 
 			if (*dirs[i] && has_firmware(fs, dir))
-				h->nvidia.gsp = pr_value(1);
+				h->gsp.firmware = pr_value(1);
 		}
-		if (!pr_has(h->nvidia.gsp) && switched_off(fs))
-			h->nvidia.gsp = pr_value(0);
-		if (h->nvidia.gsp.state == PR_ABSENT)
-			h->nvidia.gsp_other = other_version(fs, h);
+		if (!pr_has(h->gsp.firmware) && switched_off(fs))
+			h->gsp.firmware = pr_value(0);
+		if (h->gsp.firmware.state == PR_ABSENT)
+			h->gsp.other_version = other_version(fs, h);
 	}
 	for (size_t i = 0; i < GT_ARRAY_SIZE(dirs); i++)
 		free(dirs[i]);

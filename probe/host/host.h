@@ -9,28 +9,16 @@
 #include "lib/fsroot.h"
 #include "lib/json.h"
 #include "lib/parse.h"
-#include "probe/host/signature.h"
 #include "probe/compat/xid.h"
-
-enum pr_state { PR_UNKNOWN, PR_PRESENT, PR_ABSENT, PR_UNREADABLE, PR_BROKEN };
-struct pr_num {
-	enum pr_state state;
-	int64_t v; /* meaningful only if PR_PRESENT */
-};
-struct pr_str {
-	enum pr_state state;
-	const char *v; /* NULL unless PR_PRESENT */
-};
-static inline bool pr_has(struct pr_num n)
-{
-	return n.state == PR_PRESENT;
-}
-/* The value, or dflt if there is none. */
-static inline int64_t pr_or(struct pr_num n, int64_t dflt)
-{
-	return n.state == PR_PRESENT ? n.v : dflt;
-}
-const char *pr_state_name(enum pr_state s);
+#include "probe/host/cuda.h"
+#include "probe/host/driver.h"
+#include "probe/host/fabric.h"
+#include "probe/host/firmware.h"
+#include "probe/host/libs.h"
+#include "probe/host/nodes.h"
+#include "probe/host/nvml.h"
+#include "probe/host/platform.h"
+#include "probe/host/secure_boot.h"
 
 struct pr_cpu {
 	int id, core, package, node; /* -1: not known */
@@ -62,27 +50,6 @@ struct pr_pci {
 bool pr_is_network(const struct pr_pci *d);
 /* A device that sends packets to other devices directly: an NVIDIA GPU, or a card with RDMA. */
 bool pr_is_peer(const struct pr_pci *d);
-
-struct pr_lib {
-	const char *soname;  /* "libcuda.so.1" */
-	const char *path;    /* as the loader finds it */
-	const char *real;    /* the file behind all links */
-	const char *version; /* from the name of the real file, NULL if it has none */
-	const char *rule;    /* "LD_LIBRARY_PATH", "ld.so.cache", "default"; NULL: on disk, but no loader looks there by itself */
-};
-
-/* A node of the driver in /dev: its number, and the major number that the kernel has for devices of its kind. */
-struct pr_devnode {
-	const char *path, *kind; /* "/dev/nvidia-uvm", "nvidia-uvm" as in /proc/devices */
-	unsigned major, minor;
-	struct pr_num now; /* absent: the kernel has no devices of that kind at the moment */
-};
-
-/* A certificate: of the firmware ("MokListRT", "db"; "MokNew": not before the next boot), or a file of this host, by its path. */
-struct pr_trusted {
-	const char *where;
-	struct pr_key key;
-};
 
 struct pr_gpu {
 	const struct pr_pci *pci;
@@ -175,10 +142,6 @@ struct pr_cpufreq {
 	struct pr_str governor, available, driver;
 };
 
-enum pr_nvml { PR_NVML_NOT_ASKED, PR_NVML_OK, PR_NVML_NO_LIBRARY, PR_NVML_ERROR, PR_NVML_TIMEOUT };
-
-#define PR_TEGRA_THOR 264 /* the first whose CUDA is that of Arm servers (JetPack 7: SBSA, CUDA 13) */
-
 struct pr_host {
 	bool live;
 	struct {
@@ -218,61 +181,17 @@ struct pr_host {
 	size_t pci_unreadable; /* devices that may not be looked at; the whole bus counts one */
 	struct pr_gpu *gpu; /* NVIDIA display and 3D controllers, by PCI */
 	size_t n_gpu;
-	struct {
-		struct pr_str module_version; /* of the loaded nvidia module */
-		struct pr_str module_text;    /* /proc/driver/nvidia/version */
-		struct pr_num module_file;    /* 1: an nvidia module lies in /lib/modules of the running kernel */
-		struct pr_num headers;	      /* 1: headers of the running kernel are there, so that DKMS can build */
-		struct pr_num dkms;	      /* 1: Debian's or NVIDIA's DKMS source is installed */
-		struct pr_str dkms_source;    /* "nvidia-current/550.163.01" */
-		struct pr_num secure_boot;    /* 1: on */
-		struct pr_num device_node;    /* 1: /dev/nvidiactl can be opened by this user */
-		struct pr_num modprobe;	      /* 1: nvidia-modprobe, which makes device nodes on demand, is installed */
-		struct pr_num uvm_node;	      /* 1: so can /dev/nvidia-uvm, without which CUDA fails with error 999 */
-		struct pr_devnode *node;      /* in /dev; none where /proc/devices is not known */
-		size_t n_node;
-		struct pr_lib *lib;	      /* libraries of the NVIDIA stack, in the order in which a loader meets them */
-		size_t n_lib;
-		enum pr_state ldcache;	      /* of the loader's cache */
-		struct gt_strv toolkits; /* "/usr/local/cuda-13.0" */
-		enum pr_nvml nvml;
-		int nvml_code;		  /* NVML's own return code */
-		const char *nvml_text;	  /* what went wrong, NULL if nothing */
-		struct pr_num nvml_count; /* GPUs that NVML sees */
-		struct pr_str nvml_driver;
-		struct pr_num cuda_version; /* that the driver carries: 12040 is 12.4 */
-		struct pr_num gpus_lost, gpus_to_reset; /* devices for which NVML says 15 and 16 */
-		struct pr_num p2p_status;   /* NVML's worst answer for a pair of GPUs: 0 is fine */
-		struct pr_num cuda_init;    /* what cuInit answered, if it was asked (--cuda) */
-		const char *cuda_text;	    /* and in words */
-		bool open_module;	    /* the loaded module is the open flavour */
-		struct pr_num hmm;	    /* 1: nvidia_uvm uses the kernel's HMM */
-		struct pr_num peermem;	    /* 1: nvidia_peermem is loaded */
-		struct pr_num fabricmanager; /* 1: its process is there */
-		struct pr_num char_links;   /* 1: /dev/char/195:255 is there, by which systemd's device rules find the nodes */
-		const char *module_path;    /* the module file for the running kernel, NULL if there is none */
-		struct pr_num gsp; /* 1: the firmware of the module's version is there; 0: it is told to do without */
-		const char *gsp_version,
-			*gsp_other; /* of that version; absent, but of another one; NULL: not known, none */
-		struct pr_str
-			tegra; /* "NVIDIA Jetson AGX Orin Developer Kit": a GPU in the processor; absent: no such */
-		int tegra_chip; /* 234: Orin, 264: Thor; 0: not known, no such */
-		const char *tegra_release;  /* the first line of /etc/nv_tegra_release, NULL if there is none */
-		bool windows_driver;	    /* WSL: Windows gives a libcuda, whether or not programs load it */
-		struct pr_num dxg;          /* 1: /dev/dxg, by which WSL reaches Windows' GPU */
-		bool driver_root;           /* the driver is a container of Kubernetes' GPU operator */
-		bool run_file;              /* the driver was installed by NVIDIA's .run file */
-		struct pr_num signature;    /* of it: 1 signed, 0 not */
-		struct pr_key signer;	    /* of it; empty: not known */
-		struct pr_num shim_off;	    /* 1: Secure Boot is on, but shim and kernel were told not to check */
-		enum pr_state keys;	    /* of the firmware's lists of keys; unknown: nobody needed them */
-		struct pr_trusted *key;
-		size_t n_key;
-		bool kept_some;		    /* fewer GPUs may be opened than the bus has, and which cannot be told */
-		size_t n_switch;	    /* NVSwitches on the bus */
-		const char *next_kernel;    /* newer than the running one and installed; NULL: none */
-		struct pr_num next_module;  /* 1: an nvidia module is built for it */
-	} nvidia;
+	/* NVIDIA's driver and libraries */
+	struct pr_driver driver;
+	struct pr_device_nodes device_nodes;
+	struct pr_gsp gsp;
+	struct pr_secure_boot secure_boot;
+	struct pr_libs libs;
+	struct pr_nvml nvml;
+	struct pr_cuda cuda;
+	struct pr_fabric fabric;
+	struct pr_tegra tegra;
+	struct pr_platform platform;
 	struct pr_block *block;
 	size_t n_block;
 	struct pr_block *volume; /* of the device mapper and of md, those that lie under no other */
@@ -345,8 +264,6 @@ struct pr_discover_opts {
 	double nvml_timeout_s;	/* 0: 10 s */
 };
 
-#define PR_DRIVER_ROOT "/run/nvidia/driver" /* of the GPU operator: what other containers are given */
-
 /* Look at everything. Fails only when the host cannot be read at all; what is missing is a reading's state. */
 int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, struct pr_host **ret, struct gt_err *err);
 void pr_host_free(struct pr_host *h);
@@ -381,9 +298,6 @@ size_t pr_bus_gpus(const struct pr_host *h); /* kept or not: those that are not 
 /* Such a one. A vGPU host cuts its cards into virtual functions, which NVML does not count: the card itself is here. */
 bool pr_on_bus(const struct pr_gpu *g);
 bool pr_cpu_flag(const struct pr_host *h, const char *flag);
-const struct pr_lib *pr_find_lib(const struct pr_host *h, const char *soname, size_t nth);
-/* The one that a program without RPATH loads, NULL if a loader finds none. */
-const struct pr_lib *pr_loaded_lib(const struct pr_host *h, const char *soname);
 /* Physical cores among `cpus`: the first online thread of each. */
 void pr_first_threads(const struct pr_host *h, const struct gt_set *cpus, struct gt_set *ret);
 /* The host in a document, member "host" of gpuprobe/1. */

@@ -118,10 +118,12 @@ static json_t *nodes_of_driver_json(const struct pr_host *h)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < h->nvidia.n_node; i++)
-		json_array_append_new(list, json_pack("{s:s, s:i, s:i, s:s, s:o}", "path", h->nvidia.node[i].path, "major",
-						      (int)h->nvidia.node[i].major, "minor", (int)h->nvidia.node[i].minor, "kind",
-						      h->nvidia.node[i].kind, "major_now", pr_num_json(h->nvidia.node[i].now)));
+	for (size_t i = 0; i < h->device_nodes.n_node; i++) {
+		const struct pr_devnode *n = &h->device_nodes.node[i];
+
+		json_array_append_new(list, json_pack("{s:s, s:i, s:i, s:s, s:o}", "path", n->path, "major", (int)n->major, "minor",
+						      (int)n->minor, "kind", n->kind, "major_now", pr_num_json(n->now)));
+	}
 	return list;
 }
 
@@ -129,9 +131,9 @@ static json_t *keys_json(const struct pr_host *h)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < h->nvidia.n_key; i++)
-		json_array_append_new(list, json_pack("{s:s, s:o}", "where", h->nvidia.key[i].where, "name",
-						      gt_json_str(h->nvidia.key[i].key.name)));
+	for (size_t i = 0; i < h->secure_boot.n_key; i++)
+		json_array_append_new(list, json_pack("{s:s, s:o}", "where", h->secure_boot.key[i].where, "name",
+						      gt_json_str(h->secure_boot.key[i].key.name)));
 	return list;
 }
 
@@ -144,34 +146,34 @@ static json_t *nvidia_json(const struct pr_host *h)
 					    [PR_NVML_TIMEOUT] = "timeout" };
 	json_t *libs = json_array(), *doc;
 
-	for (size_t i = 0; i < h->nvidia.n_lib; i++)
-		json_array_append_new(libs, json_pack("{s:s, s:o, s:o, s:o}", "soname", h->nvidia.lib[i].soname, "path",
-						      gt_json_str(h->nvidia.lib[i].path), "version",
-						      gt_json_str(h->nvidia.lib[i].version), "rule",
-						      gt_json_str(h->nvidia.lib[i].rule)));
+	for (size_t i = 0; i < h->libs.n_lib; i++)
+		json_array_append_new(libs, json_pack("{s:s, s:o, s:o, s:o}", "soname", h->libs.lib[i].soname, "path",
+						      gt_json_str(h->libs.lib[i].path), "version",
+						      gt_json_str(h->libs.lib[i].version), "rule",
+						      gt_json_str(h->libs.lib[i].rule)));
 	doc = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o}", "module_version",
-			 pr_str_json(h->nvidia.module_version), "module_file", pr_num_json(h->nvidia.module_file), "headers",
-			 pr_num_json(h->nvidia.headers), "dkms_source", pr_str_json(h->nvidia.dkms_source), "secure_boot",
-			 pr_num_json(h->nvidia.secure_boot), "device_node", pr_num_json(h->nvidia.device_node), "uvm_node",
-			 pr_num_json(h->nvidia.uvm_node), "libraries", libs, "toolkits", strv_json(&h->nvidia.toolkits), "nvml",
-			 nvml[h->nvidia.nvml], "nvml_text", gt_json_str(h->nvidia.nvml_text), "nvml_count",
-			 pr_num_json(h->nvidia.nvml_count), "cuda_version", pr_num_json(h->nvidia.cuda_version));
+			 pr_str_json(h->driver.module_version), "module_file", pr_num_json(h->driver.module_file), "headers",
+			 pr_num_json(h->driver.headers), "dkms_source", pr_str_json(h->driver.dkms_source), "secure_boot",
+			 pr_num_json(h->secure_boot.on), "device_node", pr_num_json(h->driver.device_node), "uvm_node",
+			 pr_num_json(h->driver.uvm_node), "libraries", libs, "toolkits", strv_json(&h->driver.toolkits), "nvml",
+			 nvml[h->nvml.answer], "nvml_text", gt_json_str(h->nvml.text), "nvml_count",
+			 pr_num_json(h->nvml.count), "cuda_version", pr_num_json(h->nvml.cuda_version));
 	json_object_set_new(doc, "device_nodes", nodes_of_driver_json(h));
-	json_object_set_new(doc, "open_module", json_boolean(h->nvidia.open_module));
-	json_object_set_new(doc, "module_path", gt_json_str(h->nvidia.module_path));
-	json_object_set_new(doc, "module_signed", pr_num_json(h->nvidia.signature));
-	json_object_set_new(doc, "module_signer", gt_json_str(*h->nvidia.signer.name ? h->nvidia.signer.name : NULL));
+	json_object_set_new(doc, "open_module", json_boolean(h->driver.open_module));
+	json_object_set_new(doc, "module_path", gt_json_str(h->driver.module_path));
+	json_object_set_new(doc, "module_signed", pr_num_json(h->secure_boot.signature));
+	json_object_set_new(doc, "module_signer", gt_json_str(*h->secure_boot.signer.name ? h->secure_boot.signer.name : NULL));
 	json_object_set_new(doc, "keys", keys_json(h));
-	json_object_set_new(doc, "tegra", pr_str_json(h->nvidia.tegra));
-	json_object_set_new(doc, "tegra_release", gt_json_str(h->nvidia.tegra_release));
-	json_object_set_new(doc, "driver_root", json_boolean(h->nvidia.driver_root));
-	json_object_set_new(doc, "gsp_firmware", pr_num_json(h->nvidia.gsp));
-	json_object_set_new(doc, "next_kernel", gt_json_str(h->nvidia.next_kernel));
-	json_object_set_new(doc, "next_kernel_module", pr_num_json(h->nvidia.next_module));
-	json_object_set_new(doc, "hmm", pr_num_json(h->nvidia.hmm));
-	json_object_set_new(doc, "p2p_status", pr_num_json(h->nvidia.p2p_status));
-	json_object_set_new(doc, "cuda_init", pr_num_json(h->nvidia.cuda_init));
-	json_object_set_new(doc, "cuda_text", gt_json_str(h->nvidia.cuda_text));
+	json_object_set_new(doc, "tegra", pr_str_json(h->tegra.board));
+	json_object_set_new(doc, "tegra_release", gt_json_str(h->tegra.release));
+	json_object_set_new(doc, "driver_root", json_boolean(h->platform.driver_root));
+	json_object_set_new(doc, "gsp_firmware", pr_num_json(h->gsp.firmware));
+	json_object_set_new(doc, "next_kernel", gt_json_str(h->driver.next_kernel));
+	json_object_set_new(doc, "next_kernel_module", pr_num_json(h->driver.next_module));
+	json_object_set_new(doc, "hmm", pr_num_json(h->fabric.hmm));
+	json_object_set_new(doc, "p2p_status", pr_num_json(h->nvml.p2p_status));
+	json_object_set_new(doc, "cuda_init", pr_num_json(h->cuda.init));
+	json_object_set_new(doc, "cuda_text", gt_json_str(h->cuda.text));
 	return doc;
 }
 
@@ -280,8 +282,8 @@ static json_t *ways_json(const struct pr_host *h)
 {
 	return json_pack("{s:o, s:o, s:i, s:o, s:o, s:i, s:o, s:o}", "iommu", pr_num_json(h->iommu.on), "iommu_passthrough",
 			 pr_num_json(h->iommu.passthrough), "split_groups", (int)h->iommu.split, "peermem",
-			 pr_num_json(h->nvidia.peermem), "fabricmanager", pr_num_json(h->nvidia.fabricmanager),
-			 "switches", (int)h->nvidia.n_switch, "acs_ports", pr_num_json(h->iommu.acs_ports), "acs_redirect",
+			 pr_num_json(h->fabric.peermem), "fabricmanager", pr_num_json(h->fabric.manager),
+			 "switches", (int)h->fabric.n_switch, "acs_ports", pr_num_json(h->iommu.acs_ports), "acs_redirect",
 			 strv_json(&h->iommu.acs_redirect));
 }
 

@@ -55,8 +55,8 @@ static void add(struct libs *l, const char *rule, const char *soname, const char
 	if (gt_strv_has(&l->real, key))
 		return; /* the same file by another way */
 	gt_strv_add(&l->real, key);
-	l->h->nvidia.lib = gt_xrealloc(l->h->nvidia.lib, (l->h->nvidia.n_lib + 1) * sizeof(*lib));
-	lib = &l->h->nvidia.lib[l->h->nvidia.n_lib++];
+	l->h->libs.lib = gt_xrealloc(l->h->libs.lib, (l->h->libs.n_lib + 1) * sizeof(*lib));
+	lib = &l->h->libs.lib[l->h->libs.n_lib++];
 	lib->soname = soname;
 	lib->path = pr_keep(l->h, path);
 	lib->real = pr_keep(l->h, real);
@@ -116,13 +116,13 @@ static void add_cached(struct libs *l)
 	int r;
 
 	if (add_cached_fact(l) >= 0) {
-		l->h->nvidia.ldcache = PR_PRESENT;
+		l->h->libs.ldcache = PR_PRESENT;
 		return;
 	}
 	r = gt_fs_read(l->fs, PR_LDCACHE, &data, &len);
 	if (r >= 0)
 		r = pr_ldcache_parse(data, len, take_cached, l);
-	l->h->nvidia.ldcache = pr_state_of(r);
+	l->h->libs.ldcache = pr_state_of(r);
 }
 
 void pr_discover_libs(struct gt_fsroot *fs, struct pr_host *h)
@@ -138,14 +138,34 @@ void pr_discover_libs(struct gt_fsroot *fs, struct pr_host *h)
 	gt_strv_clear(&l.real);
 }
 
+void pr_libs_clear(struct pr_libs *l)
+{
+	free(l->lib);
+}
+
+const struct pr_lib *pr_find_lib(const struct pr_host *h, const char *soname, size_t nth)
+{
+	for (size_t i = 0; i < h->libs.n_lib; i++)
+		if (!strcmp(h->libs.lib[i].soname, soname) && nth-- == 0)
+			return &h->libs.lib[i];
+	return NULL;
+}
+
+const struct pr_lib *pr_loaded_lib(const struct pr_host *h, const char *soname)
+{
+	const struct pr_lib *first = pr_find_lib(h, soname, 0);
+
+	return first && first->rule ? first : NULL;
+}
+
 char *pr_ldcache_fact(const struct pr_host *h)
 {
 	struct gt_buf out = { 0 };
 
-	if (h->nvidia.ldcache != PR_PRESENT)
+	if (h->libs.ldcache != PR_PRESENT)
 		return NULL;
-	for (size_t i = 0; i < h->nvidia.n_lib; i++)
-		if (gt_streq(h->nvidia.lib[i].rule, "ld.so.cache"))
-			gt_buf_printf(&out, "%s %s\n", h->nvidia.lib[i].soname, h->nvidia.lib[i].path);
+	for (size_t i = 0; i < h->libs.n_lib; i++)
+		if (gt_streq(h->libs.lib[i].rule, "ld.so.cache"))
+			gt_buf_printf(&out, "%s %s\n", h->libs.lib[i].soname, h->libs.lib[i].path);
 	return gt_buf_take(&out);
 }

@@ -52,8 +52,8 @@ static void add_node(struct gt_fsroot *fs, struct pr_host *h, const char *path, 
 	n.kind = pr_keep(h, kind);
 	for (; kind && !pr_has(n.now); kind = gt_cut(&rest, " "))
 		n.now = major_of(devices, kind);
-	h->nvidia.node = gt_xrealloc(h->nvidia.node, (h->nvidia.n_node + 1) * sizeof(n));
-	h->nvidia.node[h->nvidia.n_node++] = n;
+	h->device_nodes.node = gt_xrealloc(h->device_nodes.node, (h->device_nodes.n_node + 1) * sizeof(n));
+	h->device_nodes.node[h->device_nodes.n_node++] = n;
 }
 
 static void add_dir(struct gt_fsroot *fs, struct pr_host *h, const char *dir, const char *kinds, const char *devices)
@@ -73,7 +73,7 @@ void pr_discover_nodes(struct gt_fsroot *fs, struct pr_host *h)
 	gt_autofree char *devices = NULL;
 	gt_auto_strv names = {0};
 
-	if (h->nvidia.module_version.state != PR_PRESENT || gt_fs_read(fs, "/proc/devices", &devices, NULL) < 0)
+	if (h->driver.module_version.state != PR_PRESENT || gt_fs_read(fs, "/proc/devices", &devices, NULL) < 0)
 		return;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(nodes); i++) {
 		gt_autofree char *path = gt_xasprintf("/dev/%s", nodes[i].name);
@@ -90,4 +90,9 @@ void pr_discover_nodes(struct gt_fsroot *fs, struct pr_host *h)
 		if (gt_starts_with(names.v[i], "nvidia") && isdigit((unsigned char)names.v[i][6]))
 			add_node(fs, h, path, FRONTEND, devices);
 	}
+}
+
+void pr_device_nodes_clear(struct pr_device_nodes *n)
+{
+	free(n->node);
 }

@@ -378,9 +378,9 @@ static void take_device(struct pr_host *h, json_t *d)
 	int64_t error = gt_json_get_int(d, "error", 0);
 
 	if (error == 15)
-		h->nvidia.gpus_lost = pr_value(pr_or(h->nvidia.gpus_lost, 0) + 1);
+		h->nvml.gpus_lost = pr_value(pr_or(h->nvml.gpus_lost, 0) + 1);
 	if (error == 16)
-		h->nvidia.gpus_to_reset = pr_value(pr_or(h->nvidia.gpus_to_reset, 0) + 1);
+		h->nvml.gpus_to_reset = pr_value(pr_or(h->nvml.gpus_to_reset, 0) + 1);
 
 	for (size_t i = 0; i < h->n_gpu; i++) {
 		struct pr_gpu *g = &h->gpu[i];
@@ -402,23 +402,23 @@ static void take_answer(struct pr_host *h, const char *text, size_t len)
 	size_t i;
 
 	if (gt_json_parse(text, len, "nvml", &doc, NULL) < 0) {
-		h->nvidia.nvml = PR_NVML_ERROR;
-		h->nvidia.nvml_text = "the child process that asked NVML died";
+		h->nvml.answer = PR_NVML_ERROR;
+		h->nvml.text = "the child process that asked NVML died";
 		return;
 	}
-	h->nvidia.nvml_text = pr_keep(h, gt_json_get_str(doc, "error", NULL));
-	h->nvidia.nvml_code = (int)gt_json_get_int(doc, "code", 0);
-	h->nvidia.nvml = gt_json_get_bool(doc, "timeout", false)    ? PR_NVML_TIMEOUT :
+	h->nvml.text = pr_keep(h, gt_json_get_str(doc, "error", NULL));
+	h->nvml.code = (int)gt_json_get_int(doc, "code", 0);
+	h->nvml.answer = gt_json_get_bool(doc, "timeout", false)    ? PR_NVML_TIMEOUT :
 			 gt_json_get_bool(doc, "no_library", false) ? PR_NVML_NO_LIBRARY :
-			 h->nvidia.nvml_code			    ? PR_NVML_ERROR :
+			 h->nvml.code			    ? PR_NVML_ERROR :
 								      PR_NVML_OK;
-	h->nvidia.nvml_driver = pr_text(h, gt_json_get_str(doc, "driver", NULL));
+	h->nvml.driver = pr_text(h, gt_json_get_str(doc, "driver", NULL));
 	if (json_object_get(doc, "count"))
-		h->nvidia.nvml_count = pr_value(gt_json_get_int(doc, "count", 0));
+		h->nvml.count = pr_value(gt_json_get_int(doc, "count", 0));
 	if (json_object_get(doc, "cuda"))
-		h->nvidia.cuda_version = pr_value(gt_json_get_int(doc, "cuda", 0));
+		h->nvml.cuda_version = pr_value(gt_json_get_int(doc, "cuda", 0));
 	if (json_object_get(doc, "p2p_status"))
-		h->nvidia.p2p_status = pr_value(gt_json_get_int(doc, "p2p_status", 0));
+		h->nvml.p2p_status = pr_value(gt_json_get_int(doc, "p2p_status", 0));
 	gpus = json_object_get(doc, "gpus");
 	json_array_foreach(gpus, i, d)
 		take_device(h, d);
@@ -430,8 +430,8 @@ static void ask_in_child(struct pr_host *h, double timeout_s)
 	int r = gt_spawn(&s, NULL);
 
 	if (r == -ETIMEDOUT) {
-		h->nvidia.nvml = PR_NVML_TIMEOUT;
-		h->nvidia.nvml_text = pr_own(h, gt_xasprintf("NVML gave no answer within %g s", timeout_s));
+		h->nvml.answer = PR_NVML_TIMEOUT;
+		h->nvml.text = pr_own(h, gt_xasprintf("NVML gave no answer within %g s", timeout_s));
 	} else {
 		take_answer(h, s.out ? s.out : "", s.out_len);
 	}
@@ -445,10 +445,10 @@ void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s)
 
 	if (h->live) {
 		/* nothing to ask where there is neither card, module nor library: saves the child */
-		if (h->n_gpu || h->nvidia.module_version.v || pr_find_lib(h, "libnvidia-ml.so.1", 0))
+		if (h->n_gpu || h->driver.module_version.v || pr_find_lib(h, "libnvidia-ml.so.1", 0))
 			ask_in_child(h, timeout_s);
 		else
-			h->nvidia.nvml = PR_NVML_NO_LIBRARY;
+			h->nvml.answer = PR_NVML_NO_LIBRARY;
 	} else if (gt_fs_fact(fs, "nvml", &text, &len) >= 0) {
 		take_answer(h, text, len);
 	}
@@ -481,25 +481,25 @@ char *pr_nvml_fact(const struct pr_host *h)
 	gt_auto_json *doc = NULL;
 	json_t *gpus;
 
-	if (h->nvidia.nvml == PR_NVML_NOT_ASKED)
+	if (h->nvml.answer == PR_NVML_NOT_ASKED)
 		return NULL;
 	doc = json_object();
 	gpus = json_array();
-	json_object_set_new(doc, "code", json_integer(h->nvidia.nvml_code));
-	if (h->nvidia.nvml == PR_NVML_NO_LIBRARY)
+	json_object_set_new(doc, "code", json_integer(h->nvml.code));
+	if (h->nvml.answer == PR_NVML_NO_LIBRARY)
 		json_object_set_new(doc, "no_library", json_true());
-	if (h->nvidia.nvml == PR_NVML_TIMEOUT)
+	if (h->nvml.answer == PR_NVML_TIMEOUT)
 		json_object_set_new(doc, "timeout", json_true());
-	if (h->nvidia.nvml_text)
-		json_object_set_new(doc, "error", gt_json_str(h->nvidia.nvml_text));
-	if (h->nvidia.nvml_driver.v)
-		json_object_set_new(doc, "driver", gt_json_str(h->nvidia.nvml_driver.v));
-	if (pr_has(h->nvidia.nvml_count))
-		json_object_set_new(doc, "count", json_integer(h->nvidia.nvml_count.v));
-	if (pr_has(h->nvidia.cuda_version))
-		json_object_set_new(doc, "cuda", json_integer(h->nvidia.cuda_version.v));
-	if (pr_has(h->nvidia.p2p_status))
-		put(doc, "p2p_status", h->nvidia.p2p_status.v);
+	if (h->nvml.text)
+		json_object_set_new(doc, "error", gt_json_str(h->nvml.text));
+	if (h->nvml.driver.v)
+		json_object_set_new(doc, "driver", gt_json_str(h->nvml.driver.v));
+	if (pr_has(h->nvml.count))
+		json_object_set_new(doc, "count", json_integer(h->nvml.count.v));
+	if (pr_has(h->nvml.cuda_version))
+		json_object_set_new(doc, "cuda", json_integer(h->nvml.cuda_version.v));
+	if (pr_has(h->nvml.p2p_status))
+		put(doc, "p2p_status", h->nvml.p2p_status.v);
 	json_object_set_new(doc, "gpus", gpus);
 	for (size_t i = 0; i < h->n_gpu; i++) {
 		const struct pr_gpu *g = &h->gpu[i];
@@ -514,9 +514,9 @@ char *pr_nvml_fact(const struct pr_host *h)
 		put_ways(g, d);
 		json_array_append_new(gpus, d);
 	}
-	for (int64_t i = 0; i < pr_or(h->nvidia.gpus_lost, 0); i++)
+	for (int64_t i = 0; i < pr_or(h->nvml.gpus_lost, 0); i++)
 		json_array_append_new(gpus, json_pack("{s:i}", "error", 15));
-	for (int64_t i = 0; i < pr_or(h->nvidia.gpus_to_reset, 0); i++)
+	for (int64_t i = 0; i < pr_or(h->nvml.gpus_to_reset, 0); i++)
 		json_array_append_new(gpus, json_pack("{s:i}", "error", 16));
 	return gt_json_text(doc);
 }

@@ -19,9 +19,9 @@ static void find_tegra(struct gt_fsroot *fs, struct pr_host *h)
 	found |= gt_fs_exists(fs, "/dev/nvhost-ctrl-gpu") || gt_fs_exists(fs, "/dev/nvgpu/igpu0/ctrl");
 	if (!found)
 		return;
-	h->nvidia.tegra = model.v && *model.v ? model : pr_text(h, "an NVIDIA Jetson");
-	h->nvidia.tegra_chip = chip ? atoi(chip + strlen("nvidia,tegra")) : 0; /* a NUL follows what is read */
-	h->nvidia.tegra_release = release.v; /* "# R36 (release), REVISION: 4.3, …" */
+	h->tegra.board = model.v && *model.v ? model : pr_text(h, "an NVIDIA Jetson");
+	h->tegra.chip = chip ? atoi(chip + strlen("nvidia,tegra")) : 0; /* a NUL follows what is read */
+	h->tegra.release = release.v; /* "# R36 (release), REVISION: 4.3, …" */
 }
 
 /* Kubernetes' GPU operator: the driver lives in a container, and its files for other containers below this directory.
@@ -41,10 +41,10 @@ static bool has_driver_root(struct gt_fsroot *fs)
 
 void pr_discover_platform(struct gt_fsroot *fs, struct pr_host *h)
 {
-	h->nvidia.tegra.state = PR_ABSENT;
+	h->tegra.board.state = PR_ABSENT;
 	if (gt_streq(h->kernel.arch.v, "aarch64"))
 		find_tegra(fs, h);
-	h->nvidia.windows_driver = gt_streq(h->virt.v, "wsl") && gt_fs_exists(fs, "/usr/lib/wsl/lib/libcuda.so.1");
-	h->nvidia.dxg = gt_fs_exists(fs, "/dev/dxg") ? pr_value(1) : (struct pr_num){PR_ABSENT, 0};
-	h->nvidia.driver_root = h->container.state != PR_PRESENT && has_driver_root(fs);
+	h->platform.windows_driver = gt_streq(h->virt.v, "wsl") && gt_fs_exists(fs, "/usr/lib/wsl/lib/libcuda.so.1");
+	h->platform.dxg = gt_fs_exists(fs, "/dev/dxg") ? pr_value(1) : (struct pr_num){PR_ABSENT, 0};
+	h->platform.driver_root = h->container.state != PR_PRESENT && has_driver_root(fs);
 }

@@ -70,12 +70,12 @@ char *pr_signature_fact(const struct pr_host *h, char **ret_name)
 {
 	struct gt_buf b = {0};
 
-	if (!h->nvidia.module_path || !pr_has(h->nvidia.signature))
+	if (!h->driver.module_path || !pr_has(h->secure_boot.signature))
 		return NULL;
-	gt_buf_printf(&b, "%d\n", (int)h->nvidia.signature.v);
-	if (*h->nvidia.signer.serial || *h->nvidia.signer.subject)
-		put_key(&b, "signer", &h->nvidia.signer);
-	*ret_name = signature_name(h->nvidia.module_path);
+	gt_buf_printf(&b, "%d\n", (int)h->secure_boot.signature.v);
+	if (*h->secure_boot.signer.serial || *h->secure_boot.signer.subject)
+		put_key(&b, "signer", &h->secure_boot.signer);
+	*ret_name = signature_name(h->driver.module_path);
 	return gt_buf_take(&b);
 }
 
@@ -83,10 +83,10 @@ char *pr_keys_fact(const struct pr_host *h)
 {
 	struct gt_buf b = {0};
 
-	if (h->nvidia.keys != PR_PRESENT)
+	if (h->secure_boot.keys != PR_PRESENT)
 		return NULL;
-	for (size_t i = 0; i < h->nvidia.n_key; i++)
-		put_key(&b, h->nvidia.key[i].where, &h->nvidia.key[i].key);
+	for (size_t i = 0; i < h->secure_boot.n_key; i++)
+		put_key(&b, h->secure_boot.key[i].where, &h->secure_boot.key[i].key);
 	return gt_buf_take(&b);
 }
 
@@ -143,8 +143,8 @@ static void add_key(void *arg, const struct pr_key *key)
 	struct adding *a = arg;
 	struct pr_host *h = a->h;
 
-	h->nvidia.key = gt_xrealloc(h->nvidia.key, (h->nvidia.n_key + 1) * sizeof(*h->nvidia.key));
-	h->nvidia.key[h->nvidia.n_key++] = (struct pr_trusted){.where = pr_keep(h, a->where), .key = *key};
+	h->secure_boot.key = gt_xrealloc(h->secure_boot.key, (h->secure_boot.n_key + 1) * sizeof(*h->secure_boot.key));
+	h->secure_boot.key[h->secure_boot.n_key++] = (struct pr_trusted){.where = pr_keep(h, a->where), .key = *key};
 }
 
 /* The certificates of a variable; efivarfs puts four bytes of attributes before it. */
@@ -216,7 +216,7 @@ static bool add_fact(struct gt_fsroot *fs, struct pr_host *h)
 	gt_each_line(line, text)
 		if (parse_key(line, where, &key))
 			add_key(&(struct adding){h, where}, &key);
-	h->nvidia.keys = PR_PRESENT;
+	h->secure_boot.keys = PR_PRESENT;
 	return true;
 }
 
@@ -230,9 +230,9 @@ static void find_keys(struct gt_fsroot *fs, struct pr_host *h)
 	owners = add_owners(fs, h);
 	firmware = add_list(fs, h, "db", EFIVARS "/db-d719b2cb-3d3a-4596-a3bc-dad00e67656f", 4);
 	if (owners == PR_PRESENT || owners == PR_ABSENT)
-		h->nvidia.keys = firmware == PR_ABSENT ? owners : firmware;
+		h->secure_boot.keys = firmware == PR_ABSENT ? owners : firmware;
 	else
-		h->nvidia.keys = owners;
+		h->secure_boot.keys = owners;
 	add_list(fs, h, "MokNew", EFIVARS "/MokNew-" SHIM, 4);
 	add_certificates(fs, h);
 }
@@ -241,12 +241,17 @@ void pr_discover_secure_boot(struct gt_fsroot *fs, struct pr_host *h)
 {
 	const char *lockdown = h->kernel.lockdown.v;
 
-	h->nvidia.secure_boot = read_switch(fs, EFIVARS "/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c");
-	if (h->nvidia.module_path)
-		h->nvidia.signature = read_signature(fs, h->nvidia.module_path, &h->nvidia.signer);
-	if (pr_or(h->nvidia.secure_boot, 0))
-		h->nvidia.shim_off = read_switch(fs, EFIVARS "/MokSBStateRT-" SHIM);
-	if (h->nvidia.module_path && h->nvidia.module_version.state != PR_PRESENT &&
-	    (pr_or(h->nvidia.secure_boot, 0) || gt_streq(lockdown, "integrity") || gt_streq(lockdown, "confidentiality")))
+	h->secure_boot.on = read_switch(fs, EFIVARS "/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c");
+	if (h->driver.module_path)
+		h->secure_boot.signature = read_signature(fs, h->driver.module_path, &h->secure_boot.signer);
+	if (pr_or(h->secure_boot.on, 0))
+		h->secure_boot.shim_off = read_switch(fs, EFIVARS "/MokSBStateRT-" SHIM);
+	if (h->driver.module_path && h->driver.module_version.state != PR_PRESENT &&
+	    (pr_or(h->secure_boot.on, 0) || gt_streq(lockdown, "integrity") || gt_streq(lockdown, "confidentiality")))
 		find_keys(fs, h);
+}
+
+void pr_secure_boot_clear(struct pr_secure_boot *s)
+{
+	free(s->key);
 }

@@ -146,9 +146,9 @@ void pr_add_kernel(struct gt_fsroot *fs, struct pr_host *h, const char *release,
 	struct pr_kernel k = {.release = pr_keep(h, release), .module = module};
 
 	k.headers = pr_value(gt_fs_exists(fs, build));
-	if (h->nvidia.dkms_source.v) {
-		tree = gt_xasprintf("/var/lib/dkms/%s/%s", h->nvidia.dkms_source.v, release);
-		log = gt_xasprintf("/var/lib/dkms/%s/build/make.log", h->nvidia.dkms_source.v);
+	if (h->driver.dkms_source.v) {
+		tree = gt_xasprintf("/var/lib/dkms/%s/%s", h->driver.dkms_source.v, release);
+		log = gt_xasprintf("/var/lib/dkms/%s/build/make.log", h->driver.dkms_source.v);
 		k.dkms = pr_value(gt_fs_exists(fs, tree));
 		if (!pr_or(k.dkms, 0) && !pr_or(module, 0) && gt_fs_exists(fs, log))
 			k.build_log = pr_own(h, gt_take(log));

@@ -23,7 +23,7 @@ bool pr_one_model(const struct pr_host *h)
 
 void pr_visible(struct gt_fsroot *fs, const struct pr_host *h, const char *list, struct gt_visible *ret)
 {
-	size_t usable = pr_usable_gpus(h), n = GT_MAX(usable, (size_t)GT_MIN(GT_MAX(pr_or(h->nvidia.nvml_count, 0), 0), 256));
+	size_t usable = pr_usable_gpus(h), n = GT_MAX(usable, (size_t)GT_MIN(GT_MAX(pr_or(h->nvml.count, 0), 0), 256));
 	gt_autofree struct gt_gpu_name *gpus = gt_xcalloc(n + 1, sizeof(*gpus));
 
 	for (size_t i = 0; i < n; i++) {

@@ -360,7 +360,7 @@ static json_t *nvml_json(const struct pr_host *h)
 					    [PR_NVML_ERROR] = "error",
 					    [PR_NVML_TIMEOUT] = "timeout"};
 
-	return json_pack("{s:s, s:o}", "state", state[h->nvidia.nvml], "text", gt_json_str(h->nvidia.nvml_text));
+	return json_pack("{s:s, s:o}", "state", state[h->nvml.answer], "text", gt_json_str(h->nvml.text));
 }
 
 json_t *pr_topo_json(const struct pr_host *h)
@@ -378,7 +378,7 @@ json_t *pr_topo_json(const struct pr_host *h)
 		json_array_append_new(devices, device_json(&t, &t.device[i], edges));
 	doc = json_pack("{s:s, s:o, s:O, s:o, s:o, s:o, s:i, s:o}", "schema", "gpuprobe-topo/1", "cpu", cpu_json(h),
 			"nodes", json_object_get(host, "nodes"), "devices", devices, "bridges", bridges_json(h),
-			"edges", edges, "nvswitches", (int)h->nvidia.n_switch, "contradictions", t.contradictions);
+			"edges", edges, "nvswitches", (int)h->fabric.n_switch, "contradictions", t.contradictions);
 	json_object_set_new(doc, "nvml", nvml_json(h));
 	json_decref(host);
 	free(t.device);

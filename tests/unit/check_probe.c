@@ -66,7 +66,7 @@ START_TEST(a_server_is_read_whole)
 	ck_assert_str_eq(h->gpu[0].pci->address, "0000:17:00.0");
 	ck_assert_str_eq(h->gpu[7].name.v, "NVIDIA H100 80GB HBM3");
 	ck_assert_int_eq(h->gpu[7].pci->numa_node.v, 1);
-	ck_assert_str_eq(h->nvidia.module_version.v, "550.163.01");
+	ck_assert_str_eq(h->driver.module_version.v, "550.163.01");
 	ck_assert_str_eq(pr_find_lib(h, "libcuda.so.1", 0)->version, "550.163.01");
 	ck_assert_int_eq(h->net[0].speed_mbit.v, 100000);
 	ck_assert_int_eq(h->cpu.cpu[63].node, 1);

@@ -70,8 +70,8 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 	h.iommu.on = (struct pr_num){ PR_PRESENT, f->grouped };
 	h.iommu.passthrough = f->identity;
 	h.container = (struct pr_str){ f->container ? PR_PRESENT : PR_ABSENT, f->container };
-	h.nvidia.module_version = (struct pr_str){ f->gpus ? PR_PRESENT : PR_ABSENT, f->gpus ? "550.163.01" : NULL };
-	h.nvidia.nvml = f->persistence.state == PR_PRESENT ? PR_NVML_OK : PR_NVML_NOT_ASKED;
+	h.driver.module_version = (struct pr_str){ f->gpus ? PR_PRESENT : PR_ABSENT, f->gpus ? "550.163.01" : NULL };
+	h.nvml.answer = f->persistence.state == PR_PRESENT ? PR_NVML_OK : PR_NVML_NOT_ASKED;
 	h.gpu = &gpu;
 	h.n_gpu = f->gpus ? 1 : 0;
 	for (int i = 0; i < f->cpus; i++)

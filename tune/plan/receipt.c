@@ -70,9 +70,9 @@ static int check_receipt(const json_t *doc, const char *path, const struct pr_ho
 	if (!gt_streq(kernel, host->kernel.release.v))
 		return gt_fail(err, ESTALE, "%s was measured under kernel %s, this is %s: prove it again", path, kernel,
 			       host->kernel.release.v ? host->kernel.release.v : "unknown");
-	if (major_of(driver) != major_of(host->nvidia.module_version.v))
+	if (major_of(driver) != major_of(host->driver.module_version.v))
 		return gt_fail(err, ESTALE, "%s was measured with NVIDIA driver %s, this is %s: prove it again", path,
-			       driver ? driver : "none", host->nvidia.module_version.v ? host->nvidia.module_version.v : "none");
+			       driver ? driver : "none", host->driver.module_version.v ? host->driver.module_version.v : "none");
 	r = check_age(doc, path, err);
 	if (r == 0 && !gt_json_get_bool(doc, "confirmed", false))
 		return gt_fail(err, ENODATA, "%s proves nothing: no change was confirmed on fresh data", path);

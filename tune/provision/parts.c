@@ -104,7 +104,7 @@ static void follow_images(const struct tn_prov *p, struct gt_strv *packages)
 static enum tn_part_status look_headers(struct tn_prov *p, struct gt_strv *packages, char **reason)
 {
 	gt_autofree char *own = gt_xasprintf("linux-headers-%s", running(p));
-	bool image = p->opts.gpu != 0, built = pr_or(p->host->nvidia.headers, 0) == 1;
+	bool image = p->opts.gpu != 0, built = pr_or(p->host->driver.headers, 0) == 1;
 
 	if (!p->opts.gpu && (p->driver.way == PR_DRIVER_NO_GPU || p->host->container.state == PR_PRESENT)) {
 		*reason = gt_xstrdup("no kernel module has to be built here");

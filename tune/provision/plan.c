@@ -169,7 +169,7 @@ static void notes(struct tn_prov *p)
 		tn_prov_note(p, "the driver's packages are put on hold: an upgrade under a loaded module breaks NVML until a "
 				"reboot. Take security updates by hand: apt-mark unhold, apt upgrade, reboot; --no-hold leaves "
 				"that to apt");
-	if (tn_prov_wants_driver(p) && pr_or(p->host->nvidia.secure_boot, 0) == 1 && !p->opts.gpu)
+	if (tn_prov_wants_driver(p) && pr_or(p->host->secure_boot.on, 0) == 1 && !p->opts.gpu)
 		tn_prov_note(p, "Secure Boot is on and DKMS's key is enrolled: the module will be signed with it");
 }
 

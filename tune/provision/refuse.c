@@ -252,7 +252,7 @@ static bool key_enrolled(struct tn_prov *p)
 
 static bool secure_boot(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 {
-	if (p->opts.gpu || pr_or(p->host->nvidia.secure_boot, 0) != 1 || pr_or(p->host->nvidia.shim_off, 0) == 1 ||
+	if (p->opts.gpu || pr_or(p->host->secure_boot.on, 0) != 1 || pr_or(p->host->secure_boot.shim_off, 0) == 1 ||
 	    key_enrolled(p))
 		return false;
 	gt_buf_puts(what, "Secure Boot is on and DKMS's signing key is not enrolled: the module would be built and not "
