@@ -2,7 +2,7 @@
 /* gpubench check-device: the card's arithmetic against the CPU's. */
 #include <errno.h>
 #include <stdio.h>
-#include "bench/workload/workload.h"
+#include "bench/bench.h"
 #include "bench/train/train.h"
 #include "lib/log.h"
 #include "lib/table.h"

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
+#include "bench/bench.h"
 #include "bench/cmd/cmds.h"
 #include "bench/report/forms.h"
 #include "bench/prove/prove.h"

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/workload/workload.h"
+#include "bench/bench.h"
 #include "bench/cmd/cmds.h"
-#include "bench/fleet/fleet.h"
-#include "bench/ladder/ladder.h"
 #include "bench/workload/launch.h"
 #include "bench/train/load.h"
 #include "bench/prove/prove.h"

@@ -7,6 +7,8 @@
 #include <time.h>
 #include "bench/result/bound.h"
 #include "bench/cmd/cmds.h"
+#include "bench/report/receipt.h"
+#include "bench/result/result.h"
 #include "bench/prove/prove.h"
 #include "lib/file.h"
 #include "lib/log.h"

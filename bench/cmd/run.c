@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "bench/bench.h"
 #include "bench/cmd/cmds.h"
 #include "bench/prove/prove.h"
 #include "bench/report/forms.h"
+#include "bench/result/result.h"
 #include "bench/session/treat.h"
 #include "lib/log.h"
 #include "tune/model/file_trust.h"

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include "bench/workload/workload.h"
+#include "bench/bench.h"
 #include "bench/cmd/cmds.h"
 #include "bench/stats/simulate.h"
 #include "lib/table.h"

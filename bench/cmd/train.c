@@ -3,8 +3,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "bench/workload/workload.h"
+#include "bench/bench.h"
 #include "bench/train/feed.h"
+#include "bench/result/gpu.h"
 #include "bench/session/gauge.h"
 #include "bench/train/spin.h"
 #include "bench/train/train.h"

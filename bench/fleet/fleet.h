@@ -13,12 +13,8 @@
  *
  * The probable cause is what differs: settings that the workload says should move it come first.
  */
-#include "bench/result/text.h"
 #include "bench/result/saved.h"
-#include "lib/cli.h"
 
-#define BN_FLEET_SCHEMA	  "gpubench-fleet/1"
-#define BN_HISTORY_SCHEMA "gpubench-history/1"
 #define BN_FLEET_MIN	  4 /* hosts of a class, to judge it */
 
 /* {schema, hosts, metrics, outliers, warnings, verdict, exit_code}. Settings of host and usual value lie in
@@ -26,17 +22,4 @@
 json_t *bn_fleet_judge(const struct bn_saved_set *set);
 /* {schema, host, results, metrics, changes, warnings, verdict, exit_code}; the set is of one host. */
 json_t *bn_history_judge(const struct bn_saved_set *set, uint64_t seed);
-
-/* The answer in one line: "WORSE: there are hosts that the others leave behind". */
-struct bn_text bn_fleet_headline(const json_t *doc);
-struct bn_text bn_history_headline(const json_t *doc);
-/* The judgement as text, as a page (fleet_html.c, history_html.c) and as Markdown (forms_md.c). */
-void bn_fleet_text(const json_t *doc, FILE *out, bool color);
-void bn_history_text(const json_t *doc, FILE *out, bool color);
-void bn_fleet_html(const json_t *doc, struct gt_buf *out);
-void bn_history_html(const json_t *doc, struct gt_buf *out);
-void bn_fleet_markdown(const json_t *doc, struct gt_buf *out);
-void bn_history_markdown(const json_t *doc, struct gt_buf *out);
-
-extern const struct gt_cmd bn_cmd_fleet, bn_cmd_history;
 #endif

@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench history: since when is a host another one, in what, and what was changed then. */
-#include <errno.h>
+/* Since when is a host another one, in what, and what was changed then. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
+#include "bench/bench.h"
 #include "bench/fleet/fleet.h"
-#include "bench/report/forms.h"
-#include "bench/result/text.h"
-#include "bench/result/result.h"
-#include "lib/table.h"
+#include "bench/fleet/moves.h"
 
 #define ALPHA       .05 /* for one false alarm in all metrics together */
 #define POINTS_MAX  32
 #define CHANGES_MAX 8
 #define RESULTS_MIN (2 * BN_SEGMENT_MIN)
-
-static struct {
-	const char *host;
-	uint64_t seed;
-} opt = {.seed = 1};
 
 /* ---- one metric ---- */
 
@@ -53,7 +44,7 @@ static json_t *what_changed(const struct series *s, size_t at, const struct gt_s
 			const char *key = keys->v[i];
 			const json_t *was = bn_saved_setting(s->of[at - 1], key),
 				     *is = bn_saved_setting(s->of[at], key);
-			bool moves = bn_saved_moves(s->metric->workload, key);
+			bool moves = bn_moves(s->metric->workload, key);
 
 			if (bn_saved_same(was, is, key) || moves != (pass == 0) ||
 			    !bn_saved_same(was, bn_saved_setting(s->of[at - 2], key), key) ||
@@ -210,167 +201,3 @@ json_t *bn_history_judge(const struct bn_saved_set *set, uint64_t seed)
 	return doc;
 }
 
-/* ---- as people read it ---- */
-
-static void print_change(const json_t *c, FILE *out, unsigned width)
-{
-	const char *unit = gt_json_get_str(c, "unit", "");
-	gt_auto_buf line = {0};
-	size_t i;
-	json_t *k;
-
-	gt_buf_printf(&line, "since %s (%s): %s %+.1f %% %s, %s before, %s after", gt_json_get_str(c, "started", "?"),
-		      gt_json_get_str(c, "result", "?"), gt_json_get_str(c, "metric", "?"),
-		      gt_json_get_real(c, "change_pct", NAN),
-		      gt_streq(gt_json_get_str(c, "verdict", NULL), "worse") ? "WORSE" : "better",
-		      bn_text_value(gt_json_get_real(c, "before", NAN), unit).s,
-		      bn_text_value(gt_json_get_real(c, "after", NAN), unit).s);
-	gt_print_wrapped(out, line.s, 0, width);
-	json_array_foreach(json_object_get(c, "settings"), i, k)
-	{
-		gt_buf_clear(&line);
-		gt_buf_printf(&line, "changed then: %s %s -> %s%s", gt_json_get_str(k, "key", "?"),
-			      bn_text_json(json_object_get(k, "from")).s, bn_text_json(json_object_get(k, "to")).s,
-			      gt_json_get_bool(k, "moves_it", false) ? "; known to move it" : "");
-		gt_print_wrapped(out, line.s, 2, width);
-	}
-	if (i == 0)
-		gt_print_wrapped(out,
-				 "no recorded setting was changed then: look at the hardware and its surroundings", 2,
-				 width);
-}
-
-struct bn_text bn_history_headline(const json_t *doc)
-{
-	int64_t code = gt_json_get_int(doc, "exit_code", 0);
-	struct bn_text t;
-
-	snprintf(t.s, sizeof(t.s), "%s",
-		 code == BN_EXIT_REGRESSION     ? "WORSE: the newest change of a primary or guard metric is for the worse"
-		 : code == BN_EXIT_INCONCLUSIVE ? "INCONCLUSIVE: a history is judged from eight results on"
-						: "SAME: the newest state of what counts is not worse than the one before");
-	return t;
-}
-
-void bn_history_text(const json_t *doc, FILE *out, bool color)
-{
-	gt_auto(gt_table) *t = gt_table_new();
-	unsigned width = gt_term_width(out);
-	json_t *m, *c;
-	size_t i, k;
-
-	fprintf(out, "%lld results of host %s\n\n", (long long)gt_json_get_int(doc, "results", 0),
-		gt_json_get_str(doc, "host", "?"));
-	gt_table_column(t, "METRIC", GT_LEFT);
-	gt_table_column(t, "RESULTS", GT_RIGHT);
-	gt_table_column(t, "NEWEST", GT_RIGHT);
-	gt_table_column(t, "CHANGES", GT_WRAP);
-	json_array_foreach(json_object_get(doc, "metrics"), i, m)
-	{
-		json_t *values = json_object_get(m, "values");
-		const json_t *last = json_array_get(values, json_array_size(values) - 1);
-		gt_auto_buf text = {0};
-
-		json_array_foreach(
-			json_object_get(doc, "changes"), k,
-			c) if (gt_streq(gt_json_get_str(c, "metric", NULL), gt_json_get_str(m, "metric", "?")))
-			gt_buf_printf(&text, "%s%+.1f %% at %s", text.len ? ", " : "",
-				      gt_json_get_real(c, "change_pct", NAN), gt_json_get_str(c, "result", "?"));
-		gt_table_row(t);
-		gt_table_cell(t, "%s", gt_json_get_str(m, "metric", "?"));
-		gt_table_cell(t, "%zu", json_array_size(values));
-		gt_table_cell(t, "%s",
-			      bn_text_value(gt_json_get_real(last, "median", NAN), gt_json_get_str(m, "unit", "")).s);
-		gt_table_cell(t, "%s",
-			      !gt_json_get_bool(m, "judged", false) ? "needs 8 results"
-			      : text.len                            ? text.s
-								    : "none");
-	}
-	gt_table_print(t, out, color);
-	fputc('\n', out);
-	json_array_foreach(json_object_get(doc, "changes"), k, c) print_change(c, out, width);
-	json_array_foreach(json_object_get(doc, "warnings"), k, c)
-		fprintf(out, "note: %s; %s\n", gt_json_get_str(c, "text", ""), gt_json_get_str(c, "hint", ""));
-	fprintf(out, "VERDICT %s\n", bn_history_headline(doc).s);
-}
-
-static struct bn_outputs outputs;
-static bool require_conclusive;
-
-/* One host: the one that was asked for, or the only one. Nodes that are cloned share an identity: those are told apart by what
- * else is known of them. */
-static int only_one(struct bn_saved_set *set, struct gt_err *err)
-{
-	const struct bn_saved *first = NULL;
-
-	for (size_t i = 0; i < set->n; i++) {
-		struct bn_saved *s = &set->v[i];
-		gt_auto_buf what = {0};
-
-		if (s->skipped)
-			continue;
-		if (!gt_streq(s->identity, opt.host ? opt.host : first ? first->identity : s->identity)) {
-			if (!opt.host)
-				return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV,
-						    "results of several machines (%.32s and %.32s): --host picks one, gpubench "
-						    "fleet compares them",
-						    first->identity, s->identity);
-			s->skipped = gt_xstrdup("of another machine");
-			continue;
-		}
-		if (first)
-			bn_identity_difference(first->doc, s->doc, &what);
-		if (what.len)
-			return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV,
-					    "results of several machines of one identity (%.32s): %.100s and %.100s differ in "
-					    "%.200s", s->identity, first->name, s->name, what.s);
-		first = first ? first : s;
-	}
-	return 0;
-}
-
-static int cmd_history(struct gt_cli *cli, int argc, char **argv)
-{
-	bn_auto_saved set = {0};
-	gt_auto_json *doc = NULL;
-	int r = bn_saved_load(argv, &set, &cli->err);
-
-	if (r == 0)
-		r = only_one(&set, &cli->err);
-	if (r < 0)
-		return r;
-	doc = bn_history_judge(&set, opt.seed);
-	if (opt.host)
-		json_object_set_new(doc, "host", gt_json_str(opt.host));
-	return bn_saved_publish(cli, &bn_form_history, doc, &outputs, require_conclusive);
-}
-
-static const struct gt_opt opts[] = {
-	{0, "host", "IDENTITY", "of results of several machines, look at this one's", GT_OPT_STR, &opt.host, NULL},
-	{0, "seed", "N", "seed of the permutation tests [1]", GT_OPT_UINT, &opt.seed, NULL},
-	{0, "require-conclusive", NULL, "exit 3 when there are fewer than eight results", GT_OPT_FLAG,
-	 &require_conclusive, NULL},
-	{'o', "output", "FILE", "the judgement as JSON", GT_OPT_STR, &outputs.json, NULL},
-	{0, "html", "FILE", "the judgement as one page with a plot of each metric", GT_OPT_STR, &outputs.html, NULL},
-	{0, "markdown", "FILE", "the judgement as Markdown", GT_OPT_STR, &outputs.markdown, NULL},
-	{0},
-};
-
-const struct gt_cmd bn_cmd_history = {
-	.name = "history",
-	.args = "RESULT...",
-	.summary = "since when is this host slower or faster, and what was changed then",
-	.help = "Each RESULT is a file that gpubench run wrote, or a folder of them, such as nightly runs leave. They "
-		"are put in "
-		"order of their dates; change points are found by energy distance (E-divisive) and kept when a "
-		"permutation test "
-		"says so, at 5 % for all metrics together, and when the metric moved by at least its margin. A metric "
-		"needs eight "
-		"results, a segment four. What was set otherwise from that result on is named.\n\n"
-		"Exit status 1: the newest change of a primary or guard metric is for the worse. 4: results of several "
-		"machines.",
-	.opts = opts,
-	.min_args = 1,
-	.max_args = -1,
-	.run = cmd_history,
-};

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include "bench/workload/workload.h"
+#include "bench/bench.h"
+#include "bench/cmd/cmds.h"
 #include "bench/session/environ.h"
 #include "bench/report/forms.h"
 #include "bench/ladder/ladder.h"
+#include "bench/result/outputs.h"
 #include "bench/result/result.h"
 #include "bench/stats/rng.h"
 #include "bench/stats/stats.h"

@@ -6,12 +6,8 @@
  * rung is a fresh `gpubench train`; rounds go through all rungs in tossed order, and a speed-up is judged by the ratios within
  * rounds, so that drift of the host favours no rung.
  */
-#include <stdio.h>
-#include "lib/buf.h"
-#include "lib/cli.h"
 #include "lib/json.h"
 
-#define BN_LADDER_SCHEMA "gpubench-ladder/1"
 #define BN_LADDER_WORDS	 16
 
 struct bn_rung {
@@ -33,12 +29,4 @@ extern const struct bn_ladder bn_ladders[]; /* ends with one without an id */
 
 /* Medians, speed-ups and their intervals, from the launches in the document; replaces what was there. */
 void bn_ladder_analyze(json_t *doc);
-/* The answer in one line: what each ladder brings at most. Returns its class of colour: "better", "inconclusive", "measured" or
- * "invalid". */
-const char *bn_ladder_headline(const json_t *doc, struct gt_buf *out);
-void bn_ladder_text(const json_t *doc, FILE *out, bool color);
-void bn_ladder_markdown(const json_t *doc, struct gt_buf *out);
-void bn_ladder_html(const json_t *doc, struct gt_buf *out);
-
-extern const struct gt_cmd bn_cmd_ladder;
 #endif

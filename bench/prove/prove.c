@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "bench/result/text.h"
 #include "bench/stats/design.h"
 #include "bench/prove/prove.h"
 #include "tune/model/knob.h"

@@ -6,11 +6,12 @@
  * to six, a fold-over design beyond; what helps is kept, and confirmed on fresh data. The result is a receipt.
  */
 #include "bench/stats/design.h"
-#include "bench/result/text.h"
+#include "bench/bench.h"
+#include "bench/result/analyze.h"
+#include "bench/workload/workload.h"
 #include "bench/session/treat.h"
+#include "lib/cli.h"
 
-#define BN_PROVE_SCHEMA	  "gpubench-prove/1"
-#define BN_RECEIPT_SCHEMA "gpubench-receipt/2"
 #define BN_PROVE_ALPHA	  .05
 #define BN_PROVE_AA	  6 /* A/A pairs among those of the total effect */
 #define BN_PROVE_MECHANISM 9 /* pairs, to see whether a change moves what it claims to */
@@ -64,15 +65,6 @@ struct bn_prove {
 /* All phases; those that doc already holds are not measured again. Returns an exit status, or a negative errno. */
 int bn_prove_run(struct bn_prove *p);
 json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, const char *profile);
-void bn_prove_html(const json_t *receipt, struct gt_buf *out);
-void bn_prove_text(const json_t *receipt, FILE *out, bool color);
-void bn_prove_markdown(const json_t *receipt, struct gt_buf *out);
-/* A change of a receipt by itself: "-2.4 % [-2.9, -1.8]", or "-" where that was not measured. */
-struct bn_text bn_prove_alone(const json_t *knob);
-/* What the effects of a receipt's changes are effects of: a sentence, static. */
-const char *bn_prove_meaning(const json_t *receipt);
-/* Its changes as bars, among the others and alone, between that of all together and that of what is kept (ablation.c). */
-void bn_prove_ablation(const json_t *receipt, struct gt_buf *out);
 json_t *bn_effect_json(const struct bn_effect *e); /* as the receipt has it; null if there is none */
 /* The metric that decides, found in the first phase that was measured. Exit 5 if there is none. */
 int bn_prove_metric(struct bn_prove *p, const json_t *doc);
@@ -87,18 +79,12 @@ bool bn_prove_total_is_all(const struct bn_prove *p); /* one change, whose arms 
 size_t bn_prove_aa(const struct bn_prove *p);	    /* A/A pairs of the total effect */
 size_t bn_prove_mechanism_pairs(const struct bn_prove *p); /* of each change that is kept */
 size_t bn_prove_design_rows(size_t changes);	    /* pairs that the design takes */
-/* Of one change of a receipt, to be put behind its verdict: ", a guard is worse", or nothing. */
-const char *bn_prove_guard(const json_t *knob);
-/* The answer in one line, and its class of colour: "better", "same" or "inconclusive". */
-const char *bn_prove_headline(const json_t *receipt, struct gt_buf *out);
-
 /* ---- what else was seen (prove_seen.c), for the receipt ---- */
 
 /* [{key, from, to, when, phases}]: differences that nobody declared, within the phases and from one to the next. */
 json_t *bn_prove_confounders(const struct bn_prove *p);
 json_t *bn_prove_warnings(const struct bn_prove *p); /* [{code, text, hint, phases}]; no phases: all */
 json_t *bn_prove_outliers(const struct bn_prove *p); /* {n, farthest: [those of bn_outliers(), with their phase]} */
-void bn_prove_difference(const json_t *confounder, struct gt_buf *out); /* as people read it */
 
 /* ---- the samples (prove_samples.c), for the receipt ---- */
 

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 #include "bench/prove/prove.h"
+#include "bench/result/text.h"
 
 #define OUTLIERS_MOST 20
 
@@ -175,18 +176,4 @@ json_t *bn_prove_outliers(const struct bn_prove *p)
 		json_array_remove(list, OUTLIERS_MOST);
 	}
 	return json_pack("{s:I, s:o}", "n", (json_int_t)n, "farthest", list);
-}
-
-/* "cpu.governor powersave -> performance (midway; confirm)" */
-void bn_prove_difference(const json_t *c, struct gt_buf *out)
-{
-	json_t *phases = json_object_get(c, "phases"), *v;
-	size_t i;
-
-	gt_buf_printf(out, "%s %s -> %s (%s", gt_json_get_str(c, "key", "?"),
-		      bn_text_json(json_object_get(c, "from")).s, bn_text_json(json_object_get(c, "to")).s,
-		      gt_json_get_str(c, "when", "?"));
-	json_array_foreach(phases, i, v)
-		gt_buf_printf(out, "%s%s", i ? ", " : "; ", json_is_string(v) ? json_string_value(v) : "?");
-	gt_buf_puts(out, ")");
 }

@@ -2,7 +2,7 @@
 /* What each change of a receipt brings, as bars: among the others and alone; above them all together, below what is kept. */
 #include <math.h>
 #include <string.h>
-#include "bench/prove/prove.h"
+#include "bench/report/receipt.h"
 #include "bench/report/svg.h"
 
 #define ROW	74

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
+#include "bench/bench.h"
+#include "bench/report/fleet.h"
+#include "bench/report/forms.h"
+#include "bench/report/ladder.h"
+#include "bench/report/receipt.h"
 #include "bench/result/bound.h"
 #include "bench/result/export.h"
-#include "bench/fleet/fleet.h"
-#include "bench/report/forms.h"
-#include "bench/ladder/ladder.h"
-#include "bench/prove/prove.h"
 
 const struct bn_form bn_form_receipt = {BN_RECEIPT_SCHEMA, "a receipt", NULL,       bn_prove_text,
 					bn_prove_html,     bn_prove_markdown, bn_openmetrics,
@@ -100,6 +101,14 @@ int bn_form_publish(struct gt_cli *cli, const struct bn_form *form, const json_t
 	else
 		form->text(doc, stdout, cli->color);
 	return r;
+}
+
+int bn_form_publish_verdict(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out,
+			    bool require_conclusive)
+{
+	int code = (int)gt_json_get_int(doc, "exit_code", 0), r = bn_form_publish(cli, form, doc, out);
+
+	return r < 0 ? r : code == BN_EXIT_INCONCLUSIVE && !require_conclusive ? 0 : code;
 }
 
 void bn_md_text(struct gt_buf *out, const char *s)

@@ -3,8 +3,10 @@
 #define BN_FORMS_H
 /* Documents that hold their answer, beside results of sessions: receipts, judgements of many results, ladders. Each is
  * drawn by the command that makes it, and from its file by `gpubench report`. */
+#include <stdio.h>
 #include "bench/report/view.h"
-#include "bench/result/result.h"
+#include "bench/result/outputs.h"
+#include "lib/cli.h"
 
 struct bn_form {
 	const char *schema;
@@ -30,6 +32,10 @@ int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *
 
 /* The views, one for each kind of document. Pure. */
 struct bn_view *bn_view_result(const json_t *doc);
+/* How a command that judges results ends: bn_form_publish(), then the exit status that the judgement names, 0 for an
+ * inconclusive one that nobody required; or a negative errno. */
+int bn_form_publish_verdict(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out,
+			    bool require_conclusive);
 /* Foreign text inside Markdown: nothing in it is markup, a line break is a blank. */
 void bn_md_text(struct gt_buf *out, const char *s);
 /* One row of a table. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Receipts and judgements of many results as Markdown, for a ticket. */
 #include <math.h>
-#include "bench/fleet/fleet.h"
+#include "bench/report/fleet.h"
 #include "bench/report/forms.h"
-#include "bench/prove/prove.h"
+#include "bench/report/receipt.h"
 
 static void verdict(const char *headline, struct gt_buf *out)
 {

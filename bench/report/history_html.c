@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "bench/fleet/fleet.h"
+#include "bench/report/fleet.h"
 #include "bench/report/html.h"
 #include "bench/result/text.h"
 #include "bench/report/svg.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "bench/report/html.h"
 #include "bench/report/forms.h"
-#include "bench/ladder/ladder.h"
+#include "bench/report/ladder.h"
 #include "bench/result/text.h"
 #include "lib/table.h"
 

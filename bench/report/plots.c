@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "bench/session/gauge.h"
 #include "bench/report/plots.h"
+#include "bench/result/gpu.h"
 #include "bench/result/text.h"
 #include "bench/stats/stats.h"
 #include "bench/report/svg.h"

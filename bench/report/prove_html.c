@@ -5,7 +5,7 @@
 #include <string.h>
 #include "bench/report/html.h"
 #include "bench/report/plots.h"
-#include "bench/prove/prove.h"
+#include "bench/report/receipt.h"
 #include "bench/result/text.h"
 
 /* The effects of the changes in the form that the forest plot draws: one comparison each. */

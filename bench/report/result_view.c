@@ -7,7 +7,7 @@
 #include "bench/report/plots.h"
 #include "bench/result/data.h"
 #include "bench/result/text.h"
-#include "bench/session/gauge.h"
+#include "bench/result/gpu.h"
 
 static bool has_design(const json_t *doc, const char *design)
 {

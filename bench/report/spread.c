@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "bench/workload/workload.h"
+#include "bench/stats/metric.h"
 #include "bench/report/plots.h"
 #include "bench/result/text.h"
 #include "bench/stats/stats.h"

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "bench/bench.h"
 #include "bench/result/analyze.h"
 #include "bench/result/outlier.h"
 

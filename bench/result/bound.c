@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
+#include "bench/bench.h"
 #include "bench/result/bound.h"
 #include "bench/result/data.h"
 #include "lib/file.h"

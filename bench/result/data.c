@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "bench/bench.h"
 #include "bench/result/data.h"
 #include "lib/file.h"
 

@@ -6,8 +6,10 @@
  * what is missing or not a number becomes NaN and a warning, what is not a result document at all is an error.
  * Strings stay owned by the document, which must outlive the data.
  */
-#include "bench/workload/workload.h"
+#include "bench/stats/metric.h"
 #include "bench/stats/stats.h"
+#include "lib/err.h"
+#include "lib/json.h"
 
 enum bn_kind { BN_KIND_AB, BN_KIND_AA, BN_KIND_SINGLE };
 enum bn_arm { BN_ARM_A, BN_ARM_B }; /* in an A/A pair B is the one labelled so by the coin */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "bench/bench.h"
 #include "bench/result/result.h"
 #include "bench/result/saved.h"
 #include "lib/file.h"
@@ -181,22 +182,4 @@ void bn_saved_keys(const struct bn_saved_set *s, struct gt_strv *ret)
 		if (!s->v[i].skipped)
 			json_object_foreach(json_object_get(json_object_get(s->v[i].doc, "settings"), "a"), key,
 					    v) if (!gt_strv_has(ret, key)) gt_strv_add(ret, key);
-}
-
-bool bn_saved_moves(const char *workload, const char *key)
-{
-	const struct bn_workload *w = bn_workload_find(workload);
-
-	for (const char *const *k = w ? w->knobs : NULL; k && *k; k++)
-		if (gt_streq(*k, key) || (gt_ends_with(*k, ".") && gt_starts_with(key, *k)))
-			return true;
-	return false;
-}
-
-int bn_saved_publish(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out,
-		     bool require_conclusive)
-{
-	int code = (int)gt_json_get_int(doc, "exit_code", 0), r = bn_form_publish(cli, form, doc, out);
-
-	return r < 0 ? r : code == BN_EXIT_INCONCLUSIVE && !require_conclusive ? 0 : code;
 }

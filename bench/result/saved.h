@@ -3,9 +3,7 @@
 #define BN_SAVED_H
 /* Many saved results at once: read, checked, and the level of each metric as the host was (never with a change applied). */
 #include "bench/result/data.h"
-#include "bench/report/forms.h"
 #include "lib/buf.h"
-#include "lib/cli.h"
 
 struct bn_saved {
 	char *name; /* the file's, without folder and .json */
@@ -23,10 +21,6 @@ struct bn_saved_set {
 int bn_saved_load(char *const *paths, struct bn_saved_set *ret, struct gt_err *err);
 /* One more, from a document that is taken a reference of. */
 int bn_saved_add(struct bn_saved_set *set, const char *path, json_t *doc, struct gt_err *err);
-/* How a command that judges saved results ends: bn_form_publish(), then the exit status that the judgement names, 0 for an
- * inconclusive one that nobody required; or a negative errno. */
-int bn_saved_publish(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out,
-		     bool require_conclusive);
 void bn_saved_clear(struct bn_saved_set *s);
 #define bn_auto_saved	__attribute__((cleanup(bn_saved_clear))) struct bn_saved_set
 
@@ -43,6 +37,4 @@ bool bn_saved_same(const json_t *a, const json_t *b, const char *key);
  * all results that count. */
 const json_t *bn_saved_setting(const struct bn_saved *s, const char *key);
 void bn_saved_keys(const struct bn_saved_set *s, struct gt_strv *ret);
-/* Is the key one of the knobs that the workload says should move it? */
-bool bn_saved_moves(const char *workload, const char *key);
 #endif

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BN_REPORT_H
-#define BN_REPORT_H
-#include "bench/workload/workload.h"
+#ifndef BN_TEXT_H
+#define BN_TEXT_H
 #include "lib/buf.h"
-#include "lib/cli.h"
+#include "lib/json.h"
 
-/* Numbers and sentences of documents as people read them. */
+/* What messages and renderings share: numbers and sentences as people read them. */
 struct bn_text {
 	char s[192];
 };

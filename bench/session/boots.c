@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <linux/magic.h>
 #include "bench/session/arms.h"
-#include "bench/workload/workload.h"
+#include "bench/bench.h"
 #include "bench/session/boots.h"
 #include "lib/cli.h"
 #include "lib/log.h"

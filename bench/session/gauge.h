@@ -33,8 +33,4 @@ void bn_gauge_close(struct bn_gauge *g);
 void bn_gauge_record(const json_t *answer, const struct gt_strv *visible, json_t **ret_gpu, json_t *env);
 /* Into the launch's document: "gpu", its part of "env", and why nothing is known, once, as "gpu_trouble". Takes the answer. */
 void bn_gauge_tell(struct bn_gauge *g, json_t *answer, const struct gt_strv *visible, json_t *doc);
-/* Share of the time, in percent, that anything held the clocks of a launch with that env; NaN: not told. */
-double bn_gauge_held_pct(const json_t *env);
-/* "GPU: 1200 to 1980 MHz, …" of all launches of a result; nothing where none was recorded. */
-void bn_text_gpu(const json_t *doc, struct gt_buf *out);
 #endif

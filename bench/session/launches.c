@@ -2,6 +2,7 @@
 /* What the launches of a session so far say about those to come. */
 #include <math.h>
 #include "bench/session/session.h"
+#include "bench/workload/workload.h"
 
 static size_t every_of(const json_t *series)
 {

@@ -7,6 +7,7 @@
 #include "bench/result/text.h"
 #include "bench/stats/rng.h"
 #include "bench/session/session.h"
+#include "bench/workload/workload.h"
 #include "lib/log.h"
 
 #define ENOUGH   3 /* launches of one arm, whatever the time: fewer have no spread */

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "bench/session/busy.h"
+#include "bench/result/result.h"
 #include "bench/session/environ.h"
 #include "bench/session/treat.h"
 #include "lib/cli.h"

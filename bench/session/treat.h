@@ -4,7 +4,8 @@
 /* The options of run, ab, prove and resume: what is measured, what differs between the arms, where the results go; and the
  * treatment that they ask for. */
 #include "bench/session/arms.h"
-#include "bench/result/result.h"
+#include "bench/result/outputs.h"
+#include "lib/cli.h"
 
 struct bn_request {
 	const char *plan, *profile, *workloads, *data;

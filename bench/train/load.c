@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include "bench/bench.h"
 #include "bench/train/feed.h"
 #include "bench/train/load.h"
 #include "lib/log.h"

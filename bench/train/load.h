@@ -5,8 +5,6 @@
 #include "lib/cli.h"
 #include "runtime/data/loader.h"
 
-#define BN_DATA_SCHEMA	"gpubench-data/1"
-
 struct bn_load_options {
 	struct rt_loader_options loader; /* rows 0: 64, or 16 of tokens; seq and size 0: 1024 and 224 */
 	uint64_t batches; /* 0: as many as hold each sample `epochs` times */

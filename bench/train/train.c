@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include "bench/workload/workload.h"
+#include "bench/bench.h"
 #include "bench/train/models.h"
 #include "bench/train/train.h"
 #include "bench/train/run.h"

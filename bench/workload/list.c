@@ -2,10 +2,6 @@
 #include "bench/workload/workload.h"
 #include "bench/workload/workloads.h"
 
-const char *const bn_direction_name[] = { [BN_LOWER] = "lower", [BN_HIGHER] = "higher", NULL };
-const char *const bn_role_name[] = { [BN_PRIMARY] = "primary", [BN_GUARD] = "guard", [BN_EXPLORE] = "explore",
-				     [BN_CONTROL] = "control", NULL };
-
 const struct bn_workload *const bn_workloads[] = {
 	&bn_workload_null,
 	&bn_workload_mem_bw,

@@ -1,40 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BN_BENCH_H
-#define BN_BENCH_H
+#ifndef BN_WORKLOAD_H
+#define BN_WORKLOAD_H
 /*
  * gpubench measures the host. The unit of replication is the launch: a fresh process that runs one workload and answers
  * with one document (gpubench-launch/1) of raw samples. Everything else, the medians, pairs, intervals and verdicts, is
  * computed from those samples and can be computed again from the saved file.
  */
+#include "bench/bench.h"
+#include "bench/stats/metric.h"
 #include "lib/err.h"
 #include "lib/json.h"
 
-struct pr_host;
 struct gt_fsroot;
-
-#define BN_SCHEMA	 "gpubench/1"
-#define BN_LAUNCH_SCHEMA "gpubench-launch/1"
-/* Results of another major are not comparable: raised when a workload or the way of measuring changes meaning. */
-#define BN_SUITE_MAJOR	1
-
-/* Exit codes of gpubench besides the common ones. */
-enum {
-	BN_EXIT_REGRESSION = 1,
-	BN_EXIT_INCONCLUSIVE = 3,
-	BN_EXIT_INCOMPARABLE = 4,
-	BN_EXIT_INVALID = 5,
-	BN_EXIT_WRONG = 6
-};
-
-enum bn_direction { BN_LOWER, BN_HIGHER }; /* which way is better */
-enum bn_role {
-	BN_PRIMARY, /* decides the verdict; Holm over these */
-	BN_GUARD,   /* must not get worse; a tail, say */
-	BN_EXPLORE, /* the rest; Benjamini-Hochberg */
-	BN_CONTROL, /* nothing that is tuned should move it: the harness */
-};
-extern const char *const bn_direction_name[];
-extern const char *const bn_role_name[];
 
 /* What a workload is asked to do and what it found; alive during one launch. */
 struct bn_launch {

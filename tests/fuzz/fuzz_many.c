@@ -2,6 +2,7 @@
 /* Results from strangers, judged as a fleet and as a history: an array of them, or one that stands for many. */
 #include <string.h>
 #include "bench/fleet/fleet.h"
+#include "bench/report/fleet.h"
 #include "tests/fuzz/fuzz.h"
 
 const unsigned fuzz_rounds = 300;

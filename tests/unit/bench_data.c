@@ -6,8 +6,10 @@
 #include <string.h>
 #include "bench/result/analyze.h"
 #include "bench/result/bound.h"
+#include "bench/bench.h"
 #include "bench/result/text.h"
 #include "bench/train/train.h"
+#include "bench/workload/workload.h"
 #include "runtime/transport/comm.h"
 #include "tests/unit/check_bench.h"
 #include "tune/model/knob.h"

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 #include "bench/session/gauge.h"
+#include "bench/result/gpu.h"
 #include "bench/result/outlier.h"
 #include "tests/unit/bench_made.h"
 #include "tests/unit/check_bench.h"

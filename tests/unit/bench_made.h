@@ -2,7 +2,8 @@
 #ifndef BENCH_MADE_H
 #define BENCH_MADE_H
 /* Result documents made for tests. */
-#include "bench/workload/workload.h"
+#include "bench/bench.h"
+#include "lib/json.h"
 
 json_t *made_doc(const char *design, size_t pairs);
 json_t *made_launch(json_t *doc, int block, const char *kind, const char *arm, double value);

@@ -10,7 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "bench/prove/prove.h"
+#include "bench/result/result.h"
 #include "bench/stats/rng.h"
+#include "lib/cli.h"
 #include "probe/host/machine_fingerprint.h"
 #include "tests/unit/check_bench.h"
 #include "tests/unit/check_tune.h"

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BN_BENCH_H
+#define BN_BENCH_H
+/* Names and versions of the documents, and the exit codes: what other programs rely on. */
+#define BN_SCHEMA	 "gpubench/1"
+#define BN_LAUNCH_SCHEMA "gpubench-launch/1"
+#define BN_DATA_SCHEMA	 "gpubench-data/1"
+#define BN_LADDER_SCHEMA "gpubench-ladder/1"
+#define BN_PROVE_SCHEMA	  "gpubench-prove/1"
+#define BN_RECEIPT_SCHEMA "gpubench-receipt/2"
+#define BN_FLEET_SCHEMA	  "gpubench-fleet/1"
+#define BN_HISTORY_SCHEMA "gpubench-history/1"
+/* Results of another major are not comparable: raised when a workload or the way of measuring changes meaning. */
+#define BN_SUITE_MAJOR	1
+
+/* Exit codes of gpubench besides the common ones. */
+enum {
+	BN_EXIT_REGRESSION = 1,
+	BN_EXIT_INCONCLUSIVE = 3,
+	BN_EXIT_INCOMPARABLE = 4,
+	BN_EXIT_INVALID = 5,
+	BN_EXIT_WRONG = 6
+};
+#endif

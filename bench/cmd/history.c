@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubench history: since when is a host another one, in what, and what was changed then. */
+#include <errno.h>
+#include "bench/bench.h"
+#include "bench/cmd/cmds.h"
+#include "bench/fleet/fleet.h"
+#include "bench/report/forms.h"
+#include "bench/result/result.h"
+
+static struct {
+	const char *host;
+	uint64_t seed;
+} opt = {.seed = 1};
+
+static struct bn_outputs outputs;
+static bool require_conclusive;
+
+/* One host: the one that was asked for, or the only one. Nodes that are cloned share an identity: those are told apart by what
+ * else is known of them. */
+static int only_one(struct bn_saved_set *set, struct gt_err *err)
+{
+	const struct bn_saved *first = NULL;
+
+	for (size_t i = 0; i < set->n; i++) {
+		struct bn_saved *s = &set->v[i];
+		gt_auto_buf what = {0};
+
+		if (s->skipped)
+			continue;
+		if (!gt_streq(s->identity, opt.host ? opt.host : first ? first->identity : s->identity)) {
+			if (!opt.host)
+				return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV,
+						    "results of several machines (%.32s and %.32s): --host picks one, gpubench "
+						    "fleet compares them",
+						    first->identity, s->identity);
+			s->skipped = gt_xstrdup("of another machine");
+			continue;
+		}
+		if (first)
+			bn_identity_difference(first->doc, s->doc, &what);
+		if (what.len)
+			return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV,
+					    "results of several machines of one identity (%.32s): %.100s and %.100s differ in "
+					    "%.200s", s->identity, first->name, s->name, what.s);
+		first = first ? first : s;
+	}
+	return 0;
+}
+
+static int cmd_history(struct gt_cli *cli, int argc, char **argv)
+{
+	bn_auto_saved set = {0};
+	gt_auto_json *doc = NULL;
+	int r = bn_saved_load(argv, &set, &cli->err);
+
+	if (r == 0)
+		r = only_one(&set, &cli->err);
+	if (r < 0)
+		return r;
+	doc = bn_history_judge(&set, opt.seed);
+	if (opt.host)
+		json_object_set_new(doc, "host", gt_json_str(opt.host));
+	return bn_form_publish_verdict(cli, &bn_form_history, doc, &outputs, require_conclusive);
+}
+
+static const struct gt_opt opts[] = {
+	{0, "host", "IDENTITY", "of results of several machines, look at this one's", GT_OPT_STR, &opt.host, NULL},
+	{0, "seed", "N", "seed of the permutation tests [1]", GT_OPT_UINT, &opt.seed, NULL},
+	{0, "require-conclusive", NULL, "exit 3 when there are fewer than eight results", GT_OPT_FLAG,
+	 &require_conclusive, NULL},
+	{'o', "output", "FILE", "the judgement as JSON", GT_OPT_STR, &outputs.json, NULL},
+	{0, "html", "FILE", "the judgement as one page with a plot of each metric", GT_OPT_STR, &outputs.html, NULL},
+	{0, "markdown", "FILE", "the judgement as Markdown", GT_OPT_STR, &outputs.markdown, NULL},
+	{0},
+};
+
+const struct gt_cmd bn_cmd_history = {
+	.name = "history",
+	.args = "RESULT...",
+	.summary = "since when is this host slower or faster, and what was changed then",
+	.help = "Each RESULT is a file that gpubench run wrote, or a folder of them, such as nightly runs leave. They "
+		"are put in "
+		"order of their dates; change points are found by energy distance (E-divisive) and kept when a "
+		"permutation test "
+		"says so, at 5 % for all metrics together, and when the metric moved by at least its margin. A metric "
+		"needs eight "
+		"results, a segment four. What was set otherwise from that result on is named.\n\n"
+		"Exit status 1: the newest change of a primary or guard metric is for the worse. 4: results of several "
+		"machines.",
+	.opts = opts,
+	.min_args = 1,
+	.max_args = -1,
+	.run = cmd_history,
+};
