@@ -13,7 +13,8 @@
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/table.h"
-#include "tune/model/knob.h"
+#include "tune/model/profile.h"
+#include "tune/plan/plan_json.h"
 
 #define PAIRS 12
 

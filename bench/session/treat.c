@@ -17,6 +17,7 @@
 #include "tune/model/knob.h"
 #include "tune/launch/program.h"
 #include "tune/model/file_trust.h"
+#include "tune/plan/plan_json.h"
 
 #define PLAN_MAX	(4u << 20)
 #define PAIRS_MAX	1000

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "lib/json.h"
 #include "tests/fuzz/fuzz.h"
-#include "tune/model/tune.h"
+#include "tune/plan/plan_json.h"
 
 const unsigned fuzz_rounds = 5000;
 

@@ -5,7 +5,8 @@
 #include <time.h>
 #include "lib/json.h"
 #include "tests/fuzz/fuzz.h"
-#include "tune/plan/plan.h"
+#include "tune/plan/receipt.h"
+#include "tune/plan/receipt_samples.h"
 
 const unsigned fuzz_rounds = 5000;
 

@@ -16,7 +16,7 @@
 #include "probe/host/machine_fingerprint.h"
 #include "tests/unit/check_bench.h"
 #include "tests/unit/check_tune.h"
-#include "tune/plan/plan.h"
+#include "tune/plan/receipt.h"
 #include "tune/model/value.h"
 
 #define BOX      "CHECK_BENCH_BOX"

@@ -6,7 +6,7 @@
 #include "probe/host/host.h"
 #include "tune/launch/run.h"
 #include "tune/model/emulate.h"
-#include "tune/model/knob.h"
+#include "tune/plan/plan_json.h"
 #include "tune/txn/txn.h"
 
 struct box {

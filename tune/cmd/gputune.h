@@ -3,7 +3,8 @@
 #define TN_GPUTUNE_H
 /* The subcommands of gputune; each file cmd_*.c holds those of one kind, show.c renders their documents. */
 #include "lib/cli.h"
-#include "tune/model/tune.h"
+#include "tune/model/profile.h"
+#include "tune/plan/plan.h"
 
 extern const struct gt_cmd tn_cmd_list, tn_cmd_explain, tn_cmd_lint;			 /* cmd_knobs.c */
 extern const struct gt_cmd tn_cmd_plan;							 /* cmd_plan.c */

@@ -5,6 +5,7 @@
 #include "lib/file.h"
 #include "lib/log.h"
 #include "tune/cmd/gputune.h"
+#include "tune/plan/plan_json.h"
 #include "tune/txn/session.h"
 
 const char *tn_opt_profile;

@@ -7,6 +7,8 @@
 #include "lib/log.h"
 #include "lib/priv.h"
 #include "tune/cmd/gputune.h"
+#include "tune/plan/plan_json.h"
+#include "tune/plan/receipt.h"
 #include "tune/txn/history.h"
 #include "tune/txn/txn.h"
 #include "tune/provision/provision.h"

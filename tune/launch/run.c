@@ -16,6 +16,7 @@
 #include "tune/launch/settings.h"
 #include "tune/launch/wrapper.h"
 #include "tune/model/knob.h"
+#include "tune/model/profile.h"
 
 #ifndef MPOL_PREFERRED_MANY
 #define MPOL_PREFERRED_MANY 5 /* Linux 5.15 */

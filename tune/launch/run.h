@@ -3,7 +3,7 @@
 #define TN_RUN_H
 /* `gputune run`: what a command should run with on this host, and becoming that command. */
 #include "tune/launch/context.h"
-#include "tune/model/tune.h"
+#include "lib/json.h"
 
 #define TN_RUN_SCHEMA "gputune-run/1"
 

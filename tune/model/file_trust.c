@@ -3,7 +3,7 @@
 #include <string.h>
 #include "lib/file.h"
 #include "lib/trust.h"
-#include "tune/model/knob.h"
+#include "tune/model/exit.h"
 #include "tune/model/file_trust.h"
 
 /* fs says whether the live host is at stake, from is where the file lies. */

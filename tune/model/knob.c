@@ -76,6 +76,15 @@ const char *tn_knob_why(const struct tn_knob *k)
 	return k->why ? k->why : k->check->story;
 }
 
+const char *tn_status_name(enum tn_status s)
+{
+	static const char *const name[] = {
+		[TN_CHANGE] = "change",   [TN_ALREADY] = "already", [TN_NOT_APPLICABLE] = "n/a",
+		[TN_SKIPPED] = "skipped", [TN_BLOCKED] = "blocked", [TN_ADVICE] = "advice"};
+
+	return name[s];
+}
+
 const char *tn_effect_name(enum tn_effect e)
 {
 	static const char *const name[] = { [TN_NOW] = "now",

@@ -5,8 +5,19 @@
  * A knob is one const struct in tune/knob/, listed once in tune/knob/list.c. What it wishes is a pure function of the host,
  * the profile and the value that is there; reading, comparing, writing and undoing are the same code for all.
  */
+#include "lib/json.h"
 #include "probe/check/check.h"
-#include "tune/model/tune.h"
+
+/* The decision about one tunable on one device. */
+enum tn_status {
+	TN_CHANGE,	   /* to be written */
+	TN_ALREADY,	   /* the current value is good enough */
+	TN_NOT_APPLICABLE, /* not on this host: never a failure, never drift */
+	TN_SKIPPED,	   /* excluded by the user or by the profile, or opt-in */
+	TN_BLOCKED,	   /* cannot be written: unreadable, broken, or set by another tuner */
+	TN_ADVICE,	   /* reported only; remedy or reason has the commands */
+};
+const char *tn_status_name(enum tn_status s);
 
 enum tn_effect { TN_NOW, TN_NEW_PROCESS, TN_NEW_DEVICE, TN_REBOOT };
 enum tn_op {
@@ -35,25 +46,6 @@ void tn_facts_clear(struct tn_facts *f);
 const char *tn_facts_tuner(const struct tn_facts *f, const char *name);
 /* Have two ports addresses in one subnet? */
 bool tn_facts_same_subnet(const struct tn_facts *f, const char *port, const char *other);
-
-/* Strict INI, see profile.c. */
-struct tn_setting {
-	char *id; /* of a tunable or a launch setting */
-	char *value; /* "on", "off" or the wanted value */
-	char *where; /* file:line */
-};
-struct tn_profile {
-	char *name, *summary;
-	struct tn_setting *set;
-	size_t n_set;
-};
-/* name NULL or "auto": the one that fits the host. A name with a '/' is a file. */
-int tn_profile_load(struct gt_fsroot *fs, const struct pr_host *host, const char *name, struct tn_profile **ret,
-		    struct gt_err *err);
-void tn_profile_free(struct tn_profile *p);
-GT_DEFINE_AUTO(tn_profile, tn_profile_free);
-/* "on", "off", a value, or NULL if the profile does not say. */
-const char *tn_profile_get(const struct tn_profile *p, const char *id);
 
 struct tn_ctx {
 	struct gt_fsroot *fs;
@@ -139,6 +131,8 @@ extern const struct tn_setting_known tn_settings_known[]; /* ends with name NULL
 const struct tn_setting_known *tn_setting_find(const char *name);
 extern const struct tn_knob *const tn_knobs[]; /* in the order in which they are written; ends with NULL */
 const struct tn_knob *tn_knob_find(const char *id);
+/* Returns the ids of tunables and launch settings, one by one, then NULL: for completion. */
+const char *tn_knob_word(size_t i);
 /* The settings of `gputune run`, which profiles, --only and --skip name too; defined in tune/launch. */
 struct tn_launch_setting;
 const struct tn_launch_setting *tn_launch_find(const char *id);

@@ -7,8 +7,9 @@
 #include "lib/text.h"
 #include "sysctl/sysctl.h"
 #include "tune/boot/predict.h"
-#include "tune/plan/plan.h"
+#include "tune/model/profile.h"
 #include "tune/model/value.h"
+#include "tune/plan/plan.h"
 
 struct make {
 	struct gt_fsroot *fs;
@@ -19,15 +20,6 @@ struct make {
 	struct tn_boot boot;
 	struct tn_plan *plan;
 };
-
-const char *tn_status_name(enum tn_status s)
-{
-	static const char *const name[] = {
-		[TN_CHANGE] = "change",   [TN_ALREADY] = "already", [TN_NOT_APPLICABLE] = "n/a",
-		[TN_SKIPPED] = "skipped", [TN_BLOCKED] = "blocked", [TN_ADVICE] = "advice"};
-
-	return name[s];
-}
 
 void tn_item_clear(struct tn_item *i)
 {

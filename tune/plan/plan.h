@@ -1,31 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_PLAN_H
 #define TN_PLAN_H
-/* What the files of this room share about plans. */
+/* The plan: the desired value of each tunable on each device, compared with the current one. */
+#include "tune/model/exit.h"
 #include "tune/model/knob.h"
 
+/* Strings belong to the plan; NULL: none. */
+struct tn_item {
+	const struct tn_knob *knob;
+	char *instance; /* device or policy; NULL for a knob that the host has once */
+	char *path;	/* kernel file, as on the host */
+	enum tn_status status;
+	char *current, *wanted;
+	char *pair_path, *pair_current; /* the counterpart: writing path zeroes it */
+	char *reason;			/* for this status and value; the finding of knob->check */
+	char *remedy;			/* the lines of knob->check's remedy */
+	size_t needs_met;		/* number of preconditions that hold (tn_need_text) */
+	bool chosen;			/* by default, by name or by --optional */
+	bool need_fails;		/* the next precondition does not hold, for the reason above; false: not evaluated */
+	char *conflict;			/* another tuner or another file that sets it */
+	char *at_boot, *at_boot_by;	/* predicted value after a reboot without --persist, and "FILE:LINE" that sets it */
+	char *at_boot_may;		/* lines that may set it too, and what that depends on */
+};
+
+struct tn_plan {
+	char *profile;
+	char *host;    /* identity, struct pr_host */
+	char *boot_id; /* "" if the kernel does not say */
+	char *kernel;
+	bool optional; /* opt-in knobs are included */
+	struct tn_item *item;
+	size_t n_item;
+};
+void tn_plan_free(struct tn_plan *plan);
+GT_DEFINE_AUTO(tn_plan, tn_plan_free);
+
+struct tn_plan_opts {
+	const char *profile;	    /* a name ("train-cpu"), a path, or NULL: the one that fits the host */
+	const struct gt_strv *only; /* knob ids or families ("vm."); NULL or empty: all */
+	const struct gt_strv *skip; /* excluded ids and families */
+	bool optional;		    /* include the opt-in knobs (tag B). An id in `only` includes its knob too, a family does not */
+};
+/* Reads only. host NULL: discovers the host without NVML. */
+int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, struct tn_plan **ret,
+		 struct gt_err *err);
+size_t tn_plan_changes(const struct tn_plan *plan); /* number of TN_CHANGE */
 struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_knob *k, const char *instance);
 void tn_item_clear(struct tn_item *i);
-/* Is what it has good enough for what is wanted? Raise-only and lower-only knobs are content with more, or less. pair: the
- * counterpart's value, NULL if there is none. */
+/* Returns whether the value `have` is good enough: equal to `want`, or beyond it where a knob is only raised or only lowered.
+ * pair: value of the counterpart; NULL: none. */
 bool tn_knob_good(const struct tn_knob *k, const char *want, const char *have, const char *pair);
 bool tn_item_good(const struct tn_item *i, const char *current);
-/* It holds, but no file sets it so at boot: somebody's by hand, or the kernel's own. --persist keeps it as it is. */
+/* Returns whether the current value is good enough, but no file sets it at boot: apply --persist writes it to one. */
 bool tn_item_keeps(const struct tn_item *i);
-/* Is this item as the plan saw it, and what has to hold holds? Otherwise exit 3 and which one moved. */
+/* Checks that this is the plan's host and that no item has changed since. Exit 3 and a sentence if not. */
+int tn_plan_check_host(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, struct gt_err *err);
+/* Checks that the item's value has not changed since the plan and that its preconditions hold. Exit 3 and a sentence if not. */
 int tn_plan_check_item(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, const struct tn_item *i,
 		       struct gt_err *err);
-/* The host given, or one discovered now (without NVML), which *own then holds. */
+/* Returns the given host, or discovers one without NVML. *own holds the discovered one. */
 int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_host **own, const struct pr_host **ret,
 		struct gt_err *err);
-/* Puts the kept changes of a receipt (gpubench-receipt/2, of file path) into the plan: foreign input, all of it checked.
- * marks: those of this host (probe/host/machine_fingerprint.h). Pure. */
-int tn_plan_take_receipt(const json_t *doc, const char *path, const struct pr_host *host, const json_t *marks,
-			 struct tn_plan *plan, struct gt_err *err);
-/* Whether effects, intervals and verdicts of a receipt follow from its samples. -EINVAL, -EBADMSG and a sentence if not. Pure. */
-int tn_receipt_check_samples(const json_t *doc, struct gt_err *err);
-/* A device's or policy's name: one component of a path. */
-bool tn_instance_ok(const char *s);
-/* No string of the document has control characters, so that it may be printed. */
-bool tn_json_is_plain(const json_t *doc);
 #endif

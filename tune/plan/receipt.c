@@ -5,8 +5,9 @@
 #include <time.h>
 #include "lib/buf.h"
 #include "probe/host/machine_fingerprint.h"
-#include "tune/model/knob.h"
-#include "tune/plan/plan.h"
+#include "tune/plan/plan_json.h"
+#include "tune/plan/receipt.h"
+#include "tune/plan/receipt_samples.h"
 #include "tune/model/file_trust.h"
 #include "tune/model/value.h"
 

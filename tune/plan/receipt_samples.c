@@ -8,7 +8,7 @@
 #include <string.h>
 #include "bench/stats/design.h"
 #include "bench/stats/verdict.h"
-#include "tune/plan/plan.h"
+#include "tune/plan/receipt_samples.h"
 
 #define ALPHA	    .05
 #define PAIRS_MAX   1000

@@ -9,7 +9,7 @@
 #include "lib/json.h"
 #include "probe/check/driver_need.h"
 #include "tune/provision/deb.h"
-#include "tune/model/tune.h"
+#include "tune/model/exit.h"
 
 #define TN_PROVISION_SCHEMA	   "gputune-provision/1"
 #define TN_PROVISION_REPORT_SCHEMA "gputune-provision-report/1"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include "tune/model/exit.h"
 #include "tune/txn/device_renamed.h"
 #include "tune/txn/held.h"
 #include "tune/txn/persisted_files.h"

@@ -5,6 +5,7 @@
 #include "lib/buf.h"
 #include "lib/log.h"
 #include "lib/text.h"
+#include "tune/model/exit.h"
 #include "tune/txn/history.h"
 #include "tune/model/value.h"
 

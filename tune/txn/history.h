@@ -3,7 +3,9 @@
 #define TN_HISTORY_H
 /* What was done here and when, for people: /var/lib/gputune/history, one JSON record a line. Nothing is undone from it.
  */
-#include "tune/model/tune.h"
+#include "lib/err.h"
+#include "lib/fsroot.h"
+#include "lib/json.h"
 
 #define TN_HISTORY_SCHEMA "gputune-history/1"
 

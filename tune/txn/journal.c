@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "lib/buf.h"
+#include "tune/model/exit.h"
 #include "tune/txn/journal.h"
 #include "tune/model/value.h"
 

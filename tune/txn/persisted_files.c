@@ -4,6 +4,7 @@
 #include <string.h>
 #include "sysctl/sysctl.h"
 #include "tune/boot/persist.h"
+#include "tune/model/exit.h"
 #include "tune/txn/persisted_files.h"
 
 static const struct tn_knob *knob_of_key(const char *key)

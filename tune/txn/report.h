@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_REPORT_H
 #define TN_REPORT_H
-/* gputune-report/1: the document of apply, revert, recover, verify and status. */
+/* The document of apply, revert, recover, verify and status. */
 #include "tune/txn/journal.h"
+
+#define TN_REPORT_SCHEMA "gputune-report/1"
 
 json_t *tn_report_new(const char *command);
 /* Adds the entry to "values" or "files". Returns the new object, which belongs to the report. */

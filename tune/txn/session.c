@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
+#include "tune/model/exit.h"
 #include "tune/model/value.h"
 #include "tune/txn/session.h"
 

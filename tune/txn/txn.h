@@ -2,7 +2,7 @@
 #ifndef TN_TXN_H
 #define TN_TXN_H
 /* Transactions: apply a plan, verify it, put it back. */
-#include "tune/model/tune.h"
+#include "tune/plan/plan.h"
 
 struct tn_apply_opts {
 	bool persist;	/* also for the next boot, in /etc */
