@@ -13,7 +13,7 @@
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/table.h"
-#include "tune/model/profile.h"
+#include "tune/profiles/profile.h"
 #include "tune/plan/plan_json.h"
 
 #define PAIRS 12

@@ -13,7 +13,7 @@
 #include "lib/file.h"
 #include "lib/text.h"
 #include "runtime/data/loader.h"
-#include "tune/launch/run.h"
+#include "tune/run/run.h"
 #include "tune/model/knob.h"
 #include "tune/launch/program.h"
 #include "tune/model/file_trust.h"

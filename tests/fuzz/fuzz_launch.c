@@ -11,10 +11,10 @@
 #include "probe/host/host.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_root.h"
-#include "tune/launch/env.h"
+#include "tune/run/env.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"
-#include "tune/launch/run.h"
+#include "tune/run/run.h"
 #include "tune/launch/settings.h"
 #include "tune/model/knob.h"
 

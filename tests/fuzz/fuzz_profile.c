@@ -9,7 +9,7 @@
 #include "probe/host/host.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_root.h"
-#include "tune/model/profile.h"
+#include "tune/profiles/profile.h"
 #include "tune/plan/plan.h"
 
 const unsigned fuzz_rounds = 1000;

@@ -13,7 +13,7 @@
 #include "tests/fuzz/fuzz.h"
 #include "tune/txn/history.h"
 #include "tune/txn/txn.h"
-#include "tune/model/profile.h"
+#include "tune/profiles/profile.h"
 #include "tune/model/value.h"
 
 const unsigned fuzz_rounds = 60;

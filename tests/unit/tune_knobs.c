@@ -4,7 +4,7 @@
 #include <string.h>
 #include "tests/unit/tune_stage.h"
 #include "tune/launch/settings.h"
-#include "tune/model/profile.h"
+#include "tune/profiles/profile.h"
 #include "tune/model/value.h"
 
 #define GIB (INT64_C(1) << 30)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tests/unit/tune_stage.h"
-#include "tune/model/profile.h"
+#include "tune/profiles/profile.h"
 #include "tune/model/value.h"
 
 START_TEST(a_plan_comes_back_from_its_document)

@@ -3,7 +3,7 @@
 #define TN_GPUTUNE_H
 /* The subcommands of gputune; each file cmd_*.c holds those of one kind, show.c renders their documents. */
 #include "lib/cli.h"
-#include "tune/model/profile.h"
+#include "tune/profiles/profile.h"
 #include "tune/plan/plan.h"
 
 extern const struct gt_cmd tn_cmd_list, tn_cmd_explain, tn_cmd_lint;			 /* cmd_knobs.c */

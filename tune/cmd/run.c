@@ -5,12 +5,12 @@
 #include "lib/log.h"
 #include "lib/signals.h"
 #include "probe/host/visible.h"
-#include "tune/launch/env.h"
+#include "tune/run/env.h"
 #include "tune/cmd/gputune.h"
 #include "tune/txn/journal.h"
 #include "tune/launch/program.h"
-#include "tune/launch/ranks.h"
-#include "tune/launch/run.h"
+#include "tune/run/ranks.h"
+#include "tune/run/run.h"
 
 #define NOT_FOUND   127 /* as shells and env(1) say it */
 #define NOT_STARTED 126

@@ -20,7 +20,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/cli.h"
-#include "tune/model/profile.h"
+#include "tune/profiles/profile.h"
 #include "tune/model/file_trust.h"
 
 #define ADMIN_DIR	"/etc/gputune/profiles"

@@ -4,7 +4,7 @@
 #include "lib/buf.h"
 #include "lib/json.h"
 #include "lib/log.h"
-#include "tune/launch/env.h"
+#include "tune/run/env.h"
 #include "tune/launch/settings.h"
 
 #define SERVICE_FILES INT64_C(524288)

@@ -12,11 +12,11 @@
 #include "probe/host/visible.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"
-#include "tune/launch/run.h"
+#include "tune/run/run.h"
 #include "tune/launch/settings.h"
 #include "tune/launch/wrapper.h"
 #include "tune/model/knob.h"
-#include "tune/model/profile.h"
+#include "tune/profiles/profile.h"
 
 #ifndef MPOL_PREFERRED_MANY
 #define MPOL_PREFERRED_MANY 5 /* Linux 5.15 */

@@ -11,8 +11,8 @@
 #include "lib/log.h"
 #include "lib/signals.h"
 #include "tune/launch/program.h"
-#include "tune/launch/ranks.h"
-#include "tune/launch/run.h"
+#include "tune/run/ranks.h"
+#include "tune/run/run.h"
 
 #define PATIENCE_S  10.0 /* between asking the others to end and ending them */
 #define NOT_STARTED 126
