@@ -15,6 +15,7 @@
 #include "lib/table.h"
 #include "tune/profiles/profile.h"
 #include "tune/plan/plan_json.h"
+#include "tune/profiles/select.h"
 
 #define PAIRS 12
 

@@ -13,6 +13,7 @@
 #include "bench/session/treat.h"
 #include "lib/log.h"
 #include "tune/model/file_trust.h"
+#include "tune/profiles/select.h"
 
 #define AA_PAIRS	6
 #define LIMIT_LEAST_S	300 /* and never less than this times the plan: */

@@ -9,7 +9,10 @@
 #include <string.h>
 #include "lib/text.h"
 #include "bench/prove/prove.h"
+#include "tune/knob/list.h"
+#include "tune/launch/settings.h"
 #include "tune/model/knob.h"
+#include "tune/model/value.h"
 #include "tune/plan/plan.h"
 
 #define FIRST_PAIRS 4

@@ -17,6 +17,7 @@
 #include "lib/spawn.h"
 #include "lib/text.h"
 #include "probe/host/visible.h"
+#include "tune/knob/list.h"
 #include "tune/run/run.h"
 #include "tune/launch/settings.h"
 #include "tune/model/knob.h"

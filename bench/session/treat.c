@@ -13,6 +13,7 @@
 #include "lib/file.h"
 #include "lib/text.h"
 #include "runtime/data/loader.h"
+#include "tune/profiles/select.h"
 #include "tune/run/run.h"
 #include "tune/model/knob.h"
 #include "tune/launch/program.h"

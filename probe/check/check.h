@@ -81,6 +81,8 @@ char *pr_own_toolkit(const struct pr_context *c);
 int pr_nvcc_gxx(const struct pr_context *c, int most, int *ret_oldest);
 /* Debian's directory of this architecture's libraries, for remedies. */
 const char *pr_triplet(const struct pr_host *h);
+/* Debian's name of the architecture, as in package names: "amd64". */
+const char *pr_deb_arch(const struct pr_host *h);
 
 /* How this container is given a GPU, for a remedy. */
 const char *pr_give_devices(const struct pr_host *h);

@@ -279,8 +279,6 @@ const struct pr_package *pr_find_package(const struct pr_host *h, const char *na
 const struct pr_pci *pr_other_gpu(const struct pr_host *h, size_t nth);
 const char *pr_gpu_maker(const struct pr_pci *d);
 const char *pr_getenv(const struct pr_host *h, const char *name);
-/* What Debian calls the processor in the names of its packages: "amd64". */
-const char *pr_deb_arch(const struct pr_host *h);
 /* Is this block device ("vda", "dm-0") what a hypervisor shows, so that nothing it says of itself is known of the disk beneath? In
  * a virtual machine all are but NVMe, which may be a real one that was handed through. */
 bool pr_is_virtual_disk(const struct pr_host *h, const char *name);

@@ -9,6 +9,8 @@
 #include "probe/host/host.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/fuzz_root.h"
+#include "tune/knob/list.h"
+#include "tune/launch/settings.h"
 #include "tune/profiles/profile.h"
 #include "tune/plan/plan.h"
 

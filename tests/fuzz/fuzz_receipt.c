@@ -5,6 +5,7 @@
 #include <time.h>
 #include "lib/json.h"
 #include "tests/fuzz/fuzz.h"
+#include "tune/knob/list.h"
 #include "tune/plan/receipt.h"
 #include "tune/plan/receipt_samples.h"
 

@@ -14,6 +14,7 @@
 #include "tests/unit/check_bench.h"
 #include "tune/model/knob.h"
 #include "tests/unit/bench_made.h"
+#include "tune/profiles/select.h"
 
 static const struct bn_limits limits = { .floor = .03 };
 

@@ -18,6 +18,7 @@
 #include "tests/unit/check_tune.h"
 #include "tune/plan/receipt.h"
 #include "tune/model/value.h"
+#include "tune/txn/write.h"
 
 #define BOX      "CHECK_BENCH_BOX"
 #define MIDWAY   "CHECK_BENCH_MIDWAY" /* the launch in which someone else changes NUMA_BALANCING */

@@ -4,8 +4,9 @@
 /* A captured host as a directory, and a picture of the whole tree to compare. */
 #include <check.h>
 #include "probe/host/host.h"
+#include "tune/knob/list.h"
 #include "tune/run/run.h"
-#include "tune/model/emulate.h"
+#include "tune/txn/emulate.h"
 #include "tune/plan/plan_json.h"
 #include "tune/txn/txn.h"
 

@@ -12,6 +12,7 @@
 #include "tune/txn/journal.h"
 #include "tune/boot/persist.h"
 #include "tune/model/value.h"
+#include "tune/txn/write.h"
 
 START_TEST(two_at_once_are_told_apart_by_the_lock)
 {

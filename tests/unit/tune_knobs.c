@@ -6,6 +6,7 @@
 #include "tune/launch/settings.h"
 #include "tune/profiles/profile.h"
 #include "tune/model/value.h"
+#include "tune/profiles/select.h"
 
 #define GIB (INT64_C(1) << 30)
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_GPUTUNE_H
 #define TN_GPUTUNE_H
-/* The subcommands of gputune; each file cmd_*.c holds those of one kind, show.c renders their documents. */
+/* The subcommands of gputune. show.c and provision_report.c render their documents. */
 #include "lib/cli.h"
 #include "tune/profiles/profile.h"
 #include "tune/plan/plan.h"
+#include "tune/profiles/select.h"
 
-extern const struct gt_cmd tn_cmd_list, tn_cmd_explain, tn_cmd_lint;			 /* cmd_knobs.c */
-extern const struct gt_cmd tn_cmd_plan;							 /* cmd_plan.c */
+extern const struct gt_cmd tn_cmd_list, tn_cmd_explain, tn_cmd_lint;			 /* knobs.c */
+extern const struct gt_cmd tn_cmd_plan;							 /* plan.c */
 extern const struct gt_cmd tn_cmd_apply, tn_cmd_verify, tn_cmd_revert, tn_cmd_status, tn_cmd_recover,
-	tn_cmd_history; /* cmd_txn.c */
-extern const struct gt_cmd tn_cmd_run;							 /* cmd_run.c */
-extern const struct gt_cmd tn_cmd_provision;						 /* cmd_provision.c */
+	tn_cmd_history; /* txn.c */
+extern const struct gt_cmd tn_cmd_run;							 /* run.c */
+extern const struct gt_cmd tn_cmd_provision;						 /* provision.c */
 
 /* The options that choose knobs, shared by plan and apply. */
 extern const char *tn_opt_profile;
@@ -33,4 +34,6 @@ void tn_show_plan_diff(const json_t *plan, bool color);
 void tn_show_report(const json_t *report, bool color);
 void tn_show_history(const json_t *doc, bool values, bool color);
 void tn_show_run(const json_t *run, bool color);
+void tn_show_provision(const json_t *plan, bool all, bool color);
+void tn_show_provision_report(const json_t *report, bool color);
 #endif

@@ -7,6 +7,8 @@
 #include "lib/table.h"
 #include "sysctl/sysctl.h"
 #include "tune/cmd/gputune.h"
+#include "tune/knob/list.h"
+#include "tune/knob/settings.h"
 #include "tune/launch/settings.h"
 #include "tune/lint/lint.h"
 #include "tune/txn/persisted_files.h"

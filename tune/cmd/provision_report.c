@@ -4,6 +4,7 @@
 #include <string.h>
 #include "lib/table.h"
 #include "lib/text.h"
+#include "tune/cmd/gputune.h"
 #include "tune/provision/provision.h"
 
 static const char *text(const json_t *o, const char *key)

@@ -33,4 +33,8 @@ extern const struct tn_knob tn_knob_isolcpus, tn_knob_idle, tn_knob_preemption, 
 	tn_knob_nccl_conf, tn_knob_nvme_timeout;
 /* "take WORD... out of FILE:LINE", for a word of the kernel's command line that begins so. The caller frees it. */
 char *tn_grub_how(const struct tn_ctx *c, const char *begin);
+
+const struct tn_knob *tn_knob_find(const char *id);
+/* Returns "ID:INSTANCE" of the tunable whose file is k->resets, or NULL if no tunable has it. The caller frees it. */
+char *tn_knob_side_label(const struct tn_knob *k, const char *instance);
 #endif

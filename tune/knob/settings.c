@@ -3,6 +3,7 @@
  * or why there is none. gputune explain answers from it, so that "why does it not set X" has an answer. */
 #include <string.h>
 #include "tune/knob/list.h"
+#include "tune/knob/settings.h"
 
 #define SECURITY "it gives up a protection of the whole host for a gain that training does not feel"
 #define DEAD                                                                                                           \

@@ -2,7 +2,6 @@
 /* The settings of `gputune run`. CPUs come first: threads and memory follow from them. */
 #include <string.h>
 #include "tune/launch/settings.h"
-#include "tune/model/knob.h"
 
 const struct tn_launch_setting *const tn_launch_settings[] = {
 	&tn_launch_affinity,
@@ -29,9 +28,4 @@ const struct tn_launch_setting *tn_launch_find(const char *id)
 		if (!strcmp(tn_launch_settings[i]->id, id))
 			return tn_launch_settings[i];
 	return NULL;
-}
-
-const char *tn_launch_word(size_t i)
-{
-	return tn_launch_settings[i] ? tn_launch_settings[i]->id : NULL;
 }

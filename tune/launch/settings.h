@@ -14,6 +14,7 @@ struct tn_launch_setting {
 	void (*prepare)(const struct tn_launch *c, struct tn_run *r);
 };
 extern const struct tn_launch_setting *const tn_launch_settings[]; /* ends with NULL */
+const struct tn_launch_setting *tn_launch_find(const char *id);
 
 /* run_cpu.c */
 extern const struct tn_launch_setting tn_launch_affinity, tn_launch_mempolicy, tn_launch_files;
@@ -22,6 +23,8 @@ extern const struct tn_launch_setting tn_launch_omp_threads, tn_launch_omp_bind,
 /* run_gpu.c */
 extern const struct tn_launch_setting tn_launch_cuda_order, tn_launch_cuda_segments, tn_launch_nccl_ifname, tn_launch_leftovers;
 /* run_lib.c */
+/* Checks that a profile may give the setting this value. -EINVAL and a sentence with the possible values if not. */
+int tn_launch_check_value(const struct tn_launch_setting *s, const char *value, struct gt_err *err);
 extern const struct tn_launch_setting tn_launch_blas, tn_launch_allocator, tn_launch_malloc, tn_launch_omp_runtime;
 /* run_kernels.c */
 extern const struct tn_launch_setting tn_launch_kernels;

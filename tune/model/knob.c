@@ -1,70 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding, selecting and naming tunables; the results that desired() gives. */
-#include <errno.h>
+/* Names and paths of tunables; the results that desired() gives. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include "lib/cli.h"
-#include "lib/parse.h"
 #include "sysctl/sysctl.h"
 #include "tune/model/knob.h"
-
-const struct tn_knob *tn_knob_find(const char *id)
-{
-	for (size_t i = 0; tn_knobs[i]; i++)
-		if (!strcmp(tn_knobs[i]->id, id))
-			return tn_knobs[i];
-	return NULL;
-}
-
-const char *tn_knob_word(size_t i)
-{
-	size_t n = 0;
-
-	while (n < i && tn_knobs[n])
-		n++;
-	return tn_knobs[n] ? tn_knobs[n]->id : tn_launch_word(i - n);
-}
-
-static bool names(const char *word, const char *id)
-{
-	return gt_ends_with(word, ".") ? gt_starts_with(id, word) : !strcmp(id, word);
-}
-
-bool tn_knob_selected(const char *id, const struct gt_strv *list)
-{
-	if (!list || !list->n)
-		return true;
-	for (size_t i = 0; i < list->n; i++)
-		if (names(list->v[i], id))
-			return true;
-	return false;
-}
-
-bool tn_knob_named(const char *id, const struct gt_strv *list)
-{
-	return list && gt_strv_has(list, id);
-}
-
-int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt_err *err)
-{
-	for (size_t i = 0; list && i < list->n; i++) {
-		const char *id;
-		size_t n = 0;
-
-		while ((id = tn_knob_word(n)) && !names(list->v[i], id))
-			n++;
-		if (!id) {
-			bool several = strchr(list->v[i], ',');
-			gt_autofree char *hint = gt_hint(list->v[i], tn_knob_word,
-							 several ? "each takes an option of its own" : "gputune list shows them");
-
-			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s: there is no knob or family '%.60s'; %s", option,
-					    list->v[i], hint);
-		}
-	}
-	return 0;
-}
 
 const char *tn_knob_summary(const struct tn_knob *k)
 {
@@ -120,14 +60,6 @@ char *tn_knob_path(const struct tn_knob *k, const char *instance)
 char *tn_knob_side_path(const struct tn_knob *k, const char *instance)
 {
 	return with_instance(k->resets, instance);
-}
-
-char *tn_knob_side_label(const struct tn_knob *k, const char *instance)
-{
-	for (size_t i = 0; k->resets && tn_knobs[i]; i++)
-		if (gt_streq(tn_knobs[i]->path, k->resets))
-			return tn_knob_label(tn_knobs[i], instance);
-	return NULL;
 }
 
 char *tn_knob_pair_path(const struct tn_knob *k)

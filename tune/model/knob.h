@@ -123,36 +123,14 @@ struct tn_knob {
 	/* the text that keeps it for the next boot, for forms that need more than path and value */
 	char *(*boot_line)(const struct pr_host *h, const char *instance, const char *value);
 };
-/* What others turn, under the name that they use: the knob it is here, or why there is none. */
-struct tn_setting_known {
-	const char *name, *knob, *why; /* one of knob and why */
-};
-extern const struct tn_setting_known tn_settings_known[]; /* ends with name NULL */
-const struct tn_setting_known *tn_setting_find(const char *name);
-extern const struct tn_knob *const tn_knobs[]; /* in the order in which they are written; ends with NULL */
-const struct tn_knob *tn_knob_find(const char *id);
-/* Returns the ids of tunables and launch settings, one by one, then NULL: for completion. */
-const char *tn_knob_word(size_t i);
-/* The settings of `gputune run`, which profiles, --only and --skip name too; defined in tune/launch. */
-struct tn_launch_setting;
-const struct tn_launch_setting *tn_launch_find(const char *id);
-const char *tn_launch_word(size_t i); /* the id of each; NULL behind the last */
-/* Whether a profile may give the setting this value. -EINVAL and a sentence with the possible values if not. */
-int tn_launch_check_value(const struct tn_launch_setting *s, const char *value, struct gt_err *err);
+extern const struct tn_knob *const tn_knobs[]; /* in the order of writing; ends with NULL */
 
-/* id itself, a family ("vm.") or NULL list: yes. */
-bool tn_knob_selected(const char *id, const struct gt_strv *list);
-/* The id itself: to look at a family is not to choose what is in it. */
-bool tn_knob_named(const char *id, const struct gt_strv *list);
-/* Every entry of the list names a knob or a family, else exit 64. */
-int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt_err *err);
 const char *tn_knob_summary(const struct tn_knob *k);
 const char *tn_knob_why(const struct tn_knob *k);
 const char *tn_effect_name(enum tn_effect e);
 const char *tn_op_name(enum tn_op op);
 char *tn_knob_path(const struct tn_knob *k, const char *instance);   /* the caller frees it */
 char *tn_knob_side_path(const struct tn_knob *k, const char *instance); /* what it resets, NULL: nothing */
-char *tn_knob_side_label(const struct tn_knob *k, const char *instance); /* the knob that is, as tn_knob_label; NULL: none is */
 char *tn_knob_pair_path(const struct tn_knob *k);		      /* NULL if there is no counterpart */
 char *tn_knob_label(const struct tn_knob *k, const char *instance);  /* "block.read_ahead:vda" */
 char *tn_knob_range_text(const struct tn_knob *k); /* for people; NULL: it has none. The caller frees it. */

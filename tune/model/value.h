@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_VALUE_H
 #define TN_VALUE_H
-/* Kernel files as values. The only place of this room that writes to the host; what may be written is listed here. */
+/* Values of kernel files: reading and comparing. */
 #include "tune/model/knob.h"
 
 /* As it is compared and kept: first line, blanks squeezed, of a choice file the chosen word. The caller frees it. */
@@ -16,14 +16,6 @@ bool tn_value_reaches(enum tn_op op, const char *a, const char *b);
 char *tn_value_further(enum tn_op op, const char *a, const char *b);
 /* Is word among the choices "a [b] c"? line may be NULL. */
 bool tn_offers(const char *line, const char *word);
-/* -EPERM for a path that is not on the list: kernel files of knobs, files of ours in /etc. */
-int tn_value_write(struct gt_fsroot *fs, const char *path, const char *value);
-int tn_file_write(struct gt_fsroot *fs, const char *path, const char *text);
-int tn_file_remove(struct gt_fsroot *fs, const char *path);
-/* What a tn_file_write that was cut short has left; nothing there is success. */
-int tn_file_sweep(struct gt_fsroot *fs, const char *path);
-bool tn_path_allowed(const char *path);
-
 /* The files in /etc, by form. */
 #define TN_SYSCTL_D_PATH   "/etc/sysctl.d/90-gputune.conf"
 #define TN_TMPFILES_D_PATH "/etc/tmpfiles.d/90-gputune.conf"

@@ -10,6 +10,7 @@
 #include "tune/profiles/profile.h"
 #include "tune/model/value.h"
 #include "tune/plan/plan.h"
+#include "tune/profiles/select.h"
 
 struct make {
 	struct gt_fsroot *fs;

@@ -5,6 +5,7 @@
 #include "lib/buf.h"
 #include "sysctl/sysctl.h"
 #include "tune/boot/predict.h"
+#include "tune/knob/list.h"
 #include "tune/plan/plan_json.h"
 #include "tune/model/value.h"
 

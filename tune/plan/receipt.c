@@ -5,6 +5,7 @@
 #include <time.h>
 #include "lib/buf.h"
 #include "probe/host/machine_fingerprint.h"
+#include "tune/knob/list.h"
 #include "tune/plan/plan_json.h"
 #include "tune/plan/receipt.h"
 #include "tune/plan/receipt_samples.h"

@@ -20,6 +20,8 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/cli.h"
+#include "tune/knob/list.h"
+#include "tune/launch/settings.h"
 #include "tune/profiles/profile.h"
 #include "tune/model/file_trust.h"
 

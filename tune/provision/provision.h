@@ -84,8 +84,6 @@ int tn_provision_apply(struct gt_fsroot *fs, const struct pr_host *host, const j
 int tn_provision_revert(struct gt_fsroot *fs, bool dry, json_t **ret_report, int *ret_exit, struct gt_err *err);
 /* What is recorded as installed by us, "packages" of a report; NULL if nothing is. */
 json_t *tn_provision_held(struct gt_fsroot *fs);
-void tn_show_provision(const json_t *plan, bool all, bool color);
-void tn_show_provision_report(const json_t *report, bool color);
 
 /* ---- inside ---- */
 void tn_prov_refuse(struct tn_prov *p, const char *id, const char *what, const char *remedy); /* remedy NULL: none */

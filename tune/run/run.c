@@ -12,6 +12,7 @@
 #include "probe/host/visible.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"
+#include "tune/profiles/select.h"
 #include "tune/run/run.h"
 #include "tune/launch/settings.h"
 #include "tune/launch/wrapper.h"

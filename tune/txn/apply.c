@@ -13,6 +13,7 @@
 #include "tune/txn/txn.h"
 #include "tune/txn/undo.h"
 #include "tune/model/value.h"
+#include "tune/txn/write.h"
 
 struct apply {
 	struct gt_fsroot *fs;

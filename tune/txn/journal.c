@@ -5,9 +5,11 @@
 #include <time.h>
 #include <unistd.h>
 #include "lib/buf.h"
+#include "tune/knob/list.h"
 #include "tune/model/exit.h"
 #include "tune/txn/journal.h"
 #include "tune/model/value.h"
+#include "tune/txn/write.h"
 
 #define BOOT_ID_PATH	"/proc/sys/kernel/random/boot_id"
 #define LOCK_PATH	TN_STATE_DIR "/lock"

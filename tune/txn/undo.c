@@ -5,6 +5,7 @@
 #include "tune/txn/device_renamed.h"
 #include "tune/txn/undo.h"
 #include "tune/model/value.h"
+#include "tune/txn/write.h"
 
 const char *tn_undo_name(enum tn_undo u)
 {

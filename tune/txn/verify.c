@@ -15,6 +15,7 @@
 #include "tune/txn/session.h"
 #include "tune/txn/txn.h"
 #include "tune/model/value.h"
+#include "tune/txn/write.h"
 
 struct verify {
 	struct gt_fsroot *fs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
-#include "tune/model/emulate.h"
+#include "tune/txn/emulate.h"
 
 /* Returns the path of another file in the directory of path. The caller frees it. */
 static char *sibling(const char *path, const char *name)
