@@ -88,9 +88,11 @@ static void print_refusal(const struct gt_cli *cli, int status)
 int gt_cli_main(const struct gt_tool *tool, int argc, char **argv)
 {
 	struct gt_cli cli = { .tool = tool };
-	struct gt_cli_line line = { .args = gt_xcalloc((size_t)argc + 1, sizeof(char *)) };
+	struct gt_cli_line line = { 0 };
 	int r;
 
+	gt_out_of_memory_status = GT_EXIT_INTERNAL;
+	line.args = gt_xcalloc((size_t)argc + 1, sizeof(char *));
 	gt_hold_standard_files();
 	gt_install_signals();
 	gt_log_init(tool->name, GT_LOG_WARN);

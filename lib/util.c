@@ -9,13 +9,15 @@
 
 volatile int gt_interrupted;
 
+int gt_out_of_memory_status;
+
 static _Noreturn void out_of_memory(void)
 {
 	static const char msg[] = "out of memory for bookkeeping; free some memory and try again\n";
 
-	if (write(STDERR_FILENO, msg, sizeof(msg) - 1) < 0)
-		_exit(70);
-	_exit(70);
+	if (write(STDERR_FILENO, msg, sizeof(msg) - 1) < 0 || !gt_out_of_memory_status)
+		abort();
+	_exit(gt_out_of_memory_status);
 }
 
 void *gt_xcalloc(size_t n, size_t size)

@@ -44,8 +44,10 @@ static inline void gt_closep(int *fd)
 		gt_taken;                                                                                              \
 	})
 
-/* Memory for small bookkeeping: out of memory ends the process with one sentence (exit 70). Tensors and anything whose
- * size a user chose are allocated where the failure can be reported. */
+/* Memory for small bookkeeping. Without memory the process prints one sentence and ends: with abort(), or with the exit status
+ * gt_out_of_memory_status if a program sets it. Tensors, and anything that has a size given by the user, are allocated where the
+ * failure can be reported. */
+extern int gt_out_of_memory_status;
 void *gt_xcalloc(size_t n, size_t size);
 void *gt_xrealloc(void *p, size_t size);
 char *gt_xstrdup(const char *s);

@@ -6,8 +6,8 @@
  *
  * A model is declared once as a static graph of tensors (rt_input, rt_param and the ops below). rt_compile turns the graph
  * into a flat program: fusion, automatic differentiation, placement of the optimizer's updates and a memory plan, all before
- * the first step. rt_step replays the program: it allocates nothing, decides nothing and, from the third on, faults no page. What
- * the product library and the OpenMP runtime take for a call comes from malloc, which is told to keep it.
+ * the first step. rt_step replays the program: it allocates nothing, decides nothing and, from the third on, faults no page. The
+ * product library and the OpenMP runtime allocate with malloc in each call; rt_keep_heap() keeps that memory in the process.
  *
  *   struct rt_graph *g = rt_graph_new();
  *   struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(256, 784)), *y = rt_input(g, "y", RT_I32, RT_SHAPE(256));
@@ -299,7 +299,7 @@ struct rt_debug {
 /* All zero is a valid value: one process on the CPU in f32, without an optimizer. */
 struct rt_options {
 	enum rt_device device;
-	int threads;	     /* 0: what OpenMP says (OMP_NUM_THREADS, affinity). Sets OpenMP's default team size. */
+	int threads;	     /* 0: what OpenMP says (OMP_NUM_THREADS, affinity) */
 	uint64_t seed;	     /* of the parameters' start values */
 	bool deterministic;  /* RT_CUDA: the same bits in each run of a program; the CPU's are that anyway */
 	int accum;	     /* batches per update, 0 means 1; see rt_step */
@@ -445,6 +445,11 @@ const char *rt_note(const struct rt_program *p); /* until it is set or loaded ag
  * gradients is in no file and starts anew. -EBADMSG: not a sound safetensors file; -EINVAL: of another model, or with tensors that
  * this one has not; both leave the program as it was. -EIO: it ended early while it was read, and the program has parts of it. */
 int rt_load(struct rt_program *p, const char *path, uint64_t *ret_ticket, struct gt_err *err);
+
+/* ---- settings of the process: no other function changes them ---- */
+/* Makes glibc's malloc keep freed memory instead of returning it to the kernel, and use one arena (mallopt). For a process that
+ * mostly trains: the third step and later ones then take no page fault. Call it before rt_compile. */
+void rt_keep_heap(void);
 
 /* ---- backends ---- */
 struct rt_backend_info {

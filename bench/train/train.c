@@ -249,6 +249,7 @@ static int build(struct bn_training *r, struct gt_err *err)
 	};
 	int status = leave_out(&r->o, &opt, err), shapes;
 
+	rt_keep_heap();
 	if (status)
 		return status;
 	r->o.no_huge_pages = opt.memory.no_huge_pages;
@@ -563,6 +564,7 @@ static int measure_peaks(struct bn_training *r, struct gt_err *err)
 {
 	if (gt_streq(r->o.device, "cuda"))
 		return rt_meter_peaks(gt_streq(r->o.amp, "tf32"), gt_streq(r->o.amp, "fp16"), &r->peaks, err);
+	rt_keep_heap();
 	return rt_measure_peaks((int)r->o.threads, &r->peaks, err);
 }
 

@@ -58,13 +58,13 @@ static rt_kernel *const kernels[RT_N_OPS] = {
 	[RT_OP_ADAMW8] = rt_cpu_adamw8,
 };
 
-/* The product library allocates packing buffers in every call. Given back to the kernel each time, they cost page faults
- * in every step; kept by the allocator, none. Other allocators ignore this. */
-static void keep_library_buffers(void)
-{
-	static atomic_flag done = ATOMIC_FLAG_INIT;
+static atomic_bool heap_kept;
 
-	if (atomic_flag_test_and_set(&done))
+/* The product library allocates packing buffers in every call. If malloc returns them to the kernel, each step takes page faults.
+ * Other allocators ignore this. */
+void rt_keep_heap(void)
+{
+	if (atomic_exchange(&heap_kept, true))
 		return;
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -99,6 +99,8 @@ void rt_cpu_make_room(const struct rt_cpu *cpu)
 	size_t room, before = made, need;
 	char **blocks = NULL, **block;
 
+	if (!heap_kept)
+		return;
 #pragma omp parallel num_threads(cpu->threads)
 	fill_cache();
 	room = mallinfo2().fordblks;
@@ -122,21 +124,28 @@ void rt_cpu_make_room(const struct rt_cpu *cpu)
 
 int rt_cpu_open(struct rt_cpu *cpu, int threads, struct gt_err *err)
 {
-	keep_library_buffers();
 	*cpu = (struct rt_cpu){
 		/* OMP_THREAD_LIMIT gives a team no more, whatever is asked for: libraries divide their work by what they ask for */
 		.threads = GT_MIN(threads > 0 ? threads : omp_get_max_threads(), omp_get_thread_limit()),
 		.simd = rt_simd_best(),
 		.kernels = kernels,
 	};
-	rt_cpu_enter(cpu);
 	return 0;
 }
 
-void rt_cpu_enter(const struct rt_cpu *cpu)
+struct rt_omp rt_cpu_enter(const struct rt_cpu *cpu)
 {
+	struct rt_omp before = { .dynamic = omp_get_dynamic(), .threads = omp_get_max_threads() };
+
 	omp_set_dynamic(0);
 	omp_set_num_threads(cpu->threads);
+	return before;
+}
+
+void rt_cpu_leave(const struct rt_omp *before)
+{
+	omp_set_dynamic(before->dynamic);
+	omp_set_num_threads(before->threads);
 }
 
 int rt_cpu_team(const struct rt_cpu *cpu, double bytes)

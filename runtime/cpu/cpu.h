@@ -51,9 +51,15 @@ struct rt_cpu {
 
 /* threads 0: what OpenMP would take. */
 int rt_cpu_open(struct rt_cpu *cpu, int threads, struct gt_err *err);
-/* Before the calls of a step: the team size for the libraries' own OpenMP regions. */
-void rt_cpu_enter(const struct rt_cpu *cpu);
-/* Behind the first steps: no later one faults a page because of what libraries allocate. */
+/* Sets the calling thread's OpenMP team size, which libraries use for their own regions. Returns the settings from before, which
+ * `rt_auto_omp` restores at the end of its scope. */
+struct rt_omp {
+	int dynamic, threads;
+};
+struct rt_omp rt_cpu_enter(const struct rt_cpu *cpu);
+void rt_cpu_leave(const struct rt_omp *before);
+#define rt_auto_omp __attribute__((cleanup(rt_cpu_leave), unused)) const struct rt_omp
+/* After the first steps and rt_keep_heap(): no later step faults a page in memory that libraries allocate. */
 void rt_cpu_make_room(const struct rt_cpu *cpu);
 const char *rt_cpu_blas_warning(void);	  /* a harmful mixture of libraries, or NULL */
 const char *rt_cpu_kernels_warning(void); /* the BLAS takes this processor for an older one; NULL: it does not */

@@ -51,8 +51,10 @@ int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err)
 	int r;
 
 	r = rt_cpu_open(&cpu, threads, err);
-	if (!r)
-		r = rt_arena_map(&arena, (size_t)(3 * TRIAD) * sizeof(float), true, cpu.threads, err);
+	if (r)
+		return r;
+	rt_auto_omp openmp = rt_cpu_enter(&cpu);
+	r = rt_arena_map(&arena, (size_t)(3 * TRIAD) * sizeof(float), true, cpu.threads, err);
 	if (r)
 		return r;
 	memory = (float *)(void *)arena.base;

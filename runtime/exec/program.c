@@ -178,11 +178,12 @@ static void set_addresses(struct rt_program *p, struct rt_plan *plan)
 static int build(struct rt_program *p, const struct rt_graph *const *g, struct rt_node *const *loss, int shapes,
 		 struct gt_err *err)
 {
-	int r;
+	int r = rt_cpu_open(&p->cpu, p->opt.threads, err);
 
-	r = rt_cpu_open(&p->cpu, p->opt.threads, err);
-	if (!r)
-		r = open_device(p, err);
+	if (r)
+		return r;
+	rt_auto_omp openmp = rt_cpu_enter(&p->cpu);
+	r = open_device(p, err);
 	p->plan.opt = &p->opt;
 	if (!r)
 		r = rt_ranks_decide(&p->opt, rt_plan_measures_gradients(&p->plan), &p->ranks, err);

@@ -409,10 +409,10 @@ static int cuda_step(struct rt_program *p, const void *const *inputs, struct rt_
 static int cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *run, struct rt_metrics *m,
 		    struct gt_err *err)
 {
+	rt_auto_omp openmp = rt_cpu_enter(&p->cpu);
 	int next, r = 0;
 
 	load_inputs(p, inputs);
-	rt_cpu_enter(&p->cpu);
 	rt_plan_set_accumulate(&p->plan, p->batches > 0 || p->opt.debug.zero_gradients);
 	if (p->opt.debug.zero_gradients && !p->batches)
 		clear_gradients(p);
@@ -509,8 +509,8 @@ int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, s
 		r = rt_engine_eval(p, inputs, ret_loss, err);
 		return p->anomaly ? found_anomaly(p, p->step, err) : r;
 	}
+	rt_auto_omp openmp = rt_cpu_enter(&p->cpu);
 	load_inputs(p, inputs);
-	rt_cpu_enter(&p->cpu);
 	loss = forward(p, &run, &next);
 	if (p->anomaly)
 		return found_anomaly(p, p->step, err);

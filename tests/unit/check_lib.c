@@ -323,6 +323,13 @@ START_TEST(text_is_wrapped_at_blanks_and_counted_in_characters)
 }
 END_TEST
 
+START_TEST(without_memory_a_process_ends_as_its_program_chose)
+{
+	gt_out_of_memory_status = _i;
+	gt_xcalloc(SIZE_MAX / 2, 1);
+}
+END_TEST
+
 static TCase *processes_case(void)
 {
 	TCase *tc = tcase_create("children and command lines");
@@ -342,6 +349,8 @@ static TCase *processes_case(void)
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)
 		tcase_add_test(tc, tests[i]);
+	tcase_add_loop_test_raise_signal(tc, without_memory_a_process_ends_as_its_program_chose, SIGABRT, 0, 1);
+	tcase_add_loop_exit_test(tc, without_memory_a_process_ends_as_its_program_chose, 70, 70, 71);
 	tcase_set_timeout(tc, 60);
 	return tc;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A step allocates nothing of its own: calls of malloc and its like from this program's code are counted, those of the libraries
  * that multiply and of the OpenMP runtime are theirs. */
+#include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -101,6 +102,7 @@ START_TEST(a_step_faults_no_page)
 
 	if (_i == 2)
 		setenv("ONEDNN_MAX_CPU_ISA", "AVX2", 1);
+	rt_keep_heap();
 	ck_assert_int_eq(rt_compile(g, loss, &opt, &p, NULL), 0);
 	for (int i = 0; i < 2 + steps; i++) {
 		struct rt_metrics m;
@@ -114,6 +116,35 @@ START_TEST(a_step_faults_no_page)
 	ck_assert_int_lt(after.ru_minflt - before.ru_minflt, steps);
 }
 END_TEST
+
+/* Large blocks that malloc maps from the kernel and returns to it, as glibc does by default. */
+static size_t mapped_blocks(void)
+{
+	volatile char *block = malloc(64 << 20);
+	size_t n;
+
+	block[0] = 1;
+	n = mallinfo2().hblks;
+	free((void *)block);
+	return n;
+}
+
+START_TEST(malloc_is_set_only_on_request)
+{
+	const struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .threads = 2 };
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	size_t before = mapped_blocks();
+	struct rt_metrics m;
+
+	ck_assert_uint_gt(before, 0);
+	ck_assert_int_eq(rt_compile(g, rt_model_mlp(g, 1, (const int64_t[]){ 4, 3 }, 2), &opt, &p, NULL), 0);
+	ck_assert_int_eq(rt_step(p, (const void *[]){ floats, labels }, &m, NULL), 0);
+	ck_assert_uint_eq(mapped_blocks(), before);
+	rt_keep_heap();
+	ck_assert_uint_lt(mapped_blocks(), before);
+}
+END_TEST
 #endif
 
 TCase *case_alloc(void)
@@ -124,6 +155,7 @@ TCase *case_alloc(void)
 #ifdef CASES
 	tcase_add_loop_test(t, a_step_allocates_nothing_of_its_own, 0, CASES);
 	tcase_add_loop_test(t, a_step_faults_no_page, 0, 3);
+	tcase_add_test(t, malloc_is_set_only_on_request);
 #endif
 	return t;
 }

@@ -239,6 +239,30 @@ START_TEST(products_of_many_shapes_are_made_once)
 }
 END_TEST
 
+START_TEST(the_openmp_settings_of_the_caller_are_restored)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	gt_auto(rt_program) *p = NULL;
+	const float x[15] = { 1, 2, 3 };
+	const int32_t y[3] = { 0, 1, 2 };
+	struct rt_metrics m;
+	struct rt_peaks peaks;
+	double loss;
+
+	omp_set_dynamic(1);
+	omp_set_num_threads(5);
+	p = mlp(g, &(struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .threads = 2 });
+	ck_assert_int_eq(rt_program_threads(p), 2);
+	ck_assert_int_eq(omp_get_max_threads(), 5);
+	ck_assert_int_eq(rt_step(p, (const void *[]){ x, y }, &m, NULL), 0);
+	ck_assert_int_eq(rt_eval(p, (const void *[]){ x, y }, &loss, NULL), 0);
+	if (_i)
+		ck_assert_int_eq(rt_measure_peaks(1, &peaks, NULL), 0);
+	ck_assert_int_eq(omp_get_max_threads(), 5);
+	ck_assert_int_eq(omp_get_dynamic(), 1);
+}
+END_TEST
+
 TCase *case_team(void)
 {
 	TCase *t = tcase_create("team");
@@ -249,6 +273,7 @@ TCase *case_team(void)
 	tcase_add_loop_test(t, an_update_that_nothing_counts_in_is_none, 0, 4);
 	tcase_add_test(t, a_profile_counts_every_batch_of_an_update);
 	tcase_add_test(t, products_of_many_shapes_are_made_once);
+	tcase_add_loop_test(t, the_openmp_settings_of_the_caller_are_restored, 0, 2);
 	tcase_add_loop_test(t, storage_is_not_counted_as_a_low_product, 0, 2);
 	return t;
 }
