@@ -16,7 +16,7 @@
 #include "probe/loader/ldcache.h"
 #include "probe/loader/loader.h"
 #include "probe/host/reading.h"
-#include "probe/host/scrub.h"
+#include "probe/scrub/scrub.h"
 
 #define ATTRIBUTE_MAX 65536 /* bytes */
 

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "lib/text.h"
 #include "probe/host/reading.h"
-#include "probe/host/scrub.h"
+#include "probe/scrub/scrub.h"
 
 bool pr_is_virtual_disk(const struct pr_host *h, const char *name)
 {

@@ -4,7 +4,7 @@
 #include "probe/host/python.h"
 #include "probe/loader/loader.h"
 #include "probe/host/reading.h"
-#include "probe/host/scrub.h"
+#include "probe/scrub/scrub.h"
 
 static json_t *set_json(const struct gt_set *s)
 {

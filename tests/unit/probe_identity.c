@@ -6,7 +6,7 @@
 #include "probe/loader/loader.h"
 #include "probe/host/machine_fingerprint.h"
 #include "probe/host/reading.h"
-#include "probe/host/scrub.h"
+#include "probe/scrub/scrub.h"
 #include "tests/unit/check_probe.h"
 
 START_TEST(what_names_a_machine_is_scrubbed)

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include "probe/host/scrub.h"
+#include "probe/scrub/scrub.h"
 
 #define BETWEEN ".-_:/" /* separates the components of a key */
 

@@ -4,7 +4,7 @@
 #include <strings.h>
 #include "lib/text.h"
 #include "probe/loader/loader.h"
-#include "probe/host/scrub.h"
+#include "probe/scrub/scrub.h"
 
 /* How many characters at s have the form: 'x' is a hexadecimal digit, others stand for themselves. 0: it does not fit. */
 static size_t fits(const char *s, const char *form)
