@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
-#include "probe/host/python.h"
 #include "probe/host/dlopen_names.h"
+#include "probe/host/grub.h"
+#include "probe/host/python.h"
 #include "probe/host/reading.h"
 #include "probe/host/visible.h"
 
@@ -46,6 +47,8 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 		return 0;
 	}
 	pr_discover_kernel(fs, h);
+	pr_discover_grub(fs, h);
+	pr_discover_settings(fs, h);
 	pr_discover_cpu(fs, h);
 	pr_discover_virt(fs, h);
 	pr_discover_memory(fs, h);
@@ -121,6 +124,8 @@ void pr_host_free(struct pr_host *h)
 	gt_strv_clear(&h->iommu.acs_words);
 	gt_strv_clear(&h->iommu.acs_redirect);
 	free(h->log);
+	free(h->setting);
+	pr_params_clear(&h->grub);
 	free(h->block);
 	free(h->volume);
 	for (size_t i = 0; i < h->n_net; i++)

@@ -137,6 +137,24 @@ struct pr_openblas {
 	const char *why;	    /* the core is not known: one sentence */
 };
 
+/* A word of the kernel's command line, and the line of a file that gives it. */
+struct pr_param {
+	char *word, *file;
+	unsigned line;
+};
+struct pr_params {
+	struct pr_param *p;
+	size_t n;
+};
+
+/* A kernel setting, and what sysctl.d makes of it at the next boot. */
+struct pr_setting {
+	const char *name;    /* "vm.overcommit_memory" */
+	struct pr_str now;   /* broken: the text is no value that the kernel takes */
+	struct pr_str boot;  /* absent: no file sets it */
+	const char *boot_by; /* "FILE:LINE"; NULL unless boot is present */
+};
+
 struct pr_cpufreq {
 	const char *policy; /* "policy0" */
 	struct pr_str governor, available, driver;
@@ -192,6 +210,9 @@ struct pr_host {
 	struct pr_fabric fabric;
 	struct pr_tegra tegra;
 	struct pr_platform platform;
+	struct pr_setting *setting; /* those of host/settings.c; none in a launcher's discovery */
+	size_t n_setting;
+	struct pr_params grub; /* the words that GRUB's files give to the kernel, in their order */
 	struct pr_block *block;
 	size_t n_block;
 	struct pr_block *volume; /* of the device mapper and of md, those that lie under no other */
@@ -272,6 +293,8 @@ GT_DEFINE_AUTO(pr_host, pr_host_free);
 /* Memory that this process can have without swapping and without being killed for it: what the kernel says is available, or
  * less where a control group of ours has a limit. 0: the kernel does not say. */
 uint64_t pr_available_bytes(struct gt_fsroot *fs);
+/* The setting of that name, NULL if it was not read. */
+const struct pr_setting *pr_find_setting(const struct pr_host *h, const char *name);
 /* The package of that name, NULL if it is not installed or dpkg is not the package manager. */
 const struct pr_package *pr_find_package(const struct pr_host *h, const char *name);
 /* A variable of the environment as it was when the host was discovered; NULL: not set. */

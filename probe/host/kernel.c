@@ -106,19 +106,6 @@ static void find_container(struct gt_fsroot *fs, struct pr_host *h)
 			h->container = pr_text(h, words[i]);
 }
 
-static void find_lockdown(struct gt_fsroot *fs, struct pr_host *h)
-{
-	struct pr_str line = pr_read_str(h, fs, "/sys/kernel/security/lockdown");
-	const char *open;
-
-	h->kernel.lockdown = line;
-	if (line.v && (open = strchr(line.v, '['))) {
-		gt_autofree char *chosen = gt_xstrndup(open + 1, strcspn(open + 1, "]"));
-
-		h->kernel.lockdown = pr_text(h, chosen);
-	}
-}
-
 void pr_discover_kernel(struct gt_fsroot *fs, struct pr_host *h)
 {
 	struct pr_num realtime = pr_read_num(fs, "/sys/kernel/realtime");
@@ -129,7 +116,7 @@ void pr_discover_kernel(struct gt_fsroot *fs, struct pr_host *h)
 	h->kernel.cmdline = pr_read_str(h, fs, "/proc/cmdline");
 	h->kernel.boot_id = pr_read_str(h, fs, "/proc/sys/kernel/random/boot_id");
 	h->kernel.preempt_rt = pr_or(realtime, 0) == 1 || (h->kernel.version.v && strstr(h->kernel.version.v, "PREEMPT_RT"));
-	find_lockdown(fs, h);
+	h->kernel.lockdown = pr_chosen(h, pr_read_str(h, fs, "/sys/kernel/security/lockdown"));
 	os_release(fs, h);
 	find_container(fs, h);
 }

@@ -39,20 +39,6 @@ static void read_memlock(struct gt_fsroot *fs, struct pr_host *h)
 		h->mem.memlock_bytes = pr_value(v);
 }
 
-/* The word in brackets of a choice file. */
-static struct pr_str chosen(struct pr_host *h, struct gt_fsroot *fs, const char *path)
-{
-	struct pr_str line = pr_read_str(h, fs, "%s", path);
-	const char *open = line.v ? strchr(line.v, '[') : NULL;
-
-	if (open) {
-		gt_autofree char *word = gt_xstrndup(open + 1, strcspn(open + 1, "]"));
-
-		return pr_text(h, word);
-	}
-	return line;
-}
-
 /* Version 1 says a number near 2^63 where there is no limit. */
 static void tighter_limit(struct gt_fsroot *fs, void *arg, const char *group, bool v2)
 {
@@ -122,7 +108,7 @@ void pr_launch_memory(struct gt_fsroot *fs, struct pr_host *h)
 	h->mem.hugepage_bytes = meminfo(text, r, "Hugepagesize", true);
 	h->mem.limit_bytes.state = PR_ABSENT;
 	pr_each_cgroup(fs, "memory", tighter_limit, h);
-	h->mem.thp_enabled = chosen(h, fs, "/sys/kernel/mm/transparent_hugepage/enabled");
+	h->mem.thp_enabled = pr_chosen(h, pr_read_str(h, fs, "/sys/kernel/mm/transparent_hugepage/enabled"));
 }
 
 /* "tmpfs /dev/shm tmpfs rw,nosuid,nodev,huge=always 0 0"; of several the last lies on top. The others are nobody's business, so a
@@ -169,7 +155,7 @@ void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h)
 	int r;
 
 	pr_launch_memory(fs, h);
-	h->mem.thp_defrag = chosen(h, fs, "/sys/kernel/mm/transparent_hugepage/defrag");
+	h->mem.thp_defrag = pr_chosen(h, pr_read_str(h, fs, "/sys/kernel/mm/transparent_hugepage/defrag"));
 	read_memlock(fs, h);
 	h->mem.shm_huge = shm_is_huge(fs);
 	count_stale(fs, h);

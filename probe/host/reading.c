@@ -68,6 +68,14 @@ struct pr_str pr_read_str(struct pr_host *h, struct gt_fsroot *fs, const char *f
 	return (struct pr_str){ pr_state_of(r), r < 0 ? NULL : pr_own(h, line) };
 }
 
+struct pr_str pr_chosen(struct pr_host *h, struct pr_str line)
+{
+	const char *open = line.v ? strchr(line.v, '[') : NULL;
+	gt_autofree char *word = open ? gt_xstrndup(open + 1, strcspn(open + 1, "]")) : NULL;
+
+	return word ? pr_text(h, word) : line;
+}
+
 static struct pr_num read_num(struct gt_fsroot *fs, const char *path)
 {
 	int64_t v = 0;

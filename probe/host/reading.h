@@ -10,6 +10,8 @@ const char *pr_keep(struct pr_host *h, const char *s);
 struct pr_str pr_text(struct pr_host *h, const char *s); /* present; NULL: absent */
 struct pr_num pr_value(int64_t v);
 struct pr_str pr_read_str(struct pr_host *h, struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(3, 4);
+/* The word in brackets of a line of choices ("always [madvise] never"), or the line. */
+struct pr_str pr_chosen(struct pr_host *h, struct pr_str line);
 struct pr_num pr_read_num(struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(2, 3);
 /* The same for files in which -1 says "none". */
 struct pr_num pr_read_node(struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(2, 3);
@@ -28,6 +30,8 @@ char *pr_cpu_name(const char *text);
 /* The phases of discovery, in the order of discover.c. Those with a struct of their own are in the header of that struct. */
 void pr_discover_environment(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_kernel(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_grub(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_settings(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_cpu(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_virt(struct gt_fsroot *fs, struct pr_host *h); /* after the processors: their flags say it */
 void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h);

@@ -16,7 +16,7 @@ MAY = {
     "probe/compat": "lib",
     "probe/wheel": "probe/loader",
     "probe/scrub": "probe/loader",
-    "probe/host": "probe/loader probe/compat probe/scrub",
+    "probe/host": "probe/loader probe/compat probe/scrub sysctl",
     "probe/topo": "probe/host",
     "probe/check": "probe/host probe/compat probe/wheel probe/topo",
     "probe/advice": "probe/check",

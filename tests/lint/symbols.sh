@@ -28,8 +28,8 @@ arrows() {
 	rule "$user calls only: $*${also:+ and libstats.a}"
 }
 arrows lib gt_
-arrows probe gt_ pr_
-arrows sysctl gt_ pr_ sc_
+arrows probe gt_ pr_ sc_
+arrows sysctl gt_ sc_
 also=$(defined libstats.a)
 arrows stats gt_
 arrows tune gt_ pr_ sc_ tn_

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "tune/knob/list.h"
-#include "tune/lint/lint.h"
 #include "tune/model/costly_options.h"
 
 /* The word of the kernel's command line that begins so, NULL if there is none. The caller frees it. */
@@ -34,8 +33,11 @@ static char *word_or_unset(const struct tn_ctx *c, const char *begin)
 
 char *tn_grub_how(const struct tn_ctx *c, const char *begin)
 {
-	gt_autofree char *where = c->fs ? tn_grub_where(c->fs, begin) : NULL;
+	gt_autofree char *where = NULL;
 
+	for (size_t i = c->host->grub.n; i-- > 0 && !where;)
+		if (gt_starts_with(c->host->grub.p[i].word, begin))
+			where = gt_xasprintf("%s:%u", c->host->grub.p[i].file, c->host->grub.p[i].line);
 	return gt_xasprintf("take %s out of %s, then update-grub and reboot", begin,
 			    where ? where : "/etc/default/grub or the file in /etc/default/grub.d that holds it");
 }

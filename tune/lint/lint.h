@@ -13,8 +13,6 @@
 void tn_lint_modprobe(struct gt_fsroot *fs, struct sc_findings *ret);
 /* /etc/default/grub, then /etc/default/grub.d/NAME.cfg, read by sh when grub-mkconfig runs. */
 void tn_lint_grub(struct gt_fsroot *fs, struct sc_findings *ret);
-/* "FILE:LINE" of the last word that GRUB hands to the kernel and that begins so; NULL: no line is known to. The caller frees it. */
-char *tn_grub_where(struct gt_fsroot *fs, const char *begin);
 
 /* Profiles of the admin's own, /etc/tuned/NAME/tuned.conf and /etc/tuned/profiles/NAME/tuned.conf: keys of [sysctl], and what
  * is meant for files that are elsewhere on this host. */
