@@ -33,7 +33,7 @@ struct vocabulary {
 		char w[LONGEST];
 		size_t checks, last;
 	} * e;
-	size_t n, n_checks;
+	size_t n, n_checks; /* with messages */
 };
 
 /* Letters and digits make words; a path or an address falls into its parts. */
@@ -246,9 +246,11 @@ size_t pr_check_search(const char *text, struct pr_match ret[PR_SEARCH_MOST])
 	struct rank ranks[PR_SEARCH_MOST] = {0};
 	size_t n = 0;
 
-	for (size_t i = 0; teller(i); i++, v.n_checks++)
-		if (teller(i)->messages)
+	for (size_t i = 0; teller(i); i++)
+		if (teller(i)->messages) {
 			learn(&v, teller(i)->messages, i + 1);
+			v.n_checks++;
+		}
 	split(&v, text, strlen(text), words);
 	for (size_t i = 0; teller(i); i++) {
 		struct rank r = best_rank(&v, teller(i), words, words + 1);
