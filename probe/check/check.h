@@ -7,7 +7,8 @@
  */
 #include "probe/host/host.h"
 
-enum pr_result { PR_PASS, PR_SKIP, PR_NOT_KNOWN, PR_WARN, PR_FAIL };
+/* Advice: a choice of the administrator that costs speed or a safeguard. It changes no verdict, and gputune plan lists it. */
+enum pr_result { PR_PASS, PR_ADVICE, PR_SKIP, PR_NOT_KNOWN, PR_WARN, PR_FAIL };
 const char *pr_result_name(enum pr_result r);
 
 struct pr_finding {
@@ -48,6 +49,11 @@ size_t pr_check_search(const char *text, struct pr_match ret[PR_SEARCH_MOST]);
 /* To be used by checks: set result and texts. */
 void pr_say(struct pr_finding *f, enum pr_result result, const char *fmt, ...) GT_PRINTF(3, 4);
 void pr_remedy(struct pr_finding *f, const char *fmt, ...) GT_PRINTF(2, 3);
+
+/* Lines for a remedy; the caller frees them. Set a kernel setting now and at boot: */
+char *pr_setting_lines(const struct pr_setting *s, const char *value);
+/* Remove the word of the kernel's command line that begins so: */
+char *pr_remove_word_lines(const struct pr_host *h, const char *begin);
 
 /* Says skip and returns true where no GPU is there for this host to use. */
 bool pr_without_gpu(const struct pr_context *c, struct pr_finding *f);

@@ -9,6 +9,7 @@
 const char *pr_result_name(enum pr_result r)
 {
 	static const char *const name[] = { [PR_PASS] = "pass",
+					    [PR_ADVICE] = "advice",
 					    [PR_SKIP] = "skip",
 					    [PR_NOT_KNOWN] = "unknown",
 					    [PR_WARN] = "warn",

@@ -198,14 +198,14 @@ void pr_render_metrics(const json_t *doc, struct gt_buf *out)
 	static const struct {
 		const char *result;
 		int value;
-	} values[] = {{"pass", 0}, {"warn", 1}, {"fail", 2}, {"unknown", 3}};
+	} values[] = {{"pass", 0}, {"advice", 0}, {"warn", 1}, {"fail", 2}, {"unknown", 3}};
 	const json_t *checks = json_object_get(doc, "checks"),
 		     *gpus = json_object_get(json_object_get(doc, "host"), "gpus"), *c;
 	size_t i;
 
 	metric(out, "gpuprobe_exit_code", "0 ok, 1 warning, 2 critical, 3 unknown");
 	gt_buf_printf(out, "gpuprobe_exit_code %d\n", (int)gt_json_get_int(doc, "exit_code", 3));
-	metric(out, "gpuprobe_check_status", "of each check that applies: 0 pass, 1 warning, 2 failure, 3 unknown");
+	metric(out, "gpuprobe_check_status", "of each check that applies: 0 pass or advice, 1 warning, 2 failure, 3 unknown");
 	json_array_foreach(checks, i, c) for (size_t k = 0; k < GT_ARRAY_SIZE(values);
 					      k++) if (!strcmp(text_of(c, "result"), values[k].result))
 		gt_buf_printf(out, "gpuprobe_check_status{check=\"%s\"} %d\n", text_of(c, "id"), values[k].value);

@@ -191,26 +191,34 @@ static void print_table(const json_t *checks, bool color)
 	gt_table_print(t, stdout, color);
 }
 
-/* Prints what could not be read and the counts of checks without a problem. */
-static void print_rest(const json_t *doc)
+/* Prints the checks with this result, one paragraph each. Returns their number. */
+static size_t print_those(const json_t *checks, const char *result, const char *head)
 {
-	const json_t *checks = json_object_get(doc, "checks"), *c;
-	size_t i, passed = 0, skipped = 0;
-	bool head = false;
+	const json_t *c;
+	size_t i, n = 0;
 
 	json_array_foreach(checks, i, c) {
-		const char *result = text_of(c, "result", "");
 		gt_autofree char *line = gt_xasprintf("%s: %s", text_of(c, "id", ""), text_of(c, "what", ""));
 
-		passed += !strcmp(result, "pass");
-		skipped += !strcmp(result, "skip");
-		if (strcmp(result, "unknown"))
+		if (strcmp(text_of(c, "result", ""), result))
 			continue;
-		if (!head)
-			puts("\nNot known:");
-		head = true;
-		gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
+		if (head && !n)
+			printf("\n%s\n", head);
+		n++;
+		if (head)
+			gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
 	}
+	return n;
+}
+
+/* Prints what could not be read, advice, and the counts of checks without a problem. */
+static void print_rest(const json_t *doc)
+{
+	const json_t *checks = json_object_get(doc, "checks");
+	size_t passed = print_those(checks, "pass", NULL), skipped = print_those(checks, "skip", NULL);
+
+	print_those(checks, "unknown", "Not known:");
+	print_those(checks, "advice", "Advice (gputune plan has the commands):");
 	printf("\n%zu checks pass, %zu do not apply here (--verbose shows them)\n", passed, skipped);
 	if (!pr_log_examined(doc))
 		puts("the kernel log was not examined");

@@ -13,13 +13,13 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   vm.max_map_count              A   now           memory mappings that one process may have
   vm.min_free_kbytes            A   now           memory that is kept free for requests that cannot
                                                   wait
-  vm.overcommit_memory          C   now           whether reservations count as used memory
-  vm.nr_hugepages               C   now           memory set aside as a pool of huge pages
+  vm.overcommit_memory          C   now           reservations do not count as used memory
+  vm.nr_hugepages               C   now           no memory is set aside as a pool of huge pages
   kernel.numa_balancing         B   now           moving pages to the node that uses them
   kernel.pid_max                A   now           processes and threads that may exist at once
-  kernel.shmmax                 C   now           largest System V shared memory segment
-  kernel.sched_rt_runtime_us    C   now           time per second that real-time threads may take
-  kernel.nmi_watchdog           C   now           an interrupt per CPU that finds a hanging kernel
+  kernel.shmmax                 C   now           shared memory segments have no low limit
+  kernel.sched_rt_runtime_us    C   now           real-time threads leave some time to others
+  kernel.nmi_watchdog           C   now           an interrupt per CPU finds a kernel that hangs
   fs.inotify.max_user_instances A   now           programs of one user that may watch files
   fs.inotify.max_user_watches   A   now           files and directories that one user may watch
   fs.aio-max-nr                 A   new processes asynchronous reads and writes that may be under way
@@ -33,13 +33,12 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   net.ipv4.arp_announce         B   now           which address a port announces
   net.ipv4.arp_ignore           B   now           for which addresses a port answers
   nfs.slots                     B   new devices   requests that NFS sends before it waits for answers
-  net.core.rmem_default         C   now           receive buffer of sockets whose program asks for
-                                                  none
-  net.core.busy_read            C   now           whether readers of sockets spin before they sleep
-  net.ipv4.tcp_timestamps       C   now           whether TCP's packets carry the time
+  net.core.rmem_default         C   now           sockets have small receive buffers by default
+  net.core.busy_read            C   now           readers of sockets sleep until data comes
+  net.ipv4.tcp_timestamps       C   now           TCP's packets carry the time
   thp.enabled                   B   new processes huge pages without being asked, on request, or never
   thp.defrag                    B   now           who waits for memory to be compacted into huge pages
-  thp.shmem                     C   now           huge pages in shared memory
+  thp.shmem                     C   now           small tensors in shared memory take no huge page
   ksm.run                       B   now           a kernel thread that merges equal pages
   block.scheduler               A   now           the order in which a disk's requests are served
   block.read_ahead              B   now           how far ahead of a sequential reader a disk is read
@@ -217,8 +216,34 @@ gpuprobe judges what gputune only advises. The plan has the same finding and the
         echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf
       A service needs LimitMEMLOCK=infinity.
   
-  36 checks pass, 36 do not apply here (--verbose shows them)
+  37 checks pass, 44 do not apply here (--verbose shows them)
   the kernel log was not examined
+
+Advice about a setting changes no verdict.
+
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host advised; echo 2 > advised/proc/sys/vm/overcommit_memory
+  $ gpuprobe --root advised | sed -n '1p;/^Advice/,$p'; gpuprobe --root advised -v | grep overcommit
+  gpuprobe: WARNING - host.blas
+  Advice (gputune plan has the commands):
+    vm.overcommit-memory: strict overcommit (vm.overcommit_memory 2) refuses CUDA's large reservations
+    of address space
+  
+  11 checks pass, 72 do not apply here (--verbose shows them)
+  the kernel log was not examined
+  vm.overcommit-memory advice strict overcommit (vm.overcommit_memory 2) refuses CUDA's large
+  $ gputune plan --root advised --only vm.overcommit_memory
+  Manual steps
+    vm.overcommit_memory
+        strict overcommit (vm.overcommit_memory 2) refuses CUDA's large reservations of address space
+        With 0 programs may reserve more memory than there is:
+          sysctl -w vm.overcommit_memory=0
+        No file sets it at boot.
+  
+  Nothing to change, profile train-cpu.
+  $ gpuprobe --root advised -f openmetrics | grep -e overcommit -e 'exit_code [0-9]'
+  # HELP gpuprobe_exit_code 0 ok, 1 warning, 2 critical, 3 unknown
+  gpuprobe_exit_code 1
+  gpuprobe_check_status{check="vm.overcommit-memory"} 0
 
   $ gputune plan --root $FIXTURES/persistence-off.host --only gpu.persistence; gpuprobe --root $FIXTURES/persistence-off.host | grep -A 4 'Cause: gpu.persistence'
   Manual steps

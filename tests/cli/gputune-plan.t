@@ -298,8 +298,8 @@ So is one with all that a processor and its firmware offer, and a /dev/shm of hu
     cpu.boost: 0 to 1
         frequencies above the nominal one are allowed again
   --
-    thp.shmem: never
-        /dev/shm is mounted with huge=always, so each small tensor that a loader worker passes on
+    thp.shmem
+        /dev/shm is mounted with huge=always: each small tensor that a loader worker passes on takes 2
   --
     cpu.platform_profile: balanced
         this firmware does not offer performance, but low-power balanced

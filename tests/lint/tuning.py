@@ -46,8 +46,7 @@ tap.rule("each piece of advice says what to type", bad or ([] if enough else ["n
 # ---- subjects: gpuprobe judges, gputune writes ----
 
 # Only gputune judges these so far.
-NO_CHECK = set("""vm.overcommit_memory vm.nr_hugepages kernel.shmmax kernel.sched_rt_runtime_us kernel.nmi_watchdog
-net.core.rmem_default net.core.busy_read net.ipv4.tcp_timestamps thp.shmem limits.nofile irq.balance nic.rings nic.queues nic.mtu
+NO_CHECK = set("""limits.nofile irq.balance nic.rings nic.queues nic.mtu
 pcie.read_request nvme.io_timeout gpu.driver_options nccl.conf boot.isolcpus boot.idle boot.preempt boot.init_on_free""".split())
 # Knobs with the name of a check that does not judge them: why the two do not contradict each other.
 SAME_NAME = {

@@ -636,6 +636,7 @@ int main(void)
 		tcase_add_test(tc, tests[i]);
 	tcase_set_timeout(tc, 120);
 	suite_add_tcase(s, tc);
+	suite_add_tcase(s, case_advice());
 	suite_add_tcase(s, case_tables());
 	suite_add_tcase(s, case_identity());
 	suite_add_tcase(s, case_signatures());

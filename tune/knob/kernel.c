@@ -117,55 +117,6 @@ const struct tn_knob tn_knob_aio_max_nr = {
 	.desired = want_aio,
 };
 
-static void want_shmmax(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	uint64_t v;
-
-	/* the kernel's default does not fit an int64_t */
-	if (now->current && !gt_parse_u64(now->current, &v) && v < (uint64_t)pr_or(c->host->mem.total_bytes, 0) / 2)
-		tn_advise(w, "18446744073692774399",
-			  "somebody has lowered it to less than half of memory; the kernel's default is no limit");
-	else
-		tn_leave(w, TN_ALREADY, "no limit that matters");
-}
-
-const struct tn_knob tn_knob_shmmax = {
-	.id = "kernel.shmmax",
-	.key = "kernel.shmmax",
-	.summary = "largest System V shared memory segment",
-	.why = "Old recipes \"raise\" it to a few gigabytes; since Linux 3.16 there is no limit by default, so they "
-	       "lower it.",
-	.hazard = "It is the admin's choice: reported, never written.",
-	.unit = "bytes",
-	.mechanism = "",
-	.tag = 'C',
-	.takes_effect = TN_NOW,
-	.op = TN_SET,
-	.desired = want_shmmax,
-};
-
-static void want_rt_runtime(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	if (gt_streq(now->current, "-1"))
-		tn_advise(w, "950000", "a real-time thread that spins stops the whole host");
-	else
-		tn_leave(w, TN_ALREADY, "real-time threads leave some time to others");
-}
-
-const struct tn_knob tn_knob_rt_runtime = {
-	.id = "kernel.sched_rt_runtime_us",
-	.key = "kernel.sched_rt_runtime_us",
-	.summary = "time per second that real-time threads may take",
-	.why = "-1 comes from recipes for real-time work and has no use on a training host.",
-	.hazard = "It is the admin's choice: reported, never written.",
-	.unit = "us",
-	.mechanism = "",
-	.tag = 'C',
-	.takes_effect = TN_NOW,
-	.op = TN_SET,
-	.desired = want_rt_runtime,
-};
-
 static void want_file_max(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	tn_want_num(w, GT_MAX(INT64_C(1048576), memory_pages(c)),
@@ -191,47 +142,4 @@ const struct tn_knob tn_knob_file_max = {
 	.rivals = "tuned",
 	.range = { { 65536, INT64_MAX, 0 } },
 	.desired = want_file_max,
-};
-
-static void need_counter(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	if (c->host->virt.state == PR_PRESENT)
-		tn_not_applicable(w, "a virtual machine: it has no counter of its own to give");
-}
-
-static void need_detector(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	if (gt_streq(now->current, "0") && !gt_streq(c->host->kernel.arch.v, "x86_64"))
-		tn_not_applicable(w, "no certain detector: only for x86_64 does each of Debian's kernels have one");
-}
-
-static const struct tn_need watchdog_needs[] = {
-	{ "no virtual machine", need_counter },
-	{ "a kernel that has it", need_detector },
-	{ 0 },
-};
-
-static void want_nmi_watchdog(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	if (gt_streq(now->current, "0"))
-		tn_advise(w, "1", "a kernel that hangs with interrupts off says nothing; once the profiling is done");
-	else
-		tn_leave(w, TN_ALREADY, "a kernel that hangs with interrupts off says so");
-}
-
-const struct tn_knob tn_knob_nmi_watchdog = {
-	.id = "kernel.nmi_watchdog",
-	.key = "kernel.nmi_watchdog",
-	.summary = "an interrupt per CPU that finds a hanging kernel",
-	.why = "It takes one of the few hardware counters of each CPU, which perf, likwid and nsys then lack: sysctl -w "
-	       "kernel.nmi_watchdog=0 while profiling. tuned's latency profiles switch it off for good, which saves an "
-	       "interrupt per busy CPU every ten seconds, and leaves a host that hangs without a word of why.",
-	.hazard = "It is the admin's choice: reported, never written.",
-	.unit = "0 or 1",
-	.mechanism = "",
-	.tag = 'C',
-	.takes_effect = TN_NOW,
-	.op = TN_SET,
-	.needs = watchdog_needs,
-	.desired = want_nmi_watchdog,
 };

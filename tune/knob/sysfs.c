@@ -303,33 +303,3 @@ const struct tn_knob tn_knob_ksm = {
 	.needs = ksm_needs,
 	.desired = want_ksm,
 };
-
-/* The file is for the kernel's own mount: System V segments, memfd, shared anonymous mappings. A tmpfs such as /dev/shm goes by
- * its huge= option; only force and deny are for all of them. */
-static void want_thp_shmem(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	if (gt_streq(now->current, "force"))
-		tn_leave(w, TN_ADVICE, "each small tensor that a loader worker passes on takes 2 MiB of /dev/shm; to go back: echo "
-				       "never > /sys/kernel/mm/transparent_hugepage/shmem_enabled");
-	else if (c->host->mem.shm_huge && !gt_streq(now->current, "deny"))
-		tn_leave(w, TN_ADVICE, "/dev/shm is mounted with huge=always, so each small tensor that a loader worker passes on "
-				       "takes 2 MiB of it; to go back: mount -o remount,huge=never /dev/shm, and the same in "
-				       "/etc/fstab");
-	else
-		tn_leave(w, TN_ALREADY, "a small tensor in /dev/shm takes no huge page");
-}
-
-const struct tn_knob tn_knob_thp_shmem = {
-	.id = "thp.shmem",
-	.path = "/sys/kernel/mm/transparent_hugepage/shmem_enabled",
-	.summary = "huge pages in shared memory",
-	.why = "Loader workers hand over batches in /dev/shm, one file per tensor. That mount goes by its own huge= option, unless "
-	       "this says force or deny.",
-	.hazard = "Large shared segments may gain from it: reported, never written.",
-	.unit = "choice",
-	.mechanism = "",
-	.tag = 'C',
-	.takes_effect = TN_NOW,
-	.op = TN_SET,
-	.desired = want_thp_shmem,
-};

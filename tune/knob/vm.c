@@ -379,30 +379,6 @@ const struct tn_knob tn_knob_max_map_count = {
 	.desired = want_max_map_count,
 };
 
-static void want_overcommit_memory(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	if (now->current && !strcmp(now->current, "2"))
-		tn_advise(w, "0", "strict overcommit makes CUDA's large reservations fail; to allow them");
-	else
-		tn_leave(w, TN_ALREADY, "not strict");
-}
-
-const struct tn_knob tn_knob_overcommit_memory = {
-	.id = "vm.overcommit_memory",
-	.key = "vm.overcommit_memory",
-	.summary = "whether reservations count as used memory",
-	.why = "CUDA reserves address space many times larger than it uses. With 2 (strict) such a reservation is "
-	       "refused.",
-	.hazard = "0 and 1 let programs promise themselves more memory than there is. It is the admin's choice: "
-		  "reported, never written.",
-	.unit = "0, 1 or 2",
-	.mechanism = "",
-	.tag = 'C',
-	.takes_effect = TN_NOW,
-	.op = TN_SET,
-	.desired = want_overcommit_memory,
-};
-
 /* ---- reserves ------------------------------------------------------------------------------------------------- */
 
 static void need_memory(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -439,53 +415,4 @@ const struct tn_knob tn_knob_min_free_kbytes = {
 	.needs = min_free_needs,
 	.range = { { 1024, INT32_MAX, 200 * 1024 } },
 	.desired = want_min_free,
-};
-
-/* Does the kernel's command line fill the pool of this page size, the default one? hugepages= counts for the hugepagesz= before
- * it, and without one for the default (Documentation/admin-guide/mm/hugetlbpage.rst). */
-static bool pool_from_boot(const struct pr_host *h, int64_t page)
-{
-	uint64_t size = (uint64_t)page;
-
-	for (const char *p = h->kernel.cmdline.v; p && *p; p += strspn(p, " ")) {
-		gt_autofree char *word = gt_xstrndup(p, strcspn(p, " "));
-
-		if (gt_starts_with(word, "hugepagesz=") && gt_parse_size(word + strlen("hugepagesz="), &size) < 0)
-			size = 0;
-		if (gt_starts_with(word, "hugepages=") && size == (uint64_t)page)
-			return true;
-		p += strlen(word);
-	}
-	return false;
-}
-
-static void want_hugepages(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	int64_t n = 0, page = pr_or(c->host->mem.hugepage_bytes, 2 << 20);
-	gt_autofree char *boot = pool_from_boot(c->host, page) ? tn_grub_how(c, "hugepages=") : NULL;
-	char each[32], all[32];
-
-	if (!now->current || gt_parse_i64(now->current, &n) < 0 || n <= 0) {
-		tn_leave(w, TN_ALREADY, "no memory is set aside");
-		return;
-	}
-	gt_format_bytes(each, sizeof(each), (uint64_t)page);
-	gt_format_bytes(all, sizeof(all), (uint64_t)page * (uint64_t)n);
-	tn_advise(w, "0", "%ld pages of %s (%s) are set aside, which PyTorch and most trainers never use and the page cache "
-			  "lacks; if no DPDK, SPDK or database needs them%s%s", n, each, all, boot ? ", " : "", boot ? boot : "");
-}
-
-const struct tn_knob tn_knob_nr_hugepages = {
-	.id = "vm.nr_hugepages",
-	.key = "vm.nr_hugepages",
-	.summary = "memory set aside as a pool of huge pages",
-	.why = "Recipes set a constant (NVIDIA's inference profile: 16 GiB, whatever the size of the host). Trainers do not "
-	       "use hugetlbfs; transparent huge pages need no pool.",
-	.hazard = "Programs that do use the pool fail without it: reported, never written.",
-	.unit = "pages",
-	.mechanism = "",
-	.tag = 'C',
-	.takes_effect = TN_NOW,
-	.op = TN_SET,
-	.desired = want_hugepages,
 };

@@ -317,6 +317,7 @@ static void advise(struct tn_item *i, const char *value)
 static void take_finding(const struct make *m, struct tn_item *i)
 {
 	static const enum tn_status status[] = { [PR_PASS] = TN_ALREADY,
+						 [PR_ADVICE] = TN_ADVICE,
 						 [PR_SKIP] = TN_NOT_APPLICABLE,
 						 [PR_NOT_KNOWN] = TN_SKIPPED,
 						 [PR_WARN] = TN_ADVICE,

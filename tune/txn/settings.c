@@ -33,6 +33,9 @@ json_t *tn_settings(struct gt_fsroot *fs, const struct pr_host *host)
 			for (size_t i = 0; i < instances.n; i++)
 				add_setting(fs, knobs, tn_knobs[n], instances.v[i]);
 		}
+	for (size_t i = 0; host && i < host->n_setting; i++)
+		if (host->setting[i].now.v)
+			json_object_set_new(knobs, host->setting[i].name, gt_json_str(host->setting[i].now.v));
 	tn_facts_read(fs, &facts);
 	for (size_t i = 0; i < facts.tuners.n; i++)
 		json_array_append_new(tuners, gt_json_str(facts.tuners.v[i]));

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of remedies that several checks have. */
+#include <string.h>
+#include "probe/check/check.h"
+
+char *pr_setting_lines(const struct pr_setting *s, const char *value)
+{
+	if (s->boot.state == PR_ABSENT)
+		return gt_xasprintf("  sysctl -w %s=%s\nNo file sets it at boot.", s->name, value);
+	if (s->boot.state != PR_PRESENT)
+		return gt_xasprintf("  sysctl -w %s=%s\nWhich file sets it at boot is not known.", s->name, value);
+	if (!gt_streq(s->boot.v, s->now.v))
+		return gt_xasprintf("  sysctl -w %s=%s\nAt boot %s sets it to %s.", s->name, value, s->boot_by, s->boot.v);
+	if (gt_starts_with(s->boot_by, "/etc/"))
+		return gt_xasprintf("  sysctl -w %s=%s\nRemove the line that sets it at boot: %s", s->name, value, s->boot_by);
+	/* what packages ship is replaced at the next upgrade; this name comes last */
+	return gt_xasprintf("  sysctl -w %s=%s\n  echo '%s = %s' >> /etc/sysctl.d/zz-local.conf\nThe new line comes after %s, "
+			    "which sets it at boot.", s->name, value, s->name, value, s->boot_by);
+}
+
+char *pr_remove_word_lines(const struct pr_host *h, const char *begin)
+{
+	for (size_t i = h->grub.n; i-- > 0;)
+		if (gt_starts_with(h->grub.p[i].word, begin))
+			return gt_xasprintf("Remove %s from %s:%u. Then:\n  update-grub; reboot", begin, h->grub.p[i].file,
+					    h->grub.p[i].line);
+	return gt_xasprintf("Remove %s from /etc/default/grub or from the file in /etc/default/grub.d that has it. Then:\n"
+			    "  update-grub; reboot", begin);
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Kernel settings that recipes change and that gputune never writes. Where no other source is named it is
+ * Documentation/admin-guide/sysctl of Linux. */
+#include <string.h>
+#include "probe/check/check.h"
+#include "probe/check/list.h"
+
+/* The value. NULL, with the result set, where there is none. */
+static const char *value_of(const struct pr_context *c, const char *name, struct pr_finding *f)
+{
+	const struct pr_setting *s = pr_find_setting(c->host, name);
+	enum pr_state state = s ? s->now.state : PR_UNKNOWN;
+
+	if (state == PR_ABSENT)
+		pr_say(f, PR_SKIP, "this kernel has no %s", name);
+	else if (state != PR_PRESENT)
+		pr_say(f, PR_NOT_KNOWN, "the value of %s is %s", name, pr_state_name(state));
+	return state == PR_PRESENT ? s->now.v : NULL;
+}
+
+/* A remedy that sets it to another value: the risk, then the lines. */
+static void set_instead(const struct pr_context *c, struct pr_finding *f, const char *name, const char *value, const char *risk)
+{
+	gt_autofree char *lines = pr_setting_lines(pr_find_setting(c->host, name), value);
+
+	pr_remedy(f, "%s%s%s", risk, *risk ? "\n" : "", lines);
+}
+
+/* ---- memory --------------------------------------------------------------------------------------------------- */
+
+static void overcommit(const struct pr_context *c, struct pr_finding *f)
+{
+	const char *now = value_of(c, "vm.overcommit_memory", f);
+
+	if (!now)
+		return;
+	if (strcmp(now, "2")) {
+		pr_say(f, PR_PASS, "strict overcommit is off");
+		return;
+	}
+	pr_say(f, PR_ADVICE, "strict overcommit (vm.overcommit_memory 2) refuses CUDA's large reservations of address space");
+	set_instead(c, f, "vm.overcommit_memory", "0", "With 0 programs may reserve more memory than there is:");
+}
+const struct pr_check pr_check_overcommit = {
+	.id = "vm.overcommit-memory",
+	.title = "reservations do not count as used memory",
+	.story = "CUDA reserves address space many times larger than it uses. With vm.overcommit_memory 2 (strict) the kernel "
+		 "refuses such a reservation. 0 and 1 let programs reserve more memory than there is.",
+	.run = overcommit,
+};
+
+/* Does the kernel's command line fill the pool of this page size, the default one? hugepages= counts for the hugepagesz= before
+ * it, and without one for the default (Documentation/admin-guide/mm/hugetlbpage.rst). */
+static bool pool_from_boot(const struct pr_host *h, int64_t page)
+{
+	uint64_t size = (uint64_t)page;
+
+	for (const char *p = h->kernel.cmdline.v; p && *p; p += strspn(p, " ")) {
+		gt_autofree char *word = gt_xstrndup(p, strcspn(p, " "));
+
+		if (gt_starts_with(word, "hugepagesz=") && gt_parse_size(word + strlen("hugepagesz="), &size) < 0)
+			size = 0;
+		if (gt_starts_with(word, "hugepages=") && size == (uint64_t)page)
+			return true;
+		p += strlen(word);
+	}
+	return false;
+}
+
+static void hugepages(const struct pr_context *c, struct pr_finding *f)
+{
+	const char *now = value_of(c, "vm.nr_hugepages", f);
+	int64_t n = 0, page = pr_or(c->host->mem.hugepage_bytes, 2 << 20);
+	gt_autofree char *boot = NULL, *lines = NULL;
+	char each[32], all[32];
+
+	if (!now)
+		return;
+	gt_parse_i64(now, &n); /* in range: host/settings.c */
+	if (!n) {
+		pr_say(f, PR_PASS, "no memory is set aside for huge pages");
+		return;
+	}
+	gt_format_bytes(each, sizeof(each), (uint64_t)page);
+	gt_format_bytes(all, sizeof(all), (uint64_t)page * (uint64_t)n);
+	pr_say(f, PR_ADVICE, "%ld pages of %s (%s) are set aside: PyTorch and most trainers never use them, and the page cache "
+			     "lacks them", n, each, all);
+	boot = pool_from_boot(c->host, page) ? pr_remove_word_lines(c->host, "hugepages=") : NULL;
+	lines = pr_setting_lines(pr_find_setting(c->host, "vm.nr_hugepages"), "0");
+	pr_remedy(f, "Only if no DPDK, SPDK or database uses them:\n%s%s%s", lines, boot ? "\n" : "", boot ? boot : "");
+}
+const struct pr_check pr_check_hugepages = {
+	.id = "vm.nr-hugepages",
+	.title = "no memory is set aside as a pool of huge pages",
+	.story = "Recipes set a constant (NVIDIA's inference profile: 16 GiB, whatever the size of the host). Trainers do not use "
+		 "hugetlbfs, and transparent huge pages need no pool. Programs that use the pool fail without it.",
+	.run = hugepages,
+};
+
+/* The file is for the kernel's own mount: System V segments, memfd, shared anonymous mappings. A tmpfs such as /dev/shm follows its
+ * huge= option; only force and deny are for all of them. */
+static void shmem(const struct pr_context *c, struct pr_finding *f)
+{
+	const char *now = value_of(c, "thp.shmem", f);
+
+	if (!now)
+		return;
+	if (!strcmp(now, "force")) {
+		pr_say(f, PR_ADVICE, "shared memory always has huge pages: each small tensor that a loader worker passes on takes "
+				     "2 MiB of /dev/shm");
+		pr_remedy(f, "  echo never > /sys/kernel/mm/transparent_hugepage/shmem_enabled");
+	} else if (c->host->mem.shm_huge && strcmp(now, "deny")) {
+		pr_say(f, PR_ADVICE, "/dev/shm is mounted with huge=always: each small tensor that a loader worker passes on takes "
+				     "2 MiB of it");
+		pr_remedy(f, "  mount -o remount,huge=never /dev/shm\nand write the same option into /etc/fstab.");
+	} else {
+		pr_say(f, PR_PASS, "a small tensor in /dev/shm takes no huge page");
+	}
+}
+const struct pr_check pr_check_thp_shmem = {
+	.id = "thp.shmem",
+	.title = "small tensors in shared memory take no huge page",
+	.story = "Loader workers pass batches on in /dev/shm, one file per tensor. That mount follows its own huge= option, unless "
+		 "/sys/kernel/mm/transparent_hugepage/shmem_enabled is force or deny. Large shared segments may gain from huge "
+		 "pages.",
+	.run = shmem,
+};
+
+static void shmmax(const struct pr_context *c, struct pr_finding *f)
+{
+	const char *now = value_of(c, "kernel.shmmax", f);
+	uint64_t v = 0;
+
+	if (!now)
+		return;
+	if (!pr_has(c->host->mem.total_bytes)) {
+		pr_say(f, PR_NOT_KNOWN, "how much memory there is cannot be read");
+		return;
+	}
+	gt_parse_u64(now, &v); /* the kernel's default does not fit an int64_t */
+	if (v >= (uint64_t)c->host->mem.total_bytes.v / 2) {
+		pr_say(f, PR_PASS, "a shared memory segment may have half of memory and more");
+		return;
+	}
+	pr_say(f, PR_ADVICE, "a System V shared memory segment may have less than half of memory; the kernel's default has no "
+			     "limit");
+	set_instead(c, f, "kernel.shmmax", "18446744073692774399", "");
+}
+const struct pr_check pr_check_shmmax = {
+	.id = "kernel.shmmax",
+	.title = "shared memory segments have no low limit",
+	.story = "Old recipes \"raise\" kernel.shmmax to a few gigabytes. Since Linux 3.16 there is no limit by default, so they "
+		 "lower it.",
+	.run = shmmax,
+};
+
+/* ---- scheduling ----------------------------------------------------------------------------------------------- */
+
+static void rt_runtime(const struct pr_context *c, struct pr_finding *f)
+{
+	const char *now = value_of(c, "kernel.sched_rt_runtime_us", f);
+
+	if (!now)
+		return;
+	if (strcmp(now, "-1")) {
+		pr_say(f, PR_PASS, "real-time threads leave some time to others");
+		return;
+	}
+	pr_say(f, PR_ADVICE, "real-time threads may take all CPU time: one in an endless loop stops the whole host");
+	set_instead(c, f, "kernel.sched_rt_runtime_us", "950000", "");
+}
+const struct pr_check pr_check_rt_runtime = {
+	.id = "kernel.rt-runtime",
+	.title = "real-time threads leave some time to others",
+	.story = "kernel.sched_rt_runtime_us limits the time per second that real-time threads may take. -1 (no limit) comes from "
+		 "recipes for real-time work and has no use on a training host.",
+	.run = rt_runtime,
+};
+
+static void nmi_watchdog(const struct pr_context *c, struct pr_finding *f)
+{
+	const char *now = value_of(c, "kernel.nmi_watchdog", f);
+
+	if (c->host->virt.state == PR_PRESENT) {
+		pr_say(f, PR_SKIP, "a virtual machine has no hardware counter for it");
+		return;
+	}
+	if (!now)
+		return;
+	if (strcmp(now, "0")) {
+		pr_say(f, PR_PASS, "a kernel that hangs with interrupts off is reported");
+	} else if (!gt_streq(c->host->kernel.arch.v, "x86_64")) {
+		pr_say(f, PR_SKIP, "only for x86_64 every Debian kernel has this detector");
+	} else {
+		pr_say(f, PR_ADVICE, "the watchdog is off: a kernel that hangs with interrupts off is not reported");
+		set_instead(c, f, "kernel.nmi_watchdog", "1", "Not while perf, likwid or nsys need the counter:");
+	}
+}
+const struct pr_check pr_check_nmi_watchdog = {
+	.id = "kernel.nmi-watchdog",
+	.title = "an interrupt per CPU finds a kernel that hangs",
+	.story = "The watchdog takes one of the few hardware counters of each CPU, which perf, likwid and nsys then lack: sysctl "
+		 "-w kernel.nmi_watchdog=0 while profiling. tuned's latency profiles switch it off permanently. That saves an "
+		 "interrupt per busy CPU every ten seconds, and a host that hangs then leaves no report of the cause.",
+	.run = nmi_watchdog,
+};
+
+/* ---- network -------------------------------------------------------------------------------------------------- */
+
+static void rmem_default(const struct pr_context *c, struct pr_finding *f)
+{
+	const char *now = value_of(c, "net.core.rmem_default", f);
+	int64_t bytes = 0;
+
+	if (!now)
+		return;
+	gt_parse_i64(now, &bytes);
+	if (bytes <= 4 << 20) {
+		pr_say(f, PR_PASS, "programs that need a larger receive buffer ask for it");
+		return;
+	}
+	pr_say(f, PR_ADVICE, "every UDP and Unix socket of the host may take a receive buffer of %ld bytes; a program that needs "
+			     "more than the default may ask for it, up to net.core.rmem_max", bytes);
+	set_instead(c, f, "net.core.rmem_default", "212992", "The same applies to net.core.wmem_default.");
+}
+const struct pr_check pr_check_rmem_default = {
+	.id = "net.rmem-default",
+	.title = "sockets have small receive buffers by default",
+	.story = "Recipes, NVIDIA's multi-node profile among them, raise net.core.rmem_default to 128 MiB together with the "
+		 "maximum. TCP does not use it; every other socket does.",
+	.run = rmem_default,
+};
+
+static void busy_read(const struct pr_context *c, struct pr_finding *f)
+{
+	const char *now = value_of(c, "net.core.busy_read", f);
+
+	if (!now)
+		return;
+	if (!strcmp(now, "0")) {
+		pr_say(f, PR_PASS, "readers of sockets sleep until data comes");
+		return;
+	}
+	pr_say(f, PR_ADVICE, "each reader of a socket spins for up to %s us, on cores that loader workers need", now);
+	set_instead(c, f, "net.core.busy_read", "0", "The same applies to net.core.busy_poll.");
+}
+const struct pr_check pr_check_busy_read = {
+	.id = "net.busy-read",
+	.title = "readers of sockets sleep until data comes",
+	.story = "tuned's hpc-compute profile sets net.core.busy_read to 50. Programs that only wait for the network have a "
+		 "little less latency, and the cores that loaders and OpenMP need are busy.",
+	.run = busy_read,
+};
+
+static void tcp_timestamps(const struct pr_context *c, struct pr_finding *f)
+{
+	const char *now = value_of(c, "net.ipv4.tcp_timestamps", f);
+
+	if (!now)
+		return;
+	if (strcmp(now, "0")) {
+		pr_say(f, PR_PASS, "TCP measures delays and distinguishes old packets from new ones");
+		return;
+	}
+	pr_say(f, PR_ADVICE, "without time stamps TCP cannot distinguish old packets of a fast stream from new ones, and misjudges "
+			     "delays");
+	set_instead(c, f, "net.ipv4.tcp_timestamps", "1", "");
+}
+const struct pr_check pr_check_tcp_timestamps = {
+	.id = "net.tcp-timestamps",
+	.title = "TCP's packets carry the time",
+	.story = "Recipes of 2006 (mlnx-tools' sysctl_perf_tuning) switch net.ipv4.tcp_timestamps off to save 12 bytes. At 10 "
+		 "Gbit/s and more the sequence numbers of a stream repeat within seconds, and only the time distinguishes them.",
+	.run = tcp_timestamps,
+};
