@@ -7,6 +7,7 @@
 #include "lib/table.h"
 #include "probe/check/check.h"
 #include "probe/cmd/gpuprobe.h"
+#include "probe/compat/messages.h"
 
 static json_t *check_json(const struct pr_check *k)
 {
@@ -176,6 +177,68 @@ static bool bare_number(int argc, const char *word, struct pr_xid *ret)
 	return true;
 }
 
+/* ---- by message ------------------------------------------------------------------------------------------------ */
+
+#define MOST_MESSAGES 4
+
+static void print_message(const struct pr_message *m)
+{
+	unsigned width = gt_term_width(stdout);
+
+	printf("%s: %s\n\n", m->id, pr_message_fault(m));
+	gt_print_wrapped(stdout, m->cause, 2, width);
+	puts("\nTo do:");
+	gt_print_wrapped(stdout, m->remedy, 2, width);
+	printf("\nSource: %s\n", m->source);
+	if (m->check && pr_check_find(m->check))
+		printf("This host: gpuprobe -v | grep '^%s '\n", m->check);
+	else if (m->check)
+		printf("More: gpuprobe explain %s\n", m->check);
+}
+
+static void print_messages(const struct pr_message *const *m, size_t n)
+{
+	print_message(m[0]);
+	if (n > 1)
+		puts("\nAlso in the text:");
+	for (size_t i = 1; i < n; i++)
+		printf("  %s: %s\n", m[i]->id, m[i]->cause);
+}
+
+static json_t *message_json(const struct pr_message *m)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:o, s:s}", "id", m->id, "fault", m->fault, "cause", m->cause, "remedy", m->remedy,
+			 "check", gt_json_str(m->check), "source", m->source);
+}
+
+static void explain_messages(const struct gt_cli *cli, const struct pr_message *const *m, size_t n)
+{
+	json_t *checks = json_array(), *messages = json_array();
+	gt_auto_json *doc = json_pack("{s:s, s:o, s:o}", "schema", "gpuprobe-checks/1", "checks", checks, "messages", messages);
+
+	for (size_t i = 0; i < n; i++) {
+		bool again = !m[i]->check;
+
+		for (size_t k = 0; k < i; k++)
+			again |= gt_streq(m[k]->check, m[i]->check);
+		json_array_append_new(messages, message_json(m[i]));
+		if (!again)
+			json_array_append_new(checks, match_json(named(m[i]->check), "message"));
+	}
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		print_messages(m, n);
+}
+
+static const struct pr_message *message_named(const char *id)
+{
+	for (size_t i = 0; i < pr_n_messages; i++)
+		if (!strcmp(pr_messages[i].id, id))
+			return &pr_messages[i];
+	return NULL;
+}
+
 /* ---- by words ------------------------------------------------------------------------------------------------- */
 
 static void print_matches(const struct pr_match *m, size_t n)
@@ -220,6 +283,7 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 {
 	const struct pr_check *k = argc == 1 ? named(argv[0]) : NULL;
 	struct pr_xid numbers[MOST_NUMBERS];
+	const struct pr_message *messages[MOST_MESSAGES] = {argc == 1 ? message_named(argv[0]) : NULL};
 	gt_auto_buf text = {0};
 	size_t n;
 
@@ -238,6 +302,11 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 	}
 	if (n)
 		return explain_numbers(cli, numbers, n);
+	n = messages[0] ? 1 : pr_message_find(text.s ? text.s : "", messages, MOST_MESSAGES);
+	if (n) {
+		explain_messages(cli, messages, n);
+		return 0;
+	}
 	if (looks_like_id(argc, argv[0])) {
 		gt_autofree char *hint = gt_hint(argv[0], check_word, "gpuprobe list names them");
 
@@ -252,11 +321,10 @@ const struct gt_cmd pr_cmd_explain = {
 	.summary = "explain a check, an error number or a message",
 	.help = "ID is a check's name (gpuprobe list). MESSAGE is a line of a program or of the kernel log, quoted or not, or the "
 		"number of an Xid or SXid. Such a number in a message decides alone; a number without an entry is reported as such "
-		"(exit status 3). "
-		"Otherwise the words of the message decide; other numbers and addresses are ignored. A check that has the "
-		"message is explained. A check that has a part of its words is listed as a possible match. Without either the "
-		"answer is \"no match\" (exit status 3). explain reads no host; gpuprobe without a command reports whether the "
-		"host has the problem.",
+		"(exit status 3). Otherwise a catalogue of messages decides: it has the cause, the remedy and the source of each. "
+		"A message that is not in it is compared with the messages of the checks by its words; a check that has only a "
+		"part of them is listed as a possible match. Without either the answer is \"no match\" (exit status 3). "
+		"explain reads no host; gpuprobe without a command reports whether the host has the problem.",
 	.min_args = 1,
 	.max_args = -1,
 	.only_reads = true,

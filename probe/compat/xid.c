@@ -31,7 +31,7 @@ static const char *const fault_names[][2] = {
 	[PR_FAULT_LINK] = {"link", "an NVLink"},
 	[PR_FAULT_POWER] = {"power", "power or cooling"},
 	[PR_FAULT_FABRIC] = {"fabric", "the configuration of the NVLink fabric"},
-	[PR_FAULT_NOTICE] = {"notice", "nobody: it is no error"},
+	[PR_FAULT_NOTICE] = {"notice", "none: it is not an error"},
 	[PR_FAULT_UNUSED] = {"unused", "not known"},
 };
 
@@ -49,7 +49,7 @@ static const char *const action_names[][2] = {
 	[PR_ACTION_NONE] = {"none", "nothing"},
 	[PR_ACTION_PROGRAM] = {"program", "restart the program; if the number comes again, find its cause in the program first"},
 	[PR_ACTION_RESET] = {"reset", "end what uses the GPU, then reset it or reboot"},
-	[PR_ACTION_READ] = {"read", "read the text of the line: it says whether a reset is needed"},
+	[PR_ACTION_READ] = {"read", "read the line: it tells whether a reset is needed"},
 	[PR_ACTION_FABRIC] = {"fabric", "correct the partitions of the Fabric Manager, then restart it"},
 	[PR_ACTION_REBOOT] = {"reboot", "take the host out of service and reboot it; if it comes again, have it repaired"},
 	[PR_ACTION_POWER] = {"power", "check the power cable and the cooling"},

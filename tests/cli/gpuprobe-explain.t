@@ -57,7 +57,7 @@ All numbers of a text are answered.
   Xid 63: INFOROM_DRAM_RETIREMENT_EVENT
   
     A row of GPU memory was remapped, or a page was retired. It takes effect after a reset.
-    fault of:  nobody: it is no error
+    fault of:  none: it is not an error
     to do:     nothing
     check:     gpu.ecc
   
@@ -190,91 +190,91 @@ Real messages: the first line of each answer. Nothing is explained that is about
   > cudaErrorSystemNotReady
   > END
   $ while IFS= read -r m; do gpuprobe explain "$m" > out; printf '%s %s\n    %s\n' $? "$(head -n 1 out)" "$m"; done < messages
-  0 program.gpu-memory: the card has memory enough for the program
+  0 torch-cuda-oom: a limit of memory, disk space, files or time
       torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.2 GiB is free.
-  0 possible match: program.gpu-memory: the card has memory enough for the program
+  0 nccl-oom: a limit of memory, disk space, files or time
       node7:4711:4788 [0] NCCL WARN Cuda failure 'out of memory'
-  0 host.memlock: RDMA may lock memory
+  0 nccl-memlock: a limit of memory, disk space, files or time
       node7:4711:4788 [3] ibvwrap.c:160 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory
-  3 no match: no check is about this message
+  0 nccl-watchdog: the network or another rank
       [rank3]:[E1121 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600026 milliseconds before timing out.
-  0 possible match: pcie.acs: GPUs below one switch talk directly
+  0 nccl-no-iface: the network or another rank
       NCCL WARN NET/Socket : no usable interface found
-  3 no match: no check is about this message
+  0 nccl-unhandled-cuda: several causes: the message alone does not tell which
       torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1970, unhandled cuda error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5
-  0 possible match: python.nccl: frameworks get the NCCL they were built with
+  0 undef-cu: packages or libraries that do not fit this host or each other
       ImportError: /srv/venv/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so: undefined symbol: cublasLtGetVersion
-  0 possible match: python.nccl: frameworks get the NCCL they were built with
+  0 undef-torch: packages or libraries that do not fit this host or each other
       ImportError: libc10.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev
-  0 possible match: python.libraries: frameworks find the libraries they need
+  0 cudnn-so: packages or libraries that do not fit this host or each other
       Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file: No such file or directory
-  0 possible match: python.libraries: frameworks find the libraries they need
+  0 cudnn-so: packages or libraries that do not fit this host or each other
       OSError: libcudnn.so.8: cannot open shared object file: No such file or directory
-  0 possible match: python.libraries: frameworks find the libraries they need
+  0 libgl: packages or libraries that do not fit this host or each other
       ImportError: libGL.so.1: cannot open shared object file: No such file or directory
-  0 python.arch: the installed PyTorch has code for the card
+  0 no-kernel-image: packages or libraries that do not fit this host or each other
       RuntimeError: CUDA error: no kernel image is available for execution on the device
-  3 no match: no check is about this message
+  0 glibcxx: packages or libraries that do not fit this host or each other
       ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /srv/venv/lib/python3.11/site-packages/foo.so)
-  0 python.glibc: the C library is new enough for the wheels
+  0 glibc: packages or libraries that do not fit this host or each other
       /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by ./prog)
-  0 host.shm: /dev/shm has room for workers
+  0 loader-bus: a limit of memory, disk space, files or time
       RuntimeError: DataLoader worker (pid 4711) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit.
-  0 possible match: host.memory: the host has at least half as much memory as its GPUs
+  0 loader-exited: several causes: the message alone does not tell which
       RuntimeError: DataLoader worker (pid(s) 4711) exited unexpectedly
-  0 cuda.toolkit: driver and card suit the installed CUDA toolkits
+  0 cuda-insufficient: the driver or its setup
       RuntimeError: CUDA error: CUDA driver version is insufficient for CUDA runtime version
-  0 possible match: host.cpu-features: the CPU has the vector units that frameworks want
+  0 segv: several causes: the message alone does not tell which
       Segmentation fault (core dumped)
-  3 no match: no check is about this message
+  0 segv: several causes: the message alone does not tell which
       python3[4711]: segfault at 0 ip 00007f3a1c2d4e10 sp 00007ffd error 4 in libtorch_cuda.so
-  0 program.gpu-fault: programs use the GPU without errors
+  0 illegal-address: an error of the program or its configuration
       RuntimeError: CUDA error: an illegal memory access was encountered
-  0 program.gpu-fault: programs use the GPU without errors
+  0 device-assert: an error of the program or its configuration
       RuntimeError: CUDA error: device-side assert triggered
-  3 no match: no check is about this message
+  0 misaligned: an error of the program or its configuration
       RuntimeError: CUDA error: misaligned address
-  3 no match: no check is about this message
+  0 launch-failure: an error of the program or its configuration
       RuntimeError: CUDA error: unspecified launch failure
-  0 possible match: program.gpu-memory: the card has memory enough for the program
+  0 cudnn-not-init: several causes: the message alone does not tell which
       RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED
-  0 possible match: program.gpu-memory: the card has memory enough for the program
+  0 cudnn-exec: several causes: the message alone does not tell which
       RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED
-  0 possible match: program.gpu-memory: the card has memory enough for the program
+  0 cublas-not-init: several causes: the message alone does not tell which
       RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`
-  0 possible match: gpu.p2p: which GPUs copy directly
+  0 same-device: an error of the program or its configuration
       RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
-  3 no match: no check is about this message
+  0 no-module: packages or libraries that do not fit this host or each other
       ModuleNotFoundError: No module named 'torch'
-  3 no match: no check is about this message
+  0 addr-in-use: an error of the program or its configuration
       RuntimeError: Address already in use
-  3 no match: no check is about this message
+  0 elastic-child: several causes: the message alone does not tell which
       torch.distributed.elastic.multiprocessing.errors.ChildFailedError: train.py FAILED
-  3 no match: no check is about this message
+  0 no-space: a limit of memory, disk space, files or time
       OSError: [Errno 28] No space left on device
-  3 no match: no check is about this message
+  0 nofile: a limit of memory, disk space, files or time
       OSError: [Errno 24] Too many open files
-  3 no match: no check is about this message
+  0 nccl-aborted: several causes: the message alone does not tell which
       RuntimeError: NCCL communicator was aborted on rank 3.
-  3 no match: no check is about this message
+  0 slurm-oom: a limit of memory, disk space, files or time
       slurmstepd: error: Detected 1 oom_kill event in StepId=42.0. Some of the step tasks have been OOM Killed.
-  3 no match: no check is about this message
+  0 numpy-abi: packages or libraries that do not fit this host or each other
       ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject
-  3 no match: no check is about this message
+  0 attr-torch: packages or libraries that do not fit this host or each other
       AttributeError: module 'torch' has no attribute 'float8_e4m3fn'
-  3 no match: no check is about this message
+  0 triton-cc: packages or libraries that do not fit this host or each other
       RuntimeError: Failed to find C compiler. Please specify via CC environment variable.
-  0 cuda.toolkit: driver and card suit the installed CUDA toolkits
+  0 nvcc-arch: packages or libraries that do not fit this host or each other
       nvcc fatal   : Unsupported gpu architecture 'compute_100'
-  0 possible match: cuda.libcuda: the libcuda that programs load fits the module
+  0 container-cli-nvml: the container or the scheduler that started the program
       docker: Error response from daemon: failed to create task for container: nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file
-  0 possible match: program.gpu-memory: the card has memory enough for the program
+  0 docker-socket: the operating system or its configuration
       permission denied while trying to connect to the Docker daemon socket
-  3 no match: no check is about this message
+  0 fs-error: several causes: the message alone does not tell which
       kernel: EXT4-fs error (device nvme0n1p2): ext4_find_entry:1455: inode #2: comm python3: reading directory lblock 0
-  0 possible match: program.gpu-memory: the card has memory enough for the program
+  0 host-oom-python: a limit of memory, disk space, files or time
       RuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 1073741824 bytes. Error code 12 (Cannot allocate memory)
-  3 no match: no check is about this message
+  0 nan-loss: an error of the program or its configuration
       loss is nan
   3 no match: no check is about this message
       foo bar baz
@@ -290,21 +290,27 @@ Real messages: the first line of each answer. Nothing is explained that is about
       nvidia-smi shows no processes
   0 possible match: gpu.throttle: the hardware does not hold the clocks down
       HW Slowdown                        : Not Active
-  0 gpu.throttle: the hardware does not hold the clocks down
+  0 throttle: the hardware
           HW Slowdown : Active
   3 no match: no check is about this message
       no such check
   0 possible match: python.nccl: frameworks get the NCCL they were built with
       undefined symbol
-  0 gpu.fabric: NVSwitch is managed
+  0 fabric-not-ready: the driver or its setup
       cudaErrorSystemNotReady
 
 Only a weak match: nothing is told as if it were known.
 
   $ gpuprobe explain 'ImportError: libc10.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev'
-  possible match: python.nccl: frameworks get the NCCL they were built with
+  undef-torch: packages or libraries that do not fit this host or each other
   
-  Only a part of the words agrees. gpuprobe explain ID has the details.
+    An extension was built against another PyTorch version or C++ ABI than the one installed.
+  
+  To do:
+    Reinstall the extension for this PyTorch: a wheel of its version, or pip install
+    --no-build-isolation --no-binary.
+  
+  Source: glibc source, elf/dl-lookup.c; PyTorch documentation, C++ extensions
 
 The document says how each check was found.
 
@@ -313,8 +319,8 @@ The document says how each check was found.
   0 {"schema":"gpuprobe-checks/1","checks":[{"id":"gpu.lost","match":"id"}]}
   0 {"schema":"gpuprobe-checks/1","checks":[{"id":"gpu.lost","match":"number"}],"numbers":[{"kind":"Xid","number":79,"check":"gpu.lost","name":"ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS","meaning":"TheGPUnolongeranswersonPCIe.","fault":"hardware","action":"reboot"}]}
   3 {"schema":"gpuprobe-checks/1","checks":[],"numbers":[{"kind":"Xid","number":173,"check":null}]}
-  0 {"schema":"gpuprobe-checks/1","checks":[{"id":"program.gpu-memory","match":"message"}]}
-  0 {"schema":"gpuprobe-checks/1","checks":[{"id":"python.nccl","match":"possible"}]}
+  0 {"schema":"gpuprobe-checks/1","checks":[{"id":"program.gpu-memory","match":"message"}],"messages":[{"id":"torch-cuda-oom","fault":"limit","cause":"Thetensorsofthisprocess,andthoseofothersontheGPU,needmorememorythanithas.","remedy":"Useasmallerbatch,gradientcheckpointingoralowerprecision.nvidia-smishowsotherprocesses.Withmuchmemoryreservedbutunallocated,setPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.","check":"program.gpu-memory","source":"PyTorchsource,c10/cuda/CUDACachingAllocator.cpp"}]}
+  0 {"schema":"gpuprobe-checks/1","checks":[],"messages":[{"id":"undef-other","fault":"install","cause":"Twolibrariesthatwerenotbuiltforeachotherwereloaded.Thesymbol'snametellswhich.","remedy":"c++filtNAMEshowsit;gpuprobeloadsshowswhichfilesareloaded.","check":null,"source":"glibcsource,elf/dl-lookup.c"}]}
   3 {"schema":"gpuprobe-checks/1","checks":[]}
 
 A message with control characters is not printed.

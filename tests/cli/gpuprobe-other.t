@@ -35,14 +35,13 @@ Every check has its story, and the messages that lead to it.
   gpuprobe: there is no check 'no.such'; gpuprobe list names them
   [64]
   $ gpuprobe explain 'RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver' | head -n 1
-  python.driver: the driver carries the CUDA of the installed frameworks
+  torch-driver-old: the driver or its setup
   $ gpuprobe explain '[ 1234.5678] NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus.' | head -n 1
   Xid 79: ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS
   $ gpuprobe explain torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device | head -n 1
-  python.arch: the installed PyTorch has code for the card
-  $ gpuprobe explain "Error 802: system not yet initialized" | grep -A 3 'same message'
-  The same message leads to:
-    cuda.hmm: HMM does not keep CUDA from starting
+  no-kernel-image: packages or libraries that do not fit this host or each other
+  $ gpuprobe explain "Error 802: system not yet initialized" | grep hmm
+    uvm_disable_hmm=1.
   $ for host in arm-gh200 power9-gpu-nodes; do gpuprobe --root $FIXTURES/$host.host | sed -n 's/:.*NUMA.*//p'; done
     ARM Neoverse-V2
     POWER9
@@ -50,7 +49,7 @@ Every check has its story, and the messages that lead to it.
   gpuprobe: there is no check 'host.blaz'; did you mean host.blas?
   [64]
   $ gpuprobe explain torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB | head -n 1
-  program.gpu-memory: the card has memory enough for the program
+  torch-cuda-oom: a limit of memory, disk space, files or time
   $ gpuprobe explain program.pip | head -n 1
   program.pip: pip installs into an environment of its own
   $ gpuprobe explain 'nothing that anybody ever met'

@@ -637,6 +637,7 @@ int main(void)
 	tcase_set_timeout(tc, 120);
 	suite_add_tcase(s, tc);
 	suite_add_tcase(s, case_advice());
+	suite_add_tcase(s, case_messages());
 	suite_add_tcase(s, case_tables());
 	suite_add_tcase(s, case_identity());
 	suite_add_tcase(s, case_signatures());

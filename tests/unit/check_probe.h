@@ -9,6 +9,7 @@ struct gt_fsroot *open_text(const char *text);	    /* a captured host of these e
 struct pr_host *discover(struct gt_fsroot *fs);
 
 TCase *case_advice(void);
+TCase *case_messages(void);
 TCase *case_tables(void);
 TCase *case_identity(void);
 TCase *case_signatures(void);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The catalogue of error messages. */
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/text.h"
+#include "probe/compat/messages.h"
+
+const struct pr_message pr_messages[] = {
+#include "probe/compat/messages_rows.h"
+};
+const size_t pr_n_messages = GT_ARRAY_SIZE(pr_messages);
+
+static const struct {
+	const char *word, *text;
+} faults[] = {
+	{"program", "an error of the program or its configuration"},
+	{"install", "packages or libraries that do not fit this host or each other"},
+	{"driver", "the driver or its setup"},
+	{"hardware", "the hardware"},
+	{"limit", "a limit of memory, disk space, files or time"},
+	{"network", "the network or another rank"},
+	{"container", "the container or the scheduler that started the program"},
+	{"system", "the operating system or its configuration"},
+	{"notice", "no error"},
+	{"several", "several causes: the message alone does not tell which"},
+};
+
+const char *pr_message_fault(const struct pr_message *m)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(faults); i++)
+		if (!strcmp(faults[i].word, m->fault))
+			return faults[i].text;
+	return m->fault;
+}
+
+/* Finds a line that matches and removes it: one line has one answer. */
+static bool take_line(const regex_t *re, char **lines, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (lines[i] && !regexec(re, lines[i], 0, NULL, 0)) {
+			lines[i] = NULL;
+			return true;
+		}
+	return false;
+}
+
+size_t pr_message_find(const char *text, const struct pr_message **ret, size_t most)
+{
+	gt_autofree char *copy = gt_xstrdup(text);
+	gt_autofree char **lines = gt_xcalloc(strlen(text) / 2 + 1, sizeof(*lines));
+	size_t n = 0, n_lines = 0;
+
+	gt_each_line(line, copy)
+		lines[n_lines++] = line;
+	for (size_t i = 0; i < pr_n_messages && n < most; i++) {
+		regex_t re;
+
+		if (regcomp(&re, pr_messages[i].pattern, REG_EXTENDED | REG_NOSUB)) /* a unit test compiles each */
+			continue;
+		if (take_line(&re, lines, n_lines)) {
+			ret[n++] = &pr_messages[i];
+			while (take_line(&re, lines, n_lines))
+				;
+		}
+		regfree(&re);
+	}
+	return n;
+}

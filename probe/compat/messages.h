@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PR_MESSAGES_H
+#define PR_MESSAGES_H
+#include <stddef.h>
+
+/* One row of messages.tsv: an error message of a program or of the kernel, its cause and the remedy. */
+struct pr_message {
+	const char *id;
+	const char *fault;   /* "program", "install", "driver", "hardware", "limit", "network", "container", "system", "notice",
+			      * "several" */
+	const char *check;   /* the check or story about the same subject; NULL: none */
+	const char *pattern; /* POSIX extended regular expression */
+	const char *cause, *remedy, *source;
+};
+
+extern const struct pr_message pr_messages[];
+extern const size_t pr_n_messages;
+
+/* Whose fault it is, for people: "a limit of memory, files or time". */
+const char *pr_message_fault(const struct pr_message *m);
+/* Finds the messages of text: for each of its lines the first entry whose pattern matches, in the order of the catalogue. Returns
+ * how many were written to ret. */
+size_t pr_message_find(const char *text, const struct pr_message **ret, size_t most);
+#endif
