@@ -20,7 +20,7 @@ No permission anywhere: a host on which every file is denied is unknown, not wel
     host.cpu-quota: how many CPUs there are cannot be read
     vm.overcommit-memory: the value of vm.overcommit_memory is unreadable
   
-  2 checks pass, 77 do not apply here (--verbose shows them)
+  2 checks pass (--verbose shows all)
   the kernel log was not examined
   gpuprobe: WARNING - host.shm
   ends with 1

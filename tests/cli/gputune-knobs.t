@@ -216,7 +216,7 @@ gpuprobe judges what gputune only advises. The plan has the same finding and the
         echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf
       A service needs LimitMEMLOCK=infinity.
   
-  37 checks pass, 44 do not apply here (--verbose shows them)
+  37 checks pass (--verbose shows all)
   the kernel log was not examined
 
 Advice about a setting changes no verdict.
@@ -228,7 +228,7 @@ Advice about a setting changes no verdict.
     vm.overcommit-memory: strict overcommit (vm.overcommit_memory 2) refuses CUDA's large reservations
     of address space
   
-  11 checks pass, 72 do not apply here (--verbose shows them)
+  11 checks pass (--verbose shows all)
   the kernel log was not examined
   vm.overcommit-memory advice strict overcommit (vm.overcommit_memory 2) refuses CUDA's large
   $ gputune plan --root advised --only vm.overcommit_memory
