@@ -3,7 +3,7 @@
 #define RT_PROGRAM_H
 #include "runtime/cpu/cpu.h"
 #include "runtime/ddp/ddp.h"
-#include "runtime/exec/arena.h"
+#include "runtime/cpu/arena.h"
 #include "runtime/pass/pass.h"
 
 /* So many updates in a row may be skipped: 65536 has then become 2^-9, and the scale is not what makes the loss infinite. */

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include "lib/fsroot.h"
 #include "lib/parse.h"
-#include "runtime/exec/arena.h"
+#include "runtime/cpu/arena.h"
 
 #define HUGE	(2u << 20)
 

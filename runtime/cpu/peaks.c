@@ -2,7 +2,8 @@
 /* What this machine can do at best: the yardstick of profiles and of bench/results. */
 #include <math.h>
 #include <omp.h>
-#include "runtime/exec/program.h"
+#include "runtime/cpu/arena.h"
+#include "runtime/cpu/cpu.h"
 
 #define SIDE	INT64_C(1536)
 #define TRIAD	(INT64_C(16) << 20) /* floats per array: three arrays, beyond any cache */
