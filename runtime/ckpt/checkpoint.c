@@ -14,8 +14,7 @@
 #include "lib/parse.h"
 #include "lib/replace.h"
 #include "runtime/ckpt/safetensors.h"
-#include "runtime/cuda/engine.h"
-#include "runtime/exec/program.h"
+#include "runtime/backend/backend.h"
 
 #define OPTIMIZER	"optimizer."
 #define HEADER_MOST	(100u << 20) /* the format's own limit */
@@ -33,7 +32,7 @@ static bool of_optimizer(const struct rt_program *p, const struct rt_node *n)
 static bool is_kept(const struct rt_program *p, const struct rt_node *n)
 {
 	return n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER ||
-	       (n->role == RT_ROLE_STATE && n->first >= 0 && (!p->cuda || of_optimizer(p, n)));
+	       (n->role == RT_ROLE_STATE && n->first >= 0 && of_optimizer(p, n));
 }
 
 /* A state that the ranks of a node keep in pieces is one tensor in the file, whoever reads it. */
@@ -122,30 +121,23 @@ static void header(const struct rt_program *p, uint64_t ticket, struct gt_buf *o
 	gt_buf_printf(out, "%-*s", (int)len, text);
 }
 
-static int write_from_device(const struct rt_program *p, const struct rt_node *n, int fd)
+/* Memory of n that holds all of it, if the backend has such; else NULL. */
+static void *memory_of(const struct rt_program *p, const struct rt_node *n)
 {
-	gt_autofree char *bytes = gt_xcalloc(1, rt_node_bytes(n));
-	struct gt_err err = { 0 };
-	int r = rt_engine_get(p, n, bytes, &err);
-
-	return r ? r : gt_fd_write(fd, bytes, rt_node_bytes(n));
+	return p->backend->host_memory && !n->piece_unit ? n->data : NULL;
 }
 
 static int write_tensor(const struct rt_program *p, const struct rt_node *n, int fd)
 {
+	gt_autofree char *copy = NULL;
+	struct gt_err err = { 0 };
 	int r;
 
-	if (p->cuda)
-		return write_from_device(p, n, fd);
-	r = n->piece_unit ? 0 : gt_fd_write(fd, n->data, rt_node_bytes(n));
-
-	for (int i = 0; !r && n->piece_unit && i < p->ranks.team; i++) {
-		uint64_t bytes = 0;
-		const void *piece = rt_ddp_piece(p->ddp, n, i, &bytes);
-
-		r = gt_fd_write(fd, piece, bytes);
-	}
-	return r;
+	if (memory_of(p, n))
+		return gt_fd_write(fd, memory_of(p, n), bytes_of(n));
+	copy = gt_xcalloc(1, bytes_of(n));
+	r = p->backend->get(p, n, copy, &err);
+	return r ? r : gt_fd_write(fd, copy, bytes_of(n));
 }
 
 static int write_all(const struct rt_program *p, int fd, uint64_t ticket)
@@ -253,27 +245,16 @@ static int check_tensor(const char *path, const struct rt_node *n, const struct 
 	return 0;
 }
 
-/* From the file, or zeros if at is 0: what the optimizer starts with. */
-static int read_to_device(struct rt_program *p, struct rt_node *n, const struct file *f, uint64_t at, struct gt_err *err)
-{
-	gt_autofree char *bytes = gt_xcalloc(1, rt_node_bytes(n));
-	int r = at ? read_at(f, at, bytes, rt_node_bytes(n), err) : 0;
-
-	return r ? r : rt_engine_put(p, n, bytes, err);
-}
-
-/* Of a state in pieces, ours. */
 static int read_tensor(struct rt_program *p, struct rt_node *n, const struct file *f, uint64_t at, struct gt_err *err)
 {
-	uint64_t bytes = 0;
+	gt_autofree char *copy = NULL;
+	int r;
 
-	if (p->cuda)
-		return read_to_device(p, n, f, at, err);
-	for (int i = 0; n->piece_unit && i <= p->ranks.me; i++) {
-		at += bytes;
-		rt_ddp_piece(p->ddp, n, i, &bytes);
-	}
-	return read_at(f, at, n->data, n->piece_unit ? bytes : rt_node_bytes(n), err);
+	if (memory_of(p, n))
+		return read_at(f, at, memory_of(p, n), bytes_of(n), err);
+	copy = gt_xcalloc(1, bytes_of(n));
+	r = read_at(f, at, copy, bytes_of(n), err);
+	return r ? r : p->backend->put(p, n, copy, err);
 }
 
 static bool has_state(const struct rt_safetensors *s)
@@ -294,10 +275,14 @@ static bool wants_state(const struct rt_program *p)
 
 static int start_anew(struct rt_program *p, struct rt_node *n, struct gt_err *err)
 {
-	if (p->cuda)
-		return read_to_device(p, n, NULL, 0, err);
-	memset(n->data, 0, n->bytes);
-	return 0;
+	gt_autofree char *zeros = NULL;
+
+	if (memory_of(p, n)) {
+		memset(n->data, 0, n->bytes);
+		return 0;
+	}
+	zeros = gt_xcalloc(1, bytes_of(n));
+	return p->backend->put(p, n, zeros, err);
 }
 
 /* First everything is checked, then everything copied: a file that does not fit changes nothing. */
@@ -394,18 +379,16 @@ static int load(struct rt_program *p, const struct file *f, const struct rt_safe
 		return r;
 	p->stale = true; /* from here on: even a file that ends early has changed some */
 	r = load_all(p, f, s, true, err);
-	if (!r && p->cuda)
-		r = rt_engine_forget_scale(p, err);
-	if (!r && p->cuda)
-		r = rt_engine_forget_lost(p, err);
+	if (!r && p->backend->scale_changes)
+		r = p->backend->scale_changes(p, err);
+	if (!r)
+		r = p->backend->restart(p, err);
 	if (r)
 		return r;
 	/* an optimizer that starts anew is at its first step; one that keeps nothing goes on with its number */
 	p->step = has_state(s) || !wants_state(p) ? (int64_t)at.step : 0;
 	if (at.loss_scale > 0)
 		rt_set_scaler(p, at.loss_scale, (int64_t)at.held);
-	if (p->ddp)
-		rt_ddp_forget(p->ddp);
 	rt_set_note(p, gt_json_get_str(s->metadata, "note", NULL));
 	*ret_ticket = at.ticket;
 	return 0;

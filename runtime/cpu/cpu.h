@@ -36,7 +36,9 @@ struct rt_run {
 	const struct rt_optimizer *optimizer;
 	const struct rt_share *share; /* of the updates; NULL: all of them is ours */
 	int64_t step; /* from 1 */
-	double correction1, correction2; /* 1 - beta^step */
+	/* numbers of the update of this step; grad_scale is the one above */
+	struct rt_adamw adamw;
+	struct rt_sgd sgd;
 	uint64_t seed;
 	int64_t batch; /* from 0: what tells the random numbers of one batch from the next */
 	double entered_s; /* when the step was called, before its inputs were looked at */

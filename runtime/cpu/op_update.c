@@ -56,23 +56,12 @@ void rt_cpu_grad_norm(const struct rt_cpu *cpu, const struct rt_call *c, const s
 		run->gradients->not_finite = c->in[0];
 }
 
-/* torch's order: decay the parameter, then m, v, then the step. Adam adds the decay to the gradient instead. */
 static struct rt_adamw adamw_numbers(const struct rt_run *run)
 {
-	const struct rt_optimizer *o = run->optimizer;
+	struct rt_adamw h = run->adamw;
 
-	return (struct rt_adamw){
-		.decay = o->kind == RT_ADAM ? 1 : (float)(1 - o->lr * o->weight_decay),
-		.l2 = o->kind == RT_ADAM ? (float)o->weight_decay : 0,
-		.beta1 = (float)o->beta1,
-		.beta2 = (float)o->beta2,
-		.rest1 = (float)(1 - o->beta1),
-		.rest2 = (float)(1 - o->beta2),
-		.step_size = (float)(o->lr / run->correction1),
-		.scale2 = (float)(1 / sqrt(run->correction2)),
-		.eps = (float)o->eps,
-		.grad_scale = run->grad_scale,
-	};
+	h.grad_scale = run->grad_scale;
+	return h;
 }
 
 /* ---- one tensor's update: all of it, or the part that is ours ---- */
@@ -180,14 +169,8 @@ static void sgd(const struct rt_cpu *cpu, const struct rt_call *c, const float *
 
 void rt_cpu_sgd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
-	const struct rt_optimizer *o = run->optimizer;
-	const struct rt_sgd h = {
-		.lr = (float)o->lr,
-		.momentum = (float)o->momentum,
-		.weight_decay = (float)o->weight_decay,
-		.grad_scale = run->grad_scale,
-		.first = run->step == 1,
-	};
+	struct rt_sgd h = run->sgd;
 
+	h.grad_scale = run->grad_scale;
 	update(cpu, c, run, 20.0, sgd, &h);
 }

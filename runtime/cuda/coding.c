@@ -24,12 +24,12 @@ static int ranks_of(const struct rt_program *p)
 
 static const struct rt_codec *codec_of(const struct rt_program *p)
 {
-	return p->cuda->nccl ? rt_codec_find(p->opt.ranks.compress) : NULL;
+	return rt_engine_of(p)->nccl ? rt_codec_find(p->opt.ranks.compress) : NULL;
 }
 
 static bool is_lowrank(const struct rt_program *p)
 {
-	return p->cuda->nccl && p->opt.ranks.compress == RT_COMPRESS_POWERSGD;
+	return rt_engine_of(p)->nccl && p->opt.ranks.compress == RT_COMPRESS_POWERSGD;
 }
 
 static int64_t segment_of(const struct rt_program *p, const struct rt_bucket *b)
@@ -105,7 +105,7 @@ uint64_t rt_coding_bytes(const struct rt_program *p)
 
 int rt_coding_open(struct rt_program *p, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	uint64_t bytes = rt_coding_bytes(p);
 	cu_ptr base = 0;
 	int r;
@@ -130,7 +130,7 @@ int rt_coding_open(struct rt_program *p, struct gt_err *err)
 
 int rt_coding_forget(struct rt_program *p, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	int r = is_lowrank(p) ? rt_lowrank_start_q(p, err) : 0;
 
 	if (r)
@@ -147,7 +147,7 @@ int rt_engine_forget_lost(struct rt_program *p, struct gt_err *err)
 
 	if (!r)
 		r = rt_coding_forget(p, err);
-	return r ? r : rt_engine_drain(p->cuda, err);
+	return r ? r : rt_engine_drain(p->state, err);
 }
 
 bool rt_coding_now(const struct rt_program *p, int64_t step)
@@ -158,7 +158,7 @@ bool rt_coding_now(const struct rt_program *p, int64_t step)
 /* The first place of what the bucket's gradients lost; behind that, what the sum of our segment did. 0: nothing is kept. */
 static cu_ptr lost_of(const struct rt_program *p, int bucket)
 {
-	cu_ptr at = p->cuda->coding.lost;
+	cu_ptr at = rt_engine_of(p)->coding.lost;
 
 	if (!codec_of(p)->feedback)
 		return 0;
@@ -178,7 +178,7 @@ void rt_coding_begin(struct rt_engine *e)
 
 void rt_coding_settle(struct rt_program *p)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	int two = rt_coding_places(p) == 2;
 	cu_ptr norm = two ? e->norm : 0;
 
@@ -210,7 +210,7 @@ static int clear_gaps(struct rt_engine *e, const struct rt_bucket *b, struct gt_
 
 static void send_out(struct rt_program *p, struct rt_coding c, cu_ptr g, cu_ptr lost)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	cu_ptr scale = lost ? e->coding.scale : 0;
 	float w = 1 / (float)ranks_of(p), one = 1;
 
@@ -225,7 +225,7 @@ static void send_out(struct rt_program *p, struct rt_coding c, cu_ptr g, cu_ptr 
 /* Our segment of all, summed and coded again. n: its floats. */
 static void send_back(struct rt_program *p, struct rt_coding c, int64_t n, cu_ptr lost)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	int ranks = ranks_of(p), rank = rt_comm_rank(p->opt.ranks.comm);
 	cu_ptr part = lost ? e->coding.part : 0, scale = lost ? e->coding.scale : 0;
 	cu_ptr to = e->coding.back + (cu_ptr)rank * (cu_ptr)c.segment_bytes;
@@ -241,7 +241,7 @@ static void send_back(struct rt_program *p, struct rt_coding c, int64_t n, cu_pt
 
 int rt_coding_reduce(struct rt_program *p, int bucket, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	const struct rt_bucket *b = &p->plan.buckets[bucket];
 	int64_t segment = segment_of(p, b), rank = rt_comm_rank(p->opt.ranks.comm);
 	int64_t own = GT_MAX(GT_MIN((rank + 1) * segment, b->floats) - rank * segment, 0);

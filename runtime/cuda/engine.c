@@ -25,7 +25,7 @@ static int open_reduce(struct rt_engine *e, struct gt_err *err)
 
 int rt_engine_open(struct rt_program *p, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda = gt_xcalloc(1, sizeof(*e));
+	struct rt_engine *e = p->state = gt_xcalloc(1, sizeof(*e));
 	const struct rt_driver *d;
 	struct rt_comm *group = p->opt.ranks.comm;
 	int r = rt_cuda_open_rank(group ? rt_comm_local_rank(group) : 0, group && gt_streq(rt_comm_transport(group), "tcp"),
@@ -79,8 +79,9 @@ static void free_shape(struct rt_engine *e, struct rt_engine_shape *s)
 	free(s->groups);
 }
 
-void rt_engine_free(struct rt_engine *e)
+void rt_engine_free(struct rt_program *p)
 {
+	struct rt_engine *e = p->state;
 	const struct rt_driver *d;
 
 	if (!e)
@@ -139,7 +140,7 @@ void rt_engine_free(struct rt_engine *e)
 /* What NCCL sums is float. */
 static int open_buckets(struct rt_program *p, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	const struct rt_driver *d = &e->dev->d;
 	int n = p->plan.n_buckets, r = 0;
 
@@ -164,7 +165,7 @@ static int open_buckets(struct rt_program *p, struct gt_err *err)
 
 static int fill_group(struct rt_program *p, const struct update_group *g, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	gt_autofree struct rt_update_tensor *t = gt_xcalloc((size_t)g->n, sizeof(*t));
 	gt_autofree struct rt_update_chunk *chunks = gt_xcalloc((size_t)g->n_chunks, sizeof(*chunks));
 	int at = 0, r;
@@ -198,7 +199,7 @@ static int fill_group(struct rt_program *p, const struct update_group *g, struct
 /* A border between two codes lies in the cell of its upper 16 bits, so that the lower ones tell which side a number of it is on. */
 static int put_maps(struct rt_program *p, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	gt_autofree struct rt_update_maps *maps = gt_xcalloc(1, sizeof(*maps));
 
 	if (!e->maps)
@@ -220,7 +221,7 @@ static int put_maps(struct rt_program *p, struct gt_err *err)
 /* ---- parameters ---- */
 static int narrow_copy(struct rt_program *p, struct rt_node *n, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	const struct rt_node *low = rt_plan_low(&p->plan, n);
 	int64_t count = rt_shape_elements(&n->shape);
 	cu_ptr x = rt_at(n), y = rt_at(low);
@@ -239,7 +240,7 @@ static int narrow_copy(struct rt_program *p, struct rt_node *n, struct gt_err *e
 
 int rt_engine_put(struct rt_program *p, struct rt_node *n, const void *in, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	int r = rt_engine_check(e, e->dev->d.ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
 	if (!r)
@@ -251,21 +252,9 @@ int rt_engine_put(struct rt_program *p, struct rt_node *n, const void *in, struc
 	return r || n->role != RT_ROLE_PARAM ? r : narrow_copy(p, n, err);
 }
 
-int rt_engine_write(struct rt_program *p, struct rt_node *n, const float *in, struct gt_err *err)
-{
-	int64_t count = rt_shape_elements(&n->shape);
-	gt_autofree uint16_t *low = NULL;
-
-	if (!narrow(n))
-		return rt_engine_put(p, n, in, err);
-	low = gt_xcalloc((size_t)count, sizeof(*low));
-	(n->dtype == RT_BF16 ? rt_simd_best()->to_bf16 : rt_simd_best()->to_f16)(low, in, count);
-	return rt_engine_put(p, n, low, err);
-}
-
 int rt_engine_get(const struct rt_program *p, const struct rt_node *n, void *out, struct gt_err *err)
 {
-	const struct rt_engine *e = p->cuda;
+	const struct rt_engine *e = p->state;
 	int r = rt_engine_check(e, e->dev->d.ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
 	if (!r)
@@ -273,24 +262,9 @@ int rt_engine_get(const struct rt_program *p, const struct rt_node *n, void *out
 	return r ? r : rt_engine_check(e, e->dev->d.copy_from(out, rt_at(n), rt_node_bytes(n)), "cuMemcpyDtoH", err);
 }
 
-int rt_engine_read(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err)
-{
-	int64_t count = rt_shape_elements(&n->shape);
-	gt_autofree uint16_t *low = NULL;
-	int r;
-
-	if (!narrow(n))
-		return rt_engine_get(p, n, out, err);
-	low = gt_xcalloc((size_t)count, sizeof(*low));
-	r = rt_engine_get(p, n, low, err);
-	if (!r)
-		(n->dtype == RT_BF16 ? rt_simd_best()->from_bf16 : rt_simd_best()->from_f16)(out, low, count);
-	return r;
-}
-
 static int start_parameters(struct rt_program *p, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	uint64_t bytes = 0;
 	int r;
 
@@ -307,8 +281,8 @@ static int start_parameters(struct rt_program *p, struct gt_err *err)
 		if (n->role != RT_ROLE_PARAM && n->role != RT_ROLE_BUFFER)
 			continue;
 		w = gt_xcalloc((size_t)rt_shape_elements(&n->shape), sizeof(float));
-		rt_program_init_param(n, w, p->opt.seed, p->cpu.threads);
-		r = rt_engine_write(p, n, w, err);
+		rt_run_init_param(n, w, p->opt.seed, p->threads);
+		r = rt_run_write(p, n, w, err);
 	}
 	return r;
 }
@@ -316,7 +290,7 @@ static int start_parameters(struct rt_program *p, struct gt_err *err)
 /* ---- building ---- */
 static int capture(struct rt_program *p, int from, int to, struct rt_launch_how how, void **ret, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	const struct rt_driver *d = &e->dev->d;
 	void *graph = NULL;
 	int r = rt_engine_check(e, d->capture_begin(e->stream, CU_CAPTURE_THREAD_LOCAL), "cuStreamBeginCapture", err),
@@ -337,7 +311,7 @@ static int capture(struct rt_program *p, int from, int to, struct rt_launch_how 
 
 static int capture_all(struct rt_program *p, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	struct rt_engine_shape *s = e->s;
 	int n = p->plan.ir.n_calls, batches = e->infers ? 2 : GT_MIN(p->opt.accum, 3), r = 0;
 
@@ -366,7 +340,7 @@ static int capture_all(struct rt_program *p, struct gt_err *err)
 static int fill_plausibly(struct rt_program *p, struct gt_err *err)
 {
 	const struct rt_update_step step = {.loss_scale = 1, .grad_scale = 1};
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	size_t bytes = p->plan.arena_bytes, words = GT_MIN((bytes + 3) / 4, (size_t)1 << 20), have;
 	gt_autofree uint32_t *pattern = gt_xcalloc(words, sizeof(*pattern));
 	int r;
@@ -401,13 +375,15 @@ static int fill_plausibly(struct rt_program *p, struct gt_err *err)
 
 static int check_calls(const struct rt_program *p, struct gt_err *err)
 {
-	if (p->cuda->r) { /* since the plan was made */
-		*err = p->cuda->err;
-		return p->cuda->r;
+	const struct rt_engine *e = p->state;
+
+	if (e->r) { /* since the plan was made */
+		*err = e->err;
+		return e->r;
 	}
 	for (int i = 0; i < p->plan.ir.n_calls; i++) {
 		const struct rt_call *c = p->plan.ir.calls[i];
-		const char *why = rt_launch_refuses(p->cuda, c);
+		const char *why = rt_launch_refuses(e, c);
 
 		if (why)
 			return gt_fail(err, ENOSYS, "%s of %s: %s; the CPU can run it",
@@ -418,7 +394,7 @@ static int check_calls(const struct rt_program *p, struct gt_err *err)
 
 void rt_engine_use(struct rt_program *p, int shape)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 
 	rt_use_shape(p, shape);
 	e->s = &e->shapes[shape];
@@ -427,7 +403,7 @@ void rt_engine_use(struct rt_program *p, int shape)
 
 static void find_phases(struct rt_program *p)
 {
-	struct rt_engine_shape *s = p->cuda->s;
+	struct rt_engine_shape *s = rt_engine_of(p)->s;
 	struct rt_call *const *calls = p->plan.ir.calls;
 	int n = p->plan.ir.n_calls;
 
@@ -444,7 +420,7 @@ static void find_phases(struct rt_program *p)
 /* Every kernel, product and collective once, eagerly: loaded, connected, and chosen by timing. */
 static int rehearse(struct rt_program *p, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	int r = fill_plausibly(p, err);
 
 	for (int i = 0; !r && i < e->s->n_groups; i++)
@@ -474,7 +450,7 @@ static int rehearse(struct rt_program *p, struct gt_err *err)
 int rt_engine_build(struct rt_program *p, struct gt_err *err)
 {
 	const struct rt_debug *debug = &p->opt.debug;
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	int calls = 0, r = 0;
 	double t0;
 
@@ -520,9 +496,9 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 	return r ? r : rt_engine_look_at_memory(e, err);
 }
 
-uint64_t rt_engine_bytes(const struct rt_engine *e)
+uint64_t rt_engine_bytes(const struct rt_program *p)
 {
-	return e->bytes;
+	return rt_engine_of(p)->bytes;
 }
 
 static json_t *ranks_report(const struct rt_program *p)
@@ -537,15 +513,15 @@ static json_t *ranks_report(const struct rt_program *p)
 	}
 	bytes *= 2 * (size - 1) / size;
 	return json_pack("{s:s, s:i, s:i, s:i, s:s, s:f, s:o, s:s, s:f, s:f}", "transport", "nccl", "version",
-			 rt_nccl_version(p->cuda->nccl), "hosts", rt_comm_hosts(group), "nodes", rt_comm_nodes(group), "place",
-			 rt_comm_place(group), "weight", 1 / size, "bucket_bytes", buckets, "compress",
+			 rt_nccl_version(rt_engine_of(p)->nccl), "hosts", rt_comm_hosts(group), "nodes", rt_comm_nodes(group),
+			 "place", rt_comm_place(group), "weight", 1 / size, "bucket_bytes", buckets, "compress",
 			 rt_compress_name(p->opt.ranks.compress), "sent_bytes_per_step", rt_coding_sent_bytes(p),
 			 "raw_bytes_per_step", bytes);
 }
 
 void rt_engine_report(const struct rt_program *p, json_t *doc)
 {
-	const struct rt_engine *e = p->cuda;
+	const struct rt_engine *e = p->state;
 	char version[64], arch[32];
 	int timed, cached, guessed, more[3] = {0};
 
@@ -554,7 +530,6 @@ void rt_engine_report(const struct rt_program *p, json_t *doc)
 		rt_dnn_counts(e->dnn, &more[0], &more[1], &more[2]);
 	snprintf(version, sizeof(version), "cuBLASLt %zu", rt_blas_version(e->blas));
 	snprintf(arch, sizeof(arch), "sm_%d", e->dev->arch);
-	json_object_set_new(doc, "device", json_string("cuda"));
 	json_object_set_new(doc, "card", gt_json_str(e->dev->name));
 	json_object_set_new(doc, "isa", json_string(arch));
 	json_object_set_new(doc, "blas", json_string(version));
@@ -567,7 +542,7 @@ void rt_engine_report(const struct rt_program *p, json_t *doc)
 		rt_timing_report(e->timing, doc);
 	json_object_set_new(doc, "pages", json_string("device memory"));
 	json_object_set_new(doc, "placement", gt_json_str(e->dev->name));
-	json_object_set_new(doc, "planned_bytes", json_integer((json_int_t)e->bytes));
+	json_object_set_new(doc, "pages_on_node", json_object());
 	json_object_set_new(doc, "memory", rt_engine_memory_report(e));
 	json_object_set_new(doc, "products",
 			    json_pack("{s:i, s:i, s:i}", "timed", timed + more[0], "from_disk", cached + more[1], "guessed",

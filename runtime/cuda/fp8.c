@@ -8,7 +8,7 @@
 
 void rt_fp8_open(struct rt_program *p)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 
 	for (int i = 0; i < p->plan.ir.n_calls; i++)
 		if (p->plan.ir.calls[i]->op->id == RT_OP_SCALES8)

@@ -35,7 +35,7 @@ static int stage(struct rt_engine *e, const void *from, size_t bytes, int slot, 
 
 int rt_inputs_load(struct rt_program *p, const void *const *inputs, int slot, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	const struct rt_driver *d = &e->dev->d;
 	uint64_t at = 0;
 	int k = 0, r = 0;
@@ -86,7 +86,7 @@ static void bring_near(const struct rt_engine *e, const void *base, size_t bytes
 
 int rt_engine_pin(struct rt_program *p, void *base, size_t bytes, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	int r = rt_engine_check(e, e->dev->d.ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
 	if (r)
@@ -103,7 +103,7 @@ int rt_engine_pin(struct rt_program *p, void *base, size_t bytes, struct gt_err 
 
 void rt_engine_unpin(struct rt_program *p, const void *base)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 
 	for (int i = 0; i < e->inputs.n; i++) {
 		if (e->inputs.list[i].base != base)

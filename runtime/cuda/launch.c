@@ -429,8 +429,10 @@ const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c
 	}
 }
 
-size_t rt_engine_scratch(struct rt_engine *e, const struct rt_call *c)
+size_t rt_engine_scratch(void *engine, const struct rt_call *c)
 {
+	struct rt_engine *e = engine;
+
 	switch (c->op->id) {
 	case RT_OP_LINEAR_BWD_W:
 		return c->out[1] ? (size_t)rt_cols(c->in[0]) * RT_COLUMN_PARTS * 4 : 0;

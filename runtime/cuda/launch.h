@@ -51,6 +51,7 @@ struct rt_engine {
 	bool infers; /* a program that does not train: the loss alone is all there is */
 	bool eval;   /* the loss alone */
 	bool exact;  /* the same bits in each run */
+	unsigned runs; /* forward passes so far: which of two places takes the inputs */
 	bool begins; /* scales of 8-bit tensors by what they hold now: the first step, and evaluations before it */
 	bool scaled; /* there were such steps: the table holds scales */
 	int fp8_history;
@@ -209,7 +210,7 @@ static inline bool rt_is_update(const struct rt_call *c)
 /* The loss that decides: the mean over the ranks. */
 static inline cu_ptr rt_engine_loss(const struct rt_program *p)
 {
-	return p->cuda->nccl ? p->cuda->loss_mean : (cu_ptr)(uintptr_t)p->plan.loss->data;
+	return rt_engine_of(p)->nccl ? rt_engine_of(p)->loss_mean : (cu_ptr)(uintptr_t)p->plan.loss->data;
 }
 
 static inline cu_ptr rt_at(const struct rt_node *n)

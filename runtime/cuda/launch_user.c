@@ -77,8 +77,8 @@ int rt_launch_user_open(struct rt_program *p, struct gt_err *err)
 	for (int i = 0; !r && i < p->plan.ir.n_calls; i++) {
 		const struct rt_call *c = p->plan.ir.calls[i];
 
-		if (is_user(c) && !kernels_of(p->cuda, c->attr.user))
-			r = load(p->cuda, c->attr.user, err);
+		if (is_user(c) && !kernels_of(p->state, c->attr.user))
+			r = load(p->state, c->attr.user, err);
 	}
 	return r;
 }

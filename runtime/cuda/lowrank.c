@@ -114,7 +114,7 @@ static int put(struct rt_engine *e, cu_ptr to, const void *from, size_t bytes, s
 /* The tables of a bucket. */
 static int fill(struct rt_program *p, const struct rt_bucket *b, const struct rt_lowrank_bucket *x, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	gt_autofree struct rt_lowrank *m = gt_xcalloc((size_t)b->n, sizeof(*m));
 	gt_autofree struct rt_lowrank_tile *tiles = gt_xcalloc((size_t)x->n_tiles + 1, sizeof(*tiles));
 	gt_autofree struct rt_lowrank_tile *columns = gt_xcalloc((size_t)x->n_columns + 1, sizeof(*columns));
@@ -160,7 +160,7 @@ static int fill(struct rt_program *p, const struct rt_bucket *b, const struct rt
 
 int rt_lowrank_open(struct rt_program *p, cu_ptr base, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	int r = 0;
 
 	e->lowrank = gt_xcalloc((size_t)p->plan.n_buckets + 1, sizeof(*e->lowrank));
@@ -177,7 +177,7 @@ int rt_lowrank_start_q(struct rt_program *p, struct gt_err *err)
 
 	for (int k = 0; !r && k < p->plan.n_buckets; k++) {
 		const struct rt_bucket *b = &p->plan.buckets[k];
-		gt_autofree float *q = gt_xcalloc((size_t)p->cuda->lowrank[k].q_floats + 1, sizeof(*q));
+		gt_autofree float *q = gt_xcalloc((size_t)rt_engine_of(p)->lowrank[k].q_floats + 1, sizeof(*q));
 		float *at = q;
 
 		for (int i = 0; i < b->n; i++) {
@@ -187,7 +187,7 @@ int rt_lowrank_start_q(struct rt_program *p, struct gt_err *err)
 				for (int64_t j = 0; j < x.m; j++)
 					*at++ = rt_powersgd_first_q(p->opt.seed, b->at[i], j * x.r + c);
 		}
-		r = put(p->cuda, p->cuda->lowrank[k].q, q, (size_t)p->cuda->lowrank[k].q_floats * sizeof(*q), err);
+		r = put(p->state, rt_engine_of(p)->lowrank[k].q, q, (size_t)rt_engine_of(p)->lowrank[k].q_floats * sizeof(*q), err);
 	}
 	return r;
 }
@@ -197,7 +197,7 @@ int rt_lowrank_start_q(struct rt_program *p, struct gt_err *err)
 
 int rt_lowrank_reduce(struct rt_program *p, int bucket, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	struct rt_lowrank_bucket *x = &e->lowrank[bucket];
 	int r;
 

@@ -26,14 +26,13 @@ int rt_engine_look_at_memory(struct rt_engine *e, struct gt_err *err)
 	return 0;
 }
 
-int rt_engine_limit_memory(struct rt_program *p, struct gt_err *err)
+void rt_engine_limit_memory(struct rt_program *p)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	uint64_t reserve = e->memory.total_bytes / RESERVE_SHARE, most;
 
 	most = e->memory.free_bytes > reserve ? e->memory.free_bytes - reserve : 1;
 	p->opt.memory.limit_bytes = p->opt.memory.limit_bytes ? GT_MIN(p->opt.memory.limit_bytes, most) : most;
-	return 0;
 }
 
 /* ---- the tables of the updates ---- */
@@ -67,7 +66,7 @@ static int group_from(const struct rt_plan *plan, int first, struct update_group
 
 void rt_engine_find_groups(struct rt_program *p)
 {
-	struct rt_engine_shape *s = p->cuda->s;
+	struct rt_engine_shape *s = rt_engine_of(p)->s;
 	struct update_group g;
 
 	for (int i = group_from(&p->plan, 0, &g); g.n; i = group_from(&p->plan, i, &g)) {
@@ -160,7 +159,7 @@ static void count_kinds(const struct rt_plan *plan, struct rt_memory *m)
 
 static void tell(struct rt_program *p, const struct layout *l)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	const struct rt_plan *largest = &p->shapes[0];
 	struct rt_memory *m = &e->memory;
 
@@ -178,7 +177,7 @@ static void tell(struct rt_program *p, const struct layout *l)
 
 static int fits(const struct rt_program *p, uint64_t need, struct gt_err *err)
 {
-	const struct rt_engine *e = p->cuda;
+	const struct rt_engine *e = p->state;
 	char want[32], have[32];
 	size_t available = 0, total = 0;
 	int r = rt_engine_check(e, e->dev->d.mem_info(&available, &total), "cuMemGetInfo", err);
@@ -197,16 +196,6 @@ static int fits(const struct rt_program *p, uint64_t need, struct gt_err *err)
 /* ---- allocating ---- */
 _Static_assert(sizeof(struct rt_update_step) <= RT_ENGINE_ALIGN / 2 && 2 * sizeof(struct rt_scaler_state) <= RT_ENGINE_ALIGN / 2,
 	       "a step's numbers and the loss scaler's share a line");
-static void set_addresses(const struct rt_engine *e, const struct rt_plan *plan)
-{
-	for (int i = 0; i < plan->ir.n_nodes; i++) {
-		struct rt_node *n = plan->ir.nodes[i];
-
-		if (n->first >= 0)
-			n->data = (void *)(uintptr_t)((n->shared ? e->window : e->base) + n->offset);
-	}
-}
-
 /* Behind the arena, in this order. */
 static void place(struct rt_engine *e, const struct layout *l)
 {
@@ -256,7 +245,7 @@ static int pin(struct rt_engine *e, uint64_t input, struct gt_err *err)
 
 int rt_engine_allocate(struct rt_program *p, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	struct layout l = { 0 };
 	int r;
 
@@ -273,8 +262,9 @@ int rt_engine_allocate(struct rt_program *p, struct gt_err *err)
 	if (r)
 		return r;
 	place(e, &l);
-	for (int i = 0; i < p->n_shapes; i++)
-		set_addresses(e, &p->shapes[i]);
+	p->base = (char *)(uintptr_t)e->base;
+	p->window = (char *)(uintptr_t)e->window;
+	rt_run_place(p);
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 
 static void update(struct rt_program *p, const struct update_group *g)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	int kernel = p->plan.ir.calls[g->first]->op->id == RT_OP_SGD ? RT_K_sgd : g->eight ? RT_K_adamw8 : RT_K_adamw;
 	cu_ptr maps = e->maps, tensors = g->tensors, chunks = g->chunks, step = e->step, loss = e->loss_seen;
 	cu_ptr norm = rt_plan_measures_gradients(&p->plan) ? e->norm : 0;
@@ -35,26 +35,9 @@ static void measure(struct rt_engine *e)
 	RT_LAUNCH(e, RT_K_clip, 1, 1, 1024, 1, 0, &norm, &part, &n, &step);
 }
 
-/* What call i writes first has no content yet. */
-static void poison_outputs(struct rt_program *p, int i)
-{
-	struct rt_engine *e = p->cuda;
-	struct gt_err err = {0};
-
-	for (int k = 0; k < RT_MAX_IO && !e->r; k++) {
-		struct rt_node *n = p->plan.ir.calls[i]->out[k];
-
-		if (n && rt_plan_poisons(&p->plan, i, n, e->eval && !e->infers))
-			rt_launch_result(e,
-					 rt_engine_check(e, e->dev->d.fill_async(rt_at(n), 0xff, rt_node_room_bytes(n), e->stream),
-							 "cuMemsetD8Async", &err),
-					 &err);
-	}
-}
-
 static void start_bucket(struct rt_program *p, int k)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	const struct rt_bucket *b = &p->plan.buckets[k];
 	struct gt_err err = {0};
 	int r = rt_engine_follow(e, e->ready[k], e->stream, e->reduce, &err);
@@ -76,13 +59,14 @@ static void wait_for_bucket(struct rt_engine *e, int k)
 			 &err);
 }
 
-static void launch_call(struct rt_program *p, int i)
+void rt_engine_run_call(struct rt_program *p, int i, struct rt_run *run)
 {
 	const struct rt_call *c = p->plan.ir.calls[i];
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 
+	(void)run;
 	if (p->opt.debug.poison && !rt_is_update(c))
-		poison_outputs(p, i);
+		rt_run_poison(p, i, e->eval && !e->infers);
 	if (c->op->id == RT_OP_BUCKET_START || c->op->id == RT_OP_BUCKET_WAIT) {
 		if (c->op->id == RT_OP_BUCKET_START && !e->r)
 			start_bucket(p, c->attr.bucket);
@@ -104,10 +88,19 @@ static void launch_call(struct rt_program *p, int i)
 			update(p, &e->s->groups[g]);
 }
 
-/* What cannot be looked at is not accused. */
-static bool finite_node(struct rt_program *p, const struct rt_node *n)
+void rt_engine_fill(struct rt_program *p, void *at, int byte, size_t bytes)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
+	struct gt_err err = {0};
+
+	if (!e->r)
+		rt_launch_result(e, rt_engine_check(e, e->dev->d.fill_async((cu_ptr)(uintptr_t)at, (unsigned char)byte, bytes,
+									    e->stream), "cuMemsetD8Async", &err), &err);
+}
+
+bool rt_engine_finite(struct rt_program *p, const struct rt_node *n)
+{
+	struct rt_engine *e = p->state;
 	int64_t count = rt_shape_elements(&n->shape);
 	cu_ptr x = rt_at(n), found = e->found;
 	struct gt_err ignored;
@@ -123,21 +116,9 @@ static bool finite_node(struct rt_program *p, const struct rt_node *n)
 	return !odd;
 }
 
-/* options.debug.anomaly: the first thing that is not finite, and who wrote it. */
-static int look_at_outputs(struct rt_program *p, const struct rt_call *c)
-{
-	for (int k = 0; k < RT_MAX_IO && c->phase <= RT_PHASE_BACKWARD; k++)
-		if (c->out[k] && !finite_node(p, c->out[k])) {
-			p->anomaly = c;
-			p->anomaly_node = c->out[k];
-			return -EDOM;
-		}
-	return 0;
-}
-
 int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how how, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	int r = 0;
 
 	for (int i = from; !r && i < to; i++) {
@@ -147,7 +128,7 @@ int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how
 		if (how.timed)
 			r = rt_timing_begin(e->timing, i, e->stream, err);
 		if (!r)
-			launch_call(p, i);
+			rt_engine_run_call(p, i, NULL);
 		if (!r && e->r) {
 			r = e->r;
 			if (err)
@@ -155,27 +136,19 @@ int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how
 		}
 		if (how.timed && !r)
 			r = rt_timing_end(e->timing, e->stream, err);
-		if (how.watched && !r)
-			r = look_at_outputs(p, p->plan.ir.calls[i]);
+		if (how.watched && !r && p->plan.ir.calls[i]->phase <= RT_PHASE_BACKWARD) {
+			rt_run_watch(p, p->plan.ir.calls[i]);
+			r = p->anomaly ? -EDOM : 0;
+		}
 	}
 	if (!r && how.mean_loss && e->nccl)
 		r = rt_nccl_mean(e->nccl, e->loss_mean, rt_at(p->plan.loss), 1, e->stream, err);
 	return r;
 }
 
-static int poison_arena(struct rt_program *p, struct gt_err *err)
-{
-	struct rt_engine *e = p->cuda;
-
-	return rt_engine_check(e,
-			       e->dev->d.fill_async(e->base + p->plan.pinned_bytes, 0xff,
-						    p->plan.arena_bytes - p->plan.pinned_bytes, e->stream),
-			       "cuMemsetD8Async", err);
-}
-
 static int replay(struct rt_program *p, void *graph, int from, int to, struct rt_launch_how how, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 
 	if (graph)
 		return rt_engine_check(e, e->dev->d.graph_launch(graph, e->stream), "cuGraphLaunch", err);
@@ -187,16 +160,16 @@ static int replay(struct rt_program *p, void *graph, int from, int to, struct rt
 static int enqueue_forward(struct rt_program *p, const void *const *inputs, const struct rt_update_step *step,
 			   const struct rt_run *run, bool timed, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	const struct rt_driver *d = &e->dev->d;
 	/* What is made once is there: since the update's first batch, or, without updates, since a parameter was written. */
 	bool again = e->infers ? !p->stale : p->batches > 0 && !e->eval;
 	int r = rt_engine_check(e, d->ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
 	if (!r)
-		r = rt_inputs_load(p, inputs, (int)(p->cuda_runs++ & 1), err);
+		r = rt_inputs_load(p, inputs, (int)(e->runs++ & 1), err);
 	if (!r && p->opt.debug.poison)
-		r = poison_arena(p, err);
+		rt_run_poison_all(p);
 	if (!r && step)
 		r = rt_engine_check(e, d->copy_to_async(e->step, step, sizeof(*step), e->stream), "cuMemcpyHtoDAsync", err);
 	if (!r && run && p->scale.on)
@@ -219,7 +192,7 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 
 static void fill_step(struct rt_update_step *s, const struct rt_program *p, const struct rt_run *run)
 {
-	const struct rt_optimizer *o = run->optimizer;
+	const struct rt_adamw *a = &run->adamw;
 
 	*s = (struct rt_update_step){
 		.seed = {(uint32_t)p->opt.seed, (uint32_t)(p->opt.seed >> 32)},
@@ -230,25 +203,25 @@ static void fill_step(struct rt_update_step *s, const struct rt_program *p, cons
 		.loss_scale = run->loss_scale,
 		.grad_scale = run->grad_scale,
 		.clip = (float)p->opt.clip_norm,
-		.lr = (float)o->lr,
-		.momentum = (float)o->momentum,
-		.weight_decay = (float)o->weight_decay,
-		.first = run->step == 1,
-		.decay = o->kind == RT_ADAM ? 1 : (float)(1 - o->lr * o->weight_decay),
-		.l2 = o->kind == RT_ADAM ? (float)o->weight_decay : 0,
-		.beta1 = (float)o->beta1,
-		.beta2 = (float)o->beta2,
-		.rest1 = (float)(1 - o->beta1),
-		.rest2 = (float)(1 - o->beta2),
-		.step_size = (float)(o->lr / run->correction1),
-		.scale2 = (float)(1 / sqrt(run->correction2)),
-		.eps = (float)o->eps,
+		.lr = run->sgd.lr,
+		.momentum = run->sgd.momentum,
+		.weight_decay = run->sgd.weight_decay,
+		.first = run->sgd.first,
+		.decay = a->decay,
+		.l2 = a->l2,
+		.beta1 = a->beta1,
+		.beta2 = a->beta2,
+		.rest1 = a->rest1,
+		.rest2 = a->rest2,
+		.step_size = a->step_size,
+		.scale2 = a->scale2,
+		.eps = a->eps,
 	};
 }
 
 static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool timed, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	const struct rt_driver *d = &e->dev->d;
 	/* gradients that overflow are the loss scaler's business */
 	struct rt_launch_how how = {.timed = timed, .no_updates = !run->update, .watched = p->opt.debug.anomaly && !p->scale.on};
@@ -277,28 +250,16 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 	return r ? r : replay(p, e->s->update, e->s->n_measure, n, how, err);
 }
 
-/* The updates saw that the loss is no number and did nothing. Call by call again, to say where it began. */
-static int not_finite(struct rt_program *p, double loss, int64_t step, struct gt_err *err)
+/* The updates saw it and did nothing. The forward pass runs again call by call to find where it began. */
+static int bad_loss(struct rt_program *p, double loss, int64_t step, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
-	const struct rt_node *bad = NULL;
+	struct rt_engine *e = p->state;
+	int r;
 
 	e->eval = true;
-	for (int i = 0; !bad && i < e->s->n_forward; i++) {
-		const struct rt_call *c = p->plan.ir.calls[i];
-
-		for (int k = 0; !bad && k < RT_MAX_IO; k++)
-			if (c->in[k] && !finite_node(p, c->in[k]))
-				bad = c->in[k];
-		if (bad)
-			break;
-		launch_call(p, i);
-		if (!finite_node(p, c->out[0]))
-			bad = c->out[0];
-	}
+	r = rt_run_bad_loss(p, loss, step, err);
 	e->eval = e->infers;
-	return gt_fail(err, EDOM, "the loss of step %lld is %g; first not finite: %s; no parameter was changed",
-		       (long long)step, loss, bad ? bad->name : p->plan.loss->name);
+	return r;
 }
 
 /* The updates saw it too and did nothing. */
@@ -307,17 +268,16 @@ static int bad_gradient(struct rt_program *p, int64_t step, struct gt_err *err)
 	const struct rt_node *bad = NULL;
 
 	for (int i = 0; !bad && i < p->plan.n_graph_nodes; i++)
-		if (p->plan.ir.nodes[i]->role == RT_ROLE_PARAM && p->plan.gradient[i] && !finite_node(p, p->plan.gradient[i]))
+		if (p->plan.ir.nodes[i]->role == RT_ROLE_PARAM && p->plan.gradient[i] && !rt_engine_finite(p, p->plan.gradient[i]))
 			bad = p->plan.gradient[i];
-	return gt_fail(err, EDOM, "step %lld: first not finite: %s; no parameter was changed", (long long)step,
-		       bad ? bad->name : "the norm of the gradients");
+	return rt_run_bad_gradient(bad ? bad->name : "the norm of the gradients", step, err);
 }
 
-int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct rt_run *run, struct rt_metrics *ret,
+int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_run *run, struct rt_metrics *ret,
 		   struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
-	struct rt_update_step *step = &e->steps[p->cuda_runs & 1];
+	struct rt_engine *e = p->state;
+	struct rt_update_step *step = &e->steps[e->runs & 1];
 	bool timed = (p->opt.debug.profile && run->profiled) || p->opt.debug.trace;
 	bool measures = run->update && rt_plan_measures_gradients(&p->plan) && !p->scale.on, begins;
 	unsigned before = e->scaler.enqueued;
@@ -360,7 +320,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 	if (!r && p->scale.on)
 		rt_scaler_settle(p, before);
 	if (!r && !isfinite(*e->loss) && !(p->scale.on && p->scale.skipped < RT_MOST_SKIPPED))
-		return not_finite(p, (double)*e->loss, run->step, err);
+		return bad_loss(p, (double)*e->loss, run->step, err);
 	if (!r && measures)
 		r = rt_engine_await(e, e->norm_ready, err);
 	if (r)
@@ -370,6 +330,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 	e->scaled |= begins; /* what was not finite is nothing to begin with */
 	p->step += run->update;
 	ret->loss = (double)*e->loss;
+	rt_run_count_loss(p, ret);
 	ret->updated = run->update;
 	if (p->scale.on)
 		ret->loss_scale = (double)p->scale.scale;
@@ -384,7 +345,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, const struct
 
 int rt_engine_wait(struct rt_program *p, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	int r = rt_engine_check(e, e->dev->d.ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
 	if (!r)
@@ -394,11 +355,12 @@ int rt_engine_wait(struct rt_program *p, struct gt_err *err)
 	return r;
 }
 
-int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err)
+int rt_engine_eval(struct rt_program *p, const void *const *inputs, struct rt_run *run, double *ret_loss, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	int r;
 
+	(void)run;
 	rt_engine_use(p, p->shape);
 	e->eval = true;
 	e->begins = e->s->scales && !e->scaled;
@@ -410,7 +372,7 @@ int rt_engine_eval(struct rt_program *p, const void *const *inputs, double *ret_
 	if (r)
 		return r;
 	if (!isfinite(*e->loss))
-		return not_finite(p, (double)*e->loss, p->step, err);
+		return bad_loss(p, (double)*e->loss, p->step, err);
 	*ret_loss = (double)*e->loss;
 	return 0;
 }

@@ -15,7 +15,7 @@ static struct rt_scaler_state *place_of(struct rt_engine *e, unsigned update)
 
 static int put(struct rt_program *p, struct gt_err *err)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	const struct rt_scaler_state s = { .scale = p->scale.scale, .skipped = p->scale.skipped, .tracker = p->scale.tracker,
 					   .step = p->step, .total_skipped = p->scale.total, .norm = NAN };
 	int r = rt_engine_drain(e, err);
@@ -31,7 +31,7 @@ static int put(struct rt_program *p, struct gt_err *err)
 int rt_scaler_begin(struct rt_program *p, const struct rt_run *run, struct gt_err *err)
 {
 	const struct rt_optimizer *o = run->optimizer;
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	cu_ptr step = e->step, state = e->scaler.state;
 	double lr = o->lr, beta1 = o->beta1, beta2 = o->beta2;
 	int first = p->batches == 0, r = 0;
@@ -45,9 +45,9 @@ int rt_scaler_begin(struct rt_program *p, const struct rt_run *run, struct gt_er
 
 void rt_scaler_look(struct rt_program *p)
 {
-	cu_ptr state = p->cuda->scaler.state, loss = rt_engine_loss(p);
+	cu_ptr state = rt_engine_of(p)->scaler.state, loss = rt_engine_loss(p);
 
-	RT_LAUNCH(p->cuda, RT_K_scaler_look, 1, 1, 1, 1, 0, &state, &loss);
+	RT_LAUNCH(p->state, RT_K_scaler_look, 1, 1, 1, 1, 0, &state, &loss);
 }
 
 void rt_scaler_judge(struct rt_engine *e)
@@ -60,7 +60,7 @@ void rt_scaler_judge(struct rt_engine *e)
 int rt_scaler_end(struct rt_program *p, struct gt_err *err)
 {
 	const struct rt_scaler *o = &p->opt.precision.scaler;
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	cu_ptr state = e->scaler.state, norm = e->norm;
 	double growth = o->growth, backoff = o->backoff;
 	int64_t interval = o->interval;
@@ -75,7 +75,7 @@ int rt_scaler_end(struct rt_program *p, struct gt_err *err)
 
 void rt_scaler_settle(struct rt_program *p, unsigned update)
 {
-	struct rt_engine *e = p->cuda;
+	struct rt_engine *e = p->state;
 	const struct rt_scaler_state *s = place_of(e, update);
 
 	if (e->scaler.settled == update)
@@ -94,6 +94,6 @@ int rt_engine_forget_scale(struct rt_program *p, struct gt_err *err)
 {
 	int r = rt_engine_wait(p, err);
 
-	p->cuda->scaler.there = false;
+	rt_engine_of(p)->scaler.there = false;
 	return r;
 }

@@ -28,10 +28,7 @@ static int read_state(struct rt_program *p, const char *name, void *ret, struct 
 
 		if (n->role != RT_ROLE_STATE || !gt_streq(n->name, name))
 			continue;
-		if (p->cuda)
-			return rt_engine_get(p, n, ret, err);
-		memcpy(ret, n->data, rt_node_bytes(n));
-		return 0;
+		return p->backend->get(p, n, ret, err);
 	}
 	return gt_fail(err, ENOENT, "the program keeps no %s", name);
 }

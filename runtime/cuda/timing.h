@@ -7,7 +7,7 @@
  * graphs no events.
  */
 #include "runtime/cuda/driver.h"
-#include "runtime/exec/program.h"
+#include "runtime/backend/program.h"
 
 struct rt_timing;
 struct rt_timing *rt_timing_new(struct rt_cuda *dev, int calls); /* at most so many in a step */

@@ -95,7 +95,7 @@ int rt_check_gradients(const struct rt_graph *g, const struct rt_node *loss, str
 
 	if (!p->opt.debug.keep_gradients || p->opt.optimizer.kind != RT_NO_OPTIMIZER)
 		return gt_fail(err, EINVAL, "gradients are checked with keep_gradients and no optimizer");
-	if (p->cuda)
+	if (!p->backend->host_memory)
 		return gt_fail(err, ENOSYS, "finite differences are taken on the CPU; see gpubench check-device");
 	if (p->opt.ranks.comm || p->opt.accum > 1 || p->scale.on || fabs(p->weight - 1) > 0)
 		return gt_fail(err, EINVAL, "gradients are checked of one rank and one batch per update, without a loss scale or "

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <unistd.h>
 #include "lib/parse.h"
-#include "runtime/cuda/engine.h"
 #include "runtime/exec/program.h"
 
 struct search {
@@ -21,15 +20,9 @@ struct search {
 	uint64_t least_bytes;
 };
 
-/* Of the arena and of what ranks take; of a device all that it is asked for. */
 static uint64_t plan_bytes(const struct rt_program *p)
 {
-	const struct rt_plan *plan = &p->plan;
-
-	if (p->cuda)
-		return rt_engine_plan_bytes(p);
-	return plan->arena_bytes + (p->opt.ranks.comm ? rt_ddp_plan_bytes(&p->opt, &p->ranks, plan->buckets, plan->n_buckets,
-									    plan->window_bytes) : plan->window_bytes);
+	return p->backend->plan_bytes(p);
 }
 
 static int try(struct search *s, int segments, int again, bool *ret_fits, struct gt_err *err)

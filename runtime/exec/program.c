@@ -2,9 +2,7 @@
 /* From graph to program. */
 #include <errno.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
-#include "runtime/cuda/engine.h"
 #include "runtime/exec/program.h"
 #include "runtime/transport/comm.h"
 
@@ -59,44 +57,20 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 	return check_optimizer(&o->optimizer, err);
 }
 
-static int check_device(const struct rt_options *o, struct gt_err *err)
+static const struct rt_backend *find_backend(enum rt_device device)
 {
-	if (o->device == RT_CUDA && o->debug.zero_gradients)
-		return gt_fail(err, ENOSYS, "the cuda device assigns gradients: zero_gradients is the CPU's");
-	if (o->device == RT_CUDA && o->ranks.comm && o->ranks.weight > 0 &&
-	    fabs(o->ranks.weight * rt_comm_size(o->ranks.comm) - 1) > 1e-9)
-		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike: weights are the CPU's");
-	if (o->device == RT_CPU && o->precision.fp8.use)
-		return gt_fail(err, EINVAL, "fp8 is a type of NVIDIA cards from sm_89 on: the CPU multiplies f32, bf16 or f16");
-	if (o->precision.no_master && (o->device != RT_CUDA || o->precision.amp != RT_BF16))
-		return gt_fail(err, EINVAL, "parameters without f32 values are for the cuda device with amp in bf16 or fp8");
-	if (o->attention_by != RT_ATTENTION_FASTEST && (o->device != RT_CUDA || o->precision.amp == RT_F32))
-		return gt_fail(err, EINVAL, "whose kernels attention takes is said for the cuda device with bf16, f16 or fp8");
-	if (o->device == RT_CPU && o->precision.tf32)
-		return gt_fail(err, EINVAL, "tf32 is a type of NVIDIA cards: the CPU multiplies f32 or bf16");
-	return 0;
+	for (int i = 0; rt_backend_list[i]; i++)
+		if (rt_backend_list[i]->device == device)
+			return rt_backend_list[i];
+	return NULL;
 }
 
-/* Logits of a whole slice are one product; a card wants few and large ones. */
-#define CUDA_LOGITS_SLICE	(UINT64_C(4) << 30)
-#define CUDA_ALIGN		256
-
-static int open_device(struct rt_program *p, struct gt_err *err)
+static int choose_backend(struct rt_program *p, struct gt_err *err)
 {
-	int r;
-
-	if (p->opt.device == RT_CPU)
-		return 0;
-	r = rt_engine_open(p, err);
-	if (r)
-		return r;
-	r = rt_engine_limit_memory(p, err);
-	if (r)
-		return r;
-	p->opt.debug.no_early_update = true; /* one launch updates all tensors */
-	if (!p->opt.memory.logits_slice_bytes)
-		p->opt.memory.logits_slice_bytes = CUDA_LOGITS_SLICE;
-	return 0;
+	p->backend = find_backend(p->opt.device);
+	if (!p->backend)
+		return gt_fail(err, EINVAL, "device %d is none of this build", (int)p->opt.device);
+	return p->backend->check(&p->opt, err);
 }
 
 static int check_loss(const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
@@ -152,12 +126,10 @@ int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct
 	p->plan.did = json_array();
 	p->plan.opt = &p->opt;
 	p->plan.ranks = p->opt.ranks.comm ? &p->ranks : NULL;
-	p->plan.threads = p->cpu.threads;
-	if (p->cuda) {
-		p->plan.align = CUDA_ALIGN;
-		p->plan.scratch = rt_engine_scratch;
-		p->plan.engine = p->cuda;
-	}
+	p->plan.threads = p->threads;
+	p->plan.align = p->backend->align;
+	p->plan.scratch = p->backend->plan_scratch;
+	p->plan.backend_state = p->state;
 	rt_ir_copy(&p->plan.ir, &g->ir);
 	p->plan.n_graph_nodes = g->ir.n_nodes;
 	p->plan.loss = p->plan.ir.nodes[loss->id];
@@ -165,28 +137,16 @@ int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct
 	return run_passes(p, err);
 }
 
-static void set_addresses(struct rt_program *p, struct rt_plan *plan)
-{
-	for (int i = 0; i < plan->ir.n_nodes; i++) {
-		struct rt_node *n = plan->ir.nodes[i];
-
-		if (n->first >= 0)
-			n->data = (n->shared ? rt_ddp_base(p->ddp) : p->arena.base) + n->offset;
-	}
-}
-
 static int build(struct rt_program *p, const struct rt_graph *const *g, struct rt_node *const *loss, int shapes,
 		 struct gt_err *err)
 {
-	int r = rt_cpu_open(&p->cpu, p->opt.threads, err);
+	int r = p->backend->open(p, err);
 
 	if (r)
 		return r;
-	rt_auto_omp openmp = rt_cpu_enter(&p->cpu);
-	r = open_device(p, err);
+	rt_auto_omp openmp = rt_run_enter(p);
 	p->plan.opt = &p->opt;
-	if (!r)
-		r = rt_ranks_decide(&p->opt, rt_plan_measures_gradients(&p->plan), &p->ranks, err);
+	r = rt_ranks_decide(&p->opt, rt_plan_measures_gradients(&p->plan), &p->ranks, err);
 	if (!r)
 		r = rt_program_plan_shapes(p, g, loss, shapes, err);
 	if (r)
@@ -194,20 +154,7 @@ static int build(struct rt_program *p, const struct rt_graph *const *g, struct r
 	if (p->opt.debug.trace)
 		p->events = gt_xcalloc(RT_TRACE_EVENTS, sizeof(*p->events));
 	p->scale.on = rt_plan_scales_loss(&p->plan);
-	if (p->cuda)
-		return rt_engine_build(p, err);
-	r = rt_arena_map(&p->arena, rt_program_arena_bytes(p), !p->opt.memory.no_huge_pages, p->cpu.threads, err);
-	if (r)
-		return r;
-	if (p->opt.ranks.comm)
-		r = rt_ddp_new(&p->opt, &p->ranks, &p->cpu, p->plan.buckets, p->plan.n_buckets, p->plan.window_bytes, &p->ddp, err);
-	if (r)
-		return r;
-	for (int i = 0; i < p->n_shapes; i++)
-		set_addresses(p, &p->shapes[i]);
-	rt_program_init_params(p);
-	p->stale = true;
-	return 0;
+	return p->backend->build(p, err);
 }
 
 int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *loss, int n, const struct rt_options *opt,
@@ -236,7 +183,7 @@ int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *lo
 	for (int i = 0; !r && i < n; i++)
 		r = check_loss(g[i], loss[i], err);
 	if (!r)
-		r = check_device(&p->opt, err);
+		r = choose_backend(p, err);
 	if (!r)
 		r = build(p, g, loss, n, err);
 	if (r)
@@ -255,9 +202,8 @@ void rt_program_free(struct rt_program *p)
 {
 	if (!p)
 		return;
-	rt_ddp_free(p->ddp);
-	rt_engine_free(p->cuda);
-	rt_arena_unmap(&p->arena);
+	if (p->backend)
+		p->backend->free(p);
 	free(p->note);
 	free(p->events);
 	for (int i = 0; i < p->n_kernels; i++)
@@ -269,43 +215,6 @@ void rt_program_free(struct rt_program *p)
 		rt_plan_clear(&p->shapes[i]);
 	free(p->shapes);
 	free(p);
-}
-
-void rt_program_init_param(const struct rt_node *n, float *w, uint64_t seed, int threads)
-{
-	int64_t count = rt_shape_elements(&n->shape);
-	float scale = n->init.scale;
-	uint64_t stream = (uint64_t)n->id;
-
-	switch (n->init.kind) {
-	case RT_INIT_ZERO:
-	case RT_INIT_ONE:
-		for (int64_t i = 0; i < count; i++)
-			w[i] = n->init.kind == RT_INIT_ONE;
-		break;
-	case RT_INIT_NORMAL_STD:
-#pragma omp parallel for schedule(static) num_threads(threads)
-		for (int64_t i = 0; i < count; i++)
-			w[i] = scale * rt_random_normal(seed, stream, (uint64_t)i);
-		break;
-	case RT_INIT_UNIFORM_BOUND:
-#pragma omp parallel for schedule(static) num_threads(threads)
-		for (int64_t i = 0; i < count; i++)
-			w[i] = scale * (2 * rt_random_uniform(seed, stream, (uint64_t)i) - 1);
-		break;
-	}
-}
-
-void rt_program_init_params(struct rt_program *p)
-{
-	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
-		struct rt_node *n = p->plan.ir.nodes[i];
-
-		if (n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER)
-			rt_program_init_param(n, n->data, p->opt.seed, p->cpu.threads);
-		else if (n->role == RT_ROLE_STATE)
-			memset(n->data, 0, n->bytes);
-	}
 }
 
 /* The program's tensor that n stands for, if it holds floats that may be seen after a step. */
@@ -325,7 +234,7 @@ float *rt_value(struct rt_program *p, const struct rt_node *n)
 {
 	struct rt_node *own = visible(p, n);
 
-	if (!own || p->cuda || own->dtype != RT_F32)
+	if (!own || !p->backend->host_memory || own->dtype != RT_F32)
 		return NULL;
 	if (own->role == RT_ROLE_PARAM || own->role == RT_ROLE_BUFFER)
 		p->stale = true;
@@ -336,10 +245,7 @@ static int read_node(struct rt_program *p, const struct rt_node *own, const char
 {
 	if (!own)
 		return gt_fail(err, EINVAL, "the program does not keep that %s", what);
-	if (p->cuda)
-		return rt_engine_read(p, own, out, err);
-	memcpy(out, own->data, rt_node_bytes(own));
-	return 0;
+	return rt_run_read(p, own, out, err);
 }
 
 int rt_read_value(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err)
@@ -360,16 +266,13 @@ int rt_write_param(struct rt_program *p, const struct rt_node *n, const float *i
 
 	if (!own || (own->role != RT_ROLE_PARAM && own->role != RT_ROLE_BUFFER))
 		return gt_fail(err, EINVAL, "that is no parameter and no buffer of the program");
-	if (p->cuda)
-		return rt_engine_write(p, own, in, err);
-	p->stale = true;
-	memcpy(own->data, in, rt_node_bytes(own));
-	return 0;
+	return rt_run_write(p, own, in, err);
 }
 
 const float *rt_gradient(struct rt_program *p, const struct rt_node *n)
 {
-	if (p->cuda || !p->opt.debug.keep_gradients || !n || n->id >= p->plan.n_graph_nodes || !p->plan.gradient[n->id])
+	if (!p->backend->host_memory || !p->opt.debug.keep_gradients || !n || n->id >= p->plan.n_graph_nodes ||
+	    !p->plan.gradient[n->id])
 		return NULL;
 	return p->plan.gradient[n->id]->data;
 }
@@ -391,10 +294,10 @@ int64_t rt_program_parameters(const struct rt_program *p)
 
 uint64_t rt_program_planned_bytes(const struct rt_program *p)
 {
-	return p->cuda ? rt_engine_bytes(p->cuda) : p->arena.bytes + (p->ddp ? rt_ddp_bytes(p->ddp) : 0);
+	return p->backend->bytes(p);
 }
 
 int rt_program_threads(const struct rt_program *p)
 {
-	return p->cpu.threads;
+	return p->threads;
 }

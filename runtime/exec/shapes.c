@@ -101,21 +101,3 @@ int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g
 		p->plan = p->shapes[0];
 	return r;
 }
-
-uint64_t rt_program_arena_bytes(const struct rt_program *p)
-{
-	uint64_t most = 0;
-
-	for (int i = 0; i < p->n_shapes; i++)
-		most = GT_MAX(most, p->shapes[i].arena_bytes);
-	return most;
-}
-
-void rt_use_shape(struct rt_program *p, int shape)
-{
-	if (shape == p->shape)
-		return;
-	p->shape = shape;
-	p->plan = p->shapes[shape];
-	p->stale = true; /* what is made once lies where another shape has worked */
-}

@@ -78,8 +78,7 @@ json_t *rt_program_trace(const struct rt_program *p)
 	double t0 = p->n_events ? p->events[first % RT_TRACE_EVENTS].start : 0;
 
 	json_array_append_new(events, metadata("process_name", 1, "gpubench"));
-	json_array_append_new(events, metadata("thread_name", 1,
-					       p->cuda ? "calls on the device" : "calls, each by the whole team"));
+	json_array_append_new(events, metadata("thread_name", 1, p->backend->track));
 	if (p->n_kernels) {
 		json_array_append_new(events, metadata("thread_name", 2, "kernels"));
 		json_array_append_new(events, metadata("thread_name", 3, "inputs and results"));

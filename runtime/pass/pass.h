@@ -11,7 +11,6 @@ struct rt_toggle {
 	int slot;
 };
 struct rt_bucket;
-struct rt_engine;
 struct rt_ranks;
 struct rt_plan {
 	const struct rt_options *opt;
@@ -28,9 +27,9 @@ struct rt_plan {
 	int threads;
 	uint64_t pinned_bytes, arena_bytes, unplanned_bytes;
 	uint64_t align;		    /* of tensors, in bytes; 0: 64 */
-	/* The device's own idea of a call's scratch memory; NULL: the op's (for the CPU). */
-	size_t (*scratch)(struct rt_engine *e, const struct rt_call *c);
-	struct rt_engine *engine;
+	/* Scratch memory of a call on the device; NULL: that of the op. */
+	size_t (*scratch)(void *backend_state, const struct rt_call *c);
+	void *backend_state;
 	struct rt_node **low;	    /* by graph node: its bf16 copy, or NULL; NULL without pass/narrow.c */
 	json_t *did;		    /* [{ "name", "did" }]: what each pass said */
 	int64_t steps_profiled, batches_profiled; /* updates that ended with it; batches */

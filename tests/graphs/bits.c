@@ -162,7 +162,7 @@ static const struct variant variants[] = {
 
 static uint64_t bytes_of(const struct rt_program *p)
 {
-	return p->cuda ? rt_program_planned_bytes(p) : p->plan.arena_bytes;
+	return p->backend->host_memory ? p->plan.arena_bytes : rt_program_planned_bytes(p);
 }
 
 /* Every budget either is kept, with the same bits, or is refused with what would fit. */
@@ -273,7 +273,7 @@ bool way_resumed(struct trial *t)
 static bool same_shape(struct trial *t, struct made *m, const struct made_graph *mg, struct rt_program *family, int shape)
 {
 	struct rt_options opt = { .debug = { .keep_gradients = true, .poison = true, .no_fuse = family->opt.debug.no_fuse },
-				  .threads = family->cpu.threads, .deterministic = true };
+				  .threads = family->threads, .deterministic = true };
 	gt_auto(rt_program) *alone = trial_program(t, m, &mg[shape], &opt);
 	struct rt_metrics a = { 0 }, b = { 0 };
 	struct gt_err err = { 0 };

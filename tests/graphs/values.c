@@ -76,7 +76,7 @@ static bool run_arm(struct trial *t, const struct known *k, const struct arm *a)
 	if (!p)
 		return false;
 	if (a->simd)
-		p->cpu.simd = a->simd;
+		((struct rt_cpu_state *)p->state)->cpu.simd = a->simd;
 	if (rt_step(p, (const void *const *)k->inputs, &metrics, &err) < 0)
 		return broken(t, "%s: %s", a->name, err.msg);
 	scale = p->scale.on ? (double)p->scale.scale : 1;

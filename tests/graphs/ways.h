@@ -2,7 +2,7 @@
 #ifndef TESTS_GRAPHS_WAYS_H
 #define TESTS_GRAPHS_WAYS_H
 /* What every program must hold, each promise one function. */
-#include "runtime/exec/program.h"
+#include "runtime/cpu/run.h"
 #include "tests/graphs/made.h"
 
 struct trial {

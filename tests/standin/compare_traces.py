@@ -3,9 +3,9 @@
 """Compares what two builds of gpubench ask of the CUDA libraries: compare_traces.py OLD NEW STANDIN_DIR [CASE…]
 
 Both programs run each case with the stand-in libraries of STANDIN_DIR, which record every call (STANDIN_TRACE). A case passes
-if the traces and the losses are the same. Differences are printed, and the traces stay in the directory that is named.
+if the traces, the losses and the checkpoints are the same. Differences are printed, and the traces stay in the directory that is named.
 """
-import difflib, json, os, subprocess, sys, tempfile
+import difflib, hashlib, json, os, subprocess, sys, tempfile
 
 SMALL = "--layers 2 --width 48 --heads 3 --batch 2".split()
 TEXT = SMALL + "--vocab 61 --seq 17".split()
@@ -68,16 +68,21 @@ def sort_devices(trace):
 
 
 def run(program, standin, args, where):
-    trace = where + ".trace"
+    """The loss, a hash of the checkpoint and the trace of a run that saves its state and of one that resumes it."""
+    trace, checkpoint = where + ".trace", where + ".safetensors"
     with tempfile.TemporaryDirectory() as cache:
         env = dict(os.environ, LD_LIBRARY_PATH=standin, STANDIN_TRACE=trace, STANDIN_SMS="1", XDG_CACHE_HOME=cache, HOME=cache,
                    STANDIN_DEVICES="2", OMP_WAIT_POLICY="passive", STANDIN_MEMORY=str(1 << 29))
-        done = subprocess.run([program, "train", *args, "--device", "cuda", "--steps", "3", "--warmup", "1", "--threads", "1",
-                               "--lr", "1e-3", "--json", "--quiet"], env=env, capture_output=True, text=True)
+        for more in ["--steps", "3", "--warmup", "1"], ["--steps", "1", "--warmup", "0", "--resume", checkpoint]:
+            done = subprocess.run([program, "train", *args, "--device", "cuda", "--threads", "1", "--lr", "1e-3", "--json",
+                                   "--quiet", "--save", checkpoint, *more], env=env, capture_output=True, text=True)
+            if done.returncode != 0:
+                break
     if done.returncode != 0 or not os.path.exists(trace):
         sys.exit(f"{program} {' '.join(args)} failed: {done.stderr}")
-    with open(trace, encoding="utf-8") as f:
-        return json.loads(done.stdout)["loss"], sort_devices(f.read())
+    with open(trace, encoding="utf-8") as f, open(checkpoint, "rb") as saved:
+        state = f"{json.loads(done.stdout)['loss']}, checkpoint {hashlib.sha256(saved.read()).hexdigest()[:16]}"
+        return state, sort_devices(f.read())
 
 
 def main():
@@ -96,7 +101,7 @@ def main():
         failed += not same
         print(f"{'same' if same else 'DIFFERENT'} {name}: {len(trace)} calls, loss {loss}", flush=True)
         if not same:
-            print(f"  loss of the new program: {new_loss}")
+            print(f"  the new program: loss {new_loss}")
             print("\n".join("  " + line[:200] for line in list(difflib.unified_diff(trace, new_trace, lineterm="", n=1))[:30]))
     if failed:
         sys.exit(f"{failed} cases differ; the traces are in {where}")

@@ -8,7 +8,7 @@
 #include "lib/file.h"
 #include "runtime/ckpt/safetensors.h"
 #include "runtime/ddp/codec.h"
-#include "runtime/exec/program.h"
+#include "runtime/backend/program.h"
 #include "tests/unit/check_comm.h"
 
 int train(struct rt_comm *c, void *arg, struct gt_err *err)

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/cpu/cpu.h"
-#include "runtime/exec/program.h"
+#include "runtime/backend/program.h"
 #include "tests/unit/check_runtime.h"
 
 /* The definition, one number at a time: the nearest of the type's values, the even one of two equally near. */

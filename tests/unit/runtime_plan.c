@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
-#include "runtime/exec/program.h"
+#include "runtime/cpu/run.h"
 #include "runtime/pass/memplan.h"
 #include "tests/unit/check_runtime.h"
 
@@ -77,7 +77,7 @@ START_TEST(no_two_live_tensors_share_memory)
 			if (a->first < 0 || b->first < 0 || a->storage != a || b->storage != b)
 				continue;
 			ck_assert_msg(!rt_memplan_overlap(a, b), "graph %d: %s and %s overlap", _i, a->name, b->name);
-			ck_assert_uint_le(a->offset + a->bytes, p->arena.bytes);
+			ck_assert_uint_le(a->offset + a->bytes, ((struct rt_cpu_state *)p->state)->arena.bytes);
 		}
 }
 END_TEST
@@ -297,11 +297,12 @@ START_TEST(planned_bytes_are_what_is_mapped)
 	struct rt_node *loss = rt_model_mlp(g, 64, (const int64_t[]){ 784, 256, 10 }, 3);
 	gt_auto(rt_program) *p = compile(g, loss, (struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 0.1 } });
 	gt_auto_json *report = rt_program_report(p);
+	const struct rt_cpu_state *s = p->state;
 
-	ck_assert_uint_eq(rt_program_planned_bytes(p), p->arena.bytes);
-	ck_assert_int_eq(gt_json_get_int(report, "planned_bytes", 0), (int64_t)p->arena.bytes);
-	ck_assert_uint_ge(p->arena.bytes, p->plan.arena_bytes);
-	ck_assert_uint_lt(p->arena.bytes - p->plan.arena_bytes, 2u << 20);
+	ck_assert_uint_eq(rt_program_planned_bytes(p), s->arena.bytes);
+	ck_assert_int_eq(gt_json_get_int(report, "planned_bytes", 0), (int64_t)s->arena.bytes);
+	ck_assert_uint_ge(s->arena.bytes, p->plan.arena_bytes);
+	ck_assert_uint_lt(s->arena.bytes - p->plan.arena_bytes, 2u << 20);
 	/* 2 M K N forward; backward for both weights, and for the input of the second alone. */
 	ck_assert_double_eq(rt_program_flops(p), 2.0 * 64 * (784 * 256 * 2 + 256 * 10 * 3));
 }

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
-#include "runtime/exec/program.h"
+#include "runtime/backend/program.h"
 #include "tests/unit/check_runtime.h"
 
 #define LONG	48
@@ -150,7 +150,7 @@ START_TEST(the_memory_is_that_of_the_largest_shape)
 
 	open_family(&f, opt);
 	ck_assert_int_eq(rt_compile(g, declare(g, ROWS, LONG), &opt, &one, NULL), 0);
-	ck_assert_uint_eq(rt_program_arena_bytes(f.p), one->plan.arena_bytes);
+	ck_assert_uint_eq(rt_run_arena_bytes(f.p), one->plan.arena_bytes);
 	ck_assert_uint_lt(f.p->shapes[1].arena_bytes - f.p->shapes[1].pinned_bytes,
 			  f.p->shapes[0].arena_bytes - f.p->shapes[0].pinned_bytes);
 	ck_assert_double_eq(rt_program_flops(f.p), rt_program_flops(one));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dynamic loss scale with the rules of torch's GradScaler, as runtime/exec/step.c has them for the CPU. Scale, tracker and the
+ * The dynamic loss scale with the rules of torch's GradScaler, as runtime/cpu/run.c has them for the CPU. Scale, tracker and the
  * count of updates live on the device, so that no step waits to learn whether an update was skipped. One thread each.
  */
 #include "common.cuh"

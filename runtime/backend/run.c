@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of running a program that are the same on every device. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "runtime/backend/backend.h"
+
+#define NO_NUMBERS	0xff /* every byte of a NaN, in every type */
+
+/* ---- memory ---- */
+uint64_t rt_run_arena_bytes(const struct rt_program *p)
+{
+	uint64_t most = 0;
+
+	for (int i = 0; i < p->n_shapes; i++)
+		most = GT_MAX(most, p->shapes[i].arena_bytes);
+	return most;
+}
+
+void rt_run_place(struct rt_program *p)
+{
+	for (int s = 0; s < p->n_shapes; s++)
+		for (int i = 0; i < p->shapes[s].ir.n_nodes; i++) {
+			struct rt_node *n = p->shapes[s].ir.nodes[i];
+
+			if (n->first >= 0)
+				n->data = (n->shared ? p->window : p->base) + n->offset;
+		}
+}
+
+void rt_use_shape(struct rt_program *p, int shape)
+{
+	if (shape == p->shape)
+		return;
+	p->shape = shape;
+	p->plan = p->shapes[shape];
+	p->stale = true; /* results of calls that run once lie where another shape has worked */
+}
+
+void rt_run_init_param(const struct rt_node *n, float *w, uint64_t seed, int threads)
+{
+	int64_t count = rt_shape_elements(&n->shape);
+	float scale = n->init.scale;
+	uint64_t stream = (uint64_t)n->id;
+
+	switch (n->init.kind) {
+	case RT_INIT_ZERO:
+	case RT_INIT_ONE:
+		for (int64_t i = 0; i < count; i++)
+			w[i] = n->init.kind == RT_INIT_ONE;
+		break;
+	case RT_INIT_NORMAL_STD:
+#pragma omp parallel for schedule(static) num_threads(threads)
+		for (int64_t i = 0; i < count; i++)
+			w[i] = scale * rt_random_normal(seed, stream, (uint64_t)i);
+		break;
+	case RT_INIT_UNIFORM_BOUND:
+#pragma omp parallel for schedule(static) num_threads(threads)
+		for (int64_t i = 0; i < count; i++)
+			w[i] = scale * (2 * rt_random_uniform(seed, stream, (uint64_t)i) - 1);
+		break;
+	}
+}
+
+static bool is_low(const struct rt_node *n)
+{
+	return n->dtype == RT_BF16 || n->dtype == RT_F16;
+}
+
+int rt_run_read(const struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err)
+{
+	int64_t count = rt_shape_elements(&n->shape);
+	gt_autofree uint16_t *low = NULL;
+	int r;
+
+	if (!is_low(n))
+		return p->backend->get(p, n, out, err);
+	low = gt_xcalloc((size_t)count, sizeof(*low));
+	r = p->backend->get(p, n, low, err);
+	if (r)
+		return r;
+	(n->dtype == RT_BF16 ? rt_simd_best()->from_bf16 : rt_simd_best()->from_f16)(out, low, count);
+	return 0;
+}
+
+int rt_run_write(struct rt_program *p, struct rt_node *n, const float *in, struct gt_err *err)
+{
+	int64_t count = rt_shape_elements(&n->shape);
+	gt_autofree uint16_t *low = NULL;
+
+	if (!is_low(n))
+		return p->backend->put(p, n, in, err);
+	low = gt_xcalloc((size_t)count, sizeof(*low));
+	(n->dtype == RT_BF16 ? rt_simd_best()->to_bf16 : rt_simd_best()->to_f16)(low, in, count);
+	return p->backend->put(p, n, low, err);
+}
+
+/* ---- poison, and values that are not finite ---- */
+void rt_run_poison(struct rt_program *p, int i, bool evaluates)
+{
+	for (int k = 0; k < RT_MAX_IO; k++) {
+		struct rt_node *n = p->plan.ir.calls[i]->out[k];
+
+		if (n && rt_plan_poisons(&p->plan, i, n, evaluates))
+			p->backend->fill(p, n->data, NO_NUMBERS, rt_node_room_bytes(n));
+	}
+}
+
+void rt_run_poison_all(struct rt_program *p)
+{
+	p->backend->fill(p, p->base + p->plan.pinned_bytes, NO_NUMBERS, p->plan.arena_bytes - p->plan.pinned_bytes);
+}
+
+void rt_run_watch(struct rt_program *p, const struct rt_call *c)
+{
+	for (int k = 0; k < RT_MAX_IO && !p->anomaly; k++)
+		if (c->out[k] && !p->backend->finite(p, c->out[k])) {
+			p->anomaly = c;
+			p->anomaly_node = c->out[k];
+		}
+}
+
+const struct rt_node *rt_run_find_nonfinite(struct rt_program *p)
+{
+	struct rt_run run = { .eval = true };
+
+	for (int i = 0; i < p->plan.ir.n_calls && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD; i++) {
+		const struct rt_call *c = p->plan.ir.calls[i];
+
+		for (int k = 0; k < RT_MAX_IO; k++)
+			if (c->in[k] && !p->backend->finite(p, c->in[k]))
+				return c->in[k];
+		p->backend->run_call(p, i, &run);
+		if (!p->backend->finite(p, c->out[0]))
+			return c->out[0];
+	}
+	return NULL;
+}
+
+int rt_run_bad_loss(struct rt_program *p, double loss, int64_t step, struct gt_err *err)
+{
+	const struct rt_node *n = rt_run_find_nonfinite(p);
+
+	return gt_fail(err, EDOM, "the loss of step %lld is %g; first not finite: %s; no parameter was changed",
+		       (long long)step, loss, n ? n->name : p->plan.loss->name);
+}
+
+int rt_run_bad_gradient(const char *bad, int64_t step, struct gt_err *err)
+{
+	return gt_fail(err, EDOM, "step %lld: first not finite: %s; no parameter was changed", (long long)step, bad);
+}
+
+/* ---- losses and events ---- */
+void rt_run_count_loss(struct rt_program *p, struct rt_metrics *m)
+{
+	p->weights += p->weight;
+	p->weighted_loss += p->weight * m->loss;
+	m->update_loss = p->weights > 0 ? p->weighted_loss / p->weights : 0;
+}
+
+void rt_run_note(struct rt_program *p, const struct rt_event *e)
+{
+	if (p->events)
+		p->events[p->n_events++ % RT_TRACE_EVENTS] = *e;
+}

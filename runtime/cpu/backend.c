@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The CPU as a backend: memory of a program, and its part of the report. */
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <string.h>
+#include "runtime/cpu/run.h"
+
+static int check(const struct rt_options *o, struct gt_err *err)
+{
+	if (o->precision.fp8.use)
+		return gt_fail(err, EINVAL, "fp8 is a type of NVIDIA cards from sm_89 on: the CPU multiplies f32, bf16 or f16");
+	if (o->precision.no_master)
+		return gt_fail(err, EINVAL, "parameters without f32 values are for the cuda device with amp in bf16 or fp8");
+	if (o->attention_by != RT_ATTENTION_FASTEST)
+		return gt_fail(err, EINVAL, "whose kernels attention takes is said for the cuda device with bf16, f16 or fp8");
+	if (o->precision.tf32)
+		return gt_fail(err, EINVAL, "tf32 is a type of NVIDIA cards: the CPU multiplies f32 or bf16");
+	return 0;
+}
+
+static int cpu_open(struct rt_program *p, struct gt_err *err)
+{
+	struct rt_cpu_state *s = p->state = gt_xcalloc(1, sizeof(*s));
+	int r = rt_cpu_open(&s->cpu, p->opt.threads, err);
+
+	p->threads = s->cpu.threads;
+	return r;
+}
+
+static uint64_t plan_bytes(const struct rt_program *p)
+{
+	const struct rt_plan *plan = &p->plan;
+
+	return plan->arena_bytes + (p->opt.ranks.comm ? rt_ddp_plan_bytes(&p->opt, &p->ranks, plan->buckets, plan->n_buckets,
+									plan->window_bytes) : plan->window_bytes);
+}
+
+static void init_params(struct rt_program *p)
+{
+	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
+		struct rt_node *n = p->plan.ir.nodes[i];
+
+		if (n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER)
+			rt_run_init_param(n, n->data, p->opt.seed, p->threads);
+		else if (n->role == RT_ROLE_STATE)
+			memset(n->data, 0, n->bytes);
+	}
+}
+
+static int build(struct rt_program *p, struct gt_err *err)
+{
+	struct rt_cpu_state *s = p->state;
+	int r = rt_arena_map(&s->arena, rt_run_arena_bytes(p), !p->opt.memory.no_huge_pages, p->threads, err);
+
+	if (!r && p->opt.ranks.comm)
+		r = rt_ddp_new(&p->opt, &p->ranks, &s->cpu, p->plan.buckets, p->plan.n_buckets, p->plan.window_bytes, &s->ddp, err);
+	if (r)
+		return r;
+	p->base = s->arena.base;
+	p->window = s->ddp ? rt_ddp_base(s->ddp) : NULL;
+	rt_run_place(p);
+	init_params(p);
+	p->stale = true;
+	return 0;
+}
+
+static void cpu_free(struct rt_program *p)
+{
+	struct rt_cpu_state *s = p->state;
+
+	if (!s)
+		return;
+	rt_ddp_free(s->ddp);
+	rt_arena_unmap(&s->arena);
+	free(s);
+}
+
+/* ---- tensors ---- */
+static int get(const struct rt_program *p, const struct rt_node *n, void *out, struct gt_err *err)
+{
+	const struct rt_cpu_state *s = p->state;
+	char *to = out;
+
+	(void)err;
+	if (!n->piece_unit)
+		memcpy(to, n->data, rt_node_bytes(n));
+	for (int i = 0; n->piece_unit && i < p->ranks.team; i++) {
+		uint64_t bytes = 0;
+		const void *piece = rt_ddp_piece(s->ddp, n, i, &bytes);
+
+		memcpy(to, piece, bytes);
+		to += bytes;
+	}
+	return 0;
+}
+
+static int put(struct rt_program *p, struct rt_node *n, const void *in, struct gt_err *err)
+{
+	const struct rt_cpu_state *s = p->state;
+	uint64_t bytes = n->piece_unit ? 0 : rt_node_bytes(n);
+	const char *from = in;
+
+	(void)err;
+	for (int i = 0; n->piece_unit && i <= p->ranks.me; i++) {
+		from += bytes;
+		rt_ddp_piece(s->ddp, n, i, &bytes);
+	}
+	memcpy(n->data, from, bytes);
+	p->stale = true;
+	return 0;
+}
+
+static void fill(struct rt_program *p, void *at, int byte, size_t bytes)
+{
+	(void)p;
+	memset(at, byte, bytes);
+}
+
+/* In the low types an infinity or NaN has an exponent of ones. */
+static bool finite_low(const uint16_t *x, int64_t count, unsigned exponent)
+{
+	for (int64_t i = 0; i < count; i++)
+		if ((x[i] & exponent) == exponent)
+			return false;
+	return true;
+}
+
+static bool all_finite(struct rt_program *p, const struct rt_node *n)
+{
+	int64_t count = rt_shape_elements(&n->shape);
+	const float *x = n->data;
+
+	(void)p;
+	if (n->role == RT_ROLE_SCRATCH)
+		return true;
+	if (n->dtype == RT_BF16 || n->dtype == RT_F16)
+		return finite_low(n->data, count, n->dtype == RT_BF16 ? 0x7f80 : 0x7c00);
+	for (int64_t i = 0; n->dtype == RT_F32 && i < count; i++)
+		if (!isfinite(x[i]))
+			return false;
+	return true;
+}
+
+static int restart(struct rt_program *p, struct gt_err *err)
+{
+	struct rt_cpu_state *s = p->state;
+
+	(void)err;
+	if (s->ddp)
+		rt_ddp_forget(s->ddp);
+	return 0;
+}
+
+/* ---- report ---- */
+static uint64_t bytes(const struct rt_program *p)
+{
+	const struct rt_cpu_state *s = p->state;
+
+	return s->arena.bytes + (s->ddp ? rt_ddp_bytes(s->ddp) : 0);
+}
+
+#define NODES	1024
+
+/* { "0": 512, "1": 512 } */
+static json_t *by_node(const unsigned *on)
+{
+	json_t *o = json_object();
+
+	for (unsigned i = 0; i < NODES; i++)
+		if (on[i]) {
+			char node[12];
+
+			snprintf(node, sizeof(node), "%u", i);
+			json_object_set_new(o, node, json_integer(on[i]));
+		}
+	return o;
+}
+
+static json_t *pages_on_node(const struct rt_arena *a)
+{
+	unsigned on[NODES] = { 0 };
+
+	rt_memory_look(a->base, a->bytes, on, NODES);
+	return by_node(on);
+}
+
+static const char *kind_of(const struct rt_node *n)
+{
+	if (n->role == RT_ROLE_PARAM)
+		return "weights";
+	if (n->role == RT_ROLE_STATE)
+		return "optimizer";
+	return n->shared || n->role == RT_ROLE_GRADIENT ? "gradients" : "activations";
+}
+
+/* { "weights": { "0": 300 }, … }: pages by the kind of tensor. */
+static json_t *pages_by_kind(const struct rt_program *p)
+{
+	static const char *const kinds[] = { "weights", "activations", "gradients", "optimizer" };
+	json_t *doc = json_object();
+
+	for (size_t k = 0; k < GT_ARRAY_SIZE(kinds); k++) {
+		unsigned on[NODES] = { 0 };
+
+		for (int i = 0; i < p->plan.ir.n_nodes; i++) {
+			const struct rt_node *n = p->plan.ir.nodes[i];
+
+			if (n->data && n->first >= 0 && n->storage == n && gt_streq(kind_of(n), kinds[k]))
+				rt_memory_look(n->data, n->bytes, on, NODES);
+		}
+		json_object_set_new(doc, kinds[k], by_node(on));
+	}
+	return doc;
+}
+
+/* { "0": 2 }: threads of the team by the node that they run on now. */
+static json_t *threads_on_node(const struct rt_program *p)
+{
+	unsigned on[NODES] = { 0 };
+
+#pragma omp parallel num_threads(p->threads)
+	{
+		unsigned cpu = 0, node = 0;
+
+		if (getcpu(&cpu, &node) == 0 && node < NODES) {
+#pragma omp atomic
+			on[node]++;
+		}
+	}
+	return by_node(on);
+}
+
+static double pages_at(const struct rt_program *p, int node)
+{
+	const struct rt_cpu_state *s = p->state;
+	unsigned on[NODES] = { 0 }, seen = rt_memory_look(s->arena.base, s->arena.bytes, on, NODES);
+
+	if (s->ddp)
+		seen += rt_memory_look(rt_ddp_base(s->ddp), p->plan.window_bytes, on, NODES);
+	return seen && node >= 0 && node < NODES ? (double)on[node] / seen : NAN;
+}
+
+/* Pages as the kernel reports them: it may ignore the advice to use huge ones. */
+static void put_pages(const struct rt_arena *a, json_t *doc)
+{
+	double share = rt_arena_huge_share(a);
+	char text[64] = "small pages";
+
+	if (a->huge_pages && isnan(share))
+		snprintf(text, sizeof(text), "huge pages advised");
+	else if (share > 0.99)
+		snprintf(text, sizeof(text), "huge pages");
+	else if (share > 0)
+		snprintf(text, sizeof(text), "%.0f %% huge pages", fmax(100 * share, 1));
+	else if (a->huge_pages)
+		snprintf(text, sizeof(text), "small pages, huge ones were advised");
+	json_object_set_new(doc, "pages", json_string(text));
+}
+
+/* Attention stores the low type and multiplies f32. */
+static bool multiplies(const struct rt_call *c, enum rt_dtype type)
+{
+	return c->op->id != RT_OP_ATTENTION && rt_cpu_low_products(type);
+}
+
+static void report(const struct rt_program *p, json_t *doc)
+{
+	const struct rt_cpu_state *s = p->state;
+
+	json_object_set_new(doc, "isa", json_string(rt_cpu_isa()));
+	json_object_set_new(doc, "blas", gt_json_str(rt_cpu_blas()));
+	put_pages(&s->arena, doc);
+	json_object_set_new(doc, "placement", gt_json_str(s->arena.placement));
+	json_object_set_new(doc, "pages_on_node", pages_on_node(&s->arena));
+	json_object_set_new(doc, "pages_by_kind", pages_by_kind(p));
+	json_object_set_new(doc, "threads_on_node", threads_on_node(p));
+	if (s->ddp)
+		json_object_set_new(doc, "ddp", rt_ddp_report(s->ddp));
+}
+
+const struct rt_backend rt_backend_cpu = {
+	.device = RT_CPU,
+	.name = "cpu",
+	.track = "calls, each by the whole team",
+	.host_memory = true,
+	.check = check,
+	.open = cpu_open,
+	.plan_bytes = plan_bytes,
+	.build = build,
+	.free = cpu_free,
+	.step = rt_cpu_step,
+	.eval = rt_cpu_eval,
+	.run_call = rt_cpu_run_call,
+	.get = get,
+	.put = put,
+	.fill = fill,
+	.finite = all_finite,
+	.restart = restart,
+	.bytes = bytes,
+	.pages_at = pages_at,
+	.multiplies = multiplies,
+	.report = report,
+};

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Steps and evaluations on the CPU: the calls of the program, one after the other. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "runtime/cpu/run.h"
+
+static void load_inputs(struct rt_program *p, const void *const *inputs)
+{
+	int k = 0;
+
+	for (int i = 0; i < p->plan.n_graph_nodes; i++) {
+		struct rt_node *n = p->plan.ir.nodes[i];
+
+		if (n->role == RT_ROLE_INPUT)
+			memcpy(n->data, inputs[k++], rt_node_bytes(n));
+	}
+}
+
+static void note_time(struct rt_program *p, struct rt_call *c, int i, const struct rt_run *run, double start)
+{
+	double end = gt_now_s();
+
+	if (run->profiled)
+		c->seconds += end - start;
+	rt_run_note(p, &(struct rt_event){ .shape = p->shape, .call = i, .step = run->step, .start = start, .end = end });
+}
+
+/*
+ * The weighted means of the losses over the ranks, once per update. Their reduction began before the backward pass; when a
+ * bucket is complete, every rank has come that far. The gradients are divided by the weights of all ranks' batches.
+ */
+static int have_losses(struct rt_program *p, struct rt_run *run, struct gt_err *err)
+{
+	struct rt_cpu_state *s = p->state;
+	double loss_scale = p->scale.on ? (double)p->scale.scale : 1;
+	int r = s->reduced ? 0 : rt_ddp_losses(s->ddp, &s->losses, err);
+
+	if (!r && !s->reduced) {
+		run->idle = !(s->losses.weights > 0);
+		run->grad_scale = run->idle ? 0 : (float)(1 / loss_scale * p->opt.accum / s->losses.weights);
+	}
+	s->reduced |= !r;
+	return r;
+}
+
+/* The error feedback of compression has the unit of this update's gradients, which the weights of all ranks decide. */
+static int start_bucket(struct rt_program *p, int bucket, struct rt_run *run, struct gt_err *err)
+{
+	struct rt_cpu_state *s = p->state;
+	int r = 0;
+
+	if (bucket == 0 && rt_ddp_feeds_back(s->ddp, run->step)) {
+		r = have_losses(p, run, err);
+		rt_ddp_set_unit(s->ddp, run->idle ? 0 : 1 / (double)run->grad_scale);
+	}
+	return r ? r : rt_ddp_start(s->ddp, bucket, run->step, err);
+}
+
+static int wait_for_bucket(struct rt_program *p, int bucket, struct rt_run *run, struct gt_err *err)
+{
+	struct rt_cpu_state *s = p->state;
+	int r = rt_ddp_wait(s->ddp, bucket, err);
+
+	return r ? r : have_losses(p, run, err);
+}
+
+void rt_cpu_run_call(struct rt_program *p, int i, struct rt_run *run)
+{
+	struct rt_cpu_state *s = p->state;
+	struct rt_call *c = p->plan.ir.calls[i];
+	bool timed = p->opt.debug.profile || p->opt.debug.trace;
+	double t0 = 0;
+
+	if (p->opt.debug.poison)
+		rt_run_poison(p, i, run->eval && rt_plan_trains(&p->plan));
+	if (timed)
+		t0 = gt_now_s();
+	if (c->op->id == RT_OP_BUCKET_START)
+		s->ddp_status = start_bucket(p, c->attr.bucket, run, &s->ddp_err);
+	else if (c->op->id == RT_OP_BUCKET_WAIT)
+		s->ddp_status = wait_for_bucket(p, c->attr.bucket, run, &s->ddp_err);
+	else if (c->op->id == RT_OP_RANKS_MEET)
+		s->ddp_status = rt_ddp_meet(s->ddp, &s->ddp_err);
+	else if (c->phase != RT_PHASE_UPDATE || !run->idle)
+		s->cpu.kernels[c->op->id](&s->cpu, c, run);
+	if (s->ddp && run->update && !s->ddp_status)
+		s->ddp_status = rt_ddp_poll(s->ddp, &s->ddp_err);
+	if (timed)
+		note_time(p, c, i, run, t0);
+	/* gradients that overflow are the loss scaler's business */
+	if (p->opt.debug.anomaly && (c->phase == RT_PHASE_FORWARD || (c->phase == RT_PHASE_BACKWARD && !p->scale.on)))
+		rt_run_watch(p, c);
+}
+
+/* Forward pass; *ret_next is the first call after it. */
+static double forward(struct rt_program *p, struct rt_run *run, int *ret_next)
+{
+	int i = 0;
+
+	if (p->opt.debug.poison)
+		rt_run_poison_all(p);
+	for (; i < p->plan.ir.n_calls && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD; i++)
+		if (!p->plan.ir.calls[i]->once || p->stale)
+			rt_cpu_run_call(p, i, run);
+	p->stale = false;
+	*ret_next = i;
+	return (double)*(const float *)p->plan.loss->data;
+}
+
+/* options.zero_gradients: what other frameworks do, kept to show what it costs. */
+static void clear_gradients(const struct rt_program *p)
+{
+	for (int i = 0; i < p->plan.n_graph_nodes; i++)
+		if (p->plan.gradient[i] && p->plan.gradient[i]->pinned)
+			memset(p->plan.gradient[i]->data, 0, rt_node_bytes(p->plan.gradient[i]));
+}
+
+/* Calls `next` up to the first of phase `end`; updates only at the end of an update. */
+static int run_until(struct rt_program *p, int next, enum rt_phase end, struct rt_run *run)
+{
+	const struct rt_cpu_state *s = p->state;
+
+	for (; next < p->plan.ir.n_calls && p->plan.ir.calls[next]->phase != end && !p->anomaly && !s->ddp_status; next++)
+		if (run->update || p->plan.ir.calls[next]->phase == RT_PHASE_BACKWARD)
+			rt_cpu_run_call(p, next, run);
+	return next;
+}
+
+/* torch/amp/grad_scaler.py and AmpKernels.cu, amp_update_scale: the scale is a float, the factors are doubles. */
+static void update_scale(struct rt_program *p, bool skipped)
+{
+	const struct rt_scaler *o = &p->opt.precision.scaler;
+	struct rt_scale *s = &p->scale;
+
+	if (!s->on)
+		return;
+	s->skipped = skipped ? s->skipped + 1 : 0;
+	s->total += skipped;
+	if (skipped) {
+		s->scale = (float)((double)s->scale * o->backoff);
+		s->tracker = 0;
+	} else if (++s->tracker == o->interval) {
+		float grown = (float)((double)s->scale * o->growth);
+
+		if (isfinite(grown))
+			s->scale = grown;
+		s->tracker = 0;
+	}
+}
+
+/* What all gradients together mean for the update: skipped, clipped, or impossible. */
+static int judge_gradients(struct rt_program *p, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
+{
+	const struct rt_cpu_state *s = p->state;
+	const struct rt_node *bad = run->gradients->not_finite;
+
+	if (!rt_plan_measures_gradients(&p->plan))
+		return 0;
+	m->grad_norm = sqrt(run->gradients->sum_squares);
+	m->skipped = p->scale.on && (bad || s->overflow);
+	if (bad && !p->scale.on)
+		return rt_run_bad_gradient(bad->name, run->step, err);
+	/* torch.nn.utils.clip_grad_norm_ */
+	if (p->opt.clip_norm > 0)
+		run->grad_scale *= (float)fmin(1, p->opt.clip_norm / (m->grad_norm + 1e-6));
+	return 0;
+}
+
+static int reduction_failed(const struct rt_cpu_state *s, struct gt_err *err)
+{
+	if (s->ddp_status && err)
+		*err = s->ddp_err;
+	return s->ddp_status;
+}
+
+/* The weighted means over the ranks. */
+static int reduced_loss(struct rt_program *p, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
+{
+	struct rt_cpu_state *s = p->state;
+	int r = reduction_failed(s, err);
+
+	if (!r)
+		r = have_losses(p, run, err);
+	if (r)
+		return r;
+	m->loss = s->losses.batch;
+	m->update_loss = s->losses.update;
+	s->overflow |= !isfinite(m->update_loss);
+	return 0;
+}
+
+static int finish_update(struct rt_program *p, int next, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
+{
+	struct rt_cpu_state *s = p->state;
+	int r;
+
+	/* with other ranks a loss that is not finite is known to all of them by now, and has spread through the gradients */
+	r = s->ddp ? reduced_loss(p, run, m, err) : 0;
+	if (r)
+		return r;
+	if (!s->overflow || s->ddp)
+		next = run_until(p, next, RT_PHASE_UPDATE, run);
+	r = judge_gradients(p, run, m, err);
+	if (r)
+		return r;
+	if (!m->skipped) {
+		run_until(p, next, (enum rt_phase)-1, run);
+		if (s->ddp_status)
+			return reduction_failed(s, err);
+		p->step += !run->idle;
+	}
+	m->updated = !m->skipped && !run->idle;
+	if (s->ddp)
+		rt_ddp_settle(s->ddp, m->updated);
+	if (!run->idle)
+		update_scale(p, m->skipped);
+	return 0;
+}
+
+/* With the loss scaler a loss that is not finite is one more reason to skip the update, unless it goes on and on. */
+static int bad_loss(struct rt_program *p, const struct rt_run *run, double loss, struct gt_err *err)
+{
+	struct rt_cpu_state *s = p->state;
+
+	s->overflow = true;
+	return p->scale.on && p->scale.skipped < RT_MOST_SKIPPED ? 0 : rt_run_bad_loss(p, loss, run->step, err);
+}
+
+int rt_cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
+{
+	rt_auto_omp openmp = rt_run_enter(p);
+	struct rt_cpu_state *s = p->state;
+	int next, r = 0;
+
+	if (!p->batches)
+		s->overflow = s->reduced = false;
+	s->ddp_status = 0;
+	run->share = s->ddp ? rt_ddp_share(s->ddp) : NULL;
+	load_inputs(p, inputs);
+	rt_plan_set_accumulate(&p->plan, p->batches > 0 || p->opt.debug.zero_gradients);
+	if (p->opt.debug.zero_gradients && !p->batches)
+		clear_gradients(p);
+	m->loss = forward(p, run, &next);
+	rt_run_count_loss(p, m);
+	if (p->anomaly)
+		return -EDOM;
+	if (!isfinite(m->loss))
+		r = bad_loss(p, run, m->loss, err);
+	if (!r && s->ddp && run->update)
+		r = rt_ddp_put_losses(s->ddp, &(struct rt_losses){ .batch = m->loss, .weight = p->weight,
+								   .update = m->update_loss, .weights = p->weights }, err);
+	if (r)
+		return r;
+	if (!s->overflow || s->ddp)
+		next = run_until(p, next, RT_PHASE_GRADIENT, run);
+	if (p->anomaly)
+		return -EDOM;
+	if (!run->update)
+		return 0;
+	r = finish_update(p, next, run, m, err);
+	if (r)
+		return r;
+	if (run->step == RT_FIRST_STEPS)
+		rt_cpu_make_room(&s->cpu);
+	return 0;
+}
+
+int rt_cpu_eval(struct rt_program *p, const void *const *inputs, struct rt_run *run, double *ret_loss, struct gt_err *err)
+{
+	rt_auto_omp openmp = rt_run_enter(p);
+	double loss;
+	int next;
+
+	load_inputs(p, inputs);
+	loss = forward(p, run, &next);
+	if (p->anomaly)
+		return -EDOM;
+	if (!isfinite(loss))
+		return rt_run_bad_loss(p, loss, p->step, err);
+	*ret_loss = loss;
+	return 0;
+}
