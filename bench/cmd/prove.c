@@ -7,8 +7,9 @@
 #include <time.h>
 #include "bench/result/bound.h"
 #include "bench/cmd/cmds.h"
-#include "bench/report/receipt.h"
+#include "bench/report/forms.h"
 #include "bench/result/result.h"
+#include "bench/result/text.h"
 #include "bench/prove/prove.h"
 #include "lib/file.h"
 #include "lib/log.h"
@@ -30,6 +31,7 @@ static int publish(struct gt_cli *cli, struct bn_prove *p, int r)
 {
 	gt_auto_json *receipt = bn_prove_receipt(p, p->stage->host, p->stage->plan ? p->stage->plan->profile : NULL);
 	gt_autofree char *text = gt_json_text(receipt);
+	gt_auto(bn_view) *v = bn_view_receipt(receipt);
 	int w = 0;
 
 	json_object_set(p->doc, "receipt", receipt);
@@ -39,13 +41,13 @@ static int publish(struct gt_cli *cli, struct bn_prove *p, int r)
 	if (r != 0)
 		return r;
 	bn_output_write(opt.receipt, text, strlen(text), &w, &cli->err);
-	bn_output_render(opt.html, bn_prove_html, receipt, &w, &cli->err);
+	bn_view_write(v, &(struct bn_outputs){ .html = opt.html }, &w, &cli->err);
 	if (gt_streq(req.out.json, "-") || gt_streq(opt.receipt, "-") || gt_streq(opt.html, "-"))
 		return w;
 	if (cli->json)
 		gt_json_print(stdout, p->doc);
 	else
-		bn_prove_text(receipt, stdout, cli->color);
+		bn_view_print(v, stdout, cli->color);
 	return w;
 }
 

@@ -2,8 +2,9 @@
 /* What each change of a receipt brings, as bars: among the others and alone; above them all together, below what is kept. */
 #include <math.h>
 #include <string.h>
-#include "bench/report/receipt.h"
+#include "bench/report/plots.h"
 #include "bench/report/svg.h"
+#include "bench/result/text.h"
 
 #define ROW	74
 #define BAR	12
@@ -70,27 +71,19 @@ static void row(const char *name, const json_t *effect, const json_t *alone, dou
 	draw_bar(&b, "B", x, y + 22 + BAR + 4, out);
 }
 
-void bn_prove_ablation(const json_t *receipt, struct gt_buf *out)
+void bn_plot_ablation(const json_t *receipt, struct gt_buf *out)
 {
 	double sign = gt_streq(gt_json_get_str(receipt, "direction", NULL), "higher") ? 1 : -1, reach = reach_of(receipt, sign);
 	json_t *knobs = json_object_get(receipt, "knobs"), *k;
 	const json_t *total = json_object_get(receipt, "total"), *kept = json_object_get(receipt, "confirm");
 	size_t n = json_array_size(knobs) + json_is_object(total) + json_is_object(kept), i;
-	double bottom = TOP + ROW * (double)n, step = bn_nice_step(reach, 3), y = TOP;
+	double bottom = TOP + ROW * (double)n, y = TOP;
 	struct bn_scale x = { -reach, reach, 1, 99 };
 
-	gt_buf_puts(out, "<figure>");
 	bn_svg_open(out, "ablation", 0, bottom + 44, "What each change brings",
-		    "Bars from the middle line; right is better. The upper bar of a change is its effect among the others, the "
-		    "lower one alone; a thin line is the 95 % interval. The table has the same numbers.");
-	for (double v = -floor(reach / step) * step; v <= reach + 1e-9; v += step) {
-		gt_autofree char *label = gt_xasprintf("%.*f %%", bn_step_decimals(step), fabs(v)); /* as in plots.c */
-		double at = bn_scale_at(&x, v);
-
-		bn_svg_line(out, fabs(v) < step / 2 ? "zero" : "grid", at, TOP, at, bottom);
-		bn_svg_text(out, "t", at < 5 ? "start" : at > 95 ? "end" : "middle", at, bottom + 16,
-			    fabs(v) < step / 2 ? "0" : label);
-	}
+		    "Bars from the middle line; right is better. The upper bar of a change is its effect among the others, "
+		    "the lower one alone; a thin line is the 95 % interval. The table has the same numbers.");
+	bn_svg_effect_axis(out, &x, TOP, bottom);
 	if (json_is_object(total))
 		row("all together", total, NULL, sign, &x, y, out), y += ROW;
 	json_array_foreach(knobs, i, k) {
@@ -99,9 +92,5 @@ void bn_prove_ablation(const json_t *receipt, struct gt_buf *out)
 	}
 	if (json_is_object(kept))
 		row("what is kept, on fresh data", kept, NULL, sign, &x, y, out);
-	bn_svg_text(out, "t", "start", 0, bottom + 36, "\xe2\x86\x90 worse");
-	bn_svg_text(out, "t", "end", 100, bottom + 36, "better \xe2\x86\x92");
-	gt_buf_puts(out, "</svg>\n<figcaption>Upper bar: among the others; lower bar: alone; an arrowhead at the edge: the "
-			 "interval goes on beyond it. Where the two differ by more than their intervals, the changes act on each "
-			 "other.</figcaption></figure>\n");
+	gt_buf_puts(out, "</svg>\n");
 }

@@ -2,22 +2,14 @@
 #include <errno.h>
 #include <string.h>
 #include "bench/bench.h"
-#include "bench/report/fleet.h"
 #include "bench/report/forms.h"
-#include "bench/report/ladder.h"
-#include "bench/report/receipt.h"
 #include "bench/result/bound.h"
 #include "bench/result/export.h"
 
-const struct bn_form bn_form_receipt = {BN_RECEIPT_SCHEMA, "a receipt", NULL,       bn_prove_text,
-					bn_prove_html,     bn_prove_markdown, bn_openmetrics,
-					"gpubench-receipt/1"};
-const struct bn_form bn_form_fleet = {BN_FLEET_SCHEMA, "a fleet's judgement", NULL, bn_fleet_text,
-				      bn_fleet_html,   bn_fleet_markdown,     NULL, NULL};
-const struct bn_form bn_form_history = {BN_HISTORY_SCHEMA, "a history", NULL,         bn_history_text,
-					bn_history_html,   bn_history_markdown, NULL, NULL};
-const struct bn_form bn_form_ladder = {BN_LADDER_SCHEMA, "a ladder", NULL,         bn_ladder_text,
-				       bn_ladder_html,   bn_ladder_markdown, NULL, NULL};
+const struct bn_form bn_form_receipt = { BN_RECEIPT_SCHEMA, "a receipt", bn_view_receipt, bn_openmetrics, "gpubench-receipt/1" };
+const struct bn_form bn_form_fleet = { BN_FLEET_SCHEMA, "a fleet's judgement", bn_view_fleet, NULL, NULL };
+const struct bn_form bn_form_history = { BN_HISTORY_SCHEMA, "a history", bn_view_history, NULL, NULL };
+const struct bn_form bn_form_ladder = { BN_LADDER_SCHEMA, "a ladder", bn_view_ladder, NULL, NULL };
 
 const struct bn_form *bn_form_of(const json_t *doc)
 {
@@ -41,7 +33,7 @@ int bn_form_check_schema(const struct bn_form *form, const json_t *doc, const ch
 	return gt_json_check_schema(doc, form->schema, path, err);
 }
 
-static void publish_view(const struct bn_view *v, const struct bn_outputs *out, int *r, struct gt_err *err)
+void bn_view_write(const struct bn_view *v, const struct bn_outputs *out, int *r, struct gt_err *err)
 {
 	gt_auto_buf page = { 0 }, markdown = { 0 };
 
@@ -61,45 +53,46 @@ static void write_trace(const char *path, const json_t *doc, int *r, struct gt_e
 	bn_output_write(path, text, text ? strlen(text) : 0, r, err);
 }
 
+static void print(struct gt_cli *cli, const struct bn_view *v, const struct bn_outputs *out)
+{
+	if (bn_outputs_take_stdout(out))
+		return;
+	if (cli->json)
+		gt_json_print(stdout, v->doc);
+	else
+		bn_view_print(v, stdout, cli->color);
+}
+
 int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *out)
 {
 	bool saved = out->json && !gt_streq(out->json, "-");
 	int r = out->json ? bn_bound_write(out->json, doc, &cli->err) : 0, kept = r;
 	gt_auto(bn_view) *v = bn_view_result(doc);
 
-	publish_view(v, out, &r, &cli->err);
+	bn_view_write(v, out, &r, &cli->err);
 	bn_output_render(out->openmetrics, bn_openmetrics, doc, &r, &cli->err);
 	write_trace(out->trace, doc, &r, &cli->err);
 	if (r < 0 && saved && kept == 0)
 		gt_fail_suffix(&cli->err, "; all else is in %s, of which gpubench report makes it", out->json);
-	if (bn_outputs_take_stdout(out))
-		return r;
-	if (cli->json)
-		gt_json_print(stdout, doc);
-	else
-		bn_view_print(v, stdout, cli->color);
+	print(cli, v, out);
 	return r;
 }
 
 int bn_form_publish(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out)
 {
 	gt_autofree char *json = out->json ? gt_json_text(doc) : NULL;
+	gt_auto(bn_view) *v = NULL;
 	int r = 0;
 
 	if (out->trace || (out->openmetrics && !form->openmetrics))
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "%s has no %s: --html, --markdown%s or -o",
 				    form->what, out->trace ? "trace" : "OpenMetrics",
 				    form->openmetrics ? ", --openmetrics" : "");
+	v = form->view(doc);
 	bn_output_write(out->json, json, json ? strlen(json) : 0, &r, &cli->err);
-	bn_output_render(out->html, form->html, doc, &r, &cli->err);
-	bn_output_render(out->markdown, form->markdown, doc, &r, &cli->err);
+	bn_view_write(v, out, &r, &cli->err);
 	bn_output_render(out->openmetrics, form->openmetrics, doc, &r, &cli->err);
-	if (bn_outputs_take_stdout(out))
-		return r;
-	if (cli->json)
-		gt_json_print(stdout, doc);
-	else
-		form->text(doc, stdout, cli->color);
+	print(cli, v, out);
 	return r;
 }
 
@@ -109,22 +102,4 @@ int bn_form_publish_verdict(struct gt_cli *cli, const struct bn_form *form, cons
 	int code = (int)gt_json_get_int(doc, "exit_code", 0), r = bn_form_publish(cli, form, doc, out);
 
 	return r < 0 ? r : code == BN_EXIT_INCONCLUSIVE && !require_conclusive ? 0 : code;
-}
-
-void bn_md_text(struct gt_buf *out, const char *s)
-{
-	for (; *s; s++) {
-		if (strchr("|<\\`*_[]", *s))
-			gt_buf_add(out, "\\", 1);
-		gt_buf_add(out, *s == '\n' || *s == '\r' ? " " : s, 1);
-	}
-}
-
-void bn_md_row(struct gt_buf *out, const char *const *cells, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		gt_buf_puts(out, i ? " | " : "| ");
-		bn_md_text(out, cells[i]);
-	}
-	gt_buf_puts(out, " |\n");
 }

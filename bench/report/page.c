@@ -2,10 +2,9 @@
 /* A view as one file of HTML: no network, no script, dark and light, narrow and wide. */
 #include <ctype.h>
 #include <string.h>
-#include "bench/report/html.h"
 #include "bench/report/view.h"
 
-const char bn_page_css[] =
+static const char css[] =
 	":root{color-scheme:light "
 	"dark;--bg:#fbfbfa;--fg:#1d2330;--soft:#5a6272;--card:#fff;--line:#dfe2e8;--band:#e9ecf2;"
 	"--a:#3566c4;--b:#c8590b;--better:#14734a;--worse:#b3261e;--same:#46566e;--open:#8a5a00;--aa:#8b93a3;--focus:#"
@@ -46,7 +45,8 @@ const char bn_page_css[] =
 	"table.heat{width:auto}.heat .h1{background:rgba(200,89,11,.1)}.heat .h2{background:rgba(200,89,11,.2)}"
 	".heat .h3{background:rgba(200,89,11,.3)}.heat .h4{background:rgba(200,89,11,.4)}"
 	".heat .h5{background:rgba(200,89,11,.5)}\n"
-	"td span{min-width:0}table.change td.w,table.change th{overflow-wrap:anywhere}\n"
+	".change caption::first-letter{text-transform:uppercase}td span{min-width:0}"
+	"table.change td.w,table.change th{overflow-wrap:anywhere}\n"
 	"@media(min-width:40.01rem){table.change{table-layout:fixed}table.change th:nth-child(1){width:27%}"
 	"table.change th:nth-child(2){width:19%}table.change th:nth-child(3){width:36%}}\n"
 	"code{font:.9em ui-monospace,'DejaVu Sans Mono',monospace;overflow-wrap:anywhere}\n"
@@ -114,9 +114,8 @@ static void group(struct page *p, const char *open, const char *close)
 
 static const char *cell_class(enum bn_column_type type)
 {
-	static const char *const names[] = {
-		[BN_WORDS] = "", [BN_LONG] = "w", [BN_NUMBER] = "r", [BN_INTERVAL] = "n", [BN_JUDGED] = "v", [BN_CODE] = "w"
-	};
+	static const char *const names[] = { [BN_WORDS] = "",    [BN_LONG] = "w",   [BN_NUMBER] = "r", [BN_INTERVAL] = "n",
+					     [BN_VERDICT] = "v", [BN_JUDGED] = "v", [BN_CODE] = "w" };
 
 	return names[type];
 }
@@ -347,7 +346,7 @@ static void open_page(const struct bn_view *v, struct gt_buf *out)
 	element(out, "<meta name=\"description\" content=\"", v->headline, "\">\n");
 	element(out, "<title>", v->tool, ": ");
 	element(out, "", word, "</title>\n<style>\n");
-	gt_buf_puts(out, bn_page_css);
+	gt_buf_puts(out, css);
 	gt_buf_puts(out, "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the results</a>\n<header>\n");
 	element(out, "<h1>", v->tool, ", ");
 	element(out, "", v->origin, "</h1>\n");

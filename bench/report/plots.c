@@ -112,7 +112,7 @@ void bn_plot_forest(const json_t *doc, struct gt_buf *out)
 {
 	json_t *list = json_object_get(doc, "comparisons"), *c;
 	bool wrap = forest_wraps(list);
-	double reach = forest_reach(list), step = bn_nice_step(reach, 3), row = wrap ? 68 : 52;
+	double reach = forest_reach(list), row = wrap ? 68 : 52;
 	double bottom = 20 + row * (double)json_array_size(list);
 	struct bn_scale x = { -reach, reach, 1, 99 };
 	size_t i;
@@ -122,24 +122,12 @@ void bn_plot_forest(const json_t *doc, struct gt_buf *out)
 		 "matter and a "
 		 "dashed box for what identical arms differed by. Right is better. The table above has the same "
 		 "numbers.");
-	for (double v = -floor(reach / step) * step; v <= reach + 1e-9; v += step) {
-		/* no sign: what gets better by 12 % may read -12 %, of milliseconds, or +12 %, of samples a second */
-		gt_autofree char *label = gt_xasprintf("%.*f %%", bn_step_decimals(step), fabs(v));
-
-		bn_svg_line(out, "grid", bn_scale_at(&x, v), 4, bn_scale_at(&x, v), bottom);
-		bn_svg_text(out, "t",
-			    bn_scale_at(&x, v) < 5    ? "start"
-			    : bn_scale_at(&x, v) > 95 ? "end"
-						      : "middle",
-			    bn_scale_at(&x, v), bottom + 16, fabs(v) < step / 2 ? "0" : label);
-	}
+	bn_svg_effect_axis(out, &x, 4, bottom);
 	json_array_foreach(list, i, c) {
 		struct effect e = effect_of(c);
 
 		forest_row(out, &e, &x, 20 + row * (double)i, wrap);
 	}
-	bn_svg_text(out, "t", "start", 0, bottom + 36, "\xe2\x86\x90 worse");
-	bn_svg_text(out, "t", "end", 100, bottom + 36, "better \xe2\x86\x92");
 	gt_buf_puts(out, "</svg>\n");
 }
 

@@ -95,8 +95,8 @@ static void changed(struct bn_view *v, const json_t *doc)
 	if (has_design(doc, "single"))
 		return;
 	bn_view_section(v, 0, "changed", "What changed")->context = true;
-	bn_view_changes(v, declared, "id", false, caption, caption);
-	bn_view_changes(v, json_object_get(doc, "confounders"), "key", true, "OTHER differences", "OTHER differences: none");
+	bn_view_changes(v, declared, "id", BN_FILES, caption, caption);
+	bn_view_changes(v, json_object_get(doc, "confounders"), "key", BN_ALL, "OTHER differences", "OTHER differences: none");
 }
 
 /* c: a comparison, or a metric under the same names where nothing is compared. */
@@ -132,9 +132,9 @@ static void plots(struct bn_view *v, const json_t *doc)
 	if (json_array_size(list))
 		bn_plot_forest(doc, &forest);
 	bn_view_figure(v, &forest,
-		       "Mark: estimate. Line: 95 % interval. Grey: too small to matter. Dashed: difference between identical "
-		       "arms. Triangle right: better; triangle left: worse; square: same; hollow: inconclusive. Arrowhead at "
-		       "the edge: the interval goes on beyond it; two: so does the estimate.");
+		       "Mark: estimate. Line: 95 % interval. Grey: too small to matter. Dashed: difference between "
+		       "identical arms. Triangle right: better; triangle left: worse; square: same; hollow: inconclusive. "
+		       "Arrowhead at the edge: the interval goes on beyond it; two: so does the estimate.");
 	json_array_foreach(list, i, c)
 		plots_of(v, doc, c, (unsigned)i);
 	if (!json_array_size(list))
@@ -197,25 +197,20 @@ static void method(struct bn_view *v, const json_t *doc)
 
 	bn_view_section(v, 0, "method", "How to read this");
 	bn_view_add(v, BN_PROSE, BN_PAGE,
-		    "A *launch* is a fresh process that runs one workload; its median step is one number. A *pair* is one launch "
-		    "before "
-		    "and one after the change, in random order, so that drift of the host favours neither side. The change is "
-		    "the mean "
-		    "of the logarithms of the ratios within pairs; its interval inverts the sign-flip randomisation test. Steps "
-		    "within "
-		    "a launch are never counted as independent.");
+		    "A *launch* is a fresh process that runs one workload; its median step is one number. A *pair* is one "
+		    "launch before and one after the change, in random order, so that drift of the host favours neither "
+		    "side. The change is the mean of the logarithms of the ratios within pairs; its interval inverts the "
+		    "sign-flip randomisation test. Steps within a launch are never counted as independent.");
 	bn_view_add(
 		v, BN_PROSE, BN_PAGE,
-		"*better* and *worse*: the interval, corrected for the number of metrics, excludes no change, and the estimate "
-		"reaches the margin. *same*: the whole interval lies inside the margin. *inconclusive*: this session cannot "
-		"decide, "
-		"and prints how many more pairs it needs. An A/A pair changes nothing; when its arms differ, the session is "
-		"invalid "
-		"and gives no verdict.");
+		"*better* and *worse*: the interval, corrected for the number of metrics, excludes no change, and the "
+		"estimate reaches the margin. *same*: the whole interval lies inside the margin. *inconclusive*: this "
+		"session cannot decide, and prints how many more pairs it needs. An A/A pair changes nothing; when its arms "
+		"differ, the session is invalid and gives no verdict.");
 	bn_view_add(
 		v, BN_PROSE, BN_PAGE,
-		"Two saved results are compared without pairs: drift between them is not controlled, so small effects are never "
-		"called better or worse.");
+		"Two saved results are compared without pairs: drift between them is not controlled, so small effects are "
+		"never called better or worse.");
 	json_array_foreach(json_object_get(json_object_get(doc, "run"), "argv"), i, word)
 		gt_buf_printf(&command, "%s%s", i ? " " : "", json_is_string(word) ? json_string_value(word) : "?");
 	bn_view_add(v, BN_COMMAND, BN_PAGE, "%s", command.s ? command.s : "")->name = gt_xstrdup("Command");

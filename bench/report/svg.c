@@ -125,6 +125,22 @@ void bn_svg_beyond(struct gt_buf *out, const struct bn_scale *x, double lo, doub
 		bn_svg_mark(out, "off", estimate > x->hi ? '}' : ')', x->to, y, tip);
 }
 
+void bn_svg_effect_axis(struct gt_buf *out, const struct bn_scale *x, double top, double bottom)
+{
+	double step = bn_nice_step(x->hi, 3);
+
+	for (double v = -floor(x->hi / step) * step; v <= x->hi + 1e-9; v += step) {
+		bool zero = fabs(v) < step / 2;
+		gt_autofree char *label = zero ? gt_xstrdup("0") : gt_xasprintf("%.*f %%", bn_step_decimals(step), fabs(v));
+		double at = bn_scale_at(x, v);
+
+		bn_svg_line(out, zero ? "zero" : "grid", at, top, at, bottom);
+		bn_svg_text(out, "t", at < 5 ? "start" : at > 95 ? "end" : "middle", at, bottom + 16, label);
+	}
+	bn_svg_text(out, "t", "start", 0, bottom + 36, "\xe2\x86\x90 worse");
+	bn_svg_text(out, "t", "end", 100, bottom + 36, "better \xe2\x86\x92");
+}
+
 void bn_svg_frame(struct gt_buf *out, struct bn_scale *x, struct bn_scale *y, const char *unit, int xdec, double xstep,
 		  double ystep, const char *xname)
 {

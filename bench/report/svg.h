@@ -34,6 +34,9 @@ bool bn_svg_within(const struct bn_scale *x, double v);
 /* What lies beyond the axis is never drawn as if it ended there: an arrowhead at the edge that an interval goes on past, two
  * where its estimate lies out there as well. Ends that are not known draw nothing. */
 void bn_svg_beyond(struct gt_buf *out, const struct bn_scale *x, double lo, double estimate, double hi, double y, const char *tip);
+/* A horizontal axis of effects, right is better: a grid from top to bottom whose labels have no sign, because what gets better by
+ * 12 % may read -12 % (of milliseconds) or +12 % (of samples a second). */
+void bn_svg_effect_axis(struct gt_buf *out, const struct bn_scale *x, double top, double bottom);
 /* Axis, grid and labels; the plot's left edge leaves room for the labels above the lines. unit stands at the topmost one. */
 void bn_svg_frame(struct gt_buf *out, struct bn_scale *x, struct bn_scale *y, const char *unit, int xdec, double xstep,
 		  double ystep, const char *xname);

@@ -49,7 +49,7 @@ static const char *color_of(const char *class)
 
 static enum gt_align align_of(enum bn_column_type type)
 {
-	return type == BN_NUMBER ? GT_RIGHT : type == BN_WORDS || type == BN_INTERVAL ? GT_LEFT : GT_WRAP;
+	return type == BN_NUMBER ? GT_RIGHT : type == BN_LONG || type == BN_JUDGED || type == BN_CODE ? GT_WRAP : GT_LEFT;
 }
 
 static void add_column(struct gt_table *table, const struct bn_column *c)
@@ -75,7 +75,7 @@ static void table(struct terminal *t, const struct bn_block *b)
 		if (!(c->where & BN_TERMINAL))
 			continue;
 		gt_table_cell(table, "%s", text);
-		if (c->type == BN_JUDGED)
+		if (c->type == BN_JUDGED || c->type == BN_VERDICT)
 			gt_table_color(table, color_of(b->row_class[i / b->n_columns]));
 	}
 	t->gap = true;
@@ -91,7 +91,7 @@ static void changes(struct terminal *t, const struct bn_block *b)
 	line(t, 0, "%s:", b->text);
 	for (size_t i = 0; i < b->n_rows; i++) {
 		const struct bn_cell *c = &b->cell[i * b->n_columns];
-		const char *when = b->n_columns > 3 ? c[3].text : "";
+		const char *when = b->column[3].where & BN_TERMINAL ? c[3].text : "";
 
 		line(t, 2, "%s %s -> %s%s%s%s", c[0].text, c[1].text, c[2].text, when[0] ? " (" : "", when, when[0] ? ")" : "");
 	}

@@ -97,6 +97,18 @@ void bn_view_fact(struct bn_view *v, unsigned where, const char *name, const cha
 	bn_view_add(v, BN_FACT, where, "%s", value)->name = gt_xstrdup(name);
 }
 
+/* " (total and 2 more)": the phases that a note is about. */
+static char *phases_of(const json_t *note)
+{
+	json_t *phases = json_object_get(note, "phases");
+	const char *first = json_string_value(json_array_get(phases, 0));
+	size_t n = json_array_size(phases);
+
+	return !first  ? gt_xstrdup("")
+	       : n > 1 ? gt_xasprintf(" (%s and %zu more)", first, n - 1)
+		       : gt_xasprintf(" (%s)", first);
+}
+
 void bn_view_notes(struct bn_view *v, const json_t *warnings)
 {
 	json_t *w;
@@ -104,19 +116,11 @@ void bn_view_notes(struct bn_view *v, const json_t *warnings)
 
 	json_array_foreach(warnings, i, w) {
 		const char *hint = gt_json_get_str(w, "hint", "");
-		json_t *phases = json_object_get(w, "phases");
-		size_t n = json_array_size(phases);
-		gt_auto_buf text = { 0 };
-		struct bn_block *b;
+		gt_autofree char *phases = phases_of(w);
+		struct bn_block *b = bn_view_add(v, BN_ITEM, BN_ALL, "%s%s", gt_json_get_str(w, "text", ""), hint[0] ? "" : phases);
 
-		gt_buf_puts(&text, gt_json_get_str(w, "text", ""));
-		if (json_is_string(json_array_get(phases, 0)))
-			gt_buf_printf(&text, " (%s", json_string_value(json_array_get(phases, 0)));
-		if (n > 1)
-			gt_buf_printf(&text, " and %zu more", n - 1);
-		b = bn_view_add(v, BN_ITEM, BN_ALL, "%s%s", text.s, n ? ")" : "");
 		b->name = gt_xstrdup("note");
-		b->more = hint[0] ? gt_xstrdup(hint) : NULL;
+		b->more = hint[0] ? gt_xasprintf("%s%s", hint, phases) : NULL;
 	}
 }
 
@@ -189,19 +193,20 @@ static char *when_of(const json_t *difference)
 	return gt_buf_take(&text);
 }
 
-void bn_view_changes(struct bn_view *v, const json_t *list, const char *key, bool when, const char *caption, const char *empty)
+void bn_view_changes(struct bn_view *v, const json_t *list, const char *key, unsigned when, const char *caption, const char *empty)
 {
-	static const struct bn_column columns[] = {
-		{ "setting", BN_LONG }, { "from", BN_LONG }, { "to", BN_LONG }, { "when", BN_LONG }
+	const struct bn_column columns[] = {
+		{ "setting", BN_LONG }, { "from", BN_LONG }, { "to", BN_LONG }, { "when", BN_LONG, when }
 	};
 	json_t *d;
 	size_t i;
 
 	if (!json_array_size(list)) {
-		bn_view_add(v, BN_TEXT, BN_ALL, "%s", empty);
+		if (empty)
+			bn_view_add(v, BN_TEXT, BN_ALL, "%s", empty);
 		return;
 	}
-	bn_view_table(v, BN_ALL, columns, when ? 4 : 3, caption)->changes = true;
+	bn_view_table(v, BN_ALL, columns, GT_ARRAY_SIZE(columns), caption)->changes = true;
 	json_array_foreach(list, i, d) {
 		gt_autofree char *time = when_of(d);
 
@@ -209,8 +214,7 @@ void bn_view_changes(struct bn_view *v, const json_t *list, const char *key, boo
 		bn_view_cell(v, "%s", gt_json_get_str(d, key, "?"));
 		bn_view_cell(v, "%s", bn_text_json(json_object_get(d, "from")).s);
 		bn_view_cell(v, "%s", bn_text_json(json_object_get(d, "to")).s);
-		if (when)
-			bn_view_cell(v, "%s", time);
+		bn_view_cell(v, "%s", time);
 	}
 }
 

@@ -19,7 +19,8 @@ enum bn_column_type {
 	BN_LONG,     /* may break anywhere */
 	BN_NUMBER,   /* right-aligned */
 	BN_INTERVAL, /* never broken */
-	BN_JUDGED,   /* in the colour of the row's class */
+	BN_VERDICT,  /* a few words in the colour of the row's class */
+	BN_JUDGED,   /* the same with a reason: may break */
 	BN_CODE,
 };
 
@@ -98,8 +99,9 @@ struct bn_cell *bn_view_cell(struct bn_view *v, const char *fmt, ...) GT_PRINTF(
 void bn_view_cell_item(struct bn_view *v, const char *fmt, ...) GT_PRINTF(2, 3); /* adds an item to the last cell */
 /* Items, the first three in each output, the others on the page; n: how many there are, of which list may hold the first. */
 void bn_view_outliers(struct bn_view *v, const json_t *list, size_t n);
-/* A table of differences {from, to, when, phases}; key: the member that names the setting. empty: the text without any. */
-void bn_view_changes(struct bn_view *v, const json_t *list, const char *key, bool when, const char *caption, const char *empty);
+/* A table of differences {from, to, when, phases}; key: the member that names the setting; when: the outputs that show the time.
+ * empty: the text without any difference, or NULL. */
+void bn_view_changes(struct bn_view *v, const json_t *list, const char *key, unsigned when, const char *caption, const char *empty);
 void bn_view_figure(struct bn_view *v, struct gt_buf *svg, const char *caption); /* takes the text of svg; none: no figure */
 
 /* ---- renderers ---- */

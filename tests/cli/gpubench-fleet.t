@@ -13,21 +13,23 @@ Many hosts, made by the tool's own simulation: two of sixteen are unlike the oth
   >   night effect=$e,sd=.002 $i fleet/h$i.json; dress fleet/h$i.json id$i 2026-11-20 kernel.numa_balancing=$n own.serial=$i
   > done
   $ gpubench fleet fleet
-  16 hosts
+  gpubench fleet, 16 hosts
   
   METRIC  HOSTS   MEDIAN SPREAD OUTLIERS
   sim        16 99.96 ms  0.0 % h11 +5.1 %, h7 +3.9 %
   sim.p99    16 100.3 ms  0.0 % h11 +5.1 %, h7 +4.0 %
+  The median host of each class; spread: median distance from it, times 1.48.
   
-  h11: sim 105.1 ms where 99.96 ms is usual, +5.1 % (WORSE, 15 scales out)
-    no recorded setting differs from the others: look at the hardware
-  h7: sim 103.9 ms where 99.96 ms is usual, +3.9 % (WORSE, 12 scales out)
-    kernel.numa_balancing 1 here, 0 on 100 % of the others
-  h11: sim.p99 105.4 ms where 100.3 ms is usual, +5.1 % (WORSE, 7 scales out)
-    no recorded setting differs from the others: look at the hardware
-  h7: sim.p99 104.4 ms where 100.3 ms is usual, +4.0 % (WORSE, 6 scales out)
-    kernel.numa_balancing 1 here, 0 on 100 % of the others
-  VERDICT WORSE: there are hosts that the others leave behind
+  HOST METRIC      HERE    USUAL DIFFERENCE VERDICT PROBABLE CAUSE
+  h11  sim     105.1 ms 99.96 ms     +5.1 % WORSE   no recorded setting differs: check the hardware
+  h7   sim     103.9 ms 99.96 ms     +3.9 % WORSE   kernel.numa_balancing: 1 here, 0 on 100 % of the
+                                                    others
+  h11  sim.p99 105.4 ms 100.3 ms     +5.1 % WORSE   no recorded setting differs: check the hardware
+  h7   sim.p99 104.4 ms 100.3 ms     +4.0 % WORSE   kernel.numa_balancing: 1 here, 0 on 100 % of the
+                                                    others
+  Outliers: hosts farther from the median host than chance explains.
+  
+  VERDICT WORSE: some hosts are worse than the others
   [1]
   $ gpubench fleet fleet/h[1-6].json --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], len(d["hosts"]), d["outliers"], d["verdict"])'
   gpubench-fleet/1 6 [] same
@@ -38,25 +40,29 @@ As a page: the verdict first, nothing that runs or is fetched, the judgement ins
   <title>gpubench fleet: WORSE</title>
   <strong>WORSE</strong>
   <script type="application/json" id="gpubench-result">
-  $ grep -c 'data-h="Verdict"><span>WORSE' fleet.html; grep -o 'numa_balancing</code>: 1 here, 0 on 100 % of the others' fleet.html | head -1
+  $ grep -c 'data-h="Verdict"><span>WORSE' fleet.html; grep -o 'numa_balancing: 1 here, 0 on 100 % of the others' fleet.html | head -1
   4
-  numa_balancing</code>: 1 here, 0 on 100 % of the others
+  numa_balancing: 1 here, 0 on 100 % of the others
   $ sed -n '/id="gpubench-result"/,/<.script>/p' fleet.html | sed '1d;$d' | python3 -c 'import json, sys; print(json.load(sys.stdin)["verdict"])'
   worse
   $ gpubench fleet fleet --html nowhere/x.html > answer
   gpubench: cannot create nowhere/x.html: No such file or directory
   [64]
   $ tail -n 1 answer
-  VERDICT WORSE: there are hosts that the others leave behind
+  VERDICT WORSE: some hosts are worse than the others
 
 The judgement as Markdown; and from its file report draws it as fleet and history did, down to the exit status.
 
-  $ gpubench fleet fleet -o judged.json --markdown fleet.md > fleet.txt; sed -n '1,5p' fleet.md
-  **WORSE: there are hosts that the others leave behind**
+  $ gpubench fleet fleet -o judged.json --markdown fleet.md > fleet.txt; sed -n '1,9p' fleet.md
+  **WORSE: some hosts are worse than the others**
   
-  | host | metric | usual | here | difference | verdict | usual -> here |
+  gpubench fleet, 16 hosts
+  
+  Outliers: hosts farther from the median host than chance explains.
+  
+  | host | metric | here | usual | difference | verdict | probable cause |
   | --- | --- | ---: | ---: | ---: | --- | --- |
-  | h11 | sim | 99.96 ms | 105.1 ms | +5.1 % | worse | no recorded setting differs: look at the hardware |
+  | h11 | sim | 105.1 ms | 99.96 ms | +5.1 % | WORSE | no recorded setting differs: check the hardware |
   $ gpubench report judged.json --markdown again.md --html again.html | cmp - fleet.txt && cmp again.md fleet.md && cmp again.html fleet.html
   $ gpubench report judged.json --gate > /dev/null
   [1]
@@ -129,16 +135,18 @@ One host through twenty nights: it grew slower with the thirteenth, when a setti
   >   night effect=$e,sd=.004 $i nights/n$i.json; dress nights/n$i.json id1 2026-11-${i}T03:00:00Z kernel.numa_balancing=$n
   > done
   $ gpubench history nights
-  20 results of host id1
+  gpubench history, host id1, 20 results
   
   METRIC  RESULTS   NEWEST CHANGES
   sim          20 103.0 ms +3.0 % at n22
   sim.p99      20 103.4 ms +3.0 % at n22
+  The newest median and the change points of each metric.
   
-  since 2026-11-22T03:00:00Z (n22): sim +3.0 % WORSE, 100.1 ms before, 103.1 ms after
-    changed then: kernel.numa_balancing 0 -> 1
-  since 2026-11-22T03:00:00Z (n22): sim.p99 +3.0 % WORSE, 100.5 ms before, 103.5 ms after
-    changed then: kernel.numa_balancing 0 -> 1
+  SINCE                      METRIC    BEFORE    AFTER CHANGE VERDICT SETTINGS CHANGED THEN
+  2026-11-22T03:00:00Z (n22) sim     100.1 ms 103.1 ms +3.0 % WORSE   kernel.numa_balancing 0 -> 1
+  2026-11-22T03:00:00Z (n22) sim.p99 100.5 ms 103.5 ms +3.0 % WORSE   kernel.numa_balancing 0 -> 1
+  Change points: since that result the metric has another level.
+  
   VERDICT WORSE: the newest change of a primary or guard metric is for the worse
   [1]
   $ gpubench history nights --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], d["results"], [(c["metric"], c["result"], c["verdict"]) for c in d["changes"]], d["exit_code"])'
@@ -154,14 +162,16 @@ One host through twenty nights: it grew slower with the thirteenth, when a setti
   <strong>WORSE</strong>
   2
 
-  $ gpubench history nights -o history.json --markdown history.md > history.txt; sed -n '1,7p' history.md
+  $ gpubench history nights -o history.json --markdown history.md > history.txt; sed -n '1,9p' history.md
   **WORSE: the newest change of a primary or guard metric is for the worse**
   
-  20 results of host id1.
+  gpubench history, host id1, 20 results
   
-  | since | metric | before | after | change | verdict | set otherwise since then |
+  Change points: since that result the metric has another level.
+  
+  | since | metric | before | after | change | verdict | settings changed then |
   | --- | --- | ---: | ---: | ---: | --- | --- |
-  | 2026-11-22T03:00:00Z (n22) | sim | 100.1 ms | 103.1 ms | +3.0 % | worse | kernel.numa\_balancing 0 -> 1 |
+  | 2026-11-22T03:00:00Z (n22) | sim | 100.1 ms | 103.1 ms | +3.0 % | WORSE | kernel.numa\_balancing 0 -> 1 |
   $ gpubench report history.json --markdown again.md --html again.html | cmp - history.txt && cmp again.md history.md && cmp again.html history.html
 
 Results of several machines are refused, unless one is picked; what is no result is named.

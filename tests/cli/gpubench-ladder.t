@@ -1,18 +1,19 @@
-A ladder is measured in tossed rounds of fresh processes; six rounds carry an interval.
+A ladder is measured in rounds of random order, each launch a fresh process; six rounds carry an interval.
 
   $ set -o pipefail; tiny="--train=--batch --train=8 --train=--steps --train=2 --train=--warmup --train=1"
   $ gpubench ladder precision --model mlp $tiny --rounds 6 --seed 5 -q -o l.json --markdown l.md --html l.html >l.txt
-  $ sed '/^$/,$d' l.txt | tr -s '\n ' ' ' | grep -o '6 rounds in tossed order, seed 5'
-  6 rounds in tossed order, seed 5
+  $ sed '/^$/,$d' l.txt | tr -s '\n ' ' ' | grep -o '6 rounds in random order, seed 5'
+  6 rounds in random order, seed 5
   $ sed -E "1,/^$/d; /^VERDICT/,\$d; /^RUNG/s/ +/ /g; s/ +[0-9.]+ +([0-9.]+ )? *(\[[0-9., ]+\])?( +[0-9.]+ MiB){2}//" l.txt
   FP32 to AMP (precision)
   Only the type that matrix products read differs.
+  
   RUNG SAMPLES/S SPEED-UP 95% CI PLANNED PEAK
   FP32
   AMP, bf16
   AMP, fp16 with loss scaling
+  Planned: tensors of one rank. Peak: most resident memory of one rank.
   
-  PLANNED: tensors of one rank. PEAK: resident memory of one rank at most.
   $ python3 -c '
   > import json; d = json.load(open("l.json")); l, = d["ladders"]
   > print(d["schema"], l["id"], l["unit"], [r["name"] for r in l["rungs"]])
@@ -35,11 +36,11 @@ The answer comes first on the page, and report draws the same from the file.
   $ say() { python3 -c "import json; d = json.load(open('l.json')); r = d['ladders'][0]['rungs']; $1; json.dump(d, open('said.json', 'w'))"; gpubench report said.json --html said.html --markdown said.md | sed -n '/^VERDICT/,$p'; }
   $ say 'r[1].update(speedup=1.4, speedup_low=1.3, speedup_high=1.5); r[2].update(speedup=1.5, speedup_low=.9, speedup_high=2.1)'
   VERDICT FASTER: precision 1.40 x [1.30, 1.50] with "AMP, bf16"
-  $ grep -oE '<title>[^<]*|<strong>[^<]*|<h[12][^>]*>[^<]*' said.html; sed -n 3p said.md
+  $ grep -oE '<title>[^<]*|<strong>[^<]*|<h[12][^>]*>[^<]*' said.html; sed -n 1p said.md
   <title>gpubench ladder: FASTER
-  <h1>What each technique brings
+  <h1>gpubench ladder, host * (glob)
   <strong>FASTER
-  <h2 id="ladder0-h">FP32 to AMP
+  <h2 id="ladder0-h">FP32 to AMP (precision)
   <h2 id="method-h">How to read this
   **FASTER: precision 1.40 x \[1.30, 1.50\] with "AMP, bf16"**
   $ say 'r[1].update(speedup_low=.9); r[2].update(speedup_low=.9)'

@@ -8,13 +8,17 @@ does nothing. Only what helps is kept, and it is confirmed on fresh data. Remark
   > END
   $ prove() { gpubench prove --quick --quiet --metric 'regex:t ([0-9.]+)' --unit s "$@" -- bash step.sh | calm; }
   $ prove --env FAST=1 --env SLOW=1 --env OTHER=1 --seed 5 -o all.json --receipt receipt.json
+  gpubench prove, host *, kernel *, 20* (glob)
+  metric: cmd, lower is better, seed 5
+  
   CHANGE                 EFFECT * KEPT MECHANISM (glob)
   env.FAST (none) -> 1  * better  yes  names none (glob)
   env.SLOW (none) -> 1  * worse   no   names none (glob)
   env.OTHER (none) -> 1 * same    no   names none (glob)
-  took 87 of at most 87 pairs, * min of about * (glob)
+  Effect: what turning the change on does while all others are on.
   
-  cmd, lower is better. PROVED: 1 of 3 changes help, confirmed on fresh data: * (glob)
+  took 87 of at most 87 pairs, * min of about * (glob)
+  VERDICT PROVED: 1 of 3 changes help, confirmed on fresh data: * (glob)
 
 The receipt says of each change its effect with an interval, how it was found, and how to put it back; the document has every
 phase.
@@ -41,7 +45,7 @@ Beyond six changes all of them are measured at once, each launch informing each 
   9
   env.FAST (none) -> 1 * better  yes  names none (glob)
   env.SLOW (none) -> 1 * worse   no   names none (glob)
-  cmd, lower is better. PROVED: 1 of 10 changes help, confirmed on fresh data: * (glob)
+  VERDICT PROVED: 1 of 10 changes help, confirmed on fresh data: * (glob)
   $ python3 -c 'import json; d = json.load(open("ten.json")); print([(p["phase"]["name"], p["run"]["looks"][0]["pairs"]) for p in d["phases"]])'
   [('total', 9), ('design', 32), ('confirm', 9), ('kept against all', 9)]
 
@@ -79,12 +83,12 @@ one step in ten half as long again. One that nobody can tell about is named: wit
   $ trade "$@" --env FAST=1 --env TRADE=1 --seed 6 --receipt trade.json | grep -E 'TRADE|FAST|PROVED'
   env.FAST (none) -> 1 * better * yes  names none (glob)
   env.TRADE (none) -> 1 * better, a guard is worse no   names none (glob)
-  cmd, lower is better. PROVED: 1 of 8 changes help, confirmed on fresh data: -* (glob)
+  VERDICT PROVED: 1 of 8 changes help, confirmed on fresh data: -* (glob)
   $ trade --env FAST=1 --env TRADE=1 --seed 6 | grep -E 'TRADE|FAST|PROVED'
   env.FAST (none) -> 1 * better * yes  names none (glob)
   env.TRADE (none) -> 1 * better, a guard is worse no   names none (glob)
-  cmd, lower is better. PROVED: 1 of 2 changes help, confirmed on fresh data: * (glob)
-  $ spiky() { rm launches; TAIL=.2 trade --env FAST=1 --seed $1 --receipt tail.json | tr '\n' ' ' | grep -oE 'better.*yes|(PROVED|NOT CONF).*'; }
+  VERDICT PROVED: 1 of 2 changes help, confirmed on fresh data: * (glob)
+  $ spiky() { rm launches; TAIL=.2 trade --env FAST=1 --seed $1 --receipt tail.json | tr '\n' ' ' | grep -oE 'better, a guard.*yes|(PROVED|NOT CONF).*'; }
   $ spiky 1
   better, a guard may be worse yes
   PROVED: 1 of 1 changes help, confirmed on fresh data: -* %*; may be worse: cmd.p99 *, allowed 2.0 %* (glob)
@@ -110,7 +114,7 @@ while another one lasts.
 Where nothing helps that is the answer.
 
   $ prove --env OTHER=1 --seed 7 | tail -1
-  cmd, lower is better. PROVED: nothing here helps this workload; leave the host as it is
+  VERDICT PROVED: nothing here helps this workload; leave the host as it is
 
 A receipt is for this host under this kernel and driver, and for 90 days. Only knobs of the host are applied from it.
 
@@ -244,7 +248,7 @@ Killed in the middle of any phase, it goes on as if nothing had happened: the sa
 What cannot be judged proves nothing, and says why: a metric that matches nothing, a command that fails in one arm only, numbers
 that never vary, and some that are none.
 
-  $ bad() { gpubench prove --quick -q --env S=1 --seed 4 --metric 'regex:is (.*)' -- sh -c "$1" | calm | grep -v -E '^(took|CHANGE|$)'; echo ${PIPESTATUS[0]}; }
+  $ bad() { gpubench prove --quick -q --env S=1 --seed 4 --metric 'regex:is (.*)' -- sh -c "$1" | calm | grep -v -E '^(gpubench prove|metric|Effect|took|CHANGE|$)'; echo ${PIPESTATUS[0]}; }
   $ bad 'echo nothing'
   gpubench: total: the command: --metric regex:is (.*) matched nothing in what it printed; nothing is proved
   5
@@ -256,28 +260,24 @@ that never vary, and some that are none.
   note: cmd failed in 3 of 12 launches: exit status 1; its pairs are incomplete (total)
   note: cmd failed in 3 of 6 launches: exit status 1; its pairs are incomplete (leave-one-out of
   env.S)
-  cmd, lower is better. INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can
-  tell
+  VERDICT INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can tell
   0
   $ bad 'echo is 1.5'
   env.S (none) -> 1 +0.0 % [+0.0, +0.0] inconclusive no   names none
   env.S: never varies: not a measurement
-  cmd, lower is better. INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can
-  tell
+  VERDICT INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can tell
   0
   $ bad 'test -z "$S" && echo is 1.5 || echo is 1.2'
   env.S (none) -> 1 -20.000 % [-20.000, -20.000] inconclusive no   names none
   env.S: never varies: not a measurement
-  cmd, lower is better. INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can
-  tell
+  VERDICT INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can tell
   0
   $ bad 'test -z "$S" && echo is 1.5$$ || echo is nan'
   env.S (none) -> 1      - unknown inconclusive no   names none
   env.S: no numbers with the change
   note: cmd: 9 launches have samples that are not positive numbers; those launches are left out, and
   their pairs with them
-  cmd, lower is better. INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can
-  tell
+  VERDICT INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can tell
   0
 
 With --minutes it ends after that long: what was not reached is named, decides nothing and is not kept. What the session would
@@ -286,30 +286,31 @@ take and could show was said before; both are in the receipt. A session that was
   $ $TESTDIR/cli/strike KILL short.json '"t_s"' 16 -- gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 -o short.json --receipt short-receipt.json --html short.html
   [137]
   $ gpubench resume short.json --quiet --minutes .0001 | calm | sed -E 's/[0-9.]+ min/N min/; s/about .*/about N/; s/took (8|9) /took 8 /'
+  gpubench prove, host *, kernel *, 20* (glob)
+  metric: sim, lower is better, seed 8
+  
   CHANGE                     EFFECT 95% CI  VERDICT      KEPT MECHANISM
   env.GPUBENCH_SIM (none) ->      - unknown inconclusive no   names none
   effect=-.05
   env.OTHER (none) -> 1           - unknown inconclusive no   names none
   env.MORE (none) -> 1            - unknown inconclusive no   names none
+  No effect was measured.
+  
   env.GPUBENCH_SIM, env.OTHER, env.MORE: the time was up before it was measured
   note: the session was interrupted and taken up again; the host may have drifted in between; pairs
   were not torn apart
   took 8 of at most 87 pairs, N min of about N
   not reached in the N min allowed: all pairs of the total effect, env.GPUBENCH_SIM, env.OTHER,
   env.MORE
-  
-  sim, lower is better. INCONCLUSIVE: no change was shown to help this workload; for 3 of 3 nobody can
-  tell
+  VERDICT INCONCLUSIVE: no change was shown to help this workload; for 3 of 3 nobody can tell
   $ python3 -c '
   > import json; r = json.load(open("short-receipt.json")); p = r["plan"]
   > print(r["confirmed"], r["not_reached"], p["pairs"], [(s["name"], s["comparisons"] * s["pairs"], s["pairs_taken"] in (8, 9), (s["mde_pct"] or 0) > 0) for s in p["steps"]])'
   False ['all pairs of the total effect', 'env.GPUBENCH_SIM', 'env.OTHER', 'env.MORE'] 87 [('total effect and A/A', 15, True, True), ('each change', 54, False, True), ('confirmation', 9, False, True), ('what is kept beside all', 9, False, True)]
-  $ grep -oE '<strong>[A-Z]+</strong>|<h2 id="plan-h">Plan|<li>env[^<]*' short.html
+  $ grep -oE '<strong>[A-Z]+</strong>|<h2 id="plan-h">Plan|allowed: .*' short.html | sed 's/<.li>//'
   <strong>INCONCLUSIVE</strong>
   <h2 id="plan-h">Plan
-  <li>env.GPUBENCH_SIM
-  <li>env.OTHER
-  <li>env.MORE
+  allowed: all pairs of the total effect, env.GPUBENCH_SIM, env.OTHER, env.MORE
   $ $TESTDIR/cli/strike KILL more.json '"t_s"' 5 -- gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 --minutes 1 -o more.json
   [137]
   $ gpubench resume more.json --quiet --minutes 30 | grep -oE 'PROVED: 1 of 3|not reached'
@@ -380,10 +381,11 @@ change; a race that none of them wins changes nothing.
   [(1, 4), (1, 4), (1, 4), (1, 4), (1, 4), (1, 4), (2, 8), (2, 8), (2, 8), (3, 16), (3, 16)] 4
   [['1', '16', '2', '3', '4', '8'], ['2', '3', '4'], ['2', '4']]
   $ race --race env.RANKS=8,16 --seed 3
+  gpubench prove, host *, kernel *, 20* (glob)
+  metric: cmd, lower is better, seed 3
   race of env.RANKS: 8 * %, 16 * %; none was better than the host's own value (glob)
   took 8 of at most 41 pairs, * min (glob)
-  
-  cmd, lower is better. PROVED: nothing here helps this workload; leave the host as it is
+  VERDICT PROVED: nothing here helps this workload; leave the host as it is
   $ gpubench prove --race vm.max_map_count=300000,x -- true
   gpubench: vm.max_map_count takes whole numbers, not 'x'
   [64]

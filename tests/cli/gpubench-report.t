@@ -21,9 +21,9 @@ A saved result can be rendered again at any time; everything is computed anew fr
   
   changed on purpose: 1
   
-  | setting | from | to |
-  | --- | --- | --- |
-  | env.GPUBENCH\_SIM | (none) | effect=.03 |
+  | setting | from | to | when |
+  | --- | --- | --- | --- |
+  | env.GPUBENCH\_SIM | (none) | effect=.03 | environment of the run |
   
   OTHER differences: none
   $ gpubench report r.json -o x.json > /dev/null; gpubench report x.json --json | cmp - x.json

@@ -19,12 +19,13 @@ static void draw(const struct bn_form *form, const json_t *doc)
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
+	gt_auto(bn_view) *v = form->view(doc);
 
 	FUZZ_ASSERT(out);
-	form->text(doc, out, false);
+	bn_view_print(v, out, false);
 	fclose(out);
-	form->html(doc, &page);
-	form->markdown(doc, &markdown);
+	bn_view_html(v, &page);
+	bn_view_markdown(v, &markdown);
 	if (form->openmetrics)
 		form->openmetrics(doc, &metrics);
 	FUZZ_ASSERT(len > 0 && page.len > 0 && markdown.len > 0);

@@ -2,7 +2,7 @@
 /* Results from strangers, judged as a fleet and as a history: an array of them, or one that stands for many. */
 #include <string.h>
 #include "bench/fleet/fleet.h"
-#include "bench/report/fleet.h"
+#include "bench/report/forms.h"
 #include "tests/fuzz/fuzz.h"
 
 const unsigned fuzz_rounds = 300;
@@ -14,6 +14,12 @@ static void add(struct bn_saved_set *set, json_t *doc, size_t i)
 
 	if (bn_saved_add(set, name, doc, &err) < 0)
 		FUZZ_ASSERT(err.code > 0 && err.msg[0]);
+}
+
+static void page_of(struct bn_view *v, struct gt_buf *out)
+{
+	bn_view_html(v, out);
+	bn_view_free(v);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -41,8 +47,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	FUZZ_ASSERT(json_is_array(json_object_get(fleet, "outliers")) && json_is_array(json_object_get(history, "changes")));
 	for (i = 0; i < json_array_size(json_object_get(fleet, "metrics")); i++)
 		FUZZ_ASSERT(json_is_object(json_array_get(json_object_get(fleet, "metrics"), i)));
-	bn_fleet_html(fleet, &page);
-	bn_history_html(history, &page);
+	page_of(bn_view_fleet(fleet), &page);
+	page_of(bn_view_history(history), &page);
 	FUZZ_ASSERT(page.len > 0);
 	return 0;
 }

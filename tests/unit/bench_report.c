@@ -7,9 +7,6 @@
 #include "bench/report/forms.h"
 #include "bench/report/heat.h"
 #include "bench/fleet/fleet.h"
-#include "bench/report/fleet.h"
-#include "bench/report/ladder.h"
-#include "bench/report/receipt.h"
 #include "bench/ladder/ladder.h"
 #include "bench/report/plots.h"
 #include "bench/prove/prove.h"
@@ -17,9 +14,9 @@
 #include "tests/unit/bench_made.h"
 #include "tests/unit/check_bench.h"
 
-static void page_of(const json_t *doc, struct gt_buf *out)
+static void page_of(struct bn_view *(*build)(const json_t *doc), const json_t *doc, struct gt_buf *out)
 {
-	gt_auto(bn_view) *v = bn_view_result(doc);
+	gt_auto(bn_view) *v = build(doc);
 
 	bn_view_html(v, out);
 }
@@ -118,7 +115,7 @@ START_TEST(a_page_lets_no_foreign_text_out_of_its_place)
 	gt_auto_json *doc = hostile();
 	gt_auto_buf html = { 0 };
 
-	page_of(doc, &html);
+	page_of(bn_view_result, doc, &html);
 	ck_assert_ptr_null(strstr(html.s, "<img"));
 	ck_assert_uint_eq(count(html.s, "<script"), 1); /* the data */
 	ck_assert_uint_eq(count(html.s, "</script"), 1);
@@ -146,8 +143,8 @@ START_TEST(pages_of_many_results_let_no_foreign_text_out_either)
 	}
 	fleet = bn_fleet_judge(&set);
 	history = bn_history_judge(&set, 1);
-	bn_fleet_html(fleet, &page[0]);
-	bn_history_html(history, &page[1]);
+	page_of(bn_view_fleet, fleet, &page[0]);
+	page_of(bn_view_history, history, &page[1]);
 	for (int i = 0; i < 2; i++) {
 		ck_assert_uint_eq(count(page[i].s, "<script"), 1);
 		ck_assert_uint_eq(count(page[i].s, "</script"), 1);
@@ -163,8 +160,7 @@ END_TEST
 START_TEST(a_judgement_from_a_file_lets_no_text_into_an_attribute)
 {
 	static const char evil[] = "x\"><h1>INJECTED</h1><a href=\"y";
-	void (*const page[])(const json_t *doc, struct gt_buf *out) = { bn_fleet_html, bn_history_html, bn_ladder_html,
-									bn_prove_html };
+	struct bn_view *(*const page[])(const json_t *doc) = { bn_view_fleet, bn_view_history, bn_view_ladder, bn_view_receipt };
 
 	for (size_t i = 0; i < sizeof(page) / sizeof(page[0]); i++) {
 		/* every name that a page looks for, in the document, in each list of it, and in each list of theirs */
@@ -186,7 +182,7 @@ START_TEST(a_judgement_from_a_file_lets_no_text_into_an_attribute)
 			json_object_set_new(inner, lists[k], json_pack("[O]", plain));
 			json_object_set_new(doc, lists[k], json_pack("[O]", inner));
 		}
-		page[i](doc, &html);
+		page_of(page[i], doc, &html);
 		ck_assert_uint_eq(count(html.s, "<h1>"), 1);
 		ck_assert_ptr_null(strstr(html.s, "<h1>INJECTED"));
 		ck_assert_ptr_null(strstr(html.s, "href=\"y"));
@@ -216,7 +212,7 @@ START_TEST(the_embedded_data_is_the_document)
 	gt_auto_buf html = { 0 };
 	const char *from, *to;
 
-	page_of(doc, &html);
+	page_of(bn_view_result, doc, &html);
 	from = strchr(strstr(html.s, "id=\"gpubench-result\""), '\n') + 1;
 	to = strstr(from, "</script>");
 	ck_assert_int_eq(gt_json_parse(from, (size_t)(to - from), "page", &back, NULL), 0);
@@ -233,12 +229,12 @@ START_TEST(heat_and_clock_are_shown_beneath_the_order_of_measuring_where_they_ar
 	size_t i;
 
 	made_verdict(doc, NULL, NULL);
-	page_of(doc, &bare);
+	page_of(bn_view_result, doc, &bare);
 	ck_assert_uint_eq(count(bare.s, "class=\"strip\""), 0);
 	json_array_foreach(json_object_get(doc, "launches"), i, l)
 		json_object_set_new(l, "env", json_pack("{s:f, s:o}", "temp_c", 61. + (double)i, "cpu_mhz",
 							gt_json_real(i == 4 ? 1e300 : i ? NAN : 2400.)));
-	page_of(doc, &with);
+	page_of(bn_view_result, doc, &with);
 	ck_assert_uint_eq(count(with.s, "class=\"strip\""), 1); /* one known clock makes no line */
 	ck_assert_uint_eq(count(with.s, "hottest zone: 61 to 90 \xc2\xb0""C"), 2); /* seen, and described */
 	ck_assert_uint_eq(count(with.s, "mean clock"), 0);

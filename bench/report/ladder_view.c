@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The view of a measured ladder. */
+#include <math.h>
+#include <string.h>
+#include "bench/report/forms.h"
+#include "bench/report/svg.h"
+#include "bench/result/text.h"
+
+static const char *failure_of(const json_t *rung)
+{
+	json_t *l;
+	size_t i;
+
+	json_array_foreach(json_object_get(rung, "launches"), i, l)
+		if (gt_json_get_str(l, "failure", NULL))
+			return gt_json_get_str(l, "failure", NULL);
+	return NULL;
+}
+
+static struct bn_text rate(const json_t *rung)
+{
+	double v = gt_json_get_real(rung, "items_per_s", NAN);
+	struct bn_text t = { "-" };
+
+	if (isfinite(v))
+		snprintf(t.s, sizeof(t.s), "%.*f", v < 10 ? 2 : v < 100 ? 1 : 0, v);
+	return t;
+}
+
+/* Digits that the interval supports: half its width keeps one. */
+static int decimals(const json_t *rung)
+{
+	double half = (gt_json_get_real(rung, "speedup_high", NAN) - gt_json_get_real(rung, "speedup_low", NAN)) / 2;
+
+	return !(half > 0) || half >= .05 ? 2 : half >= .005 ? 3 : 4;
+}
+
+static struct bn_text speedup(const json_t *rung)
+{
+	double v = gt_json_get_real(rung, "speedup", NAN);
+	struct bn_text t = { "-" };
+
+	if (isfinite(v))
+		snprintf(t.s, sizeof(t.s), "%.*f", decimals(rung), v);
+	return t;
+}
+
+static struct bn_text interval(const json_t *rung, bool first)
+{
+	double lo = gt_json_get_real(rung, "speedup_low", NAN), hi = gt_json_get_real(rung, "speedup_high", NAN);
+	struct bn_text t = { "" };
+	int d = decimals(rung);
+
+	if (first)
+		return t;
+	if (isfinite(lo) && isfinite(hi))
+		snprintf(t.s, sizeof(t.s), "[%.*f, %.*f]", d, lo, d, hi);
+	else
+		snprintf(t.s, sizeof(t.s), "needs 6 rounds");
+	return t;
+}
+
+static struct bn_text bytes(const json_t *rung, const char *key)
+{
+	double v = gt_json_get_real(rung, key, NAN);
+	struct bn_text t = { "-" };
+
+	if (isfinite(v) && v >= 0)
+		gt_format_bytes(t.s, sizeof(t.s), (uint64_t)v);
+	return t;
+}
+
+/* The rung that is surely faster than the first one and the fastest of those; NULL if there is none. */
+static const json_t *fastest(const json_t *l)
+{
+	const json_t *best = NULL;
+	json_t *rung;
+	size_t i;
+
+	json_array_foreach(json_object_get(l, "rungs"), i, rung)
+		if (i && gt_json_get_real(rung, "speedup_low", 0) > 1 &&
+		    gt_json_get_real(rung, "speedup", 0) > gt_json_get_real(best, "speedup", 0))
+			best = rung;
+	return best;
+}
+
+static bool has_interval(const json_t *l)
+{
+	json_t *rung;
+	size_t i;
+
+	json_array_foreach(json_object_get(l, "rungs"), i, rung)
+		if (i && isfinite(gt_json_get_real(rung, "speedup_low", NAN)))
+			return true;
+	return false;
+}
+
+static const json_t *failed_rung(const json_t *doc)
+{
+	json_t *l, *rung;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(doc, "ladders"), i, l)
+		json_array_foreach(json_object_get(l, "rungs"), k, rung)
+			if (failure_of(rung))
+				return rung;
+	return NULL;
+}
+
+static void answer(struct bn_view *v, const json_t *doc)
+{
+	const json_t *failed = failed_rung(doc);
+	size_t i, judged = 0, faster = 0;
+	gt_auto_buf text = { 0 };
+	json_t *l;
+
+	json_array_foreach(json_object_get(doc, "ladders"), i, l) {
+		const json_t *best = fastest(l);
+
+		judged += has_interval(l);
+		if (best)
+			gt_buf_printf(&text, "%s%s %s x %s with \"%s\"", faster++ ? "; " : "", gt_json_get_str(l, "id", "?"),
+				      speedup(best).s, interval(best, false).s, gt_json_get_str(best, "name", "?"));
+	}
+	v->class = failed ? "invalid" : faster ? "better" : judged ? "inconclusive" : "measured";
+	if (failed)
+		bn_view_set(&v->headline, "INCOMPLETE: \"%s\" failed: %s", gt_json_get_str(failed, "name", "?"),
+			    failure_of(failed));
+	else if (faster)
+		bn_view_set(&v->headline, "FASTER: %s", text.s);
+	else
+		bn_view_set(&v->headline, "%s",
+			    judged ? "INCONCLUSIVE: no rung is surely faster than the first one of its ladder"
+				   : "MEASURED: nothing is judged; an interval needs six rounds");
+}
+
+/* ---- bars ---- */
+
+#define BAR_TO 78.0
+#define ROW    46
+
+static double longest(const json_t *l)
+{
+	double most = 1;
+	json_t *rung;
+	size_t i;
+
+	json_array_foreach(json_object_get(l, "rungs"), i, rung) {
+		double v = gt_json_get_real(rung, "speedup", 0), hi = gt_json_get_real(rung, "speedup_high", 0);
+
+		most = fmax(most, fmax(v, isfinite(hi) ? hi : 0));
+	}
+	return most;
+}
+
+static void bar(struct gt_buf *out, const json_t *rung, bool first, double scale, double y)
+{
+	double v = gt_json_get_real(rung, "speedup", NAN), lo = gt_json_get_real(rung, "speedup_low", NAN);
+	double hi = gt_json_get_real(rung, "speedup_high", NAN);
+	bool judged = !first && isfinite(lo) && isfinite(hi);
+	gt_autofree char *label = isfinite(v) ? gt_xasprintf("%s x", speedup(rung).s) : gt_xstrdup("failed");
+
+	bn_svg_text(out, "", "start", 0, y + 14, gt_json_get_str(rung, "name", "?"));
+	if (isfinite(v))
+		bn_svg_band(out, first ? "A" : "B", 0, y + 20, v * scale, y + 36);
+	if (judged)
+		bn_svg_line(out, "whisker", lo * scale, y + 28, hi * scale, y + 28);
+	bn_svg_text(out, "t", "start", isfinite(v) ? fmax(v, judged ? hi : 0) * scale + 1 : 0, y + 33, label);
+}
+
+static void bars(struct bn_view *v, const json_t *l, unsigned id)
+{
+	double scale = BAR_TO / longest(l);
+	json_t *rungs = json_object_get(l, "rungs"), *rung;
+	gt_auto_buf svg = { 0 };
+	size_t k;
+
+	bn_svg_open(&svg, "bars", id, (double)(json_array_size(rungs) * ROW) + 4, gt_json_get_str(l, "title", "?"),
+		    "The longer the bar, the faster; the thin line is the 95 % interval. The table has the same numbers.");
+	json_array_foreach(rungs, k, rung)
+		bar(&svg, rung, k == 0, scale, (double)k * ROW);
+	gt_buf_puts(&svg, "</svg>\n");
+	bn_view_figure(v, &svg, "Speed-up over the first rung; the thin line is the 95 % interval.");
+}
+
+/* ---- numbers ---- */
+
+static void table(struct bn_view *v, const json_t *l)
+{
+	gt_autofree char *per_second = gt_xasprintf("%s/s", gt_json_get_str(l, "unit", "items"));
+	const struct bn_column columns[] = { { "rung", BN_LONG },       { per_second, BN_NUMBER }, { "speed-up", BN_NUMBER },
+					     { "95% CI", BN_INTERVAL }, { "planned", BN_NUMBER },  { "peak", BN_NUMBER } };
+	json_t *rung;
+	size_t k;
+
+	bn_view_table(v, BN_ALL, columns, GT_ARRAY_SIZE(columns),
+		      "Planned: tensors of one rank. Peak: most resident memory of one rank.");
+	json_array_foreach(json_object_get(l, "rungs"), k, rung) {
+		const char *why = failure_of(rung);
+
+		bn_view_row(v, NULL);
+		bn_view_cell(v, "%s%s%.120s", gt_json_get_str(rung, "name", "?"), why ? ": " : "", why ? why : "");
+		bn_view_cell(v, "%s", rate(rung).s);
+		bn_view_cell(v, "%s", speedup(rung).s);
+		bn_view_cell(v, "%s", interval(rung, k == 0).s);
+		bn_view_cell(v, "%s", bytes(rung, "planned_bytes").s);
+		bn_view_cell(v, "%s", bytes(rung, "max_rss_bytes").s);
+	}
+}
+
+static void command(struct bn_view *v, unsigned where, const char *label, const json_t *rung)
+{
+	gt_auto_buf text = { 0 };
+	json_t *word;
+	size_t i;
+
+	json_array_foreach(json_object_get(rung, "command"), i, word)
+		gt_buf_printf(&text, "%s%s", i ? " " : "", json_is_string(word) ? json_string_value(word) : "?");
+	bn_view_add(v, BN_COMMAND, where, "%s", text.s ? text.s : "")->name = gt_xstrdup(label);
+}
+
+static void ladder(struct bn_view *v, const json_t *l, unsigned id)
+{
+	gt_autofree char *anchor = gt_xasprintf("ladder%u", id);
+	gt_autofree char *title = gt_xasprintf("%s (%s)", gt_json_get_str(l, "title", "?"), gt_json_get_str(l, "id", "?"));
+	json_t *rungs = json_object_get(l, "rungs"), *rung;
+	size_t k;
+
+	bn_view_section(v, BN_ALL, anchor, title);
+	bn_view_add(v, BN_TEXT, BN_ALL, "%s", gt_json_get_str(l, "what", ""));
+	bars(v, l, id);
+	table(v, l);
+	command(v, BN_MARKDOWN, "First rung", json_array_get(rungs, 0));
+	bn_view_add(v, BN_DETAILS, BN_PAGE, "Commands");
+	json_array_foreach(rungs, k, rung)
+		command(v, BN_PAGE, gt_json_get_str(rung, "name", "?"), rung);
+	bn_view_add(v, BN_END, BN_PAGE, "%s", "");
+}
+
+struct bn_view *bn_view_ladder(const json_t *doc)
+{
+	const json_t *host = json_object_get(doc, "host"), *run = json_object_get(doc, "run");
+	double load = gt_json_get_real(run, "load_at_start", 0);
+	gt_autofree char *busy = gt_xasprintf("; load %.1f at the start: other processes used the CPUs", load);
+	struct bn_view *v = bn_view_new(doc, "gpubench ladder");
+	json_t *l;
+	size_t i;
+
+	answer(v, doc);
+	bn_view_set(&v->origin, "host %s, %s, %lld CPUs, %s", gt_json_get_str(host, "identity", "unknown"),
+		    gt_json_get_str(host, "cpu", "unknown CPU"), (long long)gt_json_get_int(host, "cpus_allowed", 0),
+		    gt_json_get_str(run, "started", "no date"));
+	bn_view_set(&v->design, "design: %lld rounds in random order, seed %lld%s", (long long)gt_json_get_int(run, "rounds", 0),
+		    (long long)gt_json_get_int(run, "seed", 0), load > .5 ? busy : "");
+	json_array_foreach(json_object_get(doc, "ladders"), i, l)
+		ladder(v, l, (unsigned)i);
+	bn_view_section(v, 0, "method", "How to read this");
+	bn_view_add(v, BN_PROSE, BN_FILES,
+		    "Each launch is a fresh process. Each round runs all rungs in random order. A *speed-up* is the mean "
+		    "ratio to the first rung within rounds; its interval comes from the sign-flip randomisation test. "
+		    "*Planned* memory is that of the tensors of one rank, *peak* the most resident memory of one rank.");
+	return v;
+}
