@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include "bench/bench.h"
+#include "bench/cmd/cmds.h"
 #include "bench/train/train.h"
 #include "lib/log.h"
 #include "lib/table.h"

@@ -4,9 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench/bench.h"
+#include "bench/cmd/cmds.h"
 #include "bench/train/feed.h"
 #include "bench/result/gpu.h"
 #include "bench/session/gauge.h"
+#include "bench/train/models.h"
 #include "bench/train/spin.h"
 #include "bench/train/train.h"
 #include "lib/log.h"

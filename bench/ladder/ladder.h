@@ -6,9 +6,11 @@
  * rung is a fresh `gpubench train`; rounds go through all rungs in tossed order, and a speed-up is judged by the ratios within
  * rounds, so that drift of the host favours no rung.
  */
+#include "lib/cli.h"
 #include "lib/json.h"
 
 #define BN_LADDER_WORDS	 16
+#define BN_LADDER_ROUNDS_MAX 200
 
 struct bn_rung {
 	const char *name;
@@ -26,6 +28,16 @@ struct bn_ladder {
 	const struct bn_rung *rung;	    /* ends with a rung without a name; the first is what the others are compared with */
 };
 extern const struct bn_ladder bn_ladders[]; /* ends with one without an id */
+
+struct bn_ladder_request {
+	const char *model;   /* instead of the ladder's; NULL */
+	const char *device, *data;
+	struct gt_strv train; /* further words for each gpubench train */
+	const char *save;     /* written after each launch; NULL or "-": nowhere */
+	uint64_t rounds, ranks, seed; /* ranks 0: the CPUs, at most 4 */
+};
+/* Climbs the ladders of these names, or all that can run. *ret: the analysed document; *ret_wrong: the loss of a run did not fall. */
+int bn_ladder_climb(struct gt_cli *cli, const struct bn_ladder_request *q, char *const *names, int n, json_t **ret, bool *ret_wrong);
 
 /* Medians, speed-ups and their intervals, from the launches in the document; replaces what was there. */
 void bn_ladder_analyze(json_t *doc);

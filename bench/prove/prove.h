@@ -69,10 +69,6 @@ json_t *bn_effect_json(const struct bn_effect *e); /* as the receipt has it; nul
 /* The metric that decides, found in the first phase that was measured. Exit 5 if there is none. */
 int bn_prove_metric(struct bn_prove *p, const json_t *doc);
 void bn_prove_clear(struct bn_prove *p);
-/* Take up the session that doc (of file path) holds; out: where it goes on, NULL: path; minutes: its limit from now on, 0: the one
- * that it has. */
-int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const char *out, double minutes);
-extern const struct gt_cmd bn_cmd_prove;
 
 bool bn_prove_designed(const struct bn_prove *p); /* all changes at once, or one by one? */
 bool bn_prove_total_is_all(const struct bn_prove *p); /* one change, whose arms are boots: the first phase has measured it */

@@ -56,6 +56,4 @@ void bn_arms_clear(struct bn_arms *arms);
 void bn_arms_ops(struct bn_arms *arms, struct bn_ops *ret);
 /* What the changed arm will differ by, into doc.treatment.declared. Returns how many. */
 size_t bn_arms_declare(const struct bn_arms *arms, json_t *doc);
-/* Is this variable, NAME or NAME=VALUE, one of those that change how a launch runs? */
-bool bn_telling(const char *name);
 #endif

@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 #include <linux/magic.h>
-#include "bench/session/arms.h"
 #include "bench/bench.h"
 #include "bench/session/boots.h"
+#include "bench/session/launch_env.h"
 #include "lib/cli.h"
 #include "lib/log.h"
 #include "lib/spawn.h"

@@ -2,7 +2,8 @@
 #ifndef BN_LOAD_H
 #define BN_LOAD_H
 /* gpubench data PATH: what the loader makes of it and how fast, without a model behind it. */
-#include "lib/cli.h"
+#include "lib/err.h"
+#include "lib/json.h"
 #include "runtime/data/loader.h"
 
 struct bn_load_options {
@@ -17,6 +18,4 @@ struct bn_load_options {
 /* The loader's report with "schema", "batch", "seq", "size", "timed_batches", "seconds", "samples_per_s", "items_per_s",
  * "unit" and "bytes_per_s" (of what it handed over). */
 int bn_load(const struct bn_load_options *o, json_t **ret, struct gt_err *err);
-
-extern const struct gt_cmd bn_cmd_data;
 #endif

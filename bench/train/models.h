@@ -17,6 +17,7 @@ struct bn_model {
 };
 /* Ends with a model without a name. */
 extern const struct bn_model bn_models[];
+const char *bn_model_word(size_t i); /* the i-th name; NULL behind the last */
 /* NULL and -EINVAL with every name if there is none of that name. */
 const struct bn_model *bn_model_find(const char *name, struct gt_err *err);
 /* Sizes that the model has not may not be given, and those that it has must fit together. */

@@ -1,662 +1,108 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* gpubench train: one process, several of this host, or one of those that a launcher started. */
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include "bench/bench.h"
-#include "bench/train/models.h"
-#include "bench/train/train.h"
-#include "bench/train/run.h"
-#include "lib/file.h"
+#include "bench/train/rank.h"
+#include "lib/cli.h"
 #include "lib/log.h"
-#include "lib/table.h"
-#include "runtime/cuda/meter.h"
+#include "runtime/cuda/cuda.h"
 #include "runtime/runtime.h"
+#include "runtime/transport/comm.h"
 
-#define HELD_OUT_BATCHES	4
-#define BALANCE_S		0.25 /* many times what a scheduler gives one task before another */
-/* Plain evaluations make about 1 Gflop/s: minutes. A share of the largest gradient beyond which it is wrong, not f32. */
-#define GRADIENT_CHECK_FLOPS	1e11
-#define GRADIENT_CHECK_OFF	1e-3
-#define PAGE			4096
-#define DIM_MAX			(UINT64_C(1) << 24)
-
-static void graphs_clear(struct bn_training *r)
+static int part(struct rt_comm *c, const struct bn_train_options *all, json_t **ret, struct gt_err *err)
 {
-	for (int i = 0; i < RT_LENGTHS_MAX; i++) {
-		rt_graph_free(r->graph[i]);
-		r->graph[i] = NULL;
-	}
+	struct bn_train_options o = *all;
+
+	if (rt_comm_rank(c) > 0)
+		o.progress = NULL;
+	if (o.rank_timeout_s > 0)
+		rt_comm_set_timeout(c, o.rank_timeout_s);
+	if (!o.threads && rt_comm_cpus(c) && !getenv("OMP_NUM_THREADS"))
+		o.threads = (uint64_t)rt_comm_cpus(c);
+	o.memory_limit_bytes /= (uint64_t)rt_comm_size(rt_comm_local(c));
+	return bn_train_rank(&o, c, ret, err);
 }
 
-static void run_clear(struct bn_training *r)
+static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 {
-	rt_program_free(r->program);
-	graphs_clear(r);
-	bn_feed_close(&r->feed);
-	free(r->input[0]);
-	free(r->input[1]);
-	free(r->step_s);
-	json_decref(r->ranks);
-}
-
-static uint64_t or_default(uint64_t given, uint64_t dflt)
-{
-	return given ? given : dflt;
-}
-
-static int usage(struct gt_err *err, const char *what)
-{
-	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s", what);
-}
-
-static int fill_defaults(struct bn_training *r, const struct bn_train_options *o, struct gt_err *err)
-{
-	const struct bn_model *m = bn_model_find(o->model, err);
-
-	if (!m)
-		return -EINVAL;
-	r->model = m;
-	r->o = *o;
-	r->o.batch = or_default(o->batch, m->batch);
-	r->o.seq = or_default(o->seq, GT_MAX(m->seq, 1));
-	r->o.layers = or_default(o->layers, m->layers);
-	r->o.width = or_default(o->width, m->width);
-	r->o.heads = or_default(o->heads, m->heads);
-	r->o.vocab = or_default(o->vocab, m->vocab);
-	r->o.size = or_default(o->size, m->size);
-	r->o.steps = or_default(o->steps, m->steps);
-	r->o.accum = or_default(o->accum, 1);
-	r->o.optimizer = o->optimizer ? o->optimizer : m->optimizer;
-	r->o.ranks = or_default(o->ranks, 1);
-	r->o.seed = or_default(o->seed, 1);
-	r->o.lr = isnan(o->lr) ? m->lr : o->lr;
-	if (o->warmup == UINT64_MAX)
-		r->o.warmup = m->warmup;
-	return 0;
-}
-
-static int check_options(const struct bn_training *r, struct gt_err *err)
-{
-	const struct bn_train_options *o = &r->o;
-	const struct {
-		const char *option;
-		uint64_t value;
-	} dims[] = { { "batch", o->batch }, { "seq", o->seq }, { "layers", o->layers }, { "width", o->width },
-		     { "heads", o->heads }, { "vocab", o->vocab }, { "size", o->size }, { "steps", o->steps },
-		     { "warmup", o->warmup }, { "accum", o->accum }, { "checkpoint", o->checkpoint },
-		     { "check-gradients", o->check_gradients }, { "compress-after", o->compress_after } };
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(dims); i++)
-		if (dims[i].value > DIM_MAX)
-			return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--%s ends at %" PRIu64, dims[i].option, DIM_MAX);
-	if (o->ranks > RT_MAX_RANKS)
-		return usage(err, "--ranks ends at 64");
-	if (o->ranks == 1 && (o->compress || o->balance || o->overlap || o->shard || o->powersgd_rank))
-		return usage(err, "--compress, --powersgd-rank, --balance, --overlap and --shard are for --ranks of 2 and more");
-	if (o->powersgd_rank && !gt_streq(o->compress, "powersgd"))
-		return usage(err, "--powersgd-rank goes with --compress powersgd");
-	if (!isfinite(o->rank_timeout_s) || o->rank_timeout_s < 0)
-		return usage(err, "--rank-timeout takes seconds, such as 30");
-	if (o->ranks == 1 && o->rank_timeout_s > 0)
-		return usage(err, "--rank-timeout is for --ranks of 2 and more");
-	if (o->powersgd_rank > 64)
-		return usage(err, "--powersgd-rank ends at 64");
-	if (!bn_feed_wanted(r->model, o) && (o->cache_bytes || o->augment || o->tokens || o->prefetch))
-		return usage(err, "--cache, --augment, --tokens and --prefetch go with --data");
-	if (!o->documents && (o->buckets || o->token_budget))
-		return usage(err, "--buckets and --token-budget go with --documents");
-	if (o->documents && (!r->model->tokens || !bn_feed_wanted(r->model, o)))
-		return usage(err, "--documents goes with --data and a model that reads text: gpt or gpt2");
-	if (o->documents && o->balance)
-		return usage(err, "--documents makes batches of several shapes: --balance does not take them");
-	if (o->documents && o->ranks > 1 && gt_streq(o->device, "cuda"))
-		return usage(err, "--documents gives each rank other tokens, and ranks on cuda devices count alike: take one "
-				  "rank, or --device cpu");
-	if (o->buckets > RT_LENGTHS_MAX)
-		return usage(err, "--buckets ends at 32");
-	if (o->token_budget > 64 * DIM_MAX)
-		return usage(err, "--token-budget ends at 1073741824");
-	if ((o->fp8_history || o->fp8_margin) && !gt_streq(o->amp, "fp8"))
-		return usage(err, "--fp8-history and --fp8-margin go with --amp fp8");
-	if (o->fp8_history > 4096 || o->fp8_margin > 64)
-		return usage(err, "--fp8-history ends at 4096, --fp8-margin at 64");
-	if (o->save_every && !o->save)
-		return usage(err, "--save-every goes with --save");
-	if (o->threads > 4096)
-		return usage(err, "--threads ends at 4096");
-	if (!isfinite(o->clip_norm) || o->clip_norm < 0)
-		return usage(err, "--clip must be a norm such as 1.0");
-	if (!isfinite(o->lr) || o->lr < 0 || o->lr > 1e6)
-		return usage(err, "--lr must be a learning rate such as 0.001");
-	return bn_model_check(r->model, o, err);
-}
-
-/* What the cache may take is not there for the program. */
-static int leave_room(struct bn_train_options *o, struct gt_err *err)
-{
-	char cache[32], have[32];
-
-	if (!o->memory_limit_bytes)
-		return 0;
-	if (o->cache_bytes < o->memory_limit_bytes) {
-		o->memory_limit_bytes -= o->cache_bytes;
-		return 0;
-	}
-	gt_format_bytes(cache, sizeof(cache), o->cache_bytes);
-	gt_format_bytes(have, sizeof(have), o->memory_limit_bytes);
-	return gt_fail(err, ENOMEM, "--cache %s, and %s of memory may be used: take less", cache, have);
-}
-
-static enum rt_dtype amp_type(const char *name)
-{
-	if (gt_streq(name, "bf16") || gt_streq(name, "fp8"))
-		return RT_BF16;
-	return gt_streq(name, "fp16") ? RT_F16 : RT_F32;
-}
-
-static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct gt_err *err)
-{
-	const struct bn_switch switches[] = {
-		{ "fuse", &opt->debug.no_fuse },	   { "reuse", &opt->debug.no_reuse },
-		{ "assign", &opt->debug.zero_gradients }, { "early-update", &opt->debug.no_early_update },
-		{ "huge-pages", &opt->memory.no_huge_pages }, { "persistent", &o->restart_workers },
-		{ "zero-copy", &o->copy_batches }, { "u8", &o->no_u8 },
-		{ "pad", &opt->debug.no_pad }, { "winograd", &opt->debug.no_winograd },
-	};
-
-	return bn_leave_out(o->without, switches, GT_ARRAY_SIZE(switches), err);
-}
-
-/* With the hyperparameters that the PyTorch peer uses. */
-static struct rt_optimizer optimizer_of(const struct bn_train_options *o)
-{
-	if (gt_streq(o->optimizer, "sgd"))
-		return (struct rt_optimizer){ .kind = RT_SGD, .lr = o->lr, .momentum = 0.9 };
-	if (gt_streq(o->optimizer, "adam"))
-		return (struct rt_optimizer){ .kind = RT_ADAM, .lr = o->lr };
-	return (struct rt_optimizer){ .kind = gt_streq(o->optimizer, "adamw8") ? RT_ADAMW8 : RT_ADAMW,
-				      .lr = o->lr,
-				      .weight_decay = 0.01 };
-}
-
-static enum rt_when when(const char *name)
-{
-	return gt_streq(name, "on") ? RT_WHEN_ON : gt_streq(name, "off") ? RT_WHEN_OFF : RT_WHEN_AUTO;
-}
-
-static struct rt_ddp_options ddp_options(const struct bn_training *r)
-{
-	return (struct rt_ddp_options){
-		.comm = r->comm,
-		.weight = (double)r->rows / (double)r->all_rows,
-		.overlap = when(r->o.overlap),
-		.shard = when(r->o.shard),
-		.compress = bn_train_compress(r->o.compress),
-		.powersgd_rank = (int)r->o.powersgd_rank,
-		.compress_after = (int64_t)r->o.compress_after,
-	};
-}
-
-/* A graph for each shape that batches have. */
-static int declare(struct bn_training *r, struct rt_node **ret_loss)
-{
-	struct bn_train_options ours = r->o;
-	const struct rt_length *shape;
-	int n = bn_feed_shapes(&r->feed, &shape);
-
-	ours.positions = n ? r->o.seq : 0;
-	graphs_clear(r);
-	for (int i = 0; i < GT_MAX(n, 1); i++) {
-		ours.batch = n ? (uint64_t)shape[i].rows : r->rows;
-		ours.seq = n ? (uint64_t)shape[i].width : r->o.seq;
-		r->graph[i] = rt_graph_new();
-		ret_loss[i] = r->model->declare(r->graph[i], &ours);
-	}
-	return GT_MAX(n, 1);
-}
-
-static enum rt_attention_by attention_by(const char *whose)
-{
-	return gt_streq(whose, "own") ? RT_ATTENTION_OWN : gt_streq(whose, "cudnn") ? RT_ATTENTION_CUDNN : RT_ATTENTION_FASTEST;
-}
-
-static int build(struct bn_training *r, struct gt_err *err)
-{
-	struct rt_node *loss[RT_LENGTHS_MAX];
-	struct rt_options opt = {
-		.device = gt_streq(r->o.device, "cuda") ? RT_CUDA : RT_CPU,
-		.threads = (int)r->o.threads,
-		.seed = r->o.seed,
-		.memory = { .limit_bytes = r->o.memory_limit_bytes,
-			    .planned = r->comm && rt_comm_rank(r->comm) > 0 ? NULL : r->o.planned,
-			    .planned_arg = r->o.arg,
-			    .checkpoint = (int)r->o.checkpoint,
-			    .fit_bytes = r->o.fit_bytes },
-		.debug = { .profile = r->o.profile, .trace = r->o.trace != NULL, .anomaly = r->o.anomaly },
-		.precision = { .amp = amp_type(r->o.amp),
-			       .tf32 = gt_streq(r->o.amp, "tf32"),
-			       .fp8 = { gt_streq(r->o.amp, "fp8"), (int)r->o.fp8_history, (int)r->o.fp8_margin },
-			       .no_master = gt_streq(r->o.master, "none") },
-		.attention_by = attention_by(r->o.attention),
-		.deterministic = r->o.deterministic,
-		.accum = (int)r->o.accum,
-		.clip_norm = r->o.clip_norm,
-		.optimizer = optimizer_of(&r->o),
-		.ranks = ddp_options(r),
-	};
-	int status = leave_out(&r->o, &opt, err), shapes;
-
-	rt_keep_heap();
-	if (status)
-		return status;
-	r->o.no_huge_pages = opt.memory.no_huge_pages;
-	if (bn_feed_u8(r->model, &r->o)) {
-		opt.pixels.mean = RT_PIXEL_MEAN;
-		opt.pixels.std = RT_PIXEL_STD;
-	}
-	rt_program_free(r->program);
-	r->program = NULL;
-	shapes = declare(r, loss);
-	return rt_compile_shapes((const struct rt_graph *const *)r->graph, loss, shapes, &opt, &r->program, err);
-}
-
-static size_t to_pages(size_t elements)
-{
-	return GT_MAX((elements * 4 + PAGE - 1) / PAGE, (size_t)1) * PAGE;
-}
-
-/* Input `which` (0, 1) of the model: random numbers, ids below what the model can tell apart. */
-static void *random_input(const struct bn_training *r, const struct rt_node *n, uint64_t which)
-{
-	size_t count = r->row_elements[which] * r->all_rows;
-	int32_t *ids = aligned_alloc(PAGE, to_pages(count));
-	float *x = (float *)(void *)ids;
-	uint64_t limit = r->model->classes ? r->model->classes : r->o.vocab;
-
-	for (size_t i = 0; ids && i < count; i++)
-		if (rt_node_dtype(n) == RT_I32)
-			ids[i] = (int32_t)(rt_random_u64(r->o.seed, 100 + which, i) % limit);
-		else
-			x[i] = rt_random_normal(r->o.seed, 100 + which, i);
-	return ids;
-}
-
-/* Inputs of their own memory, as a loader would hand them over. */
-static int make_inputs(struct bn_training *r, struct gt_err *err)
-{
-	int k = 0;
-
-	r->step_s = calloc(r->o.steps, sizeof(double));
-	for (int i = 0; i < rt_graph_leaves(r->graph[0]); i++) {
-		const struct rt_node *n = rt_graph_leaf(r->graph[0], i);
-
-		if (!rt_node_is_param(n) && !rt_node_is_buffer(n) && k < 2) {
-			r->row_elements[k] = r->o.documents ? r->o.seq :
-							      (size_t)rt_shape_elements(rt_node_shape(n)) / r->rows;
-			r->input[k] = random_input(r, n, (uint64_t)k);
-			k++;
-		}
-	}
-	if (!r->step_s || !r->input[0] || !r->input[1])
-		return gt_fail(err, ENOMEM, "no memory for a batch of %" PRIu64, r->o.batch);
-	return 0;
-}
-
-/* The batch of all ranks is the same as that of one rank with as many rows; each takes its part of it. */
-static const void *const *our_rows(const struct bn_training *r, const void *ret[2])
-{
-	for (int k = 0; k < 2; k++)
-		ret[k] = (const char *)r->input[k] + r->first_row * r->row_elements[k] * 4;
-	return ret;
-}
-
-/* A device copies batches from where they lie. What it may not lock it reads by way of its own memory, which its report shows. */
-static void pin_batches(struct bn_training *r)
-{
-	struct gt_err why = { 0 };
-	void *base[2] = { r->input[0], r->input[1] };
-	size_t bytes[2] = { to_pages(r->row_elements[0] * r->all_rows), to_pages(r->row_elements[1] * r->all_rows) };
-	int n = 2;
-
-	if (r->feed.train) {
-		rt_loader_memory(r->feed.train, &base[0], &bytes[0]);
-		n = 1;
-	}
-	for (int i = 0; i < n; i++)
-		if (rt_pin(r->program, base[i], bytes[i], &why) < 0)
-			gt_info("%s", why.msg);
-}
-
-/* Before training, on random inputs: what the program calls the gradient is one. */
-static int check_gradients(struct bn_training *r, struct gt_err *err)
-{
-	gt_auto(rt_graph) *g = rt_graph_new();
-	gt_auto(rt_program) *p = NULL;
-	struct rt_options opt = { .threads = (int)r->o.threads, .seed = r->o.seed, .debug.keep_gradients = true };
-	struct bn_train_options ours = r->o;
-	const void *rows[2];
-	struct rt_node *loss;
-	int status;
-
-	if (!r->o.check_gradients)
-		return 0;
-	if (rt_program_flops(r->program) * (double)r->o.check_gradients > GRADIENT_CHECK_FLOPS)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "--check-gradients: the plain definition of this model would take too long; take smaller "
-				    "sizes or fewer elements");
-	ours.batch = r->rows;
-	loss = r->model->declare(g, &ours);
-	status = rt_compile(g, loss, &opt, &p, err);
-	if (!status)
-		status = rt_check_gradients(g, loss, p, our_rows(r, rows), (int)r->o.check_gradients, &r->checked, err);
-	if (!status && r->checked.worst > GRADIENT_CHECK_OFF)
-		return gt_fail_exit(err, BN_EXIT_WRONG, EDOM, "the gradient of %s[%lld] is %g; differences say %g",
-				    rt_node_name(r->checked.node), (long long)r->checked.element, r->checked.got,
-				    r->checked.numeric);
-	r->checked.node = NULL;
-	return status;
-}
-
-/* The same batches each time, each with the weight of its tokens. With ranks, the first one alone: the parameters are the same
- * everywhere. */
-static int held_out(struct bn_training *r, double *ret, struct gt_err *err)
-{
-	gt_auto(rt_loader) *l = NULL;
-	double sum = 0, weights = 0;
-	int status;
-
-	*ret = NAN;
-	if (!r->feed.train || (r->comm && rt_comm_rank(r->comm) > 0))
-		return 0;
-	status = bn_feed_held_out(r->model, &r->o, r->rows, &l, err);
-	for (uint64_t i = 0; !status && i < HELD_OUT_BATCHES; i++) {
-		struct rt_batch b;
-		double loss = 0;
-
-		status = rt_loader_next(l, &b, err);
-		if (!status && r->o.documents)
-			rt_use_shape(r->program, b.length);
-		if (!status)
-			status = rt_eval(r->program, (const void *[]){ b.x, b.y }, &loss, err);
-		weights += r->o.documents ? (double)b.tokens : 1;
-		sum += loss * (r->o.documents ? (double)b.tokens : 1);
-	}
-	if (!status)
-		*ret = sum / weights;
-	return status;
-}
-
-/* Rows in proportion to how fast each rank goes forward while the others do the same: over so long a time that what takes a
- * CPU away for slices of milliseconds counts, which the best of a few runs would miss. */
-static int balance(struct bn_training *r, struct gt_err *err)
-{
-	const void *input[2];
-	double start = 0, seconds = 0, loss;
-	uint64_t rows[RT_MAX_RANKS], runs = 0;
-	int status = 0;
-
-	for (; !status && (runs < 2 || seconds < BALANCE_S); runs++) {
-		status = rt_eval(r->program, our_rows(r, input), &loss, err);
-		if (!runs) /* makes what the others use */
-			start = gt_now_s();
-		seconds = gt_now_s() - start;
-	}
-	if (!status)
-		status = bn_train_split(r->comm, (double)(r->rows * (runs - 1)) / seconds, r->all_rows, rows, err);
-	if (status)
-		return status;
-	r->first_row = 0;
-	for (int i = 0; i < rt_comm_rank(r->comm); i++)
-		r->first_row += rows[i];
-	r->rows = rows[rt_comm_rank(r->comm)];
-	return build(r, err);
-}
-
-static long minor_faults(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return u.ru_minflt;
-}
-
-static uint64_t resident_bytes(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return (uint64_t)u.ru_maxrss * 1024;
-}
-
-/* A loss that is no number is a wrong result, not a broken tool. */
-static int wrong(int status, struct gt_err *err)
-{
-	if (status == -EDOM && err)
-		err->exit_status = BN_EXIT_WRONG;
-	return status;
-}
-
-/* A batch of documents counts by its tokens; as a share of what one can hold, so that the loss scale keeps its meaning. */
-static void take_shape(struct bn_training *r, const struct rt_batch *b)
-{
-	const struct rt_length *shape;
-	double most = 1, all;
-
-	for (int i = bn_feed_shapes(&r->feed, &shape); i-- > 0;)
-		most = fmax(most, (double)shape[i].rows * (double)shape[i].width);
-	rt_use_shape(r->program, b->length);
-	rt_set_weight(r->program, (double)b->tokens / most);
-	all = (double)shape[b->length].rows * (double)shape[b->length].width;
-	r->feed.tokens += (double)b->tokens;
-	r->feed.padded += all;
-	r->feed.flops += rt_program_flops(r->program);
-}
-
-static int next_input(struct bn_training *r, const void *input[2], struct gt_err *err)
-{
-	struct rt_batch b;
-	int status;
-
-	if (!r->feed.train) {
-		our_rows(r, input);
-		return 0;
-	}
-	status = rt_loader_next(r->feed.train, &b, err);
-	if (!status) {
-		input[0] = b.x;
-		input[1] = b.y;
-	}
-	if (!status && r->o.documents)
-		take_shape(r, &b);
-	return status;
-}
-
-/* One update from accum batches; only the runtime's part is timed, what the loader makes wait is told apart. */
-static int update(struct bn_training *r, double *ret_s, struct gt_err *err)
-{
-	double seconds = 0;
-
-	for (uint64_t i = 0; i < r->o.accum; i++) {
-		const void *input[2];
-		int status = next_input(r, input, err);
-		double t0 = gt_now_s();
-
-		if (!status)
-			status = wrong(rt_step(r->program, input, &r->last, err), err);
-		if (status)
-			return status;
-		seconds += gt_now_s() - t0;
-	}
-	r->loss = r->last.update_loss;
-	*ret_s = seconds;
-	return 0;
-}
-
-/* Ranks hold the same parameters: the first one writes them. */
-static int save(const struct bn_training *r, uint64_t done, bool last, struct gt_err *err)
-{
-	if (!r->o.save || (r->comm && rt_comm_rank(r->comm) > 0) || !(last || (r->o.save_every && done % r->o.save_every == 0)))
-		return 0;
-	bn_train_note_position(r, done);
-	return rt_save(r->program, r->o.save, r->ticket + done, err);
-}
-
-/* Of a checkpoint: what it is wrong with is the user's to mend. */
-static int take_up(struct bn_training *r, struct gt_err *err)
-{
-	int status = r->o.resume ? rt_load(r->program, r->o.resume, &r->ticket, err) : 0;
-
-	if (status && status != -ENOMEM && err && !err->exit_status)
-		err->exit_status = GT_EXIT_USAGE;
-	return status;
-}
-
-/* Warm-up, then timed steps. */
-static int train(struct bn_training *r, struct gt_err *err)
-{
-	uint64_t total = r->o.warmup + r->o.steps;
-
-	for (uint64_t i = 0; i < total; i++) {
-		double seconds;
-		int status;
-
-		if (i == r->o.warmup) {
-			r->faults = minor_faults();
-			r->feed.wait_before = r->feed.train ? rt_loader_wait_s(r->feed.train) : 0;
-			r->feed.tokens = r->feed.padded = r->feed.flops = 0;
-		}
-		status = update(r, &seconds, err);
-		if (!status)
-			status = save(r, i + 1, i + 1 == total, err);
-		if (status)
-			return status;
-		if (i >= r->o.warmup) {
-			r->step_s[i - r->o.warmup] = seconds;
-			r->feed.step_s += seconds;
-		}
-		if (r->o.progress && r->o.progress(r->o.arg, i + 1, total, r->loss))
-			return gt_fail(err, EINTR, "interrupted after step %" PRIu64, i + 1);
-	}
-	if (rt_wait(r->program, err) < 0)
-		return -ENODEV;
-	r->skipped = (uint64_t)rt_skipped_updates(r->program);
-	r->faults = minor_faults() - r->faults;
-	r->feed.wait_s = r->feed.train ? rt_loader_wait_s(r->feed.train) - r->feed.wait_before : 0;
-	return 0;
-}
-
-static int write_trace(const struct bn_training *r, struct gt_err *err)
-{
-	gt_auto_json *trace = NULL;
-	gt_autofree char *text = NULL;
-
-	if (!r->o.trace)
-		return 0;
-	trace = rt_program_trace(r->program);
-	text = gt_json_text(trace);
-	return gt_file_write(r->o.trace, text, strlen(text), 0644, err);
-}
-
-static int measure_peaks(struct bn_training *r, struct gt_err *err)
-{
-	if (gt_streq(r->o.device, "cuda"))
-		return rt_meter_peaks(gt_streq(r->o.amp, "tf32"), gt_streq(r->o.amp, "fp16"), &r->peaks, err);
-	rt_keep_heap();
-	return rt_measure_peaks((int)r->o.threads, &r->peaks, err);
-}
-
-/* Of the timed steps: our own work, and what all ranks have made together. */
-static int add_up_ranks(struct bn_training *r, struct gt_err *err)
-{
-	double flops = r->o.documents ? r->feed.flops : rt_program_flops(r->program) * (double)r->o.accum;
-	double seconds = r->o.documents ? r->feed.step_s : bn_train_median(r->step_s, r->o.steps);
-	double *const sums[] = { &flops, &r->feed.tokens, &r->feed.padded };
-	int status = 0;
-
-	r->flops_per_s = flops / seconds;
-	for (size_t i = 0; !status && r->comm && i < GT_ARRAY_SIZE(sums); i++)
-		status = bn_train_sum(r->comm, sums[i], err);
-	r->all_flops_per_s = flops / seconds;
-	return status;
-}
-
-int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t **ret, struct gt_err *err)
-{
-	struct bn_training r = { 0 };
 	gt_auto_json *doc = NULL;
-	int status = fill_defaults(&r, o, err), rank = comm ? rt_comm_rank(comm) : 0;
+	int r = part(c, arg, &doc, err);
 
-	if (!status)
-		status = check_options(&r, err);
-	if (!status && !rank)
-		status = gt_file_try(r.o.save, err);
-	if (!status && !rank)
-		status = gt_file_try(r.o.trace, err);
-	if (!status && r.o.ranks > 1 && !comm)
-		return bn_train_ranks(&r.o, ret, err);
-	if (!status)
-		status = leave_room(&r.o, err);
-	r.comm = comm;
-	r.rows = r.o.batch;
-	r.all_rows = r.o.batch * r.o.ranks;
-	r.first_row = r.rows * (uint64_t)rank;
-	if (!status)
-		status = bn_train_open_feed(&r, false, err);
-	if (!status)
-		status = build(&r, err);
-	if (!status)
-		status = make_inputs(&r, err);
-	if (!status && r.o.balance)
-		status = balance(&r, err);
-	if (!status)
-		status = take_up(&r, err);
-	if (!status)
-		status = check_gradients(&r, err);
-	if (!status)
-		status = bn_train_open_feed(&r, true, err);
-	if (!status)
-		pin_batches(&r);
-	if (!status)
-		status = held_out(&r, &r.before, err);
-	if (!status)
-		status = train(&r, err);
-	if (!status)
-		status = held_out(&r, &r.after, err);
-	r.rss_bytes = resident_bytes(); /* before what is measured beside it takes memory of its own */
-	if (!status)
-		status = add_up_ranks(&r, err);
-	if (!status && comm)
-		status = bn_train_measure_ranks(comm, r.program, r.rows, &r.ranks, err);
-	if (!status)
-		status = rank ? 0 : write_trace(&r, err);
-	if (!status && !rank)
-		doc = bn_train_document(&r);
-	/* a program may fill the card: it goes before anything is measured there */
-	rt_program_free(r.program);
-	r.program = NULL;
-	if (doc && (r.o.profile || gt_streq(r.o.device, "cuda")))
-		status = measure_peaks(&r, err);
-	if (doc && status == -ENOMEM) { /* others have it: the run is what it is */
-		json_array_append_new(json_object_get(doc, "warnings"),
-				      json_string("no memory was left to measure the card's peaks: no MFU"));
-		status = 0;
+	if (!r && doc) {
+		gt_autofree char *text = gt_json_text(doc);
+
+		rt_comm_answer(c, text);
 	}
-	if (doc && r.peaks.flops_per_s > 0)
-		bn_train_put_peaks(doc, &r);
-	if (doc && !status)
-		*ret = gt_take(doc);
-	run_clear(&r);
-	return status;
+	return r;
+}
+
+/* o->ranks processes; the document is that of rank 0. */
+static int own_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
+{
+	struct rt_group g = { .ranks = (int)o->ranks,
+			      .no_pin = o->no_pin,
+			      .home = gt_streq(o->device, "cuda") ? rt_cuda_home : NULL };
+	struct bn_train_options full;
+	int r;
+
+	r = bn_train_resolve(o, &full, err);
+	if (r < 0)
+		return r;
+	r = rt_group_run(&g, one_rank, &full, err);
+	if (!r)
+		r = gt_json_parse(g.answer ? g.answer : "", g.answer ? strlen(g.answer) : 0, "the answer of rank 0", ret, err);
+	free(g.answer);
+	return r;
+}
+
+/* mpirun ends the other ranks when one calls it off; without it they see that its connection ends. The sentence is printed here,
+ * for nobody returns to main. */
+_Noreturn static void call_off(struct rt_comm *c, struct gt_err *err)
+{
+	if (c)
+		gt_fail_prefix(err, "rank %d%s%s", rt_comm_rank(c), *rt_comm_place(c) ? ", " : "", rt_comm_place(c));
+	gt_progress_end();
+	gt_log(GT_LOG_ERROR, "%s", err->msg);
+	fflush(NULL);
+	rt_comm_abort(c, err->exit_status ? err->exit_status : GT_EXIT_INTERNAL);
+}
+
+/* A process that mpirun, srun or torchrun started: our part of it. The first rank gets the document, the others NULL; an error
+ * ends all ranks and does not return. */
+static int started_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
+{
+	struct bn_train_options mine = *o;
+	struct gt_err why = { 0 };
+	struct rt_comm *c = NULL;
+	bool mpi = rt_mpi_started();
+	int r;
+
+	if (o->ranks)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--ranks: %s has started the ranks, it says how many",
+				    mpi ? "mpirun" : "srun or torchrun");
+	if (!mpi && !gt_streq(o->device, "cuda"))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "ranks that srun or torchrun started go with --device cuda: on CPUs take --ranks or mpirun, "
+				    "or unset RANK and SLURM_PROCID for one alone");
+	r = mpi ? rt_comm_mpi(o->no_pin, &c, &why) : rt_comm_env(o->no_pin, rt_cuda_home_own, &c, &why);
+	if (!r) {
+		mine.ranks = (uint64_t)rt_comm_size(c);
+		r = part(c, &mine, ret, &why);
+	}
+	if (r)
+		call_off(c, &why);
+	rt_comm_free(c);
+	return 0;
 }
 
 int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 {
 	if (o->batch && o->token_budget)
-		return usage(err, "--token-budget says how large a batch is: --batch does not go with it");
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--token-budget says how large a batch is: --batch does not go with it");
 	if (!o->alone && (rt_mpi_started() || rt_env_started()))
-		return bn_train_started(o, ret, err);
-	return bn_train_rank(o, NULL, ret, err);
+		return started_ranks(o, ret, err);
+	return o->ranks > 1 ? own_ranks(o, ret, err) : bn_train_rank(o, NULL, ret, err);
 }

@@ -69,25 +69,4 @@ struct bn_train_options {
  * "shapes" (with documents), "ops" and "peaks" (with profile) } -EINVAL with exit status 64 for options that make no sense.
  */
 int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err);
-
-/* One rank's part of it; comm NULL: alone. The first rank has the document, the others none. */
-struct rt_comm;
-int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t **ret, struct gt_err *err);
-/* o->ranks processes; what rank 0 says. */
-int bn_train_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err *err);
-/* A process that mpirun, srun or torchrun started: our part of it. The first rank gets the document, the others NULL; an error
- * ends all ranks and does not return. */
-int bn_train_started(const struct bn_train_options *o, json_t **ret, struct gt_err *err);
-int bn_train_compress(const char *name); /* enum rt_compress */
-const char *bn_model_word(size_t i);	 /* the i-th model's name; NULL behind the last */
-/* all rows split in proportion to the ranks' speeds, at least one each; the same in all ranks. Collective. */
-int bn_train_split(struct rt_comm *c, double speed, uint64_t all, uint64_t *rows, struct gt_err *err);
-/* *x: the sum over all ranks. Collective. */
-int bn_train_sum(struct rt_comm *c, double *x, struct gt_err *err);
-/* { "rows", "home_node", "pages_at_home" (share): [of each rank], "allreduce_median_s_by_bytes": { "bytes": seconds } }.
- * Collective. */
-struct rt_program;
-int bn_train_measure_ranks(struct rt_comm *c, const struct rt_program *p, uint64_t rows, json_t **ret, struct gt_err *err);
-
-extern const struct gt_cmd bn_cmd_train, bn_cmd_check_device;
 #endif

@@ -3,9 +3,6 @@
 #define BN_LAUNCH_H
 /* One launch, seen from inside: run a workload in this process and answer with its document (gpubench-launch/1). */
 #include "bench/workload/workload.h"
-#include "lib/cli.h"
 
 int bn_launch_run(const struct bn_workload *w, struct bn_launch *l, json_t **ret_doc, struct gt_err *err);
-extern const struct gt_cmd bn_cmd_launch; /* gpubench launch WORKLOAD */
-extern const struct gt_cmd bn_cmd_list;	  /* gpubench list */
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include "bench/workload/workload.h"
 #include "bench/workload/workloads.h"
+#include "lib/cli.h"
 
 const struct bn_workload *const bn_workloads[] = {
 	&bn_workload_null,
@@ -48,4 +50,11 @@ const struct bn_workload *bn_workload_find(const char *id)
 		if (gt_streq((*w)->id, id))
 			return *w;
 	return NULL;
+}
+
+int bn_no_workload(const char *id, struct gt_err *err)
+{
+	gt_autofree char *hint = gt_hint(id, bn_workload_word, "see gpubench list");
+
+	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "no workload is called \"%.60s\"; %s", id, hint);
 }

@@ -8,7 +8,7 @@
 #include "bench/result/bound.h"
 #include "bench/bench.h"
 #include "bench/result/text.h"
-#include "bench/train/train.h"
+#include "bench/train/collective.h"
 #include "bench/workload/workload.h"
 #include "runtime/transport/comm.h"
 #include "tests/unit/check_bench.h"

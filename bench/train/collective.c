@@ -1,26 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench train --ranks N: the same run in N processes, their split, and how fast they reduce. */
+/* The split of a batch among ranks, sums over them, and how fast they reduce. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "bench/train/train.h"
-#include "lib/log.h"
-#include "runtime/cuda/cuda.h"
+#include "bench/train/collective.h"
 #include "runtime/runtime.h"
 #include "runtime/transport/comm.h"
 
 #define ROUNDS	15
-
-int bn_train_compress(const char *name)
-{
-	static const char *const names[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit" };
-
-	for (size_t i = 0; name && i < GT_ARRAY_SIZE(names); i++)
-		if (gt_streq(name, names[i]))
-			return (int)i;
-	return RT_COMPRESS_NONE;
-}
 
 /* Everybody gets one row and the whole part of his share of the rest; what remains goes to the largest fractions. */
 int bn_train_split(struct rt_comm *c, double speed, uint64_t all, uint64_t *rows, struct gt_err *err)
@@ -164,83 +152,4 @@ int bn_train_measure_ranks(struct rt_comm *c, const struct rt_program *p, uint64
 	else
 		*ret = doc;
 	return r;
-}
-
-static int part(struct rt_comm *c, const struct bn_train_options *all, json_t **ret, struct gt_err *err)
-{
-	struct bn_train_options o = *all;
-
-	if (rt_comm_rank(c) > 0)
-		o.progress = NULL;
-	if (o.rank_timeout_s > 0)
-		rt_comm_set_timeout(c, o.rank_timeout_s);
-	if (!o.threads && rt_comm_cpus(c) && !getenv("OMP_NUM_THREADS"))
-		o.threads = (uint64_t)rt_comm_cpus(c);
-	o.memory_limit_bytes /= (uint64_t)rt_comm_size(rt_comm_local(c));
-	return bn_train_rank(&o, c, ret, err);
-}
-
-static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
-{
-	gt_auto_json *doc = NULL;
-	int r = part(c, arg, &doc, err);
-
-	if (!r && doc) {
-		gt_autofree char *text = gt_json_text(doc);
-
-		rt_comm_answer(c, text);
-	}
-	return r;
-}
-
-int bn_train_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
-{
-	struct rt_group g = { .ranks = (int)o->ranks,
-			      .no_pin = o->no_pin,
-			      .home = gt_streq(o->device, "cuda") ? rt_cuda_home : NULL };
-	struct bn_train_options copy = *o;
-	int r = rt_group_run(&g, one_rank, &copy, err);
-
-	if (!r)
-		r = gt_json_parse(g.answer ? g.answer : "", g.answer ? strlen(g.answer) : 0, "the answer of rank 0", ret, err);
-	free(g.answer);
-	return r;
-}
-
-/* mpirun ends the other ranks when one calls it off; without it they see that its connection ends. The sentence is printed here,
- * for nobody returns to main. */
-_Noreturn static void call_off(struct rt_comm *c, struct gt_err *err)
-{
-	if (c)
-		gt_fail_prefix(err, "rank %d%s%s", rt_comm_rank(c), *rt_comm_place(c) ? ", " : "", rt_comm_place(c));
-	gt_progress_end();
-	gt_log(GT_LOG_ERROR, "%s", err->msg);
-	fflush(NULL);
-	rt_comm_abort(c, err->exit_status ? err->exit_status : GT_EXIT_INTERNAL);
-}
-
-int bn_train_started(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
-{
-	struct bn_train_options mine = *o;
-	struct gt_err why = { 0 };
-	struct rt_comm *c = NULL;
-	bool mpi = rt_mpi_started();
-	int r;
-
-	if (o->ranks)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--ranks: %s has started the ranks, it says how many",
-				    mpi ? "mpirun" : "srun or torchrun");
-	if (!mpi && !gt_streq(o->device, "cuda"))
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "ranks that srun or torchrun started go with --device cuda: on CPUs take --ranks or mpirun, "
-				    "or unset RANK and SLURM_PROCID for one alone");
-	r = mpi ? rt_comm_mpi(o->no_pin, &c, &why) : rt_comm_env(o->no_pin, rt_cuda_home_own, &c, &why);
-	if (!r) {
-		mine.ranks = (uint64_t)rt_comm_size(c);
-		r = part(c, &mine, ret, &why);
-	}
-	if (r)
-		call_off(c, &why);
-	rt_comm_free(c);
-	return 0;
 }

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BN_LAUNCH_ENV_H
+#define BN_LAUNCH_ENV_H
+#include <stdbool.h>
+
+/* Is this variable, NAME or NAME=VALUE, one of those that change how a launch runs? */
+bool bn_telling(const char *name);
+#endif
