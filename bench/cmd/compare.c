@@ -4,11 +4,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "bench/result/analyze.h"
+#include "bench/result/data.h"
 #include "lib/text.h"
 #include "bench/bench.h"
 #include "bench/cmd/cmds.h"
 #include "bench/report/forms.h"
-#include "bench/prove/prove.h"
 #include "bench/result/text.h"
 #include "bench/result/result.h"
 

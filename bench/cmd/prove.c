@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "bench/prove/race_request.h"
+#include "bench/prove/receipt.h"
 #include "bench/result/bound.h"
 #include "bench/cmd/cmds.h"
 #include "bench/report/forms.h"

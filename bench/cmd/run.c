@@ -7,7 +7,6 @@
 #include <time.h>
 #include "bench/bench.h"
 #include "bench/cmd/cmds.h"
-#include "bench/prove/prove.h"
 #include "bench/report/forms.h"
 #include "bench/result/result.h"
 #include "bench/session/treat.h"

@@ -4,7 +4,10 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "bench/prove/prove.h"
+#include "bench/prove/phase.h"
+#include "bench/prove/plan.h"
+#include "bench/result/analyze.h"
+#include "bench/session/session.h"
 #include "lib/log.h"
 
 /* ---- running ---- */
@@ -217,4 +220,19 @@ void bn_design_guards(const struct bn_data *data, const struct bn_effect *effect
 				     !bn_not_worse(higher, effects[m * n + k], own);
 		}
 	}
+}
+
+int bn_prove_metric(struct bn_prove *p, const json_t *doc)
+{
+	const json_t *row = bn_phase_row(doc, p->metric);
+
+	if (!row)
+		return gt_fail_exit(&p->cli->err, BN_EXIT_INVALID, ENODATA,
+				    "no primary metric was measured: nothing can be proved");
+	if (!p->metric)
+		p->metric = gt_xstrdup(gt_json_get_str(row, "metric", ""));
+	p->higher = gt_streq(gt_json_get_str(row, "direction", NULL), "higher");
+	/* Of the latest: with A/A pairs it is what this session can see. */
+	p->margin = (struct bn_margins){bn_phase_log(row, "margin_pct"), bn_phase_log(row, "same_margin_pct")};
+	return 0;
 }

@@ -4,8 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "bench/prove/prove.h"
+#include "bench/prove/plan.h"
+#include "bench/prove/race_request.h"
 #include "bench/result/text.h"
+#include "bench/session/session.h"
+#include "bench/workload/workload.h"
 #include "lib/log.h"
 
 #define POWER .8 /* of bn_mde() */

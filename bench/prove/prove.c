@@ -4,12 +4,15 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "bench/prove/phase.h"
+#include "bench/prove/plan.h"
+#include "bench/prove/race.h"
+#include "bench/prove/race_request.h"
 #include "bench/result/text.h"
 #include "bench/stats/design.h"
 #include "bench/prove/prove.h"
+#include "bench/workload/workload.h"
 #include "tune/model/knob.h"
-
-#define ONE_BY_ONE 6 /* more changes than this are measured together, in a design */
 
 /* ---- the states of the host ---- */
 
@@ -74,52 +77,6 @@ static void make_groups(struct bn_prove *p)
 }
 
 /* ---- the phases ---- */
-
-int bn_prove_metric(struct bn_prove *p, const json_t *doc)
-{
-	const json_t *row = bn_phase_row(doc, p->metric);
-
-	if (!row)
-		return gt_fail_exit(&p->cli->err, BN_EXIT_INVALID, ENODATA,
-				    "no primary metric was measured: nothing can be proved");
-	if (!p->metric)
-		p->metric = gt_xstrdup(gt_json_get_str(row, "metric", ""));
-	p->higher = gt_streq(gt_json_get_str(row, "direction", NULL), "higher");
-	/* Of the latest: with A/A pairs it is what this session can see. */
-	p->margin = (struct bn_margins){bn_phase_log(row, "margin_pct"), bn_phase_log(row, "same_margin_pct")};
-	return 0;
-}
-
-/* Boots are dear: there each has to inform every change. */
-bool bn_prove_designed(const struct bn_prove *p)
-{
-	return p->n_proof > (p->by_boot ? 1 : ONE_BY_ONE);
-}
-
-size_t bn_prove_aa(const struct bn_prove *p)
-{
-	return p->by_boot ? BN_BOOT_AA : BN_PROVE_AA;
-}
-
-size_t bn_prove_mechanism_pairs(const struct bn_prove *p)
-{
-	return p->by_boot ? BN_BOOT_PAIRS : BN_PROVE_MECHANISM;
-}
-
-size_t bn_prove_design_rows(size_t changes)
-{
-	size_t order = 2;
-
-	while (order < changes + 1)
-		order *= 2;
-	return (changes + BN_DESIGN_SPARE + order - 1) / order * order;
-}
-
-/* The total effect of one change is its effect: where a pair is two boots it is not measured twice. */
-bool bn_prove_total_is_all(const struct bn_prove *p)
-{
-	return p->by_boot && p->n_proof == 1;
-}
 
 static void take_total(struct bn_prove *p, const json_t *doc)
 {

@@ -4,19 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include "bench/prove/prove.h"
+#include "bench/prove/observations.h"
+#include "bench/prove/phase.h"
+#include "bench/prove/plan.h"
+#include "bench/prove/receipt.h"
+#include "bench/prove/samples.h"
 #include "bench/result/text.h"
 #include "tune/model/knob.h"
-
-json_t *bn_effect_json(const struct bn_effect *e)
-{
-	if (!isfinite(e->est))
-		return json_null();
-	return json_pack("{s:o, s:o, s:o, s:o, s:I}", "change_pct", gt_json_real(100 * expm1(e->est)), "ci_low_pct",
-			 gt_json_real(isfinite(e->lo) ? 100 * expm1(e->lo) : NAN), "ci_high_pct",
-			 gt_json_real(isfinite(e->hi) ? 100 * expm1(e->hi) : NAN), "p", gt_json_real(e->p), "n",
-			 (json_int_t)e->n);
-}
 
 /* Alone it does something else than among the others: their intervals do not touch. */
 static bool interacts(const struct bn_proof *f)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The paired samples that the verdicts of a receipt follow from: gputune judges them again before it applies anything. */
-#include "bench/prove/prove.h"
+#include "bench/prove/phase.h"
+#include "bench/prove/samples.h"
 
 static json_t *pair_list(const struct bn_pairs *p)
 {

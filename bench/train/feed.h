@@ -3,6 +3,8 @@
 #define BN_FEED_H
 /* What a training run is fed with. */
 #include "bench/train/models.h"
+#include "lib/err.h"
+#include "lib/json.h"
 #include "runtime/data/loader.h"
 
 struct bn_feed {

@@ -2,7 +2,8 @@
 #ifndef BN_MODELS_H
 #define BN_MODELS_H
 /* What gpubench train can train: sizes, and how the runtime declares it. */
-#include "bench/train/train.h"
+#include "bench/train/options.h"
+#include "lib/err.h"
 #include "runtime/runtime.h"
 
 struct bn_model {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BN_RANK_H
 #define BN_RANK_H
-#include "bench/train/train.h"
+#include "bench/train/options.h"
+#include "lib/err.h"
+#include "lib/json.h"
 
 struct rt_comm;
 /* One rank's part of a run; comm NULL: alone. The first rank has the document, the others none. */

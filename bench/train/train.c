@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "bench/train/rank.h"
+#include "bench/train/train.h"
 #include "lib/cli.h"
 #include "lib/log.h"
 #include "runtime/cuda/cuda.h"

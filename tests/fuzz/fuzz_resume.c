@@ -2,7 +2,7 @@
 /* The state that resume goes on with, from a stranger: refused with a sentence, or what it asks for is as checked as what a
  * command line asks for. Nothing is run. */
 #include <string.h>
-#include "bench/prove/prove.h"
+#include "bench/prove/race_request.h"
 #include "tests/fuzz/fuzz.h"
 
 const unsigned fuzz_rounds = 4000;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "bench/prove/prove.h"
+#include "bench/prove/receipt.h"
 #include "bench/result/result.h"
 #include "bench/stats/rng.h"
 #include "lib/cli.h"

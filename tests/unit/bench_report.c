@@ -9,7 +9,6 @@
 #include "bench/fleet/fleet.h"
 #include "bench/ladder/ladder.h"
 #include "bench/report/plots.h"
-#include "bench/prove/prove.h"
 #include "bench/result/text.h"
 #include "tests/unit/bench_made.h"
 #include "tests/unit/check_bench.h"

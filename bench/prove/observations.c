@@ -7,7 +7,7 @@
  */
 #include <math.h>
 #include <string.h>
-#include "bench/prove/prove.h"
+#include "bench/prove/observations.h"
 #include "bench/result/text.h"
 
 #define OUTLIERS_MOST 20

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The races that were asked for, and how they are kept in the document. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "bench/prove/race_request.h"
+#include "lib/text.h"
+#include "tune/knob/list.h"
+#include "tune/launch/settings.h"
+#include "tune/model/knob.h"
+#include "tune/model/value.h"
+#include "tune/plan/plan.h"
+
+#define RACES_MAX 8
+
+static int bad(struct gt_err *err, const char *spec, const char *why)
+{
+	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--race %.100s: %s", spec, why);
+}
+
+/* What the host has now; the caller frees it. NULL: not set. */
+static int incumbent(struct gt_fsroot *fs, const struct pr_host *host, const char *id, const char *spec, char **ret,
+		     struct gt_err *err)
+{
+	const char *own = gt_starts_with(id, "env.") ? getenv(id + 4) : NULL;
+	gt_auto(tn_plan) *plan = NULL;
+	gt_auto_strv only = {0};
+	int r;
+
+	*ret = own ? gt_xstrdup(own) : NULL;
+	if (gt_starts_with(id, "env."))
+		return 0;
+	if (!tn_knob_find(id) && !tn_launch_find(id))
+		return bad(err, spec, "it is no knob of gputune (gputune list), and no env.NAME");
+	gt_strv_add(&only, id);
+	r = tn_plan_make(fs, host, &(struct tn_plan_opts){.only = &only, .optional = true}, &plan, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < plan->n_item && !*ret; i++)
+		if (plan->item[i].current && plan->item[i].status != TN_NOT_APPLICABLE)
+			*ret = gt_xstrdup(plan->item[i].current);
+	return *ret ? 0 : bad(err, spec, "this host does not have it");
+}
+
+static int parse(struct gt_fsroot *fs, const struct pr_host *host, const char *spec, struct bn_race *race, struct gt_err *err)
+{
+	const char *eq = strchr(spec, '=');
+	gt_autofree char *own = NULL;
+	int r;
+
+	if (!eq || eq == spec)
+		return bad(err, spec, "ID=VALUE,VALUE,... is needed");
+	race->id = gt_xstrndup(spec, (size_t)(eq - spec));
+	r = incumbent(fs, host, race->id, spec, &own, err);
+	gt_each_word(v, eq + 1, ",") {
+		if (r < 0)
+			break;
+		if (gt_streq(v, own) || gt_strv_has(&race->values, v))
+			continue; /* it runs in every pair anyway */
+		if (tn_knob_find(race->id))
+			r = tn_knob_check_value(tn_knob_find(race->id), host, v, err);
+		gt_strv_add(&race->values, v);
+	}
+	if (r < 0) {
+		err->exit_status = GT_EXIT_USAGE;
+		return r;
+	}
+	if (race->values.n < 2 || race->values.n > BN_RACE_VALUES_MAX)
+		return bad(err, spec, "2 to 16 values other than the host's own are needed; for one there is --knob or --env");
+	return 0;
+}
+
+int bn_races_parse(struct gt_fsroot *fs, const struct gt_strv *specs, struct bn_request *q, struct bn_race **ret, size_t *ret_n,
+		   struct gt_err *err)
+{
+	struct bn_race *races = gt_xcalloc(specs->n + 1, sizeof(*races));
+	const struct pr_host *host = NULL;
+	gt_auto(pr_host) *own = NULL;
+	int r = specs->n > RACES_MAX ? bad(err, specs->v[0], "at most eight races in one session") : 0;
+
+	*ret = races;
+	*ret_n = 0;
+	if (r == 0 && specs->n)
+		r = tn_host_get(fs, NULL, &own, &host, err);
+	for (size_t i = 0; i < specs->n && r == 0; i++) {
+		struct bn_race *race = &races[(*ret_n)++];
+
+		r = parse(fs, host, specs->v[i], race, err);
+		if (r == 0 && gt_starts_with(race->id, "env."))
+			gt_strv_take(&q->env, gt_xasprintf("%s=%s", race->id + 4, race->values.v[0]));
+		else if (r == 0)
+			gt_strv_take(&q->knobs, gt_xasprintf("%s=%s", race->id, race->values.v[0]));
+	}
+	return r;
+}
+
+void bn_races_free(struct bn_race *races, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		free(races[i].id);
+		gt_strv_clear(&races[i].values);
+	}
+	free(races);
+}
+
+json_t *bn_races_json(const struct bn_race *races, size_t n)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		json_t *values = json_array();
+
+		for (size_t k = 0; k < races[i].values.n; k++)
+			json_array_append_new(values, gt_json_str(races[i].values.v[k]));
+		json_array_append_new(list, json_pack("{s:s, s:o}", "id", races[i].id, "values", values));
+	}
+	return list;
+}
+
+int bn_races_recall(const json_t *list, struct bn_race **ret, size_t *ret_n, struct gt_err *err)
+{
+	size_t n = json_array_size(list), i, k;
+	struct bn_race *races = gt_xcalloc(n + 1, sizeof(*races));
+	json_t *j, *v;
+
+	*ret = races;
+	*ret_n = 0;
+	json_array_foreach(list, i, j)
+	{
+		const char *id = gt_json_get_str(j, "id", NULL);
+		json_t *values = json_object_get(j, "values");
+
+		if (n > RACES_MAX || !id || json_array_size(values) < 2 || json_array_size(values) > BN_RACE_VALUES_MAX)
+			return gt_fail(err, EINVAL, "\"races\" is not as gpubench wrote it");
+		races[i].id = gt_xstrdup(id);
+		*ret_n = i + 1;
+		json_array_foreach(values, k, v)
+		{
+			if (!json_is_string(v))
+				return gt_fail(err, EINVAL, "\"races\" holds a value that is no text");
+			gt_strv_add(&races[i].values, json_string_value(v));
+			if (tn_knob_find(id) && tn_knob_check_value(tn_knob_find(id), NULL, json_string_value(v), err) < 0)
+				return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+size_t bn_races_pairs(const struct bn_race *races, size_t n)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t left = races[i].values.n, pairs = BN_RACE_FIRST_PAIRS;
+
+		for (sum += left * pairs; left > 2;) {
+			left = (left + 1) / 2;
+			pairs *= 2;
+			sum += left * pairs;
+		}
+	}
+	return sum;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BN_TRAIN_OPTIONS_H
+#define BN_TRAIN_OPTIONS_H
+/* The options of one training run. */
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rt_memory;
+
+/* Zero means the model's own default; for warmup UINT64_MAX does. */
+struct bn_train_options {
+	const char *model;	/* "gpt2", "gpt" (bytes of real text) …: bench/train/models.c */
+	const char *device;	/* "cpu" or "cuda"; NULL: cpu */
+	const char *amp;	/* "tf32" (cuda), "bf16", "fp16", "fp8" (cuda): what products read; NULL: fp32 */
+	const char *attention;	/* "fastest", "own", "cudnn": who does it on cuda; NULL: fastest */
+	const char *master;	/* "fp32" (also NULL), "none": parameters are bf16 alone (cuda) */
+	uint64_t fp8_history, fp8_margin; /* struct rt_fp8 */
+	bool deterministic;
+	const char *data; /* runtime/data/loader.h; NULL: gpt reads the licences of this host, the others random numbers */
+	const char *tokens;	/* "u16", "u32": ids of token files without a header */
+	const char *augment;	/* "flip", "crop" */
+	const char *documents;	/* "line", "paragraph", "file" or the id that ends one; NULL: windows of --seq tokens */
+	uint64_t buckets;	/* lengths that documents are padded to; 0: 8 */
+	uint64_t token_budget;	/* of a batch of documents, padding included; 0: batch rows of each length */
+	uint64_t positions;	/* rows of the position table; 0: seq */
+	uint64_t workers;	/* of the loader; 0: none, UINT64_MAX: one for four training threads */
+	uint64_t prefetch;	/* batches; 0: 4 */
+	uint64_t cache_bytes;
+	uint64_t max_corrupt;	/* UINT64_MAX: 100 */
+	bool restart_workers, copy_batches, no_huge_pages, no_u8; /* by `without` */
+	const char *optimizer;	/* "sgd", "adam", "adamw", "adamw8"; NULL: the model's own */
+	uint64_t accum;		/* batches per update */
+	uint64_t checkpoint;	/* segments; 0: none */
+	uint64_t fit_bytes;	/* choose them for this much memory */
+	double clip_norm;	/* 0: no clipping */
+	uint64_t batch, seq, layers, width, heads, vocab, size, threads, ranks, steps, warmup, seed;
+	double lr;		/* 0: nothing is learned; NAN: the model's own */
+	const char *without;	/* techniques to leave out, separated by commas: fuse, reuse, assign, early-update, huge-pages,
+				 * persistent, zero-copy, u8, pad, winograd */
+	bool profile;		/* time every op, beside what this host can do at best */
+	uint64_t check_gradients; /* this many elements first; refused if one is off by more than 1e-3 */
+	bool anomaly;		/* look at everything that is written */
+	const char *trace;	/* write a Chrome trace of the last steps there */
+	const char *save, *resume; /* checkpoints, or NULL */
+	uint64_t save_every;	/* updates; 0: at the end only */
+	const char *compress;	/* NULL: gradients travel as they are */
+	uint64_t powersgd_rank, compress_after;
+	double rank_timeout_s;	/* 0: 300 */
+	const char *overlap, *shard; /* "on", "off"; NULL, "auto": as it fits */
+	bool balance, no_pin;	/* with ranks */
+	bool alone;		/* whatever launcher started this process */
+	uint64_t memory_limit_bytes;
+	/* Told before a device's memory is allocated; may be NULL. */
+	void (*planned)(void *arg, const struct rt_memory *m);
+	/* Called after each step, may be NULL; a non-zero answer ends the run with -EINTR. */
+	int (*progress)(void *arg, uint64_t step, uint64_t total, double loss);
+	void *arg;
+};
+#endif
