@@ -9,6 +9,7 @@
 #include "bench/cmd/cmds.h"
 #include "bench/report/forms.h"
 #include "bench/result/result.h"
+#include "bench/session/time_limit.h"
 #include "bench/session/treat.h"
 #include "lib/log.h"
 #include "tune/model/file_trust.h"

@@ -276,7 +276,8 @@ static json_t *new_document(const struct climb *c, struct gt_err *err)
 			 gt_json_real(e.load1), "ladders");
 }
 
-int bn_ladder_climb(struct gt_cli *cli, const struct bn_ladder_request *q, char *const *names, int n, json_t **ret, bool *ret_wrong)
+int bn_ladder_climb(struct gt_cli *cli, const struct bn_ladder_request *q, char *const *names, int n, json_t **ret,
+		    bool *ret_wrong)
 {
 	gt_autofree char *exe = NULL;
 	gt_auto_json *doc = NULL;

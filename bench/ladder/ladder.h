@@ -36,8 +36,10 @@ struct bn_ladder_request {
 	const char *save;     /* written after each launch; NULL or "-": nowhere */
 	uint64_t rounds, ranks, seed; /* ranks 0: the CPUs, at most 4 */
 };
-/* Climbs the ladders of these names, or all that can run. *ret: the analysed document; *ret_wrong: the loss of a run did not fall. */
-int bn_ladder_climb(struct gt_cli *cli, const struct bn_ladder_request *q, char *const *names, int n, json_t **ret, bool *ret_wrong);
+/* Climbs the ladders of these names, or all that can run. *ret: the analysed document. *ret_wrong: the loss of a run did not
+ * fall. */
+int bn_ladder_climb(struct gt_cli *cli, const struct bn_ladder_request *q, char *const *names, int n, json_t **ret,
+		    bool *ret_wrong);
 
 /* Medians, speed-ups and their intervals, from the launches in the document; replaces what was there. */
 void bn_ladder_analyze(json_t *doc);

@@ -8,6 +8,7 @@
 #include "bench/prove/race_request.h"
 #include "bench/result/text.h"
 #include "bench/session/session.h"
+#include "bench/session/time_limit.h"
 #include "bench/workload/workload.h"
 #include "lib/log.h"
 

@@ -8,7 +8,7 @@
 
 struct pr_host;
 struct gt_fsroot;
-/* {schema, tool, run{argv,…}, host, treatment{declared:[]}, arms}; argc/argv as main had them, NULL-terminated. fs: of the host. */
+/* {schema, tool, run{argv,…}, host, treatment{declared:[]}, arms}. argv: as main had it. fs: of the host. */
 json_t *bn_result_new(struct gt_fsroot *fs, const struct pr_host *host, char *const *argv);
 void bn_declare(json_t *doc, const char *id, const char *from, const char *to, const char *when);
 /* Which identity parts or marks of two results differ, as text; "" if they may be of one machine. */

@@ -52,8 +52,4 @@ void bn_freeze_warmup(json_t *metrics, json_t *launches); /* how many samples of
 bool bn_is_command(const char *workload);		  /* the user's own */
 /* Has the command failed in each launch with the change, `enough` of them at least, and in none without it? */
 bool bn_fails_with_change(json_t *launches, size_t enough);
-
-/* --minutes is too short to compare anything: exit 64, -ETIME, with what is needed and what all of it takes. file: of the session
- * that can be taken up with more time, or NULL. */
-int bn_session_short(double limit_s, double need_s, double all_s, const char *file, struct gt_err *err);
 #endif
