@@ -88,5 +88,9 @@ const struct pr_check *const pr_checks[] = {
 	&pr_check_log_disk,
 	&pr_check_log_pcie,
 	&pr_check_log_hardware,
+	&pr_check_log_oom,
+	&pr_check_log_stall,
+	&pr_check_log_filesystem,
+	&pr_check_log_thermal,
 	NULL,
 };

@@ -18,7 +18,9 @@ extern const struct pr_check pr_check_gpu_present, pr_check_preempt_rt, pr_check
 	pr_check_p2p, pr_check_xid,
 	pr_check_peermem, pr_check_ptx, pr_check_require, pr_check_reset, pr_check_runtime, pr_check_throttle,
 	pr_check_blas_kernels, pr_check_too_new, pr_check_toolkit_glibc, pr_check_torch_arch, pr_check_python_driver,
-	pr_check_visible, pr_check_log_gpu, pr_check_log_network, pr_check_log_disk, pr_check_log_pcie, pr_check_log_hardware;
+	pr_check_visible, pr_check_log_gpu, pr_check_log_network, pr_check_log_disk, pr_check_log_pcie,
+	pr_check_log_hardware, pr_check_log_oom,
+	pr_check_log_stall, pr_check_log_filesystem, pr_check_log_thermal;
 /* settings.c */
 extern const struct pr_check pr_check_overcommit, pr_check_hugepages, pr_check_thp_shmem, pr_check_shmmax, pr_check_rt_runtime,
 	pr_check_nmi_watchdog, pr_check_rmem_default, pr_check_busy_read, pr_check_tcp_timestamps;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists errors of the kernel log that no other check judges. The host is then unknown. */
+/* Errors in the kernel log: lines that no other check judges, where the host is then unknown, and those of the kernel itself. */
 #include <stdio.h>
 #include <string.h>
 #include "probe/check/check.h"
@@ -13,7 +13,7 @@ static bool is_unread(const struct pr_host *h, const struct pr_log_line *l, cons
 {
 	if (l->kind == PR_LOG_UNREAD)
 		return !strcmp(l->check, id);
-	return l->kind == PR_LOG_READ && !strcmp(id, "log.gpu") && !pr_usable_gpus(h);
+	return l->kind == PR_LOG_READ && gt_starts_with(l->check, "gpu.") && !strcmp(id, "log.gpu") && !pr_usable_gpus(h);
 }
 
 void pr_log_not_examined(const struct pr_host *h, struct pr_finding *f)
@@ -113,4 +113,122 @@ const struct pr_check pr_check_log_hardware = {
 	.story = STORY("the memory controller's or machine-check code (EDAC, MCE) or the firmware (APEI)",
 		       "Corrected memory errors do not count. rasdaemon and the BMC's event log name the module."),
 	.run = hardware,
+};
+
+/* ---- errors of the kernel itself, whose meaning is known --------------------------------------------------------- */
+
+/* The newest line that the check judges; lines: how many there are. NULL: none, and the finding says so. */
+static const struct pr_log_line *newest(const struct pr_context *c, struct pr_finding *f, const char *id, const char *well,
+					size_t *lines)
+{
+	const struct pr_host *h = c->host;
+	const struct pr_log_line *x = NULL;
+
+	*lines = 0;
+	for (size_t i = 0; i < h->n_log; i++)
+		if (h->log[i].kind == PR_LOG_READ && !strcmp(h->log[i].check, id)) {
+			x = &h->log[i];
+			++*lines;
+		}
+	if (h->kernel_log != PR_PRESENT)
+		pr_log_not_examined(h, f);
+	else if (!x)
+		pr_say(f, PR_PASS, "%s", well);
+	return h->kernel_log == PR_PRESENT ? x : NULL;
+}
+
+/* The value of "name=" in a line, up to a comma: "task=python3". */
+static const char *value_of(const char *line, const char *name, int *ret_len)
+{
+	const char *at = strstr(line, name);
+
+	at = at ? at + strlen(name) : "";
+	*ret_len = (int)strcspn(at, ", ");
+	return at;
+}
+
+static void oom(const struct pr_context *c, struct pr_finding *f)
+{
+	size_t lines;
+	const struct pr_log_line *x = newest(c, f, "log.oom", "the kernel ended no process for lack of memory", &lines);
+	const char *task, *cgroup;
+	int task_len, cgroup_len;
+
+	if (!x)
+		return;
+	for (size_t i = 0; i < c->host->n_log; i++) /* this form has the names; the other one follows it */
+		if (strstr(c->host->log[i].text, "oom-kill:constraint="))
+			x = &c->host->log[i];
+	task = value_of(x->text, ",task=", &task_len);
+	cgroup = value_of(x->text, ",task_memcg=", &cgroup_len);
+	if (task_len)
+		pr_say(f, PR_WARN, "the kernel ended %.*s for lack of memory in cgroup %.*s%s", task_len, task, cgroup_len, cgroup,
+		       strstr(x->text, "CONSTRAINT_MEMCG") ? ", which reached its limit" : "");
+	else
+		pr_say(f, PR_WARN, "the kernel ended a process for lack of memory: %.300s", x->text);
+	pr_remedy(f, "Raise the memory limit of the job or container, or use fewer loader workers. All lines:\n"
+		     "  journalctl -k -b | grep -i oom");
+}
+const struct pr_check pr_check_log_oom = {
+	.id = "log.oom",
+	.title = "the kernel ended no process for lack of memory",
+	.story = "When a host or a cgroup has no memory left, the kernel ends a process (OOM killer). A training job then ends by "
+		 "signal 9 without a message of its own; a loader worker that is ended stops the job.",
+	.run = oom,
+};
+
+static void stall(const struct pr_context *c, struct pr_finding *f)
+{
+	size_t lines;
+	const struct pr_log_line *x = newest(c, f, "log.stall", "no task and no CPU hung in the kernel", &lines);
+
+	if (!x)
+		return;
+	pr_say(f, PR_WARN, "a task or a CPU hung in the kernel (%zu line%s): %.300s", lines, lines == 1 ? "" : "s", x->text);
+	pr_remedy(f, "Read the stack after the line; it names the driver or file system:\n"
+		     "  journalctl -k -b | grep -A 30 -E 'blocked for more than|lockup|stall'");
+}
+const struct pr_check pr_check_log_stall = {
+	.id = "log.stall",
+	.title = "no task and no CPU hung in the kernel",
+	.story = "The kernel logs a task that waits longer than two minutes for a disk, a network file system or a driver, and a "
+		 "CPU that does not return from the kernel for many seconds. Jobs hang or run slowly meanwhile.",
+	.run = stall,
+};
+
+static void filesystem(const struct pr_context *c, struct pr_finding *f)
+{
+	size_t lines;
+	const struct pr_log_line *x = newest(c, f, "log.filesystem", "no file system reports an error", &lines);
+
+	if (!x)
+		return;
+	pr_say(f, PR_FAIL, "a file system had an error (%zu line%s): %.300s", lines, lines == 1 ? "" : "s", x->text);
+	pr_remedy(f, "Copy what matters away, look at the disk (smartctl -a, nvme smart-log), then check the unmounted file "
+		     "system (fsck, xfs_repair)");
+}
+const struct pr_check pr_check_log_filesystem = {
+	.id = "log.filesystem",
+	.title = "no file system reports an error",
+	.story = "A file system that finds a corrupted structure or cannot read or write a block logs it, and often becomes "
+		 "read-only. Data sets and checkpoints are then at risk.",
+	.run = filesystem,
+};
+
+static void thermal(const struct pr_context *c, struct pr_finding *f)
+{
+	size_t lines;
+	const struct pr_log_line *x = newest(c, f, "log.thermal", "no processor reports heat", &lines);
+
+	if (!x)
+		return;
+	pr_say(f, PR_WARN, "a processor reduced its clock because of heat: %.300s", x->text);
+	pr_remedy(f, "Check fans, airflow and the temperature of the room");
+}
+const struct pr_check pr_check_log_thermal = {
+	.id = "log.thermal",
+	.title = "no processor reports heat",
+	.story = "A processor that reaches its temperature limit reduces its clock and logs it. Data loading and launches become "
+		 "slower.",
+	.run = thermal,
 };

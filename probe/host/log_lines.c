@@ -162,6 +162,24 @@ static const struct {
 	{"module verification failed", NULL, PR_LOG_NOTE},
 	{"available PCIe bandwidth", NULL, PR_LOG_NOTE},
 	{"no space for", NULL, PR_LOG_NOTE},
+	{"oom-kill:constraint=", "log.oom", PR_LOG_READ},
+	{"Out of memory: Killed process", "log.oom", PR_LOG_READ},
+	{"Memory cgroup out of memory: Kill", "log.oom", PR_LOG_READ},
+	{"Out of memory: Kill process", "log.oom", PR_LOG_READ}, /* before Linux 4.20 */
+	{" blocked for more than ", "log.stall", PR_LOG_READ},
+	{"soft lockup - CPU", "log.stall", PR_LOG_READ},
+	{"hard LOCKUP", "log.stall", PR_LOG_READ},
+	{"detected stalls on CPUs", "log.stall", PR_LOG_READ},
+	{"self-detected stall on CPU", "log.stall", PR_LOG_READ},
+	{"EXT4-fs error", "log.filesystem", PR_LOG_READ},
+	{"BTRFS error", "log.filesystem", PR_LOG_READ},
+	{"BTRFS critical", "log.filesystem", PR_LOG_READ},
+	{"Remounting filesystem read-only", "log.filesystem", PR_LOG_READ},
+	{"Shutting down filesystem", "log.filesystem", PR_LOG_READ},
+	{": Corruption ", "log.filesystem", PR_LOG_READ}, /* XFS */
+	{": metadata I/O error", "log.filesystem", PR_LOG_READ},
+	{"Buffer I/O error on dev", "log.filesystem", PR_LOG_READ},
+	{"cpu clock throttled", "log.thermal", PR_LOG_READ},
 };
 
 /* An NVSwitch's line says itself whether the error is fatal. */

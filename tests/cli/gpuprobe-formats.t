@@ -87,7 +87,7 @@ Metrics for Prometheus, written whole or not at all.
   gpuprobe_gpu_remap_pending{pci="0000:17:00.0"} 1
   # EOF
   $ grep -c 'check_status{' gpuprobe.prom
-  49
+  53
   $ grep 'gpu.ecc' gpuprobe.prom
   gpuprobe_check_status{check="gpu.ecc"} 1
   gpuprobe_cause{check="gpu.ecc"} 1

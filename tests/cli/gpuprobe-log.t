@@ -197,19 +197,19 @@ Lines of level error count without any known word; the same text as information 
   $ for line in 'nvidia-uvm: qwerty' 'mlx5_core 0000:3b:00.0: qwerty' 'nvme nvme0: qwerty' 'pcieport 0000:16:01.0: qwerty' 'EDAC MC0: qwerty' 'mce: qwerty' 'NVRM: qwerty'; do
   >   for level in 3 6; do printf '<%s>%s\n' $level "$line" | log > x.host; gpuprobe --root x.host -f line | cut -d' ' -f2-9; done; done
   UNKNOWN - log.gpu: 1 unrecognised error line in
-  OK - 50 checks pass, 0 unknown |
+  OK - 54 checks pass, 0 unknown |
   UNKNOWN - log.network: 1 unrecognised error line in
-  OK - 50 checks pass, 0 unknown |
+  OK - 54 checks pass, 0 unknown |
   UNKNOWN - log.disk: 1 unrecognised error line in
-  OK - 50 checks pass, 0 unknown |
+  OK - 54 checks pass, 0 unknown |
   UNKNOWN - log.pcie: 1 unrecognised error line in
-  OK - 50 checks pass, 0 unknown |
+  OK - 54 checks pass, 0 unknown |
   UNKNOWN - log.hardware: 1 unrecognised error line in
-  OK - 50 checks pass, 0 unknown |
+  OK - 54 checks pass, 0 unknown |
   UNKNOWN - log.hardware: 1 unrecognised error line in
-  OK - 50 checks pass, 0 unknown |
+  OK - 54 checks pass, 0 unknown |
   UNKNOWN - log.gpu: 1 unrecognised error line in
-  OK - 50 checks pass, 0 unknown |
+  OK - 54 checks pass, 0 unknown |
 
 The report has the first lines and the count of the others; a flood of one error hides no other.
 
@@ -233,7 +233,7 @@ The report has the first lines and the count of the others; a flood of one error
     / nvme nvme0: I/O 2 QID 3 timeout, aborting / nvme nvme0: I/O 3 QID 3 timeout, aborting / and 2
     more
   
-  48 checks pass (--verbose shows all)
+  52 checks pass (--verbose shows all)
   [2]
   $ { sed -n 1p faults; seq 3000 | sed 's/.*/nvme nvme0: I\/O & QID 3 timeout, aborting/'; } | log > x.host; gpuprobe --root x.host | sed -n '/^Not/,$p'
   Not known:
@@ -241,8 +241,30 @@ The report has the first lines and the count of the others; a flood of one error
     timeout, aborting / nvme nvme0: I/O 2747 QID 3 timeout, aborting / nvme nvme0: I/O 2748 QID 3
     timeout, aborting / and 252 more
   
-  48 checks pass (--verbose shows all)
+  52 checks pass (--verbose shows all)
   $ gpuprobe capture --root x.host y.host; gpuprobe --root x.host > one; gpuprobe --root y.host | cmp - one
+
+Errors of the kernel itself have checks of their own, on hosts without a GPU too.
+
+  $ C=',nodemask=(null),cpuset=job,mems_allowed=0-1,oom_memcg=/slurm/uid_1/job_42,task_memcg=/slurm/uid_1/job_42/step_0,task=python3,pid=4711,uid=1000'
+  $ for line in "oom-kill:constraint=CONSTRAINT_MEMCG$C" "oom-kill:constraint=CONSTRAINT_NONE${C},x" \
+  >   'Out of memory: Killed process 4711 (python3) total-vm:1kB, anon-rss:2kB, file-rss:0kB, shmem-rss:0kB, UID:1000 pgtables:1kB oom_score_adj:0' \
+  >   'INFO: task jbd2/nvme0n1p2-:812 blocked for more than 120 seconds.' 'watchdog: BUG: soft lockup - CPU#17 stuck for 22s! [python3:4711]' \
+  >   'rcu: INFO: rcu_sched detected stalls on CPUs/tasks:' 'EXT4-fs error (device nvme0n1p2): ext4_find_entry:1455: inode #2: comm python3: reading directory lblock 0' \
+  >   'XFS (nvme1n1): metadata I/O error in "xfs_imap_to_bp+0x5c" at daddr 0x40 len 32 error 5' 'Buffer I/O error on dev sdb1, logical block 1, lost async page write' \
+  >   'mce: CPU3: Core temperature above threshold, cpu clock throttled (total events = 1)'; do
+  >   { cat $FIXTURES/cpu-server.host; echo 'file /.facts/kernel_log'; printf '\t%s\n' "$line"; } > x.host
+  >   gpuprobe --root x.host -v | grep -E '^log[.][a-z]* +(warn|fail|unknown)' | tr -s ' ' | cut -c1-150; done
+  log.oom warn the kernel ended python3 for lack of memory in cgroup
+  log.oom warn the kernel ended python3 for lack of memory in cgroup
+  log.oom warn the kernel ended a process for lack of memory: Out of memory: Killed
+  log.stall warn a task or a CPU hung in the kernel (1 line): INFO: task
+  log.stall warn a task or a CPU hung in the kernel (1 line): watchdog: BUG: soft lockup
+  log.stall warn a task or a CPU hung in the kernel (1 line): rcu: INFO: rcu_sched
+  log.filesystem fail a file system had an error (1 line): EXT4-fs error (device nvme0n1p2):
+  log.filesystem fail a file system had an error (1 line): XFS (nvme1n1): metadata I/O error
+  log.filesystem fail a file system had an error (1 line): Buffer I/O error on dev sdb1,
+  log.thermal warn a processor reduced its clock because of heat: mce: CPU3: Core
 
 A GPU that fell off the bus and is not in sysfs any more is no GPU to the other checks; its line still counts.
 
@@ -263,6 +285,10 @@ A log that may not be read is named as not examined, in each form.
   log.disk             skip   the kernel log was not examined: only root may read it
   log.pcie             skip   the kernel log was not examined: only root may read it
   log.hardware         skip   the kernel log was not examined: only root may read it
+  log.oom              skip   the kernel log was not examined: only root may read it
+  log.stall            skip   the kernel log was not examined: only root may read it
+  log.filesystem       skip   the kernel log was not examined: only root may read it
+  log.thermal          skip   the kernel log was not examined: only root may read it
 
 Control characters and what is not ASCII never reach the terminal, nor a document.
 

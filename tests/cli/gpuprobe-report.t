@@ -263,7 +263,7 @@ Secure Boot with a module that nobody signed: the key is the cause, not the modu
       Enrol DKMS's key; a blue screen (MokManager: Enroll MOK) asks for the password at the next boot:
         mokutil --import /var/lib/dkms/mok.pub; reboot
   
-  29 checks pass (--verbose shows all)
+  33 checks pass (--verbose shows all)
 
 Cards that were all given to virtual machines are a warning; nothing else is blamed.
 
