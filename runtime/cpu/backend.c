@@ -261,7 +261,7 @@ static void put_pages(const struct rt_arena *a, json_t *doc)
 /* Attention stores the low type and multiplies f32. */
 static bool multiplies(const struct rt_call *c, enum rt_dtype type)
 {
-	return c->op->id != RT_OP_ATTENTION && rt_cpu_low_products(type);
+	return !c->op->low_stored && rt_cpu_low_products(type);
 }
 
 static void report(const struct rt_program *p, json_t *doc)

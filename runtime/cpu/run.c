@@ -65,6 +65,23 @@ static int wait_for_bucket(struct rt_program *p, int bucket, struct rt_run *run,
 	return r ? r : have_losses(p, run, err);
 }
 
+static int run_collective(struct rt_program *p, const struct rt_call *c, struct rt_run *run, struct gt_err *err)
+{
+	struct rt_cpu_state *s = p->state;
+
+	switch (c->op->collective) {
+	case RT_BUCKET_START:
+		return start_bucket(p, c->attr.bucket, run, err);
+	case RT_BUCKET_WAIT:
+		return wait_for_bucket(p, c->attr.bucket, run, err);
+	case RT_RANKS_MEET:
+		return rt_ddp_meet(s->ddp, err);
+	case RT_NOT_COLLECTIVE:
+		break;
+	}
+	return 0;
+}
+
 void rt_cpu_run_call(struct rt_program *p, int i, struct rt_run *run)
 {
 	struct rt_cpu_state *s = p->state;
@@ -76,12 +93,8 @@ void rt_cpu_run_call(struct rt_program *p, int i, struct rt_run *run)
 		rt_run_poison(p, i, run->eval && rt_plan_trains(&p->plan));
 	if (timed)
 		t0 = gt_now_s();
-	if (c->op->id == RT_OP_BUCKET_START)
-		s->ddp_status = start_bucket(p, c->attr.bucket, run, &s->ddp_err);
-	else if (c->op->id == RT_OP_BUCKET_WAIT)
-		s->ddp_status = wait_for_bucket(p, c->attr.bucket, run, &s->ddp_err);
-	else if (c->op->id == RT_OP_RANKS_MEET)
-		s->ddp_status = rt_ddp_meet(s->ddp, &s->ddp_err);
+	if (c->op->collective)
+		s->ddp_status = run_collective(p, c, run, &s->ddp_err);
 	else if (c->phase != RT_PHASE_UPDATE || !run->idle)
 		s->cpu.kernels[c->op->id](&s->cpu, c, run);
 	if (s->ddp && run->update && !s->ddp_status)

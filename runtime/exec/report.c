@@ -55,7 +55,8 @@ static double low_flops(const struct rt_program *p, const struct rt_call *c, dou
 }
 
 /* What the calls of one op come to in one plan, so many times. */
-static void add_calls(const struct rt_program *p, int shape, enum rt_op_id id, enum rt_phase phase, double times, struct row *ret)
+static void add_calls(const struct rt_program *p, int shape, const struct rt_op *op, enum rt_phase phase, double times,
+		      struct row *ret)
 {
 	const struct rt_plan *plan = &p->shapes[shape];
 
@@ -63,7 +64,7 @@ static void add_calls(const struct rt_program *p, int shape, enum rt_op_id id, e
 		const struct rt_call *c = plan->ir.calls[i];
 		double flops = c->op->flops ? times * c->op->flops(c) : 0;
 
-		if (c->op->id != id || c->phase != phase)
+		if (c->op != op || c->phase != phase)
 			continue;
 		ret->calls++;
 		ret->name = c->attr.user ? c->attr.user->name : ret->name;
@@ -92,15 +93,15 @@ static double runs_per_step(const struct rt_program *p, int s, enum rt_phase pha
 }
 
 /* Per step: the mean over the steps of all shapes. */
-static json_t *op_row(const struct rt_program *p, enum rt_op_id id, enum rt_phase phase)
+static json_t *op_row(const struct rt_program *p, const struct rt_op *op, enum rt_phase phase)
 {
 	double steps = (double)steps_profiled(p);
-	struct row row = { .name = rt_ops[id]->name };
+	struct row row = { .name = op->name };
 	json_t *doc;
 
 	for (int s = 0; s < p->n_shapes; s++) {
 		row.calls = 0;
-		add_calls(p, s, id, phase, runs_per_step(p, s, phase), &row);
+		add_calls(p, s, op, phase, runs_per_step(p, s, phase), &row);
 	}
 	if (!row.calls)
 		return NULL;
@@ -120,7 +121,7 @@ static json_t *op_rows(const struct rt_program *p)
 
 	for (int phase = RT_PHASE_FORWARD; phase <= RT_PHASE_UPDATE; phase++)
 		for (int id = 0; id < RT_N_OPS; id++) {
-			json_t *row = op_row(p, (enum rt_op_id)id, (enum rt_phase)phase);
+			json_t *row = op_row(p, rt_ops[id], (enum rt_phase)phase);
 
 			if (row)
 				json_array_append_new(rows, row);
@@ -134,7 +135,7 @@ static void put_work(const struct rt_program *p, const struct rt_kernel *k, json
 	struct row row = { .name = k->name };
 
 	for (int s = 0; s < p->n_shapes; s++)
-		add_calls(p, s, k->call->op->id, k->call->phase, runs_per_step(p, s, k->call->phase), &row);
+		add_calls(p, s, k->call->op, k->call->phase, runs_per_step(p, s, k->call->phase), &row);
 	for (int i = 0; i < p->n_kernels; i++)
 		if (&p->kernels[i] != k && p->kernels[i].call && p->kernels[i].call->op == k->call->op &&
 		    p->kernels[i].call->phase == k->call->phase)

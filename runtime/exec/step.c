@@ -7,26 +7,13 @@
 /* Ids must lie inside the table that they index, targets inside the row that they pick from. */
 static int check_ids(const struct rt_program *p, const struct rt_call *c, const void *const *inputs, struct gt_err *err)
 {
-	const struct rt_node *ids = NULL;
+	const struct rt_node *ids = c->in[c->op->index_in];
 	const int32_t *v = NULL;
-	int64_t limit = 0, n, ignored = 0;
+	int64_t limit, n, ignored = 0;
 
-	switch (c->op->id) {
-	case RT_OP_EMBEDDING:
-		ids = c->in[0];
-		limit = c->in[1]->shape.d[0];
-		break;
-	case RT_OP_CROSS_ENTROPY:
-		ids = c->in[1];
-		limit = rt_cols(c->in[0]);
-		break;
-	case RT_OP_LINEAR_CROSS_ENTROPY:
-		ids = c->in[3];
-		limit = c->in[1]->shape.d[0];
-		break;
-	default:
+	if (!c->op->index_limit)
 		return 0;
-	}
+	limit = c->op->index_limit(c);
 	for (int i = 0, k = 0; i < p->plan.n_graph_nodes; i++) {
 		if (p->plan.ir.nodes[i] == ids)
 			v = inputs[k];

@@ -125,14 +125,40 @@ enum rt_op_id {
 	RT_N_OPS,
 };
 struct rt_ad;
+/* What an update keeps of its parameter: a tensor of its shape, or of one element for each block of it. */
+struct rt_op_state {
+	const char *name;
+	enum rt_dtype dtype;
+	int64_t block;
+};
+/* Calls that work with the other ranks. */
+enum rt_collective { RT_NOT_COLLECTIVE, RT_BUCKET_START, RT_BUCKET_WAIT, RT_RANKS_MEET };
 struct rt_op {
 	enum rt_op_id id;
 	const char *name;
-	unsigned low;		/* bit i: with amp, in[i] is read in the low type (pass/amp.c); the results stay f32 */
+	/* ---- types; bit i stands for in[i] or out[i] ---- */
+	unsigned low;		/* an operand of a product: of the low type with mixed precision */
+	bool low_stored;	/* the CPU's kernel only reads the low type: it multiplies in f32 */
+	unsigned f32_in, f32_out; /* f32 also where all tensors between the ops are of a low type */
+	unsigned any_in;	/* read in the type that the tensor has */
+	unsigned master_in;	/* of a parameter or an input the f32 values are read, not a copy in a low type */
+	bool keeps_type;	/* out[0] is f32 if in[0] is */
+	bool linear;		/* a product of a linear layer: fp8 */
+	struct {
+		enum rt_dtype type; /* RT_F32: none */
+		bool turned;
+	} eight[2];		/* fp8: how in[i] is rounded */
+
+	/* ---- data flow ---- */
 	bool moves_buffers;	/* its backward call does, and is made even if no gradient comes */
 	bool loss;		/* yields the scalar to differentiate; its other outputs are its inputs' gradients */
 	uint64_t inplace;	/* bit 8*o+i: out[o] may take over the memory of in[i] when in[i] dies here */
 	unsigned accumulates;	/* bit o: the kernel can add to out[o] (attr.accumulate) */
+	int index_in;		/* with index_limit: this input has indexes */
+	int64_t (*index_limit)(const struct rt_call *c); /* they are below this */
+	struct rt_op_state states[5]; /* of an update: out[1] and on; ends with a NULL name */
+	enum rt_collective collective;
+
 	/* Check the inputs and make the outputs. NULL for ops that only passes emit. */
 	int (*shape)(struct rt_ir *ir, struct rt_call *c, struct gt_err *err);
 	/* Emit the calls that give the gradients of the inputs (graph/gradient.h). */
@@ -144,6 +170,21 @@ struct rt_op {
 	size_t (*scratch_bytes)(const struct rt_call *c, int threads);
 };
 extern const struct rt_op *const rt_ops[RT_N_OPS];
+
+static inline bool rt_is(const struct rt_call *c, enum rt_op_id op)
+{
+	return c->op->id == op;
+}
+
+static inline bool rt_is_update(const struct rt_call *c)
+{
+	return c->op->states[0].name;
+}
+
+static inline bool rt_is_conv(const struct rt_call *c) /* or a gradient of one */
+{
+	return rt_is(c, RT_OP_CONV) || rt_is(c, RT_OP_CONV_BWD_X) || rt_is(c, RT_OP_CONV_BWD_W);
+}
 
 /* ---- building ---- */
 struct rt_node *rt_ir_node(struct rt_ir *ir, enum rt_role role, enum rt_dtype dtype, const struct rt_shape *shape,
@@ -167,7 +208,6 @@ double rt_call_bytes(const struct rt_call *c);
 /* Bytes for a product of two tensors of a low type; 0 where the machine multiplies them itself, or for f32. */
 size_t rt_low_scratch_bytes(const struct rt_node *a, const struct rt_node *b);
 
-bool rt_is_conv(const struct rt_call *c); /* or a gradient of one */
 /* How many products of that type this machine makes in the time of one in f32, as counted: 1 where it is only storage. */
 double rt_cpu_low_rate(enum rt_dtype dtype);
 

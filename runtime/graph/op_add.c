@@ -50,6 +50,7 @@ static void add_reference(const struct rt_call *c, const double *const *in, doub
 const struct rt_op rt_op_add = {
 	.id = RT_OP_ADD,
 	.name = "add",
+	.keeps_type = true,
 	.inplace = RT_INPLACE(0, 0) | RT_INPLACE(0, 1),
 	.shape = add_shape,
 	.gradient = add_gradient,

@@ -125,6 +125,8 @@ static double attention_bwd_flops(const struct rt_call *c)
 const struct rt_op rt_op_attention = {
 	.id = RT_OP_ATTENTION,
 	.name = "attention",
+	.f32_out = 2,
+	.low_stored = true,
 	.low = 1,
 	.shape = attention_shape,
 	.gradient = attention_gradient,
@@ -136,6 +138,8 @@ const struct rt_op rt_op_attention = {
 const struct rt_op rt_op_attention_bwd = {
 	.id = RT_OP_ATTENTION_BWD,
 	.name = "attention_bwd",
+	.f32_in = 8,
+	.low_stored = true,
 	.low = 2,
 	.flops = attention_bwd_flops,
 	.scratch_bytes = attention_scratch,

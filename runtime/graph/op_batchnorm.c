@@ -89,6 +89,8 @@ static size_t batchnorm_scratch(const struct rt_call *c, int threads)
 const struct rt_op rt_op_batchnorm = {
 	.id = RT_OP_BATCHNORM,
 	.name = "batchnorm",
+	.f32_in = 94,
+	.f32_out = 6,
 	.moves_buffers = true,
 	.shape = batchnorm_shape,
 	.gradient = batchnorm_gradient,
@@ -100,6 +102,8 @@ const struct rt_op rt_op_batchnorm = {
 const struct rt_op rt_op_batchnorm_bwd = {
 	.id = RT_OP_BATCHNORM_BWD,
 	.name = "batchnorm_bwd",
+	.f32_in = 92,
+	.f32_out = 54,
 	.accumulates = 15,
 	.inplace = RT_INPLACE(0, 0),
 	.scratch_bytes = batchnorm_scratch,

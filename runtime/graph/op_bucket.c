@@ -6,12 +6,15 @@
 const struct rt_op rt_op_bucket_start = {
 	.id = RT_OP_BUCKET_START,
 	.name = "bucket_start",
+	.collective = RT_BUCKET_START,
 };
 const struct rt_op rt_op_bucket_wait = {
 	.id = RT_OP_BUCKET_WAIT,
 	.name = "bucket_wait",
+	.collective = RT_BUCKET_WAIT,
 };
 const struct rt_op rt_op_ranks_meet = {
 	.id = RT_OP_RANKS_MEET,
 	.name = "ranks_meet",
+	.collective = RT_RANKS_MEET,
 };

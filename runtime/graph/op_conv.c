@@ -121,6 +121,7 @@ const struct rt_op rt_op_conv_bwd_x = {
 const struct rt_op rt_op_conv_bwd_w = {
 	.id = RT_OP_CONV_BWD_W,
 	.name = "conv_bwd_w",
+	.f32_out = 3,
 	.low = 3,
 	.accumulates = 2,
 	.flops = rt_conv_flops,

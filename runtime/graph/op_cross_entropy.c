@@ -106,9 +106,22 @@ static double linear_cross_entropy_flops(const struct rt_call *c)
 	return one * (1 + !!c->out[1] + !!c->out[2]);
 }
 
+static int64_t target_limit(const struct rt_call *c)
+{
+	return rt_cols(c->in[0]);
+}
+
+static int64_t weight_rows(const struct rt_call *c)
+{
+	return c->in[1]->shape.d[0];
+}
+
 const struct rt_op rt_op_cross_entropy = {
 	.id = RT_OP_CROSS_ENTROPY,
 	.name = "cross_entropy",
+	.f32_out = 5,
+	.index_in = 1,
+	.index_limit = target_limit,
 	.loss = true,
 	.inplace = RT_INPLACE(1, 0),
 	.shape = cross_entropy_shape,
@@ -118,6 +131,10 @@ const struct rt_op rt_op_cross_entropy = {
 const struct rt_op rt_op_linear_cross_entropy = {
 	.id = RT_OP_LINEAR_CROSS_ENTROPY,
 	.name = "linear_cross_entropy",
+	.f32_out = 29,
+	.linear = true,
+	.index_in = 3,
+	.index_limit = weight_rows,
 	.low = 3,
 	.accumulates = 1 << 2 | 1 << 3,
 	.loss = true,

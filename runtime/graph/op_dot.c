@@ -42,6 +42,7 @@ static void dot_reference(const struct rt_call *c, const double *const *in, doub
 const struct rt_op rt_op_dot = {
 	.id = RT_OP_DOT,
 	.name = "dot",
+	.f32_out = 1,
 	.loss = true,
 	.shape = dot_shape,
 	.gradient = dot_gradient,

@@ -46,9 +46,15 @@ static void embedding_reference(const struct rt_call *c, const double *const *in
 			out[0][i * cols + j] = in[1][(int64_t)in[0][i] * cols + j] + (c->in[2] ? in[2][i % t * cols + j] : 0);
 }
 
+static int64_t table_rows(const struct rt_call *c)
+{
+	return c->in[1]->shape.d[0];
+}
+
 const struct rt_op rt_op_embedding = {
 	.id = RT_OP_EMBEDDING,
 	.name = "embedding",
+	.index_limit = table_rows,
 	.shape = embedding_shape,
 	.gradient = embedding_gradient,
 	.reference = embedding_reference,
@@ -57,5 +63,6 @@ const struct rt_op rt_op_embedding = {
 const struct rt_op rt_op_embedding_bwd = {
 	.id = RT_OP_EMBEDDING_BWD,
 	.name = "embedding_bwd",
+	.f32_out = 3,
 	.accumulates = 3,
 };

@@ -9,4 +9,5 @@
 const struct rt_op rt_op_fold = {
 	.id = RT_OP_FOLD,
 	.name = "fold",
+	.f32_in = 63,
 };

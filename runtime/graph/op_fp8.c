@@ -10,9 +10,12 @@
 const struct rt_op rt_op_cast8 = {
 	.id = RT_OP_CAST8,
 	.name = "cast8",
+	.any_in = 2,
+	.master_in = 1,
 };
 
 const struct rt_op rt_op_scales8 = {
 	.id = RT_OP_SCALES8,
 	.name = "scales8",
+	.any_in = 1,
 };

@@ -91,6 +91,8 @@ static void add_layernorm_gradient(struct rt_ad *ad, const struct rt_call *c)
 const struct rt_op rt_op_layernorm = {
 	.id = RT_OP_LAYERNORM,
 	.name = "layernorm",
+	.f32_in = 6,
+	.f32_out = 6,
 	.shape = layernorm_shape,
 	.gradient = layernorm_gradient,
 	.reference = layernorm_reference,
@@ -98,6 +100,8 @@ const struct rt_op rt_op_layernorm = {
 const struct rt_op rt_op_add_layernorm = {
 	.id = RT_OP_ADD_LAYERNORM,
 	.name = "add_layernorm",
+	.f32_in = 12,
+	.f32_out = 12,
 	.inplace = RT_INPLACE(0, 0) | RT_INPLACE(0, 1),
 	.gradient = add_layernorm_gradient,
 };
@@ -105,6 +109,8 @@ const struct rt_op rt_op_add_layernorm = {
 const struct rt_op rt_op_layernorm_bwd = {
 	.id = RT_OP_LAYERNORM_BWD,
 	.name = "layernorm_bwd",
+	.f32_in = 28,
+	.f32_out = 6,
 	.accumulates = 7,
 	.inplace = RT_INPLACE(0, 0),
 };

@@ -51,6 +51,8 @@ static void rmsnorm_reference(const struct rt_call *c, const double *const *in, 
 const struct rt_op rt_op_rmsnorm = {
 	.id = RT_OP_RMSNORM,
 	.name = "rmsnorm",
+	.f32_in = 2,
+	.f32_out = 2,
 	.shape = rmsnorm_shape,
 	.gradient = rmsnorm_gradient,
 	.reference = rmsnorm_reference,
@@ -59,6 +61,8 @@ const struct rt_op rt_op_rmsnorm = {
 const struct rt_op rt_op_rmsnorm_bwd = {
 	.id = RT_OP_RMSNORM_BWD,
 	.name = "rmsnorm_bwd",
+	.f32_in = 12,
+	.f32_out = 2,
 	.accumulates = 3,
 	.inplace = RT_INPLACE(0, 0),
 };

@@ -20,6 +20,8 @@ const struct rt_op rt_op_scale = {
 const struct rt_op rt_op_sum_up = {
 	.id = RT_OP_SUM_UP,
 	.name = "sum_up",
+	.f32_out = 1,
+	.any_in = 1,
 	.accumulates = 1,
 };
 
@@ -36,12 +38,16 @@ const struct rt_op rt_op_grad_norm = {
 const struct rt_op rt_op_sgd = {
 	.id = RT_OP_SGD,
 	.name = "sgd",
+	.states = { { "momentum", RT_F32 } },
 };
 const struct rt_op rt_op_adamw = {
 	.id = RT_OP_ADAMW,
 	.name = "adamw",
+	.states = { { "m", RT_F32 }, { "v", RT_F32 } },
 };
 const struct rt_op rt_op_adamw8 = {
 	.id = RT_OP_ADAMW8,
 	.name = "adamw8",
+	.states = { { "m", RT_U8 }, { "v", RT_U8 }, { "m scale", RT_F32, RT_MAP8_BLOCK },
+		    { "v scale", RT_F32, RT_MAP8_BLOCK } },
 };

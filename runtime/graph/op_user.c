@@ -59,6 +59,8 @@ static void user_reference(const struct rt_call *c, const double *const *in, dou
 const struct rt_op rt_op_user = {
 	.id = RT_OP_USER,
 	.name = "user",
+	.f32_in = 15,
+	.f32_out = 1,
 	.shape = user_shape,
 	.gradient = user_gradient,
 	.reference = user_reference,
@@ -66,4 +68,6 @@ const struct rt_op rt_op_user = {
 const struct rt_op rt_op_user_bwd = {
 	.id = RT_OP_USER_BWD,
 	.name = "user_bwd",
+	.f32_in = 63,
+	.f32_out = 15,
 };

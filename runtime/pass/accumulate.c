@@ -45,8 +45,7 @@ static bool can_stay(const struct rt_plan *p, int param, int writer, int slot)
 static bool becomes_low(const struct rt_plan *p, int writer, int slot)
 {
 	return p->opt->device == RT_CUDA && p->opt->precision.amp != RT_F32 && writer >= 0 &&
-	       p->ir.calls[writer]->op->id != RT_OP_ADD &&
-	       !rt_narrow_spares(p->ir.calls[writer]->op->id, slot);
+	       !p->ir.calls[writer]->op->keeps_type && !(p->ir.calls[writer]->op->f32_out >> slot & 1);
 }
 
 static void add_toggle(struct rt_plan *p, struct rt_call *c, int slot)

@@ -40,7 +40,7 @@ static int lower(struct amp *a, int at)
 	struct rt_call *c = a->plan->ir.calls[at];
 
 	a->products += c->op->low != 0;
-	a->attention += c->op->id == RT_OP_ATTENTION || c->op->id == RT_OP_ATTENTION_BWD;
+	a->attention += c->op->low_stored;
 	for (int k = 0; k < RT_MAX_IO; k++) {
 		struct rt_node *n = c->in[k];
 

@@ -58,46 +58,21 @@ static bool sides_fit(const struct rt_node *n)
 	return rt_rows(n) % RT_FP8_SIDE == 0 && rt_cols(n) % RT_FP8_SIDE == 0;
 }
 
-/* The product y (M,N) = x (M,K) w (N,K)^T. */
-static bool fits(const struct rt_node *xy, const struct rt_node *w, const struct rt_node *other)
-{
-	return sides_fit(xy) && sides_fit(other) &&
-	       (!w || (rt_rows(w) % RT_FP8_SIDE == 0 && rt_rows(w) <= ROWS_MAX)) && rt_rows(xy) <= ROWS_MAX;
-}
-
 static bool takes(const struct rt_call *c)
 {
-	switch (c->op->id) {
-	case RT_OP_LINEAR:
-		return fits(c->in[0], c->in[1], c->out[0]);
-	case RT_OP_LINEAR_BWD_X:
-		return fits(c->in[0], c->in[1], c->out[0]);
-	case RT_OP_LINEAR_BWD_W:
-		return c->out[0] && fits(c->in[0], NULL, c->in[1]);
-	default:
-		return false;
-	}
+	for (int k = 0; k < 2; k++)
+		if (c->op->eight[k].type == RT_F32 || !sides_fit(c->in[k]) || rt_rows(c->in[k]) > ROWS_MAX)
+			return false;
+	return c->out[0] && sides_fit(c->out[0]);
 }
 
-/* Returns where call `at` is now. */
+/* Returns where call `at` is now. Of a weight's gradient in[2], which the bias's gradient is the sum of, stays as it is. */
 static int lower(struct fp8 *a, int at)
 {
 	struct rt_call *c = a->plan->ir.calls[at];
-	struct rt_node *dy = c->in[0];
 
-	switch (c->op->id) {
-	case RT_OP_LINEAR:
-		c->in[0] = rounded(a, c->in[0], RT_E4M3, false, &at);
-		c->in[1] = rounded(a, c->in[1], RT_E4M3, false, &at);
-		break;
-	case RT_OP_LINEAR_BWD_X:
-		c->in[0] = rounded(a, dy, RT_E5M2, false, &at);
-		c->in[1] = rounded(a, c->in[1], RT_E4M3, true, &at);
-		break;
-	default: /* in[2], what the bias's gradient is the sum of, stays as it is */
-		c->in[0] = rounded(a, dy, RT_E5M2, true, &at);
-		c->in[1] = rounded(a, c->in[1], RT_E4M3, true, &at);
-	}
+	for (int k = 0; k < 2; k++)
+		c->in[k] = rounded(a, c->in[k], c->op->eight[k].type, c->op->eight[k].turned, &at);
 	a->products++;
 	return at;
 }
@@ -126,7 +101,7 @@ static int fp8(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 
 		if (takes(c)) {
 			i = lower(&a, i);
-		} else if (c->out[0] && (c->op->id <= RT_OP_LINEAR_BWD_W || c->op->id == RT_OP_LINEAR_CROSS_ENTROPY)) {
+		} else if (c->out[0] && c->op->linear) {
 			a.odd = a.odd ? a.odd : c->out[0];
 			a.plain++;
 		}

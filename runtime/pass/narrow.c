@@ -8,36 +8,6 @@
  */
 #include "runtime/pass/pass.h"
 
-/* Slots that are f32 whatever the tensors between the ops are. */
-static const struct {
-	unsigned in, out;
-} f32_slots[RT_N_OPS] = {
-	[RT_OP_LINEAR_BWD_W] = { .out = 3 },
-	[RT_OP_EMBEDDING_BWD] = { .out = 3 },
-	[RT_OP_LAYERNORM] = { .in = 6, .out = 6 },
-	[RT_OP_ADD_LAYERNORM] = { .in = 12, .out = 12 },
-	[RT_OP_LAYERNORM_BWD] = { .in = 28, .out = 6 },
-	[RT_OP_RMSNORM] = { .in = 2, .out = 2 },
-	[RT_OP_RMSNORM_BWD] = { .in = 12, .out = 2 },
-	[RT_OP_ATTENTION] = { .out = 2 },
-	[RT_OP_ATTENTION_BWD] = { .in = 8 },
-	[RT_OP_CONV_BWD_W] = { .out = 3 },
-	[RT_OP_BATCHNORM] = { .in = 94, .out = 6 },
-	[RT_OP_BATCHNORM_BWD] = { .in = 92, .out = 54 },
-	[RT_OP_CROSS_ENTROPY] = { .out = 5 },
-	[RT_OP_LINEAR_CROSS_ENTROPY] = { .out = 29 },
-	[RT_OP_FOLD] = { .in = 63 },
-	[RT_OP_USER] = { .in = 15, .out = 1 },
-	[RT_OP_USER_BWD] = { .in = 63, .out = 15 },
-	[RT_OP_DOT] = { .out = 1 },
-	[RT_OP_SUM_UP] = { .out = 1 },
-};
-
-bool rt_narrow_spares(enum rt_op_id op, int slot)
-{
-	return f32_slots[op].out >> slot & 1;
-}
-
 struct narrow {
 	struct rt_plan *plan;
 	enum rt_dtype low; /* RT_BF16, RT_F16 */
@@ -83,16 +53,15 @@ static struct rt_node *low_copy(struct narrow *a, struct rt_node *n, int at)
 	return *low;
 }
 
-/* The result of adding up gradients of parameters, and only that, is f32 without being in an f32 slot. */
+/* The sum of f32 gradients of parameters is f32. */
 static bool adds_f32(const struct rt_call *c)
 {
-	return c->op->id == RT_OP_ADD && !leaf(c->in[0]) && c->in[0]->dtype == RT_F32;
+	return c->op->keeps_type && !leaf(c->in[0]) && c->in[0]->dtype == RT_F32;
 }
 
-/* Scales are floats; what is leaf is rounded to 8 bits from its f32 values. */
 static bool reads_as_is(const struct rt_call *c, int k)
 {
-	return c->op->id == RT_OP_SCALES8 || (c->op->id == RT_OP_CAST8 && (k == 1 || leaf(c->in[k])));
+	return c->op->any_in >> k & 1 || (c->op->master_in >> k & 1 && leaf(c->in[k]));
 }
 
 /* A call cannot add to what its first writer made of another type: it writes a tensor of its own, which a sum adds behind it. */
@@ -104,7 +73,7 @@ static void part_sums(struct narrow *a, int at)
 		struct rt_node *n = c->out[k];
 		struct rt_call *sum;
 
-		if (!(c->attr.accumulate >> k & 1) || !n || (n->dtype == RT_F32) == (f32_slots[c->op->id].out >> k & 1))
+		if (!(c->attr.accumulate >> k & 1) || !n || (n->dtype == RT_F32) == (c->op->f32_out >> k & 1))
 			continue;
 		sum = gt_xcalloc(1, sizeof(*sum));
 		sum->op = rt_ops[RT_OP_ADD];
@@ -122,7 +91,7 @@ static void set_outputs(struct narrow *a, const struct rt_call *c)
 	for (int k = 0; k < RT_MAX_IO; k++) {
 		struct rt_node *n = c->out[k];
 
-		if (!n || leaf(n) || n->role == RT_ROLE_SCRATCH || n->dtype != RT_F32 || f32_slots[c->op->id].out >> k & 1 ||
+		if (!n || leaf(n) || n->role == RT_ROLE_SCRATCH || n->dtype != RT_F32 || c->op->f32_out >> k & 1 ||
 		    adds_f32(c) || n == a->plan->loss)
 			continue;
 		if (c->attr.accumulate >> k & 1) /* its first writer decided */
@@ -136,11 +105,11 @@ static void set_outputs(struct narrow *a, const struct rt_call *c)
 static int set_inputs(struct narrow *a, int at)
 {
 	struct rt_call *c = a->plan->ir.calls[at];
-	bool f32 = adds_f32(c) || (c->op->id == RT_OP_SUM_UP && c->in[0]->dtype == RT_F32);
+	bool f32 = adds_f32(c);
 
 	for (int k = 0; k < RT_MAX_IO; k++) {
 		struct rt_node *n = c->in[k];
-		enum rt_dtype want = f32 || f32_slots[c->op->id].in >> k & 1 ? RT_F32 : a->low;
+		enum rt_dtype want = f32 || c->op->f32_in >> k & 1 ? RT_F32 : a->low;
 		int before = a->plan->ir.n_calls;
 
 		if (!n || n->dtype == want || (n->dtype != RT_F32 && n->dtype != a->low) || reads_as_is(c, k))
@@ -154,7 +123,7 @@ static int set_inputs(struct narrow *a, int at)
 static bool wants_f32(const struct rt_call *c, const struct rt_node *n)
 {
 	for (int k = 0; k < RT_MAX_IO; k++)
-		if (c->in[k] == n && (f32_slots[c->op->id].in >> k & 1 || adds_f32(c)))
+		if (c->in[k] == n && (c->op->f32_in >> k & 1 || adds_f32(c)))
 			return true;
 	return false;
 }

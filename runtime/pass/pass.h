@@ -51,8 +51,6 @@ void rt_plan_insert(struct rt_plan *p, int i, struct rt_call *c);
 int rt_plan_uses(const struct rt_plan *p, const struct rt_node *n);
 /* The copy in a low type that products read instead of parameter n, or NULL. */
 struct rt_node *rt_plan_low(const struct rt_plan *p, const struct rt_node *n);
-/* Does pass/narrow.c leave that output of an op as f32? */
-bool rt_narrow_spares(enum rt_op_id op, int slot);
 /* The first batch of an update assigns the gradients, the others add. */
 void rt_plan_set_accumulate(struct rt_plan *p, bool add);
 bool rt_plan_trains(const struct rt_plan *p); /* is a backward pass wanted? */

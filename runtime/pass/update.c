@@ -3,23 +3,19 @@
  * One update per parameter. Each runs as soon as its gradient is complete and nobody reads the old value any more: the
  * gradient is then still in the cache, and its memory is free for the next one.
  */
-#include "runtime/cpu/map8.h"
 #include "runtime/pass/pass.h"
 
 /* Tensors smaller than this keep their moments in f32. */
 #define MIN_8BIT	4096
 
-static struct rt_node *state_of(struct rt_plan *p, const struct rt_node *param, const char *what, enum rt_dtype dtype,
-				const struct rt_shape *shape)
+static struct rt_node *new_state(struct rt_plan *p, const struct rt_node *param, const struct rt_op_state *s)
 {
-	gt_autofree char *name = gt_xasprintf("%s %s", what, param->name);
+	gt_autofree char *name = gt_xasprintf("%s %s", s->name, param->name);
+	struct rt_shape shape = param->shape;
 
-	return rt_ir_node(&p->ir, RT_ROLE_STATE, dtype, shape, name);
-}
-
-static struct rt_node *state(struct rt_plan *p, const struct rt_node *param, const char *what)
-{
-	return state_of(p, param, what, RT_F32, &param->shape);
+	if (s->block)
+		shape = RT_SHAPE((rt_shape_elements(&shape) + s->block - 1) / s->block);
+	return rt_ir_node(&p->ir, RT_ROLE_STATE, s->dtype, &shape, name);
 }
 
 static enum rt_op_id update_op(const struct rt_optimizer *o, const struct rt_node *param)
@@ -39,19 +35,9 @@ static struct rt_call *update_call(struct rt_plan *p, struct rt_node *param, str
 	c->origin = param->name;
 	c->in[0] = gradient;
 	c->out[0] = param;
-	if (c->op->id == RT_OP_ADAMW) {
-		c->out[1] = state(p, param, "m");
-		c->out[2] = state(p, param, "v");
-	} else if (c->op->id == RT_OP_ADAMW8) {
-		struct rt_shape blocks = RT_SHAPE((rt_shape_elements(&param->shape) + RT_MAP8_BLOCK - 1) / RT_MAP8_BLOCK);
-
-		c->out[1] = state_of(p, param, "m", RT_U8, &param->shape);
-		c->out[2] = state_of(p, param, "v", RT_U8, &param->shape);
-		c->out[3] = state_of(p, param, "m scale", RT_F32, &blocks);
-		c->out[4] = state_of(p, param, "v scale", RT_F32, &blocks);
-	} else if (o->momentum != 0) {
-		c->out[1] = state(p, param, "momentum");
-	}
+	for (int k = 0; c->op->states[k].name; k++)
+		if (o->kind != RT_SGD || o->momentum != 0)
+			c->out[1 + k] = new_state(p, param, &c->op->states[k]);
 	return c;
 }
 
