@@ -21,7 +21,7 @@ struct rt_backend {
 	int (*check)(const struct rt_options *o, struct gt_err *err);
 	/* Before the passes: opens the device, sets p->threads and p->state, completes p->opt. */
 	int (*open)(struct rt_program *p, struct gt_err *err);
-	/* Memory that a call wants while it runs, in bytes; NULL: that of the op. An error is returned by build(). */
+	/* Memory that a call wants while it runs, in bytes. An error is returned by build(). */
 	size_t (*plan_scratch)(void *state, const struct rt_call *c);
 	/* All memory that the plan in p needs, in bytes. */
 	uint64_t (*plan_bytes)(const struct rt_program *p);

@@ -28,6 +28,14 @@ static int cpu_open(struct rt_program *p, struct gt_err *err)
 	return r;
 }
 
+static size_t plan_scratch(void *state, const struct rt_call *c)
+{
+	const struct rt_cpu_kernel *k = rt_cpu_kernels[c->op->id];
+	const struct rt_cpu_state *s = state;
+
+	return k && k->scratch ? k->scratch(c, s->cpu.threads) : 0;
+}
+
 static uint64_t plan_bytes(const struct rt_program *p)
 {
 	const struct rt_plan *plan = &p->plan;
@@ -286,6 +294,7 @@ const struct rt_backend rt_backend_cpu = {
 	.host_memory = true,
 	.check = check,
 	.open = cpu_open,
+	.plan_scratch = plan_scratch,
 	.plan_bytes = plan_bytes,
 	.build = build,
 	.free = cpu_free,

@@ -3,8 +3,8 @@
 #define RT_CONV_H
 /* Convolutions of images (N,H,W,C) with weights (O,C/groups,KH,KW), as in torch. */
 #include "runtime/cpu/cpu.h"
+#include "runtime/graph/conv.h"
 
-enum rt_conv_kind { RT_CONV_FWD, RT_CONV_BWD_X, RT_CONV_BWD_W };
 struct rt_conv {
 	int64_t n, h, w, c;	/* input */
 	int64_t o, oh, ow;	/* output */

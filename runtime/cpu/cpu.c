@@ -6,57 +6,9 @@
 #include <stdlib.h>
 #include "runtime/cpu/cpu.h"
 
-static rt_kernel *const kernels[RT_N_OPS] = {
-	[RT_OP_LINEAR] = rt_cpu_linear,
-	[RT_OP_LINEAR_BWD_X] = rt_cpu_linear_bwd_x,
-	[RT_OP_LINEAR_BWD_W] = rt_cpu_linear_bwd_w,
-	[RT_OP_EMBEDDING] = rt_cpu_embedding,
-	[RT_OP_EMBEDDING_BWD] = rt_cpu_embedding_bwd,
-	[RT_OP_LAYERNORM] = rt_cpu_layernorm,
-	[RT_OP_ADD_LAYERNORM] = rt_cpu_add_layernorm,
-	[RT_OP_LAYERNORM_BWD] = rt_cpu_layernorm_bwd,
-	[RT_OP_ATTENTION] = rt_cpu_attention,
-	[RT_OP_ATTENTION_BWD] = rt_cpu_attention_bwd,
-	[RT_OP_ACT] = rt_cpu_act,
-	[RT_OP_ACT_BWD] = rt_cpu_act_bwd,
-	[RT_OP_ADD] = rt_cpu_add,
-	[RT_OP_CONV] = rt_cpu_conv,
-	[RT_OP_CONV_BWD_X] = rt_cpu_conv_bwd_x,
-	[RT_OP_CONV_BWD_W] = rt_cpu_conv_bwd_w,
-	[RT_OP_BATCHNORM] = rt_cpu_batchnorm,
-	[RT_OP_BATCHNORM_BWD] = rt_cpu_batchnorm_bwd,
-	[RT_OP_MAX_POOL] = rt_cpu_max_pool,
-	[RT_OP_MAX_POOL_BWD] = rt_cpu_max_pool_bwd,
-	[RT_OP_AVG_POOL] = rt_cpu_avg_pool,
-	[RT_OP_AVG_POOL_BWD] = rt_cpu_avg_pool_bwd,
-	[RT_OP_PAD] = rt_cpu_pad,
-	[RT_OP_PAD_BWD] = rt_cpu_pad_bwd,
-	[RT_OP_RESHAPE] = rt_cpu_reshape,
-	[RT_OP_REDUCE] = rt_cpu_reduce,
-	[RT_OP_REDUCE_BWD] = rt_cpu_reduce_bwd,
-	[RT_OP_SOFTMAX] = rt_cpu_softmax,
-	[RT_OP_SOFTMAX_BWD] = rt_cpu_softmax_bwd,
-	[RT_OP_RMSNORM] = rt_cpu_rmsnorm,
-	[RT_OP_RMSNORM_BWD] = rt_cpu_rmsnorm_bwd,
-	[RT_OP_MUL] = rt_cpu_mul,
-	[RT_OP_AFFINE] = rt_cpu_affine,
-	[RT_OP_DROPOUT] = rt_cpu_dropout,
-	[RT_OP_MATMUL] = rt_cpu_matmul,
-	[RT_OP_USER] = rt_cpu_user,
-	[RT_OP_USER_BWD] = rt_cpu_user_bwd,
-	[RT_OP_FOLD] = rt_cpu_fold,
-	[RT_OP_PIXELS] = rt_cpu_pixels,
-	[RT_OP_CROSS_ENTROPY] = rt_cpu_cross_entropy,
-	[RT_OP_LINEAR_CROSS_ENTROPY] = rt_cpu_linear_cross_entropy,
-	[RT_OP_DOT] = rt_cpu_dot,
-	[RT_OP_CAST] = rt_cpu_cast,
-	[RT_OP_SCALE] = rt_cpu_scale,
-	[RT_OP_SUM_UP] = rt_cpu_sum_up,
-	[RT_OP_GRAD_NORM] = rt_cpu_grad_norm,
-	[RT_OP_SGD] = rt_cpu_sgd,
-	[RT_OP_ADAMW] = rt_cpu_adamw,
-	[RT_OP_ADAMW8] = rt_cpu_adamw8,
-};
+#define AT(ID, name) [RT_OP_##ID] = &rt_cpu_##name,
+#define ENTRY(ID, name, kernels) RT_CPU_##kernels(AT, ID, name)
+const struct rt_cpu_kernel *const rt_cpu_kernels[RT_N_OPS] = { RT_OPS(ENTRY) };
 
 static atomic_bool heap_kept;
 
@@ -128,7 +80,6 @@ int rt_cpu_open(struct rt_cpu *cpu, int threads, struct gt_err *err)
 		/* OMP_THREAD_LIMIT gives a team no more, whatever is asked for: libraries divide their work by what they ask for */
 		.threads = GT_MIN(threads > 0 ? threads : omp_get_max_threads(), omp_get_thread_limit()),
 		.simd = rt_simd_best(),
-		.kernels = kernels,
 	};
 	return 0;
 }

@@ -44,11 +44,14 @@ struct rt_run {
 	double entered_s; /* when the step was called, before its inputs were looked at */
 };
 struct rt_cpu;
-typedef void rt_kernel(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run);
+struct rt_cpu_kernel {
+	void (*run)(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run);
+	/* Bytes that the call wants while it runs, with so many threads; NULL: none. */
+	size_t (*scratch)(const struct rt_call *c, int threads);
+};
 struct rt_cpu {
 	int threads;
 	const struct rt_simd *simd;
-	rt_kernel *const *kernels;
 };
 
 /* threads 0: what OpenMP would take. */
@@ -99,15 +102,16 @@ static inline float *rt_f32(const struct rt_node *n)
 	return n ? n->data : NULL;
 }
 
-rt_kernel rt_cpu_linear, rt_cpu_linear_bwd_x, rt_cpu_linear_bwd_w, rt_cpu_embedding, rt_cpu_embedding_bwd, rt_cpu_layernorm,
-	rt_cpu_add_layernorm, rt_cpu_layernorm_bwd, rt_cpu_attention, rt_cpu_attention_bwd, rt_cpu_act, rt_cpu_act_bwd, rt_cpu_add,
-	rt_cpu_cross_entropy, rt_cpu_linear_cross_entropy, rt_cpu_dot, rt_cpu_cast, rt_cpu_scale, rt_cpu_sum_up,
-	rt_cpu_grad_norm, rt_cpu_sgd, rt_cpu_adamw, rt_cpu_adamw8,
-	rt_cpu_conv, rt_cpu_conv_bwd_x, rt_cpu_conv_bwd_w, rt_cpu_batchnorm, rt_cpu_batchnorm_bwd, rt_cpu_max_pool,
-	rt_cpu_max_pool_bwd, rt_cpu_avg_pool, rt_cpu_avg_pool_bwd, rt_cpu_pad,
-	rt_cpu_pad_bwd, rt_cpu_reshape, rt_cpu_reduce, rt_cpu_reduce_bwd,
-	rt_cpu_softmax, rt_cpu_softmax_bwd, rt_cpu_rmsnorm, rt_cpu_rmsnorm_bwd, rt_cpu_mul, rt_cpu_affine,
-	rt_cpu_dropout, rt_cpu_matmul, rt_cpu_user, rt_cpu_user_bwd, rt_cpu_fold, rt_cpu_pixels;
+/* By op; NULL: the CPU has no kernel for it. */
+extern const struct rt_cpu_kernel *const rt_cpu_kernels[RT_N_OPS];
+#define RT_CPU_BOTH(X, ID, name)  X(ID, name)
+#define RT_CPU_CUDA(X, ID, name)
+#define RT_CPU_RANKS(X, ID, name)
+#define RT_CPU_EXTERN(ID, name)	  extern const struct rt_cpu_kernel rt_cpu_##name;
+#define RT_CPU_DECLARE(ID, name, kernels) RT_CPU_##kernels(RT_CPU_EXTERN, ID, name)
+RT_OPS(RT_CPU_DECLARE)
+/* Bytes for a product of two tensors of a low type; 0 where the machine multiplies them itself, or for f32. */
+size_t rt_low_scratch_bytes(const struct rt_node *a, const struct rt_node *b);
 /* y (rows,cols) = act(x + bias (cols) or 0), by the team; x is left with the bias added if it is not y. */
 void rt_cpu_bias_act(const struct rt_cpu *cpu, float *x, float *y, const float *bias, int64_t rows, int64_t cols,
 		     enum rt_act act);

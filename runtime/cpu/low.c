@@ -52,10 +52,12 @@ void rt_widen(const struct rt_cpu *cpu, enum rt_dtype dtype, float *to, const vo
 	}
 }
 
-void rt_cpu_cast(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_cast(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	rt_narrow(cpu, c->out[0]->dtype, c->out[0]->data, rt_f32(c->in[0]), rt_shape_elements(&c->in[0]->shape));
 }
+
+const struct rt_cpu_kernel rt_cpu_cast = { .run = run_cast };
 
 const char *rt_cpu_low_products(enum rt_dtype dtype)
 {

@@ -4,8 +4,8 @@
 /* Numbers of -1 or 0 to 1 in 8 bits: 256 values, close together near 0. */
 #include <stdbool.h>
 #include <stdint.h>
+#include "runtime/graph/update.h"
 
-#define RT_MAP8_BLOCK	256 /* elements that share an absolute maximum */
 /* A cell is the upper 16 bits of a positive float; cell 0 starts at 2^-24, below which everything is 0. */
 #define RT_MAP8_FIRST	((127u - 24) << 7)
 #define RT_MAP8_CELLS	(24 * 128 + 1)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One head of one batch row is one task of one thread; it works through the queries in blocks of RT_ATTENTION_BLOCK and, for
+ * One head of one batch row is one task of one thread; it works through the queries in blocks of BLOCK and, for
  * each, if causal, only over the keys up to the block's last query. The products are single-thread calls.
  */
 #include <math.h>
 #include <omp.h>
 #include "runtime/cpu/cpu.h"
 #include "runtime/graph/attention.h"
+
+#define BLOCK	64 /* queries: scores of one block (64,T) stay in the L2 cache */
 
 struct shape {
 	int64_t batch, len, width, heads, depth;
@@ -56,10 +58,10 @@ static const float *head_of(const struct rt_cpu *cpu, const struct shape *s, con
 	return widened;
 }
 
-/* Behind the scores and D of rt_attention_scratch_floats(). */
+/* Behind the scores and D of scratch_floats(). */
 static float *widened_in(const struct shape *s, float *scratch)
 {
-	return scratch + 2 * RT_ATTENTION_BLOCK * s->ld + 64;
+	return scratch + 2 * BLOCK * s->ld + 64;
 }
 
 /* y rows of one head (T,D), stride C */
@@ -67,8 +69,8 @@ static void head_fwd(const struct rt_cpu *cpu, const struct shape *s, const floa
 {
 	const float *k = q + s->apart, *v = k + s->apart;
 
-	for (int64_t t = 0; t < s->len; t += RT_ATTENTION_BLOCK) {
-		int64_t rows = GT_MIN(RT_ATTENTION_BLOCK, s->len - t), keys = s->all_keys ? s->len : t + rows;
+	for (int64_t t = 0; t < s->len; t += BLOCK) {
+		int64_t rows = GT_MIN(BLOCK, s->len - t), keys = s->all_keys ? s->len : t + rows;
 
 		rt_gemm_one(false, true, rows, keys, s->depth, s->scale, q + t * s->stride, s->stride, k, s->stride, 0, scores,
 			    s->ld);
@@ -80,10 +82,25 @@ static void head_fwd(const struct rt_cpu *cpu, const struct shape *s, const floa
 	}
 }
 
-void rt_cpu_attention(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+/* Scores of one block of queries, twice: probabilities and their gradient; and D per query. Of a low type, one head in f32. */
+static size_t scratch_floats(const struct rt_call *c)
+{
+	const struct rt_node *qkv = c->in[rt_attention_is_backward(c)];
+	size_t len = (size_t)qkv->shape.d[1];
+	size_t head = qkv->dtype == RT_F32 ? 0 : len * (size_t)(qkv->shape.d[2] / c->attr.heads);
+
+	return 2 * BLOCK * ((len + 15) / 16 * 16) + 64 + (head + 15) / 16 * 16;
+}
+
+static size_t attention_scratch(const struct rt_call *c, int threads)
+{
+	return scratch_floats(c) * sizeof(float) * (size_t)threads;
+}
+
+static void run_attention(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct shape s = shape_of(c->in[0], &c->attr);
-	size_t scratch = rt_attention_scratch_floats(c);
+	size_t scratch = scratch_floats(c);
 	float *lse = rt_f32(c->out[1]);
 	int team = rt_cpu_team(cpu, c->op->flops(c) / 4);
 
@@ -101,6 +118,8 @@ void rt_cpu_attention(const struct rt_cpu *cpu, const struct rt_call *c, const s
 	}
 }
 
+const struct rt_cpu_kernel rt_cpu_attention = { .run = run_attention, .scratch = attention_scratch };
+
 /* The last block first: it alone meets every key, and so assigns dk and dv; the others add. */
 static void head_bwd(const struct rt_cpu *cpu, const struct shape *s, const float *q, const float *y, const float *dy,
 		     const float *lse, float *dq, float *scratch)
@@ -108,11 +127,11 @@ static void head_bwd(const struct rt_cpu *cpu, const struct shape *s, const floa
 	const float *k = q + s->apart, *v = k + s->apart;
 	float *dk = dq + s->width, *dv = dk + s->width, beta = 0;
 	int64_t wide = 3 * s->width; /* between rows of dqkv */
-	float *p = scratch, *dp = p + RT_ATTENTION_BLOCK * s->ld, *d = dp + RT_ATTENTION_BLOCK * s->ld;
-	int64_t last = (s->len - 1) / RT_ATTENTION_BLOCK * RT_ATTENTION_BLOCK;
+	float *p = scratch, *dp = p + BLOCK * s->ld, *d = dp + BLOCK * s->ld;
+	int64_t last = (s->len - 1) / BLOCK * BLOCK;
 
-	for (int64_t t = last; t >= 0; t -= RT_ATTENTION_BLOCK, beta = 1) {
-		int64_t rows = GT_MIN(RT_ATTENTION_BLOCK, s->len - t), keys = s->all_keys ? s->len : t + rows;
+	for (int64_t t = last; t >= 0; t -= BLOCK, beta = 1) {
+		int64_t rows = GT_MIN(BLOCK, s->len - t), keys = s->all_keys ? s->len : t + rows;
 		const float *qt = q + t * s->stride, *dyt = dy + t * s->width;
 
 		rt_gemm_one(false, true, rows, keys, s->depth, s->scale, qt, s->stride, k, s->stride, 0, p, s->ld);
@@ -129,10 +148,10 @@ static void head_bwd(const struct rt_cpu *cpu, const struct shape *s, const floa
 	}
 }
 
-void rt_cpu_attention_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_attention_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct shape s = shape_of(c->in[1], &c->attr);
-	size_t scratch = rt_attention_scratch_floats(c);
+	size_t scratch = scratch_floats(c);
 	int team = rt_cpu_team(cpu, c->op->flops(c) / 4);
 
 #pragma omp parallel num_threads(team) if (team > 1)
@@ -149,3 +168,5 @@ void rt_cpu_attention_bwd(const struct rt_cpu *cpu, const struct rt_call *c, con
 		}
 	}
 }
+
+const struct rt_cpu_kernel rt_cpu_attention_bwd = { .run = run_attention_bwd, .scratch = attention_scratch };

@@ -12,7 +12,7 @@
 #include <string.h>
 #include "runtime/cpu/cpu.h"
 
-#define N_SUMS	3 /* as op_batchnorm.c of graph/ makes room for; forward two of them */
+#define N_SUMS	3 /* forward two of them */
 
 struct norm {
 	int64_t rows, cols;
@@ -22,7 +22,7 @@ struct norm {
 
 static struct norm norm_of(const struct rt_cpu *cpu, const struct rt_call *c)
 {
-	struct norm n = { .rows = c->op->id == RT_OP_BATCHNORM ? rt_rows(c->in[0]) : c->attr.rows, .cols = rt_cols(c->in[3]),
+	struct norm n = { .rows = c->attr.rows ? c->attr.rows : rt_rows(c->in[0]), .cols = rt_cols(c->in[3]),
 			  .sums = c->out[RT_MAX_IO - 1]->data };
 
 	n.mean = (float *)(void *)(n.sums + N_SUMS * cpu->threads * n.cols);
@@ -102,7 +102,13 @@ static void running_statistics(const struct norm *n, const struct rt_call *c)
 	}
 }
 
-void rt_cpu_batchnorm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+/* Per channel: three sums for each thread, in double, and four factors. */
+static size_t batchnorm_scratch(const struct rt_call *c, int threads)
+{
+	return (N_SUMS * (size_t)threads + 2) * sizeof(double) * (size_t)rt_cols(c->in[3]);
+}
+
+static void run_batchnorm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct norm n = norm_of(cpu, c);
 	const float *x = rt_f32(c->in[0]), *residual = rt_f32(c->in[5]);
@@ -134,6 +140,8 @@ void rt_cpu_batchnorm(const struct rt_cpu *cpu, const struct rt_call *c, const s
 					  c->attr.act == RT_ACT_RELU);
 	}
 }
+
+const struct rt_cpu_kernel rt_cpu_batchnorm = { .run = run_batchnorm, .scratch = batchnorm_scratch };
 
 /* dx = a g + b (x - mean) + k, with g the gradient behind the activation. */
 static void gradients(const struct norm *n, const struct rt_call *c, int team)
@@ -173,7 +181,7 @@ static void move_running(const struct norm *n, const struct rt_call *c)
 	}
 }
 
-void rt_cpu_batchnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_batchnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct norm n = norm_of(cpu, c);
 	const float *dy = rt_f32(c->in[0]), *x = rt_f32(c->in[1]), *mean = rt_f32(c->in[3]);
@@ -205,3 +213,5 @@ void rt_cpu_batchnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, con
 				       n.b, n.k, hi - lo, n.cols, c->attr.accumulate & 1, c->attr.accumulate & 8);
 	}
 }
+
+const struct rt_cpu_kernel rt_cpu_batchnorm_bwd = { .run = run_batchnorm_bwd, .scratch = batchnorm_scratch };

@@ -11,23 +11,6 @@ struct rt_conv rt_conv_of(const struct rt_call *c, const struct rt_node *x, cons
 	};
 }
 
-/* Which tensor of a call is which; w is NULL when only the bias' gradient is wanted. */
-static enum rt_conv_kind roles(const struct rt_call *c, const struct rt_node **x, const struct rt_node **w,
-			       const struct rt_node **y)
-{
-	switch (c->op->id) {
-	case RT_OP_CONV_BWD_X:
-		*x = c->out[0], *w = c->in[1], *y = c->in[0];
-		return RT_CONV_BWD_X;
-	case RT_OP_CONV_BWD_W:
-		*x = c->in[1], *w = c->out[0], *y = c->in[0];
-		return RT_CONV_BWD_W;
-	default:
-		*x = c->in[0], *w = c->in[1], *y = c->out[0];
-		return RT_CONV_FWD;
-	}
-}
-
 /* The two tensors that a call reads, in its low type, become f32 where nothing multiplies that type. */
 struct widened {
 	const struct rt_node *node[2];
@@ -57,41 +40,24 @@ static bool multiplies_bf16(const struct rt_call *c)
 	return c->in[0]->dtype == RT_BF16 && rt_cpu_low_products(RT_BF16);
 }
 
-bool rt_is_conv(const struct rt_call *c)
-{
-	return c->op->id == RT_OP_CONV || c->op->id == RT_OP_CONV_BWD_X || c->op->id == RT_OP_CONV_BWD_W;
-}
-
-bool rt_conv_can_winograd(const struct rt_call *c, enum rt_dtype rival)
+double rt_conv_tiles_flops(const struct rt_call *c, enum rt_dtype rival)
 {
 	const struct rt_node *x, *w, *y;
-	enum rt_conv_kind kind = roles(c, &x, &w, &y);
+	enum rt_conv_kind kind = rt_conv_roles(c, &x, &w, &y);
 	struct rt_conv s;
 
 	if (!w || c->in[0]->dtype != RT_F32)
-		return false;
-	s = rt_conv_of(c, x, w, y);
-	return rt_conv_winograd_fits(&s) && rt_conv_winograd_wins(&s, kind, rt_cpu_low_rate(rival));
-}
-
-double rt_conv_flops(const struct rt_call *c)
-{
-	const struct rt_node *x, *w, *y;
-	enum rt_conv_kind kind = roles(c, &x, &w, &y);
-	struct rt_conv s;
-
-	if (!w)
 		return 0;
 	s = rt_conv_of(c, x, w, y);
-	if (c->attr.winograd)
-		return rt_conv_winograd_flops(&s, kind);
-	return 2.0 * (double)rt_shape_elements(&y->shape) * (double)(rt_shape_elements(&w->shape) / s.o);
+	if (!rt_conv_winograd_fits(&s) || !rt_conv_winograd_wins(&s, kind, rt_cpu_low_rate(rival)))
+		return 0;
+	return rt_conv_winograd_flops(&s, kind);
 }
 
-size_t rt_conv_scratch_bytes(const struct rt_call *c, int threads)
+static size_t conv_scratch(const struct rt_call *c, int threads)
 {
 	const struct rt_node *x, *w, *y;
-	enum rt_conv_kind kind = roles(c, &x, &w, &y);
+	enum rt_conv_kind kind = rt_conv_roles(c, &x, &w, &y);
 	struct rt_conv s;
 	struct widened v;
 	size_t bytes;
@@ -100,7 +66,7 @@ size_t rt_conv_scratch_bytes(const struct rt_call *c, int threads)
 	if (!w)
 		return 0;
 	s = rt_conv_of(c, x, w, y);
-	if (c->attr.winograd)
+	if (c->attr.tiles_flops > 0)
 		return rt_conv_winograd_scratch(&s, kind, threads);
 	if (multiplies_bf16(c)) {
 		bytes = kernel_scratch(&s, kind, true, threads, &library);
@@ -136,7 +102,7 @@ static float *in_f32(const struct rt_cpu *cpu, const struct rt_node *n, const st
 static void convolve(const struct rt_cpu *cpu, const struct rt_call *c)
 {
 	const struct rt_node *x, *w, *y;
-	enum rt_conv_kind kind = roles(c, &x, &w, &y);
+	enum rt_conv_kind kind = rt_conv_roles(c, &x, &w, &y);
 	float *scratch = rt_f32(c->out[RT_MAX_IO - 1]);
 	struct rt_conv s;
 	struct widened v;
@@ -144,7 +110,7 @@ static void convolve(const struct rt_cpu *cpu, const struct rt_call *c)
 	if (!w)
 		return;
 	s = rt_conv_of(c, x, w, y);
-	if (c->attr.winograd) {
+	if (c->attr.tiles_flops > 0) {
 		rt_conv_winograd(cpu, &s, kind, rt_f32(x), rt_f32(w), rt_f32(y), scratch, c->attr.accumulate & 1);
 		return;
 	}
@@ -161,7 +127,7 @@ static void convolve(const struct rt_cpu *cpu, const struct rt_call *c)
 		     scratch + v.floats[0] + v.floats[1]);
 }
 
-void rt_cpu_conv(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_conv(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	convolve(cpu, c);
 	if (c->in[2] || c->attr.act != RT_ACT_NONE)
@@ -169,15 +135,21 @@ void rt_cpu_conv(const struct rt_cpu *cpu, const struct rt_call *c, const struct
 				rt_cols(c->out[0]), c->attr.act);
 }
 
-void rt_cpu_conv_bwd_x(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+const struct rt_cpu_kernel rt_cpu_conv = { .run = run_conv, .scratch = conv_scratch };
+
+static void run_conv_bwd_x(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	convolve(cpu, c);
 }
 
-void rt_cpu_conv_bwd_w(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+const struct rt_cpu_kernel rt_cpu_conv_bwd_x = { .run = run_conv_bwd_x, .scratch = conv_scratch };
+
+static void run_conv_bwd_w(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	convolve(cpu, c);
 	if (c->out[1])
 		rt_cpu_column_sums(cpu, rt_f32(c->out[1]), rt_f32(c->in[2]), rt_rows(c->in[0]), rt_cols(c->in[0]),
 				   rt_cols(c->in[0]), c->attr.accumulate & 2);
 }
+
+const struct rt_cpu_kernel rt_cpu_conv_bwd_w = { .run = run_conv_bwd_w, .scratch = conv_scratch };

@@ -45,7 +45,7 @@ static void mean_loss(float *loss, const float *losses, int64_t rows, int64_t co
 }
 
 /* in: logits (M,V), targets. out: loss, dlogits (M,V), rows (M) */
-void rt_cpu_cross_entropy(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_cross_entropy(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]), count = counted(c->in[1]->data, rows);
 	float *grad = run->eval ? NULL : rt_f32(c->out[1]), *losses = rt_f32(c->out[2]);
@@ -54,6 +54,8 @@ void rt_cpu_cross_entropy(const struct rt_cpu *cpu, const struct rt_call *c, con
 		  run->loss_scale / (float)count);
 	mean_loss(rt_f32(c->out[0]), losses, rows, count);
 }
+
+const struct rt_cpu_kernel rt_cpu_cross_entropy = { .run = run_cross_entropy };
 
 /* What one slice of logits becomes: its gradient in the type that the products read. */
 static const void *slice_gradient(const struct rt_cpu *cpu, const struct rt_call *c, float *logits, void *low, int64_t count)
@@ -64,8 +66,20 @@ static const void *slice_gradient(const struct rt_cpu *cpu, const struct rt_call
 	return low;
 }
 
+static size_t linear_cross_entropy_scratch(const struct rt_call *c, int threads)
+{
+	size_t logits = (size_t)(rt_cross_entropy_slice(c) * rt_cross_entropy_stride(c));
+
+	if (c->in[0]->dtype == RT_F32)
+		return logits * sizeof(float);
+	/* The logits, their gradient in the low type, and where that is only storage all operands widened. */
+	return logits * (sizeof(float) + 2) + 64 +
+	       (rt_low_scratch_bytes(c->in[0], c->in[1]) ?
+			rt_low_scratch_bytes(c->in[0], c->in[1]) + logits * sizeof(float) : 0);
+}
+
 /* in: x (M,C), w (V,C), b (V), targets. out: loss, dx, dw, db, rows (M), and a slice of logits */
-void rt_cpu_linear_cross_entropy(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_linear_cross_entropy(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), inner = rt_cols(c->in[0]), cols = c->in[1]->shape.d[0];
 	int64_t ld = rt_cross_entropy_stride(c), slice = rt_cross_entropy_slice(c);
@@ -102,3 +116,8 @@ void rt_cpu_linear_cross_entropy(const struct rt_cpu *cpu, const struct rt_call 
 	}
 	mean_loss(rt_f32(c->out[0]), losses, rows, count);
 }
+
+const struct rt_cpu_kernel rt_cpu_linear_cross_entropy = {
+	.run = run_linear_cross_entropy,
+	.scratch = linear_cross_entropy_scratch,
+};

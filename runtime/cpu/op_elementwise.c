@@ -4,7 +4,7 @@
 #include <string.h>
 #include "runtime/cpu/cpu.h"
 
-void rt_cpu_act(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_act(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
 	const float *x = rt_f32(c->in[0]);
@@ -21,7 +21,9 @@ void rt_cpu_act(const struct rt_cpu *cpu, const struct rt_call *c, const struct 
 	}
 }
 
-void rt_cpu_act_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+const struct rt_cpu_kernel rt_cpu_act = { .run = run_act };
+
+static void run_act_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
 	int team = rt_cpu_team(cpu, 12.0 * (double)n);
@@ -36,6 +38,8 @@ void rt_cpu_act_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const str
 	}
 }
 
+const struct rt_cpu_kernel rt_cpu_act_bwd = { .run = run_act_bwd };
+
 /* Element i of a part of b's length: runs that end where a part ends. */
 static void add_parts(const struct rt_simd *simd, float *y, const float *a, const float *b, int64_t part, int64_t lo, int64_t hi)
 {
@@ -47,7 +51,7 @@ static void add_parts(const struct rt_simd *simd, float *y, const float *a, cons
 	}
 }
 
-void rt_cpu_add(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_add(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape), part = rt_shape_elements(&c->in[1]->shape);
 	int team = rt_cpu_team(cpu, 12.0 * (double)n);
@@ -61,7 +65,9 @@ void rt_cpu_add(const struct rt_cpu *cpu, const struct rt_call *c, const struct 
 	}
 }
 
-void rt_cpu_mul(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+const struct rt_cpu_kernel rt_cpu_add = { .run = run_add };
+
+static void run_mul(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
 	int team = rt_cpu_team(cpu, 12.0 * (double)n);
@@ -76,7 +82,9 @@ void rt_cpu_mul(const struct rt_cpu *cpu, const struct rt_call *c, const struct 
 	}
 }
 
-void rt_cpu_affine(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+const struct rt_cpu_kernel rt_cpu_mul = { .run = run_mul };
+
+static void run_affine(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
 	int team = rt_cpu_team(cpu, 8.0 * (double)n);
@@ -91,8 +99,10 @@ void rt_cpu_affine(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 	}
 }
 
+const struct rt_cpu_kernel rt_cpu_affine = { .run = run_affine };
+
 /* The gradient is the same op on dy: the same elements are dropped again. */
-void rt_cpu_dropout(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_dropout(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
 	uint64_t key = rt_random_u64(run->seed, RT_DROPOUT_STREAM + (uint64_t)c->attr.stream, (uint64_t)run->batch);
@@ -110,14 +120,18 @@ void rt_cpu_dropout(const struct rt_cpu *cpu, const struct rt_call *c, const str
 	}
 }
 
-void rt_cpu_reshape(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+const struct rt_cpu_kernel rt_cpu_dropout = { .run = run_dropout };
+
+static void run_reshape(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	if (c->out[0]->data != c->in[0]->data)
 		memcpy(c->out[0]->data, c->in[0]->data, rt_node_bytes(c->in[0]));
 }
 
+const struct rt_cpu_kernel rt_cpu_reshape = { .run = run_reshape };
+
 /* For checks, not for speed: one thread, in double. */
-void rt_cpu_dot(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_dot(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const float *a = rt_f32(c->in[0]), *b = rt_f32(c->in[1]);
 	double s = 0;
@@ -126,3 +140,5 @@ void rt_cpu_dot(const struct rt_cpu *cpu, const struct rt_call *c, const struct 
 		s += (double)a[i] * (double)b[i];
 	*rt_f32(c->out[0]) = (float)s;
 }
+
+const struct rt_cpu_kernel rt_cpu_dot = { .run = run_dot };

@@ -4,7 +4,7 @@
 #include "runtime/cpu/cpu.h"
 
 /* y (B,T,C) = table[ids] + positions[t] */
-void rt_cpu_embedding(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_embedding(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_shape_elements(&c->in[0]->shape), len = c->in[0]->shape.d[1], cols = rt_cols(c->in[1]);
 	const int32_t *ids = c->in[0]->data;
@@ -21,6 +21,8 @@ void rt_cpu_embedding(const struct rt_cpu *cpu, const struct rt_call *c, const s
 	}
 }
 
+const struct rt_cpu_kernel rt_cpu_embedding = { .run = run_embedding };
+
 static void clear_rows(float *x, int64_t rows, int64_t cols, int64_t lo, int64_t hi)
 {
 	for (int64_t r = 0; r < rows; r++)
@@ -28,7 +30,7 @@ static void clear_rows(float *x, int64_t rows, int64_t cols, int64_t lo, int64_t
 }
 
 /* Each thread owns columns, so that equal ids meet in one thread and in one order. */
-void rt_cpu_embedding_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_embedding_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_shape_elements(&c->in[1]->shape), len = c->in[1]->shape.d[1], cols = rt_cols(c->in[0]);
 	const int32_t *ids = c->in[1]->data;
@@ -56,3 +58,5 @@ void rt_cpu_embedding_bwd(const struct rt_cpu *cpu, const struct rt_call *c, con
 		}
 	}
 }
+
+const struct rt_cpu_kernel rt_cpu_embedding_bwd = { .run = run_embedding_bwd };

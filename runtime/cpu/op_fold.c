@@ -2,7 +2,7 @@
 #include <math.h>
 #include "runtime/cpu/cpu.h"
 
-void rt_cpu_fold(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_fold(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t outputs = c->in[0]->shape.d[0], inner = rt_shape_elements(&c->in[0]->shape) / outputs;
 	const float *w = rt_f32(c->in[0]), *b = rt_f32(c->in[1]), *gain = rt_f32(c->in[2]), *beta = rt_f32(c->in[3]);
@@ -15,3 +15,5 @@ void rt_cpu_fold(const struct rt_cpu *cpu, const struct rt_call *c, const struct
 		rt_f32(c->out[1])[o] = (float)((double)beta[o] + ((b ? (double)b[o] : 0) - (double)mean[o]) * s);
 	}
 }
+
+const struct rt_cpu_kernel rt_cpu_fold = { .run = run_fold };

@@ -24,18 +24,22 @@ static void norm(const struct rt_cpu *cpu, const struct rt_call *c, const struct
 	}
 }
 
-void rt_cpu_layernorm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_layernorm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	norm(cpu, c, NULL, NULL, c->in + 1, c->out);
 }
 
-void rt_cpu_add_layernorm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+const struct rt_cpu_kernel rt_cpu_layernorm = { .run = run_layernorm };
+
+static void run_add_layernorm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	norm(cpu, c, c->out[0], c->in[1], c->in + 2, c->out + 1);
 }
 
+const struct rt_cpu_kernel rt_cpu_add_layernorm = { .run = run_add_layernorm };
+
 /* The sums over rows first: dx may take over the memory of dy. */
-void rt_cpu_layernorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_layernorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
 	int team = rt_cpu_team(cpu, 12.0 * (double)rows * (double)cols);
@@ -57,3 +61,5 @@ void rt_cpu_layernorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, con
 					    mean + lo, rstd + lo, hi - lo, cols, c->attr.accumulate & 1);
 	}
 }
+
+const struct rt_cpu_kernel rt_cpu_layernorm_bwd = { .run = run_layernorm_bwd };

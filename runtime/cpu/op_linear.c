@@ -44,8 +44,14 @@ void rt_cpu_bias_act(const struct rt_cpu *cpu, float *x, float *y, const float *
 	rt_gemm_finish(cpu, &b.end, rows, cols);
 }
 
+/* Where the low type is only storage, both operands are widened first. */
+static size_t linear_scratch(const struct rt_call *c, int threads)
+{
+	return rt_low_scratch_bytes(c->in[0], c->in[1]);
+}
+
 /* y (M,N) = act(x (M,K) w (N,K)^T + b) */
-void rt_cpu_linear(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_linear(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t m = rt_rows(c->in[0]), k = rt_cols(c->in[0]), n = rt_cols(c->out[0]);
 	float *y = rt_f32(c->out[0]), *pre = c->out[1] ? rt_f32(c->out[1]) : y;
@@ -63,8 +69,10 @@ void rt_cpu_linear(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 		rt_gemm_finish(cpu, &b.end, m, n);
 }
 
+const struct rt_cpu_kernel rt_cpu_linear = { .run = run_linear, .scratch = linear_scratch };
+
 /* dx (M,K) = or += dy (M,N) w (N,K) */
-void rt_cpu_linear_bwd_x(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_linear_bwd_x(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t m = rt_rows(c->in[0]), n = rt_cols(c->in[0]), k = rt_cols(c->in[1]);
 
@@ -72,8 +80,10 @@ void rt_cpu_linear_bwd_x(const struct rt_cpu *cpu, const struct rt_call *c, cons
 		    (float)(c->attr.accumulate & 1), rt_f32(c->out[0]), k, rt_f32(c->out[RT_MAX_IO - 1]));
 }
 
+const struct rt_cpu_kernel rt_cpu_linear_bwd_x = { .run = run_linear_bwd_x, .scratch = linear_scratch };
+
 /* dw (N,K) = or += dy (M,N)^T x (M,K); db (N) = or += column sums of dy */
-void rt_cpu_linear_bwd_w(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_linear_bwd_w(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t m = rt_rows(c->in[0]), n = rt_cols(c->in[0]), k = rt_cols(c->in[1]);
 
@@ -83,3 +93,5 @@ void rt_cpu_linear_bwd_w(const struct rt_cpu *cpu, const struct rt_call *c, cons
 	if (c->out[1])
 		rt_cpu_column_sums(cpu, rt_f32(c->out[1]), rt_f32(c->in[2]), m, n, n, c->attr.accumulate & 2);
 }
+
+const struct rt_cpu_kernel rt_cpu_linear_bwd_w = { .run = run_linear_bwd_w, .scratch = linear_scratch };

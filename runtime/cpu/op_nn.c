@@ -6,7 +6,7 @@
 #include "runtime/cpu/cpu.h"
 #include "runtime/graph/reduce.h"
 
-void rt_cpu_softmax(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_softmax(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
 	int team = rt_cpu_team(cpu, 12.0 * (double)rows * (double)cols);
@@ -20,7 +20,9 @@ void rt_cpu_softmax(const struct rt_cpu *cpu, const struct rt_call *c, const str
 	}
 }
 
-void rt_cpu_softmax_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+const struct rt_cpu_kernel rt_cpu_softmax = { .run = run_softmax };
+
+static void run_softmax_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
 	int team = rt_cpu_team(cpu, 12.0 * (double)rows * (double)cols);
@@ -37,7 +39,9 @@ void rt_cpu_softmax_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const
 	}
 }
 
-void rt_cpu_rmsnorm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+const struct rt_cpu_kernel rt_cpu_softmax_bwd = { .run = run_softmax_bwd };
+
+static void run_rmsnorm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
 	int team = rt_cpu_team(cpu, 8.0 * (double)rows * (double)cols);
@@ -52,8 +56,10 @@ void rt_cpu_rmsnorm(const struct rt_cpu *cpu, const struct rt_call *c, const str
 	}
 }
 
+const struct rt_cpu_kernel rt_cpu_rmsnorm = { .run = run_rmsnorm };
+
 /* The sums over rows first: dx may take over the memory of dy. */
-void rt_cpu_rmsnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_rmsnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
 	const float *dy = rt_f32(c->in[0]), *x = rt_f32(c->in[1]), *rstd = rt_f32(c->in[3]);
@@ -74,6 +80,8 @@ void rt_cpu_rmsnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const
 					   rstd + lo, hi - lo, cols, c->attr.accumulate & 1);
 	}
 }
+
+const struct rt_cpu_kernel rt_cpu_rmsnorm_bwd = { .run = run_rmsnorm_bwd };
 
 #define COLUMNS	64 /* reduced at once, row by row as they lie in memory */
 
@@ -103,7 +111,7 @@ static void max_columns(const float *x, float *y, const struct rt_extents *e, bo
 	}
 }
 
-void rt_cpu_reduce(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_reduce(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct rt_extents e = rt_reduce_extents(c->in[0], c->out[0], &c->attr);
 	int64_t blocks = (e.inner + COLUMNS - 1) / COLUMNS;
@@ -122,6 +130,8 @@ void rt_cpu_reduce(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 			sum_columns(x, y, &e, scale, c->attr.accumulate & 1, lo, hi);
 	}
 }
+
+const struct rt_cpu_kernel rt_cpu_reduce = { .run = run_reduce };
 
 /* One row of dy spread over the n rows that made it; of a maximum, to the first row that has it. */
 static void spread(const struct rt_call *c, const struct rt_extents *e, int64_t o)
@@ -146,7 +156,7 @@ static void spread(const struct rt_call *c, const struct rt_extents *e, int64_t 
 		}
 }
 
-void rt_cpu_reduce_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_reduce_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct rt_extents e = rt_reduce_extents(c->out[0], c->in[0], &c->attr);
 	int team = rt_cpu_team(cpu, (double)rt_node_bytes(c->out[0]));
@@ -155,6 +165,8 @@ void rt_cpu_reduce_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const 
 	for (int64_t o = 0; o < e.outer; o++)
 		spread(c, &e, o);
 }
+
+const struct rt_cpu_kernel rt_cpu_reduce_bwd = { .run = run_reduce_bwd };
 
 /* One after the other, each by the whole team if it is large enough. */
 static void products(const struct rt_cpu *cpu, const struct rt_call *c, int64_t batch, int64_t m, int64_t n, int64_t k, int64_t lda,
@@ -170,8 +182,14 @@ static void products(const struct rt_cpu *cpu, const struct rt_call *c, int64_t 
 			    rt_f32(c->out[RT_MAX_IO - 1]));
 }
 
+/* Where the low type is only storage, both operands are widened first. */
+static size_t matmul_scratch(const struct rt_call *c, int threads)
+{
+	return rt_low_scratch_bytes(c->in[0], c->in[1]);
+}
+
 /* One product by the whole team, many by one thread each; of a low type that the processor multiplies, one after the other. */
-void rt_cpu_matmul(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_matmul(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const struct rt_shape *s = &c->in[0]->shape, *t = &c->out[0]->shape;
 	int64_t m = t->d[t->n - 2], n = t->d[t->n - 1], k = s->d[s->n - (c->attr.ta ? 2 : 1)];
@@ -194,3 +212,5 @@ void rt_cpu_matmul(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 	for (int64_t i = 0; i < batch; i++)
 		rt_gemm_one(c->attr.ta, c->attr.tb, m, n, k, 1, a + i * m * k, lda, b + i * k * n, ldb, beta, y + i * m * n, n);
 }
+
+const struct rt_cpu_kernel rt_cpu_matmul = { .run = run_matmul, .scratch = matmul_scratch };

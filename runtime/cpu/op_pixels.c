@@ -11,7 +11,7 @@ void rt_pixels_to_f32(const unsigned char *restrict in, size_t n, float scale, f
 }
 
 /* in: bytes. out: f32 of the same shape */
-void rt_cpu_pixels(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_pixels(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
 	int team = rt_cpu_team(cpu, 5.0 * (double)n);
@@ -25,3 +25,5 @@ void rt_cpu_pixels(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 				 rt_f32(c->out[0]) + lo);
 	}
 }
+
+const struct rt_cpu_kernel rt_cpu_pixels = { .run = run_pixels };

@@ -43,7 +43,7 @@ static void max_window(const struct pool *p, const float *x, int64_t row, int64_
 	}
 }
 
-void rt_cpu_max_pool(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_max_pool(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct pool p = pool_of(c->in[0], c->out[0], &c->attr);
 	int64_t rows = c->out[0]->shape.d[0] * p.oh;
@@ -60,6 +60,8 @@ void rt_cpu_max_pool(const struct rt_cpu *cpu, const struct rt_call *c, const st
 			max_window(&p, x + r / p.oh * p.h * p.w * p.c, r % p.oh, j, y + at, place ? place + at : NULL);
 		}
 }
+
+const struct rt_cpu_kernel rt_cpu_max_pool = { .run = run_max_pool };
 
 /* dy to the pixels that were the largest. A window of one pixel is that pixel. */
 static void max_window_back(const struct rt_cpu *cpu, const struct pool *p, float *dx, int64_t row, int64_t col, const float *dy,
@@ -79,7 +81,7 @@ static void max_window_back(const struct rt_cpu *cpu, const struct pool *p, floa
 	}
 }
 
-void rt_cpu_max_pool_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_max_pool_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct pool p = pool_of(c->out[0], c->in[0], &c->attr);
 	int64_t images = c->in[0]->shape.d[0], out = p.oh * p.ow * p.c, in = p.h * p.w * p.c;
@@ -97,6 +99,8 @@ void rt_cpu_max_pool_bwd(const struct rt_cpu *cpu, const struct rt_call *c, cons
 					place + n * out + i * p.c);
 	}
 }
+
+const struct rt_cpu_kernel rt_cpu_max_pool_bwd = { .run = run_max_pool_bwd };
 
 /* y = mean of the window, or with dx: each pixel of the window += dy share. */
 static void avg_window(const struct pool *p, float *x, int64_t row, int64_t col, float *y, bool back)
@@ -130,21 +134,25 @@ static void average(const struct rt_cpu *cpu, const struct pool *p, int64_t imag
 	}
 }
 
-void rt_cpu_avg_pool(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_avg_pool(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct pool p = pool_of(c->in[0], c->out[0], &c->attr);
 
 	average(cpu, &p, c->in[0]->shape.d[0], rt_f32(c->in[0]), rt_f32(c->out[0]), false, false);
 }
 
-void rt_cpu_avg_pool_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+const struct rt_cpu_kernel rt_cpu_avg_pool = { .run = run_avg_pool };
+
+static void run_avg_pool_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct pool p = pool_of(c->out[0], c->in[0], &c->attr);
 
 	average(cpu, &p, c->in[0]->shape.d[0], rt_f32(c->out[0]), rt_f32(c->in[0]), true, c->attr.accumulate & 1);
 }
 
-void rt_cpu_pad(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+const struct rt_cpu_kernel rt_cpu_avg_pool_bwd = { .run = run_avg_pool_bwd };
+
+static void run_pad(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), from = rt_cols(c->in[0]), to = rt_cols(c->out[0]);
 	const float *x = rt_f32(c->in[0]);
@@ -158,7 +166,9 @@ void rt_cpu_pad(const struct rt_cpu *cpu, const struct rt_call *c, const struct 
 	}
 }
 
-void rt_cpu_pad_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+const struct rt_cpu_kernel rt_cpu_pad = { .run = run_pad };
+
+static void run_pad_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), from = rt_cols(c->in[0]), to = rt_cols(c->out[0]);
 	const float *dy = rt_f32(c->in[0]) + c->attr.window;
@@ -173,3 +183,5 @@ void rt_cpu_pad_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const str
 			memcpy(dx + r * to, dy + r * from, (size_t)to * sizeof(float));
 	}
 }
+
+const struct rt_cpu_kernel rt_cpu_pad_bwd = { .run = run_pad_bwd };

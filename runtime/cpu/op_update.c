@@ -7,7 +7,7 @@
 #include "runtime/transport/reduce.h"
 
 /* y = or += x * loss_scale */
-void rt_cpu_scale(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_scale(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const float *x = rt_f32(c->in[0]);
 	float *y = rt_f32(c->out[0]), scale = run->loss_scale;
@@ -17,8 +17,10 @@ void rt_cpu_scale(const struct rt_cpu *cpu, const struct rt_call *c, const struc
 		y[i] = x[i] * scale + (add ? y[i] : 0);
 }
 
+const struct rt_cpu_kernel rt_cpu_scale = { .run = run_scale };
+
 /* y = or += x */
-void rt_cpu_sum_up(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_sum_up(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
 	const float *x = rt_f32(c->in[0]);
@@ -37,9 +39,16 @@ void rt_cpu_sum_up(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 	}
 }
 
+const struct rt_cpu_kernel rt_cpu_sum_up = { .run = run_sum_up };
+
+static size_t grad_norm_scratch(const struct rt_call *c, int threads)
+{
+	return (size_t)((rt_shape_elements(&c->in[0]->shape) + RT_NORM_CHUNK - 1) / RT_NORM_CHUNK) * sizeof(double);
+}
+
 /* Squares are summed per chunk, chunks in order: the same bits on any number of threads. They are those of what the update spends:
  * a loss scale that has grown large takes gradients to where their squares are no floats. */
-void rt_cpu_grad_norm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_grad_norm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape), chunks = (n + RT_NORM_CHUNK - 1) / RT_NORM_CHUNK;
 	const float *g = rt_f32(c->in[0]);
@@ -55,6 +64,8 @@ void rt_cpu_grad_norm(const struct rt_cpu *cpu, const struct rt_call *c, const s
 	if (bad && !run->gradients->not_finite)
 		run->gradients->not_finite = c->in[0];
 }
+
+const struct rt_cpu_kernel rt_cpu_grad_norm = { .run = run_grad_norm, .scratch = grad_norm_scratch };
 
 static struct rt_adamw adamw_numbers(const struct rt_run *run)
 {
@@ -130,12 +141,14 @@ static void adamw(const struct rt_cpu *cpu, const struct rt_call *c, const float
 			 to - from, numbers);
 }
 
-void rt_cpu_adamw(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_adamw(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const struct rt_adamw h = adamw_numbers(run);
 
 	update(cpu, c, run, 28.0, adamw, &h);
 }
+
+const struct rt_cpu_kernel rt_cpu_adamw = { .run = run_adamw };
 
 /* Whole blocks: each has its own maximum. */
 static void adamw8(const struct rt_cpu *cpu, const struct rt_call *c, const float *g, int64_t from, int64_t to, int64_t origin,
@@ -152,12 +165,14 @@ static void adamw8(const struct rt_cpu *cpu, const struct rt_call *c, const floa
 	}
 }
 
-void rt_cpu_adamw8(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_adamw8(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const struct rt_adamw h = adamw_numbers(run);
 
 	update(cpu, c, run, 16.0, adamw8, &h);
 }
+
+const struct rt_cpu_kernel rt_cpu_adamw8 = { .run = run_adamw8 };
 
 static void sgd(const struct rt_cpu *cpu, const struct rt_call *c, const float *g, int64_t from, int64_t to, int64_t origin,
 		const void *numbers)
@@ -167,10 +182,12 @@ static void sgd(const struct rt_cpu *cpu, const struct rt_call *c, const float *
 	cpu->simd->sgd(rt_f32(c->out[0]) + from, m ? m + from - origin : NULL, g, to - from, numbers);
 }
 
-void rt_cpu_sgd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_sgd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct rt_sgd h = run->sgd;
 
 	h.grad_scale = run->grad_scale;
 	update(cpu, c, run, 20.0, sgd, &h);
 }
+
+const struct rt_cpu_kernel rt_cpu_sgd = { .run = run_sgd };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/cpu/cpu.h"
 
-void rt_cpu_user(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+static void run_user(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const struct rt_user_op *op = c->attr.user;
 	struct rt_shape shapes[RT_USER_INPUTS + 1];
@@ -15,7 +15,9 @@ void rt_cpu_user(const struct rt_cpu *cpu, const struct rt_call *c, const struct
 	op->forward(in, rt_f32(c->out[0]), shapes, cpu->threads, c->attr.arg);
 }
 
-void rt_cpu_user_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+const struct rt_cpu_kernel rt_cpu_user = { .run = run_user };
+
+static void run_user_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const struct rt_user_op *op = c->attr.user;
 	struct rt_shape shapes[RT_USER_INPUTS + 1];
@@ -30,3 +32,5 @@ void rt_cpu_user_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const st
 	shapes[op->inputs] = c->in[1]->shape;
 	op->backward(in, rt_f32(c->in[1]), rt_f32(c->in[0]), dx, shapes, cpu->threads, c->attr.arg);
 }
+
+const struct rt_cpu_kernel rt_cpu_user_bwd = { .run = run_user_bwd };

@@ -96,7 +96,7 @@ void rt_cpu_run_call(struct rt_program *p, int i, struct rt_run *run)
 	if (c->op->collective)
 		s->ddp_status = run_collective(p, c, run, &s->ddp_err);
 	else if (c->phase != RT_PHASE_UPDATE || !run->idle)
-		s->cpu.kernels[c->op->id](&s->cpu, c, run);
+		rt_cpu_kernels[c->op->id]->run(&s->cpu, c, run);
 	if (s->ddp && run->update && !s->ddp_status)
 		s->ddp_status = rt_ddp_poll(s->ddp, &s->ddp_err);
 	if (timed)

@@ -11,7 +11,7 @@ void rt_fp8_open(struct rt_program *p)
 	struct rt_engine *e = p->state;
 
 	for (int i = 0; i < p->plan.ir.n_calls; i++)
-		if (p->plan.ir.calls[i]->op->id == RT_OP_SCALES8)
+		if (rt_is(p->plan.ir.calls[i], RT_OP_SCALES8))
 			e->s->scales = p->plan.ir.calls[i]->in[0];
 	e->fp8_history = p->opt.precision.fp8.history;
 	e->fp8_factor = ldexpf(1, -p->opt.precision.fp8.margin);
@@ -42,7 +42,7 @@ static void look(struct rt_engine *e, const struct rt_node *x, cu_ptr slot, unsi
 		  &record);
 }
 
-void rt_launch_cast8(struct rt_engine *e, const struct rt_call *c)
+static void run_cast8(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *x = c->in[0];
 	int64_t rows = rt_rows(x), cols = rt_cols(x);
@@ -58,7 +58,9 @@ void rt_launch_cast8(struct rt_engine *e, const struct rt_call *c)
 	RT_LAUNCH(e, typed(RT_K_cast8, x), gx, gy, THREADS, 1, 0, &y, &t, &from, &slot, &rows, &cols, &e5m2, &record);
 }
 
-void rt_launch_scales8(struct rt_engine *e, const struct rt_call *c)
+const struct rt_cuda_kernel rt_cuda_cast8 = { .run = run_cast8 };
+
+static void run_scales8(struct rt_engine *e, const struct rt_call *c)
 {
 	cu_ptr table = rt_at(e->s->scales);
 	int history = e->fp8_history;
@@ -67,3 +69,5 @@ void rt_launch_scales8(struct rt_engine *e, const struct rt_call *c)
 	if (!e->eval && !e->begins)
 		RT_LAUNCH(e, RT_K_fp8_renew, c->in[0]->shape.d[0], 1, 32, 1, 0, &table, &history, &factor);
 }
+
+const struct rt_cuda_kernel rt_cuda_scales8 = { .run = run_scales8 };

@@ -61,6 +61,8 @@ static void embedding(struct rt_engine *e, const struct rt_call *c)
 		  &len, &cols);
 }
 
+const struct rt_cuda_kernel rt_cuda_embedding = { .run = embedding };
+
 /* Places of each id, sorted: count, start (V+1), place, sorted in the scratch memory. */
 static void sort_ids(struct rt_engine *e, cu_ptr ids, int64_t n, int v, cu_ptr count, cu_ptr start, cu_ptr place,
 		     cu_ptr sorted)
@@ -76,6 +78,11 @@ static void sort_ids(struct rt_engine *e, cu_ptr ids, int64_t n, int v, cu_ptr c
 	RT_LAUNCH(e, RT_K_ids_start, 1, 1, 1024, 1, 0, &start, &count, &v);
 	RT_LAUNCH(e, RT_K_ids_fill, grid(e, n), 1, RT_THREADS, 1, 0, &place, &count, &ids, &n);
 	RT_LAUNCH(e, RT_K_ids_rank, grid(e, n), 1, RT_THREADS, 1, 0, &sorted, &place, &start, &ids, &n);
+}
+
+static size_t embedding_bwd_scratch(struct rt_engine *e, const struct rt_call *c)
+{
+	return c->out[0] ? (size_t)(2 * c->out[0]->shape.d[0] + 1 + 2 * rt_shape_elements(&c->in[1]->shape)) * 4 : 0;
 }
 
 static void embedding_bwd(struct rt_engine *e, const struct rt_call *c)
@@ -112,6 +119,8 @@ static void embedding_bwd(struct rt_engine *e, const struct rt_call *c)
 	}
 }
 
+const struct rt_cuda_kernel rt_cuda_embedding_bwd = { .run = embedding_bwd, .scratch = embedding_bwd_scratch };
+
 /* ---- norms ---- */
 static void norm(struct rt_engine *e, const struct rt_call *c, const struct rt_node *b, struct rt_node *const *gain,
 		 const struct rt_node *sum, struct rt_node *const *out)
@@ -132,10 +141,14 @@ static void layernorm(struct rt_engine *e, const struct rt_call *c)
 	norm(e, c, NULL, c->in + 1, NULL, c->out);
 }
 
+const struct rt_cuda_kernel rt_cuda_layernorm = { .run = layernorm };
+
 static void add_layernorm(struct rt_engine *e, const struct rt_call *c)
 {
 	norm(e, c, c->in[1], c->in + 2, c->out[0], c->out + 1);
 }
+
+const struct rt_cuda_kernel rt_cuda_add_layernorm = { .run = add_layernorm };
 
 static int norm_blocks(const struct rt_node *x)
 {
@@ -181,10 +194,26 @@ static void norm_bwd(struct rt_engine *e, const struct rt_call *c, struct rt_nod
 		RT_LAUNCH(e, RT_K_fold, (cols + 31) / 32, 1, 32, 32, 0, &dbias, &bias_part, &blocks, &stride, &cols, &add);
 }
 
+static size_t norm_bwd_scratch(struct rt_engine *e, const struct rt_call *c)
+{
+	return (size_t)norm_blocks(c->in[1]) * 2 * (size_t)rt_cols(c->in[1]) * 4;
+}
+
+static const char *norm_bwd_refuses(const struct rt_engine *e, const struct rt_call *c)
+{
+	return norm_shared(c->in[1]) > (size_t)e->dev->max_shared ? "a row does not fit into the card's shared memory" : NULL;
+}
+
 static void layernorm_bwd(struct rt_engine *e, const struct rt_call *c)
 {
 	norm_bwd(e, c, c->in + 3, c->out[2]);
 }
+
+const struct rt_cuda_kernel rt_cuda_layernorm_bwd = {
+	.run = layernorm_bwd,
+	.scratch = norm_bwd_scratch,
+	.refuses = norm_bwd_refuses,
+};
 
 /* in: x, gain. out: y, rstd */
 static void rmsnorm(struct rt_engine *e, const struct rt_call *c)
@@ -192,11 +221,15 @@ static void rmsnorm(struct rt_engine *e, const struct rt_call *c)
 	norm(e, c, NULL, (struct rt_node *[]){ c->in[1], NULL }, NULL, (struct rt_node *[]){ c->out[0], NULL, c->out[1] });
 }
 
+const struct rt_cuda_kernel rt_cuda_rmsnorm = { .run = rmsnorm };
+
 /* in: dy, x, gain, rstd. out: dx, dgain */
 static void rmsnorm_bwd(struct rt_engine *e, const struct rt_call *c)
 {
 	norm_bwd(e, c, (struct rt_node *[]){ NULL, c->in[3] }, NULL);
 }
+
+const struct rt_cuda_kernel rt_cuda_rmsnorm_bwd = { .run = rmsnorm_bwd, .scratch = norm_bwd_scratch, .refuses = norm_bwd_refuses };
 
 /* ---- elementwise ---- */
 static void act(struct rt_engine *e, const struct rt_call *c)
@@ -208,6 +241,8 @@ static void act(struct rt_engine *e, const struct rt_call *c)
 	RT_LAUNCH(e, typed(RT_K_act, c->in[0]), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &kind, &x, &y);
 }
 
+const struct rt_cuda_kernel rt_cuda_act = { .run = act };
+
 static void act_bwd(struct rt_engine *e, const struct rt_call *c)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
@@ -217,6 +252,8 @@ static void act_bwd(struct rt_engine *e, const struct rt_call *c)
 	RT_LAUNCH(e, typed(RT_K_act_bwd, c->in[0]), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &kind, &dy, &seen, &dx, &add);
 }
 
+const struct rt_cuda_kernel rt_cuda_act_bwd = { .run = act_bwd };
+
 static void add(struct rt_engine *e, const struct rt_call *c)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape), part = rt_shape_elements(&c->in[1]->shape);
@@ -224,6 +261,8 @@ static void add(struct rt_engine *e, const struct rt_call *c)
 
 	RT_LAUNCH(e, typed(RT_K_add, c->in[0]), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &part, &a, &b, &y);
 }
+
+const struct rt_cuda_kernel rt_cuda_add = { .run = add };
 
 static void cast(struct rt_engine *e, const struct rt_call *c)
 {
@@ -234,6 +273,8 @@ static void cast(struct rt_engine *e, const struct rt_call *c)
 		  1, 0, &n, &x, &y);
 }
 
+const struct rt_cuda_kernel rt_cuda_cast = { .run = cast };
+
 static void scale(struct rt_engine *e, const struct rt_call *c)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
@@ -242,6 +283,8 @@ static void scale(struct rt_engine *e, const struct rt_call *c)
 
 	RT_LAUNCH(e, typed(RT_K_scale, c->in[0]), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &x, &y, &step, &add);
 }
+
+const struct rt_cuda_kernel rt_cuda_scale = { .run = scale };
 
 static void sum_up(struct rt_engine *e, const struct rt_call *c)
 {
@@ -252,6 +295,8 @@ static void sum_up(struct rt_engine *e, const struct rt_call *c)
 	RT_LAUNCH(e, typed(RT_K_sum_up, c->in[0]), grid(e, n / 8), 1, RT_THREADS, 1, 0, &n, &x, &y, &add);
 }
 
+const struct rt_cuda_kernel rt_cuda_sum_up = { .run = sum_up };
+
 /* ---- losses ---- */
 static void dot(struct rt_engine *e, const struct rt_call *c)
 {
@@ -260,6 +305,8 @@ static void dot(struct rt_engine *e, const struct rt_call *c)
 
 	RT_LAUNCH(e, typed(RT_K_dot, c->in[0]), 1, 1, 1024, 1, 0, &y, &a, &b, &n);
 }
+
+const struct rt_cuda_kernel rt_cuda_dot = { .run = dot };
 
 static void rows_loss(struct rt_engine *e, const struct rt_node *type, cu_ptr logits, int64_t ld, cu_ptr bias, cu_ptr grad,
 		      int64_t ldg, cu_ptr targets, cu_ptr losses, int64_t rows, int cols, int fill, cu_ptr count)
@@ -285,6 +332,11 @@ static void mean_loss(struct rt_engine *e, cu_ptr loss, cu_ptr losses, int64_t r
 	RT_LAUNCH(e, RT_K_mean, 1, 1, 1024, 1, 0, &loss, &losses, &rows, &count);
 }
 
+static size_t cross_entropy_scratch(struct rt_engine *e, const struct rt_call *c)
+{
+	return sizeof(int32_t);
+}
+
 static void cross_entropy(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *x = c->in[0];
@@ -297,6 +349,8 @@ static void cross_entropy(struct rt_engine *e, const struct rt_call *c)
 	mean_loss(e, rt_at(c->out[0]), rt_at(c->out[2]), rows, count);
 }
 
+const struct rt_cuda_kernel rt_cuda_cross_entropy = { .run = cross_entropy, .scratch = cross_entropy_scratch };
+
 static size_t logits_bytes(const struct rt_call *c)
 {
 	size_t bytes = (size_t)(rt_cross_entropy_slice(c) * rt_cross_entropy_stride(c)) * rt_dtype_bytes(c->in[0]->dtype);
@@ -308,6 +362,11 @@ static size_t logits_bytes(const struct rt_call *c)
 static size_t bias_part_bytes(const struct rt_call *c)
 {
 	return c->out[3] ? (size_t)rt_engine_aligned((uint64_t)c->in[1]->shape.d[0] * RT_COLUMN_PARTS * 4) : 0;
+}
+
+static size_t linear_cross_entropy_scratch(struct rt_engine *e, const struct rt_call *c)
+{
+	return logits_bytes(c) + bias_part_bytes(c) + sizeof(int32_t);
 }
 
 /* in: x (M,C), w (V,C), b (V), targets. out: loss, dx, dw, db, rows (M); scratch: a slice of logits, parts of sums, how many
@@ -345,68 +404,17 @@ static void linear_cross_entropy(struct rt_engine *e, const struct rt_call *c)
 	mean_loss(e, rt_at(c->out[0]), losses, rows, count);
 }
 
-rt_launcher *const rt_launchers[RT_N_OPS] = {
-	[RT_OP_LINEAR] = rt_launch_linear,
-	[RT_OP_LINEAR_BWD_X] = rt_launch_linear_bwd_x,
-	[RT_OP_LINEAR_BWD_W] = rt_launch_linear_bwd_w,
-	[RT_OP_EMBEDDING] = embedding,
-	[RT_OP_EMBEDDING_BWD] = embedding_bwd,
-	[RT_OP_LAYERNORM] = layernorm,
-	[RT_OP_ADD_LAYERNORM] = add_layernorm,
-	[RT_OP_LAYERNORM_BWD] = layernorm_bwd,
-	[RT_OP_RMSNORM] = rmsnorm,
-	[RT_OP_RMSNORM_BWD] = rmsnorm_bwd,
-	[RT_OP_SOFTMAX] = rt_launch_softmax,
-	[RT_OP_SOFTMAX_BWD] = rt_launch_softmax_bwd,
-	[RT_OP_MUL] = rt_launch_mul,
-	[RT_OP_AFFINE] = rt_launch_affine,
-	[RT_OP_DROPOUT] = rt_launch_dropout,
-	[RT_OP_MATMUL] = rt_launch_matmul,
-	[RT_OP_ATTENTION] = rt_launch_attention,
-	[RT_OP_ATTENTION_BWD] = rt_launch_attention_bwd,
-	[RT_OP_ACT] = act,
-	[RT_OP_ACT_BWD] = act_bwd,
-	[RT_OP_ADD] = add,
-	[RT_OP_CONV] = rt_launch_conv,
-	[RT_OP_CONV_BWD_X] = rt_launch_conv_bwd_x,
-	[RT_OP_CONV_BWD_W] = rt_launch_conv_bwd_w,
-	[RT_OP_BATCHNORM] = rt_launch_batchnorm,
-	[RT_OP_BATCHNORM_BWD] = rt_launch_batchnorm_bwd,
-	[RT_OP_MAX_POOL] = rt_launch_max_pool,
-	[RT_OP_MAX_POOL_BWD] = rt_launch_pool_bwd,
-	[RT_OP_AVG_POOL] = rt_launch_avg_pool,
-	[RT_OP_AVG_POOL_BWD] = rt_launch_pool_bwd,
-	[RT_OP_PAD] = rt_launch_pad,
-	[RT_OP_PAD_BWD] = rt_launch_pad_bwd,
-	[RT_OP_RESHAPE] = rt_launch_reshape,
-	[RT_OP_REDUCE] = rt_launch_reduce,
-	[RT_OP_REDUCE_BWD] = rt_launch_reduce_bwd,
-	[RT_OP_CAST] = cast,
-	[RT_OP_CAST8] = rt_launch_cast8,
-	[RT_OP_SCALES8] = rt_launch_scales8,
-	[RT_OP_SCALE] = scale,
-	[RT_OP_SUM_UP] = sum_up,
-	[RT_OP_PIXELS] = rt_launch_pixels,
-	[RT_OP_FOLD] = rt_launch_fold,
-	[RT_OP_USER] = rt_launch_user,
-	[RT_OP_USER_BWD] = rt_launch_user_bwd,
-	[RT_OP_CROSS_ENTROPY] = cross_entropy,
-	[RT_OP_LINEAR_CROSS_ENTROPY] = linear_cross_entropy,
-	[RT_OP_DOT] = dot,
-};
+const struct rt_cuda_kernel rt_cuda_linear_cross_entropy = { .run = linear_cross_entropy, .scratch = linear_cross_entropy_scratch };
 
-/* What works on all tensors in one launch: replay.c */
-static bool is_together(const struct rt_call *c)
-{
-	return rt_is_update(c) || c->op->id == RT_OP_GRAD_NORM || c->op->id == RT_OP_BUCKET_START ||
-	       c->op->id == RT_OP_BUCKET_WAIT;
-}
+#define AT(ID, name) [RT_OP_##ID] = &rt_cuda_##name,
+#define ENTRY(ID, name, kernels) RT_CUDA_##kernels(AT, ID, name)
+const struct rt_cuda_kernel *const rt_cuda_kernels[RT_N_OPS] = { RT_OPS(ENTRY) };
 
 const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c)
 {
-	size_t most = (size_t)e->dev->max_shared;
+	const struct rt_cuda_kernel *kernel = rt_cuda_kernels[c->op->id];
 
-	if (!rt_launchers[c->op->id] && !is_together(c))
+	if (!kernel && !c->op->collective)
 		return "the device has no kernel for it";
 	for (int k = 0; k < 2 * RT_MAX_IO; k++) {
 		const struct rt_node *n = k < RT_MAX_IO ? c->in[k] : c->out[k - RT_MAX_IO];
@@ -414,44 +422,12 @@ const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c
 		if (n && n->role != RT_ROLE_SCRATCH && (rt_cols(n) > INT32_MAX / 2 || n->shape.d[0] > INT32_MAX / 2))
 			return "a dimension is beyond 2^30";
 	}
-	switch (c->op->id) {
-	case RT_OP_LAYERNORM_BWD:
-	case RT_OP_RMSNORM_BWD:
-		return norm_shared(c->in[1]) > most ? "a row does not fit into the card's shared memory" : NULL;
-	case RT_OP_ATTENTION:
-	case RT_OP_ATTENTION_BWD:
-		return rt_launch_attention_refuses(e, c);
-	case RT_OP_USER:
-	case RT_OP_USER_BWD:
-		return rt_launch_user_refuses(c);
-	default:
-		return rt_launch_image_refuses(c);
-	}
+	return kernel && kernel->refuses ? kernel->refuses(e, c) : NULL;
 }
 
 size_t rt_engine_scratch(void *engine, const struct rt_call *c)
 {
-	struct rt_engine *e = engine;
+	const struct rt_cuda_kernel *kernel = rt_cuda_kernels[c->op->id];
 
-	switch (c->op->id) {
-	case RT_OP_LINEAR_BWD_W:
-		return c->out[1] ? (size_t)rt_cols(c->in[0]) * RT_COLUMN_PARTS * 4 : 0;
-	case RT_OP_LAYERNORM_BWD:
-	case RT_OP_RMSNORM_BWD:
-		return (size_t)norm_blocks(c->in[1]) * 2 * (size_t)rt_cols(c->in[1]) * 4;
-	case RT_OP_EMBEDDING_BWD:
-		return c->out[0] ? (size_t)(2 * c->out[0]->shape.d[0] + 1 + 2 * rt_shape_elements(&c->in[1]->shape)) * 4 : 0;
-	case RT_OP_ATTENTION:
-	case RT_OP_ATTENTION_BWD:
-		return rt_launch_attention_scratch(e, c);
-	case RT_OP_LINEAR_CROSS_ENTROPY:
-		return logits_bytes(c) + bias_part_bytes(c) + sizeof(int32_t);
-	case RT_OP_CROSS_ENTROPY:
-		return sizeof(int32_t);
-	case RT_OP_USER:
-	case RT_OP_USER_BWD:
-		return rt_launch_user_scratch(c);
-	default:
-		return rt_launch_image_scratch(e, c);
-	}
+	return kernel && kernel->scratch ? kernel->scratch(engine, c) : 0;
 }

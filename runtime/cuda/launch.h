@@ -116,8 +116,23 @@ struct rt_engine {
 	int64_t host_steps;
 };
 
-typedef void rt_launcher(struct rt_engine *e, const struct rt_call *c);
-extern rt_launcher *const rt_launchers[RT_N_OPS];
+struct rt_cuda_kernel {
+	/* Launches the call's kernels; NULL: one launch does all calls of the op (replay.c). */
+	void (*run)(struct rt_engine *e, const struct rt_call *c);
+	/* Bytes that the call wants while it runs; NULL: none. */
+	size_t (*scratch)(struct rt_engine *e, const struct rt_call *c);
+	/* NULL, or why the device cannot run this call. */
+	const char *(*refuses)(const struct rt_engine *e, const struct rt_call *c);
+	int update; /* of an optimizer: the kernel that updates all tensors of a group, enum rt_kernel_id */
+};
+/* By op; NULL: the device has no kernel for it. */
+extern const struct rt_cuda_kernel *const rt_cuda_kernels[RT_N_OPS];
+#define RT_CUDA_BOTH(X, ID, name)  X(ID, name)
+#define RT_CUDA_CUDA(X, ID, name)  X(ID, name)
+#define RT_CUDA_RANKS(X, ID, name)
+#define RT_CUDA_EXTERN(ID, name)   extern const struct rt_cuda_kernel rt_cuda_##name;
+#define RT_CUDA_DECLARE(ID, name, kernels) RT_CUDA_##kernels(RT_CUDA_EXTERN, ID, name)
+RT_OPS(RT_CUDA_DECLARE)
 /* NULL, or why the device cannot run this call. */
 const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c);
 
@@ -132,7 +147,6 @@ void rt_launch_result(struct rt_engine *e, int r, const struct gt_err *err);
 
 /* Address of the float that 8-bit tensor n is multiplied by; 0 if it is none. */
 cu_ptr rt_fp8_inverse(const struct rt_engine *e, const struct rt_node *n);
-rt_launcher rt_launch_cast8, rt_launch_scales8;
 void rt_fp8_open(struct rt_program *p);
 /* memory.c: the tables of the shape in use; all memory, once the plan is known to fit; what the card has free now; what the
  * report says of it. */
@@ -200,11 +214,6 @@ static inline uint64_t rt_engine_aligned(uint64_t bytes)
 static inline int rt_engine_check(const struct rt_engine *e, cu_result code, const char *what, struct gt_err *err)
 {
 	return rt_cuda_check(e->dev, code, what, err);
-}
-
-static inline bool rt_is_update(const struct rt_call *c)
-{
-	return c->op->id == RT_OP_SGD || c->op->id == RT_OP_ADAMW || c->op->id == RT_OP_ADAMW8;
 }
 
 /* The loss that decides: the mean over the ranks. */
@@ -279,26 +288,9 @@ void rt_column_sums(struct rt_engine *e, cu_ptr out, cu_ptr x, const struct rt_n
 /* y (rows,cols) = act(x + bias), either of x and y may be the other */
 void rt_bias_act(struct rt_engine *e, const struct rt_node *type, int64_t rows, int64_t cols, int kind, cu_ptr x, cu_ptr bias,
 		 cu_ptr pre, cu_ptr y);
-/* launch_attention.c: our own kernels, or cuDNN's where they are faster */
-rt_launcher rt_launch_attention, rt_launch_attention_bwd;
-const char *rt_launch_attention_refuses(const struct rt_engine *e, const struct rt_call *c);
-size_t rt_launch_attention_scratch(struct rt_engine *e, const struct rt_call *c);
+/* launch_attention.c: which kernels were chosen */
 void rt_launch_attention_report(const struct rt_engine *e, json_t *doc);
-/* launch_image.c: convolutions, batchnorms, pooling, what goes with images */
-rt_launcher rt_launch_conv, rt_launch_conv_bwd_x, rt_launch_conv_bwd_w, rt_launch_batchnorm, rt_launch_batchnorm_bwd,
-	rt_launch_max_pool, rt_launch_avg_pool, rt_launch_pool_bwd, rt_launch_pad, rt_launch_pad_bwd, rt_launch_reshape,
-	rt_launch_pixels, rt_launch_fold;
-const char *rt_launch_image_refuses(const struct rt_call *c);
-size_t rt_launch_image_scratch(struct rt_engine *e, const struct rt_call *c);
 /* launch_user.c: the images of the shape in use, once per engine */
-rt_launcher rt_launch_user, rt_launch_user_bwd;
-const char *rt_launch_user_refuses(const struct rt_call *c);
-size_t rt_launch_user_scratch(const struct rt_call *c);
 int rt_launch_user_open(struct rt_program *p, struct gt_err *err);
 void rt_launch_user_close(struct rt_engine *e);
-/* launch_linear.c */
-rt_launcher rt_launch_linear, rt_launch_linear_bwd_x, rt_launch_linear_bwd_w;
-/* launch_math.c: element by element, batches of products, rows */
-rt_launcher rt_launch_mul, rt_launch_affine, rt_launch_dropout, rt_launch_matmul, rt_launch_softmax, rt_launch_softmax_bwd,
-	rt_launch_reduce, rt_launch_reduce_bwd;
 #endif

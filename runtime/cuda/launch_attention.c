@@ -8,6 +8,7 @@
 #include <string.h>
 #include "runtime/cuda/dnn_api.h"
 #include "runtime/cuda/launch.h"
+#include "runtime/graph/attention.h"
 
 #define GRID_Y_MAX     65535
 
@@ -125,14 +126,9 @@ static void own_backward(struct rt_engine *e, const struct rt_call *c)
 }
 
 /* ---- cuDNN's ---- */
-static bool is_backward(const struct rt_call *c)
-{
-	return c->op->id == RT_OP_ATTENTION_BWD;
-}
-
 static struct rt_dnn_attention dnn_key(const struct rt_engine *e, const struct rt_call *c)
 {
-	bool backward = is_backward(c);
+	bool backward = rt_attention_is_backward(c);
 	const struct rt_node *qkv = c->in[backward];
 	struct attention_shape s = attention_shape(c, qkv);
 
@@ -188,7 +184,7 @@ static int run_own(void *arg, struct gt_err *err)
 {
 	const struct own *o = arg;
 
-	(is_backward(o->c) ? own_backward : own_forward)(o->e, o->c);
+	(rt_attention_is_backward(o->c) ? own_backward : own_forward)(o->e, o->c);
 	if (o->e->r)
 		*err = o->e->err;
 	return o->e->r;
@@ -221,26 +217,14 @@ static void run(struct rt_engine *e, const struct rt_call *c)
 	if (r < 0)
 		rt_launch_result(e, r, &err);
 	if (r > 0)
-		(is_backward(c) ? own_backward : own_forward)(e, c);
+		(rt_attention_is_backward(c) ? own_backward : own_forward)(e, c);
 	if (e->tuning)
-		(r ? e->attention.own : e->attention.dnn)[is_backward(c)]++;
+		(r ? e->attention.own : e->attention.dnn)[rt_attention_is_backward(c)]++;
 }
 
-/* in: qkv. out: y, lse */
-void rt_launch_attention(struct rt_engine *e, const struct rt_call *c)
+static const char *attention_refuses(const struct rt_engine *e, const struct rt_call *c)
 {
-	run(e, c);
-}
-
-/* in: dy, qkv, y, lse. out: dqkv */
-void rt_launch_attention_bwd(struct rt_engine *e, const struct rt_call *c)
-{
-	run(e, c);
-}
-
-const char *rt_launch_attention_refuses(const struct rt_engine *e, const struct rt_call *c)
-{
-	bool backward = is_backward(c);
+	bool backward = rt_attention_is_backward(c);
 	const struct rt_node *qkv = c->in[backward];
 	int depth = attention_shape(c, qkv).depth;
 	size_t shared = by_tensor(e, qkv, depth) ? tensor_shared(depth, backward) : attention_shared(depth, backward);
@@ -250,13 +234,18 @@ const char *rt_launch_attention_refuses(const struct rt_engine *e, const struct 
 	return shared > (size_t)e->dev->max_shared ? "a tile of its heads does not fit into the card's shared memory" : NULL;
 }
 
-size_t rt_launch_attention_scratch(struct rt_engine *e, const struct rt_call *c)
+static size_t attention_scratch(struct rt_engine *e, const struct rt_call *c)
 {
-	size_t own = is_backward(c) ? (size_t)(rt_rows(c->in[1]) * c->attr.heads) * 4 : 0;
+	size_t own = rt_attention_is_backward(c) ? (size_t)(rt_rows(c->in[1]) * c->attr.heads) * 4 : 0;
 	struct rt_dnn_info info = { 0 };
 
 	return planned(e, c, &info) ? GT_MAX(own, info.workspace) : own;
 }
+
+/* in: qkv. out: y, lse */
+const struct rt_cuda_kernel rt_cuda_attention = { .run = run, .scratch = attention_scratch, .refuses = attention_refuses };
+/* in: dy, qkv, y, lse. out: dqkv */
+const struct rt_cuda_kernel rt_cuda_attention_bwd = { .run = run, .scratch = attention_scratch, .refuses = attention_refuses };
 
 void rt_launch_attention_report(const struct rt_engine *e, json_t *doc)
 {

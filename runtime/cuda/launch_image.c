@@ -2,25 +2,19 @@
 /* Launchers of what images go through. Convolutions are cuDNN's, the rest is kernel/batchnorm.cuh and kernel/image.cuh. */
 #include <errno.h>
 #include "runtime/cuda/launch.h"
+#include "runtime/graph/conv.h"
 
 /* ---- convolutions ---- */
-/* Which tensor of a call is which; w is NULL when only the bias' gradient is wanted. */
+/* w is NULL when only the bias' gradient is wanted. */
 static struct rt_dnn_conv conv_of(const struct rt_engine *e, const struct rt_call *c, const struct rt_node **ret_x,
 				  const struct rt_node **ret_w, const struct rt_node **ret_y)
 {
-	const struct rt_node *x = c->in[0], *w = c->in[1], *y = c->out[0];
-	struct rt_dnn_conv k = { .way = RT_DNN_FORWARD, .stride = c->attr.stride, .pad = c->attr.pad, .groups = c->attr.groups };
+	static const enum rt_dnn_way ways[] = { [RT_CONV_FWD] = RT_DNN_FORWARD, [RT_CONV_BWD_X] = RT_DNN_DATA,
+						[RT_CONV_BWD_W] = RT_DNN_FILTER };
+	struct rt_dnn_conv k = { .way = ways[rt_conv_roles(c, ret_x, ret_w, ret_y)], .stride = c->attr.stride,
+				 .pad = c->attr.pad, .groups = c->attr.groups };
+	const struct rt_node *x = *ret_x, *w = *ret_w, *y = *ret_y;
 
-	if (c->op->id == RT_OP_CONV_BWD_X) {
-		k.way = RT_DNN_DATA;
-		x = c->out[0], y = c->in[0];
-	} else if (c->op->id == RT_OP_CONV_BWD_W) {
-		k.way = RT_DNN_FILTER;
-		x = c->in[1], w = c->out[0], y = c->in[0];
-	}
-	*ret_x = x;
-	*ret_w = w;
-	*ret_y = y;
 	k.n = x->shape.d[0], k.h = x->shape.d[1], k.w = x->shape.d[2], k.c = x->shape.d[3];
 	k.oh = y->shape.d[1], k.ow = y->shape.d[2], k.o = y->shape.d[3];
 	if (w)
@@ -55,7 +49,7 @@ static size_t conv_scratch(struct rt_engine *e, const struct rt_call *c)
 	size_t sums = 0;
 	int r;
 
-	if (c->op->id == RT_OP_CONV_BWD_W && c->out[1])
+	if (k.way == RT_DNN_FILTER && c->out[1])
 		sums = (size_t)rt_cols(c->in[0]) * RT_COLUMN_PARTS * 4;
 	if (!w || e->r)
 		return sums;
@@ -93,8 +87,13 @@ static void convolve(struct rt_engine *e, const struct rt_call *c)
 		filter(e, typed(RT_K_filter_out, x), rt_at(w), a.w, w);
 }
 
+static const char *relu_refuses(const struct rt_engine *e, const struct rt_call *c)
+{
+	return c->attr.act != RT_ACT_NONE && c->attr.act != RT_ACT_RELU ? "the device knows relu behind it" : NULL;
+}
+
 /* in: x, w, b or NULL. out: y */
-void rt_launch_conv(struct rt_engine *e, const struct rt_call *c)
+static void run_conv(struct rt_engine *e, const struct rt_call *c)
 {
 	cu_ptr y = rt_at(c->out[0]);
 
@@ -103,13 +102,17 @@ void rt_launch_conv(struct rt_engine *e, const struct rt_call *c)
 		rt_bias_act(e, c->out[0], rt_rows(c->out[0]), rt_cols(c->out[0]), (int)c->attr.act, y, rt_at(c->in[2]), 0, y);
 }
 
-void rt_launch_conv_bwd_x(struct rt_engine *e, const struct rt_call *c)
+const struct rt_cuda_kernel rt_cuda_conv = { .run = run_conv, .scratch = conv_scratch, .refuses = relu_refuses };
+
+static void run_conv_bwd_x(struct rt_engine *e, const struct rt_call *c)
 {
 	convolve(e, c);
 }
 
+const struct rt_cuda_kernel rt_cuda_conv_bwd_x = { .run = run_conv_bwd_x, .scratch = conv_scratch };
+
 /* in: dy, x. out: dw, db */
-void rt_launch_conv_bwd_w(struct rt_engine *e, const struct rt_call *c)
+static void run_conv_bwd_w(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *dy = c->in[0];
 
@@ -118,6 +121,8 @@ void rt_launch_conv_bwd_w(struct rt_engine *e, const struct rt_call *c)
 		rt_column_sums(e, rt_at(c->out[1]), rt_at(dy), dy, rt_cols(dy), rt_rows(dy), rt_cols(dy), accumulates(c, 1),
 			       scratch(c));
 }
+
+const struct rt_cuda_kernel rt_cuda_conv_bwd_w = { .run = run_conv_bwd_w, .scratch = conv_scratch };
 
 /* ---- batchnorm ---- */
 #define CHANNEL_PARTS	512 /* shares of the rows at most */
@@ -151,8 +156,13 @@ static size_t channels_bytes(const struct rt_engine *e, const struct rt_node *x,
 	return (sums * (size_t)n.parts + 3) * (size_t)n.cols * sizeof(float);
 }
 
+static size_t batchnorm_scratch(struct rt_engine *e, const struct rt_call *c)
+{
+	return channels_bytes(e, c->in[0], 2);
+}
+
 /* in: x, gain, bias, running mean, running var, residual, shift. out: y, mean, rstd */
-void rt_launch_batchnorm(struct rt_engine *e, const struct rt_call *c)
+static void run_batchnorm(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *x = c->in[0];
 	struct channels n = channels_of(e, x);
@@ -178,8 +188,15 @@ void rt_launch_batchnorm(struct rt_engine *e, const struct rt_call *c)
 		  &n.cols, &relu, &n.w);
 }
 
+const struct rt_cuda_kernel rt_cuda_batchnorm = { .run = run_batchnorm, .scratch = batchnorm_scratch, .refuses = relu_refuses };
+
+static size_t batchnorm_bwd_scratch(struct rt_engine *e, const struct rt_call *c)
+{
+	return c->in[1] ? channels_bytes(e, c->in[1], 3) : 0;
+}
+
 /* in: dy, x, gain, mean, rstd, y of a fused activation, shift. out: dx, dgain, dbias, dresidual, running mean, running var */
-void rt_launch_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
+static void run_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *x = c->in[1];
 	struct channels n = x ? channels_of(e, x) : (struct channels){ .cols = (int)rt_cols(c->in[3]), .rows = c->attr.rows };
@@ -211,8 +228,10 @@ void rt_launch_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
 	}
 }
 
+const struct rt_cuda_kernel rt_cuda_batchnorm_bwd = { .run = run_batchnorm_bwd, .scratch = batchnorm_bwd_scratch };
+
 /* in: w (O,…), b or NULL, gain, beta, mean, var. out: w', b'. A product with the batchnorm behind it taken in. */
-void rt_launch_fold(struct rt_engine *e, const struct rt_call *c)
+static void run_fold(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *to = c->out[0];
 	int64_t n = rt_shape_elements(&to->shape);
@@ -224,6 +243,8 @@ void rt_launch_fold(struct rt_engine *e, const struct rt_call *c)
 	RT_LAUNCH(e, typed(RT_K_fold_norm, to), grid(e, n), 1, RT_THREADS, 1, 0, &w, &b, &from, &bias, &gain, &beta, &mean, &var,
 		  &eps, &n, &outputs);
 }
+
+const struct rt_cuda_kernel rt_cuda_fold = { .run = run_fold };
 
 /* ---- pooling ---- */
 struct window { /* struct rt_window of kernel/image.cuh */
@@ -242,7 +263,7 @@ static unsigned pool_grid(const struct rt_engine *e, const struct rt_node *n)
 }
 
 /* in: x. out: y, place */
-void rt_launch_max_pool(struct rt_engine *e, const struct rt_call *c)
+static void run_max_pool(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *x = c->in[0], *y = c->out[0];
 	struct window s = window_of(x, y, &c->attr);
@@ -252,7 +273,9 @@ void rt_launch_max_pool(struct rt_engine *e, const struct rt_call *c)
 	RT_LAUNCH(e, typed(RT_K_max_pool, x), pool_grid(e, y), 1, RT_THREADS, 1, 0, &py, &where, &px, &images, &s);
 }
 
-void rt_launch_avg_pool(struct rt_engine *e, const struct rt_call *c)
+const struct rt_cuda_kernel rt_cuda_max_pool = { .run = run_max_pool };
+
+static void run_avg_pool(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *x = c->in[0], *y = c->out[0];
 	struct window s = window_of(x, y, &c->attr);
@@ -262,8 +285,10 @@ void rt_launch_avg_pool(struct rt_engine *e, const struct rt_call *c)
 	RT_LAUNCH(e, typed(RT_K_avg_pool, x), pool_grid(e, y), 1, RT_THREADS, 1, 0, &py, &px, &images, &s);
 }
 
+const struct rt_cuda_kernel rt_cuda_avg_pool = { .run = run_avg_pool };
+
 /* in: dy, place or (averages) NULL. out: dx */
-void rt_launch_pool_bwd(struct rt_engine *e, const struct rt_call *c)
+static void pool_bwd(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *dx = c->out[0], *dy = c->in[0];
 	struct window s = window_of(dx, dy, &c->attr);
@@ -274,8 +299,10 @@ void rt_launch_pool_bwd(struct rt_engine *e, const struct rt_call *c)
 	RT_LAUNCH(e, typed(RT_K_pool_bwd, dx), pool_grid(e, dx), 1, RT_THREADS, 1, 0, &px, &py, &where, &images, &s, &add);
 }
 
+const struct rt_cuda_kernel rt_cuda_max_pool_bwd = { .run = pool_bwd }, rt_cuda_avg_pool_bwd = { .run = pool_bwd };
+
 /* in: bytes. out: y */
-void rt_launch_pixels(struct rt_engine *e, const struct rt_call *c)
+static void run_pixels(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *y = c->out[0];
 	int64_t n = rt_shape_elements(&y->shape);
@@ -284,6 +311,8 @@ void rt_launch_pixels(struct rt_engine *e, const struct rt_call *c)
 
 	RT_LAUNCH(e, typed(RT_K_pixels, y), grid(e, n / width(y)), 1, RT_THREADS, 1, 0, &to, &from, &factor, &offset, &n);
 }
+
+const struct rt_cuda_kernel rt_cuda_pixels = { .run = run_pixels };
 
 /* ---- columns, shapes ---- */
 static void pad(struct rt_engine *e, const struct rt_call *c, int before)
@@ -296,17 +325,21 @@ static void pad(struct rt_engine *e, const struct rt_call *c, int before)
 	RT_LAUNCH(e, typed(RT_K_pad, x), grid(e, rows * to), 1, RT_THREADS, 1, 0, &py, &px, &rows, &from, &to, &before, &add);
 }
 
-void rt_launch_pad(struct rt_engine *e, const struct rt_call *c)
+static void run_pad(struct rt_engine *e, const struct rt_call *c)
 {
 	pad(e, c, c->attr.window);
 }
 
-void rt_launch_pad_bwd(struct rt_engine *e, const struct rt_call *c)
+const struct rt_cuda_kernel rt_cuda_pad = { .run = run_pad };
+
+static void run_pad_bwd(struct rt_engine *e, const struct rt_call *c)
 {
 	pad(e, c, -c->attr.window);
 }
 
-void rt_launch_reshape(struct rt_engine *e, const struct rt_call *c)
+const struct rt_cuda_kernel rt_cuda_pad_bwd = { .run = run_pad_bwd };
+
+static void run_reshape(struct rt_engine *e, const struct rt_call *c)
 {
 	struct gt_err err = { 0 };
 
@@ -318,29 +351,4 @@ void rt_launch_reshape(struct rt_engine *e, const struct rt_call *c)
 				 &err);
 }
 
-const char *rt_launch_image_refuses(const struct rt_call *c)
-{
-	switch (c->op->id) {
-	case RT_OP_CONV:
-	case RT_OP_BATCHNORM:
-		return c->attr.act != RT_ACT_NONE && c->attr.act != RT_ACT_RELU ? "the device knows relu behind it" : NULL;
-	default:
-		return NULL;
-	}
-}
-
-size_t rt_launch_image_scratch(struct rt_engine *e, const struct rt_call *c)
-{
-	switch (c->op->id) {
-	case RT_OP_CONV:
-	case RT_OP_CONV_BWD_X:
-	case RT_OP_CONV_BWD_W:
-		return conv_scratch(e, c);
-	case RT_OP_BATCHNORM:
-		return channels_bytes(e, c->in[0], 2);
-	case RT_OP_BATCHNORM_BWD:
-		return c->in[1] ? channels_bytes(e, c->in[1], 3) : 0;
-	default:
-		return 0;
-	}
-}
+const struct rt_cuda_kernel rt_cuda_reshape = { .run = run_reshape };

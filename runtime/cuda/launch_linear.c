@@ -129,7 +129,7 @@ static void linear_apart(struct rt_engine *e, const struct rt_call *c, const str
 }
 
 /* y (M,N) = act(x (M,K) w (N,K)^T + b (N)); pre (M,N) */
-void rt_launch_linear(struct rt_engine *e, const struct rt_call *c)
+static void run_linear(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *x = c->in[0], *y = c->out[0];
 	int64_t m = rt_rows(x), k = rt_cols(x), n = rt_cols(y);
@@ -151,6 +151,8 @@ void rt_launch_linear(struct rt_engine *e, const struct rt_call *c)
 	product_with(e, c, &g, &a, linear_apart);
 }
 
+const struct rt_cuda_kernel rt_cuda_linear = { .run = run_linear };
+
 static void bwd_x_apart(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a)
 {
 	int64_t n = g->m * g->n;
@@ -164,7 +166,7 @@ static void bwd_x_apart(struct rt_engine *e, const struct rt_call *c, const stru
 }
 
 /* dx (M,K) = or += dy (M,N) w (N,K), or that times gelu'(in[2]); of 8 bits w is turned. */
-void rt_launch_linear_bwd_x(struct rt_engine *e, const struct rt_call *c)
+static void run_linear_bwd_x(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *dy = c->in[0], *w = c->in[1];
 	int64_t m = rt_rows(dy), n = rt_cols(dy), k = rt_cols(w);
@@ -186,6 +188,8 @@ void rt_launch_linear_bwd_x(struct rt_engine *e, const struct rt_call *c)
 		     bwd_x_apart);
 }
 
+const struct rt_cuda_kernel rt_cuda_linear_bwd_x = { .run = run_linear_bwd_x };
+
 static void bwd_w_apart(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a)
 {
 	if (a->c)
@@ -194,9 +198,14 @@ static void bwd_w_apart(struct rt_engine *e, const struct rt_call *c, const stru
 		rt_column_sums(e, a->bias, a->a, c->in[0], g->m, g->k, g->m, accumulates(c, 1), scratch(c));
 }
 
+static size_t linear_bwd_w_scratch(struct rt_engine *e, const struct rt_call *c)
+{
+	return c->out[1] ? (size_t)rt_cols(c->in[0]) * RT_COLUMN_PARTS * 4 : 0;
+}
+
 /* dw (N,K) = or += dy (M,N)^T x (M,K); db (N) = or += column sums of dy. Of 8 bits dy and x are turned, and in[2] is dy as it
  * was. */
-void rt_launch_linear_bwd_w(struct rt_engine *e, const struct rt_call *c)
+static void run_linear_bwd_w(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *dy = c->in[0], *x = c->in[1];
 	int64_t m = rt_rows(dy), n = rt_cols(dy), k = rt_cols(x);
@@ -218,3 +227,5 @@ void rt_launch_linear_bwd_w(struct rt_engine *e, const struct rt_call *c)
 		g.epilogue = RT_EPI_BGRAD;
 	product_with(e, c, &g, &a, bwd_w_apart);
 }
+
+const struct rt_cuda_kernel rt_cuda_linear_bwd_w = { .run = run_linear_bwd_w, .scratch = linear_bwd_w_scratch };

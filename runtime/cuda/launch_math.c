@@ -14,7 +14,7 @@ static unsigned elements_grid(const struct rt_engine *e, const struct rt_node *n
 	return grid(e, elements(n) / width(n));
 }
 
-void rt_launch_mul(struct rt_engine *e, const struct rt_call *c)
+static void run_mul(struct rt_engine *e, const struct rt_call *c)
 {
 	int64_t n = elements(c->in[0]);
 	cu_ptr a = rt_at(c->in[0]), b = rt_at(c->in[1]), y = rt_at(c->out[0]);
@@ -23,7 +23,9 @@ void rt_launch_mul(struct rt_engine *e, const struct rt_call *c)
 	RT_LAUNCH(e, typed(RT_K_mul, c->in[0]), elements_grid(e, c->in[0]), 1, RT_THREADS, 1, 0, &n, &a, &b, &y, &add);
 }
 
-void rt_launch_affine(struct rt_engine *e, const struct rt_call *c)
+const struct rt_cuda_kernel rt_cuda_mul = { .run = run_mul };
+
+static void run_affine(struct rt_engine *e, const struct rt_call *c)
 {
 	int64_t n = elements(c->in[0]);
 	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]);
@@ -34,8 +36,10 @@ void rt_launch_affine(struct rt_engine *e, const struct rt_call *c)
 		  &add);
 }
 
+const struct rt_cuda_kernel rt_cuda_affine = { .run = run_affine };
+
 /* What is dropped follows from the batch, whose number the kernel reads: a captured step drops others in each replay. */
-void rt_launch_dropout(struct rt_engine *e, const struct rt_call *c)
+static void run_dropout(struct rt_engine *e, const struct rt_call *c)
 {
 	int64_t n = elements(c->in[0]);
 	uint64_t stream = RT_DROPOUT_STREAM + (uint64_t)c->attr.stream;
@@ -49,8 +53,10 @@ void rt_launch_dropout(struct rt_engine *e, const struct rt_call *c)
 		  &x, &y, &add, &step);
 }
 
+const struct rt_cuda_kernel rt_cuda_dropout = { .run = run_dropout };
+
 /* One product for each of the leading dimensions. */
-void rt_launch_matmul(struct rt_engine *e, const struct rt_call *c)
+static void run_matmul(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *a = c->in[0], *b = c->in[1], *y = c->out[0];
 	int64_t m = y->shape.d[y->shape.n - 2], n = rt_cols(y), k = a->shape.d[a->shape.n - (c->attr.ta ? 2 : 1)];
@@ -60,6 +66,8 @@ void rt_launch_matmul(struct rt_engine *e, const struct rt_call *c)
 
 	rt_launch_gemm(e, &g, &(struct rt_gemm_args){ .a = rt_at(a), .b = rt_at(b), .c = rt_at(y) });
 }
+
+const struct rt_cuda_kernel rt_cuda_matmul = { .run = run_matmul };
 
 /* ---- rows: kernel/softmax.cuh ---- */
 struct rows {
@@ -75,7 +83,7 @@ static struct rows rows_of(int64_t n, int64_t cols)
 	return (struct rows){ n, (int)cols, whole, (unsigned)(whole ? n : (n + 3) / 4), whole ? cols > 8192 ? 1024 : 256 : 128 };
 }
 
-void rt_launch_softmax(struct rt_engine *e, const struct rt_call *c)
+static void run_softmax(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *x = c->in[0];
 	struct rows r = rows_of(rt_rows(x), rt_cols(x));
@@ -84,8 +92,10 @@ void rt_launch_softmax(struct rt_engine *e, const struct rt_call *c)
 	RT_LAUNCH(e, typed(RT_K_softmax, x), r.grid, 1, r.threads, 1, 0, &y, &px, &r.n, &r.cols, &r.whole);
 }
 
+const struct rt_cuda_kernel rt_cuda_softmax = { .run = run_softmax };
+
 /* in: dy, y. out: dx */
-void rt_launch_softmax_bwd(struct rt_engine *e, const struct rt_call *c)
+static void run_softmax_bwd(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *y = c->in[1];
 	struct rows r = rows_of(rt_rows(y), rt_cols(y));
@@ -93,6 +103,8 @@ void rt_launch_softmax_bwd(struct rt_engine *e, const struct rt_call *c)
 
 	RT_LAUNCH(e, typed(RT_K_softmax_bwd, y), r.grid, 1, r.threads, 1, 0, &dx, &dy, &py, &r.n, &r.cols, &r.whole);
 }
+
+const struct rt_cuda_kernel rt_cuda_softmax_bwd = { .run = run_softmax_bwd };
 
 static float share_of(const struct rt_call *c, const struct rt_extents *s)
 {
@@ -105,7 +117,7 @@ static unsigned middle_grid(const struct rt_engine *e, const struct rt_node *x, 
 	return grid(e, items / (inner % width(x) ? 1 : width(x)));
 }
 
-void rt_launch_reduce(struct rt_engine *e, const struct rt_call *c)
+static void run_reduce(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *x = c->in[0], *y = c->out[0];
 	struct rt_extents s = rt_reduce_extents(x, y, &c->attr);
@@ -125,8 +137,10 @@ void rt_launch_reduce(struct rt_engine *e, const struct rt_call *c)
 			  &px, &s.outer, &s.n, &s.inner, &share, &add);
 }
 
+const struct rt_cuda_kernel rt_cuda_reduce = { .run = run_reduce };
+
 /* in: dy; of a maximum also x, y. out: dx */
-void rt_launch_reduce_bwd(struct rt_engine *e, const struct rt_call *c)
+static void run_reduce_bwd(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *dy = c->in[0], *dx = c->out[0];
 	struct rt_extents s = rt_reduce_extents(dx, dy, &c->attr);
@@ -145,3 +159,5 @@ void rt_launch_reduce_bwd(struct rt_engine *e, const struct rt_call *c)
 		RT_LAUNCH(e, typed(RT_K_middle_max_bwd, dx), middle_grid(e, dx, s.outer * s.inner, s.inner), 1, RT_THREADS, 1, 0,
 			  &px, &py, &x, &y, &s.outer, &s.n, &s.inner, &add);
 }
+
+const struct rt_cuda_kernel rt_cuda_reduce_bwd = { .run = run_reduce_bwd };

@@ -10,11 +10,6 @@ struct rt_user_kernels {
 	struct rt_user_kernels *next;
 };
 
-static bool is_user(const struct rt_call *c)
-{
-	return c->op->id == RT_OP_USER || c->op->id == RT_OP_USER_BWD;
-}
-
 static struct rt_user_kernels *kernels_of(const struct rt_engine *e, const struct rt_user_op *op)
 {
 	struct rt_user_kernels *k = e->user;
@@ -24,15 +19,22 @@ static struct rt_user_kernels *kernels_of(const struct rt_engine *e, const struc
 	return k;
 }
 
-const char *rt_launch_user_refuses(const struct rt_call *c)
+static const char *user_refuses(const struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_user_cuda *cuda = c->attr.user->cuda;
 
 	if (!cuda || !cuda->forward)
 		return "it has no device code: give its struct rt_user_op a .cuda with an image and a forward";
-	if (c->op->id == RT_OP_USER_BWD && !cuda->backward)
-		return "it has no device code for its gradient: give its .cuda a backward";
 	return NULL;
+}
+
+static const char *user_bwd_refuses(const struct rt_engine *e, const struct rt_call *c)
+{
+	const char *why = user_refuses(e, c);
+
+	if (!why && !c->attr.user->cuda->backward)
+		why = "it has no device code for its gradient: give its .cuda a backward";
+	return why;
 }
 
 /* ---- loading ---- */
@@ -77,7 +79,7 @@ int rt_launch_user_open(struct rt_program *p, struct gt_err *err)
 	for (int i = 0; !r && i < p->plan.ir.n_calls; i++) {
 		const struct rt_call *c = p->plan.ir.calls[i];
 
-		if (is_user(c) && !kernels_of(p->state, c->attr.user))
+		if (c->attr.user && !kernels_of(p->state, c->attr.user))
 			r = load(p->state, c->attr.user, err);
 	}
 	return r;
@@ -172,24 +174,37 @@ static void call_out(struct rt_engine *e, const struct rt_call *c, int first, co
 	rt_launch_result(e, r > 0 ? -EINVAL : r, &err);
 }
 
-void rt_launch_user(struct rt_engine *e, const struct rt_call *c)
-{
-	call_out(e, c, 0, c->out[0], NULL, c->attr.user->cuda->forward);
-}
-
-void rt_launch_user_bwd(struct rt_engine *e, const struct rt_call *c)
-{
-	call_out(e, c, 2, c->in[1], c->in[0], c->attr.user->cuda->backward);
-}
-
-size_t rt_launch_user_scratch(const struct rt_call *c)
+static size_t scratch_of(const struct rt_call *c, int first, const struct rt_node *y, bool backward)
 {
 	const struct rt_user_cuda *cuda = c->attr.user->cuda;
-	bool backward = c->op->id == RT_OP_USER_BWD;
 	struct rt_shape shapes[RT_USER_INPUTS + 1];
 
 	if (!cuda || !cuda->scratch_bytes)
 		return 0;
-	set_shapes(c, backward ? 2 : 0, backward ? c->in[1] : c->out[0], shapes);
+	set_shapes(c, first, y, shapes);
 	return cuda->scratch_bytes(shapes, backward, c->attr.arg);
 }
+
+static size_t user_scratch(struct rt_engine *e, const struct rt_call *c)
+{
+	return scratch_of(c, 0, c->out[0], false);
+}
+
+static size_t user_bwd_scratch(struct rt_engine *e, const struct rt_call *c)
+{
+	return scratch_of(c, 2, c->in[1], true);
+}
+
+static void run_user(struct rt_engine *e, const struct rt_call *c)
+{
+	call_out(e, c, 0, c->out[0], NULL, c->attr.user->cuda->forward);
+}
+
+const struct rt_cuda_kernel rt_cuda_user = { .run = run_user, .scratch = user_scratch, .refuses = user_refuses };
+
+static void run_user_bwd(struct rt_engine *e, const struct rt_call *c)
+{
+	call_out(e, c, 2, c->in[1], c->in[0], c->attr.user->cuda->backward);
+}
+
+const struct rt_cuda_kernel rt_cuda_user_bwd = { .run = run_user_bwd, .scratch = user_bwd_scratch, .refuses = user_bwd_refuses };

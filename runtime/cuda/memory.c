@@ -41,10 +41,9 @@ static int count_chunks(const struct rt_call *c)
 	return (int)((rt_shape_elements(&c->out[0]->shape) + RT_UPDATE_CHUNK - 1) / RT_UPDATE_CHUNK);
 }
 
-/* adamw8's kernel knows f32 moments too, which its small tensors have. */
 static bool is_alike(const struct rt_call *a, const struct rt_call *b)
 {
-	return (a->op->id == RT_OP_SGD) == (b->op->id == RT_OP_SGD);
+	return rt_cuda_kernels[a->op->id]->update == rt_cuda_kernels[b->op->id]->update;
 }
 
 /* Updates of one kind that stand side by side. */
@@ -58,7 +57,7 @@ static int group_from(const struct rt_plan *plan, int first, struct update_group
 	*ret = (struct update_group){ .first = i };
 	for (; i < plan->ir.n_calls && rt_is_update(calls[i]) && is_alike(calls[i], calls[ret->first]); i++) {
 		ret->n++;
-		ret->eight |= calls[i]->op->id == RT_OP_ADAMW8;
+		ret->eight |= calls[i]->op->states[0].dtype == RT_U8;
 		ret->n_chunks += count_chunks(calls[i]);
 	}
 	return i;

@@ -12,12 +12,16 @@
 static void update(struct rt_program *p, const struct update_group *g)
 {
 	struct rt_engine *e = p->state;
-	int kernel = p->plan.ir.calls[g->first]->op->id == RT_OP_SGD ? RT_K_sgd : g->eight ? RT_K_adamw8 : RT_K_adamw;
+	int kernel = g->eight ? RT_K_adamw8 : rt_cuda_kernels[p->plan.ir.calls[g->first]->op->id]->update;
 	cu_ptr maps = e->maps, tensors = g->tensors, chunks = g->chunks, step = e->step, loss = e->loss_seen;
 	cu_ptr norm = rt_plan_measures_gradients(&p->plan) ? e->norm : 0;
 
 	RT_LAUNCH(e, kernel, g->n_chunks, 1, 256, 1, 0, &tensors, &chunks, &step, &loss, &norm, &maps);
 }
+
+/* adamw8's kernel knows f32 moments too, which small tensors have: the two are one group. */
+const struct rt_cuda_kernel rt_cuda_sgd = { .update = RT_K_sgd }, rt_cuda_adamw = { .update = RT_K_adamw },
+			    rt_cuda_adamw8 = { .update = RT_K_adamw }, rt_cuda_grad_norm = { 0 };
 
 /* The norm of all gradients, by the tables of the updates. */
 static void measure(struct rt_engine *e)
@@ -67,8 +71,8 @@ void rt_engine_run_call(struct rt_program *p, int i, struct rt_run *run)
 	(void)run;
 	if (p->opt.debug.poison && !rt_is_update(c))
 		rt_run_poison(p, i, e->eval && !e->infers);
-	if (c->op->id == RT_OP_BUCKET_START || c->op->id == RT_OP_BUCKET_WAIT) {
-		if (c->op->id == RT_OP_BUCKET_START && !e->r)
+	if (c->op->collective) {
+		if (c->op->collective == RT_BUCKET_START && !e->r)
 			start_bucket(p, c->attr.bucket);
 		else if (!e->r)
 			wait_for_bucket(e, c->attr.bucket);
@@ -80,7 +84,7 @@ void rt_engine_run_call(struct rt_program *p, int i, struct rt_run *run)
 		return;
 	}
 	if (!rt_is_update(c)) {
-		rt_launchers[c->op->id](e, c);
+		rt_cuda_kernels[c->op->id]->run(e, c);
 		return;
 	}
 	for (int g = 0; g < e->s->n_groups; g++)

@@ -3,6 +3,8 @@
 #define RT_ATTENTION_H
 #include "runtime/graph/ir.h"
 
-#define RT_ATTENTION_BLOCK	64 /* queries per block: scores of one block (64,T) stay in the L2 cache */
-size_t rt_attention_scratch_floats(const struct rt_call *c); /* per thread */
+static inline bool rt_attention_is_backward(const struct rt_call *c)
+{
+	return rt_is(c, RT_OP_ATTENTION_BWD);
+}
 #endif

@@ -6,6 +6,7 @@
  * out[]; a slot may be NULL (absent input, output that nobody reads). A node may be written by more than one call: the later
  * ones add to it (attr.accumulate) or work in place.
  */
+#include "runtime/graph/op_list.h"
 #include "runtime/runtime.h"
 
 #define RT_MAX_IO	8
@@ -51,7 +52,7 @@ struct rt_attr {
 	bool all_keys;		     /* attention: every query sees every key */
 	float eps;
 	int window, stride, pad, groups; /* convolution, pooling */
-	bool winograd;		     /* convolution: in tiles, pass/winograd.c */
+	double tiles_flops;	     /* convolution: of its products in tiles, pass/winograd.c; 0: not in tiles */
 	enum rt_reduction reduction;
 	int axis;		     /* of a reduction; -1: all leading dimensions that the result lacks */
 	struct rt_shape shape;	     /* reshape */
@@ -102,28 +103,9 @@ static inline int64_t rt_bits_bytes(int64_t cols)
 }
 
 /* ---- ops ---- */
-enum rt_op_id {
-	RT_OP_LINEAR, RT_OP_LINEAR_BWD_X, RT_OP_LINEAR_BWD_W,
-	RT_OP_EMBEDDING, RT_OP_EMBEDDING_BWD,
-	RT_OP_LAYERNORM, RT_OP_ADD_LAYERNORM, RT_OP_LAYERNORM_BWD,
-	RT_OP_ATTENTION, RT_OP_ATTENTION_BWD,
-	RT_OP_ACT, RT_OP_ACT_BWD,
-	RT_OP_ADD,
-	RT_OP_CONV, RT_OP_CONV_BWD_X, RT_OP_CONV_BWD_W,
-	RT_OP_BATCHNORM, RT_OP_BATCHNORM_BWD,
-	RT_OP_MAX_POOL, RT_OP_MAX_POOL_BWD, RT_OP_AVG_POOL, RT_OP_AVG_POOL_BWD,
-	RT_OP_PAD, RT_OP_PAD_BWD, RT_OP_RESHAPE,
-	RT_OP_REDUCE, RT_OP_REDUCE_BWD, RT_OP_SOFTMAX, RT_OP_SOFTMAX_BWD,
-	RT_OP_RMSNORM, RT_OP_RMSNORM_BWD,
-	RT_OP_MUL, RT_OP_AFFINE, RT_OP_DROPOUT, RT_OP_MATMUL,
-	RT_OP_USER, RT_OP_USER_BWD, RT_OP_FOLD, RT_OP_PIXELS,
-	RT_OP_CROSS_ENTROPY, RT_OP_LINEAR_CROSS_ENTROPY,
-	RT_OP_DOT,
-	RT_OP_CAST, RT_OP_CAST8, RT_OP_SCALES8, RT_OP_SCALE, RT_OP_SUM_UP, RT_OP_GRAD_NORM,
-	RT_OP_SGD, RT_OP_ADAMW, RT_OP_ADAMW8,
-	RT_OP_BUCKET_START, RT_OP_BUCKET_WAIT, RT_OP_RANKS_MEET,
-	RT_N_OPS,
-};
+#define RT_OP_ID(ID, name, kernels) RT_OP_##ID,
+enum rt_op_id { RT_OPS(RT_OP_ID) RT_N_OPS };
+#undef RT_OP_ID
 struct rt_ad;
 /* What an update keeps of its parameter: a tensor of its shape, or of one element for each block of it. */
 struct rt_op_state {
@@ -166,8 +148,6 @@ struct rt_op {
 	/* The plain definition, in double. */
 	void (*reference)(const struct rt_call *c, const double *const *in, double *const *out);
 	double (*flops)(const struct rt_call *c);
-	/* Memory wanted only while the call runs; NULL: none. */
-	size_t (*scratch_bytes)(const struct rt_call *c, int threads);
 };
 extern const struct rt_op *const rt_ops[RT_N_OPS];
 
@@ -205,18 +185,13 @@ uint64_t rt_node_room_bytes(const struct rt_node *n); /* and of the rows behind 
 /* Bytes that the call reads and writes at least, each tensor once. */
 double rt_call_bytes(const struct rt_call *c);
 
-/* Bytes for a product of two tensors of a low type; 0 where the machine multiplies them itself, or for f32. */
-size_t rt_low_scratch_bytes(const struct rt_node *a, const struct rt_node *b);
-
 /* How many products of that type this machine makes in the time of one in f32, as counted: 1 where it is only storage. */
 double rt_cpu_low_rate(enum rt_dtype dtype);
 
-/* Does this machine make the convolution's call of f32 tensors in fewer products, and faster so than in full from operands of the
- * type `rival`? RT_CPU only. */
-bool rt_conv_can_winograd(const struct rt_call *c, enum rt_dtype rival);
+/* RT_CPU: flops of a convolution's call of f32 tensors in tiles; 0 if it is not faster so than in full from operands of the type
+ * `rival`, or impossible. */
+double rt_conv_tiles_flops(const struct rt_call *c, enum rt_dtype rival);
 double rt_conv_flops(const struct rt_call *c); /* as it is made */
-/* Bytes for packed weights and patches of a convolution's call. */
-size_t rt_conv_scratch_bytes(const struct rt_call *c, int threads);
 
 /* Of random numbers: a dropout's is this and attr.stream. */
 #define RT_DROPOUT_STREAM	0xd0

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <math.h>
-#include "runtime/graph/attention.h"
 #include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
 
@@ -88,21 +87,6 @@ static void attention_reference(const struct rt_call *c, const double *const *in
 			}
 }
 
-/* Scores of one block of queries, twice: probabilities and their gradient; and D per query. Of a low type, one head in f32. */
-size_t rt_attention_scratch_floats(const struct rt_call *c)
-{
-	const struct rt_node *qkv = c->in[c->op->id == RT_OP_ATTENTION_BWD];
-	size_t len = (size_t)qkv->shape.d[1];
-	size_t head = qkv->dtype == RT_F32 ? 0 : len * (size_t)(qkv->shape.d[2] / c->attr.heads);
-
-	return 2 * RT_ATTENTION_BLOCK * ((len + 15) / 16 * 16) + 64 + (head + 15) / 16 * 16;
-}
-
-static size_t attention_scratch(const struct rt_call *c, int threads)
-{
-	return rt_attention_scratch_floats(c) * sizeof(float) * (size_t)threads;
-}
-
 /* Keys per query, on average. */
 static double mean_keys(const struct rt_call *c)
 {
@@ -132,7 +116,6 @@ const struct rt_op rt_op_attention = {
 	.gradient = attention_gradient,
 	.reference = attention_reference,
 	.flops = attention_flops,
-	.scratch_bytes = attention_scratch,
 };
 /* in: dy (B,T,C), qkv, y, lse. out: dqkv (B,T,3C) */
 const struct rt_op rt_op_attention_bwd = {
@@ -142,5 +125,4 @@ const struct rt_op rt_op_attention_bwd = {
 	.low_stored = true,
 	.low = 2,
 	.flops = attention_bwd_flops,
-	.scratch_bytes = attention_scratch,
 };

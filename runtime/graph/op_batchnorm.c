@@ -80,12 +80,6 @@ static void batchnorm_reference(const struct rt_call *c, const double *const *in
 	}
 }
 
-/* Per channel: three sums for each thread, in double, and four factors. */
-static size_t batchnorm_scratch(const struct rt_call *c, int threads)
-{
-	return (3 * (size_t)threads + 2) * sizeof(double) * (size_t)rt_cols(c->in[3]);
-}
-
 const struct rt_op rt_op_batchnorm = {
 	.id = RT_OP_BATCHNORM,
 	.name = "batchnorm",
@@ -95,7 +89,6 @@ const struct rt_op rt_op_batchnorm = {
 	.shape = batchnorm_shape,
 	.gradient = batchnorm_gradient,
 	.reference = batchnorm_reference,
-	.scratch_bytes = batchnorm_scratch,
 };
 /* in: dy, x, gain, mean, rstd, of a fused activation `open` if there is one and else y, shift. out: dx, dgain, dbias, dresidual,
  * running mean, running var. dy NULL: the running statistics alone. */
@@ -106,5 +99,4 @@ const struct rt_op rt_op_batchnorm_bwd = {
 	.f32_out = 54,
 	.accumulates = 15,
 	.inplace = RT_INPLACE(0, 0),
-	.scratch_bytes = batchnorm_scratch,
 };

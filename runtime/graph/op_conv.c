@@ -5,6 +5,7 @@
  * in: x, w, b or NULL. out: y
  */
 #include <errno.h>
+#include "runtime/graph/conv.h"
 #include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
 
@@ -99,6 +100,33 @@ static void conv_reference(const struct rt_call *c, const double *const *in, dou
 						(c->in[2] ? in[2][o] : 0);
 }
 
+enum rt_conv_kind rt_conv_roles(const struct rt_call *c, const struct rt_node **ret_x, const struct rt_node **ret_w,
+				const struct rt_node **ret_y)
+{
+	if (c->op == &rt_op_conv_bwd_x) {
+		*ret_x = c->out[0], *ret_w = c->in[1], *ret_y = c->in[0];
+		return RT_CONV_BWD_X;
+	}
+	if (c->op == &rt_op_conv_bwd_w) {
+		*ret_x = c->in[1], *ret_w = c->out[0], *ret_y = c->in[0];
+		return RT_CONV_BWD_W;
+	}
+	*ret_x = c->in[0], *ret_w = c->in[1], *ret_y = c->out[0];
+	return RT_CONV_FWD;
+}
+
+double rt_conv_flops(const struct rt_call *c)
+{
+	const struct rt_node *x, *w, *y;
+
+	rt_conv_roles(c, &x, &w, &y);
+	if (!w)
+		return 0;
+	if (c->attr.tiles_flops > 0)
+		return c->attr.tiles_flops;
+	return 2.0 * (double)rt_shape_elements(&y->shape) * (double)(rt_shape_elements(&w->shape) / y->shape.d[3]);
+}
+
 const struct rt_op rt_op_conv = {
 	.id = RT_OP_CONV,
 	.name = "conv",
@@ -107,7 +135,6 @@ const struct rt_op rt_op_conv = {
 	.gradient = conv_gradient,
 	.reference = conv_reference,
 	.flops = rt_conv_flops,
-	.scratch_bytes = rt_conv_scratch_bytes,
 };
 /* in: dy, w. out: dx */
 const struct rt_op rt_op_conv_bwd_x = {
@@ -115,7 +142,6 @@ const struct rt_op rt_op_conv_bwd_x = {
 	.name = "conv_bwd_x",
 	.low = 3,
 	.flops = rt_conv_flops,
-	.scratch_bytes = rt_conv_scratch_bytes,
 };
 /* in: dy, x, dy in f32 for db. out: dw, db */
 const struct rt_op rt_op_conv_bwd_w = {
@@ -125,5 +151,4 @@ const struct rt_op rt_op_conv_bwd_w = {
 	.low = 3,
 	.accumulates = 2,
 	.flops = rt_conv_flops,
-	.scratch_bytes = rt_conv_scratch_bytes,
 };

@@ -87,18 +87,6 @@ int64_t rt_cross_entropy_stride(const struct rt_call *c)
 	return c->attr.room ? c->attr.room : (c->in[1]->shape.d[0] + 15) / 16 * 16;
 }
 
-static size_t linear_cross_entropy_scratch(const struct rt_call *c, int threads)
-{
-	size_t logits = (size_t)(rt_cross_entropy_slice(c) * rt_cross_entropy_stride(c));
-
-	if (c->in[0]->dtype == RT_F32)
-		return logits * sizeof(float);
-	/* The logits, their gradient in the low type, and where that is only storage all operands widened. */
-	return logits * (sizeof(float) + 2) + 64 +
-	       (rt_low_scratch_bytes(c->in[0], c->in[1]) ?
-			rt_low_scratch_bytes(c->in[0], c->in[1]) + logits * sizeof(float) : 0);
-}
-
 static double linear_cross_entropy_flops(const struct rt_call *c)
 {
 	double one = 2.0 * (double)rt_shape_elements(&c->in[0]->shape) * (double)c->in[1]->shape.d[0];
@@ -140,5 +128,4 @@ const struct rt_op rt_op_linear_cross_entropy = {
 	.loss = true,
 	.gradient = linear_cross_entropy_gradient,
 	.flops = linear_cross_entropy_flops,
-	.scratch_bytes = linear_cross_entropy_scratch,
 };

@@ -75,12 +75,6 @@ static void linear_reference(const struct rt_call *c, const double *const *in, d
 		}
 }
 
-/* Where the low type is only storage, both operands are widened first. */
-static size_t linear_scratch(const struct rt_call *c, int threads)
-{
-	return rt_low_scratch_bytes(c->in[0], c->in[1]);
-}
-
 static double linear_flops(const struct rt_call *c)
 {
 	return 2.0 * (double)rt_shape_elements(&c->in[0]->shape) * (double)c->in[1]->shape.d[0];
@@ -108,7 +102,6 @@ const struct rt_op rt_op_linear = {
 	.gradient = linear_gradient,
 	.reference = linear_reference,
 	.flops = linear_flops,
-	.scratch_bytes = linear_scratch,
 };
 const struct rt_op rt_op_linear_bwd_x = {
 	.id = RT_OP_LINEAR_BWD_X,
@@ -118,7 +111,6 @@ const struct rt_op rt_op_linear_bwd_x = {
 	.low = 3,
 	.accumulates = 1,
 	.flops = linear_bwd_x_flops,
-	.scratch_bytes = linear_scratch,
 };
 const struct rt_op rt_op_linear_bwd_w = {
 	.id = RT_OP_LINEAR_BWD_W,
@@ -129,5 +121,4 @@ const struct rt_op rt_op_linear_bwd_w = {
 	.low = 3,
 	.accumulates = 3,
 	.flops = linear_bwd_w_flops,
-	.scratch_bytes = linear_scratch,
 };

@@ -79,12 +79,6 @@ static double matmul_flops(const struct rt_call *c)
 	return 2.0 * (double)rt_shape_elements(&c->out[0]->shape) * (double)s->d[s->n - (c->attr.ta ? 2 : 1)];
 }
 
-/* Where the low type is only storage, both operands are widened first. */
-static size_t matmul_scratch(const struct rt_call *c, int threads)
-{
-	return rt_low_scratch_bytes(c->in[0], c->in[1]);
-}
-
 const struct rt_op rt_op_matmul = {
 	.id = RT_OP_MATMUL,
 	.name = "matmul",
@@ -94,5 +88,4 @@ const struct rt_op rt_op_matmul = {
 	.gradient = matmul_gradient,
 	.reference = matmul_reference,
 	.flops = matmul_flops,
-	.scratch_bytes = matmul_scratch,
 };

@@ -9,8 +9,8 @@
  * adamw:  in: gradient. out: parameter, m, v
  * adamw8: in: gradient. out: parameter, m and v as codes, and their scales (one per block)
  */
-#include "runtime/cpu/simd.h"
 #include "runtime/graph/ops.h"
+#include "runtime/graph/update.h"
 
 const struct rt_op rt_op_scale = {
 	.id = RT_OP_SCALE,
@@ -25,15 +25,9 @@ const struct rt_op rt_op_sum_up = {
 	.accumulates = 1,
 };
 
-static size_t grad_norm_scratch(const struct rt_call *c, int threads)
-{
-	return (size_t)((rt_shape_elements(&c->in[0]->shape) + RT_NORM_CHUNK - 1) / RT_NORM_CHUNK) * sizeof(double);
-}
-
 const struct rt_op rt_op_grad_norm = {
 	.id = RT_OP_GRAD_NORM,
 	.name = "grad_norm",
-	.scratch_bytes = grad_norm_scratch,
 };
 const struct rt_op rt_op_sgd = {
 	.id = RT_OP_SGD,

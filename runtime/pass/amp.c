@@ -55,7 +55,7 @@ static int lower(struct amp *a, int at)
 
 static bool stays(const struct rt_plan *p, const struct rt_call *c)
 {
-	return !p->opt->debug.no_winograd && rt_is_conv(c) && rt_conv_can_winograd(c, p->opt->precision.amp);
+	return !p->opt->debug.no_winograd && rt_is_conv(c) && rt_conv_tiles_flops(c, p->opt->precision.amp) > 0;
 }
 
 static void say(const struct amp *a, struct gt_buf *did)

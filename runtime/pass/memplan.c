@@ -162,9 +162,7 @@ static void add_scratch(struct rt_plan *p)
 {
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		struct rt_call *c = p->ir.calls[i];
-		size_t bytes = p->scratch		? p->scratch(p->backend_state, c) :
-			       c->op->scratch_bytes ? c->op->scratch_bytes(c, p->threads) :
-						      0;
+		size_t bytes = p->scratch(p->backend_state, c);
 
 		if (bytes)
 			c->out[RT_MAX_IO - 1] = rt_ir_node(&p->ir, RT_ROLE_SCRATCH, RT_F32,

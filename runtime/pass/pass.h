@@ -24,10 +24,9 @@ struct rt_plan {
 	struct rt_bucket *buckets; /* of gradients, with several ranks; ddp/ddp.h */
 	int n_buckets;
 	uint64_t window_bytes;
-	int threads;
 	uint64_t pinned_bytes, arena_bytes, unplanned_bytes;
 	uint64_t align;		    /* of tensors, in bytes; 0: 64 */
-	/* Scratch memory of a call on the device; NULL: that of the op. */
+	/* Bytes that a call wants on the device while it runs. */
 	size_t (*scratch)(void *backend_state, const struct rt_call *c);
 	void *backend_state;
 	struct rt_node **low;	    /* by graph node: its bf16 copy, or NULL; NULL without pass/narrow.c */

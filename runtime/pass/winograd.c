@@ -13,7 +13,7 @@ static bool take_sum(struct rt_plan *p, int at)
 	struct rt_call *conv = p->ir.calls[at], *add = at + 1 < p->ir.n_calls ? p->ir.calls[at + 1] : NULL;
 	struct rt_node *dx = conv->out[0];
 
-	if (p->opt->debug.no_fuse || conv->op->id != RT_OP_CONV_BWD_X || !conv->attr.winograd || !add || add->op->id != RT_OP_ADD ||
+	if (p->opt->debug.no_fuse || conv->op->id != RT_OP_CONV_BWD_X || !(conv->attr.tiles_flops > 0) || !add || add->op->id != RT_OP_ADD ||
 	    add->in[1] != dx || add->out[0] != add->in[0] || !rt_same_shape(dx, add->in[0]) || rt_plan_uses(p, dx) != 1)
 		return false;
 	conv->out[0] = add->out[0];
@@ -36,9 +36,9 @@ static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 			continue;
 		calls++;
 		before += rt_conv_flops(c);
-		c->attr.winograd = rt_conv_can_winograd(c, RT_F32);
+		c->attr.tiles_flops = rt_conv_tiles_flops(c, RT_F32);
 		after += rt_conv_flops(c);
-		taken += c->attr.winograd;
+		taken += c->attr.tiles_flops > 0;
 		sums += take_sum(p, i);
 	}
 	if (taken)
