@@ -4,28 +4,7 @@
  * the others add; nothing is zeroed. Which calls change between the two is in the list made here. Sums over batches, and what ranks
  * add up, are f32, whatever the tensors between the ops are.
  */
-#include "runtime/pass/pass.h"
-
-/* The first call that writes g, and as which output. */
-static int first_writer(const struct rt_plan *p, const struct rt_node *g, int *ret_slot)
-{
-	for (int i = 0; i < p->ir.n_calls; i++)
-		for (int k = 0; k < RT_MAX_IO; k++)
-			if (p->ir.calls[i]->out[k] == g) {
-				*ret_slot = k;
-				return i;
-			}
-	return -1;
-}
-
-static int last_toucher(const struct rt_plan *p, const struct rt_node *g)
-{
-	int i = p->ir.n_calls - 1;
-
-	while (i >= 0 && !rt_writes(p->ir.calls[i], g) && !rt_reads(p->ir.calls[i], g))
-		i--;
-	return i;
-}
+#include "runtime/pass/rewrite.h"
 
 /* May the call that assigns g add to what the batch before left there? Not if anybody else reads g as this batch's. */
 static bool can_stay(const struct rt_plan *p, int param, int writer, int slot)
@@ -35,9 +14,8 @@ static bool can_stay(const struct rt_plan *p, int param, int writer, int slot)
 	for (int i = 0; i < p->n_graph_nodes; i++)
 		if (i != param && p->gradient[i] == g)
 			return false;
-	for (int i = 0; i < p->ir.n_calls; i++)
-		if (rt_reads(p->ir.calls[i], g))
-			return false;
+	if (rt_consumer_in(p, g, 0, p->ir.n_calls) >= 0)
+		return false;
 	return writer >= 0 && g->role == RT_ROLE_GRADIENT && p->ir.calls[writer]->op->accumulates >> slot & 1;
 }
 
@@ -58,15 +36,11 @@ static void add_toggle(struct rt_plan *p, struct rt_call *c, int slot)
 static void feed_sum(struct rt_plan *p, int param)
 {
 	struct rt_node *g = p->gradient[param];
-	gt_autofree char *name = gt_xasprintf("sum of %s", g->name);
-	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
+	struct rt_call *c = rt_emit_before(p, rt_last_use(p, g, RT_PHASE_UPDATE) + 1, RT_OP_SUM_UP, RT_PHASE_BACKWARD);
 
-	c->op = rt_ops[RT_OP_SUM_UP];
-	c->phase = RT_PHASE_BACKWARD;
 	c->origin = p->ir.nodes[param]->name;
 	c->in[0] = g;
-	c->out[0] = p->gradient[param] = rt_ir_node(&p->ir, RT_ROLE_GRADIENT, RT_F32, &g->shape, name);
-	rt_plan_insert(p, last_toucher(p, g) + 1, c);
+	c->out[0] = p->gradient[param] = rt_node_like(p, RT_ROLE_GRADIENT, RT_F32, g, "sum of");
 	add_toggle(p, c, 0);
 }
 
@@ -92,7 +66,7 @@ static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 
 		if (p->ir.nodes[i]->role != RT_ROLE_PARAM || !p->gradient[i])
 			continue;
-		writer = first_writer(p, p->gradient[i], &slot);
+		writer = rt_producer(p, p->gradient[i], &slot);
 		low = becomes_low(p, writer, slot);
 		if (!sums && !low)
 			continue;

@@ -12,7 +12,7 @@
  * than the type promises. F(2x2,3x3) is off by 1.7 times that, but with 16 products per 4 outputs instead of 36 per 16 and nearly
  * twice the transforms per output it is no faster in bf16 than the other in f32.
  */
-#include "runtime/pass/pass.h"
+#include "runtime/pass/rewrite.h"
 
 struct amp {
 	struct rt_plan *plan;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include "runtime/graph/gradient.h"
-#include "runtime/pass/pass.h"
+#include "runtime/pass/rewrite.h"
 
 /* Outputs that nobody reads are not computed. */
 static int drop_unread(struct rt_plan *p)

@@ -5,27 +5,15 @@
  * addition, a relu, or both, they are done while it writes its result; on the CPU it then also keeps a bit per element of what the
  * relu lets through, which the backward call reads twice instead of the result.
  */
-#include "runtime/pass/pass.h"
-
-static int made_by(const struct rt_plan *p, const struct rt_node *n)
-{
-	for (int i = 0; n && i < p->ir.n_calls; i++)
-		if (p->ir.calls[i]->out[0] == n)
-			return i;
-	return -1;
-}
-
-static bool is_product(const struct rt_call *c)
-{
-	return (c->op->id == RT_OP_CONV || c->op->id == RT_OP_LINEAR) && c->attr.act == RT_ACT_NONE;
-}
+#include "runtime/pass/rewrite.h"
 
 static bool drop_bias(struct rt_plan *p, struct rt_call *norm)
 {
-	int i = made_by(p, norm->in[0]);
-	struct rt_call *product = i < 0 ? NULL : p->ir.calls[i];
+	int slot, i = rt_producer(p, norm->in[0], &slot);
+	struct rt_call *product = i < 0 || slot ? NULL : p->ir.calls[i];
 
-	if (!product || !is_product(product) || !product->in[2] || rt_plan_uses(p, norm->in[0]) != 1)
+	if (!product || (!rt_is(product, RT_OP_CONV) && !rt_is(product, RT_OP_LINEAR)) || product->attr.act != RT_ACT_NONE ||
+	    !product->in[2] || rt_plan_uses(p, norm->in[0]) != 1)
 		return false;
 	norm->in[6] = product->in[2];
 	product->in[2] = NULL;
@@ -35,16 +23,10 @@ static bool drop_bias(struct rt_plan *p, struct rt_call *norm)
 }
 
 /* batchnorm, relu */
-static bool take_relu(struct rt_plan *p, int at)
+static bool take_relu(struct rt_plan *p, int at, int producer)
 {
-	struct rt_call *relu = p->ir.calls[at], *norm;
-	int i = made_by(p, relu->in[0]);
+	struct rt_call *relu = p->ir.calls[at], *norm = p->ir.calls[producer];
 
-	if (relu->op->id != RT_OP_ACT || relu->attr.act != RT_ACT_RELU || i < 0 || rt_plan_uses(p, relu->in[0]) != 1)
-		return false;
-	norm = p->ir.calls[i];
-	if (norm->op->id != RT_OP_BATCHNORM || norm->attr.act != RT_ACT_NONE)
-		return false;
 	norm->attr.act = RT_ACT_RELU;
 	norm->out[0] = relu->out[0];
 	if (p->opt->device == RT_CPU)
@@ -55,49 +37,50 @@ static bool take_relu(struct rt_plan *p, int at)
 }
 
 /* batchnorm, add: the sum is made where the addition was, for only there are both operands known. */
-static bool take_sum(struct rt_plan *p, int at)
+static bool take_sum(struct rt_plan *p, int at, int producer, int slot)
 {
-	struct rt_call *add = p->ir.calls[at];
+	struct rt_call *add = p->ir.calls[at], *norm = p->ir.calls[producer];
 
-	if (add->op->id != RT_OP_ADD || !rt_same_shape(add->in[0], add->in[1]) || add->in[0] == add->in[1])
+	if (!rt_same_shape(add->in[0], add->in[1]) || add->in[0] == add->in[1] || norm->in[5])
 		return false;
-	for (int k = 0; k < 2; k++) {
-		int i = made_by(p, add->in[k]);
-		struct rt_call *norm = i < 0 ? NULL : p->ir.calls[i];
+	norm->in[5] = add->in[1 - slot];
+	norm->out[0] = add->out[0];
+	p->ir.calls[at] = norm;
+	p->ir.calls[producer] = add;
+	rt_plan_remove(p, producer);
+	return true;
+}
 
-		if (!norm || norm->op->id != RT_OP_BATCHNORM || norm->attr.act != RT_ACT_NONE || norm->in[5] ||
-		    rt_plan_uses(p, add->in[k]) != 1)
-			continue;
-		norm->in[5] = add->in[1 - k];
-		norm->out[0] = add->out[0];
-		p->ir.calls[at] = norm;
-		p->ir.calls[i] = add;
-		rt_plan_remove(p, i);
-		return true;
-	}
-	return false;
+static bool take_first(struct rt_plan *p, int at, int producer)
+{
+	return take_sum(p, at, producer, 0);
+}
+
+static bool take_second(struct rt_plan *p, int at, int producer)
+{
+	return take_sum(p, at, producer, 1);
 }
 
 static int batchnorm(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	int biases = 0, sums = 0, relus = 0, norms = 0;
+	static const struct rt_pattern patterns[] = {
+		{ .op = RT_OP_ADD, .slot = 0, .producer = RT_OP_BATCHNORM, .plain = true, .fuse = take_first },
+		{ .op = RT_OP_ADD, .slot = 1, .producer = RT_OP_BATCHNORM, .plain = true, .fuse = take_second },
+		{ .op = RT_OP_ACT, .act = RT_ACT_RELU, .producer = RT_OP_BATCHNORM, .plain = true, .fuse = take_relu },
+	};
+	int biases = 0, norms = 0, n[3] = { 0 };
 
-	for (int i = 0; i < p->ir.n_calls; i++)
-		norms += p->ir.calls[i]->op->id == RT_OP_BATCHNORM;
-	if (p->opt->debug.no_fuse || !norms)
+	if (p->opt->debug.no_fuse)
 		return 0;
-	for (int i = 0; i < p->ir.n_calls; i++)
-		if (p->ir.calls[i]->op->id == RT_OP_BATCHNORM)
-			biases += drop_bias(p, p->ir.calls[i]);
-	for (int i = 0; i < p->ir.n_calls; i++) {
-		bool sum = take_sum(p, i), relu = !sum && take_relu(p, i);
-
-		sums += sum;
-		relus += relu;
-		i -= sum + relu;
+	for (int i = rt_next(p, 0, RT_OP_BATCHNORM); i >= 0; i = rt_next(p, i + 1, RT_OP_BATCHNORM)) {
+		norms++;
+		biases += drop_bias(p, p->ir.calls[i]);
 	}
+	if (!norms)
+		return 0;
+	rt_fuse(p, patterns, 3, n);
 	gt_buf_printf(did, "%d batchnorms: %d biases before them left out, %d residual sums and %d relus taken in", norms, biases,
-		      sums, relus);
+		      n[0] + n[1], n[2]);
 	return 0;
 }
 

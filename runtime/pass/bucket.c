@@ -8,7 +8,7 @@
  */
 #include <string.h>
 #include "runtime/ddp/ddp.h"
-#include "runtime/pass/pass.h"
+#include "runtime/pass/rewrite.h"
 
 #define FIRST_BYTES	(UINT64_C(1) << 20)
 #define BUCKET_BYTES	(UINT64_C(25) << 20)
@@ -25,14 +25,6 @@ static int by_readiness(const void *a, const void *b)
 	return x->at != y->at ? x->at - y->at : x->gradient->id - y->gradient->id;
 }
 
-static int last_touch(const struct rt_plan *p, const struct rt_node *n)
-{
-	for (int i = p->ir.n_calls - 1; i >= 0; i--)
-		if (p->ir.calls[i]->phase <= RT_PHASE_BACKWARD && (rt_reads(p->ir.calls[i], n) || rt_writes(p->ir.calls[i], n)))
-			return i;
-	return 0;
-}
-
 static int find_gradients(const struct rt_plan *p, struct ready *list)
 {
 	int n = 0;
@@ -44,7 +36,7 @@ static int find_gradients(const struct rt_plan *p, struct ready *list)
 		for (int k = 0; !known && k < n; k++)
 			known = list[k].gradient == g;
 		if (!known)
-			list[n++] = (struct ready){ g, last_touch(p, g) };
+			list[n++] = (struct ready){ g, GT_MAX(0, rt_last_use(p, g, RT_PHASE_BACKWARD)) };
 	}
 	qsort(list, (size_t)n, sizeof(*list), by_readiness);
 	return n;
@@ -96,14 +88,9 @@ int64_t rt_bucket_gap(const struct rt_bucket *b, int i, int64_t *ret_at)
 	return (i + 1 < b->n ? b->at[i + 1] : b->floats) - *ret_at;
 }
 
-static struct rt_call *bucket_call(enum rt_op_id op, int bucket)
+static void emit(struct rt_plan *p, int at, enum rt_op_id op, int bucket)
 {
-	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
-
-	c->op = rt_ops[op];
-	c->phase = RT_PHASE_UPDATE; /* once per update, not once per batch */
-	c->attr.bucket = bucket;
-	return c;
+	rt_emit_before(p, at, op, RT_PHASE_UPDATE)->attr.bucket = bucket; /* once per update, not once per batch */
 }
 
 static bool touches(const struct rt_call *c, const struct rt_bucket *b)
@@ -133,11 +120,11 @@ static int take_updates(struct rt_plan *p, const struct rt_bucket *b, struct rt_
 
 static int position_of(const struct rt_plan *p, int bucket)
 {
-	int i = 0;
+	int at = rt_next(p, 0, RT_OP_BUCKET_START);
 
-	while (i < p->ir.n_calls && !(p->ir.calls[i]->op->id == RT_OP_BUCKET_START && p->ir.calls[i]->attr.bucket == bucket))
-		i++;
-	return i;
+	while (at >= 0 && p->ir.calls[at]->attr.bucket != bucket)
+		at = rt_next(p, at + 1, RT_OP_BUCKET_START);
+	return at < 0 ? p->ir.n_calls : at;
 }
 
 static int start_position(const struct rt_plan *p, const struct rt_bucket *b)
@@ -145,14 +132,14 @@ static int start_position(const struct rt_plan *p, const struct rt_bucket *b)
 	int at = 0;
 
 	for (int i = 0; i < b->n; i++)
-		at = GT_MAX(at, last_touch(p, b->gradient[i]) + 1);
+		at = GT_MAX(at, rt_last_use(p, b->gradient[i], RT_PHASE_BACKWARD) + 1);
 	for (int i = 0; i < p->n_graph_nodes && p->ranks->team; i++)
 		for (int k = 0; k < b->n; k++)
 			if (p->gradient[i] == b->gradient[k] && p->ir.nodes[i]->role == RT_ROLE_PARAM)
-				at = GT_MAX(at, last_touch(p, p->ir.nodes[i]) + 1);
+				at = GT_MAX(at, rt_last_use(p, p->ir.nodes[i], RT_PHASE_BACKWARD) + 1);
 	if (b > p->buckets)
 		at = GT_MAX(at, position_of(p, (int)(b - p->buckets) - 1) + 1);
-	while (at < p->ir.n_calls && p->ir.calls[at]->op->id == RT_OP_BUCKET_START)
+	while (rt_next(p, at, RT_OP_BUCKET_START) == at)
 		at++; /* buckets that are complete at the same time start in their order */
 	return at;
 }
@@ -177,7 +164,7 @@ static void insert_all_waits(struct rt_plan *p)
 	for (int k = 0; k < p->n_buckets; k++)
 		at = GT_MAX(at, position_of(p, k) + 1);
 	for (int k = 0; k < p->n_buckets; k++)
-		rt_plan_insert(p, at + k, bucket_call(RT_OP_BUCKET_WAIT, k));
+		emit(p, at + k, RT_OP_BUCKET_WAIT, k);
 }
 
 static void insert_waits_and_updates(struct rt_plan *p)
@@ -188,7 +175,7 @@ static void insert_waits_and_updates(struct rt_plan *p)
 		int n = take_updates(p, &p->buckets[k], updates), at;
 
 		at = update_position(p, k, updates, n);
-		rt_plan_insert(p, at, bucket_call(RT_OP_BUCKET_WAIT, k));
+		emit(p, at, RT_OP_BUCKET_WAIT, k);
 		for (int i = 0; i < n; i++)
 			rt_plan_insert(p, at + 1 + i, updates[i]);
 	}
@@ -235,13 +222,13 @@ static int bucket(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	if (p->ranks->team)
 		move_into_window(p);
 	for (int k = 0; k < p->n_buckets; k++)
-		rt_plan_insert(p, start_position(p, &p->buckets[k]), bucket_call(RT_OP_BUCKET_START, k));
+		emit(p, start_position(p, &p->buckets[k]), RT_OP_BUCKET_START, k);
 	if (rt_plan_measures_gradients(p))
 		insert_all_waits(p);
 	else
 		insert_waits_and_updates(p);
 	if ((p->ranks->team || p->ranks->fused) && p->opt->optimizer.kind != RT_NO_OPTIMIZER)
-		rt_plan_insert(p, p->ir.n_calls, bucket_call(RT_OP_RANKS_MEET, 0));
+		emit(p, p->ir.n_calls, RT_OP_RANKS_MEET, 0);
 	gt_buf_printf(did, "%d gradients, %s, in %d buckets, reduced %s%s the backward pass: %s", n, bytes, p->n_buckets,
 		      p->ranks->fused ? "by the updates " : "", p->ranks->overlap ? "during" : "after", p->ranks->overlap_why);
 	return 0;

@@ -6,7 +6,7 @@
  * values, so that all results stay the same bits.
  */
 #include <string.h>
-#include "runtime/pass/pass.h"
+#include "runtime/pass/rewrite.h"
 
 struct span {
 	int first, end; /* forward calls */
@@ -28,11 +28,9 @@ static uint64_t crossing_bytes(const struct rt_plan *p, int at, int n_forward)
 	for (int i = 0; i < at; i++)
 		for (int k = 0; k < RT_MAX_IO; k++) {
 			const struct rt_node *n = p->ir.calls[i]->out[k];
-			bool crosses = false;
 
-			for (int j = at; n && n->role == RT_ROLE_VALUE && j < n_forward && !crosses; j++)
-				crosses = rt_reads(p->ir.calls[j], n);
-			bytes += crosses ? rt_node_bytes(n) : 0;
+			if (n && n->role == RT_ROLE_VALUE && rt_consumer_in(p, n, at, n_forward) >= 0)
+				bytes += rt_node_bytes(n);
 		}
 	return bytes;
 }
@@ -81,27 +79,19 @@ static int cut(const struct rt_plan *p, int n_forward, int n, int *first)
 
 static struct rt_node *copy_node(struct work *w, const struct rt_node *n)
 {
-	gt_autofree char *name = gt_xasprintf("again %s", n->name);
-
-	return rt_ir_node(&w->plan->ir, n->role, n->dtype, &n->shape, name);
+	return rt_node_like(w->plan, n->role, n->dtype, n, "again");
 }
 
 /* Which call of the segment makes n? -1: none. */
 static int maker_in(const struct work *w, const struct span *s, const struct rt_node *n)
 {
-	for (int i = s->first; n && i < s->end; i++)
-		if (rt_writes(w->plan->ir.calls[i], n))
-			return i;
-	return -1;
+	return rt_producer_in(w->plan, n, s->first, s->end);
 }
 
 /* Kept anyway: a later segment's forward pass reads it. */
 static bool crosses(const struct work *w, const struct span *s, const struct rt_node *n)
 {
-	for (int i = s->end; i < w->n_forward; i++)
-		if (rt_reads(w->plan->ir.calls[i], n))
-			return true;
-	return false;
+	return rt_consumer_in(w->plan, n, s->end, w->n_forward) >= 0;
 }
 
 /* Mark the calls of the segment that make what the backward pass reads and what these in turn read. */
@@ -193,14 +183,12 @@ static void recompute(struct work *w, const struct span *s)
 
 static int checkpoint(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	struct work w = { .plan = p, .n_nodes = p->ir.n_nodes };
+	struct work w = { .plan = p, .n_nodes = p->ir.n_nodes, .n_forward = rt_forward_end(p) };
 	gt_autofree int *first = NULL;
 	int segments, again;
 
 	if (p->opt->memory.checkpoint < 2 || !rt_plan_trains(p))
 		return 0;
-	while (w.n_forward < p->ir.n_calls && p->ir.calls[w.n_forward]->phase == RT_PHASE_FORWARD)
-		w.n_forward++;
 	first = gt_xcalloc((size_t)p->opt->memory.checkpoint + 1, sizeof(*first));
 	segments = cut(p, w.n_forward, p->opt->memory.checkpoint, first);
 	first[segments] = w.n_forward;

@@ -8,7 +8,7 @@
  */
 #include <math.h>
 #include "runtime/cuda/fp8.h"
-#include "runtime/pass/pass.h"
+#include "runtime/pass/rewrite.h"
 
 #define ROWS_MAX (1 << 21)
 

@@ -5,26 +5,13 @@
  *   add, layernorm             -> add_layernorm
  *   linear, cross_entropy      -> linear_cross_entropy: the logits exist only slice by slice
  */
-#include "runtime/pass/pass.h"
+#include "runtime/pass/rewrite.h"
 
-static int find_maker(const struct rt_plan *p, const struct rt_node *n, enum rt_op_id op)
+/* linear, gelu or relu */
+static bool fuse_act(struct rt_plan *p, int at, int producer)
 {
-	for (int i = 0; i < p->ir.n_calls; i++)
-		if (p->ir.calls[i]->out[0] == n)
-			return p->ir.calls[i]->op->id == op ? i : -1;
-	return -1;
-}
+	struct rt_call *act = p->ir.calls[at], *linear = p->ir.calls[producer];
 
-static bool fuse_act(struct rt_plan *p, int at)
-{
-	struct rt_call *act = p->ir.calls[at], *linear;
-	int i = find_maker(p, act->in[0], RT_OP_LINEAR);
-
-	if (act->op->id != RT_OP_ACT || i < 0 || p->ir.calls[i]->attr.act != RT_ACT_NONE)
-		return false;
-	linear = p->ir.calls[i];
-	if (rt_plan_uses(p, act->in[0]) != 1)
-		return false;
 	linear->attr.act = act->attr.act;
 	linear->out[0] = act->out[0];
 	if (rt_act_reads_input(act->attr.act))
@@ -33,88 +20,69 @@ static bool fuse_act(struct rt_plan *p, int at)
 	return true;
 }
 
-/* Is n not there yet when call i runs? */
-static bool made_behind(const struct rt_plan *p, const struct rt_node *n, int i)
+/* Replaces two calls by one of `op` before position `before`, counted after both are out. */
+static struct rt_call *replace(struct rt_plan *p, int at, int producer, int before, enum rt_op_id op)
 {
-	for (i++; i < p->ir.n_calls; i++)
-		if (rt_writes(p->ir.calls[i], n))
-			return true;
-	return false;
+	rt_plan_remove(p, at);
+	rt_plan_remove(p, producer);
+	return rt_emit_before(p, before, op, RT_PHASE_FORWARD);
 }
 
-static bool fuse_norm(struct rt_plan *p, int at)
+/* add, layernorm: where the sum was, if the norm's parameters exist there. */
+static bool fuse_norm(struct rt_plan *p, int at, int producer)
 {
-	struct rt_call *norm = p->ir.calls[at], *add, *fused;
-	int i = find_maker(p, norm->in[0], RT_OP_ADD);
+	const struct rt_call norm = *p->ir.calls[at], add = *p->ir.calls[producer];
+	struct rt_call *c;
 
-	if (norm->op->id != RT_OP_LAYERNORM || i < 0)
+	if (!rt_same_shape(add.in[0], add.in[1]) || rt_producer_in(p, norm.in[1], producer + 1, p->ir.n_calls) >= 0 ||
+	    rt_producer_in(p, norm.in[2], producer + 1, p->ir.n_calls) >= 0)
 		return false;
-	add = p->ir.calls[i];
-	if (!rt_same_shape(add->in[0], add->in[1]) || made_behind(p, norm->in[1], i) || made_behind(p, norm->in[2], i))
-		return false;
-	fused = gt_xcalloc(1, sizeof(*fused));
-	*fused = (struct rt_call){
-		.op = rt_ops[RT_OP_ADD_LAYERNORM],
-		.attr = norm->attr,
-		.in = { add->in[0], add->in[1], norm->in[1], norm->in[2] },
-		.out = { add->out[0], norm->out[0], norm->out[1], norm->out[2] },
+	c = replace(p, at, producer, producer, RT_OP_ADD_LAYERNORM);
+	*c = (struct rt_call){
+		.op = c->op,
+		.attr = norm.attr,
+		.in = { add.in[0], add.in[1], norm.in[1], norm.in[2] },
+		.out = { add.out[0], norm.out[0], norm.out[1], norm.out[2] },
 	};
-	rt_plan_remove(p, at);
-	rt_plan_remove(p, i);
-	rt_plan_insert(p, i, fused);
 	return true;
 }
 
 static struct rt_node *gradient_like(struct rt_plan *p, const struct rt_node *n)
 {
-	gt_autofree char *name = NULL;
-
-	if (!n)
-		return NULL;
-	name = gt_xasprintf("d %s", n->name);
-	return rt_ir_node(&p->ir, RT_ROLE_GRADIENT, RT_F32, &n->shape, name);
+	return n ? rt_node_like(p, RT_ROLE_GRADIENT, RT_F32, n, "d") : NULL;
 }
 
-static bool fuse_loss(struct rt_plan *p, int at)
+/* linear, cross_entropy */
+static bool fuse_loss(struct rt_plan *p, int at, int producer)
 {
-	struct rt_call *loss = p->ir.calls[at], *linear, *fused;
-	int i = find_maker(p, loss->in[0], RT_OP_LINEAR);
+	const struct rt_call loss = *p->ir.calls[at], linear = *p->ir.calls[producer];
+	struct rt_call *c = replace(p, at, producer, at - 1, RT_OP_LINEAR_CROSS_ENTROPY);
 
-	if (loss->op->id != RT_OP_CROSS_ENTROPY || i < 0 || rt_plan_uses(p, loss->in[0]) != 1 ||
-	    p->ir.calls[i]->attr.act != RT_ACT_NONE)
-		return false;
-	linear = p->ir.calls[i];
-	fused = gt_xcalloc(1, sizeof(*fused));
-	*fused = (struct rt_call){
-		.op = rt_ops[RT_OP_LINEAR_CROSS_ENTROPY],
+	*c = (struct rt_call){
+		.op = c->op,
 		.attr = { .slice_bytes = p->opt->memory.logits_slice_bytes },
-		.in = { linear->in[0], linear->in[1], linear->in[2], loss->in[1] },
-		.out = { loss->out[0], gradient_like(p, linear->in[0]), gradient_like(p, linear->in[1]),
-			 gradient_like(p, linear->in[2]), loss->out[2] },
+		.in = { linear.in[0], linear.in[1], linear.in[2], loss.in[1] },
+		.out = { loss.out[0], gradient_like(p, linear.in[0]), gradient_like(p, linear.in[1]),
+			 gradient_like(p, linear.in[2]), loss.out[2] },
 	};
-	rt_plan_remove(p, at);
-	rt_plan_remove(p, i);
-	rt_plan_insert(p, at - 1, fused);
 	return true;
 }
 
 static int fuse(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	int acts = 0, norms = 0, losses = 0;
+	static const struct rt_pattern patterns[] = {
+		{ .op = RT_OP_ACT, .producer = RT_OP_LINEAR, .plain = true, .fuse = fuse_act },
+		{ .op = RT_OP_LAYERNORM, .producer = RT_OP_ADD, .shared = true, .fuse = fuse_norm },
+		{ .op = RT_OP_CROSS_ENTROPY, .producer = RT_OP_LINEAR, .plain = true, .fuse = fuse_loss },
+	};
+	int n[3] = { 0 };
 
 	if (p->opt->debug.no_fuse)
 		return 0;
-	for (int i = 0; i < p->ir.n_calls; i++) {
-		bool act = fuse_act(p, i), norm = !act && fuse_norm(p, i), loss = !act && !norm && fuse_loss(p, i);
-
-		acts += act;
-		norms += norm;
-		losses += loss;
-		i -= act + norm + loss;
-	}
-	if (acts + norms + losses)
+	rt_fuse(p, patterns, 3, n);
+	if (n[0] + n[1] + n[2])
 		gt_buf_printf(did, "%d activations into products, %d residual sums into norms, %d output projections into losses",
-			      acts, norms, losses);
+			      n[0], n[1], n[2]);
 	return 0;
 }
 

@@ -5,21 +5,7 @@
  * largest of its block. The bias's gradient needs no epilogue here: the product for the weight's gradient gives it in f32
  * (BGRADB), and DGELU_BGRAD would give it in the product's type. Before activation checkpointing, whose copies then follow.
  */
-#include "runtime/pass/pass.h"
-
-/* The only call that writes n, if one. */
-static struct rt_call *only_writer(const struct rt_plan *p, const struct rt_node *n)
-{
-	struct rt_call *found = NULL;
-
-	for (int i = 0; i < p->ir.n_calls; i++)
-		if (rt_writes(p->ir.calls[i], n)) {
-			if (found)
-				return NULL;
-			found = p->ir.calls[i];
-		}
-	return found;
-}
+#include "runtime/pass/rewrite.h"
 
 static void forget_gradient(struct rt_plan *p, const struct rt_node *n)
 {
@@ -28,14 +14,11 @@ static void forget_gradient(struct rt_plan *p, const struct rt_node *n)
 			p->gradient[i] = NULL;
 }
 
-static bool take(struct rt_plan *p, int at)
+static bool take(struct rt_plan *p, int at, int producer)
 {
-	struct rt_call *act = p->ir.calls[at], *product;
+	struct rt_call *act = p->ir.calls[at], *product = p->ir.calls[producer];
 
-	if (act->op->id != RT_OP_ACT_BWD || act->attr.act != RT_ACT_GELU || act->attr.accumulate)
-		return false;
-	product = only_writer(p, act->in[0]);
-	if (!product || product->op->id != RT_OP_LINEAR_BWD_X || rt_plan_uses(p, act->in[0]) != 1)
+	if (act->attr.accumulate || rt_producer_in(p, act->in[0], producer + 1, p->ir.n_calls) >= 0)
 		return false;
 	forget_gradient(p, act->in[0]);
 	product->attr.act = RT_ACT_GELU;
@@ -47,17 +30,14 @@ static bool take(struct rt_plan *p, int at)
 
 static int gelu(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
+	static const struct rt_pattern pattern = { .op = RT_OP_ACT_BWD, .act = RT_ACT_GELU, .producer = RT_OP_LINEAR_BWD_X,
+						   .fuse = take };
 	int n = 0;
 
 	/* The library's gelu is an approximation that float results would show, and its products of 8 bits know no derivative. */
 	if (p->opt->device != RT_CUDA || p->opt->precision.amp == RT_F32 || p->opt->precision.fp8.use || p->opt->debug.no_fuse)
 		return 0;
-	for (int i = 0; i < p->ir.n_calls; i++) {
-		bool taken = take(p, i);
-
-		n += taken;
-		i -= taken;
-	}
+	rt_fuse(p, &pattern, 1, &n);
 	if (n)
 		gt_buf_printf(did, "%d derivatives of gelu into the products before them", n);
 	return 0;

@@ -3,26 +3,7 @@
  * A program that does not train: a batchnorm behind a product is no work of its own, for the product's weight and bias can
  * take it in; they are made once, not for every batch. A relu behind a convolution is done while its bias is added.
  */
-#include "runtime/pass/pass.h"
-
-static struct rt_call *maker_of(const struct rt_plan *p, const struct rt_node *n)
-{
-	for (int i = 0; i < p->ir.n_calls; i++)
-		if (p->ir.calls[i]->out[0] == n)
-			return p->ir.calls[i];
-	return NULL;
-}
-
-/* The product behind n if nobody else sees what it makes. */
-static struct rt_call *own_product(const struct rt_plan *p, const struct rt_node *n)
-{
-	struct rt_call *c = maker_of(p, n);
-
-	if (!c || (c->op->id != RT_OP_CONV && c->op->id != RT_OP_LINEAR) || c->attr.act != RT_ACT_NONE ||
-	    rt_plan_uses(p, n) != 1)
-		return NULL;
-	return c;
-}
+#include "runtime/pass/rewrite.h"
 
 static struct rt_node *folded(struct rt_plan *p, const struct rt_node *like, const struct rt_shape *shape, const char *what)
 {
@@ -38,64 +19,55 @@ static bool stays(const struct rt_node *n)
 	return !n || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER;
 }
 
-static bool fold(struct rt_plan *p, int at)
+static bool fold(struct rt_plan *p, int at, int producer)
 {
-	struct rt_call *norm = p->ir.calls[at], *product = own_product(p, norm->in[0]), *c;
-	struct rt_node *w;
+	struct rt_call *norm = p->ir.calls[at], *product = p->ir.calls[producer], *c;
+	const struct rt_call was = *norm;
+	struct rt_node *w = product->in[1];
 
-	if (norm->op->id != RT_OP_BATCHNORM || !product)
-		return false;
-	w = product->in[1];
 	for (int k = 1; k < RT_MAX_IO; k++) /* what is made once must be there from the start, and stay */
 		if (!stays(product->in[k]) || !stays(norm->in[k]))
 			return false;
-	c = gt_xcalloc(1, sizeof(*c));
+	rt_plan_remove(p, at);
+	c = rt_emit_before(p, 0, RT_OP_FOLD, RT_PHASE_FORWARD);
 	*c = (struct rt_call){
-		.op = rt_ops[RT_OP_FOLD],
-		.attr = { .eps = norm->attr.eps },
+		.op = c->op,
+		.attr = { .eps = was.attr.eps },
 		.once = true,
-		.in = { w, product->in[2], norm->in[1], norm->in[2], norm->in[3], norm->in[4] },
-		.out = { folded(p, w, &w->shape, "scale"), folded(p, w, &norm->in[1]->shape, "offset") },
+		.in = { w, product->in[2], was.in[1], was.in[2], was.in[3], was.in[4] },
+		.out = { folded(p, w, &w->shape, "scale"), folded(p, w, &was.in[1]->shape, "offset") },
 	};
 	product->in[1] = c->out[0];
 	product->in[2] = c->out[1];
-	product->out[0] = norm->out[0];
-	rt_plan_remove(p, at);
-	rt_plan_insert(p, 0, c);
+	product->out[0] = was.out[0];
 	return true;
 }
 
-static bool take_relu(struct rt_plan *p, int at)
+static bool take_relu(struct rt_plan *p, int at, int producer)
 {
-	struct rt_call *relu = p->ir.calls[at], *product;
-
-	if (relu->op->id != RT_OP_ACT || relu->attr.act != RT_ACT_RELU)
-		return false;
-	product = own_product(p, relu->in[0]);
-	if (!product || product->op->id != RT_OP_CONV)
-		return false;
-	product->attr.act = RT_ACT_RELU;
-	product->out[0] = relu->out[0];
+	p->ir.calls[producer]->attr.act = RT_ACT_RELU;
+	p->ir.calls[producer]->out[0] = p->ir.calls[at]->out[0];
 	rt_plan_remove(p, at);
 	return true;
 }
 
 static int infer(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	int norms = 0, relus = 0;
+	static const struct rt_pattern norms[] = {
+		{ .op = RT_OP_BATCHNORM, .producer = RT_OP_CONV, .plain = true, .fuse = fold },
+		{ .op = RT_OP_BATCHNORM, .producer = RT_OP_LINEAR, .plain = true, .fuse = fold },
+	};
+	static const struct rt_pattern relu = { .op = RT_OP_ACT, .act = RT_ACT_RELU, .producer = RT_OP_CONV, .plain = true,
+						.fuse = take_relu };
+	int folds[2] = { 0 }, relus = 0;
 
 	if (p->opt->debug.no_fuse || rt_plan_trains(p))
 		return 0;
-	for (int i = 0; i < p->ir.n_calls; i++)
-		norms += fold(p, i);
-	for (int i = 0; i < p->ir.n_calls; i++) {
-		bool taken = take_relu(p, i);
-
-		relus += taken;
-		i -= taken;
-	}
-	if (norms + relus)
-		gt_buf_printf(did, "%d batchnorms folded into the products before them, %d relus into convolutions", norms, relus);
+	rt_fuse(p, norms, 2, folds);
+	rt_fuse(p, &relu, 1, &relus);
+	if (folds[0] + folds[1] + relus)
+		gt_buf_printf(did, "%d batchnorms folded into the products before them, %d relus into convolutions",
+			      folds[0] + folds[1], relus);
 	return 0;
 }
 

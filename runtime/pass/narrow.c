@@ -6,7 +6,7 @@
  * on average.
  * Gradients of parameters, statistics of norms, losses and all sums stay f32.
  */
-#include "runtime/pass/pass.h"
+#include "runtime/pass/rewrite.h"
 
 struct narrow {
 	struct rt_plan *plan;

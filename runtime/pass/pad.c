@@ -6,7 +6,7 @@
  * and stay zeros. The softmax looks at the vocabulary alone and writes zero gradients behind it, so that these rows win nothing
  * and move nothing. They belong to no shape: updates, norms, checkpoints and counted flops are the model's.
  */
-#include "runtime/pass/pass.h"
+#include "runtime/pass/rewrite.h"
 
 #define FAST_BYTES  16
 #define SIDE_FACTOR 64
@@ -26,11 +26,11 @@ static int pad(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	if (p->opt->device != RT_CUDA || p->opt->debug.no_pad)
 		return 0;
-	for (int i = 0; i < p->ir.n_calls; i++) {
+	for (int i = rt_next(p, 0, RT_OP_LINEAR_CROSS_ENTROPY); i >= 0; i = rt_next(p, i + 1, RT_OP_LINEAR_CROSS_ENTROPY)) {
 		struct rt_call *c = p->ir.calls[i];
 		int64_t rows, room;
 
-		if (c->op->id != RT_OP_LINEAR_CROSS_ENTROPY || !by_tensor_cores(p, c) || !keeps_zeros(c->in[1]))
+		if (!by_tensor_cores(p, c) || !keeps_zeros(c->in[1]))
 			continue;
 		rows = c->in[1]->shape.d[0];
 		if (rows * (int64_t)rt_dtype_bytes(c->in[0]->dtype) % FAST_BYTES == 0)

@@ -43,11 +43,6 @@ extern const struct rt_pass rt_pass_prune, rt_pass_infer, rt_pass_batchnorm, rt_
 	rt_pass_pixels, rt_pass_amp, rt_pass_checkpoint, rt_pass_accumulate, rt_pass_gradients, rt_pass_update, rt_pass_fp8,
 	rt_pass_narrow, rt_pass_pad, rt_pass_winograd, rt_pass_shard, rt_pass_bucket, rt_pass_memplan;
 
-/* Take call i out of the list / put c at position i. */
-void rt_plan_remove(struct rt_plan *p, int i);
-void rt_plan_insert(struct rt_plan *p, int i, struct rt_call *c);
-/* How many calls read n, the loss counting as one reader of itself. */
-int rt_plan_uses(const struct rt_plan *p, const struct rt_node *n);
 /* The copy in a low type that products read instead of parameter n, or NULL. */
 struct rt_node *rt_plan_low(const struct rt_plan *p, const struct rt_node *n);
 /* The first batch of an update assigns the gradients, the others add. */

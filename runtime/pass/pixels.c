@@ -3,31 +3,22 @@
  * Images as the bytes that they are: the batch that is handed over is a quarter as large, and so is each copy of it; the first call
  * converts and normalises with all threads. Models and their gradients know nothing of it.
  */
-#include "runtime/pass/pass.h"
-
-static void replace(struct rt_plan *p, const struct rt_node *from, struct rt_node *to)
-{
-	for (int i = 0; i < p->ir.n_calls; i++)
-		for (int k = 0; k < RT_MAX_IO; k++)
-			if (p->ir.calls[i]->in[k] == from)
-				p->ir.calls[i]->in[k] = to;
-}
+#include "runtime/pass/rewrite.h"
 
 static void convert(struct rt_plan *p, struct rt_node *x)
 {
 	gt_autofree char *name = gt_xasprintf("%s normalised", x->name);
 	struct rt_node *y = rt_ir_node(&p->ir, RT_ROLE_VALUE, RT_F32, &x->shape, name);
-	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
+	struct rt_call *c;
 	float mean = p->opt->pixels.mean, std = p->opt->pixels.std;
 
-	replace(p, x, y);
+	rt_replace_reads(p, x, y);
 	x->dtype = RT_U8;
-	c->op = rt_ops[RT_OP_PIXELS];
+	c = rt_emit_before(p, 0, RT_OP_PIXELS, RT_PHASE_FORWARD);
 	c->attr.scale = 1 / (255 * std);
 	c->attr.offset = -mean / std;
 	c->in[0] = x;
 	c->out[0] = y;
-	rt_plan_insert(p, 0, c);
 }
 
 static int pixels(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Calls that the loss does not depend on are dropped. */
-#include "runtime/pass/pass.h"
+#include "runtime/pass/rewrite.h"
 
 static int prune(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {

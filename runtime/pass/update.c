@@ -3,7 +3,7 @@
  * One update per parameter. Each runs as soon as its gradient is complete and nobody reads the old value any more: the
  * gradient is then still in the cache, and its memory is free for the next one.
  */
-#include "runtime/pass/pass.h"
+#include "runtime/pass/rewrite.h"
 
 /* Tensors smaller than this keep their moments in f32. */
 #define MIN_8BIT	4096
@@ -41,26 +41,13 @@ static struct rt_call *update_call(struct rt_plan *p, struct rt_node *param, str
 	return c;
 }
 
-/* Behind the last call that touches the gradient or reads the parameter. */
+/* Behind the last call that touches the gradient or reads the parameter. Nothing is updated before the loss is known to be finite:
+ * the backward pass has begun. */
 static int earliest(const struct rt_plan *p, const struct rt_node *param, const struct rt_node *gradient)
 {
-	for (int i = p->ir.n_calls - 1; i >= 0; i--) {
-		const struct rt_call *c = p->ir.calls[i];
+	int last = GT_MAX(rt_last_use(p, param, RT_PHASE_UPDATE), rt_last_use(p, gradient, RT_PHASE_UPDATE));
 
-		if (rt_reads(c, param) || rt_reads(c, gradient) || rt_writes(c, gradient))
-			return c->phase == RT_PHASE_FORWARD ? -1 : i + 1;
-	}
-	return -1;
-}
-
-/* The first call of the backward pass: nothing is updated before the loss is known to be a number. */
-static int first_backward(const struct rt_plan *p)
-{
-	int i = 0;
-
-	while (i < p->ir.n_calls && p->ir.calls[i]->phase == RT_PHASE_FORWARD)
-		i++;
-	return i;
+	return GT_MAX(last + 1, rt_forward_end(p));
 }
 
 static int update(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
@@ -77,8 +64,6 @@ static int update(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		if (param->role != RT_ROLE_PARAM || !g)
 			continue;
 		at = wait ? p->ir.n_calls : earliest(p, param, g);
-		if (at < 0)
-			at = first_backward(p);
 		early += at < p->ir.n_calls;
 		rt_plan_insert(p, at, update_call(p, param, g));
 		n++;

@@ -5,25 +5,25 @@
  * of the plain ones. Those that mixed precision left in f32 (pass/amp.c) are the same ones. Where the gradient of an image is
  * then added to another, as round a residual block, it is added while it is written.
  */
-#include "runtime/pass/pass.h"
+#include "runtime/pass/rewrite.h"
 
-/* A convolution's gradient, and the sum that takes it in. */
-static bool take_sum(struct rt_plan *p, int at)
+/* The gradient of an image, and the sum that follows. */
+static bool take_sum(struct rt_plan *p, int at, int producer)
 {
-	struct rt_call *conv = p->ir.calls[at], *add = at + 1 < p->ir.n_calls ? p->ir.calls[at + 1] : NULL;
-	struct rt_node *dx = conv->out[0];
+	struct rt_call *add = p->ir.calls[at], *conv = p->ir.calls[producer];
 
-	if (p->opt->debug.no_fuse || conv->op->id != RT_OP_CONV_BWD_X || !(conv->attr.tiles_flops > 0) || !add || add->op->id != RT_OP_ADD ||
-	    add->in[1] != dx || add->out[0] != add->in[0] || !rt_same_shape(dx, add->in[0]) || rt_plan_uses(p, dx) != 1)
+	if (at != producer + 1 || !(conv->attr.tiles_flops > 0) || add->out[0] != add->in[0] ||
+	    !rt_same_shape(add->in[1], add->in[0]))
 		return false;
 	conv->out[0] = add->out[0];
 	conv->attr.accumulate |= 1;
-	rt_plan_remove(p, at + 1);
+	rt_plan_remove(p, at);
 	return true;
 }
 
 static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
+	static const struct rt_pattern pattern = { .op = RT_OP_ADD, .slot = 1, .producer = RT_OP_CONV_BWD_X, .fuse = take_sum };
 	int calls = 0, taken = 0, sums = 0;
 	double before = 0, after = 0;
 
@@ -39,8 +39,9 @@ static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		c->attr.tiles_flops = rt_conv_tiles_flops(c, RT_F32);
 		after += rt_conv_flops(c);
 		taken += c->attr.tiles_flops > 0;
-		sums += take_sum(p, i);
 	}
+	if (!p->opt->debug.no_fuse)
+		rt_fuse(p, &pattern, 1, &sums);
 	if (taken)
 		gt_buf_printf(did, "%d of %d convolutions in tiles of 4x4: %.3g Gflop instead of %.3g; %d sums of gradients "
 			      "taken in", taken, calls, after * 1e-9, before * 1e-9, sums);
