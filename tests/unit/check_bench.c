@@ -18,6 +18,7 @@ int main(int argc, char **argv)
 	suite_add_tcase(s, bench_data_case());
 	suite_add_tcase(s, bench_session_case());
 	suite_add_tcase(s, bench_report_case());
+	suite_add_tcase(s, bench_view_case());
 	suite_add_tcase(s, bench_many_case());
 	suite_add_tcase(s, bench_node_case());
 	suite_add_tcase(s, bench_gauge_case());

@@ -8,6 +8,7 @@ TCase *bench_simulation_case(void);
 TCase *bench_data_case(void);
 TCase *bench_session_case(void);
 TCase *bench_report_case(void);
+TCase *bench_view_case(void);
 TCase *bench_many_case(void);
 TCase *bench_node_case(void);
 TCase *bench_gauge_case(void);
