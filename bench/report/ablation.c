@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each change of a receipt brings, as bars: among the others and alone; above them all together, below what is kept. */
+/* The changes of a receipt as bars, among the others and alone: first all together, last the kept ones. */
 #include <math.h>
 #include <string.h>
 #include "bench/report/plots.h"
@@ -21,7 +21,7 @@ static struct bar bar_of(const json_t *effect, double sign)
 	return (struct bar){ sign * gt_json_get_real(effect, "change_pct", NAN), fmin(a, b), fmax(a, b) };
 }
 
-/* Half-width of the axis: all bars, and as much of their intervals as leaves the bars to be seen. */
+/* Half-width of the axis: all bars, and intervals up to twice the longest bar. */
 static double reach_of(const json_t *receipt, double sign)
 {
 	const json_t *const one[] = { json_object_get(receipt, "total"), json_object_get(receipt, "confirm") };
@@ -57,7 +57,7 @@ static void draw_bar(const struct bar *b, const char *cls, const struct bn_scale
 		bn_svg_line(out, "whisker", bn_scale_at(x, b->lo), y + BAR / 2., bn_scale_at(x, b->hi), y + BAR / 2.);
 }
 
-/* One row: its name, its numbers, and a bar for each effect that there is. */
+/* One row: its name, its numbers, and a bar for each known effect. */
 static void row(const char *name, const json_t *effect, const json_t *alone, double sign, const struct bn_scale *x, double y,
 		struct gt_buf *out)
 {

@@ -46,7 +46,7 @@ static const struct side *node_pair(const char *id, size_t *ret_stem, unsigned *
 	return NULL;
 }
 
-/* The median of one arm; that of A/A pairs only where there is nothing else. */
+/* The median of one arm; of A/A pairs only in a session of A/A pairs. */
 static double median_of(const json_t *doc, const char *id, const char *arm)
 {
 	bool aa = gt_streq(gt_json_get_str(json_object_get(doc, "run"), "design", NULL), "aa");
@@ -129,7 +129,7 @@ static int cmp_unsigned(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The nodes that occur, ascending. */
+/* All nodes of the matrix, ascending. */
 static size_t nodes_of(const struct matrix *m, bool mem, unsigned *node)
 {
 	size_t n = 0;

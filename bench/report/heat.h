@@ -6,7 +6,7 @@
 
 /* Does the result hold such a series with more than one cell? */
 bool bn_heat_any(const json_t *doc);
-/* A table for each series and arm. A cell says its value and how many times worse than the best it is; its shade says
- * the latter again, on the same scale everywhere. */
+/* Adds a table for each series and arm. A cell has its value and how many times worse than the best it is; the shade shows
+ * the same, on one scale for all tables. */
 void bn_heat_tables(struct bn_view *v, const json_t *doc);
 #endif

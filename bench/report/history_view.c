@@ -64,7 +64,7 @@ static double value_of(const json_t *values, size_t i)
 	return gt_json_get_real(json_array_get(values, i), "median", NAN);
 }
 
-/* Each segment's level as a line, and an upright line where one ends. The changes of a metric come in order. */
+/* The level of each segment as a line, and a vertical line at its end. The changes of a metric are in order. */
 static void segments(const json_t *doc, const json_t *m, const struct bn_scale *x, const struct bn_scale *y, double scale,
 		     struct gt_buf *out)
 {

@@ -48,7 +48,7 @@ static double forest_reach(const json_t *list)
 		 : fmax(1, 1.5 * margin);
 }
 
-/* What stands at the right of its row. */
+/* The text at the right end of a row. */
 static char *forest_numbers(const struct effect *e)
 {
 	return gt_xasprintf("%s %s  %s", bn_text_change(e->c).s, bn_text_interval(e->c).s,
@@ -70,7 +70,7 @@ static bool forest_wraps(const json_t *list)
 	return false;
 }
 
-/* What identical arms differed by; open at a side on which it goes on beyond the axis. */
+/* The difference between identical arms as a box; a side beyond the axis has no line. */
 static void forest_box(struct gt_buf *out, const struct bn_scale *x, double lo, double hi, double y)
 {
 	double left = bn_scale_at(x, lo), right = bn_scale_at(x, hi);
@@ -118,10 +118,8 @@ void bn_plot_forest(const json_t *doc, struct gt_buf *out)
 	size_t i;
 
 	bn_svg_open(out, "forest", 0, bottom + 44, "Effects with their intervals",
-		 "One row per metric: the estimated change with its interval, over a band for changes too small to "
-		 "matter and a "
-		 "dashed box for what identical arms differed by. Right is better. The table above has the same "
-		 "numbers.");
+		 "One row per metric: the estimated change with its interval. The band is the range that is too small to matter, "
+		    "the dashed box the difference between identical arms. Right is better. The table has the same numbers.");
 	bn_svg_effect_axis(out, &x, 4, bottom);
 	json_array_foreach(list, i, c) {
 		struct effect e = effect_of(c);
@@ -139,7 +137,7 @@ struct dot {
 	long long block;
 };
 
-/* The metric's value in a launch, as the analysis takes it. */
+/* The value of the metric in a launch, computed as in the analysis. */
 static double launch_value(const json_t *launch, const char *series, bool tail, bool higher)
 {
 	const json_t *s = json_object_get(json_object_get(launch, "metrics"), series);
@@ -179,7 +177,7 @@ static size_t collect_dots(const json_t *doc, const json_t *c, struct dot **ret)
 	return n;
 }
 
-/* ---- what the host did meanwhile ---- */
+/* ---- heat and clocks at the same time ---- */
 
 #define STRIP_POINTS 120
 #define STRIP_HEIGHT 56
@@ -188,10 +186,10 @@ static size_t collect_dots(const json_t *doc, const json_t *c, struct dot **ret)
 struct strip {
 	const char *key, *name, *unit;
 	bool high_is_bad;
-	double v[STRIP_POINTS], lo, hi; /* the worst in each share of the time; NaN: nothing was read */
+	double v[STRIP_POINTS], lo, hi; /* the worst value in each part of the time; NaN: unknown */
 };
 
-/* Strips of which at least two points are known. */
+/* The strips with at least two known points. */
 static size_t read_strips(const json_t *doc, double end_min, struct strip strip[STRIPS])
 {
 	static const struct strip known[STRIPS] = {
@@ -199,9 +197,9 @@ static size_t read_strips(const json_t *doc, double end_min, struct strip strip[
 		{"cpu_mhz", "mean clock of the CPUs", "MHz", false, {0}, 0, 0},
 		{"gpu_sm_mhz", "mean clock of the GPU", "MHz", false, {0}, 0, 0},
 		{"gpu_memory_mhz", "clock of the GPU's memory", "MHz", false, {0}, 0, 0},
-		{"gpu_temp_c", "GPU at its hottest", "\xc2\xb0""C", true, {0}, 0, 0},
+		{"gpu_temp_c", "highest temperature of the GPU", "\xc2\xb0""C", true, {0}, 0, 0},
 		{"gpu_power_w", "mean power of the GPU", "W", true, {0}, 0, 0},
-		{NULL, "GPU held down by heat, power or its hardware", "% of the time", true, {0}, 0, 0}};
+		{NULL, "GPU throttled by heat, power or its hardware", "% of the time", true, {0}, 0, 0}};
 	size_t n = 0;
 
 	for (size_t k = 0; k < GT_ARRAY_SIZE(known); k++) {
@@ -240,7 +238,7 @@ static char *strip_label(const struct strip *s)
 
 static void draw_strip(struct gt_buf *out, const struct strip *s, double top)
 {
-	/* at least a tenth of the value high, so that nothing is made of small changes */
+	/* at least a tenth of the value, so that small changes look small */
 	double span = fmax(fmax(s->hi - s->lo, .1 * fabs(s->hi)), 1e-9), from = (s->lo + s->hi) / 2 - span / 2;
 	gt_autofree char *label = strip_label(s);
 
@@ -251,7 +249,7 @@ static void draw_strip(struct gt_buf *out, const struct strip *s, double top)
 		"100\" "
 		"preserveAspectRatio=\"none\"><polyline class=\"strip\" vector-effect=\"non-scaling-stroke\" points=\"",
 		BN_SVG_LEFT, top + 20, BN_SVG_RIGHT - BN_SVG_LEFT,
-		BN_SVG_RIGHT - BN_SVG_LEFT); /* twice: browsers differ in which of them rules */
+		BN_SVG_RIGHT - BN_SVG_LEFT); /* as attribute and style: browsers differ in which one counts */
 	for (size_t i = 0; i < STRIP_POINTS; i++)
 		if (!isnan(s->v[i]))
 			gt_buf_printf(out, "%.0f,%.0f ", 1000.0 * (double)i / (STRIP_POINTS - 1),
@@ -264,13 +262,12 @@ static void open_run_order(struct gt_buf *out, unsigned id, const char *metric, 
 	gt_autofree char *title = gt_xasprintf("%s in the order of measuring", metric);
 	gt_auto_buf desc = { 0 };
 
-	gt_buf_puts(&desc, "Each mark is one launch: circles are the baseline, diamonds the changed host, hollow circles "
-			   "launches of A/A pairs. Lines join the two launches of a pair. A slope over the whole plot is "
-			   "drift of the host.");
+	gt_buf_puts(&desc, "Each mark is one launch: circles are the baseline, diamonds the changed host, hollow circles launches "
+			   "of A/A pairs. Lines join the two launches of a pair. A slope over the whole plot is drift.");
 	for (size_t i = 0; i < strips; i++) {
 		gt_autofree char *label = strip_label(&strip[i]);
 
-		gt_buf_printf(&desc, "%s%s", i ? "; " : " Strips beneath, over the same time: ", label);
+		gt_buf_printf(&desc, "%s%s", i ? "; " : " Strips below, over the same time: ", label);
 	}
 	bn_svg_open(out, "run", id, 236 + STRIP_HEIGHT * (double)strips, title, desc.s);
 	for (size_t i = 0; i < strips; i++)
@@ -290,7 +287,7 @@ void bn_plot_run_order(const json_t *doc, const json_t *c, unsigned id, struct g
 		return;
 	for (size_t i = 0; i < n; i++)
 		hi = fmax(hi, dot[i].v);
-	scale = bn_text_scale(hi, gt_json_get_str(c, "unit", ""), &unit); /* what suits the largest suits them all */
+	scale = bn_text_scale(hi, gt_json_get_str(c, "unit", ""), &unit); /* the unit of the largest value */
 	hi = -INFINITY;
 	for (size_t i = 0; i < n; i++) {
 		dot[i].v *= scale;
@@ -382,9 +379,8 @@ void bn_plot_pairs(const json_t *doc, const json_t *c, unsigned id, struct gt_bu
 	x = (struct bn_scale){ 1, fmax(last, 2), BN_SVG_LEFT, BN_SVG_RIGHT };
 	y = (struct bn_scale){ lo, hi, 196, 22 };
 	bn_svg_open(out, "pairs", id, 236, title,
-		 "Each diamond is the change within one pair, hollow circles are A/A pairs, where nothing was changed. "
-		 "The grey "
-		 "band is the margin; the line and its band are the estimate and its interval.");
+		 "Each diamond is the change within one pair; hollow circles are A/A pairs, which change nothing. The grey band "
+		    "is the margin; the line and its band are the estimate and its interval.");
 	bn_svg_band(out, "band", 0, bn_scale_at(&y, -margin), 100, bn_scale_at(&y, margin));
 	bn_svg_frame(out, &x, &y, "%", 0, xstep, ystep, "pair");
 	bn_svg_line(out, "zero", 0, bn_scale_at(&y, 0), 100, bn_scale_at(&y, 0));

@@ -88,8 +88,7 @@ static void answer(struct bn_view *v, const json_t *receipt)
 	if (kept)
 		v->class = confirmed(receipt, kept, all, &text);
 	else if (open)
-		gt_buf_printf(&text, "INCONCLUSIVE: no change was shown to help this workload; for %zu of %zu nobody can tell",
-			      open, all);
+		gt_buf_printf(&text, "INCONCLUSIVE: no change was shown to help this workload; undecided: %zu of %zu", open, all);
 	else
 		gt_buf_puts(&text, "PROVED: nothing here helps this workload; leave the host as it is");
 	if (!kept)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the samples of one metric are spread, arm under arm on one scale. */
+/* The distribution of the samples of one metric, one arm below the other on one scale. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 struct spread {
 	double *v;
-	size_t n, beyond; /* samples; those right or left of the plot */
+	size_t n, beyond; /* samples; samples outside of the plot */
 	double share[BINS], median, tail;
 };
 
@@ -40,7 +40,7 @@ static void collect(const json_t *doc, const char *series, const char *arm, stru
 	}
 }
 
-/* Half a per cent on either side may lie beyond the plot: one straggler would squeeze all others into one bar. */
+/* Half a per cent on either side may be outside: one far sample would put all others into one bar. */
 static bool range(const struct spread *s, double *lo, double *hi)
 {
 	*lo = INFINITY;
@@ -67,7 +67,7 @@ static void sort_into_bins(struct spread *s, double lo, double hi, bool higher)
 	s->tail = bn_quantile(s->v, s->n, higher ? .01 : .99);
 }
 
-/* In two lines: one would be too long for a narrow screen. */
+/* Two lines: one is too long for a narrow screen. */
 struct labels {
 	char *head, *tail;
 };
@@ -113,7 +113,7 @@ static void axis(struct gt_buf *out, const struct bn_scale *x, double step, cons
 static bool draw(const json_t *doc, const json_t *metric, unsigned id, struct spread *s, struct gt_buf *out)
 {
 	const char *unit = gt_json_get_str(metric, "unit", ""), *shown;
-	gt_autofree char *title = gt_xasprintf("Spread of the samples of %s", gt_json_get_str(metric, "id", "?"));
+	gt_autofree char *title = gt_xasprintf("Distribution of the samples of %s", gt_json_get_str(metric, "id", "?"));
 	bool higher = gt_streq(gt_json_get_str(metric, "direction", NULL), "higher");
 	double step, scale, most = 1e-9, top = 0;
 	struct bn_scale x = {0, 0, 1, 99};
@@ -126,7 +126,7 @@ static bool draw(const json_t *doc, const json_t *metric, unsigned id, struct sp
 	x.lo *= scale;
 	x.hi *= scale;
 	step = bn_nice_range(&x.lo, &x.hi, 5);
-	gt_buf_puts(&desc, "A histogram of all samples after warm-up for each arm, on one scale; the upright line is the median.");
+	gt_buf_puts(&desc, "A histogram of all samples after warm-up for each arm, on one scale; the vertical line is the median.");
 	for (int arm = 0; arm < 2; arm++) {
 		sort_into_bins(&s[arm], x.lo / scale, x.hi / scale, higher);
 		l[arm] = labels_of(&s[arm], bn_arm_name(doc, arm == 1), unit, higher);

@@ -71,7 +71,7 @@ void bn_svg_text(struct gt_buf *out, const char *cls, const char *anchor, double
 	gt_buf_puts(out, "</text>\n");
 }
 
-#define ROOM 46 /* characters of 12 px that stand side by side in a window of 400 px */
+#define ROOM 46 /* characters of 12 px that fit next to each other in a window of 400 px */
 
 bool bn_svg_long(const char *name, const char *numbers)
 {

@@ -260,24 +260,24 @@ that never vary, and some that are none.
   note: cmd failed in 3 of 12 launches: exit status 1; its pairs are incomplete (total)
   note: cmd failed in 3 of 6 launches: exit status 1; its pairs are incomplete (leave-one-out of
   env.S)
-  VERDICT INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can tell
+  VERDICT INCONCLUSIVE: no change was shown to help this workload; undecided: 1 of 1
   0
   $ bad 'echo is 1.5'
   env.S (none) -> 1 +0.0 % [+0.0, +0.0] inconclusive no   names none
   env.S: never varies: not a measurement
-  VERDICT INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can tell
+  VERDICT INCONCLUSIVE: no change was shown to help this workload; undecided: 1 of 1
   0
   $ bad 'test -z "$S" && echo is 1.5 || echo is 1.2'
   env.S (none) -> 1 -20.000 % [-20.000, -20.000] inconclusive no   names none
   env.S: never varies: not a measurement
-  VERDICT INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can tell
+  VERDICT INCONCLUSIVE: no change was shown to help this workload; undecided: 1 of 1
   0
   $ bad 'test -z "$S" && echo is 1.5$$ || echo is nan'
   env.S (none) -> 1      - unknown inconclusive no   names none
   env.S: no numbers with the change
   note: cmd: 9 launches have samples that are not positive numbers; those launches are left out, and
   their pairs with them
-  VERDICT INCONCLUSIVE: no change was shown to help this workload; for 1 of 1 nobody can tell
+  VERDICT INCONCLUSIVE: no change was shown to help this workload; undecided: 1 of 1
   0
 
 With --minutes it ends after that long: what was not reached is named, decides nothing and is not kept. What the session would
@@ -302,7 +302,7 @@ take and could show was said before; both are in the receipt. A session that was
   took 8 of at most 87 pairs, N min of about N
   not reached in the N min allowed: all pairs of the total effect, env.GPUBENCH_SIM, env.OTHER,
   env.MORE
-  VERDICT INCONCLUSIVE: no change was shown to help this workload; for 3 of 3 nobody can tell
+  VERDICT INCONCLUSIVE: no change was shown to help this workload; undecided: 3 of 3
   $ python3 -c '
   > import json; r = json.load(open("short-receipt.json")); p = r["plan"]
   > print(r["confirmed"], r["not_reached"], p["pairs"], [(s["name"], s["comparisons"] * s["pairs"], s["pairs_taken"] in (8, 9), (s["mde_pct"] or 0) > 0) for s in p["steps"]])'
