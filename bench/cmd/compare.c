@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "bench/result/analysis_json.h"
 #include "bench/result/analyze.h"
 #include "bench/result/data.h"
 #include "lib/text.h"
@@ -165,7 +166,7 @@ static void take_launches(json_t *doc, const json_t *from, char state, const cha
 		if (changed != (state == 'B'))
 			continue;
 		copy = json_copy(l);
-		json_object_set_new(copy, "kind", json_string("single"));
+		json_object_set_new(copy, "kind", json_string(bn_kind_name[BN_KIND_SINGLE]));
 		json_object_set_new(copy, "arm", json_string(arm));
 		json_object_set_new(copy, "seq", json_integer((json_int_t)json_array_size(list)));
 		json_array_append_new(list, copy);
@@ -210,7 +211,8 @@ static json_t *merge(const json_t *a, const json_t *b, char **argv)
 	json_t *doc = json_pack(
 		"{s:s, s:O, s:{s:s, s:[sso], s:s?, s:[]}, s:O?, s:{s:[]}, s:{s:o, s:o}, s:{s:O, s:O}, s:[], s:[], "
 		"s:[]}",
-		"schema", BN_SCHEMA, "tool", json_object_get(b, "tool"), "run", "design", "unpaired", "argv",
+		"schema", BN_SCHEMA, "tool", json_object_get(b, "tool"), "run", "design",
+		bn_design_name[BN_DESIGN_UNPAIRED], "argv",
 		"gpubench", "compare", gt_json_str(argv[0]), "started", gt_json_get_str(json_object_get(b, "run"), "started", NULL),
 		"notes", "host", json_object_get(b, "host"), "treatment", "declared", "arms", "a", gt_json_str(name_a),
 		"b", gt_json_str(name_b), "settings", "a", sa ? sa : empty, "b", sb ? sb : empty, "confounders", "metrics",

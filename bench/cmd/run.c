@@ -8,6 +8,7 @@
 #include "bench/bench.h"
 #include "bench/cmd/cmds.h"
 #include "bench/report/forms.h"
+#include "bench/result/analysis_json.h"
 #include "bench/result/result.h"
 #include "bench/session/time_limit.h"
 #include "bench/session/treat.h"
@@ -21,9 +22,10 @@
 
 static struct bn_request req = { .settle_s = BN_SETTLE_S, .command = { .margin_pct = 1, .warmup = UINT64_MAX } };
 
-static void plan_session(const struct bn_request *q, const char *design, size_t declared, struct bn_session *s, struct bn_look *one)
+static void plan_session(const struct bn_request *q, enum bn_session_design design, size_t declared, struct bn_session *s,
+			 struct bn_look *one)
 {
-	bool pairs = declared > 0, single = gt_streq(design, "single");
+	bool pairs = declared > 0, single = design == BN_DESIGN_SINGLE;
 
 	s->design = design;
 	s->looks = one;
@@ -55,7 +57,7 @@ static double time_limit(const struct bn_request *q, const struct bn_session *s,
 			return 0;
 		group += w->launch_s;
 	}
-	return fmax(LIMIT_LEAST_S, LIMIT_FACTOR * group * (double)most * (gt_streq(s->design, "single") ? 1 : 2));
+	return fmax(LIMIT_LEAST_S, LIMIT_FACTOR * group * (double)most * (s->design == BN_DESIGN_SINGLE ? 1 : 2));
 }
 
 /* What --minutes has to allow, before anything is started; 0 where a command's time is known after the pilot only. */
@@ -98,7 +100,7 @@ static struct allowance allowance_of(const struct bn_request *q, const struct bn
 static void say_plan(struct gt_cli *cli, const struct bn_session *s, const struct gt_strv *workloads, size_t declared)
 {
 	size_t first = s->looks[0].pairs + s->aa_pairs, last = s->looks[s->n_looks - 1].pairs + s->aa_pairs;
-	double group = 0, arms = gt_streq(s->design, "single") ? 1 : 2;
+	double group = 0, arms = s->design == BN_DESIGN_SINGLE ? 1 : 2;
 	bool own = false;
 
 	if (cli->quiet)
@@ -107,7 +109,7 @@ static void say_plan(struct gt_cli *cli, const struct bn_session *s, const struc
 		own |= !bn_workload_find(workloads->v[i])->run;
 		group += bn_workload_find(workloads->v[i])->launch_s;
 	}
-	if (gt_streq(s->design, "aa"))
+	if (s->design == BN_DESIGN_AA)
 		fputs("gpubench: the plan changes nothing on this host: measuring A/A pairs only\n", stderr);
 	else if (declared)
 		fprintf(stderr, "gpubench: %zu setting%s between the arms; the host's are put back after each\n",
@@ -178,7 +180,7 @@ static int measure(struct gt_cli *cli, struct bn_stage *stage)
 	struct bn_ops ops;
 	int r;
 
-	plan_session(q, !treated ? "single" : declared ? "pairs" : "aa", declared, &s, &one);
+	plan_session(q, !treated ? BN_DESIGN_SINGLE : declared ? BN_DESIGN_PAIRS : BN_DESIGN_AA, declared, &s, &one);
 	s.limit_s = time_limit(q, &s, &stage->workloads);
 	least = least_s(&s, &stage->workloads, &all);
 	if (declared && q->minutes > 0 && least > s.limit_s)
@@ -187,7 +189,7 @@ static int measure(struct gt_cli *cli, struct bn_stage *stage)
 	s.planned = enough_time;
 	s.planned_ctx = &time;
 	say_plan(cli, &s, &stage->workloads, declared);
-	if (gt_streq(s.design, "aa"))
+	if (s.design == BN_DESIGN_AA)
 		json_object_set_new(json_object_get(stage->doc, "arms"), "b", json_string("the same"));
 	bn_stage_remember(stage, s.aa_pairs);
 	json_object_set_new(json_object_get(json_object_get(stage->doc, "run"), "resume"), "limit_s", json_real(s.limit_s));
@@ -357,7 +359,7 @@ static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
 	if (read_looks(run, looks, GT_ARRAY_SIZE(looks), &s.n_looks) < 0)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "its planned looks are missing");
 	s.looks = looks;
-	s.design = gt_json_get_str(run, "design", "single");
+	s.design = bn_design_of(gt_json_get_str(run, "design", bn_design_name[BN_DESIGN_SINGLE]));
 	s.seed = stage->q->seed;
 	s.aa_pairs = (size_t)gt_json_get_int(json_object_get(run, "resume"), "aa_pairs", 0);
 	s.limit_s = stage->q->minutes > 0 ? 60 * stage->q->minutes : /* all of it, with what was measured before */

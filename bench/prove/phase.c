@@ -6,6 +6,7 @@
 #include <string.h>
 #include "bench/prove/phase.h"
 #include "bench/prove/plan.h"
+#include "bench/result/analysis_json.h"
 #include "bench/result/analyze.h"
 #include "bench/session/session.h"
 #include "lib/log.h"
@@ -78,7 +79,7 @@ static int measure(struct bn_prove *p, const struct bn_phase *ph, double limit_s
 	struct bn_arms *arms = &p->stage->arms;
 	const char *one[] = {ph->workload, NULL};
 	struct bn_look fixed = {ph->pairs, BN_PROVE_ALPHA};
-	struct bn_session s = {.design = "pairs",
+	struct bn_session s = {.design = BN_DESIGN_PAIRS,
 			       .workload = ph->workload ? one : (const char *const *)p->stage->workloads.v,
 			       .n_workloads = ph->workload ? 1 : p->stage->workloads.n,
 			       .looks = ph->looks ? bn_looks : &fixed,

@@ -4,41 +4,13 @@
 #include <string.h>
 #include "bench/bench.h"
 #include "bench/result/analyze.h"
-#include "bench/result/outlier.h"
 
 #define ALPHA .05
 
-/* Everything known about one metric. */
-struct row {
-	const struct bn_metric *m;
-	size_t index;
-	struct bn_pairs pairs, aa_pairs;
-	double a_median, b_median;
-	size_t n_a, n_b;
-	struct bn_effect e, t, aa;
-	double hl, sd, p_adj, aa_p_adj;
-	struct bn_margins margin;
-	const char *family;
-	enum bn_verdict verdict;
-	bool aa_bad, tiny, unfit; /* unfit: its numbers carry no claim at all, not even "not worse" */
-	bool breaks; /* the change costs launches their numbers */
-	bool open,
-		seems_worse; /* a guard: not shown to be not worse; and its estimate is worse by the margin or more */
-	size_t more;
-	char reason[256];
-};
-
-struct session {
-	struct bn_data *data;
-	const struct bn_limits *limits;
-	struct row *row;
-	size_t n;
-	enum bn_kind kind; /* of the blocks that are compared */
-	bool paired;
-	size_t primaries;
-	double alpha;	   /* of the look at which we stand */
-	const char *hold;  /* why no verdict may be given at all, or NULL */
-};
+const char *const bn_outcome_name[] = { [BN_OUTCOME_INCONCLUSIVE] = "inconclusive", [BN_OUTCOME_SAME] = "same",
+					[BN_OUTCOME_BETTER] = "better",	      [BN_OUTCOME_WORSE] = "worse",
+					[BN_OUTCOME_MEASURED] = "measured",   [BN_OUTCOME_INVALID] = "invalid",
+					[BN_OUTCOME_WRONG] = "wrong" };
 
 static double pct(double log_ratio)
 {
@@ -46,12 +18,12 @@ static double pct(double log_ratio)
 }
 
 /* What the session as a whole allows: at which alpha we stand, or why no verdict may be given. */
-static void stand(struct session *s)
+static void stand(struct bn_analysis *s)
 {
 	const struct bn_data *d = s->data;
 
-	s->paired = !gt_streq(d->design, "unpaired") && !gt_streq(d->design, "single");
-	s->kind = gt_streq(d->design, "aa") ? BN_KIND_AA : s->paired ? BN_KIND_AB : BN_KIND_SINGLE;
+	s->paired = d->design != BN_DESIGN_UNPAIRED && d->design != BN_DESIGN_SINGLE;
+	s->kind = d->design == BN_DESIGN_AA ? BN_KIND_AA : s->paired ? BN_KIND_AB : BN_KIND_SINGLE;
 	s->alpha = ALPHA;
 	if (!s->paired)
 		return;
@@ -67,7 +39,7 @@ static void stand(struct session *s)
 		}
 }
 
-static void measure_paired(struct session *s, struct row *r)
+static void measure_paired(struct bn_analysis *s, struct bn_comparison *r)
 {
 	struct bn_pairs *p = &r->pairs;
 
@@ -92,7 +64,7 @@ static void to_logs(double *x, size_t n)
 		x[i] = log(x[i]);
 }
 
-static void measure_unpaired(struct session *s, struct row *r)
+static void measure_unpaired(struct bn_analysis *s, struct bn_comparison *r)
 {
 	gt_autofree double *a = NULL, *b = NULL;
 	double va, vb;
@@ -111,7 +83,7 @@ static void measure_unpaired(struct session *s, struct row *r)
 }
 
 /* Adjust p over the rows of one family. */
-static void adjust(struct session *s, const char *family, void (*method)(const double *, size_t, double *), bool aa)
+static void adjust(struct bn_analysis *s, const char *family, void (*method)(const double *, size_t, double *), bool aa)
 {
 	gt_autofree double *p = gt_xcalloc(s->n + 1, sizeof(*p));
 	size_t n = 0;
@@ -126,25 +98,25 @@ static void adjust(struct session *s, const char *family, void (*method)(const d
 			*(aa ? &s->row[i].aa_p_adj : &s->row[i].p_adj) = p[n++];
 }
 
-static const char *zero_variance(const struct session *s, const struct row *r)
+static const char *zero_variance(const struct bn_analysis *s, const struct bn_comparison *r)
 {
 	if (r->sd < 1e-12 && r->n_a >= 2) /* of logs: less is rounding */
 		return "never varies: not a measurement";
 	return NULL;
 }
 
-static double gain(const struct row *r)
+static double gain(const struct bn_comparison *r)
 {
 	return r->m->direction == BN_HIGHER ? r->e.est : -r->e.est;
 }
 
-static bool not_worse(const struct row *r)
+bool bn_comparison_not_worse(const struct bn_comparison *r)
 {
 	return !r->unfit && bn_not_worse(r->m->direction == BN_HIGHER, r->e, r->margin.same);
 }
 
 /* How many more pairs would answer, with 80 % power, if the effect is what it seems to be. */
-static void needs_more(struct session *s, struct row *r)
+static void needs_more(struct bn_analysis *s, struct bn_comparison *r)
 {
 	double size = fabs(r->e.est), gap = size >= r->margin.change ? size : r->margin.same - size;
 	bool guard =
@@ -173,26 +145,26 @@ static void needs_more(struct session *s, struct row *r)
 			 r->more == 1 ? "" : s->paired ? "s" : "es");
 }
 
-static void set_reason(struct row *r, const char *text)
+static void set_reason(struct bn_comparison *r, const char *text)
 {
 	snprintf(r->reason, sizeof(r->reason), "%s", text);
 }
 
-static void judge_guard(const struct session *s, struct row *r)
+static void judge_guard(const struct bn_analysis *s, struct bn_comparison *r)
 {
-	r->open =
-		r->m->role == BN_GUARD && s->kind != BN_KIND_AA && !s->hold && r->verdict != BN_WORSE && !not_worse(r);
+	r->open = r->m->role == BN_GUARD && s->kind != BN_KIND_AA && !s->hold && r->verdict != BN_WORSE &&
+		  !bn_comparison_not_worse(r);
 	r->seems_worse = r->open && gain(r) <= -r->margin.same;
 }
 
-static void decide(struct session *s, struct row *r)
+static void decide(struct bn_analysis *s, struct bn_comparison *r)
 {
 	const struct bn_pairs *p = &r->pairs;
 	const char *zero = zero_variance(s, r);
 	double own = log1p(r->m->margin);
 
 	if (!s->paired) /* without drift under control neither a change nor its absence can be told below that */
-		own = fmax(own, log1p(s->limits->floor));
+		own = fmax(own, log1p(s->limits.floor));
 	r->margin = bn_margins(own, r->aa);
 	r->verdict = BN_INCONCLUSIVE;
 	r->breaks = s->kind == BN_KIND_AB && p->failed_b > p->failed_a;
@@ -222,10 +194,10 @@ static void decide(struct session *s, struct row *r)
 }
 
 /* Identical arms that differ by something that matters: nothing this session says can be trusted. */
-static bool aa_gate(struct session *s, const struct row **ret)
+static bool aa_gate(struct bn_analysis *s, const struct bn_comparison **ret)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		struct row *r = &s->row[i];
+		struct bn_comparison *r = &s->row[i];
 		const struct bn_effect *e = s->kind == BN_KIND_AA ? &r->e : &r->aa;
 		double p = s->kind == BN_KIND_AA ? r->p_adj : r->aa_p_adj;
 
@@ -240,91 +212,7 @@ static bool aa_gate(struct session *s, const struct row **ret)
 	return false;
 }
 
-static json_t *effect_json(const struct bn_effect *e)
-{
-	return json_pack("{s:I, s:o, s:o, s:o, s:o}", "n", (json_int_t)e->n, "change_pct", gt_json_real(pct(e->est)),
-			 "ci_low_pct", gt_json_real(isfinite(e->lo) ? pct(e->lo) : NAN), "ci_high_pct",
-			 gt_json_real(isfinite(e->hi) ? pct(e->hi) : NAN), "p", gt_json_real(e->p));
-}
-
-static json_t *pairs_json(const struct bn_pairs *p)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < p->n; i++)
-		json_array_append_new(list,
-				      json_pack("{s:I, s:o, s:o}", "block", (json_int_t)p->block[i], "t_s",
-						gt_json_real(p->t_s[i]), "change_pct", gt_json_real(pct(p->d[i]))));
-	return list;
-}
-
-static json_t *row_json(const struct session *s, const struct row *r)
-{
-	const struct bn_metric *m = r->m;
-	bool ci = isfinite(r->e.lo) && isfinite(r->e.hi);
-	json_t *j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:I, s:I, s:I}", "metric", m->id, "workload", m->workload,
-			      "unit", m->unit, "direction", bn_direction_name[m->direction], "role",
-			      bn_role_name[m->role], "tail", m->tail, "n", (json_int_t)GT_MIN(r->n_a, r->n_b),
-			      "dropped", (json_int_t)r->pairs.dropped, "more", (json_int_t)r->more);
-
-	json_object_set_new(j, "a_median", gt_json_real(r->a_median));
-	json_object_set_new(j, "b_median", gt_json_real(r->b_median));
-	json_object_set_new(j, "estimate_log", gt_json_real(r->e.est));
-	json_object_set_new(j, "change_pct", gt_json_real(pct(r->e.est)));
-	json_object_set_new(j, "ci_low_pct", gt_json_real(ci ? pct(r->e.lo) : NAN));
-	json_object_set_new(j, "ci_high_pct", gt_json_real(ci ? pct(r->e.hi) : NAN));
-	json_object_set_new(j, "ci_method", json_string(!s->paired ? "welch" : r->e.exact ? "sign-flip, exact" :
-											     "sign-flip, resampled"));
-	json_object_set_new(j, "alpha", json_real(s->alpha));
-	json_object_set_new(j, "t_interval", effect_json(&r->t));
-	json_object_set_new(j, "hodges_lehmann_pct", gt_json_real(pct(r->hl)));
-	json_object_set_new(j, "p", gt_json_real(r->e.p));
-	json_object_set_new(j, "p_adjusted", gt_json_real(r->p_adj));
-	json_object_set_new(j, "family", json_string(r->family));
-	json_object_set_new(j, "margin_pct", gt_json_real(pct(r->margin.change)));
-	json_object_set_new(j, "same_margin_pct", gt_json_real(pct(r->margin.same)));
-	json_object_set_new(j, "own_margin_pct", json_real(100 * m->margin));
-	json_object_set_new(j, "mde_pct", gt_json_real(pct(bn_mde(r->sd, GT_MIN(r->n_a, r->n_b), s->alpha))));
-	json_object_set_new(j, "verdict", json_string(bn_verdict_name[r->verdict]));
-	json_object_set_new(j, "tiny", json_boolean(r->tiny));
-	json_object_set_new(j, "not_worse", json_boolean(not_worse(r)));
-	json_object_set_new(j, "may_be_worse", json_boolean(r->open && !r->unfit));
-	json_object_set_new(j, "reason", r->reason[0] ? gt_json_str(r->reason) : json_null());
-	json_object_set_new(j, "pairs", pairs_json(&r->pairs));
-	if (s->kind == BN_KIND_AB) {
-		json_t *aa = effect_json(&r->aa);
-
-		json_object_set_new(aa, "bad", json_boolean(r->aa_bad));
-		json_object_set_new(aa, "pairs", pairs_json(&r->aa_pairs));
-		json_object_set_new(j, "aa", aa);
-	}
-	return j;
-}
-
-/* What each arm gave, whatever the design. */
-static json_t *levels_json(const struct bn_data *d)
-{
-	json_t *list = json_array();
-
-	for (size_t m = 0; m < d->n_metrics; m++)
-		for (int kind = 0; bn_kind_name[kind]; kind++)
-			for (int arm = 0; arm < 2; arm++) {
-				gt_autofree double *x = NULL;
-				size_t n = bn_values(d, m, (enum bn_kind)kind, (enum bn_arm)arm, &x);
-
-				if (n)
-					json_array_append_new(list,
-							      json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o}", "metric",
-									d->metrics[m].id, "kind", bn_kind_name[kind],
-									"arm", arm ? "B" : "A", "n", (json_int_t)n,
-									"median", gt_json_real(bn_median(x, n)), "low",
-									gt_json_real(bn_quantile(x, n, 0)), "high",
-									gt_json_real(bn_quantile(x, n, 1))));
-			}
-	return list;
-}
-
-static void warn_about_runs(const struct bn_data *d)
+static void warn_about_runs(const struct bn_data *d, json_t *warnings)
 {
 	for (size_t w = 0; w < d->n_metrics; w++) {
 		const char *id = d->metrics[w].workload, *why = NULL;
@@ -342,10 +230,10 @@ static void warn_about_runs(const struct bn_data *d)
 			unsteady += d->runs[i].unsteady;
 		}
 		if (failed)
-			bn_warning(d->warnings, "failed", "its pairs are incomplete",
+			bn_warning(warnings, "failed", "its pairs are incomplete",
 				   "%s failed in %zu of %zu launches: %s", id, failed, all, why);
 		if (unsteady > all / 2)
-			bn_warning(d->warnings, "unsteady", "its steps had not reached a steady pace; nothing was cut",
+			bn_warning(warnings, "unsteady", "its steps had not reached a steady pace; nothing was cut",
 				   "%s: a trend within the launch in %zu of %zu launches", id, unsteady, all);
 	}
 }
@@ -360,12 +248,6 @@ static const char *first_wrong(const struct bn_data *d, const char **ret_workloa
 	return NULL;
 }
 
-struct outcome {
-	const char *verdict;
-	int code;
-	char why[256];
-};
-
 static bool outranks(enum bn_verdict a, enum bn_verdict b)
 {
 	static const int rank[] = { [BN_SAME] = 0, [BN_BETTER] = 1, [BN_INCONCLUSIVE] = 2, [BN_WORSE] = 3 };
@@ -375,14 +257,14 @@ static bool outranks(enum bn_verdict a, enum bn_verdict b)
 
 /* The worst that a primary metric says, and what the guards leave of it. *ret_guard: the one that leaves it open, or
  * NULL. */
-static enum bn_verdict overall(const struct session *s, size_t *ret_primaries, const struct row **ret_guard)
+static enum bn_verdict overall(const struct bn_analysis *s, size_t *ret_primaries, const struct bn_comparison **ret_guard)
 {
 	enum bn_verdict v = BN_SAME;
 
 	*ret_guard = NULL;
 
 	for (size_t i = 0; i < s->n; i++) {
-		const struct row *r = &s->row[i];
+		const struct bn_comparison *r = &s->row[i];
 
 		if (r->m->role == BN_GUARD && r->verdict == BN_WORSE)
 			v = BN_WORSE;
@@ -400,7 +282,7 @@ static enum bn_verdict overall(const struct session *s, size_t *ret_primaries, c
 	return *ret_primaries ? v : v == BN_WORSE ? v : BN_INCONCLUSIVE;
 }
 
-static bool guards_shown(const struct session *s)
+static bool guards_shown(const struct bn_analysis *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->row[i].open)
@@ -408,10 +290,15 @@ static bool guards_shown(const struct session *s)
 	return true;
 }
 
-/* A change that costs launches their numbers is no gain, whatever the others say: a gate must see it. */
-static void broken_by_change(const struct session *s, struct outcome *o)
+static void set_why(struct bn_analysis *s, const char *text)
 {
-	const struct row *r = NULL;
+	snprintf(s->why, sizeof(s->why), "%s", text);
+}
+
+/* A change that costs launches their numbers is no gain, whatever the others say: a gate must see it. */
+static void broken_by_change(struct bn_analysis *s)
+{
+	const struct bn_comparison *r = NULL;
 	size_t failed = 0, all = 0;
 	const char *why = NULL;
 
@@ -429,8 +316,8 @@ static void broken_by_change(const struct session *s, struct outcome *o)
 	}
 	if (!r)
 		return;
-	o->code = BN_EXIT_INCONCLUSIVE;
-	snprintf(o->why, sizeof(o->why), "%s has no number in %zu of %zu launches with the change%s%s", r->m->id, failed, all,
+	s->exit_code = BN_EXIT_INCONCLUSIVE;
+	snprintf(s->why, sizeof(s->why), "%s has no number in %zu of %zu launches with the change%s%s", r->m->id, failed, all,
 		 why ? ": " : "", why ? why : "");
 }
 
@@ -448,150 +335,153 @@ static size_t usable_launches(const struct bn_data *d)
 	return n;
 }
 
-static struct outcome conclude(struct session *s)
+/* An outcome that says nothing about the change. Returns its exit code. */
+static int void_outcome(struct bn_analysis *s, enum bn_outcome outcome, int code)
+{
+	s->outcome = outcome;
+	return s->exit_code = code;
+}
+
+/* Why the session as a whole is no basis for a verdict. Returns an exit code, 0 if it is one. */
+static int find_fault(struct bn_analysis *s)
 {
 	const struct bn_data *d = s->data;
 	const char *workload = NULL, *wrong = first_wrong(d, &workload);
-	const char *invalid = gt_json_get_str(json_object_get(d->doc, "run"), "invalid", NULL);
-	const struct row *bad = NULL;
-	struct outcome o = { .verdict = "invalid", .code = BN_EXIT_INVALID };
-	size_t primaries = 0, succeeded = 0;
+	const struct bn_comparison *bad = NULL;
+	size_t succeeded = 0;
 
 	for (size_t i = 0; i < d->n_runs; i++)
 		succeeded += !d->runs[i].failure;
 	if (wrong) {
-		o = (struct outcome){ .verdict = "wrong", .code = BN_EXIT_WRONG };
-		snprintf(o.why, sizeof(o.why), "%s: %s", workload, wrong);
-	} else if (invalid) {
-		snprintf(o.why, sizeof(o.why), "%s", invalid);
-	} else if (aa_gate(s, &bad)) {
-		double est = s->kind == BN_KIND_AA ? bad->e.est : bad->aa.est;
-
-		snprintf(o.why, sizeof(o.why),
-			 "identical arms differ by %+.1f %% in %s: nothing measured here can be trusted", pct(est),
-			 bad->m->id);
-	} else if (!succeeded) {
-		snprintf(o.why, sizeof(o.why), "no launch succeeded");
-	} else if (!usable_launches(d)) {
-		snprintf(o.why, sizeof(o.why), "no launch gave a valid number");
-	} else if (d->interrupted) {
-		snprintf(o.why, sizeof(o.why), "interrupted: what was measured is kept, no verdict is given");
-	} else if (gt_streq(d->design, "single")) {
-		o = (struct outcome){ .verdict = "measured" };
-	} else {
-		const struct row *guard = NULL;
-		enum bn_verdict v = overall(s, &primaries, &guard);
-
-		o = (struct outcome){ .verdict = bn_verdict_name[v] };
-		if (guard)
-			snprintf(o.why, sizeof(o.why),
-				 "%s seems worse, by %.1f %% where %.1f %% is allowed: more %s would tell",
-				 guard->m->id, 100 * fabs(expm1(guard->e.est)), pct(guard->margin.same),
-				 s->paired ? "pairs" : "launches");
-		if (v == BN_WORSE)
-			o.code = BN_EXIT_REGRESSION;
-		else if (s->limits->require_conclusive && (v == BN_INCONCLUSIVE || !guards_shown(s)))
-			o.code = BN_EXIT_INCONCLUSIVE;
-		if (v == BN_INCONCLUSIVE)
-			broken_by_change(s, &o);
+		snprintf(s->why, sizeof(s->why), "%s: %s", workload, wrong);
+		return void_outcome(s, BN_OUTCOME_WRONG, BN_EXIT_WRONG);
 	}
-	return o;
+	if (d->invalid)
+		snprintf(s->why, sizeof(s->why), "%s", d->invalid);
+	else if (aa_gate(s, &bad))
+		snprintf(s->why, sizeof(s->why),
+			 "identical arms differ by %+.1f %% in %s: nothing measured here can be trusted",
+			 pct(s->kind == BN_KIND_AA ? bad->e.est : bad->aa.est), bad->m->id);
+	else if (!succeeded)
+		set_why(s, "no launch succeeded");
+	else if (!usable_launches(d))
+		set_why(s, "no launch gave a valid number");
+	else if (d->interrupted)
+		set_why(s, "interrupted: what was measured is kept, no verdict is given");
+	else
+		return 0;
+	return void_outcome(s, BN_OUTCOME_INVALID, BN_EXIT_INVALID);
 }
 
-static void control_alarm(const struct session *s)
+static void conclude(struct bn_analysis *s)
+{
+	const struct bn_comparison *guard = NULL;
+	size_t primaries = 0;
+	enum bn_verdict v;
+
+	if (find_fault(s))
+		return;
+	s->outcome = BN_OUTCOME_MEASURED;
+	if (s->data->design == BN_DESIGN_SINGLE)
+		return;
+	v = overall(s, &primaries, &guard);
+	s->outcome = (enum bn_outcome)v;
+	if (guard)
+		snprintf(s->why, sizeof(s->why),
+			 "%s seems worse, by %.1f %% where %.1f %% is allowed: more %s would tell", guard->m->id,
+			 100 * fabs(expm1(guard->e.est)), pct(guard->margin.same), s->paired ? "pairs" : "launches");
+	if (v == BN_WORSE)
+		s->exit_code = BN_EXIT_REGRESSION;
+	else if (s->limits.require_conclusive && (v == BN_INCONCLUSIVE || !guards_shown(s)))
+		s->exit_code = BN_EXIT_INCONCLUSIVE;
+	if (v == BN_INCONCLUSIVE)
+		broken_by_change(s);
+}
+
+static void control_alarm(struct bn_analysis *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
-		const struct row *r = &s->row[i];
+		const struct bn_comparison *r = &s->row[i];
 
 		if (r->m->role == BN_CONTROL && r->e.p <= .01 && fabs(r->e.est) >= r->margin.change)
-			bn_warning(s->data->warnings, "control",
+			bn_warning(s->warnings, "control",
 				   "something besides the settings changed between the arms",
 				   "%s, which no setting should move, moved by %+.1f %%", r->m->id, pct(r->e.est));
 	}
 }
 
-/* Guards of which nobody can say that they are not worse; needed: pairs or launches that would show it, if they are as
- * they seem. */
-static json_t *open_guards(const struct session *s)
+struct bn_analysis *bn_analysis_new(const struct bn_data *data, const struct bn_limits *limits)
 {
-	json_t *list = json_array();
+	struct bn_analysis *s = gt_xcalloc(1, sizeof(*s));
 
+	s->data = data;
+	s->limits = *limits;
+	s->warnings = json_copy(data->warnings);
+	s->n = data->design == BN_DESIGN_SINGLE ? 0 : data->n_metrics;
+	s->row = gt_xcalloc(s->n + 1, sizeof(*s->row));
+	stand(s);
+	for (size_t i = 0; i < s->n; i++)
+		s->primaries += data->metrics[i].role == BN_PRIMARY;
 	for (size_t i = 0; i < s->n; i++) {
-		const struct row *r = &s->row[i];
-		double room = r->margin.same + gain(r);
+		struct bn_comparison *r = &s->row[i];
 
-		if (!r->open)
-			continue;
-		json_array_append_new(
-			list, json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:b, s:I}", "metric", r->m->id, "direction",
-					bn_direction_name[r->m->direction], "change_pct", gt_json_real(pct(r->e.est)),
-					"ci_low_pct", gt_json_real(isfinite(r->e.lo) ? pct(r->e.lo) : NAN),
-					"ci_high_pct", gt_json_real(isfinite(r->e.hi) ? pct(r->e.hi) : NAN),
-					"margin_pct", gt_json_real(pct(r->margin.same)), "seems_worse", r->seems_worse,
-					"needed", (json_int_t)bn_pairs_needed(r->sd, room, s->alpha)));
-	}
-	return list;
-}
-
-static void write_doc(struct session *s, const struct outcome *o)
-{
-	json_t *doc = s->data->doc, *list = json_array();
-	json_int_t count[4] = { 0 };
-
-	for (size_t i = 0; i < s->n; i++) {
-		json_array_append_new(list, row_json(s, &s->row[i]));
-		if (s->row[i].m->role != BN_CONTROL)
-			count[s->row[i].verdict]++;
-	}
-	json_object_set_new(doc, "levels", levels_json(s->data));
-	json_object_set_new(doc, "comparisons", list);
-	json_object_set_new(doc, "guards_open", open_guards(s));
-	json_object_set_new(doc, "outliers", bn_outliers(s->data));
-	json_object_set_new(doc, "pairs_done", json_integer((json_int_t)s->data->blocks_done));
-	json_object_set(doc, "warnings", s->data->warnings);
-	json_object_set_new(doc, "summary", json_pack("{s:I, s:I, s:I, s:I}", "better", count[BN_BETTER], "worse",
-						      count[BN_WORSE], "same", count[BN_SAME], "inconclusive",
-						      count[BN_INCONCLUSIVE]));
-	json_object_set_new(doc, "verdict", json_string(o->verdict));
-	json_object_set_new(doc, "verdict_reason", o->why[0] ? gt_json_str(o->why) : json_null());
-	json_object_set_new(doc, "exit_code", json_integer(o->code));
-}
-
-int bn_analyze(struct bn_data *data, const struct bn_limits *limits)
-{
-	struct session s = { .data = data, .limits = limits };
-	struct outcome o;
-
-	s.n = gt_streq(data->design, "single") ? 0 : data->n_metrics;
-	s.row = gt_xcalloc(s.n + 1, sizeof(*s.row));
-	stand(&s);
-	for (size_t i = 0; i < s.n; i++)
-		s.primaries += data->metrics[i].role == BN_PRIMARY;
-	for (size_t i = 0; i < s.n; i++) {
-		struct row *r = &s.row[i];
-
-		*r = (struct row){ .m = &data->metrics[i], .index = i, .aa = { .est = NAN, .p = NAN } };
+		*r = (struct bn_comparison){ .m = &data->metrics[i], .index = i, .aa = { .est = NAN, .p = NAN } };
 		r->family = r->m->role == BN_PRIMARY ? "holm" : r->m->role == BN_CONTROL ? "control" : "bh";
-		if (s.paired)
-			measure_paired(&s, r);
+		if (s->paired)
+			measure_paired(s, r);
 		else
-			measure_unpaired(&s, r);
+			measure_unpaired(s, r);
 		r->p_adj = r->e.p;
 		r->aa_p_adj = r->aa.p;
 	}
-	adjust(&s, "holm", bn_holm, false);
-	adjust(&s, "holm", bn_holm, true);
-	adjust(&s, "bh", bn_benjamini_hochberg, false);
-	for (size_t i = 0; i < s.n; i++)
-		decide(&s, &s.row[i]);
-	warn_about_runs(data);
-	control_alarm(&s);
-	o = conclude(&s);
-	write_doc(&s, &o);
-	for (size_t i = 0; i < s.n; i++) {
-		bn_pairs_clear(&s.row[i].pairs);
-		bn_pairs_clear(&s.row[i].aa_pairs);
+	adjust(s, "holm", bn_holm, false);
+	adjust(s, "holm", bn_holm, true);
+	adjust(s, "bh", bn_benjamini_hochberg, false);
+	for (size_t i = 0; i < s->n; i++)
+		decide(s, &s->row[i]);
+	warn_about_runs(data, s->warnings);
+	control_alarm(s);
+	conclude(s);
+	return s;
+}
+
+void bn_analysis_free(struct bn_analysis *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < a->n; i++) {
+		bn_pairs_clear(&a->row[i].pairs);
+		bn_pairs_clear(&a->row[i].aa_pairs);
 	}
-	free(s.row);
-	return o.code;
+	free(a->row);
+	json_decref(a->warnings);
+	free(a);
+}
+
+const struct bn_comparison *bn_analysis_find(const struct bn_analysis *a, const char *metric)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (metric ? gt_streq(a->row[i].m->id, metric) : a->row[i].m->role == BN_PRIMARY)
+			return &a->row[i];
+	return NULL;
+}
+
+static double finite_or_nan(double v)
+{
+	return isfinite(v) ? v : NAN;
+}
+
+struct bn_effect bn_comparison_effect(const struct bn_comparison *c)
+{
+	bool interval = c && isfinite(c->e.lo) && isfinite(c->e.hi);
+
+	if (!c)
+		return (struct bn_effect){ .est = NAN, .lo = NAN, .hi = NAN, .p = NAN };
+	return (struct bn_effect){ .est = finite_or_nan(c->e.est), .lo = interval ? c->e.lo : NAN, .hi = interval ? c->e.hi : NAN,
+				   .p = finite_or_nan(c->e.p), .n = GT_MIN(c->n_a, c->n_b) };
+}
+
+size_t bn_guard_needed(const struct bn_analysis *a, const struct bn_comparison *c)
+{
+	return bn_pairs_needed(c->sd, c->margin.same + gain(c), a->alpha);
 }

@@ -14,6 +14,8 @@
 #define SAMPLES_MAX	100000 /* per series and launch */
 
 const char *const bn_kind_name[] = { [BN_KIND_AB] = "ab", [BN_KIND_AA] = "aa", [BN_KIND_SINGLE] = "single", NULL };
+const char *const bn_design_name[] = { [BN_DESIGN_PAIRS] = "pairs", [BN_DESIGN_AA] = "aa", [BN_DESIGN_SINGLE] = "single",
+				       [BN_DESIGN_UNPAIRED] = "unpaired", NULL };
 
 void bn_warning(json_t *warnings, const char *code, const char *hint, const char *fmt, ...)
 {
@@ -34,6 +36,11 @@ static int index_of(const char *const *names, const char *name)
 		if (strcmp(names[i], name) == 0)
 			return i;
 	return -1;
+}
+
+enum bn_session_design bn_design_of(const char *name)
+{
+	return (enum bn_session_design)GT_MAX(index_of(bn_design_name, name), BN_DESIGN_PAIRS);
 }
 
 static int read_metric(const json_t *j, struct bn_metric *m, struct gt_err *err)
@@ -287,7 +294,7 @@ static int cmp_i64(const void *a, const void *b)
 /* Blocks in which every workload was launched in both arms, and how long a block takes. */
 static void count_blocks(struct bn_data *d, const json_t *run)
 {
-	enum bn_kind main_kind = gt_streq(d->design, "aa") ? BN_KIND_AA : BN_KIND_AB;
+	enum bn_kind main_kind = d->design == BN_DESIGN_AA ? BN_KIND_AA : BN_KIND_AB;
 	size_t want = 2 * json_array_size(json_object_get(run, "workloads")), n = 0, all = 0;
 	gt_autofree int64_t *block = gt_xcalloc(d->n_runs + 1, sizeof(*block));
 	double end = gt_json_get_real(run, "duration_s", NAN);
@@ -376,45 +383,72 @@ int bn_doc_clean(json_t *doc, const char *name, struct gt_err *err)
 	return clean(doc) == 0 ? 0 : gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s: a member's name holds control characters", name);
 }
 
-int bn_data_from_doc(json_t *doc, const char *name, struct bn_data **ret, struct gt_err *err)
+static int read_session(struct bn_data *d, struct gt_err *err)
 {
-	gt_auto(bn_data) *d = gt_xcalloc(1, sizeof(*d));
+	const char *design = NULL;
 	json_t *run = NULL;
 	int r;
 
-	r = gt_json_check_schema(doc, BN_SCHEMA, name, err);
-	if (r < 0) {
-		if (err)
-			err->exit_status = BN_EXIT_INCOMPARABLE;
+	r = gt_json_req_object(d->doc, "run", &run, err);
+	if (r < 0)
 		return r;
-	}
-	d->doc = doc;
-	d->warnings = json_array();
-	r = clean(doc) < 0 ? gt_fail(err, EINVAL, "a member's name holds control characters") : 0;
-	if (r == 0)
-		r = gt_json_req_object(doc, "run", &run, err);
-	if (r == 0)
-		r = gt_json_req_str(run, "design", &d->design, err);
-	if (r == 0)
-		r = read_looks(d, run, err);
-	if (r == 0)
-		r = read_metrics(d, err);
-	if (r == 0)
-		r = read_runs(d, err);
-	if (r < 0) {
-		gt_fail_prefix(err, "%s", name);
-		if (err)
-			err->exit_status = GT_EXIT_USAGE;
+	r = gt_json_req_str(run, "design", &design, err);
+	if (r < 0)
 		return r;
-	}
+	r = read_looks(d, run, err);
+	if (r < 0)
+		return r;
+	r = read_metrics(d, err);
+	if (r < 0)
+		return r;
+	r = read_runs(d, err);
+	if (r < 0)
+		return r;
+	d->design = bn_design_of(design);
 	d->seed = (uint64_t)gt_json_get_int(run, "seed", 0);
 	d->interrupted = gt_json_get_bool(run, "interrupted", false);
-	if (!gt_streq(d->design, "unpaired"))
+	d->invalid = gt_json_get_str(run, "invalid", NULL);
+	if (d->design != BN_DESIGN_UNPAIRED)
 		check_clock(d);
 	count_blocks(d, run);
 	keep_notes(d, run);
+	return 0;
+}
+
+static int refuse(int exit_status, int r, struct gt_err *err)
+{
+	if (err)
+		err->exit_status = exit_status;
+	return r;
+}
+
+static int read_document(json_t *doc, const char *name, bool untrusted, struct bn_data **ret, struct gt_err *err)
+{
+	gt_auto(bn_data) *d = gt_xcalloc(1, sizeof(*d));
+	int r;
+
+	r = gt_json_check_schema(doc, BN_SCHEMA, name, err);
+	if (r < 0)
+		return refuse(BN_EXIT_INCOMPARABLE, r, err);
+	d->doc = doc;
+	d->warnings = json_array();
+	r = untrusted && clean(doc) < 0 ? gt_fail(err, EINVAL, "a member's name holds control characters") : read_session(d, err);
+	if (r < 0) {
+		gt_fail_prefix(err, "%s", name);
+		return refuse(GT_EXIT_USAGE, r, err);
+	}
 	*ret = gt_take(d);
 	return 0;
+}
+
+int bn_data_read(json_t *doc, const char *name, struct bn_data **ret, struct gt_err *err)
+{
+	return read_document(doc, name, false, ret, err);
+}
+
+int bn_data_from_doc(json_t *doc, const char *name, struct bn_data **ret, struct gt_err *err)
+{
+	return read_document(doc, name, true, ret, err);
 }
 
 void bn_data_free(struct bn_data *d)

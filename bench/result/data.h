@@ -14,6 +14,11 @@
 enum bn_kind { BN_KIND_AB, BN_KIND_AA, BN_KIND_SINGLE };
 enum bn_arm { BN_ARM_A, BN_ARM_B }; /* in an A/A pair B is the one labelled so by the coin */
 extern const char *const bn_kind_name[];
+/* What the launches of a session are: pairs of unchanged and changed, pairs of identical arms, one arm, two files. */
+enum bn_session_design { BN_DESIGN_PAIRS, BN_DESIGN_AA, BN_DESIGN_SINGLE, BN_DESIGN_UNPAIRED };
+extern const char *const bn_design_name[];
+/* A name that is not known, as a file may hold it, counts as pairs. */
+enum bn_session_design bn_design_of(const char *name);
 
 struct bn_metric {
 	char *id;		/* with ".p99" for a tail */
@@ -39,7 +44,7 @@ struct bn_run {			/* one launch */
 
 struct bn_data {
 	json_t *doc;		/* borrowed */
-	const char *design;	/* "pairs", "aa", "single", "unpaired" */
+	enum bn_session_design design;
 	struct bn_metric *metrics;
 	size_t n_metrics;
 	struct bn_run *runs;	/* by seq */
@@ -50,10 +55,13 @@ struct bn_data {
 	uint64_t seed;
 	double block_s;		/* mean duration of a block, NaN unknown */
 	bool interrupted, clock_broken;
+	const char *invalid;	/* why the session is, or NULL */
 	json_t *warnings;	/* array of {code, text, hint}: found while reading */
 };
 
 #define BN_FILE_MAX	(64u << 20)
+/* bn_data_from_doc() also replaces what a terminal might obey in the strings of the document; bn_data_read() leaves it as it is. */
+int bn_data_read(json_t *doc, const char *name, struct bn_data **ret, struct gt_err *err);
 int bn_data_from_doc(json_t *doc, const char *name, struct bn_data **ret, struct gt_err *err);
 void bn_data_free(struct bn_data *d);
 GT_DEFINE_AUTO(bn_data, bn_data_free);

@@ -367,27 +367,22 @@ static int run_block(struct state *st, enum bn_kind kind, struct gt_err *err)
 	return r;
 }
 
-/* The verdict as it stands, from a copy: the document itself stays raw until the end. Guards that are open are waited
- * for as long as the planned pairs are expected to close them. */
-static bool conclusive(struct state *st)
+/* The verdict as it stands. Guards that are open are waited for as long as the planned pairs are expected to close them. */
+static bool conclusive(const struct state *st)
 {
-	gt_auto_json *copy = json_deep_copy(st->doc);
+	const struct bn_limits limits = { .floor = .03 };
 	gt_auto(bn_data) *data = NULL;
-	struct bn_limits limits = { .floor = .03 };
-	const char *verdict;
-	json_t *guard;
-	size_t i;
+	gt_auto(bn_analysis) *a = NULL;
 
-	json_object_set_new(json_object_get(copy, "run"), "interrupted", json_false());
-	if (bn_data_from_doc(copy, "session", &data, NULL) < 0)
+	if (bn_data_read(st->doc, "session", &data, NULL) < 0)
 		return false;
-	bn_analyze(data, &limits);
-	verdict = gt_json_get_str(copy, "verdict", NULL);
-	if (gt_streq(verdict, bn_verdict_name[BN_BETTER]) || gt_streq(verdict, bn_verdict_name[BN_SAME]))
-		json_array_foreach(json_object_get(copy, "guards_open"), i, guard)
-			if (gt_json_get_int(guard, "needed", 0) <= (int64_t)st->s->looks[st->s->n_looks - 1].pairs)
+	data->interrupted = false; /* until now it is */
+	a = bn_analysis_new(data, &limits);
+	if (a->outcome == BN_OUTCOME_BETTER || a->outcome == BN_OUTCOME_SAME)
+		for (size_t i = 0; i < a->n; i++)
+			if (a->row[i].open && bn_guard_needed(a, &a->row[i]) <= st->s->looks[st->s->n_looks - 1].pairs)
 				return false;
-	return !gt_streq(verdict, bn_verdict_name[BN_INCONCLUSIVE]);
+	return a->outcome != BN_OUTCOME_INCONCLUSIVE;
 }
 
 /* By the wall clock, with the boots in between. */
@@ -404,14 +399,13 @@ static double since_start(const struct state *st)
 static int announce(struct state *st, struct gt_err *err)
 {
 	const struct bn_look *last = &st->s->looks[st->s->n_looks - 1];
-	gt_auto_json *copy = json_deep_copy(st->doc);
 	gt_auto(bn_data) *data = NULL;
 	double spent = st->s->by_boot ? since_start(st) : elapsed(st), per_block = spent / (double)GT_MAX(st->block, 1), minutes;
 	size_t blocks = last->pairs + st->s->aa_pairs - (size_t)st->block;
 	json_t *plan = json_array();
 
 	minutes = (double)blocks * per_block / 60;
-	if (bn_data_from_doc(copy, "session", &data, NULL) < 0) {
+	if (bn_data_read(st->doc, "session", &data, NULL) < 0) {
 		json_decref(plan);
 		return 0;
 	}
@@ -546,7 +540,7 @@ static void drop_partial_block(struct state *st)
 	int64_t last = -1;
 	json_t *rec;
 
-	want *= gt_streq(st->s->design, "single") ? 1 : 2;
+	want *= st->s->design == BN_DESIGN_SINGLE ? 1 : 2;
 	json_array_foreach(st->launches, n, rec)
 		last = GT_MAX(last, gt_json_get_int(rec, "block", -1));
 	json_array_foreach(st->launches, n, rec)
@@ -594,7 +588,7 @@ static void begin(struct state *st)
 {
 	const struct bn_session *s = st->s;
 	json_t *looks = json_array(), *workloads = json_array();
-	size_t blocks = s->looks[s->n_looks - 1].pairs + (gt_streq(s->design, "pairs") ? s->aa_pairs : 0);
+	size_t blocks = s->looks[s->n_looks - 1].pairs + (s->design == BN_DESIGN_PAIRS ? s->aa_pairs : 0);
 	char now[21];
 
 	gt_time_iso8601(now, (int64_t)time(NULL));
@@ -610,7 +604,7 @@ static void begin(struct state *st)
 		json_array_append_new(workloads, json_string(s->workload[i]));
 	}
 	st->n_workloads = s->n_workloads;
-	st->launches_total = blocks * s->n_workloads * (gt_streq(s->design, "single") ? 1 : 2);
+	st->launches_total = blocks * s->n_workloads * (s->design == BN_DESIGN_SINGLE ? 1 : 2);
 	st->run = json_object_get(st->doc, "run");
 	bn_rng_seed(&st->rng, s->seed);
 	st->start_s = st->ops->now_s(st->ops->ctx);
@@ -620,7 +614,7 @@ static void begin(struct state *st)
 		take_up(st);
 		return;
 	}
-	json_object_set_new(st->run, "design", json_string(s->design));
+	json_object_set_new(st->run, "design", json_string(bn_design_name[s->design]));
 	json_object_set_new(st->run, "seed", json_integer((json_int_t)s->seed));
 	json_object_set_new(st->run, "looks", looks);
 	json_object_set_new(st->run, "workloads", workloads);
@@ -666,11 +660,11 @@ int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t 
 	begin(&st);
 	slept0 = suspended(&st);
 	r = save(&st, err); /* a file that cannot be written is better known before than after */
-	if (r == 0 && gt_streq(s->design, "pairs"))
+	if (r == 0 && s->design == BN_DESIGN_PAIRS)
 		r = run_pairs(&st, err);
 	else
 		for (size_t i = 0; i < n && r == 0 && !stopped(&st) && !(i >= ENOUGH && late(&st)); i++)
-			r = run_block(&st, gt_streq(s->design, "aa") ? BN_KIND_AA : BN_KIND_SINGLE, err);
+			r = run_block(&st, s->design == BN_DESIGN_AA ? BN_KIND_AA : BN_KIND_SINGLE, err);
 	gt_progress_end();
 	bn_freeze_warmup(st.metrics, st.launches);
 	if (r == 0)

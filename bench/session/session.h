@@ -26,7 +26,7 @@ struct bn_ops {
 };
 
 struct bn_session {
-	const char *design;	     /* "pairs", "aa" or "single" */
+	enum bn_session_design design; /* not BN_DESIGN_UNPAIRED */
 	const char *const *workload; /* ids */
 	size_t n_workloads;
 	const struct bn_look *looks; /* planned looks; of a single run: one, its number of launches */

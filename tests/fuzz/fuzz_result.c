@@ -3,6 +3,7 @@
  * its place. */
 #include <math.h>
 #include <string.h>
+#include "bench/result/analysis_json.h"
 #include "bench/result/analyze.h"
 #include "bench/result/export.h"
 #include "bench/report/forms.h"

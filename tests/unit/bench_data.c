@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bench/result/analysis_json.h"
 #include "bench/result/analyze.h"
 #include "bench/result/bound.h"
 #include "bench/bench.h"

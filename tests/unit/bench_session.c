@@ -112,7 +112,7 @@ static const struct bn_look one_look[] = { { 9, .05 } };
 static json_t *play(struct stage *st, const struct bn_look *looks, size_t n_looks, int *ret_r)
 {
 	static const char *const ids[] = { "one", "two" };
-	struct bn_session s = {.design = "pairs",
+	struct bn_session s = {.design = BN_DESIGN_PAIRS,
 			       .workload = ids,
 			       .n_workloads = st->workloads ? st->workloads : 2,
 			       .looks = looks,
@@ -176,7 +176,7 @@ START_TEST(what_decides_does_not_depend_on_the_coins)
 
 	for (uint64_t seed = 1; seed <= 10; seed++) {
 		struct stage st = {.effect = .03};
-		struct bn_session s = {.design = "pairs",
+		struct bn_session s = {.design = BN_DESIGN_PAIRS,
 				       .workload = ids,
 				       .n_workloads = 5,
 				       .looks = &look,
@@ -205,7 +205,7 @@ START_TEST(a_block_that_was_found_tainted_is_measured_again)
 {
 	static const char *const ids[] = {"one", "two"};
 	struct stage st = {.effect = .03, .fail_leave_after = 32};
-	struct bn_session s = {.design = "pairs",
+	struct bn_session s = {.design = BN_DESIGN_PAIRS,
 			       .workload = ids,
 			       .n_workloads = 2,
 			       .looks = one_look,
@@ -385,7 +385,7 @@ END_TEST
 static json_t *play_boots(struct stage *st, int lost)
 {
 	static const char *const ids[] = { "one", "two" };
-	struct bn_session s = { .design = "pairs", .workload = ids, .n_workloads = 2, .looks = one_look, .n_looks = 1,
+	struct bn_session s = { .design = BN_DESIGN_PAIRS, .workload = ids, .n_workloads = 2, .looks = one_look, .n_looks = 1,
 				.aa_pairs = 6, .seed = 11, .quiet = true, .stop = &st->stop, .by_boot = true };
 	struct bn_ops ops = { st, block, enter, leave, launch, settings, save, now_s };
 	json_t *doc = json_pack("{s:s, s:{s:i}, s:{}, s:{}, s:{s:[{s:s}]}}", "schema", BN_SCHEMA, "tool", "suite_major", 1, "run",
