@@ -1,18 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef GT_ERR_H
 #define GT_ERR_H
-/*
- * The error contract. A function returns 0 (or a count) or a negative errno. The function that decides the error writes
- * one sentence (what, where, what to do); callers may prefix it on the way up; main prints it once. On failure outputs
- * are untouched. err may be NULL where a caller does not care for the sentence.
- */
+/* Functions that fill struct gt_err; its contract is in lib/base.h. */
 #include "lib/util.h"
-
-struct gt_err {
-	int code;	 /* positive errno, 0 = no error */
-	int exit_status; /* documented exit code that main returns; 0 = the tool's default (70) */
-	char msg[1024];
-};
 
 /* Store the sentence, return -code. */
 int gt_fail(struct gt_err *err, int code, const char *fmt, ...) GT_PRINTF(3, 4);

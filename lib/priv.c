@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Capabilities of the process, and whether it has more than its caller. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <sys/auxv.h>

@@ -2,21 +2,12 @@
 #ifndef GT_UTIL_H
 #define GT_UTIL_H
 /* Small things every file needs: clean-up attributes, array sizes, growing string lists. */
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <unistd.h>
+#include "lib/base.h"
 
 #define GT_ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
-#define GT_PRINTF(fmt, args)	__attribute__((format(printf, fmt, args)))
 #define GT_MIN(a, b)		((a) < (b) ? (a) : (b))
 #define GT_MAX(a, b)		((a) > (b) ? (a) : (b))
-
-static inline void gt_freep(void *p)
-{
-	free(*(void **)p);
-}
 
 static inline void gt_closep(int *fd)
 {
@@ -24,17 +15,7 @@ static inline void gt_closep(int *fd)
 		close(*fd);
 }
 
-#define gt_autofree	__attribute__((cleanup(gt_freep)))
 #define gt_autoclose	__attribute__((cleanup(gt_closep)))
-
-/* GT_DEFINE_AUTO(tn_plan, tn_plan_free) lets `gt_auto(tn_plan) *p = NULL;` free itself at the end of its scope. */
-#define GT_DEFINE_AUTO(type, freefn)                                                                                   \
-	static inline void type##_autop(struct type **p)                                                               \
-	{                                                                                                              \
-		freefn(*p);                                                                                            \
-	}                                                                                                              \
-	struct type
-#define gt_auto(type)	__attribute__((cleanup(type##_autop))) struct type
 
 /* Hand the pointer on and forget it here, so that the clean-up attribute does not free it. */
 #define gt_take(p)                                                                                                     \

@@ -22,8 +22,13 @@
  * Tensors are row-major and contiguous. Shapes are written outermost first: (B,T,C).
  * One program is used by one thread at a time; it runs OpenMP teams itself.
  */
-#include "lib/err.h"
-#include "lib/json.h"
+#include <jansson.h>
+#include "lib/base.h"
+#ifdef __cplusplus
+#include <initializer_list>
+#endif
+
+RT_API_BEGIN
 
 /* Tensors that a model declares are RT_F32 or RT_I32; the others are made by passes. */
 enum rt_dtype { RT_F32, RT_I32, RT_BF16, RT_F16, RT_U8, RT_E4M3, RT_E5M2 };
@@ -35,8 +40,25 @@ struct rt_shape {
 	int n;
 	int64_t d[RT_MAX_DIMS];
 };
+/* RT_SHAPE(256, 784) */
+#ifdef __cplusplus
+extern "C++" {
+inline rt_shape rt_make_shape(std::initializer_list<int64_t> sizes)
+{
+	rt_shape s{};
+
+	for (int64_t size : sizes)
+		s.d[s.n++] = size;
+	return s;
+}
+}
+#define RT_SHAPE(...) rt_make_shape({ __VA_ARGS__ })
+#define RT_INIT(kind, scale) (rt_init{ kind, scale })
+#else
 #define RT_SHAPE(...)                                                                                                  \
 	((struct rt_shape){ .n = (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), .d = { __VA_ARGS__ } })
+#define RT_INIT(kind, scale) ((struct rt_init){ kind, scale })
+#endif
 int64_t rt_shape_elements(const struct rt_shape *s);
 /* "(256,784)"; returns buf. */
 const char *rt_shape_format(const struct rt_shape *s, char *buf, size_t size);
@@ -47,10 +69,10 @@ struct rt_init {
 	enum rt_init_kind kind;
 	float scale; /* standard deviation, or bound of the symmetric uniform */
 };
-#define RT_INIT_ZEROS	   ((struct rt_init){ .kind = RT_INIT_ZERO })
-#define RT_INIT_ONES	   ((struct rt_init){ .kind = RT_INIT_ONE })
-#define RT_INIT_NORMAL(s)  ((struct rt_init){ .kind = RT_INIT_NORMAL_STD, .scale = (s) })
-#define RT_INIT_UNIFORM(b) ((struct rt_init){ .kind = RT_INIT_UNIFORM_BOUND, .scale = (b) })
+#define RT_INIT_ZEROS	   RT_INIT(RT_INIT_ZERO, 0)
+#define RT_INIT_ONES	   RT_INIT(RT_INIT_ONE, 0)
+#define RT_INIT_NORMAL(s)  RT_INIT(RT_INIT_NORMAL_STD, (s))
+#define RT_INIT_UNIFORM(b) RT_INIT(RT_INIT_UNIFORM_BOUND, (b))
 
 /* ---- the graph ---- */
 struct rt_graph;
@@ -446,9 +468,14 @@ const char *rt_note(const struct rt_program *p); /* until it is set or loaded ag
  * this one has not; both leave the program as it was. -EIO: it ended early while it was read, and the program has parts of it. */
 int rt_load(struct rt_program *p, const char *path, uint64_t *ret_ticket, struct gt_err *err);
 
-/* ---- settings of the process: no other function changes them ---- */
+/* ---- for the program that links the library ---- */
+/* Stores a sentence in err (may be NULL) and returns -code: for the functions of a struct rt_user_op. */
+int rt_fail(struct gt_err *err, int code, const char *fmt, ...) GT_PRINTF(3, 4);
+/* Asks long work of the library, such as rt_group_run(), to end as it does at this signal. A signal handler may call it. */
+void rt_interrupt(int signal);
 /* Makes glibc's malloc keep freed memory instead of returning it to the kernel, and use one arena (mallopt). For a process that
- * mostly trains: the third step and later ones then take no page fault. Call it before rt_compile. */
+ * mostly trains: the third step and later ones then take no page fault. Call it before rt_compile. No other function of the
+ * library changes settings of the process. */
 void rt_keep_heap(void);
 
 /* ---- backends ---- */
@@ -500,4 +527,6 @@ struct rt_node *rt_model_mlp(struct rt_graph *g, int64_t batch, const int64_t *s
 struct rt_node *rt_model_resnet_small(struct rt_graph *g, int64_t batch, int64_t size, int depth, int64_t classes);
 /* ResNet-50 for large images: bottlenecks of 3, 4, 6, 3; weights named as torchvision names them. Same inputs. */
 struct rt_node *rt_model_resnet50(struct rt_graph *g, int64_t batch, int64_t size, int64_t classes);
+
+RT_API_END
 #endif

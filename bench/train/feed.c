@@ -8,6 +8,7 @@
 #include <string.h>
 #include "bench/train/feed.h"
 #include "lib/buf.h"
+#include "lib/parse.h"
 
 #define PREFETCH	4
 #define MAX_CORRUPT	100
@@ -117,6 +118,7 @@ int bn_feed_open(struct bn_feed *f, const struct bn_model *m, const struct bn_tr
 {
 	struct rt_loader_options l = options_of(m, o);
 	gt_auto_set cpus = { 0 };
+	gt_autofree char *list = NULL;
 	int r = kind_of(m, o, &l.kind, err);
 
 	if (!r)
@@ -139,7 +141,7 @@ int bn_feed_open(struct bn_feed *f, const struct bn_model *m, const struct bn_tr
 	l.prefetch = o->prefetch ? (int)GT_MIN(o->prefetch, 1u << 20) : PREFETCH;
 	l.restart_workers = o->restart_workers;
 	l.copy_batches = o->copy_batches;
-	l.cpus = &cpus;
+	l.cpus = list = gt_set_format(&cpus);
 	return rt_loader_open(&l, &f->train, err);
 }
 

@@ -2,6 +2,7 @@
 #ifndef RT_PROGRAM_H
 #define RT_PROGRAM_H
 /* A compiled program, as exec/ and the backends share it. */
+#include "lib/json.h"
 #include "runtime/ddp/ddp.h"
 #include "runtime/pass/pass.h"
 

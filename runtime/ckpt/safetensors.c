@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
+#include "lib/err.h"
+#include "lib/json.h"
 #include "runtime/ckpt/safetensors.h"
 
 static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dynamic 8-bit maps of Dettmers et al., 2022: seven decades below 1, each cut finer than the one below; 0 and 1 besides.
- * Numbers are found through the upper bits of their float: such a cell holds at most one border between two codes.
+ * The dynamic 8-bit maps of Dettmers et al., 2022: seven decades below 1, each with more values than the one below, and 0 and 1.
+ * A code is looked up by the upper bits of the float. Such a cell holds at most one border between two codes.
  */
 #include <math.h>
 #include <pthread.h>

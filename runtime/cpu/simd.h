@@ -7,6 +7,7 @@
  * that this machine has is chosen at run time. exp is accurate to 1.5e-7 relative, everything else to a few roundings.
  */
 #include <stdint.h>
+#include "lib/util.h"
 #include "runtime/cpu/map8.h"
 #include "runtime/graph/ir.h"
 

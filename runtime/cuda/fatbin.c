@@ -7,9 +7,11 @@
 __asm__(".section .rodata, \"a\"\n"
 	".balign 64\n"
 	".global rt_fatbin\n"
+	".hidden rt_fatbin\n"
 	"rt_fatbin:\n"
 	".incbin \"" RT_FATBIN_FILE "\"\n"
 	".global rt_fatbin_end\n"
+	".hidden rt_fatbin_end\n"
 	"rt_fatbin_end:\n"
 	".byte 0\n"
 	".previous\n");

@@ -3,6 +3,7 @@
 #define RT_CUDA_LAUNCH_H
 /* Inside the engine: what the launchers of the ops share. After the first failure every launch does nothing; the engine
  * reports that failure. */
+#include "lib/json.h"
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/dnn.h"
 #include "runtime/cuda/engine.h"

@@ -2,6 +2,7 @@
 #ifndef RT_FILES_H
 #define RT_FILES_H
 /* The data files that the user names. Everything the loader asks of the operating system about files is in files.c. */
+#include "lib/err.h"
 #include "runtime/data/loader.h"
 
 #define RT_DEFAULT_TEXT	"/usr/share/common-licenses"

@@ -2,6 +2,7 @@
 #ifndef RT_IMAGE_H
 #define RT_IMAGE_H
 /* From an encoded image to a row of a batch: decode -> crop and resize -> mirror and normalise. */
+#include "lib/err.h"
 #include "runtime/data/source.h"
 
 #define RT_IMAGE_SIDE_MAX 4096 /* of a result */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
+#include "lib/err.h"
 #include "runtime/data/lengths.h"
 
 /* best[j]: the least that samples of up to j units cost, in units, with the widths so far, the last of them j. */

@@ -266,9 +266,6 @@ static void fill_defaults(struct rt_loader *l, const struct rt_loader_options *o
 		l->o.mean = RT_PIXEL_MEAN;
 		l->o.std = RT_PIXEL_STD;
 	}
-	if (o->cpus)
-		gt_set_copy(&l->cpus, o->cpus);
-	l->o.cpus = &l->cpus;
 	l->ticket = o->start;
 }
 
@@ -289,6 +286,9 @@ int rt_loader_open(const struct rt_loader_options *o, struct rt_loader **ret, st
 	l->corrupt.named = json_array();
 	fill_defaults(l, o);
 	r = check_options(&l->o, err);
+	if (!r && o->cpus && gt_parse_cpulist(o->cpus, &l->cpus) < 0)
+		r = gt_fail(err, EINVAL, "\"%s\" is not a list of CPUs such as 0-3,8", o->cpus);
+	l->o.cpus = NULL; /* the caller's text may go */
 	if (!r)
 		r = blame_data(open_source(l, err), err);
 	if (!r)

@@ -14,9 +14,10 @@
  *   while (rt_loader_next(l, &b, &err) == 0)
  *           rt_step(program, (const void *[]){ b.x, b.y }, &metrics, &err);
  */
-#include "lib/err.h"
-#include "lib/json.h"
-#include "lib/parse.h"
+#include <jansson.h>
+#include "lib/base.h"
+
+RT_API_BEGIN
 
 /*
  * What lies at a path:
@@ -90,7 +91,7 @@ struct rt_loader_options {
 	int prefetch;		  /* batches made ahead of the reader; 0: one */
 	uint64_t cache_bytes;	  /* for decoded images; 0: none */
 	uint64_t max_corrupt;	  /* unusable samples before the loader gives up; UINT64_MAX: any number */
-	const struct gt_set *cpus; /* where workers run; NULL: where the caller may */
+	const char *cpus;	  /* CPUs that workers run on: "0-3,8"; NULL: those of the caller */
 	bool no_huge_pages;
 	/* What other loaders do, to measure what it costs: threads made anew each epoch, a copy of each batch in new memory. */
 	bool restart_workers, copy_batches;
@@ -139,4 +140,5 @@ json_t *rt_loader_report(const struct rt_loader *l);
 
 /* Position p of an epoch's order of n samples: a permutation of 0 … n-1, by (seed, epoch), without a table. */
 uint64_t rt_order(uint64_t seed, uint64_t epoch, uint64_t n, uint64_t p);
+RT_API_END
 #endif

@@ -2,6 +2,8 @@
 #ifndef RT_LOADER_PRIV_H
 #define RT_LOADER_PRIV_H
 #include <pthread.h>
+#include "lib/json.h"
+#include "lib/parse.h"
 #include "runtime/data/lengths.h"
 #include "runtime/data/ring.h"
 #include "runtime/data/source.h"

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include "lib/json.h"
 #include "lib/parse.h"
 #include "runtime/data/files.h"
 #include "runtime/data/source.h"

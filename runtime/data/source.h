@@ -5,6 +5,7 @@
  * Where samples come from. A source is one const struct of functions; sample i can be had at any time, from any thread. It has
  * either windows of tokens or encoded images with a label.
  */
+#include "lib/err.h"
 #include "runtime/data/loader.h"
 
 struct rt_lengths;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_TOKENS_H
 #define RT_TOKENS_H
+#include "lib/err.h"
 #include "runtime/data/files.h"
 #include "runtime/data/source.h"
 

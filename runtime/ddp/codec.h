@@ -11,6 +11,7 @@
  * A bucket is cut into one segment per rank: segments go to their rank, which sums them in fp32 and sends the sum in the same
  * coding to all. PowerSGD has a file of its own.
  */
+#include "lib/util.h"
 #include "runtime/runtime.h"
 
 struct rt_codec {

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include "lib/json.h"
 #include "runtime/ddp/codec.h"
 #include "runtime/ddp/ddp.h"
 

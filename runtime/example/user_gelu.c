@@ -7,9 +7,11 @@
  * Usage: user_gelu [ELEMENTS [IMAGE]]
  * IMAGE: user_gelu.cu, compiled (nvcc -fatbin -arch=all-major user_gelu.cu); both are then trained on the GPU.
  */
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include "runtime/runtime.h"
 
 #define K	0.7978845608028654f /* sqrt(2/pi) */
@@ -65,9 +67,10 @@ static const char *const kernels[] = { "my_gelu", "my_gelu_backward", NULL };
 
 static int launch(const struct rt_user_run *run, int kernel, int64_t n, void **args, struct gt_err *err)
 {
-	unsigned blocks = (unsigned)GT_MIN((n + 255) / 256, (int64_t)run->multiprocessors * 8);
+	unsigned blocks = (unsigned)((n + 255) / 256), most = (unsigned)run->multiprocessors * 8;
 
-	return rt_user_launch(run, kernel, (unsigned[]){ blocks, 1, 1 }, (unsigned[]){ 256, 1, 1 }, 0, args, err);
+	return rt_user_launch(run, kernel, (unsigned[]){ blocks < most ? blocks : most, 1, 1 }, (unsigned[]){ 256, 1, 1 }, 0, args,
+			      err);
 }
 
 static int gelu_forward_cuda(const struct rt_user_run *run, struct gt_err *err)
@@ -115,7 +118,7 @@ static char *read_image(const char *path)
 {
 	FILE *f = fopen(path, "rb");
 	long n = f && !fseek(f, 0, SEEK_END) ? ftell(f) : -1;
-	char *image = n > 0 && !fseek(f, 0, SEEK_SET) ? gt_xcalloc((size_t)n + 1, 1) : NULL; /* PTX is text, and ends */
+	char *image = n > 0 && !fseek(f, 0, SEEK_SET) ? calloc((size_t)n + 1, 1) : NULL; /* PTX is text, and ends */
 
 	if (image && fread(image, 1, (size_t)n, f) != (size_t)n) {
 		free(image);
@@ -138,28 +141,36 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
 static int measure(bool fused, enum rt_device device, int64_t n, struct result *ret, struct gt_err *err)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;
-	gt_autofree float *weights = gt_xcalloc((size_t)n, sizeof(float));
+	gt_autofree float *weights = calloc((size_t)n, sizeof(float));
 	struct rt_node *x = rt_param(g, "x", RT_SHAPE(n), RT_INIT_NORMAL(1.5f));
 	struct rt_node *y = fused ? rt_user(g, &gelu, &x, &tanh_form) : small_ops(g, x);
 	struct rt_node *loss = rt_dot(g, y, rt_input(g, "weights", RT_F32, RT_SHAPE(n)));
 	struct rt_options opt = { .device = device, .debug.keep_gradients = true, .seed = 1 };
-	gt_auto_json *report = NULL;
+	json_t *report;
 	double step_s[STEPS];
-	int r = rt_compile(g, loss, &opt, &p, err);
+	int r = weights ? rt_compile(g, loss, &opt, &p, err) : rt_fail(err, ENOMEM, "out of memory");
 
-	for (int64_t i = 0; i < n; i++)
+	for (int64_t i = 0; !r && i < n; i++)
 		weights[i] = rt_random_normal(2, 0, (uint64_t)i);
 	for (int s = 0; !r && s < STEPS; s++) {
 		struct rt_metrics m;
-		double t0 = gt_now_s();
+		double t0 = now_s();
 
 		r = rt_step(p, (const void *[]){ weights }, &m, err);
 		r = r ? r : rt_wait(p, err);
-		step_s[s] = gt_now_s() - t0;
+		step_s[s] = now_s() - t0;
 		ret->loss = m.loss;
 	}
 	if (r)
@@ -167,8 +178,11 @@ static int measure(bool fused, enum rt_device device, int64_t n, struct result *
 	qsort(step_s, STEPS, sizeof(*step_s), by_value);
 	ret->median_s = step_s[STEPS / 2];
 	report = rt_program_report(p);
-	ret->bytes = gt_json_get_real(report, "bytes_per_step", 0);
-	ret->dx = gt_xcalloc((size_t)n, sizeof(float));
+	ret->bytes = json_number_value(json_object_get(report, "bytes_per_step"));
+	json_decref(report);
+	ret->dx = calloc((size_t)n, sizeof(float));
+	if (!ret->dx)
+		return rt_fail(err, ENOMEM, "out of memory");
 	return rt_read_gradient(p, x, ret->dx, err);
 }
 

@@ -6,6 +6,7 @@
  * out[]; a slot may be NULL (absent input, output that nobody reads). A node may be written by more than one call: the later
  * ones add to it (attr.accumulate) or work in place.
  */
+#include "lib/err.h"
 #include "runtime/graph/op_list.h"
 #include "runtime/runtime.h"
 

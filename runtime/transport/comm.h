@@ -11,7 +11,9 @@
  *
  * All ranks make the same calls in the same order. One thread of a rank calls.
  */
-#include "lib/err.h"
+#include "lib/base.h"
+
+RT_API_BEGIN
 
 #define RT_MAX_RANKS	64
 
@@ -138,5 +140,6 @@ int rt_comm_env(bool no_pin, int (*home)(int local_rank), struct rt_comm **ret, 
 void rt_comm_free(struct rt_comm *c);
 GT_DEFINE_AUTO(rt_comm, rt_comm_free);
 /* After an error in a rank that a launcher started: end all ranks. */
-_Noreturn void rt_comm_abort(struct rt_comm *c, int status);
+void rt_comm_abort(struct rt_comm *c, int status) __attribute__((noreturn));
+RT_API_END
 #endif

@@ -2,6 +2,7 @@
 #ifndef RT_STAR_H
 #define RT_STAR_H
 /* Ranks that meet at a host and port (meet.c) and stay connected with the first of them (star.c). */
+#include "lib/err.h"
 #include "runtime/transport/comm.h"
 
 #define RT_FRAME_MAGIC 0x31727467u /* "gtr1" */

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <sys/types.h>
+#include "lib/err.h"
 #include "runtime/transport/comm.h"
 #include "runtime/transport/reduce.h"
 

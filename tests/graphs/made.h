@@ -5,6 +5,7 @@
  * A program of the runtime's public ops, drawn from bytes: random ones, or those that libFuzzer thinks of. It is kept as a list of
  * steps, so that it can be built again, with other sizes or without some of its steps, and be printed.
  */
+#include "lib/err.h"
 #include "runtime/graph/ir.h"
 
 #define MADE_STEPS  96

@@ -3,6 +3,7 @@
  * x (f32) and y (i32) of each, pixels as they are; what the loader says of itself, as JSON, on standard error. */
 #include <stdio.h>
 #include <string.h>
+#include "lib/json.h"
 #include "runtime/data/loader.h"
 
 int main(int argc, char **argv)

@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/file.h"
+#include "lib/json.h"
 #include "runtime/runtime.h"
 
 #define FILE_MAX	((size_t)1 << 32)

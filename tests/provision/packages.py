@@ -25,7 +25,7 @@ TWO = {"at": "/srv/somebody/s-own/place", "umask": "077", "TZ": "Pacific/Kiritim
 OTHERS = "/proc /sys /dev /run /tmp /var/log /var/cache /var/lib/apt /var/lib/dpkg".split()
 TREE = ("find", "/", "-xdev", "(", "-name", "__pycache__", *(w for p in OTHERS for w in ("-o", "-path", p)), ")", "-prune", "-o",
         "-printf", "%y %m %U:%G %p\\n")
-PACKAGES = ("gpubench", "gputune", "gpuprobe", "libgputune-runtime-dev")
+PACKAGES = ("gpubench", "gputune", "gpuprobe", "libgputune-runtime0", "libgputune-runtime-dev")
 
 
 class Place(check.Root):

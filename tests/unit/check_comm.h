@@ -2,6 +2,7 @@
 #ifndef CHECK_COMM_H
 #define CHECK_COMM_H
 #include <check.h>
+#include "lib/json.h"
 #include "runtime/runtime.h"
 #include "runtime/transport/comm.h"
 

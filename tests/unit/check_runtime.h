@@ -2,6 +2,7 @@
 #ifndef CHECK_RUNTIME_H
 #define CHECK_RUNTIME_H
 #include <check.h>
+#include "lib/json.h"
 #include "runtime/cpu/simd.h"
 #include "runtime/runtime.h"
 

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/util.h"
 #include "runtime/runtime.h"
 #include "tests/unit/check_cuda.h"
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "lib/json.h"
 #include "runtime/runtime.h"
 #include "tests/unit/check_cuda.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "lib/json.h"
 #include "runtime/runtime.h"
 #include "tests/unit/check_cuda.h"
 

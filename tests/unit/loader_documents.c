@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "lib/json.h"
 #include "runtime/data/lengths.h"
 #include "runtime/data/tokens.h"
 #include "runtime/runtime.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "lib/buf.h"
+#include "lib/json.h"
 #include "runtime/cpu/pixels.h"
 #include "runtime/data/image.h"
 #include "runtime/data/tar.h"
