@@ -67,7 +67,7 @@ int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *
 {
 	bool saved = out->json && !gt_streq(out->json, "-");
 	int r = out->json ? bn_bound_write(out->json, doc, &cli->err) : 0, kept = r;
-	gt_auto(bn_view) *v = bn_view_result(doc);
+	gt_auto(bn_view) *v = bn_view_result(doc, out->html);
 
 	bn_view_write(v, out, &r, &cli->err);
 	bn_output_render(out->openmetrics, bn_openmetrics, doc, &r, &cli->err);

@@ -6,8 +6,8 @@
 #include "bench/result/outputs.h"
 #include "lib/cli.h"
 
-/* One view for each kind of document. Pure. */
-struct bn_view *bn_view_result(const json_t *doc);
+/* One view for each kind of document. Pure. page: also the blocks that only the page shows, such as the plots of each metric. */
+struct bn_view *bn_view_result(const json_t *doc, bool page);
 struct bn_view *bn_view_receipt(const json_t *receipt);
 struct bn_view *bn_view_fleet(const json_t *doc);
 struct bn_view *bn_view_history(const json_t *doc);

@@ -216,7 +216,7 @@ static void method(struct bn_view *v, const json_t *doc)
 	bn_view_add(v, BN_COMMAND, BN_PAGE, "%s", command.s ? command.s : "")->name = gt_xstrdup("Command");
 }
 
-struct bn_view *bn_view_result(const json_t *doc)
+struct bn_view *bn_view_result(const json_t *doc, bool page)
 {
 	struct bn_view *v = bn_view_new(doc, "gpubench");
 	const json_t *of = json_object_get(doc, "host");
@@ -239,6 +239,8 @@ struct bn_view *bn_view_result(const json_t *doc)
 	summary(v, doc);
 	notes(v, doc);
 	changed(v, doc);
+	if (!page)
+		return v;
 	plots(v, doc);
 	if (bn_heat_any(doc)) {
 		bn_view_section(v, 0, "nodes", "By node");

@@ -18,7 +18,7 @@ static void renderings(const json_t *doc)
 	gt_autofree char *text = NULL, *json = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
-	gt_auto(bn_view) *v = bn_view_result(doc);
+	gt_auto(bn_view) *v = bn_view_result(doc, true);
 
 	FUZZ_ASSERT(out);
 	bn_view_print(v, out, false);

@@ -13,11 +13,11 @@
 #include "tests/unit/bench_made.h"
 #include "tests/unit/check_bench.h"
 
-static void page_of(struct bn_view *(*build)(const json_t *doc), const json_t *doc, struct gt_buf *out)
+/* Takes the view. */
+static void page_of(struct bn_view *v, struct gt_buf *out)
 {
-	gt_auto(bn_view) *v = build(doc);
-
 	bn_view_html(v, out);
+	bn_view_free(v);
 }
 
 static const struct {
@@ -59,7 +59,7 @@ static char *text_of(const json_t *doc)
 	char *text = NULL;
 	size_t len = 0;
 	FILE *out = open_memstream(&text, &len);
-	gt_auto(bn_view) *v = bn_view_result(doc);
+	gt_auto(bn_view) *v = bn_view_result(doc, true);
 
 	bn_view_print(v, out, false);
 	fclose(out);
@@ -114,7 +114,7 @@ START_TEST(a_page_lets_no_foreign_text_out_of_its_place)
 	gt_auto_json *doc = hostile();
 	gt_auto_buf html = { 0 };
 
-	page_of(bn_view_result, doc, &html);
+	page_of(bn_view_result(doc, true), &html);
 	ck_assert_ptr_null(strstr(html.s, "<img"));
 	ck_assert_uint_eq(count(html.s, "<script"), 1); /* the data */
 	ck_assert_uint_eq(count(html.s, "</script"), 1);
@@ -142,8 +142,8 @@ START_TEST(pages_of_many_results_let_no_foreign_text_out_either)
 	}
 	fleet = bn_fleet_judge(&set);
 	history = bn_history_judge(&set, 1);
-	page_of(bn_view_fleet, fleet, &page[0]);
-	page_of(bn_view_history, history, &page[1]);
+	page_of(bn_view_fleet(fleet), &page[0]);
+	page_of(bn_view_history(history), &page[1]);
 	for (int i = 0; i < 2; i++) {
 		ck_assert_uint_eq(count(page[i].s, "<script"), 1);
 		ck_assert_uint_eq(count(page[i].s, "</script"), 1);
@@ -181,7 +181,7 @@ START_TEST(a_judgement_from_a_file_lets_no_text_into_an_attribute)
 			json_object_set_new(inner, lists[k], json_pack("[O]", plain));
 			json_object_set_new(doc, lists[k], json_pack("[O]", inner));
 		}
-		page_of(page[i], doc, &html);
+		page_of(page[i](doc), &html);
 		ck_assert_uint_eq(count(html.s, "<h1>"), 1);
 		ck_assert_ptr_null(strstr(html.s, "<h1>INJECTED"));
 		ck_assert_ptr_null(strstr(html.s, "href=\"y"));
@@ -211,7 +211,7 @@ START_TEST(the_embedded_data_is_the_document)
 	gt_auto_buf html = { 0 };
 	const char *from, *to;
 
-	page_of(bn_view_result, doc, &html);
+	page_of(bn_view_result(doc, true), &html);
 	from = strchr(strstr(html.s, "id=\"gpubench-result\""), '\n') + 1;
 	to = strstr(from, "</script>");
 	ck_assert_int_eq(gt_json_parse(from, (size_t)(to - from), "page", &back, NULL), 0);
@@ -228,12 +228,12 @@ START_TEST(heat_and_clock_are_shown_beneath_the_order_of_measuring_where_they_ar
 	size_t i;
 
 	made_verdict(doc, NULL, NULL);
-	page_of(bn_view_result, doc, &bare);
+	page_of(bn_view_result(doc, true), &bare);
 	ck_assert_uint_eq(count(bare.s, "class=\"strip\""), 0);
 	json_array_foreach(json_object_get(doc, "launches"), i, l)
 		json_object_set_new(l, "env", json_pack("{s:f, s:o}", "temp_c", 61. + (double)i, "cpu_mhz",
 							gt_json_real(i == 4 ? 1e300 : i ? NAN : 2400.)));
-	page_of(bn_view_result, doc, &with);
+	page_of(bn_view_result(doc, true), &with);
 	ck_assert_uint_eq(count(with.s, "class=\"strip\""), 1); /* one known clock makes no line */
 	ck_assert_uint_eq(count(with.s, "hottest zone: 61 to 90 \xc2\xb0""C"), 2); /* seen, and described */
 	ck_assert_uint_eq(count(with.s, "mean clock"), 0);
@@ -365,7 +365,7 @@ START_TEST(no_output_holds_a_control_character)
 
 	json_object_set_new(json_object_get(doc, "arms"), "a", json_string("\x1b[2J"));
 	text = text_of(doc);
-	v = bn_view_result(doc);
+	v = bn_view_result(doc, true);
 	bn_view_html(v, &html);
 	bn_view_markdown(v, &md);
 	ck_assert_ptr_null(strchr(text, '\x1b'));
@@ -378,7 +378,7 @@ END_TEST
 START_TEST(markdown_keeps_foreign_text_in_its_cell)
 {
 	gt_auto_json *doc = hostile();
-	gt_auto(bn_view) *v = bn_view_result(doc);
+	gt_auto(bn_view) *v = bn_view_result(doc, true);
 	gt_auto_buf md = { 0 };
 
 	bn_view_markdown(v, &md);
