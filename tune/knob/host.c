@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tune/knob/list.h"
-#include "tune/model/costly_options.h"
+#include "probe/compat/costly_options.h"
 
 /* The word of the kernel's command line that begins so, NULL if there is none. The caller frees it. */
 static char *cmdline_word(const struct tn_ctx *c, const char *begin)
@@ -249,7 +249,7 @@ static char *look_nccl_conf(const struct tn_ctx *c)
 		*value++ = '\0';
 		line = gt_strip(line);
 		value = gt_strip(value);
-		if (tn_leftover(line, value))
+		if (pr_leftover(line, value))
 			return gt_xasprintf("%.40s=%.40s (line %u)", line, value, n);
 	}
 	return gt_xstrdup("nothing left behind");
@@ -263,7 +263,7 @@ static void want_nccl_conf(const struct tn_ctx *c, const struct tn_now *now, str
 
 	if (value) {
 		*value++ = '\0';
-		cost = tn_leftover(name, value);
+		cost = pr_leftover(name, value);
 	}
 	if (!cost)
 		tn_leave(w, TN_ALREADY, "nothing in " NCCL_CONF " that was meant for debugging only");

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "tune/knob/list.h"
-#include "tune/model/costly_options.h"
+#include "probe/compat/costly_options.h"
 
 #define CONFIG_MAX 4096
 #define CAP_STEPS  96 /* a list that is longer is a loop */
@@ -120,26 +120,26 @@ static char *look_options(const struct tn_ctx *c)
 	gt_autofree char *text = NULL;
 	gt_auto_buf b = {0};
 
-	if (gt_fs_read(c->fs, TN_NVIDIA_PARAMS, &text, NULL) < 0)
+	if (gt_fs_read(c->fs, PR_NVIDIA_PARAMS, &text, NULL) < 0)
 		return NULL;
-	for (size_t i = 0; tn_driver_option(i); i++) {
-		gt_autofree char *v = tn_driver_param(text, tn_driver_option(i));
+	for (size_t i = 0; pr_driver_option(i); i++) {
+		gt_autofree char *v = pr_driver_param(text, pr_driver_option(i));
 
-		if (v && tn_driver_option_cost(tn_driver_option(i), v))
-			gt_buf_printf(&b, "%s%s", b.len ? ", " : "", tn_driver_option(i));
+		if (v && pr_driver_option_cost(pr_driver_option(i), v))
+			gt_buf_printf(&b, "%s%s", b.len ? ", " : "", pr_driver_option(i));
 	}
 	return b.len ? gt_buf_take(&b) : gt_xstrdup("none that matters");
 }
 
 static void want_options(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	for (size_t i = 0; tn_driver_option(i); i++)
-		if (gt_starts_with(now->current, tn_driver_option(i))) {
+	for (size_t i = 0; pr_driver_option(i); i++)
+		if (gt_starts_with(now->current, pr_driver_option(i))) {
 			tn_leave(
 				w, TN_ADVICE,
 				"NVreg_%s %s; take it out of /etc/modprobe.d (grep -rl NVreg_%s /etc/modprobe.d), then "
 				"update-initramfs -u and reboot",
-				tn_driver_option(i), tn_driver_option_reason(i), tn_driver_option(i));
+				pr_driver_option(i), pr_driver_option_reason(i), pr_driver_option(i));
 			return;
 		}
 	tn_leave(w, TN_ALREADY, "the driver's own defaults, as far as they matter");

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "probe/compat/costly_options.h"
 #include "probe/host/visible.h"
 #include "tune/launch/settings.h"
-#include "tune/model/costly_options.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"
 
@@ -151,11 +151,11 @@ const struct tn_launch_setting tn_launch_nccl_ifname = {
 
 static void prepare_leftovers(const struct tn_launch *c, struct tn_run *r)
 {
-	for (size_t i = 0; tn_leftover_name(i); i++) {
-		const char *name = tn_leftover_name(i), *user = tn_run_said(c, name), *cost = user ? tn_leftover(name, user) : NULL;
+	for (size_t i = 0; pr_leftover_name(i); i++) {
+		const char *name = pr_leftover_name(i), *user = tn_run_said(c, name), *cost = user ? pr_leftover(name, user) : NULL;
 
 		/* a name with several costly values is listed several times */
-		if (cost && tn_leftover_is(i, user))
+		if (cost && pr_leftover_is(i, user))
 			tn_run_keep(r, name, user, "set by the user: %s", cost);
 	}
 }

@@ -4,7 +4,7 @@
 #include "lib/buf.h"
 #include "lib/parse.h"
 #include "lib/text.h"
-#include "tune/model/costly_options.h"
+#include "probe/compat/costly_options.h"
 #include "tune/lint/lint.h"
 
 #define BLANKS " \t"
@@ -246,7 +246,7 @@ static char *running(const struct conf *c, const struct option *o)
 	char *now = NULL;
 
 	if (is_nvidia(o->module) && gt_starts_with(o->name, "NVreg_"))
-		return c->nvidia ? tn_driver_param(c->nvidia, o->name + strlen("NVreg_")) : NULL;
+		return c->nvidia ? pr_driver_param(c->nvidia, o->name + strlen("NVreg_")) : NULL;
 	return strchr(o->name, '/') || strchr(o->module, '/') || gt_fs_read_line(c->fs, path, &now) < 0 ? NULL : now;
 }
 
@@ -254,7 +254,7 @@ static void judge_option(struct conf *c, size_t at)
 {
 	const struct option *o = &c->opt[at], *later = beaten_by(c, at);
 	const char *cost = is_nvidia(o->module) && gt_starts_with(o->name, "NVreg_")
-				   ? tn_driver_option_cost(o->name + strlen("NVreg_"), o->value)
+				   ? pr_driver_option_cost(o->name + strlen("NVreg_"), o->value)
 				   : NULL;
 	gt_autofree char *now = NULL;
 
@@ -301,7 +301,7 @@ void tn_lint_modprobe(struct gt_fsroot *fs, struct sc_findings *ret)
 		list = gt_xasprintf("/lib/modules/%s/modules.builtin", release);
 		gt_fs_read(fs, list, &c.builtin, NULL);
 	}
-	gt_fs_read(fs, TN_NVIDIA_PARAMS, &c.nvidia, NULL);
+	gt_fs_read(fs, PR_NVIDIA_PARAMS, &c.nvidia, NULL);
 	tn_lint_unread(fs, "/etc/modprobe.d", ".conf", "modprobe", ret);
 	sc_dropins(fs, "modprobe.d", ".conf", SC_NOW, NULL, &files, NULL);
 	for (size_t i = 0; i < files.n; i++)

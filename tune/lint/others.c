@@ -4,7 +4,7 @@
 #include <string.h>
 #include "lib/parse.h"
 #include "lib/text.h"
-#include "tune/model/costly_options.h"
+#include "probe/compat/costly_options.h"
 #include "tune/lint/lint.h"
 
 #define BLANKS " \t\r"
@@ -273,7 +273,7 @@ static void take_nccl(void *arg, char *line, const char *file, unsigned no)
 		return;
 	}
 	gt_strv_add(&n->names, line);
-	cost = tn_leftover(line, value);
+	cost = pr_leftover(line, value);
 	if (cost)
 		sc_find(n->out, SC_WARN, file, no,
 			gt_xasprintf("%.40s=%.40s for every job of this host: %s", line, value, cost));

@@ -2,7 +2,7 @@
 /* Options of the NVIDIA module and environment variables that are known to cost speed or to give wrong results. */
 #include <string.h>
 #include "lib/util.h"
-#include "tune/model/costly_options.h"
+#include "probe/compat/costly_options.h"
 
 /* value NULL: any but 0 or empty */
 static const struct {
@@ -15,7 +15,7 @@ static const struct {
 	{"RegistryDwords", "ForceP2P", "forces transfers between GPUs that the platform does not support: wrong data"},
 };
 
-char *tn_driver_param(const char *text, const char *name)
+char *pr_driver_param(const char *text, const char *name)
 {
 	for (const char *line = text; line && *line; line = gt_next_line(line))
 		if (gt_starts_with(line, name) && line[strlen(name)] == ':') {
@@ -27,12 +27,12 @@ char *tn_driver_param(const char *text, const char *name)
 	return NULL;
 }
 
-const char *tn_driver_option(size_t i)
+const char *pr_driver_option(size_t i)
 {
 	return i < GT_ARRAY_SIZE(options) ? options[i].name : NULL;
 }
 
-const char *tn_driver_option_reason(size_t i)
+const char *pr_driver_option_reason(size_t i)
 {
 	return options[i].cost;
 }
@@ -44,7 +44,7 @@ static bool harms(size_t i, const char *value)
 	return !options[i].value || strstr(value, options[i].value);
 }
 
-const char *tn_driver_option_cost(const char *name, const char *value)
+const char *pr_driver_option_cost(const char *name, const char *value)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(options); i++)
 		if (!strcmp(options[i].name, name) && harms(i, value))
@@ -73,17 +73,17 @@ static const struct {
 	{"OPENBLAS_NUM_THREADS", NULL, "goes before OMP_NUM_THREADS in OpenBLAS: another number there is another pool of threads"},
 };
 
-const char *tn_leftover_name(size_t i)
+const char *pr_leftover_name(size_t i)
 {
 	return i < GT_ARRAY_SIZE(leftovers) ? leftovers[i].name : NULL;
 }
 
-bool tn_leftover_is(size_t i, const char *value)
+bool pr_leftover_is(size_t i, const char *value)
 {
 	return !leftovers[i].value || !strcmp(value, leftovers[i].value);
 }
 
-const char *tn_leftover(const char *name, const char *value)
+const char *pr_leftover(const char *name, const char *value)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(leftovers); i++)
 		if (!strcmp(name, leftovers[i].name) && (!leftovers[i].value || !strcmp(value, leftovers[i].value)))
