@@ -24,4 +24,8 @@ extern const struct pr_check pr_check_gpu_present, pr_check_preempt_rt, pr_check
 /* settings.c */
 extern const struct pr_check pr_check_overcommit, pr_check_hugepages, pr_check_thp_shmem, pr_check_shmmax, pr_check_rt_runtime,
 	pr_check_nmi_watchdog, pr_check_rmem_default, pr_check_busy_read, pr_check_tcp_timestamps;
+/* boot.c, leftovers.c, nic.c */
+extern const struct pr_check pr_check_isolcpus, pr_check_idle, pr_check_preempt, pr_check_init_on_free, pr_check_nofile,
+	pr_check_driver_options, pr_check_nccl_conf, pr_check_nvme_timeout, pr_check_irq_balance, pr_check_nic_rings,
+	pr_check_nic_queues, pr_check_nic_mtu, pr_check_read_request;
 #endif

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Disks and network cards; virtual ones are left out. */
+#include <linux/pci_regs.h>
 #include <string.h>
+#include <unistd.h>
 #include "lib/text.h"
 #include "probe/host/reading.h"
 #include "probe/scrub/scrub.h"
+
+#define FAST_MBIT 25000
+#define CAP_STEPS 48 /* more than 256 bytes hold: a longer list is a loop */
 
 bool pr_is_virtual_disk(const struct pr_host *h, const char *name)
 {
@@ -100,6 +105,57 @@ static void add_block(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 	h->n_block++;
 }
 
+bool pr_is_fast(const struct pr_net *n)
+{
+	return pr_or(n->speed_mbit, 0) >= FAST_MBIT && !gt_starts_with(n->name, "ib");
+}
+
+const struct pr_node *pr_node_of_port(const struct pr_host *h, const struct pr_net *n)
+{
+	for (size_t i = 0; pr_has(n->numa_node) && i < h->n_node; i++)
+		if (h->node[i].id == n->numa_node.v)
+			return &h->node[i];
+	return NULL;
+}
+
+static unsigned word(const unsigned char *config, size_t len, size_t at)
+{
+	return at + 2 <= len ? config[at] | (unsigned)config[at + 1] << 8 : 0;
+}
+
+/* Offset of a capability, 0 if the device has none (PCI Express Base Specification). */
+static size_t find_cap(const unsigned char *config, size_t len, unsigned id)
+{
+	size_t at = word(config, len, PCI_CAPABILITY_LIST) & 0xfc;
+
+	for (int i = 0; at && i < CAP_STEPS; i++) {
+		unsigned head = word(config, len, at);
+
+		if ((head & 0xff) == id)
+			return at;
+		at = head >> 8 & 0xfc;
+	}
+	return 0;
+}
+
+/* From the configuration space, of which users other than root get the first 64 bytes. */
+static struct pr_num read_request(struct gt_fsroot *fs, const char *address)
+{
+	gt_autofree char *path = gt_xasprintf("/sys/bus/pci/devices/%s/config", address);
+	gt_autoclose int fd = gt_fs_open_part(fs, path);
+	unsigned char config[256];
+	ssize_t n = fd < 0 ? -1 : pread(fd, config, sizeof(config), 0);
+	size_t at = n > 0 ? find_cap(config, (size_t)n, PCI_CAP_ID_EXP) : 0;
+
+	if (fd < 0)
+		return (struct pr_num){ pr_state_of(fd), 0 };
+	if (n == 64)
+		return (struct pr_num){ PR_UNREADABLE, 0 };
+	if (!at || at + PCI_EXP_DEVCTL + 2 > (size_t)n)
+		return (struct pr_num){ PR_UNKNOWN, 0 };
+	return pr_value(128 << (word(config, (size_t)n, at + PCI_EXP_DEVCTL) >> 12 & 7));
+}
+
 static void add_net(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 {
 	struct pr_net *n = &h->net[h->n_net];
@@ -123,6 +179,8 @@ static void add_net(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 	n->missed = pr_read_num(fs, "/sys/class/net/%s/statistics/rx_missed_errors", name);
 	if (n->pci)
 		gt_fs_list(fs, irqs, &n->irqs);
+	if (n->pci && (pr_is_fast(n) || gt_starts_with(name, "ib")))
+		n->read_request = read_request(fs, n->pci);
 	pr_read_ethtool(fs, n);
 	h->n_net++;
 }
@@ -161,6 +219,7 @@ void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h)
 			add_net(fs, h, names.v[i]);
 	}
 	name_ports(h);
+	h->nvme_timeout_s = pr_read_num(fs, "/sys/module/nvme_core/parameters/io_timeout");
 	gt_strv_clear(&names);
 	gt_fs_list(fs, "/sys/class/infiniband", &names);
 	for (size_t i = 0; i < names.n; i++) {

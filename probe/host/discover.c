@@ -125,6 +125,7 @@ void pr_host_free(struct pr_host *h)
 	gt_strv_clear(&h->iommu.acs_redirect);
 	free(h->log);
 	free(h->setting);
+	gt_strv_clear(&h->tuners);
 	pr_params_clear(&h->grub);
 	free(h->block);
 	free(h->volume);

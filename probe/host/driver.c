@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include "probe/compat/costly_options.h"
 #include "probe/host/reading.h"
 
 /* What a directory lists is in a capture only if it was looked at: so everything that counts is. */
@@ -227,6 +228,7 @@ void pr_discover_driver(struct gt_fsroot *fs, struct pr_host *h)
 
 	h->driver.module_version = pr_read_str(h, fs, "/sys/module/nvidia/version");
 	h->driver.module_text = pr_read_str(h, fs, "/proc/driver/nvidia/version");
+	h->driver.params = pr_read_text(h, fs, PR_NVIDIA_PARAMS);
 	h->driver.open_module = h->driver.module_text.v && strstr(h->driver.module_text.v, "Open Kernel Module");
 	h->driver.module_file = find_module_file(fs, release, &module);
 	h->driver.module_path = module ? pr_own(h, module) : NULL;

@@ -10,6 +10,7 @@ struct pr_host;
 struct pr_driver {
 	struct pr_str module_version; /* of the loaded nvidia module */
 	struct pr_str module_text;    /* /proc/driver/nvidia/version */
+	struct pr_str params;	      /* the text of /proc/driver/nvidia/params */
 	bool open_module;	      /* the loaded module is the open flavour */
 	struct pr_num module_file;    /* 1: /lib/modules of the running kernel has an nvidia module */
 	const char *module_path;      /* that file, NULL if there is none */

@@ -125,6 +125,7 @@ struct pr_net {
 	struct pr_num speed_mbit, numa_node, mtu, missed; /* missed: frames that found no buffer since the link came up */
 	struct pr_str driver;
 	struct pr_num rx_ring, rx_ring_max, channels, channels_max; /* as ethtool -g and -l show them */
+	struct pr_num read_request; /* bytes that a fast port may read from memory at once; unreadable: for root only */
 	struct gt_strv irqs; /* numbers of its interrupts */
 };
 
@@ -210,6 +211,11 @@ struct pr_host {
 	struct pr_fabric fabric;
 	struct pr_tegra tegra;
 	struct pr_platform platform;
+	struct gt_strv tuners; /* services that change kernel settings: "tuned (running)", "irqbalance (enabled)" */
+	struct pr_num open_files_soft, open_files_hard; /* limits of this process; INT64_MAX: unlimited */
+	struct pr_str nccl_conf;      /* the text of /etc/nccl.conf */
+	struct pr_num nvme_timeout_s; /* of a request to an NVMe disk */
+	struct pr_str sys_vendor;     /* of the firmware: "Amazon EC2" */
 	struct pr_setting *setting; /* those of host/settings.c; none in a launcher's discovery */
 	size_t n_setting;
 	struct pr_params grub; /* the words that GRUB's files give to the kernel, in their order */
@@ -293,6 +299,12 @@ GT_DEFINE_AUTO(pr_host, pr_host_free);
 /* Memory that this process can have without swapping and without being killed for it: what the kernel says is available, or
  * less where a control group of ours has a limit. 0: the kernel does not say. */
 uint64_t pr_available_bytes(struct gt_fsroot *fs);
+/* Finds the services that change kernel settings. The entry of the list for one of them, NULL if it is not at work. */
+void pr_find_tuners(struct gt_fsroot *fs, struct gt_strv *ret);
+const char *pr_find_tuner(const struct gt_strv *list, const char *name);
+/* An Ethernet port of 25 Gbit/s or more. Its node, NULL if that is not known. */
+bool pr_is_fast(const struct pr_net *n);
+const struct pr_node *pr_node_of_port(const struct pr_host *h, const struct pr_net *n);
 /* The setting of that name, NULL if it was not read. */
 const struct pr_setting *pr_find_setting(const struct pr_host *h, const char *name);
 /* The package of that name, NULL if it is not installed or dpkg is not the package manager. */

@@ -20,23 +20,35 @@ static struct pr_num meminfo(const char *text, int error, const char *key, bool 
 	return pr_value(kib ? v * 1024 : v);
 }
 
-static void read_memlock(struct gt_fsroot *fs, struct pr_host *h)
+/* "Max open files            1024                 524288               files": the soft and the hard limit. */
+static void read_limit(const char *text, const char *key, struct pr_num *soft, struct pr_num *hard)
 {
-	static const char key[] = "Max locked memory";
-	gt_autofree char *text = NULL;
-	char word[32] = "";
-	const char *at;
+	const char *at = strstr(text, key);
+	char word[2][32] = { "", "" };
+	struct pr_num *to[] = { soft, hard };
 	int64_t v;
-	int r = gt_fs_read_prefix(fs, "/proc/self/limits", 65536, &text, NULL);
 
-	h->mem.memlock_bytes.state = r < 0 ? pr_state_of(r) : PR_ABSENT;
-	at = r < 0 ? NULL : strstr(text, key);
-	if (!at || sscanf(at + sizeof(key) - 1, "%31s", word) != 1)
+	soft->state = hard->state = PR_ABSENT;
+	if (!at || sscanf(at + strlen(key), "%31s %31s", word[0], word[1]) < 1)
 		return;
-	if (!strcmp(word, "unlimited"))
-		h->mem.memlock_bytes = pr_value(INT64_MAX);
-	else if (!gt_parse_i64(word, &v))
-		h->mem.memlock_bytes = pr_value(v);
+	for (int i = 0; i < 2; i++)
+		if (!strcmp(word[i], "unlimited"))
+			*to[i] = pr_value(INT64_MAX);
+		else if (!gt_parse_i64(word[i], &v))
+			*to[i] = pr_value(v);
+}
+
+static void read_limits(struct gt_fsroot *fs, struct pr_host *h)
+{
+	gt_autofree char *text = NULL;
+	int r = gt_fs_read_prefix(fs, "/proc/self/limits", 65536, &text, NULL);
+	struct pr_num ignored;
+
+	h->mem.memlock_bytes.state = h->open_files_soft.state = h->open_files_hard.state = pr_state_of(r);
+	if (r < 0)
+		return;
+	read_limit(text, "Max locked memory", &h->mem.memlock_bytes, &ignored);
+	read_limit(text, "Max open files", &h->open_files_soft, &h->open_files_hard);
 }
 
 /* Version 1 says a number near 2^63 where there is no limit. */
@@ -156,7 +168,7 @@ void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h)
 
 	pr_launch_memory(fs, h);
 	h->mem.thp_defrag = pr_chosen(h, pr_read_str(h, fs, "/sys/kernel/mm/transparent_hugepage/defrag"));
-	read_memlock(fs, h);
+	read_limits(fs, h);
 	h->mem.shm_huge = shm_is_huge(fs);
 	count_stale(fs, h);
 	r = gt_fs_statvfs(fs, "/dev/shm", &v);

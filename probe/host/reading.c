@@ -68,6 +68,14 @@ struct pr_str pr_read_str(struct pr_host *h, struct gt_fsroot *fs, const char *f
 	return (struct pr_str){ pr_state_of(r), r < 0 ? NULL : pr_own(h, line) };
 }
 
+struct pr_str pr_read_text(struct pr_host *h, struct gt_fsroot *fs, const char *path)
+{
+	char *text = NULL;
+	int r = gt_fs_read_prefix(fs, path, 65536, &text, NULL);
+
+	return (struct pr_str){ pr_state_of(r), r < 0 ? NULL : pr_own(h, text) };
+}
+
 struct pr_str pr_chosen(struct pr_host *h, struct pr_str line)
 {
 	const char *open = line.v ? strchr(line.v, '[') : NULL;

@@ -10,6 +10,7 @@ const char *pr_keep(struct pr_host *h, const char *s);
 struct pr_str pr_text(struct pr_host *h, const char *s); /* present; NULL: absent */
 struct pr_num pr_value(int64_t v);
 struct pr_str pr_read_str(struct pr_host *h, struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(3, 4);
+struct pr_str pr_read_text(struct pr_host *h, struct gt_fsroot *fs, const char *path); /* all lines, 64 KiB at most */
 /* The word in brackets of a line of choices ("always [madvise] never"), or the line. */
 struct pr_str pr_chosen(struct pr_host *h, struct pr_str line);
 struct pr_num pr_read_num(struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(2, 3);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel settings that checks judge: now, and at the next boot by sysctl.d. */
+/* Kernel settings that checks judge: now, and at the next boot by sysctl.d. The services that change some of them. */
 #include <string.h>
 #include "probe/host/reading.h"
 #include "sysctl/sysctl.h"
@@ -18,6 +18,48 @@ static const struct {
 	{ "net.ipv4.tcp_timestamps", NULL },
 	{ "thp.shmem", "/sys/kernel/mm/transparent_hugepage/shmem_enabled" },
 };
+
+/* ---- services ------------------------------------------------------------------------------------------------- */
+
+/* Seen as far as files show it: the unit's control group or something in /run while it works, or a unit that is enabled (not
+ * needed to run: power-profiles-daemon is started when a desktop asks for it). */
+static const struct {
+	const char *name, *running, *unit;
+} tuners[] = {
+	{ "tuned", "/run/tuned/tuned.pid", "multi-user.target.wants/tuned.service" },
+	{ "irqbalance", "/run/irqbalance", "multi-user.target.wants/irqbalance.service" },
+	{ "power-profiles-daemon", NULL, "graphical.target.wants/power-profiles-daemon.service" },
+	{ "tlp", "/run/tlp/last_pwr", "multi-user.target.wants/tlp.service" },
+	{ "numad", "/run/numad.pid", "multi-user.target.wants/numad.service" },
+	{ "bpftune", NULL, "multi-user.target.wants/bpftune.service" },
+	{ "cpufrequtils", NULL, "multi-user.target.wants/cpufrequtils.service" },
+	{ "ksmtuned", "/run/ksmtune.pid", "multi-user.target.wants/ksmtuned.service" },
+};
+
+void pr_find_tuners(struct gt_fsroot *fs, struct gt_strv *ret)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(tuners); i++) {
+		gt_autofree char *unit = gt_xasprintf("/etc/systemd/system/%s", tuners[i].unit), *target = NULL;
+		gt_autofree char *group = gt_xasprintf("/sys/fs/cgroup/system.slice/%s.service", tuners[i].name);
+
+		if ((tuners[i].running && gt_fs_exists(fs, tuners[i].running)) || gt_fs_exists(fs, group))
+			gt_strv_take(ret, gt_xasprintf("%s (running)", tuners[i].name));
+		else if (gt_fs_readlink(fs, unit, &target) >= 0)
+			gt_strv_take(ret, gt_xasprintf("%s (enabled)", tuners[i].name));
+	}
+}
+
+const char *pr_find_tuner(const struct gt_strv *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; i < list->n; i++)
+		if (!strncmp(list->v[i], name, n) && list->v[i][n] == ' ')
+			return list->v[i];
+	return NULL;
+}
+
+/* ---- settings ------------------------------------------------------------------------------------------------- */
 
 /* The value that the text sets: of a sysctl as the kernel reads it, of others the choice in brackets. */
 static struct pr_str taken(struct pr_host *h, const char *name, bool sysctl, struct pr_str text)
@@ -50,6 +92,8 @@ void pr_discover_settings(struct gt_fsroot *fs, struct pr_host *h)
 	gt_auto(sc_conf) *conf = NULL;
 	int r = sc_conf_load(fs, SC_NEXT_BOOT, NULL, &conf, NULL);
 
+	pr_find_tuners(fs, &h->tuners);
+	h->nccl_conf = pr_read_text(h, fs, "/etc/nccl.conf");
 	h->setting = gt_xcalloc(GT_ARRAY_SIZE(known), sizeof(*h->setting));
 	h->n_setting = GT_ARRAY_SIZE(known);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(known); i++) {

@@ -103,6 +103,7 @@ void pr_discover_virt(struct gt_fsroot *fs, struct pr_host *h)
 	gt_autofree char *signature = NULL;
 	const char *maker = firmware(vendor.v, product.v), *by;
 
+	h->sys_vendor = vendor;
 	h->virt.state = PR_ABSENT;
 	h->hypervisor.state = PR_ABSENT;
 	if (h->kernel.release.v && (strstr(h->kernel.release.v, "microsoft") || strstr(h->kernel.release.v, "WSL"))) {

@@ -19,8 +19,13 @@ No permission anywhere: a host on which every file is denied is unknown, not wel
     host.memory: how much memory there is cannot be read (unreadable)
     host.cpu-quota: how many CPUs there are cannot be read
     vm.overcommit-memory: the value of vm.overcommit_memory is unreadable
+    limits.nofile: the limit of open files is unreadable
+    boot.isolcpus: the kernel's command line is unreadable
+    boot.idle: the kernel's command line is unreadable
+    boot.preempt: the kernel's command line is unreadable
+    boot.init-on-free: the kernel's command line is unreadable
   
-  2 checks pass (--verbose shows all)
+  3 checks pass (--verbose shows all)
   the kernel log was not examined
   gpuprobe: WARNING - host.shm
   ends with 1

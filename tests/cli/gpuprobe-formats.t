@@ -3,10 +3,10 @@ The same report in the forms that other programs read.
 One line, as monitoring plug-ins print it, with the exit code they expect.
 
   $ gpuprobe --format line --root $FIXTURES/driver-not-loaded.host
-  GPUPROBE CRITICAL - driver.loaded: the nvidia kernel module is not loaded | fail=2;;0 warn=0;0 unknown=0 pass=22 gpus=1
+  GPUPROBE CRITICAL - driver.loaded: the nvidia kernel module is not loaded | fail=2;;0 warn=0;0 unknown=0 pass=26 gpus=1
   [2]
   $ gpuprobe -f line --root $FIXTURES/server-8gpu.host
-  GPUPROBE OK - 43 checks pass, 0 unknown, kernel log not examined | fail=0;;0 warn=0;0 unknown=0 pass=43 gpus=8
+  GPUPROBE OK - 48 checks pass, 0 unknown, kernel log not examined | fail=0;;0 warn=0;0 unknown=0 pass=48 gpus=8
 
 Markdown, to be pasted into an issue: names of strangers cannot break out of it.
 
@@ -87,7 +87,7 @@ Metrics for Prometheus, written whole or not at all.
   gpuprobe_gpu_remap_pending{pci="0000:17:00.0"} 1
   # EOF
   $ grep -c 'check_status{' gpuprobe.prom
-  53
+  57
   $ grep 'gpu.ecc' gpuprobe.prom
   gpuprobe_check_status{check="gpu.ecc"} 1
   gpuprobe_cause{check="gpu.ecc"} 1

@@ -10,7 +10,7 @@ The document has the cause for monitoring.
 
   $ gpuprobe --json --root $FIXTURES/nouveau.host | grep -E '"(schema|verdict|exit_code|cause)"' | sort | uniq -c
         2       "cause": "driver.nouveau"
-       88       "cause": null
+      101       "cause": null
         1   "cause": "driver.nouveau",
         1   "exit_code": 2,
         1   "schema": "gpuprobe/1",

@@ -56,26 +56,23 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
                                                   node
   mem.shm                       C   now           /dev/shm has room for workers
   limits.memlock                C   new processes RDMA may lock memory
-  limits.nofile                 C   new processes files that a process of this user may have open
-  irq.balance                   C   now           whether irqbalance moves interrupts about
-  nic.rings                     C   now           buffers in which a network card lays down what
-                                                  arrives
-  nic.queues                    C   now           queues of a fast network card against the cores near
-                                                  it
-  nic.mtu                       C   now           size of the frames of fast network ports
+  limits.nofile                 C   new processes a process may have many open files
+  irq.balance                   C   now           irqbalance moves no interrupts of very fast ports
+  nic.rings                     C   now           network ports find a buffer for each frame
+  nic.queues                    C   now           fast network ports have a queue per core near them
+  nic.mtu                       C   now           fast network ports send large frames
   pcie.acs                      C   after reboot  GPUs below one switch talk directly
-  pcie.read_request             C   now           how much a fast network card asks for at once
-  nvme.io_timeout               C   after reboot  how long a request to an NVMe disk may take
+  pcie.read_request             C   now           fast network cards read much at once
+  nvme.io_timeout               C   after reboot  on EC2 a request to an NVMe disk may take long
   gpu.node                      C   after reboot  the NUMA node of every GPU is known
   gpu.persistence               C   now           the driver stays ready between jobs
-  gpu.driver_options            C   after reboot  options of NVIDIA's module that recipes hand on and
-                                                  that do harm
-  nccl.conf                     C   new processes what /etc/nccl.conf sets for every job of the host
+  gpu.driver_options            C   after reboot  NVIDIA's module has no option of a recipe that harms
+  nccl.conf                     C   new processes /etc/nccl.conf sets nothing for debugging
   boot.kernel                   C   after reboot  an ordinary kernel, not a real-time one
-  boot.isolcpus                 C   after reboot  CPUs that the scheduler leaves out
-  boot.idle                     C   after reboot  what an idle CPU does
-  boot.preempt                  C   after reboot  how readily the kernel interrupts its own work
-  boot.init_on_free             C   after reboot  clearing memory when it is freed
+  boot.isolcpus                 C   after reboot  the scheduler balances all CPUs
+  boot.idle                     C   after reboot  idle CPUs rest
+  boot.preempt                  C   after reboot  the kernel seldom interrupts its own work
+  boot.init_on_free             C   after reboot  freed memory is not cleared a second time
   boot.iommu                    C   after reboot  the IOMMU lets the host's own devices pass
   run.affinity                  R   new processes the CPUs a command may use: next to its GPU, no
                                                   isolated ones, no small cores
@@ -216,7 +213,7 @@ gpuprobe judges what gputune only advises. The plan has the same finding and the
         echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf
       A service needs LimitMEMLOCK=infinity.
   
-  37 checks pass (--verbose shows all)
+  41 checks pass (--verbose shows all)
   the kernel log was not examined
 
 Advice about a setting changes no verdict.
@@ -228,7 +225,7 @@ Advice about a setting changes no verdict.
     vm.overcommit-memory: strict overcommit (vm.overcommit_memory 2) refuses CUDA's large reservations
     of address space
   
-  11 checks pass (--verbose shows all)
+  16 checks pass (--verbose shows all)
   the kernel log was not examined
   vm.overcommit-memory advice strict overcommit (vm.overcommit_memory 2) refuses CUDA's large
   $ gputune plan --root advised --only vm.overcommit_memory

@@ -133,10 +133,10 @@ What a program may raise by itself is told from what it may not.
 
   $ for n in "1024 20000" "20000 20000"; do
   >   sed "s/^file .proc.self.limits/&\n\tMax open files $n files/" $FIXTURES/cpu-server.host >files.host
-  >   gputune plan --root files.host --only limits.nofile | grep 'nofile:'
+  >   gputune plan --root files.host --only limits.nofile | grep 'files open'
   > done
-    limits.nofile: 1024, can be raised to 20000
-    limits.nofile: 20000, cannot be raised
+        a program may have 1024 files open, and raise that to 20000: loader workers pass each tensor
+        a program may have 20000 files open: loader workers pass each tensor as an open file and fail
 
 Knobs of choice are named when they are asked for; their family shows them.
 

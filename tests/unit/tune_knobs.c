@@ -86,14 +86,6 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 	h.n_setting = 1;
 	if (tn_knob_find(id)->check) {
 		plan_of(&h, id, &w);
-	} else if (tn_knob_find(id)->look) { /* what is there follows from the host too */
-		gt_autofree char *seen = tn_knob_find(id)->look(&c);
-
-		now.current = seen;
-		if (seen)
-			tn_knob_wish(tn_knob_find(id), &c, &now, &w);
-		else
-			tn_not_applicable(&w, "not on this host");
 	} else {
 		tn_knob_wish(tn_knob_find(id), &c, &now, &w);
 	}
@@ -281,13 +273,13 @@ START_TEST(advice_names_the_line_of_the_boot_loader)
 
 	box_put(&b, "/proc/cmdline", "BOOT_IMAGE=/vmlinuz quiet idle=poll preempt=full\n");
 	unknown = box_plan(&b);
-	ck_assert_ptr_nonnull(strstr(box_item(unknown, "boot.idle", NULL)->reason, "take idle=poll out of /etc/default/grub or"));
+	ck_assert_ptr_nonnull(strstr(box_item(unknown, "boot.idle", NULL)->remedy, "Remove idle=poll from /etc/default/grub or"));
 	box_put(&b, "/etc/default/grub", "GRUB_TIMEOUT=1\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet idle=poll\"\n");
 	box_put(&b, "/etc/default/grub.d/50-a.cfg", "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX preempt=full\"\n");
 	known = box_plan(&b);
-	ck_assert_ptr_nonnull(strstr(box_item(known, "boot.idle", NULL)->reason,
-				     "take idle=poll out of /etc/default/grub:2, then"));
-	ck_assert_ptr_nonnull(strstr(box_item(known, "boot.preempt", NULL)->reason, "out of /etc/default/grub.d/50-a.cfg:1, then"));
+	ck_assert_ptr_nonnull(strstr(box_item(known, "boot.idle", NULL)->remedy,
+				     "Remove idle=poll from /etc/default/grub:2. Then:"));
+	ck_assert_ptr_nonnull(strstr(box_item(known, "boot.preempt", NULL)->remedy, "from /etc/default/grub.d/50-a.cfg:1. Then:"));
 }
 END_TEST
 
@@ -487,8 +479,7 @@ START_TEST(every_knob_says_all_that_a_knob_must)
 		ck_assert_msg(strchr("ABC", k->tag) != NULL, "%s", k->id);
 		ck_assert_msg(!!k->desired + !!k->check == 1, "%s has one of desired and check", k->id);
 		ck_assert_msg(!k->check || (k->tag == 'C' && !k->summary && !k->why), "%s: the check has its texts", k->id);
-		ck_assert_msg(k->check || !!k->key + !!k->path + !!k->look == 1, "%s has one of key, path and look", k->id);
-		ck_assert_msg(!k->look || k->tag == 'C', "%s has nothing that could be written", k->id);
+		ck_assert_msg(!!k->key + !!k->path == !k->check, "%s has one of key and path", k->id);
 		ck_assert_msg(k->form != TN_UDEV_RULE || k->boot_line, "%s", k->id);
 	}
 	for (size_t i = 0; tn_launch_settings[i]; i++) {

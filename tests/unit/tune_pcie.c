@@ -158,10 +158,11 @@ START_TEST(a_card_that_asks_for_little_at_once_is_reported)
 		unsigned devctl;
 		size_t len;
 		enum tn_status status;
-		const char *current;
-	} cases[] = { { 2 << 12, CONFIG, TN_ADVICE, "eth9 512" },
-		      { 5 << 12, CONFIG, TN_ALREADY, "eth9 4096" },
-		      { 5 << 12, 64, TN_NOT_APPLICABLE, NULL } };
+		const char *reason;
+	} cases[] = { { 2 << 12, CONFIG, TN_ADVICE, "eth9 reads 512 bytes" },
+		      { 4 << 12, CONFIG, TN_ADVICE, "eth9 reads 2048 bytes" },
+		      { 5 << 12, CONFIG, TN_ALREADY, "4096 bytes" },
+		      { 5 << 12, 64, TN_NOT_APPLICABLE, "only root" } };
 
 	box_add_port(&b);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
@@ -170,7 +171,7 @@ START_TEST(a_card_that_asks_for_little_at_once_is_reported)
 		put_config(BOX_PORT, cases[i].devctl, 0, cases[i].len);
 		plan = box_plan(&b);
 		ck_assert_int_eq(box_item(plan, "pcie.read_request", NULL)->status, cases[i].status);
-		ck_assert(gt_streq(box_item(plan, "pcie.read_request", NULL)->current, cases[i].current));
+		ck_assert_ptr_nonnull(strstr(box_item(plan, "pcie.read_request", NULL)->reason, cases[i].reason));
 	}
 }
 END_TEST

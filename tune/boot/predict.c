@@ -128,17 +128,6 @@ void tn_boot_ask(struct tn_boot *b, const struct tn_knob *k, const char *path, s
 		put_line(ret, k->key, a);
 }
 
-char *tn_boot_by_hand(const struct tn_knob *k, const char *value, const char *by)
-{
-	if (!by)
-		return gt_xasprintf("sysctl -w %s=%s; no file sets it at boot", k->key, value);
-	if (gt_starts_with(by, "/etc/"))
-		return gt_xasprintf("sysctl -w %s=%s, and take it out of %s", k->key, value, by);
-	/* what packages ship is replaced at the next upgrade; this name comes last */
-	return gt_xasprintf("sysctl -w %s=%s, and echo '%s = %s' >> /etc/sysctl.d/zz-local.conf, which comes after %s", k->key,
-			    value, k->key, value, by);
-}
-
 json_t *tn_boot_json(const char *value, const char *by, const char *may)
 {
 	return json_pack("{s:o, s:o, s:o}", "value", gt_json_str(value), "decided_by", gt_json_str(by), "may",

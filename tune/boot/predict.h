@@ -24,9 +24,6 @@ const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn
 char *tn_boot_further(struct tn_boot *b, const struct tn_knob *k, const char *path, const char *than, char **ret_by);
 /* As the files are now. path: the knob's kernel file. The caller clears the answer (tn_udev_answer_clear). */
 void tn_boot_ask(struct tn_boot *b, const struct tn_knob *k, const char *path, struct tn_udev_answer *ret);
-/* The lines that set a sysctl by hand, now and for the next boot, whose answer is by (tn_boot_ask; NULL: no file says anything).
- * The caller frees it. */
-char *tn_boot_by_hand(const struct tn_knob *k, const char *value, const char *by);
 /* The same as JSON: {"value", "decided_by", "may"}. */
 json_t *tn_boot_json(const char *value, const char *by, const char *may);
 /* Who sets it to something else though our file has, or were to have, value for it: one sentence, NULL if nobody does. *ret_may

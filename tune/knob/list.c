@@ -59,7 +59,7 @@ const struct tn_knob *const tn_knobs[] = {
 	&tn_knob_nic_queues,
 	&tn_knob_nic_mtu,
 	&tn_knob_acs,
-	&tn_knob_mrrs,
+	&tn_knob_read_request,
 	&tn_knob_nvme_timeout,
 	&tn_knob_gpu_node,
 	&tn_knob_persistence,

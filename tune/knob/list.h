@@ -13,7 +13,6 @@ extern const struct tn_knob tn_knob_pid_max, tn_knob_inotify_instances, tn_knob_
 /* net.c */
 extern const struct tn_knob tn_knob_rmem_max, tn_knob_wmem_max, tn_knob_tcp_rmem, tn_knob_tcp_wmem, tn_knob_backlog,
 	tn_knob_budget, tn_knob_arp_announce, tn_knob_arp_ignore, tn_knob_sunrpc;
-bool tn_is_fast(const struct pr_net *n); /* an Ethernet port of 25 Gbit/s or more */
 /* sysfs.c */
 extern const struct tn_knob tn_knob_thp_enabled, tn_knob_thp_defrag, tn_knob_ksm, tn_knob_read_ahead,
 	tn_knob_scheduler;
@@ -23,16 +22,12 @@ extern const struct tn_knob tn_knob_governor, tn_knob_epp, tn_knob_min_perf, tn_
 /* advice.c */
 extern const struct tn_knob tn_knob_shm, tn_knob_memlock, tn_knob_persistence, tn_knob_acs, tn_knob_iommu,
 	tn_knob_gpu_node, tn_knob_preempt, tn_knob_overcommit_memory, tn_knob_nr_hugepages, tn_knob_shmmax, tn_knob_rt_runtime,
-	tn_knob_nmi_watchdog, tn_knob_rmem_default, tn_knob_busy_read, tn_knob_tcp_timestamps, tn_knob_thp_shmem;
+	tn_knob_nmi_watchdog, tn_knob_rmem_default, tn_knob_busy_read, tn_knob_tcp_timestamps, tn_knob_thp_shmem,
+	tn_knob_nofile, tn_knob_irq_balance, tn_knob_nic_rings, tn_knob_nic_queues, tn_knob_nic_mtu, tn_knob_read_request,
+	tn_knob_nvme_timeout, tn_knob_driver_options, tn_knob_nccl_conf, tn_knob_isolcpus, tn_knob_idle, tn_knob_preemption,
+	tn_knob_init_on_free;
 /* card.c */
-extern const struct tn_knob tn_knob_irq_affinity, tn_knob_irq_balance, tn_knob_nic_rings, tn_knob_nic_queues, tn_knob_nic_mtu;
-/* pcie.c */
-extern const struct tn_knob tn_knob_mrrs, tn_knob_driver_options;
-/* host.c */
-extern const struct tn_knob tn_knob_isolcpus, tn_knob_idle, tn_knob_preemption, tn_knob_init_on_free, tn_knob_nofile,
-	tn_knob_nccl_conf, tn_knob_nvme_timeout;
-/* "take WORD... out of FILE:LINE", for a word of the kernel's command line that begins so. The caller frees it. */
-char *tn_grub_how(const struct tn_ctx *c, const char *begin);
+extern const struct tn_knob tn_knob_irq_affinity;
 
 const struct tn_knob *tn_knob_find(const char *id);
 /* Returns "ID:INSTANCE" of the tunable whose file is k->resets, or NULL if no tunable has it. The caller frees it. */

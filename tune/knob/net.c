@@ -6,11 +6,6 @@
 
 #define FAST_MBIT 25000
 
-bool tn_is_fast(const struct pr_net *n)
-{
-	return pr_or(n->speed_mbit, 0) >= FAST_MBIT && !gt_starts_with(n->name, "ib");
-}
-
 /* The fastest Ethernet port; InfiniBand's IP interfaces carry RDMA, which has no socket buffers. */
 static int64_t fastest_mbit(const struct pr_host *h, const char **ret_name)
 {

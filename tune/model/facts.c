@@ -5,35 +5,6 @@
 #include "lib/text.h"
 #include "tune/model/knob.h"
 
-/* Seen as far as files show it: the unit's control group or something in /run while it works, or a unit that is enabled (not
- * needed to run: power-profiles-daemon is started when a desktop asks for it). */
-static const struct {
-	const char *name, *running, *unit;
-} tuners[] = {
-	{ "tuned", "/run/tuned/tuned.pid", "multi-user.target.wants/tuned.service" },
-	{ "irqbalance", "/run/irqbalance", "multi-user.target.wants/irqbalance.service" },
-	{ "power-profiles-daemon", NULL, "graphical.target.wants/power-profiles-daemon.service" },
-	{ "tlp", "/run/tlp/last_pwr", "multi-user.target.wants/tlp.service" },
-	{ "numad", "/run/numad.pid", "multi-user.target.wants/numad.service" },
-	{ "bpftune", NULL, "multi-user.target.wants/bpftune.service" },
-	{ "cpufrequtils", NULL, "multi-user.target.wants/cpufrequtils.service" },
-	{ "ksmtuned", "/run/ksmtune.pid", "multi-user.target.wants/ksmtuned.service" },
-};
-
-static void find_tuners(struct gt_fsroot *fs, struct gt_strv *ret)
-{
-	for (size_t i = 0; i < GT_ARRAY_SIZE(tuners); i++) {
-		gt_autofree char *unit = gt_xasprintf("/etc/systemd/system/%s", tuners[i].unit), *target = NULL;
-
-		gt_autofree char *group = gt_xasprintf("/sys/fs/cgroup/system.slice/%s.service", tuners[i].name);
-
-		if ((tuners[i].running && gt_fs_exists(fs, tuners[i].running)) || gt_fs_exists(fs, group))
-			gt_strv_take(ret, gt_xasprintf("%s (running)", tuners[i].name));
-		else if (gt_fs_readlink(fs, unit, &target) >= 0)
-			gt_strv_take(ret, gt_xasprintf("%s (enabled)", tuners[i].name));
-	}
-}
-
 /* The second and third hexadecimal word of each CPU's line (net/core/net-procfs.c). */
 static void read_softnet(struct gt_fsroot *fs, struct tn_facts *ret)
 {
@@ -97,19 +68,17 @@ static void read_idle(struct gt_fsroot *fs, struct tn_facts *ret)
 
 void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret)
 {
-	gt_autofree char *swaps = NULL, *vendor = NULL;
+	gt_autofree char *swaps = NULL;
 
 	*ret = (struct tn_facts){ 0 };
 	if (gt_fs_read(fs, "/proc/swaps", &swaps, NULL) >= 0)
 		ret->swap_is_zram = strstr(swaps, "/dev/zram") && !strstr(swaps, "/dev/sd") && !strstr(swaps, "/dev/nvme") &&
 				    !strstr(swaps, "/dev/vd") && !strstr(swaps, "file\t");
-	find_tuners(fs, &ret->tuners);
+	pr_find_tuners(fs, &ret->tuners);
 	ret->virtual_machines = gt_fs_exists(fs, "/run/libvirt/qemu") || gt_fs_exists(fs, "/run/qemu-server");
 	read_softnet(fs, ret);
 	read_subnets(fs, ret);
 	read_idle(fs, ret);
-	if (gt_fs_read_line(fs, "/sys/class/dmi/id/sys_vendor", &vendor) >= 0)
-		ret->amazon = !strcmp(vendor, "Amazon EC2");
 }
 
 void tn_facts_clear(struct tn_facts *f)
@@ -120,12 +89,7 @@ void tn_facts_clear(struct tn_facts *f)
 
 const char *tn_facts_tuner(const struct tn_facts *f, const char *name)
 {
-	size_t n = strlen(name);
-
-	for (size_t i = 0; i < f->tuners.n; i++)
-		if (!strncmp(f->tuners.v[i], name, n) && f->tuners.v[i][n] == ' ')
-			return f->tuners.v[i];
-	return NULL;
+	return pr_find_tuner(&f->tuners, name);
 }
 
 /* "Max open files            1024                 524288               files", soft and hard. */

@@ -121,12 +121,3 @@ void tn_leave(struct tn_wish *w, enum tn_status status, const char *fmt, ...)
 	say(w, status, NULL, fmt, ap);
 	va_end(ap);
 }
-
-void tn_advise(struct tn_wish *w, const char *value, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(w, TN_ADVICE, value, fmt, ap);
-	va_end(ap);
-}

@@ -35,7 +35,6 @@ struct tn_facts {
 	int64_t squeezed;      /* times that a CPU ran out of its share before all waiting packets were taken */
 	int64_t idle_us[16];   /* time to leave each idle state of the first CPU, in the kernel's order */
 	size_t n_idle;
-	bool amazon;	       /* a virtual machine of EC2 */
 	struct gt_strv tuners; /* "tuned (running)", "irqbalance (enabled)" */
 	bool routes;	       /* the kernel's table was there to be read */
 	struct gt_strv subnets; /* "0002000A/00FFFFFF eth0": what a port reaches without a gateway, over IPv4 */
@@ -60,7 +59,7 @@ bool tn_open_files(struct gt_fsroot *fs, int64_t *ret_soft, int64_t *ret_hard);
 /* What a knob wishes: a value, or why it wishes none. */
 struct tn_wish {
 	enum tn_status status; /* TN_CHANGE: value; the engine finds out whether it is there already */
-	char value[128]; /* with TN_ADVICE the one to set by hand, "" if that is not all there is to it */
+	char value[128];
 	char reason[512];
 };
 struct tn_now {
@@ -102,11 +101,9 @@ struct tn_knob {
 	 * texts are set. */
 	const struct pr_check *check;
 
-	/* one of key, path and look */
+	/* one of key and path */
 	const char *key;		  /* sysctl */
 	const char *path;		  /* kernel file; %s stands for the instance */
-	/* C without a file: what there is, from the host itself; NULL: not on this host. The caller frees it. */
-	char *(*look)(const struct tn_ctx *c);
 	const char *const *choices;	  /* values it may have; NULL: whole numbers, or as cpu_list says */
 	bool cpu_list;			  /* the value is a list of CPUs */
 	struct tn_range range[TN_NUMBERS]; /* of each number */
@@ -152,6 +149,4 @@ void tn_want(struct tn_wish *w, const char *value, const char *fmt, ...) GT_PRIN
 void tn_want_num(struct tn_wish *w, int64_t value, const char *fmt, ...) GT_PRINTF(3, 4);
 void tn_not_applicable(struct tn_wish *w, const char *fmt, ...) GT_PRINTF(2, 3);
 void tn_leave(struct tn_wish *w, enum tn_status status, const char *fmt, ...) GT_PRINTF(3, 4);
-/* TN_ADVICE for a sysctl: the engine adds the lines that set it to value, now and at boot. */
-void tn_advise(struct tn_wish *w, const char *value, const char *fmt, ...) GT_PRINTF(3, 4);
 #endif

@@ -20,10 +20,10 @@ char *tn_need_text(const struct tn_knob *k, const char *path, size_t n)
 	if (k->check) /* it reports itself what it lacks */
 		return NULL;
 	if (!n)
-		return path || any ? gt_xasprintf("%s is there", path ? path : any) : gt_xstrdup("there is one on this host");
+		return gt_xasprintf("%s is there", path ? path : any);
 	if (n <= own_needs(k))
 		return gt_xstrdup(k->needs[n - 1].what);
-	return k->tag != 'C' && n == own_needs(k) + 1 ? gt_xstrdup("it can be written (in a container it is read-only)") : NULL;
+	return n == own_needs(k) + 1 ? gt_xstrdup("it can be written (in a container it is read-only)") : NULL;
 }
 
 size_t tn_needs_check(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)

@@ -92,7 +92,7 @@ bool tn_item_keeps(const struct tn_item *i)
 {
 	const struct tn_knob *k = i->knob;
 
-	return i->status == TN_ALREADY && i->chosen && i->current && i->wanted && k->form != TN_NO_FORM && k->tag != 'C' &&
+	return i->status == TN_ALREADY && i->chosen && i->current && i->wanted && k->form != TN_NO_FORM &&
 	       tn_item_good(i, i->current) && !tn_knob_good(k, i->wanted, i->at_boot, i->pair_path ? "in force" : NULL);
 }
 
@@ -102,14 +102,6 @@ static bool read_current(const struct make *m, struct tn_item *i)
 	gt_autofree char *why = NULL;
 	int r;
 
-	if (i->knob->look) {
-		const struct tn_ctx c = { .fs = m->fs, .host = m->host, .facts = &m->facts };
-
-		i->current = i->knob->look(&c);
-		if (!i->current)
-			say(i, TN_NOT_APPLICABLE, "not on this host");
-		return i->current;
-	}
 	r = tn_value_read(m->fs, i->path, &i->current);
 	if (!r && i->pair_path) {
 		r = tn_value_read(m->fs, i->pair_path, &i->pair_current);
@@ -301,18 +293,6 @@ static void predict_boot(struct make *m, struct tn_item *i)
 	free(a.may);
 }
 
-/* The lines that do it by hand. */
-static void advise(struct tn_item *i, const char *value)
-{
-	bool stays = !i->at_boot || tn_value_equal(i->at_boot, i->current);
-	gt_autofree char *how = stays ? tn_boot_by_hand(i->knob, value, i->at_boot_by) : NULL;
-	gt_autofree char *why = how ? gt_xasprintf("%s: %s", i->reason, how) :
-				      gt_xasprintf("%s: sysctl -w %s=%s; at boot %s sets it to %s", i->reason, i->knob->key, value,
-						   i->at_boot_by, i->at_boot);
-
-	say(i, TN_ADVICE, why);
-}
-
 /* The judgement is gpuprobe's. */
 static void take_finding(const struct make *m, struct tn_item *i)
 {
@@ -360,8 +340,6 @@ static void consider(struct make *m, const struct tn_knob *k, const char *instan
 	i->need_fails = k->needs && k->needs[i->needs_met - 1].what;
 	apply_wish(m, i, &w, ctx.asked);
 	predict_boot(m, i);
-	if (w.status == TN_ADVICE && *w.value)
-		advise(i, w.value);
 	if (tn_item_keeps(i)) {
 		gt_autofree char *why = gt_xasprintf("%s; no file sets it so at boot: apply --persist keeps it", i->reason);
 

@@ -24,7 +24,7 @@ json_t *tn_settings(struct gt_fsroot *fs, const struct pr_host *host)
 		for (size_t n = 0; tn_knobs[n]; n++) {
 			gt_auto_strv instances = { 0 };
 
-			if (tn_knobs[n]->check || tn_knobs[n]->look)
+			if (tn_knobs[n]->check)
 				continue;
 			if (!tn_knobs[n]->instances)
 				add_setting(fs, knobs, tn_knobs[n], NULL);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Network ports: buffers, queues, frames, read requests, and who moves their interrupts. ethtool -G and -L and a new MTU interrupt
+ * the link. Sources: NVIDIA's Grace tuning guide, mlnx-tools. */
+#include "probe/check/check.h"
+#include "probe/check/list.h"
+
+#define VERY_FAST_MBIT 100000
+#define READ_REQUEST   4096
+
+/* Says why no port could be judged: a value that could not be read, or none at all. */
+static void none_judged(struct pr_finding *f, enum pr_state worst, const char *what)
+{
+	bool unread = worst == PR_UNREADABLE || worst == PR_BROKEN;
+
+	pr_say(f, unread ? PR_NOT_KNOWN : PR_SKIP, unread ? "%s cannot be read" : "no such port reports %s", what);
+}
+
+static enum pr_state worse(enum pr_state a, enum pr_state b)
+{
+	return a == PR_PRESENT ? b : GT_MAX(a, b);
+}
+
+static void balance(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const char *running = pr_find_tuner(&h->tuners, "irqbalance");
+	const struct pr_net *fast = NULL;
+	size_t known = 0;
+
+	for (size_t i = 0; i < h->n_net; i++) {
+		known += pr_has(h->net[i].speed_mbit);
+		if (!fast && pr_is_fast(&h->net[i]) && h->net[i].speed_mbit.v >= VERY_FAST_MBIT)
+			fast = &h->net[i];
+	}
+	if (!h->n_net) {
+		pr_say(f, PR_SKIP, "no network port");
+	} else if (!running) {
+		pr_say(f, PR_PASS, "irqbalance is not at work: the kernel spreads the queues of a card, and irq.affinity of "
+				   "gputune can place them");
+	} else if (!known) {
+		pr_say(f, PR_SKIP, "no network port reports its speed");
+	} else if (!fast || h->n_node < 2) {
+		pr_say(f, PR_PASS, "no port of 100 Gbit/s has interrupts that irqbalance could move to another node");
+	} else {
+		pr_say(f, PR_ADVICE, "%s moves the interrupts of %s between nodes while a job runs", running, fast->shown);
+		pr_remedy(f, "Hosts with many slow devices gain from irqbalance. To place the interrupts once instead:\n"
+			     "  systemctl disable --now irqbalance\n  gputune apply --only irq.affinity\n"
+			     "To keep it and spare some CPUs only: IRQBALANCE_BANNED_CPULIST=LIST in /etc/default/irqbalance.");
+	}
+}
+const struct pr_check pr_check_irq_balance = {
+	.id = "irq.balance",
+	.title = "irqbalance moves no interrupts of very fast ports",
+	.story = "irqbalance spreads interrupts by load every ten seconds. For a port of 100 Gbit/s NVIDIA's guides switch it off "
+		 "and place the queues once. Hosts with many slow devices gain from it.",
+	.run = balance,
+};
+
+static void rings(const struct pr_context *c, struct pr_finding *f)
+{
+	enum pr_state worst = PR_ABSENT;
+	size_t judged = 0;
+
+	for (size_t i = 0; i < c->host->n_net; i++) {
+		const struct pr_net *n = &c->host->net[i];
+
+		if (!pr_has(n->rx_ring) || !pr_has(n->rx_ring_max) || !pr_has(n->missed)) {
+			worst = worse(n->missed.state, worst);
+			continue;
+		}
+		judged++;
+		if (n->missed.v <= 0 || n->rx_ring_max.v <= n->rx_ring.v)
+			continue;
+		pr_say(f, PR_ADVICE, "%s missed %ld frames for want of a buffer: it has %ld of %ld", n->shown, n->missed.v,
+		       n->rx_ring.v, n->rx_ring_max.v);
+		pr_remedy(f, "The link is down for a moment, and larger rings fit worse into the cache:\n  ethtool -G %s rx %ld\n"
+			     "At every boot:\n  echo 'ACTION==\"add\", SUBSYSTEM==\"net\", KERNEL==\"%s\", "
+			     "RUN+=\"/usr/sbin/ethtool -G %s rx %ld\"' > /etc/udev/rules.d/90-ring.rules",
+			  n->name, n->rx_ring_max.v, n->name, n->name, n->rx_ring_max.v);
+		return;
+	}
+	if (judged)
+		pr_say(f, PR_PASS, "no port that could have more buffers has missed a frame");
+	else
+		none_judged(f, worst, "its buffers and the frames that it missed");
+}
+const struct pr_check pr_check_nic_rings = {
+	.id = "nic.rings",
+	.title = "network ports find a buffer for each frame",
+	.story = "Frames that find no buffer are lost and sent again after a timeout. The card counts them (rx_missed_errors), so "
+		 "more buffers are advised only where that happened. The link goes down for a moment, and larger rings fit worse "
+		 "into the cache.",
+	.run = rings,
+};
+
+/* One queue per core of the port's node: with fewer some cores have more work than others, with more some share a core. */
+static void queues(const struct pr_context *c, struct pr_finding *f)
+{
+	size_t judged = 0;
+
+	for (size_t i = 0; i < c->host->n_net; i++) {
+		const struct pr_net *n = &c->host->net[i];
+		const struct pr_node *node = pr_node_of_port(c->host, n);
+		gt_auto_set cores = { 0 };
+		int64_t fit;
+
+		if (!pr_is_fast(n) || !pr_has(n->channels) || !pr_has(n->channels_max))
+			continue;
+		judged++;
+		pr_first_threads(c->host, node ? &node->cpus : &c->host->cpu.online, &cores);
+		fit = GT_MIN(n->channels_max.v, GT_MAX(INT64_C(1), (int64_t)gt_set_count(&cores)));
+		if (n->channels.v * 2 > fit && n->channels.v <= fit * 2)
+			continue;
+		pr_say(f, PR_ADVICE, "%s has %ld queues, and %u cores are near", n->shown, n->channels.v, gt_set_count(&cores));
+		pr_remedy(f, "The link is down for a moment, and connections may change their queue:\n  ethtool -L %s combined %ld",
+			  n->name, fit);
+		return;
+	}
+	pr_say(f, judged ? PR_PASS : PR_SKIP, judged ? "fast ports have about one queue per core of their node" :
+						       "no port of 25 Gbit/s or more reports its queues");
+}
+const struct pr_check pr_check_nic_queues = {
+	.id = "nic.queues",
+	.title = "fast network ports have a queue per core near them",
+	.story = "Each queue is served by one core. A card of 100 Gbit/s with a few queues is as fast as a few cores. With many "
+		 "more queues than cores the packets of one queue wait for those of another. The link goes down for a moment when "
+		 "their number is changed.",
+	.run = queues,
+};
+
+static void mtu(const struct pr_context *c, struct pr_finding *f)
+{
+	enum pr_state worst = PR_ABSENT;
+	size_t judged = 0;
+
+	for (size_t i = 0; i < c->host->n_net; i++) {
+		const struct pr_net *n = &c->host->net[i];
+
+		if (!pr_is_fast(n))
+			continue;
+		if (!pr_has(n->mtu)) {
+			worst = worse(n->mtu.state, worst);
+			continue;
+		}
+		judged++;
+		if (n->mtu.v > 1500)
+			continue;
+		pr_say(f, PR_ADVICE, "%s sends frames of %ld bytes: six packets where one would do, and RoCE 1024 bytes at a time",
+		       n->shown, n->mtu.v);
+		pr_remedy(f, "Only if every host and switch of that network has the same MTU, else large packets vanish:\n"
+			     "  ip link set %s mtu 9000\nTo test the way to another host: ping -M do -s 8972 PEER\n"
+			     "At every boot: mtu 9000 in /etc/network/interfaces.", n->name);
+		return;
+	}
+	if (judged)
+		pr_say(f, PR_PASS, "fast ports send large frames");
+	else
+		none_judged(f, worst, "the size of its frames at 25 Gbit/s or more");
+}
+const struct pr_check pr_check_nic_mtu = {
+	.id = "nic.mtu",
+	.title = "fast network ports send large frames",
+	.story = "A stream of 25 Gbit/s in frames of 1500 bytes is two million packets per second, and some core handles each. If "
+		 "one host or switch on the way has smaller frames, large packets vanish without a message.",
+	.run = mtu,
+};
+
+static void read_request(const struct pr_context *c, struct pr_finding *f)
+{
+	bool unread = false;
+	size_t judged = 0;
+
+	for (size_t i = 0; i < c->host->n_net; i++) {
+		const struct pr_net *n = &c->host->net[i];
+
+		unread |= n->read_request.state == PR_UNREADABLE;
+		if (!pr_has(n->read_request))
+			continue;
+		judged++;
+		if (n->read_request.v >= READ_REQUEST)
+			continue;
+		pr_say(f, PR_ADVICE, "%s reads %ld bytes of memory at a time", n->shown, n->read_request.v);
+		pr_remedy(f, "Best in the firmware: PCIe maximum read request 4096. Until the next reset, where a wrong bit in "
+			     "the register hangs the device:\n  setpci -s %s CAP_EXP+8.w=5000:7000", n->pci);
+		return;
+	}
+	pr_say(f, judged ? PR_PASS : PR_SKIP,
+	       judged ? "fast ports read 4096 bytes of memory or more at a time" :
+	       unread ? "only root can read the configuration of network cards" :
+			"no fast network card reports how much it reads at a time");
+}
+const struct pr_check pr_check_read_request = {
+	.id = "pcie.read-request",
+	.title = "fast network cards read much at once",
+	.story = "A card that sends reads memory in pieces of this size and waits for each. With 512 bytes it hardly reaches 100 "
+		 "Gbit/s. mlnx_tune reports less than 4096. A wrong bit in the register hangs the device; a reset undoes it.",
+	.run = read_request,
+};
