@@ -135,7 +135,7 @@ def sources():
         text=True,
         check=False,
     ).stdout.split("\0")
-    names = [n for n in names if n and not n.startswith("tests/") or n.startswith("tests/Makemodule.am")]
+    names = [n for n in names if n and not n.startswith("tests/") or n.startswith(("tests/Makemodule.am", "tests/fixtures/"))]
     if not names:  # an unpacked tarball
         names = [os.path.relpath(os.path.join(d, f), TOP) for d, _, fs in os.walk(TOP) for f in fs]
     total = hashlib.sha256()
