@@ -160,6 +160,24 @@ static char *machine_id_hash(const struct pr_host *h)
 	return hash ? gt_xstrdup(hash) : NULL;
 }
 
+/* Returns the directories of kernel settings that are on a read-only file system, as the fact "read_only"; NULL: none. */
+static char *read_only(struct gt_fsroot *fs)
+{
+	static const char *const dirs[] = { "/proc/sys/fs", "/proc/sys/kernel", "/proc/sys/net", "/proc/sys/vm", "/sys" };
+	struct gt_buf b = { 0 };
+	char *known = NULL;
+	struct statvfs v;
+
+	if (!gt_fs_is_live(fs)) {
+		gt_fs_fact(fs, "read_only", &known, NULL);
+		return known;
+	}
+	for (size_t i = 0; i < GT_ARRAY_SIZE(dirs); i++)
+		if (gt_fs_statvfs(fs, dirs[i], &v) >= 0 && v.f_flag & ST_RDONLY)
+			gt_buf_printf(&b, "%s\n", dirs[i]);
+	return b.s ? gt_buf_take(&b) : NULL;
+}
+
 /* A captured host's fact is a file, which is already in the new capture if it was read. */
 static bool is_recorded(struct gt_fsroot *fs, const struct gt_strv *paths, const char *path)
 {
@@ -209,6 +227,7 @@ static void add_facts(struct gt_fsroot *fs, const struct gt_strv *paths, const s
 		      { "container", h->container.v ? gt_xstrdup(h->container.v) : NULL },
 		      { "ldcache", cached_lines(h) },
 		      { "acs", pr_acs_fact(h) },
+		      { "read_only", read_only(fs) },
 		      { "shm_huge", h->mem.shm_huge ? gt_xstrdup("always\n") : NULL },
 		      { "packages", pr_packages_fact(h) },
 		      { "kernel_log", pr_kernel_log_fact(h) },

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What has to hold before a knob is turned: shown with the knob and in the plan, and looked at again when it is applied. */
 #include <errno.h>
+#include <string.h>
+#include "lib/text.h"
 #include "probe/check/distro.h"
 #include "tune/model/knob.h"
 
@@ -52,9 +54,21 @@ size_t tn_knob_wish(const struct tn_knob *k, const struct tn_ctx *c, const struc
 	return n;
 }
 
+/* A capture has the read-only directories as a fact. */
+static bool is_read_only(struct gt_fsroot *fs, const char *path)
+{
+	gt_autofree char *dirs = NULL;
+
+	if (gt_fs_is_live(fs))
+		return gt_fs_access(fs, path, W_OK) == -EROFS;
+	gt_fs_fact(fs, "read_only", &dirs, NULL);
+	gt_each_line(dir, dirs)
+		if (gt_starts_with(path, dir) && path[strlen(dir)] == '/')
+			return true;
+	return false;
+}
+
 const char *tn_need_writable(struct gt_fsroot *fs, const char *path)
 {
-	if (!gt_fs_is_live(fs) || gt_fs_access(fs, path, W_OK) != -EROFS)
-		return NULL;
-	return "read-only here, as in a container: to be set on the host beneath";
+	return is_read_only(fs, path) ? "read-only here, as in a container: to be set on the host beneath" : NULL;
 }
