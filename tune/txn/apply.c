@@ -79,7 +79,8 @@ static bool is_held(const struct apply *a, const struct tn_entry *const *held, s
 	return false;
 }
 
-/* What holds already, and would not after the next boot: not written now, and left as it is by going back. */
+/* Adds values that are already set but not persistent. Apply does not write them, and revert leaves them. A setting that is
+ * read-only here cannot be set at the next boot either. */
 static int add_kept(struct apply *a)
 {
 	const struct tn_entry **held = NULL;
@@ -89,7 +90,7 @@ static int add_kept(struct apply *a)
 	for (size_t i = 0; a->opts->persist && r >= 0 && i < a->plan->n_item; i++) {
 		const struct tn_item *it = &a->plan->item[i];
 
-		if (!tn_item_keeps(it) || is_held(a, held, n, it))
+		if (!tn_item_keeps(it) || is_held(a, held, n, it) || tn_need_writable(a->fs, it->path))
 			continue;
 		r = tn_plan_check_item(a->fs, a->host, a->plan, it, a->err);
 		if (r >= 0)
