@@ -1,7 +1,104 @@
-Persistent settings leave out what is read-only.
+A virtual machine with systemd: all its CPUs and its memory are usable.
 
-  $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host root; printf '/proc/sys/%s\n' vm kernel net fs >root/.facts/read_only
-  $ gputune apply --root root --persist --only vm.
+  $ gpuprobe --root $FIXTURES/systemd-vm.host | grep -v 'checks pass'
+  gpuprobe: OK
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-50-amd64, qemu (tcg)
+    QEMU TCG CPU version 2.5+: 4 cores, 4 CPUs, 2 NUMA nodes, 1.9 GiB of memory
+    no NVIDIA GPU
+  
+  $ gputune plan --root $FIXTURES/systemd-vm.host --only vm. --only fs.
+  To be changed
+    vm.dirty_ratio: 20 to 10
+        half the kernel's default: writing starts earlier and the stall at the end is shorter
+    vm.dirty_background_ratio: 10 to 5
+        half the kernel's default: writing starts earlier and the stall at the end is shorter
+    vm.max_map_count: 65530 to 262144
+        memory-mapped shards and allocators with expandable segments use many mappings
+    fs.inotify.max_user_instances: 128 to 1024
+        each TensorBoard, notebook and container runtime of a user takes some; 128 are soon gone
+    fs.inotify.max_user_watches: 15238 to 524288
+        one per directory that is watched: trees of checkpoints and logs have many
+    fs.aio-max-nr: 65536 to 1048576
+        loaders that read with libaio (DALI, DeepSpeed's NVMe offload) book their queues in advance
+  
+  8 more are already so, or not for this host: --verbose.
+  6 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
+
+A container: report and plan apply its limits. Settings of the kernel are read-only.
+
+  $ gpuprobe --root $FIXTURES/podman-container.host | grep -v 'checks pass'
+  gpuprobe: WARNING - host.shm
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-50-amd64, qemu (tcg), container
+    QEMU TCG CPU version 2.5+: 4 cores, 4 CPUs, 2 NUMA nodes, 1.9 GiB of memory
+    no NVIDIA GPU
+  
+  Cause: host.shm
+    /dev/shm has only 62.5 MiB: data-loader workers and NCCL share memory through it
+    do:
+      Start the container with more: docker run --shm-size=1g …
+  
+  Also host.cpu-quota
+    the cgroup allows 1.5 CPUs of time on 2 CPUs: as many threads as CPUs are throttled every period
+    do:
+      Give the job a cpuset instead of a quota, or start it with gputune run, which counts the quota
+  
+  the kernel log was not examined
+  $ gputune plan --root $FIXTURES/podman-container.host --only vm. --only fs. --only mem.
+  To be changed, but cannot be
+    vm.dirty_ratio: 20 to 10
+        read-only here, as in a container: to be set on the host beneath
+    vm.dirty_background_ratio: 10 to 5
+        read-only here, as in a container: to be set on the host beneath
+    vm.max_map_count: 65530 to 262144
+        read-only here, as in a container: to be set on the host beneath
+    fs.inotify.max_user_instances: 128 to 1024
+        read-only here, as in a container: to be set on the host beneath
+    fs.inotify.max_user_watches: 15238 to 524288
+        read-only here, as in a container: to be set on the host beneath
+    fs.aio-max-nr: 65536 to 1048576
+        read-only here, as in a container: to be set on the host beneath
+  
+  Manual steps
+    mem.shm
+        /dev/shm has only 62.5 MiB: data-loader workers and NCCL share memory through it
+        Start the container with more: docker run --shm-size=1g …
+  
+  8 more are already so, or not for this host: --verbose.
+  Nothing to change, profile train-cpu.
+  $ gputune run --root $FIXTURES/podman-container.host --print -- true
+  Profile train-cpu
+    CPUs 2-3
+        all that are allowed
+    memory preferred from node 1
+        preferred, not strict: a full node falls back to another instead of failing
+  
+  Set
+    OMP_NUM_THREADS=1
+        the cgroup's quota pays for 1 of 2 cores
+    GOMP_SPINCOUNT=1000
+        what is spun is paid from the cgroup's quota of CPU time
+  
+  Left as it is
+    OMP_PROC_BIND
+        the program cannot be looked into in a root that is not live
+    LD_LIBRARY_PATH
+        no libblas.so.3 is installed
+    OPENBLAS_CORETYPE
+        OpenBLAS itself would have to be asked, and this root is not live
+    LD_PRELOAD
+        by choice only: a profile with run.allocator = on, or --allocator
+    GLIBC_TUNABLES
+        with less than 2 GiB of memory none should be kept, and the control group allows no more
+    CUDA_DEVICE_ORDER
+        no GPU that CUDA could use
+    PYTORCH_CUDA_ALLOC_CONF
+        no GPU that CUDA could use
+    NCCL_SOCKET_IFNAME
+        the job does not say that it spans several hosts
+
+Persistent settings leave out what is read-only there.
+
+  $ $BUILDDIR/tests/cli/unpack $FIXTURES/podman-container.host root; gputune apply --root root --persist
   Nothing to change.
 
 A capture has the directories that are read-only. The plan for it blocks the same settings as the plan for the host.
