@@ -371,18 +371,24 @@ static int load(struct rt_program *p, const struct file *f, const struct rt_safe
 	struct position at = { 0 };
 	int r = read_position(f->path, s->metadata, &at, err);
 
-	if (!r)
-		r = load_all(p, f, s, false, err);
-	if (!r)
-		r = check_rest(p, f->path, s, err);
+	if (r)
+		return r;
+	r = load_all(p, f, s, false, err);
+	if (r)
+		return r;
+	r = check_rest(p, f->path, s, err);
 	if (r)
 		return r;
 	p->stale = true; /* from here on: even a file that ends early has changed some */
 	r = load_all(p, f, s, true, err);
-	if (!r && p->backend->scale_changes)
+	if (r)
+		return r;
+	if (p->backend->scale_changes) {
 		r = p->backend->scale_changes(p, err);
-	if (!r)
-		r = p->backend->restart(p, err);
+		if (r)
+			return r;
+	}
+	r = p->backend->restart(p, err);
 	if (r)
 		return r;
 	/* an optimizer that starts anew is at its first step; one that keeps nothing goes on with its number */

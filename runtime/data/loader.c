@@ -285,22 +285,28 @@ int rt_loader_open(const struct rt_loader_options *o, struct rt_loader **ret, st
 	pthread_mutex_init(&l->corrupt.lock, NULL);
 	l->corrupt.named = json_array();
 	fill_defaults(l, o);
-	r = check_options(&l->o, err);
-	if (!r && o->cpus && gt_parse_cpulist(o->cpus, &l->cpus) < 0)
-		r = gt_fail(err, EINVAL, "\"%s\" is not a list of CPUs such as 0-3,8", o->cpus);
 	l->o.cpus = NULL; /* the caller's text may go */
-	if (!r)
-		r = blame_data(open_source(l, err), err);
-	if (!r)
-		r = blame_data(measure(l, err), err);
-	if (!r && l->source->ops->image) {
+	r = check_options(&l->o, err);
+	if (r)
+		return r;
+	if (o->cpus && gt_parse_cpulist(o->cpus, &l->cpus) < 0)
+		return gt_fail(err, EINVAL, "\"%s\" is not a list of CPUs such as 0-3,8", o->cpus);
+	r = blame_data(open_source(l, err), err);
+	if (r)
+		return r;
+	r = blame_data(measure(l, err), err);
+	if (r)
+		return r;
+	if (l->source->ops->image) {
 		l->corrupt.known = gt_xcalloc(l->source->n / 64 + 1, sizeof(*l->corrupt.known));
 		r = rt_image_cache_new(&l->o, l->source->n, &l->cache, err);
+		if (r)
+			return r;
 	}
-	if (!r)
-		r = make_ring(l, err);
-	if (!r)
-		r = make_workers(l, err);
+	r = make_ring(l, err);
+	if (r)
+		return r;
+	r = make_workers(l, err);
 	if (r)
 		return r;
 	*ret = gt_take(l);

@@ -111,14 +111,16 @@ static int open_codec(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 		x->down = x->up;
 		x->down.kind = RT_HOST_SHARE;
 		r = rt_coll_init(&x->up, err);
-		if (!r)
-			r = rt_coll_init(&x->down, err);
+		if (r)
+			return r;
+		r = rt_coll_init(&x->down, err);
 	}
 	if (r || !d->coders)
 		return r;
 	r = rt_coll_init(&x->out, err);
-	if (!r)
-		r = rt_coll_init(&x->back, err);
+	if (r)
+		return r;
+	r = rt_coll_init(&x->back, err);
 	if (r || !d->codec->feedback)
 		return r;
 	x->lost = calloc((size_t)x->b->floats, sizeof(float));
@@ -142,11 +144,11 @@ static int open_bucket(struct rt_ddp *d, struct bucket *x, const struct rt_optio
 	x->raw = (struct rt_coll){ .kind = RT_ALLREDUCE, .window = &d->window, .offset = x->b->offset, .n = x->b->floats,
 				   .threads = cpu->threads };
 	r = rt_coll_init(&x->raw, err);
-	if (!r && d->codec)
-		r = open_codec(d, x, err);
-	if (!r && d->compress == RT_COMPRESS_POWERSGD)
-		r = rt_powersgd_new(x->b, opt->ranks.powersgd_rank, &d->window, x->out_at, opt->seed, cpu, &x->powersgd, err);
-	return r;
+	if (r)
+		return r;
+	if (d->compress == RT_COMPRESS_POWERSGD)
+		return rt_powersgd_new(x->b, opt->ranks.powersgd_rank, &d->window, x->out_at, opt->seed, cpu, &x->powersgd, err);
+	return d->codec ? open_codec(d, x, err) : 0;
 }
 
 static int agree(struct rt_ddp *d, struct gt_err *err)
@@ -219,39 +221,41 @@ int rt_ddp_new(const struct rt_options *opt, const struct rt_ranks *ranks, const
 	       const struct rt_bucket *buckets, int n, uint64_t bytes, struct rt_ddp **ret, struct gt_err *err)
 {
 	struct rt_comm *comm = opt->ranks.comm;
-	struct rt_ddp *d = gt_xcalloc(1, sizeof(*d));
+	gt_auto(rt_ddp) *d = gt_xcalloc(1, sizeof(*d));
 	int64_t largest = 1;
 	int r;
 
 	begin(d, opt, ranks, buckets, n, bytes);
 	r = agree(d, err);
-	if (!r)
-		r = rt_comm_set_weight(comm, opt->ranks.weight, err);
-	if (!r)
-		r = rt_window_map(comm, lay_out(d, opt), !opt->memory.no_huge_pages, &d->window, err);
+	if (r)
+		return r;
+	r = rt_comm_set_weight(comm, opt->ranks.weight, err);
+	if (r)
+		return r;
+	r = rt_window_map(comm, lay_out(d, opt), !opt->memory.no_huge_pages, &d->window, err);
+	if (r)
+		return r;
 	d->kept_bytes = kept_bytes(d, opt);
-	if (!r) {
-		d->local = rt_window_local(&d->window);
-		d->coded = rt_comm_hosts(comm) > 1 ? rt_window_across(&d->window) : d->window;
-	}
+	d->local = rt_window_local(&d->window);
+	d->coded = rt_comm_hosts(comm) > 1 ? rt_window_across(&d->window) : d->window;
 	d->loss = (struct rt_coll){ .kind = RT_ALLREDUCE, .window = &d->window, .offset = d->loss.offset, .n = LOSSES };
-	if (!r)
-		r = rt_coll_init(&d->loss, err);
-	if (!r)
-		r = open_meeting(d, err);
-	for (int i = 0; !r && i < n; i++) {
+	r = rt_coll_init(&d->loss, err);
+	if (r)
+		return r;
+	r = open_meeting(d, err);
+	if (r)
+		return r;
+	for (int i = 0; i < n; i++) {
 		r = open_bucket(d, &d->list[i], opt, cpu, err);
+		if (r)
+			return r;
 		largest = GT_MAX(largest, d->list[i].segment);
 	}
-	if (!r) {
-		d->scratch = calloc((size_t)largest * 2, sizeof(float));
-		r = d->scratch ? 0 : gt_fail(err, ENOMEM, "no memory for a segment of %lld gradients", (long long)largest);
-	}
-	if (r)
-		rt_ddp_free(d);
-	else
-		*ret = d;
-	return r;
+	d->scratch = calloc((size_t)largest * 2, sizeof(float));
+	if (!d->scratch)
+		return gt_fail(err, ENOMEM, "no memory for a segment of %lld gradients", (long long)largest);
+	*ret = gt_take(d);
+	return 0;
 }
 
 void rt_ddp_free(struct rt_ddp *d)
@@ -313,8 +317,9 @@ int rt_ddp_meet(struct rt_ddp *d, struct gt_err *err)
 	double t0 = gt_now_s();
 	int r = rt_coll_start(&d->meet, err);
 
-	if (!r)
-		r = rt_coll_wait(&d->meet, err);
+	if (r)
+		return r;
+	r = rt_coll_wait(&d->meet, err);
 	d->waited_s += gt_now_s() - t0;
 	return r;
 }
@@ -346,10 +351,11 @@ int rt_ddp_losses(struct rt_ddp *d, struct rt_losses *ret, struct gt_err *err)
 	const float *x = loss_at(d);
 	int r = rt_coll_wait(&d->loss, err);
 
-	if (!r)
-		*ret = (struct rt_losses){ .batch = mean_of(x[0], x[1]), .weight = (double)x[1],
-					   .update = mean_of(x[2], x[3]), .weights = (double)x[3] };
-	return r;
+	if (r)
+		return r;
+	*ret = (struct rt_losses){ .batch = mean_of(x[0], x[1]), .weight = (double)x[1],
+				   .update = mean_of(x[2], x[3]), .weights = (double)x[3] };
+	return 0;
 }
 
 /* ---- with a codec ---- */

@@ -47,6 +47,7 @@ struct rt_ddp;
 int rt_ddp_new(const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_cpu *cpu,
 	       const struct rt_bucket *buckets, int n, uint64_t bytes, struct rt_ddp **ret, struct gt_err *err);
 void rt_ddp_free(struct rt_ddp *d);
+GT_DEFINE_AUTO(rt_ddp, rt_ddp_free);
 char *rt_ddp_base(struct rt_ddp *d);
 uint64_t rt_ddp_bytes(const struct rt_ddp *d);
 /* What rt_ddp_new() of the same would take, all of it: the window and what compression keeps beside it. */

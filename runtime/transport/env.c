@@ -182,12 +182,17 @@ int rt_meeting_from_environment(struct rt_meeting *ret, struct gt_err *err)
 	m.launcher = l->name;
 	m.job = job_of(l, m.size);
 	r = number(l->rank, (uint64_t)m.size - 1, &m.rank, err);
-	if (!r && get(l->local_rank))
+	if (r)
+		return r;
+	if (get(l->local_rank)) {
 		r = number(l->local_rank, (uint64_t)m.size - 1, &m.local_rank, err);
-	if (!r)
-		r = find_host(&m, err);
-	if (!r)
-		r = find_port(&m, err);
+		if (r)
+			return r;
+	}
+	r = find_host(&m, err);
+	if (r)
+		return r;
+	r = find_port(&m, err);
 	if (r)
 		return r;
 	*ret = m;
@@ -210,12 +215,14 @@ static int gather_ints(struct rt_comm *c, uint64_t mine, int *ret, struct gt_err
 	double all[RT_MAX_RANKS];
 	int r = rt_comm_gather(c, (double)(mine & 0x7fffffff), all, err);
 
-	for (int i = 0; !r && i < c->size; i++) {
+	if (r)
+		return r;
+	for (int i = 0; i < c->size; i++) {
 		if (!(all[i] >= 0 && all[i] <= 0x7fffffff))
 			return gt_fail(err, EPROTO, "rank %d does not say where it is", i);
 		ret[i] = (int)all[i];
 	}
-	return r;
+	return 0;
 }
 
 /* How many ranks before that one are on this host. */

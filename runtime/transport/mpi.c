@@ -39,9 +39,11 @@ static int gather_ints(struct rt_comm *c, int mine, int *ret, struct gt_err *err
 	double all[RT_MAX_RANKS];
 	int r = rt_comm_gather(c, mine, all, err);
 
-	for (int i = 0; !r && i < c->size; i++)
+	if (r)
+		return r;
+	for (int i = 0; i < c->size; i++)
 		ret[i] = (int)all[i];
-	return r;
+	return 0;
 }
 
 /* The group over shared memory of those ranks that MPI says are on this host. */
@@ -70,11 +72,14 @@ static int join_host(struct rt_comm *world, struct rt_comm **ret, struct gt_err 
 		r = rt_local_join(fd, key, rank, size, ret, err);
 	if (fd >= 0)
 		close(fd);
-	if (!r)
-		r = gather_ints(*ret, world->rank, at, err);
-	for (int i = 0; !r && i < size; i++)
+	if (r)
+		return r;
+	r = gather_ints(*ret, world->rank, at, err);
+	if (r)
+		return r;
+	for (int i = 0; i < size; i++)
 		(*ret)->world[i] = at[i];
-	return r;
+	return 0;
 }
 
 /* Where mpirun has bound the ranks it stays so; where all may run everywhere each gets its share. */
@@ -84,20 +89,24 @@ static int place(struct rt_comm *local, bool no_pin, struct gt_err *err)
 	int where[RT_MAX_RANKS], node[RT_MAX_RANKS], r = rt_place_now(&now, err);
 	bool same = true, apart = true, shared = false;
 
-	if (!r)
-		r = gather_ints(local, (int)(gt_hash64(&now.cpus, sizeof(now.cpus), 0) & 0x7fffffff), where, err);
-	for (int i = 1; !r && i < local->size; i++) {
+	if (r)
+		return r;
+	r = gather_ints(local, (int)(gt_hash64(&now.cpus, sizeof(now.cpus), 0) & 0x7fffffff), where, err);
+	if (r)
+		return r;
+	for (int i = 1; i < local->size; i++) {
 		same &= where[i] == where[0];
 		for (int k = 0; k < i; k++)
 			apart &= where[i] != where[k];
 	}
-	if (!r && same && !no_pin) {
+	if (same && !no_pin) {
 		r = rt_place_all(local->size, NULL, all, &shared, err);
-		now = r ? now : all[local->rank];
+		if (r)
+			return r;
+		now = all[local->rank];
 		apart = !shared;
 	}
-	if (!r)
-		r = gather_ints(local, now.node, node, err);
+	r = gather_ints(local, now.node, node, err);
 	if (r)
 		return r;
 	local->nodes = rt_place_index(node, local->size, local->node);
@@ -112,8 +121,9 @@ static int count_hosts(struct rt_comm *c, struct gt_err *err)
 {
 	int first[RT_MAX_RANKS], nodes[RT_MAX_RANKS], r = gather_ints(c->flat, c->local->world[0], first, err);
 
-	if (!r)
-		r = gather_ints(c->flat, c->local->rank ? 0 : c->local->nodes, nodes, err);
+	if (r)
+		return r;
+	r = gather_ints(c->flat, c->local->rank ? 0 : c->local->nodes, nodes, err);
 	if (r)
 		return r;
 	c->hosts = rt_place_index(first, c->size, c->host);
@@ -149,7 +159,7 @@ static struct rt_comm *between_hosts(const struct rt_comm *c)
 	return across;
 }
 
-static int several_hosts(struct rt_comm *c, struct gt_err *err)
+static void several_hosts(struct rt_comm *c)
 {
 	char name[RT_MPI_NAME_MAX];
 	int len = 0;
@@ -160,7 +170,6 @@ static int several_hosts(struct rt_comm *c, struct gt_err *err)
 	c->lib->processor_name(name, &len);
 	snprintf(c->place, sizeof(c->place), "%.50s%s%.*s", c->local->place, *c->local->place ? " of " : "",
 		 GT_MIN(len, 40), name);
-	return 0;
 }
 
 bool rt_mpi_started(void)
@@ -195,22 +204,24 @@ int rt_comm_mpi(bool no_pin, struct rt_comm **ret, struct gt_err *err)
 	c->flat = flat_comm(lib, lib->world);
 	c->transport = &rt_transport_mpi;
 	r = join_host(c->flat, &c->local, err);
-	if (!r)
-		r = place(c->local, no_pin, err);
-	if (!r)
-		r = count_hosts(c, err);
-	if (!r && c->hosts > 1)
-		r = several_hosts(c, err);
-	if (!r && c->hosts == 1) {
-		c->local->lib = lib;
-		free(c->flat);
-		*ret = c->local;
-		free(c);
+	if (r)
+		return r;
+	r = place(c->local, no_pin, err);
+	if (r)
+		return r;
+	r = count_hosts(c, err);
+	if (r)
+		return r;
+	if (c->hosts > 1) {
+		several_hosts(c);
+		*ret = c;
 		return 0;
 	}
-	if (!r)
-		*ret = c;
-	return r;
+	c->local->lib = lib;
+	free(c->flat);
+	*ret = c->local;
+	free(c);
+	return 0;
 }
 
 void rt_comm_free(struct rt_comm *c)
@@ -302,11 +313,12 @@ static int mpi_init(struct rt_coll *k, struct gt_err *err)
 		return rt_coll_init(&p->across, err);
 	}
 	r = rt_coll_init(&p->up, err);
-	if (!r)
-		r = rt_coll_init(&p->down, err);
-	if (!r && c->across)
-		r = rt_coll_init(&p->across, err);
-	return r;
+	if (r)
+		return r;
+	r = rt_coll_init(&p->down, err);
+	if (r)
+		return r;
+	return c->across ? rt_coll_init(&p->across, err) : 0;
 }
 
 static void mpi_clear(struct rt_coll *k)

@@ -99,11 +99,13 @@ int rt_window_map(struct rt_comm *c, size_t bytes, bool huge_pages, struct rt_wi
 	struct rt_window w = { .comm = c, .bytes = GT_MAX(bytes, 1u), .huge_pages = huge_pages };
 	int r = rt_comm_agree(c, w.bytes, "the size of a window", err);
 
-	if (!r)
-		r = c->transport->map(c, &w, err);
-	if (!r)
-		*ret = w;
-	return r;
+	if (r)
+		return r;
+	r = c->transport->map(c, &w, err);
+	if (r)
+		return r;
+	*ret = w;
+	return 0;
 }
 
 void rt_window_unmap(struct rt_window *w)
