@@ -113,81 +113,79 @@ static int measure(struct bn_prove *p, const struct bn_phase *ph, double limit_s
 	return r;
 }
 
-int bn_phase_run(struct bn_prove *p, const struct bn_phase *ph, json_t **ret)
+static struct bn_phase_result *add_result(struct bn_prove *p, json_t *doc, struct bn_data *data, struct bn_analysis *analysis)
 {
-	struct bn_limits limits = {.floor = .03};
-	gt_auto(bn_data) *data = NULL;
+	struct bn_phase_result *r = gt_xcalloc(1, sizeof(*r));
+
+	*r = (struct bn_phase_result){ .name = gt_json_get_str(json_object_get(doc, "phase"), "name", "?"), .doc = doc,
+				       .data = data, .analysis = analysis };
+	p->result = gt_xrealloc(p->result, (p->n_results + 1) * sizeof(struct bn_phase_result *));
+	p->result[p->n_results++] = r;
+	return r;
+}
+
+int bn_phase_run(struct bn_prove *p, const struct bn_phase *ph, const struct bn_phase_result **ret)
+{
+	const struct bn_limits limits = { .floor = .03 };
 	double limit_s = bn_plan_left_s(p) - ph->keep_s;
+	struct bn_analysis *a;
+	struct bn_data *data;
 	json_t *doc = NULL;
 	bool begun;
 	int r;
 
 	r = phase_document(p, ph, &doc, &begun);
-	if (r == 0 && !(begun && whole(doc)))
-		r = measure(p, ph, limit_s, doc, begun);
-	if (r == 0)
-		r = bn_data_from_doc(doc, ph->name, &data, &p->cli->err);
 	if (r < 0)
 		return r;
-	*ret = doc;
-	r = bn_analyze(data, &limits);
-	return ph->design && !data->interrupted && r != BN_EXIT_WRONG &&
-			       !gt_json_get_str(json_object_get(doc, "run"), "invalid", NULL)
-		       ? 0
-		       : r;
+	r = begun && whole(doc) ? 0 : measure(p, ph, limit_s, doc, begun);
+	if (r < 0)
+		return r;
+	r = bn_data_from_doc(doc, ph->name, &data, &p->cli->err);
+	if (r < 0)
+		return r;
+	a = bn_analysis_new(data, &limits);
+	bn_analysis_write(a, doc);
+	*ret = add_result(p, doc, data, a);
+	if (ph->design && !data->interrupted && !data->invalid && a->exit_code != BN_EXIT_WRONG)
+		return 0;
+	return a->exit_code;
+}
+
+void bn_phase_results_free(struct bn_prove *p)
+{
+	for (size_t i = 0; i < p->n_results; i++) {
+		bn_analysis_free(p->result[i]->analysis);
+		bn_data_free(p->result[i]->data);
+		free(p->result[i]);
+	}
+	free(p->result);
+	p->result = NULL;
+	p->n_results = 0;
 }
 
 /* ---- reading ---- */
 
-bool bn_phase_cut(const json_t *doc)
+bool bn_phase_cut(const struct bn_phase_result *r)
 {
 	json_t *note;
 	size_t i;
 
-	json_array_foreach(json_object_get(json_object_get(doc, "run"), "notes"), i, note)
+	json_array_foreach(json_object_get(json_object_get(r->doc, "run"), "notes"), i, note)
 		if (gt_streq(gt_json_get_str(note, "code", NULL), "time-limit"))
 			return true;
 	return false;
 }
 
-const json_t *bn_phase_row(const json_t *doc, const char *metric)
+void bn_phase_guards(const struct bn_phase_result *r, bool *ret_worse, bool *ret_open)
 {
-	json_t *list = json_object_get(doc, "comparisons"), *c;
-	size_t i;
+	const struct bn_analysis *a = r->analysis;
 
-	json_array_foreach(list, i, c) if (metric ? gt_streq(gt_json_get_str(c, "metric", NULL), metric)
-						  : gt_streq(gt_json_get_str(c, "role", NULL), "primary")) return c;
-	return NULL;
-}
+	*ret_worse = *ret_open = false;
+	for (size_t i = 0; i < a->n; i++) {
+		enum bn_role role = a->row[i].m->role;
 
-double bn_phase_log(const json_t *row, const char *key)
-{
-	return log1p(gt_json_get_real(row, key, NAN) / 100);
-}
-
-struct bn_effect bn_phase_effect(const json_t *row)
-{
-	return (struct bn_effect){.est = bn_phase_log(row, "change_pct"),
-				  .lo = bn_phase_log(row, "ci_low_pct"),
-				  .hi = bn_phase_log(row, "ci_high_pct"),
-				  .p = gt_json_get_real(row, "p", NAN),
-				  .n = (size_t)gt_json_get_int(row, "n", 0)};
-}
-
-void bn_phase_guards(const json_t *doc, bool *ret_worse, bool *ret_open)
-{
-	json_t *list = json_object_get(doc, "comparisons"), *c;
-	size_t i;
-
-	*ret_worse = false;
-	*ret_open = json_array_size(json_object_get(doc, "guards_open")) > 0;
-	json_array_foreach(list, i, c)
-	{
-		const char *role = gt_json_get_str(c, "role", "");
-
-		if ((gt_streq(role, "guard") || gt_streq(role, "primary")) &&
-		    gt_streq(gt_json_get_str(c, "verdict", NULL), "worse"))
-			*ret_worse = true;
+		*ret_worse |= (role == BN_GUARD || role == BN_PRIMARY) && a->row[i].verdict == BN_WORSE;
+		*ret_open |= a->row[i].open;
 	}
 }
 
@@ -223,17 +221,16 @@ void bn_design_guards(const struct bn_data *data, const struct bn_effect *effect
 	}
 }
 
-int bn_prove_metric(struct bn_prove *p, const json_t *doc)
+int bn_prove_metric(struct bn_prove *p, const struct bn_phase_result *r)
 {
-	const json_t *row = bn_phase_row(doc, p->metric);
+	const struct bn_comparison *c = bn_analysis_find(r->analysis, p->metric);
 
-	if (!row)
+	if (!c)
 		return gt_fail_exit(&p->cli->err, BN_EXIT_INVALID, ENODATA,
 				    "no primary metric was measured: nothing can be proved");
 	if (!p->metric)
-		p->metric = gt_xstrdup(gt_json_get_str(row, "metric", ""));
-	p->higher = gt_streq(gt_json_get_str(row, "direction", NULL), "higher");
-	/* Of the latest: with A/A pairs it is what this session can see. */
-	p->margin = (struct bn_margins){bn_phase_log(row, "margin_pct"), bn_phase_log(row, "same_margin_pct")};
+		p->metric = gt_xstrdup(c->m->id);
+	p->higher = c->m->direction == BN_HIGHER;
+	p->margin = c->margin; /* of the latest: with A/A pairs it is what this session can see */
 	return 0;
 }

@@ -15,20 +15,17 @@ struct bn_phase {
 	const struct bn_design *design;
 	double keep_s; /* of the time allowed, for what follows */
 };
-bool bn_phase_cut(const json_t *doc); /* by the time allowed */
-/* Run it, or what is left of it, and analyse it. *ret is borrowed from p->doc. Returns the exit code of the analysis, or a
- * negative errno. */
-int bn_phase_run(struct bn_prove *p, const struct bn_phase *ph, json_t **ret);
-/* The comparison of one metric; NULL: of the first primary one. NULL if there is none. */
-const json_t *bn_phase_row(const json_t *doc, const char *metric);
-double bn_phase_log(const json_t *row, const char *key); /* a percentage as a log-ratio */
-struct bn_effect bn_phase_effect(const json_t *row);
+bool bn_phase_cut(const struct bn_phase_result *r); /* by the time allowed */
+/* Run it, or what is left of it, and analyse it. *ret is borrowed from p. Returns the exit code of the analysis, or a negative
+ * errno. */
+int bn_phase_run(struct bn_prove *p, const struct bn_phase *ph, const struct bn_phase_result **ret);
+void bn_phase_results_free(struct bn_prove *p);
 /* Of the guards: is one worse (or another primary metric)? Is one not shown to be not worse? */
-void bn_phase_guards(const json_t *doc, bool *ret_worse, bool *ret_open);
+void bn_phase_guards(const struct bn_phase_result *r, bool *ret_worse, bool *ret_open);
 /* The same of change k of a designed phase, from the effects of all changes on all metrics: metric m, change k at [m *
  * n + k]. */
 void bn_design_guards(const struct bn_data *data, const struct bn_effect *effects, size_t n, size_t k, bool *ret_worse,
 		      bool *ret_open);
 /* The metric that decides, found in the first phase that was measured. Exit 5 if there is none. */
-int bn_prove_metric(struct bn_prove *p, const json_t *doc);
+int bn_prove_metric(struct bn_prove *p, const struct bn_phase_result *r);
 #endif

@@ -78,37 +78,47 @@ static void make_groups(struct bn_prove *p)
 
 /* ---- the phases ---- */
 
-static void take_total(struct bn_prove *p, const json_t *doc)
+static struct bn_effect effect_in(const struct bn_prove *p, const struct bn_phase_result *r)
 {
-	struct bn_proof *f = &p->proof[0];
+	return bn_comparison_effect(bn_analysis_find(r->analysis, p->metric));
+}
 
-	f->loss = f->alone = bn_phase_effect(bn_phase_row(doc, p->metric));
-	f->why = gt_json_get_str(bn_phase_row(doc, p->metric), "reason", NULL);
-	bn_phase_guards(doc, &f->guard_worse, &f->guard_open);
-	f->method = "total effect";
-	f->phase = doc;
+/* The change was measured by this phase, among the others. */
+static void take_phase(const struct bn_prove *p, struct bn_proof *f, const char *method, const struct bn_phase_result *r)
+{
+	const struct bn_comparison *c = bn_analysis_find(r->analysis, p->metric);
+
+	f->loss = bn_comparison_effect(c);
+	f->why = c && c->reason[0] ? c->reason : NULL;
+	bn_phase_guards(r, &f->guard_worse, &f->guard_open);
+	f->method = method;
+	f->phase = r;
 }
 
 static int total(struct bn_prove *p)
 {
 	struct bn_phase ph = {.name = "total", .pairs = p->pairs, .aa_pairs = bn_prove_aa(p), .looks = p->looks,
 			      .keep_s = bn_plan_after_total_s(p)};
-	json_t *doc = NULL;
+	const struct bn_phase_result *result;
 	int r;
 
 	all(p, 0, false);
 	all(p, 1, true);
 	p->total_s = bn_plan_left_s(p) - ph.keep_s;
-	r = bn_phase_run(p, &ph, &doc);
+	r = bn_phase_run(p, &ph, &result);
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
-	bn_plan_refine(p, doc);
-	if (bn_phase_cut(doc))
+	bn_plan_refine(p, result->doc);
+	if (bn_phase_cut(result))
 		bn_plan_missed(p, "all pairs of the total effect");
-	r = bn_prove_metric(p, doc);
-	if (r == 0 && bn_prove_total_is_all(p))
-		take_total(p, doc);
-	return r;
+	r = bn_prove_metric(p, result);
+	if (r < 0)
+		return r;
+	if (bn_prove_total_is_all(p)) {
+		take_phase(p, &p->proof[0], "total effect", result);
+		p->proof[0].alone = p->proof[0].loss;
+	}
+	return 0;
 }
 
 static int late(struct bn_prove *p, struct bn_proof *f)
@@ -122,7 +132,7 @@ static int late(struct bn_prove *p, struct bn_proof *f)
 static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 {
 	struct bn_phase ph = {.name = "leave-one-out", .what = name_of(p, f), .pairs = p->pairs, .keep_s = bn_plan_confirm_s(p)};
-	json_t *doc = NULL;
+	const struct bn_phase_result *result;
 	int r;
 
 	if (!bn_plan_time_for(p, ph.keep_s))
@@ -130,15 +140,11 @@ static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 	all(p, 0, true);
 	set(p, 0, f, false);
 	all(p, 1, true);
-	r = bn_phase_run(p, &ph, &doc);
+	r = bn_phase_run(p, &ph, &result);
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
-	f->loss = bn_phase_effect(bn_phase_row(doc, p->metric));
-	f->why = gt_json_get_str(bn_phase_row(doc, p->metric), "reason", NULL);
-	bn_phase_guards(doc, &f->guard_worse, &f->guard_open);
-	f->method = "leave-one-out";
-	f->phase = doc;
-	if (bn_phase_cut(doc))
+	take_phase(p, f, "leave-one-out", result);
+	if (bn_phase_cut(result))
 		late(p, f);
 	if (p->n_proof == 1) { /* it would be the same comparison again */
 		f->alone = f->loss;
@@ -154,10 +160,10 @@ static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 	all(p, 0, false);
 	all(p, 1, false);
 	set(p, 1, f, true);
-	r = bn_phase_run(p, &ph, &doc);
+	r = bn_phase_run(p, &ph, &result);
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
-	f->alone = bn_phase_effect(bn_phase_row(doc, p->metric));
+	f->alone = effect_in(p, result);
 	return 0;
 }
 
@@ -174,8 +180,9 @@ static void fit(const struct bn_design *d, const struct bn_data *data, size_t me
 	bn_design_fit(d, pairs.d, row, pairs.n, BN_PROVE_ALPHA, ret);
 }
 
-static void take_design(struct bn_prove *p, const struct bn_design *d, const struct bn_data *data, const json_t *doc)
+static void take_design(struct bn_prove *p, const struct bn_design *d, const struct bn_phase_result *result)
 {
+	const struct bn_data *data = result->data;
 	size_t n = p->n_proof;
 	gt_autofree struct bn_effect *e = gt_xcalloc(data->n_metrics * n + 1, sizeof(*e));
 
@@ -189,42 +196,39 @@ static void take_design(struct bn_prove *p, const struct bn_design *d, const str
 				f->loss = e[m * n + k];
 		bn_design_guards(data, e, n, k, &f->guard_worse, &f->guard_open);
 		f->method = "fold-over design";
-		f->phase = doc;
+		f->phase = result;
 		f->changes = n;
 		f->column = k;
-		if (bn_phase_cut(doc))
+		if (bn_phase_cut(result))
 			late(p, f);
 	}
 }
 
 static int all_at_once(struct bn_prove *p)
 {
-	gt_auto(bn_data) *data = NULL;
-	struct bn_design d;
+	bn_auto_design d = {0};
 	struct bn_phase ph = {.name = "design", .design = &d, .keep_s = bn_plan_confirm_s(p)};
+	const struct bn_phase_result *result = NULL;
 	struct bn_rng rng;
-	json_t *doc = NULL;
 	int r;
 
-	for (size_t k = 0; k < p->n_proof && !bn_plan_time_for(p, ph.keep_s); k++)
-		late(p, &p->proof[k]);
-	if (!bn_plan_time_for(p, ph.keep_s))
+	if (!bn_plan_time_for(p, ph.keep_s)) {
+		for (size_t k = 0; k < p->n_proof; k++)
+			late(p, &p->proof[k]);
 		return 0;
+	}
 	bn_rng_seed(&rng, p->seed);
 	bn_design_make(p->n_proof, BN_DESIGN_SPARE, &rng, &d);
 	ph.pairs = d.rows;
-	r = bn_phase_run(p, &ph, &doc);
+	r = bn_phase_run(p, &ph, &result);
 	if (r == 0)
-		r = bn_data_from_doc(doc, "design", &data, &p->cli->err);
-	if (r == 0)
-		take_design(p, &d, data, doc);
+		take_design(p, &d, result);
+	if (!result)
+		return r;
 	/* Its two arms are mixtures: what they differ by means nothing by itself. */
-	if (doc) {
-		json_object_set_new(doc, "comparisons", json_array());
-		json_object_set_new(doc, "guards_open", json_array());
-		json_object_set_new(doc, "verdict", json_string("measured"));
-	}
-	bn_design_clear(&d);
+	json_object_set_new(result->doc, "comparisons", json_array());
+	json_object_set_new(result->doc, "guards_open", json_array());
+	json_object_set_new(result->doc, "verdict", json_string("measured"));
 	return r;
 }
 
@@ -292,6 +296,15 @@ static int split_groups(struct bn_prove *p)
 	return r;
 }
 
+/* A claim holds if the metric moves in the direction of the claim. */
+static bool any_better(const struct bn_analysis *a)
+{
+	for (size_t i = 0; i < a->n; i++)
+		if (a->row[i].verdict == BN_BETTER && a->row[i].m->role != BN_CONTROL)
+			return true;
+	return false;
+}
+
 /* Does what it claims to act on move with it? */
 static int mechanisms(struct bn_prove *p)
 {
@@ -300,8 +313,7 @@ static int mechanisms(struct bn_prove *p)
 		const char *mechanism = p->stage->arms.factor[f->factor[0]].mechanism;
 		const struct bn_workload *w = mechanism ? bn_workload_find(mechanism) : NULL;
 		struct bn_phase ph = {.name = "mechanism", .what = name_of(p, f), .pairs = bn_prove_mechanism_pairs(p)};
-		json_t *doc = NULL, *c;
-		size_t i;
+		const struct bn_phase_result *result;
 		int r;
 
 		if (!f->kept || !w || !w->run || (w->unavailable && w->unavailable(p->cli->fs)))
@@ -317,43 +329,39 @@ static int mechanisms(struct bn_prove *p)
 		kept(p, 0);
 		kept(p, 1);
 		set(p, 0, f, false);
-		r = bn_phase_run(p, &ph, &doc);
+		r = bn_phase_run(p, &ph, &result);
 		if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 			return r;
-		f->moved = 0;
-		json_array_foreach(json_object_get(doc, "comparisons"), i,
-				   c) /* a claim is borne out the right way round, or not */
-			f->moved |= gt_streq(gt_json_get_str(c, "verdict", NULL), "better") &&
-				    !gt_streq(gt_json_get_str(c, "role", NULL), "control");
+		f->moved = any_better(result->analysis);
 	}
 	return 0;
 }
 
 /* The metric that the receipt is about has to be better again, and nothing else that decides may object. */
-static void take_confirmation(struct bn_prove *p, const json_t *doc)
+static void take_confirmation(struct bn_prove *p, const struct bn_phase_result *result)
 {
-	const json_t *row = bn_phase_row(doc, p->metric);
-	const char *verdict = gt_json_get_str(doc, "verdict", NULL),
-		   *why = gt_json_get_str(doc, "verdict_reason", NULL);
-	bool again = gt_streq(gt_json_get_str(row, "verdict", NULL), "better"), borne_out = gt_streq(verdict, "better");
-	json_t *list = json_object_get(doc, "comparisons"), *c;
-	size_t i;
+	const struct bn_analysis *a = result->analysis;
+	const struct bn_comparison *c = bn_analysis_find(a, p->metric);
+	json_t *rows = json_object_get(result->doc, "comparisons");
+	bool again = c && c->verdict == BN_BETTER, borne_out = a->outcome == BN_OUTCOME_BETTER;
 
 	json_object_set_new(p->doc, "confirmed", json_boolean(again && borne_out));
-	json_object_set_new(p->doc, "confirm", json_deep_copy(row));
-	json_object_set_new(p->doc, "guards_open", json_deep_copy(json_object_get(doc, "guards_open")));
-	json_object_set_new(p->doc, "unconfirmed", gt_json_str(again && !borne_out ? why : NULL));
-	json_array_foreach(list, i, c)
-	{ /* which other metric objects */
-		const char *role = gt_json_get_str(c, "role", ""), *v = gt_json_get_str(c, "verdict", "");
-		bool decides = gt_streq(role, "primary") || (gt_streq(role, "guard") && gt_streq(v, "worse"));
+	json_object_set_new(p->doc, "confirm", c ? json_deep_copy(json_array_get(rows, (size_t)(c - a->row))) : NULL);
+	json_object_set_new(p->doc, "guards_open", json_deep_copy(json_object_get(result->doc, "guards_open")));
+	json_object_set_new(p->doc, "unconfirmed", gt_json_str(again && !borne_out && a->why[0] ? a->why : NULL));
+	if (!again || borne_out || a->why[0])
+		return;
+	for (size_t i = 0; i < a->n; i++) { /* which other metric objects */
+		const struct bn_comparison *o = &a->row[i];
+		const json_t *row = json_array_get(rows, i);
 
-		if (!again || borne_out || why || !decides || !gt_streq(v, verdict))
+		if ((enum bn_outcome)o->verdict != a->outcome ||
+		    !(o->m->role == BN_PRIMARY || (o->m->role == BN_GUARD && o->verdict == BN_WORSE)))
 			continue;
 		json_object_set_new(p->doc, "unconfirmed",
-				    json_sprintf("%s is %s, %s %s", gt_json_get_str(c, "metric", "?"), v,
-						 bn_text_change(c).s, bn_text_interval(c).s));
-		break;
+				    json_sprintf("%s is %s, %s %s", o->m->id, bn_verdict_name[o->verdict], bn_text_change(row).s,
+						 bn_text_interval(row).s));
+		return;
 	}
 }
 
@@ -362,7 +370,7 @@ static int confirm(struct bn_prove *p)
 {
 	struct bn_phase ph = {.name = "confirm", .pairs = p->pairs, .looks = p->looks};
 	size_t n = 0;
-	json_t *doc = NULL;
+	const struct bn_phase_result *result;
 	int r;
 
 	for (size_t k = 0; k < p->n_proof; k++)
@@ -375,11 +383,11 @@ static int confirm(struct bn_prove *p)
 	}
 	all(p, 0, false);
 	kept(p, 1);
-	r = bn_phase_run(p, &ph, &doc);
+	r = bn_phase_run(p, &ph, &result);
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
-	take_confirmation(p, doc);
-	if (bn_phase_cut(doc))
+	take_confirmation(p, result);
+	if (bn_phase_cut(result))
 		bn_plan_missed(p, "all pairs of the confirmation");
 	if (n == p->n_proof)
 		return 0;
@@ -389,14 +397,12 @@ static int confirm(struct bn_prove *p)
 	}
 	ph = (struct bn_phase){.name = "kept against all", .pairs = p->pairs};
 	all(p, 0, true);
-	r = bn_phase_run(p, &ph, &doc);
-	if (r >= 0 && r < BN_EXIT_INCOMPARABLE) {
-		struct bn_effect e = bn_phase_effect(bn_phase_row(doc, p->metric));
-
-		json_object_set_new(p->doc, "as_good_as_all", json_boolean(bn_not_worse(p->higher, e, p->margin.same)));
-		r = 0;
-	}
-	return r < 0 || r >= BN_EXIT_INCOMPARABLE ? r : 0;
+	r = bn_phase_run(p, &ph, &result);
+	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
+		return r;
+	json_object_set_new(p->doc, "as_good_as_all",
+			    json_boolean(bn_not_worse(p->higher, effect_in(p, result), p->margin.same)));
+	return 0;
 }
 
 static void clear_groups(struct bn_prove *p)
@@ -450,6 +456,7 @@ int bn_prove_run(struct bn_prove *p)
 void bn_prove_clear(struct bn_prove *p)
 {
 	clear_groups(p);
+	bn_phase_results_free(p);
 	bn_races_free(p->races, p->n_races);
 	free(p->metric);
 	json_decref(p->doc);

@@ -57,7 +57,7 @@ static int heat(struct bn_prove *p, const struct bn_race *race, struct runner *r
 	gt_autofree char *what = gt_xasprintf("%s=%s", race->id, r->value);
 	struct bn_phase ph = {.name = "race", .what = what, .pairs = r->pairs, .keep_s = bn_plan_after_races_s(p)};
 	struct bn_arms *a = &p->stage->arms;
-	json_t *doc = NULL;
+	const struct bn_phase_result *result;
 	bool open;
 	int code;
 
@@ -71,14 +71,14 @@ static int heat(struct bn_prove *p, const struct bn_race *race, struct runner *r
 		a->on[0][i] = false;
 		a->on[1][i] = is_about(&a->factor[i], race);
 	}
-	code = bn_phase_run(p, &ph, &doc);
+	code = bn_phase_run(p, &ph, &result);
 	if (code < 0 || code >= BN_EXIT_INCOMPARABLE)
 		return code;
-	if (bn_phase_cut(doc))
+	if (bn_phase_cut(result))
 		bn_plan_missed(p, what);
-	code = bn_prove_metric(p, doc);
-	r->e = bn_phase_effect(bn_phase_row(doc, p->metric));
-	bn_phase_guards(doc, &r->lost, &open);
+	code = bn_prove_metric(p, result);
+	r->e = bn_comparison_effect(bn_analysis_find(result->analysis, p->metric));
+	bn_phase_guards(result, &r->lost, &open);
 	return code;
 }
 

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <time.h>
 #include "bench/prove/observations.h"
-#include "bench/prove/phase.h"
 #include "bench/prove/plan.h"
 #include "bench/prove/receipt.h"
 #include "bench/prove/samples.h"
@@ -107,13 +106,9 @@ static json_t *not_measured(const struct bn_stage *s)
 /* Of all changes together, as its phase found it; null: it was not measured. */
 static json_t *total_json(const struct bn_prove *p)
 {
-	struct bn_effect none = {.est = NAN}, e = none;
-	json_t *ph;
-	size_t i;
+	const struct bn_phase_result *total = bn_prove_result(p, "total");
+	struct bn_effect e = bn_comparison_effect(total ? bn_analysis_find(total->analysis, p->metric) : NULL);
 
-	json_array_foreach(json_object_get(p->doc, "phases"), i, ph)
-		if (gt_streq(gt_json_get_str(json_object_get(ph, "phase"), "name", NULL), "total") && bn_phase_row(ph, p->metric))
-			e = bn_phase_effect(bn_phase_row(ph, p->metric));
 	return bn_effect_json(&e);
 }
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The paired samples that the verdicts of a receipt follow from: gputune judges them again before it applies anything. */
-#include "bench/prove/phase.h"
 #include "bench/prove/samples.h"
 
 static json_t *pair_list(const struct bn_pairs *p)
@@ -12,26 +11,16 @@ static json_t *pair_list(const struct bn_pairs *p)
 	return list;
 }
 
-static size_t metric_index(const struct bn_data *data, const char *id)
+/* The pairs of one metric in a phase, [] if it was not measured there. rows: may be NULL; the block of each pair. */
+static json_t *phase_pairs(const struct bn_phase_result *phase, const char *metric, enum bn_kind kind, json_t *rows)
 {
+	const struct bn_data *data = phase ? phase->data : NULL;
+	bn_auto_pairs pairs = {0};
 	size_t m = 0;
 
-	while (m < data->n_metrics && !gt_streq(data->metrics[m].id, id))
+	while (data && m < data->n_metrics && !gt_streq(data->metrics[m].id, metric))
 		m++;
-	return m;
-}
-
-/* The pairs of one metric in a phase, [] if it was not measured there. rows: may be NULL; the block of each pair. */
-static json_t *phase_pairs(const json_t *phase, const char *metric, enum bn_kind kind, json_t *rows)
-{
-	gt_auto(bn_data) *data = NULL;
-	bn_auto_pairs pairs = {0};
-	size_t m;
-
-	if (!phase || bn_data_from_doc((json_t *)phase, "the phase", &data, NULL) < 0)
-		return json_array();
-	m = metric_index(data, metric);
-	if (m == data->n_metrics)
+	if (!data || m == data->n_metrics)
 		return json_array();
 	bn_pairs_collect(data, m, kind, &pairs);
 	for (size_t i = 0; i < pairs.n && rows; i++)
@@ -39,20 +28,9 @@ static json_t *phase_pairs(const json_t *phase, const char *metric, enum bn_kind
 	return pair_list(&pairs);
 }
 
-static const json_t *phase_of(const struct bn_prove *p, const char *name)
+static json_int_t seed_of(const struct bn_phase_result *phase)
 {
-	json_t *list = json_object_get(p->doc, "phases"), *ph;
-	size_t i;
-
-	json_array_foreach(list, i, ph)
-		if (gt_streq(gt_json_get_str(json_object_get(ph, "phase"), "name", NULL), name))
-			return ph;
-	return NULL;
-}
-
-static int64_t seed_of(const json_t *phase)
-{
-	return gt_json_get_int(json_object_get(phase, "run"), "seed", 0);
+	return phase ? (json_int_t)phase->data->seed : 0;
 }
 
 static json_t *test_json(const struct bn_prove *p, const struct bn_proof *f)
@@ -88,40 +66,39 @@ int bn_prove_test(const struct bn_prove *p, const struct bn_proof *f)
 	return at;
 }
 
-static json_t *confirm_json(const json_t *phase)
+static json_t *confirm_json(const struct bn_phase_result *phase)
 {
-	json_t *list = json_object_get(phase, "comparisons"), *metrics = json_array(), *c;
+	const struct bn_analysis *a = phase ? phase->analysis : NULL;
+	json_t *metrics;
 	double alpha = BN_PROVE_ALPHA;
-	size_t i;
 
-	if (!phase) {
-		json_decref(metrics);
+	if (!phase)
 		return json_null();
-	}
-	json_array_foreach(list, i, c) {
-		const char *id = gt_json_get_str(c, "metric", "");
+	metrics = json_array();
+	for (size_t i = 0; i < a->n; i++) {
+		const struct bn_metric *m = a->row[i].m;
 
-		if (!gt_streq(gt_json_get_str(c, "role", NULL), "primary"))
+		if (m->role != BN_PRIMARY)
 			continue;
-		alpha = gt_json_get_real(c, "alpha", alpha);
-		json_array_append_new(metrics, json_pack("{s:s, s:s, s:o, s:o}", "metric", id, "direction",
-							 gt_json_get_str(c, "direction", "lower"), "own_margin_pct",
-							 gt_json_real(gt_json_get_real(c, "own_margin_pct", 0)), "pairs",
-							 phase_pairs(phase, id, BN_KIND_AB, NULL)));
+		alpha = a->alpha;
+		json_array_append_new(metrics, json_pack("{s:s, s:s, s:o, s:o}", "metric", m->id, "direction",
+							 bn_direction_name[m->direction], "own_margin_pct",
+							 gt_json_real(100 * m->margin), "pairs",
+							 phase_pairs(phase, m->id, BN_KIND_AB, NULL)));
 	}
-	return json_pack("{s:I, s:f, s:o}", "seed", (json_int_t)seed_of(phase), "alpha", alpha, "metrics", metrics);
+	return json_pack("{s:I, s:f, s:o}", "seed", seed_of(phase), "alpha", alpha, "metrics", metrics);
 }
 
 json_t *bn_prove_samples(const struct bn_prove *p)
 {
-	const json_t *total = phase_of(p, "total"), *row = total && p->metric ? bn_phase_row(total, p->metric) : NULL;
+	const struct bn_phase_result *total = bn_prove_result(p, "total");
+	const struct bn_comparison *c = total && p->metric ? bn_analysis_find(total->analysis, p->metric) : NULL;
 	json_t *tests = json_array();
 
 	for (size_t k = 0; k < p->n_proof; k++)
 		if (bn_prove_test(p, &p->proof[k]) == (int)json_array_size(tests))
 			json_array_append_new(tests, test_json(p, &p->proof[k]));
-	return json_pack("{s:o, s:o, s:o, s:o}", "own_margin_pct",
-			 gt_json_real(gt_json_get_real(row, "own_margin_pct", 0)),
-			 "aa", phase_pairs(total, p->metric, BN_KIND_AA, NULL), "tests", tests, "confirm",
-			 confirm_json(phase_of(p, "confirm")));
+	return json_pack("{s:o, s:o, s:o, s:o}", "own_margin_pct", gt_json_real(c ? 100 * c->m->margin : 0), "aa",
+			 phase_pairs(total, p->metric, BN_KIND_AA, NULL), "tests", tests, "confirm",
+			 confirm_json(bn_prove_result(p, "confirm")));
 }

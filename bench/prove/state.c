@@ -45,3 +45,11 @@ json_t *bn_effect_json(const struct bn_effect *e)
 			 gt_json_real(isfinite(e->hi) ? 100 * expm1(e->hi) : NAN), "p", gt_json_real(e->p), "n",
 			 (json_int_t)e->n);
 }
+
+const struct bn_phase_result *bn_prove_result(const struct bn_prove *p, const char *name)
+{
+	for (size_t i = p->n_results; i-- > 0;)
+		if (gt_streq(p->result[i]->name, name))
+			return p->result[i];
+	return NULL;
+}

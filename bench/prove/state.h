@@ -4,12 +4,20 @@
 /* A session of prove under way. */
 #include "bench/bench.h"
 #include "bench/session/treat.h"
-#include "bench/stats/verdict.h"
+#include "bench/result/analyze.h"
 #include "lib/cli.h"
 
 #define BN_PROVE_ALPHA	  .05
 #define BN_PROVE_AA	  6 /* A/A pairs among those of the total effect */
 #define BN_PROVE_MECHANISM 9 /* pairs, to see whether a change moves what it claims to */
+
+/* A phase that was measured, and its analysis. */
+struct bn_phase_result {
+	const char *name; /* borrowed from doc */
+	json_t *doc;	  /* borrowed from the session's */
+	struct bn_data *data;
+	struct bn_analysis *analysis;
+};
 
 /* What is known about one change. A group is all instances of one knob: it is switched as one, and split if it moves. */
 struct bn_proof {
@@ -21,9 +29,9 @@ struct bn_proof {
 	bool kept, guard_worse;
 	bool guard_open; /* a guard is not shown to be not worse */
 	const char *method;
-	const json_t *phase; /* that loss was measured in, NULL: none. Borrowed from doc */
+	const struct bn_phase_result *phase; /* that loss was measured in, NULL: none */
 	size_t changes, column; /* of a design: how many it has, and which one this is; 0: leave-one-out */
-	const char *why; /* nobody can tell; NULL: no reason was given. Borrowed from doc */
+	const char *why; /* nobody can tell; NULL: no reason was given. Borrowed from phase */
 	bool late; /* the time was up before it was measured to the end */
 	int moved; /* its mechanism: 1 yes, 0 no, -1 there is none or it was not looked at */
 };
@@ -48,6 +56,8 @@ struct bn_prove {
 	double pair_s;	      /* how long a pair takes here, once the total is measured; NaN before */
 	json_t *doc;	      /* gpubench-prove/1 */
 	size_t next_phase;    /* in doc.phases: those before it are whole */
+	struct bn_phase_result **result; /* of the phases that were analysed, in order */
+	size_t n_results;
 	struct bn_race *races;
 	size_t n_races;
 	struct bn_proof *proof;
@@ -63,5 +73,6 @@ bool bn_prove_total_is_all(const struct bn_prove *p); /* one change, whose arms 
 size_t bn_prove_aa(const struct bn_prove *p);	    /* A/A pairs of the total effect */
 size_t bn_prove_mechanism_pairs(const struct bn_prove *p); /* of each change that is kept */
 size_t bn_prove_design_rows(size_t changes);	    /* pairs that the design takes */
+const struct bn_phase_result *bn_prove_result(const struct bn_prove *p, const char *name); /* the last of that name, or NULL */
 json_t *bn_effect_json(const struct bn_effect *e); /* as the receipt has it; null if there is none */
 #endif

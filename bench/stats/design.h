@@ -19,6 +19,7 @@ struct bn_design {
 #define BN_DESIGN_SPARE 10 /* rows that gpubench prove leaves for the error */
 void bn_design_make(size_t factors, size_t spare, struct bn_rng *rng, struct bn_design *ret);
 void bn_design_clear(struct bn_design *d);
+#define bn_auto_design	__attribute__((cleanup(bn_design_clear))) struct bn_design
 
 /* Least squares of y (n values) on the rows `row[i]` of the design: effect of each factor with its t interval at 1 - alpha
  * and its p, n - factors degrees of freedom. false, and everything NaN, when that cannot be computed. */
