@@ -252,7 +252,7 @@ that never vary, and some that are none.
   $ bad 'echo nothing'
   gpubench: total: the command: --metric regex:is (.*) matched nothing in what it printed; nothing is proved
   5
-  $ bad 'test -z "$S" && echo is 1.5$$'
+  $ bad 'test -z "$S" && echo is 1.5$(($$ % 1000 + 1000))'
   env.S (none) -> 1      - unknown inconclusive no   names none
   env.S: no numbers with the change
   note: the session ended after the first launches of the command with the change; it failed in all of
@@ -272,7 +272,7 @@ that never vary, and some that are none.
   env.S: never varies: not a measurement
   VERDICT INCONCLUSIVE: no change was shown to help this workload; undecided: 1 of 1
   0
-  $ bad 'test -z "$S" && echo is 1.5$$ || echo is nan'
+  $ bad 'test -z "$S" && echo is 1.5$(($$ % 1000 + 1000)) || echo is nan'
   env.S (none) -> 1      - unknown inconclusive no   names none
   env.S: no numbers with the change
   note: cmd: 9 launches have samples that are not positive numbers; those launches are left out, and
