@@ -210,6 +210,8 @@ struct rt_node *rt_user(struct rt_graph *g, const struct rt_user_op *op, struct 
 /* mean over rows of -log softmax(logits (…,V))[targets (…)], without the rows whose target is RT_IGNORE (padding). Fused with
  * the linear that makes the logits. */
 struct rt_node *rt_cross_entropy(struct rt_graph *g, struct rt_node *logits, struct rt_node *targets);
+/* The logits of a cross_entropy: what the model predicts. NULL: loss is the result of another op. */
+struct rt_node *rt_logits(const struct rt_node *loss);
 /* sum of a * b over all elements: any output against given weights, for gradient checks. */
 struct rt_node *rt_dot(struct rt_graph *g, struct rt_node *a, struct rt_node *b);
 
@@ -343,6 +345,14 @@ struct rt_program;
 int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_options *opt, struct rt_program **ret,
 	       struct gt_err *err);
 /*
+ * A program that computes n nodes of the graph, each the result of an op (rt_run). Without an optimizer and gradients it trains
+ * nothing: it keeps no gradients, no optimizer state, and memory of activations for as long as a later call reads them. If the
+ * first output is a loss, rt_eval works too, and with an optimizer rt_step. -EINVAL: no output, an output of another graph,
+ * an output that is an input or a parameter, training without a loss.
+ */
+int rt_compile_outputs(const struct rt_graph *g, struct rt_node *const *outputs, int n, const struct rt_options *opt,
+		       struct rt_program **ret, struct gt_err *err);
+/*
  * The same model for batches of n shapes: graphs that declare the same tensors in the same order and differ in the shapes of
  * their inputs (its sequence length, its rows). Each batch runs calls of its own shape; parameters, optimizer state and memory are
  * one: the memory is that of the largest shape, and no later batch allocates any. On RT_CUDA each shape has its captured step.
@@ -398,6 +408,16 @@ int rt_pin(struct rt_program *p, void *base, size_t bytes, struct gt_err *err);
 void rt_unpin(struct rt_program *p, const void *base);
 /* The forward pass alone: the loss at the present parameters. */
 int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err);
+/*
+ * The forward pass, as in an evaluation: no dropout, running statistics. outputs[i] receives the elements of output i as float,
+ * row-major, in the shape of the node: rt_shape_elements(rt_program_output_shape(p, i)) of them. A loss is one kind of output and
+ * has one element; values that are not finite are no error here. inputs as in rt_step; inputs[i] may be NULL if no output depends
+ * on input i. Returns when outputs are there, on every device. -EINVAL: NULL where memory is needed, the sentence names it.
+ * -ERANGE: an id or target outside its table.
+ */
+int rt_run(struct rt_program *p, const void *const *inputs, float *const *outputs, struct gt_err *err);
+int rt_program_outputs(const struct rt_program *p); /* how many */
+const struct rt_shape *rt_program_output_shape(const struct rt_program *p, int i); /* of the batch shape in use */
 void rt_set_lr(struct rt_program *p, double lr);
 
 /* Memory of a tensor inside the program, valid until rt_program_free: parameters and buffers always (they may be written between

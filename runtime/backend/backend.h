@@ -32,7 +32,7 @@ struct rt_backend {
 
 	/* One batch, and the update if run->update; counts the loss (rt_run_count_loss) and advances p->step. */
 	int (*step)(struct rt_program *p, const void *const *inputs, struct rt_run *run, struct rt_metrics *m, struct gt_err *err);
-	/* The forward pass alone. */
+	/* The forward pass alone. ret_loss NULL: the loss is not read, nor checked. */
 	int (*eval)(struct rt_program *p, const void *const *inputs, struct rt_run *run, double *ret_loss, struct gt_err *err);
 	/* Until all that was asked for is done. */
 	int (*wait)(struct rt_program *p, struct gt_err *err);

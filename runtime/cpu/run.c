@@ -12,8 +12,8 @@ static void load_inputs(struct rt_program *p, const void *const *inputs)
 	for (int i = 0; i < p->plan.n_graph_nodes; i++) {
 		struct rt_node *n = p->plan.ir.nodes[i];
 
-		if (n->role == RT_ROLE_INPUT)
-			memcpy(n->data, inputs[k++], rt_node_bytes(n));
+		if (n->role == RT_ROLE_INPUT && inputs[k++])
+			memcpy(n->data, inputs[k - 1], rt_node_bytes(n));
 	}
 }
 
@@ -118,7 +118,7 @@ static double forward(struct rt_program *p, struct rt_run *run, int *ret_next)
 			rt_cpu_run_call(p, i, run);
 	p->stale = false;
 	*ret_next = i;
-	return (double)*(const float *)p->plan.loss->data;
+	return p->plan.loss ? (double)*(const float *)p->plan.loss->data : 0;
 }
 
 /* options.zero_gradients: what other frameworks do, kept to show what it costs. */
@@ -289,6 +289,8 @@ int rt_cpu_eval(struct rt_program *p, const void *const *inputs, struct rt_run *
 	loss = forward(p, run, &next);
 	if (p->anomaly)
 		return -EDOM;
+	if (!ret_loss)
+		return 0;
 	if (!isfinite(loss))
 		return rt_run_bad_loss(p, loss, p->step, err);
 	*ret_loss = loss;

@@ -45,7 +45,8 @@ int rt_inputs_load(struct rt_program *p, const void *const *inputs, int slot, st
 
 		if (n->role != RT_ROLE_INPUT)
 			continue;
-		r = stage(e, inputs[k++], rt_node_bytes(n), slot, at, err);
+		if (inputs[k++])
+			r = stage(e, inputs[k - 1], rt_node_bytes(n), slot, at, err);
 		at += rt_engine_aligned(rt_node_bytes(n));
 	}
 	if (!at || r)
@@ -54,12 +55,13 @@ int rt_inputs_load(struct rt_program *p, const void *const *inputs, int slot, st
 	if (!r)
 		r = rt_engine_check(e, d->stream_wait(e->stream, e->copied[slot], 0), "cuStreamWaitEvent", err);
 	at = 0;
+	k = 0;
 	for (int i = 0; !r && i < p->plan.n_graph_nodes; i++) {
 		const struct rt_node *n = p->plan.ir.nodes[i];
 
 		if (n->role != RT_ROLE_INPUT)
 			continue;
-		if (n->first >= 0)
+		if (inputs[k++] && n->first >= 0)
 			r = rt_engine_check(e, d->copy_async(rt_at(n), e->staging[slot] + at, rt_node_bytes(n), e->stream),
 					    "cuMemcpyDtoDAsync", err);
 		at += rt_engine_aligned(rt_node_bytes(n));

@@ -220,6 +220,8 @@ static inline int rt_engine_check(const struct rt_engine *e, cu_result code, con
 /* The loss that decides: the mean over the ranks. */
 static inline cu_ptr rt_engine_loss(const struct rt_program *p)
 {
+	if (!p->plan.loss)
+		return 0;
 	return rt_engine_of(p)->nccl ? rt_engine_of(p)->loss_mean : (cu_ptr)(uintptr_t)p->plan.loss->data;
 }
 

@@ -145,7 +145,7 @@ int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how
 			r = p->anomaly ? -EDOM : 0;
 		}
 	}
-	if (!r && how.mean_loss && e->nccl)
+	if (!r && how.mean_loss && e->nccl && p->plan.loss)
 		r = rt_nccl_mean(e->nccl, e->loss_mean, rt_at(p->plan.loss), 1, e->stream, err);
 	return r;
 }
@@ -186,7 +186,7 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 		p->stale = false;
 	if (!r && run && p->scale.on)
 		rt_scaler_look(p);
-	if (!r)
+	if (!r && p->plan.loss)
 		r = rt_engine_check(e, d->copy_from_async(e->loss, e->eval ? rt_at(p->plan.loss) : rt_engine_loss(p),
 							  sizeof(float), e->stream), "cuMemcpyDtoHAsync", err);
 	if (!r)
@@ -375,6 +375,8 @@ int rt_engine_eval(struct rt_program *p, const void *const *inputs, struct rt_ru
 		r = rt_engine_await(e, e->loss_ready, err);
 	if (r)
 		return r;
+	if (!ret_loss)
+		return 0;
 	if (!isfinite(*e->loss))
 		return bad_loss(p, (double)*e->loss, p->step, err);
 	*ret_loss = (double)*e->loss;

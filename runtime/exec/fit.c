@@ -9,7 +9,7 @@
 struct search {
 	struct rt_program *p;
 	const struct rt_graph *g;
-	const struct rt_node *loss;
+	struct rt_outputs out;
 	uint64_t limit;
 	/* the best so far */
 	int segments, again;
@@ -32,7 +32,7 @@ static int try(struct search *s, int segments, int again, bool *ret_fits, struct
 
 	s->p->opt.memory.checkpoint = segments;
 	s->p->opt.memory.recomputed = again;
-	r = rt_program_plan(s->p, s->g, s->loss, err);
+	r = rt_program_plan(s->p, s->g, s->out, err);
 	if (r)
 		return r;
 	*ret_fits = plan_bytes(s->p) <= s->limit;
@@ -128,10 +128,10 @@ static int too_much(const struct search *s, uint64_t need, uint64_t kept, struct
 		       have, rows);
 }
 
-int rt_program_fit(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
+int rt_program_fit(struct rt_program *p, const struct rt_graph *g, struct rt_outputs out, struct gt_err *err)
 {
 	uint64_t machine = p->opt.memory.limit_bytes, need = plan_bytes(p), kept = kept_bytes(p);
-	struct search s = { .p = p, .g = g, .loss = loss };
+	struct search s = { .p = p, .g = g, .out = out };
 	bool fits;
 	int r;
 

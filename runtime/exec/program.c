@@ -73,9 +73,20 @@ static int choose_backend(struct rt_program *p, struct gt_err *err)
 	return p->backend->check(&p->opt, err);
 }
 
+static const struct rt_call *maker_of(const struct rt_graph *g, const struct rt_node *n)
+{
+	return n ? rt_maker(&g->ir, n) : NULL;
+}
+
+static bool is_loss(const struct rt_graph *g, const struct rt_node *n)
+{
+	const struct rt_call *maker = maker_of(g, n);
+
+	return maker && maker->op->loss;
+}
+
 static int check_loss(const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
 {
-	const struct rt_call *maker;
 	int r = rt_graph_error(g, err);
 
 	if (r)
@@ -84,9 +95,35 @@ static int check_loss(const struct rt_graph *g, const struct rt_node *loss, stru
 		return gt_fail(err, EINVAL, "there is no loss to compile");
 	if (loss->graph != g)
 		return gt_fail(err, EINVAL, "%s is of another graph", loss->name);
-	maker = rt_maker(&g->ir, loss);
-	if (!maker || !maker->op->loss)
+	if (!is_loss(g, loss))
 		return gt_fail(err, EINVAL, "%s is no loss: programs start from cross_entropy or dot", loss->name);
+	return 0;
+}
+
+static bool trains(const struct rt_options *o)
+{
+	return o->optimizer.kind != RT_NO_OPTIMIZER || o->debug.keep_gradients;
+}
+
+static int check_outputs(const struct rt_graph *g, struct rt_outputs out, const struct rt_options *o, struct gt_err *err)
+{
+	int r = rt_graph_error(g, err);
+
+	if (r)
+		return r;
+	if (!out.node || out.n < 1)
+		return gt_fail(err, EINVAL, "a program has at least one output");
+	for (int i = 0; i < out.n; i++) {
+		if (!out.node[i])
+			return gt_fail(err, EINVAL, "output %d is NULL", i);
+		if (out.node[i]->graph != g)
+			return gt_fail(err, EINVAL, "output %d, %s, is of another graph", i, out.node[i]->name);
+		if (!maker_of(g, out.node[i]))
+			return gt_fail(err, EINVAL, "output %d, %s, is not the result of an op", i, out.node[i]->name);
+	}
+	if (trains(o) && !is_loss(g, out.node[0]))
+		return gt_fail(err, EINVAL, "%s is no loss: the first output of a program that trains is its loss",
+			       out.node[0]->name);
 	return 0;
 }
 
@@ -115,12 +152,13 @@ void rt_plan_clear(struct rt_plan *plan)
 		free(plan->buckets[i].at);
 	}
 	free(plan->buckets);
+	free(plan->outputs);
 	free(plan->low);
 	json_decref(plan->did);
 	memset(plan, 0, sizeof(*plan));
 }
 
-int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
+int rt_program_plan(struct rt_program *p, const struct rt_graph *g, struct rt_outputs out, struct gt_err *err)
 {
 	rt_plan_clear(&p->plan);
 	p->plan.did = json_array();
@@ -131,12 +169,16 @@ int rt_program_plan(struct rt_program *p, const struct rt_graph *g, const struct
 	p->plan.backend_state = p->state;
 	rt_ir_copy(&p->plan.ir, &g->ir);
 	p->plan.n_graph_nodes = g->ir.n_nodes;
-	p->plan.loss = p->plan.ir.nodes[loss->id];
+	p->plan.outputs = gt_xcalloc((size_t)out.n, sizeof(*p->plan.outputs));
+	p->plan.n_outputs = out.n;
+	for (int i = 0; i < out.n; i++)
+		p->plan.outputs[i] = p->plan.ir.nodes[out.node[i]->id];
+	p->plan.loss = is_loss(g, out.node[0]) ? p->plan.outputs[0] : NULL;
 	p->plan.gradient = gt_xcalloc((size_t)g->ir.n_nodes, sizeof(*p->plan.gradient));
 	return run_passes(p, err);
 }
 
-static int build(struct rt_program *p, const struct rt_graph *const *g, struct rt_node *const *loss, int shapes,
+static int build(struct rt_program *p, const struct rt_graph *const *g, const struct rt_outputs *out, int shapes,
 		 struct gt_err *err)
 {
 	int r = p->backend->open(p, err);
@@ -147,7 +189,7 @@ static int build(struct rt_program *p, const struct rt_graph *const *g, struct r
 	p->plan.opt = &p->opt;
 	r = rt_ranks_decide(&p->opt, rt_plan_measures_gradients(&p->plan), &p->ranks, err);
 	if (!r)
-		r = rt_program_plan_shapes(p, g, loss, shapes, err);
+		r = rt_program_plan_shapes(p, g, out, shapes, err);
 	if (r)
 		return r;
 	if (p->opt.debug.trace)
@@ -156,45 +198,81 @@ static int build(struct rt_program *p, const struct rt_graph *const *g, struct r
 	return p->backend->build(p, err);
 }
 
-int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *loss, int n, const struct rt_options *opt,
-		      struct rt_program **ret, struct gt_err *err)
+static void set_defaults(struct rt_options *opt)
 {
-	gt_auto(rt_program) *p = gt_xcalloc(1, sizeof(*p));
-	struct rt_optimizer *o = &p->opt.optimizer;
-	struct rt_scaler *s = &p->opt.precision.scaler;
-	int r = n < 1 ? gt_fail(err, EINVAL, "a program has one batch shape at least") : 0;
+	struct rt_optimizer *o = &opt->optimizer;
+	struct rt_scaler *s = &opt->precision.scaler;
 
-	p->opt = *opt;
 	o->beta1 = o->beta1 != 0 ? o->beta1 : 0.9;
 	o->beta2 = o->beta2 != 0 ? o->beta2 : 0.999;
 	o->eps = o->eps != 0 ? o->eps : 1e-8;
-	p->opt.accum = p->opt.accum ? p->opt.accum : 1;
-	p->opt.precision.fp8.history = p->opt.precision.fp8.history ? p->opt.precision.fp8.history : 1024;
-	p->opt.ranks.powersgd_rank = p->opt.ranks.powersgd_rank ? p->opt.ranks.powersgd_rank : 1;
+	opt->accum = opt->accum ? opt->accum : 1;
+	opt->precision.fp8.history = opt->precision.fp8.history ? opt->precision.fp8.history : 1024;
+	opt->ranks.powersgd_rank = opt->ranks.powersgd_rank ? opt->ranks.powersgd_rank : 1;
 	s->init = s->init != 0 ? s->init : 65536;
 	s->growth = s->growth != 0 ? s->growth : 2;
 	s->backoff = s->backoff != 0 ? s->backoff : 0.5;
 	s->interval = s->interval != 0 ? s->interval : 2000;
+}
+
+/* out: of each shape; checked. */
+static int compile(const struct rt_graph *const *g, const struct rt_outputs *out, int n, const struct rt_options *opt,
+		   struct rt_program **ret, struct gt_err *err)
+{
+	gt_auto(rt_program) *p = gt_xcalloc(1, sizeof(*p));
+	int r;
+
+	p->opt = *opt;
 	p->weight = 1;
-	p->scale.scale = (float)s->init;
+	p->scale.scale = (float)opt->precision.scaler.init;
+	r = choose_backend(p, err);
 	if (!r)
-		r = check_options(&p->opt, err);
-	for (int i = 0; !r && i < n; i++)
-		r = check_loss(g[i], loss[i], err);
-	if (!r)
-		r = choose_backend(p, err);
-	if (!r)
-		r = build(p, g, loss, n, err);
+		r = build(p, g, out, n, err);
 	if (r)
 		return r;
 	*ret = gt_take(p);
 	return 0;
 }
 
+int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *loss, int n, const struct rt_options *opt,
+		      struct rt_program **ret, struct gt_err *err)
+{
+	gt_autofree struct rt_outputs *out = NULL;
+	struct rt_options o = *opt;
+	int r;
+
+	if (n < 1)
+		return gt_fail(err, EINVAL, "a program has one batch shape at least");
+	set_defaults(&o);
+	r = check_options(&o, err);
+	if (r)
+		return r;
+	out = gt_xcalloc((size_t)n, sizeof(*out));
+	for (int i = 0; !r && i < n; i++) {
+		out[i] = (struct rt_outputs){ &loss[i], 1 };
+		r = check_loss(g[i], loss[i], err);
+	}
+	return r ? r : compile(g, out, n, &o, ret, err);
+}
+
 int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_options *opt, struct rt_program **ret,
 	       struct gt_err *err)
 {
 	return rt_compile_shapes(&g, &loss, 1, opt, ret, err);
+}
+
+int rt_compile_outputs(const struct rt_graph *g, struct rt_node *const *outputs, int n, const struct rt_options *opt,
+		       struct rt_program **ret, struct gt_err *err)
+{
+	const struct rt_outputs out = { outputs, n };
+	struct rt_options o = *opt;
+	int r;
+
+	set_defaults(&o);
+	r = check_options(&o, err);
+	if (!r)
+		r = check_outputs(g, out, &o, err);
+	return r ? r : compile(&g, &out, 1, &o, ret, err);
 }
 
 void rt_program_free(struct rt_program *p)

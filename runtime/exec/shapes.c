@@ -66,19 +66,19 @@ static int same_memory(const struct rt_plan *a, const struct rt_plan *b, struct 
 	return 0;
 }
 
-static int plan_one(struct rt_program *p, const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
+static int plan_one(struct rt_program *p, const struct rt_graph *g, struct rt_outputs out, struct gt_err *err)
 {
 	int segments = p->opt.memory.checkpoint, again = p->opt.memory.recomputed;
-	int r = rt_program_plan(p, g, loss, err);
+	int r = rt_program_plan(p, g, out, err);
 
 	if (!r)
-		r = rt_program_fit(p, g, loss, err);
+		r = rt_program_fit(p, g, out, err);
 	p->opt.memory.checkpoint = segments; /* what fits is chosen for each shape by itself */
 	p->opt.memory.recomputed = again;
 	return r;
 }
 
-int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g, struct rt_node *const *loss, int n,
+int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g, const struct rt_outputs *out, int n,
 			   struct gt_err *err)
 {
 	int r = 0;
@@ -87,7 +87,7 @@ int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g
 	for (int i = 0; !r && i < n; i++) {
 		r = i ? same_model(g[0], g[i], err) : 0;
 		if (!r)
-			r = plan_one(p, g[i], loss[i], err);
+			r = plan_one(p, g[i], out[i], err);
 		if (r)
 			return r;
 		p->shapes[p->n_shapes++] = p->plan;

@@ -40,6 +40,28 @@ static int check_inputs(const struct rt_program *p, const void *const *inputs, s
 	return r;
 }
 
+/* An input that a call reads has memory; of others NULL says that the caller has none. */
+static int check_memory(const struct rt_program *p, const void *const *inputs, struct gt_err *err)
+{
+	for (int i = 0, k = 0; i < p->plan.n_graph_nodes; i++) {
+		const struct rt_node *n = p->plan.ir.nodes[i];
+		bool read = false;
+
+		if (n->role != RT_ROLE_INPUT || inputs[k++])
+			continue;
+		for (int c = 0; c < p->plan.ir.n_calls; c++)
+			read |= rt_reads(p->plan.ir.calls[c], n);
+		if (read)
+			return gt_fail(err, EINVAL, "input %d, %s, is NULL, and an output depends on it", k - 1, n->name);
+	}
+	return 0;
+}
+
+static int check_has_loss(const struct rt_program *p, struct gt_err *err)
+{
+	return p->plan.loss ? 0 : gt_fail(err, EINVAL, "the program has no loss: rt_run() computes its outputs");
+}
+
 static void new_update(struct rt_program *p)
 {
 	p->batches = 0;
@@ -134,7 +156,9 @@ int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *
 	int r;
 
 	run.entered_s = gt_now_s();
-	r = check_settings(p, err);
+	r = check_has_loss(p, err);
+	if (!r)
+		r = check_settings(p, err);
 	if (!r)
 		r = check_inputs(p, inputs, err);
 	if (r)
@@ -172,15 +196,51 @@ void rt_unpin(struct rt_program *p, const void *base)
 		p->backend->unpin(p, base);
 }
 
-int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err)
+/* The forward pass; ret_loss NULL: whatever the loss is, if there is one. */
+static int evaluate(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err)
 {
 	struct rt_run run = { .eval = true };
-	int r = check_inputs(p, inputs, err);
+	int r = p->backend->eval(p, inputs, &run, ret_loss, err);
 
-	if (r)
-		return r;
-	r = p->backend->eval(p, inputs, &run, ret_loss, err);
 	return p->anomaly ? found_anomaly(p, p->step, err) : r;
+}
+
+int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err)
+{
+	int r = check_has_loss(p, err);
+
+	if (!r)
+		r = check_inputs(p, inputs, err);
+	return r ? r : evaluate(p, inputs, ret_loss, err);
+}
+
+int rt_run(struct rt_program *p, const void *const *inputs, float *const *outputs, struct gt_err *err)
+{
+	int r;
+
+	if (!inputs || !outputs)
+		return gt_fail(err, EINVAL, "rt_run() takes a list of inputs and one of outputs: one of them is NULL");
+	for (int i = 0; i < p->plan.n_outputs; i++)
+		if (!outputs[i])
+			return gt_fail(err, EINVAL, "the memory for output %d, %s, is NULL", i, p->plan.outputs[i]->name);
+	r = check_memory(p, inputs, err);
+	if (!r)
+		r = check_inputs(p, inputs, err);
+	if (!r)
+		r = evaluate(p, inputs, NULL, err);
+	for (int i = 0; !r && i < p->plan.n_outputs; i++)
+		r = rt_run_read(p, p->plan.outputs[i], outputs[i], err);
+	return r;
+}
+
+int rt_program_outputs(const struct rt_program *p)
+{
+	return p->plan.n_outputs;
+}
+
+const struct rt_shape *rt_program_output_shape(const struct rt_program *p, int i)
+{
+	return &p->plan.outputs[i]->shape;
 }
 
 void rt_set_weight(struct rt_program *p, double weight)

@@ -239,6 +239,13 @@ struct rt_node *rt_cross_entropy(struct rt_graph *g, struct rt_node *logits, str
 	return rt_apply(g, RT_OP_CROSS_ENTROPY, NULL, (struct rt_node *[]){ logits, targets }, 2);
 }
 
+struct rt_node *rt_logits(const struct rt_node *loss)
+{
+	const struct rt_call *c = loss ? rt_maker(&loss->graph->ir, loss) : NULL;
+
+	return c && c->op->id == RT_OP_CROSS_ENTROPY ? c->in[0] : NULL;
+}
+
 struct rt_node *rt_dot(struct rt_graph *g, struct rt_node *a, struct rt_node *b)
 {
 	if (rt_missing(g, "dot", a, b))

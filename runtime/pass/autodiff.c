@@ -56,7 +56,7 @@ static int check_user_ops(const struct rt_plan *p, struct rt_ad *ad, struct gt_e
 
 static int differentiate_all(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	struct rt_call *root = rt_maker(&p->ir, p->loss);
+	struct rt_call *root = p->loss ? rt_maker(&p->ir, p->loss) : NULL;
 	int n = p->ir.n_calls, n_params = 0, r;
 	struct rt_ad *ad = rt_ad_new(&p->ir);
 

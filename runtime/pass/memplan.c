@@ -20,7 +20,7 @@ static uint64_t aligned(const struct rt_plan *p, uint64_t bytes)
 static bool forever(const struct rt_plan *p, const struct rt_node *n)
 {
 	return n->pinned || n->shared || n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER ||
-	       n->role == RT_ROLE_STATE || n == p->loss;
+	       n->role == RT_ROLE_STATE || rt_plan_is_output(p, n);
 }
 
 bool rt_plan_keeps(const struct rt_node *n)

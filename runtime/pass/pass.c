@@ -8,6 +8,14 @@ const struct rt_pass *const rt_passes[] = {
 	&rt_pass_pad, &rt_pass_winograd, &rt_pass_shard, &rt_pass_bucket, &rt_pass_memplan, NULL,
 };
 
+bool rt_plan_is_output(const struct rt_plan *p, const struct rt_node *n)
+{
+	for (int i = 0; i < p->n_outputs; i++)
+		if (p->outputs[i] == n)
+			return true;
+	return false;
+}
+
 bool rt_plan_trains(const struct rt_plan *p)
 {
 	return p->opt->optimizer.kind != RT_NO_OPTIMIZER || p->opt->debug.keep_gradients;

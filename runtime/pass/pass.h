@@ -16,7 +16,9 @@ struct rt_plan {
 	const struct rt_options *opt;
 	struct rt_ir ir;
 	int n_graph_nodes;	    /* ids below are the graph's own */
-	struct rt_node *loss;
+	struct rt_node **outputs;   /* of the program */
+	int n_outputs;
+	struct rt_node *loss;	    /* the first output if it is a loss, else NULL */
 	struct rt_node **gradient;  /* of graph node id, or NULL; filled by autodiff */
 	struct rt_toggle *toggles;
 	int n_toggles;
@@ -43,6 +45,7 @@ extern const struct rt_pass rt_pass_prune, rt_pass_infer, rt_pass_batchnorm, rt_
 	rt_pass_pixels, rt_pass_amp, rt_pass_checkpoint, rt_pass_accumulate, rt_pass_gradients, rt_pass_update, rt_pass_fp8,
 	rt_pass_narrow, rt_pass_pad, rt_pass_winograd, rt_pass_shard, rt_pass_bucket, rt_pass_memplan;
 
+bool rt_plan_is_output(const struct rt_plan *p, const struct rt_node *n);
 /* The copy in a low type that products read instead of parameter n, or NULL. */
 struct rt_node *rt_plan_low(const struct rt_plan *p, const struct rt_node *n);
 /* The first batch of an update assigns the gradients, the others add. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls that the loss does not depend on are dropped. */
+/* Drops calls that no output depends on. */
 #include "runtime/pass/rewrite.h"
 
 static int prune(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
@@ -7,7 +7,8 @@ static int prune(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	bool *needed = gt_xcalloc((size_t)p->ir.n_nodes, sizeof(*needed));
 	int dropped = 0;
 
-	needed[p->loss->id] = true;
+	for (int i = 0; i < p->n_outputs; i++)
+		needed[p->outputs[i]->id] = true;
 	for (int i = p->ir.n_calls - 1; i >= 0; i--) {
 		struct rt_call *c = p->ir.calls[i];
 		bool live = false;
@@ -24,7 +25,8 @@ static int prune(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	}
 	free(needed);
 	if (dropped)
-		gt_buf_printf(did, "dropped %d calls that the loss does not depend on", dropped);
+		gt_buf_printf(did, "dropped %d calls that %s not depend on", dropped,
+			      p->loss && p->n_outputs == 1 ? "the loss does" : "the outputs do");
 	return 0;
 }
 

@@ -50,7 +50,7 @@ int rt_last_use(const struct rt_plan *p, const struct rt_node *n, enum rt_phase 
 
 int rt_plan_uses(const struct rt_plan *p, const struct rt_node *n)
 {
-	int uses = n == p->loss;
+	int uses = rt_plan_is_output(p, n);
 
 	for (int i = 0; i < p->ir.n_calls; i++)
 		uses += rt_reads(p->ir.calls[i], n);

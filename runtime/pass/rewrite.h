@@ -14,7 +14,7 @@ int rt_producer_in(const struct rt_plan *p, const struct rt_node *n, int from, i
 int rt_consumer_in(const struct rt_plan *p, const struct rt_node *n, int from, int end);
 /* The last call that reads or writes n, without calls of later phases than `last`. */
 int rt_last_use(const struct rt_plan *p, const struct rt_node *n, enum rt_phase last);
-/* How many calls read n. A loss counts as read once more, by the caller. */
+/* How many calls read n. An output counts as read once more, by the caller. */
 int rt_plan_uses(const struct rt_plan *p, const struct rt_node *n);
 /* The first call that is not of the forward pass, or the number of calls. */
 int rt_forward_end(const struct rt_plan *p);

@@ -423,7 +423,8 @@ END_TEST
 
 int main(int argc, char **argv)
 {
-	static int (*const tell[])(const char *what) = { tell_memory, tell_ranks, tell_driver, tell_own, tell_eight, tell_trace };
+	static int (*const tell[])(const char *what) = { tell_memory, tell_ranks, tell_driver, tell_own, tell_eight, tell_trace,
+						       tell_outputs };
 	Suite *s;
 	TCase *tc, *images, *ranks, *driver;
 	SRunner *sr;
@@ -469,6 +470,7 @@ int main(int argc, char **argv)
 		add_driver_tests(driver, images);
 		add_memory_tests(tc, images);
 		add_own_tests(tc);
+		add_outputs_tests(tc);
 		add_eight_tests(tc);
 		add_trace_tests(tc, images);
 		tcase_add_test(tc, what_is_measured_is_looked_at);

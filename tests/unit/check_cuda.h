@@ -22,6 +22,10 @@ void add_driver_tests(TCase *tc, TCase *slow);
 int tell_own(const char *what);
 void add_own_tests(TCase *tc);
 
+/* cuda_outputs.c: programs with outputs. -1 likewise. */
+int tell_outputs(const char *what);
+void add_outputs_tests(TCase *tc);
+
 /* cuda_eight.c: products of 8 bits. -1 likewise. */
 int tell_eight(const char *what);
 void add_eight_tests(TCase *tc);
