@@ -185,6 +185,16 @@ static enum rt_dtype amp_type(const char *name)
 	return gt_streq(name, "fp16") ? RT_F16 : RT_F32;
 }
 
+struct rt_precision bn_train_precision(const struct bn_train_options *o)
+{
+	return (struct rt_precision){
+		.amp = amp_type(o->amp),
+		.tf32 = gt_streq(o->amp, "tf32"),
+		.fp8 = { gt_streq(o->amp, "fp8"), (int)o->fp8_history, (int)o->fp8_margin },
+		.no_master = gt_streq(o->master, "none"),
+	};
+}
+
 static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct gt_err *err)
 {
 	const struct bn_switch switches[] = {
@@ -274,10 +284,7 @@ static int build(struct bn_training *r, struct gt_err *err)
 			    .checkpoint = (int)r->o.checkpoint,
 			    .fit_bytes = r->o.fit_bytes },
 		.debug = { .profile = r->o.profile, .trace = r->o.trace != NULL, .anomaly = r->o.anomaly },
-		.precision = { .amp = amp_type(r->o.amp),
-			       .tf32 = gt_streq(r->o.amp, "tf32"),
-			       .fp8 = { gt_streq(r->o.amp, "fp8"), (int)r->o.fp8_history, (int)r->o.fp8_margin },
-			       .no_master = gt_streq(r->o.master, "none") },
+		.precision = bn_train_precision(&r->o),
 		.attention_by = attention_by(r->o.attention),
 		.deterministic = r->o.deterministic,
 		.accum = (int)r->o.accum,

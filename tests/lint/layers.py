@@ -47,7 +47,7 @@ MAY = {
     "bench/stats": "lib",
     "bench/result": "bench bench/stats probe/host",
     "bench/report": "bench/result",
-    "bench/train": "bench runtime runtime/data runtime/cuda runtime/transport",
+    "bench/train": "bench runtime runtime/data runtime/cuda runtime/transport bench/stats",
     "bench/workload": "bench/stats bench/train probe/host",
     "bench/session": "bench/result bench/workload tune/txn tune/run probe/watch",
     "bench/ladder": "bench/session",

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpubench infer MODEL */
+#include <stdio.h>
+#include "bench/cmd/cmds.h"
+#include "bench/train/infer.h"
+#include "bench/train/models.h"
+#include "bench/train/spin.h"
+#include "lib/log.h"
+#include "lib/table.h"
+#include "probe/host/host.h"
+
+static struct bn_infer_options options = { .model = { .warmup = UINT64_MAX, .workers = UINT64_MAX, .max_corrupt = UINT64_MAX,
+						      .alone = true } };
+
+static const char *const devices[] = { "cpu", "cuda", NULL };
+static const char *const types[] = { "fp32", "tf32", "bf16", "fp16", "fp8", NULL };
+static const struct gt_opt opts[] = {
+	{ 0, "batch", "LIST", "batch sizes to measure, such as 1,8,32 (default: 1,8)", GT_OPT_STR, &options.batches },
+	{ 0, "load", "FILE", "take parameters from a checkpoint (default: start values)", GT_OPT_STR, &options.load },
+	{ 0, "seq", "N", "tokens per sequence", GT_OPT_COUNT, &options.model.seq },
+	{ 0, "layers", "N", "transformer blocks", GT_OPT_COUNT, &options.model.layers },
+	{ 0, "width", "N", "width of the model", GT_OPT_COUNT, &options.model.width },
+	{ 0, "heads", "N", "attention heads", GT_OPT_COUNT, &options.model.heads },
+	{ 0, "vocab", "N", "size of the vocabulary", GT_OPT_COUNT, &options.model.vocab },
+	{ 0, "size", "N", "pixels of an image, each way", GT_OPT_COUNT, &options.model.size },
+	{ 0, "threads", "N", "threads; 0 leaves it to OpenMP", GT_OPT_UINT, &options.model.threads },
+	{ 0, "device", "DEVICE", "device that computes (default: cpu)", GT_OPT_CHOICE, &options.model.device, devices },
+	{ 0, "amp", "TYPE", "type that matrix products read; tf32, fp8: cuda (default: fp32)", GT_OPT_CHOICE, &options.model.amp,
+	  types },
+	{ 0, "runs", "N", "timed runs per batch (default: 50)", GT_OPT_COUNT, &options.model.steps },
+	{ 0, "warmup", "N", "runs before the timed ones (default: 5)", GT_OPT_UINT, &options.model.warmup },
+	{ 0, "seed", "N", "seed of parameters and inputs; 0 means 1", GT_OPT_UINT, &options.model.seed },
+	{ 0 },
+};
+
+static int show_progress(void *arg, uint64_t run, uint64_t total)
+{
+	const struct gt_cli *cli = arg;
+
+	if (!cli->quiet)
+		gt_progress("inference", (double)run, (double)total);
+	return gt_interrupted;
+}
+
+static void print(const json_t *doc, bool color)
+{
+	const char *unit = gt_json_get_str(doc, "unit", "samples");
+	gt_auto(gt_table) *t = gt_table_new();
+	char rate[32], bytes[32];
+	size_t i;
+	json_t *b;
+
+	snprintf(rate, sizeof(rate), "%s/s", unit);
+	printf("model      %s, %s, %lld parameters%s%s\n", gt_json_get_str(doc, "model", ""), gt_json_get_str(doc, "amp", ""),
+	       (long long)gt_json_get_int(doc, "parameters", 0), json_is_string(json_object_get(doc, "load")) ? " of " : "",
+	       gt_json_get_str(doc, "load", ""));
+	printf("runs on    %s, %s, %s, %lld threads\n", gt_json_get_str(doc, "device", ""), gt_json_get_str(doc, "isa", ""),
+	       gt_json_get_str(doc, "blas", ""), (long long)gt_json_get_int(doc, "threads", 0));
+	gt_table_column(t, "batch", GT_RIGHT);
+	gt_table_column(t, "p50 ms", GT_RIGHT);
+	gt_table_column(t, "p99 ms", GT_RIGHT);
+	gt_table_column(t, rate, GT_RIGHT);
+	gt_table_column(t, "memory", GT_RIGHT);
+	json_array_foreach(json_object_get(doc, "batches"), i, b) {
+		gt_table_row(t);
+		gt_table_cell(t, "%lld", (long long)gt_json_get_int(b, "batch", 0));
+		gt_table_cell(t, "%.3f", 1e3 * gt_json_get_real(b, "p50_s", 0));
+		gt_table_cell(t, "%.3f", 1e3 * gt_json_get_real(b, "p99_s", 0));
+		gt_table_cell(t, "%.0f", gt_json_get_real(b, "items_per_s", 0));
+		gt_format_bytes(bytes, sizeof(bytes), (uint64_t)gt_json_get_int(b, "planned_bytes", 0));
+		gt_table_cell(t, "%s", bytes);
+	}
+	gt_table_print(t, stdout, color);
+}
+
+static int run_infer(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto_json *doc = NULL;
+	int r = gt_fs_require_live(cli->fs, "inference", &cli->err);
+
+	if (r < 0)
+		return r;
+	bn_spin_bound();
+	options.model.model = argv[0];
+	options.progress = show_progress;
+	options.arg = cli;
+	if (!gt_streq(options.model.device, "cuda")) /* a device reports its own free memory */
+		options.model.memory_limit_bytes = pr_available_bytes(cli->fs);
+	r = bn_infer(&options, &doc, &cli->err);
+	gt_progress_end();
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < json_array_size(json_object_get(doc, "warnings")); i++)
+		gt_log(GT_LOG_WARN, "%s", json_string_value(json_array_get(json_object_get(doc, "warnings"), i)));
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		print(doc, cli->color);
+	return GT_EXIT_OK;
+}
+
+const struct gt_cmd bn_cmd_infer = {
+	.name = "infer",
+	.args = "MODEL",
+	.summary = "measure latency and throughput of inference by batch",
+	.help = "MODEL is one of those of gpubench train. The program computes the logits and keeps no gradients and no optimizer "
+		"state. A run copies a batch of random inputs, computes, and copies the logits to the caller. p50 and p99 are "
+		"quantiles over the timed runs, the rate is their mean. The result is wrong (exit status 6) if a logit is not "
+		"finite, or if the first row has other logits in another batch.",
+	.opts = opts,
+	.min_args = 1,
+	.max_args = 1,
+	.run = run_infer,
+	.word = bn_model_word,
+};
