@@ -12,6 +12,7 @@ const struct sc_key sc_keys[] = {
 	{ "vm.zone_reclaim_mode", SC_INT, 1, 0, 7, "", NULL },
 	{ "vm.max_map_count", SC_INT, 1, 0, INT32_MAX, "mappings", NULL },
 	{ "vm.min_free_kbytes", SC_INT, 1, 0, INT32_MAX, "KiB", NULL },
+	{ "vm.compaction_proactiveness", SC_INT, 1, 0, 100, "percent", NULL },
 	{ "vm.overcommit_memory", SC_INT, 1, 0, 2, "", NULL },
 	{ "vm.overcommit_ratio", SC_INT, 1, 0, INT32_MAX, "percent", "vm.overcommit_kbytes" },
 	{ "vm.overcommit_kbytes", SC_UNSIGNED, 1, 0, UINT64_MAX, "KiB", "vm.overcommit_ratio" },

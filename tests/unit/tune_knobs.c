@@ -16,7 +16,7 @@ struct facts {
 	bool zram, vms, rt;
 	int ports, cpus, gpus, rdma; /* ports: as many of mbit */
 	int64_t dropped, squeezed, memlock, shm, limit;
-	const char *cmdline, *container, *arch;
+	const char *cmdline, *container, *arch, *thp;
 	bool grouped; /* the GPUs are behind an IOMMU */
 	struct pr_num persistence; /* as NVML reports it */
 	struct pr_num identity; /* 1: which does not translate for them, as their group says */
@@ -64,6 +64,7 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 	h.mem.limit_bytes = (struct pr_num){ f->limit ? PR_PRESENT : PR_ABSENT, f->limit };
 	h.mem.memlock_bytes = (struct pr_num){ f->memlock ? PR_PRESENT : PR_ABSENT, f->memlock };
 	h.mem.shm_bytes = (struct pr_num){ f->shm ? PR_PRESENT : PR_ABSENT, f->shm };
+	h.mem.thp_enabled = (struct pr_str){ f->thp ? PR_PRESENT : PR_ABSENT, f->thp };
 	h.kernel.cmdline = (struct pr_str){ f->cmdline ? PR_PRESENT : PR_ABSENT, f->cmdline };
 	h.kernel.arch = (struct pr_str){ PR_PRESENT, f->arch ? f->arch : "x86_64" };
 	h.kernel.release = (struct pr_str){ PR_PRESENT, "6.1.0" };
@@ -132,6 +133,8 @@ static const struct {
 	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 25000 }, "212992", NULL, TN_CHANGE, "16777216" },
 	{ "net.core.wmem_max", { GIB, .nodes = 1, .mbit = 200000 }, "212992", NULL, TN_CHANGE, "134217728" },
 	{ "net.core.wmem_max", { GIB, .nodes = 1, .mbit = 800000 }, "212992", NULL, TN_CHANGE, "134217728" },
+	{ "vm.compaction_proactiveness", { GIB, .nodes = 1, .thp = "never" }, "0", NULL, TN_NOT_APPLICABLE, "" },
+	{ "vm.compaction_proactiveness", { GIB, .nodes = 1, .thp = "madvise" }, "0", NULL, TN_CHANGE, "20" },
 	{ "vm.overcommit_memory", { GIB, .nodes = 1 }, "2", NULL, TN_ADVICE, "vm.overcommit_memory=0" },
 	{ "vm.overcommit_memory", { GIB, .nodes = 1 }, "1", NULL, TN_ALREADY, "" },
 	{ "thp.enabled", { GIB, .nodes = 1 }, "never", NULL, TN_CHANGE, "madvise" },
@@ -551,6 +554,7 @@ static const struct {
 	{ "vm.zone_reclaim_mode", "0 1" },
 	{ "vm.max_map_count", "" },
 	{ "vm.min_free_kbytes", "" },
+	{ "vm.compaction_proactiveness", "0 1" },
 	{ "kernel.numa_balancing", "0 1" },
 	{ "kernel.pid_max", "" },
 	{ "fs.inotify.max_user_instances", "" },

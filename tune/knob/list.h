@@ -13,6 +13,7 @@
 	KNOB(zone_reclaim_mode) \
 	KNOB(max_map_count) \
 	KNOB(min_free_kbytes) \
+	KNOB(compaction_proactiveness) \
 	KNOB(overcommit_memory) \
 	KNOB(nr_hugepages) \
 	KNOB(numa_balancing) \

@@ -23,8 +23,6 @@ const struct tn_setting_known tn_settings_known[] = {
 	 "without the data set"},
 	{"vm.stat_interval", NULL,
 	 "for isolated CPUs that must never be interrupted; on a training host it only makes counters late"},
-	{"vm.compaction_proactiveness", NULL,
-	 "the kernel's default compacts a little all the time, which is what huge pages need"},
 	{"vm.drop_caches", NULL, "an action, not a setting: it throws away the data set that is being read"},
 	{"vm.overcommit_ratio", "vm.overcommit_memory", NULL},
 	{"vm.nr_overcommit_hugepages", "vm.nr_hugepages", NULL},

@@ -416,3 +416,39 @@ const struct tn_knob tn_knob_min_free_kbytes = {
 	.range = { { 1024, INT32_MAX, 200 * 1024 } },
 	.desired = want_min_free,
 };
+
+/* ---- compaction ------------------------------------------------------------------------------------------------ */
+
+static void need_huge_pages(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	if (gt_streq(c->host->mem.thp_enabled.v, "never") || c->host->mem.thp_enabled.state == PR_ABSENT)
+		tn_not_applicable(w, "no program gets transparent huge pages, which compaction is for");
+}
+
+static const struct tn_need compaction_needs[] = { { "transparent huge pages are not switched off", need_huge_pages }, { 0 } };
+
+static void want_compaction(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+{
+	tn_want_num(w, 20, "the kernel's default: it compacts free memory before a program asks for a huge page");
+}
+
+const struct tn_knob tn_knob_compaction_proactiveness = {
+	.id = "vm.compaction_proactiveness",
+	.key = "vm.compaction_proactiveness",
+	.summary = "how much free memory is compacted in the background",
+	.why = "Recipes for low latency set 0 (off). Once memory is fragmented, a large tensor then gets small pages, or its page "
+	       "faults compact memory themselves. The kernel's default is 20 (since Linux 5.9).",
+	.hazard = "Compaction moves pages of all processes, \"which could also lead to latency spikes in unsuspecting "
+		  "applications\". Raised only, to the default, and never on a host without huge pages.",
+	.unit = "percent",
+	.mechanism = "",
+	.unmoved = "shows only once memory is fragmented, which no workload brings about",
+	.tag = 'B',
+	.takes_effect = TN_NOW,
+	.op = TN_RAISE,
+	.form = TN_SYSCTL_D,
+	.rivals = "tuned",
+	.needs = compaction_needs,
+	.range = { { 0, 100, 0 } },
+	.desired = want_compaction,
+};
