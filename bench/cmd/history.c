@@ -51,10 +51,12 @@ static int cmd_history(struct gt_cli *cli, int argc, char **argv)
 {
 	bn_auto_saved set = {0};
 	gt_auto_json *doc = NULL;
-	int r = bn_saved_load(argv, &set, &cli->err);
+	int r;
 
-	if (r == 0)
-		r = only_one(&set, &cli->err);
+	r = bn_saved_load(argv, &set, &cli->err);
+	if (r < 0)
+		return r;
+	r = only_one(&set, &cli->err);
 	if (r < 0)
 		return r;
 	doc = bn_history_judge(&set, opt.seed);

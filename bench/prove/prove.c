@@ -273,9 +273,8 @@ static void split(struct bn_prove *p, size_t k)
 static int split_groups(struct bn_prove *p)
 {
 	size_t n = p->n_proof;
-	int r = 0;
 
-	for (size_t k = 0; k < n && r == 0; k++) {
+	for (size_t k = 0; k < n; k++) {
 		const struct bn_proof *group = &p->proof[k];
 		size_t size = group->n, first = p->n_proof;
 
@@ -288,12 +287,16 @@ static int split_groups(struct bn_prove *p)
 			continue;
 		}
 		split(p, k);
-		for (size_t i = 0; i < size && r == 0; i++)
-			r = one_by_one(p, &p->proof[i ? first + i - 1 : k]);
+		for (size_t i = 0; i < size; i++) {
+			int r = one_by_one(p, &p->proof[i ? first + i - 1 : k]);
+
+			if (r)
+				return r;
+		}
 	}
-	if (p->n_proof > n && r == 0)
+	if (p->n_proof > n)
 		judge(p);
-	return r;
+	return 0;
 }
 
 /* A claim holds if the metric moves in the direction of the claim. */
@@ -414,6 +417,20 @@ static void clear_groups(struct bn_prove *p)
 	p->n_proof = 0;
 }
 
+/* The effect of each change: all in one design, or one after another. */
+static int each_change(struct bn_prove *p)
+{
+	if (bn_prove_designed(p))
+		return all_at_once(p);
+	for (size_t k = 0; k < p->n_proof && !bn_prove_total_is_all(p); k++) {
+		int r = one_by_one(p, &p->proof[k]);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
 int bn_prove_run(struct bn_prove *p)
 {
 	int r;
@@ -440,17 +457,17 @@ int bn_prove_run(struct bn_prove *p)
 			return 0;
 	}
 	r = total(p);
-	if (r == 0 && bn_prove_designed(p))
-		r = all_at_once(p);
-	for (size_t k = 0; k < p->n_proof && r == 0 && !bn_prove_designed(p) && !bn_prove_total_is_all(p); k++)
-		r = one_by_one(p, &p->proof[k]);
-	if (r == 0) {
-		judge(p);
-		r = split_groups(p);
-	}
-	if (r == 0)
-		r = mechanisms(p);
-	return r == 0 ? confirm(p) : r;
+	if (r)
+		return r;
+	r = each_change(p);
+	if (r)
+		return r;
+	judge(p);
+	r = split_groups(p);
+	if (r)
+		return r;
+	r = mechanisms(p);
+	return r ? r : confirm(p);
 }
 
 void bn_prove_clear(struct bn_prove *p)

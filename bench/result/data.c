@@ -49,12 +49,15 @@ static int read_metric(const json_t *j, struct bn_metric *m, struct gt_err *err)
 	int d = index_of(bn_direction_name, direction), ro = index_of(bn_role_name, role), r;
 
 	r = gt_json_req_str(j, "id", &m->series, err);
-	if (r == 0)
-		r = gt_json_req_str(j, "workload", &m->workload, err);
-	if (r == 0)
-		r = gt_json_req_str(j, "unit", &m->unit, err);
-	if (r == 0)
-		r = gt_json_req_real(j, "margin", &m->margin, err);
+	if (r < 0)
+		return r;
+	r = gt_json_req_str(j, "workload", &m->workload, err);
+	if (r < 0)
+		return r;
+	r = gt_json_req_str(j, "unit", &m->unit, err);
+	if (r < 0)
+		return r;
+	r = gt_json_req_real(j, "margin", &m->margin, err);
 	if (r < 0)
 		return r;
 	if (d < 0 || ro < 0)
@@ -191,10 +194,12 @@ static int read_run(const struct bn_data *d, const json_t *j, struct bn_run *run
 	int k = index_of(bn_kind_name, kind), r;
 
 	r = gt_json_req_int(j, "seq", &run->seq, err);
-	if (r == 0)
-		r = gt_json_req_int(j, "block", &run->block, err);
-	if (r == 0)
-		r = gt_json_req_str(j, "workload", &run->workload, err);
+	if (r < 0)
+		return r;
+	r = gt_json_req_int(j, "block", &run->block, err);
+	if (r < 0)
+		return r;
+	r = gt_json_req_str(j, "workload", &run->workload, err);
 	if (r < 0)
 		return r;
 	if (k < 0 || !arm || (strcmp(arm, "A") != 0 && strcmp(arm, "B") != 0))

@@ -85,21 +85,28 @@ int bn_saved_add(struct bn_saved_set *set, const char *path, json_t *doc, struct
 int bn_saved_load(char *const *paths, struct bn_saved_set *ret, struct gt_err *err)
 {
 	gt_auto_strv files = {0};
-	int r = 0;
+	bn_auto_saved set = {0};
+	int r;
 
-	*ret = (struct bn_saved_set){0};
-	for (; *paths && !r; paths++)
+	*ret = set;
+	for (; *paths; paths++) {
 		r = expand(*paths, &files, err);
-	for (size_t i = 0; i < files.n && !r; i++) {
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < files.n; i++) {
 		gt_auto_json *doc = NULL;
 
 		r = bn_doc_load(files.v[i], &doc, err);
-		if (!r)
-			r = bn_saved_add(ret, files.v[i], doc, err);
+		if (r < 0)
+			return r;
+		r = bn_saved_add(&set, files.v[i], doc, err);
+		if (r < 0)
+			return r;
 	}
-	if (r < 0)
-		bn_saved_clear(ret);
-	return r;
+	*ret = set;
+	set = (struct bn_saved_set){0};
+	return 0;
 }
 
 void bn_saved_clear(struct bn_saved_set *s)
