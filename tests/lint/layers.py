@@ -38,6 +38,7 @@ MAY = {
     "tune/cmd": "tune/txn tune/run tune/lint tune/provision",
     "runtime": "lib",
     "runtime/transport": "lib",
+    "runtime/graph": "runtime",
     "runtime/model": "runtime",
     "runtime/backend": "runtime runtime/pass runtime/ddp",
     "runtime/cpu": "runtime runtime/backend runtime/graph runtime/transport probe/host",
