@@ -29,7 +29,7 @@ static const struct subtree {
 } subtrees[] = {
 	{ "/proc/sys/vm", "*", "compact_memory drop_caches stat_refresh" },
 	{ "/proc/sys/kernel", "nmi_watchdog numa_* pid_max sched_* shm* threads-max watchdog*", "" },
-	{ "/proc/sys/fs", "aio-max-nr file-max nr_open", "" },
+	{ "/proc/sys/fs", "aio-max-nr file-max nr_open protected_*", "" },
 	{ "/proc/sys/fs/inotify", "*", "" },
 	{ "/proc/sys/net/core", "*", "netdev_rss_key" },
 	{ "/proc/sys/net/ipv4", "tcp_*", "tcp_fastopen_key" },
@@ -49,6 +49,7 @@ static const struct subtree {
 /* Further files. A component may be a pattern. After '?' only the existence of the file is captured, not its content. */
 static const char *const also[] = {
 	"/proc/net/softnet_stat",
+	"?/proc/sys/net/ipv4/tcp_fastopen_key", /* a secret; sysctl.d may name it */
 	"/proc/net/route",
 	"/proc/self/limits",
 	"/proc/swaps",
