@@ -25,7 +25,7 @@ No permission anywhere: a host on which every file is denied is unknown, not wel
     boot.preempt: the kernel's command line is unreadable
     boot.init-on-free: the kernel's command line is unreadable
   
-  3 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   gpuprobe: WARNING - host.shm
   ends with 1

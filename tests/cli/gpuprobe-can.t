@@ -114,7 +114,7 @@ A release of CUDA that leaves the card behind, whatever driver there is; for a n
         apt install nvidia-cuda-toolkit
       and take /usr/local/cuda-13.0/bin out of PATH.
   
-  53 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
 
 Of unlike cards each counts for the question; the check is content with a toolkit that serves one of them.

@@ -20,7 +20,7 @@ A host without a GPU is no failure; what slows CPU training is said with the lin
     do:
       Measure what performance brings here: gputune plan --only cpu.governor
   
-  11 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   [1]
 
@@ -33,7 +33,7 @@ A healthy server is one screen of facts.
     8 GPUs, 0000:17:00.0 to 0000:4f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
     NVIDIA driver 550.163.01, which carries CUDA up to 12.4
   
-  48 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
 
 The module is there and not loaded: that is the cause, NVML's failure follows from it.
@@ -52,7 +52,7 @@ The module is there and not loaded: that is the cause, NVML's failure follows fr
         modprobe nvidia
       and if that fails, read why in: journalctl -k -b | grep -i nvidia
   
-  26 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   [2]
 
@@ -78,7 +78,7 @@ After a kernel upgrade without headers the missing build is the cause, not the m
       If the archive has the headers of this kernel no longer, take the newest of both:
         apt install linux-image-amd64 linux-headers-amd64; reboot
   
-  25 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   [2]
 
@@ -105,7 +105,7 @@ Module and libraries of two versions: decided from files, with NVML's own failur
       To keep it from happening unattended, hold all packages of that version:
         apt-mark hold '~i~V550.163.01'
   
-  32 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   [2]
 
@@ -129,7 +129,7 @@ nouveau holds the card.
           nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
         reboot
   
-  21 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   [2]
 
@@ -156,7 +156,7 @@ A real-time kernel explains why no module could be built.
       Then remove the real-time kernel, each version of it:
         apt purge 'linux-image-*-rt-amd64' linux-image-rt-amd64
   
-  21 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   [2]
 
@@ -187,7 +187,7 @@ A GPU that the driver does not see, a narrow link, and nodes that the kernel doe
     do:
       Reseat the card or its riser, and look at the slot's bifurcation in the firmware
   
-  43 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   [2]
 
@@ -220,7 +220,7 @@ A container that was not given the GPU, with a quota and a small /dev/shm.
     do:
       Give the job a cpuset instead of a quota, or start it with gputune run, which counts the quota
   
-  27 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   [2]
 
@@ -232,7 +232,7 @@ A node without CPUs, with an id far from the others, is a node.
     Made-up CPU beside GPU memory: 8 cores, 8 CPUs, 2 NUMA nodes, 160 GiB of memory
     no NVIDIA GPU
   
-  12 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
 
 A captured virtual machine.
@@ -247,7 +247,7 @@ A captured virtual machine.
     limits.nofile: a program may have 20000 files open: loader workers pass each tensor as an open
     file and fail with "too many open files"
   
-  13 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
 
 Secure Boot with a module that nobody signed: the key is the cause, not the module that is not loaded.
@@ -267,7 +267,7 @@ Secure Boot with a module that nobody signed: the key is the cause, not the modu
       Enrol DKMS's key; a blue screen (MokManager: Enroll MOK) asks for the password at the next boot:
         mokutil --import /var/lib/dkms/mok.pub; reboot
   
-  37 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
 
 Cards that were all given to virtual machines are a warning; nothing else is blamed.
 
@@ -284,7 +284,7 @@ Cards that were all given to virtual machines are a warning; nothing else is bla
       remove the card's id there, then
         update-initramfs -u && update-grub; reboot
   
-  13 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
 
 A driver that never answered is a finding, with the rest of the report whole.
@@ -302,7 +302,7 @@ A driver that never answered is a finding, with the rest of the report whole.
       Look for Xid lines (journalctl -k | grep Xid), end what uses the GPU, then reset it (nvidia-smi
       --gpu-reset -i N) or reboot
   
-  34 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
 
 The libcuda that a loader meets first decides: an image's older copy breaks CUDA, a newer one can lift an old driver.
@@ -320,7 +320,7 @@ The libcuda that a loader meets first decides: an image's older copy breaks CUDA
     do:
       Take /usr/local/cuda/compat out of LD_LIBRARY_PATH
   
-  47 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   $ gpuprobe --root $FIXTURES/compat-lifts.host | grep -A2 '^cuda'
   [1]
@@ -355,7 +355,7 @@ The same newer libcuda on a consumer card, and one that this program's tables do
         apt install nvidia-open
         reboot
   
-  48 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   $ sed 's/575\.57\.08/999.10/' $FIXTURES/compat-lifts.host > newer.host
   $ gpuprobe --root newer.host | grep -A2 '^gpuprobe\|cuda.forward-compat'
@@ -412,7 +412,7 @@ A rented machine with several faults: the one that stops CUDA first, then each o
         echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf
       A service needs LimitMEMLOCK=infinity.
   
-  41 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
 
 What waits for the next boot or the next night: apt's lists on disk are read, apt is not run.

@@ -214,7 +214,7 @@ gpuprobe judges what gputune only advises. The plan has the same finding and the
         echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf
       A service needs LimitMEMLOCK=infinity.
   
-  41 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
 
 Advice about a setting changes no verdict.
@@ -226,7 +226,7 @@ Advice about a setting changes no verdict.
     vm.overcommit-memory: strict overcommit (vm.overcommit_memory 2) refuses CUDA's large reservations
     of address space
   
-  16 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   vm.overcommit-memory advice strict overcommit (vm.overcommit_memory 2) refuses CUDA's large
   $ gputune plan --root advised --only vm.overcommit_memory

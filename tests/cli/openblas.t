@@ -180,7 +180,7 @@ gpuprobe says it of any host, and a capture keeps what the library said.
       For all, until OpenBLAS is newer (0.3.25 mended this; Debian 13 has 0.3.29):
         echo OPENBLAS_CORETYPE=SkylakeX >>/etc/environment
   
-  12 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   [1]
   $ sed 's/"takes": "SkylakeX"/"takes": null/' $FIXTURES/newer-than-openblas.host >stubborn.host; gpuprobe --root stubborn.host | sed -n '/Cause/,$p'
@@ -189,7 +189,7 @@ gpuprobe says it of any host, and a capture keeps what the library said.
     do:
       It takes no better kernels by OPENBLAS_CORETYPE: install a newer one (0.3.25 mended what it takes for processors that it does not know; Debian 13 has 0.3.29)
   
-  12 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   $ other='{"path": "/srv/venv/libscipy_openblas64_.so", "core": "SapphireRapids", "version": "0.3.29", "one_target": false, "takes": null, "why": null}'
   $ sed "/one_target/s#}]#}, $other]#" $FIXTURES/newer-than-openblas.host >two.host; gpuprobe --root two.host | sed -n '/Cause/,$p'
@@ -199,7 +199,7 @@ gpuprobe says it of any host, and a capture keeps what the library said.
       For programs that load this copy: export OPENBLAS_CORETYPE=SkylakeX
       Not for all: /srv/venv/libscipy_openblas64_.so computes with the kernels of a SapphireRapids by itself
   
-  12 checks pass (--verbose shows all)
+  * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   $ sed '/one_target/s#.*#	not ] a list#' $FIXTURES/newer-than-openblas.host >bad.host; gpuprobe --root bad.host | head -1; gpuprobe --json --root bad.host | grep '"openblas"'
   gpuprobe: UNKNOWN
