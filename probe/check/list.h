@@ -85,6 +85,7 @@
 	CHECK(nmi_watchdog) \
 	CHECK(rmem_default) \
 	CHECK(busy_read) \
+	CHECK(tcp_window) \
 	CHECK(tcp_timestamps) \
 	CHECK(nofile) \
 	CHECK(irq_balance) \

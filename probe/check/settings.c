@@ -252,6 +252,27 @@ const struct pr_check pr_check_busy_read = {
 	.run = busy_read,
 };
 
+static void tcp_window(const struct pr_context *c, struct pr_finding *f)
+{
+	const char *now = value_of(c, "net.ipv4.tcp_window_scaling", f);
+
+	if (!now)
+		return;
+	if (strcmp(now, "0")) {
+		pr_say(f, PR_PASS, "TCP's windows may be larger than 64 KiB");
+		return;
+	}
+	pr_say(f, PR_ADVICE, "TCP sends at most 64 KiB before it waits for an answer: no stream fills a fast link");
+	set_instead(c, f, "net.ipv4.tcp_window_scaling", "1", "");
+}
+const struct pr_check pr_check_tcp_window = {
+	.id = "net.tcp-window",
+	.title = "TCP's windows may be larger than 64 KiB",
+	.story = "Old recipes against broken firewalls set net.ipv4.tcp_window_scaling to 0. A stream then has at most 64 KiB "
+		 "under way: 5 Gbit/s where an answer takes 100 us (RFC 7323).",
+	.run = tcp_window,
+};
+
 static void tcp_timestamps(const struct pr_context *c, struct pr_finding *f)
 {
 	const char *now = value_of(c, "net.ipv4.tcp_timestamps", f);

@@ -15,6 +15,7 @@ static const struct {
 	{ "kernel.nmi_watchdog", NULL },
 	{ "net.core.rmem_default", NULL },
 	{ "net.core.busy_read", NULL },
+	{ "net.ipv4.tcp_window_scaling", NULL },
 	{ "net.ipv4.tcp_timestamps", NULL },
 	{ "thp.shmem", "/sys/kernel/mm/transparent_hugepage/shmem_enabled" },
 };

@@ -36,6 +36,7 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   nfs.slots                     B   new devices   requests that NFS sends before it waits for answers
   net.core.rmem_default         C   now           sockets have small receive buffers by default
   net.core.busy_read            C   now           readers of sockets sleep until data comes
+  net.ipv4.tcp_window_scaling   C   now           TCP's windows may be larger than 64 KiB
   net.ipv4.tcp_timestamps       C   now           TCP's packets carry the time
   thp.enabled                   B   new processes huge pages without being asked, on request, or never
   thp.defrag                    B   now           who waits for memory to be compacted into huge pages

@@ -37,6 +37,8 @@ static const struct row {
 	{ "net.rmem-default", X86_64, "/proc/sys/net/core/rmem_default", "4194305", "4194304", "4194305 bytes",
 	  "sysctl -w net.core.rmem_default=212992" },
 	{ "net.busy-read", X86_64, "/proc/sys/net/core/busy_read", "50", "0", "50 us", "sysctl -w net.core.busy_read=0" },
+	{ "net.tcp-window", X86_64, "/proc/sys/net/ipv4/tcp_window_scaling", "0", "1", "64 KiB",
+	  "sysctl -w net.ipv4.tcp_window_scaling=1" },
 	{ "net.tcp-timestamps", X86_64, "/proc/sys/net/ipv4/tcp_timestamps", "0", "1", "old packets",
 	  "sysctl -w net.ipv4.tcp_timestamps=1" },
 	{ "limits.nofile", X86_64, "/proc/self/limits", LIMIT "65535 files", LIMIT "65536 files",

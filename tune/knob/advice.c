@@ -21,6 +21,7 @@ const struct tn_knob tn_knob_rt_runtime = ADVICE("kernel.sched_rt_runtime_us", p
 const struct tn_knob tn_knob_nmi_watchdog = ADVICE("kernel.nmi_watchdog", pr_check_nmi_watchdog, TN_NOW);
 const struct tn_knob tn_knob_rmem_default = ADVICE("net.core.rmem_default", pr_check_rmem_default, TN_NOW);
 const struct tn_knob tn_knob_busy_read = ADVICE("net.core.busy_read", pr_check_busy_read, TN_NOW);
+const struct tn_knob tn_knob_tcp_window = ADVICE("net.ipv4.tcp_window_scaling", pr_check_tcp_window, TN_NOW);
 const struct tn_knob tn_knob_tcp_timestamps = ADVICE("net.ipv4.tcp_timestamps", pr_check_tcp_timestamps, TN_NOW);
 const struct tn_knob tn_knob_thp_shmem = ADVICE("thp.shmem", pr_check_thp_shmem, TN_NOW);
 const struct tn_knob tn_knob_nofile = ADVICE("limits.nofile", pr_check_nofile, TN_NEW_PROCESS);

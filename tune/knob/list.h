@@ -36,6 +36,7 @@
 	KNOB(sunrpc) \
 	KNOB(rmem_default) \
 	KNOB(busy_read) \
+	KNOB(tcp_window) \
 	KNOB(tcp_timestamps) \
 	KNOB(thp_enabled) \
 	KNOB(thp_defrag) \
