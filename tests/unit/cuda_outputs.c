@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "tests/unit/check_cuda.h"
+#include "lib/util.h"
 #include "tests/unit/outputs_case.h"
 
 START_TEST(outputs_of_models_follow_their_definition)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <stdio.h>
+#include "lib/util.h"
 #include "tests/unit/outputs_case.h"
 
 #define IDS	7 /* ids and targets lie below it */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include "tests/unit/check_runtime.h"
+#include "lib/util.h"
 #include "tests/unit/outputs_case.h"
 
 START_TEST(outputs_of_models_follow_their_definition)
