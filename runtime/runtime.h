@@ -287,8 +287,8 @@ struct rt_fp8 {
 };
 /* Types that tensors and matrix products have. */
 struct rt_precision {
-	enum rt_dtype amp; /* RT_BF16, RT_F16: what products read, see pass/amp.c; RT_F32, 0: off. On RT_CUDA the type of all
-			    * tensors between the ops, see pass/narrow.c */
+	enum rt_dtype amp; /* RT_BF16, RT_F16: what products read, see pass/precision.c; RT_F32, 0: off. On RT_CUDA
+			    * the type of all tensors between the ops */
 	struct rt_scaler scaler;
 	struct rt_fp8 fp8; /* RT_CUDA with RT_BF16: linear layers read 8-bit operands, see pass/fp8.c */
 	bool no_master;	   /* RT_CUDA with RT_BF16: parameters are bf16 alone, and updates use stochastic rounding */

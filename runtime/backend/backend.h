@@ -13,6 +13,7 @@ struct rt_backend {
 	const char *track;     /* title of the row of calls in a trace */
 	bool host_memory;      /* the data of a node is an address of this process */
 	bool scales_loss;      /* the device multiplies by the loss scale, which it has itself */
+	struct rt_target target;
 	uint64_t align;	       /* of tensors, in bytes; 0: 64 */
 
 	/* Is there such a device? */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <sched.h>
 #include <string.h>
+#include "runtime/cpu/conv.h"
 #include "runtime/cpu/run.h"
 
 static int check(const struct rt_options *o, struct gt_err *err)
@@ -292,6 +293,7 @@ const struct rt_backend rt_backend_cpu = {
 	.name = "cpu",
 	.track = "calls, each by the whole team",
 	.host_memory = true,
+	.target = { .relu_bits = true, .tiles_flops = rt_conv_tiles_flops, .multiplies_by = rt_cpu_low_products },
 	.check = check,
 	.open = cpu_open,
 	.plan_scratch = plan_scratch,

@@ -13,6 +13,9 @@ struct rt_conv {
 /* The geometry of a call's input x, weight w and output y. */
 struct rt_conv rt_conv_of(const struct rt_call *c, const struct rt_node *x, const struct rt_node *w, const struct rt_node *y);
 
+/* struct rt_target. */
+double rt_conv_tiles_flops(const struct rt_call *c, enum rt_dtype rival);
+
 /* By oneDNN. Bytes of scratch that it wants, or -1: this build or this library has no fast kernel for the shape.
  * bf16: both tensors that are read are of that type, the one that is written is f32. */
 int64_t rt_conv_library_scratch(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads);

@@ -110,6 +110,8 @@ extern const struct rt_cpu_kernel *const rt_cpu_kernels[RT_N_OPS];
 #define RT_CPU_EXTERN(ID, name)	  extern const struct rt_cpu_kernel rt_cpu_##name;
 #define RT_CPU_DECLARE(ID, name, kernels) RT_CPU_##kernels(RT_CPU_EXTERN, ID, name)
 RT_OPS(RT_CPU_DECLARE)
+/* How many products of that type this machine makes in the time of one in f32, as counted: 1 where it is only storage. */
+double rt_cpu_low_rate(enum rt_dtype dtype);
 /* Bytes for a product of two tensors of a low type; 0 where the machine multiplies them itself, or for f32. */
 size_t rt_low_scratch_bytes(const struct rt_node *a, const struct rt_node *b);
 /* y (rows,cols) = act(x + bias (cols) or 0), by the team; x is left with the bias added if it is not y. */

@@ -5,6 +5,7 @@
 #include "runtime/cpu/cpu.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/cuda/engine.h"
+#include "runtime/cuda/fp8.h"
 #include "runtime/transport/comm.h"
 
 /* Logits of a whole slice are one product; a device is faster with few and large ones. */
@@ -61,6 +62,7 @@ const struct rt_backend rt_backend_cuda = {
 	.name = "cuda",
 	.track = "calls on the device",
 	.scales_loss = true,
+	.target = { .low_tensors = true, .gelu_epilogue = true, .wide_rows = true, .fp8_words = RT_FP8_HEAD },
 	.align = ALIGN,
 	.probe = probe,
 	.check = check,

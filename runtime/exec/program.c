@@ -164,6 +164,7 @@ int rt_program_plan(struct rt_program *p, const struct rt_graph *g, struct rt_ou
 	p->plan.did = json_array();
 	p->plan.opt = &p->opt;
 	p->plan.ranks = p->opt.ranks.comm ? &p->ranks : NULL;
+	p->plan.target = &p->backend->target;
 	p->plan.align = p->backend->align;
 	p->plan.scratch = p->backend->plan_scratch;
 	p->plan.backend_state = p->state;

@@ -186,12 +186,6 @@ uint64_t rt_node_room_bytes(const struct rt_node *n); /* and of the rows behind 
 /* Bytes that the call reads and writes at least, each tensor once. */
 double rt_call_bytes(const struct rt_call *c);
 
-/* How many products of that type this machine makes in the time of one in f32, as counted: 1 where it is only storage. */
-double rt_cpu_low_rate(enum rt_dtype dtype);
-
-/* RT_CPU: flops of a convolution's call of f32 tensors in tiles; 0 if it is not faster so than in full from operands of the type
- * `rival`, or impossible. */
-double rt_conv_tiles_flops(const struct rt_call *c, enum rt_dtype rival);
 double rt_conv_flops(const struct rt_call *c); /* as it is made */
 
 /* Of random numbers: a dropout's is this and attr.stream. */

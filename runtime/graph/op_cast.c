@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cast: y = x rounded to the type of y. Emitted by pass/amp.c. in: x. out: y */
+/* cast: y = x rounded to the type of y. Emitted by pass/precision.c. in: x. out: y */
 #include "runtime/graph/ops.h"
 
 const struct rt_op rt_op_cast = {

@@ -19,13 +19,6 @@ static bool can_stay(const struct rt_plan *p, int param, int writer, int slot)
 	return writer >= 0 && g->role == RT_ROLE_GRADIENT && p->ir.calls[writer]->op->accumulates >> slot & 1;
 }
 
-/* Will pass/narrow.c make a low type of what the call writes there? */
-static bool becomes_low(const struct rt_plan *p, int writer, int slot)
-{
-	return p->opt->device == RT_CUDA && p->opt->precision.amp != RT_F32 && writer >= 0 &&
-	       !p->ir.calls[writer]->op->keeps_type && !(p->ir.calls[writer]->op->f32_out >> slot & 1);
-}
-
 static void add_toggle(struct rt_plan *p, struct rt_call *c, int slot)
 {
 	p->toggles = gt_xrealloc(p->toggles, (size_t)(p->n_toggles + 1) * sizeof(*p->toggles));
@@ -67,7 +60,7 @@ static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		if (p->ir.nodes[i]->role != RT_ROLE_PARAM || !p->gradient[i])
 			continue;
 		writer = rt_producer(p, p->gradient[i], &slot);
-		low = becomes_low(p, writer, slot);
+		low = writer >= 0 && rt_becomes_low(p, p->ir.calls[writer], slot);
 		if (!sums && !low)
 			continue;
 		if (!low && can_stay(p, i, writer, slot)) {

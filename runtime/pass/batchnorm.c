@@ -29,7 +29,7 @@ static bool take_relu(struct rt_plan *p, int at, int producer)
 
 	norm->attr.act = RT_ACT_RELU;
 	norm->out[0] = relu->out[0];
-	if (p->opt->device == RT_CPU)
+	if (p->target->relu_bits)
 		norm->out[3] = rt_ir_node(&p->ir, RT_ROLE_VALUE, RT_U8,
 					  &RT_SHAPE(rt_rows(relu->out[0]), rt_bits_bytes(rt_cols(relu->out[0]))), "relu open");
 	rt_plan_remove(p, at);

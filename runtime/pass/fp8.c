@@ -4,10 +4,9 @@
  * each tensor under a scale of its own that follows its largest absolute value (Transformer Engine's delayed scaling). A tensor
  * is read once for all products that read it: the forward one wants it as it is, the backward ones turned; what the backward
  * pass keeps is then one byte per element. Weights are rounded once per update, from their f32 values. All else is bf16's:
- * pass/narrow.c, which runs behind this one.
+ * pass/precision.c, which runs after this one.
  */
 #include <math.h>
-#include "runtime/cuda/fp8.h"
 #include "runtime/pass/rewrite.h"
 
 #define ROWS_MAX (1 << 21)
@@ -110,7 +109,7 @@ static int fp8(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 				a.casts[c->out[k]->id] = NULL; /* what was rounded before is old */
 	}
 	free(a.casts);
-	a.table->shape = RT_SHAPE(GT_MAX(1, a.slots), RT_FP8_HEAD + p->opt->precision.fp8.history);
+	a.table->shape = RT_SHAPE(GT_MAX(1, a.slots), p->target->fp8_words + p->opt->precision.fp8.history);
 	if (a.slots)
 		insert_renewal(&a);
 	gt_buf_printf(did, "%d products in 8 bits, %d scales", a.products, a.slots);

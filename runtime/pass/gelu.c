@@ -35,7 +35,7 @@ static int gelu(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	int n = 0;
 
 	/* The library's gelu is an approximation that float results would show, and its products of 8 bits know no derivative. */
-	if (p->opt->device != RT_CUDA || p->opt->precision.amp == RT_F32 || p->opt->precision.fp8.use || p->opt->debug.no_fuse)
+	if (!p->target->gelu_epilogue || p->opt->precision.amp == RT_F32 || p->opt->precision.fp8.use || p->opt->debug.no_fuse)
 		return 0;
 	rt_fuse(p, &pattern, 1, &n);
 	if (n)

@@ -24,7 +24,7 @@ static bool keeps_zeros(const struct rt_node *w)
 
 static int pad(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	if (p->opt->device != RT_CUDA || p->opt->debug.no_pad)
+	if (!p->target->wide_rows || p->opt->debug.no_pad)
 		return 0;
 	for (int i = rt_next(p, 0, RT_OP_LINEAR_CROSS_ENTROPY); i >= 0; i = rt_next(p, i + 1, RT_OP_LINEAR_CROSS_ENTROPY)) {
 		struct rt_call *c = p->ir.calls[i];

@@ -10,10 +10,24 @@ struct rt_toggle {
 	struct rt_call *call;
 	int slot;
 };
+/* What passes must know of the device. */
+struct rt_target {
+	bool low_tensors;     /* mixed precision: all tensors between ops are of the low type, not the operands of products alone */
+	bool gelu_epilogue;   /* products of a low type can apply the derivative of gelu */
+	bool relu_bits;	      /* a batchnorm leaves a bit per element of what its relu let through */
+	bool wide_rows;	      /* products are faster where rows start on 16 bytes */
+	int fp8_words;	      /* floats of a scale without its history */
+	/* Flops of a convolution's call of f32 tensors in tiles; 0 if it is not faster so than in full from operands of the type
+	 * `rival`, or impossible. NULL: never. */
+	double (*tiles_flops)(const struct rt_call *c, enum rt_dtype rival);
+	/* The unit that multiplies this type; NULL: the type is only stored. */
+	const char *(*multiplies_by)(enum rt_dtype type);
+};
 struct rt_bucket;
 struct rt_ranks;
 struct rt_plan {
 	const struct rt_options *opt;
+	const struct rt_target *target;
 	struct rt_ir ir;
 	int n_graph_nodes;	    /* ids below are the graph's own */
 	struct rt_node **outputs;   /* of the program */
@@ -31,7 +45,7 @@ struct rt_plan {
 	/* Bytes that a call wants on the device while it runs. */
 	size_t (*scratch)(void *backend_state, const struct rt_call *c);
 	void *backend_state;
-	struct rt_node **low;	    /* by graph node: its bf16 copy, or NULL; NULL without pass/narrow.c */
+	struct rt_node **low;	    /* by graph node: its bf16 copy, or NULL; NULL: none */
 	json_t *did;		    /* [{ "name", "did" }]: what each pass said */
 	int64_t steps_profiled, batches_profiled; /* updates that ended with it; batches */
 };
@@ -46,6 +60,8 @@ extern const struct rt_pass rt_pass_prune, rt_pass_infer, rt_pass_batchnorm, rt_
 	rt_pass_narrow, rt_pass_pad, rt_pass_winograd, rt_pass_shard, rt_pass_bucket, rt_pass_memplan;
 
 bool rt_plan_is_output(const struct rt_plan *p, const struct rt_node *n);
+/* Will mixed precision make a low type of what the call writes there? pass/precision.c */
+bool rt_becomes_low(const struct rt_plan *p, const struct rt_call *c, int slot);
 /* The copy in a low type that products read instead of parameter n, or NULL. */
 struct rt_node *rt_plan_low(const struct rt_plan *p, const struct rt_node *n);
 /* The first batch of an update assigns the gradients, the others add. */

@@ -2,7 +2,7 @@
 /*
  * On the CPU, f32 convolutions of 3x3 and stride 1 are made in tiles of 4x4 (Winograd's F(4x4,3x3), cpu/conv_winograd.c)
  * where the counted work says that this is faster: a quarter of the products, and the sums' rounding is two to three times that
- * of the plain ones. Those that mixed precision left in f32 (pass/amp.c) are the same ones. Where the gradient of an image is
+ * of the plain ones. Those that mixed precision left in f32 (pass/precision.c) are the same ones. Where the gradient of an image is
  * then added to another, as round a residual block, it is added while it is written.
  */
 #include "runtime/pass/rewrite.h"
@@ -27,7 +27,7 @@ static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	int calls = 0, taken = 0, sums = 0;
 	double before = 0, after = 0;
 
-	if (p->opt->device != RT_CPU || p->opt->debug.no_winograd)
+	if (!p->target->tiles_flops || p->opt->debug.no_winograd)
 		return 0;
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		struct rt_call *c = p->ir.calls[i];
@@ -36,7 +36,7 @@ static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 			continue;
 		calls++;
 		before += rt_conv_flops(c);
-		c->attr.tiles_flops = rt_conv_tiles_flops(c, RT_F32);
+		c->attr.tiles_flops = p->target->tiles_flops(c, RT_F32);
 		after += rt_conv_flops(c);
 		taken += c->attr.tiles_flops > 0;
 	}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Mixed precision in bf16 or f16. The ops say which of their slots may be of the low type and which are f32 (struct rt_op); the
+ * device says which policy it wants (struct rt_target, low_tensors):
+ *
+ * Operands: the operands of matrix products, convolutions and attention (those of PyTorch's autocast for the CPU) are rounded, once
+ * per tensor and step. The backward products read the tensors that the forward ones read, so that these are kept in the low type.
+ * All else stays f32: parameters (the master weights), results, norms, losses and updates. Runs before activation checkpointing,
+ * whose copies then read the same tensors.
+ *
+ * Tensors: each tensor between the ops is of the low type, because a step on a GPU is bound by the bytes that it moves. Parameters
+ * stay f32, and products read copies that each update writes; with no_master they are bf16 alone, and updates use stochastic
+ * rounding. Gradients of parameters, statistics of norms, losses and sums are f32. Runs after fp8, which has taken its products.
+ *
+ * 3x3 convolutions stay f32 where their tiles (pass/winograd.c) are faster than all products in the low type. Tiles of bf16 would
+ * be faster still, but their transforms magnify what is rounded: by the sums of squares of their coefficients a result of
+ * F(4x4,3x3) is off by 4.8 times what plain bf16 products are (1.0 % of its root mean square instead of 0.24 %), which is less
+ * than the type promises. F(2x2,3x3) is off by 1.7 times that, but with 16 products per 4 outputs instead of 36 per 16 and nearly
+ * twice the transforms per output it is no faster in bf16 than the other in f32.
+ */
+#include "runtime/pass/rewrite.h"
+
+struct precision {
+	struct rt_plan *plan;
+	enum rt_dtype low;
+	struct rt_node **low_of; /* by id: the present content of that tensor in the low type, or NULL */
+	int n_nodes, tensors, copies, casts, products, attention, tiles;
+};
+
+static bool leaf(const struct rt_node *n)
+{
+	return n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER || n->role == RT_ROLE_STATE;
+}
+
+static bool low_tensors(const struct rt_plan *p)
+{
+	return p->opt->precision.amp != RT_F32 && p->target->low_tensors;
+}
+
+static struct rt_node *of_type(struct precision *a, enum rt_role role, enum rt_dtype type, const struct rt_node *like)
+{
+	return rt_node_like(a->plan, role, type, like, rt_dtype_name(type));
+}
+
+static struct rt_node *cast(struct precision *a, struct rt_node *n, enum rt_dtype type, int at)
+{
+	struct rt_call *c = rt_emit_before(a->plan, at, RT_OP_CAST, a->plan->ir.calls[at]->phase);
+
+	c->in[0] = n;
+	a->casts++;
+	return c->out[0] = of_type(a, RT_ROLE_VALUE, type, n);
+}
+
+/* The copy of n in the low type: of a parameter the one that updates write, of others cast before their first reader. */
+static struct rt_node *low_copy(struct precision *a, struct rt_node *n, int at)
+{
+	struct rt_node **low = &a->low_of[n->id];
+
+	if (!*low && a->plan->target->low_tensors && n->role == RT_ROLE_PARAM) {
+		*low = of_type(a, RT_ROLE_STATE, a->low, n);
+		a->copies++;
+	} else if (!*low) {
+		*low = cast(a, n, a->low, at);
+	}
+	return *low;
+}
+
+/* The sum of f32 gradients of parameters is f32. */
+static bool adds_f32(const struct rt_call *c)
+{
+	return c->op->keeps_type && !leaf(c->in[0]) && c->in[0]->dtype == RT_F32;
+}
+
+/* The type in which the call reads in[k]; its own if it may have any. */
+static enum rt_dtype wanted(const struct precision *a, const struct rt_call *c, int k)
+{
+	const struct rt_node *n = c->in[k];
+
+	if (!a->plan->target->low_tensors)
+		return c->op->low >> k & 1 && n->dtype == RT_F32 ? a->low : n->dtype;
+	if ((n->dtype != RT_F32 && n->dtype != a->low) || c->op->any_in >> k & 1 || (c->op->master_in >> k & 1 && leaf(n)))
+		return n->dtype;
+	return adds_f32(c) || c->op->f32_in >> k & 1 ? RT_F32 : a->low;
+}
+
+/* Returns where call `at` is now. */
+static int set_inputs(struct precision *a, int at)
+{
+	struct rt_call *c = a->plan->ir.calls[at];
+	enum rt_dtype want[RT_MAX_IO];
+
+	for (int k = 0; k < RT_MAX_IO; k++)
+		want[k] = c->in[k] ? wanted(a, c, k) : RT_F32;
+	for (int k = 0; k < RT_MAX_IO; k++) {
+		struct rt_node *n = c->in[k];
+		int before = a->plan->ir.n_calls;
+		bool once;
+
+		if (!n || n->dtype == want[k])
+			continue;
+		once = want[k] == a->low && (leaf(n) || !a->plan->target->low_tensors);
+		c->in[k] = once ? low_copy(a, n, at) : cast(a, n, want[k], at);
+		at += a->plan->ir.n_calls - before;
+	}
+	return at;
+}
+
+/* Operands: an op with products, or a convolution that stays f32. */
+static bool stays(struct precision *a, const struct rt_call *c)
+{
+	double (*tiles)(const struct rt_call *, enum rt_dtype) = a->plan->target->tiles_flops;
+
+	if (!a->plan->opt->debug.no_winograd && rt_is_conv(c) && tiles && tiles(c, a->low) > 0) {
+		a->tiles++;
+		return true;
+	}
+	a->products += c->op->low != 0;
+	a->attention += c->op->low_stored;
+	return false;
+}
+
+/* Gradients are added to in place: what was rounded before is old then. */
+static void forget_outputs(struct precision *a, const struct rt_call *c)
+{
+	for (int k = 0; k < RT_MAX_IO; k++)
+		if (c->out[k] && c->out[k]->id < a->n_nodes)
+			a->low_of[c->out[k]->id] = NULL;
+}
+
+/* A call cannot add to what its first writer made of another type: it writes a tensor of its own, which a sum adds behind it. */
+static void part_sums(struct precision *a, int at)
+{
+	struct rt_call *c = a->plan->ir.calls[at];
+
+	for (int k = 0; k < RT_MAX_IO; k++) {
+		struct rt_node *n = c->out[k];
+		struct rt_call *sum;
+
+		if (!(c->attr.accumulate >> k & 1) || !n || (n->dtype == RT_F32) == (c->op->f32_out >> k & 1))
+			continue;
+		sum = rt_emit_before(a->plan, at + 1, RT_OP_ADD, c->phase);
+		sum->origin = c->origin;
+		sum->in[0] = sum->out[0] = n;
+		sum->in[1] = c->out[k] = of_type(a, n->role, RT_F32, n);
+		c->attr.accumulate &= ~(1u << k);
+	}
+}
+
+static void set_outputs(struct precision *a, const struct rt_call *c)
+{
+	for (int k = 0; k < RT_MAX_IO; k++) {
+		struct rt_node *n = c->out[k];
+
+		if (!n || leaf(n) || n->role == RT_ROLE_SCRATCH || n->dtype != RT_F32 || c->op->f32_out >> k & 1 ||
+		    adds_f32(c) || n == a->plan->loss)
+			continue;
+		if (c->attr.accumulate >> k & 1) /* its first writer decided */
+			continue;
+		n->dtype = a->low;
+		a->tensors++;
+	}
+}
+
+static bool wants_f32(const struct rt_call *c, const struct rt_node *n)
+{
+	for (int k = 0; k < RT_MAX_IO; k++)
+		if (c->in[k] == n && (c->op->f32_in >> k & 1 || adds_f32(c)))
+			return true;
+	return false;
+}
+
+/* Without f32 values beside them: parameters that nobody reads in f32. */
+static int narrow_params(struct rt_plan *p)
+{
+	int n = 0;
+
+	for (int i = 0; i < p->n_graph_nodes; i++) {
+		struct rt_node *param = p->ir.nodes[i];
+		bool low = param->role == RT_ROLE_PARAM && rt_plan_uses(p, param) > 0;
+
+		for (int k = 0; low && k < p->ir.n_calls && p->ir.calls[k]->phase < RT_PHASE_GRADIENT; k++)
+			low = !wants_f32(p->ir.calls[k], param);
+		if (low) {
+			param->dtype = RT_BF16;
+			n++;
+		}
+	}
+	return n;
+}
+
+static void say_operands(const struct precision *a, struct gt_buf *did)
+{
+	enum rt_dtype type = a->low;
+	const char *products = a->plan->target->multiplies_by(type), *name = rt_dtype_name(type);
+
+	gt_buf_printf(did, "%d products read %s after %d casts; ", a->products, name, a->casts);
+	if (products)
+		gt_buf_printf(did, "multiplied by %s, summed in f32%s", products,
+			      a->attention ? "; attention's own in f32" : "");
+	else
+		gt_buf_puts(did, "this processor cannot multiply it: storage only, products in f32, no faster than f32 "
+				 "alone");
+	if (a->tiles)
+		gt_buf_printf(did, "; %d convolutions of 3x3 stay f32: tiles of 4x4 make them faster than %s in full, and "
+			      "in %s those would lose digits", a->tiles, name, name);
+}
+
+
+static void say_tensors(const struct precision *a, int params, struct gt_buf *did)
+{
+	gt_buf_printf(did, "%d tensors in %s, %d copies of parameters beside their f32 values, %d casts", a->tensors,
+		      rt_dtype_name(a->low), a->copies, a->casts);
+	if (params)
+		gt_buf_printf(did, "; %d parameters in bf16 alone, rounded at random", params);
+}
+
+static int precision(struct rt_plan *p, struct gt_buf *did)
+{
+	struct precision a = { .plan = p, .low = p->opt->precision.amp, .n_nodes = p->ir.n_nodes };
+	bool tensors = p->target->low_tensors;
+	int params = p->opt->precision.no_master ? narrow_params(p) : 0;
+
+	a.low_of = gt_xcalloc((size_t)p->ir.n_nodes, sizeof(struct rt_node *));
+	for (int i = 0; i < p->ir.n_calls; i++) {
+		if (p->ir.calls[i]->phase >= RT_PHASE_GRADIENT)
+			continue;
+		if (tensors || !stays(&a, p->ir.calls[i]))
+			i = set_inputs(&a, i);
+		if (tensors) {
+			part_sums(&a, i);
+			set_outputs(&a, p->ir.calls[i]);
+		} else {
+			forget_outputs(&a, p->ir.calls[i]);
+		}
+	}
+	if (tensors)
+		say_tensors(&a, params, did);
+	else
+		say_operands(&a, did);
+	p->low = tensors ? a.low_of : NULL;
+	if (!tensors)
+		free(a.low_of);
+	return 0;
+}
+
+static int operands(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+{
+	return p->opt->precision.amp == RT_F32 || p->target->low_tensors ? 0 : precision(p, did);
+}
+
+static int tensors(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+{
+	return low_tensors(p) ? precision(p, did) : 0;
+}
+
+const struct rt_pass rt_pass_amp = { .name = "amp", .run = operands }, rt_pass_narrow = { .name = "narrow", .run = tensors };
+
+bool rt_becomes_low(const struct rt_plan *p, const struct rt_call *c, int slot)
+{
+	return low_tensors(p) && !c->op->keeps_type && !(c->op->f32_out >> slot & 1);
+}
+
+struct rt_node *rt_plan_low(const struct rt_plan *p, const struct rt_node *n)
+{
+	return p->low && n->id < p->n_graph_nodes ? p->low[n->id] : NULL;
+}
