@@ -5,10 +5,10 @@
  * smaller than what a team costs. */
 #include "runtime/cpu/simd.h"
 #include "runtime/graph/ir.h"
+#include "runtime/graph/update.h"
 
 /* The update shared out among ranks: units of so many elements, whole blocks of 8-bit moments. */
 #define RT_SHARE_RANKS	64
-#define RT_PIECE_UNIT	INT64_C(256)
 struct rt_share {
 	int n, me; /* parts of each tensor, and which is ours */
 	/* Addresses of the same tensor in other ranks, by where our window and theirs begin. */

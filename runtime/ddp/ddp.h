@@ -7,30 +7,9 @@
  * between two calls of the program as soon as the others are ready, so that ranks with one core each lose no time slice.
  */
 #include "runtime/cpu/cpu.h"
+#include "runtime/pass/bucket.h"
 #include "runtime/transport/comm.h"
 
-/* Made by the pass (pass/bucket.c). Gradient i lies at `at[i]` floats in the bucket. */
-struct rt_bucket {
-	struct rt_node **gradient;
-	int64_t *at;
-	int n;
-	int64_t floats;
-	uint64_t offset; /* bytes, in the window */
-};
-/* The floats behind gradient i that belong to none, from *ret_at on. A codec takes the bucket as a whole, and nobody else writes
- * them: they are cleared before it does, each time, for of a bucket that is not finite nothing comes back that is. */
-int64_t rt_bucket_gap(const struct rt_bucket *b, int i, int64_t *ret_at);
-
-/* How the ranks work together; all decide alike. Collective. */
-struct rt_ranks {
-	bool overlap; /* buckets are reduced during the backward pass */
-	const char *overlap_why;
-	/* The ranks of a node share the update out: how many, which we are, their ranks in rt_comm_local(). 0: each does all. */
-	int team, me, member[RT_MAX_RANKS];
-	const char *shard_why; /* why not, if not */
-	bool fused;	       /* no reduction of its own: the update adds the gradients of all ranks up */
-	bool judged;	       /* gradients are looked at before they are spent: an update may come to nothing */
-};
 /* gradients_wanted: they are looked at before they are spent. */
 int rt_ranks_decide(const struct rt_options *opt, bool gradients_wanted, struct rt_ranks *ret, struct gt_err *err);
 

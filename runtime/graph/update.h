@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_GRAPH_UPDATE_H
 #define RT_GRAPH_UPDATE_H
+#include <stdint.h>
 
 #define RT_MAP8_BLOCK	256 /* elements of an 8-bit moment that share an absolute maximum */
+#define RT_PIECE_UNIT	INT64_C(256) /* elements of a parameter that one rank updates: whole blocks of 8-bit moments */
 #endif

@@ -7,7 +7,7 @@
  * With shared-out updates a bucket is started only when its parameters are not read any more, for others will write them.
  */
 #include <string.h>
-#include "runtime/ddp/ddp.h"
+#include "runtime/pass/bucket.h"
 #include "runtime/pass/rewrite.h"
 
 #define FIRST_BYTES	(UINT64_C(1) << 20)

@@ -36,8 +36,8 @@ struct rt_plan {
 	struct rt_node **gradient;  /* of graph node id, or NULL; filled by autodiff */
 	struct rt_toggle *toggles;
 	int n_toggles;
-	const struct rt_ranks *ranks; /* how they work together; NULL: one rank; ddp/ddp.h */
-	struct rt_bucket *buckets; /* of gradients, with several ranks; ddp/ddp.h */
+	const struct rt_ranks *ranks; /* how they work together; NULL: one rank; pass/bucket.h */
+	struct rt_bucket *buckets; /* of gradients, with several ranks; pass/bucket.h */
 	int n_buckets;
 	uint64_t window_bytes;
 	uint64_t pinned_bytes, arena_bytes, unplanned_bytes;

@@ -5,7 +5,8 @@
  * the ranks map: nothing is copied, and a checkpoint finds the pieces of all. Where no gradient is wanted whole, a rank adds
  * up the gradients of its piece in the same pass over memory (cpu/op_update.c).
  */
-#include "runtime/ddp/ddp.h"
+#include "runtime/graph/update.h"
+#include "runtime/pass/bucket.h"
 #include "runtime/pass/pass.h"
 
 static void cut(struct rt_node *state, int64_t unit, int team)

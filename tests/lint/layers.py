@@ -40,6 +40,8 @@ MAY = {
     "runtime/transport": "lib",
     "runtime/graph": "runtime",
     "runtime/model": "runtime",
+    "runtime/graph": "runtime",
+    "runtime/pass": "runtime/graph runtime/transport",
     "runtime/backend": "runtime runtime/pass runtime/ddp",
     "runtime/cpu": "runtime runtime/backend runtime/graph runtime/transport probe/host",
     "runtime/exec": "runtime runtime/backend runtime/transport",
