@@ -20,14 +20,15 @@ import tempfile
 import time
 
 TOP = os.environ.get("TOP_SRCDIR") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOP, "tests", "attack"))
+from attack import FIXTURES, STATE, picture, put_back
+
 BUILD = os.environ.get("TOP_BUILDDIR") or os.getcwd()
 KILLS, SEED = int(os.environ.get("KILLS") or 40), int(os.environ.get("SEED") or 1)
 RIVAL = int(os.environ.get("RIVAL") or 40)
 SWAPPINESS = "proc/sys/vm/swappiness"
-FIXTURES = os.environ.get("FIXTURES") or os.path.join(BUILD, "tests", "fixtures")
 TOOL, UNPACK = os.path.join(BUILD, "gputune"), os.path.join(BUILD, "tests/cli/unpack")
 APPLY = ["apply", "--persist", "--optional"]
-STATE = "var/lib/gputune"
 # What may lie beneath. The preference of the first is refused under the governor of what is applied on top.
 BELOW = {
     "one": "[knobs]\nvm.swappiness = 30\nvm.dirty_ratio = 15\ncpu.epp = balance_power\n",
@@ -45,32 +46,6 @@ def call(root, *args):
         text=True,
         check=False,
     )
-
-
-def picture(root):
-    """Every file with its content, but for the lock and the directory that holds it. Empty lines at the end of what stands
-    for the kernel's files may be there: a directory cannot shorten a file in the same go as it writes it."""
-    out = {}
-    for where, _, names in os.walk(root):
-        for name in names:
-            path = os.path.join(where, name)
-            inside = os.path.relpath(path, root)
-            if os.path.islink(path):
-                out[inside] = os.readlink(path).encode()
-            elif not inside.startswith(STATE):
-                with open(path, "rb") as f:
-                    out[inside] = f.read().rstrip(b"\n") if inside.startswith(("proc/", "sys/")) else f.read()
-    return out
-
-
-def put_back(root, want):
-    now = picture(root)
-    for path in set(now) - set(want):
-        os.unlink(os.path.join(root, path))
-    for path in (p for p in want if now.get(p) != want[p]):
-        with open(os.path.join(root, path), "wb") as f:
-            f.write(want[path] + (b"\n" if path.startswith(("proc/", "sys/")) else b""))
-    shutil.rmtree(os.path.join(root, STATE), ignore_errors=True)
 
 
 def killed(root, rng, longest, *args):
