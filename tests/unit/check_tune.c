@@ -16,6 +16,8 @@ int main(void)
 	suite_add_tcase(s, tune_side_case());
 	suite_add_tcase(s, tune_moved_case());
 	suite_add_tcase(s, tune_txn_case());
+	suite_add_tcase(s, tune_persisted_case());
+	suite_add_tcase(s, tune_missing_case());
 	suite_add_tcase(s, tune_journal_case());
 	suite_add_tcase(s, tune_compact_case());
 	suite_add_tcase(s, tune_fault_case());

@@ -42,6 +42,8 @@ TCase *tune_needs_case(void);
 TCase *tune_side_case(void);
 TCase *tune_moved_case(void);
 TCase *tune_txn_case(void);
+TCase *tune_persisted_case(void);
+TCase *tune_missing_case(void);
 TCase *tune_journal_case(void);
 TCase *tune_compact_case(void);
 TCase *tune_fault_case(void);
