@@ -112,8 +112,8 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
     operation     lowered only, never raised
     takes effect  now
     counterpart   /proc/sys/vm/dirty_ratio
-    needs         128 GiB of memory or more; one of the two forms is not 0; it can be written (in a
-                  container it is read-only)
+    needs         128 GiB of memory or more; smaller hosts use the form in percent; a value other than
+                  0 in one of the two forms; it can be written (in a container it is read-only)
     persisted in  /etc/sysctl.d/90-gputune.conf
     must move     file.writeback
   
@@ -183,7 +183,7 @@ So does one that looks like a SCSI disk (virtio-scsi, Hyper-V, VMware): its requ
   
   Not for this host
     block.scheduler:sda and 1 alike: none
-        a virtual disk: the host beneath orders the requests
+        requires a disk that is not virtual; the host beneath orders its requests
   
   2 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
 

@@ -123,11 +123,11 @@ Ports in subnets of their own do not answer for each other; where the kernel's r
   $ sed 's/^\teth1\t00000002/\teth1\t00000003/' $FIXTURES/cpu-server-512g.host >apart.host
   $ gputune plan --root apart.host --only net.ipv4.arp_ignore --verbose | grep -A1 arp_ignore
     net.ipv4.arp_ignore: 0
-        no two of the fast ports have addresses in one subnet: none answers for another
+        requires addresses of two fast ports in one subnet
   $ sed '/^file .proc.net.route/,/^\teth1/d' $FIXTURES/cpu-server-512g.host >unknown.host
   $ gputune plan --root unknown.host --only net.ipv4.arp_ignore | grep -A1 arp_ignore
     net.ipv4.arp_ignore: 0
-        /proc/net/route cannot be read: which subnets the ports are in is not known
+        requires a readable /proc/net/route, which has the subnets of the ports
 
 What a program may raise by itself is told from what it may not.
 
@@ -302,9 +302,9 @@ So is one with all that a processor and its firmware offer, and a /dev/shm of hu
         /dev/shm is mounted with huge=always: each small tensor that a loader worker passes on takes 2
   --
     cpu.platform_profile: balanced
-        this firmware does not offer performance, but low-power balanced
+        requires firmware that offers this profile: it offers low-power balanced, not performance
     cpu.epp:policy0 and 1 alike: power
-        this processor does not offer performance, but default power
+        requires a processor that offers this preference: it offers default power, not performance
 
 An output file is a regular file, /dev/null, or a descriptor: a device, FIFO or directory is neither opened nor replaced.
 

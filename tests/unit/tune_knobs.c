@@ -2,6 +2,7 @@
 /* What each knob wishes of which host: host in, wish out. */
 #include <stdio.h>
 #include <string.h>
+#include "sysctl/sysctl.h"
 #include "tests/unit/tune_stage.h"
 #include "tune/launch/settings.h"
 #include "tune/profiles/profile.h"
@@ -482,8 +483,9 @@ START_TEST(every_knob_says_all_that_a_knob_must)
 		ck_assert_msg(strchr("ABC", k->tag) != NULL, "%s", k->id);
 		ck_assert_msg(!!k->desired + !!k->check == 1, "%s has one of desired and check", k->id);
 		ck_assert_msg(!k->check || (k->tag == 'C' && !k->summary && !k->why), "%s: the check has its texts", k->id);
-		ck_assert_msg(!!k->key + !!k->path == !k->check, "%s has one of key and path", k->id);
-		ck_assert_msg(k->form != TN_UDEV_RULE || k->boot_line, "%s", k->id);
+		ck_assert_msg(!k->check + !k->path + !k->key >= 2, "%s has at most one of check, path and key", k->id);
+		ck_assert_msg(!tn_knob_key(k) || sc_key_find(tn_knob_key(k)), "%s is no known sysctl", k->id);
+		ck_assert_msg(!k->boot_line || k->names_move, "%s", k->id);
 	}
 	for (size_t i = 0; tn_launch_settings[i]; i++) {
 		const struct tn_launch_setting *s = tn_launch_settings[i];

@@ -7,12 +7,12 @@ START_TEST(every_knob_of_the_host_says_what_it_needs)
 {
 	for (size_t i = 0; tn_knobs[i]; i++) {
 		const struct tn_knob *k = tn_knobs[i];
-		gt_autofree char *first = tn_need_text(k, NULL, 0);
+		gt_autofree char *first = tn_precondition_text(k, NULL, 0);
 		size_t n = 0;
 		char *what;
 
 		ck_assert_msg(!first == !!k->check, "%s", k->id);
-		while ((what = tn_need_text(k, NULL, n))) {
+		while ((what = tn_precondition_text(k, NULL, n))) {
 			ck_assert_msg(*what && !strstr(what, "%"), "%s: %s", k->id, what);
 			free(what);
 			n++;
@@ -75,13 +75,13 @@ END_TEST
 static const struct {
 	const char *knob, *before, *before_text, *path, *text, *says;
 } moved[] = {
-	{"ksm.run", "/sys/kernel/mm/ksm/run", "1\n", "/run/libvirt/qemu/x", "", "this host runs virtual machines"},
+	{"ksm.run", "/sys/kernel/mm/ksm/run", "1\n", "/run/libvirt/qemu/x", "", "a host without virtual machines"},
 	{"block.scheduler", "/sys/block/sda/queue/scheduler", "[none] mq-deadline kyber\n",
-	 "/sys/block/sda/queue/scheduler", "[none] kyber\n", "this kernel does not offer mq-deadline"},
+	 "/sys/block/sda/queue/scheduler", "[none] kyber\n", "it does not offer mq-deadline"},
 	{"vm.swappiness", "/proc/sys/vm/swappiness", "60\n", "/proc/swaps",
-	 "Filename\tType\tSize\tUsed\tPriority\n/dev/zram0 partition 1000 0 100\n", "swap is compressed memory"},
+	 "Filename\tType\tSize\tUsed\tPriority\n/dev/zram0 partition 1000 0 100\n", "swap on a disk"},
 	{"thp.enabled", "/sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n", "/proc/cmdline",
-	 "BOOT_IMAGE=/vmlinuz transparent_hugepage=never\n", "the kernel command line sets it"},
+	 "BOOT_IMAGE=/vmlinuz transparent_hugepage=never\n", "a kernel command line that does not set it"},
 };
 
 START_TEST(what_does_not_hold_any_more_refuses_the_plan)

@@ -22,7 +22,7 @@ static json_t *needs_json(const struct tn_knob *k)
 	json_t *list = json_array();
 	char *what;
 
-	for (size_t n = 0; (what = tn_need_text(k, NULL, n)); n++) {
+	for (size_t n = 0; (what = tn_precondition_text(k, NULL, n)); n++) {
 		json_array_append_new(list, gt_json_str(what));
 		free(what);
 	}
@@ -33,14 +33,14 @@ static json_t *knob_json(const struct tn_knob *k)
 {
 	const char tag[2] = {k->tag};
 	gt_autofree char *pair = tn_knob_pair_path(k),
-			 *path = k->key || k->path ? tn_knob_path(k, k->instances ? "*" : NULL) : NULL,
+			 *path = tn_knob_path(k, k->instances ? "*" : NULL),
 			 *range = tn_knob_range_text(k);
 
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?}", "id", k->id, "tag",
 			 tag, "summary", tn_knob_summary(k), "why", tn_knob_why(k), "hazard", k->hazard, "unit", k->unit,
 			 "range", range, "takes_effect", tn_effect_name(k->takes_effect), "operation", tn_op_name(k->op), "path",
 			 gt_json_str(path), "counterpart", gt_json_str(pair), "precondition", needs_json(k),
-			 "persisted_in", gt_json_str(tn_persist_file(k->form)), "mechanism",
+			 "persisted_in", gt_json_str(tn_persist_file(tn_knob_form(k))), "mechanism",
 			 gt_json_str(*k->mechanism ? k->mechanism : NULL), "unmoved", k->unmoved, "check",
 			 k->check ? k->check->id : NULL);
 }

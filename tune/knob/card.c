@@ -25,19 +25,14 @@ static const struct pr_net *port_of_irq(const struct pr_host *h, const char *irq
 	return NULL;
 }
 
-static void need_far_node(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	if (c->host->n_node < 2 || !port_of_irq(c->host, now->instance))
-		tn_not_applicable(w, "one NUMA node: no CPU is nearer than another");
-}
-
-static void need_known_node(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_node(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	const struct pr_net *port = port_of_irq(c->host, now->instance);
 
-	if (!pr_node_of_port(c->host, port))
-		tn_leave(w, TN_SKIPPED, "the node of %s is not known: left as it is, rather than moved to a wrong one",
-			 port->name);
+	if (port && pr_node_of_port(c->host, port))
+		return true;
+	gt_buf_printf(found, "that of %s is not", port ? port->name : "this interrupt's port");
+	return false;
 }
 
 /* The CPUs beside the card that are there; "" if none. The caller frees it. */
@@ -50,44 +45,37 @@ static char *near_cpus(const struct tn_ctx *c, const struct pr_node *node)
 	return gt_set_format(&near);
 }
 
-static void need_near_cpus(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_near_cpus(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	const struct pr_net *port = port_of_irq(c->host, now->instance);
 	const struct pr_node *node = pr_node_of_port(c->host, port);
 	gt_autofree char *cpus = near_cpus(c, node);
 
 	if (!*cpus)
-		tn_not_applicable(w, "node %d of %s has no CPUs", node->id, port->name);
+		gt_buf_printf(found, "node %d of %s has none", node->id, port->name);
+	return *cpus;
 }
 
-static void need_no_balancer(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_no_balancer(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	const char *balancer = tn_facts_tuner(c->facts, "irqbalance");
 
 	if (balancer)
-		tn_leave(w, TN_SKIPPED, "%s moves interrupts by itself: systemctl disable --now irqbalance first",
-			 balancer);
+		gt_buf_printf(found, "%s; systemctl disable --now irqbalance stops it", balancer);
+	return !balancer;
 }
 
-/* From Linux 6.11 on what the kernel moves itself (managed: a driver has spread its queues) cannot be written by its mode. */
-static void need_movable(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+/* From Linux 6.11 on the mode of the file shows it. */
+static bool is_movable(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	gt_autofree char *path = gt_xasprintf("/proc/irq/%s/smp_affinity_list", now->instance);
-	struct stat st;
-
-	/* a captured host has no modes */
-	if (gt_fs_dir(c->fs) && gt_fs_stat(c->fs, path, &st) >= 0 && !(st.st_mode & S_IWUSR))
-		tn_not_applicable(w, "the kernel keeps this interrupt to itself: its driver has spread the queues");
+	return !now->read_only;
 }
 
-static const struct tn_need irq_needs[] = {
-	{ "two or more NUMA nodes", need_far_node },
-	{ "a port whose node is known", need_known_node },
-	{ "CPUs at that node", need_near_cpus },
-	{ "irqbalance is not at work", need_no_balancer },
-	{ "an interrupt that the kernel lets others move", need_movable },
-	{ 0 },
-};
+static const struct tn_precondition known_node = { "a port whose node is known", has_node, TN_SKIPPED };
+static const struct tn_precondition near = { "CPUs at the port's node", has_near_cpus };
+static const struct tn_precondition no_balancer = { "no irqbalance, which moves interrupts itself", has_no_balancer, TN_SKIPPED };
+static const struct tn_precondition movable = { "an interrupt that the kernel lets others move; drivers keep some to themselves",
+						is_movable };
 
 static void want_irq_affinity(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -121,8 +109,7 @@ const struct tn_knob tn_knob_irq_affinity = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
-	.form = TN_NO_FORM,
 	.rivals = "irqbalance tuned",
-	.needs = irq_needs,
+	.preconditions = { &tn_two_nodes, &known_node, &near, &no_balancer, &movable },
 	.desired = want_irq_affinity,
 };

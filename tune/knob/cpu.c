@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPU frequency, idle states and power. Every value is read per policy first, so that going back is not a guess. */
 #include <string.h>
+#include "lib/buf.h"
 #include "tune/knob/list.h"
 #include "tune/model/value.h"
 
@@ -27,27 +28,17 @@ static const char *choice(const struct tn_ctx *c)
 	return c->asked ? c->asked : FASTEST;
 }
 
-/* The line of what can be chosen, which not every kernel has: without one the kernel is asked by writing. */
-static void need_offered(const struct tn_ctx *c, const char *path, const char *who, struct tn_wish *w)
+static bool is_offered(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	gt_autofree char *line = NULL;
-
-	if (c->fs && gt_fs_read_line(c->fs, path, &line) >= 0 && !tn_offers(line, choice(c)))
-		tn_not_applicable(w, "%s does not offer %s, but %s", who, choice(c), line);
+	if (!now->offered || tn_offers(now->offered, choice(c)))
+		return true;
+	gt_buf_printf(found, "it offers %s, not %s", now->offered, choice(c));
+	return false;
 }
 
-static void need_governor(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	const char *available = NULL;
-
-	for (size_t i = 0; i < c->host->n_cpufreq; i++)
-		if (!strcmp(c->host->cpufreq[i].policy, now->instance))
-			available = c->host->cpufreq[i].available.v;
-	if (available && !tn_offers(available, choice(c)))
-		tn_not_applicable(w, "this policy does not offer %s", choice(c));
-}
-
-static const struct tn_need governor_needs[] = { { "a frequency policy that offers this governor", need_governor }, { 0 } };
+static const struct tn_precondition offered_governor = { "a frequency policy that offers this governor", is_offered };
+static const struct tn_precondition offered_preference = { "a processor that offers this preference", is_offered };
+static const struct tn_precondition offered_profile = { "firmware that offers this profile", is_offered };
 
 static void want_governor(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -59,6 +50,7 @@ static const char *const governor_choices[] = {"performance", "powersave", "onde
 const struct tn_knob tn_knob_governor = {
 	.id = "cpu.governor",
 	.path = "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
+	.offers = "/sys/devices/system/cpu/cpufreq/%s/scaling_available_governors",
 	/* by both drivers in active mode; intel_pstate puts it back by itself */
 	.resets = "/sys/devices/system/cpu/cpufreq/%s/energy_performance_preference",
 	.module = frequency_driver,
@@ -74,22 +66,11 @@ const struct tn_knob tn_knob_governor = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
-	.form = TN_TMPFILES_D,
 	.rivals = "tuned power-profiles-daemon tlp cpufrequtils",
 	.choices = governor_choices,
-	.needs = governor_needs,
+	.preconditions = { &offered_governor },
 	.desired = want_governor,
 };
-
-static void need_preference(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	gt_autofree char *path = gt_xasprintf("/sys/devices/system/cpu/cpufreq/%s/energy_performance_available_preferences",
-					      now->instance);
-
-	need_offered(c, path, "this processor", w);
-}
-
-static const struct tn_need epp_needs[] = { { "a processor that offers this preference", need_preference }, { 0 } };
 
 /* With intel_pstate and amd_pstate in active mode the governor is a hint, and this is what counts. */
 static void want_epp(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -102,6 +83,7 @@ static const char *const epp_choices[] = {"performance", "balance_performance", 
 const struct tn_knob tn_knob_epp = {
 	.id = "cpu.epp",
 	.path = "/sys/devices/system/cpu/cpufreq/%s/energy_performance_preference",
+	.offers = "/sys/devices/system/cpu/cpufreq/%s/energy_performance_available_preferences",
 	.module = frequency_driver,
 	.instances = all_policies,
 	.summary = "what the processor itself prefers: speed or energy",
@@ -114,34 +96,29 @@ const struct tn_knob tn_knob_epp = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
-	.form = TN_TMPFILES_D,
 	.rivals = "tuned power-profiles-daemon tlp",
 	.choices = epp_choices,
-	.needs = epp_needs,
+	.preconditions = { &offered_preference },
 	.desired = want_epp,
 };
 
-/* The kernel holds it down to this, and would read back less than was written. */
+/* Above this limit the kernel reads back less than was written. */
 static int64_t max_perf(const struct tn_ctx *c)
 {
-	gt_autofree char *line = NULL;
-	int64_t percent = 100;
-
-	if (!c->fs || gt_fs_read_line(c->fs, "/sys/devices/system/cpu/intel_pstate/max_perf_pct", &line) < 0 ||
-	    gt_parse_i64(line, &percent) < 0 || percent < 1)
-		return 100;
-	return GT_MIN(percent, INT64_C(100));
+	return c->facts->max_perf_percent ? c->facts->max_perf_percent : 100;
 }
 
-static void need_within_max(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool is_within_max(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	int64_t asked;
 
-	if (c->asked && !gt_parse_i64(c->asked, &asked) && asked > max_perf(c))
-		tn_leave(w, TN_BLOCKED, "asked for is %ld, and max_perf_pct allows %ld", asked, max_perf(c));
+	if (!c->asked || gt_parse_i64(c->asked, &asked) || asked <= max_perf(c))
+		return true;
+	gt_buf_printf(found, "%ld is desired, %ld is allowed", asked, max_perf(c));
+	return false;
 }
 
-static const struct tn_need min_perf_needs[] = { { "no more than max_perf_pct allows", need_within_max }, { 0 } };
+static const struct tn_precondition within_max = { "a value that max_perf_pct allows", is_within_max, TN_BLOCKED };
 
 static void want_min_perf(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -164,9 +141,8 @@ const struct tn_knob tn_knob_min_perf = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_TMPFILES_D,
 	.rivals = "tuned power-profiles-daemon tlp",
-	.needs = min_perf_needs,
+	.preconditions = { &within_max },
 	.range = { { 0, 100, 0 } },
 	.desired = want_min_perf,
 };
@@ -190,18 +166,10 @@ const struct tn_knob tn_knob_boost = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
-	.form = TN_TMPFILES_D,
 	.rivals = "tuned power-profiles-daemon tlp",
 	.choices = boost_choices,
 	.desired = want_boost,
 };
-
-static void need_platform_profile(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
-{
-	need_offered(c, "/sys/firmware/acpi/platform_profile_choices", "this firmware", w);
-}
-
-static const struct tn_need platform_needs[] = { { "a firmware that offers this profile", need_platform_profile }, { 0 } };
 
 static void want_platform_profile(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -213,6 +181,7 @@ static const char *const platform_choices[] = {"low-power",   "cool", "quiet", "
 const struct tn_knob tn_knob_platform_profile = {
 	.id = "cpu.platform_profile",
 	.path = "/sys/firmware/acpi/platform_profile",
+	.offers = "/sys/firmware/acpi/platform_profile_choices",
 	.summary = "what the firmware is asked for: quiet, balanced or fast",
 	.why = "On workstations and laptops the firmware holds power and fans back until it is asked.",
 	.hazard = "Noise and heat.",
@@ -221,20 +190,18 @@ const struct tn_knob tn_knob_platform_profile = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
-	.form = TN_TMPFILES_D,
 	.rivals = "tuned power-profiles-daemon tlp",
 	.choices = platform_choices,
-	.needs = platform_needs,
+	.preconditions = { &offered_profile },
 	.desired = want_platform_profile,
 };
 
-static void need_card(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_link(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (!pr_usable_gpus(c->host) && !c->host->rdma.n)
-		tn_not_applicable(w, "no GPU and no RDMA card whose link could be slow to wake");
+	return pr_usable_gpus(c->host) || c->host->rdma.n;
 }
 
-static const struct tn_need aspm_needs[] = { { "a GPU or an RDMA card", need_card }, { 0 } };
+static const struct tn_precondition a_link = { "a GPU or an RDMA card", has_link };
 
 static void want_aspm(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -257,10 +224,9 @@ const struct tn_knob tn_knob_aspm = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
-	.form = TN_TMPFILES_D,
 	.rivals = "tuned tlp",
 	.choices = aspm_choices,
-	.needs = aspm_needs,
+	.preconditions = { &a_link },
 	.desired = want_aspm,
 };
 
@@ -303,7 +269,6 @@ const struct tn_knob tn_knob_epb = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
-	.form = TN_TMPFILES_D,
 	.rivals = "tuned power-profiles-daemon tlp",
 	.range = { { 0, 15, 0 } },
 	.desired = want_epb,
@@ -329,36 +294,33 @@ static void idle_states(const struct tn_facts *f, int64_t *ret_deepest, int64_t 
 	}
 }
 
-static void need_idle_states(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_idle_states(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (!c->facts->n_idle)
-		tn_not_applicable(w, "the kernel knows no idle states of this processor");
+	return c->facts->n_idle;
 }
 
-static void need_deep_state(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_deep_state(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	int64_t deepest, best;
 
 	idle_states(c->facts, &deepest, &best);
 	if (deepest <= IDLE_US)
-		tn_not_applicable(w, "the deepest idle state is left after %ld us", deepest);
+		gt_buf_printf(found, "the deepest takes %ld us", deepest);
+	return deepest > IDLE_US;
 }
 
-static void need_shallow_state(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+/* Without one the CPUs would spin. */
+static bool has_shallow_state(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	int64_t deepest, best;
 
 	idle_states(c->facts, &deepest, &best);
-	if (!best)
-		tn_not_applicable(w, "no idle state is left within %d us: CPUs would spin", IDLE_US);
+	return best;
 }
 
-static const struct tn_need idle_needs[] = {
-	{ "a processor whose idle states the kernel knows", need_idle_states },
-	{ "an idle state that takes longer than 50 us to leave", need_deep_state },
-	{ "another one that does not", need_shallow_state },
-	{ 0 },
-};
+static const struct tn_precondition known_states = { "a processor whose idle states the kernel knows", has_idle_states };
+static const struct tn_precondition deep_state = { "an idle state that takes longer than 50 us to leave", has_deep_state };
+static const struct tn_precondition shallow_state = { "an idle state that takes at most 50 us to leave", has_shallow_state };
 
 static void want_idle_latency(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -390,9 +352,8 @@ const struct tn_knob tn_knob_idle_latency = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
-	.form = TN_TMPFILES_D,
 	.rivals = "tuned",
-	.needs = idle_needs,
+	.preconditions = { &known_states, &deep_state, &shallow_state },
 	.range = { { 1, 10000000, 0 } },
 	.desired = want_idle_latency,
 };

@@ -21,7 +21,6 @@ static void want_pid_max(const struct tn_ctx *c, const struct tn_now *now, struc
 
 const struct tn_knob tn_knob_pid_max = {
 	.id = "kernel.pid_max",
-	.key = "kernel.pid_max",
 	.summary = "processes and threads that may exist at once",
 	.why = "Eight ranks with sixteen loader workers each, every one with threads of OpenMP and of its libraries, "
 	       "pass the "
@@ -33,7 +32,6 @@ const struct tn_knob tn_knob_pid_max = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.range = { { 32768, 4194304, 0 } },
 	.desired = want_pid_max,
@@ -57,7 +55,6 @@ static void want_inotify_watches(const struct tn_ctx *c, const struct tn_now *no
 
 const struct tn_knob tn_knob_inotify_instances = {
 	.id = "fs.inotify.max_user_instances",
-	.key = "fs.inotify.max_user_instances",
 	.summary = "programs of one user that may watch files",
 	.why = INOTIFY_WHY,
 	.hazard = "None known. Raised only.",
@@ -67,7 +64,6 @@ const struct tn_knob tn_knob_inotify_instances = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.range = { { 128, 1048576, 0 } },
 	.desired = want_inotify_instances,
@@ -75,7 +71,6 @@ const struct tn_knob tn_knob_inotify_instances = {
 
 const struct tn_knob tn_knob_inotify_watches = {
 	.id = "fs.inotify.max_user_watches",
-	.key = "fs.inotify.max_user_watches",
 	.summary = "files and directories that one user may watch",
 	.why = INOTIFY_WHY,
 	.hazard = "About 1 KiB of kernel memory for each watch that is really set. Raised only.",
@@ -85,7 +80,6 @@ const struct tn_knob tn_knob_inotify_watches = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.range = { { 8192, INT32_MAX, 1024 } },
 	.desired = want_inotify_watches,
@@ -99,7 +93,6 @@ static void want_aio(const struct tn_ctx *c, const struct tn_now *now, struct tn
 
 const struct tn_knob tn_knob_aio_max_nr = {
 	.id = "fs.aio-max-nr",
-	.key = "fs.aio-max-nr",
 	.summary = "asynchronous reads and writes that may be under way",
 	.why = "DeepSpeed's offload to NVMe and loaders with libaio reserve thousands per queue and process; with the "
 	       "kernel's "
@@ -111,7 +104,6 @@ const struct tn_knob tn_knob_aio_max_nr = {
 	.tag = 'A',
 	.takes_effect = TN_NEW_PROCESS,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.range = { { 65536, INT32_MAX, 128 } },
 	.desired = want_aio,
@@ -125,7 +117,6 @@ static void want_file_max(const struct tn_ctx *c, const struct tn_now *now, stru
 
 const struct tn_knob tn_knob_file_max = {
 	.id = "fs.file-max",
-	.key = "fs.file-max",
 	.summary = "files that all programs together may have open",
 	.why = "systemd lifts it at boot; recipes that \"raise\" it to a constant lower it, and hosts without systemd "
 	       "have "
@@ -138,7 +129,6 @@ const struct tn_knob tn_knob_file_max = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.range = { { 65536, INT64_MAX, 0 } },
 	.desired = want_file_max,

@@ -2,6 +2,7 @@
 /* Socket buffers (Documentation/networking/ip-sysctl.rst and admin-guide/sysctl/net.rst of Linux). */
 #include <stdio.h>
 #include <string.h>
+#include "lib/buf.h"
 #include "tune/knob/list.h"
 
 #define FAST_MBIT 25000
@@ -32,20 +33,21 @@ static const char *speed(char text[32], int64_t mbit)
 	return text;
 }
 
-static void need_fast_port(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_fast_port(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	const char *name = NULL;
 	int64_t mbit = fastest_mbit(c->host, &name);
 	char text[32];
 
 	if (!mbit)
-		tn_not_applicable(w, "no network port tells its speed");
+		gt_buf_puts(found, "no port reports its speed");
 	else if (mbit < FAST_MBIT)
-		tn_not_applicable(w, "the fastest port, %s, has %s; below 25 Gbit/s the default suffices", name,
-				  speed(text, mbit));
+		gt_buf_printf(found, "the fastest port, %s, has %s", name, speed(text, mbit));
+	return mbit >= FAST_MBIT;
 }
 
-static const struct tn_need buffer_needs[] = { { "a network port of 25 Gbit/s or more", need_fast_port }, { 0 } };
+static const struct tn_precondition fast_port = { "a network port of 25 Gbit/s or more; slower ones do well with the default",
+						  has_fast_port };
 
 /* What is on its way during 5 ms, which is a far corner of a data centre with queues, as a power of two. */
 static void want_buffer(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -70,7 +72,6 @@ static void want_buffer(const struct tn_ctx *c, const struct tn_now *now, struct
 
 const struct tn_knob tn_knob_rmem_max = {
 	.id = "net.core.rmem_max",
-	.key = "net.core.rmem_max",
 	.summary = "largest receive buffer a program may ask for",
 	.why = BUFFER_WHY,
 	.hazard = BUFFER_HAZARD,
@@ -80,15 +81,13 @@ const struct tn_knob tn_knob_rmem_max = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
-	.needs = buffer_needs,
+	.preconditions = { &fast_port },
 	.range = { { 212992, INT32_MAX, 8 } },
 	.desired = want_buffer,
 };
 const struct tn_knob tn_knob_wmem_max = {
 	.id = "net.core.wmem_max",
-	.key = "net.core.wmem_max",
 	.summary = "largest send buffer a program may ask for",
 	.why = BUFFER_WHY,
 	.hazard = BUFFER_HAZARD,
@@ -98,9 +97,8 @@ const struct tn_knob tn_knob_wmem_max = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
-	.needs = buffer_needs,
+	.preconditions = { &fast_port },
 	.range = { { 212992, INT32_MAX, 8 } },
 	.desired = want_buffer,
 };
@@ -138,7 +136,6 @@ static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struc
 
 const struct tn_knob tn_knob_tcp_rmem = {
 	.id = "net.ipv4.tcp_rmem",
-	.key = "net.ipv4.tcp_rmem",
 	.summary = "how large TCP's receive buffer may grow",
 	.why = TCP_MEM_WHY,
 	.hazard = TCP_MEM_HAZARD,
@@ -147,15 +144,13 @@ const struct tn_knob tn_knob_tcp_rmem = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
-	.needs = buffer_needs,
+	.preconditions = { &fast_port },
 	.range = TCP_MEM_RANGE,
 	.desired = want_tcp_mem,
 };
 const struct tn_knob tn_knob_tcp_wmem = {
 	.id = "net.ipv4.tcp_wmem",
-	.key = "net.ipv4.tcp_wmem",
 	.summary = "how large TCP's send buffer may grow",
 	.why = TCP_MEM_WHY,
 	.hazard = TCP_MEM_HAZARD,
@@ -164,9 +159,8 @@ const struct tn_knob tn_knob_tcp_wmem = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
-	.needs = buffer_needs,
+	.preconditions = { &fast_port },
 	.range = TCP_MEM_RANGE,
 	.desired = want_tcp_mem,
 };
@@ -177,14 +171,12 @@ const struct tn_knob tn_knob_tcp_wmem = {
 /* One step, and no further: the counters are of the whole time since the start, and do not say what has been lost since the step
  * was made. */
 
-static void need_dropped(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_dropped(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (!c->facts->dropped)
-		tn_not_applicable(w, "no packet was dropped for want of it since the host started");
+	return c->facts->dropped;
 }
 
-static const struct tn_need backlog_needs[] = { { "packets were dropped for want of it since the host started", need_dropped },
-						{ 0 } };
+static const struct tn_precondition dropped = { "packets that were dropped for want of it since the host started", has_dropped };
 
 static void want_backlog(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -193,7 +185,6 @@ static void want_backlog(const struct tn_ctx *c, const struct tn_now *now, struc
 
 const struct tn_knob tn_knob_backlog = {
 	.id = "net.core.netdev_max_backlog",
-	.key = "net.core.netdev_max_backlog",
 	.summary = "packets that may wait for a CPU to take them",
 	.why = "When packets arrive faster than a core takes them the rest is dropped and sent again. The kernel "
 	       "counts that "
@@ -205,21 +196,19 @@ const struct tn_knob tn_knob_backlog = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
-	.needs = backlog_needs,
+	.preconditions = { &dropped },
 	.range = { { 1000, 1000000, 0 } },
 	.desired = want_backlog,
 };
 
-static void need_squeezed(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_squeezed(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (!c->facts->squeezed)
-		tn_not_applicable(w, "no CPU has stopped before all packets were taken since the host started");
+	return c->facts->squeezed;
 }
 
-static const struct tn_need budget_needs[] = {
-	{ "a CPU has stopped before all packets were taken since the host started", need_squeezed }, { 0 } };
+static const struct tn_precondition squeezed = { "a CPU that stopped with packets still waiting since the host started",
+						 has_squeezed };
 
 static void want_budget(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -228,7 +217,6 @@ static void want_budget(const struct tn_ctx *c, const struct tn_now *now, struct
 
 const struct tn_knob tn_knob_budget = {
 	.id = "net.core.netdev_budget",
-	.key = "net.core.netdev_budget",
 	.summary = "packets that a CPU takes before it lets others run",
 	.why = "A CPU that has taken its share stops although packets wait, and comes back later. The kernel counts "
 	       "that "
@@ -241,9 +229,8 @@ const struct tn_knob tn_knob_budget = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned bpftune",
-	.needs = budget_needs,
+	.preconditions = { &squeezed },
 	.range = { { 300, 100000, 0 } },
 	.desired = want_budget,
 };
@@ -278,25 +265,25 @@ static size_t rails_in_one(const struct tn_ctx *c)
 	return n;
 }
 
-static void need_rails(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_rails(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (fast_ports(c->host) < 2)
-		tn_not_applicable(w, "fewer than two ports of 25 Gbit/s or more");
+	return fast_ports(c->host) >= 2;
 }
 
-static void need_one_subnet(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_routes(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (!c->facts->routes)
-		tn_leave(w, TN_SKIPPED, "/proc/net/route cannot be read: which subnets the ports are in is not known");
-	else if (!rails_in_one(c))
-		tn_not_applicable(w, "no two of the fast ports have addresses in one subnet: none answers for another");
+	return c->facts->routes;
 }
 
-static const struct tn_need rails_needs[] = {
-	{ "two or more ports of 25 Gbit/s or more", need_rails },
-	{ "two of them have addresses in one subnet", need_one_subnet },
-	{ 0 },
-};
+static bool shares_subnet(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
+{
+	return rails_in_one(c);
+}
+
+static const struct tn_precondition two_fast_ports = { "two or more ports of 25 Gbit/s or more", has_rails };
+static const struct tn_precondition known_subnets = { "a readable /proc/net/route, which has the subnets of the ports", has_routes,
+						      TN_SKIPPED };
+static const struct tn_precondition one_subnet = { "addresses of two fast ports in one subnet", shares_subnet };
 
 static void rails(const struct tn_ctx *c, struct tn_wish *w, int64_t value)
 {
@@ -332,9 +319,8 @@ const struct tn_knob tn_knob_arp_announce = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
-	.needs = rails_needs,
+	.preconditions = { &two_fast_ports, &known_subnets, &one_subnet },
 	.range = { { 0, 2, 0 } },
 	.desired = want_arp_announce,
 };
@@ -350,9 +336,8 @@ const struct tn_knob tn_knob_arp_ignore = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
-	.needs = rails_needs,
+	.preconditions = { &two_fast_ports, &known_subnets, &one_subnet },
 	.range = { { 0, 2, 0 } },
 	.desired = want_arp_ignore,
 };
@@ -383,7 +368,6 @@ const struct tn_knob tn_knob_sunrpc = {
 	.tag = 'B',
 	.takes_effect = TN_NEW_DEVICE,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.range = { { 2, 65536, 0 } },
 	.desired = want_sunrpc,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings in /sys: huge pages, disks, CPU frequency. */
 #include <string.h>
+#include "lib/buf.h"
 #include "tune/knob/list.h"
 #include "tune/model/value.h"
 
@@ -11,13 +12,13 @@ static bool on_cmdline(const struct tn_ctx *c, const char *word)
 	return c->host->kernel.cmdline.v && strstr(c->host->kernel.cmdline.v, word);
 }
 
-static void need_free_hand(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool is_not_on_cmdline(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (on_cmdline(c, "transparent_hugepage="))
-		tn_leave(w, TN_SKIPPED, "the kernel command line sets it");
+	return !on_cmdline(c, "transparent_hugepage=");
 }
 
-static const struct tn_need thp_needs[] = { { "the kernel's command line does not set it", need_free_hand }, { 0 } };
+static const struct tn_precondition not_on_cmdline = { "a kernel command line that does not set it", is_not_on_cmdline,
+						       TN_SKIPPED };
 
 /* What a profile asks for is taken; by itself only "never" is changed, since "always" has to be measured first. */
 static void want_thp_enabled(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -46,10 +47,9 @@ const struct tn_knob tn_knob_thp_enabled = {
 	.tag = 'B',
 	.takes_effect = TN_NEW_PROCESS,
 	.op = TN_SET,
-	.form = TN_TMPFILES_D,
 	.rivals = "tuned",
 	.choices = thp_enabled_choices,
-	.needs = thp_needs,
+	.preconditions = { &not_on_cmdline },
 	.desired = want_thp_enabled,
 };
 
@@ -80,7 +80,6 @@ const struct tn_knob tn_knob_thp_defrag = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
-	.form = TN_TMPFILES_D,
 	.rivals = "tuned",
 	.choices = thp_defrag_choices,
 	.desired = want_thp_defrag,
@@ -133,18 +132,18 @@ static char *udev_line(const struct pr_host *h, const char *disk, const char *at
 			    "ATTR{queue/%s}=\"%s\"", disk, b->size_bytes.v / 512, attribute, value);
 }
 
-static void need_read_itself(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool is_read_itself(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	const struct pr_block *b = find_block(c->host, now->instance);
 
-	if (b && b->holder)
-		tn_not_applicable(w, "all of it is read through %s, which is what counts", b->holder);
+	if (!b || !b->holder)
+		return true;
+	gt_buf_printf(found, "all of it is read through %s", b->holder);
+	return false;
 }
 
-static const struct tn_need read_ahead_needs[] = {
-	{ "something that is read itself, not through a volume of LVM or RAID on it", need_read_itself },
-	{ 0 },
-};
+static const struct tn_precondition read_itself = { "a device that is read itself, not through a volume of LVM or RAID",
+						    is_read_itself };
 
 static void want_read_ahead(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -167,7 +166,7 @@ const struct tn_knob tn_knob_read_ahead = {
 	.id = "block.read_ahead",
 	.path = "/sys/block/%s/queue/read_ahead_kb",
 	.instances = all_that_is_read,
-	.needs = read_ahead_needs,
+	.preconditions = { &read_itself },
 	.names_move = true,
 	.summary = "how far ahead of a sequential reader a disk is read",
 	.why = "Shards (tar, TFRecord, memory-mapped token files) are read in order; the default of 128 KiB makes many "
@@ -180,7 +179,6 @@ const struct tn_knob tn_knob_read_ahead = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_UDEV_RULE,
 	.rivals = "tuned",
 	.range = { { 16, 131072, 0 } },
 	.desired = want_read_ahead,
@@ -199,32 +197,30 @@ static const char *scheduler(const struct tn_now *now)
 	return gt_starts_with(now->instance, "nvme") ? "none" : "mq-deadline";
 }
 
-static void need_choice(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_choice(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (!strchr(choice_line(c, now), '['))
-		tn_not_applicable(w, "this disk has no choice of schedulers");
+	return strchr(choice_line(c, now), '[');
 }
 
-static void need_real_disk(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool is_real_disk(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (pr_is_virtual_disk(c->host, now->instance))
-		tn_not_applicable(w, "a virtual disk: the host beneath orders the requests");
+	return !pr_is_virtual_disk(c->host, now->instance);
 }
 
-static void need_scheduler(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_scheduler(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	const char *want = c->asked ? c->asked : scheduler(now);
 
-	if (!tn_offers(choice_line(c, now), want))
-		tn_not_applicable(w, "this kernel does not offer %s for this disk", want);
+	if (tn_offers(choice_line(c, now), want))
+		return true;
+	gt_buf_printf(found, "it does not offer %s", want);
+	return false;
 }
 
-static const struct tn_need scheduler_needs[] = {
-	{ "a disk with a choice of schedulers", need_choice },
-	{ "no virtual disk", need_real_disk },
-	{ "a kernel that offers this scheduler for it", need_scheduler },
-	{ 0 },
-};
+static const struct tn_precondition a_choice = { "a disk with a choice of schedulers", has_choice };
+static const struct tn_precondition real_disk = { "a disk that is not virtual; the host beneath orders its requests",
+						  is_real_disk };
+static const struct tn_precondition offered_scheduler = { "a kernel that offers this scheduler for the disk", has_scheduler };
 
 static void want_scheduler(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -257,23 +253,21 @@ const struct tn_knob tn_knob_scheduler = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
-	.form = TN_UDEV_RULE,
 	.rivals = "tuned",
 	.choices = scheduler_choices,
-	.needs = scheduler_needs,
+	.preconditions = { &a_choice, &real_disk, &offered_scheduler },
 	.desired = want_scheduler,
 	.boot_line = scheduler_line,
 };
 
 /* ---- merging and shared memory ------------------------------------------------------------------------------------ */
 
-static void need_no_guests(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_no_guests(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (c->facts->virtual_machines)
-		tn_not_applicable(w, "this host runs virtual machines, which it saves memory");
+	return !c->facts->virtual_machines;
 }
 
-static const struct tn_need ksm_needs[] = { { "no virtual machines run on this host", need_no_guests }, { 0 } };
+static const struct tn_precondition no_guests = { "a host without virtual machines, whose memory it saves", has_no_guests };
 
 static void want_ksm(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -297,9 +291,8 @@ const struct tn_knob tn_knob_ksm = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
-	.form = TN_TMPFILES_D,
 	.rivals = "tuned ksmtuned",
 	.choices = ksm_choices,
-	.needs = ksm_needs,
+	.preconditions = { &no_guests },
 	.desired = want_ksm,
 };

@@ -2,6 +2,7 @@
 /* Memory and write-back. Where no other source is named it is Documentation/admin-guide/sysctl/{vm,kernel}.rst of
  * Linux. */
 #include <string.h>
+#include "lib/buf.h"
 #include "tune/knob/list.h"
 
 #define GIB		(INT64_C(1) << 30)
@@ -25,41 +26,34 @@ static int64_t memory(const struct tn_ctx *c)
 	"throughput, 10 for "                                                                                          \
 	"latency). Only lowered here, never raised: a percentage counts as that much of all memory."
 
-static void need_small_host(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool is_small(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (memory(c) >= BIG_HOST_BYTES)
-		tn_not_applicable(w, "with 128 GiB of memory or more the form in bytes is used");
+	return memory(c) < BIG_HOST_BYTES;
 }
 
-static void need_big_host(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool is_big(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (memory(c) < BIG_HOST_BYTES)
-		tn_not_applicable(w, "below 128 GiB of memory the form in percent is used");
+	return memory(c) >= BIG_HOST_BYTES;
 }
 
-static void need_no_bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_no_bytes(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (gt_streq(now->current, "0") && now->pair && strcmp(now->pair, "0"))
-		tn_leave(w, TN_SKIPPED, "somebody has set the form in bytes (%s); left as it is", now->pair);
+	if (!gt_streq(now->current, "0") || !now->pair || !strcmp(now->pair, "0"))
+		return true;
+	gt_buf_printf(found, "they are %s", now->pair);
+	return false;
 }
 
-static void need_one_form(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+/* Two zeros could not be restored. */
+static bool has_one_form(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (gt_streq(now->current, "0") && gt_streq(now->pair, "0"))
-		tn_leave(w, TN_BLOCKED, "both forms are 0: that could not be put back, so it is left alone");
+	return !gt_streq(now->current, "0") || !gt_streq(now->pair, "0");
 }
 
-static const struct tn_need ratio_needs[] = {
-	{ "less than 128 GiB of memory", need_small_host },
-	{ "nobody has set the form in bytes", need_no_bytes },
-	{ "one of the two forms is not 0", need_one_form },
-	{ 0 },
-};
-static const struct tn_need bytes_needs[] = {
-	{ "128 GiB of memory or more", need_big_host },
-	{ "one of the two forms is not 0", need_one_form },
-	{ 0 },
-};
+static const struct tn_precondition small_host = { "less than 128 GiB of memory; larger hosts use the form in bytes", is_small };
+static const struct tn_precondition big_host = { "128 GiB of memory or more; smaller hosts use the form in percent", is_big };
+static const struct tn_precondition no_bytes = { "no value in the form in bytes", has_no_bytes, TN_SKIPPED };
+static const struct tn_precondition one_form = { "a value other than 0 in one of the two forms", has_one_form, TN_BLOCKED };
 
 static void ratio(struct tn_wish *w, int64_t percent)
 {
@@ -78,7 +72,6 @@ static void want_dirty_background_ratio(const struct tn_ctx *c, const struct tn_
 
 const struct tn_knob tn_knob_dirty_ratio = {
 	.id = "vm.dirty_ratio",
-	.key = "vm.dirty_ratio",
 	.summary = "unwritten data at which writers must wait",
 	.why = DIRTY_WHY,
 	.hazard = DIRTY_HAZARD,
@@ -87,15 +80,13 @@ const struct tn_knob tn_knob_dirty_ratio = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
-	.needs = ratio_needs,
+	.preconditions = { &small_host, &no_bytes, &one_form },
 	.range = { { 1, 60, 0 } },
 	.desired = want_dirty_ratio,
 };
 const struct tn_knob tn_knob_dirty_background_ratio = {
 	.id = "vm.dirty_background_ratio",
-	.key = "vm.dirty_background_ratio",
 	.summary = "unwritten data at which the kernel starts writing",
 	.why = DIRTY_WHY,
 	.hazard = DIRTY_HAZARD,
@@ -104,9 +95,8 @@ const struct tn_knob tn_knob_dirty_background_ratio = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
-	.needs = ratio_needs,
+	.preconditions = { &small_host, &no_bytes, &one_form },
 	.range = { { 1, 50, 0 } },
 	.desired = want_dirty_background_ratio,
 };
@@ -181,7 +171,6 @@ static void want_dirty_background_bytes(const struct tn_ctx *c, const struct tn_
 
 const struct tn_knob tn_knob_dirty_bytes = {
 	.id = "vm.dirty_bytes",
-	.key = "vm.dirty_bytes",
 	.summary = "unwritten data at which writers must wait, large hosts",
 	.why = DIRTY_WHY,
 	.hazard = DIRTY_HAZARD,
@@ -190,16 +179,14 @@ const struct tn_knob tn_knob_dirty_bytes = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.from_pair = percent_bytes,
-	.needs = bytes_needs,
+	.preconditions = { &big_host, &one_form },
 	.range = { { 16 << 20, INT64_MAX, 2 } },
 	.desired = want_dirty_bytes,
 };
 const struct tn_knob tn_knob_dirty_background_bytes = {
 	.id = "vm.dirty_background_bytes",
-	.key = "vm.dirty_background_bytes",
 	.summary = "unwritten data at which the kernel starts writing, large hosts",
 	.why = DIRTY_WHY,
 	.hazard = DIRTY_HAZARD,
@@ -208,33 +195,28 @@ const struct tn_knob tn_knob_dirty_background_bytes = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.from_pair = percent_bytes,
-	.needs = bytes_needs,
+	.preconditions = { &big_host, &one_form },
 	.range = { { 4 << 20, INT64_MAX, 4 } },
 	.desired = want_dirty_background_bytes,
 };
 
 /* ---- reclaim --------------------------------------------------------------------------------------------------- */
 
-static void need_swap(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_swap(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (pr_or(c->host->mem.swap_total_bytes, 0) == 0)
-		tn_not_applicable(w, "without swap it has no effect");
+	return pr_or(c->host->mem.swap_total_bytes, 0) != 0;
 }
 
-static void need_swap_on_disk(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool swaps_to_disk(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (c->facts->swap_is_zram)
-		tn_leave(w, TN_SKIPPED, "swap is compressed memory (zram), which wants a high value");
+	return !c->facts->swap_is_zram;
 }
 
-static const struct tn_need swappiness_needs[] = {
-	{ "swap space", need_swap },
-	{ "swap on a disk, not in compressed memory", need_swap_on_disk },
-	{ 0 },
-};
+static const struct tn_precondition swap = { "swap space", has_swap };
+static const struct tn_precondition swap_on_disk = { "swap on a disk; compressed memory (zram) wants a high value", swaps_to_disk,
+						     TN_SKIPPED };
 
 static void want_swappiness(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -243,7 +225,6 @@ static void want_swappiness(const struct tn_ctx *c, const struct tn_now *now, st
 
 const struct tn_knob tn_knob_swappiness = {
 	.id = "vm.swappiness",
-	.key = "vm.swappiness",
 	.summary = "how readily a program's memory is swapped out",
 	.why = "A training process touches nearly all its memory in every step; each page swapped out stalls a step to "
 	       "come. tuned's throughput and accelerator profiles use 10.",
@@ -255,9 +236,8 @@ const struct tn_knob tn_knob_swappiness = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
-	.needs = swappiness_needs,
+	.preconditions = { &swap, &swap_on_disk },
 	.range = { { 0, 200, 0 } },
 	.desired = want_swappiness,
 };
@@ -272,25 +252,23 @@ static size_t nodes_with_cpus(const struct pr_host *h)
 }
 
 /* The values are ORed: 3 balances and tiers. */
-static void need_no_tiers(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_no_tiers(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	int64_t mode = 0;
 
-	if (now->current && !gt_parse_i64(now->current, &mode) && mode & 2)
-		tn_leave(w, TN_SKIPPED, "it moves pages between memory tiers here (%ld), which must not be switched off", mode);
+	if (!now->current || gt_parse_i64(now->current, &mode) || !(mode & 2))
+		return true;
+	gt_buf_printf(found, "it moves pages between memory tiers (%ld)", mode);
+	return false;
 }
 
-static void need_two_nodes_with_cpus(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_two_nodes_with_cpus(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (nodes_with_cpus(c->host) < 2)
-		tn_not_applicable(w, "one NUMA node with CPUs: there is nothing to balance");
+	return nodes_with_cpus(c->host) >= 2;
 }
 
-static const struct tn_need numa_balancing_needs[] = {
-	{ "no memory tiers (2)", need_no_tiers },
-	{ "two or more NUMA nodes with CPUs", need_two_nodes_with_cpus },
-	{ 0 },
-};
+static const struct tn_precondition no_tiers = { "no memory tiers (2)", has_no_tiers, TN_SKIPPED };
+static const struct tn_precondition two_nodes_with_cpus = { "two or more NUMA nodes with CPUs", has_two_nodes_with_cpus };
 
 static void want_numa_balancing(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -299,7 +277,6 @@ static void want_numa_balancing(const struct tn_ctx *c, const struct tn_now *now
 
 const struct tn_knob tn_knob_numa_balancing = {
 	.id = "kernel.numa_balancing",
-	.key = "kernel.numa_balancing",
 	.summary = "moving pages to the node that uses them",
 	.why = "The kernel takes pages away for a moment to see who touches them. For a job that is bound to its node "
 	       "this is cost without gain: \"if the target workload is already bound to NUMA nodes then this feature "
@@ -312,20 +289,18 @@ const struct tn_knob tn_knob_numa_balancing = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned numad",
-	.needs = numa_balancing_needs,
+	.preconditions = { &no_tiers, &two_nodes_with_cpus },
 	.range = { { 0, 4, 0 } },
 	.desired = want_numa_balancing,
 };
 
-static void need_two_nodes(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_two_nodes(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (c->host->n_node < 2)
-		tn_not_applicable(w, "one NUMA node");
+	return c->host->n_node >= 2;
 }
 
-static const struct tn_need zone_reclaim_needs[] = { { "two or more NUMA nodes", need_two_nodes }, { 0 } };
+const struct tn_precondition tn_two_nodes = { "two or more NUMA nodes", has_two_nodes };
 
 static void want_zone_reclaim_mode(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -334,7 +309,6 @@ static void want_zone_reclaim_mode(const struct tn_ctx *c, const struct tn_now *
 
 const struct tn_knob tn_knob_zone_reclaim_mode = {
 	.id = "vm.zone_reclaim_mode",
-	.key = "vm.zone_reclaim_mode",
 	.summary = "drop near page cache before using far memory",
 	.why = "With it on, a data set that fits the host's page cache is thrown out as soon as one node is full: "
 	       "\"for workloads that benefit from having their data cached it should be left disabled\".",
@@ -345,9 +319,8 @@ const struct tn_knob tn_knob_zone_reclaim_mode = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
-	.needs = zone_reclaim_needs,
+	.preconditions = { &tn_two_nodes },
 	.range = { { 0, 7, 0 } },
 	.desired = want_zone_reclaim_mode,
 };
@@ -362,7 +335,6 @@ static void want_max_map_count(const struct tn_ctx *c, const struct tn_now *now,
 
 const struct tn_knob tn_knob_max_map_count = {
 	.id = "vm.max_map_count",
-	.key = "vm.max_map_count",
 	.summary = "memory mappings that one process may have",
 	.why = "Memory-mapped data sets, jemalloc and PyTorch's expandable segments run into the default of 65530; "
 	       "mmap then fails with \"cannot allocate memory\" in the middle of a run. NVIDIA sets it on GB200.",
@@ -373,7 +345,6 @@ const struct tn_knob tn_knob_max_map_count = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
 	.range = { { 65530, INT32_MAX, 0 } },
 	.desired = want_max_map_count,
@@ -381,13 +352,12 @@ const struct tn_knob tn_knob_max_map_count = {
 
 /* ---- reserves ------------------------------------------------------------------------------------------------- */
 
-static void need_memory(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_memory(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (memory(c) < 32 * GIB)
-		tn_not_applicable(w, "with less than 32 GiB of memory the kernel's own reserve is enough");
+	return memory(c) >= 32 * GIB;
 }
 
-static const struct tn_need min_free_needs[] = { { "32 GiB of memory or more", need_memory }, { 0 } };
+static const struct tn_precondition enough_memory = { "32 GiB of memory or more", has_memory };
 
 /* What NVIDIA and tuned's hpc-compute set (65536, 135168), but within half a percent of memory. */
 static void want_min_free(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
@@ -398,7 +368,6 @@ static void want_min_free(const struct tn_ctx *c, const struct tn_now *now, stru
 
 const struct tn_knob tn_knob_min_free_kbytes = {
 	.id = "vm.min_free_kbytes",
-	.key = "vm.min_free_kbytes",
 	.summary = "memory that is kept free for requests that cannot wait",
 	.why = "A host that reads data sets has all its memory in the page cache; a network card's interrupt then finds "
 	       "none, drops packets, and the kernel reclaims in a hurry. NVIDIA and tuned's hpc-compute raise it.",
@@ -410,22 +379,20 @@ const struct tn_knob tn_knob_min_free_kbytes = {
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
-	.needs = min_free_needs,
+	.preconditions = { &enough_memory },
 	.range = { { 1024, INT32_MAX, 200 * 1024 } },
 	.desired = want_min_free,
 };
 
 /* ---- compaction ------------------------------------------------------------------------------------------------ */
 
-static void need_huge_pages(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static bool has_huge_pages(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
-	if (gt_streq(c->host->mem.thp_enabled.v, "never") || c->host->mem.thp_enabled.state == PR_ABSENT)
-		tn_not_applicable(w, "no program gets transparent huge pages, which compaction is for");
+	return !(gt_streq(c->host->mem.thp_enabled.v, "never") || c->host->mem.thp_enabled.state == PR_ABSENT);
 }
 
-static const struct tn_need compaction_needs[] = { { "transparent huge pages are not switched off", need_huge_pages }, { 0 } };
+static const struct tn_precondition huge_pages = { "transparent huge pages that are not switched off", has_huge_pages };
 
 static void want_compaction(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
@@ -434,7 +401,6 @@ static void want_compaction(const struct tn_ctx *c, const struct tn_now *now, st
 
 const struct tn_knob tn_knob_compaction_proactiveness = {
 	.id = "vm.compaction_proactiveness",
-	.key = "vm.compaction_proactiveness",
 	.summary = "how much free memory is compacted in the background",
 	.why = "Recipes for low latency set 0 (off). Once memory is fragmented, a large tensor then gets small pages, or its page "
 	       "faults compact memory themselves. The kernel's default is 20 (since Linux 5.9).",
@@ -446,9 +412,8 @@ const struct tn_knob tn_knob_compaction_proactiveness = {
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
-	.form = TN_SYSCTL_D,
 	.rivals = "tuned",
-	.needs = compaction_needs,
+	.preconditions = { &huge_pages },
 	.range = { { 0, 100, 0 } },
 	.desired = want_compaction,
 };

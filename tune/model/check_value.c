@@ -89,8 +89,8 @@ int tn_knob_check_value(const struct tn_knob *k, const struct pr_host *host, con
 		return check_choice(k, value, err);
 	if (k->cpu_list)
 		return check_cpu_list(k, host, value, err);
-	if (k->key) {
-		r = sc_check_value(k->key, value, err);
+	if (tn_knob_key(k)) {
+		r = sc_check_value(tn_knob_key(k), value, err);
 		if (r < 0)
 			return r;
 	} else if (gt_parse_u64(value, &v) < 0 || v > INT32_MAX) {

@@ -79,6 +79,7 @@ void tn_facts_read(struct gt_fsroot *fs, struct tn_facts *ret)
 	read_softnet(fs, ret);
 	read_subnets(fs, ret);
 	read_idle(fs, ret);
+	gt_fs_read_i64(fs, "/sys/devices/system/cpu/intel_pstate/max_perf_pct", &ret->max_perf_percent);
 }
 
 void tn_facts_clear(struct tn_facts *f)

@@ -52,9 +52,28 @@ static char *with_instance(const char *path, const char *instance)
 	return gt_xasprintf("%.*s%s%s", (int)(mark - path), path, instance ? instance : "", mark + 2);
 }
 
+const char *tn_knob_key(const struct tn_knob *k)
+{
+	if (k->path || k->check)
+		return NULL;
+	return k->key ? k->key : k->id;
+}
+
+/* Without a rule for its device, a setting of a device whose name may change cannot be persisted. */
+enum tn_form tn_knob_form(const struct tn_knob *k)
+{
+	if (tn_knob_key(k))
+		return TN_SYSCTL_D;
+	if (k->boot_line)
+		return TN_UDEV_RULE;
+	return k->path && !k->names_move ? TN_TMPFILES_D : TN_NO_FORM;
+}
+
 char *tn_knob_path(const struct tn_knob *k, const char *instance)
 {
-	return k->key ? sc_path(k->key) : with_instance(k->path, instance);
+	const char *key = tn_knob_key(k);
+
+	return key ? sc_path(key) : with_instance(k->path, instance);
 }
 
 char *tn_knob_side_path(const struct tn_knob *k, const char *instance)
@@ -62,9 +81,15 @@ char *tn_knob_side_path(const struct tn_knob *k, const char *instance)
 	return with_instance(k->resets, instance);
 }
 
+char *tn_knob_offers_path(const struct tn_knob *k, const char *instance)
+{
+	return with_instance(k->offers, instance);
+}
+
 char *tn_knob_pair_path(const struct tn_knob *k)
 {
-	const struct sc_key *key = k->key ? sc_key_find(k->key) : NULL;
+	const char *name = tn_knob_key(k);
+	const struct sc_key *key = name ? sc_key_find(name) : NULL;
 
 	return key && key->counterpart ? sc_path(key->counterpart) : NULL;
 }

@@ -5,6 +5,7 @@
  * A knob is one const struct in tune/knob/, listed once in tune/knob/list.c. What it wishes is a pure function of the host,
  * the profile and the value that is there; reading, comparing, writing and undoing are the same code for all.
  */
+#include "lib/buf.h"
 #include "lib/json.h"
 #include "probe/check/check.h"
 
@@ -25,7 +26,7 @@ enum tn_op {
 	TN_RAISE, /* at least; never lowered. Of several numbers each */
 	TN_LOWER, /* at most; never raised */
 };
-enum tn_form { TN_NO_FORM, TN_SYSCTL_D, TN_TMPFILES_D, TN_UDEV_RULE }; /* how it is kept for the next boot */
+enum tn_form { TN_NO_FORM, TN_SYSCTL_D, TN_TMPFILES_D, TN_UDEV_RULE }; /* the file that sets it at boot */
 
 /* Besides struct pr_host: what only tuning asks. Gathered once. */
 struct tn_facts {
@@ -35,6 +36,7 @@ struct tn_facts {
 	int64_t squeezed;      /* times that a CPU ran out of its share before all waiting packets were taken */
 	int64_t idle_us[16];   /* time to leave each idle state of the first CPU, in the kernel's order */
 	size_t n_idle;
+	int64_t max_perf_percent; /* intel_pstate's limit; 0: none, or not known */
 	struct gt_strv tuners; /* "tuned (running)", "irqbalance (enabled)" */
 	bool routes;	       /* the kernel's table was there to be read */
 	struct gt_strv subnets; /* "0002000A/00FFFFFF eth0": what a port reaches without a gateway, over IPv4 */
@@ -46,8 +48,8 @@ const char *tn_facts_tuner(const struct tn_facts *f, const char *name);
 /* Have two ports addresses in one subnet? */
 bool tn_facts_same_subnet(const struct tn_facts *f, const char *port, const char *other);
 
+/* All that preconditions and desired() depend on, besides struct tn_now. */
 struct tn_ctx {
-	struct gt_fsroot *fs;
 	const struct pr_host *host;
 	const struct tn_facts *facts;
 	const char *asked; /* the profile's own value for this knob, NULL: derive it from the host */
@@ -66,14 +68,20 @@ struct tn_now {
 	const char *instance; /* NULL for a knob that the host has once */
 	const char *current;  /* NULL if it cannot be read */
 	const char *pair;     /* value of the counterpart, NULL if there is none */
+	const char *offered;  /* content of tn_knob.offers; NULL: no such file */
+	bool read_only;	      /* the mode of the file lets nobody write, not even root */
 };
 
-/* What has to hold before a knob is wished, and again before it is written. check says why not, and leaves w alone if it holds;
- * those before it in the table hold. */
-struct tn_need {
-	const char *what; /* "two or more NUMA nodes"; NULL ends a table */
-	void (*check)(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+/*
+ * A condition for changing a tunable. It is evaluated for the plan and again by apply. If it does not hold, the reason is
+ * "requires TEXT: FOUND". holds() is pure, may rely on the preconditions before it in the list, and may add what it found.
+ */
+struct tn_precondition {
+	const char *text; /* "two or more NUMA nodes" */
+	bool (*holds)(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found);
+	enum tn_status status; /* of the item if it does not hold; 0: TN_NOT_APPLICABLE */
 };
+#define TN_PRECONDITIONS 5 /* of one tunable at most */
 
 /* What one number may be, in the unit of the knob. A value outside of it endangers the host: no process starts, the network stops,
  * memory is exhausted. It holds for every source of a value. */
@@ -94,16 +102,16 @@ struct tn_knob {
 	char tag;	       /* A by default, B by choice, C checked and reported only */
 	enum tn_effect takes_effect;
 	enum tn_op op;
-	enum tn_form form;
 	const char *rivals;    /* tuners that set it too, blank-separated */
 
 	/* C: the check of gpuprobe that judges the subject. The plan has its finding and its remedy, and only id, takes_effect and
 	 * texts are set. */
 	const struct pr_check *check;
 
-	/* one of key and path */
-	const char *key;		  /* sysctl */
-	const char *path;		  /* kernel file; %s stands for the instance */
+	/* at most one of key and path */
+	const char *key;		  /* sysctl, if its name is not id */
+	const char *path;		  /* kernel file that is no sysctl; %s stands for the instance */
+	const char *offers;		  /* kernel file that lists the choices of this host; as path */
 	const char *const *choices;	  /* values it may have; NULL: whole numbers, or as cpu_list says */
 	bool cpu_list;			  /* the value is a list of CPUs */
 	struct tn_range range[TN_NUMBERS]; /* of each number */
@@ -115,9 +123,9 @@ struct tn_knob {
 	bool names_move;		  /* their names may be other devices' after the next boot */
 	/* of a pair: what the counterpart's value amounts to in this one's unit; NULL: not comparable */
 	int64_t (*from_pair)(const struct pr_host *h, int64_t pair);
-	const struct tn_need *needs; /* in this order; NULL: none but those that every knob has (tn_need_text) */
+	const struct tn_precondition *preconditions[TN_PRECONDITIONS + 1]; /* in the order of evaluation */
 	void (*desired)(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
-	/* the text that keeps it for the next boot, for forms that need more than path and value */
+	/* the rule of udev that sets it at boot, for a device whose name may change */
 	char *(*boot_line)(const struct pr_host *h, const char *instance, const char *value);
 };
 extern const struct tn_knob *const tn_knobs[]; /* in the order of writing; ends with NULL */
@@ -126,25 +134,28 @@ const char *tn_knob_summary(const struct tn_knob *k);
 const char *tn_knob_why(const struct tn_knob *k);
 const char *tn_effect_name(enum tn_effect e);
 const char *tn_op_name(enum tn_op op);
+const char *tn_knob_key(const struct tn_knob *k);   /* the sysctl; NULL: it is none */
+enum tn_form tn_knob_form(const struct tn_knob *k);
 char *tn_knob_path(const struct tn_knob *k, const char *instance);   /* the caller frees it */
 char *tn_knob_side_path(const struct tn_knob *k, const char *instance); /* what it resets, NULL: nothing */
+char *tn_knob_offers_path(const struct tn_knob *k, const char *instance); /* NULL: none */
 char *tn_knob_pair_path(const struct tn_knob *k);		      /* NULL if there is no counterpart */
 char *tn_knob_label(const struct tn_knob *k, const char *instance);  /* "block.read_ahead:vda" */
 char *tn_knob_range_text(const struct tn_knob *k); /* for people; NULL: it has none. The caller frees it. */
 /* Whether the knob may hold value: type, choices and range. host NULL: on any host. -EINVAL or -ERANGE and a sentence if not. */
 int tn_knob_check_value(const struct tn_knob *k, const struct pr_host *host, const char *value, struct gt_err *err);
 
-/* All that has to hold, the nth of them: that its file is there; what the knob's own table says; that it can be written. NULL
- * behind the last. The caller frees it. path: NULL for any device. */
-char *tn_need_text(const struct tn_knob *k, const char *path, size_t n);
-/* How many of the knob's own hold, one after the other; if not all, w says why the next does not. */
-size_t tn_needs_check(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
-/* The wish: desired(), if all of them hold, else why not. Returns how many do. */
+/* Returns the text of the nth precondition: the file exists, then those of the tunable, last the file can be written. NULL
+ * behind the last. path NULL: of any device. The caller frees it. */
+char *tn_precondition_text(const struct tn_knob *k, const char *path, size_t n);
+/* Returns the number of the tunable's own preconditions that hold, up to the first that does not; w then has its reason. */
+size_t tn_preconditions_check(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+/* Calls desired() if all preconditions hold. Returns the same number as tn_preconditions_check(). */
 size_t tn_knob_wish(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
-/* "read-only here …" if path cannot be written on this live host, whoever tries; NULL: it may be. */
-const char *tn_need_writable(struct gt_fsroot *fs, const char *path);
+/* Returns a sentence if the path is on a read-only file system of this live host, as in a container; else NULL. */
+const char *tn_not_writable(struct gt_fsroot *fs, const char *path);
 
-/* To be used by desired() and by checks of needs. */
+/* Results of desired(). */
 void tn_want(struct tn_wish *w, const char *value, const char *fmt, ...) GT_PRINTF(3, 4);
 void tn_want_num(struct tn_wish *w, int64_t value, const char *fmt, ...) GT_PRINTF(3, 4);
 void tn_not_applicable(struct tn_wish *w, const char *fmt, ...) GT_PRINTF(2, 3);

@@ -1,50 +1,50 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has to hold before a knob is turned: shown with the knob and in the plan, and looked at again when it is applied. */
+/* Preconditions of a change: shown with the tunable and in the plan, and evaluated again by apply. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
 #include "probe/check/distro.h"
 #include "tune/model/knob.h"
 
-static size_t own_needs(const struct tn_knob *k)
-{
-	size_t n = 0;
-
-	while (k->needs && k->needs[n].what)
-		n++;
-	return n;
-}
-
-char *tn_need_text(const struct tn_knob *k, const char *path, size_t n)
+char *tn_precondition_text(const struct tn_knob *k, const char *path, size_t n)
 {
 	gt_autofree char *any = path ? NULL : tn_knob_path(k, k->instances ? "*" : NULL);
+	size_t own = 0;
 
-	if (k->check) /* it reports itself what it lacks */
+	if (k->check) /* the check reports what is missing */
 		return NULL;
 	if (!n)
 		return gt_xasprintf("%s is there", path ? path : any);
-	if (n <= own_needs(k))
-		return gt_xstrdup(k->needs[n - 1].what);
-	return n == own_needs(k) + 1 ? gt_xstrdup("it can be written (in a container it is read-only)") : NULL;
+	while (k->preconditions[own])
+		own++;
+	if (n <= own)
+		return gt_xstrdup(k->preconditions[n - 1]->text);
+	return n == own + 1 ? gt_xstrdup("it can be written (in a container it is read-only)") : NULL;
 }
 
-size_t tn_needs_check(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+size_t tn_preconditions_check(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	size_t n = own_needs(k);
+	size_t n = 0;
 
-	for (size_t i = 0; i < n; i++) {
-		k->needs[i].check(c, now, w);
-		if (*w->reason)
-			return i;
+	for (; k->preconditions[n]; n++) {
+		const struct tn_precondition *p = k->preconditions[n];
+		gt_auto_buf found = { 0 };
+
+		if (p->holds(c, now, &found))
+			continue;
+		tn_leave(w, p->status ? p->status : TN_NOT_APPLICABLE, "requires %s%s%s", p->text, found.len ? ": " : "",
+			 found.len ? found.s : "");
+		break;
 	}
 	return n;
 }
 
 size_t tn_knob_wish(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
-	size_t n = tn_needs_check(k, c, now, w);
+	size_t n = tn_preconditions_check(k, c, now, w);
 
-	if (n == own_needs(k)) {
+	if (!k->preconditions[n]) {
 		gt_autofree char *reason = NULL;
 
 		k->desired(c, now, w);
@@ -68,7 +68,7 @@ static bool is_read_only(struct gt_fsroot *fs, const char *path)
 	return false;
 }
 
-const char *tn_need_writable(struct gt_fsroot *fs, const char *path)
+const char *tn_not_writable(struct gt_fsroot *fs, const char *path)
 {
 	return is_read_only(fs, path) ? "read-only here, as in a container: to be set on the host beneath" : NULL;
 }

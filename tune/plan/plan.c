@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "lib/buf.h"
 #include "lib/text.h"
 #include "sysctl/sysctl.h"
@@ -92,7 +93,7 @@ bool tn_item_keeps(const struct tn_item *i)
 {
 	const struct tn_knob *k = i->knob;
 
-	return i->status == TN_ALREADY && i->chosen && i->current && i->wanted && k->form != TN_NO_FORM &&
+	return i->status == TN_ALREADY && i->chosen && i->current && i->wanted && tn_knob_form(k) != TN_NO_FORM &&
 	       tn_item_good(i, i->current) && !tn_knob_good(k, i->wanted, i->at_boot, i->pair_path ? "in force" : NULL);
 }
 
@@ -118,11 +119,29 @@ static bool read_current(const struct make *m, struct tn_item *i)
 	return false;
 }
 
+/* What preconditions and desired() see of the item. *offered holds a string of it. */
+static struct tn_now read_now(struct gt_fsroot *fs, const struct tn_item *i, char **offered)
+{
+	gt_autofree char *path = tn_knob_offers_path(i->knob, i->instance);
+	struct stat st = { .st_mode = S_IWUSR }; /* a captured host has no modes */
+
+	if (path)
+		gt_fs_read_line(fs, path, offered);
+	if (gt_fs_dir(fs))
+		gt_fs_stat(fs, i->path, &st);
+	return (struct tn_now){ .instance = i->instance,
+				.current = i->current,
+				.pair = i->pair_current,
+				.offered = *offered,
+				.read_only = !(st.st_mode & S_IWUSR) };
+}
+
 /* The admin's file says it in the other form, and says no less: ours would take its place. */
 static bool pair_says_it(const struct make *m, struct tn_item *i)
 {
 	const struct sc_assign *a = tn_boot_pair(m->boot.sysctl, i->knob);
-	gt_autofree char *why = NULL, *taken = a ? sc_taken(sc_key_find(i->knob->key)->counterpart, a->value) : NULL;
+	const struct sc_key *key = a ? sc_key_find(tn_knob_key(i->knob)) : NULL;
+	gt_autofree char *why = NULL, *taken = a ? sc_taken(key->counterpart, a->value) : NULL;
 	int64_t pair, want;
 
 	if (!a || tn_value_number(taken, &pair) < 0 || tn_value_number(i->wanted, &want) < 0)
@@ -158,7 +177,7 @@ static void heed_boot(struct make *m, struct tn_item *i)
 /* A value outside of the range of this host is not written, whatever asks for it. */
 static bool out_of_range(const struct make *m, struct tn_item *i, const char *asked)
 {
-	const struct sc_assign *a = i->knob->key ? sc_boot_value(m->boot.others, i->knob->key) : NULL;
+	const struct sc_assign *a = tn_knob_key(i->knob) ? sc_boot_value(m->boot.others, tn_knob_key(i->knob)) : NULL;
 	bool by_file = a && !gt_streq(asked, i->wanted);
 	gt_autofree char *why = NULL;
 	struct gt_err e = { 0 };
@@ -204,7 +223,7 @@ static void apply_wish(struct make *m, struct tn_item *i, const struct tn_wish *
 		say(i, TN_SKIPPED, why);
 		return;
 	}
-	lacks = tn_need_writable(m->fs, i->path);
+	lacks = tn_not_writable(m->fs, i->path);
 	i->need_fails = lacks;
 	i->needs_met += !lacks;
 	if (lacks)
@@ -246,7 +265,7 @@ static char *comes_late(const struct make *m, const struct tn_knob *k)
 		if (*p == '-')
 			*p = '_';
 	loaded = name ? gt_xasprintf("/sys/module/%s/initstate", name) : NULL; /* what is built in has no state */
-	if (!loaded || !gt_fs_exists(m->fs, loaded) || (k->key && loaded_first(m->fs, name)))
+	if (!loaded || !gt_fs_exists(m->fs, loaded) || (tn_knob_key(k) && loaded_first(m->fs, name)))
 		return NULL;
 	return gt_xasprintf("at boot it is there only once the module %s is loaded: what is written before that does not count",
 			    name);
@@ -313,9 +332,10 @@ static void take_finding(const struct make *m, struct tn_item *i)
 static void consider(struct make *m, const struct tn_knob *k, const char *instance)
 {
 	const char *asked = tn_profile_get(m->profile, k->id);
-	struct tn_ctx ctx = { .fs = m->fs, .host = m->host, .facts = &m->facts };
+	struct tn_ctx ctx = { .host = m->host, .facts = &m->facts };
 	struct tn_item *i = tn_plan_add(m->plan, k, instance);
-	struct tn_now now = { .instance = instance };
+	gt_autofree char *offered = NULL;
+	struct tn_now now;
 	struct tn_wish w = { 0 };
 
 	if (m->opts->skip && m->opts->skip->n && tn_knob_selected(k->id, m->opts->skip)) {
@@ -333,11 +353,10 @@ static void consider(struct make *m, const struct tn_knob *k, const char *instan
 	i->need_fails = !read_current(m, i);
 	if (i->need_fails)
 		return;
-	now.current = i->current;
-	now.pair = i->pair_current;
+	now = read_now(m->fs, i, &offered);
 	ctx.asked = asked && strcmp(asked, "on") && strcmp(asked, "off") ? asked : NULL;
 	i->needs_met = 1 + tn_knob_wish(k, &ctx, &now, &w);
-	i->need_fails = k->needs && k->needs[i->needs_met - 1].what;
+	i->need_fails = k->preconditions[i->needs_met - 1];
 	apply_wish(m, i, &w, ctx.asked);
 	predict_boot(m, i);
 	if (tn_item_keeps(i)) {
@@ -463,24 +482,23 @@ static bool has_instance(struct gt_fsroot *fs, const struct pr_host *host, const
 	return i->instance && gt_strv_has(&instances, i->instance);
 }
 
-/* What held when the plan was made has to hold still: the scheduler's module may be gone, a virtual machine may run by now. */
-static int check_needs(const struct tn_ctx *c, const struct tn_item *i, struct gt_err *err)
+/* The preconditions may have changed since the plan: the scheduler's module is gone, a virtual machine runs. */
+static int check_preconditions(struct gt_fsroot *fs, const struct tn_ctx *c, const struct tn_item *i, struct gt_err *err)
 {
-	const struct tn_now now = { .instance = i->instance, .current = i->current, .pair = i->pair_current };
-	gt_autofree char *label = tn_knob_label(i->knob, i->instance);
-	const char *lacks = tn_need_writable(c->fs, i->path);
+	gt_autofree char *label = tn_knob_label(i->knob, i->instance), *offered = NULL;
+	const struct tn_now now = read_now(fs, i, &offered);
+	const char *lacks = tn_not_writable(fs, i->path);
 	struct tn_wish w = { 0 };
 
 	if (!lacks) {
-		tn_needs_check(i->knob, c, &now, &w);
+		tn_preconditions_check(i->knob, c, &now, &w);
 		lacks = *w.reason ? w.reason : NULL;
 	}
 	return lacks ? gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE, "%s: %s; nothing is changed: make a new plan", label, lacks) : 0;
 }
 
-static int check_item(const struct tn_ctx *c, const struct tn_item *i, struct gt_err *err)
+static int check_item(struct gt_fsroot *fs, const struct tn_ctx *c, const struct tn_item *i, struct gt_err *err)
 {
-	struct gt_fsroot *fs = c->fs;
 	const struct pr_host *host = c->host;
 	gt_autofree char *label = tn_knob_label(i->knob, i->instance), *now = NULL, *pair = NULL;
 	struct gt_err e = { 0 };
@@ -501,7 +519,7 @@ static int check_item(const struct tn_ctx *c, const struct tn_item *i, struct gt
 		return moved(i, "", now, err);
 	if (i->pair_current && (tn_value_read(fs, i->pair_path, &pair) < 0 || !tn_value_equal(pair, i->pair_current)))
 		return moved(i, " (its counterpart moved)", now, err);
-	return check_needs(c, i, err);
+	return check_preconditions(fs, c, i, err);
 }
 
 static int may_have_moved(const struct tn_item *i, struct gt_err *err)
@@ -516,10 +534,10 @@ static int may_have_moved(const struct tn_item *i, struct gt_err *err)
 static int check_one(const struct tn_facts *facts, struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan,
 		     const struct tn_item *it, struct gt_err *err)
 {
-	const struct tn_ctx c = { .fs = fs, .host = host, .facts = facts, .asked = it->wanted };
+	const struct tn_ctx c = { .host = host, .facts = facts, .asked = it->wanted };
 	bool other_boot = strcmp(plan->boot_id, host->kernel.boot_id.v ? host->kernel.boot_id.v : "") != 0;
 
-	return other_boot && it->knob->names_move ? may_have_moved(it, err) : check_item(&c, it, err);
+	return other_boot && it->knob->names_move ? may_have_moved(it, err) : check_item(fs, &c, it, err);
 }
 
 int tn_plan_check_item(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, const struct tn_item *i,

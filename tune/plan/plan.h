@@ -15,7 +15,7 @@ struct tn_item {
 	char *pair_path, *pair_current; /* the counterpart: writing path zeroes it */
 	char *reason;			/* for this status and value; the finding of knob->check */
 	char *remedy;			/* the lines of knob->check's remedy */
-	size_t needs_met;		/* number of preconditions that hold (tn_need_text) */
+	size_t needs_met;		/* number of preconditions that hold (tn_precondition_text) */
 	bool chosen;			/* by default, by name or by --optional */
 	bool need_fails;		/* the next precondition does not hold, for the reason above; false: not evaluated */
 	char *conflict;			/* another tuner or another file that sets it */

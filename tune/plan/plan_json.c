@@ -18,7 +18,7 @@ static json_t *needs_json(const struct tn_item *i)
 	json_t *list = json_array();
 	char *what;
 
-	for (size_t n = 0; (what = tn_need_text(i->knob, path, n)); n++) {
+	for (size_t n = 0; (what = tn_precondition_text(i->knob, path, n)); n++) {
 		bool fails = n == i->needs_met && i->need_fails;
 
 		json_array_append_new(list, json_pack("{s:o, s:o}", "what", gt_json_str(what), "holds",
@@ -82,7 +82,7 @@ static json_t *item_json(const struct tn_item *i)
 								gt_json_str(i->pair_current)) :
 						      json_null());
 	json_object_set_new(o, "conflict", gt_json_str(i->conflict));
-	json_object_set_new(o, "persisted_in", gt_json_str(tn_persist_file(k->form)));
+	json_object_set_new(o, "persisted_in", gt_json_str(tn_persist_file(tn_knob_form(k))));
 	json_object_set_new(o, "keeps", json_boolean(tn_item_keeps(i)));
 	json_object_set_new(o, "at_boot", tn_boot_knows(k) ? tn_boot_json(i->at_boot, i->at_boot_by, i->at_boot_may) :
 							     json_null());

@@ -90,7 +90,7 @@ static int add_kept(struct apply *a)
 	for (size_t i = 0; a->opts->persist && r >= 0 && i < a->plan->n_item; i++) {
 		const struct tn_item *it = &a->plan->item[i];
 
-		if (!tn_item_keeps(it) || is_held(a, held, n, it) || tn_need_writable(a->fs, it->path))
+		if (!tn_item_keeps(it) || is_held(a, held, n, it) || tn_not_writable(a->fs, it->path))
 			continue;
 		r = tn_plan_check_item(a->fs, a->host, a->plan, it, a->err);
 		if (r >= 0)

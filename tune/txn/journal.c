@@ -472,7 +472,7 @@ bool tn_entry_over(const struct tn_journal *j, const struct tn_tx *t, const stru
 {
 	const struct tn_knob *k = tn_entry_knob(e);
 
-	return k && k->form == TN_NO_FORM && tn_tx_other_boot(j, t);
+	return k && tn_knob_form(k) == TN_NO_FORM && tn_tx_other_boot(j, t);
 }
 
 bool tn_tx_has_file(const struct tn_tx *t)

@@ -12,7 +12,7 @@ static const struct tn_knob *knob_of_key(const char *key)
 	gt_autofree char *want = sc_normalize(key);
 
 	for (size_t i = 0; tn_knobs[i]; i++) {
-		gt_autofree char *have = tn_knobs[i]->key ? sc_normalize(tn_knobs[i]->key) : NULL;
+		gt_autofree char *have = tn_knob_key(tn_knobs[i]) ? sc_normalize(tn_knob_key(tn_knobs[i])) : NULL;
 
 		if (gt_streq(have, want))
 			return tn_knobs[i];

@@ -53,7 +53,7 @@ static void note_undone(void *ctx, const struct tn_entry *e, enum tn_undo r, con
 static bool file_failed(const struct undo *u, const struct tn_entry *e)
 {
 	const struct tn_knob *k = tn_entry_knob(e);
-	const char *path = k ? tn_persist_file(k->form) : NULL;
+	const char *path = k ? tn_persist_file(tn_knob_form(k)) : NULL;
 
 	for (size_t i = 0; path && i < u->j->n_tx; i++)
 		for (size_t n = 0; n < u->j->tx[i].n_entry; n++)

@@ -57,7 +57,7 @@ static void blame_rules(struct verify *v, const char *path, const char *now, jso
 /* A file says what is there now: whoever reads it again (sysctl --system, a restarted unit) sets it. */
 static void blame_files(struct verify *v, const struct tn_knob *k, const char *path, const char *now, json_t *o)
 {
-	gt_autofree char *key = k->key ? sc_normalize(k->key) : NULL;
+	gt_autofree char *key = tn_knob_key(k) ? sc_normalize(tn_knob_key(k)) : NULL;
 
 	for (size_t i = 0; key && i < v->boot.sysctl->n_all; i++) {
 		const struct sc_assign *a = &v->boot.sysctl->all[i];
@@ -145,7 +145,7 @@ static bool has_path(const struct tn_tx *t, const char *path)
 static bool is_kept(const struct tn_journal *j, const struct tn_entry *e)
 {
 	const struct tn_knob *k = tn_entry_knob(e);
-	const char *file = k ? tn_persist_file(k->form) : NULL;
+	const char *file = k ? tn_persist_file(tn_knob_form(k)) : NULL;
 	bool later = false;
 
 	for (size_t i = j->n_tx; file && i-- > 0;) {
@@ -170,7 +170,7 @@ static bool is_out_of_range(struct verify *v, const struct tn_knob *k, const cha
 static char *takes_back(struct verify *v, const struct tn_knob *k, const char *path, const struct tn_udev_answer *at_boot)
 {
 	gt_autofree char *theirs = NULL, *by = NULL;
-	const char *ours = tn_persist_file(k->form);
+	const char *ours = tn_persist_file(tn_knob_form(k));
 
 	if (!ours || !at_boot->by || !gt_starts_with(at_boot->by, ours))
 		return NULL;
@@ -200,7 +200,7 @@ static void verify_boot(struct verify *v, const struct tn_entry *e, bool persist
 	if (persisted && !beaten)
 		beaten = tn_boot_beaten(&v->boot, k, e->path, e->new_value, &may);
 	if (persisted && !beaten && !fits && strcmp(result, "n/a")) /* what is not there has no rule that fits */
-		beaten = gt_xasprintf("nothing in %s sets it any more", tn_persist_file(k->form));
+		beaten = gt_xasprintf("nothing in %s sets it any more", tn_persist_file(tn_knob_form(k)));
 	tn_udev_answer_clear(&a);
 	if (may)
 		add_overridden(o, may);
