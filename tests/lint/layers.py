@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the layers: which directory may include which, no cycle between directories, headers or modules, at most 40 .c
-files in a directory. A row of MAY lists the direct edges; "may include" is transitive. runtime/graph, pass, ddp, cuda
-and data have no rows yet: a row that names one of them allows that directory alone."""
+"""Checks the layers: which directory may include which, no cycle between directories, headers or modules, no declaration
+of what a .c file of another directory defines, at most 40 .c files in a directory. A row of MAY lists the direct edges; "may
+include" is transitive. runtime/graph, pass, ddp, cuda and data have no rows yet: a row that names one of them allows that
+directory alone."""
 import collections
 import os
 import re
@@ -26,9 +27,9 @@ MAY = {
     "probe/cmd": "probe/advice probe/baseline probe/watch probe/report",
     "sysctl": "lib",
     "tune/model": "probe/check sysctl",
-    "tune/boot": "tune/model",
+    "tune/knob": "tune/model",
+    "tune/boot": "tune/knob",
     "tune/lint": "tune/boot",
-    "tune/knob": "tune/lint",
     "tune/launch": "tune/model",
     "tune/profiles": "tune/knob tune/launch",
     "tune/run": "tune/profiles",
@@ -75,6 +76,28 @@ def sources():
                     yield os.path.relpath(os.path.join(folder, name), tap.TOP)
 
 
+NAME = r"\b((?:gt|pr|sc|tn|rt|bn)_\w+)"
+
+
+def declared(text):
+    """Functions and objects that a header declares, one statement at a time."""
+    text = re.sub(r"/\*.*?\*/|^\s*#.*?(?<!\\)$", " ", text, flags=re.S | re.M)
+    while "{" in text and (flat := re.sub(r"\{[^{}]*\}", ";", text)) != text:
+        text = flat
+    for statement in text.split(";"):
+        statement = " ".join(statement.split())
+        if statement.startswith("extern "):
+            yield from re.findall(NAME + r"(?=\s*(?:\[|,|$))", statement)
+        elif not statement.startswith(("static ", "typedef ", "struct ", "enum ", "union ")) or "(" in statement:
+            yield from re.findall(r"^[^(=]*?" + NAME + r"\(", statement)
+
+
+def defined(text):
+    """Functions and objects with external linkage that a .c file defines: each begins in the first column."""
+    yield from re.findall(r"^(?!static|typedef|extern)[a-z][^(=;\n]*?" + NAME + r"\((?!.*;$)", text, re.M)
+    yield from re.findall(r"^(?!static|typedef|extern)[a-z][^(=;\n]*?" + NAME + r"(?:\[\w*\])* = ", text, re.M)
+
+
 def closure():
     """All directories that each row allows, transitively."""
     allowed = {}
@@ -119,9 +142,15 @@ def main():
     files = list(sources())
     known, allowed = set(files), closure()
     edges, folders, bad = collections.defaultdict(set), collections.defaultdict(set), []
+    homes, headers = {}, []
     for path in files:
         with open(os.path.join(tap.TOP, path), encoding="utf-8", errors="replace") as f:
-            included = [i for i in re.findall(r'^#\s*include "([^"]+)"', f.read(), re.M) if i in known]
+            text = f.read()
+        included = [i for i in re.findall(r'^#\s*include "([^"]+)"', text, re.M) if i in known]
+        if path.endswith(".c"):
+            homes.update(dict.fromkeys(defined(text), path))
+        elif os.path.dirname(path) in MAY and not path.startswith(UNCHECKED):
+            headers += [(path, name) for name in declared(text)]
         here = os.path.dirname(path)
         for inc in included:
             there = os.path.dirname(inc)
@@ -143,6 +172,9 @@ def main():
     modules = {m: {i for i in to if i != m} for m, to in modules.items()}
     tap.rule("no cycle between modules (NAME.c and NAME.h) of a directory that has a row",
              cycles({m: to for m, to in modules.items() if os.path.dirname(m) in MAY}))
+    tap.rule("each header declares only what its own directory defines",
+             [f"{h} declares {name}, which {homes[name]} defines" for h, name in headers
+              if os.path.dirname(homes.get(name, h)) != os.path.dirname(h)])
     count = collections.Counter(os.path.dirname(p) for p in files if p.endswith(".c"))
     tap.rule(f"at most {MOST_FILES} .c files in a directory", [f"{d}: {count[d]}" for d in sorted(checked)
                                                               if count[d] > MOST_FILES and d not in REGISTRIES])

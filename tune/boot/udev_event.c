@@ -6,6 +6,7 @@
 #include <string.h>
 #include "lib/text.h"
 #include "tune/boot/udev.h"
+#include "tune/knob/list.h"
 
 struct event {
 	const struct tn_udev_device *d;

@@ -81,6 +81,7 @@ TN_KNOBS(TN_KNOB_DECLARE)
 
 extern const struct tn_precondition tn_two_nodes; /* vm.c */
 
+extern const struct tn_knob *const tn_knobs[]; /* in the order of writing; ends with NULL */
 const struct tn_knob *tn_knob_find(const char *id);
 /* Returns "ID:INSTANCE" of the tunable whose file is k->resets, or NULL if no tunable has it. The caller frees it. */
 char *tn_knob_side_label(const struct tn_knob *k, const char *instance);

@@ -128,8 +128,6 @@ struct tn_knob {
 	/* the rule of udev that sets it at boot, for a device whose name may change */
 	char *(*boot_line)(const struct pr_host *h, const char *instance, const char *value);
 };
-extern const struct tn_knob *const tn_knobs[]; /* in the order of writing; ends with NULL */
-
 const char *tn_knob_summary(const struct tn_knob *k);
 const char *tn_knob_why(const struct tn_knob *k);
 const char *tn_effect_name(enum tn_effect e);

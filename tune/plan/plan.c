@@ -8,6 +8,7 @@
 #include "lib/text.h"
 #include "sysctl/sysctl.h"
 #include "tune/boot/predict.h"
+#include "tune/knob/list.h"
 #include "tune/profiles/profile.h"
 #include "tune/model/value.h"
 #include "tune/plan/plan.h"

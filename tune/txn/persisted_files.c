@@ -4,6 +4,7 @@
 #include <string.h>
 #include "sysctl/sysctl.h"
 #include "tune/boot/persist.h"
+#include "tune/knob/list.h"
 #include "tune/model/exit.h"
 #include "tune/txn/persisted_files.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The current value of every knob that the host has, for results of gpubench. */
+#include "tune/knob/list.h"
 #include "tune/model/value.h"
 #include "tune/plan/plan.h"
 #include "tune/txn/journal.h"
