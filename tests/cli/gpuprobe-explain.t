@@ -194,9 +194,9 @@ Real messages: the first line of each answer. Nothing is explained that is about
       torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.2 GiB is free.
   0 nccl-oom: a limit of memory, disk space, files or time
       node7:4711:4788 [0] NCCL WARN Cuda failure 'out of memory'
-  0 nccl-memlock: a limit of memory, disk space, files or time
+  0 ib-memlock-any: a limit of memory, disk space, files or time
       node7:4711:4788 [3] ibvwrap.c:160 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory
-  0 nccl-watchdog: the network or another rank
+  0 nccl-watchdog: several causes: the message alone does not tell which
       [rank3]:[E1121 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600026 milliseconds before timing out.
   0 nccl-no-iface: the network or another rank
       NCCL WARN NET/Socket : no usable interface found
@@ -266,7 +266,7 @@ Real messages: the first line of each answer. Nothing is explained that is about
       RuntimeError: Failed to find C compiler. Please specify via CC environment variable.
   0 nvcc-arch: packages or libraries that do not fit this host or each other
       nvcc fatal   : Unsupported gpu architecture 'compute_100'
-  0 container-cli-nvml: the container or the scheduler that started the program
+  0 container-cli-nvml: several causes: the message alone does not tell which
       docker: Error response from daemon: failed to create task for container: nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file
   0 docker-socket: the operating system or its configuration
       permission denied while trying to connect to the Docker daemon socket

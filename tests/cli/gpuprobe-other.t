@@ -90,6 +90,7 @@ Kernel settings are captured by directory, also those that no tunable has, witho
   $ mkdir -p tree/proc/sys/vm tree/proc/sys/net/core tree/proc/sys/net/ipv4; echo 20 > tree/proc/sys/vm/compaction_proactiveness
   $ for f in vm/stat_refresh vm/drop_caches net/core/netdev_rss_key net/ipv4/tcp_fastopen_key; do echo SECRET > tree/proc/sys/$f; done
   $ seq 100000 > tree/proc/sys/vm/large; gpuprobe capture --root tree - | grep -A1 '^file /proc/sys/'
+  file /proc/sys/net/ipv4/tcp_fastopen_key
   file /proc/sys/vm/compaction_proactiveness
   	20
 
