@@ -12,7 +12,7 @@
 #include "bench/stats/design.h"
 #include "bench/prove/prove.h"
 #include "bench/workload/workload.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 
 /* ---- the states of the host ---- */
 

@@ -7,7 +7,7 @@
 #include "lib/text.h"
 #include "tune/knob/list.h"
 #include "tune/launch/settings.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 #include "tune/model/value.h"
 #include "tune/plan/plan.h"
 
@@ -30,7 +30,7 @@ static int incumbent(struct gt_fsroot *fs, const struct pr_host *host, const cha
 	*ret = own ? gt_xstrdup(own) : NULL;
 	if (gt_starts_with(id, "env."))
 		return 0;
-	if (!tn_knob_find(id) && !tn_launch_find(id))
+	if (!tn_tunable_find(id) && !tn_launch_find(id))
 		return bad(err, spec, "it is no knob of gputune (gputune list), and no env.NAME");
 	gt_strv_add(&only, id);
 	r = tn_plan_make(fs, host, &(struct tn_plan_opts){.only = &only, .optional = true}, &plan, err);
@@ -57,8 +57,8 @@ static int parse(struct gt_fsroot *fs, const struct pr_host *host, const char *s
 			break;
 		if (gt_streq(v, own) || gt_strv_has(&race->values, v))
 			continue; /* it runs in every pair anyway */
-		if (tn_knob_find(race->id))
-			r = tn_knob_check_value(tn_knob_find(race->id), host, v, err);
+		if (tn_tunable_find(race->id))
+			r = tn_tunable_check_value(tn_tunable_find(race->id), host, v, err);
 		gt_strv_add(&race->values, v);
 	}
 	if (r < 0) {
@@ -139,7 +139,7 @@ int bn_races_recall(const json_t *list, struct bn_race **ret, size_t *ret_n, str
 			if (!json_is_string(v))
 				return gt_fail(err, EINVAL, "\"races\" holds a value that is no text");
 			gt_strv_add(&races[i].values, json_string_value(v));
-			if (tn_knob_find(id) && tn_knob_check_value(tn_knob_find(id), NULL, json_string_value(v), err) < 0)
+			if (tn_tunable_find(id) && tn_tunable_check_value(tn_tunable_find(id), NULL, json_string_value(v), err) < 0)
 				return -EINVAL;
 		}
 	}

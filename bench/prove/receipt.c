@@ -9,7 +9,7 @@
 #include "bench/prove/receipt.h"
 #include "bench/prove/samples.h"
 #include "bench/result/text.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 
 /* Alone it does something else than among the others: their intervals do not touch. */
 static bool interacts(const struct bn_proof *f)
@@ -94,7 +94,7 @@ static json_t *not_measured(const struct bn_stage *s)
 
 	for (size_t i = 0; s->plan && i < s->plan->n_item; i++) {
 		const struct tn_item *item = &s->plan->item[i];
-		gt_autofree char *label = tn_knob_label(item->knob, item->instance);
+		gt_autofree char *label = tn_tunable_label(item->knob, item->instance);
 
 		if (item->status == TN_BLOCKED || item->status == TN_ADVICE)
 			json_array_append_new(list,

@@ -21,7 +21,7 @@
 #include "tune/knob/list.h"
 #include "tune/run/run.h"
 #include "tune/launch/settings.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 
 #define PAD_MAX	4096
 
@@ -194,7 +194,7 @@ static void drop_sides(const struct bn_arms *a, bool changed, json_t *flat)
 	for (size_t i = 0; i < a->n_factor; i++) {
 		const struct bn_factor *f = &a->factor[i];
 		const struct tn_item *item = f->kind == BN_FACTOR_ITEM ? &a->plan->item[f->index] : NULL;
-		gt_autofree char *key = item ? tn_knob_side_label(item->knob, item->instance) : NULL;
+		gt_autofree char *key = item ? tn_tunable_side_label(item->knob, item->instance) : NULL;
 		bool declared = false;
 
 		for (size_t k = 0; key && k < a->n_factor; k++)
@@ -493,13 +493,13 @@ static void plan_factors(struct bn_arms *a)
 {
 	for (size_t i = 0; a->plan && i < a->plan->n_item; i++) {
 		const struct tn_item *item = &a->plan->item[i];
-		const struct tn_knob *k = item->knob;
+		const struct tn_tunable *k = item->knob;
 		gt_autofree char *label = NULL;
 		struct bn_factor *f;
 
 		if (item->status != TN_CHANGE)
 			continue;
-		label = tn_knob_label(k, item->instance);
+		label = tn_tunable_label(k, item->instance);
 		f = add_factor(a, BN_FACTOR_ITEM, i, label, item->current, item->wanted, tn_effect_name(k->takes_effect));
 		f->knob = k->id;
 		f->mechanism = *k->mechanism ? k->mechanism : NULL;

@@ -15,7 +15,7 @@
 #include "runtime/data/loader.h"
 #include "tune/profiles/select.h"
 #include "tune/run/run.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 #include "tune/launch/program.h"
 #include "tune/model/file_trust.h"
 #include "tune/plan/plan_json.h"

@@ -16,7 +16,7 @@
 #include "tune/launch/rank.h"
 #include "tune/run/run.h"
 #include "tune/launch/settings.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 
 const unsigned fuzz_rounds = 300;
 

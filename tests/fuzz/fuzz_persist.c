@@ -51,7 +51,7 @@ static void check_tmpfiles(struct gt_fsroot *fs)
 
 static void check_entry(const struct tn_entry *e)
 {
-	const struct tn_knob *k = tn_entry_knob(e);
+	const struct tn_tunable *k = tn_entry_knob(e);
 	gt_autofree char *own = NULL;
 
 	if (e->kind == TN_ENTRY_FILE) {
@@ -59,7 +59,7 @@ static void check_entry(const struct tn_entry *e)
 		return;
 	}
 	FUZZ_ASSERT(k && e->new_value && (!e->instance || !strchr(e->instance, '/')));
-	own = tn_knob_path(k, e->instance);
+	own = tn_tunable_path(k, e->instance);
 	FUZZ_ASSERT(!strcmp(own, e->path) && !strstr(own, "/../"));
 	FUZZ_ASSERT(gt_starts_with(own, "/proc/sys/") || gt_starts_with(own, "/sys/"));
 }

@@ -33,7 +33,7 @@ static void judge_setting(const struct tn_profile *p, size_t i, size_t n_lines)
 	const char *colon = strrchr(s->where, ':');
 	size_t line = colon ? strtoul(colon + 1, NULL, 10) : 0;
 	const struct tn_launch_setting *launch = tn_launch_find(s->id);
-	const struct tn_knob *k = tn_knob_find(s->id);
+	const struct tn_tunable *k = tn_tunable_find(s->id);
 	struct gt_err err = {0};
 
 	FUZZ_ASSERT(!launch == !!k && *s->value && line > 0);
@@ -45,7 +45,8 @@ static void judge_setting(const struct tn_profile *p, size_t i, size_t n_lines)
 	if (!strcmp(s->value, "on") || !strcmp(s->value, "off"))
 		return;
 	FUZZ_ASSERT(launch || k->tag != 'C');
-	FUZZ_ASSERT((launch ? tn_launch_check_value(launch, s->value, &err) : tn_knob_check_value(k, NULL, s->value, &err)) >= 0);
+	FUZZ_ASSERT((launch ? tn_launch_check_value(launch, s->value, &err) :
+			      tn_tunable_check_value(k, NULL, s->value, &err)) >= 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -14,7 +14,7 @@ const unsigned fuzz_rounds = 5000;
 static struct tn_plan *plan_of(const char *knob, const char *instance, const char *current)
 {
 	struct tn_plan *plan = gt_xcalloc(1, sizeof(*plan));
-	struct tn_item *i = tn_plan_add(plan, tn_knob_find(knob), instance);
+	struct tn_item *i = tn_plan_add(plan, tn_tunable_find(knob), instance);
 
 	i->status = TN_SKIPPED;
 	i->current = gt_xstrdup(current);
@@ -34,7 +34,7 @@ static void try(json_t *doc, const struct pr_host *host, struct tn_plan *plan)
 	else
 		FUZZ_ASSERT(!tn_receipt_check_samples(doc, &err));
 	if (i->status == TN_CHANGE)
-		FUZZ_ASSERT(!tn_knob_check_value(i->knob, host, i->wanted, &err) && !tn_item_good(i, i->current));
+		FUZZ_ASSERT(!tn_tunable_check_value(i->knob, host, i->wanted, &err) && !tn_item_good(i, i->current));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

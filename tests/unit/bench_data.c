@@ -13,7 +13,7 @@
 #include "bench/workload/workload.h"
 #include "runtime/transport/comm.h"
 #include "tests/unit/check_bench.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 #include "tests/unit/bench_made.h"
 #include "tune/profiles/select.h"
 

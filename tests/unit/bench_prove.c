@@ -195,7 +195,7 @@ static void expect_applied(struct play *s)
 	ck_assert_msg(tn_plan_take_receipt(s->receipt, "receipt", s->stage.host, marks, plan, &err) == 0, "%s",
 		      err.msg);
 	for (size_t i = 0; i < plan->n_item; i++) {
-		gt_autofree char *id = tn_knob_label(plan->item[i].knob, plan->item[i].instance);
+		gt_autofree char *id = tn_tunable_label(plan->item[i].knob, plan->item[i].instance);
 
 		if (plan->item[i].status == TN_CHANGE)
 			ck_assert_msg(gt_json_get_bool(change(s, id), "kept", false), "%s", id);

@@ -86,10 +86,10 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 	h.distro.id = (struct pr_str){ PR_PRESENT, "debian" };
 	h.setting = &setting;
 	h.n_setting = 1;
-	if (tn_knob_find(id)->check) {
+	if (tn_tunable_find(id)->check) {
 		plan_of(&h, id, &w);
 	} else {
-		tn_knob_wish(tn_knob_find(id), &c, &now, &w);
+		tn_tunable_wish(tn_tunable_find(id), &c, &now, &w);
 	}
 	gt_set_clear(&h.cpu.online);
 	gt_strv_clear(&h.rdma);
@@ -232,7 +232,7 @@ START_TEST(wishes_follow_from_the_host)
 	struct tn_wish w = wish(wishes[_i].id, &wishes[_i].f, wishes[_i].current, wishes[_i].pair);
 
 	ck_assert_msg(w.status == wishes[_i].status, "%s: %s (%s)", wishes[_i].id, tn_status_name(w.status), w.reason);
-	if (tn_knob_find(wishes[_i].id)->check) /* the remedy has it */
+	if (tn_tunable_find(wishes[_i].id)->check) /* the remedy has it */
 		ck_assert_msg(strstr(w.reason, wishes[_i].value), "%s: %s", wishes[_i].id, w.reason);
 	else
 		ck_assert_str_eq(w.value, wishes[_i].value);
@@ -437,7 +437,7 @@ START_TEST(a_pool_of_huge_pages_is_told_by_their_size_and_by_who_set_it_aside)
 
 		h.setting = &pages;
 		h.n_setting = 1;
-		pr_judge_one(&(struct pr_context){ .host = &h }, tn_knob_find("vm.nr_hugepages")->check, &f);
+		pr_judge_one(&(struct pr_context){ .host = &h }, tn_tunable_find("vm.nr_hugepages")->check, &f);
 		ck_assert_int_eq(f.result, PR_ADVICE);
 		ck_assert_ptr_nonnull(strstr(f.remedy, "sysctl -w vm.nr_hugepages=0"));
 		ck_assert_msg(strstr(f.what, cases[i].says) && !strstr(f.remedy, "update-grub") == !cases[i].grub, "%zu: %s\n%s", i,
@@ -476,15 +476,16 @@ END_TEST
 
 START_TEST(every_knob_says_all_that_a_knob_must)
 {
-	for (size_t i = 0; tn_knobs[i]; i++) {
-		const struct tn_knob *k = tn_knobs[i];
+	for (size_t i = 0; tn_tunables[i]; i++) {
+		const struct tn_tunable *k = tn_tunables[i];
 
-		ck_assert_msg(k->id && tn_knob_summary(k) && tn_knob_why(k) && k->hazard && k->unit && k->mechanism, "%s", k->id);
+		ck_assert_msg(k->id && tn_tunable_summary(k) && tn_tunable_why(k) && k->hazard && k->unit && k->mechanism, "%s",
+			      k->id);
 		ck_assert_msg(strchr("ABC", k->tag) != NULL, "%s", k->id);
 		ck_assert_msg(!!k->desired + !!k->check == 1, "%s has one of desired and check", k->id);
 		ck_assert_msg(!k->check || (k->tag == 'C' && !k->summary && !k->why), "%s: the check has its texts", k->id);
 		ck_assert_msg(!k->check + !k->path + !k->key >= 2, "%s has at most one of check, path and key", k->id);
-		ck_assert_msg(!tn_knob_key(k) || sc_key_find(tn_knob_key(k)), "%s is no known sysctl", k->id);
+		ck_assert_msg(!tn_tunable_key(k) || sc_key_find(tn_tunable_key(k)), "%s is no known sysctl", k->id);
 		ck_assert_msg(!k->boot_line || k->names_move, "%s", k->id);
 	}
 	for (size_t i = 0; tn_launch_settings[i]; i++) {
@@ -601,14 +602,14 @@ static bool is_harmless(const char *id, const char *value)
 	return false;
 }
 
-static void expect_extreme(const struct pr_host *h, const struct tn_knob *k, const char *value)
+static void expect_extreme(const struct pr_host *h, const struct tn_tunable *k, const char *value)
 {
 	gt_autofree char *three = gt_xasprintf("%s %s %s", value, value, value);
-	int r = tn_knob_check_value(k, h, value, NULL);
+	int r = tn_tunable_check_value(k, h, value, NULL);
 
 	ck_assert_msg((r == 0) == is_harmless(k->id, value), "%s = %s: %d", k->id, value, r);
 	if (k->range[1].most)
-		ck_assert_msg(tn_knob_check_value(k, h, three, NULL) < 0, "%s = %s", k->id, three);
+		ck_assert_msg(tn_tunable_check_value(k, h, three, NULL) < 0, "%s = %s", k->id, three);
 }
 
 START_TEST(no_knob_takes_a_value_that_endangers_the_host)
@@ -618,8 +619,8 @@ START_TEST(no_knob_takes_a_value_that_endangers_the_host)
 
 	box_open(&server, "cpu-server-512g");
 	ck_assert_int_eq(pr_host_discover(server.fs, &(struct pr_discover_opts){ 0 }, &h, NULL), 0);
-	for (size_t i = 0; tn_knobs[i]; i++) {
-		const struct tn_knob *k = tn_knobs[i];
+	for (size_t i = 0; tn_tunables[i]; i++) {
+		const struct tn_tunable *k = tn_tunables[i];
 
 		if (k->tag == 'C')
 			continue;
@@ -692,7 +693,8 @@ START_TEST(a_range_follows_the_memory_of_the_host)
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
 		h.mem.total_bytes = (struct pr_num){ cases[i].memory ? PR_PRESENT : PR_UNKNOWN, cases[i].memory };
-		ck_assert_msg((tn_knob_check_value(tn_knob_find(cases[i].id), &h, cases[i].value, NULL) == 0) == cases[i].fits,
+		ck_assert_msg((tn_tunable_check_value(tn_tunable_find(cases[i].id), &h, cases[i].value, NULL) == 0) ==
+				      cases[i].fits,
 			      "%s = %s", cases[i].id, cases[i].value);
 	}
 }
@@ -708,7 +710,7 @@ static void expect_all_in_range(const char *name, struct gt_fsroot *fs, const st
 
 		ck_assert_msg(!it->reason || !strstr(it->reason, "on this host, not"), "%s, %s: %s", name, profile, it->reason);
 		if (it->wanted)
-			ck_assert_msg(tn_knob_check_value(it->knob, h, it->wanted, &err) == 0, "%s, %s: %s", name, profile,
+			ck_assert_msg(tn_tunable_check_value(it->knob, h, it->wanted, &err) == 0, "%s, %s: %s", name, profile,
 				      err.msg);
 	}
 }

@@ -5,8 +5,8 @@
 
 START_TEST(every_knob_of_the_host_says_what_it_needs)
 {
-	for (size_t i = 0; tn_knobs[i]; i++) {
-		const struct tn_knob *k = tn_knobs[i];
+	for (size_t i = 0; tn_tunables[i]; i++) {
+		const struct tn_tunable *k = tn_tunables[i];
 		gt_autofree char *first = tn_precondition_text(k, NULL, 0);
 		size_t n = 0;
 		char *what;
@@ -30,7 +30,7 @@ static void check_list(const json_t *item)
 	bool fails = false, all = true;
 	size_t i;
 
-	if (tn_knob_find(id)->check) {
+	if (tn_tunable_find(id)->check) {
 		ck_assert_msg(json_array_size(list) == 0, "%s: the check has its preconditions", id);
 		return;
 	}

@@ -150,11 +150,11 @@ END_TEST
 
 START_TEST(what_goes_with_another_is_known_by_its_own_name)
 {
-	gt_autofree char *epp_too = tn_knob_side_label(tn_knob_find("cpu.governor"), "policy0");
+	gt_autofree char *epp_too = tn_tunable_side_label(tn_tunable_find("cpu.governor"), "policy0");
 
 	ck_assert_str_eq(epp_too, "cpu.epp:policy0");
-	ck_assert_ptr_null(tn_knob_side_label(tn_knob_find("block.scheduler"), "sda")); /* of which there is no knob */
-	ck_assert_ptr_null(tn_knob_side_label(tn_knob_find("vm.swappiness"), NULL));
+	ck_assert_ptr_null(tn_tunable_side_label(tn_tunable_find("block.scheduler"), "sda")); /* of which there is no knob */
+	ck_assert_ptr_null(tn_tunable_side_label(tn_tunable_find("vm.swappiness"), NULL));
 }
 END_TEST
 

@@ -20,7 +20,7 @@ const char *tn_persist_file(enum tn_form form)
 	return path[form];
 }
 
-char *tn_persist_line(const struct pr_host *host, const struct tn_knob *k, const char *instance, const char *value)
+char *tn_persist_line(const struct pr_host *host, const struct tn_tunable *k, const char *instance, const char *value)
 {
 	return k->boot_line ? k->boot_line(host, instance, value) : NULL;
 }
@@ -42,9 +42,9 @@ static char *line_of(const struct pr_host *host, const struct tn_keep *k)
 		return gt_xstrdup(k->line);
 	if (k->knob->boot_line)
 		return tn_persist_line(host, k->knob, k->instance, k->value);
-	if (tn_knob_key(k->knob))
-		return gt_xasprintf("%s = %s", tn_knob_key(k->knob), k->value);
-	path = tn_knob_path(k->knob, k->instance);
+	if (tn_tunable_key(k->knob))
+		return gt_xasprintf("%s = %s", tn_tunable_key(k->knob), k->value);
+	path = tn_tunable_path(k->knob, k->instance);
 	return gt_xasprintf("w %s - - - - %s", path, k->value);
 }
 
@@ -53,7 +53,7 @@ char *tn_persist_text(const struct pr_host *host, enum tn_form form, const struc
 	gt_auto_buf body = { 0 };
 
 	for (size_t i = 0; i < n; i++) {
-		gt_autofree char *line = tn_knob_form(keep[i].knob) == form ? line_of(host, &keep[i]) : NULL;
+		gt_autofree char *line = tn_tunable_form(keep[i].knob) == form ? line_of(host, &keep[i]) : NULL;
 
 		if (line)
 			gt_buf_printf(&body, "%s\n", line);
@@ -78,18 +78,18 @@ static bool later_than_ours(const char *file)
 	return strcmp(strrchr(file, '/'), strrchr(TN_SYSCTL_D_PATH, '/')) > 0;
 }
 
-char *tn_persist_beaten_by(const struct sc_conf *boot, const struct tn_knob *k, const char *value)
+char *tn_persist_beaten_by(const struct sc_conf *boot, const struct tn_tunable *k, const char *value)
 {
-	const struct sc_key *key = sc_key_find(tn_knob_key(k));
-	const struct sc_assign *a = sc_boot_value(boot, tn_knob_key(k));
+	const struct sc_key *key = sc_key_find(tn_tunable_key(k));
+	const struct sc_assign *a = sc_boot_value(boot, tn_tunable_key(k));
 	gt_autofree char *taken = NULL;
-	bool refused = a && sc_read_value(tn_knob_key(k), a->value, &taken, NULL, NULL) < 0;
+	bool refused = a && sc_read_value(tn_tunable_key(k), a->value, &taken, NULL, NULL) < 0;
 
 	/* a glob yields to our exact key wherever it stands */
 	if (a && !a->glob && later_than_ours(a->file) && refused)
 		return gt_xasprintf("%s:%u says %.40s, which the kernel refuses, and comes after %s", a->file, a->line, a->value,
 				    TN_SYSCTL_D_PATH);
-	if (a && !a->glob && later_than_ours(a->file) && !sc_value_equal(tn_knob_key(k), taken, value))
+	if (a && !a->glob && later_than_ours(a->file) && !sc_value_equal(tn_tunable_key(k), taken, value))
 		return gt_xasprintf("%s:%u sets it to %s and comes after %s", a->file, a->line, taken, TN_SYSCTL_D_PATH);
 	a = key && key->counterpart ? sc_boot_value(boot, key->counterpart) : NULL;
 	if (a && later_than_ours(a->file) && sc_takes_nonzero(key->counterpart, a->value))

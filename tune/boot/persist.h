@@ -9,10 +9,10 @@
  * says in /etc/sysctl.conf wins. Where that happens the plan and verify say so.
  */
 #include "sysctl/sysctl.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 
 struct tn_keep {
-	const struct tn_knob *knob;
+	const struct tn_tunable *knob;
 	const char *instance, *value;
 	const char *line; /* NULL: as it would be made now */
 };
@@ -21,7 +21,7 @@ const char *tn_persist_file(enum tn_form form); /* NULL for TN_NO_FORM */
 char *tn_persist_text(const struct pr_host *host, enum tn_form form, const struct tn_keep *keep, size_t n);
 /* The line that keeps it, of a knob whose line says which device it is for; else NULL, also if the device is not here. The caller
  * frees it. */
-char *tn_persist_line(const struct pr_host *host, const struct tn_knob *k, const char *instance, const char *value);
+char *tn_persist_line(const struct pr_host *host, const struct tn_tunable *k, const char *instance, const char *value);
 /* Two such lines, made under whatever names: are they for the same device? */
 bool tn_persist_same(const char *line, const char *other);
 /* Is this text ours and unedited? */
@@ -42,5 +42,5 @@ bool tn_tmpfile_matches(const struct tn_tmpfile *l, const char *path);
 /* The line that decides path though our file has, or were to have, one for it; NULL: ours decides. */
 const struct tn_tmpfile *tn_tmpfiles_beating(const struct tn_tmpfiles *t, const char *path);
 /* "/etc/sysctl.d/99-sysctl.conf:3 sets it to 60 and comes later", if that is so of a value that we would keep; else NULL. */
-char *tn_persist_beaten_by(const struct sc_conf *boot, const struct tn_knob *k, const char *value);
+char *tn_persist_beaten_by(const struct sc_conf *boot, const struct tn_tunable *k, const char *value);
 #endif

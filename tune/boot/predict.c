@@ -30,9 +30,9 @@ void tn_boot_clear(struct tn_boot *b)
 	*b = (struct tn_boot){0};
 }
 
-bool tn_boot_knows(const struct tn_knob *k)
+bool tn_boot_knows(const struct tn_tunable *k)
 {
-	return tn_knob_key(k) || (k->path && gt_starts_with(k->path, "/sys/"));
+	return tn_tunable_key(k) || (k->path && gt_starts_with(k->path, "/sys/"));
 }
 
 /* What is said last and for certain takes the place of what a rule of udev said. */
@@ -51,9 +51,9 @@ static void put(struct tn_udev_answer *a, const char *value, char *by)
 	a->by = by;
 }
 
-const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn_knob *k)
+const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn_tunable *k)
 {
-	const struct sc_key *key = tn_knob_key(k) ? sc_key_find(tn_knob_key(k)) : NULL;
+	const struct sc_key *key = tn_tunable_key(k) ? sc_key_find(tn_tunable_key(k)) : NULL;
 	const struct sc_assign *pair = key && key->counterpart ? sc_boot_value(boot, key->counterpart) : NULL, *own;
 
 	if (!pair || !sc_takes_nonzero(key->counterpart, pair->value))
@@ -63,28 +63,28 @@ const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn
 }
 
 /* As it would be in force without our file. NULL: nothing says it. */
-static char *said_by_others(struct tn_boot *b, const struct tn_knob *k, const char *path, char **ret_by)
+static char *said_by_others(struct tn_boot *b, const struct tn_tunable *k, const char *path, char **ret_by)
 {
-	const struct sc_assign *a = tn_knob_key(k) ? sc_boot_value(b->others, tn_knob_key(k)) : NULL;
+	const struct sc_assign *a = tn_tunable_key(k) ? sc_boot_value(b->others, tn_tunable_key(k)) : NULL;
 	struct tn_udev_answer u = {0};
 	char *taken = NULL;
 
-	if (tn_knob_form(k) == TN_UDEV_RULE) {
+	if (tn_tunable_form(k) == TN_UDEV_RULE) {
 		b->udev.without_ours = true;
 		tn_udev_ask(&b->udev, path, NULL, &u);
 		b->udev.without_ours = false;
 		taken = gt_take(u.value);
 		*ret_by = gt_take(u.by);
 		tn_udev_answer_clear(&u);
-	} else if (a && !tn_boot_pair(b->others, k) && sc_read_value(tn_knob_key(k), a->value, &taken, NULL, NULL) >= 0) {
+	} else if (a && !tn_boot_pair(b->others, k) && sc_read_value(tn_tunable_key(k), a->value, &taken, NULL, NULL) >= 0) {
 		*ret_by = gt_xasprintf("%s:%u", a->file, a->line);
 	}
 	return taken;
 }
 
-char *tn_boot_further(struct tn_boot *b, const struct tn_knob *k, const char *path, const char *than, char **ret_by)
+char *tn_boot_further(struct tn_boot *b, const struct tn_tunable *k, const char *path, const char *than, char **ret_by)
 {
-	const struct sc_key *key = tn_knob_key(k) ? sc_key_find(tn_knob_key(k)) : NULL;
+	const struct sc_key *key = tn_tunable_key(k) ? sc_key_find(tn_tunable_key(k)) : NULL;
 	gt_autofree char *by = NULL, *said = k->op == TN_SET ? NULL : said_by_others(b, k, path, &by);
 	gt_autofree char *both = said ? tn_value_further(k->op, than, said) : NULL;
 
@@ -111,9 +111,9 @@ static void put_line(struct tn_udev_answer *a, const char *key, const struct sc_
 	free(may);
 }
 
-void tn_boot_ask(struct tn_boot *b, const struct tn_knob *k, const char *path, struct tn_udev_answer *ret)
+void tn_boot_ask(struct tn_boot *b, const struct tn_tunable *k, const char *path, struct tn_udev_answer *ret)
 {
-	const char *key = tn_knob_key(k);
+	const char *key = tn_tunable_key(k);
 	const struct sc_assign *a = key ? sc_boot_value(b->sysctl, key) : NULL, *pair = tn_boot_pair(b->sysctl, k);
 	const struct tn_tmpfile *t = tn_tmpfiles_find(&b->tmpfiles, path);
 
@@ -153,16 +153,16 @@ static char *rule_beaten(struct tn_boot *b, const char *path, const char *value,
 	return who;
 }
 
-char *tn_boot_beaten(struct tn_boot *b, const struct tn_knob *k, const char *path, const char *value, char **ret_may)
+char *tn_boot_beaten(struct tn_boot *b, const struct tn_tunable *k, const char *path, const char *value, char **ret_may)
 {
 	const struct tn_tmpfile *t;
 
 	*ret_may = NULL;
-	if (tn_knob_key(k))
+	if (tn_tunable_key(k))
 		return tn_persist_beaten_by(b->sysctl, k, value);
-	if (tn_knob_form(k) == TN_UDEV_RULE)
+	if (tn_tunable_form(k) == TN_UDEV_RULE)
 		return rule_beaten(b, path, value, ret_may);
-	t = tn_knob_form(k) == TN_TMPFILES_D ? tn_tmpfiles_beating(&b->tmpfiles, path) : NULL;
+	t = tn_tunable_form(k) == TN_TMPFILES_D ? tn_tmpfiles_beating(&b->tmpfiles, path) : NULL;
 	if (!t || tn_value_equal(t->value, value))
 		return NULL;
 	return gt_xasprintf("%s sets it to %s at boot, and counts before %s", t->by, t->value, TN_TMPFILES_D_PATH);

@@ -15,7 +15,7 @@
  * device is touched.
  */
 #include "sysctl/sysctl.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 
 enum tn_truth { TN_NO, TN_MAYBE, TN_YES };
 

@@ -106,9 +106,9 @@ static bool matches(const struct tn_udev_token *t, const char *s)
 /* An attribute that tuning changes has another value at boot than now. */
 static bool is_tuned(const char *attr)
 {
-	for (size_t i = 0; tn_knobs[i]; i++)
-		if (tn_knobs[i]->path && strchr("AB", tn_knobs[i]->tag) &&
-		    !strcmp(gt_basename(tn_knobs[i]->path), gt_basename(attr)))
+	for (size_t i = 0; tn_tunables[i]; i++)
+		if (tn_tunables[i]->path && strchr("AB", tn_tunables[i]->tag) &&
+		    !strcmp(gt_basename(tn_tunables[i]->path), gt_basename(attr)))
 			return true;
 	return false;
 }

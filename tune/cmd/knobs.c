@@ -17,7 +17,7 @@
 /* ---- list ---------------------------------------------------------------------------------------------------------
  */
 
-static json_t *needs_json(const struct tn_knob *k)
+static json_t *needs_json(const struct tn_tunable *k)
 {
 	json_t *list = json_array();
 	char *what;
@@ -29,18 +29,18 @@ static json_t *needs_json(const struct tn_knob *k)
 	return list;
 }
 
-static json_t *knob_json(const struct tn_knob *k)
+static json_t *knob_json(const struct tn_tunable *k)
 {
 	const char tag[2] = {k->tag};
-	gt_autofree char *pair = tn_knob_pair_path(k),
-			 *path = tn_knob_path(k, k->instances ? "*" : NULL),
-			 *range = tn_knob_range_text(k);
+	gt_autofree char *pair = tn_tunable_pair_path(k),
+			 *path = tn_tunable_path(k, k->instances ? "*" : NULL),
+			 *range = tn_tunable_range_text(k);
 
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s?, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:s?, s:s?}", "id", k->id, "tag",
-			 tag, "summary", tn_knob_summary(k), "why", tn_knob_why(k), "hazard", k->hazard, "unit", k->unit,
+			 tag, "summary", tn_tunable_summary(k), "why", tn_tunable_why(k), "hazard", k->hazard, "unit", k->unit,
 			 "range", range, "takes_effect", tn_effect_name(k->takes_effect), "operation", tn_op_name(k->op), "path",
 			 gt_json_str(path), "counterpart", gt_json_str(pair), "precondition", needs_json(k),
-			 "persisted_in", gt_json_str(tn_persist_file(tn_knob_form(k))), "mechanism",
+			 "persisted_in", gt_json_str(tn_persist_file(tn_tunable_form(k))), "mechanism",
 			 gt_json_str(*k->mechanism ? k->mechanism : NULL), "unmoved", k->unmoved, "check",
 			 k->check ? k->check->id : NULL);
 }
@@ -77,8 +77,8 @@ static int run_list(struct gt_cli *cli, int argc, char **argv)
 	gt_auto(gt_table) *t = NULL;
 	size_t n;
 
-	for (size_t i = 0; tn_knobs[i]; i++)
-		json_array_append_new(list, knob_json(tn_knobs[i]));
+	for (size_t i = 0; tn_tunables[i]; i++)
+		json_array_append_new(list, knob_json(tn_tunables[i]));
 	for (size_t i = 0; tn_launch_settings[i]; i++)
 		json_array_append_new(list, launch_json(tn_launch_settings[i]));
 	if (cli->json) {
@@ -244,7 +244,7 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 	const struct tn_setting_known *s = tn_setting_find(id);
 	const char *name = s && s->knob ? s->knob : id;
 	const struct tn_launch_setting *launch = tn_launch_find(name);
-	const struct tn_knob *k = tn_knob_find(name);
+	const struct tn_tunable *k = tn_tunable_find(name);
 	gt_auto_json *doc = NULL;
 
 	if (!k && !launch && s)

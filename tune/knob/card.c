@@ -86,7 +86,7 @@ static void want_irq_affinity(const struct tn_ctx *c, const struct tn_now *now, 
 	tn_want(w, cpus, "%s lies at node %d", port->name, node->id);
 }
 
-const struct tn_knob tn_knob_irq_affinity = {
+const struct tn_tunable tn_tunable_irq_affinity = {
 	.id = "irq.affinity",
 	.path = "/proc/irq/%s/smp_affinity_list",
 	.instances = fast_irqs,

@@ -47,7 +47,7 @@ static void want_governor(const struct tn_ctx *c, const struct tn_now *now, stru
 
 static const char *const governor_choices[] = {"performance", "powersave", "ondemand", "conservative",
 					       "schedutil",   "userspace", NULL};
-const struct tn_knob tn_knob_governor = {
+const struct tn_tunable tn_tunable_governor = {
 	.id = "cpu.governor",
 	.path = "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
 	.offers = "/sys/devices/system/cpu/cpufreq/%s/scaling_available_governors",
@@ -80,7 +80,7 @@ static void want_epp(const struct tn_ctx *c, const struct tn_now *now, struct tn
 
 /* Not "default", which the drivers take and read back as the preset that it stands for. */
 static const char *const epp_choices[] = {"performance", "balance_performance", "balance_power", "power", NULL};
-const struct tn_knob tn_knob_epp = {
+const struct tn_tunable tn_tunable_epp = {
 	.id = "cpu.epp",
 	.path = "/sys/devices/system/cpu/cpufreq/%s/energy_performance_preference",
 	.offers = "/sys/devices/system/cpu/cpufreq/%s/energy_performance_available_preferences",
@@ -130,7 +130,7 @@ static void want_min_perf(const struct tn_ctx *c, const struct tn_now *now, stru
 		tn_want_num(w, 100, "the highest turbo frequency is asked for, whatever the load");
 }
 
-const struct tn_knob tn_knob_min_perf = {
+const struct tn_tunable tn_tunable_min_perf = {
 	.id = "cpu.min_perf",
 	.path = "/sys/devices/system/cpu/intel_pstate/min_perf_pct",
 	.summary = "lowest frequency that intel_pstate goes to",
@@ -153,7 +153,7 @@ static void want_boost(const struct tn_ctx *c, const struct tn_now *now, struct 
 }
 
 static const char *const boost_choices[] = {"0", "1", NULL};
-const struct tn_knob tn_knob_boost = {
+const struct tn_tunable tn_tunable_boost = {
 	.id = "cpu.boost",
 	.path = "/sys/devices/system/cpu/cpufreq/boost",
 	.module = frequency_driver,
@@ -178,7 +178,7 @@ static void want_platform_profile(const struct tn_ctx *c, const struct tn_now *n
 
 static const char *const platform_choices[] = {"low-power",   "cool", "quiet", "balanced", "balanced-performance",
 					       "performance", NULL};
-const struct tn_knob tn_knob_platform_profile = {
+const struct tn_tunable tn_tunable_platform_profile = {
 	.id = "cpu.platform_profile",
 	.path = "/sys/firmware/acpi/platform_profile",
 	.offers = "/sys/firmware/acpi/platform_profile_choices",
@@ -212,7 +212,7 @@ static void want_aspm(const struct tn_ctx *c, const struct tn_now *now, struct t
 }
 
 static const char *const aspm_choices[] = {"default", "performance", "powersave", "powersupersave", NULL};
-const struct tn_knob tn_knob_aspm = {
+const struct tn_tunable tn_tunable_aspm = {
 	.id = "pcie.aspm",
 	.path = "/sys/module/pcie_aspm/parameters/policy",
 	.summary = "whether idle PCIe links fall asleep",
@@ -254,7 +254,7 @@ static void want_epb(const struct tn_ctx *c, const struct tn_now *now, struct tn
 	tn_want_num(w, 0, "the processor weighs speed above energy");
 }
 
-const struct tn_knob tn_knob_epb = {
+const struct tn_tunable tn_tunable_epb = {
 	.id = "cpu.epb",
 	.path = "/sys/devices/system/cpu/%s/power/energy_perf_bias",
 	.instances = cpus_with_bias,
@@ -335,7 +335,7 @@ static void want_idle_latency(const struct tn_ctx *c, const struct tn_now *now, 
 			    IDLE_US);
 }
 
-const struct tn_knob tn_knob_idle_latency = {
+const struct tn_tunable tn_tunable_idle_latency = {
 	.id = "cpu.idle_latency",
 	.path = "/sys/devices/system/cpu/%s/power/pm_qos_resume_latency_us",
 	.instances = cpus_with_latency,

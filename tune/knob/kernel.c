@@ -19,7 +19,7 @@ static void want_pid_max(const struct tn_ctx *c, const struct tn_now *now, struc
 		    "threads have process ids too: %ld CPUs with loaders, OpenMP and NCCL start many", (long)cpus);
 }
 
-const struct tn_knob tn_knob_pid_max = {
+const struct tn_tunable tn_tunable_pid_max = {
 	.id = "kernel.pid_max",
 	.summary = "processes and threads that may exist at once",
 	.why = "Eight ranks with sixteen loader workers each, every one with threads of OpenMP and of its libraries, "
@@ -53,7 +53,7 @@ static void want_inotify_watches(const struct tn_ctx *c, const struct tn_now *no
 	"it is "                                                                                                       \
 	"used up they fail with \"too many open files\" or \"no space left on device\"."
 
-const struct tn_knob tn_knob_inotify_instances = {
+const struct tn_tunable tn_tunable_inotify_instances = {
 	.id = "fs.inotify.max_user_instances",
 	.summary = "programs of one user that may watch files",
 	.why = INOTIFY_WHY,
@@ -69,7 +69,7 @@ const struct tn_knob tn_knob_inotify_instances = {
 	.desired = want_inotify_instances,
 };
 
-const struct tn_knob tn_knob_inotify_watches = {
+const struct tn_tunable tn_tunable_inotify_watches = {
 	.id = "fs.inotify.max_user_watches",
 	.summary = "files and directories that one user may watch",
 	.why = INOTIFY_WHY,
@@ -91,7 +91,7 @@ static void want_aio(const struct tn_ctx *c, const struct tn_now *now, struct tn
 		    "loaders that read with libaio (DALI, DeepSpeed's NVMe offload) book their queues in advance");
 }
 
-const struct tn_knob tn_knob_aio_max_nr = {
+const struct tn_tunable tn_tunable_aio_max_nr = {
 	.id = "fs.aio-max-nr",
 	.summary = "asynchronous reads and writes that may be under way",
 	.why = "DeepSpeed's offload to NVMe and loaders with libaio reserve thousands per queue and process; with the "
@@ -115,7 +115,7 @@ static void want_file_max(const struct tn_ctx *c, const struct tn_now *now, stru
 		    "ranks, loader workers and memory-mapped shards of all users together");
 }
 
-const struct tn_knob tn_knob_file_max = {
+const struct tn_tunable tn_tunable_file_max = {
 	.id = "fs.file-max",
 	.summary = "files that all programs together may have open",
 	.why = "systemd lifts it at boot; recipes that \"raise\" it to a constant lower it, and hosts without systemd "

@@ -3,24 +3,24 @@
 #include <string.h>
 #include "tune/knob/list.h"
 
-const struct tn_knob *const tn_knobs[] = {
-#define ENTRY(NAME) &tn_knob_##NAME,
+const struct tn_tunable *const tn_tunables[] = {
+#define ENTRY(NAME) &tn_tunable_##NAME,
 	TN_KNOBS(ENTRY)
 	NULL,
 };
 
-const struct tn_knob *tn_knob_find(const char *id)
+const struct tn_tunable *tn_tunable_find(const char *id)
 {
-	for (size_t i = 0; tn_knobs[i]; i++)
-		if (!strcmp(tn_knobs[i]->id, id))
-			return tn_knobs[i];
+	for (size_t i = 0; tn_tunables[i]; i++)
+		if (!strcmp(tn_tunables[i]->id, id))
+			return tn_tunables[i];
 	return NULL;
 }
 
-char *tn_knob_side_label(const struct tn_knob *k, const char *instance)
+char *tn_tunable_side_label(const struct tn_tunable *k, const char *instance)
 {
-	for (size_t i = 0; k->resets && tn_knobs[i]; i++)
-		if (gt_streq(tn_knobs[i]->path, k->resets))
-			return tn_knob_label(tn_knobs[i], instance);
+	for (size_t i = 0; k->resets && tn_tunables[i]; i++)
+		if (gt_streq(tn_tunables[i]->path, k->resets))
+			return tn_tunable_label(tn_tunables[i], instance);
 	return NULL;
 }

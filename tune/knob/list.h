@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_KNOB_LIST_H
 #define TN_KNOB_LIST_H
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 
 /* Every knob, in the order of writing. */
 #define TN_KNOBS(KNOB) \
@@ -75,14 +75,14 @@
 	KNOB(init_on_free) \
 	KNOB(iommu)
 
-#define TN_KNOB_DECLARE(NAME) extern const struct tn_knob tn_knob_##NAME;
+#define TN_KNOB_DECLARE(NAME) extern const struct tn_tunable tn_tunable_##NAME;
 TN_KNOBS(TN_KNOB_DECLARE)
 #undef TN_KNOB_DECLARE
 
 extern const struct tn_precondition tn_two_nodes; /* vm.c */
 
-extern const struct tn_knob *const tn_knobs[]; /* in the order of writing; ends with NULL */
-const struct tn_knob *tn_knob_find(const char *id);
+extern const struct tn_tunable *const tn_tunables[]; /* in the order of writing; ends with NULL */
+const struct tn_tunable *tn_tunable_find(const char *id);
 /* Returns "ID:INSTANCE" of the tunable whose file is k->resets, or NULL if no tunable has it. The caller frees it. */
-char *tn_knob_side_label(const struct tn_knob *k, const char *instance);
+char *tn_tunable_side_label(const struct tn_tunable *k, const char *instance);
 #endif

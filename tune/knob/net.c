@@ -70,7 +70,7 @@ static void want_buffer(const struct tn_ctx *c, const struct tn_now *now, struct
 	"socket "                                                                                                      \
 	"grows for programs that ask for the maximum. Raised only."
 
-const struct tn_knob tn_knob_rmem_max = {
+const struct tn_tunable tn_tunable_rmem_max = {
 	.id = "net.core.rmem_max",
 	.summary = "largest receive buffer a program may ask for",
 	.why = BUFFER_WHY,
@@ -86,7 +86,7 @@ const struct tn_knob tn_knob_rmem_max = {
 	.range = { { 212992, INT32_MAX, 8 } },
 	.desired = want_buffer,
 };
-const struct tn_knob tn_knob_wmem_max = {
+const struct tn_tunable tn_tunable_wmem_max = {
 	.id = "net.core.wmem_max",
 	.summary = "largest send buffer a program may ask for",
 	.why = BUFFER_WHY,
@@ -134,7 +134,7 @@ static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struc
 /* Every connection gets the first two, so that few of them could take all memory. */
 #define TCP_MEM_RANGE { { 1024, 1 << 20, 0 }, { 4096, 64 << 20, 1024 }, { 65536, INT32_MAX, 8 } }
 
-const struct tn_knob tn_knob_tcp_rmem = {
+const struct tn_tunable tn_tunable_tcp_rmem = {
 	.id = "net.ipv4.tcp_rmem",
 	.summary = "how large TCP's receive buffer may grow",
 	.why = TCP_MEM_WHY,
@@ -149,7 +149,7 @@ const struct tn_knob tn_knob_tcp_rmem = {
 	.range = TCP_MEM_RANGE,
 	.desired = want_tcp_mem,
 };
-const struct tn_knob tn_knob_tcp_wmem = {
+const struct tn_tunable tn_tunable_tcp_wmem = {
 	.id = "net.ipv4.tcp_wmem",
 	.summary = "how large TCP's send buffer may grow",
 	.why = TCP_MEM_WHY,
@@ -183,7 +183,7 @@ static void want_backlog(const struct tn_ctx *c, const struct tn_now *now, struc
 	tn_want_num(w, 10000, "%ld packets found it full since the host started", (long)c->facts->dropped);
 }
 
-const struct tn_knob tn_knob_backlog = {
+const struct tn_tunable tn_tunable_backlog = {
 	.id = "net.core.netdev_max_backlog",
 	.summary = "packets that may wait for a CPU to take them",
 	.why = "When packets arrive faster than a core takes them the rest is dropped and sent again. The kernel "
@@ -215,7 +215,7 @@ static void want_budget(const struct tn_ctx *c, const struct tn_now *now, struct
 	tn_want_num(w, 600, "%ld times a CPU stopped with packets still waiting since the host started", (long)c->facts->squeezed);
 }
 
-const struct tn_knob tn_knob_budget = {
+const struct tn_tunable tn_tunable_budget = {
 	.id = "net.core.netdev_budget",
 	.summary = "packets that a CPU takes before it lets others run",
 	.why = "A CPU that has taken its share stops although packets wait, and comes back later. The kernel counts "
@@ -307,7 +307,7 @@ static void want_arp_ignore(const struct tn_ctx *c, const struct tn_now *now, st
 #define ARP_HAZARD                                                                                                     \
 	"Breaks addresses that move between hosts (VRRP, keepalived, load balancers)."
 
-const struct tn_knob tn_knob_arp_announce = {
+const struct tn_tunable tn_tunable_arp_announce = {
 	.id = "net.ipv4.arp_announce",
 	.key = "net.ipv4.conf.all.arp_announce",
 	.summary = "which address a port announces",
@@ -324,7 +324,7 @@ const struct tn_knob tn_knob_arp_announce = {
 	.range = { { 0, 2, 0 } },
 	.desired = want_arp_announce,
 };
-const struct tn_knob tn_knob_arp_ignore = {
+const struct tn_tunable tn_tunable_arp_ignore = {
 	.id = "net.ipv4.arp_ignore",
 	.key = "net.ipv4.conf.all.arp_ignore",
 	.summary = "for which addresses a port answers",
@@ -352,7 +352,7 @@ static const char *sunrpc(const struct pr_host *h)
 	return "sunrpc";
 }
 
-const struct tn_knob tn_knob_sunrpc = {
+const struct tn_tunable tn_tunable_sunrpc = {
 	.id = "nfs.slots",
 	.key = "sunrpc.tcp_max_slot_table_entries",
 	.module = sunrpc,

@@ -33,7 +33,7 @@ static void want_thp_enabled(const struct tn_ctx *c, const struct tn_now *now, s
 }
 
 static const char *const thp_enabled_choices[] = { "always", "madvise", "never", NULL };
-const struct tn_knob tn_knob_thp_enabled = {
+const struct tn_tunable tn_tunable_thp_enabled = {
 	.id = "thp.enabled",
 	.path = "/sys/kernel/mm/transparent_hugepage/enabled",
 	.summary = "huge pages without being asked, on request, or never",
@@ -67,7 +67,7 @@ static void want_thp_defrag(const struct tn_ctx *c, const struct tn_now *now, st
 }
 
 static const char *const thp_defrag_choices[] = { "always", "defer", "defer+madvise", "madvise", "never", NULL };
-const struct tn_knob tn_knob_thp_defrag = {
+const struct tn_tunable tn_tunable_thp_defrag = {
 	.id = "thp.defrag",
 	.path = "/sys/kernel/mm/transparent_hugepage/defrag",
 	.summary = "who waits for memory to be compacted into huge pages",
@@ -162,7 +162,7 @@ static char *read_ahead_line(const struct pr_host *h, const char *instance, cons
 	return udev_line(h, instance, "read_ahead_kb", value);
 }
 
-const struct tn_knob tn_knob_read_ahead = {
+const struct tn_tunable tn_tunable_read_ahead = {
 	.id = "block.read_ahead",
 	.path = "/sys/block/%s/queue/read_ahead_kb",
 	.instances = all_that_is_read,
@@ -236,7 +236,7 @@ static char *scheduler_line(const struct pr_host *h, const char *instance, const
 }
 
 static const char *const scheduler_choices[] = { "none", "mq-deadline", "kyber", "bfq", NULL };
-const struct tn_knob tn_knob_scheduler = {
+const struct tn_tunable tn_tunable_scheduler = {
 	.id = "block.scheduler",
 	.path = "/sys/block/%s/queue/scheduler",
 	.resets = "/sys/block/%s/queue/nr_requests",
@@ -279,7 +279,7 @@ static void want_ksm(const struct tn_ctx *c, const struct tn_now *now, struct tn
 
 /* By choice, and not only reported: it is one value that goes back, and where guests gain from it it is not offered. */
 static const char *const ksm_choices[] = { "0", "1", "2", NULL };
-const struct tn_knob tn_knob_ksm = {
+const struct tn_tunable tn_tunable_ksm = {
 	.id = "ksm.run",
 	.path = "/sys/kernel/mm/ksm/run",
 	.summary = "a kernel thread that merges equal pages",

@@ -70,7 +70,7 @@ static void want_dirty_background_ratio(const struct tn_ctx *c, const struct tn_
 	ratio(w, 5);
 }
 
-const struct tn_knob tn_knob_dirty_ratio = {
+const struct tn_tunable tn_tunable_dirty_ratio = {
 	.id = "vm.dirty_ratio",
 	.summary = "unwritten data at which writers must wait",
 	.why = DIRTY_WHY,
@@ -85,7 +85,7 @@ const struct tn_knob tn_knob_dirty_ratio = {
 	.range = { { 1, 60, 0 } },
 	.desired = want_dirty_ratio,
 };
-const struct tn_knob tn_knob_dirty_background_ratio = {
+const struct tn_tunable tn_tunable_dirty_background_ratio = {
 	.id = "vm.dirty_background_ratio",
 	.summary = "unwritten data at which the kernel starts writing",
 	.why = DIRTY_WHY,
@@ -169,7 +169,7 @@ static void want_dirty_background_bytes(const struct tn_ctx *c, const struct tn_
 	bytes(c, now, w, hard_limit(c) / 4);
 }
 
-const struct tn_knob tn_knob_dirty_bytes = {
+const struct tn_tunable tn_tunable_dirty_bytes = {
 	.id = "vm.dirty_bytes",
 	.summary = "unwritten data at which writers must wait, large hosts",
 	.why = DIRTY_WHY,
@@ -185,7 +185,7 @@ const struct tn_knob tn_knob_dirty_bytes = {
 	.range = { { 16 << 20, INT64_MAX, 2 } },
 	.desired = want_dirty_bytes,
 };
-const struct tn_knob tn_knob_dirty_background_bytes = {
+const struct tn_tunable tn_tunable_dirty_background_bytes = {
 	.id = "vm.dirty_background_bytes",
 	.summary = "unwritten data at which the kernel starts writing, large hosts",
 	.why = DIRTY_WHY,
@@ -223,7 +223,7 @@ static void want_swappiness(const struct tn_ctx *c, const struct tn_now *now, st
 	tn_want_num(w, 10, "a trainer touches all its memory every step; give up cached files first");
 }
 
-const struct tn_knob tn_knob_swappiness = {
+const struct tn_tunable tn_tunable_swappiness = {
 	.id = "vm.swappiness",
 	.summary = "how readily a program's memory is swapped out",
 	.why = "A training process touches nearly all its memory in every step; each page swapped out stalls a step to "
@@ -275,7 +275,7 @@ static void want_numa_balancing(const struct tn_ctx *c, const struct tn_now *now
 	tn_want_num(w, 0, "only beside binding: start the job with gputune run or in a cpuset");
 }
 
-const struct tn_knob tn_knob_numa_balancing = {
+const struct tn_tunable tn_tunable_numa_balancing = {
 	.id = "kernel.numa_balancing",
 	.summary = "moving pages to the node that uses them",
 	.why = "The kernel takes pages away for a moment to see who touches them. For a job that is bound to its node "
@@ -307,7 +307,7 @@ static void want_zone_reclaim_mode(const struct tn_ctx *c, const struct tn_now *
 	tn_want_num(w, 0, "use another node's free memory before dropping cached data");
 }
 
-const struct tn_knob tn_knob_zone_reclaim_mode = {
+const struct tn_tunable tn_tunable_zone_reclaim_mode = {
 	.id = "vm.zone_reclaim_mode",
 	.summary = "drop near page cache before using far memory",
 	.why = "With it on, a data set that fits the host's page cache is thrown out as soon as one node is full: "
@@ -333,7 +333,7 @@ static void want_max_map_count(const struct tn_ctx *c, const struct tn_now *now,
 	tn_want_num(w, n, "memory-mapped shards and allocators with expandable segments use many mappings");
 }
 
-const struct tn_knob tn_knob_max_map_count = {
+const struct tn_tunable tn_tunable_max_map_count = {
 	.id = "vm.max_map_count",
 	.summary = "memory mappings that one process may have",
 	.why = "Memory-mapped data sets, jemalloc and PyTorch's expandable segments run into the default of 65530; "
@@ -366,7 +366,7 @@ static void want_min_free(const struct tn_ctx *c, const struct tn_now *now, stru
 		    "network and disk drivers find memory at once when the page cache has filled the rest");
 }
 
-const struct tn_knob tn_knob_min_free_kbytes = {
+const struct tn_tunable tn_tunable_min_free_kbytes = {
 	.id = "vm.min_free_kbytes",
 	.summary = "memory that is kept free for requests that cannot wait",
 	.why = "A host that reads data sets has all its memory in the page cache; a network card's interrupt then finds "
@@ -399,7 +399,7 @@ static void want_compaction(const struct tn_ctx *c, const struct tn_now *now, st
 	tn_want_num(w, 20, "the kernel's default: it compacts free memory before a program asks for a huge page");
 }
 
-const struct tn_knob tn_knob_compaction_proactiveness = {
+const struct tn_tunable tn_tunable_compaction_proactiveness = {
 	.id = "vm.compaction_proactiveness",
 	.summary = "how much free memory is compacted in the background",
 	.why = "Recipes for low latency set 0 (off). Once memory is fragmented, a large tensor then gets small pages, or its page "

@@ -10,7 +10,7 @@
 #include "tune/launch/settings.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/cpu_partition.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 #include "tune/launch/rank.h"
 
 /* ---- CPUs ---------------------------------------------------------------------------------------------------------

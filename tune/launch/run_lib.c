@@ -11,7 +11,7 @@
 #include "tune/launch/settings.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/library_report.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 
 #define GIB (INT64_C(1) << 30)
 

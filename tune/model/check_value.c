@@ -6,7 +6,7 @@
 #include "lib/parse.h"
 #include "lib/text.h"
 #include "sysctl/sysctl.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 #include "tune/model/value.h"
 
 /* Memory of a host that does not report it: as little as any host that trains has. */
@@ -19,7 +19,7 @@ static int64_t most_of(const struct tn_range *r, const struct pr_host *host)
 	return GT_MIN(r->most, pr_or(host->mem.total_bytes, MEMORY_ASSUMED_BYTES) / r->unit_bytes);
 }
 
-char *tn_knob_range_text(const struct tn_knob *k)
+char *tn_tunable_range_text(const struct tn_tunable *k)
 {
 	gt_auto_buf b = { 0 };
 
@@ -37,7 +37,7 @@ char *tn_knob_range_text(const struct tn_knob *k)
 	return b.len ? gt_buf_take(&b) : NULL;
 }
 
-static int check_ranges(const struct tn_knob *k, const struct pr_host *host, const char *value, struct gt_err *err)
+static int check_ranges(const struct tn_tunable *k, const struct pr_host *host, const char *value, struct gt_err *err)
 {
 	gt_autofree char *copy = gt_xstrdup(value);
 	char *rest = copy, *word = gt_cut(&rest, " \t");
@@ -54,7 +54,7 @@ static int check_ranges(const struct tn_knob *k, const struct pr_host *host, con
 	return 0;
 }
 
-static int check_cpu_list(const struct tn_knob *k, const struct pr_host *host, const char *value, struct gt_err *err)
+static int check_cpu_list(const struct tn_tunable *k, const struct pr_host *host, const char *value, struct gt_err *err)
 {
 	gt_auto_set cpus = { 0 }, there = { 0 };
 
@@ -68,7 +68,7 @@ static int check_cpu_list(const struct tn_knob *k, const struct pr_host *host, c
 							 value);
 }
 
-static int check_choice(const struct tn_knob *k, const char *value, struct gt_err *err)
+static int check_choice(const struct tn_tunable *k, const char *value, struct gt_err *err)
 {
 	gt_auto_buf all = { 0 };
 
@@ -80,7 +80,7 @@ static int check_choice(const struct tn_knob *k, const char *value, struct gt_er
 	return gt_fail(err, EINVAL, "%s takes %s; not '%.40s'", k->id, all.s, value);
 }
 
-int tn_knob_check_value(const struct tn_knob *k, const struct pr_host *host, const char *value, struct gt_err *err)
+int tn_tunable_check_value(const struct tn_tunable *k, const struct pr_host *host, const char *value, struct gt_err *err)
 {
 	uint64_t v;
 	int r;
@@ -89,8 +89,8 @@ int tn_knob_check_value(const struct tn_knob *k, const struct pr_host *host, con
 		return check_choice(k, value, err);
 	if (k->cpu_list)
 		return check_cpu_list(k, host, value, err);
-	if (tn_knob_key(k)) {
-		r = sc_check_value(tn_knob_key(k), value, err);
+	if (tn_tunable_key(k)) {
+		r = sc_check_value(tn_tunable_key(k), value, err);
 		if (r < 0)
 			return r;
 	} else if (gt_parse_u64(value, &v) < 0 || v > INT32_MAX) {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 
 /* The second and third hexadecimal word of each CPU's line (net/core/net-procfs.c). */
 static void read_softnet(struct gt_fsroot *fs, struct tn_facts *ret)

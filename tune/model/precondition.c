@@ -5,11 +5,11 @@
 #include <string.h>
 #include "lib/text.h"
 #include "probe/check/distro.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 
-char *tn_precondition_text(const struct tn_knob *k, const char *path, size_t n)
+char *tn_precondition_text(const struct tn_tunable *k, const char *path, size_t n)
 {
-	gt_autofree char *any = path ? NULL : tn_knob_path(k, k->instances ? "*" : NULL);
+	gt_autofree char *any = path ? NULL : tn_tunable_path(k, k->instances ? "*" : NULL);
 	size_t own = 0;
 
 	if (k->check) /* the check reports what is missing */
@@ -23,7 +23,7 @@ char *tn_precondition_text(const struct tn_knob *k, const char *path, size_t n)
 	return n == own + 1 ? gt_xstrdup("it can be written (in a container it is read-only)") : NULL;
 }
 
-size_t tn_preconditions_check(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+size_t tn_preconditions_check(const struct tn_tunable *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	size_t n = 0;
 
@@ -40,7 +40,7 @@ size_t tn_preconditions_check(const struct tn_knob *k, const struct tn_ctx *c, c
 	return n;
 }
 
-size_t tn_knob_wish(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+size_t tn_tunable_wish(const struct tn_tunable *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
 {
 	size_t n = tn_preconditions_check(k, c, now, w);
 

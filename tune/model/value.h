@@ -2,7 +2,7 @@
 #ifndef TN_VALUE_H
 #define TN_VALUE_H
 /* Values of kernel files: reading and comparing. */
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 
 /* As it is compared and kept: first line, blanks squeezed, of a choice file the chosen word. The caller frees it. */
 int tn_value_read(struct gt_fsroot *fs, const char *path, char **ret);

@@ -54,15 +54,15 @@ void tn_plan_free(struct tn_plan *p)
 	free(p);
 }
 
-struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_knob *k, const char *instance)
+struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_tunable *k, const char *instance)
 {
 	struct tn_item *i;
 
 	p->item = gt_xrealloc(p->item, (p->n_item + 1) * sizeof(*p->item));
 	i = &p->item[p->n_item++];
 	*i = (struct tn_item){ .knob = k, .instance = instance ? gt_xstrdup(instance) : NULL };
-	i->path = tn_knob_path(k, instance);
-	i->pair_path = tn_knob_pair_path(k);
+	i->path = tn_tunable_path(k, instance);
+	i->pair_path = tn_tunable_pair_path(k);
 	return i;
 }
 
@@ -75,7 +75,7 @@ static void say(struct tn_item *i, enum tn_status status, const char *reason)
 	i->status = status;
 }
 
-bool tn_knob_good(const struct tn_knob *k, const char *want, const char *have, const char *pair)
+bool tn_tunable_good(const struct tn_tunable *k, const char *want, const char *have, const char *pair)
 {
 	if (tn_value_equal(have, want))
 		return true;
@@ -87,15 +87,15 @@ bool tn_knob_good(const struct tn_knob *k, const char *want, const char *have, c
 
 bool tn_item_good(const struct tn_item *i, const char *current)
 {
-	return tn_knob_good(i->knob, i->wanted, current, i->pair_current);
+	return tn_tunable_good(i->knob, i->wanted, current, i->pair_current);
 }
 
 bool tn_item_keeps(const struct tn_item *i)
 {
-	const struct tn_knob *k = i->knob;
+	const struct tn_tunable *k = i->knob;
 
-	return i->status == TN_ALREADY && i->chosen && i->current && i->wanted && tn_knob_form(k) != TN_NO_FORM &&
-	       tn_item_good(i, i->current) && !tn_knob_good(k, i->wanted, i->at_boot, i->pair_path ? "in force" : NULL);
+	return i->status == TN_ALREADY && i->chosen && i->current && i->wanted && tn_tunable_form(k) != TN_NO_FORM &&
+	       tn_item_good(i, i->current) && !tn_tunable_good(k, i->wanted, i->at_boot, i->pair_path ? "in force" : NULL);
 }
 
 /* Reads what is there. Returns false, with the status said, if there is nothing to decide on. */
@@ -123,7 +123,7 @@ static bool read_current(const struct make *m, struct tn_item *i)
 /* What preconditions and desired() see of the item. *offered holds a string of it. */
 static struct tn_now read_now(struct gt_fsroot *fs, const struct tn_item *i, char **offered)
 {
-	gt_autofree char *path = tn_knob_offers_path(i->knob, i->instance);
+	gt_autofree char *path = tn_tunable_offers_path(i->knob, i->instance);
 	struct stat st = { .st_mode = S_IWUSR }; /* a captured host has no modes */
 
 	if (path)
@@ -141,7 +141,7 @@ static struct tn_now read_now(struct gt_fsroot *fs, const struct tn_item *i, cha
 static bool pair_says_it(const struct make *m, struct tn_item *i)
 {
 	const struct sc_assign *a = tn_boot_pair(m->boot.sysctl, i->knob);
-	const struct sc_key *key = a ? sc_key_find(tn_knob_key(i->knob)) : NULL;
+	const struct sc_key *key = a ? sc_key_find(tn_tunable_key(i->knob)) : NULL;
 	gt_autofree char *why = NULL, *taken = a ? sc_taken(key->counterpart, a->value) : NULL;
 	int64_t pair, want;
 
@@ -178,12 +178,12 @@ static void heed_boot(struct make *m, struct tn_item *i)
 /* A value outside of the range of this host is not written, whatever asks for it. */
 static bool out_of_range(const struct make *m, struct tn_item *i, const char *asked)
 {
-	const struct sc_assign *a = tn_knob_key(i->knob) ? sc_boot_value(m->boot.others, tn_knob_key(i->knob)) : NULL;
+	const struct sc_assign *a = tn_tunable_key(i->knob) ? sc_boot_value(m->boot.others, tn_tunable_key(i->knob)) : NULL;
 	bool by_file = a && !gt_streq(asked, i->wanted);
 	gt_autofree char *why = NULL;
 	struct gt_err e = { 0 };
 
-	if (tn_knob_check_value(i->knob, m->host, i->wanted, &e) >= 0)
+	if (tn_tunable_check_value(i->knob, m->host, i->wanted, &e) >= 0)
 		return false;
 	why = by_file ? gt_xasprintf("%s:%u sets it to %s at boot, but %s: correct that line", a->file, a->line, i->wanted, e.msg) :
 			gt_xasprintf("not written: %s", e.msg);
@@ -194,7 +194,7 @@ static bool out_of_range(const struct make *m, struct tn_item *i, const char *as
 
 static void apply_wish(struct make *m, struct tn_item *i, const struct tn_wish *w, const char *asked)
 {
-	const struct tn_knob *k = i->knob;
+	const struct tn_tunable *k = i->knob;
 	const char *lacks;
 
 	say(i, w->status, w->reason);
@@ -257,7 +257,7 @@ static bool loaded_first(struct gt_fsroot *fs, const char *module)
 }
 
 /* What is written at boot finds no file if a module that is loaded later brings it. The caller frees it; NULL: none does. */
-static char *comes_late(const struct make *m, const struct tn_knob *k)
+static char *comes_late(const struct make *m, const struct tn_tunable *k)
 {
 	const char *driver = k->module ? k->module(m->host) : NULL;
 	gt_autofree char *name = driver ? gt_xstrdup(driver) : NULL, *loaded = NULL;
@@ -266,7 +266,7 @@ static char *comes_late(const struct make *m, const struct tn_knob *k)
 		if (*p == '-')
 			*p = '_';
 	loaded = name ? gt_xasprintf("/sys/module/%s/initstate", name) : NULL; /* what is built in has no state */
-	if (!loaded || !gt_fs_exists(m->fs, loaded) || (tn_knob_key(k) && loaded_first(m->fs, name)))
+	if (!loaded || !gt_fs_exists(m->fs, loaded) || (tn_tunable_key(k) && loaded_first(m->fs, name)))
 		return NULL;
 	return gt_xasprintf("at boot it is there only once the module %s is loaded: what is written before that does not count",
 			    name);
@@ -330,7 +330,7 @@ static void take_finding(const struct make *m, struct tn_item *i)
 	i->remedy = *f.remedy ? gt_xstrdup(f.remedy) : NULL;
 }
 
-static void consider(struct make *m, const struct tn_knob *k, const char *instance)
+static void consider(struct make *m, const struct tn_tunable *k, const char *instance)
 {
 	const char *asked = tn_profile_get(m->profile, k->id);
 	struct tn_ctx ctx = { .host = m->host, .facts = &m->facts };
@@ -356,7 +356,7 @@ static void consider(struct make *m, const struct tn_knob *k, const char *instan
 		return;
 	now = read_now(m->fs, i, &offered);
 	ctx.asked = asked && strcmp(asked, "on") && strcmp(asked, "off") ? asked : NULL;
-	i->needs_met = 1 + tn_knob_wish(k, &ctx, &now, &w);
+	i->needs_met = 1 + tn_tunable_wish(k, &ctx, &now, &w);
 	i->need_fails = k->preconditions[i->needs_met - 1];
 	apply_wish(m, i, &w, ctx.asked);
 	predict_boot(m, i);
@@ -370,8 +370,8 @@ static void consider(struct make *m, const struct tn_knob *k, const char *instan
 
 static void consider_all(struct make *m)
 {
-	for (size_t n = 0; tn_knobs[n]; n++) {
-		const struct tn_knob *k = tn_knobs[n];
+	for (size_t n = 0; tn_tunables[n]; n++) {
+		const struct tn_tunable *k = tn_tunables[n];
 		gt_auto_strv instances = { 0 };
 
 		if (!tn_knob_selected(k->id, m->opts->only))
@@ -413,8 +413,8 @@ int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_hos
 /* Is a subject selected that gpuprobe judges, by NVML too? */
 static bool selects_check(const struct tn_plan_opts *o)
 {
-	for (size_t i = 0; tn_knobs[i]; i++)
-		if (tn_knobs[i]->check && tn_knob_selected(tn_knobs[i]->id, o->only))
+	for (size_t i = 0; tn_tunables[i]; i++)
+		if (tn_tunables[i]->check && tn_knob_selected(tn_tunables[i]->id, o->only))
 			return true;
 	return false;
 }
@@ -466,7 +466,7 @@ size_t tn_plan_changes(const struct tn_plan *p)
 
 static int moved(const struct tn_item *i, const char *what, const char *now, struct gt_err *err)
 {
-	gt_autofree char *label = tn_knob_label(i->knob, i->instance);
+	gt_autofree char *label = tn_tunable_label(i->knob, i->instance);
 
 	return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
 			    "%s is %s now, not %s as when the plan was made: make a new plan%s", label,
@@ -486,7 +486,7 @@ static bool has_instance(struct gt_fsroot *fs, const struct pr_host *host, const
 /* The preconditions may have changed since the plan: the scheduler's module is gone, a virtual machine runs. */
 static int check_preconditions(struct gt_fsroot *fs, const struct tn_ctx *c, const struct tn_item *i, struct gt_err *err)
 {
-	gt_autofree char *label = tn_knob_label(i->knob, i->instance), *offered = NULL;
+	gt_autofree char *label = tn_tunable_label(i->knob, i->instance), *offered = NULL;
 	const struct tn_now now = read_now(fs, i, &offered);
 	const char *lacks = tn_not_writable(fs, i->path);
 	struct tn_wish w = { 0 };
@@ -501,11 +501,11 @@ static int check_preconditions(struct gt_fsroot *fs, const struct tn_ctx *c, con
 static int check_item(struct gt_fsroot *fs, const struct tn_ctx *c, const struct tn_item *i, struct gt_err *err)
 {
 	const struct pr_host *host = c->host;
-	gt_autofree char *label = tn_knob_label(i->knob, i->instance), *now = NULL, *pair = NULL;
+	gt_autofree char *label = tn_tunable_label(i->knob, i->instance), *now = NULL, *pair = NULL;
 	struct gt_err e = { 0 };
 	int r;
 
-	r = tn_knob_check_value(i->knob, host, i->wanted, &e);
+	r = tn_tunable_check_value(i->knob, host, i->wanted, &e);
 	if (r < 0)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "%s: nothing is changed", e.msg);
 	if (!has_instance(fs, host, i))
@@ -525,7 +525,7 @@ static int check_item(struct gt_fsroot *fs, const struct tn_ctx *c, const struct
 
 static int may_have_moved(const struct tn_item *i, struct gt_err *err)
 {
-	gt_autofree char *label = tn_knob_label(i->knob, i->instance);
+	gt_autofree char *label = tn_tunable_label(i->knob, i->instance);
 
 	return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
 			    "%s: the host was restarted since the plan was made, and that name may be another device's now: make "

@@ -3,11 +3,11 @@
 #define TN_PLAN_H
 /* The plan: the desired value of each tunable on each device, compared with the current one. */
 #include "tune/model/exit.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 
 /* Strings belong to the plan; NULL: none. */
 struct tn_item {
-	const struct tn_knob *knob;
+	const struct tn_tunable *knob;
 	char *instance; /* device or policy; NULL for a knob that the host has once */
 	char *path;	/* kernel file, as on the host */
 	enum tn_status status;
@@ -45,11 +45,11 @@ struct tn_plan_opts {
 int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, struct tn_plan **ret,
 		 struct gt_err *err);
 size_t tn_plan_changes(const struct tn_plan *plan); /* number of TN_CHANGE */
-struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_knob *k, const char *instance);
+struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_tunable *k, const char *instance);
 void tn_item_clear(struct tn_item *i);
 /* Returns whether the value `have` is good enough: equal to `want`, or beyond it where a knob is only raised or only lowered.
  * pair: value of the counterpart; NULL: none. */
-bool tn_knob_good(const struct tn_knob *k, const char *want, const char *have, const char *pair);
+bool tn_tunable_good(const struct tn_tunable *k, const char *want, const char *have, const char *pair);
 bool tn_item_good(const struct tn_item *i, const char *current);
 /* Returns whether the current value is good enough, but no file sets it at boot: apply --persist writes it to one. */
 bool tn_item_keeps(const struct tn_item *i);

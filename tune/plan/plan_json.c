@@ -66,7 +66,7 @@ static bool read_remedy(const json_t *o, struct tn_item *i)
 
 static json_t *item_json(const struct tn_item *i)
 {
-	const struct tn_knob *k = i->knob;
+	const struct tn_tunable *k = i->knob;
 	const char tag[2] = { k->tag };
 	json_t *o = json_pack("{s:s, s:o, s:s, s:o, s:o, s:o, s:s, s:s, s:o, s:s, s:s}", "knob", k->id, "instance",
 			      gt_json_str(i->instance), "status", tn_status_name(i->status), "path", gt_json_str(i->path),
@@ -82,7 +82,7 @@ static json_t *item_json(const struct tn_item *i)
 								gt_json_str(i->pair_current)) :
 						      json_null());
 	json_object_set_new(o, "conflict", gt_json_str(i->conflict));
-	json_object_set_new(o, "persisted_in", gt_json_str(tn_persist_file(tn_knob_form(k))));
+	json_object_set_new(o, "persisted_in", gt_json_str(tn_persist_file(tn_tunable_form(k))));
 	json_object_set_new(o, "keeps", json_boolean(tn_item_keeps(i)));
 	json_object_set_new(o, "at_boot", tn_boot_knows(k) ? tn_boot_json(i->at_boot, i->at_boot_by, i->at_boot_may) :
 							     json_null());
@@ -138,7 +138,7 @@ static int check_change(const struct tn_item *i, struct gt_err *err)
 		return gt_fail(err, EINVAL, "%s is never written", i->knob->id);
 	if (!i->current || !i->wanted)
 		return gt_fail(err, EINVAL, "%s lacks current or wanted", i->knob->id);
-	if (strlen(i->current) > 127 || tn_knob_check_value(i->knob, NULL, i->wanted, err) < 0)
+	if (strlen(i->current) > 127 || tn_tunable_check_value(i->knob, NULL, i->wanted, err) < 0)
 		return err->msg[0] ? -EINVAL : gt_fail(err, EINVAL, "%s: the current value is too long", i->knob->id);
 	if (tn_item_good(i, i->current))
 		return gt_fail(err, EINVAL, "%s would not %s from %s to %s", i->knob->id, tn_op_name(i->knob->op), i->current,
@@ -149,7 +149,7 @@ static int check_change(const struct tn_item *i, struct gt_err *err)
 static int read_item(struct tn_plan *p, const json_t *o, struct gt_err *err)
 {
 	const char *id = NULL, *status_name = NULL, *instance = json_string_value(json_object_get(o, "instance"));
-	const struct tn_knob *k;
+	const struct tn_tunable *k;
 	enum tn_status status;
 	struct tn_item *i;
 	int r = gt_json_req_str(o, "knob", &id, err);
@@ -158,7 +158,7 @@ static int read_item(struct tn_plan *p, const json_t *o, struct gt_err *err)
 		r = gt_json_req_str(o, "status", &status_name, err);
 	if (r < 0)
 		return r;
-	k = tn_knob_find(id);
+	k = tn_tunable_find(id);
 	if (!k)
 		return gt_fail(err, EINVAL, "there is no knob '%.60s'", id);
 	if (instance && (!k->instances || !tn_instance_ok(instance)))

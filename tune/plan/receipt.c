@@ -111,7 +111,7 @@ static int check_setting(const json_t *o, const struct pr_host *host, struct gt_
 {
 	const char *id = NULL, *from = NULL, *to = NULL, *instance = gt_json_get_str(o, "instance", NULL);
 	gt_autofree char *pair = NULL;
-	const struct tn_knob *k;
+	const struct tn_tunable *k;
 	int r = gt_json_req_str(o, "knob", &id, err);
 
 	if (r == 0)
@@ -120,16 +120,16 @@ static int check_setting(const json_t *o, const struct pr_host *host, struct gt_
 		r = gt_json_req_str(o, "to", &to, err);
 	if (r < 0)
 		return r;
-	k = tn_knob_find(id);
+	k = tn_tunable_find(id);
 	if (!k || k->tag == 'C')
 		return gt_fail(err, EINVAL, "there is no knob '%.60s' that gputune writes", id);
 	if (!k->instances != !instance || (instance && !tn_instance_ok(instance)))
 		return gt_fail(err, EINVAL, "%s: '%.60s' is no device it could have", id, instance ? instance : "");
-	r = tn_knob_check_value(k, host, to, err);
+	r = tn_tunable_check_value(k, host, to, err);
 	if (r < 0)
 		return r;
-	pair = tn_knob_pair_path(k);
-	if (tn_knob_good(k, to, from, pair ? "in force" : NULL))
+	pair = tn_tunable_pair_path(k);
+	if (tn_tunable_good(k, to, from, pair ? "in force" : NULL))
 		return gt_fail(err, EINVAL, "%s would not %s from %.60s to %.60s", id, tn_op_name(k->op), from, to);
 	return 0;
 }
@@ -169,9 +169,9 @@ static void replace(char **s, char *with)
 static int check_from(const struct tn_item *i, const json_t *proof, const char *path, struct gt_err *err)
 {
 	const char *from = gt_json_get_str(proof, "from", ""), *to = gt_json_get_str(proof, "to", "");
-	gt_autofree char *label = tn_knob_label(i->knob, i->instance);
+	gt_autofree char *label = tn_tunable_label(i->knob, i->instance);
 
-	if (tn_value_equal(i->current, from) || tn_knob_good(i->knob, to, i->current, i->pair_current))
+	if (tn_value_equal(i->current, from) || tn_tunable_good(i->knob, to, i->current, i->pair_current))
 		return 0;
 	return gt_fail(err, ESTALE, "%s changes %s from %s, and it is %s now: prove it again", path, label, from, i->current);
 }

@@ -73,7 +73,7 @@ static void set_knob(struct parse *ps, const char *id, const char *value)
 static int take_knob(struct parse *ps, const char *id, const char *value)
 {
 	const struct tn_launch_setting *s = tn_launch_find(id);
-	const struct tn_knob *k = tn_knob_find(id);
+	const struct tn_tunable *k = tn_tunable_find(id);
 	struct gt_err err = { 0 };
 
 	if (!k && !s)
@@ -81,7 +81,7 @@ static int take_knob(struct parse *ps, const char *id, const char *value)
 	if (strcmp(value, "on") && strcmp(value, "off")) {
 		if (k && k->tag == 'C')
 			return BAD(ps, "%s is reported only; it takes on or off", id);
-		if ((s ? tn_launch_check_value(s, value, &err) : tn_knob_check_value(k, NULL, value, &err)) < 0)
+		if ((s ? tn_launch_check_value(s, value, &err) : tn_tunable_check_value(k, NULL, value, &err)) < 0)
 			return BAD(ps, "%s", err.msg);
 	}
 	set_knob(ps, id, value);

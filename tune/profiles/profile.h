@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_PROFILE_H
 #define TN_PROFILE_H
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 
 /* Strict INI, see profile.c. */
 struct tn_setting {

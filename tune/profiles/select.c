@@ -11,10 +11,10 @@ const char *tn_knob_word(size_t i)
 {
 	size_t n = 0;
 
-	while (n < i && tn_knobs[n])
+	while (n < i && tn_tunables[n])
 		n++;
-	if (tn_knobs[n])
-		return tn_knobs[n]->id;
+	if (tn_tunables[n])
+		return tn_tunables[n]->id;
 	return tn_launch_settings[i - n] ? tn_launch_settings[i - n]->id : NULL;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_SELECT_H
 #define TN_SELECT_H
-/* The names that profiles, --only and --skip take: ids of tunables and launch settings, and families ("vm."). */
+/* The names that profiles, --only and --skip take. A knob is a tunable of the host or a launch setting; "vm." is a family. */
 #include "lib/err.h"
 #include "lib/util.h"
 

@@ -16,7 +16,7 @@
 #include "tune/run/run.h"
 #include "tune/launch/settings.h"
 #include "tune/launch/wrapper.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 #include "tune/profiles/profile.h"
 
 #ifndef MPOL_PREFERRED_MANY

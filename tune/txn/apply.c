@@ -61,7 +61,7 @@ static void add_values(struct apply *a)
 		if (it->status != TN_CHANGE || refused(a, it))
 			continue;
 		e = add_value(a, it, it->wanted);
-		e->side_path = tn_knob_side_path(it->knob, it->instance);
+		e->side_path = tn_tunable_side_path(it->knob, it->instance);
 		if (e->side_path && tn_value_read(a->fs, e->side_path, &e->side_old) < 0) /* this kernel shows none */
 			free(gt_take(e->side_path));
 	}

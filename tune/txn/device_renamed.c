@@ -12,7 +12,7 @@ static const char *boot_of(const struct tn_journal *j, const struct tn_entry *e)
 }
 
 /* What that device is called now; NULL: it is not here. The caller frees it. */
-static char *name_of(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_knob *k, const char *line)
+static char *name_of(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_tunable *k, const char *line)
 {
 	gt_auto_strv instances = { 0 };
 	char *found = NULL;
@@ -30,7 +30,7 @@ static char *name_of(struct gt_fsroot *fs, const struct pr_host *host, const str
 bool tn_entry_here(struct gt_fsroot *fs, const struct tn_journal *j, const struct tn_entry *e, struct pr_host **host,
 		   struct tn_entry *ret)
 {
-	const struct tn_knob *k = e->line ? tn_entry_knob(e) : NULL;
+	const struct tn_tunable *k = e->line ? tn_entry_knob(e) : NULL;
 	const struct pr_host *now;
 
 	*ret = *e;
@@ -43,7 +43,7 @@ bool tn_entry_here(struct gt_fsroot *fs, const struct tn_journal *j, const struc
 	if (!*host && tn_host_get(fs, NULL, host, &now, NULL) < 0)
 		return false;
 	ret->instance = name_of(fs, *host, k, e->line);
-	ret->path = ret->instance ? tn_knob_path(k, ret->instance) : NULL;
+	ret->path = ret->instance ? tn_tunable_path(k, ret->instance) : NULL;
 	return ret->path;
 }
 

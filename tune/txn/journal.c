@@ -160,18 +160,18 @@ static bool was_a_knob(const json_t *rec, const char *path)
 {
 	const char *knob = gt_json_get_str(rec, "knob", NULL);
 
-	return knob && !tn_knob_find(knob) && (gt_starts_with(path, "/proc/sys/") || gt_starts_with(path, "/sys/")) &&
+	return knob && !tn_tunable_find(knob) && (gt_starts_with(path, "/proc/sys/") || gt_starts_with(path, "/sys/")) &&
 	       !strstr(path, "/../") && !gt_ends_with(path, "/..");
 }
 
 /* Its path is the knob's own to say: of one that this version lacks it is kept without. */
 static void take_side_old(struct tn_entry *e, const json_t *rec)
 {
-	const struct tn_knob *k = tn_entry_knob(e);
+	const struct tn_tunable *k = tn_entry_knob(e);
 
 	if ((k && !k->resets) || !gt_json_get_str(rec, "side_old", NULL))
 		return;
-	e->side_path = k ? tn_knob_side_path(k, e->instance) : NULL;
+	e->side_path = k ? tn_tunable_side_path(k, e->instance) : NULL;
 	e->side_old = text_of(rec, "side_old");
 }
 
@@ -429,9 +429,9 @@ int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err
 	return 0;
 }
 
-const struct tn_knob *tn_entry_knob(const struct tn_entry *e)
+const struct tn_tunable *tn_entry_knob(const struct tn_entry *e)
 {
-	return e->kind == TN_ENTRY_VALUE ? tn_knob_find(e->knob) : NULL;
+	return e->kind == TN_ENTRY_VALUE ? tn_tunable_find(e->knob) : NULL;
 }
 
 bool tn_entry_ended_as(const struct tn_entry *e, const char *text)
@@ -470,9 +470,9 @@ bool tn_tx_other_boot(const struct tn_journal *j, const struct tn_tx *t)
 
 bool tn_entry_over(const struct tn_journal *j, const struct tn_tx *t, const struct tn_entry *e)
 {
-	const struct tn_knob *k = tn_entry_knob(e);
+	const struct tn_tunable *k = tn_entry_knob(e);
 
-	return k && tn_knob_form(k) == TN_NO_FORM && tn_tx_other_boot(j, t);
+	return k && tn_tunable_form(k) == TN_NO_FORM && tn_tx_other_boot(j, t);
 }
 
 bool tn_tx_has_file(const struct tn_tx *t)

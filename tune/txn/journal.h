@@ -20,7 +20,7 @@
  * When a transaction is over its records are taken out by writing the file anew, or removing it if nothing is left. What
  * is in it is therefore always what has to be undone. A torn last line is a step that never happened.
  */
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 #include "tune/txn/process_identity.h"
 
 #define TN_JOURNAL_PATH	      "/var/lib/gputune/journal"
@@ -105,7 +105,7 @@ struct tn_journal *tn_journal_compact(const struct tn_journal *j);
 void tn_journal_compact_free(struct tn_journal *small);
 bool tn_tx_has_file(const struct tn_tx *t);
 const struct tn_tx *tn_entry_tx(const struct tn_journal *j, const struct tn_entry *e); /* NULL: not of j */
-const struct tn_knob *tn_entry_knob(const struct tn_entry *e); /* NULL: of a file, or of a knob that this version lacks */
+const struct tn_tunable *tn_entry_knob(const struct tn_entry *e); /* NULL: of a file, or of a knob that this version lacks */
 /* Is text what the entry made of its file? NULL: no such file. */
 bool tn_entry_ended_as(const struct tn_entry *e, const char *text);
 /* Has a write that was merged into the entry made text of its file? */

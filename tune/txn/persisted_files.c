@@ -8,25 +8,25 @@
 #include "tune/model/exit.h"
 #include "tune/txn/persisted_files.h"
 
-static const struct tn_knob *knob_of_key(const char *key)
+static const struct tn_tunable *knob_of_key(const char *key)
 {
 	gt_autofree char *want = sc_normalize(key);
 
-	for (size_t i = 0; tn_knobs[i]; i++) {
-		gt_autofree char *have = tn_knob_key(tn_knobs[i]) ? sc_normalize(tn_knob_key(tn_knobs[i])) : NULL;
+	for (size_t i = 0; tn_tunables[i]; i++) {
+		gt_autofree char *have = tn_tunable_key(tn_tunables[i]) ? sc_normalize(tn_tunable_key(tn_tunables[i])) : NULL;
 
 		if (gt_streq(have, want))
-			return tn_knobs[i];
+			return tn_tunables[i];
 	}
 	return NULL;
 }
 
 /* The knob whose file this is, and for a device's the name of the device. The caller frees *ret_instance. */
-static const struct tn_knob *knob_of_path(const char *path, char **ret_instance)
+static const struct tn_tunable *knob_of_path(const char *path, char **ret_instance)
 {
-	for (size_t i = 0; tn_knobs[i]; i++) {
-		const struct tn_knob *k = tn_knobs[i];
-		gt_autofree char *own = k->path ? tn_knob_path(k, "*") : NULL;
+	for (size_t i = 0; tn_tunables[i]; i++) {
+		const struct tn_tunable *k = tn_tunables[i];
+		gt_autofree char *own = k->path ? tn_tunable_path(k, "*") : NULL;
 		const char *star = own ? strchr(own, '*') : NULL;
 
 		if (!own || fnmatch(own, path, FNM_PATHNAME | FNM_PERIOD))
@@ -37,9 +37,9 @@ static const struct tn_knob *knob_of_path(const char *path, char **ret_instance)
 	return NULL;
 }
 
-static void add_value(struct tn_tx *t, const struct tn_knob *k, const char *instance, const char *value)
+static void add_value(struct tn_tx *t, const struct tn_tunable *k, const char *instance, const char *value)
 {
-	gt_autofree char *path = tn_knob_path(k, instance);
+	gt_autofree char *path = tn_tunable_path(k, instance);
 
 	tn_tx_add_value(t, k->id, instance, path, NULL, value);
 }
@@ -48,7 +48,7 @@ static void add_value(struct tn_tx *t, const struct tn_knob *k, const char *inst
 static void take_line(struct tn_tx *t, enum tn_form form, char *line)
 {
 	gt_autofree char *instance = NULL;
-	const struct tn_knob *k = NULL;
+	const struct tn_tunable *k = NULL;
 	char *value = NULL;
 
 	if (*line == '#')

@@ -52,8 +52,8 @@ static void note_undone(void *ctx, const struct tn_entry *e, enum tn_undo r, con
 /* A file in /etc that could not be removed sets the value again at the next boot. */
 static bool file_failed(const struct undo *u, const struct tn_entry *e)
 {
-	const struct tn_knob *k = tn_entry_knob(e);
-	const char *path = k ? tn_persist_file(tn_knob_form(k)) : NULL;
+	const struct tn_tunable *k = tn_entry_knob(e);
+	const char *path = k ? tn_persist_file(tn_tunable_form(k)) : NULL;
 
 	for (size_t i = 0; path && i < u->j->n_tx; i++)
 		for (size_t n = 0; n < u->j->tx[i].n_entry; n++)

@@ -6,9 +6,9 @@
 #include "tune/txn/journal.h"
 #include "tune/txn/txn.h"
 
-static void add_setting(struct gt_fsroot *fs, json_t *knobs, const struct tn_knob *k, const char *instance)
+static void add_setting(struct gt_fsroot *fs, json_t *knobs, const struct tn_tunable *k, const char *instance)
 {
-	gt_autofree char *path = tn_knob_path(k, instance), *label = tn_knob_label(k, instance), *now = NULL;
+	gt_autofree char *path = tn_tunable_path(k, instance), *label = tn_tunable_label(k, instance), *now = NULL;
 
 	if (tn_value_read(fs, path, &now) >= 0)
 		json_object_set_new(knobs, label, gt_json_str(now));
@@ -22,17 +22,17 @@ json_t *tn_settings(struct gt_fsroot *fs, const struct pr_host *host)
 	struct tn_facts facts;
 
 	if (tn_host_get(fs, host, &own, &host, NULL) >= 0)
-		for (size_t n = 0; tn_knobs[n]; n++) {
+		for (size_t n = 0; tn_tunables[n]; n++) {
 			gt_auto_strv instances = { 0 };
 
-			if (tn_knobs[n]->check)
+			if (tn_tunables[n]->check)
 				continue;
-			if (!tn_knobs[n]->instances)
-				add_setting(fs, knobs, tn_knobs[n], NULL);
+			if (!tn_tunables[n]->instances)
+				add_setting(fs, knobs, tn_tunables[n], NULL);
 			else
-				tn_knobs[n]->instances(fs, host, &instances);
+				tn_tunables[n]->instances(fs, host, &instances);
 			for (size_t i = 0; i < instances.n; i++)
-				add_setting(fs, knobs, tn_knobs[n], instances.v[i]);
+				add_setting(fs, knobs, tn_tunables[n], instances.v[i]);
 		}
 	for (size_t i = 0; host && i < host->n_setting; i++)
 		if (host->setting[i].now.v)

@@ -55,9 +55,9 @@ static void blame_rules(struct verify *v, const char *path, const char *now, jso
 }
 
 /* A file says what is there now: whoever reads it again (sysctl --system, a restarted unit) sets it. */
-static void blame_files(struct verify *v, const struct tn_knob *k, const char *path, const char *now, json_t *o)
+static void blame_files(struct verify *v, const struct tn_tunable *k, const char *path, const char *now, json_t *o)
 {
-	gt_autofree char *key = tn_knob_key(k) ? sc_normalize(tn_knob_key(k)) : NULL;
+	gt_autofree char *key = tn_tunable_key(k) ? sc_normalize(tn_tunable_key(k)) : NULL;
 
 	for (size_t i = 0; key && i < v->boot.sysctl->n_all; i++) {
 		const struct sc_assign *a = &v->boot.sysctl->all[i];
@@ -84,7 +84,7 @@ static void blame_files(struct verify *v, const struct tn_knob *k, const char *p
 /* Who has changed it meanwhile, as far as it can be seen. */
 static void blame(struct verify *v, const struct tn_entry *e, const char *now, json_t *o)
 {
-	const struct tn_knob *k = tn_entry_knob(e);
+	const struct tn_tunable *k = tn_entry_knob(e);
 
 	if (k)
 		blame_files(v, k, e->path, now, o);
@@ -102,14 +102,14 @@ static void blame(struct verify *v, const struct tn_entry *e, const char *now, j
 /* What it holds beside ours: more of what is only raised, and less of what is only lowered, is no drift. */
 static const char *judge(struct verify *v, const struct tn_entry *e, const char *now)
 {
-	const struct tn_knob *k = tn_entry_knob(e);
-	gt_autofree char *path = k ? tn_knob_pair_path(k) : NULL, *pair = NULL;
+	const struct tn_tunable *k = tn_entry_knob(e);
+	gt_autofree char *path = k ? tn_tunable_pair_path(k) : NULL, *pair = NULL;
 
 	if (tn_value_equal(now, e->new_value))
 		return "ok";
 	if (path)
 		tn_value_read(v->fs, path, &pair);
-	if (!k || !tn_knob_good(k, e->new_value, now, pair))
+	if (!k || !tn_tunable_good(k, e->new_value, now, pair))
 		return "drift";
 	return k->op == TN_RAISE ? "higher" : "lower";
 }
@@ -144,8 +144,8 @@ static bool has_path(const struct tn_tx *t, const char *path)
 /* Does a file of ours keep the value? Each holds what its own transaction changed and all that was held before. */
 static bool is_kept(const struct tn_journal *j, const struct tn_entry *e)
 {
-	const struct tn_knob *k = tn_entry_knob(e);
-	const char *file = k ? tn_persist_file(tn_knob_form(k)) : NULL;
+	const struct tn_tunable *k = tn_entry_knob(e);
+	const char *file = k ? tn_persist_file(tn_tunable_form(k)) : NULL;
 	bool later = false;
 
 	for (size_t i = j->n_tx; file && i-- > 0;) {
@@ -159,18 +159,18 @@ static bool is_kept(const struct tn_journal *j, const struct tn_entry *e)
 }
 
 /* A plan does not take such a value, and the file of gputune guards against it. */
-static bool is_out_of_range(struct verify *v, const struct tn_knob *k, const char *value)
+static bool is_out_of_range(struct verify *v, const struct tn_tunable *k, const char *value)
 {
 	const struct pr_host *host = v->host;
 
-	return tn_host_get(v->fs, host, &v->host, &host, NULL) >= 0 && tn_knob_check_value(k, host, value, NULL) < 0;
+	return tn_host_get(v->fs, host, &v->host, &host, NULL) >= 0 && tn_tunable_check_value(k, host, value, NULL) < 0;
 }
 
 /* Somebody else's file goes further, and the one of ours takes that back: it was made when theirs said less, or was not there. */
-static char *takes_back(struct verify *v, const struct tn_knob *k, const char *path, const struct tn_udev_answer *at_boot)
+static char *takes_back(struct verify *v, const struct tn_tunable *k, const char *path, const struct tn_udev_answer *at_boot)
 {
 	gt_autofree char *theirs = NULL, *by = NULL;
-	const char *ours = tn_persist_file(tn_knob_form(k));
+	const char *ours = tn_persist_file(tn_tunable_form(k));
 
 	if (!ours || !at_boot->by || !gt_starts_with(at_boot->by, ours))
 		return NULL;
@@ -184,7 +184,7 @@ static char *takes_back(struct verify *v, const struct tn_knob *k, const char *p
 /* What the next boot will make of a value that is meant to stay, and which line decides it. */
 static void verify_boot(struct verify *v, const struct tn_entry *e, bool persisted)
 {
-	const struct tn_knob *k = tn_entry_knob(e);
+	const struct tn_tunable *k = tn_entry_knob(e);
 	json_t *values = json_object_get(v->report, "values"), *o = json_array_get(values, json_array_size(values) - 1);
 	gt_autofree char *beaten = NULL, *may = NULL;
 	const char *result = gt_json_get_str(o, "result", "");
@@ -196,11 +196,11 @@ static void verify_boot(struct verify *v, const struct tn_entry *e, bool persist
 	tn_boot_ask(&v->boot, k, e->path, &a);
 	json_object_set_new(o, "at_boot", tn_boot_json(a.value, a.by, a.may));
 	beaten = persisted ? takes_back(v, k, e->path, &a) : NULL;
-	fits = !beaten && tn_knob_good(k, e->new_value, a.value, e->pair_path ? "in force" : NULL); /* a zero: the other is */
+	fits = !beaten && tn_tunable_good(k, e->new_value, a.value, e->pair_path ? "in force" : NULL); /* a zero: the other is */
 	if (persisted && !beaten)
 		beaten = tn_boot_beaten(&v->boot, k, e->path, e->new_value, &may);
 	if (persisted && !beaten && !fits && strcmp(result, "n/a")) /* what is not there has no rule that fits */
-		beaten = gt_xasprintf("nothing in %s sets it any more", tn_persist_file(tn_knob_form(k)));
+		beaten = gt_xasprintf("nothing in %s sets it any more", tn_persist_file(tn_tunable_form(k)));
 	tn_udev_answer_clear(&a);
 	if (may)
 		add_overridden(o, may);

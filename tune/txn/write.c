@@ -11,14 +11,14 @@
 /* A kernel file is allowed if a knob has it, directly, as its counterpart or as what it resets; * is one device's name. */
 static bool kernel_file_allowed(const char *path)
 {
-	for (size_t i = 0; tn_knobs[i]; i++) {
+	for (size_t i = 0; tn_tunables[i]; i++) {
 		gt_autofree char *own = NULL, *pair = NULL, *side = NULL;
 
-		if (tn_knobs[i]->tag == 'C')
+		if (tn_tunables[i]->tag == 'C')
 			continue;
-		own = tn_knob_path(tn_knobs[i], "*");
-		pair = tn_knob_pair_path(tn_knobs[i]);
-		side = tn_knob_side_path(tn_knobs[i], "*");
+		own = tn_tunable_path(tn_tunables[i], "*");
+		pair = tn_tunable_pair_path(tn_tunables[i]);
+		side = tn_tunable_side_path(tn_tunables[i], "*");
 		if (!fnmatch(own, path, FNM_PATHNAME | FNM_PERIOD) || gt_streq(pair, path) ||
 		    (side && !fnmatch(side, path, FNM_PATHNAME | FNM_PERIOD)))
 			return true;

@@ -4,14 +4,14 @@
 #include <stdio.h>
 #include <string.h>
 #include "sysctl/sysctl.h"
-#include "tune/model/knob.h"
+#include "tune/model/tunable.h"
 
-const char *tn_knob_summary(const struct tn_knob *k)
+const char *tn_tunable_summary(const struct tn_tunable *k)
 {
 	return k->summary ? k->summary : k->check->title;
 }
 
-const char *tn_knob_why(const struct tn_knob *k)
+const char *tn_tunable_why(const struct tn_tunable *k)
 {
 	return k->why ? k->why : k->check->story;
 }
@@ -52,7 +52,7 @@ static char *with_instance(const char *path, const char *instance)
 	return gt_xasprintf("%.*s%s%s", (int)(mark - path), path, instance ? instance : "", mark + 2);
 }
 
-const char *tn_knob_key(const struct tn_knob *k)
+const char *tn_tunable_key(const struct tn_tunable *k)
 {
 	if (k->path || k->check)
 		return NULL;
@@ -60,41 +60,41 @@ const char *tn_knob_key(const struct tn_knob *k)
 }
 
 /* Without a rule for its device, a setting of a device whose name may change cannot be persisted. */
-enum tn_form tn_knob_form(const struct tn_knob *k)
+enum tn_form tn_tunable_form(const struct tn_tunable *k)
 {
-	if (tn_knob_key(k))
+	if (tn_tunable_key(k))
 		return TN_SYSCTL_D;
 	if (k->boot_line)
 		return TN_UDEV_RULE;
 	return k->path && !k->names_move ? TN_TMPFILES_D : TN_NO_FORM;
 }
 
-char *tn_knob_path(const struct tn_knob *k, const char *instance)
+char *tn_tunable_path(const struct tn_tunable *k, const char *instance)
 {
-	const char *key = tn_knob_key(k);
+	const char *key = tn_tunable_key(k);
 
 	return key ? sc_path(key) : with_instance(k->path, instance);
 }
 
-char *tn_knob_side_path(const struct tn_knob *k, const char *instance)
+char *tn_tunable_side_path(const struct tn_tunable *k, const char *instance)
 {
 	return with_instance(k->resets, instance);
 }
 
-char *tn_knob_offers_path(const struct tn_knob *k, const char *instance)
+char *tn_tunable_offers_path(const struct tn_tunable *k, const char *instance)
 {
 	return with_instance(k->offers, instance);
 }
 
-char *tn_knob_pair_path(const struct tn_knob *k)
+char *tn_tunable_pair_path(const struct tn_tunable *k)
 {
-	const char *name = tn_knob_key(k);
+	const char *name = tn_tunable_key(k);
 	const struct sc_key *key = name ? sc_key_find(name) : NULL;
 
 	return key && key->counterpart ? sc_path(key->counterpart) : NULL;
 }
 
-char *tn_knob_label(const struct tn_knob *k, const char *instance)
+char *tn_tunable_label(const struct tn_tunable *k, const char *instance)
 {
 	return instance ? gt_xasprintf("%s:%s", k->id, instance) : gt_xstrdup(k->id);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TN_KNOB_H
-#define TN_KNOB_H
+#ifndef TN_TUNABLE_H
+#define TN_TUNABLE_H
 /*
- * A knob is one const struct in tune/knob/, listed once in tune/knob/list.c. What it wishes is a pure function of the host,
- * the profile and the value that is there; reading, comparing, writing and undoing are the same code for all.
+ * A tunable is one const struct in tune/knob/, listed once in tune/knob/list.c. Its desired value is a pure function of the host,
+ * the profile and the current value. The same code reads, compares, writes and undoes all of them.
  */
 #include "lib/buf.h"
 #include "lib/json.h"
@@ -68,7 +68,7 @@ struct tn_now {
 	const char *instance; /* NULL for a knob that the host has once */
 	const char *current;  /* NULL if it cannot be read */
 	const char *pair;     /* value of the counterpart, NULL if there is none */
-	const char *offered;  /* content of tn_knob.offers; NULL: no such file */
+	const char *offered;  /* content of tn_tunable.offers; NULL: no such file */
 	bool read_only;	      /* the mode of the file lets nobody write, not even root */
 };
 
@@ -91,10 +91,10 @@ struct tn_range {
 };
 #define TN_NUMBERS 3 /* of one value at most: "min default max" */
 
-struct tn_knob {
+struct tn_tunable {
 	const char *id;
-	const char *summary;   /* NULL: the title of check; tn_knob_summary() */
-	const char *why;       /* evidence: what it is good for; NULL: the story of check; tn_knob_why() */
+	const char *summary;   /* NULL: the title of check; tn_tunable_summary() */
+	const char *why;       /* evidence: what it is good for; NULL: the story of check; tn_tunable_why() */
 	const char *hazard;    /* when it harms */
 	const char *unit;
 	const char *mechanism; /* the measurement that must move if the claim is true; "" if there is none, */
@@ -128,28 +128,28 @@ struct tn_knob {
 	/* the rule of udev that sets it at boot, for a device whose name may change */
 	char *(*boot_line)(const struct pr_host *h, const char *instance, const char *value);
 };
-const char *tn_knob_summary(const struct tn_knob *k);
-const char *tn_knob_why(const struct tn_knob *k);
+const char *tn_tunable_summary(const struct tn_tunable *k);
+const char *tn_tunable_why(const struct tn_tunable *k);
 const char *tn_effect_name(enum tn_effect e);
 const char *tn_op_name(enum tn_op op);
-const char *tn_knob_key(const struct tn_knob *k);   /* the sysctl; NULL: it is none */
-enum tn_form tn_knob_form(const struct tn_knob *k);
-char *tn_knob_path(const struct tn_knob *k, const char *instance);   /* the caller frees it */
-char *tn_knob_side_path(const struct tn_knob *k, const char *instance); /* what it resets, NULL: nothing */
-char *tn_knob_offers_path(const struct tn_knob *k, const char *instance); /* NULL: none */
-char *tn_knob_pair_path(const struct tn_knob *k);		      /* NULL if there is no counterpart */
-char *tn_knob_label(const struct tn_knob *k, const char *instance);  /* "block.read_ahead:vda" */
-char *tn_knob_range_text(const struct tn_knob *k); /* for people; NULL: it has none. The caller frees it. */
+const char *tn_tunable_key(const struct tn_tunable *k);   /* the sysctl; NULL: it is none */
+enum tn_form tn_tunable_form(const struct tn_tunable *k);
+char *tn_tunable_path(const struct tn_tunable *k, const char *instance);   /* the caller frees it */
+char *tn_tunable_side_path(const struct tn_tunable *k, const char *instance); /* what it resets, NULL: nothing */
+char *tn_tunable_offers_path(const struct tn_tunable *k, const char *instance); /* NULL: none */
+char *tn_tunable_pair_path(const struct tn_tunable *k);		      /* NULL if there is no counterpart */
+char *tn_tunable_label(const struct tn_tunable *k, const char *instance);  /* "block.read_ahead:vda" */
+char *tn_tunable_range_text(const struct tn_tunable *k); /* for people; NULL: it has none. The caller frees it. */
 /* Whether the knob may hold value: type, choices and range. host NULL: on any host. -EINVAL or -ERANGE and a sentence if not. */
-int tn_knob_check_value(const struct tn_knob *k, const struct pr_host *host, const char *value, struct gt_err *err);
+int tn_tunable_check_value(const struct tn_tunable *k, const struct pr_host *host, const char *value, struct gt_err *err);
 
 /* Returns the text of the nth precondition: the file exists, then those of the tunable, last the file can be written. NULL
  * behind the last. path NULL: of any device. The caller frees it. */
-char *tn_precondition_text(const struct tn_knob *k, const char *path, size_t n);
+char *tn_precondition_text(const struct tn_tunable *k, const char *path, size_t n);
 /* Returns the number of the tunable's own preconditions that hold, up to the first that does not; w then has its reason. */
-size_t tn_preconditions_check(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+size_t tn_preconditions_check(const struct tn_tunable *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
 /* Calls desired() if all preconditions hold. Returns the same number as tn_preconditions_check(). */
-size_t tn_knob_wish(const struct tn_knob *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+size_t tn_tunable_wish(const struct tn_tunable *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
 /* Returns a sentence if the path is on a read-only file system of this live host, as in a container; else NULL. */
 const char *tn_not_writable(struct gt_fsroot *fs, const char *path);
 
