@@ -137,19 +137,21 @@ Samples of which none is a valid number make an invalid session, and no spread o
   VERDICT INVALID SESSION: no launch gave a valid number
   5
   $ for f in a x; do gpubench fleet $f.json --html page.html --markdown page.md; cat page.html page.md | grep -c 'nan %'; done
-  1 host
+  gpubench fleet, 1 host
   
   METRIC  HOSTS   MEDIAN SPREAD OUTLIERS
   sim         1 99.74 ms  0.0 % too few hosts to judge
   sim.p99     1 100.2 ms  0.0 % too few hosts to judge
+  The median host of each class; spread: median distance from it, times 1.48.
   
   VERDICT INCONCLUSIVE: a class of hosts is judged from four on
   0
-  1 host
+  gpubench fleet, 1 host
   
   METRIC  HOSTS MEDIAN SPREAD OUTLIERS
   sim         0      -      - too few hosts to judge
   sim.p99     0      -      - too few hosts to judge
+  The median host of each class; spread: median distance from it, times 1.48.
   
   VERDICT INCONCLUSIVE: a class of hosts is judged from four on
   0
