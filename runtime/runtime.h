@@ -117,6 +117,10 @@ struct rt_node *rt_affine(struct rt_graph *g, struct rt_node *x, float scale, fl
  * the dropout, the step and the element. 0 <= rate < 1. */
 struct rt_node *rt_dropout(struct rt_graph *g, struct rt_node *x, float rate);
 struct rt_node *rt_softmax(struct rt_graph *g, struct rt_node *x); /* over the last dimension */
+/* Rotary position embedding: x (B,T,W), whose first `heads` heads of `depth` columns are rotated by their position t. Elements i
+ * and i + depth/2 of a head turn by t base^(-2i/depth), base is 10000 in most models; later columns are copied. Of qkv (B,T,3C) for
+ * rt_attention(), twice its heads rotate q and k. */
+struct rt_node *rt_rope(struct rt_graph *g, struct rt_node *x, int heads, int depth, float base);
 /* y = x / sqrt(mean(x^2) + eps) * gain (C) over the last dimension of x (…,C). */
 struct rt_node *rt_rmsnorm(struct rt_graph *g, struct rt_node *x, struct rt_node *gain, float eps);
 /* One dimension (from 0) less; a tensor of one dimension becomes (1). The gradient of a maximum goes to its first place. */

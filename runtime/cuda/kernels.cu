@@ -12,6 +12,7 @@
 #include "runtime/cuda/kernel/lowrank.cuh"
 #include "runtime/cuda/kernel/norm.cuh"
 #include "runtime/cuda/kernel/reduce.cuh"
+#include "runtime/cuda/kernel/rope.cuh"
 #include "runtime/cuda/kernel/scaler.cuh"
 #include "runtime/cuda/kernel/softmax.cuh"
 #include "runtime/cuda/kernel/update.cuh"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launchers of the small ops: products of two tensors, element by element and as matrices, dropout, softmax, reductions. */
+#include <math.h>
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/rows.h"
 #include "runtime/graph/reduce.h"
@@ -54,6 +55,25 @@ static void run_dropout(struct rt_engine *e, const struct rt_call *c)
 }
 
 const struct rt_cuda_kernel rt_cuda_dropout = { .run = run_dropout };
+
+struct rope { /* struct rt_rope of kernel/rope.cuh */
+	int len, cols, heads, depth;
+	float base_log2, turn;
+};
+
+static void run_rope(struct rt_engine *e, const struct rt_call *c)
+{
+	const struct rt_node *x = c->in[0];
+	int64_t rows = rt_rows(x), cols = rt_cols(x), rotated = (int64_t)c->attr.heads * c->attr.depth;
+	struct rope s = { .len = (int)x->shape.d[1], .cols = (int)cols, .heads = c->attr.heads, .depth = c->attr.depth,
+			  .base_log2 = log2f(c->attr.base), .turn = c->attr.scale };
+	cu_ptr px = rt_at(x), y = rt_at(c->out[0]);
+	int add = accumulates(c, 0);
+
+	RT_LAUNCH(e, typed(RT_K_rope, x), grid(e, rows * (cols - rotated / 2)), 1, RT_THREADS, 1, 0, &y, &px, &rows, &s, &add);
+}
+
+const struct rt_cuda_kernel rt_cuda_rope = { .run = run_rope };
 
 /* One product for each of the leading dimensions. */
 static void run_matmul(struct rt_engine *e, const struct rt_call *c)

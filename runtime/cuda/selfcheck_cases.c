@@ -321,6 +321,12 @@ static struct rt_node *multiplied(struct rt_graph *g, struct rt_shape s)
 
 	return twice(g, x, rt_mul(g, rt_affine(g, x, 0.5f, 1.25f), rt_mul(g, x, param(g, "y", s))));
 }
+static struct rt_node *rope_odd(struct rt_graph *g)
+{
+	struct rt_node *x = param(g, "x", RT_SHAPE(3, 17, 43));
+
+	return twice(g, x, rt_rope(g, x, 3, 14, 10000));
+}
 static struct rt_node *mul_odd(struct rt_graph *g)
 {
 	return multiplied(g, RT_SHAPE(5, 43));
@@ -565,6 +571,7 @@ const struct rt_check_case rt_check_cases[] = {
 	{ "dropout", dropout_odd, 0, false, 0 },
 	{ "dropout.even", dropout_even, 0, false, 0 },
 	{ "mul", mul_odd, 0, false, 0 },
+	{ "rope", rope_odd, 0, false, 0 },
 	{ "mul.even", mul_even, 0, false, 0 },
 	{ "softmax", softmax_odd, 0, false, 0 },
 	{ "softmax.even", softmax_even, 0, false, 0 },

@@ -48,6 +48,11 @@ struct rt_node *rt_affine(struct rt_graph *g, struct rt_node *x, float scale, fl
 	return unary(g, RT_OP_AFFINE, "affine", x, &(struct rt_attr){ .scale = scale, .offset = offset });
 }
 
+struct rt_node *rt_rope(struct rt_graph *g, struct rt_node *x, int heads, int depth, float base)
+{
+	return unary(g, RT_OP_ROPE, "rope", x, &(struct rt_attr){ .heads = heads, .depth = depth, .base = base, .scale = 1 });
+}
+
 struct rt_node *rt_dropout(struct rt_graph *g, struct rt_node *x, float rate)
 {
 	/* The number of calls so far tells one dropout from the next. */

@@ -59,6 +59,8 @@ struct rt_attr {
 	struct rt_shape shape;	     /* reshape */
 	bool ta, tb;		     /* matmul: transposed operands */
 	float scale, offset;	     /* affine */
+	int depth;		     /* rope: columns of a head */
+	float base;		     /* rope: of the angles */
 	float rate;		     /* dropout: share dropped; batchnorm: weight of the newest statistics */
 	int64_t rows;		     /* batchnorm's backward call: of x, which it may lack */
 	int stream;		     /* dropout: its own random numbers */

@@ -35,6 +35,7 @@
 	X(REDUCE_BWD, reduce_bwd, BOTH) \
 	X(SOFTMAX, softmax, BOTH) \
 	X(SOFTMAX_BWD, softmax_bwd, BOTH) \
+	X(ROPE, rope, BOTH) \
 	X(RMSNORM, rmsnorm, BOTH) \
 	X(RMSNORM_BWD, rmsnorm_bwd, BOTH) \
 	X(MUL, mul, BOTH) \

@@ -32,6 +32,8 @@ UNARY(silu, S(67), rt_silu(g, x))
 UNARY(tanh_, S(67), rt_tanh(g, x))
 UNARY(sigmoid, S(67), rt_sigmoid(g, x))
 UNARY(affine, S(5, 7), rt_affine(g, rt_add(g, x, x), -1.5f, 0.25f))
+UNARY(rope, S(2, 5, 14), rt_rope(g, x, 3, 4, 10000))
+UNARY(rope_twice, S(2, 19, 8), rt_add(g, rt_rope(g, x, 2, 4, 50), x))
 UNARY(mul_self, S(5, 7), rt_mul(g, x, rt_mul(g, x, x)))
 UNARY(softmax, S(3, 2, 37), rt_softmax(g, x))
 UNARY(softmax_twice, S(3, 19), rt_add(g, rt_softmax(g, x), x))
@@ -219,6 +221,8 @@ const struct op_case nn_cases[] = {
 	{ "affine", affine, 0 },
 	{ "mul", mul, 0 },
 	{ "mul_self", mul_self, 0 },
+	{ "rope", rope, 0 },
+	{ "rope_twice", rope_twice, 0 },
 	{ "add_tail", add_tail, 0 },
 	{ "softmax", softmax, 0 },
 	{ "softmax_twice", softmax_twice, 0 },
@@ -503,6 +507,11 @@ static struct rt_node *bad_rate(struct rt_graph *g)
 	return rt_dropout(g, p(g, "x", S(3)), 1);
 }
 
+static struct rt_node *bad_heads(struct rt_graph *g)
+{
+	return rt_rope(g, p(g, "x", S(2, 3, 8)), 3, 4, 10000);
+}
+
 static struct rt_node *bad_running(struct rt_graph *g)
 {
 	struct rt_node *c = p(g, "c", S(3));
@@ -522,6 +531,7 @@ static const struct bad_case bad_cases[] = {
 	{ bad_reshape, "reshape of x (3,4) to (5,2)" },
 	{ bad_dimension, "reduce of x (3,4) over dimension 2" },
 	{ bad_window, "the window of 3 is larger than the padded image" },
+	{ bad_heads, "rope of x (2,3,8) with 3 heads of 4" },
 	{ bad_rate, "dropout of x: a rate of 1" },
 	{ bad_running, "c must be a buffer" },
 	{ bad_tail, "add of a (3,4) and b (3)" },
