@@ -1,0 +1,55 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""gpuprobe explain is right about the messages in tests/messages: it names their fault or says that several are possible, and it
+explains no line that is about something else. A message without an answer is no error here; their number is printed."""
+import concurrent.futures
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
+import tap  # noqa: E402
+
+# Faults of the catalogue that are no contradiction to the fault of a thread: the catalogue names the part.
+SAME = {("hardware", "link"), ("several", "gpu"), ("several", "link"), ("several", "unused")}
+# Beginnings of messages about whose fault the thread and the catalogue may differ, and the reason.
+OPEN = {
+    "/usr/bin/ld: cannot find -lcuda": "the driver's library is missing where a program is linked",
+    "RuntimeError: FlashAttention only supports": "the program asks for a package that does not suit the card",
+    "modprobe: ERROR: could not insert": "Secure Boot is the system's, the signature is the driver's",
+    "[ 3223.539141] nfs: server": "the network or the file server",
+    "kernel: NVRM: Xid (PCI:0000:dc:00): 45": "the line names another Xid as the cause",
+    "[14328.198504] NVRM: Xid (PCI:0000:0a:00): 31": "the catalogue says program, as NVIDIA does",
+}
+
+
+def fault_of(message):
+    done = tap.run("gpuprobe", "explain", "--json", message)
+    doc = json.loads(done.stdout)
+    for entry in doc.get("messages", []) + doc.get("numbers", []):
+        return entry.get("fault", "none")
+    return "check" if any(c["match"] == "message" for c in doc["checks"]) else "none"
+
+
+def main():
+    rows = []
+    with open(os.path.join(tap.TOP, "tests/messages/collected.tsv"), encoding="utf-8") as f:
+        rows = [line.rstrip("\n").split("\t") for line in f if not line.startswith("#")]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        given = list(pool.map(lambda row: fault_of(row[0]), rows))
+    wrong, invented, silent = [], [], 0
+    for (message, fault, subject, _), answer in zip(rows, given):
+        silent += answer == "none" and fault != "none"
+        if fault == "none" and answer != "none":
+            invented.append(f"{answer}: {message[:100]}")
+        elif answer not in (fault, "none", "several", "check") and (fault, answer) not in SAME and \
+                not any(message.strip().startswith(start) for start in OPEN):
+            wrong.append(f"{answer} instead of {fault} ({subject}): {message[:100]}")
+    tap.rule("a line that is about something else has no answer", invented)
+    tap.rule("each answer names the fault, or says that several are possible", wrong)
+    print(f"# {len(rows)} lines, {silent} messages without an answer")
+    tap.check("at least four of five messages have an answer", silent * 5 <= len(rows))
+    tap.plan()
+
+
+main()
