@@ -21,7 +21,7 @@ A virtual machine with systemd: all its CPUs and its memory are usable.
     fs.aio-max-nr: 65536 to 1048576
         loaders that read with libaio (DALI, DeepSpeed's NVMe offload) book their queues in advance
   
-  8 more are already so, or not for this host: --verbose.
+  Settings that are already right, or not for this host: --verbose.
   6 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
 
 A container: report and plan apply its limits. Settings of the kernel are read-only.
@@ -63,7 +63,7 @@ A container: report and plan apply its limits. Settings of the kernel are read-o
         /dev/shm has only 62.5 MiB: data-loader workers and NCCL share memory through it
         Start the container with more: docker run --shm-size=1g …
   
-  8 more are already so, or not for this host: --verbose.
+  Settings that are already right, or not for this host: --verbose.
   Nothing to change, profile train-cpu.
   $ gputune run --root $FIXTURES/podman-container.host --print -- true
   Profile train-cpu

@@ -72,7 +72,7 @@ A plan says for each knob what is there, what should be, and why. Nothing is wri
     kernel.pid_max: /usr/lib/sysctl.d/50-pid-max.conf:1 sets it to 4194304 at boot; what --persist
     writes counts instead
   
-  39 more are already so, or not for this host: --verbose.
+  Settings that are already right, or not for this host: --verbose.
   16 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
 
 What a large host gets: bytes instead of percent, and buffers that its port can fill.
@@ -115,7 +115,7 @@ What a large host gets: bytes instead of percent, and buffers that its port can 
     vm.dirty_background_bytes: now /proc/sys/vm/dirty_background_ratio is in force, with 10; the
     kernel zeroes it
   
-  8 more are already so, or not for this host: --verbose.
+  Settings that are already right, or not for this host: --verbose.
   8 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
 
 Ports in subnets of their own do not answer for each other; where the kernel's routes cannot be read nothing is guessed.
@@ -158,7 +158,7 @@ Knobs of choice are named when they are asked for; their family shows them.
     thp.defrag: always to defer+madvise
         asked for by the profile
   
-  2 more are already so, or not for this host: --verbose.
+  Settings that are already right, or not for this host: --verbose.
   1 change, profile huge-pages. Unmeasured on this host; gputune explain KNOB says more.
 
 A saved plan is a document; it holds to its host.

@@ -178,7 +178,7 @@ void tn_show_plan(const json_t *plan, bool all, bool color)
 	if (plan_notes(items))
 		puts("");
 	if (hidden)
-		printf("%zu more %s already so, or not for this host: --verbose.\n", hidden, hidden == 1 ? "is" : "are");
+		puts("Settings that are already right, or not for this host: --verbose.");
 	sum = changes ? gt_xasprintf("%ld change%s, profile %s. Unmeasured on this host; gputune explain KNOB says more.", changes,
 				     changes == 1 ? "" : "s", text(plan, "profile")) :
 			gt_xasprintf("Nothing to change, profile %s.", text(plan, "profile"));
