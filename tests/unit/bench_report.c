@@ -324,6 +324,7 @@ START_TEST(series_by_node_become_a_table_that_says_in_numbers_what_it_shades)
 	ck_assert_uint_eq(count(html.s, "<th scope=\"row\">node 1</th>"), 1);
 	ck_assert_uint_eq(count(html.s, "memory of node 2</th>"), 1);
 	ck_assert_uint_eq(count(html.s, "\">100.0 GB/s<br>best</td>"), 2);
+	ck_assert_uint_eq(count(html.s, "<td class=\"r h"), 1); /* the best are not shaded */
 	ck_assert_uint_eq(count(html.s, "<td class=\"r h4\" data-h=\"memory of node 2\">40.00 GB/s<br>2.50\xc3\x97</td>"), 1);
 	ck_assert_uint_eq(count(html.s, "not measured</td>"), 1);
 	nodes_of(evil, &none);
@@ -352,6 +353,7 @@ START_TEST(copies_by_gpu_and_node_become_a_table_for_each_way)
 	ck_assert_uint_eq(count(html.s, "<th scope=\"row\">GPU 1</th>"), 2);
 	ck_assert_uint_eq(count(html.s, "memory of node 1</th>"), 2);
 	ck_assert_uint_eq(count(html.s, "\">25.00 GB/s<br>2.00\xc3\x97</td>"), 4);
+	ck_assert_uint_eq(count(html.s, "<td class=\"r h3\""), 4);
 }
 END_TEST
 
