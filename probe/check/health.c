@@ -97,20 +97,27 @@ const struct pr_check pr_check_lost = {
 	.run = lost,
 };
 
+/* Are both lines Xids of one GPU ("Xid (PCI:0000:17:00)")? */
+static bool is_same_gpu(const struct pr_log_line *a, const struct pr_log_line *b)
+{
+	const char *gpu = strstr(a->text, "Xid ("), *other = strstr(b->text, "Xid (");
+
+	return gpu && other && !strncmp(gpu, other, strcspn(gpu, ")") + 1);
+}
+
 /* "…154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)": the last word on a GPU counts, and none is
  * as good as no line. */
 static const struct pr_log_line *waits_for_reset(const struct pr_host *h)
 {
 	for (size_t i = h->n_log; i-- > 0;) {
 		const struct pr_log_line *x = &h->log[i];
-		const char *gpu = strstr(x->text, "Xid ("), *to = strstr(x->text, " to 0x");
+		const char *to = strstr(x->text, " to 0x");
 		bool newer = false;
 
-		if (x->xid.number != 154 || !gpu)
+		if (x->xid.number != 154)
 			continue;
 		for (size_t k = i + 1; k < h->n_log; k++)
-			newer |= h->log[k].xid.number == 154 && strstr(h->log[k].text, "Xid (") &&
-				 !strncmp(strstr(h->log[k].text, "Xid ("), gpu, strcspn(gpu, ")") + 1);
+			newer |= h->log[k].xid.number == 154 && is_same_gpu(x, &h->log[k]);
 		if (!newer && (!to || strtoul(to + strlen(" to 0x"), NULL, 16)))
 			return x;
 	}
@@ -331,15 +338,9 @@ static bool waits_for_action(const struct pr_xid_entry *e)
 /* Did the driver withdraw the need for a reset of this line's GPU later ("154, ... to 0x0 (None)")? */
 static bool was_reset(const struct pr_host *h, size_t at)
 {
-	const char *gpu = strstr(h->log[at].text, "Xid (");
-
-	for (size_t i = at + 1; gpu && i < h->n_log; i++) {
-		const char *other = strstr(h->log[i].text, "Xid (");
-
-		if (h->log[i].xid.number == 154 && other && !strncmp(other, gpu, strcspn(gpu, ")") + 1) &&
-		    strstr(h->log[i].text, " to 0x0 "))
+	for (size_t i = at + 1; i < h->n_log; i++)
+		if (h->log[i].xid.number == 154 && is_same_gpu(&h->log[at], &h->log[i]) && strstr(h->log[i].text, " to 0x0 "))
 			return true;
-	}
 	return false;
 }
 
