@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include "bench/cmd/cmds.h"
-#include "bench/train/feed.h"
+#include "bench/train/train_data.h"
 #include "bench/train/load.h"
 #include "lib/fsroot.h"
 #include "lib/log.h"

@@ -4,7 +4,7 @@
 #include "bench/cmd/cmds.h"
 #include "bench/train/infer.h"
 #include "bench/train/models.h"
-#include "bench/train/spin.h"
+#include "bench/train/omp_spin.h"
 #include "lib/log.h"
 #include "lib/table.h"
 #include "probe/host/host.h"

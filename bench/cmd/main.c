@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "bench/bench.h"
 #include "bench/cmd/cmds.h"
-#include "bench/train/spin.h"
+#include "bench/train/omp_spin.h"
 #include "lib/cli_main.h"
 
 static const struct gt_cmd *const cmds[] = {

@@ -7,7 +7,7 @@
 #include <time.h>
 #include "bench/prove/race_request.h"
 #include "bench/prove/receipt.h"
-#include "bench/result/bound.h"
+#include "bench/result/thinned.h"
 #include "bench/cmd/cmds.h"
 #include "bench/report/forms.h"
 #include "bench/result/result.h"

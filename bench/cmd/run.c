@@ -11,7 +11,7 @@
 #include "bench/result/analysis_json.h"
 #include "bench/result/result.h"
 #include "bench/session/time_limit.h"
-#include "bench/session/treat.h"
+#include "bench/session/setup.h"
 #include "lib/log.h"
 #include "tune/model/file_trust.h"
 #include "tune/profiles/select.h"

@@ -13,7 +13,7 @@
  *
  * The probable cause is what differs: settings that the workload says should move it come first.
  */
-#include "bench/result/saved.h"
+#include "bench/result/result_set.h"
 
 #define BN_FLEET_MIN	  4 /* hosts of a class, to judge it */
 

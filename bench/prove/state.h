@@ -3,7 +3,7 @@
 #define BN_PROVE_STATE_H
 /* A session of prove under way. */
 #include "bench/bench.h"
-#include "bench/session/treat.h"
+#include "bench/session/setup.h"
 #include "bench/result/analyze.h"
 #include "lib/cli.h"
 

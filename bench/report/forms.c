@@ -3,7 +3,7 @@
 #include <string.h>
 #include "bench/bench.h"
 #include "bench/report/forms.h"
-#include "bench/result/bound.h"
+#include "bench/result/thinned.h"
 #include "bench/result/export.h"
 
 const struct bn_form bn_form_receipt = { BN_RECEIPT_SCHEMA, "a receipt", bn_view_receipt, bn_openmetrics, "gpubench-receipt/1" };

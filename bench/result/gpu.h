@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BN_RESULT_GPU_H
 #define BN_RESULT_GPU_H
-/* What a result says of its GPUs, recorded by bench/session/gauge.h. */
+/* What a result says of its GPUs, recorded by bench/session/gpu_monitor.h. */
 #include "lib/buf.h"
 #include "lib/json.h"
 

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench/session/arms.h"
-#include "bench/result/bound.h"
+#include "bench/result/thinned.h"
 #include "bench/session/environ.h"
-#include "bench/session/guard.h"
+#include "bench/session/restore_watchdog.h"
 #include "bench/result/result.h"
 #include "bench/session/launch_env.h"
 #include "bench/stats/rng.h"

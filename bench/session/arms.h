@@ -4,7 +4,7 @@
 /* The real host behind bn_ops: a plan applied for the time of one arm, and launches as processes of their own. */
 #include "bench/session/boots.h"
 #include "bench/session/command.h"
-#include "bench/session/gauge.h"
+#include "bench/session/gpu_monitor.h"
 #include "bench/session/session.h"
 #include "probe/host/host.h"
 #include "tune/txn/txn.h"

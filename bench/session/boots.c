@@ -16,7 +16,7 @@
 #include "lib/log.h"
 #include "lib/spawn.h"
 #include "lib/text.h"
-#include "lib/trust.h"
+#include "lib/file_trust.h"
 #include "tune/model/value.h"
 
 extern char **environ;

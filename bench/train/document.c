@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "bench/train/spin.h"
+#include "bench/train/omp_spin.h"
 #include "bench/train/run.h"
 #include "config.h"
 

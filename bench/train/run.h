@@ -2,7 +2,7 @@
 #ifndef BN_TRAIN_RUN_H
 #define BN_TRAIN_RUN_H
 /* A training run under way, and the document that it ends in. */
-#include "bench/train/feed.h"
+#include "bench/train/train_data.h"
 #include "runtime/transport/comm.h"
 
 struct bn_training {

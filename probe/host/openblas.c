@@ -8,7 +8,7 @@
 #include "lib/json.h"
 #include "lib/priv.h"
 #include "lib/spawn.h"
-#include "lib/trust.h"
+#include "lib/file_trust.h"
 #include "probe/host/dlopen_names.h"
 #include "probe/host/openblas.h"
 #include "probe/host/reading.h"

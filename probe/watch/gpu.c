@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include "probe/watch/cards.h"
+#include "probe/watch/gpu_readings.h"
 #include "probe/watch/watch.h"
 
 enum { FIELD_PCIE_TX_BYTES = 197, FIELD_PCIE_RX_BYTES = 198, TYPE_UNSIGNED_INT = 1 };

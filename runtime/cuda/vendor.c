@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include "lib/text.h"
-#include "lib/trust.h"
+#include "lib/file_trust.h"
 #include "probe/loader/elf.h"
 #include "runtime/cuda/vendor.h"
 

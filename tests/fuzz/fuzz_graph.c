@@ -4,7 +4,7 @@
  * failing program small. How far 8 bits lead astray is known there for the programs that chance draws; a search for new paths
  * draws others, and finds the farthest. */
 #include "tests/fuzz/fuzz.h"
-#include "tests/graphs/ways.h"
+#include "tests/graphs/variants.h"
 
 const unsigned fuzz_rounds = 12;
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/file.h"
-#include "tests/graphs/ways.h"
+#include "tests/graphs/variants.h"
 
 #define UPDATES	   3
 #define MOST_STEPS (UPDATES * 3)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "tests/graphs/made.h"
+#include "tests/graphs/generated.h"
 
 static const char *const op_names[MADE_N] = {
 	[MADE_INPUT] = "input", [MADE_IDS] = "ids", [MADE_PARAM] = "param", [MADE_BUFFER] = "buffer",

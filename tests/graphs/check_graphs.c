@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include "lib/file.h"
 #include "runtime/cuda/cuda.h"
-#include "tests/graphs/ways.h"
+#include "tests/graphs/variants.h"
 
 #define TIME_LIMIT_S 120
 #define REDUCE_S     20

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From bytes to a program: every op, odd shapes, tensors read several times, weights that are shared, frozen or computed. */
 #include <string.h>
-#include "tests/graphs/made.h"
+#include "tests/graphs/generated.h"
 
 #define LEAST_OPS     1
 #define MOST_OPS      16

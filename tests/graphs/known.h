@@ -4,7 +4,7 @@
 /* A program and one batch whose values are not near a kink; what they come to plainly, and how far float may be off. What is
  * dropped is what the first batch of a program of seed 0 drops. */
 #include "tests/graphs/plain.h"
-#include "tests/graphs/ways.h"
+#include "tests/graphs/variants.h"
 
 #define KNOWN_PATTERNS	6
 

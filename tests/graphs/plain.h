@@ -3,7 +3,7 @@
 #define TESTS_GRAPHS_PLAIN_H
 /*
  * What a graph means: each op's plain definition in double, one after the other, and back again each op's plain gradient
- * (slopes.c). And how much of it float arithmetic may lose, counted for this very graph and these values: the same once more with
+ * (gradients.c). And how much of it float arithmetic may lose, counted for this very graph and these values: the same once more with
  * everything that an op reads and writes, on both ways, off by as much as rounding, at random, makes a spread (discrete stochastic
  * arithmetic). A tensor of a program is wrong when it is off by many times as much.
  */
@@ -35,7 +35,7 @@ double plain_sign(const struct rt_node *n, uint64_t i);
 bool plain_difference(const struct rt_graph *g, const struct rt_node *loss, double **leaves, const struct rt_node *param,
 		      const struct plain_how *how, double h, double *ret);
 
-/* ---- for slopes.c ---- */
+/* ---- for gradients.c ---- */
 enum plain_type { PLAIN_F32, PLAIN_LOW, PLAIN_LOW_SLOPE };
 double plain_noise(uint64_t stream, uint64_t i);
 uint64_t plain_stream(const struct plain_how *how, int at);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "tests/graphs/ways.h"
+#include "tests/graphs/variants.h"
 
 #define UPDATES	   3
 #define EIGHT_FROM 4096 /* elements: moments of 8 bits */

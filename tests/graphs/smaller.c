@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a program that breaks a promise is reduced by: each change makes another valid program, whose failure is tried anew. */
 #include <string.h>
-#include "tests/graphs/made.h"
+#include "tests/graphs/generated.h"
 
 static void rewire(struct made *m, int from, int to)
 {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/cpu/map8.h"
-#include "tests/graphs/ways.h"
+#include "tests/graphs/variants.h"
 
 #define UPDATES	  4
 #define ROUNDING  1.2e-7 /* of a sum of two floats, and of the product before it */

@@ -2,7 +2,7 @@
 /* Ops that a program brings itself: of one input, of two shapes, and of three inputs that may be one tensor. */
 #include <errno.h>
 #include <math.h>
-#include "tests/graphs/made.h"
+#include "tests/graphs/generated.h"
 
 /* y = x / (1 + s x x) with s = *arg */
 static float spreads[MADE_USER_ARGS] = { 1, 0.375f };

@@ -41,7 +41,7 @@ def session(gpubench, folder):
 def together(gpubench, folder):
     """Two ranks that know each other by srun's variables alone."""
     build = os.path.dirname(gpubench)
-    rank, standin = os.path.join(build, "tests/unit/check_meet"), os.path.join(build, "tests/standin")
+    rank, standin = os.path.join(build, "tests/unit/check_rendezvous"), os.path.join(build, "tests/standin")
     if not os.path.exists(rank) or not os.path.exists(os.path.join(standin, "libnccl.so.2")):
         print("ok - ranks of srun train together # SKIP the stand-in driver is not built")
         return True

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "bench/result/analysis_json.h"
 #include "bench/result/analyze.h"
-#include "bench/result/bound.h"
+#include "bench/result/thinned.h"
 #include "bench/bench.h"
 #include "bench/result/text.h"
 #include "bench/train/collective.h"
@@ -14,7 +14,7 @@
 #include "runtime/transport/comm.h"
 #include "tests/unit/check_bench.h"
 #include "tune/model/tunable.h"
-#include "tests/unit/bench_made.h"
+#include "tests/unit/bench_generated.h"
 #include "tune/profiles/select.h"
 
 static const struct bn_limits limits = { .floor = .03 };

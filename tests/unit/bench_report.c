@@ -10,7 +10,7 @@
 #include "bench/ladder/ladder.h"
 #include "bench/report/plots.h"
 #include "bench/result/text.h"
-#include "tests/unit/bench_made.h"
+#include "tests/unit/bench_generated.h"
 #include "tests/unit/check_bench.h"
 
 /* Takes the view. */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "bench/stats/rng.h"
 #include "bench/session/session.h"
-#include "tests/unit/bench_made.h"
+#include "tests/unit/bench_generated.h"
 #include "tests/unit/check_bench.h"
 
 #define SD	.002 /* between launches, log */

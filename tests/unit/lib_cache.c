@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "lib/cache.h"
 #include "lib/spawn.h"
-#include "lib/trust.h"
+#include "lib/file_trust.h"
 #include "lib/util.h"
 #include "tests/unit/check_lib.h"
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "tests/graphs/made.h"
+#include "tests/graphs/generated.h"
 #include "tests/unit/check_runtime.h"
 
 static struct rt_node *p(struct rt_graph *g, const char *name, struct rt_shape s)

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include "lib/trust.h"
+#include "lib/file_trust.h"
 #include "tests/unit/tune_launch.h"
 #include "tune/launch/library_report.h"
 

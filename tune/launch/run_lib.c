@@ -7,7 +7,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/text.h"
-#include "lib/trust.h"
+#include "lib/file_trust.h"
 #include "tune/launch/settings.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/library_report.h"

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "lib/file.h"
-#include "lib/trust.h"
+#include "lib/file_trust.h"
 #include "tune/model/exit.h"
 #include "tune/model/file_trust.h"
 

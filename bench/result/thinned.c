@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include "bench/bench.h"
+#include "bench/result/thinned.h"
+#include "bench/result/data.h"
+#include "lib/file.h"
+
+#define ENOUGH 256 /* samples of a launch that say what its median and its tail are */
+
+typedef void series_fn(json_t *series, void *arg);
+
+/* Each series with more samples than are needed, of one session. */
+static void of_session(const json_t *session, series_fn *fn, void *arg)
+{
+	json_t *launch, *series;
+	const char *id;
+	size_t i;
+
+	json_array_foreach(json_object_get(session, "launches"), i, launch)
+		json_object_foreach(json_object_get(launch, "metrics"), id, series)
+			if (json_array_size(json_object_get(series, "samples")) > ENOUGH)
+				fn(series, arg);
+}
+
+static void find_densest(json_t *series, void *arg)
+{
+	int64_t *every = arg;
+
+	*every = GT_MIN(*every, gt_json_get_int(series, "every", 1));
+}
+
+struct halving {
+	int64_t every;
+	size_t n;
+};
+
+static void halve(json_t *series, void *arg)
+{
+	struct halving *h = arg;
+	json_t *old = json_object_get(series, "samples"), *kept, *v;
+	size_t i;
+
+	if (gt_json_get_int(series, "every", 1) != h->every)
+		return;
+	kept = json_array();
+	json_array_foreach(old, i, v)
+		if (i % 2 == 0)
+			json_array_append(kept, v);
+	json_object_set_new(series, "warmup", json_integer((json_int_t)(gt_json_get_int(series, "warmup", 0) + 1) / 2));
+	json_object_set_new(series, "every", json_integer((json_int_t)(2 * h->every)));
+	json_object_set_new(series, "samples", kept);
+	h->n++;
+}
+
+static void say_so(json_t *session)
+{
+	json_t *notes = json_object_get(json_object_get(session, "run"), "notes"), *note;
+	size_t i;
+
+	json_array_foreach(notes, i, note)
+		if (gt_streq(gt_json_get_str(note, "code", NULL), "thinned"))
+			return;
+	if (notes)
+		bn_warning(notes, "thinned", "\"every\" beside a launch's samples says which ones are kept",
+			   "the launches gave more samples than a file can hold: some were left out, at even distances");
+}
+
+/* The densest series of all sessions lose half of their samples; false where none has any to spare. */
+static bool thin(json_t *doc)
+{
+	json_t *phases = json_object_get(doc, "phases");
+	struct halving h = { INT64_MAX / 2, 0 };
+	size_t n = GT_MAX(json_array_size(phases), (size_t)1);
+
+	for (size_t i = 0; i < n; i++)
+		of_session(phases ? json_array_get(phases, i) : doc, find_densest, &h.every);
+	for (size_t i = 0; i < n; i++) {
+		json_t *session = phases ? json_array_get(phases, i) : doc;
+		size_t before = h.n;
+
+		of_session(session, halve, &h);
+		if (h.n > before)
+			say_so(session);
+	}
+	return h.n > 0;
+}
+
+char *bn_bound_text(json_t *doc, size_t max, struct gt_err *err)
+{
+	char *text = gt_json_text(doc);
+
+	while (strlen(text) > max) {
+		free(text);
+		if (!thin(doc)) {
+			gt_fail_exit(err, BN_EXIT_INVALID, E2BIG,
+				     "the session has more launches than a file of %zu MiB holds; what was saved before is whole",
+				     max >> 20);
+			return NULL;
+		}
+		text = gt_json_text(doc);
+	}
+	return text;
+}
+
+int bn_bound_write(const char *path, json_t *doc, struct gt_err *err)
+{
+	gt_autofree char *text = bn_bound_text(doc, BN_FILE_MAX / 4 * 3, err);
+
+	return text ? gt_file_write(path, text, strlen(text), 0644, err) : -E2BIG;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How long OpenMP's threads spin before they sleep. A runtime's own default, some milliseconds of libgomp and 200 of libomp, is
+ * right on cores of one's own and ruins a run when another process takes one: the waiting thread burns the time that the working
+ * one needs. A bound of about what a sleep and a wake-up cost is never far from the better of the two; libomp counts in
+ * milliseconds, and one is its least. Both read it before main, so that this program starts itself again, once. What the user
+ * sets stands.
+ */
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include "bench/train/omp_spin.h"
+
+#define MARK	"GPUBENCH_BOUNDED_SPIN"
+
+/* Where libomp is in the process (built with clang, or preloaded) it serves libgomp's calls too, and reads its own variables. */
+static const struct runtime {
+	const char *variable, *bound, *says; /* about 20 us; 1 ms */
+	const char *users[3]; /* by which the user may have said it */
+} gomp = { "GOMP_SPINCOUNT", "1000", "bounded to 1000 rounds by gpubench", { "OMP_WAIT_POLICY", "GOMP_SPINCOUNT" } },
+  omp = { "KMP_BLOCKTIME", "1", "bounded to 1 ms by gpubench, for libomp", { "OMP_WAIT_POLICY", "KMP_BLOCKTIME", "KMP_LIBRARY" } };
+
+static char **arguments;
+
+void bn_spin_begin(char **argv)
+{
+	arguments = argv;
+}
+
+static const struct runtime *in_process(void)
+{
+	return dlsym(RTLD_DEFAULT, "kmp_set_blocktime") ? &omp : &gomp;
+}
+
+static const char *set_by_user(const struct runtime *k)
+{
+	for (size_t i = 0; i < GT_ARRAY_SIZE(k->users) && k->users[i]; i++)
+		if (getenv(k->users[i]))
+			return k->users[i];
+	return NULL;
+}
+
+void bn_spin_bound(void)
+{
+	const struct runtime *k = in_process();
+
+	if (!arguments || set_by_user(k))
+		return;
+	setenv(k->variable, k->bound, 1);
+	setenv(MARK, k->variable, 1);
+	execv("/proc/self/exe", arguments);
+	/* without /proc everything works, with the runtime's own default */
+	unsetenv(k->variable);
+	unsetenv(MARK);
+}
+
+char *bn_spin_text(void)
+{
+	const struct runtime *k = in_process();
+	const char *user = set_by_user(k);
+
+	if (user && gt_streq(getenv(MARK), k->variable) && gt_streq(getenv(k->variable), k->bound))
+		return gt_xstrdup(k->says);
+	return user ? gt_xasprintf("as %s=%s says", user, getenv(user)) : gt_xstrdup("OpenMP's own default");
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include "lib/file_trust.h"
+
+const char *gt_distrust(const struct gt_fsroot *fs, const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode))
+		return "is not a regular file";
+	if (!gt_fs_is_live(fs) || geteuid() != 0)
+		return NULL;
+	if (st->st_uid != 0)
+		return "does not belong to root";
+	return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be written by others than root" : NULL;
+}
+
+static const char *distrust_dirs(struct gt_fsroot *fs, const char *path)
+{
+	gt_autofree char *dir = gt_xstrdup(path);
+	struct stat st;
+	char *slash;
+
+	while ((slash = strrchr(dir, '/'))) {
+		slash[slash == dir] = '\0'; /* "/" is the last */
+		if (gt_fs_stat(fs, dir, &st) < 0)
+			return "lies where it cannot be looked at";
+		if (st.st_uid != 0)
+			return "lies below a directory that does not belong to root";
+		if (st.st_mode & (S_IWGRP | S_IWOTH) && !(st.st_mode & S_ISVTX))
+			return "lies below a directory that others than root can write to";
+		if (slash == dir)
+			break;
+	}
+	return NULL;
+}
+
+const char *gt_distrust_way(struct gt_fsroot *fs, const char *path)
+{
+	gt_autofree char *real = NULL;
+	const char *why;
+
+	if (*path != '/' || gt_fs_realpath(fs, path, &real) < 0)
+		return "lies where it cannot be looked at";
+	why = distrust_dirs(fs, path);
+	return why ? why : distrust_dirs(fs, real);
+}
+
+/* A directory in which others may make files is no place to find one in: the sticky bit only protects files that exist. */
+static const char *distrust_dir(const struct stat *st)
+{
+	if (st->st_uid != 0)
+		return "does not belong to root";
+	return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be written by others than root" : NULL;
+}
+
+const char *gt_distrust_path(struct gt_fsroot *fs, const char *path)
+{
+	gt_autofree char *there = gt_xstrdup(path);
+	const char *why;
+	struct stat st;
+	char *slash;
+	int r;
+
+	while ((r = gt_fs_stat(fs, there, &st)) < 0 && (slash = strrchr(there, '/')) && slash != there)
+		*slash = '\0';
+	if (r < 0 && gt_fs_stat(fs, "/", &st) < 0)
+		return "lies where it cannot be looked at";
+	why = S_ISDIR(st.st_mode) ? distrust_dir(&st) : S_ISREG(st.st_mode) ? gt_distrust(fs, &st) : NULL;
+	return why || r < 0 ? why : gt_distrust_way(fs, there);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include "lib/util.h"
+#include "probe/watch/gpu_readings.h"
+#include "probe/watch/gpu_monitor.h"
+
+#define CARDS_MAX 64
+
+/* Of the looks that found the card used. */
+struct mean {
+	double sum, n;
+};
+
+struct card {
+	pr_card dev;
+	int code; /* of the last handle or look */
+	char error[96];
+	unsigned looks, used, told; /* told: used, and what holds the clocks is known */
+	struct mean sm, memory, power;
+	double sm_min, power_max, hottest;
+	unsigned held[PR_CARD_REASONS];
+	struct pr_card_clocks point[PR_GAUGE_POINTS];
+};
+
+struct gauge {
+	struct pr_cards cards;
+	bool running;
+	double begun_s, nvml_s, cpu_s, period_s, last_s;
+	unsigned looks, count;
+	unsigned points, skip; /* one look of `skip` is kept */
+	double t_s[PR_GAUGE_POINTS];
+	struct card card[CARDS_MAX];
+};
+
+void *pr_gauge_state(void)
+{
+	return gt_xcalloc(1, sizeof(struct gauge));
+}
+
+static double cpu_now(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
+}
+
+static void add(struct mean *m, double v)
+{
+	if (!isnan(v)) {
+		m->sum += v;
+		m->n++;
+	}
+}
+
+static void count_used(struct card *c, const struct pr_card_clocks *now)
+{
+	c->used++;
+	add(&c->sm, now->sm_mhz);
+	add(&c->memory, now->memory_mhz);
+	add(&c->power, now->power_w);
+	c->sm_min = fmin(c->sm_min, now->sm_mhz); /* fmin, fmax: NaN is no value */
+	c->power_max = fmax(c->power_max, now->power_w);
+	c->hottest = fmax(c->hottest, now->temperature_c);
+	c->told += now->told;
+	for (size_t i = 0; i < PR_CARD_REASONS; i++)
+		c->held[i] += now->told && now->reasons >> i & 1;
+}
+
+/* A card that is gone is asked no more in this measurement; the others are. */
+static bool gone(const struct gauge *g, struct card *c)
+{
+	struct pr_card_use use;
+	int r = c->code ? c->code : g->cards.n.utilization ? g->cards.n.utilization(c->dev, &use) : 0;
+
+	if (!c->code && r != PR_NVML_LOST && r != PR_NVML_RESET_REQUIRED)
+		return false;
+	c->code = r;
+	snprintf(c->error, sizeof(c->error), "%s", g->cards.n.text(r));
+	return true;
+}
+
+/* It is idle when it says so. One that cannot say what holds its clocks is taken for used. */
+static bool idle(const struct pr_card_clocks *now)
+{
+	return now->told && now->reasons & PR_CARD_IDLE;
+}
+
+/* Room for one more point: every second one goes. */
+static void thin(struct gauge *g)
+{
+	if (g->points < PR_GAUGE_POINTS)
+		return;
+	g->points = PR_GAUGE_POINTS / 2;
+	g->period_s *= 2;
+	for (unsigned i = 1; i < g->points; i++) {
+		g->t_s[i] = g->t_s[2 * i];
+		for (unsigned k = 0; k < g->count; k++)
+			g->card[k].point[i] = g->card[k].point[2 * i];
+	}
+}
+
+static void look(struct gauge *g)
+{
+	double t0 = gt_now_s();
+
+	thin(g);
+	g->t_s[g->points] = t0 - g->begun_s;
+	for (unsigned i = 0; i < g->count; i++) {
+		struct card *c = &g->card[i];
+		struct pr_card_clocks *now = &c->point[g->points];
+
+		*now = (struct pr_card_clocks){.sm_mhz = NAN, .memory_mhz = NAN, .power_w = NAN, .temperature_c = NAN};
+		if (gone(g, c))
+			continue;
+		pr_card_clocks(&g->cards, c->dev, now);
+		c->looks++;
+		if (!idle(now))
+			count_used(c, now);
+	}
+	g->points++;
+	g->looks++;
+	g->last_s = gt_now_s();
+	g->nvml_s += g->last_s - t0;
+}
+
+static json_t *begin(struct gauge *g)
+{
+	json_t *doc = json_object();
+	struct pr_cards cards = g->cards;
+	unsigned count = pr_cards_count(&cards, doc);
+
+	*g = (struct gauge){.cards = cards, .running = count > 0, .count = GT_MIN(count, (unsigned)CARDS_MAX),
+			    .begun_s = gt_now_s(), .cpu_s = cpu_now(), .period_s = PR_GAUGE_PERIOD_S};
+	for (unsigned i = 0; i < g->count; i++) {
+		struct card *c = &g->card[i];
+
+		c->sm_min = c->power_max = c->hottest = NAN;
+		c->code = cards.n.handle(i, &c->dev);
+	}
+	if (g->running)
+		look(g);
+	return doc;
+}
+
+static json_t *number(double v)
+{
+	return isnan(v) ? json_null() : v == floor(v) ? json_integer((json_int_t)v) : json_real(v);
+}
+
+static void put(json_t *d, const char *key, double v)
+{
+	if (!isnan(v))
+		json_object_set_new(d, key, number(v));
+}
+
+static double mean_of(const struct mean *m)
+{
+	return m->n > 0 ? round(10 * m->sum / m->n) / 10 : NAN;
+}
+
+static json_t *points_of(const struct gauge *g, const struct card *c)
+{
+	static const struct {
+		const char *key;
+		size_t at;
+	} series[] = {{"sm_mhz", offsetof(struct pr_card_clocks, sm_mhz)},
+		      {"memory_mhz", offsetof(struct pr_card_clocks, memory_mhz)},
+		      {"power_w", offsetof(struct pr_card_clocks, power_w)},
+		      {"temperature_c", offsetof(struct pr_card_clocks, temperature_c)}};
+	json_t *d = json_object(), *t = json_array(), *reasons = json_array();
+
+	for (unsigned i = 0; i < g->points; i++) {
+		json_array_append_new(t, json_real(round(1000 * g->t_s[i]) / 1000));
+		json_array_append_new(reasons,
+				      c->point[i].told ? json_integer((json_int_t)c->point[i].reasons) : json_null());
+	}
+	json_object_set_new(d, "t_s", t);
+	for (size_t k = 0; k < GT_ARRAY_SIZE(series); k++) {
+		json_t *list = json_array();
+
+		for (unsigned i = 0; i < g->points; i++)
+			json_array_append_new(list, number(*(const double *)((const char *)&c->point[i] + series[k].at)));
+		json_object_set_new(d, series[k].key, list);
+	}
+	json_object_set_new(d, "reasons", reasons);
+	return d;
+}
+
+static json_t *card_json(const struct gauge *g, unsigned i)
+{
+	const struct card *c = &g->card[i];
+	json_t *d = json_object(), *held = json_object();
+
+	if (c->code) {
+		json_object_set_new(d, "index", json_integer(i));
+		json_object_set_new(d, "error", gt_json_str(c->error));
+	}
+	if (c->dev) {
+		pr_card_names(&g->cards, i, c->dev, d);
+		put(d, "sm_max_mhz", pr_card_max_sm_mhz(&g->cards, c->dev));
+		put(d, "power_limit_w", pr_card_power_limit_w(&g->cards, c->dev));
+	}
+	put(d, "looks", c->looks);
+	put(d, "used_looks", c->used);
+	put(d, "sm_mhz", mean_of(&c->sm));
+	put(d, "sm_min_mhz", c->sm_min);
+	put(d, "memory_mhz", mean_of(&c->memory));
+	put(d, "power_w", mean_of(&c->power));
+	put(d, "power_max_w", c->power_max);
+	put(d, "temperature_c", c->hottest);
+	for (size_t k = 0; k < PR_CARD_REASONS; k++)
+		if (c->held[k])
+			put(held, pr_card_reason[k], round(1000.0 * c->held[k] / c->told) / 10);
+	if (c->told)
+		json_object_set(d, "held_pct", held);
+	json_decref(held);
+	json_object_set_new(d, "points", points_of(g, c));
+	return d;
+}
+
+static json_t *end(struct gauge *g)
+{
+	json_t *doc = json_object(), *cards = json_array();
+
+	look(g);
+	json_object_set_new(doc, "code", json_integer(0));
+	put(doc, "seconds", g->last_s - g->begun_s);
+	put(doc, "looks", g->looks);
+	put(doc, "nvml_s", g->nvml_s);
+	for (unsigned i = 0; i < g->count; i++)
+		json_array_append_new(cards, card_json(g, i));
+	put(doc, "cpu_s", cpu_now() - g->cpu_s);
+	json_object_set_new(doc, "cards", cards);
+	g->running = false;
+	return doc;
+}
+
+/* Look until the next question comes, which is the one that ends it. */
+static void look_on(struct gauge *g)
+{
+	struct pollfd question = {.events = POLLIN};
+
+	for (;;) {
+		double wait_s = g->last_s + g->period_s - gt_now_s();
+
+		if (poll(&question, 1, wait_s > 0 ? (int)(1000 * wait_s) + 1 : 0) != 0)
+			return;
+		look(g);
+	}
+}
+
+int pr_gauge_serve(void *state)
+{
+	struct gauge *g = state;
+	gt_auto_json *doc = g->running ? end(g) : begin(g);
+	gt_autofree char *text = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(7));
+
+	if (!text || printf("%s\n", text) < 0 || fflush(stdout))
+		return -EPIPE;
+	if (g->running)
+		look_on(g);
+	return 0;
+}

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Ranks on devices that a launcher started and that find each other by its variables; the devices are the stand-in driver's.
+
+Usage: check_rendezvous.py [--all] (programs: $TOP_BUILDDIR, or build/ beside the sources)
+Alone it is processes of this host with the variables set by hand; --all (make check-rendezvous) adds torchrun, if there is one (on PATH,
+or in the environment that VENV names), and hosts made of network namespaces of this test alone. --hosts, inside of these, is how
+the test calls itself. Prints TAP. Exit status 77 where the stand-in driver is not built.
+"""
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+import check_mpi  # noqa: E402
+from check_mpi import tap  # noqa: E402
+
+BUILD = check_mpi.BUILD
+STANDIN = os.path.join(BUILD, "tests/standin")
+RANK = os.path.join(BUILD, "tests/unit/check_rendezvous")
+TRAIN = [os.path.join(BUILD, "gpubench"), "train", "gpt", "--device", "cuda", "--seq", "16", "--layers", "1", "--width", "32",
+         "--heads", "2", "--batch", "2"]
+MADE = re.compile(r"rank (\d) of (\d), local (\d), on (\d) hosts over (\w+), .*, loss ([\d.]+)")
+LAUNCHED = re.compile(r"RANK|WORLD_SIZE|MASTER_|SLURM_|PMI|OMPI_|TORCHELASTIC_|MPI_")
+
+
+def variables(**more):
+    """The environment without any launcher's variables, on the stand-in driver."""
+    env = {k: v for k, v in os.environ.items() if not LAUNCHED.search(k)}
+    return {**env, "LD_LIBRARY_PATH": STANDIN, "STANDIN_DEVICES": "3", "STANDIN_MEMORY": str(1 << 29), "OMP_NUM_THREADS": "1",
+            "XDG_CACHE_HOME": os.environ["TMPDIR"], **more}
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def on(host):
+    """What starts a command on a host of several, the process itself becoming the command."""
+    return ["ip", "netns", "exec", host, "unshare", "--uts", "sh", "-c", f'hostname {host}; exec "$@"', "sh"] if host else []
+
+
+def start(command, address="127.0.0.1", hosts=(None, None), **more):
+    port = str(free_port())
+    ranks = []
+    for rank, host in enumerate(hosts):
+        said = tempfile.TemporaryFile("w+")
+        env = variables(RANK=str(rank), WORLD_SIZE=str(len(hosts)), LOCAL_RANK="0" if host else str(rank), MASTER_ADDR=address,
+                        MASTER_PORT=port, **more)
+        ranks.append((subprocess.Popen([*on(host), *command], stdout=said, stderr=said, env=env), said))
+    return ranks
+
+
+def text_of(said):
+    said.seek(0)
+    return " ".join(said.read().split())
+
+
+def finish(ranks, patience=120):
+    """Status and words of each."""
+    for process, _ in ranks:
+        try:
+            process.wait(patience)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    return [(process.returncode, text_of(said)) for process, said in ranks]
+
+
+def alone():
+    done = subprocess.run([RANK, "train", "6"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=variables(),
+                          timeout=120)
+    return float(MADE.search(done.stdout).group(6))
+
+
+def judge(what, ends, hosts, local):
+    made = [MADE.search(text) for _, text in ends]
+    right = all(m and (int(m[1]), int(m[2]), int(m[3]), int(m[4]), m[5]) == (rank, len(ends), local[rank], hosts, "tcp")
+                for rank, m in enumerate(made))
+    tap.check(what, right and not any(status for status, _ in ends), ends)
+    loss = alone()
+    tap.check(f"{what}: the loss of one alone", right and all(abs(float(m[6]) - loss) < 1e-5 for m in made), f"{ends}, not {loss}")
+
+
+def lose(what, victim, hosts=(None, None), address="127.0.0.1", how=None, within=10):
+    """One goes while both train: the other ends, by its name."""
+    ranks = start([*TRAIN, "--steps", "1000000"], address, hosts)
+    until = time.monotonic() + 60
+    while "training" not in text_of(ranks[0][1]) and time.monotonic() < until and ranks[0][0].poll() is None:
+        time.sleep(0.2)
+    time.sleep(0.5)
+    t0 = time.monotonic()
+    if how:
+        how()
+    else:
+        ranks[victim][0].send_signal(signal.SIGKILL)
+    other = finish(ranks[1 - victim:2 - victim], 60)[0]
+    took = time.monotonic() - t0
+    if how:
+        finish(ranks[victim:victim + 1], 60)
+    ranks[victim][0].wait()
+    tap.check(what, other[0] == 70 and took < within and f"rank {victim} is gone: its connection has ended" in other[1] and
+              f"rank {1 - victim}" in other[1], f"after {took:.1f} s: {other}")
+
+
+def homes():
+    for env, want in (({}, "0 1 2, own 1"), ({"STANDIN_DEVICES": "1"}, "0 -1 -1, own 0"),
+                      ({"STANDIN_FAIL": "cuDeviceGetAttribute:1"}, "-1 -1 -1, own -1"), ({"STANDIN_FAIL": "cuInit:100"}, "-1 -1 -1, own -1"),
+                      ({"LD_LIBRARY_PATH": ""}, "-1 -1 -1, own -1")):
+        done = subprocess.run([RANK, "homes"], stdout=subprocess.PIPE, text=True, env=variables(**env), timeout=60)
+        tap.check(f"nodes that devices are beside, {env}: {want}", done.stdout.strip() == want, done.stdout)
+
+
+def refused():
+    by_hand = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
+    for env, more, says in (
+            (by_hand, ["--ranks", "2"], "--ranks: srun or torchrun has started the ranks, it says how many"),
+            (by_hand, ["--device", "cpu"], "ranks that srun or torchrun started go with --device cuda"),
+            ({"WORLD_SIZE": "2"}, [], "WORLD_SIZE=2 says that there are several ranks, and no RANK which one this is"),
+            ({"PMIX_RANK": "0"}, [], "PMIX_RANK=0 says that this is one of several ranks, and nothing how many")):
+        done = subprocess.run([*TRAIN, "--steps", "2", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=variables(**env), timeout=60)
+        text = " ".join(done.stderr.split())
+        tap.check(f"refused: {says[:48]} …", done.returncode == 64 and says in text and text.startswith("gpubench: "),
+                  f"{done.returncode}: {text}")
+
+
+def one_host():
+    judge("two ranks by their variables", finish(start([RANK, "train", "6"])), 1, (0, 1))
+    judge("three ranks, as localhost", finish(start([RANK, "train", "6"], "localhost", (None, None, None))), 1, (0, 1, 2))
+    judge("each with one device, which is its own", finish(start([RANK, "train", "6"], STANDIN_DEVICES="1")), 1, (0, 1))
+    lose("the first rank is killed: the other ends within seconds, by its name", 0)
+    lose("the second rank is killed: the first ends within seconds, by its name", 1)
+    homes()
+    refused()
+
+
+def torchrun():
+    venv = os.environ.get("VENV")
+    program = os.path.join(venv, "bin/torchrun") if venv else shutil.which("torchrun")
+    if not program or not os.path.exists(program):
+        tap.skip("torchrun", "there is none: VENV=DIRECTORY names an environment that has it")
+        return
+    for form in (["--standalone"], ["--master-addr", "127.0.0.1", "--master-port", str(free_port())]):
+        done = subprocess.run([program, *form, "--nproc-per-node", "2", "--no-python", RANK, "train", "6"], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, env=variables(), timeout=180)
+        lines = sorted(m[0] for m in MADE.finditer(done.stdout))
+        judge(f"torchrun {form[0]}", [(done.returncode, line) for line in lines] or [(done.returncode, done.stdout)] * 2, 1, (0, 1))
+
+
+def several_hosts():
+    if not check_mpi.make_hosts(os.path.join(os.environ["TMPDIR"], "agent")):
+        return 77
+    hosts = tuple(check_mpi.HOSTS[:2])
+    judge("two hosts", finish(start([RANK, "train", "6"], "192.0.2.1", hosts)), 2, (0, 0))
+    judge("three hosts", finish(start([RANK, "train", "6"], "192.0.2.1", tuple(check_mpi.HOSTS))), 3, (0, 0, 0))
+    for victim in range(2):
+        lose(f"rank {victim} is killed on its host: the other ends, by its name", victim, hosts, "192.0.2.1")
+    lose("a host leaves the network: the first rank ends, by the name of the other", 1, hosts, "192.0.2.1",
+         lambda: subprocess.run(["ip", "-n", "gtb", "link", "set", "eth0", "down"], check=True), 30)
+    return 0
+
+
+def main():
+    if not os.path.exists(os.path.join(STANDIN, "libnccl.so.2")):
+        print("1..0 # SKIP the stand-in driver is not built")
+        return 77
+    if sys.argv[1:] == ["--hosts"]:
+        return several_hosts() or tap.plan()
+    with tempfile.TemporaryDirectory(prefix="gt") as scratch:
+        os.environ["TMPDIR"] = scratch
+        one_host()
+        if sys.argv[1:] == ["--all"]:
+            torchrun()
+            check_mpi.hosts_of_our_own(__file__)
+    return tap.plan()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
