@@ -50,7 +50,7 @@ static void help_codes(FILE *out, const struct gt_exit_code *e, size_t n, unsign
 		char code[16];
 
 		snprintf(code, sizeof(code), "  %2d", e->code);
-		gt_print_beside(out, code, e->meaning, 6, width);
+		gt_print_columns(out, code, e->meaning, 6, width);
 	}
 }
 
@@ -66,7 +66,7 @@ static void help_tool(const struct gt_tool *tool, FILE *out)
 		gt_autofree char *name = gt_xasprintf("  %s", (*c)->name),
 				 *text = gt_xasprintf("%s%s", (*c)->summary, *c == tool->default_cmd ? " (default)" : "");
 
-		gt_print_beside(out, name, text, 15, width);
+		gt_print_columns(out, name, text, 15, width);
 	}
 	if (tool->default_cmd)
 		help_opts(out, "Options of the default command:", tool->default_cmd->opts);

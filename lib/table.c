@@ -246,7 +246,7 @@ void gt_print_wrapped(FILE *out, const char *text, unsigned indent, unsigned wid
 		fputc('\n', out);
 }
 
-void gt_print_beside(FILE *out, const char *name, const char *text, unsigned indent, unsigned width)
+void gt_print_columns(FILE *out, const char *name, const char *text, unsigned indent, unsigned width)
 {
 	char *lines = NULL;
 	size_t len;

@@ -21,5 +21,5 @@ unsigned gt_term_width(FILE *out);	   /* COLUMNS, else the terminal's, else 100 
 /* Print text wrapped to width at blanks, every line after `indent` blanks. Newlines in text are kept. */
 void gt_print_wrapped(FILE *out, const char *text, unsigned indent, unsigned width);
 /* A name, and beside it, from column `indent` on, text that goes on beneath itself. */
-void gt_print_beside(FILE *out, const char *name, const char *text, unsigned indent, unsigned width);
+void gt_print_columns(FILE *out, const char *name, const char *text, unsigned indent, unsigned width);
 #endif

@@ -128,7 +128,7 @@ static int run_data(struct gt_cli *cli, int argc, char **argv)
 		.seed = opt.seed,
 	};
 	if (r == 0)
-		r = bn_feed_documents(opt.documents, &o.loader.documents, &cli->err);
+		r = bn_train_data_documents(opt.documents, &o.loader.documents, &cli->err);
 	if (r == 0 && !opt.documents && (opt.buckets || opt.token_budget))
 		r = gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--buckets and --token-budget go with --documents");
 	if (r == 0 && opt.batch && opt.token_budget)

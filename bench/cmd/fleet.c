@@ -11,7 +11,7 @@ static int cmd_fleet(struct gt_cli *cli, int argc, char **argv)
 {
 	bn_auto_saved set = {0};
 	gt_auto_json *doc = NULL;
-	int r = bn_saved_load(argv, &set, &cli->err);
+	int r = bn_result_set_load(argv, &set, &cli->err);
 
 	if (r < 0)
 		return r;

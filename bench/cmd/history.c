@@ -17,12 +17,12 @@ static bool require_conclusive;
 
 /* One host: the one that was asked for, or the only one. Nodes that are cloned share an identity: those are told apart by what
  * else is known of them. */
-static int only_one(struct bn_saved_set *set, struct gt_err *err)
+static int only_one(struct bn_result_set_set *set, struct gt_err *err)
 {
-	const struct bn_saved *first = NULL;
+	const struct bn_result_set *first = NULL;
 
 	for (size_t i = 0; i < set->n; i++) {
-		struct bn_saved *s = &set->v[i];
+		struct bn_result_set *s = &set->v[i];
 		gt_auto_buf what = {0};
 
 		if (s->skipped)
@@ -53,7 +53,7 @@ static int cmd_history(struct gt_cli *cli, int argc, char **argv)
 	gt_auto_json *doc = NULL;
 	int r;
 
-	r = bn_saved_load(argv, &set, &cli->err);
+	r = bn_result_set_load(argv, &set, &cli->err);
 	if (r < 0)
 		return r;
 	r = only_one(&set, &cli->err);

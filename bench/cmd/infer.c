@@ -80,7 +80,7 @@ static int run_infer(struct gt_cli *cli, int argc, char **argv)
 
 	if (r < 0)
 		return r;
-	bn_spin_bound();
+	bn_omp_spin_bound();
 	options.model.model = argv[0];
 	options.progress = show_progress;
 	options.arg = cli;

@@ -48,6 +48,6 @@ static const struct gt_tool tool = {
 
 int main(int argc, char **argv)
 {
-	bn_spin_begin(argv);
+	bn_omp_spin_begin(argv);
 	return gt_cli_main(&tool, argc, argv);
 }

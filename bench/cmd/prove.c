@@ -39,7 +39,7 @@ static int publish(struct gt_cli *cli, struct bn_prove *p, int r)
 	json_object_set(p->doc, "receipt", receipt);
 	json_object_set_new(p->doc, "interrupted", json_boolean(gt_interrupted || r != 0));
 	if (req.out.json)
-		w = bn_bound_write(req.out.json, p->doc, r < 0 ? NULL : &cli->err);
+		w = bn_thinned_write(req.out.json, p->doc, r < 0 ? NULL : &cli->err);
 	if (r != 0)
 		return r;
 	bn_output_write(opt.receipt, text, strlen(text), &w, &cli->err);

@@ -23,19 +23,19 @@
 static struct bn_request req = { .settle_s = BN_SETTLE_S, .command = { .margin_pct = 1, .warmup = UINT64_MAX } };
 
 static void plan_session(const struct bn_request *q, enum bn_session_design design, size_t declared, struct bn_session *s,
-			 struct bn_look *one)
+			 struct bn_interim *one)
 {
 	bool pairs = declared > 0, single = design == BN_DESIGN_SINGLE;
 
 	s->design = design;
 	s->looks = one;
 	s->n_looks = 1;
-	*one = (struct bn_look){ .pairs = q->pairs ? q->pairs : q->quick && single ? 6 : 9, .alpha = .05 };
+	*one = (struct bn_interim){ .pairs = q->pairs ? q->pairs : q->quick && single ? 6 : 9, .alpha = .05 };
 	if (q->reboot) {
 		one->pairs = q->pairs ? q->pairs : BN_BOOT_PAIRS;
 	} else if (pairs && !q->pairs && !q->quick) {
-		s->looks = bn_looks;
-		s->n_looks = bn_n_looks;
+		s->looks = bn_interims;
+		s->n_looks = bn_n_interims;
 	}
 	s->aa_pairs = !pairs ? 0 : q->reboot ? GT_MIN(q->pairs ? q->pairs : BN_BOOT_AA, (uint64_t)BN_BOOT_AA) : AA_PAIRS;
 	s->by_boot = q->reboot;
@@ -176,7 +176,7 @@ static int measure(struct gt_cli *cli, struct bn_stage *stage)
 	bool treated = stage->plan || q->env.n || q->kernel_args.n;
 	double least, all = 0;
 	struct allowance time;
-	struct bn_look one;
+	struct bn_interim one;
 	struct bn_ops ops;
 	int r;
 
@@ -334,14 +334,14 @@ const struct gt_cmd bn_cmd_ab = {
 
 /* ---- resume ---- */
 
-static int read_looks(const json_t *run, struct bn_look *looks, size_t max, size_t *ret_n)
+static int read_looks(const json_t *run, struct bn_interim *looks, size_t max, size_t *ret_n)
 {
 	json_t *list = json_object_get(run, "looks"), *j;
 	size_t i;
 
 	json_array_foreach(list, i, j)
 		if (i < max)
-			looks[i] = (struct bn_look){ (size_t)gt_json_get_int(j, "pairs", 0), gt_json_get_real(j, "alpha", 0) };
+			looks[i] = (struct bn_interim){ (size_t)gt_json_get_int(j, "pairs", 0), gt_json_get_real(j, "alpha", 0) };
 	*ret_n = GT_MIN(json_array_size(list), max);
 	return *ret_n ? 0 : -EINVAL;
 }
@@ -351,7 +351,7 @@ static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
 	const json_t *run = json_object_get(doc, "run");
 	struct bn_session s = { .workload = (const char *const *)stage->workloads.v, .n_workloads = stage->workloads.n,
 				.resume = true, .quiet = cli->quiet, .stop = &gt_interrupted };
-	struct bn_look looks[8];
+	struct bn_interim looks[8];
 	struct allowance time;
 	struct bn_ops ops;
 	int r;

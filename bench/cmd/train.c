@@ -418,14 +418,14 @@ static void print_text(const json_t *doc, bool color)
 
 static int run_train(struct gt_cli *cli, int argc, char **argv)
 {
-	struct bn_gauge gauge = BN_GAUGE_INIT;
+	struct bn_gpu_monitor gauge = BN_GPU_MONITOR_INIT;
 	gt_auto_json *doc = NULL;
 	json_t *cards = NULL;
 	int r = gt_fs_require_live(cli->fs, "training", &cli->err);
 
 	if (r < 0)
 		return r;
-	bn_spin_bound();
+	bn_omp_spin_bound();
 	options.model = argv[0];
 	options.progress = show_progress;
 	options.planned = show_plan;
@@ -433,13 +433,13 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 	if (!gt_streq(options.device, "cuda")) /* the card knows what it has free */
 		options.memory_limit_bytes = pr_available_bytes(cli->fs);
 	if (gt_streq(options.device, "cuda"))
-		bn_gauge_begin(&gauge);
+		bn_gpu_monitor_begin(&gauge);
 	r = bn_train(&options, &doc, &cli->err);
-	cards = bn_gauge_end(&gauge);
-	bn_gauge_close(&gauge);
+	cards = bn_gpu_monitor_end(&gauge);
+	bn_gpu_monitor_close(&gauge);
 	if (doc && gt_streq(options.device, "cuda")) {
 		json_object_set_new(doc, "env", json_object());
-		bn_gauge_tell(&gauge, cards, NULL, doc);
+		bn_gpu_monitor_tell(&gauge, cards, NULL, doc);
 	} else {
 		json_decref(cards);
 	}

@@ -19,7 +19,7 @@
 
 /* {schema, hosts, metrics, outliers, warnings, verdict, exit_code}. Settings of host and usual value lie in
  * outliers[].causes[]. */
-json_t *bn_fleet_judge(const struct bn_saved_set *set);
+json_t *bn_fleet_judge(const struct bn_result_set_set *set);
 /* {schema, host, results, metrics, changes, warnings, verdict, exit_code}; the set is of one host. */
-json_t *bn_history_judge(const struct bn_saved_set *set, uint64_t seed);
+json_t *bn_history_judge(const struct bn_result_set_set *set, uint64_t seed);
 #endif

@@ -78,12 +78,12 @@ static int measure(struct bn_prove *p, const struct bn_phase *ph, double limit_s
 {
 	struct bn_arms *arms = &p->stage->arms;
 	const char *one[] = {ph->workload, NULL};
-	struct bn_look fixed = {ph->pairs, BN_PROVE_ALPHA};
+	struct bn_interim fixed = {ph->pairs, BN_PROVE_ALPHA};
 	struct bn_session s = {.design = BN_DESIGN_PAIRS,
 			       .workload = ph->workload ? one : (const char *const *)p->stage->workloads.v,
 			       .n_workloads = ph->workload ? 1 : p->stage->workloads.n,
-			       .looks = ph->looks ? bn_looks : &fixed,
-			       .n_looks = ph->looks ? bn_n_looks : 1,
+			       .looks = ph->looks ? bn_interims : &fixed,
+			       .n_looks = ph->looks ? bn_n_interims : 1,
 			       .aa_pairs = ph->aa_pairs,
 			       .quiet = p->cli->quiet,
 			       .resume = begun,

@@ -48,7 +48,7 @@ static size_t splits(const struct bn_prove *p)
 /* All that is planned, in order; returns how many. */
 static size_t steps_of(const struct bn_prove *p, struct step step[STEPS_MAX])
 {
-	size_t decide = p->looks ? bn_looks[bn_n_looks - 1].pairs : p->pairs, n = p->n_proof, k = 0;
+	size_t decide = p->looks ? bn_interims[bn_n_interims - 1].pairs : p->pairs, n = p->n_proof, k = 0;
 	bool designed = bn_prove_designed(p);
 
 	if (p->n_races)

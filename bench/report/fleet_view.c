@@ -182,7 +182,7 @@ static void metrics(struct bn_view *v, const json_t *doc)
 		bn_view_cell(v, "%s", gt_json_get_str(m, "metric", "?"));
 		bn_view_cell(v, "%zu", json_array_size(json_object_get(m, "hosts")));
 		bn_view_cell(v, "%s", bn_text_value(gt_json_get_real(m, "median", NAN), gt_json_get_str(m, "unit", "")).s);
-		bn_view_cell(v, "%s", bn_text_spread(m).s);
+		bn_view_cell(v, "%s", bn_text_samples(m).s);
 		bn_view_cell(v, "%s",
 			     !gt_json_get_bool(m, "judged", false) ? "too few hosts to judge"
 			     : names.len                           ? names.s

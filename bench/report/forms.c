@@ -66,7 +66,7 @@ static void print(struct gt_cli *cli, const struct bn_view *v, const struct bn_o
 int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *out)
 {
 	bool saved = out->json && !gt_streq(out->json, "-");
-	int r = out->json ? bn_bound_write(out->json, doc, &cli->err) : 0, kept = r;
+	int r = out->json ? bn_thinned_write(out->json, doc, &cli->err) : 0, kept = r;
 	gt_auto(bn_view) *v = bn_view_result(doc, out->html);
 
 	bn_view_write(v, out, &r, &cli->err);

@@ -114,7 +114,7 @@ static void plots_of(struct bn_view *v, const json_t *doc, const json_t *c, unsi
 	bn_plot_pairs(doc, c, id, &pairs);
 	bn_view_figure(v, &pairs, "Change within each pair; line and band: estimate and interval.");
 	if (series)
-		bn_plot_spread(doc, series, id, &spread);
+		bn_plot_samples(doc, series, id, &spread);
 	bn_view_figure(v, &spread,
 		       "Distribution of all samples after warm-up; the vertical line is the median. Samples within a launch "
 		       "are not independent: no verdict comes from them.");

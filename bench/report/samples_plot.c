@@ -150,7 +150,7 @@ static bool draw(const json_t *doc, const json_t *metric, unsigned id, struct sp
 	return true;
 }
 
-bool bn_plot_spread(const json_t *doc, const json_t *metric, unsigned id, struct gt_buf *out)
+bool bn_plot_samples(const json_t *doc, const json_t *metric, unsigned id, struct gt_buf *out)
 {
 	const char *series = gt_json_get_str(metric, "id", "");
 	struct spread s[2] = {{0}, {0}};

@@ -284,7 +284,7 @@ static int read_looks(struct bn_data *d, const json_t *run, struct gt_err *err)
 
 		if (pairs < 1 || pairs > RUNS_MAX || !(alpha > 0 && alpha <= .2) || i >= 64)
 			return gt_fail(err, EINVAL, "run.looks[%zu] is no planned look", i);
-		d->looks[d->n_looks++] = (struct bn_look){ (size_t)pairs, alpha };
+		d->looks[d->n_looks++] = (struct bn_interim){ (size_t)pairs, alpha };
 	}
 	return 0;
 }

@@ -49,7 +49,7 @@ struct bn_data {
 	size_t n_metrics;
 	struct bn_run *runs;	/* by seq */
 	size_t n_runs;
-	struct bn_look *looks;	/* planned; empty for single and unpaired */
+	struct bn_interim *looks;	/* planned; empty for single and unpaired */
 	size_t n_looks;
 	size_t blocks_done;	/* A/B blocks (A/A blocks in design "aa") of which all launches are there */
 	uint64_t seed;

@@ -2,7 +2,7 @@
 #include <math.h>
 #include "bench/result/gpu.h"
 
-double bn_gauge_held_pct(const json_t *env)
+double bn_gpu_monitor_held_pct(const json_t *env)
 {
 	static const char *const held[] = { "gpu_power_cap_pct", "gpu_heat_pct", "gpu_brake_pct", "gpu_slowdown_pct" };
 	double v = NAN;
@@ -39,7 +39,7 @@ void bn_text_gpu(const json_t *doc, struct gt_buf *out)
 
 	json_array_foreach(list, i, l) {
 		const json_t *env = json_object_get(l, "env"), *gpu = json_object_get(l, "gpu");
-		double h = bn_gauge_held_pct(env);
+		double h = bn_gpu_monitor_held_pct(env);
 
 		if (!json_is_object(gpu))
 			continue;

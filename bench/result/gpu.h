@@ -6,7 +6,7 @@
 #include "lib/json.h"
 
 /* Share of the time, in percent, that anything held the clocks of a launch with that env; NaN: not told. */
-double bn_gauge_held_pct(const json_t *env);
+double bn_gpu_monitor_held_pct(const json_t *env);
 /* "GPU: 1200 to 1980 MHz, …" of all launches of a result; nothing where none was recorded. */
 void bn_text_gpu(const json_t *doc, struct gt_buf *out);
 #endif

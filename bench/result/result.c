@@ -51,7 +51,7 @@ static json_t *host_json(struct gt_fsroot *fs, const struct pr_host *h)
 							       gt_json_str(h->gpu[i].pci->address));
 	json_object_set_new(j, "gpus", gpus);
 	json_object_set(j, "identity_parts", h->identity_parts);
-	json_object_set_new(j, "marks", pr_marks(fs, h));
+	json_object_set_new(j, "marks", pr_fingerprint(fs, h));
 	return j;
 }
 
@@ -88,7 +88,7 @@ void bn_identity_difference(const json_t *a, const json_t *b, struct gt_buf *out
 	if (!out->len && !json_equal(json_object_get(ha, "identity"), json_object_get(hb, "identity")))
 		gt_buf_puts(out, "host identity");
 	if (!out->len)
-		pr_marks_difference(json_object_get(ha, "marks"), json_object_get(hb, "marks"), out);
+		pr_fingerprint_difference(json_object_get(ha, "marks"), json_object_get(hb, "marks"), out);
 }
 
 bool bn_identity_shown(const json_t *a, const json_t *b)
@@ -96,7 +96,7 @@ bool bn_identity_shown(const json_t *a, const json_t *b)
 	const json_t *ma = json_object_get(json_object_get(a, "host"), "marks"),
 		     *mb = json_object_get(json_object_get(b, "host"), "marks");
 
-	return !ma || !mb || pr_marks_shared(ma, mb);
+	return !ma || !mb || pr_fingerprint_shared(ma, mb);
 }
 
 int64_t bn_suite_major(const json_t *doc)

@@ -41,7 +41,7 @@ static int expand(const char *path, struct gt_strv *files, struct gt_err *err)
 	return n ? 0 : gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "%.400s holds no results (*.json)", path);
 }
 
-static char *why_not(const struct bn_saved *s)
+static char *why_not(const struct bn_result_set *s)
 {
 	const json_t *run = json_object_get(s->doc, "run");
 	int64_t major = gt_json_get_int(json_object_get(s->doc, "tool"), "suite_major", -1);
@@ -58,11 +58,11 @@ static char *why_not(const struct bn_saved *s)
 	return NULL;
 }
 
-int bn_saved_add(struct bn_saved_set *set, const char *path, json_t *doc, struct gt_err *err)
+int bn_result_set_add(struct bn_result_set_set *set, const char *path, json_t *doc, struct gt_err *err)
 {
 	const char *slash = strrchr(path, '/');
 	struct bn_data *data;
-	struct bn_saved *s;
+	struct bn_result_set *s;
 	const json_t *host;
 	int r = bn_data_from_doc(doc, path, &data, err);
 
@@ -70,7 +70,7 @@ int bn_saved_add(struct bn_saved_set *set, const char *path, json_t *doc, struct
 		return r;
 	set->v = gt_xrealloc(set->v, (set->n + 1) * sizeof(*set->v));
 	s = &set->v[set->n++];
-	*s = (struct bn_saved){.doc = json_incref(doc), .data = data};
+	*s = (struct bn_result_set){.doc = json_incref(doc), .data = data};
 	s->name = gt_xstrdup(slash ? slash + 1 : path);
 	if (gt_ends_with(s->name, ".json"))
 		s->name[strlen(s->name) - strlen(".json")] = '\0';
@@ -82,7 +82,7 @@ int bn_saved_add(struct bn_saved_set *set, const char *path, json_t *doc, struct
 	return 0;
 }
 
-int bn_saved_load(char *const *paths, struct bn_saved_set *ret, struct gt_err *err)
+int bn_result_set_load(char *const *paths, struct bn_result_set_set *ret, struct gt_err *err)
 {
 	gt_auto_strv files = {0};
 	bn_auto_saved set = {0};
@@ -100,16 +100,16 @@ int bn_saved_load(char *const *paths, struct bn_saved_set *ret, struct gt_err *e
 		r = bn_doc_load(files.v[i], &doc, err);
 		if (r < 0)
 			return r;
-		r = bn_saved_add(&set, files.v[i], doc, err);
+		r = bn_result_set_add(&set, files.v[i], doc, err);
 		if (r < 0)
 			return r;
 	}
 	*ret = set;
-	set = (struct bn_saved_set){0};
+	set = (struct bn_result_set_set){0};
 	return 0;
 }
 
-void bn_saved_clear(struct bn_saved_set *s)
+void bn_result_set_clear(struct bn_result_set_set *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		bn_data_free(s->v[i].data);
@@ -118,10 +118,10 @@ void bn_saved_clear(struct bn_saved_set *s)
 		free(s->v[i].skipped);
 	}
 	free(s->v);
-	*s = (struct bn_saved_set){0};
+	*s = (struct bn_result_set_set){0};
 }
 
-bool bn_saved_one_machine(const struct bn_saved *a, const struct bn_saved *b)
+bool bn_result_set_one_machine(const struct bn_result_set *a, const struct bn_result_set *b)
 {
 	gt_auto_buf what = {0};
 
@@ -131,7 +131,7 @@ bool bn_saved_one_machine(const struct bn_saved *a, const struct bn_saved *b)
 	return !what.len && bn_identity_shown(a->doc, b->doc);
 }
 
-const struct bn_metric *bn_saved_metric(const struct bn_saved *s, const char *id, const char *definition)
+const struct bn_metric *bn_result_set_metric(const struct bn_result_set *s, const char *id, const char *definition)
 {
 	for (size_t i = 0; i < s->data->n_metrics; i++)
 		if (gt_streq(s->data->metrics[i].id, id) &&
@@ -140,7 +140,7 @@ const struct bn_metric *bn_saved_metric(const struct bn_saved *s, const char *id
 	return NULL;
 }
 
-double bn_saved_level(const struct bn_saved *s, const struct bn_metric *m, double *ret_se)
+double bn_result_set_level(const struct bn_result_set *s, const struct bn_metric *m, double *ret_se)
 {
 	size_t which = (size_t)(m - s->data->metrics), n = 0;
 	gt_autofree double *x = gt_xcalloc(s->data->n_runs + 1, sizeof(*x));
@@ -156,7 +156,7 @@ double bn_saved_level(const struct bn_saved *s, const struct bn_metric *m, doubl
 	return bn_median(x, n);
 }
 
-const json_t *bn_saved_setting(const struct bn_saved *s, const char *key)
+const json_t *bn_result_set_setting(const struct bn_result_set *s, const char *key)
 {
 	const json_t *v = json_object_get(json_object_get(json_object_get(s->doc, "settings"), "a"), key);
 
@@ -168,7 +168,7 @@ const json_t *bn_saved_setting(const struct bn_saved *s, const char *key)
 	return v;
 }
 
-bool bn_saved_same(const json_t *a, const json_t *b, const char *key)
+bool bn_result_set_same(const json_t *a, const json_t *b, const char *key)
 {
 	if (!a || !b)
 		return a == b;
@@ -177,7 +177,7 @@ bool bn_saved_same(const json_t *a, const json_t *b, const char *key)
 	return json_equal((json_t *)a, (json_t *)b);
 }
 
-void bn_saved_keys(const struct bn_saved_set *s, struct gt_strv *ret)
+void bn_result_set_keys(const struct bn_result_set_set *s, struct gt_strv *ret)
 {
 	const char *key;
 	json_t *v;

@@ -83,7 +83,7 @@ struct bn_text bn_text_number(double v, int digits)
 	return t;
 }
 
-struct bn_text bn_text_spread(const json_t *metric)
+struct bn_text bn_text_samples(const json_t *metric)
 {
 	double pct = gt_json_get_real(metric, "scale_pct", NAN);
 	struct bn_text t = { "-" };

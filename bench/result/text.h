@@ -13,7 +13,7 @@ struct bn_text bn_text_value(double v, const char *unit);	 /* "182.4 ms" */
 double bn_text_scale(double v, const char *unit, const char **ret_shown);
 struct bn_text bn_text_level(const json_t *doc, const json_t *level, const char *key); /* "median", "low" or "high" of one */
 struct bn_text bn_text_number(double v, int digits);		 /* so many that count, never 1.4e+02 */
-struct bn_text bn_text_spread(const json_t *metric);		 /* "1.2 %" of scale_pct, "-" if there is none */
+struct bn_text bn_text_samples(const json_t *metric);		 /* "1.2 %" of scale_pct, "-" if there is none */
 struct bn_text bn_text_percent(double v);			 /* "+5.1 %" */
 struct bn_text bn_text_change(const json_t *comparison);	 /* "-2.4 %", digits trimmed to the interval */
 struct bn_text bn_text_interval(const json_t *comparison);	 /* "[-2.9, -1.8]" */

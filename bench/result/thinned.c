@@ -86,7 +86,7 @@ static bool thin(json_t *doc)
 	return h.n > 0;
 }
 
-char *bn_bound_text(json_t *doc, size_t max, struct gt_err *err)
+char *bn_thinned_text(json_t *doc, size_t max, struct gt_err *err)
 {
 	char *text = gt_json_text(doc);
 
@@ -103,9 +103,9 @@ char *bn_bound_text(json_t *doc, size_t max, struct gt_err *err)
 	return text;
 }
 
-int bn_bound_write(const char *path, json_t *doc, struct gt_err *err)
+int bn_thinned_write(const char *path, json_t *doc, struct gt_err *err)
 {
-	gt_autofree char *text = bn_bound_text(doc, BN_FILE_MAX / 4 * 3, err);
+	gt_autofree char *text = bn_thinned_text(doc, BN_FILE_MAX / 4 * 3, err);
 
 	return text ? gt_file_write(path, text, strlen(text), 0644, err) : -E2BIG;
 }

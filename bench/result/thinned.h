@@ -10,7 +10,7 @@
  * series that are the densest is dropped until it is not: a series then says in "every" which ones it still has, and a note of its
  * session says so. NULL and -E2BIG, exit status 5, where even that is not enough.
  */
-char *bn_bound_text(json_t *doc, size_t max, struct gt_err *err);
-/* bn_bound_text() into a file, with room for what is found in the end. */
-int bn_bound_write(const char *path, json_t *doc, struct gt_err *err);
+char *bn_thinned_text(json_t *doc, size_t max, struct gt_err *err);
+/* bn_thinned_text() into a file, with room for what is found in the end. */
+int bn_thinned_write(const char *path, json_t *doc, struct gt_err *err);
 #endif

@@ -72,7 +72,7 @@ static int arms_enter(void *ctx, bool changed, struct gt_err *err)
 			items[part.n_item++] = a->plan->item[i];
 	if (!part.n_item)
 		return 0;
-	r = bn_guard_start(a->fs, err);
+	r = bn_restore_watchdog_start(a->fs, err);
 	if (r < 0)
 		return r;
 	r = tn_apply(a->fs, &part, &opts, NULL, err);
@@ -219,7 +219,7 @@ static json_t *arms_settings(void *ctx, bool changed)
 	json_object_set_new(flat, "tuners", gt_json_str(names));
 	json_object_set_new(flat, "run.cpus", gt_json_str(cpus));
 	for (char **e = environ; *e; e++)
-		if (bn_telling(*e))
+		if (bn_changes_launch(*e))
 			set_env(flat, *e);
 	for (size_t i = 0; i < a->n_factor; i++) {
 		const struct bn_factor *f = &a->factor[i];
@@ -387,7 +387,7 @@ static void record_cards(struct bn_arms *a, bool changed, json_t *answer, json_t
 	struct gt_strv visible = { 0 };
 	bool known = answer && cards_of(a, changed, &visible);
 
-	bn_gauge_tell(a->gauge, answer, known ? &visible : NULL, doc);
+	bn_gpu_monitor_tell(a->gauge, answer, known ? &visible : NULL, doc);
 	gt_strv_clear(&visible);
 }
 
@@ -413,11 +413,11 @@ static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t s
 	if (own)
 		bn_command_begin(a->command);
 	if (own || w->gpu)
-		bn_gauge_begin(a->gauge);
+		bn_gpu_monitor_begin(a->gauge);
 	bn_environ_read(a->fs, &before);
 	r = gt_spawn(&sp, err);
 	bn_environ_read(a->fs, &after);
-	cards = bn_gauge_end(a->gauge);
+	cards = bn_gpu_monitor_end(a->gauge);
 	if (r < 0 && r != -ETIMEDOUT && r != -EINTR) {
 		gt_spawn_clear(&sp);
 		json_decref(cards);
@@ -445,7 +445,7 @@ static int arms_save(void *ctx, json_t *doc, struct gt_err *err)
 
 	if (!a->out || gt_streq(a->out, "-"))
 		return 0;
-	r = bn_bound_write(a->out, a->whole ? a->whole : doc, err);
+	r = bn_thinned_write(a->out, a->whole ? a->whole : doc, err);
 	if (r < 0 && r != -E2BIG && a->saved)
 		gt_fail_suffix(err, "; what was measured before is whole: make room, then gpubench resume %s goes on", a->out);
 	a->saved |= r == 0;
@@ -566,7 +566,7 @@ void bn_arms_init(struct bn_arms *a)
 	boot_factors(a);
 	a->on[0] = gt_xcalloc(a->n_factor + 1, sizeof(bool));
 	a->gauge = gt_xcalloc(1, sizeof(*a->gauge));
-	*a->gauge = (struct bn_gauge)BN_GAUGE_INIT;
+	*a->gauge = (struct bn_gpu_monitor)BN_GPU_MONITOR_INIT;
 	a->on[1] = gt_xcalloc(a->n_factor + 1, sizeof(bool));
 	memset(a->on[1], true, a->n_factor * sizeof(bool));
 }
@@ -582,7 +582,7 @@ void bn_arms_clear(struct bn_arms *a)
 	free(a->on[0]);
 	free(a->on[1]);
 	if (a->gauge)
-		bn_gauge_close(a->gauge);
+		bn_gpu_monitor_close(a->gauge);
 	free(a->gauge);
 	a->gauge = NULL;
 	a->factor = NULL;

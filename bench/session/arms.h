@@ -41,7 +41,7 @@ struct bn_arms {
 	bool saved;		    /* once at least */
 	json_t *whole;		    /* what is saved; NULL: the session's own document */
 	bool applied;
-	struct bn_gauge *gauge;	    /* of the cards; made by bn_arms_init() */
+	struct bn_gpu_monitor *gauge;	    /* of the cards; made by bn_arms_init() */
 	/* filled by bn_arms_init() */
 	struct bn_factor *factor;
 	size_t n_factor;

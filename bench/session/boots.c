@@ -133,7 +133,7 @@ static bool is_kept(const char *pair)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(keep); i++)
 		if (gt_starts_with(pair, keep[i]))
 			return true;
-	return bn_telling(pair);
+	return bn_changes_launch(pair);
 }
 
 /* Each path in a variable, also a relative one, which the unit resolves in the same working directory. Text that is no path is

@@ -93,14 +93,14 @@ static size_t add_up(const struct look *a, const struct look *b, struct process 
 	return n;
 }
 
-void bn_busy_read(struct gt_fsroot *fs, double seconds, struct bn_busy *ret)
+void bn_cpu_load_read(struct gt_fsroot *fs, double seconds, struct bn_cpu_load *ret)
 {
 	struct look a = { 0 }, b = { 0 };
 	gt_autofree struct process *sum = NULL;
 	double all, end;
 	size_t n;
 
-	*ret = (struct bn_busy){ .share = NAN };
+	*ret = (struct bn_cpu_load){ .share = NAN };
 	take_look(fs, &a);
 	for (end = gt_now_s() + seconds; gt_now_s() < end;)
 		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);

@@ -9,7 +9,7 @@
 #define START_S	15.0 /* NVML's own start can take seconds where the driver has to wake the cards */
 #define ANSWER_S 5.0
 
-static void give_up(struct bn_gauge *g, const char *why)
+static void give_up(struct bn_gpu_monitor *g, const char *why)
 {
 	snprintf(g->trouble, sizeof(g->trouble), "%.240s", why);
 	g->off = true;
@@ -18,7 +18,7 @@ static void give_up(struct bn_gauge *g, const char *why)
 }
 
 /* The child's next answer; NULL: there is none, and none will be asked for. */
-static json_t *answer(struct bn_gauge *g, double wait_s)
+static json_t *answer(struct bn_gpu_monitor *g, double wait_s)
 {
 	gt_autofree char *line = NULL;
 	struct gt_err err = { 0 };
@@ -36,7 +36,7 @@ static json_t *answer(struct bn_gauge *g, double wait_s)
 	return doc;
 }
 
-void bn_gauge_begin(struct bn_gauge *g)
+void bn_gpu_monitor_begin(struct bn_gpu_monitor *g)
 {
 	gt_auto_json *doc = NULL;
 	struct gt_err err = { 0 };
@@ -44,8 +44,8 @@ void bn_gauge_begin(struct bn_gauge *g)
 	if (g->off || g->running)
 		return;
 	if (!g->helper.pid) {
-		g->state = g->state ? g->state : pr_gauge_state();
-		if (gt_helper_start(&g->helper, pr_gauge_serve, g->state, &err) < 0) {
+		g->state = g->state ? g->state : pr_gpu_monitor_state();
+		if (gt_helper_start(&g->helper, pr_gpu_monitor_serve, g->state, &err) < 0) {
 			give_up(g, err.msg);
 			return;
 		}
@@ -63,7 +63,7 @@ void bn_gauge_begin(struct bn_gauge *g)
 	}
 }
 
-json_t *bn_gauge_end(struct bn_gauge *g)
+json_t *bn_gpu_monitor_end(struct bn_gpu_monitor *g)
 {
 	if (!g->running)
 		return NULL;
@@ -71,7 +71,7 @@ json_t *bn_gauge_end(struct bn_gauge *g)
 	return answer(g, ANSWER_S);
 }
 
-void bn_gauge_close(struct bn_gauge *g)
+void bn_gpu_monitor_close(struct bn_gpu_monitor *g)
 {
 	gt_helper_stop(&g->helper);
 	free(g->state);
@@ -133,7 +133,7 @@ static void keep_levels(json_t *env, const json_t *card)
 	keep_worst(env, "gpu_clock_pct", share, LOWEST);
 }
 
-void bn_gauge_record(const json_t *doc, const struct gt_strv *visible, json_t **ret_gpu, json_t *env)
+void bn_gpu_monitor_record(const json_t *doc, const struct gt_strv *visible, json_t **ret_gpu, json_t *env)
 {
 	json_t *cards = json_object_get(doc, "cards"), *card, *kept = json_array();
 	double seconds = gt_json_get_real(doc, "seconds", NAN), cpu_s = gt_json_get_real(doc, "cpu_s", NAN);
@@ -159,12 +159,12 @@ void bn_gauge_record(const json_t *doc, const struct gt_strv *visible, json_t **
 	json_decref(kept);
 }
 
-void bn_gauge_tell(struct bn_gauge *g, json_t *answer, const struct gt_strv *visible, json_t *doc)
+void bn_gpu_monitor_tell(struct bn_gpu_monitor *g, json_t *answer, const struct gt_strv *visible, json_t *doc)
 {
 	json_t *gpu = NULL;
 
 	if (answer)
-		bn_gauge_record(answer, visible, &gpu, json_object_get(doc, "env"));
+		bn_gpu_monitor_record(answer, visible, &gpu, json_object_get(doc, "env"));
 	if (gpu)
 		json_object_set_new(doc, "gpu", gpu);
 	if (g->trouble[0])

@@ -2,7 +2,7 @@
 #include "bench/session/launch_env.h"
 #include "lib/util.h"
 
-bool bn_telling(const char *name)
+bool bn_changes_launch(const char *name)
 {
 	/* not those that a launcher or a shell gives another value each time, such as SLURM_JOB_ID or CONDA_PROMPT_MODIFIER */
 	static const char *const stems[] = {

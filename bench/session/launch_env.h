@@ -4,5 +4,5 @@
 #include <stdbool.h>
 
 /* Is this variable, NAME or NAME=VALUE, one of those that change how a launch runs? */
-bool bn_telling(const char *name);
+bool bn_changes_launch(const char *name);
 #endif

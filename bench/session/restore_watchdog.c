@@ -33,7 +33,7 @@ static bool left_open(struct gt_fsroot *fs, pid_t pid)
 	return false;
 }
 
-int bn_guard_settle(struct gt_fsroot *fs, pid_t pid)
+int bn_restore_watchdog_settle(struct gt_fsroot *fs, pid_t pid)
 {
 	const struct timespec nap = { .tv_nsec = 100000000 };
 	int exit_status = 0, r = 0;
@@ -70,10 +70,10 @@ static _Noreturn void guard(pid_t pid, int pidfd)
 		;
 	if (gt_fs_open(NULL, &fs, NULL) < 0)
 		_exit(1);
-	_exit(bn_guard_settle(fs, pid) < 0);
+	_exit(bn_restore_watchdog_settle(fs, pid) < 0);
 }
 
-int bn_guard_start(struct gt_fsroot *live, struct gt_err *err)
+int bn_restore_watchdog_start(struct gt_fsroot *live, struct gt_err *err)
 {
 	static pid_t started;
 	pid_t pid = getpid(), child;

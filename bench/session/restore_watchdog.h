@@ -8,8 +8,8 @@
 
 struct gt_fsroot;
 /* Start it, once per process; before the first setting is changed. Fails only where processes cannot be made. */
-int bn_guard_start(struct gt_fsroot *live, struct gt_err *err);
+int bn_restore_watchdog_start(struct gt_fsroot *live, struct gt_err *err);
 /* Puts back the settings that an experiment of process pid left, once pid has ended. Waits as long as another process holds the
  * journal's lock. Returns 0, or a negative errno if the settings could not be put back. */
-int bn_guard_settle(struct gt_fsroot *fs, pid_t pid);
+int bn_restore_watchdog_settle(struct gt_fsroot *fs, pid_t pid);
 #endif

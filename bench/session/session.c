@@ -398,7 +398,7 @@ static double since_start(const struct state *st)
 /* After the pilot: what can be seen, and how long it takes. */
 static int announce(struct state *st, struct gt_err *err)
 {
-	const struct bn_look *last = &st->s->looks[st->s->n_looks - 1];
+	const struct bn_interim *last = &st->s->looks[st->s->n_looks - 1];
 	gt_auto(bn_data) *data = NULL;
 	double spent = st->s->by_boot ? since_start(st) : elapsed(st), per_block = spent / (double)GT_MAX(st->block, 1), minutes;
 	size_t blocks = last->pairs + st->s->aa_pairs - (size_t)st->block;

@@ -29,7 +29,7 @@ struct bn_session {
 	enum bn_session_design design; /* not BN_DESIGN_UNPAIRED */
 	const char *const *workload; /* ids */
 	size_t n_workloads;
-	const struct bn_look *looks; /* planned looks; of a single run: one, its number of launches */
+	const struct bn_interim *looks; /* planned looks; of a single run: one, its number of launches */
 	size_t n_looks;
 	size_t aa_pairs;	     /* A/A pairs to mix in; the first BN_PILOT of them come first */
 	uint64_t seed;

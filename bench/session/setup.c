@@ -246,9 +246,9 @@ static void warn_busy(struct gt_fsroot *fs, bool quiet, json_t *doc)
 {
 	gt_auto_buf who = { 0 };
 	json_t *top = json_array();
-	struct bn_busy b;
+	struct bn_cpu_load b;
 
-	bn_busy_read(fs, BUSY_LOOK_S, &b);
+	bn_cpu_load_read(fs, BUSY_LOOK_S, &b);
 	for (size_t i = 0; i < BN_BUSY_TOP && b.of[i] > 0; i++) {
 		json_array_append_new(top, json_pack("{s:o, s:f}", "name", gt_json_str(b.name[i]), "cpu_pct", 100 * b.of[i]));
 		if (b.of[i] >= .01)

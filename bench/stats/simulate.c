@@ -89,8 +89,8 @@ static bool claims_at_a_look(struct sim *s, const struct promise *p, uint64_t se
 	double d[PAIRS_MOST];
 
 	pairs(s, p->effect, PAIRS_MOST, d);
-	for (size_t k = 0; k < bn_n_looks; k++)
-		if (bn_signflip(d, bn_looks[k].pairs, bn_looks[k].alpha, seed).p <= bn_looks[k].alpha)
+	for (size_t k = 0; k < bn_n_interims; k++)
+		if (bn_signflip(d, bn_interims[k].pairs, bn_interims[k].alpha, seed).p <= bn_interims[k].alpha)
 			return true;
 	return false;
 }
@@ -116,9 +116,9 @@ static enum bn_verdict session_verdict(struct sim *s, double effect, uint64_t se
 	if (!margins(s, log1p(MARGIN), seed, &m))
 		return BN_INCONCLUSIVE;
 	pairs(s, effect, PAIRS_MOST, d);
-	for (size_t k = 0; k < bn_n_looks; k++) {
-		struct bn_effect e = bn_signflip(d, bn_looks[k].pairs, bn_looks[k].alpha, seed);
-		enum bn_verdict v = bn_decide(false, e, e.p, bn_looks[k].alpha, m);
+	for (size_t k = 0; k < bn_n_interims; k++) {
+		struct bn_effect e = bn_signflip(d, bn_interims[k].pairs, bn_interims[k].alpha, seed);
+		enum bn_verdict v = bn_decide(false, e, e.p, bn_interims[k].alpha, m);
 
 		if (v != BN_INCONCLUSIVE)
 			return v;

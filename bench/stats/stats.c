@@ -4,8 +4,8 @@
 #include "bench/stats/stats.h"
 #include "lib/util.h"
 
-const struct bn_look bn_looks[] = { { 9, .005 }, { 12, .01 }, { 16, .015 }, { 24, .02 } };
-const size_t bn_n_looks = GT_ARRAY_SIZE(bn_looks);
+const struct bn_interim bn_interims[] = { { 9, .005 }, { 12, .01 }, { 16, .015 }, { 24, .02 } };
+const size_t bn_n_interims = GT_ARRAY_SIZE(bn_interims);
 
 static int cmp_double(const void *a, const void *b)
 {

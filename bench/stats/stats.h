@@ -88,10 +88,10 @@ double bn_outlier_critical(size_t n, size_t tests, double alpha);
 size_t bn_change_points(const double *x, size_t n, double alpha, uint64_t seed, size_t *at, size_t max);
 
 /* Planned looks and the alpha each may spend (sum .05). */
-struct bn_look {
+struct bn_interim {
 	size_t pairs;
 	double alpha;
 };
-extern const struct bn_look bn_looks[];
-extern const size_t bn_n_looks;
+extern const struct bn_interim bn_interims[];
+extern const size_t bn_n_interims;
 #endif

@@ -146,7 +146,7 @@ json_t *bn_train_document(const struct bn_training *r)
 	put_int(doc, "ranks", r->o.ranks);
 	put_int(doc, "threads", (uint64_t)rt_program_threads(r->program));
 	json_object_set_new(doc, "amp", gt_json_str(r->o.amp ? r->o.amp : "fp32"));
-	spin = bn_spin_text();
+	spin = bn_omp_spin_text();
 	json_object_set_new(doc, "spin", gt_json_str(spin));
 	json_object_set_new(doc, "optimizer", json_string(r->o.optimizer));
 	put_int(doc, "accum", r->o.accum);
@@ -162,9 +162,9 @@ json_t *bn_train_document(const struct bn_training *r)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(from_report); i++)
 		if (r->o.profile || strcmp(from_report[i], "ops") != 0)
 			json_object_set(doc, from_report[i], json_object_get(report, from_report[i]));
-	json_object_set_new(doc, "data", bn_feed_report(&r->feed, r->o.documents ? r->feed.tokens :
+	json_object_set_new(doc, "data", bn_train_data_report(&r->feed, r->o.documents ? r->feed.tokens :
 									items_per_step(r) * (double)r->o.steps,
-							json_object_get(doc, "warnings")));
+							      json_object_get(doc, "warnings")));
 	warn_of_feedback(doc, r);
 	if (*r->resumed)
 		json_array_append_new(json_object_get(doc, "warnings"), gt_json_str(r->resumed));

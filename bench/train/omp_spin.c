@@ -22,7 +22,7 @@ static const struct runtime {
 
 static char **arguments;
 
-void bn_spin_begin(char **argv)
+void bn_omp_spin_begin(char **argv)
 {
 	arguments = argv;
 }
@@ -40,7 +40,7 @@ static const char *set_by_user(const struct runtime *k)
 	return NULL;
 }
 
-void bn_spin_bound(void)
+void bn_omp_spin_bound(void)
 {
 	const struct runtime *k = in_process();
 
@@ -54,7 +54,7 @@ void bn_spin_bound(void)
 	unsetenv(MARK);
 }
 
-char *bn_spin_text(void)
+char *bn_omp_spin_text(void)
 {
 	const struct runtime *k = in_process();
 	const char *user = set_by_user(k);

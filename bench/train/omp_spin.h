@@ -4,10 +4,10 @@
 #include "lib/util.h"
 
 /* main's own arguments, before anything else. */
-void bn_spin_begin(char **argv);
+void bn_omp_spin_begin(char **argv);
 /* Unless the user has said how OpenMP is to wait, start this program again with its spinning bounded. Returns if there is
  * nothing to do. First thing in a command that trains in this process; no other: programs that are measured would inherit it. */
-void bn_spin_bound(void);
+void bn_omp_spin_bound(void);
 /* For the report: what holds and who said so; to be freed. */
-char *bn_spin_text(void);
+char *bn_omp_spin_text(void);
 #endif

@@ -17,7 +17,7 @@
 static char *cut_of(const struct bn_training *r)
 {
 	const struct rt_length *k;
-	int n = bn_feed_shapes(&r->feed, &k);
+	int n = bn_train_data_shapes(&r->feed, &k);
 	gt_auto_buf b = { 0 };
 
 	for (int i = 0; i < n; i++)
@@ -48,9 +48,9 @@ void bn_train_note_position(const struct bn_training *r, uint64_t done)
 
 static int open_at(struct bn_training *r, uint64_t had, struct gt_err *err)
 {
-	bn_feed_close(&r->feed);
+	bn_train_data_close(&r->feed);
 	r->had = had;
-	return bn_feed_open(&r->feed, r->model, &r->o, r->rows, r->all_rows, r->first_row, had, err);
+	return bn_train_data_open(&r->feed, r->model, &r->o, r->rows, r->all_rows, r->first_row, had, err);
 }
 
 static int other_data(struct bn_training *r, int64_t then, uint64_t now, struct gt_err *err)
@@ -108,13 +108,13 @@ static int position(struct bn_training *r, json_t **ret, uint64_t *ret_had, stru
 	return 0;
 }
 
-int bn_train_open_feed(struct bn_training *r, bool compiled, struct gt_err *err)
+int bn_train_open_data(struct bn_training *r, bool compiled, struct gt_err *err)
 {
 	gt_auto_json *was = NULL;
 	uint64_t had = 0;
 	int status = 0;
 
-	if (!bn_feed_wanted(r->model, &r->o) || (!compiled && !r->o.documents))
+	if (!bn_train_data_wanted(r->model, &r->o) || (!compiled && !r->o.documents))
 		return 0;
 	if (compiled && r->o.resume)
 		status = position(r, &was, &had, err);

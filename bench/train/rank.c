@@ -36,7 +36,7 @@ static void run_clear(struct bn_training *r)
 {
 	rt_program_free(r->program);
 	graphs_clear(r);
-	bn_feed_close(&r->feed);
+	bn_train_data_close(&r->feed);
 	free(r->input[0]);
 	free(r->input[1]);
 	free(r->step_s);
@@ -105,11 +105,11 @@ static int check_options(const struct bn_training *r, struct gt_err *err)
 		return usage(err, "--rank-timeout is for --ranks of 2 and more");
 	if (o->powersgd_rank > 64)
 		return usage(err, "--powersgd-rank ends at 64");
-	if (!bn_feed_wanted(r->model, o) && (o->cache_bytes || o->augment || o->tokens || o->prefetch))
+	if (!bn_train_data_wanted(r->model, o) && (o->cache_bytes || o->augment || o->tokens || o->prefetch))
 		return usage(err, "--cache, --augment, --tokens and --prefetch go with --data");
 	if (!o->documents && (o->buckets || o->token_budget))
 		return usage(err, "--buckets and --token-budget go with --documents");
-	if (o->documents && (!r->model->tokens || !bn_feed_wanted(r->model, o)))
+	if (o->documents && (!r->model->tokens || !bn_train_data_wanted(r->model, o)))
 		return usage(err, "--documents goes with --data and a model that reads text: gpt or gpt2");
 	if (o->documents && o->balance)
 		return usage(err, "--documents makes batches of several shapes: --balance does not take them");
@@ -253,7 +253,7 @@ static int declare(struct bn_training *r, struct rt_node **ret_loss)
 {
 	struct bn_train_options ours = r->o;
 	const struct rt_length *shape;
-	int n = bn_feed_shapes(&r->feed, &shape);
+	int n = bn_train_data_shapes(&r->feed, &shape);
 
 	ours.positions = n ? r->o.seq : 0;
 	graphs_clear(r);
@@ -298,7 +298,7 @@ static int build(struct bn_training *r, struct gt_err *err)
 	if (status)
 		return status;
 	r->o.no_huge_pages = opt.memory.no_huge_pages;
-	if (bn_feed_u8(r->model, &r->o)) {
+	if (bn_train_data_u8(r->model, &r->o)) {
 		opt.pixels.mean = RT_PIXEL_MEAN;
 		opt.pixels.std = RT_PIXEL_STD;
 	}
@@ -416,7 +416,7 @@ static int held_out(struct bn_training *r, double *ret, struct gt_err *err)
 	*ret = NAN;
 	if (!r->feed.train || (r->comm && rt_comm_rank(r->comm) > 0))
 		return 0;
-	status = bn_feed_held_out(r->model, &r->o, r->rows, &l, err);
+	status = bn_train_data_held_out(r->model, &r->o, r->rows, &l, err);
 	for (uint64_t i = 0; !status && i < HELD_OUT_BATCHES; i++) {
 		struct rt_batch b;
 		double loss = 0;
@@ -490,7 +490,7 @@ static void take_shape(struct bn_training *r, const struct rt_batch *b)
 	const struct rt_length *shape;
 	double most = 1, all;
 
-	for (int i = bn_feed_shapes(&r->feed, &shape); i-- > 0;)
+	for (int i = bn_train_data_shapes(&r->feed, &shape); i-- > 0;)
 		most = fmax(most, (double)shape[i].rows * (double)shape[i].width);
 	rt_use_shape(r->program, b->length);
 	rt_set_weight(r->program, (double)b->tokens / most);
@@ -643,7 +643,7 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	r.all_rows = r.o.batch * r.o.ranks;
 	r.first_row = r.rows * (uint64_t)rank;
 	if (!status)
-		status = bn_train_open_feed(&r, false, err);
+		status = bn_train_open_data(&r, false, err);
 	if (!status)
 		status = build(&r, err);
 	if (!status)
@@ -655,7 +655,7 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	if (!status)
 		status = check_gradients(&r, err);
 	if (!status)
-		status = bn_train_open_feed(&r, true, err);
+		status = bn_train_open_data(&r, true, err);
 	if (!status)
 		pin_batches(&r);
 	if (!status)

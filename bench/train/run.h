@@ -10,7 +10,7 @@ struct bn_training {
 	const struct bn_model *model;
 	struct rt_graph *graph[RT_LENGTHS_MAX]; /* one, or one for each length of documents */
 	struct rt_program *program;
-	struct bn_feed feed;
+	struct bn_train_data feed;
 	struct rt_comm *comm; /* NULL: alone */
 	uint64_t rows, first_row, all_rows; /* of a batch: ours, where they begin, those of all ranks */
 	void *input[2];	      /* of all ranks */
@@ -31,7 +31,7 @@ struct bn_training {
 };
 /* The loader, where the checkpoint left it. Documents decide what is compiled: their loader is there before. -EINVAL: of these
  * data the checkpoint has seen what no part of this run's order is. */
-int bn_train_open_feed(struct bn_training *r, bool compiled, struct gt_err *err);
+int bn_train_open_data(struct bn_training *r, bool compiled, struct gt_err *err);
 /* For the next checkpoint: after so many updates of this run. */
 void bn_train_note_position(const struct bn_training *r, uint64_t done);
 double bn_train_median(const double *v, size_t n);

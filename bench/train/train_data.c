@@ -15,14 +15,14 @@
 #define SMALL_SIDE	28 /* of the images that the mlp reads, in one channel */
 #define HELD_OUT_SEED	1
 
-bool bn_feed_wanted(const struct bn_model *m, const struct bn_train_options *o)
+bool bn_train_data_wanted(const struct bn_model *m, const struct bn_train_options *o)
 {
 	return m->text || o->data;
 }
 
-bool bn_feed_u8(const struct bn_model *m, const struct bn_train_options *o)
+bool bn_train_data_u8(const struct bn_model *m, const struct bn_train_options *o)
 {
-	return m->classes && bn_feed_wanted(m, o) && !o->no_u8;
+	return m->classes && bn_train_data_wanted(m, o) && !o->no_u8;
 }
 
 /* The CPUs of all training threads together. Not the mask of the calling thread: OMP_PROC_BIND has narrowed that one. */
@@ -68,7 +68,7 @@ static enum rt_token_type type_of(const char *name)
 	return gt_streq(name, "u32") ? RT_TOKEN_U32 : gt_streq(name, "u16") ? RT_TOKEN_U16 : RT_TOKEN_AUTO;
 }
 
-int bn_feed_documents(const char *text, struct rt_documents *ret, struct gt_err *err)
+int bn_train_data_documents(const char *text, struct rt_documents *ret, struct gt_err *err)
 {
 	static const char *const names[] = { [RT_DOCUMENTS_FILE] = "file", [RT_DOCUMENTS_LINE] = "line",
 					     [RT_DOCUMENTS_PARAGRAPH] = "paragraph" };
@@ -88,7 +88,7 @@ int bn_feed_documents(const char *text, struct rt_documents *ret, struct gt_err 
 	return 0;
 }
 
-int bn_feed_shapes(const struct bn_feed *f, const struct rt_length **ret)
+int bn_train_data_shapes(const struct bn_train_data *f, const struct rt_length **ret)
 {
 	return f->train ? rt_loader_lengths(f->train, ret) : 0;
 }
@@ -106,15 +106,15 @@ static struct rt_loader_options options_of(const struct bn_model *m, const struc
 		.size = m->size ? (int64_t)o->size : SMALL_SIDE,
 		.channels = m->size ? 3 : 1,
 		.classes = (int64_t)m->classes,
-		.u8 = bn_feed_u8(m, o),
+		.u8 = bn_train_data_u8(m, o),
 		.cache_bytes = o->cache_bytes,
 		.max_corrupt = o->max_corrupt == UINT64_MAX ? MAX_CORRUPT : o->max_corrupt,
 		.no_huge_pages = o->no_huge_pages,
 	};
 }
 
-int bn_feed_open(struct bn_feed *f, const struct bn_model *m, const struct bn_train_options *o, uint64_t rows,
-		 uint64_t all_rows, uint64_t first_row, uint64_t had, struct gt_err *err)
+int bn_train_data_open(struct bn_train_data *f, const struct bn_model *m, const struct bn_train_options *o, uint64_t rows,
+		       uint64_t all_rows, uint64_t first_row, uint64_t had, struct gt_err *err)
 {
 	struct rt_loader_options l = options_of(m, o);
 	gt_auto_set cpus = { 0 };
@@ -122,7 +122,7 @@ int bn_feed_open(struct bn_feed *f, const struct bn_model *m, const struct bn_tr
 	int r = kind_of(m, o, &l.kind, err);
 
 	if (!r)
-		r = bn_feed_documents(o->documents, &l.documents, err);
+		r = bn_train_data_documents(o->documents, &l.documents, err);
 	if (r)
 		return r;
 	if (o->augment && m->tokens)
@@ -145,11 +145,11 @@ int bn_feed_open(struct bn_feed *f, const struct bn_model *m, const struct bn_tr
 	return rt_loader_open(&l, &f->train, err);
 }
 
-int bn_feed_held_out(const struct bn_model *m, const struct bn_train_options *o, uint64_t rows, struct rt_loader **ret,
-		     struct gt_err *err)
+int bn_train_data_held_out(const struct bn_model *m, const struct bn_train_options *o, uint64_t rows, struct rt_loader **ret,
+			   struct gt_err *err)
 {
 	struct rt_loader_options l = options_of(m, o);
-	int r = bn_feed_documents(o->documents, &l.documents, err);
+	int r = bn_train_data_documents(o->documents, &l.documents, err);
 
 	if (r)
 		return r;
@@ -160,10 +160,10 @@ int bn_feed_held_out(const struct bn_model *m, const struct bn_train_options *o,
 	return rt_loader_open(&l, ret, err);
 }
 
-void bn_feed_close(struct bn_feed *f)
+void bn_train_data_close(struct bn_train_data *f)
 {
 	rt_loader_close(f->train);
-	*f = (struct bn_feed){ 0 };
+	*f = (struct bn_train_data){ 0 };
 }
 
 static void add_warning(json_t *warnings, char *text)
@@ -189,7 +189,7 @@ static void warn_of_samples(const json_t *doc, json_t *warnings)
 		add_warning(warnings, gt_xasprintf("%s; the samples before are used", json_string_value(v)));
 }
 
-json_t *bn_feed_report(const struct bn_feed *f, double items, json_t *warnings)
+json_t *bn_train_data_report(const struct bn_train_data *f, double items, json_t *warnings)
 {
 	double all = f->wait_s + f->step_s, share = all > 0 ? f->wait_s / all : 0;
 	json_t *doc;

@@ -7,7 +7,7 @@
 #include "lib/json.h"
 #include "runtime/data/loader.h"
 
-struct bn_feed {
+struct bn_train_data {
 	struct rt_loader *train; /* NULL: random numbers */
 	double wait_before;		    /* until the timed steps began */
 	double wait_s, step_s;		    /* of the timed steps */
@@ -18,20 +18,20 @@ struct bn_feed {
 #define BN_LOADER_BOUND	.05 /* share of the time beyond which a run waits for its data */
 
 /* Whether the model reads data at all: told to, or by itself. */
-bool bn_feed_wanted(const struct bn_model *m, const struct bn_train_options *o);
+bool bn_train_data_wanted(const struct bn_model *m, const struct bn_train_options *o);
 /* Are its images handed over as bytes? On the CPU, unless left out. */
-bool bn_feed_u8(const struct bn_model *m, const struct bn_train_options *o);
+bool bn_train_data_u8(const struct bn_model *m, const struct bn_train_options *o);
 /* The batches of rows `first_row` … of all_rows, behind the first `had` samples, or batches of documents. threads: of the
  * training team, near which the workers run. -EINVAL: data of another kind than the model reads. */
-int bn_feed_open(struct bn_feed *f, const struct bn_model *m, const struct bn_train_options *o, uint64_t rows,
-		 uint64_t all_rows, uint64_t first_row, uint64_t had, struct gt_err *err);
+int bn_train_data_open(struct bn_train_data *f, const struct bn_model *m, const struct bn_train_options *o, uint64_t rows,
+		       uint64_t all_rows, uint64_t first_row, uint64_t had, struct gt_err *err);
 /* The part that is held out, from its beginning. */
-int bn_feed_held_out(const struct bn_model *m, const struct bn_train_options *o, uint64_t rows, struct rt_loader **ret,
-		     struct gt_err *err);
+int bn_train_data_held_out(const struct bn_model *m, const struct bn_train_options *o, uint64_t rows, struct rt_loader **ret,
+			   struct gt_err *err);
 /* The shapes that batches have, if samples are documents; how many, else 0. */
-int bn_feed_shapes(const struct bn_feed *f, const struct rt_length **ret);
+int bn_train_data_shapes(const struct bn_train_data *f, const struct rt_length **ret);
 /* "line", "paragraph", "file" or the id of a token; NULL: no documents. */
-int bn_feed_documents(const char *text, struct rt_documents *ret, struct gt_err *err);
+int bn_train_data_documents(const char *text, struct rt_documents *ret, struct gt_err *err);
 struct bn_switch {
 	const char *name;
 	bool *off;
@@ -40,7 +40,7 @@ struct bn_switch {
 int bn_leave_out(const char *list, const struct bn_switch *switches, size_t n, struct gt_err *err);
 /* Two lines of text: the lengths, and how much is padding. */
 void bn_print_documents(const json_t *docs);
-void bn_feed_close(struct bn_feed *f);
+void bn_train_data_close(struct bn_train_data *f);
 /* "data" of the document, and sentences into warnings; items: per timed step. */
-json_t *bn_feed_report(const struct bn_feed *f, double items, json_t *warnings);
+json_t *bn_train_data_report(const struct bn_train_data *f, double items, json_t *warnings);
 #endif

@@ -83,7 +83,7 @@ void pr_can_driver(struct pr_question *q, const char *cuda)
 		pr_can_reason(q, PR_NO, "cuda_driver.tsv", "CUDA %s needs driver %s; this host has %s", cuda, least, driver);
 }
 
-void pr_can_card(struct pr_question *q, const char *cuda)
+void pr_can_gpu(struct pr_question *q, const char *cuda)
 {
 	const struct pr_host *h = q->c->host;
 	int seen = 0;
@@ -254,7 +254,7 @@ static int ask_cuda(struct pr_question *q, const char *version)
 	gt_autofree char *release = pr_release_of(version), *most = NULL;
 
 	pr_can_driver(q, release);
-	pr_can_card(q, release);
+	pr_can_gpu(q, release);
 	if (driver && pr_compat_max_cuda(q->c->fs, driver, &most, NULL) > 0 && gt_version_cmp(release, most) > 0 &&
 	    strtol(release, NULL, 10) == strtol(most, NULL, 10))
 		pr_can_reason(q, PR_YES, "driver_cuda.tsv",

@@ -23,7 +23,7 @@ void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, 
 /* Does the host's driver run programs of that CUDA release? */
 void pr_can_driver(struct pr_question *q, const char *cuda);
 /* Does that CUDA release make code for the host's cards? Says nothing where it does. */
-void pr_can_card(struct pr_question *q, const char *cuda);
+void pr_can_gpu(struct pr_question *q, const char *cuda);
 /* An image's NVIDIA_REQUIRE_CUDA. */
 int pr_can_image(struct pr_question *q, const char *expression);
 /* Has a release of a framework ("torch", "2.4") wheels for a Python of this host? */

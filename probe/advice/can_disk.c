@@ -388,13 +388,13 @@ static void judge_dist(struct env *v, const struct pr_dist *d)
 static void judge_imports(struct env *v)
 {
 	const struct pr_load_opts opts = {.cpu_flags = v->q->c->host->cpu.flags};
-	gt_auto(pr_elves) *elves = pr_elves_new(v->fs);
+	gt_auto(pr_elf_cache) *elf_cache = pr_elf_cache_new(v->fs);
 
 	for (const struct pr_import *im = pr_imports; im->module; im++) {
 		gt_auto(pr_loader) *l = NULL;
 		size_t missing = 0;
 
-		if (pr_load_import(v->fs, elves, v->e, im, &opts, &l, NULL) <= 0)
+		if (pr_load_import(v->fs, elf_cache, v->e, im, &opts, &l, NULL) <= 0)
 			continue;
 		for (size_t i = 0; i < l->n; i++)
 			if (!l->obj[i].elf && !l->obj[i].opened && ++missing <= 3)
@@ -443,12 +443,12 @@ static void judge_machine(struct pr_question *q, struct gt_fsroot *image)
 		unsigned machine;
 		const char *arch;
 	} machines[] = {{62, "x86_64"}, {183, "aarch64"}, {21, "ppc64le"}, {243, "riscv64"}};
-	gt_auto(pr_elves) *elves = pr_elves_new(image);
+	gt_auto(pr_elf_cache) *elf_cache = pr_elf_cache_new(image);
 	const char *have = q->c->host->kernel.arch.v;
 	const struct pr_elf *elf;
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(programs); i++) {
-		if (pr_elves_get(elves, programs[i], &elf, NULL) < 0 || !elf)
+		if (pr_elf_cache_get(elf_cache, programs[i], &elf, NULL) < 0 || !elf)
 			continue;
 		for (size_t k = 0; have && k < GT_ARRAY_SIZE(machines); k++)
 			if (elf->machine == machines[k].machine) {
@@ -530,7 +530,7 @@ static void judge_toolkits(struct pr_question *q, const struct pr_host *image)
 		gt_strv_add(&seen, version);
 		pr_can_reason(q, PR_YES, "image", "it brings CUDA %s in %s", version, path);
 		pr_can_driver(q, version);
-		pr_can_card(q, version);
+		pr_can_gpu(q, version);
 	}
 }
 

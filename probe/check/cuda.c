@@ -102,7 +102,7 @@ static char *noted_branches(const struct pr_host *h, const struct pr_lib *l)
 	const json_t *list, *v;
 	size_t i;
 
-	if (!h->elves || pr_elves_get(h->elves, l->path, &elf, NULL) < 0 || !elf->fwd_compat ||
+	if (!h->elf_cache || pr_elf_cache_get(h->elf_cache, l->path, &elf, NULL) < 0 || !elf->fwd_compat ||
 	    gt_json_parse(elf->fwd_compat, strlen(elf->fwd_compat), "note", &doc, NULL) < 0)
 		return NULL;
 	list = json_object_get(doc, "Driver");

@@ -186,11 +186,11 @@ static bool is_recorded(struct gt_fsroot *fs, const struct gt_strv *paths, const
 }
 
 /* Of a library only what a loader reads of it, and of the loader's cache the lines that a search came upon. */
-static void add_elves(struct gt_fsroot *fs, const struct gt_strv *paths, const struct pr_host *h, struct gt_buf *out)
+static void add_elf_cache(struct gt_fsroot *fs, const struct gt_strv *paths, const struct pr_host *h, struct gt_buf *out)
 {
 	char *name, *text;
 
-	for (size_t i = 0; pr_elves_fact(h->elves, i, &name, &text); i++) {
+	for (size_t i = 0; pr_elf_cache_fact(h->elf_cache, i, &name, &text); i++) {
 		gt_autofree char *n = name, *t = text, *path = n ? gt_xasprintf("/.facts/%s", n) : NULL;
 
 		if (path && !is_recorded(fs, paths, path))
@@ -200,7 +200,7 @@ static void add_elves(struct gt_fsroot *fs, const struct gt_strv *paths, const s
 
 static char *cached_lines(const struct pr_host *h)
 {
-	gt_autofree char *known = pr_ldcache_fact(h), *used = pr_elves_cached(h->elves);
+	gt_autofree char *known = pr_ldcache_fact(h), *used = pr_elf_cache_cached(h->elf_cache);
 	struct gt_buf b = { 0 };
 
 	if (!known)
@@ -282,7 +282,7 @@ static int run_capture(struct gt_cli *cli, int argc, char **argv)
 	add_irqs(h, &paths);
 	gt_capture_write(cli->fs, &paths, &out);
 	add_facts(cli->fs, &paths, h, &out);
-	add_elves(cli->fs, &paths, h, &out);
+	add_elf_cache(cli->fs, &paths, h, &out);
 	gt_fs_read_line(cli->fs, "/proc/sys/kernel/hostname", &hostname);
 	pr_scrub_capture(&out, hostname);
 	return gt_file_write(argv[0], out.s, out.len, 0644, &cli->err);

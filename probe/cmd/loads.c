@@ -17,7 +17,7 @@ static bool show_all;
 struct task {
 	struct gt_cli *cli;
 	struct pr_host *host;
-	struct pr_elves *elves;
+	struct pr_elf_cache *elf_cache;
 	struct pr_load_opts opts;
 	json_t *runs;
 	int exit_code;
@@ -91,7 +91,7 @@ static void add_run(struct task *t, const char *what, const char *program, const
 static int load_program(struct task *t, const char *path, const struct pr_pyenv *env)
 {
 	gt_auto(pr_loader) *l = NULL;
-	int r = pr_load(t->cli->fs, t->elves, path, &t->opts, &l, &t->cli->err);
+	int r = pr_load(t->cli->fs, t->elf_cache, path, &t->opts, &l, &t->cli->err);
 
 	if (r < 0)
 		return r;
@@ -106,7 +106,7 @@ static int load_imports(struct task *t, const struct pr_pyenv *env)
 	for (const struct pr_import *im = pr_imports; im->module; im++) {
 		gt_autofree char *what = gt_xasprintf("import %s", im->module);
 		gt_auto(pr_loader) *l = NULL;
-		int r = pr_load_import(t->cli->fs, t->elves, env, im, &t->opts, &l, &t->cli->err);
+		int r = pr_load_import(t->cli->fs, t->elf_cache, env, im, &t->opts, &l, &t->cli->err);
 
 		if (r < 0)
 			return r;
@@ -297,7 +297,7 @@ static int run_loads(struct gt_cli *cli, int argc, char **argv)
 	if (r < 0)
 		return r;
 	t.host = h;
-	t.elves = h->elves;
+	t.elf_cache = h->elf_cache;
 	t.opts = pr_load_opts_of(h);
 	if (library_path)
 		t.opts.library_path = library_path;

@@ -115,7 +115,7 @@ void pr_host_free(struct pr_host *h)
 	for (size_t i = 0; i < h->n_imported; i++)
 		pr_loader_free(h->imported[i].loaded);
 	free(h->imported);
-	pr_elves_free(h->elves);
+	pr_elf_cache_free(h->elf_cache);
 	free(h->pyenv);
 	gt_strv_clear(&h->environment);
 	free(h->openblas);

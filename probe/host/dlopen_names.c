@@ -80,7 +80,7 @@ struct pr_load_opts pr_load_opts_of(const struct pr_host *h)
 				     .cpu_flags = h->cpu.flags};
 }
 
-int pr_load_import(struct gt_fsroot *fs, struct pr_elves *elves, const struct pr_pyenv *env, const struct pr_import *im,
+int pr_load_import(struct gt_fsroot *fs, struct pr_elf_cache *elf_cache, const struct pr_pyenv *env, const struct pr_import *im,
 		   const struct pr_load_opts *opts, struct pr_loader **ret, struct gt_err *err)
 {
 	gt_auto(pr_loader) *l = NULL;
@@ -92,7 +92,7 @@ int pr_load_import(struct gt_fsroot *fs, struct pr_elves *elves, const struct pr
 		if (!path)
 			continue;
 		if (!l) {
-			r = pr_load(fs, elves, env->python, opts, &l, err);
+			r = pr_load(fs, elf_cache, env->python, opts, &l, err);
 			if (r < 0)
 				return r;
 		}
@@ -111,7 +111,7 @@ static void follow_import(struct gt_fsroot *fs, struct pr_host *h, size_t env, c
 	const struct pr_load_opts opts = pr_load_opts_of(h);
 	struct pr_loader *l;
 
-	if (pr_load_import(fs, h->elves, &h->pyenv[env], im, &opts, &l, NULL) <= 0)
+	if (pr_load_import(fs, h->elf_cache, &h->pyenv[env], im, &opts, &l, NULL) <= 0)
 		return;
 	h->imported = gt_xrealloc(h->imported, (h->n_imported + 1) * sizeof(*h->imported));
 	h->imported[h->n_imported++] = (struct pr_imported){im, env, l};
@@ -119,7 +119,7 @@ static void follow_import(struct gt_fsroot *fs, struct pr_host *h, size_t env, c
 
 void pr_discover_imports(struct gt_fsroot *fs, struct pr_host *h)
 {
-	h->elves = pr_elves_new(fs);
+	h->elf_cache = pr_elf_cache_new(fs);
 	for (size_t i = 0; i < h->n_pyenv; i++)
 		for (const struct pr_import *im = pr_imports; im->module; im++)
 			follow_import(fs, h, i, im);

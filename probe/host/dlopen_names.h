@@ -9,7 +9,7 @@
  * NULL) are opened by object `by` besides. */
 void pr_open_known(struct pr_loader *l, const char *names, int by);
 /* As if `import MODULE` ran in the environment: 1, 0 if the module is not there, or a negative errno. */
-int pr_load_import(struct gt_fsroot *fs, struct pr_elves *elves, const struct pr_pyenv *env, const struct pr_import *im,
+int pr_load_import(struct gt_fsroot *fs, struct pr_elf_cache *elf_cache, const struct pr_pyenv *env, const struct pr_import *im,
 		   const struct pr_load_opts *opts, struct pr_loader **ret, struct gt_err *err);
 /* The environment as the host has it. */
 struct pr_load_opts pr_load_opts_of(const struct pr_host *h);

@@ -268,7 +268,7 @@ struct pr_host {
 	struct gt_strv environment; /* "NAME=value" of the variables that matter here */
 	struct pr_pyenv *pyenv;	 /* Python environments with something of interest in them (host/python.h) */
 	size_t n_pyenv;
-	struct pr_elves *elves;	 /* ELF files that were looked into (loader/loader.h) */
+	struct pr_elf_cache *elf_cache;	 /* ELF files that were looked into (loader/loader.h) */
 	struct pr_imported {
 		const struct pr_import *import;
 		size_t env; /* of pyenv */

@@ -92,7 +92,7 @@ static void add_system(struct gt_fsroot *fs, uint64_t salt, json_t *marks)
 	add_hash(marks, "memory", modules.s, salt);
 }
 
-json_t *pr_marks(struct gt_fsroot *fs, const struct pr_host *h)
+json_t *pr_fingerprint(struct gt_fsroot *fs, const struct pr_host *h)
 {
 	const char *id = gt_json_get_str(h->identity_parts, "machine_id_hash", NULL);
 	/* the machine id itself stands nowhere: without it no address can be guessed from its hash */
@@ -155,7 +155,7 @@ static int compare_one(const json_t *a, const json_t *b, const char *key)
 	return !x || !y ? 0 : !strcmp(x, y) ? 1 : -1;
 }
 
-void pr_marks_difference(const json_t *a, const json_t *b, struct gt_buf *what)
+void pr_fingerprint_difference(const json_t *a, const json_t *b, struct gt_buf *what)
 {
 	static const struct {
 		const char *key, *name;
@@ -171,7 +171,7 @@ void pr_marks_difference(const json_t *a, const json_t *b, struct gt_buf *what)
 		gt_buf_printf(what, "%saddress of network port %.32s", what->len ? ", " : "", ports.which);
 }
 
-bool pr_marks_shared(const json_t *a, const json_t *b)
+bool pr_fingerprint_shared(const json_t *a, const json_t *b)
 {
 	return compare_one(a, b, "machine_id") > 0 || compare_one(a, b, "system") > 0 || compare_devices(a, b, "gpus").equal ||
 	       compare_devices(a, b, "ports").equal;

@@ -15,12 +15,12 @@
  * and what memory sits in which slot (both for root alone); the GPUs' UUIDs once a driver knows them; the network ports' own
  * addresses. The caller frees it.
  */
-json_t *pr_marks(struct gt_fsroot *fs, const struct pr_host *h);
+json_t *pr_fingerprint(struct gt_fsroot *fs, const struct pr_host *h);
 /* Marks that both know and that are not the same are added to what, separated by commas. Anything may stand in a and b, NULL
  * included: they come from files. */
-void pr_marks_difference(const json_t *a, const json_t *b, struct gt_buf *what);
+void pr_fingerprint_difference(const json_t *a, const json_t *b, struct gt_buf *what);
 /* Do both know a mark that no two machines should share, and is it the same? Then they are one machine if none differs. */
-bool pr_marks_shared(const json_t *a, const json_t *b);
+bool pr_fingerprint_shared(const json_t *a, const json_t *b);
 /* The UUID of a GPU as its driver has it: "GPU-5ba7…"; NULL: none, or not known before something uses the GPU. To be freed. */
 char *pr_gpu_uuid(struct gt_fsroot *fs, const struct pr_gpu *gpu);
 /* Slot, size, type and speed of each memory module in an SMBIOS table, as text; "" if it names none. */

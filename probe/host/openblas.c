@@ -227,7 +227,7 @@ static void add_copy(struct gt_strv *paths, const char *real)
 static void find_copies(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret)
 {
 	const struct pr_load_opts opts = pr_load_opts_of(h);
-	gt_autofree char *system = pr_load_find(fs, h->elves, SONAME, &opts);
+	gt_autofree char *system = pr_load_find(fs, h->elf_cache, SONAME, &opts);
 
 	add_copy(ret, system);
 	for (size_t i = 0; i < h->n_imported; i++)

@@ -19,7 +19,7 @@ struct cached {
 	bool used;
 };
 
-struct pr_elves {
+struct pr_elf_cache {
 	struct gt_fsroot *fs;
 	struct known **file;
 	size_t n_file;
@@ -29,14 +29,14 @@ struct pr_elves {
 
 static void take_cached(void *arg, const char *soname, const char *path)
 {
-	struct pr_elves *e = arg;
+	struct pr_elf_cache *e = arg;
 
 	if ((e->n_cache & (e->n_cache - 1)) == 0)
 		e->cache = gt_xrealloc(e->cache, GT_MAX(64, e->n_cache * 2) * sizeof(*e->cache));
 	e->cache[e->n_cache++] = (struct cached){gt_xstrdup(soname), gt_xstrdup(path), false};
 }
 
-static void read_cache_fact(struct pr_elves *e, char *text)
+static void read_cache_fact(struct pr_elf_cache *e, char *text)
 {
 	gt_each_line(line, text) {
 		char *path = strchr(line, ' ');
@@ -48,9 +48,9 @@ static void read_cache_fact(struct pr_elves *e, char *text)
 	}
 }
 
-struct pr_elves *pr_elves_new(struct gt_fsroot *fs)
+struct pr_elf_cache *pr_elf_cache_new(struct gt_fsroot *fs)
 {
-	struct pr_elves *e = gt_xcalloc(1, sizeof(*e));
+	struct pr_elf_cache *e = gt_xcalloc(1, sizeof(*e));
 	gt_autofree char *text = NULL;
 	size_t len;
 
@@ -62,7 +62,7 @@ struct pr_elves *pr_elves_new(struct gt_fsroot *fs)
 	return e;
 }
 
-void pr_elves_free(struct pr_elves *e)
+void pr_elf_cache_free(struct pr_elf_cache *e)
 {
 	if (!e)
 		return;
@@ -85,7 +85,7 @@ char *pr_elf_fact_name(const char *path)
 	return gt_xasprintf("elf/%016lx", gt_hash64(path, strlen(path), 0));
 }
 
-static int read_fact(struct pr_elves *e, const char *path, struct pr_elf *ret, struct gt_err *err)
+static int read_fact(struct pr_elf_cache *e, const char *path, struct pr_elf *ret, struct gt_err *err)
 {
 	gt_autofree char *name = pr_elf_fact_name(path), *text = NULL;
 	int r = gt_fs_fact(e->fs, name, &text, NULL);
@@ -98,7 +98,7 @@ static int read_fact(struct pr_elves *e, const char *path, struct pr_elf *ret, s
 	return r < 0 ? gt_fail(err, EINVAL, "the fact %s of %s is broken", name, path) : 0;
 }
 
-static void look_into(struct pr_elves *e, struct known *k)
+static void look_into(struct pr_elf_cache *e, struct known *k)
 {
 	gt_autoclose int fd = -1;
 
@@ -110,7 +110,7 @@ static void look_into(struct pr_elves *e, struct known *k)
 			  : pr_elf_read_fd(fd, k->path, &k->elf, &k->why);
 }
 
-int pr_elves_get(struct pr_elves *e, const char *path, const struct pr_elf **ret, struct gt_err *err)
+int pr_elf_cache_get(struct pr_elf_cache *e, const char *path, const struct pr_elf **ret, struct gt_err *err)
 {
 	gt_autofree char *real = NULL;
 	struct known *k = NULL;
@@ -134,7 +134,7 @@ int pr_elves_get(struct pr_elves *e, const char *path, const struct pr_elf **ret
 	return 0;
 }
 
-bool pr_elves_fact(const struct pr_elves *e, size_t i, char **ret_name, char **ret_text)
+bool pr_elf_cache_fact(const struct pr_elf_cache *e, size_t i, char **ret_name, char **ret_text)
 {
 	gt_autofree char *text = NULL;
 
@@ -149,7 +149,7 @@ bool pr_elves_fact(const struct pr_elves *e, size_t i, char **ret_name, char **r
 	return true;
 }
 
-char *pr_elves_cached(const struct pr_elves *e)
+char *pr_elf_cache_cached(const struct pr_elf_cache *e)
 {
 	struct gt_buf b = {0};
 
@@ -159,7 +159,7 @@ char *pr_elves_cached(const struct pr_elves *e)
 	return b.len ? gt_buf_take(&b) : NULL;
 }
 
-const char *pr_elves_next_cached(struct pr_elves *e, const char *name, size_t *at)
+const char *pr_elf_cache_next_cached(struct pr_elf_cache *e, const char *name, size_t *at)
 {
 	for (; *at < e->n_cache; ++*at)
 		if (!strcmp(e->cache[*at].soname, name)) {

@@ -82,7 +82,7 @@ static int add(struct pr_loader *l, const char *name, int by, bool opened, bool 
 	o = append(l, name, by, opened);
 	if (!n)
 		return (int)l->n - 1;
-	if (!hits[0].broken && !pr_elves_get(l->elves, hits[0].path, &elf, NULL))
+	if (!hits[0].broken && !pr_elf_cache_get(l->elf_cache, hits[0].path, &elf, NULL))
 		o->elf = elf;
 	take_hits(o, hits, n);
 	if (preload)
@@ -145,13 +145,13 @@ static int check_program(const struct pr_elf *elf, const char *path, struct gt_e
 	return 0;
 }
 
-int pr_load(struct gt_fsroot *fs, struct pr_elves *elves, const char *path, const struct pr_load_opts *opts,
+int pr_load(struct gt_fsroot *fs, struct pr_elf_cache *elf_cache, const char *path, const struct pr_load_opts *opts,
 	    struct pr_loader **ret, struct gt_err *err)
 {
 	gt_auto(pr_loader) *l = gt_xcalloc(1, sizeof(*l));
 	const struct pr_elf *elf;
 	char *real = NULL;
-	int r = pr_elves_get(elves, path, &elf, err);
+	int r = pr_elf_cache_get(elf_cache, path, &elf, err);
 
 	if (!r)
 		r = check_program(elf, path, err);
@@ -160,7 +160,7 @@ int pr_load(struct gt_fsroot *fs, struct pr_elves *elves, const char *path, cons
 	if (r < 0)
 		return r;
 	l->fs = fs;
-	l->elves = elves;
+	l->elf_cache = elf_cache;
 	l->secure = is_secure(fs, path);
 	if (!l->secure)
 		split(opts->library_path, ":;", &l->library_path);
@@ -174,9 +174,9 @@ int pr_load(struct gt_fsroot *fs, struct pr_elves *elves, const char *path, cons
 	return 0;
 }
 
-char *pr_load_find(struct gt_fsroot *fs, struct pr_elves *elves, const char *soname, const struct pr_load_opts *opts)
+char *pr_load_find(struct gt_fsroot *fs, struct pr_elf_cache *elf_cache, const char *soname, const struct pr_load_opts *opts)
 {
-	struct pr_loader l = {.fs = fs, .elves = elves};
+	struct pr_loader l = {.fs = fs, .elf_cache = elf_cache};
 	struct pr_hit *hit;
 	char *real = NULL;
 	size_t n;

@@ -57,40 +57,40 @@ struct pr_loader {
 	struct gt_strv preload_missing;
 	/* what it works on; not ours */
 	struct gt_fsroot *fs;
-	struct pr_elves *elves;
+	struct pr_elf_cache *elf_cache;
 	/* the environment, split */
 	struct gt_strv library_path, hwcaps, system_dirs;
 };
 
 /* Files already looked into: shared by all simulations of one host. */
-struct pr_elves;
-struct pr_elves *pr_elves_new(struct gt_fsroot *fs);
-void pr_elves_free(struct pr_elves *e);
-GT_DEFINE_AUTO(pr_elves, pr_elves_free);
+struct pr_elf_cache;
+struct pr_elf_cache *pr_elf_cache_new(struct gt_fsroot *fs);
+void pr_elf_cache_free(struct pr_elf_cache *e);
+GT_DEFINE_AUTO(pr_elf_cache, pr_elf_cache_free);
 /* The file at a path (NULL and -ENOEXEC, -EINVAL, -ENOENT …, if it is none). In a root that is not live a capture's
  * fact stands for the content. */
-int pr_elves_get(struct pr_elves *e, const char *path, const struct pr_elf **ret, struct gt_err *err);
+int pr_elf_cache_get(struct pr_elf_cache *e, const char *path, const struct pr_elf **ret, struct gt_err *err);
 /* Name of the fact that stands for the content of the file with this path (all links resolved). The caller frees it. */
 char *pr_elf_fact_name(const char *path);
 /* What was looked into, for captures: name of the fact and its text, by index; false behind the last. The caller frees.
  */
-bool pr_elves_fact(const struct pr_elves *e, size_t i, char **ret_name, char **ret_text);
+bool pr_elf_cache_fact(const struct pr_elf_cache *e, size_t i, char **ret_name, char **ret_text);
 /* Lines "SONAME PATH" of the loader's cache that a search came upon; NULL if none. The caller frees it. */
-char *pr_elves_cached(const struct pr_elves *e);
+char *pr_elf_cache_cached(const struct pr_elf_cache *e);
 
 struct pr_load_opts {
 	const char *library_path, *preload; /* as in the environment; NULL: not set */
 	const char *cpu_flags;              /* " fpu … ", for glibc-hwcaps */
 };
 /* Load the program (or library) at path with all it needs. Fails if path itself is no dynamic ELF file. */
-int pr_load(struct gt_fsroot *fs, struct pr_elves *elves, const char *path, const struct pr_load_opts *opts,
+int pr_load(struct gt_fsroot *fs, struct pr_elf_cache *elf_cache, const char *path, const struct pr_load_opts *opts,
 	    struct pr_loader **ret, struct gt_err *err);
 /* As if object `by` called dlopen(name). Returns the index of the object, or -ENOENT; its own needs are loaded as well.
  */
 int pr_load_more(struct pr_loader *l, const char *name, int by);
 /* The file that a program without RPATH and RUNPATH gets for a library, all links resolved, also where that file is broken and
  * the program would end; NULL if there is none. The caller frees it. */
-char *pr_load_find(struct gt_fsroot *fs, struct pr_elves *elves, const char *soname, const struct pr_load_opts *opts);
+char *pr_load_find(struct gt_fsroot *fs, struct pr_elf_cache *elf_cache, const char *soname, const struct pr_load_opts *opts);
 void pr_loader_free(struct pr_loader *l);
 GT_DEFINE_AUTO(pr_loader, pr_loader_free);
 /* The loaded object whose name, SONAME or alias is name, -1 if none. */

@@ -5,7 +5,7 @@
 #include "probe/loader/loader.h"
 
 /* The next path that the loader's cache has for name, NULL behind the last; *at starts at 0. */
-const char *pr_elves_next_cached(struct pr_elves *e, const char *name, size_t *at);
+const char *pr_elf_cache_next_cached(struct pr_elf_cache *e, const char *name, size_t *at);
 /* Directories of the system's loader and the levels of this processor. */
 void pr_search_prepare(struct pr_loader *l, const char *cpu_flags);
 /* What a search for name, needed by object `by`, comes to: the winner, and if all, every file it would come to after

@@ -159,7 +159,7 @@ static void try_file(struct search *s, const char *path, enum pr_rule rule, cons
 
 	if (s->ended || gt_fs_realpath(s->l->fs, path, &real) < 0)
 		return;
-	r = pr_elves_get(s->l->elves, path, &elf, &err);
+	r = pr_elf_cache_get(s->l->elf_cache, path, &elf, &err);
 	broken = (r == -ENOEXEC || r == -EINVAL) && !s->n;
 	if (!broken && (r < 0 || (s->l->n && s->l->obj[0].elf && !pr_elf_fits(s->l->obj[0].elf, elf))))
 		return;
@@ -241,7 +241,7 @@ static void try_cache(struct search *s)
 		const char *path;
 		size_t at = 0;
 
-		while ((path = pr_elves_next_cached(s->l->elves, s->name, &at)))
+		while ((path = pr_elf_cache_next_cached(s->l->elf_cache, s->name, &at)))
 			if (*path == '/' && level_of(s->l, path) == level)
 				try_file(s, path, PR_BY_CACHE, NULL, -1);
 	}

@@ -332,7 +332,7 @@ static char *scrub_homes(const char *text)
 }
 
 /* Renames the facts about libraries: each is named after the library's path (pr_elf_fact_name), which scrubbing may change. */
-static void rename_elves(struct gt_buf *out, const char *text)
+static void rename_elf_cache(struct gt_buf *out, const char *text)
 {
 	static const char head[] = "file /.facts/elf/";
 
@@ -374,5 +374,5 @@ void pr_scrub_capture(struct gt_buf *capture, const char *hostname)
 	pr_scrub_ids(capture);
 	raw = gt_buf_take(capture);
 	clean = scrub_homes(raw);
-	rename_elves(capture, clean);
+	rename_elf_cache(capture, clean);
 }

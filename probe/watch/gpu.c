@@ -13,7 +13,7 @@ enum { FIELD_PCIE_TX_BYTES = 197, FIELD_PCIE_RX_BYTES = 198, TYPE_UNSIGNED_INT =
 
 #define GPUS_MAX 256
 struct state {
-	struct pr_cards cards;
+	struct pr_gpu_readings cards;
 	struct counter {
 		unsigned long long bytes;
 		double at_s;   /* 0: not read yet */
@@ -34,11 +34,11 @@ static json_t *reason_names(unsigned long long mask)
 {
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < PR_CARD_REASONS; i++)
+	for (size_t i = 0; i < PR_GPU_REASONS; i++)
 		if (mask >> i & 1)
-			json_array_append_new(list, json_string(pr_card_reason[i]));
-	if (mask >> PR_CARD_REASONS) {
-		gt_autofree char *rest = gt_xasprintf("0x%llx", mask & ~((1ull << PR_CARD_REASONS) - 1));
+			json_array_append_new(list, json_string(pr_gpu_reason[i]));
+	if (mask >> PR_GPU_REASONS) {
+		gt_autofree char *rest = gt_xasprintf("0x%llx", mask & ~((1ull << PR_GPU_REASONS) - 1));
 
 		json_array_append_new(list, json_string(rest));
 	}
@@ -47,10 +47,10 @@ static json_t *reason_names(unsigned long long mask)
 
 /* Counters of bytes since R550 and Hopper, with the time at which they were read; a counter of 32 bits runs over
  * several times a second and is of no use. */
-static bool ask_counters(struct state *s, unsigned i, pr_card dev, json_t *d)
+static bool ask_counters(struct state *s, unsigned i, pr_gpu_handle dev, json_t *d)
 {
 	static const char *const way[] = {"pcie_tx_bytes_per_s", "pcie_rx_bytes_per_s"};
-	struct pr_card_field f[2] = {{.id = FIELD_PCIE_TX_BYTES}, {.id = FIELD_PCIE_RX_BYTES}};
+	struct pr_nvml_value f[2] = {{.id = FIELD_PCIE_TX_BYTES}, {.id = FIELD_PCIE_RX_BYTES}};
 
 	if (!s->cards.n.fields || s->cards.n.fields(dev, 2, f) || f[0].code || f[1].code || f[0].type == TYPE_UNSIGNED_INT ||
 	    f[1].type == TYPE_UNSIGNED_INT)
@@ -68,7 +68,7 @@ static bool ask_counters(struct state *s, unsigned i, pr_card dev, json_t *d)
 }
 
 /* Transmit and receive are the card's: what it receives comes from the host. */
-static void ask_pcie(struct state *s, unsigned i, pr_card dev, json_t *d)
+static void ask_pcie(struct state *s, unsigned i, pr_gpu_handle dev, json_t *d)
 {
 	static const char *const way[] = {"pcie_tx_bytes_per_s", "pcie_rx_bytes_per_s"};
 	unsigned v;
@@ -99,16 +99,16 @@ static void put_whole(json_t *d, const char *key, double v)
 		put(d, key, (long long)v);
 }
 
-static void ask_clocks(const struct pr_cards *s, pr_card dev, json_t *d)
+static void ask_clocks(const struct pr_gpu_readings *s, pr_gpu_handle dev, json_t *d)
 {
-	struct pr_card_clocks now;
+	struct pr_gpu_clocks now;
 
-	pr_card_clocks(s, dev, &now);
+	pr_gpu_clocks(s, dev, &now);
 	put_whole(d, "sm_mhz", now.sm_mhz);
-	put_whole(d, "sm_max_mhz", pr_card_max_sm_mhz(s, dev));
+	put_whole(d, "sm_max_mhz", pr_gpu_max_sm_mhz(s, dev));
 	put_whole(d, "memory_mhz", now.memory_mhz);
 	put_real(d, "power_w", now.power_w);
-	put_real(d, "power_limit_w", pr_card_power_limit_w(s, dev));
+	put_real(d, "power_limit_w", pr_gpu_power_limit_w(s, dev));
 	put_whole(d, "temperature_c", now.temperature_c);
 	if (now.told)
 		json_object_set_new(d, "clock_reasons", reason_names(now.reasons));
@@ -117,10 +117,10 @@ static void ask_clocks(const struct pr_cards *s, pr_card dev, json_t *d)
 static json_t *ask_gpu(struct state *s, unsigned i)
 {
 	const struct pr_nvml_load *n = &s->cards.n;
-	struct pr_card_use use;
+	struct pr_nvml_utilization use;
 	json_t *d = json_object();
-	struct pr_card_memory mem;
-	pr_card dev;
+	struct pr_nvml_memory mem;
+	pr_gpu_handle dev;
 	int r = n->handle(i, &dev);
 
 	if (r) {
@@ -128,7 +128,7 @@ static json_t *ask_gpu(struct state *s, unsigned i)
 		json_object_set_new(d, "error", gt_json_str(n->text(r)));
 		return d;
 	}
-	pr_card_names(&s->cards, i, dev, d);
+	pr_gpu_names(&s->cards, i, dev, d);
 	if (n->utilization) {
 		r = n->utilization(dev, &use);
 		if (!r) {
@@ -151,7 +151,7 @@ static json_t *ask_gpu(struct state *s, unsigned i)
 static json_t *look(struct state *s)
 {
 	json_t *doc = json_object(), *gpus = json_array();
-	unsigned count = pr_cards_count(&s->cards, doc);
+	unsigned count = pr_gpu_readings_count(&s->cards, doc);
 
 	json_object_set_new(doc, "gpus", gpus);
 	for (unsigned i = 0; i < count && i < GPUS_MAX; i++)

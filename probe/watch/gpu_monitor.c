@@ -17,18 +17,18 @@ struct mean {
 };
 
 struct card {
-	pr_card dev;
+	pr_gpu_handle dev;
 	int code; /* of the last handle or look */
 	char error[96];
 	unsigned looks, used, told; /* told: used, and what holds the clocks is known */
 	struct mean sm, memory, power;
 	double sm_min, power_max, hottest;
-	unsigned held[PR_CARD_REASONS];
-	struct pr_card_clocks point[PR_GAUGE_POINTS];
+	unsigned held[PR_GPU_REASONS];
+	struct pr_gpu_clocks point[PR_GAUGE_POINTS];
 };
 
 struct gauge {
-	struct pr_cards cards;
+	struct pr_gpu_readings cards;
 	bool running;
 	double begun_s, nvml_s, cpu_s, period_s, last_s;
 	unsigned looks, count;
@@ -37,7 +37,7 @@ struct gauge {
 	struct card card[CARDS_MAX];
 };
 
-void *pr_gauge_state(void)
+void *pr_gpu_monitor_state(void)
 {
 	return gt_xcalloc(1, sizeof(struct gauge));
 }
@@ -58,7 +58,7 @@ static void add(struct mean *m, double v)
 	}
 }
 
-static void count_used(struct card *c, const struct pr_card_clocks *now)
+static void count_used(struct card *c, const struct pr_gpu_clocks *now)
 {
 	c->used++;
 	add(&c->sm, now->sm_mhz);
@@ -68,14 +68,14 @@ static void count_used(struct card *c, const struct pr_card_clocks *now)
 	c->power_max = fmax(c->power_max, now->power_w);
 	c->hottest = fmax(c->hottest, now->temperature_c);
 	c->told += now->told;
-	for (size_t i = 0; i < PR_CARD_REASONS; i++)
+	for (size_t i = 0; i < PR_GPU_REASONS; i++)
 		c->held[i] += now->told && now->reasons >> i & 1;
 }
 
 /* A card that is gone is asked no more in this measurement; the others are. */
 static bool gone(const struct gauge *g, struct card *c)
 {
-	struct pr_card_use use;
+	struct pr_nvml_utilization use;
 	int r = c->code ? c->code : g->cards.n.utilization ? g->cards.n.utilization(c->dev, &use) : 0;
 
 	if (!c->code && r != PR_NVML_LOST && r != PR_NVML_RESET_REQUIRED)
@@ -86,9 +86,9 @@ static bool gone(const struct gauge *g, struct card *c)
 }
 
 /* It is idle when it says so. One that cannot say what holds its clocks is taken for used. */
-static bool idle(const struct pr_card_clocks *now)
+static bool idle(const struct pr_gpu_clocks *now)
 {
-	return now->told && now->reasons & PR_CARD_IDLE;
+	return now->told && now->reasons & PR_GPU_IDLE;
 }
 
 /* Room for one more point: every second one goes. */
@@ -113,12 +113,12 @@ static void look(struct gauge *g)
 	g->t_s[g->points] = t0 - g->begun_s;
 	for (unsigned i = 0; i < g->count; i++) {
 		struct card *c = &g->card[i];
-		struct pr_card_clocks *now = &c->point[g->points];
+		struct pr_gpu_clocks *now = &c->point[g->points];
 
-		*now = (struct pr_card_clocks){.sm_mhz = NAN, .memory_mhz = NAN, .power_w = NAN, .temperature_c = NAN};
+		*now = (struct pr_gpu_clocks){.sm_mhz = NAN, .memory_mhz = NAN, .power_w = NAN, .temperature_c = NAN};
 		if (gone(g, c))
 			continue;
-		pr_card_clocks(&g->cards, c->dev, now);
+		pr_gpu_clocks(&g->cards, c->dev, now);
 		c->looks++;
 		if (!idle(now))
 			count_used(c, now);
@@ -132,8 +132,8 @@ static void look(struct gauge *g)
 static json_t *begin(struct gauge *g)
 {
 	json_t *doc = json_object();
-	struct pr_cards cards = g->cards;
-	unsigned count = pr_cards_count(&cards, doc);
+	struct pr_gpu_readings cards = g->cards;
+	unsigned count = pr_gpu_readings_count(&cards, doc);
 
 	*g = (struct gauge){.cards = cards, .running = count > 0, .count = GT_MIN(count, (unsigned)CARDS_MAX),
 			    .begun_s = gt_now_s(), .cpu_s = cpu_now(), .period_s = PR_GAUGE_PERIOD_S};
@@ -169,10 +169,10 @@ static json_t *points_of(const struct gauge *g, const struct card *c)
 	static const struct {
 		const char *key;
 		size_t at;
-	} series[] = {{"sm_mhz", offsetof(struct pr_card_clocks, sm_mhz)},
-		      {"memory_mhz", offsetof(struct pr_card_clocks, memory_mhz)},
-		      {"power_w", offsetof(struct pr_card_clocks, power_w)},
-		      {"temperature_c", offsetof(struct pr_card_clocks, temperature_c)}};
+	} series[] = {{"sm_mhz", offsetof(struct pr_gpu_clocks, sm_mhz)},
+		      {"memory_mhz", offsetof(struct pr_gpu_clocks, memory_mhz)},
+		      {"power_w", offsetof(struct pr_gpu_clocks, power_w)},
+		      {"temperature_c", offsetof(struct pr_gpu_clocks, temperature_c)}};
 	json_t *d = json_object(), *t = json_array(), *reasons = json_array();
 
 	for (unsigned i = 0; i < g->points; i++) {
@@ -202,9 +202,9 @@ static json_t *card_json(const struct gauge *g, unsigned i)
 		json_object_set_new(d, "error", gt_json_str(c->error));
 	}
 	if (c->dev) {
-		pr_card_names(&g->cards, i, c->dev, d);
-		put(d, "sm_max_mhz", pr_card_max_sm_mhz(&g->cards, c->dev));
-		put(d, "power_limit_w", pr_card_power_limit_w(&g->cards, c->dev));
+		pr_gpu_names(&g->cards, i, c->dev, d);
+		put(d, "sm_max_mhz", pr_gpu_max_sm_mhz(&g->cards, c->dev));
+		put(d, "power_limit_w", pr_gpu_power_limit_w(&g->cards, c->dev));
 	}
 	put(d, "looks", c->looks);
 	put(d, "used_looks", c->used);
@@ -214,9 +214,9 @@ static json_t *card_json(const struct gauge *g, unsigned i)
 	put(d, "power_w", mean_of(&c->power));
 	put(d, "power_max_w", c->power_max);
 	put(d, "temperature_c", c->hottest);
-	for (size_t k = 0; k < PR_CARD_REASONS; k++)
+	for (size_t k = 0; k < PR_GPU_REASONS; k++)
 		if (c->held[k])
-			put(held, pr_card_reason[k], round(1000.0 * c->held[k] / c->told) / 10);
+			put(held, pr_gpu_reason[k], round(1000.0 * c->held[k] / c->told) / 10);
 	if (c->told)
 		json_object_set(d, "held_pct", held);
 	json_decref(held);
@@ -255,7 +255,7 @@ static void look_on(struct gauge *g)
 	}
 }
 
-int pr_gauge_serve(void *state)
+int pr_gpu_monitor_serve(void *state)
 {
 	struct gauge *g = state;
 	gt_auto_json *doc = g->running ? end(g) : begin(g);

@@ -12,15 +12,15 @@
 #define PR_GAUGE_POINTS	  24  /* that are kept of one measurement: each time that there are more, every second one goes and
 				 the period doubles */
 
-void *pr_gauge_state(void); /* to be freed */
+void *pr_gpu_monitor_state(void); /* to be freed */
 /*
  * For gt_helper_start(). The answer to the second question:
- * { "code", "error", "no_library" as pr_cards_count() says, "seconds", "looks", "nvml_s" (spent in NVML's calls), "cpu_s" (of
- * this child), "cards": [{ "index", "pci", "name", "error" (a look failed: with its sentence), "looks", "used_looks" (that did
- * not find it idle), "sm_max_mhz", "power_limit_w", "points": { "t_s": […], "sm_mhz": […], "memory_mhz", "power_w",
- * "temperature_c", "reasons" (NVML's mask): null where it was not told } , and of the looks that found it used: "sm_mhz",
- * "memory_mhz", "power_w" (means), "sm_min_mhz", "power_max_w", "temperature_c" (highest), "held_pct": { "software power cap":
- * share of the looks … } }] }
+ * { "code", "error", "no_library" (see pr_gpu_readings_count()), "seconds", "looks" (readings), "nvml_s" (time in NVML calls),
+ *   "cpu_s" (of this child), "cards": [{ "index", "pci", "name", "error" (a reading failed), "looks", "used_looks" (readings with
+ *   the GPU in use), "sm_max_mhz", "power_limit_w", "points": { "t_s": […], "sm_mhz": […], "memory_mhz", "power_w",
+ *   "temperature_c", "reasons" (NVML's mask; null if unknown) }, and over the readings with the GPU in use: "sm_mhz",
+ *   "memory_mhz", "power_w" (means), "sm_min_mhz", "power_max_w", "temperature_c" (highest), "held_pct": { "software power cap":
+ *   share of these readings … } }] }
  */
-int pr_gauge_serve(void *state);
+int pr_gpu_monitor_serve(void *state);
 #endif

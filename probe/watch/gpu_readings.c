@@ -29,12 +29,12 @@ static const struct gt_dlsym syms[] = {
 };
 
 /* What NVML calls throttle, and later event, reasons. */
-const char *const pr_card_reason[PR_CARD_REASONS] = {
+const char *const pr_gpu_reason[PR_GPU_REASONS] = {
 	"idle",          "application clocks", "software power cap", "hardware slowdown",
 	"sync boost",    "software thermal",   "hardware thermal",   "power brake",
 	"display clocks"};
 
-unsigned pr_cards_count(struct pr_cards *s, json_t *doc)
+unsigned pr_gpu_readings_count(struct pr_gpu_readings *s, json_t *doc)
 {
 	static const char *const names[] = {"libnvidia-ml.so.1", NULL};
 	struct gt_err err = {0};
@@ -63,13 +63,13 @@ unsigned pr_cards_count(struct pr_cards *s, json_t *doc)
 	return r ? 0 : count;
 }
 
-void pr_card_clocks(const struct pr_cards *s, pr_card dev, struct pr_card_clocks *ret)
+void pr_gpu_clocks(const struct pr_gpu_readings *s, pr_gpu_handle dev, struct pr_gpu_clocks *ret)
 {
 	enum { SM = 1, MEM = 2, DIE = 0 };
 	const struct pr_nvml_load *n = &s->n;
 	unsigned v;
 
-	*ret = (struct pr_card_clocks){.sm_mhz = NAN, .memory_mhz = NAN, .power_w = NAN, .temperature_c = NAN};
+	*ret = (struct pr_gpu_clocks){.sm_mhz = NAN, .memory_mhz = NAN, .power_w = NAN, .temperature_c = NAN};
 	if (n->clock && !n->clock(dev, SM, &v))
 		ret->sm_mhz = v;
 	if (n->clock && !n->clock(dev, MEM, &v))
@@ -81,23 +81,23 @@ void pr_card_clocks(const struct pr_cards *s, pr_card dev, struct pr_card_clocks
 	ret->told = n->reasons && !n->reasons(dev, &ret->reasons);
 }
 
-double pr_card_max_sm_mhz(const struct pr_cards *s, pr_card dev)
+double pr_gpu_max_sm_mhz(const struct pr_gpu_readings *s, pr_gpu_handle dev)
 {
 	unsigned v;
 
 	return s->n.max_clock && !s->n.max_clock(dev, 1, &v) ? v : NAN;
 }
 
-double pr_card_power_limit_w(const struct pr_cards *s, pr_card dev)
+double pr_gpu_power_limit_w(const struct pr_gpu_readings *s, pr_gpu_handle dev)
 {
 	unsigned v;
 
 	return s->n.power_limit && !s->n.power_limit(dev, &v) ? v / 1000.0 : NAN;
 }
 
-void pr_card_names(const struct pr_cards *s, unsigned index, pr_card dev, json_t *d)
+void pr_gpu_names(const struct pr_gpu_readings *s, unsigned index, pr_gpu_handle dev, json_t *d)
 {
-	struct pr_card_pci pci = {0};
+	struct pr_nvml_pci pci = {0};
 	char name[96] = "";
 
 	json_object_set_new(d, "index", json_integer(index));

@@ -81,7 +81,7 @@ int rt_arena_map(struct rt_arena *a, size_t bytes, bool huge_pages, int threads,
 	return 0;
 }
 
-unsigned rt_memory_look(const void *base, size_t bytes, unsigned *ret, unsigned n_node)
+unsigned rt_memory_nodes(const void *base, size_t bytes, unsigned *ret, unsigned n_node)
 {
 	enum { PAGE = 4096 };
 	size_t pages = GT_MAX(bytes / PAGE, (size_t)1), n = GT_MIN(pages, (size_t)RT_LOOK);

@@ -16,7 +16,7 @@ int rt_arena_map(struct rt_arena *a, size_t bytes, bool huge_pages, int threads,
 /* Where pages lie now, as the kernel says (move_pages): of those looked at, RT_LOOK at most and evenly spread over the memory,
  * ret[n] more are on node n. Returns how many were looked at; 0 if the kernel does not say. */
 #define RT_LOOK	1024
-unsigned rt_memory_look(const void *base, size_t bytes, unsigned *ret, unsigned n_node);
+unsigned rt_memory_nodes(const void *base, size_t bytes, unsigned *ret, unsigned n_node);
 /* Share of it that lies on huge pages now, as /proc/self/smaps says, 0 to 1; NAN if that cannot be read. */
 double rt_arena_huge_share(const struct rt_arena *a);
 void rt_arena_unmap(struct rt_arena *a);

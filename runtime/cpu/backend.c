@@ -190,7 +190,7 @@ static json_t *pages_on_node(const struct rt_arena *a)
 {
 	unsigned on[NODES] = { 0 };
 
-	rt_memory_look(a->base, a->bytes, on, NODES);
+	rt_memory_nodes(a->base, a->bytes, on, NODES);
 	return by_node(on);
 }
 
@@ -216,7 +216,7 @@ static json_t *pages_by_kind(const struct rt_program *p)
 			const struct rt_node *n = p->plan.ir.nodes[i];
 
 			if (n->data && n->first >= 0 && n->storage == n && gt_streq(kind_of(n), kinds[k]))
-				rt_memory_look(n->data, n->bytes, on, NODES);
+				rt_memory_nodes(n->data, n->bytes, on, NODES);
 		}
 		json_object_set_new(doc, kinds[k], by_node(on));
 	}
@@ -243,10 +243,10 @@ static json_t *threads_on_node(const struct rt_program *p)
 static double pages_at(const struct rt_program *p, int node)
 {
 	const struct rt_cpu_state *s = p->state;
-	unsigned on[NODES] = { 0 }, seen = rt_memory_look(s->arena.base, s->arena.bytes, on, NODES);
+	unsigned on[NODES] = { 0 }, seen = rt_memory_nodes(s->arena.base, s->arena.bytes, on, NODES);
 
 	if (s->ddp)
-		seen += rt_memory_look(rt_ddp_base(s->ddp), p->plan.window_bytes, on, NODES);
+		seen += rt_memory_nodes(rt_ddp_base(s->ddp), p->plan.window_bytes, on, NODES);
 	return seen && node >= 0 && node < NODES ? (double)on[node] / seen : NAN;
 }
 

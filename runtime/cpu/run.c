@@ -75,7 +75,7 @@ static int run_collective(struct rt_program *p, const struct rt_call *c, struct 
 	case RT_BUCKET_WAIT:
 		return wait_for_bucket(p, c->attr.bucket, run, err);
 	case RT_RANKS_MEET:
-		return rt_ddp_meet(s->ddp, err);
+		return rt_ddp_rendezvous(s->ddp, err);
 	case RT_NOT_COLLECTIVE:
 		break;
 	}

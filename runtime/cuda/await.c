@@ -68,7 +68,7 @@ int rt_engine_drain(struct rt_engine *e, struct gt_err *err)
 	return r ? r : rt_engine_check(e, e->dev->d.ctx_sync(), "cuCtxSynchronize", err);
 }
 
-void rt_engine_let_go(struct rt_engine *e)
+void rt_engine_release(struct rt_engine *e)
 {
 	double until = gt_now_s() + LET_GO_S;
 	struct gt_err ignored;

@@ -141,7 +141,7 @@ int rt_coding_forget(struct rt_program *p, struct gt_err *err)
 			       "cuMemsetD8Async", err);
 }
 
-int rt_engine_forget_lost(struct rt_program *p, struct gt_err *err)
+int rt_engine_clear_residual(struct rt_program *p, struct gt_err *err)
 {
 	int r = rt_engine_wait(p, err);
 

@@ -58,7 +58,7 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 		r = rt_engine_check(e, d->event_create(&e->loss_ready, CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
 	if (!r)
 		r = rt_engine_check(e, d->event_create(&e->norm_ready, CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
-	return r ? r : rt_engine_look_at_memory(e, err);
+	return r ? r : rt_engine_read_memory(e, err);
 }
 
 static void free_shape(struct rt_engine *e, struct rt_engine_shape *s)
@@ -92,7 +92,7 @@ void rt_engine_free(struct rt_program *p)
 	}
 	d = &e->dev->d;
 	d->ctx_set(e->dev->ctx);
-	rt_engine_let_go(e);
+	rt_engine_release(e);
 	d->ctx_sync();
 	for (int i = 0; i < e->n_shapes; i++)
 		free_shape(e, &e->shapes[i]);
@@ -440,7 +440,7 @@ static int rehearse(struct rt_program *p, struct gt_err *err)
 		e->plain = !rt_coding_now(p, INT64_MAX);
 	}
 	if (!r && e->nccl)
-		rt_comm_come(p->opt.ranks.comm);
+		rt_comm_arrive(p->opt.ranks.comm);
 	if (!r)
 		r = rt_engine_drain(e, err);
 	e->tuning = false;
@@ -493,7 +493,7 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 	e->capture_s = gt_now_s() - t0;
 	rt_engine_use(p, 0);
 	p->stale = true;
-	return r ? r : rt_engine_look_at_memory(e, err);
+	return r ? r : rt_engine_read_memory(e, err);
 }
 
 uint64_t rt_engine_bytes(const struct rt_program *p)

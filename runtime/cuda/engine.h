@@ -40,7 +40,7 @@ bool rt_engine_finite(struct rt_program *p, const struct rt_node *n);
 /* Waits; the next step tells the device the scale and the number of updates. */
 int rt_engine_forget_scale(struct rt_program *p, struct gt_err *err);
 /* Waits; the error feedback of compression starts at zero. */
-int rt_engine_forget_lost(struct rt_program *p, struct gt_err *err);
+int rt_engine_clear_residual(struct rt_program *p, struct gt_err *err);
 void rt_engine_report(const struct rt_program *p, json_t *doc);
 uint64_t rt_engine_bytes(const struct rt_program *p);
 size_t rt_engine_scratch(void *engine, const struct rt_call *c);

@@ -153,7 +153,7 @@ void rt_fp8_open(struct rt_program *p);
  * report says of it. */
 void rt_engine_find_groups(struct rt_program *p);
 int rt_engine_allocate(struct rt_program *p, struct gt_err *err);
-int rt_engine_look_at_memory(struct rt_engine *e, struct gt_err *err);
+int rt_engine_read_memory(struct rt_engine *e, struct gt_err *err);
 json_t *rt_engine_memory_report(const struct rt_engine *e);
 /* Shape `shape` is the one in use. */
 void rt_engine_use(struct rt_program *p, int shape);
@@ -185,7 +185,7 @@ double rt_coding_sent_bytes(const struct rt_program *p);
 
 /* scaler.c: before a batch, behind its forward pass; between the norm and the updates, and behind them. */
 int rt_scaler_begin(struct rt_program *p, const struct rt_run *run, struct gt_err *err);
-void rt_scaler_look(struct rt_program *p);
+void rt_scaler_check(struct rt_program *p);
 void rt_scaler_judge(struct rt_engine *e);
 int rt_scaler_end(struct rt_program *p, struct gt_err *err);
 /* The device is past that update: the program knows what became of it. */
@@ -202,7 +202,7 @@ double rt_lowrank_sent_floats(const struct rt_program *p, int bucket);
 int rt_engine_await(struct rt_engine *e, cu_event event, struct gt_err *err);
 int rt_engine_drain(struct rt_engine *e, struct gt_err *err); /* all that is enqueued */
 /* Before the end: what waits for ranks that will not come is ended. */
-void rt_engine_let_go(struct rt_engine *e);
+void rt_engine_release(struct rt_engine *e);
 /* Where this stream has come to is there for the other. */
 int rt_engine_follow(struct rt_engine *e, cu_event event, cu_stream from, cu_stream to, struct gt_err *err);
 

@@ -10,7 +10,7 @@
 /* Left to the driver and the libraries, which take memory for captured graphs, kernels and handles when they please. */
 #define RESERVE_SHARE	128 /* of the card */
 
-int rt_engine_look_at_memory(struct rt_engine *e, struct gt_err *err)
+int rt_engine_read_memory(struct rt_engine *e, struct gt_err *err)
 {
 	size_t available = 0, total = 0;
 	int r = rt_engine_check(e, e->dev->d.mem_info(&available, &total), "cuMemGetInfo", err);

@@ -141,7 +141,7 @@ static int sample(struct rt_reduce_meter *m, size_t bytes, int repeat, double *r
 		r = rt_nccl_mean(m->nccl, m->x, m->x, (int64_t)(bytes / sizeof(float)), m->span.stream, err);
 	if (!r)
 		r = check(m, d->event_record(m->span.to, m->span.stream), "cuEventRecord", err);
-	rt_comm_come(m->comm);
+	rt_comm_arrive(m->comm);
 	if (!r)
 		r = wait_for(m, err);
 	if (!r)

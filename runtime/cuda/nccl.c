@@ -181,7 +181,7 @@ static int blame(struct rt_nccl *n, int status, const char *what, struct gt_err 
 
 static int late(struct rt_nccl *n, double waited_s, struct gt_err *err)
 {
-	int rank = rt_comm_behind(n->group), r;
+	int rank = rt_comm_missing_rank(n->group), r;
 	char buf[32];
 
 	if (rank >= 0)

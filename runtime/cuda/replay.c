@@ -185,7 +185,7 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 	if (!r)
 		p->stale = false;
 	if (!r && run && p->scale.on)
-		rt_scaler_look(p);
+		rt_scaler_check(p);
 	if (!r && p->plan.loss)
 		r = rt_engine_check(e, d->copy_from_async(e->loss, e->eval ? rt_at(p->plan.loss) : rt_engine_loss(p),
 							  sizeof(float), e->stream), "cuMemcpyDtoHAsync", err);
@@ -314,7 +314,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_ru
 		e->host_steps++;
 	}
 	if (!r && e->nccl)
-		rt_comm_come(p->opt.ranks.comm);
+		rt_comm_arrive(p->opt.ranks.comm);
 	if (!r)
 		r = rt_engine_await(e, e->loss_ready, err);
 	if (!r && timed && e->nccl)

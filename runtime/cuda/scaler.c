@@ -43,7 +43,7 @@ int rt_scaler_begin(struct rt_program *p, const struct rt_run *run, struct gt_er
 	return r;
 }
 
-void rt_scaler_look(struct rt_program *p)
+void rt_scaler_check(struct rt_program *p)
 {
 	cu_ptr state = rt_engine_of(p)->scaler.state, loss = rt_engine_loss(p);
 

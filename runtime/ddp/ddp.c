@@ -176,7 +176,7 @@ static void find_shares(struct rt_ddp *d)
 	}
 }
 
-static int open_meeting(struct rt_ddp *d, struct gt_err *err)
+static int open_rendezvous(struct rt_ddp *d, struct gt_err *err)
 {
 	if (!d->ranks->team && !d->ranks->fused)
 		return 0;
@@ -242,7 +242,7 @@ int rt_ddp_new(const struct rt_options *opt, const struct rt_ranks *ranks, const
 	r = rt_coll_init(&d->loss, err);
 	if (r)
 		return r;
-	r = open_meeting(d, err);
+	r = open_rendezvous(d, err);
 	if (r)
 		return r;
 	for (int i = 0; i < n; i++) {
@@ -312,7 +312,7 @@ const void *rt_ddp_piece(const struct rt_ddp *d, const struct rt_node *state, in
 	return d->local.peer[d->ranks->member[i]] + state->offset;
 }
 
-int rt_ddp_meet(struct rt_ddp *d, struct gt_err *err)
+int rt_ddp_rendezvous(struct rt_ddp *d, struct gt_err *err)
 {
 	double t0 = gt_now_s();
 	int r = rt_coll_start(&d->meet, err);

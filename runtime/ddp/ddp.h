@@ -35,7 +35,7 @@ uint64_t rt_ddp_plan_bytes(const struct rt_options *opt, const struct rt_ranks *
 /* How updates are shared out; NULL: they are not. */
 const struct rt_share *rt_ddp_share(const struct rt_ddp *d);
 /* Everybody has handed out what it updated, and nobody reads our gradients any more. */
-int rt_ddp_meet(struct rt_ddp *d, struct gt_err *err);
+int rt_ddp_rendezvous(struct rt_ddp *d, struct gt_err *err);
 /* Piece i of a state that is kept in pieces, and its bytes. Nobody changes it before we start the next bucket. */
 const void *rt_ddp_piece(const struct rt_ddp *d, const struct rt_node *state, int i, uint64_t *ret_bytes);
 /* What ranks say of an update before its backward pass, and the weighted means that come back. */

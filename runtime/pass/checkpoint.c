@@ -35,7 +35,7 @@ static uint64_t crossing_bytes(const struct rt_plan *p, int at, int n_forward)
 	return bytes;
 }
 
-static double made_bytes(const struct rt_plan *p, int call)
+static double gen_bytes(const struct rt_plan *p, int call)
 {
 	double bytes = 0;
 
@@ -56,7 +56,7 @@ static int cut(const struct rt_plan *p, int n_forward, int n, int *first)
 	int made = 1;
 
 	for (int i = 0; i < n_forward; i++) {
-		sum[i + 1] = sum[i] + made_bytes(p, i);
+		sum[i + 1] = sum[i] + gen_bytes(p, i);
 		cross[i] = crossing_bytes(p, i, n_forward);
 	}
 	first[0] = 0;

@@ -40,9 +40,9 @@ double rt_comm_timeout(const struct rt_comm *c);
  * -EINTR: the ranks are being ended. */
 int rt_comm_alive(struct rt_comm *c, struct gt_err *err);
 /* Where something else than a collective of ours is waited for: this rank has come to the next of the places that all come to. */
-void rt_comm_come(struct rt_comm *c);
+void rt_comm_arrive(struct rt_comm *c);
 /* The first rank that has not come as often as this one, or came and does not look round any more; -1: none is known. */
-int rt_comm_behind(struct rt_comm *c);
+int rt_comm_missing_rank(struct rt_comm *c);
 
 /* Memory of the same size in every rank, for buffers of collectives. Collective. `base` is this rank's own. */
 struct rt_window {

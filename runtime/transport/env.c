@@ -92,7 +92,7 @@ int rt_first_host(const char *list, char *ret, size_t size, struct gt_err *err)
 }
 
 /* MASTER_ADDR, or where Slurm put the first rank. */
-static int find_host(struct rt_meeting *m, struct gt_err *err)
+static int find_host(struct rt_rendezvous *m, struct gt_err *err)
 {
 	const char *host = get("MASTER_ADDR"), *list = get("SLURM_STEP_NODELIST");
 
@@ -110,7 +110,7 @@ static int find_host(struct rt_meeting *m, struct gt_err *err)
 }
 
 /* torchrun itself listens at MASTER_PORT, if it says so: the next one is ours. Under Slurm one follows from the job. */
-static int find_port(struct rt_meeting *m, struct gt_err *err)
+static int find_port(struct rt_rendezvous *m, struct gt_err *err)
 {
 	const char *own = get("TORCHELASTIC_USE_AGENT_STORE");
 	int r;
@@ -163,9 +163,9 @@ static int look_for_half(struct gt_err *err)
 	return 0;
 }
 
-int rt_meeting_from_environment(struct rt_meeting *ret, struct gt_err *err)
+int rt_rendezvous_from_environment(struct rt_rendezvous *ret, struct gt_err *err)
 {
-	struct rt_meeting m = {.local_rank = -1, .patience_s = PATIENCE_S};
+	struct rt_rendezvous m = {.local_rank = -1, .patience_s = PATIENCE_S};
 	const struct launcher *l = NULL;
 	int r;
 
@@ -201,10 +201,10 @@ int rt_meeting_from_environment(struct rt_meeting *ret, struct gt_err *err)
 
 bool rt_env_started(void)
 {
-	struct rt_meeting m;
+	struct rt_rendezvous m;
 	struct gt_err ignored = {0};
 
-	return rt_meeting_from_environment(&m, &ignored) != 0;
+	return rt_rendezvous_from_environment(&m, &ignored) != 0;
 }
 
 /* ---- where we are ---- */
@@ -298,9 +298,9 @@ static int find_place(struct rt_comm *c, bool no_pin, int (*home)(int), struct g
 
 int rt_comm_env(bool no_pin, int (*home)(int local_rank), struct rt_comm **ret, struct gt_err *err)
 {
-	struct rt_meeting m;
+	struct rt_rendezvous m;
 	struct rt_comm *c = NULL;
-	int r = rt_meeting_from_environment(&m, err);
+	int r = rt_rendezvous_from_environment(&m, err);
 
 	if (r < 0 && err)
 		err->exit_status = GT_EXIT_USAGE;

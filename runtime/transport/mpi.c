@@ -405,14 +405,14 @@ static int mpi_alive(struct rt_comm *c, struct gt_err *err)
 	return rt_comm_alive(c->local, err);
 }
 
-static void mpi_come(struct rt_comm *c)
+static void mpi_arrive(struct rt_comm *c)
 {
-	rt_comm_come(c->local);
+	rt_comm_arrive(c->local);
 }
 
-static int mpi_behind(struct rt_comm *c)
+static int mpi_missing_rank(struct rt_comm *c)
 {
-	return rt_comm_behind(c->local);
+	return rt_comm_missing_rank(c->local);
 }
 
 const struct rt_transport rt_transport_mpi = {
@@ -427,6 +427,6 @@ const struct rt_transport rt_transport_mpi = {
 	.from = mpi_from,
 	.gather = mpi_gather,
 	.alive = mpi_alive,
-	.come = mpi_come,
-	.behind = mpi_behind,
+	.come = mpi_arrive,
+	.behind = mpi_missing_rank,
 };

@@ -40,7 +40,7 @@ static void set_up(int fd)
 	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
 }
 
-static int resolve(const struct rt_meeting *m, struct addrinfo **ret, struct gt_err *err)
+static int resolve(const struct rt_rendezvous *m, struct addrinfo **ret, struct gt_err *err)
 {
 	const struct addrinfo hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
 	char port[16];
@@ -106,7 +106,7 @@ static int listen_everywhere(int port)
 							   : fd;
 }
 
-static int listen_at(const struct rt_meeting *m, int *ret, struct gt_err *err)
+static int listen_at(const struct rt_rendezvous *m, int *ret, struct gt_err *err)
 {
 	struct addrinfo *list = NULL;
 	int fd = -EADDRNOTAVAIL, r = resolve(m, &list, err);
@@ -218,7 +218,7 @@ static void await_any(const struct rt_comm *c, const struct pending *q, int list
 	poll(fds, n, 100);
 }
 
-static int receive_all(struct rt_comm *c, const struct rt_meeting *m, struct gt_err *err)
+static int receive_all(struct rt_comm *c, const struct rt_rendezvous *m, struct gt_err *err)
 {
 	struct pending *q = gt_xcalloc(1, sizeof(*q));
 	double until = gt_now_s() + m->patience_s;
@@ -271,7 +271,7 @@ static int connect_to(const struct addrinfo *a)
 	return -code;
 }
 
-static int connect_once(const struct rt_meeting *m, int *ret, struct gt_err *err)
+static int connect_once(const struct rt_rendezvous *m, int *ret, struct gt_err *err)
 {
 	struct addrinfo *list = NULL;
 	int fd = -EADDRNOTAVAIL, r = resolve(m, &list, err);
@@ -288,7 +288,7 @@ static int connect_once(const struct rt_meeting *m, int *ret, struct gt_err *err
 }
 
 /* The first rank may not be there yet. */
-static int go_to_first(struct rt_comm *c, const struct rt_meeting *m, struct gt_err *err)
+static int go_to_first(struct rt_comm *c, const struct rt_rendezvous *m, struct gt_err *err)
 {
 	struct rt_peer *p = &c->star->peer[0];
 	double until = gt_now_s() + m->patience_s;
@@ -321,7 +321,7 @@ static int go_to_first(struct rt_comm *c, const struct rt_meeting *m, struct gt_
 		       m->port, m->rank);
 }
 
-int rt_star_join(const struct rt_meeting *m, struct rt_comm **ret, struct gt_err *err)
+int rt_star_join(const struct rt_rendezvous *m, struct rt_comm **ret, struct gt_err *err)
 {
 	struct rt_comm *c = gt_xcalloc(1, sizeof(*c));
 	int r;

@@ -472,12 +472,12 @@ static int shm_gather(struct rt_comm *c, double mine, double *ret, struct gt_err
 
 /* ---- where everybody is ---- */
 
-static void shm_come(struct rt_comm *c)
+static void shm_arrive(struct rt_comm *c)
 {
 	atomic_fetch_add(&c->shm->rank[c->rank].came, 1);
 }
 
-static int shm_behind(struct rt_comm *c)
+static int shm_missing_rank(struct rt_comm *c)
 {
 	int64_t oldest = (int64_t)((gt_now_s() - fmin(QUIET_S, c->timeout_s / 4)) * 1e3);
 	int late = -1;
@@ -505,6 +505,6 @@ const struct rt_transport rt_transport_shm = {
 	.from = shm_from,
 	.gather = shm_gather,
 	.alive = shm_alive,
-	.come = shm_come,
-	.behind = shm_behind,
+	.come = shm_arrive,
+	.behind = shm_missing_rank,
 };

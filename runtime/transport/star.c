@@ -160,7 +160,7 @@ static int gone(const struct rt_comm *c, struct gt_err *err)
 	return s->gone ? gt_fail(err, ECONNRESET, "rank %d is gone: %s", s->gone - 1, s->why) : 0;
 }
 
-static int star_behind(struct rt_comm *c)
+static int star_missing_rank(struct rt_comm *c)
 {
 	const struct rt_star *s = c->star;
 
@@ -182,7 +182,7 @@ static void beat(struct rt_comm *c)
 		return;
 	s->told = gt_now_s();
 	if (!c->rank)
-		values[1] = star_behind(c);
+		values[1] = star_missing_rank(c);
 	for (int i = 0; i < c->size; i++)
 		if (s->peer[i].beats < BEATS && !rt_star_tell(c, i, RT_CAME, values, 2))
 			s->peer[i].beats++;
@@ -195,7 +195,7 @@ static int star_alive(struct rt_comm *c, struct gt_err *err)
 	return gone(c, err);
 }
 
-static void star_come(struct rt_comm *c)
+static void star_arrive(struct rt_comm *c)
 {
 	c->star->came++;
 	beat(c);
@@ -267,8 +267,8 @@ const struct rt_transport rt_transport_star = {
 	.map = star_map,
 	.gather = star_gather,
 	.alive = star_alive,
-	.come = star_come,
-	.behind = star_behind,
+	.come = star_arrive,
+	.behind = star_missing_rank,
 };
 
 void rt_star_leave(struct rt_comm *c, bool well)

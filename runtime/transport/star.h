@@ -44,7 +44,7 @@ int rt_star_tell(struct rt_comm *c, int to, enum rt_frame_kind kind, const doubl
 void rt_star_tell_all(struct rt_comm *c, enum rt_frame_kind kind, const double *values, int n);
 
 /* Where and as what a process joins. */
-struct rt_meeting {
+struct rt_rendezvous {
 	const char *launcher;
 	int rank, size, local_rank; /* local_rank -1: not told */
 	char host[256];
@@ -54,10 +54,10 @@ struct rt_meeting {
 };
 /* What a launcher says in the environment. 1: this is one of several ranks; 0: it is not; else the sentence names what
  * is missing or wrong. */
-int rt_meeting_from_environment(struct rt_meeting *ret, struct gt_err *err);
+int rt_rendezvous_from_environment(struct rt_rendezvous *ret, struct gt_err *err);
 /* First of a list of hosts as Slurm writes it: "node[07-09,12],login" is node07. */
 int rt_first_host(const char *list, char *ret, size_t size, struct gt_err *err);
-int rt_star_join(const struct rt_meeting *m, struct rt_comm **ret, struct gt_err *err);
+int rt_star_join(const struct rt_rendezvous *m, struct rt_comm **ret, struct gt_err *err);
 /* well: our part is done; else the others take us for lost. */
 void rt_star_leave(struct rt_comm *c, bool well);
 #endif

@@ -83,13 +83,13 @@ int rt_comm_alive(struct rt_comm *c, struct gt_err *err)
 	return c->transport->alive ? c->transport->alive(c, err) : 0;
 }
 
-void rt_comm_come(struct rt_comm *c)
+void rt_comm_arrive(struct rt_comm *c)
 {
 	if (c->transport->come)
 		c->transport->come(c);
 }
 
-int rt_comm_behind(struct rt_comm *c)
+int rt_comm_missing_rank(struct rt_comm *c)
 {
 	return c->transport->behind ? c->transport->behind(c) : -1;
 }

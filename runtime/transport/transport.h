@@ -38,7 +38,7 @@ extern const struct rt_transport rt_transport_shm, rt_transport_mpi_flat, rt_tra
 struct rt_shm_rank {
 	_Atomic uint32_t seq[RT_CHANNELS];
 	_Atomic uint32_t gathered;
-	_Atomic uint32_t came; /* rt_comm_come(): how often */
+	_Atomic uint32_t came; /* rt_comm_arrive(): how often */
 	_Atomic int64_t looked_ms; /* when it last looked round while it waited */
 	double mail[2];
 	_Alignas(64) char end[64];

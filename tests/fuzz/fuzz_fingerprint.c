@@ -30,11 +30,11 @@ static void marks(const uint8_t *data, size_t size)
 
 	if (gt_json_parse((const char *)data, size, "marks", &there, NULL) < 0)
 		return;
-	pr_marks_difference(here, there, &ab);
-	pr_marks_difference(there, here, &ba);
-	pr_marks_difference(there, there, &self);
+	pr_fingerprint_difference(here, there, &ab);
+	pr_fingerprint_difference(there, here, &ba);
+	pr_fingerprint_difference(there, there, &self);
 	FUZZ_ASSERT(!self.len && !ab.len == !ba.len);
-	FUZZ_ASSERT(pr_marks_shared(here, there) == pr_marks_shared(there, here));
+	FUZZ_ASSERT(pr_fingerprint_shared(here, there) == pr_fingerprint_shared(there, here));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -10,19 +10,19 @@ const unsigned fuzz_rounds = 12;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct made m;
+	struct gen_program m;
 
-	if (size > MADE_BYTES)
+	if (size > GEN_BYTES)
 		return 0;
-	made_draw(&m, data, size);
-	for (int w = 0; w < n_ways; w++) {
-		struct made mine = m;
+	gen_draw(&m, data, size);
+	for (int w = 0; w < n_variants; w++) {
+		struct gen_program mine = m;
 		struct trial t = { .m = &mine };
 
-		if (ways[w].forks || ways[w].holds == way_low_values || ways[w].holds(&t))
+		if (variants[w].forks || variants[w].holds == variant_reduced_values || variants[w].holds(&t))
 			continue;
-		fprintf(stderr, "%s: %s\n", ways[w].name, t.said);
-		made_print(&m, stderr);
+		fprintf(stderr, "%s: %s\n", variants[w].name, t.said);
+		gen_print(&m, stderr);
 		FUZZ_ASSERT(!"a program kept every promise");
 	}
 	return 0;

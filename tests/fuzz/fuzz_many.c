@@ -7,12 +7,12 @@
 
 const unsigned fuzz_rounds = 300;
 
-static void add(struct bn_saved_set *set, json_t *doc, size_t i)
+static void add(struct bn_result_set_set *set, json_t *doc, size_t i)
 {
 	gt_autofree char *name = gt_xasprintf("folder/r%zu.json", i);
 	struct gt_err err = { 0 };
 
-	if (bn_saved_add(set, name, doc, &err) < 0)
+	if (bn_result_set_add(set, name, doc, &err) < 0)
 		FUZZ_ASSERT(err.code > 0 && err.msg[0]);
 }
 

@@ -25,7 +25,7 @@ static void left_clear(struct left *l)
 	l->values = NULL;
 }
 
-static void read_all(const struct made *m, const struct made_graph *mg, struct rt_program *p, struct left *ret)
+static void read_all(const struct gen_program *m, const struct gen_graph *mg, struct rt_program *p, struct left *ret)
 {
 	ret->n = 0;
 	for (int i = 0; i < m->n; i++)
@@ -43,7 +43,7 @@ static void read_all(const struct made *m, const struct made_graph *mg, struct r
 	}
 }
 
-static const char *name_at(const struct made *m, const struct made_graph *mg, int64_t at)
+static const char *name_at(const struct gen_program *m, const struct gen_graph *mg, int64_t at)
 {
 	for (int i = 0; i < m->n; i++) {
 		const struct rt_node *n = mg->node[i];
@@ -58,13 +58,13 @@ static const char *name_at(const struct made *m, const struct made_graph *mg, in
 }
 
 /* Batches first..end of the program's data, each with its weight; an evaluation after each if asked for. */
-static void train(const struct made *m, const struct made_graph *mg, struct rt_program *p, int first, int end, bool look,
+static void train(const struct gen_program *m, const struct gen_graph *mg, struct rt_program *p, int first, int end, bool look,
 		  struct left *ret)
 {
 	struct rt_metrics metrics = { 0 };
 
 	for (int t = first; t < end && !ret->status; t++) {
-		void **inputs = made_inputs(m, mg, (uint64_t)t);
+		void **inputs = gen_inputs(m, mg, (uint64_t)t);
 		double loss;
 
 		if (m->how[10] % 3)
@@ -73,11 +73,11 @@ static void train(const struct made *m, const struct made_graph *mg, struct rt_p
 		ret->loss[t] = metrics.loss;
 		if (look && !ret->status)
 			(void)rt_eval(p, (const void *const *)inputs, &loss, NULL);
-		made_inputs_free(inputs);
+		gen_inputs_free(inputs);
 	}
 }
 
-static bool same_left(struct trial *t, const struct made *m, const struct made_graph *mg, const struct left *a,
+static bool same_left(struct trial *t, const struct gen_program *m, const struct gen_graph *mg, const struct left *a,
 		      const struct left *b, const char *how)
 {
 	if (a->status != b->status)
@@ -92,7 +92,7 @@ static bool same_left(struct trial *t, const struct made *m, const struct made_g
 	return true;
 }
 
-static bool run(struct trial *t, const struct made_graph *mg, const struct rt_options *opt, bool look, struct left *ret)
+static bool run(struct trial *t, const struct gen_graph *mg, const struct rt_options *opt, bool look, struct left *ret)
 {
 	gt_auto(rt_program) *p = trial_program(t, t->m, mg, opt);
 
@@ -107,49 +107,49 @@ static bool run(struct trial *t, const struct made_graph *mg, const struct rt_op
 	return true;
 }
 
-struct variant {
+struct mode {
 	const char *name;
-	void (*set)(struct rt_options *o, const struct made *m);
+	void (*set)(struct rt_options *o, const struct gen_program *m);
 	bool look;
 };
 
-static void poisoned(struct rt_options *o, const struct made *m)
+static void poisoned(struct rt_options *o, const struct gen_program *m)
 {
 	o->debug.poison = true;
 }
 
-static void late(struct rt_options *o, const struct made *m)
+static void late(struct rt_options *o, const struct gen_program *m)
 {
 	o->debug.poison = o->debug.no_early_update = true;
 }
 
-static void apart(struct rt_options *o, const struct made *m)
+static void apart(struct rt_options *o, const struct gen_program *m)
 {
 	o->debug.no_reuse = o->memory.no_huge_pages = true;
 }
 
-static void kept(struct rt_options *o, const struct made *m)
+static void kept(struct rt_options *o, const struct gen_program *m)
 {
 	o->debug.keep_gradients = o->debug.poison = true;
 }
 
-static void watched(struct rt_options *o, const struct made *m)
+static void watched(struct rt_options *o, const struct gen_program *m)
 {
 	o->debug.profile = o->debug.trace = o->debug.anomaly = true;
 }
 
-static void again(struct rt_options *o, const struct made *m)
+static void again(struct rt_options *o, const struct gen_program *m)
 {
 	o->debug.poison = true;
 	o->memory.checkpoint = 2 + m->how[11] % 6;
 	o->memory.recomputed = m->how[12] % 3;
 }
 
-static void same_options(struct rt_options *o, const struct made *m)
+static void same_options(struct rt_options *o, const struct gen_program *m)
 {
 }
 
-static const struct variant variants[] = {
+static const struct mode modes[] = {
 	{ "the same once more", same_options, false },
 	{ "poisoned memory", poisoned, false },
 	{ "no early updates", late, false },
@@ -166,7 +166,7 @@ static uint64_t bytes_of(const struct rt_program *p)
 }
 
 /* Every budget either is kept, with the same bits, or is refused with what would fit. */
-static bool fits(struct trial *t, const struct made_graph *mg, struct rt_options opt, const struct left *plain)
+static bool fits(struct trial *t, const struct gen_graph *mg, struct rt_options opt, const struct left *plain)
 {
 	struct rt_program *p = NULL;
 	struct gt_err err = { 0 };
@@ -174,7 +174,7 @@ static bool fits(struct trial *t, const struct made_graph *mg, struct rt_options
 	uint64_t full = 0;
 	bool good = true;
 
-	opt.device = ways_device;
+	opt.device = variants_device;
 	if (rt_compile(mg->g, mg->loss, &opt, &p, &err) < 0)
 		return broken(t, "compiling: %s", err.msg);
 	full = bytes_of(p);
@@ -188,7 +188,7 @@ static bool fits(struct trial *t, const struct made_graph *mg, struct rt_options
 	if (bytes_of(p) > opt.memory.fit_bytes)
 		good = broken(t, "a budget of %llu bytes is planned with %llu", (unsigned long long)opt.memory.fit_bytes,
 			      (unsigned long long)bytes_of(p));
-	made_load(t->m, mg, p);
+	gen_load(t->m, mg, p);
 	train(t->m, mg, p, 0, UPDATES * opt.accum, false, &l);
 	read_all(t->m, mg, p, &l);
 	good = good && same_left(t, t->m, mg, plain, &l, "a budget");
@@ -197,39 +197,39 @@ static bool fits(struct trial *t, const struct made_graph *mg, struct rt_options
 	return good;
 }
 
-bool way_same_bits(struct trial *t)
+bool variant_same_bits(struct trial *t)
 {
 	struct rt_options opt = trial_options(t->m);
-	struct made_graph mg;
+	struct gen_graph mg;
 	struct left plain = { 0 };
 	bool good;
 
-	made_build(t->m, MADE_ROWS, &mg, NULL);
+	gen_build(t->m, GEN_ROWS, &mg, NULL);
 	good = run(t, &mg, &opt, false, &plain);
-	for (size_t i = 0; good && i < GT_ARRAY_SIZE(variants); i++) {
+	for (size_t i = 0; good && i < GT_ARRAY_SIZE(modes); i++) {
 		struct rt_options o = opt;
 		struct left l = { 0 };
 
-		variants[i].set(&o, t->m);
-		good = run(t, &mg, &o, variants[i].look, &l);
+		modes[i].set(&o, t->m);
+		good = run(t, &mg, &o, modes[i].look, &l);
 		/* it looks at more than the loss */
 		if (good && !(o.debug.anomaly && l.status == -EDOM))
-			good = same_left(t, t->m, &mg, &plain, &l, variants[i].name);
+			good = same_left(t, t->m, &mg, &plain, &l, modes[i].name);
 		left_clear(&l);
 	}
 	good = good && fits(t, &mg, opt, &plain);
 	left_clear(&plain);
-	made_graph_free(&mg);
+	gen_graph_free(&mg);
 	return good;
 }
 
 /* Two updates, a checkpoint, and the rest by a program that began with other values. */
-bool way_resumed(struct trial *t)
+bool variant_resumed(struct trial *t)
 {
 	struct rt_options opt = trial_options(t->m);
 	int accum = opt.accum, at = (UPDATES - 1) * accum;
 	char path[] = "/tmp/graphXXXXXX";
-	struct made_graph mg;
+	struct gen_graph mg;
 	struct left whole = { 0 }, parts = { 0 };
 	struct rt_program *p = NULL, *q = NULL;
 	struct gt_err err = { 0 };
@@ -240,9 +240,9 @@ bool way_resumed(struct trial *t)
 	if (fd < 0)
 		return broken(t, "no file %s", path);
 	close(fd);
-	made_build(t->m, MADE_ROWS, &mg, NULL);
+	gen_build(t->m, GEN_ROWS, &mg, NULL);
 	p = trial_program(t, t->m, &mg, &opt);
-	opt.device = ways_device;
+	opt.device = variants_device;
 	opt.seed++;
 	good = p && rt_compile(mg.g, mg.loss, &opt, &q, NULL) == 0;
 	if (good)
@@ -264,13 +264,13 @@ bool way_resumed(struct trial *t)
 	left_clear(&parts);
 	rt_program_free(p);
 	rt_program_free(q);
-	made_graph_free(&mg);
+	gen_graph_free(&mg);
 	unlink(path);
 	return good;
 }
 
 /* One batch of each shape: loss and gradients, bit for bit those of a program of that shape alone. */
-static bool same_shape(struct trial *t, struct made *m, const struct made_graph *mg, struct rt_program *family, int shape)
+static bool same_shape(struct trial *t, struct gen_program *m, const struct gen_graph *mg, struct rt_program *family, int shape)
 {
 	struct rt_options opt = { .debug = { .keep_gradients = true, .poison = true, .no_fuse = family->opt.debug.no_fuse },
 				  .threads = family->threads, .deterministic = true };
@@ -283,9 +283,9 @@ static bool same_shape(struct trial *t, struct made *m, const struct made_graph 
 
 	if (!good)
 		return false;
-	inputs = made_inputs(m, &mg[shape], 0);
+	inputs = gen_inputs(m, &mg[shape], 0);
 	rt_use_shape(family, shape);
-	made_load(m, &mg[shape], family);
+	gen_load(m, &mg[shape], family);
 	r = rt_step(family, (const void *const *)inputs, &a, &err);
 	if (r != rt_step(alone, (const void *const *)inputs, &b, &err))
 		good = broken(t, "shape %d: a step ends with %d", shape, r);
@@ -297,18 +297,18 @@ static bool same_shape(struct trial *t, struct made *m, const struct made_graph 
 		if (!x != !y || (x && memcmp(x, y, rt_node_bytes(mg[shape].node[i])) != 0))
 			good = broken(t, "shape %d: the gradient of v%d differs from that of the shape alone", shape, i);
 	}
-	made_inputs_free(inputs);
+	gen_inputs_free(inputs);
 	return good;
 }
 
-bool way_shapes(struct trial *t)
+bool variant_shapes(struct trial *t)
 {
-	static const int64_t rows[] = { MADE_LEAST_ROWS, MADE_ROWS, MADE_MOST_ROWS }, order[] = { 1, 0, 2, 1 };
-	struct rt_options opt = { .device = ways_device, .deterministic = true, .threads = 1 + t->m->how[6] % 2, .seed = 3,
-				  .debug = { .keep_gradients = true, .poison = ways_device == RT_CPU,
+	static const int64_t rows[] = { GEN_LEAST_ROWS, GEN_ROWS, GEN_MOST_ROWS }, order[] = { 1, 0, 2, 1 };
+	struct rt_options opt = { .device = variants_device, .deterministic = true, .threads = 1 + t->m->how[6] % 2, .seed = 3,
+				  .debug = { .keep_gradients = true, .poison = variants_device == RT_CPU,
 					     .no_fuse = t->m->how[4] % 4 == 0 } };
-	struct made m = *t->m;
-	struct made_graph mg[3];
+	struct gen_program m = *t->m;
+	struct gen_graph mg[3];
 	const struct rt_graph *g[3];
 	struct rt_node *loss[3];
 	struct rt_program *p = NULL;
@@ -316,7 +316,7 @@ bool way_shapes(struct trial *t)
 
 	m.dropout = false; /* which coins a batch draws depends on those before it */
 	for (int i = 0; i < 3; i++) {
-		good &= made_build(&m, rows[i], &mg[i], NULL) == 0;
+		good &= gen_build(&m, rows[i], &mg[i], NULL) == 0;
 		g[i] = mg[i].g;
 		loss[i] = mg[i].loss;
 	}
@@ -327,6 +327,6 @@ bool way_shapes(struct trial *t)
 		good = same_shape(t, &m, mg, p, (int)order[i]);
 	rt_program_free(p);
 	for (int i = 0; i < 3; i++)
-		made_graph_free(&mg[i]);
+		gen_graph_free(&mg[i]);
 	return good;
 }

@@ -46,26 +46,26 @@ struct asked {
 static struct told *told; /* shared with the process */
 static int seen[16], failed[16];
 
-static void draw_seed(struct made *m, uint64_t seed)
+static void draw_seed(struct gen_program *m, uint64_t seed)
 {
-	uint8_t bytes[MADE_BYTES];
+	uint8_t bytes[GEN_BYTES];
 
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (uint8_t)(rt_random_u64(seed, 1, i) >> 13);
-	made_draw(m, bytes, sizeof(bytes));
+	gen_draw(m, bytes, sizeof(bytes));
 }
 
-static void try_ways(const struct made *m, int only)
+static void try_ways(const struct gen_program *m, int only)
 {
 	told->good = true;
-	for (int w = 0; w < n_ways && told->good; w++) {
-		struct made mine = *m;
+	for (int w = 0; w < n_variants && told->good; w++) {
+		struct gen_program mine = *m;
 		struct trial t = { .m = &mine };
 
 		if (only >= 0 && w != only)
 			continue;
 		told->way = w;
-		told->good = ways[w].holds(&t);
+		told->good = variants[w].holds(&t);
 		told->good |= t.refused;
 		seen_clear();
 		told->passed_over[w] += t.passed_over || t.refused;
@@ -77,7 +77,7 @@ static void try_ways(const struct made *m, int only)
 }
 
 /* In a process of its own: true if every promise was kept. */
-static bool try_program(const struct made *m, int only, int limit_s)
+static bool try_program(const struct gen_program *m, int only, int limit_s)
 {
 	int status = 0;
 	pid_t pid;
@@ -105,19 +105,19 @@ static bool try_program(const struct made *m, int only, int limit_s)
 	return told->good && !status;
 }
 
-static void reduce(struct made *m, int way)
+static void reduce(struct gen_program *m, int way)
 {
 	double until = gt_now_s() + REDUCE_S;
 	struct told before = *told; /* what is counted is counted once */
 	const char *kind = told->kind;
-	struct made smaller;
+	struct gen_program smaller;
 	bool again = true;
 	int null = open("/dev/null", O_WRONLY), old = dup(2);
 
 	dup2(null, 2);
 	while (again && gt_now_s() < until) {
 		again = false;
-		for (int k = 0; gt_now_s() < until && made_smaller(m, k, &smaller); k++) {
+		for (int k = 0; gt_now_s() < until && gen_smaller(m, k, &smaller); k++) {
 			if (!smaller.n || try_program(&smaller, way, 10) || told->kind != kind)
 				continue;
 			*m = smaller;
@@ -135,31 +135,31 @@ static void reduce(struct made *m, int way)
 	memcpy(told->passed_over, before.passed_over, sizeof(before.passed_over));
 }
 
-static void report(struct made *m, const char *name, int way, bool as_it_is)
+static void report(struct gen_program *m, const char *name, int way, bool as_it_is)
 {
-	printf("# %s: %s: %s\n", name, ways[way].name, told->said);
+	printf("# %s: %s: %s\n", name, variants[way].name, told->said);
 	if (as_it_is)
 		return;
-	if (ways[way].holds != way_refused)
+	if (variants[way].holds != variant_refused)
 		reduce(m, way);
 	printf("# reduced: %s\n", told->said);
-	made_print(m, stdout);
+	gen_print(m, stdout);
 	fflush(stdout);
 }
 
-static bool check_program(struct made *m, const char *name, const struct asked *a)
+static bool check_program(struct gen_program *m, const char *name, const struct asked *a)
 {
 	bool good;
 	int way;
 
 	if (a->print) {
 		printf("# %s\n", name);
-		made_print(m, stdout);
+		gen_print(m, stdout);
 	}
 	good = try_program(m, a->way, TIME_LIMIT_S);
 
 	way = told->way;
-	for (int w = 0; w < n_ways; w++) {
+	for (int w = 0; w < n_variants; w++) {
 		seen[w] += a->way < 0 ? good || w < way : w == a->way && good;
 		failed[w] += !good && w == way;
 	}
@@ -172,14 +172,14 @@ static void check_file(const char *path, const struct asked *a)
 {
 	gt_autofree char *bytes = NULL;
 	size_t n = 0;
-	struct made m;
+	struct gen_program m;
 	struct gt_err err = { 0 };
 
 	if (gt_file_read(path, 1 << 20, &bytes, &n, &err) < 0) {
 		fprintf(stderr, "%s\n", err.msg);
 		exit(2);
 	}
-	made_draw(&m, (const uint8_t *)bytes, n);
+	gen_draw(&m, (const uint8_t *)bytes, n);
 	check_program(&m, path, a);
 }
 
@@ -187,11 +187,11 @@ static int summary(const struct asked *a)
 {
 	int bad = 0, n = 0;
 
-	for (int w = 0; w < n_ways; w++) {
+	for (int w = 0; w < n_variants; w++) {
 		if (a->way >= 0 && w != a->way)
 			continue;
 		printf("%s %d - %d random programs: %s (%d passed over)\n", failed[w] ? "not ok" : "ok", ++n, seen[w] + failed[w],
-		       ways[w].promise, told->passed_over[w]);
+		       variants[w].promise, told->passed_over[w]);
 		bad += failed[w];
 	}
 	if (told->judged)
@@ -203,8 +203,8 @@ static int summary(const struct asked *a)
 
 static int find_way(const char *name)
 {
-	for (int w = 0; w < n_ways; w++)
-		if (gt_streq(ways[w].name, name))
+	for (int w = 0; w < n_variants; w++)
+		if (gt_streq(variants[w].name, name))
 			return w;
 	fprintf(stderr, "no promise '%s'\n", name);
 	exit(64);
@@ -228,9 +228,9 @@ static void run_beside(const char *libraries, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct asked a = { .programs = ways_programs, .way = -1, .seed = (uint64_t)ways_first };
+	struct asked a = { .programs = variants_programs, .way = -1, .seed = (uint64_t)variants_first };
 	double start = gt_now_s();
-	const char *libraries = ways_libraries;
+	const char *libraries = variants_libraries;
 	int opt;
 
 	while ((opt = getopt(argc, argv, "n:s:w:d:p1r")) != -1) {
@@ -251,7 +251,7 @@ int main(int argc, char **argv)
 		else
 			return 64;
 	}
-	if (ways_device == RT_CUDA && !*rt_cuda_built_archs()) {
+	if (variants_device == RT_CUDA && !*rt_cuda_built_archs()) {
 		puts("1..0 # SKIP built without CUDA kernels");
 		return 0;
 	}
@@ -263,7 +263,7 @@ int main(int argc, char **argv)
 		check_file(argv[i], &a);
 	for (int i = 0; optind == argc && i < a.programs && !(a.seconds > 0 && gt_now_s() - start > a.seconds); i++) {
 		char name[32];
-		struct made m;
+		struct gen_program m;
 
 		snprintf(name, sizeof(name), "seed %llu", (unsigned long long)a.seed + (unsigned)i);
 		draw_seed(&m, a.seed + (uint64_t)i);

@@ -10,11 +10,11 @@
 #define RUNNING	     (-1) /* spread of a running mean: about 0 */
 
 struct drawing {
-	struct made *m;
-	struct made_graph graph;
+	struct gen_program *m;
+	struct gen_graph graph;
 	const uint8_t *bytes;
 	size_t n, at;
-	bool rows;  /* batches of MADE_ROWS rows, or sequences of that length */
+	bool rows;  /* batches of GEN_ROWS rows, or sequences of that length */
 	int axis;   /* which dimension that is: 0 or 1 */
 	bool wild;  /* operands are taken as they come */
 	bool large; /* tensors that a team of threads shares */
@@ -32,23 +32,23 @@ static int64_t size(struct drawing *d)
 		{ 1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 24, 32, 33, 64, 48, 16, 8, 32 },
 	};
 
-	return sizes[made_for_device][pick(d, GT_ARRAY_SIZE(sizes[0]))];
+	return sizes[gen_for_device][pick(d, GT_ARRAY_SIZE(sizes[0]))];
 }
 
 static int64_t few(struct drawing *d)
 {
 	int64_t n = size(d) % 9 + 1;
 
-	return n == MADE_ROWS ? n - 1 : n;
+	return n == GEN_ROWS ? n - 1 : n;
 }
 
 /* Running statistics are for their batchnorm alone: who else reads them reads what they were or what they become. */
 static bool is_float(const struct drawing *d, int i)
 {
-	const struct made_step *s = &d->m->step[i];
+	const struct gen_step *s = &d->m->step[i];
 
-	return d->graph.node[i] && d->graph.node[i]->dtype == RT_F32 && s->op != MADE_VARIANCE &&
-	       !(s->op == MADE_BUFFER && s->a[1]);
+	return d->graph.node[i] && d->graph.node[i]->dtype == RT_F32 && s->op != GEN_VARIANCE &&
+	       !(s->op == GEN_BUFFER && s->a[1]);
 }
 
 static const struct rt_shape *shape_of(const struct drawing *d, int i)
@@ -72,14 +72,14 @@ static bool too_much(const struct drawing *d, const struct rt_node *n)
 }
 
 /* The step's number, or -1 if the library refuses it or there is no room for it. */
-static int add(struct drawing *d, struct made_step s)
+static int add(struct drawing *d, struct gen_step s)
 {
-	struct made *m = d->m;
+	struct gen_program *m = d->m;
 	struct rt_node *n;
 
-	if (m->n == MADE_STEPS - 1)
+	if (m->n == GEN_STEPS - 1)
 		return -1;
-	n = made_apply(&d->graph, m, &s, MADE_ROWS);
+	n = gen_apply(&d->graph, m, &s, GEN_ROWS);
 	if (n && !too_much(d, n)) {
 		m->step[m->n] = s;
 		d->graph.node[m->n] = n;
@@ -89,21 +89,21 @@ static int add(struct drawing *d, struct made_step s)
 		m->refused = s;
 		m->refused_at = m->n;
 	}
-	made_graph_free(&d->graph);
-	made_build(m, MADE_ROWS, &d->graph, NULL);
+	gen_graph_free(&d->graph);
+	gen_build(m, GEN_ROWS, &d->graph, NULL);
 	return -1;
 }
 
-static struct made_step step(enum made_op op, int a, int b, int c)
+static struct gen_step step(enum gen_op op, int a, int b, int c)
 {
-	return (struct made_step){ .op = op, .in = { a, b, c, -1, -1 } };
+	return (struct gen_step){ .op = op, .in = { a, b, c, -1, -1 } };
 }
 
-static int leaf(struct drawing *d, enum made_op op, const struct rt_shape *s, int spread)
+static int leaf(struct drawing *d, enum gen_op op, const struct rt_shape *s, int spread)
 {
-	struct made_step l = step(op, -1, -1, -1);
+	struct gen_step l = step(op, -1, -1, -1);
 
-	l.a[1] = op == MADE_BUFFER && spread < 0;
+	l.a[1] = op == GEN_BUFFER && spread < 0;
 	spread = GT_MAX(spread, 0);
 	l.shape = *s;
 	l.a[0] = spread;
@@ -113,19 +113,19 @@ static int leaf(struct drawing *d, enum made_op op, const struct rt_shape *s, in
 /* Does it differ from batch to batch? */
 static bool is_batch(const struct drawing *d, const struct rt_shape *s)
 {
-	return d->rows && s->n > 1 + d->axis && s->d[d->axis] == MADE_ROWS;
+	return d->rows && s->n > 1 + d->axis && s->d[d->axis] == GEN_ROWS;
 }
 
 /* Most are parameters; some are frozen, some come with the batch, some are computed from a parameter. */
-static int new_of(struct drawing *d, const struct rt_shape *s, enum made_spread spread)
+static int new_of(struct drawing *d, const struct rt_shape *s, enum gen_spread spread)
 {
 	int kind = pick(d, 12), i;
 
 	if (is_batch(d, s))
-		return leaf(d, MADE_INPUT, s, (int)spread);
-	i = leaf(d, kind == 0 ? MADE_BUFFER : kind == 1 ? MADE_INPUT : MADE_PARAM, s, (int)spread);
+		return leaf(d, GEN_INPUT, s, (int)spread);
+	i = leaf(d, kind == 0 ? GEN_BUFFER : kind == 1 ? GEN_INPUT : GEN_PARAM, s, (int)spread);
 	if (kind == 2 && i >= 0) {
-		struct made_step y = step(MADE_AFFINE, i, -1, -1);
+		struct gen_step y = step(GEN_AFFINE, i, -1, -1);
 
 		y.a[0] = 17;
 		return add(d, y);
@@ -134,9 +134,9 @@ static int new_of(struct drawing *d, const struct rt_shape *s, enum made_spread 
 }
 
 /* A tensor of that shape: an old one or a new one. */
-static int want(struct drawing *d, const struct rt_shape *s, enum made_spread spread)
+static int want(struct drawing *d, const struct rt_shape *s, enum gen_spread spread)
 {
-	int candidates[MADE_STEPS], n = 0;
+	int candidates[GEN_STEPS], n = 0;
 
 	for (int i = 0; i < d->m->n; i++)
 		if (is_float(d, i) && (d->wild || same(shape_of(d, i), s)))
@@ -158,7 +158,7 @@ static struct rt_shape any_shape(struct drawing *d)
 	if (d->large)
 		s.d[s.n - 1] = s.d[s.n - 1] * 300000 / rt_shape_elements(&s);
 	if (d->rows) {
-		s.d[d->axis] = MADE_ROWS;
+		s.d[d->axis] = GEN_ROWS;
 		s.n = GT_MAX(s.n, 2 + d->axis);
 		for (int i = 0; i < s.n; i++)
 			s.d[i] = GT_MAX(s.d[i], 1);
@@ -169,7 +169,7 @@ static struct rt_shape any_shape(struct drawing *d)
 static bool is_read(const struct drawing *d, int step)
 {
 	for (int i = 0; i < d->m->n; i++)
-		for (int k = 0; k < MADE_INPUTS; k++)
+		for (int k = 0; k < GEN_INPUTS; k++)
 			if (d->m->step[i].in[k] == step)
 				return true;
 	return false;
@@ -178,10 +178,10 @@ static bool is_read(const struct drawing *d, int step)
 /* A result of an op, the latest first of those that nothing has read yet if asked for; or -1. */
 static int result(struct drawing *d, bool unread)
 {
-	int list[MADE_STEPS], n = 0;
+	int list[GEN_STEPS], n = 0;
 
 	for (int i = d->m->n - 1; i >= 0; i--)
-		if (is_float(d, i) && !made_is_leaf(d->m->step[i].op) && !(unread && is_read(d, i)))
+		if (is_float(d, i) && !gen_is_leaf(d->m->step[i].op) && !(unread && is_read(d, i)))
 			list[n++] = i;
 	return n ? list[unread ? 0 : pick(d, n)] : -1;
 }
@@ -190,7 +190,7 @@ static int result(struct drawing *d, bool unread)
 static int read_last(struct drawing *d)
 {
 	for (int i = d->m->n - 1; i >= 0; i--)
-		if (!made_is_leaf(d->m->step[i].op))
+		if (!gen_is_leaf(d->m->step[i].op))
 			return d->m->step[i].in[0];
 	return -1;
 }
@@ -212,7 +212,7 @@ static int any(struct drawing *d)
 	if (x >= 0 && (is_float(d, x) || d->wild))
 		return x;
 	s = any_shape(d);
-	return new_of(d, &s, MADE_ZERO);
+	return new_of(d, &s, GEN_ZERO);
 }
 
 /* n dimensions for so many elements, batches of rows staying what they are. */
@@ -229,7 +229,7 @@ static struct rt_shape split(struct drawing *d, const struct rt_shape *of, int n
 	for (int i = first; i < n; i++) {
 		int64_t part = i == n - 1 ? left : n == 4 && i > 0 ? 1 + pick(d, 8) : size(d);
 
-		part -= part == MADE_ROWS && i < n - 1;
+		part -= part == GEN_ROWS && i < n - 1;
 
 		while (left % part)
 			part--;
@@ -242,7 +242,7 @@ static struct rt_shape split(struct drawing *d, const struct rt_shape *of, int n
 /* One with n dimensions at least, and at most: it is reshaped if it has not. */
 static int any_of(struct drawing *d, int least, int most)
 {
-	struct made_step s = step(MADE_RESHAPE, any(d), -1, -1);
+	struct gen_step s = step(GEN_RESHAPE, any(d), -1, -1);
 	int x = s.in[0];
 
 	if (x < 0 || !is_float(d, x) || (d->wild && pick(d, 2)) || (shape_of(d, x)->n >= least && shape_of(d, x)->n <= most))
@@ -251,7 +251,7 @@ static int any_of(struct drawing *d, int least, int most)
 	return add(d, s);
 }
 
-static int maybe(struct drawing *d, int64_t n, enum made_spread spread)
+static int maybe(struct drawing *d, int64_t n, enum gen_spread spread)
 {
 	return pick(d, 2) ? want(d, &RT_SHAPE(n), spread) : -1;
 }
@@ -268,14 +268,14 @@ static int draw_linear(struct drawing *d)
 
 	if (x < 0)
 		return -1;
-	w = want(d, &RT_SHAPE(n, last(d, x)), MADE_WEIGHT);
-	return w < 0 ? -1 : add(d, step(MADE_LINEAR, x, w, maybe(d, n, MADE_ZERO)));
+	w = want(d, &RT_SHAPE(n, last(d, x)), GEN_WEIGHT);
+	return w < 0 ? -1 : add(d, step(GEN_LINEAR, x, w, maybe(d, n, GEN_ZERO)));
 }
 
 static int draw_matmul(struct drawing *d)
 {
 	int a = any_of(d, 2, 4), b, how = pick(d, 4);
-	struct made_step s;
+	struct gen_step s;
 	struct rt_shape bs;
 	int64_t inner, n = size(d);
 
@@ -287,8 +287,8 @@ static int draw_matmul(struct drawing *d)
 	inner = bs.d[bs.n - (how & 1 ? 2 : 1)];
 	bs.d[bs.n - 1] = how & 2 ? inner : n;
 	bs.d[bs.n - 2] = how & 2 ? n : inner;
-	b = want(d, &bs, MADE_WEIGHT);
-	s = step(MADE_MATMUL, a, b, -1);
+	b = want(d, &bs, GEN_WEIGHT);
+	s = step(GEN_MATMUL, a, b, -1);
 	s.a[0] = how & 1;
 	s.a[1] = how >> 1;
 	return b < 0 ? -1 : add(d, s);
@@ -299,7 +299,7 @@ static int draw_conv(struct drawing *d)
 	static const int kernels[] = { 1, 3, 3, 3, 2, 5, 4, 7 };
 	int x = any_of(d, 4, 4), w, kh = kernels[pick(d, 8)], kw = pick(d, 6) ? kh : kernels[pick(d, 8)];
 	int groups = pick(d, 4), stride = 1 + (pick(d, 3) == 0) + (pick(d, 8) == 0), pad = pick(d, 3);
-	struct made_step s;
+	struct gen_step s;
 	int64_t out = size(d), in;
 
 	if (x < 0 || shape_of(d, x)->n != 4)
@@ -312,8 +312,8 @@ static int draw_conv(struct drawing *d)
 		pad = GT_MAX(pad, GT_MAX((int)((kh - shape_of(d, x)->d[1] + 1) / 2), (int)((kw - shape_of(d, x)->d[2] + 1) / 2)));
 		pad = GT_MAX(pad, 0);
 	}
-	w = want(d, &RT_SHAPE(out, in / groups, kh, kw), MADE_WEIGHT);
-	s = step(MADE_CONV, x, w, maybe(d, out, MADE_ZERO));
+	w = want(d, &RT_SHAPE(out, in / groups, kh, kw), GEN_WEIGHT);
+	s = step(GEN_CONV, x, w, maybe(d, out, GEN_ZERO));
 	s.a[0] = stride;
 	s.a[1] = pad;
 	s.a[2] = groups;
@@ -323,15 +323,15 @@ static int draw_conv(struct drawing *d)
 static int draw_batchnorm(struct drawing *d)
 {
 	int x = any(d);
-	struct made_step s;
+	struct gen_step s;
 	struct rt_shape c;
 
 	if (x < 0)
 		return -1;
 	c = RT_SHAPE(last(d, x));
-	s = step(MADE_BATCHNORM, x, want(d, &c, MADE_ONE), want(d, &c, MADE_ZERO));
-	s.in[3] = leaf(d, MADE_BUFFER, &c, RUNNING);
-	s.in[4] = leaf(d, MADE_VARIANCE, &c, MADE_ONE);
+	s = step(GEN_BATCHNORM, x, want(d, &c, GEN_ONE), want(d, &c, GEN_ZERO));
+	s.in[3] = leaf(d, GEN_BUFFER, &c, RUNNING);
+	s.in[4] = leaf(d, GEN_VARIANCE, &c, GEN_ONE);
 	s.a[0] = pick(d, 4);
 	for (int i = 0; i < 5; i++)
 		if (s.in[i] < 0)
@@ -342,23 +342,23 @@ static int draw_batchnorm(struct drawing *d)
 static int draw_norm(struct drawing *d)
 {
 	int x = any(d), rms = pick(d, 2);
-	struct made_step s;
+	struct gen_step s;
 	struct rt_shape c;
 
 	if (x < 0)
 		return -1;
 	c = RT_SHAPE(last(d, x));
-	s = step(rms ? MADE_RMSNORM : MADE_LAYERNORM, x, want(d, &c, MADE_ONE), rms ? -1 : want(d, &c, MADE_ZERO));
+	s = step(rms ? GEN_RMSNORM : GEN_LAYERNORM, x, want(d, &c, GEN_ONE), rms ? -1 : want(d, &c, GEN_ZERO));
 	s.a[0] = pick(d, 4);
 	return s.in[1] < 0 || (!rms && s.in[2] < 0) ? -1 : add(d, s);
 }
 
 static int ids(struct drawing *d, struct rt_shape s, int limit, int targets)
 {
-	struct made_step l = step(MADE_IDS, -1, -1, -1);
+	struct gen_step l = step(GEN_IDS, -1, -1, -1);
 
 	for (int i = 0; i < d->m->n; i++)
-		if (d->m->step[i].op == MADE_IDS && !d->m->step[i].a[1] && d->m->step[i].a[0] <= limit &&
+		if (d->m->step[i].op == GEN_IDS && !d->m->step[i].a[1] && d->m->step[i].a[0] <= limit &&
 		    same(shape_of(d, i), &s) && pick(d, 2))
 			return i;
 	l.shape = s;
@@ -369,17 +369,17 @@ static int ids(struct drawing *d, struct rt_shape s, int limit, int targets)
 
 static int draw_embedding(struct drawing *d)
 {
-	int64_t b = d->rows && d->axis == 0 ? MADE_ROWS : few(d), v = size(d), c = size(d);
-	int64_t t = d->rows && d->axis == 1 ? MADE_ROWS : few(d), longest = t == MADE_ROWS ? MADE_MOST_ROWS : t;
-	int table = want(d, &RT_SHAPE(v, c), MADE_ZERO), pos = -1, i;
+	int64_t b = d->rows && d->axis == 0 ? GEN_ROWS : few(d), v = size(d), c = size(d);
+	int64_t t = d->rows && d->axis == 1 ? GEN_ROWS : few(d), longest = t == GEN_ROWS ? GEN_MOST_ROWS : t;
+	int table = want(d, &RT_SHAPE(v, c), GEN_ZERO), pos = -1, i;
 
 	v = table < 0 ? v : shape_of(d, table)->d[0]; /* taken as it comes, it has other rows */
 	i = ids(d, RT_SHAPE(b, t), (int)v, 0);
 	if (table < 0 || i < 0)
 		return -1;
 	if (pick(d, 2))
-		pos = pick(d, 3) == 0 && v >= longest ? table : want(d, &RT_SHAPE(longest + pick(d, 3), c), MADE_ZERO);
-	return add(d, step(MADE_EMBEDDING, i, table, pos));
+		pos = pick(d, 3) == 0 && v >= longest ? table : want(d, &RT_SHAPE(longest + pick(d, 3), c), GEN_ZERO);
+	return add(d, step(GEN_EMBEDDING, i, table, pos));
 }
 
 /* More queries than the kernels take at once, as many, or hardly any. */
@@ -389,7 +389,7 @@ static int draw_long_attention(struct drawing *d)
 	int heads = 1 + pick(d, 2), batch = 1 + pick(d, 2), depth = 1 + pick(d, 4);
 	int length = pick(d, 2) ? 65 + pick(d, 80) : lengths[pick(d, GT_ARRAY_SIZE(lengths))];
 	struct rt_shape qkv = RT_SHAPE(batch, length, 3 * heads * depth);
-	struct made_step s = step(MADE_ATTENTION, leaf(d, MADE_PARAM, &qkv, MADE_ZERO), -1, -1);
+	struct gen_step s = step(GEN_ATTENTION, leaf(d, GEN_PARAM, &qkv, GEN_ZERO), -1, -1);
 
 	s.a[0] = heads;
 	s.a[1] = pick(d, 3) > 0;
@@ -400,14 +400,14 @@ static int draw_attention(struct drawing *d)
 {
 	static const int64_t depths[][8] = { { 1, 2, 3, 4, 5, 8, 16, 17 }, { 1, 5, 8, 16, 24, 32, 40, 64 } };
 	int heads = 1 + pick(d, 3), x = any_of(d, 3, 3), w;
-	int64_t c = heads * depths[made_for_device][pick(d, 8)];
-	struct made_step s = step(MADE_ATTENTION, x, -1, -1);
+	int64_t c = heads * depths[gen_for_device][pick(d, 8)];
+	struct gen_step s = step(GEN_ATTENTION, x, -1, -1);
 
 	if (x < 0 || shape_of(d, x)->n != 3)
 		return -1;
 	if (last(d, x) % 3 || pick(d, 2)) { /* else it is what it is, one head */
-		w = want(d, &RT_SHAPE(3 * c, last(d, x)), MADE_WEIGHT);
-		s.in[0] = w < 0 ? -1 : add(d, step(MADE_LINEAR, x, w, maybe(d, 3 * c, MADE_ZERO)));
+		w = want(d, &RT_SHAPE(3 * c, last(d, x)), GEN_WEIGHT);
+		s.in[0] = w < 0 ? -1 : add(d, step(GEN_LINEAR, x, w, maybe(d, 3 * c, GEN_ZERO)));
 	} else {
 		heads = 1;
 	}
@@ -418,7 +418,7 @@ static int draw_attention(struct drawing *d)
 
 static int draw_dropout(struct drawing *d)
 {
-	struct made_step s = step(MADE_DROPOUT, any(d), -1, -1);
+	struct gen_step s = step(GEN_DROPOUT, any(d), -1, -1);
 
 	s.a[0] = pick(d, 32);
 	return s.in[0] < 0 ? -1 : add(d, s);
@@ -426,10 +426,10 @@ static int draw_dropout(struct drawing *d)
 
 static int draw_unary(struct drawing *d)
 {
-	static const enum made_op ops[] = { MADE_ACT, MADE_ACT, MADE_ACT, MADE_ACT, MADE_AFFINE, MADE_SOFTMAX, MADE_PAD };
-	struct made_step s = step(ops[pick(d, GT_ARRAY_SIZE(ops))], any(d), -1, -1);
+	static const enum gen_op ops[] = { GEN_ACT, GEN_ACT, GEN_ACT, GEN_ACT, GEN_AFFINE, GEN_SOFTMAX, GEN_PAD };
+	struct gen_step s = step(ops[pick(d, GT_ARRAY_SIZE(ops))], any(d), -1, -1);
 
-	s.a[0] = pick(d, s.op == MADE_ACT ? 6 : s.op == MADE_PAD ? 4 : 32);
+	s.a[0] = pick(d, s.op == GEN_ACT ? 6 : s.op == GEN_PAD ? 4 : 32);
 	s.a[1] = pick(d, 4) - (d->wild && pick(d, 4) == 0);
 	return s.in[0] < 0 ? -1 : add(d, s);
 }
@@ -446,13 +446,13 @@ static int draw_binary(struct drawing *d)
 		from = pick(d, s.n);
 	s.n -= from;
 	memmove(s.d, s.d + from, (size_t)s.n * sizeof(s.d[0]));
-	b = pick(d, 8) ? want(d, &s, MADE_ZERO) : a;
-	return b < 0 ? -1 : add(d, step(mul ? MADE_MUL : MADE_ADD, a, b, -1));
+	b = pick(d, 8) ? want(d, &s, GEN_ZERO) : a;
+	return b < 0 ? -1 : add(d, step(mul ? GEN_MUL : GEN_ADD, a, b, -1));
 }
 
 static int draw_reduce(struct drawing *d)
 {
-	struct made_step s = step(MADE_REDUCE, any(d), -1, -1);
+	struct gen_step s = step(GEN_REDUCE, any(d), -1, -1);
 
 	if (s.in[0] < 0)
 		return -1;
@@ -463,7 +463,7 @@ static int draw_reduce(struct drawing *d)
 
 static int draw_reshape(struct drawing *d)
 {
-	struct made_step s = step(MADE_RESHAPE, any(d), -1, -1);
+	struct gen_step s = step(GEN_RESHAPE, any(d), -1, -1);
 
 	if (s.in[0] < 0)
 		return -1;
@@ -475,7 +475,7 @@ static int draw_reshape(struct drawing *d)
 
 static int draw_pool(struct drawing *d)
 {
-	struct made_step s = step(pick(d, 2) ? MADE_MAX_POOL : MADE_AVG_POOL, any_of(d, 4, 4), -1, -1);
+	struct gen_step s = step(pick(d, 2) ? GEN_MAX_POOL : GEN_AVG_POOL, any_of(d, 4, 4), -1, -1);
 
 	s.a[0] = 1 + pick(d, 4);
 	s.a[1] = 1 + pick(d, 3);
@@ -485,15 +485,15 @@ static int draw_pool(struct drawing *d)
 
 static int draw_user(struct drawing *d)
 {
-	int which = pick(d, MADE_USER_OPS);
-	struct made_step s = step(MADE_USER, which == 1 ? any_of(d, 2, 2) : any(d), -1, -1);
+	int which = pick(d, GEN_USER_OPS);
+	struct gen_step s = step(GEN_USER, which == 1 ? any_of(d, 2, 2) : any(d), -1, -1);
 
 	s.a[0] = which;
-	s.a[1] = pick(d, MADE_USER_ARGS);
+	s.a[1] = pick(d, GEN_USER_ARGS);
 	if (s.in[0] < 0)
 		return -1;
-	for (int i = 1; i < made_user_ops[which].inputs; i++) {
-		s.in[i] = which == 1 ? want(d, &RT_SHAPE(last(d, s.in[0])), MADE_ZERO) : want(d, shape_of(d, s.in[0]), MADE_ZERO);
+	for (int i = 1; i < gen_user_ops[which].inputs; i++) {
+		s.in[i] = which == 1 ? want(d, &RT_SHAPE(last(d, s.in[0])), GEN_ZERO) : want(d, shape_of(d, s.in[0]), GEN_ZERO);
 		if (s.in[i] < 0)
 			return -1;
 	}
@@ -503,7 +503,7 @@ static int draw_user(struct drawing *d)
 /* ---- what passes look for, with what they must not be taken in by between ---- */
 static int act_of(struct drawing *d, int x, int which)
 {
-	struct made_step s = step(MADE_ACT, x, -1, -1);
+	struct gen_step s = step(GEN_ACT, x, -1, -1);
 
 	s.a[0] = which;
 	return x < 0 ? -1 : add(d, s);
@@ -516,9 +516,9 @@ static int draw_linear_act(struct drawing *d)
 
 static int sum_of(struct drawing *d, int x)
 {
-	int b = x < 0 ? -1 : want(d, shape_of(d, x), MADE_ZERO);
+	int b = x < 0 ? -1 : want(d, shape_of(d, x), GEN_ZERO);
 
-	return b < 0 ? -1 : pick(d, 2) ? add(d, step(MADE_ADD, x, b, -1)) : add(d, step(MADE_ADD, b, x, -1));
+	return b < 0 ? -1 : pick(d, 2) ? add(d, step(GEN_ADD, x, b, -1)) : add(d, step(GEN_ADD, b, x, -1));
 }
 
 static int draw_add_norm(struct drawing *d)
@@ -535,7 +535,7 @@ static int draw_block(struct drawing *d)
 	if (x >= 0 && pick(d, 5))
 		x = draw_batchnorm(d);
 	if (x >= 0 && pick(d, 6) == 0 && same(shape_of(d, x), shape_of(d, product)))
-		x = add(d, step(pick(d, 2) ? MADE_ADD : MADE_MUL, x, product, -1));
+		x = add(d, step(pick(d, 2) ? GEN_ADD : GEN_MUL, x, product, -1));
 	if (x >= 0 && pick(d, 2))
 		x = sum_of(d, x);
 	if (x >= 0 && pick(d, 3))
@@ -557,16 +557,16 @@ static int gather(struct drawing *d, int x)
 	int sum = -1, v;
 
 	for (int i = pick(d, 5); i > 0 && (v = result(d, true)) >= 0; i--) {
-		struct made_step s = step(MADE_RESHAPE, v, -1, -1);
+		struct gen_step s = step(GEN_RESHAPE, v, -1, -1);
 		int w, row;
 
 		s.shape = RT_SHAPE(1, rt_shape_elements(shape_of(d, v)));
 		row = add(d, s);
-		w = row < 0 ? -1 : new_of(d, &RT_SHAPE(4, s.shape.d[1]), MADE_WEIGHT);
-		row = w < 0 ? -1 : add(d, step(MADE_LINEAR, row, w, -1));
+		w = row < 0 ? -1 : new_of(d, &RT_SHAPE(4, s.shape.d[1]), GEN_WEIGHT);
+		row = w < 0 ? -1 : add(d, step(GEN_LINEAR, row, w, -1));
 		if (row < 0)
 			break;
-		sum = sum < 0 ? row : add(d, step(MADE_ADD, sum, row, -1));
+		sum = sum < 0 ? row : add(d, step(GEN_ADD, sum, row, -1));
 		x = sum;
 	}
 	return x;
@@ -574,7 +574,7 @@ static int gather(struct drawing *d, int x)
 
 static void finish(struct drawing *d)
 {
-	struct made_step s;
+	struct gen_step s;
 	struct rt_shape rows;
 	int x = result(d, true), y;
 
@@ -582,16 +582,16 @@ static void finish(struct drawing *d)
 	if (x < 0)
 		x = result(d, false);
 	if (x < 0)
-		x = leaf(d, MADE_PARAM, &RT_SHAPE(3, 5), MADE_ZERO);
+		x = leaf(d, GEN_PARAM, &RT_SHAPE(3, 5), GEN_ZERO);
 	if (pick(d, 3) == 0) {
-		y = want(d, shape_of(d, x), MADE_ZERO);
-		s = step(MADE_DOT, x, y, -1);
+		y = want(d, shape_of(d, x), GEN_ZERO);
+		s = step(GEN_DOT, x, y, -1);
 	} else {
 		if (pick(d, 3)) {
 			int64_t v = 2 + size(d);
-			int w = want(d, &RT_SHAPE(v, last(d, x)), MADE_WEIGHT);
+			int w = want(d, &RT_SHAPE(v, last(d, x)), GEN_WEIGHT);
 
-			y = w < 0 ? -1 : add(d, step(MADE_LINEAR, x, w, maybe(d, v, MADE_ZERO)));
+			y = w < 0 ? -1 : add(d, step(GEN_LINEAR, x, w, maybe(d, v, GEN_ZERO)));
 			x = y < 0 ? x : y;
 		}
 		rows = *shape_of(d, x);
@@ -599,16 +599,16 @@ static void finish(struct drawing *d)
 		if (!rows.n)
 			rows = RT_SHAPE(1);
 		y = ids(d, rows, (int)last(d, x), 1);
-		s = step(MADE_CROSS_ENTROPY, x, y, -1);
+		s = step(GEN_CROSS_ENTROPY, x, y, -1);
 	}
 	if (y >= 0 && add(d, s) >= 0)
 		return;
 	/* there was no room: what there is, against itself */
-	s = step(MADE_DOT, x, x, -1);
+	s = step(GEN_DOT, x, x, -1);
 	d->m->step[d->m->n++] = s;
 }
 
-void made_draw(struct made *m, const uint8_t *bytes, size_t n)
+void gen_draw(struct gen_program *m, const uint8_t *bytes, size_t n)
 {
 	struct drawing d = { .m = m, .bytes = bytes, .n = n };
 	int kind = pick(&d, 16), ops = LEAST_OPS + pick(&d, MOST_OPS - LEAST_OPS + 1);
@@ -622,9 +622,9 @@ void made_draw(struct made *m, const uint8_t *bytes, size_t n)
 	for (size_t i = 0; i < sizeof(m->how); i++)
 		m->how[i] = (uint8_t)pick(&d, 256);
 	m->seed = gt_hash64(m->how, sizeof(m->how), 0);
-	made_build(m, MADE_ROWS, &d.graph, NULL);
-	for (int i = 0; i < ops && m->n < MADE_STEPS - 24; i++)
+	gen_build(m, GEN_ROWS, &d.graph, NULL);
+	for (int i = 0; i < ops && m->n < GEN_STEPS - 24; i++)
 		draws[pick(&d, GT_ARRAY_SIZE(draws))](&d);
 	finish(&d);
-	made_graph_free(&d.graph);
+	gen_graph_free(&d.graph);
 }

@@ -301,7 +301,7 @@ static void user(const struct back *b)
 
 	for (int i = 0; i < b->c->attr.user->inputs; i++)
 		shapes[i] = b->c->in[i]->shape;
-	made_user_slope(b->c->attr.user, b->in, b->dy, b->dx, shapes, b->c->attr.arg);
+	gen_user_gradient(b->c->attr.user, b->in, b->dy, b->dx, shapes, b->c->attr.arg);
 }
 
 static void cross_entropy(const struct back *b)

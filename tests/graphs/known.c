@@ -7,7 +7,7 @@
 #define KINK_LEVEL (64 * EPSILON)
 #define TRIES	   8
 /* (v / 255 - mean) / std: a few roundings of numbers up to 1, divided by the standard deviation. */
-#define BYTE_ERROR (2 * EPSILON / (double)MADE_PIXEL_STD)
+#define BYTE_ERROR (2 * EPSILON / (double)GEN_PIXEL_STD)
 /* So many times what random errors make of it may a tensor be off: of low types all errors are those of the patterns, of f32 there
  * are more, in sums. */
 #define SPREADS	 4
@@ -17,15 +17,15 @@
 void known_clear(struct known *k)
 {
 	if (k->inputs)
-		made_inputs_free(k->inputs);
+		gen_inputs_free(k->inputs);
 	if (k->leaves) {
 		plain_clear(k->mg.g, &k->exact);
 		for (int i = 0; i < KNOWN_PATTERNS; i++)
 			plain_clear(k->mg.g, &k->shaken[i]);
-		made_values_free(k->leaves, k->mg.g->ir.n_nodes);
-		made_values_free(k->masks, k->mg.g->ir.n_nodes);
+		gen_values_free(k->leaves, k->mg.g->ir.n_nodes);
+		gen_values_free(k->masks, k->mg.g->ir.n_nodes);
 	}
-	made_graph_free(&k->mg);
+	gen_graph_free(&k->mg);
 	k->inputs = NULL;
 	k->leaves = NULL;
 }
@@ -67,15 +67,15 @@ static double *mask_of(const struct rt_call *c)
 	return mask;
 }
 
-static void start(struct known *k, const struct made *m, uint64_t batch, int64_t rows)
+static void start(struct known *k, const struct gen_program *m, uint64_t batch, int64_t rows)
 {
 	int64_t most = 0;
 
 	memset(k, 0, sizeof(*k));
 	k->m = *m;
-	made_build(&k->m, rows, &k->mg, NULL);
-	k->inputs = made_inputs(&k->m, &k->mg, batch);
-	k->leaves = made_leaves(&k->m, &k->mg, batch);
+	gen_build(&k->m, rows, &k->mg, NULL);
+	k->inputs = gen_inputs(&k->m, &k->mg, batch);
+	k->leaves = gen_leaves(&k->m, &k->mg, batch);
 	k->masks = gt_xcalloc((size_t)k->mg.g->ir.n_nodes + 1, sizeof(*k->masks));
 	for (int i = 0; i < k->mg.g->ir.n_calls; i++)
 		if (k->mg.g->ir.calls[i]->op->id == RT_OP_DROPOUT)
@@ -102,12 +102,12 @@ static void backward(struct known *k)
 	}
 }
 
-bool know(struct known *k, const struct made *m, struct plain_how how)
+bool know(struct known *k, const struct gen_program *m, struct plain_how how)
 {
-	struct made mine = *m;
+	struct gen_program mine = *m;
 
 	for (int i = 0; i < TRIES; i++, mine.seed++) {
-		start(k, &mine, 0, MADE_ROWS);
+		start(k, &mine, 0, GEN_ROWS);
 		k->how = how;
 		k->how.level = fmax(how.level, F32_MORE * EPSILON);
 		k->how.input = m->pixels ? BYTE_ERROR : 0;
@@ -123,9 +123,9 @@ bool know(struct known *k, const struct made *m, struct plain_how how)
 	return false;
 }
 
-void know_back(struct known *k, const struct made *m, uint64_t batch, int64_t rows)
+void know_back(struct known *k, const struct gen_program *m, uint64_t batch, int64_t rows)
 {
-	struct made mine = *m;
+	struct gen_program mine = *m;
 
 	mine.dropout = false;
 	start(k, &mine, batch, rows);
@@ -276,7 +276,7 @@ bool known_value(struct trial *t, const struct known *k, const struct rt_node *n
 bool known_loss(struct trial *t, const struct known *k, double got, const char *how)
 {
 	/* the logarithm of a sum of one and little */
-	double more = trial_has(&k->m, MADE_CROSS_ENTROPY) ? 2e-7 : 0, off;
+	double more = trial_has(&k->m, GEN_CROSS_ENTROPY) ? 2e-7 : 0, off;
 	double want = k->exact.value[k->mg.loss->id][0];
 
 	if (!beyond(k, k->mg.loss, false, fabs(got - want), more, &off))
@@ -318,7 +318,7 @@ static bool agrees(struct trial *t, const struct known *k, const struct rt_node 
 bool known_agrees(struct trial *t, const struct known *k)
 {
 	for (int i = 0; i < k->m.n; i++)
-		if (k->m.step[i].op == MADE_PARAM && !agrees(t, k, k->mg.node[i]))
+		if (k->m.step[i].op == GEN_PARAM && !agrees(t, k, k->mg.node[i]))
 			return false;
 	return true;
 }
@@ -329,7 +329,7 @@ void known_count(struct trial *t, const struct known *k)
 		const struct rt_node *n = k->mg.node[i];
 		const double *slope = k->exact.slope[n->id];
 
-		if (k->m.step[i].op != MADE_PARAM || !slope)
+		if (k->m.step[i].op != GEN_PARAM || !slope)
 			continue;
 		t->judged++;
 		t->mildly += known_slope_off(k, n) > 0.02 * largest(slope, rt_shape_elements(&n->shape));

@@ -9,8 +9,8 @@
 #define KNOWN_PATTERNS	6
 
 struct known {
-	struct made m;
-	struct made_graph mg;
+	struct gen_program m;
+	struct gen_graph mg;
 	void **inputs;
 	double **leaves, **masks; /* by node id */
 	struct plain_how how;
@@ -19,10 +19,10 @@ struct known {
 };
 /* how: its type, what batchnorms take, and a level if it is more than float's; the pattern is set here. false: there is a kink
  * wherever one looks, and nothing to clear. */
-bool know(struct known *k, const struct made *m, struct plain_how how);
+bool know(struct known *k, const struct gen_program *m, struct plain_how how);
 /* This batch of these very values, kinks or not, and nothing dropped: how far a backward pass may be off that begins with what
  * another had forward. */
-void know_back(struct known *k, const struct made *m, uint64_t batch, int64_t rows);
+void know_back(struct known *k, const struct gen_program *m, uint64_t batch, int64_t rows);
 void known_clear(struct known *k);
 /* Is a value or a slope, as it may be rounded, beyond what a type can hold? */
 bool known_exceeds(const struct known *k, double most);

@@ -2,10 +2,10 @@
 #ifndef TESTS_GRAPHS_PLAIN_H
 #define TESTS_GRAPHS_PLAIN_H
 /*
- * What a graph means: each op's plain definition in double, one after the other, and back again each op's plain gradient
- * (gradients.c). And how much of it float arithmetic may lose, counted for this very graph and these values: the same once more with
- * everything that an op reads and writes, on both ways, off by as much as rounding, at random, makes a spread (discrete stochastic
- * arithmetic). A tensor of a program is wrong when it is off by many times as much.
+ * The values of a graph by each op's definition in double, and the gradients by each op's definition (gradients.c). Also a bound
+ * on the error of float arithmetic for this graph and these values: the same computation with random relative errors on all
+ * that an op reads and writes (discrete stochastic arithmetic). A tensor of a program is wrong if it differs by many times as
+ * much.
  */
 #include "runtime/graph/ir.h"
 

@@ -80,13 +80,13 @@ static bool follows(struct trial *t, struct rt_program *p, const struct rt_node 
 }
 
 /* What the program has of its parameters, before an update or behind it. */
-static void look(const struct made *m, const struct made_graph *mg, struct rt_program *p, struct rule *rules, bool behind)
+static void look(const struct gen_program *m, const struct gen_graph *mg, struct rt_program *p, struct rule *rules, bool behind)
 {
 	for (int i = 0; i < m->n; i++) {
 		struct rule *r = &rules[i];
 		float **x = behind ? &r->gradient : &r->before;
 
-		if (m->step[i].op != MADE_PARAM)
+		if (m->step[i].op != GEN_PARAM)
 			continue;
 		free(*x);
 		*x = copy_of(p, mg->node[i], behind ? rt_read_gradient : rt_read_value);
@@ -99,7 +99,7 @@ static void look(const struct made *m, const struct made_graph *mg, struct rt_pr
 	}
 }
 
-static double norm_of(const struct made *m, const struct rule *rules, double scale)
+static double norm_of(const struct gen_program *m, const struct rule *rules, double scale)
 {
 	double sum = 0;
 
@@ -110,7 +110,7 @@ static double norm_of(const struct made *m, const struct rule *rules, double sca
 }
 
 /* One update; *done: those before it. */
-static bool one_update(struct trial *t, const struct made_graph *mg, struct rt_program *p, int u, struct rule *rules, int *done)
+static bool one_update(struct trial *t, const struct gen_graph *mg, struct rt_program *p, int u, struct rule *rules, int *done)
 {
 	int64_t skipped = rt_skipped_updates(p);
 	struct rt_metrics metrics = { 0 };
@@ -120,10 +120,10 @@ static bool one_update(struct trial *t, const struct made_graph *mg, struct rt_p
 
 	look(t->m, mg, p, rules, false);
 	for (int b = 0; !r && b < p->opt.accum; b++) {
-		void **inputs = made_inputs(t->m, mg, (uint64_t)(u * p->opt.accum + b));
+		void **inputs = gen_inputs(t->m, mg, (uint64_t)(u * p->opt.accum + b));
 
 		r = rt_step(p, (const void *const *)inputs, &metrics, NULL);
-		made_inputs_free(inputs);
+		gen_inputs_free(inputs);
 	}
 	if (r || rt_wait(p, NULL))
 		return r == -EDOM ? pass_over(t) : broken(t, "update %d ends with %d", u + 1, r);
@@ -136,16 +136,16 @@ static bool one_update(struct trial *t, const struct made_graph *mg, struct rt_p
 	if (p->opt.clip_norm > 0)
 		unit.clip = fmin(1, p->opt.clip_norm / (norm + 1e-6));
 	for (int i = 0; i < t->m->n; i++)
-		if (t->m->step[i].op == MADE_PARAM && !follows(t, p, mg->node[i], &rules[i], &unit))
+		if (t->m->step[i].op == GEN_PARAM && !follows(t, p, mg->node[i], &rules[i], &unit))
 			return false;
 	return true;
 }
 
-bool way_rules(struct trial *t)
+bool variant_rules(struct trial *t)
 {
 	struct rt_options opt = trial_options(t->m);
-	struct rule rules[MADE_STEPS] = { 0 };
-	struct made_graph mg;
+	struct rule rules[GEN_STEPS] = { 0 };
+	struct gen_graph mg;
 	struct rt_program *p;
 	bool good;
 	int done = 0;
@@ -155,7 +155,7 @@ bool way_rules(struct trial *t)
 	/* as far as a scale grows while gradients are finite: their squares are no floats */
 	if (opt.precision.amp == RT_F32 && t->m->how[13] % 2)
 		opt.precision.scaler.init = 0x1p100;
-	made_build(t->m, MADE_ROWS, &mg, NULL);
+	gen_build(t->m, GEN_ROWS, &mg, NULL);
 	p = trial_program(t, t->m, &mg, &opt);
 	good = p != NULL;
 	for (int u = 0; good && !t->passed_over && u < UPDATES; u++)
@@ -167,6 +167,6 @@ bool way_rules(struct trial *t)
 		free(rules[i].v);
 	}
 	rt_program_free(p);
-	made_graph_free(&mg);
+	gen_graph_free(&mg);
 	return good;
 }

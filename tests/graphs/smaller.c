@@ -3,34 +3,34 @@
 #include <string.h>
 #include "tests/graphs/generated.h"
 
-static void rewire(struct made *m, int from, int to)
+static void rewire(struct gen_program *m, int from, int to)
 {
 	for (int i = 0; i < m->n; i++)
-		for (int k = 0; k < MADE_INPUTS; k++)
+		for (int k = 0; k < GEN_INPUTS; k++)
 			if (m->step[i].in[k] == from)
 				m->step[i].in[k] = to;
 }
 
-static void drop(struct made *m, int at)
+static void drop(struct gen_program *m, int at)
 {
 	memmove(m->step + at, m->step + at + 1, (size_t)(m->n - at - 1) * sizeof(*m->step));
 	m->n--;
 	for (int i = 0; i < m->n; i++)
-		for (int k = 0; k < MADE_INPUTS; k++)
+		for (int k = 0; k < GEN_INPUTS; k++)
 			m->step[i].in[k] -= m->step[i].in[k] > at;
 }
 
-static bool is_read(const struct made *m, int step)
+static bool is_read(const struct gen_program *m, int step)
 {
 	for (int i = 0; i < m->n; i++)
-		for (int k = 0; k < MADE_INPUTS; k++)
+		for (int k = 0; k < GEN_INPUTS; k++)
 			if (m->step[i].in[k] == step)
 				return true;
 	return false;
 }
 
 /* Without the steps that nothing reads. */
-static void sweep(struct made *m)
+static void sweep(struct gen_program *m)
 {
 	for (int i = m->n - 2; i >= 0; i--)
 		if (!is_read(m, i))
@@ -38,23 +38,23 @@ static void sweep(struct made *m)
 }
 
 /* The value of a step, as a parameter. */
-static bool as_param(struct made *m, int at)
+static bool as_param(struct gen_program *m, int at)
 {
-	struct made_graph mg;
-	struct made_step s = { .op = MADE_PARAM, .in = { -1, -1, -1, -1, -1 } };
+	struct gen_graph mg;
+	struct gen_step s = { .op = GEN_PARAM, .in = { -1, -1, -1, -1, -1 } };
 
-	if (made_is_leaf(m->step[at].op) || at == m->n - 1)
+	if (gen_is_leaf(m->step[at].op) || at == m->n - 1)
 		return false;
-	made_build(m, MADE_ROWS, &mg, NULL);
+	gen_build(m, GEN_ROWS, &mg, NULL);
 	s.shape = mg.node[at]->shape;
 	m->step[at] = s;
-	made_graph_free(&mg);
+	gen_graph_free(&mg);
 	sweep(m);
 	return true;
 }
 
 /* Who reads the step reads its first input instead. */
-static bool skip(struct made *m, int at)
+static bool skip(struct gen_program *m, int at)
 {
 	int in = m->step[at].in[0];
 
@@ -65,9 +65,9 @@ static bool skip(struct made *m, int at)
 	return true;
 }
 
-static bool without_third(struct made *m, int at)
+static bool without_third(struct gen_program *m, int at)
 {
-	if ((m->step[at].op != MADE_LINEAR && m->step[at].op != MADE_CONV && m->step[at].op != MADE_EMBEDDING) ||
+	if ((m->step[at].op != GEN_LINEAR && m->step[at].op != GEN_CONV && m->step[at].op != GEN_EMBEDDING) ||
 	    m->step[at].in[2] < 0)
 		return false;
 	m->step[at].in[2] = -1;
@@ -76,25 +76,25 @@ static bool without_third(struct made *m, int at)
 }
 
 /* A frozen or computed thing as a parameter, ids none of which is ignored. */
-static bool plainer(struct made *m, int at)
+static bool plainer(struct gen_program *m, int at)
 {
-	struct made_step *s = &m->step[at];
+	struct gen_step *s = &m->step[at];
 
-	if (s->op == MADE_IDS && s->a[1])
+	if (s->op == GEN_IDS && s->a[1])
 		s->a[1] = 0;
-	else if (s->op == MADE_INPUT || s->op == MADE_BUFFER)
-		s->op = MADE_PARAM;
+	else if (s->op == GEN_INPUT || s->op == GEN_BUFFER)
+		s->op = GEN_PARAM;
 	else
 		return false;
 	return true;
 }
 
 /* The dimension of one leaf, wherever that size occurs, by another. */
-static bool resize(struct made *m, int at, int dim, int64_t to)
+static bool resize(struct gen_program *m, int at, int dim, int64_t to)
 {
 	int64_t from = m->step[at].shape.d[dim];
 
-	if (!made_is_leaf(m->step[at].op) || to < 1 || to >= from)
+	if (!gen_is_leaf(m->step[at].op) || to < 1 || to >= from)
 		return false;
 	for (int i = 0; i < m->n; i++)
 		for (int k = 0; k < m->step[i].shape.n; k++)
@@ -104,7 +104,7 @@ static bool resize(struct made *m, int at, int dim, int64_t to)
 }
 
 /* Changes 0 to 3, then four sizes for each dimension of a leaf. */
-static bool change(struct made *m, int at, int what)
+static bool change(struct gen_program *m, int at, int what)
 {
 	int dim = (what - 4) / 4;
 	int64_t from = dim < m->step[at].shape.n ? m->step[at].shape.d[dim] : 0;
@@ -130,14 +130,14 @@ static bool change(struct made *m, int at, int what)
 }
 
 /* Ids stay inside what they index. */
-static void limit_ids(struct made *m, const struct made_graph *mg)
+static void limit_ids(struct gen_program *m, const struct gen_graph *mg)
 {
 	for (int i = 0; i < m->n; i++) {
-		const struct made_step *s = &m->step[i];
-		bool loss = s->op == MADE_CROSS_ENTROPY;
+		const struct gen_step *s = &m->step[i];
+		bool loss = s->op == GEN_CROSS_ENTROPY;
 		int64_t most;
 
-		if (s->op != MADE_EMBEDDING && !loss)
+		if (s->op != GEN_EMBEDDING && !loss)
 			continue;
 		most = loss ? rt_cols(mg->node[s->in[0]]) : mg->node[s->in[1]]->shape.d[0];
 		m->step[s->in[loss]].a[0] = (int)GT_MIN(m->step[s->in[loss]].a[0], most);
@@ -146,9 +146,9 @@ static void limit_ids(struct made *m, const struct made_graph *mg)
 
 #define CHANGES 20
 
-bool made_smaller(const struct made *m, int k, struct made *ret)
+bool gen_smaller(const struct gen_program *m, int k, struct gen_program *ret)
 {
-	struct made_graph mg;
+	struct gen_graph mg;
 	int at = m->n - 1 - k / CHANGES;
 	bool fits;
 
@@ -160,11 +160,11 @@ bool made_smaller(const struct made *m, int k, struct made *ret)
 		ret->n = 0; /* no such change: not to be tried */
 		return true;
 	}
-	fits = made_build(ret, MADE_ROWS, &mg, NULL) == 0;
+	fits = gen_build(ret, GEN_ROWS, &mg, NULL) == 0;
 	if (fits)
 		limit_ids(ret, &mg);
 	else
 		ret->n = 0;
-	made_graph_free(&mg);
+	gen_graph_free(&mg);
 	return true;
 }

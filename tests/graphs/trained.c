@@ -18,7 +18,7 @@ struct tensor {
 };
 struct plain_update {
 	struct rt_options opt;
-	struct tensor t[MADE_STEPS];
+	struct tensor t[GEN_STEPS];
 	int n;
 	int64_t step, tracker;
 	float scale;
@@ -33,7 +33,7 @@ static double *zeros(size_t n)
 	return gt_xcalloc(n, sizeof(double));
 }
 
-static void start(struct plain_update *u, const struct made *m, const struct made_graph *mg)
+static void start(struct plain_update *u, const struct gen_program *m, const struct gen_graph *mg)
 {
 	memset(u, 0, sizeof(*u));
 	u->opt = trial_options(m);
@@ -46,7 +46,7 @@ static void start(struct plain_update *u, const struct made *m, const struct mad
 	u->scaled = u->opt.precision.scaler.use == RT_SCALER_ON;
 	u->scale = (float)u->opt.precision.scaler.init;
 	for (int i = 0; i < m->n; i++) {
-		size_t count = m->step[i].op == MADE_PARAM ? (size_t)rt_shape_elements(&mg->node[i]->shape) : 0;
+		size_t count = m->step[i].op == GEN_PARAM ? (size_t)rt_shape_elements(&mg->node[i]->shape) : 0;
 
 		if (count)
 			u->t[u->n++] = (struct tensor){ mg->node[i], zeros(count), zeros(count), zeros(count), zeros(count),
@@ -244,24 +244,24 @@ static bool follow(struct trial *t, struct plain_update *u, struct rt_program *p
 	return true;
 }
 
-static double weight_of(const struct made *m, int t)
+static double weight_of(const struct gen_program *m, int t)
 {
 	return m->how[10] % 3 ? (m->how[10] + 3 * t) % 5 : 1;
 }
 
-bool way_trained(struct trial *t)
+bool variant_trained(struct trial *t)
 {
 	struct plain_update u;
-	struct made_graph mg;
+	struct gen_graph mg;
 	struct rt_program *p;
 	bool good = true;
 	int r = 0;
 
-	made_build(t->m, MADE_ROWS, &mg, NULL);
+	gen_build(t->m, GEN_ROWS, &mg, NULL);
 	start(&u, t->m, &mg);
 	p = trial_program(t, t->m, &mg, &u.opt);
 	for (int b = 0; p && good && !r && b < UPDATES * u.opt.accum; b++) {
-		void **inputs = made_inputs(t->m, &mg, (uint64_t)b);
+		void **inputs = gen_inputs(t->m, &mg, (uint64_t)b);
 		struct rt_metrics metrics = { 0 };
 		struct gt_err err = { 0 };
 
@@ -269,7 +269,7 @@ bool way_trained(struct trial *t)
 			note_before(&u, p);
 		rt_set_weight(p, weight_of(t->m, b));
 		r = rt_step(p, (const void *const *)inputs, &metrics, &err);
-		made_inputs_free(inputs);
+		gen_inputs_free(inputs);
 		u.weights += weight_of(t->m, b);
 		u.weighted_loss += weight_of(t->m, b) * metrics.loss;
 		u.bad_loss |= !isfinite(metrics.loss);
@@ -281,6 +281,6 @@ bool way_trained(struct trial *t)
 	good &= p != NULL;
 	rt_program_free(p);
 	clear(&u);
-	made_graph_free(&mg);
+	gen_graph_free(&mg);
 	return good;
 }

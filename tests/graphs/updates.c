@@ -12,25 +12,25 @@
 #define LR	0.25
 #define FLOATS	(1 << 20) /* that ranks hand over */
 
-static double batch_weight(const struct made *m, int t)
+static double batch_weight(const struct gen_program *m, int t)
 {
 	return m->how[10] % 3 ? 1 + (m->how[10] + 3 * t) % 4 : 1;
 }
 
 /* What an update of several batches has to come to, element by element. */
 struct mean {
-	struct made m; /* without dropout */
-	struct made_graph mg;
+	struct gen_program m; /* without dropout */
+	struct gen_graph mg;
 	double **sum, weights; /* of weight times gradient, by node id */
-	double off[MADE_STEPS]; /* of that, by step: what rounding may make of it */
+	double off[GEN_STEPS]; /* of that, by step: what rounding may make of it */
 };
 
-static void mean_start(struct mean *s, const struct made *m)
+static void mean_start(struct mean *s, const struct gen_program *m)
 {
 	memset(s, 0, sizeof(*s));
 	s->m = *m;
 	s->m.dropout = false;
-	made_build(&s->m, MADE_ROWS, &s->mg, NULL);
+	gen_build(&s->m, GEN_ROWS, &s->mg, NULL);
 	s->sum = gt_xcalloc((size_t)s->mg.g->ir.n_nodes + 1, sizeof(*s->sum));
 	for (int i = 0; i < s->mg.g->ir.n_nodes; i++)
 		s->sum[i] = gt_xcalloc((size_t)rt_shape_elements(&s->mg.g->ir.nodes[i]->shape), sizeof(double));
@@ -38,8 +38,8 @@ static void mean_start(struct mean *s, const struct made *m)
 
 static void mean_clear(struct mean *s)
 {
-	made_values_free(s->sum, s->mg.g->ir.n_nodes);
-	made_graph_free(&s->mg);
+	gen_values_free(s->sum, s->mg.g->ir.n_nodes);
+	gen_graph_free(&s->mg);
 }
 
 static void mean_of(struct mean *s, const struct known *k, struct rt_program *p, double weight)
@@ -47,7 +47,7 @@ static void mean_of(struct mean *s, const struct known *k, struct rt_program *p,
 	s->weights += weight;
 	for (int i = 0; i < s->m.n; i++) {
 		const struct rt_node *n = k->mg.node[i];
-		const float *g = s->m.step[i].op == MADE_PARAM ? seen_gradient(p, n) : NULL;
+		const float *g = s->m.step[i].op == GEN_PARAM ? seen_gradient(p, n) : NULL;
 
 		for (int64_t e = 0; g && e < rt_shape_elements(&n->shape); e++)
 			s->sum[n->id][e] += weight * (double)g[e];
@@ -80,14 +80,14 @@ static bool mean_add(struct trial *t, struct mean *s, int batch, int64_t rows, d
 /* One update by SGD takes each parameter by its mean gradient. */
 static bool moved_by(struct trial *t, const struct mean *s, struct rt_program *p)
 {
-	double **start = made_leaves(&s->m, &s->mg, 0);
+	double **start = gen_leaves(&s->m, &s->mg, 0);
 	bool good = true;
 
 	for (int i = 0; good && i < s->m.n; i++) {
 		const struct rt_node *n = s->mg.node[i];
 		const float *now = seen_value(p, n);
 
-		for (int64_t e = 0; good && s->m.step[i].op == MADE_PARAM && e < rt_shape_elements(&n->shape); e++) {
+		for (int64_t e = 0; good && s->m.step[i].op == GEN_PARAM && e < rt_shape_elements(&n->shape); e++) {
 			double want = start[n->id][e] - LR * s->sum[n->id][e] / s->weights, got = (double)now[e];
 			double off = LR * s->off[i] / s->weights + 2e-7 * (fabs(want) + fabs(start[n->id][e]));
 
@@ -96,16 +96,16 @@ static bool moved_by(struct trial *t, const struct mean *s, struct rt_program *p
 					      n->name, (long long)e, got, want, off);
 		}
 	}
-	made_values_free(start, s->mg.g->ir.n_nodes);
+	gen_values_free(start, s->mg.g->ir.n_nodes);
 	return good;
 }
 
-bool way_accumulated(struct trial *t)
+bool variant_accumulated(struct trial *t)
 {
 	int batches = 1 + t->m->how[1] % 4;
 	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = LR }, .accum = batches, .threads = 1,
 				  .debug = { .poison = true, .no_fuse = t->m->how[4] % 4 == 0,
-					     .zero_gradients = ways_device == RT_CPU && t->m->how[5] % 2 },
+					     .zero_gradients = variants_device == RT_CPU && t->m->how[5] % 2 },
 				  .memory.checkpoint = t->m->how[11] % 4,
 				  .precision.scaler = { .use = t->m->how[9] % 2 ? RT_SCALER_ON : RT_SCALER_OFF, .init = 256 } };
 	gt_auto(rt_program) *p = NULL;
@@ -115,17 +115,17 @@ bool way_accumulated(struct trial *t)
 
 	mean_start(&mean, t->m);
 	for (int b = 0; good && b < batches; b++)
-		good = mean_add(t, &mean, b, MADE_ROWS, batch_weight(t->m, b));
+		good = mean_add(t, &mean, b, GEN_ROWS, batch_weight(t->m, b));
 	p = good ? trial_program(t, &mean.m, &mean.mg, &opt) : NULL;
 	good = p != NULL;
 	for (int b = 0; good && b < batches; b++) {
-		void **inputs = made_inputs(&mean.m, &mean.mg, (uint64_t)b);
+		void **inputs = gen_inputs(&mean.m, &mean.mg, (uint64_t)b);
 		struct gt_err err = { 0 };
 
 		rt_set_weight(p, batch_weight(t->m, b));
 		if (rt_step(p, (const void *const *)inputs, &metrics, &err) < 0)
 			good = broken(t, "batch %d of %d: %s", b, batches, err.msg);
-		made_inputs_free(inputs);
+		gen_inputs_free(inputs);
 	}
 	if (good && !metrics.updated)
 		good = broken(t, "%d batches of %d end no update", batches, batches);
@@ -135,14 +135,14 @@ bool way_accumulated(struct trial *t)
 }
 
 /* Batches of three shapes in one update. */
-bool way_mixed(struct trial *t)
+bool variant_mixed(struct trial *t)
 {
-	static const int64_t rows[] = { MADE_LEAST_ROWS, MADE_ROWS, MADE_MOST_ROWS };
+	static const int64_t rows[] = { GEN_LEAST_ROWS, GEN_ROWS, GEN_MOST_ROWS };
 	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = LR }, .accum = 3, .threads = 1,
 				  .debug = { .poison = true, .no_fuse = t->m->how[4] % 4 == 0,
-					     .zero_gradients = ways_device == RT_CPU && t->m->how[5] % 2 },
-				  .device = ways_device };
-	struct made_graph mg[3];
+					     .zero_gradients = variants_device == RT_CPU && t->m->how[5] % 2 },
+				  .device = variants_device };
+	struct gen_graph mg[3];
 	const struct rt_graph *g[3];
 	struct rt_node *loss[3];
 	gt_auto(rt_program) *p = NULL;
@@ -151,18 +151,18 @@ bool way_mixed(struct trial *t)
 
 	mean_start(&mean, t->m);
 	for (int i = 0; i < 3; i++) {
-		good &= made_build(&mean.m, rows[i], &mg[i], NULL) == 0;
+		good &= gen_build(&mean.m, rows[i], &mg[i], NULL) == 0;
 		g[i] = mg[i].g;
 		loss[i] = mg[i].loss;
 	}
 	if (!good || rt_compile_shapes(g, loss, 3, &opt, &p, NULL) < 0)
 		pass_over(t);
 	else
-		made_load(&mean.m, &mean.mg, p);
+		gen_load(&mean.m, &mean.mg, p);
 	good = true;
 	for (int b = 0; p && good && b < 3; b++) {
 		int shape = (t->m->how[0] + 2 * b) % 3;
-		void **inputs = made_inputs(&mean.m, &mg[shape], (uint64_t)b);
+		void **inputs = gen_inputs(&mean.m, &mg[shape], (uint64_t)b);
 		struct rt_metrics metrics;
 		struct gt_err err = { 0 };
 
@@ -171,37 +171,37 @@ bool way_mixed(struct trial *t)
 		rt_set_weight(p, batch_weight(t->m, b));
 		if (good && rt_step(p, (const void *const *)inputs, &metrics, &err) < 0)
 			good = broken(t, "batch %d, of shape %d: %s", b, shape, err.msg);
-		made_inputs_free(inputs);
+		gen_inputs_free(inputs);
 	}
 	good = good && (!p || moved_by(t, &mean, p));
 	for (int i = 0; i < 3; i++)
-		made_graph_free(&mg[i]);
+		gen_graph_free(&mg[i]);
 	mean_clear(&mean);
 	return good;
 }
 
 /* ---- ranks ---- */
 struct job {
-	const struct made *m;
+	const struct gen_program *m;
 	bool apart; /* other batches for each rank, which count differently */
 	enum rt_compress compress; /* then one batch for all, whose gradient SGD takes as it comes */
 	int updates;
 	float *values; /* shared memory: what rank 0 ends with */
 };
 
-static struct rt_options rank_options(const struct made *m, bool apart, enum rt_compress compress)
+static struct rt_options rank_options(const struct gen_program *m, bool apart, enum rt_compress compress)
 {
 	struct rt_options opt = trial_options(m);
 
 	opt.threads = 1;
 	opt.precision.amp = RT_F32;
 	opt.debug.poison = true;
-	opt.device = ways_device;
+	opt.device = variants_device;
 	opt.precision.fp8.use = opt.precision.no_master = opt.precision.tf32 = false;
 	opt.ranks.first_bucket_bytes = 1;
 	opt.ranks.bucket_bytes = 64 << m->how[12] % 8;
 	opt.ranks.overlap = m->how[13] % 2 ? RT_WHEN_ON : RT_WHEN_AUTO;
-	opt.ranks.shard = m->how[14] % 3 == 0 && ways_device == RT_CPU ? RT_WHEN_ON : RT_WHEN_OFF;
+	opt.ranks.shard = m->how[14] % 3 == 0 && variants_device == RT_CPU ? RT_WHEN_ON : RT_WHEN_OFF;
 	opt.debug.keep_gradients = m->how[15] % 4 == 0;
 	if (apart || compress != RT_COMPRESS_NONE) {
 		opt.optimizer = (struct rt_optimizer){ .kind = RT_SGD, .lr = LR };
@@ -216,7 +216,7 @@ static struct rt_options rank_options(const struct made *m, bool apart, enum rt_
 }
 
 /* Of the rows of all ranks. */
-static double rank_share(const struct made *m, int rank, int ranks)
+static double rank_share(const struct gen_program *m, int rank, int ranks)
 {
 	return m->how[11] % 2 ? 1.0 / ranks : 2.0 * (rank + 1) / (ranks * (ranks + 1));
 }
@@ -225,7 +225,7 @@ static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	struct job *j = arg;
 	struct rt_options opt = rank_options(j->m, j->apart, j->compress);
-	struct made_graph mg;
+	struct gen_graph mg;
 	struct rt_program *p = NULL;
 	struct rt_metrics metrics;
 	int64_t at = 0;
@@ -234,23 +234,23 @@ static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 	opt.ranks.comm = c;
 	if (j->apart)
 		opt.ranks.weight = rank_share(j->m, rt_comm_rank(c), rt_comm_size(c));
-	made_build(j->m, MADE_ROWS, &mg, NULL);
+	gen_build(j->m, GEN_ROWS, &mg, NULL);
 	r = rt_compile(mg.g, mg.loss, &opt, &p, err);
 	if (!r)
-		made_load(j->m, &mg, p);
+		gen_load(j->m, &mg, p);
 	for (int t = 0; !r && t < j->updates * GT_MAX(opt.accum, 1); t++) {
 		int batch = j->apart ? rt_comm_rank(c) * opt.accum + t : t;
-		void **inputs = made_inputs(j->m, &mg, (uint64_t)batch);
+		void **inputs = gen_inputs(j->m, &mg, (uint64_t)batch);
 
 		if (!r && j->apart)
 			rt_set_weight(p, batch_weight(j->m, batch));
 		r = rt_step(p, (const void *const *)inputs, &metrics, err);
-		made_inputs_free(inputs);
+		gen_inputs_free(inputs);
 	}
 	for (int i = 0; !r && i < j->m->n; i++) {
 		const struct rt_node *n = mg.node[i];
 
-		if (j->m->step[i].op != MADE_PARAM)
+		if (j->m->step[i].op != GEN_PARAM)
 			continue;
 		r = rt_comm_agree(c, gt_hash64(seen_value(p, n), rt_node_bytes(n), 0), n->name, err);
 		if (rt_comm_rank(c) == 0 && at + rt_shape_elements(&n->shape) <= FLOATS)
@@ -258,7 +258,7 @@ static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 		at += rt_shape_elements(&n->shape);
 	}
 	rt_program_free(p);
-	made_graph_free(&mg);
+	gen_graph_free(&mg);
 	return r;
 }
 
@@ -273,7 +273,7 @@ static bool run_ranks(struct trial *t, struct job *j, int ranks)
 	return true;
 }
 
-static bool same_params(struct trial *t, const struct job *j, const struct made_graph *mg, struct rt_program *p, int ranks)
+static bool same_params(struct trial *t, const struct job *j, const struct gen_graph *mg, struct rt_program *p, int ranks)
 {
 	int64_t at = 0;
 
@@ -282,7 +282,7 @@ static bool same_params(struct trial *t, const struct job *j, const struct made_
 		int64_t count = rt_shape_elements(&n->shape);
 		const float *now = seen_value(p, n);
 
-		if (j->m->step[i].op != MADE_PARAM)
+		if (j->m->step[i].op != GEN_PARAM)
 			continue;
 		for (int64_t k = 0; k < count && at + count <= FLOATS; k++)
 			if (memcmp(&j->values[at + k], &now[k], sizeof(float)) != 0)
@@ -293,51 +293,51 @@ static bool same_params(struct trial *t, const struct job *j, const struct made_
 	return true;
 }
 
-static int n_ranks(const struct made *m)
+static int n_ranks(const struct gen_program *m)
 {
 	return m->how[15] % 3 == 0 ? 4 : 2;
 }
 
 /* Halves and quarters of the same gradient add up to it, whatever is rounded. */
-bool way_ranks_alike(struct trial *t)
+bool variant_ranks_alike(struct trial *t)
 {
-	struct made m = *t->m;
+	struct gen_program m = *t->m;
 	struct rt_options opt = rank_options(&m, false, RT_COMPRESS_NONE);
 	struct job j = { .m = &m, .updates = 2 };
-	struct made_graph mg;
+	struct gen_graph mg;
 	gt_auto(rt_program) *p = NULL;
 	struct rt_metrics metrics;
 	bool good;
 
 	m.dropout = false; /* ranks draw coins of their own */
 	j.values = mmap(NULL, FLOATS * sizeof(float), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	made_build(&m, MADE_ROWS, &mg, NULL);
+	gen_build(&m, GEN_ROWS, &mg, NULL);
 	good = run_ranks(t, &j, n_ranks(&m));
 	p = good ? trial_program(t, &m, &mg, &opt) : NULL;
 	good = p != NULL;
 	for (int b = 0; good && b < j.updates * opt.accum; b++) {
-		void **inputs = made_inputs(&m, &mg, (uint64_t)b);
+		void **inputs = gen_inputs(&m, &mg, (uint64_t)b);
 		struct gt_err err = { 0 };
 
 		if (rt_step(p, (const void *const *)inputs, &metrics, &err) < 0)
 			good = broken(t, "%s", err.msg);
-		made_inputs_free(inputs);
+		gen_inputs_free(inputs);
 	}
 	good = good && same_params(t, &j, &mg, p, n_ranks(&m));
-	made_graph_free(&mg);
+	gen_graph_free(&mg);
 	munmap(j.values, FLOATS * sizeof(float));
 	return good;
 }
 
 /* Where rank 0 ended, into a program of ours. */
-static bool take_values(const struct job *j, const struct made_graph *mg, struct rt_program *p)
+static bool take_values(const struct job *j, const struct gen_graph *mg, struct rt_program *p)
 {
 	int64_t at = 0;
 
 	for (int i = 0; i < j->m->n; i++) {
 		int64_t count = rt_shape_elements(&mg->node[i]->shape);
 
-		if (j->m->step[i].op != MADE_PARAM)
+		if (j->m->step[i].op != GEN_PARAM)
 			continue;
 		if (at + count <= FLOATS)
 			(void)rt_write_param(p, mg->node[i], j->values + at, NULL);
@@ -346,7 +346,7 @@ static bool take_values(const struct job *j, const struct made_graph *mg, struct
 	return at <= FLOATS;
 }
 
-bool way_ranks_apart(struct trial *t)
+bool variant_ranks_apart(struct trial *t)
 {
 	int ranks = n_ranks(t->m), accum = rank_options(t->m, true, RT_COMPRESS_NONE).accum;
 	struct rt_options opt = { .debug.keep_gradients = true, .threads = 1 };
@@ -359,7 +359,7 @@ bool way_ranks_apart(struct trial *t)
 	mean_start(&mean, t->m);
 	good = run_ranks(t, &j, ranks);
 	for (int b = 0; good && b < ranks * accum; b++)
-		good = mean_add(t, &mean, b, MADE_ROWS, rank_share(t->m, b / accum, ranks) * batch_weight(t->m, b));
+		good = mean_add(t, &mean, b, GEN_ROWS, rank_share(t->m, b / accum, ranks) * batch_weight(t->m, b));
 	p = good ? trial_program(t, &mean.m, &mean.mg, &opt) : NULL;
 	good = p && (!take_values(&j, &mean.mg, p) || moved_by(t, &mean, p));
 	mean_clear(&mean);
@@ -379,7 +379,7 @@ static double journey(enum rt_compress how, double g, double largest)
 
 /* One update from where all began, by gradients that p kept: of the codings that promise it, each element is near; of those that
  * keep what they lose for the next update, no more is lost than there was, in all parameters: they share what they lose. */
-static bool near_gradients(struct trial *t, const struct job *j, const struct made_graph *mg, struct rt_program *p)
+static bool near_gradients(struct trial *t, const struct job *j, const struct gen_graph *mg, struct rt_program *p)
 {
 	double largest = 0, lost = 0, all = 0;
 	bool feeds_back = j->compress == RT_COMPRESS_POWERSGD || j->compress == RT_COMPRESS_ONEBIT;
@@ -392,7 +392,7 @@ static bool near_gradients(struct trial *t, const struct job *j, const struct ma
 			const float *g = seen_gradient(p, n), *start = seen_value(p, n);
 			int64_t count = rt_shape_elements(&n->shape);
 
-			if (j->m->step[i].op != MADE_PARAM)
+			if (j->m->step[i].op != GEN_PARAM)
 				continue;
 			for (int64_t k = 0; g && !pass && k < count; k++) {
 				largest = fmax(largest, fabs((double)g[k]));
@@ -416,15 +416,15 @@ static bool near_gradients(struct trial *t, const struct job *j, const struct ma
 
 /* All ranks end alike (one_rank() sees to it), the same once more, and not far from where gradients that travel whole would
  * lead. */
-bool way_ranks_coded(struct trial *t)
+bool variant_ranks_compressed(struct trial *t)
 {
-	struct made m = *t->m;
+	struct gen_program m = *t->m;
 	struct job j = { .m = &m, .compress = RT_COMPRESS_FP16 + m.how[13] % 5, .updates = 2 };
 	struct rt_options opt = { .debug = { .keep_gradients = true, .no_fuse = m.how[4] % 4 == 0 }, .threads = 1 };
 	gt_autofree float *first = gt_xcalloc(FLOATS, sizeof(*first));
 	gt_auto(rt_program) *p = NULL;
 	struct rt_metrics metrics;
-	struct made_graph mg;
+	struct gen_graph mg;
 	struct gt_err err = { 0 };
 	void **inputs;
 	bool good;
@@ -439,42 +439,42 @@ bool way_ranks_coded(struct trial *t)
 	j.updates = 1;
 	m.how[1] = 0; /* one batch */
 	good = good && run_ranks(t, &j, n_ranks(&m));
-	made_build(&m, MADE_ROWS, &mg, NULL);
+	gen_build(&m, GEN_ROWS, &mg, NULL);
 	p = good ? trial_program(t, &m, &mg, &opt) : NULL;
-	inputs = made_inputs(&m, &mg, 0);
+	inputs = gen_inputs(&m, &mg, 0);
 	good = p != NULL;
 	if (good && rt_step(p, (const void *const *)inputs, &metrics, &err) < 0)
 		good = broken(t, "%s", err.msg);
 	good = good && near_gradients(t, &j, &mg, p);
-	made_inputs_free(inputs);
-	made_graph_free(&mg);
+	gen_inputs_free(inputs);
+	gen_graph_free(&mg);
 	munmap(j.values, FLOATS * sizeof(float));
 	return good;
 }
 
 /* ---- refusals ---- */
-bool way_refused(struct trial *t)
+bool variant_refused(struct trial *t)
 {
-	struct made m = *t->m;
+	struct gen_program m = *t->m;
 	struct rt_program *p = NULL;
 	struct gt_err first = { 0 }, err = { 0 };
 	struct rt_node *n, *loss;
-	struct made_graph mg;
+	struct gen_graph mg;
 	bool good = true;
 
 	if (!m.refused_at)
 		return pass_over(t);
 	m.n = m.refused_at;
-	made_build(&m, MADE_ROWS, &mg, NULL);
-	n = made_apply(&mg, &m, &m.refused, MADE_ROWS);
+	gen_build(&m, GEN_ROWS, &mg, NULL);
+	n = gen_apply(&mg, &m, &m.refused, GEN_ROWS);
 	if (n || rt_graph_error(mg.g, &first) >= 0 || strlen(first.msg) < 10)
-		good = broken(t, "%s was refused once, and now it says '%s'", made_op_name(m.refused.op), first.msg);
+		good = broken(t, "%s was refused once, and now it says '%s'", gen_op_name(m.refused.op), first.msg);
 	loss = rt_dot(mg.g, rt_relu(mg.g, n), mg.node[0]);
 	if (good && loss)
 		good = broken(t, "what follows a refusal is something");
 	if (good && (rt_compile(mg.g, mg.node[0], &(struct rt_options){ .debug.keep_gradients = true }, &p, &err) >= 0 ||
 		     !gt_streq(err.msg, first.msg)))
 		good = broken(t, "compiling says '%s', refused was '%s'", err.msg, first.msg);
-	made_graph_free(&mg);
+	gen_graph_free(&mg);
 	return good;
 }

@@ -5,11 +5,11 @@
 #include "tests/graphs/generated.h"
 
 /* y = x / (1 + s x x) with s = *arg */
-static float spreads[MADE_USER_ARGS] = { 1, 0.375f };
+static float spreads[GEN_USER_ARGS] = { 1, 0.375f };
 
-void *made_user_arg(int op, int which)
+void *gen_user_arg(int op, int which)
 {
-	return op == MADE_BUMP ? &spreads[which % MADE_USER_ARGS] : NULL;
+	return op == GEN_BUMP ? &spreads[which % GEN_USER_ARGS] : NULL;
 }
 
 static void bump_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads, void *arg)
@@ -207,35 +207,35 @@ static int fma_back_cuda(const struct rt_user_run *run, struct gt_err *err)
 
 #ifdef USER_FATBIN
 __asm__(".section .rodata, \"a\"\n.balign 64\nmade_user_image:\n.incbin \"" USER_FATBIN "\"\n.byte 0\n.previous\n");
-extern const unsigned char made_user_image[];
+extern const unsigned char gen_user_image[];
 #else
-#define made_user_image NULL /* never opened: there is no such device */
+#define gen_user_image NULL /* never opened: there is no such device */
 #endif
 static const char *const kernels[] = { "user_bump", "user_bump_back", "user_times", "user_times_back_a", "user_times_back_b",
 				       "user_fold", "user_fma", "user_fma_back", NULL };
-static const struct rt_user_cuda on_cuda[MADE_USER_OPS] = {
-	[MADE_BUMP] = { made_user_image, kernels, NULL, bump_cuda, bump_back_cuda },
-	[MADE_TIMES] = { made_user_image, kernels, times_scratch, times_cuda, times_back_cuda },
-	[MADE_FMA] = { made_user_image, kernels, NULL, fma_cuda, fma_back_cuda },
+static const struct rt_user_cuda on_cuda[GEN_USER_OPS] = {
+	[GEN_BUMP] = { gen_user_image, kernels, NULL, bump_cuda, bump_back_cuda },
+	[GEN_TIMES] = { gen_user_image, kernels, times_scratch, times_cuda, times_back_cuda },
+	[GEN_FMA] = { gen_user_image, kernels, NULL, fma_cuda, fma_back_cuda },
 };
 
-const struct rt_user_op made_user_ops[MADE_USER_OPS] = {
-	[MADE_BUMP] = { "bump", 1, NULL, bump_forward, bump_backward, bump_reference, &on_cuda[MADE_BUMP] },
-	[MADE_TIMES] = { "times", 2, times_shape, times_forward, times_backward, times_reference, &on_cuda[MADE_TIMES] },
-	[MADE_FMA] = { "fma", 3, same_shape, fma_forward, fma_backward, fma_reference, &on_cuda[MADE_FMA] },
+const struct rt_user_op gen_user_ops[GEN_USER_OPS] = {
+	[GEN_BUMP] = { "bump", 1, NULL, bump_forward, bump_backward, bump_reference, &on_cuda[GEN_BUMP] },
+	[GEN_TIMES] = { "times", 2, times_shape, times_forward, times_backward, times_reference, &on_cuda[GEN_TIMES] },
+	[GEN_FMA] = { "fma", 3, same_shape, fma_forward, fma_backward, fma_reference, &on_cuda[GEN_FMA] },
 };
 
-void made_user_slope(const struct rt_user_op *op, const double *const *in, const double *dy, double *const *dx,
-		     const struct rt_shape *shapes, void *arg)
+void gen_user_gradient(const struct rt_user_op *op, const double *const *in, const double *dy, double *const *dx,
+		       const struct rt_shape *shapes, void *arg)
 {
 	int64_t n = rt_shape_elements(&shapes[0]), cols = shapes[0].d[shapes[0].n - 1];
 
 	for (int64_t i = 0; i < n; i++) {
-		if (op == &made_user_ops[MADE_BUMP]) {
+		if (op == &gen_user_ops[GEN_BUMP]) {
 			double q = (double)*(const float *)arg * in[0][i] * in[0][i];
 
 			dx[0][i] += dy[i] * (1 - q) / ((1 + q) * (1 + q));
-		} else if (op == &made_user_ops[MADE_TIMES]) {
+		} else if (op == &gen_user_ops[GEN_TIMES]) {
 			dx[0][i] += dy[i / cols] * in[1][i % cols];
 			dx[1][i % cols] += dy[i / cols] * in[0][i];
 		} else {

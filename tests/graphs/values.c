@@ -8,7 +8,7 @@ static bool same_gradients(struct trial *t, const struct known *k, struct rt_pro
 			   double scale)
 {
 	for (int i = 0; i < k->m.n; i++)
-		if (k->m.step[i].op == MADE_PARAM &&
+		if (k->m.step[i].op == GEN_PARAM &&
 		    !known_slope(t, k, k->mg.node[i], seen_gradient(p, k->mg.node[i]), scale, how))
 			return false;
 	return true;
@@ -56,7 +56,7 @@ struct arm {
 static bool same_values(struct trial *t, const struct known *k, struct rt_program *p, const char *how)
 {
 	for (int i = 0; i < k->m.n; i++)
-		if (!made_is_leaf(k->m.step[i].op) && k->mg.node[i] != k->mg.loss &&
+		if (!gen_is_leaf(k->m.step[i].op) && k->mg.node[i] != k->mg.loss &&
 		    !known_value(t, k, k->mg.node[i], seen_value(p, k->mg.node[i]), how))
 			return false;
 	return true;
@@ -84,7 +84,7 @@ static bool run_arm(struct trial *t, const struct known *k, const struct arm *a)
 	       same_statistics(t, k, p, a->name) && same_gradients(t, k, p, a->name, scale);
 }
 
-bool way_values(struct trial *t)
+bool variant_values(struct trial *t)
 {
 	const struct arm arms[] = {
 		{ "each op alone", { .debug = { .no_fuse = true, .no_reuse = true, .no_winograd = true }, .threads = 1 }, NULL },
@@ -111,7 +111,7 @@ bool way_values(struct trial *t)
 }
 
 /* Arms that round alike: beside one reading of the plain definitions. */
-static bool run_arms(struct trial *t, const struct made *m, struct plain_how how, const struct arm *arms, size_t n)
+static bool run_arms(struct trial *t, const struct gen_program *m, struct plain_how how, const struct arm *arms, size_t n)
 {
 	struct known k;
 	bool good = true;
@@ -129,7 +129,7 @@ static bool run_arms(struct trial *t, const struct made *m, struct plain_how how
 	return good;
 }
 
-bool way_low_values(struct trial *t)
+bool variant_reduced_values(struct trial *t)
 {
 	static const struct {
 		struct arm arm;
@@ -148,7 +148,7 @@ bool way_low_values(struct trial *t)
 }
 
 /* Captured, unless they are poisoned. */
-bool way_values_cuda(struct trial *t)
+bool variant_values_cuda(struct trial *t)
 {
 	static const struct arm arms[] = {
 		{ "each op alone", { .debug = { .no_fuse = true, .no_reuse = true } }, NULL },
@@ -161,7 +161,7 @@ bool way_values_cuda(struct trial *t)
 }
 
 /* Operands of products that are rounded to 11 bits; all tensors between the ops in a low type; 8 bits in linear layers. */
-bool way_low_values_cuda(struct trial *t)
+bool variant_reduced_values_cuda(struct trial *t)
 {
 	static const struct {
 		struct arm arm;
@@ -188,17 +188,17 @@ bool way_low_values_cuda(struct trial *t)
 }
 
 /* Inputs as bytes, which the first call normalises. */
-bool way_pixels(struct trial *t)
+bool variant_pixels(struct trial *t)
 {
 	static const struct arm arms[] = {
-		{ "bytes", { .pixels = { MADE_PIXEL_MEAN, MADE_PIXEL_STD }, .debug.no_reuse = true, .threads = 2 }, NULL },
-		{ "bytes, in place", { .pixels = { MADE_PIXEL_MEAN, MADE_PIXEL_STD }, .debug.poison = true, .threads = 1 }, NULL },
-		{ "bytes, low", { .pixels = { MADE_PIXEL_MEAN, MADE_PIXEL_STD }, .precision.amp = RT_BF16, .threads = 1 }, NULL },
+		{ "bytes", { .pixels = { GEN_PIXEL_MEAN, GEN_PIXEL_STD }, .debug.no_reuse = true, .threads = 2 }, NULL },
+		{ "bytes, in place", { .pixels = { GEN_PIXEL_MEAN, GEN_PIXEL_STD }, .debug.poison = true, .threads = 1 }, NULL },
+		{ "bytes, low", { .pixels = { GEN_PIXEL_MEAN, GEN_PIXEL_STD }, .precision.amp = RT_BF16, .threads = 1 }, NULL },
 	};
-	struct made m = *t->m;
-	struct plain_how low = { .low = 0x1p-8, .level = ways_device == RT_CUDA ? 0x1p-8 : 0 }; /* all tensors are low there */
+	struct gen_program m = *t->m;
+	struct plain_how low = { .low = 0x1p-8, .level = variants_device == RT_CUDA ? 0x1p-8 : 0 }; /* all tensors are low there */
 
-	if (!trial_has(&m, MADE_INPUT))
+	if (!trial_has(&m, GEN_INPUT))
 		return pass_over(t);
 	m.pixels = true;
 	return run_arms(t, &m, (struct plain_how){ 0 }, arms, 2) && run_arms(t, &m, low, arms + 2, 1);
@@ -221,10 +221,10 @@ static void change_and_back(const struct known *k, struct rt_program *p)
 	double loss;
 
 	for (int i = 0; i < k->m.n; i++)
-		if (k->m.step[i].op == MADE_PARAM)
+		if (k->m.step[i].op == GEN_PARAM)
 			halve(p, k->mg.node[i]);
 	(void)rt_eval(p, (const void *const *)k->inputs, &loss, NULL);
-	made_load(&k->m, &k->mg, p);
+	gen_load(&k->m, &k->mg, p);
 }
 
 static bool evaluate(struct trial *t, const struct known *k, const struct rt_options *opt, const char *how)
@@ -247,7 +247,7 @@ static bool evaluate(struct trial *t, const struct known *k, const struct rt_opt
 }
 
 /* rt_eval() of a program that trains, and of one that does not: what is dropped in training is not. */
-bool way_inference(struct trial *t)
+bool variant_inference(struct trial *t)
 {
 	static const struct arm arms[] = {
 		{ "evaluation", { .debug.poison = true }, NULL },

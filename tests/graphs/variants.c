@@ -23,7 +23,8 @@ bool pass_over(struct trial *t)
 	return true;
 }
 
-struct rt_program *trial_program(struct trial *t, const struct made *m, const struct made_graph *mg, const struct rt_options *opt)
+struct rt_program *trial_program(struct trial *t, const struct gen_program *m, const struct gen_graph *mg,
+				 const struct rt_options *opt)
 {
 	struct rt_program *p = NULL;
 	struct gt_err err = { 0 };
@@ -31,14 +32,14 @@ struct rt_program *trial_program(struct trial *t, const struct made *m, const st
 	struct rt_options o = *opt;
 	int r;
 
-	o.device = ways_device;
+	o.device = variants_device;
 	r = rt_compile(mg->g, mg->loss, &o, &p, &err);
 	t->refused |= r == -ENOSYS && strstr(err.msg, "; the CPU can run it");
 	if (r) {
 		broken(t, "compiling: %s", err.msg);
 		return NULL;
 	}
-	made_load(m, mg, p);
+	gen_load(m, mg, p);
 	return p;
 }
 
@@ -74,15 +75,15 @@ static float *copy_of(struct rt_program *p, const struct rt_node *n,
 
 const float *seen_value(struct rt_program *p, const struct rt_node *n)
 {
-	return ways_device == RT_CPU ? rt_value(p, n) : copy_of(p, n, rt_read_value);
+	return variants_device == RT_CPU ? rt_value(p, n) : copy_of(p, n, rt_read_value);
 }
 
 const float *seen_gradient(struct rt_program *p, const struct rt_node *n)
 {
-	return ways_device == RT_CPU ? rt_gradient(p, n) : copy_of(p, n, rt_read_gradient);
+	return variants_device == RT_CPU ? rt_gradient(p, n) : copy_of(p, n, rt_read_gradient);
 }
 
-bool trial_has(const struct made *m, enum made_op op)
+bool trial_has(const struct gen_program *m, enum gen_op op)
 {
 	for (int i = 0; i < m->n; i++)
 		if (m->step[i].op == op)
@@ -90,7 +91,7 @@ bool trial_has(const struct made *m, enum made_op op)
 	return false;
 }
 
-struct rt_options trial_options(const struct made *m)
+struct rt_options trial_options(const struct gen_program *m)
 {
 	static const struct rt_optimizer optimizers[] = {
 		{ .kind = RT_SGD, .lr = 0.05 },
@@ -112,7 +113,7 @@ struct rt_options trial_options(const struct made *m)
 		.seed = 5,
 	};
 
-	if (ways_device == RT_CUDA) { /* which assigns gradients; bits are compared of what promises them */
+	if (variants_device == RT_CUDA) { /* which assigns gradients; bits are compared of what promises them */
 		o.debug.zero_gradients = false;
 		o.deterministic = true;
 		o.precision.tf32 = how[8] % 3 == 0;

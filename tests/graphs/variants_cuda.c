@@ -2,21 +2,22 @@
 /* What programs promise on the CUDA device: what they do on the CPU, and what is the device's own. */
 #include "tests/graphs/variants.h"
 
-const enum rt_device ways_device = RT_CUDA;
-const int ways_programs = 6, ways_first = 1;
-const bool made_for_device = true;
-const char *const ways_libraries = STANDIN_DIR;
-const struct way ways[] = {
-	{ "alike", "2 and 4 ranks with the same batch train as one, to the bit", way_ranks_alike, true },
-	{ "values", "values, losses, gradients and running statistics are those of the plain definitions", way_values_cuda, false },
-	{ "low", "TF32, bf16, f16 and fp8 are as near as their types", way_low_values_cuda, false },
-	{ "pixels", "inputs as bytes are the numbers that they stand for", way_pixels, false },
-	{ "inference", "a program without a backward pass gives the loss of the plain definitions", way_inference, false },
-	{ "rules", "each update is what its rule says of the gradients", way_rules, false },
-	{ "bits", "captured or not, memory reuse, checkpointing, budgets and debug aids change no bit", way_same_bits, false },
-	{ "resumed", "a checkpoint between updates changes no bit", way_resumed, false },
-	{ "shapes", "a program of several batch shapes gives the bits of programs of one", way_shapes, false },
-	{ "accumulated", "batches of an update are averaged by their weights", way_accumulated, false },
-	{ "mixed", "batches of several shapes are averaged in one update", way_mixed, false },
+const enum rt_device variants_device = RT_CUDA;
+const int variants_programs = 6, variants_first = 1;
+const bool gen_for_device = true;
+const char *const variants_libraries = STANDIN_DIR;
+const struct variant variants[] = {
+	{ "alike", "2 and 4 ranks with the same batch train as one, to the bit", variant_ranks_alike, true },
+	{ "values", "values, losses, gradients and running statistics are those of the plain definitions",
+	  variant_values_cuda, false },
+	{ "low", "TF32, bf16, f16 and fp8 are as near as their types", variant_reduced_values_cuda, false },
+	{ "pixels", "inputs as bytes are the numbers that they stand for", variant_pixels, false },
+	{ "inference", "a program without a backward pass gives the loss of the plain definitions", variant_inference, false },
+	{ "rules", "each update is what its rule says of the gradients", variant_rules, false },
+	{ "bits", "captured or not, memory reuse, checkpointing, budgets and debug aids change no bit", variant_same_bits, false },
+	{ "resumed", "a checkpoint between updates changes no bit", variant_resumed, false },
+	{ "shapes", "a program of several batch shapes gives the bits of programs of one", variant_shapes, false },
+	{ "accumulated", "batches of an update are averaged by their weights", variant_accumulated, false },
+	{ "mixed", "batches of several shapes are averaged in one update", variant_mixed, false },
 };
-const int n_ways = GT_ARRAY_SIZE(ways);
+const int n_variants = GT_ARRAY_SIZE(variants);

@@ -21,7 +21,7 @@ static const struct bn_limits limits = { .floor = .03 };
 
 /* ---- documents made for the purpose ---- */
 
-json_t *made_doc(const char *design, size_t pairs)
+json_t *gen_doc(const char *design, size_t pairs)
 {
 	return json_pack("{s:s, s:{s:i}, s:{s:s, s:i, s:[{s:i, s:f}], s:[s], s:b, s:f}, s:{}, s:[{s:s, s:s, s:s, s:s, "
 			 "s:s, s:f, s:b}],"
@@ -32,7 +32,7 @@ json_t *made_doc(const char *design, size_t pairs)
 			 "primary", "margin", .01, "tail", 0, "launches");
 }
 
-json_t *made_launch(json_t *doc, int block, const char *kind, const char *arm, double value)
+json_t *gen_launch(json_t *doc, int block, const char *kind, const char *arm, double value)
 {
 	json_t *list = json_object_get(doc, "launches");
 	int seq = (int)json_array_size(list);
@@ -45,21 +45,21 @@ json_t *made_launch(json_t *doc, int block, const char *kind, const char *arm, d
 }
 
 /* n pairs whose log-ratios scatter a little round ln(1 + effect). */
-json_t *made_pairs(size_t n, size_t n_aa, double effect, double aa_effect)
+json_t *gen_pairs(size_t n, size_t n_aa, double effect, double aa_effect)
 {
-	json_t *doc = made_doc("pairs", n);
+	json_t *doc = gen_doc("pairs", n);
 
 	for (size_t i = 0; i < n + n_aa; i++) {
 		bool aa = i < n_aa;
 		double noise = 1 + .002 * sin((double)i * 2.3), e = aa ? aa_effect : effect;
 
-		made_launch(doc, (int)i, aa ? "aa" : "ab", "A", .1);
-		made_launch(doc, (int)i, aa ? "aa" : "ab", "B", .1 * (1 + e) * noise);
+		gen_launch(doc, (int)i, aa ? "aa" : "ab", "A", .1);
+		gen_launch(doc, (int)i, aa ? "aa" : "ab", "B", .1 * (1 + e) * noise);
 	}
 	return doc;
 }
 
-int made_verdict(json_t *doc, const char **ret_verdict, const char **ret_reason)
+int gen_verdict(json_t *doc, const char **ret_verdict, const char **ret_reason)
 {
 	gt_auto(bn_data) *d = NULL;
 	json_t *row;
@@ -92,10 +92,10 @@ static const struct {
 
 START_TEST(a_document_is_judged)
 {
-	gt_auto_json *doc = made_pairs(9, 6, whole[_i].effect, whole[_i].aa_effect);
+	gt_auto_json *doc = gen_pairs(9, 6, whole[_i].effect, whole[_i].aa_effect);
 	const char *verdict = NULL;
 
-	ck_assert_msg(made_verdict(doc, &verdict, NULL) == whole[_i].code, "%s", whole[_i].what);
+	ck_assert_msg(gen_verdict(doc, &verdict, NULL) == whole[_i].code, "%s", whole[_i].what);
 	if (whole[_i].code != BN_EXIT_INVALID)
 		ck_assert_str_eq(verdict, whole[_i].verdict);
 	else
@@ -105,10 +105,10 @@ END_TEST
 
 START_TEST(a_wrong_result_voids_everything)
 {
-	gt_auto_json *doc = made_pairs(9, 6, -.1, 0);
+	gt_auto_json *doc = gen_pairs(9, 6, -.1, 0);
 
 	json_object_set_new(json_array_get(json_object_get(doc, "launches"), 3), "wrong", json_string("the loss rose"));
-	ck_assert_int_eq(made_verdict(doc, NULL, NULL), BN_EXIT_WRONG);
+	ck_assert_int_eq(gen_verdict(doc, NULL, NULL), BN_EXIT_WRONG);
 	ck_assert_str_eq(gt_json_get_str(doc, "verdict_reason", ""), "w: the loss rose");
 }
 END_TEST
@@ -116,14 +116,14 @@ END_TEST
 START_TEST(a_conclusion_can_be_required)
 {
 	const struct bn_limits strict = { .floor = .03, .require_conclusive = true };
-	gt_auto_json *doc = made_doc("pairs", 9);
+	gt_auto_json *doc = gen_doc("pairs", 9);
 	gt_auto(bn_data) *d = NULL;
 
 	for (int i = 0; i < 9; i++) {
-		made_launch(doc, i, "ab", "A", .1);
-		made_launch(doc, i, "ab", "B", .1 * (1 + .08 * sin(i * 2.3)));
+		gen_launch(doc, i, "ab", "A", .1);
+		gen_launch(doc, i, "ab", "B", .1 * (1 + .08 * sin(i * 2.3)));
 	}
-	ck_assert_int_eq(made_verdict(doc, NULL, NULL), 0);
+	ck_assert_int_eq(gen_verdict(doc, NULL, NULL), 0);
 	ck_assert_int_eq(bn_data_from_doc(doc, "made", &d, NULL), 0);
 	ck_assert_int_eq(bn_analyze(d, &strict), BN_EXIT_INCONCLUSIVE);
 	ck_assert_int_gt(gt_json_get_int(json_array_get(json_object_get(doc, "comparisons"), 0), "more", 0), 0);
@@ -135,12 +135,12 @@ END_TEST
 /* Twelve pairs 5 % faster whose slowest step is this much slower, scattering so much from launch to launch. */
 static json_t *guarded(double tail, double scatter)
 {
-	json_t *doc = made_doc("pairs", 12);
+	json_t *doc = gen_doc("pairs", 12);
 
 	json_object_set_new(json_array_get(json_object_get(doc, "metrics"), 0), "tail", json_true());
 	for (int i = 0; i < 24; i++) {
-		json_t *l = made_launch(doc, i / 2, "ab", i % 2 ? "B" : "A",
-					.1 * (i % 2 ? .95 : 1) * (1 + .001 * sin(i * 2.3)));
+		json_t *l = gen_launch(doc, i / 2, "ab", i % 2 ? "B" : "A",
+				       .1 * (i % 2 ? .95 : 1) * (1 + .001 * sin(i * 2.3)));
 		json_t *s = json_object_get(json_object_get(json_object_get(l, "metrics"), "w"), "samples");
 
 		/* of three samples the 99th percentile lies almost at the largest one */
@@ -173,7 +173,7 @@ START_TEST(a_gain_has_to_leave_its_guard_alone)
 	const char *primary = NULL;
 	json_t *open;
 
-	ck_assert_msg(made_verdict(doc, &primary, NULL) == g->code, "%s", g->what);
+	ck_assert_msg(gen_verdict(doc, &primary, NULL) == g->code, "%s", g->what);
 	ck_assert_str_eq(primary, "better");
 	ck_assert_msg(gt_streq(gt_json_get_str(doc, "verdict", ""), g->verdict), "%s: %s", g->what,
 		      gt_json_get_str(doc, "verdict", ""));
@@ -218,8 +218,8 @@ static void zero_variance(json_t *doc)
 {
 	json_array_clear(json_object_get(doc, "launches"));
 	for (int i = 0; i < 9; i++) {
-		made_launch(doc, i, "ab", "A", .1);
-		made_launch(doc, i, "ab", "B", .2);
+		gen_launch(doc, i, "ab", "A", .1);
+		gen_launch(doc, i, "ab", "B", .2);
 	}
 }
 
@@ -227,8 +227,8 @@ static void no_variance_no_change(json_t *doc)
 {
 	json_array_clear(json_object_get(doc, "launches"));
 	for (int i = 0; i < 9; i++) {
-		made_launch(doc, i, "ab", "A", .1);
-		made_launch(doc, i, "ab", "B", .1);
+		gen_launch(doc, i, "ab", "A", .1);
+		gen_launch(doc, i, "ab", "B", .1);
 	}
 }
 
@@ -283,11 +283,11 @@ static bool one_of(const char *text, const char *parts)
 
 START_TEST(what_cannot_be_computed_is_inconclusive)
 {
-	gt_auto_json *doc = made_pairs(9, 0, -.05, 0);
+	gt_auto_json *doc = gen_pairs(9, 0, -.05, 0);
 	const char *verdict = NULL, *reason = NULL;
 
 	spoiled[_i].spoil(doc);
-	ck_assert_int_eq(made_verdict(doc, &verdict, &reason), spoiled[_i].code);
+	ck_assert_int_eq(gen_verdict(doc, &verdict, &reason), spoiled[_i].code);
 	ck_assert_str_eq(verdict, "inconclusive");
 	ck_assert_msg(one_of(reason, spoiled[_i].reason), "%d: %s", _i, reason);
 	/* nor does it pass as a guard */
@@ -390,10 +390,10 @@ END_TEST
 
 START_TEST(ten_thousand_launches_are_judged)
 {
-	gt_auto_json *doc = made_pairs(5000, 0, .02, 0);
+	gt_auto_json *doc = gen_pairs(5000, 0, .02, 0);
 	const char *verdict = NULL;
 
-	made_verdict(doc, &verdict, NULL);
+	gen_verdict(doc, &verdict, NULL);
 	ck_assert_str_eq(verdict, "worse");
 }
 END_TEST
@@ -401,7 +401,7 @@ END_TEST
 /* A launch with n samples about v, the first tenth of them warm-up, that grow by drift until its end. */
 static void launch_of(json_t *doc, int block, const char *arm, size_t n, double v, double drift)
 {
-	json_t *series = json_object_get(json_object_get(made_launch(doc, block, "ab", arm, v), "metrics"), "w");
+	json_t *series = json_object_get(json_object_get(gen_launch(doc, block, "ab", arm, v), "metrics"), "w");
 	json_t *samples = json_array();
 
 	for (size_t i = 0; i < n; i++)
@@ -415,7 +415,7 @@ START_TEST(samples_that_drift_within_a_launch_are_noticed_however_many)
 	static const size_t sizes[] = { 64, 1000, 5000, 50000 };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		gt_auto_json *doc = made_doc("pairs", 9);
+		gt_auto_json *doc = gen_doc("pairs", 9);
 		gt_auto(bn_data) *d = NULL;
 
 		launch_of(doc, 0, "A", sizes[i], .1, .1);
@@ -429,7 +429,7 @@ END_TEST
 
 START_TEST(what_is_written_can_be_read_again_however_many_samples_there_are)
 {
-	gt_auto_json *doc = made_doc("pairs", 9), *back = NULL;
+	gt_auto_json *doc = gen_doc("pairs", 9), *back = NULL;
 	const size_t max = 1u << 20;
 	gt_autofree char *text = NULL;
 	struct gt_err err = { 0 };
@@ -441,7 +441,7 @@ START_TEST(what_is_written_can_be_read_again_however_many_samples_there_are)
 		launch_of(doc, block, "A", 4000, .1, 0);
 		launch_of(doc, block, "B", 4000, .09, 0);
 		free(text); /* saved after every launch, as in a session */
-		text = bn_bound_text(doc, max, &err);
+		text = bn_thinned_text(doc, max, &err);
 		ck_assert_msg(text != NULL, "%s", err.msg);
 		ck_assert_uint_le(strlen(text), max);
 	}
@@ -460,7 +460,7 @@ START_TEST(what_is_written_can_be_read_again_however_many_samples_there_are)
 		ck_assert_int_eq(bn_data_from_doc(back, "again", &d, NULL), 0);
 		ck_assert_double_eq_tol(d->runs[i].value[0], want, want * .0005);
 	}
-	ck_assert_ptr_null(bn_bound_text(doc, 1000, &err)); /* launches are not given up */
+	ck_assert_ptr_null(bn_thinned_text(doc, 1000, &err)); /* launches are not given up */
 	ck_assert_int_eq(err.exit_status, BN_EXIT_INVALID);
 }
 END_TEST

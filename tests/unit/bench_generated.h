@@ -5,10 +5,10 @@
 #include "bench/bench.h"
 #include "lib/json.h"
 
-json_t *made_doc(const char *design, size_t pairs);
-json_t *made_launch(json_t *doc, int block, const char *kind, const char *arm, double value);
+json_t *gen_doc(const char *design, size_t pairs);
+json_t *gen_launch(json_t *doc, int block, const char *kind, const char *arm, double value);
 /* n A/B pairs with this effect on a time, after n_aa A/A pairs with that one. */
-json_t *made_pairs(size_t n, size_t n_aa, double effect, double aa_effect);
+json_t *gen_pairs(size_t n, size_t n_aa, double effect, double aa_effect);
 /* Analyse; returns the exit code, and verdict and reason of the first metric. */
-int made_verdict(json_t *doc, const char **ret_verdict, const char **ret_reason);
+int gen_verdict(json_t *doc, const char **ret_verdict, const char **ret_reason);
 #endif

@@ -36,7 +36,7 @@ START_TEST(of_the_cards_that_were_used_the_worst_is_kept)
 				   card(1, "0000:1f:00.0", 8, 1200, 80, "hardware thermal", 40));
 	gt_auto_json *env = json_object(), *gpu = NULL;
 
-	bn_gauge_record(doc, NULL, &gpu, env);
+	bn_gpu_monitor_record(doc, NULL, &gpu, env);
 	ck_assert_uint_eq(json_array_size(json_object_get(gpu, "cards")), 2);
 	ck_assert_double_eq_tol(gt_json_get_real(gpu, "cpu_share", NAN), .001, 1e-12);
 	ck_assert_double_eq(gt_json_get_real(env, "gpu_sm_mhz", NAN), 1200);
@@ -44,7 +44,7 @@ START_TEST(of_the_cards_that_were_used_the_worst_is_kept)
 	ck_assert_double_eq(gt_json_get_real(env, "gpu_temp_c", NAN), 80);
 	ck_assert_double_eq(gt_json_get_real(env, "gpu_heat_pct", NAN), 40);
 	ck_assert_double_eq(gt_json_get_real(env, "gpu_power_cap_pct", NAN), 0);
-	ck_assert_double_eq(bn_gauge_held_pct(env), 40);
+	ck_assert_double_eq(bn_gpu_monitor_held_pct(env), 40);
 }
 END_TEST
 
@@ -54,11 +54,11 @@ START_TEST(a_card_that_idled_or_is_hidden_from_the_launch_does_not_count)
 	gt_auto_json *doc = answer(card(0, "0000:17:00.0", 0, 345, 30, "idle", 100), card(1, "0000:1f:00.0", 9, 1800, 70, NULL, 0));
 	gt_auto_json *env = json_object(), *none = json_object(), *gpu = NULL, *nothing = NULL;
 
-	bn_gauge_record(doc, NULL, &gpu, env);
+	bn_gpu_monitor_record(doc, NULL, &gpu, env);
 	ck_assert_uint_eq(json_array_size(json_object_get(gpu, "cards")), 1);
 	ck_assert_double_eq(gt_json_get_real(env, "gpu_sm_mhz", NAN), 1800);
 	gt_strv_add(&visible, "0000:17:00.0");
-	bn_gauge_record(doc, &visible, &nothing, none);
+	bn_gpu_monitor_record(doc, &visible, &nothing, none);
 	ck_assert_ptr_null(nothing);
 	ck_assert_uint_eq(json_object_size(none), 0);
 	gt_strv_clear(&visible);
@@ -71,11 +71,11 @@ START_TEST(what_a_card_does_not_tell_is_left_out)
 				      "index", 0, "looks", 3, "used_looks", 3, "points");
 	gt_auto_json *env = json_object(), *gpu = NULL;
 
-	bn_gauge_record(doc, NULL, &gpu, env);
+	bn_gpu_monitor_record(doc, NULL, &gpu, env);
 	ck_assert_ptr_nonnull(gpu);
 	ck_assert(json_is_null(json_object_get(gpu, "cpu_share")));
 	ck_assert_uint_eq(json_object_size(env), 0);
-	ck_assert(isnan(bn_gauge_held_pct(env)));
+	ck_assert(isnan(bn_gpu_monitor_held_pct(env)));
 }
 END_TEST
 
@@ -85,7 +85,7 @@ START_TEST(a_lost_card_is_a_sentence)
 				      "GPU is lost", "looks", 0, "used_looks", 0, "points");
 	gt_auto_json *env = json_object(), *gpu = NULL;
 
-	bn_gauge_record(doc, NULL, &gpu, env);
+	bn_gpu_monitor_record(doc, NULL, &gpu, env);
 	ck_assert_ptr_nonnull(gpu);
 	ck_assert_str_eq(gt_json_get_str(env, "gpu_error", ""), "GPU 3: GPU is lost");
 }
@@ -110,13 +110,13 @@ static const struct {
 
 START_TEST(what_held_the_clocks_is_the_cause_of_an_outlier)
 {
-	gt_auto_json *doc = made_doc("single", 10), *list = NULL;
+	gt_auto_json *doc = gen_doc("single", 10), *list = NULL;
 	gt_auto(bn_data) *data = NULL;
 	struct gt_err err = { 0 };
 	json_t *o;
 
 	for (int i = 0; i < 10; i++)
-		json_object_set_new(made_launch(doc, i, "single", "A", i == 6 ? 1.4 : 1 + .001 * (i % 3)), "env",
+		json_object_set_new(gen_launch(doc, i, "single", "A", i == 6 ? 1.4 : 1 + .001 * (i % 3)), "env",
 				    json_pack("{s:f}", causes[_i].key, i == 6 ? causes[_i].then : causes[_i].usual));
 	ck_assert_msg(bn_data_from_doc(doc, "made", &data, &err) == 0, "%s", err.msg);
 	list = bn_outliers(data);
@@ -133,11 +133,11 @@ END_TEST
 
 START_TEST(the_report_says_what_the_cards_did_and_what_looking_on_took)
 {
-	gt_auto_json *doc = made_doc("single", 3);
+	gt_auto_json *doc = gen_doc("single", 3);
 	gt_auto_buf none = { 0 }, text = { 0 };
 
 	for (int i = 0; i < 3; i++) {
-		json_t *l = made_launch(doc, i, "single", "A", 1);
+		json_t *l = gen_launch(doc, i, "single", "A", 1);
 
 		json_object_set_new(l, "env", json_pack("{s:f, s:f, s:f, s:f}", "gpu_sm_mhz", i ? 1980. : 1400., "gpu_temp_c",
 							60. + i, "gpu_power_w", 612., "gpu_heat_pct", i ? 0. : 40.));

@@ -187,7 +187,7 @@ static const char *moved(const struct play *s, const char *id)
 /* What gputune makes of the receipt: the changes that were kept, and no other. */
 static void expect_applied(struct play *s)
 {
-	gt_auto_json *marks = pr_marks(s->b.fs, s->stage.host);
+	gt_auto_json *marks = pr_fingerprint(s->b.fs, s->stage.host);
 	gt_auto(tn_plan) *plan = NULL;
 	struct gt_err err = {0};
 
@@ -378,7 +378,7 @@ static const struct {
 
 static void expect_contradictions_refused(struct play *s)
 {
-	gt_auto_json *marks = pr_marks(s->b.fs, s->stage.host);
+	gt_auto_json *marks = pr_fingerprint(s->b.fs, s->stage.host);
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(contradictions); i++) {
 		gt_auto_json *copy = json_deep_copy(s->receipt);

@@ -68,12 +68,12 @@ static char *text_of(const json_t *doc)
 
 START_TEST(the_table_fits_a_hundred_columns_and_ends_with_the_verdict)
 {
-	gt_auto_json *doc = made_pairs(9, 6, -.02, 0);
+	gt_auto_json *doc = gen_pairs(9, 6, -.02, 0);
 	gt_autofree char *text = NULL;
 	char *save = NULL, *last = NULL;
 
 	setenv("COLUMNS", "100", 1);
-	made_verdict(doc, NULL, NULL);
+	gen_verdict(doc, NULL, NULL);
 	text = text_of(doc);
 	ck_assert_ptr_nonnull(strstr(text, "BETTER"));
 	ck_assert_ptr_nonnull(strstr(text, "OTHER differences: none"));
@@ -88,7 +88,7 @@ END_TEST
 static json_t *hostile(void)
 {
 	static const char evil[] = "</script><img src=x onerror=alert(1)>\"'&|";
-	json_t *doc = made_pairs(9, 6, -.02, 0), *m = json_array_get(json_object_get(doc, "metrics"), 0);
+	json_t *doc = gen_pairs(9, 6, -.02, 0), *m = json_array_get(json_object_get(doc, "metrics"), 0);
 
 	json_object_set_new(m, "unit", json_string(evil));
 	json_object_set_new(json_object_get(doc, "host"), evil, json_string(evil));
@@ -96,7 +96,7 @@ static json_t *hostile(void)
 	json_object_set_new(doc, "confounders",
 			    json_pack("[{s:s, s:s, s:s, s:s}]", "key", evil, "from", evil, "to", evil, "when", evil));
 	json_object_set_new(doc, "settings", json_pack("{s:{s:s}, s:{s:s}}", "a", evil, evil, "b", evil, "x"));
-	made_verdict(doc, NULL, NULL);
+	gen_verdict(doc, NULL, NULL);
 	return doc;
 }
 
@@ -138,7 +138,7 @@ START_TEST(pages_of_many_results_let_no_foreign_text_out_either)
 		json_object_set_new(json_object_get(doc, "host"), "identity", json_sprintf("</script><img %d>", i));
 		json_object_set_new(json_object_get(doc, "host"), "cpu", json_string("<b onclick=x>"));
 		json_object_set_new(json_object_get(doc, "run"), "interrupted", json_false());
-		ck_assert_int_eq(bn_saved_add(&set, path, doc, NULL), 0);
+		ck_assert_int_eq(bn_result_set_add(&set, path, doc, NULL), 0);
 	}
 	fleet = bn_fleet_judge(&set);
 	history = bn_history_judge(&set, 1);
@@ -192,15 +192,15 @@ END_TEST
 /* Every sample after warm-up is in the picture or counted as left out, and the two arms share one scale. */
 START_TEST(the_spread_shows_all_samples_of_both_arms)
 {
-	gt_auto_json *doc = made_pairs(9, 6, -.02, 0);
+	gt_auto_json *doc = gen_pairs(9, 6, -.02, 0);
 	json_t *metric = json_array_get(json_object_get(doc, "metrics"), 0);
 	gt_auto_buf svg = { 0 }, none = { 0 };
 
-	ck_assert(bn_plot_spread(doc, metric, 0, &svg));
+	ck_assert(bn_plot_samples(doc, metric, 0, &svg));
 	ck_assert_uint_eq(count(svg.s, " hist\""), 2);
 	ck_assert_uint_eq(count(svg.s, "class=\"median\""), 2);
 	json_object_set_new(doc, "launches", json_array());
-	ck_assert(!bn_plot_spread(doc, metric, 0, &none));
+	ck_assert(!bn_plot_samples(doc, metric, 0, &none));
 	ck_assert_uint_eq(none.len, 0);
 }
 END_TEST
@@ -222,12 +222,12 @@ END_TEST
 
 START_TEST(heat_and_clock_are_shown_beneath_the_order_of_measuring_where_they_are_known)
 {
-	gt_auto_json *doc = made_pairs(9, 6, -.02, 0);
+	gt_auto_json *doc = gen_pairs(9, 6, -.02, 0);
 	gt_auto_buf bare = { 0 }, with = { 0 };
 	json_t *l;
 	size_t i;
 
-	made_verdict(doc, NULL, NULL);
+	gen_verdict(doc, NULL, NULL);
 	page_of(bn_view_result(doc, true), &bare);
 	ck_assert_uint_eq(count(bare.s, "class=\"strip\""), 0);
 	json_array_foreach(json_object_get(doc, "launches"), i, l)

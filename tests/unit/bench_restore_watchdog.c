@@ -55,7 +55,7 @@ START_TEST(the_guard_waits_as_long_as_the_lock_is_held)
 	ck_assert_int_ge(guard, 0);
 	if (!guard) {
 		close(lock);
-		_exit(bn_guard_settle(b.fs, experiment) < 0);
+		_exit(bn_restore_watchdog_settle(b.fs, experiment) < 0);
 	}
 	while (!waits_for_lock(guard))
 		ck_assert_msg(!waitpid(guard, &st, WNOHANG), "the guard gave up while the lock was held");

@@ -107,9 +107,9 @@ static double suspended_s(void *ctx)
 	return ((struct stage *)ctx)->launches >= 5 ? ((struct stage *)ctx)->slept_s : 0;
 }
 
-static const struct bn_look one_look[] = { { 9, .05 } };
+static const struct bn_interim one_look[] = { { 9, .05 } };
 
-static json_t *play(struct stage *st, const struct bn_look *looks, size_t n_looks, int *ret_r)
+static json_t *play(struct stage *st, const struct bn_interim *looks, size_t n_looks, int *ret_r)
 {
 	static const char *const ids[] = { "one", "two" };
 	struct bn_session s = {.design = BN_DESIGN_PAIRS,
@@ -144,7 +144,7 @@ START_TEST(a_fixed_session_runs_its_pairs_and_finds_the_effect)
 	ck_assert_int_eq(st.launches, 2 * 2 * (9 + 6));
 	ck_assert_int_eq(st.enters, 2 * (9 + 6));
 	ck_assert_int_ge(st.saves, st.launches);
-	ck_assert_int_eq(made_verdict(doc, NULL, NULL), BN_EXIT_REGRESSION);
+	ck_assert_int_eq(gen_verdict(doc, NULL, NULL), BN_EXIT_REGRESSION);
 	ck_assert_uint_eq(json_array_size(json_object_get(doc, "confounders")), 0);
 }
 END_TEST
@@ -155,7 +155,7 @@ START_TEST(no_coin_leaves_an_aa_pair_out)
 {
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		struct stage fixed = {.effect = .03, .seed = seed}, looked = {.effect = -.05, .seed = seed};
-		gt_auto_json *a = play(&fixed, one_look, 1, NULL), *b = play(&looked, bn_looks, bn_n_looks, NULL);
+		gt_auto_json *a = play(&fixed, one_look, 1, NULL), *b = play(&looked, bn_interims, bn_n_interims, NULL);
 		json_t *l;
 		size_t i, aa = 0;
 
@@ -172,7 +172,7 @@ END_TEST
 START_TEST(what_decides_does_not_depend_on_the_coins)
 {
 	static const char *const ids[] = {"one", "two", "three", "four", "five"};
-	struct bn_look look = {1, .05};
+	struct bn_interim look = {1, .05};
 
 	for (uint64_t seed = 1; seed <= 10; seed++) {
 		struct stage st = {.effect = .03};
@@ -226,7 +226,7 @@ START_TEST(a_block_that_was_found_tainted_is_measured_again)
 	ck_assert_int_eq(bn_session_run(&s, &ops, doc, NULL), 0);
 	ck_assert_int_eq(st.launches, 2 * 2 * (9 + 6) + 4);
 	ck_assert_uint_eq(json_array_size(json_object_get(doc, "launches")), 2 * 2 * (9 + 6));
-	ck_assert_int_eq(made_verdict(doc, NULL, NULL), BN_EXIT_REGRESSION);
+	ck_assert_int_eq(gen_verdict(doc, NULL, NULL), BN_EXIT_REGRESSION);
 }
 END_TEST
 
@@ -251,10 +251,10 @@ END_TEST
 START_TEST(looks_stop_early_only_for_an_answer)
 {
 	struct stage clear = { .effect = -.05 }, unclear = { .effect = -.012, .sd = .03 };
-	gt_auto_json *a = play(&clear, bn_looks, bn_n_looks, NULL), *b = play(&unclear, bn_looks, bn_n_looks, NULL);
+	gt_auto_json *a = play(&clear, bn_interims, bn_n_interims, NULL), *b = play(&unclear, bn_interims, bn_n_interims, NULL);
 
-	made_verdict(a, NULL, NULL);
-	made_verdict(b, NULL, NULL);
+	gen_verdict(a, NULL, NULL);
+	gen_verdict(b, NULL, NULL);
 	/* two primaries: Holm asks for p <= .0025, which nine pairs cannot give and twelve can */
 	ck_assert_int_eq(gt_json_get_int(a, "pairs_done", 0), 12);
 	ck_assert_int_eq(gt_json_get_int(b, "pairs_done", 0), 24);
@@ -273,9 +273,9 @@ START_TEST(a_guard_is_waited_for_while_that_can_settle_it)
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
 		struct stage st = {.effect = cases[i].effect, .tail_sd = cases[i].tail_sd, .workloads = 1};
-		gt_auto_json *doc = play(&st, bn_looks, bn_n_looks, NULL);
+		gt_auto_json *doc = play(&st, bn_interims, bn_n_interims, NULL);
 
-		made_verdict(doc, NULL, NULL);
+		gen_verdict(doc, NULL, NULL);
 		ck_assert_msg((gt_json_get_int(doc, "pairs_done", 0) > 9) == cases[i].waits, "%zu: %d pairs", i,
 			      (int)gt_json_get_int(doc, "pairs_done", 0));
 	}
@@ -289,7 +289,7 @@ START_TEST(an_interrupted_session_keeps_what_it_has)
 
 	ck_assert_uint_eq(json_array_size(json_object_get(doc, "launches")), 31);
 	ck_assert_int_eq(st.enters, st.leaves);
-	ck_assert_int_eq(made_verdict(doc, NULL, NULL), BN_EXIT_INVALID);
+	ck_assert_int_eq(gen_verdict(doc, NULL, NULL), BN_EXIT_INVALID);
 }
 END_TEST
 
@@ -313,7 +313,7 @@ START_TEST(someone_elses_change_midway_ends_it)
 	gt_auto_json *doc = play(&st, one_look, 1, NULL);
 
 	ck_assert_int_lt(st.launches, 60);
-	ck_assert_int_eq(made_verdict(doc, NULL, NULL), BN_EXIT_INVALID);
+	ck_assert_int_eq(gen_verdict(doc, NULL, NULL), BN_EXIT_INVALID);
 	ck_assert_ptr_nonnull(strstr(gt_json_get_str(doc, "verdict_reason", ""), "vm.swappiness changed midway"));
 }
 END_TEST
@@ -353,7 +353,7 @@ START_TEST(a_workload_that_fails_in_one_arm_gives_no_verdict)
 	gt_auto_json *doc = play(&st, one_look, 1, NULL);
 	const char *verdict = NULL, *reason = NULL;
 
-	ck_assert_int_eq(made_verdict(doc, &verdict, &reason), BN_EXIT_INCONCLUSIVE); /* a gate must not let it pass */
+	ck_assert_int_eq(gen_verdict(doc, &verdict, &reason), BN_EXIT_INCONCLUSIVE); /* a gate must not let it pass */
 	ck_assert_str_eq(verdict, "inconclusive");
 	ck_assert_str_eq(reason, "no numbers with the change");
 }
@@ -366,7 +366,7 @@ START_TEST(a_workload_that_always_fails_is_left_out_and_named)
 
 	ck_assert_int_eq(st.launches, 4); /* one A/A pair of both */
 	ck_assert_uint_eq(json_array_size(json_object_get(doc, "unavailable")), 2);
-	ck_assert_int_eq(made_verdict(doc, NULL, NULL), BN_EXIT_INVALID);
+	ck_assert_int_eq(gen_verdict(doc, NULL, NULL), BN_EXIT_INVALID);
 }
 END_TEST
 
@@ -376,7 +376,7 @@ START_TEST(a_wrong_result_ends_it_at_once)
 	gt_auto_json *doc = play(&st, one_look, 1, NULL);
 
 	ck_assert_int_eq(st.launches, 4);
-	ck_assert_int_eq(made_verdict(doc, NULL, NULL), BN_EXIT_WRONG);
+	ck_assert_int_eq(gen_verdict(doc, NULL, NULL), BN_EXIT_WRONG);
 }
 END_TEST
 
@@ -425,7 +425,7 @@ START_TEST(arms_that_are_boots_make_the_same_session)
 	json_array_foreach(left, i, l)
 		for (size_t k = 0; k < GT_ARRAY_SIZE(same); k++)
 			ck_assert(json_equal(json_object_get(l, same[k]), json_object_get(json_array_get(right, i), same[k])));
-	ck_assert_int_eq(made_verdict(b, NULL, NULL), BN_EXIT_REGRESSION);
+	ck_assert_int_eq(gen_verdict(b, NULL, NULL), BN_EXIT_REGRESSION);
 }
 END_TEST
 

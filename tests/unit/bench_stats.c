@@ -201,9 +201,9 @@ START_TEST(planning_numbers_are_those_of_the_t_test)
 	ck_assert_uint_eq(bn_pairs_needed(.01, 0, .05), BN_PAIRS_MAX);
 	ck_assert_uint_eq(bn_pairs_needed(.0001, .5, .05), 6); /* fewer could never reach .05 */
 	ck_assert(isnan(bn_mde(.01, 1, .05)));
-	for (size_t i = 0; i < bn_n_looks; i++) {
-		spent += bn_looks[i].alpha;
-		ck_assert(ldexp(2, -(int)bn_looks[i].pairs) < bn_looks[i].alpha);
+	for (size_t i = 0; i < bn_n_interims; i++) {
+		spent += bn_interims[i].alpha;
+		ck_assert(ldexp(2, -(int)bn_interims[i].pairs) < bn_interims[i].alpha);
 	}
 	ck_assert_double_le(spent, .05 + 1e-12);
 }
@@ -398,9 +398,9 @@ static int verdicts(struct bn_rng *rng, const struct host *h, double effect, int
 		double d[24];
 
 		simulate(rng, h, effect, 24, d);
-		for (size_t look = 0; look < bn_n_looks; look++) {
-			double alpha = bn_looks[look].alpha;
-			struct bn_effect e = bn_signflip(d, bn_looks[look].pairs, alpha, 1);
+		for (size_t look = 0; look < bn_n_interims; look++) {
+			double alpha = bn_interims[look].alpha;
+			struct bn_effect e = bn_signflip(d, bn_interims[look].pairs, alpha, 1);
 			enum bn_verdict v =
 				bn_decide(false, e, e.p, alpha, (struct bn_margins){log1p(.005), log1p(.005)});
 

@@ -14,7 +14,7 @@
 
 static char directory[] = "/tmp/check_loader.XXXXXX";
 
-const char *made_path(const char *name)
+const char *gen_path(const char *name)
 {
 	static char path[32][256];
 	static int next;
@@ -26,7 +26,7 @@ const char *made_path(const char *name)
 
 const char *made(const char *name, const void *bytes, size_t len)
 {
-	const char *path = made_path(name);
+	const char *path = gen_path(name);
 	struct gt_err err = { 0 };
 
 	unlink(path);
@@ -296,13 +296,13 @@ START_TEST(a_list_of_files_is_one_set)
 		snprintf(name, sizeof(name), "list-%02d.bin", i);
 		made(name, ids, sizeof(ids));
 	}
-	o.path = made_path("list-{08..10}.bin");
+	o.path = gen_path("list-{08..10}.bin");
 	l = opened(&o);
 	ck_assert_uint_eq(rt_loader_samples(l), 300);
 	rt_loader_close(l);
-	o.path = made_path("list-{08..11}.bin");
+	o.path = gen_path("list-{08..11}.bin");
 	refused(&o, ENOENT, "list-11.bin");
-	o.path = made_path("list-{10..08}.bin");
+	o.path = gen_path("list-{10..08}.bin");
 	refused(&o, EINVAL, "braces hold a range");
 }
 END_TEST

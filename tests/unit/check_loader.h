@@ -6,7 +6,7 @@
 
 /* A file below the test's directory, made anew; returns its path, valid for 32 further calls. */
 const char *made(const char *name, const void *bytes, size_t len);
-const char *made_path(const char *name);
+const char *gen_path(const char *name);
 struct rt_loader *opened(const struct rt_loader_options *o);
 /* The batches of a loader, one after the other: a copy of x and y of `n` of them, to be freed. */
 char *batches(const struct rt_loader_options *o, int n, size_t *ret_len);

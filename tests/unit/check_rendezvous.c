@@ -86,11 +86,11 @@ START_TEST(variables_say_who_a_rank_is)
 		{"PMI_RANK=1 PMI_SIZE=2 MPI_LOCALRANKID=0 MASTER_ADDR=h MASTER_PORT=5", "h", 1, 2, 0, 5},
 		{"PMIX_RANK=3 " SLURM "SLURM_STEP_NODELIST=a", "a", 3, 4, -1, 0},
 	};
-	struct rt_meeting m = {0};
+	struct rt_rendezvous m = {0};
 	struct gt_err err = {0};
 
 	set_all(t[_i].vars);
-	ck_assert_msg(rt_meeting_from_environment(&m, &err) == 1, "%s: %s", t[_i].vars, err.msg);
+	ck_assert_msg(rt_rendezvous_from_environment(&m, &err) == 1, "%s: %s", t[_i].vars, err.msg);
 	ck_assert(rt_env_started());
 	ck_assert_str_eq(m.host, t[_i].host);
 	ck_assert_int_eq(m.rank, t[_i].rank);
@@ -147,11 +147,11 @@ START_TEST(variables_that_make_no_sense_are_refused)
 		{"PMI_RANK=1 PMI_SIZE=2", "mpiexec started 2 ranks, but MASTER_ADDR is not set"},
 		{"PMIX_RANK=1", "PMIX_RANK=1 says that this is one of several ranks, and nothing how many"},
 	};
-	struct rt_meeting m = {0};
+	struct rt_rendezvous m = {0};
 	struct gt_err err = {0};
 
 	set_all(t[_i].vars);
-	ck_assert_int_eq(rt_meeting_from_environment(&m, &err), -EINVAL);
+	ck_assert_int_eq(rt_rendezvous_from_environment(&m, &err), -EINVAL);
 	ck_assert_msg(strstr(err.msg, t[_i].says) != NULL, "%s: %s", t[_i].vars, err.msg);
 	ck_assert(rt_env_started());
 }
@@ -214,16 +214,16 @@ static int free_port(void)
 	return ntohs(a.sin_port);
 }
 
-static struct rt_meeting meeting(int rank, int size, int port)
+static struct rt_rendezvous meeting(int rank, int size, int port)
 {
-	return (struct rt_meeting){.launcher = "torchrun",
-				   .rank = rank,
-				   .size = size,
-				   .local_rank = rank,
-				   .host = "127.0.0.1",
-				   .port = port,
-				   .job = JOB,
-				   .patience_s = 20};
+	return (struct rt_rendezvous){.launcher = "torchrun",
+				      .rank = rank,
+				      .size = size,
+				      .local_rank = rank,
+				      .host = "127.0.0.1",
+				      .port = port,
+				      .job = JOB,
+				      .patience_s = 20};
 }
 
 typedef int rank_main(struct rt_comm *c, int rank, struct gt_err *err);
@@ -237,7 +237,7 @@ static pid_t start(int rank, int size, int port, rank_main *fn, int *ret_fd)
 	ck_assert_int_eq(pipe(p), 0);
 	pid = fork();
 	if (!pid) {
-		struct rt_meeting m = meeting(rank, size, port);
+		struct rt_rendezvous m = meeting(rank, size, port);
 		struct rt_comm *c = NULL;
 		struct gt_err err = {0};
 		int r = rt_star_join(&m, &c, &err);
@@ -377,7 +377,7 @@ END_TEST
 /* Another with our number, or of another job, hears why it may not stay. */
 START_TEST(a_rank_that_is_there_already_is_told)
 {
-	struct rt_meeting m = meeting(1, 3, free_port());
+	struct rt_rendezvous m = meeting(1, 3, free_port());
 	struct rt_comm *c = NULL;
 	struct gt_err err = {0};
 	int fd[3], other;
@@ -403,7 +403,7 @@ END_TEST
 
 START_TEST(who_does_not_come_is_named)
 {
-	struct rt_meeting m = meeting(0, 3, free_port());
+	struct rt_rendezvous m = meeting(0, 3, free_port());
 	struct rt_comm *c = NULL;
 	struct gt_err err = {0};
 	int taken = socket(AF_INET, SOCK_STREAM, 0);
@@ -539,10 +539,10 @@ static int stop_one(struct rt_comm *c, int rank, struct gt_err *err)
 	if (r)
 		return r;
 	if (rank != 1)
-		rt_comm_come(c);
+		rt_comm_arrive(c);
 	for (until = gt_now_s() + 10; !r && rank != 1 && who != 1 && gt_now_s() < until; usleep(10000)) {
 		r = rt_comm_alive(c, err);
-		who = rt_comm_behind(c);
+		who = rt_comm_missing_rank(c);
 	}
 	if (!r && rank != 1 && who != 1)
 		r = gt_fail(err, EPROTO, "rank %d is behind, not 1", who);

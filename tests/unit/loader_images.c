@@ -206,7 +206,7 @@ END_TEST
 
 START_TEST(folders_are_classes)
 {
-	struct rt_loader_options o = { .path = made_path("folder"), .rows = 6, .size = SIDE, .channels = 1, .in_order = true,
+	struct rt_loader_options o = { .path = gen_path("folder"), .rows = 6, .size = SIDE, .channels = 1, .in_order = true,
 				       .std = 1.f / 255 };
 	struct rt_loader *l;
 	struct rt_batch b;
@@ -217,7 +217,7 @@ START_TEST(folders_are_classes)
 		char name[64];
 
 		snprintf(name, sizeof(name), "folder/class%d", 1 + i % 3 * 5); /* 1, 6, 11: as numbers, not as letters */
-		mkdir(made_path(name), 0755);
+		mkdir(gen_path(name), 0755);
 		add_png(&png, i, SIDE);
 		snprintf(name, sizeof(name), "folder/class%d/%d.png", 1 + i % 3 * 5, i);
 		made(name, png.s, png.len);

@@ -198,13 +198,13 @@ START_TEST(marks_are_compared_where_both_sides_know_them)
 		for (int turned = 0; turned < 2; turned++) {
 			gt_auto_buf what = { 0 };
 
-			pr_marks_difference(turned ? b : a, turned ? a : b, &what);
+			pr_fingerprint_difference(turned ? b : a, turned ? a : b, &what);
 			ck_assert_msg(t[i].differ ? gt_streq(what.s, t[i].differ) : !what.len, "%s: %s", t[i].other,
 				      what.s ? what.s : "none");
-			ck_assert_msg(pr_marks_shared(turned ? b : a, turned ? a : b) == t[i].shared, "%s", t[i].other);
+			ck_assert_msg(pr_fingerprint_shared(turned ? b : a, turned ? a : b) == t[i].shared, "%s", t[i].other);
 		}
 	}
-	ck_assert(!pr_marks_shared(a, NULL));
+	ck_assert(!pr_fingerprint_shared(a, NULL));
 }
 END_TEST
 
@@ -229,13 +229,13 @@ START_TEST(nodes_that_are_cloned_have_marks_of_their_own)
 		gt_autofree char *text = gt_xasprintf(form, t[i].id, t[i].uuid);
 		gt_auto(gt_fsroot) *fs = open_text(text);
 		gt_auto(pr_host) *h = discover(fs);
-		gt_auto_json *m = pr_marks(fs, h);
+		gt_auto_json *m = pr_fingerprint(fs, h);
 		gt_auto_buf what = { 0 };
 
 		if (!first)
 			first = json_incref(m);
-		ck_assert_msg(pr_marks_shared(m, m) == t[i].known, "%s %s", t[i].id, t[i].uuid);
-		pr_marks_difference(first, m, &what);
+		ck_assert_msg(pr_fingerprint_shared(m, m) == t[i].known, "%s %s", t[i].id, t[i].uuid);
+		pr_fingerprint_difference(first, m, &what);
 		ck_assert_msg(!what.len == t[i].same, "%s %s: %s", t[i].id, t[i].uuid, what.s ? what.s : "none");
 	}
 }

@@ -188,8 +188,8 @@ static struct rt_node *user(struct rt_graph *g, struct rt_node **out)
 	struct rt_node *b = p(g, "b", S(7)), *in[2] = { rt_relu(g, p(g, "a", S(7, 7))), b }, *bumps[2];
 
 	for (int i = 0; i < 2; i++)
-		bumps[i] = rt_user(g, &made_user_ops[MADE_BUMP], &b, made_user_arg(MADE_BUMP, i));
-	return weigh(g, rt_add(g, rt_user(g, &made_user_ops[MADE_TIMES], in, NULL), rt_mul(g, bumps[0], bumps[1])), out);
+		bumps[i] = rt_user(g, &gen_user_ops[GEN_BUMP], &b, gen_user_arg(GEN_BUMP, i));
+	return weigh(g, rt_add(g, rt_user(g, &gen_user_ops[GEN_TIMES], in, NULL), rt_mul(g, bumps[0], bumps[1])), out);
 }
 
 static struct rt_node *resnet(struct rt_graph *g, struct rt_node **out)

@@ -43,7 +43,7 @@ START_TEST(who_is_done_and_gone_was_not_interrupted)
 			gt_auto(tn_journal) *j = NULL;
 
 			ck_assert_int_eq(tn_journal_load(b.fs, &j, &err), 0);
-			ck_assert_ptr_null(tn_journal_find(j, TN_SEEN_INTERRUPTED));
+			ck_assert_ptr_null(tn_journal_find(j, TN_STATUS_INTERRUPTED));
 		}
 		ck_assert_int_eq(status, 0);
 		ck_assert_int_eq(tn_revert(b.fs, NULL, &status, &err), 0);

@@ -25,7 +25,7 @@ struct facts {
 };
 
 /* The plan for one knob that a check of gpuprobe judges. */
-static void plan_of(const struct pr_host *h, const char *id, struct tn_wish *w)
+static void plan_of(const struct pr_host *h, const char *id, struct tn_desired *w)
 {
 	gt_auto_strv only = { 0 };
 	gt_auto(tn_plan) *plan = NULL;
@@ -37,7 +37,7 @@ static void plan_of(const struct pr_host *h, const char *id, struct tn_wish *w)
 	snprintf(w->reason, sizeof(w->reason), "%s\n%s", plan->item[0].reason, plan->item[0].remedy ? plan->item[0].remedy : "");
 }
 
-static struct tn_wish wish(const char *id, const struct facts *f, const char *current, const char *pair)
+static struct tn_desired wish(const char *id, const struct facts *f, const char *current, const char *pair)
 {
 	struct pr_net port = { .name = "eth0", .speed_mbit = { f->mbit ? PR_PRESENT : PR_UNKNOWN, f->mbit } };
 	struct pr_net net[2] = { port, { .name = "eth1", .speed_mbit = port.speed_mbit } };
@@ -50,7 +50,7 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 	struct tn_ctx c = { .host = &h, .facts = &facts };
 	struct tn_now now = { .current = current, .pair = pair };
 	struct pr_setting setting = { id, { current ? PR_PRESENT : PR_ABSENT, current }, { PR_ABSENT, NULL }, NULL };
-	struct tn_wish w = { 0 };
+	struct tn_desired w = { 0 };
 
 	if (f->rails) {
 		gt_strv_add(&facts.subnets, "0001000A/00FFFFFF eth0");
@@ -89,7 +89,7 @@ static struct tn_wish wish(const char *id, const struct facts *f, const char *cu
 	if (tn_tunable_find(id)->check) {
 		plan_of(&h, id, &w);
 	} else {
-		tn_tunable_wish(tn_tunable_find(id), &c, &now, &w);
+		tn_tunable_desired(tn_tunable_find(id), &c, &now, &w);
 	}
 	gt_set_clear(&h.cpu.online);
 	gt_strv_clear(&h.rdma);
@@ -229,7 +229,7 @@ static const struct {
 
 START_TEST(wishes_follow_from_the_host)
 {
-	struct tn_wish w = wish(wishes[_i].id, &wishes[_i].f, wishes[_i].current, wishes[_i].pair);
+	struct tn_desired w = wish(wishes[_i].id, &wishes[_i].f, wishes[_i].current, wishes[_i].pair);
 
 	ck_assert_msg(w.status == wishes[_i].status, "%s: %s (%s)", wishes[_i].id, tn_status_name(w.status), w.reason);
 	if (tn_tunable_find(wishes[_i].id)->check) /* the remedy has it */
@@ -467,7 +467,7 @@ static const struct {
 
 START_TEST(a_sentence_is_true_of_the_host_it_is_said_of)
 {
-	struct tn_wish w = wish(sentences[_i].id, &sentences[_i].f, sentences[_i].current, NULL);
+	struct tn_desired w = wish(sentences[_i].id, &sentences[_i].f, sentences[_i].current, NULL);
 
 	ck_assert_msg(strstr(w.reason, sentences[_i].says) && !(sentences[_i].not && strstr(w.reason, sentences[_i].not)), "%s: %s",
 		      sentences[_i].id, w.reason);

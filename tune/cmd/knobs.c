@@ -131,7 +131,7 @@ static void field(const char *name, const char *value)
 	gt_autofree char *left = gt_xasprintf("  %s", name);
 
 	if (value && *value)
-		gt_print_beside(stdout, left, value, 16, gt_term_width(stdout));
+		gt_print_columns(stdout, left, value, 16, gt_term_width(stdout));
 }
 
 /* All but that its file is there, which is said above. The caller frees it. */

@@ -28,7 +28,7 @@ static void warn_interrupted(struct gt_cli *cli)
 {
 	gt_auto(tn_journal) *j = NULL;
 
-	if (tn_journal_load(cli->fs, &j, NULL) >= 0 && tn_journal_find(j, TN_SEEN_INTERRUPTED))
+	if (tn_journal_load(cli->fs, &j, NULL) >= 0 && tn_journal_find(j, TN_STATUS_INTERRUPTED))
 		gt_warn("an interrupted transaction was found: run gputune recover");
 }
 

@@ -68,7 +68,7 @@ static int run_apply(struct gt_cli *cli, int argc, char **argv)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
 				    "a receipt is applied by itself: no PLAN beside --only-proven");
 	if (only_proven)
-		r = tn_plan_proven(cli->fs, NULL, &o, only_proven, &plan, &cli->err);
+		r = tn_plan_from_receipt(cli->fs, NULL, &o, only_proven, &plan, &cli->err);
 	else
 		r = argc ? read_plan(cli, argv[0], &plan) : tn_plan_make(cli->fs, NULL, &o, &plan, &cli->err);
 

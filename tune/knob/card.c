@@ -77,7 +77,7 @@ static const struct tn_precondition no_balancer = { "no irqbalance, which moves 
 static const struct tn_precondition movable = { "an interrupt that the kernel lets others move; drivers keep some to themselves",
 						is_movable };
 
-static void want_irq_affinity(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_irq_affinity(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	const struct pr_net *port = port_of_irq(c->host, now->instance);
 	const struct pr_node *node = pr_node_of_port(c->host, port);

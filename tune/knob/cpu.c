@@ -40,7 +40,7 @@ static const struct tn_precondition offered_governor = { "a frequency policy tha
 static const struct tn_precondition offered_preference = { "a processor that offers this preference", is_offered };
 static const struct tn_precondition offered_profile = { "firmware that offers this profile", is_offered };
 
-static void want_governor(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_governor(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want(w, FASTEST, "no ramp-up at the start of each burst of work");
 }
@@ -73,7 +73,7 @@ const struct tn_tunable tn_tunable_governor = {
 };
 
 /* With intel_pstate and amd_pstate in active mode the governor is a hint, and this is what counts. */
-static void want_epp(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_epp(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want(w, FASTEST, "the processor's own governor holds its frequency");
 }
@@ -120,7 +120,7 @@ static bool is_within_max(const struct tn_ctx *c, const struct tn_now *now, stru
 
 static const struct tn_precondition within_max = { "a value that max_perf_pct allows", is_within_max, TN_BLOCKED };
 
-static void want_min_perf(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_min_perf(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	int64_t most = max_perf(c);
 
@@ -147,7 +147,7 @@ const struct tn_tunable tn_tunable_min_perf = {
 	.desired = want_min_perf,
 };
 
-static void want_boost(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_boost(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want(w, "1", "frequencies above the nominal one are allowed again");
 }
@@ -171,7 +171,7 @@ const struct tn_tunable tn_tunable_boost = {
 	.desired = want_boost,
 };
 
-static void want_platform_profile(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_platform_profile(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want(w, FASTEST, "the firmware gives fans and power for it");
 }
@@ -203,7 +203,7 @@ static bool has_link(const struct tn_ctx *c, const struct tn_now *now, struct gt
 
 static const struct tn_precondition a_link = { "a GPU or an RDMA card", has_link };
 
-static void want_aspm(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_aspm(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	if (!c->asked && gt_streq(now->current, "default"))
 		tn_leave(w, TN_ALREADY, "the firmware's choice");
@@ -249,7 +249,7 @@ static void cpus_with_bias(struct gt_fsroot *fs, const struct pr_host *h, struct
 	cpus_with(fs, h, "energy_perf_bias", ret);
 }
 
-static void want_epb(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_epb(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, 0, "the processor weighs speed above energy");
 }
@@ -322,7 +322,7 @@ static const struct tn_precondition known_states = { "a processor whose idle sta
 static const struct tn_precondition deep_state = { "an idle state that takes longer than 50 us to leave", has_deep_state };
 static const struct tn_precondition shallow_state = { "an idle state that takes at most 50 us to leave", has_shallow_state };
 
-static void want_idle_latency(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_idle_latency(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	int64_t deepest, best, have = 0;
 

@@ -11,7 +11,7 @@ static int64_t memory_pages(const struct tn_ctx *c)
 }
 
 /* As tuned: 1024 per CPU. */
-static void want_pid_max(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_pid_max(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	int64_t cpus = gt_set_count(&c->host->cpu.online);
 
@@ -37,13 +37,13 @@ const struct tn_tunable tn_tunable_pid_max = {
 	.desired = want_pid_max,
 };
 
-static void want_inotify_instances(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_inotify_instances(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, 1024,
 		    "each TensorBoard, notebook and container runtime of a user takes some; 128 are soon gone");
 }
 
-static void want_inotify_watches(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_inotify_watches(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, 524288, "one per directory that is watched: trees of checkpoints and logs have many");
 }
@@ -85,7 +85,7 @@ const struct tn_tunable tn_tunable_inotify_watches = {
 	.desired = want_inotify_watches,
 };
 
-static void want_aio(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_aio(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, 1048576,
 		    "loaders that read with libaio (DALI, DeepSpeed's NVMe offload) book their queues in advance");
@@ -109,7 +109,7 @@ const struct tn_tunable tn_tunable_aio_max_nr = {
 	.desired = want_aio,
 };
 
-static void want_file_max(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_file_max(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, GT_MAX(INT64_C(1048576), memory_pages(c)),
 		    "ranks, loader workers and memory-mapped shards of all users together");

@@ -50,7 +50,7 @@ static const struct tn_precondition fast_port = { "a network port of 25 Gbit/s o
 						  has_fast_port };
 
 /* What is on its way during 5 ms, which is a far corner of a data centre with queues, as a power of two. */
-static void want_buffer(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_buffer(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	const char *name = NULL;
 	int64_t mbit = fastest_mbit(c->host, &name), want = 16 << 20;
@@ -107,10 +107,10 @@ const struct tn_tunable tn_tunable_wmem_max = {
  */
 
 /* "min default max": only the last is raised, the others stay. */
-static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	long min, start, max;
-	struct tn_wish third = {0};
+	struct tn_desired third = {0};
 
 	want_buffer(c, now, &third);
 	if (!now->current || sscanf(now->current, "%ld %ld %ld", &min, &start, &max) != 3)
@@ -178,7 +178,7 @@ static bool has_dropped(const struct tn_ctx *c, const struct tn_now *now, struct
 
 static const struct tn_precondition dropped = { "packets that were dropped for want of it since the host started", has_dropped };
 
-static void want_backlog(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_backlog(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, 10000, "%ld packets found it full since the host started", (long)c->facts->dropped);
 }
@@ -210,7 +210,7 @@ static bool has_squeezed(const struct tn_ctx *c, const struct tn_now *now, struc
 static const struct tn_precondition squeezed = { "a CPU that stopped with packets still waiting since the host started",
 						 has_squeezed };
 
-static void want_budget(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_budget(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, 600, "%ld times a CPU stopped with packets still waiting since the host started", (long)c->facts->squeezed);
 }
@@ -285,17 +285,17 @@ static const struct tn_precondition known_subnets = { "a readable /proc/net/rout
 						      TN_SKIPPED };
 static const struct tn_precondition one_subnet = { "addresses of two fast ports in one subnet", shares_subnet };
 
-static void rails(const struct tn_ctx *c, struct tn_wish *w, int64_t value)
+static void rails(const struct tn_ctx *c, struct tn_desired *w, int64_t value)
 {
 	tn_want_num(w, value, "%zu fast ports in one subnet: each answers for its own address only", rails_in_one(c));
 }
 
-static void want_arp_announce(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_arp_announce(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	rails(c, w, 2);
 }
 
-static void want_arp_ignore(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_arp_ignore(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	rails(c, w, 1);
 }
@@ -342,7 +342,7 @@ const struct tn_tunable tn_tunable_arp_ignore = {
 	.desired = want_arp_ignore,
 };
 
-static void want_sunrpc(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_sunrpc(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, 128, "so many reads of a data set on NFS are under way at once");
 }

@@ -21,7 +21,7 @@ static const struct tn_precondition not_on_cmdline = { "a kernel command line th
 						       TN_SKIPPED };
 
 /* What a profile asks for is taken; by itself only "never" is changed, since "always" has to be measured first. */
-static void want_thp_enabled(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_thp_enabled(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	if (c->asked)
 		tn_want(w, c->asked, "asked for by the profile%s",
@@ -53,7 +53,7 @@ const struct tn_tunable tn_tunable_thp_enabled = {
 	.desired = want_thp_enabled,
 };
 
-static void want_thp_defrag(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_thp_defrag(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	if (c->asked)
 		tn_want(w, c->asked, "asked for by the profile");
@@ -145,7 +145,7 @@ static bool is_read_itself(const struct tn_ctx *c, const struct tn_now *now, str
 static const struct tn_precondition read_itself = { "a device that is read itself, not through a volume of LVM or RAID",
 						    is_read_itself };
 
-static void want_read_ahead(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_read_ahead(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	const struct pr_block *b = find_block(c->host, now->instance);
 	bool is_virtual = pr_is_virtual_disk(c->host, now->instance), spinning = b && !is_virtual && pr_or(b->rotational, 0) == 1;
@@ -222,7 +222,7 @@ static const struct tn_precondition real_disk = { "a disk that is not virtual; t
 						  is_real_disk };
 static const struct tn_precondition offered_scheduler = { "a kernel that offers this scheduler for the disk", has_scheduler };
 
-static void want_scheduler(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_scheduler(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	const char *want = scheduler(now);
 
@@ -269,7 +269,7 @@ static bool has_no_guests(const struct tn_ctx *c, const struct tn_now *now, stru
 
 static const struct tn_precondition no_guests = { "a host without virtual machines, whose memory it saves", has_no_guests };
 
-static void want_ksm(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_ksm(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	if (!c->asked && !gt_streq(now->current, "1"))
 		tn_leave(w, TN_ALREADY, "it does not run");

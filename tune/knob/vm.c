@@ -55,17 +55,17 @@ static const struct tn_precondition big_host = { "128 GiB of memory or more; sma
 static const struct tn_precondition no_bytes = { "no value in the form in bytes", has_no_bytes, TN_SKIPPED };
 static const struct tn_precondition one_form = { "a value other than 0 in one of the two forms", has_one_form, TN_BLOCKED };
 
-static void ratio(struct tn_wish *w, int64_t percent)
+static void ratio(struct tn_desired *w, int64_t percent)
 {
 	tn_want_num(w, percent, "half the kernel's default: writing starts earlier and the stall at the end is shorter");
 }
 
-static void want_dirty_ratio(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_dirty_ratio(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	ratio(w, 10);
 }
 
-static void want_dirty_background_ratio(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_dirty_background_ratio(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	ratio(w, 5);
 }
@@ -131,7 +131,7 @@ static size_t speed_of(const struct pr_host *h, const struct pr_block *disk)
 }
 
 /* How long it takes the fastest disk that the host has to write as much, beside what it is now. */
-static void say_seconds(const struct pr_host *h, int64_t want, int64_t percent, struct tn_wish *w)
+static void say_seconds(const struct pr_host *h, int64_t want, int64_t percent, struct tn_desired *w)
 {
 	double now = (double)percent_bytes(h, percent), rate;
 	size_t k = h->n_block ? 0 : 1;
@@ -146,7 +146,7 @@ static void say_seconds(const struct pr_host *h, int64_t want, int64_t percent, 
 		tn_want_num(w, want, "%ld GiB is %.0f s of writing at %s", want / GIB, (double)want / rate, speeds[k].text);
 }
 
-static void bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w, int64_t want)
+static void bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w, int64_t want)
 {
 	int64_t percent = 0, limit = want;
 
@@ -159,12 +159,12 @@ static void bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_wi
 		say_seconds(c->host, want, percent, w);
 }
 
-static void want_dirty_bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_dirty_bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	bytes(c, now, w, hard_limit(c));
 }
 
-static void want_dirty_background_bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_dirty_background_bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	bytes(c, now, w, hard_limit(c) / 4);
 }
@@ -218,7 +218,7 @@ static const struct tn_precondition swap = { "swap space", has_swap };
 static const struct tn_precondition swap_on_disk = { "swap on a disk; compressed memory (zram) wants a high value", swaps_to_disk,
 						     TN_SKIPPED };
 
-static void want_swappiness(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_swappiness(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, 10, "a trainer touches all its memory every step; give up cached files first");
 }
@@ -270,7 +270,7 @@ static bool has_two_nodes_with_cpus(const struct tn_ctx *c, const struct tn_now 
 static const struct tn_precondition no_tiers = { "no memory tiers (2)", has_no_tiers, TN_SKIPPED };
 static const struct tn_precondition two_nodes_with_cpus = { "two or more NUMA nodes with CPUs", has_two_nodes_with_cpus };
 
-static void want_numa_balancing(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_numa_balancing(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, 0, "only beside binding: start the job with gputune run or in a cpuset");
 }
@@ -302,7 +302,7 @@ static bool has_two_nodes(const struct tn_ctx *c, const struct tn_now *now, stru
 
 const struct tn_precondition tn_two_nodes = { "two or more NUMA nodes", has_two_nodes };
 
-static void want_zone_reclaim_mode(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_zone_reclaim_mode(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, 0, "use another node's free memory before dropping cached data");
 }
@@ -326,7 +326,7 @@ const struct tn_tunable tn_tunable_zone_reclaim_mode = {
 };
 
 /* One mapping per MiB of memory, between what large allocators need at all and what is ever useful. */
-static void want_max_map_count(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_max_map_count(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	int64_t n = GT_MIN(INT64_C(4194304), GT_MAX(INT64_C(262144), memory(c) >> 20));
 
@@ -360,7 +360,7 @@ static bool has_memory(const struct tn_ctx *c, const struct tn_now *now, struct 
 static const struct tn_precondition enough_memory = { "32 GiB of memory or more", has_memory };
 
 /* What NVIDIA and tuned's hpc-compute set (65536, 135168), but within half a percent of memory. */
-static void want_min_free(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_min_free(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, GT_MIN(INT64_C(135168), memory(c) / 1024 / 200),
 		    "network and disk drivers find memory at once when the page cache has filled the rest");
@@ -394,7 +394,7 @@ static bool has_huge_pages(const struct tn_ctx *c, const struct tn_now *now, str
 
 static const struct tn_precondition huge_pages = { "transparent huge pages that are not switched off", has_huge_pages };
 
-static void want_compaction(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+static void want_compaction(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, 20, "the kernel's default: it compacts free memory before a program asks for a huge page");
 }

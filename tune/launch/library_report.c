@@ -22,9 +22,9 @@ const char *tn_multiarch(const struct pr_host *h)
 char *tn_loader_find_by(const struct tn_launch *c, const char *soname, const char *library_path)
 {
 	const struct pr_load_opts opts = {.library_path = library_path, .cpu_flags = c->host->cpu.flags};
-	gt_auto(pr_elves) *elves = pr_elves_new(c->fs);
+	gt_auto(pr_elf_cache) *elf_cache = pr_elf_cache_new(c->fs);
 
-	return pr_load_find(c->fs, elves, soname, &opts);
+	return pr_load_find(c->fs, elf_cache, soname, &opts);
 }
 
 char *tn_loader_find(const struct tn_launch *c, const char *soname)

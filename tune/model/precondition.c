@@ -23,7 +23,7 @@ char *tn_precondition_text(const struct tn_tunable *k, const char *path, size_t 
 	return n == own + 1 ? gt_xstrdup("it can be written (in a container it is read-only)") : NULL;
 }
 
-size_t tn_preconditions_check(const struct tn_tunable *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+size_t tn_preconditions_check(const struct tn_tunable *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	size_t n = 0;
 
@@ -40,7 +40,7 @@ size_t tn_preconditions_check(const struct tn_tunable *k, const struct tn_ctx *c
 	return n;
 }
 
-size_t tn_tunable_wish(const struct tn_tunable *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w)
+size_t tn_tunable_desired(const struct tn_tunable *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	size_t n = tn_preconditions_check(k, c, now, w);
 

@@ -101,7 +101,7 @@ char *tn_tunable_label(const struct tn_tunable *k, const char *instance)
 
 /* ---- for desired() ---------------------------------------------------------------------------------------------- */
 
-static void GT_PRINTF(4, 0) say(struct tn_wish *w, enum tn_status status, const char *value, const char *fmt, va_list ap)
+static void GT_PRINTF(4, 0) say(struct tn_desired *w, enum tn_status status, const char *value, const char *fmt, va_list ap)
 {
 	w->status = status;
 	if (value)
@@ -109,7 +109,7 @@ static void GT_PRINTF(4, 0) say(struct tn_wish *w, enum tn_status status, const 
 	vsnprintf(w->reason, sizeof(w->reason), fmt, ap);
 }
 
-void tn_want(struct tn_wish *w, const char *value, const char *fmt, ...)
+void tn_want(struct tn_desired *w, const char *value, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -118,7 +118,7 @@ void tn_want(struct tn_wish *w, const char *value, const char *fmt, ...)
 	va_end(ap);
 }
 
-void tn_want_num(struct tn_wish *w, int64_t value, const char *fmt, ...)
+void tn_want_num(struct tn_desired *w, int64_t value, const char *fmt, ...)
 {
 	char text[24];
 	va_list ap;
@@ -129,7 +129,7 @@ void tn_want_num(struct tn_wish *w, int64_t value, const char *fmt, ...)
 	va_end(ap);
 }
 
-void tn_not_applicable(struct tn_wish *w, const char *fmt, ...)
+void tn_not_applicable(struct tn_desired *w, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -138,7 +138,7 @@ void tn_not_applicable(struct tn_wish *w, const char *fmt, ...)
 	va_end(ap);
 }
 
-void tn_leave(struct tn_wish *w, enum tn_status status, const char *fmt, ...)
+void tn_leave(struct tn_desired *w, enum tn_status status, const char *fmt, ...)
 {
 	va_list ap;
 

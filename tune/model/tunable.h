@@ -59,7 +59,7 @@ struct tn_ctx {
 bool tn_open_files(struct gt_fsroot *fs, int64_t *ret_soft, int64_t *ret_hard);
 
 /* What a knob wishes: a value, or why it wishes none. */
-struct tn_wish {
+struct tn_desired {
 	enum tn_status status; /* TN_CHANGE: value; the engine finds out whether it is there already */
 	char value[128];
 	char reason[512];
@@ -124,7 +124,7 @@ struct tn_tunable {
 	/* of a pair: what the counterpart's value amounts to in this one's unit; NULL: not comparable */
 	int64_t (*from_pair)(const struct pr_host *h, int64_t pair);
 	const struct tn_precondition *preconditions[TN_PRECONDITIONS + 1]; /* in the order of evaluation */
-	void (*desired)(const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+	void (*desired)(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w);
 	/* the rule of udev that sets it at boot, for a device whose name may change */
 	char *(*boot_line)(const struct pr_host *h, const char *instance, const char *value);
 };
@@ -147,15 +147,15 @@ int tn_tunable_check_value(const struct tn_tunable *k, const struct pr_host *hos
  * behind the last. path NULL: of any device. The caller frees it. */
 char *tn_precondition_text(const struct tn_tunable *k, const char *path, size_t n);
 /* Returns the number of the tunable's own preconditions that hold, up to the first that does not; w then has its reason. */
-size_t tn_preconditions_check(const struct tn_tunable *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+size_t tn_preconditions_check(const struct tn_tunable *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w);
 /* Calls desired() if all preconditions hold. Returns the same number as tn_preconditions_check(). */
-size_t tn_tunable_wish(const struct tn_tunable *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_wish *w);
+size_t tn_tunable_desired(const struct tn_tunable *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w);
 /* Returns a sentence if the path is on a read-only file system of this live host, as in a container; else NULL. */
 const char *tn_not_writable(struct gt_fsroot *fs, const char *path);
 
 /* Results of desired(). */
-void tn_want(struct tn_wish *w, const char *value, const char *fmt, ...) GT_PRINTF(3, 4);
-void tn_want_num(struct tn_wish *w, int64_t value, const char *fmt, ...) GT_PRINTF(3, 4);
-void tn_not_applicable(struct tn_wish *w, const char *fmt, ...) GT_PRINTF(2, 3);
-void tn_leave(struct tn_wish *w, enum tn_status status, const char *fmt, ...) GT_PRINTF(3, 4);
+void tn_want(struct tn_desired *w, const char *value, const char *fmt, ...) GT_PRINTF(3, 4);
+void tn_want_num(struct tn_desired *w, int64_t value, const char *fmt, ...) GT_PRINTF(3, 4);
+void tn_not_applicable(struct tn_desired *w, const char *fmt, ...) GT_PRINTF(2, 3);
+void tn_leave(struct tn_desired *w, enum tn_status status, const char *fmt, ...) GT_PRINTF(3, 4);
 #endif

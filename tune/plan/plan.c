@@ -192,7 +192,7 @@ static bool out_of_range(const struct make *m, struct tn_item *i, const char *as
 	return true;
 }
 
-static void apply_wish(struct make *m, struct tn_item *i, const struct tn_wish *w, const char *asked)
+static void apply_desired(struct make *m, struct tn_item *i, const struct tn_desired *w, const char *asked)
 {
 	const struct tn_tunable *k = i->knob;
 	const char *lacks;
@@ -337,7 +337,7 @@ static void consider(struct make *m, const struct tn_tunable *k, const char *ins
 	struct tn_item *i = tn_plan_add(m->plan, k, instance);
 	gt_autofree char *offered = NULL;
 	struct tn_now now;
-	struct tn_wish w = { 0 };
+	struct tn_desired w = { 0 };
 
 	if (m->opts->skip && m->opts->skip->n && tn_knob_selected(k->id, m->opts->skip)) {
 		say(i, TN_SKIPPED, "left out by --skip");
@@ -356,9 +356,9 @@ static void consider(struct make *m, const struct tn_tunable *k, const char *ins
 		return;
 	now = read_now(m->fs, i, &offered);
 	ctx.asked = asked && strcmp(asked, "on") && strcmp(asked, "off") ? asked : NULL;
-	i->needs_met = 1 + tn_tunable_wish(k, &ctx, &now, &w);
+	i->needs_met = 1 + tn_tunable_desired(k, &ctx, &now, &w);
 	i->need_fails = k->preconditions[i->needs_met - 1];
-	apply_wish(m, i, &w, ctx.asked);
+	apply_desired(m, i, &w, ctx.asked);
 	predict_boot(m, i);
 	if (tn_item_keeps(i)) {
 		gt_autofree char *why = gt_xasprintf("%s; no file sets it so at boot: apply --persist keeps it", i->reason);
@@ -489,7 +489,7 @@ static int check_preconditions(struct gt_fsroot *fs, const struct tn_ctx *c, con
 	gt_autofree char *label = tn_tunable_label(i->knob, i->instance), *offered = NULL;
 	const struct tn_now now = read_now(fs, i, &offered);
 	const char *lacks = tn_not_writable(fs, i->path);
-	struct tn_wish w = { 0 };
+	struct tn_desired w = { 0 };
 
 	if (!lacks) {
 		tn_preconditions_check(i->knob, c, &now, &w);

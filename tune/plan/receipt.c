@@ -46,12 +46,12 @@ static int check_marks(const json_t *doc, const char *path, const json_t *here, 
 	const json_t *there = json_object_get(doc, "marks");
 	gt_auto_buf what = { 0 };
 
-	pr_marks_difference(there, here, &what);
+	pr_fingerprint_difference(there, here, &what);
 	if (what.len)
 		return gt_fail(err, EXDEV, "%s was measured on another host that is built like this one (not the same: %s): "
 			       "prove it here", path, what.s);
 	/* one of an older version has none: it was on this machine if the identity has a machine id in it */
-	if (there ? !pr_marks_shared(there, here) : !gt_json_get_str(here, "machine_id", NULL))
+	if (there ? !pr_fingerprint_shared(there, here) : !gt_json_get_str(here, "machine_id", NULL))
 		return gt_fail(err, ENODATA, "nothing shows that %s was measured on this host and not on one built like it: "
 			       "give it a machine id (systemd-machine-id-setup) and prove it again", path);
 	return 0;
@@ -294,8 +294,8 @@ static int check_schema(const json_t *doc, const char *path, struct gt_err *err)
 			    "%s is of an older gpubench and holds no samples; prove it again: %s", path, command);
 }
 
-int tn_plan_proven(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, const char *path,
-		   struct tn_plan **ret, struct gt_err *err)
+int tn_plan_from_receipt(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, const char *path,
+			 struct tn_plan **ret, struct gt_err *err)
 {
 	struct tn_plan_opts o = *opts;
 	gt_auto(tn_plan) *plan = NULL;
@@ -314,7 +314,7 @@ int tn_plan_proven(struct gt_fsroot *fs, const struct pr_host *host, const struc
 	if (r == 0)
 		r = tn_plan_make(fs, host, &o, &plan, err);
 	if (r == 0) {
-		marks = pr_marks(fs, host);
+		marks = pr_fingerprint(fs, host);
 		r = tn_plan_take_receipt(doc, path, host, marks, plan, err);
 	}
 	if (r < 0)

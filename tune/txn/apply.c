@@ -321,7 +321,7 @@ static int apply_locked(struct apply *a)
 
 	if (r < 0)
 		return r;
-	if (a->opts->temporary && tn_journal_find(a->j, TN_SEEN_MINE))
+	if (a->opts->temporary && tn_journal_find(a->j, TN_STATUS_MINE))
 		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EBUSY,
 				    "this process has an experiment open already: revert it first");
 	a->t = tn_journal_new_tx(a->j);

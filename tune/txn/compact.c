@@ -18,7 +18,7 @@
 #include <string.h>
 #include "tune/txn/journal.h"
 
-#define MADE_MAX 512 /* bytes of older values in a merged write */
+#define GEN_MAX 512 /* bytes of older values in a merged write */
 
 struct part {
 	size_t id;   /* transactions with the same id may be merged; 0: this one stays as it is */
@@ -43,7 +43,7 @@ static struct part *parts_of(const struct tn_journal *j)
 	for (size_t i = j->n_tx; i-- > 0;) {
 		const struct tn_tx *t = &j->tx[i];
 
-		if (tn_tx_seen(j, t) != TN_SEEN_HELD)
+		if (tn_tx_status(j, t) != TN_STATUS_HELD)
 			continue;
 		if (!boot || strcmp(boot, t->boot_id)) {
 			id++;
@@ -119,7 +119,7 @@ static void add_made(struct tn_entry *e, const char *value)
 {
 	char *old = e->made;
 
-	if (!value || tn_entry_had_made(e, value) || tn_entry_ended_as(e, value) || (old && strlen(old) > MADE_MAX))
+	if (!value || tn_entry_had_made(e, value) || tn_entry_ended_as(e, value) || (old && strlen(old) > GEN_MAX))
 		return;
 	e->made = old ? gt_xasprintf("%s\n%s", old, value) : gt_xstrdup(value);
 	free(old);
@@ -193,7 +193,7 @@ static void drop_empty(struct tn_journal *small, const struct tn_journal *j)
 	size_t n = 0;
 
 	for (size_t i = 0; i < small->n_tx; i++) {
-		if (small->tx[i].n_entry && tn_tx_seen(j, &j->tx[i]) != TN_SEEN_VOID)
+		if (small->tx[i].n_entry && tn_tx_status(j, &j->tx[i]) != TN_STATUS_VOID)
 			small->tx[n++] = small->tx[i];
 		else
 			free_entries(&small->tx[i]);

@@ -11,7 +11,7 @@ size_t tn_held(const struct tn_journal *j, const struct tn_entry ***ret)
 	size_t n = 0;
 
 	for (size_t i = 0; i < j->n_tx; i++) {
-		if (tn_tx_seen(j, &j->tx[i]) != TN_SEEN_HELD)
+		if (tn_tx_status(j, &j->tx[i]) != TN_STATUS_HELD)
 			continue;
 		for (size_t k = 0; k < j->tx[i].n_entry; k++) {
 			const struct tn_entry *e = &j->tx[i].entry[k];
@@ -40,11 +40,11 @@ int tn_held_load(struct gt_fsroot *fs, struct tn_journal **ret, bool *ret_all, s
 
 int tn_held_exit(const struct tn_journal *j, bool drift, bool all)
 {
-	if (tn_journal_find(j, TN_SEEN_INTERRUPTED))
+	if (tn_journal_find(j, TN_STATUS_INTERRUPTED))
 		return TN_EXIT_INTERRUPTED;
 	if (drift)
 		return TN_EXIT_DRIFT;
 	if (!all)
 		return TN_EXIT_REFUSED;
-	return tn_journal_find(j, TN_SEEN_PENDING) ? TN_EXIT_PENDING : 0;
+	return tn_journal_find(j, TN_STATUS_PENDING) ? TN_EXIT_PENDING : 0;
 }

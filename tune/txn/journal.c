@@ -419,7 +419,7 @@ int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err
 		tn_journal_free(j);
 		j = gt_xcalloc(1, sizeof(*j));
 		r = load(fs, j, &text, err);
-		sure = !tn_journal_find(j, TN_SEEN_INTERRUPTED) || gt_streq(text, before);
+		sure = !tn_journal_find(j, TN_STATUS_INTERRUPTED) || gt_streq(text, before);
 		free(before);
 		before = gt_take(text);
 	}
@@ -491,23 +491,23 @@ static bool is_kept(const struct tn_journal *j, const struct tn_tx *t)
 	return t < j->tx + j->n_tx;
 }
 
-enum tn_seen tn_tx_seen(const struct tn_journal *j, const struct tn_tx *t)
+enum tn_tx_status tn_tx_status(const struct tn_journal *j, const struct tn_tx *t)
 {
 	if (tn_tx_other_boot(j, t) && (!is_kept(j, t) || t->state == TN_TX_PENDING))
-		return TN_SEEN_VOID;
+		return TN_STATUS_VOID;
 	if (t->state == TN_TX_PENDING)
-		return TN_SEEN_PENDING;
+		return TN_STATUS_PENDING;
 	if (t->state == TN_TX_COMMITTED)
-		return TN_SEEN_HELD;
+		return TN_STATUS_HELD;
 	if (tn_tx_other_boot(j, t) || !t->process.alive)
-		return TN_SEEN_INTERRUPTED;
-	return t->temporary && tn_process_is_self(&t->process) ? TN_SEEN_MINE : TN_SEEN_BUSY;
+		return TN_STATUS_INTERRUPTED;
+	return t->temporary && tn_process_is_self(&t->process) ? TN_STATUS_MINE : TN_STATUS_BUSY;
 }
 
-const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_seen seen)
+const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_tx_status seen)
 {
 	for (size_t i = 0; i < j->n_tx; i++)
-		if (tn_tx_seen(j, &j->tx[i]) == seen)
+		if (tn_tx_status(j, &j->tx[i]) == seen)
 			return &j->tx[i];
 	return NULL;
 }

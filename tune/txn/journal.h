@@ -69,21 +69,21 @@ void tn_journal_free(struct tn_journal *j);
 GT_DEFINE_AUTO(tn_journal, tn_journal_free);
 
 /* What a transaction is to the process that looks. */
-enum tn_seen {
-	TN_SEEN_HELD,	     /* applied, in this or an earlier boot */
-	TN_SEEN_MINE,	     /* an experiment of this very process */
-	TN_SEEN_BUSY,	     /* a living process is at it */
-	TN_SEEN_INTERRUPTED, /* its process is gone */
-	TN_SEEN_PENDING,     /* values that stay until the next boot */
-	TN_SEEN_VOID,	     /* nothing of it is left: another boot */
+enum tn_tx_status {
+	TN_STATUS_HELD,	     /* applied, in this or an earlier boot */
+	TN_STATUS_MINE,	     /* an experiment of this very process */
+	TN_STATUS_BUSY,	     /* a living process is at it */
+	TN_STATUS_INTERRUPTED, /* its process is gone */
+	TN_STATUS_PENDING,     /* values that stay until the next boot */
+	TN_STATUS_VOID,	     /* nothing of it is left: another boot */
 };
-enum tn_seen tn_tx_seen(const struct tn_journal *j, const struct tn_tx *t);
+enum tn_tx_status tn_tx_status(const struct tn_journal *j, const struct tn_tx *t);
 /* Its kernel values are of another boot: gone, unless a file of ours set them again. */
 bool tn_tx_other_boot(const struct tn_journal *j, const struct tn_tx *t);
 /* Of another boot, and no file can keep it: its device may go by another name now, and what is there is the kernel's own. */
 bool tn_entry_over(const struct tn_journal *j, const struct tn_tx *t, const struct tn_entry *e);
 /* The first transaction that is seen so, NULL if none. */
-const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_seen seen);
+const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_tx_status seen);
 
 /* Append records; durable when this returns 0. */
 int tn_journal_begin(struct gt_fsroot *fs, struct tn_journal *j, const struct tn_tx *t);

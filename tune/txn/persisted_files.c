@@ -70,9 +70,9 @@ static void take_line(struct tn_tx *t, enum tn_form form, char *line)
 static bool knows(const struct tn_journal *j, const char *path)
 {
 	for (size_t i = 0; i < j->n_tx; i++) {
-		enum tn_seen seen = tn_tx_seen(j, &j->tx[i]);
+		enum tn_tx_status seen = tn_tx_status(j, &j->tx[i]);
 
-		for (size_t k = 0; k < j->tx[i].n_entry && seen != TN_SEEN_VOID && seen != TN_SEEN_PENDING; k++)
+		for (size_t k = 0; k < j->tx[i].n_entry && seen != TN_STATUS_VOID && seen != TN_STATUS_PENDING; k++)
 			if (!strcmp(j->tx[i].entry[k].path, path))
 				return true;
 	}

@@ -118,29 +118,29 @@ static bool close_tx(struct undo *u, size_t i)
 }
 
 /* Those that are seen so, newest first. The caller frees *ret. */
-static size_t seen_so(const struct tn_journal *j, enum tn_seen seen, struct tn_tx ***ret)
+static size_t seen_so(const struct tn_journal *j, enum tn_tx_status seen, struct tn_tx ***ret)
 {
 	size_t n = 0;
 
 	*ret = gt_xcalloc(GT_MAX(j->n_tx, 1u), sizeof(**ret));
 	for (size_t i = j->n_tx; i-- > 0;)
-		if (tn_tx_seen(j, &j->tx[i]) == seen)
+		if (tn_tx_status(j, &j->tx[i]) == seen)
 			(*ret)[n++] = &j->tx[i];
 	return n;
 }
 
 /* Undo all transactions that are seen so, newest first; then close the journal. */
-static int undo_all(struct undo *u, enum tn_seen seen, struct gt_err *err)
+static int undo_all(struct undo *u, enum tn_tx_status seen, struct gt_err *err)
 {
 	gt_autofree struct tn_tx **set = NULL;
 	size_t n = seen_so(u->j, seen, &set);
-	int r = n && seen == TN_SEEN_HELD ? tn_journal_undo(u->fs, u->j, set, n) : 0;
+	int r = n && seen == TN_STATUS_HELD ? tn_journal_undo(u->fs, u->j, set, n) : 0;
 	if (r < 0)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot write the journal in %s (%s): nothing is changed",
 				    TN_STATE_DIR, strerror(-r));
 	tn_undo(u->fs, u->j, set, n, note_undone, u);
 	for (size_t i = 0; i < u->j->n_tx;) /* oldest first: a later one's file says that this one was kept */
-		i += tn_tx_seen(u->j, &u->j->tx[i]) != seen || close_tx(u, i);
+		i += tn_tx_status(u->j, &u->j->tx[i]) != seen || close_tx(u, i);
 	r = tn_journal_rewrite(u->fs, u->j);
 	if (u->failed) /* a journal that could not be rewritten still holds more than is left */
 		return gt_fail_exit(err, TN_EXIT_INTERRUPTED, EIO,
@@ -211,8 +211,8 @@ static bool nothing(const struct tn_journal *j, bool recover)
 {
 	if (j->torn)
 		return false;
-	return recover ? !tn_journal_find(j, TN_SEEN_INTERRUPTED) :
-			 !tn_journal_find(j, TN_SEEN_HELD) && !tn_journal_find(j, TN_SEEN_MINE);
+	return recover ? !tn_journal_find(j, TN_STATUS_INTERRUPTED) :
+			 !tn_journal_find(j, TN_STATUS_HELD) && !tn_journal_find(j, TN_STATUS_MINE);
 }
 
 static int undo(struct gt_fsroot *fs, bool recover, json_t **ret_report, int *ret_exit, struct gt_err *err)
@@ -220,7 +220,7 @@ static int undo(struct gt_fsroot *fs, bool recover, json_t **ret_report, int *re
 	gt_auto(tn_journal) *j = NULL;
 	struct undo u = { .fs = fs };
 	gt_autoclose int lock = -1;
-	enum tn_seen seen;
+	enum tn_tx_status seen;
 	int r = tn_journal_load(fs, &j, err);
 
 	if (r >= 0)
@@ -234,11 +234,11 @@ static int undo(struct gt_fsroot *fs, bool recover, json_t **ret_report, int *re
 			return r;
 	}
 	u.j = j;
-	seen = recover ? TN_SEEN_INTERRUPTED : tn_journal_find(j, TN_SEEN_MINE) ? TN_SEEN_MINE : TN_SEEN_HELD;
+	seen = recover ? TN_STATUS_INTERRUPTED : tn_journal_find(j, TN_STATUS_MINE) ? TN_STATUS_MINE : TN_STATUS_HELD;
 	u.report = tn_report_new(recover ? "recover" : "revert");
 	if (lock >= 0)
 		r = undo_all(&u, seen, err);
-	if (lock >= 0 && r >= 0 && seen == TN_SEEN_HELD)
+	if (lock >= 0 && r >= 0 && seen == TN_STATUS_HELD)
 		r = remove_lost(&u, err);
 	return finish(&u, r, ret_report, ret_exit);
 }

@@ -7,7 +7,7 @@
 
 int tn_txn_check(const struct tn_journal *j, bool clean, struct gt_err *err)
 {
-	const struct tn_tx *busy = tn_journal_find(j, TN_SEEN_BUSY), *cut = tn_journal_find(j, TN_SEEN_INTERRUPTED);
+	const struct tn_tx *busy = tn_journal_find(j, TN_STATUS_BUSY), *cut = tn_journal_find(j, TN_STATUS_INTERRUPTED);
 
 	if (busy)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EBUSY,
@@ -36,7 +36,7 @@ int tn_txn_open(struct gt_fsroot *fs, bool clean, int *ret_fd, struct tn_journal
 		r = tn_txn_check(j, clean, err);
 	if (r < 0)
 		return r;
-	if (j->torn || j->unnumbered || tn_journal_find(j, TN_SEEN_VOID)) {
+	if (j->torn || j->unnumbered || tn_journal_find(j, TN_STATUS_VOID)) {
 		r = tn_journal_rewrite(fs, j);
 		if (r < 0)
 			return gt_fail_exit(err, TN_EXIT_REFUSED, -r,

@@ -43,7 +43,7 @@ json_t *tn_settings(struct gt_fsroot *fs, const struct pr_host *host)
 	tn_facts_clear(&facts);
 	if (tn_journal_load(fs, &j, NULL) >= 0)
 		for (size_t i = 0; i < j->n_tx; i++)
-			for (size_t k = 0; k < j->tx[i].n_entry && tn_tx_seen(j, &j->tx[i]) != TN_SEEN_VOID; k++)
+			for (size_t k = 0; k < j->tx[i].n_entry && tn_tx_status(j, &j->tx[i]) != TN_STATUS_VOID; k++)
 				if (j->tx[i].entry[k].kind == TN_ENTRY_VALUE)
 					json_array_append_new(mine, gt_json_str(j->tx[i].entry[k].path));
 	return json_pack("{s:o, s:o, s:o}", "knobs", knobs, "tuners", tuners, "held_by_gputune", mine);

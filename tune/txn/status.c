@@ -5,11 +5,11 @@
 #include "tune/txn/report.h"
 #include "tune/txn/txn.h"
 
-static const char *seen_name(enum tn_seen s)
+static const char *seen_name(enum tn_tx_status s)
 {
-	static const char *const name[] = { [TN_SEEN_HELD] = "applied",	       [TN_SEEN_MINE] = "experiment",
-					    [TN_SEEN_BUSY] = "busy",	       [TN_SEEN_INTERRUPTED] = "interrupted",
-					    [TN_SEEN_PENDING] = "pending reboot", [TN_SEEN_VOID] = "void" };
+	static const char *const name[] = { [TN_STATUS_HELD] = "applied",	       [TN_STATUS_MINE] = "experiment",
+					    [TN_STATUS_BUSY] = "busy",	       [TN_STATUS_INTERRUPTED] = "interrupted",
+					    [TN_STATUS_PENDING] = "pending reboot", [TN_STATUS_VOID] = "void" };
 
 	return name[s];
 }
@@ -23,7 +23,7 @@ static void add_values(const struct tn_journal *j, const struct tn_tx *t, json_t
 
 static json_t *tx_json(const struct tn_journal *j, const struct tn_tx *t)
 {
-	enum tn_seen seen = tn_tx_seen(j, t);
+	enum tn_tx_status seen = tn_tx_status(j, t);
 	char when[21];
 
 	gt_time_iso8601(when, t->time);
@@ -45,7 +45,8 @@ static int add_lost(struct gt_fsroot *fs, const struct tn_journal *j, json_t *re
 
 int tn_status_report(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err)
 {
-	static const enum tn_seen order[] = { TN_SEEN_INTERRUPTED, TN_SEEN_BUSY, TN_SEEN_MINE, TN_SEEN_PENDING, TN_SEEN_HELD };
+	static const enum tn_tx_status order[] = { TN_STATUS_INTERRUPTED, TN_STATUS_BUSY, TN_STATUS_MINE, TN_STATUS_PENDING,
+						   TN_STATUS_HELD };
 	gt_auto(tn_journal) *j = NULL;
 	json_t *report, *list;
 	const char *result = "nothing applied";
@@ -57,9 +58,9 @@ int tn_status_report(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, s
 	report = tn_report_new("status");
 	list = json_array();
 	for (size_t i = 0; i < j->n_tx; i++) {
-		enum tn_seen seen = tn_tx_seen(j, &j->tx[i]);
+		enum tn_tx_status seen = tn_tx_status(j, &j->tx[i]);
 
-		if (seen == TN_SEEN_VOID)
+		if (seen == TN_STATUS_VOID)
 			continue;
 		add_values(j, &j->tx[i], report, all ? seen_name(seen) : "kept");
 		if (all)

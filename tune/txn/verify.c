@@ -149,7 +149,7 @@ static bool is_kept(const struct tn_journal *j, const struct tn_entry *e)
 	bool later = false;
 
 	for (size_t i = j->n_tx; file && i-- > 0;) {
-		if (tn_tx_seen(j, &j->tx[i]) != TN_SEEN_HELD)
+		if (tn_tx_status(j, &j->tx[i]) != TN_STATUS_HELD)
 			continue;
 		later |= has_path(&j->tx[i], file);
 		if (later && has_path(&j->tx[i], e->path))
@@ -286,7 +286,7 @@ static int look(struct gt_fsroot *fs, const struct tn_journal *j, bool all, json
 	struct verify v = { .fs = fs, .j = j };
 	int r;
 
-	if (tn_journal_find(j, TN_SEEN_BUSY))
+	if (tn_journal_find(j, TN_STATUS_BUSY))
 		return say_busy(ret_report, ret_exit);
 	r = tn_txn_check(j, true, err);
 	if (r >= 0)

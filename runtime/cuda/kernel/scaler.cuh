@@ -23,7 +23,7 @@ RT_KERNEL rt_scaler_begin(struct rt_update_step *h, struct rt_scaler_state *s, i
 }
 
 /* Behind a forward pass. */
-RT_KERNEL rt_scaler_look(struct rt_scaler_state *s, const float *loss)
+RT_KERNEL rt_scaler_check(struct rt_scaler_state *s, const float *loss)
 {
 	if (!isfinite(*loss))
 		s->overflow = 1;
