@@ -12,7 +12,7 @@
 
 #define HUGE	(2u << 20)
 
-/* Nodes of the CPUs that we may run on. */
+/* Returns the NUMA nodes of the CPUs in this process's affinity mask. */
 static struct bitmask *our_nodes(void)
 {
 	struct bitmask *cpus = numa_allocate_cpumask(), *nodes = numa_allocate_nodemask();
@@ -58,7 +58,7 @@ int rt_arena_map(struct rt_arena *a, size_t bytes, bool huge_pages, int threads,
 	size_t size = (GT_MAX(bytes, 1u) + HUGE - 1) / HUGE * HUGE;
 	char *raw, *base;
 
-	/* Over-map, then give back the ends: the rest starts on a huge page. */
+	/* Map more than needed and unmap both ends, so that the rest starts at a huge page boundary. */
 	raw = mmap(NULL, size + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (raw == MAP_FAILED) {
 		char text[32];
@@ -118,7 +118,7 @@ double rt_arena_huge_share(const struct rt_arena *a)
 			lo = from;
 			hi = to;
 		} else if (sscanf(line, "AnonHugePages: %lu kB", &kb) == 1 && lo < begin + a->bytes && begin < hi) {
-			/* a mapping may be ours and a neighbour's together */
+			/* The kernel may merge this arena and a neighbouring mapping into one entry. */
 			huge += (double)kb * 1024 * (double)(GT_MIN(hi, begin + a->bytes) - GT_MAX(lo, begin)) / (double)(hi - lo);
 		}
 	}

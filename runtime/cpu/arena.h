@@ -6,18 +6,23 @@
 
 struct rt_arena {
 	char *base;
-	size_t bytes;	       /* what is mapped */
-	bool huge_pages;       /* asked for; whether they came says rt_arena_huge_share() */
+	size_t bytes;	       /* size of the mapping */
+	bool huge_pages;       /* requested; rt_arena_huge_share() returns what the kernel granted */
 	char placement[64];    /* "node 0", "interleaved over nodes 0-1", "first touch" */
 };
-/* Map at least `bytes`, bind it to the NUMA node of the CPUs that this process may use (interleave it when they are on
- * several), advise huge pages, and touch all of it with `threads` threads. */
+/*
+ * Maps at least `bytes` bytes and touches every page with `threads` threads. Binds the mapping to the NUMA node of the
+ * CPUs that this process may use, or interleaves it if they span several nodes. huge_pages: also advises MADV_HUGEPAGE.
+ */
 int rt_arena_map(struct rt_arena *a, size_t bytes, bool huge_pages, int threads, struct gt_err *err);
-/* Where pages lie now, as the kernel says (move_pages): of those looked at, RT_LOOK at most and evenly spread over the memory,
- * ret[n] more are on node n. Returns how many were looked at; 0 if the kernel does not say. */
+/*
+ * Counts pages by NUMA node (move_pages). Samples at most RT_LOOK pages, spread evenly over the memory, and adds the
+ * number found on node n to ret[n]. Returns the number of sampled pages with a known node, or 0 if the kernel does not
+ * report them.
+ */
 #define RT_LOOK	1024
 unsigned rt_memory_nodes(const void *base, size_t bytes, unsigned *ret, unsigned n_node);
-/* Share of it that lies on huge pages now, as /proc/self/smaps says, 0 to 1; NAN if that cannot be read. */
+/* Returns the fraction (0 to 1) of the arena on huge pages, from /proc/self/smaps. NAN if that file cannot be read. */
 double rt_arena_huge_share(const struct rt_arena *a);
 void rt_arena_unmap(struct rt_arena *a);
 #endif

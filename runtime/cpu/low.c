@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products of bf16 and f16 tensors, summed in f32. Where the processor multiplies bf16 (AVX512_BF16, AMX), oneDNN's matmul
- * does it; elsewhere the type is only storage: both operands are widened and multiplied in f32.
+ * Matrix products of bf16 and f16 tensors with f32 sums. If the CPU multiplies bf16 (AVX512_BF16, AMX), oneDNN's matmul
+ * is used. Otherwise the type is for storage only: both operands are widened and multiplied in f32.
  */
 #include "config.h"
 #include <omp.h>
@@ -9,7 +9,7 @@
 #include "runtime/cpu/cpu.h"
 #include "runtime/cpu/low.h"
 
-/* Rounding and its reverse, for one thread. */
+/* Conversions from and to f32 in one thread. */
 static void narrow_part(enum rt_dtype dtype, uint16_t *to, const float *from, int64_t n)
 {
 	if (dtype == RT_BF16)
@@ -64,7 +64,8 @@ const char *rt_cpu_low_products(enum rt_dtype dtype)
 	return dtype == RT_BF16 ? rt_bf16_products() : NULL;
 }
 
-/* A vector register holds twice as many, which AVX512_BF16 multiplies as fast; AMX multiplies 16 x 16 x 32 in 16 cycles. */
+/* A vector register holds twice as many elements, and AVX512_BF16 multiplies them at the same rate. AMX multiplies 16 x
+ * 16 x 32 in 16 cycles. */
 double rt_cpu_low_rate(enum rt_dtype dtype)
 {
 	const char *products = rt_cpu_low_products(dtype);

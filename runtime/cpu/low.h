@@ -3,11 +3,13 @@
 #define RT_LOW_H
 #include "runtime/cpu/cpu.h"
 
-/* "amx", "avx512_bf16", or NULL if this machine, or this build's library, does not multiply bf16. */
+/* Returns the instruction set for bf16 products: "amx" or "avx512_bf16". NULL if this CPU or the linked oneDNN has
+ * none. */
 const char *rt_bf16_products(void);
-/* How many kinds of product have been made ready since the process began: 0 in a step whose shapes have been seen. */
+/* Returns the number of oneDNN matmul primitives created since the process started. A step whose shapes were used
+ * before creates none. */
 int64_t rt_bf16_products_made(void);
-/* c (m,n) f32 = op(a) op(b) + beta c, a and b bf16, beta 0 or 1. Only where rt_bf16_products() is not NULL. */
+/* c (m,n) f32 = op(a) op(b) + beta c; a and b are bf16, beta is 0 or 1. Requires rt_bf16_products() != NULL. */
 void rt_gemm_bf16(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
 		  const void *b, int64_t ldb, float beta, float *c, int64_t ldc);
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dynamic 8-bit maps of Dettmers et al., 2022: seven decades below 1, each with more values than the one below, and 0 and 1.
- * A code is looked up by the upper bits of the float. Such a cell holds at most one border between two codes.
+ * The dynamic 8-bit maps of Dettmers et al., 2022: seven decades below 1, each with more values than the next lower
+ * one, and 0 and 1. A code is looked up by the upper bits of the float. A cell of such bits contains at most one border
+ * between two codes.
  */
 #include <math.h>
 #include <pthread.h>
@@ -29,7 +30,7 @@ static void make_values(float value[256], bool is_signed)
 		double decade = pow(10, i - (DECADES - 1));
 
 		for (int k = 0; k < parts; k++) {
-			/* the middle of part k of 0.1 .. 1 */
+			/* midpoint of interval k of 0.1..1 */
 			float v = (float)(decade * (0.1 + 0.9 * (k + 0.5) / parts));
 
 			value[n++] = v;
@@ -42,7 +43,7 @@ static void make_values(float value[256], bool is_signed)
 	qsort(value, 256, sizeof(*value), by_value);
 }
 
-/* The border between codes i and i + 1. */
+/* Returns the border between codes i and i + 1. */
 static float border(const struct rt_map8 *m, int i)
 {
 	return (m->value[i] + m->value[i + 1]) / 2;

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_MAP8_H
 #define RT_MAP8_H
-/* Numbers of -1 or 0 to 1 in 8 bits: 256 values, close together near 0. */
+/* 8-bit codes for numbers in -1..1 or 0..1: 256 values, dense near 0. */
 #include <stdbool.h>
 #include <stdint.h>
 #include "runtime/graph/update.h"
 
-/* A cell is the upper 16 bits of a positive float; cell 0 starts at 2^-24, below which everything is 0. */
+/* A cell is the upper 16 bits of a positive float. Cell 0 starts at 2^-24; smaller values map to 0. */
 #define RT_MAP8_FIRST	((127u - 24) << 7)
 #define RT_MAP8_CELLS	(24 * 128 + 1)
 
 struct rt_map8 {
 	float value[256]; /* ascending */
-	int zero;	  /* the code of 0 */
-	/* A positive x in cell i has code[i], or one more if it is above border[i]. Negative ones mirror it round zero. */
+	int zero;	  /* code of 0 */
+	/* A positive x in cell i has code[i], plus 1 if x > border[i]. Negative values are mirrored at code `zero`. */
 	float border[RT_MAP8_CELLS];
 	int32_t code[RT_MAP8_CELLS];
 };

@@ -10,7 +10,7 @@ void rt_pixels_to_f32(const unsigned char *restrict in, size_t n, float scale, f
 		out[i] = (float)in[i] * scale + offset;
 }
 
-/* in: bytes. out: f32 of the same shape */
+/* out (f32) = in (u8) * scale + offset, same shape */
 static void run_pixels(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One block of 8-bit AdamW. No include guard: simd_body.h includes it per instruction set. */
+/* One block of 8-bit AdamW. No include guard: simd_body.h includes this file per instruction set. */
 
 INLINE vf pick(const float *table, vi at)
 {
@@ -26,14 +26,14 @@ INLINE vi codes(const uint8_t *p)
 	return __builtin_convertvector(b, vi);
 }
 
-/* The code of x, |x| <= 1; see map8.h. Codes below the first of a signed map do not exist. */
+/* Returns the code of x, |x| <= 1 (map8.h). Negative results, which a signed map does not have, become 0. */
 INLINE vi code_of(const struct rt_map8 *map, vf x)
 {
 	vi a = (vi)x & 0x7FFFFFFF, cell = (a >> 16) - (int32_t)RT_MAP8_FIRST, code;
 
 	cell = cell & (cell > 0);
 	code = (vi)pick((const float *)map->code, cell);
-	code -= (vi)((vf)a > pick(map->border, cell)); /* true is -1 */
+	code -= (vi)((vf)a > pick(map->border, cell)); /* a true comparison is -1 */
 	code = sel_i(x < 0.0f, 2 * map->zero - code, code);
 	return code & (code > 0);
 }
@@ -45,7 +45,7 @@ INLINE void put_codes(uint8_t *p, vi code)
 	memcpy(p, &b, sizeof(b));
 }
 
-/* p, g (n), n <= RT_MAP8_BLOCK; m, v are codes, m_max, v_max the scale of this block. */
+/* p, g (n), n <= RT_MAP8_BLOCK. m and v are codes; *m_max and *v_max are the scales of this block. */
 static void adamw8(float *p, uint8_t *m, uint8_t *v, float *m_max, float *v_max, const float *g, int64_t n,
 		   const struct rt_adamw *h, const struct rt_map8 *map_m, const struct rt_map8 *map_v)
 {
@@ -53,7 +53,7 @@ static void adamw8(float *p, uint8_t *m, uint8_t *v, float *m_max, float *v_max,
 	float ms[RT_MAP8_BLOCK], vs[RT_MAP8_BLOCK], top_m, top_v;
 	vf most_m = { 0 }, most_v = { 0 };
 
-	/* behind the end of a short block: zeros, which raise no maximum */
+	/* Padding of a short block: codes of zero, which do not raise the maximum. */
 	memset(mc, map_m->zero, sizeof(mc));
 	memset(vc, map_v->zero, sizeof(vc));
 	memcpy(mc, m, (size_t)n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels for whatever the compiler targets: SSE2 on x86-64, NEON on arm64, plain code elsewhere. */
+/* The kernels for the compiler's baseline target: SSE2 on x86-64, NEON on arm64, plain code elsewhere. */
 #include <stdlib.h>
 #include <strings.h>
 #include "runtime/cpu/simd.h"
@@ -15,7 +15,7 @@
 #endif
 #include "runtime/cpu/simd_body.h"
 
-/* 0 SSE2 or what else is the least, 1 AVX2, 2 AVX-512; a word that oneDNN does not know limits nothing there either. */
+/* Returns 0 for the baseline, 1 for AVX2, 2 for AVX-512. Unknown words do not limit, as in oneDNN. */
 static int most_of(const char *limit)
 {
 	if (!limit || !*limit || !strcasecmp(limit, "ALL") || !strcasecmp(limit, "DEFAULT"))

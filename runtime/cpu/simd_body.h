@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernels of simd.h; RT_W and RT_SIMD_TABLE, RT_SIMD_NAME are set by the file that includes this. */
+/* The kernels of simd.h. The including file defines RT_W, RT_SIMD_TABLE and RT_SIMD_NAME. */
 #include <math.h>
 #include "runtime/graph/mix.h"
 #include "runtime/cpu/vec.h"
@@ -7,13 +7,13 @@
 
 #define EACH(i, n)	for (int64_t i = 0; i < (n); i += W)
 
-/* Sums over a row run in a float per lane for 256 elements of it, then over these: the error does not grow with the row, and is not
- * more where lanes are fewer. */
+/* A sum over a row uses one float per lane for 256 elements per lane, and then adds these partial sums. The error does
+ * not grow with the row's length, and is not larger with fewer lanes. */
 #define LONG_ROW (256 * W)
 #define EACH_PIECE(c, end, n) \
 	for (int64_t c = 0, end = LONG_ROW < (n) ? LONG_ROW : (n); c < (n); c = end, end = c + LONG_ROW < (n) ? c + LONG_ROW : (n))
 
-/* 0.5 x (1 + tanh(u)) is x / (1 + e^-2u): no cancellation on either side. */
+/* 0.5 x (1 + tanh(u)) equals x / (1 + e^-2u), which has no cancellation for either sign. */
 #define GELU_2K		1.5957691216057308f /* 2 sqrt(2/pi) */
 #define GELU_C		0.044715f
 
@@ -27,7 +27,7 @@ INLINE vf sigmoid(vf x)
 	return 1.0f / (1.0f + vexp(-x));
 }
 
-/* Small arguments by an odd polynomial, the others by e^2x: a few roundings everywhere. */
+/* An odd polynomial for small arguments, e^2x for the others. The error is a few roundings everywhere. */
 INLINE vf vtanh(vf x)
 {
 	vf z = x * x, near, far = 1.0f - 2.0f / (1.0f + vexp(2.0f * x));
@@ -37,7 +37,7 @@ INLINE vf vtanh(vf x)
 	return sel(z < 0.390625f, near, far);
 }
 
-/* A quotient of polynomials in x^2; beyond 4 it is 1 to all digits. */
+/* A quotient of polynomials in x^2. Beyond |x| = 4, erf rounds to 1. */
 INLINE vf verf(vf x)
 {
 	vf c = sel(x != x, x, vmin(vmax(x, splat(-4.0f)), splat(4.0f))), z = c * c, p, q;
@@ -55,7 +55,7 @@ INLINE vf verf(vf x)
 	return c * p / q;
 }
 
-/* The normal distribution function. */
+/* The cumulative normal distribution function. */
 INLINE vf normal_cdf(vf x)
 {
 	return 0.5f + 0.5f * verf(x * 0.70710678f);
@@ -74,7 +74,7 @@ INLINE vf act_fwd(vf x, enum rt_act act)
 	if (act == RT_ACT_SIGMOID)
 		return sigmoid(x);
 	if (act == RT_ACT_RELU)
-		return sel(x <= 0.0f, (vf){ 0 }, x); /* NaN stays NaN */
+		return sel(x <= 0.0f, (vf){ 0 }, x); /* keeps NaN */
 	return x;
 }
 
@@ -189,7 +189,7 @@ static void norm_bwd_gain(float *dgain, float *dbias, const float *dy, const flo
 	}
 }
 
-/* Four vectors wide, so that every row gives a whole run of cache lines. */
+/* Four vectors per row, so that each row reads whole cache lines. */
 static void column_sums(float *out, const float *x, int64_t rows, int64_t ld_x, int64_t c0, int64_t c1, bool accumulate)
 {
 	int64_t i = c0;
@@ -234,7 +234,7 @@ INLINE float row_max(const float *x, int64_t n)
 	return m;
 }
 
-/* Sum of e^(x - max); each to `to` (which may be x) unless that is NULL. */
+/* Returns the sum of e^(x - max). Stores the terms in `to` unless that is NULL; `to` may be x. */
 INLINE float row_exp(float *to, const float *x, int64_t n, float max)
 {
 	vf s = { 0 };
@@ -335,8 +335,8 @@ static void row_dots(float *d, const float *a, const float *b, int64_t ld_ab, in
 
 #include "runtime/cpu/simd_adam8.h"
 
-/* Sum of squares of x scale, each lane in its own float, in double where that overflows; false if anything is not finite. n is at
- * most RT_NORM_CHUNK. */
+/* *ret = sum of (x scale)^2 for n <= RT_NORM_CHUNK elements. Each lane sums in float; the sum is repeated in double if
+ * that overflows. Returns false if an element is not finite. */
 static bool sum_squares(const float *x, int64_t n, float scale, double *ret)
 {
 	vf s = { 0 };

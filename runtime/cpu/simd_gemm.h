@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of a matrix product (cpu/gemm_own.c): operands brought into the order in which they are read, and a tile of the
- * result held in registers. TILE_ROWS x 2 vectors leave room for two vectors of b and one of a: 14 x 32 of AVX-512's 32
- * registers, 6 x 16 of AVX2's 16. Included by simd_body.h.
+ * The inner part of a matrix product (cpu/gemm_own.c): packing of the operands into reading order, and a tile of the
+ * result in registers. TILE_ROWS x 2 vectors leave room for two vectors of b and one of a: tiles are 14 x 32 with
+ * AVX-512's 32 registers and 6 x 16 with AVX2's 16. Included by simd_body.h.
  */
 #define GEMM_COLS	(2 * RT_W)
 
@@ -16,7 +16,7 @@
 #define HIGH		4, 12, 5, 13, 6, 14, 7, 15
 #endif
 
-/* W vectors transposed: log2 W times, the first half interleaved with the second. */
+/* Transposes W vectors in log2 W steps. Each step interleaves the two halves. */
 INLINE void transpose(vf *r)
 {
 #pragma GCC unroll 4
@@ -34,7 +34,7 @@ INLINE void transpose(vf *r)
 	}
 }
 
-/* W x W elements from rows of x (n rows there, cols left in each), transposed; what is missing reads as zero. */
+/* r = the transpose of W x W elements of x, which has n rows and `cols` columns left. Missing elements read as zero. */
 INLINE void load_transposed(vf *r, const float *x, int64_t ld_x, int64_t n, int64_t cols)
 {
 	if (n >= W && cols >= W) {
@@ -51,7 +51,8 @@ INLINE void load_transposed(vf *r, const float *x, int64_t ld_x, int64_t n, int6
 	transpose(r);
 }
 
-/* to (k,rows) of a (rows,k). Whole vectors are stored where what they write too much is written again or still inside. */
+/* to (k,rows) = a (rows,k)^T. A whole vector is stored only where its excess stays inside `to` and is overwritten
+ * later. */
 static void gemm_pack_a(float *to, const float *a, int64_t lda, int64_t rows, int64_t k)
 {
 	EACH(p, k) {
@@ -63,7 +64,7 @@ static void gemm_pack_a(float *to, const float *a, int64_t lda, int64_t rows, in
 	}
 }
 
-/* to (k,GEMM_COLS) of b (cols,k); zeros behind. */
+/* to (k,GEMM_COLS) = b (cols,k)^T, padded with zeros. */
 static void gemm_pack_b(float *to, const float *b, int64_t ldb, int64_t k, int64_t cols)
 {
 	for (int64_t half = 0; half < GEMM_COLS; half += W)
@@ -132,7 +133,7 @@ static void gemm_tile(float *c, int64_t ldc, const float *a, const float *b, int
 	float edge[TILE_ROWS * GEMM_COLS];
 
 	if (!ahead) {
-		ahead = b; /* is in the cache anyway */
+		ahead = b; /* cached already */
 		step = 0;
 	}
 	if (cols == GEMM_COLS || cols == W) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bf16 and f16 from and to f32. No include guard: simd_body.h includes it per instruction set. */
+/* Conversion of f32 to bf16 and f16 and back. No include guard: simd_body.h includes this file per instruction set. */
 
 typedef uint16_t vh __attribute__((vector_size(2 * RT_W)));
 typedef uint16_t vhu __attribute__((vector_size(2 * RT_W), aligned(2), may_alias));
@@ -14,7 +14,7 @@ INLINE vi sel_i(vi mask, vi a, vi b)
 	return (mask & a) | (~mask & b);
 }
 
-/* Low 16 bits of each element. */
+/* Returns the low 16 bits of each element. */
 INLINE vh halves(vi v)
 {
 	return __builtin_convertvector(v, vh);
@@ -25,8 +25,8 @@ INLINE vi wide(vh v)
 	return __builtin_convertvector(v, vi);
 }
 
-/* Add half of what is cut off, less one when the last kept bit is even. NaN keeps its upper bits and becomes quiet. Unsigned: the
- * sum that is not taken for a NaN may wrap. */
+/* Rounds to nearest, ties to even: adds half of the last kept bit's unit, minus 1 if that bit is even. A NaN keeps its
+ * upper bits and becomes quiet. Unsigned arithmetic, because the sum of a NaN may wrap before it is discarded. */
 INLINE vi bf16_bits(vf x)
 {
 	vu u = (vu)x, even = (u >> 16) & 1;
@@ -34,12 +34,13 @@ INLINE vi bf16_bits(vf x)
 	return sel_i(x != x, (vi)((u >> 16) | 0x40), (vi)((u + 0x7FFF + even) >> 16));
 }
 
-/* F. Giesen's method: numbers below f16's normal range are rounded by an addition of 0.5, the others by integers. */
+/* F. Giesen's method: values below f16's normal range are rounded by adding 0.5, the others with integers. */
 INLINE vi f16_bits(vf x)
 {
 	vi u = (vi)x, sign = u & INT32_MIN, a = u ^ sign;
 	vi tiny = (vi)((vf)a + 0.5f) - 0x3F000000;
-	vi normal = (vi)(((vu)a - ((127 - 15) << 23) + 0xFFF + (((vu)a >> 13) & 1)) >> 13); /* wraps where tiny is taken */
+	vi normal = (vi)(((vu)a - ((127 - 15) << 23) + 0xFFF + (((vu)a >> 13) & 1)) >> 13); /* may wrap where `tiny` is
+											     * selected */
 	vi huge = sel_i(a > 0x7F800000, splat_i(0x7E00), splat_i(0x7C00));
 	vi h = sel_i(a >= 0x47800000, huge, sel_i(a < 0x38800000, tiny, normal));
 

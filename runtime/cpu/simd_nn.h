@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of simd_body.h: norms by rows, per-channel work of batchnorm, and the smaller ops. */
+/* Part of simd_body.h: row norms, per-channel kernels of batchnorm, and small ops. */
 
-/* Mean and 1/sqrt(var + eps) of one row, var from the differences. */
+/* Mean and 1/sqrt(var + eps) of one row. The variance is computed from the differences to the mean. */
 INLINE void moments(const float *x, int64_t cols, float eps, float *mean, float *rstd)
 {
 	vf s = { 0 }, q = { 0 };
@@ -88,10 +88,10 @@ static void norm_bwd(float *dx, const float *dy, const float *x, const float *ga
 	}
 }
 
-/* Sums run in float over so many rows, then in double: the error does not grow with the batch. */
+/* Rows that are summed in float before adding to a double. The error does not grow with the batch size. */
 #define SUM_ROWS	64
 
-/* Channels c0..c0+4W or fewer, all rows: sums of v and of v w, where v and w come from one row. */
+/* Per-lane sums of two quantities, v and w, of the same row. */
 struct pair {
 	vf v, w;
 };
@@ -157,7 +157,7 @@ static void channel_affine(float *y, uint8_t *open, const float *x, const float 
 		}
 }
 
-/* Row r, elements i..i+W of dy, where the activation let it through. */
+/* Returns elements i..i+W of row r of dy, or 0 where the activation's bit in `open` is clear. */
 INLINE vf behind(const float *dy, const uint8_t *open, int64_t r, int64_t i, int64_t cols)
 {
 	vf g = ldx(dy + r * cols + i, cols - i);
@@ -214,7 +214,7 @@ static void channel_bwd(float *dx, float *dres, const float *dy, const uint8_t *
 		}
 }
 
-/* y = softmax(x) of each row, log-sum-exp to lse unless NULL. */
+/* y = softmax(x) per row; writes the log-sum-exp to lse unless that is NULL. */
 static void softmax(float *y, const float *x, int64_t ld_x, int64_t rows, int64_t cols, float *lse)
 {
 	for (int64_t r = 0; r < rows; r++, x += ld_x, y += ld_x) {
@@ -227,7 +227,7 @@ static void softmax(float *y, const float *x, int64_t ld_x, int64_t rows, int64_
 	}
 }
 
-/* The same probabilities again from scores and lse, in place. */
+/* The same probabilities, recomputed in place from scores and lse. */
 static void softmax_probs(float *s, int64_t ld_s, int64_t rows, int64_t cols, const float *lse)
 {
 	for (int64_t r = 0; r < rows; r++, s += ld_s)
@@ -314,7 +314,7 @@ INLINE vu mix(vu x)
 	return x;
 }
 
-/* Element `first + i` is dropped when its random 32 bits are below `limit`. */
+/* Drops element first + i if its 32 random bits are below `limit`. */
 static void dropout(float *y, const float *x, int64_t n, uint64_t first, uint64_t key, uint32_t limit, float scale,
 		    bool accumulate)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of cpu/conv_winograd.c: one tile's transforms, and the products of what was transformed. Channels are the lanes.
- * A tile is 6x6 of what is read and 4x4 of what is written; in between are 36 planes, one per point. All results of one
- * output element are the same sum in the same order, whatever the block that the tile is in. Included by simd_body.h.
+ * The inner part of cpu/conv_winograd.c: the transforms of one tile, and the products of transformed tiles. Channels
+ * are the lanes. A tile reads 6x6 pixels and writes 4x4. In between are 36 planes, one per interpolation point. Each
+ * output element is the same sum in the same order, for any block. Included by simd_body.h.
  *
- * The points are 0, +-5/8, +-3/2 and infinity: all constants of the transforms of images are exact in f32, and the error is a
- * third of what 0, +-1, +-2 give.
+ * The points are 0, +-5/8, +-3/2 and infinity. All constants of the image transforms are exact in f32. The error is one
+ * third of that of the points 0, +-1, +-2.
  */
 #define PA	0.625f
 #define PB	1.5f
 #define PA2	(PA * PA)
 #define PB2	(PB * PB)
-/* 1 over the product of a point's differences from the other finite ones. */
+/* 1 / the product of a point's differences from the other finite points. */
 #define P0_SHARE	(1.0f / (PA2 * PB2))
 #define PA_SHARE	(1.0f / (2 * PA2 * (PA2 - PB2)))
 #define PB_SHARE	(1.0f / (2 * PB2 * (PB2 - PA2)))
@@ -22,7 +22,7 @@
 #define WINO_OUTER	4
 #endif
 
-/* 6 values of an image to their values at the points: 12 multiply-adds. */
+/* Transforms 6 pixels to values at the 6 points: 12 multiply-adds. */
 INLINE void wino_read(vf *to, int64_t step, const vf *d)
 {
 	vf even_a = d[4] - PB2 * d[2], odd_a = d[3] - PB2 * d[1];
@@ -36,7 +36,7 @@ INLINE void wino_read(vf *to, int64_t step, const vf *d)
 	to[5 * step] = PA2 * PB2 * d[1] - (PA2 + PB2) * d[3] + d[5];
 }
 
-/* The product's values at the points to 4 of its coefficients. */
+/* Transforms values at the 6 points to 4 pixels. */
 INLINE void wino_write(vf *to, int64_t step, const vf *m)
 {
 	vf sum_a = m[1] + m[2], diff_a = m[1] - m[2], sum_b = m[3] + m[4], diff_b = m[3] - m[4];
@@ -47,7 +47,7 @@ INLINE void wino_write(vf *to, int64_t step, const vf *m)
 	to[3 * step] = m[5] + PA * PA2 * diff_a + PB * PB2 * diff_b;
 }
 
-/* The transpose of that: 4 values to 6. */
+/* The transpose of wino_write(): 4 values to 6. */
 INLINE void wino_spread(vf *to, int64_t step, const vf *y)
 {
 	vf even_a = y[0] + PA2 * y[2], odd_a = PA * y[1] + PA * PA2 * y[3];
@@ -61,7 +61,7 @@ INLINE void wino_spread(vf *to, int64_t step, const vf *y)
 	to[5 * step] = y[3];
 }
 
-/* 3 weights to 6 points, and the transpose. */
+/* Transforms 3 weights to 6 points; wino_gather() is the transpose. */
 INLINE void wino_weigh(vf *to, int64_t step, const vf *g)
 {
 	vf even_a = PA_SHARE * g[0] + PA_SHARE * PA2 * g[2], odd_a = PA_SHARE * PA * g[1];
@@ -85,7 +85,7 @@ INLINE void wino_gather(vf *to, int64_t step, const vf *m)
 	to[2 * step] = PA2 * sum_a + PB2 * sum_b + m[5];
 }
 
-/* Pixels (i,j) of a tile, n x n of them, whose first is at x; those outside read as zero. */
+/* Loads n pixels of column j of a tile. Pixels outside the image read as zero. */
 INLINE void wino_load(vf *to, const struct rt_wino_tile *t, const float *image, int j, int n, int64_t channel, bool inside)
 {
 	const float *x = image + t->at + j * t->pixel + channel;
@@ -200,7 +200,7 @@ static void wino_output(float *image, const struct rt_wino_tile *t, const float 
 			wino_write_lanes(image, t, m + c, plane, c, true, false);
 }
 
-/* m (rows, stride ld_m) = v (rows,k) u (k, vectors): v in blocks of so many lanes, `block` floats apart. */
+/* m (rows, stride ld_m) = v (rows,k) u (k, vectors). v is in blocks of RT_WINO_LANES channels, `block` floats apart. */
 INLINE void wino_tile(float *m, int64_t ld_m, const float *v, int64_t block, const float *u, int rows, int vectors,
 		      int64_t blocks)
 {
@@ -248,7 +248,7 @@ static void wino_rows(float *m, int64_t ld_m, const float *v, int64_t block, con
 	}
 }
 
-/* Panels of rows as equal as they can be; each meets two vectors of u after the other. */
+/* Splits the rows into panels of nearly equal size. Each panel uses two vectors of u at a time. */
 static void wino_product(float *m, const float *v, int64_t block, const float *u, int64_t rows, int64_t in, int64_t out)
 {
 	int64_t panels = (rows + TILE_ROWS - 1) / TILE_ROWS;
@@ -302,7 +302,8 @@ static void wino_outer(float *p, const float *v, int64_t block, const float *d, 
 	}
 }
 
-/* One input channel's weights for W output channels, of which n are there. */
+/* Transforms the weights of one input channel and W output channels. Channels beyond n_in and n_out have zero
+ * weights. */
 INLINE void wino_weights_lanes(float *u, int64_t plane, const struct rt_wino_weights *w, int64_t in, int64_t out)
 {
 	float taps[9][RT_W] = { { 0 } };
@@ -338,7 +339,7 @@ static void wino_weights(float *u, int64_t plane, const struct rt_wino_weights *
 			wino_weights_lanes(u + l, plane, w, c, out + l);
 }
 
-/* The gradients of one input channel's weights of all output channels, which are `step` floats apart. */
+/* Gradients of the weights of one input channel and all output channels, which are `step` floats apart. */
 static void wino_weights_slope(float *w, int64_t step, const float *p, int64_t plane, int64_t out)
 {
 	for (int64_t q = 0; q < out; q += W) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Vectors of RT_W floats by the compiler's vector extension. No include guard: simd_body.h includes it per instruction set. */
+/* Vectors of RT_W floats, with the compiler's vector extension. No include guard: simd_body.h includes this file per
+ * instruction set. */
 #include <stdint.h>
 #include <string.h>
 #if defined(__x86_64__)
@@ -9,7 +10,8 @@
 #endif
 
 #define W ((int64_t)RT_W)
-/* Rows of a product whose sums stay in registers, two vectors each: 28 of AVX-512's 32, 12 of 16; the others hold what is read. */
+/* Rows of a product tile. The sums take two vectors per row: 28 of AVX-512's 32 registers, 12 of AVX2's 16. The other
+ * registers hold operands. */
 #if RT_W == 16
 #define TILE_ROWS	14
 #define EACH_ROWS(f)	f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11) f(12) f(13) f(14)
@@ -33,7 +35,7 @@ INLINE void st(float *p, vf v)
 	*(vfu *)p = v;
 }
 
-/* The first n < W elements; the others read as zero and are not written. */
+/* Load and store the first n < W elements. ld_n() fills the other lanes with 0; st_n() does not write them. */
 INLINE vf ld_n(const float *p, int64_t n)
 {
 	float t[RT_W] = { 0 };
@@ -73,7 +75,7 @@ INLINE vf sel(vi mask, vf a, vf b)
 	return (vf)((mask & (vi)a) | (~mask & (vi)b));
 }
 
-/* Lanes, all ones or zeros each, as the bits of a row's elements i..i+W, and back. */
+/* Store a lane mask as the bits of elements i..i+W of a row, and load it. Each lane is all ones or all zeros. */
 INLINE void st_bits(uint8_t *row, int64_t i, vi lanes)
 {
 #if defined(__x86_64__) && RT_W == 16
@@ -132,7 +134,7 @@ INLINE vf vsqrt(vf x)
 #endif
 }
 
-/* Always the same tree. */
+/* Adds in a fixed tree order, so that the bits are reproducible. */
 INLINE float hsum(vf v)
 {
 	float t[RT_W];
@@ -155,15 +157,15 @@ INLINE float hmax(vf v)
 	return m;
 }
 
-/* e^x = 2^n e^r with |r| <= ln 2 / 2; r in two parts, e^r by a polynomial of degree 6 (minimax, 1e-8). Below -87.3 the
- * result is the smallest normal number's neighbourhood, above 88.7 the largest; NaN stays NaN. */
+/* e^x = 2^n e^r with |r| <= ln 2 / 2. r is computed in two parts, e^r by a minimax polynomial of degree 6 (error 1e-8).
+ * x is clamped to -87.33..88.72, so the result is a normal finite number. NaN stays NaN. */
 INLINE vf vexp(vf x)
 {
-	const float magic = 12582912.0f; /* 1.5 2^23: adding it rounds to an integer */
+	const float magic = 12582912.0f; /* 1.5 2^23; adding it rounds to an integer */
 	vf c = sel(x != x, x, vmin(vmax(x, splat(-87.33f)), splat(88.72f)));
 	vf t = c * 1.44269504f + magic, n = t - magic;
 	vf r = c - n * 0.693359375f + n * 2.12194440e-4f, p;
-	/* Half of the exponent twice: 2^128 alone would overflow. */
+	/* Scale by 2^(n/2) twice, because 2^128 overflows. */
 	vi half = ((vi)t - (vi)splat(magic)) >> 1, rest = ((vi)t - (vi)splat(magic)) - half;
 
 	p = 1.9875691500e-4f * r + 1.3981999507e-3f;
