@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The analysis as members of a result document. */
+/* Writes the analysis as members of a result document. */
 #include <math.h>
 #include "bench/result/analysis_json.h"
 #include "bench/result/outlier.h"
@@ -70,7 +70,7 @@ static json_t *row_json(const struct bn_analysis *s, const struct bn_comparison 
 	return j;
 }
 
-/* What each arm gave, whatever the design. */
+/* The level of each metric in each arm, for every design. */
 static json_t *levels_json(const struct bn_data *d)
 {
 	json_t *list = json_array();

@@ -3,9 +3,9 @@
 #define BN_ANALYSIS_JSON_H
 #include "bench/result/analyze.h"
 
-/* Puts levels, comparisons, guards_open, outliers, warnings, summary, verdict and exit_code into the document, replacing what was
- * there. */
+/* Writes levels, comparisons, guards_open, outliers, warnings, summary, verdict and exit_code into the document.
+ * Existing members are replaced. */
 void bn_analysis_write(const struct bn_analysis *a, json_t *doc);
-/* The analysis of a document, written into it. Returns the exit code. */
+/* Analyses the session and writes the analysis into data->doc. Returns the exit code. */
 int bn_analyze(const struct bn_data *data, const struct bn_limits *limits);
 #endif

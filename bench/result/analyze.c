@@ -17,7 +17,7 @@ static double pct(double log_ratio)
 	return 100 * expm1(log_ratio);
 }
 
-/* What the session as a whole allows: at which alpha we stand, or why no verdict may be given. */
+/* Determines what the session as a whole allows: the alpha that applies, or the reason why no verdict may be given. */
 static void stand(struct bn_analysis *s)
 {
 	const struct bn_data *d = s->data;
@@ -82,7 +82,7 @@ static void measure_unpaired(struct bn_analysis *s, struct bn_comparison *r)
 	r->hl = NAN;
 }
 
-/* Adjust p over the rows of one family. */
+/* Adjusts p over the rows of one family. */
 static void adjust(struct bn_analysis *s, const char *family, void (*method)(const double *, size_t, double *), bool aa)
 {
 	gt_autofree double *p = gt_xcalloc(s->n + 1, sizeof(*p));
@@ -115,12 +115,13 @@ bool bn_comparison_not_worse(const struct bn_comparison *r)
 	return !r->unfit && bn_not_worse(r->m->direction == BN_HIGHER, r->e, r->margin.same);
 }
 
-/* How many more pairs would answer, with 80 % power, if the effect is what it seems to be. */
+/* Computes the number of further pairs that would decide with 80 % power, assuming the observed effect. */
 static void needs_more(struct bn_analysis *s, struct bn_comparison *r)
 {
 	double size = fabs(r->e.est), gap = size >= r->margin.change ? size : r->margin.same - size;
 	bool guard =
-		r->m->role == BN_GUARD && gain(r) > -r->margin.same; /* of it the question is whether it is not worse */
+		r->m->role == BN_GUARD && gain(r) > -r->margin.same; /* the question for a guard is only whether it is not
+								      * worse */
 	double sd = isfinite(r->sd) ? r->sd : bn_sd(r->aa_pairs.d, r->aa_pairs.n);
 	size_t needed;
 
@@ -136,7 +137,7 @@ static void needs_more(struct bn_analysis *s, struct bn_comparison *r)
 	needed = bn_pairs_needed(sd, gap, s->alpha);
 	r->more = needed > r->n_a ? needed - r->n_a : 1;
 	if (needed >= BN_PAIRS_MAX)
-		snprintf(r->reason, sizeof(r->reason), "too noisy to tell"); /* more than any session has */
+		snprintf(r->reason, sizeof(r->reason), "too noisy to tell"); /* more pairs than any session has */
 	else if (s->paired && isfinite(s->data->block_s))
 		snprintf(r->reason, sizeof(r->reason), "%zu more pair%s (%.0f min)", r->more,
 			 r->more == 1 ? "" : "s", ceil((double)r->more * s->data->block_s / 60));
@@ -163,7 +164,7 @@ static void decide(struct bn_analysis *s, struct bn_comparison *r)
 	const char *zero = zero_variance(s, r);
 	double own = log1p(r->m->margin);
 
-	if (!s->paired) /* without drift under control neither a change nor its absence can be told below that */
+	if (!s->paired) /* without control of drift, smaller changes cannot be distinguished from drift */
 		own = fmax(own, log1p(s->limits.floor));
 	r->margin = bn_margins(own, r->aa);
 	r->verdict = BN_INCONCLUSIVE;
@@ -189,11 +190,11 @@ static void decide(struct bn_analysis *s, struct bn_comparison *r)
 			set_reason(r, s->hold);
 	}
 	judge_guard(s, r);
-	/* Of two files drift may be the whole of it, so nothing is called real. */
+	/* An unpaired difference may be entirely drift, so it never counts as a real effect. */
 	r->tiny = s->paired && r->verdict == BN_SAME && (r->e.lo > 0 || r->e.hi < 0);
 }
 
-/* Identical arms that differ by something that matters: nothing this session says can be trusted. */
+/* Returns true if identical arms differ by a relevant amount. No result of such a session can be trusted. */
 static bool aa_gate(struct bn_analysis *s, const struct bn_comparison **ret)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -255,8 +256,8 @@ static bool outranks(enum bn_verdict a, enum bn_verdict b)
 	return rank[a] > rank[b];
 }
 
-/* The worst that a primary metric says, and what the guards leave of it. *ret_guard: the one that leaves it open, or
- * NULL. */
+/* Returns the worst verdict of the primary metrics, after the guards. *ret_guard: the guard that makes it inconclusive,
+ * or NULL. */
 static enum bn_verdict overall(const struct bn_analysis *s, size_t *ret_primaries, const struct bn_comparison **ret_guard)
 {
 	enum bn_verdict v = BN_SAME;
@@ -295,7 +296,7 @@ static void set_why(struct bn_analysis *s, const char *text)
 	snprintf(s->why, sizeof(s->why), "%s", text);
 }
 
-/* A change that costs launches their numbers is no gain, whatever the others say: a gate must see it. */
+/* Sets the exit code if the change makes launches fail. Such a change is no gain, whatever the other metrics show. */
 static void broken_by_change(struct bn_analysis *s)
 {
 	const struct bn_comparison *r = NULL;
@@ -321,7 +322,7 @@ static void broken_by_change(struct bn_analysis *s)
 		 why ? ": " : "", why ? why : "");
 }
 
-/* Number of launches that gave at least one number. */
+/* Returns the number of launches with at least one valid number. */
 static size_t usable_launches(const struct bn_data *d)
 {
 	size_t n = 0;
@@ -335,14 +336,14 @@ static size_t usable_launches(const struct bn_data *d)
 	return n;
 }
 
-/* An outcome that says nothing about the change. Returns its exit code. */
+/* Records an outcome without a verdict. Returns its exit code. */
 static int void_outcome(struct bn_analysis *s, enum bn_outcome outcome, int code)
 {
 	s->outcome = outcome;
 	return s->exit_code = code;
 }
 
-/* Why the session as a whole is no basis for a verdict. Returns an exit code, 0 if it is one. */
+/* Checks whether the session as a whole can have a verdict. Returns 0 if so, otherwise the exit code. */
 static int find_fault(struct bn_analysis *s)
 {
 	const struct bn_data *d = s->data;

@@ -29,7 +29,7 @@ void bn_warning(json_t *warnings, const char *code, const char *hint, const char
 						  gt_json_str(hint)));
 }
 
-/* Index of a name in a NULL-terminated list, -1 if it is not there. */
+/* Returns the index of a name in a NULL-terminated list, or -1. */
 static int index_of(const char *const *names, const char *name)
 {
 	for (int i = 0; name && names[i]; i++)
@@ -74,7 +74,7 @@ static int read_metric(const json_t *j, struct bn_metric *m, struct gt_err *err)
 	return 0;
 }
 
-/* What decides comes first, then its guards; the order in which series were first seen is that of a shuffle. */
+/* Sorts primary metrics first, then guards. Series appear in the document in a random order. */
 static int cmp_metric(const void *a, const void *b)
 {
 	const struct bn_metric *x = a, *y = b;
@@ -119,7 +119,7 @@ static int read_metrics(struct bn_data *d, struct gt_err *err)
 	return 0;
 }
 
-/* The samples after the warm-up; NULL when one of them is not a positive number. */
+/* Returns the samples after the warm-up, or NULL if one of them is not a positive number. */
 static double *read_samples(const json_t *series, size_t *ret_n)
 {
 	json_t *list = json_object_get(series, "samples"), *v;
@@ -144,9 +144,10 @@ static double *read_samples(const json_t *series, size_t *ret_n)
 	return x;
 }
 
-#define TREND_MAX 256 /* a trend takes time with the square of what it looks at */
+#define TREND_MAX 256 /* a trend test takes time with the square of the number of values */
 
-/* Did the samples drift by more than 5 % while the launch ran? Of many the medians of as many stretches of them tell. */
+/* Returns true if the samples drifted by more than 5 % during the launch. More than TREND_MAX samples are reduced to
+ * the medians of TREND_MAX equal sections. */
 static bool drifts(double *x, size_t n)
 {
 	double level[TREND_MAX];
@@ -179,7 +180,7 @@ static void read_values(const struct bn_data *d, const json_t *series, struct bn
 			bad[m]++;
 			continue;
 		}
-		/* For a rate the bad tail is the low one. */
+		/* the bad tail of a rate is the low one */
 		run->value[m] = !tail ? bn_median(x, n) : bn_quantile(x, n, metric->direction == BN_LOWER ? .99 : .01);
 		if (!tail)
 			run->unsteady |= drifts(x, n);
@@ -212,7 +213,7 @@ static int read_run(const struct bn_data *d, const json_t *j, struct bn_run *run
 	run->failure = gt_json_get_str(j, "failure", NULL);
 	run->wrong = gt_json_get_str(j, "wrong", NULL);
 	run->value = gt_xcalloc(d->n_metrics + 1, sizeof(double));
-	/* What a failed or wrong launch says is no measurement. */
+	/* The numbers of a failed or wrong launch are not used. */
 	read_values(d, run->failure || run->wrong ? NULL : json_object_get(j, "metrics"), run, bad);
 	return 0;
 }
@@ -296,7 +297,7 @@ static int cmp_i64(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Blocks in which every workload was launched in both arms, and how long a block takes. */
+/* Counts the blocks in which every workload was launched in both arms, and computes the mean duration of a block. */
 static void count_blocks(struct bn_data *d, const json_t *run)
 {
 	enum bn_kind main_kind = d->design == BN_DESIGN_AA ? BN_KIND_AA : BN_KIND_AB;
@@ -321,7 +322,7 @@ static void count_blocks(struct bn_data *d, const json_t *run)
 	d->block_s = all && end > 0 ? end / (double)all : NAN;
 }
 
-/* Warnings of the session itself, which no later analysis could find again. */
+/* Copies the warnings that the session itself recorded. A later analysis could not find them again. */
 static void keep_notes(struct bn_data *d, const json_t *run)
 {
 	json_t *note;
@@ -353,15 +354,15 @@ static int clean_string(json_t *s)
 	copy = gt_xstrdup(text);
 	for (unsigned char *p = (unsigned char *)copy; *p; p++)
 		if (is_control(p)) {
-			if (*p == 0xc2) /* two bytes: a C1 control */
+			if (*p == 0xc2) /* two bytes: a C1 control character */
 				p[1] = '?';
 			*p = '?';
 		}
 	return json_string_set_nocheck(s, copy);
 }
 
-/* Strings will be shown: what a terminal might obey, or would break a line, becomes a question mark. What a session is taken up
- * again with is not shown, and a command may well have more than one line. */
+/* Replaces control characters by question marks, because the strings are printed to a terminal. The member "resume" is
+ * left as it is: it is not printed, and its command may have several lines. */
 static int clean(json_t *j)
 {
 	json_t *v;
@@ -496,7 +497,7 @@ size_t bn_warmup_of(const json_t *series)
 	return bn_warmup(x, n);
 }
 
-/* One launch per arm of a block. */
+/* One launch in a block. */
 struct cell {
 	int64_t block;
 	const struct bn_run *run;

@@ -8,7 +8,7 @@
 
 /* ---- metrics ---- */
 
-/* A label's value: the format escapes three characters, everything else is UTF-8 as it is. */
+/* Prints a label. The format escapes three characters in values; all others are copied as UTF-8. */
 static void label(struct gt_buf *out, const char *name, const char *value)
 {
 	gt_buf_printf(out, "%s=\"", name);
@@ -28,7 +28,7 @@ static void family(struct gt_buf *out, const char *name, const char *help)
 	gt_buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
 }
 
-/* One sample with up to two labels; what is not a number is left out. */
+/* Prints one sample with up to two labels. A value that is not finite is left out. */
 static void sample(struct gt_buf *out, const char *name, const char *l1, const char *v1, const char *l2, const char *v2,
 		   double v)
 {
@@ -66,7 +66,7 @@ static size_t base_of(const char *unit)
 	return i;
 }
 
-/* The unit of a level is that of its series: "x.p99" of "x". */
+/* Returns the unit of a level, which is that of its series: "x.p99" has the unit of "x". */
 static const char *unit_of_level(const json_t *doc, const char *id)
 {
 	const char *unit = "";
@@ -85,7 +85,7 @@ static const char *unit_of_level(const json_t *doc, const char *id)
 	return unit;
 }
 
-/* Those metrics whose base unit has this suffix: a family is written in one piece. */
+/* Prints the metrics whose base unit has this suffix. The format requires a family in one piece. */
 static void medians_in(const json_t *doc, const char *suffix, struct gt_buf *out)
 {
 	gt_autofree char *name = gt_xasprintf("gpubench_median%s", suffix);
@@ -118,7 +118,7 @@ static void medians(const json_t *doc, struct gt_buf *out)
 	medians_in(doc, "_value", out);
 }
 
-/* The three bounds of an effect as shares of one. */
+/* Prints the estimate and the bounds of an effect as shares. */
 static void effect(struct gt_buf *out, const char *name, const char *key, const char *id, const json_t *e)
 {
 	sample(out, name, key, id, "bound", "estimate", gt_json_get_real(e, "change_pct", NAN) / 100);
@@ -234,7 +234,7 @@ static void named(json_t *events, const char *what, int64_t tid, const char *nam
 						"tid", (json_int_t)tid, "args", "name", gt_json_str(name)));
 }
 
-/* The row of a workload: 1 … in the order in which they were first seen. */
+/* Returns the row of a workload: 1 … in order of first appearance. */
 static int64_t row_of(json_t *rows, json_t *events, const char *workload)
 {
 	json_t *row = json_object_get(rows, workload);

@@ -18,7 +18,7 @@ struct span {
 
 static void widen(struct span *s, double v)
 {
-	s->lo = fmin(s->lo, v); /* NaN is no value */
+	s->lo = fmin(s->lo, v); /* fmin and fmax ignore NaN */
 	s->hi = fmax(s->hi, v);
 }
 

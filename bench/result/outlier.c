@@ -6,13 +6,14 @@
 #include "bench/result/text.h"
 
 #define FAR	 5.0 /* robust standard deviations */
-#define LAUNCHES 6   /* fewer have no usual value */
+#define LAUNCHES 6   /* with fewer launches there is no usual value */
 #define LIST_MAX 100
 
-/* What may disturb a launch. It stands out when it exceeds what is usual for this session by both. */
+/* Possible causes of a slow launch. A reading is a cause if it exceeds its limit, which is computed from the session's
+ * usual value. */
 static const struct cause {
 	const char *field, *text, *unit;
-	double scale, factor, floor; /* usual * factor + floor; a factor below 1 looks for too little */
+	double scale, factor, floor; /* limit = usual * factor + floor; if factor < 1, the cause is a value below the limit */
 } causes[] = {
 	{ "throttled", "the CPU was throttled by heat", "times", 1, 1, 0 },
 	{ "gpu_heat_pct", "the GPU was slowed down by heat", "% of the time", 1, 1, 10 },
@@ -36,10 +37,10 @@ static const struct cause {
 	{ "temp_c", "the host was hotter", "degrees", 1, 1, 8 },
 };
 
-/* Launch documents of one workload, by position in data->runs. */
+/* The launches of one arm with a value of one metric. */
 struct group {
 	json_t **env;
-	double *y; /* log values of one metric, NaN none */
+	double *y; /* log values of the metric */
 	size_t *run;
 	size_t n;
 };
@@ -49,7 +50,7 @@ static json_t *env_of(const struct bn_data *d, int64_t seq)
 	json_t *list = json_object_get(d->doc, "launches"), *l;
 	size_t i;
 
-	l = json_array_get(list, (size_t)seq); /* where it lies unless the file was edited */
+	l = json_array_get(list, (size_t)seq); /* the usual position, unless the file was edited */
 	if (gt_json_get_int(l, "seq", -1) == seq)
 		return json_object_get(l, "env");
 	json_array_foreach(list, i, l)
@@ -72,7 +73,8 @@ static double usual(const struct group *g, const char *field)
 	return bn_median(x, n);
 }
 
-/* A host that slept first; then the kernel's own words, the driver's, and what exceeded the usual most. */
+/* Finds the most likely cause: a suspended host first, then messages of the kernel or driver, then the reading that
+ * exceeds its limit most. */
 static bool find_cause(const struct group *g, const json_t *env, char *text, size_t size, const char **ret_code)
 {
 	const char *line = gt_json_get_str(env, "kernel_log", NULL);
@@ -136,7 +138,7 @@ static void of_arm(const struct bn_data *d, size_t metric, enum bn_arm arm, json
 
 	for (size_t i = 0; i < d->n_runs; i++) {
 		const struct bn_run *run = &d->runs[i];
-		/* A/A launches are made in the unchanged state, whichever their arm */
+		/* A/A launches run in the unchanged state in both arms. */
 		enum bn_arm state = run->kind == BN_KIND_AA ? BN_ARM_A : run->arm;
 
 		if (state != arm || isnan(run->value[metric]))

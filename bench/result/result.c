@@ -12,7 +12,7 @@ static json_t *text_or_null(struct pr_str s)
 	return gt_json_str(s.v);
 }
 
-/* With which kernels each copy computes: "/usr/lib/…/libopenblasp-r0.3.21.so: Prescott". */
+/* The kernels that each OpenBLAS copy uses: "/usr/lib/…/libopenblasp-r0.3.21.so: Prescott". */
 static json_t *openblas_json(const struct pr_host *h)
 {
 	json_t *list = json_array();
@@ -26,7 +26,7 @@ static json_t *openblas_json(const struct pr_host *h)
 	return list;
 }
 
-/* What people ask about a host first; everything else is gpuprobe's to say. */
+/* The most important facts of the host. gpuprobe reports everything else. */
 static json_t *host_json(struct gt_fsroot *fs, const struct pr_host *h)
 {
 	json_t *j = json_object(), *gpus = json_array();
@@ -104,7 +104,7 @@ int64_t bn_suite_major(const json_t *doc)
 	return gt_json_get_int(json_object_get(doc, "tool"), "suite_major", -1);
 }
 
-/* Launches of two drivers would stand in one arm: there even the minor version counts. */
+/* A resumed session would mix the launches of two drivers in one arm, so the minor version counts too. */
 int bn_same_host(const json_t *old, const json_t *now, struct gt_err *err)
 {
 	const json_t *a = json_object_get(old, "host"), *b = json_object_get(now, "host");

@@ -152,7 +152,7 @@ double bn_result_set_level(const struct bn_result_set *s, const struct bn_metric
 		if (!changed && run->value[which] > 0 && isfinite(run->value[which]))
 			x[n++] = log(run->value[which]);
 	}
-	*ret_se = n > 1 ? 1.2533 * bn_sd(x, n) / sqrt((double)n) : 0; /* of a median, normal values */
+	*ret_se = n > 1 ? 1.2533 * bn_sd(x, n) / sqrt((double)n) : 0; /* standard error of a median, normal values */
 	return bn_median(x, n);
 }
 

@@ -1,40 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BN_RESULT_SET_H
 #define BN_RESULT_SET_H
-/* Many saved results at once: read, checked, and the level of each metric as the host was (never with a change applied). */
+/* A set of saved results: read, checked, and the level of each metric on the unchanged host. */
 #include "bench/result/data.h"
 #include "lib/buf.h"
 
 struct bn_result_set {
-	char *name; /* the file's, without folder and .json */
+	char *name; /* file name without directory and .json */
 	json_t *doc;
 	struct bn_data *data;
 	const char *identity, *started, *cpu;
-	char *skipped; /* why it counts for nothing, or NULL */
+	char *skipped; /* why this result is not used, or NULL */
 };
 struct bn_result_set_set {
 	struct bn_result_set *v;
 	size_t n;
 };
-/* Every path is a file, or a folder of which each *.json is taken in order of names. A file that is no result of ours is an
- * error; one whose session was invalid, wrong or of another suite is kept and skipped. */
+/* Loads results. Each path is a file, or a directory of which all *.json are loaded, sorted by name. A file that is not
+ * a gpubench result is an error. A result of an invalid, wrong or interrupted session or of another suite is loaded
+ * with `skipped` set. */
 int bn_result_set_load(char *const *paths, struct bn_result_set_set *ret, struct gt_err *err);
-/* One more, from a document that is taken a reference of. */
+/* Adds a result. Takes a reference of the document. */
 int bn_result_set_add(struct bn_result_set_set *set, const char *path, json_t *doc, struct gt_err *err);
 void bn_result_set_clear(struct bn_result_set_set *s);
 #define bn_auto_saved	__attribute__((cleanup(bn_result_set_clear))) struct bn_result_set_set
 
-/* Are both surely of one machine? Nodes that are cloned, or have no machine id, may share an identity. */
+/* Returns true only if both results are certainly from one machine. Cloned nodes and nodes without a machine id may
+ * share an identity. */
 bool bn_result_set_one_machine(const struct bn_result_set *a, const struct bn_result_set *b);
-/* The metric of that id and definition, or NULL. */
+/* Returns the metric with that id and definition, or NULL. */
 const struct bn_metric *bn_result_set_metric(const struct bn_result_set *s, const char *id, const char *definition);
-/* Logarithm of the median over launches of the unchanged host; *ret_se is its standard error from launch to launch (0 where
- * there is one launch only). NaN: no launch gave a number. */
+/* Returns the logarithm of the median over the launches of the unchanged host, or NaN without a value. *ret_se is the
+ * standard error between launches (0 for one launch). */
 double bn_result_set_level(const struct bn_result_set *s, const struct bn_metric *m, double *ret_se);
-/* What of two results differs may be a cause: memory is compared in GiB, everything else as it is. */
+/* Compares a setting of two results. Memory is compared in whole GiB, everything else exactly. */
 bool bn_result_set_same(const json_t *a, const json_t *b, const char *key);
-/* A setting or a fact of the host by key, as it was in that session; NULL: not recorded. bn_result_set_keys() collects all keys of
- * all results that count. */
+/* Returns a setting or host fact of that session by key, or NULL if it was not recorded. bn_result_set_keys() collects
+ * the keys of all results that are not skipped. */
 const json_t *bn_result_set_setting(const struct bn_result_set *s, const char *key);
 void bn_result_set_keys(const struct bn_result_set_set *s, struct gt_strv *ret);
 #endif

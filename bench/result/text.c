@@ -55,7 +55,7 @@ struct bn_text bn_text_level(const json_t *doc, const json_t *level, const char 
 	return bn_text_value(gt_json_get_real(level, key, NAN), unit);
 }
 
-/* Decimals that the interval supports: its half-width keeps one digit. */
+/* Returns the number of decimals that the interval supports: its half-width has one digit. */
 static int decimals(const json_t *c)
 {
 	double lo = gt_json_get_real(c, "ci_low_pct", NAN), hi = gt_json_get_real(c, "ci_high_pct", NAN),
@@ -66,7 +66,7 @@ static int decimals(const json_t *c)
 	return half >= 10 ? 0 : half >= .1 ? 1 : half >= .01 ? 2 : 3;
 }
 
-/* Zero for what would be printed as zero: a sign before it says nothing. */
+/* Returns zero for a value that would be printed as zero, to avoid "-0.0". */
 static double rounded(double v, int d)
 {
 	return fabs(v) < .5 * pow(10, -d) ? 0 : v;
@@ -261,7 +261,7 @@ const char *bn_arm_name(const json_t *doc, bool b)
 	return gt_json_get_str(arms, b ? "b" : "a", b ? "tuned" : "baseline");
 }
 
-/* "train.gpt -2.4 % [-2.9, -1.8], lower is better" for every primary metric with that verdict. */
+/* Prints "train.gpt -2.4 % [-2.9, -1.8], lower is better" for every primary metric with that verdict. */
 static void primaries(const json_t *doc, const char *verdict, struct gt_buf *out)
 {
 	bool first = true;

@@ -6,11 +6,11 @@
 #include "bench/result/data.h"
 #include "lib/file.h"
 
-#define ENOUGH 256 /* samples of a launch that say what its median and its tail are */
+#define ENOUGH 256 /* samples of a launch that are enough for its median and its tail */
 
 typedef void series_fn(json_t *series, void *arg);
 
-/* Each series with more samples than are needed, of one session. */
+/* Calls fn for each series of one session with more than ENOUGH samples. */
 static void of_session(const json_t *session, series_fn *fn, void *arg)
 {
 	json_t *launch, *series;
@@ -66,7 +66,8 @@ static void say_so(json_t *session)
 			   "the launches gave more samples than a file can hold: some were left out, at even distances");
 }
 
-/* The densest series of all sessions lose half of their samples; false where none has any to spare. */
+/* Drops half of the samples of the densest series of all sessions. Returns false if no series has more than ENOUGH
+ * samples. */
 static bool thin(json_t *doc)
 {
 	json_t *phases = json_object_get(doc, "phases");

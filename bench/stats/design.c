@@ -15,7 +15,7 @@ static void shuffle(size_t *v, size_t n, struct bn_rng *rng)
 	}
 }
 
-/* Sylvester's matrix of order 2^k: the sign is the parity of the bits that row and column share. */
+/* Sylvester's Hadamard matrix of order 2^k: the sign is the parity of the common bits of row and column. */
 static signed char hadamard(size_t row, size_t column)
 {
 	return __builtin_parityll(row & column) ? -1 : 1;
@@ -33,7 +33,7 @@ void bn_design_make(size_t factors, size_t spare, struct bn_rng *rng, struct bn_
 	for (size_t i = 0; i + 1 < order; i++)
 		column[i] = i + 1; /* column 0 is all ones */
 	for (size_t rep = 0; rep < reps; rep++) {
-		shuffle(column, order - 1, rng); /* other aliases in each repetition */
+		shuffle(column, order - 1, rng); /* each repetition has other aliases */
 		for (size_t i = 0; i < order; i++)
 			order_of[i] = i;
 		shuffle(order_of, order, rng);
@@ -53,7 +53,7 @@ void bn_design_clear(struct bn_design *d)
 	d->sign = NULL;
 }
 
-/* Gauss-Jordan with pivots on the k x 2k matrix m: its left half becomes the identity. */
+/* Inverts by Gauss-Jordan elimination with pivots. m is k x 2k; its left half becomes the identity. */
 static bool invert(double *m, size_t k)
 {
 	size_t w = 2 * k;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statistics of many results: which host of a fleet is unlike the others, and since when a history is another one. */
+/* Statistics of many results: outlier hosts of a fleet and change points of a history. */
 #include <math.h>
 #include <string.h>
 #include "bench/stats/rng.h"
@@ -7,7 +7,7 @@
 #include "lib/util.h"
 
 #define MAD_TO_SD	1.4826
-#define MAD_EFFICIENCY	.37 /* of the median absolute deviation beside the standard deviation, normal values */
+#define MAD_EFFICIENCY	.37 /* efficiency of the median absolute deviation relative to the standard deviation, normal values */
 
 struct bn_robust bn_robust(const double *x, size_t n)
 {
@@ -34,12 +34,12 @@ double bn_outlier_critical(size_t n, size_t tests, double alpha)
 
 /* ---- change points ---- */
 
-/* The best place to cut x[0 … n-1], and how far apart the energies of both sides are there. */
+/* Finds the best position to cut x[0 … n-1]. Returns the energy distance between both sides. */
 static double best_cut(const double *x, size_t n, size_t *ret_at)
 {
 	double left = 0, right = 0, across = 0, best = -1;
 
-	for (size_t i = 0; i < n; i++) /* all on the right */
+	for (size_t i = 0; i < n; i++) /* all values start on the right */
 		for (size_t k = i + 1; k < n; k++)
 			right += fabs(x[i] - x[k]);
 	for (size_t cut = 1; cut < n; cut++) {
@@ -75,7 +75,8 @@ static void shuffle(double *x, size_t n, struct bn_rng *rng)
 	}
 }
 
-/* Does a shuffled segment have so good a cut in less than alpha of all cases? Ends as soon as that cannot be any more. */
+/* Permutation test: returns true if fewer than alpha of the shuffled segments have a cut as good as `found`. Stops
+ * early when that cannot be reached any more. */
 static bool cut_is_real(const double *x, size_t n, double found, double alpha, struct bn_rng *rng)
 {
 	size_t rounds = (size_t)fmin(4999, ceil(20 / alpha) - 1), allowed, better = 0;
@@ -98,7 +99,7 @@ size_t bn_change_points(const double *x, size_t n, double alpha, uint64_t seed, 
 	double q;
 
 	bn_rng_seed(&rng, seed);
-	/* the points found so far bound the segments; a segment that holds another one is cut and looked at again */
+	/* The change points found so far bound the segments. A segment with a change point is cut and searched again. */
 	while (found < max && n <= BN_HISTORY_MAX) {
 		size_t to;
 

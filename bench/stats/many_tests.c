@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many tests at once, and how many pairs a question takes. */
+/* Multiple tests, and the number of pairs that a comparison needs. */
 #include <math.h>
 #include "bench/stats/stats.h"
 #include "lib/util.h"
@@ -11,7 +11,7 @@ struct ranked {
 	size_t i;
 };
 
-/* NaN sorts last: a test that could not be computed is the least significant one. */
+/* Sorts NaN last: a test that could not be computed is the least significant one. */
 static int cmp_ranked(const void *a, const void *b)
 {
 	const struct ranked *x = a, *y = b;
@@ -63,7 +63,8 @@ double bn_mde(double s, size_t n, double alpha)
 
 	if (n < 2 || !(s >= 0) || isinf(s))
 		return NAN;
-	if (n < 60 && ldexp(2, -(int)n) > alpha) /* no size of effect would do: the sign-flip test cannot reach alpha */
+	if (n < 60 && ldexp(2, -(int)n) > alpha) /* with so few pairs the sign-flip test cannot reach alpha for any effect
+						  * size */
 		return INFINITY;
 	return (bn_t_quantile(1 - alpha / 2, df) + bn_t_quantile(.8, df)) * s / sqrt((double)n);
 }

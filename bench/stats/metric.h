@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BN_METRIC_H
 #define BN_METRIC_H
-/* What a metric is to a comparison: which way is better, and what it decides. */
-enum bn_direction { BN_LOWER, BN_HIGHER }; /* which way is better */
+/* The direction and the role of a metric in a comparison. */
+enum bn_direction { BN_LOWER, BN_HIGHER }; /* the better direction */
 enum bn_role {
-	BN_PRIMARY, /* decides the verdict; Holm over these */
-	BN_GUARD,   /* must not get worse; a tail, say */
-	BN_EXPLORE, /* the rest; Benjamini-Hochberg */
-	BN_CONTROL, /* nothing that is tuned should move it: the harness */
+	BN_PRIMARY, /* decides the verdict; adjusted by Holm */
+	BN_GUARD,   /* must not get worse, for example a tail */
+	BN_EXPLORE, /* all others; adjusted by Benjamini-Hochberg */
+	BN_CONTROL, /* measures the harness; no setting should change it */
 };
 extern const char *const bn_direction_name[];
 extern const char *const bn_role_name[];

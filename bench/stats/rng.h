@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BN_RNG_H
 #define BN_RNG_H
-/* Seeded random numbers (xoshiro256**): the same seed gives the same schedule and the same resamples on every host. */
+/* Seeded random numbers (xoshiro256**). The same seed gives the same schedule and the same resamples on every host. */
 #include <stdint.h>
 
 struct bn_rng {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sign-flip test by subset means. Flipping the signs of the differences in a set N turns the sum S(t) of (d[i]-t)
- * into S(t) minus twice the sum over N; so a flipped sum reaches S(t) exactly when mean(d over N) <= t. Hence
- * p(t) = (1 + #{N: mean <= t}) / 2^n one-sided, and the interval that does not reject at alpha runs from the k-th
- * smallest to the k-th largest subset mean, k = floor(alpha/2 * 2^n).
+ * The sign-flip test by subset means. Let S(t) be the sum of (d[i]-t). Flipping the signs of the differences in a set N
+ * changes S(t) by minus twice the sum over N. A flipped sum therefore reaches S(t) exactly when mean(d over N) <= t.
+ *
+ * The one-sided p value is p(t) = (1 + #{N: mean <= t}) / 2^n. The interval that is not rejected at alpha runs from the
+ * k-th smallest to the k-th largest subset mean, k = floor(alpha/2 * 2^n).
  */
 #include <math.h>
 #include "bench/stats/rng.h"
@@ -11,10 +12,10 @@
 #include "lib/util.h"
 
 #define RESAMPLES	99999
-#define LANES		4 /* subset_sums() names them */
-#define WORK_MAX	20000000 /* additions: thousands of pairs need fewer resamples than dozens */
+#define LANES		4 /* subset_sums() depends on this value */
+#define WORK_MAX	20000000 /* additions; thousands of pairs need fewer resamples than dozens */
 
-/* Means of all 2^n - 1 non-empty subsets. */
+/* Returns the means of all 2^n - 1 non-empty subsets. */
 static double *all_means(const double *d, size_t n, size_t *ret_m)
 {
 	size_t m = (size_t)1 << n;
@@ -24,7 +25,7 @@ static double *all_means(const double *d, size_t n, size_t *ret_m)
 		v[mask] = v[mask & (mask - 1)] + d[__builtin_ctzll(mask)];
 	for (size_t mask = 1; mask < m; mask++)
 		v[mask] /= __builtin_popcountll(mask);
-	v[0] = v[m - 1]; /* the empty set has no mean: move the last one into its place */
+	v[0] = v[m - 1]; /* the empty set has no mean: its place takes the last one */
 	*ret_m = m - 1;
 	return v;
 }
@@ -32,8 +33,9 @@ static double *all_means(const double *d, size_t n, size_t *ret_m)
 typedef uint64_t bits_t __attribute__((vector_size(LANES * sizeof(uint64_t))));
 typedef double sums_t __attribute__((vector_size(LANES * sizeof(double))));
 
-/* Sums over LANES subsets at once, a bit of each for every value. Each is added up in its own order, so that the lanes
- * change no sum. A value that is left out is masked to zero: a branch would be mispredicted every other time. */
+/* Computes the sums over LANES subsets at once; `in` has one bit for each value. Each lane adds in its own order, so
+ * vectorisation changes no sum. A value outside the subset is masked to zero, because a branch would be mispredicted
+ * half of the time. */
 static void subset_sums(const double *d, size_t n, const uint64_t *in, size_t words, double ret[LANES])
 {
 	sums_t sum = { 0 };
@@ -57,7 +59,8 @@ static double *random_means(const double *d, size_t n, uint64_t seed, size_t *re
 	size_t resamples = GT_MIN((size_t)RESAMPLES, GT_MAX((size_t)9999, WORK_MAX / n)), words = (n + 63) / 64;
 	gt_autofree uint64_t *in = gt_xcalloc(LANES * words, sizeof(*in));
 	double *v = gt_xcalloc(resamples, sizeof(*v)), mean = bn_mean(d, n);
-	uint64_t tail = n % 64 ? (UINT64_C(1) << n % 64) - 1 : UINT64_MAX; /* of the last word, what stands for values */
+	uint64_t tail = n % 64 ? (UINT64_C(1) << n % 64) - 1 : UINT64_MAX; /* the bits of the last word that correspond to
+									    * values */
 	struct bn_rng rng;
 
 	bn_rng_seed(&rng, seed);
@@ -94,7 +97,7 @@ struct bn_effect bn_signflip(const double *d, size_t n, double alpha, uint64_t s
 		return e;
 	e.est = bn_mean(d, n);
 	v = e.exact ? all_means(d, n, &m) : random_means(d, n, seed, &m);
-	eps = 1e-12 * scale; /* sums of the same numbers in another order are ties */
+	eps = 1e-12 * scale; /* sums of the same numbers in a different order are ties */
 	for (size_t i = 0; i < m; i++) {
 		below += v[i] <= eps;
 		above += v[i] >= -eps;

@@ -8,10 +8,10 @@
 
 #define STEPS	     16
 #define STEP_SD	     .01
-#define STEP_AR	     .9 /* steps of one launch are alike: that is why they are not the unit */
-#define PAIRS	     12 /* of the sessions without looks */
+#define STEP_AR	     .9 /* the steps of one launch are correlated, which is why the launch is the unit */
+#define PAIRS	     12 /* of sessions without interim analyses */
 #define PAIRS_MOST   24
-#define AA_PAIRS     6 /* of a session, before the others */
+#define AA_PAIRS     6 /* of a session, before its other pairs */
 #define MARGIN	     .01
 #define PRIMARIES    3
 #define EXPLORES     10
@@ -24,7 +24,7 @@ const struct bn_sim_host bn_sim_hosts[] = {
 };
 const size_t bn_n_sim_hosts = GT_ARRAY_SIZE(bn_sim_hosts);
 
-/* A host in the middle of a session. */
+/* The state of a host during a session. */
 struct sim {
 	const struct bn_sim_host *h;
 	struct bn_rng rng;
@@ -40,7 +40,7 @@ static void begin(struct sim *s, const struct bn_sim_host *h, uint64_t seed, siz
 	bn_rng_seed(&s->rng, gt_hash64(key, sizeof(key), gt_hash64(h->name, strlen(h->name), 7)));
 }
 
-/* Steps of one launch, as times. */
+/* Simulates the step times of one launch. */
 static void launch_steps(struct sim *s, double effect, double steps[STEPS])
 {
 	double level = effect + s->h->launch_sd * bn_rng_normal(&s->rng), ar = bn_rng_normal(&s->rng);
@@ -63,7 +63,7 @@ static double launch(struct sim *s, double effect)
 	return log(bn_median(steps, STEPS));
 }
 
-/* n pairs in tossed order, as log-ratios. */
+/* Simulates n pairs in randomised order, as log-ratios. */
 static void pairs(struct sim *s, double effect, size_t n, double *d)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -74,7 +74,7 @@ static void pairs(struct sim *s, double effect, size_t n, double *d)
 	}
 }
 
-/* ---- one session each: is the event there? ---- */
+/* ---- one session each: does the event occur? ---- */
 
 struct promise {
 	double effect;
@@ -83,7 +83,7 @@ struct promise {
 };
 typedef bool (*event_fn)(struct sim *s, const struct promise *p, uint64_t seed);
 
-/* Does it ever claim a change, at any planned look? */
+/* Returns true if any interim analysis claims a change. */
 static bool claims_at_a_look(struct sim *s, const struct promise *p, uint64_t seed)
 {
 	double d[PAIRS_MOST];
@@ -95,7 +95,7 @@ static bool claims_at_a_look(struct sim *s, const struct promise *p, uint64_t se
 	return false;
 }
 
-/* The margins as a session makes them of its own A/A pairs. Returns whether these allow a verdict. */
+/* Computes the margins as a session does, from its own A/A pairs. Returns whether the A/A pairs allow a verdict. */
 static bool margins(struct sim *s, double own, uint64_t seed, struct bn_margins *ret)
 {
 	double d[AA_PAIRS];
@@ -107,7 +107,7 @@ static bool margins(struct sim *s, double own, uint64_t seed, struct bn_margins 
 	return !(aa.p <= .05 && fabs(aa.est) >= own);
 }
 
-/* The verdict of the session as it is given: A/A pairs, then stop at the first look with an answer. */
+/* Returns the verdict of a whole session: A/A pairs, then the first interim analysis that decides. */
 static enum bn_verdict session_verdict(struct sim *s, double effect, uint64_t seed)
 {
 	double d[PAIRS_MOST];
@@ -141,7 +141,7 @@ static bool claims(struct sim *s, const struct promise *p, uint64_t seed)
 	double d[PAIRS];
 
 	pairs(s, p->effect, PAIRS, d);
-	if (p->broken) { /* every step taken for a measurement of its own */
+	if (p->broken) { /* deliberately wrong: treats each step as an independent measurement */
 		double a[PAIRS * STEPS], b[PAIRS * STEPS];
 
 		for (size_t i = 0; i < PAIRS; i++) {
@@ -163,7 +163,7 @@ static bool covers(struct sim *s, const struct promise *p, uint64_t seed)
 	return e.lo <= p->effect && p->effect <= e.hi;
 }
 
-/* A guard that is worse by its margin must not pass as "not worse". */
+/* Returns true if a guard that is worse by its margin passes as "not worse". */
 static bool guard_passes(struct sim *s, const struct promise *p, uint64_t seed)
 {
 	double d[PAIRS];
@@ -183,7 +183,7 @@ static bool aa_fails(struct sim *s, const struct promise *p, uint64_t seed)
 	return bn_aa_effect(d, AA_PAIRS, 1, seed).p <= .05;
 }
 
-/* The same of three primary metrics, the first of which may be biased. */
+/* The same for three primary metrics. The first one may be biased. */
 static bool aa_fails_of_three(struct sim *s, const struct promise *p, uint64_t seed)
 {
 	double d[AA_PAIRS], pv[PRIMARIES];
@@ -199,7 +199,7 @@ static bool aa_fails_of_three(struct sim *s, const struct promise *p, uint64_t s
 	return any;
 }
 
-/* Three primary metrics, none of which moves: does any of them pass Holm? */
+/* Returns true if Holm's method claims a change of any of three unchanged primary metrics. */
 static bool holm_claims(struct sim *s, const struct promise *p, uint64_t seed)
 {
 	double d[PAIRS], pv[PRIMARIES];
@@ -215,8 +215,8 @@ static bool holm_claims(struct sim *s, const struct promise *p, uint64_t seed)
 	return any;
 }
 
-/* Ten metrics of which two really move: is more than none of those that are named a false one? As a rate of sessions it
- * bounds the rate of discoveries from above only roughly, so the share itself is drawn: a coin with that probability. */
+/* Draws the false discovery share of ten metrics, two of which really change. A rate of sessions would bound the share
+ * only roughly. The function therefore returns true with a probability equal to the share. */
 static bool bh_false_discovery(struct sim *s, const struct promise *p, uint64_t seed)
 {
 	double d[PAIRS], pv[EXPLORES];
@@ -234,7 +234,7 @@ static bool bh_false_discovery(struct sim *s, const struct promise *p, uint64_t 
 	return found && bn_rng_uniform(&s->rng) * found < lies;
 }
 
-/* What people do: all of before, then all of after. */
+/* The usual practice: all launches before, then all launches after. */
 static bool habit_claims(struct sim *s, const struct promise *p, uint64_t seed)
 {
 	double a[PAIRS], b[PAIRS];
@@ -260,7 +260,7 @@ static double rate(const struct bn_sim_host *h, event_fn event, const struct pro
 	return (double)hits / (double)trials;
 }
 
-/* What a pair of this host scatters, from a long A/A session. */
+/* Returns the standard deviation of a pair on this host, from a long A/A session. */
 static double scatter(const struct bn_sim_host *h, uint64_t seed)
 {
 	double d[400];
@@ -271,7 +271,7 @@ static double scatter(const struct bn_sim_host *h, uint64_t seed)
 	return bn_sd(d, GT_ARRAY_SIZE(d));
 }
 
-/* What the t-test of the A/A pairs of three metrics is promised to find in one of them. */
+/* The bias that the t-test of the A/A pairs of three metrics is promised to find in one of them. */
 static double aa_bias(double sd)
 {
 	double df = AA_PAIRS - 1;
@@ -279,7 +279,7 @@ static double aa_bias(double sd)
 	return (bn_t_quantile(1 - .05 / PRIMARIES / 2, df) + bn_t_quantile(.8, df)) * sd / sqrt(AA_PAIRS);
 }
 
-/* The text, with the size of the effect where it says %.2f, and %% as %. */
+/* Formats the text. "%.2f %%" becomes the size of the effect. */
 static void promise_text(char *out, size_t size, const char *text, double effect)
 {
 	const char *at = strstr(text, "%.2f %%");
@@ -295,10 +295,10 @@ size_t bn_simulate(uint64_t seed, size_t trials, bool broken, struct bn_sim_resu
 	const struct {
 		const char *text;
 		event_fn event;
-		double effect; /* infinite: the promised MDE; minus that: what is promised of three primaries' A/A pairs */
+		double effect; /* +INFINITY: the promised MDE; -INFINITY: the promised A/A bias of three primaries */
 		enum bn_sim_sense sense;
 		double bound;
-		bool margins; /* depends on them */
+		bool margins; /* depends on the margins */
 	} promises[] = {
 		{"false alarms, 12 pairs at 5 %", claims, 0, BN_AT_MOST, .07, false},
 		{"false alarms at any of the planned looks", claims_at_a_look, 0, BN_AT_MOST, .07, false},

@@ -2,8 +2,9 @@
 #ifndef BN_SIMULATE_H
 #define BN_SIMULATE_H
 /*
- * Simulated sessions on simulated hosts, judged by the statistics that judge real ones: how often is noise called a
- * change, how often does the interval hold the truth, how often is a change of the promised size found. Seeded.
+ * Simulated sessions on simulated hosts, judged by the same statistics as real sessions. Measures how often noise is
+ * called a change, how often the interval contains the true effect, and how often a change of the promised size is
+ * found. Seeded.
  */
 #include "lib/json.h"
 
@@ -12,9 +13,9 @@ struct bn_sim_host {
 	double launch_sd; /* between launches, log */
 	double drift;	  /* linear over the session, log */
 	double walk_sd;	  /* random walk, per launch, log */
-	double burst_p;	  /* share of launches during which something else runs on the host … */
-	double burst;	  /* … and how much longer they take on average, log (exponential) */
-	bool margins;     /* only what depends on the margin is asked of it: all else grows with the noise */
+	double burst_p;	  /* probability that another program disturbs a launch */
+	double burst;	  /* mean slowdown of a disturbed launch, log (exponential) */
+	bool margins;     /* test only what depends on the margin; all other rates grow with the noise */
 };
 extern const struct bn_sim_host bn_sim_hosts[];
 extern const size_t bn_n_sim_hosts;
@@ -29,8 +30,8 @@ struct bn_sim_result {
 	size_t trials;
 };
 #define BN_SIM_RESULTS_MAX 64
-/* All promises on all hosts. Fills out[0 … BN_SIM_RESULTS_MAX-1], returns how many. broken: pretend that steps were
- * independent, as a check of the checker. */
+/* Tests all promises on all hosts. Fills out[0 … BN_SIM_RESULTS_MAX-1] and returns the number of results. broken:
+ * treats steps as independent, to show that the test can fail. */
 size_t bn_simulate(uint64_t seed, size_t trials, bool broken, struct bn_sim_result *out);
 bool bn_sim_holds(const struct bn_sim_result *r);
 #endif

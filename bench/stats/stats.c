@@ -46,7 +46,7 @@ static void swap(double *a, double *b)
 	*b = t;
 }
 
-/* Hoare's selection with median of three. */
+/* Hoare's selection with the median of three as pivot. */
 double bn_select(double *v, size_t n, size_t k)
 {
 	size_t lo = 0, hi = n - 1;
@@ -93,7 +93,7 @@ double bn_quantile(const double *x, size_t n, double q)
 	at = bn_select(v, n, i);
 	if (i + 1 >= n)
 		return at;
-	next = v[i + 1]; /* the smallest of those that selection left behind */
+	next = v[i + 1]; /* smallest value above the selected one */
 	for (size_t k = i + 2; k < n; k++)
 		next = fmin(next, v[k]);
 	return at + (pos - (double)i) * (next - at);

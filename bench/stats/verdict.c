@@ -29,7 +29,7 @@ enum bn_verdict bn_decide(bool higher, struct bn_effect e, double p_adj, double 
 	if (!isfinite(gain) || !isfinite(lo) || !isfinite(hi) || !isfinite(margin.change) || !isfinite(margin.same) ||
 	    isnan(p_adj))
 		return BN_INCONCLUSIVE;
-	if (hi - lo < 1e-12) /* of logs: less is rounding, and what never varies was not measured */
+	if (hi - lo < 1e-12) /* of logs: smaller widths are rounding errors, and a metric without variance was not measured */
 		return BN_INCONCLUSIVE;
 	if (lo > 0 && gain >= margin.change && p_adj <= alpha)
 		return BN_BETTER;
@@ -42,7 +42,7 @@ enum bn_verdict bn_decide(bool higher, struct bn_effect e, double p_adj, double 
 
 bool bn_not_worse(bool higher, struct bn_effect e, double margin)
 {
-	double worst = higher ? e.lo : -e.hi; /* the end of the interval on the worse side, as a gain */
+	double worst = higher ? e.lo : -e.hi; /* bound of the interval on the worse side, as a gain */
 
 	return isfinite(worst) && isfinite(margin) && worst > -margin;
 }
