@@ -9,7 +9,8 @@
 #include "lib/replace.h"
 #include "lib/text.h"
 
-/* Others may write to it: for a directory on the way, the sticky bit keeps them from replacing what is the caller's. */
+/* Returns whether other users can write to the directory or file. For a parent directory the sticky bit suffices: it
+ * keeps them from replacing the caller's entries. */
 static bool is_shared(const struct stat *st, bool on_the_way)
 {
 	return st->st_mode & (S_IWGRP | S_IWOTH) && !(on_the_way && st->st_mode & S_ISVTX);
@@ -24,7 +25,7 @@ static int open_or_make(int dir, const char *name, int flags, bool make)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Opens the next component and closes dir. make: if it is missing, it is made. */
+/* Opens the next component and closes dir. make: creates a missing component. */
 static int descend(int dir, const char *name, bool last, bool make)
 {
 	bool judged = last || geteuid() == 0;

@@ -13,7 +13,7 @@
 enum kind { KIND_NONE, KIND_DIR, KIND_LINK, KIND_DENY, KIND_FILE, KIND_BARE, KIND_HEX };
 
 struct unpack {
-	const char *name; /* of the capture, for sentences */
+	const char *name; /* file name of the capture, for error messages */
 	size_t line_no, n_entries;
 	struct gt_tree *tree;
 	struct gt_err *err;
@@ -49,7 +49,7 @@ static int hex_decode(struct gt_buf *b)
 	return 0;
 }
 
-/* Put the entry collected so far into the tree. */
+/* Adds the collected entry to the tree. */
 static int flush_entry(struct unpack *u)
 {
 	static const mode_t modes[] = { [KIND_DIR] = S_IFDIR | 0755,  [KIND_LINK] = S_IFLNK | 0777, [KIND_DENY] = S_IFREG | 0644,
@@ -75,7 +75,7 @@ static int flush_entry(struct unpack *u)
 	return 0;
 }
 
-/* Undo \ooo in place; -EINVAL if it is malformed or hides a NUL. */
+/* Decodes \ooo in place. Returns -EINVAL if it is malformed or encodes a NUL. */
 static int unescape(char *s)
 {
 	char *out = s;

@@ -8,16 +8,16 @@
  *   # comment
  *   dir  /sys/devices/virtual
  *   link /sys/bus/pci/devices/0000:00:01.0 ../../../devices/pci0000:00/0000:00:01.0
- *   deny /proc/kmsg EACCES              reading it failed with this
- *   file /proc/sys/vm/swappiness        the lines that follow, each after one TAB, are its content
+ *   deny /proc/kmsg EACCES              reading it failed with this error
+ *   file /proc/sys/vm/swappiness        its content: the following lines, each after one TAB
  *   	60
- *   bare /sys/module/nvidia/version     the same, but without a newline at the end
+ *   bare /sys/module/nvidia/version     the same, without a newline at the end
  *   	550.163.01
  *   hex  /sys/bus/pci/devices/0000:00:01.0/config
  *   	de10...
  *
- * Blanks and control characters in a path are written \040 (octal). Parents are implied. Paths are absolute, without
- * "." and "..": anything else is refused with its line number.
+ * Blanks and control characters in a path are written as \040 (octal). Parent directories are implied. Paths must be
+ * absolute, without "." and "..". The parser reports other paths with their line number.
  */
 #include "lib/err.h"
 #include "lib/fstree.h"
@@ -26,6 +26,6 @@
 
 /* Parses the capture into a tree in memory (lib/fstree.h). */
 int gt_capture_parse(const char *text, size_t len, const char *name, struct gt_tree **ret, struct gt_err *err);
-/* Writes it as files below dirfd, an empty directory; denied files are empty there. */
+/* Writes the capture as files below dirfd, an empty directory. Denied files become empty files. */
 int gt_capture_unpack(const char *text, size_t len, const char *name, int dirfd, struct gt_err *err);
 #endif

@@ -98,7 +98,7 @@ static void add_file(struct entries *es, const char *path, const char *data, siz
 {
 	struct gt_buf b = { 0 };
 
-	gt_buf_puts(&b, GT_CAPTURE_MAGIC "\n"); /* so that gt_capture_file adds none; cut off again */
+	gt_buf_puts(&b, GT_CAPTURE_MAGIC "\n"); /* prevents gt_capture_file() from adding the magic line; removed again below */
 	gt_capture_file(&b, path, data, len);
 	add_entry(es, path, gt_xstrdup(b.s + strlen(GT_CAPTURE_MAGIC) + 1));
 	gt_buf_clear(&b);
@@ -123,7 +123,7 @@ static void add_final(struct gt_fsroot *fs, struct entries *es, const char *path
 		add_simple(es, "deny ", path, strerrorname_np(-r));
 		return;
 	}
-	if (!S_ISREG(st.st_mode) || !content) { /* of a device node only the existence matters */
+	if (!S_ISREG(st.st_mode) || !content) { /* for a device node only the existence matters */
 		add_file(es, path, "", 0);
 		return;
 	}
@@ -134,7 +134,7 @@ static void add_final(struct gt_fsroot *fs, struct entries *es, const char *path
 		add_file(es, path, data, len);
 }
 
-/* Resolves path as the kernel does and adds each link on the way. */
+/* Resolves path as the kernel does and adds each link that it follows. */
 static void add_path(struct gt_fsroot *fs, struct entries *es, const char *path)
 {
 	bool content = *path != '?';
@@ -175,7 +175,8 @@ static void add_path(struct gt_fsroot *fs, struct entries *es, const char *path)
 		add_final(fs, es, at.s, content);
 }
 
-/* Adds a number that files do not hold: the size of a file system or the number of a device. False: the fact is another one. */
+/* Adds a fact that no file holds: the size of a file system or the number of a device. Returns false if `fact` is of
+ * another kind. */
 static bool add_number(struct gt_fsroot *fs, struct entries *es, const char *fact)
 {
 	bool device = gt_starts_with(fact, "/.facts/device!"), room = gt_starts_with(fact, "/.facts/statvfs!");
@@ -195,7 +196,7 @@ static bool add_number(struct gt_fsroot *fs, struct entries *es, const char *fac
 	return device || room;
 }
 
-/* Sorts the longer of two entries for one path first; gt_capture_write() drops the second. */
+/* Sorts the longer of two entries for one path first. gt_capture_write() drops the second. */
 static int by_path(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;

@@ -2,11 +2,12 @@
 #ifndef GT_CLI_H
 #define GT_CLI_H
 /*
- * Options and subcommands as tables. The same tables parse the command line, print --help, write bash and zsh completion
- * (--print-completion) and give the man page its OPTIONS section (--print-man), so that they cannot disagree.
+ * Options and subcommands as tables. The same tables parse the command line, print --help, write bash and zsh
+ * completion (--print-completion) and generate the OPTIONS section of the man page (--print-man), so that these always
+ * agree.
  *
- * Global options are taken before and after the subcommand. "--" ends them. Unknown options, missing values and
- * arguments too many or too few end with exit 64 and one sentence.
+ * Global options are accepted before and after the subcommand. "--" ends the options. Unknown options, missing values,
+ * and too many or too few arguments end with exit status 64 and one sentence.
  */
 #include "lib/err.h"
 #include "lib/fsroot.h"
@@ -18,7 +19,7 @@ enum gt_opt_type {
 	GT_OPT_STR,	/* const char ** */
 	GT_OPT_LIST,	/* struct gt_strv *, repeatable */
 	GT_OPT_UINT,	/* uint64_t * */
-	GT_OPT_COUNT,	/* uint64_t *, 1 or more: 0 is left for "not given" */
+	GT_OPT_COUNT,	/* uint64_t *, 1 or more; 0 is reserved for "not given" */
 	GT_OPT_REAL,	/* double * */
 	GT_OPT_SIZE,	/* uint64_t *, bytes */
 	GT_OPT_CHOICE,	/* const char **, one of choices */
@@ -27,12 +28,12 @@ enum gt_opt_type {
 struct gt_opt {
 	char short_name;	    /* 0 = none */
 	const char *name;	    /* long name without dashes */
-	const char *arg;	    /* what the value is called in help: "FILE"; NULL for flags */
+	const char *arg;	    /* name of the value in help: "FILE"; NULL for flags */
 	const char *help;	    /* one sentence without full stop, lower case */
 	enum gt_opt_type type;
 	void *dest;
 	const char *const *choices; /* GT_OPT_CHOICE; NULL-terminated */
-	gt_word *word;		    /* what completion offers for the value; NULL: files where the arg names one */
+	gt_word *word;		    /* completion words for the value; NULL: files if arg is the name of a file, else none */
 };
 
 struct gt_cli;
@@ -40,14 +41,14 @@ struct gt_cmd {
 	const char *name;
 	const char *args;	    /* "[PLAN]" for the usage line; "" for none */
 	const char *summary;	    /* one line */
-	const char *help;	    /* paragraphs for COMMAND --help, or NULL */
-	const struct gt_opt *opts;  /* ends with { 0 }, or NULL */
-	int min_args, max_args;	    /* max -1: any number */
-	bool stop_at_arg;	    /* the first plain argument or "--" ends our options: for `run CMD …` */
-	/* Returns an exit status >= 0, or a negative errno with cli->err filled. */
+	const char *help;	    /* paragraphs for COMMAND --help; NULL: none */
+	const struct gt_opt *opts;  /* ends with { 0 }; NULL: none */
+	int min_args, max_args;	    /* max_args -1: any number */
+	bool stop_at_arg;	    /* the first plain argument or "--" ends the options, for `run CMD …` */
+	/* Returns an exit status >= 0, or a negative errno and an error in cli->err. */
 	int (*run)(struct gt_cli *cli, int argc, char **argv); /* argv without command and options, NULL-terminated */
-	bool only_reads;	    /* has nothing to put in order: the first signal ends it, whatever it waits for */
-	gt_word *word;		    /* what completion offers for the arguments, besides files where args names one */
+	bool only_reads;	    /* has no cleanup: the first signal ends it, even in a blocking call */
+	gt_word *word;		    /* completion words for the arguments, in addition to files if args names one */
 };
 
 struct gt_exit_code {
@@ -60,18 +61,18 @@ struct gt_tool {
 	const char *summary;
 	const char *description;	      /* paragraphs for --help */
 	const struct gt_cmd *const *cmds;     /* NULL-terminated */
-	const struct gt_cmd *default_cmd;     /* without a subcommand; NULL: usage error */
-	const struct gt_opt *opts;	      /* of the tool, besides the common ones; ends with { 0 }, or NULL */
-	const struct gt_exit_code *exit_codes; /* ends with meaning NULL; 64 and 70 are added */
+	const struct gt_cmd *default_cmd;     /* used without a subcommand; NULL: usage error */
+	const struct gt_opt *opts;	      /* of the tool, in addition to the common ones; ends with { 0 }; NULL: none */
+	const struct gt_exit_code *exit_codes; /* ends with meaning NULL; 64 and 70 are appended */
 	const char *const *examples;	      /* pairs: command, what it does; NULL-terminated */
-	int default_exit;		      /* exit status for an error that names none, usually 70 */
+	int default_exit;		      /* exit status for an error without its own exit status, usually 70 */
 };
 
 struct gt_cli {
 	const struct gt_tool *tool;
 	const struct gt_cmd *cmd;
-	struct gt_fsroot *fs; /* --root, opened before the command runs */
-	const char *root;     /* as given, or NULL */
+	struct gt_fsroot *fs; /* the root of --root, opened before the command runs */
+	const char *root;     /* argument of --root, or NULL */
 	bool json, quiet, color;
 	int verbose;
 	bool changes_host; /* set by a command: its exit status reports the state of the host even if its output is lost */
@@ -80,15 +81,15 @@ struct gt_cli {
 
 /* A parsed command line. */
 struct gt_cli_line {
-	const struct gt_cmd *cmd; /* NULL: no command was given and the tool has no default one */
-	bool named;		  /* the command was given, not taken by default */
-	char **args;		  /* plain arguments; allocated by the caller, as long as argv */
+	const struct gt_cmd *cmd; /* NULL: no command was given and the tool has no default command */
+	bool named;		  /* the command was given explicitly */
+	char **args;		  /* plain arguments; the array is allocated by the caller with the length of argv */
 	int n_args;
 	bool no_color, help, version, print_man;
-	const char *completion; /* name of the shell; NULL: not asked for */
+	const char *completion; /* name of the shell; NULL: option not given */
 };
 
 extern const struct gt_opt *const gt_cli_common_opts; /* ends with { 0 } */
-/* Parses argv into line and the fields of cli. Returns a negative errno on failure, with exit status 64 in cli->err. */
+/* Parses argv into line and the fields of cli. On failure returns a negative errno and sets exit status 64 in cli->err. */
 int gt_cli_parse(struct gt_cli *cli, char **argv, struct gt_cli_line *line);
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Completion for bash and zsh, written from the tables of options. */
+/* Completion for bash and zsh, generated from the option tables. */
 #include <errno.h>
 #include <string.h>
 #include "lib/cli_complete.h"
 
-/* Is what help calls so a file? */
+/* Returns true if the argument's name in help denotes a file. */
 static bool is_file(const char *arg)
 {
 	static const char *const names[] = { "FILE", "DIR", "PATH", "PLAN", "RECEIPT", "RESULT", "TARGET", "WHAT", "BEFORE" };
@@ -50,7 +50,7 @@ static void long_names(FILE *out, const struct gt_opt *o)
 		fprintf(out, "--%s ", o->name);
 }
 
-/* What follows an option that takes a value. cmd "*": of every command, "": of none. */
+/* Prints the case patterns for options with a value. cmd "*": options of every command, "": of no command. */
 static void bash_values(FILE *out, const char *cmd, const struct gt_opt *o)
 {
 	for (; o && o->name; o++) {
@@ -91,7 +91,8 @@ static const char bash_head[] =
 	"\t\t[[ $cmd ]] && continue\n"
 	"\t\tcase ${COMP_WORDS[i]} in\n\t\t";
 
-/* COMPREPLY from $words, of the kind $kind. What follows -- of a command that starts another is that one's. */
+/* Fills COMPREPLY from $words by $kind. For a command that starts another, words after "--" are completed by the other
+ * command. */
 static const char bash_tail[] =
 	"\tCOMPREPLY=()\n"
 	"\tcase $kind in\n"
@@ -143,7 +144,7 @@ static void bash(const struct gt_tool *tool, FILE *out)
 
 /* ---- zsh ------------------------------------------------------------------------------------------------------ */
 
-/* Text inside '[…]' of a zsh _arguments specification in single quotes. */
+/* Prints text inside '[…]' of a zsh _arguments specification in single quotes. */
 static void zsh_text(FILE *out, const char *s)
 {
 	for (; *s; s++) {
@@ -156,7 +157,7 @@ static void zsh_text(FILE *out, const char *s)
 	}
 }
 
-/* What an option takes, as _arguments wants it: ":name:how to complete it". */
+/* Prints the value specification for _arguments: ":name:completion". */
 static void zsh_value(FILE *out, const struct gt_opt *o)
 {
 	fputc(':', out);
@@ -221,7 +222,7 @@ static void zsh(const struct gt_tool *tool, FILE *out)
 	}
 	fputs("\t)\n\tlocal cmd= i=${words[(i)(", out);
 	put_commands(out, tool);
-	/* from the command on the line is one of the command's own */
+	/* from the command word on, $words contains only that command's arguments */
 	fputs(")]}\n\tif ((i < CURRENT)); then\n\t\tcmd=${words[i]}\n\t\tshift $((i - 1)) words\n\t\t((CURRENT -= i - 1))\n\tfi\n"
 	      "\tcase $cmd in\n",
 	      out);

@@ -32,7 +32,7 @@ static void help_opts(FILE *out, const char *title, const struct gt_opt *o)
 		if (left.len < 28) {
 			gt_auto_buf line = { 0 };
 
-			/* first line beside the name, the rest under it */
+			/* name and help on one line if they fit */
 			gt_buf_printf(&line, "%-28s%s", left.s, o->help);
 			if (line.len <= width) {
 				fprintf(out, "%s\n", line.s);
@@ -100,7 +100,7 @@ void gt_cli_help(const struct gt_tool *tool, const struct gt_cmd *cmd, FILE *out
 
 /* ---- mdoc ----------------------------------------------------------------------------------------------------- */
 
-/* A new sentence begins a new line, as mdoc wants it. */
+/* Prints text in mdoc, which wants each sentence on a new line. */
 static void man_text(FILE *out, const char *s)
 {
 	bool bol = true;

@@ -13,7 +13,7 @@
 #include "lib/priv.h"
 #include "lib/signals.h"
 
-/* Answers --help, --version, --print-completion and --print-man. Returns false if none was given. */
+/* Handles --help, --version, --print-completion and --print-man. Returns false if none was given. */
 static bool print_about(const struct gt_cli *cli, const struct gt_cli_line *line)
 {
 	const struct gt_tool *tool = cli->tool;
@@ -51,7 +51,7 @@ static int run_command(struct gt_cli *cli, const struct gt_cli_line *line)
 	return line->cmd->run(cli, line->n_args, line->args);
 }
 
-/* With borrowed privileges neither the environment nor the paths of the caller are trustworthy. */
+/* With borrowed privileges the caller's environment and paths are not trustworthy. */
 static int refuse_borrowed(struct gt_cli *cli)
 {
 	if (!gt_priv_borrowed())
@@ -61,7 +61,8 @@ static int refuse_borrowed(struct gt_cli *cli)
 			    "capabilities): it is not made for that and does nothing; use sudo in their place");
 }
 
-/* Reports lost output. Returns whether that decides the exit status. A reader that exits early, such as head, is no error. */
+/* Reports lost output. Returns true if that determines the exit status. A reader that exits early, such as head, is not
+ * an error. */
 static bool lost_output(const struct gt_cli *cli)
 {
 	int r = gt_stdout_flush();
@@ -73,7 +74,7 @@ static bool lost_output(const struct gt_cli *cli)
 	return !cli->changes_host;
 }
 
-/* Prints a refusal as a document with --json, for scripts that read the exit status and the reason from stdout. */
+/* With --json prints a refusal as a document, for scripts that read the exit status and the reason from stdout. */
 static void print_refusal(const struct gt_cli *cli, int status)
 {
 	gt_auto_json *doc = NULL;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "lib/err.h"
 
-/* A sentence quotes what strangers wrote: none of it may begin a line of its own or speak to the terminal. */
+/* Replaces control characters. A sentence may quote untrusted text, which must not start a new line or control the terminal. */
 static void one_line(char *s)
 {
 	for (; *s; s++)

@@ -56,7 +56,7 @@ int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, stru
 	if (fstat(fd, &st) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !std_in))
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s is not a regular file", path);
 	if (!std_in)
-		fcntl(fd, F_SETFL, 0); /* a pipe named on the command line may wait for its writer */
+		fcntl(fd, F_SETFL, 0); /* back to blocking reads, for a pipe whose writer is slow */
 	r = gt_read_all(fd, max, ret, ret_len);
 	if (r == -EFBIG)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EFBIG, "%s is larger than %zu bytes; that is no file of ours", path, max);
@@ -83,7 +83,7 @@ int gt_stdout_flush(void)
 	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
 	int code = fflush(stdout) ? errno : 0;
 
-	if (!code && ferror(stdout)) /* it failed before; what is left in errno is believed if it is of that kind */
+	if (!code && ferror(stdout)) /* stdout failed earlier; trust errno only for errors that persist */
 		code = errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? errno : EIO;
 	return code && poll(&p, 1, 0) > 0 && p.revents & POLLERR ? -EPIPE : -code;
 }
@@ -94,7 +94,7 @@ static int write_stdout(const char *data, size_t len, struct gt_err *err)
 
 	fflush(stdout);
 	r = gt_fd_write(STDOUT_FILENO, data, len);
-	if (r == -EPIPE) /* a reader that has seen enough */
+	if (r == -EPIPE) /* the reader has closed the pipe, like head */
 		return 0;
 	return r < 0 ? gt_fail_errno(err, -r, "cannot write to standard output") : 0;
 }
@@ -112,7 +112,7 @@ int gt_file_write(const char *path, const char *data, size_t len, mode_t mode, s
 		return r;
 	direct = file.dir < 0;
 	if (direct)
-		fflush(stdout); /* path may be a name of it */
+		fflush(stdout); /* path may refer to stdout, so flush it first */
 	r = gt_replace_end(&file, gt_fd_write(file.fd, data, len));
 	return r == -EPIPE && direct ? 0 : r < 0 ? gt_fail_errno(err, -r, "cannot write %s", path) : 0;
 }

@@ -20,7 +20,7 @@ static const char *distrust_dirs(struct gt_fsroot *fs, const char *path)
 	char *slash;
 
 	while ((slash = strrchr(dir, '/'))) {
-		slash[slash == dir] = '\0'; /* "/" is the last */
+		slash[slash == dir] = '\0'; /* "/" is the last directory to check */
 		if (gt_fs_stat(fs, dir, &st) < 0)
 			return "lies where it cannot be looked at";
 		if (st.st_uid != 0)
@@ -44,7 +44,7 @@ const char *gt_distrust_way(struct gt_fsroot *fs, const char *path)
 	return why ? why : distrust_dirs(fs, real);
 }
 
-/* A directory in which others may make files is no place to find one in: the sticky bit only protects files that exist. */
+/* Checks a directory. The sticky bit protects only files that exist, so a directory writable by others is never trusted. */
 static const char *distrust_dir(const struct stat *st)
 {
 	if (st->st_uid != 0)

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef GT_FILE_TRUST_H
 #define GT_FILE_TRUST_H
-/* Whose files root may follow, load and start: those that nobody else can write. For other users there is no question. */
+/* Files that root may follow, load and execute: only root can write to them. For other users every file passes. */
 #include <sys/stat.h>
 #include "lib/fsroot.h"
 
-/* NULL, or why this file must not be followed (static text). */
+/* Returns NULL, or the reason not to trust this file (static text). */
 const char *gt_distrust(const struct gt_fsroot *fs, const struct stat *st);
-/* NULL, or why a file that is opened by this path, later and by others, might be another one by then: a directory on the way
- * to it, by its name or by its links, is not root's alone (static text). */
+/* Returns NULL, or the reason why another user could replace this file before another process opens it (static text).
+ * Checks that each directory of the path, and of the path with links resolved, belongs to root and is writable only by
+ * root. */
 const char *gt_distrust_way(struct gt_fsroot *fs, const char *path);
-/* NULL, or why root must use no file at or below this absolute path: the file or directory, or a directory that leads to it, is
- * not root's alone. Of a path that does not exist, the part that exists is judged. */
+/* Returns NULL, or the reason why root must not use files at or below this absolute path (static text): the file or
+ * directory, or one of its parent directories, is not under root's control. If the path does not exist, the existing
+ * part is checked. */
 const char *gt_distrust_path(struct gt_fsroot *fs, const char *path);
 #endif

@@ -33,7 +33,7 @@ static int open_capture(struct gt_fsroot *fs, const char *where, struct gt_err *
 	return gt_capture_parse(text, len, where, &fs->tree, err);
 }
 
-/* A directory without proc, sys and etc is not the root of a host. */
+/* Checks for proc, sys or etc. A directory without all of these is not the root of a host. */
 static int check_is_root(const struct gt_fsroot *fs, struct gt_err *err)
 {
 	static const char *const one_of[] = { "proc", "sys", "etc" };

@@ -12,7 +12,7 @@ int gt_fs_fact(struct gt_fsroot *fs, const char *name, char **ret, size_t *ret_l
 	return fs->live ? -ENOENT : gt_fs_read(fs, path, ret, ret_len);
 }
 
-/* Returns the name of the fact that holds the numbers of path in a root that is not live. */
+/* Returns the name of the fact for path in a root that is not live. */
 static char *fact_of(const char *what, const char *path)
 {
 	char *name = gt_xasprintf("%s%s", what, path);

@@ -22,7 +22,7 @@ int gt_fs_raw_open(const struct gt_fsroot *fs, const char *path, int flags, mode
 		fd = open(path, flags | O_CLOEXEC, mode);
 		return fd < 0 ? -errno : (int)fd;
 	}
-	/* any rename anywhere on the machine while a ".." is resolved makes the kernel give up with EAGAIN */
+	/* openat2 fails with EAGAIN if any rename on the machine races with resolving ".." */
 	for (unsigned tries = 0; tries < 10000; tries++) {
 		fd = syscall(SYS_openat2, fs->dirfd, path, &how, sizeof(how));
 		if (fd >= 0 || errno != EAGAIN)

@@ -84,7 +84,7 @@ static int read_path(struct gt_fsroot *fs, const char *path, size_t max, bool wh
 		return -errno;
 	if (S_ISDIR(st.st_mode))
 		return -EISDIR;
-	if (!S_ISREG(st.st_mode)) /* reading a pipe may block, reading a device may have effects */
+	if (!S_ISREG(st.st_mode)) /* reading a pipe may block, reading a device may have side effects */
 		return -EINVAL;
 	return whole ? gt_read_all(fd, max, ret, ret_len) : gt_read_up_to(fd, max, ret, ret_len);
 }
@@ -183,7 +183,7 @@ int gt_fs_realpath(struct gt_fsroot *fs, const char *path, char **ret)
 			*ret = gt_tree_path(node);
 		return r;
 	}
-	if (fs->live) { /* needs no /proc */
+	if (fs->live) { /* realpath(3) works without /proc */
 		char *real = realpath(path, NULL);
 
 		if (!real)

@@ -24,7 +24,7 @@ unsigned gt_fs_mutations(const struct gt_fsroot *fs)
 	return fs->mutations;
 }
 
-/* Counts a step that changes the tree. Called before each one; fails where a test asks for it. */
+/* Counts a step that changes the tree and injects the fault of a test. Called before each step. */
 static int mutate(struct gt_fsroot *fs)
 {
 	if (fs->readonly)
@@ -38,8 +38,8 @@ static int mutate(struct gt_fsroot *fs)
 	return -fs->fault_code;
 }
 
-/* "always [madvise] never" and "always" -> "[always] madvise never"; -EINVAL if it is no choice; NULL in *ret if the
- * file offers no choices. */
+/* Selects value in the text of a choice file: "always [madvise] never" with "always" becomes "[always] madvise never".
+ * Returns -EINVAL if value is not a choice. *ret is NULL if the file has no choices. */
 static int choose(const char *text, const char *value, char **ret)
 {
 	gt_auto_buf b = { 0 };
@@ -67,8 +67,8 @@ static int choose(const char *text, const char *value, char **ret)
 	return 0;
 }
 
-/* Replaces the text by one write, as in the kernel, whenever this process is killed. A longer text is first overwritten with empty
- * lines, which are then cut off. */
+/* Replaces the text with one write, like the kernel, so that a kill leaves no mixture. First overwrites a longer text
+ * with empty lines, then truncates it. */
 static int rewrite(struct gt_fsroot *fs, const char *path, const char *text)
 {
 	gt_autoclose int fd = gt_fs_raw_open(fs, path, O_WRONLY | O_NOFOLLOW, 0);
@@ -89,7 +89,7 @@ static int rewrite(struct gt_fsroot *fs, const char *path, const char *text)
 	return 0;
 }
 
-/* Shows the new value the way a kernel file of choices does. */
+/* Writes value, shown as a choice file of the kernel would show it. */
 static int write_directory(struct gt_fsroot *fs, const char *path, const char *value)
 {
 	gt_autofree char *old = NULL, *text = NULL;
@@ -132,7 +132,7 @@ int gt_fs_write_value(struct gt_fsroot *fs, const char *path, const char *value)
 	return (size_t)n == len ? 0 : -EIO;
 }
 
-/* Open the directory that holds path; *ret_name is its last component, inside path. */
+/* Opens the parent directory of path. *ret_name points to the last component inside path. */
 static int open_parent(struct gt_fsroot *fs, const char *path, const char **ret_name)
 {
 	gt_autofree char *dir = gt_dirname(path);
@@ -192,7 +192,7 @@ int gt_fs_write_atomic(struct gt_fsroot *fs, const char *path, const char *data,
 		return r;
 	if (dir < 0)
 		return dir;
-	/* one fixed name, so that what a power cut leaves is swept away by the next write, not piled up */
+	/* a fixed name, so that the next write removes the leftover of a power cut */
 	tmp = temp_name(name);
 	unlinkat(dir, tmp, 0);
 	fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -206,7 +206,7 @@ int gt_fs_sweep(struct gt_fsroot *fs, const char *path)
 {
 	gt_autofree char *tmp = NULL;
 	const char *name;
-	gt_autoclose int dir = fs->tree ? -ENOENT : open_parent(fs, path, &name); /* nobody writes into a captured host */
+	gt_autoclose int dir = fs->tree ? -ENOENT : open_parent(fs, path, &name); /* a captured host is read-only */
 	int r;
 
 	if (dir < 0)
@@ -238,7 +238,7 @@ int gt_fs_append_sync(struct gt_fsroot *fs, const char *path, const char *data, 
 	r = write_all(fs, fd, data, len);
 	if (!r)
 		r = sync_fd(fs, fd);
-	if (r < 0) { /* a record is there whole or not at all */
+	if (r < 0) { /* a record is appended completely or not at all */
 		if (ftruncate(fd, st.st_size) < 0)
 			return r;
 		return r;

@@ -9,7 +9,7 @@
 #define LINKS_MAX 40
 #define DEPTH_MAX 2048 /* a path has at most 4096 bytes */
 
-/* Names are found by a hash of parent and name: one directory of a large host has thousands. */
+/* Nodes are found by a hash of parent and name, because directories of large hosts have thousands of entries. */
 struct gt_tree {
 	struct gt_tree_node *root, **slot;
 	size_t n_slot, n; /* n_slot is a power of two */

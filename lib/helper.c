@@ -17,7 +17,7 @@ static _Noreturn void child(int questions, int answers, int null, pid_t parent, 
 	sigset_t none;
 	char byte;
 
-	setpgid(0, 0); /* ^C is the parent's to handle */
+	setpgid(0, 0); /* the parent handles ^C */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -70,7 +70,7 @@ int gt_helper_ask(struct gt_helper *h)
 		return -EPIPE;
 	if (h->asked)
 		return -EBUSY;
-	sigaction(SIGPIPE, &ignore, &before); /* it may have died since */
+	sigaction(SIGPIPE, &ignore, &before); /* the child may have died */
 	n = write(h->ask, "?", 1);
 	sigaction(SIGPIPE, &before, NULL);
 	if (n != 1)
@@ -81,7 +81,7 @@ int gt_helper_ask(struct gt_helper *h)
 	return 0;
 }
 
-/* Take what has come; true when the line is whole. */
+/* Reads available bytes. Returns 0 when the line is complete, -EAGAIN or -EPIPE. */
 static int take(struct gt_helper *h)
 {
 	ssize_t n;
@@ -140,7 +140,7 @@ bool gt_helper_stop(struct gt_helper *h)
 		return true;
 	kill(-h->pid, SIGKILL);
 	kill(h->pid, SIGKILL);
-	for (int i = 0; i < 20; i++) { /* one that is not stuck in the kernel is gone at once */
+	for (int i = 0; i < 20; i++) { /* a child that is not stuck in the kernel exits at once */
 		struct pollfd nothing = {.fd = -1};
 
 		if (waitpid(h->pid, NULL, WNOHANG) != 0) {

@@ -15,7 +15,7 @@ json_t *gt_json_real(double v)
 	return isfinite(v) ? json_real(v) : json_null();
 }
 
-/* Length of the UTF-8 sequence at p, 0 if it is none. */
+/* Returns the length of the UTF-8 sequence at p, 0 if it is invalid. */
 static size_t utf8_len(const unsigned char *p)
 {
 	uint32_t cp;
@@ -70,7 +70,7 @@ void gt_json_make_plain(json_t *j)
 		gt_json_make_plain(o);
 }
 
-/* jansson's own limit is 2048 levels; ours is found before it recurses. */
+/* Checks the depth before jansson recurses; jansson's own limit is 2048 levels. */
 static bool too_deep(const char *text, size_t len)
 {
 	size_t depth = 0;
@@ -103,13 +103,13 @@ int gt_json_parse(const char *text, size_t len, const char *name, json_t **ret, 
 
 	if (len > TEXT_MAX)
 		return gt_fail(err, EFBIG, "%s: larger than 64 MiB; that is no document of ours", name);
-	if (is_blank(text, len)) /* what a full disk leaves */
+	if (is_blank(text, len)) /* typical after writing to a full disk */
 		return gt_fail(err, EINVAL, "%s is empty: there is no JSON in it", name);
 	if (too_deep(text, len))
 		return gt_fail(err, EINVAL, "%s: nested deeper than %d levels; that is no document of ours", name,
 			       DEPTH_MAX);
 	doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
-	if (!doc) { /* without the text at that place, which jansson quotes: the file may be any file */
+	if (!doc) { /* omits the text that jansson quotes, because the file may contain private data */
 		char *quote = strstr(why.text, " near '");
 
 		if (quote)
@@ -144,7 +144,7 @@ bool gt_json_printed(void)
 	return printed;
 }
 
-/* *ret is the member `key` if its type is among `types` (a bit per json_type). */
+/* Sets *ret to the member `key` if its type is among `types` (one bit per json_type). */
 static int req(const json_t *o, const char *key, unsigned types, const char *what, json_t **ret, struct gt_err *err)
 {
 	json_t *j = json_object_get(o, key);

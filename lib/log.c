@@ -11,7 +11,8 @@ static enum gt_log_level max_level = GT_LOG_WARN;
 static bool quiet, line_open, journal;
 static double started_s, last_s, limit_s;
 
-/* systemd names the socket that it has connected to its journal; a program further down may write elsewhere. */
+/* Compares fd with the socket in JOURNAL_STREAM. systemd sets it, and child processes inherit it even if their stderr
+ * goes elsewhere. */
 static bool is_journal(int fd)
 {
 	const char *name = getenv("JOURNAL_STREAM");
@@ -37,7 +38,7 @@ bool gt_log_is_journal(void)
 void gt_log(enum gt_log_level level, const char *fmt, ...)
 {
 	static const char *const word[] = { "", "warning: ", "", "debug: " };
-	static const char *const priority[] = { "<3>", "<4>", "<6>", "<7>" }; /* of syslog(3) */
+	static const char *const priority[] = { "<3>", "<4>", "<6>", "<7>" }; /* priorities of syslog(3) */
 	va_list ap;
 
 	if (level > max_level)

@@ -244,7 +244,7 @@ static int number_at(const char **s, unsigned *ret)
 	return 0;
 }
 
-/* One range of the kernel's list form: N, N-M or N-M:USED/GROUP (the first USED of every GROUP). */
+/* Parses one range of the kernel's list format: N, N-M or N-M:USED/GROUP (the first USED of every GROUP). */
 static int add_range(const char **s, struct gt_set *set)
 {
 	unsigned lo, hi, used = 1, group = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Capabilities of the process, and whether it has more than its caller. */
+/* Capabilities of the process, and detection of privileges that the caller lacks. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <sys/auxv.h>
@@ -15,7 +15,7 @@ static int get(struct __user_cap_data_struct d[2])
 	return syscall(SYS_capget, &head, d) < 0 ? -errno : 0;
 }
 
-/* A security module may also have the loader be careful where nothing was gained: that is no reason to refuse. */
+/* A security module may also set AT_SECURE without any gain of privileges. That is not a reason to refuse. */
 bool gt_priv_borrowed(void)
 {
 	struct __user_cap_data_struct d[2] = {0};
@@ -44,8 +44,8 @@ int gt_priv_keep(uint64_t caps)
 		d[i].effective &= may;
 		d[i].inheritable &= may;
 	}
-	if (!over) /* nothing to give away; in a service of ours the call itself is forbidden */
+	if (!over) /* nothing to drop; gputune's own service units forbid capset */
 		return 0;
-	/* the ambient ones go with those that are inheritable */
+	/* capset also drops ambient capabilities that are no longer inheritable */
 	return syscall(SYS_capset, &head, d) < 0 ? -errno : 0;
 }

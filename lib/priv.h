@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef GT_PRIV_H
 #define GT_PRIV_H
-/* Privileges: what whoever started us does not have we do not want, and what we do not need we give away. */
+/* Privileges: detects setuid-like execution and drops capabilities that the process does not need. */
 #include <stdbool.h>
 #include <stdint.h>
 
-#define GT_CAP(cap) (UINT64_C(1) << (cap)) /* of <linux/capability.h> */
+#define GT_CAP(cap) (UINT64_C(1) << (cap)) /* bit of a capability of <linux/capability.h> */
 
-/* Was this program given more than whoever started it has: setuid, setgid, or capabilities of its file? */
+/* Returns true if the program has more privileges than its caller: setuid, setgid, or file capabilities. */
 bool gt_priv_borrowed(void);
-/* For the rest of this process and all that it starts: none but these capabilities, and no program that it starts gets
- * any back. 0 or a negative errno; what is held already is never more than before. */
+/* Restricts this process and its children to these capabilities and sets no_new_privs. Never adds a capability. Returns
+ * 0 or a negative errno. */
 int gt_priv_keep(uint64_t caps);
 #endif

@@ -16,9 +16,9 @@
 #define TRIES	  100
 #define LINKS_MAX 40
 
-/* ---- where it is written ---- */
+/* ---- destination ---- */
 
-/* The number of the descriptor that path names, or -1. */
+/* Returns the number of the descriptor that path names, or -1. */
 static int named_descriptor(const char *path)
 {
 	static const char *const dirs[] = { "/dev/fd/", "/proc/self/fd/" };
@@ -35,7 +35,7 @@ static int named_descriptor(const char *path)
 	return -1;
 }
 
-/* Duplicates the descriptor: open(2) of its name would begin at offset 0, and fails for a socket. */
+/* Duplicates the descriptor. Opening it by name would start at offset 0, and fails for a socket. */
 static int duplicate(int number)
 {
 	int flags = fcntl(number, F_GETFL), fd;
@@ -48,7 +48,8 @@ static int duplicate(int number)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Returns false if path is none of those that are written to directly; else *ret_fd is open or a negative errno. */
+/* Opens a destination that is written directly. Returns false for other paths; else *ret_fd is a descriptor or a
+ * negative errno. */
 static bool open_directly(const char *path, int *ret_fd)
 {
 	int number = named_descriptor(path);
@@ -78,7 +79,8 @@ static const char *kind(mode_t mode)
 	}
 }
 
-/* Another user can make a link in a shared directory, or put one of the caller's there by rename(2). */
+/* Returns whether following the link is safe. In a shared directory another user can create a link, or move one of the
+ * caller's links there with rename(2). */
 static bool may_follow(int dir, const struct stat *link)
 {
 	struct stat st;
@@ -88,7 +90,7 @@ static bool may_follow(int dir, const struct stat *link)
 	return geteuid() != 0 || (st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH)));
 }
 
-/* The link's target as a path, relative to where path is. */
+/* Returns the link's target as a path relative to the start of path. */
 static int read_link(int dir, const char *base, const char *path, char **ret)
 {
 	const char *slash = strrchr(path, '/');
@@ -104,7 +106,7 @@ static int read_link(int dir, const char *base, const char *path, char **ret)
 
 static int open_walked(int from, const char *path, int links);
 
-/* Opens the component name of dir. links: how many links were followed so far. */
+/* Opens the component name of dir. links: number of links followed so far. */
 static int open_component(int dir, const char *name, int links)
 {
 	gt_autoclose int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -145,7 +147,7 @@ static int open_walked(int from, const char *path, int links)
 	return dir;
 }
 
-/* Root follows links on the way only as in the last component: else another user chooses the directory. */
+/* Opens the parent directory. For root, links in it must pass may_follow(), or another user could choose the directory. */
 static int open_way(const char *path)
 {
 	int dir = geteuid() == 0 ? open_walked(AT_FDCWD, path, 0) : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -179,7 +181,7 @@ static int refuse(struct gt_err *err, const char *path, int code)
 	return gt_fail_exit(err, GT_EXIT_USAGE, code, "cannot write %s: %s", path, strerror(code));
 }
 
-/* One component. Returns 0: a new or regular file; 1: *ret_next is the target of a link. */
+/* Checks one component. Returns 0 for a new or regular file, 1 for a link with its target in *ret_next. */
 static int judge(const char *named, const char *path, int dir, const char *base, char **ret_next, struct gt_err *err)
 {
 	struct stat st;
@@ -203,7 +205,7 @@ static int judge(const char *named, const char *path, int dir, const char *base,
 	return r < 0 ? refuse(err, named, -r) : 1;
 }
 
-/* *ret: fd (directly), or dir and base. */
+/* Resolves the destination. *ret: fd (written directly), or dir and base. */
 static int locate(const char *named, struct gt_replace *ret, struct gt_err *err)
 {
 	gt_autofree char *path = gt_xstrdup(named);
@@ -242,7 +244,7 @@ static int locate(const char *named, struct gt_replace *ret, struct gt_err *err)
 
 /* ---- the new file ---- */
 
-/* Of the open file, not of the process: another thread's writer of the same file finds it locked too. */
+/* Locks the open file, not the process, so that another thread that writes the same file also finds it locked. */
 static int lock_file(int fd)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -255,7 +257,7 @@ static bool is_taken(int r)
 	return r == -EAGAIN || r == -EACCES;
 }
 
-/* Is name BASE.DIGITS.saving, or BASE.DIGITS-DIGITS.saving? */
+/* Returns true for the names BASE.DIGITS.saving and BASE.DIGITS-DIGITS.saving. */
 static bool is_ours(const char *name, const char *base)
 {
 	size_t n = strlen(base), digits;
@@ -269,7 +271,8 @@ static bool is_ours(const char *name, const char *base)
 	return digits && gt_streq(name + digits, SUFFIX);
 }
 
-/* A file that is not locked has no writer. No writer renames it, so that the name and the file stay together until unlinkat(). */
+/* Removes a leftover file if it is not locked, which means that it has no writer. Nothing renames such a file, so name
+ * and inode still match at unlinkat(). */
 static void remove_left(int dir, const char *name)
 {
 	gt_autoclose int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -281,7 +284,7 @@ static void remove_left(int dir, const char *name)
 		unlinkat(dir, name, 0);
 }
 
-/* Removes what killed writers of the same file have left. */
+/* Removes leftovers of killed writers of the same file. */
 static void sweep(int dir, const char *base)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -297,7 +300,7 @@ static void sweep(int dir, const char *base)
 		close(fd);
 }
 
-/* sweep() removes nothing on a file system without locks. */
+/* Creates and locks the file. Without lock support in the file system, sweep() removes nothing. */
 static int create(int dir, const char *name, mode_t mode)
 {
 	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
@@ -305,7 +308,7 @@ static int create(int dir, const char *name, mode_t mode)
 
 	if (fd < 0)
 		return -errno;
-	/* before it was locked, another writer may have swept it away */
+	/* another writer may have removed it before the lock */
 	if (is_taken(lock_file(fd)) || fstat(fd, &st) < 0 || !st.st_nlink) {
 		close(fd);
 		return -EEXIST;
@@ -328,7 +331,7 @@ static int create_temporary(struct gt_replace *r, mode_t mode)
 	return fd;
 }
 
-/* Releases dir and base if it fails. */
+/* Creates the temporary file. Releases dir and base on failure. */
 static int begin(struct gt_replace *file, mode_t mode)
 {
 	sweep(file->dir, file->base);

@@ -4,7 +4,7 @@
 #include "lib/signals.h"
 #include "lib/util.h"
 
-/* O_PATH: the descriptor can neither be read nor written. O_CLOEXEC: a program that replaces this one finds it closed again. */
+/* O_PATH: the descriptor can neither be read nor written. O_CLOEXEC: an executed program finds the descriptor closed again. */
 void gt_hold_standard_files(void)
 {
 	for (int fd = 0; fd < 3; fd++)
@@ -27,9 +27,9 @@ static struct {
 	{ .sig = SIGINT, .handler = on_signal, .ends = true },
 	{ .sig = SIGTERM, .handler = on_signal, .ends = true },
 	{ .sig = SIGHUP, .handler = on_signal, .ends = true },
-	{ .sig = SIGPIPE, .handler = SIG_IGN }, /* a transaction goes on when the reader of stdout exits */
-	{ .sig = SIGXFSZ, .handler = SIG_IGN }, /* beyond a limit on file sizes, write(2) then fails with EFBIG */
-	{ .sig = SIGCHLD, .handler = SIG_DFL }, /* wait(2) returns no status where it is ignored */
+	{ .sig = SIGPIPE, .handler = SIG_IGN }, /* a transaction continues after the reader of stdout exits */
+	{ .sig = SIGXFSZ, .handler = SIG_IGN }, /* write(2) beyond the file size limit then fails with EFBIG */
+	{ .sig = SIGCHLD, .handler = SIG_DFL }, /* with SIG_IGN wait(2) would return no status */
 };
 
 void gt_install_signals(void)
@@ -49,7 +49,7 @@ void gt_restore_signals(void)
 		sigaction(signals[i].sig, &signals[i].before, NULL);
 }
 
-/* A process that waits for a dead file system would not look at gt_interrupted. */
+/* A process that waits for a hung file system never checks gt_interrupted. */
 void gt_end_at_signal(void)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(signals); i++)

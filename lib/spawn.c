@@ -15,11 +15,11 @@
 #include "lib/signals.h"
 #include "lib/spawn.h"
 
-#define KILL_AFTER_S	2.0 /* between SIGTERM and SIGKILL */
-#define LEAVE_AFTER_S	1.0 /* after SIGKILL: what is not gone then is stuck in the kernel, as below a driver that hangs */
-#define LATE_OUTPUT_S	0.5 /* for what it started to write the rest, as a tee does, once it has ended itself */
+#define KILL_AFTER_S	2.0 /* seconds between SIGTERM and SIGKILL */
+#define LEAVE_AFTER_S	1.0 /* seconds after SIGKILL; a process that still exists hangs in the kernel, for example in a driver */
+#define LATE_OUTPUT_S	0.5 /* seconds for descendants, such as tee, to write the rest after the child has exited */
 
-/* What a child that could not become the program tells its parent. */
+/* The error that a child reports to its parent if it could not execute the program. */
 struct failure {
 	int code;
 	char msg[sizeof(((struct gt_err *)0)->msg)];
@@ -34,7 +34,7 @@ static _Noreturn void child(struct gt_spawn *s, int out, int errout, int fail_fd
 
 	setpgid(0, 0);
 	if (!s->outlives)
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent that is killed leaves nothing running */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* the child does not survive a killed parent */
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	gt_restore_signals();
@@ -84,8 +84,9 @@ static void drain(struct stream *st)
 	gt_buf_add(&st->buf, chunk, GT_MIN((size_t)n, room));
 }
 
-/* Read both streams until they end, the limit passes (-ETIMEDOUT) or the caller cancels (-EINTR). *ret_ended_s: when the child
- * had ended while others, such as a daemon that it started, kept a stream open; these are given a moment for the rest. */
+/* Reads both streams until they end, the time limit passes (-ETIMEDOUT) or the caller cancels (-EINTR). *ret_ended_s:
+ * the time at which the child exited while a descendant, such as a daemon, held a stream open. Descendants get
+ * LATE_OUTPUT_S to finish. */
 static int collect(struct gt_spawn *s, struct stream st[2], int pidfd, double deadline, double *ret_ended_s)
 {
 	while (st[0].fd >= 0 || st[1].fd >= 0) {
@@ -104,7 +105,7 @@ static int collect(struct gt_spawn *s, struct stream st[2], int pidfd, double de
 				return 0;
 			}
 		}
-		/* wake often enough to see a cancel or a deadline */
+		/* wake up often enough to notice a cancel or a deadline */
 		poll(p, 3, left < 0.2 ? (int)(left * 1000) + 1 : 200);
 		for (int i = 0; i < 2; i++)
 			if (p[i].revents)
@@ -115,7 +116,7 @@ static int collect(struct gt_spawn *s, struct stream st[2], int pidfd, double de
 	return 0;
 }
 
-/* Wait for the child, ending it if r is already an error or becomes one; returns r. */
+/* Waits for the child. Ends it if r is an error or becomes one. Returns r. */
 static int reap(struct gt_spawn *s, pid_t pid, int pidfd, int r, double deadline)
 {
 	double give_up = 0;
@@ -137,18 +138,18 @@ static int reap(struct gt_spawn *s, pid_t pid, int pidfd, int r, double deadline
 			kill(-pid, SIGTERM);
 			give_up = now + KILL_AFTER_S;
 		} else if (r && now > give_up && killed) {
-			status = SIGKILL; /* it ends when the kernel lets go of it; nobody need wait for that */
+			status = SIGKILL; /* do not wait for a child that hangs in the kernel */
 			break;
 		} else if (r && now > give_up) {
 			kill(-pid, SIGKILL);
 			killed = true;
 			give_up = now + LEAVE_AFTER_S;
 		}
-		poll(&end, 1, 5); /* its streams end a moment before it does */
+		poll(&end, 1, 5); /* the streams close a moment before the child exits */
 	}
 	s->timed_out = r == -ETIMEDOUT;
 	s->status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-	kill(-pid, SIGKILL); /* what it left behind in its group */
+	kill(-pid, SIGKILL); /* remaining processes of the group */
 	return r;
 }
 
@@ -165,7 +166,7 @@ static int make_pipes(const struct gt_spawn *s, int fds[3][2], struct gt_err *er
 	return 0;
 }
 
-/* What is in memory by now. */
+/* Reads the output from the memory file. */
 static void drain_file(struct stream *st)
 {
 	if (st->fd >= 0)
@@ -217,7 +218,7 @@ int gt_spawn(struct gt_spawn *s, struct gt_err *err)
 	s->out = gt_buf_take(&st[0].buf);
 	s->errout = gt_buf_take(&st[1].buf);
 	s->truncated = st[0].truncated || st[1].truncated;
-	fcntl(fds[2][0], F_SETFL, O_NONBLOCK); /* a grandchild may still hold the other end */
+	fcntl(fds[2][0], F_SETFL, O_NONBLOCK); /* a grandchild may still hold the other end open */
 	if (read(fds[2][0], &f, sizeof(f)) == (ssize_t)sizeof(f))
 		r = gt_fail(err, f.code, "%s", f.msg);
 	else if (r == -ETIMEDOUT)

@@ -13,7 +13,7 @@ struct cell {
 struct gt_table {
 	const char *head[GT_TABLE_COLUMNS];
 	enum gt_align align[GT_TABLE_COLUMNS];
-	struct cell *cell; /* row after row */
+	struct cell *cell; /* in row order */
 	size_t n_columns, n_cells;
 };
 
@@ -33,7 +33,7 @@ void gt_table_column(struct gt_table *t, const char *head, enum gt_align align)
 void gt_table_row(struct gt_table *t)
 {
 	while (t->n_columns && t->n_cells % t->n_columns)
-		gt_table_cell(t, "%s", ""); /* complete the row before */
+		gt_table_cell(t, "%s", ""); /* completes the previous row */
 }
 
 void gt_table_cell(struct gt_table *t, const char *fmt, ...)
@@ -69,7 +69,7 @@ void gt_table_free(struct gt_table *t)
 
 /* ---- layout --------------------------------------------------------------------------------------------------- */
 
-/* Columns that the UTF-8 text of len bytes takes: one a character, which holds for what we print. */
+/* Returns the columns of UTF-8 text of len bytes. Assumes one column per character, which holds for the tools' output. */
 static size_t text_width(const char *s, size_t len)
 {
 	size_t n = 0;
@@ -88,7 +88,7 @@ static size_t natural_width(const struct gt_table *t, size_t column)
 	return width;
 }
 
-/* What the wrapping columns may take each, so that the table fits. libsmartcols itself would break inside words. */
+/* Returns the width of each wrapping column so that the table fits. libsmartcols would break inside words. */
 static size_t wrap_width(const struct gt_table *t, size_t width)
 {
 	size_t taken = t->n_columns ? t->n_columns - 1 : 0, wrapping = 0;
@@ -104,7 +104,7 @@ static size_t wrap_width(const struct gt_table *t, size_t width)
 	return taken + 20 * wrapping < width ? (width - taken) / wrapping : 20;
 }
 
-/* Newlines at blanks, in place, so that no line is wider than width if its words allow it. */
+/* Replaces blanks by newlines in place, so that lines fit the width if the words allow it. */
 static void break_lines(char *s, size_t width)
 {
 	char *line = s, *blank = NULL;
@@ -155,7 +155,7 @@ static struct libscols_table *lay_out(struct gt_table *t, unsigned width, bool c
 				scols_cell_set_color(scols_line_get_cell(line, c), t->cell[i + c].color);
 		}
 	}
-	/* as wide as what it goes to, also into a pipe: a report must not change with where it is read */
+	/* the same width for a pipe and a terminal, so that a report does not depend on its destination */
 	scols_table_set_termforce(out, SCOLS_TERMFORCE_ALWAYS);
 	scols_table_set_termwidth(out, width);
 	scols_table_enable_colors(out, color);
@@ -198,7 +198,7 @@ unsigned gt_term_width(FILE *out)
 	return 100;
 }
 
-/* How much of an overlong word goes into `room` columns: up to its last punctuation there, else as much as fits. */
+/* Returns how many bytes of an overlong word to print in `room` columns: up to the last punctuation, else as many as fit. */
 static size_t break_word(const char *word, size_t len, size_t room)
 {
 	size_t cut = len, at = 0;

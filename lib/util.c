@@ -68,7 +68,7 @@ char *gt_xasprintf(const char *fmt, ...)
 
 void gt_strv_take(struct gt_strv *sv, char *s)
 {
-	/* room for one more and the NULL; capacity is the next power of two, so it need not be stored */
+	/* space for one more and the NULL; the capacity is the next power of two, so it is not stored */
 	if (!sv->v || (sv->n + 1 >= 4 && ((sv->n + 1) & sv->n) == 0))
 		sv->v = gt_xrealloc(sv->v, GT_MAX(4, (sv->n + 1) * 2) * sizeof(*sv->v));
 	sv->v[sv->n++] = s;
@@ -207,7 +207,7 @@ double gt_suspended_s(void)
 	struct timespec up, awake;
 
 	clock_gettime(CLOCK_MONOTONIC, &awake);
-	clock_gettime(CLOCK_BOOTTIME, &up); /* later, so that the difference is never below zero */
+	clock_gettime(CLOCK_BOOTTIME, &up); /* read later, so that the difference is never negative */
 	return (double)(up.tv_sec - awake.tv_sec) + (double)(up.tv_nsec - awake.tv_nsec) * 1e-9;
 }
 

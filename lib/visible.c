@@ -11,7 +11,7 @@ struct reader {
 	struct gt_visible *to;
 };
 
-/* One entry: 0 and what it is, or a clause about what is wrong with it. */
+/* Parses one entry. Returns NULL and the device, or a clause that describes the error. */
 typedef const char *(*entry_fn)(const struct reader *r, const char *word, struct gt_visible_device *ret);
 
 static const char *by_index(const struct reader *r, const char *word, struct gt_visible_device *ret)
@@ -19,7 +19,7 @@ static const char *by_index(const struct reader *r, const char *word, struct gt_
 	size_t v = 0;
 
 	word += strspn(word, " \t");
-	word += *word == '+'; /* as strtoul() has it */
+	word += *word == '+'; /* strtoul() accepts it */
 	if (!isdigit((unsigned char)*word))
 		return "which is no GPU's number";
 	for (; isdigit((unsigned char)*word); word++)
@@ -30,7 +30,7 @@ static const char *by_index(const struct reader *r, const char *word, struct gt_
 	return NULL;
 }
 
-/* The one GPU whose UUID begins so; hexadecimal digits in either case. */
+/* Finds the one GPU whose UUID has this prefix. Hexadecimal digits match in either case. */
 static const char *by_beginning(const struct reader *r, const char *word, size_t len, struct gt_visible_device *ret)
 {
 	bool unknown = r->n == GT_GPUS_UNKNOWN;
@@ -56,7 +56,7 @@ static const char *by_uuid(const struct reader *r, const char *word, struct gt_v
 	return by_beginning(r, word, strlen(word), ret);
 }
 
-/* "/1/2" */
+/* Matches "/1/2". */
 static bool two_instances(const char *s)
 {
 	for (int k = 0; k < 2; k++) {
@@ -93,11 +93,12 @@ static const char *by_instance(const struct reader *r, const char *word, struct 
 		}
 	}
 	if (cut != 1 || unknown)
-		ret->gpu = -1; /* its UUID says nothing about the GPU it is of */
+		ret->gpu = -1; /* a MIG UUID does not contain the UUID of its GPU */
 	return cut || unknown ? NULL : "but no GPU of this host is cut into instances";
 }
 
-/* By the GPU, or where that cannot be told by the word: the entry at `at` of the list. */
+/* Returns whether an earlier entry names the same device. Compares the GPU, or the text of the entries if the GPU is
+ * unknown. */
 static bool named_before(const struct gt_visible *v, const struct gt_visible_device *d, const char *list, const char *at)
 {
 	size_t len = strcspn(at, ",");
