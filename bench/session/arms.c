@@ -27,7 +27,7 @@
 
 extern char **environ;
 
-/* The factors of one kind that are on in this arm, by index. */
+/* Returns whether a factor, given by kind and index, is on in this arm. */
 static bool is_on(const struct bn_arms *a, bool changed, enum bn_factor_kind kind, size_t index)
 {
 	for (size_t i = 0; i < a->n_factor; i++)
@@ -36,7 +36,7 @@ static bool is_on(const struct bn_arms *a, bool changed, enum bn_factor_kind kin
 	return false;
 }
 
-/* The kernel's arguments of this arm, with blanks between. */
+/* Returns the kernel arguments of this arm, separated by blanks. */
 static char *boot_args(const struct bn_arms *a, bool changed)
 {
 	gt_auto_buf args = { 0 };
@@ -64,7 +64,7 @@ static int arms_enter(void *ctx, bool changed, struct gt_err *err)
 	}
 	if (!a->plan)
 		return 0;
-	part = *a->plan; /* a view: the items stay the plan's */
+	part = *a->plan; /* a view: the plan keeps ownership of the items */
 	part.n_item = 0;
 	part.item = items = gt_xcalloc(a->plan->n_item + 1, sizeof(*items));
 	for (size_t i = 0; i < a->plan->n_item; i++)
@@ -95,7 +95,7 @@ static int arms_leave(void *ctx, bool changed, struct gt_err *err)
 	a->applied = false;
 	r = tn_revert(a->fs, NULL, &exit_status, err);
 	if (r < 0) {
-		if (err) /* gputune's own would be "results wrong" here */
+		if (err) /* gputune's exit status would mean "results wrong" here */
 			err->exit_status = BN_EXIT_INVALID;
 		return gt_fail_prefix(err, "cannot put the host's settings back (gputune recover can)");
 	}
@@ -117,7 +117,7 @@ static void set_env(json_t *settings, const char *pair)
 	json_object_set_new(settings, key, gt_json_str(eq + 1));
 }
 
-/* The CPUs that we may run on, and so would a launch; NULL if the kernel does not say. */
+/* Returns the CPUs that this process and its launches may use, or NULL if the kernel does not report them. */
 static char *affinity(void)
 {
 	gt_auto_set cpus = { 0 };
@@ -132,7 +132,8 @@ static char *affinity(void)
 	return gt_set_format(&cpus);
 }
 
-/* The value of NAME on a command line: "on" for a bare word, NULL if it is not there. The last one counts. */
+/* Returns the value of NAME on a command line: "on" for a bare word, NULL if NAME is absent. The last occurrence
+ * counts. */
 static char *kernel_arg(const char *cmdline, const char *name)
 {
 	char *found = NULL;
@@ -147,7 +148,7 @@ static char *kernel_arg(const char *cmdline, const char *name)
 	return found;
 }
 
-/* What the kernel was really booted with, of the arguments in question. */
+/* Records the values of the factors' kernel arguments on the command line of the running kernel. */
 static void boot_settings(const struct bn_arms *a, json_t *flat)
 {
 	gt_autofree char *line = NULL;
@@ -163,10 +164,11 @@ static void boot_settings(const struct bn_arms *a, json_t *flat)
 	}
 }
 
-#define AS_DESIGNED "as designed" /* what differs from block to block */
+#define AS_DESIGNED "as designed" /* value of a setting that differs from block to block */
 
-/* Of a pair, such as vm.dirty_bytes and vm.dirty_ratio, the kernel zeroes the one when the other is written: that is
- * the change itself and no other difference. Who writes the one undoes the other, and that is seen. */
+/* The kernel sets one of a pair of settings, such as vm.dirty_bytes and vm.dirty_ratio, to zero when the other is
+ * written. This is part of the change, so the counterpart is not compared. If another program writes the counterpart,
+ * the changed setting itself shows it. */
 static void drop_counterparts(const struct bn_arms *a, json_t *flat)
 {
 	static const char proc_sys[] = "/proc/sys/";
@@ -187,8 +189,9 @@ static void drop_counterparts(const struct bn_arms *a, json_t *flat)
 	}
 }
 
-/* What the kernel sets anew with a change of ours, such as the energy preference with the governor, is no other difference either,
- * unless it is one that these arms are about; in a design it is what the design has put there. */
+/* The kernel resets some settings when another one changes, such as the energy preference when the governor changes.
+ * Such a setting is not compared, unless it is itself a factor of these arms. In a design it is recorded as set by the
+ * design. */
 static void drop_sides(const struct bn_arms *a, bool changed, json_t *flat)
 {
 	for (size_t i = 0; i < a->n_factor; i++) {
@@ -206,7 +209,7 @@ static void drop_sides(const struct bn_arms *a, bool changed, json_t *flat)
 	}
 }
 
-/* gputune's snapshot made flat, with the environment that the launches of this arm get. */
+/* Returns gputune's snapshot as one flat object, plus the environment of the launches of this arm. */
 static json_t *arms_settings(void *ctx, bool changed)
 {
 	struct bn_arms *a = ctx;
@@ -232,7 +235,7 @@ static json_t *arms_settings(void *ctx, bool changed)
 	boot_settings(a, flat);
 	drop_counterparts(a, flat);
 	drop_sides(a, changed, flat);
-	for (size_t i = 0; a->design && i < a->n_factor; i++) { /* what differs from block to block by design */
+	for (size_t i = 0; a->design && i < a->n_factor; i++) { /* settings that the design changes from block to block */
 		const struct bn_factor *f = &a->factor[i];
 		const char *now = gt_json_get_str(flat, f->id, NULL);
 
@@ -248,7 +251,7 @@ struct child {
 	uint64_t salt;
 };
 
-/* The part of the run's environment and placement that is on. */
+/* Applies the part of the run's environment and placement that is on in this arm. */
 static int enter_run(const struct bn_arms *a, bool changed, struct gt_err *err)
 {
 	struct tn_run part = *a->run; /* a view */
@@ -267,7 +270,7 @@ static int enter_run(const struct bn_arms *a, bool changed, struct gt_err *err)
 	return tn_run_enter(&part, err);
 }
 
-/* In the launch's process, before it becomes gpubench again, or the user's command. */
+/* Runs in the child process of a launch, before it executes gpubench or the user's command. */
 static int enter_child(void *arg, struct gt_err *err)
 {
 	struct child *c = arg;
@@ -276,7 +279,7 @@ static int enter_child(void *arg, struct gt_err *err)
 	size_t len;
 	int r = 0;
 
-	/* The size of the environment moves the stack and with it alignment: let it differ from launch to launch. */
+	/* The size of the environment shifts the stack and changes alignment, so it is randomised for each launch. */
 	bn_rng_seed(&rng, c->salt);
 	len = (size_t)bn_rng_below(&rng, PAD_MAX);
 	memset(pad, 'x', len);
@@ -294,7 +297,7 @@ static int enter_child(void *arg, struct gt_err *err)
 	return r < 0 ? r : 0;
 }
 
-/* Returns the last line of a program's stderr without control characters, else its status. */
+/* Returns the last line of a program's stderr with control characters replaced, or its exit status as text. */
 static char *last_words(const char *errout, int status)
 {
 	gt_autofree char *copy = gt_xstrdup(errout ? errout : "");
@@ -331,19 +334,20 @@ static json_t *launch_document(const struct gt_spawn *sp)
 	return json_incref(doc);
 }
 
-/* What a finished process makes of the launch. */
+/* Returns the document of a finished process, or one with "failure". */
 static json_t *outcome(struct bn_arms *a, const struct gt_spawn *sp, bool own, int r)
 {
 	if (r == -ETIMEDOUT)
 		return failed(sp, "did not end in time");
-	if (r == -EINTR) /* what this launch measured is lost; the session ends in order */
+	if (r == -EINTR) /* the measurement of this launch is lost; the session ends normally */
 		return failed(sp, "interrupted");
 	if (!own)
 		return launch_document(sp);
 	return sp->status ? failed(sp, NULL) : bn_command_document(a->command, sp);
 }
 
-/* A variable as a launch of this arm gets it: the user's own for the arm, else gputune's, else ours. */
+/* Returns the value of a variable in a launch of this arm: from --env, else set by gputune, else from the environment
+ * of gpubench. */
 static const char *variable(const struct bn_arms *a, bool changed, const char *name)
 {
 	size_t len = strlen(name);
@@ -360,7 +364,8 @@ static const char *variable(const struct bn_arms *a, bool changed, const char *n
 	return getenv(name);
 }
 
-/* The PCI addresses of the cards that a launch of this arm may see; false where that cannot be told: then any may be its. */
+/* Lists the PCI addresses of the GPUs that a launch of this arm can use. Returns false if they cannot be determined;
+ * then all GPUs count. */
 static bool cards_of(const struct bn_arms *a, bool changed, struct gt_strv *ret)
 {
 	const char *list = variable(a, changed, "CUDA_VISIBLE_DEVICES"), *order = variable(a, changed, "CUDA_DEVICE_ORDER");
@@ -381,7 +386,7 @@ static bool cards_of(const struct bn_arms *a, bool changed, struct gt_strv *ret)
 	return true;
 }
 
-/* What the cards did, into the launch's document. */
+/* Adds the GPU readings to the launch's document. */
 static void record_cards(struct bn_arms *a, bool changed, json_t *answer, json_t *doc)
 {
 	struct gt_strv visible = { 0 };

@@ -22,9 +22,9 @@
 extern char **environ;
 
 #define TOKEN	 "gpubench.boot="
-#define FENCE	 "gpubench.arm" /* what follows it on the command line is the arm's */
-#define TRIES	 3		/* boots without getting further: then the session ends, whatever the reason */
-#define LINE_LEN 2047		/* of the kernel's command line, x86's COMMAND_LINE_SIZE without its end */
+#define FENCE	 "gpubench.arm" /* separates the host's command line from the arguments of the arm */
+#define TRIES	 3		/* boots without progress before the session is ended */
+#define LINE_LEN 2047		/* maximum length of a kernel command line: COMMAND_LINE_SIZE of x86 without the final NUL */
 #define BOOT_ID	 "/proc/sys/kernel/random/boot_id"
 #define UNIT	 "gpubench-boots.service"
 #define WANTED	 "/etc/systemd/system/multi-user.target.wants/" UNIT
@@ -61,7 +61,7 @@ static char *arm_line(const char *base, const char *token, const char *args)
 	return gt_xasprintf("%s " FENCE " " TOKEN "%s%s%s%s", base, token, panics ? "" : " " PANIC, args[0] ? " " : "", args);
 }
 
-/* ---- what was tried: on disk before it is tried ---- */
+/* ---- record of the boot, written before the boot ---- */
 
 static int record_write(struct gt_fsroot *fs, const json_t *rec, struct gt_err *err)
 {
@@ -114,7 +114,7 @@ char *bn_boots_path(struct gt_fsroot *fs, const char *file)
 	return gt_xasprintf("%s/%s", gt_streq(real, "/") ? "" : real, name);
 }
 
-/* ---- can it be done here? ---- */
+/* ---- preconditions ---- */
 
 static char *kernel_file(const char *stem)
 {
@@ -124,7 +124,7 @@ static char *kernel_file(const char *stem)
 	return gt_xasprintf("/boot/%s-%s", stem, u.release);
 }
 
-/* The environment that decides how a launch runs. */
+/* Returns whether a variable is copied to the unit, because it determines how a launch runs. */
 static bool is_kept(const char *pair)
 {
 	static const char *const keep[] = { "PATH=", "HOME=", "LANG=", "LC_ALL=", "VIRTUAL_ENV=", "CONDA_PREFIX=", "PYTHONPATH=",
@@ -136,8 +136,8 @@ static bool is_kept(const char *pair)
 	return bn_changes_launch(pair);
 }
 
-/* Each path in a variable, also a relative one, which the unit resolves in the same working directory. Text that is no path is
- * judged as a file that does not exist. */
+/* Checks each path in a variable. Relative paths are resolved in the working directory, as in the unit. Text that is
+ * not a path is checked as a file that does not exist. */
 static int check_variable(const struct bn_boots *b, const char *cwd, const char *pair, struct gt_err *err)
 {
 	const char *value = strchr(pair, '=');
@@ -154,7 +154,8 @@ static int check_variable(const struct bn_boots *b, const char *cwd, const char 
 	return 0;
 }
 
-/* The working directory and the environment of the unit: programs and libraries are found by them. */
+/* Checks the working directory and the environment of the unit, which determine the programs and libraries that are
+ * found. */
 static int check_surroundings(const struct bn_boots *b, struct gt_err *err)
 {
 	gt_autofree char *cwd = getcwd(NULL, 0);
@@ -171,10 +172,12 @@ static int check_surroundings(const struct bn_boots *b, struct gt_err *err)
 	return r;
 }
 
-/* Root starts the session anew after each boot, with whatever the document then says: others must not have a say in it. */
+/* Checks that only root can change the session file and the program, because root runs the session from them after each
+ * boot. */
 static int check_trust(const struct bn_boots *b, struct gt_err *err)
 {
-	gt_autofree char *dir = gt_xasprintf("%.*s/.", (int)(strrchr(b->file, '/') - b->file), b->file); /* it may not exist yet */
+	gt_autofree char *dir = gt_xasprintf("%.*s/.", (int)(strrchr(b->file, '/') - b->file), b->file); /* the file may not
+													  * exist yet */
 	const char *why = gt_distrust_way(b->fs, dir);
 	struct stat st;
 
@@ -238,7 +241,7 @@ int bn_boots_check(const struct bn_boots *b, struct gt_err *err)
 	return 0;
 }
 
-/* ---- into an arm ---- */
+/* ---- entering an arm ---- */
 
 static int load(struct gt_fsroot *fs, const char *line, struct gt_err *err)
 {
@@ -261,12 +264,12 @@ static void rest(struct bn_boots *b)
 	if (b->settled)
 		return;
 	b->settled = true;
-	systemctl(wait, 600, NULL); /* "degraded" is an answer too: then both arms are */
+	systemctl(wait, 600, NULL); /* "degraded" is accepted: it is the same in both arms */
 	for (end = gt_now_s() + b->settle_s; gt_now_s() < end && !gt_interrupted;)
 		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
 }
 
-/* Is this the boot that the record is about? Returns 0 if so, 1 if it is to be booted (again). */
+/* Checks whether this boot is the one in the record. Returns 0 if so and 1 if the host must be booted (again). */
 static int arrived(struct bn_boots *b, json_t *rec, const char *boot, const char *line, const char *token, struct gt_err *err)
 {
 	const char *reached = gt_json_get_str(rec, "reached", NULL);
@@ -278,14 +281,14 @@ static int arrived(struct bn_boots *b, json_t *rec, const char *boot, const char
 		json_object_set_new(rec, "reached", json_string(boot));
 		return record_write(b->fs, rec, err);
 	}
-	if (reached || gt_streq(gt_json_get_str(rec, "from", NULL), boot)) /* cut short, or not even begun */
+	if (reached || gt_streq(gt_json_get_str(rec, "from", NULL), boot)) /* a boot that was interrupted or never started */
 		return 1;
 	return gt_fail_exit(err, BN_EXIT_INVALID, ENXIO,
 			    "the boot with \"%s\" did not come back: the host was found on its own command line; gpubench resume "
 			    "%s would try it again", gt_json_get_str(rec, "args", ""), b->file);
 }
 
-/* Is this place of the session, (phase, block, arm), beyond the furthest that was booted? */
+/* Returns whether this position of the session, (phase, block, arm), is beyond the furthest one that was booted. */
 static bool further(const json_t *rec, const int64_t at[3])
 {
 	const json_t *was = json_object_get(rec, "furthest");
@@ -299,8 +302,8 @@ static bool further(const json_t *rec, const int64_t at[3])
 	return false;
 }
 
-/* What comes next is on disk before it is tried. However a session goes wrong, it boots TRIES times at most without getting
- * further: so it ends. */
+/* Writes the next boot to disk before it is tried. The session boots at most TRIES times without progress and then
+ * ends. */
 static int try(struct bn_boots *b, const json_t *old, const int64_t at[3], json_t *rec, struct gt_err *err)
 {
 	bool on = further(old, at);
@@ -347,9 +350,9 @@ int bn_boots_enter(struct bn_boots *b, int64_t block, int nth, const char *args,
 	return r < 0 ? r : gt_fail(err, EINPROGRESS, "the host boots into the next arm");
 }
 
-/* ---- the unit ---- */
+/* ---- the systemd unit ---- */
 
-/* Text for a unit file: specifiers and, in quotes, what has a meaning there. In ExecStart a $ has one too. */
+/* Escapes text for a unit file: specifiers, and characters that are special in quotes. In ExecStart `$` is special too. */
 static void unit_text(struct gt_buf *out, const char *s, const char *doubled, const char *escaped)
 {
 	for (; *s; s++) {
@@ -361,7 +364,7 @@ static void unit_text(struct gt_buf *out, const char *s, const char *doubled, co
 	}
 }
 
-/* One Environment= line; what holds a line break stays behind. */
+/* Writes one Environment= line. A value with a line break is left out. */
 static void keep_variable(struct gt_buf *out, const char *pair)
 {
 	if (strpbrk(pair, "\n\r"))
@@ -427,7 +430,7 @@ static int end(struct gt_fsroot *fs, const char *file, bool reboots, struct gt_e
 
 	if (!file || !gt_streq(theirs, file))
 		return 0;
-	/* The record goes last: while it is there, --abandon can do all of this. */
+	/* The record is removed last, because --abandon needs it to repeat these steps. */
 	if (gt_fs_unlink(fs, WANTED) == 0 || gt_fs_exists(fs, BN_BOOTS_UNIT)) {
 		gt_fs_unlink(fs, BN_BOOTS_UNIT);
 		systemctl(reload, 60, NULL);

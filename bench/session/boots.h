@@ -2,12 +2,13 @@
 #ifndef BN_BOOTS_H
 #define BN_BOOTS_H
 /*
- * Arms that are boots: for what the kernel takes only when it starts, and for what differs from boot to boot.
+ * Arms that are separate boots: for settings that the kernel accepts only at boot, and for differences between boots.
  *
- * An arm is entered by kexec with the host's own kernel and command line, the arguments of the arm and a token that says
- * which arm this is. The boot loader and its files are never touched: whatever becomes of such a boot, the next power-on is
- * the host as it was, and a systemd unit that exists as long as the session finds out that the token is missing. A panic
- * returns there by itself (panic=60 in both arms). Which boot was tried and which was reached is on disk before and after.
+ * An arm is entered by kexec with the host's own kernel and command line, the arguments of the arm and a token that
+ * identifies the arm. The boot loader and its files are never changed. Whatever happens in such a boot, the next
+ * power-on starts the host as before. A systemd unit that exists during the session then finds that the token is
+ * missing. After a panic the host reboots by itself (panic=60 in both arms). Each boot is recorded on disk before it is
+ * tried and when it is reached.
  */
 #include "lib/buf.h"
 #include "lib/err.h"
@@ -18,35 +19,37 @@
 
 struct bn_boots {
 	struct gt_fsroot *fs;
-	const char *file;   /* the session's document, absolute */
+	const char *file;   /* absolute path of the session's document */
 	const char *exe;
-	double settle_s;    /* of rest after the boot has ended */
-	size_t phase;	    /* of prove; 0 otherwise */
+	double settle_s;    /* rest after the boot has finished, in seconds */
+	size_t phase;	    /* phase of prove, otherwise 0 */
 	uint64_t seed;
-	bool settled;	    /* this process has waited */
+	bool settled;	    /* this process has already waited */
 };
 
-/* Can this host do it, and does the document survive a boot, out of others' reach? Exit 64 or 5 with what is missing. */
+/* Checks that this host can boot into arms, and that the document survives a boot and only root can change it. Fails
+ * with exit status 64 or 5. */
 int bn_boots_check(const struct bn_boots *b, struct gt_err *err);
-/* Is this the boot of that arm? 0: it is, rested. -EINPROGRESS: it was written down and the kernel is loaded, now
- * bn_boots_go(). Any other error ends the session: a boot that did not come back, or three without getting further than
- * before. args: of the arm, "" for none. */
+/* Checks whether this boot belongs to that arm. Returns 0 if so, after the rest. Returns -EINPROGRESS if the boot was
+ * recorded and the kernel is loaded; call bn_boots_go() next. Any other error ends the session: a boot that failed, or
+ * three boots without progress. args: kernel arguments of the arm, "" for none. */
 int bn_boots_enter(struct bn_boots *b, int64_t block, int nth, const char *args, struct gt_err *err);
-/* The unit is put there, the document was saved by the caller: boot. Returns when systemd has begun to. */
+/* Installs the unit and boots. The caller has saved the document. Returns when systemd has started the reboot. */
 int bn_boots_go(const struct bn_boots *b, struct gt_err *err);
-/* The session of this document is over, whatever came of it: unit and record are removed, and a host that still runs on an
- * arm's command line is told to reboot to its own. Does nothing where no such session is under way. */
+/* Ends the session of this document, whatever its result. Removes unit and record, and reboots a host that runs with
+ * the command line of an arm. Does nothing if no such session is active. */
 int bn_boots_end(struct gt_fsroot *fs, const char *file, struct gt_err *err);
-/* The same for somebody else: stops the unit first. file NULL: whichever is under way; *ret_file, if not NULL: its document,
- * which the caller frees. reboot false: the host goes on as it is, and a boot that is an arm's is said to be one. Exit 64 where
- * there is no such session. */
+/* Ends a session from outside; stops the unit first. file NULL: whichever session is active. *ret_file, if not NULL:
+ * its document, which the caller frees. reboot false: the host keeps running, and a message is printed if its boot is
+ * an arm's. Fails with exit status 64 if there is no such session. */
 int bn_boots_abandon(struct gt_fsroot *fs, const char *file, bool reboot, char **ret_file, struct gt_err *err);
-/* The document of the session of boots that this host is in the middle of, NULL if there is none. The caller frees it. */
+/* Returns the document of the active session of boots, or NULL. The caller frees it. */
 char *bn_boots_under_way(struct gt_fsroot *fs);
-/* A new session is not begun in the middle of another: exit 5. */
+/* Fails with exit status 5 if a session of boots is active. */
 int bn_boots_alone(struct gt_fsroot *fs, struct gt_err *err);
-/* The one name by which the document is known: absolute, the links of its directory resolved. The caller frees it. */
+/* Returns the canonical name of the document: absolute, with the links of its directory resolved. The caller frees it. */
 char *bn_boots_path(struct gt_fsroot *fs, const char *file);
-/* The host's command line without what arms have added, and whether an arm's token is in it. The caller frees. */
+/* Returns the host's command line without the arguments of an arm, and whether it has an arm's token. The caller frees
+ * it. */
 char *bn_boots_base(const char *cmdline, bool *ret_arm);
 #endif

@@ -8,7 +8,7 @@
 #include "lib/text.h"
 
 #define SAMPLES_MAX	100000
-#define TAIL_MIN	20 /* samples in a launch from which its 99th percentile is looked at */
+#define TAIL_MIN	20 /* minimum number of samples in a launch for its 99th percentile */
 
 static const struct {
 	const char *name;
@@ -41,7 +41,7 @@ int bn_command_check(struct bn_command *c, struct gt_err *err)
 	enum bn_source source = BN_WALL;
 
 	c->spec = c->spec ? c->spec : "wall";
-	c->source = BN_WALL; /* until all is well: nothing to free */
+	c->source = BN_WALL; /* until all checks pass: nothing to free */
 	c->detail = "";
 	for (size_t i = 0; i < GT_ARRAY_SIZE(sources); i++)
 		if (gt_starts_with(c->spec, sources[i].name)) {
@@ -101,7 +101,8 @@ void bn_command_begin(struct bn_command *c)
 	c->before = c->source == BN_FILE ? slurp(c->detail) : NULL;
 }
 
-/* The number at the start of text; what cannot be a measurement (nan, inf) is kept as NaN and becomes null. */
+/* Parses the number at the start of text. nan and inf cannot be measurements; they stay NaN or infinite and are written
+ * as null. */
 static bool number(const char *text, size_t len, double *ret)
 {
 	gt_autofree char *copy = gt_xstrndup(text, GT_MIN(len, (size_t)64));
@@ -117,7 +118,7 @@ static void add(json_t *samples, double v)
 		json_array_append_new(samples, gt_json_real(v));
 }
 
-/* Returns how many matches were no numbers. */
+/* Returns the number of matches that are not numbers. */
 static size_t scan_regex(const struct bn_command *c, const char *text, json_t *samples)
 {
 	size_t odd = 0;
@@ -134,7 +135,7 @@ static size_t scan_regex(const struct bn_command *c, const char *text, json_t *s
 	return odd;
 }
 
-/* "train.step_s" in nested objects, or a member of that very name. */
+/* Finds "train.step_s" in nested objects, or a member with exactly that name. */
 static json_t *lookup(json_t *o, const char *key)
 {
 	const char *dot = strchr(key, '.');
@@ -180,7 +181,7 @@ static size_t scan_file(const char *text, json_t *samples)
 	return odd;
 }
 
-/* Samples of this launch, or why there are none. */
+/* Collects the samples of this launch. Returns NULL, or the reason why there are none. */
 static char *collect(struct bn_command *c, const struct gt_spawn *sp, json_t *samples)
 {
 	gt_autofree char *file = NULL;

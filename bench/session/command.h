@@ -2,8 +2,8 @@
 #ifndef BN_COMMAND_H
 #define BN_COMMAND_H
 /*
- * The user's own command as a workload: what it says about itself, or how long it takes, made into the document that a
- * launch of ours would answer with.
+ * The user's own command as a workload. Its wall time, or the numbers that it prints or writes, become the same
+ * document that a built-in workload produces.
  */
 #include <regex.h>
 #include "bench/workload/workload.h"
@@ -12,25 +12,25 @@
 enum bn_source { BN_WALL, BN_REGEX, BN_JSON, BN_FILE };
 
 struct bn_command {
-	char *const *argv;	/* NULL: none was given */
+	char *const *argv;	/* NULL: no command */
 	const char *spec;	/* "wall", "regex:PATTERN", "json:KEY" or "file:PATH" */
 	const char *unit;
 	const char *better;	/* "lower" or "higher" */
 	double margin_pct, timeout_s;
-	uint64_t warmup;	/* samples; UINT64_MAX: found by itself */
+	uint64_t warmup;	/* samples; UINT64_MAX: determined automatically */
 	enum bn_source source;	/* filled by bn_command_check() */
 	const char *detail;	/* the part after the colon */
 	regex_t re;
-	char *before;		/* what the file held before this launch */
+	char *before;		/* content of the file before this launch */
 };
 #define BN_COMMAND_OUTPUT_MAX (64u << 20)
 
-/* Understand the specification; exit 64 with what is wrong with it. */
+/* Parses the specification. Fails with exit status 64. */
 int bn_command_check(struct bn_command *c, struct gt_err *err);
 void bn_command_clear(struct bn_command *c);
 json_t *bn_command_to_json(const struct bn_command *c);
-/* Before each launch: remember what the file holds, so that old numbers are not taken for new ones. */
+/* Call before each launch. Stores the content of the file, so that old numbers are not taken for new ones. */
 void bn_command_begin(struct bn_command *c);
-/* After a launch that ended well: its document (gpubench-launch/1), or one with "failure". */
+/* Returns the document (gpubench-launch/1) of a launch with exit status 0, or a document with "failure". */
 json_t *bn_command_document(struct bn_command *c, const struct gt_spawn *sp);
 #endif

@@ -19,7 +19,7 @@ struct look {
 	size_t n;
 };
 
-/* "12 (a name) R 1 ... utime stime": the name may hold blanks and parentheses. */
+/* "12 (a name) R 1 ... utime stime": the name may contain blanks and parentheses. */
 static bool parse_stat(char *text, struct process *p)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')');
@@ -69,10 +69,10 @@ static double used(const struct look *before, const struct process *p)
 	for (size_t i = 0; i < before->n; i++)
 		if (before->p[i].pid == p->pid)
 			return p->ticks - before->p[i].ticks;
-	return p->ticks; /* new */
+	return p->ticks; /* a new process */
 }
 
-/* Processes of one name as one, in the order in which they were found. */
+/* Adds up the processes with the same name. Keeps the order of their first appearance. */
 static size_t add_up(const struct look *a, const struct look *b, struct process *sum)
 {
 	size_t n = 0;

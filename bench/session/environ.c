@@ -10,9 +10,9 @@
 #define KLOG_READ_ALL	3
 #define KLOG_SIZE	10
 #define KLOG_WARNING	4
-#define SLEPT		.1 /* s: less is the time between two readings of a clock */
+#define SLEPT		.1 /* s; shorter differences are the time between two clock readings */
 
-/* The number after `key` at the start of a line; NaN if there is none. */
+/* Returns the number after `key` at the start of a line, or NaN. */
 static double keyed(const char *text, const char *key)
 {
 	size_t len = strlen(key);
@@ -106,12 +106,13 @@ static double read_throttled(struct gt_fsroot *fs)
 			"/sys/devices/system/cpu/%s/thermal_throttle/package_throttle_count", cpus.v[i]);
 
 		if (gt_starts_with(cpus.v[i], "cpu") && gt_fs_read_i64(fs, path, &v) == 0)
-			sum = fmax(isnan(sum) ? 0 : sum, (double)v); /* each CPU counts for its package */
+			sum = fmax(isnan(sum) ? 0 : sum, (double)v); /* each CPU reports the counter of its package */
 	}
 	return sum;
 }
 
-/* Walk the kernel's log: the last time stamp, and the first warning or worse after since_s. "<4>[ 12.345678] text" */
+/* Scans the kernel log. Returns the last time stamp and stores the first message of level warning or worse after
+ * since_s. Format: "<4>[ 12.345678] text" */
 static double walk_kernel_log(double since_s, char *first, size_t size)
 {
 	int len = klogctl(KLOG_SIZE, NULL, 0);
@@ -119,7 +120,7 @@ static double walk_kernel_log(double since_s, char *first, size_t size)
 	double last = NAN, stamp;
 	unsigned level;
 
-	if (len <= 0 || klogctl(KLOG_READ_ALL, text, len) < 0) /* not ours to read: no cause from there */
+	if (len <= 0 || klogctl(KLOG_READ_ALL, text, len) < 0) /* no permission: the kernel log cannot explain an outlier */
 		return NAN;
 	for (char *p = text, *next; p && *p; p = next) {
 		const char *body;
@@ -185,7 +186,7 @@ json_t *bn_environ_json(const struct bn_environ *b, const struct bn_environ *a)
 	char line[200] = "";
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(field); i++)
-		if (isfinite(field[i].v)) /* what this host does not say is left out */
+		if (isfinite(field[i].v)) /* leave out values that this host does not report */
 			json_object_set_new(j, field[i].name, json_real(field[i].v));
 	if (a->suspended_s - b->suspended_s > SLEPT)
 		json_object_set_new(j, "suspended_s", json_real(a->suspended_s - b->suspended_s));

@@ -6,7 +6,7 @@
 #include "bench/session/gpu_monitor.h"
 #include "probe/watch/gpu_monitor.h"
 
-#define START_S	15.0 /* NVML's own start can take seconds where the driver has to wake the cards */
+#define START_S	15.0 /* NVML's initialisation can take seconds if the driver has to wake the GPUs */
 #define ANSWER_S 5.0
 
 static void give_up(struct bn_gpu_monitor *g, const char *why)
@@ -17,7 +17,7 @@ static void give_up(struct bn_gpu_monitor *g, const char *why)
 	gt_helper_stop(&g->helper);
 }
 
-/* The child's next answer; NULL: there is none, and none will be asked for. */
+/* Returns the child's next answer. Returns NULL on failure and then stops the monitor. */
 static json_t *answer(struct bn_gpu_monitor *g, double wait_s)
 {
 	gt_autofree char *line = NULL;
@@ -59,7 +59,7 @@ void bn_gpu_monitor_begin(struct bn_gpu_monitor *g)
 
 		give_up(g, why);
 		if (gt_json_get_bool(doc, "no_library", false))
-			g->trouble[0] = '\0'; /* a host without cards, most likely: nothing is wrong with it */
+			g->trouble[0] = '\0'; /* most likely a host without GPUs, which is no fault */
 	}
 }
 
@@ -78,7 +78,7 @@ void bn_gpu_monitor_close(struct bn_gpu_monitor *g)
 	g->state = NULL;
 }
 
-/* ---- what is kept of it ---- */
+/* ---- recorded values ---- */
 
 static bool is_visible(const json_t *card, const struct gt_strv *visible)
 {
@@ -97,7 +97,7 @@ static void keep_worst(json_t *env, const char *key, double v, enum worst worst)
 		json_object_set_new(env, key, json_real(worst == LOWEST ? fmin(before, v) : fmax(before, v)));
 }
 
-/* Shares of the time that something held the clocks: 0 is an answer, too. */
+/* Records the shares of the time in which a limit reduced the clocks. 0 is a valid value. */
 static void keep_held(json_t *env, const json_t *card)
 {
 	static const struct {
@@ -169,6 +169,6 @@ void bn_gpu_monitor_tell(struct bn_gpu_monitor *g, json_t *answer, const struct 
 		json_object_set_new(doc, "gpu", gpu);
 	if (g->trouble[0])
 		json_object_set_new(doc, "gpu_trouble", gt_json_str(g->trouble));
-	g->trouble[0] = '\0'; /* said once */
+	g->trouble[0] = '\0'; /* reported once */
 	json_decref(answer);
 }

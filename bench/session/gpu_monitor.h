@@ -2,9 +2,10 @@
 #ifndef BN_GPU_MONITOR_H
 #define BN_GPU_MONITOR_H
 /*
- * What the cards did while a launch ran, by NVML (probe/watch/gpu_monitor.h): recorded beside its samples, it explains outliers and
- * is never used to remove them. The looks are a child's, at most ten a second; a launch waits for none of them. Without NVML
- * nothing is recorded; with one that fails or hangs a sentence is, and it is asked no more.
+ * GPU readings during a launch, from NVML (probe/watch/gpu_monitor.h). They are recorded with the samples, explain
+ * outliers and are never used to remove them. A child process reads them at most ten times a second; launches do not
+ * wait for it. Without NVML nothing is recorded. If NVML fails or hangs, one sentence is recorded and it is not used
+ * again.
  */
 #include "lib/buf.h"
 #include "lib/helper.h"
@@ -13,24 +14,26 @@
 struct bn_gpu_monitor {
 	struct gt_helper helper;
 	void *state;
-	bool off;	 /* not asked any more */
+	bool off;	 /* NVML failed; not used again */
 	bool running;
-	char trouble[256]; /* why, when that is worth a sentence; "" otherwise */
+	char trouble[256]; /* the reason, if it should be reported; otherwise "" */
 };
 #define BN_GPU_MONITOR_INIT { .helper = GT_HELPER_INIT }
 
 void bn_gpu_monitor_begin(struct bn_gpu_monitor *g);
-/* Returns the child's answer, a new reference, or NULL where there is none. */
+/* Returns the child's answer as a new reference, or NULL. */
 json_t *bn_gpu_monitor_end(struct bn_gpu_monitor *g);
 void bn_gpu_monitor_close(struct bn_gpu_monitor *g);
 
 /*
- * The launch's "gpu" and its part of "env", of what the gauge answered: the cards that were used and are among `visible` (PCI
- * addresses; NULL: any). env has, of the worst of them: gpu_sm_mhz and gpu_memory_mhz (lowest mean), gpu_power_w, gpu_temp_c,
- * gpu_power_cap_pct, gpu_heat_pct, gpu_brake_pct, gpu_slowdown_pct (share of the time that held its clocks), gpu_clock_pct (of
- * its highest clock) and gpu_error, a sentence. *gpu is NULL when no card was used.
+ * Extracts the launch's "gpu" and its part of "env" from the monitor's answer, for the GPUs that were used and are in
+ * `visible` (PCI addresses; NULL: all). env gets the worst value over these GPUs: gpu_sm_mhz and gpu_memory_mhz (lowest
+ * mean), gpu_power_w, gpu_temp_c, gpu_power_cap_pct, gpu_heat_pct, gpu_brake_pct and gpu_slowdown_pct (share of the
+ * time in which that limit reduced the clocks), gpu_clock_pct (of the highest clock) and gpu_error, a sentence.
+ * *ret_gpu is NULL if no GPU was used.
  */
 void bn_gpu_monitor_record(const json_t *answer, const struct gt_strv *visible, json_t **ret_gpu, json_t *env);
-/* Into the launch's document: "gpu", its part of "env", and why nothing is known, once, as "gpu_trouble". Takes the answer. */
+/* Adds "gpu", its part of "env", and once the reason of missing readings, "gpu_trouble", to the launch's document.
+ * Takes ownership of the answer. */
 void bn_gpu_monitor_tell(struct bn_gpu_monitor *g, json_t *answer, const struct gt_strv *visible, json_t *doc);
 #endif

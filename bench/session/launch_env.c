@@ -4,7 +4,8 @@
 
 bool bn_changes_launch(const char *name)
 {
-	/* not those that a launcher or a shell gives another value each time, such as SLURM_JOB_ID or CONDA_PROMPT_MODIFIER */
+	/* Variables that a launcher or shell sets to a new value each time, such as SLURM_JOB_ID or
+	 * CONDA_PROMPT_MODIFIER, are not listed. */
 	static const char *const stems[] = {
 		"OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "DNNL_", "ONEDNN_", "GLIBC_TUNABLES", "LD_PRELOAD",
 		"LD_LIBRARY_PATH", "MALLOC_", "TCMALLOC_", "MIMALLOC_", "JEMALLOC_", "CUDA_", "CUBLAS_", "CUBLASLT_", "CUDNN_",

@@ -3,6 +3,6 @@
 #define BN_LAUNCH_ENV_H
 #include <stdbool.h>
 
-/* Is this variable, NAME or NAME=VALUE, one of those that change how a launch runs? */
+/* Returns whether this variable, NAME or NAME=VALUE, changes how a launch runs. */
 bool bn_changes_launch(const char *name);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the launches of a session so far say about those to come. */
+/* Conclusions from the launches of a session so far for the following ones. */
 #include <math.h>
 #include "bench/session/session.h"
 #include "bench/workload/workload.h"
@@ -9,14 +9,15 @@ static size_t every_of(const json_t *series)
 	return (size_t)GT_MAX(gt_json_get_int(series, "every", 1), (int64_t)1);
 }
 
-/* How many samples at the start of a launch are warm-up is decided once, by what was measured so far, and for all launches of
- * both arms alike: a cut that each launch chose for itself could favour one arm. */
+/* Sets the number of warm-up samples once, from the launches so far, for all launches of both arms. A separate number
+ * for each launch could favour one arm. */
 void bn_freeze_warmup(json_t *metrics, json_t *launches)
 {
 	size_t i, k;
 	json_t *m, *rec;
 
-	/* counted in samples as they were measured: a document that grows large keeps every second or fourth of them (bound.h) */
+	/* The number counts measured samples. In a thinned document (thinned.h) only every second or fourth of them is
+	 * stored. */
 	json_array_foreach(metrics, i, m) {
 		const char *id = gt_json_get_str(m, "id", "");
 		gt_autofree double *starts = gt_xcalloc(json_array_size(launches) + 1, sizeof(*starts));
@@ -28,7 +29,7 @@ void bn_freeze_warmup(json_t *metrics, json_t *launches)
 			if (json_object_get(json_object_get(rec, "metrics"), id))
 				starts[n++] = (double)(bn_warmup_of(json_object_get(json_object_get(rec, "metrics"), id)) *
 						       every_of(json_object_get(json_object_get(rec, "metrics"), id)));
-		most = n ? (size_t)ceil(bn_median(starts, n)) : 0; /* one launch that stumbled says little */
+		most = n ? (size_t)ceil(bn_median(starts, n)) : 0; /* the median is robust against one unusual launch */
 		json_object_set_new(m, "warmup", json_integer((json_int_t)most));
 		json_array_foreach(launches, k, rec) {
 			json_t *series = json_object_get(json_object_get(rec, "metrics"), id);

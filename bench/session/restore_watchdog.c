@@ -13,9 +13,9 @@
 #include "tune/txn/journal.h"
 #include "tune/txn/txn.h"
 
-#define TRIES 50 /* a tenth of a second each, for causes other than the lock of the journal, which may be held for longer */
+#define TRIES 50 /* of .1 s each; waiting for the journal's lock does not count, because another process may hold it longer */
 
-/* Is what was left behind an experiment of that process? Anything else is for a person to judge. */
+/* Returns whether the open transaction is an experiment of that process. Any other transaction is left to the user. */
 static bool left_open(struct gt_fsroot *fs, pid_t pid)
 {
 	gt_auto_json *report = NULL;
@@ -54,12 +54,12 @@ static _Noreturn void guard(pid_t pid, int pidfd)
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 	struct gt_fsroot *fs = NULL;
 
-	setsid(); /* neither the terminal's signals nor the end of its session */
+	setsid(); /* protects from signals of the terminal and from the end of its session */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	prctl(PR_SET_NAME, "gpubench-guard");
-	/* Nobody waits for our end: hold no pipe, lock or file open. */
+	/* No process waits for the end of the watchdog, so it keeps no pipe, lock or file open. */
 	if (dup2(pidfd, 3) != 3 || syscall(SYS_close_range, 4u, ~0u, 0u) < 0)
 		_exit(1);
 	p.fd = 3;

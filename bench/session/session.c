@@ -10,26 +10,26 @@
 #include "bench/workload/workload.h"
 #include "lib/log.h"
 
-#define ENOUGH   3 /* launches of one arm, whatever the time: fewer have no spread */
-#define SLEPT	 .1 /* s: less is the time between two readings of a clock */
-#define PROMOTED 3 /* metrics that decide, where none does by itself */
+#define ENOUGH   3 /* minimum number of launches of one arm; fewer have no variance */
+#define SLEPT	 .1 /* s; shorter differences are the time between two clock readings */
+#define PROMOTED 3 /* maximum number of metrics that become primary if none is */
 
 struct state {
 	const struct bn_session *s;
 	const struct bn_ops *ops;
 	json_t *doc, *run, *launches, *metrics, *confounders;
-	json_t *settings[2];	/* first seen, unchanged and changed */
+	json_t *settings[2];	/* as first recorded; unchanged and changed arm */
 	struct bn_rng rng;
-	const char **workload;	/* those still running, in this group's order */
+	const char **workload;	/* workloads still running, in the order of this group */
 	size_t n_workloads;
-	bool promote; /* no workload is primary by itself, and none was made so yet */
+	bool promote; /* no workload is primary, and no metric was promoted yet */
 	double start_s;
 	int64_t seq, block;
 	size_t launches_total;
-	int64_t replay;		/* blocks that an earlier part of this session has measured */
-	bool half;		/* and the first arm of the next one */
-	double before_s;	/* and how long it took */
-	bool ended;		/* a result was wrong or a setting changed midway */
+	int64_t replay;		/* number of blocks measured by an earlier part of this session */
+	bool half;		/* the first arm of the next block was measured too */
+	double before_s;	/* time spent in the earlier part */
+	bool ended;		/* a result was wrong or a setting changed during the session */
 };
 
 static bool stopped(const struct state *st)
@@ -37,7 +37,7 @@ static bool stopped(const struct state *st)
 	return st->ended || (st->s->stop && *st->s->stop);
 }
 
-/* Time decides here, never the numbers: what was measured until then may be judged. */
+/* The decision depends on time only, never on the numbers. The samples measured so far may therefore be analysed. */
 static bool late(const struct state *st)
 {
 	return st->s->limit_s > 0 && st->block >= st->replay &&
@@ -65,7 +65,7 @@ static json_t *find_metric(const struct state *st, const char *id)
 	return NULL;
 }
 
-/* Announce a series in doc.metrics when it is first seen. Returns false when its definition differs from then. */
+/* Adds a series to doc.metrics at its first appearance. Returns false if its definition has changed since then. */
 static bool register_metric(struct state *st, const char *workload, const char *definition, const json_t *series)
 {
 	const char *id = gt_json_get_str(series, "id", "");
@@ -82,8 +82,9 @@ static bool register_metric(struct state *st, const char *workload, const char *
 	return true;
 }
 
-/* No workload is primary by itself: the first series of the first ones decide, in the order of the list. Chosen when
- * each has run once, not as the coins let them run: every session of these workloads asks the same. */
+/* Makes the first series of the first workloads primary, in list order, if no workload is primary. Called after each
+ * workload has run once, so the choice does not depend on the random order. All sessions of these workloads have the
+ * same primary metrics. */
 static void promote(struct state *st)
 {
 	size_t n = 0, i;
@@ -103,7 +104,7 @@ static void promote(struct state *st)
 		}
 }
 
-/* The launch as it is kept: samples by metric, and everything else that its document says. */
+/* Returns the stored form of a launch: samples by metric, and the other members of its document. */
 static json_t *launch_record(struct state *st, const char *workload, json_t *launch)
 {
 	json_t *rec = json_object(), *by_id = json_object(), *series, *verify = json_object_get(launch, "verify");
@@ -156,7 +157,7 @@ static int save(struct state *st, struct gt_err *err)
 	return st->ops->save(st->ops->ctx, st->doc, err);
 }
 
-/* What a workload says about this host, once. */
+/* Records a workload's remark about this host once. */
 static void remark(struct state *st, const char *text)
 {
 	json_t *said = json_object_get(st->run, "notes"), *n;
@@ -194,7 +195,7 @@ static int one_launch(struct state *st, const char *workload, enum bn_kind kind,
 	json_object_set_new(rec, "arm", json_string(arm == BN_ARM_B ? "B" : "A"));
 	json_object_set_new(rec, "t_s", gt_json_real(t_s));
 	json_array_append_new(st->launches, rec);
-	/* A wrong result makes the session worthless whatever follows. */
+	/* after a wrong result the session is void */
 	st->ended |= gt_json_get_str(rec, "wrong", NULL) != NULL;
 	return save(st, err);
 }
@@ -216,7 +217,7 @@ static void confounder(struct state *st, const char *key, const json_t *from, co
 							 to, "when", when, "block", (json_int_t)st->block));
 }
 
-/* Keys whose value differs; `midway`: the same state at two times, otherwise the two arms. */
+/* Records the keys whose values differ. midway: the same arm at two times, otherwise the two arms. */
 static void differences(struct state *st, json_t *old, json_t *new, bool midway)
 {
 	const char *key;
@@ -239,7 +240,7 @@ static void differences(struct state *st, json_t *old, json_t *new, bool midway)
 	}
 }
 
-/* After entering an arm: is the host what it was the last time it was in this arm? */
+/* Compares the settings after entering an arm with those at its previous entry. */
 static void check_settings(struct state *st, bool changed)
 {
 	json_t *now = st->ops->settings(st->ops->ctx, changed);
@@ -252,7 +253,7 @@ static void check_settings(struct state *st, bool changed)
 		return;
 	}
 	differences(st, st->settings[changed], now, true);
-	if (!json_equal(st->settings[changed], now)) { /* say it once */
+	if (!json_equal(st->settings[changed], now)) { /* report it once */
 		json_decref(st->settings[changed]);
 		st->settings[changed] = now;
 	} else {
@@ -294,7 +295,7 @@ static int run_arm(struct state *st, enum bn_kind kind, enum bn_arm arm, int nth
 	return r;
 }
 
-/* A workload that failed in all launches of the first block is left out of the rest, and the result says so. */
+/* Removes a workload that failed in all launches of the first block, and records it in the result. */
 static void drop_hopeless(struct state *st)
 {
 	size_t kept = 0;
@@ -311,7 +312,8 @@ static void drop_hopeless(struct state *st)
 			failed += gt_json_get_str(rec, "failure", NULL) != NULL;
 			why = gt_json_get_str(rec, "failure", why);
 		}
-		if (all && failed == all && bn_is_command(st->workload[w])) { /* what the user asked about: nothing else matters */
+		if (all && failed == all && bn_is_command(st->workload[w])) { /* the user's question: without it nothing else
+									       * matters */
 			json_object_set_new(st->run, "invalid", json_sprintf("the command: %s", why ? why : "no launch succeeded"));
 			st->ended = true;
 			return;
@@ -340,7 +342,7 @@ static int run_block(struct state *st, enum bn_kind kind, struct gt_err *err)
 	enum bn_arm first = kind != BN_KIND_SINGLE && (bn_rng_u64(&st->rng) >> 63) ? BN_ARM_B : BN_ARM_A;
 	int r;
 
-	if (st->block < st->replay) { /* measured before: only the coins are tossed again */
+	if (st->block < st->replay) { /* measured earlier: only draw the random numbers again */
 		shuffle(st);
 		if (kind != BN_KIND_SINGLE)
 			shuffle(st);
@@ -367,7 +369,7 @@ static int run_block(struct state *st, enum bn_kind kind, struct gt_err *err)
 	return r;
 }
 
-/* The verdict as it stands. Guards that are open are waited for as long as the planned pairs are expected to close them. */
+/* Returns whether the current verdict is final. Waits for open guards if the planned pairs are expected to close them. */
 static bool conclusive(const struct state *st)
 {
 	const struct bn_limits limits = { .floor = .03 };
@@ -376,7 +378,7 @@ static bool conclusive(const struct state *st)
 
 	if (bn_data_read(st->doc, "session", &data, NULL) < 0)
 		return false;
-	data->interrupted = false; /* until now it is */
+	data->interrupted = false; /* set until the session ends */
 	a = bn_analysis_new(data, &limits);
 	if (a->outcome == BN_OUTCOME_BETTER || a->outcome == BN_OUTCOME_SAME)
 		for (size_t i = 0; i < a->n; i++)
@@ -385,7 +387,7 @@ static bool conclusive(const struct state *st)
 	return a->outcome != BN_OUTCOME_INCONCLUSIVE;
 }
 
-/* By the wall clock, with the boots in between. */
+/* By the wall clock, including the time of boots. */
 static double since_start(const struct state *st)
 {
 	struct tm started = { 0 };
@@ -395,7 +397,7 @@ static double since_start(const struct state *st)
 	return fmax(0, (double)time(NULL) - (double)timegm(&started));
 }
 
-/* After the pilot: what can be seen, and how long it takes. */
+/* After the pilot: reports the detectable change and the expected duration. */
 static int announce(struct state *st, struct gt_err *err)
 {
 	const struct bn_interim *last = &st->s->looks[st->s->n_looks - 1];
@@ -441,7 +443,8 @@ static int announce(struct state *st, struct gt_err *err)
 			      spent + (double)(st->s->aa_pairs + 1 - (size_t)st->block) * per_block, err);
 }
 
-/* The time is up: the next look, with what it may spend, is taken now. It sees less than planned, so it spends less. */
+/* At the time limit the next interim analysis is done now, with its alpha. It has fewer pairs than planned, which only
+ * makes it more conservative. */
 static void cut_looks(struct state *st, size_t done)
 {
 	json_t *looks;
@@ -461,7 +464,7 @@ static void cut_looks(struct state *st, size_t done)
 	json_object_set_new(st->run, "looks", looks);
 }
 
-/* More launches that fail with the change, and only with it, tell nothing. */
+/* Ends the session if the command fails with the change, and only with it. More launches would add no information. */
 static void drop_broken_change(struct state *st)
 {
 	if (!bn_fails_with_change(st->launches, ENOUGH))
@@ -471,7 +474,7 @@ static void drop_broken_change(struct state *st)
 	st->ended = true;
 }
 
-/* A/B blocks up to the next look, with the remaining A/A blocks tossed in among the first ones. */
+/* Runs A/B blocks up to the next interim analysis. The remaining A/A blocks are mixed randomly into the first ones. */
 static int run_pairs(struct state *st, struct gt_err *err)
 {
 	size_t last = st->s->looks[st->s->n_looks - 1].pairs;
@@ -488,7 +491,8 @@ static int run_pairs(struct state *st, struct gt_err *err)
 	for (size_t look = 0; look < st->s->n_looks && r == 0 && !stopped(st) && !late(st); look++) {
 		size_t want = st->s->looks[look].pairs;
 
-		/* The A/A pairs belong to the first look: they say whether it may be taken. */
+		/* The A/A pairs must be complete at the first interim analysis, because they decide whether it is
+		 * valid. */
 		while ((done < want || (look == 0 && aa_left)) && r == 0 && !stopped(st) && !late(st)) {
 			size_t first = st->s->looks[0].pairs, ab_left = first > done ? first - done : 0;
 
@@ -510,7 +514,7 @@ static int run_pairs(struct state *st, struct gt_err *err)
 	return r;
 }
 
-/* Keep the arm of the last block that is whole: each was a boot of its own. Returns whether there is one. */
+/* Keeps a complete arm of the last block, because each arm was a separate boot. Returns whether there is one. */
 static bool keep_whole_arm(struct state *st, int64_t last, size_t per_arm)
 {
 	size_t n, have[2] = { 0 };
@@ -530,9 +534,8 @@ static bool keep_whole_arm(struct state *st, int64_t last, size_t per_arm)
 	return have[0] >= per_arm || have[1] >= per_arm;
 }
 
-/* Launches of the last block, if it is not whole, are measured again: a pair belongs together in time. So are those of
- * a whole one in which the session was found invalid: what was wrong when it was left may have been wrong while it ran.
- */
+/* Removes the launches of an incomplete last block, which is measured again, because a pair must be close in time. Also
+ * removes a complete block if the session was found invalid in it: the fault may have existed during the block. */
 static void drop_partial_block(struct state *st)
 {
 	bool tainted = gt_json_get_str(st->run, "invalid", NULL) != NULL;
@@ -559,7 +562,7 @@ static void drop_partial_block(struct state *st)
 			json_array_remove(st->launches, n);
 }
 
-/* Go on with a session that was interrupted: its document holds all that was measured. */
+/* Continues an interrupted session from its document. */
 static void take_up(struct state *st)
 {
 	json_t *settings = json_object_get(st->doc, "settings"), *rec;
@@ -570,7 +573,7 @@ static void take_up(struct state *st)
 	st->launches = json_object_get(st->doc, "launches");
 	st->settings[0] = json_incref(json_object_get(settings, "a"));
 	st->settings[1] = json_incref(json_object_get(settings, "b"));
-	json_array_foreach(st->metrics, i, rec) /* chosen by the earlier part */
+	json_array_foreach(st->metrics, i, rec) /* metrics promoted by the earlier part */
 		st->promote &= !gt_streq(gt_json_get_str(rec, "role", NULL), bn_role_name[BN_PRIMARY]);
 	drop_partial_block(st);
 	json_array_foreach(st->launches, i, rec) {
@@ -619,7 +622,7 @@ static void begin(struct state *st)
 	json_object_set_new(st->run, "looks", looks);
 	json_object_set_new(st->run, "workloads", workloads);
 	json_object_set_new(st->run, "started", json_string(now));
-	json_object_set_new(st->run, "interrupted", json_true()); /* until it has ended in order */
+	json_object_set_new(st->run, "interrupted", json_true()); /* until the session has ended normally */
 	if (!json_object_get(st->run, "notes"))
 		json_object_set_new(st->run, "notes", json_array());
 	json_object_set_new(st->doc, "settings", json_object());
@@ -635,7 +638,7 @@ static double suspended(const struct state *st)
 	return st->ops->suspended_s ? st->ops->suspended_s(st->ops->ctx) : 0;
 }
 
-/* The clock that times the session stands still while the host sleeps, and cannot be set. */
+/* Records suspends and clock changes. The session's clock stops while the host is suspended, and cannot be set. */
 static void note_clocks(struct state *st, double wall_s, double slept_s)
 {
 	char text[96];
@@ -659,7 +662,7 @@ int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t 
 	st.workload = gt_xcalloc(s->n_workloads + 1, sizeof(*st.workload));
 	begin(&st);
 	slept0 = suspended(&st);
-	r = save(&st, err); /* a file that cannot be written is better known before than after */
+	r = save(&st, err); /* finds a file that cannot be written before the measurement */
 	if (r == 0 && s->design == BN_DESIGN_PAIRS)
 		r = run_pairs(&st, err);
 	else

@@ -67,7 +67,7 @@ int bn_request_check(struct bn_request *q, struct gt_err *err)
 	return r < 0 ? r : bn_command_check(&q->command, err);
 }
 
-/* Before the host is touched, and not by the first launch. Arms may have a PATH of their own. */
+/* Finds the program before the host is changed. Arms may have their own PATH. */
 static int check_program(const struct bn_request *q, struct gt_err *err)
 {
 	const char *name = q->command.argv[0];
@@ -88,7 +88,7 @@ static int check_program(const struct bn_request *q, struct gt_err *err)
 						"PATH has no such program");
 }
 
-/* Ids of the workloads to run, in list order; what cannot run here goes into doc.unavailable. */
+/* Selects the workloads in list order. Those that cannot run here are added to doc.unavailable. */
 static int choose_workloads(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *err)
 {
 	const struct bn_request *q = s->q;
@@ -102,7 +102,7 @@ static int choose_workloads(struct bn_stage *s, struct gt_fsroot *fs, struct gt_
 	if (q->command.argv) {
 		gt_strv_add(&wanted, "cmd");
 		if (!q->workloads)
-			gt_strv_add(&wanted, "null"); /* a control costs nothing */
+			gt_strv_add(&wanted, "null"); /* a control costs little */
 	}
 	gt_each_word(id, q->workloads ? q->workloads : "", ",") {
 		if (!bn_workload_find(id))
@@ -123,12 +123,12 @@ static int choose_workloads(struct bn_stage *s, struct gt_fsroot *fs, struct gt_
 	return s->workloads.n ? 0 : usage(err, "none of these workloads can run here; see gpubench list");
 }
 
-/* Left by something that was killed, perhaps by us: the host is not as it was, so nothing measured now means much. */
+/* Fails if an interrupted change is still open, perhaps from a killed gpubench: the host is not in its normal state. */
 static int check_interrupted(struct gt_fsroot *fs, struct gt_err *err)
 {
 	struct timespec nap = { .tv_nsec = 100000000 };
 
-	for (int i = 0; i < 20; i++) { /* the guard of one that was killed just now may be at it */
+	for (int i = 0; i < 20; i++) { /* the watchdog of a process killed just now may still be restoring settings */
 		gt_auto_json *report = NULL;
 		int exit_status = 0, r = tn_status_report(fs, &report, &exit_status, err);
 
@@ -140,7 +140,7 @@ static int check_interrupted(struct gt_fsroot *fs, struct gt_err *err)
 			    "a change of settings was interrupted and not put back yet: gputune recover");
 }
 
-/* One item of a plan, made to want what the user named instead of what the host would need. */
+/* Sets the desired value of one plan item to the value given by the user. */
 static int want_value(json_t *doc, const char *id, const char *value, struct gt_err *err)
 {
 	json_t *list = json_object_get(doc, "items"), *item;
@@ -162,7 +162,7 @@ static int want_value(json_t *doc, const char *id, const char *value, struct gt_
 	return found ? 0 : gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "--knob %s: this host does not have it", id);
 }
 
-/* --knob ID or ID=VALUE, several: a plan of these alone. */
+/* Makes a plan from --knob ID and --knob ID=VALUE only. */
 static int knob_plan(struct bn_stage *s, struct gt_fsroot *fs, json_t **ret, struct gt_err *err)
 {
 	const struct gt_strv *knobs = &s->q->knobs;
@@ -193,7 +193,7 @@ static int knob_plan(struct bn_stage *s, struct gt_fsroot *fs, json_t **ret, str
 	return 0;
 }
 
-/* gputune's own exit codes mean other things here. */
+/* Loads the plan. gputune's own exit codes have other meanings here. */
 static int load_plan(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *err)
 {
 	struct bn_request *q = s->q;
@@ -212,7 +212,7 @@ static int load_plan(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *er
 	return r < 0 ? r : gt_fail_as(err, BN_EXIT_INCOMPARABLE, tn_plan_check_host(fs, s->host, s->plan, err));
 }
 
-/* --library FILE is preloaded, --library DIR is searched first; what the environment has stays behind it. */
+/* --library FILE is preloaded, --library DIR is searched first. Existing values of the variables stay after it. */
 static int add_libraries(struct bn_request *q, struct gt_err *err)
 {
 	for (size_t i = 0; i < q->libraries.n; i++) {
@@ -241,7 +241,8 @@ static void command_line(struct gt_fsroot *fs, struct gt_strv *ret)
 		gt_strv_add(ret, "gpubench");
 }
 
-/* A tenth of the CPUs in other hands widens every interval; said before the waiting begins, with whose hands. */
+/* Warns before the measurement if other programs use more than a tenth of the CPUs, which widens every interval. Names
+ * these programs. */
 static void warn_busy(struct gt_fsroot *fs, bool quiet, json_t *doc)
 {
 	gt_auto_buf who = { 0 };
@@ -262,7 +263,7 @@ static void warn_busy(struct gt_fsroot *fs, bool quiet, json_t *doc)
 			who.len ? ")" : "");
 }
 
-/* What makes any measurement here doubtful from the start. */
+/* Records conditions that make measurements on this host unreliable. */
 static void preflight(struct gt_fsroot *fs, const struct pr_host *host, bool quiet, json_t *doc)
 {
 	json_t *notes = json_array();
@@ -296,7 +297,7 @@ int bn_stage_end(struct bn_stage *s, struct gt_cli *cli, int r)
 
 	if (!s->q->reboot)
 		return r;
-	if (gt_interrupted) /* the unit stays: the next boot goes on */
+	if (gt_interrupted) /* the unit stays, so the next boot continues the session */
 		return r != -EINPROGRESS ? r : gt_fail_exit(&cli->err, BN_EXIT_INVALID, EINTR,
 							    "interrupted; go on with: gpubench resume %s", s->file);
 	if (r == -EINPROGRESS) {
@@ -314,7 +315,8 @@ int bn_stage_end(struct bn_stage *s, struct gt_cli *cli, int r)
 	return r;
 }
 
-/* Said before anything is measured: the pairs of identical arms come first, and those anyone could measure. */
+/* Checks for root before the measurement. Otherwise the failure would come only after the pairs of identical arms,
+ * which need no root. */
 static int check_root(const struct bn_stage *s, struct gt_err *err)
 {
 	size_t n = 0;

@@ -4,7 +4,7 @@
 #include "bench/session/time_limit.h"
 #include "lib/cli.h"
 
-/* Minutes in two digits, never fewer than it takes. */
+/* Returns minutes with two significant digits, rounded up. */
 static double minutes_of(double s)
 {
 	double m = s / 60, unit = pow(10, floor(log10(fmax(m, 1e-4))) - 1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The allocator under threads: small objects that one thread allocates and another frees (as a data loader does), and
- * tensor-like blocks of 64 KiB to 8 MiB of which every page is touched (as activations are). Whatever malloc is loaded
- * is measured, with the page faults that it causes.
+ * The allocator with several threads. Small objects are allocated by one thread and freed by another, as in a data
+ * loader. Tensor-like blocks of 64 KiB to 8 MiB have every page touched, as activations do. The loaded malloc is
+ * measured, including its page faults.
  */
 #include <omp.h>
 #include <stdio.h>
@@ -17,7 +17,8 @@
 #define TENSOR_LIVE  6
 #define PAGE	     4096
 
-/* The size lies in front of the object and its complement behind: overlapping or lost objects are noticed at free. */
+/* The size is stored before the object and its complement after it, so overlapping or lost objects are detected on
+ * free. */
 static void *stamped(size_t size)
 {
 	size_t *p = malloc(size + sizeof(size_t));
@@ -43,7 +44,8 @@ static bool check_and_free(size_t *p)
 	return ok;
 }
 
-/* Each thread fills its own shelf; after the barrier it empties its neighbour's. Returns objects found damaged. */
+/* Each thread fills its own shelf and, after the barrier, empties its neighbour's. Returns the number of damaged
+ * objects. */
 static size_t small_round(size_t ***shelf, int threads, uint64_t seed)
 {
 	size_t bad = 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients averaged between ranks, as a step of data-parallel training does it: over shared memory with the runtime's own
- * collectives, and between ranks that mpirun started, every byte by the MPI library. What is counted is the bandwidth of a bus that
- * would carry it, 2 (n - 1) / n of the bytes in the time of the slowest rank, so that numbers of other counts of ranks and of
- * nccl-tests can stand beside it.
+ * Averages gradients between ranks, as a step of data-parallel training does. One workload uses shared memory and the
+ * runtime's own collectives. The other uses ranks that mpirun started, with all data sent by the MPI library.
+ *
+ * The unit is bus bandwidth: 2 (n - 1) / n of the bytes in the time of the slowest rank. It is comparable between
+ * numbers of ranks and with nccl-tests.
  */
 #include <errno.h>
 #include <math.h>
@@ -22,13 +23,13 @@
 #define ROUNDS	  24
 #define WARMUP	  4
 #define RANKS_MAX 8
-#define MPI_RANK  "GPUBENCH_MPI_RANK" /* set in the processes that our mpirun starts */
+#define MPI_RANK  "GPUBENCH_MPI_RANK" /* set in the processes that this workload's mpirun starts */
 #define MPI_S	  60.0
 
 static const struct {
 	const char *suffix;
 	int64_t floats;
-	int repeat; /* reductions in one sample, so that it lasts long enough for the clock */
+	int repeat; /* reductions per sample, so that it is long enough for the clock */
 } sizes[] = {
 	{ ".64k", 16 << 10, 20 },
 	{ ".1m", 256 << 10, 5 },
@@ -41,8 +42,8 @@ struct job {
 	bool fault;
 };
 
-/* Small whole numbers: their mean over a power of two of ranks, and their weighted sum over any number of them within
- * rounding, is known. */
+/* Returns a small integer. The mean over a power of two of ranks is then exact, and the weighted sum over any number of
+ * ranks is exact within rounding. */
 static float element(uint64_t seed, int rank, int64_t i)
 {
 	return (float)((((uint64_t)i * 2654435761u + seed) >> 8 & 63) + (uint64_t)rank);
@@ -74,7 +75,7 @@ static int slowest(struct rt_comm *c, double mine, double *ret, struct gt_err *e
 	return r;
 }
 
-/* One sample: the ranks start together and the slowest one counts. */
+/* Takes one sample: all ranks start together and the slowest one counts. */
 static int sample(struct rt_comm *c, struct rt_coll *k, int repeat, double *ret, struct gt_err *err)
 {
 	double unused, t0;
@@ -105,7 +106,7 @@ static int one_size(struct rt_comm *c, struct rt_window *w, size_t which, const 
 		gbs[i] = 2.0 * (n - 1) / n * (double)k.n * 4 / s / 1e9;
 		if (i == 0 && job->fault && rt_comm_rank(c) == 0)
 			x[k.n / 2] += 1;
-		if (i == 0 && !r) /* later rounds average what is already the mean */
+		if (i == 0 && !r) /* later rounds average values that are already the mean */
 			bad = wrong_elements(x, k.n, job->seed, n);
 	}
 	rt_coll_clear(&k);
@@ -119,7 +120,7 @@ static int one_size(struct rt_comm *c, struct rt_window *w, size_t which, const 
 	return r;
 }
 
-/* { "ranks", "transport", "wrong", ".64k": [GB/s …], … } */
+/* Returns { "ranks", "transport", "wrong", ".64k": [GB/s …], … }. */
 static int measure(struct rt_comm *c, const struct job *job, json_t **ret, struct gt_err *err)
 {
 	gt_auto_json *doc = json_object();
@@ -158,7 +159,7 @@ static int shm_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 	return r;
 }
 
-/* What the ranks found, as the series of a workload. */
+/* Converts the ranks' answer to the series of a workload. */
 static int publish(struct bn_launch *l, const struct bn_workload *w, const json_t *doc, struct gt_err *err)
 {
 	double wrong = gt_json_get_real(doc, "wrong", NAN);
@@ -217,9 +218,9 @@ const struct bn_workload bn_workload_allreduce = {
 	.run	   = allreduce_run,
 };
 
-/* ---- between ranks that mpirun starts ---- */
+/* ---- ranks started by mpirun ---- */
 
-/* One of them: the first answers for all. */
+/* Runs one rank. Rank 0 publishes the results of all ranks. */
 static int mpi_rank(struct bn_launch *l, struct gt_err *err)
 {
 	struct job job = { .l = l, .seed = l->seed, .fault = l->fault };
@@ -255,7 +256,7 @@ static int run_mpirun(struct bn_launch *l, json_t **ret, struct gt_err *err)
 	if (r < 0)
 		return gt_fail_errno(err, -r, "cannot tell which program this is");
 	argv[8] = exe;
-	/* OpenMPI wants to be told twice */
+	/* OpenMPI requires both variables */
 	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
 	r = gt_spawn(&sp, err);

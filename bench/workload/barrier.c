@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One OpenMP barrier of the team as the environment made it: what every parallel loop of a training step pays at its end.
- * Between two barriers each thread writes its turn, and after the next one looks at its neighbour's. */
+/* One OpenMP barrier of the team that the environment configures. Every parallel loop of a training step ends with one.
+ * Each thread writes its turn between two barriers and reads its neighbour's after the next one. */
 #include <errno.h>
 #include <omp.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static int barrier_run(struct bn_launch *l, struct gt_err *err)
 
 				slot[me].turn = turn;
 #pragma omp barrier
-				/* the neighbour may be one turn ahead by now, but never behind */
+				/* the neighbour may already be one turn ahead, but never late */
 				bad += slot[next].turn < turn;
 			}
 			if (me == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user's own command. It is started by the session itself (bench/session/command.c); here is what is said about it. */
+/* The user's own command. The session starts it (bench/session/command.c); this file only describes it. */
 #include "bench/workload/workloads.h"
 
 static const char *cmd_unavailable(struct gt_fsroot *fs)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loader alone: batches of text windows, or of the user's data, through threads and a ring into the reader's hands. */
+/* The data loader alone: batches of text windows, or of the user's data, through worker threads and a ring to the
+ * reader. */
 #include <stdio.h>
 #include <string.h>
 #include "bench/workload/workloads.h"
@@ -7,8 +8,8 @@
 
 #define SAMPLES	16
 #define WARMUP	2
-#define SECONDS	.08 /* of a sample, about */
-#define CHECKED	32  /* batches that are compared with those of a loader without threads */
+#define SECONDS	.08 /* approximate duration of a sample */
+#define CHECKED	32  /* batches compared with those of a loader without threads */
 #define ROWS	16
 #define SEQ	256
 #define SIZE	64
@@ -35,7 +36,7 @@ static int read_some(struct rt_loader *l, uint64_t n, uint64_t *ret_digest, stru
 	return r;
 }
 
-/* The same batches, whoever makes them. */
+/* Checks that the batches do not depend on the number of threads. */
 static int check(struct bn_launch *l, const struct rt_loader_options *o, struct rt_loader *threaded, struct gt_err *err)
 {
 	struct rt_loader_options alone = *o;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* First touch of fresh memory: what the kernel takes to hand out, clear and map a page. Huge pages are felt at once. */
+/* First touch of new memory: the kernel's time to allocate, clear and map a page. Huge pages have a direct effect. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ static int fault_run(struct bn_launch *l, struct gt_err *err)
 			return gt_fail_errno(err, errno, "cannot map %zu MiB", BYTES >> 20);
 		t0 = gt_now_s();
 		for (size_t at = 0; at < BYTES; at += PAGE) {
-			dirty += p[at + PAGE / 2]; /* the kernel promises zeroes */
+			dirty += p[at + PAGE / 2]; /* the kernel guarantees zeroes */
 			p[at] = 1;
 		}
 		ns[round] = (gt_now_s() - t0) / (double)(BYTES / PAGE) * 1e9;

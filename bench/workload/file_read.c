@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading a file from its beginning to its end: from the disk through the page cache (cold: read-ahead is felt), from the
- * disk past the page cache (direct), and from the page cache (warm). What the disk gives is measured only where the pages
- * could really be dropped: a file system that lives in memory, or one that refuses O_DIRECT, has no such series.
+ * Sequential reads of a file: from the disk through the page cache (cold: read-ahead has an effect), from the disk with
+ * O_DIRECT (direct), and from the page cache (warm). The disk is measured only if the pages could be dropped from the
+ * cache. A file system in memory, or one without O_DIRECT, has no such series.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #define BYTES	((size_t)256 << 20)
 #define CHUNK	((size_t)1 << 20)
-#define SAMPLES	16 /* of each series: BYTES / SAMPLES each */
+#define SAMPLES	16 /* per series, BYTES / SAMPLES each */
 #define WARMUP	1
 #define PIECE	(BYTES / SAMPLES)
 
@@ -38,8 +38,8 @@ static int write_file(const struct file *f, struct gt_err *err)
 	return 0;
 }
 
-/* The requests of a sample follow each other at once, and what they brought is checked after it: a pause between requests would
- * be time in which the kernel reads ahead unseen, and in which a busy host takes the CPU from who comes back from its disk. */
+/* The requests of a sample have no pause between them, and their data is checked afterwards. In a pause the kernel
+ * would read ahead without being measured. A busy host would also give the CPU to another program. */
 static int read_series(struct file *f, double *gbs, struct gt_err *err)
 {
 	for (size_t s = 0; s < SAMPLES; s++) {
@@ -61,7 +61,7 @@ static int read_series(struct file *f, double *gbs, struct gt_err *err)
 	return 0;
 }
 
-/* Share of the file's pages that lie in the page cache; 1 when that cannot be told. */
+/* Returns the share of the file's pages in the page cache, or 1 if it cannot be determined. */
 static double cached(int fd)
 {
 	gt_autofree unsigned char *vec = gt_xcalloc(BYTES / 4096, 1);
@@ -107,7 +107,7 @@ static int measure(struct bn_launch *l, struct file *f, struct gt_err *err)
 			return r;
 		bn_series(l, &bn_workload_file_read, ".cold", BN_EXPLORE, gbs, SAMPLES, WARMUP, false);
 	}
-	r = read_series(f, gbs, err); /* into the cache, wherever it was */
+	r = read_series(f, gbs, err); /* fills the page cache */
 	if (!r)
 		r = read_series(f, gbs, err);
 	if (!r)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a checkpoint does to the steps beside it. A step computes for a few milliseconds and writes 256 KiB of its own (a log, a
- * cache of samples); in the second half of the launch another thread writes checkpoints all the while. Once too much is
- * unwritten the kernel makes every writer wait, the step too: it is the 99th percentile that says so.
+ * The effect of a checkpoint on concurrent steps. A step computes for a few milliseconds and writes 256 KiB (a log, a
+ * cache of samples). In the second half of the launch another thread writes checkpoints all the time. When too many
+ * pages are dirty the kernel makes every writer wait, including the step. The 99th percentile shows this.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,12 +19,12 @@
 #define TURNS	   400000 /* of some nanoseconds each */
 #define CKPT_BYTES ((size_t)96 << 20)
 #define CHUNK	   ((size_t)1 << 20)
-#define CKPT_MAX   8 /* of them in a launch: what it may write at most */
+#define CKPT_MAX   8 /* maximum number in a launch */
 
 struct writer {
 	_Atomic bool stop;
 	uint64_t seed;
-	unsigned written; /* checkpoints in full */
+	unsigned written; /* complete checkpoints */
 	size_t wrong;
 	int error;
 };
@@ -60,7 +60,7 @@ static void *write_checkpoints(void *arg)
 	return NULL;
 }
 
-/* The same work in every step of every launch. */
+/* The same computation in every step of every launch. */
 static double turns(size_t n)
 {
 	volatile double x = 1;

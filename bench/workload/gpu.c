@@ -27,7 +27,7 @@ const char *bn_no_cuda(struct gt_fsroot *fs)
 	return "this build knows no CUDA devices";
 }
 
-/* A result that is wrong voids the run; all else ends it. */
+/* Returns 0 after a wrong result, which voids the run, and the error otherwise. */
 static int judge(struct bn_launch *l, int r, struct gt_err *err)
 {
 	if (r != -EIO)
@@ -36,7 +36,7 @@ static int judge(struct bn_launch *l, int r, struct gt_err *err)
 	return 0;
 }
 
-/* Open it, and note what a measurement of nothing takes. */
+/* Opens the meter and records the duration of an empty measurement. */
 static int open_meter(struct bn_launch *l, struct rt_meter **ret, struct gt_err *err)
 {
 	double null_s = 0;
@@ -63,7 +63,7 @@ static void publish_copy(struct bn_launch *l, const char *suffix, const struct c
 	bn_series(l, &bn_workload_gpu_copy, suffix, BN_EXPLORE, gbs, REPS, WARMUP, false);
 }
 
-/* Both ways from fresh memory of that node. */
+/* Measures both directions with new memory of that node. */
 static int copies_of(struct bn_launch *l, const struct copies *c, int node, const char *name, bool pinned, struct gt_err *err)
 {
 	static const char *const ways[] = { "to", "from" };
@@ -99,7 +99,7 @@ static int within(struct bn_launch *l, const struct copies *c, struct gt_err *er
 	if (r)
 		return r;
 	for (int i = 0; i < REPS; i++)
-		s[i] /= 2; /* read and written */
+		s[i] /= 2; /* bytes are read and written */
 	publish_copy(l, ".within", c, s);
 	return 0;
 }
@@ -166,7 +166,7 @@ static int launch_run(struct bn_launch *l, struct gt_err *err)
 	return judge(l, r, err);
 }
 
-/* ---- products ---- */
+/* ---- matrix products ---- */
 static int gemm_run(struct bn_launch *l, struct gt_err *err)
 {
 	static const struct {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients averaged between the CUDA devices of this host by NCCL, a rank for each, as a step of data-parallel training does it.
- * What is counted is the bus bandwidth of nccl-tests: 2 (n - 1) / n of the bytes in the time of the slowest rank, in place, so that
- * numbers of other counts of devices and of nccl-tests can stand beside it.
+ * Averages gradients between the CUDA devices of this host with NCCL, one rank per device, as a step of data-parallel
+ * training does. The unit is the bus bandwidth of nccl-tests: 2 (n - 1) / n of the bytes in the time of the slowest
+ * rank, in place. It is comparable between numbers of devices and with nccl-tests.
  *
- * A process that has looked for devices cannot fork ranks that use them: this program is started again, told how many there are.
+ * A process that has searched for devices cannot fork ranks that use them. The program is therefore started again with
+ * the number of ranks in its environment.
  */
 #include <errno.h>
 #include <math.h>
@@ -21,13 +22,13 @@
 
 #define ROUNDS	24
 #define WARMUP	4
-#define RANKS	"GPUBENCH_NCCL_RANKS" /* set in the process that forks them */
+#define RANKS	"GPUBENCH_NCCL_RANKS" /* set in the process that forks the ranks */
 #define SECONDS 120.0
 
 static const struct {
 	const char *suffix;
 	size_t bytes;
-	int repeat; /* means in one sample, so that it lasts long enough for the clock */
+	int repeat; /* averages per sample, so that it is long enough for the clock */
 } sizes[] = {
 	{ ".64k", (size_t)64 << 10, 20 },
 	{ ".1m", (size_t)1 << 20, 20 },
@@ -35,7 +36,7 @@ static const struct {
 	{ ".256m", (size_t)256 << 20, 1 },
 };
 
-/* { "ranks", "card", "nccl", "wrong", ".64k": [GB/s …], … }; what does not fit the cards is left out */
+/* Returns { "ranks", "card", "nccl", "wrong", ".64k": [GB/s …], … }. Sizes that do not fit the GPUs are left out. */
 static int measure(struct rt_comm *c, bool fault, json_t **ret, struct gt_err *err)
 {
 	gt_auto_json *doc = json_object();
@@ -123,7 +124,7 @@ static int run_ranks(struct bn_launch *l, const char *count, struct gt_err *err)
 	return r ? r : publish(l, doc, err);
 }
 
-/* What another process of this program said, for this one to say. */
+/* Removes the program name from a message of another gpubench process. */
 static const char *without_name(const char *text)
 {
 	return strncmp(text, "gpubench: ", 10) ? text : text + 10;

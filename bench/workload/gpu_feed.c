@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From files to the first CUDA device: the loader's workers decode and collate into pinned memory, batches are copied on a
- * stream of their own while the device works on the one before. What data.load says of the host alone, with the link behind it. */
+/* From files to the first CUDA device. The loader's workers decode and collate into pinned memory. Batches are copied
+ * on a separate stream while the device processes the previous one. Compared with data.load, this adds the link to the
+ * device. */
 #include <stdio.h>
 #include <string.h>
 #include "bench/workload/workloads.h"
@@ -9,12 +10,12 @@
 
 #define SAMPLES	16
 #define WARMUP	2
-#define SECONDS .08 /* of a sample, about */
-#define CHECKED 8   /* batches whose words are summed up by the device and by the host */
+#define SECONDS .08 /* approximate duration of a sample */
+#define CHECKED 8   /* batches whose words are summed on the device and on the host */
 #define ROWS	64
 #define SEQ	1024
 #define SIZE	64
-#define PASSES	16 /* over each batch on the device, which is its work */
+#define PASSES	16 /* passes over each batch on the device, as its work */
 #define WORKERS 2
 
 static const struct rt_loader_options no_loader = { .rows = ROWS, .workers = WORKERS, .prefetch = 4, .u8 = true,
@@ -35,7 +36,7 @@ static int feed_some(struct rt_feed *feed, struct rt_loader *l, uint64_t n, stru
 	return r;
 }
 
-/* The first batches, made once more by a loader without threads and summed up by the host. */
+/* Compares the first batches with those of a loader without threads, summed on the host. */
 static int check(struct bn_launch *l, const struct rt_loader_options *o, struct rt_feed *feed, struct rt_loader *loader,
 		 struct gt_err *err)
 {
@@ -77,7 +78,7 @@ static int measure(struct rt_feed *feed, struct rt_loader *loader, double *batch
 		t0 = gt_now_s();
 		r = feed_some(feed, loader, n, err);
 		if (!r)
-			r = rt_feed_sum(feed, &sum, err); /* waits for the last of them */
+			r = rt_feed_sum(feed, &sum, err); /* waits for the last batch */
 		batches_per_s[i] = (double)n / (gt_now_s() - t0);
 	}
 	return r;
@@ -100,7 +101,7 @@ static void publish(struct bn_launch *l, const double *batches_per_s, size_t bat
 static int gpu_feed_run(struct bn_launch *l, struct gt_err *err)
 {
 	struct rt_loader_options o = no_loader;
-	gt_auto(rt_feed) *feed = NULL; /* closed last: the loader's memory is pinned by it */
+	gt_auto(rt_feed) *feed = NULL; /* closed last, because it pins the loader's memory */
 	gt_auto(rt_loader) *loader = NULL;
 	gt_auto_json *report = NULL;
 	double rate[SAMPLES], null_s = 0;

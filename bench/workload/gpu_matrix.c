@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies between the memory of every NUMA node and every visible CUDA device, pinned and pageable, both ways. gpu.copy says what
- * the first device gets; this says which way between a node and a device carries how much. */
+/* Copies between the memory of every NUMA node and every visible CUDA device, pinned and pageable, in both directions.
+ * gpu.copy measures what the first device reaches; this measures the bandwidth of each path between a node and a
+ * device. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static int both_ways(struct bn_launch *l, struct rt_meter *m, int device, int no
 	return r;
 }
 
-/* Nodes with memory of ours, ascending; by pairs each comes once for each node of CPUs. */
+/* Returns the nodes with memory that this process may use, ascending. The pairs list each of them once per CPU node. */
 static size_t nodes_of(int *node, size_t most)
 {
 	struct bn_node_pairs pairs;
@@ -99,7 +100,7 @@ static int gpu_matrix_run(struct bn_launch *l, struct gt_err *err)
 						"and way"));
 	if (r != -EIO)
 		return r;
-	snprintf(l->wrong, sizeof(l->wrong), "%.250s", err->msg); /* a wrong result voids the run; all else ends it */
+	snprintf(l->wrong, sizeof(l->wrong), "%.250s", err->msg); /* a wrong result voids the run; any other error ends it */
 	return 0;
 }
 

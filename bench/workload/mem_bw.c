@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory bandwidth by the triad a = b + s*c over arrays of four times the last-level caches. One series with the
- * threads as the environment places them and first touch (what OpenMP and NUMA settings move), and one per NUMA node
- * with threads and memory bound to it (what the hardware gives). Stores bypass the caches where the processor can, so
- * that 24 bytes per element is what really moves.
+ * Memory bandwidth of the triad a = b + s*c over arrays of four times the last-level caches. One series uses the thread
+ * placement of the environment and first touch; OpenMP and NUMA settings affect it. One series per NUMA node has
+ * threads and memory bound to it and shows the hardware's limit. Stores bypass the caches if the processor supports it,
+ * so 24 bytes per element are the real traffic.
  */
 #include <errno.h>
 #include <numa.h>
@@ -25,10 +25,10 @@
 
 struct triad {
 	double *a, *b, *c;
-	size_t n; /* elements of each, a multiple of 512 per thread at most 2^40 */
+	size_t n; /* elements of each array, a multiple of 512 per thread, at most 2^40 */
 };
 
-/* b + s*c into a, element range of the calling thread. */
+/* Computes a = b + s*c for the element range of the calling thread. */
 static void triad_range(double *restrict a, const double *restrict b, const double *restrict c, size_t lo, size_t hi)
 {
 	size_t i = lo;
@@ -44,7 +44,8 @@ static void triad_range(double *restrict a, const double *restrict b, const doub
 		a[i] = b[i] + SCALAR * c[i];
 }
 
-/* The share of thread k of n, on a boundary of 64 elements so that stores are aligned and pages have one owner. */
+/* Returns the elements of thread k of n. Boundaries are multiples of 64 elements, so that stores are aligned and each
+ * page has one owner. */
 static void share(const struct triad *t, int k, int n, size_t *ret_lo, size_t *ret_hi)
 {
 	size_t blocks = t->n / 64;
@@ -53,7 +54,7 @@ static void share(const struct triad *t, int k, int n, size_t *ret_lo, size_t *r
 	*ret_hi = k + 1 == n ? t->n : blocks * (size_t)(k + 1) / (size_t)n * 64;
 }
 
-/* Threads onto the CPUs of the mask, or left where the environment put them. */
+/* Binds the calling thread to the CPUs of the mask. NULL: keeps the placement of the environment. */
 static void bind_to(const struct bitmask *cpus)
 {
 	if (cpus)
@@ -98,7 +99,7 @@ static size_t wrong_elements(const struct triad *t)
 	return wrong;
 }
 
-/* Three arrays; on `node` when >= 0, else wherever they are first touched. */
+/* Maps three arrays, on `node` if it is >= 0, otherwise by first touch. */
 static int triad_map(struct triad *t, uint64_t bytes, int node, struct gt_err *err)
 {
 	double *p = mmap(NULL, 3 * bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -137,7 +138,7 @@ static int series(struct bn_launch *l, uint64_t bytes, int node, const struct bi
 	return 0;
 }
 
-/* One series per node that has both memory and CPUs of ours. */
+/* Adds one series per node that has both memory and CPUs that this process may use. */
 static int per_node(struct bn_launch *l, uint64_t bytes, struct gt_err *err)
 {
 	struct bitmask *cpus = numa_allocate_cpumask();
@@ -166,9 +167,9 @@ static int mem_bw_run(struct bn_launch *l, struct gt_err *err)
 	int r;
 
 	bytes = GT_MAX(4 * llc, (uint64_t)MIN_BYTES);
-	if (avail && bytes > avail / 12) /* three arrays, and never more than a quarter of what is free */
+	if (avail && bytes > avail / 12) /* three arrays, together at most a quarter of the available memory */
 		bytes = avail / 12;
-	bytes = bytes >> 21 << 21; /* whole huge pages: the size is the same from launch to launch */
+	bytes = bytes >> 21 << 21; /* whole huge pages: the same size in every launch */
 	if (avail && bytes < MIN_BYTES)
 		return gt_fail(err, ENOMEM, "only %llu MiB are available, too few for arrays beyond the caches",
 			       (unsigned long long)(avail >> 20));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a load from memory takes, node by node, and while the other CPUs keep the memory busy. One thread follows a
- * chain that visits every cache line once in random order, so that neither caches nor prefetchers know the next one; huge
- * pages keep the page walk out of it where the host gives them.
+ * Latency of a load from memory, per node, also while the other CPUs load the memory. One thread follows a chain that
+ * visits every cache line once in random order, so neither caches nor prefetchers help. Huge pages, if available, keep
+ * page walks out of the measurement.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,15 +21,15 @@
 #define HOPS	   200000 /* per sample: tens of milliseconds */
 #define CHAIN_MIN  ((size_t)64 << 20)
 #define CHAIN_MAX  ((size_t)1 << 30)
-#define LOAD_BYTES ((size_t)32 << 20) /* of each thread that makes load, touched again and again */
-#define PAUSE_MID  400 /* empty turns after each 4 KiB at half load */
+#define LOAD_BYTES ((size_t)32 << 20) /* read repeatedly by each load thread */
+#define PAUSE_MID  400 /* empty iterations after each 4 KiB at half load */
 
 struct chain {
 	char *p;
 	size_t bytes;
 };
 
-/* One cycle through all lines (Sattolo's shuffle). The index of the next line is the line's first word. */
+/* Links all lines to one cycle (Sattolo's shuffle). The first word of a line is the index of the next one. */
 static void link_lines(const struct chain *c, uint64_t seed)
 {
 	uint32_t n = (uint32_t)(c->bytes / LINE), *order = gt_xcalloc(n, sizeof(*order));
@@ -56,7 +56,7 @@ static uint32_t hop(const struct chain *c, uint32_t at, size_t hops)
 	return at;
 }
 
-/* From the first line back to it must take as many hops as there are lines. */
+/* Checks that the way back to the first line has as many hops as there are lines. */
 static bool one_cycle(const struct chain *c)
 {
 	size_t n = c->bytes / LINE;
@@ -88,7 +88,7 @@ struct load {
 	int cpu, mem_node, pause;
 	_Atomic bool *stop;
 	_Atomic size_t *ready;
-	uint64_t bytes; /* read, until stop */
+	uint64_t bytes; /* bytes read until stop */
 	double seconds;
 };
 
@@ -114,11 +114,11 @@ static void *make_load(void *arg)
 	d->seconds = gt_now_s() - d->seconds;
 	if (p)
 		munmap(p, LOAD_BYTES);
-	d->bytes += sum == 0; /* keep the loads */
+	d->bytes += sum == 0; /* prevents the compiler from removing the loads */
 	return NULL;
 }
 
-/* The chain while all other CPUs of the pair read memory of the same node; what they read is a note. */
+/* Follows the chain while all other CPUs of the pair read memory of the same node. Their bandwidth becomes a note. */
 static int under_load(struct bn_launch *l, const struct chain *c, const struct bn_node_pair *pair, const char *name,
 		      int pause, struct gt_err *err)
 {

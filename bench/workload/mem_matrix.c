@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Read bandwidth of every node's CPUs from every node's memory. mem.bw says what a program gets where it is put; this says
- * what each way between two nodes can carry. */
+/* Read bandwidth from every node's memory by every node's CPUs. mem.bw measures what a program reaches with its
+ * placement; this measures the bandwidth of each path between two nodes. */
 #include <errno.h>
 #include <omp.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static uint64_t sum_range(const uint64_t *p, size_t lo, size_t hi)
 	return a + b + c + d;
 }
 
-/* words is a multiple of 4 for every thread: shares are cut at lines of 64 bytes */
+/* words is a multiple of 4 for every thread, because the ranges are multiples of 64 bytes */
 static uint64_t sum_all(const uint64_t *p, size_t words, int threads)
 {
 	uint64_t sum = 0;

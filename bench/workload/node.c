@@ -11,7 +11,7 @@
 #include "lib/parse.h"
 
 #define CPU_DIR	    "/sys/devices/system/cpu"
-#define PAGES_ASKED 4096 /* evenly over all of it */
+#define PAGES_ASKED 4096 /* evenly distributed over the mapping */
 
 static uint64_t kib_line(struct gt_fsroot *fs, const char *path)
 {
@@ -51,7 +51,7 @@ uint64_t bn_llc_bytes(struct gt_fsroot *fs)
 	return total;
 }
 
-/* The CPUs of one node that this process may use; all of them for node -1. */
+/* Returns the CPUs of one node that this process may use; all of them for node -1. */
 static size_t cpus_of(int node, const cpu_set_t *mine, int **ret)
 {
 	struct bitmask *of_node = node < 0 ? NULL : numa_allocate_cpumask();
@@ -81,8 +81,8 @@ static void add(struct bn_node_pairs *p, int cpu_node, int mem_node, const cpu_s
 	p->v[p->n++] = pair;
 }
 
-/* Of all our threads together, not of the calling one: OMP_PROC_BIND has narrowed that one to its own place, and a node
- * would be measured with one thread in one arm and with all in the other. */
+/* Returns the CPUs of all threads together. OMP_PROC_BIND narrows the calling thread to its own place, so its CPUs
+ * alone would measure one thread in one arm and all threads in the other. */
 static void cpus_of_team(cpu_set_t *mine)
 {
 	CPU_ZERO(mine);
@@ -149,7 +149,7 @@ int bn_node_placed(void *p, size_t bytes, int node, struct gt_err *err)
 	for (size_t i = 0; i < n; i++)
 		at[i] = (char *)p + pages * i / n * page;
 	if (numa_move_pages(0, n, at, NULL, on, 0) < 0)
-		return 0; /* a sandbox that does not let us ask: the policy is all we know */
+		return 0; /* a sandbox may forbid the query; then only the policy is known */
 	for (size_t i = 0; i < n; i++)
 		there += on[i] == node;
 	if (there * 100 >= n * 99)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An empty step: what the harness itself costs, and the control that no setting should move. */
+/* An empty step. It measures the harness and is the control that no setting should change. */
 #include "bench/workload/workloads.h"
 
 #define BATCHES	64
@@ -9,7 +9,7 @@ double bn_null_ns(void)
 {
 	double t0 = gt_now_s();
 
-	/* The two clock readings that every timed step has, and the store of its sample. */
+	/* two clock readings and the store of a sample, as in every timed step */
 	for (int i = 0; i < STEPS; i++) {
 		volatile double s = gt_now_s();
 

@@ -20,7 +20,7 @@ static int nameless(void)
 	fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
 		return fd;
-	name = gt_xasprintf("%s/gpubench-XXXXXX", dir); /* the file system knows no nameless files */
+	name = gt_xasprintf("%s/gpubench-XXXXXX", dir); /* the file system does not support O_TMPFILE */
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd >= 0)
 		unlink(name);
@@ -37,7 +37,7 @@ int bn_scratch_open(struct gt_err *err)
 	return fd;
 }
 
-/* Cheap beside a disk and even beside the page cache, and different in every word that matters. */
+/* Returns a pattern that is cheap to compute compared with the disk and the page cache, and differs in every word. */
 static uint64_t word(uint64_t block, uint64_t seed)
 {
 	return (block + 1) * 0x9e3779b97f4a7c15u ^ seed;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BN_SCRATCH_H
 #define BN_SCRATCH_H
-/* Files that a workload writes: in GPUBENCH_SCRATCH, else where gpubench was started; without a name, so that nothing stays
- * behind however the launch ends. */
+/* Temporary files of a workload, in GPUBENCH_SCRATCH or else in the working directory. They have no name, so nothing
+ * remains however the launch ends. */
 #include "bench/workload/workload.h"
 
-/* A new nameless file, read and write; a folder that will not have it is the user's to mend: exit status 64. */
+/* Opens a new unnamed file for reading and writing. Fails with exit status 64 if the directory does not permit it. */
 int bn_scratch_open(struct gt_err *err);
-/* Blocks of 4 KiB, each filled with a pattern of its number and the seed, from `from` on. */
+/* Fills blocks of 4 KiB with a pattern of block number and seed, starting with number from_block. */
 void bn_scratch_fill(unsigned char *buf, size_t bytes, uint64_t from_block, uint64_t seed);
-/* How many blocks of the buffer are not what bn_scratch_fill() would have written. */
+/* Returns the number of blocks of the buffer that differ from bn_scratch_fill(). */
 size_t bn_scratch_wrong(const unsigned char *buf, size_t bytes, uint64_t from_block, uint64_t seed);
-/* All of buf at the offset; 0 or -1 and errno. */
+/* Writes all of buf at the offset. Returns 0, or -1 and sets errno. */
 int bn_scratch_write(int fd, const unsigned char *buf, size_t bytes, off_t at);
-/* Into the notes: on which kind of file system (number of its type) the files lie. */
+/* Records the type number of the file system in the notes. */
 void bn_scratch_note(struct bn_launch *l, int fd);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a workload measured, as the launch's metrics. */
+/* Converts a workload's samples to metrics of the launch. */
 #include <stdio.h>
 #include "bench/workload/workload.h"
 #include "lib/util.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Made-up step times with a known effect, to see what the statistics make of it and to prove the gates. Nothing of the
- * host is measured, and the report says so. GPUBENCH_SIM holds "effect=.05,sd=.01,step=.1,wrong=0,fail=0": the median
- * moves by `effect`, launches scatter by `sd` (both as shares).
+ * Simulated step times with a known effect, to test the statistics and the exit codes. The host is not measured, and
+ * the report says so. GPUBENCH_SIM is "effect=.05,sd=.01,step=.1,wrong=0,fail=0": the median changes by `effect`,
+ * launches vary by `sd` (both as shares).
  */
 #include <errno.h>
 #include <math.h>

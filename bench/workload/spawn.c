@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting processes, as data loaders and launchers do: a fork of a process that holds memory (its page tables are copied:
- * huge pages make that cheap), and the start of a small program. */
+/* Starting processes, as data loaders and launchers do: fork of a process with much memory (its page tables are copied,
+ * which huge pages make cheap), and the start of a small program. */
 #include <errno.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static int reap(pid_t pid, int *ret_status, struct gt_err *err)
 	return got == pid ? 0 : gt_fail_errno(err, errno, "cannot wait for a child");
 }
 
-/* The child sees the parent's memory, changes its own copy and says so with its status. */
+/* The child checks the parent's memory, changes its own copy and returns the result as its exit status. */
 static int fork_once(unsigned char *held, uint64_t *bad, struct gt_err *err)
 {
 	pid_t pid = fork();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One TCP stream over the loopback device, as rendezvous and data services between processes of a host use it. Buffer limits
- * and the congestion settings are felt; the network card is not. */
+/* One TCP stream over the loopback device, as rendezvous and data services on one host use it. Buffer limits and
+ * congestion settings have an effect; the network card has none. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,8 +15,8 @@
 #define CHUNK_MAX ((size_t)4 << 20)
 #define ROUND	  ((size_t)16 << 20)
 
-/* What the program hands over at a time, and the socket buffers it asks for: 0 leaves them to the kernel's own growing
- * (net.ipv4.tcp_rmem and tcp_wmem), others are cut to net.core.rmem_max and wmem_max. */
+/* Bytes per send and requested socket buffers. 0 leaves the buffers to the kernel's autotuning (net.ipv4.tcp_rmem and
+ * tcp_wmem). Other sizes are limited by net.core.rmem_max and wmem_max. */
 static const struct variant {
 	const char *suffix;
 	size_t chunk;
@@ -41,7 +41,7 @@ static void *receive(void *arg)
 	gt_autofree unsigned char *buf = gt_xcalloc(1, CHUNK_MAX);
 	ssize_t n;
 
-	/* every round is acknowledged by one byte, so that its end is the arrival and not the last send */
+	/* One byte acknowledges every round, so that a round ends with the arrival and not with the last send. */
 	while (s->bytes < ROUNDS * ROUND && (n = recv(s->fd, buf, CHUNK_MAX, 0)) > 0) {
 		size_t before = s->bytes / ROUND;
 
@@ -54,7 +54,7 @@ static void *receive(void *arg)
 	return NULL;
 }
 
-/* Before the connection is made: the window is agreed upon then. */
+/* Call before connecting, because the window is negotiated then. */
 static void ask_for_buffers(int fd, int bytes)
 {
 	if (bytes) {

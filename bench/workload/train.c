@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Training steps. What learns the bytes of real text must really have learned: the loss on text that it has not seen falls.
- * What trains on random samples must do better on them than guessing does. */
+/* Training steps. For real text the loss on held-out text must fall. For random samples the final loss must be lower
+ * than that of guessing. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,8 @@
 
 #define WARMUP	6
 
-/* Sizes belong to the definition; what the run chose for itself (threads, pages, instruction set) does not. */
+/* Copies members. Sizes belong to the definition; values that the run chose itself (threads, pages, instruction set) do
+ * not. */
 static void keep(const json_t *from, json_t *to, const char *const *names)
 {
 	for (; *names; names++)
@@ -19,7 +20,7 @@ static void keep(const json_t *from, json_t *to, const char *const *names)
 			json_object_set(to, *names, json_object_get(from, *names));
 }
 
-/* guess: the loss of a model that has learned nothing; 0 for text, where the held-out loss is the witness. */
+/* guess: the loss of an untrained model; 0 for text, where the held-out loss is checked instead. */
 static void verify(struct bn_launch *l, const json_t *doc, double guess)
 {
 	double before = gt_json_get_real(doc, "heldout_loss_before", NAN), loss = gt_json_get_real(doc, "loss", NAN);
@@ -51,12 +52,12 @@ static int train(struct bn_launch *l, const struct bn_workload *w, struct bn_tra
 	json_t *v;
 	int r;
 
-	/* The seed of the pair: both arms train on the same batches from the same parameters. */
+	/* the seed of the pair: both arms train on the same batches from the same initial parameters */
 	o->seed = 1 + l->seed % 1000000;
 	o->steps += WARMUP;
 	o->warmup = 0;
-	o->alone = true; /* mpirun, srun and torchrun started the session, not this run of it */
-	o->workers = 1; /* whatever the threads of an arm: the same work */
+	o->alone = true; /* mpirun, srun and torchrun started the session, not this run */
+	o->workers = 1; /* the same work, whatever the number of threads in an arm */
 	r = bn_train(o, &doc, err);
 	if (r < 0)
 		return r;
@@ -89,7 +90,7 @@ static int ddp_run(struct bn_launch *l, struct gt_err *err)
 	return train(l, &bn_workload_train_ddp, &o, BN_EXPLORE, 0, err);
 }
 
-/* Ten classes of random samples, the same ones in every step. */
+/* Ten classes of random samples, the same in every step. */
 static int resnet_run(struct bn_launch *l, struct gt_err *err)
 {
 	struct bn_train_options o = { .model = "resnet20", .lr = NAN, .batch = 32, .steps = 16 };
@@ -112,15 +113,17 @@ static int gpu_run(struct bn_launch *l, struct gt_err *err)
 }
 
 /*
- * The models that GPUs are measured with. Before each run a slice of the model, with its own widths, takes SLICE_STEPS updates on
- * the CPU in f32 and on the device in its type: from the same parameters and batch the losses must come out alike, within a
- * share of the CPU's. On the CPU bf16 moves the loss of GPT-2's slice by 0.01 % and that of ResNet-50's, whose last batchnorms see
- * 32 samples, by 1.7 %; f32 is told apart more narrowly, and there the slice learns faster.
+ * The models that are commonly used to measure GPUs. Before each run a slice of the model with its original widths
+ * takes SLICE_STEPS updates on the CPU in f32 and on the device in its type. With the same parameters and batch, the
+ * losses must agree within a share of the CPU's loss.
+ *
+ * On the CPU, bf16 changes the loss of the GPT-2 slice by 0.01 %. It changes the loss of the ResNet-50 slice, whose
+ * last batchnorms have 32 samples, by 1.7 %. The limit for f32 is narrower, and there the slice learns faster.
  */
 #define SLICE_STEPS	3
 struct slice {
 	struct bn_train_options o;
-	double most; /* that the losses may differ by */
+	double most; /* largest difference of the losses, as a share */
 };
 
 static int slice_loss(const struct bn_train_options *slice, const char *device, double *ret, struct gt_err *err)

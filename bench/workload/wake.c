@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long a sleeping thread takes to run again: two threads hand a token to and fro, each sleeping until it comes; and one
- * sleeps until a time, which idle states and timer slack are felt in most. The frequency governor and the scheduler are felt in
- * both, as in every barrier and every data loader. */
+/* Wake-up latency of a sleeping thread. Two threads pass a token back and forth and sleep until it arrives. One thread
+ * sleeps until a given time, where idle states and timer slack have most effect. The frequency governor and the
+ * scheduler affect both, as they affect every barrier and every data loader. */
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -12,8 +12,8 @@
 
 #define BATCHES	40
 #define WARMUP	4
-#define TURNS	500 /* there and back */
-#define SLEEPS	50  /* of one batch, and from one to the next: */
+#define TURNS	500 /* round trips */
+#define SLEEPS	50  /* per batch, one every: */
 #define EVERY_NS 500000
 
 struct court {
@@ -34,7 +34,8 @@ static void *partner(void *arg)
 	return NULL;
 }
 
-/* How late a timer wakes this thread, in ns. A batch counts as its median: what interrupts one sleep is not what is asked. */
+/* Measures how late a timer wakes this thread, in ns. A batch counts with its median, which ignores single interrupted
+ * sleeps. */
 static void by_timer(struct bn_launch *l)
 {
 	double late[SLEEPS], ns[BATCHES];
@@ -52,7 +53,7 @@ static void by_timer(struct bn_launch *l)
 			late[i] = (double)(now.tv_sec - next.tv_sec) * 1e9 + (double)(now.tv_nsec - next.tv_nsec);
 			if (late[i] < 0)
 				snprintf(l->wrong, sizeof(l->wrong), "a sleep ended %.0f ns before its time", -late[i]);
-			if (late[i] > EVERY_NS) /* what was missed is not made up for: that would be no sleep */
+			if (late[i] > EVERY_NS) /* a missed time is not caught up, because that would be no sleep */
 				next = now;
 		}
 		ns[b] = bn_median(late, SLEEPS);

@@ -35,6 +35,6 @@ extern const struct bn_workload bn_workload_gpu_allreduce;
 extern const struct bn_workload bn_workload_cmd;
 extern const struct bn_workload bn_workload_sim;
 
-/* NULL, or why there is no CUDA device to run on. */
+/* Returns NULL, or the reason why no CUDA device can be used. */
 const char *bn_no_cuda(struct gt_fsroot *fs);
 #endif
