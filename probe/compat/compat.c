@@ -6,14 +6,14 @@
 #include "lib/text.h"
 #include "probe/compat/compat.h"
 
-#define KEY "0123456789.+-_abcdefghijklmnopqrstuvwxyz" /* releases, ranges of ids, machines */
+#define KEY "0123456789.+-_abcdefghijklmnopqrstuvwxyz" /* characters of releases, id ranges and machine names */
 
 static bool is_made_of(const char *s, const char *chars)
 {
 	return *s && !s[strspn(s, chars)];
 }
 
-/* Every row of text to fn, after all of them were found to be well-formed. */
+/* Calls fn for each row of text after validating all rows. */
 static int each_row(const char *text, const char *name, pr_row_fn *fn, void *arg, struct gt_err *err)
 {
 	for (int pass = 0; pass < 2; pass++) {
@@ -88,7 +88,7 @@ int pr_compat_get(struct gt_fsroot *fs, const struct pr_table *t, const char *ke
 	return found(pr_compat_each(fs, t, match, &s, err), &s, ret_value);
 }
 
-/* The first number of a version as a key. */
+/* Returns the first number of a version, for use as a key. */
 static char *first_number(const char *version)
 {
 	return gt_xstrndup(version, strspn(version, "0123456789"));
@@ -196,13 +196,14 @@ char *pr_torch_key(const char *torch, const char *cuda, const char *machine)
 struct wheel_search {
 	struct gt_fsroot *fs;
 	const struct pr_wheel_query *q;
-	struct pr_span span; /* for the GPU; first "": not known */
+	struct pr_span span; /* CUDA releases for the GPU; first "": unknown */
 	struct pr_wheel *w;
 	struct gt_err *err;
 	int failed;
 };
 
-/* Does the wheel of this CUDA hold code for the card: what the table says of the wheel, else what that CUDA can make code for. */
+/* Returns whether the wheel for this CUDA contains code for the GPU. Uses the wheel table, else the architectures that
+ * this CUDA can generate. */
 static bool has_code(struct wheel_search *s, const char *torch, const char *cuda)
 {
 	gt_autofree char *key = pr_torch_key(torch, cuda, s->q->machine), *list = NULL;
@@ -254,10 +255,10 @@ static int take_torch(void *arg, const char *key, const char *builds)
 	newer &= !s->q->release || !strcmp(s->q->release, torch);
 	gt_each_word(cuda, builds, ",") {
 		if (newest)
-			keep(s->w->newest_cuda, cuda); /* the last one stays */
+			keep(s->w->newest_cuda, cuda); /* the last one is the default */
 		if (!newer || !runs(s, torch, cuda))
 			continue;
-		keep(s->w->cuda, cuda); /* the default is the last one here, too */
+		keep(s->w->cuda, cuda); /* here too the last one is the default */
 		keep(s->w->torch, torch);
 	}
 	return s->failed;

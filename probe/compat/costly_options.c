@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options of the NVIDIA module and environment variables that are known to cost speed or to give wrong results. */
+/* Options of the NVIDIA module and environment variables with a known cost in speed or correctness. */
 #include <string.h>
 #include "lib/util.h"
 #include "probe/compat/costly_options.h"
 
-/* value NULL: any but 0 or empty */
+/* value NULL: any value except 0 and empty */
 static const struct {
 	const char *name, *value, *cost;
 } options[] = {

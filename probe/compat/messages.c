@@ -34,7 +34,7 @@ const char *pr_message_fault(const struct pr_message *m)
 	return m->fault;
 }
 
-/* Finds a line that matches and removes it: one line has one answer. */
+/* Finds a matching line and removes it, so that each line yields one entry. */
 static bool take_line(const regex_t *re, char **lines, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -56,7 +56,8 @@ size_t pr_message_find(const char *text, const struct pr_message **ret, size_t m
 	for (size_t i = 0; i < pr_n_messages && n < most; i++) {
 		regex_t re;
 
-		if (regcomp(&re, pr_messages[i].pattern, REG_EXTENDED | REG_NOSUB)) /* a unit test compiles each */
+		/* cannot fail: a unit test compiles each pattern */
+		if (regcomp(&re, pr_messages[i].pattern, REG_EXTENDED | REG_NOSUB))
 			continue;
 		if (take_line(&re, lines, n_lines)) {
 			ret[n++] = &pr_messages[i];

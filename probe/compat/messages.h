@@ -8,7 +8,7 @@ struct pr_message {
 	const char *id;
 	const char *fault;   /* "program", "install", "driver", "hardware", "limit", "network", "container", "system", "notice",
 			      * "several" */
-	const char *check;   /* the check or story about the same subject; NULL: none */
+	const char *check;   /* id of the check or story on the same subject; NULL: none */
 	const char *pattern; /* POSIX extended regular expression */
 	const char *cause, *remedy, *source;
 };
@@ -16,9 +16,9 @@ struct pr_message {
 extern const struct pr_message pr_messages[];
 extern const size_t pr_n_messages;
 
-/* Whose fault it is, for people: "a limit of memory, files or time". */
+/* Returns the category in words: "a limit of memory, files or time". */
 const char *pr_message_fault(const struct pr_message *m);
-/* Finds the messages of text: for each of its lines the first entry whose pattern matches, in the order of the catalogue. Returns
- * how many were written to ret. */
+/* Searches text for known messages. Each line yields the first matching entry in catalogue order. Returns the number of
+ * entries written to ret. */
 size_t pr_message_find(const char *text, const struct pr_message **ret, size_t most);
 #endif

@@ -30,7 +30,7 @@ static bool holds(int order, const char *op)
 	return !strcmp(op, ">") ? order > 0 : order >= 0;
 }
 
-/* One condition: an answer or -EINVAL. */
+/* Evaluates one condition. Returns YES, NO, UNKNOWN or -EINVAL. */
 static int judge(const char *condition, const struct pr_require_facts *facts, struct gt_err *err)
 {
 	const struct {
@@ -56,7 +56,7 @@ static int judge(const char *condition, const struct pr_require_facts *facts, st
 	return broken(err, condition);
 }
 
-/* Conditions joined by commas; *ret_why is the first that is not met. */
+/* Evaluates comma-joined conditions. *ret_why is the first one that fails. */
 static int judge_all(const char *alternative, const struct pr_require_facts *facts, char **ret_why, struct gt_err *err)
 {
 	int all = YES;

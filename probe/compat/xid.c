@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA's error numbers: how a text names one, and the catalogue. */
+/* Parses NVIDIA's error numbers in text, and holds their catalogue. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ const char *pr_xid_action_text(enum pr_xid_action action)
 	return action_names[action][1];
 }
 
-/* Skips what may stand between the word and its number: "(PCI:0000:17:00): ", " error ", " = ". */
+/* Skips text between the word and its number: "(PCI:0000:17:00): ", " error ", " = ". */
 static const char *skip_to_number(const char *p)
 {
 	static const char *const words[] = {"errors", "error", "code", "number", "no."};

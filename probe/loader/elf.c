@@ -7,8 +7,8 @@
 #include "lib/text.h"
 #include "probe/loader/elf.h"
 
-#define MOST_HEADERS   4096  /* program or section headers; real files have a few dozen */
-#define MOST_DYNAMIC   65536 /* entries */
+#define MOST_HEADERS   4096  /* limit for program and section headers; real files have a few dozen */
+#define MOST_DYNAMIC   65536 /* limit in entries */
 #define MOST_NEEDED    4096
 #define LONGEST_STRING 65536
 #define LONGEST_NOTE   65536
@@ -19,7 +19,7 @@ struct reader {
 	const char *name;
 	struct gt_err *err;
 	bool wide, swap;
-	Elf64_Phdr *ph; /* widened */
+	Elf64_Phdr *ph; /* converted to 64 bits */
 	size_t n_ph;
 	uint64_t shoff;
 	unsigned shentsize, shnum, shstrndx;
@@ -38,7 +38,7 @@ static uint64_t number(const struct reader *r, const unsigned char *p, size_t si
 		v |= (uint64_t)p[r->swap ? size - 1 - i : i] << 8 * i;
 	return v;
 }
-/* A field of a structure that exists in two widths, from the bytes in buf. */
+/* Reads a field of a structure that has a 32-bit and a 64-bit layout. */
 #define FIELD(r, buf, type, member)                                                                                    \
 	((r)->wide ? number(r, (buf) + offsetof(Elf64_##type, member), sizeof(((Elf64_##type *)0)->member))            \
 		   : number(r, (buf) + offsetof(Elf32_##type, member), sizeof(((Elf32_##type *)0)->member)))
@@ -76,7 +76,7 @@ static int read_header(struct reader *r, struct pr_elf *e)
 	    (h[EI_DATA] != ELFDATA2LSB && h[EI_DATA] != ELFDATA2MSB))
 		return broken(r, "neither 32 nor 64 bits");
 	r->wide = h[EI_CLASS] == ELFCLASS64;
-	r->swap = h[EI_DATA] == ELFDATA2MSB; /* number() counts from the low byte */
+	r->swap = h[EI_DATA] == ELFDATA2MSB; /* number() reads from the low byte */
 	if (r->source(r->arg, 0, h, SIZE(r, Ehdr)) < 0)
 		return broken(r, "the header is cut off");
 	e->bits = r->wide ? 64 : 32;
@@ -102,7 +102,7 @@ static const Elf64_Phdr *segment(const struct reader *r, uint32_t type)
 	return NULL;
 }
 
-/* Where in the file the address lies; UINT64_MAX: nowhere. */
+/* Returns the file offset of an address, UINT64_MAX if it is not in the file. */
 static uint64_t file_offset(const struct reader *r, uint64_t vaddr)
 {
 	for (size_t i = 0; i < r->n_ph; i++) {
@@ -114,17 +114,17 @@ static uint64_t file_offset(const struct reader *r, uint64_t vaddr)
 	return UINT64_MAX;
 }
 
-/* The string at an offset of the file; NULL if it does not end within the file or a sensible length. */
+/* Returns the string at an offset of the file; NULL if it has no end in the file or is longer than LONGEST_STRING. */
 static char *string_at(struct reader *r, uint64_t offset)
 {
 	gt_auto_buf b = {0};
-	char c[1024]; /* names are short, and what a stranger wrote may be 64 KiB, a thousand times */
+	char c[1024]; /* small steps: names are short, but a hostile file may have a thousand of 64 KiB */
 	size_t step = sizeof(c);
 
 	while (b.len < LONGEST_STRING && step) {
 		size_t n;
 
-		if (r->source(r->arg, offset + b.len, c, step) < 0) { /* near the end of the file: smaller steps */
+		if (r->source(r->arg, offset + b.len, c, step) < 0) { /* smaller steps near the end of the file */
 			step /= 2;
 			continue;
 		}
@@ -149,7 +149,7 @@ static int take_string(struct reader *r, struct pr_elf *e, uint64_t tag, uint64_
 
 	if (value >= strsz)
 		return broken(r, "a name lies behind its string table");
-	if (to ? *to != NULL : e->needed.n >= MOST_NEEDED) /* the first one counts; a stranger's file may have 65,000 */
+	if (to ? *to != NULL : e->needed.n >= MOST_NEEDED) /* only the first one counts; a hostile file may have 65,000 */
 		return 0;
 	s = string_at(r, strtab + value);
 	if (!s)
@@ -213,7 +213,7 @@ static int read_dynamic(struct reader *r, struct pr_elf *e)
 			return broken(r, "its string table is not in the file");
 		res = take_string(r, e, tag, strtab, strsz, list[i].value);
 	}
-	if (e->runpath) { /* the loader ignores the one beside the other */
+	if (e->runpath) { /* the loader ignores RPATH if there is a RUNPATH */
 		free(e->rpath);
 		e->rpath = NULL;
 	}
@@ -222,7 +222,8 @@ static int read_dynamic(struct reader *r, struct pr_elf *e)
 
 /* ---- the note ------------------------------------------------------------------------------------------------- */
 
-/* The section is one note by NVIDIA whose description is a JSON object; its header and name hold no brace. */
+/* Returns the JSON object in the section. The section is one note by NVIDIA with a JSON description; its header and
+ * name contain no brace. */
 static char *object_in(const char *data, size_t n)
 {
 	const char *open = memchr(data, '{', n), *close = open ? memrchr(open, '}', n - (size_t)(open - data)) : NULL;
@@ -230,7 +231,7 @@ static char *object_in(const char *data, size_t n)
 	return close ? gt_xstrndup(open, (size_t)(close - open) + 1) : NULL;
 }
 
-/* Where the section of that name lies: 0, or -ENOENT, also for a stripped section table: that is nothing wrong. */
+/* Finds a section by name. Returns 0 or -ENOENT. A stripped section table is not an error. */
 static int find_section(struct reader *r, const char *want, uint64_t *ret_offset, uint64_t *ret_size)
 {
 	unsigned char s[sizeof(Elf64_Shdr)];
@@ -267,7 +268,7 @@ static void read_note(struct reader *r, struct pr_elf *e)
 		e->fwd_compat = object_in(data, size);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------ */
+/* ---- the complete file --------------------------------------------------------------------------------------- */
 
 int pr_elf_read(pr_elf_source *source, void *arg, const char *name, struct pr_elf *ret, struct gt_err *err)
 {
@@ -347,7 +348,7 @@ static void put(struct gt_buf *b, const char *key, const char *value)
 	if (!value)
 		return;
 	gt_buf_printf(b, "%s ", key);
-	for (; *value; value++) /* one line, whatever the file says */
+	for (; *value; value++) /* control characters become '?', so that the value stays on one line */
 		gt_buf_add(b, (unsigned char)*value < ' ' || *value == 0x7f ? "?" : value, 1);
 	gt_buf_puts(b, "\n");
 }

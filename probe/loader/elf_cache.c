@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ELF files and the loader's cache, each read once. */
+/* Caches ELF files and ld.so.cache, so that each is read once. */
 #include <errno.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -93,7 +93,7 @@ static int read_fact(struct pr_elf_cache *e, const char *path, struct pr_elf *re
 
 	if (r < 0)
 		return r;
-	body = strchr(text, '\n'); /* its first line is the path, for people */
+	body = strchr(text, '\n'); /* the first line is the path, for human readers */
 	r = body ? pr_elf_parse_text(body + 1, ret) : -EINVAL;
 	return r < 0 ? gt_fail(err, EINVAL, "the fact %s of %s is broken", name, path) : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /etc/ld.so.cache, format "glibc-ld.so.cache1.1" (glibc: sysdeps/generic/dl-cache.h): a header of 48 bytes, entries of 24
- * bytes, strings. Offsets count from the header, which an older header may precede.
+ * Format of /etc/ld.so.cache, "glibc-ld.so.cache1.1" (glibc: sysdeps/generic/dl-cache.h): a header of 48 bytes, entries
+ * of 24 bytes, strings. Offsets are relative to this header, which a header of the older format may precede.
  */
 #include <string.h>
 #include "probe/loader/ldcache.h"
@@ -14,17 +14,17 @@ static uint32_t u32(const unsigned char *p)
 {
 	uint32_t v;
 
-	memcpy(&v, p, sizeof(v)); /* the cache is in the byte order of its host, which is ours or not readable */
+	memcpy(&v, p, sizeof(v)); /* the cache has the byte order of its host; a foreign one is not readable */
 	return v;
 }
 
-/* The string at an offset, NULL if it does not end inside the data. */
+/* Returns the string at an offset, NULL if it does not end inside the data. */
 static const char *string_at(const unsigned char *base, size_t len, uint32_t offset)
 {
 	return offset < len && memchr(base + offset, '\0', len - offset) ? (const char *)base + offset : NULL;
 }
 
-/* 64-bit ELF of this architecture: a host may have 32-bit copies beside it. */
+/* Returns whether the entry is a 64-bit ELF file of this architecture. A host may also list 32-bit copies. */
 static bool is_native(uint32_t flags)
 {
 #if defined(__x86_64__)

@@ -7,7 +7,7 @@
 #define PR_LDCACHE "/etc/ld.so.cache"
 
 typedef void pr_ldcache_fn(void *arg, const char *soname, const char *path);
-/* Each 64-bit library of the cache, in the loader's order; -EINVAL if the data is not a whole cache (what came before the
- * broken entry was told). */
+/* Calls fn for each 64-bit library of the cache, in the loader's order. Returns -EINVAL if the data is malformed or
+ * truncated; fn was then called for the entries before the error. */
 int pr_ldcache_parse(const char *data, size_t len, pr_ldcache_fn *fn, void *arg);
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loading: breadth first, each file once. */
+/* Loads objects breadth-first, each file once. */
 #include <errno.h>
 #include <string.h>
 #include "lib/text.h"
 #include "probe/loader/loader_priv.h"
 
-#define MOST_OBJECTS 4096 /* no process has as many; a circle of made-up names must end */
+#define MOST_OBJECTS 4096 /* more than any process has; ends loops of forged names */
 
 static struct pr_object *append(struct pr_loader *l, const char *name, int by, bool opened)
 {
@@ -55,7 +55,7 @@ static void take_hits(struct pr_object *o, struct pr_hit *hits, size_t n)
 	free(hits);
 }
 
-/* One name: the index of its object, also when it is not found. */
+/* Adds one name. Returns the index of its object, even if it is not found. */
 static int add(struct pr_loader *l, const char *name, int by, bool opened, bool preload)
 {
 	const struct pr_elf *elf;
@@ -68,7 +68,7 @@ static int add(struct pr_loader *l, const char *name, int by, bool opened, bool 
 		return at;
 	hits = pr_search(l, name, by, pr_is_watched(name), &n);
 	at = n ? find_file(l, hits[0].real) : -1;
-	if (at >= 0) { /* the same file by another name */
+	if (at >= 0) { /* the same file under another name */
 		gt_strv_add(&l->obj[at].aliases, name);
 		for (size_t i = 0; i < n; i++)
 			pr_hit_clear(&hits[i]);
@@ -77,7 +77,7 @@ static int add(struct pr_loader *l, const char *name, int by, bool opened, bool 
 	}
 	at = n ? -1 : find_object(l, name, false);
 	if (at >=
-	    0) /* missing for another one already; who asks next may have an RPATH that helps, so each search is made */
+	    0) /* already missing for another object; each search is still made, because the RPATH of the next object may find it */
 		return at;
 	o = append(l, name, by, opened);
 	if (!n)
@@ -90,7 +90,7 @@ static int add(struct pr_loader *l, const char *name, int by, bool opened, bool 
 	return (int)l->n - 1;
 }
 
-/* Everything that the objects from `first` on need. */
+/* Adds all dependencies of the objects from `first` on. */
 static void add_needs(struct pr_loader *l, size_t first)
 {
 	for (size_t i = first; i < l->n; i++) {
@@ -119,7 +119,7 @@ static void add_preloads(struct pr_loader *l, const char *environment)
 	for (size_t i = 0; i < names.n; i++) {
 		int at = add(l, names.v[i], 0, false, true);
 
-		if (at >= 0 && !l->obj[at].elf && (size_t)at == l->n - 1) { /* the loader only warns */
+		if (at >= 0 && !l->obj[at].elf && (size_t)at == l->n - 1) { /* the loader only prints a warning */
 			free(l->obj[at].name);
 			l->n--;
 			gt_strv_add(&l->preload_missing, names.v[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the loader looks, in its order. */
+/* Searches in the loader's order. */
 #include <errno.h>
 #include <string.h>
 #include "lib/text.h"
@@ -15,7 +15,7 @@ const char *pr_rule_name(enum pr_rule r)
 	return name[r];
 }
 
-/* The levels of the x86-64 psABI that glibc has directories for, highest first. */
+/* Fills hwcaps with the levels of the x86-64 psABI that have glibc-hwcaps directories, highest first. */
 static void find_levels(struct pr_loader *l, const char *flags)
 {
 	static const struct {
@@ -72,7 +72,7 @@ void pr_search_prepare(struct pr_loader *l, const char *cpu_flags)
 	find_system_dirs(l);
 }
 
-/* ---- $ORIGIN and its like ------------------------------------------------------------------------------------- */
+/* ---- $ORIGIN and other tokens ---------------------------------------------------------------------------------- */
 
 static char *dir_of(const char *path)
 {
@@ -81,7 +81,7 @@ static char *dir_of(const char *path)
 	return !slash || slash == path ? gt_xstrdup("/") : gt_xstrndup(path, (size_t)(slash - path));
 }
 
-/* The length of "ORIGIN" or "{ORIGIN}" at s, 0 if it is not there. */
+/* Returns the length of "ORIGIN" or "{ORIGIN}" at s, 0 if it is not there. */
 static size_t token(const char *s, const char *name)
 {
 	size_t brace = *s == '{', n = strlen(name);
@@ -101,7 +101,8 @@ char *pr_expand(const struct pr_loader *l, const char *text, int owner)
 		char *more;
 
 		if (p[plain] && !plain) {
-			/* for the program the loader asks the kernel, for others it takes the path that it opened */
+			/* for the program the loader asks the kernel for the resolved path; for libraries it uses the
+			 * path that it opened */
 			gt_autofree char *origin =
 				owner >= 0 ? dir_of(owner ? l->obj[owner].hit.path : l->obj[0].hit.real) : NULL;
 			const char *value = NULL;
@@ -126,14 +127,14 @@ char *pr_expand(const struct pr_loader *l, const char *text, int owner)
 	return gt_take(out);
 }
 
-/* ---- looking -------------------------------------------------------------------------------------------------- */
+/* ---- search ---------------------------------------------------------------------------------------------------- */
 
 struct search {
 	struct pr_loader *l;
 	const char *name;
 	struct pr_hit *hit;
 	size_t n;
-	bool ended; /* at a broken file, or because the first hit is enough */
+	bool ended; /* stopped at a malformed file, or because the first hit is enough */
 	bool all;
 };
 
@@ -146,8 +147,8 @@ void pr_hit_clear(struct pr_hit *h)
 }
 
 /*
- * One file. The loader passes over what cannot be opened or is made for another machine, in silence, but a file that is
- * no ELF file ends the search and the program.
+ * Tries one file. The loader silently skips files that cannot be opened or are for another machine. A file that is not
+ * a valid ELF file ends the search and the program.
  */
 static void try_file(struct search *s, const char *path, enum pr_rule rule, const char *from, int owner)
 {
@@ -193,8 +194,8 @@ static void try_dir(struct search *s, const char *dir, enum pr_rule rule, const 
 	try_file(s, path, rule, from, owner);
 }
 
-/* A list with colons, as RPATH and RUNPATH have it: an empty element is the working directory, which nobody can know
- * here. */
+/* Tries the directories of a colon-separated list (RPATH, RUNPATH). Skips an empty element, which means the unknown
+ * working directory. */
 static void try_list(struct search *s, const char *list, enum pr_rule rule, int owner)
 {
 	gt_each_word(dir, list, ":") {
@@ -221,7 +222,7 @@ static void try_rpaths(struct search *s, int by)
 		try_list(s, l->obj[0].elf->rpath, PR_BY_RPATH, 0);
 }
 
-/* The level of a path below glibc-hwcaps/: 0 is the best, hwcaps.n plain, -1 not for this processor. */
+/* Returns the rank of a path below glibc-hwcaps/: 0 is the best, hwcaps.n for other paths, -1 for another processor's level. */
 static int level_of(const struct pr_loader *l, const char *path)
 {
 	const char *at = strstr(path, "/glibc-hwcaps/");

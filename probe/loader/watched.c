@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries that reports name, and of which the loader simulation records hidden copies. */
+/* Libraries that reports list. For these the loader simulation also records the hidden copies. */
 #include <string.h>
 #include "lib/text.h"
 #include "probe/loader/loader.h"
 
-/* dist: the Python distribution that brings the library, NULL if none does. */
+/* dist: the Python distribution that contains the library, NULL if there is none. */
 static const struct {
 	const char *stem, *dist;
 } watched[] = {
@@ -30,8 +30,7 @@ static const struct {
 	{"libopenblas", NULL},
 };
 
-/* "libcudart" is the stem of "libcudart.so.12" and of auditwheel's "libcudart-d0da41ae.so.11.0", not of
- * "libcudart2.so". */
+/* Accepts "libcudart.so.12" and auditwheel's "libcudart-d0da41ae.so.11.0" for the stem "libcudart", but not "libcudart2.so". */
 bool pr_has_stem(const char *soname, const char *stem)
 {
 	size_t n = strlen(stem);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Secrets in lines of key=value words: the kernel command line and the files under /etc that hold its parts. A key counts by its
- * whole name or by its last component, never by a part of a word: "rd.luks.key" is secret, "iommu.passthrough" is not. So no
+ * Finds secrets in lines of key=value words: the kernel command line and the files under /etc that contain parts of it.
+ * A key is compared by its whole name or by its last component: "rd.luks.key" is secret, "iommu.passthrough" is not. No
  * parameter that a check reads is replaced.
  */
 #include <ctype.h>
@@ -10,7 +10,7 @@
 #include <strings.h>
 #include "probe/scrub/scrub.h"
 
-#define BETWEEN ".-_:/" /* separates the components of a key */
+#define BETWEEN ".-_:/" /* separators of the components of a key */
 
 static bool is_one_of(const char *word, size_t len, const char *const *list)
 {
@@ -55,7 +55,7 @@ bool pr_is_secret_key(const char *key, size_t len)
 	}
 }
 
-/* An IPv4 address at s, which ends there. */
+/* Returns whether an IPv4 address starts at s and is not part of a longer word. */
 static bool is_address(const char *s)
 {
 	unsigned part[4];
@@ -65,7 +65,7 @@ static bool is_address(const char *s)
 	       part[1] < 256 && part[2] < 256 && part[3] < 256 && !isalnum((unsigned char)s[n]) && s[n] != '.';
 }
 
-/* A value that names another machine, whatever its key, or one that was scrubbed before. */
+/* Returns whether the value names another machine, whatever its key, or was scrubbed before. */
 static bool is_secret_value(const char *value, size_t len)
 {
 	static const char *const remote[] = { "nfs:", "nfs4:", "nbd:", "iscsi:", "cifs:", "fcoe:", "[scrubbed", NULL };
@@ -82,7 +82,8 @@ static bool is_secret_value(const char *value, size_t len)
 	return false;
 }
 
-/* Length of the value, with its quotes. in_quotes: the whole word is quoted, and the closing quote ends the value. */
+/* Returns the length of the value with its quotes. in_quotes: the whole word is quoted, and the closing quote ends the
+ * value. */
 static size_t value_length(const char *v, bool in_quotes)
 {
 	size_t esc = *v == '\\' && (v[1] == '"' || v[1] == '\'');
@@ -112,13 +113,13 @@ static bool is_machine_id(const char *v)
 	return strspn(v, "0123456789abcdefABCDEF") == 32 && !isalnum((unsigned char)v[32]);
 }
 
-/* Scrubs one word of len characters, without blanks and quotes. Returns the length of the word with its value. */
+/* Scrubs one word of len characters without blanks and quotes. Returns the length of the word with its value. */
 static size_t scrub_word(struct gt_buf *out, const char *word, size_t len, bool in_quotes, struct gt_strv *seen)
 {
 	const char *eq = memchr(word, '=', len);
 	size_t key = eq ? (size_t)(eq - word) : len, blank = strspn(word + len, " \t"), n;
 
-	if (!eq && word[len + blank] == '=' && pr_is_secret_key(word, len)) { /* sysctl.d: key = value */
+	if (!eq && word[len + blank] == '=' && pr_is_secret_key(word, len)) { /* syntax of sysctl.d: key = value */
 		n = len + blank + 1 + strspn(word + len + blank + 1, " \t");
 		gt_buf_add(out, word, n);
 		put_scrubbed(out, word + n, strlen(word + n), seen);
@@ -151,7 +152,7 @@ void pr_scrub_secrets(struct gt_buf *out, const char *line, bool kernel, struct 
 			gt_buf_add(out, p++, 1);
 			continue;
 		}
-		if (kernel && len == 2 && !strncmp(p, "--", 2)) { /* the rest is for init, and may be anything */
+		if (kernel && len == 2 && !strncmp(p, "--", 2)) { /* the rest belongs to init and may contain anything */
 			size_t rest = strcspn(p + 2, "\"'");
 
 			gt_buf_puts(out, rest ? "-- [scrubbed]" : "--");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The document of gpuprobe topo, with where each way is from, and where two sources disagree. */
+/* Builds the document of gpuprobe topo, with the source of each path and the contradictions between sources. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "probe/host/reading.h"
 #include "probe/topo/topo.h"
 
-/* Display and 3D controllers, network and InfiniBand, NVMe. */
+/* Returns the kind of display and 3D controllers, network and InfiniBand devices and NVMe; else NULL. */
 static const char *kind_of(const struct pr_pci *d)
 {
 	if (pr_is_network(d))
@@ -27,14 +27,14 @@ static const char *kind_of(const struct pr_pci *d)
 	}
 }
 
-/* A device, and what NVML says of it. */
+/* A PCI device and its NVML data. */
 struct device {
 	const struct pr_pci *pci;
 	const struct pr_gpu *gpu; /* NULL: none */
 	const char *kind;
 	char name[24]; /* "GPU0" */
 	struct pr_num node;
-	const char *node_from; /* "sysfs" or "nvml"; NULL: not known */
+	const char *node_from; /* "sysfs" or "nvml"; NULL: unknown */
 };
 
 struct topo {
@@ -58,7 +58,7 @@ static void GT_PRINTF(2, 3) contradict(struct topo *t, const char *fmt, ...)
 
 /* ---- devices ---- */
 
-/* sysfs is believed first; where the firmware told the kernel nothing, NVML may know. */
+/* Prefers sysfs. Uses NVML if the firmware gave the kernel no node. */
 static void find_node(struct topo *t, struct device *d)
 {
 	gt_auto_set near = {0};
@@ -97,7 +97,7 @@ static void compare_cpus(struct topo *t, const struct device *d)
 	contradict(t, "%s (%s) is near CPUs %s by sysfs, %s for NVML", d->name, d->pci->address, one, two);
 }
 
-/* GPUs bear NVML's number, by which programs call them, if it gave one to each; the others are counted. */
+/* Numbers GPUs by NVML's index, which programs use, if every GPU has one. Other devices are counted. */
 static void name_devices(struct topo *t)
 {
 	bool numbered = true;
@@ -127,7 +127,7 @@ static void collect(struct topo *t)
 
 		d->pci = &t->h->pci[i];
 		d->kind = kind_of(d->pci);
-		if (!d->kind || d->pci->virtual_function) /* of one card there may be a hundred */
+		if (!d->kind || d->pci->virtual_function) /* one device may have a hundred of them */
 			continue;
 		for (size_t k = 0; k < t->h->n_gpu; k++)
 			if (t->h->gpu[k].pci == d->pci)
@@ -151,7 +151,7 @@ static json_t *link_json(const struct pr_pci *d, bool gpu)
 			 l.max_speed > 0 ? gt_json_real(l.max_speed) : json_null(), "state", pr_link_state(&l, gpu));
 }
 
-/* Names of the system's devices that belong to it: "mlx5_0", "eth0", "nvme0n1". */
+/* Returns the system's names of the device: "mlx5_0", "eth0", "nvme0n1". */
 static json_t *names_json(const struct pr_host *h, const struct pr_pci *d)
 {
 	json_t *list = json_array();
@@ -176,7 +176,7 @@ static json_t *speed_json(const struct pr_host *h, const struct pr_pci *d)
 	return json_null();
 }
 
-/* The bridges above it, from the root complex down: addresses of its path without its own. */
+/* Returns the bridges above the device, from the root complex down: the addresses in its sysfs path. */
 static json_t *under_json(const struct pr_pci *d)
 {
 	static const char top[] = "/sys/devices/";
@@ -191,7 +191,7 @@ static json_t *under_json(const struct pr_pci *d)
 	return list;
 }
 
-/* "pci0000:16": what the device hangs on in the end; null if sysfs does not say. */
+/* Returns the root complex of the device, "pci0000:16"; null if sysfs has no path. */
 static json_t *root_json(const struct pr_pci *d)
 {
 	static const char top[] = "/sys/devices/";
@@ -222,7 +222,7 @@ static json_t *links_json(const struct device *d)
 	return list;
 }
 
-/* ---- ways ---- */
+/* ---- paths ---- */
 
 static bool direct(const struct pr_nvlink *l)
 {
@@ -238,7 +238,7 @@ static int links_to_switch(const struct pr_gpu *g)
 	return n;
 }
 
-/* NVLinks between two cards: those that lead to one another, or through switches as many as the card with fewer has. */
+/* Returns the number of NVLinks between two GPUs: direct ones, else through switches the smaller count of the two. */
 static int nvlinks(const struct pr_gpu *a, const struct pr_gpu *b, const char **ret_from)
 {
 	int n = 0;
@@ -267,7 +267,7 @@ static const char *ancestor(const struct pr_gpu *a, const struct pr_gpu *b)
 	return NULL;
 }
 
-/* One edge: the way, where it is from, and over PCIe alone. */
+/* Returns one edge: the path with its source, and the path over PCIe alone. */
 static json_t *edge(struct topo *t, const struct device *a, const struct device *b)
 {
 	const char *from, *nv_from, *pcie = pr_way(t->h, a->pci, b->pci, &from),
@@ -277,7 +277,7 @@ static json_t *edge(struct topo *t, const struct device *a, const struct device 
 
 	if (!strcmp(pcie, "?") && !nvml && gt_starts_with(a->pci->path, "/sys/") &&
 	    gt_starts_with(b->pci->path, "/sys/") && pr_has(a->node) && pr_has(b->node)) {
-		pcie = a->node.v == b->node.v ? "NODE" : "SYS"; /* other root complexes, nodes that NVML knew */
+		pcie = a->node.v == b->node.v ? "NODE" : "SYS"; /* different root complexes, with nodes known from NVML */
 		from = "nvml";
 	}
 	if (!strcmp(pcie, "?") && nvml) {
@@ -292,7 +292,7 @@ static json_t *edge(struct topo *t, const struct device *a, const struct device 
 			 nv ? nv : pcie, "from", nv ? nv_from : from, "pcie", pcie, "pcie_from", from);
 }
 
-/* The edge between the i-th and the k-th device: pairs lie in the order in which they were made. */
+/* Returns the edge between the i-th and the k-th device. Edges are stored in the order of the pairs. */
 static const char *way_of(const struct topo *t, const json_t *edges, size_t i, size_t k)
 {
 	size_t a = GT_MIN(i, k), b = GT_MAX(i, k);
@@ -330,7 +330,7 @@ static json_t *device_json(const struct topo *t, const struct device *d, const j
 	return o;
 }
 
-/* Bridges that a device hangs below, with their own link; those that sysfs names in paths only are left out. */
+/* Returns the PCI bridges with their own links. Bridges that appear only in sysfs paths are omitted. */
 static json_t *bridges_json(const struct pr_host *h)
 {
 	json_t *list = json_array();
@@ -351,7 +351,7 @@ static json_t *cpu_json(const struct pr_host *h)
 			 h->cpu.family, "model", h->cpu.model, "online", (int)gt_set_count(&h->cpu.online));
 }
 
-/* Without NVML's answer NVLinks are not known, which is not the same as none. */
+/* Without NVML data the NVLinks are unknown, which differs from none. */
 static json_t *nvml_json(const struct pr_host *h)
 {
 	static const char *const state[] = {[PR_NVML_NOT_ASKED] = "not asked",

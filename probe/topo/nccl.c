@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The file that NCCL_TOPO_FILE names. NCCL reads a narrow dialect (its src/graph/xml.cc): no declaration, one blank
- * between attributes, no entities, values below 255 characters, 256 elements in all. Its tree has for each PCIe switch
- * the upstream port only, and no root ports; what the file leaves out NCCL looks up by itself. A node that nobody knows
- * is its "-1".
+ * Writes the file for NCCL_TOPO_FILE. NCCL's parser (src/graph/xml.cc) accepts limited XML: no declaration, one blank
+ * between attributes, no entities, values below 255 characters, at most 256 elements. Its tree has only the upstream
+ * port of each PCIe switch and no root ports. NCCL detects values that the file omits. An unknown node is "-1".
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,11 +18,11 @@ struct writer {
 	const json_t *doc;
 	struct gt_buf *out;
 	size_t elements;
-	const char *open[DEPTH_MAX]; /* switches that are open, outermost first */
+	const char *open[DEPTH_MAX]; /* open switches, outermost first */
 	size_t depth;
 };
 
-/* What would end the value, or be read as something else by a parser that knows no entities, becomes '_'. */
+/* Writes an attribute. Characters that would end the value, or that need entities, become '_'. */
 static void attr(struct writer *w, const char *key, const char *value)
 {
 	size_t n = 0;
@@ -49,7 +48,7 @@ static void attr_int(struct writer *w, const char *key, const json_t *o, const c
 		gt_buf_printf(w->out, " %s=\"%d\"", key, (int)gt_json_get_int(o, from, 0));
 }
 
-/* NCCL wants the words of newer kernels. A card that rests is fast when it works. */
+/* Writes speed and width. NCCL expects the format of newer kernels. For a GPU that saves power the full speed is written. */
 static void attr_link(struct writer *w, const json_t *link)
 {
 	const char *state = gt_json_get_str(link, "state", "unknown");
@@ -88,7 +87,8 @@ static void close_to(struct writer *w, size_t depth)
 		gt_buf_printf(w->out, "%*s</pci>\n", (int)(--w->depth + 2) * 2, "");
 }
 
-/* Close what is open and not above it, and open what is: every second element of its path, counted from its own end. */
+/* Closes the open switches that are not above the device and opens its own. Only every second path element, counted
+ * from the device, is an upstream port. */
 static void open_path(struct writer *w, const json_t *device)
 {
 	const json_t *under = json_object_get(device, "under");
@@ -128,7 +128,7 @@ static void put_gpu(struct writer *w, const json_t *d, size_t level)
 		const json_t *other = find(json_object_get(w->doc, "devices"), to);
 
 		begin(w, level + 1, "nvlink");
-		attr(w, "target", *to ? to : "fffffff:ffff:ff"); /* NCCL's own word for one that is not visible */
+		attr(w, "target", *to ? to : "fffffff:ffff:ff"); /* NCCL's address for a device that is not visible */
 		gt_buf_printf(w->out, " count=\"%d\"", (int)gt_json_get_int(l, "links", 0));
 		attr(w, "tclass",
 		     !strcmp(kind, "gpu")   ? gt_json_get_str(other, "class", "0x030200")
@@ -143,7 +143,7 @@ static void put_gpu(struct writer *w, const json_t *d, size_t level)
 static void put_nic(struct writer *w, const json_t *d, size_t level)
 {
 	const char *name =
-		json_string_value(json_array_get(json_object_get(d, "system_names"), 0)); /* RDMA's comes first */
+		json_string_value(json_array_get(json_object_get(d, "system_names"), 0)); /* the RDMA name is the first */
 
 	begin(w, level, "nic");
 	gt_buf_puts(w->out, ">\n");
@@ -153,7 +153,7 @@ static void put_nic(struct writer *w, const json_t *d, size_t level)
 	gt_buf_printf(w->out, "/>\n%*s</nic>\n", (int)level * 2, "");
 }
 
-/* Only what NCCL can use: cards, and ports that have a name. */
+/* Returns whether NCCL can use the device: GPUs, and network ports that have a name. */
 static bool wanted(const json_t *d)
 {
 	const char *kind = gt_json_get_str(d, "kind", "");
@@ -193,7 +193,7 @@ static void put_devices(struct writer *w, int64_t node)
 	close_to(w, 0);
 }
 
-/* "0000ffff,00000000": the highest word first. */
+/* Writes a CPU mask like "0000ffff,00000000", the highest word first. */
 static void attr_affinity(struct writer *w, const char *cpulist)
 {
 	gt_auto_set cpus = {0};
@@ -210,7 +210,7 @@ static void attr_affinity(struct writer *w, const char *cpulist)
 			v |= (uint32_t)gt_set_has(&cpus, (unsigned)(word * 32 + bit)) << bit;
 		gt_buf_printf(&b, "%08x%s", v, word ? "," : "");
 	}
-	if (b.len < NCCL_VALUE_MAX) /* NCCL looks it up itself where it is left out */
+	if (b.len < NCCL_VALUE_MAX) /* NCCL detects the affinity if it is omitted */
 		attr(w, "affinity", b.s);
 }
 
@@ -227,7 +227,7 @@ static void attr_cpu(struct writer *w)
 		return;
 	attr(w, "vendor", vendor);
 	if (!strcmp(vendor, "GenuineIntel") &&
-	    gt_json_get_int(cpu, "family", -1) == 6) { /* the only ones NCCL looks at */
+	    gt_json_get_int(cpu, "family", -1) == 6) { /* NCCL evaluates only these */
 		attr_int(w, "familyid", cpu, "family");
 		attr_int(w, "modelid", cpu, "model");
 	}

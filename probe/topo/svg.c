@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host as a drawing: nodes on the left, what hangs below them to the right, a device a row, NVLinks on the far
- * right. A link that is narrower or slower than both ends can is thick and broken, and says in words what it is: colour
- * only repeats it.
+ * Draws the host: nodes on the left, their PCI trees to the right, one row per device, NVLinks on the far right. A link
+ * that is narrower or slower than both ends support is a thick dashed line with a text label. Colour adds no further
+ * information.
  */
 #include <stdio.h>
 #include <string.h>
 #include "probe/topo/topo.h"
 
 enum {
-	ROW = 46, /* height of a device with its gap */
-	BOX = 36, /* height of a box */
+	ROW = 46, /* height of a device with its gap, pixels */
+	BOX = 36, /* height of a box, pixels */
 	TOP = 82,
 	NODE_X = 16,
 	NODE_W = 190,
 	TREE_X = 250,
 	STEP = 224,
-	BRIDGE_W = 104, /* a level of the PCI tree: its box and the link after it */
+	BRIDGE_W = 104, /* width of a bridge box; STEP: one level of the PCI tree, its box and the link after it */
 	DEVICE_W = 300,
 	NVLINK_GAP = 40,
 	SWITCH_W = 112,
@@ -28,7 +28,7 @@ struct row {
 	const json_t *device;
 	const char *bridge[DEPTH_MAX]; /* root port, then the upstream port of each switch */
 	size_t n_bridge;
-	int y; /* of the middle */
+	int y; /* vertical middle */
 };
 
 struct drawing {
@@ -36,7 +36,7 @@ struct drawing {
 	struct gt_buf *out;
 	struct row *row;
 	size_t n_row;
-	size_t levels; /* of bridges, the most that any device has */
+	size_t levels; /* largest number of bridges above one device */
 	int device_x, width, height;
 	int bad;
 };
@@ -76,9 +76,10 @@ static const char *short_pci(const char *pci)
 	return gt_starts_with(pci, "0000:") ? pci + 5 : pci;
 }
 
-/* ---- where everything lies ---- */
+/* ---- layout ---- */
 
-/* Of the path each root port, and of each switch its upstream port: its other ports are the switch itself. */
+/* Collects from the path each root port and the upstream port of each switch. The other ports of a switch are part of
+ * the switch. */
 static void find_bridges(struct row *r)
 {
 	const json_t *under = json_object_get(r->device, "under");
@@ -93,7 +94,7 @@ static int64_t node_of(const json_t *device)
 	return gt_json_get_int(device, "numa_node", -1);
 }
 
-/* Rows in the order of nodes, those of no known node last; the document has devices in the order of addresses. */
+/* Adds the rows of a node; node -1: devices with an unknown node. The document lists devices by address. */
 static int add_rows(struct drawing *d, int64_t node, int y)
 {
 	const json_t *list = json_object_get(d->doc, "devices"), *dev;
@@ -132,7 +133,7 @@ static bool is_bad(const json_t *link)
 	return !strcmp(state, "narrow") || !strcmp(state, "slow");
 }
 
-/* "x16 32 GT/s", or of a bad one what it should be. */
+/* Formats "x16 32 GT/s"; for a degraded link the current and the expected value. */
 static void link_text(const json_t *link, char *buf, size_t size)
 {
 	int width = (int)gt_json_get_int(link, "width", 0), max = (int)gt_json_get_int(link, "max_width", 0);
@@ -151,7 +152,7 @@ static void link_text(const json_t *link, char *buf, size_t size)
 		snprintf(buf, size, "x%d %g GT/s", width, speed);
 }
 
-/* A line from there to here, round one corner that others share, with what the link does on its last part. */
+/* Draws a line with one corner, and a label on its last part. Lines from one bridge share the corner. */
 static void put_link(struct drawing *d, int x0, int y0, int x1, int y1, const json_t *link)
 {
 	int corner = x0 + 12, chars;
@@ -177,7 +178,7 @@ static int bridge_x(size_t level)
 	return TREE_X + (int)level * STEP;
 }
 
-/* Do two rows hang below the same bridge at this level? */
+/* Returns whether two rows are below the same bridge at this level. */
 static bool same_to(const struct row *a, const struct row *b, size_t level)
 {
 	if (a->n_bridge <= level || b->n_bridge <= level || node_of(a->device) != node_of(b->device))
@@ -188,7 +189,7 @@ static bool same_to(const struct row *a, const struct row *b, size_t level)
 	return true;
 }
 
-/* The middle of all rows below that row's bridge. */
+/* Returns the vertical middle of all rows below the row's bridge. */
 static int middle(const struct drawing *d, const struct row *r, size_t level)
 {
 	int first = r->y, last = r->y;
@@ -338,7 +339,7 @@ static void put_node(struct drawing *d, const json_t *node, int top, int bottom)
 	put_text(d, NODE_X + 12, y + 72, "small soft", "start", text);
 }
 
-/* Lay out the rows, and draw the nodes beside them. Returns where the drawing ends. */
+/* Adds the rows and draws the nodes next to them. Returns the y coordinate after the last one. */
 static int put_nodes(struct drawing *d, int y)
 {
 	const json_t *nodes = json_object_get(d->doc, "nodes"), *n;
@@ -387,7 +388,7 @@ static int put_doubts(struct drawing *d, int y)
 	return y;
 }
 
-/* A drawing without NVLinks must not be taken for a host without any. */
+/* Adds a note if the NVLinks are unknown, so that a drawing without NVLinks is not misread as a host without any. */
 static void put_unknown(struct drawing *d)
 {
 	const char *state = gt_json_get_str(json_object_get(d->doc, "nvml"), "state", "ok");
@@ -432,7 +433,7 @@ void pr_topo_svg(const json_t *doc, struct gt_buf *out)
 	size_t depth = 0, i;
 
 	json_array_foreach(devices, i, dev)
-	{ /* how deep the tree is tells where devices stand */
+	{ /* the depth of the tree determines the position of the devices */
 		struct row r = {.device = dev};
 
 		find_bridges(&r);

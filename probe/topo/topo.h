@@ -2,34 +2,34 @@
 #ifndef PR_TOPO_H
 #define PR_TOPO_H
 /*
- * gpuprobe topo: one document (gpuprobe-topo/1) made of the host, and its renderings: tables (probe/cmd/topo.c), a drawing,
- * and the file that NCCL reads. What no source tells is null in the document and "?" in the renderings; a node is never
- * guessed.
+ * gpuprobe topo: one document (gpuprobe-topo/1) generated from the host model, and its renderings: tables
+ * (probe/cmd/topo.c), a drawing, and NCCL's topology file. Unknown values are null in the document and "?" in the
+ * renderings. A NUMA node is never guessed.
  */
 #include "lib/buf.h"
 #include "lib/json.h"
 #include "probe/host/host.h"
 
-/* The document; a new reference. */
+/* Returns the document as a new reference. */
 json_t *pr_topo_json(const struct pr_host *h);
 
-/* One device of the document, in the words of the PCI tree. */
+/* PCIe link of one device. */
 struct pr_link {
-	int width, max_width;    /* lanes; max: of both ends; 0: not known */
-	double speed, max_speed; /* GT/s; 0: not known */
+	int width, max_width;    /* lanes; max: supported by both ends; 0: unknown */
+	double speed, max_speed; /* GT/s; max: supported by both ends; 0: unknown */
 };
-/* What both ends could do against what the link does. */
+/* Returns the capability of both ends and the current state of the link. */
 struct pr_link pr_link_of(const struct pr_pci *d);
-/* "full", "narrow", "slow", "resting" (a GPU that may save power) or "unknown". */
+/* Returns "full", "narrow", "slow", "resting" (a GPU that may be saving power) or "unknown". */
 const char *pr_link_state(const struct pr_link *l, bool gpu);
 
-/* How the way over PCIe between two devices is called, in nvidia-smi's words, and what tells so. ret_from: "itself",
- * "pci tree", "numa nodes", "one node" or "unknown" (then "?" is returned). */
+/* Returns the path over PCIe between two devices in nvidia-smi's terms, and its source. *ret_from: "itself", "pci
+ * tree", "numa nodes", "one node" or "unknown" (the result is then "?"). */
 const char *pr_way(const struct pr_host *h, const struct pr_pci *a, const struct pr_pci *b, const char **ret_from);
 
-/* A drawing for people: SVG, light and dark, with a title and a description for those who hear it. */
+/* Draws an SVG with light and dark colours, and with a title and a description for screen readers. */
 void pr_topo_svg(const json_t *doc, struct gt_buf *out);
 
-/* What NCCL_TOPO_FILE takes; -E2BIG with a sentence where NCCL's own limits are passed. */
+/* Writes the file for NCCL_TOPO_FILE. Returns -E2BIG with a sentence if the host exceeds NCCL's limits. */
 int pr_topo_nccl(const json_t *doc, struct gt_buf *out, struct gt_err *err);
 #endif

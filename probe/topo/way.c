@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ways and links as sysfs tells them. */
+/* Paths and links from sysfs. */
 #include <stdio.h>
 #include <string.h>
 #include "probe/topo/topo.h"
@@ -14,8 +14,8 @@ static size_t count_slashes(const char *s)
 }
 
 /*
- * Where the two paths in /sys/devices part tells how many bridges lie between the devices; only between different root
- * complexes the node has to be known.
+ * The point where the two paths in /sys/devices diverge determines how many bridges are between the devices. The NUMA
+ * node matters only between different root complexes.
  */
 const char *pr_way(const struct pr_host *h, const struct pr_pci *a, const struct pr_pci *b, const char **ret_from)
 {
@@ -31,15 +31,15 @@ const char *pr_way(const struct pr_host *h, const struct pr_pci *a, const struct
 	for (size_t i = 0; a->path[i] && a->path[i] == b->path[i]; i++)
 		if (a->path[i] == '/')
 			same = i;
-	root = strlen(top) + strcspn(a->path + strlen(top), "/"); /* where the root complex's name ends */
+	root = strlen(top) + strcspn(a->path + strlen(top), "/"); /* end of the root complex's name */
 	*ret_from = "pci tree";
-	if (same > root) /* below one switch their ways part at its ports: a port and the device */
+	if (same > root) /* devices below one switch diverge at its ports, so at most a port and the device differ */
 		return GT_MAX(count_slashes(a->path + same), count_slashes(b->path + same)) <= 2 ? "PIX" : "PXB";
 	if (same == root)
 		return "PHB";
 	if (h->n_node > 1 && (!pr_has(a->numa_node) || !pr_has(b->numa_node))) {
 		*ret_from = "unknown";
-		return "?"; /* never guessed */
+		return "?"; /* never guess the node */
 	}
 	*ret_from = h->n_node > 1 ? "numa nodes" : "one node";
 	return h->n_node > 1 && a->numa_node.v != b->numa_node.v ? "SYS" : "NODE";
@@ -54,7 +54,7 @@ static double gigatransfers(struct pr_str s)
 
 static int lanes(struct pr_num n)
 {
-	return pr_has(n) && n.v > 0 && n.v <= 64 ? (int)n.v : 0; /* a bridge inside the processor says 0 or 255 */
+	return pr_has(n) && n.v > 0 && n.v <= 64 ? (int)n.v : 0; /* bridges inside the processor report 0 or 255 */
 }
 
 static double least(double a, double b)

@@ -7,9 +7,9 @@
 
 #define MAGIC          0xba55ed50u
 #define CONTAINER_HEAD 16
-#define IMAGE_HEAD     32 /* of it; the rest says nothing that we ask */
+#define IMAGE_HEAD     32 /* the part that is parsed; the rest is not needed */
 #define LONGEST_HEAD   65536
-#define MOST_ARCH      999 /* not even a capability of 99.9 */
+#define MOST_ARCH      999 /* limit; real capabilities x 10 are far below */
 enum { KIND_PTX = 1, KIND_ELF = 2 };
 
 static uint64_t number(const unsigned char *p, size_t size)
@@ -34,7 +34,7 @@ static void count(struct pr_fatbin *f, unsigned arch, bool ptx, size_t n)
 	f->code[i].n += n;
 }
 
-/* Between containers, 8 bytes at a time: true if they begin one. Zeros lie there, or in a whole file anything. */
+/* Returns whether the 8 bytes at p begin a container. Between containers there are zeros, or in a whole file any data. */
 static bool begins_container(const unsigned char *p)
 {
 	return number(p, 4) == MAGIC && number(p + 4, 2) == 1 && number(p + 6, 2) == CONTAINER_HEAD;
@@ -46,7 +46,7 @@ static void take_image(struct pr_fatbin_walk *w)
 	uint64_t head = number(w->head + 4, 4), size = number(w->head + 8, 8);
 
 	if (head < IMAGE_HEAD || head > LONGEST_HEAD || head > w->left || size > w->left - head) {
-		w->left = 0; /* no fat binary after all */
+		w->left = 0; /* not a fat binary after all */
 		return;
 	}
 	if (kind == KIND_PTX || kind == KIND_ELF)
@@ -55,7 +55,7 @@ static void take_image(struct pr_fatbin_walk *w)
 	w->skip = head + size - IMAGE_HEAD;
 }
 
-/* How many bytes the next step needs in head. */
+/* Returns how many bytes of head the next step needs. */
 static size_t wanted(const struct pr_fatbin_walk *w)
 {
 	if (w->left)
@@ -92,7 +92,7 @@ void pr_fatbin_feed(struct pr_fatbin_walk *w, const void *data, size_t n)
 			p += k;
 			continue;
 		}
-		/* the quick way through what is no container */
+		/* fast path through data outside containers */
 		while (!w->left && !w->have && end - p >= 8 && !begins_container(p))
 			p += 8;
 		k = GT_MIN(wanted(w) - w->have, (size_t)(end - p));
@@ -101,7 +101,7 @@ void pr_fatbin_feed(struct pr_fatbin_walk *w, const void *data, size_t n)
 		p += k;
 		if (w->have >= wanted(w))
 			step(w);
-		if (w->left && w->left < IMAGE_HEAD) { /* padding behind the last image */
+		if (w->left && w->left < IMAGE_HEAD) { /* padding after the last image */
 			w->skip += w->left;
 			w->left = 0;
 		}
@@ -115,7 +115,7 @@ void pr_fatbin_add(struct pr_fatbin *to, const struct pr_fatbin *from)
 	to->containers += from->containers;
 }
 
-/* Special kernels for one newer card do not make a library run on it: most containers must hold the code. */
+/* Most containers must contain the code: a few special kernels for one newer GPU do not make the library run on it. */
 static bool is_main(const struct pr_fatbin *f, size_t i)
 {
 	return f->code[i].n * 2 >= f->containers;
@@ -158,7 +158,7 @@ int pr_fatbin_read_fd(int fd, struct pr_fatbin *ret)
 	int r = pr_elf_section_fd(fd, ".nv_fatbin", &offset, &size, NULL);
 
 	while (r >= 0 && size) {
-		size_t part = w.left || w.have ? 64 : 4096; /* images are long: their heads alone */
+		size_t part = w.left || w.have ? 64 : 4096; /* images are long: read only their headers */
 		ssize_t k = pread(fd, buf, GT_MIN(part, size), (off_t)offset);
 
 		if (k < 0 && errno == EINTR)

@@ -2,13 +2,13 @@
 #ifndef PR_FATBIN_H
 #define PR_FATBIN_H
 /*
- * For which compute capabilities a library holds GPU code, from the headers of its fat binaries (section .nv_fatbin):
- * containers, each a head of 16 bytes and a row of images, each image with a head of its own that says whether it is
- * machine code or PTX and for which capability. The layout is nvcc's since CUDA 4; `cuobjdump --list-elf` says the
- * same.
+ * Finds the compute capabilities for which a library contains GPU code, from the headers of its fat binaries (section
+ * .nv_fatbin). A container has a header of 16 bytes and a sequence of images. The header of an image gives its
+ * capability and whether it is machine code or PTX. nvcc has used this layout since CUDA 4. `cuobjdump --list-elf`
+ * gives the same result.
  *
- * The walker is fed with bytes in order, so that it works on a stream (a library within a wheel) as on a file. What it
- * does not understand it passes over; nothing of an image is looked at.
+ * The parser takes bytes in order, so it works on a stream (a library inside a wheel) and on a file. It skips unknown
+ * data and never reads the body of an image.
  */
 #include "lib/util.h"
 
@@ -17,8 +17,8 @@
 struct pr_fatbin {
 	struct pr_fatbin_code {
 		unsigned arch; /* capability x 10 */
-		bool ptx;      /* PTX, which newer cards can compile; else machine code */
-		size_t n;      /* images */
+		bool ptx;      /* PTX, which newer GPUs can compile; else machine code */
+		size_t n;      /* number of images */
 	} code[PR_FATBIN_KINDS];
 	size_t n_code;
 	size_t containers;
@@ -26,23 +26,23 @@ struct pr_fatbin {
 
 struct pr_fatbin_walk {
 	struct pr_fatbin *to;
-	unsigned char head[32]; /* of the container or image that is being read */
+	unsigned char head[32]; /* header of the container or image that is being read */
 	size_t have;
-	uint64_t skip; /* bytes that may be passed over unseen */
-	uint64_t left; /* of the current container; 0: between containers */
+	uint64_t skip; /* bytes that the caller may skip */
+	uint64_t left; /* bytes left in the current container; 0: between containers */
 };
 
-/* Take n bytes. Afterwards walk->skip is how many of the following bytes the caller may leave out, by taking what it
- * left out off that number. Offsets are counted from the first byte ever fed, which must be aligned to 8 in its file.
- */
+/* Parses n bytes. Afterwards the caller may skip up to walk->skip of the following bytes, and subtracts the skipped
+ * count from walk->skip. Offsets count from the first byte ever passed in, which must be 8-byte aligned in its file. */
 void pr_fatbin_feed(struct pr_fatbin_walk *walk, const void *data, size_t n);
-/* Add what `from` holds to `to`. */
+/* Adds the counts of `from` to `to`. */
 void pr_fatbin_add(struct pr_fatbin *to, const struct pr_fatbin *from);
-/* "75,80,86,90": machine code that at least half of the containers hold, PTX as "90+PTX"; sorted. The caller frees it.
- * "" if there is none. */
+/* Formats the capabilities, sorted: "75,80,86,90" for machine code in at least half of the containers, "90+PTX" for
+ * PTX. "" if there is none. The caller frees it. */
 char *pr_fatbin_list(const struct pr_fatbin *f);
-/* Does a card of that capability run it: machine code of its major with a minor not above, or PTX not above it. */
+/* Returns whether a GPU of capability arch runs the code: machine code of its major with a minor not above, or PTX not
+ * above arch. */
 bool pr_fatbin_runs(const struct pr_fatbin *f, unsigned arch);
-/* The section .nv_fatbin of the ELF file at fd. -ENOENT: it has none; -ENOEXEC, -EINVAL as pr_elf_read. */
+/* Reads the section .nv_fatbin of the ELF file at fd. Returns -ENOENT if there is none; -ENOEXEC, -EINVAL as pr_elf_read(). */
 int pr_fatbin_read_fd(int fd, struct pr_fatbin *ret);
 #endif

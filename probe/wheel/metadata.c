@@ -18,7 +18,7 @@ static bool is_harmless(const char *s)
 	return *s && strlen(s) <= 200 && !s[strspn(s, HARMLESS)];
 }
 
-/* "nvidia_cudnn.cu12" -> "nvidia-cudnn-cu12", in place. */
+/* Normalises a name in place: "nvidia_cudnn.cu12" becomes "nvidia-cudnn-cu12". */
 static void normalise(char *name)
 {
 	for (char *p = name; *p; p++)
@@ -38,7 +38,7 @@ static int take_field(char *line, const char *where, unsigned number, struct pr_
 	const struct {
 		const char *key;
 		char **to;
-		bool plain; /* must be made of harmless characters */
+		bool plain; /* restricted to the characters of HARMLESS */
 	} fields[] = {{"Name", &m->name, true},
 		      {"Version", &m->version, true},
 		      {"Requires-Python", &m->requires_python, false}};
@@ -86,7 +86,7 @@ int pr_metadata_parse(const char *text, const char *where, struct pr_metadata *m
 			line[n - 1] = '\0';
 		if (!*line)
 			break;                     /* the description follows */
-		if (*line != ' ' && *line != '\t') /* a line that goes on is of no field that we read */
+		if (*line != ' ' && *line != '\t') /* continuation lines never belong to a field that is read here */
 			r = take_field(line, where, number, m, err);
 		text += n + (text[n] == '\n');
 	}
@@ -126,7 +126,7 @@ bool pr_requirement_parse(const char *text, struct pr_requirement *ret)
 	const char *rest;
 
 	*ret = (struct pr_requirement){0};
-	while (name && strchr("!", text[name - 1])) /* "a!=2": the operator is not of the name */
+	while (name && strchr("!", text[name - 1])) /* "a!=2": the operator does not belong to the name */
 		name--;
 	if (!name || !isalnum((unsigned char)*text) || !copy_part(ret->name, sizeof(ret->name), text, name))
 		return false;
@@ -158,7 +158,7 @@ bool pr_requirement_counts(const struct pr_requirement *r, const char *arch)
 	return true;
 }
 
-/* "==13.2.*" against "13.2.86". */
+/* Matches "13.2.86" with "==13.2.*". */
 static bool has_prefix(const char *version, const char *prefix, size_t n)
 {
 	return !strncmp(version, prefix, n) && (!version[n] || version[n] == '.');
@@ -193,7 +193,7 @@ static int satisfies_one(const char *version, char *one)
 		return op[1] ? order >= 0 : order > 0;
 	case '<':
 		return op[1] ? order <= 0 : order < 0;
-	default: /* "~=2.3": not below it, and the same but for the last number */
+	default: /* "~=2.3": not below it, and equal except for the last number */
 		while (n && value[n - 1] != '.')
 			n--;
 		return order >= 0 && (!n || has_prefix(version, value, n - 1));
@@ -212,7 +212,7 @@ int pr_version_satisfies(const char *version, const char *spec)
 
 /* ---- the CUDA release ----------------------------------------------------------------------------------------- */
 
-/* "12.8.90" -> "12.8", "12.*" -> "12.0". */
+/* Returns the first two numbers: "12.8.90" -> "12.8", "12.*" -> "12.0". */
 static char *two_numbers(const char *version)
 {
 	size_t n = strspn(version, "0123456789"), minor;
@@ -225,7 +225,7 @@ static char *two_numbers(const char *version)
 	return minor ? gt_xstrndup(version, n + 1 + minor) : NULL;
 }
 
-/* "cu126" -> "12.6", "cu12" and "cuda12x" -> "12.0"; NULL for anything else. */
+/* Converts a tag: "cu126" -> "12.6", "cu12" and "cuda12x" -> "12.0". NULL for other text. */
 static char *release_of_tag(const char *tag)
 {
 	const char *digits = gt_starts_with(tag, "cuda") ? tag + 4 : gt_starts_with(tag, "cu") ? tag + 2 : "";
@@ -245,7 +245,8 @@ static char *cuda_of_requirement(const char *name, const char *version)
 	return gt_starts_with(name, "nvidia-") && dash ? release_of_tag(dash + 1) : NULL;
 }
 
-/* Those that name the release first, then those that name its major; without extras first. */
+/* Returns the CUDA release of the first matching requirement. exact: only requirements with "==". extras: also those
+ * for extras. */
 static char *cuda_of_requirements(const struct pr_metadata *m, bool exact, bool extras, char **ret_from)
 {
 	for (size_t i = 0; i < m->requires.n; i++) {
@@ -299,7 +300,7 @@ static void GT_PRINTF(3, 4) why(char *to, size_t size, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* The minor of "py3" (0), "cp311" (11), "cp39"; -1 if it is no tag of Python 3. */
+/* Returns the minor version of a tag: "py3" (0), "cp311" (11), "cp39" (9). -1 if it is not a Python 3 tag. */
 static int minor_of(const char *tag)
 {
 	const char *digits = tag + 2;
@@ -373,7 +374,7 @@ bool pr_tag_judge(const char *tag, const char *python, const char *glibc, const 
 {
 	gt_autofree char *copy = gt_xstrdup(tag);
 	char *abi = strchr(copy, '-'), *platform = abi ? strchr(abi + 1, '-') : NULL;
-	static const int rank[] = {1, 0, 2}; /* of -1, 0, 1 */
+	static const int rank[] = {1, 0, 2}; /* rank of the answers -1, 0, 1 */
 	struct pr_tag_answer best = {0};
 	bool first = true;
 

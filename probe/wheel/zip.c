@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads PKWARE's format (APPNOTE.TXT) with the 64-bit directory. Every number of the file is checked before it is used.
+ * Reads PKWARE's format (APPNOTE.TXT) with the 64-bit directory. Every number in the file is checked before use.
  *
- * A library does not replace this file because none refuses what is refused here. Measured with Debian 12's versions:
+ * No library replaces this file, because none rejects all of the archives that this one rejects. Measured with Debian
+ * 12's versions:
+ *
  * - libzip 1.7.3 accepts a member that contains another one (a bomb without a large ratio), also with ZIP_CHECKCONS.
- *   No function returns the offset of a member, so a caller cannot refuse it either. A port has 195 lines and loads
+ *   No function returns the offset of a member, so a caller cannot reject it either. A port has 195 lines and loads
  *   three libraries, libcrypto among them.
  * - libarchive 3.6.2 ignores the count, the sizes and the encryption flag of the directory. It cuts a name at a NUL
  *   byte, skips the second of two members at one offset, and loads 12 libraries.
+ *
  * A wheel of 100 MB takes 0.3 s and 2 MiB of memory here, 0.3 s and 4 MiB with libzip, 0.4 s and 6 MiB with libarchive.
  */
 #include <errno.h>
@@ -32,16 +35,16 @@
 #define LOCAL_SIZE    30
 #define MOST_COMMENT  65535
 #define MOST_ENTRIES  200000
-#define MOST_BYTES    (64u << 20) /* of the directory */
+#define MOST_BYTES    (64u << 20) /* bytes of the directory */
 #define LONGEST_NAME  1024
-#define FREE_SIZE     (64u << 20) /* a member below this may inflate as it likes */
+#define FREE_SIZE     (64u << 20) /* a member below this size may have any compression ratio */
 #define MOST_RATIO    100
 #define STORED        0
 #define DEFLATED      8
 
 struct reader {
 	const struct pr_zip *z;
-	uint64_t size; /* of the file */
+	uint64_t size; /* bytes of the file */
 	struct gt_err *err;
 };
 
@@ -87,7 +90,7 @@ struct directory {
 	uint64_t offset, size, entries;
 };
 
-/* The 64-bit form, where a 32-bit number is full. */
+/* Uses the 64-bit directory record if there is one. */
 static int find_end64(struct reader *r, uint64_t end, struct directory *d)
 {
 	unsigned char b[END64_SIZE];
@@ -128,7 +131,7 @@ static int find_end(struct reader *r, struct directory *d)
 	return 0;
 }
 
-/* A name that is no path below the archive's top, NULL if it is one. */
+/* Returns NULL for a relative path inside the archive, else the reason to reject the name. */
 static const char *why_strange(const char *name, size_t n)
 {
 	if (!n || n > LONGEST_NAME)
@@ -144,7 +147,7 @@ static const char *why_strange(const char *name, size_t n)
 	return NULL;
 }
 
-/* Sizes and offset of more than 32 bits stand in an extra field, those that are full, in this order. */
+/* Reads sizes and offset from the 64-bit extra field. It holds the values whose 32-bit field is UINT32_MAX, in this order. */
 static int widen(struct reader *r, const unsigned char *extra, size_t n, struct pr_zip_member *m)
 {
 	uint64_t *full[] = {&m->size, &m->packed, &m->offset};
@@ -217,7 +220,7 @@ static int by_offset(const void *a, const void *b)
 	return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* Members that share bytes are how a small file becomes a bomb without one large ratio. */
+/* Rejects members that share bytes, with which a small file becomes a bomb without one large ratio. */
 static int check_order(struct reader *r, struct pr_zip *z, const struct directory *d)
 {
 	qsort(z->member, z->n, sizeof(*z->member), by_offset);
@@ -256,7 +259,7 @@ static int read_directory(struct reader *r, struct pr_zip *z)
 			res = check_member(r, &z->member[z->n - 1]);
 		at += size;
 	}
-	if (res >= 0 && at != d.size) /* pip reads them all */
+	if (res >= 0 && at != d.size) /* pip reads all members */
 		return bad(r, "its directory has more members than it counts");
 	return res < 0 ? res : check_order(r, z, &d);
 }
@@ -320,7 +323,7 @@ static int hand_on(struct stream *s, const void *data, size_t n)
 	return 0;
 }
 
-/* The next packed bytes; 0 at their end. */
+/* Reads the next packed bytes; *ret_n is 0 at the end. */
 static int refill(struct stream *s, size_t *ret_n)
 {
 	size_t n = (size_t)GT_MIN(s->packed_left, sizeof(s->in));
