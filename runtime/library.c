@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions for the program that links the library. */
+/* Helpers for programs that link the library. */
 #include <stdarg.h>
 #include <stdio.h>
 #include "lib/err.h"

@@ -4,10 +4,11 @@
 /*
  * The training runtime: a small graph compiler.
  *
- * A model is declared once as a static graph of tensors (rt_input, rt_param and the ops below). rt_compile turns the graph
- * into a flat program: fusion, automatic differentiation, placement of the optimizer's updates and a memory plan, all before
- * the first step. rt_step replays the program: it allocates nothing, decides nothing and, from the third on, faults no page. The
- * product library and the OpenMP runtime allocate with malloc in each call; rt_keep_heap() keeps that memory in the process.
+ * A model is declared once as a static graph of tensors (rt_input, rt_param and the ops below). rt_compile turns the
+ * graph into a flat program before the first step: fusion, automatic differentiation, placement of the optimizer's
+ * updates, and a memory plan. rt_step runs the program. It does not allocate, and from the third step on it takes no
+ * page fault. The matrix product library and the OpenMP runtime do call malloc in each call; rt_keep_heap() keeps that
+ * memory in the process.
  *
  *   struct rt_graph *g = rt_graph_new();
  *   struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(256, 784)), *y = rt_input(g, "y", RT_I32, RT_SHAPE(256));
@@ -16,11 +17,11 @@
  *   rt_compile(g, loss, &(struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 0.01 } }, &p, &err);
  *   rt_step(p, (const void *[]){ pixels, labels }, &metrics, &err);
  *
- * Building never fails half-way: an op that does not fit returns NULL, the graph keeps the first sentence (node and both
- * shapes), ops on NULL return NULL, and rt_compile reports it.
+ * Errors while building are deferred. An op whose operands do not fit returns NULL, and the graph keeps the first error
+ * message (node and both shapes). Ops on NULL return NULL. rt_compile returns the stored error.
  *
- * Tensors are row-major and contiguous. Shapes are written outermost first: (B,T,C).
- * One program is used by one thread at a time; it runs OpenMP teams itself.
+ * Tensors are row-major and contiguous. Shapes are written outermost first: (B,T,C). A program must be used by one
+ * thread at a time. It runs OpenMP teams itself.
  */
 #include <jansson.h>
 #include "lib/base.h"
@@ -30,7 +31,7 @@
 
 RT_API_BEGIN
 
-/* Tensors that a model declares are RT_F32 or RT_I32; the others are made by passes. */
+/* Tensors that a model declares are RT_F32 or RT_I32. Passes create tensors of the other types. */
 enum rt_dtype { RT_F32, RT_I32, RT_BF16, RT_F16, RT_U8, RT_E4M3, RT_E5M2 };
 const char *rt_dtype_name(enum rt_dtype dtype);
 size_t rt_dtype_bytes(enum rt_dtype dtype);
@@ -40,7 +41,7 @@ struct rt_shape {
 	int n;
 	int64_t d[RT_MAX_DIMS];
 };
-/* RT_SHAPE(256, 784) */
+/* Example: RT_SHAPE(256, 784) */
 #ifdef __cplusplus
 extern "C++" {
 inline rt_shape rt_make_shape(std::initializer_list<int64_t> sizes)
@@ -60,78 +61,82 @@ inline rt_shape rt_make_shape(std::initializer_list<int64_t> sizes)
 #define RT_INIT(kind, scale) ((struct rt_init){ kind, scale })
 #endif
 int64_t rt_shape_elements(const struct rt_shape *s);
-/* "(256,784)"; returns buf. */
+/* Formats the shape, for example "(256,784)", into buf and returns buf. */
 const char *rt_shape_format(const struct rt_shape *s, char *buf, size_t size);
 
-/* How a parameter starts. Every element is a function of (seed, parameter, index) alone. */
+/* Initial value of a parameter. Each element is a function of (seed, parameter, index) only. */
 enum rt_init_kind { RT_INIT_ZERO, RT_INIT_ONE, RT_INIT_NORMAL_STD, RT_INIT_UNIFORM_BOUND };
 struct rt_init {
 	enum rt_init_kind kind;
-	float scale; /* standard deviation, or bound of the symmetric uniform */
+	float scale; /* standard deviation, or bound of the symmetric uniform distribution */
 };
 #define RT_INIT_ZEROS	   RT_INIT(RT_INIT_ZERO, 0)
 #define RT_INIT_ONES	   RT_INIT(RT_INIT_ONE, 0)
 #define RT_INIT_NORMAL(s)  RT_INIT(RT_INIT_NORMAL_STD, (s))
 #define RT_INIT_UNIFORM(b) RT_INIT(RT_INIT_UNIFORM_BOUND, (b))
 
-/* ---- the graph ---- */
+/* ---- graph ---- */
 struct rt_graph;
-struct rt_node; /* a tensor; owned by its graph */
+struct rt_node; /* a tensor, owned by its graph */
 struct rt_graph *rt_graph_new(void);
 void rt_graph_free(struct rt_graph *g);
 GT_DEFINE_AUTO(rt_graph, rt_graph_free);
-/* 0, or what went wrong first while building. */
+/* Returns 0, or the first error that occurred while the graph was built. */
 int rt_graph_error(const struct rt_graph *g, struct gt_err *err);
 const struct rt_shape *rt_node_shape(const struct rt_node *n);
 const char *rt_node_name(const struct rt_node *n);
 
-/* Names must be unique among inputs and parameters. Results of ops are named after the op and may be renamed. */
+/* Names must be unique among inputs and parameters. The result of an op has the op's name and may be renamed. */
 struct rt_node *rt_input(struct rt_graph *g, const char *name, enum rt_dtype dtype, struct rt_shape shape);
 struct rt_node *rt_param(struct rt_graph *g, const char *name, struct rt_shape shape, struct rt_init init);
-/* What the model keeps beside its parameters and no gradient changes: a batchnorm's running statistics. */
+/* Declares a tensor that is saved with the model but gets no gradient, for example a running statistic of batchnorm. */
 struct rt_node *rt_buffer(struct rt_graph *g, const char *name, struct rt_shape shape, struct rt_init init);
-struct rt_node *rt_name(struct rt_node *n, const char *name); /* returns n; NULL stays NULL */
+struct rt_node *rt_name(struct rt_node *n, const char *name); /* returns n; NULL if n is NULL */
 
 /* y (…,N) = x (…,K) w(N,K)^T + b (N); b may be NULL. */
 struct rt_node *rt_linear(struct rt_graph *g, struct rt_node *x, struct rt_node *w, struct rt_node *b);
-/* y (B,T,C) = table (V,C)[ids (B,T)] + positions (P,C)[t], P >= T; positions may be NULL. ids outside 0..V-1 are refused by
- * rt_step. */
+/* y (B,T,C) = table (V,C)[ids (B,T)] + positions (P,C)[t], P >= T; positions may be NULL. rt_step refuses ids outside
+ * 0..V-1 (-ERANGE). */
 struct rt_node *rt_embedding(struct rt_graph *g, struct rt_node *ids, struct rt_node *table, struct rt_node *positions);
 /* y = (x - mean) / sqrt(var + eps) * gain (C) + bias (C) over the last dimension of x (…,C). */
 struct rt_node *rt_layernorm(struct rt_graph *g, struct rt_node *x, struct rt_node *gain, struct rt_node *bias, float eps);
-/* y (B,T,C) = softmax(q k^T / sqrt(C/heads), causal) v per head, with qkv (B,T,3C) = q | k | v side by side.
- * The (B,heads,T,T) scores never exist. */
+/* y (B,T,C) = softmax(q k^T / sqrt(C/heads), causal) v per head, with q, k, v side by side in qkv (B,T,3C). The
+ * (B,heads,T,T) scores are not stored. */
 struct rt_node *rt_attention(struct rt_graph *g, struct rt_node *qkv, int heads);
-/* The tanh form: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). */
+/* The tanh form of GELU: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). */
 struct rt_node *rt_gelu(struct rt_graph *g, struct rt_node *x);
 struct rt_node *rt_gelu_erf(struct rt_graph *g, struct rt_node *x); /* 0.5 x (1 + erf(x / sqrt(2))) */
 struct rt_node *rt_relu(struct rt_graph *g, struct rt_node *x);
 struct rt_node *rt_silu(struct rt_graph *g, struct rt_node *x); /* x / (1 + e^-x) */
 struct rt_node *rt_tanh(struct rt_graph *g, struct rt_node *x);
 struct rt_node *rt_sigmoid(struct rt_graph *g, struct rt_node *x);
-/* a + b. b has the shape of a, or of a without its first dimensions: it is then added to every part of a. */
+/* y = a + b. b has the shape of a, or the last dimensions of a's shape. In the second case it is broadcast over a's
+ * first dimensions. */
 struct rt_node *rt_add(struct rt_graph *g, struct rt_node *a, struct rt_node *b);
-struct rt_node *rt_mul(struct rt_graph *g, struct rt_node *a, struct rt_node *b); /* a * b, same shapes */
+struct rt_node *rt_mul(struct rt_graph *g, struct rt_node *a, struct rt_node *b); /* a * b, equal shapes */
 struct rt_node *rt_affine(struct rt_graph *g, struct rt_node *x, float scale, float offset); /* scale x + offset */
-/* Each element is zero with probability rate, else x / (1 - rate); in rt_eval it is x. Which ones is a function of the seed,
- * the dropout, the step and the element. 0 <= rate < 1. */
+/* y = 0 with probability rate, otherwise x / (1 - rate), per element; 0 <= rate < 1. rt_eval returns x. The mask is a
+ * function of the seed, the dropout node, the step and the element index. */
 struct rt_node *rt_dropout(struct rt_graph *g, struct rt_node *x, float rate);
 struct rt_node *rt_softmax(struct rt_graph *g, struct rt_node *x); /* over the last dimension */
-/* Rotary position embedding: x (B,T,W), whose first `heads` heads of `depth` columns are rotated by their position t. Elements i
- * and i + depth/2 of a head turn by t base^(-2i/depth), base is 10000 in most models; later columns are copied. Of qkv (B,T,3C) for
- * rt_attention(), twice its heads rotate q and k. */
+/*
+ * Rotary position embedding. Rotates the first `heads` heads of `depth` columns of x (B,T,W) by position t. Elements i
+ * and i + depth/2 of a head are rotated by t base^(-2i/depth); base is 10000 in most models. Later columns are copied.
+ * With qkv (B,T,3C) of rt_attention(), twice the number of its heads rotates q and k.
+ */
 struct rt_node *rt_rope(struct rt_graph *g, struct rt_node *x, int heads, int depth, float base);
 /* y = x / sqrt(mean(x^2) + eps) * gain (C) over the last dimension of x (…,C). */
 struct rt_node *rt_rmsnorm(struct rt_graph *g, struct rt_node *x, struct rt_node *gain, float eps);
-/* One dimension (from 0) less; a tensor of one dimension becomes (1). The gradient of a maximum goes to its first place. */
+/* Reduces one dimension, counted from 0. A one-dimensional tensor becomes (1). The gradient of a maximum goes to its
+ * first occurrence. */
 enum rt_reduction { RT_SUM, RT_MEAN, RT_MAX };
 struct rt_node *rt_reduce(struct rt_graph *g, struct rt_node *x, enum rt_reduction how, int dimension);
-/* The same elements in another shape. */
+/* Returns the same elements with another shape. */
 struct rt_node *rt_reshape(struct rt_graph *g, struct rt_node *x, struct rt_shape shape);
-/* y (…,M,N) = op(a) op(b) for each of the leading dimensions, which are the same; op(a) is (M,K), op(b) is (K,N), and
- * ta, tb say that the operand is stored the other way round. */
+/* y (…,M,N) = op(a) op(b), for equal leading dimensions. op(a) is (M,K) and op(b) is (K,N). ta, tb: the operand is
+ * stored transposed. */
 struct rt_node *rt_matmul(struct rt_graph *g, struct rt_node *a, bool ta, struct rt_node *b, bool tb);
-/* As rt_attention, every query seeing every key. */
+/* Like rt_attention, without the causal mask. */
 struct rt_node *rt_attention_full(struct rt_graph *g, struct rt_node *qkv, int heads);
 
 /* ---- images: (N,H,W,C), channels innermost ---- */
@@ -140,202 +145,226 @@ struct rt_conv2d {
 	int pad;    /* zeros on each side */
 	int groups; /* 0 means 1 */
 };
-/* y (N,OH,OW,O) = x (N,H,W,C) * w (O,C/groups,KH,KW) + b (O), OH = (H + 2 pad - KH) / stride + 1; b may be NULL. Weights are
- * in torch's order. */
+/* y (N,OH,OW,O) = x (N,H,W,C) * w (O,C/groups,KH,KW) + b (O), OH = (H + 2 pad - KH) / stride + 1; b may be NULL. The
+ * weight layout is that of PyTorch. */
 struct rt_node *rt_conv2d(struct rt_graph *g, struct rt_node *x, struct rt_node *w, struct rt_node *b, struct rt_conv2d how);
-/* y = (x - mean) / sqrt(var + eps) * gain (C) + bias (C) per channel, over all but the last dimension of x (…,C). rt_step
- * takes the batch's mean and variance, and moves running_mean and running_var (C) towards them by `momentum` (torch: 0.1)
- * once the loss is known to be finite; rt_eval takes the running ones. */
+/*
+ * y = (x - mean) / sqrt(var + eps) * gain (C) + bias (C) per channel, over all but the last dimension of x (…,C).
+ * rt_step uses the mean and variance of the batch. If the loss is finite, it moves running_mean and running_var (C)
+ * towards them by `momentum` (PyTorch: 0.1). rt_eval uses the running statistics.
+ */
 struct rt_node *rt_batchnorm(struct rt_graph *g, struct rt_node *x, struct rt_node *gain, struct rt_node *bias,
 			     struct rt_node *running_mean, struct rt_node *running_var, float eps, float momentum);
-/* Windows of window x window; padding is never the maximum, and counts as zeros in the average. pad <= window / 2. */
+/* Pooling over window x window pixels. Padding is ignored in the maximum and counts as zero in the average. pad <=
+ * window / 2. */
 struct rt_node *rt_max_pool(struct rt_graph *g, struct rt_node *x, int window, int stride, int pad);
 struct rt_node *rt_avg_pool(struct rt_graph *g, struct rt_node *x, int window, int stride, int pad);
-/* Zeros before and after the last dimension. */
+/* Pads the last dimension with `before` and `after` zeros. */
 struct rt_node *rt_pad(struct rt_graph *g, struct rt_node *x, int before, int after);
 
 /*
- * An op of your own, of f32 tensors: one const struct, which must outlive its graphs; runtime/example/user_gelu.c is one. It runs
- * on RT_CPU, and on RT_CUDA where it says how (struct rt_user_cuda); rt_compile for a device that it does not know refuses it
- * (-ENOSYS).
- * shapes[i] is that of input i, shapes[inputs] that of the result. The functions may run OpenMP teams of `threads`. arg is what
- * rt_user() was given for this very node: what the op is made with beside its inputs. The library passes it on and looks at nothing
- * behind it; it must outlive the programs. The same op may be in a graph many times, each time with another.
+ * A user-defined op on f32 tensors: one const struct, which must outlive its graphs. See runtime/example/user_gelu.c.
+ * It runs on RT_CPU, and on RT_CUDA if it has a struct rt_user_cuda. rt_compile for another device fails with -ENOSYS.
+ *
+ * shapes[i] is the shape of input i, shapes[inputs] the shape of the result. The functions may run OpenMP teams of
+ * `threads` threads. arg is the pointer that rt_user() got for this node, for the op's parameters other than its
+ * inputs. The library never dereferences it. It must outlive the programs. One op may occur in a graph many times, each
+ * time with another arg.
  */
 #define RT_USER_INPUTS	4
 #define RT_USER_KERNELS 16
-/* One run of it on a device. Tensors are f32, contiguous, at multiples of 256 bytes, whatever type the program's other tensors are
- * of. Addresses are the device's, of the size of its pointers: &run->y is what a kernel's pointer is passed by. */
+/*
+ * One run of the op on a device. Tensors are f32, contiguous and 256-byte aligned, independent of the types of the
+ * program's other tensors. Addresses are device pointers of the device's pointer size: pass &run->y as a kernel's
+ * pointer argument.
+ */
 struct rt_user_run {
 	const struct rt_shape *shapes;
 	void *arg;
 	uint64_t in[RT_USER_INPUTS], y;
-	uint64_t dy, dx[RT_USER_INPUTS]; /* backward; dx[i] is 0 where nobody wants it */
+	uint64_t dy, dx[RT_USER_INPUTS]; /* backward; dx[i] is 0 if that gradient is not needed */
 	uint64_t scratch;
 	int multiprocessors;
-	void *stream; /* the CUstream, cudaStream_t, that it runs on: for who calls other libraries */
+	void *stream; /* the CUstream (cudaStream_t) of the run, for calls to other libraries */
 };
 /*
- * How it runs on RT_CUDA: kernels in an image, which the library loads when a program is compiled, and functions that launch them
- * by rt_user_launch(); no header and no library of CUDA's is needed, and where there is no card nobody misses one.
- * forward and backward return 0, or a negative errno with its sentence, which ends the compilation. They are called when a program
- * is compiled: what they enqueue on run->stream is captured and replayed in every step. (They are called in a step where calls are
- * made one by one: with poison, profile, trace or anomaly, and to find what is not finite.) So they enqueue, and neither wait nor
- * allocate; for the same shapes and arg it is always the same.
+ * The op on RT_CUDA: an image with kernels, which the library loads when a program is compiled, and functions that
+ * launch the kernels with rt_user_launch(). This needs no CUDA header or library, and the program also runs on hosts
+ * without a GPU.
+ *
+ * forward and backward return 0, or a negative errno with a message, which makes the compilation fail. They are called
+ * while a program is compiled. The work that they enqueue on run->stream is captured and replayed in each step. They
+ * are also called in a step that launches calls one by one: with poison, profile, trace or anomaly, and to find a value
+ * that is not finite. They must only enqueue, not wait or allocate, and must enqueue the same work for the same shapes
+ * and arg.
  */
 struct rt_user_cuda {
-	const void *image; /* as cuModuleLoadData takes it: cubin, fatbin, or PTX as text; NULL: none */
-	const char *const *kernels; /* their names in it, then NULL */
-	size_t (*scratch_bytes)(const struct rt_shape *shapes, bool backward, void *arg); /* memory while it runs; NULL: none */
+	const void *image; /* argument of cuModuleLoadData: cubin, fatbin or PTX text; NULL: none */
+	const char *const *kernels; /* names of the kernels in the image, NULL-terminated */
+	size_t (*scratch_bytes)(const struct rt_shape *shapes, bool backward, void *arg); /* scratch memory of a run in
+											   * bytes; NULL: none */
 	int (*forward)(const struct rt_user_run *run, struct gt_err *err);
-	int (*backward)(const struct rt_user_run *run, struct gt_err *err); /* assigns dx; NULL: where the op has none */
+	int (*backward)(const struct rt_user_run *run, struct gt_err *err); /* assigns dx; NULL if the op has no backward */
 };
-/* Kernel number `kernel` of the op's list; args: where each of its parameters lies. */
+/* Launches kernel number `kernel` of the op's list. args are the addresses of its arguments. */
 int rt_user_launch(const struct rt_user_run *run, int kernel, const unsigned blocks[3], const unsigned threads[3],
 		   size_t shared_bytes, void **args, struct gt_err *err);
 struct rt_user_op {
 	const char *name;
 	int inputs; /* 1 to RT_USER_INPUTS */
-	/* The result's shape, or a negative errno with its sentence. NULL: that of the first input. */
+	/* Sets the result's shape, or returns a negative errno with a message. NULL: the shape of the first input. */
 	int (*shape)(const struct rt_shape *shapes, struct rt_shape *ret, void *arg, struct gt_err *err);
 	void (*forward)(const float *const *in, float *y, const struct rt_shape *shapes, int threads, void *arg);
-	/* Assign dx[i] of each input from dy; dx[i] is NULL where nobody wants it. NULL: the op has no gradient, and training
-	 * parameters that lead to it is refused (-EINVAL). */
+	/* Assigns dx[i] of each input from dy; dx[i] is NULL if that gradient is not needed. NULL: the op has no
+	 * gradient, and rt_compile refuses to train parameters before it (-EINVAL). */
 	void (*backward)(const float *const *in, const float *y, const float *dy, float *const *dx,
 			 const struct rt_shape *shapes, int threads, void *arg);
-	/* the plain definition */
+	/* the definition, in double */
 	void (*reference)(const double *const *in, double *y, const struct rt_shape *shapes, void *arg);
-	const struct rt_user_cuda *cuda; /* NULL: it runs on the CPU alone */
+	const struct rt_user_cuda *cuda; /* NULL: CPU only */
 };
 struct rt_node *rt_user(struct rt_graph *g, const struct rt_user_op *op, struct rt_node *const *in, void *arg);
 
-/* Losses: scalars (1), where rt_compile starts. */
-#define RT_IGNORE	(-100) /* a target that does not count, as in torch */
-/* mean over rows of -log softmax(logits (…,V))[targets (…)], without the rows whose target is RT_IGNORE (padding). Fused with
- * the linear that makes the logits. */
+/* Losses: scalars of shape (1). */
+#define RT_IGNORE	(-100) /* target value that is excluded from the loss, as in PyTorch */
+/* Mean over rows of -log softmax(logits (…,V))[targets (…)]. Rows with target RT_IGNORE (padding) are excluded. Fused
+ * with the linear op that computes the logits. */
 struct rt_node *rt_cross_entropy(struct rt_graph *g, struct rt_node *logits, struct rt_node *targets);
-/* The logits of a cross_entropy: what the model predicts. NULL: loss is the result of another op. */
+/* Returns the logits of a cross_entropy, that is the model's prediction. NULL if another op computed the loss. */
 struct rt_node *rt_logits(const struct rt_node *loss);
-/* sum of a * b over all elements: any output against given weights, for gradient checks. */
+/* Sum of a * b over all elements: a loss from any output and given weights, for gradient checks. */
 struct rt_node *rt_dot(struct rt_graph *g, struct rt_node *a, struct rt_node *b);
 
-/* The loss by each op's plain definition, in double, one element after the other: what everything else is checked against.
- * values[i] holds input, parameter or buffer i in order of declaration (RT_I32 as doubles). out, if not NULL, receives the elements
- * of node `watch`. */
+/*
+ * Computes the loss by the definition of each op, in double and in sequence: the reference for all tests. values[i]
+ * holds input, parameter or buffer i in order of declaration (RT_I32 as doubles). If out is not NULL, the elements of
+ * node `watch` are stored there.
+ */
 int rt_reference(const struct rt_graph *g, const struct rt_node *watch, const double *const *values, double *out,
 		 struct gt_err *err);
-int rt_graph_leaves(const struct rt_graph *g); /* inputs, parameters and buffers */
+int rt_graph_leaves(const struct rt_graph *g); /* number of inputs, parameters and buffers */
 struct rt_node *rt_graph_leaf(const struct rt_graph *g, int i);
-struct rt_node *rt_graph_node(const struct rt_graph *g, const char *name); /* the last of that name, or NULL */
+struct rt_node *rt_graph_node(const struct rt_graph *g, const char *name); /* the last node of that name, or NULL */
 bool rt_node_is_param(const struct rt_node *n);
 bool rt_node_is_buffer(const struct rt_node *n);
 enum rt_dtype rt_node_dtype(const struct rt_node *n);
 
-/* ---- compiling ---- */
+/* ---- compilation ---- */
 enum rt_device { RT_CPU, RT_CUDA };
-/* RT_ADAMW8: AdamW whose m and v are kept in 8 bits per element (Dettmers et al., 8-bit optimizers via block-wise
- * quantization, 2022): dynamic maps, one absolute maximum per 256 elements; tensors below 4096 elements keep f32. */
+/*
+ * RT_ADAMW8: AdamW with m and v in 8 bits per element (Dettmers et al., 8-bit optimizers via block-wise quantization,
+ * 2022). Uses dynamic maps and one absolute maximum per 256 elements. Tensors below 4096 elements keep f32.
+ */
 enum rt_optimizer_kind { RT_NO_OPTIMIZER, RT_SGD, RT_ADAM, RT_ADAMW, RT_ADAMW8 };
 struct rt_optimizer {
 	enum rt_optimizer_kind kind;
 	double lr;
 	double momentum;	       /* SGD */
 	double beta1, beta2, eps;      /* Adam, AdamW; 0 means 0.9, 0.999, 1e-8 */
-	double weight_decay;	       /* AdamW: decoupled; SGD, Adam: added to the gradient */
+	double weight_decay;	       /* AdamW: decoupled; SGD, Adam: times the parameter, added to the gradient */
 };
-/* The dynamic loss scale, with the rules of torch.cuda.amp.GradScaler: an update whose gradients are not all finite is
- * skipped and the scale multiplied by backoff; after interval updates in a row that were not, it is multiplied by growth. */
+/*
+ * The dynamic loss scale, with the rules of torch.cuda.amp.GradScaler. An update with a non-finite gradient is skipped
+ * and the scale is multiplied by backoff. After `interval` consecutive updates without a skip, the scale is multiplied
+ * by growth.
+ */
 enum rt_scaler_use { RT_SCALER_AUTO, RT_SCALER_ON, RT_SCALER_OFF }; /* AUTO: on with RT_F16 */
 struct rt_scaler {
 	enum rt_scaler_use use;
 	double init, growth, backoff; /* 0 means 65536, 2, 0.5 */
 	int64_t interval;	      /* 0 means 2000 */
 };
-/* Several ranks (runtime/transport/comm.h): the same program in each, on its own batch; gradients are averaged over the ranks. */
+/* Several ranks (runtime/transport/comm.h): each rank runs the same program on its own batch, and gradients are
+ * averaged over the ranks. */
 enum rt_compress { RT_COMPRESS_NONE, RT_COMPRESS_FP16, RT_COMPRESS_BF16, RT_COMPRESS_INT8, RT_COMPRESS_POWERSGD,
 		   RT_COMPRESS_ONEBIT };
 enum rt_when { RT_WHEN_AUTO, RT_WHEN_ON, RT_WHEN_OFF };
 struct rt_comm;
 struct rt_ddp_options {
 	struct rt_comm *comm;	      /* NULL: one rank */
-	double weight;		      /* this rank's share of the rows of all ranks; the shares add up to 1; 0: equal shares */
+	double weight;		      /* this rank's fraction of the rows of all ranks; the fractions add up to 1; 0: equal */
 	uint64_t first_bucket_bytes, bucket_bytes; /* 0: 1 MiB and 25 MiB */
-	/* Buckets reduced during the backward pass. AUTO: where others than the ranks' own threads move gradients, a device or
-	 * a network; ranks of one host have nothing to gain. */
+	/* Reduces buckets during the backward pass. AUTO: on if a device or a network moves the gradients. Ranks of one
+	 * host, whose own threads move them, gain nothing. */
 	enum rt_when overlap;
-	/* Each rank updates its part of every parameter and hands it to the others (ZeRO, stage 1, Rajbhandari et al. 2020):
-	 * the same bits as without, a part of the work and of the optimizer's state. Shared by the ranks of a node. What products
-	 * lose by lines that another rank wrote is about what the update gains. It saves memory: AUTO is off. */
+	/* Each rank updates its part of every parameter and sends it to the others (ZeRO stage 1, Rajbhandari et al.
+	 * 2020). The results are equal to the bit. Each rank does a part of the update and holds a part of the
+	 * optimizer's state. Sharded among the ranks of a node. Matrix products lose about as much time on cache lines
+	 * that another rank wrote as the update gains. It saves memory, not time: AUTO is off. */
 	enum rt_when shard;
-	enum rt_compress compress;    /* how gradients travel; ddp/codec.h */
+	enum rt_compress compress;    /* compression of gradients; ddp/codec.h */
 	int powersgd_rank;	      /* 0: 1 */
 	int64_t compress_after;	      /* updates before the first compressed one */
 };
-/* Who multiplies in attention of bf16 on RT_CUDA: the faster of both with each shape, as timed when the program is built (with
- * options.deterministic our own kernels); our own; or NVIDIA's cuDNN, without which compiling fails. */
+/*
+ * Attention of bf16 on RT_CUDA. FASTEST: the faster implementation per shape, timed when the program is built; with
+ * options.deterministic the runtime's own kernels. OWN: the runtime's own kernels. CUDNN: NVIDIA's cuDNN; compiling
+ * fails without it.
+ */
 enum rt_attention_by { RT_ATTENTION_FASTEST, RT_ATTENTION_OWN, RT_ATTENTION_CUDNN };
-/* Rows and columns of both operands of a product of 8 bits are multiples of this; others stay bf16. */
+/* An 8-bit product needs operands whose rows and columns are multiples of this. Other products stay bf16. */
 #define RT_FP8_SIDE	16
-/* What a program takes of a device, known before any of it is allocated. */
+/* Device memory of a program, known before anything is allocated. */
 struct rt_memory {
-	uint64_t planned_bytes; /* the sum of the next seven */
-	uint64_t parameter_bytes, state_bytes; /* state: the optimizer's, and copies of parameters in low types */
-	uint64_t gradient_bytes; /* those that outlive a batch; the others are among the activations */
+	uint64_t planned_bytes; /* sum of the next seven */
+	uint64_t parameter_bytes, state_bytes; /* state: the optimizer's, and reduced-precision copies of parameters */
+	uint64_t gradient_bytes; /* gradients that outlive a batch; other gradients count as activations */
 	uint64_t activation_bytes, workspace_bytes, staging_bytes, other_bytes;
-	uint64_t free_bytes, total_bytes; /* of the device, its context being there already */
+	uint64_t free_bytes, total_bytes; /* of the device, after its context was created */
 };
 struct rt_fp8 {
 	bool use;
-	int history; /* updates whose largest absolute value makes a tensor's scale; 0: 1024 */
-	int margin;  /* scales are 2^margin below what just fits */
+	int history; /* number of updates whose largest absolute value sets a tensor's scale; 0: 1024 */
+	int margin;  /* scales are lower than the largest possible one by 2^margin */
 };
-/* Types that tensors and matrix products have. */
+/* Types of tensors and matrix products. */
 struct rt_precision {
-	enum rt_dtype amp; /* RT_BF16, RT_F16: what products read, see pass/precision.c; RT_F32, 0: off. On RT_CUDA
-			    * the type of all tensors between the ops */
+	enum rt_dtype amp; /* RT_BF16 or RT_F16: type of the operands of products, see pass/precision.c; RT_F32 (0):
+			    * off. On RT_CUDA also the type of all tensors between ops */
 	struct rt_scaler scaler;
 	struct rt_fp8 fp8; /* RT_CUDA with RT_BF16: linear layers read 8-bit operands, see pass/fp8.c */
-	bool no_master;	   /* RT_CUDA with RT_BF16: parameters are bf16 alone, and updates use stochastic rounding */
+	bool no_master;	   /* RT_CUDA with RT_BF16: parameters are stored in bf16 only, and updates use stochastic rounding */
 	bool tf32;	   /* RT_CUDA: products of f32 tensors round their operands to TF32 */
 };
-/* How much memory a program takes, and what it recomputes to take less. */
+/* Memory limit, and recomputation to reduce memory. */
 struct rt_memory_options {
-	uint64_t limit_bytes;	     /* 0: the machine's physical memory; on RT_CUDA at most what the GPU has free */
-	uint64_t logits_slice_bytes; /* most that logits may take at once; 0: 64 MiB, on CUDA 4 GiB */
-	int checkpoint;		     /* segments of the forward pass, 2 or more: keep what crosses them (pass/checkpoint.c) */
-	int recomputed;		     /* segments to recompute, from the first on; 0: all but the last */
-	uint64_t fit_bytes;	     /* choose both, for the least work that needs no more memory than this; 0: off */
-	bool no_huge_pages;	     /* do not ask for huge pages */
-	/* RT_CUDA: called once, before memory is allocated; may be NULL. */
+	uint64_t limit_bytes;	     /* 0: the machine's physical memory; on RT_CUDA at most the free GPU memory */
+	uint64_t logits_slice_bytes; /* largest memory of logits at a time; 0: 64 MiB, on CUDA 4 GiB */
+	int checkpoint;		     /* segments of the forward pass, at least 2; tensors used across a segment border
+				      * are kept (pass/checkpoint.c) */
+	int recomputed;		     /* number of segments to recompute, from the first; 0: all but the last */
+	uint64_t fit_bytes;	     /* chooses both for the least work within this memory; 0: off */
+	bool no_huge_pages;	     /* do not request huge pages */
+	/* RT_CUDA: called once before memory is allocated; may be NULL. */
 	void (*planned)(void *arg, const struct rt_memory *m);
 	void *planned_arg;
 };
-/* Instruments, and switches that turn a technique off to compare with it. Each costs time or memory. */
+/* Instruments, and switches that disable a technique for comparison. Each costs time or memory. */
 struct rt_debug {
-	bool no_fuse;	      /* every op on its own */
-	bool no_winograd;     /* RT_CPU: every convolution does all its products, see pass/winograd.c */
-	bool no_pad;	      /* RT_CUDA: no vocabulary is rounded up for the tensor cores, see pass/pad.c */
-	bool zero_gradients;  /* clear gradients and add to them, as frameworks do, instead of assigning them */
-	bool no_early_update; /* all updates after the backward pass; gradients live until then */
-	bool no_reuse;	      /* every tensor keeps its own memory: rt_value() sees all of them after a step */
-	bool keep_gradients;  /* rt_gradient() works after a step */
-	bool poison;	      /* fill memory with NaN before it is written: proves the plan; slow */
+	bool no_fuse;	      /* no fusion: one call per op */
+	bool no_winograd;     /* RT_CPU: no convolution uses Winograd's algorithm, see pass/winograd.c */
+	bool no_pad;	      /* RT_CUDA: do not round vocabulary sizes up for the tensor cores, see pass/pad.c */
+	bool zero_gradients;  /* clear gradients and accumulate into them, as other frameworks do, instead of assigning */
+	bool no_early_update; /* run all updates after the backward pass; gradients live until then */
+	bool no_reuse;	      /* give every tensor its own memory; rt_value() then works for all of them after a step */
+	bool keep_gradients;  /* keep gradients for rt_gradient() after a step */
+	bool poison;	      /* fill memory with NaN before it is written, to test the memory plan; slow */
 	bool profile;	      /* time every call, for rt_program_report */
-	bool trace;	      /* also record when each call of the last steps ran, for rt_program_trace */
-	bool anomaly;	      /* inspect what every call writes: rt_step names the first that is not finite; slow */
+	bool trace;	      /* also record the start and end of each call of the last steps, for rt_program_trace */
+	bool anomaly;	      /* inspect the outputs of every call; rt_step reports the first that is not finite; slow */
 };
-/* All zero is a valid value: one process on the CPU in f32, without an optimizer. */
+/* All zero is a valid value: one process on the CPU in f32, no optimizer. */
 struct rt_options {
 	enum rt_device device;
-	int threads;	     /* 0: what OpenMP says (OMP_NUM_THREADS, affinity) */
-	uint64_t seed;	     /* of the parameters' start values */
-	bool deterministic;  /* RT_CUDA: the same bits in each run of a program; the CPU's are that anyway */
+	int threads;	     /* 0: OpenMP's default (OMP_NUM_THREADS, affinity) */
+	uint64_t seed;	     /* seed of the initial parameters */
+	bool deterministic;  /* RT_CUDA: bit-identical results in each run; CPU results always are */
 	int accum;	     /* batches per update, 0 means 1; see rt_step */
-	double clip_norm;    /* most that the gradients' global 2-norm may be; 0: any */
+	double clip_norm;    /* largest global 2-norm of the gradients; 0: no limit */
 	struct {
 		float mean, std;
-	} pixels;	     /* std above 0: f32 inputs are handed over as u8 and become (v / 255 - mean) / std by the
-			      * first call, see pass/pixels.c */
+	} pixels;	     /* std > 0: f32 inputs are passed as u8, and the first call converts them to (v / 255 -
+			      * mean) / std, see pass/pixels.c */
 	enum rt_attention_by attention_by;
 	struct rt_optimizer optimizer;
 	struct rt_precision precision;
@@ -344,162 +373,185 @@ struct rt_options {
 	struct rt_debug debug;
 };
 struct rt_program;
-/* On failure nothing is left behind: shape errors (-EINVAL), no such backend (-ENOSYS/-ENODEV), more memory than there is
- * (-ENOMEM, with the size and what would make it fit). All memory of the program is mapped, placed and touched here. */
+/*
+ * Compiles a training program. Errors: -EINVAL for shapes, -ENOSYS or -ENODEV if the backend is missing, -ENOMEM with
+ * the size and a remedy. On failure everything is freed. All memory of the program is mapped, placed and touched here.
+ */
 int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_options *opt, struct rt_program **ret,
 	       struct gt_err *err);
 /*
- * A program that computes n nodes of the graph, each the result of an op (rt_run). Without an optimizer and gradients it trains
- * nothing: it keeps no gradients, no optimizer state, and memory of activations for as long as a later call reads them. If the
- * first output is a loss, rt_eval works too, and with an optimizer rt_step. -EINVAL: no output, an output of another graph,
- * an output that is an input or a parameter, training without a loss.
+ * Compiles a program that computes n nodes of the graph, each the result of an op; see rt_run(). Without an optimizer
+ * and keep_gradients the program cannot train: it has no gradients and no optimizer state, and activations live only
+ * until their last use. If the first output is a loss, rt_eval works too, and with an optimizer rt_step. -EINVAL: no
+ * output, an output of another graph, an output that is an input or a parameter, or training without a loss.
  */
 int rt_compile_outputs(const struct rt_graph *g, struct rt_node *const *outputs, int n, const struct rt_options *opt,
 		       struct rt_program **ret, struct gt_err *err);
 /*
- * The same model for batches of n shapes: graphs that declare the same tensors in the same order and differ in the shapes of
- * their inputs (its sequence length, its rows). Each batch runs calls of its own shape; parameters, optimizer state and memory are
- * one: the memory is that of the largest shape, and no later batch allocates any. On RT_CUDA each shape has its captured step.
+ * Compiles one model for batches of n shapes. The graphs must declare the same tensors in the same order and may differ
+ * in the shapes of their inputs (sequence length, rows). Each batch runs the calls of its own shape. All shapes share
+ * parameters, optimizer state and memory. The memory is that of the largest shape, and no later batch allocates. On
+ * RT_CUDA each shape has its own captured step.
  */
 int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *loss, int n, const struct rt_options *opt,
 		      struct rt_program **ret, struct gt_err *err);
-/* The shape of the next batches, 0 to n - 1; after compiling it is 0. Also what rt_program_flops() and rt_value() of a result
- * then speak of. Within one update batches of different shapes may follow each other. */
+/* Sets the shape of the next batches, 0 to n - 1; initially 0. rt_program_flops() and rt_value() of a result then refer
+ * to that shape. Batches of one update may have different shapes. */
 void rt_use_shape(struct rt_program *p, int shape);
 void rt_program_free(struct rt_program *p);
 GT_DEFINE_AUTO(rt_program, rt_program_free);
 
-/* ---- running ---- */
+/* ---- execution ---- */
 struct rt_metrics {
 	double loss;	   /* of this batch; in a call that ends an update, the weighted mean over the batches of all ranks */
-	double update_loss; /* weighted mean over the batches of the update so far; in the call that ends it, over all ranks */
+	double update_loss; /* weighted mean over the batches of this update so far; in the call that ends it, over all ranks */
 	int64_t step;	   /* updates so far */
-	bool updated;	   /* this call ended in an update */
-	bool skipped;	   /* it would have, but the gradients were not all finite and the loss scale was lowered */
-	double grad_norm;  /* global 2-norm of the update's gradients before clipping; NAN unless clip_norm or the scaler is on */
-	double loss_scale; /* that this update's gradients were made with; 1 without the scaler */
-	/* On a device the host does not wait to learn whether the scaler skipped an update: `skipped` and grad_norm are those of
-	 * the update before, and step counts this one as done; the next call, or rt_wait(), knows. */
+	bool updated;	   /* this call ended an update */
+	bool skipped;	   /* the update was skipped and the loss scale lowered, because a gradient was not finite */
+	double grad_norm;  /* global 2-norm of the update's gradients before clipping; NAN unless clip_norm or the
+			    * scaler is on */
+	double loss_scale; /* loss scale of this update's gradients; 1 without the scaler */
+	/* On a device, the host does not wait for the scaler's decision. `skipped` and grad_norm are those of the
+	 * previous update, and `step` counts the current update as done. The next call, or rt_wait(), corrects them. */
 };
 /*
- * inputs[i] holds input i in order of declaration, in its dtype (or u8, options.pixels); copied before the step starts.
- * One forward and backward pass, and every options.accum calls one update with the weighted mean of their gradients
- * (rt_set_weight). -EDOM: the loss is not a number (with the loss scaler: for the 25th update in a row), or a gradient
- * is not and clipping wants its norm; the sentence names the first node that is not finite, no parameter was changed,
- * and the next call starts a new update. -ERANGE: an id or target outside its table. -EINVAL: a learning rate, weight or loss
- * scale was set that is none; nothing has changed.
+ * Runs one forward and backward pass. Every options.accum calls, also one update with the weighted mean of their
+ * gradients (rt_set_weight). inputs[i] holds input i in order of declaration, in its dtype (or u8, options.pixels), and
+ * is copied before the step starts. The next call after an error starts a new update.
+ *
+ * -EDOM: the loss is not finite (with the loss scaler: in the 25th consecutive update), or a gradient is not and
+ * clipping needs its norm. The message names the first node that is not finite, and no parameter was changed. -ERANGE:
+ * an id or target outside its table. -EINVAL: an invalid learning rate, weight or loss scale was set. Nothing has
+ * changed.
  */
 int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *ret, struct gt_err *err);
-/* What the following batches count in the mean over an update, relative to each other: their tokens, say. Default 1. A batch that
- * counts 0 may consist of padding alone; an update all of whose batches count 0, on all ranks, is none: `updated` is false and
- * nothing changes. */
+/*
+ * Sets the weight of the following batches in the mean over an update, for example their number of tokens; default 1. A
+ * batch of weight 0 may consist of padding only. If all batches of an update on all ranks have weight 0, nothing
+ * changes and `updated` is false.
+ */
 void rt_set_weight(struct rt_program *p, double weight);
-/* Updates that the loss scaler skipped since the program was compiled; on a device as of the last rt_wait(). */
+/* Returns the updates that the loss scaler skipped since compilation; on a device as of the last rt_wait(). */
 int64_t rt_skipped_updates(const struct rt_program *p);
-/* The loss scaler's state, to be kept beside the parameters: the scale, and for how many updates it has held; on a device as of the
- * last rt_wait(). */
+/* The loss scaler's state, to be saved with the parameters: the scale, and the number of updates since it changed. On a
+ * device as of the last rt_wait(). */
 void rt_get_scaler(const struct rt_program *p, double *ret_scale, int64_t *ret_tracker);
 void rt_set_scaler(struct rt_program *p, double scale, int64_t tracker);
-/* Until all that was asked for is done: a device returns from rt_step() when it knows the loss and updates behind it. */
+/* Waits until all requested work is done. A device returns from rt_step() once the loss is known and updates afterwards. */
 int rt_wait(struct rt_program *p, struct gt_err *err);
 /*
- * Memory that batches lie in, a loader's ring (rt_loader_memory), say: its pages go to the NUMA node of the device and are locked
- * there, and inputs of rt_step() and rt_eval() that lie in it are copied from it by the device itself; others by way of memory of
- * the program's own. Until rt_unpin(), or the program's end; it must be there so long. Nothing is done on the CPU. -ENODEV: the
- * driver would not lock it, and inputs go the other way.
+ * Registers memory that contains batches, for example a loader's ring (rt_loader_memory). Its pages are moved to the
+ * NUMA node of the device and locked. The device copies inputs of rt_step() and rt_eval() in this memory directly;
+ * other inputs are copied through a buffer of the program. The memory must stay mapped until rt_unpin() or the end of
+ * the program. Does nothing on the CPU. -ENODEV: the driver cannot lock the memory, and inputs are copied through the
+ * buffer.
  */
 int rt_pin(struct rt_program *p, void *base, size_t bytes, struct gt_err *err);
 void rt_unpin(struct rt_program *p, const void *base);
-/* The forward pass alone: the loss at the present parameters. */
+/* Runs the forward pass only and returns the loss for the current parameters. */
 int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err);
 /*
- * The forward pass, as in an evaluation: no dropout, running statistics. outputs[i] receives the elements of output i as float,
- * row-major, in the shape of the node: rt_shape_elements(rt_program_output_shape(p, i)) of them. A loss is one kind of output and
- * has one element; values that are not finite are no error here. inputs as in rt_step; inputs[i] may be NULL if no output depends
- * on input i. Returns when outputs are there, on every device. -EINVAL: NULL where memory is needed, the sentence names it.
+ * Runs the forward pass in evaluation mode: no dropout, running statistics. outputs[i] receives output i as float,
+ * row-major, with rt_shape_elements(rt_program_output_shape(p, i)) elements. A loss is an output with one element.
+ * Non-finite values are not an error. inputs are as in rt_step; inputs[i] may be NULL if no output depends on it.
+ * Returns when the outputs are complete, on every device. -EINVAL: a required pointer is NULL; the message names it.
  * -ERANGE: an id or target outside its table.
  */
 int rt_run(struct rt_program *p, const void *const *inputs, float *const *outputs, struct gt_err *err);
-int rt_program_outputs(const struct rt_program *p); /* how many */
-const struct rt_shape *rt_program_output_shape(const struct rt_program *p, int i); /* of the batch shape in use */
+int rt_program_outputs(const struct rt_program *p); /* number of outputs */
+const struct rt_shape *rt_program_output_shape(const struct rt_program *p, int i); /* for the current batch shape */
 void rt_set_lr(struct rt_program *p, double lr);
 
-/* Memory of a tensor inside the program, valid until rt_program_free: parameters and buffers always (they may be written between
- * steps); values only with no_reuse; gradients only with keep_gradients (the sum over the update so far, before its loss
- * scale is undone and before clipping), NULL if the loss does not depend on n. NULL too for a node that fusion removed. */
-/* A program without optimizer and gradients looks at its parameters anew after each rt_value() of one of them. */
-float *rt_value(struct rt_program *p, const struct rt_node *n); /* NULL on other devices than the CPU */
+/*
+ * Memory of a tensor inside the program, valid until rt_program_free. Parameters and buffers are always available and
+ * may be written between steps. Values need no_reuse. Gradients need keep_gradients: the sum over the update so far,
+ * before loss scale and clipping are applied. NULL if the loss does not depend on n, or if fusion removed n.
+ */
+/* A program without optimizer and gradients reads its parameters again after each rt_value() of one of them. */
+float *rt_value(struct rt_program *p, const struct rt_node *n); /* NULL on devices other than the CPU */
 const float *rt_gradient(struct rt_program *p, const struct rt_node *n);
-/* The same by copy, on every device: elements of n as float; waits for the device. -EINVAL: not kept. Parameters and buffers are
- * written by rt_write_param(). */
+/* The same by copy, on every device: elements of n as float. Waits for the device. -EINVAL: the tensor is not kept.
+ * rt_write_param() writes parameters and buffers. */
 int rt_read_value(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
 int rt_read_gradient(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
 int rt_write_param(struct rt_program *p, const struct rt_node *n, const float *in, struct gt_err *err);
-int64_t rt_program_parameters(const struct rt_program *p); /* elements of all parameters */
-double rt_program_flops(const struct rt_program *p);	   /* per step, of the matrix products, as executed */
-uint64_t rt_program_planned_bytes(const struct rt_program *p); /* equals what is mapped */
+int64_t rt_program_parameters(const struct rt_program *p); /* number of elements of all parameters */
+double rt_program_flops(const struct rt_program *p);	   /* flops of the matrix products per step, as executed */
+uint64_t rt_program_planned_bytes(const struct rt_program *p); /* equal to the mapped size */
 int rt_program_threads(const struct rt_program *p);
 /*
- * { "device", "isa", "blas", "threads", "pages" (those that are there), "placement" (asked for), "pages_on_node": { "0": n, … }
- *   (where pages are, of those looked at), "pages_by_kind": { "weights": { "0": n }, "activations", "gradients", "optimizer" } and
- *   "threads_on_node": { "0": n } (both on the CPU only),
- *   "parameters", "flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes" (the same
- *   tensors without reuse), "passes": [{ "name", "did" }] (of the first shape), "shapes": [{ "planned_bytes",
- *   "flops_per_step" }] (with several), "memory": { struct rt_memory, "measured_bytes", "free_before_bytes" } (of a device: what it
- *   has less now than before), "inputs": { "direct", "copied" } (of a device: how many it has copied from where they lay, and how
- *   many first went elsewhere), "warnings": [ … ], "ops": [{ "op", "phase",
- *   "calls", "flops", "low_flops" (of products in the low
- *   type), "fp8_flops" (of these, in 8 bits, if any), "bytes", "seconds" (per step, the mean over those of all shapes; only
- *   with profile) }] }
+ * Describes the program as JSON:
+ * { "device", "isa", "blas", "threads",
+ *   "pages": actual page size, "placement": requested NUMA placement,
+ *   "pages_on_node": { "0": n, … }: sampled pages per NUMA node,
+ *   "pages_by_kind": { "weights": { "0": n }, "activations", "gradients", "optimizer" }, "threads_on_node": { "0": n }: CPU only,
+ *   "parameters", "flops_per_step", "bytes_per_step", "planned_bytes",
+ *   "unplanned_bytes": the same tensors without reuse,
+ *   "passes": [{ "name", "did" }]: of the first shape,
+ *   "shapes": [{ "planned_bytes", "flops_per_step" }]: if there are several,
+ *   "memory": { struct rt_memory, "measured_bytes": decrease of free memory, "free_before_bytes" }: devices only,
+ *   "inputs": { "direct", "copied" }: batches copied by the device directly, or through a buffer; devices only,
+ *   "warnings": [ … ],
+ *   "ops": [{ "op", "phase", "calls", "flops", "low_flops": of reduced-precision products, "fp8_flops": 8-bit part of these, "bytes",
+ *             "seconds": per step, mean over all shapes; needs profile }] }
  */
 json_t *rt_program_report(const struct rt_program *p);
-/* Share of the tensors' pages that lie on a NUMA node, 0 to 1, as the kernel says; NAN if it does not. */
+/* Returns the fraction (0 to 1) of the tensors' pages on a NUMA node, or NAN if the kernel does not report it. */
 double rt_program_pages_at(const struct rt_program *p, int node);
-/* One step of p (keep_gradients, no optimizer) on inputs, and of its gradients `samples` elements, drawn from all parameters in
- * turn, against central differences of rt_reference(), in which dropouts drop what they drop in that step. That is slow: two plain
- * evaluations of the graph per sample. -EINVAL: several ranks or batches per update, a loss scale or weight. */
+/*
+ * Checks gradients. Runs one step of p (keep_gradients, no optimizer) on inputs, and compares `samples` elements of its
+ * gradients, drawn from all parameters in turn, with central differences of rt_reference(). Both use the same dropout
+ * masks. Slow: two reference evaluations of the graph per sample. -EINVAL: several ranks or batches per update, a loss
+ * scale or weight.
+ */
 struct rt_gradient_check {
 	int checked;
-	double worst; /* largest difference, as a share of its tensor's largest gradient */
-	const struct rt_node *node; /* where; NULL if nothing was checked or nothing differs */
+	double worst; /* largest difference relative to the largest gradient of its tensor */
+	const struct rt_node *node; /* parameter of that element; NULL if nothing was checked or there is no difference */
 	int64_t element;
 	double got, numeric;
 };
 int rt_check_gradients(const struct rt_graph *g, const struct rt_node *loss, struct rt_program *p, const void *const *inputs,
 		       int samples, struct rt_gradient_check *ret, struct gt_err *err);
-/* With options.debug.trace: the last steps (RT_TRACE_EVENTS calls) in Chrome's trace format, for chrome://tracing or Perfetto: one
- * event per call with its tensors, flops and bytes, and the bytes that are live at each as a counter. */
+/* Returns the last steps (RT_TRACE_EVENTS calls) in Chrome's trace format, for chrome://tracing or Perfetto; needs
+ * options.debug.trace. There is one event per call with its tensors, flops and bytes, and a counter of live bytes. */
 #define RT_TRACE_EVENTS	65536
 json_t *rt_program_trace(const struct rt_program *p);
-/* What this machine can do with that many threads, measured now in a fraction of a second: the best of a few products of
- * 1536 x 1536 (flop/s in f32; in bf16, or 0 where that is only storage) and of passes over 192 MiB (bytes/s). */
+/* Peak rates of this machine with `threads` threads, measured in a fraction of a second. flop/s: the best of a few
+ * products of 1536 x 1536 in f32 and bf16 (0 if bf16 is for storage only). bytes/s: passes over 192 MiB. */
 struct rt_peaks {
 	double flops_per_s, bf16_flops_per_s, bytes_per_s;
-	double fp8_flops_per_s; /* cards from sm_89 on; else 0 */
-	double f16_flops_per_s; /* of a card, where asked for; else 0 */
+	double fp8_flops_per_s; /* GPUs from sm_89 on, otherwise 0 */
+	double f16_flops_per_s; /* GPUs, if requested; otherwise 0 */
 };
 int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err);
 
 /* ---- checkpoints ---- */
-/* Parameters, buffers, optimizer state and loss scale as one safetensors file, written whole or not at all, and durable.
- * ticket: where the caller stands in its data, given back by rt_load. */
+/* Saves parameters, buffers, optimizer state and loss scale as one safetensors file, atomically and durably. ticket:
+ * the caller's position in its data; rt_load returns it. */
 int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err);
-/* What the caller wants to find beside its ticket, UTF-8: rt_save() keeps it, rt_load() replaces it by the file's. NULL: none. */
+/* Sets a note (UTF-8) that rt_save() stores with the ticket. rt_load() replaces it by the file's. NULL: none. */
 void rt_set_note(struct rt_program *p, const char *note);
-const char *rt_note(const struct rt_program *p); /* until it is set or loaded again */
-/* From such a file, or from one with parameters and buffers alone (the optimizer then starts anew). Feedback of compressed
- * gradients is in no file and starts anew. -EBADMSG: not a sound safetensors file; -EINVAL: of another model, or with tensors that
- * this one has not; both leave the program as it was. -EIO: it ended early while it was read, and the program has parts of it. */
+const char *rt_note(const struct rt_program *p); /* valid until the next rt_set_note() or rt_load() */
+/*
+ * Loads a file of rt_save(), or one with parameters and buffers only; the optimizer then starts from its initial state.
+ * Residuals of compressed gradients are not saved and start at zero. -EBADMSG: not a valid safetensors file. -EINVAL: a
+ * file of another model, or with tensors that this model does not have. After both, the program is unchanged. -EIO:
+ * reading failed, and the program is partly loaded.
+ */
 int rt_load(struct rt_program *p, const char *path, uint64_t *ret_ticket, struct gt_err *err);
 
-/* ---- for the program that links the library ---- */
-/* Stores a sentence in err (may be NULL) and returns -code: for the functions of a struct rt_user_op. */
+/* ---- helpers for programs that link the library ---- */
+/* Stores a message in err (may be NULL) and returns -code. For the functions of a struct rt_user_op. */
 int rt_fail(struct gt_err *err, int code, const char *fmt, ...) GT_PRINTF(3, 4);
-/* Asks long work of the library, such as rt_group_run(), to end as it does at this signal. A signal handler may call it. */
+/* Makes long operations of the library, such as rt_group_run(), end as after this signal. May be called in a signal
+ * handler. */
 void rt_interrupt(int signal);
-/* Makes glibc's malloc keep freed memory instead of returning it to the kernel, and use one arena (mallopt). For a process that
- * mostly trains: the third step and later ones then take no page fault. Call it before rt_compile. No other function of the
- * library changes settings of the process. */
+/*
+ * Makes glibc's malloc keep freed memory instead of returning it to the kernel, and use one arena (mallopt). For a
+ * process that mostly trains: from the third step on it then takes no page fault. Call it before rt_compile. No other
+ * function of the library changes process settings.
+ */
 void rt_keep_heap(void);
 
 /* ---- backends ---- */
@@ -509,47 +561,49 @@ struct rt_backend_info {
 	bool available;
 	char reason[512]; /* one sentence if not available */
 };
-/* All backends of this build, always the same list. Returns how many; ret has room for RT_BACKENDS. */
+/* Lists all backends of this build, in a fixed order. Returns their number; ret has space for RT_BACKENDS. */
 #define RT_BACKENDS	2
 int rt_backends(struct rt_backend_info ret[RT_BACKENDS]);
-const char *rt_cpu_isa(void);  /* "avx512", "avx2", "sse2", "neon", "generic": what the kernels use on this machine */
-const char *rt_cpu_blas(void); /* "oneDNN 2.6.3" */
-/* What multiplies tensors of that type here: "amx", "avx512_bf16", or NULL where the type is only storage and the products
- * are made in f32. */
+const char *rt_cpu_isa(void);  /* "avx512", "avx2", "sse2", "neon" or "generic": instruction set of the kernels on this
+			        * machine */
+const char *rt_cpu_blas(void); /* for example "oneDNN 2.6.3" */
+/* Returns the instruction set of products of that type: "amx" or "avx512_bf16". NULL if the type is for storage only
+ * and products are computed in f32. */
 const char *rt_cpu_low_products(enum rt_dtype dtype);
 
-/* ---- random numbers ---- Philox 4x32-10: a value is a function of its key and counter, on any number of threads. */
+/* ---- random numbers ---- Philox 4x32-10: a value is a function of key and counter, independent of the number of threads. */
 uint64_t rt_random_u64(uint64_t seed, uint64_t stream, uint64_t index);
 float rt_random_normal(uint64_t seed, uint64_t stream, uint64_t index);
 float rt_random_uniform(uint64_t seed, uint64_t stream, uint64_t index); /* [0,1) */
 
 /* ---- data ---- runtime/data/loader.h */
 
-/* ---- models ---- built with the functions above alone */
+/* ---- models ---- built with the functions above */
 struct rt_gpt_config {
 	int64_t batch, seq, layers, width, heads, vocab;
 	int64_t positions; /* rows of the position table; 0: seq */
-	float dropout;	   /* behind embeddings, attention and mlp; 0: none */
+	float dropout;	   /* after embeddings, attention and MLP; 0: none */
 };
-/* GPT-2: pre-norm blocks, learnt positions, tied output. Declares inputs "tokens" and "targets" (batch,seq); returns the
- * loss. */
+/* GPT-2: pre-norm blocks, learned positions, tied output layer. Declares inputs "tokens" and "targets" (batch,seq);
+ * returns the loss. */
 struct rt_node *rt_model_gpt(struct rt_graph *g, const struct rt_gpt_config *c);
-/* BERT-style encoder with its masked-language loss: post-norm blocks, every token sees all, erf form of gelu. Same inputs; a
- * target is the token that was masked, or RT_IGNORE. */
+/* A BERT-style encoder with masked-language loss: post-norm blocks, no causal mask, erf form of GELU. Same inputs; a
+ * target is the masked token, or RT_IGNORE. */
 struct rt_node *rt_model_bert(struct rt_graph *g, const struct rt_gpt_config *c);
 struct rt_vit_config {
 	int64_t batch, size, patch, layers, width, heads, classes;
 	float dropout;
 };
-/* Vision transformer over patches of (size,size) images, mean of the tokens classified. Declares inputs "x"
+/* Vision transformer on patches of (size,size) images; classifies the mean of the tokens. Declares inputs "x"
  * (batch,size,size,3) and "y" (batch). */
 struct rt_node *rt_model_vit(struct rt_graph *g, const struct rt_vit_config *c);
-/* sizes[0] inputs, ReLU between layers, sizes[n-1] classes. Declares inputs "x" (batch,sizes[0]) and "y" (batch). */
+/* Multi-layer perceptron: sizes[0] inputs, ReLU between layers, sizes[n-1] classes. Declares inputs "x"
+ * (batch,sizes[0]) and "y" (batch). */
 struct rt_node *rt_model_mlp(struct rt_graph *g, int64_t batch, const int64_t *sizes, int n);
-/* ResNet for small images: 6 n + 2 layers (depth 20, 32, 44, 56, …) of 16, 32, 64 channels, shortcuts without weights.
+/* ResNet for small images: 6 n + 2 layers (depth 20, 32, 44, 56, …) of 16, 32, 64 channels, parameter-free shortcuts.
  * Declares inputs "x" (batch,size,size,3) and "y" (batch). */
 struct rt_node *rt_model_resnet_small(struct rt_graph *g, int64_t batch, int64_t size, int depth, int64_t classes);
-/* ResNet-50 for large images: bottlenecks of 3, 4, 6, 3; weights named as torchvision names them. Same inputs. */
+/* ResNet-50 for large images: bottleneck stages of 3, 4, 6, 3 blocks, weights named as in torchvision. Same inputs. */
 struct rt_node *rt_model_resnet50(struct rt_graph *g, int64_t batch, int64_t size, int64_t classes);
 
 RT_API_END

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of running a program that are the same on every device. */
+/* Parts of a program run that are the same on every device. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 #include "runtime/backend/backend.h"
 
-#define NO_NUMBERS	0xff /* every byte of a NaN, in every type */
+#define NO_NUMBERS	0xff /* byte that makes a NaN of every type */
 
 /* ---- memory ---- */
 uint64_t rt_run_arena_bytes(const struct rt_program *p)
@@ -34,7 +34,7 @@ void rt_use_shape(struct rt_program *p, int shape)
 		return;
 	p->shape = shape;
 	p->plan = p->shapes[shape];
-	p->stale = true; /* results of calls that run once lie where another shape has worked */
+	p->stale = true; /* results of run-once calls share memory with the other shape's tensors */
 }
 
 void rt_run_init_param(const struct rt_node *n, float *w, uint64_t seed, int threads)
@@ -95,7 +95,7 @@ int rt_run_write(struct rt_program *p, struct rt_node *n, const float *in, struc
 	return p->backend->put(p, n, low, err);
 }
 
-/* ---- poison, and values that are not finite ---- */
+/* ---- poison, and non-finite values ---- */
 void rt_run_poison(struct rt_program *p, int i, bool evaluates)
 {
 	for (int k = 0; k < RT_MAX_IO; k++) {
