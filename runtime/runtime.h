@@ -492,8 +492,8 @@ int rt_program_threads(const struct rt_program *p);
  *   "memory": { struct rt_memory, "measured_bytes": decrease of free memory, "free_before_bytes" }: devices only,
  *   "inputs": { "direct", "copied" }: batches copied by the device directly, or through a buffer; devices only,
  *   "warnings": [ … ],
- *   "ops": [{ "op", "phase", "calls", "flops", "low_flops": of reduced-precision products, "fp8_flops": 8-bit part of these, "bytes",
- *             "seconds": per step, mean over all shapes; needs profile }] }
+ *   "ops": [{ "op", "phase", "calls", "flops", "low_flops": of reduced-precision products, "fp8_flops": 8-bit part of these,
+ *             "bytes", "seconds": per step, mean over all shapes; needs profile }] }
  */
 json_t *rt_program_report(const struct rt_program *p);
 /* Returns the fraction (0 to 1) of the tensors' pages on a NUMA node, or NAN if the kernel does not report it. */
@@ -549,8 +549,8 @@ int rt_fail(struct gt_err *err, int code, const char *fmt, ...) GT_PRINTF(3, 4);
 void rt_interrupt(int signal);
 /*
  * Makes glibc's malloc keep freed memory instead of returning it to the kernel, and use one arena (mallopt). For a
- * process that mostly trains: from the third step on it then takes no page fault. Call it before rt_compile. No other
- * function of the library changes process settings.
+ * process that mostly trains: from the third step on it then takes no page fault. Call it before rt_compile.
+ * All other functions leave process settings unchanged.
  */
 void rt_keep_heap(void);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public builders. */
+/* The public builders of graphs and basic ops. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "runtime/graph/ir.h"
 
-/* No tensor is larger than this many elements: sizes in bytes then fit everywhere. */
+/* Maximum elements of a tensor. Sizes in bytes then fit into 64 bits everywhere. */
 #define MAX_ELEMENTS	(INT64_C(1) << 40)
 
 struct rt_graph *rt_graph_new(void)

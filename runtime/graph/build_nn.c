@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The public builders of images and of the smaller ops. */
+/* The public builders of image ops and smaller ops. */
 #include <errno.h>
 #include "runtime/graph/ir.h"
 
@@ -55,7 +55,7 @@ struct rt_node *rt_rope(struct rt_graph *g, struct rt_node *x, int heads, int de
 
 struct rt_node *rt_dropout(struct rt_graph *g, struct rt_node *x, float rate)
 {
-	/* The number of calls so far tells one dropout from the next. */
+	/* The number of previous calls distinguishes the dropouts. */
 	return unary(g, RT_OP_DROPOUT, "dropout", x, &(struct rt_attr){ .rate = rate, .stream = g->ir.n_calls });
 }
 

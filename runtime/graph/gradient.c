@@ -3,8 +3,8 @@
 
 struct rt_ad {
 	struct rt_ir *ir;
-	bool *wants;		/* by id of a forward node */
-	struct rt_node **grad;	/* by id of a forward node */
+	bool *wants;		/* by id of the forward node */
+	struct rt_node **grad;	/* by id of the forward node */
 	int n_forward;
 	const char *origin;	/* name of the forward node whose gradient is being emitted */
 };
@@ -19,7 +19,8 @@ bool rt_ad_wants(struct rt_ad *ad, const struct rt_node *n)
 	return n && ad->wants[n->id];
 }
 
-/* For how many forward tensors, not yet differentiated, g stands. Adding to it in place is right for one only. */
+/* Returns the number of forward tensors, not yet differentiated, whose gradient is g. If there are several, g must not
+ * be modified. */
 static int holders(const struct rt_ad *ad, const struct rt_node *g)
 {
 	int n = 0;
@@ -50,7 +51,7 @@ struct rt_call *rt_ad_call(struct rt_ad *ad, enum rt_op_id op, const struct rt_a
 	return c;
 }
 
-/* grad[n] = grad[n] + g, in place if nobody else holds it. */
+/* grad[n] = grad[n] + g, in place if only n holds it. */
 static void add_to(struct rt_ad *ad, const struct rt_node *n, struct rt_node *g)
 {
 	struct rt_node *old = ad->grad[n->id];
@@ -61,8 +62,8 @@ static void add_to(struct rt_ad *ad, const struct rt_node *n, struct rt_node *g)
 	c->out[0] = ad->grad[n->id] = may_add_to(ad, old) ? old : rt_ad_temp(ad, n, "d");
 }
 
-/* Is g made by c or by a call behind it? c cannot add to that: of its own outputs only its kernel knows which comes first, and a
- * sum that was begun for another of its inputs is made when it is done. */
+/* Returns whether g is written by c or by a later call. c cannot add to such a tensor: the order in which c's kernel
+ * writes its outputs is unknown, and a sum emitted for another of c's inputs runs after c. */
 static bool made_since(const struct rt_ad *ad, const struct rt_call *c, const struct rt_node *g)
 {
 	const struct rt_ir *ir = ad->ir;
@@ -144,7 +145,7 @@ void rt_ad_differentiate(struct rt_ad *ad, const struct rt_call *c)
 	ad->origin = c->out[0]->name;
 	if (reached || c->op->moves_buffers)
 		c->op->gradient(ad, c);
-	/* A value is complete when the call that made it is differentiated: it holds its gradient no longer. */
+	/* A value's gradient is not needed after the call that computed the value was differentiated. */
 	for (int k = 0; k < RT_MAX_IO; k++)
 		if (c->out[k] && c->out[k]->role == RT_ROLE_VALUE)
 			ad->grad[c->out[k]->id] = NULL;

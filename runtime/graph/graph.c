@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nodes, calls and graphs as data. */
+/* Nodes, calls and graphs as data structures. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

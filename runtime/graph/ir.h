@@ -2,9 +2,9 @@
 #ifndef RT_IR_H
 #define RT_IR_H
 /*
- * What passes rewrite: tensors (rt_node) and a list of calls in the order in which they run. A call reads in[] and writes
- * out[]; a slot may be NULL (absent input, output that nobody reads). A node may be written by more than one call: the later
- * ones add to it (attr.accumulate) or work in place.
+ * The intermediate representation that passes rewrite: tensors (rt_node) and a list of calls in execution order. A call
+ * reads in[] and writes out[]. A slot may be NULL: an absent input, or an output that is not needed. Several calls may
+ * write one node: the later ones add to it (attr.accumulate) or work in place.
  */
 #include "lib/err.h"
 #include "runtime/graph/op_list.h"
@@ -12,7 +12,7 @@
 
 #define RT_MAX_IO	8
 
-/* BUFFER: declared by the model and kept, but not trained: the running statistics of a batchnorm. */
+/* BUFFER: declared by the model and saved, but not trained, for example the running statistics of batchnorm. */
 enum rt_role { RT_ROLE_INPUT, RT_ROLE_PARAM, RT_ROLE_BUFFER, RT_ROLE_STATE, RT_ROLE_VALUE, RT_ROLE_GRADIENT, RT_ROLE_SCRATCH };
 
 struct rt_node {
@@ -24,24 +24,24 @@ struct rt_node {
 	struct rt_init init;
 	struct rt_graph *graph;
 	/* memory plan */
-	bool pinned;		 /* lives through the whole program */
-	bool sums;		 /* a gradient that batches add to: at one place for batches of every shape */
-	int first, last;	 /* calls between which it lives; first -1: never */
-	int born;		 /* the call that writes it before any reads it; -1: none */
-	struct rt_node *storage; /* itself, or the node whose memory it takes over */
-	int slot;		 /* of 8 bits: which scale is its own (pass/fp8.c) */
-	bool shared;		 /* lies in the window that ranks share, not in the arena */
-	/* A state of which each rank of a node keeps one piece, in units of so many elements; 0: kept whole. `shape` is then
-	 * that of the largest piece and `whole` that of the tensor. */
+	bool pinned;		 /* lives during the whole program */
+	bool sums;		 /* gradient that sums over batches; same address for all batch shapes */
+	int first, last;	 /* live range, as indices of calls; first -1: not allocated */
+	int born;		 /* call that writes the node before any call reads it; -1: none */
+	struct rt_node *storage; /* the node itself, or the node whose memory it reuses */
+	int slot;		 /* 8-bit tensors: index of its scale (pass/fp8.c) */
+	bool shared;		 /* stored in the window shared by the ranks, not in the arena */
+	/* Sharded state: each rank of a node keeps one piece, in units of this many elements; 0: not sharded. `shape`
+	 * is then the shape of the largest piece and `whole` that of the tensor. */
 	int64_t piece_unit;
 	struct rt_shape whole;
-	int64_t room;		 /* rows that there is memory for, if more than shape has: zeros; pass/pad.c */
+	int64_t room;		 /* number of allocated rows if larger than in `shape`; the extra rows are zero; pass/pad.c */
 	size_t bytes, offset;
 	void *data;
 };
 
 enum rt_act { RT_ACT_NONE, RT_ACT_GELU, RT_ACT_RELU, RT_ACT_GELU_ERF, RT_ACT_SILU, RT_ACT_TANH, RT_ACT_SIGMOID };
-/* Does the derivative of act read its input, or its output? */
+/* Returns whether the derivative of act reads the input of act; otherwise it reads the output. */
 static inline bool rt_act_reads_input(enum rt_act act)
 {
 	return act == RT_ACT_GELU || act == RT_ACT_GELU_ERF || act == RT_ACT_SILU;
@@ -50,27 +50,27 @@ static inline bool rt_act_reads_input(enum rt_act act)
 struct rt_attr {
 	enum rt_act act;
 	int heads;
-	bool all_keys;		     /* attention: every query sees every key */
+	bool all_keys;		     /* attention without causal mask */
 	float eps;
 	int window, stride, pad, groups; /* convolution, pooling */
-	double tiles_flops;	     /* convolution: of its products in tiles, pass/winograd.c; 0: not in tiles */
+	double tiles_flops;	     /* convolution: flops with Winograd's algorithm, pass/winograd.c; 0: direct convolution */
 	enum rt_reduction reduction;
-	int axis;		     /* of a reduction; -1: all leading dimensions that the result lacks */
-	struct rt_shape shape;	     /* reshape */
+	int axis;		     /* reduction: the reduced dimension; -1: all leading dimensions that the result lacks */
+	struct rt_shape shape;	     /* reshape: result shape */
 	bool ta, tb;		     /* matmul: transposed operands */
 	float scale, offset;	     /* affine */
 	int depth;		     /* rope: columns of a head */
-	float base;		     /* rope: of the angles */
-	float rate;		     /* dropout: share dropped; batchnorm: weight of the newest statistics */
-	int64_t rows;		     /* batchnorm's backward call: of x, which it may lack */
-	int stream;		     /* dropout: its own random numbers */
-	int bucket;		     /* of gradients: which */
-	int slot;		     /* cast8: which scale */
+	float base;		     /* rope: base of the angles */
+	float rate;		     /* dropout: fraction dropped; batchnorm: weight of the newest statistics */
+	int64_t rows;		     /* batchnorm_bwd: rows of x, because input x may be absent */
+	int stream;		     /* dropout: random stream */
+	int bucket;		     /* index of a gradient bucket */
+	int slot;		     /* cast8: index of the scale */
 	const struct rt_user_op *user;
-	void *arg;		     /* of the user's op */
+	void *arg;		     /* argument of the user-defined op */
 	unsigned accumulate; /* bit i: add to out[i] instead of assigning */
 	uint64_t slice_bytes;
-	int64_t room; /* linear_cross_entropy: columns of the logits that are multiplied, if more than the weight has rows */
+	int64_t room; /* linear_cross_entropy: multiplied columns of the logits, if more than the weight has rows */
 };
 
 /* GRADIENT: reads the finished gradients of all parameters, once per update, before any of them is used. */
@@ -81,11 +81,11 @@ struct rt_call {
 	struct rt_node *in[RT_MAX_IO], *out[RT_MAX_IO];
 	struct rt_attr attr;
 	enum rt_phase phase;
-	const char *origin; /* name of the forward node whose gradient this call makes, or of the parameter; NULL: forward */
-	bool again;	    /* makes once more what a forward call made (pass/checkpoint.c) */
-	bool once; /* of parameters alone: runs when these may have changed, its results stay; on RT_CUDA: in the first batch of
-		    * an update alone */
-	double seconds; /* with options.debug.profile: summed over steps */
+	const char *origin; /* name of the forward node or parameter whose gradient this call computes; NULL: forward */
+	bool again;	    /* recomputes a forward call (pass/checkpoint.c) */
+	bool once; /* reads parameters only: runs when these may have changed, and its results are kept; on RT_CUDA:
+		    * runs only in the first batch of an update */
+	double seconds; /* with options.debug.profile: sum over steps */
 };
 
 struct rt_ir {
@@ -99,7 +99,7 @@ struct rt_graph {
 	struct gt_err err;
 };
 
-/* Bytes of a row of bits, one for each of cols elements: the vectors of a row begin at whole bytes of it. */
+/* Returns the bytes of a bit mask for a row of cols elements. Each vector of a row starts at a byte border. */
 static inline int64_t rt_bits_bytes(int64_t cols)
 {
 	return (cols + 15) / 16 * 2;
@@ -110,45 +110,45 @@ static inline int64_t rt_bits_bytes(int64_t cols)
 enum rt_op_id { RT_OPS(RT_OP_ID) RT_N_OPS };
 #undef RT_OP_ID
 struct rt_ad;
-/* What an update keeps of its parameter: a tensor of its shape, or of one element for each block of it. */
+/* Optimizer state of a parameter: a tensor of its shape, or one element per block of `block` elements. */
 struct rt_op_state {
 	const char *name;
 	enum rt_dtype dtype;
 	int64_t block;
 };
-/* Calls that work with the other ranks. */
+/* Calls that involve the other ranks. */
 enum rt_collective { RT_NOT_COLLECTIVE, RT_BUCKET_START, RT_BUCKET_WAIT, RT_RANKS_MEET };
 struct rt_op {
 	enum rt_op_id id;
 	const char *name;
 	/* ---- types; bit i stands for in[i] or out[i] ---- */
-	unsigned low;		/* an operand of a product: of the low type with mixed precision */
-	bool low_stored;	/* the CPU's kernel only reads the low type: it multiplies in f32 */
-	unsigned f32_in, f32_out; /* f32 also where all tensors between the ops are of a low type */
-	unsigned any_in;	/* read in the type that the tensor has */
-	unsigned master_in;	/* of a parameter or an input the f32 values are read, not a copy in a low type */
+	unsigned low;		/* operands of a product: reduced precision under mixed precision */
+	bool low_stored;	/* the CPU kernel reads the reduced-precision type but multiplies in f32 */
+	unsigned f32_in, f32_out; /* f32 even if all tensors between ops have reduced precision */
+	unsigned any_in;	/* read in the type of the tensor */
+	unsigned master_in;	/* read the f32 values of a parameter or input, not a reduced-precision copy */
 	bool keeps_type;	/* out[0] is f32 if in[0] is */
-	bool linear;		/* a product of a linear layer: fp8 */
+	bool linear;		/* product of a linear layer: can use fp8 */
 	struct {
 		enum rt_dtype type; /* RT_F32: none */
 		bool turned;
-	} eight[2];		/* fp8: how in[i] is rounded */
+	} eight[2];		/* fp8: type and layout of rounded in[i] */
 
 	/* ---- data flow ---- */
-	bool moves_buffers;	/* its backward call does, and is made even if no gradient comes */
-	bool loss;		/* yields the scalar to differentiate; its other outputs are its inputs' gradients */
-	uint64_t inplace;	/* bit 8*o+i: out[o] may take over the memory of in[i] when in[i] dies here */
+	bool moves_buffers;	/* the backward call updates buffers, and is emitted even without a gradient */
+	bool loss;		/* out[0] is the loss; the other outputs are the gradients of the inputs */
+	uint64_t inplace;	/* bit 8*o+i: out[o] may reuse the memory of in[i] if in[i]'s last use is this call */
 	unsigned accumulates;	/* bit o: the kernel can add to out[o] (attr.accumulate) */
-	int index_in;		/* with index_limit: this input has indexes */
-	int64_t (*index_limit)(const struct rt_call *c); /* they are below this */
-	struct rt_op_state states[5]; /* of an update: out[1] and on; ends with a NULL name */
+	int index_in;		/* if index_limit is set: the input that contains indexes */
+	int64_t (*index_limit)(const struct rt_call *c); /* upper limit (exclusive) of the indexes */
+	struct rt_op_state states[5]; /* updates: out[1] and later; ends with a NULL name */
 	enum rt_collective collective;
 
-	/* Check the inputs and make the outputs. NULL for ops that only passes emit. */
+	/* Checks the inputs and creates the outputs. NULL for ops that only passes emit. */
 	int (*shape)(struct rt_ir *ir, struct rt_call *c, struct gt_err *err);
-	/* Emit the calls that give the gradients of the inputs (graph/gradient.h). */
+	/* Emits the calls that compute the gradients of the inputs (graph/gradient.h). */
 	void (*gradient)(struct rt_ad *ad, const struct rt_call *c);
-	/* The plain definition, in double. */
+	/* The definition, in double. */
 	void (*reference)(const struct rt_call *c, const double *const *in, double *const *out);
 	double (*flops)(const struct rt_call *c);
 };
@@ -164,51 +164,52 @@ static inline bool rt_is_update(const struct rt_call *c)
 	return c->op->states[0].name;
 }
 
-static inline bool rt_is_conv(const struct rt_call *c) /* or a gradient of one */
+static inline bool rt_is_conv(const struct rt_call *c) /* also true for the gradients of one */
 {
 	return rt_is(c, RT_OP_CONV) || rt_is(c, RT_OP_CONV_BWD_X) || rt_is(c, RT_OP_CONV_BWD_W);
 }
 
-/* ---- building ---- */
+/* ---- construction ---- */
 struct rt_node *rt_ir_node(struct rt_ir *ir, enum rt_role role, enum rt_dtype dtype, const struct rt_shape *shape,
 			   const char *name);
 struct rt_call *rt_ir_call(struct rt_ir *ir, enum rt_op_id op, const struct rt_attr *attr);
 void rt_ir_clear(struct rt_ir *ir);
-/* Copy of src with the same ids. */
+/* Copies src, with equal ids. */
 void rt_ir_copy(struct rt_ir *dst, const struct rt_ir *src);
-/* Apply op to in[0..n): the public builders are one line each. NULL and the graph's error when it does not fit. */
+/* Applies op to in[0..n). Most public builders only call this function. Returns NULL and sets the graph's error if the
+ * inputs do not fit. */
 struct rt_node *rt_apply(struct rt_graph *g, enum rt_op_id op, const struct rt_attr *attr, struct rt_node *const *in, int n);
-/* Is a or b NULL? They are not unless an earlier op failed, and then the graph has its error already. */
+/* Returns whether a or b is NULL. That happens only if an earlier op failed, so the graph has an error already. */
 bool rt_missing(struct rt_graph *g, const char *op, const struct rt_node *a, const struct rt_node *b);
 struct rt_call *rt_maker(const struct rt_ir *ir, const struct rt_node *n); /* first call that writes n, or NULL */
 bool rt_reads(const struct rt_call *c, const struct rt_node *n);
 bool rt_writes(const struct rt_call *c, const struct rt_node *n);
-uint64_t rt_node_bytes(const struct rt_node *n); /* of its elements */
-uint64_t rt_node_room_bytes(const struct rt_node *n); /* and of the rows behind them */
-/* Bytes that the call reads and writes at least, each tensor once. */
+uint64_t rt_node_bytes(const struct rt_node *n); /* bytes of its elements */
+uint64_t rt_node_room_bytes(const struct rt_node *n); /* the same with its extra rows */
+/* Returns the minimum bytes that the call reads and writes; each tensor counts once. */
 double rt_call_bytes(const struct rt_call *c);
 
-double rt_conv_flops(const struct rt_call *c); /* as it is made */
+double rt_conv_flops(const struct rt_call *c); /* flops as executed */
 
-/* Of random numbers: a dropout's is this and attr.stream. */
+/* Random stream of dropouts: this + attr.stream. */
 #define RT_DROPOUT_STREAM	0xd0
-/* What a program draws its dropouts of one batch from (struct rt_run). */
+/* The key of a batch's dropout masks (struct rt_run). */
 struct rt_coins {
 	uint64_t seed;
 	int64_t batch;
 };
-/* As rt_reference(), with the elements dropped that these coins drop; NULL: none. */
+/* Like rt_reference(), with the dropout masks of these coins; NULL: no dropout. */
 int rt_reference_drawn(const struct rt_graph *g, const struct rt_node *watch, const double *const *values,
 		       const struct rt_coins *coins, double *out, struct gt_err *err);
 
 /* ---- for shape rules ---- */
-/* Product of all dimensions but the last; the last one. */
+/* rt_rows(): product of all dimensions except the last. rt_cols(): the last dimension. */
 int64_t rt_rows(const struct rt_node *n);
 int64_t rt_cols(const struct rt_node *n);
 bool rt_same_shape(const struct rt_node *a, const struct rt_node *b);
-/* "NODE: what OP wants, with both shapes". */
+/* Returns -EINVAL with the message "NODE: requirement of OP, with both shapes". */
 int rt_mismatch(const struct rt_call *c, const struct rt_node *a, const struct rt_node *b, const char *want,
 		struct gt_err *err);
-/* Fails unless n is a float tensor. */
+/* Fails if n is not a float tensor. */
 int rt_want_float(const struct rt_call *c, const struct rt_node *n, struct gt_err *err);
 #endif

@@ -2,8 +2,8 @@
 #ifndef RT_MIX_H
 #define RT_MIX_H
 /*
- * x, 32 bits or a vector of them, becomes its image under a well mixing bijection. A
- * macro: the CPU's vectors and the card's kernels have to draw the same bits.
+ * Replaces x (32 bits or a vector of them) by a bijective hash of x. A macro, because the CPU's vectors and the CUDA
+ * kernels must draw the same bits.
  */
 #define RT_MIX(x)                                                                                                      \
 	do {                                                                                                           \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = act(x), any shape. */
+/* act: y = act(x), any shape. */
 #include <math.h>
 #include "runtime/graph/act.h"
 #include "runtime/graph/gradient.h"
@@ -42,7 +42,7 @@ static int act_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 	return 0;
 }
 
-/* dx = dy act'(x); what can be had from the output is, so that the input may be overwritten. */
+/* dx = dy act'(x). Reads y instead of x where possible, so that x may be overwritten. */
 static void act_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	struct rt_call *k;
@@ -69,7 +69,7 @@ const struct rt_op rt_op_act = {
 	.gradient = act_gradient,
 	.reference = act_op_reference,
 };
-/* in: dy, what the derivative reads. out: dx */
+/* in: dy, and x or y (rt_act_reads_input()). out: dx */
 const struct rt_op rt_op_act_bwd = {
 	.id = RT_OP_ACT_BWD,
 	.name = "activation_bwd",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y = a + b; b has the shape of a, or lacks its first dimensions and is then added to every part. */
+/* add: y = a + b. b has the shape of a or its last dimensions; in the second case it is broadcast. */
 #include <string.h>
 #include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention: y (B,T,C) per head of width D = C/heads: softmax(q k^T / sqrt(D)) v over the keys up to the query, or all_keys.
- * in: qkv (B,T,3C). out: y, and the log-sum-exp of each row of scores (B,heads,T), from which the backward pass rebuilds
- * the probabilities block by block.
+ * attention: y (B,T,C) = softmax(q k^T / sqrt(D)) v per head of width D = C/heads, over the keys up to the query, or
+ * over all keys. in: qkv (B,T,3C). out: y, and the log-sum-exp of each row of scores (B,heads,T). The backward pass
+ * recomputes the probabilities from it, block by block.
  */
 #include <errno.h>
 #include <math.h>
@@ -41,7 +41,7 @@ static void attention_gradient(struct rt_ad *ad, const struct rt_call *c)
 	rt_ad_into(ad, k, 0, c->in[0]);
 }
 
-/* One query: y (D) over keys 0..t, all strides 3C. */
+/* Computes y (D) of one query over keys 0..t; all strides are 3C. */
 static double attend(const double *q, const double *k, const double *v, int64_t t, int64_t depth, int64_t stride, double *y)
 {
 	double max = -INFINITY, sum = 0;
@@ -87,7 +87,7 @@ static void attention_reference(const struct rt_call *c, const double *const *in
 			}
 }
 
-/* Keys per query, on average. */
+/* Returns the mean number of keys per query. */
 static double mean_keys(const struct rt_call *c)
 {
 	double len = (double)c->in[0]->shape.d[1];
@@ -95,7 +95,7 @@ static double mean_keys(const struct rt_call *c)
 	return c->attr.all_keys ? len : (len + 1) / 2;
 }
 
-/* Two products forward, five backward, over the keys that causality leaves. */
+/* Two products forward and five backward, over the keys that the mask leaves. */
 static double attention_flops(const struct rt_call *c)
 {
 	return 2 * 2 * (double)rt_rows(c->in[0]) * (double)rt_cols(c->out[0]) * mean_keys(c);

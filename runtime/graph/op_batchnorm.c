@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batchnorm: y = act((x - mean) rstd gain + bias [+ residual]) per channel of x (M,C), mean and variance over the M rows.
+ * batchnorm: y = act((x - mean) rstd gain + bias [+ residual]) per channel of x (M,C), mean and variance over the M
+ * rows.
  * in: x, gain, bias, running mean, running var, residual or NULL, shift (C) or NULL. out: y, mean, rstd, open or NULL.
- * The residual and the activation come by fusion. shift is a bias that the product before this would have added: the batch's
- * mean takes it away again, so that only the running mean has to know of it (pass/batchnorm.c). open, on the CPU: a bit for each
- * element that a relu let through, in rows of rt_bits_bytes(C).
- * The running statistics move in the backward pass: a step whose loss is no number leaves them as they are.
+ * Fusion adds the residual and the activation. `shift` is the bias of the product before this op. Subtracting the
+ * batch's mean cancels it, so only the running mean needs it (pass/batchnorm.c). `open` (CPU only): a bit per element,
+ * set where relu passed it, in rows of rt_bits_bytes(C). The running statistics are updated in the backward pass: a
+ * step whose loss is not finite does not change them.
  */
 #include <errno.h>
 #include <math.h>
@@ -52,7 +53,7 @@ static void batchnorm_gradient(struct rt_ad *ad, const struct rt_call *c)
 	k->out[4] = c->in[3];
 	k->out[5] = c->in[4];
 	if (!k->in[0])
-		return; /* nothing before it is trained: its statistics move, and x need not be kept */
+		return; /* nothing before it is trained: only the statistics are updated, and x need not be kept */
 	k->in[1] = c->in[0];
 	k->in[2] = c->in[1];
 	k->in[5] = c->attr.act == RT_ACT_NONE ? NULL : c->out[3] ? c->out[3] : c->out[0];
@@ -90,8 +91,8 @@ const struct rt_op rt_op_batchnorm = {
 	.gradient = batchnorm_gradient,
 	.reference = batchnorm_reference,
 };
-/* in: dy, x, gain, mean, rstd, of a fused activation `open` if there is one and else y, shift. out: dx, dgain, dbias, dresidual,
- * running mean, running var. dy NULL: the running statistics alone. */
+/* in: dy, x, gain, mean, rstd, for a fused activation `open` if present and otherwise y, shift. out: dx, dgain, dbias,
+ * dresidual, running mean, running var. dy NULL: only the running statistics. */
 const struct rt_op rt_op_batchnorm_bwd = {
 	.id = RT_OP_BATCHNORM_BWD,
 	.name = "batchnorm_bwd",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Emitted by pass/bucket.c and run by ddp/ddp.c: the reduction of bucket attr.bucket over the ranks begins; is waited for; all
- * ranks have handed out what they updated. */
+/*
+ * Emitted by pass/bucket.c and run by ddp/ddp.c. bucket_start: starts the reduction of bucket attr.bucket over the
+ * ranks. bucket_wait: waits for it. ranks_meet: waits until all ranks have sent their part of the updated parameters.
+ */
 #include "runtime/graph/ops.h"
 
 const struct rt_op rt_op_bucket_start = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * conv: y (N,OH,OW,O) = x (N,H,W,C) convolved with w (O,C/groups,KH,KW), + b (O). Zero padding on all four sides, the same
- * stride both ways. Images are stored with their channels innermost, weights as torch stores them.
+ * conv: y (N,OH,OW,O) = x (N,H,W,C) convolved with w (O,C/groups,KH,KW), + b (O). Zero padding on all four sides, equal
+ * stride in both directions. Channels are the innermost dimension of images. The weight layout is that of PyTorch.
  * in: x, w, b or NULL. out: y
  */
 #include <errno.h>
@@ -44,7 +44,7 @@ static int conv_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 	return 0;
 }
 
-/* dx = dy, w; dw, db = dy, x */
+/* dx = conv_bwd_x(dy, w); dw, db = conv_bwd_w(dy, x) */
 static void conv_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	struct rt_node *dy = rt_ad_get(ad, c->out[0]);
@@ -68,7 +68,7 @@ static void conv_gradient(struct rt_ad *ad, const struct rt_call *c)
 	}
 }
 
-/* One element of the output. */
+/* Returns one element of the output. */
 static double patch(const struct rt_call *c, const double *x, const double *w, int64_t row, int64_t col, int64_t out)
 {
 	const int64_t *xs = c->in[0]->shape.d, *ws = c->in[1]->shape.d;

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cross_entropy: loss (1) = mean over M rows of -log softmax(logits (M,V))[targets (M)], without the rows whose target is
- * RT_IGNORE. The gradient with respect to the logits is an output of the forward call, in place where
- * the logits are not needed any more.
+ * cross_entropy: loss (1) = mean over M rows of -log softmax(logits (M,V))[targets (M)], without the rows whose target
+ * is RT_IGNORE. The gradient of the logits is an output of the forward call, in place if the logits have no later use.
  * in: logits, targets. out: loss, dlogits, loss of each row (M)
  *
- * linear_cross_entropy (made by fusion): logits = x (M,C) w (V,C)^T + b (V) exist only for a slice of rows at a time; each
- * slice's loss and gradients are computed while it is there.
+ * linear_cross_entropy (from fusion): computes logits = x (M,C) w (V,C)^T + b (V) for one slice of rows at a time, with
+ * the loss and gradients of the slice.
  * in: x, w, b or NULL, targets. out: loss, dx, dw, db, loss of each row (M)
  */
 #include <errno.h>
@@ -71,7 +70,7 @@ static void linear_cross_entropy_gradient(struct rt_ad *ad, const struct rt_call
 			rt_ad_share(ad, c->in[i], c->out[1 + i]);
 }
 
-/* Rows of one slice: equal parts, none above the limit in bytes. */
+/* Splits the rows into equal slices below the limit in bytes. */
 int64_t rt_cross_entropy_slice(const struct rt_call *c)
 {
 	int64_t rows = rt_rows(c->in[0]), row_bytes = rt_cross_entropy_stride(c) * 4;
@@ -81,7 +80,7 @@ int64_t rt_cross_entropy_slice(const struct rt_call *c)
 	return (rows + slices - 1) / slices;
 }
 
-/* Rows of logits start on cache lines. */
+/* Rows of logits start at cache lines. */
 int64_t rt_cross_entropy_stride(const struct rt_call *c)
 {
 	return c->attr.room ? c->attr.room : (c->in[1]->shape.d[0] + 15) / 16 * 16;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loss (1) = sum of a * b. Its gradients are its own inputs, times the loss scale. */
+/* dot: loss (1) = sum of a * b. The gradients are the inputs, times the loss scale. */
 #include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
 

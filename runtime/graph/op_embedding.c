@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* y (B,T,C) = table (V,C)[ids (B,T)] + positions (P,C)[t]. in: ids, table, positions or NULL. */
+/* embedding: y (B,T,C) = table (V,C)[ids (B,T)] + positions (P,C)[t]. in: ids, table, positions or NULL. */
 #include <errno.h>
 #include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"

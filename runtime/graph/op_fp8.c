@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Emitted by pass/fp8.c, for the CUDA device.
- * cast8: y = x rounded to 8 bits under the scale of y, t = the same turned. in: x, scales. out: y, t (of x's shape; either may be
- * absent).
- * scales8: new scales from what was seen. in: scales.
+ * cast8: y = x rounded to 8 bits with the scale of y, t = y^T. in: x, scales. out: y, t (size of x); either may be absent.
+ * scales8: new scales from the recorded absolute maxima. in: scales.
  */
 #include "runtime/graph/ops.h"
 

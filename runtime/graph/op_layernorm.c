@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * layernorm: y = (x - mean) rstd gain (C) + bias (C) over the last dimension of x (M,C); keeps mean, rstd (M).
- * add_layernorm (made by fusion): x = a + b first, and x is an output too.
+ * layernorm: y = (x - mean) rstd gain (C) + bias (C) over the last dimension of x (M,C); saves mean, rstd (M).
+ * add_layernorm (from fusion): the same of x = a + b; x is also an output.
  */
 #include <math.h>
 #include "runtime/graph/gradient.h"

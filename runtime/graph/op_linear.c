@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * linear: y (M,N) = act(x (M,K) w (N,K)^T + b (N)).
- * in: x, w, b or NULL. out: y, and with gelu or silu also the value before it (M,N), which its derivative needs.
+ * linear: y (M,N) = act(x (M,K) w (N,K)^T + b (N)). in: x, w, b or NULL. out: y, and for gelu and silu also the
+ * pre-activation (M,N), which the derivative reads.
  */
 #include "runtime/graph/act.h"
 #include "runtime/graph/gradient.h"
@@ -80,7 +80,8 @@ static double linear_flops(const struct rt_call *c)
 	return 2.0 * (double)rt_shape_elements(&c->in[0]->shape) * (double)c->in[1]->shape.d[0];
 }
 
-/* in: dy (M,N), w (N,K); with gelu (pass/gelu.c) what its derivative reads (M,K). out: dx (M,K), times that derivative */
+/* in: dy (M,N), w (N,K); for gelu (pass/gelu.c) also the input of its derivative (M,K). out: dx (M,K), times that
+ * derivative */
 static double linear_bwd_x_flops(const struct rt_call *c)
 {
 	return 2.0 * (double)rt_shape_elements(&c->in[0]->shape) * (double)c->in[1]->shape.d[1];

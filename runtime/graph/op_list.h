@@ -2,8 +2,9 @@
 #ifndef RT_OP_LIST_H
 #define RT_OP_LIST_H
 /*
- * All ops: X(ID, name, kernels). Defined elsewhere are struct rt_op rt_op_NAME (graph/), and struct rt_cpu_kernel rt_cpu_NAME and
- * struct rt_cuda_kernel rt_cuda_NAME as `kernels` says: BOTH, CUDA alone, or RANKS: none, the executor works with the other ranks.
+ * All ops: X(ID, name, kernels). Each has a struct rt_op rt_op_NAME in graph/. `kernels` is BOTH (struct rt_cpu_kernel
+ * rt_cpu_NAME and struct rt_cuda_kernel rt_cuda_NAME), CUDA (only the latter), or RANKS: none, the executor works with
+ * the other ranks.
  */
 #define RT_OPS(X) \
 	X(LINEAR, linear, BOTH) \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * mul: y = a b. affine: y = scale x + offset. dropout: y = x / (1 - rate), or 0. reshape: the same elements.
- * The gradient of each is the op itself on dy.
+ * mul: y = a b. affine: y = scale x + offset. dropout: y = x / (1 - rate), or 0. reshape: y = x in another shape. The
+ * gradient of each is the same op on dy.
  */
 #include <errno.h>
 #include <math.h>
@@ -59,7 +59,7 @@ const struct rt_op rt_op_mul = {
 	.reference = mul_reference,
 };
 
-/* The same op on dy, without what is constant. */
+/* Applies the same op to dy, without its constant term. */
 static void linear_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	struct rt_attr attr = c->attr;
@@ -98,7 +98,7 @@ static int dropout_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err
 	return same_shape(ir, c, err);
 }
 
-/* What it is on average: which elements are dropped is no part of the definition. */
+/* The mean of dropout: the definition does not include which elements are dropped. */
 static void copy_reference(const struct rt_call *c, const double *const *in, double *const *out)
 {
 	for (int64_t i = 0, n = rt_shape_elements(&c->in[0]->shape); i < n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* matmul: y (…,M,N) = op(a) op(b) for each of the leading dimensions; ta, tb: stored the other way round. */
+/* matmul: y (…,M,N) = op(a) op(b) for each of the leading dimensions; ta, tb: the operand is stored transposed. */
 #include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
 
@@ -38,7 +38,7 @@ static void product(struct rt_ad *ad, const struct rt_node *of, struct rt_node *
 	rt_ad_into(ad, k, 0, of);
 }
 
-/* d op(a) = dy op(b)^T and d op(b) = op(a)^T dy; of a transposed operand, the transpose of that. */
+/* d op(a) = dy op(b)^T, d op(b) = op(a)^T dy. For a transposed operand, the transpose of that. */
 static void matmul_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	struct rt_node *dy = rt_ad_get(ad, c->out[0]), *a = c->in[0], *b = c->in[1];

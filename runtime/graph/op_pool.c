@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pooling of images: y (N,OH,OW,C) from windows of x (N,H,W,C). max_pool keeps which place of the window it was (u8).
- * pad: zeros round the last dimension.
+ * Pooling of images: y (N,OH,OW,C) from windows of x (N,H,W,C). max_pool saves the position of the maximum in its
+ * window (u8).
+ * pad: adds zeros before and after the last dimension.
  */
 #include <errno.h>
 #include <math.h>
 #include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
 
-#define WINDOW_MAX	15 /* places of a window fit in 8 bits */
+#define WINDOW_MAX	15 /* positions of a window fit in 8 bits */
 
 static int pool_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
@@ -51,7 +52,7 @@ static void pool_gradient(struct rt_ad *ad, const struct rt_call *c)
 	rt_ad_into(ad, k, 0, c->in[0]);
 }
 
-/* One window: its maximum or average; *ret_place the first place of the maximum. */
+/* Returns the maximum or average of one window. *ret_place: first position of the maximum. */
 static double window(const struct rt_call *c, const double *x, int64_t row, int64_t col, int *ret_place)
 {
 	const int64_t *xs = c->in[0]->shape.d;
@@ -114,7 +115,7 @@ const struct rt_op rt_op_avg_pool_bwd = {
 	.accumulates = 1,
 };
 
-/* ---- pad: window zeros before, stride zeros after ---- */
+/* ---- pad: attr.window zeros before, attr.stride zeros after ---- */
 static int pad_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
 	struct rt_shape s = c->in[0]->shape;

@@ -87,7 +87,7 @@ const struct rt_op rt_op_reduce = {
 	.gradient = reduce_gradient,
 	.reference = reduce_reference,
 };
-/* in: dy; of a maximum also x, y. out: dx */
+/* in: dy; for a maximum also x, y. out: dx */
 const struct rt_op rt_op_reduce_bwd = {
 	.id = RT_OP_REDUCE_BWD,
 	.name = "reduce_bwd",

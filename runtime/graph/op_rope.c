@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rope: y = x (B,T,W) with the first `heads` heads, of `depth` columns each, rotated by their position t (rotary position
- * embedding, Su et al., RoFormer, 2021). Elements i and i + depth/2 of a head are a pair, which turns by t base^(-2i/depth). The
- * columns after the heads are copied. The gradient turns the other way: scale is 1 or -1.
+ * rope: y = x (B,T,W) with the first `heads` heads, of `depth` columns each, rotated by position t (rotary position
+ * embedding, Su et al., RoFormer, 2021). Elements i and i + depth/2 of a head form a pair, which is rotated by t
+ * base^(-2i/depth). The columns after the heads are copied. The gradient rotates in the other direction: scale is 1 or
+ * -1.
  * in: x. out: y
  */
 #include <errno.h>

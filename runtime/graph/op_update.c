@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What only passes emit round the gradients and updates.
+ * Ops on gradients and parameters that only passes emit.
  * scale:     y = x times the loss scale. in: x. out: y
  * sum_up:    y = or += x. in: x. out: y
- * grad_norm: squares of the gradient into the run's sum, and whether it is finite. in: gradient. out: nothing
+ * grad_norm: adds the sum of squares to the run's sum, and checks that the gradient is finite. in: gradient. out: none
  * The optimizers' updates, one call per parameter, in place:
  * sgd:    in: gradient. out: parameter, momentum or NULL
  * adamw:  in: gradient. out: parameter, m, v

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * user: an op that the program which links this library brings itself (struct rt_user_op). in: as the op says. out: y
+ * user: an op defined by the program that links the library (struct rt_user_op). in: defined by the op. out: y
  * user_bwd: in: dy, y, the inputs. out: their gradients
  */
 #include <errno.h>
@@ -35,7 +35,7 @@ static void user_gradient(struct rt_ad *ad, const struct rt_call *c)
 	const struct rt_user_op *op = c->attr.user;
 	struct rt_call *k;
 
-	if (!op->backward) /* then nobody wants it: pass/autodiff.c */
+	if (!op->backward) /* no gradient is needed then: pass/autodiff.c */
 		return;
 	k = rt_ad_call(ad, RT_OP_USER_BWD, &(struct rt_attr){ .user = op, .arg = c->attr.arg });
 	k->in[0] = rt_ad_get(ad, c->out[0]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The graph by its ops' plain definitions, in double. */
+/* Evaluates a graph by the definitions of its ops, in double. */
 #include <errno.h>
 #include <string.h>
 #include "runtime/graph/ir.h"
 #include "runtime/graph/mix.h"
 
-/* An element stays when its random 32 bits are not below the rate's share of them. */
+/* Keeps an element if its 32 random bits are at least rate * 2^32. */
 static void drop(const struct rt_call *c, const struct rt_coins *coins, const double *x, double *y)
 {
 	uint64_t key = rt_random_u64(coins->seed, RT_DROPOUT_STREAM + (uint64_t)c->attr.stream, (uint64_t)coins->batch);
