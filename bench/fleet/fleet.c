@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which host is unlike the others, in what, and why. */
+/* Finds the outlier hosts of a fleet, their metrics and the probable causes. */
 #include <math.h>
 #include <string.h>
 #include "bench/bench.h"
 #include "bench/fleet/fleet.h"
 #include "bench/fleet/moves.h"
 
-#define ALPHA      .05 /* for one false alarm in the whole table */
+#define ALPHA      .05 /* probability of one false alarm in the whole table */
 #define CAUSES_MAX 4
-#define USUAL      .6 /* share of the others that must agree on a value for it to be the usual one */
+#define USUAL      .6 /* share of the other hosts that must agree on a value for it to be the usual one */
 
 
 /* ---- one metric of one class ---- */
@@ -52,7 +52,8 @@ static struct column *column_of(struct column **all, size_t *n, const struct bn_
 
 /* ---- causes ---- */
 
-/* What most of the others have; NULL when they do not agree. *ret_rare: share of them that has the host's own value. */
+/* Returns the value that most other hosts have, or NULL if they do not agree. *ret_rare: share of the others with this
+ * host's value. */
 static const json_t *usual(const struct column *c, const bool *out, size_t host, const char *key, double *ret_share,
 			   double *ret_rare)
 {
@@ -85,7 +86,7 @@ static double weight(const json_t *cause)
 	       (gt_json_get_bool(cause, "moves_it", false) ? 1 : 0);
 }
 
-/* Into the list, the most probable first. */
+/* Inserts a cause, the most probable first. */
 static void keep_cause(json_t *list, json_t *cause)
 {
 	size_t at = 0;
@@ -120,7 +121,7 @@ static json_t *causes_of(const struct column *c, const bool *out, size_t host, c
 static bool is_outlier(const struct column *c, size_t i, double critical)
 {
 	double off = fabs(c->level[i] - c->robust.center), margin = log1p(c->metric->margin);
-	double scale = fmax(c->robust.scale, margin / 3); /* identical hosts: the margin says what matters */
+	double scale = fmax(c->robust.scale, margin / 3); /* for identical hosts the margin defines the scale */
 
 	return off > critical * scale && off >= margin && off > 3 * c->se[i];
 }
@@ -170,7 +171,7 @@ static void judge_column(struct column *c, double critical, const struct gt_strv
 					gt_json_real(100 * expm1(c->robust.scale)), "judged", enough, "hosts", rows));
 }
 
-/* Of several results of one machine the newest counts. */
+/* Returns whether a newer result of the same machine exists. */
 static bool superseded(const struct bn_result_set_set *set, size_t i)
 {
 	for (size_t k = 0; k < set->n; k++) {

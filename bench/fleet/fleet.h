@@ -2,24 +2,25 @@
 #ifndef BN_FLEET_H
 #define BN_FLEET_H
 /*
- * Many hosts beside each other, and one host through time. Both take saved results and answer with one document.
+ * Comparison of many hosts, and of one host over time. Both take saved results and return one document.
  *
- * Fleet: hosts with the same processor are a class. In each class and metric the centre is the median host and the scale the
- * median absolute deviation; a host is an outlier when it lies farther out than one in a session should by chance
- * (bn_outlier_critical), by at least the metric's margin, and when its own launches do not reach the centre.
+ * Fleet: hosts with the same processor form a class. In each class and metric the centre is the median host, and the
+ * scale is the median absolute deviation. A host is an outlier under three conditions. It is farther from the centre
+ * than expected by chance for all tests together (bn_outlier_critical). The distance is at least the metric's margin.
+ * The distance is more than three standard errors of its own launches.
  *
- * History: the results of one host in order of their dates; per metric the points since when it is another one
- * (bn_change_points), by at least the margin.
+ * History: the results of one host in order of date; for each metric the change points (bn_change_points) of at least
+ * the margin.
  *
- * The probable cause is what differs: settings that the workload says should move it come first.
+ * The probable causes are differences of settings. Settings that should affect the workload are listed first.
  */
 #include "bench/result/result_set.h"
 
-#define BN_FLEET_MIN	  4 /* hosts of a class, to judge it */
+#define BN_FLEET_MIN	  4 /* minimum number of hosts of a class */
 
-/* {schema, hosts, metrics, outliers, warnings, verdict, exit_code}. Settings of host and usual value lie in
- * outliers[].causes[]. */
+/* Returns {schema, hosts, metrics, outliers, warnings, verdict, exit_code}. outliers[].causes[] has the settings of the
+ * host and the usual values. */
 json_t *bn_fleet_judge(const struct bn_result_set_set *set);
-/* {schema, host, results, metrics, changes, warnings, verdict, exit_code}; the set is of one host. */
+/* Returns {schema, host, results, metrics, changes, warnings, verdict, exit_code}. All results must be from one host. */
 json_t *bn_history_judge(const struct bn_result_set_set *set, uint64_t seed);
 #endif

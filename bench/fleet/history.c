@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Since when is a host another one, in what, and what was changed then. */
+/* Finds the change points of a host's history, their metrics and the settings that changed. */
 #include <math.h>
 #include <string.h>
 #include "bench/bench.h"
 #include "bench/fleet/fleet.h"
 #include "bench/fleet/moves.h"
 
-#define ALPHA       .05 /* for one false alarm in all metrics together */
+#define ALPHA       .05 /* probability of one false alarm in all metrics together */
 #define POINTS_MAX  32
 #define CHANGES_MAX 8
 #define RESULTS_MIN (2 * BN_SEGMENT_MIN)
@@ -33,8 +33,7 @@ static double median_between(const struct series *s, size_t from, size_t to)
 	return bn_median(s->level + from, to - from);
 }
 
-/* What is set otherwise from the result at `at` on: differs across the point, and is constant for two results on both
- * sides. */
+/* Lists the settings that changed at result `at`: different before and after, and the same in two results on each side. */
 static json_t *what_changed(const struct series *s, size_t at, const struct gt_strv *keys)
 {
 	json_t *list = json_array();
@@ -71,7 +70,7 @@ static json_t *change_json(const struct series *s, const size_t *points, size_t 
 			 what_changed(s, points[i], keys));
 }
 
-/* Points that move the metric by less than its margin are no news. */
+/* Removes change points that change the metric by less than its margin. */
 static size_t drop_small(const struct series *s, size_t *points, size_t n)
 {
 	for (size_t i = 0; i < n;) {

@@ -3,6 +3,6 @@
 #define BN_MOVES_H
 #include <stdbool.h>
 
-/* Is the key one of the knobs that the workload says should move it? */
+/* Returns whether the key is one of the workload's knobs, which should affect it. */
 bool bn_moves(const char *workload, const char *key);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Measures the rungs of ladders and keeps every launch. */
+/* Measures the rungs of ladders and records every launch. */
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct climb {
 	json_t *doc;
 	struct bn_rng rng;
 	size_t done, total;
-	bool wrong; /* a run was void */
+	bool wrong; /* at least one run was void */
 };
 
 /* ---- one launch ---- */
@@ -43,7 +43,7 @@ static uint64_t ranks(const struct bn_ladder_request *q)
 	return q->ranks ? q->ranks : GT_MAX(2, GT_MIN(cpus(), 4));
 }
 
-/* A word of a table as it is handed to gpubench train. */
+/* Returns a word of a table as argument of gpubench train. */
 static char *word_of(const struct bn_ladder_request *q, const struct bn_ladder *l, const char *w)
 {
 	unsigned long long n = gt_streq(w, "@ranks")  ? ranks(q)
@@ -63,8 +63,8 @@ static void add_words(struct gt_strv *argv, const struct bn_ladder_request *q, c
 	}
 }
 
-/* data PATH …, or train MODEL …: the ladder's sizes, or with --model that model's own; then what the user adds, then the
- * rung. Of an option given twice the last counts. */
+/* Builds the command: data PATH, or train MODEL with the ladder's sizes, or with --model that model's own. Then the
+ * user's options, then the rung's. The last of repeated options counts. */
 static void command(struct gt_strv *argv, const struct bn_ladder_request *q, const struct bn_ladder *l,
 		    const struct bn_rung *rung)
 {
@@ -143,7 +143,7 @@ static int launch(struct climb *c, json_t *rung, uint64_t round, struct gt_err *
 	return r;
 }
 
-/* ---- all of them ---- */
+/* ---- the whole ladder ---- */
 
 static json_t *ladder_json(const struct bn_ladder_request *q, const struct bn_ladder *l)
 {
@@ -176,7 +176,7 @@ static int save(const struct climb *c)
 	return gt_file_write(c->q->save, text, strlen(text), 0644, &c->cli->err);
 }
 
-/* Every rung once, in tossed order. */
+/* Runs every rung once, in random order. */
 static int one_round(struct climb *c, json_t *ladder, uint64_t round)
 {
 	json_t *rungs = json_object_get(ladder, "rungs");

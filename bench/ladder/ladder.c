@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each rung of a ladder brought, from its launches. */
+/* Computes the speed-up of each rung from its launches. */
 #include <math.h>
 #include "bench/ladder/ladder.h"
 #include "bench/stats/stats.h"

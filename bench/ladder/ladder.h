@@ -2,9 +2,9 @@
 #ifndef BN_LADDER_H
 #define BN_LADDER_H
 /*
- * The tables that articles about training speed show, measured on this host: one technique more per rung. Each launch of a
- * rung is a fresh `gpubench train`; rounds go through all rungs in tossed order, and a speed-up is judged by the ratios within
- * rounds, so that drift of the host favours no rung.
+ * Tables of training techniques, measured on this host, with one more technique per rung. Each launch of a rung is a
+ * new `gpubench train` process. Each round runs all rungs in random order. A speed-up is computed from the ratios
+ * within rounds, so drift of the host favours no rung.
  */
 #include "lib/cli.h"
 #include "lib/json.h"
@@ -14,33 +14,32 @@
 
 struct bn_rung {
 	const char *name;
-	/* Words after `gpubench train MODEL` or `gpubench data PATH`, and instead of the ladder's own where both say the
-	 * same option. "@ranks" is the number of ranks, "@cpus" of CPUs, "@share" the ladder's batch divided by the ranks. */
+	/* Options after `gpubench train MODEL` or `gpubench data PATH`. They override the ladder's own. "@ranks" is the
+	 * number of ranks, "@cpus" the number of CPUs, "@share" the ladder's batch divided by the ranks. */
 	const char *options[BN_LADDER_WORDS];
 	bool gpu_only;
 };
 struct bn_ladder {
 	const char *id, *title;
-	const char *what; /* what the rungs differ by, and what stays the same; one sentence */
-	const char *train[BN_LADDER_WORDS]; /* the model and its sizes */
-	uint64_t batch;			    /* of all ranks together, where @share is used */
-	bool data; /* climbs with `gpubench data` on what --data names, not with gpubench train */
-	const struct bn_rung *rung;	    /* ends with a rung without a name; the first is what the others are compared with */
+	const char *what; /* one sentence: the difference between the rungs, and the common parts */
+	const char *train[BN_LADDER_WORDS]; /* model and sizes */
+	uint64_t batch;			    /* over all ranks; used by @share */
+	bool data; /* uses `gpubench data` with the argument of --data, not gpubench train */
+	const struct bn_rung *rung;	    /* ends with a rung without a name; the first is the baseline */
 };
-extern const struct bn_ladder bn_ladders[]; /* ends with one without an id */
+extern const struct bn_ladder bn_ladders[]; /* ends with a ladder without an id */
 
 struct bn_ladder_request {
-	const char *model;   /* instead of the ladder's; NULL */
+	const char *model;   /* overrides the ladder's; may be NULL */
 	const char *device, *data;
-	struct gt_strv train; /* further words for each gpubench train */
-	const char *save;     /* written after each launch; NULL or "-": nowhere */
-	uint64_t rounds, ranks, seed; /* ranks 0: the CPUs, at most 4 */
+	struct gt_strv train; /* further arguments of each gpubench train */
+	const char *save;     /* file written after each launch; NULL or "-": none */
+	uint64_t rounds, ranks, seed; /* ranks 0: the number of CPUs, at most 4 */
 };
-/* Climbs the ladders of these names, or all that can run. *ret: the analysed document. *ret_wrong: the loss of a run did not
- * fall. */
+/* Runs the named ladders, or all that can run. *ret: the analysed document. *ret_wrong: the loss of a run did not fall. */
 int bn_ladder_climb(struct gt_cli *cli, const struct bn_ladder_request *q, char *const *names, int n, json_t **ret,
 		    bool *ret_wrong);
 
-/* Medians, speed-ups and their intervals, from the launches in the document; replaces what was there. */
+/* Computes medians, speed-ups and their intervals from the launches in the document. Replaces existing ones. */
 void bn_ladder_analyze(json_t *doc);
 #endif

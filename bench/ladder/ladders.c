@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each ladder climbs. A new one is one table here and one line in the list. */
+/* The tables of all ladders. A new ladder is one table here and one line in the list. */
 #include "bench/ladder/ladder.h"
 
 #define SMALL_GPT2 "gpt2", "--layers", "6", "--width", "384", "--heads", "6"
@@ -29,7 +29,8 @@ static const struct bn_rung techniques[] = {
 	{ .name = NULL },
 };
 
-/* What is special to convolutions: batchnorms take sums and relus in, and 3x3 ones need fewer products. */
+/* Techniques for convolutions: batchnorm is fused with sums and relus, and Winograd needs fewer multiplications for
+ * 3x3. */
 static const struct bn_rung images[] = {
 	{ .name = "one thread, everything off",
 	  .options = { "--threads", "1", "--without", "huge-pages,fuse,reuse,early-update,winograd" } },
@@ -71,7 +72,7 @@ static const struct bn_rung accumulation[] = {
 	{ .name = NULL },
 };
 
-/* What a framework's loader does is left in first, and taken away rung by rung. */
+/* The first rung loads as a naive framework loader does. Each further rung removes one cost. */
 static const struct bn_rung data[] = {
 	{ .name = "naive: read when asked, each batch copied",
 	  .options = { "--workers", "0", "--without", "zero-copy,persistent,huge-pages,u8" } },
@@ -90,7 +91,7 @@ static const struct bn_rung data[] = {
 	{ .name = NULL },
 };
 
-/* What a loader that knows nothing of lengths does comes first: everything as long as the longest. */
+/* The first rung ignores lengths and pads every document to the longest. */
 static const struct bn_rung lengths[] = {
 	{ .name = "naive: every document padded to the longest", .options = { "--batch", "16", "--buckets", "1" } },
 	{ .name = "+ grouped by length, 8 lengths", .options = { "--batch", "16", "--buckets", "8" } },

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What else was seen while gpubench prove measured: differences that nobody declared, remarks of the phases, launches far
- * from the others. Pairs are interleaved, so that a setting that someone changes midway touches one pair and is then in
- * both arms: it does not void the session, unless it is one of the changes themselves. But what was proved is proved
- * across it, and says so; and what differs between the arms cannot be told from the change.
+ * Other observations during gpubench prove: undeclared differences of settings, remarks of the phases, outlier
+ * launches. Pairs are interleaved. A setting that another program changes during the session therefore affects one pair
+ * and is then the same in both arms. This voids the session only if the setting is one of the changes. The receipt
+ * lists such a setting. A difference between the arms cannot be separated from the change.
  */
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static const char *phase_name(const json_t *doc)
 	return gt_json_get_str(json_object_get(doc, "phase"), "name", "?");
 }
 
-/* "leave-one-out of vm.swappiness" */
+/* Returns for example "leave-one-out of vm.swappiness". */
 static json_t *phase_label(const json_t *doc)
 {
 	const char *change = gt_json_get_str(json_object_get(doc, "phase"), "change", NULL);
@@ -25,7 +25,7 @@ static json_t *phase_label(const json_t *doc)
 	return json_sprintf("%s%s%s", phase_name(doc), change ? " of " : "", change ? change : "");
 }
 
-/* The member of list that agrees with entry in all keys, or a new one; the phase is added to its phases. */
+/* Finds the member of list that equals entry in all keys, or adds one. Adds the phase to its phases. */
 static void add(json_t *list, const json_t *entry, const char *const *keys, const json_t *doc)
 {
 	gt_auto_json *label = phase_label(doc);
@@ -57,7 +57,7 @@ static bool is_change(const struct bn_prove *p, const char *key)
 	return false;
 }
 
-/* In its arm A the host is as it was found: such phases can be held against each other. */
+/* Returns whether arm A of the phase is the unchanged host. Such phases can be compared with each other. */
 static bool starts_from_host(const json_t *doc)
 {
 	static const char *const names[] = {"race", "total", "add-one", "confirm"};
@@ -70,7 +70,7 @@ static bool starts_from_host(const json_t *doc)
 
 static const char *const of_difference[] = {"key", "from", "to", "when", NULL};
 
-/* From one phase to the next; what was named as changed midway is known. */
+/* Adds differences between two phases. Differences already reported as changed during a phase are skipped. */
 static void between_phases(const struct bn_prove *p, const json_t *was, const json_t *now, json_t *list)
 {
 	json_t *a = json_object_get(json_object_get(was, "settings"), "a"),
@@ -120,7 +120,8 @@ json_t *bn_prove_confounders(const struct bn_prove *p)
 	return list;
 }
 
-/* The control alarm of one phase is raised at 1 %: of many phases one raises it by chance. */
+/* Returns whether a control alarm may be chance. The alarm of one phase is raised at 1 %, so one of many phases raises
+ * it by chance. */
 static bool by_chance(const json_t *doc, size_t phases)
 {
 	json_t *list = json_object_get(doc, "comparisons"), *c;
@@ -142,7 +143,7 @@ json_t *bn_prove_warnings(const struct bn_prove *p)
 	{
 		const char *code = gt_json_get_str(w, "code", NULL);
 
-		if (gt_streq(code, "time-limit") || /* not_reached says it better */
+		if (gt_streq(code, "time-limit") || /* not_reached describes it better */
 		    (gt_streq(code, "control") && by_chance(doc, json_array_size(phases))))
 			continue;
 		add(list, w, keys, doc);

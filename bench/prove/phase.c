@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One phase of gpubench prove: a session of its own, kept whole in the document, so that a later process can go on where
- * this one was killed: what is whole is read again, what is not is resumed, what is missing is measured. */
+/* One phase of gpubench prove. It is a complete session, stored in the document, so that a later process can continue
+ * after an interruption. Complete phases are read from the document, an incomplete one is resumed, missing ones are
+ * measured. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -42,12 +43,12 @@ static bool is_phase(const json_t *doc, const struct bn_phase *ph)
 	return gt_streq(gt_json_get_str(name, "name", NULL), ph->name) && gt_streq(gt_json_get_str(name, "change", NULL), ph->what);
 }
 
-/* The document of the phase that comes now: as an earlier part of this session left it, or a new one. */
+/* Returns the document of the next phase: from an earlier part of this session, or a new one. */
 static int phase_document(struct bn_prove *p, const struct bn_phase *ph, json_t **ret, bool *begun)
 {
 	json_t *phases = json_object_get(p->doc, "phases"), *was = json_array_get(phases, p->next_phase);
 
-	if (was && p->more_time && !is_phase(was, ph)) { /* what had been left out for want of time comes now */
+	if (was && p->more_time && !is_phase(was, ph)) { /* a phase that was skipped for lack of time is measured now */
 		while (json_array_size(phases) > p->next_phase)
 			json_array_remove(phases, p->next_phase);
 		was = NULL;
@@ -67,13 +68,13 @@ static int phase_document(struct bn_prove *p, const struct bn_phase *ph, json_t 
 	return 0;
 }
 
-/* Did it end in order, so that nothing is left to measure? A verdict of "invalid" is an end too. */
+/* Returns whether the phase ended normally. This includes the verdict "invalid". */
 static bool whole(const json_t *doc)
 {
 	return !gt_json_get_bool(json_object_get(doc, "run"), "interrupted", true);
 }
 
-/* limit_s: of this phase; infinite: none */
+/* limit_s: time limit of this phase; infinite: none */
 static int measure(struct bn_prove *p, const struct bn_phase *ph, double limit_s, json_t *doc, bool begun)
 {
 	struct bn_arms *arms = &p->stage->arms;
@@ -195,7 +196,7 @@ void bn_design_guards(const struct bn_data *data, const struct bn_effect *effect
 	gt_autofree double *p = gt_xcalloc(data->n_metrics + 1, sizeof(*p));
 
 	*ret_worse = *ret_open = false;
-	for (int primary = 0; primary < 2; primary++) { /* the families of a session: what decides, and the rest */
+	for (int primary = 0; primary < 2; primary++) { /* the two families of a session: primary metrics, and the others */
 		size_t tests = 0, at = 0;
 
 		for (size_t m = 0; m < data->n_metrics; m++)
@@ -231,6 +232,6 @@ int bn_prove_metric(struct bn_prove *p, const struct bn_phase_result *r)
 	if (!p->metric)
 		p->metric = gt_xstrdup(c->m->id);
 	p->higher = c->m->direction == BN_HIGHER;
-	p->margin = c->margin; /* of the latest: with A/A pairs it is what this session can see */
+	p->margin = c->margin; /* of the latest phase: with A/A pairs it includes the noise of this session */
 	return 0;
 }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BN_PHASE_H
 #define BN_PHASE_H
-/* One phase: the arms are what stage->arms.on says, or what the design says block by block. */
+/* One phase. The arms are set by stage->arms.on, or block by block by the design. */
 #include "bench/prove/state.h"
 #include "bench/result/data.h"
 #include "bench/stats/design.h"
 
 struct bn_phase {
 	const char *name;
-	const char *what;     /* the change it is about, or NULL */
-	const char *workload; /* this one alone; NULL: those of the request */
+	const char *what;     /* the change that is measured, or NULL */
+	const char *workload; /* the only workload to run; NULL: the workloads of the request */
 	size_t pairs, aa_pairs;
 	bool looks;
 	const struct bn_design *design;
-	double keep_s; /* of the time allowed, for what follows */
+	double keep_s; /* part of the time limit that is reserved for later phases */
 };
-bool bn_phase_cut(const struct bn_phase_result *r); /* by the time allowed */
+bool bn_phase_cut(const struct bn_phase_result *r); /* was the phase ended by the time limit? */
 /* Run it, or what is left of it, and analyse it. *ret is borrowed from p. Returns the exit code of the analysis, or a negative
  * errno. */
 int bn_phase_run(struct bn_prove *p, const struct bn_phase *ph, const struct bn_phase_result **ret);

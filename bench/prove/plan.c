@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session of gpubench prove will take and can show: said before, refined once the host is known, and kept beside what it
- * took. And the time that it may take. */
+/* Duration and detectable effect of a gpubench prove session: printed before the measurement, refined when the host's
+ * variance is known, and stored with the real duration. Also the time limit. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +12,11 @@
 #include "bench/workload/workload.h"
 #include "lib/log.h"
 
-#define POWER .8 /* of bn_mde() */
+#define POWER .8 /* power of bn_mde() */
 
 enum { RACES, TOTAL, EACH, ALL_AT_ONCE, SPLIT, CONFIRM, BESIDE };
 static const struct {
-	const char *name, *phases; /* with ',' on both sides of each */
+	const char *name, *phases; /* with ',' before and after each */
 } kinds[] = {
 	[RACES] = {"races", ",race,"},
 	[TOTAL] = {"total effect and A/A", ",total,"},
@@ -29,13 +29,14 @@ static const struct {
 
 struct step {
 	int kind;
-	size_t comparisons, pairs; /* how many, and pairs of launches of one at most */
-	size_t tests;		   /* among which alpha is divided */
+	size_t comparisons, pairs; /* number of comparisons, and pairs of launches of one comparison at most */
+	size_t tests;		   /* number of tests that share alpha */
 };
 
 #define STEPS_MAX 6 /* in one session */
 
-/* Instances of groups, such as one setting of several disks: a group that moves is split, each twice. */
+/* Returns the number of comparisons if all groups, such as one setting of several disks, are split. Each instance needs
+ * two. */
 static size_t splits(const struct bn_prove *p)
 {
 	size_t n = 0;
@@ -45,7 +46,7 @@ static size_t splits(const struct bn_prove *p)
 	return n;
 }
 
-/* All that is planned, in order; returns how many. */
+/* Lists all planned steps in order. Returns their number. */
 static size_t steps_of(const struct bn_prove *p, struct step step[STEPS_MAX])
 {
 	size_t decide = p->looks ? bn_interims[bn_n_interims - 1].pairs : p->pairs, n = p->n_proof, k = 0;
@@ -78,8 +79,8 @@ static size_t pairs_of(const struct bn_prove *p, size_t from)
 	return sum;
 }
 
-/* Seconds that one pair of our own workloads takes; NaN where the user's command is one, or a boot: nobody knows
- * that before. */
+/* Returns the expected duration of a pair of built-in workloads in seconds. Returns NAN with the user's command or with
+ * boots, whose duration is unknown. */
 static double expected_pair_s(const struct bn_prove *p)
 {
 	double s = 0;
@@ -105,14 +106,14 @@ static void keep_minutes(const struct bn_prove *p, double minutes)
 	json_object_set_new(plan, "limit_minutes", p->limit_s > 0 ? json_real(p->limit_s / 60) : json_null());
 }
 
-/* What was said first is what the session is held to: later, groups are split and races have a winner. */
+/* The first plan is stored and never changed. Later, groups are split and races have a winner, which changes the steps. */
 static void keep_plan(const struct bn_prove *p)
 {
 	json_t *list = json_array();
 	struct step step[STEPS_MAX];
 	size_t n = steps_of(p, step);
 
-	if (json_is_object(json_object_get(p->doc, "plan"))) { /* a resumed session has one */
+	if (json_is_object(json_object_get(p->doc, "plan"))) { /* a resumed session already has a plan */
 		json_decref(list);
 		return;
 	}
@@ -131,7 +132,7 @@ static void warn_short(const struct bn_prove *p, double minutes)
 		fprintf(stderr, "gpubench: --minutes allows %.3g: what is not reached until then is named\n", p->limit_s / 60);
 }
 
-/* What all has to take so that the total effect has its share of it: need_s. */
+/* Returns the duration of the whole session for which the total effect gets need_s. */
 static double shortest_s(const struct bn_prove *p, double need_s)
 {
 	size_t first = p->n_races ? 1 : 0;
@@ -166,7 +167,7 @@ int bn_plan_say(struct bn_prove *p)
 int bn_plan_pilot(void *ctx, const json_t *run, double need_s, struct gt_err *err)
 {
 	struct bn_prove *p = ctx;
-	const json_t *row = json_array_get(json_object_get(run, "plan"), 0); /* of the metric that decides */
+	const json_t *row = json_array_get(json_object_get(run, "plan"), 0); /* of the primary metric */
 	double sd = bn_sd_upper(gt_json_get_real(row, "sd", NAN), BN_PILOT), pair_s = gt_json_get_real(row, "pair_s", NAN);
 	json_t *list = json_object_get(json_object_get(p->doc, "plan"), "steps"), *s;
 	struct step step[STEPS_MAX];
@@ -174,7 +175,7 @@ int bn_plan_pilot(void *ctx, const json_t *run, double need_s, struct gt_err *er
 	double minutes = pair_s * (double)pairs_of(p, 0) / 60, each = NAN;
 
 	for (size_t i = 0; i < n; i++) {
-		double mde = step[i].kind == RACES || !(sd > 0) ? NAN /* they choose, they do not judge */ :
+		double mde = step[i].kind == RACES || !(sd > 0) ? NAN /* races select a value, they do not test one */ :
 						     100 * expm1(bn_mde(sd, step[i].pairs, BN_PROVE_ALPHA / (double)step[i].tests));
 
 		if (step[i].kind == EACH || step[i].kind == ALL_AT_ONCE)
@@ -217,9 +218,9 @@ void bn_plan_refine(struct bn_prove *p, const json_t *total)
 		fprintf(stderr, "gpubench: what follows takes at most %zu pairs, about %.1f min\n", left, minutes);
 }
 
-/* ---- what it took ---- */
+/* ---- real duration ---- */
 
-/* phases: NULL: all that was planned. */
+/* phases NULL: all planned phases */
 static void took(const struct bn_prove *p, const char *phases, size_t *pairs, double *s)
 {
 	json_t *ph;
@@ -257,7 +258,7 @@ json_t *bn_plan_json(const struct bn_prove *p)
 	return plan;
 }
 
-/* ---- the time that is allowed ---- */
+/* ---- time limit ---- */
 
 double bn_plan_left_s(const struct bn_prove *p)
 {
@@ -265,7 +266,7 @@ double bn_plan_left_s(const struct bn_prove *p)
 
 	if (!(p->limit_s > 0))
 		return INFINITY;
-	for (size_t i = 0; i < p->next_phase; i++) /* those before now: a resumed session goes the same way again */
+	for (size_t i = 0; i < p->next_phase; i++) /* only earlier phases: a resumed session makes the same decisions again */
 		spent += fmax(0, gt_json_get_real(json_object_get(json_array_get(json_object_get(p->doc, "phases"), i), "run"),
 						  "duration_s", 0));
 	return p->limit_s - spent;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The phases of gpubench prove: what is compared with what, and what follows from it. */
+/* The phases of gpubench prove: the arms of each phase and the conclusions from it. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static struct bn_proof nothing_known(void)
 	return (struct bn_proof){.loss = none, .alone = none, .p_adj = NAN, .moved = -1, .method = "not measured"};
 }
 
-/* Instances of one knob belong together. */
+/* Groups the factors: instances of one knob form one group. */
 static void make_groups(struct bn_prove *p)
 {
 	const struct bn_arms *a = &p->stage->arms;
@@ -83,7 +83,7 @@ static struct bn_effect effect_in(const struct bn_prove *p, const struct bn_phas
 	return bn_comparison_effect(bn_analysis_find(r->analysis, p->metric));
 }
 
-/* The change was measured by this phase, among the others. */
+/* Takes the effect of a change among all others from this phase. */
 static void take_phase(const struct bn_prove *p, struct bn_proof *f, const char *method, const struct bn_phase_result *r)
 {
 	const struct bn_comparison *c = bn_analysis_find(r->analysis, p->metric);
@@ -128,7 +128,7 @@ static int late(struct bn_prove *p, struct bn_proof *f)
 	return 0;
 }
 
-/* Among all the others and by itself. */
+/* Measures a change among all the others and by itself. */
 static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 {
 	struct bn_phase ph = {.name = "leave-one-out", .what = name_of(p, f), .pairs = p->pairs, .keep_s = bn_plan_confirm_s(p)};
@@ -146,7 +146,7 @@ static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 	take_phase(p, f, "leave-one-out", result);
 	if (bn_phase_cut(result))
 		late(p, f);
-	if (p->n_proof == 1) { /* it would be the same comparison again */
+	if (p->n_proof == 1) { /* the second comparison would be the same */
 		f->alone = f->loss;
 		return 0;
 	}
@@ -167,7 +167,7 @@ static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 	return 0;
 }
 
-/* What each change does to one metric, from all launches of the design. */
+/* Fits the effect of each change on one metric from all launches of the design. */
 static void fit(const struct bn_design *d, const struct bn_data *data, size_t metric, struct bn_effect *ret)
 {
 	gt_autofree size_t *row = NULL;
@@ -225,7 +225,7 @@ static int all_at_once(struct bn_prove *p)
 		take_design(p, &d, result);
 	if (!result)
 		return r;
-	/* Its two arms are mixtures: what they differ by means nothing by itself. */
+	/* Both arms of a design are mixtures, so their difference has no meaning. */
 	json_object_set_new(result->doc, "comparisons", json_array());
 	json_object_set_new(result->doc, "guards_open", json_array());
 	json_object_set_new(result->doc, "verdict", json_string("measured"));
@@ -252,7 +252,7 @@ static void judge(struct bn_prove *p)
 	}
 }
 
-/* The instances of a group in its place and at the end; nothing is known of any of them. */
+/* Replaces a group by its instances, the first in its place and the others at the end. All their effects are unknown. */
 static void split(struct bn_prove *p, size_t k)
 {
 	struct bn_proof group = p->proof[k];
@@ -269,7 +269,7 @@ static void split(struct bn_prove *p, size_t k)
 	free(group.factor);
 }
 
-/* A group that moved, for the better or the worse, is split: each instance by itself, among all the others. */
+/* Splits groups with a verdict better or worse. Each instance is measured by itself and among all the others. */
 static int split_groups(struct bn_prove *p)
 {
 	size_t n = p->n_proof;
@@ -280,7 +280,7 @@ static int split_groups(struct bn_prove *p)
 
 		if (size < 2 || (group->verdict != BN_BETTER && group->verdict != BN_WORSE))
 			continue;
-		if (!bn_plan_time_for(p, bn_plan_confirm_s(p))) { /* it stays one change */
+		if (!bn_plan_time_for(p, bn_plan_confirm_s(p))) { /* the group stays one change */
 			gt_autofree char *what = gt_xasprintf("the instances of %s", name_of(p, group));
 
 			bn_plan_missed(p, what);
@@ -299,7 +299,7 @@ static int split_groups(struct bn_prove *p)
 	return 0;
 }
 
-/* A claim holds if the metric moves in the direction of the claim. */
+/* Returns whether a metric improved. A mechanism is confirmed only in the claimed direction. */
 static bool any_better(const struct bn_analysis *a)
 {
 	for (size_t i = 0; i < a->n; i++)
@@ -308,7 +308,7 @@ static bool any_better(const struct bn_analysis *a)
 	return false;
 }
 
-/* Does what it claims to act on move with it? */
+/* Checks for each kept change whether the metric of its claimed mechanism improves. */
 static int mechanisms(struct bn_prove *p)
 {
 	for (size_t k = 0; k < p->n_proof; k++) {
@@ -340,7 +340,8 @@ static int mechanisms(struct bn_prove *p)
 	return 0;
 }
 
-/* The metric that the receipt is about has to be better again, and nothing else that decides may object. */
+/* Records the confirmation. The metric of the receipt must be better again, and the verdict of all metrics together
+ * must be better. */
 static void take_confirmation(struct bn_prove *p, const struct bn_phase_result *result)
 {
 	const struct bn_analysis *a = result->analysis;
@@ -354,7 +355,7 @@ static void take_confirmation(struct bn_prove *p, const struct bn_phase_result *
 	json_object_set_new(p->doc, "unconfirmed", gt_json_str(again && !borne_out && a->why[0] ? a->why : NULL));
 	if (!again || borne_out || a->why[0])
 		return;
-	for (size_t i = 0; i < a->n; i++) { /* which other metric objects */
+	for (size_t i = 0; i < a->n; i++) { /* find the other metric that prevents the confirmation */
 		const struct bn_comparison *o = &a->row[i];
 		const json_t *row = json_array_get(rows, i);
 
@@ -368,7 +369,7 @@ static void take_confirmation(struct bn_prove *p, const struct bn_phase_result *
 	}
 }
 
-/* Only what is seen again in new data counts: the estimates that chose it flatter it. */
+/* Measures the kept changes on new data. The estimates that selected them are biased upwards. */
 static int confirm(struct bn_prove *p)
 {
 	struct bn_phase ph = {.name = "confirm", .pairs = p->pairs, .looks = p->looks};
@@ -417,7 +418,7 @@ static void clear_groups(struct bn_prove *p)
 	p->n_proof = 0;
 }
 
-/* The effect of each change: all in one design, or one after another. */
+/* Measures the effect of each change, all in one design or one after another. */
 static int each_change(struct bn_prove *p)
 {
 	if (bn_prove_designed(p))
@@ -453,7 +454,7 @@ int bn_prove_run(struct bn_prove *p)
 			return r;
 		clear_groups(p);
 		make_groups(p);
-		if (!p->n_proof) /* the host's own values won all of them */
+		if (!p->n_proof) /* the host's own values won all races */
 			return 0;
 	}
 	r = total(p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Settings with many values, in gpubench prove: which value is worth proving? Successive halving: in each round every value
- * that is left runs in pairs against the host's own (so drift cancels), the better half goes on with twice the pairs. The
- * winner has been flattered by being chosen; what it is worth the other phases find out, on fresh data.
+ * Selects the value of a setting that gpubench prove then tests. It uses successive halving. In each round every
+ * remaining value runs in pairs against the host's own value, so drift cancels. The better half continues with twice
+ * the pairs. The winner's estimate is biased by the selection; the other phases measure its effect on new data.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,7 +17,7 @@ static bool is_about(const struct bn_factor *f, const struct bn_race *race)
 	return gt_streq(f->id, race->id) || (f->kind == BN_FACTOR_ITEM && gt_streq(f->knob, race->id));
 }
 
-/* From now on the changed arm has this value; NULL: the change is none. */
+/* Sets the value of the changed arm; NULL: the factor is off. */
 static void give(struct bn_prove *p, const struct bn_race *race, const char *value)
 {
 	struct bn_stage *s = p->stage;
@@ -46,7 +46,7 @@ struct runner {
 	size_t pairs;
 };
 
-/* How much better than the host's own; what could not be measured, or harms elsewhere, is last. */
+/* Returns the improvement over the host's own value. A value that could not be measured or makes a guard worse is last. */
 static double merit(const struct bn_prove *p, const struct runner *r)
 {
 	return r->lost || !isfinite(r->e.est) ? -INFINITY : p->higher ? r->e.est : -r->e.est;
@@ -107,7 +107,7 @@ static int one_race(struct bn_prove *p, const struct bn_race *race)
 				return code;
 			note_heat(heats, round, &r[i]);
 		}
-		for (size_t i = 1; i < n; i++) /* best first; ties stay in the order of the request */
+		for (size_t i = 1; i < n; i++) /* best first; ties keep the order of the request */
 			for (size_t k = i; k > 0 && merit(p, &r[k]) > merit(p, &r[k - 1]); k--) {
 				struct runner t = r[k];
 

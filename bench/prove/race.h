@@ -3,6 +3,7 @@
 #define BN_RACE_H
 #include "bench/prove/state.h"
 
-/* Run them; each change then has the value that won, or is none. doc.races says how. As bn_phase_run(). */
+/* Runs the races. Each change then has the winning value, or is off. doc.races has the details. Returns as
+ * bn_phase_run(). */
 int bn_races_run(struct bn_prove *p);
 #endif

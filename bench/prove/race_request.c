@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The races that were asked for, and how they are kept in the document. */
+/* The requested races, and their form in the document. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ static int bad(struct gt_err *err, const char *spec, const char *why)
 	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--race %.100s: %s", spec, why);
 }
 
-/* What the host has now; the caller frees it. NULL: not set. */
+/* Returns the host's current value, which the caller frees. NULL: not set. */
 static int incumbent(struct gt_fsroot *fs, const struct pr_host *host, const char *id, const char *spec, char **ret,
 		     struct gt_err *err)
 {
@@ -56,7 +56,7 @@ static int parse(struct gt_fsroot *fs, const struct pr_host *host, const char *s
 		if (r < 0)
 			break;
 		if (gt_streq(v, own) || gt_strv_has(&race->values, v))
-			continue; /* it runs in every pair anyway */
+			continue; /* the host's own value runs in every pair anyway */
 		if (tn_tunable_find(race->id))
 			r = tn_tunable_check_value(tn_tunable_find(race->id), host, v, err);
 		gt_strv_add(&race->values, v);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a session of gpubench prove found, as the receipt that gputune takes. */
+/* The result of gpubench prove as a receipt, which gputune can apply. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 #include "bench/result/text.h"
 #include "tune/model/tunable.h"
 
-/* Alone it does something else than among the others: their intervals do not touch. */
+/* A change interacts if its intervals alone and among the others do not overlap. */
 static bool interacts(const struct bn_proof *f)
 {
 	return isfinite(f->alone.lo) && isfinite(f->loss.lo) && (f->alone.lo > f->loss.hi || f->alone.hi < f->loss.lo);
 }
 
-/* For a shell, as one word. */
+/* Quotes text as one word for a shell. */
 static char *quoted(const char *text)
 {
 	gt_auto_buf out = {0};
@@ -32,8 +32,8 @@ static char *quoted(const char *text)
 	return gt_buf_take(&out);
 }
 
-/* Of a pair, such as vm.dirty_bytes and vm.dirty_ratio, the one that was not zero is written; the kernel zeroes the
- * other. */
+/* Of a pair such as vm.dirty_bytes and vm.dirty_ratio, the one that was not zero is written. The kernel sets the other
+ * to zero. */
 static char *revert_item(const struct tn_item *i)
 {
 	bool other = i->pair_path && i->pair_current && gt_streq(i->current, "0");
@@ -42,7 +42,7 @@ static char *revert_item(const struct tn_item *i)
 	return gt_xasprintf("echo %s > %s", value, other ? i->pair_path : i->path);
 }
 
-/* A line to paste that puts it back, whatever became of gputune. */
+/* Returns a command line that restores the old value without gputune. */
 static char *revert_line(const struct bn_stage *s, const struct bn_factor *f)
 {
 	gt_autofree char *was = quoted(f->from);
@@ -87,7 +87,7 @@ static json_t *knob_json(const struct bn_prove *p, const struct bn_proof *proof,
 	return j;
 }
 
-/* What the plan wants and no session can toggle: it is named, not silently left out. */
+/* Planned changes that no session can switch. They are listed, not silently left out. */
 static json_t *not_measured(const struct bn_stage *s)
 {
 	json_t *list = json_array();
@@ -103,7 +103,7 @@ static json_t *not_measured(const struct bn_stage *s)
 	return list;
 }
 
-/* Of all changes together, as its phase found it; null: it was not measured. */
+/* Returns the effect of all changes together, or null if it was not measured. */
 static json_t *total_json(const struct bn_prove *p)
 {
 	const struct bn_phase_result *total = bn_prove_result(p, "total");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The paired samples that the verdicts of a receipt follow from: gputune judges them again before it applies anything. */
+/* The paired samples that determine the verdicts of a receipt. gputune computes the verdicts again before it applies
+ * anything. */
 #include "bench/prove/samples.h"
 
 static json_t *pair_list(const struct bn_pairs *p)
@@ -11,7 +12,8 @@ static json_t *pair_list(const struct bn_pairs *p)
 	return list;
 }
 
-/* The pairs of one metric in a phase, [] if it was not measured there. rows: may be NULL; the block of each pair. */
+/* Returns the pairs of one metric in a phase, or [] if it was not measured. rows, if not NULL, gets the block of each
+ * pair. */
 static json_t *phase_pairs(const struct bn_phase_result *phase, const char *metric, enum bn_kind kind, json_t *rows)
 {
 	const struct bn_data *data = phase ? phase->data : NULL;

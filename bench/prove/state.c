@@ -3,9 +3,9 @@
 #include "bench/prove/state.h"
 #include "bench/stats/design.h"
 
-#define ONE_BY_ONE 6 /* more changes than this are measured together, in a design */
+#define ONE_BY_ONE 6 /* more changes are measured together, in a design */
 
-/* Boots are dear: there each has to inform every change. */
+/* Boots are expensive, so with boots each pair must measure every change. */
 bool bn_prove_designed(const struct bn_prove *p)
 {
 	return p->n_proof > (p->by_boot ? 1 : ONE_BY_ONE);
@@ -30,7 +30,7 @@ size_t bn_prove_design_rows(size_t changes)
 	return (changes + BN_DESIGN_SPARE + order - 1) / order * order;
 }
 
-/* The total effect of one change is its effect: where a pair is two boots it is not measured twice. */
+/* With one change its effect is the total effect. If a pair is two boots, it is not measured again. */
 bool bn_prove_total_is_all(const struct bn_prove *p)
 {
 	return p->by_boot && p->n_proof == 1;

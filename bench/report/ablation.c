@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The changes of a receipt as bars, among the others and alone: first all together, last the kept ones. */
+/* The changes of a receipt as bars, among the others and alone. The first row is all changes together, the last the
+ * kept changes. */
 #include <math.h>
 #include <string.h>
 #include "bench/report/plots.h"
@@ -57,7 +58,7 @@ static void draw_bar(const struct bar *b, const char *cls, const struct bn_scale
 		bn_svg_line(out, "whisker", bn_scale_at(x, b->lo), y + BAR / 2., bn_scale_at(x, b->hi), y + BAR / 2.);
 }
 
-/* One row: its name, its numbers, and a bar for each known effect. */
+/* Draws one row: its name, its numbers, and a bar for each known effect. */
 static void row(const char *name, const json_t *effect, const json_t *alone, double sign, const struct bn_scale *x, double y,
 		struct gt_buf *out)
 {

@@ -6,36 +6,37 @@
 #include "bench/result/outputs.h"
 #include "lib/cli.h"
 
-/* One view for each kind of document. Pure. page: also the blocks that only the page shows, such as the plots of each metric. */
+/* The view of each kind of document. Pure. page: adds the blocks that only the page shows, such as the plots of each
+ * metric. */
 struct bn_view *bn_view_result(const json_t *doc, bool page);
 struct bn_view *bn_view_receipt(const json_t *receipt);
 struct bn_view *bn_view_fleet(const json_t *doc);
 struct bn_view *bn_view_history(const json_t *doc);
 struct bn_view *bn_view_ladder(const json_t *doc);
 
-/* A document that holds its verdict, unlike the result of a session. */
+/* A document with a verdict of its own, unlike the result of a session. */
 struct bn_form {
 	const char *schema;
 	const char *what; /* "a receipt" */
 	struct bn_view *(*view)(const json_t *doc);
-	void (*openmetrics)(const json_t *doc, struct gt_buf *out); /* NULL: it has none */
-	const char *older; /* a schema that is rendered in the same way; NULL: none */
+	void (*openmetrics)(const json_t *doc, struct gt_buf *out); /* NULL: none */
+	const char *older; /* an older schema that is rendered in the same way, or NULL */
 };
 extern const struct bn_form bn_form_receipt, bn_form_fleet, bn_form_history, bn_form_ladder;
 
-/* The form of a document by its schema, whatever its version; NULL: none of these. */
+/* Returns the form for a document's schema in any version, or NULL. */
 const struct bn_form *bn_form_of(const json_t *doc);
-/* Fails as gt_json_check_schema() unless the document has the schema of the form or the older one. */
+/* Fails like gt_json_check_schema() unless the document has the schema of the form or the older one. */
 int bn_form_check_schema(const struct bn_form *form, const json_t *doc, const char *path, struct gt_err *err);
-/* Writes the page and Markdown, as bn_output_write(). */
+/* Writes the page and Markdown, like bn_output_write(). */
 void bn_view_write(const struct bn_view *v, const struct bn_outputs *out, int *r, struct gt_err *err);
-/* Writes the files and, unless one of them is stdout, prints the view (or with --json the document). Exit 64 for an output that the
- * form does not have. */
+/* Writes the files. Prints the view (with --json the document) unless one of the files is stdout. Fails with exit
+ * status 64 for an output that the form does not have. */
 int bn_form_publish(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out);
-/* The same of a session, whose trace can be written too. The view is printed even if a file cannot be written. */
+/* The same for a session, which can also write its trace. The view is printed even if a file cannot be written. */
 int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *out);
-/* The end of a command that judges results: bn_form_publish(), then the exit status in the judgement, 0 for an inconclusive one
- * without require_conclusive; or a negative errno. */
+/* Ends a command that judges results: calls bn_form_publish() and returns the exit status of the judgement. An
+ * inconclusive one without require_conclusive returns 0. Errors are a negative errno. */
 int bn_form_publish_verdict(struct gt_cli *cli, const struct bn_form *form, const json_t *doc, const struct bn_outputs *out,
 			    bool require_conclusive);
 #endif

@@ -8,18 +8,18 @@
 
 #define CELLS_MAX 256
 
-/* The other end of the path to memory: the word in the name of the series, the head of the rows, the name of a row. */
+/* The node at the other end of the path: the word in the series name, the head of the rows, the name of a row. */
 static const struct side {
 	const char *word, *corner, *row;
 } sides[] = { { "cpu", "CPUs of", "node" }, { "gpu", "from and to", "GPU" } };
 
 struct cell {
 	unsigned cpu, mem; /* row and column */
-	double v[2]; /* per arm, NaN none */
+	double v[2]; /* per arm; NaN: none */
 };
 
 struct matrix {
-	const char *id; /* of its first cell; the first `stem` characters are the series */
+	const char *id; /* name of its first cell; the first `stem` characters are the series */
 	size_t stem;
 	const struct side *side;
 	const char *unit;
@@ -29,7 +29,7 @@ struct matrix {
 	size_t n;
 };
 
-/* "mem.matrix.cpu0-mem1": 10, 0 and 1. */
+/* Parses "mem.matrix.cpu0-mem1": 10, 0 and 1. */
 static const struct side *node_pair(const char *id, size_t *ret_stem, unsigned *ret_cpu, unsigned *ret_mem)
 {
 	const char *dot = strrchr(id, '.');
@@ -46,7 +46,7 @@ static const struct side *node_pair(const char *id, size_t *ret_stem, unsigned *
 	return NULL;
 }
 
-/* The median of one arm; of A/A pairs only in a session of A/A pairs. */
+/* Returns the median of one arm. A/A pairs count only in a session of A/A pairs. */
 static double median_of(const json_t *doc, const char *id, const char *arm)
 {
 	bool aa = gt_streq(gt_json_get_str(json_object_get(doc, "run"), "design", NULL), "aa");
@@ -71,7 +71,8 @@ static void add_cell(const json_t *doc, struct matrix *m, const char *id, unsign
 	m->n += c->v[0] > 0 || c->v[1] > 0;
 }
 
-/* The series whose first cell is metric `from`; false where an earlier metric is its first, or there is none. */
+/* Finds the series whose first cell is metric `from`. Returns false if an earlier metric is its first cell, or there is
+ * no series. */
 static bool read_matrix(const json_t *doc, size_t from, struct matrix *m)
 {
 	json_t *list = json_object_get(doc, "metrics"), *j;
@@ -129,7 +130,7 @@ static int cmp_unsigned(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* All nodes of the matrix, ascending. */
+/* Lists all nodes of the matrix, ascending. */
 static size_t nodes_of(const struct matrix *m, bool mem, unsigned *node)
 {
 	size_t n = 0;

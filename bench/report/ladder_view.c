@@ -27,7 +27,7 @@ static struct bn_text rate(const json_t *rung)
 	return t;
 }
 
-/* Digits that the interval supports: half its width keeps one. */
+/* Returns the number of digits that the interval supports: its half-width has one digit. */
 static int decimals(const json_t *rung)
 {
 	double half = (gt_json_get_real(rung, "speedup_high", NAN) - gt_json_get_real(rung, "speedup_low", NAN)) / 2;
@@ -70,7 +70,7 @@ static struct bn_text bytes(const json_t *rung, const char *key)
 	return t;
 }
 
-/* The rung that is surely faster than the first one and the fastest of those; NULL if there is none. */
+/* Returns the fastest rung whose interval lies above the first rung, or NULL. */
 static const json_t *fastest(const json_t *l)
 {
 	const json_t *best = NULL;

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "bench/report/view.h"
 
-/* Nothing in foreign text is markup. between: what a line break becomes. */
+/* Escapes all markup in foreign text. between: the replacement of a line break. */
 static void escaped(struct gt_buf *out, const char *text, const char *between)
 {
 	gt_autofree char *plain = bn_view_plain(text);
@@ -27,7 +27,7 @@ static void paragraph(struct gt_buf *out, const char *before, const char *text, 
 	gt_buf_puts(out, after);
 }
 
-/* A code span, whose fence is longer than any run of backticks inside. */
+/* Prints a code span, whose fence is longer than any run of backticks inside. */
 static void code(struct gt_buf *out, const char *text)
 {
 	gt_autofree char *plain = bn_view_plain(text), *fence = NULL;

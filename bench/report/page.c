@@ -83,8 +83,8 @@ static const char css[] =
 
 struct page {
 	struct gt_buf *out;
-	const char *close; /* ends the group of blocks that is open, such as a list; "" if none is */
-	bool section;      /* one is open */
+	const char *close; /* ends the open group of blocks, such as a list; "" without one */
+	bool section;      /* a group is open */
 };
 
 static void escaped(struct gt_buf *out, const char *text)
@@ -129,7 +129,7 @@ static void head(struct gt_buf *out, const struct bn_column *c)
 	escaped(out, c->head[0] ? c->head + 1 : "");
 }
 
-/* A long value may break after its punctuation. */
+/* Permits line breaks after the punctuation of a long value. */
 static void breakable(struct gt_buf *out, const char *text)
 {
 	gt_autofree char *plain = bn_view_plain(text);
@@ -321,7 +321,7 @@ static void add_block(struct page *p, const struct bn_block *b)
 
 /* ---- the frame ---- */
 
-/* The words before the first ": " are large. */
+/* Prints the headline; the words before the first ": " are large. */
 static void verdict(const struct bn_view *v, const char *word, struct gt_buf *out)
 {
 	const char *rest = v->headline + strlen(word);
@@ -360,7 +360,7 @@ static void open_page(const struct bn_view *v, struct gt_buf *out)
 	gt_buf_puts(out, "</ul></nav>\n</header>\n<main id=\"main\">\n");
 }
 
-/* The document as data that no parser of HTML leaves: each "<" is written as \u003c. */
+/* Embeds the document as data that ends no HTML element: each "<" is written as \u003c. */
 static void data(const json_t *doc, struct gt_buf *out)
 {
 	gt_autofree char *text = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(8));

@@ -26,7 +26,8 @@ static struct effect effect_of(const json_t *c)
 				gt_json_get_real(c, "margin_pct", 0), fmin(p, q), fmax(p, q) };
 }
 
-/* Half-width of the axis: intervals up to a few times the usual one or the widest margin; wider ones are cut, with arrows. */
+/* Returns the half-width of the axis: intervals up to a few times the usual one, or the widest margin. Wider ones are
+ * cut and get arrows. */
 static double forest_reach(const json_t *list)
 {
 	gt_autofree double *w = gt_xcalloc(json_array_size(list) + 1, sizeof(*w));
@@ -48,7 +49,7 @@ static double forest_reach(const json_t *list)
 		 : fmax(1, 1.5 * margin);
 }
 
-/* The text at the right end of a row. */
+/* Returns the text at the right end of a row. */
 static char *forest_numbers(const struct effect *e)
 {
 	return gt_xasprintf("%s %s  %s", bn_text_change(e->c).s, bn_text_interval(e->c).s,
@@ -70,7 +71,7 @@ static bool forest_wraps(const json_t *list)
 	return false;
 }
 
-/* The difference between identical arms as a box; a side beyond the axis has no line. */
+/* Draws the difference between identical arms as a box; a side beyond the axis has no line. */
 static void forest_box(struct gt_buf *out, const struct bn_scale *x, double lo, double hi, double y)
 {
 	double left = bn_scale_at(x, lo), right = bn_scale_at(x, hi);
@@ -137,7 +138,7 @@ struct dot {
 	long long block;
 };
 
-/* The value of the metric in a launch, computed as in the analysis. */
+/* Returns the value of the metric in a launch, computed as in the analysis. */
 static double launch_value(const json_t *launch, const char *series, bool tail, bool higher)
 {
 	const json_t *s = json_object_get(json_object_get(launch, "metrics"), series);
@@ -189,7 +190,7 @@ struct strip {
 	double v[STRIP_POINTS], lo, hi; /* the worst value in each part of the time; NaN: unknown */
 };
 
-/* The strips with at least two known points. */
+/* Returns the strips with at least two known points. */
 static size_t read_strips(const json_t *doc, double end_min, struct strip strip[STRIPS])
 {
 	static const struct strip known[STRIPS] = {
@@ -249,7 +250,7 @@ static void draw_strip(struct gt_buf *out, const struct strip *s, double top)
 		"100\" "
 		"preserveAspectRatio=\"none\"><polyline class=\"strip\" vector-effect=\"non-scaling-stroke\" points=\"",
 		BN_SVG_LEFT, top + 20, BN_SVG_RIGHT - BN_SVG_LEFT,
-		BN_SVG_RIGHT - BN_SVG_LEFT); /* as attribute and style: browsers differ in which one counts */
+		BN_SVG_RIGHT - BN_SVG_LEFT); /* set as attribute and style, because browsers differ in which one they use */
 	for (size_t i = 0; i < STRIP_POINTS; i++)
 		if (!isnan(s->v[i]))
 			gt_buf_printf(out, "%.0f,%.0f ", 1000.0 * (double)i / (STRIP_POINTS - 1),

@@ -15,6 +15,7 @@ void bn_plot_run_order(const json_t *doc, const json_t *comparison, unsigned id,
 void bn_plot_pairs(const json_t *doc, const json_t *comparison, unsigned id, struct gt_buf *out);
 /* Histograms of all samples of one of doc.metrics, one arm below the other (samples_plot.c). False: no samples. */
 bool bn_plot_samples(const json_t *doc, const json_t *metric, unsigned id, struct gt_buf *out);
-/* The changes of a receipt as bars, among the others and alone, between that of all together and that of the kept ones. */
+/* The changes of a receipt as bars, among the others and alone. The rows before and after them are all changes together
+ * and the kept changes. */
 void bn_plot_ablation(const json_t *receipt, struct gt_buf *out);
 #endif

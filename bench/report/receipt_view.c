@@ -155,7 +155,7 @@ static void undecided(struct bn_view *v, const json_t *knobs)
 	}
 }
 
-/* Each value with its effect in the last round that it took part in. */
+/* Lists each value with its effect in its last round. */
 static void race(struct bn_view *v, const json_t *race)
 {
 	json_t *heats = json_object_get(race, "heats"), *h;
@@ -252,7 +252,7 @@ static void plan(struct bn_view *v, const json_t *receipt)
 	gt_auto_buf names = { 0 };
 	size_t i;
 
-	if (!json_is_object(plan)) /* of an older version */
+	if (!json_is_object(plan)) /* receipts of older versions */
 		return;
 	bn_view_section(v, 0, "plan", "Plan");
 	steps(v, plan);

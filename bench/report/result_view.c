@@ -99,7 +99,7 @@ static void changed(struct bn_view *v, const json_t *doc)
 	bn_view_changes(v, json_object_get(doc, "confounders"), "key", BN_ALL, "OTHER differences", "OTHER differences: none");
 }
 
-/* c: a comparison, or a metric under the same names where nothing is compared. */
+/* c: a comparison, or a metric with the same member names if nothing is compared. */
 static void plots_of(struct bn_view *v, const json_t *doc, const json_t *c, unsigned id)
 {
 	const json_t *series = bn_doc_metric(doc, gt_json_get_str(c, "metric", ""));

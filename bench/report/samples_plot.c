@@ -40,7 +40,8 @@ static void collect(const json_t *doc, const char *series, const char *arm, stru
 	}
 }
 
-/* Half a per cent on either side may be outside: one far sample would put all others into one bar. */
+/* Half a per cent on either side may be outside the plot. One extreme sample would otherwise put all others into one
+ * bar. */
 static bool range(const struct spread *s, double *lo, double *hi)
 {
 	*lo = INFINITY;
@@ -67,7 +68,7 @@ static void sort_into_bins(struct spread *s, double lo, double hi, bool higher)
 	s->tail = bn_quantile(s->v, s->n, higher ? .01 : .99);
 }
 
-/* Two lines: one is too long for a narrow screen. */
+/* Prints two lines, because one is too long for a narrow screen. */
 struct labels {
 	char *head, *tail;
 };
@@ -101,7 +102,8 @@ static void axis(struct gt_buf *out, const struct bn_scale *x, double step, cons
 {
 	double v = x->lo;
 
-	for (int i = 0; i < 12 && v <= x->hi + step / 2; i++, v += step) { /* counted: a step can be too small to move v */
+	for (int i = 0; i < 12 && v <= x->hi + step / 2; i++, v += step) { /* counts the steps, because one can be too small
+									    * to change v */
 		gt_autofree char *tick = gt_xasprintf("%.*f", bn_step_decimals(step), fabs(v) < step / 2 ? 0 : v);
 		double at = bn_scale_at(x, v);
 

@@ -85,7 +85,7 @@ static void table(struct terminal *t, const struct bn_block *b)
 	t->gap = true;
 }
 
-/* Values can be long: one line for each setting. */
+/* Prints one line for each setting, because values can be long. */
 static void changes(struct terminal *t, const struct bn_block *b)
 {
 	line(t, 0, "%s:", b->text);

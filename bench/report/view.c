@@ -97,7 +97,7 @@ void bn_view_fact(struct bn_view *v, unsigned where, const char *name, const cha
 	bn_view_add(v, BN_FACT, where, "%s", value)->name = gt_xstrdup(name);
 }
 
-/* " (total and 2 more)": the phases that a note is about. */
+/* Returns " (total and 2 more)": the phases of a note. */
 static char *phases_of(const json_t *note)
 {
 	json_t *phases = json_object_get(note, "phases");

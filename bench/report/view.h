@@ -69,9 +69,9 @@ struct bn_view {
 	const char *tool;  /* "gpubench prove" */
 	const char *class; /* of the verdict, one of bn_view_class() */
 	const json_t *doc; /* borrowed; the page embeds it */
-	char *headline;	   /* "WORSE: train.gpt +2 %": the answer */
+	char *headline;	   /* "WORSE: train.gpt +2 %" */
 	char *origin;	   /* host and date */
-	char *design;	   /* how it was measured; "" if that is known */
+	char *design;	   /* the design; "" if it is obvious */
 	struct bn_block *block;
 	size_t n;
 };
@@ -80,7 +80,7 @@ struct bn_view *bn_view_new(const json_t *doc, const char *tool);
 void bn_view_free(struct bn_view *v);
 GT_DEFINE_AUTO(bn_view, bn_view_free);
 
-/* One of better, worse, same, inconclusive, measured, invalid and wrong. Any other text is inconclusive. */
+/* Returns better, worse, same, inconclusive, measured, invalid or wrong. Any other text is inconclusive. */
 const char *bn_view_class(const char *verdict);
 
 /* ---- for builders; a block is valid until the next one is added ---- */
@@ -97,12 +97,13 @@ struct bn_block *bn_view_table(struct bn_view *v, unsigned where, const struct b
 void bn_view_row(struct bn_view *v, const char *verdict);
 struct bn_cell *bn_view_cell(struct bn_view *v, const char *fmt, ...) GT_PRINTF(2, 3);
 void bn_view_cell_item(struct bn_view *v, const char *fmt, ...) GT_PRINTF(2, 3); /* adds an item to the last cell */
-/* Items, the first three in each output, the others on the page; n: how many there are, of which list may hold the first. */
+/* Adds items: the first three in each output, the others on the page only. n: their total number; list may have only
+ * the first ones. */
 void bn_view_outliers(struct bn_view *v, const json_t *list, size_t n);
-/* A table of differences {from, to, when, phases}; key: the member that names the setting; when: the outputs that show the time.
- * empty: the text without any difference, or NULL. */
+/* Adds a table of differences {from, to, when, phases}. key: the member that names the setting. when: the outputs that
+ * show the time. empty: the text if there is no difference, or NULL. */
 void bn_view_changes(struct bn_view *v, const json_t *list, const char *key, unsigned when, const char *caption, const char *empty);
-void bn_view_figure(struct bn_view *v, struct gt_buf *svg, const char *caption); /* takes the text of svg; none: no figure */
+void bn_view_figure(struct bn_view *v, struct gt_buf *svg, const char *caption); /* takes svg's text; empty: no figure */
 
 /* ---- renderers ---- */
 

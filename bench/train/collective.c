@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The split of a batch among ranks, sums over them, and how fast they reduce. */
+/* Splits a batch among ranks, sums over ranks, and measures the duration of reductions. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,8 @@
 
 #define ROUNDS	15
 
-/* Everybody gets one row and the whole part of his share of the rest; what remains goes to the largest fractions. */
+/* Each rank gets one row and the integer part of its share of the others. The remaining rows go to the largest
+ * fractions. */
 int bn_train_split(struct rt_comm *c, double speed, uint64_t all, uint64_t *rows, struct gt_err *err)
 {
 	double of[RT_MAX_RANKS], sum = 0;
@@ -94,7 +95,7 @@ static int measure(struct rt_comm *c, struct rt_window *w, json_t *doc, struct g
 	return 0;
 }
 
-/* doc[key]: everybody's value, null for NAN. */
+/* Sets doc[key] to the values of all ranks, null for NAN. */
 static int put_all(struct rt_comm *c, double mine, const char *key, json_t *doc, struct gt_err *err)
 {
 	double of[RT_MAX_RANKS];
@@ -139,7 +140,7 @@ int bn_train_measure_ranks(struct rt_comm *c, const struct rt_program *p, uint64
 		r = put_all(c, rt_comm_home(c) < 0 ? NAN : rt_comm_home(c), "home_node", doc, err);
 	if (!r)
 		r = put_all(c, rt_program_pages_at(p, rt_comm_home(c)), "pages_at_home", doc, err);
-	if (tcp) /* no gradients go over it */
+	if (tcp) /* gradients are not sent over TCP */
 		json_object_set_new(doc, "allreduce_median_s_by_bytes", json_object());
 	if (!r && !tcp)
 		r = rt_window_map(c, 6553600 * sizeof(float), true, &w, err);

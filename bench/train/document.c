@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a training run was and made, as a document. */
+/* The document of a training run. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,13 +58,13 @@ static void put_times(json_t *doc, const struct bn_training *r)
 	put_real(doc, "flops_per_s", r->all_flops_per_s);
 }
 
-/* Of the type that was asked for; low_flops is 0 where the device multiplies none. */
+/* Returns the peak of the requested precision; low_flops is 0 if the device multiplies none in it. */
 static double low_peak_of(const struct rt_peaks *k)
 {
 	return k->f16_flops_per_s > 0 ? k->f16_flops_per_s : k->bf16_flops_per_s > 0 ? k->bf16_flops_per_s : k->flops_per_s;
 }
 
-/* Each row that its work is known of. */
+/* Sets of_peak in each row with known work. */
 static void put_shares(json_t *rows, const struct rt_peaks *k)
 {
 	double low_peak = low_peak_of(k);
@@ -83,9 +83,9 @@ static void put_shares(json_t *rows, const struct rt_peaks *k)
 	}
 }
 
-/* What share of the best that was measured here the step reached (MFU: its flops alone, against products of its type), and
- * each row: the longer of the time that its flops and its bytes need at least, over
- * the time that it took. */
+/* Adds the measured peaks, and the share of them that the step and each row reached. The step's share is MFU: its flops
+ * alone, compared with matrix products of its type. A row's share is the longer of the minimum times of its flops and
+ * its bytes, divided by its duration. */
 void bn_train_put_peaks(json_t *doc, const struct bn_training *r)
 {
 	const struct rt_peaks *k = &r->peaks;
@@ -108,7 +108,7 @@ void bn_train_put_peaks(json_t *doc, const struct bn_training *r)
 	put_shares(json_object_get(doc, "kernels"), k);
 }
 
-/* What each rank still has to send of earlier gradients is as large as the parameters, per rank: no checkpoint has it. */
+/* The error feedback of each rank is as large as the parameters, so no checkpoint contains it. */
 static void warn_of_feedback(json_t *doc, const struct bn_training *r)
 {
 	char text[160];

@@ -14,8 +14,8 @@
 
 #define RUNS	 50
 #define WARMUP	 5
-#define CLOSE	 1e-3 /* difference of a row's logits between two batches, of the largest one; in f32 */
-#define CLOSE_LOW 0.1 /* in lower precision */
+#define CLOSE	 1e-3 /* f32: largest difference of a row's logits between two batches, relative to the largest logit */
+#define CLOSE_LOW 0.1 /* the same in lower precision */
 
 struct inference {
 	const struct bn_infer_options *o;
@@ -23,14 +23,14 @@ struct inference {
 	const struct bn_model *kind;
 	uint64_t batch[BN_INFER_BATCHES];
 	int n;
-	/* of the batch that is measured */
+	/* of the current batch */
 	struct rt_graph *graph;
 	struct rt_program *program;
 	float *input, *logits;
-	int64_t row_logits; /* elements */
+	int64_t row_logits; /* number of elements */
 	double *run_s;
 	float *first; /* logits of the first row in the first batch */
-	uint64_t done; /* runs, warm-up included */
+	uint64_t done; /* runs, including warm-up */
 };
 
 static int parse_batches(struct inference *f, const char *list, struct gt_err *err)
@@ -84,7 +84,7 @@ static int build(struct inference *f, uint64_t batch, struct gt_err *err)
 	return f->o->load ? rt_load(f->program, f->o->load, &ticket, err) : 0;
 }
 
-/* Row i of a batch is the same in batches of every size. */
+/* Row i of a batch is the same for every batch size. */
 static int make_input(struct inference *f, uint64_t batch, struct gt_err *err)
 {
 	const struct rt_node *n = rt_graph_leaf(f->graph, 0);
@@ -126,7 +126,7 @@ static int measure(struct inference *f, struct gt_err *err)
 	return 0;
 }
 
-/* Without training a row is computed by itself: in every batch the first one has the same logits. */
+/* Checks that rows are independent, as they are without training: the first row has the same logits in every batch. */
 static int verify(struct inference *f, uint64_t batch, struct gt_err *err)
 {
 	double close = gt_streq(f->model.amp, "fp32") ? CLOSE : CLOSE_LOW, most = 1e-6, worst = 0;
@@ -142,7 +142,7 @@ static int verify(struct inference *f, uint64_t batch, struct gt_err *err)
 			return gt_fail(err, ENOMEM, "no memory for the logits of a row");
 		memcpy(f->first, f->logits, (size_t)f->row_logits * sizeof(float));
 	}
-	/* A test seam: rows that depend on each other. */
+	/* a test seam: makes rows depend on each other */
 	if (gt_streq(getenv("GPUBENCH_FAULT"), "verify") && batch > 1)
 		f->logits[0] += 10 * fabsf(f->first[0]) + 1;
 	for (int64_t i = 0; i < f->row_logits; i++) {

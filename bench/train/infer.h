@@ -6,20 +6,20 @@
 #include "lib/err.h"
 #include "lib/json.h"
 
-#define BN_INFER_BATCHES 16 /* most in a list */
+#define BN_INFER_BATCHES 16 /* maximum length of a list */
 
 struct bn_infer_options {
 	/* model, device, amp, sizes, threads, seed, warmup and memory limit; steps: timed runs per batch */
 	struct bn_train_options model;
 	const char *batches; /* "1,8,32"; NULL: "1,8" */
-	const char *load;    /* checkpoint; NULL: the parameters' start values */
-	/* Called after each run, may be NULL; a non-zero answer ends the measurement with -EINTR. */
+	const char *load;    /* checkpoint; NULL: initial parameters */
+	/* Called after each run; may be NULL. A non-zero return value ends the measurement with -EINTR. */
 	int (*progress)(void *arg, uint64_t run, uint64_t total);
 	void *arg;
 };
 /*
- * The document of bench/schema/gpubench-infer-1.json. A run copies the inputs, computes the logits and copies them to the
- * caller's memory. Exit status 6: logits that are not finite, or that depend on the other rows of the batch.
+ * Returns the document of bench/schema/gpubench-infer-1.json. A run copies the inputs, computes the logits and copies
+ * them to the caller's memory. Exit status 6: logits are not finite, or depend on the other rows of the batch.
  */
 int bn_infer(const struct bn_infer_options *o, json_t **ret, struct gt_err *err);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every sample read, decoded and put into batches, without a model: how fast the loader is. */
+/* Reads and decodes every sample and collates batches, without a model, to measure the loader. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void fill_defaults(struct rt_loader_options *l)
 		l->size = 0;
 }
 
-/* tokens, padded: of documents, without padding and with it. */
+/* tokens, padded: for documents, the tokens without and with padding */
 static json_t *document(const struct rt_loader *l, const struct rt_loader_options *o, uint64_t batches, uint64_t tokens,
 			uint64_t padded, double seconds)
 {

@@ -6,7 +6,7 @@
 
 #define CLASSES_SMALL	10
 #define CLASSES		1000
-#define PATCH		16 /* pixels of a ViT's patch, each way */
+#define PATCH		16 /* width and height of a ViT's patch in pixels */
 
 static struct rt_gpt_config tokens_of(const struct bn_train_options *o)
 {
@@ -16,7 +16,7 @@ static struct rt_gpt_config tokens_of(const struct bn_train_options *o)
 	};
 }
 
-/* The peer's position table has room for 1024 tokens at least. */
+/* The PyTorch model's position table has at least 1024 rows. */
 static struct rt_node *gpt2(struct rt_graph *g, const struct bn_train_options *o)
 {
 	struct rt_gpt_config c = tokens_of(o);
@@ -65,7 +65,7 @@ static struct rt_node *vit(struct rt_graph *g, const struct bn_train_options *o)
 		.width = (int64_t)o->width, .heads = (int64_t)o->heads, .classes = CLASSES });
 }
 
-/* gpt is small enough to learn something in seconds on two cores; the others are what the PyTorch peer trains. */
+/* gpt is small enough to learn in seconds on two cores. The PyTorch comparison trains the others. */
 const struct bn_model bn_models[] = {
 	{ .name = "gpt2", .unit = "tokens", .batch = 4, .seq = 256, .layers = 12, .width = 768, .heads = 12, .vocab = 50257,
 	  .steps = 8, .warmup = 2, .lr = 1e-4, .optimizer = "adamw", .tokens = true, .declare = gpt2 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BN_MODELS_H
 #define BN_MODELS_H
-/* What gpubench train can train: sizes, and how the runtime declares it. */
+/* The models of gpubench train: sizes, and the function that declares the graph. */
 #include "bench/train/options.h"
 #include "lib/err.h"
 #include "runtime/runtime.h"
@@ -9,18 +9,18 @@
 struct bn_model {
 	const char *name, *unit;
 	uint64_t batch, seq, layers, width, heads, vocab, size, steps, warmup; /* 0: the model has no such size */
-	uint64_t classes; /* of images; models of tokens tell vocab apart */
+	uint64_t classes; /* of images; for models of tokens the number of classes is vocab */
 	double lr;
 	const char *optimizer;
-	bool text;   /* reads text unless told otherwise */
+	bool text;   /* reads text by default */
 	bool tokens; /* can read text */
 	struct rt_node *(*declare)(struct rt_graph *g, const struct bn_train_options *o);
 };
-/* Ends with a model without a name. */
+/* Ends with an entry without a name. */
 extern const struct bn_model bn_models[];
-const char *bn_model_word(size_t i); /* the i-th name; NULL behind the last */
-/* NULL and -EINVAL with every name if there is none of that name. */
+const char *bn_model_word(size_t i); /* the i-th name; NULL after the last */
+/* Returns the model with that name. Without one it returns NULL, and err is -EINVAL with the list of all names. */
 const struct bn_model *bn_model_find(const char *name, struct gt_err *err);
-/* Sizes that the model has not may not be given, and those that it has must fit together. */
+/* Checks that only sizes of this model are given, and that they fit together. */
 int bn_model_check(const struct bn_model *m, const struct bn_train_options *o, struct gt_err *err);
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long OpenMP's threads spin before they sleep. A runtime's own default, some milliseconds of libgomp and 200 of libomp, is
- * right on cores of one's own and ruins a run when another process takes one: the waiting thread burns the time that the working
- * one needs. A bound of about what a sleep and a wake-up cost is never far from the better of the two; libomp counts in
- * milliseconds, and one is its least. Both read it before main, so that this program starts itself again, once. What the user
- * sets stands.
+ * Limits how long OpenMP threads spin before they sleep. The runtimes' defaults, some milliseconds in libgomp and 200
+ * ms in libomp, are right on dedicated cores. They slow a run down if another process uses a core: the waiting thread
+ * uses the time that the working thread needs. A limit close to the cost of a sleep and a wake-up is never much worse
+ * than the better of both. libomp counts in milliseconds, so its minimum is one. Both read the variable before main(),
+ * so this program executes itself again, once. Variables that the user has set are not changed.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -13,10 +13,11 @@
 
 #define MARK	"GPUBENCH_BOUNDED_SPIN"
 
-/* Where libomp is in the process (built with clang, or preloaded) it serves libgomp's calls too, and reads its own variables. */
+/* If libomp is in the process (built with clang, or preloaded), it also implements libgomp's calls and reads its own
+ * variables. */
 static const struct runtime {
 	const char *variable, *bound, *says; /* about 20 us; 1 ms */
-	const char *users[3]; /* by which the user may have said it */
+	const char *users[3]; /* variables with which the user may have chosen */
 } gomp = { "GOMP_SPINCOUNT", "1000", "bounded to 1000 rounds by gpubench", { "OMP_WAIT_POLICY", "GOMP_SPINCOUNT" } },
   omp = { "KMP_BLOCKTIME", "1", "bounded to 1 ms by gpubench, for libomp", { "OMP_WAIT_POLICY", "KMP_BLOCKTIME", "KMP_LIBRARY" } };
 
@@ -49,7 +50,7 @@ void bn_omp_spin_bound(void)
 	setenv(k->variable, k->bound, 1);
 	setenv(MARK, k->variable, 1);
 	execv("/proc/self/exe", arguments);
-	/* without /proc everything works, with the runtime's own default */
+	/* without /proc the runtime's own default applies */
 	unsetenv(k->variable);
 	unsetenv(MARK);
 }

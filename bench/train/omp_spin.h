@@ -3,11 +3,12 @@
 #define BN_OMP_SPIN_H
 #include "lib/util.h"
 
-/* main's own arguments, before anything else. */
+/* Stores the arguments of main(). Call before anything else. */
 void bn_omp_spin_begin(char **argv);
-/* Unless the user has said how OpenMP is to wait, start this program again with its spinning bounded. Returns if there is
- * nothing to do. First thing in a command that trains in this process; no other: programs that are measured would inherit it. */
+/* Executes this program again with limited spinning, unless the user has configured OpenMP's waiting. Returns if there
+ * is nothing to do. Call it first in a command that trains in this process. Other commands must not call it, because
+ * measured programs would inherit the limit. */
 void bn_omp_spin_bound(void);
-/* For the report: what holds and who said so; to be freed. */
+/* Returns the current setting and its origin for the report; the caller frees it. */
 char *bn_omp_spin_text(void);
 #endif

@@ -7,52 +7,53 @@
 
 struct rt_memory;
 
-/* Zero means the model's own default; for warmup UINT64_MAX does. */
+/* Zero means the model's own default; for warmup it is UINT64_MAX. */
 struct bn_train_options {
-	const char *model;	/* "gpt2", "gpt" (bytes of real text) …: bench/train/models.c */
+	const char *model;	/* "gpt2", "gpt" (bytes of real text) …: see bench/train/models.c */
 	const char *device;	/* "cpu" or "cuda"; NULL: cpu */
-	const char *amp;	/* "tf32" (cuda), "bf16", "fp16", "fp8" (cuda): what products read; NULL: fp32 */
-	const char *attention;	/* "fastest", "own", "cudnn": who does it on cuda; NULL: fastest */
-	const char *master;	/* "fp32" (also NULL), "none": parameters are bf16 alone (cuda) */
+	const char *amp;	/* "tf32" (cuda), "bf16", "fp16", "fp8" (cuda): input type of matrix products; NULL: fp32 */
+	const char *attention;	/* "fastest", "own", "cudnn": implementation of attention on cuda; NULL: fastest */
+	const char *master;	/* "fp32" (also NULL), "none": bf16 parameters without an fp32 copy (cuda) */
 	uint64_t fp8_history, fp8_margin; /* struct rt_fp8 */
 	bool deterministic;
-	const char *data; /* runtime/data/loader.h; NULL: gpt reads the licences of this host, the others random numbers */
-	const char *tokens;	/* "u16", "u32": ids of token files without a header */
+	const char *data; /* see runtime/data/loader.h; NULL: gpt reads the licence texts of this host, the others random
+			   * numbers */
+	const char *tokens;	/* "u16", "u32": type of the ids in token files without a header */
 	const char *augment;	/* "flip", "crop" */
-	const char *documents;	/* "line", "paragraph", "file" or the id that ends one; NULL: windows of --seq tokens */
-	uint64_t buckets;	/* lengths that documents are padded to; 0: 8 */
-	uint64_t token_budget;	/* of a batch of documents, padding included; 0: batch rows of each length */
+	const char *documents;	/* "line", "paragraph", "file" or the id of the end token; NULL: windows of --seq tokens */
+	uint64_t buckets;	/* number of lengths that documents are padded to; 0: 8 */
+	uint64_t token_budget;	/* tokens per batch of documents, including padding; 0: batch rows of each length */
 	uint64_t positions;	/* rows of the position table; 0: seq */
-	uint64_t workers;	/* of the loader; 0: none, UINT64_MAX: one for four training threads */
+	uint64_t workers;	/* loader threads; 0: none, UINT64_MAX: one per four training threads */
 	uint64_t prefetch;	/* batches; 0: 4 */
 	uint64_t cache_bytes;
 	uint64_t max_corrupt;	/* UINT64_MAX: 100 */
-	bool restart_workers, copy_batches, no_huge_pages, no_u8; /* by `without` */
+	bool restart_workers, copy_batches, no_huge_pages, no_u8; /* set by `without` */
 	const char *optimizer;	/* "sgd", "adam", "adamw", "adamw8"; NULL: the model's own */
 	uint64_t accum;		/* batches per update */
 	uint64_t checkpoint;	/* segments; 0: none */
-	uint64_t fit_bytes;	/* choose them for this much memory */
+	uint64_t fit_bytes;	/* memory limit for which the segments are chosen */
 	double clip_norm;	/* 0: no clipping */
 	uint64_t batch, seq, layers, width, heads, vocab, size, threads, ranks, steps, warmup, seed;
-	double lr;		/* 0: nothing is learned; NAN: the model's own */
-	const char *without;	/* techniques to leave out, separated by commas: fuse, reuse, assign, early-update, huge-pages,
-				 * persistent, zero-copy, u8, pad, winograd */
-	bool profile;		/* time every op, beside what this host can do at best */
-	uint64_t check_gradients; /* this many elements first; refused if one is off by more than 1e-3 */
-	bool anomaly;		/* look at everything that is written */
-	const char *trace;	/* write a Chrome trace of the last steps there */
-	const char *save, *resume; /* checkpoints, or NULL */
+	double lr;		/* 0: no training; NAN: the model's own */
+	const char *without;	/* techniques to leave out, separated by commas: fuse, reuse, assign, early-update,
+				 * huge-pages, persistent, zero-copy, u8, pad, winograd */
+	bool profile;		/* times every op and compares it with this host's peaks */
+	uint64_t check_gradients; /* number of elements to check before training; fails if one differs by more than 1e-3 */
+	bool anomaly;		/* checks every written tensor for non-finite values */
+	const char *trace;	/* file for a Chrome trace of the last steps */
+	const char *save, *resume; /* checkpoint files, or NULL */
 	uint64_t save_every;	/* updates; 0: at the end only */
-	const char *compress;	/* NULL: gradients travel as they are */
+	const char *compress;	/* NULL: gradients are sent uncompressed */
 	uint64_t powersgd_rank, compress_after;
 	double rank_timeout_s;	/* 0: 300 */
-	const char *overlap, *shard; /* "on", "off"; NULL, "auto": as it fits */
-	bool balance, no_pin;	/* with ranks */
-	bool alone;		/* whatever launcher started this process */
+	const char *overlap, *shard; /* "on", "off"; NULL, "auto": chosen automatically */
+	bool balance, no_pin;	/* only with ranks */
+	bool alone;		/* ignore the launcher that started this process */
 	uint64_t memory_limit_bytes;
-	/* Told before a device's memory is allocated; may be NULL. */
+	/* Called before device memory is allocated; may be NULL. */
 	void (*planned)(void *arg, const struct rt_memory *m);
-	/* Called after each step, may be NULL; a non-zero answer ends the run with -EINTR. */
+	/* Called after each step; may be NULL. A non-zero return value ends the run with -EINTR. */
 	int (*progress)(void *arg, uint64_t step, uint64_t total, double loss);
 	void *arg;
 };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a run stands in its data, kept in its checkpoints: how many samples all ranks together have had, of how many, shuffled by
- * which seed. So a run goes on with the next sample whatever its ranks, batches and accumulation are now. Documents come in batches
- * whose order is drawn, and so go on with batches that are cut the same way.
+ * The position of a run in its data, stored in its checkpoints: the number of samples that all ranks together have
+ * read, the number of all samples, and the seed of the shuffle. A resumed run continues with the next sample, even with
+ * other ranks, batches or accumulation. Batches of documents have a random order, so a resumed run must divide
+ * documents into the same batches.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,7 +14,7 @@
 
 #define HAD_MOST	(INT64_C(1) << 60)
 
-/* How documents are cut into batches, those of all ranks together: "64x16x301 128x8x77"; "": there are none. To be freed. */
+/* Describes the batches of documents over all ranks: "64x16x301 128x8x77"; "" without documents. The caller frees it. */
 static char *cut_of(const struct bn_training *r)
 {
 	const struct rt_length *k;
@@ -26,7 +27,7 @@ static char *cut_of(const struct bn_training *r)
 	return b.s ? gt_take(b.s) : gt_xstrdup("");
 }
 
-/* Of so many updates, in what the data are counted by. */
+/* Converts updates to the unit of the position: samples, or batches of documents. */
 static uint64_t counted(const struct bn_training *r, uint64_t updates)
 {
 	return updates * r->o.accum * (r->o.documents ? 1 : r->all_rows);
@@ -61,7 +62,8 @@ static int other_data(struct bn_training *r, int64_t then, uint64_t now, struct 
 	return r->had ? open_at(r, 0, err) : 0;
 }
 
-/* The checkpoint's data are those of this run, or the run begins with the first sample; what would be neither is refused. */
+/* Checks that the checkpoint's data are the data of this run. Other data start with the first sample. A position that
+ * does not exist in this run's order is an error. */
 static int same_data(struct bn_training *r, const json_t *was, struct gt_err *err)
 {
 	gt_autofree char *cut = cut_of(r);
@@ -82,7 +84,7 @@ static int same_data(struct bn_training *r, const json_t *was, struct gt_err *er
 	return 0;
 }
 
-/* What the checkpoint says of its data; *ret_had: samples, or batches of documents, before this run. */
+/* Reads the checkpoint's position. *ret_had: samples, or batches of documents, before this run. */
 static int position(struct bn_training *r, json_t **ret, uint64_t *ret_had, struct gt_err *err)
 {
 	const char *text = rt_note(r->program);

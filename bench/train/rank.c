@@ -17,8 +17,9 @@
 #include "runtime/runtime.h"
 
 #define HELD_OUT_BATCHES	4
-#define BALANCE_S		0.25 /* many times what a scheduler gives one task before another */
-/* Plain evaluations make about 1 Gflop/s: minutes. A share of the largest gradient beyond which it is wrong, not f32. */
+#define BALANCE_S		0.25 /* many times the time slice of a scheduler */
+/* Plain evaluations reach about 1 Gflop/s, so this takes minutes. A difference beyond GRADIENT_CHECK_OFF, as a share of
+ * the largest gradient, is an error and not f32 rounding. */
 #define GRADIENT_CHECK_FLOPS	1e11
 #define GRADIENT_CHECK_OFF	1e-3
 #define PAGE			4096
@@ -162,7 +163,7 @@ int bn_train_resolve(const struct bn_train_options *o, struct bn_train_options *
 	return 0;
 }
 
-/* What the cache may take is not there for the program. */
+/* Subtracts the cache from the memory limit of the program. */
 static int leave_room(struct bn_train_options *o, struct gt_err *err)
 {
 	char cache[32], have[32];
@@ -208,7 +209,7 @@ static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct 
 	return bn_leave_out(o->without, switches, GT_ARRAY_SIZE(switches), err);
 }
 
-/* With the hyperparameters that the PyTorch peer uses. */
+/* The same hyperparameters as in the PyTorch comparison. */
 static struct rt_optimizer optimizer_of(const struct bn_train_options *o)
 {
 	if (gt_streq(o->optimizer, "sgd"))
@@ -248,7 +249,7 @@ static struct rt_ddp_options ddp_options(const struct bn_training *r)
 	};
 }
 
-/* A graph for each shape that batches have. */
+/* Declares one graph for each shape of the batches. */
 static int declare(struct bn_training *r, struct rt_node **ret_loss)
 {
 	struct bn_train_options ours = r->o;
@@ -313,7 +314,7 @@ static size_t to_pages(size_t elements)
 	return GT_MAX((elements * 4 + PAGE - 1) / PAGE, (size_t)1) * PAGE;
 }
 
-/* Input `which` (0, 1) of the model: random numbers, ids below what the model can tell apart. */
+/* Returns input `which` (0, 1) of the model: random numbers, or ids below the number of classes or tokens. */
 static void *random_input(const struct bn_training *r, const struct rt_node *n, uint64_t which)
 {
 	size_t count = r->row_elements[which] * r->all_rows;
@@ -329,7 +330,7 @@ static void *random_input(const struct bn_training *r, const struct rt_node *n, 
 	return ids;
 }
 
-/* Inputs of their own memory, as a loader would hand them over. */
+/* Allocates inputs in their own memory, as a loader does. */
 static int make_inputs(struct bn_training *r, struct gt_err *err)
 {
 	int k = 0;
@@ -350,7 +351,7 @@ static int make_inputs(struct bn_training *r, struct gt_err *err)
 	return 0;
 }
 
-/* The batch of all ranks is the same as that of one rank with as many rows; each takes its part of it. */
+/* Returns this rank's rows. The batch of all ranks together equals that of one rank with as many rows. */
 static const void *const *our_rows(const struct bn_training *r, const void *ret[2])
 {
 	for (int k = 0; k < 2; k++)
@@ -358,7 +359,8 @@ static const void *const *our_rows(const struct bn_training *r, const void *ret[
 	return ret;
 }
 
-/* A device copies batches from where they lie. What it may not lock it reads by way of its own memory, which its report shows. */
+/* Pins the batches, because a device copies them directly. Memory that cannot be pinned is copied through a staging
+ * buffer, which the device's report shows. */
 static void pin_batches(struct bn_training *r)
 {
 	struct gt_err why = { 0 };
@@ -375,7 +377,7 @@ static void pin_batches(struct bn_training *r)
 			gt_info("%s", why.msg);
 }
 
-/* Before training, on random inputs: what the program calls the gradient is one. */
+/* Compares the program's gradients with finite differences on random inputs, before training. */
 static int check_gradients(struct bn_training *r, struct gt_err *err)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -405,8 +407,8 @@ static int check_gradients(struct bn_training *r, struct gt_err *err)
 	return status;
 }
 
-/* The same batches each time, each with the weight of its tokens. With ranks, the first one alone: the parameters are the same
- * everywhere. */
+/* Computes the loss on held-out batches, the same ones each time, weighted by tokens. With ranks only the first one
+ * does it, because all ranks have the same parameters. */
 static int held_out(struct bn_training *r, double *ret, struct gt_err *err)
 {
 	gt_auto(rt_loader) *l = NULL;
@@ -434,8 +436,8 @@ static int held_out(struct bn_training *r, double *ret, struct gt_err *err)
 	return status;
 }
 
-/* Rows in proportion to how fast each rank goes forward while the others do the same: over so long a time that what takes a
- * CPU away for slices of milliseconds counts, which the best of a few runs would miss. */
+/* Distributes rows in proportion to the ranks' forward speeds, measured while all ranks run. The measurement is long
+ * enough to include preemption for slices of milliseconds. The best of a few runs would not include it. */
 static int balance(struct bn_training *r, struct gt_err *err)
 {
 	const void *input[2];
@@ -445,7 +447,7 @@ static int balance(struct bn_training *r, struct gt_err *err)
 
 	for (; !status && (runs < 2 || seconds < BALANCE_S); runs++) {
 		status = rt_eval(r->program, our_rows(r, input), &loss, err);
-		if (!runs) /* makes what the others use */
+		if (!runs) /* the first run allocates buffers */
 			start = gt_now_s();
 		seconds = gt_now_s() - start;
 	}
@@ -476,7 +478,7 @@ static uint64_t resident_bytes(void)
 	return (uint64_t)u.ru_maxrss * 1024;
 }
 
-/* A loss that is no number is a wrong result, not a broken tool. */
+/* Sets the exit status: a loss that is not finite is a wrong result, not an internal error. */
 static int wrong(int status, struct gt_err *err)
 {
 	if (status == -EDOM && err)
@@ -484,7 +486,8 @@ static int wrong(int status, struct gt_err *err)
 	return status;
 }
 
-/* A batch of documents counts by its tokens; as a share of what one can hold, so that the loss scale keeps its meaning. */
+/* Weights a batch of documents by its tokens, as a share of the largest batch, so that the loss scale keeps its
+ * meaning. */
 static void take_shape(struct bn_training *r, const struct rt_batch *b)
 {
 	const struct rt_length *shape;
@@ -519,7 +522,7 @@ static int next_input(struct bn_training *r, const void *input[2], struct gt_err
 	return status;
 }
 
-/* One update from accum batches; only the runtime's part is timed, what the loader makes wait is told apart. */
+/* Runs one update from accum batches. Only the runtime is timed; waiting for the loader is measured separately. */
 static int update(struct bn_training *r, double *ret_s, struct gt_err *err)
 {
 	double seconds = 0;
@@ -540,7 +543,7 @@ static int update(struct bn_training *r, double *ret_s, struct gt_err *err)
 	return 0;
 }
 
-/* Ranks hold the same parameters: the first one writes them. */
+/* Writes a checkpoint. All ranks have the same parameters, so only the first one writes. */
 static int save(const struct bn_training *r, uint64_t done, bool last, struct gt_err *err)
 {
 	if (!r->o.save || (r->comm && rt_comm_rank(r->comm) > 0) || !(last || (r->o.save_every && done % r->o.save_every == 0)))
@@ -549,7 +552,7 @@ static int save(const struct bn_training *r, uint64_t done, bool last, struct gt
 	return rt_save(r->program, r->o.save, r->ticket + done, err);
 }
 
-/* Of a checkpoint: what it is wrong with is the user's to mend. */
+/* Loads a checkpoint. An unusable checkpoint is a usage error. */
 static int take_up(struct bn_training *r, struct gt_err *err)
 {
 	int status = r->o.resume ? rt_load(r->program, r->o.resume, &r->ticket, err) : 0;
@@ -559,7 +562,7 @@ static int take_up(struct bn_training *r, struct gt_err *err)
 	return status;
 }
 
-/* Warm-up, then timed steps. */
+/* Runs the warm-up and the timed steps. */
 static int train(struct bn_training *r, struct gt_err *err)
 {
 	uint64_t total = r->o.warmup + r->o.steps;
@@ -613,7 +616,7 @@ static int measure_peaks(struct bn_training *r, struct gt_err *err)
 	return rt_measure_peaks((int)r->o.threads, &r->peaks, err);
 }
 
-/* Of the timed steps: our own work, and what all ranks have made together. */
+/* Computes the flops per second of this rank and of all ranks together, in the timed steps. */
 static int add_up_ranks(struct bn_training *r, struct gt_err *err)
 {
 	double flops = r->o.documents ? r->feed.flops : rt_program_flops(r->program) * (double)r->o.accum;
@@ -664,7 +667,7 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 		status = train(&r, err);
 	if (!status)
 		status = held_out(&r, &r.after, err);
-	r.rss_bytes = resident_bytes(); /* before what is measured beside it takes memory of its own */
+	r.rss_bytes = resident_bytes(); /* read before the measurements below allocate memory */
 	if (!status)
 		status = add_up_ranks(&r, err);
 	if (!status && comm)
@@ -673,12 +676,12 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 		status = rank ? 0 : write_trace(&r, err);
 	if (!status && !rank)
 		doc = bn_train_document(&r);
-	/* a program may fill the card: it goes before anything is measured there */
+	/* A program may use all device memory, so it is freed before the peaks are measured. */
 	rt_program_free(r.program);
 	r.program = NULL;
 	if (doc && (r.o.profile || gt_streq(r.o.device, "cuda")))
 		status = measure_peaks(&r, err);
-	if (doc && status == -ENOMEM) { /* others have it: the run is what it is */
+	if (doc && status == -ENOMEM) { /* another program uses the memory; the run itself is valid */
 		json_array_append_new(json_object_get(doc, "warnings"),
 				      json_string("no memory was left to measure the card's peaks: no MFU"));
 		status = 0;

@@ -7,10 +7,10 @@
 #include "runtime/runtime.h"
 
 struct rt_comm;
-/* One rank's part of a run; comm NULL: alone. The first rank has the document, the others none. */
+/* Runs one rank's part of a training run; comm NULL: a single process. Only the first rank gets a document. */
 int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t **ret, struct gt_err *err);
-/* The options with the model's defaults filled in and checked, and the files that will be written tried. */
+/* Fills in the model's defaults, checks the options, and checks that the output files can be written. */
 int bn_train_resolve(const struct bn_train_options *o, struct bn_train_options *ret, struct gt_err *err);
-/* What --amp, --master and the options of fp8 choose. */
+/* Returns the precision of --amp, --master and the options of fp8. */
 struct rt_precision bn_train_precision(const struct bn_train_options *o);
 #endif

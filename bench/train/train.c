@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench train: one process, several of this host, or one of those that a launcher started. */
+/* gpubench train: one process, several processes on this host, or one process of a launcher. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 	return r;
 }
 
-/* o->ranks processes; the document is that of rank 0. */
+/* Runs o->ranks processes. The document is that of rank 0. */
 static int own_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 {
 	struct rt_group g = { .ranks = (int)o->ranks,
@@ -58,8 +58,8 @@ static int own_ranks(const struct bn_train_options *o, json_t **ret, struct gt_e
 	return r;
 }
 
-/* mpirun ends the other ranks when one calls it off; without it they see that its connection ends. The sentence is printed here,
- * for nobody returns to main. */
+/* Ends all ranks after an error. mpirun ends the others when one aborts; without it they detect the closed connection.
+ * The message is printed here, because no rank returns to main(). */
 _Noreturn static void call_off(struct rt_comm *c, struct gt_err *err)
 {
 	if (c)
@@ -70,8 +70,8 @@ _Noreturn static void call_off(struct rt_comm *c, struct gt_err *err)
 	rt_comm_abort(c, err->exit_status ? err->exit_status : GT_EXIT_INTERNAL);
 }
 
-/* A process that mpirun, srun or torchrun started: our part of it. The first rank gets the document, the others NULL; an error
- * ends all ranks and does not return. */
+/* Runs this rank's part in a process that mpirun, srun or torchrun started. The first rank gets the document, the
+ * others NULL. An error ends all ranks and does not return. */
 static int started_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 {
 	struct bn_train_options mine = *o;

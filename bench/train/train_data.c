@@ -12,7 +12,7 @@
 
 #define PREFETCH	4
 #define MAX_CORRUPT	100
-#define SMALL_SIDE	28 /* of the images that the mlp reads, in one channel */
+#define SMALL_SIDE	28 /* width and height of the mlp's input images, one channel */
 #define HELD_OUT_SEED	1
 
 bool bn_train_data_wanted(const struct bn_model *m, const struct bn_train_options *o)
@@ -25,7 +25,8 @@ bool bn_train_data_u8(const struct bn_model *m, const struct bn_train_options *o
 	return m->classes && bn_train_data_wanted(m, o) && !o->no_u8;
 }
 
-/* The CPUs of all training threads together. Not the mask of the calling thread: OMP_PROC_BIND has narrowed that one. */
+/* Returns the CPUs of all training threads together. OMP_PROC_BIND narrows the mask of the calling thread, so it cannot
+ * be used. */
 static void cpus_of_team(uint64_t threads, struct gt_set *ret)
 {
 	int n = threads ? (int)threads : omp_get_max_threads();
@@ -135,7 +136,7 @@ int bn_train_data_open(struct bn_train_data *f, const struct bn_model *m, const 
 	l.augment = augment_of(o->augment);
 	l.seed = o->seed;
 	*(o->documents ? &l.start : &l.start_sample) = had;
-	/* One for four training threads: more than that and they take from each other. */
+	/* One per four training threads; more would take CPU time from them. */
 	l.workers = o->workers != UINT64_MAX ? (int)GT_MIN(o->workers, 1u << 20) :
 					       (int)GT_MAX((o->threads ? o->threads : gt_set_count(&cpus)) / 4, 1u);
 	l.prefetch = o->prefetch ? (int)GT_MIN(o->prefetch, 1u << 20) : PREFETCH;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BN_TRAIN_DATA_H
 #define BN_TRAIN_DATA_H
-/* What a training run is fed with. */
+/* The training data of a run. */
 #include "bench/train/models.h"
 #include "lib/err.h"
 #include "lib/json.h"
@@ -9,38 +9,38 @@
 
 struct bn_train_data {
 	struct rt_loader *train; /* NULL: random numbers */
-	double wait_before;		    /* until the timed steps began */
-	double wait_s, step_s;		    /* of the timed steps */
-	/* of the timed steps, of all ranks, where batches differ: tokens that count, and with padding; what was computed */
+	double wait_before;		    /* time waited for the loader before the timed steps */
+	double wait_s, step_s;		    /* during the timed steps */
+	/* in the timed steps, of all ranks, if batches differ: tokens without and with padding, and computed flops */
 	double tokens, padded, flops;
 };
-#define BN_BUCKETS	8   /* lengths that documents are padded to */
-#define BN_LOADER_BOUND	.05 /* share of the time beyond which a run waits for its data */
+#define BN_BUCKETS	8   /* number of lengths that documents are padded to */
+#define BN_LOADER_BOUND	.05 /* a run with a larger share of waiting is limited by its loader */
 
-/* Whether the model reads data at all: told to, or by itself. */
+/* Returns whether the model reads data, by default or with --data. */
 bool bn_train_data_wanted(const struct bn_model *m, const struct bn_train_options *o);
-/* Are its images handed over as bytes? On the CPU, unless left out. */
+/* Returns whether images are passed as bytes: if they are read from data, unless left out with --without. */
 bool bn_train_data_u8(const struct bn_model *m, const struct bn_train_options *o);
-/* The batches of rows `first_row` … of all_rows, behind the first `had` samples, or batches of documents. threads: of the
- * training team, near which the workers run. -EINVAL: data of another kind than the model reads. */
+/* Opens the loader for the rows first_row … of all_rows, after the first `had` samples or batches of documents. Returns
+ * -EINVAL if the model cannot read this kind of data. */
 int bn_train_data_open(struct bn_train_data *f, const struct bn_model *m, const struct bn_train_options *o, uint64_t rows,
 		       uint64_t all_rows, uint64_t first_row, uint64_t had, struct gt_err *err);
-/* The part that is held out, from its beginning. */
+/* Opens the held-out part at its beginning. */
 int bn_train_data_held_out(const struct bn_model *m, const struct bn_train_options *o, uint64_t rows, struct rt_loader **ret,
 			   struct gt_err *err);
-/* The shapes that batches have, if samples are documents; how many, else 0. */
+/* Returns the number of batch shapes if samples are documents, otherwise 0. */
 int bn_train_data_shapes(const struct bn_train_data *f, const struct rt_length **ret);
-/* "line", "paragraph", "file" or the id of a token; NULL: no documents. */
+/* Parses "line", "paragraph", "file" or the id of a token; NULL: no documents. */
 int bn_train_data_documents(const char *text, struct rt_documents *ret, struct gt_err *err);
 struct bn_switch {
 	const char *name;
 	bool *off;
 };
-/* Sets what the words of a --without name, with commas between them; NULL: none. */
+/* Sets the flags that the words of --without name, separated by commas; list may be NULL. */
 int bn_leave_out(const char *list, const struct bn_switch *switches, size_t n, struct gt_err *err);
-/* Two lines of text: the lengths, and how much is padding. */
+/* Prints two lines: the lengths and the share of padding. */
 void bn_print_documents(const json_t *docs);
 void bn_train_data_close(struct bn_train_data *f);
-/* "data" of the document, and sentences into warnings; items: per timed step. */
+/* Returns "data" of the document and adds warnings. items: processed in the timed steps. */
 json_t *bn_train_data_report(const struct bn_train_data *f, double items, json_t *warnings);
 #endif
