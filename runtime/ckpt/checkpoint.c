@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program's parameters, buffers and optimizer state as one safetensors file. Parameters carry their own names, so that
- * others can read them; "optimizer.NAME" is the rest. Whoever is killed while it is written leaves the old file.
+ * A program's parameters, buffers and optimizer state as one safetensors file. Parameters have their own names, so that
+ * other programs can read them; other tensors are "optimizer.NAME". If the process is killed during a save, the
+ * previous file stays intact.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,10 +18,12 @@
 #include "runtime/backend/backend.h"
 
 #define OPTIMIZER	"optimizer."
-#define HEADER_MOST	(100u << 20) /* the format's own limit */
-#define COUNT_MOST	(UINT64_C(1) << 40) /* of updates: times the batches of one, at most 2^20, it still fits */
+#define HEADER_MOST	(100u << 20) /* limit of the format, in bytes */
+#define COUNT_MOST	(UINT64_C(1) << 40) /* limit of updates: times the batches per update (at most 2^20) it still
+					     * fits in 64 bits */
 
-/* A device has other states too, copies of parameters in low types and their scales: they follow from the parameters. */
+/* Returns whether n is optimizer state. A device also has reduced-precision copies of parameters and their scales,
+ * which follow from the parameters. */
 static bool of_optimizer(const struct rt_program *p, const struct rt_node *n)
 {
 	for (int i = 0; i < p->plan.ir.n_calls; i++)
@@ -35,7 +38,7 @@ static bool is_kept(const struct rt_program *p, const struct rt_node *n)
 	       (n->role == RT_ROLE_STATE && n->first >= 0 && of_optimizer(p, n));
 }
 
-/* A state that the ranks of a node keep in pieces is one tensor in the file, whoever reads it. */
+/* Returns the shape in the file. Sharded state is one tensor in the file. */
 static const struct rt_shape *shape_of(const struct rt_node *n)
 {
 	return n->piece_unit ? &n->whole : &n->shape;
@@ -91,7 +94,7 @@ const char *rt_note(const struct rt_program *p)
 	return p->note;
 }
 
-/* Length, header padded to 8 bytes. */
+/* Appends the length and the header, padded to 8 bytes. */
 static void header(const struct rt_program *p, uint64_t ticket, struct gt_buf *out)
 {
 	gt_auto_json *o = json_object();
@@ -121,7 +124,7 @@ static void header(const struct rt_program *p, uint64_t ticket, struct gt_buf *o
 	gt_buf_printf(out, "%-*s", (int)len, text);
 }
 
-/* Memory of n that holds all of it, if the backend has such; else NULL. */
+/* Returns the memory that contains all of n, or NULL if the backend has none. */
 static void *memory_of(const struct rt_program *p, const struct rt_node *n)
 {
 	return p->backend->host_memory && !n->piece_unit ? n->data : NULL;
@@ -156,7 +159,7 @@ static int write_all(const struct rt_program *p, int fd, uint64_t ticket)
 int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err)
 {
 	struct gt_replace file;
-	int r = rt_wait((struct rt_program *)p, err); /* and so know the step and the loss scale */
+	int r = rt_wait((struct rt_program *)p, err); /* the step and the loss scale are then final */
 
 	if (r)
 		return r;
@@ -167,7 +170,7 @@ int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struc
 	return r ? gt_fail_errno(err, -r, "cannot write %s", path) : 0;
 }
 
-/* Read, not mapped: a file that is cut short meanwhile is an error, not the end of the process. */
+/* A file that is read, not mapped: if it is truncated meanwhile, that is an error instead of SIGBUS. */
 struct file {
 	const char *path;
 	int fd;
@@ -214,7 +217,7 @@ static int read_head(struct file *f, struct rt_safetensors *ret, struct gt_err *
 	for (int i = 0; i < 8; i++)
 		len |= (uint64_t)first[i] << (8 * i);
 	if (len > HEADER_MOST || len > f->len - 8)
-		len = 0; /* the parser says what is wrong with it */
+		len = 0; /* the parser reports the error */
 	head = malloc(len + 8);
 	if (!r && !head)
 		r = gt_fail(err, ENOMEM, "no memory for the header of %s", f->path);
@@ -285,7 +288,7 @@ static int start_anew(struct rt_program *p, struct rt_node *n, struct gt_err *er
 	return p->backend->put(p, n, zeros, err);
 }
 
-/* First everything is checked, then everything copied: a file that does not fit changes nothing. */
+/* Checks everything before copying anything: a file that does not match changes nothing. */
 static int load_all(struct rt_program *p, const struct file *f, const struct rt_safetensors *s, bool copy, struct gt_err *err)
 {
 	bool state = has_state(s);
@@ -311,7 +314,7 @@ static int load_all(struct rt_program *p, const struct file *f, const struct rt_
 	return r;
 }
 
-/* What is trained or normalised by; counters of other frameworks are integers, and what is the optimizer's is not needed. */
+/* Returns whether the tensor belongs to the model. Integer counters of other frameworks and optimizer state are ignored. */
 static bool is_of_a_model(const struct rt_st_tensor *t)
 {
 	return !gt_starts_with(t->name, OPTIMIZER) && (t->dtype[0] == 'F' || t->dtype[0] == 'B') && !gt_streq(t->dtype, "BOOL");
@@ -326,7 +329,7 @@ static bool keeps(const struct rt_program *p, const char *name)
 	return false;
 }
 
-/* Half of another model is no part of this one. */
+/* Fails if the file has tensors that the model lacks: a subset of another model is refused. */
 static int check_rest(const struct rt_program *p, const char *path, const struct rt_safetensors *s, struct gt_err *err)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -336,10 +339,10 @@ static int check_rest(const struct rt_program *p, const char *path, const struct
 	return 0;
 }
 
-/* What the file says of where the run stood. */
+/* The training position in the file. */
 struct position {
 	uint64_t step, ticket, held;
-	double loss_scale; /* 0: nothing */
+	double loss_scale; /* 0: not in the file */
 };
 
 static int count(const char *path, const json_t *metadata, const char *key, uint64_t *ret, struct gt_err *err)
@@ -379,7 +382,7 @@ static int load(struct rt_program *p, const struct file *f, const struct rt_safe
 	r = check_rest(p, f->path, s, err);
 	if (r)
 		return r;
-	p->stale = true; /* from here on: even a file that ends early has changed some */
+	p->stale = true; /* even a file that ends early has changed some parameters */
 	r = load_all(p, f, s, true, err);
 	if (r)
 		return r;
@@ -391,7 +394,8 @@ static int load(struct rt_program *p, const struct file *f, const struct rt_safe
 	r = p->backend->restart(p, err);
 	if (r)
 		return r;
-	/* an optimizer that starts anew is at its first step; one that keeps nothing goes on with its number */
+	/* An optimizer without saved state restarts at step 0. An optimizer without any state continues with the saved
+	 * step. */
 	p->step = has_state(s) || !wants_state(p) ? (int64_t)at.step : 0;
 	if (at.loss_scale > 0)
 		rt_set_scaler(p, at.loss_scale, (int64_t)at.held);

@@ -45,7 +45,7 @@ const struct rt_st_tensor *rt_safetensors_find(const struct rt_safetensors *s, c
 	return NULL;
 }
 
-/* A whole number that is not negative. */
+/* Converts a non-negative integer. */
 static bool natural(const json_t *v, uint64_t *ret)
 {
 	if (!json_is_integer(v) || json_integer_value(v) < 0)

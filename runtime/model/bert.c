@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A BERT-style encoder under its masked-language loss: x = norm(x + attention(x)), x = norm(x + mlp(x)), every token sees
- * every other; then a transform and the token table as output projection. Positions whose target is RT_IGNORE do not count.
+ * A BERT-style encoder with the masked-language loss: x = norm(x + attention(x)), x = norm(x + mlp(x)), without a
+ * causal mask. Then a transform, and the token table as output projection. Positions with target RT_IGNORE do not
+ * count.
  */
 #include <stdio.h>
 #include "runtime/model/layers.h"

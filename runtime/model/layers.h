@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_LAYERS_H
 #define RT_LAYERS_H
-/* What the transformers share. Names are "PREFIXLAYER.weight" and so on; on NULL every function returns NULL. */
+/* Layers shared by the transformers. Names are "PREFIXLAYER.weight" and so on. On NULL every function returns NULL. */
 #include "runtime/runtime.h"
 
 struct rt_scope {
@@ -9,18 +9,18 @@ struct rt_scope {
 	char prefix[32];
 	int64_t width;
 	int heads;
-	float eps;  /* of norms */
-	float rate; /* of dropout; 0: none */
+	float eps;  /* epsilon of norms */
+	float rate; /* dropout rate; 0: none */
 };
 
 struct rt_node *rt_layer_param(const struct rt_scope *s, const char *layer, const char *name, struct rt_shape shape,
 			       struct rt_init init);
 struct rt_node *rt_layer_named(const struct rt_scope *s, const char *name, struct rt_node *n);
-/* x (…,in) -> (…,out) with a bias; weights start with a standard deviation of 0.02. */
+/* x (…,in) -> (…,out) with a bias. The initial standard deviation of weights is 0.02. */
 struct rt_node *rt_layer_dense(const struct rt_scope *s, const char *name, struct rt_node *x, int64_t in, int64_t out);
 struct rt_node *rt_layer_norm(const struct rt_scope *s, const char *name, struct rt_node *x);
 struct rt_node *rt_layer_dropout(const struct rt_scope *s, struct rt_node *x);
-/* x (B,T,C): attention over x and its projection; two layers with four times the width between them. */
+/* x (B,T,C). attention: attention over x and its projection. mlp: two layers with a hidden width of 4 C. */
 struct rt_node *rt_layer_attention(const struct rt_scope *s, struct rt_node *x, bool causal);
 struct rt_node *rt_layer_mlp(const struct rt_scope *s, struct rt_node *x, bool erf);
 /* x + attention(norm(x)), then x + mlp(norm(x)). */

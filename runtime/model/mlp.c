@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A perceptron with ReLU between its layers, started like torch's Linear: uniform within 1/sqrt(inputs). */
+/* A multi-layer perceptron with ReLU between layers, initialised like PyTorch's Linear: uniform within 1/sqrt(inputs). */
 #include <math.h>
 #include <stdio.h>
 #include "runtime/runtime.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Residual networks for images (N,H,W,C). Convolutions have no bias: a batchnorm follows each. They start like torch's
- * kaiming_normal by outputs, the last layer like torch's Linear.
+ * Residual networks for images (N,H,W,C). Convolutions have no bias, because a batchnorm follows each. They are
+ * initialised like PyTorch's kaiming_normal (fan_out), the last layer like PyTorch's Linear.
  */
 #include <math.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static struct rt_node *conv_norm(struct rt_graph *g, const char *block, int n, s
 	return norm(g, norm_name, conv(g, conv_name, x, out, kernel, stride));
 }
 
-/* Average over the image, then classes. */
+/* Averages over the image and computes the logits. */
 static struct rt_node *head(struct rt_graph *g, struct rt_node *x, int64_t classes)
 {
 	int64_t c = channels(x);
@@ -68,7 +68,7 @@ static struct rt_node *head(struct rt_graph *g, struct rt_node *x, int64_t class
 	return rt_name(rt_linear(g, x, w, b), "logits");
 }
 
-/* Two 3x3 convolutions; where the image shrinks, the shortcut takes every other pixel and adds zero channels. */
+/* Two 3x3 convolutions. If the image shrinks, the shortcut takes every other pixel and adds zero channels. */
 static struct rt_node *small_block(struct rt_graph *g, const char *name, struct rt_node *x, int64_t out, int stride)
 {
 	struct rt_node *y = rt_relu(g, conv_norm(g, name, 1, x, out, 3, stride));
@@ -96,7 +96,7 @@ struct rt_node *rt_model_resnet_small(struct rt_graph *g, int64_t batch, int64_t
 	return rt_name(rt_cross_entropy(g, head(g, x, classes), y), "loss");
 }
 
-/* 1x1 down, 3x3, 1x1 up; the first block of a stage brings its shortcut to the same shape. */
+/* 1x1 down, 3x3, 1x1 up. In the first block of a stage, the shortcut has a 1x1 convolution to the new shape. */
 static struct rt_node *bottleneck(struct rt_graph *g, const char *name, struct rt_node *x, int64_t width, int stride)
 {
 	struct rt_node *y = rt_relu(g, conv_norm(g, name, 1, x, width, 1, 1));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A vision transformer: the image is cut into patches by one strided convolution, each patch is a token with a learnt
- * position, pre-norm blocks let all see all, and the mean of the tokens is classified.
+ * A vision transformer. One strided convolution cuts the image into patches. Each patch is a token with a learned
+ * position. After pre-norm blocks without causal mask, the mean of the tokens is classified.
  */
 #include <stdio.h>
 #include "runtime/model/layers.h"

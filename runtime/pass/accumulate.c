@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradient accumulation: the gradients of all parameters live from batch to batch. The first batch of an update assigns them,
- * the others add; nothing is zeroed. Which calls change between the two is in the list made here. Sums over batches, and what ranks
- * add up, are f32, whatever the tensors between the ops are.
+ * Gradient accumulation: the gradients of all parameters live across the batches of an update. The first batch assigns
+ * them, the others add; nothing is zeroed. The list of toggles made here tells which calls change between assigning and
+ * adding. Sums over batches and gradients that ranks reduce are f32, even if the tensors between ops have reduced
+ * precision.
  */
 #include "runtime/pass/rewrite.h"
 
-/* May the call that assigns g add to what the batch before left there? Not if anybody else reads g as this batch's. */
+/* Returns whether the call that assigns g can add to the previous batches' sum. False if another call or gradient uses
+ * g as the gradient of one batch. */
 static bool can_stay(const struct rt_plan *p, int param, int writer, int slot)
 {
 	const struct rt_node *g = p->gradient[param];
@@ -25,7 +27,7 @@ static void add_toggle(struct rt_plan *p, struct rt_call *c, int slot)
 	p->toggles[p->n_toggles++] = (struct rt_toggle){ c, slot };
 }
 
-/* A sum of its own, fed once per batch. */
+/* Creates a separate sum of the gradient and a call that adds to it once per batch. */
 static void feed_sum(struct rt_plan *p, int param)
 {
 	struct rt_node *g = p->gradient[param];

@@ -3,7 +3,7 @@
 #include "runtime/graph/gradient.h"
 #include "runtime/pass/rewrite.h"
 
-/* Outputs that nobody reads are not computed. */
+/* Removes the outputs of calls that no call reads. Returns their number. */
 static int drop_unread(struct rt_plan *p)
 {
 	int dropped = 0;
@@ -27,7 +27,8 @@ static int drop_unread(struct rt_plan *p)
 	return dropped;
 }
 
-/* A loss makes its gradients in the forward pass, as if it were the last: one that other ops read would be left out in silence. */
+/* Fails if another op reads a loss. A loss computes its gradients in the forward pass, without a factor from later ops,
+ * so these would be ignored silently. */
 static int check_losses(const struct rt_plan *p, struct gt_err *err)
 {
 	for (int i = 0; rt_plan_trains(p) && i < p->ir.n_calls; i++) {
@@ -40,7 +41,7 @@ static int check_losses(const struct rt_plan *p, struct gt_err *err)
 	return 0;
 }
 
-/* Parameters before a user op without a gradient function would stay as they are, without any message. */
+/* Fails if a parameter precedes a user op without a gradient function. It would silently not be trained. */
 static int check_user_ops(const struct rt_plan *p, struct rt_ad *ad, struct gt_err *err)
 {
 	for (int i = 0; rt_plan_trains(p) && i < p->ir.n_calls; i++) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bias added just before a batchnorm is not added: the batch's mean would take it away again. Its gradient is zero; the
- * running mean still counts it, so that the parameters mean the same elsewhere. And where a batchnorm is followed by an
- * addition, a relu, or both, they are done while it writes its result; on the CPU it then also keeps a bit per element of what the
- * relu lets through, which the backward call reads twice instead of the result.
+ * Omits a bias that is added just before a batchnorm, because the batch's mean cancels it. Its gradient is zero. The
+ * running mean still includes it, so that the parameters keep their meaning in other programs.
+ *
+ * Also fuses a following addition, relu, or both into the batchnorm. On the CPU the batchnorm then saves one bit per
+ * element that the relu passed. The backward call reads these bits twice instead of the result.
  */
 #include "runtime/pass/rewrite.h"
 
@@ -17,7 +18,7 @@ static bool drop_bias(struct rt_plan *p, struct rt_call *norm)
 		return false;
 	norm->in[6] = product->in[2];
 	product->in[2] = NULL;
-	/* what the graph calls the product's result is not made any more */
+	/* The product's named result no longer exists. */
 	norm->in[0] = product->out[0] = rt_ir_node(&p->ir, RT_ROLE_VALUE, RT_F32, &product->out[0]->shape, "without bias");
 	return true;
 }
@@ -36,7 +37,7 @@ static bool take_relu(struct rt_plan *p, int at, int producer)
 	return true;
 }
 
-/* batchnorm, add: the sum is made where the addition was, for only there are both operands known. */
+/* batchnorm, add. The fused call takes the place of the addition, because only there do both operands exist. */
 static bool take_sum(struct rt_plan *p, int at, int producer, int slot)
 {
 	struct rt_call *add = p->ir.calls[at], *norm = p->ir.calls[producer];

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients of several ranks: cut into buckets in the order in which the backward pass completes them, the first small so that
- * the reduction starts early. A bucket is closed when it has reached its size, as torch does it. Each is started behind the
- * last call of the backward pass that touches one of its gradients; it is waited for, and its parameters updated, only when the
- * next one has been started: the backward pass goes on meanwhile. Without overlap all are waited for behind the backward pass.
- * With shared-out updates a bucket is started only when its parameters are not read any more, for others will write them.
+ * Gradient buckets for several ranks, in the order in which the backward pass completes the gradients. The first bucket
+ * is small, so that the reduction starts early. A bucket is closed when it has reached its size, as in PyTorch.
+ *
+ * The reduction of a bucket starts after the last call of the backward pass that uses one of its gradients. The wait
+ * for it, and the updates of its parameters, come after the start of the next bucket, so the backward pass continues
+ * meanwhile. Without overlap, all waits come after the backward pass. With sharded updates a bucket starts only after
+ * the last read of its parameters, because other ranks will write them.
  */
 #include <string.h>
 #include "runtime/pass/bucket.h"
@@ -15,7 +17,7 @@
 
 struct ready {
 	struct rt_node *gradient;
-	int at; /* last call of the backward pass that touches it */
+	int at; /* last call of the backward pass that reads or writes it */
 };
 
 static int by_readiness(const void *a, const void *b)
@@ -59,7 +61,7 @@ static void fill_buckets(struct rt_plan *p, const struct ready *list, int n)
 	const struct rt_ddp_options *o = &p->opt->ranks;
 	uint64_t limit = o->first_bucket_bytes ? o->first_bucket_bytes : FIRST_BYTES;
 	struct rt_bucket *b = NULL;
-	uint64_t bytes = 0; /* of the gradients alone, as torch counts: not what lies between them */
+	uint64_t bytes = 0; /* of the gradients only, without padding, as in PyTorch */
 
 	for (int i = 0; i < n; i++) {
 		struct rt_node *g = list[i].gradient;
@@ -90,7 +92,7 @@ int64_t rt_bucket_gap(const struct rt_bucket *b, int i, int64_t *ret_at)
 
 static void emit(struct rt_plan *p, int at, enum rt_op_id op, int bucket)
 {
-	rt_emit_before(p, at, op, RT_PHASE_UPDATE)->attr.bucket = bucket; /* once per update, not once per batch */
+	rt_emit_before(p, at, op, RT_PHASE_UPDATE)->attr.bucket = bucket; /* runs once per update, not once per batch */
 }
 
 static bool touches(const struct rt_call *c, const struct rt_bucket *b)
@@ -101,7 +103,7 @@ static bool touches(const struct rt_call *c, const struct rt_bucket *b)
 	return false;
 }
 
-/* Take out the calls that update from this bucket, in their order. */
+/* Removes the update calls of this bucket and returns them in *ret, in order. */
 static int take_updates(struct rt_plan *p, const struct rt_bucket *b, struct rt_call **ret)
 {
 	int n = 0, kept = 0;
@@ -140,11 +142,11 @@ static int start_position(const struct rt_plan *p, const struct rt_bucket *b)
 	if (b > p->buckets)
 		at = GT_MAX(at, position_of(p, (int)(b - p->buckets) - 1) + 1);
 	while (rt_next(p, at, RT_OP_BUCKET_START) == at)
-		at++; /* buckets that are complete at the same time start in their order */
+		at++; /* buckets that complete at the same position start in their order */
 	return at;
 }
 
-/* No sooner than the next bucket's start, nor before the last call that still reads an old parameter. */
+/* Returns a position after the start of the next bucket and after the last call that reads an old parameter value. */
 static int update_position(const struct rt_plan *p, int bucket, struct rt_call *const *updates, int n)
 {
 	int at = bucket + 1 < p->n_buckets && p->ranks->overlap ? position_of(p, bucket + 1) + 1 : p->ir.n_calls;
@@ -191,8 +193,8 @@ static void to_window(struct rt_plan *p, struct rt_node *n)
 	p->window_bytes += (rt_node_bytes(n) + 63) / 64 * 64;
 }
 
-/* What others write, parameters; what a checkpoint wants of others, their pieces of the state. In order of declaration: plans
- * for other batch shapes put them at the same place. */
+/* Moves parameters, which other ranks write, and sharded state, which the checkpoint of another rank reads, into the
+ * window. Uses the order of declaration, so the plans for other batch shapes give the same offsets. */
 static void move_into_window(struct rt_plan *p)
 {
 	for (int i = 0; i < p->n_graph_nodes; i++)

@@ -1,30 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_BUCKET_H
 #define RT_BUCKET_H
-/* The plan of ranks that train together: the buckets of gradients, and how the ranks share the work. ddp/ carries it out. */
+/* The plan for data-parallel ranks: gradient buckets, and the division of work among ranks. ddp/ executes it. */
 #include "runtime/graph/ir.h"
 #include "runtime/transport/comm.h"
 
-/* Made by the pass. Gradient i lies at `at[i]` floats in the bucket. */
+/* A bucket, filled by the pass. Gradient i starts at float `at[i]` of the bucket. */
 struct rt_bucket {
 	struct rt_node **gradient;
 	int64_t *at;
 	int n;
 	int64_t floats;
-	uint64_t offset; /* bytes, in the window */
+	uint64_t offset; /* in bytes, from the start of the window */
 };
-/* The floats behind gradient i that belong to none, from *ret_at on. A codec takes the bucket as a whole, and nobody else writes
- * them: they are cleared before it does, each time, for of a bucket that is not finite nothing comes back that is. */
+/*
+ * Returns the padding after gradient i in floats, and its start in *ret_at. Codecs compress the bucket including
+ * padding. The padding must be cleared before each use, because the result of a bucket with non-finite values is not
+ * finite there either.
+ */
 int64_t rt_bucket_gap(const struct rt_bucket *b, int i, int64_t *ret_at);
 
-/* How the ranks work together; all decide alike. Collective. */
+/* How the ranks work together. All ranks must reach the same decision. Collective. */
 struct rt_ranks {
 	bool overlap; /* buckets are reduced during the backward pass */
 	const char *overlap_why;
-	/* The ranks of a node share the update out: how many, which we are, their ranks in rt_comm_local(). 0: each does all. */
+	/* Sharded update: number of ranks of this node, own index, and their ranks in rt_comm_local(). team 0: each
+	 * rank updates everything. */
 	int team, me, member[RT_MAX_RANKS];
-	const char *shard_why; /* why not, if not */
-	bool fused;	       /* no reduction of its own: the update adds the gradients of all ranks up */
-	bool judged;	       /* gradients are looked at before they are spent: an update may come to nothing */
+	const char *shard_why; /* reason if updates are not sharded */
+	bool fused;	       /* no separate reduction: the update adds the gradients of all ranks */
+	bool judged;	       /* gradients are checked before the update, so an update may be skipped */
 };
 #endif

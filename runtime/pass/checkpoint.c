@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Activation checkpointing. The forward calls are cut into segments where few bytes cross; of a recomputed segment only what
- * later segments read is kept, and the rest is made again, by copies of the same calls, right before the backward pass first
- * wants it. The last segment is never recomputed: its backward pass comes next. Copies run the same kernels on the same
- * values, so that all results stay the same bits.
+ * Activation checkpointing. The forward calls are cut into segments at positions where few bytes are live. Of a
+ * recomputed segment, only values that later segments read are kept. The others are recomputed by copies of the same
+ * calls, just before their first use in the backward pass. The last segment is never recomputed, because its backward
+ * pass follows at once. Copies run the same kernels on the same values, so results are equal to the bit.
  */
 #include <string.h>
 #include "runtime/pass/rewrite.h"
 
 struct span {
-	int first, end; /* forward calls */
+	int first, end; /* range of forward calls, end exclusive */
 };
 struct work {
 	struct rt_plan *plan;
 	int n_forward;
-	int *segment;	       /* of each forward call */
-	struct rt_node **copy; /* by node id: what stands for it in the backward pass, or NULL */
+	int *segment;	       /* segment of each forward call */
+	struct rt_node **copy; /* by node id: its replacement in the backward pass, or NULL */
 	int n_nodes, copies;
 	double flops;
 };
 
-/* Bytes of values that forward calls before `at` make and calls from `at` on read. */
+/* Returns the bytes of values written by forward calls before `at` and read by calls from `at` on. */
 static uint64_t crossing_bytes(const struct rt_plan *p, int at, int n_forward)
 {
 	uint64_t bytes = 0;
@@ -46,8 +46,8 @@ static double gen_bytes(const struct rt_plan *p, int call)
 }
 
 /*
- * Where to cut into n segments of about equal bytes: at the nearest place, within half a segment, where the least crosses.
- * Returns how many segments there are; first[s] is where segment s starts.
+ * Cuts the forward calls into up to n segments of about equal bytes. Each cut is at the position within half a segment
+ * where the fewest bytes cross. Returns the number of segments; first[s] is the first call of segment s.
  */
 static int cut(const struct rt_plan *p, int n_forward, int n, int *first)
 {
@@ -82,19 +82,19 @@ static struct rt_node *copy_node(struct work *w, const struct rt_node *n)
 	return rt_node_like(w->plan, n->role, n->dtype, n, "again");
 }
 
-/* Which call of the segment makes n? -1: none. */
+/* Returns the call of the segment that computes n; -1: none. */
 static int maker_in(const struct work *w, const struct span *s, const struct rt_node *n)
 {
 	return rt_producer_in(w->plan, n, s->first, s->end);
 }
 
-/* Kept anyway: a later segment's forward pass reads it. */
+/* Returns whether a later segment's forward pass reads n, so that n is kept. */
 static bool crosses(const struct work *w, const struct span *s, const struct rt_node *n)
 {
 	return rt_consumer_in(w->plan, n, s->end, w->n_forward) >= 0;
 }
 
-/* Mark the calls of the segment that make what the backward pass reads and what these in turn read. */
+/* Marks the calls of the segment whose results the backward pass reads, and the calls that these depend on. */
 static bool find_needed(const struct work *w, const struct span *s, bool *needed)
 {
 	bool any = false;
@@ -118,7 +118,8 @@ static bool find_needed(const struct work *w, const struct span *s, bool *needed
 	return any;
 }
 
-/* A copy of forward call i: reads copies where there are any, writes new ones. State is written once, by the original. */
+/* Returns a copy of forward call i. It reads and writes copies of nodes where they exist. Only the original call writes
+ * state. */
 static struct rt_call *copy_call(struct work *w, const struct span *s, int i)
 {
 	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
@@ -138,7 +139,7 @@ static struct rt_call *copy_call(struct work *w, const struct span *s, int i)
 			c->out[k] = NULL;
 		else
 			c->out[k] = w->copy[n->id] = copy_node(w, n);
-		/* what later segments read exists already; this copy is only written because its call is run */
+		/* The value exists already; the copy of the call writes it only as a side effect. */
 		if (n->role == RT_ROLE_VALUE && crosses(w, s, n))
 			w->copy[n->id] = NULL;
 	}
@@ -147,7 +148,7 @@ static struct rt_call *copy_call(struct work *w, const struct span *s, int i)
 	return c;
 }
 
-/* First backward call that reads what the segment makes and does not keep. */
+/* Returns the first backward call that reads a value of the segment which is not kept. */
 static int first_use(const struct work *w, const struct span *s)
 {
 	for (int i = w->n_forward; i < w->plan->ir.n_calls; i++)
@@ -194,7 +195,7 @@ static int checkpoint(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	first[segments] = w.n_forward;
 	again = p->opt->memory.recomputed ? GT_MIN(p->opt->memory.recomputed, segments - 1) : segments - 1;
 	w.copy = gt_xcalloc((size_t)w.n_nodes, sizeof(struct rt_node *));
-	/* The backward pass meets the last of them first. */
+	/* From the last segment to the first, as in the backward pass. */
 	for (int s = again - 1; s >= 0; s--)
 		recompute(&w, &(struct span){ first[s], first[s + 1] });
 	free(w.copy);

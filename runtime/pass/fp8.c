@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fp8 on the CUDA device: the operands of linear layers are rounded to 8 bits, values and weights to E4M3, gradients to E5M2,
- * each tensor under a scale of its own that follows its largest absolute value (Transformer Engine's delayed scaling). A tensor
- * is read once for all products that read it: the forward one wants it as it is, the backward ones turned; what the backward
- * pass keeps is then one byte per element. Weights are rounded once per update, from their f32 values. All else is bf16's:
- * pass/precision.c, which runs after this one.
+ * fp8 on the CUDA device: the operands of linear layers are rounded to 8 bits, values and weights to E4M3, gradients to
+ * E5M2. Each tensor has its own scale, which follows its largest absolute value (delayed scaling of Transformer
+ * Engine).
+ *
+ * A tensor is converted once for all products that read it: as is for the forward product, transposed for the backward
+ * ones. The backward pass then keeps one byte per element. Weights are rounded once per update, from their f32 values.
+ * All other tensors follow the bf16 policy: pass/precision.c, which runs after this pass.
  */
 #include <math.h>
 #include "runtime/pass/rewrite.h"
@@ -13,11 +15,11 @@
 
 struct fp8 {
 	struct rt_plan *plan;
-	struct rt_call **casts; /* by id: what rounds the present content of that tensor, or NULL */
+	struct rt_call **casts; /* by id: the call that rounds the current content of that tensor, or NULL */
 	int n_nodes;
 	struct rt_node *table;
 	int slots, products, plain;
-	const struct rt_node *odd; /* first result of a product that stays bf16 */
+	const struct rt_node *odd; /* result of the first product that stays bf16 */
 };
 
 static struct rt_node *eight(struct fp8 *a, struct rt_call *cast, enum rt_dtype type, bool turned)
@@ -30,7 +32,7 @@ static struct rt_node *eight(struct fp8 *a, struct rt_call *cast, enum rt_dtype 
 	return y;
 }
 
-/* n in 8 bits; *at: the call that wants it, moved when a call is inserted before it. */
+/* Returns n in 8 bits. *at is the call that reads it, adjusted when a call is inserted before it. */
 static struct rt_node *rounded(struct fp8 *a, struct rt_node *n, enum rt_dtype type, bool turned, int *at)
 {
 	struct rt_call *c = a->casts[n->id];
@@ -65,7 +67,8 @@ static bool takes(const struct rt_call *c)
 	return c->out[0] && sides_fit(c->out[0]);
 }
 
-/* Returns where call `at` is now. Of a weight's gradient in[2], which the bias's gradient is the sum of, stays as it is. */
+/* Converts the operands of the call at `at` and returns its new position. in[2] of a weight gradient, whose sum is the
+ * bias gradient, stays as it is. */
 static int lower(struct fp8 *a, int at)
 {
 	struct rt_call *c = a->plan->ir.calls[at];
@@ -106,7 +109,7 @@ static int fp8(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		}
 		for (int k = 0; k < RT_MAX_IO; k++)
 			if (c->out[k] && c->out[k]->id < a.n_nodes)
-				a.casts[c->out[k]->id] = NULL; /* what was rounded before is old */
+				a.casts[c->out[k]->id] = NULL; /* the old rounded copy is invalid */
 	}
 	free(a.casts);
 	a.table->shape = RT_SHAPE(GT_MAX(1, a.slots), p->target->fp8_words + p->opt->precision.fp8.history);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Neighbours that would send a tensor through memory between them become one call:
+ * Fuses neighbouring calls, to avoid a tensor in memory between them:
  *   linear, gelu|relu          -> linear with the activation applied while the bias is added
  *   add, layernorm             -> add_layernorm
  *   linear, cross_entropy      -> linear_cross_entropy: the logits exist only slice by slice
@@ -20,7 +20,7 @@ static bool fuse_act(struct rt_plan *p, int at, int producer)
 	return true;
 }
 
-/* Replaces two calls by one of `op` before position `before`, counted after both are out. */
+/* Replaces two calls by one call of `op` before position `before`, counted after both were removed. */
 static struct rt_call *replace(struct rt_plan *p, int at, int producer, int before, enum rt_op_id op)
 {
 	rt_plan_remove(p, at);
@@ -28,7 +28,7 @@ static struct rt_call *replace(struct rt_plan *p, int at, int producer, int befo
 	return rt_emit_before(p, before, op, RT_PHASE_FORWARD);
 }
 
-/* add, layernorm: where the sum was, if the norm's parameters exist there. */
+/* add, layernorm. The fused call takes the place of the addition if the norm's parameters exist there. */
 static bool fuse_norm(struct rt_plan *p, int at, int producer)
 {
 	const struct rt_call norm = *p->ir.calls[at], add = *p->ir.calls[producer];

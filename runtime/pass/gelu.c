@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Backward through gelu between two linear layers: the product that makes the gradient of gelu's result is multiplied by gelu's
- * derivative before it is written (cuBLASLt's DGELU), where it would be written, read and written again, of a tensor that is the
- * largest of its block. The bias's gradient needs no epilogue here: the product for the weight's gradient gives it in f32
- * (BGRADB), and DGELU_BGRAD would give it in the product's type. Before activation checkpointing, whose copies then follow.
+ * Backward pass of gelu between two linear layers. The product that computes the gradient of gelu's result multiplies
+ * by gelu's derivative in its epilogue (cuBLASLt's DGELU). This saves writing, reading and rewriting the largest tensor
+ * of the block.
+ *
+ * The bias gradient needs no epilogue here. The product for the weight gradient computes it in f32 (BGRADB);
+ * DGELU_BGRAD would compute it in the product's type. Runs before activation checkpointing, so that recomputed calls
+ * use the result.
  */
 #include "runtime/pass/rewrite.h"
 
@@ -34,7 +37,8 @@ static int gelu(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 						   .fuse = take };
 	int n = 0;
 
-	/* The library's gelu is an approximation that float results would show, and its products of 8 bits know no derivative. */
+	/* The library's gelu is an approximation that f32 results would show. Its 8-bit products do not support the
+	 * derivative. */
 	if (!p->target->gelu_epilogue || p->opt->precision.amp == RT_F32 || p->opt->precision.fp8.use || p->opt->debug.no_fuse)
 		return 0;
 	rt_fuse(p, &pattern, 1, &n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Before any gradient is spent, all of them are looked at: their global norm for clipping, and whether they are finite for the
- * loss scaler. Updates then wait for the end of the backward pass.
+ * Checks all gradients before any is used: their global norm for clipping, and whether they are finite for the loss
+ * scaler. Updates then wait for the end of the backward pass.
  */
 #include "runtime/pass/pass.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that does not train: a batchnorm behind a product is no work of its own, for the product's weight and bias can
- * take it in; they are made once, not for every batch. A relu behind a convolution is done while its bias is added.
+ * For programs that do not train: merges a batchnorm into the weight and bias of the product before it. The merged
+ * parameters are computed once, not per batch. Also fuses a relu after a convolution into the bias addition.
  */
 #include "runtime/pass/rewrite.h"
 
@@ -25,7 +25,7 @@ static bool fold(struct rt_plan *p, int at, int producer)
 	const struct rt_call was = *norm;
 	struct rt_node *w = product->in[1];
 
-	for (int k = 1; k < RT_MAX_IO; k++) /* what is made once must be there from the start, and stay */
+	for (int k = 1; k < RT_MAX_IO; k++) /* inputs of a run-once call must exist from the start and stay */
 		if (!stays(product->in[k]) || !stays(norm->in[k]))
 			return false;
 	rt_plan_remove(p, at);

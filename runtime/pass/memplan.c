@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where every tensor lies, decided once. A tensor lives from the first call that writes it to the last that touches it;
- * tensors that live at different times share memory, and an output takes over the memory of an input that dies there when
- * the op works in place. Inputs, parameters and optimizer state live for ever.
+ * The memory plan: a fixed address for every tensor. A tensor lives from the first call that writes it to the last call
+ * that uses it. Tensors with disjoint live ranges share memory. If an op works in place, its output reuses the memory
+ * of an input whose live range ends there. Inputs, parameters and optimizer state live during the whole program.
  */
 #include <string.h>
 #include "runtime/pass/memplan.h"
@@ -64,7 +64,7 @@ static void live_ranges(struct rt_plan *p)
 		}
 }
 
-/* Does the call read that memory as nothing but what its output o may be written over? */
+/* Returns whether all inputs in this memory may be overwritten by output o. */
 static bool reads_there_alone(const struct rt_call *c, int o, const struct rt_node *storage)
 {
 	for (int k = 0; k < RT_MAX_IO; k++)
@@ -73,8 +73,8 @@ static bool reads_there_alone(const struct rt_call *c, int o, const struct rt_no
 	return true;
 }
 
-/* out begins at call i, in ends there, and the op allows it: one memory for both, living as long as either. As many bytes in both:
- * places of the same size may hold a row and what it is added to. */
+/* Merges the memory of an output that starts at call i with an input that ends there, if the op allows it. The exact
+ * sizes must be equal too: after alignment, a broadcast row may be as large as the other operand. */
 static int take_over(struct rt_plan *p)
 {
 	int taken = 0;
@@ -100,7 +100,7 @@ static int take_over(struct rt_plan *p)
 	return taken;
 }
 
-/* Largest first; equal ones in order of birth. */
+/* Orders by decreasing size, then by start of the live range. */
 static int by_size(const void *a, const void *b)
 {
 	const struct rt_node *x = *(struct rt_node *const *)a, *y = *(struct rt_node *const *)b;
@@ -116,7 +116,7 @@ bool rt_memplan_overlap(const struct rt_node *a, const struct rt_node *b)
 	       b->offset < a->offset + a->bytes;
 }
 
-/* The lowest offset at which n meets none of the placed tensors that live when it does. */
+/* Places n at the lowest offset where it overlaps no placed tensor that is live at the same time. */
 static void place(struct rt_node *n, struct rt_node **placed, int n_placed, uint64_t base)
 {
 	bool moved = true;
@@ -144,8 +144,11 @@ static void place_all(struct rt_plan *p, struct rt_node **list, int n)
 	p->arena_bytes = end;
 }
 
-/* Those that live for ever, one behind the other. What a program keeps from batch to batch comes first and in an order that no
- * shape of a batch changes: it then lies at the same place in the plan of every shape. */
+/*
+ * Places the tensors that live during the whole program one after the other. Tensors that are kept between batches come
+ * first, in an order that does not depend on the batch shape. They then have the same offsets in the plans of all
+ * shapes.
+ */
 static void pin(struct rt_plan *p, bool kept)
 {
 	for (int i = 0; i < p->ir.n_nodes; i++) {

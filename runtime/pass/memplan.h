@@ -3,6 +3,7 @@
 #define RT_MEMPLAN_H
 #include "runtime/graph/ir.h"
 
-/* Do two placed tensors lie on the same bytes at the same time? Never after the plan, unless one took over the other's. */
+/* Returns whether two placed tensors share bytes while both are live. After planning this is true only for tensors that
+ * were merged. */
 bool rt_memplan_overlap(const struct rt_node *a, const struct rt_node *b);
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A vocabulary such as 50257 gives the output projection and its two backward products a side whose rows do not start on 16
- * bytes, and such products leave the fast path of the tensor cores (cuBLAS documentation, "Tensor Core Usage"). They are made
- * with the next multiple of 64 instead: the weight and its gradient have room for the rows that are missing, which are zeros
- * and stay zeros. The softmax looks at the vocabulary alone and writes zero gradients behind it, so that these rows win nothing
- * and move nothing. They belong to no shape: updates, norms, checkpoints and counted flops are the model's.
+ * A vocabulary such as 50257 gives the output projection and its two backward products rows that do not start on 16
+ * bytes. Such products cannot use the fast path of the tensor cores (cuBLAS documentation, "Tensor Core Usage"). They
+ * are computed with the next multiple of 64 instead: the weight and its gradient are allocated with extra rows, which
+ * are and stay zero.
+ *
+ * The softmax uses only the vocabulary and writes zero gradients after it, so the extra rows change no result. They are
+ * not part of any shape: updates, norms, checkpoints and counted flops are those of the model.
  */
 #include "runtime/pass/rewrite.h"
 
@@ -16,7 +18,7 @@ static bool by_tensor_cores(const struct rt_plan *p, const struct rt_call *c)
 	return c->in[0]->dtype != RT_F32 || p->opt->precision.tf32;
 }
 
-/* A parameter, or its copy in a low type: one that is computed, or comes with the batch, has anything behind its rows. */
+/* Returns whether w is a parameter or its reduced-precision copy. The rows after other tensors contain arbitrary values. */
 static bool keeps_zeros(const struct rt_node *w)
 {
 	return w->role == RT_ROLE_PARAM || w->role == RT_ROLE_STATE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images as the bytes that they are: the batch that is handed over is a quarter as large, and so is each copy of it; the first call
- * converts and normalises with all threads. Models and their gradients know nothing of it.
+ * Images are passed as bytes. A batch, and each copy of it, is a quarter of the size. The first call converts and
+ * normalises it with all threads. Models and gradients are not affected.
  */
 #include "runtime/pass/rewrite.h"
 

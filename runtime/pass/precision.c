@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mixed precision in bf16 or f16. The ops say which of their slots may be of the low type and which are f32 (struct rt_op); the
- * device says which policy it wants (struct rt_target, low_tensors):
+ * Mixed precision in bf16 or f16. Ops say which of their slots may have reduced precision and which are f32 (struct
+ * rt_op). The device selects the policy (struct rt_target, low_tensors):
  *
- * Operands: the operands of matrix products, convolutions and attention (those of PyTorch's autocast for the CPU) are rounded, once
- * per tensor and step. The backward products read the tensors that the forward ones read, so that these are kept in the low type.
- * All else stays f32: parameters (the master weights), results, norms, losses and updates. Runs before activation checkpointing,
- * whose copies then read the same tensors.
+ * Operands: the operands of matrix products, convolutions and attention (those of PyTorch's autocast for the CPU) are
+ * rounded, once per tensor and step. The backward products read the tensors that the forward products read, so these
+ * are kept in reduced precision. All other tensors stay f32: parameters (the master weights), results, norms, losses
+ * and updates. Runs before activation checkpointing, so that recomputed calls read the same tensors.
  *
- * Tensors: each tensor between the ops is of the low type, because a step on a GPU is bound by the bytes that it moves. Parameters
- * stay f32, and products read copies that each update writes; with no_master they are bf16 alone, and updates use stochastic
- * rounding. Gradients of parameters, statistics of norms, losses and sums are f32. Runs after fp8, which has taken its products.
+ * Tensors: each tensor between ops has reduced precision, because a step on a GPU is bound by memory traffic.
+ * Parameters stay f32, and products read copies that each update writes. With no_master, parameters are bf16 only, and
+ * updates use stochastic rounding. Gradients of parameters, statistics of norms, losses and sums are f32. Runs after
+ * fp8, which has converted its products.
  *
- * 3x3 convolutions stay f32 where their tiles (pass/winograd.c) are faster than all products in the low type. Tiles of bf16 would
- * be faster still, but their transforms magnify what is rounded: by the sums of squares of their coefficients a result of
- * F(4x4,3x3) is off by 4.8 times what plain bf16 products are (1.0 % of its root mean square instead of 0.24 %), which is less
- * than the type promises. F(2x2,3x3) is off by 1.7 times that, but with 16 products per 4 outputs instead of 36 per 16 and nearly
- * twice the transforms per output it is no faster in bf16 than the other in f32.
+ * 3x3 convolutions stay f32 where Winograd's algorithm (pass/winograd.c) is faster than a direct convolution in reduced
+ * precision. Winograd in bf16 would be faster still, but its transforms magnify rounding errors. By the sums of squares
+ * of the coefficients, the error of F(4x4,3x3) is 4.8 times that of plain bf16 products: 1.0 % of the result's root
+ * mean square instead of 0.24 %. That is less accuracy than bf16 promises. F(2x2,3x3) has 1.7 times the error of plain
+ * products. It needs 16 products per 4 outputs instead of 36 per 16, and nearly twice the transforms per output, so in
+ * bf16 it is no faster than F(4x4,3x3) in f32.
  */
 #include "runtime/pass/rewrite.h"
 
 struct precision {
 	struct rt_plan *plan;
 	enum rt_dtype low;
-	struct rt_node **low_of; /* by id: the present content of that tensor in the low type, or NULL */
+	struct rt_node **low_of; /* by id: the current content of that tensor in reduced precision, or NULL */
 	int n_nodes, tensors, copies, casts, products, attention, tiles;
 };
 
@@ -51,7 +53,8 @@ static struct rt_node *cast(struct precision *a, struct rt_node *n, enum rt_dtyp
 	return c->out[0] = of_type(a, RT_ROLE_VALUE, type, n);
 }
 
-/* The copy of n in the low type: of a parameter the one that updates write, of others cast before their first reader. */
+/* Returns the reduced-precision copy of n. Updates write the copy of a parameter; for other tensors a cast is inserted
+ * before the first reader. */
 static struct rt_node *low_copy(struct precision *a, struct rt_node *n, int at)
 {
 	struct rt_node **low = &a->low_of[n->id];
@@ -65,13 +68,13 @@ static struct rt_node *low_copy(struct precision *a, struct rt_node *n, int at)
 	return *low;
 }
 
-/* The sum of f32 gradients of parameters is f32. */
+/* Returns whether the call sums f32 gradients of parameters. Such a sum is f32. */
 static bool adds_f32(const struct rt_call *c)
 {
 	return c->op->keeps_type && !leaf(c->in[0]) && c->in[0]->dtype == RT_F32;
 }
 
-/* The type in which the call reads in[k]; its own if it may have any. */
+/* Returns the type in which the call reads in[k]; the tensor's own type if any is allowed. */
 static enum rt_dtype wanted(const struct precision *a, const struct rt_call *c, int k)
 {
 	const struct rt_node *n = c->in[k];
@@ -83,7 +86,7 @@ static enum rt_dtype wanted(const struct precision *a, const struct rt_call *c, 
 	return adds_f32(c) || c->op->f32_in >> k & 1 ? RT_F32 : a->low;
 }
 
-/* Returns where call `at` is now. */
+/* Returns the new position of call `at`. */
 static int set_inputs(struct precision *a, int at)
 {
 	struct rt_call *c = a->plan->ir.calls[at];
@@ -105,7 +108,7 @@ static int set_inputs(struct precision *a, int at)
 	return at;
 }
 
-/* Operands: an op with products, or a convolution that stays f32. */
+/* Operands policy: returns whether the call keeps f32 operands, because it has no products or is a Winograd convolution. */
 static bool stays(struct precision *a, const struct rt_call *c)
 {
 	double (*tiles)(const struct rt_call *, enum rt_dtype) = a->plan->target->tiles_flops;
@@ -119,7 +122,7 @@ static bool stays(struct precision *a, const struct rt_call *c)
 	return false;
 }
 
-/* Gradients are added to in place: what was rounded before is old then. */
+/* Invalidates the rounded copies of the call's outputs, because gradients are added to in place. */
 static void forget_outputs(struct precision *a, const struct rt_call *c)
 {
 	for (int k = 0; k < RT_MAX_IO; k++)
@@ -127,7 +130,8 @@ static void forget_outputs(struct precision *a, const struct rt_call *c)
 			a->low_of[c->out[k]->id] = NULL;
 }
 
-/* A call cannot add to what its first writer made of another type: it writes a tensor of its own, which a sum adds behind it. */
+/* A call cannot add to a tensor whose first writer gave it another type. It writes a separate tensor, and a sum is
+ * inserted after it. */
 static void part_sums(struct precision *a, int at)
 {
 	struct rt_call *c = a->plan->ir.calls[at];
@@ -154,7 +158,7 @@ static void set_outputs(struct precision *a, const struct rt_call *c)
 		if (!n || leaf(n) || n->role == RT_ROLE_SCRATCH || n->dtype != RT_F32 || c->op->f32_out >> k & 1 ||
 		    adds_f32(c) || n == a->plan->loss)
 			continue;
-		if (c->attr.accumulate >> k & 1) /* its first writer decided */
+		if (c->attr.accumulate >> k & 1) /* the first writer has set the type */
 			continue;
 		n->dtype = a->low;
 		a->tensors++;
@@ -169,7 +173,7 @@ static bool wants_f32(const struct rt_call *c, const struct rt_node *n)
 	return false;
 }
 
-/* Without f32 values beside them: parameters that nobody reads in f32. */
+/* Gives parameters that no call reads in f32 the type bf16, without f32 values. Returns their number. */
 static int narrow_params(struct rt_plan *p)
 {
 	int n = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drops calls that no output depends on. */
+/* Removes calls that no output depends on. */
 #include "runtime/pass/rewrite.h"
 
 static int prune(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)

@@ -127,7 +127,7 @@ void rt_fuse(struct rt_plan *p, const struct rt_pattern *patterns, int n, int *c
 		for (int k = 0; k < n; k++)
 			if (matches(p, i, &patterns[k])) {
 				count[k]++;
-				i--; /* the next call has moved here */
+				i--; /* the next call has moved to this position */
 				break;
 			}
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The update shared out among the ranks of a node (ZeRO, stage 1): each updates its piece of every parameter, keeps the
- * optimizer's state of that piece only, and writes the new values to the others. Parameters and state lie in the window that
- * the ranks map: nothing is copied, and a checkpoint finds the pieces of all. Where no gradient is wanted whole, a rank adds
- * up the gradients of its piece in the same pass over memory (cpu/op_update.c).
+ * The sharded update (ZeRO stage 1): each rank of a node updates its piece of every parameter, keeps the optimizer
+ * state of that piece only, and writes the new values to the other ranks. Parameters and state are in the window that
+ * the ranks map. Nothing is copied, and a checkpoint can read the pieces of all ranks. If no whole gradient is needed,
+ * a rank adds the gradients of its piece in the same pass over memory (cpu/op_update.c).
  */
 #include "runtime/graph/update.h"
 #include "runtime/pass/bucket.h"
@@ -34,7 +34,7 @@ static int shard(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 			if (!c->out[k])
 				continue;
 			all += rt_node_bytes(c->out[k]);
-			/* scales: one for each unit of the parameter */
+			/* scales: one per unit of the parameter */
 			cut(c->out[k], rt_shape_elements(&c->out[k]->shape) == rt_shape_elements(&c->out[0]->shape) ?
 					       RT_PIECE_UNIT : 1, p->ranks->team);
 			piece += rt_node_bytes(c->out[k]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One update per parameter. Each runs as soon as its gradient is complete and nobody reads the old value any more: the
- * gradient is then still in the cache, and its memory is free for the next one.
+ * One update per parameter. Each runs once its gradient is complete and the old value has no later reader. The gradient
+ * is then still in the cache, and its memory is free for later tensors.
  */
 #include "runtime/pass/rewrite.h"
 
-/* Tensors smaller than this keep their moments in f32. */
+/* Tensors with fewer elements keep their moments in f32. */
 #define MIN_8BIT	4096
 
 static struct rt_node *new_state(struct rt_plan *p, const struct rt_node *param, const struct rt_op_state *s)
@@ -41,8 +41,8 @@ static struct rt_call *update_call(struct rt_plan *p, struct rt_node *param, str
 	return c;
 }
 
-/* Behind the last call that touches the gradient or reads the parameter. Nothing is updated before the loss is known to be finite:
- * the backward pass has begun. */
+/* Returns the position after the last call that uses the gradient or reads the parameter. It is at least the start of
+ * the backward pass: no update runs before the loss was checked. */
 static int earliest(const struct rt_plan *p, const struct rt_node *param, const struct rt_node *gradient)
 {
 	int last = GT_MAX(rt_last_use(p, param, RT_PHASE_UPDATE), rt_last_use(p, gradient, RT_PHASE_UPDATE));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * On the CPU, f32 convolutions of 3x3 and stride 1 are made in tiles of 4x4 (Winograd's F(4x4,3x3), cpu/conv_winograd.c)
- * where the counted work says that this is faster: a quarter of the products, and the sums' rounding is two to three times that
- * of the plain ones. Those that mixed precision left in f32 (pass/precision.c) are the same ones. Where the gradient of an image is
- * then added to another, as round a residual block, it is added while it is written.
+ * On the CPU, f32 3x3 convolutions of stride 1 use Winograd's F(4x4,3x3) (cpu/conv_winograd.c) where it is faster by
+ * the counted work. It needs a quarter of the products, and its rounding error is two to three times that of plain
+ * sums. With mixed precision the same rule selects the convolutions that stay f32 (pass/precision.c). If the gradient
+ * of an image is then added to another gradient, as in a residual block, the convolution adds while it writes.
  */
 #include "runtime/pass/rewrite.h"
 
-/* The gradient of an image, and the sum that follows. */
+/* Fuses the gradient of an image and the addition that follows. */
 static bool take_sum(struct rt_plan *p, int at, int producer)
 {
 	struct rt_call *add = p->ir.calls[at], *conv = p->ir.calls[producer];
