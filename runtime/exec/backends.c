@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which devices this build and this machine have. */
+/* Lists the backends of this build and whether the machine has their devices. */
 #include <stdio.h>
 #include "runtime/backend/backend.h"
 

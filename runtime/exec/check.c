@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program's gradients against finite differences of the graph's plain definition in double. */
+/* Checks a program's gradients against finite differences of rt_reference(). */
 #include <errno.h>
 #include <math.h>
 #include "runtime/exec/program.h"
 
-#define STEP	1e-5 /* of the difference, times the parameter's size */
+#define STEP	1e-5 /* step of the difference, relative to the size of the parameter */
 
 struct checked {
 	const struct rt_graph *g;
 	const struct rt_node *loss;
-	double **values; /* of each leaf, as rt_reference takes them */
+	double **values; /* of each leaf, as arguments of rt_reference() */
 	int n;
-	struct rt_coins coins; /* of the batch whose gradients are checked */
+	struct rt_coins coins; /* dropout key of the checked batch */
 };
 
-/* Of an input as it is handed over: bytes where the program converts them (pass/pixels.c). */
+/* Returns an element of an input as the caller passes it: a byte if the program converts it (pass/pixels.c). */
 static double element(const struct rt_program *p, const struct rt_node *n, const void *from, int64_t i)
 {
 	switch (p->plan.ir.nodes[n->id]->dtype) {
@@ -62,7 +62,7 @@ static double largest(const float *x, int64_t n)
 	return most;
 }
 
-/* Element `sample` of the check: parameters in turn, elements drawn by its number. */
+/* Checks one element. `sample` selects the parameter in turn and the element at random. */
 static int check_one(const struct checked *c, struct rt_program *p, int leaf, uint64_t sample, struct rt_gradient_check *ret,
 		     struct gt_err *err)
 {

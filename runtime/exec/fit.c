@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Into how many segments the forward pass is cut, and how many of them are made again, so that the program fits. */
+/* Chooses the number of checkpointing segments, and of recomputed segments, so that the program fits into memory. */
 #include <errno.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -11,11 +11,11 @@ struct search {
 	const struct rt_graph *g;
 	struct rt_outputs out;
 	uint64_t limit;
-	/* the best so far */
+	/* best so far */
 	int segments, again;
 	double flops;
 	uint64_t bytes;
-	/* what would need least, if nothing fits */
+	/* choice with the least memory, if nothing fits */
 	int least_segments;
 	uint64_t least_bytes;
 };
@@ -50,7 +50,8 @@ static int try(struct search *s, int segments, int again, bool *ret_fits, struct
 	return 0;
 }
 
-/* For each number of segments the fewest that must be made again, by bisection: making more of them again needs less. */
+/* For each number of segments, finds the smallest number of recomputed segments that fits, by bisection. More
+ * recomputed segments need less memory. */
 static int search(struct search *s, struct gt_err *err)
 {
 	static const int cuts[] = { 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64 };
@@ -74,8 +75,8 @@ static int search(struct search *s, struct gt_err *err)
 	return r;
 }
 
-/* " (about 3 of the 8 rows of a batch would fit as it is)": what is not kept from batch to batch grows with the rows; "" if
- * none. */
+/* Returns " (about 3 of the 8 rows of a batch would fit as it is)" in buf, or "" if no row fits. Memory that is not
+ * kept between batches grows with the rows. */
 static const char *rows_that_fit(const struct search *s, uint64_t need, uint64_t kept, int64_t rows, char *buf, size_t size)
 {
 	double share = (double)(s->limit > kept ? s->limit - kept : 0) / (double)(need - kept);
@@ -88,7 +89,7 @@ static const char *rows_that_fit(const struct search *s, uint64_t need, uint64_t
 	return buf;
 }
 
-/* Of the plan: what no smaller batch would make smaller. */
+/* Returns the bytes of the plan that do not depend on the batch size. */
 static uint64_t kept_bytes(const struct rt_program *p)
 {
 	uint64_t bytes = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From graph to program. */
+/* Compiles a graph into a program. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 #include "runtime/exec/program.h"
 #include "runtime/transport/comm.h"
 
-/* A number that updates can be made with: NaN is none. */
+/* Returns whether x can be a learning rate or a similar factor. NaN cannot. */
 static bool is_rate(double x)
 {
 	return x >= 0 && isfinite((float)x);
@@ -216,7 +216,7 @@ static void set_defaults(struct rt_options *opt)
 	s->interval = s->interval != 0 ? s->interval : 2000;
 }
 
-/* out: of each shape; checked. */
+/* out: per shape, already checked. */
 static int compile(const struct rt_graph *const *g, const struct rt_outputs *out, int n, const struct rt_options *opt,
 		   struct rt_program **ret, struct gt_err *err)
 {
@@ -288,14 +288,14 @@ void rt_program_free(struct rt_program *p)
 		free(p->kernels[i].name);
 	free(p->kernels);
 	if (!p->n_shapes || p->plan.ir.nodes != p->shapes[p->shape].ir.nodes)
-		rt_plan_clear(&p->plan); /* one that was not finished */
+		rt_plan_clear(&p->plan); /* the plan of an unfinished compilation */
 	for (int i = 0; i < p->n_shapes; i++)
 		rt_plan_clear(&p->shapes[i]);
 	free(p->shapes);
 	free(p);
 }
 
-/* The program's tensor that n stands for, if it holds floats that may be seen after a step. */
+/* Returns the program's tensor for n if it holds floats that can be read after a step, otherwise NULL. */
 static struct rt_node *visible(struct rt_program *p, const struct rt_node *n)
 {
 	struct rt_node *own = n && n->id < p->plan.n_graph_nodes ? p->plan.ir.nodes[n->id] : NULL;

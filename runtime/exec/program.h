@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_EXEC_PROGRAM_H
 #define RT_EXEC_PROGRAM_H
-/* Planning a program. */
+/* Planning of a program. */
 #include "runtime/backend/backend.h"
 
 /* Nodes of a graph that its program computes. */
@@ -9,11 +9,12 @@ struct rt_outputs {
 	struct rt_node *const *node;
 	int n;
 };
-/* From graph to a program without memory, by the options that p has now; may be done again. */
+/* Plans graph g with the current options of p, without memory. May be repeated. */
 int rt_program_plan(struct rt_program *p, const struct rt_graph *g, struct rt_outputs out, struct gt_err *err);
-/* See that the plan fits: choose the checkpointing for options.fit_bytes, and refuse what the machine cannot hold. */
+/* Makes the plan fit: chooses the checkpointing for options.fit_bytes, and refuses a plan larger than the machine's
+ * memory. */
 int rt_program_fit(struct rt_program *p, const struct rt_graph *g, struct rt_outputs out, struct gt_err *err);
-/* All plans of a program, the first one in use; out: of each shape. */
+/* Makes the plans of all shapes; the first is the current one. out: per shape. */
 int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g, const struct rt_outputs *out, int n,
 			   struct gt_err *err);
 void rt_plan_clear(struct rt_plan *plan);

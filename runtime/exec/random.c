@@ -37,7 +37,7 @@ float rt_random_uniform(uint64_t seed, uint64_t stream, uint64_t index)
 	return (float)(rt_random_u64(seed, stream, index) >> 40) * 0x1p-24f;
 }
 
-/* Box and Muller; u1 is never 0. */
+/* The Box-Muller transform; u1 is never 0. */
 float rt_random_normal(uint64_t seed, uint64_t stream, uint64_t index)
 {
 	uint32_t c[4];

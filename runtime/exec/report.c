@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program is, as a document. */
+/* Describes a program as a JSON document. */
 #include <math.h>
 #include "runtime/exec/program.h"
 
@@ -40,11 +40,11 @@ static int64_t steps_profiled(const struct rt_program *p)
 
 struct row {
 	const char *name;
-	int calls; /* of the shape in use */
+	int calls; /* of the current shape */
 	double flops, low, eight, bytes, seconds;
 };
 
-/* Flops of products that are made in a low type. */
+/* Returns the flops of reduced-precision products. */
 static double low_flops(const struct rt_program *p, const struct rt_call *c, double flops)
 {
 	enum rt_dtype type = c->in[0] ? c->in[0]->dtype : RT_F32;
@@ -54,7 +54,7 @@ static double low_flops(const struct rt_program *p, const struct rt_call *c, dou
 	return p->backend->multiplies(c, type) ? flops : 0;
 }
 
-/* What the calls of one op come to in one plan, so many times. */
+/* Adds up the calls of one op in one plan, multiplied by `times`. */
 static void add_calls(const struct rt_program *p, int shape, const struct rt_op *op, enum rt_phase phase, double times,
 		      struct row *ret)
 {
@@ -81,7 +81,8 @@ static bool of_each_batch(enum rt_phase phase)
 	return phase == RT_PHASE_FORWARD || phase == RT_PHASE_BACKWARD;
 }
 
-/* How often a step ran the calls of a phase in shape s: forward and backward once per batch, the rest once, with the last one. */
+/* Returns how often a step ran the calls of a phase in shape s: forward and backward once per batch, the others once,
+ * with the last batch. */
 static double runs_per_step(const struct rt_program *p, int s, enum rt_phase phase)
 {
 	double steps = (double)steps_profiled(p);
@@ -92,7 +93,7 @@ static double runs_per_step(const struct rt_program *p, int s, enum rt_phase pha
 	return s == p->shape ? each ? p->opt.accum : 1 : 0;
 }
 
-/* Per step: the mean over the steps of all shapes. */
+/* Values per step: the mean over the steps of all shapes. */
 static json_t *op_row(const struct rt_program *p, const struct rt_op *op, enum rt_phase phase)
 {
 	double steps = (double)steps_profiled(p);
@@ -129,7 +130,7 @@ static json_t *op_rows(const struct rt_program *p)
 	return rows;
 }
 
-/* Flops and bytes of an op that this kernel does alone; one of several has no share of them that could be told. */
+/* Adds the flops and bytes of an op with only this kernel. If an op has several kernels, their parts are unknown. */
 static void put_work(const struct rt_program *p, const struct rt_kernel *k, json_t *doc)
 {
 	struct row row = { .name = k->name };
@@ -154,7 +155,7 @@ static int by_seconds(const void *a, const void *b)
 	return (y->seconds > x->seconds) - (y->seconds < x->seconds);
 }
 
-/* Per step, what takes longest first. */
+/* Values per step, longest time first. */
 static json_t *kernel_rows(const struct rt_program *p)
 {
 	gt_autofree const struct rt_kernel **order = gt_xcalloc((size_t)p->n_kernels + 1, sizeof(*order));
@@ -182,7 +183,7 @@ static json_t *kernel_rows(const struct rt_program *p)
 	return rows;
 }
 
-/* [{ "planned_bytes", "flops_per_step" }]: what each batch shape would need by itself. */
+/* [{ "planned_bytes", "flops_per_step" }]: requirements of each batch shape alone. */
 static json_t *shapes(const struct rt_program *p)
 {
 	json_t *list = json_array();

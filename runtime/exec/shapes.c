@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One program for batches of several shapes. Each shape has a graph and a plan of its own, so that a short batch runs short
- * calls; all plans lie in one arena that is as large as the largest needs, and what is kept from batch to batch (parameters,
- * buffers, optimizer state, sums of gradients) lies at the same place in each of them (pass/memplan.c). Which plan runs is one
- * copy of a struct.
+ * One program for batches of several shapes. Each shape has its own graph and plan, so that a short batch runs short
+ * calls. All plans share one arena of the size that the largest needs. Tensors that outlive a batch (parameters,
+ * buffers, optimizer state, sums of gradients) have the same address in each plan (pass/memplan.c). Selecting a plan
+ * copies one struct.
  */
 #include <errno.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static int differ(const struct rt_node *a, const struct rt_node *b, struct gt_er
 		       rt_shape_format(&b->shape, sb, sizeof(sb)));
 }
 
-/* The same declarations in the same order: a node then has the same number in both. */
+/* Checks that both graphs have the same declarations in the same order. A node then has the same id in both. */
 static int same_model(const struct rt_graph *a, const struct rt_graph *b, struct gt_err *err)
 {
 	if (a->ir.n_nodes != b->ir.n_nodes || a->ir.n_calls != b->ir.n_calls)
@@ -50,7 +50,7 @@ static const struct rt_node *next_kept(const struct rt_plan *p, int *at)
 	return NULL;
 }
 
-/* The plans agree on where the things lie that they share. */
+/* Checks that the plans agree on the addresses of shared tensors. */
 static int same_memory(const struct rt_plan *a, const struct rt_plan *b, struct gt_err *err)
 {
 	const struct rt_node *x, *y;
@@ -73,7 +73,7 @@ static int plan_one(struct rt_program *p, const struct rt_graph *g, struct rt_ou
 
 	if (!r)
 		r = rt_program_fit(p, g, out, err);
-	p->opt.memory.checkpoint = segments; /* what fits is chosen for each shape by itself */
+	p->opt.memory.checkpoint = segments; /* each shape is fitted separately */
 	p->opt.memory.recomputed = again;
 	return r;
 }

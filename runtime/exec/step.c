@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Replaying a program. */
+/* Runs a program. */
 #include <errno.h>
 #include <math.h>
 #include "runtime/exec/program.h"
 
-/* Ids must lie inside the table that they index, targets inside the row that they pick from. */
+/* Checks that ids are inside their table and targets inside their row. */
 static int check_ids(const struct rt_program *p, const struct rt_call *c, const void *const *inputs, struct gt_err *err)
 {
 	const struct rt_node *ids = c->in[c->op->index_in];
@@ -40,7 +40,7 @@ static int check_inputs(const struct rt_program *p, const void *const *inputs, s
 	return r;
 }
 
-/* An input that a call reads has memory; of others NULL says that the caller has none. */
+/* Checks that inputs read by a call are not NULL. */
 static int check_memory(const struct rt_program *p, const void *const *inputs, struct gt_err *err)
 {
 	for (int i = 0, k = 0; i < p->plan.n_graph_nodes; i++) {
@@ -73,7 +73,7 @@ static bool last_batch(const struct rt_program *p)
 	return p->batches + 1 == p->opt.accum;
 }
 
-/* torch's order: decay the parameter, then m, v, then the step. Adam adds the decay to the gradient instead. */
+/* PyTorch's order: decay of the parameter, then m, v, then the step. Adam adds the decay to the gradient instead. */
 static void set_update_numbers(struct rt_run *run)
 {
 	const struct rt_optimizer *o = run->optimizer;
@@ -104,21 +104,21 @@ static void start_run(const struct rt_program *p, struct rt_run *run)
 	double scale = p->scale.on && !p->backend->scales_loss ? (double)p->scale.scale : 1;
 
 	run->optimizer = o;
-	/* what is drawn during a step (dropout) differs between the ranks */
+	/* random numbers of a step (dropout) differ between ranks */
 	run->seed = p->opt.seed + (p->opt.ranks.comm ? (uint64_t)rt_comm_rank(p->opt.ranks.comm) << 32 : 0);
 	run->batch = p->step * p->opt.accum + p->batches;
 	run->eval = !rt_plan_trains(&p->plan);
 	run->step = p->step + 1;
 	run->profiled = p->step >= RT_FIRST_STEPS;
-	/* An update all of whose batches count nothing is none. With other ranks theirs may count. */
+	/* If all batches have weight 0 there is no update. With several ranks, batches of other ranks may have weight. */
 	run->update = last_batch(p) && (p->opt.ranks.comm || p->weights + p->weight > 0);
-	/* The loss of each batch is divided by their number, and the rest of the weighted mean is left to the update. */
+	/* The loss of each batch is divided by their number. The update applies the remaining factor of the weighted mean. */
 	run->loss_scale = (float)(scale * p->weight / p->opt.accum);
 	run->grad_scale = (float)(1 / scale * (p->opt.accum / (p->weights + p->weight)));
 	set_update_numbers(run);
 }
 
-/* options.anomaly: what wrote it, and in a backward pass of which forward node. */
+/* options.anomaly: reports the call that wrote the value, and for a backward call its forward node. */
 static int found_anomaly(struct rt_program *p, int64_t step, struct gt_err *err)
 {
 	const struct rt_call *c = p->anomaly;
@@ -132,7 +132,7 @@ static int found_anomaly(struct rt_program *p, int64_t step, struct gt_err *err)
 		       "changed", (long long)step, c->op->name, c->origin ? c->origin : "the loss", node);
 }
 
-/* What was set since the last step; nothing has changed yet. */
+/* Checks the settings made since the last step. Nothing has changed yet. */
 static int check_settings(const struct rt_program *p, struct gt_err *err)
 {
 	double lr = p->opt.optimizer.lr, scale = (double)p->scale.scale;
@@ -196,7 +196,7 @@ void rt_unpin(struct rt_program *p, const void *base)
 		p->backend->unpin(p, base);
 }
 
-/* The forward pass; ret_loss NULL: whatever the loss is, if there is one. */
+/* Runs the forward pass. ret_loss NULL: the loss is ignored, if there is one. */
 static int evaluate(struct rt_program *p, const void *const *inputs, double *ret_loss, struct gt_err *err)
 {
 	struct rt_run run = { .eval = true };
@@ -261,7 +261,7 @@ int64_t rt_skipped_updates(const struct rt_program *p)
 
 void rt_set_scaler(struct rt_program *p, double scale, int64_t tracker)
 {
-	struct gt_err ignored; /* the next step returns it */
+	struct gt_err ignored; /* the next step returns the error */
 
 	if (p->backend->scale_changes)
 		p->backend->scale_changes(p, &ignored);

@@ -4,8 +4,8 @@
 
 static const char *const phases[] = { "forward", "backward", "gradient", "update" };
 
-/* Bytes of all tensors that live while call i runs: those that live for ever, some of them in the window that ranks share, and the
- * others, behind them in the arena. */
+/* Returns the bytes of all live tensors during call i: the permanent ones, of which some are in the window of the
+ * ranks, and the others, after them in the arena. */
 static uint64_t live_bytes(const struct rt_plan *p, int i)
 {
 	uint64_t bytes = p->pinned_bytes;
@@ -20,7 +20,7 @@ static uint64_t live_bytes(const struct rt_plan *p, int i)
 	return bytes;
 }
 
-/* For each shape and call; to be freed with its rows. */
+/* Returns live bytes per shape and call; the caller frees each row and the table. */
 static uint64_t **all_live_bytes(const struct rt_program *p)
 {
 	uint64_t **live = gt_xcalloc((size_t)p->n_shapes, sizeof(*live));
@@ -38,7 +38,7 @@ static json_t *metadata(const char *what, int tid, const char *name)
 	return json_pack("{s:s, s:s, s:i, s:i, s:{s:s}}", "ph", "M", "name", what, "pid", 1, "tid", tid, "args", "name", name);
 }
 
-/* A kernel, copy or fill, below the call that launched it. */
+/* A kernel, copy or fill, nested in the call that launched it. */
 static json_t *kernel_event(const struct rt_program *p, const struct rt_event *e, double t0)
 {
 	json_t *args = json_object();

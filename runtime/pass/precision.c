@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Mixed precision in bf16 or f16. Ops say which of their slots may have reduced precision and which are f32 (struct
+ * Mixed precision in bf16 or f16. The ops declare which of their slots may have reduced precision and which are f32 (struct
  * rt_op). The device selects the policy (struct rt_target, low_tensors):
  *
  * Operands: the operands of matrix products, convolutions and attention (those of PyTorch's autocast for the CPU) are
