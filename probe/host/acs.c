@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Access Control Services of the PCIe switch ports above GPUs and network cards: the control word says whether packets
- * between them are sent up to the root complex. It lies in the extended configuration space, which is for root; the
- * groups of the IOMMU tell others as much (fabric.c). A captured host has the words as the fact "acs", one
- * "ADDRESS WORD" a line: the space itself also holds serial numbers.
+ * Access Control Services (ACS) of the PCIe switch ports above GPUs and network cards. The control word determines
+ * whether packets between the devices go through the root complex. It is in the extended configuration space, which
+ * only root can read; other users get the same information from the IOMMU groups (fabric.c). A captured host has the
+ * words as the fact "acs", one "ADDRESS WORD" per line, because the configuration space also contains serial numbers.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static unsigned word(const unsigned char *p)
 	return p[0] | (unsigned)p[1] << 8;
 }
 
-/* The control word; -ENOENT: the port has no such capability; -EACCES: only the first part of the space may be read. */
+/* Returns the control word; -ENOENT: the port has no such capability; -EACCES: only the first part of the space is readable. */
 static int control_of(const unsigned char *config, size_t n)
 {
 	size_t at = FIRST_EXTENDED;
@@ -53,8 +53,7 @@ static bool is_below(const struct pr_pci *d, const char *path, size_t n)
 	return !strncmp(d->path, path, n) && d->path[n] == '/';
 }
 
-/* A bridge below a bridge that has two of our devices below it: a switch's port between which packets may go directly.
- */
+/* Returns true for a bridge below a bridge that has two peers below it: a switch port between which packets can go directly. */
 static bool is_switch_port(const struct pr_host *h, const struct pr_pci *d)
 {
 	const char *last = strrchr(d->path, '/'), *up = last;
@@ -64,7 +63,7 @@ static bool is_switch_port(const struct pr_host *h, const struct pr_pci *d)
 		return false;
 	while (up > d->path && up[-1] != '/')
 		up--;
-	if (gt_starts_with(up, "pci")) /* a root port: between those all goes through the root complex anyway */
+	if (gt_starts_with(up, "pci")) /* a root port: traffic between root ports always goes through the root complex */
 		return false;
 	for (size_t i = 0; i < h->n_pci; i++) {
 		here += pr_is_peer(&h->pci[i]) && is_below(&h->pci[i], d->path, strlen(d->path));
@@ -86,7 +85,7 @@ static void take_fact(struct pr_host *h, const char *text)
 	char address[32], digits[5];
 	int used;
 
-	/* digits by themselves: %x would take a sign too, and give back more than 16 bits */
+	/* reads only digits: %x would accept a sign and return more than 16 bits */
 	for (; sscanf(text, "%31s %4[0-9a-f]%n", address, digits, &used) == 2; text += used)
 		if (!address[strspn(address, "0123456789abcdef:.")])
 			take(h, address, (unsigned)strtoul(digits, NULL, 16));

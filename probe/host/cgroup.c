@@ -3,7 +3,7 @@
 #include "lib/text.h"
 #include "probe/host/reading.h"
 
-/* group is cut on the way. */
+/* Modifies group. */
 static void walk(struct gt_fsroot *fs, char *group, bool v2, pr_cgroup_fn see, void *arg)
 {
 	for (;;) {
@@ -18,7 +18,7 @@ static void walk(struct gt_fsroot *fs, char *group, bool v2, pr_cgroup_fn see, v
 	}
 }
 
-/* "cpu" in "cpu,cpuacct" */
+/* Returns whether the list contains the controller, such as "cpu" in "cpu,cpuacct". */
 static bool names(const char *controllers, const char *one)
 {
 	size_t n = strlen(one);
@@ -33,7 +33,7 @@ static bool names(const char *controllers, const char *one)
 	return false;
 }
 
-/* Lines are ID:CONTROLLERS:PATH; version 2 has no controllers there. */
+/* Lines are ID:CONTROLLERS:PATH. For version 2 CONTROLLERS is empty. */
 void pr_each_cgroup(struct gt_fsroot *fs, const char *controller, pr_cgroup_fn see, void *arg)
 {
 	gt_autofree char *text = NULL;

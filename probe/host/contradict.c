@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Contradictions about the topology: between two files of sysfs, and between sysfs and hwloc. */
+/* Finds contradictions about the topology: between two files of sysfs, and between sysfs and hwloc. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "probe/host/reading.h"
 
-#define MOST	8 /* more of the same teach nothing */
+#define MOST	8 /* further ones of the same kind add no information */
 
 static void GT_PRINTF(2, 3) note(struct pr_host *h, const char *fmt, ...)
 {
@@ -28,7 +28,7 @@ static const struct pr_node *find_node(const struct pr_node *node, size_t n, int
 	return NULL;
 }
 
-/* A CPU belongs to one node. Firmware that lists it twice makes every choice of a node a guess. */
+/* Reports CPUs that are on two nodes. With such firmware the node of a CPU is a guess. */
 static void compare_nodes(struct pr_host *h)
 {
 	for (size_t i = 0; i < h->n_node; i++)
@@ -46,7 +46,7 @@ static void compare_nodes(struct pr_host *h)
 		}
 }
 
-/* Nodes without CPUs are not compared: hwloc hides those of GPU memory, and gives the others the CPUs of their neighbours. */
+/* Skips nodes without CPUs: hwloc hides those of GPU memory, and assigns the others the CPUs of their neighbours. */
 static void compare_with_hwloc(struct gt_fsroot *fs, struct pr_host *h)
 {
 	struct pr_node *all;
@@ -76,7 +76,7 @@ static void compare_with_hwloc(struct gt_fsroot *fs, struct pr_host *h)
 	pr_free_nodes(all, n);
 }
 
-/* Storage, network, display and accelerator devices: the ones whose place matters. */
+/* Returns true for storage, network, display and accelerator devices. */
 static bool place_matters(const struct pr_pci *d)
 {
 	unsigned base = d->class_code >> 16;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processors: what /proc/cpuinfo, sysfs and the cgroup say; libcpuid names the microarchitecture on the live host. */
+/* Processors, from /proc/cpuinfo, sysfs and the control group. libcpuid names the microarchitecture on the live host. */
 #include "config.h"
 #include <ctype.h>
 #include <errno.h>
@@ -47,9 +47,9 @@ static struct pr_str cpuinfo_str(struct pr_host *h, const char *text, const char
 	return (struct pr_str){ v ? PR_PRESENT : PR_ABSENT, v ? pr_own(h, v) : NULL };
 }
 
-/* The first processor says it all; a big host's file is megabytes, made while it is read. */
+/* Only the first processor is needed. On a large host the file has megabytes and is generated on each read. */
 #define CPUINFO_MAX	   65536
-#define CPUINFO_LAUNCH_MAX 8192 /* its flags end well before */
+#define CPUINFO_LAUNCH_MAX 8192 /* the flags end well before */
 
 static void read_cpuinfo(struct gt_fsroot *fs, struct pr_host *h, size_t max)
 {
@@ -71,7 +71,7 @@ static void read_cpuinfo(struct gt_fsroot *fs, struct pr_host *h, size_t max)
 	h->cpu.flags = pr_own(h, flags ? gt_xasprintf(" %s ", flags) : gt_xstrdup(""));
 }
 
-/* What the processor is called by those who made it, or nothing. */
+/* Sets the maker's name of the microarchitecture, if libcpuid knows it. */
 static void ask_processor(struct pr_host *h)
 {
 #ifdef HAVE_LIBCPUID
@@ -83,7 +83,7 @@ static void ask_processor(struct pr_host *h)
 #endif
 }
 
-/* A fact in a root that is not live, since it is the processor itself that is asked. */
+/* In a root that is not live the name is a fact, because it comes from the processor itself. */
 static void name_microarchitecture(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree char *fact = NULL;
@@ -93,7 +93,7 @@ static void name_microarchitecture(struct gt_fsroot *fs, struct pr_host *h)
 			h->cpu.codename = pr_text(h, gt_strip(fact));
 		return;
 	}
-	if (pr_cpu_flag(h, "hypervisor")) { /* shows what model it likes: a name would be a guess */
+	if (pr_cpu_flag(h, "hypervisor")) { /* a hypervisor can present any model */
 		h->cpu.codename.state = PR_UNKNOWN;
 		return;
 	}
@@ -124,7 +124,7 @@ static int read_small(struct gt_fsroot *fs, int cpu, const char *what)
 	return pr_has(n) && n.v >= 0 ? (int)n.v : -1;
 }
 
-/* Siblings name each other: of a core one file is read. */
+/* Siblings list each other, so one file per core is read. */
 static void launch_topology(struct gt_fsroot *fs, struct pr_host *h)
 {
 	struct pr_cpu *c;
@@ -162,7 +162,7 @@ static void read_topology(struct gt_fsroot *fs, struct pr_host *h)
 	h->cpu.n_packages = GT_MAX(1, (int)gt_set_count(&packages));
 }
 
-/* cpus that this process may use: its affinity, which the cpuset has already cut. */
+/* Reads the CPUs that this process may use: its affinity mask, which the cpuset already restricts. */
 static void read_allowed(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree char *text = NULL, *list = NULL;
@@ -171,11 +171,11 @@ static void read_allowed(struct gt_fsroot *fs, struct pr_host *h)
 		list = pr_cpuinfo_value(text, "Cpus_allowed_list");
 	if (list && gt_parse_cpulist(list, &h->cpu.allowed) >= 0)
 		gt_set_and(&h->cpu.allowed, &h->cpu.online);
-	if (!gt_set_count(&h->cpu.allowed)) /* who runs has one */
+	if (!gt_set_count(&h->cpu.allowed)) /* not readable: assume all, because a running process has at least one */
 		gt_set_copy(&h->cpu.allowed, &h->cpu.online);
 }
 
-/* The innermost group that has one: what is above it has cut it already. */
+/* Reads the innermost cpuset, which its ancestors already restrict. */
 static void nearest_cpuset(struct gt_fsroot *fs, void *arg, const char *group, bool v2)
 {
 	struct pr_host *h = arg;
@@ -264,7 +264,7 @@ static void read_cpufreq(struct gt_fsroot *fs, struct pr_host *h)
 	}
 }
 
-/* In a root without sysfs, as many a chroot is, the lines "cpu0 …" of /proc/stat still name those that are online. */
+/* Reads the online CPUs from the lines "cpu0 …" of /proc/stat, for a root without sysfs, such as a chroot. */
 static void online_of_stat(struct gt_fsroot *fs, struct gt_set *online)
 {
 	gt_autofree char *text = NULL;
@@ -277,7 +277,7 @@ static void online_of_stat(struct gt_fsroot *fs, struct gt_set *online)
 			gt_set_add(online, id);
 }
 
-/* Kernels before 2.6.26 have no list: each CPU that can be switched off has a file "online", 0 or 1. */
+/* Kernels before 2.6.26 have no list. Each CPU that can be switched off has a file "online", 0 or 1. */
 static void online_of_directories(struct gt_fsroot *fs, struct gt_set *online)
 {
 	gt_auto_set all = { 0 };
@@ -288,7 +288,7 @@ static void online_of_directories(struct gt_fsroot *fs, struct gt_set *online)
 			gt_set_add(online, (unsigned)id);
 }
 
-/* The CPUs that this process may use: what a live host without /proc and /sys still answers. */
+/* Reads the CPUs that this process may use. Works on a live host without /proc and /sys. */
 static void online_of_affinity(struct gt_set *online)
 {
 	gt_autofree cpu_set_t *set = CPU_ALLOC(GT_SET_MAX);
@@ -301,7 +301,7 @@ static void online_of_affinity(struct gt_set *online)
 			gt_set_add(online, id);
 }
 
-/* Several subjects need at least one CPU: CPU 0 stands for those that are not known. */
+/* Uses CPU 0 if the CPUs are unknown, because several parts need at least one CPU. */
 static void read_online(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree char *line = NULL;
@@ -309,7 +309,7 @@ static void read_online(struct gt_fsroot *fs, struct pr_host *h)
 
 	if (r >= 0)
 		gt_parse_cpulist(line, &h->cpu.online);
-	else if (r == -ENOENT) /* not where it may not be read: then the other files of the CPUs may not be read either */
+	else if (r == -ENOENT) /* not if unreadable: the other files of the CPUs would be unreadable too */
 		online_of_directories(fs, &h->cpu.online);
 	if (!gt_set_count(&h->cpu.online))
 		online_of_stat(fs, &h->cpu.online);
@@ -320,13 +320,14 @@ static void read_online(struct gt_fsroot *fs, struct pr_host *h)
 		gt_set_add(&h->cpu.online, 0);
 }
 
-/* The kernel's own limit (fits_capacity): a task that needs more than 80 % of a CPU's capacity does not fit. */
+/* Uses the kernel's own limit (fits_capacity): a task that needs more than 80 % of a CPU's capacity does not fit. */
 static bool is_small(int64_t capacity, int64_t largest)
 {
 	return capacity * 1280 < largest * 1024;
 }
 
-/* Small cores of a hybrid CPU. On x86 the kernel lists them; on Arm each CPU has a capacity, relative to the largest (1024). */
+/* Finds the small cores of a hybrid CPU. On x86 the kernel lists them. On Arm each CPU has a capacity relative to the
+ * largest (1024). */
 static void read_efficiency(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree int64_t *capacity = gt_xcalloc(h->cpu.n_cpu + 1, sizeof(*capacity));
@@ -346,7 +347,7 @@ static void read_efficiency(struct gt_fsroot *fs, struct pr_host *h)
 			gt_set_add(&h->cpu.efficiency, (unsigned)h->cpu.cpu[i].id);
 }
 
-/* The CPUs that this process may use, and those of them that it should not. */
+/* Reads the CPUs that this process may use, and which of them it should avoid. */
 static void read_usable(struct gt_fsroot *fs, struct pr_host *h)
 {
 	read_allowed(fs, h);

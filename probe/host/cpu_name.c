@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a processor is called whose /proc/cpuinfo has no "model name": 64-bit ARM says two numbers of its MIDR register, others
- * have a word for it. Source: Linux' arch/arm64/include/asm/cputype.h and util-linux' lscpu, as of 2026-11; what is not in here
- * stays without a name.
+ * Names of processors whose /proc/cpuinfo has no "model name". 64-bit ARM prints two numbers of its MIDR register;
+ * others have a different key. Source: Linux' arch/arm64/include/asm/cputype.h and util-linux' lscpu, as of 2026-11.
+ * Other processors have no name.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,8 @@ static const char *find_arm(unsigned implementer, unsigned part)
 	return NULL;
 }
 
-/* The names of all kinds of core, in the order of their first CPU: "ARM Cortex-A725 + ARM Cortex-X925"; NULL: none is known. */
+/* Returns the names of all kinds of core, in the order of their first CPU: "ARM Cortex-A725 + ARM Cortex-X925". NULL:
+ * unknown. */
 static char *arm_names(const char *text)
 {
 	gt_auto_strv names = { 0 };

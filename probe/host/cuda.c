@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Does CUDA start? Only libcuda itself knows, and cuInit may take seconds, make device nodes and hang: it is asked when
- * the user wants it (--cuda), in a child with a time limit.
+ * Checks whether CUDA can be initialised. Only libcuda can answer this, and cuInit may take seconds, create device
+ * nodes and hang. So it is called only on request (--cuda), in a child with a time limit.
  */
 #include <errno.h>
 #include <string.h>

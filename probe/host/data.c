@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a data set lies on: the mount that holds a directory, and the disk behind it. */
+/* Storage of a data set: the mount that contains a directory, and the underlying disk. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
 #include "probe/host/reading.h"
 
-/* Undo the \040 of mountinfo in place. */
+/* Decodes the \040 escapes of mountinfo in place. */
 static void unescape(char *s)
 {
 	char *out = s;
@@ -30,7 +30,7 @@ static bool is_below(const char *path, const char *mount)
 	return !strncmp(path, mount, n) && (!path[n] || path[n] == '/');
 }
 
-/* "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw": what was mounted last on the longest way counts. */
+/* Parses "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw". The last mount on the longest matching path wins. */
 static void take_mount(struct pr_host *h, char *line, const char *path, size_t *best, char device[32])
 {
 	char *rest = line, *words[6], *dash = strstr(line, " - "), *type, *source;
@@ -57,7 +57,8 @@ static void take_mount(struct pr_host *h, char *line, const char *path, size_t *
 	h->data.source = pr_keep(h, source);
 }
 
-/* The disk in whose directory of /sys the device lies; of a mapped one (LVM, encryption, RAID) the first below it. */
+/* Finds the disk whose directory in /sys contains the device. For a mapped device (LVM, encryption, RAID): the first
+ * disk below it. */
 static void find_disk(struct gt_fsroot *fs, struct pr_host *h, const char *device)
 {
 	gt_autofree char *link = gt_xasprintf("/sys/dev/block/%s", device), *real = NULL, *slaves = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Disks and network cards; virtual ones are left out. */
+/* Disks and network cards, except virtual ones. */
 #include <linux/pci_regs.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "probe/scrub/scrub.h"
 
 #define FAST_MBIT 25000
-#define CAP_STEPS 48 /* more than 256 bytes hold: a longer list is a loop */
+#define CAP_STEPS 48 /* more than fit into 256 bytes: a longer list is a loop */
 
 bool pr_is_virtual_disk(const struct pr_host *h, const char *name)
 {
@@ -16,7 +16,7 @@ bool pr_is_virtual_disk(const struct pr_host *h, const char *name)
 	       (h->virt.state == PR_PRESENT && !gt_starts_with(name, "nvme"));
 }
 
-/* The address of the PCI device that a link leads to, through or to the end; NULL if there is none on the way. */
+/* Returns the address of the last PCI device on the path that a link resolves to; NULL if there is none. */
 static const char *pci_behind(struct gt_fsroot *fs, struct pr_host *h, const char *link)
 {
 	gt_autofree char *real = NULL;
@@ -33,7 +33,7 @@ static const char *pci_behind(struct gt_fsroot *fs, struct pr_host *h, const cha
 	return found;
 }
 
-/* The volume that lies on it, NULL if none does. */
+/* Returns the volume that uses the device, NULL if there is none. */
 static const char *holder_of(struct gt_fsroot *fs, struct pr_host *h, const char *dir)
 {
 	gt_autofree char *path = gt_xasprintf("%s/holders", dir);
@@ -42,7 +42,7 @@ static const char *holder_of(struct gt_fsroot *fs, struct pr_host *h, const char
 	return gt_fs_list(fs, path, &names) >= 0 && names.n ? pr_keep(h, names.v[0]) : NULL;
 }
 
-/* The same where volumes lie on each of its partitions. */
+/* Returns the volume that uses the disk, or the last one if volumes use each of its partitions; else NULL. */
 static const char *holder_of_all(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 {
 	gt_autofree char *dir = gt_xasprintf("/sys/block/%s", name);
@@ -85,7 +85,7 @@ static void add_block(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 	gt_autofree char *device = gt_xasprintf("/sys/block/%s/device", name);
 	struct pr_num sectors;
 
-	if (!gt_fs_exists(fs, device)) { /* loop, ram, zram, dm, md */
+	if (!gt_fs_exists(fs, device)) { /* virtual: loop, ram, zram, dm, md */
 		if (gt_starts_with(name, "dm-") || (gt_starts_with(name, "md") && name[2] >= '0' && name[2] <= '9'))
 			add_volume(fs, h, name);
 		return;
@@ -97,7 +97,7 @@ static void add_block(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 	b->scheduler = pr_read_str(h, fs, "/sys/block/%s/queue/scheduler", name);
 	b->model = pr_read_str(h, fs, "/sys/block/%s/device/model", name);
 	b->numa_node = pr_read_node(fs, "/sys/block/%s/device/numa_node", name);
-	if (b->numa_node.state == PR_ABSENT) /* for NVMe it is the controller's */
+	if (b->numa_node.state == PR_ABSENT) /* for NVMe the value is at the controller */
 		b->numa_node = pr_read_node(fs, "/sys/block/%s/device/device/numa_node", name);
 	b->pci = pci_behind(fs, h, device);
 	sectors = pr_read_num(fs, "/sys/block/%s/size", name);
@@ -123,7 +123,7 @@ static unsigned word(const unsigned char *config, size_t len, size_t at)
 	return at + 2 <= len ? config[at] | (unsigned)config[at + 1] << 8 : 0;
 }
 
-/* Offset of a capability, 0 if the device has none (PCI Express Base Specification). */
+/* Returns the offset of a capability, 0 if the device has none (PCI Express Base Specification). */
 static size_t find_cap(const unsigned char *config, size_t len, unsigned id)
 {
 	size_t at = word(config, len, PCI_CAPABILITY_LIST) & 0xfc;
@@ -138,7 +138,7 @@ static size_t find_cap(const unsigned char *config, size_t len, unsigned id)
 	return 0;
 }
 
-/* From the configuration space, of which users other than root get the first 64 bytes. */
+/* Reads the maximum read request size from the configuration space. Users other than root get only its first 64 bytes. */
 static struct pr_num read_request(struct gt_fsroot *fs, const char *address)
 {
 	gt_autofree char *path = gt_xasprintf("/sys/bus/pci/devices/%s/config", address);
@@ -164,7 +164,7 @@ static void add_net(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 			 *irqs = gt_xasprintf("/sys/class/net/%s/device/msi_irqs", name), *target = NULL;
 	int r;
 
-	if (!gt_fs_exists(fs, device)) /* lo, bridges, veth */
+	if (!gt_fs_exists(fs, device)) /* virtual: lo, bridges, veth */
 		return;
 	n->name = pr_keep(h, name);
 	n->pci = pci_behind(fs, h, device);
@@ -185,7 +185,7 @@ static void add_net(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 	h->n_net++;
 }
 
-/* All together, so that two ports stay two ports. */
+/* Scrubs the names together, so that different ports get different names. */
 static void name_ports(struct pr_host *h)
 {
 	gt_auto_buf all = { 0 };
@@ -225,7 +225,7 @@ void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h)
 	for (size_t i = 0; i < names.n; i++) {
 		gt_autofree char *path = gt_xasprintf("/sys/class/infiniband/%s", names.v[i]);
 
-		if (gt_fs_exists(fs, path)) { /* a capture keeps only what was looked at */
+		if (gt_fs_exists(fs, path)) { /* a capture may list entries that it does not contain */
 			gt_autofree char *device = gt_xasprintf("%s/device", path);
 			const char *pci = pci_behind(fs, h, device);
 

@@ -6,7 +6,7 @@
 #include "probe/host/reading.h"
 #include "probe/host/visible.h"
 
-/* A program that is to be started waits for this: one file for each two CPUs is most of it. */
+/* Discovers the data for a launcher. A program waits for this, so few files are read: most are one per two CPUs. */
 static void discover_launch(struct gt_fsroot *fs, struct pr_host *h)
 {
 	h->kernel.release = pr_read_str(h, fs, "/proc/sys/kernel/osrelease");

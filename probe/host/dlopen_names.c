@@ -6,7 +6,7 @@
 #include "probe/host/dlopen_names.h"
 #include "probe/host/reading.h"
 
-/* Libraries that open others by name: the caller's RPATH or RUNPATH counts in the search. */
+/* Libraries that open others by name. The caller's RPATH or RUNPATH is used in the search. */
 static const struct {
 	const char *stem, *opens;
 } openers[] = {
@@ -16,7 +16,7 @@ static const struct {
 	{"libnccl", "libcuda.so.1 libnvidia-ml.so.1"},
 };
 
-/* Of "nvidia-cudnn-cu12" or "nvidia-cudnn" the version, where the file lies in the environment. */
+/* Returns the version of "nvidia-cudnn-cu12" or "nvidia-cudnn", if that distribution contains the file. */
 static const char *dist_version(const struct pr_pyenv *env, const char *dist, const char *real)
 {
 	for (size_t i = 0; i < env->n_dist; i++) {
@@ -65,7 +65,7 @@ static void open_names(struct pr_loader *l, const char *names, int by)
 
 void pr_open_known(struct pr_loader *l, const char *names, int by)
 {
-	for (size_t i = 0; i < l->n; i++) /* grows as it goes */
+	for (size_t i = 0; i < l->n; i++) /* l->n grows during the loop */
 		for (size_t k = 0; k < GT_ARRAY_SIZE(openers); k++)
 			if (l->obj[i].elf && pr_has_stem(l->obj[i].name, openers[k].stem))
 				open_names(l, openers[k].opens, (int)i);

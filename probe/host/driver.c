@@ -7,7 +7,7 @@
 #include "probe/compat/costly_options.h"
 #include "probe/host/reading.h"
 
-/* What a directory lists is in a capture only if it was looked at: so everything that counts is. */
+/* Checks an entry of a listed directory. A capture contains an entry only if it was checked. */
 static bool is_there(struct gt_fsroot *fs, const char *dir, const char *name)
 {
 	gt_autofree char *path = gt_xasprintf("%s/%s", dir, name);
@@ -15,7 +15,8 @@ static bool is_there(struct gt_fsroot *fs, const char *dir, const char *name)
 	return gt_fs_exists(fs, path);
 }
 
-/* NVIDIA's packages make a link for the major release, cuda-13, beside the toolkit itself, cuda-13.2. */
+/* Returns whether the name is a link for the major release (cuda-13), which NVIDIA's packages create next to the
+ * toolkit (cuda-13.2). */
 static bool is_alias(struct gt_fsroot *fs, const char *name)
 {
 	gt_autofree char *path = gt_xasprintf("/usr/local/%s", name), *target = NULL;
@@ -35,7 +36,7 @@ static void find_toolkits(struct gt_fsroot *fs, struct pr_host *h)
 			gt_strv_take(&h->driver.toolkits, gt_xasprintf("/usr/local/%s", names.v[i]));
 }
 
-/* nvidia.ko, nvidia-current.ko.xz, nvidia-tesla-535-open.ko.zst …, but not nvidia-drm.ko and its like. */
+/* Matches nvidia.ko, nvidia-current.ko.xz, nvidia-tesla-535-open.ko.zst …, but not nvidia-drm.ko and similar modules. */
 static bool is_main_module(const char *name)
 {
 	static const char *const parts[] = { "drm", "modeset", "uvm", "peermem", "fs", "vgpu" };
@@ -50,8 +51,8 @@ static bool is_main_module(const char *name)
 	return true;
 }
 
-/* Is an nvidia module built for the kernel? Debian, DKMS and NVIDIA's installer put it in different places. ret_path: the
- * file, to be freed; may be NULL. */
+/* Finds the nvidia module for a kernel. Debian, DKMS and NVIDIA's installer use different directories. ret_path: the
+ * file, which the caller frees; may be NULL. */
 static struct pr_num find_module_file(struct gt_fsroot *fs, const char *release, char **ret_path)
 {
 	static const char *const places[] = { "updates/dkms", "updates", "extra", "nvidia", "kernel/drivers/video",
@@ -76,7 +77,7 @@ static struct pr_num find_module_file(struct gt_fsroot *fs, const char *release,
 	return pr_value(0);
 }
 
-/* Every installed kernel; a newer one of the same flavour is what the next boot starts. */
+/* Finds every installed kernel. The newest of the same flavour is the one that the next boot starts. */
 static void find_kernels(struct gt_fsroot *fs, struct pr_host *h, const char *release)
 {
 	gt_auto_strv names = { 0 };
@@ -102,13 +103,13 @@ static void find_kernels(struct gt_fsroot *fs, struct pr_host *h, const char *re
 	}
 }
 
-/* Of several sources the one whose module is loaded, or after an upgrade of that the one of its branch. */
+/* Ranks several sources: 2 for the version of the loaded module, 1 for its branch (after an upgrade), else 0. */
 static int nearness(const char *version, const char *loaded)
 {
 	return !loaded ? 0 : !strcmp(version, loaded) ? 2 : atoi(version) == atoi(loaded);
 }
 
-/* "nvidia-current/550.163.01": the source that DKMS builds from. */
+/* Returns the source that DKMS builds from: "nvidia-current/550.163.01". */
 static struct pr_str find_dkms(struct gt_fsroot *fs, struct pr_host *h)
 {
 	struct pr_str found = { PR_ABSENT, NULL };
@@ -119,7 +120,7 @@ static struct pr_str find_dkms(struct gt_fsroot *fs, struct pr_host *h)
 		gt_autofree char *dir = gt_xasprintf("/var/lib/dkms/%s", names.v[i]), *best = NULL;
 		gt_auto_strv versions = { 0 };
 
-		/* these build beside the driver and have versions of their own */
+		/* separate modules with versions of their own */
 		if (gt_starts_with(names.v[i], "nvidia-fs") || gt_starts_with(names.v[i], "nvidia-peermem"))
 			continue;
 		if (!gt_starts_with(names.v[i], "nvidia") || gt_fs_list(fs, dir, &versions) < 0)
@@ -140,18 +141,19 @@ static struct pr_str find_dkms(struct gt_fsroot *fs, struct pr_host *h)
 	return found;
 }
 
-/* May this user open the device? */
+/* Returns whether this user may open the device. */
 static struct pr_num usable(struct gt_fsroot *fs, const char *node)
 {
 	int r = gt_fs_access(fs, node, R_OK | W_OK);
 
-	if (r == -EROFS) /* a captured host: what it noted about reading stands */
+	if (r == -EROFS) /* a captured host: use the recorded read permission */
 		r = gt_fs_access(fs, node, R_OK);
 	return r < 0 ? (struct pr_num){ pr_state_of(r), 0 } : pr_value(1);
 }
 
-/* N of "Device Minor:  N" in /proc/driver/nvidia/gpus/ADDRESS/information: its node is /dev/nvidiaN. A container that is given
- * some GPUs by NVIDIA's own tools sees there only those. -ENOENT: not this one; -EBADMSG: it does not say. */
+/* Returns N of "Device Minor:  N" in /proc/driver/nvidia/gpus/ADDRESS/information; the node is /dev/nvidiaN. A
+ * container that NVIDIA's tools give some GPUs has only these there. Returns -ENOENT: not one of them; -EBADMSG: the
+ * file lacks the number. */
 static int device_minor(struct gt_fsroot *fs, const struct pr_gpu *gpu)
 {
 	gt_autofree char *path = gt_xasprintf("/proc/driver/nvidia/gpus/%s/information", gpu->pci->address), *text = NULL;
@@ -171,9 +173,9 @@ static bool may_open(struct gt_fsroot *fs, const char *name)
 	return pr_has(usable(fs, node));
 }
 
-/* Which GPUs CUDA will number here: the bus shows all of the host's, also in a container that was given one of them and in a job
- * whose control group (Slurm's ConstrainDevices) lets it open but some. Where no node may be opened nothing follows: none is
- * there before the first program, and why none may be opened is for gpuprobe to say. */
+/* Finds the GPUs that this container or job cannot use. The PCI bus shows all GPUs of the host, also in a container
+ * with one of them and in a job whose control group (Slurm's ConstrainDevices) allows only some. If no node can be
+ * opened, nothing is concluded: the first program creates the nodes, and a check reports the cause. */
 void pr_find_kept_gpus(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_auto_strv names = { 0 };
@@ -197,7 +199,7 @@ void pr_find_kept_gpus(struct gt_fsroot *fs, struct pr_host *h)
 	h->driver.kept_some = left != open;
 }
 
-/* /usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3 is "openblas-pthread". */
+/* Reads the BLAS in use: /usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3 is "openblas-pthread". */
 void pr_discover_blas(struct gt_fsroot *fs, struct pr_host *h)
 {
 	static const char *const links[] = { "/etc/alternatives/libblas.so.3-x86_64-linux-gnu",

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of the environment that decide what the GPU stack does. Of a captured host they are the fact "environment".
- */
+/* Environment variables that affect the GPU stack. On a captured host they are the fact "environment". */
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/text.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a network card has of ring buffers and queues (linux/ethtool.h). It is asked through a socket, so a captured host
- * has the answers of all cards as the fact "ethtool", one line each. */
+/* Ring buffers and queues of network cards (linux/ethtool.h). They are queried through a socket, so a captured host has
+ * the results of all cards as the fact "ethtool", one line each. */
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <net/if.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lies between the GPUs and the world: NVSwitch and its manager, IOMMU and ACS, the container runtime, RDMA's
- * helper. */
+/* Connections of the GPUs: NVSwitch and Fabric Manager, IOMMU and ACS, the container runtime, the module for RDMA. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
@@ -13,7 +12,7 @@ static struct pr_num there(struct gt_fsroot *fs, const char *path)
 
 /* ---- IOMMU ---------------------------------------------------------------------------------------------------- */
 
-/* Two devices below one switch whose upstream port is the same: "…/0000:17:00.0/0000:18:00.0/0000:19:00.0". */
+/* Returns whether two devices are below one switch upstream port: "…/0000:17:00.0/0000:18:00.0/0000:19:00.0". */
 static bool same_switch(const struct pr_pci *a, const struct pr_pci *b)
 {
 	const char *path[2] = {a->path, b->path}, *root = strchr(a->path + GT_MIN(strlen(a->path), 16), '/');
@@ -30,7 +29,7 @@ static bool same_switch(const struct pr_pci *a, const struct pr_pci *b)
 			port--;
 		up[k] = (size_t)(port - path[k]);
 	}
-	/* only a switch has a bridge above its ports; below a root port the parent is the root complex itself */
+	/* only a switch has a bridge above its ports; the parent of a root port is the root complex */
 	return up[0] == up[1] && !strncmp(path[0], path[1], up[0]) && root < path[0] + up[0];
 }
 
@@ -69,7 +68,7 @@ void pr_discover_iommu(struct gt_fsroot *fs, struct pr_host *h)
 		}
 }
 
-/* ---- docker and its like -------------------------------------------------------------------------------------- */
+/* ---- container runtime --------------------------------------------------------------------------------------- */
 
 static bool has_entries(struct gt_fsroot *fs, const char *dir, const char *suffix)
 {
@@ -101,9 +100,9 @@ static void find_runtime(struct gt_fsroot *fs, struct pr_host *h)
 		h->container_runtime.configured = pr_value(1);
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------------------- */
+/* ---- other parts --------------------------------------------------------------------------------------------- */
 
-/* Its process, by the file in which it leaves its number: the file may be left over from one that died. */
+/* Finds the process by its pid file. Checks the process name, because the file may remain after the process died. */
 static struct pr_num find_manager(struct gt_fsroot *fs, struct pr_host *h)
 {
 	struct pr_num pid = pr_read_num(fs, "/run/nvidia-fabricmanager/nv-fabricmanager.pid");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The firmware of the GPU System Processor (GSP), which cards have since Turing: the module asks the kernel for
- * nvidia/VERSION/gsp_*.bin, of its own very version, and the kernel looks into its directories for it.
+ * Finds the firmware of the GPU System Processor (GSP), which GPUs have since Turing. The module requests
+ * nvidia/VERSION/gsp_*.bin of exactly its own version from the kernel, which searches several directories.
  */
 #include <ctype.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static bool has_firmware(struct gt_fsroot *fs, const char *dir)
 	return false;
 }
 
-/* Of which other version there is some. */
+/* Returns another version whose firmware is on disk; NULL: none. */
 static const char *other_version(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_auto_strv names = {0};
@@ -37,7 +37,7 @@ static const char *other_version(struct gt_fsroot *fs, struct pr_host *h)
 	return NULL;
 }
 
-/* "EnableGpuFirmware: 0": the module was told to do without. */
+/* Returns true for "EnableGpuFirmware: 0": the module does not use the firmware. */
 static bool switched_off(struct gt_fsroot *fs)
 {
 	gt_autofree char *text = NULL;
@@ -48,7 +48,7 @@ static bool switched_off(struct gt_fsroot *fs)
 	return at && at[strlen("EnableGpuFirmware:") + strspn(at + strlen("EnableGpuFirmware:"), " ")] == '0';
 }
 
-/* Not asked in a container, whose disk is not where the kernel looks, nor where nothing is known of that disk. */
+/* Skipped in a container, where the kernel does not search the container's files, and without /lib/firmware. */
 void pr_discover_firmware(struct gt_fsroot *fs, struct pr_host *h)
 {
 	const char *release = h->kernel.release.v ? h->kernel.release.v : "",
@@ -57,7 +57,7 @@ void pr_discover_firmware(struct gt_fsroot *fs, struct pr_host *h)
 			      : built                    ? built + 1
 							 : NULL;
 	struct pr_str extra = pr_read_str(h, fs, "/sys/module/firmware_class/parameters/path");
-	/* the last is none of the kernel's: a driver that is a container brings it there, and tells the kernel */
+	/* the last one is not a standard directory: the GPU operator's driver container adds it to the kernel's search path */
 	char *dirs[] = {gt_xstrdup(extra.v && *extra.v == '/' ? extra.v : ""),
 			gt_xasprintf("/lib/firmware/updates/%s", release),
 			gt_xstrdup("/lib/firmware/updates"),

@@ -8,10 +8,10 @@
 struct pr_host;
 
 struct pr_gsp {
-	struct pr_num firmware;	   /* 1: that of the module's version is on disk; 0: the module is configured not to use it */
-	const char *version;	   /* of the module; NULL: not known */
-	const char *other_version; /* that is on disk instead; NULL: none */
+	struct pr_num firmware;	   /* 1: firmware of the module's version is on disk; 0: the module is configured not to use it */
+	const char *version;	   /* version of the module; NULL: unknown */
+	const char *other_version; /* version of firmware on disk that does not match; NULL: none */
 };
 
-void pr_discover_firmware(struct gt_fsroot *fs, struct pr_host *h); /* after PCI and the driver */
+void pr_discover_firmware(struct gt_fsroot *fs, struct pr_host *h); /* runs after PCI and the driver */
 #endif

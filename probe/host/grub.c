@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The words that GRUB's files give to the kernel, as sh reads those files when grub-mkconfig runs. */
+/* Parses the kernel command line in GRUB's files, as sh does when grub-mkconfig runs. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define DEFAULT PR_GRUB_DEFAULT
 #define PREFIX "GRUB_CMDLINE"
 
-/* The words that reach the kernel, in this order, and the line that each is from. */
+/* The variables that reach the kernel, in this order. */
 enum { LINUX, LINUX_DEFAULT, N_VARS };
 static const char *const vars[N_VARS] = {
 	[LINUX] = "GRUB_CMDLINE_LINUX", [LINUX_DEFAULT] = "GRUB_CMDLINE_LINUX_DEFAULT"};
@@ -21,7 +21,7 @@ struct grub {
 	struct gt_fsroot *fs;
 	struct sc_findings *out;
 	struct pr_params var[N_VARS];
-	bool script; /* the file has ifs and loops: what is said there may not happen */
+	bool script; /* the file contains conditions or loops, so its assignments may not be executed */
 };
 
 void pr_params_add(struct pr_params *to, const char *word, size_t len, const char *file, unsigned line)
@@ -58,7 +58,7 @@ static bool is_name(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Does this text of sh hold $NAME or ${NAME...}? */
+/* Returns whether the shell text contains $NAME or ${NAME...}. */
 static bool refers(const char *value, const char *name)
 {
 	for (const char *p = value; (p = strchr(p, '$')); p++) {
@@ -70,7 +70,7 @@ static bool refers(const char *value, const char *name)
 	return false;
 }
 
-/* What was said before and is not said again is lost: once for each line that said it. */
+/* Reports words of the old value that the new value lacks, one finding per line that set them. */
 static void say_lost(struct grub *g, const struct pr_params *old, const struct pr_params *now, const char *name,
 		     const char *file, unsigned line)
 {
@@ -91,7 +91,7 @@ static void say_lost(struct grub *g, const struct pr_params *old, const struct p
 	}
 }
 
-/* Words that the shell would make are not known, and are left out. */
+/* Assigns a variable. Words from command substitution are unknown and are omitted. */
 static void assign(struct grub *g, size_t v, const char *value, const char *file, unsigned line)
 {
 	struct pr_params now = {0};
@@ -116,8 +116,8 @@ static void assign(struct grub *g, size_t v, const char *value, const char *file
 	g->var[v] = now;
 }
 
-/* The value of an assignment, without its quotes, up to the end of the line or of the last quote. Returns the first
- * character behind it, NULL if a quote is not closed. */
+/* Reads the value of an assignment without its quotes, up to the end of the line or of the last quote. Returns the next
+ * character, NULL if a quote is not closed. */
 static const char *unquote(const char *p, struct gt_buf *out)
 {
 	while (*p && !strchr(BLANKS ";#", *p)) {
@@ -152,7 +152,7 @@ static unsigned lines_between(const char *a, const char *b)
 	return n;
 }
 
-/* NAME=VALUE at p, where NAME begins with GRUB_CMDLINE. Returns where the next line begins. */
+/* Parses NAME=VALUE at p, where NAME begins with GRUB_CMDLINE. Returns the start of the next line. */
 static const char *take_assignment(struct grub *g, const char *p, const char *file, unsigned line)
 {
 	static const char *const other[] = {"GRUB_CMDLINE_LINUX_RECOVERY",

@@ -2,8 +2,8 @@
 #ifndef PR_HOST_H
 #define PR_HOST_H
 /*
- * What this host is. Filled once by pr_host_discover, read-only afterwards. Every reading says how it came about:
- * absent, unreadable, broken and unknown are different answers, and none of them is zero.
+ * The host model. pr_host_discover() fills it once, then it is read-only. Every reading has a state: absent,
+ * unreadable, broken and unknown are different from each other and from zero.
  */
 #include "lib/err.h"
 #include "lib/fsroot.h"
@@ -21,124 +21,126 @@
 #include "probe/host/secure_boot.h"
 
 struct pr_cpu {
-	int id, core, package, node; /* -1: not known */
-	struct gt_set siblings;	     /* hardware threads of the same core, itself included */
+	int id, core, package, node; /* -1: unknown */
+	struct gt_set siblings;	     /* hardware threads of the same core, including this one */
 };
 
 struct pr_node {
 	int id;
 	struct gt_set cpus;
 	struct pr_num mem_bytes;
-	int *distance; /* one per node, in the order of the list; NULL if not known */
+	int *distance; /* one per node, in the order of pr_host.node; NULL if unknown */
 };
 
 struct pr_pci {
 	const char *address; /* "0000:3b:00.0" */
 	unsigned vendor, device, class_code; /* class_code: 24 bits, 0x030200 is a 3D controller */
 	struct pr_str driver;
-	struct pr_num numa_node; /* absent when the kernel says -1 */
+	struct pr_num numa_node; /* absent if the kernel reports -1 */
 	struct pr_str local_cpulist, link_speed, max_link_speed, parent_max_speed;
 	struct pr_num link_width, max_link_width, parent_max_width;
-	struct pr_num bar1_bytes; /* of the second memory window, the one for the GPU's memory */
-	struct pr_num iommu_group; /* devices of one group cannot be told apart by the IOMMU */
-	bool virtual_function; /* a part of another function that is here, too (SR-IOV) */
-	const char *path; /* in /sys/devices, for the way between two devices */
-	bool other_gpu;	  /* a discrete GPU or accelerator that is not NVIDIA's */
+	struct pr_num bar1_bytes; /* size of the second memory window (BAR1), which maps the GPU's memory */
+	struct pr_num iommu_group; /* the IOMMU cannot distinguish the devices of one group */
+	bool virtual_function; /* SR-IOV virtual function, whose physical function is also on this host */
+	const char *path; /* path in /sys/devices, which determines the path between two devices */
+	bool other_gpu;	  /* a discrete GPU or accelerator of another maker */
 };
 
-/* Ethernet, and ConnectX-3, whose class is "other network controller" (0280) because it serves both kinds of port. */
+/* Returns true for Ethernet devices, and for ConnectX-3. Its class is "other network controller" (0280), as it serves
+ * both kinds of port. */
 bool pr_is_network(const struct pr_pci *d);
-/* A device that sends packets to other devices directly: an NVIDIA GPU, or a card with RDMA. */
+/* Returns true for a device that sends packets to other devices directly: an NVIDIA GPU, or a network card with RDMA. */
 bool pr_is_peer(const struct pr_pci *d);
 
 struct pr_gpu {
 	const struct pr_pci *pci;
-	bool kept; /* from this container or job: another's device node may be opened, this one's not */
-	/* from NVML, where it answered */
+	bool kept; /* not usable in this container or job: its device node cannot be opened, but that of another GPU can */
+	/* from NVML, if it responded */
 	struct pr_str name;
 	struct pr_num memory_bytes, persistence, arch; /* arch: compute capability x 10 */
-	struct pr_num mig, mig_pending, mig_instances; /* 1: cut into instances, now and after a reset; how many */
+	struct pr_num mig, mig_pending, mig_instances; /* 1: partitioned into instances, now and after a reset; number of
+						        * instances */
 	struct pr_num compute_mode;			/* 0 default, 1 and 3 exclusive, 2 prohibited */
-	struct pr_num bar1_bytes, clock_reasons;	/* NVML's mask of what holds the clocks down */
+	struct pr_num bar1_bytes, clock_reasons;	/* clock_reasons: NVML's mask of the reasons that limit the clocks */
 	struct pr_num remap_pending, remap_failure, retired_pending;
-	struct pr_num fabric_state;			/* NVML: 0 none, 1 not started, 2 in progress, 3 done */
+	struct pr_num fabric_state;			/* NVML's value: 0 none, 1 not started, 2 in progress, 3 done */
 	struct pr_num nvlinks, nvlinks_down;
-	struct pr_num index;				/* NVML's, by which programs name it */
-	struct pr_str cpu_affinity, memory_affinity;	/* lists of CPUs and nodes that NVML calls near */
+	struct pr_num index;				/* NVML's index, which programs use */
+	struct pr_str cpu_affinity, memory_affinity;	/* lists of the CPUs and nodes that NVML reports as near */
 	struct pr_nvlink {
 		const char *to, *kind; /* address of the other end; "gpu", "switch", "npu" or "unknown" */
-		int links;	       /* that are up */
+		int links;	       /* number of links that are up */
 	} *nvlink;
 	size_t n_nvlink;
 	struct pr_ancestor {
-		const char *to; /* another GPU */
-		int level;	/* NVML: 0 same board, 10 PIX, 20 PXB, 30 PHB, 40 NODE, 50 SYS */
+		const char *to; /* address of another GPU */
+		int level;	/* NVML's value: 0 same board, 10 PIX, 20 PXB, 30 PHB, 40 NODE, 50 SYS */
 	} *ancestor;
 	size_t n_ancestor;
 };
 
-/* A package of the distribution that matters here. */
+/* A relevant package of the distribution. */
 struct pr_package {
 	const char *name, *version;
-	const char *candidate; /* newer in apt's lists; NULL: none, or it is no driver's */
+	const char *candidate; /* newer version in apt's lists; NULL: none, or not a driver package */
 	bool held;
 };
 
-/* An installed kernel, and whether the GPUs work under it. */
+/* An installed kernel, and whether the GPUs work with it. */
 struct pr_kernel {
 	const char *release;
-	struct pr_num module;  /* 1: an nvidia module lies in its directory */
-	struct pr_num headers; /* 1: its headers are there */
+	struct pr_num module;  /* 1: its module directory contains an nvidia module */
+	struct pr_num headers; /* 1: its headers are installed */
 	struct pr_num dkms;    /* 1: DKMS has built the module for it; absent: there is no DKMS source */
-	const char *build_log; /* of DKMS' last build, where that brought no module; NULL: none */
+	const char *build_log; /* path of the log of DKMS's last build, if that produced no module; NULL: none */
 };
 
 /* One line of the kernel log. */
 enum pr_log_kind {
-	PR_LOG_NOTE,	/* no error */
-	PR_LOG_READ,	/* an error that a check judges */
-	PR_LOG_PROGRAM, /* the error of a program that ran on a GPU */
-	PR_LOG_UNREAD	/* an error that no check judges */
+	PR_LOG_NOTE,	/* not an error */
+	PR_LOG_READ,	/* an error that a check evaluates */
+	PR_LOG_PROGRAM, /* an error of a program that ran on a GPU */
+	PR_LOG_UNREAD	/* an error that no check evaluates */
 };
-#define PR_LOG_MOST 256 /* lines of interest that are kept */
+#define PR_LOG_MOST 256 /* maximum number of lines of interest */
 struct pr_log_line {
 	const char *text;
-	int level; /* the kernel's, 0 to 7; -1: not known */
+	int level; /* the kernel's level, 0 to 7; -1: unknown */
 	enum pr_log_kind kind;
-	const char *check; /* the check that judges or lists it; NULL: none */
+	const char *check; /* id of the check that evaluates or lists it; NULL: none */
 	struct pr_xid xid;
 };
-/* Does the line of an NVSwitch call its error fatal? */
+/* Returns whether the line of an NVSwitch reports a fatal error. */
 bool pr_log_says_fatal(const char *text);
 
 struct pr_block {
-	const char *name, *pci; /* pci: address of its controller, NULL if it has none */
+	const char *name, *pci; /* pci: address of its controller, NULL if there is none */
 	struct pr_num rotational, read_ahead_kb, size_bytes, numa_node;
-	struct pr_str model, scheduler; /* scheduler: the whole choice line */
-	const char *holder;  /* all of it lies under this volume ("dm-0", "md127"), in whose place it is read; NULL: under none */
-	struct pr_str uuid; /* of a volume of the device mapper: "LVM-…" */
+	struct pr_str model, scheduler; /* scheduler: the complete choice line */
+	const char *holder;  /* volume that uses the whole device ("dm-0", "md127") and is read instead of it; NULL: none */
+	struct pr_str uuid; /* UUID of a device mapper volume: "LVM-…" */
 };
 
 struct pr_net {
-	const char *name, *pci; /* pci: its address, NULL if it is on another bus */
-	const char *shown;	/* the name in documents: without the MAC address that it may be made of */
-	struct pr_num speed_mbit, numa_node, mtu, missed; /* missed: frames that found no buffer since the link came up */
+	const char *name, *pci; /* pci: address of the device, NULL if it is on another bus */
+	const char *shown;	/* name for documents, without a MAC address */
+	struct pr_num speed_mbit, numa_node, mtu, missed; /* missed: frames dropped for lack of a buffer since the link came up */
 	struct pr_str driver;
-	struct pr_num rx_ring, rx_ring_max, channels, channels_max; /* as ethtool -g and -l show them */
-	struct pr_num read_request; /* bytes that a fast port may read from memory at once; unreadable: for root only */
-	struct gt_strv irqs; /* numbers of its interrupts */
+	struct pr_num rx_ring, rx_ring_max, channels, channels_max; /* as reported by ethtool -g and -l */
+	struct pr_num read_request; /* maximum bytes of one memory read by a fast port; unreadable: needs root */
+	struct gt_strv irqs; /* interrupt numbers */
 };
 
-/* A copy of OpenBLAS that programs load, and what it says (openblas.h). */
+/* A copy of OpenBLAS that programs load, and its own report (openblas.h). */
 struct pr_openblas {
-	const char *path;	    /* links resolved */
-	const char *core, *version; /* "Prescott", "0.3.21"; NULL: not known */
-	bool one_target;	    /* built for one processor: there is no choice */
-	const char *takes;	    /* where core is old: a better one, which it takes when told; NULL: none */
-	const char *why;	    /* the core is not known: one sentence */
+	const char *path;	    /* with links resolved */
+	const char *core, *version; /* "Prescott", "0.3.21"; NULL: unknown */
+	bool one_target;	    /* built for one processor: it has no choice of cores */
+	const char *takes;	    /* if core is outdated: a better core that OPENBLAS_CORETYPE can select; NULL: none */
+	const char *why;	    /* reason why the core is unknown: one sentence */
 };
 
-/* A word of the kernel's command line, and the line of a file that gives it. */
+/* A word of the kernel command line, and the file and line that set it. */
 struct pr_param {
 	char *word, *file;
 	unsigned line;
@@ -148,10 +150,10 @@ struct pr_params {
 	size_t n;
 };
 
-/* A kernel setting, and what sysctl.d makes of it at the next boot. */
+/* A kernel setting, and its value at the next boot by sysctl.d. */
 struct pr_setting {
 	const char *name;    /* "vm.overcommit_memory" */
-	struct pr_str now;   /* broken: the text is no value that the kernel takes */
+	struct pr_str now;   /* broken: the text is not a value that the kernel accepts */
 	struct pr_str boot;  /* absent: no file sets it */
 	const char *boot_by; /* "FILE:LINE"; NULL unless boot is present */
 };
@@ -172,33 +174,33 @@ struct pr_host {
 	} distro;
 	struct {
 		struct pr_str vendor, model_name, codename, microcode;
-		int family, model, stepping; /* -1: not known */
-		const char *flags; /* " fpu vme … ", with a blank at both ends; "" if not known */
+		int family, model, stepping; /* -1: unknown */
+		const char *flags; /* " fpu vme … ", with a blank at both ends; "" if unknown */
 		struct gt_set online, allowed, isolated, efficiency; /* efficiency: the small cores of a hybrid CPU */
-		struct gt_set cpuset; /* of the control group, of which `allowed` may be a part; empty: not known */
-		bool unknown; /* no source has the CPUs: `online` is CPU 0 only */
+		struct gt_set cpuset; /* cpuset of the control group; `allowed` may be a subset; empty: unknown */
+		bool unknown; /* no source lists the CPUs: `online` is CPU 0 only */
 		struct pr_cpu *cpu;
 		size_t n_cpu;
 		int n_cores, n_packages;	/* online */
 		struct pr_num l1d_bytes;
 		struct pr_num quota_millicpu;	/* cgroup CPU quota; absent: none */
-		struct pr_num l2_bytes, l3_bytes; /* of one cache */
+		struct pr_num l2_bytes, l3_bytes; /* size of one cache */
 	} cpu;
 	struct {
 		struct pr_num total_bytes, available_bytes, swap_total_bytes, shm_bytes, shm_free_bytes, hugepages, hugepage_bytes;
 		struct pr_num memlock_bytes; /* soft limit of this process; INT64_MAX: unlimited */
 		bool shm_huge; /* /dev/shm is mounted with huge=always */
-		struct pr_num limit_bytes; /* of this process's control group, the tightest above it; absent: none */
+		struct pr_num limit_bytes; /* tightest limit of this process's control group and its ancestors; absent: none */
 		struct pr_str thp_enabled, thp_defrag;
 	} mem;
 	struct pr_node *node;
 	size_t n_node;
-	struct gt_strv contradictions; /* where two sources disagree about the topology: one sentence each */
+	struct gt_strv contradictions; /* contradictions between two sources about the topology, one sentence each */
 	struct pr_num numa_balancing;
 	struct pr_pci *pci;
 	size_t n_pci;
-	size_t pci_unreadable; /* devices that may not be looked at; the whole bus counts one */
-	struct pr_gpu *gpu; /* NVIDIA display and 3D controllers, by PCI */
+	size_t pci_unreadable; /* number of devices that cannot be read; 1 if the whole bus cannot */
+	struct pr_gpu *gpu; /* NVIDIA display and 3D controllers on PCI */
 	size_t n_gpu;
 	/* NVIDIA's driver and libraries */
 	struct pr_driver driver;
@@ -213,126 +215,131 @@ struct pr_host {
 	struct pr_platform platform;
 	struct gt_strv tuners; /* services that change kernel settings: "tuned (running)", "irqbalance (enabled)" */
 	struct pr_num open_files_soft, open_files_hard; /* limits of this process; INT64_MAX: unlimited */
-	struct pr_str nccl_conf;      /* the text of /etc/nccl.conf */
-	struct pr_num nvme_timeout_s; /* of a request to an NVMe disk */
-	struct pr_str sys_vendor;     /* of the firmware: "Amazon EC2" */
-	struct pr_setting *setting; /* those of host/settings.c; none in a launcher's discovery */
+	struct pr_str nccl_conf;      /* text of /etc/nccl.conf */
+	struct pr_num nvme_timeout_s; /* timeout of a request to an NVMe disk */
+	struct pr_str sys_vendor;     /* vendor from the firmware: "Amazon EC2" */
+	struct pr_setting *setting; /* settings of host/settings.c; none for a launcher */
 	size_t n_setting;
-	struct pr_params grub; /* the words that GRUB's files give to the kernel, in their order */
+	struct pr_params grub; /* kernel words from GRUB's files, in order */
 	struct pr_block *block;
 	size_t n_block;
-	struct pr_block *volume; /* of the device mapper and of md, those that lie under no other */
+	struct pr_block *volume; /* volumes of device mapper and md that no other volume uses */
 	size_t n_volume;
 	struct pr_net *net;
 	size_t n_net;
 	struct gt_strv rdma;	 /* InfiniBand and RoCE devices: "mlx5_0" */
-	struct gt_strv rdma_pci; /* their addresses, in the same order; "" if not known */
+	struct gt_strv rdma_pci; /* PCI addresses in the same order; "" if unknown */
 	struct pr_cpufreq *cpufreq;
 	size_t n_cpufreq;
-	struct pr_kernel *kernels; /* installed, the oldest first */
+	struct pr_kernel *kernels; /* installed kernels, the oldest first */
 	size_t n_kernels;
-	struct pr_package *package; /* of dpkg, those that matter here */
+	struct pr_package *package; /* relevant packages of dpkg */
 	size_t n_package;
-	enum pr_state packages;	 /* of dpkg's own list */
+	enum pr_state packages;	 /* state of dpkg's status file */
 	struct pr_str glibc;	 /* "2.36" */
-	const char *python;	 /* "3.11", of /usr/bin/python3; NULL: there is none, or it was not looked at */
-	struct pr_str gcc;	 /* major version of what gcc leads to: "12" */
+	const char *python;	 /* version of /usr/bin/python3, "3.11"; NULL: not installed or not examined */
+	struct pr_str gcc;	 /* major version of the compiler that gcc links to: "12" */
 	enum pr_state kernel_log; /* unreadable for most users */
-	struct pr_log_line *log; /* the lines of interest, in the order of the log */
+	struct pr_log_line *log; /* lines of interest, in log order */
 	size_t n_log;
 	struct {
 		struct pr_num on, passthrough; /* 1: an IOMMU translates; 1: not for the host's own devices */
-		struct pr_num acs_ports; /* switch ports above GPUs and NICs whose control word was read; else why not */
+		struct pr_num acs_ports; /* number of switch ports above GPUs and NICs whose control word was read; else the
+					  * state */
 		struct gt_strv acs_words;	/* "0000:18:00.0 001d" */
-		struct gt_strv acs_redirect; /* those that send packets between devices to the root complex */
-		size_t split;		/* GPUs, NICs below one switch that lie in groups of their own: the mark of ACS */
+		struct gt_strv acs_redirect; /* ports that redirect packets between devices to the root complex */
+		size_t split;		/* GPUs and NICs below one switch but in separate groups, which indicates ACS */
 	} iommu;
 	struct {
-		struct pr_num docker, toolkit, configured; /* dockerd; nvidia-ctk; docker or CDI knows the GPUs */
+		struct pr_num docker, toolkit, configured; /* dockerd; nvidia-ctk; docker or CDI is configured for the GPUs */
 	} container_runtime;
 	struct {
-		const char *path;     /* as asked for with --data; NULL: not asked */
+		const char *path;     /* argument of --data; NULL: none */
 		enum pr_state state;
-		const char *mount, *fstype, *source; /* NULL: not known */
-		const struct pr_block *disk; /* behind it, NULL if there is none to be seen */
+		const char *mount, *fstype, *source; /* NULL: unknown */
+		const struct pr_block *disk; /* the underlying disk, NULL if unknown */
 		struct pr_num free_bytes;
 	} data;
-	size_t stale_shm;	 /* files that NCCL left in /dev/shm */
-	struct pr_str virt;	 /* "kvm", "qemu (tcg)", "wsl", "virtual machine" …; absent: bare metal, as far as is seen */
-	struct pr_str hypervisor; /* its signature in CPUID: "KVMKVMKVM"; absent: none, or it was not asked */
-	struct pr_str container; /* "docker", "systemd-nspawn" …; absent: none seen */
-	struct pr_str blas;	 /* what libblas.so.3 leads to: "openblas-pthread" … */
-	enum pr_state openblas_state; /* unknown: not asked, or of a capture without it */
-	struct pr_openblas *openblas; /* the host's, and what Python's modules load */
+	size_t stale_shm;	 /* number of files that NCCL left in /dev/shm */
+	struct pr_str virt;	 /* "kvm", "qemu (tcg)", "wsl", "virtual machine" …; absent: no sign of virtualisation */
+	struct pr_str hypervisor; /* signature in CPUID: "KVMKVMKVM"; absent: none, or not queried */
+	struct pr_str container; /* "docker", "systemd-nspawn" …; absent: none detected */
+	struct pr_str blas;	 /* library that libblas.so.3 links to: "openblas-pthread" … */
+	enum pr_state openblas_state; /* unknown: not queried, or absent from the capture */
+	struct pr_openblas *openblas; /* the host's own copy, and those that Python modules load */
 	size_t n_openblas;
-	struct gt_strv environment; /* "NAME=value" of the variables that matter here */
-	struct pr_pyenv *pyenv;	 /* Python environments with something of interest in them (host/python.h) */
+	struct gt_strv environment; /* "NAME=value" of the relevant variables */
+	struct pr_pyenv *pyenv;	 /* Python environments with relevant distributions (host/python.h) */
 	size_t n_pyenv;
-	struct pr_elf_cache *elf_cache;	 /* ELF files that were looked into (loader/loader.h) */
+	struct pr_elf_cache *elf_cache;	 /* ELF files that were read (loader/loader.h) */
 	struct pr_imported {
 		const struct pr_import *import;
-		size_t env; /* of pyenv */
+		size_t env; /* index in pyenv */
 		struct pr_loader *loaded;
-	} *imported; /* what importing the frameworks loads */
+	} *imported; /* objects that importing the frameworks loads */
 	size_t n_imported;
-	const char *identity;	 /* 16 hex digits that stay the same on the same machine and differ on another */
-	json_t *identity_parts;	 /* what went into it, by name */
+	const char *identity;	 /* 16 hex digits, constant for a machine and different for others */
+	json_t *identity_parts;	 /* the inputs of the identity, by name */
 	struct gt_strv pool;	 /* owner of the strings above */
 };
 
 struct pr_discover_opts {
-	bool no_nvml;		/* do not ask the driver */
-	bool launch;		/* only what a launcher asks, within a millisecond or two: the usable CPUs and their siblings,
-				 * quota, memory and its limit, nodes, NVIDIA's GPUs by PCI and by device node, BLAS. The rest
+	bool no_nvml;		/* do not query the driver */
+	bool launch;		/* only the data for a launcher, within a millisecond or two: usable CPUs and their siblings,
+				 * quota, memory and its limit, nodes, NVIDIA GPUs by PCI and by device node, BLAS. The rest
 				 * stays unknown or empty. */
-	bool hardware;		/* not what is installed: libraries, packages, Python and the kernel's log stay unknown */
-	bool cuda;		/* ask libcuda to start, too */
-	const char *data;	/* a directory to look at, NULL for none */
+	bool hardware;		/* skip installed software: libraries, packages, Python and the kernel's log stay unknown */
+	bool cuda;		/* also call cuInit */
+	const char *data;	/* a directory to examine, NULL for none */
 	double nvml_timeout_s;	/* 0: 10 s */
 };
 
-/* Look at everything. Fails only when the host cannot be read at all; what is missing is a reading's state. */
+/* Discovers the host. Fails only if the host cannot be read at all. Missing data appears in the state of a reading. */
 int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, struct pr_host **ret, struct gt_err *err);
 void pr_host_free(struct pr_host *h);
 GT_DEFINE_AUTO(pr_host, pr_host_free);
 
-/* Memory that this process can have without swapping and without being killed for it: what the kernel says is available, or
- * less where a control group of ours has a limit. 0: the kernel does not say. */
+/* Returns the memory that this process can use without swapping and without the OOM killer: the kernel's MemAvailable,
+ * or less if a control group has a lower limit. 0: unknown. */
 uint64_t pr_available_bytes(struct gt_fsroot *fs);
-/* Finds the services that change kernel settings. The entry of the list for one of them, NULL if it is not at work. */
+/* Finds the services that change kernel settings. pr_find_tuner() returns the list entry of one service, NULL if it is
+ * not active. */
 void pr_find_tuners(struct gt_fsroot *fs, struct gt_strv *ret);
 const char *pr_find_tuner(const struct gt_strv *list, const char *name);
-/* An Ethernet port of 25 Gbit/s or more. Its node, NULL if that is not known. */
+/* Returns whether an Ethernet port has 25 Gbit/s or more. pr_node_of_port() returns its node, NULL if unknown. */
 bool pr_is_fast(const struct pr_net *n);
 const struct pr_node *pr_node_of_port(const struct pr_host *h, const struct pr_net *n);
-/* The setting of that name, NULL if it was not read. */
+/* Returns the setting with this name, NULL if it was not read. */
 const struct pr_setting *pr_find_setting(const struct pr_host *h, const char *name);
-/* The package of that name, NULL if it is not installed or dpkg is not the package manager. */
+/* Returns the package with this name, NULL if it is not installed or dpkg is not the package manager. */
 const struct pr_package *pr_find_package(const struct pr_host *h, const char *name);
-/* A variable of the environment as it was when the host was discovered; NULL: not set. */
-/* The nth GPU or accelerator of another maker, NULL beyond the last; and that maker's name. They are found and not examined. */
+/* Return the nth GPU or accelerator of another maker, NULL after the last, and the name of its maker. These devices are
+ * not examined further. */
 const struct pr_pci *pr_other_gpu(const struct pr_host *h, size_t nth);
 const char *pr_gpu_maker(const struct pr_pci *d);
+/* Returns a variable of the environment at discovery; NULL: not set. */
 const char *pr_getenv(const struct pr_host *h, const char *name);
-/* Is this block device ("vda", "dm-0") what a hypervisor shows, so that nothing it says of itself is known of the disk beneath? In
- * a virtual machine all are but NVMe, which may be a real one that was handed through. */
+/* Returns whether a hypervisor emulates this block device ("vda", "dm-0"), so that its properties do not describe the
+ * physical disk. True for all disks of a virtual machine except NVMe, which may be a passed-through device. */
 bool pr_is_virtual_disk(const struct pr_host *h, const char *name);
-/* What this process may fill: the host's memory, or its control group's limit. 0: not known. */
+/* Returns the memory that this process may use: the host's memory, or its control group's limit. 0: unknown. */
 int64_t pr_memory_bytes(const struct pr_host *h);
-/* What /dev/shm should be made, in whole GiB: half of that. What lies there counts against the same limit. */
+/* Returns the recommended size of /dev/shm in whole GiB: half of the memory. Its content counts against the same limit. */
 int64_t pr_shm_gib(const struct pr_host *h);
-/* GPUs that CUDA can use here: not set aside for virtual machines, and not kept from this container or job. */
+/* Returns the number of GPUs that CUDA can use here: not reserved for virtual machines, and accessible to this
+ * container or job. */
 size_t pr_usable_gpus(const struct pr_host *h);
-/* WSL: Windows' driver answers for its GPUs, of which none is on a PCI bus here. */
+/* Returns true on WSL, where the Windows driver provides the GPUs and none is on a PCI bus. */
 bool pr_windows_gpus(const struct pr_host *h);
-/* Programs can train on a GPU here, at least after a repair of the driver: on one of the above, or on that of a Tegra processor. */
+/* Returns whether programs can train on a GPU here, at least after a repair of the driver: a usable GPU, one of WSL, or
+ * a Tegra GPU. */
 bool pr_trains_on_gpu(const struct pr_host *h);
-size_t pr_bus_gpus(const struct pr_host *h); /* kept or not: those that are not set aside for virtual machines */
-/* Such a one. A vGPU host cuts its cards into virtual functions, which NVML does not count: the card itself is here. */
+size_t pr_bus_gpus(const struct pr_host *h); /* number of GPUs that are not reserved for virtual machines, accessible or not */
+/* Returns whether pr_bus_gpus() counts this GPU. On a vGPU host the GPU itself counts; its virtual functions do not. */
 bool pr_on_bus(const struct pr_gpu *g);
 bool pr_cpu_flag(const struct pr_host *h, const char *flag);
-/* Physical cores among `cpus`: the first online thread of each. */
+/* Returns the first online thread of each physical core among `cpus`. */
 void pr_first_threads(const struct pr_host *h, const struct gt_set *cpus, struct gt_set *ret);
-/* The host in a document, member "host" of gpuprobe/1. */
+/* Returns the host as JSON, member "host" of gpuprobe/1. */
 json_t *pr_host_to_json(const struct pr_host *h);
 #endif

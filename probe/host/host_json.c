@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host as plain values. */
+/* Converts the host model to JSON. */
 #include <stdio.h>
 #include "probe/host/python.h"
 #include "probe/loader/loader.h"
@@ -13,7 +13,7 @@ static json_t *set_json(const struct gt_set *s)
 	return json_string(text);
 }
 
-/* Of the many flags those that decide which kernels a framework picks. */
+/* Lists only the CPU flags that affect which kernels a framework selects. */
 static json_t *features_json(const struct pr_host *h)
 {
 	static const char *const worth[] = { "sse4_2",	    "avx",	   "avx2",     "fma",	   "f16c",     "avx512f",
@@ -312,7 +312,7 @@ json_t *pr_host_to_json(const struct pr_host *h)
 	struct pr_str cmdline = h->kernel.cmdline;
 	gt_autofree char *clean = cmdline.v ? pr_scrub_cmdline(cmdline.v) : NULL;
 
-	cmdline.v = clean; /* reports are pasted into public places */
+	cmdline.v = clean; /* reports are posted in public */
 	json_object_set_new(doc, "identity", json_string(h->identity));
 	json_object_set_new(doc, "identity_parts", json_deep_copy(h->identity_parts));
 	json_object_set_new(doc, "kernel",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The NUMA nodes by hwloc: a second opinion on the live host, and its export for captures. The host model is read from sysfs
- * (numa.c). hwloc opens files by itself, outside lib/fsroot, so it never gets a directory root: a FIFO in place of a file would
- * block it for ever.
+ * Reads the NUMA nodes from hwloc: for comparison with sysfs (numa.c) on the live host, and as an export for captures.
+ * hwloc opens files itself, outside lib/fsroot. So it never gets a directory root, in which a FIFO instead of a file
+ * would block it for ever.
  */
 #include <errno.h>
 #include <hwloc.h>
@@ -10,7 +10,7 @@
 #include "probe/host/reading.h"
 
 /* hwloc's environment while it is loaded. PCI is read in pci.c. Vendor plug-ins would open the libraries that are
- * diagnosed. NULL: unset, because the variable replaces the live host by another topology. */
+ * diagnosed. NULL: unset, because the variable would replace the live host by another topology. */
 static const struct {
 	const char *name, *value;
 } variables[] = {
@@ -46,7 +46,7 @@ static int load_topology(struct gt_fsroot *fs, hwloc_topology_t *ret)
 	}
 	if (hwloc_topology_init(&t) < 0)
 		return -ENOMEM;
-	/* the whole machine, also what our cpuset does not allow */
+	/* the whole machine, including CPUs outside the cpuset */
 	hwloc_topology_set_flags(t, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
 	if (xml)
 		r = hwloc_topology_set_xmlbuffer(t, xml, (int)len + 1);
@@ -58,7 +58,7 @@ static int load_topology(struct gt_fsroot *fs, hwloc_topology_t *ret)
 	return 0;
 }
 
-/* Programs that are started later must not inherit these variables. */
+/* Restores the variables, so that programs started later do not inherit them. */
 static int load(struct gt_fsroot *fs, hwloc_topology_t *ret)
 {
 	char *saved[N_VARIABLES];
@@ -84,7 +84,7 @@ static void copy_cpus(hwloc_const_cpuset_t from, struct gt_set *to)
 		gt_set_add(to, (unsigned)cpu);
 }
 
-/* The place of a node in the list, n if it has none. */
+/* Returns the index of a node in the list, n if it is missing. */
 static size_t place_of(const struct pr_node *node, size_t n, const struct hwloc_obj *obj)
 {
 	size_t i = 0;
@@ -94,7 +94,7 @@ static size_t place_of(const struct pr_node *node, size_t n, const struct hwloc_
 	return i;
 }
 
-/* The matrix is in the order of its own objects, which is not the order of the node numbers. */
+/* The matrix has its own order of objects, which differs from the order of the node numbers. */
 static void add_distances(hwloc_topology_t t, struct pr_node *node, size_t n)
 {
 	struct hwloc_distances_s *d;

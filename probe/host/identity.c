@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which machine this is: only what stays when it is measured again, never a measured number. */
+/* Computes the identity of the machine from values that do not change between runs. Measured numbers are excluded. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -31,7 +31,7 @@ void pr_discover_identity(struct gt_fsroot *fs, struct pr_host *h)
 	gt_autofree char *fact = NULL;
 	char *text;
 
-	/* the machine id itself is nobody's business; its hash tells two machines apart, and a capture keeps it as a fact */
+	/* the machine id is private; its hash distinguishes machines, and a capture records the hash as a fact */
 	if (gt_fs_fact(fs, "machine_id_hash", &fact, NULL) < 0 && machine.v && strspn(machine.v, "0123456789abcdef") == 32)
 		fact = gt_xasprintf("%016lx", gt_hash64(machine.v, strlen(machine.v), 0));
 	part(h, "machine_id_hash", fact ? gt_json_str(gt_strip(fact)) : json_null());

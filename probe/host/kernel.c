@@ -38,8 +38,8 @@ static void os_release(struct gt_fsroot *fs, struct pr_host *h)
 	}
 }
 
-/* The root's own mount, where a runtime keeps its images: "… / / rw … - overlay overlay rw,lowerdir=/var/lib/containerd/…". An
- * overlay alone says nothing: live systems and diskless nodes have one too. */
+/* Returns the container runtime from the root mount: "… / / rw … - overlay overlay rw,lowerdir=/var/lib/containerd/…".
+ * An overlay alone is no proof: live systems and diskless nodes have one too. */
 static const char *root_mount(struct gt_fsroot *fs)
 {
 	static const char *const keepers[] = { "containerd", "docker", "containers/storage", "crio" };
@@ -62,7 +62,8 @@ static const char *root_mount(struct gt_fsroot *fs)
 	return NULL;
 }
 
-/* Behind a cgroup namespace of version 2 the path is "/" in every container. A captured host has it as the fact "container". */
+/* Finds a container whose cgroup path is "/", as in every cgroup namespace of version 2. A captured host has the fact
+ * "container". */
 static const char *hidden_container(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree char *fact = NULL;

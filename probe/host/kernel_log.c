@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the kernel log. Most users may not (kernel.dmesg_restrict): then it is unreadable, which is not "no errors". A
- * captured host has the lines of interest as the fact "kernel_log", each after its level in angle brackets if that is known.
+ * Reads the kernel log. Most users may not read it (kernel.dmesg_restrict). Its state is then unreadable, which differs
+ * from "no errors". A captured host has the lines of interest as the fact "kernel_log", each after its level in angle
+ * brackets if known.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -17,7 +18,7 @@
 #define N_SORTS	     4096
 enum { READ_ALL = 3, SIZE_BUFFER = 10 };
 
-/* Lines of one sort are alike: they have the same number, or come from the same driver. */
+/* Lines of one sort have the same error number, or come from the same driver. */
 struct keep {
 	struct pr_log_line *line;
 	size_t n;
@@ -40,7 +41,7 @@ static void drop(struct keep *k, size_t at)
 	memmove(&k->line[at], &k->line[at + 1], (--k->n - at) * sizeof(*k->line));
 }
 
-/* Drops the oldest line of the most frequent sort, so that a flood of one error hides no other. */
+/* Drops the oldest line of the most frequent sort, so that a flood of one error does not displace others. */
 static void make_room(struct keep *k)
 {
 	size_t at = 0;
@@ -92,7 +93,7 @@ static void take_line(struct keep *k, char *line)
 	if (!pr_log_classify(line, level, &l))
 		return;
 	for (size_t i = k->n; i-- > 0;)
-		if (k->line[i].level == level && !strcmp(k->line[i].text, line)) { /* once, where it came last */
+		if (k->line[i].level == level && !strcmp(k->line[i].text, line)) { /* keep only the last occurrence */
 			drop(k, i);
 			break;
 		}
@@ -130,7 +131,7 @@ void pr_discover_kernel_log(struct gt_fsroot *fs, struct pr_host *h)
 
 	h->kernel_log = pr_state_of(r);
 	if (!h->live && r == -ENOENT)
-		h->kernel_log = PR_UNREADABLE; /* it was not when the host was captured */
+		h->kernel_log = PR_UNREADABLE; /* it was unreadable during the capture */
 	k->line = h->log = gt_xcalloc(PR_LOG_MOST, sizeof(*h->log));
 	gt_each_line(line, text)
 		take_line(k, line);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The libraries of the NVIDIA stack, in the order in which the loader of a program without RPATH looks for them:
- * LD_LIBRARY_PATH, the loader's cache, its own directories. After them what merely lies on the disk.
+ * Finds the libraries of the NVIDIA stack in the search order of a program without RPATH: LD_LIBRARY_PATH, the loader's
+ * cache, its default directories. Other copies on disk follow.
  */
 #include <string.h>
 #include "lib/buf.h"
@@ -13,19 +13,19 @@ static const char *const sonames[] = { "libcuda.so.1",	  "libnvidia-ml.so.1", "l
 				       "libcudart.so.13", "libcudnn.so.8",     "libcudnn.so.9",	    "libnccl.so.2",
 				       "libcublas.so.11", "libcublas.so.12",   "libcublas.so.13" };
 
-/* The loader's own directories on Debian; the others are known to be used, but no loader looks there by itself. */
+/* The default directories of Debian's loader. other_dirs is in common use, but no loader searches it by default. */
 static const char *const default_dirs[] = { "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64",
 					    "/usr/lib" };
 static const char *const other_dirs[] = {
 	"/usr/local/nvidia/lib64", "/usr/local/cuda/compat", "/usr/local/cuda/lib64",
 	"/usr/lib/x86_64-linux-gnu/nvidia/current", "/usr/lib/aarch64-linux-gnu/nvidia/current",
-	/* of Jetson's JetPack 6 and 5 */
+	/* Jetson's JetPack 6 and 5 */
 	"/usr/lib/aarch64-linux-gnu/nvidia", "/usr/lib/aarch64-linux-gnu/tegra", "/usr/lib/wsl/lib", "/usr/local/lib"};
 
 struct libs {
 	struct gt_fsroot *fs;
 	struct pr_host *h;
-	struct gt_strv real; /* of every one found, "SONAME PATH" */
+	struct gt_strv real; /* "SONAME PATH" of each library found so far */
 };
 
 static const char *known(const char *soname)
@@ -36,7 +36,7 @@ static const char *known(const char *soname)
 	return NULL;
 }
 
-/* "libcuda.so.550.163.01" tells its version; "libcudnn.so.9" does not. */
+/* Returns the version in the file name: "libcuda.so.550.163.01" has one, "libcudnn.so.9" does not. */
 static const char *version_in(const char *real)
 {
 	const char *base = strrchr(real, '/'), *so = base ? strstr(base, ".so.") : NULL;
@@ -53,7 +53,7 @@ static void add(struct libs *l, const char *rule, const char *soname, const char
 		return;
 	key = gt_xasprintf("%s %s", soname, real);
 	if (gt_strv_has(&l->real, key))
-		return; /* the same file by another way */
+		return; /* the same file by another path */
 	gt_strv_add(&l->real, key);
 	l->h->libs.lib = gt_xrealloc(l->h->libs.lib, (l->h->libs.n_lib + 1) * sizeof(*lib));
 	lib = &l->h->libs.lib[l->h->libs.n_lib++];
@@ -92,7 +92,7 @@ static void take_cached(void *arg, const char *soname, const char *path)
 	add(l, "ld.so.cache", name, path);
 }
 
-/* A capture keeps of the cache only the lines that matter here: "SONAME PATH". */
+/* A capture records only the relevant lines of the cache: "SONAME PATH". */
 static int add_cached_fact(struct libs *l)
 {
 	gt_autofree char *text = NULL;

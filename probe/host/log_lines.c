@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The meaning of kernel log lines, as tables: which drivers are watched, and which of their lines are harmless. A line of a
- * watched driver that looks like an error and is in no table is unread. A new message or driver is one more row; Xid and SXid
- * numbers have a catalogue of their own (xid.tsv).
+ * Tables that classify kernel log lines: the watched drivers, and their harmless lines. A line of a watched driver that
+ * looks like an error and is in no table is "unread". A new message or driver needs one more row. Xid and SXid numbers
+ * have their own catalogue (xid.tsv).
  */
 #include <ctype.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 /* ---- drivers --------------------------------------------------------------------------------------------------- */
 
-/* Parts of words are enough: "fail" also matches "Failed" and "failure". Upper and lower case are the same. */
+/* Substrings suffice: "fail" also matches "Failed" and "failure". Case is ignored. */
 static const char *const faults[] = {
 	"error", "fail", "fatal", "timeout", "timed out", "uncorrect", "corrupt", " fault", "panic", "hung",
 	"fallen off", "lost", "unable", "cannot", "can't", "could not", "couldn't", "not respond", "not ready",
@@ -21,7 +21,7 @@ static const char *const faults[] = {
 	"mismatch", "miss count", "containment", "Xid (", "Xid:", "bad ", "removing after", "refused",
 	"inaccessible", NULL};
 
-/* Firmware and the machine-check code print many lines for one error; these have its severity, the others are details. */
+/* Firmware and the machine-check code print many lines for one error. These lines have its severity; the others are details. */
 static const char *const hardware_faults[] = {
 	"severity: fatal", "severity: recoverable", "type: fatal", "type: recoverable", "check events logged", "Machine Check",
 	"uncorrected", "system fatal", "fatal error", "deferred", "|UE|", "context corrupt", NULL};
@@ -46,10 +46,10 @@ static const char *const of_nvidia[] = {
 	"Unrecognized AMD processor",
 	"Unable to read EDID",
 	"[NV_ERR_NO_MEMORY]",		  /* a request that a program made */
-	"Failed to grab modeset ownership", /* a second program for the display */
+	"Failed to grab modeset ownership", /* a second program that uses the display */
 	"i2c timeout error",		  /* the USB-C port of a GeForce */
-	"detected invalid context",	  /* nvidia-peermem, where a program ends first */
-	/* a check judges these by the versions and devices themselves; the text has several lines */
+	"detected invalid context",	  /* nvidia-peermem, when a program exits first */
+	/* a check evaluates versions and devices directly; the messages have several lines */
 	"API mismatch",
 	"this kernel module has the version",
 	"make sure that this kernel module",
@@ -66,7 +66,7 @@ static const char *const of_disk[] = {
 	"Shutdown timeout set",
 	"bad crto",
 	"duplicate IDs",
-	"I/O Error (sct 0x0 / sc 0x2)", /* a command or field that the disk does not have */
+	"I/O Error (sct 0x0 / sc 0x2)", /* a command or field that the disk does not support */
 	"I/O Error (sct 0x0 / sc 0xb)",
 	"operation not supported error",
 	NULL};
@@ -74,19 +74,19 @@ static const char *const of_pcie[] = {
 	"enabled with IRQ", "error containment capabilities", " corrected error",	   " correctable error",
 	"severity=Correct", "can't find device of ID",	      "device recovery successful",
 	"can't derive routing", "failed to assign",	      "can't assign",	   "Timeout on hotplug command", NULL};
-/* Details of a PCIe error, which any driver's name may start; the line before them has the severity. */
+/* Details of a PCIe error, with the name of any driver as prefix. The line before has the severity. */
 static const char *const of_any[] = {"error status/mask", ":    [", ":   [", "TLP Header", "aer_status:", "aer_layer=", NULL};
 static const char *const of_edac[] = {
 	" CE ", "HANDLING ", "Couldn't find mci handler", "Machine Check Event", "No ECC support", "ECC disabled",
 	"Failed to register device", "Error probing instance", "broken BIOS?", NULL};
 
 static const struct driver {
-	const char *start;		   /* of the line, or NULL; # is a digit */
-	const char *anywhere;		   /* in the line, or NULL */
-	const char *check;		   /* the check that names its unread lines */
-	const char *const *faults;	   /* that make a line an error */
-	const char *const *harmless;	   /* not an error, whatever the level and the other words */
-	enum { BY_LEVEL, BY_WORDS, ALL } by; /* also lines of level error; only words; every line that is no information */
+	const char *start;		   /* start of the line, or NULL; # is a digit */
+	const char *anywhere;		   /* text anywhere in the line, or NULL */
+	const char *check;		   /* the check that reports its unread lines */
+	const char *const *faults;	   /* texts that make a line an error */
+	const char *const *harmless;	   /* texts of harmless lines, whatever the level and the other words */
+	enum { BY_LEVEL, BY_WORDS, ALL } by; /* also lines of level error; only the words; every line above level info */
 } drivers[] = {
 	{.anywhere = "[Hardware Error]", .check = "log.hardware", .faults = hardware_faults, .by = BY_WORDS},
 	{.anywhere = "PCIe Bus Error:", .check = "log.pcie", .faults = bus_faults, .harmless = of_pcie, .by = BY_WORDS},
@@ -119,7 +119,7 @@ static bool has_any(const char *text, const char *const *words)
 	return false;
 }
 
-/* Not "nvidia-smi[4711]: segfault", which is about a process. */
+/* Rejects "nvidia-smi[4711]: segfault", which is about a process. */
 static bool starts(const char *text, const char *start)
 {
 	const char *bracket = text + strcspn(text, ": [");
@@ -149,7 +149,7 @@ static bool is_error(const struct driver *d, const char *text, int level)
 
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
 
-/* Lines of any driver that a check reads, or that people want to see. */
+/* Lines of any driver that a check evaluates or that help the reader. */
 static const struct {
 	const char *part, *check;
 	enum pr_log_kind what;
@@ -215,7 +215,7 @@ bool pr_log_classify(const char *text, int level, struct pr_log_line *ret)
 	struct pr_log_line l = {.text = text, .level = level};
 	bool known = d && !strcmp(d->check, "log.gpu") && classify_number(text, &l);
 
-	if (gt_starts_with(text, "NVRM") && strcasestr(text, "serial number")) /* no error, and it names the machine */
+	if (gt_starts_with(text, "NVRM") && strcasestr(text, "serial number")) /* not an error, and it identifies the machine */
 		return false;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(texts) && !known; i++) {
 		known = strstr(text, texts[i].part) != NULL;
@@ -226,7 +226,7 @@ bool pr_log_classify(const char *text, int level, struct pr_log_line *ret)
 		bool error = d && is_error(d, text, level);
 		bool firmware = strstr(text, "firmware load for nvidia/") || strstr(text, "failed to load nvidia/");
 
-		/* the GPU driver's harmless lines are kept: they show that it ran */
+		/* harmless lines of the GPU driver are kept, because they show that the driver ran */
 		if (!error && !firmware && !(d && !strcmp(d->check, "log.gpu")))
 			return false;
 		l.kind = error ? PR_LOG_UNREAD : PR_LOG_NOTE;

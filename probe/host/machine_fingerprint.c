@@ -3,7 +3,7 @@
 #include "probe/host/machine_fingerprint.h"
 
 #define SMBIOS_MAX	(1u << 20)
-#define MEMORY_DEVICE	17 /* the type of structure, SMBIOS 3.7, 7.18 */
+#define MEMORY_DEVICE	17 /* type of the structure, SMBIOS 3.7, 7.18 */
 
 char *pr_gpu_uuid(struct gt_fsroot *fs, const struct pr_gpu *gpu)
 {
@@ -16,12 +16,12 @@ char *pr_gpu_uuid(struct gt_fsroot *fs, const struct pr_gpu *gpu)
 	at += strlen("GPU UUID:");
 	at += strspn(at, " \t");
 	n = strcspn(at, " \t\r\n");
-	return memchr(at, '?', n) ? NULL : gt_xstrndup(at, n); /* "GPU-????????-…": nothing has used it yet */
+	return memchr(at, '?', n) ? NULL : gt_xstrndup(at, n); /* "GPU-????????-…": no program has used the GPU yet */
 }
 
 /* ---- memory ---- */
 
-/* The nth string behind a structure, from 1; "" if there is none. */
+/* Returns the nth string after a structure, from 1; "" if there is none. */
 static const char *string_of(const unsigned char *at, const unsigned char *end, unsigned nth)
 {
 	for (; nth > 1 && at < end && *at; nth--) {
@@ -57,13 +57,13 @@ void pr_memory_modules(const unsigned char *table, size_t len, struct gt_buf *re
 
 		if (s[0] == MEMORY_DEVICE)
 			add_module(s, s[1], end, ret);
-		while (end - next >= 2 && (next[0] || next[1])) /* its strings, up to two zeros */
+		while (end - next >= 2 && (next[0] || next[1])) /* skip its strings, which end with two zero bytes */
 			next++;
 		s = next + GT_MIN((ptrdiff_t)2, end - next);
 	}
 }
 
-/* ---- all of them ---- */
+/* ---- the complete fingerprint ---- */
 
 static void add_hash(json_t *to, const char *key, const char *text, uint64_t salt)
 {
@@ -71,7 +71,7 @@ static void add_hash(json_t *to, const char *key, const char *text, uint64_t sal
 		json_object_set_new(to, key, json_sprintf("%016lx", gt_hash64(text, strlen(text), salt)));
 }
 
-/* What boards without a UUID of their own say. */
+/* Returns whether the UUID is a placeholder of boards without a UUID. */
 static bool is_filler(const char *uuid)
 {
 	static const char ami[] = "03000200-0400-0500-0006-000700080009";
@@ -95,7 +95,7 @@ static void add_system(struct gt_fsroot *fs, uint64_t salt, json_t *marks)
 json_t *pr_fingerprint(struct gt_fsroot *fs, const struct pr_host *h)
 {
 	const char *id = gt_json_get_str(h->identity_parts, "machine_id_hash", NULL);
-	/* the machine id itself stands nowhere: without it no address can be guessed from its hash */
+	/* the machine id itself is never stored: without it no address can be guessed from its hash */
 	gt_autofree char *secret = NULL;
 	uint64_t salt = gt_fs_read_line(fs, "/etc/machine-id", &secret) < 0 ? 1 : gt_hash64(secret, strlen(secret), 1);
 	json_t *marks = json_object(), *gpus = json_object(), *ports = json_object();
@@ -119,11 +119,11 @@ json_t *pr_fingerprint(struct gt_fsroot *fs, const struct pr_host *h)
 	return marks;
 }
 
-/* ---- compared ---- */
+/* ---- comparison ---- */
 
 struct tally {
 	size_t equal, different;
-	const char *which; /* one that differs */
+	const char *which; /* address of one that differs */
 };
 
 static struct tally compare_devices(const json_t *a, const json_t *b, const char *key)
@@ -147,7 +147,7 @@ static struct tally compare_devices(const json_t *a, const json_t *b, const char
 	return t;
 }
 
-/* 1: the same, -1: not, 0: one side does not know it. */
+/* Returns 1 if equal, -1 if different, 0 if one side lacks the mark. */
 static int compare_one(const json_t *a, const json_t *b, const char *key)
 {
 	const char *x = gt_json_get_str(a, key, NULL), *y = gt_json_get_str(b, key, NULL);
@@ -167,7 +167,7 @@ void pr_fingerprint_difference(const json_t *a, const json_t *b, struct gt_buf *
 			gt_buf_printf(what, "%s%s", what->len ? ", " : "", one[i].name);
 	if (gpus.different)
 		gt_buf_printf(what, "%sUUID of GPU %.32s", what->len ? ", " : "", gpus.which);
-	if (ports.different && !ports.equal) /* a bond gives its ports one address: one that is the same is enough */
+	if (ports.different && !ports.equal) /* a bond gives its ports one address, so one equal address is enough */
 		gt_buf_printf(what, "%saddress of network port %.32s", what->len ? ", " : "", ports.which);
 }
 

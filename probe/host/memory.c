@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include "probe/host/reading.h"
 
-/* "MemTotal:  24576 kB" in bytes. */
+/* Parses "MemTotal:  24576 kB" into bytes. */
 static struct pr_num meminfo(const char *text, int error, const char *key, bool kib)
 {
 	const char *at = text;
@@ -20,7 +20,7 @@ static struct pr_num meminfo(const char *text, int error, const char *key, bool 
 	return pr_value(kib ? v * 1024 : v);
 }
 
-/* "Max open files            1024                 524288               files": the soft and the hard limit. */
+/* Parses the soft and the hard limit of "Max open files            1024                 524288               files". */
 static void read_limit(const char *text, const char *key, struct pr_num *soft, struct pr_num *hard)
 {
 	const char *at = strstr(text, key);
@@ -51,7 +51,7 @@ static void read_limits(struct gt_fsroot *fs, struct pr_host *h)
 	read_limit(text, "Max open files", &h->open_files_soft, &h->open_files_hard);
 }
 
-/* Version 1 says a number near 2^63 where there is no limit. */
+/* In version 1 a number near 2^63 means no limit. */
 static void tighter_limit(struct gt_fsroot *fs, void *arg, const char *group, bool v2)
 {
 	static const char *const names[] = { "memory.max", "memory.high" };
@@ -67,7 +67,7 @@ static void tighter_limit(struct gt_fsroot *fs, void *arg, const char *group, bo
 	}
 }
 
-/* The number on the line "KEY NUMBER"; 0 if there is none. */
+/* Returns the number of the line "KEY NUMBER"; 0 if there is none. */
 static uint64_t in_stat(const char *text, const char *key)
 {
 	size_t n = strlen(key);
@@ -79,7 +79,8 @@ static uint64_t in_stat(const char *text, const char *key)
 	return 0;
 }
 
-/* What the group may still take: files that it read and nobody uses count as its own until somebody wants the room. */
+/* Lowers *arg to the memory that the group can still use. Inactive file pages count as usable, because the kernel can
+ * reclaim them. */
 static void less_room(struct gt_fsroot *fs, void *arg, const char *group, bool v2)
 {
 	gt_autofree char *path = gt_xasprintf("/sys/fs/cgroup%s%s/memory.stat", v2 ? "" : "/memory", group), *stat = NULL;
@@ -123,8 +124,8 @@ void pr_launch_memory(struct gt_fsroot *fs, struct pr_host *h)
 	h->mem.thp_enabled = pr_chosen(h, pr_read_str(h, fs, "/sys/kernel/mm/transparent_hugepage/enabled"));
 }
 
-/* "tmpfs /dev/shm tmpfs rw,nosuid,nodev,huge=always 0 0"; of several the last lies on top. The others are nobody's business, so a
- * captured host has the fact "shm_huge" instead. */
+/* Parses "tmpfs /dev/shm tmpfs rw,nosuid,nodev,huge=always 0 0". The last one of several mounts is on top. The other
+ * mounts are private, so a captured host has the fact "shm_huge" instead. */
 static bool shm_is_huge(struct gt_fsroot *fs)
 {
 	gt_autofree char *fact = NULL, *line = NULL;

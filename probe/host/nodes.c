@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The driver's nodes in /dev, and their numbers. The kernel gives most kinds of NVIDIA's devices a major number when their module
- * is loaded, whichever is free; a node that was made before that, in a container or by hand, may lead to nothing.
+ * The NVIDIA driver's nodes in /dev, and their device numbers. Most kinds get a free major number when their module is
+ * loaded. A node that was created earlier, in a container or by hand, may have an invalid number.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -9,13 +9,13 @@
 #include "lib/text.h"
 #include "probe/host/reading.h"
 
-#define MOST_OF_A_KIND 16 /* a node of MIG's instances is as good as its neighbour */
+#define MOST_OF_A_KIND 16 /* limit: all nodes of MIG instances have the same state */
 
-/* Before branch 550 /proc/devices had "nvidia-frontend" for the first three. */
+/* Before branch 550, /proc/devices listed "nvidia-frontend" for the first three. */
 #define FRONTEND "nvidia nvidia-frontend"
 static const struct {
-	const char *name; /* in /dev; a directory where it ends with '/' */
-	const char *kinds; /* by which /proc/devices has it, the first one that is there */
+	const char *name; /* name in /dev; a directory if it ends with '/' */
+	const char *kinds; /* possible names in /proc/devices; the first one that exists is used */
 } nodes[] = {
 	{"nvidiactl", "nvidiactl " FRONTEND},
 	{"nvidia-modeset", "nvidia-modeset " FRONTEND},
@@ -25,7 +25,7 @@ static const struct {
 	{"nvidia-caps-imex-channels/", "nvidia-caps-imex-channels"},
 };
 
-/* The major number of a kind of character devices: "511 nvidia-uvm"; absent: the kernel has no such kind now. */
+/* Returns the major number of a kind of character devices: "511 nvidia-uvm". Absent: the kernel has no such kind now. */
 static struct pr_num major_of(const char *devices, const char *kind)
 {
 	const char *line = strstr(devices, "Character devices:"), *end = strstr(devices, "Block devices:");

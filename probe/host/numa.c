@@ -17,7 +17,7 @@ static int list_nodes(struct gt_fsroot *fs, struct gt_set *ret)
 	return pr_list_numbered(fs, NODE, "node", ret);
 }
 
-/* "Node 0 MemTotal:  16777216 kB" */
+/* Parses "Node 0 MemTotal:  16777216 kB". */
 static struct pr_num node_memory(struct gt_fsroot *fs, int id)
 {
 	gt_autofree char *path = gt_xasprintf(NODE "/node%d/meminfo", id), *text = NULL;
@@ -29,7 +29,7 @@ static struct pr_num node_memory(struct gt_fsroot *fs, int id)
 		       (struct pr_num){ PR_UNKNOWN, 0 };
 }
 
-/* A row of the distance table. The kernel writes one word per online node, in the order of the node numbers. */
+/* Reads a row of the distance table. The kernel writes one word per online node, in the order of the node numbers. */
 static void read_distance(struct gt_fsroot *fs, struct pr_node *node, size_t n)
 {
 	gt_autofree char *path = gt_xasprintf(NODE "/node%d/distance", node->id), *line = NULL;
@@ -78,7 +78,7 @@ static const struct pr_node *find_node(const struct pr_node *node, size_t n, int
 	return NULL;
 }
 
-/* The row in the order of the host's nodes, NULL where one of them is missing. */
+/* Returns the row in the order of the host's nodes, NULL if one of them is missing. */
 static int *reorder_row(const struct pr_host *h, const struct pr_node *from, const struct pr_node *all, size_t n)
 {
 	gt_autofree int *row = gt_xcalloc(h->n_node, sizeof(int));
@@ -93,7 +93,7 @@ static int *reorder_row(const struct pr_host *h, const struct pr_node *from, con
 	return gt_take(row);
 }
 
-/* Captures of older versions have the memory and the distances of nodes in hwloc's export only. */
+/* Captures by older versions have the memory and the distances of nodes only in hwloc's export. */
 static void complete_from_export(struct gt_fsroot *fs, struct pr_host *h)
 {
 	bool complete = true;
@@ -115,7 +115,7 @@ static void complete_from_export(struct gt_fsroot *fs, struct pr_host *h)
 	pr_free_nodes(all, n);
 }
 
-/* A kernel without NUMA: all memory is one node. */
+/* Creates one node with all memory, for a kernel without NUMA. */
 static void one_node(struct pr_host *h)
 {
 	free(h->node);

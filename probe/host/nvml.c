@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NVML, asked in a child process with a time limit: with a hung GPU its calls never return, and that must be a finding,
- * not a hang. The child answers one JSON object, which is also the fact "nvml" of a captured host.
+ * Queries NVML in a child process with a time limit, because its calls never return if a GPU hangs. The time-out is a
+ * finding. The child prints one JSON object, which is also the fact "nvml" of a captured host.
  */
 #include <errno.h>
 #include <string.h>
@@ -105,7 +105,7 @@ static unsigned count_instances(const struct nvml *n, nvml_device dev)
 	return found;
 }
 
-/* One more link that leads there. */
+/* Adds a link to its destination's count. */
 static void count_link(const struct nvml *n, nvml_device dev, unsigned i, json_t *list)
 {
 	static const char *const kinds[] = { "gpu", "npu", "switch" };
@@ -147,7 +147,7 @@ static void ask_links(const struct nvml *n, nvml_device dev, json_t *d)
 	json_decref(list);
 }
 
-/* A mask of NVML's as a list: "0-15,32-47". */
+/* Converts an NVML mask to a list: "0-15,32-47". */
 static json_t *list_of(const unsigned long *mask, size_t n)
 {
 	gt_auto_set set = { 0 };
@@ -160,7 +160,7 @@ static json_t *list_of(const unsigned long *mask, size_t n)
 	return gt_json_str(text);
 }
 
-/* Where NVML sees the card: its CPUs, its node, and how far the other cards are. */
+/* Queries the location of the GPU: its CPUs, its node, and the distance to the other GPUs. */
 static void ask_place(const struct nvml *n, nvml_device dev, unsigned i, unsigned count, json_t *d)
 {
 	unsigned long cpus[64] = { 0 }, nodes[16] = { 0 };
@@ -186,7 +186,7 @@ static void ask_place(const struct nvml *n, nvml_device dev, unsigned i, unsigne
 	json_decref(ancestors);
 }
 
-/* Each fails on cards that have no such thing: then nothing is said. */
+/* Each query fails on GPUs without the feature; its key is then omitted. */
 static void ask_health(const struct nvml *n, nvml_device dev, json_t *d)
 {
 	unsigned corrected, uncorrected, pending, failed;
@@ -212,7 +212,7 @@ static void ask_health(const struct nvml *n, nvml_device dev, json_t *d)
 	ask_links(n, dev, d);
 }
 
-/* The worst answer for reading from one GPU by another; 0 if all can. */
+/* Reports the worst status of reading one GPU's memory from another; 0 if all pairs can. */
 static void ask_p2p(const struct nvml *n, unsigned count, json_t *doc)
 {
 	int status, worst = 0;
@@ -253,7 +253,7 @@ static json_t *ask_device(const struct nvml *n, unsigned i, unsigned count)
 		json_object_set_new(d, "persistence", json_integer(on));
 	if (!n->capability(dev, &major, &minor))
 		json_object_set_new(d, "arch", json_integer(major * 10 + minor));
-	if (n->mig && !n->mig(dev, &mig, &pending)) { /* fails where the card has no such thing */
+	if (n->mig && !n->mig(dev, &mig, &pending)) { /* fails on GPUs without the feature */
 		put(d, "mig", mig);
 		put(d, "mig_pending", pending);
 		if (mig)
@@ -312,7 +312,7 @@ static int child(void *arg, struct gt_err *err)
 
 /* ---- in the parent -------------------------------------------------------------------------------------------- */
 
-/* NVML writes "00000000:3B:00.0" where sysfs says "0000:3b:00.0". */
+/* Compares NVML's "00000000:3B:00.0" with "0000:3b:00.0" of sysfs. */
 static bool same_address(const char *nvml, const char *sysfs)
 {
 	size_t n = strlen(nvml), m = strlen(sysfs);
@@ -331,7 +331,7 @@ void pr_sysfs_address(char *address, size_t size)
 		memmove(address, address + 4, 13);
 }
 
-/* The numbers of a device: its key in the fact, its place in the host. */
+/* The numbers of a GPU: key in the fact, offset in struct pr_gpu. */
 const struct pr_gpu_field pr_gpu_numbers[] = {
 #define NUMBER(member)	{ #member, offsetof(struct pr_gpu, member) }
 	NUMBER(memory_bytes),  NUMBER(persistence),   NUMBER(arch),	      NUMBER(mig),	     NUMBER(mig_pending),
@@ -347,14 +347,14 @@ struct pr_num *pr_gpu_number(const struct pr_gpu *g, size_t i)
 	return (struct pr_num *)((char *)g + pr_gpu_numbers[i].offset);
 }
 
-#define ENDS_MAX 512 /* of links and of cards, whatever a captured host says */
+#define ENDS_MAX 512 /* limit of links and GPUs, for forged captures */
 
 static void take_ways(struct pr_host *h, struct pr_gpu *g, const json_t *d)
 {
 	const json_t *links = json_object_get(d, "nvlink"), *ancestors = json_object_get(d, "ancestors"), *l;
 	size_t i;
 
-	if (g->nvlink || g->ancestor) /* told twice */
+	if (g->nvlink || g->ancestor) /* duplicate entry */
 		return;
 	g->nvlink = gt_xcalloc(GT_MIN(json_array_size(links), ENDS_MAX) + 1, sizeof(*g->nvlink));
 	g->ancestor = gt_xcalloc(GT_MIN(json_array_size(ancestors), ENDS_MAX) + 1, sizeof(*g->ancestor));
@@ -444,7 +444,7 @@ void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s)
 	size_t len;
 
 	if (h->live) {
-		/* nothing to ask where there is neither card, module nor library: saves the child */
+		/* without GPU, module and library skip the child */
 		if (h->n_gpu || h->driver.module_version.v || pr_find_lib(h, "libnvidia-ml.so.1", 0))
 			ask_in_child(h, timeout_s);
 		else

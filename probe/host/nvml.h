@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PR_NVML_H
 #define PR_NVML_H
-/* Answers of NVML about the whole host. Those about one GPU are in struct pr_gpu. */
+/* NVML readings about the whole host. Those about one GPU are in struct pr_gpu. */
 #include "lib/fsroot.h"
 #include "lib/json.h"
 #include "probe/host/value.h"
@@ -18,17 +18,17 @@ struct pr_nvml {
 	struct pr_str driver;		/* "550.163.01" */
 	struct pr_num cuda_version;	/* highest CUDA version of the driver: 12040 is 12.4 */
 	struct pr_num gpus_lost, gpus_to_reset; /* GPUs for which NVML returns 15 and 16 */
-	struct pr_num p2p_status;	/* worst answer for a pair of GPUs; 0: no problem */
+	struct pr_num p2p_status;	/* worst status of a pair of GPUs; 0: no problem */
 };
 
 void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s);
-/* Returns the answers as text of the fact "nvml" for captures; NULL if NVML was not asked. The caller frees it. */
+/* Returns the readings as text of the fact "nvml" for captures; NULL if NVML was not queried. The caller frees it. */
 char *pr_nvml_fact(const struct pr_host *h);
-/* Asks the library everything that discovery needs. Only for a child process: the calls can hang or crash. */
+/* Queries everything that discovery needs. Only for a child process: the calls can hang or crash. */
 json_t *pr_nvml_ask(void);
-/* Rewrites NVML's "00000000:3B:00.0" in place as sysfs has it: "0000:3b:00.0". size: of the buffer. */
+/* Converts NVML's address "00000000:3B:00.0" in place to that of sysfs: "0000:3b:00.0". size: of the buffer. */
 void pr_sysfs_address(char *address, size_t size);
-/* The numbers of a GPU that NVML returns: key in the fact and in documents, offset in struct pr_gpu. */
+/* A number that NVML reports for a GPU: key in the fact and in documents, offset in struct pr_gpu. */
 struct pr_gpu_field {
 	const char *key;
 	size_t offset;

@@ -19,7 +19,7 @@
 
 /* ---- cores ---- */
 
-/* As OpenBLAS names them (driver/others/dynamic.c), whatever the case. */
+/* Names as in OpenBLAS (driver/others/dynamic.c), ignoring case. */
 static const struct {
 	enum pr_isa isa;
 	const char *names;
@@ -80,7 +80,7 @@ bool pr_openblas_is_old(const char *core, const char *flags, const char *vendor)
 	return (isa == PR_ISA_SSE || isa == PR_ISA_AVX) && pr_openblas_fit(flags, vendor, 0);
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------------- */
+/* ---- query ---------------------------------------------------------------------------------------------------------- */
 
 struct question {
 	const char *path, *coretype;
@@ -88,7 +88,8 @@ struct question {
 
 typedef char *teller(void);
 
-/* One of its functions: wheels of NumPy and SciPy bring copies whose names are made longer, lest two of them meet. */
+/* Finds one of its functions. NumPy and SciPy wheels contain copies with a prefix or suffix in the names, to avoid
+ * conflicts. */
 static teller *find(void *handle, const char *name)
 {
 	static const char *const before[] = { "", "scipy_" }, *const behind[] = { "", "64_", "_64" };
@@ -104,7 +105,7 @@ static teller *find(void *handle, const char *name)
 	return NULL;
 }
 
-/* One thread: it would start its own when it is loaded. */
+/* Sets one thread, because OpenBLAS starts its threads when it is loaded. */
 static void set_environment(const char *coretype)
 {
 	unsetenv("OPENBLAS_CORETYPE");
@@ -115,8 +116,8 @@ static void set_environment(const char *coretype)
 		setenv("OPENBLAS_CORETYPE", coretype, 1);
 }
 
-/* Writes what was answered: core and configuration, a line each; status 1: it does not load, 2: no such function. A library that
- * this program computes with itself has chosen already: then another copy is loaded beside it. */
+/* Prints core and configuration, one per line. Exit status 1: cannot be loaded, 2: no such function. If this program
+ * already uses the library, its core is fixed, so a second copy is loaded. */
 static int child(void *arg, struct gt_err *err)
 {
 	const struct question *q = arg;
@@ -147,7 +148,7 @@ static int child(void *arg, struct gt_err *err)
 	return 0;
 }
 
-/* "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY Prescott MAX_THREADS=64" */
+/* Parses "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY Prescott MAX_THREADS=64". */
 static void take_config(const char *config, struct pr_openblas_answer *ret)
 {
 	const char *at = gt_starts_with(config, "OpenBLAS ") ? config + strlen("OpenBLAS ") : "";
@@ -175,7 +176,7 @@ static int take_answer(const char *path, char *text, struct pr_openblas_answer *
 	return 0;
 }
 
-/* What root loads must be root's alone. */
+/* As root refuses a library that other users can replace. */
 static int check_owner(struct gt_fsroot *live, const char *path, struct gt_err *err)
 {
 	const char *why = NULL;
@@ -215,7 +216,7 @@ int pr_openblas_ask(struct gt_fsroot *live, const char *path, const char *corety
 	return r;
 }
 
-/* ---- of a host ---------------------------------------------------------------------------------------------------- */
+/* ---- the host's copies ------------------------------------------------------------------------------------------------ */
 
 static void add_copy(struct gt_strv *paths, const char *real)
 {
@@ -223,7 +224,7 @@ static void add_copy(struct gt_strv *paths, const char *real)
 		gt_strv_add(paths, real);
 }
 
-/* The host's own, and those that Python's modules load. */
+/* Finds the host's own copy, and those that Python modules load. */
 static void find_copies(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret)
 {
 	const struct pr_load_opts opts = pr_load_opts_of(h);
@@ -263,7 +264,7 @@ static void ask_copy(struct gt_fsroot *fs, struct pr_host *h, const char *path)
 			b->takes = fit;
 }
 
-/* Of a capture: [{"path", "core", "version", "one_target", "takes", "why"}]. */
+/* Parses the fact of a capture: [{"path", "core", "version", "one_target", "takes", "why"}]. */
 static void take_fact(struct pr_host *h, const char *text, size_t len)
 {
 	gt_auto_json *doc = NULL;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What dpkg has installed, read from its status file: no dpkg is run. Of some thousand packages the few that matter are
- * kept; a captured host has them as the fact "packages", one "NAME VERSION [hold] [newer VERSION]" a
- * line.
+ * Reads the installed packages from dpkg's status file, without running dpkg. Keeps the few relevant ones of some
+ * thousand. A captured host has them as the fact "packages", one "NAME VERSION [hold] [newer VERSION]" per line.
  */
 #include <ctype.h>
 #include <string.h>
@@ -40,7 +39,7 @@ static bool matters(const char *name)
 	return false;
 }
 
-/* Text of a stranger's file that goes into reports: no blanks, nothing but what names and versions are made of. */
+/* Accepts only characters of package names and versions, because the untrusted text is printed in reports. */
 static bool is_plain(const char *s)
 {
 	for (; *s; s++)
@@ -58,7 +57,7 @@ static void add(struct pr_host *h, const char *name, const char *version, bool h
 		.name = pr_keep(h, name), .version = pr_keep(h, version), .held = held};
 }
 
-/* "Key: value" at the start of a line of the paragraph. */
+/* Returns the value of "Key: value" at the start of a line of the paragraph. */
 static char *field(const char *paragraph, const char *key)
 {
 	size_t n = strlen(key);
@@ -116,7 +115,7 @@ const struct pr_package *pr_find_package(const struct pr_host *h, const char *na
 	return NULL;
 }
 
-/* "2.36-9+deb12u13" is 2.36. */
+/* Derives the glibc version: "2.36-9+deb12u13" is 2.36. */
 static void find_glibc(struct pr_host *h)
 {
 	const struct pr_package *p = pr_find_package(h, "libc6");
@@ -126,7 +125,7 @@ static void find_glibc(struct pr_host *h)
 					   pr_own(h, gt_xstrndup(p->version, strspn(p->version, "0123456789.")))};
 }
 
-/* /usr/bin/gcc is a link to gcc-12, on Debian and its like. */
+/* On Debian-based systems /usr/bin/gcc is a link such as gcc-12. */
 static void find_gcc(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree char *target = NULL;

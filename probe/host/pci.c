@@ -14,7 +14,7 @@ static unsigned read_hex(struct gt_fsroot *fs, const char *address, const char *
 	return gt_fs_read_line(fs, path, &line) >= 0 && !gt_parse_hex(line, &v) && v <= UINT32_MAX ? (unsigned)v : 0;
 }
 
-/* May this user not see what the device is? */
+/* Returns whether this user lacks permission to read the device. */
 static bool is_hidden(struct gt_fsroot *fs, const char *address)
 {
 	gt_autofree char *path = gt_xasprintf(PCI "/%s/vendor", address), *line = NULL;
@@ -23,7 +23,7 @@ static bool is_hidden(struct gt_fsroot *fs, const char *address)
 	return r < 0 && pr_state_of(r) == PR_UNREADABLE;
 }
 
-/* The name of the driver that is bound; absent when none is. */
+/* Returns the name of the bound driver; absent if there is none. */
 static struct pr_str read_driver(struct gt_fsroot *fs, struct pr_host *h, const char *address)
 {
 	gt_autofree char *path = gt_xasprintf(PCI "/%s/driver", address), *target = NULL;
@@ -45,7 +45,7 @@ static struct pr_num read_group(struct gt_fsroot *fs, const char *address)
 	return gt_parse_i64(gt_basename(target), &v) < 0 ? (struct pr_num){ PR_BROKEN, 0 } : pr_value(v);
 }
 
-/* Line 2 of "resource", "START END FLAGS" in hexadecimal, is the window on a GPU's memory. */
+/* Reads the window on a GPU's memory: line 2 of "resource", "START END FLAGS" in hexadecimal. */
 static struct pr_num read_bar1(struct gt_fsroot *fs, const char *address)
 {
 	gt_autofree char *path = gt_xasprintf(PCI "/%s/resource", address), *text = NULL;
@@ -60,7 +60,7 @@ static struct pr_num read_bar1(struct gt_fsroot *fs, const char *address)
 	return end > start && end - start < INT64_MAX ? pr_value((int64_t)(end - start) + 1) : (struct pr_num){ PR_ABSENT, 0 };
 }
 
-/* The CPUs next to a device: a list, or before Linux 2.6.28 a mask. */
+/* Reads the CPUs next to a device: a list, or before Linux 2.6.28 a mask. */
 static struct pr_str read_local_cpus(struct gt_fsroot *fs, struct pr_host *h, const char *address)
 {
 	struct pr_str list = pr_read_str(h, fs, PCI "/%s/local_cpulist", address), mask;
@@ -103,7 +103,7 @@ static void read_device(struct gt_fsroot *fs, struct pr_host *h, struct pr_pci *
 	}
 }
 
-/* VGA, 3D and other display controllers of NVIDIA. */
+/* Returns true for VGA, 3D and other display controllers of NVIDIA. */
 static bool is_nvidia_gpu(const struct pr_pci *d)
 {
 	return d->vendor == 0x10de && d->class_code >> 16 == 3;
@@ -139,8 +139,9 @@ static bool beside_amd_cpu(struct gt_fsroot *fs, const char *address)
 	return false;
 }
 
-/* Display controllers and processing accelerators of AMD and Intel. Not: GPUs inside a processor, graphics of old server boards
- * (driver radeon, or VGA without a driver), FPGAs, and devices that are set aside for virtual machines. */
+/* Returns true for display controllers and processing accelerators of AMD and Intel. Excludes GPUs inside a processor,
+ * graphics of old server boards (driver radeon, or VGA without a driver), FPGAs, and devices reserved for virtual
+ * machines. */
 static bool is_other_gpu(struct gt_fsroot *fs, const struct pr_pci *d)
 {
 	unsigned base = d->class_code >> 16;
@@ -150,7 +151,7 @@ static bool is_other_gpu(struct gt_fsroot *fs, const struct pr_pci *d)
 		return false;
 	if (d->vendor == AMD)
 		return (gt_streq(d->driver.v, "amdgpu") || (!d->driver.v && !vga)) && !beside_amd_cpu(fs, d->address);
-	if (d->vendor == INTEL) /* bus 0 is the processor's */
+	if (d->vendor == INTEL) /* bus 0 belongs to the processor */
 		return !gt_starts_with(d->address, "0000:00:") && (intels || (!d->driver.v && base == 3));
 	return d->vendor == HABANA && base == 0x12;
 }

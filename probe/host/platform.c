@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPUs that are on no PCI bus or whose driver is not this system's: WSL, Jetson, a node whose driver is a container. */
+/* GPUs that are not on a PCI bus or whose driver belongs to another system: WSL, Jetson, a node with a driver container. */
 #include <stdlib.h>
 #include <string.h>
 #include "probe/host/reading.h"
 
-/* "nvidia,p3737-0000\0nvidia,tegra234\0": a board of NVIDIA's own processors, whose GPU is in the processor. */
+/* Detects NVIDIA's own processors, which contain the GPU, by "nvidia,p3737-0000\0nvidia,tegra234\0". */
 static void find_tegra(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree char *compatible = NULL;
@@ -15,17 +15,17 @@ static void find_tegra(struct gt_fsroot *fs, struct pr_host *h)
 				   ? NULL : memmem(compatible, len, "nvidia,tegra", strlen("nvidia,tegra"));
 	bool found = chip;
 
-	/* in a container the board is not to be seen, its devices are */
+	/* in a container only the device nodes are visible */
 	found |= gt_fs_exists(fs, "/dev/nvhost-ctrl-gpu") || gt_fs_exists(fs, "/dev/nvgpu/igpu0/ctrl");
 	if (!found)
 		return;
 	h->tegra.board = model.v && *model.v ? model : pr_text(h, "an NVIDIA Jetson");
-	h->tegra.chip = chip ? atoi(chip + strlen("nvidia,tegra")) : 0; /* a NUL follows what is read */
+	h->tegra.chip = chip ? atoi(chip + strlen("nvidia,tegra")) : 0; /* gt_fs_read() terminates the text with NUL */
 	h->tegra.release = release.v; /* "# R36 (release), REVISION: 4.3, …" */
 }
 
-/* Kubernetes' GPU operator: the driver lives in a container, and its files for other containers below this directory.
- */
+/* Detects Kubernetes' GPU operator: the driver runs in a container, with its files for other containers below this
+ * directory. */
 static bool has_driver_root(struct gt_fsroot *fs)
 {
 	static const char *const dirs[] = {"usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu", "usr/lib64"};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python environments and what is installed in them, from directories alone. The name of a dist-info directory holds
- * name and version by its specification; what it says is a stranger's text and is taken only if it is made of harmless
+ * Finds Python environments and their distributions from directories alone. By its specification the name of a
+ * dist-info directory contains name and version. The name is untrusted, so it is accepted only with harmless
  * characters.
  */
 #include <ctype.h>
@@ -33,7 +33,7 @@ const struct pr_import pr_imports[] = {
 	{0},
 };
 
-/* Names of distributions that say something about the GPU stack; '*' stands for any rest. */
+/* Distributions relevant to the GPU stack; '*' matches any suffix. */
 static const char *const of_interest[] = {
 	"torch",
 	"torchvision",
@@ -77,7 +77,7 @@ static bool is_of_interest(const char *name)
 	return false;
 }
 
-/* "nvidia_cudnn_cu12-9.1.0.70.dist-info" in its two parts; false if it is none or holds anything strange. */
+/* Splits "nvidia_cudnn_cu12-9.1.0.70.dist-info" into its two parts. Returns false for other names and unusual characters. */
 static bool split_name(const char *entry, char **ret_name, char **ret_version)
 {
 	bool egg = gt_ends_with(entry, ".egg-info");
@@ -111,7 +111,7 @@ static void read_site(struct gt_fsroot *fs, struct pr_host *h, const char *site,
 	for (size_t i = 0; i < names.n && e->n_dist < MOST_DISTS; i++) {
 		gt_autofree char *name = NULL, *version = NULL, *path = gt_xasprintf("%s/%s", site, names.v[i]);
 
-		/* a capture keeps what was looked at */
+		/* a capture contains an entry only if it was checked */
 		if (!split_name(names.v[i], &name, &version) || !is_of_interest(name) || !gt_fs_exists(fs, path))
 			continue;
 		e->dist = gt_xrealloc(e->dist, (e->n_dist + 1) * sizeof(*e->dist));
@@ -128,7 +128,7 @@ const struct pr_dist *pr_pyenv_dist(const struct pr_pyenv *e, const char *name)
 	return NULL;
 }
 
-/* The text between quotes after a line's "KEY", if it looks like a version. */
+/* Returns the text in quotes on the line that starts with key, if it looks like a version. */
 static const char *quoted_version(struct pr_host *h, const char *text, const char *key)
 {
 	const char *at = text;
@@ -162,7 +162,7 @@ static void read_torch(struct gt_fsroot *fs, struct pr_host *h, struct pr_pyenv 
 	}
 }
 
-/* "python3.11" but not "python3-config". */
+/* Matches "python3.11" but not "python3-config". */
 static bool is_library_dir(const char *name)
 {
 	return gt_starts_with(name, "python3.") && !name[8 + strspn(name + 8, "0123456789")];
@@ -178,7 +178,7 @@ static void add_site(struct gt_fsroot *fs, struct pr_host *h, struct pr_pyenv *e
 	read_site(fs, h, site, e);
 }
 
-/* Debian's own interpreter also looks into dist-packages. */
+/* Debian's own interpreter also searches dist-packages. */
 static void add_sites(struct gt_fsroot *fs, struct pr_host *h, struct pr_pyenv *e, const char *lib)
 {
 	static const char *const kinds[] = {"site-packages", "dist-packages"};
@@ -211,7 +211,7 @@ int pr_pyenv_read(struct gt_fsroot *fs, struct pr_host *h, const char *prefix, s
 	if (gt_fs_list(fs, lib, &names) < 0)
 		return -ENOENT;
 	find_python(fs, h, &e);
-	/* of several the one that bin/python3 leads to; a link to a name without a version leaves the newest */
+	/* prefer the version that bin/python3 links to; if that has no version, the newest */
 	if (e.python && gt_fs_realpath(fs, e.python, &python) >= 0 && is_library_dir(gt_basename(python)))
 		e.version = pr_keep(h, gt_basename(python) + strlen("python"));
 	for (size_t i = names.n; i-- > 0 && !e.version;) {
@@ -269,7 +269,7 @@ char *pr_pyenv_object(struct gt_fsroot *fs, const struct pr_pyenv *e, const char
 	return found;
 }
 
-/* ---- which environments --------------------------------------------------------------------------------------- */
+/* ---- environments --------------------------------------------------------------------------------------------- */
 
 static void add_env(struct gt_fsroot *fs, struct pr_host *h, const char *prefix)
 {
@@ -295,7 +295,7 @@ static void add_env(struct gt_fsroot *fs, struct pr_host *h, const char *prefix)
 	h->pyenv[h->n_pyenv++] = e;
 }
 
-/* An environment with nothing of interest in it is none of ours. */
+/* Environments without relevant distributions are omitted. */
 void pr_discover_python(struct gt_fsroot *fs, struct pr_host *h)
 {
 	static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};

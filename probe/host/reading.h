@@ -1,86 +1,89 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PR_READING_H
 #define PR_READING_H
-/* How a file becomes a reading. Strings belong to the host's pool. */
+/* Functions that turn files into readings. Strings belong to the host's pool. */
 #include "probe/host/host.h"
 
-enum pr_state pr_state_of(int r); /* of a negative errno */
+enum pr_state pr_state_of(int r); /* state for a negative errno */
 const char *pr_own(struct pr_host *h, char *s); /* takes ownership */
 const char *pr_keep(struct pr_host *h, const char *s);
 struct pr_str pr_text(struct pr_host *h, const char *s); /* present; NULL: absent */
 struct pr_num pr_value(int64_t v);
 struct pr_str pr_read_str(struct pr_host *h, struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(3, 4);
-struct pr_str pr_read_text(struct pr_host *h, struct gt_fsroot *fs, const char *path); /* all lines, 64 KiB at most */
-/* The word in brackets of a line of choices ("always [madvise] never"), or the line. */
+struct pr_str pr_read_text(struct pr_host *h, struct gt_fsroot *fs, const char *path); /* all lines, at most 64 KiB */
+/* Returns the word in brackets of a choice line ("always [madvise] never"), or the whole line. */
 struct pr_str pr_chosen(struct pr_host *h, struct pr_str line);
 struct pr_num pr_read_num(struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(2, 3);
-/* The same for files in which -1 says "none". */
+/* The same for files in which -1 means "none". */
 struct pr_num pr_read_node(struct gt_fsroot *fs, const char *fmt, ...) GT_PRINTF(2, 3);
-/* CPUs from the file `list` of a directory, or from `mask` where there is no list (before Linux 2.6.26). 0 or a negative errno. */
+/* Reads a CPU set from the file `list` of a directory, or from `mask` if there is no list (before Linux 2.6.26).
+ * Returns 0 or a negative errno. */
 int pr_read_cpus(struct gt_fsroot *fs, const char *dir, const char *list, const char *mask, struct gt_set *ret);
-/* The numbers N of the entries PREFIXN of a directory. 0, or -ENOENT and other negative errnos. */
+/* Returns the numbers N of the entries PREFIXN of a directory. Returns 0, or a negative errno such as -ENOENT. */
 int pr_list_numbered(struct gt_fsroot *fs, const char *dir, const char *prefix, struct gt_set *ret);
-json_t *pr_num_json(struct pr_num n); /* the number, or null when absent, or the state's name */
+json_t *pr_num_json(struct pr_num n); /* the number, null if absent, or the name of the state */
 json_t *pr_str_json(struct pr_str s);
 
-/* Of the text of /proc/cpuinfo: the value of the first line of this key, NULL if there is none; what the processor is called, NULL
- * if that is not known. The caller frees both. */
+/* Return from the text of /proc/cpuinfo the value of the first line with this key, or the name of the processor; NULL
+ * if there is none. The caller frees it. */
 char *pr_cpuinfo_value(const char *text, const char *key);
 char *pr_cpu_name(const char *text);
 
-/* The phases of discovery, in the order of discover.c. Those with a struct of their own are in the header of that struct. */
+/* The phases of discovery, in the order of discover.c. Phases with a struct of their own are declared in its header. */
 void pr_discover_environment(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_kernel(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_grub(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_settings(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_cpu(struct gt_fsroot *fs, struct pr_host *h);
-void pr_discover_virt(struct gt_fsroot *fs, struct pr_host *h); /* after the processors: their flags say it */
+void pr_discover_virt(struct gt_fsroot *fs, struct pr_host *h); /* runs after the processors, because it uses their flags */
 void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_numa(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_pci(struct gt_fsroot *fs, struct pr_host *h);
-void pr_discover_python(struct gt_fsroot *fs, struct pr_host *h); /* after the environment */
-void pr_discover_imports(struct gt_fsroot *fs, struct pr_host *h); /* after Python */
+void pr_discover_python(struct gt_fsroot *fs, struct pr_host *h); /* runs after the environment */
+void pr_discover_imports(struct gt_fsroot *fs, struct pr_host *h); /* runs after Python */
 void pr_discover_packages(struct gt_fsroot *fs, struct pr_host *h);
-void pr_discover_data(struct gt_fsroot *fs, struct pr_host *h, const char *dir); /* after the disks */
+void pr_discover_data(struct gt_fsroot *fs, struct pr_host *h, const char *dir); /* runs after the disks */
 void pr_discover_kernel_log(struct gt_fsroot *fs, struct pr_host *h);
-void pr_discover_acs(struct gt_fsroot *fs, struct pr_host *h); /* after PCI */
-/* The ports' control words as the fact "acs", NULL if none was read. The caller frees it. */
+void pr_discover_acs(struct gt_fsroot *fs, struct pr_host *h); /* runs after PCI */
+/* Returns the ports' control words as the fact "acs", NULL if none was read. The caller frees it. */
 char *pr_acs_fact(const struct pr_host *h);
-void pr_discover_upgrades(struct gt_fsroot *fs, struct pr_host *h); /* after the packages */
+void pr_discover_upgrades(struct gt_fsroot *fs, struct pr_host *h); /* runs after the packages */
 void pr_add_kernel(struct gt_fsroot *fs, struct pr_host *h, const char *release, struct pr_num module);
 bool pr_is_driver_package(const char *name);
-/* Debian package versions, as dpkg orders them: <0, 0, >0. */
+/* Compares Debian package versions in dpkg's order: <0, 0, >0. */
 int pr_deb_version_cmp(const char *a, const char *b);
 void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h);
-void pr_find_contradictions(struct gt_fsroot *fs, struct pr_host *h); /* after the phases above */
-/* The few that a launcher asks (struct pr_discover_opts). */
+void pr_find_contradictions(struct gt_fsroot *fs, struct pr_host *h); /* runs after the phases above */
+/* The reduced phases for a launcher (struct pr_discover_opts). */
 void pr_launch_cpu(struct gt_fsroot *fs, struct pr_host *h);
 void pr_launch_memory(struct gt_fsroot *fs, struct pr_host *h);
 void pr_launch_numa(struct gt_fsroot *fs, struct pr_host *h);
 void pr_launch_pci(struct gt_fsroot *fs, struct pr_host *h);
-/* Calls see for the control group of this process and each one above it: "/a/b", "/a", "". controller: its name in version 1,
- * where each has a tree of its own. */
+/* Calls see for the control group of this process and each ancestor: "/a/b", "/a", "". controller: name in version 1,
+ * where each controller has its own tree. */
 typedef void (*pr_cgroup_fn)(struct gt_fsroot *fs, void *arg, const char *group, bool v2);
 void pr_each_cgroup(struct gt_fsroot *fs, const char *controller, pr_cgroup_fn see, void *arg);
-void pr_discover_openblas(struct gt_fsroot *fs, struct pr_host *h); /* after Python */
-/* What its copies said, for documents (the state's name where nobody asked), and as the fact "openblas" (else NULL). The caller
- * frees both. */
+void pr_discover_openblas(struct gt_fsroot *fs, struct pr_host *h); /* runs after Python */
+/* Return the OpenBLAS copies for documents (the state's name if not queried), and as the fact "openblas" (NULL if not
+ * queried). The caller frees both. */
 json_t *pr_openblas_json(const struct pr_host *h);
 char *pr_openblas_fact(const struct pr_host *h);
 void pr_discover_identity(struct gt_fsroot *fs, struct pr_host *h);
-/* The variables that matter, as the fact "environment"; NULL if none is set. The caller frees it. */
+/* Returns the relevant variables as the fact "environment"; NULL if none is set. The caller frees it. */
 char *pr_environment_fact(const struct pr_host *h);
 #define PR_DPKG_STATUS	"/var/lib/dpkg/status"
-/* The relevant packages and log lines as the facts "packages" and "kernel_log"; NULL if there are none. The caller frees them. */
+/* Return the relevant packages and log lines as the facts "packages" and "kernel_log"; NULL if there are none. The
+ * caller frees them. */
 char *pr_packages_fact(const struct pr_host *h);
 char *pr_kernel_log_fact(const struct pr_host *h);
-/* Rings and queues of a network card; and of all of them, as the fact "ethtool". */
+/* Reads the rings and queues of a network card. pr_ethtool_fact() returns those of all cards as the fact "ethtool". */
 void pr_read_ethtool(struct gt_fsroot *fs, struct pr_net *n);
 char *pr_ethtool_fact(const struct pr_host *h);
-/* The NUMA nodes by hwloc, ordered by number: of the live host, or of the fact "hwloc.xml". A node without CPUs has those of its
- * neighbours there. 0 or a negative errno: there is no such reading. The caller frees them with pr_free_nodes. */
+/* Returns the NUMA nodes from hwloc, ordered by number: of the live host, or from the fact "hwloc.xml". In hwloc a node
+ * without CPUs has those of its neighbours. Returns 0, or a negative errno if there is no such reading. The caller
+ * frees them with pr_free_nodes(). */
 int pr_hwloc_nodes(struct gt_fsroot *fs, struct pr_node **ret, size_t *ret_n);
 void pr_free_nodes(struct pr_node *node, size_t n);
-/* hwloc's own export of the host, for captures; NULL if it finds nothing. The caller frees it. */
+/* Returns hwloc's XML export of the host, for captures; NULL if it finds nothing. The caller frees it. */
 char *pr_hwloc_xml(struct gt_fsroot *fs);
 #endif

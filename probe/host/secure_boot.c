@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Secure Boot: is it on, who signed the nvidia module, and whose signatures does the firmware take? Variables of the firmware are
- * read by calls into it, slowly: the lists of keys only where a module lies there and is not loaded.
+ * Reads whether Secure Boot is on, the signer of the nvidia module, and the keys that the firmware trusts. Reading
+ * firmware variables is slow, so the key lists are read only if a module is installed but not loaded.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static int read_part(struct gt_fsroot *fs, const char *path, char **ret, size_t 
 	return fd < 0 ? fd : gt_read_up_to(fd, LIST_MAX, ret, ret_len);
 }
 
-/* A variable's last byte says it; without efivarfs it is not known. */
+/* Reads a variable whose last byte is the value. Unknown without efivarfs. */
 static struct pr_num read_switch(struct gt_fsroot *fs, const char *path)
 {
 	gt_autofree char *data = NULL;
@@ -37,7 +37,7 @@ static struct pr_num read_switch(struct gt_fsroot *fs, const char *path)
 	return len ? pr_value(data[len - 1] == 1) : (struct pr_num){PR_BROKEN, 0};
 }
 
-/* ---- as text, in captures ------------------------------------------------------------------------------------- */
+/* ---- text form for captures ----------------------------------------------------------------------------------- */
 
 static void put_key(struct gt_buf *b, const char *where, const struct pr_key *k)
 {
@@ -109,11 +109,11 @@ static struct pr_num find_signer(int fd, struct pr_key *ret)
 	text = gt_xcalloc(len, 1);
 	if ((off_t)from_end > st.st_size || pread(fd, text, len, st.st_size - (off_t)from_end) != (ssize_t)len)
 		return (struct pr_num){PR_BROKEN, 0};
-	pr_key_of_signature(text, len, ret); /* where it cannot be read, signed it is all the same */
+	pr_key_of_signature(text, len, ret); /* a module whose signature cannot be parsed is still signed */
 	return pr_value(1);
 }
 
-/* The end of the module's file tells; that of a compressed one lies in the middle of a stream, and is not known. */
+/* Reads the signature from the end of the module's file. For a compressed file it is unknown. */
 static struct pr_num read_signature(struct gt_fsroot *fs, const char *module, struct pr_key *ret)
 {
 	gt_autofree char *name = signature_name(module), *text = NULL;
@@ -147,7 +147,7 @@ static void add_key(void *arg, const struct pr_key *key)
 	h->secure_boot.key[h->secure_boot.n_key++] = (struct pr_trusted){.where = pr_keep(h, a->where), .key = *key};
 }
 
-/* The certificates of a variable; efivarfs puts four bytes of attributes before it. */
+/* Adds the certificates of a variable. efivarfs prefixes it with four bytes of attributes. */
 static enum pr_state add_list(struct gt_fsroot *fs, struct pr_host *h, const char *where, const char *path, size_t skip)
 {
 	struct adding a = {h, where};
@@ -160,7 +160,8 @@ static enum pr_state add_list(struct gt_fsroot *fs, struct pr_host *h, const cha
 	return pr_state_of(r);
 }
 
-/* The machine owner's keys, which shim hands on: whole for root, in pieces for everybody where one variable cannot hold them. */
+/* Adds the machine owner's keys (MOK), which shim exports: complete for root; for other users in pieces if one variable
+ * is too small. */
 static enum pr_state add_owners(struct gt_fsroot *fs, struct pr_host *h)
 {
 	enum pr_state s = add_list(fs, h, "MokListRT", MOK "/MokListRT", 0);
@@ -220,7 +221,7 @@ static bool add_fact(struct gt_fsroot *fs, struct pr_host *h)
 	return true;
 }
 
-/* Known is what the firmware takes only when none of its lists was kept from us. */
+/* The trusted keys are known only if all lists could be read. */
 static void find_keys(struct gt_fsroot *fs, struct pr_host *h)
 {
 	enum pr_state owners, firmware;

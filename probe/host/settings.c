@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel settings that checks judge: now, and at the next boot by sysctl.d. The services that change some of them. */
+/* Kernel settings that checks evaluate: now, and at the next boot by sysctl.d. Also the services that change some of them. */
 #include <string.h>
 #include "probe/host/reading.h"
 #include "sysctl/sysctl.h"
 
-/* Without a path the name is a sysctl's. */
+/* path NULL: name is a sysctl */
 static const struct {
 	const char *name, *path;
 } known[] = {
@@ -22,8 +22,8 @@ static const struct {
 
 /* ---- services ------------------------------------------------------------------------------------------------- */
 
-/* Seen as far as files show it: the unit's control group or something in /run while it works, or a unit that is enabled (not
- * needed to run: power-profiles-daemon is started when a desktop asks for it). */
+/* Detected from files: the unit's control group or a file in /run while it runs, or an enabled unit. A unit need not be
+ * enabled to run: a desktop starts power-profiles-daemon on demand. */
 static const struct {
 	const char *name, *running, *unit;
 } tuners[] = {
@@ -62,7 +62,7 @@ const char *pr_find_tuner(const struct gt_strv *list, const char *name)
 
 /* ---- settings ------------------------------------------------------------------------------------------------- */
 
-/* The value that the text sets: of a sysctl as the kernel reads it, of others the choice in brackets. */
+/* Returns the value in the text: for a sysctl as the kernel parses it, for others the choice in brackets. */
 static struct pr_str taken(struct pr_host *h, const char *name, bool sysctl, struct pr_str text)
 {
 	char *value = NULL;
@@ -85,7 +85,7 @@ static void read_boot(struct pr_host *h, const struct sc_conf *conf, struct pr_s
 	if (s->boot.state == PR_PRESENT)
 		s->boot_by = pr_own(h, gt_xasprintf("%s:%u", a->file, a->line));
 	else
-		s->boot.state = PR_ABSENT; /* what the kernel refuses sets nothing */
+		s->boot.state = PR_ABSENT; /* an invalid value has no effect */
 }
 
 void pr_discover_settings(struct gt_fsroot *fs, struct pr_host *h)

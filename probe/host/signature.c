@@ -22,7 +22,8 @@ enum tag {
 	CONTEXT_3 = 0xa3
 };
 
-/* The next element: its tag and what is in it; false at the end and where it is none. Lengths are definite in DER. */
+/* Reads the next element: its tag and its content. Returns false at the end and for malformed data. Lengths are
+ * definite in DER. */
 static bool next(struct der *d, int *tag, struct der *ret)
 {
 	size_t left = (size_t)(d->end - d->at), len, head = 2;
@@ -48,7 +49,7 @@ static bool next(struct der *d, int *tag, struct der *ret)
 	return true;
 }
 
-/* The next element, which must be of that tag. */
+/* Reads the next element, which must have that tag. */
 static bool take(struct der *d, int tag, struct der *ret)
 {
 	int found;
@@ -56,7 +57,7 @@ static bool take(struct der *d, int tag, struct der *ret)
 	return next(d, &found, ret) && found == tag;
 }
 
-/* The same where it may be missing. */
+/* The same for an optional element. */
 static bool take_if(struct der *d, int tag, struct der *ret)
 {
 	return d->at < d->end && *d->at == tag && take(d, tag, ret);
@@ -76,7 +77,7 @@ static void put_hex(char *to, size_t size, const struct der *d)
 		snprintf(to + 2 * i, 3, "%02x", d->at[i]);
 }
 
-/* The last common name in a name: SEQUENCE of SET of { OID, string }. */
+/* Returns the last common name in a name: SEQUENCE of SET of { OID, string }. */
 static void common_name(struct der name, char to[64])
 {
 	struct der set, pair, oid, text;
@@ -95,7 +96,7 @@ static void common_name(struct der name, char to[64])
 
 static void issuer_and_serial(const struct der *issuer, struct der serial, char to[128])
 {
-	while (serial.end - serial.at > 1 && !*serial.at) /* a sign, no digit */
+	while (serial.end - serial.at > 1 && !*serial.at) /* a sign byte, not a digit */
 		serial.at++;
 	serial.end = serial.at + GT_MIN(serial.end - serial.at, 40);
 	put_hex(to, 100, &serial);
@@ -202,10 +203,10 @@ int pr_signature_at(const unsigned char *tail, size_t len, size_t *ret_from_end,
 	return 1;
 }
 
-/* ---- signature lists ------------------------------------------------------------------------------------------ */
+/* ---- signature lists ----------------------------------------------------------------------------------------- */
 
-/* EFI_SIGNATURE_LIST: type of 16 bytes, sizes of the list, of its header and of each signature; header; signatures, each with 16
- * bytes of its owner before it. */
+/* EFI_SIGNATURE_LIST: a type of 16 bytes; the sizes of the list, of its header and of each signature; the header; the
+ * signatures, each after the 16 bytes of its owner. */
 #define LIST_HEAD 28
 #define OWNER	  16
 

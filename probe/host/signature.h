@@ -2,32 +2,34 @@
 #ifndef PR_SIGNATURE_H
 #define PR_SIGNATURE_H
 /*
- * Who signed a kernel module, and whose signatures a firmware takes: what is read of X.509 (RFC 5280), PKCS #7 (RFC 2315), of the
- * kernel's appended signatures (include/linux/module_signature.h) and of UEFI's signature lists (UEFI 2.10, 32.4.1). Nothing is
- * verified here, only names are compared: the kernel verifies. All input is a stranger's.
+ * Reads the signer of a kernel module and the keys that the firmware trusts. Parses parts of X.509 (RFC 5280), PKCS #7
+ * (RFC 2315), the kernel's appended signatures (include/linux/module_signature.h) and UEFI signature lists (UEFI 2.10,
+ * 32.4.1). Only compares names; verifying signatures is the kernel's task. All input is untrusted.
  */
 #include "lib/util.h"
 
-/* By what the kernel finds the certificate of a signature: either of the two. */
+/* Identifies the certificate of a signature. The kernel accepts either serial or subject. */
 struct pr_key {
-	char name[64];	  /* the common name, printable; of a signature that names its key only by a hash "" */
-	char serial[128]; /* serial number in hex, '@', hash of the issuer's name; "": not told */
-	char subject[128]; /* subject key identifier in hex; "": not told */
+	char name[64];	  /* common name, printable; "" if the signature identifies its key only by a hash */
+	char serial[128]; /* serial number in hex, '@', hash of the issuer's name; "": absent */
+	char subject[128]; /* subject key identifier in hex; "": absent */
 };
 
-/* Of a certificate in DER. 0, or -EINVAL. */
+/* Reads the key of a certificate in DER. Returns 0 or -EINVAL. */
 int pr_key_of_certificate(const unsigned char *der, size_t len, struct pr_key *ret);
-/* Of the first signer of a PKCS #7 SignedData in DER. 0, or -EINVAL. */
+/* Reads the first signer of a PKCS #7 SignedData in DER. Returns 0 or -EINVAL. */
 int pr_key_of_signature(const unsigned char *der, size_t len, struct pr_key *ret);
 bool pr_same_key(const struct pr_key *a, const struct pr_key *b);
 
-/* Calls fn for each certificate of a signature list, as a variable of the firmware holds it; what cannot be read is left out. How
- * many there were, or -EINVAL where a list's sizes contradict each other: those before it count. */
+/* Calls fn for each certificate of a signature list from a firmware variable. Skips certificates that cannot be parsed.
+ * Returns the number of certificates, or -EINVAL if the sizes of a list contradict each other; fn was then called for
+ * the ones before. */
 typedef void pr_key_fn(void *arg, const struct pr_key *key);
 int pr_each_key(const unsigned char *list, size_t len, pr_key_fn *fn, void *arg);
 
-/* The end of a signed module: PKCS #7 text, 12 bytes about it, a mark of 28. Where the text begins, counted from the end of the
- * file, and its length; 0: no signature, -EINVAL: one that this program does not know. tail: the file's last `len` bytes. */
+/* Finds the signature at the end of a signed module: PKCS #7 data, a trailer of 12 bytes, a magic string of 28. Returns
+ * 1 with the start of the data, counted from the end of the file, and its length. Returns 0: unsigned, -EINVAL:
+ * unsupported kind. tail: the file's last `len` bytes. */
 #define PR_SIGNATURE_TAIL 40
 int pr_signature_at(const unsigned char *tail, size_t len, size_t *ret_from_end, size_t *ret_len);
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What will be different after the next boot or the next upgrade: each installed kernel with its module and headers,
- * and what apt's lists on disk have newer than dpkg has installed. Neither apt nor dkms is run. Only the lists of
- * NVIDIA and of non-free are looked into: Debian's main list is fifty megabytes and holds no driver.
+ * Finds changes of the next boot or the next upgrade: each installed kernel with its module and headers, and newer
+ * packages in apt's lists on disk. Runs neither apt nor dkms. Reads only the lists of NVIDIA and of non-free, because
+ * Debian's main list has fifty megabytes and no driver.
  */
 #include <ctype.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static int compare_part(const char *a, size_t na, const char *b, size_t nb)
 	return 0;
 }
 
-/* Epoch, upstream version, revision. */
+/* Splits a version into epoch, upstream version and revision. */
 static void parts(const char *v, const char *at[3], size_t n[3])
 {
 	const char *colon = strchr(v, ':'), *dash;
@@ -92,7 +92,7 @@ static bool is_plain(const char *s, size_t n)
 	return n > 0 && n < 100;
 }
 
-/* Every version that the list has of the package; a paragraph's Version stands behind its Package. */
+/* Checks every version that the list has of the package. Within a paragraph, Version follows Package. */
 static void find_candidate(struct pr_host *h, struct pr_package *p, const char *list)
 {
 	gt_autofree char *key = gt_xasprintf("\nPackage: %s\n", p->name);
@@ -125,11 +125,11 @@ void pr_discover_upgrades(struct gt_fsroot *fs, struct pr_host *h)
 		gt_autofree char *path = gt_xasprintf(LISTS "/%s", names.v[i]), *list = NULL;
 		gt_autoclose int fd = -1;
 
-		/* nothing installs from backports by itself: apt pins them below what is installed */
+		/* apt does not install from backports by default: they have a lower priority than installed packages */
 		if (!gt_ends_with(names.v[i], "_Packages") || strstr(names.v[i], "-backports") ||
 		    (!strstr(names.v[i], "non-free_") && !strstr(names.v[i], "nvidia") && !strstr(names.v[i], "cuda")))
 			continue;
-		fd = gt_fs_open_part(fs, path); /* a capture keeps what was found, not the list */
+		fd = gt_fs_open_part(fs, path); /* a capture records the result, not the list */
 		if (fd < 0 || gt_read_up_to(fd, LONGEST_LIST, &list, NULL) < 0)
 			continue;
 		for (size_t k = 0; k < h->n_package; k++)

@@ -17,7 +17,7 @@ static inline bool pr_has(struct pr_num n)
 {
 	return n.state == PR_PRESENT;
 }
-/* The value, or dflt if there is none. */
+/* Returns the value, or dflt if there is none. */
 static inline int64_t pr_or(struct pr_num n, int64_t dflt)
 {
 	return n.state == PR_PRESENT ? n.v : dflt;

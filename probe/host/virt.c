@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who runs the virtual machine, said only as far as it is known: what the hypervisor signs with in CPUID, the clock
- * that KVM gives its guests, Xen's own file, the device tree, and last what the firmware calls itself. QEMU's firmware
- * says QEMU with KVM and without: so that alone is no KVM.
+ * Finds the hypervisor, from the most to the least specific source: its signature in CPUID, the clock that KVM gives
+ * its guests, Xen's own file, the device tree, and last the firmware's name. QEMU's firmware has the same name with and
+ * without KVM, so the name alone does not prove KVM.
  */
 #include "config.h"
 #ifdef HAVE_LIBCPUID
@@ -13,7 +13,8 @@
 
 #define CLOCKS "/sys/devices/system/clocksource/clocksource0/available_clocksource"
 
-/* The twelve letters, or NULL. Guests that are to look like Hyper-V's have KVM's own 0x100 further on. */
+/* Returns the signature of twelve characters, or NULL. A KVM guest with Hyper-V enlightenments has KVM's signature
+ * 0x100 further on. */
 static char *ask_processor(void)
 {
 #ifdef HAVE_LIBCPUID
@@ -56,7 +57,7 @@ static const char *signed_by(const char *signature)
 	return NULL;
 }
 
-/* What the firmware calls itself; NULL: nothing of a virtual machine. */
+/* Returns the hypervisor or cloud by the firmware's name; NULL: no virtual machine. */
 static const char *firmware(const char *vendor, const char *product)
 {
 	static const struct {
@@ -78,7 +79,7 @@ static const char *firmware(const char *vendor, const char *product)
 	return NULL;
 }
 
-/* The processor's own word, then what only that hypervisor gives its guests. */
+/* Uses the processor's signature first, then features that only one hypervisor provides. */
 static const char *find_hypervisor(struct gt_fsroot *fs, struct pr_host *h)
 {
 	struct pr_str clocks = pr_read_str(h, fs, CLOCKS), type = pr_read_str(h, fs, "/sys/hypervisor/type"),
@@ -111,7 +112,7 @@ void pr_discover_virt(struct gt_fsroot *fs, struct pr_host *h)
 		return;
 	}
 	if (x86 && !guest)
-		return; /* a cloud's bare metal has its firmware, too */
+		return; /* a cloud's bare-metal host has the same firmware */
 	if (h->live)
 		signature = ask_processor();
 	else
@@ -120,7 +121,7 @@ void pr_discover_virt(struct gt_fsroot *fs, struct pr_host *h)
 		h->hypervisor = pr_text(h, gt_strip(signature));
 	by = find_hypervisor(fs, h);
 	if (!x86 && !by && product.v && strstr(product.v, "metal"))
-		return; /* where no flag tells guests, a cloud's bare metal says so */
+		return; /* without a CPU flag for guests, the product name identifies a cloud's bare-metal host */
 	if (by && maker && (!strcmp(by, "kvm") || !strcmp(by, "xen")) && strchr("AGO", *maker))
 		h->virt = (struct pr_str){PR_PRESENT, pr_own(h, gt_xasprintf("%s (%s)", by, maker))};
 	else if (by || maker || x86)
