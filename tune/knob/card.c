@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the interrupts of network cards go. Sources: Linux' Documentation/core-api/irq/irq-affinity.rst, NVIDIA's Grace tuning
  * guide, mlnx-tools. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "lib/parse.h"
 #include "tune/knob/list.h"
 
 static void fast_irqs(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret)
@@ -75,7 +77,7 @@ static const struct tn_precondition known_node = { "a port whose node is known",
 static const struct tn_precondition near = { "CPUs at the port's node", has_near_cpus };
 static const struct tn_precondition no_balancer = { "no irqbalance, which moves interrupts itself", has_no_balancer, TN_SKIPPED };
 static const struct tn_precondition movable = { "an interrupt that the kernel lets others move; drivers keep some to themselves",
-						is_movable };
+						is_movable, .test_write = true };
 
 static void want_irq_affinity(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
@@ -86,13 +88,26 @@ static void want_irq_affinity(const struct tn_ctx *c, const struct tn_now *now, 
 	tn_want(w, cpus, "%s lies at node %d", port->name, node->id);
 }
 
+static int check_cpu_list(const struct tn_tunable *k, const struct pr_host *host, const char *value, struct gt_err *err)
+{
+	gt_auto_set cpus = { 0 }, there = { 0 };
+
+	if (gt_parse_cpulist(value, &cpus) < 0 || !gt_set_count(&cpus))
+		return gt_fail(err, EINVAL, "%s takes a list of CPUs such as 0-7,16, not '%.40s'", k->id, value);
+	if (!host)
+		return 0;
+	gt_set_copy(&there, &cpus);
+	gt_set_and(&there, &host->cpu.online);
+	return gt_set_equal(&there, &cpus) ? 0 : gt_fail(err, ERANGE, "%s: not all CPUs of '%.40s' are online on this host", k->id,
+							 value);
+}
+
 const struct tn_tunable tn_tunable_irq_affinity = {
 	.id = "irq.affinity",
 	.path = "/proc/irq/%s/smp_affinity_list",
 	.instances = fast_irqs,
-	.may_refuse = true,
 	.names_move = true,
-	.cpu_list = true,
+	.check_value = check_cpu_list,
 	.summary = "fast network ports interrupt the CPUs of their own node",
 	.why = "A packet that is taken by a CPU of the other node crosses the link between the sockets twice, and its "
 	       "data "

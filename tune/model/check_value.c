@@ -54,20 +54,6 @@ static int check_ranges(const struct tn_tunable *k, const struct pr_host *host, 
 	return 0;
 }
 
-static int check_cpu_list(const struct tn_tunable *k, const struct pr_host *host, const char *value, struct gt_err *err)
-{
-	gt_auto_set cpus = { 0 }, there = { 0 };
-
-	if (gt_parse_cpulist(value, &cpus) < 0 || !gt_set_count(&cpus))
-		return gt_fail(err, EINVAL, "%s takes a list of CPUs such as 0-7,16, not '%.40s'", k->id, value);
-	if (!host)
-		return 0;
-	gt_set_copy(&there, &cpus);
-	gt_set_and(&there, &host->cpu.online);
-	return gt_set_equal(&there, &cpus) ? 0 : gt_fail(err, ERANGE, "%s: not all CPUs of '%.40s' are online on this host", k->id,
-							 value);
-}
-
 static int check_choice(const struct tn_tunable *k, const char *value, struct gt_err *err)
 {
 	gt_auto_buf all = { 0 };
@@ -87,8 +73,8 @@ int tn_tunable_check_value(const struct tn_tunable *k, const struct pr_host *hos
 
 	if (k->choices)
 		return check_choice(k, value, err);
-	if (k->cpu_list)
-		return check_cpu_list(k, host, value, err);
+	if (k->check_value)
+		return k->check_value(k, host, value, err);
 	if (tn_tunable_key(k)) {
 		r = sc_check_value(tn_tunable_key(k), value, err);
 		if (r < 0)

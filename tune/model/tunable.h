@@ -80,6 +80,7 @@ struct tn_precondition {
 	const char *text; /* "two or more NUMA nodes" */
 	bool (*holds)(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found);
 	enum tn_status status; /* of the item if it does not hold; 0: TN_NOT_APPLICABLE */
+	bool test_write; /* holds() cannot find every case: apply writes the current value, and EIO means that it does not hold */
 };
 #define TN_PRECONDITIONS 5 /* of one tunable at most */
 
@@ -112,14 +113,14 @@ struct tn_tunable {
 	const char *key;		  /* sysctl, if its name is not id */
 	const char *path;		  /* kernel file that is no sysctl; %s stands for the instance */
 	const char *offers;		  /* kernel file that lists the choices of this host; as path */
-	const char *const *choices;	  /* values it may have; NULL: whole numbers, or as cpu_list says */
-	bool cpu_list;			  /* the value is a list of CPUs */
+	const char *const *choices;	  /* values it may have; NULL: check_value() or whole numbers */
 	struct tn_range range[TN_NUMBERS]; /* of each number */
+	/* Checks a value that is neither a choice nor a number, by the rules of tn_tunable_check_value(); NULL: none is needed. */
+	int (*check_value)(const struct tn_tunable *k, const struct pr_host *host, const char *value, struct gt_err *err);
 	/* on which devices there is one; NULL: once per host */
 	void (*instances)(struct gt_fsroot *fs, const struct pr_host *h, struct gt_strv *ret);
 	const char *(*module)(const struct pr_host *h); /* what brings its file, and may be loaded late; NULL: the kernel itself */
 	const char *resets;		  /* a file that the kernel sets anew when this one changes; as path */
-	bool may_refuse;		  /* the kernel may keep one to itself, and says so (EIO) only when it is written */
 	bool names_move;		  /* their names may be other devices' after the next boot */
 	/* of a pair: what the counterpart's value amounts to in this one's unit; NULL: not comparable */
 	int64_t (*from_pair)(const struct pr_host *h, int64_t pair);

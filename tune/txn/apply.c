@@ -40,16 +40,21 @@ static struct tn_entry *add_value(struct apply *a, const struct tn_item *it, con
 	return e;
 }
 
-/* Asked by writing what is there already: one that is refused is left out and told, rather than all the others rolled back. */
+/* Writes the current value where a precondition needs that test. An item that fails it is left out and reported; without the
+ * test it would fail within the transaction, and all other values would be rolled back. */
 static bool refused(struct apply *a, const struct tn_item *it)
 {
 	const struct tn_entry e = { .knob = (char *)it->knob->id, .instance = it->instance, .path = it->path, .old = it->current,
 				    .new_value = it->wanted };
-	int r = it->knob->may_refuse ? tn_value_write(a->fs, it->path, it->current) : 0;
 
-	if (r == -EIO)
-		tn_report_value(a->report, &e, "left out: the kernel keeps it to itself");
-	return r == -EIO;
+	for (const struct tn_precondition *const *p = it->knob->preconditions; *p; p++)
+		if ((*p)->test_write && tn_value_write(a->fs, it->path, it->current) == -EIO) {
+			gt_autofree char *why = gt_xasprintf("left out: requires %s", (*p)->text);
+
+			tn_report_value(a->report, &e, why);
+			return true;
+		}
+	return false;
 }
 
 static void add_values(struct apply *a)
