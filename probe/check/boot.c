@@ -24,85 +24,81 @@ static char *word_of(const struct pr_context *c, const char *begin, struct pr_fi
 	return gt_xstrndup(found, strcspn(found, " "));
 }
 
-/* Advice to remove the word: what it costs, and the risk of the change. */
-static void against(const struct pr_context *c, struct pr_finding *f, const char *word, const char *what, const char *risk)
-{
-	gt_autofree char *lines = pr_remove_word_lines(c->host, word);
+/* Advice against a word of the command line. */
+struct rule {
+	const char *begin; /* of the word */
+	const char *bad;   /* the whole word; NULL: any that begins so */
+	const char *pass;  /* finding without the word */
+	const char *cost;  /* of the word */
+	const char *risk;  /* of its removal */
+};
 
-	pr_say(f, PR_ADVICE, "%s: %s", word, what);
-	pr_remedy(f, "%s\n%s", risk, lines);
+static void judge_word(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct rule *rule = c->check->rule;
+	gt_autofree char *word = word_of(c, rule->begin, f), *lines = NULL;
+
+	if (!word)
+		return;
+	if (rule->bad ? strcmp(word, rule->bad) : !*word) {
+		pr_say(f, PR_PASS, "%s", rule->pass);
+		return;
+	}
+	pr_say(f, PR_ADVICE, "%s: %s", word, rule->cost);
+	lines = pr_remove_word_lines(c->host, word);
+	pr_remedy(f, "%s\n%s", rule->risk, lines);
 }
 
-static void isolcpus(const struct pr_context *c, struct pr_finding *f)
-{
-	gt_autofree char *word = word_of(c, "isolcpus=", f);
-
-	if (word && *word)
-		against(c, f, word, "threads that no program pins gather on one isolated CPU, or share the few others",
-			"Programs that pin each of their threads need it. gputune run does not use isolated CPUs.");
-	else if (word)
-		pr_say(f, PR_PASS, "the scheduler balances all CPUs");
-}
 const struct pr_check pr_check_isolcpus = {
 	.id = "boot.isolcpus",
 	.title = "the scheduler balances all CPUs",
 	.story = "Recipes for latency isolate all but a few cores (isolcpus=). A trainer's loader workers and OpenMP threads then "
 		 "share these few cores while the others are idle, or gather on one. Programs that pin each of their threads need "
 		 "it.",
-	.run = isolcpus,
+	.run = judge_word,
+	.rule = &(const struct rule){
+		.begin = "isolcpus=",
+		.pass = "the scheduler balances all CPUs",
+		.cost = "threads that no program pins gather on one isolated CPU, or share the few others",
+		.risk = "Programs that pin each of their threads need it. gputune run does not use isolated CPUs." },
 };
-
-static void idle(const struct pr_context *c, struct pr_finding *f)
-{
-	gt_autofree char *word = word_of(c, "idle=", f);
-
-	if (word && !strcmp(word, "idle=poll"))
-		against(c, f, word, "an idle hardware thread spins and takes half of its core from the other one",
-			"The latency of a wake-up grows by some microseconds.");
-	else if (word)
-		pr_say(f, PR_PASS, "idle CPUs rest");
-}
 const struct pr_check pr_check_idle = {
 	.id = "boot.idle",
 	.title = "idle CPUs rest",
 	.story = "idle=poll saves microseconds of latency. With two threads per core it halves the speed of the busy one, and no "
 		 "core reaches its turbo frequency.",
-	.run = idle,
+	.run = judge_word,
+	.rule = &(const struct rule){
+		.begin = "idle=",
+		.bad = "idle=poll",
+		.pass = "idle CPUs rest",
+		.cost = "an idle hardware thread spins and takes half of its core from the other one",
+		.risk = "The latency of a wake-up grows by some microseconds." },
 };
-
-static void preempt(const struct pr_context *c, struct pr_finding *f)
-{
-	gt_autofree char *word = word_of(c, "preempt=", f);
-
-	if (word && !strcmp(word, "preempt=full"))
-		against(c, f, word, "the kernel interrupts its own work for any thread that wakes",
-			"Hosts with a desktop want it.");
-	else if (word)
-		pr_say(f, PR_PASS, "the command line does not ask for full preemption");
-}
 const struct pr_check pr_check_preempt = {
 	.id = "boot.preempt",
 	.title = "the kernel seldom interrupts its own work",
 	.story = "Debian's kernels choose the kind of preemption at boot. For throughput preempt=none or Debian's own choice is "
 		 "best; NVIDIA's Grace guide sets none. preempt=full is for hosts with a desktop.",
-	.run = preempt,
+	.run = judge_word,
+	.rule = &(const struct rule){
+		.begin = "preempt=",
+		.bad = "preempt=full",
+		.pass = "the command line does not ask for full preemption",
+		.cost = "the kernel interrupts its own work for any thread that wakes",
+		.risk = "Hosts with a desktop want it." },
 };
-
-static void init_on_free(const struct pr_context *c, struct pr_finding *f)
-{
-	gt_autofree char *word = word_of(c, "init_on_free=", f);
-
-	if (word && !strcmp(word, "init_on_free=1"))
-		against(c, f, word, "the kernel clears every page when it is freed, and again when it is used",
-			"Freed memory then keeps its content: only on a host with trusted users.");
-	else if (word)
-		pr_say(f, PR_PASS, "freed memory is not cleared a second time");
-}
 const struct pr_check pr_check_init_on_free = {
 	.id = "boot.init-on-free",
 	.title = "freed memory is not cleared a second time",
 	.story = "Loaders and the page cache free gigabytes per second, and init_on_free=1 writes all of it once more. It is a "
 		 "hardening: secrets do not stay in freed memory. NVIDIA's profiles switch it off; Debian does not switch it on. "
 		 "init_on_alloc, which Debian switches on, costs a program's pages nothing, since the kernel clears these anyway.",
-	.run = init_on_free,
+	.run = judge_word,
+	.rule = &(const struct rule){
+		.begin = "init_on_free=",
+		.bad = "init_on_free=1",
+		.pass = "freed memory is not cleared a second time",
+		.cost = "the kernel clears every page when it is freed, and again when it is used",
+		.risk = "Freed memory then keeps its content: only on a host with trusted users." },
 };

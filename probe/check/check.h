@@ -23,6 +23,7 @@ struct pr_context {
 	const struct pr_host *host;
 	struct gt_fsroot *fs; /* for the admin's compatibility tables only */
 	bool require_gpu;
+	const struct pr_check *check; /* the one that runs; set by pr_judge_one() */
 };
 
 struct pr_check {
@@ -31,6 +32,7 @@ struct pr_check {
 	const char *story;	  /* for `explain`: why it matters, how it is seen, what to do */
 	const char *messages;	  /* what users meet and search for, one a line, or NULL */
 	void (*run)(const struct pr_context *c, struct pr_finding *f);
+	const void *rule; /* data of run(), where several checks share it; else NULL */
 };
 
 extern const struct pr_check *const pr_checks[]; /* NULL-terminated */

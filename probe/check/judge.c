@@ -131,8 +131,11 @@ static void remedy_for_distro(const struct pr_host *h, struct pr_finding *f)
 
 void pr_judge_one(const struct pr_context *c, const struct pr_check *check, struct pr_finding *ret)
 {
+	struct pr_context own = *c;
+
+	own.check = check;
 	*ret = (struct pr_finding){ 0 };
-	check->run(c, ret);
+	check->run(&own, ret);
 	remedy_for_distro(c->host, ret);
 }
 

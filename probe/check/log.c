@@ -24,9 +24,10 @@ void pr_log_not_examined(const struct pr_host *h, struct pr_finding *f)
 		pr_say(f, PR_NOT_KNOWN, "the kernel log was not examined: it is %s", pr_state_name(h->kernel_log));
 }
 
-static void judge_lines(const struct pr_context *c, struct pr_finding *f, const char *id)
+static void judge_lines(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
+	const char *id = c->check->id;
 	char lines[MOST_SHOWN * (OF_LINE + 3) + 1] = "", more[48] = "";
 	size_t n = 0, of_programs = 0, len = 0;
 
@@ -57,70 +58,50 @@ static void judge_lines(const struct pr_context *c, struct pr_finding *f, const 
 	"An error that " who " logged and that no other check judges. gpuprobe does not know whether it is over or what " \
 	"it means, so that the host cannot be called healthy. " rest " Lines that are known to be harmless do not count."
 
-static void gpu(const struct pr_context *c, struct pr_finding *f)
-{
-	judge_lines(c, f, "log.gpu");
-}
 const struct pr_check pr_check_log_gpu = {
 	.id = "log.gpu",
 	.title = "the kernel log has no unrecognised GPU error",
 	.story = STORY("the NVIDIA driver", "An Xid or SXid number is listed here only if NVIDIA publishes no meaning of it for "
 		       "GPUs from Ampere on, or where gpuprobe's catalogue is older than the number: see "
 		       "https://docs.nvidia.com/deploy/xid-errors (Xid) and the Fabric Manager User Guide (SXid)."),
-	.run = gpu,
+	.run = judge_lines,
 };
 
-static void network(const struct pr_context *c, struct pr_finding *f)
-{
-	judge_lines(c, f, "log.network");
-}
 const struct pr_check pr_check_log_network = {
 	.id = "log.network",
 	.title = "the kernel log has no unrecognised InfiniBand or RoCE error",
 	.story = STORY("a driver of an InfiniBand or RoCE adapter", "A job over several hosts can hang or fail by it."),
-	.run = network,
+	.run = judge_lines,
 };
 
-static void disk(const struct pr_context *c, struct pr_finding *f)
-{
-	judge_lines(c, f, "log.disk");
-}
 const struct pr_check pr_check_log_disk = {
 	.id = "log.disk",
 	.title = "the kernel log has no unrecognised NVMe error",
 	.story = STORY("the NVMe driver", "Data sets and checkpoints can be lost by it."),
-	.run = disk,
+	.run = judge_lines,
 };
 
-static void pcie(const struct pr_context *c, struct pr_finding *f)
-{
-	judge_lines(c, f, "log.pcie");
-}
 const struct pr_check pr_check_log_pcie = {
 	.id = "log.pcie",
 	.title = "the kernel log has no uncorrected PCIe error",
 	.story = STORY("a PCIe port", "Corrected errors (AER) are no loss of data and do not count."),
-	.run = pcie,
+	.run = judge_lines,
 };
 
-static void hardware(const struct pr_context *c, struct pr_finding *f)
-{
-	judge_lines(c, f, "log.hardware");
-}
 const struct pr_check pr_check_log_hardware = {
 	.id = "log.hardware",
 	.title = "the kernel log has no uncorrected memory or processor error",
 	.story = STORY("the memory controller's or machine-check code (EDAC, MCE) or the firmware (APEI)",
 		       "Corrected memory errors do not count. rasdaemon and the BMC's event log name the module."),
-	.run = hardware,
+	.run = judge_lines,
 };
 
 /* ---- errors of the kernel itself, whose meaning is known --------------------------------------------------------- */
 
-/* The newest line that the check judges; lines: how many there are. NULL: none, and the finding says so. */
-static const struct pr_log_line *newest(const struct pr_context *c, struct pr_finding *f, const char *id, const char *well,
-					size_t *lines)
+/* Returns the newest line of the running check, and the number of its lines. NULL: none; the finding is set. */
+static const struct pr_log_line *newest(const struct pr_context *c, struct pr_finding *f, size_t *lines)
 {
+	const char *id = c->check->id;
 	const struct pr_host *h = c->host;
 	const struct pr_log_line *x = NULL;
 
@@ -133,7 +114,7 @@ static const struct pr_log_line *newest(const struct pr_context *c, struct pr_fi
 	if (h->kernel_log != PR_PRESENT)
 		pr_log_not_examined(h, f);
 	else if (!x)
-		pr_say(f, PR_PASS, "%s", well);
+		pr_say(f, PR_PASS, "%s", c->check->title);
 	return h->kernel_log == PR_PRESENT ? x : NULL;
 }
 
@@ -150,7 +131,7 @@ static const char *value_of(const char *line, const char *name, int *ret_len)
 static void oom(const struct pr_context *c, struct pr_finding *f)
 {
 	size_t lines;
-	const struct pr_log_line *x = newest(c, f, "log.oom", "the kernel ended no process for lack of memory", &lines);
+	const struct pr_log_line *x = newest(c, f, &lines);
 	const char *task, *cgroup;
 	int task_len, cgroup_len;
 
@@ -177,58 +158,53 @@ const struct pr_check pr_check_log_oom = {
 	.run = oom,
 };
 
-static void stall(const struct pr_context *c, struct pr_finding *f)
+/* Checks that report the newest line: what it means, and what to do. */
+struct rule {
+	enum pr_result result;
+	const char *what, *remedy;
+};
+
+static void judge_newest(const struct pr_context *c, struct pr_finding *f)
 {
+	const struct rule *rule = c->check->rule;
 	size_t lines;
-	const struct pr_log_line *x = newest(c, f, "log.stall", "no task and no CPU hung in the kernel", &lines);
+	const struct pr_log_line *x = newest(c, f, &lines);
 
 	if (!x)
 		return;
-	pr_say(f, PR_WARN, "a task or a CPU hung in the kernel (%zu line%s): %.300s", lines, lines == 1 ? "" : "s", x->text);
-	pr_remedy(f, "Read the stack after the line; it names the driver or file system:\n"
-		     "  journalctl -k -b | grep -A 30 -E 'blocked for more than|lockup|stall'");
+	pr_say(f, rule->result, "%s (%zu line%s): %.300s", rule->what, lines, lines == 1 ? "" : "s", x->text);
+	pr_remedy(f, "%s", rule->remedy);
 }
+
 const struct pr_check pr_check_log_stall = {
 	.id = "log.stall",
 	.title = "no task and no CPU hung in the kernel",
 	.story = "The kernel logs a task that waits longer than two minutes for a disk, a network file system or a driver, and a "
 		 "CPU that does not return from the kernel for many seconds. Jobs hang or run slowly meanwhile.",
-	.run = stall,
+	.run = judge_newest,
+	.rule = &(const struct rule){
+		PR_WARN, "a task or a CPU hung in the kernel",
+		"Read the stack after the line; it names the driver or file system:\n"
+		"  journalctl -k -b | grep -A 30 -E 'blocked for more than|lockup|stall'" },
 };
-
-static void filesystem(const struct pr_context *c, struct pr_finding *f)
-{
-	size_t lines;
-	const struct pr_log_line *x = newest(c, f, "log.filesystem", "no file system reports an error", &lines);
-
-	if (!x)
-		return;
-	pr_say(f, PR_FAIL, "a file system had an error (%zu line%s): %.300s", lines, lines == 1 ? "" : "s", x->text);
-	pr_remedy(f, "Copy what matters away, look at the disk (smartctl -a, nvme smart-log), then check the unmounted file "
-		     "system (fsck, xfs_repair)");
-}
 const struct pr_check pr_check_log_filesystem = {
 	.id = "log.filesystem",
 	.title = "no file system reports an error",
 	.story = "A file system that finds a corrupted structure or cannot read or write a block logs it, and often becomes "
 		 "read-only. Data sets and checkpoints are then at risk.",
-	.run = filesystem,
+	.run = judge_newest,
+	.rule = &(const struct rule){
+		PR_FAIL, "a file system had an error",
+		"Copy what matters away, look at the disk (smartctl -a, nvme smart-log), then check the unmounted file system "
+		"(fsck, xfs_repair)" },
 };
-
-static void thermal(const struct pr_context *c, struct pr_finding *f)
-{
-	size_t lines;
-	const struct pr_log_line *x = newest(c, f, "log.thermal", "no processor reports heat", &lines);
-
-	if (!x)
-		return;
-	pr_say(f, PR_WARN, "a processor reduced its clock because of heat: %.300s", x->text);
-	pr_remedy(f, "Check fans, airflow and the temperature of the room");
-}
 const struct pr_check pr_check_log_thermal = {
 	.id = "log.thermal",
 	.title = "no processor reports heat",
 	.story = "A processor that reaches its temperature limit reduces its clock and logs it. Data loading and launches become "
 		 "slower.",
-	.run = thermal,
+	.run = judge_newest,
+	.rule = &(const struct rule){
+		PR_WARN, "a processor reduced its clock because of heat",
+		"Check fans, airflow and the temperature of the room" },
 };

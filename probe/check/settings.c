@@ -26,27 +26,45 @@ static void set_instead(const struct pr_context *c, struct pr_finding *f, const 
 	pr_remedy(f, "%s%s%s", risk, *risk ? "\n" : "", lines);
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------------- */
+/* A setting with one bad value. */
+struct rule {
+	const char *setting, *bad;
+	const char *pass;  /* finding with any other value */
+	const char *cost;  /* of the bad value */
+	const char *value; /* that the remedy sets */
+	const char *risk;  /* of that value: the first line of the remedy; "": none */
+};
 
-static void overcommit(const struct pr_context *c, struct pr_finding *f)
+static void judge_setting(const struct pr_context *c, struct pr_finding *f)
 {
-	const char *now = value_of(c, "vm.overcommit_memory", f);
+	const struct rule *rule = c->check->rule;
+	const char *now = value_of(c, rule->setting, f);
 
 	if (!now)
 		return;
-	if (strcmp(now, "2")) {
-		pr_say(f, PR_PASS, "strict overcommit is off");
+	if (strcmp(now, rule->bad)) {
+		pr_say(f, PR_PASS, "%s", rule->pass);
 		return;
 	}
-	pr_say(f, PR_ADVICE, "strict overcommit (vm.overcommit_memory 2) refuses CUDA's large reservations of address space");
-	set_instead(c, f, "vm.overcommit_memory", "0", "With 0 programs may reserve more memory than there is:");
+	pr_say(f, PR_ADVICE, "%s", rule->cost);
+	set_instead(c, f, rule->setting, rule->value, rule->risk);
 }
+
+/* ---- memory --------------------------------------------------------------------------------------------------- */
+
 const struct pr_check pr_check_overcommit = {
 	.id = "vm.overcommit-memory",
 	.title = "reservations do not count as used memory",
 	.story = "CUDA reserves address space many times larger than it uses. With vm.overcommit_memory 2 (strict) the kernel "
 		 "refuses such a reservation. 0 and 1 let programs reserve more memory than there is.",
-	.run = overcommit,
+	.run = judge_setting,
+	.rule = &(const struct rule){
+		.setting = "vm.overcommit_memory",
+		.bad = "2",
+		.pass = "strict overcommit is off",
+		.cost = "strict overcommit (vm.overcommit_memory 2) refuses CUDA's large reservations of address space",
+		.value = "0",
+		.risk = "With 0 programs may reserve more memory than there is:" },
 };
 
 /* Does the kernel's command line fill the pool of this page size, the default one? hugepages= counts for the hugepagesz= before
@@ -156,25 +174,19 @@ const struct pr_check pr_check_shmmax = {
 
 /* ---- scheduling ----------------------------------------------------------------------------------------------- */
 
-static void rt_runtime(const struct pr_context *c, struct pr_finding *f)
-{
-	const char *now = value_of(c, "kernel.sched_rt_runtime_us", f);
-
-	if (!now)
-		return;
-	if (strcmp(now, "-1")) {
-		pr_say(f, PR_PASS, "real-time threads leave some time to others");
-		return;
-	}
-	pr_say(f, PR_ADVICE, "real-time threads may take all CPU time: one in an endless loop stops the whole host");
-	set_instead(c, f, "kernel.sched_rt_runtime_us", "950000", "");
-}
 const struct pr_check pr_check_rt_runtime = {
 	.id = "kernel.rt-runtime",
 	.title = "real-time threads leave some time to others",
 	.story = "kernel.sched_rt_runtime_us limits the time per second that real-time threads may take. -1 (no limit) comes from "
 		 "recipes for real-time work and has no use on a training host.",
-	.run = rt_runtime,
+	.run = judge_setting,
+	.rule = &(const struct rule){
+		.setting = "kernel.sched_rt_runtime_us",
+		.bad = "-1",
+		.pass = "real-time threads leave some time to others",
+		.cost = "real-time threads may take all CPU time: one in an endless loop stops the whole host",
+		.value = "950000",
+		.risk = "" },
 };
 
 static void nmi_watchdog(const struct pr_context *c, struct pr_finding *f)
@@ -252,45 +264,33 @@ const struct pr_check pr_check_busy_read = {
 	.run = busy_read,
 };
 
-static void tcp_window(const struct pr_context *c, struct pr_finding *f)
-{
-	const char *now = value_of(c, "net.ipv4.tcp_window_scaling", f);
-
-	if (!now)
-		return;
-	if (strcmp(now, "0")) {
-		pr_say(f, PR_PASS, "TCP's windows may be larger than 64 KiB");
-		return;
-	}
-	pr_say(f, PR_ADVICE, "TCP sends at most 64 KiB before it waits for an answer: no stream fills a fast link");
-	set_instead(c, f, "net.ipv4.tcp_window_scaling", "1", "");
-}
 const struct pr_check pr_check_tcp_window = {
 	.id = "net.tcp-window",
 	.title = "TCP's windows may be larger than 64 KiB",
 	.story = "Old recipes against broken firewalls set net.ipv4.tcp_window_scaling to 0. A stream then has at most 64 KiB "
 		 "under way: 5 Gbit/s where an answer takes 100 us (RFC 7323).",
-	.run = tcp_window,
+	.run = judge_setting,
+	.rule = &(const struct rule){
+		.setting = "net.ipv4.tcp_window_scaling",
+		.bad = "0",
+		.pass = "TCP's windows may be larger than 64 KiB",
+		.cost = "TCP sends at most 64 KiB before it waits for an answer: no stream fills a fast link",
+		.value = "1",
+		.risk = "" },
 };
 
-static void tcp_timestamps(const struct pr_context *c, struct pr_finding *f)
-{
-	const char *now = value_of(c, "net.ipv4.tcp_timestamps", f);
-
-	if (!now)
-		return;
-	if (strcmp(now, "0")) {
-		pr_say(f, PR_PASS, "TCP measures delays and distinguishes old packets from new ones");
-		return;
-	}
-	pr_say(f, PR_ADVICE, "without time stamps TCP cannot distinguish old packets of a fast stream from new ones, and misjudges "
-			     "delays");
-	set_instead(c, f, "net.ipv4.tcp_timestamps", "1", "");
-}
 const struct pr_check pr_check_tcp_timestamps = {
 	.id = "net.tcp-timestamps",
 	.title = "TCP's packets carry the time",
 	.story = "Recipes of 2006 (mlnx-tools' sysctl_perf_tuning) switch net.ipv4.tcp_timestamps off to save 12 bytes. At 10 "
 		 "Gbit/s and more the sequence numbers of a stream repeat within seconds, and only the time distinguishes them.",
-	.run = tcp_timestamps,
+	.run = judge_setting,
+	.rule = &(const struct rule){
+		.setting = "net.ipv4.tcp_timestamps",
+		.bad = "0",
+		.pass = "TCP measures delays and distinguishes old packets from new ones",
+		.cost = "without time stamps TCP cannot distinguish old packets of a fast stream from new ones, and misjudges "
+			"delays",
+		.value = "1",
+		.risk = "" },
 };

@@ -264,7 +264,7 @@ Errors of the kernel itself have checks of their own, on hosts without a GPU too
   log.filesystem fail a file system had an error (1 line): EXT4-fs error (device nvme0n1p2):
   log.filesystem fail a file system had an error (1 line): XFS (nvme1n1): metadata I/O error
   log.filesystem fail a file system had an error (1 line): Buffer I/O error on dev sdb1,
-  log.thermal warn a processor reduced its clock because of heat: mce: CPU3: Core
+  log.thermal warn a processor reduced its clock because of heat (1 line): mce: CPU3: Core
 
 A GPU that fell off the bus and is not in sysfs any more is no GPU to the other checks; its line still counts.
 
