@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Would a framework, wheel, environment or image work on this host? Each reason names its source. */
+/* Answers whether a framework, wheel, environment or image works on this host. Each reason has its source. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	for (char *p = text; *p; p++) /* some of it comes out of strangers' files */
+	for (char *p = text; *p; p++) /* the text may quote untrusted files */
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
 	json_array_append_new(q->reasons, json_pack("{s:s, s:o, s:o}", "holds", pr_answer_name(a), "what", gt_json_str(text),
@@ -94,7 +94,7 @@ void pr_can_gpu(struct pr_question *q, const char *cuda)
 		struct pr_span span;
 		int beside = pr_on_bus(g) && arch != seen ? pr_cuda_beside(q->c, g, cuda, &span) : 0;
 
-		seen = pr_on_bus(g) ? arch : seen; /* cards alike are one line */
+		seen = pr_on_bus(g) ? arch : seen; /* one line for equal GPUs */
 		if (beside)
 			pr_can_reason(q, beside > 0 ? PR_NO : PR_YES, "gpu_arch.tsv",
 				      "CUDA %s makes no code for capability %d.%d of GPU %s; %s is the %s", cuda, arch / 10,
@@ -118,11 +118,11 @@ static void judge_arch(struct pr_question *q, const char *torch, const char *cud
 		else
 			pr_can_reason(q, pr_holds_code(list, arch) ? PR_YES : PR_NO, "torch_arch.tsv",
 			       "it holds code for the capabilities %s; GPU %s has %d", list, h->gpu[i].pci->address, arch);
-		return; /* hosts have one kind of GPU; the checks look at each */
+		return; /* hosts normally have one kind of GPU; the checks examine each */
 	}
 }
 
-/* Of PyTorch's wheel, whichever CUDA it is for. */
+/* Adds the requirements of PyTorch's wheels for any CUDA. */
 static void judge_system(struct pr_question *q, const char *torch)
 {
 	const char *least = pr_torch_glibc(torch), *have = q->c->host->glibc.v;
@@ -146,7 +146,7 @@ static char *last_of(const char *list)
 	return gt_xstrdup(comma ? comma + 1 : list);
 }
 
-/* "cu126" -> "12.6". */
+/* Converts a tag: "cu126" -> "12.6". */
 static char *cuda_of_tag(const char *tag)
 {
 	size_t n = strlen(tag);
@@ -156,7 +156,7 @@ static char *cuda_of_tag(const char *tag)
 	return gt_xasprintf("%.*s.%s", (int)n - 3, tag + 2, tag + n - 1);
 }
 
-/* Where driver or card do not carry this build of the release: the one that they do. */
+/* If the driver or the GPU does not support this build of the release, suggests the build that works. */
 static void other_build(struct pr_question *q, const char *release)
 {
 	const char *machine = q->c->host->kernel.arch.v;
@@ -183,7 +183,7 @@ static int ask_torch(struct pr_question *q, const char *version)
 	const struct pr_host *h = q->c->host;
 	gt_autofree char *release = pr_release_of(version), *builds = NULL, *cuda = plus ? cuda_of_tag(plus + 1) : NULL;
 	gt_autofree char *key = pr_torch_key(release, NULL, h->kernel.arch.v);
-	const char *on = strchr(key, '+'); /* the machine, where it is another than the table's own */
+	const char *on = strchr(key, '+'); /* machine suffix, if it is not the table's default */
 	char *last;
 	int r = pr_compat_get(q->c->fs, &pr_torch_wheel, key, &builds, q->err);
 
@@ -227,7 +227,7 @@ static int ask_torch(struct pr_question *q, const char *version)
 	return 0;
 }
 
-/* Which compiler its nvcc wants: no reason against running what others compiled. */
+/* Adds which gcc the nvcc of the release accepts. This does not affect running compiled programs. */
 static void judge_compiler(struct pr_question *q, const char *release)
 {
 	const char *have = q->c->host->gcc.v;
@@ -264,7 +264,7 @@ static int ask_cuda(struct pr_question *q, const char *version)
 	return 0;
 }
 
-/* A framework of which the table knows the CUDA releases: one that the driver carries is enough. */
+/* Answers for a framework with known CUDA releases: one that the driver supports is enough. */
 static int ask_framework(struct pr_question *q, const struct pr_table *table, const char *name, const char *version)
 {
 	gt_autofree char *release = pr_release_of(version), *builds = NULL;
@@ -283,7 +283,7 @@ static int ask_framework(struct pr_question *q, const struct pr_table *table, co
 		struct pr_question one = {.c = q->c, .err = q->err, .reasons = json_array()};
 
 		pr_can_driver(&one, cuda);
-		if (one.worst == PR_YES || !*rest) { /* the oldest that runs, or the last word */
+		if (one.worst == PR_YES || !*rest) { /* the oldest release that runs, or the last one if none does */
 			json_array_extend(q->reasons, one.reasons);
 			q->worst = one.worst == PR_YES ? q->worst : one.worst;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PR_CAN_H
 #define PR_CAN_H
-/* can.c answers from the tables, can_disk.c from files, can_python.c from the versions of Python. */
+/* Advice for `gpuprobe can`: can.c uses the compatibility tables, can_disk.c files, can_python.c the Python versions. */
 #include "lib/json.h"
 #include "probe/check/check.h"
 
@@ -10,7 +10,7 @@ const char *pr_answer_name(enum pr_answer a); /* "yes", "no", "unknown" */
 
 struct pr_question {
 	const struct pr_context *c;
-	struct pr_host *host; /* the same as c->host; only its pool of strings grows */
+	struct pr_host *host; /* the same as c->host, but writable: only its pool of strings grows */
 	struct gt_err *err;
 	json_t *reasons;
 	enum pr_answer worst;
@@ -18,17 +18,17 @@ struct pr_question {
 
 /* Answers "torch==2.14", "cuda>=12.8" or a path; the reasons are in q. Fails (exit 64) if `what` cannot be parsed. */
 int pr_can_ask(struct pr_question *q, const char *what);
-/* Adds a reason with its source. The worst one decides. */
+/* Adds a reason with its source. The answer is that of the worst reason. */
 void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, const char *fmt, ...) GT_PRINTF(4, 5);
-/* Does the host's driver run programs of that CUDA release? */
+/* Adds whether the host's driver runs programs of that CUDA release. */
 void pr_can_driver(struct pr_question *q, const char *cuda);
-/* Does that CUDA release make code for the host's cards? Says nothing where it does. */
+/* Adds a reason if that CUDA release cannot generate code for the host's GPUs. */
 void pr_can_gpu(struct pr_question *q, const char *cuda);
-/* An image's NVIDIA_REQUIRE_CUDA. */
+/* Evaluates an image's NVIDIA_REQUIRE_CUDA. */
 int pr_can_image(struct pr_question *q, const char *expression);
-/* Has a release of a framework ("torch", "2.4") wheels for a Python of this host? */
+/* Adds whether a framework release ("torch", "2.4") has wheels for a Python of this host. */
 void pr_can_python(struct pr_question *q, const char *framework, const char *release);
-/* A wheel, an environment or an unpacked image at a path of the host, or of this machine if the host has none there.
- * Each returns 0, or a negative errno with a sentence. */
+/* Examines a wheel, an environment or an unpacked image at a path of the host, or of this machine if the host lacks the
+ * path. Returns 0, or a negative errno with a sentence. */
 int pr_can_disk(struct pr_question *q, const char *path);
 #endif

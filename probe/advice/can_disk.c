@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuprobe can, of things on disk: a wheel, a Python environment, an unpacked container image. What the files say beats
- * the tables. Nothing of them is run or unpacked. */
+/* gpuprobe can, for things on disk: a wheel, a Python environment, an unpacked container image. Data in the files has
+ * priority over the tables. Nothing is executed or unpacked. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,9 +23,9 @@
 /* ---- GPU code ------------------------------------------------------------------------------------------------- */
 
 struct code {
-	struct pr_fatbin all, *library; /* together; each that holds any */
+	struct pr_fatbin all, *library; /* all: sum; library: each library that contains GPU code */
 	size_t n;
-	char largest[256]; /* the one with the most of it */
+	char largest[256]; /* name of the library with the most containers */
 	size_t most;
 };
 
@@ -48,7 +48,8 @@ static void clear_code(struct code *c)
 	*c = (struct code){0};
 }
 
-/* Most of the code runs: yes; none: no. Between them lie wheels with one library for each CUDA release. */
+/* Yes if most of the code runs on the GPU, no if none does. Wheels with one library per CUDA release are between the
+ * two: unknown. */
 static void judge_card(struct pr_question *q, const struct code *code, const char *list, const char *source,
 		       const char *address, unsigned arch)
 {
@@ -85,7 +86,7 @@ static void judge_code(struct pr_question *q, const struct code *code)
 			pr_can_reason(q, PR_OPEN, source,
 				      "it holds code for the capabilities %s; that of GPU %s is not known", list,
 				      h->gpu[i].pci->address);
-		seen = arch; /* cards alike are one line */
+		seen = arch; /* one line for equal GPUs */
 	}
 }
 
@@ -168,7 +169,7 @@ static int parse_member(const struct pr_zip *z, const struct pr_zip_member *dir,
 	return r < 0 ? r : pr_metadata_parse(text, where, m, err);
 }
 
-/* The member METADATA of the one dist-info directory. */
+/* Returns the member METADATA of the only dist-info directory. */
 static const struct pr_zip_member *dist_info(const struct pr_zip *z)
 {
 	for (size_t i = 0; i < z->n; i++) {
@@ -203,7 +204,7 @@ static int scan_wheel(const struct pr_zip *z, struct code *code, struct gt_err *
 	return 0;
 }
 
-/* The file's own name must be that of what is in it, or pip refuses it: NAME-VERSION[-BUILD]-TAG.whl. */
+/* Checks the file name NAME-VERSION[-BUILD]-TAG.whl. pip refuses a wheel whose metadata has another name or version. */
 static void judge_name(struct pr_question *q, const char *path, struct pr_metadata *m)
 {
 	gt_autofree char *stem = gt_xstrndup(gt_basename(path), strlen(gt_basename(path)) - 4), *want = NULL;
@@ -260,11 +261,11 @@ static int ask_wheel(struct pr_question *q, struct gt_fsroot *fs, const char *pa
 
 struct env {
 	struct pr_question *q;
-	struct gt_fsroot *fs; /* that it lies in */
+	struct gt_fsroot *fs; /* root that contains the environment */
 	const struct pr_pyenv *e;
 	struct code code;
 	size_t pins, frameworks;
-	struct gt_strv releases; /* of CUDA, judged */
+	struct gt_strv releases; /* CUDA releases that were already evaluated */
 };
 
 static char *read_info(const struct env *v, const struct pr_dist *d, const char *file)
@@ -279,7 +280,7 @@ static char *read_info(const struct env *v, const struct pr_dist *d, const char 
 
 		if (strlen(names.v[i]) != n + strlen(want) || strcmp(names.v[i] + n, want))
 			continue;
-		for (size_t k = 0; k < n; k++) /* the name as it is written there */
+		for (size_t k = 0; k < n; k++) /* compare with the name normalised */
 			if (strchr("_.", names.v[i][k]))
 				names.v[i][k] = '-';
 		if (strncasecmp(names.v[i], d->name, n))
@@ -298,7 +299,7 @@ static bool is_nvidia(const char *name)
 	return gt_starts_with(name, "nvidia-") || gt_starts_with(name, "cuda-");
 }
 
-/* What a framework pins exactly must be what is installed. */
+/* Checks that the exact versions that a framework requires are installed. */
 static void judge_pins(struct env *v, const struct pr_dist *d, const struct pr_metadata *m)
 {
 	for (size_t i = 0; i < m->requires.n; i++) {
@@ -328,7 +329,7 @@ static void scan_one(struct env *v, const char *path, const char *name)
 		add_code(&v->code, f, name);
 }
 
-/* The libraries that a distribution brought, by its RECORD. */
+/* Scans the libraries in a distribution's RECORD. */
 static void scan_record(struct env *v, const struct pr_dist *d)
 {
 	gt_autofree char *record = read_info(v, d, "RECORD");
@@ -460,7 +461,7 @@ static void judge_machine(struct pr_question *q, struct gt_fsroot *image)
 	}
 }
 
-/* NVIDIA_REQUIRE_CUDA in the process' environment of an OCI bundle's config.json. */
+/* Evaluates NVIDIA_REQUIRE_CUDA in the process environment of an OCI bundle's config.json. */
 static int judge_bundle(struct pr_question *q, struct gt_fsroot *fs, const char *config)
 {
 	gt_autofree char *text = NULL;
@@ -534,7 +535,7 @@ static void judge_toolkits(struct pr_question *q, const struct pr_host *image)
 	}
 }
 
-/* A runtime's bundle is a directory with config.json beside rootfs/. */
+/* Opens an image. An OCI bundle is a directory with config.json next to rootfs/. */
 static int open_image(struct pr_question *q, struct gt_fsroot *in, const char *path, struct gt_fsroot **ret)
 {
 	const char *above = gt_fs_is_live(in) ? "" : gt_fs_dir(in);
@@ -577,7 +578,7 @@ static int ask_image(struct pr_question *q, struct gt_fsroot *in, const char *pa
 	return 0;
 }
 
-/* ---- what is it ----------------------------------------------------------------------------------------------- */
+/* ---- detecting the kind ----------------------------------------------------------------------------------------- */
 
 static bool is_image(struct gt_fsroot *fs, const char *path)
 {
@@ -627,7 +628,7 @@ int pr_can_disk(struct pr_question *q, const char *what)
 	while (strlen(path) > 1 && gt_ends_with(path, "/"))
 		path[strlen(path) - 1] = '\0';
 	r = gt_fs_stat(fs, path, &st);
-	if (r < 0 && !gt_fs_is_live(fs)) { /* the thing lies here, the host is another */
+	if (r < 0 && !gt_fs_is_live(fs)) { /* a captured host with a path of this machine */
 		r = gt_fs_open(NULL, &machine, q->err);
 		fs = machine;
 		if (r >= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuprobe can: a framework has wheels for some releases of Python only, and pip finds nothing for another. */
+/* gpuprobe can: a framework has wheels only for some Python releases, and pip finds nothing for the others. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/parse.h"
@@ -7,7 +7,8 @@
 #include "probe/compat/compat.h"
 #include "probe/host/python.h"
 
-/* An interpreter beside the host's own, or that of an environment, the newest within the range; the caller frees it. */
+/* Returns the newest interpreter within the range, other than the host's default or from an environment. The caller
+ * frees it. */
 static char *another_python(const struct pr_question *q, const struct pr_span *r)
 {
 	static const char *const dirs[] = {"/usr/local/bin", "/usr/bin"};
@@ -31,7 +32,7 @@ static char *another_python(const struct pr_question *q, const struct pr_span *r
 
 struct releases {
 	const char *framework, *python;
-	char first[16], last[16]; /* with wheels for it; "": none */
+	char first[16], last[16]; /* range of releases with wheels for it; "": none */
 };
 
 static int take_release(void *arg, const char *key, const char *value)

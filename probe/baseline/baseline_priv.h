@@ -13,12 +13,12 @@ struct pr_comparison {
 };
 
 void pr_baseline_start(struct pr_comparison *c, const json_t *here, const struct gt_strv *allow);
-/* One difference; here or expected NULL: it is not there. */
+/* Adds one difference. here or expected NULL: missing on that side. */
 void pr_baseline_differ(struct pr_comparison *c, enum pr_grade g, const char *path, const char *here,
 			const char *expected);
-/* The document; frees what the comparison holds. */
+/* Returns the document and frees the content of the comparison. */
 json_t *pr_baseline_finish(struct pr_comparison *c, const char *kind);
 enum pr_grade pr_grade_of_check(const char *result);
-/* Is less of that value broken hardware? */
+/* Returns whether a smaller value at this path means broken hardware. */
 bool pr_is_hardware(const char *path);
 #endif

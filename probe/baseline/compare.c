@@ -51,17 +51,17 @@ enum pr_grade pr_grade_of_check(const char *result)
 					    : PR_GRADE_SAME;
 }
 
-/* ---- against another host ------------------------------------------------------------------------------------- */
+/* ---- comparison with another host ----------------------------------------------------------------------------- */
 
-/* What differs between sound hosts of one kind, or from one minute to the next. */
+/* Values that differ between healthy hosts of one kind, or within minutes. */
 static const char *const left_out[] = {"identity",           "identity_parts.*", "kernel_log.*",
 				       "environment",        "data.*",           "gpus[*].clock_reasons",
 				       "gpus[*].link_speed", "nvidia.nvml_text", "*.free_bytes",
 				       "nvidia.cuda_text",   "nvidia.cuda_init"};
-/* Sizes that firmware makes a little different on every board. */
+/* Sizes that vary slightly between boards, due to firmware. */
 static const char *const about[] = {"memory.total_bytes", "memory.shm_bytes", "nodes[*].mem_bytes",
 				    "devices.block[*].size_bytes"};
-/* Of these less is broken hardware; elsewhere a difference is a matter of upkeep. */
+/* Values that decrease if hardware is broken. Other differences concern configuration. */
 static const char *const hardware[] = {"gpus[*].link_width",
 				       "gpus[*].max_link_width",
 				       "gpus[*].memory_bytes",
@@ -97,7 +97,7 @@ static bool about_same(const struct pr_value *a, const struct pr_value *b)
 	return a->number && b->number && AMONG(about, a->path) && x >= y * 0.99 && x <= y * 1.01;
 }
 
-/* The command line without what names this installation's disk or kernel file. */
+/* Returns the command line without the parameters that identify this installation's disk or kernel file. */
 static char *plain_cmdline(const char *s)
 {
 	static const char *const own[] = {"root=", "BOOT_IMAGE=", "resume=", "initrd=", "cryptdevice="};
@@ -157,7 +157,7 @@ static bool has_element(const struct pr_values *v, const char *element)
 	return false;
 }
 
-/* An element that one side lacks is one difference, not one for each of its values. */
+/* Returns whether the element is missing on one side. Reports it once (*ret_first), not for each of its values. */
 static bool told(struct gt_strv *lacking, const struct pr_values *other, const char *element, bool *ret_first)
 {
 	*ret_first = false;
@@ -200,7 +200,7 @@ json_t *pr_baseline_reports(const json_t *report, const json_t *golden_report, c
 		if (element && !AMONG(left_out, c.here.v[i].path) && told(&more, &golden, element, &first) && first)
 			pr_baseline_differ(&c, PR_GRADE_WARNING, element, "there", NULL);
 	}
-	/* checks that the baseline's program did not know yet */
+	/* checks that are newer than the baseline */
 	for (size_t i = 0; i < c.here.n; i++)
 		if (gt_starts_with(c.here.v[i].path, "check.") &&
 		    pr_grade_of_check(c.here.v[i].text) != PR_GRADE_SAME &&

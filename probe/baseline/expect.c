@@ -5,7 +5,7 @@
 #include "probe/baseline/baseline.h"
 #include "probe/baseline/baseline_priv.h"
 
-/* ---- against expectations ------------------------------------------------------------------------------------- */
+/* ---- comparison with expectations ----------------------------------------------------------------------------- */
 
 struct expectation {
 	char *path, *value;
@@ -29,7 +29,7 @@ static int parse_expectation(char *line, struct expectation *ret)
 	return *ret->path && *ret->value && !strpbrk(ret->path, " \t") ? 0 : -EINVAL;
 }
 
-/* 1 met, 0 not, -EINVAL: the two cannot be ordered. */
+/* Returns 1 if met, 0 if not, -EINVAL if the two values cannot be ordered. */
 static int meets(const struct pr_value *v, const struct expectation *e)
 {
 	double x = strtod(v->text, NULL), y;
@@ -55,7 +55,7 @@ static int meets(const struct pr_value *v, const struct expectation *e)
 	return *e->op == '>' ? x > y || (e->op[1] && x == y) : x < y || (e->op[1] && x == y);
 }
 
-/* "gpus[*].name" where no GPU is there at all is a missing device; "gpsu" is a mistake in the file. */
+/* Returns whether the list exists. "gpus[*].name" without any GPU is a missing device, but "gpsu" is a mistake in the file. */
 static bool is_known_list(const struct pr_values *v, const char *path)
 {
 	gt_autofree char *list = gt_xstrndup(path, strcspn(path, "["));
@@ -102,8 +102,8 @@ struct ini {
 	struct gt_strv *allow;
 	const char *name;
 	enum { TOP, EXPECT, ALLOW } section;
-	bool apply;           /* the second time: [allow] may stand below [expect] */
-	struct gt_strv named; /* paths of which something is expected */
+	bool apply;           /* second pass, because [allow] may follow [expect] */
+	struct gt_strv named; /* paths that an expectation names */
 };
 
 static int take_line(struct ini *ini, char *line, unsigned number, struct gt_err *err)
@@ -174,7 +174,7 @@ int pr_baseline_expect(const json_t *report, const char *text, const char *name,
 	if (r >= 0)
 		r = take_lines(&ini, text, err);
 	for (size_t i = 0; r >= 0 && i < c.here.n;
-	     i++) { /* a finding is none that anybody expects, unless he says so */
+	     i++) { /* a finding counts as a difference unless it is expected */
 		const char *path = c.here.v[i].path;
 		enum pr_grade g = gt_starts_with(path, "check.") ? pr_grade_of_check(c.here.v[i].text) : PR_GRADE_SAME;
 

@@ -24,7 +24,7 @@ bool pr_glob(const char *pattern, const char *s)
 	return !pattern[strspn(pattern, "*")];
 }
 
-/* ---- a report by path ----------------------------------------------------------------------------------------- */
+/* ---- values of a report by path ------------------------------------------------------------------------------- */
 
 static void add(struct pr_values *to, const char *path, const char *element, struct pr_value v)
 {
@@ -45,7 +45,7 @@ static char *scalar_text(const json_t *j)
 	return gt_xstrdup(json_is_true(j) ? "true" : json_is_false(j) ? "false" : "none");
 }
 
-/* Readings without a value stand as the name of their state; the numbers among them would be numbers. */
+/* Returns the state of a reading without a value; NULL for a value. */
 static const char *state_of(const json_t *j)
 {
 	static const char *const states[] = {"unknown", "unreadable", "broken"};
@@ -59,7 +59,7 @@ static const char *state_of(const json_t *j)
 	return NULL;
 }
 
-/* What tells one element of a list from another, on this host and the next. */
+/* Returns a key that identifies the list element on this host and on others. */
 static char *key_of(const json_t *element, size_t i)
 {
 	static const char *const keys[] = {"pci", "address", "soname", "name", "prefix", "module", "policy", "id"};
@@ -92,7 +92,7 @@ static void walk_list(struct pr_values *to, const char *path, const char *elemen
 			continue;
 		}
 		key = key_of(one, i);
-		for (unsigned n = 2; gt_strv_has(&seen, key); n++) { /* the second library of a name is "name#2" */
+		for (unsigned n = 2; gt_strv_has(&seen, key); n++) { /* the second library with a name is "name#2" */
 			char *again = gt_xasprintf("%.*s#%u", (int)strcspn(key, "#"), key, n);
 
 			free(key);

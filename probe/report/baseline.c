@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuprobe --baseline: where the comparison's other side comes from, and how the document reads. */
+/* gpuprobe --baseline: loads the baseline, and renders the document. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,7 +70,7 @@ int pr_baseline_compare(const json_t *here, const char *name, const struct gt_st
 	return r;
 }
 
-/* "gpus[0000:18:00.0] is missing", "kernel.release is 6.1, should be 6.12"; the caller frees it. */
+/* Returns "gpus[0000:18:00.0] is missing" or "kernel.release is 6.1, should be 6.12". The caller frees it. */
 static char *sentence(const json_t *d)
 {
 	const char *path = gt_json_get_str(d, "path", ""), *here = gt_json_get_str(d, "here", NULL),
@@ -86,7 +86,7 @@ static char *sentence(const json_t *d)
 	return gt_xasprintf("%s is %s, should be %s", path, *here ? here : "empty", *expected ? expected : "empty");
 }
 
-/* The first difference of the severity that decided. */
+/* Returns the first difference with the severity of the verdict. */
 static const json_t *worst_of(const json_t *doc, const json_t *list)
 {
 	const json_t *d;

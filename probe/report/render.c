@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report's document as other programs want it: one line for monitoring, Markdown for an issue, metrics for
- * Prometheus. */
+/* Renders the report for other programs: one line for monitoring, Markdown for an issue, metrics for Prometheus. */
 #include <string.h>
 #include "lib/text.h"
 #include "probe/report/render.h"
@@ -35,7 +34,7 @@ bool pr_log_examined(const json_t *doc)
 	return !strcmp(text_of(json_object_get(host, "kernel_log"), "state"), "present");
 }
 
-/* The check that decides a report without a problem: the first that is not known. */
+/* Returns the check that determines the verdict of a report without a problem: the first unknown one. */
 static const json_t *first_unknown(const json_t *checks)
 {
 	const json_t *c;
@@ -47,7 +46,8 @@ static const json_t *first_unknown(const json_t *checks)
 
 /* ---- one line ------------------------------------------------------------------------------------------------- */
 
-/* The form that Nagios and its like read: a sentence, '|', and numbers. A '|' in the sentence would end it. */
+/* Writes the format of Nagios plug-ins: a sentence, '|', and numbers. A '|' in the sentence is replaced, because it
+ * would end it. */
 void pr_render_line(const json_t *doc, struct gt_buf *out)
 {
 	const json_t *checks = json_object_get(doc, "checks"), *cause = find(checks, text_of(doc, "cause"));
@@ -70,7 +70,7 @@ void pr_render_line(const json_t *doc, struct gt_buf *out)
 
 /* ---- Markdown ------------------------------------------------------------------------------------------------- */
 
-/* Text of a stranger between Markdown's signs. */
+/* Escapes untrusted text for Markdown. */
 static void put_plain(struct gt_buf *out, const char *s)
 {
 	for (; *s; s++) {
@@ -192,7 +192,7 @@ static void gpu_metric(struct gt_buf *out, const json_t *gpus, const char *key, 
 	}
 }
 
-/* Gauges only: what both OpenMetrics and node_exporter's older text format know. */
+/* Uses gauges only, which both OpenMetrics and node_exporter's older text format support. */
 void pr_render_metrics(const json_t *doc, struct gt_buf *out)
 {
 	static const struct {

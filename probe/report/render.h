@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PR_RENDER_H
 #define PR_RENDER_H
-/* A gpuprobe/1 document in other forms, appended to out. */
+/* Render a gpuprobe/1 document in other formats, appended to out. */
 #include "lib/buf.h"
 #include "lib/json.h"
 
 void pr_render_line(const json_t *doc, struct gt_buf *out);	/* one line for monitoring plug-ins */
-void pr_render_markdown(const json_t *doc, struct gt_buf *out); /* to be pasted into an issue */
-void pr_render_metrics(const json_t *doc, struct gt_buf *out);	/* for Prometheus: OpenMetrics, gauges only */
-/* False: the kernel log could not be read, so that the report is not about it. */
+void pr_render_markdown(const json_t *doc, struct gt_buf *out); /* for an issue */
+void pr_render_metrics(const json_t *doc, struct gt_buf *out);	/* OpenMetrics for Prometheus, gauges only */
+/* Returns false if the kernel log could not be read, so that the report does not cover it. */
 bool pr_log_examined(const json_t *doc);
-/* On stdout, for people. verbose: a table of all checks; quiet: the verdict only. */
+/* Prints the report on stdout. verbose: a table of all checks; quiet: the verdict only. */
 void pr_print_report(const json_t *doc, bool verbose, bool quiet, bool color);
 #endif

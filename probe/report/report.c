@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of a host as one document (gpuprobe/1). */
+/* Builds the report of a host as one document (gpuprobe/1). */
 #include "probe/report/report.h"
 
 static const char *verdict_word(int exit_code)
@@ -19,7 +19,7 @@ static json_t *finding_json(const struct pr_judged *j, size_t i)
 	return o;
 }
 
-/* Index of the first failure without a cause, else of the first such warning; -1: none. */
+/* Returns the index of the first failure without a cause, else of the first such warning; -1: none. */
 static int first_cause(const struct pr_judged *j, size_t n)
 {
 	for (enum pr_result want = PR_FAIL; want >= PR_WARN; want--)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report on a terminal: verdict, host, first cause and what follows from it. */
+/* Prints the report on a terminal: verdict, host, first cause and its consequences. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/table.h"
@@ -43,7 +43,7 @@ static void print_host(const json_t *host)
 		   text_of(cpu, "codename", NULL) ? ")" : "", count, nodes, nodes == 1 ? "" : "s", total);
 }
 
-/* Name, memory and driver of a card; the caller frees it. */
+/* Returns name, memory and driver of a GPU. The caller frees it. */
 static char *gpu_kind(const json_t *gpu)
 {
 	const json_t *bytes = json_object_get(gpu, "memory_bytes");
@@ -84,7 +84,7 @@ static void print_gpus(const json_t *host)
 								: "  no NVIDIA GPU");
 		return;
 	}
-	while (i < json_array_size(gpus)) { /* cards alike are one line */
+	while (i < json_array_size(gpus)) { /* one line for equal GPUs */
 		const json_t *first = json_array_get(gpus, i);
 		gt_autofree char *what = gpu_kind(first);
 		size_t n = 1;
@@ -120,14 +120,14 @@ static void print_remedy(const json_t *c, unsigned indent)
 	const char *remedy = text_of(c, "remedy", NULL);
 
 	gt_each_word(line, remedy, "\n") {
-		if (*line == ' ') /* a command: to be copied, never wrapped */
+		if (*line == ' ') /* a command: never wrapped, so that it can be copied */
 			printf("%*s%s\n", (int)indent, "", line);
 		else
 			gt_print_wrapped(stdout, line, indent, gt_term_width(stdout));
 	}
 }
 
-/* What cause explains, folded to one line each. */
+/* Prints the problems that `cause` explains, one line each. */
 static void print_consequences(const json_t *checks, const char *cause)
 {
 	const json_t *c;
@@ -150,7 +150,7 @@ static void print_problems(const json_t *doc, const char *first)
 	const json_t *checks = json_object_get(doc, "checks"), *c;
 	size_t i;
 
-	/* pass 0: the cause; pass 1: the other problems that nothing explains */
+	/* pass 0: the cause; pass 1: problems without a known cause */
 	for (int pass = 0; pass < 2; pass++)
 		json_array_foreach(checks, i, c) {
 			const char *id = text_of(c, "id", ""), *result = text_of(c, "result", "");
@@ -211,7 +211,7 @@ static size_t print_those(const json_t *checks, const char *result, const char *
 	return n;
 }
 
-/* Prints what could not be read, advice, and the counts of checks without a problem. */
+/* Prints the unknown checks, the advice, and the number of checks that pass. */
 static void print_rest(const json_t *doc)
 {
 	const json_t *checks = json_object_get(doc, "checks");

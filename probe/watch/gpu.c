@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the cards are doing, by NVML, in a child process that stays: starting NVML for each look would cost more than
- * the look. A call that a card does not know leaves its member out.
+ * Reads the GPUs through NVML in a persistent child process, because initialising NVML for each sample would cost more
+ * than the sample. If a GPU does not support a call, the member is omitted.
  */
 #include <errno.h>
 #include <math.h>
@@ -45,8 +45,8 @@ static json_t *reason_names(unsigned long long mask)
 	return list;
 }
 
-/* Counters of bytes since R550 and Hopper, with the time at which they were read; a counter of 32 bits runs over
- * several times a second and is of no use. */
+/* Reads the byte counters that exist since R550 and Hopper, with the time of reading. A 32-bit counter is not used,
+ * because it wraps several times a second. */
 static bool ask_counters(struct state *s, unsigned i, pr_gpu_handle dev, json_t *d)
 {
 	static const char *const way[] = {"pcie_tx_bytes_per_s", "pcie_rx_bytes_per_s"};
@@ -67,14 +67,14 @@ static bool ask_counters(struct state *s, unsigned i, pr_gpu_handle dev, json_t 
 	return true;
 }
 
-/* Transmit and receive are the card's: what it receives comes from the host. */
+/* Adds the PCIe traffic. Receive is the direction from the host to the GPU. */
 static void ask_pcie(struct state *s, unsigned i, pr_gpu_handle dev, json_t *d)
 {
 	static const char *const way[] = {"pcie_tx_bytes_per_s", "pcie_rx_bytes_per_s"};
 	unsigned v;
 
 	if (!ask_counters(s, i, dev, d))
-		for (int k = 0; k < 2; k++) /* measures for 20 ms by itself, in KB/s */
+		for (int k = 0; k < 2; k++) /* the call measures for 20 ms and returns KB/s */
 			if (s->cards.n.throughput && !s->cards.n.throughput(dev, k, &v))
 				put(d, way[k], v * 1000ll);
 	if (s->cards.n.link_gen && !s->cards.n.link_gen(dev, &v))
@@ -134,7 +134,7 @@ static json_t *ask_gpu(struct state *s, unsigned i)
 		if (!r) {
 			put(d, "compute_percent", use.gpu);
 			put(d, "memory_busy_percent", use.memory);
-		} else if (r == PR_NVML_LOST || r == PR_NVML_RESET_REQUIRED) { /* the rest would say so too */
+		} else if (r == PR_NVML_LOST || r == PR_NVML_RESET_REQUIRED) { /* all other calls would fail too */
 			json_object_set_new(d, "error", gt_json_str(n->text(r)));
 			return d;
 		}

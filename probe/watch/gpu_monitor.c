@@ -11,16 +11,16 @@
 
 #define CARDS_MAX 64
 
-/* Of the looks that found the card used. */
+/* Mean over the readings with the GPU in use. */
 struct mean {
 	double sum, n;
 };
 
 struct card {
 	pr_gpu_handle dev;
-	int code; /* of the last handle or look */
+	int code; /* NVML code of the last handle or reading */
 	char error[96];
-	unsigned looks, used, told; /* told: used, and what holds the clocks is known */
+	unsigned looks, used, told; /* told: readings in use with known clock reasons */
 	struct mean sm, memory, power;
 	double sm_min, power_max, hottest;
 	unsigned held[PR_GPU_REASONS];
@@ -32,7 +32,7 @@ struct gauge {
 	bool running;
 	double begun_s, nvml_s, cpu_s, period_s, last_s;
 	unsigned looks, count;
-	unsigned points, skip; /* one look of `skip` is kept */
+	unsigned points, skip; /* one of `skip` readings is kept */
 	double t_s[PR_GAUGE_POINTS];
 	struct card card[CARDS_MAX];
 };
@@ -64,7 +64,7 @@ static void count_used(struct card *c, const struct pr_gpu_clocks *now)
 	add(&c->sm, now->sm_mhz);
 	add(&c->memory, now->memory_mhz);
 	add(&c->power, now->power_w);
-	c->sm_min = fmin(c->sm_min, now->sm_mhz); /* fmin, fmax: NaN is no value */
+	c->sm_min = fmin(c->sm_min, now->sm_mhz); /* fmin and fmax ignore NaN */
 	c->power_max = fmax(c->power_max, now->power_w);
 	c->hottest = fmax(c->hottest, now->temperature_c);
 	c->told += now->told;
@@ -72,7 +72,7 @@ static void count_used(struct card *c, const struct pr_gpu_clocks *now)
 		c->held[i] += now->told && now->reasons >> i & 1;
 }
 
-/* A card that is gone is asked no more in this measurement; the others are. */
+/* Returns whether the GPU is lost. It is not queried again in this measurement; the others are. */
 static bool gone(const struct gauge *g, struct card *c)
 {
 	struct pr_nvml_utilization use;
@@ -85,13 +85,13 @@ static bool gone(const struct gauge *g, struct card *c)
 	return true;
 }
 
-/* It is idle when it says so. One that cannot say what holds its clocks is taken for used. */
+/* Returns whether the GPU reports idle. One without clock reasons counts as used. */
 static bool idle(const struct pr_gpu_clocks *now)
 {
 	return now->told && now->reasons & PR_GPU_IDLE;
 }
 
-/* Room for one more point: every second one goes. */
+/* Makes space for one more point by dropping every second one. */
 static void thin(struct gauge *g)
 {
 	if (g->points < PR_GAUGE_POINTS)
@@ -241,7 +241,7 @@ static json_t *end(struct gauge *g)
 	return doc;
 }
 
-/* Look until the next question comes, which is the one that ends it. */
+/* Takes readings until the next request arrives, which ends the measurement. */
 static void look_on(struct gauge *g)
 {
 	struct pollfd question = {.events = POLLIN};

@@ -28,7 +28,7 @@ static const struct gt_dlsym syms[] = {
 	GT_DLSYM_OPT(pr_nvml_load, reasons, nvmlDeviceGetCurrentClocksThrottleReasons),
 };
 
-/* What NVML calls throttle, and later event, reasons. */
+/* Names of NVML's throttle reasons, which newer versions call event reasons. */
 const char *const pr_gpu_reason[PR_GPU_REASONS] = {
 	"idle",          "application clocks", "software power cap", "hardware slowdown",
 	"sync boost",    "software thermal",   "hardware thermal",   "power brake",

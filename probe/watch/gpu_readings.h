@@ -2,8 +2,8 @@
 #ifndef PR_GPU_READINGS_H
 #define PR_GPU_READINGS_H
 /*
- * What a card does at this moment, by NVML: for gpuprobe watch and for gpubench's gauge. To be called in a child process,
- * since with a hung driver these calls never return.
+ * Current readings of a GPU from NVML, for gpuprobe watch and gpubench's GPU monitor. Call these functions in a child
+ * process, because with a hung driver they never return.
  */
 #include "lib/json.h"
 
@@ -17,7 +17,7 @@ struct pr_nvml_memory {
 	unsigned long long total, free, used;
 };
 struct pr_nvml_utilization {
-	unsigned gpu, memory; /* percent of the time since the last time NVML itself looked */
+	unsigned gpu, memory; /* percent of the time since NVML's own last sample */
 };
 /* nvmlFieldValue_t */
 struct pr_nvml_value {
@@ -30,7 +30,7 @@ struct pr_nvml_value {
 	} value;
 };
 
-/* NVML's functions; those after text may be missing in an old library. */
+/* NVML's functions; those after `text` may be missing in an old library. */
 struct pr_nvml_load {
 	int (*init)(void);
 	int (*count)(unsigned *);
@@ -58,30 +58,30 @@ enum { PR_NVML_LOST = 15, PR_NVML_RESET_REQUIRED = 16 };
 struct pr_gpu_readings {
 	bool opened, started;
 	struct pr_nvml_load n;
-	char why[256]; /* the library did not open */
+	char why[256]; /* reason why the library could not be opened */
 };
-/* Open the library and start NVML, once, and count the cards. Into doc: "code", and on trouble "error" with its sentence;
- * "no_library" where there is none. 0 cards: doc says why. */
+/* Opens the library and initialises NVML, once, and returns the number of GPUs. Adds to doc "code", on failure "error"
+ * with a sentence, and "no_library" if there is no library. If the result is 0, doc has the reason. */
 unsigned pr_gpu_readings_count(struct pr_gpu_readings *s, json_t *doc);
 
-/* What holds its clocks. What a card does not tell is NaN, and told false. */
+/* Clocks and the reasons that limit them. Unknown values are NaN. */
 struct pr_gpu_clocks {
 	double sm_mhz, memory_mhz, power_w, temperature_c;
-	unsigned long long reasons; /* NVML's mask: throttle, or event, reasons */
-	bool told;		    /* the reasons */
+	unsigned long long reasons; /* NVML's mask of throttle reasons, now called event reasons */
+	bool told;		    /* reasons is known */
 };
 void pr_gpu_clocks(const struct pr_gpu_readings *s, pr_gpu_handle dev, struct pr_gpu_clocks *ret);
 double pr_gpu_max_sm_mhz(const struct pr_gpu_readings *s, pr_gpu_handle dev);
 double pr_gpu_power_limit_w(const struct pr_gpu_readings *s, pr_gpu_handle dev);
-/* "index", and where told "pci" as sysfs writes it, and "name". */
+/* Adds "index" and, if known, "pci" as in sysfs, and "name". */
 void pr_gpu_names(const struct pr_gpu_readings *s, unsigned index, pr_gpu_handle dev, json_t *d);
 
 #define PR_GPU_REASONS	9
-extern const char *const pr_gpu_reason[PR_GPU_REASONS]; /* by bit of the mask */
+extern const char *const pr_gpu_reason[PR_GPU_REASONS]; /* names by bit of the mask */
 enum {
 	PR_GPU_IDLE = 0x1,
 	PR_GPU_POWER_CAP = 0x4,
-	PR_GPU_SLOWDOWN = 0x8, /* by the hardware: heat, power brake, or the supply */
+	PR_GPU_SLOWDOWN = 0x8, /* caused by the hardware: heat, power brake, or the power supply */
 	PR_GPU_HEAT = 0x20 | 0x40,
 	PR_GPU_BRAKE = 0x80,
 };

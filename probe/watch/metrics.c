@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sample as metrics for Prometheus, in base units: gauges only, which both OpenMetrics and the older text format
- * know. */
+/* Converts a sample to Prometheus metrics in base units. Uses gauges only, which both OpenMetrics and the older text
+ * format support. */
 #include "probe/watch/watch.h"
 
 struct metric {
@@ -43,7 +43,7 @@ static void head(struct gt_buf *out, const char *of, const struct metric *m)
 		      of, m->name);
 }
 
-/* A label's value: a backslash, a quote and a newline are escaped. */
+/* Writes a label. Escapes backslash, quote and newline in the value. */
 static void put_label(struct gt_buf *out, const char *name, const char *value)
 {
 	gt_buf_printf(out, "%s=\"", name);

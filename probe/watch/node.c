@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What processors and memory of each node are doing: /proc/stat, node*, /proc/pressure. Counters become shares of the
- * time since the last look; one that went back (a CPU that was off) says nothing this time. */
+/* Reads the activity of CPUs and memory per node: /proc/stat, node*, /proc/pressure. Counters become shares of the time
+ * since the last reading. A counter that decreased (a CPU was offline) is skipped once. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
@@ -48,7 +48,7 @@ void pr_node_watch_free(struct pr_node_watch *w)
 	free(w);
 }
 
-/* "cpu12 user nice system idle iowait irq softirq steal guest guest_nice"; guest time is in user time already. */
+/* Parses "cpu12 user nice system idle iowait irq softirq steal guest guest_nice". User time already includes guest time. */
 static bool parse_cpu(const char *line, size_t *ret_cpu, struct ticks *ret)
 {
 	unsigned long long v[8] = {0};
@@ -66,7 +66,7 @@ static bool parse_cpu(const char *line, size_t *ret_cpu, struct ticks *ret)
 	return true;
 }
 
-/* Time of each CPU since the last look; all 0 where there is none to compare. */
+/* Computes the time of each CPU since the last reading; 0 without an earlier one. */
 static void look_at_cpus(struct pr_node_watch *w, struct gt_fsroot *fs, struct ticks *past)
 {
 	gt_autofree char *text = NULL;
@@ -122,7 +122,7 @@ static void put_cpus(const struct pr_node_watch *w, const struct gt_set *cpus, c
 	json_object_set_new(d, "busiest_cpu_percent", percent(most, 1));
 }
 
-/* The number after "key:" or "key ", whatever stands before it on the line. */
+/* Returns the number after "key:" or "key ", anywhere in a line. */
 static bool value_of(const char *text, const char *key, uint64_t *ret)
 {
 	size_t n = strlen(key);
@@ -152,7 +152,7 @@ static void put_memory(struct gt_fsroot *fs, const struct pr_host *h, const stru
 
 	if (gt_fs_read_prefix(fs, path, 16384, &text, NULL) < 0) {
 		whole = h->n_node == 1 &&
-			gt_fs_read_prefix(fs, "/proc/meminfo", 16384, &text, NULL) >= 0; /* no NUMA here */
+			gt_fs_read_prefix(fs, "/proc/meminfo", 16384, &text, NULL) >= 0; /* a kernel without NUMA */
 		if (!whole)
 			return;
 	}
@@ -161,7 +161,7 @@ static void put_memory(struct gt_fsroot *fs, const struct pr_host *h, const stru
 			json_object_set_new(d, lines[i].name, json_integer((json_int_t)kib * 1024));
 }
 
-/* Pages that went to processes of other nodes, as a share of those that were given out. */
+/* Adds the pages allocated for processes of other nodes, as a share of all allocated pages. */
 static void put_pages(struct pr_node_watch *w, struct gt_fsroot *fs, size_t i, double past_s, json_t *d)
 {
 	gt_autofree char *path = gt_xasprintf(NODE "/node%d/numastat", w->h->node[i].id), *text = NULL;
@@ -182,7 +182,7 @@ static void put_pages(struct pr_node_watch *w, struct gt_fsroot *fs, size_t i, d
 	}
 }
 
-/* "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345" */
+/* Parses "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345". */
 static bool stalled(const char *text, const char *kind, uint64_t *ret)
 {
 	const char *line = strstr(text, kind), *total = line ? strstr(line, "total=") : NULL;
@@ -209,7 +209,7 @@ static json_t *look_at_pressure(struct pr_node_watch *w, struct gt_fsroot *fs, d
 		if (gt_fs_read_prefix(fs, path, 4096, &text, NULL) < 0 || !stalled(text, "some", &some))
 			continue;
 		has_full = strcmp(pressures[i], "cpu") &&
-			   stalled(text, "full", &full); /* for the whole host "cpu full" is always 0 */
+			   stalled(text, "full", &full); /* system-wide "cpu full" is always 0 */
 		if (was && past_s > 0 && some >= w->pressure[i].some_us)
 			json_object_set_new(d, some_key,
 					    percent((double)(some - w->pressure[i].some_us) / 1e6, past_s));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What users know as "the GPU waits": each pattern is one struct and a pure function of the last few samples. A mean
- * over the window, so that one quiet second between two steps is no pattern.
+ * Patterns of a GPU that waits: each is one struct and a pure function of the last few samples. They use a mean over
+ * the window, so that one idle second between two steps does not match.
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "probe/watch/watch.h"
 
-#define IN_USE_BYTES (1.0 * (1 << 30)) /* a card that holds this much is meant to work */
+#define IN_USE_BYTES (1.0 * (1 << 30)) /* a GPU with this much memory in use should be computing */
 
 static bool number(const json_t *o, const char *key, double *ret)
 {
@@ -46,10 +46,10 @@ static const json_t *latest(json_t *const *window, size_t n)
 	return window[n - 1];
 }
 
-/* ---- a number of one card, one node, the host ---- */
+/* ---- values of one GPU, one node, the host ---- */
 
 struct where {
-	const char *list, *id, *key; /* list NULL: of the host; id: the member that names an element */
+	const char *list, *id, *key; /* list NULL: value of the host; id: member that identifies an element */
 	int64_t which;
 };
 
@@ -97,7 +97,7 @@ static bool allowed_mean(json_t *const *window, size_t n, double *ret)
 	return pr_over(window, n, get_number, &w, ret);
 }
 
-/* Does a program hold memory of the card? Then it is meant to compute. */
+/* Returns whether a program holds memory of the GPU, and so should be computing. */
 static bool in_use(json_t *const *window, size_t n, const json_t *gpu)
 {
 	double used;
@@ -105,7 +105,7 @@ static bool in_use(json_t *const *window, size_t n, const json_t *gpu)
 	return gpu_mean(window, n, gpu, "memory_used_bytes", &used) && used >= IN_USE_BYTES;
 }
 
-/* The mean compute of the cards in use; false if there is none. */
+/* Returns the mean compute percentage of the GPUs in use; false if there is none. */
 static bool busy_mean(json_t *const *window, size_t n, double *ret)
 {
 	const json_t *g;
@@ -122,7 +122,7 @@ static bool busy_mean(json_t *const *window, size_t n, double *ret)
 	return cards > 0;
 }
 
-/* ---- what was found ---- */
+/* ---- results ---- */
 
 static void GT_PRINTF(4, 5) add(const struct pr_pattern *p, json_t *found, const char *subject, const char *fmt, ...)
 {
@@ -136,7 +136,7 @@ static void GT_PRINTF(4, 5) add(const struct pr_pattern *p, json_t *found, const
 					       gt_json_str(what)));
 }
 
-/* "GPU 3 (0000:3b:00.0)", in a buffer of the caller's. */
+/* Formats "GPU 3 (0000:3b:00.0)" in the caller's buffer. */
 static const char *gpu_name(const json_t *gpu, char *buf, size_t size)
 {
 	snprintf(buf, size, "GPU %d (%.40s)", (int)gt_json_get_int(gpu, "index", -1), gt_json_get_str(gpu, "pci", "?"));
@@ -170,7 +170,7 @@ static void find_lost(const struct pr_pattern *p, json_t *const *window, size_t 
 		add(p, found, gpu_name(g, name, sizeof(name)), "%.300s", gt_json_get_str(g, "error", "?"));
 }
 
-/* ---- the cards ---- */
+/* ---- GPUs ---- */
 
 static void find_idle(const struct pr_pattern *p, json_t *const *window, size_t n, json_t *found)
 {
@@ -231,7 +231,7 @@ static void find_uneven_compute(const struct pr_pattern *p, json_t *const *windo
 	find_uneven(p, window, n, "compute_percent", 1, 40, "% busy", found);
 }
 
-/* Of the samples, the share that has one of these reasons; -1 if the card does not tell. */
+/* Returns the share of samples with one of these reasons; -1 if the GPU does not report reasons. */
 static double held_by(json_t *const *window, size_t n, int64_t index, const char *const *reasons, const char **ret)
 {
 	const struct where w = {"gpus", "index", NULL, index};
@@ -289,7 +289,7 @@ static void find_power_cap(const struct pr_pattern *p, json_t *const *window, si
 
 /* ---- PCIe ---- */
 
-/* Bytes per second that a link carries in one direction, before the overhead of its packets. */
+/* Returns the bytes per second of a link in one direction, including packet overhead. */
 static double link_rate(int64_t gen, int64_t width)
 {
 	static const double lane[] = {0, 0.25e9, 0.5e9, 0.985e9, 1.969e9, 3.938e9, 7.563e9};
@@ -332,7 +332,7 @@ static void find_narrow(const struct pr_pattern *p, json_t *const *window, size_
 		int gen = (int)gt_json_get_int(g, "pcie_gen", 0), width = (int)gt_json_get_int(g, "pcie_width", 0);
 		int max_gen = (int)gt_json_get_int(g, "pcie_max_gen", 0),
 		    max_width = (int)gt_json_get_int(g, "pcie_max_width", 0);
-		/* an idle card slows its link down, and never narrows it */
+		/* an idle GPU reduces the link speed, never the width */
 		bool slow = gpu_mean(window, n, g, "compute_percent", &busy) && busy >= 50 && gen && gen < max_gen;
 
 		if ((width && width < max_width) || slow)
@@ -341,7 +341,7 @@ static void find_narrow(const struct pr_pattern *p, json_t *const *window, size_
 	}
 }
 
-/* ---- what feeds the cards ---- */
+/* ---- data supply of the GPUs ---- */
 
 static void find_cpu_bound(const struct pr_pattern *p, json_t *const *window, size_t n, json_t *found)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From samples to the last few of them, to their patterns, and to the summary at the end. */
+/* Keeps the last few samples, finds their patterns, and builds the summary at the end. */
 #include <string.h>
 #include "probe/watch/watch.h"
 
-/* What is summed up, of each card and of each node. */
+/* The values in the summary, per GPU and per node. */
 static const char *const gpu_keys[] = {
 	"compute_percent", "memory_used_bytes", "pcie_rx_bytes_per_s", "pcie_tx_bytes_per_s",
 	"sm_mhz",          "power_w",           "temperature_c"};
@@ -26,7 +26,7 @@ struct things {
 	size_t n;
 };
 struct seen {
-	char *id, *subject, *what; /* what: of the last time */
+	char *id, *subject, *what; /* what: the latest text */
 	size_t n;
 };
 struct pr_session {
@@ -71,7 +71,7 @@ void pr_session_free(struct pr_session *s)
 	free(s);
 }
 
-#define THINGS_MAX 4096 /* a recording from a stranger */
+#define THINGS_MAX 4096 /* limit for untrusted recordings */
 
 static struct thing *thing_of(struct things *t, const json_t *d, const char *id_key)
 {

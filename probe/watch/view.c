@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples and summaries for people: drawn over the last drawing on a terminal, a line each where it goes to a log. */
+/* Prints samples and summaries: redrawn in place on a terminal, one line each in a log. */
 #include <stdarg.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -15,7 +15,7 @@ static bool number(const json_t *o, const char *key, double *ret)
 	return json_is_number(v);
 }
 
-/* The number in a cell, "?" where there is none. */
+/* Adds a cell with the number, "?" if it is missing. */
 static void cell(struct gt_table *t, const json_t *o, const char *key, double scale, int digits)
 {
 	char text[64];
@@ -51,7 +51,7 @@ static const char *short_pci(const json_t *gpu)
 	return colon && gt_starts_with(pci, "0000:") ? colon + 1 : pci;
 }
 
-/* What holds the clocks, but not that there is nothing to do. */
+/* Returns the reasons that limit the clocks, except idle. */
 static char *held_by(const json_t *gpu)
 {
 	const json_t *list = json_object_get(gpu, "clock_reasons"), *r;
@@ -99,7 +99,7 @@ static void print_cards(FILE *out, const json_t *gpus, bool color)
 	gt_table_print(t, out, color);
 }
 
-/* Of the nodes, now (put: cell) or over a whole watch (put: sums). */
+/* Prints the table of nodes, for one sample (put: cell) or for the whole watch (put: sums). */
 static void print_nodes(FILE *out, const json_t *nodes, bool color,
 			void (*put)(struct gt_table *t, const json_t *d, const char *key, double scale, int digits))
 {
@@ -143,7 +143,7 @@ static const char *clock_of(const json_t *sample)
 	return strlen(time) >= 19 ? time + 11 : time; /* "2026-11-21T03:04:05Z" */
 }
 
-/* Where no card is shown: why. */
+/* Returns why no GPU is shown. */
 static const char *no_cards(const json_t *sample)
 {
 	const char *state = gt_json_get_str(sample, "gpu_state", "none");
@@ -195,7 +195,7 @@ static void print_sample(FILE *out, const json_t *sample, unsigned width, bool c
 	}
 }
 
-/* How many columns of the line fit: bytes of one character count once. */
+/* Returns how many bytes of the line fit into width columns. A UTF-8 character counts once. */
 static size_t cut(const char *line, size_t len, unsigned width)
 {
 	size_t i = 0;
@@ -228,13 +228,13 @@ void pr_watch_draw(struct pr_watch_view *v, const json_t *sample)
 		fprintf(v->out, "%.*s\033[K\n", (int)cut(line, len, width), line);
 		line += len + (line[len] == '\n');
 	}
-	fputs("\033[J", v->out); /* what was longer the last time */
+	fputs("\033[J", v->out); /* clears the rest of a longer drawing */
 	v->drawn = rows;
 }
 
 /* ---- a line for a log ---- */
 
-/* "97 %", or "91..99 %" of several. */
+/* Formats "97 %", or "91..99 %" for several values. */
 static void put_range(struct gt_buf *b, const char *before, const json_t *list, const char *key, double scale,
 		      const char *unit)
 {
@@ -296,7 +296,8 @@ static void say(struct pr_watch_view *v, const json_t *sample, const char *word,
 	gt_print_wrapped(v->out, line, 0, gt_term_width(v->out));
 }
 
-/* What begins at once; what ends when it was away for a whole window, so that one that comes and goes fills no log. */
+/* Prints a pattern's begin at once, and its end after a whole window without it, so that an intermittent pattern does
+ * not fill the log. */
 static void say_changes(struct pr_watch_view *v, const json_t *sample, const json_t *patterns)
 {
 	json_t *said = v->said ? v->said : json_array(), *p;
