@@ -3,7 +3,7 @@
 #define RT_CPU_H
 /* The CPU backend: one kernel per op. Each kernel is an OpenMP team over its rows or columns, or one thread when the work is
  * smaller than what a team costs. */
-#include "runtime/cpu/simd.h"
+#include "runtime/math/simd.h"
 #include "runtime/graph/ir.h"
 #include "runtime/graph/update.h"
 

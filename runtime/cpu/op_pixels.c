@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <omp.h>
 #include "runtime/cpu/cpu.h"
-#include "runtime/cpu/pixels.h"
+#include "runtime/math/pixels.h"
 
 void rt_pixels_to_f32(const unsigned char *restrict in, size_t n, float scale, float offset, float *restrict out)
 {

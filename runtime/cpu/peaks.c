@@ -2,7 +2,7 @@
 /* What this machine can do at best: the yardstick of profiles and of bench/results. */
 #include <math.h>
 #include <omp.h>
-#include "runtime/cpu/arena.h"
+#include "runtime/memory/arena.h"
 #include "runtime/cpu/cpu.h"
 
 #define SIDE	INT64_C(1536)

@@ -3,7 +3,7 @@
 #define RT_CPU_RUN_H
 /* A program on the CPU: what the backend keeps for it. */
 #include "runtime/backend/backend.h"
-#include "runtime/cpu/arena.h"
+#include "runtime/memory/arena.h"
 #include "runtime/cpu/cpu.h"
 
 struct rt_cpu_state {

@@ -3,7 +3,7 @@
 #define RT_CUDA_UPDATE_H
 /* What host and kernel/update.cuh share: the optimizer's tables in device memory. Pointers are device addresses. */
 #include <stdint.h>
-#include "runtime/cpu/map8.h"
+#include "runtime/math/map8.h"
 
 #define RT_UPDATE_CHUNK	16384 /* elements of one tensor per block, a multiple of 4 */
 
@@ -23,7 +23,7 @@ struct rt_update_chunk {
 	int64_t start;
 	int32_t tensor, pad;
 };
-/* runtime/cpu/map8.h as the kernels read it, the unsigned map first. A cell has the code that it begins with above bit 16, and
+/* runtime/math/map8.h as the kernels read it, the unsigned map first. A cell has the code that it begins with above bit 16, and
  * below the lower half of the one border in it, 0xffff without. */
 struct rt_update_maps {
 	float value[2][256];

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "runtime/data/image.h"
-#include "runtime/cpu/arena.h"
+#include "runtime/memory/arena.h"
 
 enum { EMPTY, TAKEN, FULL };
 struct entry {

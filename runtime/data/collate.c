@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pixels to the floats that models read, or to bytes in the same places. */
 #include <string.h>
-#include "runtime/cpu/pixels.h"
+#include "runtime/math/pixels.h"
 #include "runtime/data/image.h"
 
 #define LUMA(p)	((19595u * (p)[0] + 38470u * (p)[1] + 7471u * (p)[2] + 0x8000u) >> 16) /* as Pillow's "L" */

@@ -7,7 +7,7 @@
 #include "runtime/data/lengths.h"
 #include "runtime/data/ring.h"
 #include "runtime/data/source.h"
-#include "runtime/cpu/arena.h"
+#include "runtime/memory/arena.h"
 
 #define RT_CORRUPT_NAMED	32 /* unusable samples that the report names */
 #define RT_EVERY		10 /* one sample in so many is held out */

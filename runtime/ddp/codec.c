@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
 #include <string.h>
-#include "runtime/cpu/simd.h"
+#include "runtime/math/simd.h"
 #include "runtime/ddp/codec.h"
 
 #define BLOCK	512

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include "runtime/graph/ir.h"
-#include "runtime/graph/mix.h"
+#include "runtime/math/mix.h"
 
 /* Keeps an element if its 32 random bits are at least rate * 2^32. */
 static void drop(const struct rt_call *c, const struct rt_coins *coins, const double *x, double *y)

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "runtime/cpu/map8.h"
+#include "runtime/math/map8.h"
 #include "tests/graphs/variants.h"
 
 #define UPDATES	  4

@@ -3,7 +3,7 @@
 #define CHECK_RUNTIME_H
 #include <check.h>
 #include "lib/json.h"
-#include "runtime/cpu/simd.h"
+#include "runtime/math/simd.h"
 #include "runtime/runtime.h"
 
 /* An op: forward against its plain definition in double, gradient against finite differences of that definition. */

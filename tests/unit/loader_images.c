@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include "lib/buf.h"
 #include "lib/json.h"
-#include "runtime/cpu/pixels.h"
+#include "runtime/math/pixels.h"
 #include "runtime/data/image.h"
 #include "runtime/data/tar.h"
 #include "tests/unit/check_loader.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "runtime/cpu/gemm.h"
+#include "runtime/math/gemm.h"
 #include "tests/unit/check_runtime.h"
 
 int simd_tables(const struct rt_simd *ret[3])

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include "runtime/cpu/pixels.h"
+#include "runtime/math/pixels.h"
 #include "runtime/data/loader.h"
 #include "tests/unit/check_runtime.h"
 

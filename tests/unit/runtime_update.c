@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "runtime/cpu/map8.h"
+#include "runtime/math/map8.h"
 #include "tests/unit/check_runtime.h"
 
 #define N	37

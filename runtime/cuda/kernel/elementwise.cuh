@@ -121,7 +121,7 @@ RT_DEVICE void dropout_body(int64_t n, uint64_t stream, uint32_t limit, float sc
 	});
 }
 
-/* y (n) = or += scale x (n), or nothing where the place's 32 random bits are below limit: the CPU's, runtime/cpu/simd_nn.h */
+/* y (n) = or += scale x (n), or nothing where the place's 32 random bits are below limit: the CPU's, runtime/math/simd_nn.h */
 RT_TYPED(dropout, (int64_t n, uint64_t stream, uint32_t limit, float scale, const T *x, T *y, int add,
 		const struct rt_update_step *h),
 	dropout_body(n, stream, limit, scale, x, y, add, h))

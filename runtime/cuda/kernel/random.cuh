@@ -3,9 +3,9 @@
 #define RT_KERNEL_RANDOM_CUH
 /* Random numbers that are a function of their key and counter alone, the same as on the CPU. */
 #include "common.cuh"
-#include "runtime/graph/mix.h"
+#include "runtime/math/mix.h"
 
-/* Philox 4x32-10, as runtime/exec/random.c. */
+/* Philox 4x32-10, as runtime/math/random.c. */
 RT_DEVICE void philox(uint32_t (&c)[4], uint32_t k0, uint32_t k1)
 {
 #pragma unroll

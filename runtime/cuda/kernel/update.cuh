@@ -250,7 +250,7 @@ RT_KERNEL rt_sgd(const struct rt_update_tensor *tensors, const struct rt_update_
 	}
 }
 
-/* ---- adamw with m and v in 8 bits: runtime/cpu/simd_adam8.h, a block of them per warp, eight per lane ---- */
+/* ---- adamw with m and v in 8 bits: runtime/math/simd_adam8.h, a block of them per warp, eight per lane ---- */
 #define EACH8 (RT_MAP8_BLOCK / 32)
 
 /* n of eight codes, zeros behind them */

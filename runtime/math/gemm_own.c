@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products in f32 by our own tiles (cpu/simd_gemm.h). All of a is packed first, by the team; then strips of c's columns are
+ * Products in f32 by our own tiles (math/simd_gemm.h). All of a is packed first, by the team; then strips of c's columns are
  * claimed as they come, so that a thread whose core others use does fewer of them. Who claims a strip packs its part of b,
  * which stays in that core's second cache. Each element is one sum in the order of k: the same bits whoever computes it.
  */
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "runtime/cpu/gemm.h"
+#include "runtime/math/gemm.h"
 
 /* What a thread packs of b at once: 256 KiB, a quarter of what a core's second cache holds. */
 #define K_BLOCK		INT64_C(1024)

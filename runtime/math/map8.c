@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include "runtime/cpu/map8.h"
+#include "runtime/math/map8.h"
 
 #define DECADES	7
 

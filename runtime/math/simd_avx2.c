@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels for AVX2 with FMA. */
-#include "runtime/cpu/simd.h"
+#include "runtime/math/simd.h"
 
 #if defined(__x86_64__)
 #ifdef __clang__
@@ -11,7 +11,7 @@
 #define RT_W		8
 #define RT_SIMD_TABLE	rt_simd_avx2
 #define RT_SIMD_NAME	"avx2"
-#include "runtime/cpu/simd_body.h"
+#include "runtime/math/simd_body.h"
 #ifdef __clang__
 #pragma clang attribute pop
 #endif

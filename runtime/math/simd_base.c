@@ -2,7 +2,7 @@
 /* The kernels for the compiler's baseline target: SSE2 on x86-64, NEON on arm64, plain code elsewhere. */
 #include <stdlib.h>
 #include <strings.h>
-#include "runtime/cpu/simd.h"
+#include "runtime/math/simd.h"
 
 #define RT_W		4
 #define RT_SIMD_TABLE	rt_simd_base
@@ -13,7 +13,7 @@
 #else
 #define RT_SIMD_NAME	"generic"
 #endif
-#include "runtime/cpu/simd_body.h"
+#include "runtime/math/simd_body.h"
 
 /* Returns 0 for the baseline, 1 for AVX2, 2 for AVX-512. Unknown words do not limit, as in oneDNN. */
 static int most_of(const char *limit)

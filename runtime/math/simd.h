@@ -9,7 +9,7 @@
  */
 #include <stdint.h>
 #include "lib/util.h"
-#include "runtime/cpu/map8.h"
+#include "runtime/math/map8.h"
 #include "runtime/graph/ir.h"
 
 /* Chunk length of a sum of squares, in elements. Short enough for a relative error of 1e-6 with float sums. */
@@ -29,7 +29,7 @@ struct rt_sgd {
 	bool first; /* first step: the momentum is set to the gradient */
 };
 
-/* The inner part of a matrix product. The outer part is cpu/gemm_own.c. */
+/* The inner part of a matrix product. The outer part is math/gemm_own.c. */
 struct rt_tiles {
 	int rows, cols; /* largest tile */
 	/* Packs a (n,k) into to (k,n), n <= rows. */

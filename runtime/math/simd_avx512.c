@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels for AVX-512 (F, DQ, VL, BW). */
-#include "runtime/cpu/simd.h"
+#include "runtime/math/simd.h"
 
 #if defined(__x86_64__)
 #ifdef __clang__
@@ -11,7 +11,7 @@
 #define RT_W		16
 #define RT_SIMD_TABLE	rt_simd_avx512
 #define RT_SIMD_NAME	"avx512"
-#include "runtime/cpu/simd_body.h"
+#include "runtime/math/simd_body.h"
 #ifdef __clang__
 #pragma clang attribute pop
 #endif

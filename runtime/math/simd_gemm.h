@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inner part of a matrix product (cpu/gemm_own.c): packing of the operands into reading order, and a tile of the
+ * The inner part of a matrix product (math/gemm_own.c): packing of the operands into reading order, and a tile of the
  * result in registers. TILE_ROWS x 2 vectors leave room for two vectors of b and one of a: tiles are 14 x 32 with
  * AVX-512's 32 registers and 6 x 16 with AVX2's 16. Included by simd_body.h.
  */

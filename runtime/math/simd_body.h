@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels of simd.h. The including file defines RT_W, RT_SIMD_TABLE and RT_SIMD_NAME. */
 #include <math.h>
-#include "runtime/graph/mix.h"
-#include "runtime/cpu/vec.h"
-#include "runtime/cpu/simd_low.h"
+#include "runtime/math/mix.h"
+#include "runtime/math/vec.h"
+#include "runtime/math/simd_low.h"
 
 #define EACH(i, n)	for (int64_t i = 0; i < (n); i += W)
 
@@ -333,7 +333,7 @@ static void row_dots(float *d, const float *a, const float *b, int64_t ld_ab, in
 	}
 }
 
-#include "runtime/cpu/simd_adam8.h"
+#include "runtime/math/simd_adam8.h"
 
 /* *ret = sum of (x scale)^2 for n <= RT_NORM_CHUNK elements. Each lane sums in float; the sum is repeated in double if
  * that overflows. Returns false if an element is not finite. */
@@ -394,11 +394,11 @@ static void sgd(float *p, float *momentum, const float *g, int64_t n, const stru
 	}
 }
 
-#include "runtime/cpu/simd_nn.h"
+#include "runtime/math/simd_nn.h"
 
-#include "runtime/cpu/simd_wino.h"
+#include "runtime/math/simd_wino.h"
 #if RT_W >= 8
-#include "runtime/cpu/simd_gemm.h"
+#include "runtime/math/simd_gemm.h"
 #endif
 
 const struct rt_simd RT_SIMD_TABLE = {

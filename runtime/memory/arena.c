@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include "lib/fsroot.h"
 #include "lib/parse.h"
-#include "runtime/cpu/arena.h"
+#include "runtime/memory/arena.h"
 
 #define HUGE	(2u << 20)
 

@@ -5,7 +5,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
-#include "runtime/cpu/gemm.h"
+#include "runtime/math/gemm.h"
 
 #ifdef HAVE_DNNL
 #include <oneapi/dnnl/dnnl.h>
