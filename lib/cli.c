@@ -8,23 +8,24 @@
 #include "lib/parse.h"
 
 static const char *root;
-static bool json, quiet, no_color, help, version, print_man;
+static bool json, quiet, no_color, help, help_all, version, print_man;
 static bool verbose_once;
 static int verbose;
 static const char *completion;
 static const char *const shells[] = { "bash", "zsh", NULL };
 
 static const struct gt_opt common_opts[] = {
-	{ 0, "root", "DIR|FILE", "work on this tree or captured host instead of the live one", GT_OPT_STR, &root },
-	{ 0, "json", NULL, "print the document as JSON", GT_OPT_FLAG, &json },
-	{ 'q', "quiet", NULL, "print the answer and errors, no talk", GT_OPT_FLAG, &quiet },
-	{ 'v', "verbose", NULL, "say more; twice: debug", GT_OPT_FLAG, &verbose_once },
-	{ 0, "no-color", NULL, "no colours (also: NO_COLOR in the environment)", GT_OPT_FLAG, &no_color },
-	{ 'h', "help", NULL, "print help and exit", GT_OPT_FLAG, &help },
-	{ 'V', "version", NULL, "print the version and exit", GT_OPT_FLAG, &version },
+	{ 0, "root", "DIR|FILE", "read a directory or captured host instead of this host", GT_OPT_STR, &root },
+	{ 0, "json", NULL, "print the result as JSON", GT_OPT_FLAG, &json },
+	{ 'q', "quiet", NULL, "print results and errors only", GT_OPT_FLAG, &quiet },
+	{ 'v', "verbose", NULL, "print more details; -vv adds debug messages", GT_OPT_FLAG, &verbose_once },
+	{ 0, "no-color", NULL, "print without colours, like NO_COLOR in the environment", GT_OPT_FLAG, &no_color },
+	{ 'h', "help", NULL, "print help; with --all, rare commands and options too", GT_OPT_FLAG, &help },
+	{ 'V', "version", NULL, "print the version", GT_OPT_FLAG, &version },
+	{ 0, "all", NULL, "with --help: list every command and option", GT_OPT_FLAG, &help_all, .listed = GT_RARE },
 	{ 0, "print-completion", "SHELL", "print the completion script for bash or zsh", GT_OPT_CHOICE, &completion,
-	  shells },
-	{ 0, "print-man", NULL, "print the commands and options as mdoc", GT_OPT_FLAG, &print_man },
+	  shells, .listed = GT_RARE },
+	{ 0, "print-man", NULL, "print the commands and options as mdoc", GT_OPT_FLAG, &print_man, .listed = GT_RARE },
 	{ 0 },
 };
 const struct gt_opt *const gt_cli_common_opts = common_opts;
@@ -73,7 +74,7 @@ static const struct gt_opt *find_opt(struct parse *p, char short_name, const cha
 static void nearest_in(const struct gt_opt *opts, const char *name, const char **best, unsigned *distance)
 {
 	for (; opts && opts->name; opts++)
-		if (gt_edits(opts->name, name) < *distance) {
+		if (opts->listed != GT_OLD_NAME && gt_edits(opts->name, name) < *distance) {
 			*distance = gt_edits(opts->name, name);
 			*best = opts->name;
 		}
@@ -208,7 +209,7 @@ static int take_command(struct parse *p, const char *word, bool *was_command)
 			p->line->named = *was_command = true;
 			return 0;
 		}
-		if (gt_edits((*c)->name, word) < distance) {
+		if ((*c)->listed != GT_OLD_NAME && gt_edits((*c)->name, word) < distance) {
 			distance = gt_edits((*c)->name, word);
 			best = (*c)->name;
 		}
@@ -276,8 +277,11 @@ int gt_cli_parse(struct gt_cli *cli, char **argv, struct gt_cli_line *line)
 	cli->verbose = verbose;
 	line->no_color = no_color;
 	line->help = help;
+	line->all = help_all;
 	line->version = version;
 	line->print_man = print_man;
 	line->completion = completion;
+	if (help_all && !help)
+		return usage(&p, "--all needs --help");
 	return help || version || completion || print_man ? 0 : check_arg_count(&p);
 }

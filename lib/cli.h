@@ -2,12 +2,11 @@
 #ifndef GT_CLI_H
 #define GT_CLI_H
 /*
- * Options and subcommands as tables. The same tables parse the command line, print --help, write bash and zsh
- * completion (--print-completion) and generate the OPTIONS section of the man page (--print-man), so that these always
- * agree.
+ * Tables of options and subcommands. The same tables parse the command line, print --help, and generate the shell completion
+ * (--print-completion) and the OPTIONS section of the man page (--print-man).
  *
- * Global options are accepted before and after the subcommand. "--" ends the options. Unknown options, missing values,
- * and too many or too few arguments end with exit status 64 and one sentence.
+ * Common options are accepted before and after the subcommand. "--" ends the options. Unknown options, missing values and a
+ * wrong number of arguments end with exit status 64 and one sentence.
  */
 #include "lib/err.h"
 #include "lib/fsroot.h"
@@ -25,30 +24,46 @@ enum gt_opt_type {
 	GT_OPT_CHOICE,	/* const char **, one of choices */
 };
 
+/* Where a command or an option is documented. */
+enum gt_listed {
+	GT_EVERYDAY, /* --help */
+	GT_RARE,     /* --help --all, the man page and completion */
+	GT_OLD_NAME, /* nowhere: an old spelling, still accepted */
+};
+
 struct gt_opt {
 	char short_name;	    /* 0 = none */
 	const char *name;	    /* long name without dashes */
-	const char *arg;	    /* name of the value in help: "FILE"; NULL for flags */
-	const char *help;	    /* one sentence without full stop, lower case */
+	const char *arg;	    /* placeholder of the value in help: "FILE"; NULL for flags */
+	const char *help;	    /* imperative of at most 12 words, lower case, without full stop */
 	enum gt_opt_type type;
 	void *dest;
 	const char *const *choices; /* GT_OPT_CHOICE; NULL-terminated */
-	gt_word *word;		    /* completion words for the value; NULL: files if arg is the name of a file, else none */
+	gt_word *word;		    /* words that completion offers for the value; NULL: files if arg names one */
+	const char *group;	    /* heading in help; NULL: "Options" */
+	enum gt_listed listed;
 };
+
+/* Common options without an effect in a command, for gt_cmd.ignores. */
+#define GT_ROOT_IGNORED 1u
+#define GT_JSON_IGNORED 2u
 
 struct gt_cli;
 struct gt_cmd {
 	const char *name;
 	const char *args;	    /* "[PLAN]" for the usage line; "" for none */
-	const char *summary;	    /* one line */
-	const char *help;	    /* paragraphs for COMMAND --help; NULL: none */
-	const struct gt_opt *opts;  /* ends with { 0 }; NULL: none */
-	int min_args, max_args;	    /* max_args -1: any number */
-	bool stop_at_arg;	    /* the first plain argument or "--" ends the options, for `run CMD …` */
-	/* Returns an exit status >= 0, or a negative errno and an error in cli->err. */
+	const char *summary;	    /* one sentence that starts with a verb, without full stop */
+	const char *help;	    /* a short description for COMMAND --help, or NULL; the man page has the long one */
+	const struct gt_opt *opts;  /* ends with { 0 }, or NULL */
+	int min_args, max_args;	    /* max -1: any number */
+	bool stop_at_arg;	    /* the first plain argument or "--" ends the options: for `run CMD …` */
+	/* Returns an exit status >= 0, or a negative errno with cli->err filled. */
 	int (*run)(struct gt_cli *cli, int argc, char **argv); /* argv without command and options, NULL-terminated */
-	bool only_reads;	    /* has no cleanup: the first signal ends it, even in a blocking call */
-	gt_word *word;		    /* completion words for the arguments, in addition to files if args names one */
+	bool only_reads;	    /* needs no cleanup: the first signal ends it */
+	gt_word *word;		    /* words that completion offers for the arguments, besides files if args names one */
+	const char *group;	    /* heading in the help of the tool; commands of a group follow each other */
+	enum gt_listed listed;
+	unsigned ignores;	    /* GT_ROOT_IGNORED, GT_JSON_IGNORED: not listed in the help of the command */
 };
 
 struct gt_exit_code {
@@ -58,7 +73,7 @@ struct gt_exit_code {
 
 struct gt_tool {
 	const char *name;
-	const char *summary;
+	const char *summary;		      /* like that of a command */
 	const char *description;	      /* paragraphs for --help */
 	const struct gt_cmd *const *cmds;     /* NULL-terminated */
 	const struct gt_cmd *default_cmd;     /* used without a subcommand; NULL: usage error */
@@ -85,8 +100,8 @@ struct gt_cli_line {
 	bool named;		  /* the command was given explicitly */
 	char **args;		  /* plain arguments; the array is allocated by the caller with the length of argv */
 	int n_args;
-	bool no_color, help, version, print_man;
-	const char *completion; /* name of the shell; NULL: option not given */
+	bool no_color, help, all, version, print_man;
+	const char *completion; /* --print-completion: name of the shell, or NULL */
 };
 
 extern const struct gt_opt *const gt_cli_common_opts; /* ends with { 0 } */

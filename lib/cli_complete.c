@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Completion for bash and zsh, generated from the option tables. */
+/* Generates the completion for bash and zsh from the tables of options. */
 #include <errno.h>
 #include <string.h>
 #include "lib/cli_complete.h"
 
-/* Returns true if the argument's name in help denotes a file. */
+/* Commands and options except old names. */
+#define each_cmd(c, tool) \
+	for (const struct gt_cmd *const *c = (tool)->cmds; *c; c++) \
+		if ((*c)->listed != GT_OLD_NAME)
+#define each_opt(o, opts) \
+	for (const struct gt_opt *o = (opts); o && o->name; o++) \
+		if (o->listed != GT_OLD_NAME)
+
+/* Returns whether a placeholder in help stands for a file. */
 static bool is_file(const char *arg)
 {
 	static const char *const names[] = { "FILE", "DIR", "PATH", "PLAN", "RECEIPT", "RESULT", "TARGET", "WHAT", "BEFORE" };
@@ -38,22 +46,22 @@ static void put_cmd_words(FILE *out, const struct gt_cmd *c)
 
 static void put_commands(FILE *out, const struct gt_tool *tool)
 {
-	for (const struct gt_cmd *const *c = tool->cmds; *c; c++)
+	each_cmd(c, tool)
 		fprintf(out, "%s%s", c == tool->cmds ? "" : "|", (*c)->name);
 }
 
 /* ---- bash ----------------------------------------------------------------------------------------------------- */
 
-static void long_names(FILE *out, const struct gt_opt *o)
+static void long_names(FILE *out, const struct gt_opt *opts)
 {
-	for (; o && o->name; o++)
+	each_opt(o, opts)
 		fprintf(out, "--%s ", o->name);
 }
 
-/* Prints the case patterns for options with a value. cmd "*": options of every command, "": of no command. */
-static void bash_values(FILE *out, const char *cmd, const struct gt_opt *o)
+/* Prints the cases for the values of options. cmd "*": options of every command, "": options without a command. */
+static void bash_values(FILE *out, const char *cmd, const struct gt_opt *opts)
 {
-	for (; o && o->name; o++) {
+	each_opt(o, opts) {
 		if (!o->arg)
 			continue;
 		fprintf(out, "\t%s,--%s", cmd, o->name);
@@ -116,7 +124,7 @@ static void bash(const struct gt_tool *tool, FILE *out)
 	fprintf(out, "# bash completion for %s\n_%s() {\n%s", tool->name, tool->name, bash_head);
 	put_commands(out, tool);
 	fputs(") cmd=${COMP_WORDS[i]} ;;\n\t\tesac\n\tdone\n\t[[ $end ]] || case $cmd,$prev in\n", out);
-	for (const struct gt_cmd *const *c = tool->cmds; *c; c++)
+	each_cmd(c, tool)
 		bash_values(out, (*c)->name, (*c)->opts);
 	if (tool->default_cmd)
 		bash_values(out, "", tool->default_cmd->opts);
@@ -126,18 +134,18 @@ static void bash(const struct gt_tool *tool, FILE *out)
 	long_names(out, gt_cli_common_opts);
 	long_names(out, tool->opts);
 	fputs("'\n\t\tcase $cmd in\n\t\t'') words+='", out);
-	for (const struct gt_cmd *const *c = tool->cmds; *c; c++)
+	each_cmd(c, tool)
 		fprintf(out, "%s ", (*c)->name);
 	if (tool->default_cmd)
 		long_names(out, tool->default_cmd->opts);
 	fputs("' ;;\n", out);
-	for (const struct gt_cmd *const *c = tool->cmds; *c; c++) {
+	each_cmd(c, tool) {
 		fprintf(out, "\t\t%s) words+='", (*c)->name);
 		long_names(out, (*c)->opts);
 		fputs("' ;;\n", out);
 	}
 	fputs("\t\tesac\n\tfi\n\t[[ $kind ]] || case $cmd in\n", out);
-	for (const struct gt_cmd *const *c = tool->cmds; *c; c++)
+	each_cmd(c, tool)
 		bash_args(out, *c);
 	fprintf(out, "\tesac\n%scomplete -F _%s %s\n", bash_tail, tool->name, tool->name);
 }
@@ -172,9 +180,9 @@ static void zsh_value(FILE *out, const struct gt_opt *o)
 	fputs(!strcmp(o->arg, "LIST") ? "" : is_file(o->arg) ? "; _files}" : ")", out);
 }
 
-static void zsh_opts(FILE *out, const struct gt_opt *o)
+static void zsh_opts(FILE *out, const struct gt_opt *opts)
 {
-	for (; o && o->name; o++) {
+	each_opt(o, opts) {
 		const char *many = o->type == GT_OPT_LIST ? "*" : "";
 
 		if (o->short_name && *many)
@@ -215,7 +223,7 @@ static void zsh(const struct gt_tool *tool, FILE *out)
 	zsh_opts(out, gt_cli_common_opts);
 	zsh_opts(out, tool->opts);
 	fputs("\t)\n\tlocal -a subcommands=(\n", out);
-	for (const struct gt_cmd *const *c = tool->cmds; *c; c++) {
+	each_cmd(c, tool) {
 		fprintf(out, "\t\t'%s:", (*c)->name);
 		zsh_text(out, (*c)->summary);
 		fputs("'\n", out);
@@ -226,7 +234,7 @@ static void zsh(const struct gt_tool *tool, FILE *out)
 	fputs(")]}\n\tif ((i < CURRENT)); then\n\t\tcmd=${words[i]}\n\t\tshift $((i - 1)) words\n\t\t((CURRENT -= i - 1))\n\tfi\n"
 	      "\tcase $cmd in\n",
 	      out);
-	for (const struct gt_cmd *const *c = tool->cmds; *c; c++) {
+	each_cmd(c, tool) {
 		fprintf(out, "\t%s) _arguments -S $common \\\n", (*c)->name);
 		zsh_opts(out, (*c)->opts);
 		zsh_args(out, *c);

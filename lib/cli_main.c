@@ -19,7 +19,7 @@ static bool print_about(const struct gt_cli *cli, const struct gt_cli_line *line
 	const struct gt_tool *tool = cli->tool;
 
 	if (line->help)
-		gt_cli_help(tool, line->named ? line->cmd : NULL, stdout);
+		gt_cli_help(tool, line->named ? line->cmd : NULL, line->all, stdout);
 	else if (line->version)
 		printf("%s %s\n", tool->name, PACKAGE_VERSION);
 	else if (line->completion)

@@ -56,14 +56,12 @@ static int run_can(struct gt_cli *cli, int argc, char **argv)
 const struct gt_cmd pr_cmd_can = {
 	.name = "can",
 	.args = "WHAT...",
-	.summary = "say whether a framework, wheel, environment or image would work on this host",
-	.help = "WHAT is torch==2.14, torch==2.14+cu126, cuda==12.8, tensorflow==2.20, jax==0.12, or an image's "
-		"NVIDIA_REQUIRE_CUDA expression such as 'cuda>=12.8 brand=tesla,driver>=535'; or a path: a wheel (NAME.whl), "
-		"a Python environment, an unpacked container image (its root or an OCI bundle), looked for in --root "
-		"first, then here. Nothing is installed, unpacked or started: driver, cards, C library and Python of this "
-		"host are held against the compatibility tables, and of things on disk against their tags, requirements, "
-		"libraries and the capabilities for which these hold GPU code. Each reason names its source. Ends with 0 "
-		"for yes, 2 for no, 3 for unknown; of several questions the worst.",
+	.group = "Choose software",
+	.summary = "Check whether a framework, wheel, environment or image works here",
+	.help = "WHAT is torch==2.14, torch==2.14+cu126, cuda==12.8, tensorflow==2.20, jax==0.12, a quoted NVIDIA_REQUIRE_CUDA "
+		"expression, or the path of a wheel, a Python environment or an unpacked container image. Compares it with the "
+		"driver, GPUs, C library and Python of this host. Installs and starts nothing. Each reason names its source. "
+		"Exit status: 0 yes, 2 no, 3 unknown; the worst of several.",
 	.min_args = 1,
 	.max_args = -1,
 	.only_reads = true,

@@ -292,12 +292,12 @@ static const struct gt_opt capture_opts[] = { PR_OPT_CUDA, PR_OPT_DATA, PR_OPT_N
 const struct gt_cmd pr_cmd_capture = {
 	.name = "capture",
 	.args = "FILE",
-	.summary = "write this host as one reviewable text file",
-	.help = "Writes what discovery reads (files and links of /proc, /sys and /etc, NVML's answers, hwloc's export) to "
-		"FILE, or to standard output for \"-\". Host name, machine id, serial numbers, UUIDs, MAC addresses (also in "
-		"names of ports), names of home directories, user:password in URLs, and secrets and addresses in kernel and "
-		"module parameters are replaced. Any tool of the suite takes the file as --root FILE and judges it as it "
-		"judges the host.",
+	.group = "Record and look up",
+	.summary = "Save this host as one text file",
+	.help = "Writes the files and links that discovery reads, the answers of NVML and the hwloc topology to FILE (-: standard "
+		"output). Replaces host name, machine id, serial numbers, UUIDs, MAC addresses, user names, passwords and other "
+		"secrets. gpuprobe, gputune and gpubench read the file with --root FILE.",
+	.ignores = GT_JSON_IGNORED,
 	.opts = capture_opts,
 	.min_args = 1,
 	.max_args = 1,

@@ -14,16 +14,16 @@ static bool require_gpu;
 static const char *format, *output, *baseline;
 static struct gt_strv allow;
 static const char *const formats[] = { "text", "json", "line", "markdown", "openmetrics", NULL };
-double pr_nvml_timeout_s = NAN; /* not said */
+double pr_nvml_timeout_s = NAN;
 bool pr_no_nvml, pr_ask_cuda;
 const char *pr_data_dir;
 static const struct gt_opt report_opts[] = {
-	{ 0, "require-gpu", NULL, "a host without an NVIDIA GPU is critical, not fine", GT_OPT_FLAG, &require_gpu },
-	{ 'f', "format", "FORMAT", "text, json, line (for monitoring), markdown or openmetrics", GT_OPT_CHOICE, &format, formats },
-	{ 'o', "output", "FILE", "write the report to FILE, whole or not at all; not for text", GT_OPT_STR, &output },
-	{ 0, "baseline", "FILE", "compare with what the host should be: a capture, a report or expectations", GT_OPT_STR,
-	  &baseline },
-	{ 0, "allow", "PATH", "with --baseline: a value that may differ, * for anything (repeatable)", GT_OPT_LIST, &allow },
+	{ 0, "require-gpu", NULL, "report a missing NVIDIA GPU as critical", GT_OPT_FLAG, &require_gpu },
+	{ 'f', "format", "FORMAT", "print text, json, line (monitoring), markdown or openmetrics (default: text)", GT_OPT_CHOICE,
+	  &format, formats },
+	{ 'o', "output", "FILE", "write the report to FILE; needs a format other than text", GT_OPT_STR, &output },
+	{ 0, "baseline", "FILE", "compare with a capture, a report or expectations in FILE", GT_OPT_STR, &baseline },
+	{ 0, "allow", "PATH", "accept differences from the baseline at PATH (repeatable)", GT_OPT_LIST, &allow },
 	PR_OPT_CUDA,
 	PR_OPT_DATA,
 	PR_OPT_NO_NVML,
@@ -46,7 +46,7 @@ int pr_discover_as_asked(struct gt_cli *cli, struct pr_host **ret)
 	return pr_host_discover(cli->fs, &opts, ret, &cli->err);
 }
 
-/* In the form that was asked for; to a file a report for people is never written by mistake. */
+/* Prints or writes the report in the chosen format. */
 static int put_report(struct gt_cli *cli, const json_t *doc)
 {
 	static const struct {
@@ -126,7 +126,8 @@ static int run_report(struct gt_cli *cli, int argc, char **argv)
 const struct gt_cmd pr_cmd_check = {
 	.name = "check",
 	.args = "",
-	.summary = "say what this host is and what is wrong with it",
+	.summary = "Check this host and print its problems",
+	.group = "Diagnose",
 	.opts = report_opts,
 	.only_reads = true,
 	.run = run_report,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuprobe explain, gpuprobe list: what the checks look for, without looking at a host. */
+/* gpuprobe explain and gpuprobe list: the checks and messages, without reading a host. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -318,19 +318,21 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 const struct gt_cmd pr_cmd_explain = {
 	.name = "explain",
 	.args = "ID|MESSAGE...",
-	.summary = "explain a check, an error number or a message",
-	.help = "ID is a check's name (gpuprobe list). MESSAGE is a line of a program or of the kernel log, quoted or not, or the "
-		"number of an Xid or SXid. Such a number in a message decides alone; a number without an entry is reported as such "
-		"(exit status 3). Otherwise a catalogue of messages decides: it has the cause, the remedy and the source of each. "
-		"A message that is not in it is compared with the messages of the checks by its words; a check that has only a "
-		"part of them is listed as a possible match. Without either the answer is \"no match\" (exit status 3). "
-		"explain reads no host; gpuprobe without a command reports whether the host has the problem.",
+	.group = "Diagnose",
+	.summary = "Explain a check, an error number or a message",
+	.help = "ID is the name of a check (gpuprobe list) or the number of an Xid or SXid. MESSAGE is a line that a program or "
+		"the kernel printed, quoted or not. An Xid or SXid number in the message decides; without one the catalogue "
+		"of messages decides, then the words of the checks. explain does not read the host. Exit status 3 means that "
+		"no entry matches.",
+	.ignores = GT_ROOT_IGNORED,
 	.min_args = 1,
 	.max_args = -1,
 	.only_reads = true,
 	.word = check_word,
 	.run = run_explain,
 };
+
+/* ---- list ----------------------------------------------------------------------------------------------------- */
 
 static int run_list(struct gt_cli *cli, int argc, char **argv)
 {
@@ -353,4 +355,11 @@ static int run_list(struct gt_cli *cli, int argc, char **argv)
 	return 0;
 }
 
-const struct gt_cmd pr_cmd_list = {.name = "list", .args = "", .summary = "list the checks", .run = run_list};
+const struct gt_cmd pr_cmd_list = {
+	.name = "list",
+	.args = "",
+	.group = "Record and look up",
+	.summary = "List the checks; gpuprobe explain has the details",
+	.ignores = GT_ROOT_IGNORED,
+	.run = run_list,
+};

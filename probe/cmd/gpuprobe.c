@@ -2,28 +2,32 @@
 #include "lib/cli_main.h"
 #include "probe/cmd/gpuprobe.h"
 
-static const struct gt_cmd *const cmds[] = {&pr_cmd_check,   &pr_cmd_topo,      &pr_cmd_watch,   &pr_cmd_loads,
-					    &pr_cmd_can,     &pr_cmd_recommend, &pr_cmd_capture,
-					    &pr_cmd_explain, &pr_cmd_list,      NULL};
+static const struct gt_cmd *const cmds[] = {
+	&pr_cmd_check, &pr_cmd_explain, &pr_cmd_watch,	       /* Diagnose */
+	&pr_cmd_can,   &pr_cmd_recommend,		       /* Choose software */
+	&pr_cmd_topo,  &pr_cmd_loads,			       /* Inspect */
+	&pr_cmd_capture, &pr_cmd_list, NULL,		       /* Record and look up */
+};
 static const struct gt_exit_code codes[] = {
-	{0, "all is well (a host without an NVIDIA GPU too, unless --require-gpu)"},
-	{1, "warning"},
-	{2, "critical"},
-	{3, "unknown: something could not be read, or an error has no entry"},
+	{0, "no problem found, also without an NVIDIA GPU unless --require-gpu is given"},
+	{1, "at least one warning"},
+	{2, "at least one critical problem"},
+	{3, "unknown: a value cannot be read, or an error number has no entry"},
 	{0},
 };
 static const char *const examples[] = {
-	"gpuprobe", "what is this host, and what is the first thing to mend",
-	"gpuprobe --json | jq .cause", "the cause alone, for monitoring",
-	"gpuprobe capture host.txt", "one reviewable text file of this host; gpuprobe --root host.txt replays it",
+	"gpuprobe", "Check this host and print the first problem to fix.",
+	"gpuprobe --json | jq .cause", "Print only the cause, for monitoring.",
+	"gpuprobe can torch==2.9", "Check whether a PyTorch release works on this host.",
+	"gpuprobe capture host.txt", "Save this host; gpuprobe --root host.txt reads the file.",
 	NULL,
 };
 static const struct gt_tool tool = {
 	.name = "gpuprobe",
-	.summary = "diagnose a deep-learning host",
-	.description = "Says what this host is (kernel, CPUs, memory, NUMA, PCI, NVIDIA stack) and what is wrong with it, as one "
-		       "causal chain: the first broken link is the cause, what follows from it is folded under it, and the "
-		       "smallest safe remedy is given in Debian's own commands. Changes nothing and needs no root.",
+	.summary = "Diagnose a deep-learning host",
+	.description = "Prints the kernel, CPUs, memory, NUMA nodes, PCIe devices and NVIDIA software of this host, and checks "
+		       "them. Failed checks form one chain: the cause first, then the failures that follow from it. The report "
+		       "gives the smallest safe fix as Debian commands. gpuprobe changes nothing and does not need root.",
 	.cmds = cmds,
 	.default_cmd = &pr_cmd_check,
 	.exit_codes = codes,

@@ -323,24 +323,20 @@ static int run_loads(struct gt_cli *cli, int argc, char **argv)
 }
 
 static const struct gt_opt loads_opts[] = {
-	{0, "library-path", "LIST", "as if LD_LIBRARY_PATH were this", GT_OPT_STR, &library_path},
-	{0, "preload", "LIST", "as if LD_PRELOAD were this", GT_OPT_STR, &preload},
-	{'a', "all", NULL, "show every object, not only those of the GPU stack and its like", GT_OPT_FLAG, &show_all},
+	{0, "library-path", "LIST", "assume this LD_LIBRARY_PATH", GT_OPT_STR, &library_path},
+	{0, "preload", "LIST", "assume this LD_PRELOAD", GT_OPT_STR, &preload},
+	{'a', "all", NULL, "show every object, not only GPU libraries", GT_OPT_FLAG, &show_all},
 	{0},
 };
 const struct gt_cmd pr_cmd_loads = {
 	.name = "loads",
 	.args = "TARGET...",
-	.summary = "say which libraries a program or Python environment loads, and by which rule",
-	.help = "TARGET is a program, a library, a script, or the directory of a Python environment (a venv, a conda "
-		"environment, /usr); a name without a slash is looked for where a system's PATH looks, then here. What "
-		"glibc's loader will do is computed from the files: which libcuda, libcudart, libcudnn, libnccl, "
-		"libstdc++ … is found, by which rule (RPATH, LD_LIBRARY_PATH, RUNPATH, ld.so.cache, default "
-		"directories), which other copies that one hides, and what is missing. Of an environment the imports of "
-		"torch, tensorflow, jax, onnxruntime, cupy and numpy are followed; no Python is run. With --root DIR the "
-		"program is looked at inside an unpacked container image. Ends with 2 if something needed is not found, "
-		"with 1 if the environment "
-		"(LD_LIBRARY_PATH, LD_PRELOAD) puts another version in place of one that would be found without it.",
+	.group = "Inspect",
+	.summary = "Show which libraries a program or Python environment loads",
+	.help = "TARGET is a program, a library, a script or the directory of a Python environment (venv, conda, /usr). Computes "
+		"from the files which libcuda, libcudart, libcudnn, libnccl and libstdc++ the loader finds, by which rule, which "
+		"other copies these hide, and what is missing. Runs neither the program nor Python. Exit status 2 means that a "
+		"needed library is missing, 1 that LD_LIBRARY_PATH or LD_PRELOAD selects another version.",
 	.opts = loads_opts,
 	.min_args = 1,
 	.max_args = -1,

@@ -54,11 +54,11 @@ static const struct gt_opt recommend_opts[] = {PR_OPT_NVML_TIMEOUT, {0}};
 const struct gt_cmd pr_cmd_recommend = {
 	.name = "recommend",
 	.args = "",
-	.summary = "give the exact lines for a driver and a framework that work on this host",
-	.help = "The newest PyTorch wheel that the installed driver and the card carry, as lines to copy; where no "
-		"driver is loaded, "
-		"Debian's own if it knows the card; and the smallest change of driver that lifts the limit. Changes "
-		"nothing.",
+	.group = "Choose software",
+	.summary = "Recommend a driver and a PyTorch wheel for this host",
+	.help = "Prints the commands for the newest PyTorch wheel that driver and GPUs support. Where no driver is loaded, prints "
+		"those for Debian's driver if it supports the GPUs. Also names the smallest driver update that allows a newer "
+		"wheel. Changes nothing.",
 	.opts = recommend_opts,
 	.only_reads = true,
 	.run = run_recommend,

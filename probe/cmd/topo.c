@@ -203,8 +203,8 @@ static int run_topo(struct gt_cli *cli, int argc, char **argv)
 }
 
 static const struct gt_opt topo_opts[] = {
-	{0, "svg", "FILE", "draw it into FILE instead, - for standard output", GT_OPT_STR, &svg_file},
-	{0, "nccl-xml", "FILE", "write what NCCL_TOPO_FILE takes into FILE instead", GT_OPT_STR, &nccl_file},
+	{0, "svg", "FILE", "draw the topology to FILE instead (-: standard output)", GT_OPT_STR, &svg_file},
+	{0, "nccl-xml", "FILE", "write a topology file for NCCL_TOPO_FILE instead", GT_OPT_STR, &nccl_file},
 	PR_OPT_NO_NVML,
 	PR_OPT_NVML_TIMEOUT,
 	{0},
@@ -212,14 +212,12 @@ static const struct gt_opt topo_opts[] = {
 const struct gt_cmd pr_cmd_topo = {
 	.name = "topo",
 	.args = "",
-	.summary = "show nodes, CPUs, memory and the way between devices",
-	.help = "Shows NUMA nodes with their distances; GPUs, network cards and NVMe disks with their node, the CPUs "
-		"near them and their "
-		"PCIe link (! marks one that is narrower or slower than both ends can); and the way between each two, "
-		"in the words of "
-		"nvidia-smi topo -m. Where sources disagree it is said; what none tells is a question mark. --json has "
-		"for each way "
-		"where it is from.",
+	.group = "Inspect",
+	.summary = "Show NUMA nodes, CPUs, devices and the paths between them",
+	.help = "Shows NUMA nodes with their distances; GPUs, network adapters and NVMe disks with node, nearby CPUs and PCIe "
+		"link; and the path between each two devices in the notation of nvidia-smi topo -m. A ! marks a link that is "
+		"narrower or slower than both ends support. A ? marks a value that no source provides. --json names the source "
+		"of each path.",
 	.opts = topo_opts,
 	.only_reads = true,
 	.run = run_topo,

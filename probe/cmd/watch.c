@@ -302,29 +302,24 @@ static int run_watch(struct gt_cli *cli, int argc, char **argv)
 }
 
 static const struct gt_opt watch_opts[] = {
-	{'i', "interval", "SECONDS", "time from one look to the next (1)", GT_OPT_REAL, &interval_s},
-	{'n', "count", "N", "end after N looks, not only at ^C", GT_OPT_COUNT, &count},
-	{'f', "format", "FORMAT", "text, jsonl (a document a line) or openmetrics", GT_OPT_CHOICE, &format, formats},
-	{'o', "output", "FILE", "where openmetrics go: replaced at each look, whole or not at all", GT_OPT_STR,
-	 &output},
-	{0, "replay", "FILE", "watch what --format jsonl wrote, - for standard input", GT_OPT_STR, &replay},
+	{'i', "interval", "SECONDS", "sample every SECONDS (default: 1)", GT_OPT_REAL, &interval_s},
+	{'n', "count", "N", "stop after N samples (default: at ^C)", GT_OPT_COUNT, &count},
+	{'f', "format", "FORMAT", "print text, jsonl (one document per line) or openmetrics (default: text)", GT_OPT_CHOICE,
+	 &format, formats},
+	{'o', "output", "FILE", "write openmetrics to FILE, replaced at each sample", GT_OPT_STR, &output},
+	{0, "replay", "FILE", "replay a recording of --format jsonl (-: standard input)", GT_OPT_STR, &replay},
 	PR_OPT_NVML_TIMEOUT,
 	{0},
 };
 const struct gt_cmd pr_cmd_watch = {
 	.name = "watch",
 	.args = "",
-	.summary = "watch GPUs, CPUs and memory, and name what holds them up",
-	.help = "Looks at each GPU (compute, memory, PCIe, clocks, power, what holds the clocks down) and each NUMA "
-		"node (CPUs, memory, "
-		"pages of other nodes, waiting) and names the patterns that it sees: a card that is held and idle, "
-		"uneven memory, a full "
-		"or narrow PCIe link, a loader that is short of CPUs, of one thread or of its disk, and their like; "
-		"the manual page lists them. On a terminal it draws over its last drawing; elsewhere a look is one "
-		"line. ^C, or the "
-		"end of --count, prints a summary. NVML is asked in a child process, so that a hung GPU stops nothing. "
-		"Ends with 0, "
-		"with 1 if a pattern was seen, with 3 if NVML does not answer at the end.",
+	.group = "Diagnose",
+	.summary = "Monitor GPUs and NUMA nodes and report bottlenecks",
+	.help = "Samples GPUs (compute, memory, PCIe, clocks, power) and NUMA nodes (CPUs, memory, waiting tasks) until ^C or "
+		"--count, then prints a summary. Reports patterns such as an idle GPU, uneven memory, a saturated PCIe link or a "
+		"slow data loader; gpuprobe(1) lists them. A hung GPU does not stop the monitor. Exit status 1 means that a "
+		"pattern was found, 3 that NVML did not answer at the end.",
 	.opts = watch_opts,
 	.run = run_watch,
 };

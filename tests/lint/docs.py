@@ -65,17 +65,17 @@ def manual(tool, truth):
 
 
 def helps(tool, truth):
-    text = tap.run(tool, "--help").stdout
-    bad = [f"not in {tool} --help: {c}" for c in sorted(commands(truth)) if not re.search(rf"^  {c} ", text, re.M)]
+    text = tap.run(tool, "--help", "--all").stdout
+    bad = [f"not in {tool} --help --all: {c}" for c in sorted(commands(truth)) if not re.search(rf"^  {c} ", text, re.M)]
     bad += [f"not in {tool} --help: exit status {c}" for c in sorted(exit_codes(truth), key=int)
             if not re.search(rf"^ +{c} +", text, re.M)]
     for cmd in sorted(commands(truth)):
-        done = tap.run(tool, cmd, "--help")
-        if done.returncode or done.stderr or not done.stdout.startswith(f"Usage: {tool} {cmd}"):
+        done = tap.run(tool, cmd, "--help", "--all")
+        if done.returncode or done.stderr or f"\nUsage: {tool} {cmd}" not in done.stdout:
             bad.append(f"{tool} {cmd} --help: status {done.returncode} {done.stderr}")
         text += done.stdout
     bad += [f"in no --help: --{o}" for o in sorted(options(truth)) if f"--{o}" not in text]
-    bad += [f"wider than 100 columns: {line}" for line in text.splitlines() if len(line) > 100 and "http" not in line]
+    bad += [f"wider than 80 columns: {line}" for line in text.splitlines() if len(line) > 80 and "http" not in line]
     tap.rule(f"the --help texts of {tool} name every command, option and exit code", bad)
 
 

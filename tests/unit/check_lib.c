@@ -190,6 +190,8 @@ static const struct gt_opt do_opts[] = {
 	{ 0, "rounds", "N", "one or more", GT_OPT_COUNT, &seen_rounds },
 	{ 0, "mode", "MODE", "a mode", GT_OPT_CHOICE, &seen_choice, choices },
 	{ 0, "only", "ID", "may be repeated", GT_OPT_LIST, &seen_list },
+	{ 0, "depth", "N", "tune the depth", GT_OPT_UINT, &seen_count, .group = "Details", .listed = GT_RARE },
+	{ 0, "tally", "N", "count", GT_OPT_UINT, &seen_count, .listed = GT_OLD_NAME },
 	{ 0 },
 };
 
@@ -203,9 +205,13 @@ static int run_do(struct gt_cli *cli, int argc, char **argv)
 	return 5;
 }
 
-static const struct gt_cmd cmd_do = { "do", "[WORD…]", "do it", NULL, do_opts, 0, 3, false, run_do },
-			   cmd_exec = { "exec", "CMD…", "run it", NULL, NULL, 1, -1, true, run_do };
-static const struct gt_cmd *const cmds[] = { &cmd_do, &cmd_exec, NULL };
+static const struct gt_cmd cmd_do = { "do", "[WORD…]", "Do it", NULL, do_opts, 0, 3, false, run_do },
+			   cmd_exec = { "exec", "CMD…", "Run it", NULL, NULL, 1, -1, true, run_do, .group = "Others",
+					.ignores = GT_JSON_IGNORED },
+			   cmd_probe = { "probe", "", "Probe it", NULL, NULL, 0, 0, false, run_do, .group = "Internals",
+					 .listed = GT_RARE },
+			   cmd_make = { "make", "", "Make it", NULL, NULL, 0, 0, false, run_do, .listed = GT_OLD_NAME };
+static const struct gt_cmd *const cmds[] = { &cmd_do, &cmd_exec, &cmd_probe, &cmd_make, NULL };
 static const struct gt_exit_code codes[] = { { 0, "fine" }, { 3, "refused" }, { 0 } };
 static const struct gt_tool tool = { .name = "t", .summary = "s", .description = "d", .cmds = cmds, .exit_codes = codes };
 
@@ -280,9 +286,29 @@ static char *doc_of(void (*print)(FILE *))
 	return text;
 }
 
+static void print_tool_help(FILE *f)
+{
+	gt_cli_help(&tool, NULL, false, f);
+}
+
+static void print_tool_help_all(FILE *f)
+{
+	gt_cli_help(&tool, NULL, true, f);
+}
+
 static void print_help(FILE *f)
 {
-	gt_cli_help(&tool, &cmd_do, f);
+	gt_cli_help(&tool, &cmd_do, false, f);
+}
+
+static void print_help_all(FILE *f)
+{
+	gt_cli_help(&tool, &cmd_do, true, f);
+}
+
+static void print_exec_help(FILE *f)
+{
+	gt_cli_help(&tool, &cmd_exec, false, f);
 }
 
 static void print_bash(FILE *f)
@@ -297,16 +323,37 @@ static void print_man(FILE *f)
 
 START_TEST(help_man_and_completion_name_every_option)
 {
-	gt_autofree char *h = doc_of(print_help), *b = doc_of(print_bash), *m = doc_of(print_man);
+	gt_autofree char *h = doc_of(print_help_all), *b = doc_of(print_bash), *m = doc_of(print_man);
 
 	for (const struct gt_opt *o = do_opts; o->name; o++) {
 		gt_autofree char *dashed = gt_xasprintf("--%s", o->name), *mdoc = gt_xasprintf("Fl Fl %s", o->name);
+		bool old = o->listed == GT_OLD_NAME;
 
-		ck_assert_ptr_nonnull(strstr(h, dashed));
-		ck_assert_ptr_nonnull(strstr(b, dashed));
-		ck_assert_ptr_nonnull(strstr(m, mdoc));
+		ck_assert_int_eq(!strstr(h, dashed), old);
+		ck_assert_int_eq(!strstr(b, dashed), old);
+		ck_assert_int_eq(!strstr(m, mdoc), old);
 	}
 	ck_assert_ptr_nonnull(strstr(h, "--root"));
+}
+END_TEST
+
+START_TEST(help_lists_everyday_commands_and_options_in_groups)
+{
+	gt_autofree char *t = doc_of(print_tool_help), *all = doc_of(print_tool_help_all), *h = doc_of(print_help),
+			 *e = doc_of(print_exec_help);
+
+	ck_assert_ptr_nonnull(strstr(t, "\nCommands:\n  do     Do it\n\nOthers:\n  exec   Run it\n\nCommon"));
+	ck_assert_ptr_nonnull(strstr(all, "\nInternals:\n  probe  Probe it\n"));
+	ck_assert_ptr_null(strstr(all, "make"));
+	ck_assert_int_eq(strncmp(h, "Do it.\n\nUsage: t do [OPTIONS] [WORD", 35), 0);
+	ck_assert_ptr_nonnull(strstr(h, "\n  -n, --name NAME  a name\n      --count N    a count\n"));
+	ck_assert_ptr_null(strstr(h, "--depth"));
+	ck_assert_ptr_nonnull(strstr(h, "\nMore options: t do --help --all\n"));
+	ck_assert_ptr_nonnull(strstr(h, "\nCommon options: --root, --json,"));
+	ck_assert_ptr_nonnull(strstr(e, "\nCommon options: --root, --quiet,"));
+	ck_assert_int_eq(RUN("make", "--json"), 5);
+	ck_assert_int_eq(RUN("do", "--tally", "3"), 5);
+	ck_assert_int_eq(RUN("do", "--all"), 64);
 }
 END_TEST
 
@@ -344,6 +391,7 @@ static TCase *processes_case(void)
 		bad_command_lines_end_with_64,
 		an_error_has_its_exit_status,
 		help_man_and_completion_name_every_option,
+		help_lists_everyday_commands_and_options_in_groups,
 		text_is_wrapped_at_blanks_and_counted_in_characters,
 	};
 
