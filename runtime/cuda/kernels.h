@@ -6,7 +6,7 @@
 #define RT_KERNELS_PLAIN(X)                                                                                            \
 	X(saxpy) X(narrow_bf16) X(narrow_f16) X(widen_bf16) X(widen_f16) X(fold) X(mean) \
 	X(ids_count) X(ids_start) X(ids_fill) X(ids_rank) X(adamw) X(adamw8) X(sgd) \
-	X(scaler_begin) X(scaler_look) X(scaler_judge) X(scaler_end) \
+	X(scaler_begin) X(scaler_check) X(scaler_judge) X(scaler_end) \
 	X(squares) X(clip) X(channel_running) X(channel_bwd_stats) X(channel_move) X(fp8_begin) X(fp8_renew) \
 	X(word_sums) X(count_targets) X(kept_begin) X(kept_settle) \
 	X(code_feed) X(code_scale) X(code_encode) X(code_sum) X(code_decode) \

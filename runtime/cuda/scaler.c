@@ -47,7 +47,7 @@ void rt_scaler_check(struct rt_program *p)
 {
 	cu_ptr state = rt_engine_of(p)->scaler.state, loss = rt_engine_loss(p);
 
-	RT_LAUNCH(p->state, RT_K_scaler_look, 1, 1, 1, 1, 0, &state, &loss);
+	RT_LAUNCH(p->state, RT_K_scaler_check, 1, 1, 1, 1, 0, &state, &loss);
 }
 
 void rt_scaler_judge(struct rt_engine *e)
