@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CPU as a backend: memory of a program, and its part of the report. */
+/* The CPU backend: memory of a program, and its part of the report. */
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
@@ -126,7 +126,7 @@ static void fill(struct rt_program *p, void *at, int byte, size_t bytes)
 	memset(at, byte, bytes);
 }
 
-/* In the low types an infinity or NaN has an exponent of ones. */
+/* Returns whether all elements are finite. In reduced-precision types, infinity and NaN have an exponent of all ones. */
 static bool finite_low(const uint16_t *x, int64_t count, unsigned exponent)
 {
 	for (int64_t i = 0; i < count; i++)
@@ -171,7 +171,7 @@ static uint64_t bytes(const struct rt_program *p)
 
 #define NODES	1024
 
-/* { "0": 512, "1": 512 } */
+/* Pages by NUMA node, for example { "0": 512, "1": 512 }. */
 static json_t *by_node(const unsigned *on)
 {
 	json_t *o = json_object();
@@ -203,7 +203,7 @@ static const char *kind_of(const struct rt_node *n)
 	return n->shared || n->role == RT_ROLE_GRADIENT ? "gradients" : "activations";
 }
 
-/* { "weights": { "0": 300 }, … }: pages by the kind of tensor. */
+/* Pages by kind of tensor, for example { "weights": { "0": 300 }, … }. */
 static json_t *pages_by_kind(const struct rt_program *p)
 {
 	static const char *const kinds[] = { "weights", "activations", "gradients", "optimizer" };
@@ -223,7 +223,7 @@ static json_t *pages_by_kind(const struct rt_program *p)
 	return doc;
 }
 
-/* { "0": 2 }: threads of the team by the node that they run on now. */
+/* Threads of the team by their current NUMA node, for example { "0": 2 }. */
 static json_t *threads_on_node(const struct rt_program *p)
 {
 	unsigned on[NODES] = { 0 };
@@ -250,7 +250,7 @@ static double pages_at(const struct rt_program *p, int node)
 	return seen && node >= 0 && node < NODES ? (double)on[node] / seen : NAN;
 }
 
-/* Pages as the kernel reports them: it may ignore the advice to use huge ones. */
+/* Adds the page sizes that the kernel reports. It may ignore the advice to use huge pages. */
 static void put_pages(const struct rt_arena *a, json_t *doc)
 {
 	double share = rt_arena_huge_share(a);
@@ -267,7 +267,7 @@ static void put_pages(const struct rt_arena *a, json_t *doc)
 	json_object_set_new(doc, "pages", json_string(text));
 }
 
-/* Attention stores the low type and multiplies f32. */
+/* Attention stores the reduced-precision type but multiplies in f32. */
 static bool multiplies(const struct rt_call *c, enum rt_dtype type)
 {
 	return !c->op->low_stored && rt_cpu_low_products(type);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolution by oneDNN, whose 2.x and 3.x interfaces meet here. Images stay as they are, the weights are brought into
- * the order that the kernel wants in scratch memory of the program: the library allocates nothing in a step. A primitive is
- * made once per shape and kept; compiling the program makes them all.
+ * Convolution with oneDNN; hides the differences of its 2.x and 3.x interfaces. Images are used as they are. The
+ * weights are reordered for the kernel, in the program's scratch memory, so the library allocates nothing in a step. A
+ * primitive is created once per shape and cached; compiling the program creates all of them.
  */
 #include "config.h"
 #include <omp.h>
@@ -16,21 +16,21 @@
 enum { X, W, Y, PACKED, SCRATCH, N_MEMORIES };
 struct key {
 	struct rt_conv shape;
-	int64_t kind, bf16, threads; /* threads: of the library */
+	int64_t kind, bf16, threads; /* threads of the library */
 };
-/* What an execution reads and writes; those that go on at once have one each. */
+/* Tensors of one execution. Concurrent executions use different slots. */
 struct slot {
 	dnnl_memory_t memory[N_MEMORIES];
 };
 struct primitive {
-	struct rt_conv_kernel kernel; /* what others see of it */
+	struct rt_conv_kernel kernel; /* public part */
 	struct key key;
 	bool usable;
-	dnnl_primitive_t conv, reorder; /* reorder: of the weights, if the kernel does not take them as they are */
+	dnnl_primitive_t conv, reorder; /* reorder: of the weights, if the kernel uses another layout */
 	struct slot *slots;
 	int n_slots;
 };
-/* Convolutions of one model: some dozens of shapes, three kinds each. Beyond that the oldest makes room. */
+/* One model needs some dozens of shapes with three kinds each. If the table is full, the oldest entry is replaced. */
 #define PRIMITIVES	512
 static struct primitive primitives[PRIMITIVES];
 static int n_primitives, next_primitive;
@@ -62,7 +62,7 @@ static struct dims dims_of(const struct rt_conv *s)
 	return d;
 }
 
-/* Padding behind the image: what the last window still wants, which may be less than in front. */
+/* Padding after the image, up to the end of the last window. May be less than the padding before it. */
 static void pads_behind(const struct rt_conv *s, dnnl_dims_t ret)
 {
 	ret[0] = (s->oh - 1) * s->stride + s->kh - s->h - s->pad;
@@ -73,8 +73,8 @@ static void pads_behind(const struct rt_conv *s, dnnl_dims_t ret)
 typedef dnnl_memory_desc_t layout;
 typedef const_dnnl_memory_desc_t layout_of_pd;
 
-/* The tensors of a call; any: the weights in whatever order the kernel wants. A backward kernel is chosen by a forward one, whose
- * operands are all of the type that is read. */
+/* Layouts of a call's tensors. any: weights in a layout chosen by the kernel. hint_*: a backward primitive needs a
+ * forward primitive as a hint, whose operands all have the type that is read. */
 struct layouts {
 	layout x, w, y, any, hint_x, hint_w, hint_y;
 };
@@ -127,8 +127,8 @@ static layout_of_pd same(layout l)
 typedef dnnl_memory_desc_t layout;
 typedef const dnnl_memory_desc_t *layout_of_pd;
 
-/* The tensors of a call; any: the weights in whatever order the kernel wants. A backward kernel is chosen by a forward one, whose
- * operands are all of the type that is read. */
+/* Layouts of a call's tensors. any: weights in a layout chosen by the kernel. hint_*: a backward primitive needs a
+ * forward primitive as a hint, whose operands all have the type that is read. */
 struct layouts {
 	layout x, w, y, any, hint_x, hint_w, hint_y;
 };
@@ -192,7 +192,7 @@ static size_t lines(size_t bytes)
 	return (bytes + 63) / 64 * 64;
 }
 
-/* The weights' way between torch's order and the kernel's. */
+/* Creates the reorder of the weights between PyTorch's layout and the kernel's. */
 static dnnl_status_t make_reorder(struct primitive *p, layout plain, layout_of_pd packed)
 {
 	dnnl_primitive_desc_t pd = NULL;
@@ -228,7 +228,7 @@ static dnnl_status_t make_memories(struct primitive *p, dnnl_primitive_desc_t pd
 	return s;
 }
 
-/* The library's plain reference is slower than our own code. */
+/* Returns false for the library's reference implementation, which is slower than conv_own.c. */
 static bool is_fast(dnnl_primitive_desc_t pd)
 {
 	const char *name = NULL;
@@ -269,8 +269,8 @@ static dnnl_status_t make_layouts(struct layouts *l, const struct key *k, const 
 	return s;
 }
 
-/* The gradient of the weights in bf16: oneDNN 2.6 pairs the pixels of a row, and where a row is shorter than the stride it
- * multiplies what its scratch memory happened to hold by zero, which may be NaN. */
+/* oneDNN 2.6's weight gradient in bf16 processes pixels of a row in pairs. If a row is shorter than the stride, it
+ * multiplies uninitialised scratch memory, which may be NaN, by zero. */
 static bool reads_garbage(const struct key *k)
 {
 	return k->bf16 && k->kind == RT_CONV_BWD_W && k->shape.w < k->shape.stride;
@@ -385,7 +385,7 @@ const struct rt_conv_kernel *rt_conv_kernel(const struct rt_conv *s, enum rt_con
 
 static const struct primitive *behind(const struct rt_conv_kernel *k)
 {
-	return (const struct primitive *)(const void *)k; /* its first member */
+	return (const struct primitive *)(const void *)k; /* kernel is its first member */
 }
 
 bool rt_conv_kernels_share_weights(const struct rt_conv_kernel *a, const struct rt_conv_kernel *b)
@@ -398,7 +398,7 @@ bool rt_conv_kernels_share_weights(const struct rt_conv_kernel *a, const struct 
 
 static void execute(dnnl_primitive_t p, const dnnl_exec_arg_t *args, int n)
 {
-	/* Everything was checked when the primitive was made; what is left is a bug. */
+	/* Everything was checked when the primitive was created, so a failure is a bug. */
 	if (dnnl_primitive_execute(p, stream, n, args) != dnnl_success || dnnl_stream_wait(stream) != dnnl_success)
 		abort();
 }
@@ -446,7 +446,7 @@ bool rt_conv_kernels_share_weights(const struct rt_conv_kernel *a, const struct 
 
 void rt_conv_execute(const struct rt_conv_kernel *k, int slot, void *x, void *w, void *y, void *scratch)
 {
-	abort(); /* rt_conv_kernel() says that nobody comes here */
+	abort(); /* not reached: rt_conv_kernel() returns NULL */
 }
 
 void rt_conv_reorder(const struct rt_conv_kernel *k, void *w, void *packed)

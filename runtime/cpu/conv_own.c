@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Convolution as a product: each output pixel is a row of its patch's inputs, (kh,kw,channel) innermost, and the weights
- * are brought into the same order once per call. One image is one task; each thread has its own patches, and for the
- * weights' gradient its own sum, added up in the order of the threads.
+ * Convolution as a matrix product: each output pixel is a row with the inputs of its patch, (kh,kw,channel) with
+ * channel innermost. The weights are reordered in the same way once per call. One image is one task. Each thread has
+ * its own patches and, for the weight gradient, its own sum. The sums are added in thread order.
  */
 #include <omp.h>
 #include <string.h>
@@ -25,7 +25,7 @@ size_t rt_conv_own_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int 
 	return sizeof(float) * (weights + (size_t)threads * (patches + (kind == RT_CONV_BWD_W ? weights : 0)));
 }
 
-/* (O,C/g,KH,KW) to (O,KH,KW,C/g), or back. */
+/* (O,C/g,KH,KW) to (O,KH,KW,C/g), or the reverse if `back`. */
 static void reorder(const struct rt_conv *s, const float *from, float *to, bool back)
 {
 	int64_t inner = s->c / s->groups, area = s->kh * s->kw;
@@ -39,7 +39,7 @@ static void reorder(const struct rt_conv *s, const float *from, float *to, bool 
 			}
 }
 
-/* Patches of one image and group (OH*OW, KH*KW*C/g); or, with back, added to the image from them. */
+/* rows (OH*OW, KH*KW*C/g) = patches of one image and group. back: adds the rows to the image instead. */
 static void patches(const struct rt_conv *s, float *image, int64_t group, float *rows, bool back)
 {
 	int64_t inner = s->c / s->groups;
@@ -61,7 +61,7 @@ static void patches(const struct rt_conv *s, float *image, int64_t group, float 
 }
 
 struct parts {
-	float *weights, *rows, *sum; /* packed weights; this thread's patches and sum of gradients */
+	float *weights, *rows, *sum; /* packed weights; patches and gradient sum of this thread */
 };
 
 static void one_image(const struct rt_conv *s, enum rt_conv_kind kind, float *x, float *y, const struct parts *t, bool first)
@@ -87,7 +87,7 @@ static void one_image(const struct rt_conv *s, enum rt_conv_kind kind, float *x,
 	}
 }
 
-/* Sum of the threads' gradients, in their order. */
+/* Adds the threads' gradients in thread order. */
 static void add_up(const struct rt_conv *s, const float *sums, float *packed, float *dw, int team)
 {
 	int64_t n = s->o * patch_length(s);
@@ -103,7 +103,7 @@ void rt_conv_own(const struct rt_conv *s, enum rt_conv_kind kind, int threads, f
 {
 	size_t n_patches = round16(s->oh * s->ow * patch_length(s)), n_weights = round16(s->o * patch_length(s));
 	float *sums = scratch + n_weights + (size_t)threads * n_patches;
-	int team = 1; /* what came, which may be fewer than were asked for */
+	int team = 1; /* actual team size, which may be smaller than requested */
 
 	if (kind != RT_CONV_BWD_W)
 		reorder(s, w, scratch, false);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of the library's convolutions are made, and by whom. Images that are written are divided by the library among its
- * threads. The gradient of the weights is a sum over the batch: the library's threads would each make a part of it and wait for
- * each other between, spinning without end, and where another process shares a core each wait costs a slice of that one's time.
- * So the batch is cut here: each part is made by one thread, as threads come, and the parts' sums are added up in their order.
+ * Selects oneDNN convolutions and divides their work among threads. For outputs that are images, the library divides
+ * the images among its threads. The weight gradient is a sum over the batch. The library's threads would each compute a
+ * part and spin at barriers without limit. If another process shares a core, each barrier costs one of its time slices.
+ *
+ * Therefore the batch is cut here. One thread computes each part, parts are assigned dynamically, and the sums of the
+ * parts are added in their order.
  */
 #include <omp.h>
 #include <pthread.h>
@@ -11,19 +13,19 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A batch in parts of n / count images and of one more. count 1: whole; 0: the library has no kernel. */
+/* A batch cut into parts of n / count images or one more. count 1: not cut; 0: the library has no kernel. */
 struct cut {
 	int64_t count;
 	const struct rt_conv_kernel *of[2];
-	size_t own; /* bytes of scratch memory for each thread, beside the parts' sums */
+	size_t own; /* scratch bytes per thread, in addition to the sums */
 };
 
-/* Parts for each thread, at most: the last ones are not waited for long. */
+/* Largest number of parts per thread. Several parts per thread shorten the wait for the last one. */
 #define PARTS		4
-/* Output pixels of a part, at least, so that its sum, eight bytes written and read per weight, takes no more than about 3 % of
- * the time of its products, two flops per weight and pixel: 15 GB/s beside 100 Gflop/s. */
+/* Smallest number of output pixels per part. The part's sum, eight bytes written and read per weight, then takes at
+ * most about 3 % of the time of its products, two flops per weight and pixel (15 GB/s compared with 100 Gflop/s). */
 #define PART_PIXELS	1000.0
-/* And where not even one for each thread has those: the library divides channels instead, which takes no sums. */
+/* Below this number of output pixels per thread, the library divides channels instead, which needs no sums. */
 #define FEW_PIXELS	128
 
 static int64_t parts_of(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads)
@@ -41,7 +43,7 @@ static bool cut_up(struct cut *c, const struct rt_conv *s, enum rt_conv_kind kin
 	c->count = parts_of(s, kind, bf16, threads);
 	if (c->count < 2)
 		return false;
-	for (int i = 0; i < 3; i++) { /* once more: the second may have taken the first one's place */
+	for (int i = 0; i < 3; i++) { /* one more time: creating the second kernel may have evicted the first */
 		struct rt_conv part = *s;
 
 		part.n = s->n / c->count + (i == 1 && s->n % c->count);
@@ -58,7 +60,7 @@ static struct cut cut_of(const struct rt_conv *s, enum rt_conv_kind kind, bool b
 	struct cut c;
 	bool cut = cut_up(&c, s, kind, bf16, threads);
 
-	omp_set_num_threads(threads); /* what a kernel for one was made with is left behind */
+	omp_set_num_threads(threads); /* restores the setting that creating a one-thread kernel changed */
 	if (cut)
 		return c;
 	c.of[0] = rt_conv_kernel(s, kind, bf16, threads, 1);
@@ -94,7 +96,7 @@ static void whole(const struct rt_conv_kernel *k, enum rt_conv_kind kind, void *
 		rt_conv_reorder(k, w, scratch);
 }
 
-/* Floats lo..hi of the first of count sums become those of all, in their order; in turns that stay in the first cache. */
+/* Adds floats lo..hi of `count` sums into the first, in order, in blocks that stay in the L1 cache. */
 static void add_up(float *first, const float *sums, int64_t step, int64_t count, int64_t lo, int64_t hi)
 {
 	for (int64_t at = lo; at < hi; at += 2048)

@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 3x3 convolutions of stride 1 in tiles: Winograd's F(4x4,3x3). 36 products per 4x4 outputs and pair of channels instead of
- * 144. A thread takes a block of tiles, brings what they read into 36 planes (144 multiply-adds per tile and channel),
- * multiplies each plane with its plane of weights, and brings the sums back (130 per tile and channel): the planes stay in its
- * second cache. The gradient of the input is the same with the weights turned round. The gradient of the weights sums the
- * products of both images' planes, each thread over its own tiles; the threads' sums are added up in their order.
- * With C channels each way a tile costs 36 C + 274 multiply-adds per output channel, where plain convolution has 144 C.
+ * 3x3 convolutions of stride 1 with Winograd's F(4x4,3x3): 36 products per 4x4 outputs and pair of channels instead of
+ * 144. A thread takes a block of tiles, transforms the input into 36 planes (144 multiply-adds per tile and channel),
+ * multiplies each plane with its plane of weights, and transforms the sums back (130 per tile and channel). The planes
+ * stay in the core's L2 cache.
+ *
+ * The gradient of the input is the same operation with rotated weights. The gradient of the weights sums the products
+ * of both images' planes, each thread over its own tiles; the threads' sums are added in thread order. With C input and
+ * output channels a tile costs 36 C + 274 multiply-adds per output channel; a direct convolution costs 144 C.
  */
 #include <omp.h>
 #include <string.h>
 #include "runtime/cpu/conv.h"
 
-/* Floats of a thread's planes: what is read and what is written. A quarter of a second cache of 1 MiB. */
+/* Floats of a thread's input and output planes: a quarter of an L2 cache of 1 MiB. */
 #define BLOCK_FLOATS	(INT64_C(64) << 10)
-#define SUM_FLOATS	(INT64_C(192) << 10) /* of gradients, that stay in a second cache beside that */
+#define SUM_FLOATS	(INT64_C(192) << 10) /* floats of gradient sums that fit in the L2 cache in addition to the planes */
 #define BLOCK_MIN	INT64_C(28) /* tiles: two panels of the widest product */
 #define BLOCK_MAX	INT64_C(112)
-#define LINE		INT64_C(16) /* floats: planes begin in different sets of the first cache */
+#define LINE		INT64_C(16) /* floats: planes start in different sets of the L1 cache */
 
 struct image {
-	int64_t h, w, channels, lanes; /* lanes: channels in whole blocks */
-	int64_t before; /* pixels in front of its first tile */
+	int64_t h, w, channels, lanes; /* lanes: channels rounded up to whole blocks */
+	int64_t before; /* padding before its first tile, in pixels */
 };
 struct wino {
 	const struct rt_wino *k;
 	struct image in, out;
-	int64_t n, rows, cols; /* tiles of an image */
+	int64_t n, rows, cols; /* tiles per image */
 	int64_t tiles, block, blocks;
-	int64_t in_plane, out_plane, u_plane; /* floats */
-	bool add; /* to the image that is written */
+	int64_t in_plane, out_plane, u_plane; /* plane sizes in floats */
+	bool add; /* add to the output image */
 };
 
 static int64_t whole(int64_t n, int64_t unit)
@@ -36,7 +38,7 @@ static int64_t whole(int64_t n, int64_t unit)
 	return (n + unit - 1) / unit * unit;
 }
 
-/* Gradient of the weights: `in` is x, `out` is dy. */
+/* For the gradient of the weights, `in` is x and `out` is dy. */
 static struct wino wino_of(const struct rt_conv *s, enum rt_conv_kind kind, int threads)
 {
 	struct image x = { s->h, s->w, s->c, whole(s->c, RT_WINO_LANES), s->pad };
@@ -69,10 +71,14 @@ bool rt_conv_winograd_fits(const struct rt_conv *s)
 }
 
 /*
- * Multiply-adds, and what else takes as long as so many: loads, stores and misses, measured on AVX-512 of Zen 4 with 16 to 512
- * channels. Per tile and channel 190 to read it and 165 to write it; per pair of channels 2500 to transform and fetch the
- * weights or their gradients, and per block 50 to read these once more, or 150 to read and write the sums, 600 if they do not
- * stay in the second cache. A rival of another rate multiplies a lower type: what is as fast and rounds less is better then.
+ * Returns whether Winograd is faster than a direct convolution whose products run at `rate` times the speed of f32.
+ * Counts multiply-adds, and loads, stores and cache misses as the equivalent number of multiply-adds. Measured with
+ * AVX-512 on Zen 4 and 16 to 512 channels:
+ * per tile and channel:      190 to read, 165 to write
+ * per pair of channels:      2500 to transform and load the weights or their gradients
+ *   and in addition per block: 50 to reload these, or 150 to read and write the sums, 600 if these exceed the L2 cache
+ * With rate > 1 the direct convolution uses reduced precision; at equal speed Winograd is then preferred for its
+ * smaller error.
  */
 bool rt_conv_winograd_wins(const struct rt_conv *s, enum rt_conv_kind kind, double rate)
 {
@@ -101,7 +107,8 @@ size_t rt_conv_winograd_scratch(const struct rt_conv *s, enum rt_conv_kind kind,
 	return (size_t)(RT_WINO_PLANES * planes) * sizeof(float);
 }
 
-/* Where a tile is; counted on, because three divisions take a twentieth of the time of its transform. */
+/* Position of a tile. Incremented instead of divided, because three divisions take a twentieth of the time of the
+ * transform. */
 struct place {
 	int64_t image, row, col;
 };
@@ -122,7 +129,7 @@ static void next_place(const struct wino *p, struct place *at)
 	at->image++;
 }
 
-/* The tile there, n x n pixels of which begin every 4. */
+/* Returns the tile at a position: n x n pixels, starting every 4 pixels. */
 static struct rt_wino_tile tile_of(const struct image *m, const struct place *at, int64_t n)
 {
 	int64_t row = at->row * 4 - m->before, col = at->col * 4 - m->before;
@@ -150,8 +157,8 @@ static void read_block(const struct wino *p, const float *image, int64_t lo, int
 	}
 }
 
-/* What a block of tiles, n x n pixels each, will touch of an image: whole rows. It is brought near in as many parts as there are
- * planes, while their products keep the processor busy and the memory idle. */
+/* The whole image rows that a block of tiles of n x n pixels will read. They are prefetched in as many parts as there
+ * are planes, during the products of the planes, when memory is idle. */
 struct ahead {
 	const char *from;
 	int64_t bytes;
@@ -166,7 +173,7 @@ static struct ahead ahead_of(const struct wino *p, const struct image *m, const 
 	return (struct ahead){ (const char *)image + first * row, lo < p->tiles ? GT_MAX(end - first, 0) * row : 0 };
 }
 
-/* Always inlined: GCC 12 takes a function that only fetches for one without effect and leaves its calls out. */
+/* Always inlined, because GCC 12 considers a function that only prefetches free of effects and removes its calls. */
 static inline __attribute__((always_inline)) void fetch(const struct ahead *a, int64_t part)
 {
 	int64_t end = a->bytes * (part + 1) / RT_WINO_PLANES;
@@ -195,7 +202,7 @@ static void convolve_block(const struct wino *p, const float *in, const float *u
 	}
 }
 
-/* Weights are (O,C,3,3). */
+/* w is (O,C,3,3). */
 static struct rt_wino_weights weights_of(const struct wino *p, const float *w, bool turned)
 {
 	return (struct rt_wino_weights){
@@ -207,7 +214,7 @@ static struct rt_wino_weights weights_of(const struct wino *p, const float *w, b
 	};
 }
 
-/* Tasks are pairs of channel blocks, and blocks of tiles; a thread writes the same images that it does in other ops. */
+/* Tasks are pairs of channel blocks, and blocks of tiles. A thread writes the same images as in other ops. */
 static void convolve(const struct wino *p, int threads, const struct rt_wino_weights *w, const float *in, float *out,
 		     float *scratch)
 {
@@ -228,7 +235,7 @@ static void convolve(const struct wino *p, int threads, const struct rt_wino_wei
 	}
 }
 
-/* One thread's sum over its tiles, to sum (planes, in, out). */
+/* sum (planes, in, out) = one thread's sum over its tiles. */
 static void sum_blocks(const struct wino *p, const float *x, const float *dy, int64_t first, int64_t end, float *v, float *d,
 		       float *sum)
 {

@@ -12,8 +12,8 @@ const struct rt_cpu_kernel *const rt_cpu_kernels[RT_N_OPS] = { RT_OPS(ENTRY) };
 
 static atomic_bool heap_kept;
 
-/* The product library allocates packing buffers in every call. If malloc returns them to the kernel, each step takes page faults.
- * Other allocators ignore this. */
+/* The product library allocates packing buffers in every call. If malloc returns them to the kernel, each step takes
+ * page faults. Other allocators ignore this setting. */
 void rt_keep_heap(void)
 {
 	if (atomic_exchange(&heap_kept, true))
@@ -23,8 +23,8 @@ void rt_keep_heap(void)
 	mallopt(M_ARENA_MAX, 1);
 }
 
-/* As many blocks of each size as glibc keeps for a thread, taken and given back: those of others go to the heap then, and there
- * they grow together. */
+/* Allocates and frees as many blocks of each size as glibc's per-thread cache holds. Later free() calls of these sizes
+ * then reach the heap, where neighbouring blocks coalesce. */
 static void fill_cache(void)
 {
 	enum { SIZES = 64, EACH = 7, LEAST = 24, STEP = 16 };
@@ -37,17 +37,18 @@ static void fill_cache(void)
 }
 
 /*
- * The library's buffers are aligned. Splinters of glibc's memalign() below 1 KiB go to the cache of the thread that asked and
- * keep the rest from growing together, until that cache is full of them: for hundreds of steps one or the other finds less
- * room than those before, and the heap grows. So all threads' caches are filled at once. And how threads' buffers lie beside
- * each other is a matter of who came first: what is free behind the first steps is touched once, and three times as much
- * behind it.
+ * The library's buffers are aligned. Fragments of glibc's memalign() below 1 KiB go to the calling thread's cache and
+ * prevent their neighbours from coalescing until that cache is full. For hundreds of steps, single allocations then
+ * find less space than before, and the heap grows. Therefore the caches of all threads are filled at once.
+ *
+ * The order of the threads' buffers in the heap also varies between steps. Therefore the free space at the end of the
+ * heap after the first steps is touched once, and three times as much after it.
  */
 void rt_cpu_make_room(const struct rt_cpu *cpu)
 {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
 	enum { PAGE = 4096, BLOCK = 8 * PAGE, MOST = 64 << 20 };
-	static _Atomic size_t made; /* of it by us */
+	static _Atomic size_t made; /* bytes touched by this function so far */
 	size_t room, before = made, need;
 	char **blocks = NULL, **block;
 
@@ -77,7 +78,7 @@ void rt_cpu_make_room(const struct rt_cpu *cpu)
 int rt_cpu_open(struct rt_cpu *cpu, int threads, struct gt_err *err)
 {
 	*cpu = (struct rt_cpu){
-		/* OMP_THREAD_LIMIT gives a team no more, whatever is asked for: libraries divide their work by what they ask for */
+		/* A team cannot exceed OMP_THREAD_LIMIT, and libraries divide work by the requested size. */
 		.threads = GT_MIN(threads > 0 ? threads : omp_get_max_threads(), omp_get_thread_limit()),
 		.simd = rt_simd_best(),
 	};

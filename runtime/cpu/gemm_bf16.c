@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bf16 products by oneDNN's matmul, which uses AVX512_BF16 or AMX. The only place that knows the two shapes of its interface,
- * 2.x and 3.x. A primitive is made once per shape and kept; the first step makes them all.
+ * bf16 products with oneDNN's matmul, which uses AVX512_BF16 or AMX. Hides the differences of its 2.x and 3.x
+ * interfaces. A primitive is created once per shape and cached; the first step creates all of them.
  */
 #include "config.h"
 #include <omp.h>
@@ -23,15 +23,15 @@ struct product {
 	dnnl_primitive_t primitive;
 	dnnl_memory_t a, b, c;
 };
-/* Shapes of one model: a few dozen, times the lengths of documents, at most 32. When the table is full it starts anew. */
+/* One model has a few dozen shapes, times at most 32 lengths of documents. A full table is cleared. */
 #define PRODUCTS	4096
 static struct product products[PRODUCTS];
-static int16_t head[PRODUCTS], behind[PRODUCTS]; /* of those with one hash, from 1; 0: none */
+static int16_t head[PRODUCTS], behind[PRODUCTS]; /* hash chains, indices from 1; 0: end */
 static int n_products;
 static int64_t made;
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
-/* What takes one core about 50 us. */
+/* about 50 us of work on one core */
 #define TEAM_FLOPS	9e6
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -155,7 +155,7 @@ int64_t rt_bf16_products_made(void)
 	return made;
 }
 
-/* Does the library make such products? Small ones are made by the same code as large ones. */
+/* Returns whether the library supports such products. Small and large products use the same code. */
 static bool library_can(void)
 {
 	const struct key small = { 64, 64, 64, 64, 64, 64, 0, 1, 0, 1 };
@@ -166,8 +166,8 @@ static bool library_can(void)
 
 static const char *products_are;
 
-/* What the library will use, and not what the processor has: ONEDNN_MAX_CPU_ISA may hold it lower, and the kernel gives leave for
- * AMX's tiles. The names of its sets are masks. */
+/* Finds out what the library will use. The CPU's features are not enough: ONEDNN_MAX_CPU_ISA may limit the library, and
+ * AMX's tiles need the kernel's permission. The library's ISA names are bit masks. */
 static void look(void)
 {
 	unsigned isa = dnnl_get_effective_cpu_isa(), bf16 = dnnl_cpu_isa_avx512_core_bf16, amx = dnnl_cpu_isa_avx512_core_amx;
@@ -191,7 +191,7 @@ void rt_gemm_bf16(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t
 	struct key key;
 	struct product *p;
 
-	memset(&key, 0, sizeof(key)); /* the gaps too: keys are compared as bytes */
+	memset(&key, 0, sizeof(key)); /* includes padding, because keys are compared as bytes */
 	key.m = m;
 	key.n = n;
 	key.k = k;
@@ -234,6 +234,6 @@ int64_t rt_bf16_products_made(void)
 void rt_gemm_bf16(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
 		  const void *b, int64_t ldb, float beta, float *c, int64_t ldc)
 {
-	abort(); /* rt_bf16_products() says that nobody comes here */
+	abort(); /* not reached: rt_bf16_products() returns NULL */
 }
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One head of one batch row is one task of one thread; it works through the queries in blocks of BLOCK and, for
- * each, if causal, only over the keys up to the block's last query. The products are single-thread calls.
+ * One head of one batch row is a task of one thread. It processes queries in blocks of BLOCK. With a causal mask it
+ * uses only keys up to the block's last query. The products run on one thread.
  */
 #include <math.h>
 #include <omp.h>
 #include "runtime/cpu/cpu.h"
 #include "runtime/graph/attention.h"
 
-#define BLOCK	64 /* queries: scores of one block (64,T) stay in the L2 cache */
+#define BLOCK	64 /* queries; the scores of a block (64,T) fit in the L2 cache */
 
 struct shape {
 	int64_t batch, len, width, heads, depth;
-	int64_t stride, apart; /* of the q, k and v that the products read: between rows; from q to k and from k to v */
-	int64_t ld;	       /* between rows of scores */
+	int64_t stride, apart; /* strides of q, k and v as read by the products: between rows, and between q, k and v */
+	int64_t ld;	       /* row stride of the scores */
 	float scale;
 	bool all_keys;
 };
@@ -41,8 +41,8 @@ static struct shape shape_of(const struct rt_node *qkv, const struct rt_attr *at
 }
 
 /*
- * q of one head; k and v lie s->apart from it and from each other. Of a low type the head's rows (T,3,D) are widened first: the
- * type is storage here, which halves what is kept for the backward pass; the products are in f32.
+ * Returns q of one head; k and v follow at distance s->apart. In reduced precision the head's rows (T,3,D) are widened
+ * first. The type is for storage only here: it halves the memory kept for the backward pass, and products are in f32.
  */
 static const float *head_of(const struct rt_cpu *cpu, const struct shape *s, const struct rt_node *qkv, int64_t b, int64_t h,
 			    float *widened)
@@ -58,7 +58,7 @@ static const float *head_of(const struct rt_cpu *cpu, const struct shape *s, con
 	return widened;
 }
 
-/* Behind the scores and D of scratch_floats(). */
+/* Returns the space after the scores and D of scratch_floats(). */
 static float *widened_in(const struct shape *s, float *scratch)
 {
 	return scratch + 2 * BLOCK * s->ld + 64;
@@ -82,7 +82,8 @@ static void head_fwd(const struct rt_cpu *cpu, const struct shape *s, const floa
 	}
 }
 
-/* Scores of one block of queries, twice: probabilities and their gradient; and D per query. Of a low type, one head in f32. */
+/* Scores of one block of queries, twice (probabilities and their gradient), and D per query. In reduced precision also
+ * one head in f32. */
 static size_t scratch_floats(const struct rt_call *c)
 {
 	const struct rt_node *qkv = c->in[rt_attention_is_backward(c)];
@@ -120,13 +121,13 @@ static void run_attention(const struct rt_cpu *cpu, const struct rt_call *c, con
 
 const struct rt_cpu_kernel rt_cpu_attention = { .run = run_attention, .scratch = attention_scratch };
 
-/* The last block first: it alone meets every key, and so assigns dk and dv; the others add. */
+/* Starts with the last block. Only this block uses every key, so it assigns dk and dv, and the others add. */
 static void head_bwd(const struct rt_cpu *cpu, const struct shape *s, const float *q, const float *y, const float *dy,
 		     const float *lse, float *dq, float *scratch)
 {
 	const float *k = q + s->apart, *v = k + s->apart;
 	float *dk = dq + s->width, *dv = dk + s->width, beta = 0;
-	int64_t wide = 3 * s->width; /* between rows of dqkv */
+	int64_t wide = 3 * s->width; /* row stride of dqkv */
 	float *p = scratch, *dp = p + BLOCK * s->ld, *d = dp + BLOCK * s->ld;
 	int64_t last = (s->len - 1) / BLOCK * BLOCK;
 

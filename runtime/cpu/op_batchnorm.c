@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each thread sums its rows per channel, all add the threads' sums up in the same order, and each finishes its own rows,
- * which are then still in its cache if they fit there.
+ * Each thread sums its rows per channel. All threads add these sums in the same order. Then each thread processes its
+ * own rows, which are still in its cache if they fit.
  *
- * Everything is made of x - mean, the mean being rounded to float first: that difference is exact where the mean is large and the
- * rest is small, and both directions are as accurate there as at mean 0. What the rounding took from the mean is put back
- * per channel: the forward pass knows it, the backward one sums it anew.
+ * All computations use x - mean with the mean rounded to float. That difference is exact where the mean is large and
+ * the deviation small, so both directions are as accurate there as at mean 0. The rounding error of the mean is
+ * corrected per channel: the forward pass has it, the backward pass sums it again.
  */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
 #include "runtime/cpu/cpu.h"
 
-#define N_SUMS	3 /* forward two of them */
+#define N_SUMS	3 /* the forward pass uses two of them */
 
 struct norm {
 	int64_t rows, cols;
 	double *sums; /* per thread: N_SUMS per channel */
-	float *mean, *a, *b, *k; /* per channel: what the second half of the work takes away, multiplies and adds */
+	float *mean, *a, *b, *k; /* per channel: coefficients of the second half of the work */
 };
 
 static struct norm norm_of(const struct rt_cpu *cpu, const struct rt_call *c)
@@ -32,7 +32,7 @@ static struct norm norm_of(const struct rt_cpu *cpu, const struct rt_call *c)
 	return n;
 }
 
-/* Sum `which` of channel j over the team, in its order. */
+/* Returns sum `which` of channel j over the team, in thread order. */
 static double add_up(const struct norm *n, int team, int64_t j, int which)
 {
 	double sum = 0;
@@ -42,7 +42,7 @@ static double add_up(const struct norm *n, int team, int64_t j, int which)
 	return sum;
 }
 
-/* y = (x - mean) r gain + bias, where mean is m rounded. */
+/* Sets the coefficients of y = (x - m) r gain + bias. n->mean is m rounded to float. */
 static void set_affine(const struct norm *n, int64_t j, double m, double r, double gain, double bias)
 {
 	n->mean[j] = (float)m;
@@ -51,9 +51,10 @@ static void set_affine(const struct norm *n, int64_t j, double m, double r, doub
 }
 
 /*
- * What the sums are of x without: near the mean, or their difference loses the digits of the variance. A median is within one
- * deviation of the mean, however x is spread; that of three rows stands for it. One row may be the one that is unlike all others,
- * and the first mostly is: a corner of the padding, the token that attends to itself alone.
+ * Chooses the value that is subtracted from x before summing. It must be near the mean, or the variance loses digits to
+ * cancellation. A median is within one standard deviation of the mean for any distribution; the median of three rows
+ * approximates it. One row alone may be an outlier, often the first: a corner of the padding, or the token that attends
+ * only to itself.
  */
 static void find_shift(const struct norm *n, const float *x)
 {
@@ -70,7 +71,7 @@ static void find_shift(const struct norm *n, const float *x)
 	}
 }
 
-/* The batch's own statistics; sums are of x - mean, as find_shift() left it. */
+/* The batch's statistics. The sums are of x - n->mean, as set by find_shift(). */
 static void own_statistics(const struct norm *n, const struct rt_call *c, int team)
 {
 	const float *gain = rt_f32(c->in[1]), *bias = rt_f32(c->in[2]);
@@ -102,7 +103,7 @@ static void running_statistics(const struct norm *n, const struct rt_call *c)
 	}
 }
 
-/* Per channel: three sums for each thread, in double, and four factors. */
+/* Per channel: three sums per thread, in double, and four coefficients. */
 static size_t batchnorm_scratch(const struct rt_call *c, int threads)
 {
 	return (N_SUMS * (size_t)threads + 2) * sizeof(double) * (size_t)rt_cols(c->in[3]);
@@ -143,7 +144,7 @@ static void run_batchnorm(const struct rt_cpu *cpu, const struct rt_call *c, con
 
 const struct rt_cpu_kernel rt_cpu_batchnorm = { .run = run_batchnorm, .scratch = batchnorm_scratch };
 
-/* dx = a g + b (x - mean) + k, with g the gradient behind the activation. */
+/* dx = a g + b (x - mean) + k; g is the gradient after the activation. */
 static void gradients(const struct norm *n, const struct rt_call *c, int team)
 {
 	const float *gain = rt_f32(c->in[2]), *rstd = rt_f32(c->in[4]);
@@ -151,7 +152,7 @@ static void gradients(const struct norm *n, const struct rt_call *c, int team)
 
 	for (int64_t j = 0; j < n->cols; j++) {
 		double r = (double)rstd[j], scale = r * (double)gain[j], g = add_up(n, team, j, 0);
-		double off = add_up(n, team, j, 2) / (double)n->rows; /* what the mean is above mean[j] */
+		double off = add_up(n, team, j, 2) / (double)n->rows; /* exact mean - mean[j] */
 		double gx = add_up(n, team, j, 1) - off * g;
 
 		if (dgain)

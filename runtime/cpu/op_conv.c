@@ -11,7 +11,7 @@ struct rt_conv rt_conv_of(const struct rt_call *c, const struct rt_node *x, cons
 	};
 }
 
-/* The two tensors that a call reads, in its low type, become f32 where nothing multiplies that type. */
+/* The two input tensors of a call, widened to f32 if the CPU does not multiply their reduced-precision type. */
 struct widened {
 	const struct rt_node *node[2];
 	size_t floats[2];
@@ -26,7 +26,7 @@ static struct widened widened_of(const struct rt_call *c)
 	return v;
 }
 
-/* Of the kernel that there is for such operands; *ret_library says whose. */
+/* Returns the scratch of the kernel for such operands. *ret_library: it is the library's. */
 static size_t kernel_scratch(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads, bool *ret_library)
 {
 	int64_t library = rt_conv_library_scratch(s, kind, bf16, threads);

@@ -4,7 +4,8 @@
 #include "runtime/cpu/cpu.h"
 #include "runtime/graph/cross_entropy.h"
 
-/* Loss of each row; with grad, logits become their own gradient or grad receives it. All strides ld but grad's is cols. */
+/* Computes the loss of each row. With grad, also the gradient of the logits, in place or in grad. The stride is ld, of
+ * grad ld_grad. */
 static void rows_loss(const struct rt_cpu *cpu, float *logits, int64_t ld, const float *bias, float *grad, int64_t ld_grad,
 		      const int32_t *targets, float *losses, int64_t rows, int64_t cols, float scale)
 {
@@ -24,7 +25,7 @@ static void rows_loss(const struct rt_cpu *cpu, float *logits, int64_t ld, const
 	}
 }
 
-/* At least 1: a batch of padding alone has the loss 0. */
+/* Returns the number of rows that count, at least 1: a batch of padding only has loss 0. */
 static int64_t counted(const int32_t *targets, int64_t rows)
 {
 	int64_t n = 0;
@@ -34,7 +35,7 @@ static int64_t counted(const int32_t *targets, int64_t rows)
 	return GT_MAX(n, 1);
 }
 
-/* Over `count` of the rows; the others have no loss. */
+/* Mean over `count` rows; the other rows have loss 0. */
 static void mean_loss(float *loss, const float *losses, int64_t rows, int64_t count)
 {
 	double sum = 0;
@@ -57,7 +58,7 @@ static void run_cross_entropy(const struct rt_cpu *cpu, const struct rt_call *c,
 
 const struct rt_cpu_kernel rt_cpu_cross_entropy = { .run = run_cross_entropy };
 
-/* What one slice of logits becomes: its gradient in the type that the products read. */
+/* Returns the gradient of a slice of logits, in the type that the products read. */
 static const void *slice_gradient(const struct rt_cpu *cpu, const struct rt_call *c, float *logits, void *low, int64_t count)
 {
 	if (c->in[0]->dtype == RT_F32)
@@ -72,13 +73,13 @@ static size_t linear_cross_entropy_scratch(const struct rt_call *c, int threads)
 
 	if (c->in[0]->dtype == RT_F32)
 		return logits * sizeof(float);
-	/* The logits, their gradient in the low type, and where that is only storage all operands widened. */
+	/* Logits, their gradient in reduced precision, and widened operands if the type is for storage only. */
 	return logits * (sizeof(float) + 2) + 64 +
 	       (rt_low_scratch_bytes(c->in[0], c->in[1]) ?
 			rt_low_scratch_bytes(c->in[0], c->in[1]) + logits * sizeof(float) : 0);
 }
 
-/* in: x (M,C), w (V,C), b (V), targets. out: loss, dx, dw, db, rows (M), and a slice of logits */
+/* in: x (M,C), w (V,C), b (V), targets. out: loss, dx, dw, db, rows (M); scratch: a slice of logits */
 static void run_linear_cross_entropy(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), inner = rt_cols(c->in[0]), cols = c->in[1]->shape.d[0];

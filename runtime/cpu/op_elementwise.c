@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* add, activations, dot. */
+/* Element-wise ops and dot. */
 #include <omp.h>
 #include <string.h>
 #include "runtime/cpu/cpu.h"
@@ -16,7 +16,7 @@ static void run_act(const struct rt_cpu *cpu, const struct rt_call *c, const str
 		int64_t lo, hi;
 
 		rt_part(n, 64, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
-		/* Without a bias the input is only read. */
+		/* Without a bias, bias_act() does not write its input. */
 		cpu->simd->bias_act((float *)(uintptr_t)(x + lo), y + lo, NULL, 1, hi - lo, c->attr.act);
 	}
 }
@@ -40,7 +40,7 @@ static void run_act_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const
 
 const struct rt_cpu_kernel rt_cpu_act_bwd = { .run = run_act_bwd };
 
-/* Element i of a part of b's length: runs that end where a part ends. */
+/* Adds b to parts of a with b's length. lo..hi may start and end inside a part. */
 static void add_parts(const struct rt_simd *simd, float *y, const float *a, const float *b, int64_t part, int64_t lo, int64_t hi)
 {
 	while (lo < hi) {
@@ -101,7 +101,7 @@ static void run_affine(const struct rt_cpu *cpu, const struct rt_call *c, const 
 
 const struct rt_cpu_kernel rt_cpu_affine = { .run = run_affine };
 
-/* The gradient is the same op on dy: the same elements are dropped again. */
+/* The gradient is the same op on dy, with the same mask. */
 static void run_dropout(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
@@ -130,7 +130,7 @@ static void run_reshape(const struct rt_cpu *cpu, const struct rt_call *c, const
 
 const struct rt_cpu_kernel rt_cpu_reshape = { .run = run_reshape };
 
-/* For checks, not for speed: one thread, in double. */
+/* For checks: one thread, in double. */
 static void run_dot(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const float *a = rt_f32(c->in[0]), *b = rt_f32(c->in[1]);

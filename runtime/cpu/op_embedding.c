@@ -29,7 +29,7 @@ static void clear_rows(float *x, int64_t rows, int64_t cols, int64_t lo, int64_t
 		memset(x + r * cols + lo, 0, (size_t)(hi - lo) * sizeof(float));
 }
 
-/* Each thread owns columns, so that equal ids meet in one thread and in one order. */
+/* Each thread owns columns. Rows with equal ids are then added by one thread in a fixed order. */
 static void run_embedding_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_shape_elements(&c->in[1]->shape), len = c->in[1]->shape.d[1], cols = rt_cols(c->in[0]);

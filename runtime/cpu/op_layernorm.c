@@ -7,7 +7,7 @@ static float *at(const struct rt_node *n, int64_t offset)
 	return n ? rt_f32(n) + offset : NULL;
 }
 
-/* x (M,C) = a + b if b; y = norm of it. out points at y, mean, rstd. */
+/* x (M,C) = a + b if b is not NULL; y = layernorm(x). out points to y, mean, rstd. */
 static void norm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_node *x, const struct rt_node *b,
 		 struct rt_node *const *gain, struct rt_node *const *out)
 {
@@ -38,7 +38,7 @@ static void run_add_layernorm(const struct rt_cpu *cpu, const struct rt_call *c,
 
 const struct rt_cpu_kernel rt_cpu_add_layernorm = { .run = run_add_layernorm };
 
-/* The sums over rows first: dx may take over the memory of dy. */
+/* The sums over rows come first, because dx may reuse the memory of dy. */
 static void run_layernorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);

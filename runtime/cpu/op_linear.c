@@ -44,7 +44,7 @@ void rt_cpu_bias_act(const struct rt_cpu *cpu, float *x, float *y, const float *
 	rt_gemm_finish(cpu, &b.end, rows, cols);
 }
 
-/* Where the low type is only storage, both operands are widened first. */
+/* Scratch for widened operands, if the reduced-precision type is for storage only. */
 static size_t linear_scratch(const struct rt_call *c, int threads)
 {
 	return rt_low_scratch_bytes(c->in[0], c->in[1]);

@@ -58,7 +58,7 @@ static void run_rmsnorm(const struct rt_cpu *cpu, const struct rt_call *c, const
 
 const struct rt_cpu_kernel rt_cpu_rmsnorm = { .run = run_rmsnorm };
 
-/* The sums over rows first: dx may take over the memory of dy. */
+/* The sums over rows come first, because dx may reuse the memory of dy. */
 static void run_rmsnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
@@ -83,9 +83,9 @@ static void run_rmsnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, c
 
 const struct rt_cpu_kernel rt_cpu_rmsnorm_bwd = { .run = run_rmsnorm_bwd };
 
-#define COLUMNS	64 /* reduced at once, row by row as they lie in memory */
+#define COLUMNS	64 /* columns reduced at once, row by row in memory order */
 
-/* y (inner) of x (n,inner), columns lo..hi. */
+/* y (inner) = or += scale * sum of x (n,inner), columns lo..hi. */
 static void sum_columns(const float *x, float *y, const struct rt_extents *e, float scale, bool add, int64_t lo, int64_t hi)
 {
 	double sum[COLUMNS] = { 0 };
@@ -133,7 +133,7 @@ static void run_reduce(const struct rt_cpu *cpu, const struct rt_call *c, const 
 
 const struct rt_cpu_kernel rt_cpu_reduce = { .run = run_reduce };
 
-/* One row of dy spread over the n rows that made it; of a maximum, to the first row that has it. */
+/* Spreads one row of dy over the n rows of its sum. For a maximum, only to the first row that has it. */
 static void spread(const struct rt_call *c, const struct rt_extents *e, int64_t o)
 {
 	const float *dy = rt_f32(c->in[0]) + o * e->inner;
@@ -168,7 +168,7 @@ static void run_reduce_bwd(const struct rt_cpu *cpu, const struct rt_call *c, co
 
 const struct rt_cpu_kernel rt_cpu_reduce_bwd = { .run = run_reduce_bwd };
 
-/* One after the other, each by the whole team if it is large enough. */
+/* One after the other; a large product runs on the whole team. */
 static void products(const struct rt_cpu *cpu, const struct rt_call *c, int64_t batch, int64_t m, int64_t n, int64_t k, int64_t lda,
 		     int64_t ldb)
 {
@@ -182,13 +182,14 @@ static void products(const struct rt_cpu *cpu, const struct rt_call *c, int64_t 
 			    rt_f32(c->out[RT_MAX_IO - 1]));
 }
 
-/* Where the low type is only storage, both operands are widened first. */
+/* Scratch for widened operands, if the reduced-precision type is for storage only. */
 static size_t matmul_scratch(const struct rt_call *c, int threads)
 {
 	return rt_low_scratch_bytes(c->in[0], c->in[1]);
 }
 
-/* One product by the whole team, many by one thread each; of a low type that the processor multiplies, one after the other. */
+/* A single product runs on the whole team, several products on one thread each. Reduced-precision products on units of
+ * the CPU run one after the other. */
 static void run_matmul(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const struct rt_shape *s = &c->in[0]->shape, *t = &c->out[0]->shape;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pooling: one row of output pixels is one task; backward, one image, whose windows may share pixels. */
+/* Pooling. Forward, one row of output pixels is a task. Backward, one image is a task, because its windows may share
+ * pixels. */
 #include <omp.h>
 #include <string.h>
 #include "runtime/cpu/cpu.h"
@@ -16,7 +17,7 @@ static struct pool pool_of(const struct rt_node *x, const struct rt_node *y, con
 	};
 }
 
-/* Offset of place k of a window in its image, or -1 in the padding. */
+/* Returns the offset of position k of a window in its image, or -1 in the padding. */
 static int64_t pixel(const struct pool *p, int64_t row, int64_t col, int k)
 {
 	int64_t h = row * p->a->stride - p->a->pad + k / p->a->window, w = col * p->a->stride - p->a->pad + k % p->a->window;
@@ -63,7 +64,7 @@ static void run_max_pool(const struct rt_cpu *cpu, const struct rt_call *c, cons
 
 const struct rt_cpu_kernel rt_cpu_max_pool = { .run = run_max_pool };
 
-/* dy to the pixels that were the largest. A window of one pixel is that pixel. */
+/* Adds dy to the pixels that were the maximum. A window of one pixel needs no positions. */
 static void max_window_back(const struct rt_cpu *cpu, const struct pool *p, float *dx, int64_t row, int64_t col, const float *dy,
 			    const uint8_t *place)
 {
@@ -102,7 +103,7 @@ static void run_max_pool_bwd(const struct rt_cpu *cpu, const struct rt_call *c, 
 
 const struct rt_cpu_kernel rt_cpu_max_pool_bwd = { .run = run_max_pool_bwd };
 
-/* y = mean of the window, or with dx: each pixel of the window += dy share. */
+/* y = mean of the window. back: each pixel of the window += y / window^2. */
 static void avg_window(const struct pool *p, float *x, int64_t row, int64_t col, float *y, bool back)
 {
 	float share = 1.0f / (float)(p->a->window * p->a->window);

@@ -3,7 +3,7 @@
 #include <omp.h>
 #include "runtime/cpu/cpu.h"
 
-/* Cosine and sine of each position and pair: (T,depth/2) twice. */
+/* Scratch: cosine and sine of each position and pair, (T,depth/2) each. */
 static size_t rope_scratch(const struct rt_call *c, int threads)
 {
 	return (size_t)c->in[0]->shape.d[1] * (size_t)c->attr.depth * sizeof(float);

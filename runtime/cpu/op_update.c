@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens to gradients: scaled, added up over batches, measured, and spent by the optimizers. */
+/* Kernels on gradients: scaling, summing over batches, norms, and optimizer updates. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -46,8 +46,8 @@ static size_t grad_norm_scratch(const struct rt_call *c, int threads)
 	return (size_t)((rt_shape_elements(&c->in[0]->shape) + RT_NORM_CHUNK - 1) / RT_NORM_CHUNK) * sizeof(double);
 }
 
-/* Squares are summed per chunk, chunks in order: the same bits on any number of threads. They are those of what the update spends:
- * a loss scale that has grown large takes gradients to where their squares are no floats. */
+/* Squares are summed per chunk and the chunks in order: the bits do not depend on the number of threads. The gradients
+ * are scaled as in the update, because with a large loss scale their squares overflow. */
 static void run_grad_norm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape), chunks = (n + RT_NORM_CHUNK - 1) / RT_NORM_CHUNK;
@@ -75,25 +75,25 @@ static struct rt_adamw adamw_numbers(const struct rt_run *run)
 	return h;
 }
 
-/* ---- one tensor's update: all of it, or the part that is ours ---- */
+/* ---- update of one tensor, or of this rank's part ---- */
 
 /*
- * Elements that are summed, updated and copied together: one piece, the least there is. Memory comes fastest when all the
- * streams are read at once; in turns of 2048 elements of each, two ranks of an MLP were 5 % slower, in turns of 512 1.5 %.
+ * Elements that are summed, updated and copied together: one sharding unit, the minimum. Memory throughput is best if
+ * all streams are read together. With blocks of 2048 elements two ranks of an MLP were 5 % slower, with 512 1.5 %.
  */
 #define BLOCK	RT_PIECE_UNIT
 
-/* Elements from..to of the parameter by the gradient g, which begins at `from`; state counts from `origin`. */
+/* Updates elements from..to of the parameter with gradient g, which starts at `from`. State starts at `origin`. */
 typedef void update_fn(const struct rt_cpu *cpu, const struct rt_call *c, const float *g, int64_t from, int64_t to,
 		       int64_t origin, const void *numbers);
 
-/* The same tensor in another rank. */
+/* Returns the address of the same tensor in another rank's window. */
 static float *at_rank(const struct rt_share *s, char *base, const struct rt_node *n)
 {
 	return (float *)(void *)(base + ((const char *)n->data - s->base));
 }
 
-/* Sum of the gradients, update, new values to the others: one pass over memory. */
+/* Sums the gradients, updates, and copies new values to the other ranks in one pass over memory. */
 static void shared_block(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_share *s, update_fn *fn, int64_t from,
 			 int64_t to, int64_t origin, const void *numbers)
 {
@@ -110,7 +110,7 @@ static void shared_block(const struct rt_cpu *cpu, const struct rt_call *c, cons
 		memcpy(at_rank(s, s->peer[i], c->out[0]) + from, rt_f32(c->out[0]) + from, (size_t)(to - from) * sizeof(float));
 }
 
-/* bytes: moved per element. */
+/* bytes: memory traffic per element. */
 static void update(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run, double bytes, update_fn *fn,
 		   const void *numbers)
 {
@@ -150,7 +150,7 @@ static void run_adamw(const struct rt_cpu *cpu, const struct rt_call *c, const s
 
 const struct rt_cpu_kernel rt_cpu_adamw = { .run = run_adamw };
 
-/* Whole blocks: each has its own maximum. */
+/* from and to are multiples of a block, because each block has its own maximum. */
 static void adamw8(const struct rt_cpu *cpu, const struct rt_call *c, const float *g, int64_t from, int64_t to, int64_t origin,
 		   const void *numbers)
 {

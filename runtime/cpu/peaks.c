@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this machine can do at best: the yardstick of profiles and of bench/results. */
+/* Peak rates of this machine, for profiles and bench/results. */
 #include <math.h>
 #include <omp.h>
 #include "runtime/memory/arena.h"
 #include "runtime/cpu/cpu.h"
 
 #define SIDE	INT64_C(1536)
-#define TRIAD	(INT64_C(16) << 20) /* floats per array: three arrays, beyond any cache */
+#define TRIAD	(INT64_C(16) << 20) /* floats per array; three arrays exceed any cache */
 #define ROUNDS	5
 
-/* a, b (SIDE,SIDE) of that type, f32 results to c. */
+/* c (SIDE,SIDE) f32 = a b, both of that type. Returns the best flop/s. */
 static double best_product(const struct rt_cpu *cpu, enum rt_dtype dtype, const void *a, const void *b, float *c)
 {
 	double best = INFINITY;
@@ -23,7 +23,7 @@ static double best_product(const struct rt_cpu *cpu, enum rt_dtype dtype, const 
 	return 2.0 * (double)(SIDE * SIDE * SIDE) / best;
 }
 
-/* c = a + b: 12 bytes per element, what the write fetches first not counted. */
+/* c = a + b: 12 bytes per element, without the read that a write causes. */
 static double best_pass(const struct rt_cpu *cpu, float *memory)
 {
 	double best = INFINITY;

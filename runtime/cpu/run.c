@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps and evaluations on the CPU: the calls of the program, one after the other. */
+/* Steps and evaluations on the CPU: runs the calls of the program in order. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -27,8 +27,9 @@ static void note_time(struct rt_program *p, struct rt_call *c, int i, const stru
 }
 
 /*
- * The weighted means of the losses over the ranks, once per update. Their reduction began before the backward pass; when a
- * bucket is complete, every rank has come that far. The gradients are divided by the weights of all ranks' batches.
+ * Gets the weighted means of the losses over the ranks, once per update. Their reduction started before the backward
+ * pass. Once a bucket is complete, it has finished on every rank. Gradients are divided by the weights of all ranks'
+ * batches.
  */
 static int have_losses(struct rt_program *p, struct rt_run *run, struct gt_err *err)
 {
@@ -44,7 +45,7 @@ static int have_losses(struct rt_program *p, struct rt_run *run, struct gt_err *
 	return r;
 }
 
-/* The error feedback of compression has the unit of this update's gradients, which the weights of all ranks decide. */
+/* The residual of compression is scaled like this update's gradients, which depends on the weights of all ranks. */
 static int start_bucket(struct rt_program *p, int bucket, struct rt_run *run, struct gt_err *err)
 {
 	struct rt_cpu_state *s = p->state;
@@ -101,12 +102,12 @@ void rt_cpu_run_call(struct rt_program *p, int i, struct rt_run *run)
 		s->ddp_status = rt_ddp_poll(s->ddp, &s->ddp_err);
 	if (timed)
 		note_time(p, c, i, run, t0);
-	/* gradients that overflow are the loss scaler's business */
+	/* overflowing gradients are handled by the loss scaler */
 	if (p->opt.debug.anomaly && (c->phase == RT_PHASE_FORWARD || (c->phase == RT_PHASE_BACKWARD && !p->scale.on)))
 		rt_run_watch(p, c);
 }
 
-/* Forward pass; *ret_next is the first call after it. */
+/* Runs the forward pass. *ret_next is the first call after it. */
 static double forward(struct rt_program *p, struct rt_run *run, int *ret_next)
 {
 	int i = 0;
@@ -121,7 +122,7 @@ static double forward(struct rt_program *p, struct rt_run *run, int *ret_next)
 	return p->plan.loss ? (double)*(const float *)p->plan.loss->data : 0;
 }
 
-/* options.zero_gradients: what other frameworks do, kept to show what it costs. */
+/* options.debug.zero_gradients: as in other frameworks, to measure the cost. */
 static void clear_gradients(const struct rt_program *p)
 {
 	for (int i = 0; i < p->plan.n_graph_nodes; i++)
@@ -129,7 +130,7 @@ static void clear_gradients(const struct rt_program *p)
 			memset(p->plan.gradient[i]->data, 0, rt_node_bytes(p->plan.gradient[i]));
 }
 
-/* Calls `next` up to the first of phase `end`; updates only at the end of an update. */
+/* Runs calls from `next` up to the first of phase `end`. Update calls run only at the end of an update. */
 static int run_until(struct rt_program *p, int next, enum rt_phase end, struct rt_run *run)
 {
 	const struct rt_cpu_state *s = p->state;
@@ -140,7 +141,7 @@ static int run_until(struct rt_program *p, int next, enum rt_phase end, struct r
 	return next;
 }
 
-/* torch/amp/grad_scaler.py and AmpKernels.cu, amp_update_scale: the scale is a float, the factors are doubles. */
+/* As in torch/amp/grad_scaler.py and AmpKernels.cu, amp_update_scale: the scale is a float, the factors are doubles. */
 static void update_scale(struct rt_program *p, bool skipped)
 {
 	const struct rt_scaler *o = &p->opt.precision.scaler;
@@ -162,7 +163,7 @@ static void update_scale(struct rt_program *p, bool skipped)
 	}
 }
 
-/* What all gradients together mean for the update: skipped, clipped, or impossible. */
+/* Decides from all gradients whether the update is skipped, clipped, or fails. */
 static int judge_gradients(struct rt_program *p, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
 {
 	const struct rt_cpu_state *s = p->state;
@@ -174,7 +175,7 @@ static int judge_gradients(struct rt_program *p, struct rt_run *run, struct rt_m
 	m->skipped = p->scale.on && (bad || s->overflow);
 	if (bad && !p->scale.on)
 		return rt_run_bad_gradient(bad->name, run->step, err);
-	/* torch.nn.utils.clip_grad_norm_ */
+	/* as in torch.nn.utils.clip_grad_norm_ */
 	if (p->opt.clip_norm > 0)
 		run->grad_scale *= (float)fmin(1, p->opt.clip_norm / (m->grad_norm + 1e-6));
 	return 0;
@@ -187,7 +188,7 @@ static int reduction_failed(const struct rt_cpu_state *s, struct gt_err *err)
 	return s->ddp_status;
 }
 
-/* The weighted means over the ranks. */
+/* Sets the weighted means over the ranks. */
 static int reduced_loss(struct rt_program *p, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
 {
 	struct rt_cpu_state *s = p->state;
@@ -208,7 +209,7 @@ static int finish_update(struct rt_program *p, int next, struct rt_run *run, str
 	struct rt_cpu_state *s = p->state;
 	int r;
 
-	/* with other ranks a loss that is not finite is known to all of them by now, and has spread through the gradients */
+	/* With several ranks, all know by now of a non-finite loss, and it has spread through the gradients. */
 	r = s->ddp ? reduced_loss(p, run, m, err) : 0;
 	if (r)
 		return r;
@@ -231,7 +232,7 @@ static int finish_update(struct rt_program *p, int next, struct rt_run *run, str
 	return 0;
 }
 
-/* With the loss scaler a loss that is not finite is one more reason to skip the update, unless it goes on and on. */
+/* With the loss scaler, a non-finite loss makes the update skip. It is an error after too many skipped updates. */
 static int bad_loss(struct rt_program *p, const struct rt_run *run, double loss, struct gt_err *err)
 {
 	struct rt_cpu_state *s = p->state;

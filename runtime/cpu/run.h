@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_CPU_RUN_H
 #define RT_CPU_RUN_H
-/* A program on the CPU: what the backend keeps for it. */
+/* A program's state in the CPU backend. */
 #include "runtime/backend/backend.h"
 #include "runtime/memory/arena.h"
 #include "runtime/cpu/cpu.h"
@@ -10,11 +10,11 @@ struct rt_cpu_state {
 	struct rt_cpu cpu;
 	struct rt_arena arena;
 	struct rt_ddp *ddp; /* NULL: one rank */
-	int ddp_status;	    /* first failure of a reduction in this step */
+	int ddp_status;	    /* first error of a reduction in this step */
 	struct gt_err ddp_err;
-	/* of the update under way */
+	/* current update */
 	bool overflow; /* a loss was not finite */
-	bool reduced;  /* losses has the means over all ranks */
+	bool reduced;  /* `losses` contains the means over all ranks */
 	struct rt_losses losses;
 };
 int rt_cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *run, struct rt_metrics *m, struct gt_err *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The only place that knows which library multiplies matrices. */
+/* f32 matrix products. Only this file depends on the linked library. */
 #include "config.h"
 #include <dlfcn.h>
 #include <omp.h>
@@ -44,7 +44,7 @@ const char *rt_cpu_blas(void)
 }
 #endif
 
-/* OpenBLAS built with its own threads spins on the cores that OpenMP's team wants: measured 1.7 to 2.7 times slower. */
+/* OpenBLAS threads spin on the cores of the OpenMP team: measured 1.7 to 2.7 times slower. */
 const char *rt_cpu_blas_warning(void)
 {
 	int (*parallel)(void) = (int (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "openblas_get_parallel");
@@ -55,7 +55,7 @@ const char *rt_cpu_blas_warning(void)
 	return NULL;
 }
 
-/* OpenBLAS has chosen when it was loaded, before main: what is left is to say so. */
+/* OpenBLAS selects its kernels when it is loaded, before main, so only a warning is possible. */
 const char *rt_cpu_kernels_warning(void)
 {
 #if !defined(HAVE_DNNL) && defined(__x86_64__)
@@ -74,15 +74,16 @@ const char *rt_cpu_kernels_warning(void)
 	return NULL;
 }
 
-/* A team costs about a microsecond when it spins and 50 when it sleeps; 4.5 Mflop take one core 50 us. */
+/* Minimum work for a team. Starting a team costs about 1 us if it spins and 50 us if it sleeps. One core does 4.5 Mflop
+ * in 50 us. */
 #define TEAM_FLOPS	4.5e6
 
 /*
- * Our own tiles where they win, and that is y = x w^T: its bias and activation are applied while a tile is in cache,
- * and nobody waits at a library's barriers between the parts. Measured on two cores of Zen 4 beside oneDNN 2.6,
- * interleaved: the forward pass of an MLP 196 Gflop/s to 148, of GPT-2 124M 195 to 168. The other two products of
- * training, whose operands come from memory, stay with the library: with our tiles they lose 8 to 15 % in GPT-2 and win
- * nothing in the MLP.
+ * The runtime's own tiles are used for y = x w^T, where they are faster. The bias and activation are applied while a
+ * tile is in cache, and no thread waits at a library's barriers. Measured on two cores of Zen 4 against oneDNN 2.6,
+ * interleaved: forward pass of an MLP 196 against 148 Gflop/s, of GPT-2 124M 195 against 168. The other two products of
+ * training read their operands from memory and use the library. With own tiles they are 8 to 15 % slower in GPT-2 and
+ * equal in the MLP.
  */
 static bool tiles_win(bool ta, bool tb)
 {

@@ -3,18 +3,19 @@
 #define RT_GEMM_H
 #include "runtime/cpu/cpu.h"
 
-/* What is done to a part of c once it is complete, by the thread that computed it, while it is in that core's cache. */
+/* An operation on each part of c once it is complete. The thread that computed the part runs it, so the part is in that
+ * core's cache. */
 struct rt_gemm_end {
 	void (*run)(const struct rt_gemm_end *end, int64_t row, int64_t rows, int64_t col, int64_t cols);
 };
-/* rt_gemm(), and then end (or NULL) once for each element of c. */
+/* rt_gemm(), then `end` (may be NULL) once for each element of c. */
 void rt_gemm_then(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
 		  int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc, const struct rt_gemm_end *end);
-/* For a c (m,n) that somebody else has made: end for all of it, by the team. */
+/* Runs `end` on all of c (m,n), on the team. For a c that another function has computed. */
 void rt_gemm_finish(const struct rt_cpu *cpu, const struct rt_gemm_end *end, int64_t m, int64_t n);
 /*
- * c (m,n) = or += a (m,k) b (n,k)^T by our own tiles and a team of so many threads. False, with nothing done, where this
- * instruction set has no tiles or memory is short. end may be NULL.
+ * c (m,n) = or += a (m,k) b (n,k)^T with the runtime's own tiles, on a team of that size. Returns false, without
+ * effect, if this instruction set has no tiles or memory is short. end may be NULL.
  */
 bool rt_gemm_own(const struct rt_cpu *cpu, int team, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
 		 const float *b, int64_t ldb, bool add, float *c, int64_t ldc, const struct rt_gemm_end *end);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Products in f32 by our own tiles (math/simd_gemm.h). All of a is packed first, by the team; then strips of c's columns are
- * claimed as they come, so that a thread whose core others use does fewer of them. Who claims a strip packs its part of b,
- * which stays in that core's second cache. Each element is one sum in the order of k: the same bits whoever computes it.
+ * f32 products with the runtime's own tiles (math/simd_gemm.h). The team packs all of a first. Then threads claim strips
+ * of c's columns dynamically, so a thread on a shared core computes fewer strips. The claiming thread packs the strip's
+ * part of b, which stays in that core's L2 cache. Each element is one sum in the order of k, so the bits do not depend
+ * on the thread.
  */
 #include <omp.h>
 #include <pthread.h>
@@ -11,14 +12,14 @@
 #include <sys/mman.h>
 #include "runtime/math/gemm.h"
 
-/* What a thread packs of b at once: 256 KiB, a quarter of what a core's second cache holds. */
+/* Block of b that a thread packs at once: 256 KiB, a quarter of an L2 cache. */
 #define K_BLOCK		INT64_C(1024)
 #define B_FLOATS	(64 * K_BLOCK)
-/* Floats of packed a: 16 MiB. Products with more are done in parts. */
+/* Floats of packed a: 16 MiB. Larger products are done in parts. */
 #define A_FLOATS	(INT64_C(4) << 20)
-/* Tasks for each thread, at least: the last ones are not waited for long. */
+/* Smallest number of tasks per thread. Several tasks per thread shorten the wait for the last one. */
 #define TASKS		4
-/* Rows for which packing a part of b pays off. */
+/* Smallest number of rows that justifies packing a part of b. */
 #define ROWS_ALONE	128
 #define LINE		16 /* floats */
 
@@ -26,15 +27,15 @@ struct product {
 	const struct rt_tiles *t;
 	bool add;
 	int64_t m, n, k, lda, ldb, ldc, panels, k_blocks;
-	int64_t strips, strip, parts; /* a task: a strip of at most so many columns, one of so many parts of the panels */
-	int64_t row;	      /* of c, where these m rows are a part of it */
+	int64_t strips, strip, parts; /* a task is a strip of at most `strip` columns and one of `parts` parts of the panels */
+	int64_t row;	      /* first row in c, if these m rows are a part of c */
 	const float *a, *b;
 	float *c, *packed_a, *packed_b;
 	const struct rt_gemm_end *end;
 };
 
 struct task {
-	int64_t col, cols, next; /* next: columns that the thread probably gets then */
+	int64_t col, cols, next; /* next: columns of the thread's likely next task */
 	int64_t first, end;	 /* panels */
 };
 
@@ -42,7 +43,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static float *buffer;
 static size_t buffer_bytes;
 
-/* Kept from product to product: the first step makes it as large as any step needs it. */
+/* Returns a buffer of at least `bytes`, kept between products. The first step makes it as large as any later step needs. */
 static float *packing_memory(size_t bytes)
 {
 	const size_t huge = (size_t)2 << 20;
@@ -62,7 +63,7 @@ static float *packing_memory(size_t bytes)
 	return buffer;
 }
 
-/* Rows or inner elements of part i of n. */
+/* Returns the first row or inner element of part i of n. */
 static int64_t part(int64_t count, int64_t n, int64_t i)
 {
 	return count * i / n;
@@ -76,7 +77,7 @@ static int64_t row_of(const struct product *p, int64_t panel)
 	return part(p->m, p->panels, panel);
 }
 
-/* Panels first..end of rows, as equal as they can be; each with its blocks of k one behind the other. */
+/* Packs panels first..end of rows. Panels have nearly equal size; the blocks of k follow each other. */
 static void pack_panels(const struct product *p, int64_t first, int64_t end)
 {
 	for (int64_t j = 0; j < p->k_blocks; j++) {
@@ -90,17 +91,17 @@ static void pack_panels(const struct product *p, int64_t first, int64_t end)
 	}
 }
 
-/* Columns col..col+cols, rows k..k+count. */
+/* Packs columns col..col+cols, rows k..k+count. */
 static void pack_strip(const struct product *p, float *packed, int64_t col, int64_t cols, int64_t k, int64_t count)
 {
 	for (int64_t q = 0; q < cols; q += p->t->cols)
 		p->t->pack_b(packed + q * count, p->b + (col + q) * p->ldb + k, p->ldb, count, GT_MIN(p->t->cols, cols - q));
 }
 
-/* What a thread probably packs next comes into its second cache while it multiplies: a line for each step of the inner loop. */
+/* Prefetch of the b data that the thread will probably pack next, into its L2 cache: one line per step of the inner loop. */
 struct ahead {
 	const float *at;
-	int64_t pass; /* floats from one pass over k to the next */
+	int64_t pass; /* distance in floats between passes over k */
 	int passes;
 };
 
@@ -116,7 +117,7 @@ static struct ahead ahead_of(const struct product *p, int64_t col, int64_t k, in
 	return a;
 }
 
-/* Rows of panels first..end, columns col..col+cols, for one block of k. */
+/* Computes rows of panels first..end and columns col..col+cols for one block of k. */
 static void strip_block(const struct product *p, float *packed, const struct task *t, int64_t j)
 {
 	int64_t k = part(p->k, p->k_blocks, j), count = part(p->k, p->k_blocks, j + 1) - k;
@@ -141,7 +142,8 @@ static void strip_block(const struct product *p, float *packed, const struct tas
 	}
 }
 
-/* Where strip i begins. The first ones are a tile wider where they cannot all be equal: who comes last then waits least. */
+/* Returns the first column of strip i. If strips cannot be equal, the first ones are a tile wider, so that the last
+ * task is short. */
 static int64_t col_of(const struct product *p, int64_t i)
 {
 	int64_t unit = p->t->cols, units = (p->n + unit - 1) / unit;
@@ -171,7 +173,7 @@ static void multiply(const struct product *p, int team)
 	}
 }
 
-/* Rows that are packed at once. */
+/* Returns the number of rows that are packed at once. */
 static int64_t rows_at_once(const struct product *p)
 {
 	int64_t rows = GT_MAX(A_FLOATS / p->k, p->t->rows), parts = (p->m + rows - 1) / rows;
@@ -179,13 +181,13 @@ static int64_t rows_at_once(const struct product *p)
 	return (p->m + parts - 1) / parts;
 }
 
-/* Strips: their columns few enough for the second cache, and every thread has as many as the others, and some. */
+/* Sets the strips: narrow enough for the L2 cache, and a multiple of the team size. */
 static void set_strips(struct product *p, int team)
 {
 	int64_t unit = p->t->cols, units = (p->n + unit - 1) / unit;
 	int64_t most = GT_MAX(B_FLOATS / GT_MIN(p->k, K_BLOCK) / unit, 1), strips = (units + most - 1) / most;
 
-	if (p->m < ROWS_ALONE * TASKS * team) /* rows alone do not make enough tasks */
+	if (p->m < ROWS_ALONE * TASKS * team) /* the rows do not give enough tasks */
 		strips = GT_MAX(strips, TASKS * team);
 	p->strips = GT_MIN((strips + team - 1) / team * team, units);
 	p->strip = (units + p->strips - 1) / p->strips * unit;
