@@ -297,11 +297,12 @@ static void lib_versions(const struct pr_context *c, struct pr_finding *f)
 	} else if (!l->version) {
 		pr_say(f, PR_NOT_KNOWN, "%s does not tell its version by its name", l->path);
 	} else if (!strcmp(l->version, h->driver.module_version.v)) {
-		pr_say(f, PR_PASS, "module and libnvidia-ml are of one version, %s", l->version);
+		pr_say(f, PR_PASS, "the kernel module and libnvidia-ml have the same version, %s", l->version);
 	} else {
 		hold = pr_hold_line(h, l->version);
-		pr_say(f, PR_FAIL, "the loaded module is %s but %s is %s: the driver was upgraded under running modules",
-		       h->driver.module_version.v, l->path, l->version);
+		pr_say(f, PR_FAIL,
+		       "loaded driver %s, libraries %s: the driver was upgraded while its old kernel module stayed loaded (%s)",
+		       h->driver.module_version.v, l->version, l->path);
 		if (h->container.state == PR_PRESENT)
 			pr_remedy(f, "The machine that runs this container had its driver upgraded: start the container "
 				     "anew, and if that does not help, run gpuprobe on that machine");

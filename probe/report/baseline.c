@@ -135,7 +135,7 @@ void pr_baseline_print(const json_t *doc, bool quiet)
 	const json_t *list = json_object_get(doc, "differences"), *allowed = json_object_get(doc, "allowed");
 	size_t n = json_array_size(list);
 
-	printf("gpuprobe: %s - %zu difference%s from the baseline\n", gt_json_get_str(doc, "verdict", ""), n,
+	printf("%s: %zu difference%s from the baseline\n", gt_json_get_str(doc, "verdict", ""), n,
 	       n == 1 ? "" : "s");
 	if (quiet)
 		return;

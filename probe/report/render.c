@@ -34,7 +34,6 @@ bool pr_log_examined(const json_t *doc)
 	return !strcmp(text_of(json_object_get(host, "kernel_log"), "state"), "present");
 }
 
-/* Returns the check that determines the verdict of a report without a problem: the first unknown one. */
 static const json_t *first_unknown(const json_t *checks)
 {
 	const json_t *c;
@@ -44,22 +43,54 @@ static const json_t *first_unknown(const json_t *checks)
 	return NULL;
 }
 
+const json_t *pr_deciding_check(const json_t *doc)
+{
+	const json_t *checks = json_object_get(doc, "checks"), *cause = find(checks, text_of(doc, "cause"));
+
+	return cause ? cause : first_unknown(checks);
+}
+
+char *pr_headline(const json_t *c)
+{
+	const char *what = c ? text_of(c, "what") : "no problem found", *end = what;
+	int depth = 0; /* of parentheses, in which ": " does not end the headline */
+
+	for (; *end && (depth || !gt_starts_with(end, ": ")); end++)
+		depth += (*end == '(') - (*end == ')');
+	return gt_xstrndup(what, (size_t)(end - what));
+}
+
+bool pr_is_problem(const json_t *c)
+{
+	const char *result = text_of(c, "result");
+
+	return !*text_of(c, "cause") && (!strcmp(result, "fail") || !strcmp(result, "warn"));
+}
+
+const char *pr_problem_label(const json_t *checks, const json_t *c)
+{
+	const json_t *other;
+	size_t i;
+
+	json_array_foreach(checks, i, other) if (!strcmp(text_of(other, "cause"), text_of(c, "id"))) return "Cause";
+	return strcmp(text_of(c, "result"), "fail") ? "Warning" : "Failure";
+}
+
 /* ---- one line ------------------------------------------------------------------------------------------------- */
 
 /* Writes the format of Nagios plug-ins: a sentence, '|', and numbers. A '|' in the sentence is replaced, because it
  * would end it. */
 void pr_render_line(const json_t *doc, struct gt_buf *out)
 {
-	const json_t *checks = json_object_get(doc, "checks"), *cause = find(checks, text_of(doc, "cause"));
-	const json_t *told = cause ? cause : first_unknown(checks);
-	gt_autofree char *what = gt_xstrdup(told ? text_of(told, "what") : "");
+	const json_t *checks = json_object_get(doc, "checks"), *deciding = pr_deciding_check(doc);
+	gt_autofree char *what = gt_xstrdup(deciding ? text_of(deciding, "what") : "");
 
 	for (char *p = what; *p; p++)
 		if (*p == '|' || *p == '\n')
 			*p = '/';
 	gt_buf_printf(out, "GPUPROBE %s", text_of(doc, "verdict"));
-	if (told)
-		gt_buf_printf(out, " - %s: %s", text_of(told, "id"), what);
+	if (deciding)
+		gt_buf_printf(out, " - %s: %s", text_of(deciding, "id"), what);
 	else
 		gt_buf_printf(out, " - %zu checks pass, %zu unknown%s", count(checks, "pass"), count(checks, "unknown"),
 			      pr_log_examined(doc) ? "" : ", kernel log not examined");
@@ -98,19 +129,19 @@ static void put_remedy(struct gt_buf *out, const char *remedy)
 	gt_buf_puts(out, code ? "```\n" : "");
 }
 
-static void put_problem(struct gt_buf *out, const json_t *checks, const json_t *c, const char *head)
+static void put_problem(struct gt_buf *out, const json_t *checks, const json_t *c)
 {
 	const json_t *other;
 	size_t i;
 
-	gt_buf_printf(out, "\n## %s: `%s`\n\n", head, text_of(c, "id"));
+	gt_buf_printf(out, "\n## %s: `%s`\n\n", pr_problem_label(checks, c), text_of(c, "id"));
 	put_plain(out, text_of(c, "what"));
 	gt_buf_puts(out, "\n");
 	json_array_foreach(checks, i, other)
 	{
 		if (strcmp(text_of(other, "cause"), text_of(c, "id")))
 			continue;
-		gt_buf_printf(out, "\n- follows: `%s` ", text_of(other, "id"));
+		gt_buf_printf(out, "\n- Consequence: `%s` ", text_of(other, "id"));
 		put_plain(out, text_of(other, "what"));
 	}
 	gt_buf_puts(out, "\n");
@@ -125,9 +156,9 @@ static void put_host(struct gt_buf *out, const json_t *host)
 		     *gpus = json_object_get(host, "gpus"), *g;
 	size_t i;
 
-	gt_buf_puts(out, "\n## Host\n\n|  |  |\n|---|---|\n| distribution | ");
+	gt_buf_puts(out, "\n## Host\n\n|  |  |\n|---|---|\n| Distribution | ");
 	put_plain(out, text_of(json_object_get(host, "distribution"), "pretty"));
-	gt_buf_puts(out, " |\n| kernel | ");
+	gt_buf_puts(out, " |\n| Kernel | ");
 	put_plain(out, text_of(json_object_get(host, "kernel"), "release"));
 	gt_buf_puts(out, " |\n| CPU | ");
 	put_plain(out, text_of(cpu, "model_name"));
@@ -145,18 +176,20 @@ static void put_host(struct gt_buf *out, const json_t *host)
 
 void pr_render_markdown(const json_t *doc, struct gt_buf *out)
 {
-	const json_t *checks = json_object_get(doc, "checks"), *cause = find(checks, text_of(doc, "cause")), *c;
+	const json_t *checks = json_object_get(doc, "checks"), *deciding = pr_deciding_check(doc), *c;
+	gt_autofree char *what = pr_headline(deciding);
 	size_t i;
 
-	gt_buf_printf(out, "# gpuprobe: %s\n", text_of(doc, "verdict"));
-	if (cause)
-		put_problem(out, checks, cause, "Cause");
-	json_array_foreach(checks, i,
-			   c) if (c != cause && !*text_of(c, "cause") &&
-				  (!strcmp(text_of(c, "result"), "fail") || !strcmp(text_of(c, "result"), "warn")))
-		put_problem(out, checks, c, "Also");
+	gt_buf_printf(out, "# %s: ", text_of(doc, "verdict"));
+	put_plain(out, what);
+	if (deciding)
+		gt_buf_printf(out, " \\[%s\\]", text_of(deciding, "id"));
+	gt_buf_puts(out, "\n");
+	for (int pass = 0; pass < 2; pass++)
+		json_array_foreach(checks, i, c) if (pr_is_problem(c) && (c == deciding) == (pass == 0))
+			put_problem(out, checks, c);
 	put_host(out, json_object_get(doc, "host"));
-	gt_buf_puts(out, "\n## Checks\n\n| check | result | seen |\n|---|---|---|\n");
+	gt_buf_puts(out, "\n## Checks\n\n| Check | Result | Finding |\n|---|---|---|\n");
 	json_array_foreach(checks, i, c)
 	{
 		if (!strcmp(text_of(c, "result"), "skip"))

@@ -8,6 +8,14 @@
 void pr_render_line(const json_t *doc, struct gt_buf *out);	/* one line for monitoring plug-ins */
 void pr_render_markdown(const json_t *doc, struct gt_buf *out); /* for an issue */
 void pr_render_metrics(const json_t *doc, struct gt_buf *out);	/* OpenMetrics for Prometheus, gauges only */
+/* The check that decides the verdict: the cause, else the first check with the result "unknown", else NULL. */
+const json_t *pr_deciding_check(const json_t *doc);
+/* The problem of check c in a few words: what it found, without the explanation after ": ". c may be NULL. The caller frees it. */
+char *pr_headline(const json_t *c);
+/* Is c a failure or a warning that no other check causes? */
+bool pr_is_problem(const json_t *c);
+/* "Cause" if other checks name c as their cause, else "Failure" or "Warning". */
+const char *pr_problem_label(const json_t *checks, const json_t *c);
 /* Returns false if the kernel log could not be read, so that the report does not cover it. */
 bool pr_log_examined(const json_t *doc);
 /* Prints the report on stdout. verbose: a table of all checks; quiet: the verdict only. */

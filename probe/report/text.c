@@ -6,6 +6,8 @@
 #include "lib/text.h"
 #include "probe/report/render.h"
 
+#define COLOR_OFF "\033[0m"
+
 static const char *text_of(const json_t *o, const char *key, const char *dflt)
 {
 	return gt_json_get_str(o, key, dflt);
@@ -115,6 +117,12 @@ static const char *color_of(const char *result)
 	return !strcmp(result, "fail") ? "red" : !strcmp(result, "warn") ? "yellow" : !strcmp(result, "pass") ? "green" : NULL;
 }
 
+/* SGR sequence for a result. */
+static const char *sequence_of(const char *result)
+{
+	return !strcmp(result, "fail") ? "\033[1;31m" : !strcmp(result, "pass") ? "\033[1;32m" : "\033[1;33m";
+}
+
 static void print_remedy(const json_t *c, unsigned indent)
 {
 	const char *remedy = text_of(c, "remedy", NULL);
@@ -127,7 +135,7 @@ static void print_remedy(const json_t *c, unsigned indent)
 	}
 }
 
-/* Prints the problems that `cause` explains, one line each. */
+/* Prints one line for each problem that has this cause. */
 static void print_consequences(const json_t *checks, const char *cause)
 {
 	const json_t *c;
@@ -138,34 +146,37 @@ static void print_consequences(const json_t *checks, const char *cause)
 		if (!gt_streq(text_of(c, "cause", NULL), cause))
 			continue;
 		if (!head)
-			puts("  follows from it:");
+			puts("  Consequences:");
 		head = true;
 		gt_autofree char *line = gt_xasprintf("%s: %s", text_of(c, "id", ""), text_of(c, "what", ""));
 		gt_print_wrapped(stdout, line, 4, gt_term_width(stdout));
 	}
 }
 
-static void print_problems(const json_t *doc, const char *first)
+static void print_problem(const json_t *checks, const json_t *c, bool color)
+{
+	const char *id = text_of(c, "id", "");
+
+	printf("\n%s%s:%s %s\n", color ? sequence_of(text_of(c, "result", "")) : "", pr_problem_label(checks, c),
+	       color ? COLOR_OFF : "", id);
+	gt_print_wrapped(stdout, text_of(c, "what", ""), 2, gt_term_width(stdout));
+	print_consequences(checks, id);
+	if (text_of(c, "remedy", NULL)) {
+		puts("  Remedy:");
+		print_remedy(c, 4);
+	}
+}
+
+/* Prints the problem that decides the verdict, then the other problems that have no cause. */
+static void print_problems(const json_t *doc, const char *first, bool color)
 {
 	const json_t *checks = json_object_get(doc, "checks"), *c;
 	size_t i;
 
-	/* pass 0: the cause; pass 1: problems without a known cause */
 	for (int pass = 0; pass < 2; pass++)
-		json_array_foreach(checks, i, c) {
-			const char *id = text_of(c, "id", ""), *result = text_of(c, "result", "");
-			bool bad = !strcmp(result, "fail") || !strcmp(result, "warn");
-
-			if (!bad || text_of(c, "cause", NULL) || (gt_streq(id, first) != (pass == 0)))
-				continue;
-			printf("\n%s %s\n", pass ? "Also" : "Cause:", id);
-			gt_print_wrapped(stdout, text_of(c, "what", ""), 2, gt_term_width(stdout));
-			print_consequences(checks, id);
-			if (text_of(c, "remedy", NULL)) {
-				puts("  do:");
-				print_remedy(c, 4);
-			}
-		}
+		json_array_foreach(checks, i, c)
+			if (pr_is_problem(c) && gt_streq(text_of(c, "id", ""), first) == (pass == 0))
+				print_problem(checks, c, color);
 }
 
 static void print_table(const json_t *checks, bool color)
@@ -217,25 +228,38 @@ static void print_rest(const json_t *doc)
 	const json_t *checks = json_object_get(doc, "checks");
 	size_t passed = print_those(checks, "pass", NULL);
 
-	print_those(checks, "unknown", "Not known:");
+	print_those(checks, "unknown", "Unknown:");
 	print_those(checks, "advice", "Advice (gputune plan has the commands):");
 	printf("\n%zu checks pass (--verbose shows all)\n", passed);
 	if (!pr_log_examined(doc))
 		puts("the kernel log was not examined");
 }
 
+/* Prints the verdict, the problem that decides it in words, and its id. */
+static void print_headline(const json_t *doc, bool color)
+{
+	const json_t *c = pr_deciding_check(doc);
+	const char *verdict = text_of(doc, "verdict", ""), *result = c ? text_of(c, "result", "") : "pass";
+	gt_autofree char *what = pr_headline(c);
+	gt_autofree char *line = c ? gt_xasprintf("%s [%s]", what, text_of(c, "id", "")) : gt_xstrdup(what);
+	gt_autofree char *label =
+		gt_xasprintf("%s%s:%s ", color ? sequence_of(result) : "", verdict, color ? COLOR_OFF : "");
+
+	gt_print_columns(stdout, label, line, (unsigned)strlen(verdict) + 2, gt_term_width(stdout));
+}
+
 void pr_print_report(const json_t *doc, bool verbose, bool quiet, bool color)
 {
-	const char *first = text_of(doc, "cause", NULL), *verdict = text_of(doc, "verdict", "");
+	const char *first = text_of(doc, "cause", NULL);
 	const json_t *host = json_object_get(doc, "host");
 
-	printf("gpuprobe: %s%s%s\n", verdict, first ? " - " : "", first ? first : "");
+	print_headline(doc, color);
 	if (quiet)
 		return;
 	print_host(host);
 	print_gpus(host);
 	if (first)
-		print_problems(doc, first);
+		print_problems(doc, first, color);
 	if (verbose)
 		print_table(json_object_get(doc, "checks"), color);
 	else

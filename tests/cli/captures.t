@@ -1,7 +1,7 @@
 A virtual machine with systemd: all its CPUs and its memory are usable.
 
   $ gpuprobe --root $FIXTURES/systemd-vm.host | grep -v 'checks pass'
-  gpuprobe: OK
+  OK: no problem found
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-50-amd64, qemu (tcg)
     QEMU TCG CPU version 2.5+: 4 cores, 4 CPUs, 2 NUMA nodes, 1.9 GiB of memory
     no NVIDIA GPU
@@ -27,19 +27,19 @@ A virtual machine with systemd: all its CPUs and its memory are usable.
 A container: report and plan apply its limits. Settings of the kernel are read-only.
 
   $ gpuprobe --root $FIXTURES/podman-container.host | grep -v 'checks pass'
-  gpuprobe: WARNING - host.shm
+  WARNING: /dev/shm has only 62.5 MiB [host.shm]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-50-amd64, qemu (tcg), container
     QEMU TCG CPU version 2.5+: 4 cores, 4 CPUs, 2 NUMA nodes, 1.9 GiB of memory
     no NVIDIA GPU
   
-  Cause: host.shm
+  Warning: host.shm
     /dev/shm has only 62.5 MiB: data-loader workers and NCCL share memory through it
-    do:
+    Remedy:
       Start the container with more: docker run --shm-size=1g …
   
-  Also host.cpu-quota
+  Warning: host.cpu-quota
     the cgroup allows 1.5 CPUs of time on 2 CPUs: as many threads as CPUs are throttled every period
-    do:
+    Remedy:
       Give the job a cpuset instead of a quota, or start it with gputune run, which counts the quota
   
   the kernel log was not examined

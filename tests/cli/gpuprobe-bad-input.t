@@ -4,15 +4,15 @@ No permission anywhere: a host on which every file is denied is unknown, not wel
 
   $ sed -n 's/^\(file\|bare\|hex \) *\([^ ]*\).*/deny \2 EACCES/p; /^link /p; /^dir /p' $FIXTURES/server-8gpu.host | grep -v /.facts/ | sed '1i gpuprobe-capture/1' > denied.host
   $ gpuprobe --root denied.host; gpuprobe --root denied.host --require-gpu -q; echo "ends with $?"
-  gpuprobe: WARNING - host.shm
+  WARNING: /dev/shm is absent [host.shm]
     unknown distribution, kernel ?
     unknown CPU: an unknown number of CPUs, 2 NUMA nodes, an unknown amount of memory
     whether there is an NVIDIA GPU is not known
   
-  Cause: host.shm
+  Warning: host.shm
     /dev/shm is absent
   
-  Not known:
+  Unknown:
     gpu.present: the PCI bus cannot be read; whether there is an NVIDIA GPU is not known
     kernel.preempt-rt: what kernel this is cannot be read (unreadable)
     host.cpu-features: what the CPU can do cannot be read
@@ -27,7 +27,7 @@ No permission anywhere: a host on which every file is denied is unknown, not wel
   
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
-  gpuprobe: WARNING - host.shm
+  WARNING: /dev/shm is absent [host.shm]
   ends with 1
 
 A processor description of one line of a megabyte, 4096 processors in one mask, and cyclic links in /sys.
@@ -41,7 +41,7 @@ A processor description of one line of a megabyte, 4096 processors in one mask, 
   $ ln -s ../../../../sys big/sys/devices/system/node/node0/loop
   $ timeout 20 gpuprobe --root big > out 2> err; echo "ends with $?"; sed -n 1,4p out | cut -c 1-60; wc -l < err
   ends with 1
-  gpuprobe: WARNING - host.shm
+  WARNING: /dev/shm is absent [host.shm]
     unknown distribution, kernel 6.1.0-41-amd64
     unknown CPU: 4096 cores, 4096 CPUs, 1 NUMA node, an unknow
     no NVIDIA GPU

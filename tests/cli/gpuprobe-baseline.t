@@ -4,11 +4,11 @@ The same host has no difference; one that lost cards and a link's width has, har
 
   $ cd; ln -s $FIXTURES F
   $ gpuprobe --root F/server-8gpu.host --baseline F/server-8gpu.host
-  gpuprobe: OK - 0 differences from the baseline
+  OK: 0 differences from the baseline
   
   * values compared (glob)
   $ gpuprobe --root F/gpu-lost-and-narrow.host --baseline F/server-8gpu.host
-  gpuprobe: CRITICAL - 24 differences from the baseline
+  CRITICAL: 24 differences from the baseline
   
   Critical
     check.gpu.count is fail, should be pass
@@ -47,7 +47,7 @@ The same host has no difference; one that lost cards and a link's width has, har
   [2]
   $ gpuprobe --json --root F/server-8gpu.host > golden.json
   $ gpuprobe --root F/driver-mismatch.host --baseline golden.json --quiet
-  gpuprobe: CRITICAL - 26 differences from the baseline
+  CRITICAL: 26 differences from the baseline
   [2]
   $ gpuprobe --root F/server-8gpu.host --baseline - < golden.json -f line
   GPUPROBE OK - as the baseline has it | differences=0 allowed=0 compared=* (glob)
@@ -55,7 +55,7 @@ The same host has no difference; one that lost cards and a link's width has, har
 What is allowed to differ is listed and does not count; an accepted warning of the baseline is none.
 
   $ gpuprobe --root F/driver-mismatch.host --baseline golden.json --allow 'gpus*' --allow 'check.*' --allow 'nvidia.*' --allow 'devices.*' --allow 'cpu.freq*' --allow 'packages*'
-  gpuprobe: OK - 0 differences from the baseline
+  OK: 0 differences from the baseline
   
   Allowed to differ
     check.cuda.libcuda is fail, should be pass
@@ -88,7 +88,7 @@ What is allowed to differ is listed and does not count; an accepted warning of t
   * values compared (glob)
   $ gpuprobe --root F/persistence-off.host --baseline F/persistence-off.host -f line; gpuprobe -q --root F/persistence-off.host
   GPUPROBE OK - as the baseline has it | differences=0 allowed=0 compared=* (glob)
-  gpuprobe: WARNING - gpu.persistence
+  WARNING: persistence mode is off [gpu.persistence]
   [1]
 
 Expectations are a small file of their own; each line names a value of the report.
@@ -96,11 +96,11 @@ Expectations are a small file of their own; each line names a value of the repor
   $ printf '%s\n' gpuprobe-baseline/1 '# our eight-GPU nodes' '[expect]' 'gpus = 8' 'gpus[*].name = NVIDIA H100*' 'gpus[*].link_width >= 16' \
   >   'nvidia.module_version >= 550.100' 'kernel.release = 6.1.*' 'memory.total_bytes >= 512G' 'distribution.id = debian' > want
   $ gpuprobe --root F/server-8gpu.host --baseline want
-  gpuprobe: OK - 0 differences from the baseline
+  OK: 0 differences from the baseline
   
   * values compared (glob)
   $ gpuprobe --root F/gpu-lost-and-narrow.host --baseline want
-  gpuprobe: CRITICAL - 6 differences from the baseline
+  CRITICAL: 6 differences from the baseline
   
   Critical
     gpus is 2, should be 8
@@ -117,7 +117,7 @@ Expectations are a small file of their own; each line names a value of the repor
   * values compared (glob)
   [2]
   $ printf '%s\n' '[allow]' 'gpus*' 'check.gpu.*' >> want; gpuprobe --root F/gpu-lost-and-narrow.host --baseline want
-  gpuprobe: OK - 0 differences from the baseline
+  OK: 0 differences from the baseline
   
   Allowed to differ
     gpus is 2, should be 8

@@ -107,9 +107,9 @@ A release of CUDA that leaves the card behind, whatever driver there is; for a n
     yes: its nvcc takes gcc up to 10; this host has 14, and Debian 12 none older than 11, so compile
     in a container (nvcc_gcc.tsv)
   $ { cat $V; printf 'file /usr/local/cuda-%s/version.json\n' 12.9 13.0; } > x.host; gpuprobe --root x.host | sed -n '/cuda.toolkit/,$p'
-  Also cuda.toolkit
+  Warning: cuda.toolkit
     CUDA 13.0 makes no code for capability 7.0 of GPU 0000:17:00.0; 12.9 is the last
-    do:
+    Remedy:
       Take Debian 12's own, CUDA 11.8, or another up to 12.9, which driver and card carry:
         apt install nvidia-cuda-toolkit
       and take /usr/local/cuda-13.0/bin out of PATH.

@@ -27,16 +27,16 @@ A remedy in Debian's commands and package names is for Debian alone. Other distr
 
 What stays are the commands that every Linux has.
 
-  $ distro rocky $FIXTURES/driver-mismatch.host; gpuprobe --root other.host | sed -n '/^  do:/,/^$/p'
-    do:
+  $ distro rocky $FIXTURES/driver-mismatch.host; gpuprobe --root other.host | sed -n '/^  Remedy:/,/^$/p'
+    Remedy:
       Stop what uses the GPU and reload the module, or reboot:
         systemctl stop nvidia-persistenced
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
       To keep it from happening unattended, hold all packages of that version:
       Exclude the driver's packages from upgrades
   
-  $ distro rocky $FIXTURES/driver-no-headers.host; gpuprobe --root other.host | sed -n '/^  do:/,/^$/p'
-    do:
+  $ distro rocky $FIXTURES/driver-no-headers.host; gpuprobe --root other.host | sed -n '/^  Remedy:/,/^$/p'
+    Remedy:
       Install what Debian packages as linux-headers-6.1.0-41-amd64
         dkms autoinstall -k 6.1.0-41-amd64
         modprobe nvidia
@@ -45,8 +45,8 @@ What stays are the commands that every Linux has.
       Install what Debian packages as linux-image-amd64 linux-headers-amd64
         reboot
   
-  $ distro ubuntu $FIXTURES/preempt-rt.host; gpuprobe --root other.host | sed -n '/^  do:/,/^$/p'
-    do:
+  $ distro ubuntu $FIXTURES/preempt-rt.host; gpuprobe --root other.host | sed -n '/^  Remedy:/,/^$/p'
+    Remedy:
       Install the ordinary kernel, and choose it in GRUB's menu (Advanced options), which starts the
       real-time one first:
       Install what Debian packages as linux-image-amd64 linux-headers-amd64
@@ -54,14 +54,14 @@ What stays are the commands that every Linux has.
       Then remove the real-time kernel, each version of it:
       Remove what Debian packages as 'linux-image-*-rt-amd64' linux-image-rt-amd64
   
-  $ distro fedora $FIXTURES/nouveau.host; gpuprobe --root other.host | sed -n '/^  do:/,/^$/p'
-    do:
+  $ distro fedora $FIXTURES/nouveau.host; gpuprobe --root other.host | sed -n '/^  Remedy:/,/^$/p'
+    Remedy:
       this distribution's driver is not known here:
         # install the driver, from this distribution's or NVIDIA's repository
         reboot
   
-  $ distro sles $FIXTURES/uvm-missing.host; gpuprobe --root other.host | sed -n '/^  do:/,/^$/p'
-    do:
+  $ distro sles $FIXTURES/uvm-missing.host; gpuprobe --root other.host | sed -n '/^  Remedy:/,/^$/p'
+    Remedy:
       Install what Debian packages as nvidia-modprobe
         nvidia-modprobe -c 0 -u
   

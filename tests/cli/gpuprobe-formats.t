@@ -17,14 +17,14 @@ The number of checks that pass is that of the document.
 Markdown, to be pasted into an issue: names of strangers cannot break out of it.
 
   $ gpuprobe --format markdown --root $FIXTURES/driver-mismatch.host | head -n 50
-  # gpuprobe: CRITICAL
+  # CRITICAL: loaded driver 535.261.03, libraries 550.163.01 \[driver.lib-mismatch\]
   
   ## Cause: `driver.lib-mismatch`
   
-  the loaded module is 535.261.03 but /usr/lib/x86\_64-linux-gnu/libnvidia-ml.so.1 is 550.163.01: the driver was upgraded under running modules
+  loaded driver 535.261.03, libraries 550.163.01: the driver was upgraded while its old kernel module stayed loaded (/usr/lib/x86\_64-linux-gnu/libnvidia-ml.so.1)
   
-  - follows: `nvml.answers` NVML fails with code 18: Driver/library version mismatch
-  - follows: `cuda.libcuda` a program loads /usr/lib/x86\_64-linux-gnu/libcuda.so.1, which is 550.163.01, but the loaded module is 535.261.03
+  - Consequence: `nvml.answers` NVML fails with code 18: Driver/library version mismatch
+  - Consequence: `cuda.libcuda` a program loads /usr/lib/x86\_64-linux-gnu/libcuda.so.1, which is 550.163.01, but the loaded module is 535.261.03
   
   Stop what uses the GPU and reload the module, or reboot:
   
@@ -43,15 +43,15 @@ Markdown, to be pasted into an issue: names of strangers cannot break out of it.
   
   |  |  |
   |---|---|
-  | distribution | Debian GNU/Linux 12 (bookworm) |
-  | kernel | 6.1.0-41-amd64 |
+  | Distribution | Debian GNU/Linux 12 (bookworm) |
+  | Kernel | 6.1.0-41-amd64 |
   | CPU | Made-up CPU, 32 cores, 2 nodes |
   | NVIDIA driver | 535.261.03 |
   | GPU 0000:17:00.0 | NVIDIA GPU |
   
   ## Checks
   
-  | check | result | seen |
+  | Check | Result | Finding |
   |---|---|---|
   | `gpu.present` | pass | 1 NVIDIA GPU on the PCI bus |
   | `kernel.preempt-rt` | pass | kernel 6.1.0-41-amd64 is not a PREEMPT\_RT kernel |
@@ -66,7 +66,7 @@ Markdown, to be pasted into an issue: names of strangers cannot break out of it.
   | `driver.new-gpu` | pass | no card is newer than driver 535.261.03 |
   | `driver.open-module` | pass | the proprietary module suits the cards |
   | `driver.next-kernel` | pass | no newer kernel waits for the next boot |
-  | `driver.lib-mismatch` | fail | the loaded module is 535.261.03 but /usr/lib/x86\_64-linux-gnu/libnvidia-ml.so.1 is 550.163.01: the driver was upgraded under running modules |
+  | `driver.lib-mismatch` | fail | loaded driver 535.261.03, libraries 550.163.01: the driver was upgraded while its old kernel module stayed loaded (/usr/lib/x86\_64-linux-gnu/libnvidia-ml.so.1) |
 
 Metrics for Prometheus, written whole or not at all.
 
@@ -129,3 +129,17 @@ What a data set lies on: NVMe, a spinning disk, the network, a container's layer
   $ gpuprobe --data here
   gpuprobe: --data needs an absolute path, not 'here'
   [64]
+
+The first line gives severity, problem and id. The severity has colour on a terminal, unless NO_COLOR or --no-color is given.
+
+  $ on_pty() { python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]) >> 8)' "$@" </dev/null | cat -v; }
+  $ export TERM=xterm; M="--root $FIXTURES/driver-mismatch.host"
+  $ on_pty env -u NO_COLOR gpuprobe -q $M
+  ^[[1;31mCRITICAL:^[[0m loaded driver 535.261.03, libraries 550.163.01 [driver.lib-mismatch]^M
+  $ on_pty env NO_COLOR=1 gpuprobe -q $M
+  CRITICAL: loaded driver 535.261.03, libraries 550.163.01 [driver.lib-mismatch]^M
+  $ on_pty env -u NO_COLOR gpuprobe -q --no-color $M
+  CRITICAL: loaded driver 535.261.03, libraries 550.163.01 [driver.lib-mismatch]^M
+  $ env -u NO_COLOR gpuprobe -q $M
+  CRITICAL: loaded driver 535.261.03, libraries 550.163.01 [driver.lib-mismatch]
+  [2]

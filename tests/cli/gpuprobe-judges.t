@@ -13,12 +13,12 @@ A pod behind a control group namespace, with one of eight GPUs.
   $ { sed 's/"count": 8/"count": 1/' $FIXTURES/server-8gpu.host; lines /run/secrets/kubernetes.io/serviceaccount/namespace x; } > pod.host
   $ say pod.host gpu.count
   gpu.count pass this container was given 1 of the 8 GPUs on the bus
-  $ without /dev/nvidia pod.host > bare-pod.host; gpuprobe --root bare-pod.host | sed -n '/^Cause/,/^$/p'
+  $ without /dev/nvidia pod.host > bare-pod.host; gpuprobe --root bare-pod.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
   Cause: container.devices
     this container (kubernetes) was not given the GPU: /dev/nvidiactl is absent
-    follows from it:
+    Consequences:
       driver.device-nodes: /dev/nvidiactl is absent from this container (kubernetes)
-    do:
+    Remedy:
       Ask for it in the pod: resources: { limits: { nvidia.com/gpu: 1 } }
   
 
@@ -98,10 +98,10 @@ The catalogue decides about the other numbers. A program's error is nobody's fin
   99999, Non-fatal, x
   gpu.nvswitch pass no NVSwitch reports an error
   $ gpuprobe --root y.host | sed -n '/gpu.xid/,/^$/p'
-  Also gpu.xid
+  Failure: gpu.xid
     Xid 109, 2 lines, 1 with other numbers: The GPU did not switch between two contexts in time.
     Newest line: NVRM: Xid (PCI:0000:17:00): 109, again
-    do:
+    Remedy:
       end what uses the GPU, then reset it or reboot
       (fault of the driver or the GPU: NVIDIA does not say which)
   
@@ -122,13 +122,13 @@ Firmware that is not on the disk is installed, not waited for with a power cycle
 
   $ { log 'GPU 0000:17:00.0: RmInitAdapter failed! (0x62)' | sed 's/"count": 8/"count": 7/'
   >   printf '\tnvidia 0000:17:00.0: Direct firmware load for nvidia/550.163.01/gsp_tu10x.bin failed with error -2\n'; } > x.host
-  $ gpuprobe --root x.host | sed -n '/^Cause/,/^$/p'
+  $ gpuprobe --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
   Cause: gpu.start
     the driver could not start a GPU, since its firmware is not on the disk: nvidia 0000:17:00.0:
     Direct firmware load for nvidia/550.163.01/gsp_tu10x.bin failed with error -2
-    follows from it:
+    Consequences:
       gpu.count: 8 GPUs on the PCI bus, but NVML sees 7
-    do:
+    Remedy:
         apt install firmware-nvidia-gsp
       (non-free-firmware; of the driver's version), then
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
@@ -165,9 +165,9 @@ A kernel module of the wrong flavour: the open one drives nothing before Turing,
 
 nouveau has the card although a driver is there: nothing is to be installed.
 
-  $ { cat $FIXTURES/nouveau.host; lines /var/lib/dkms/nvidia/580.95.05/source ''; } > x.host; gpuprobe --root x.host | sed -n '/^Cause/p; /do:/,/^$/p'
+  $ { cat $FIXTURES/nouveau.host; lines /var/lib/dkms/nvidia/580.95.05/source ''; } > x.host; gpuprobe --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/p; /Remedy:/,/^$/p'
   Cause: driver.nouveau
-    do:
+    Remedy:
       A driver is installed; keep nouveau off the card, from the initial RAM disk on:
         modprobe -c | grep -qx 'blacklist nouveau' || echo 'blacklist nouveau' > /etc/modprobe.d/nouveau.conf
         update-initramfs -u; reboot
@@ -181,8 +181,8 @@ What DKMS could not build it cannot build once more; a newer packaging is named 
       The driver's packaging in trixie-backports builds for kernels up to 6.17.
   $ next 550.163.01-2 6.18.2+deb13-amd64; next 550.163.01-4~bpo13+1 6.17.8+deb13-amd64; next 550.163.01-2 6.12.107+deb13-amd64
   [1]
-  $ grep -v '12.0-1-amd64/build' $FIXTURES/next-kernel-build-failed.host > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
-    do:
+  $ grep -v '12.0-1-amd64/build' $FIXTURES/next-kernel-build-failed.host > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
+    Remedy:
         apt install linux-headers-6.12.0-1-amd64
         dkms autoinstall -k 6.12.0-1-amd64
   
@@ -190,10 +190,10 @@ What DKMS could not build it cannot build once more; a newer packaging is named 
 To the other flavour: Debian's alternative prefers the proprietary one while both are there, NVIDIA's repository has a package
 for it.
 
-  $ remedy() { gpuprobe --root x.host | sed -n '/^Cause/p; /do:/,/^$/p'; }
+  $ remedy() { gpuprobe --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/p; /Remedy:/,/^$/p'; }
   $ card 2342 $FIXTURES/server-8gpu.host | sed 's/550\.163\.01/535.261.03/g; s/^	libc6 2.*/&\n	nvidia-kernel-dkms 535.261.03-1/' > x.host; remedy
-  Cause: driver.open-module
-    do:
+  Failure: driver.open-module
+    Remedy:
       driver 535.261.03 drives this card by its open kernel module, and the proprietary one is loaded:
         # contrib in apt's sources
         apt install nvidia-open-kernel-dkms nvidia-kernel-dkms- nvidia-kernel-support-
@@ -209,7 +209,7 @@ for it.
     (gpu_pci.tsv)
   $ cp $FIXTURES/blackwell-proprietary.host x.host; remedy
   Cause: driver.open-module
-    do:
+    Remedy:
       driver 580.95.05 drives this card by its open kernel module, and the proprietary one is loaded:
         # NVIDIA's repository
         apt install --autoremove --purge nvidia-open
@@ -218,8 +218,8 @@ for it.
   $ lines /usr/bin/nvidia-uninstall '' >> x.host; remedy | grep run
         sh NVIDIA-Linux-x86_64-580.95.05.run -m=kernel-open
   $ card 1db6 $FIXTURES/server-8gpu.host | open 'Open Kernel Module' 535.261.03 | sed 's/550\.163\.01/535.261.03/g' > x.host; remedy
-  Cause: driver.open-module
-    do:
+  Failure: driver.open-module
+    Remedy:
       driver 535.261.03 drives this card by its proprietary kernel module, and the open one is loaded:
         apt install nvidia-kernel-dkms nvidia-open-kernel-dkms- nvidia-open-kernel-support-
         reboot
@@ -244,11 +244,11 @@ Grace Hopper has Debian's own driver from 12 on, of the open flavour.
 
 cuDNN 8 is judged as cuDNN 9 is.
 
-  $ gpuprobe --root $FIXTURES/venv-cudnn8-shadowed.host | sed -n '/^Cause/,/do:/p'
-  Cause: python.cudnn
+  $ gpuprobe --root $FIXTURES/venv-cudnn8-shadowed.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/Remedy:/p'
+  Failure: python.cudnn
     import torch in /srv/venv gets cuDNN 8.2.4 from /opt/cudnn/lib/libcudnn.so.8 (by LD_LIBRARY_PATH),
     but was built with 8.9.2.26
-    do:
+    Remedy:
 
 The table of capabilities is that of the makers' own wheels.
 
@@ -262,15 +262,15 @@ The table of capabilities is that of the makers' own wheels.
 
 A driver is recommended as gpuprobe recommend does it: for the card, from where it is.
 
-  $ card 2b85 $FIXTURES/nouveau.host > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
-    do:
+  $ card 2b85 $FIXTURES/nouveau.host > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
+    Remedy:
       Debian's driver is older than this card:
         # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
         apt install nvidia-open
         reboot
   
-  $ gpuprobe --root $FIXTURES/nouveau.host | sed -n '/do:/,/^$/p'
-    do:
+  $ gpuprobe --root $FIXTURES/nouveau.host | sed -n '/Remedy:/,/^$/p'
+    Remedy:
       Debian 12 packages driver 535.261.03, which drives this card:
         # contrib non-free non-free-firmware in apt's sources; gputune provision does it
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
@@ -278,13 +278,13 @@ A driver is recommended as gpuprobe recommend does it: for the card, from where 
         reboot
   
   $ trixie() { sed 's/VERSION_ID="12"/VERSION_ID="13"/' "$1"; }
-  $ trixie $FIXTURES/legacy-kepler.host > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
-    do:
+  $ trixie $FIXTURES/legacy-kepler.host > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
+    Remedy:
       this card is supported up to branch 470, which is older than any that Debian 13 packages:
         # no package drives it: take the card out, or train on the CPU
   
-  $ gpuprobe --root $FIXTURES/legacy-kepler.host | sed -n '/do:/,/^$/p'
-    do:
+  $ gpuprobe --root $FIXTURES/legacy-kepler.host | sed -n '/Remedy:/,/^$/p'
+    Remedy:
       this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own:
         # contrib non-free non-free-firmware in apt's sources; gputune provision does it
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
@@ -363,8 +363,8 @@ Nothing comes from backports by itself.
   $ sed 's/-dkms 550.163.01-2 /&hold /' $FIXTURES/driver-upgrade-waits.host > x.host; gpuprobe --root x.host -v | grep -A1 '^driver.upgrade '
   driver.upgrade       pass   the package lists have nvidia-kernel-dkms 550.163.01-3 (installed:
                               550.163.01-2, on hold)
-  $ sed 's/ 550.163.01-2 newer/ x-2 newer/' $FIXTURES/driver-upgrade-waits.host > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
-    do:
+  $ sed 's/ 550.163.01-2 newer/ x-2 newer/' $FIXTURES/driver-upgrade-waits.host > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
+    Remedy:
       Upgrade and reboot at a time of your choice
   
 
@@ -380,19 +380,19 @@ The branch of CUDA 12.8 is in the table.
 
 Libraries and module of two versions: in a container the module is not ours to reload.
 
-  $ gpuprobe --root $FIXTURES/driver-mismatch.host | sed -n '/do:/,/^$/p'
-    do:
+  $ gpuprobe --root $FIXTURES/driver-mismatch.host | sed -n '/Remedy:/,/^$/p'
+    Remedy:
       Stop what uses the GPU and reload the module, or reboot:
         systemctl stop nvidia-persistenced
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
       To keep it from happening unattended, hold all packages of that version:
         apt-mark hold '~i~V550.163.01'
   
-  $ grep -v 'nvidia-kernel\|libcuda1\|libnvidia-ml1' $FIXTURES/driver-mismatch.host > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p' | tail -n 2
+  $ grep -v 'nvidia-kernel\|libcuda1\|libnvidia-ml1' $FIXTURES/driver-mismatch.host > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p' | tail -n 2
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
   
-  $ { cat $FIXTURES/driver-mismatch.host; lines /.dockerenv ''; } > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
-    do:
+  $ { cat $FIXTURES/driver-mismatch.host; lines /.dockerenv ''; } > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
+    Remedy:
       The machine that runs this container had its driver upgraded: start the container anew, and if
       that does not help, run gpuprobe on that machine
   
@@ -402,8 +402,8 @@ Under WSL the card is on no bus.
   $ { without /proc/sys/kernel/osrelease $FIXTURES/cpuless-node.host | without /.facts/nvml -
   >   lines /proc/sys/kernel/osrelease 6.6.87.2-microsoft-standard-WSL2
   >   lines /.facts/nvml '{"code": 0, "driver": "580.95.05", "count": 1, "cuda": 13000, "gpus": [{"name": "NVIDIA GeForce RTX 4090"}]}'; } > x.host
-  $ gpuprobe -v --require-gpu --root x.host | grep -e '^gpuprobe' -e ' GPU$' -e '^gpu.present'
-  gpuprobe: OK
+  $ gpuprobe -v --require-gpu --root x.host | grep -e '^[A-Z]*:' -e ' GPU$' -e '^gpu.present'
+  OK: no problem found
   gpu.present          pass   NVML sees 1 GPU; under WSL none is on a PCI bus, so that most checks do
 
 The numbers of the driver's nodes: right ones, one that waits for its module on a host, and the same in a container; of an older
@@ -417,9 +417,9 @@ driver, which calls its nodes nvidia-frontend; a node of MIG's instances where t
   driver.node-numbers pass the device nodes have the numbers that the kernel gave the driver
   $ { without /usr/bin/nvidia-modprobe x.host; } > y.host; say y.host driver.node-numbers
   driver.node-numbers warn nvidia_uvm is not loaded, and without nvidia-modprobe no program but
-  $ sed '/^	509 nvidia-uvm/d' $C > x.host; say x.host driver.node-numbers; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
+  $ sed '/^	509 nvidia-uvm/d' $C > x.host; say x.host driver.node-numbers; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
   driver.node-numbers fail /dev/nvidia-uvm leads to no driver: the machine that runs this container
-    do:
+    Remedy:
       On the machine that runs this container:
         nvidia-modprobe -u -c=0
       then start the container anew
@@ -432,9 +432,9 @@ driver, which calls its nodes nvidia-frontend; a node of MIG's instances where t
   $ mig() { sed 's/^	243:0/	511:0/' $1; lines /dev/nvidia-caps/nvidia-cap1 ''; lines '/.facts/device!dev!nvidia-caps!nvidia-cap1' 235:1; }
   $ mig $H > x.host; say x.host driver.node-numbers; sed 's/"arch": 90/"arch": 90, "mig": 1, "mig_pending": 1, "mig_instances": 2/' x.host > y.host
   driver.node-numbers warn /dev/nvidia-caps/nvidia-cap1 has the number 235:1, but the kernel has
-  $ say y.host driver.node-numbers; gpuprobe --root y.host | sed -n '/do:/,/^$/p'
+  $ say y.host driver.node-numbers; gpuprobe --root y.host | sed -n '/Remedy:/,/^$/p'
   driver.node-numbers fail /dev/nvidia-caps/nvidia-cap1 has the number 235:1, but the kernel has
-    do:
+    Remedy:
         rm -r /dev/nvidia-caps
         find /proc/driver/nvidia/capabilities -type f -exec nvidia-modprobe -f {} ';'
   
@@ -444,17 +444,17 @@ driver, which calls its nodes nvidia-frontend; a node of MIG's instances where t
 Who signed the module, and whom the firmware trusts: the key waits for the next boot; it is enrolled; it is, but the log says no; the
 module says another signer than DKMS's; shim was told not to check. A capture keeps it.
 
-  $ N=$FIXTURES/secure-boot-not-enrolled.host; say $N driver.secure-boot; gpuprobe --root $N | sed -n '/do:/,/^$/p'
+  $ N=$FIXTURES/secure-boot-not-enrolled.host; say $N driver.secure-boot; gpuprobe --root $N | sed -n '/Remedy:/,/^$/p'
   driver.secure-boot fail Secure Boot is on; the nvidia module is signed by "DKMS module signing
-    do:
+    Remedy:
       Enrol the certificate; a blue screen (MokManager: Enroll MOK) asks for the password at the next
       boot:
         mokutil --import /var/lib/dkms/mok.pub; reboot
   
   $ sed 's|^	\(.* DKMS module signing key\)|&\n	MokNew \1|; s|MokNew /var/lib/dkms/mok.pub|MokNew|' $N > x.host; say x.host driver.secure-boot
   driver.secure-boot fail Secure Boot is on; the nvidia module is signed by "DKMS module signing
-  $ gpuprobe --root x.host | sed -n '/do:/,/^$/p'
-    do:
+  $ gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
+    Remedy:
         reboot
       and give the blue screen (MokManager: Enroll MOK) the password that mokutil asked for
   
@@ -476,13 +476,13 @@ module says another signer than DKMS's; shim was told not to check. A capture ke
 Firmware of the module's version: missing; there, but not where the module started; in the directory that the kernel was told of;
 compressed; not needed by the proprietary module, nor where the module was told; missing though all answer; NVIDIA's own file.
 
-  $ G=$FIXTURES/gsp-firmware-missing.host; say $G driver.firmware; gpuprobe --root $G | sed -n '/follows/,/^$/p'
+  $ G=$FIXTURES/gsp-firmware-missing.host; say $G driver.firmware; gpuprobe --root $G | sed -n '/Consequences:/,/^$/p'
   driver.firmware fail /lib/firmware/nvidia/580.95.05 has no gsp_*.bin, but there is that of
-    follows from it:
+    Consequences:
       gpu.start: the driver could not start a GPU, since its firmware is not on the disk: NVRM:
       RmFetchGspRmImages: No firmware image found
       gpu.count: 1 GPU on the PCI bus, but NVML sees 0
-    do:
+    Remedy:
         apt install firmware-nvidia-gsp
       (non-free-firmware; of the driver's version, from where the driver is from), then
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
@@ -499,8 +499,8 @@ compressed; not needed by the proprietary module, nor where the module was told;
   driver.firmware pass driver 580.95.05 was told to do without (NVreg_EnableGpuFirmware=0)
   $ sed 's/"count": 0/"count": 1/' $G > x.host; say x.host driver.firmware
   driver.firmware warn /lib/firmware/nvidia/580.95.05 has no gsp_*.bin, but there is that of
-  $ { cat $G; lines /usr/bin/nvidia-uninstall ''; } > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
-    do:
+  $ { cat $G; lines /usr/bin/nvidia-uninstall ''; } > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
+    Remedy:
       Install the driver again by NVIDIA's file of that version, which brings it:
         sh NVIDIA-Linux-x86_64-580.95.05.run
       or take Debian's driver instead (nvidia-uninstall; gpuprobe recommend)
@@ -509,8 +509,8 @@ compressed; not needed by the proprietary module, nor where the module was told;
 GPUs that are not on the bus, or whose driver is not this system's: ARM's packages and directories; a Jetson, and
 Thor, whose CUDA is that of servers; WSL without a driver in Windows, with a loader that does not look there, and in version 1; a node whose driver is a container.
 
-  $ A=$FIXTURES/arm-gh200.host; gpuprobe --root $A | grep -A2 'do:'; gpuprobe --json --root $A | grep -A2 '"soname": "libcuda.so.1"'
-    do:
+  $ A=$FIXTURES/arm-gh200.host; gpuprobe --root $A | grep -A2 'Remedy:'; gpuprobe --json --root $A | grep -A2 '"soname": "libcuda.so.1"'
+    Remedy:
         apt install libopenblas0-openmp
         update-alternatives --set libblas.so.3-aarch64-linux-gnu /usr/lib/aarch64-linux-gnu/openblas-openmp/libblas.so.3
             "soname": "libcuda.so.1",
@@ -524,7 +524,7 @@ Thor, whose CUDA is that of servers; WSL without a driver in Windows, with a loa
         apt purge 'linux-image-*-rt-arm64' linux-image-rt-arm64
   
   $ J=$FIXTURES/jetson-orin.host; gpuprobe --require-gpu --root $J | sed -n 1,4p; say $J gpu.present
-  gpuprobe: OK
+  OK: no problem found
     Debian GNU/Linux 12 (bookworm), kernel 5.15.148-tegra
     ARM Cortex-A78AE: 12 cores, 12 CPUs, 1 NUMA node, 64.0 GiB of memory
     NVIDIA Jetson AGX Orin Developer Kit: its GPU is in the processor
@@ -544,12 +544,12 @@ Thor, whose CUDA is that of servers; WSL without a driver in Windows, with a loa
   torch==2.15: yes
   wsl.driver pass programs load Windows' libcuda
   $ without /usr/lib/wsl $W | without /.facts/nvml - | without /.facts/ldcache - > x.host; gpuprobe -q --root x.host; say x.host wsl.driver
-  gpuprobe: OK
+  OK: no problem found
   wsl.driver skip Windows gives this WSL no NVIDIA driver: /usr/lib/wsl/lib has no
-  $ gpuprobe --require-gpu --root x.host | sed -n '/^Cause/,/^$/p'
-  Cause: gpu.present
+  $ gpuprobe --require-gpu --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
+  Failure: gpu.present
     no NVIDIA GPU on the PCI bus, but one is required
-    do:
+    Remedy:
       Install NVIDIA's driver in Windows, not here, then in Windows:
         wsl --update
         wsl --shutdown
@@ -566,8 +566,8 @@ Thor, whose CUDA is that of servers; WSL without a driver in Windows, with a loa
 
 A container that was given a card cut into slices, but no slice; a laptop with Secure Boot is told of the key before it reboots.
 
-  $ { cat $FIXTURES/mig-no-instance.host; lines /.dockerenv ''; } > x.host; gpuprobe --root x.host | sed -n '/do:/,/^$/p'
-    do:
+  $ { cat $FIXTURES/mig-no-instance.host; lines /.dockerenv ''; } > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
+    Remedy:
       This container was given the card without a slice of it. In a pod: resources: { limits: {
       nvidia.com/mig-1g.10gb: 1 } }; with docker:
         nvidia-smi -L
@@ -575,8 +575,8 @@ A container that was given a card cut into slices, but no slice; a laptop with S
         docker run --gpus device=MIG-UUID ...
   
   $ { cat $FIXTURES/nouveau.host; printf 'hex  /sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c\n\t0600000001\n'; } > x.host
-  $ gpuprobe --root x.host | sed -n '/do:/,/^$/p'
-    do:
+  $ gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
+    Remedy:
       Debian 12 packages driver 535.261.03, which drives this card:
         # contrib non-free non-free-firmware in apt's sources; gputune provision does it
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
@@ -602,23 +602,23 @@ A node whose driver is a container: no module for the next kernel is nothing to 
   $ say x.host driver.next-kernel; say x.host driver.firmware; gpuprobe -q --root x.host
   driver.next-kernel skip the driver is a container, which builds the module for the kernel that
   driver.firmware pass the firmware of driver 580.95.05 is on the disk
-  gpuprobe: OK
+  OK: no problem found
 
 A card that is newer than the driver: Debian's own, where that is new enough, and NVIDIA's only where it is not.
 
   $ B=$FIXTURES/blackwell-on-550.host
-  $ gpuprobe --root $B | sed -n '/needs driver/,/^$/p' | sed -n '1,2p; /do:/,$p'
+  $ gpuprobe --root $B | sed -n '/^  GPU .*needs driver/,/^$/p' | sed -n '1,2p; /Remedy:/,$p'
     GPU 0000:17:00.0 (10de:2901) is of capability 10.0 and needs driver branch 570 or newer;
     550.163.01 is installed
-    do:
+    Remedy:
       Debian's driver is older than this card:
         # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
         apt install nvidia-open
         reboot
   
-  $ sed 's/0x2901/0x2684/; s/550\.163\.01/470.256.02/' $B > ada.host; gpuprobe --root ada.host | sed -n '/needs driver/,/^$/p' | sed -n '1p; /do:/,$p'
+  $ sed 's/0x2901/0x2684/; s/550\.163\.01/470.256.02/' $B > ada.host; gpuprobe --root ada.host | sed -n '/^  GPU .*needs driver/,/^$/p' | sed -n '1p; /Remedy:/,$p'
     GPU 0000:17:00.0 (10de:2684) is of capability 8.9 and needs driver branch 525 or newer; 470.256.02
-    do:
+    Remedy:
       Debian 12 packages driver 535.261.03, which drives this card:
         # contrib non-free non-free-firmware in apt's sources; gputune provision does it
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
@@ -629,10 +629,10 @@ A card that is newer than the driver: Debian's own, where that is new enough, an
 A PyTorch that the driver or the card does not carry: the same release with another CUDA, else the newest that both carry, and where
 there is none, the driver that would.
 
-  $ fix() { gpuprobe --root x.host | sed -n '/^Cause/p; /do:/,/^$/p'; }
+  $ fix() { gpuprobe --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/p; /Remedy:/,/^$/p'; }
   $ C=$FIXTURES/venv-cuda13-on-550.host; cp $C x.host; fix
-  Cause: python.driver
-    do:
+  Failure: python.driver
+    Remedy:
       In that environment, the same PyTorch with CUDA 12.6, which driver 550.163.01 and this card
       carry:
         python3 -m pip install --force-reinstall 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
@@ -643,14 +643,14 @@ there is none, the driver that would.
         python3 -m pip install --force-reinstall 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   
   $ sed 's/580\.95\.05/440.100/; s/"cuda": 1[0-9]*/"cuda": 10020/' $FIXTURES/venv-no-code-for-volta.host > x.host; fix | head -n 5
-  Cause: python.driver
-    do:
+  Failure: python.driver
+    Remedy:
       driver 440.100 carries no PyTorch with CUDA for this card; 525.60.13 or newer carries 2.14 with
       CUDA 12.6:
         # contrib non-free non-free-firmware in apt's sources; gputune provision does it
   $ cp $FIXTURES/venv-no-code-for-volta.host x.host; fix
-  Cause: python.arch
-    do:
+  Failure: python.arch
+    Remedy:
       In that environment, the same PyTorch with CUDA 12.6, which driver 580.95.05 and this card
       carry:
         python3 -m pip install --force-reinstall 'torch==2.11.*' --index-url https://download.pytorch.org/whl/cu126
@@ -661,19 +661,19 @@ for CUDA 12 where the driver carries that, else the driver that carries what is 
 
   $ with() { host=$1; shift; cat $FIXTURES/$host.host; printf 'link /srv/e/bin/python3 /usr/bin/python3\nfile /.facts/environment\n\tVIRTUAL_ENV=/srv/e\n'
   >   for d; do lines /srv/e/lib/python3.11/site-packages/$d.dist-info/WHEEL 'Wheel-Version: 1.0'; done; }
-  $ fix() { gpuprobe --root x.host | sed -n '/^[CA][a-z]*:* python.driver/,/^$/p'; }
+  $ fix() { gpuprobe --root x.host | sed -n '/^[CFW][a-z]*: python.driver/,/^$/p'; }
   $ with server-8gpu jax-0.12.0 jax_cuda13_plugin-0.12.0 jax_cuda13_pjrt-0.12.0 nvidia_nccl_cu13-2.30.7 > x.host; fix
-  Cause: python.driver
+  Failure: python.driver
     JAX in /srv/e has the plug-in for CUDA 13, which needs driver 580.65.06; this host has 550.163.01
-    do:
+    Remedy:
       In that environment, the same JAX with CUDA 12, which driver 550.163.01 carries:
         python3 -m pip uninstall -y jax-cuda13-plugin jax-cuda13-pjrt nvidia-nccl-cu13
         python3 -m pip install 'jax[cuda12]==0.12.0'
   
   $ with server-8gpu cupy_cuda13x-14.2.0 > x.host; fix
-  Cause: python.driver
+  Failure: python.driver
     CuPy in /srv/e was built with CUDA 13, which needs driver 580.65.06; this host has 550.163.01
-    do:
+    Remedy:
       In that environment, the same CuPy with CUDA 12, which driver 550.163.01 carries:
         python3 -m pip uninstall -y cupy-cuda13x
         python3 -m pip install 'cupy-cuda12x==14.2.0'
@@ -682,9 +682,9 @@ for CUDA 12 where the driver carries that, else the driver that carries what is 
   python.driver pass driver 550.163.01 carries CUDA 12 of the JAX in /srv/e
   $ old() { sed "s/550\.163\.01/470.256.02/; s/0x2330/$1/; s/\"cuda\": 12040/\"cuda\": 11040/"; }
   $ with server-8gpu tensorflow-2.20.0 nvidia_cuda_runtime_cu12-12.5.82 | old 0x1db4 > x.host; fix
-  Cause: python.driver
+  Failure: python.driver
     TensorFlow in /srv/e came with CUDA 12, which needs driver 525.60.13; this host has 470.256.02
-    do:
+    Remedy:
       TensorFlow with CUDA 12 needs driver 525.60.13 or newer:
         # contrib non-free non-free-firmware in apt's sources; gputune provision does it
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
@@ -692,17 +692,17 @@ for CUDA 12 where the driver carries that, else the driver that carries what is 
         reboot
   
   $ with server-8gpu tensorflow-2.20.0 nvidia_cuda_runtime_cu12-12.5.82 | old 0x102d > x.host; fix
-  Cause: python.driver
+  Failure: python.driver
     TensorFlow in /srv/e came with CUDA 12, which needs driver 525.60.13; this host has 470.256.02
-    do:
+    Remedy:
       No driver of this card carries that CUDA: take an older release, or the CPU
   
   $ with server-8gpu tensorflow-2.20.0 | old 0x1db4 > x.host; say x.host python.driver
   python.driver skip no framework with CUDA in the Python environments that were looked at
   $ with server-8gpu jax-9.1 jax_cuda13_plugin-9.1 | { cat; lines /etc/gputune/compat.d/jax_cuda.tsv '9.1	13.0'; } > x.host; fix
-  Cause: python.driver
+  Failure: python.driver
     JAX in /srv/e has the plug-in for CUDA 13, which needs driver 580.65.06; this host has 550.163.01
-    do:
+    Remedy:
       JAX with CUDA 13 needs driver 580.65.06 or newer:
         # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
         apt install nvidia-open

@@ -167,18 +167,18 @@ Each of these lines alone makes a healthy host of eight GPUs unknown or worse; n
   $ while read -r line; do { cat harmless; printf '%s\n' "$line"; } | log > x.host
   >   if gpuprobe --root x.host -q > out; then printf 'OK in spite of: %s\n' "$line"; fi; done < faults
   $ log < harmless > x.host; gpuprobe --root x.host -q
-  gpuprobe: OK
+  OK: no problem found
 
 The same with levels and prefixes, as the kernel, dmesg and syslog write them.
 
   $ for p in '<3>[   12.345678] ' '<4>[   12.345678][ T4711] ' '[Sat Nov 21 03:00:07 2026] ' 'Nov 21 03:00:07 node7 kernel: ' 'kernel: '; do
   >   sed "s/^/$p/" faults | while read -r line; do printf '%s\n' "$line" | log > x.host; if gpuprobe --root x.host -q > out; then printf '%s\n' "$line"; fi; done
   >   sed "s/^/${p/<3>/<6>}/" harmless | log > x.host; gpuprobe --root x.host -q; done
-  gpuprobe: OK
-  gpuprobe: OK
-  gpuprobe: OK
-  gpuprobe: OK
-  gpuprobe: OK
+  OK: no problem found
+  OK: no problem found
+  OK: no problem found
+  OK: no problem found
+  OK: no problem found
 
 A serial number is in no document.
 
@@ -190,7 +190,7 @@ A serial number is in no document.
 NVIDIA's driver writes its banner and some others with level error.
 
   $ grep -E 'NVRM|SUBNQN|Shutdown timeout|: AER: .*Correct|severity=Correct' harmless | sed 's/^/<3>/' | log > x.host; gpuprobe --root x.host -q
-  gpuprobe: OK
+  OK: no problem found
 
 Lines of level error count without any known word; the same text as information does not.
 
@@ -214,29 +214,29 @@ Lines of level error count without any known word; the same text as information 
 The report has the first lines and the count of the others; a flood of one error hides no other.
 
   $ { sed -n 1p faults; seq 5 | sed 's/.*/nvme nvme0: I\/O & QID 3 timeout, aborting/'; } | log > x.host; gpuprobe --root x.host
-  gpuprobe: CRITICAL - gpu.nvswitch
+  CRITICAL: SXid 12028 [gpu.nvswitch]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     8 GPUs, 0000:17:00.0 to 0000:4f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
     NVIDIA driver 550.163.01, which carries CUDA up to 12.4
   
-  Cause: gpu.nvswitch
+  Failure: gpu.nvswitch
     SXid 12028: A GPU was refused an access to another GPU's memory, often because a program ended.
     Newest line: nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal, Link 46 egress non-posted
     PRIV error (First)
-    do:
+    Remedy:
       end what uses the GPU, then reset it or reboot
       (fault of an NVLink)
   
-  Not known:
+  Unknown:
     log.disk: 5 unrecognised error lines in the kernel log: nvme nvme0: I/O 1 QID 3 timeout, aborting
     / nvme nvme0: I/O 2 QID 3 timeout, aborting / nvme nvme0: I/O 3 QID 3 timeout, aborting / and 2
     more
   
   * checks pass (--verbose shows all) (glob)
   [2]
-  $ { sed -n 1p faults; seq 3000 | sed 's/.*/nvme nvme0: I\/O & QID 3 timeout, aborting/'; } | log > x.host; gpuprobe --root x.host | sed -n '/^Not/,$p'
-  Not known:
+  $ { sed -n 1p faults; seq 3000 | sed 's/.*/nvme nvme0: I\/O & QID 3 timeout, aborting/'; } | log > x.host; gpuprobe --root x.host | sed -n '/^Unknown:/,$p'
+  Unknown:
     log.disk: at least 255 unrecognised error lines in the kernel log: nvme nvme0: I/O 2746 QID 3
     timeout, aborting / nvme nvme0: I/O 2747 QID 3 timeout, aborting / nvme nvme0: I/O 2748 QID 3
     timeout, aborting / and 252 more
@@ -268,8 +268,8 @@ Errors of the kernel itself have checks of their own, on hosts without a GPU too
 
 A GPU that fell off the bus and is not in sysfs any more is no GPU to the other checks; its line still counts.
 
-  $ { cat $FIXTURES/cpu-server.host; echo 'file /.facts/kernel_log'; sed -n '/: 79,/s/^/\t/p' faults; } > x.host; gpuprobe --root x.host | sed -n '/^Not/,/^$/p'
-  Not known:
+  $ { cat $FIXTURES/cpu-server.host; echo 'file /.facts/kernel_log'; sed -n '/: 79,/s/^/\t/p' faults; } > x.host; gpuprobe --root x.host | sed -n '/^Unknown:/,/^$/p'
+  Unknown:
     log.gpu: 1 unrecognised error line in the kernel log: NVRM: Xid (PCI:0000:17:00): 79,
     pid='<unknown>', name=<unknown>, GPU has fallen off the bus.
   
@@ -295,7 +295,7 @@ Control characters and what is not ASCII never reach the terminal, nor a documen
   $ printf 'NVRM: \033]0;owned\a\033[2J \302\2332J \377 Xid failed \r%s\n' x | log > x.host
   $ gpuprobe --root x.host > out; gpuprobe --root x.host -v >> out; gpuprobe --root x.host --json >> out; for f in line markdown openmetrics; do gpuprobe --root x.host -f $f >> out; done
   [3]
-  $ LC_ALL=C grep -c '[^ -~]' out; grep -m 1 'log.gpu' out
+  $ LC_ALL=C grep -c '[^ -~]' out; grep -m 1 '^  log.gpu' out
   0
     log.gpu: 1 unrecognised error line in the kernel log: NVRM: ?]0;owned??[2J ??2J ? Xid failed ?x
 
@@ -311,10 +311,10 @@ unknown; a file of 100 MB is refused.
   > print("\tNVRM: " + "[" * 1000000)
   > END
   $ ls -l x.host | awk '{ print $5 > 12e6 }'; timeout 60 gpuprobe --root x.host -q; echo "ends with $?"
-  gpuprobe: UNKNOWN
+  UNKNOWN: at least 256 unrecognised error lines in the kernel log [log.gpu]
   ends with 3
   $ sed -n '/^\tNVRM/p' x.host > more; cat x.host more > y.host; timeout 60 gpuprobe --root y.host -q; echo "ends with $?"; gpuprobe --root y.host | grep log.gpu
-  gpuprobe: UNKNOWN
+  UNKNOWN: the kernel log was not examined [gpu.nvswitch]
   ends with 3
     log.gpu: the kernel log was not examined: it is broken
   $ for i in 1 2 3 4 5 6 7 8; do sed -n '/^\tNVRM/p' x.host; done > more; cat x.host more > y.host; timeout 60 gpuprobe --root y.host -q; echo "ends with $?"

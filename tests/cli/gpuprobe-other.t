@@ -1,9 +1,9 @@
 Without a GPU a host is fine, unless one is required.
 
   $ gpuprobe -q --root $FIXTURES/cpuless-node.host
-  gpuprobe: OK
+  OK: no problem found
   $ gpuprobe -q --require-gpu --root $FIXTURES/cpuless-node.host
-  gpuprobe: CRITICAL - gpu.present
+  CRITICAL: no NVIDIA GPU on the PCI bus, but one is required [gpu.present]
   [2]
 
 The document has the cause for monitoring.
@@ -103,10 +103,10 @@ A container that was given some of the machine's GPUs is whole.
 An admin's compatibility table replaces the built-in one; a broken one is named with its line and makes nothing "ok".
 
   $ { cat $FIXTURES/server-8gpu.host; printf 'file /usr/local/cuda-13.0/version.json\n'; } > cuda13.host
-  $ gpuprobe --root cuda13.host | sed -n '/^Cause/,/^$/p'
-  Cause: cuda.toolkit
+  $ gpuprobe --root cuda13.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
+  Warning: cuda.toolkit
     toolkit 13.0 needs driver 580.65.06 or newer; this host has 550.163.01
-    do:
+    Remedy:
       Take Debian 12's own, CUDA 11.8, or another up to 12.4, which driver and card carry:
         apt install nvidia-cuda-toolkit
       and take /usr/local/cuda-13.0/bin out of PATH.
@@ -117,9 +117,9 @@ An admin's compatibility table replaces the built-in one; a broken one is named 
   
   $ { cat cuda13.host; printf 'file /etc/gputune/compat.d/cuda_driver.tsv\n\t13\t550.54\n'; } > override.host
   $ gpuprobe -q --root override.host
-  gpuprobe: OK
+  OK: no problem found
   $ { cat cuda13.host; printf 'file /etc/gputune/compat.d/cuda_driver.tsv\n\tthirteen\n'; } > broken.host
-  $ gpuprobe -v --root broken.host | grep -A1 cuda.toolkit
+  $ gpuprobe -v --root broken.host | grep -A1 '^cuda.toolkit'
   cuda.toolkit         unknown /etc/gputune/compat.d/cuda_driver.tsv:1: expected a version, a TAB and
                                versions
   $ { cat $FIXTURES/server-8gpu.host; printf 'file /etc/gputune/compat.d/torch_wheel.tsv\n\tthirteen\n'; } > broken.host; gpuprobe recommend --root broken.host
@@ -129,11 +129,11 @@ An admin's compatibility table replaces the built-in one; a broken one is named 
 A toolkit that the driver does not carry: Debian's own, where driver and card carry that. Of a card that it leaves behind no driver is
 spoken. A libcuda that lifts the driver counts.
 
-  $ fix() { gpuprobe --root x.host | sed -n '/^[CA][a-z]*:* cuda.toolkit/,/^$/p'; }
+  $ fix() { gpuprobe --root x.host | sed -n '/^[CFW][a-z]*: cuda.toolkit/,/^$/p'; }
   $ sed 's/VERSION_ID="12"/VERSION_ID="13"/' cuda13.host > x.host; fix
-  Cause: cuda.toolkit
+  Warning: cuda.toolkit
     toolkit 13.0 needs driver 580.65.06 or newer; this host has 550.163.01
-    do:
+    Remedy:
       Take Debian 13's own, CUDA 12.4, which driver and card carry:
         apt install nvidia-cuda-toolkit
       and take /usr/local/cuda-13.0/bin out of PATH.
@@ -144,9 +144,9 @@ spoken. A libcuda that lifts the driver counts.
   
   $ sed 's/580\.95\.05/470.256.02/; s/"arch": 70/"arch": 37/; s/0x1db6/0x102d/; s/"cuda": 13000/"cuda": 11040/' $FIXTURES/venv-no-code-for-volta.host > k80.host
   $ { cat k80.host; printf 'file /usr/local/cuda-12.4/version.json\n'; } > x.host; fix
-  Also cuda.toolkit
+  Warning: cuda.toolkit
     CUDA 12.4 makes no code for capability 3.7 of GPU 0000:17:00.0; 11.8 is the last
-    do:
+    Remedy:
       Take a toolkit up to CUDA 11.4 that driver and card carry,
       and take /usr/local/cuda-12.4/bin out of PATH.
   
@@ -155,10 +155,10 @@ spoken. A libcuda that lifts the driver counts.
 
 PTX that the driver does not compile: the card's own code, and the driver that would, where one of this card's does.
 
-  $ X=$FIXTURES/toolkit-newer-ptx.host; gpuprobe --root $X | sed -n '/^Cause/,/^$/p'
-  Cause: cuda.ptx
+  $ X=$FIXTURES/toolkit-newer-ptx.host; gpuprobe --root $X | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
+  Warning: cuda.ptx
     toolkit 12.9 makes PTX that driver 550.163.01, which carries CUDA 12.4, cannot compile
-    do:
+    Remedy:
       Build for the card itself, so that no PTX is needed:
         nvcc -arch=native
       or use a toolkit up to CUDA 12.4.
@@ -167,10 +167,10 @@ PTX that the driver does not compile: the card's own code, and the driver that w
         apt install nvidia-open
         reboot
   
-  $ sed 's/550\.163\.01/450.248.02/; s/0x2330/0x102d/; s/12040/11000/; s/cuda-12\.9/cuda-11.8/; s/"arch": 90/"arch": 37/' $X > x.host; gpuprobe --root x.host | sed -n '/^Cause/,/^$/p'
-  Cause: cuda.ptx
+  $ sed 's/550\.163\.01/450.248.02/; s/0x2330/0x102d/; s/12040/11000/; s/cuda-12\.9/cuda-11.8/; s/"arch": 90/"arch": 37/' $X > x.host; gpuprobe --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
+  Warning: cuda.ptx
     toolkit 11.8 makes PTX that driver 450.248.02, which carries CUDA 11.0, cannot compile
-    do:
+    Remedy:
       Build for the card itself, so that no PTX is needed:
         nvcc -arch=native
       or use a toolkit up to CUDA 11.0.
@@ -178,32 +178,32 @@ PTX that the driver does not compile: the card's own code, and the driver that w
 
 A compiler that nvcc takes: the newest that this Debian has, and a container where even its oldest is too new.
 
-  $ gcc() { sed "s/VERSION_ID=\"12\"/VERSION_ID=\"$1\"/; s/cuda-12\.4/cuda-$2/; s/gcc-14/gcc-$3/" $FIXTURES/toolkit-gcc-too-new.host > x.host; gpuprobe --root x.host | sed -n '/^Cause/,/^$/p'; }
+  $ gcc() { sed "s/VERSION_ID=\"12\"/VERSION_ID=\"$1\"/; s/cuda-12\.4/cuda-$2/; s/gcc-14/gcc-$3/" $FIXTURES/toolkit-gcc-too-new.host > x.host; gpuprobe --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'; }
   $ gcc 12 12.4 14
-  Cause: cuda.host-compiler
+  Warning: cuda.host-compiler
     gcc is 14, and nvcc of toolkit 12.4 takes gcc up to 13
-    do:
+    Remedy:
         apt install g++-12
         nvcc -ccbin g++-12 …   (or NVCC_CCBIN=g++-12)
   
   $ gcc 12 11.2 12
-  Cause: cuda.host-compiler
+  Warning: cuda.host-compiler
     gcc is 12, and nvcc of toolkit 11.2 takes gcc up to 10
-    do:
+    Remedy:
       Debian 12 has no g++ older than 11. Compile in a container that has one, such as NVIDIA's image
       for CUDA 11.2; or take Debian's own toolkit, CUDA 11.8, or a newer one:
         apt install nvidia-cuda-toolkit
   
   $ gcc 13 11.8 14
-  Cause: cuda.host-compiler
+  Warning: cuda.host-compiler
     gcc is 14, and nvcc of toolkit 11.8 takes gcc up to 11
-    do:
+    Remedy:
       Debian 13 has no g++ older than 12. Compile in a container that has one, such as NVIDIA's image
       for CUDA 11.8; or take Debian's own toolkit, CUDA 12.4, or a newer one:
         apt install nvidia-cuda-toolkit
   
   $ gcc 14 12.4 15 | tail -n 4
-    do:
+    Remedy:
         apt install g++-13
         nvcc -ccbin g++-13 …   (or NVCC_CCBIN=g++-13)
   
@@ -216,17 +216,17 @@ A compiler that nvcc takes: the newest that this Debian has, and a container whe
 
 Headers that declare what glibc declares, in another way.
 
-  $ G=$FIXTURES/toolkit-glibc-2.41.host; gpuprobe --root $G | sed -n '/^Cause/,/^$/p'
-  Cause: cuda.glibc
+  $ G=$FIXTURES/toolkit-glibc-2.41.host; gpuprobe --root $G | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
+  Warning: cuda.glibc
     glibc 2.41 declares functions that the headers of toolkit 12.8 declare too, in another way
-    do:
+    Remedy:
       Name them as the system's headers, among which nvcc lets that pass:
         export NVCC_APPEND_FLAGS='-isystem /usr/local/cuda-12.8/include'
       or use toolkit 13.1 or newer, where the driver carries it; those of Debian's own, CUDA 11.8, are
       the system's already
   
   $ sed 's/libc6 2\.41-12/libc6 2.42-2/; s/cuda-12\.8/cuda-13.1/; s/570\.172\.08/580.95.05/; s/12080/13010/' $G > x.host; gpuprobe -v --root x.host | grep cuda.glibc
-  Also cuda.glibc
+  Warning: cuda.glibc
   cuda.glibc           warn   glibc 2.42 declares functions that the headers of toolkit 13.1 declare
   $ sed -i s/cuda-13.1/cuda-13.2/ x.host; gpuprobe -v --root x.host | grep cuda.glibc
   cuda.glibc           pass   glibc 2.42 and the toolkits' headers agree

@@ -1,23 +1,23 @@
 Every captured host is judged with the cause that was built into it. Exit codes are those of monitoring plug-ins.
 
-A host without a GPU is no failure; what slows CPU training is said with the line that mends it.
+A host without a GPU is no failure. Warnings that have no consequences are not called causes.
 
   $ gpuprobe --root $FIXTURES/laptop-no-gpu.host
-  gpuprobe: WARNING - host.blas
+  WARNING: libblas.so.3 is openblas-pthread [host.blas]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up laptop CPU: 4 cores, 8 CPUs, 1 NUMA node, 16.0 GiB of memory
     no NVIDIA GPU
   
-  Cause: host.blas
+  Warning: host.blas
     libblas.so.3 is openblas-pthread: beside a program's OpenMP threads its own pool fights for the
     same cores (PyTorch on two cores: 1.7 to 2.7 times slower)
-    do:
+    Remedy:
         apt install libopenblas0-openmp
         update-alternatives --set libblas.so.3-x86_64-linux-gnu /usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3
   
-  Also host.governor
+  Warning: host.governor
     the CPU frequency governor is powersave (policy0)
-    do:
+    Remedy:
       Measure what performance brings here: gputune plan --only cpu.governor
   
   * checks pass (--verbose shows all) (glob)
@@ -27,7 +27,7 @@ A host without a GPU is no failure; what slows CPU training is said with the lin
 A healthy server is one screen of facts.
 
   $ gpuprobe --root $FIXTURES/server-8gpu.host
-  gpuprobe: OK
+  OK: no problem found
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     8 GPUs, 0000:17:00.0 to 0000:4f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
@@ -36,19 +36,19 @@ A healthy server is one screen of facts.
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
 
-The module is there and not loaded: that is the cause, NVML's failure follows from it.
+The module is installed but not loaded. That is the cause, and the NVML failure is a consequence.
 
   $ gpuprobe --root $FIXTURES/driver-not-loaded.host
-  gpuprobe: CRITICAL - driver.loaded
+  CRITICAL: the nvidia kernel module is not loaded [driver.loaded]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA GPU, driver none
   
   Cause: driver.loaded
     the nvidia kernel module is not loaded
-    follows from it:
+    Consequences:
       nvml.answers: NVML fails with code 9: Driver Not Loaded
-    do:
+    Remedy:
         modprobe nvidia
       and if that fails, read why in: journalctl -k -b | grep -i nvidia
   
@@ -59,7 +59,8 @@ The module is there and not loaded: that is the cause, NVML's failure follows fr
 After a kernel upgrade without headers the missing build is the cause, not the module that cannot load.
 
   $ gpuprobe --root $FIXTURES/driver-no-headers.host
-  gpuprobe: CRITICAL - driver.module-built
+  CRITICAL: no nvidia module is built for the running kernel 6.1.0-41-amd64; its headers are missing,
+            so DKMS could not build one [driver.module-built]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA GPU, driver none
@@ -67,10 +68,10 @@ After a kernel upgrade without headers the missing build is the cause, not the m
   Cause: driver.module-built
     no nvidia module is built for the running kernel 6.1.0-41-amd64; its headers are missing, so DKMS
     could not build one
-    follows from it:
+    Consequences:
       driver.loaded: the nvidia kernel module is not loaded
       nvml.answers: NVML fails with code 9: Driver Not Loaded
-    do:
+    Remedy:
         apt install linux-headers-6.1.0-41-amd64
         dkms autoinstall -k 6.1.0-41-amd64
         modprobe nvidia
@@ -85,20 +86,20 @@ After a kernel upgrade without headers the missing build is the cause, not the m
 Module and libraries of two versions: decided from files, with NVML's own failure folded under it.
 
   $ gpuprobe --root $FIXTURES/driver-mismatch.host
-  gpuprobe: CRITICAL - driver.lib-mismatch
+  CRITICAL: loaded driver 535.261.03, libraries 550.163.01 [driver.lib-mismatch]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA GPU, driver nvidia
     NVIDIA driver 535.261.03
   
   Cause: driver.lib-mismatch
-    the loaded module is 535.261.03 but /usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1 is 550.163.01: the
-    driver was upgraded under running modules
-    follows from it:
+    loaded driver 535.261.03, libraries 550.163.01: the driver was upgraded while its old kernel
+    module stayed loaded (/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1)
+    Consequences:
       nvml.answers: NVML fails with code 18: Driver/library version mismatch
       cuda.libcuda: a program loads /usr/lib/x86_64-linux-gnu/libcuda.so.1, which is 550.163.01, but
       the loaded module is 535.261.03
-    do:
+    Remedy:
       Stop what uses the GPU and reload the module, or reboot:
         systemctl stop nvidia-persistenced
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
@@ -112,17 +113,17 @@ Module and libraries of two versions: decided from files, with NVML's own failur
 nouveau holds the card.
 
   $ gpuprobe --root $FIXTURES/nouveau.host
-  gpuprobe: CRITICAL - driver.nouveau
+  CRITICAL: nouveau drives 0000:17:00.0; the NVIDIA module cannot take the card [driver.nouveau]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA GPU, driver nouveau
   
   Cause: driver.nouveau
     nouveau drives 0000:17:00.0; the NVIDIA module cannot take the card
-    follows from it:
+    Consequences:
       driver.loaded: the nvidia kernel module is not loaded
       nvml.answers: libnvidia-ml.so.1 cannot be loaded
-    do:
+    Remedy:
       Debian 12 packages driver 535.261.03, which drives this card:
         # contrib non-free non-free-firmware in apt's sources; gputune provision does it
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
@@ -136,7 +137,7 @@ nouveau holds the card.
 A real-time kernel explains why no module could be built.
 
   $ gpuprobe --root $FIXTURES/preempt-rt.host
-  gpuprobe: CRITICAL - kernel.preempt-rt
+  CRITICAL: kernel 6.1.0-41-rt-amd64 is a PREEMPT_RT kernel [kernel.preempt-rt]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-rt-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA GPU, driver none
@@ -144,12 +145,12 @@ A real-time kernel explains why no module could be built.
   Cause: kernel.preempt-rt
     kernel 6.1.0-41-rt-amd64 is a PREEMPT_RT kernel: the NVIDIA module refuses to build for it, and
     training loses throughput
-    follows from it:
+    Consequences:
       driver.module-built: no nvidia module is built for the running kernel 6.1.0-41-rt-amd64; no
       driver package is installed
       driver.loaded: the nvidia kernel module is not loaded
       nvml.answers: libnvidia-ml.so.1 cannot be loaded
-    do:
+    Remedy:
       Install the ordinary kernel, and choose it in GRUB's menu (Advanced options), which starts the
       real-time one first:
         apt install linux-image-amd64 linux-headers-amd64; reboot
@@ -163,28 +164,28 @@ A real-time kernel explains why no module could be built.
 A GPU that the driver does not see, a narrow link, and nodes that the kernel does not know are three findings.
 
   $ gpuprobe --root $FIXTURES/gpu-lost-and-narrow.host
-  gpuprobe: CRITICAL - gpu.count
+  CRITICAL: 2 GPUs on the PCI bus, but NVML sees 1 [gpu.count]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
     GPU 0000:1f:00.0: NVIDIA GPU, driver nvidia
     NVIDIA driver 550.163.01, which carries CUDA up to 12.4
   
-  Cause: gpu.count
+  Failure: gpu.count
     2 GPUs on the PCI bus, but NVML sees 1
-    do:
+    Remedy:
       Look for the one that failed: journalctl -k -b | grep -iE 'nvrm|xid|fallen off'
       A reboot brings back a GPU that fell off the bus; if it falls off again, have it replaced.
   
-  Also gpu.numa-node
+  Warning: gpu.numa-node
     the kernel does not know which of the 2 NUMA nodes GPU 0000:17:00.0 is next to (numa_node is -1)
-    do:
+    Remedy:
       Update the firmware, or correct the VM's topology (in libvirt: a pcie-expander-bus with <node>).
       Until then bind no process to a node for this GPU.
   
-  Also gpu.pcie-width
+  Warning: gpu.pcie-width
     GPU 0000:1f:00.0 runs at PCIe x4 although card and slot can do x16
-    do:
+    Remedy:
       Reseat the card or its riser, and look at the slot's bifurcation in the firmware
   
   * checks pass (--verbose shows all) (glob)
@@ -194,7 +195,7 @@ A GPU that the driver does not see, a narrow link, and nodes that the kernel doe
 A container that was not given the GPU, with a quota and a small /dev/shm.
 
   $ gpuprobe --root $FIXTURES/container-cpuset.host
-  gpuprobe: CRITICAL - container.devices
+  CRITICAL: this container (docker) was not given the GPU [container.devices]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64, container
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA GPU, driver nvidia
@@ -202,22 +203,22 @@ A container that was not given the GPU, with a quota and a small /dev/shm.
   
   Cause: container.devices
     this container (docker) was not given the GPU: /dev/nvidiactl is absent
-    follows from it:
+    Consequences:
       driver.device-nodes: /dev/nvidiactl is absent from this container (docker)
       driver.nvml-library: libnvidia-ml.so.1 is not on this container's disk
       nvml.answers: libnvidia-ml.so.1 cannot be loaded
       cuda.libcuda: no loader finds libcuda.so.1: no CUDA program can start
-    do:
+    Remedy:
       Start it with the GPU: docker run --gpus all …
   
-  Also host.shm
+  Warning: host.shm
     /dev/shm has only 64.0 MiB: data-loader workers and NCCL share memory through it
-    do:
+    Remedy:
       Start the container with more: docker run --shm-size=256g …
   
-  Also host.cpu-quota
+  Warning: host.cpu-quota
     the cgroup allows 4.0 CPUs of time on 8 CPUs: as many threads as CPUs are throttled every period
-    do:
+    Remedy:
       Give the job a cpuset instead of a quota, or start it with gputune run, which counts the quota
   
   * checks pass (--verbose shows all) (glob)
@@ -227,7 +228,7 @@ A container that was not given the GPU, with a quota and a small /dev/shm.
 A node without CPUs, with an id far from the others, is a node.
 
   $ gpuprobe --root $FIXTURES/cpuless-node.host
-  gpuprobe: OK
+  OK: no problem found
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU beside GPU memory: 8 cores, 8 CPUs, 2 NUMA nodes, 160 GiB of memory
     no NVIDIA GPU
@@ -238,7 +239,7 @@ A node without CPUs, with an id far from the others, is a node.
 A captured virtual machine.
 
   $ gpuprobe --root $FIXTURES/vm-2cpu.host
-  gpuprobe: OK
+  OK: no problem found
     Debian GNU/Linux 12 (bookworm), kernel 6.18.44, virtual machine, container
     AMD EPYC: 2 cores, 2 CPUs, 1 NUMA node, 23.5 GiB of memory
     no NVIDIA GPU
@@ -253,17 +254,17 @@ A captured virtual machine.
 Secure Boot with a module that nobody signed: the key is the cause, not the module that is not loaded.
 
   $ gpuprobe --root $FIXTURES/secure-boot.host | sed '/^CHECK/,$d'
-  gpuprobe: CRITICAL - driver.secure-boot
+  CRITICAL: Secure Boot is on and the kernel rejected the nvidia module [driver.secure-boot]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA GPU, driver none
   
   Cause: driver.secure-boot
     Secure Boot is on and the kernel rejected the nvidia module: its signing key is not enrolled
-    follows from it:
+    Consequences:
       driver.loaded: the nvidia kernel module is not loaded
       nvml.answers: NVML fails with code 9: Driver Not Loaded
-    do:
+    Remedy:
       Enrol DKMS's key; a blue screen (MokManager: Enroll MOK) asks for the password at the next boot:
         mokutil --import /var/lib/dkms/mok.pub; reboot
   
@@ -272,14 +273,14 @@ Secure Boot with a module that nobody signed: the key is the cause, not the modu
 Cards that were all given to virtual machines are a warning; nothing else is blamed.
 
   $ gpuprobe --root $FIXTURES/vfio-all.host | sed '/^CHECK/,$d'
-  gpuprobe: WARNING - driver.vfio
+  WARNING: vfio-pci holds every GPU [driver.vfio]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     2 GPUs, 0000:17:00.0 to 0000:1f:00.0: NVIDIA GPU, driver vfio-pci
   
-  Cause: driver.vfio
+  Warning: driver.vfio
     vfio-pci holds every GPU: they are set aside for virtual machines, nothing can use them here
-    do:
+    Remedy:
       If that is not meant: grep -rn vfio /etc/modprobe.d /etc/default/grub
       remove the card's id there, then
         update-initramfs -u && update-grub; reboot
@@ -290,15 +291,15 @@ Cards that were all given to virtual machines are a warning; nothing else is bla
 A driver that never answered is a finding, with the rest of the report whole.
 
   $ gpuprobe --root $FIXTURES/gpu-hung.host | sed '/^CHECK/,$d'
-  gpuprobe: CRITICAL - nvml.answers
+  CRITICAL: NVML gave no answer within 10 s [nvml.answers]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA GPU, driver nvidia
     NVIDIA driver 550.163.01
   
-  Cause: nvml.answers
+  Failure: nvml.answers
     NVML gave no answer within 10 s: the driver or a GPU hangs
-    do:
+    Remedy:
       Look for Xid lines (journalctl -k | grep Xid), end what uses the GPU, then reset it (nvidia-smi
       --gpu-reset -i N) or reboot
   
@@ -308,16 +309,17 @@ A driver that never answered is a finding, with the rest of the report whole.
 The libcuda that a loader meets first decides: an image's older copy breaks CUDA, a newer one can lift an old driver.
 
   $ gpuprobe --root $FIXTURES/compat-older.host | sed '/^CHECK/,$d'
-  gpuprobe: CRITICAL - cuda.libcuda
+  CRITICAL: /usr/local/cuda/compat/libcuda.so.1 is 575.57.08, older than the driver 580.95.05
+            [cuda.libcuda]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64, container
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
     NVIDIA driver 580.95.05, which carries CUDA up to 13.0
   
-  Cause: cuda.libcuda
+  Failure: cuda.libcuda
     /usr/local/cuda/compat/libcuda.so.1 is 575.57.08, older than the driver 580.95.05: a compat
     library is for older drivers only
-    do:
+    Remedy:
       Take /usr/local/cuda/compat out of LD_LIBRARY_PATH
   
   * checks pass (--verbose shows all) (glob)
@@ -329,24 +331,25 @@ The same newer libcuda on a consumer card, and one that this program's tables do
 
   $ sed 's/NVIDIA H100 80GB HBM3/NVIDIA GeForce RTX 4090/' $FIXTURES/compat-lifts.host > consumer.host
   $ gpuprobe --root consumer.host | sed '/^CHECK/,$d'
-  gpuprobe: CRITICAL - cuda.forward-compat
+  CRITICAL: /usr/local/cuda/compat/libcuda.so.1 is 575.57.08 for driver 550.163.01
+            [cuda.forward-compat]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA GeForce RTX 4090, 79.6 GiB, driver nvidia
     NVIDIA driver 550.163.01, which carries CUDA up to 12.4
   
-  Cause: cuda.forward-compat
+  Failure: cuda.forward-compat
     /usr/local/cuda/compat/libcuda.so.1 is 575.57.08 for driver 550.163.01: forward compatibility,
     which consumer cards do not have
-    do:
+    Remedy:
       Take /usr/local/cuda/compat out of the loader's cache:
         grep -rl /usr/local/cuda/compat /etc/ld.so.conf.d
       remove that line, then
         ldconfig
   
-  Also cuda.ptx
+  Warning: cuda.ptx
     toolkit 12.9 makes PTX that driver 550.163.01, which carries CUDA 12.4, cannot compile
-    do:
+    Remedy:
       Build for the card itself, so that no PTX is needed:
         nvcc -arch=native
       or use a toolkit up to CUDA 12.4.
@@ -358,8 +361,9 @@ The same newer libcuda on a consumer card, and one that this program's tables do
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   $ sed 's/575\.57\.08/999.10/' $FIXTURES/compat-lifts.host > newer.host
-  $ gpuprobe --root newer.host | grep -A2 '^gpuprobe\|cuda.forward-compat'
-  gpuprobe: UNKNOWN
+  $ gpuprobe --root newer.host | grep -A2 '^UNKNOWN\|cuda.forward-compat'
+  UNKNOWN: whether /usr/local/cuda/compat/libcuda.so.1 (999.10) runs on driver 550.163.01 is unknown
+           [cuda.forward-compat]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
   --
@@ -367,46 +371,47 @@ The same newer libcuda on a consumer card, and one that this program's tables do
     550.163.01 is unknown: its branch is not in this program's table
     cuda.ptx: which CUDA release driver 999.10 carries is not in this program's table
   $ gpuprobe -q --root newer.host
-  gpuprobe: UNKNOWN
+  UNKNOWN: whether /usr/local/cuda/compat/libcuda.so.1 (999.10) runs on driver 550.163.01 is unknown
+           [cuda.forward-compat]
   [3]
 
 A rented machine with several faults: the one that stops CUDA first, then each of the others.
 
   $ gpuprobe --root $FIXTURES/vm-half-topology.host | sed '/^CHECK/,$d'
-  gpuprobe: CRITICAL - driver.uvm
+  CRITICAL: /dev/nvidia-uvm is absent [driver.uvm]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64, qemu
     Made-up generic CPU: 16 cores, 16 CPUs, 2 NUMA nodes, 128 GiB of memory
     GPU 0000:17:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
     NVIDIA driver 550.163.01, which carries CUDA up to 12.4
   
-  Cause: driver.uvm
+  Failure: driver.uvm
     /dev/nvidia-uvm is absent: CUDA cannot start
-    do:
+    Remedy:
         apt install nvidia-modprobe && nvidia-modprobe -c 0 -u
   
-  Also host.topology
+  Warning: host.topology
     0000:17:00.0 lies on node 1 (CPUs 8-15), but its local_cpulist is 0-7
-    do:
+    Remedy:
       Look at both: lstopo --no-io; numactl -H
       and update the firmware, or mend the VM's topology. Until then bind nothing to nodes
   
-  Also rdma.peermem
+  Warning: rdma.peermem
     mlx5_0 cannot reach GPU memory: nvidia_peermem is not loaded and the module does not share it by
     DMA-BUF
-    do:
+    Remedy:
         modprobe nvidia-current-peermem || modprobe nvidia-peermem
       and for every boot:
         echo nvidia-peermem > /etc/modules-load.d/nvidia-peermem.conf
   
-  Also host.cpu-features
+  Warning: host.cpu-features
     the CPU of this virtual machine does not show AVX2: matrix products run several times slower, and
     some wheels do not start
-    do:
+    Remedy:
       Give the VM the host's CPU (libvirt: <cpu mode='host-passthrough'/>)
   
-  Also host.memlock
+  Warning: host.memlock
     only 8.0 MiB may be locked, but mlx5_0 registers its buffers as locked memory
-    do:
+    Remedy:
       Members of the group rdma may then lock all memory, at their next login:
         groupadd -f rdma && usermod -aG rdma USER
         echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf
@@ -421,20 +426,20 @@ What waits for the next boot or the next night: apt's lists on disk are read, ap
   > echo 'file /var/lib/apt/lists/mirror.example_debian_dists_bookworm_non-free_binary-amd64_Packages'
   > printf '\t%s\n' 'Package: libcuda1' 'Version: 550.163.01-2' '' 'Package: nvidia-kernel-dkms' 'Version: 550.163.01-2~bpo1' '' \
   >   'Package: nvidia-kernel-dkms' 'Architecture: amd64' 'Version: 550.163.01-2+deb12u1'; } > waits.host
-  $ gpuprobe --root waits.host | sed -n '/^Cause/,/^$/p'
-  Cause: driver.upgrade
+  $ gpuprobe --root waits.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
+  Warning: driver.upgrade
     the package lists have nvidia-kernel-dkms 550.163.01-2+deb12u1 (installed: 550.163.01-2), and
     unattended-upgrades may install it under running programs: new ones then fail until the module is
     loaded again
-    do:
+    Remedy:
       Upgrade and reboot at a time of your choice; until then hold all packages of this version:
         apt-mark hold '~i~V550.163.01'
   
-  $ gpuprobe --root $FIXTURES/next-kernel-build-failed.host | sed -n '/^Cause/,/^$/p'
-  Cause: driver.next-kernel
+  $ gpuprobe --root $FIXTURES/next-kernel-build-failed.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
+  Warning: driver.next-kernel
     kernel 6.12.0-1-amd64 is installed and starts at the next boot, but no nvidia module is built for
     it: DKMS tried and failed
-    do:
+    Remedy:
       The end of the log says why:
         tail /var/lib/dkms/nvidia-current/550.163.01/build/make.log
       If driver 550.163.01 is older than that kernel, keep the running one:
@@ -442,11 +447,11 @@ What waits for the next boot or the next night: apt's lists on disk are read, ap
       Where that removes linux-image-amd64 too, no update of the kernel comes until it is installed
       again.
   
-  $ gpuprobe --root $FIXTURES/acs-control-words.host | sed -n '/^Cause/,/^$/p'
-  Cause: pcie.acs
+  $ gpuprobe --root $FIXTURES/acs-control-words.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
+  Warning: pcie.acs
     1 of 2 switch ports redirect: ACS of 0000:18:00.0 sends packets between GPUs and network cards up
     to the root complex and back
-    do:
+    Remedy:
       Virtual machines that are given devices need ACS. Only on other hosts, as root until the next
       boot:
         setpci -s 0000:18:00.0 ECAP_ACS+6.w=0:1d

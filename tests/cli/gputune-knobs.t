@@ -207,9 +207,9 @@ gpuprobe judges what gputune only advises. The plan has the same finding and the
         A service needs LimitMEMLOCK=infinity.
   
   Nothing to change, profile train-gpu.
-  Also host.memlock
+  Warning: host.memlock
     only 8.0 MiB may be locked, but mlx5_0 registers its buffers as locked memory
-    do:
+    Remedy:
       Members of the group rdma may then lock all memory, at their next login:
         groupadd -f rdma && usermod -aG rdma USER
         echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf
@@ -222,7 +222,7 @@ Advice about a setting changes no verdict.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host advised; echo 2 > advised/proc/sys/vm/overcommit_memory
   $ gpuprobe --root advised | sed -n '1p;/^Advice/,$p'; gpuprobe --root advised -v | grep overcommit
-  gpuprobe: WARNING - host.blas
+  WARNING: libblas.so.3 is openblas-pthread [host.blas]
   Advice (gputune plan has the commands):
     vm.overcommit-memory: strict overcommit (vm.overcommit_memory 2) refuses CUDA's large reservations
     of address space
@@ -244,7 +244,7 @@ Advice about a setting changes no verdict.
   gpuprobe_exit_code 1
   gpuprobe_check_status{check="vm.overcommit-memory"} 0
 
-  $ gputune plan --root $FIXTURES/persistence-off.host --only gpu.persistence; gpuprobe --root $FIXTURES/persistence-off.host | grep -A 4 'Cause: gpu.persistence'
+  $ gputune plan --root $FIXTURES/persistence-off.host --only gpu.persistence; gpuprobe --root $FIXTURES/persistence-off.host | grep -A 4 'Warning: gpu.persistence'
   Manual steps
     gpu.persistence
         persistence mode is off: the driver starts the GPU anew for each job (1-3 s each) and forgets
@@ -252,10 +252,10 @@ Advice about a setting changes no verdict.
           apt install nvidia-persistenced && systemctl enable --now nvidia-persistenced
   
   Nothing to change, profile train-gpu.
-  Cause: gpu.persistence
+  Warning: gpu.persistence
     persistence mode is off: the driver starts the GPU anew for each job (1-3 s each) and forgets its
     settings
-    do:
+    Remedy:
         apt install nvidia-persistenced && systemctl enable --now nvidia-persistenced
   $ gputune explain gpu.persistence --root $FIXTURES/server-8gpu.host; gpuprobe --root $FIXTURES/server-8gpu.host -v | grep gpu.persistence
   gpu.persistence: the driver stays ready between jobs
@@ -275,7 +275,7 @@ Advice about a setting changes no verdict.
     already; persistence mode is on
   gpu.persistence      pass   persistence mode is on
 
-  $ gputune plan --root $FIXTURES/acs-control-words.host --only pcie.acs; gpuprobe --root $FIXTURES/acs-control-words.host | sed -n '/^Cause: pcie.acs/,/^$/p'
+  $ gputune plan --root $FIXTURES/acs-control-words.host --only pcie.acs; gpuprobe --root $FIXTURES/acs-control-words.host | sed -n '/^Warning: pcie.acs/,/^$/p'
   Manual steps
     pcie.acs
         1 of 2 switch ports redirect: ACS of 0000:18:00.0 sends packets between GPUs and network cards
@@ -288,10 +288,10 @@ Advice about a setting changes no verdict.
           update-grub; reboot
   
   Nothing to change, profile train-gpu.
-  Cause: pcie.acs
+  Warning: pcie.acs
     1 of 2 switch ports redirect: ACS of 0000:18:00.0 sends packets between GPUs and network cards up
     to the root complex and back
-    do:
+    Remedy:
       Virtual machines that are given devices need ACS. Only on other hosts, as root until the next
       boot:
         setpci -s 0000:18:00.0 ECAP_ACS+6.w=0:1d
@@ -299,7 +299,7 @@ Advice about a setting changes no verdict.
         echo 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT pci=disable_acs_redir=0000:18:00.0"' > /etc/default/grub.d/50-acs.cfg
         update-grub; reboot
   
-  $ gputune plan --root $FIXTURES/iommu-translates.host --only boot.iommu; gpuprobe --root $FIXTURES/iommu-translates.host | sed -n '/pcie.iommu/,/^$/p'
+  $ gputune plan --root $FIXTURES/iommu-translates.host --only boot.iommu; gpuprobe --root $FIXTURES/iommu-translates.host | sed -n '/^Warning: pcie.iommu/,/^$/p'
   Manual steps
     boot.iommu
         the IOMMU translates every access of the host's own devices: copies between GPUs are slow,
@@ -309,16 +309,10 @@ Advice about a setting changes no verdict.
           update-grub; reboot
   
   Nothing to change, profile train-gpu.
-  gpuprobe: WARNING - pcie.iommu
-    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
-    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
-    2 GPUs, 0000:17:00.0 to 0000:1f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
-    NVIDIA driver 550.163.01, which carries CUDA up to 12.4
-  
-  Cause: pcie.iommu
+  Warning: pcie.iommu
     the IOMMU translates every access of the host's own devices: copies between GPUs are slow, wrong
     or hang
-    do:
+    Remedy:
       With iommu=pt the IOMMU does not protect memory from the devices of the host itself:
         echo 'GRUB_CMDLINE_LINUX_DEFAULT="$GRUB_CMDLINE_LINUX_DEFAULT iommu=pt"' > /etc/default/grub.d/50-iommu.cfg
         update-grub; reboot

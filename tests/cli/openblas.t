@@ -165,16 +165,16 @@ gpuprobe says it of any host, and a capture keeps what the library said.
         }
       ],
   $ COLUMNS=100 gpuprobe --root $FIXTURES/newer-than-openblas.host
-  gpuprobe: WARNING - host.blas-kernels
+  WARNING: OpenBLAS 0.3.21 does not know this processor [host.blas-kernels]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up processor of 2024: 4 cores, 8 CPUs, 1 NUMA node, 32.0 GiB of memory
     no NVIDIA GPU
   
-  Cause: host.blas-kernels
+  Warning: host.blas-kernels
     OpenBLAS 0.3.21 does not know this processor:
     /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so computes with the kernels of a
     Prescott (SSE), where AVX-512 is there
-    do:
+    Remedy:
       For one program: gputune run -- python3 train.py, or
         export OPENBLAS_CORETYPE=SkylakeX
       For all, until OpenBLAS is newer (0.3.25 mended this; Debian 13 has 0.3.29):
@@ -183,29 +183,29 @@ gpuprobe says it of any host, and a capture keeps what the library said.
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   [1]
-  $ sed 's/"takes": "SkylakeX"/"takes": null/' $FIXTURES/newer-than-openblas.host >stubborn.host; gpuprobe --root stubborn.host | sed -n '/Cause/,$p'
-  Cause: host.blas-kernels
+  $ sed 's/"takes": "SkylakeX"/"takes": null/' $FIXTURES/newer-than-openblas.host >stubborn.host; gpuprobe --root stubborn.host | sed -n '/^\(Cause\|Failure\|Warning\):/,$p'
+  Warning: host.blas-kernels
     OpenBLAS 0.3.21 does not know this processor: /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so computes with the kernels of a Prescott (SSE), where AVX-512 is there
-    do:
+    Remedy:
       It takes no better kernels by OPENBLAS_CORETYPE: install a newer one (0.3.25 mended what it takes for processors that it does not know; Debian 13 has 0.3.29)
   
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   $ other='{"path": "/srv/venv/libscipy_openblas64_.so", "core": "SapphireRapids", "version": "0.3.29", "one_target": false, "takes": null, "why": null}'
-  $ sed "/one_target/s#}]#}, $other]#" $FIXTURES/newer-than-openblas.host >two.host; gpuprobe --root two.host | sed -n '/Cause/,$p'
-  Cause: host.blas-kernels
+  $ sed "/one_target/s#}]#}, $other]#" $FIXTURES/newer-than-openblas.host >two.host; gpuprobe --root two.host | sed -n '/^\(Cause\|Failure\|Warning\):/,$p'
+  Warning: host.blas-kernels
     OpenBLAS 0.3.21 does not know this processor: /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so computes with the kernels of a Prescott (SSE), where AVX-512 is there
-    do:
+    Remedy:
       For programs that load this copy: export OPENBLAS_CORETYPE=SkylakeX
       Not for all: /srv/venv/libscipy_openblas64_.so computes with the kernels of a SapphireRapids by itself
   
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   $ sed '/one_target/s#.*#	not ] a list#' $FIXTURES/newer-than-openblas.host >bad.host; gpuprobe --root bad.host | head -1; gpuprobe --json --root bad.host | grep '"openblas"'
-  gpuprobe: UNKNOWN
+  UNKNOWN: what this capture says of OpenBLAS is broken [host.blas-kernels]
       "openblas": "broken",
   $ printf 'file /.facts/environment\n\tOPENBLAS_CORETYPE=SkylakeX\n' | cat $FIXTURES/newer-than-openblas.host - >told.host; gpuprobe --root told.host | head -1
-  gpuprobe: OK
+  OK: no problem found
   $ probe --root $FIXTURES/server-8gpu.host
   host.blas-kernels    skip   nobody has asked OpenBLAS for its kernels
   $ probe --root $FIXTURES/arm-server.host

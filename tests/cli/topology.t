@@ -29,10 +29,10 @@ Nodes without CPUs are no contradiction, although hwloc hides them or gives them
 A CPU that two nodes have is one.
 
   $ rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/nodes-out-of-order.host tree
-  $ echo 1,4-5 > tree/sys/devices/system/node/node1/cpulist; gpuprobe --root tree --verbose | grep -A2 Cause
-  Cause: host.topology
+  $ echo 1,4-5 > tree/sys/devices/system/node/node1/cpulist; gpuprobe --root tree --verbose | grep -A2 '^Warning:'
+  Warning: host.topology
     nodes 0 and 1 overlap: CPU list 1 is on both
-    do:
+    Remedy:
 
 A node without memory has none; that is not the same as unknown.
 
@@ -98,8 +98,8 @@ A ConnectX-3 is "other network controller" for PCI. It is a network card all the
   NIC0 PIX  X
   X itself, NV# so many NVLinks, PIX at most one PCIe switch, PXB several, PHB the host bridge, NODE
   between host bridges of one node, SYS between nodes, ? not known
-  $ gpuprobe --root cx3.host | grep -A2 Cause
-  Cause: pcie.acs
+  $ gpuprobe --root cx3.host | grep -A2 '^Warning:'
+  Warning: pcie.acs
     1 pairs of GPUs and network cards below one PCIe switch are in IOMMU groups of their own: ACS
     sends what they say to each other up to the root complex and back
 
