@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words of the kernel's command line that recipes add. */
+/* Kernel parameters that tuning guides recommend. */
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 
-/* The last word of the command line that begins so, "" if there is none. NULL, with the result set, if the line is not known. The
- * caller frees it. */
+/* Returns the last kernel parameter with this prefix, "" if there is none. If the command line is unknown, sets the
+ * result and returns NULL. The caller frees it. */
 static char *word_of(const struct pr_context *c, const char *begin, struct pr_finding *f)
 {
 	struct pr_str line = c->host->kernel.cmdline;
@@ -24,13 +24,13 @@ static char *word_of(const struct pr_context *c, const char *begin, struct pr_fi
 	return gt_xstrndup(found, strcspn(found, " "));
 }
 
-/* Advice against a word of the command line. */
+/* Advice against a kernel parameter. */
 struct rule {
-	const char *begin; /* of the word */
-	const char *bad;   /* the whole word; NULL: any that begins so */
-	const char *pass;  /* finding without the word */
-	const char *cost;  /* of the word */
-	const char *risk;  /* of its removal */
+	const char *begin; /* prefix of the parameter */
+	const char *bad;   /* the complete parameter; NULL: any with the prefix */
+	const char *pass;  /* finding if the parameter is absent */
+	const char *cost;  /* cost of the parameter */
+	const char *risk;  /* risk of removing it */
 };
 
 static void judge_word(const struct pr_context *c, struct pr_finding *f)

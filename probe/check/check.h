@@ -2,106 +2,111 @@
 #ifndef PR_CHECK_H
 #define PR_CHECK_H
 /*
- * A check is a pure function: host in, finding out. The list is in causal order: what a check names in `after` can be
- * its cause, and if that failed, this finding is folded under it.
+ * A check is a pure function from the host model to a finding. The list is in causal order. The checks that a check
+ * names in `after` can be its cause. If one of them failed, this finding is shown as its consequence.
  */
 #include "probe/host/host.h"
 
-/* Advice: a choice of the administrator that costs speed or a safeguard. It changes no verdict, and gputune plan lists it. */
+/* PR_ADVICE: an administrator's setting that costs speed or removes a safeguard. It does not affect the verdict, and
+ * gputune plan lists it. */
 enum pr_result { PR_PASS, PR_ADVICE, PR_SKIP, PR_NOT_KNOWN, PR_WARN, PR_FAIL };
 const char *pr_result_name(enum pr_result r);
 
 struct pr_finding {
 	enum pr_result result;
-	char what[768];	   /* what is seen; one or two sentences */
-	/* the smallest safe thing to do; "" if there is nothing. Checks write Debian's commands, and pr_judge() adapts them to
+	char what[768];	   /* observation; one or two sentences */
+	/* the smallest safe remedy; "" if there is none. Checks write Debian's commands, and pr_judge() adapts them to
 	 * the host's distribution (probe/check/distro.h) */
 	char remedy[1024];
 };
 
 struct pr_context {
 	const struct pr_host *host;
-	struct gt_fsroot *fs; /* for the admin's compatibility tables only */
+	struct gt_fsroot *fs; /* only for local replacements of the compatibility tables */
 	bool require_gpu;
-	const struct pr_check *check; /* the one that runs; set by pr_judge_one() */
+	const struct pr_check *check; /* the running check; set by pr_judge_one() */
 };
 
 struct pr_check {
 	const char *id, *title;
-	const char *const *after; /* NULL-terminated ids, or NULL */
-	const char *story;	  /* for `explain`: why it matters, how it is seen, what to do */
-	const char *messages;	  /* what users meet and search for, one a line, or NULL */
+	const char *const *after; /* ids of possible causes, NULL-terminated, or NULL */
+	const char *story;	  /* text for `explain`: why it matters, how to recognise it, what to do */
+	const char *messages;	  /* error messages that users search for, one per line, or NULL */
 	void (*run)(const struct pr_context *c, struct pr_finding *f);
-	const void *rule; /* data of run(), where several checks share it; else NULL */
+	const void *rule; /* data for run() if several checks share the function; else NULL */
 };
 
 extern const struct pr_check *const pr_checks[]; /* NULL-terminated */
 const struct pr_check *pr_check_find(const char *id);
-extern const struct pr_check *const pr_stories[]; /* of messages that no check is about: no run; NULL-terminated */
+extern const struct pr_check *const pr_stories[]; /* stories about messages without a check: run is NULL; NULL-terminated */
 
-/* A check or story about a message as somebody pastes it (a log line, the end of a trace). */
+/* A check or story that matches a pasted message (a log line, the end of a stack trace). */
 struct pr_match {
 	const struct pr_check *check;
-	bool sure; /* the text has one of its messages; false: only words in common */
+	bool sure; /* the text contains one of its messages; false: only common words */
 };
-/* Returns how many were found, the best first. */
+/* Returns the number of matches, the best first. */
 #define PR_SEARCH_MOST 4
 size_t pr_check_search(const char *text, struct pr_match ret[PR_SEARCH_MOST]);
 
-/* To be used by checks: set result and texts. */
+/* For checks: set the result and the texts of a finding. */
 void pr_say(struct pr_finding *f, enum pr_result result, const char *fmt, ...) GT_PRINTF(3, 4);
 void pr_remedy(struct pr_finding *f, const char *fmt, ...) GT_PRINTF(2, 3);
 
-/* Lines for a remedy; the caller frees them. Set a kernel setting now and at boot: */
+/* Returns remedy lines that set a kernel setting now and at boot. The caller frees them. */
 char *pr_setting_lines(const struct pr_setting *s, const char *value);
-/* Remove the word of the kernel's command line that begins so: */
+/* Returns remedy lines that remove a kernel parameter with this prefix. The caller frees them. */
 char *pr_remove_word_lines(const struct pr_host *h, const char *begin);
 
-/* Says skip and returns true where no GPU is there for this host to use. */
+/* Sets the result skip and returns true if the host has no GPU that it may use. */
 bool pr_without_gpu(const struct pr_context *c, struct pr_finding *f);
-/* Skipped or unknown, where the kernel log could not be read. */
+/* Sets the result for an unreadable kernel log: skip or unknown. */
 void pr_log_not_examined(const struct pr_host *h, struct pr_finding *f);
-/* The same where the nvidia module is not loaded either: there is no driver to compare with. */
+/* The same, also if the nvidia module is not loaded, so that there is no driver to compare with. */
 bool pr_without_driver(const struct pr_context *c, struct pr_finding *f);
-/* Compute capability x 10 of a GPU: NVML's word, else by its PCI id; 0: not known. */
+/* Returns the compute capability x 10 of a GPU from NVML, else by its PCI id; 0: unknown. */
 int pr_arch_of(const struct pr_context *c, const struct pr_gpu *g);
-int pr_first_arch(const struct pr_context *c); /* of the first GPU whose is known */
-/* Returns the version of the driver that CUDA programs get: Windows' under WSL, that of a cuda-compat libcuda which may lift the
- * kernel's module, else the module's. NULL: no driver is loaded. Checks, `can`, `recommend` and plans all judge by this one. */
+int pr_first_arch(const struct pr_context *c); /* capability of the first GPU with a known one */
+/* Returns the driver version that CUDA programs use. Under WSL it is that of Windows. With a libcuda of cuda-compat
+ * that supports the loaded module it is the version of that libcuda. Otherwise it is that of the module. NULL: no
+ * driver is loaded. Checks, `can`, `recommend` and plans all use this version. */
 const char *pr_met_driver(const struct pr_context *c);
-/* Where a CUDA release lies to those that make code for a GPU: 1 after the last, -1 before the first, 0 among them or not known. */
+/* Compares a CUDA release with those that support a GPU: 1 after the last, -1 before the first, 0 within the range or
+ * unknown. */
 struct pr_span;
 int pr_cuda_beside(const struct pr_context *c, const struct pr_gpu *g, const char *cuda, struct pr_span *ret);
-int pr_branch_of(const char *driver_version); /* "550.163.01" -> 550 */
+int pr_branch_of(const char *driver_version); /* branch of a driver version: "550.163.01" -> 550 */
 
-/* As remedy the lines that install the driver for these cards: one judgement with gpuprobe recommend. */
+/* Sets the remedy to the commands that install the driver for these GPUs, the same as gpuprobe recommend prints. */
 void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f);
-/* The same for the wheels that the driver and these GPUs carry now (driver_need.h). false: nothing lifts that. */
+/* Sets the remedy to the driver that supports newer wheels than the current driver and GPUs (driver_need.h). Returns
+ * false if there is none. */
 struct pr_wheel;
 bool pr_remedy_lift(const struct pr_context *c, struct pr_finding *f, const struct pr_wheel *now);
-/* Such a step as text: "WHY:", and each line indented behind it; "" for none. The caller frees it. */
+/* Formats such a step as text: "WHY:" and the indented lines; "" for NULL. The caller frees it. */
 char *pr_step_text(const json_t *step);
-/* The CUDA release of Debian's own toolkit, where the driver (if one is loaded) and a card (if there is one) carry it; else NULL.
+/* Returns the CUDA release of Debian's toolkit if the driver (if loaded) and a GPU (if present) support it; else NULL.
  * The caller frees it. */
 char *pr_own_toolkit(const struct pr_context *c);
-/* The newest g++ up to `most`, which nvcc takes, that this Debian release has; 0: none that old, ret_oldest being its oldest. Of
- * other distributions `most`. */
+/* Returns the newest g++ of this Debian release up to `most`, the limit of nvcc. 0: all are newer, and *ret_oldest is
+ * the oldest. On other distributions returns `most`. */
 int pr_nvcc_gxx(const struct pr_context *c, int most, int *ret_oldest);
-/* Debian's directory of this architecture's libraries, for remedies. */
+/* Returns Debian's library directory name for this architecture, for remedies. */
 const char *pr_triplet(const struct pr_host *h);
-/* Debian's name of the architecture, as in package names: "amd64". */
+/* Returns Debian's name of the architecture, as in package names: "amd64". */
 const char *pr_deb_arch(const struct pr_host *h);
 
-/* How this container is given a GPU, for a remedy. */
+/* Returns how to give this container a GPU, for a remedy. */
 const char *pr_give_devices(const struct pr_host *h);
 
-/* All checks, judged: one per entry of pr_checks. cause is the index of the finding under which it folds, -1 for none. */
+/* The result of one check. cause is the index of the finding that explains it, -1 for none. */
 struct pr_judged {
 	const struct pr_check *check;
 	struct pr_finding f;
 	int cause;
 };
-size_t pr_judge(const struct pr_context *c, struct pr_judged **ret); /* the caller frees *ret */
+size_t pr_judge(const struct pr_context *c, struct pr_judged **ret); /* runs all checks in the order of pr_checks; the caller
+								      * frees *ret */
 /* Runs one check. The remedy has the commands of the host's distribution. */
 void pr_judge_one(const struct pr_context *c, const struct pr_check *check, struct pr_finding *ret);
 int pr_exit_code(const struct pr_judged *j, size_t n); /* 0 ok, 1 warning, 2 critical, 3 unknown */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GPUs in containers: what the runtime, the image and systemd do to them. */
+/* GPUs in containers: the container runtime, requirements of the image, and systemd. */
 #include <stdio.h>
 #include <string.h>
 #include "probe/check/check.h"
@@ -126,7 +126,7 @@ const struct pr_check pr_check_container_lost = {
 	.run = lost_gpu,
 };
 
-/* "NVIDIA H100" is of the brand nvidia; older names carry theirs. */
+/* Returns the brand. "NVIDIA H100" has the brand nvidia; older names contain theirs. */
 static const char *brand_of(const struct pr_host *h)
 {
 	const char *name = h->n_gpu ? h->gpu[0].name.v : NULL;

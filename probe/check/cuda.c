@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the driver to the program: libcuda, toolkits, wheels. */
+/* Checks from the driver to the program: libcuda, toolkits, wheels. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -16,7 +16,7 @@ static const char *const after_mismatch[] = { "driver.loaded", "driver.device-no
 
 /* ---- libcuda -------------------------------------------------------------------------------------------------- */
 
-/* Data-centre cards only: with others the driver refuses forward compatibility (error 804). */
+/* Forward compatibility works on data-centre GPUs only. The driver refuses it on others (error 804). */
 static bool is_consumer(const struct pr_host *h)
 {
 	for (size_t i = 0; i < h->n_gpu; i++)
@@ -37,7 +37,7 @@ static void drop_compat(struct pr_finding *f, const struct pr_lib *l)
 			  dir, dir);
 }
 
-/* A libcuda of a cuda-compat package (…/compat/, conda's …/cuda-compat/), newer than the module. */
+/* Returns true for a libcuda of a cuda-compat package (…/compat/, conda's …/cuda-compat/) that is newer than the module. */
 static bool lifts(const struct pr_lib *l, const char *module)
 {
 	return l->version && strstr(l->path, "compat/") && gt_version_cmp(l->version, module) > 0;
@@ -93,7 +93,7 @@ const struct pr_check pr_check_libcuda = {
 
 /* ---- forward compatibility ------------------------------------------------------------------------------------ */
 
-/* The driver branches that the library itself names in its note, "535,550"; NULL if it names none. The caller frees it. */
+/* Returns the driver branches in the library's note, "535,550"; NULL if there is none. The caller frees it. */
 static char *noted_branches(const struct pr_host *h, const struct pr_lib *l)
 {
 	const struct pr_elf *elf = NULL;
@@ -112,13 +112,15 @@ static char *noted_branches(const struct pr_host *h, const struct pr_lib *l)
 	return b.len ? gt_buf_take(&b) : NULL;
 }
 
-/* May this libcuda lift the module? PR_NOT_KNOWN: the table does not have its branch, or is broken (then with err). */
+/* Returns whether this libcuda supports the module. PR_NOT_KNOWN: its branch is not in the table, or the table is
+ * malformed (then with err). */
 static enum pr_result judge_lift(const struct pr_context *c, const struct pr_lib *l, const char *module, char **ret_bases,
 				 struct gt_err *err)
 {
 	gt_autofree char *branch = gt_xstrndup(l->version, strcspn(l->version, ".")),
 			 *base = gt_xstrndup(module, strcspn(module, ".")), *bases = noted_branches(c->host, l);
-	int r = bases ? 1 : pr_compat_get(c->fs, &pr_forward_compat, branch, &bases, err); /* the file's note beats the table */
+	/* the note in the file has priority over the table */
+	int r = bases ? 1 : pr_compat_get(c->fs, &pr_forward_compat, branch, &bases, err);
 	bool holds = r > 0 && gt_word_in(bases, ",", base);
 
 	if (is_consumer(c->host))
@@ -187,7 +189,7 @@ const struct pr_check pr_check_forward = {
 
 /* ---- toolkits ------------------------------------------------------------------------------------------------- */
 
-/* The newest CUDA release the driver carries: NVML's own word, else the table's; "" if neither knows. */
+/* Returns the newest CUDA release that the driver supports, from NVML, else from the table; "" if unknown. */
 static void max_cuda(const struct pr_context *c, char to[16])
 {
 	gt_autofree char *cuda = NULL;
@@ -200,7 +202,7 @@ static void max_cuda(const struct pr_context *c, char to[16])
 		snprintf(to, 16, "%s", cuda);
 }
 
-/* Does the toolkit make code for none of the cards, all being too old for it? Then the one for which it came closest. */
+/* If the toolkit supports none of the GPUs because all are too old, returns the GPU with the newest last release. Else NULL. */
 static const struct pr_gpu *left_behind(const struct pr_context *c, const char *version, struct pr_span *ret)
 {
 	const struct pr_gpu *found = NULL;
@@ -248,7 +250,8 @@ char *pr_own_toolkit(const struct pr_context *c)
 	return serves_a_card(c, own) && (!*max || gt_version_cmp(own, max) <= 0) ? gt_take(own) : NULL;
 }
 
-/* In place of a toolkit that the driver does not carry or, with `last`, that leaves the card behind: no driver mends that. */
+/* Recommends another toolkit, if the driver does not support this one or, with `last`, the GPU is too old, which no
+ * driver can change. */
 static void remedy_toolkit(const struct pr_context *c, struct pr_finding *f, const char *version, const char *last,
 			   const char *least)
 {
@@ -277,7 +280,7 @@ static void remedy_toolkit(const struct pr_context *c, struct pr_finding *f, con
 	pr_remedy(f, "%sand take /usr/local/cuda-%s/bin out of PATH.%s%s", take, version, *up ? "\n" : "", up);
 }
 
-/* One toolkit; false when it settles the finding. */
+/* Evaluates one toolkit. Returns false if the finding is final. */
 static bool judge_toolkit(const struct pr_context *c, struct pr_finding *f, const char *version)
 {
 	const char *driver = pr_met_driver(c);

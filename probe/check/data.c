@@ -4,7 +4,7 @@
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 
-/* File systems by the start of their name, and what a data set on them means; NULL: nothing bad. */
+/* File systems by prefix of their type, and the problem for a data set on them; NULL: none. */
 static const struct {
 	const char *type, *trouble, *remedy;
 } kinds[] = {
@@ -44,7 +44,7 @@ static void data(const struct pr_context *c, struct pr_finding *f)
 		}
 	if (pr_has(h->data.free_bytes))
 		gt_format_bytes(space, sizeof(space), (uint64_t)h->data.free_bytes.v);
-	/* a virtual disk calls itself rotational, whatever it is */
+	/* a virtual disk reports rotational regardless of the hardware */
 	if (b && pr_or(b->rotational, 0) && !pr_is_virtual_disk(h, b->name)) {
 		pr_say(f, PR_WARN, "%s lies on the spinning disk %s (%s): shuffled reads wait for its head",
 		       h->data.path, b->name, h->data.fstype);

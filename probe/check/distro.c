@@ -5,7 +5,8 @@
 #include "lib/text.h"
 #include "probe/check/distro.h"
 
-/* Commands that only Debian and its derivatives have, and what they do. %s: their operands, the last of them, or none. */
+/* Commands that exist only on Debian and derivatives, and sentences for them. The operands, the last one, or `object`
+ * complete the sentence. */
 static const struct debian_command {
 	const char *command, *sentence, *object;
 	bool last_operand;
@@ -61,7 +62,7 @@ static size_t length_of(const char *command)
 	return n;
 }
 
-/* Adds the sentence for the command of n bytes. Options and packages to remove ("name-") are no operands. */
+/* Appends the sentence for a command of n bytes. Options and packages to remove ("name-") are not operands. */
 static void add_sentence(struct gt_buf *b, const struct debian_command *c, const char *command, size_t n, bool capital)
 {
 	gt_autofree char *copy = gt_xstrndup(command + strlen(c->command), n - strlen(c->command));
@@ -78,7 +79,7 @@ static void add_sentence(struct gt_buf *b, const struct debian_command *c, const
 		      !c->object ? "" : operands.len ? operands.s : c->object);
 }
 
-/* A line of prose: the commands in it are replaced in place. */
+/* Appends a line of prose, and replaces the commands in it in place. */
 static void add_prose(struct gt_buf *b, const char *line)
 {
 	const struct debian_command *c;
@@ -94,7 +95,7 @@ static void add_prose(struct gt_buf *b, const char *line)
 	gt_buf_printf(b, "%s\n", line);
 }
 
-/* A line of commands: each is a line of its own. */
+/* Appends a line of commands, one command per line. */
 static void add_commands(struct gt_buf *b, char *line, const char *indent, const char *comment)
 {
 	for (char *next; line; line = next) {
@@ -121,7 +122,7 @@ static void add_commands(struct gt_buf *b, char *line, const char *indent, const
 	}
 }
 
-/* The next line of *p with those that it goes on to. The caller frees it. */
+/* Returns the next line of *p, joined with its continuation lines. The caller frees it. */
 static char *take_line(const char **p)
 {
 	gt_auto_buf b = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the card on the bus to a driver that answers: each link explains the ones after it. */
+/* Checks from the GPU on the bus to a working driver. Each can explain the later ones. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -119,7 +119,8 @@ static void preempt_rt(const struct pr_context *c, struct pr_finding *f)
 	pr_say(f, c->host->n_gpu ? PR_FAIL : PR_WARN,
 	       "kernel %s is a PREEMPT_RT kernel: %straining loses throughput", release(c->host),
 	       c->host->n_gpu ? "the NVIDIA module refuses to build for it, and " : "");
-	/* of one version GRUB starts the real-time kernel first, and the package without version brings others with it */
+	/* of the same version GRUB starts the real-time kernel first, and a package name without a version would
+	 * install others with it */
 	pr_remedy(f,
 		  "Install the ordinary kernel, and choose it in GRUB's menu (Advanced options), which starts the "
 		  "real-time one first:\n"
@@ -139,13 +140,13 @@ const struct pr_check pr_check_preempt_rt = {
 	.run = preempt_rt,
 };
 
-/* Nothing to install where a driver is: nouveau has to be kept off the card from the initial RAM disk on. */
+/* If a driver is installed, the remedy blacklists nouveau, also in the initial RAM disk. Otherwise it installs a driver. */
 static void remedy_nouveau(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 
 	if (!pr_or(h->driver.dkms, 0) && !pr_or(h->driver.module_file, 0)) {
-		pr_remedy_driver(c, f); /* any of them keeps nouveau away */
+		pr_remedy_driver(c, f); /* every driver package blacklists nouveau */
 		return;
 	}
 	pr_remedy(f, "A driver is installed; keep nouveau off the card, from the initial RAM disk on:\n"

@@ -27,7 +27,7 @@ void pr_driver_need_clear(struct pr_driver_need *n)
 	*n = (struct pr_driver_need){0};
 }
 
-/* What all cards have in common; false if one of them is not in the table. */
+/* Returns the requirements common to all GPUs. Returns false if one of them is not in the table. */
 static bool common_kind(const struct pr_context *c, unsigned device, struct pr_gpu_kind *ret)
 {
 	*ret = (struct pr_gpu_kind){.last_branch = 999};
@@ -53,7 +53,7 @@ static bool within(const char *driver, const struct pr_gpu_kind *k)
 	return driver && pr_branch_of(driver) >= k->first_branch && pr_branch_of(driver) <= k->last_branch;
 }
 
-/* The newest branch that Debian packages beside its own and that drives the cards; 0: none. */
+/* Returns the newest legacy branch in Debian that supports the GPUs; 0: none. */
 static int legacy_branch(const struct pr_context *c, const struct pr_gpu_kind *k)
 {
 	gt_autofree char *list = NULL;
@@ -68,7 +68,8 @@ static int legacy_branch(const struct pr_context *c, const struct pr_gpu_kind *k
 	return best;
 }
 
-/* The driver's metapackage brings a display and no libcuda; without libnvidia-…-cfg1 the daemon brings Debian's own branch. */
+/* The driver's metapackage would install a display and no libcuda. Without libnvidia-…-cfg1 the daemon would install
+ * Debian's main branch. */
 char *pr_legacy_packages(int branch)
 {
 	return gt_xasprintf("nvidia-tesla-%1$d-kernel-dkms libnvidia-tesla-%1$d-cuda1 libnvidia-tesla-%1$d-ml1 "
@@ -90,7 +91,7 @@ char *pr_hold_line(const struct pr_host *h, const char *version)
 	const char *colon = strchr(version, ':'), *upstream = colon ? colon + 1 : version;
 	int n = (int)strspn(upstream, "0123456789.");
 
-	for (size_t i = 0; n && i < h->n_package; i++) { /* an empty pattern would be every package */
+	for (size_t i = 0; n && i < h->n_package; i++) { /* an empty prefix would match every package */
 		const char *epoch = strchr(h->package[i].version, ':'), *has = epoch ? epoch + 1 : h->package[i].version;
 
 		if (pr_is_driver_package(h->package[i].name) && !strncmp(has, upstream, (size_t)n))
@@ -116,13 +117,13 @@ static void older_branch(const struct pr_context *c, struct pr_driver_need *n)
 			      n->kind.last_branch, c->host->distro.version_id.v ? c->host->distro.version_id.v : "");
 }
 
-/* The open module begins with Turing. */
+/* Returns true if the GPUs need both flavours: the open module supports Turing and later only. */
 static bool both_flavours(const struct pr_gpu_kind *k)
 {
 	return k->open_only && k->arch < 75;
 }
 
-/* From where the driver would come if there were none. */
+/* Finds the package source of a driver, as if none were installed. */
 static void packaged_need(const struct pr_context *c, const char *packaged, struct pr_driver_need *n)
 {
 	const struct pr_host *h = c->host;
@@ -155,7 +156,8 @@ static void packaged_need(const struct pr_context *c, const char *packaged, stru
 	}
 }
 
-/* Debian's own packages, or NVIDIA's? These build by the plain name, and of another branch. */
+/* Returns whether the driver is from Debian's packages, not NVIDIA's. NVIDIA's DKMS source has the plain name "nvidia"
+ * and another branch. */
 static bool is_debians(const struct pr_host *h, struct gt_fsroot *fs, const char *driver)
 {
 	gt_autofree char *own = NULL;
@@ -171,7 +173,8 @@ static bool is_debians(const struct pr_host *h, struct gt_fsroot *fs, const char
 	       pr_branch_of(own) == pr_branch_of(driver);
 }
 
-/* A driver that would drive the cards is here, but not loaded: of what Debian packages, the rest of it may lack. */
+/* Handles a suitable driver that is installed but not loaded. For Debian's packages keeps the list, because some may be
+ * missing. */
 static void asleep(const struct pr_context *c, struct pr_driver_need *n)
 {
 	const char *source = c->host->driver.dkms_source.v, *slash = source ? strchr(source, '/') : NULL;
@@ -201,8 +204,7 @@ static void find_way(const struct pr_context *c, const char *packaged, unsigned 
 
 	*n = (struct pr_driver_need){0};
 	if (!device && pr_windows_gpus(h) && h->nvml.driver.v) {
-		n->way = PR_DRIVER_FITS; /* whatever the card is: the driver is Windows', and none is to be installed
-					    here */
+		n->way = PR_DRIVER_FITS; /* any GPU: the driver belongs to Windows, and this system needs none */
 		n->version = gt_xstrdup(h->nvml.driver.v);
 		n->why = gt_xasprintf("Windows' driver %s answers", n->version);
 		return;
@@ -242,13 +244,14 @@ void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned d
 	n->cuda_driver = met ? gt_xstrdup(met) : NULL;
 }
 
-/* NVIDIA's: the open module needs a card with a GSP, which Turing was the first to have. */
+/* Returns NVIDIA's package. The open module needs a GPU with a GSP (Turing and later). */
 static char *nvidia_package(const struct pr_driver_need *n)
 {
 	return n->known && n->kind.arch < 75 ? gt_xasprintf("cuda-drivers-%d", n->kind.last_branch) : gt_xstrdup("nvidia-open");
 }
 
-/* The other flavour in place of the one that is there: Debian's alternative "nvidia" prefers the proprietary one while both are. */
+/* Returns commands that replace the installed flavour. Debian's alternative "nvidia" prefers the proprietary one while
+ * both are installed. */
 static char *flavour_lines(const struct pr_context *c, const struct pr_driver_need *n)
 {
 	const struct pr_host *h = c->host;
@@ -266,7 +269,7 @@ static char *flavour_lines(const struct pr_context *c, const struct pr_driver_ne
 				 "apt install nvidia-open-kernel-dkms nvidia-kernel-dkms- nvidia-kernel-support-\nreboot");
 }
 
-/* Where the driver is not this system's to change; NULL: it is. */
+/* Returns where to change the driver, if it does not belong to this system; NULL: here. */
 static const char *elsewhere(const struct pr_host *h)
 {
 	return gt_streq(h->virt.v, "wsl")	  ? "# in Windows: install NVIDIA's newest driver, then wsl --shutdown" :
@@ -274,7 +277,7 @@ static const char *elsewhere(const struct pr_host *h)
 						  NULL;
 }
 
-/* Where another distribution has the driver is not known here. The caller frees it. */
+/* Returns a general instruction, because package sources of other distributions are unknown. The caller frees it. */
 static char *other_distro_lines(const struct pr_driver_need *n)
 {
 	gt_autofree char *most = n->known && n->kind.last_branch < 999 ? gt_xasprintf(", branch %d at most", n->kind.last_branch) :
@@ -285,7 +288,7 @@ static char *other_distro_lines(const struct pr_driver_need *n)
 
 #define LONGEST_LINE 88
 
-/* A list of packages as lines of a command that go on to the next. */
+/* Formats a list of packages as command lines with continuations. */
 static char *fold(const char *packages)
 {
 	struct gt_buf b = {0};
@@ -307,7 +310,7 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 	const char *release = c->host->kernel.release.v ? c->host->kernel.release.v : pr_deb_arch(c->host);
 	bool asleep_in_wsl = n->way == PR_DRIVER_ASLEEP && c->host->platform.windows_driver;
 	bool secure = pr_or(c->host->secure_boot.on, 0) && !pr_or(c->host->secure_boot.shim_off, 0);
-	/* what DKMS builds, the next boot refuses otherwise */
+	/* otherwise the next boot rejects the module that DKMS builds */
 	const char *enrol = secure ? "# Secure Boot is on: a blue screen asks for the password at the reboot\n"
 				     "apt install mokutil && mokutil --import /var/lib/dkms/mok.pub\n"
 				   : "";
@@ -328,7 +331,7 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 		return step(c->host, n->why, flavour_lines(c, n));
 	case PR_DRIVER_DEBIAN:
 	case PR_DRIVER_LEGACY:
-		/* beside it the newest stays chosen */
+		/* if both are installed, the alternative still selects the newest */
 		choose = n->way == PR_DRIVER_LEGACY && pr_find_package(c->host, "nvidia-alternative") ?
 				 gt_xasprintf("update-glx --set nvidia /usr/lib/nvidia/tesla-%s\n", n->version) : gt_xstrdup("");
 		packages = fold(n->packages);

@@ -2,63 +2,64 @@
 #ifndef PR_NEED_H
 #define PR_NEED_H
 /*
- * What this host needs to train: which driver for its cards and where it comes from, and which wheels run on it. The one
- * judgement behind gpuprobe recommend and gputune provision; pure but for the compatibility tables.
+ * Determines what this host needs to train: the driver for its GPUs and its source, and the wheels that run on it. Used
+ * by both gpuprobe recommend and gputune provision. Pure except for the compatibility tables.
  */
 #include "probe/check/check.h"
 #include "probe/compat/compat.h"
 
-/* Debian's packages for computing, without a display: module source of either flavour, and libcuda, NVML, nvidia-smi, device
- * nodes and the daemon that keeps the cards awake. */
+/* Debian's packages for computing without a display: the module source of either flavour, and libcuda, NVML,
+ * nvidia-smi, device nodes and the persistence daemon. */
 #define PR_DEBIAN_MODULE "nvidia-kernel-dkms"
 #define PR_DEBIAN_OPEN	 "nvidia-open-kernel-dkms"
 #define PR_DEBIAN_DRIVER "libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced"
-/* The same of an older branch, which Debian packages beside its own. The caller frees it. */
+/* Returns the same packages for a legacy branch of Debian. The caller frees it. */
 char *pr_legacy_packages(int branch);
-/* What stands in the names of Debian's packages of this host's branch: "tesla-470-" as in libnvidia-tesla-470-ml1, or "". */
+/* Returns the branch part in the names of this host's Debian packages: "tesla-470-" as in libnvidia-tesla-470-ml1, or "". */
 void pr_branch_infix(const struct pr_host *h, char ret[16]);
-/* The line that keeps apt from this version of the driver: of some packages only, the others would move without them, or be removed
- * for them. NULL: it is no package's. The caller frees it. */
+/* Returns a command that keeps apt from upgrading this driver version. It holds every installed package of the version: if
+ * only some were held, apt would upgrade the others without them, or remove them. NULL: no package has this version.
+ * The caller frees it. */
 char *pr_hold_line(const struct pr_host *h, const char *version);
 
 enum pr_driver_way {
 	PR_DRIVER_NO_GPU,  /* no NVIDIA GPU that this host may use */
-	PR_DRIVER_FITS,	   /* the loaded one drives the cards */
-	PR_DRIVER_ASLEEP,  /* one is installed that would, and not loaded */
-	PR_DRIVER_FLAVOUR, /* it would by the other flavour of its kernel module */
-	PR_DRIVER_DEBIAN,  /* Debian's drives them */
-	PR_DRIVER_LEGACY,  /* an older branch, which Debian packages beside its own */
-	PR_DRIVER_NVIDIA,  /* newer than Debian's: NVIDIA's repository */
-	PR_DRIVER_NONE,	   /* nothing that is packaged drives them */
+	PR_DRIVER_FITS,	   /* the loaded driver supports the GPUs */
+	PR_DRIVER_ASLEEP,  /* a suitable driver is installed but not loaded */
+	PR_DRIVER_FLAVOUR, /* the driver needs the other flavour of its kernel module */
+	PR_DRIVER_DEBIAN,  /* Debian's driver supports the GPUs */
+	PR_DRIVER_LEGACY,  /* a legacy branch packaged by Debian supports the GPUs */
+	PR_DRIVER_NVIDIA,  /* only a driver newer than Debian's: NVIDIA's repository */
+	PR_DRIVER_NONE,	   /* no packaged driver supports the GPUs */
 };
 struct pr_driver_need {
 	enum pr_driver_way way;
-	struct pr_gpu_kind kind; /* what all cards have in common: branches from first_branch to last_branch */
-	bool known;		 /* the table knows each card */
-	char *version;		 /* that is there or would be; NULL: not known */
-	char *cuda_driver;	 /* the version that CUDA programs then get (pr_met_driver); NULL: not known */
-	char *packages;		 /* blanks between them; NULL: none to install */
-	char *why;		 /* one sentence without full stop */
+	struct pr_gpu_kind kind; /* requirements common to all GPUs: branches from first_branch to last_branch */
+	bool known;		 /* the table contains each GPU */
+	char *version;		 /* version that is installed or would be; NULL: unknown */
+	char *cuda_driver;	 /* driver version that CUDA programs then use (pr_met_driver); NULL: unknown */
+	char *packages;		 /* packages separated by blanks; NULL: none to install */
+	char *why;		 /* one sentence without a full stop */
 };
 void pr_driver_need_clear(struct pr_driver_need *n);
-/* packaged: the driver that apt's lists offer from Debian, NULL: as the table of Debian releases says. device: judge for a
- * card of this PCI device id in place of those that are there; 0: those that are there. */
+/* Determines the driver. packaged: the driver version in apt's lists from Debian, NULL: the one in the table of Debian
+ * releases. device: PCI device id of a GPU to use instead of the host's GPUs; 0: the host's GPUs. */
 void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *ret);
-/* Does the flavour of the loaded kernel module drive such cards? The open one needs a card with a GSP, which Turing was the first
- * to have; Grace Hopper was the first to need the open one. Where no module is loaded, any does. */
+/* Returns whether the flavour of the loaded kernel module supports such GPUs. The open module needs a GPU with a GSP
+ * (Turing and later). Grace Hopper and later need the open module. True if no module is loaded. */
 bool pr_flavour_fits(const struct pr_host *h, const struct pr_gpu_kind *k);
-/* The same as a step for people: { why, lines }; NULL where nothing is to be done. */
+/* Returns the result as a step for people, { why, lines }; NULL if no change is needed. */
 json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *n);
 
-/* The smallest change of driver, as such a step with this `why`, to `least` or newer; NULL where the driver that is there or would
- * be is that, or none such drives these cards. */
+/* Returns the smallest driver change to version `least` or newer, as a step with this `why`. NULL if the installed or
+ * planned driver is new enough, or if no such driver supports these GPUs. */
 json_t *pr_driver_lift(const struct pr_context *c, const struct pr_driver_need *n, const char *least, const char *why);
-/* The smallest change of driver, as such a step, that gives the newest wheel with code for the cards; NULL where `now` is that, or
- * no driver of these cards carries it. */
+/* Returns the smallest driver change that allows the newest wheel with code for the GPUs, as a step. NULL if `now` is
+ * that wheel, or if no driver for these GPUs supports it. */
 json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now);
-/* The glibc that wheels of this PyTorch release need (their tags on PyPI). */
+/* Returns the glibc version that wheels of this PyTorch release need (from their tags on PyPI). */
 const char *pr_torch_glibc(const char *release);
-/* Add the steps { why, lines } for PyTorch in a virtual environment: on the driver that is there or would be, or for the CPU.
- * Nothing is added where the driver's version is not known. lift: also pr_wheel_lift(). */
+/* Adds the steps { why, lines } for PyTorch in a virtual environment: for the installed or planned driver, or for the
+ * CPU. Adds none if the driver's version is unknown. lift: also adds pr_wheel_lift(). */
 int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool lift, json_t *steps, struct gt_err *err);
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The firmware of the GPUs' own processor: of the module's very version, or the module cannot start a card. */
+/* Checks the firmware of the GPU's own processor (GSP). The module cannot start a GPU without firmware of exactly its
+ * version. */
 #include <stdio.h>
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 #include "probe/check/driver_need.h"
 
-/* Turing was the first to have it; 0: of no card is it known. */
+/* Returns the newest capability, to detect a GSP (Turing and later); 0: unknown for all GPUs. */
 static int newest_arch(const struct pr_context *c)
 {
 	int newest = 0;
@@ -16,8 +17,8 @@ static int newest_arch(const struct pr_context *c)
 	return newest;
 }
 
-/* The open module cannot do without; the other one goes on without the GSP where the card lets it, as all before Hopper
- * do. */
+/* Returns whether the firmware is mandatory. It is for the open module, and for Hopper and later. With the proprietary
+ * module, GPUs before Hopper also work without the GSP. */
 static bool is_needed(const struct pr_context *c)
 {
 	const struct pr_host *h = c->host;
@@ -32,7 +33,7 @@ static bool all_answer(const struct pr_host *h)
 	       h->nvml.count.v >= (int64_t)pr_usable_gpus(h);
 }
 
-/* Who brought the driver brings its firmware. */
+/* The firmware comes from the same source as the driver. */
 static void remedy_firmware(const struct pr_host *h, struct pr_finding *f)
 {
 	char branch[16];

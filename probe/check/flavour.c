@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does this card take this driver? By the PCI id, so that it is known before the driver has ever worked. */
+/* Checks whether the driver supports the GPU, by PCI id, so that it also works before the driver has ever been loaded. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
@@ -9,7 +9,7 @@
 #include "probe/compat/compat.h"
 #include "probe/check/driver_need.h"
 
-/* The version that is loaded, else that of the installed user space or the source that DKMS has. */
+/* Returns the version of the loaded driver, else of DKMS's source or the installed libraries. */
 static const char *installed_driver(const struct pr_host *h)
 {
 	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
@@ -22,7 +22,7 @@ static const char *installed_driver(const struct pr_host *h)
 	return l && !strstr(l->path, "compat/") ? l->version : NULL;
 }
 
-/* The first GPU for which the rule says so; kind is what its PCI id tells. */
+/* Returns the first GPU that matches the rule. kind: from its PCI id. */
 static const struct pr_gpu *find_gpu(const struct pr_context *c, bool (*rule)(const struct pr_gpu_kind *k, int branch),
 				     int branch, struct pr_gpu_kind *kind)
 {
@@ -51,7 +51,7 @@ static bool is_open_only(const struct pr_gpu_kind *k, int branch)
 	return k->open_only;
 }
 
-/* The open module needs a card with a GSP, which Turing was the first to have. */
+/* The open module needs a GPU with a GSP (Turing and later). */
 static bool is_closed_only(const struct pr_gpu_kind *k, int branch)
 {
 	return k->arch < 75;
@@ -63,7 +63,8 @@ static const char *gpu_name(const struct pr_gpu *g, char buf[64])
 	return buf;
 }
 
-/* Cards are driven from one branch to another: does the installed driver lie behind the last of a card, or before its first? */
+/* Compares the installed driver with the branches that support the GPU. before: is the driver older than the first
+ * branch? Otherwise: is it newer than the last one? */
 static void judge_branch(const struct pr_context *c, struct pr_finding *f, bool before)
 {
 	const char *driver = installed_driver(c->host);
@@ -167,7 +168,8 @@ static const struct pr_kernel *find_kernel(const struct pr_host *h, const char *
 	return NULL;
 }
 
-/* Debian 13's 550.163.01 of its backports (revision 4) builds up to Linux 6.17, by its changelog; its own, 2, up to 6.15. */
+/* Debian 13's 550.163.01 from backports (revision 4) builds up to Linux 6.17, by its changelog; the release's revision
+ * 2 up to 6.15. */
 static bool builds_by_backports(const struct pr_host *h, const struct pr_kernel *k)
 {
 	const struct pr_package *p = pr_find_package(h, "nvidia-kernel-dkms");
@@ -178,7 +180,7 @@ static bool builds_by_backports(const struct pr_host *h, const struct pr_kernel 
 	       gt_version_cmp(k->release, "6.16") >= 0 && gt_version_cmp(k->release, "6.18") < 0;
 }
 
-/* The headers are there and DKMS has tried: once more comes to the same. */
+/* The headers are installed and DKMS has failed, so another attempt would fail too. */
 static void remedy_failed_build(const struct pr_host *h, const struct pr_kernel *k, struct pr_finding *f)
 {
 	const char *slash = strchr(h->driver.dkms_source.v ? h->driver.dkms_source.v : "", '/');
@@ -237,7 +239,7 @@ const struct pr_check pr_check_next_kernel = {
 	.run = next_kernel,
 };
 
-/* The driver package whose upgrade would change what programs load, one on hold only if no other waits; NULL: none waits. */
+/* Returns a driver package with a pending upgrade; one on hold only if there is no other. NULL: none is pending. */
 static const struct pr_package *waiting(const struct pr_host *h, bool *ret_any)
 {
 	const struct pr_package *found = NULL;

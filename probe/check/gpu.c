@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cards and their place in the machine. */
+/* Location of the GPUs in the machine: NUMA node and PCIe link. */
 #include <stdio.h>
 #include <string.h>
 #include "probe/check/check.h"
@@ -71,7 +71,7 @@ static void pcie_width(const struct pr_context *c, struct pr_finding *f)
 		if (pr_has(d->parent_max_width) && d->parent_max_width.v > 0)
 			can = GT_MIN(can, d->parent_max_width.v);
 		if (!pr_has(d->link_width) || d->link_width.v <= 0 || d->link_width.v > 32 || can <= 0)
-			continue; /* virtual functions say 0 or 255 */
+			continue; /* virtual functions report 0 or 255 */
 		seen++;
 		if (d->link_width.v < can) {
 			pr_say(f, PR_WARN, "GPU %s runs at PCIe x%d although card and slot can do x%d", d->address,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What NVML and the kernel's log say of the cards' health. */
+/* Health of the GPUs, from NVML and the kernel log. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 static const char *const after_loaded[] = {"driver.loaded", NULL};
 static const char *const after_nvml[] = {"driver.loaded", "nvml.answers", NULL};
 
-/* The newest line of the kernel log that the check judges; NULL: none. */
+/* Returns the newest line of the kernel log that belongs to the check; NULL: none. */
 static const struct pr_log_line *last_line(const struct pr_host *h, const char *check)
 {
 	for (size_t i = h->n_log; i-- > 0;)
@@ -18,7 +18,7 @@ static const struct pr_log_line *last_line(const struct pr_host *h, const char *
 	return NULL;
 }
 
-/* The first GPU whose number is there and not zero. */
+/* Returns the first GPU whose number at that offset is known and not zero. */
 static const struct pr_gpu *first_with(const struct pr_host *h, size_t offset)
 {
 	for (size_t i = 0; i < h->n_gpu; i++)
@@ -28,7 +28,7 @@ static const struct pr_gpu *first_with(const struct pr_host *h, size_t offset)
 }
 #define FIRST_WITH(h, member) first_with(h, offsetof(struct pr_gpu, member))
 
-/* Nothing bad was seen: a pass, an unknown if the log is closed to this user and NVML silent too. */
+/* Sets the result if no problem was found: pass if NVML responded, else skip. */
 static void all_well(const struct pr_context *c, struct pr_finding *f, const char *what)
 {
 	const struct pr_host *h = c->host;
@@ -43,8 +43,8 @@ static void all_well(const struct pr_context *c, struct pr_finding *f, const cha
 		       h->kernel_log == PR_PRESENT ? "; the kernel's log names nothing" : "");
 }
 
-/* NVML answers for every GPU that it should: what the log tells is over, by a reset or because it passed. A log has all since
- * the boot, and a card that was reset is as good as new. */
+/* Returns whether NVML responds for every usable GPU. A logged error is then over, by a reset or by itself. The log
+ * contains all errors since boot, and a GPU that was reset is fully usable. */
 static bool all_answer(const struct pr_host *h)
 {
 	return h->nvml.answer == PR_NVML_OK && pr_has(h->nvml.count) &&
@@ -52,7 +52,7 @@ static bool all_answer(const struct pr_host *h)
 	       !pr_or(h->nvml.gpus_to_reset, 0);
 }
 
-/* A line of the log as a finding: critical, a warning where it is over. */
+/* Reports a line of the log: critical, or a warning if the error is over. */
 static void logged(const struct pr_context *c, struct pr_finding *f, const char *what, const struct pr_log_line *x,
 		   const char *remedy)
 {
@@ -97,7 +97,7 @@ const struct pr_check pr_check_lost = {
 	.run = lost,
 };
 
-/* Are both lines Xids of one GPU ("Xid (PCI:0000:17:00)")? */
+/* Returns whether both lines are Xids of one GPU ("Xid (PCI:0000:17:00)"). */
 static bool is_same_gpu(const struct pr_log_line *a, const struct pr_log_line *b)
 {
 	const char *gpu = strstr(a->text, "Xid ("), *other = strstr(b->text, "Xid (");
@@ -105,8 +105,8 @@ static bool is_same_gpu(const struct pr_log_line *a, const struct pr_log_line *b
 	return gpu && other && !strncmp(gpu, other, strcspn(gpu, ")") + 1);
 }
 
-/* "…154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)": the last word on a GPU counts, and none is
- * as good as no line. */
+/* Finds a GPU that needs a reset: "…154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)". The
+ * last such line of a GPU decides, and "None" equals no line. */
 static const struct pr_log_line *waits_for_reset(const struct pr_host *h)
 {
 	for (size_t i = h->n_log; i-- > 0;) {
@@ -155,7 +155,7 @@ const struct pr_check pr_check_reset = {
 	.run = reset_required,
 };
 
-/* The line that says that the firmware of the card's own processor is not on the disk; NULL: none does. */
+/* Returns the line about missing GSP firmware; NULL: none. */
 static const char *no_firmware(const struct pr_host *h)
 {
 	static const char *const words[] = {"firmware load for nvidia/", "failed to load nvidia/", "No firmware image found"};
@@ -335,7 +335,7 @@ static bool waits_for_action(const struct pr_xid_entry *e)
 	return e && (e->action == PR_ACTION_RESET || e->action == PR_ACTION_REBOOT || e->action == PR_ACTION_POWER);
 }
 
-/* Did the driver withdraw the need for a reset of this line's GPU later ("154, ... to 0x0 (None)")? */
+/* Returns whether a later line withdrew the reset request for this line's GPU ("154, ... to 0x0 (None)"). */
 static bool was_reset(const struct pr_host *h, size_t at)
 {
 	for (size_t i = at + 1; i < h->n_log; i++)
@@ -346,7 +346,7 @@ static bool was_reset(const struct pr_host *h, size_t at)
 
 enum weight { PASSED, NEEDED_ACTION, WAITS };
 
-/* A fatal error of an NVSwitch waits until the switch is reset, and no line tells of that. */
+/* Weighs a line. A fatal error of an NVSwitch lasts until the switch is reset, and no log line reports that reset. */
 static enum weight weight(const struct pr_host *h, size_t at)
 {
 	const struct pr_log_line *x = &h->log[at];
@@ -359,7 +359,8 @@ static enum weight weight(const struct pr_host *h, size_t at)
 	return all_answer(h) || was_reset(h, at) ? NEEDED_ACTION : WAITS;
 }
 
-/* The newest of the gravest lines that the check judges; h->n_log: none. lines: of its number; others: of other numbers. */
+/* Returns the newest of the most severe lines for the check; h->n_log: none. lines: count with the same number; others:
+ * with other numbers. */
 static size_t gravest(const struct pr_host *h, const char *check, size_t *lines, size_t *others)
 {
 	size_t worst = h->n_log;
@@ -441,7 +442,7 @@ const struct pr_check pr_check_nvswitch = {
 
 /* ---- the NVLink fabric -------------------------------------------------------------------------------------------- */
 
-/* NVML's own word: 3 when the switches are set up, 1 or 2 when a GPU waits, 0 where it is not known (Ampere does not say). */
+/* Returns NVML's state: 3 if all GPUs are connected, 1 or 2 if a GPU is waiting, 0 if unknown (Ampere does not report it). */
 static int fabric_state(const struct pr_host *h)
 {
 	size_t done = 0;

@@ -112,7 +112,7 @@ int pr_branch_of(const char *driver_version)
 	return (int)strtol(driver_version, NULL, 10);
 }
 
-/* The root cause of finding i: the first earlier one it names that is bad itself, or that one's cause. */
+/* Returns the root cause of finding i: the first bad earlier one in its `after` list, or the cause of that one. */
 static int find_cause(const struct pr_judged *j, size_t i)
 {
 	for (const char *const *id = j[i].check->after; id && *id; id++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options and limits for other machines, or from the search for an error, that stay in files and cost every job. */
+/* Options and limits meant for other machines or for debugging, which stay in files and slow down every job. */
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/text.h"
@@ -39,7 +39,7 @@ const struct pr_check pr_check_nofile = {
 	.run = nofile,
 };
 
-/* What NVIDIA's module was loaded with, as its own file shows it. */
+/* Checks the parameters of the loaded NVIDIA module in its /proc file. */
 static void driver_options(const struct pr_context *c, struct pr_finding *f)
 {
 	struct pr_str params = c->host->driver.params;

@@ -3,7 +3,7 @@
 #define PR_LIST_H
 #include "probe/check/check.h"
 
-/* Every check, in causal order. */
+/* All checks, in causal order. */
 #define PR_CHECKS(CHECK) \
 	CHECK(gpu_present) \
 	CHECK(wsl) \

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors in the kernel log: lines that no other check judges, where the host is then unknown, and those of the kernel itself. */
+/* Errors in the kernel log: lines that no other check evaluates, so that their effect is unknown, and errors of the
+ * kernel itself. */
 #include <stdio.h>
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 
 #define MOST_SHOWN 3
-#define OF_LINE	   180 /* bytes of a line that are shown */
+#define OF_LINE	   180 /* maximum bytes of a line in the finding */
 
-/* A line that another check would judge counts here where no GPU is left for that check. */
+/* Returns whether the line belongs to the check. Lines for GPU checks count as unread if there is no GPU for those checks. */
 static bool is_unread(const struct pr_host *h, const struct pr_log_line *l, const char *id)
 {
 	if (l->kind == PR_LOG_UNREAD)
@@ -96,9 +97,9 @@ const struct pr_check pr_check_log_hardware = {
 	.run = judge_lines,
 };
 
-/* ---- errors of the kernel itself, whose meaning is known --------------------------------------------------------- */
+/* ---- errors of the kernel itself with a known meaning --------------------------------------------------------- */
 
-/* Returns the newest line of the running check, and the number of its lines. NULL: none; the finding is set. */
+/* Returns the newest line of the running check, and the number of its lines. If there is none, sets the result and returns NULL. */
 static const struct pr_log_line *newest(const struct pr_context *c, struct pr_finding *f, size_t *lines)
 {
 	const char *id = c->check->id;
@@ -118,7 +119,7 @@ static const struct pr_log_line *newest(const struct pr_context *c, struct pr_fi
 	return h->kernel_log == PR_PRESENT ? x : NULL;
 }
 
-/* The value of "name=" in a line, up to a comma: "task=python3". */
+/* Returns the value of "name=" in a line, up to a comma: "task=python3". */
 static const char *value_of(const char *line, const char *name, int *ret_len)
 {
 	const char *at = strstr(line, name);
@@ -137,7 +138,7 @@ static void oom(const struct pr_context *c, struct pr_finding *f)
 
 	if (!x)
 		return;
-	for (size_t i = 0; i < c->host->n_log; i++) /* this form has the names; the other one follows it */
+	for (size_t i = 0; i < c->host->n_log; i++) /* this line has the names; the other form follows it */
 		if (strstr(c->host->log[i].text, "oom-kill:constraint="))
 			x = &c->host->log[i];
 	task = value_of(x->text, ",task=", &task_len);
@@ -158,7 +159,7 @@ const struct pr_check pr_check_log_oom = {
 	.run = oom,
 };
 
-/* Checks that report the newest line: what it means, and what to do. */
+/* Checks that report the newest line, its meaning and the remedy. */
 struct rule {
 	enum pr_result result;
 	const char *what, *remedy;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Network ports: buffers, queues, frames, read requests, and who moves their interrupts. ethtool -G and -L and a new MTU interrupt
- * the link. Sources: NVIDIA's Grace tuning guide, mlnx-tools. */
+/* Network ports: ring buffers, queues, MTU, read requests, and interrupt balancing. ethtool -G and -L and a new MTU
+ * interrupt the link. Sources: NVIDIA's Grace tuning guide, mlnx-tools. */
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 
 #define VERY_FAST_MBIT 100000
 #define READ_REQUEST   4096
 
-/* Says why no port could be judged: a value that could not be read, or none at all. */
+/* Sets the result if no port could be evaluated: unknown for an unreadable value, else skip. */
 static void none_judged(struct pr_finding *f, enum pr_state worst, const char *what)
 {
 	bool unread = worst == PR_UNREADABLE || worst == PR_BROKEN;
@@ -93,7 +93,7 @@ const struct pr_check pr_check_nic_rings = {
 	.run = rings,
 };
 
-/* One queue per core of the port's node: with fewer some cores have more work than others, with more some share a core. */
+/* Expects one queue per core of the port's node. With fewer, some cores have more work; with more, queues share a core. */
 static void queues(const struct pr_context *c, struct pr_finding *f)
 {
 	size_t judged = 0;

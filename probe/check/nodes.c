@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The driver's nodes in /dev: are they there, may they be opened, do they lead to the driver? */
+/* Checks the driver's nodes in /dev: existence, permissions, device numbers. */
 #include <stdio.h>
 #include <string.h>
 #include "probe/check/check.h"
@@ -10,7 +10,7 @@ static bool inside(const struct pr_host *h)
 	return h->container.state == PR_PRESENT;
 }
 
-/* ---- there, and open to this user ------------------------------------------------------------------------------ */
+/* ---- existence and permissions -------------------------------------------------------------------------------- */
 
 static void device_nodes(const struct pr_context *c, struct pr_finding *f)
 {
@@ -49,9 +49,9 @@ const struct pr_check pr_check_device_nodes = {
 	.run = device_nodes,
 };
 
-/* ---- numbers -------------------------------------------------------------------------------------------------- */
+/* ---- device numbers ------------------------------------------------------------------------------------------- */
 
-/* Without the first ones no CUDA program starts, without nvidia-caps none on an instance of MIG. */
+/* Returns the severity: no CUDA program works without the first nodes, and none on a MIG instance without nvidia-caps. */
 static enum pr_result worth(const struct pr_host *h, const struct pr_devnode *n)
 {
 	if (!strcmp(n->kind, "nvidia") || !strcmp(n->kind, "nvidiactl") || !strcmp(n->kind, "nvidia-uvm"))
@@ -62,7 +62,7 @@ static enum pr_result worth(const struct pr_host *h, const struct pr_devnode *n)
 	return PR_WARN;
 }
 
-/* Does the node lead elsewhere? A host loads nvidia_uvm when the first program asks for it; a container cannot. */
+/* Returns whether the node has a wrong number. A host loads nvidia_uvm on first use; a container cannot. */
 static bool is_stale(const struct pr_host *h, const struct pr_devnode *n)
 {
 	if (pr_has(n->now))

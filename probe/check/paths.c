@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ways between GPUs, network cards and memory: what stands in them. */
+/* Obstacles on the paths between GPUs, network cards and memory. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -13,7 +13,7 @@ static bool is_virtual(const struct pr_host *h)
 	return h->virt.state == PR_PRESENT;
 }
 
-/* The lines that add words to the kernel's command line at every boot. The caller frees them. */
+/* Returns remedy lines that add words to the kernel command line for every boot. The caller frees them. */
 static char *boot_lines(const struct pr_host *h, const char *words, const char *name)
 {
 	if (!pr_is_debian(h))
@@ -22,7 +22,7 @@ static char *boot_lines(const struct pr_host *h, const char *words, const char *
 			    "  update-grub; reboot", words, name);
 }
 
-/* Root has read the control words of the switch ports: that settles it. */
+/* Uses the switch ports' control words, which only root can read. They are conclusive. */
 static void acs_words(const struct pr_host *h, struct pr_finding *f)
 {
 	const struct gt_strv *on = &h->iommu.acs_redirect;
@@ -36,7 +36,7 @@ static void acs_words(const struct pr_host *h, struct pr_finding *f)
 	gt_buf_puts(&words, "pci=disable_acs_redir=");
 	for (size_t i = 0; i < on->n && i < 8; i++) {
 		gt_buf_printf(&ports, "%s%s", i ? ", " : "", on->v[i]);
-		/* source validation and the three redirections */
+		/* clears source validation and the three redirections */
 		gt_buf_printf(&now, "  setpci -s %s ECAP_ACS+6.w=0:1d\n", on->v[i]);
 		gt_buf_printf(&words, "%s%s", i ? "\\;" : "", on->v[i]);
 	}
@@ -143,7 +143,7 @@ const struct pr_check pr_check_iommu = {
 	.run = iommu,
 };
 
-/* "6.1.0-41-amd64" is at least 5.12. */
+/* Peer transfers by DMA-BUF need Linux 5.12 and the open module. */
 static bool has_dmabuf(const struct pr_host *h)
 {
 	return h->kernel.release.v && gt_version_cmp(h->kernel.release.v, "5.12") >= 0 && h->driver.open_module;
@@ -198,8 +198,7 @@ static void bar1(const struct pr_context *c, struct pr_finding *f)
 		if (!window || !pr_has(g->memory_bytes))
 			continue;
 		seen++;
-		/* cards for workstations have 256 MiB unless the firmware resizes it; from 16 GiB of memory on that is
-		 * a brake */
+		/* workstation GPUs have 256 MiB unless the firmware resizes it; this slows down GPUs with 16 GiB and more */
 		if (window >= g->memory_bytes.v / 2 || g->memory_bytes.v < INT64_C(15) << 30)
 			continue;
 		gt_format_bytes(small, sizeof(small), (uint64_t)window);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Under WSL the driver is Windows': what a program needs of it lies in /usr/lib/wsl/lib. */
+/* Under WSL the driver belongs to Windows. Its libraries for Linux programs are in /usr/lib/wsl/lib. */
 #include <stdio.h>
 #include <string.h>
 #include "probe/check/check.h"

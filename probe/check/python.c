@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frameworks in Python environments: would they find what they need, and the right one? */
+/* Frameworks in Python environments: do they find their libraries, in the right versions? */
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -61,7 +61,7 @@ const struct pr_check pr_check_libraries = {
 	.run = libraries,
 };
 
-/* The first loaded library of that stem in any import, and which import; NULL: none. */
+/* Returns the first loaded library with that name from *at on, and the import in *at; NULL: none. */
 static const struct pr_object *find_loaded(const struct pr_host *h, const char *soname, size_t *at)
 {
 	for (; *at < h->n_imported; ++*at) {
@@ -73,7 +73,7 @@ static const struct pr_object *find_loaded(const struct pr_host *h, const char *
 	return NULL;
 }
 
-/* The version of the distribution whose name begins so, in the environment. */
+/* Returns the distribution with that name prefix in the environment. */
 static const struct pr_dist *find_dist(const struct pr_pyenv *e, const char *prefix)
 {
 	for (size_t i = 0; i < e->n_dist; i++)
@@ -92,7 +92,7 @@ static void unshadow(struct pr_finding *f, const struct pr_object *o)
 		pr_remedy(f, "See who wins and why:  gpuprobe loads ENVIRONMENT");
 }
 
-/* A library must be at least the one the wheel was built with, within the same major release. */
+/* Requires that the library is at least the version that the wheel was built with, within the same major release. */
 static void compare_bundled(const struct pr_context *c, struct pr_finding *f, const char *soname, const char *dist,
 			    const char *what)
 {
@@ -182,7 +182,7 @@ const struct pr_check pr_check_nccl = {
 
 /* ---- frameworks and the driver -------------------------------------------------------------------------------- */
 
-/* Of several findings of one kind the worst stays, of equals the first. */
+/* Keeps the worst of several findings, of equal ones the first. */
 static void keep_worse(struct pr_finding *f, const struct pr_finding *one, bool *seen)
 {
 	static const int weight[] = {[PR_SKIP] = 0, [PR_PASS] = 1, [PR_NOT_KNOWN] = 2, [PR_WARN] = 3, [PR_FAIL] = 4};
@@ -192,8 +192,8 @@ static void keep_worse(struct pr_finding *f, const struct pr_finding *one, bool 
 	*seen = true;
 }
 
-/* The wheel in place of one that does not run on this driver (NULL: what is there or would be) and card: of the same release where
- * there is one, else the newest; where there is none, what the driver has to become. */
+/* Recommends a wheel that runs with this driver (NULL: the installed or planned one) and GPU: of the same release if
+ * there is one, else the newest. If there is none, recommends a driver. */
 static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, const char *driver, int arch, struct pr_finding *f)
 {
 	const struct pr_dist *d = pr_pyenv_dist(e, "torch");
@@ -226,14 +226,15 @@ static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, c
 	pr_driver_need_clear(&need);
 }
 
-/* Frameworks whose CUDA release is in the name of a distribution: their own, or that of the runtime which came with them. */
+/* Frameworks whose CUDA release follows from the name of a distribution: their own, or that of the CUDA runtime
+ * installed with them. */
 static const struct framework {
-	const char *name, *dist, *with; /* with: counts only where this is installed too */
+	const char *name, *dist, *with; /* with: required additional distribution; NULL: none */
 	const char *cuda, *how;
-	const char *uninstall, *older; /* the same for CUDA 12, as pip takes it; NULL: none */
-	const char *versioned;	       /* the distribution whose version `older` is to have */
+	const char *uninstall, *older; /* older: pip's name of the same framework for CUDA 12; NULL: none */
+	const char *versioned;	       /* the distribution whose version `older` gets */
 } frameworks[] = {
-	{"PyTorch", "torch", NULL, NULL, "was built with", NULL, NULL, NULL}, /* says it in torch/version.py */
+	{"PyTorch", "torch", NULL, NULL, "was built with", NULL, NULL, NULL}, /* release from torch/version.py */
 	{"JAX", "jax-cuda13-plugin", NULL, "13", "has the plug-in for", "jax-cuda13-plugin jax-cuda13-pjrt", "jax[cuda12]", "jax"},
 	{"JAX", "jax-cuda12-plugin", NULL, "12", "has the plug-in for", NULL, NULL, NULL},
 	{"CuPy", "cupy-cuda13x", NULL, "13", "was built with", "cupy-cuda13x", "cupy-cuda12x", "cupy-cuda13x"},
@@ -241,7 +242,7 @@ static const struct framework {
 	{"TensorFlow", "tensorflow", "nvidia-cuda-runtime-cu12", "12", "came with", NULL, NULL, NULL},
 };
 
-/* The CUDA release that a framework brought into an environment; NULL: it is not there, or without CUDA. */
+/* Returns the CUDA release of a framework in an environment; NULL: not installed, or without CUDA. */
 static const char *cuda_of(const struct pr_pyenv *e, const struct framework *w)
 {
 	if (!w->cuda)
@@ -249,7 +250,7 @@ static const char *cuda_of(const struct pr_pyenv *e, const struct framework *w)
 	return pr_pyenv_dist(e, w->dist) && (!w->with || pr_pyenv_dist(e, w->with)) ? w->cuda : NULL;
 }
 
-/* Does the release of a framework exist for CUDA 12? A table that does not know it says nothing against that. */
+/* Returns whether the framework release exists for CUDA 12. True if it is not in the table. */
 static bool has_older(const struct pr_context *c, const struct framework *w, const char *version)
 {
 	gt_autofree char *release = pr_release_of(version), *list = NULL;
@@ -258,7 +259,7 @@ static bool has_older(const struct pr_context *c, const struct framework *w, con
 			    strstr(list, "12."));
 }
 
-/* The same framework for CUDA 12 where the driver carries that, else what lifts the driver. */
+/* Recommends the same framework for CUDA 12 if the driver supports that, else a newer driver. */
 static void remedy_framework(const struct pr_context *c, const struct pr_pyenv *e, const struct framework *w, const char *driver,
 			     const char *least, struct pr_finding *f)
 {
@@ -270,7 +271,7 @@ static void remedy_framework(const struct pr_context *c, const struct pr_pyenv *
 
 	if (d && has_older(c, w, d->version) && pr_compat_min_driver(c->fs, "12", &old, NULL) > 0 &&
 	    gt_version_cmp(driver, old) >= 0) {
-		/* those of the other release lie in the same places */
+		/* libraries of both CUDA releases would use the same paths */
 		for (size_t i = 0; i < e->n_dist; i++)
 			if (gt_starts_with(e->dist[i].name, "nvidia-") && gt_ends_with(e->dist[i].name, "-cu13"))
 				gt_buf_printf(&libraries, " %s", e->dist[i].name);
@@ -282,7 +283,7 @@ static void remedy_framework(const struct pr_context *c, const struct pr_pyenv *
 	pr_driver_need(c, NULL, 0, &n);
 	why = gt_xasprintf("%s with CUDA %s needs driver %s or newer", w->name, w->cuda, least);
 	step = pr_driver_lift(c, &n, least, why);
-	step = step ? step : pr_driver_step(c, &n); /* one that is not for this card is no driver yet */
+	step = step ? step : pr_driver_step(c, &n); /* a loaded driver that does not support this GPU has no upgrade step */
 	text = pr_step_text(step);
 	pr_remedy(f, "%s%s", text, step ? "" : "No driver of this card carries that CUDA: take an older release, or the CPU");
 	pr_driver_need_clear(&n);
@@ -346,10 +347,10 @@ const struct pr_check pr_check_python_driver = {
 	.run = python_driver,
 };
 
-/* ---- PyTorch and the card ------------------------------------------------------------------------------------- */
+/* ---- PyTorch and the GPU -------------------------------------------------------------------------------------- */
 
-/* Of a release by its version, "2.7.1+cu128", and since 2.7 with the tag that its wheels bear: the table tells of no other
- * build, NVIDIA's and conda's among them. */
+/* Returns whether this is a wheel of the PyTorch project, the only builds in the table: by its version, "2.7.1+cu128",
+ * and since 2.7 by the tag. NVIDIA's and conda's builds are not in the table. */
 static bool is_official(const struct pr_pyenv *e, const struct pr_dist *d)
 {
 	const char *local = d->version + strspn(d->version, "0123456789.");

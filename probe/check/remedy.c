@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of remedies that several checks have. */
+/* Remedy lines that several checks use. */
 #include <string.h>
 #include "probe/check/check.h"
 
@@ -13,7 +13,7 @@ char *pr_setting_lines(const struct pr_setting *s, const char *value)
 		return gt_xasprintf("  sysctl -w %s=%s\nAt boot %s sets it to %s.", s->name, value, s->boot_by, s->boot.v);
 	if (gt_starts_with(s->boot_by, "/etc/"))
 		return gt_xasprintf("  sysctl -w %s=%s\nRemove the line that sets it at boot: %s", s->name, value, s->boot_by);
-	/* what packages ship is replaced at the next upgrade; this name comes last */
+	/* package upgrades replace shipped files; this file name sorts last */
 	return gt_xasprintf("  sysctl -w %s=%s\n  echo '%s = %s' >> /etc/sysctl.d/zz-local.conf\nThe new line comes after %s, "
 			    "which sets it at boot.", s->name, value, s->name, value, s->boot_by);
 }

@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the checks about a message that somebody pastes. Messages come with other numbers, addresses and paths each time,
- * after a time stamp and before a stack trace. Their words are compared in order. A word counts more if fewer checks have
- * it in their messages.
+ * Finds the checks for a pasted message. Messages vary in numbers, addresses and paths, and come with a time stamp and
+ * a stack trace. The search compares their words in order. A word has more weight if fewer checks have it in their
+ * messages.
  */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include "probe/check/check.h"
 
-#define MOST_WORDS 400 /* of the pasted text; what follows is a trace */
-#define LONGEST    32  /* bytes of a word that count */
-#define ENOUGH     6.0 /* weight of what is found: two rare words */
-#define RARE       4.0 /* of one that stands for a message alone */
-#define MOST_OF    0.6 /* of the message or of the text */
-#define RUN        6.0 /* weight of words that follow each other in both */
-#define NEAR       0.6 /* of the best rank: listed too */
-#define WHOLE      0.85 /* of the message: the text has it */
-#define PART       0.75 /* of the message, if the text has no other words */
-#define IDENTIFIER 12   /* letters of a word that is a message alone: "cudaErrorSystemNotReady" */
+#define MOST_WORDS 400 /* words of the pasted text; the rest is usually a stack trace */
+#define LONGEST    32  /* bytes of a word that are compared */
+#define ENOUGH     6.0 /* minimum weight of a match: two rare words */
+#define RARE       4.0 /* minimum weight of a single word that identifies a message */
+#define MOST_OF    0.6 /* minimum share of the message or of the text */
+#define RUN        6.0 /* minimum weight of consecutive words in both */
+#define NEAR       0.6 /* minimum share of the best rank to be listed */
+#define WHOLE      0.85 /* share of the message from which on the text contains it */
+#define PART       0.75 /* share of the message that suffices if all words of the text are known */
+#define IDENTIFIER 12   /* letters of a word that identifies a message alone: "cudaErrorSystemNotReady" */
 
 struct words {
 	char w[MOST_WORDS][LONGEST];
 	double weight[MOST_WORDS];
 	size_t n;
-	double unknown; /* weight of the words that no message has */
+	double unknown; /* total weight of the words that are in no message */
 };
 
-/* Every word of all messages, and how many checks have it. */
+/* All words of all messages, and the number of checks that have each. */
 struct vocabulary {
 	struct {
 		char w[LONGEST];
 		size_t checks, last;
 	} * e;
-	size_t n, n_checks; /* with messages */
+	size_t n, n_checks; /* n_checks: number of checks with messages */
 };
 
-/* Letters and digits make words; a path or an address falls into its parts. */
+/* Returns the text after the next word. A word consists of letters and digits, so paths and addresses are split. */
 static const char *next_word(const char *text, const char *end, char to[LONGEST])
 {
 	size_t n = 0;
@@ -72,7 +72,7 @@ static void learn(struct vocabulary *v, const char *text, size_t check)
 	}
 }
 
-/* A version, an address or a process ID; a number of three digits may be the number of an error. */
+/* Returns true for a version, an address or a process ID. A number of up to three digits may be an error number. */
 static bool is_other_each_time(const char *w)
 {
 	return gt_starts_with(w, "0x") || (strlen(w) > 3 && !w[strspn(w, "0123456789")]);
@@ -85,7 +85,7 @@ static double rarity(const struct vocabulary *v, const char *w, size_t checks)
 	return log(1 + (double)v->n_checks / (double)checks) * (strlen(w) < 3 ? 0.2 : 1);
 }
 
-/* 0: no message has the word. */
+/* Returns the weight of the word, 0 if it is in no message. */
 static double weight(const struct vocabulary *v, const char *w)
 {
 	for (size_t i = 0; i < v->n; i++)
@@ -110,7 +110,7 @@ static void split(const struct vocabulary *v, const char *text, size_t len, stru
 }
 
 struct match {
-	double common, run; /* weight of the longest common row of words, and of one without gaps */
+	double common, run; /* weight of the longest common subsequence of words, and of the longest one without gaps */
 };
 
 static struct match match(const struct words *a, const struct words *b)
@@ -153,7 +153,7 @@ static bool has_word(const struct words *w, const char *word)
 	return false;
 }
 
-/* Checks that the text has each rare word of the message. */
+/* Returns whether the text has each rare word of the message. */
 static bool has_rare_words(const struct vocabulary *v, const struct words *text, const struct words *message)
 {
 	for (size_t i = 0; i < message->n; i++)
@@ -162,7 +162,7 @@ static bool has_rare_words(const struct vocabulary *v, const struct words *text,
 	return true;
 }
 
-/* "HW Slowdown : Not Active" where the message is "HW Slowdown : Active". */
+/* Detects "HW Slowdown : Not Active" for the message "HW Slowdown : Active". */
 static bool is_negated(const struct words *text, const struct words *message)
 {
 	for (size_t i = 1; i + 1 < text->n; i++)
@@ -173,7 +173,7 @@ static bool is_negated(const struct words *text, const struct words *message)
 	return false;
 }
 
-/* Checks that the text has the message itself; common words are not enough. */
+/* Returns whether the text contains the message itself. Common words are not enough. */
 static bool is_sure(const struct vocabulary *v, const struct words *text, const struct words *message, double common)
 {
 	double all = total(message);
@@ -188,7 +188,7 @@ static bool is_sure(const struct vocabulary *v, const struct words *text, const 
 }
 
 struct rank {
-	double v; /* 0: it is not this message; else the higher, the better it fits */
+	double v; /* 0: no match; else the higher, the better */
 	bool sure;
 };
 
@@ -224,7 +224,7 @@ static struct rank best_rank(const struct vocabulary *v, const struct pr_check *
 	return best;
 }
 
-/* All that have messages: the checks, then the stories. */
+/* Returns the i-th entry with messages: first the checks, then the stories. */
 static const struct pr_check *teller(size_t i)
 {
 	size_t n = 0;

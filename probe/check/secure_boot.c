@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does the kernel take the module? Who signed it, and whose signatures the firmware trusts. */
+/* Checks whether the kernel accepts the nvidia module: its signer, and the keys that the firmware trusts. */
 #include <stdio.h>
 #include <string.h>
 #include "probe/check/check.h"
@@ -10,7 +10,8 @@ static const char *release(const struct pr_host *h)
 	return h->kernel.release.v ? h->kernel.release.v : "(unknown)";
 }
 
-/* Does the kernel refuse modules that nobody signed? Not where shim was told not to check, for then the kernel does not either. */
+/* Returns whether the kernel rejects unsigned modules. If shim is configured not to verify, the kernel does not reject
+ * either. */
 static bool signed_only(const struct pr_host *h)
 {
 	const char *lockdown = h->kernel.lockdown.v;
@@ -43,9 +44,9 @@ static const char *why_signed(const struct pr_host *h)
 #define SCREEN "a blue screen (MokManager: Enroll MOK) asks for the password at the next boot"
 #define ENROL  "  mokutil --import /var/lib/dkms/mok.pub; reboot"
 
-/* ---- by the keys ---------------------------------------------------------------------------------------------- */
+/* ---- by keys -------------------------------------------------------------------------------------------------- */
 
-/* The first certificate of that key in that list of the firmware, or, without a list, in a file of the host. */
+/* Returns the first certificate of that key in a list of the firmware, or, if list is NULL, in a file of the host. */
 static const struct pr_trusted *find_key(const struct pr_host *h, const struct pr_key *key, const char *list)
 {
 	for (size_t i = 0; i < h->secure_boot.n_key; i++) {
@@ -57,7 +58,7 @@ static const struct pr_trusted *find_key(const struct pr_host *h, const struct p
 	return NULL;
 }
 
-/* Who signed, as far as it is known: the module says it, or else, of a compressed one, DKMS's own certificate. */
+/* Returns the signer: from the module, or for a compressed one built by DKMS, DKMS's own certificate. NULL: unknown. */
 static const struct pr_key *signer_of(const struct pr_host *h)
 {
 	static const char dkms[] = "/var/lib/dkms/mok.pub";
@@ -93,7 +94,7 @@ static void say_strange(const struct pr_host *h, const struct pr_key *signer, co
 		pr_remedy(f, "  reboot\nand give the blue screen (MokManager: Enroll MOK) the password that mokutil asked for");
 		return;
 	}
-	/* a key of this host's own is in no kernel; another may have been built into this one */
+	/* a key of this host is in no kernel; another key may be built into this kernel */
 	pr_say(f, file || was_rejected(h) ? PR_FAIL : PR_WARN,
 	       "%s; the nvidia module is signed by \"%s\", which this firmware does not trust", why_signed(h), who);
 	if (file)
@@ -113,7 +114,7 @@ static bool by_keys(const struct pr_host *h, struct pr_finding *f)
 
 	if (!signer)
 		return false;
-	for (size_t i = 0; i < h->secure_boot.n_key && !who; i++) /* the signature may name its key by a hash alone */
+	for (size_t i = 0; i < h->secure_boot.n_key && !who; i++) /* the signature may identify its key by a hash only */
 		if (pr_same_key(&h->secure_boot.key[i].key, signer) && *h->secure_boot.key[i].key.name)
 			who = h->secure_boot.key[i].key.name;
 	who = who ? who : "a key without a name";
@@ -124,9 +125,9 @@ static bool by_keys(const struct pr_host *h, struct pr_finding *f)
 	return true;
 }
 
-/* ---- by the log ----------------------------------------------------------------------------------------------- */
+/* ---- by the kernel log ---------------------------------------------------------------------------------------- */
 
-/* Built, not loaded, and the kernel takes signed modules only. */
+/* The module is built but not loaded, and the kernel accepts only signed modules. */
 static void not_loaded(const struct pr_host *h, struct pr_finding *f)
 {
 	static const char *const ran[] = {"NVRM", NULL};

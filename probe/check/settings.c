@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel settings that recipes change and that gputune never writes. Where no other source is named it is
- * Documentation/admin-guide/sysctl of Linux. */
+/* Kernel settings that tuning guides change and that gputune never writes. The source is
+ * Documentation/admin-guide/sysctl of Linux, unless another is named. */
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/check/list.h"
 
-/* The value. NULL, with the result set, where there is none. */
+/* Returns the value. If there is none, sets the result and returns NULL. */
 static const char *value_of(const struct pr_context *c, const char *name, struct pr_finding *f)
 {
 	const struct pr_setting *s = pr_find_setting(c->host, name);
@@ -18,7 +18,7 @@ static const char *value_of(const struct pr_context *c, const char *name, struct
 	return state == PR_PRESENT ? s->now.v : NULL;
 }
 
-/* A remedy that sets it to another value: the risk, then the lines. */
+/* Sets a remedy that changes the setting: the risk, then the lines. */
 static void set_instead(const struct pr_context *c, struct pr_finding *f, const char *name, const char *value, const char *risk)
 {
 	gt_autofree char *lines = pr_setting_lines(pr_find_setting(c->host, name), value);
@@ -30,9 +30,9 @@ static void set_instead(const struct pr_context *c, struct pr_finding *f, const 
 struct rule {
 	const char *setting, *bad;
 	const char *pass;  /* finding with any other value */
-	const char *cost;  /* of the bad value */
-	const char *value; /* that the remedy sets */
-	const char *risk;  /* of that value: the first line of the remedy; "": none */
+	const char *cost;  /* cost of the bad value */
+	const char *value; /* value that the remedy sets */
+	const char *risk;  /* risk of that value, the first line of the remedy; "": none */
 };
 
 static void judge_setting(const struct pr_context *c, struct pr_finding *f)
@@ -67,8 +67,8 @@ const struct pr_check pr_check_overcommit = {
 		.risk = "With 0 programs may reserve more memory than there is:" },
 };
 
-/* Does the kernel's command line fill the pool of this page size, the default one? hugepages= counts for the hugepagesz= before
- * it, and without one for the default (Documentation/admin-guide/mm/hugetlbpage.rst). */
+/* Returns whether the kernel command line allocates the pool of this page size, the default one. hugepages= applies to
+ * the preceding hugepagesz=, else to the default size (Documentation/admin-guide/mm/hugetlbpage.rst). */
 static bool pool_from_boot(const struct pr_host *h, int64_t page)
 {
 	uint64_t size = (uint64_t)page;
@@ -94,7 +94,7 @@ static void hugepages(const struct pr_context *c, struct pr_finding *f)
 
 	if (!now)
 		return;
-	gt_parse_i64(now, &n); /* in range: host/settings.c */
+	gt_parse_i64(now, &n); /* host/settings.c has checked the range */
 	if (!n) {
 		pr_say(f, PR_PASS, "no memory is set aside for huge pages");
 		return;
@@ -115,8 +115,8 @@ const struct pr_check pr_check_hugepages = {
 	.run = hugepages,
 };
 
-/* The file is for the kernel's own mount: System V segments, memfd, shared anonymous mappings. A tmpfs such as /dev/shm follows its
- * huge= option; only force and deny are for all of them. */
+/* The setting applies to the kernel's internal mount: System V segments, memfd, shared anonymous mappings. A tmpfs such
+ * as /dev/shm follows its huge= option. Only force and deny apply to all of them. */
 static void shmem(const struct pr_context *c, struct pr_finding *f)
 {
 	const char *now = value_of(c, "thp.shmem", f);
@@ -155,7 +155,7 @@ static void shmmax(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_NOT_KNOWN, "how much memory there is cannot be read");
 		return;
 	}
-	gt_parse_u64(now, &v); /* the kernel's default does not fit an int64_t */
+	gt_parse_u64(now, &v); /* the kernel's default exceeds an int64_t */
 	if (v >= (uint64_t)c->host->mem.total_bytes.v / 2) {
 		pr_say(f, PR_PASS, "a shared memory segment may have half of memory and more");
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages of programs that are no problem of the host, so that no check is about them. */
+/* Stories about error messages of programs that are not problems of the host, so that no check covers them. */
 #include "probe/check/check.h"
 
 static const struct pr_check gpu_memory = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What matters on every training host, with or without a GPU. */
+/* Checks for every training host, with or without a GPU. */
 #include <stdio.h>
 #include <string.h>
 #include "probe/check/check.h"
@@ -7,7 +7,7 @@
 #include "probe/host/python.h"
 #include "probe/host/openblas.h"
 
-/* The Python whose NumPy or PyTorch is a package of the distribution and loads the system's BLAS. Wheels bring their own. */
+/* Returns the Python whose NumPy or PyTorch is a distribution package and loads the system's BLAS. Wheels contain their own. */
 static const struct pr_pyenv *system_python(const struct pr_host *h)
 {
 	static const char *const users[] = {"numpy", "torch"};
@@ -22,7 +22,7 @@ static const struct pr_pyenv *system_python(const struct pr_host *h)
 	return NULL;
 }
 
-/* Debian's package libblas3, in whose directory "blas" the reference implementation is. */
+/* Reports the reference implementation, which Debian's package libblas3 has in its directory "blas". */
 static void reference_blas(const struct pr_host *h, struct pr_finding *f)
 {
 	const struct pr_pyenv *e = system_python(h);
@@ -62,7 +62,7 @@ const struct pr_check pr_check_blas = {
 	.run = blas,
 };
 
-/* The first copy with kernels of a much older processor. */
+/* Returns the first copy that uses kernels for a much older processor. */
 static const struct pr_openblas *old_openblas(const struct pr_host *h)
 {
 	for (size_t i = 0; i < h->n_openblas; i++)
@@ -72,7 +72,7 @@ static const struct pr_openblas *old_openblas(const struct pr_host *h)
 	return NULL;
 }
 
-/* One that the variable would make slower, or that would take another's kernels by it. */
+/* Returns a copy for which OPENBLAS_CORETYPE would select other, possibly slower kernels. */
 static const struct pr_openblas *other_openblas(const struct pr_host *h, const struct pr_openblas *old)
 {
 	for (size_t i = 0; i < h->n_openblas; i++) {
@@ -149,7 +149,7 @@ static void more_shm(const struct pr_context *c, struct pr_finding *f, const cha
 						   "More than memory and swap hold ends in the out-of-memory killer.");
 }
 
-/* 1 GiB holds the batches of a few workers. A host with less than 4 GiB of memory cannot spare as much. */
+/* 1 GiB holds the batches of a few workers. A host with less than 4 GiB of memory gets a quarter of it. */
 static int64_t shm_enough(const struct pr_host *h)
 {
 	int64_t memory = pr_memory_bytes(h);
@@ -209,8 +209,8 @@ const struct pr_check pr_check_balancing = {
 	.run = balancing,
 };
 
-/* With these powersave is the default and lets the CPU run as fast as it is asked to; what the hint costs is gputune's to
- * measure. */
+/* With these drivers powersave is the default and allows full speed. The cost of the preference hint is measured by
+ * gputune, not judged here. */
 static bool only_hints(const struct pr_cpufreq *p)
 {
 	return gt_streq(p->driver.v, "intel_pstate") || gt_streq(p->driver.v, "amd-pstate-epp") ||

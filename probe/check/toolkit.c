@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs and compilers of a CUDA release meet on this host. */
+/* Requirements of programs and compilers of a CUDA release on this host. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@ static bool no_toolkit(const struct pr_context *c, struct pr_finding *f)
 
 struct carrier {
 	const char *cuda;
-	int branch; /* the oldest driver branch that carries it; 0: none in the table */
+	int branch; /* oldest driver branch that supports it; 0: none in the table */
 };
 
 static int take_branch(void *arg, const char *branch, const char *cuda)
@@ -37,7 +37,7 @@ static int take_branch(void *arg, const char *branch, const char *cuda)
 	return 0;
 }
 
-/* The driver that compiles the PTX of that toolkit, as a step; NULL: none of this card's. */
+/* Returns the driver that compiles the PTX of that toolkit, as a step; NULL: none for this GPU. */
 static json_t *ptx_driver(const struct pr_context *c, const char *version)
 {
 	gt_autofree char *why = NULL, *least = NULL;
@@ -172,7 +172,7 @@ const struct pr_check pr_check_host_compiler = {
 	.run = host_compiler,
 };
 
-/* The first toolkit whose headers agree with that glibc's, NULL: all. */
+/* Returns the first toolkit whose headers are compatible with this glibc, NULL: all are. */
 static const char *agrees_from(const char *glibc)
 {
 	return gt_version_cmp(glibc, "2.42") >= 0 ? "13.2" : gt_version_cmp(glibc, "2.41") >= 0 ? "13.1" : NULL;
