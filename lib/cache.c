@@ -10,7 +10,7 @@
 #include "lib/text.h"
 
 /* Returns whether other users can write to the directory or file. For a parent directory the sticky bit suffices: it
- * keeps them from replacing the caller's entries. */
+ * keeps other users from replacing the caller's entries. */
 static bool is_shared(const struct stat *st, bool on_the_way)
 {
 	return st->st_mode & (S_IWGRP | S_IWOTH) && !(on_the_way && st->st_mode & S_ISVTX);

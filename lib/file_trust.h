@@ -11,8 +11,8 @@ const char *gt_distrust(const struct gt_fsroot *fs, const struct stat *st);
  * Checks that each directory of the path, and of the path with links resolved, belongs to root and is writable only by
  * root. */
 const char *gt_distrust_way(struct gt_fsroot *fs, const char *path);
-/* Returns NULL, or the reason why root must not use files at or below this absolute path (static text): the file or
- * directory, or one of its parent directories, is not under root's control. If the path does not exist, the existing
+/* Returns NULL, or the reason why root must not use files at or below this absolute path (static text). The path and
+ * all its parent directories must belong to root and be writable only by root. If the path does not exist, the existing
  * part is checked. */
 const char *gt_distrust_path(struct gt_fsroot *fs, const char *path);
 #endif

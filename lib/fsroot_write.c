@@ -67,8 +67,8 @@ static int choose(const char *text, const char *value, char **ret)
 	return 0;
 }
 
-/* Replaces the text with one write, like the kernel, so that a kill leaves no mixture. First overwrites a longer text
- * with empty lines, then truncates it. */
+/* Replaces the text with one write, like the kernel, so that a kill leaves either the old or the new text. First
+ * overwrites a longer text with empty lines, then truncates it. */
 static int rewrite(struct gt_fsroot *fs, const char *path, const char *text)
 {
 	gt_autoclose int fd = gt_fs_raw_open(fs, path, O_WRONLY | O_NOFOLLOW, 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef GT_PRIV_H
 #define GT_PRIV_H
-/* Privileges: detects setuid-like execution and drops capabilities that the process does not need. */
+/* Detects execution with borrowed privileges (setuid, setgid, file capabilities), and drops capabilities that the
+ * process does not need. */
 #include <stdbool.h>
 #include <stdint.h>
 

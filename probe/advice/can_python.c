@@ -7,8 +7,7 @@
 #include "probe/compat/compat.h"
 #include "probe/host/python.h"
 
-/* Returns the newest interpreter within the range, other than the host's default or from an environment. The caller
- * frees it. */
+/* Returns the newest interpreter within the range: a second one of the host, or that of an environment. The caller frees it. */
 static char *another_python(const struct pr_question *q, const struct pr_span *r)
 {
 	static const char *const dirs[] = {"/usr/local/bin", "/usr/bin"};

@@ -250,8 +250,8 @@ char *pr_own_toolkit(const struct pr_context *c)
 	return serves_a_card(c, own) && (!*max || gt_version_cmp(own, max) <= 0) ? gt_take(own) : NULL;
 }
 
-/* Recommends another toolkit, if the driver does not support this one or, with `last`, the GPU is too old, which no
- * driver can change. */
+/* Recommends another toolkit. last NULL: the driver is too old for this one. Otherwise the GPU is too old for it, and
+ * `last` is the last CUDA release that supports the GPU. */
 static void remedy_toolkit(const struct pr_context *c, struct pr_finding *f, const char *version, const char *last,
 			   const char *least)
 {

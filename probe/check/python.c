@@ -271,7 +271,7 @@ static void remedy_framework(const struct pr_context *c, const struct pr_pyenv *
 
 	if (d && has_older(c, w, d->version) && pr_compat_min_driver(c->fs, "12", &old, NULL) > 0 &&
 	    gt_version_cmp(driver, old) >= 0) {
-		/* libraries of both CUDA releases would use the same paths */
+		/* the libraries for CUDA 13 and 12 have the same paths, so remove the former */
 		for (size_t i = 0; i < e->n_dist; i++)
 			if (gt_starts_with(e->dist[i].name, "nvidia-") && gt_ends_with(e->dist[i].name, "-cu13"))
 				gt_buf_printf(&libraries, " %s", e->dist[i].name);

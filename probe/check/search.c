@@ -16,8 +16,8 @@
 #define MOST_OF    0.6 /* minimum share of the message or of the text */
 #define RUN        6.0 /* minimum weight of consecutive words in both */
 #define NEAR       0.6 /* minimum share of the best rank to be listed */
-#define WHOLE      0.85 /* share of the message from which on the text contains it */
-#define PART       0.75 /* share of the message that suffices if all words of the text are known */
+#define WHOLE      0.85 /* minimum share of the message for a complete match */
+#define PART       0.75 /* the same if every word of the text is in some message */
 #define IDENTIFIER 12   /* letters of a word that identifies a message alone: "cudaErrorSystemNotReady" */
 
 struct words {

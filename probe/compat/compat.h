@@ -75,7 +75,7 @@ char *pr_release_of(const char *version); /* "2.9.1+cu126" -> "2.9"; the caller 
 struct pr_wheel {
 	char torch[16], cuda[16];		  /* newest PyTorch with a wheel that runs, and the CUDA of that wheel */
 	char newest[16], newest_cuda[16];	  /* newest PyTorch that pip finds, and the CUDA of its default wheel */
-	bool other_python;			  /* none of the wheels that run supports the given Python */
+	bool other_python;			  /* no wheel that runs supports the given Python */
 };
 struct pr_wheel_query {
 	const char *release; /* PyTorch release as pr_release_of() returns it; NULL: any */

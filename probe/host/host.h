@@ -251,7 +251,8 @@ struct pr_host {
 		size_t split;		/* GPUs and NICs below one switch but in separate groups, which indicates ACS */
 	} iommu;
 	struct {
-		struct pr_num docker, toolkit, configured; /* dockerd; nvidia-ctk; docker or CDI is configured for the GPUs */
+		struct pr_num docker, toolkit, configured; /* 1: dockerd exists; nvidia-ctk exists; docker or CDI is configured
+							    * for the GPUs */
 	} container_runtime;
 	struct {
 		const char *path;     /* argument of --data; NULL: none */
@@ -276,7 +277,7 @@ struct pr_host {
 		const struct pr_import *import;
 		size_t env; /* index in pyenv */
 		struct pr_loader *loaded;
-	} *imported; /* objects that importing the frameworks loads */
+	} *imported; /* objects loaded by importing each framework */
 	size_t n_imported;
 	const char *identity;	 /* 16 hex digits, constant for a machine and different for others */
 	json_t *identity_parts;	 /* the inputs of the identity, by name */

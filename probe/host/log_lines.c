@@ -49,7 +49,7 @@ static const char *const of_nvidia[] = {
 	"Failed to grab modeset ownership", /* a second program that uses the display */
 	"i2c timeout error",		  /* the USB-C port of a GeForce */
 	"detected invalid context",	  /* nvidia-peermem, when a program exits first */
-	/* a check evaluates versions and devices directly; the messages have several lines */
+	/* a check reports these problems from the versions and devices themselves */
 	"API mismatch",
 	"this kernel module has the version",
 	"make sure that this kernel module",

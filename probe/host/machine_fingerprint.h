@@ -17,8 +17,8 @@
  * knows them; the permanent addresses of network ports. The caller frees it.
  */
 json_t *pr_fingerprint(struct gt_fsroot *fs, const struct pr_host *h);
-/* Appends the marks that both sides have and that differ to what, separated by commas. a and b come from files: they
- * may be NULL or have any content. */
+/* Appends to `what` the names of the marks that both sides have and that differ, separated by commas. a and b come from
+ * files: they may be NULL or have any content. */
 void pr_fingerprint_difference(const json_t *a, const json_t *b, struct gt_buf *what);
 /* Returns whether both sides have an equal mark that is unique to a machine. If no mark differs, it is the same machine. */
 bool pr_fingerprint_shared(const json_t *a, const json_t *b);

@@ -6,7 +6,7 @@
 
 /* A relevant distribution, from the name of its dist-info or egg-info directory. */
 struct pr_dist {
-	const char *name, *version; /* normalised: "nvidia-cudnn-cu12", "9.1.0.70"; "2.14.0+cu126" */
+	const char *name, *version; /* normalised name "nvidia-cudnn-cu12"; version "9.1.0.70" or "2.14.0+cu126" */
 	const char *site;	    /* the site-packages directory that contains it */
 };
 

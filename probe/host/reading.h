@@ -24,8 +24,8 @@ int pr_list_numbered(struct gt_fsroot *fs, const char *dir, const char *prefix, 
 json_t *pr_num_json(struct pr_num n); /* the number, null if absent, or the name of the state */
 json_t *pr_str_json(struct pr_str s);
 
-/* Return from the text of /proc/cpuinfo the value of the first line with this key, or the name of the processor; NULL
- * if there is none. The caller frees it. */
+/* Return the value of the first line with this key in the text of /proc/cpuinfo, or the name of the processor. NULL if
+ * there is none. The caller frees it. */
 char *pr_cpuinfo_value(const char *text, const char *key);
 char *pr_cpu_name(const char *text);
 

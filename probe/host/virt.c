@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the hypervisor, from the most to the least specific source: its signature in CPUID, the clock that KVM gives
+ * Finds the hypervisor from several sources, the most specific first: its signature in CPUID, the clock that KVM gives
  * its guests, Xen's own file, the device tree, and last the firmware's name. QEMU's firmware has the same name with and
  * without KVM, so the name alone does not prove KVM.
  */
