@@ -23,7 +23,7 @@
 /* ---- GPU code ------------------------------------------------------------------------------------------------- */
 
 struct code {
-	struct pr_fatbin all, *library; /* all: sum; library: each library that contains GPU code */
+	struct pr_fatbin all, *library; /* all: totals; library: one per library with GPU code */
 	size_t n;
 	char largest[256]; /* name of the library with the most containers */
 	size_t most;

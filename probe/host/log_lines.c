@@ -182,7 +182,7 @@ static const struct {
 	{"cpu clock throttled", "log.thermal", PR_LOG_READ},
 };
 
-/* An NVSwitch's line says itself whether the error is fatal. */
+/* Returns whether the line of an NVSwitch reports a fatal error. */
 bool pr_log_says_fatal(const char *text)
 {
 	return strstr(text, ", Fatal") != NULL;
