@@ -14,16 +14,17 @@ extern const struct gt_cmd tn_cmd_apply, tn_cmd_verify, tn_cmd_revert, tn_cmd_st
 extern const struct gt_cmd tn_cmd_run;							 /* run.c */
 extern const struct gt_cmd tn_cmd_provision;						 /* provision.c */
 
-/* The options that choose knobs, shared by plan and apply. */
+/* Options that select knobs, shared by plan, apply and run. */
 extern const char *tn_opt_profile;
 extern struct gt_strv tn_opt_only, tn_opt_skip;
 extern bool tn_opt_optional;
 #define TN_CHOICE_OPTS                                                                                                         \
-	{ 'p', "profile", "NAME|FILE", "profile to follow (default: the one that fits the host)", GT_OPT_STR, &tn_opt_profile, \
+	{ 'p', "profile", "NAME|FILE", "use this profile (default: the one that fits the host)", GT_OPT_STR, &tn_opt_profile,  \
 	  .word = tn_profile_word },											       \
-	{ 0, "only", "ID", "only this knob, or family such as vm. (repeatable)", GT_OPT_LIST, &tn_opt_only,		       \
+	{ 0, "only", "ID", "select only this knob or family, such as vm. (repeatable)", GT_OPT_LIST, &tn_opt_only,	       \
 	  .word = tn_knob_word },											       \
-	{ 0, "skip", "ID", "not this knob or family (repeatable)", GT_OPT_LIST, &tn_opt_skip, .word = tn_knob_word }
+	{ 0, "skip", "ID", "leave out this knob or family (repeatable)", GT_OPT_LIST, &tn_opt_skip, .word = tn_knob_word }
+#define TN_OPTIONAL_OPT { 0, "optional", NULL, "include knobs that are not applied by default", GT_OPT_FLAG, &tn_opt_optional }
 struct tn_plan_opts tn_choice(void);
 
 /* Rendered for people. */

@@ -106,7 +106,12 @@ static int run_list(struct gt_cli *cli, int argc, char **argv)
 }
 
 const struct gt_cmd tn_cmd_list = {
-	.name = "list", .args = "", .summary = "all knobs", .run = run_list,
+	.name = "list",
+	.args = "",
+	.group = "Look up",
+	.summary = "List the knobs; gputune explain has the details",
+	.ignores = GT_ROOT_IGNORED,
+	.run = run_list,
 };
 
 /* ---- explain -------------------------------------------------------------------------------------------------------
@@ -269,7 +274,10 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 const struct gt_cmd tn_cmd_explain = {
 	.name = "explain",
 	.args = "ID",
-	.summary = "one knob: why, hazard, and what it is on this host; or why there is none",
+	.group = "Look up",
+	.summary = "Explain a knob: reason, risk and state on this host",
+	.help = "ID is the name of a knob (gputune list), of a kernel parameter or of an environment variable. For a parameter "
+		"that gputune does not change, explain prints the reason.",
 	.min_args = 1,
 	.max_args = 1,
 	.word = tn_knob_word,
@@ -352,10 +360,11 @@ static int run_lint(struct gt_cli *cli, int argc, char **argv)
 const struct gt_cmd tn_cmd_lint = {
 	.name = "lint",
 	.args = "",
-	.summary = "dead, dangerous and contradictory lines in the admin's own files",
+	.group = "Look up",
+	.summary = "Find dead, harmful and contradictory lines in configuration files",
 	.run = run_lint,
-	.help = "In sysctl.d, modprobe.d, udev's rules, /etc/default/grub, tuned's profiles, PAM's limits and /etc/nccl.conf. "
-		"Each with its file and line; nothing is changed, and what is found is no failure. A line is dead if the kernel "
-		"has no such parameter, if another one replaces it, if nobody reads its file, or if its module is never loaded or "
-		"is built in. What waits for update-grub, update-initramfs or a reboot is a note.",
+	.help = "Reads sysctl.d, modprobe.d, limits.d, udev rules, /etc/default/grub, tuned profiles and /etc/nccl.conf, and "
+		"prints each finding with file and line. Changes nothing; findings do not change the exit status. A line is dead "
+		"if the kernel has no such parameter, if another line or file replaces it, or if its module is never loaded or is "
+		"built in. A change that needs update-grub, update-initramfs or a reboot is a note.",
 };

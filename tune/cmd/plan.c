@@ -72,18 +72,18 @@ static int run_plan(struct gt_cli *cli, int argc, char **argv)
 
 static const struct gt_opt opts[] = {
 	TN_CHOICE_OPTS,
-	{0, "optional", NULL, "take in the knobs that are applied by choice only", GT_OPT_FLAG, &tn_opt_optional},
-	{0, "diff", NULL, "only what would change, as a diff", GT_OPT_FLAG, &as_diff},
-	{'o', "output", "FILE", "save the plan as JSON, for gputune apply FILE (-: standard output)", GT_OPT_STR,
-	 &output},
+	TN_OPTIONAL_OPT,
+	{0, "diff", NULL, "print the changes as a diff", GT_OPT_FLAG, &as_diff},
+	{'o', "output", "FILE", "save the plan to FILE for gputune apply (-: standard output)", GT_OPT_STR, &output},
 	{0},
 };
 const struct gt_cmd tn_cmd_plan = {
 	.name = "plan",
 	.args = "",
-	.summary = "what would be changed, and why; nothing is written",
+	.group = "Tune this host",
+	.summary = "Show which settings would change, and why",
 	.opts = opts,
 	.run = run_plan,
-	.help = "For each knob: what it is, what it should be on this host, and the reason. A saved plan can be read, "
-		"kept and applied later; it is refused if the host has changed since.",
+	.help = "Prints for each knob its value, the value that fits this host, and the reason. Changes nothing. A saved plan can "
+		"be reviewed and applied later; apply refuses it if the host has changed since.",
 };

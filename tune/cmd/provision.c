@@ -175,30 +175,27 @@ static const char *verb(size_t i)
 }
 
 static const struct gt_opt opts[] = {
-	{0, "with", "PART", "also this part, which is by choice only (repeatable)", GT_OPT_LIST, &with, .word = part_word},
-	{0, "skip", "PART", "not this part (repeatable)", GT_OPT_LIST, &skip, .word = part_word},
-	{0, "gpu", "ID", "plan for a card of this PCI device id, for an image that another machine boots", GT_OPT_STR,
-	 &gpu},
-	{0, "no-hold", NULL, "leave the driver to apt's upgrades, not on hold", GT_OPT_FLAG, &no_hold},
-	{0, "dry-run", NULL, "apply, revert: only show what would be done", GT_OPT_FLAG, &dry_run},
-	{'o', "output", "FILE", "save the plan as JSON, for gputune provision apply FILE (-: standard output)",
-	 GT_OPT_STR, &output},
+	{0, "with", "PART", "include this optional part (repeatable)", GT_OPT_LIST, &with, .word = part_word},
+	{0, "skip", "PART", "leave out this part (repeatable)", GT_OPT_LIST, &skip, .word = part_word},
+	{0, "gpu", "ID", "plan for a GPU with this PCI device id", GT_OPT_STR, &gpu},
+	{0, "no-hold", NULL, "do not put the driver on hold", GT_OPT_FLAG, &no_hold},
+	{0, "dry-run", NULL, "with apply or revert: show the changes and make none", GT_OPT_FLAG, &dry_run},
+	{'o', "output", "FILE", "save the plan to FILE for gputune provision apply (-: standard output)", GT_OPT_STR, &output},
 	{0},
 };
 const struct gt_cmd tn_cmd_provision = {
 	.name = "provision",
 	.args = "plan|apply [PLAN]|revert",
-	.summary = "install what this host lacks to train, from Debian's packages, and take it back",
+	.group = "Run and install",
+	.summary = "Install missing packages for training, and remove them again",
 	.opts = opts,
 	.min_args = 1,
 	.max_args = 2,
 	.word = verb,
 	.run = run_provision,
-	.help = "plan: driver, kernel headers, TCMalloc, OpenMP and more, as one set that fits the card, with sizes "
-		"and the "
-		"exact commands, simulated by apt. Mixtures that break are refused with a sentence.\n"
-		"apply: do that, after the same plan was made again and is equal; a failure is taken back.\n"
-		"revert: take away what apply installed, and nothing that was there before or is used by others "
-		"since.\n"
-		"Frameworks are lines for a user's virtual environment: nothing is installed by pip.",
+	.help = "plan: show driver, kernel headers, TCMalloc, OpenMP and other missing packages as one set that fits the GPU, with "
+		"sizes and the exact commands, simulated by apt. Refuses combinations that break.\n"
+		"apply: install this set; after a failure, remove it again.\n"
+		"revert: remove what apply installed, except packages that are used since.\n"
+		"Nothing is installed by pip: plan prints the commands for a virtual environment.",
 };

@@ -172,36 +172,29 @@ static int run_run(struct gt_cli *cli, int argc, char **argv)
 
 static const struct gt_opt opts[] = {
 	TN_CHOICE_OPTS,
-	{0, "print", NULL, "show what would be set, and run nothing", GT_OPT_FLAG, &print_only},
-	{0, "env", "FORM", "print the environment as shell, systemd, slurm or docker take it, and run nothing",
-	 GT_OPT_CHOICE, &form, tn_env_forms},
-	{0, "ranks", "N", "start N processes, each with its share of the CPUs and the variables of torch.distributed",
-	 GT_OPT_UINT, &ranks},
-	{0, "workers", "N", "each rank will start N loader workers: leave as many of its cores to them", GT_OPT_UINT, &workers},
-	{0, "gpu", "LIST", "the GPUs to use, by nvidia-smi's numbers or UUIDs (default: auto, as the environment says)",
-	 GT_OPT_STR, &gpus},
-	{0, "openmp-runtime", "NAME", "preload LLVM's or Intel's OpenMP in place of GNU's", GT_OPT_CHOICE, &runtime,
+	{0, "print", NULL, "show the settings and run nothing", GT_OPT_FLAG, &print_only},
+	{0, "env", "FORM", "print the environment for shell, systemd, slurm or docker", GT_OPT_CHOICE, &form, tn_env_forms},
+	{0, "ranks", "N", "start N processes with their own CPUs and torch.distributed variables", GT_OPT_UINT, &ranks},
+	{0, "workers", "N", "leave cores free for N loader workers per rank", GT_OPT_UINT, &workers},
+	{0, "gpu", "LIST", "use these GPU numbers or UUIDs (default: auto, from the environment)", GT_OPT_STR, &gpus},
+	{0, "openmp-runtime", "NAME", "preload libomp (LLVM) or libiomp5 (Intel) instead of libgomp", GT_OPT_CHOICE, &runtime,
 	 runtimes},
-	{0, "allocator", "NAME", "preload an allocator: the first that loads, or this one", GT_OPT_CHOICE, &allocator,
+	{0, "allocator", "NAME", "preload this allocator; auto takes the first that loads", GT_OPT_CHOICE, &allocator,
 	 allocators},
-	{0, "openmp", NULL, "one process with OpenMP threads that forks no workers: bind its threads", GT_OPT_FLAG,
-	 &openmp},
+	{0, "openmp", NULL, "bind the threads of one OpenMP process that starts no workers", GT_OPT_FLAG, &openmp},
 	{0},
 };
 const struct gt_cmd tn_cmd_run = {
 	.name = "run",
 	.args = "[--] COMMAND [ARGUMENT…]",
-	.summary = "start a command with the CPUs, threads and libraries that fit",
+	.group = "Run and install",
+	.summary = "Start a command with suitable CPUs, threads and libraries",
 	.opts = opts,
 	.max_args = -1,
 	.stop_at_arg = true,
 	.run = run_run,
-	.help = "CPUs and memory next to its GPU, one OpenMP thread per physical core, a BLAS that shares those "
-		"threads, and a malloc that keeps large tensors. What the environment sets already is respected. The "
-		"command takes this process's place; its exit status is its own. Under torchrun, srun and mpirun each "
-		"rank gets its share, or keeps what it is bound to: torchrun --no-python … gputune run -- python3 train.py. "
-		"Where several GPUs are visible, a command other than a launcher gets the cores divided by the number of GPUs, "
-		"because it may start a process for each; --ranks 1, "
-		"--openmp or --gpu with one GPU gives it all. env, nohup, taskset, timeout and other wrappers with known options "
-		"are looked through.",
+	.help = "Binds the command to the CPUs and memory next to its GPU, and sets OpenMP threads, BLAS and allocator. Keeps "
+		"variables that are already set. Replaces this process by the command; the exit status is that of the command. "
+		"Under torchrun, srun and mpirun each rank gets its part of the CPUs. If several GPUs are visible, a command gets "
+		"the cores divided by the number of GPUs; --ranks 1, --openmp or --gpu with one GPU gives it all cores.",
 };

@@ -86,21 +86,21 @@ static int run_apply(struct gt_cli *cli, int argc, char **argv)
 
 static const struct gt_opt apply_opts[] = {
 	TN_CHOICE_OPTS,
-	{ 0, "optional", NULL, "take in the knobs that are applied by choice only", GT_OPT_FLAG, &tn_opt_optional },
-	{ 0, "only-proven", "RECEIPT", "only what gpubench prove found to help on this host", GT_OPT_STR, &only_proven },
-	{ 0, "persist", NULL, "keep what is applied, and what holds already, for the next boot too, in /etc", GT_OPT_FLAG,
-	  &persist },
+	TN_OPTIONAL_OPT,
+	{ 0, "only-proven", "RECEIPT", "apply only what gpubench prove confirmed on this host", GT_OPT_STR, &only_proven },
+	{ 0, "persist", NULL, "keep the values after a reboot, in files in /etc", GT_OPT_FLAG, &persist },
 	{ 0 },
 };
 const struct gt_cmd tn_cmd_apply = {
 	.name = "apply",
 	.args = "[PLAN]",
-	.summary = "change the host: this plan, or the one that gputune plan shows now",
+	.group = "Tune this host",
+	.summary = "Apply a saved plan, or the plan that gputune plan shows",
 	.opts = apply_opts,
 	.max_args = 1,
 	.run = run_apply,
-	.help = "The old values are on disk before the first new one is written. Each is read back; if one fails, all "
-		"are put back. Applying again never loses the values from before the first time.",
+	.help = "Stores the old values on disk before it writes the first new one, and reads each new value back. If one fails, "
+		"restores all old values. Repeated calls keep the values from before the first one.",
 };
 
 /* ---- the others
@@ -155,10 +155,11 @@ static int run_verify(struct gt_cli *cli, int argc, char **argv)
 const struct gt_cmd tn_cmd_verify = {
 	.name = "verify",
 	.args = "",
-	.summary = "is what was applied still so, and will it be after a reboot?",
+	.group = "Tune this host",
+	.summary = "Check that applied settings are in force and survive a reboot",
 	.run = run_verify,
-	.help = "Is what was applied still so, and will it be after a reboot? What is only raised may be higher, and what is only "
-		"lowered lower: that is told, and is no drift.",
+	.help = "A knob that is only raised may have a higher value, and one that is only lowered a lower value. verify reports "
+		"this and does not count it as drift.",
 };
 
 static int run_revert(struct gt_cli *cli, int argc, char **argv)
@@ -167,9 +168,12 @@ static int run_revert(struct gt_cli *cli, int argc, char **argv)
 }
 
 const struct gt_cmd tn_cmd_revert = {
-	.name = "revert", .args = "", .summary = "put back everything that was applied", .run = run_revert,
-	.help = "Newest first, and only where the value is still ours; what someone else has changed since is reported "
-		"and left alone.",
+	.name = "revert",
+	.args = "",
+	.group = "Tune this host",
+	.summary = "Restore the values from before apply",
+	.run = run_revert,
+	.help = "Restores the newest change first. Skips and reports values that were changed since.",
 };
 
 /* Settings, and the packages that gputune provision has installed. */
@@ -189,7 +193,11 @@ static int run_status(struct gt_cli *cli, int argc, char **argv)
 }
 
 const struct gt_cmd tn_cmd_status = {
-	.name = "status", .args = "", .summary = "what is applied, since when, by whom", .run = run_status,
+	.name = "status",
+	.args = "",
+	.group = "Tune this host",
+	.summary = "Show what is applied, since when and by whom",
+	.run = run_status,
 };
 
 static int run_recover(struct gt_cli *cli, int argc, char **argv)
@@ -198,7 +206,11 @@ static int run_recover(struct gt_cli *cli, int argc, char **argv)
 }
 
 const struct gt_cmd tn_cmd_recover = {
-	.name = "recover", .args = "", .summary = "put right a transaction that was interrupted", .run = run_recover,
+	.name = "recover",
+	.args = "",
+	.group = "Tune this host",
+	.summary = "Roll back a transaction that was interrupted",
+	.run = run_recover,
 };
 
 /* ---- history ------------------------------------------------------------------------------------------------------ */
@@ -220,7 +232,9 @@ static int run_history(struct gt_cli *cli, int argc, char **argv)
 const struct gt_cmd tn_cmd_history = {
 	.name = "history",
 	.args = "",
-	.summary = "what was applied and put back here, and when",
+	.group = "Tune this host",
+	.summary = "List what was applied and reverted, and when",
 	.run = run_history,
-	.help = "Oldest first; with --verbose each value. It is kept for people: nothing is undone from it.",
+	.help = "Lists the oldest entry first; --verbose adds each value. The history is information only: revert reads the "
+		"journal.",
 };
