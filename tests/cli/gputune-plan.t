@@ -222,6 +222,26 @@ A plan that is no plan, one that is cut off, one that a hand has changed, one th
   gputune: there is no profile 'train-gpo', neither in /etc/gputune/profiles nor built in; did you mean train-gpu?
   [64]
 
+A family is named with or without its dot, as --only and as --skip.
+
+  $ gputune plan --root root --only vm --skip vm.dirty_bytes --json >family.json
+  $ gputune plan --root root --only vm. --skip vm.dirty_bytes --json | diff family.json - && echo the same
+  the same
+  $ gputune plan --root root --skip vm | grep -c '^  vm'
+  11
+
+apply --dry-run shows what plan shows, and changes nothing.
+
+  $ find root -type f -exec md5sum {} + | sort >before
+  $ gputune plan --root root --only net >plan.txt; gputune apply --dry-run --root root --only net | diff plan.txt - && echo the same
+  the same
+  $ gputune apply --dry-run --root root --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["schema"])'
+  gputune-plan/1
+  $ gputune apply plan.json --dry-run --root root | head -1
+  To be changed
+  $ find root -type f -exec md5sum {} + | sort | diff before - && echo unchanged
+  unchanged
+
 A profile of one's own, with a slip in it.
 
   $ printf '[profile]\nsummary = ours\ninherit = default\n[knobs]\nvm.swapiness = 1\n' >ours.conf

@@ -21,11 +21,14 @@ extern bool tn_opt_optional;
 #define TN_CHOICE_OPTS                                                                                                         \
 	{ 'p', "profile", "NAME|FILE", "use this profile (default: the one that fits the host)", GT_OPT_STR, &tn_opt_profile,  \
 	  .word = tn_profile_word },											       \
-	{ 0, "only", "ID", "select only this knob or family, such as vm. (repeatable)", GT_OPT_LIST, &tn_opt_only,	       \
+	{ 0, "only", "ID", "select only this knob or family, such as vm (repeatable)", GT_OPT_LIST, &tn_opt_only,	       \
 	  .word = tn_knob_word },											       \
 	{ 0, "skip", "ID", "leave out this knob or family (repeatable)", GT_OPT_LIST, &tn_opt_skip, .word = tn_knob_word }
 #define TN_OPTIONAL_OPT { 0, "optional", NULL, "include knobs that are not applied by default", GT_OPT_FLAG, &tn_opt_optional }
 struct tn_plan_opts tn_choice(void);
+/* Makes the plan of these options. Refuses while a transaction is interrupted or an experiment runs. */
+int tn_make_plan(struct gt_cli *cli, struct tn_plan **ret);
+void tn_print_plan(struct gt_cli *cli, const struct tn_plan *plan);
 
 /* Rendered for people. */
 void tn_show_plan(const json_t *plan, bool all, bool color); /* all: also what is already so or not for this host */

@@ -20,17 +20,35 @@ struct tn_plan_opts tn_choice(void)
 				      .optional = tn_opt_optional };
 }
 
-/* A plan made in the middle of something would take its values for the host's own. */
+/* A plan that is made during a transaction would take temporary values for those of the host. */
 static int check_quiet(struct gt_cli *cli)
 {
 	gt_auto(tn_journal) *j = NULL;
 	int r = tn_journal_load(cli->fs, &j, &cli->err);
 
-	if (r == -EACCES) { /* a plan may be made by anyone; the journal is root's */
+	if (r == -EACCES) { /* every user may make a plan; only root may read the journal */
 		gt_err_clear(&cli->err);
 		return 0;
 	}
 	return r < 0 ? r : tn_txn_check(j, true, &cli->err);
+}
+
+int tn_make_plan(struct gt_cli *cli, struct tn_plan **ret)
+{
+	struct tn_plan_opts o = tn_choice();
+	int r = check_quiet(cli);
+
+	return r < 0 ? r : tn_plan_make(cli->fs, NULL, &o, ret, &cli->err);
+}
+
+void tn_print_plan(struct gt_cli *cli, const struct tn_plan *plan)
+{
+	gt_auto_json *doc = tn_plan_to_json(plan);
+
+	if (cli->json)
+		gt_json_print(stdout, doc);
+	else
+		tn_show_plan(doc, cli->verbose, cli->color);
 }
 
 static int save(struct gt_cli *cli, const json_t *doc)
@@ -44,13 +62,10 @@ static int save(struct gt_cli *cli, const json_t *doc)
 
 static int run_plan(struct gt_cli *cli, int argc, char **argv)
 {
-	struct tn_plan_opts o = tn_choice();
 	gt_auto(tn_plan) *plan = NULL;
 	gt_auto_json *doc = NULL;
-	int r = check_quiet(cli);
+	int r = tn_make_plan(cli, &plan);
 
-	if (!r)
-		r = tn_plan_make(cli->fs, NULL, &o, &plan, &cli->err);
 	if (r < 0)
 		return r;
 	doc = tn_plan_to_json(plan);
@@ -59,12 +74,10 @@ static int run_plan(struct gt_cli *cli, int argc, char **argv)
 		if (r < 0 || !strcmp(output, "-"))
 			return r;
 	}
-	if (cli->json)
-		gt_json_print(stdout, doc);
-	else if (as_diff)
+	if (as_diff && !cli->json)
 		tn_show_plan_diff(doc, cli->color);
 	else
-		tn_show_plan(doc, cli->verbose, cli->color);
+		tn_print_plan(cli, plan);
 	if (output && !cli->quiet && !cli->json)
 		printf("Saved as %s: gputune apply %s\n", output, output);
 	return 0;

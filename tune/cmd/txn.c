@@ -16,7 +16,7 @@
 
 #define PLAN_MAX	(4u << 20)
 
-static bool persist;
+static bool persist, dry_run;
 static const char *only_proven;
 
 static void show(struct gt_cli *cli, const json_t *report)
@@ -69,9 +69,14 @@ static int run_apply(struct gt_cli *cli, int argc, char **argv)
 				    "a receipt is applied by itself: no PLAN beside --only-proven");
 	if (only_proven)
 		r = tn_plan_from_receipt(cli->fs, NULL, &o, only_proven, &plan, &cli->err);
+	else if (argc)
+		r = read_plan(cli, argv[0], &plan);
 	else
-		r = argc ? read_plan(cli, argv[0], &plan) : tn_plan_make(cli->fs, NULL, &o, &plan, &cli->err);
-
+		r = dry_run ? tn_make_plan(cli, &plan) : tn_plan_make(cli->fs, NULL, &o, &plan, &cli->err);
+	if (dry_run && !r)
+		tn_print_plan(cli, plan);
+	if (dry_run)
+		return r;
 	narrow(cli);
 	if (!r)
 		r = tn_apply(cli->fs, plan, &(struct tn_apply_opts){ .persist = persist }, &report, &cli->err);
@@ -88,6 +93,7 @@ static const struct gt_opt apply_opts[] = {
 	TN_CHOICE_OPTS,
 	TN_OPTIONAL_OPT,
 	{ 0, "only-proven", "RECEIPT", "apply only what gpubench prove confirmed on this host", GT_OPT_STR, &only_proven },
+	{ 0, "dry-run", NULL, "show the plan and change nothing", GT_OPT_FLAG, &dry_run },
 	{ 0, "persist", NULL, "keep the values after a reboot, in files in /etc", GT_OPT_FLAG, &persist },
 	{ 0 },
 };

@@ -18,9 +18,12 @@ const char *tn_knob_word(size_t i)
 	return tn_launch_settings[i - n] ? tn_launch_settings[i - n]->id : NULL;
 }
 
+/* Returns whether word is the id or a family of it: "vm" and "vm." both match vm.swappiness. */
 static bool names(const char *word, const char *id)
 {
-	return gt_ends_with(word, ".") ? gt_starts_with(id, word) : !strcmp(id, word);
+	size_t n = strlen(word);
+
+	return gt_starts_with(id, word) && (!id[n] || id[n] == '.' || gt_ends_with(word, "."));
 }
 
 bool tn_knob_selected(const char *id, const struct gt_strv *list)
