@@ -33,4 +33,5 @@ struct gt_spawn {
  * the time limit passed. */
 int gt_spawn(struct gt_spawn *s, struct gt_err *err);
 void gt_spawn_clear(struct gt_spawn *s);
+#define gt_auto_spawn	__attribute__((cleanup(gt_spawn_clear))) struct gt_spawn
 #endif

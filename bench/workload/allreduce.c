@@ -69,10 +69,12 @@ static int slowest(struct rt_comm *c, double mine, double *ret, struct gt_err *e
 	double of[RT_MAX_RANKS];
 	int r = rt_comm_gather(c, mine, of, err);
 
+	if (r)
+		return r;
 	*ret = 0;
-	for (int i = 0; i < rt_comm_size(c) && !r; i++)
+	for (int i = 0; i < rt_comm_size(c); i++)
 		*ret = fmax(*ret, of[i]);
-	return r;
+	return 0;
 }
 
 /* Takes one sample: all ranks start together and the slowest one counts. */
@@ -81,64 +83,86 @@ static int sample(struct rt_comm *c, struct rt_coll *k, int repeat, double *ret,
 	double unused, t0;
 	int r = slowest(c, 0, &unused, err);
 
+	if (r)
+		return r;
 	t0 = gt_now_s();
-	for (int i = 0; i < repeat && !r; i++) {
+	for (int i = 0; i < repeat; i++) {
 		r = rt_coll_start(k, err);
-		if (!r)
-			r = rt_coll_wait(k, err);
+		if (r)
+			return r;
+		r = rt_coll_wait(k, err);
+		if (r)
+			return r;
 	}
-	return r ? r : slowest(c, (gt_now_s() - t0) / repeat, ret, err);
+	return slowest(c, (gt_now_s() - t0) / repeat, ret, err);
 }
 
-static int one_size(struct rt_comm *c, struct rt_window *w, size_t which, const struct job *job, double *gbs, double *wrong,
+/* Fills gbs. *ret_wrong: number of wrong elements in this rank. */
+static int one_size(struct rt_comm *c, struct rt_window *w, size_t which, const struct job *job, double *gbs, double *ret_wrong,
 		    struct gt_err *err)
 {
-	struct rt_coll k = { .kind = RT_ALLREDUCE, .window = w, .n = sizes[which].floats,
-			     .threads = GT_MAX(rt_comm_cpus(c), 1) };
-	int n = rt_comm_size(c), r = rt_coll_init(&k, err);
+	rt_auto_coll k = { .kind = RT_ALLREDUCE, .window = w, .n = sizes[which].floats, .threads = GT_MAX(rt_comm_cpus(c), 1) };
 	float *x = (float *)w->base;
-	double bad = 0, s = 0;
+	int n = rt_comm_size(c), r;
 
-	for (int i = 0; i < ROUNDS && !r; i++) {
-		if (i == 0)
-			fill(x, k.n, job->seed, rt_comm_rank(c));
+	r = rt_coll_init(&k, err);
+	if (r)
+		return r;
+	fill(x, k.n, job->seed, rt_comm_rank(c));
+	for (int i = 0; i < ROUNDS; i++) {
+		double s;
+
 		r = sample(c, &k, i ? sizes[which].repeat : 1, &s, err);
+		if (r)
+			return r;
 		gbs[i] = 2.0 * (n - 1) / n * (double)k.n * 4 / s / 1e9;
-		if (i == 0 && job->fault && rt_comm_rank(c) == 0)
+		if (i) /* the elements are already the mean */
+			continue;
+		if (job->fault && rt_comm_rank(c) == 0)
 			x[k.n / 2] += 1;
-		if (i == 0 && !r) /* later rounds average values that are already the mean */
-			bad = wrong_elements(x, k.n, job->seed, n);
+		*ret_wrong = wrong_elements(x, k.n, job->seed, n);
 	}
-	rt_coll_clear(&k);
-	for (int i = 0; i < n && !r; i += n) {
-		double of[RT_MAX_RANKS];
+	return 0;
+}
 
-		r = rt_comm_gather(c, bad, of, err);
-		for (int rank = 0; rank < n && !r; rank++)
-			*wrong += of[rank];
-	}
-	return r;
+static int add_over_ranks(struct rt_comm *c, double mine, double *sum, struct gt_err *err)
+{
+	double of[RT_MAX_RANKS];
+	int r = rt_comm_gather(c, mine, of, err);
+
+	if (r)
+		return r;
+	for (int i = 0; i < rt_comm_size(c); i++)
+		*sum += of[i];
+	return 0;
 }
 
 /* Returns { "ranks", "transport", "wrong", ".64k": [GB/s …], … }. */
 static int measure(struct rt_comm *c, const struct job *job, json_t **ret, struct gt_err *err)
 {
 	gt_auto_json *doc = json_object();
-	struct rt_window w = { 0 };
+	rt_auto_window w = { 0 };
 	double gbs[ROUNDS], wrong = 0;
-	int r = rt_window_map(c, (size_t)sizes[GT_ARRAY_SIZE(sizes) - 1].floats * 4, true, &w, err);
+	int r;
 
-	for (size_t i = 0; i < GT_ARRAY_SIZE(sizes) && !r; i++) {
-		json_t *list = json_array();
+	r = rt_window_map(c, (size_t)sizes[GT_ARRAY_SIZE(sizes) - 1].floats * 4, true, &w, err);
+	if (r)
+		return r;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(sizes); i++) {
+		json_t *list;
+		double bad;
 
-		r = one_size(c, &w, i, job, gbs, &wrong, err);
-		for (int k = 0; k < ROUNDS && !r; k++)
+		r = one_size(c, &w, i, job, gbs, &bad, err);
+		if (r)
+			return r;
+		r = add_over_ranks(c, bad, &wrong, err);
+		if (r)
+			return r;
+		list = json_array();
+		for (int k = 0; k < ROUNDS; k++)
 			json_array_append_new(list, gt_json_real(gbs[k]));
 		json_object_set_new(doc, sizes[i].suffix, list);
 	}
-	rt_window_unmap(&w);
-	if (r)
-		return r;
 	json_object_set_new(doc, "ranks", json_integer(rt_comm_size(c)));
 	json_object_set_new(doc, "transport", json_string(rt_comm_transport(c)));
 	json_object_set_new(doc, "wrong", json_real(wrong));
@@ -149,14 +173,14 @@ static int measure(struct rt_comm *c, const struct job *job, json_t **ret, struc
 static int shm_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	gt_auto_json *doc = NULL;
+	gt_autofree char *text = NULL;
 	int r = measure(c, arg, &doc, err);
 
-	if (!r && rt_comm_rank(c) == 0) {
-		gt_autofree char *text = json_dumps(doc, JSON_COMPACT);
-
-		rt_comm_answer(c, text);
-	}
-	return r;
+	if (r || rt_comm_rank(c) > 0)
+		return r;
+	text = json_dumps(doc, JSON_COMPACT);
+	rt_comm_answer(c, text);
+	return 0;
 }
 
 /* Converts the ranks' answer to the series of a workload. */
@@ -187,6 +211,7 @@ static int allreduce_run(struct bn_launch *l, struct gt_err *err)
 {
 	struct job job = { .l = l, .seed = l->seed, .fault = l->fault };
 	struct rt_group g = { .ranks = 2 };
+	gt_autofree char *answer = NULL;
 	gt_auto_json *doc = NULL;
 	cpu_set_t mine;
 	int r;
@@ -194,9 +219,10 @@ static int allreduce_run(struct bn_launch *l, struct gt_err *err)
 	if (sched_getaffinity(0, sizeof(mine), &mine) == 0)
 		g.ranks = GT_MAX(2, GT_MIN(CPU_COUNT(&mine), RANKS_MAX));
 	r = rt_group_run(&g, shm_rank, &job, err);
-	if (!r)
-		r = gt_json_parse(g.answer ? g.answer : "", g.answer ? strlen(g.answer) : 0, "the answer of rank 0", &doc, err);
-	free(g.answer);
+	answer = g.answer;
+	if (r)
+		return r;
+	r = gt_json_parse(answer ? answer : "", answer ? strlen(answer) : 0, "the answer of rank 0", &doc, err);
 	return r ? r : publish(l, &bn_workload_allreduce, doc, err);
 }
 
@@ -225,22 +251,17 @@ static int mpi_rank(struct bn_launch *l, struct gt_err *err)
 {
 	struct job job = { .l = l, .seed = l->seed, .fault = l->fault };
 	gt_auto_json *doc = NULL;
-	struct rt_comm *c = NULL;
-	int r = rt_comm_mpi_alone(&c, err);
+	gt_auto(rt_comm) *c = NULL;
 
-	if (!r)
-		r = measure(c, &job, &doc, err);
-	if (r) {
+	if (rt_comm_mpi_alone(&c, err) || measure(c, &job, &doc, err)) {
 		fprintf(stderr, "%s\n", err->msg);
 		rt_comm_abort(c, GT_EXIT_INTERNAL);
 	}
-	r = rt_comm_rank(c) ? 0 : publish(l, &bn_workload_mpi, doc, err);
 	if (rt_comm_rank(c)) {
 		rt_comm_free(c);
 		exit(0);
 	}
-	rt_comm_free(c);
-	return r;
+	return publish(l, &bn_workload_mpi, doc, err);
 }
 
 static int run_mpirun(struct bn_launch *l, json_t **ret, struct gt_err *err)
@@ -250,7 +271,7 @@ static int run_mpirun(struct bn_launch *l, json_t **ret, struct gt_err *err)
 	bool apart = sched_getaffinity(0, sizeof(mine), &mine) == 0 && CPU_COUNT(&mine) > 1;
 	char *argv[] = { "mpirun", "-n", "2", "--oversubscribe", "--bind-to", apart ? "core" : "none", "-x", MPI_RANK "=1",
 			 NULL, "launch", "comm.mpi", "--json", "--seed", seed, NULL };
-	struct gt_spawn sp = { .argv = argv, .timeout_s = MPI_S, .cancel = &gt_interrupted };
+	gt_auto_spawn sp = { .argv = argv, .timeout_s = MPI_S, .cancel = &gt_interrupted };
 	int r = gt_fs_readlink(l->fs, "/proc/self/exe", &exe);
 
 	if (r < 0)
@@ -260,12 +281,11 @@ static int run_mpirun(struct bn_launch *l, json_t **ret, struct gt_err *err)
 	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
 	r = gt_spawn(&sp, err);
-	if (!r && sp.status && sp.status != BN_EXIT_WRONG)
-		r = gt_fail(err, EIO, "mpirun ended with status %d: %.300s", sp.status, sp.errout ? gt_strip(sp.errout) : "");
-	if (!r)
-		r = gt_json_parse(sp.out ? sp.out : "", sp.out_len, "the answer of mpirun", ret, err);
-	gt_spawn_clear(&sp);
-	return r;
+	if (r)
+		return r;
+	if (sp.status && sp.status != BN_EXIT_WRONG)
+		return gt_fail(err, EIO, "mpirun ended with status %d: %.300s", sp.status, sp.errout ? gt_strip(sp.errout) : "");
+	return gt_json_parse(sp.out ? sp.out : "", sp.out_len, "the answer of mpirun", ret, err);
 }
 
 static int mpi_run(struct bn_launch *l, struct gt_err *err)

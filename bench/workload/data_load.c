@@ -22,18 +22,19 @@ static uint64_t digest(const struct rt_loader *l, const struct rt_batch *b, uint
 static int read_some(struct rt_loader *l, uint64_t n, uint64_t *ret_digest, struct gt_err *err)
 {
 	uint64_t h = 0;
-	int r = 0;
 
-	for (uint64_t i = 0; !r && i < n; i++) {
+	for (uint64_t i = 0; i < n; i++) {
 		struct rt_batch b;
+		int r = rt_loader_next(l, &b, err);
 
-		r = rt_loader_next(l, &b, err);
-		if (!r && ret_digest)
+		if (r)
+			return r;
+		if (ret_digest)
 			h = digest(l, &b, h);
 	}
 	if (ret_digest)
 		*ret_digest = h;
-	return r;
+	return 0;
 }
 
 /* Checks that the batches do not depend on the number of threads. */
@@ -46,13 +47,17 @@ static int check(struct bn_launch *l, const struct rt_loader_options *o, struct 
 
 	alone.workers = 0;
 	r = rt_loader_open(&alone, &plain, err);
-	if (!r)
-		r = read_some(plain, CHECKED, &want, err);
-	if (!r)
-		r = read_some(threaded, CHECKED, &got, err);
-	if (!r && (want != got || l->fault))
+	if (r)
+		return r;
+	r = read_some(plain, CHECKED, &want, err);
+	if (r)
+		return r;
+	r = read_some(threaded, CHECKED, &got, err);
+	if (r)
+		return r;
+	if (want != got || l->fault)
 		snprintf(l->wrong, sizeof(l->wrong), "the batches of the loader's threads differ from those of one thread");
-	return r;
+	return 0;
 }
 
 static int measure(struct bn_launch *l, struct rt_loader *loader, double *rate, struct gt_err *err)
@@ -61,13 +66,17 @@ static int measure(struct bn_launch *l, struct rt_loader *loader, double *rate, 
 	double t0 = gt_now_s();
 	int r = read_some(loader, n, NULL, err);
 
+	if (r)
+		return r;
 	n = (uint64_t)GT_MAX((double)n * SECONDS / (gt_now_s() - t0), 4.);
-	for (int i = 0; !r && i < SAMPLES; i++) {
+	for (int i = 0; i < SAMPLES; i++) {
 		t0 = gt_now_s();
 		r = read_some(loader, n, NULL, err);
+		if (r)
+			return r;
 		rate[i] = (double)(n * ROWS) / (gt_now_s() - t0);
 	}
-	return r;
+	return 0;
 }
 
 static int data_load_run(struct bn_launch *l, struct gt_err *err)
@@ -77,17 +86,22 @@ static int data_load_run(struct bn_launch *l, struct gt_err *err)
 	gt_auto(rt_loader) *loader = NULL;
 	gt_auto_json *report = NULL;
 	double rate[SAMPLES];
-	int r = rt_data_guess(l->data, &o.kind, err);
-	bool images = o.kind == RT_DATA_SHARDS || o.kind == RT_DATA_FOLDER;
+	bool images;
+	int r;
 
+	r = rt_data_guess(l->data, &o.kind, err);
+	if (r)
+		return r;
+	images = o.kind == RT_DATA_SHARDS || o.kind == RT_DATA_FOLDER;
 	o.seq = images ? 0 : SEQ;
 	o.size = images ? SIZE : 0;
-	if (!r)
-		r = rt_loader_open(&o, &loader, err);
-	if (!r)
-		r = check(l, &o, loader, err);
-	if (!r)
-		r = measure(l, loader, rate, err);
+	r = rt_loader_open(&o, &loader, err);
+	if (r)
+		return r;
+	r = check(l, &o, loader, err);
+	if (r)
+		return r;
+	r = measure(l, loader, rate, err);
 	if (r)
 		return r;
 	report = rt_loader_report(loader);

@@ -86,7 +86,7 @@ static bool drop(int fd)
 
 static int measure(struct bn_launch *l, struct file *f, struct gt_err *err)
 {
-	int flags = fcntl(f->fd, F_GETFL), r = 0;
+	int flags = fcntl(f->fd, F_GETFL), r;
 	bool cold = drop(f->fd), direct = cold && fcntl(f->fd, F_SETFL, flags | O_DIRECT) == 0;
 	double gbs[SAMPLES];
 
@@ -108,30 +108,35 @@ static int measure(struct bn_launch *l, struct file *f, struct gt_err *err)
 		bn_series(l, &bn_workload_file_read, ".cold", BN_EXPLORE, gbs, SAMPLES, WARMUP, false);
 	}
 	r = read_series(f, gbs, err); /* fills the page cache */
-	if (!r)
-		r = read_series(f, gbs, err);
-	if (!r)
-		bn_series(l, &bn_workload_file_read, ".warm", BN_EXPLORE, gbs, SAMPLES, WARMUP, false);
-	return r;
+	if (r)
+		return r;
+	r = read_series(f, gbs, err);
+	if (r)
+		return r;
+	bn_series(l, &bn_workload_file_read, ".warm", BN_EXPLORE, gbs, SAMPLES, WARMUP, false);
+	return 0;
 }
 
 static int file_read_run(struct bn_launch *l, struct gt_err *err)
 {
-	struct file f = { .fd = bn_scratch_open(err), .seed = l->seed };
+	gt_autoclose int fd = bn_scratch_open(err);
+	gt_autofree unsigned char *buf = NULL;
+	struct file f = { .fd = fd, .seed = l->seed };
 	int r;
 
-	if (f.fd < 0)
-		return f.fd;
-	f.buf = aligned_alloc(4096, PIECE);
-	r = f.buf ? write_file(&f, err) : gt_fail(err, ENOMEM, "no memory for the buffer");
-	f.seed += l->fault;
-	if (!r)
-		r = measure(l, &f, err);
-	bn_scratch_note(l, f.fd);
-	close(f.fd);
-	free(f.buf);
+	if (fd < 0)
+		return fd;
+	f.buf = buf = aligned_alloc(4096, PIECE);
+	if (!buf)
+		return gt_fail(err, ENOMEM, "no memory for the buffer");
+	r = write_file(&f, err);
 	if (r)
 		return r;
+	f.seed += l->fault;
+	r = measure(l, &f, err);
+	if (r)
+		return r;
+	bn_scratch_note(l, fd);
 	if (f.wrong)
 		snprintf(l->wrong, sizeof(l->wrong), "%zu blocks of 4 KiB came back other than they were written", f.wrong);
 	json_object_set_new(l->params, "bytes", json_integer((json_int_t)BYTES));

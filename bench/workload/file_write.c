@@ -130,8 +130,9 @@ static int file_write_run(struct bn_launch *l, struct gt_err *err)
 	if (fd < 0)
 		return fd;
 	r = measure(l, fd, buf, &w, err);
-	if (!r)
-		r = check_log(fd, buf, l->seed + l->fault, &wrong, err);
+	if (r)
+		return r;
+	r = check_log(fd, buf, l->seed + l->fault, &wrong, err);
 	if (r)
 		return r;
 	wrong += w.wrong;

@@ -40,12 +40,16 @@ static int judge(struct bn_launch *l, int r, struct gt_err *err)
 static int open_meter(struct bn_launch *l, struct rt_meter **ret, struct gt_err *err)
 {
 	double null_s = 0;
-	int r = rt_meter_open(ret, err);
+	int r;
 
-	if (!r)
-		r = rt_meter_null(*ret, &null_s, err);
+	r = rt_meter_open(ret, err);
+	if (r)
+		return r;
+	r = rt_meter_null(*ret, &null_s, err);
+	if (r)
+		return r;
 	json_object_set_new(l->notes, "null_us", gt_json_real(1e6 * null_s));
-	return r;
+	return 0;
 }
 
 /* ---- copies ---- */
@@ -63,29 +67,45 @@ static void publish_copy(struct bn_launch *l, const char *suffix, const struct c
 	bn_series(l, &bn_workload_gpu_copy, suffix, BN_EXPLORE, gbs, REPS, WARMUP, false);
 }
 
+static int both_ways(struct bn_launch *l, const struct copies *c, void *host, const char *name, bool pinned, struct gt_err *err)
+{
+	static const char *const ways[] = { "to", "from" };
+
+	for (int way = RT_COPY_TO; way <= RT_COPY_FROM; way++) {
+		gt_autofree char *suffix = gt_xasprintf(".%s.%s", ways[way], name);
+		double s[REPS];
+		int r;
+
+		r = rt_meter_copy(c->meter, (enum rt_meter_copy)way, host, c->bytes, pinned, l->fault != 0, REPS, s, err);
+		if (r)
+			return r;
+		publish_copy(l, suffix, c, s);
+	}
+	return 0;
+}
+
+static int both_ways_pinned(struct bn_launch *l, const struct copies *c, void *host, const char *name, struct gt_err *err)
+{
+	int r = rt_meter_pin(c->meter, host, c->bytes, err);
+
+	if (r)
+		return r;
+	r = both_ways(l, c, host, name, true, err);
+	rt_meter_unpin(c->meter, host);
+	return r;
+}
+
 /* Measures both directions with new memory of that node. */
 static int copies_of(struct bn_launch *l, const struct copies *c, int node, const char *name, bool pinned, struct gt_err *err)
 {
-	static const char *const ways[] = { "to", "from" };
 	void *host = bn_node_map(c->bytes, node, false);
-	double s[REPS];
-	int r = 0;
+	int r;
 
 	if (!host)
 		return gt_fail_errno(err, errno, "cannot map %zu MiB", c->bytes >> 20);
 	for (size_t i = 0; i < c->bytes; i += 4096)
 		((volatile char *)host)[i] = 0;
-	if (pinned)
-		r = rt_meter_pin(c->meter, host, c->bytes, err);
-	for (int way = RT_COPY_TO; !r && way <= RT_COPY_FROM; way++) {
-		gt_autofree char *suffix = gt_xasprintf(".%s.%s", ways[way], name);
-
-		r = rt_meter_copy(c->meter, (enum rt_meter_copy)way, host, c->bytes, pinned, l->fault != 0, REPS, s, err);
-		if (!r)
-			publish_copy(l, suffix, c, s);
-	}
-	if (pinned)
-		rt_meter_unpin(c->meter, host);
+	r = pinned ? both_ways_pinned(l, c, host, name, err) : both_ways(l, c, host, name, false, err);
 	munmap(host, c->bytes);
 	return r;
 }
@@ -104,19 +124,37 @@ static int within(struct bn_launch *l, const struct copies *c, struct gt_err *er
 	return 0;
 }
 
-static bool seen(const struct bn_node_pairs *pairs, size_t i)
+static bool is_first_of_node(const struct bn_node_pairs *pairs, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (pairs->v[k].mem_node == pairs->v[i].mem_node)
-			return true;
-	return false;
+			return false;
+	return true;
+}
+
+static int all_copies(struct bn_launch *l, const struct copies *c, struct gt_err *err)
+{
+	bn_auto_node_pairs pairs = { 0 };
+	int r;
+
+	bn_node_pairs(&pairs);
+	for (size_t i = 0; i < pairs.n; i++) {
+		gt_autofree char *name = gt_xasprintf("pinned.node%d", pairs.v[i].mem_node);
+
+		if (!is_first_of_node(&pairs, i))
+			continue;
+		r = copies_of(l, c, pairs.v[i].mem_node, name, true, err);
+		if (r)
+			return r;
+	}
+	r = copies_of(l, c, pairs.v[0].mem_node, "pageable", false, err);
+	return r ? r : within(l, c, err);
 }
 
 static int copy_run(struct bn_launch *l, struct gt_err *err)
 {
 	gt_auto(rt_meter) *meter = NULL;
 	struct copies c;
-	struct bn_node_pairs pairs;
 	int r = open_meter(l, &meter, err);
 
 	if (r)
@@ -128,46 +166,42 @@ static int copy_run(struct bn_launch *l, struct gt_err *err)
 			       rt_meter_card(meter));
 	json_object_set_new(l->params, "bytes", json_integer((json_int_t)c.bytes));
 	json_object_set_new(l->notes, "card", gt_json_str(rt_meter_card(meter)));
-	bn_node_pairs(&pairs);
-	for (size_t i = 0; !r && i < pairs.n; i++) {
-		gt_autofree char *name = gt_xasprintf("pinned.node%d", pairs.v[i].mem_node);
-
-		if (!seen(&pairs, i))
-			r = copies_of(l, &c, pairs.v[i].mem_node, name, true, err);
-	}
-	if (!r)
-		r = copies_of(l, &c, pairs.v[0].mem_node, "pageable", false, err);
-	bn_node_pairs_clear(&pairs);
-	if (!r)
-		r = within(l, &c, err);
-	return judge(l, r, err);
+	return judge(l, all_copies(l, &c, err), err);
 }
 
 /* ---- launches ---- */
-static int launch_run(struct bn_launch *l, struct gt_err *err)
+static int all_launches(struct bn_launch *l, struct rt_meter *meter, struct gt_err *err)
 {
 	static const struct {
 		const char *suffix;
 		enum rt_meter_launch kind;
 	} ways[] = { { ".alone", RT_LAUNCH_ALONE }, { ".row", RT_LAUNCH_ROW }, { ".graph", RT_LAUNCH_GRAPH } };
-	gt_auto(rt_meter) *meter = NULL;
 	double us[REPS];
+
+	for (size_t w = 0; w < GT_ARRAY_SIZE(ways); w++) {
+		for (int i = 0; i < REPS; i++) {
+			int r = rt_meter_launch(meter, ways[w].kind, LAUNCHES, l->fault != 0, &us[i], err);
+
+			if (r)
+				return r;
+			us[i] *= 1e6;
+		}
+		bn_series(l, &bn_workload_gpu_launch, ways[w].suffix, BN_EXPLORE, us, REPS, WARMUP, false);
+	}
+	return 0;
+}
+
+static int launch_run(struct bn_launch *l, struct gt_err *err)
+{
+	gt_auto(rt_meter) *meter = NULL;
 	int r = open_meter(l, &meter, err);
 
 	json_object_set_new(l->params, "launches", json_integer(LAUNCHES));
-	for (size_t w = 0; !r && w < GT_ARRAY_SIZE(ways); w++) {
-		for (int i = 0; !r && i < REPS; i++) {
-			r = rt_meter_launch(meter, ways[w].kind, LAUNCHES, l->fault != 0, &us[i], err);
-			us[i] *= 1e6;
-		}
-		if (!r)
-			bn_series(l, &bn_workload_gpu_launch, ways[w].suffix, BN_EXPLORE, us, REPS, WARMUP, false);
-	}
-	return judge(l, r, err);
+	return judge(l, r ? r : all_launches(l, meter, err), err);
 }
 
 /* ---- matrix products ---- */
-static int gemm_run(struct bn_launch *l, struct gt_err *err)
+static int all_products(struct bn_launch *l, struct rt_meter *meter, struct gt_err *err)
 {
 	static const struct {
 		const char *suffix;
@@ -175,23 +209,31 @@ static int gemm_run(struct bn_launch *l, struct gt_err *err)
 		bool tf32;
 	} types[] = { { ".fp8", RT_E4M3, false }, { ".bf16", RT_BF16, false }, { ".fp16", RT_F16, false },
 		    { ".tf32", RT_F32, true }, { ".f32", RT_F32, false } };
-	gt_auto(rt_meter) *meter = NULL;
+	int64_t side = rt_meter_side(meter);
 	double rate[REPS];
-	int r = open_meter(l, &meter, err);
 
-	for (size_t t = 0; !r && t < GT_ARRAY_SIZE(types); t++) {
-		int64_t side = rt_meter_side(meter);
+	json_object_set_new(l->params, "side", json_integer(side));
+	for (size_t t = 0; t < GT_ARRAY_SIZE(types); t++) {
+		int r;
 
 		if (types[t].type == RT_E4M3 && !rt_meter_has_fp8(meter))
 			continue;
-		json_object_set_new(l->params, "side", json_integer(side));
 		r = rt_meter_product(meter, types[t].type, types[t].tf32, side, l->fault != 0, REPS, rate, err);
+		if (r)
+			return r;
 		for (int i = 0; i < REPS; i++)
 			rate[i] /= 1e12;
-		if (!r)
-			bn_series(l, &bn_workload_gpu_gemm, types[t].suffix, BN_EXPLORE, rate, REPS, WARMUP, false);
+		bn_series(l, &bn_workload_gpu_gemm, types[t].suffix, BN_EXPLORE, rate, REPS, WARMUP, false);
 	}
-	return judge(l, r, err);
+	return 0;
+}
+
+static int gemm_run(struct bn_launch *l, struct gt_err *err)
+{
+	gt_auto(rt_meter) *meter = NULL;
+	int r = open_meter(l, &meter, err);
+
+	return judge(l, r ? r : all_products(l, meter, err), err);
 }
 
 static const char *const link_knobs[] = { "run.affinity", "kernel.numa_balancing", "gpu.", "cpu.governor", NULL };

@@ -44,21 +44,23 @@ static int measure(struct rt_comm *c, bool fault, json_t **ret, struct gt_err *e
 	double n = rt_comm_size(c), s[ROUNDS], wrong = 0;
 	int r = rt_reduce_meter_open(c, sizes[GT_ARRAY_SIZE(sizes) - 1].bytes, &m, err);
 
-	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(sizes); i++) {
+	if (r)
+		return r;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(sizes); i++) {
 		json_t *list;
 		double bad = 0;
 
 		if (sizes[i].bytes > rt_reduce_meter_free_bytes(m) / 16)
 			continue;
 		r = rt_reduce_meter_run(m, sizes[i].bytes, sizes[i].repeat, fault, ROUNDS, s, &bad, err);
+		if (r)
+			return r;
 		wrong += bad;
 		list = json_array();
-		for (int k = 0; !r && k < ROUNDS; k++)
+		for (int k = 0; k < ROUNDS; k++)
 			json_array_append_new(list, gt_json_real(2 * (n - 1) / n * (double)sizes[i].bytes / s[k] / 1e9));
 		json_object_set_new(doc, sizes[i].suffix, list);
 	}
-	if (r)
-		return r;
 	json_object_set_new(doc, "ranks", json_integer(rt_comm_size(c)));
 	json_object_set_new(doc, "card", gt_json_str(rt_reduce_meter_card(m)));
 	json_object_set_new(doc, "nccl", json_integer(rt_reduce_meter_nccl(m)));
@@ -70,14 +72,14 @@ static int measure(struct rt_comm *c, bool fault, json_t **ret, struct gt_err *e
 static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	gt_auto_json *doc = NULL;
+	gt_autofree char *text = NULL;
 	int r = measure(c, *(bool *)arg, &doc, err);
 
-	if (!r && rt_comm_rank(c) == 0) {
-		gt_autofree char *text = json_dumps(doc, JSON_COMPACT);
-
-		rt_comm_answer(c, text);
-	}
-	return r;
+	if (r || rt_comm_rank(c) > 0)
+		return r;
+	text = json_dumps(doc, JSON_COMPACT);
+	rt_comm_answer(c, text);
+	return 0;
 }
 
 static int publish(struct bn_launch *l, const json_t *doc, struct gt_err *err)
@@ -109,6 +111,7 @@ static int publish(struct bn_launch *l, const json_t *doc, struct gt_err *err)
 static int run_ranks(struct bn_launch *l, const char *count, struct gt_err *err)
 {
 	struct rt_group g = { 0 };
+	gt_autofree char *answer = NULL;
 	gt_auto_json *doc = NULL;
 	bool fault = l->fault != 0;
 	uint64_t ranks = 0;
@@ -118,9 +121,10 @@ static int run_ranks(struct bn_launch *l, const char *count, struct gt_err *err)
 		return gt_fail(err, EINVAL, RANKS "=%s: 1 to %d ranks are possible", count, RT_MAX_RANKS);
 	g.ranks = (int)ranks;
 	r = rt_group_run(&g, one_rank, &fault, err);
-	if (!r)
-		r = gt_json_parse(g.answer ? g.answer : "", g.answer ? strlen(g.answer) : 0, "the answer of rank 0", &doc, err);
-	free(g.answer);
+	answer = g.answer;
+	if (r)
+		return r;
+	r = gt_json_parse(answer ? answer : "", answer ? strlen(answer) : 0, "the answer of rank 0", &doc, err);
 	return r ? r : publish(l, doc, err);
 }
 
@@ -134,7 +138,7 @@ static int run_again(struct bn_launch *l, json_t **ret, struct gt_err *err)
 {
 	gt_autofree char *seed = gt_xasprintf("%llu", (unsigned long long)l->seed), *exe = NULL, *ranks = NULL;
 	char *argv[] = { NULL, "launch", "gpu.allreduce", "--json", "--seed", seed, NULL };
-	struct gt_spawn sp = { .argv = argv, .timeout_s = SECONDS, .cancel = &gt_interrupted };
+	gt_auto_spawn sp = { .argv = argv, .timeout_s = SECONDS, .cancel = &gt_interrupted };
 	int n = 0, r = rt_cuda_count(&n, err);
 
 	if (r)
@@ -147,12 +151,11 @@ static int run_again(struct bn_launch *l, json_t **ret, struct gt_err *err)
 	setenv(RANKS, ranks, 1);
 	r = gt_spawn(&sp, err);
 	unsetenv(RANKS);
-	if (!r && sp.status && sp.status != BN_EXIT_WRONG)
-		r = gt_fail(err, EIO, "%.400s", sp.errout ? without_name(gt_strip(sp.errout)) : "the ranks said nothing");
-	if (!r)
-		r = gt_json_parse(sp.out ? sp.out : "", sp.out_len, "the answer of the ranks", ret, err);
-	gt_spawn_clear(&sp);
-	return r;
+	if (r)
+		return r;
+	if (sp.status && sp.status != BN_EXIT_WRONG)
+		return gt_fail(err, EIO, "%.400s", sp.errout ? without_name(gt_strip(sp.errout)) : "the ranks said nothing");
+	return gt_json_parse(sp.out ? sp.out : "", sp.out_len, "the answer of the ranks", ret, err);
 }
 
 static int allreduce_run(struct bn_launch *l, struct gt_err *err)

@@ -23,48 +23,67 @@ static const struct rt_loader_options no_loader = { .rows = ROWS, .workers = WOR
 
 static int feed_some(struct rt_feed *feed, struct rt_loader *l, uint64_t n, struct gt_err *err)
 {
-	int r = 0;
+	size_t words = ROWS * (rt_loader_kind(l) <= RT_DATA_TOKENS ? SEQ : 1);
 
-	for (uint64_t i = 0; !r && i < n; i++) {
-		size_t words = ROWS * (rt_loader_kind(l) <= RT_DATA_TOKENS ? SEQ : 1);
+	for (uint64_t i = 0; i < n; i++) {
 		struct rt_batch b;
+		int r = rt_loader_next(l, &b, err);
 
-		r = rt_loader_next(l, &b, err);
-		if (!r)
-			r = rt_feed_put(feed, b.x, ROWS * rt_loader_row_bytes(l), b.y, words * sizeof(*b.y), err);
+		if (r)
+			return r;
+		r = rt_feed_put(feed, b.x, ROWS * rt_loader_row_bytes(l), b.y, words * sizeof(*b.y), err);
+		if (r)
+			return r;
 	}
-	return r;
+	return 0;
 }
 
-/* Compares the first batches with those of a loader without threads, summed on the host. */
-static int check(struct bn_launch *l, const struct rt_loader_options *o, struct rt_feed *feed, struct rt_loader *loader,
-		 struct gt_err *err)
+/* Sums the first batches on the host, with a loader without threads. */
+static int expected_sum(const struct rt_loader_options *o, uint64_t *ret, struct gt_err *err)
 {
 	struct rt_loader_options alone = *o;
 	gt_auto(rt_loader) *plain = NULL;
-	uint64_t want = l->fault, got = 0;
+	size_t words = ROWS * (o->seq ? SEQ : 1);
+	uint64_t sum = 0;
 	int r;
 
 	alone.workers = 0;
 	alone.pin = NULL;
 	alone.unpin = NULL;
 	r = rt_loader_open(&alone, &plain, err);
-	for (int i = 0; !r && i < CHECKED; i++) {
-		size_t words = ROWS * (o->seq ? SEQ : 1);
+	if (r)
+		return r;
+	for (int i = 0; i < CHECKED; i++) {
 		struct rt_batch b;
 
 		r = rt_loader_next(plain, &b, err);
-		if (!r)
-			want += rt_feed_expected(b.x, ROWS * rt_loader_row_bytes(plain), b.y, words * sizeof(*b.y), PASSES);
+		if (r)
+			return r;
+		sum += rt_feed_expected(b.x, ROWS * rt_loader_row_bytes(plain), b.y, words * sizeof(*b.y), PASSES);
 	}
-	if (!r)
-		r = feed_some(feed, loader, CHECKED, err);
-	if (!r)
-		r = rt_feed_sum(feed, &got, err);
-	if (!r && got != want)
+	*ret = sum;
+	return 0;
+}
+
+static int check(struct bn_launch *l, const struct rt_loader_options *o, struct rt_feed *feed, struct rt_loader *loader,
+		 struct gt_err *err)
+{
+	uint64_t want = 0, got = 0;
+	int r;
+
+	r = expected_sum(o, &want, err);
+	if (r)
+		return r;
+	r = feed_some(feed, loader, CHECKED, err);
+	if (r)
+		return r;
+	r = rt_feed_sum(feed, &got, err);
+	if (r)
+		return r;
+	if (got != want + l->fault)
 		snprintf(l->wrong, sizeof(l->wrong), "what arrived on the device is not what the loader read: the sums of %d "
 			 "batches differ", CHECKED);
-	return r;
+	return 0;
 }
 
 static int measure(struct rt_feed *feed, struct rt_loader *loader, double *batches_per_s, struct gt_err *err)
@@ -73,15 +92,20 @@ static int measure(struct rt_feed *feed, struct rt_loader *loader, double *batch
 	double t0 = gt_now_s();
 	int r = feed_some(feed, loader, n, err);
 
+	if (r)
+		return r;
 	n = (uint64_t)GT_MAX((double)n * SECONDS / (gt_now_s() - t0), 4.);
-	for (int i = 0; !r && i < SAMPLES; i++) {
+	for (int i = 0; i < SAMPLES; i++) {
 		t0 = gt_now_s();
 		r = feed_some(feed, loader, n, err);
-		if (!r)
-			r = rt_feed_sum(feed, &sum, err); /* waits for the last batch */
+		if (r)
+			return r;
+		r = rt_feed_sum(feed, &sum, err); /* waits for the last batch */
+		if (r)
+			return r;
 		batches_per_s[i] = (double)n / (gt_now_s() - t0);
 	}
-	return r;
+	return 0;
 }
 
 static void publish(struct bn_launch *l, const double *batches_per_s, size_t batch_bytes)
@@ -112,23 +136,28 @@ static int gpu_feed_run(struct bn_launch *l, struct gt_err *err)
 	o.path = l->data;
 	o.seed = l->seed;
 	r = rt_data_guess(l->data, &o.kind, err);
+	if (r)
+		return r;
 	images = o.kind == RT_DATA_SHARDS || o.kind == RT_DATA_FOLDER;
 	o.seq = images ? 0 : SEQ;
 	o.size = images ? SIZE : 0;
 	batch_bytes = images ? ROWS * ((size_t)SIZE * SIZE * 3 + 4) : (size_t)ROWS * SEQ * 8;
-	if (!r)
-		r = rt_feed_open(batch_bytes, PASSES, &feed, err);
+	r = rt_feed_open(batch_bytes, PASSES, &feed, err);
+	if (r)
+		return r;
 	o.pin = rt_feed_pin;
 	o.unpin = rt_feed_unpin;
 	o.pin_arg = feed;
-	if (!r)
-		r = rt_feed_null(feed, &null_s, err);
-	if (!r)
-		r = rt_loader_open(&o, &loader, err);
-	if (!r)
-		r = check(l, &o, feed, loader, err);
-	if (!r)
-		r = measure(feed, loader, rate, err);
+	r = rt_feed_null(feed, &null_s, err);
+	if (r)
+		return r;
+	r = rt_loader_open(&o, &loader, err);
+	if (r)
+		return r;
+	r = check(l, &o, feed, loader, err);
+	if (r)
+		return r;
+	r = measure(feed, loader, rate, err);
 	if (r)
 		return r;
 	report = rt_loader_report(loader);

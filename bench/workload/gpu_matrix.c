@@ -15,47 +15,71 @@
 #define MAX_BYTES ((size_t)64 << 20)
 #define DEVICES	  16
 
-static int both_ways(struct bn_launch *l, struct rt_meter *m, int device, int node, size_t bytes, bool pinned,
-		     struct gt_err *err)
+/* One cell of the matrix: a device, and memory of a node. */
+struct cell {
+	struct rt_meter *meter;
+	int device, node;
+	char *host;
+	size_t bytes;
+};
+
+static int both_ways(struct bn_launch *l, const struct cell *c, bool pinned, struct gt_err *err)
 {
 	static const char *const ways[] = { "to", "from" };
-	char *host = bn_node_map(bytes, node, false);
 	double s[REPS];
+
+	for (int way = RT_COPY_TO; way <= RT_COPY_FROM; way++) {
+		gt_autofree char *suffix =
+			gt_xasprintf(".%s.%s.gpu%d-mem%d", pinned ? "pinned" : "pageable", ways[way], c->device, c->node);
+		int r;
+
+		r = rt_meter_copy(c->meter, (enum rt_meter_copy)way, c->host, c->bytes, pinned, l->fault != 0, REPS, s, err);
+		if (r)
+			return r;
+		for (int i = 0; i < REPS; i++)
+			s[i] = (double)c->bytes / s[i] / 1e9;
+		bn_series(l, &bn_workload_gpu_matrix, suffix, BN_EXPLORE, s, REPS, WARMUP, false);
+	}
+	return 0;
+}
+
+static int both_ways_pinned(struct bn_launch *l, const struct cell *c, struct gt_err *err)
+{
+	int r = rt_meter_pin(c->meter, c->host, c->bytes, err);
+
+	if (r)
+		return r;
+	r = both_ways(l, c, true, err);
+	rt_meter_unpin(c->meter, c->host);
+	return r;
+}
+
+/* Measures both directions with new memory of the cell's node. */
+static int one_cell(struct bn_launch *l, struct cell *c, bool pinned, struct gt_err *err)
+{
 	int r;
 
-	if (!host)
-		return gt_fail_errno(err, errno, "cannot map %zu MiB", bytes >> 20);
-	memset(host, 0, bytes);
-	r = bn_node_placed(host, bytes, node, err);
-	if (!r && pinned)
-		r = rt_meter_pin(m, host, bytes, err);
-	for (int way = RT_COPY_TO; !r && way <= RT_COPY_FROM; way++) {
-		gt_autofree char *suffix =
-			gt_xasprintf(".%s.%s.gpu%d-mem%d", pinned ? "pinned" : "pageable", ways[way], device, node);
-
-		r = rt_meter_copy(m, (enum rt_meter_copy)way, host, bytes, pinned, l->fault != 0, REPS, s, err);
-		for (int i = 0; i < REPS; i++)
-			s[i] = (double)bytes / s[i] / 1e9;
-		if (!r)
-			bn_series(l, &bn_workload_gpu_matrix, suffix, BN_EXPLORE, s, REPS, WARMUP, false);
-	}
-	if (pinned)
-		rt_meter_unpin(m, host);
-	munmap(host, bytes);
+	c->host = bn_node_map(c->bytes, c->node, false);
+	if (!c->host)
+		return gt_fail_errno(err, errno, "cannot map %zu MiB", c->bytes >> 20);
+	memset(c->host, 0, c->bytes);
+	r = bn_node_placed(c->host, c->bytes, c->node, err);
+	if (!r)
+		r = pinned ? both_ways_pinned(l, c, err) : both_ways(l, c, false, err);
+	munmap(c->host, c->bytes);
 	return r;
 }
 
 /* Returns the nodes with memory that this process may use, ascending. The pairs list each of them once per CPU node. */
 static size_t nodes_of(int *node, size_t most)
 {
-	struct bn_node_pairs pairs;
+	bn_auto_node_pairs pairs = { 0 };
 	size_t n = 0;
 
 	bn_node_pairs(&pairs);
 	for (size_t i = 0; i < pairs.n && n < most; i++)
 		if (pairs.v[i].cpu_node == pairs.v[0].cpu_node)
 			node[n++] = pairs.v[i].mem_node;
-	bn_node_pairs_clear(&pairs);
 	return n;
 }
 
@@ -74,33 +98,45 @@ static int device_row(struct bn_launch *l, int device, const int *node, size_t n
 		return gt_fail(err, ENOMEM, "%s has too little free memory to copy anything that says something", rt_meter_card(m));
 	if (!device)
 		json_object_set_new(l->params, "bytes", json_integer((json_int_t)bytes));
-	r = rt_meter_null(m, &null_s, err);
-	if (!r && !device)
-		json_object_set_new(l->notes, "null_us", gt_json_real(1e6 * null_s));
 	json_array_append_new(json_object_get(l->notes, "cards"), gt_json_str(rt_meter_card(m)));
-	for (size_t i = 0; !r && i < nodes; i++) {
-		r = both_ways(l, m, device, node[i], bytes, true, err);
-		if (!r)
-			r = both_ways(l, m, device, node[i], bytes, false, err);
+	r = rt_meter_null(m, &null_s, err);
+	if (r)
+		return r;
+	if (!device)
+		json_object_set_new(l->notes, "null_us", gt_json_real(1e6 * null_s));
+	for (size_t i = 0; i < nodes; i++) {
+		struct cell c = { .meter = m, .device = device, .node = node[i], .bytes = bytes };
+
+		r = one_cell(l, &c, true, err);
+		if (r)
+			return r;
+		r = one_cell(l, &c, false, err);
+		if (r)
+			return r;
 	}
-	return r;
+	return 0;
 }
 
 static int gpu_matrix_run(struct bn_launch *l, struct gt_err *err)
 {
-	int node[64], devices = 1, r = 0;
+	int node[64], devices = 1;
 	size_t nodes = nodes_of(node, GT_ARRAY_SIZE(node));
 
 	json_object_set_new(l->notes, "cards", json_array());
-	for (int device = 0; !r && device < devices; device++)
-		r = device_row(l, device, node, nodes, &devices, err);
-	if (!r && nodes == 1)
+	for (int device = 0; device < devices; device++) {
+		int r = device_row(l, device, node, nodes, &devices, err);
+
+		if (r == -EIO) { /* a wrong result voids the run; any other error ends it */
+			snprintf(l->wrong, sizeof(l->wrong), "%.250s", err->msg);
+			return 0;
+		}
+		if (r)
+			return r;
+	}
+	if (nodes == 1)
 		json_object_set_new(l->notes, "remark",
 				    json_string("gpu.matrix: all memory is on one node, so that it has one cell for each GPU "
 						"and way"));
-	if (r != -EIO)
-		return r;
-	snprintf(l->wrong, sizeof(l->wrong), "%.250s", err->msg); /* a wrong result voids the run; any other error ends it */
 	return 0;
 }
 

@@ -142,7 +142,7 @@ static int series(struct bn_launch *l, uint64_t bytes, int node, const struct bi
 static int per_node(struct bn_launch *l, uint64_t bytes, struct gt_err *err)
 {
 	struct bitmask *cpus = numa_allocate_cpumask();
-	struct bn_node_pairs pairs;
+	bn_auto_node_pairs pairs = { 0 };
 	int r = 0;
 
 	bn_node_pairs(&pairs);
@@ -157,7 +157,6 @@ static int per_node(struct bn_launch *l, uint64_t bytes, struct gt_err *err)
 		r = series(l, bytes, p->mem_node, cpus, (int)p->n_cpu, err);
 	}
 	numa_free_cpumask(cpus);
-	bn_node_pairs_clear(&pairs);
 	return r;
 }
 
@@ -177,9 +176,9 @@ static int mem_bw_run(struct bn_launch *l, struct gt_err *err)
 	json_object_set_new(l->notes, "threads", json_integer(omp_get_max_threads()));
 	json_object_set_new(l->notes, "llc_bytes", json_integer((json_int_t)llc));
 	r = series(l, bytes, -1, NULL, omp_get_max_threads(), err);
-	if (r == 0 && numa_available() >= 0)
-		r = per_node(l, bytes, err);
-	return r;
+	if (r < 0)
+		return r;
+	return numa_available() < 0 ? 0 : per_node(l, bytes, err);
 }
 
 static const char *const knobs[] = { "omp.", "run.affinity", "run.mempolicy", "thp.enabled", "kernel.numa_balancing",

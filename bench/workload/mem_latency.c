@@ -153,6 +153,13 @@ static int under_load(struct bn_launch *l, const struct chain *c, const struct b
 	return 0;
 }
 
+static int loaded_series(struct bn_launch *l, const struct chain *c, const struct bn_node_pair *pair, struct gt_err *err)
+{
+	int r = under_load(l, c, pair, "load_half", PAUSE_MID, err);
+
+	return r ? r : under_load(l, c, pair, "load_full", 0, err);
+}
+
 static int pair_series(struct bn_launch *l, const struct bn_node_pair *pair, size_t bytes, bool loaded, struct gt_err *err)
 {
 	struct chain c = { .bytes = bytes };
@@ -173,9 +180,7 @@ static int pair_series(struct bn_launch *l, const struct bn_node_pair *pair, siz
 	end = measure(&c, 0, ns);
 	bn_series(l, &bn_workload_mem_latency, suffix, BN_EXPLORE, ns, REPS, WARMUP, false);
 	if (loaded && pair->n_cpu > 1)
-		r = under_load(l, &c, pair, "load_half", PAUSE_MID, err);
-	if (loaded && pair->n_cpu > 1 && !r)
-		r = under_load(l, &c, pair, "load_full", 0, err);
+		r = loaded_series(l, &c, pair, err);
 	if (l->fault)
 		memset(c.p, 0, LINE);
 	if (!one_cycle(&c) || end >= bytes / LINE)
@@ -187,7 +192,7 @@ static int pair_series(struct bn_launch *l, const struct bn_node_pair *pair, siz
 static int mem_latency_run(struct bn_launch *l, struct gt_err *err)
 {
 	uint64_t bytes = GT_MAX(4 * bn_llc_bytes(l->fs), (uint64_t)CHAIN_MIN), avail = pr_available_bytes(l->fs);
-	struct bn_node_pairs pairs;
+	bn_auto_node_pairs pairs = { 0 };
 	int r = 0;
 
 	bytes = GT_MIN(bytes, (uint64_t)CHAIN_MAX) >> 21 << 21;
@@ -199,7 +204,6 @@ static int mem_latency_run(struct bn_launch *l, struct gt_err *err)
 	json_object_set_new(l->params, "load_bytes", json_integer((json_int_t)LOAD_BYTES));
 	for (size_t i = 0; i < pairs.n && !r; i++)
 		r = pair_series(l, &pairs.v[i], bytes, i == 0, err);
-	bn_node_pairs_clear(&pairs);
 	return r;
 }
 

@@ -85,7 +85,7 @@ static int pair_series(struct bn_launch *l, const struct bn_node_pair *pair, siz
 static int mem_matrix_run(struct bn_launch *l, struct gt_err *err)
 {
 	uint64_t bytes = GT_MAX(4 * bn_llc_bytes(l->fs), (uint64_t)MIN_BYTES), avail = pr_available_bytes(l->fs);
-	struct bn_node_pairs pairs;
+	bn_auto_node_pairs pairs = { 0 };
 	int r = 0;
 
 	bytes = GT_MIN(bytes, (uint64_t)MAX_BYTES) >> 21 << 21;
@@ -97,7 +97,6 @@ static int mem_matrix_run(struct bn_launch *l, struct gt_err *err)
 	json_object_set_new(l->params, "bytes", json_integer((json_int_t)bytes));
 	for (size_t i = 0; i < pairs.n && !r; i++)
 		r = pair_series(l, &pairs.v[i], bytes, err);
-	bn_node_pairs_clear(&pairs);
 	return r;
 }
 

@@ -20,6 +20,7 @@ struct bn_node_pairs {
 /* Lists every node with usable CPUs with every node with memory. One pair 0,0 if the kernel has no NUMA support. */
 void bn_node_pairs(struct bn_node_pairs *ret);
 void bn_node_pairs_clear(struct bn_node_pairs *p);
+#define bn_auto_node_pairs	__attribute__((cleanup(bn_node_pairs_clear))) struct bn_node_pairs
 
 /* Maps new memory on that node, not yet touched. Returns NULL and sets errno on failure. huge: request huge pages. Free
  * with munmap(). */

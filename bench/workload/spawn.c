@@ -59,26 +59,36 @@ static int exec_once(uint64_t *bad, struct gt_err *err)
 	return r;
 }
 
+static int measure(unsigned char *held, double *fork_ns, double *exec_ns, uint64_t *bad, struct gt_err *err)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		double t0 = gt_now_s(), t1;
+		int r;
+
+		r = fork_once(held, bad, err);
+		if (r)
+			return r;
+		t1 = gt_now_s();
+		fork_ns[i] = (t1 - t0) * 1e9;
+		r = exec_once(bad, err);
+		if (r)
+			return r;
+		exec_ns[i] = (gt_now_s() - t1) * 1e9;
+	}
+	return 0;
+}
+
 static int spawn_run(struct bn_launch *l, struct gt_err *err)
 {
 	unsigned char *held = mmap(NULL, HELD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	double fork_ns[ROUNDS], exec_ns[ROUNDS];
 	uint64_t bad = l->fault;
-	int r = 0;
+	int r;
 
 	if (held == MAP_FAILED)
 		return gt_fail_errno(err, errno, "cannot map %zu MiB", HELD >> 20);
 	memset(held, 7, HELD);
-	for (int i = 0; i < ROUNDS && !r; i++) {
-		double t0 = gt_now_s(), t1;
-
-		r = fork_once(held, &bad, err);
-		t1 = gt_now_s();
-		fork_ns[i] = (t1 - t0) * 1e9;
-		if (!r)
-			r = exec_once(&bad, err);
-		exec_ns[i] = (gt_now_s() - t1) * 1e9;
-	}
+	r = measure(held, fork_ns, exec_ns, &bad, err);
 	munmap(held, HELD);
 	if (r)
 		return r;

@@ -151,8 +151,9 @@ static int compare_slice(struct bn_launch *l, const struct slice *s, struct gt_e
 	o.alone = true;
 	o.workers = 1;
 	r = slice_loss(&o, NULL, &cpu, err);
-	if (!r)
-		r = slice_loss(&o, "cuda", &device, err);
+	if (r)
+		return r;
+	r = slice_loss(&o, "cuda", &device, err);
 	if (r)
 		return r;
 	if (l->fault)
@@ -168,12 +169,12 @@ static int compare_slice(struct bn_launch *l, const struct slice *s, struct gt_e
 static int device_run(struct bn_launch *l, const struct bn_workload *w, const struct slice *slices, size_t n,
 		      struct bn_train_options *o, double guess, struct gt_err *err)
 {
-	int r = 0;
+	for (size_t i = 0; i < n; i++) {
+		int r = compare_slice(l, &slices[i], err);
 
-	for (size_t i = 0; !r && !*l->wrong && i < n; i++)
-		r = compare_slice(l, &slices[i], err);
-	if (r || *l->wrong)
-		return r;
+		if (r || *l->wrong)
+			return r;
+	}
 	o->device = "cuda";
 	return train(l, w, o, BN_EXPLORE, guess, err);
 }

@@ -55,6 +55,7 @@ struct rt_window {
 };
 int rt_window_map(struct rt_comm *c, size_t bytes, bool huge_pages, struct rt_window *ret, struct gt_err *err);
 void rt_window_unmap(struct rt_window *w);
+#define rt_auto_window	__attribute__((cleanup(rt_window_unmap))) struct rt_window
 /* The same memory of ours as a window of rt_comm_local(), or of rt_comm_across(), for collectives among these ranks alone.
  * Valid as long as w is; not unmapped. */
 struct rt_window rt_window_local(const struct rt_window *w);
@@ -86,6 +87,7 @@ struct rt_coll {
  * channel is the next is the same in all ranks. To clear one that was not initialised is allowed. */
 int rt_coll_init(struct rt_coll *k, struct gt_err *err);
 void rt_coll_clear(struct rt_coll *k);
+#define rt_auto_coll	__attribute__((cleanup(rt_coll_clear))) struct rt_coll
 /* What this rank has is in place. Does not wait. Until it is done the rank touches the buffer no more. */
 int rt_coll_start(struct rt_coll *k, struct gt_err *err);
 /* 1: done; 0: not yet. Does this rank's share of the work as soon as the others are ready. */
