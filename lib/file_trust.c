@@ -2,7 +2,7 @@
 #include <string.h>
 #include "lib/file_trust.h"
 
-const char *gt_distrust(const struct gt_fsroot *fs, const struct stat *st)
+const char *gt_check_file_trust(const struct gt_fsroot *fs, const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode))
 		return "is not a regular file";
@@ -33,7 +33,7 @@ static const char *distrust_dirs(struct gt_fsroot *fs, const char *path)
 	return NULL;
 }
 
-const char *gt_distrust_way(struct gt_fsroot *fs, const char *path)
+const char *gt_check_dirs_trust(struct gt_fsroot *fs, const char *path)
 {
 	gt_autofree char *real = NULL;
 	const char *why;
@@ -52,7 +52,7 @@ static const char *distrust_dir(const struct stat *st)
 	return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be written by others than root" : NULL;
 }
 
-const char *gt_distrust_path(struct gt_fsroot *fs, const char *path)
+const char *gt_check_path_trust(struct gt_fsroot *fs, const char *path)
 {
 	gt_autofree char *there = gt_xstrdup(path);
 	const char *why;
@@ -64,6 +64,6 @@ const char *gt_distrust_path(struct gt_fsroot *fs, const char *path)
 		*slash = '\0';
 	if (r < 0 && gt_fs_stat(fs, "/", &st) < 0)
 		return "lies where it cannot be looked at";
-	why = S_ISDIR(st.st_mode) ? distrust_dir(&st) : S_ISREG(st.st_mode) ? gt_distrust(fs, &st) : NULL;
-	return why || r < 0 ? why : gt_distrust_way(fs, there);
+	why = S_ISDIR(st.st_mode) ? distrust_dir(&st) : S_ISREG(st.st_mode) ? gt_check_file_trust(fs, &st) : NULL;
+	return why || r < 0 ? why : gt_check_dirs_trust(fs, there);
 }

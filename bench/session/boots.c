@@ -144,7 +144,7 @@ static int check_variable(const struct bn_boots *b, const char *cwd, const char 
 
 	gt_each_word(e, value ? value + 1 : "", ": ") {
 		gt_autofree char *path = *e == '/' ? gt_xstrdup(e) : gt_xasprintf("%s/%s", cwd, e);
-		const char *why = gt_distrust_path(b->fs, path);
+		const char *why = gt_check_path_trust(b->fs, path);
 
 		if (why)
 			return gt_fail_exit(err, BN_EXIT_INVALID, EPERM,
@@ -159,7 +159,7 @@ static int check_variable(const struct bn_boots *b, const char *cwd, const char 
 static int check_surroundings(const struct bn_boots *b, struct gt_err *err)
 {
 	gt_autofree char *cwd = getcwd(NULL, 0);
-	const char *why = cwd ? gt_distrust_path(b->fs, cwd) : "cannot be found";
+	const char *why = cwd ? gt_check_path_trust(b->fs, cwd) : "cannot be found";
 	int r = 0;
 
 	if (why)
@@ -178,16 +178,16 @@ static int check_trust(const struct bn_boots *b, struct gt_err *err)
 {
 	gt_autofree char *dir = gt_xasprintf("%.*s/.", (int)(strrchr(b->file, '/') - b->file), b->file); /* the file may not
 													  * exist yet */
-	const char *why = gt_distrust_way(b->fs, dir);
+	const char *why = gt_check_dirs_trust(b->fs, dir);
 	struct stat st;
 
 	if (!why && gt_fs_stat(b->fs, b->file, &st) == 0)
-		why = gt_distrust(b->fs, &st);
+		why = gt_check_file_trust(b->fs, &st);
 	if (why)
 		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM,
 				    "%s %s, and root would follow it after each boot: choose a place that is root's alone",
 				    b->file, why);
-	why = gt_distrust_way(b->fs, b->exe);
+	why = gt_check_dirs_trust(b->fs, b->exe);
 	if (why)
 		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM, "%s %s, and root would start it after each boot", b->exe, why);
 	return check_surroundings(b, err);

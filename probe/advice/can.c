@@ -43,7 +43,7 @@ void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, 
 void pr_can_driver(struct pr_question *q, const char *cuda)
 {
 	const struct pr_host *h = q->c->host;
-	const char *driver = pr_met_driver(q->c), *module = h->driver.module_version.v;
+	const char *driver = pr_effective_driver(q->c), *module = h->driver.module_version.v;
 	gt_autofree char *least = NULL;
 	struct pr_gpu_kind k;
 	int r = pr_compat_min_driver(q->c->fs, cuda, &least, q->err);
@@ -92,14 +92,14 @@ void pr_can_gpu(struct pr_question *q, const char *cuda)
 		const struct pr_gpu *g = &h->gpu[i];
 		int arch = pr_arch_of(q->c, g);
 		struct pr_span span;
-		int beside = pr_on_bus(g) && arch != seen ? pr_cuda_beside(q->c, g, cuda, &span) : 0;
+		int order = pr_on_bus(g) && arch != seen ? pr_compare_cuda_range(q->c, g, cuda, &span) : 0;
 
 		seen = pr_on_bus(g) ? arch : seen; /* one line for equal GPUs */
-		if (beside)
-			pr_can_reason(q, beside > 0 ? PR_NO : PR_YES, "gpu_arch.tsv",
+		if (order)
+			pr_can_reason(q, order > 0 ? PR_NO : PR_YES, "gpu_arch.tsv",
 				      "CUDA %s makes no code for capability %d.%d of GPU %s; %s is the %s", cuda, arch / 10,
-				      arch % 10, g->pci->address, beside > 0 ? span.last : span.first,
-				      beside > 0 ? "last" : "first, and what is made for older ones may run there");
+				      arch % 10, g->pci->address, order > 0 ? span.last : span.first,
+				      order > 0 ? "last" : "first, and what is made for older ones may run there");
 	}
 }
 
@@ -167,7 +167,7 @@ static void other_build(struct pr_question *q, const char *release)
 	if (q->worst != PR_NO)
 		return;
 	pr_driver_need(q->c, NULL, 0, &n);
-	if (n.way == PR_DRIVER_FITS &&
+	if (n.state == PR_DRIVER_OK &&
 	    pr_compat_wheel(q->c->fs, &(const struct pr_wheel_query){.release = release, .machine = machine,
 			    .driver = n.cuda_driver, .arch = pr_first_arch(q->c)}, &w, NULL) > 0) {
 		tag = pr_cuda_tag(w.cuda);
@@ -250,7 +250,7 @@ static void judge_compiler(struct pr_question *q, const char *release)
 
 static int ask_cuda(struct pr_question *q, const char *version)
 {
-	const char *driver = pr_met_driver(q->c);
+	const char *driver = pr_effective_driver(q->c);
 	gt_autofree char *release = pr_release_of(version), *most = NULL;
 
 	pr_can_driver(q, release);

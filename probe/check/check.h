@@ -70,11 +70,11 @@ int pr_first_arch(const struct pr_context *c); /* capability of the first GPU wi
 /* Returns the driver version that CUDA programs use. Under WSL it is that of Windows. With a libcuda of cuda-compat
  * that supports the loaded module it is the version of that libcuda. Otherwise it is that of the module. NULL: no
  * driver is loaded. Checks, `can`, `recommend` and plans all use this version. */
-const char *pr_met_driver(const struct pr_context *c);
+const char *pr_effective_driver(const struct pr_context *c);
 /* Compares a CUDA release with those that support a GPU: 1 after the last, -1 before the first, 0 within the range or
  * unknown. */
 struct pr_span;
-int pr_cuda_beside(const struct pr_context *c, const struct pr_gpu *g, const char *cuda, struct pr_span *ret);
+int pr_compare_cuda_range(const struct pr_context *c, const struct pr_gpu *g, const char *cuda, struct pr_span *ret);
 int pr_branch_of(const char *driver_version); /* branch of a driver version: "550.163.01" -> 550 */
 
 /* Sets the remedy to the commands that install the driver for these GPUs, the same as gpuprobe recommend prints. */
@@ -82,7 +82,7 @@ void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f);
 /* Sets the remedy to the driver that supports newer wheels than the current driver and GPUs (driver_need.h). Returns
  * false if there is none. */
 struct pr_wheel;
-bool pr_remedy_lift(const struct pr_context *c, struct pr_finding *f, const struct pr_wheel *now);
+bool pr_remedy_wheel_upgrade(const struct pr_context *c, struct pr_finding *f, const struct pr_wheel *now);
 /* Formats such a step as text: "WHY:" and the indented lines; "" for NULL. The caller frees it. */
 char *pr_step_text(const json_t *step);
 /* Returns the CUDA release of Debian's toolkit if the driver (if loaded) and a GPU (if present) support it; else NULL.

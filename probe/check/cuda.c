@@ -131,7 +131,7 @@ static enum pr_result judge_lift(const struct pr_context *c, const struct pr_lib
 	return holds ? PR_PASS : PR_FAIL;
 }
 
-const char *pr_met_driver(const struct pr_context *c)
+const char *pr_effective_driver(const struct pr_context *c)
 {
 	const struct pr_host *h = c->host;
 	const struct pr_lib *l = pr_loaded_lib(h, "libcuda.so.1");
@@ -198,7 +198,7 @@ static void max_cuda(const struct pr_context *c, char to[16])
 	*to = '\0';
 	if (pr_or(v, 0) > 0)
 		snprintf(to, 16, "%d.%d", (int)(v.v / 1000), (int)(v.v % 1000 / 10));
-	else if (pr_compat_max_cuda(c->fs, pr_met_driver(c), &cuda, NULL) > 0)
+	else if (pr_compat_max_cuda(c->fs, pr_effective_driver(c), &cuda, NULL) > 0)
 		snprintf(to, 16, "%s", cuda);
 }
 
@@ -213,7 +213,7 @@ static const struct pr_gpu *left_behind(const struct pr_context *c, const char *
 
 		if (!pr_on_bus(g))
 			continue;
-		if (pr_cuda_beside(c, g, version, &span) <= 0)
+		if (pr_compare_cuda_range(c, g, version, &span) <= 0)
 			return NULL;
 		if (!found || gt_version_cmp(span.last, ret->last) > 0) {
 			found = g;
@@ -228,7 +228,7 @@ static bool serves_a_card(const struct pr_context *c, const char *cuda)
 	struct pr_span span;
 
 	for (size_t i = 0; i < c->host->n_gpu; i++)
-		if (pr_on_bus(&c->host->gpu[i]) && !pr_cuda_beside(c, &c->host->gpu[i], cuda, &span))
+		if (pr_on_bus(&c->host->gpu[i]) && !pr_compare_cuda_range(c, &c->host->gpu[i], cuda, &span))
 			return true;
 	return !pr_bus_gpus(c->host);
 }
@@ -273,7 +273,7 @@ static void remedy_toolkit(const struct pr_context *c, struct pr_finding *f, con
 	if (!last) {
 		why = gt_xasprintf("Only if CUDA %s is needed: driver %s or newer", version, least);
 		pr_driver_need(c, NULL, 0, &n);
-		step = pr_driver_lift(c, &n, least, why);
+		step = pr_driver_upgrade_step(c, &n, least, why);
 		pr_driver_need_clear(&n);
 	}
 	up = pr_step_text(step);
@@ -283,7 +283,7 @@ static void remedy_toolkit(const struct pr_context *c, struct pr_finding *f, con
 /* Evaluates one toolkit. Returns false if the finding is final. */
 static bool judge_toolkit(const struct pr_context *c, struct pr_finding *f, const char *version)
 {
-	const char *driver = pr_met_driver(c);
+	const char *driver = pr_effective_driver(c);
 	gt_autofree char *least = NULL;
 	struct gt_err err = { 0 };
 	int r = pr_compat_min_driver(c->fs, version, &least, &err);
@@ -331,9 +331,9 @@ static void toolkit(const struct pr_context *c, struct pr_finding *f)
 	if (newer)
 		pr_say(f, PR_PASS, "driver %s carries CUDA %s; toolkit %s runs by minor-version compatibility, without "
 				   "PTX of its own",
-		       pr_met_driver(c), max, newer);
+		       pr_effective_driver(c), max, newer);
 	else
-		pr_say(f, PR_PASS, "driver %s carries every installed toolkit", pr_met_driver(c));
+		pr_say(f, PR_PASS, "driver %s carries every installed toolkit", pr_effective_driver(c));
 }
 const struct pr_check pr_check_toolkit = {
 	.id = "cuda.toolkit",
@@ -374,7 +374,7 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 	} else if (!r) {
 		pr_say(f, PR_WARN, "no PyTorch wheel of this program's table runs on driver %s with this card",
 		       h->driver.module_version.v);
-		pr_remedy_lift(c, f, &w);
+		pr_remedy_wheel_upgrade(c, f, &w);
 	} else if (!strcmp(w.torch, w.newest) && !strcmp(w.cuda, w.newest_cuda)) {
 		pr_say(f, PR_PASS, "pip's default PyTorch (%s, CUDA %s) runs on driver %s", w.newest, w.newest_cuda,
 		       h->driver.module_version.v);

@@ -49,13 +49,13 @@ void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f)
 	pr_driver_need_clear(&n);
 }
 
-bool pr_remedy_lift(const struct pr_context *c, struct pr_finding *f, const struct pr_wheel *now)
+bool pr_remedy_wheel_upgrade(const struct pr_context *c, struct pr_finding *f, const struct pr_wheel *now)
 {
 	struct pr_driver_need n;
 	gt_auto_json *step = NULL;
 
 	pr_driver_need(c, NULL, 0, &n);
-	step = pr_wheel_lift(c, &n, now);
+	step = pr_wheel_upgrade_step(c, &n, now);
 	remedy_step(f, step);
 	pr_driver_need_clear(&n);
 	return step;
@@ -388,7 +388,7 @@ static void count(const struct pr_context *c, struct pr_finding *f)
 	} else if (h->nvml.count.v == (int64_t)gpus) {
 		pr_say(f, PR_PASS, gpus == 1 ? "the GPU on the bus is in the driver's hands" :
 					       "all %zu GPUs on the bus are in the driver's hands", gpus);
-	} else if (h->nvml.count.v > 0 && (h->container.state == PR_PRESENT || h->driver.kept_some ||
+	} else if (h->nvml.count.v > 0 && (h->container.state == PR_PRESENT || h->driver.some_inaccessible ||
 						  (ours < gpus && h->nvml.count.v == (int64_t)ours))) {
 		pr_say(f, PR_PASS, "this %s was given %d of the %zu GPUs on the bus", where, (int)h->nvml.count.v, gpus);
 	} else {

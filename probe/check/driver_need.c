@@ -105,14 +105,14 @@ static void older_branch(const struct pr_context *c, struct pr_driver_need *n)
 	int legacy = legacy_branch(c, &n->kind);
 
 	if (legacy) {
-		n->way = PR_DRIVER_LEGACY;
+		n->state = PR_DRIVER_LEGACY;
 		n->version = gt_xasprintf("%d", legacy);
 		n->packages = pr_legacy_packages(legacy);
 		n->why = gt_xasprintf("this card is supported up to branch %d, and Debian %s packages branch %d beside its own",
 				      n->kind.last_branch, c->host->distro.version_id.v, legacy);
 		return;
 	}
-	n->way = n->kind.last_branch >= 580 ? PR_DRIVER_NVIDIA : PR_DRIVER_NONE;
+	n->state = n->kind.last_branch >= 580 ? PR_DRIVER_NVIDIA : PR_DRIVER_NONE;
 	n->why = gt_xasprintf("this card is supported up to branch %d, which is older than any that Debian %s packages",
 			      n->kind.last_branch, c->host->distro.version_id.v ? c->host->distro.version_id.v : "");
 }
@@ -133,15 +133,15 @@ static void packaged_need(const struct pr_context *c, const char *packaged, stru
 	if (!debian && gt_streq(h->distro.id.v, "debian") && h->distro.version_id.v)
 		pr_compat_get(c->fs, &pr_debian_driver, release, &debian, NULL);
 	if (n->known && n->kind.first_branch > n->kind.last_branch) {
-		n->way = PR_DRIVER_NONE;
+		n->state = PR_DRIVER_NONE;
 		n->why = gt_xasprintf("one card needs branch %d or newer and another is supported up to %d: no driver "
 				      "drives both",
 				      n->kind.first_branch, n->kind.last_branch);
 	} else if (n->known && both_flavours(&n->kind)) {
-		n->way = PR_DRIVER_NONE;
+		n->state = PR_DRIVER_NONE;
 		n->why = gt_xstrdup("one card needs the open kernel module and another the proprietary one: no driver drives both");
 	} else if (n->known && within(debian, &n->kind)) {
-		n->way = PR_DRIVER_DEBIAN;
+		n->state = PR_DRIVER_DEBIAN;
 		n->packages = gt_xstrdup(n->kind.open_only ? PR_DEBIAN_OPEN " " PR_DEBIAN_DRIVER :
 							     PR_DEBIAN_MODULE " " PR_DEBIAN_DRIVER);
 		n->why = gt_xasprintf("Debian %s packages driver %s, which drives this card", release, debian);
@@ -149,7 +149,7 @@ static void packaged_need(const struct pr_context *c, const char *packaged, stru
 	} else if (n->known && debian && pr_branch_of(debian) > n->kind.last_branch) {
 		older_branch(c, n);
 	} else {
-		n->way = PR_DRIVER_NVIDIA;
+		n->state = PR_DRIVER_NVIDIA;
 		n->why = gt_xstrdup(!n->known ? "this card is not in this program's table: it may be newer" :
 				    debian    ? "Debian's driver is older than this card" :
 						"this distribution's driver is not known here");
@@ -175,17 +175,17 @@ static bool is_debians(const struct pr_host *h, struct gt_fsroot *fs, const char
 
 /* Handles a suitable driver that is installed but not loaded. For Debian's packages keeps the list, because some may be
  * missing. */
-static void asleep(const struct pr_context *c, struct pr_driver_need *n)
+static void find_unloaded(const struct pr_context *c, struct pr_driver_need *n)
 {
 	const char *source = c->host->driver.dkms_source.v, *slash = source ? strchr(source, '/') : NULL;
 
 	if (!n->known || !slash || !within(slash + 1, &n->kind))
 		return;
-	if ((n->way != PR_DRIVER_DEBIAN && n->way != PR_DRIVER_LEGACY) || !is_debians(c->host, c->fs, slash + 1)) {
+	if ((n->state != PR_DRIVER_DEBIAN && n->state != PR_DRIVER_LEGACY) || !is_debians(c->host, c->fs, slash + 1)) {
 		free(n->packages);
 		n->packages = NULL;
 	}
-	n->way = PR_DRIVER_ASLEEP;
+	n->state = PR_DRIVER_UNLOADED;
 	free(n->version);
 	n->version = gt_xstrdup(slash + 1);
 	free(n->why);
@@ -197,25 +197,25 @@ bool pr_flavour_fits(const struct pr_host *h, const struct pr_gpu_kind *k)
 	return !h->driver.module_text.v || (h->driver.open_module ? k->arch >= 75 : !k->open_only);
 }
 
-static void find_way(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *n)
+static void find_state(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *n)
 {
 	const struct pr_host *h = c->host;
 	const char *loaded = h->driver.module_version.v;
 
 	*n = (struct pr_driver_need){0};
 	if (!device && pr_windows_gpus(h) && h->nvml.driver.v) {
-		n->way = PR_DRIVER_FITS; /* any GPU: the driver belongs to Windows, and this system needs none */
+		n->state = PR_DRIVER_OK; /* any GPU: the driver belongs to Windows, and this system needs none */
 		n->version = gt_xstrdup(h->nvml.driver.v);
 		n->why = gt_xasprintf("Windows' driver %s answers", n->version);
 		return;
 	}
 	if (!device && h->platform.windows_driver) {
-		n->way = PR_DRIVER_ASLEEP;
+		n->state = PR_DRIVER_UNLOADED;
 		n->why = gt_xstrdup("Windows' driver is here, but no program reaches it");
 		return;
 	}
 	if (!device && !pr_usable_gpus(h)) {
-		n->way = PR_DRIVER_NO_GPU;
+		n->state = PR_DRIVER_NO_GPU;
 		n->why = gt_xstrdup("no NVIDIA GPU here that this host may use");
 		return;
 	}
@@ -223,7 +223,7 @@ static void find_way(const struct pr_context *c, const char *packaged, unsigned 
 	if (!device && loaded && (!n->known || (within(loaded, &n->kind) && !both_flavours(&n->kind)))) {
 		bool open = h->driver.open_module, fits = !n->known || pr_flavour_fits(h, &n->kind);
 
-		n->way = fits ? PR_DRIVER_FITS : PR_DRIVER_FLAVOUR;
+		n->state = fits ? PR_DRIVER_OK : PR_DRIVER_FLAVOUR;
 		n->version = gt_xstrdup(loaded);
 		n->why = fits ? gt_xasprintf("driver %s is loaded", loaded) :
 				gt_xasprintf("driver %s drives this card by its %s kernel module, and the %s one is loaded", loaded,
@@ -232,16 +232,16 @@ static void find_way(const struct pr_context *c, const char *packaged, unsigned 
 	}
 	packaged_need(c, packaged, n);
 	if (!device && !loaded)
-		asleep(c, n);
+		find_unloaded(c, n);
 }
 
 void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned device, struct pr_driver_need *n)
 {
-	const char *met;
+	const char *cuda_version;
 
-	find_way(c, packaged, device, n);
-	met = n->way == PR_DRIVER_FITS ? pr_met_driver(c) : n->version;
-	n->cuda_driver = met ? gt_xstrdup(met) : NULL;
+	find_state(c, packaged, device, n);
+	cuda_version = n->state == PR_DRIVER_OK ? pr_effective_driver(c) : n->version;
+	n->cuda_driver = cuda_version ? gt_xstrdup(cuda_version) : NULL;
 }
 
 /* Returns NVIDIA's package. The open module needs a GPU with a GSP (Turing and later). */
@@ -270,7 +270,7 @@ static char *flavour_lines(const struct pr_context *c, const struct pr_driver_ne
 }
 
 /* Returns where to change the driver, if it does not belong to this system; NULL: here. */
-static const char *elsewhere(const struct pr_host *h)
+static const char *external_hint(const struct pr_host *h)
 {
 	return gt_streq(h->virt.v, "wsl")	  ? "# in Windows: install NVIDIA's newest driver, then wsl --shutdown" :
 	       h->container.state == PR_PRESENT ? "# on the machine that runs this container: gpuprobe recommend" :
@@ -308,7 +308,7 @@ static char *fold(const char *packages)
 json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *n)
 {
 	const char *release = c->host->kernel.release.v ? c->host->kernel.release.v : pr_deb_arch(c->host);
-	bool asleep_in_wsl = n->way == PR_DRIVER_ASLEEP && c->host->platform.windows_driver;
+	bool unloaded_in_wsl = n->state == PR_DRIVER_UNLOADED && c->host->platform.windows_driver;
 	bool secure = pr_or(c->host->secure_boot.on, 0) && !pr_or(c->host->secure_boot.shim_off, 0);
 	/* otherwise the next boot rejects the module that DKMS builds */
 	const char *enrol = secure ? "# Secure Boot is on: a blue screen asks for the password at the reboot\n"
@@ -316,23 +316,24 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 				   : "";
 	gt_autofree char *nvidia = nvidia_package(n), *choose = NULL, *packages = NULL;
 
-	if (n->way != PR_DRIVER_NO_GPU && n->way != PR_DRIVER_FITS && !asleep_in_wsl && elsewhere(c->host))
-		return step(c->host, "the driver comes from outside", gt_xstrdup(elsewhere(c->host)));
+	if (n->state != PR_DRIVER_NO_GPU && n->state != PR_DRIVER_OK && !unloaded_in_wsl && external_hint(c->host))
+		return step(c->host, "the driver comes from outside", gt_xstrdup(external_hint(c->host)));
 	if (!pr_is_debian(c->host) && !c->host->driver.run_file &&
-	    (n->way == PR_DRIVER_FLAVOUR || n->way == PR_DRIVER_DEBIAN || n->way == PR_DRIVER_LEGACY || n->way == PR_DRIVER_NVIDIA))
+	    (n->state == PR_DRIVER_FLAVOUR || n->state == PR_DRIVER_DEBIAN || n->state == PR_DRIVER_LEGACY ||
+	     n->state == PR_DRIVER_NVIDIA))
 		return step(c->host, n->why, other_distro_lines(n));
-	switch (n->way) {
+	switch (n->state) {
 	case PR_DRIVER_NO_GPU:
-	case PR_DRIVER_FITS:
+	case PR_DRIVER_OK:
 		return NULL;
-	case PR_DRIVER_ASLEEP:
+	case PR_DRIVER_UNLOADED:
 		return step(c->host, n->why, gt_xstrdup("gpuprobe   # says why"));
 	case PR_DRIVER_FLAVOUR:
 		return step(c->host, n->why, flavour_lines(c, n));
 	case PR_DRIVER_DEBIAN:
 	case PR_DRIVER_LEGACY:
 		/* if both are installed, the alternative still selects the newest */
-		choose = n->way == PR_DRIVER_LEGACY && pr_find_package(c->host, "nvidia-alternative") ?
+		choose = n->state == PR_DRIVER_LEGACY && pr_find_package(c->host, "nvidia-alternative") ?
 				 gt_xasprintf("update-glx --set nvidia /usr/lib/nvidia/tesla-%s\n", n->version) : gt_xstrdup("");
 		packages = fold(n->packages);
 		return step(c->host, n->why,
@@ -372,7 +373,7 @@ static struct pr_wheel_query query(const struct pr_context *c, const struct pr_d
 					.arch = arch_of(c, n) };
 }
 
-json_t *pr_driver_lift(const struct pr_context *c, const struct pr_driver_need *n, const char *least, const char *why)
+json_t *pr_driver_upgrade_step(const struct pr_context *c, const struct pr_driver_need *n, const char *least, const char *why)
 {
 	struct pr_driver_need up = {.known = n->known, .kind = n->kind};
 	gt_auto_json *source = NULL;
@@ -382,8 +383,8 @@ json_t *pr_driver_lift(const struct pr_context *c, const struct pr_driver_need *
 		return NULL;
 	packaged_need(c, NULL, &up);
 	if (up.version && gt_version_cmp(up.version, least) < 0)
-		up.way = PR_DRIVER_NVIDIA;
-	if (up.way != PR_DRIVER_NONE || elsewhere(c->host))
+		up.state = PR_DRIVER_NVIDIA;
+	if (up.state != PR_DRIVER_NONE || external_hint(c->host))
 		source = pr_driver_step(c, &up);
 	pr_driver_need_clear(&up);
 	return source ? step(c->host, why, gt_xstrdup(gt_json_get_str(source, "lines", ""))) : NULL;
@@ -401,7 +402,7 @@ static bool glibc_fits(const struct pr_host *h, const char *torch)
 	return !h->glibc.v || gt_version_cmp(h->glibc.v, pr_torch_glibc(torch)) >= 0;
 }
 
-json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now)
+json_t *pr_wheel_upgrade_step(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now)
 {
 	gt_autofree char *most = gt_xasprintf("%d.999", n->known ? n->kind.last_branch : 999), *least = NULL, *why = NULL;
 	struct pr_wheel_query q = query(c, n, most);
@@ -415,10 +416,10 @@ json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n
 		      gt_xasprintf("only if PyTorch %s with CUDA %s is needed: driver %s or newer", best.torch, best.cuda, least) :
 		      gt_xasprintf("driver %s carries no PyTorch with CUDA for this card; %s or newer carries %s with CUDA %s",
 				   n->cuda_driver, least, best.torch, best.cuda);
-	return pr_driver_lift(c, n, least, why);
+	return pr_driver_upgrade_step(c, n, least, why);
 }
 
-int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool lift, json_t *steps, struct gt_err *err)
+int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool upgrade, json_t *steps, struct gt_err *err)
 {
 	const char *driver = n->cuda_driver;
 	gt_autofree char *why = NULL, *tag = NULL;
@@ -429,14 +430,14 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	json_t *up;
 	int r;
 
-	if (n->way == PR_DRIVER_NO_GPU && c->host->tegra.chip >= PR_TEGRA_THOR) {
+	if (n->state == PR_DRIVER_NO_GPU && c->host->tegra.chip >= PR_TEGRA_THOR) {
 		why = gt_xasprintf("%s: since JetPack 7 PyTorch's own wheels with CUDA 13 hold code for the GPU of its processor",
 				   c->host->tegra.board.v);
 		json_array_append_new(steps, step(c->host, why, gt_xstrdup(VENV "pip install torch --index-url "
 								       "https://download.pytorch.org/whl/cu130")));
 		return 0;
 	}
-	if (n->way == PR_DRIVER_NO_GPU && c->host->tegra.board.v) {
+	if (n->state == PR_DRIVER_NO_GPU && c->host->tegra.board.v) {
 		why = gt_xasprintf("%s: PyTorch's own wheels do not drive the GPU of its processor",
 				   c->host->tegra.board.v);
 		json_array_append_new(
@@ -445,7 +446,7 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 						    "head -n 1 /etc/nv_tegra_release   # says which")));
 		return 0;
 	}
-	if (n->way == PR_DRIVER_NO_GPU && pr_other_gpu(c->host, 0)) {
+	if (n->state == PR_DRIVER_NO_GPU && pr_other_gpu(c->host, 0)) {
 		bool amd = !strcmp(pr_gpu_maker(pr_other_gpu(c->host, 0)), "AMD");
 
 		why = gt_xasprintf("a GPU of %s, which is not examined: which PyTorch drives it is not known here",
@@ -454,7 +455,7 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 									     "command for %s", amd ? "ROCm" : "XPU")));
 		return 0;
 	}
-	if (n->way == PR_DRIVER_NO_GPU) {
+	if (n->state == PR_DRIVER_NO_GPU) {
 		json_array_append_new(steps, step(c->host, "no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA",
 						  gt_xasprintf(VENV "pip install torch --index-url "
 							       "https://download.pytorch.org/whl/cpu%s",
@@ -493,7 +494,7 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 				   q.python ? " for Python " : "", q.python ? q.python : "", driver);
 		json_array_append_new(steps, step(c->host, why, wheel_lines(w.torch, w.cuda)));
 	}
-	up = lift ? pr_wheel_lift(c, n, &w) : NULL;
+	up = upgrade ? pr_wheel_upgrade_step(c, n, &w) : NULL;
 	if (up)
 		json_array_append_new(steps, up);
 	return 0;

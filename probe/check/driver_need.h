@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PR_NEED_H
-#define PR_NEED_H
+#ifndef PR_DRIVER_NEED_H
+#define PR_DRIVER_NEED_H
 /*
  * Determines what this host needs to train: the driver for its GPUs and its source, and the wheels that run on it. Used
  * by both gpuprobe recommend and gputune provision. Pure except for the compatibility tables.
@@ -22,10 +22,10 @@ void pr_branch_infix(const struct pr_host *h, char ret[16]);
  * The caller frees it. */
 char *pr_hold_line(const struct pr_host *h, const char *version);
 
-enum pr_driver_way {
+enum pr_driver_state {
 	PR_DRIVER_NO_GPU,  /* no NVIDIA GPU that this host may use */
-	PR_DRIVER_FITS,	   /* the loaded driver supports the GPUs */
-	PR_DRIVER_ASLEEP,  /* a suitable driver is installed but not loaded */
+	PR_DRIVER_OK,	   /* the loaded driver supports the GPUs */
+	PR_DRIVER_UNLOADED,  /* a suitable driver is installed but not loaded */
 	PR_DRIVER_FLAVOUR, /* the driver needs the other flavour of its kernel module */
 	PR_DRIVER_DEBIAN,  /* Debian's driver supports the GPUs */
 	PR_DRIVER_LEGACY,  /* a legacy branch packaged by Debian supports the GPUs */
@@ -33,11 +33,11 @@ enum pr_driver_way {
 	PR_DRIVER_NONE,	   /* no packaged driver supports the GPUs */
 };
 struct pr_driver_need {
-	enum pr_driver_way way;
+	enum pr_driver_state state;
 	struct pr_gpu_kind kind; /* requirements common to all GPUs: branches from first_branch to last_branch */
 	bool known;		 /* the table contains each GPU */
 	char *version;		 /* version that is installed or would be; NULL: unknown */
-	char *cuda_driver;	 /* driver version that CUDA programs then use (pr_met_driver); NULL: unknown */
+	char *cuda_driver;	 /* driver version that CUDA programs then use (pr_effective_driver); NULL: unknown */
 	char *packages;		 /* packages separated by blanks; NULL: none to install */
 	char *why;		 /* one sentence without a full stop */
 };
@@ -53,13 +53,13 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 
 /* Returns the smallest driver change to version `least` or newer, as a step with this `why`. NULL if the installed or
  * planned driver is new enough, or if no such driver supports these GPUs. */
-json_t *pr_driver_lift(const struct pr_context *c, const struct pr_driver_need *n, const char *least, const char *why);
+json_t *pr_driver_upgrade_step(const struct pr_context *c, const struct pr_driver_need *n, const char *least, const char *why);
 /* Returns the smallest driver change that allows the newest wheel with code for the GPUs, as a step. NULL if `now` is
  * that wheel, or if no driver for these GPUs supports it. */
-json_t *pr_wheel_lift(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now);
+json_t *pr_wheel_upgrade_step(const struct pr_context *c, const struct pr_driver_need *n, const struct pr_wheel *now);
 /* Returns the glibc version that wheels of this PyTorch release need (from their tags on PyPI). */
 const char *pr_torch_glibc(const char *release);
 /* Adds the steps { why, lines } for PyTorch in a virtual environment: for the installed or planned driver, or for the
- * CPU. Adds none if the driver's version is unknown. lift: also adds pr_wheel_lift(). */
-int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool lift, json_t *steps, struct gt_err *err);
+ * CPU. Adds none if the driver's version is unknown. lift: also adds pr_wheel_upgrade_step(). */
+int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool upgrade, json_t *steps, struct gt_err *err);
 #endif

@@ -353,7 +353,7 @@ static enum weight weight(const struct pr_host *h, size_t at)
 	bool action = waits_for_action(pr_xid_find(&x->xid));
 
 	if (x->xid.nvswitch)
-		return pr_log_says_fatal(x->text) || (action && !strstr(x->text, ", Non-fatal")) ? WAITS : PASSED;
+		return pr_log_is_fatal(x->text) || (action && !strstr(x->text, ", Non-fatal")) ? WAITS : PASSED;
 	if (!action)
 		return PASSED;
 	return all_answer(h) || was_reset(h, at) ? NEEDED_ACTION : WAITS;

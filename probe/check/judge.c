@@ -83,7 +83,7 @@ int pr_first_arch(const struct pr_context *c)
 	return arch;
 }
 
-int pr_cuda_beside(const struct pr_context *c, const struct pr_gpu *g, const char *cuda, struct pr_span *ret)
+int pr_compare_cuda_range(const struct pr_context *c, const struct pr_gpu *g, const char *cuda, struct pr_span *ret)
 {
 	int arch = pr_arch_of(c, g);
 

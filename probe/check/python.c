@@ -220,7 +220,7 @@ static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, c
 			     "  python3 -m pip install --force-reinstall 'torch==%s.*' --index-url "
 			     "https://download.pytorch.org/whl/%s",
 			  gt_streq(release, w.torch) ? "the same" : "the newest", w.cuda, whose, w.torch, tag);
-	} else if (!r && !pr_remedy_lift(c, f, &w)) {
+	} else if (!r && !pr_remedy_wheel_upgrade(c, f, &w)) {
 		pr_remedy(f, "No wheel of PyTorch's makers holds code for this card: build PyTorch from its sources");
 	}
 	pr_driver_need_clear(&need);
@@ -282,7 +282,7 @@ static void remedy_framework(const struct pr_context *c, const struct pr_pyenv *
 	}
 	pr_driver_need(c, NULL, 0, &n);
 	why = gt_xasprintf("%s with CUDA %s needs driver %s or newer", w->name, w->cuda, least);
-	step = pr_driver_lift(c, &n, least, why);
+	step = pr_driver_upgrade_step(c, &n, least, why);
 	step = step ? step : pr_driver_step(c, &n); /* a loaded driver that does not support this GPU has no upgrade step */
 	text = pr_step_text(step);
 	pr_remedy(f, "%s%s", text, step ? "" : "No driver of this card carries that CUDA: take an older release, or the CPU");
@@ -292,7 +292,7 @@ static void remedy_framework(const struct pr_context *c, const struct pr_pyenv *
 static void judge_driver(const struct pr_context *c, const struct pr_pyenv *e, const struct framework *w, const char *cuda,
 			 struct pr_finding *f)
 {
-	const char *driver = pr_met_driver(c);
+	const char *driver = pr_effective_driver(c);
 	gt_autofree char *least = NULL;
 	struct gt_err err = {0};
 	int r = pr_compat_min_driver(c->fs, cuda, &least, &err);

@@ -51,7 +51,7 @@ static json_t *ptx_driver(const struct pr_context *c, const char *version)
 	least = gt_xasprintf("%d", s.branch);
 	why = gt_xasprintf("Only if PTX of CUDA %s is needed: driver %s or newer", version, least);
 	pr_driver_need(c, NULL, 0, &n);
-	step = pr_driver_lift(c, &n, least, why);
+	step = pr_driver_upgrade_step(c, &n, least, why);
 	pr_driver_need_clear(&n);
 	return step;
 }
@@ -59,7 +59,7 @@ static json_t *ptx_driver(const struct pr_context *c, const char *version)
 static void ptx(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	const char *driver = pr_met_driver(c);
+	const char *driver = pr_effective_driver(c);
 	gt_autofree char *cuda = NULL, *up = NULL;
 	gt_auto_json *step = NULL;
 

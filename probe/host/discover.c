@@ -15,7 +15,7 @@ static void discover_launch(struct gt_fsroot *fs, struct pr_host *h)
 	pr_launch_memory(fs, h);
 	pr_launch_numa(fs, h);
 	pr_launch_pci(fs, h);
-	pr_find_kept_gpus(fs, h);
+	pr_find_inaccessible_gpus(fs, h);
 	pr_discover_blas(fs, h);
 }
 

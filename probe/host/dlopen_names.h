@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PR_OPENS_H
-#define PR_OPENS_H
+#ifndef PR_DLOPEN_NAMES_H
+#define PR_DLOPEN_NAMES_H
 /* Libraries that the GPU stack loads with dlopen() by name, and their versions. */
 #include "probe/host/python.h"
 #include "probe/loader/loader.h"

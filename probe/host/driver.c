@@ -8,7 +8,7 @@
 #include "probe/host/reading.h"
 
 /* Checks an entry of a listed directory. A capture contains an entry only if it was checked. */
-static bool is_there(struct gt_fsroot *fs, const char *dir, const char *name)
+static bool entry_exists(struct gt_fsroot *fs, const char *dir, const char *name)
 {
 	gt_autofree char *path = gt_xasprintf("%s/%s", dir, name);
 
@@ -32,7 +32,7 @@ static void find_toolkits(struct gt_fsroot *fs, struct pr_host *h)
 		return;
 	for (size_t i = 0; i < names.n; i++)
 		if (gt_starts_with(names.v[i], "cuda-") && isdigit((unsigned char)names.v[i][5]) &&
-		    is_there(fs, "/usr/local", names.v[i]) && !is_alias(fs, names.v[i]))
+		    entry_exists(fs, "/usr/local", names.v[i]) && !is_alias(fs, names.v[i]))
 			gt_strv_take(&h->driver.toolkits, gt_xasprintf("/usr/local/%s", names.v[i]));
 }
 
@@ -68,7 +68,7 @@ static struct pr_num find_module_file(struct gt_fsroot *fs, const char *release,
 		if (gt_fs_list(fs, place, &names) < 0)
 			continue;
 		for (size_t k = 0; k < names.n; k++)
-			if (is_main_module(names.v[k]) && is_there(fs, place, names.v[k])) {
+			if (is_main_module(names.v[k]) && entry_exists(fs, place, names.v[k])) {
 				if (ret_path)
 					*ret_path = gt_xasprintf("%s/%s", place, names.v[k]);
 				return pr_value(1);
@@ -104,7 +104,7 @@ static void find_kernels(struct gt_fsroot *fs, struct pr_host *h, const char *re
 }
 
 /* Ranks several sources: 2 for the version of the loaded module, 1 for its branch (after an upgrade), else 0. */
-static int nearness(const char *version, const char *loaded)
+static int source_rank(const char *version, const char *loaded)
 {
 	return !loaded ? 0 : !strcmp(version, loaded) ? 2 : atoi(version) == atoi(loaded);
 }
@@ -114,7 +114,7 @@ static struct pr_str find_dkms(struct gt_fsroot *fs, struct pr_host *h)
 {
 	struct pr_str found = { PR_ABSENT, NULL };
 	gt_auto_strv names = { 0 };
-	int r = gt_fs_list(fs, "/var/lib/dkms", &names), near = 0;
+	int r = gt_fs_list(fs, "/var/lib/dkms", &names), rank = 0;
 
 	for (size_t i = 0; i < names.n; i++) {
 		gt_autofree char *dir = gt_xasprintf("/var/lib/dkms/%s", names.v[i]), *best = NULL;
@@ -126,14 +126,14 @@ static struct pr_str find_dkms(struct gt_fsroot *fs, struct pr_host *h)
 		if (!gt_starts_with(names.v[i], "nvidia") || gt_fs_list(fs, dir, &versions) < 0)
 			continue;
 		for (size_t k = 0; k < versions.n; k++)
-			if (versions.v[k][0] >= '0' && versions.v[k][0] <= '9' && is_there(fs, dir, versions.v[k]) &&
+			if (versions.v[k][0] >= '0' && versions.v[k][0] <= '9' && entry_exists(fs, dir, versions.v[k]) &&
 			    (!best || gt_version_cmp(versions.v[k], best) > 0)) {
 				free(best);
 				best = gt_xasprintf("%s", versions.v[k]);
 			}
-		if (!best || (found.v && nearness(best, h->driver.module_version.v) <= near))
+		if (!best || (found.v && source_rank(best, h->driver.module_version.v) <= rank))
 			continue;
-		near = nearness(best, h->driver.module_version.v);
+		rank = source_rank(best, h->driver.module_version.v);
 		found = (struct pr_str){ PR_PRESENT, pr_own(h, gt_xasprintf("%s/%s", names.v[i], best)) };
 	}
 	if (r < 0)
@@ -176,10 +176,10 @@ static bool may_open(struct gt_fsroot *fs, const char *name)
 /* Finds the GPUs that this container or job cannot use. The PCI bus shows all GPUs of the host, also in a container
  * with one of them and in a job whose control group (Slurm's ConstrainDevices) allows only some. If no node can be
  * opened, nothing is concluded: the first program creates the nodes, and a check reports the cause. */
-void pr_find_kept_gpus(struct gt_fsroot *fs, struct pr_host *h)
+void pr_find_inaccessible_gpus(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_auto_strv names = { 0 };
-	size_t open = 0, left = 0;
+	size_t open = 0, accessible = 0;
 
 	if (pr_bus_gpus(h) < 2 || gt_fs_list(fs, "/dev", &names) < 0)
 		return;
@@ -191,12 +191,12 @@ void pr_find_kept_gpus(struct gt_fsroot *fs, struct pr_host *h)
 		int minor = device_minor(fs, &h->gpu[i]);
 		gt_autofree char *name = gt_xasprintf("nvidia%d", minor);
 
-		h->gpu[i].kept = minor < 0 ? minor != -EBADMSG : !may_open(fs, name);
-		left += !h->gpu[i].kept;
+		h->gpu[i].inaccessible = minor < 0 ? minor != -EBADMSG : !may_open(fs, name);
+		accessible += !h->gpu[i].inaccessible;
 	}
-	for (size_t i = 0; i < h->n_gpu && left != open; i++)
-		h->gpu[i].kept = false;
-	h->driver.kept_some = left != open;
+	for (size_t i = 0; i < h->n_gpu && accessible != open; i++)
+		h->gpu[i].inaccessible = false;
+	h->driver.some_inaccessible = accessible != open;
 }
 
 /* Reads the BLAS in use: /usr/lib/x86_64-linux-gnu/openblas-pthread/libblas.so.3 is "openblas-pthread". */
@@ -241,7 +241,7 @@ void pr_discover_driver(struct gt_fsroot *fs, struct pr_host *h)
 	pr_discover_secure_boot(fs, h);
 	h->driver.device_node = usable(fs, "/dev/nvidiactl");
 	h->driver.uvm_node = usable(fs, "/dev/nvidia-uvm");
-	pr_find_kept_gpus(fs, h);
+	pr_find_inaccessible_gpus(fs, h);
 	if (gt_fs_exists(fs, "/usr/bin/nvidia-modprobe"))
 		h->driver.modprobe = pr_value(1);
 	else

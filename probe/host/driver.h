@@ -21,14 +21,14 @@ struct pr_driver {
 	struct pr_num next_module;    /* 1: an nvidia module is built for it */
 	struct pr_num device_node;    /* 1: this user can open /dev/nvidiactl */
 	struct pr_num uvm_node;	      /* 1: this user can open /dev/nvidia-uvm; without it CUDA fails with error 999 */
-	bool kept_some;		      /* fewer GPUs can be opened than are on the bus, and it is unknown which ones */
+	bool some_inaccessible;		      /* fewer GPUs can be opened than are on the bus, and it is unknown which ones */
 	struct pr_num modprobe;	      /* 1: nvidia-modprobe, which creates device nodes on demand, is installed */
 	bool run_file;		      /* the driver was installed by NVIDIA's .run file */
 	struct gt_strv toolkits;      /* "/usr/local/cuda-13.0" */
 };
 
 void pr_discover_driver(struct gt_fsroot *fs, struct pr_host *h);
-void pr_find_kept_gpus(struct gt_fsroot *fs, struct pr_host *h); /* runs after PCI */
+void pr_find_inaccessible_gpus(struct gt_fsroot *fs, struct pr_host *h); /* runs after PCI */
 void pr_discover_blas(struct gt_fsroot *fs, struct pr_host *h);
 void pr_driver_clear(struct pr_driver *d);
 #endif

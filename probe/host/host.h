@@ -54,7 +54,7 @@ bool pr_is_peer(const struct pr_pci *d);
 
 struct pr_gpu {
 	const struct pr_pci *pci;
-	bool kept; /* not usable in this container or job: its device node cannot be opened, but that of another GPU can */
+	bool inaccessible; /* not usable in this container or job: its device node cannot be opened, but that of another GPU can */
 	/* from NVML, if it responded */
 	struct pr_str name;
 	struct pr_num memory_bytes, persistence, arch; /* arch: compute capability x 10 */
@@ -111,7 +111,7 @@ struct pr_log_line {
 	struct pr_xid xid;
 };
 /* Returns whether the line of an NVSwitch reports a fatal error. */
-bool pr_log_says_fatal(const char *text);
+bool pr_log_is_fatal(const char *text);
 
 struct pr_block {
 	const char *name, *pci; /* pci: address of its controller, NULL if there is none */

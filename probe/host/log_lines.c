@@ -183,7 +183,7 @@ static const struct {
 };
 
 /* Returns whether the line of an NVSwitch reports a fatal error. */
-bool pr_log_says_fatal(const char *text)
+bool pr_log_is_fatal(const char *text)
 {
 	return strstr(text, ", Fatal") != NULL;
 }
@@ -196,7 +196,7 @@ static bool classify_number(const char *text, struct pr_log_line *l)
 	if (!strstr(text, "Xid (") || !pr_xid_next(text, &l->xid))
 		return false;
 	e = pr_xid_find(&l->xid);
-	fatal = l->xid.nvswitch && pr_log_says_fatal(text);
+	fatal = l->xid.nvswitch && pr_log_is_fatal(text);
 	l->check = e ? e->check : fatal ? "gpu.nvswitch" : "log.gpu";
 	if (fatal)
 		l->kind = PR_LOG_READ;

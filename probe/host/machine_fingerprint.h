@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PR_MARKS_H
-#define PR_MARKS_H
+#ifndef PR_MACHINE_FINGERPRINT_H
+#define PR_MACHINE_FINGERPRINT_H
 /*
  * A fingerprint that distinguishes a machine from one with the same hardware and software, such as a cloned node or a
  * container without a machine id. The identity (struct pr_host) is one value from data that every user can read. The

@@ -184,9 +184,9 @@ static int check_owner(struct gt_fsroot *live, const char *path, struct gt_err *
 
 	if (gt_fs_stat(live, path, &st) < 0)
 		return gt_fail(err, ENOENT, "%s is not there", path);
-	why = gt_distrust(live, &st);
+	why = gt_check_file_trust(live, &st);
 	if (!why && geteuid() == 0)
-		why = gt_distrust_way(live, path);
+		why = gt_check_dirs_trust(live, path);
 	return why ? gt_fail(err, EPERM, "%s %s: not loaded", path, why) : 0;
 }
 

@@ -6,7 +6,7 @@
 const struct pr_gpu *pr_usable_gpu(const struct pr_host *h, size_t nth)
 {
 	for (size_t i = 0; i < h->n_gpu; i++)
-		if (!h->gpu[i].kept && pr_on_bus(&h->gpu[i]) && nth-- == 0)
+		if (!h->gpu[i].inaccessible && pr_on_bus(&h->gpu[i]) && nth-- == 0)
 			return &h->gpu[i];
 	return NULL;
 }

@@ -270,7 +270,7 @@ static const char *ancestor(const struct pr_gpu *a, const struct pr_gpu *b)
 /* Returns one edge: the path with its source, and the path over PCIe alone. */
 static json_t *edge(struct topo *t, const struct device *a, const struct device *b)
 {
-	const char *from, *nv_from, *pcie = pr_way(t->h, a->pci, b->pci, &from),
+	const char *from, *nv_from, *pcie = pr_pcie_path(t->h, a->pci, b->pci, &from),
 				    *nvml = a->gpu && b->gpu ? ancestor(a->gpu, b->gpu) : NULL;
 	int links = a->gpu && b->gpu ? nvlinks(a->gpu, b->gpu, &nv_from) : 0;
 	gt_autofree char *nv = NULL;

@@ -25,7 +25,7 @@ const char *pr_link_state(const struct pr_link *l, bool gpu);
 
 /* Returns the path over PCIe between two devices in nvidia-smi's terms, and its source. *ret_from: "itself", "pci
  * tree", "numa nodes", "one node" or "unknown" (the result is then "?"). */
-const char *pr_way(const struct pr_host *h, const struct pr_pci *a, const struct pr_pci *b, const char **ret_from);
+const char *pr_pcie_path(const struct pr_host *h, const struct pr_pci *a, const struct pr_pci *b, const char **ret_from);
 
 /* Draws an SVG with light and dark colours, and with a title and a description for screen readers. */
 void pr_topo_svg(const json_t *doc, struct gt_buf *out);

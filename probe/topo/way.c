@@ -17,7 +17,7 @@ static size_t count_slashes(const char *s)
  * The point where the two paths in /sys/devices diverge determines how many bridges are between the devices. The NUMA
  * node matters only between different root complexes.
  */
-const char *pr_way(const struct pr_host *h, const struct pr_pci *a, const struct pr_pci *b, const char **ret_from)
+const char *pr_pcie_path(const struct pr_host *h, const struct pr_pci *a, const struct pr_pci *b, const char **ret_from)
 {
 	static const char top[] = "/sys/devices/";
 	size_t same = 0, root;

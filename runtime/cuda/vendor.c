@@ -91,7 +91,7 @@ static int judge_apart(struct search *s, const char *file, struct gt_err *err)
 /* Root loads no library that another user can replace: CUDA_HOME, VIRTUAL_ENV and PATH may lead to one. */
 static int check_trust(const struct search *s, const char *file, struct gt_err *err)
 {
-	const char *why = s->fs && *file == '/' ? gt_distrust_path(s->fs, file) : NULL;
+	const char *why = s->fs && *file == '/' ? gt_check_path_trust(s->fs, file) : NULL;
 
 	return why ? gt_fail(err, EPERM, "%s %s: root does not load it", file, why) : 0;
 }

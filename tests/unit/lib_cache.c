@@ -172,8 +172,8 @@ START_TEST(root_loads_no_library_that_another_user_controls)
 	ck_assert_int_eq(close(open("venv/lib.so", O_WRONLY | O_CREAT, 0600)) | chmod("venv/lib.so", libraries[_i].mode), 0);
 	ck_assert_int_eq(chown("venv/lib.so", libraries[_i].library, 0) | chown("venv", libraries[_i].dir, 0), 0);
 	ck_assert_int_eq(chown("place", libraries[_i].place, 0), 0);
-	ck_assert_pstr_eq(gt_distrust_path(fs, path), libraries[_i].why);
-	ck_assert_pstr_eq(gt_distrust_path(fs, missing), libraries[_i].place ? "does not belong to root" : NULL);
+	ck_assert_pstr_eq(gt_check_path_trust(fs, path), libraries[_i].why);
+	ck_assert_pstr_eq(gt_check_path_trust(fs, missing), libraries[_i].place ? "does not belong to root" : NULL);
 }
 END_TEST
 

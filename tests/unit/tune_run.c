@@ -548,14 +548,14 @@ START_TEST(what_is_preloaded_lies_where_only_root_can_put_files)
 	ck_assert_int_eq(symlink("open/lib.so", link), 0);
 	ck_assert_int_eq(gt_fs_open(NULL, &live, NULL), 0);
 	if (geteuid() == 0)
-		ck_assert_ptr_null(gt_distrust_way(live, lib));
+		ck_assert_ptr_null(gt_check_dirs_trust(live, lib));
 	else
-		ck_assert_ptr_nonnull(strstr(gt_distrust_way(live, lib), "does not belong to root"));
+		ck_assert_ptr_nonnull(strstr(gt_check_dirs_trust(live, lib), "does not belong to root"));
 	ck_assert_int_eq(chmod(open, 0775), 0);
-	ck_assert_ptr_nonnull(gt_distrust_way(live, lib));
-	ck_assert_ptr_nonnull(gt_distrust_way(live, link)); /* the way of its link */
-	ck_assert_ptr_null(gt_distrust_way(live, "/bin/true"));
-	ck_assert_ptr_nonnull(gt_distrust_way(live, "lib.so"));
+	ck_assert_ptr_nonnull(gt_check_dirs_trust(live, lib));
+	ck_assert_ptr_nonnull(gt_check_dirs_trust(live, link)); /* the way of its link */
+	ck_assert_ptr_null(gt_check_dirs_trust(live, "/bin/true"));
+	ck_assert_ptr_nonnull(gt_check_dirs_trust(live, "lib.so"));
 	unlink(link);
 	unlink(lib);
 	rmdir(open);

@@ -249,7 +249,7 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_launch *c, struct tn_rank rank,
 
 	if (!n || (list && none_meant(list)))
 		return NULL;
-	if (c->host->driver.kept_some) {
+	if (c->host->driver.some_inaccessible) {
 		*ret_why = gt_xasprintf("some of the %zu GPUs on the bus are kept from this container or job, and which "
 					"cannot be told: nothing is bound, rather than to a wrong node",
 					n);

@@ -21,7 +21,7 @@ static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char 
 		return fd;
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	why = gt_distrust(fs, &st);
+	why = gt_check_file_trust(fs, &st);
 	if (why && !S_ISREG(st.st_mode))
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s %s", path, why);
 	if (why)

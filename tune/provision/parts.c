@@ -52,27 +52,27 @@ static enum tn_part_status look_driver(struct tn_prov *p, struct gt_strv *packag
 	gt_auto_strv wanted = {0};
 
 	*reason = gt_xstrdup(n->why);
-	if (n->way == PR_DRIVER_NO_GPU)
+	if (n->state == PR_DRIVER_NO_GPU)
 		return TN_PART_NOT_HERE;
-	if (n->way == PR_DRIVER_FITS || n->way == PR_DRIVER_FLAVOUR)
+	if (n->state == PR_DRIVER_OK || n->state == PR_DRIVER_FLAVOUR)
 		return TN_PART_PRESENT;
 	if (p->host->container.state == PR_PRESENT && !p->opts.gpu) {
 		free(*reason);
 		*reason = gt_xstrdup("a container uses the driver of the machine that runs it");
 		return TN_PART_NOT_HERE;
 	}
-	if (n->way == PR_DRIVER_NONE)
+	if (n->state == PR_DRIVER_NONE)
 		return TN_PART_ABSENT;
-	if (n->way == PR_DRIVER_ASLEEP && !n->packages)
+	if (n->state == PR_DRIVER_UNLOADED && !n->packages)
 		return TN_PART_PRESENT;
-	if (n->way == PR_DRIVER_NVIDIA && best && !nvidia) {
+	if (n->state == PR_DRIVER_NVIDIA && best && !nvidia) {
 		free(*reason);
 		*reason = gt_xasprintf("%s %s of apt's sources does not drive this card", best->name, best->version);
 		return TN_PART_ABSENT;
 	}
 	if (nvidia)
 		by_nvidia(p, nvidia, reason);
-	tn_add_words(&wanted, nvidia || n->way == PR_DRIVER_NVIDIA ? package : n->packages);
+	tn_add_words(&wanted, nvidia || n->state == PR_DRIVER_NVIDIA ? package : n->packages);
 	for (size_t i = 0; i < wanted.n; i++)
 		if (!tn_dpkg_has(&p->dpkg, wanted.v[i]))
 			gt_strv_add(packages, wanted.v[i]);
@@ -106,7 +106,7 @@ static enum tn_part_status look_headers(struct tn_prov *p, struct gt_strv *packa
 	gt_autofree char *own = gt_xasprintf("linux-headers-%s", running(p));
 	bool image = p->opts.gpu != 0, built = pr_or(p->host->driver.headers, 0) == 1;
 
-	if (!p->opts.gpu && (p->driver.way == PR_DRIVER_NO_GPU || p->host->container.state == PR_PRESENT)) {
+	if (!p->opts.gpu && (p->driver.state == PR_DRIVER_NO_GPU || p->host->container.state == PR_PRESENT)) {
 		*reason = gt_xstrdup("no kernel module has to be built here");
 		return TN_PART_NOT_HERE;
 	}
@@ -288,7 +288,7 @@ static enum tn_part_status judge(struct tn_prov *p, const struct tn_part *t, str
 
 	if (p->opts.skip && gt_strv_has(p->opts.skip, t->id))
 		return TN_PART_SKIPPED;
-	if (t->gpu && !p->opts.gpu && p->driver.way == PR_DRIVER_NO_GPU && !(t->optional && asked)) {
+	if (t->gpu && !p->opts.gpu && p->driver.state == PR_DRIVER_NO_GPU && !(t->optional && asked)) {
 		*reason = gt_xstrdup(p->driver.why);
 		return TN_PART_NOT_HERE;
 	}
@@ -298,7 +298,7 @@ static enum tn_part_status judge(struct tn_prov *p, const struct tn_part *t, str
 	}
 	if (t->optional && !asked)
 		return TN_PART_BY_CHOICE;
-	if (t->beside_driver && (p->driver.way == PR_DRIVER_FITS || p->driver.way == PR_DRIVER_FLAVOUR) &&
+	if (t->beside_driver && (p->driver.state == PR_DRIVER_OK || p->driver.state == PR_DRIVER_FLAVOUR) &&
 	    !tn_dpkg_has(&p->dpkg, "libcuda1")) {
 		*reason = gt_xstrdup("the driver here is not of Debian's packages");
 		return TN_PART_NOT_HERE;

@@ -115,7 +115,7 @@ static bool components(struct tn_prov *p, struct gt_buf *what, struct gt_buf *re
 /* Of two branches side by side the newest stays chosen (the alternative "nvidia"), and that is the one which drops the card. */
 static bool other_branch(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 {
-	if (p->driver.way != PR_DRIVER_LEGACY || p->opts.gpu || !tn_dpkg_has(&p->dpkg, "nvidia-alternative"))
+	if (p->driver.state != PR_DRIVER_LEGACY || p->opts.gpu || !tn_dpkg_has(&p->dpkg, "nvidia-alternative"))
 		return false;
 	gt_buf_printf(what, "Debian's newer driver %s is installed, and would stay the one that is loaded",
 		      tn_dpkg_find(&p->dpkg, "nvidia-alternative")->version);
@@ -145,7 +145,7 @@ static bool two_repositories(struct tn_prov *p, struct gt_buf *what, struct gt_b
 
 static bool nvidia_only(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 {
-	if (p->driver.way != PR_DRIVER_NVIDIA)
+	if (p->driver.state != PR_DRIVER_NVIDIA)
 		return false;
 	if (p->status[0] == TN_PART_ABSENT) { /* there, and not for this card */
 		gt_buf_puts(what, p->reason[0]);
@@ -198,7 +198,7 @@ static bool old_backports(struct tn_prov *p, struct gt_buf *what, struct gt_buf 
 
 static bool no_driver(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 {
-	if (p->driver.way != PR_DRIVER_NONE)
+	if (p->driver.state != PR_DRIVER_NONE)
 		return false;
 	gt_buf_puts(what, p->driver.why);
 	gt_buf_puts(remedy, "train on the CPU (--skip driver), or take the card out");
