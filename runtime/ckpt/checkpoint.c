@@ -140,7 +140,9 @@ static int write_tensor(const struct rt_program *p, const struct rt_node *n, int
 		return gt_fd_write(fd, memory_of(p, n), bytes_of(n));
 	copy = gt_xcalloc(1, bytes_of(n));
 	r = p->backend->get(p, n, copy, &err);
-	return r ? r : gt_fd_write(fd, copy, bytes_of(n));
+	if (r)
+		return r;
+	return gt_fd_write(fd, copy, bytes_of(n));
 }
 
 static int write_all(const struct rt_program *p, int fd, uint64_t ticket)
@@ -150,10 +152,16 @@ static int write_all(const struct rt_program *p, int fd, uint64_t ticket)
 
 	header(p, ticket, &head);
 	r = gt_fd_write(fd, head.s, head.len);
-	for (int i = 0; !r && i < p->plan.ir.n_nodes; i++)
-		if (is_kept(p, p->plan.ir.nodes[i]))
-			r = write_tensor(p, p->plan.ir.nodes[i], fd);
-	return r;
+	if (r)
+		return r;
+	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
+		if (!is_kept(p, p->plan.ir.nodes[i]))
+			continue;
+		r = write_tensor(p, p->plan.ir.nodes[i], fd);
+		if (r)
+			return r;
+	}
+	return 0;
 }
 
 int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err)
@@ -177,6 +185,12 @@ struct file {
 	uint64_t len;
 	uint64_t data_at;
 };
+
+static void close_file(struct file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+}
 
 static int read_at(const struct file *f, uint64_t at, void *out, uint64_t n, struct gt_err *err)
 {
@@ -214,19 +228,23 @@ static int read_head(struct file *f, struct rt_safetensors *ret, struct gt_err *
 	uint64_t len = 0;
 	int r = read_at(f, 0, first, sizeof(first), err);
 
+	if (r)
+		return r;
 	for (int i = 0; i < 8; i++)
 		len |= (uint64_t)first[i] << (8 * i);
 	if (len > HEADER_MOST || len > f->len - 8)
 		len = 0; /* the parser reports the error */
 	head = malloc(len + 8);
-	if (!r && !head)
-		r = gt_fail(err, ENOMEM, "no memory for the header of %s", f->path);
-	if (!r)
-		r = read_at(f, 0, head, len + 8, err);
-	if (!r)
-		r = rt_safetensors_parse(head, len + 8, f->len, f->path, ret, err);
-	f->data_at = r ? 0 : ret->data_at;
-	return r;
+	if (!head)
+		return gt_fail(err, ENOMEM, "no memory for the header of %s", f->path);
+	r = read_at(f, 0, head, len + 8, err);
+	if (r)
+		return r;
+	r = rt_safetensors_parse(head, len + 8, f->len, f->path, ret, err);
+	if (r)
+		return r;
+	f->data_at = ret->data_at;
+	return 0;
 }
 
 static int check_tensor(const char *path, const struct rt_node *n, const struct rt_st_tensor *t, const char *name,
@@ -257,7 +275,9 @@ static int read_tensor(struct rt_program *p, struct rt_node *n, const struct fil
 		return read_at(f, at, memory_of(p, n), bytes_of(n), err);
 	copy = gt_xcalloc(1, bytes_of(n));
 	r = read_at(f, at, copy, bytes_of(n), err);
-	return r ? r : p->backend->put(p, n, copy, err);
+	if (r)
+		return r;
+	return p->backend->put(p, n, copy, err);
 }
 
 static bool has_state(const struct rt_safetensors *s)
@@ -276,7 +296,7 @@ static bool wants_state(const struct rt_program *p)
 	return false;
 }
 
-static int start_anew(struct rt_program *p, struct rt_node *n, struct gt_err *err)
+static int clear_state(struct rt_program *p, struct rt_node *n, struct gt_err *err)
 {
 	gt_autofree char *zeros = NULL;
 
@@ -288,30 +308,37 @@ static int start_anew(struct rt_program *p, struct rt_node *n, struct gt_err *er
 	return p->backend->put(p, n, zeros, err);
 }
 
-/* Checks everything before copying anything: a file that does not match changes nothing. */
+static int load_tensor(struct rt_program *p, struct rt_node *n, const struct file *f, const struct rt_safetensors *s, bool copy,
+		       struct gt_err *err)
+{
+	gt_autofree char *name = name_of(n);
+	const struct rt_st_tensor *t = rt_safetensors_find(s, name);
+	int r = check_tensor(f->path, n, t, name, err);
+
+	if (r || !copy)
+		return r;
+	return read_tensor(p, n, f, f->data_at + t->begin, err);
+}
+
+/* Checks all tensors, or copies them if `copy`. A file that does not match changes nothing, because all are checked first. */
 static int load_all(struct rt_program *p, const struct file *f, const struct rt_safetensors *s, bool copy, struct gt_err *err)
 {
 	bool state = has_state(s);
-	int r = 0;
 
-	for (int i = 0; !r && i < p->plan.ir.n_nodes; i++) {
+	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
 		struct rt_node *n = p->plan.ir.nodes[i];
-		gt_autofree char *name = NULL;
-		const struct rt_st_tensor *t;
+		int r = 0;
 
 		if (!is_kept(p, n))
 			continue;
-		if (n->role == RT_ROLE_STATE && !state) {
-			r = copy ? start_anew(p, n, err) : 0;
-			continue;
-		}
-		name = name_of(n);
-		t = rt_safetensors_find(s, name);
-		r = check_tensor(f->path, n, t, name, err);
-		if (!r && copy)
-			r = read_tensor(p, n, f, f->data_at + t->begin, err);
+		if (n->role != RT_ROLE_STATE || state)
+			r = load_tensor(p, n, f, s, copy, err);
+		else if (copy)
+			r = clear_state(p, n, err);
+		if (r)
+			return r;
 	}
-	return r;
+	return 0;
 }
 
 /* Returns whether the tensor belongs to the model. Integer counters of other frameworks and optimizer state are ignored. */
@@ -358,14 +385,18 @@ static int read_position(const char *path, const json_t *metadata, struct positi
 {
 	int r = count(path, metadata, "step", &ret->step, err);
 
-	if (!r)
-		r = count(path, metadata, "ticket", &ret->ticket, err);
-	if (!r)
-		r = count(path, metadata, "loss_scale_held", &ret->held, err);
+	if (r)
+		return r;
+	r = count(path, metadata, "ticket", &ret->ticket, err);
+	if (r)
+		return r;
+	r = count(path, metadata, "loss_scale_held", &ret->held, err);
+	if (r)
+		return r;
 	ret->loss_scale = strtod(gt_json_get_str(metadata, "loss_scale", "0"), NULL);
 	if (!(ret->loss_scale > 0 && ret->loss_scale < 1e30))
 		ret->loss_scale = 0;
-	return r;
+	return 0;
 }
 
 static int load(struct rt_program *p, const struct file *f, const struct rt_safetensors *s, uint64_t *ret_ticket,
@@ -406,16 +437,14 @@ static int load(struct rt_program *p, const struct file *f, const struct rt_safe
 
 int rt_load(struct rt_program *p, const char *path, uint64_t *ret_ticket, struct gt_err *err)
 {
-	struct rt_safetensors s = { 0 };
-	struct file f;
+	rt_auto_safetensors s = { 0 };
+	__attribute__((cleanup(close_file))) struct file f = { .fd = -1 };
 	int r = open_file(path, &f, err);
 
-	if (!r)
-		r = read_head(&f, &s, err);
-	if (!r)
-		r = load(p, &f, &s, ret_ticket, err);
-	rt_safetensors_clear(&s);
-	if (f.fd >= 0)
-		close(f.fd);
-	return r;
+	if (r)
+		return r;
+	r = read_head(&f, &s, err);
+	if (r)
+		return r;
+	return load(p, &f, &s, ret_ticket, err);
 }

@@ -26,6 +26,7 @@ struct rt_safetensors {
 int rt_safetensors_parse(const char *bytes, size_t len, uint64_t file_bytes, const char *name, struct rt_safetensors *ret,
 			 struct gt_err *err);
 void rt_safetensors_clear(struct rt_safetensors *s);
+#define rt_auto_safetensors __attribute__((cleanup(rt_safetensors_clear))) struct rt_safetensors
 const struct rt_st_tensor *rt_safetensors_find(const struct rt_safetensors *s, const char *name);
 size_t rt_st_dtype_bytes(const char *dtype); /* 0: unknown */
 #endif

@@ -62,10 +62,13 @@ static int build(struct rt_program *p, struct gt_err *err)
 	struct rt_cpu_state *s = p->state;
 	int r = rt_arena_map(&s->arena, rt_run_arena_bytes(p), !p->opt.memory.no_huge_pages, p->threads, err);
 
-	if (!r && p->opt.ranks.comm)
-		r = rt_ddp_new(&p->opt, &p->ranks, &s->cpu, p->plan.buckets, p->plan.n_buckets, p->plan.window_bytes, &s->ddp, err);
 	if (r)
 		return r;
+	if (p->opt.ranks.comm) {
+		r = rt_ddp_new(&p->opt, &p->ranks, &s->cpu, p->plan.buckets, p->plan.n_buckets, p->plan.window_bytes, &s->ddp, err);
+		if (r)
+			return r;
+	}
 	p->base = s->arena.base;
 	p->window = s->ddp ? rt_ddp_base(s->ddp) : NULL;
 	rt_run_place(p);

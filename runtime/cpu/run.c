@@ -35,27 +35,32 @@ static int have_losses(struct rt_program *p, struct rt_run *run, struct gt_err *
 {
 	struct rt_cpu_state *s = p->state;
 	double loss_scale = p->scale.on ? (double)p->scale.scale : 1;
-	int r = s->reduced ? 0 : rt_ddp_losses(s->ddp, &s->losses, err);
+	int r;
 
-	if (!r && !s->reduced) {
-		run->idle = !(s->losses.weights > 0);
-		run->grad_scale = run->idle ? 0 : (float)(1 / loss_scale * p->opt.accum / s->losses.weights);
-	}
-	s->reduced |= !r;
-	return r;
+	if (s->reduced)
+		return 0;
+	r = rt_ddp_losses(s->ddp, &s->losses, err);
+	if (r)
+		return r;
+	run->idle = !(s->losses.weights > 0);
+	run->grad_scale = run->idle ? 0 : (float)(1 / loss_scale * p->opt.accum / s->losses.weights);
+	s->reduced = true;
+	return 0;
 }
 
 /* The residual of compression is scaled like this update's gradients, which depends on the weights of all ranks. */
 static int start_bucket(struct rt_program *p, int bucket, struct rt_run *run, struct gt_err *err)
 {
 	struct rt_cpu_state *s = p->state;
-	int r = 0;
 
 	if (bucket == 0 && rt_ddp_feeds_back(s->ddp, run->step)) {
-		r = have_losses(p, run, err);
+		int r = have_losses(p, run, err);
+
+		if (r)
+			return r;
 		rt_ddp_set_unit(s->ddp, run->idle ? 0 : 1 / (double)run->grad_scale);
 	}
-	return r ? r : rt_ddp_start(s->ddp, bucket, run->step, err);
+	return rt_ddp_start(s->ddp, bucket, run->step, err);
 }
 
 static int wait_for_bucket(struct rt_program *p, int bucket, struct rt_run *run, struct gt_err *err)
@@ -63,7 +68,9 @@ static int wait_for_bucket(struct rt_program *p, int bucket, struct rt_run *run,
 	struct rt_cpu_state *s = p->state;
 	int r = rt_ddp_wait(s->ddp, bucket, err);
 
-	return r ? r : have_losses(p, run, err);
+	if (r)
+		return r;
+	return have_losses(p, run, err);
 }
 
 static int run_collective(struct rt_program *p, const struct rt_call *c, struct rt_run *run, struct gt_err *err)
@@ -194,8 +201,9 @@ static int reduced_loss(struct rt_program *p, struct rt_run *run, struct rt_metr
 	struct rt_cpu_state *s = p->state;
 	int r = reduction_failed(s, err);
 
-	if (!r)
-		r = have_losses(p, run, err);
+	if (r)
+		return r;
+	r = have_losses(p, run, err);
 	if (r)
 		return r;
 	m->loss = s->losses.batch;
@@ -245,7 +253,7 @@ int rt_cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *
 {
 	rt_auto_omp openmp = rt_run_enter(p);
 	struct rt_cpu_state *s = p->state;
-	int next, r = 0;
+	int next, r;
 
 	if (!p->batches)
 		s->overflow = s->reduced = false;
@@ -259,13 +267,17 @@ int rt_cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *
 	rt_run_count_loss(p, m);
 	if (p->anomaly)
 		return -EDOM;
-	if (!isfinite(m->loss))
+	if (!isfinite(m->loss)) {
 		r = bad_loss(p, run, m->loss, err);
-	if (!r && s->ddp && run->update)
+		if (r)
+			return r;
+	}
+	if (s->ddp && run->update) {
 		r = rt_ddp_put_losses(s->ddp, &(struct rt_losses){ .batch = m->loss, .weight = p->weight,
 								   .update = m->update_loss, .weights = p->weights }, err);
-	if (r)
-		return r;
+		if (r)
+			return r;
+	}
 	if (!s->overflow || s->ddp)
 		next = run_until(p, next, RT_PHASE_GRADIENT, run);
 	if (p->anomaly)

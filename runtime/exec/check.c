@@ -38,19 +38,30 @@ static double *leaf_values(struct rt_program *p, const struct rt_node *n, const 
 	return v;
 }
 
-static int difference(const struct checked *c, int leaf, int64_t at, double *ret, struct gt_err *err)
+/* Returns the loss with another value in *x, an element of c->values. */
+static int loss_with(const struct checked *c, double *x, double value, double *ret, struct gt_err *err)
 {
-	double *x = &c->values[leaf][at], old = *x, h = STEP * fmax(fabs(old), 0.01), above = 0, below = 0;
+	double old = *x;
 	int r;
 
-	*x = old + h;
-	r = rt_reference_drawn(c->g, c->loss, (const double *const *)c->values, &c->coins, &above, err);
-	*x = old - h;
-	if (!r)
-		r = rt_reference_drawn(c->g, c->loss, (const double *const *)c->values, &c->coins, &below, err);
+	*x = value;
+	r = rt_reference_drawn(c->g, c->loss, (const double *const *)c->values, &c->coins, ret, err);
 	*x = old;
-	*ret = (above - below) / (2 * h);
 	return r;
+}
+
+static int difference(const struct checked *c, int leaf, int64_t at, double *ret, struct gt_err *err)
+{
+	double *x = &c->values[leaf][at], h = STEP * fmax(fabs(*x), 0.01), above = 0, below = 0;
+	int r = loss_with(c, x, *x + h, &above, err);
+
+	if (r)
+		return r;
+	r = loss_with(c, x, *x - h, &below, err);
+	if (r)
+		return r;
+	*ret = (above - below) / (2 * h);
+	return 0;
 }
 
 static double largest(const float *x, int64_t n)
@@ -86,10 +97,35 @@ static int check_one(const struct checked *c, struct rt_program *p, int leaf, ui
 	return 0;
 }
 
+static void free_values(struct checked *c)
+{
+	for (int i = 0; c->values && i < c->n; i++)
+		free(c->values[i]);
+	free(c->values);
+}
+
+/* Checks elements until `samples` are done, or no parameter has a gradient. */
+static int check_samples(const struct checked *c, struct rt_program *p, int samples, struct rt_gradient_check *ret,
+			 struct gt_err *err)
+{
+	for (int i = 0, leaf = 0, skipped = 0; i < samples && skipped <= c->n; leaf = (leaf + 1) % c->n) {
+		int r;
+
+		skipped++;
+		if (!rt_node_is_param(rt_graph_leaf(c->g, leaf)) || !rt_gradient(p, rt_graph_leaf(c->g, leaf)))
+			continue;
+		r = check_one(c, p, leaf, (uint64_t)i++, ret, err);
+		if (r)
+			return r;
+		skipped = 0;
+	}
+	return 0;
+}
+
 int rt_check_gradients(const struct rt_graph *g, const struct rt_node *loss, struct rt_program *p, const void *const *inputs,
 		       int samples, struct rt_gradient_check *ret, struct gt_err *err)
 {
-	struct checked c = { .g = g, .loss = loss, .n = rt_graph_leaves(g) };
+	__attribute__((cleanup(free_values))) struct checked c = { .g = g, .loss = loss, .n = rt_graph_leaves(g) };
 	struct rt_metrics m;
 	int input = 0, r;
 
@@ -111,15 +147,5 @@ int rt_check_gradients(const struct rt_graph *g, const struct rt_node *loss, str
 
 		c.values[i] = leaf_values(p, n, n->role == RT_ROLE_INPUT ? inputs[input++] : NULL);
 	}
-	for (int i = 0, leaf = 0, idle = 0; !r && i < samples && idle <= c.n; leaf = (leaf + 1) % c.n) {
-		idle++;
-		if (!rt_node_is_param(rt_graph_leaf(g, leaf)) || !rt_gradient(p, rt_graph_leaf(g, leaf)))
-			continue;
-		r = check_one(&c, p, leaf, (uint64_t)i++, ret, err);
-		idle = 0;
-	}
-	for (int i = 0; i < c.n; i++)
-		free(c.values[i]);
-	free(c.values);
-	return r;
+	return check_samples(&c, p, samples, ret, err);
 }

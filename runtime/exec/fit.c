@@ -50,29 +50,40 @@ static int try(struct search *s, int segments, int again, bool *ret_fits, struct
 	return 0;
 }
 
-/* For each number of segments, finds the smallest number of recomputed segments that fits, by bisection. More
- * recomputed segments need less memory. */
+/* Finds the smallest number of recomputed segments that fits, by bisection. More recomputed segments need less memory. */
+static int search_recomputed(struct search *s, int segments, struct gt_err *err)
+{
+	int lo = 1, hi = segments - 1;
+	bool fits = false;
+	int r = try(s, segments, hi, &fits, err);
+
+	if (r)
+		return r;
+	while (fits && lo < hi) {
+		int middle = (lo + hi) / 2;
+		bool enough = false;
+
+		r = try(s, segments, middle, &enough, err);
+		if (r)
+			return r;
+		lo = enough ? lo : middle + 1;
+		hi = enough ? middle : hi;
+	}
+	return 0;
+}
+
 static int search(struct search *s, struct gt_err *err)
 {
 	static const int cuts[] = { 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64 };
-	int r = 0;
 
 	s->least_bytes = UINT64_MAX;
-	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(cuts) && cuts[i] <= s->g->ir.n_calls; i++) {
-		int lo = 1, hi = cuts[i] - 1;
-		bool fits = false;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cuts) && cuts[i] <= s->g->ir.n_calls; i++) {
+		int r = search_recomputed(s, cuts[i], err);
 
-		r = try(s, cuts[i], hi, &fits, err);
-		while (!r && fits && lo < hi) {
-			int middle = (lo + hi) / 2;
-			bool enough = false;
-
-			r = try(s, cuts[i], middle, &enough, err);
-			lo = enough ? lo : middle + 1;
-			hi = enough ? middle : hi;
-		}
+		if (r)
+			return r;
 	}
-	return r;
+	return 0;
 }
 
 /* Returns " (about 3 of the 8 rows of a batch would fit as it is)" in buf, or "" if no row fits. Memory that is not

@@ -129,17 +129,16 @@ static int check_outputs(const struct rt_graph *g, struct rt_outputs out, const 
 
 static int run_passes(struct rt_program *p, struct gt_err *err)
 {
-	int r = 0;
-
-	for (int i = 0; !r && rt_passes[i]; i++) {
+	for (int i = 0; rt_passes[i]; i++) {
 		gt_auto_buf did = { 0 };
+		int r = rt_passes[i]->run(&p->plan, &did, err);
 
-		r = rt_passes[i]->run(&p->plan, &did, err);
-		if (!r)
-			json_array_append_new(p->plan.did, json_pack("{s:s, s:s}", "name", rt_passes[i]->name, "did",
-								     did.s ? did.s : "nothing to do"));
+		if (r)
+			return r;
+		json_array_append_new(p->plan.did, json_pack("{s:s, s:s}", "name", rt_passes[i]->name, "did",
+							     did.s ? did.s : "nothing to do"));
 	}
-	return r;
+	return 0;
 }
 
 void rt_plan_clear(struct rt_plan *plan)
@@ -189,8 +188,9 @@ static int build(struct rt_program *p, const struct rt_graph *const *g, const st
 	rt_auto_omp openmp = rt_run_enter(p);
 	p->plan.opt = &p->opt;
 	r = rt_ranks_decide(&p->opt, rt_plan_measures_gradients(&p->plan), &p->ranks, err);
-	if (!r)
-		r = rt_program_plan_shapes(p, g, out, shapes, err);
+	if (r)
+		return r;
+	r = rt_program_plan_shapes(p, g, out, shapes, err);
 	if (r)
 		return r;
 	if (p->opt.debug.trace)
@@ -227,8 +227,9 @@ static int compile(const struct rt_graph *const *g, const struct rt_outputs *out
 	p->weight = 1;
 	p->scale.scale = (float)opt->precision.scaler.init;
 	r = choose_backend(p, err);
-	if (!r)
-		r = build(p, g, out, n, err);
+	if (r)
+		return r;
+	r = build(p, g, out, n, err);
 	if (r)
 		return r;
 	*ret = gt_take(p);
@@ -249,11 +250,13 @@ int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *lo
 	if (r)
 		return r;
 	out = gt_xcalloc((size_t)n, sizeof(*out));
-	for (int i = 0; !r && i < n; i++) {
+	for (int i = 0; i < n; i++) {
 		out[i] = (struct rt_outputs){ &loss[i], 1 };
 		r = check_loss(g[i], loss[i], err);
+		if (r)
+			return r;
 	}
-	return r ? r : compile(g, out, n, &o, ret, err);
+	return compile(g, out, n, &o, ret, err);
 }
 
 int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_options *opt, struct rt_program **ret,
@@ -271,9 +274,12 @@ int rt_compile_outputs(const struct rt_graph *g, struct rt_node *const *outputs,
 
 	set_defaults(&o);
 	r = check_options(&o, err);
-	if (!r)
-		r = check_outputs(g, out, &o, err);
-	return r ? r : compile(&g, &out, 1, &o, ret, err);
+	if (r)
+		return r;
+	r = check_outputs(g, out, &o, err);
+	if (r)
+		return r;
+	return compile(&g, &out, 1, &o, ret, err);
 }
 
 void rt_program_free(struct rt_program *p)

@@ -71,33 +71,37 @@ static int plan_one(struct rt_program *p, const struct rt_graph *g, struct rt_ou
 	int segments = p->opt.memory.checkpoint, again = p->opt.memory.recomputed;
 	int r = rt_program_plan(p, g, out, err);
 
-	if (!r)
-		r = rt_program_fit(p, g, out, err);
+	if (r)
+		return r;
+	r = rt_program_fit(p, g, out, err);
+	if (r)
+		return r;
 	p->opt.memory.checkpoint = segments; /* each shape is fitted separately */
 	p->opt.memory.recomputed = again;
-	return r;
+	return 0;
 }
 
 int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g, const struct rt_outputs *out, int n,
 			   struct gt_err *err)
 {
-	int r = 0;
-
 	p->shapes = gt_xcalloc((size_t)n, sizeof(*p->shapes));
-	for (int i = 0; !r && i < n; i++) {
-		r = i ? same_model(g[0], g[i], err) : 0;
-		if (!r)
-			r = plan_one(p, g[i], out[i], err);
+	for (int i = 0; i < n; i++) {
+		int r = i ? same_model(g[0], g[i], err) : 0;
+
+		if (r)
+			return r;
+		r = plan_one(p, g[i], out[i], err);
 		if (r)
 			return r;
 		p->shapes[p->n_shapes++] = p->plan;
 		memset(&p->plan, 0, sizeof(p->plan));
 		r = i ? same_memory(&p->shapes[0], &p->shapes[i], err) : 0;
 		if (r && p->opt.precision.fp8.use) /* pass/fp8.c */
-			r = gt_fail(err, EINVAL, "fp8: products of 8 bits want rows in multiples of %d, in each shape of a batch "
-				    "or in none", RT_FP8_SIDE);
+			return gt_fail(err, EINVAL, "fp8: products of 8 bits want rows in multiples of %d, in each shape of a "
+				       "batch or in none", RT_FP8_SIDE);
+		if (r)
+			return r;
 	}
-	if (!r)
-		p->plan = p->shapes[0];
-	return r;
+	p->plan = p->shapes[0];
+	return 0;
 }

@@ -33,11 +33,13 @@ static int check_ids(const struct rt_program *p, const struct rt_call *c, const 
 
 static int check_inputs(const struct rt_program *p, const void *const *inputs, struct gt_err *err)
 {
-	int r = 0;
+	for (int i = 0; i < p->plan.ir.n_calls && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD; i++) {
+		int r = check_ids(p, p->plan.ir.calls[i], inputs, err);
 
-	for (int i = 0; !r && i < p->plan.ir.n_calls && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD; i++)
-		r = check_ids(p, p->plan.ir.calls[i], inputs, err);
-	return r;
+		if (r)
+			return r;
+	}
+	return 0;
 }
 
 /* Checks that inputs read by a call are not NULL. */
@@ -157,10 +159,12 @@ int rt_step(struct rt_program *p, const void *const *inputs, struct rt_metrics *
 
 	run.entered_s = gt_now_s();
 	r = check_has_loss(p, err);
-	if (!r)
-		r = check_settings(p, err);
-	if (!r)
-		r = check_inputs(p, inputs, err);
+	if (r)
+		return r;
+	r = check_settings(p, err);
+	if (r)
+		return r;
+	r = check_inputs(p, inputs, err);
 	if (r)
 		return r;
 	start_run(p, &run);
@@ -209,9 +213,12 @@ int rt_eval(struct rt_program *p, const void *const *inputs, double *ret_loss, s
 {
 	int r = check_has_loss(p, err);
 
-	if (!r)
-		r = check_inputs(p, inputs, err);
-	return r ? r : evaluate(p, inputs, ret_loss, err);
+	if (r)
+		return r;
+	r = check_inputs(p, inputs, err);
+	if (r)
+		return r;
+	return evaluate(p, inputs, ret_loss, err);
 }
 
 int rt_run(struct rt_program *p, const void *const *inputs, float *const *outputs, struct gt_err *err)
@@ -224,13 +231,20 @@ int rt_run(struct rt_program *p, const void *const *inputs, float *const *output
 		if (!outputs[i])
 			return gt_fail(err, EINVAL, "the memory for output %d, %s, is NULL", i, p->plan.outputs[i]->name);
 	r = check_memory(p, inputs, err);
-	if (!r)
-		r = check_inputs(p, inputs, err);
-	if (!r)
-		r = evaluate(p, inputs, NULL, err);
-	for (int i = 0; !r && i < p->plan.n_outputs; i++)
+	if (r)
+		return r;
+	r = check_inputs(p, inputs, err);
+	if (r)
+		return r;
+	r = evaluate(p, inputs, NULL, err);
+	if (r)
+		return r;
+	for (int i = 0; i < p->plan.n_outputs; i++) {
 		r = rt_run_read(p, p->plan.outputs[i], outputs[i], err);
-	return r;
+		if (r)
+			return r;
+	}
+	return 0;
 }
 
 int rt_program_outputs(const struct rt_program *p)

@@ -12,6 +12,7 @@ struct rt_ad;
 /* ir must already contain all forward calls of the program. */
 struct rt_ad *rt_ad_new(struct rt_ir *ir);
 void rt_ad_free(struct rt_ad *ad);
+GT_DEFINE_AUTO(rt_ad, rt_ad_free);
 /* Emits the backward calls of forward call c. Call it after all calls that read c's outputs were differentiated. */
 void rt_ad_differentiate(struct rt_ad *ad, const struct rt_call *c);
 

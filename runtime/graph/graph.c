@@ -189,3 +189,14 @@ int rt_want_float(const struct rt_call *c, const struct rt_node *n, struct gt_er
 	return gt_fail(err, EINVAL, "%s of %s: it is %s, an f32 tensor is wanted", c->op->name, n->name,
 		       rt_dtype_name(n->dtype));
 }
+
+int rt_want_floats(const struct rt_call *c, int first, int end, struct gt_err *err)
+{
+	for (int i = first; i < end; i++) {
+		int r = c->in[i] ? rt_want_float(c, c->in[i], err) : 0;
+
+		if (r)
+			return r;
+	}
+	return 0;
+}

@@ -212,4 +212,6 @@ int rt_mismatch(const struct rt_call *c, const struct rt_node *a, const struct r
 		struct gt_err *err);
 /* Fails if n is not a float tensor. */
 int rt_want_float(const struct rt_call *c, const struct rt_node *n, struct gt_err *err);
+/* Fails if one of in[first..end) is not a float tensor. NULL is allowed. */
+int rt_want_floats(const struct rt_call *c, int first, int end, struct gt_err *err);
 #endif

@@ -11,10 +11,8 @@ static bool is_tail(const struct rt_shape *b, const struct rt_shape *a)
 
 static int add_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
-	int r = rt_want_float(c, c->in[0], err);
+	int r = rt_want_floats(c, 0, 2, err);
 
-	if (!r)
-		r = rt_want_float(c, c->in[1], err);
 	if (r)
 		return r;
 	if (!is_tail(&c->in[1]->shape, &c->in[0]->shape))

@@ -19,12 +19,8 @@ static int conv_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 	struct rt_node *x = c->in[0], *w = c->in[1], *b = c->in[2];
 	const struct rt_attr *a = &c->attr;
 	int64_t oh, ow;
-	int r = rt_want_float(c, x, err);
+	int r = rt_want_floats(c, 0, 3, err);
 
-	if (!r)
-		r = rt_want_float(c, w, err);
-	if (!r && b)
-		r = rt_want_float(c, b, err);
 	if (r)
 		return r;
 	if (a->stride < 1 || a->pad < 0 || a->groups < 1)

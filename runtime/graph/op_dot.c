@@ -5,10 +5,8 @@
 
 static int dot_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
-	int r = rt_want_float(c, c->in[0], err);
+	int r = rt_want_floats(c, 0, 2, err);
 
-	if (!r)
-		r = rt_want_float(c, c->in[1], err);
 	if (r)
 		return r;
 	if (!rt_same_shape(c->in[0], c->in[1]))

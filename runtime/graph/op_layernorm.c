@@ -11,10 +11,8 @@ static int norm_shape(struct rt_ir *ir, struct rt_call *c, int x, int gain, int 
 {
 	struct rt_node *in = c->in[x], *g = c->in[gain], *b = c->in[gain + 1];
 	int64_t rows = rt_rows(in);
-	int r = 0;
+	int r = rt_want_floats(c, 0, gain + 2, err);
 
-	for (int i = 0; !r && i <= gain + 1; i++)
-		r = rt_want_float(c, c->in[i], err);
 	if (r)
 		return r;
 	if (g->shape.n != 1 || g->shape.d[0] != rt_cols(in))

@@ -11,13 +11,8 @@ static int linear_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
 	struct rt_node *x = c->in[0], *w = c->in[1], *b = c->in[2];
 	struct rt_shape s = x->shape;
-	int r;
+	int r = rt_want_floats(c, 0, 3, err);
 
-	r = rt_want_float(c, x, err);
-	if (!r)
-		r = rt_want_float(c, w, err);
-	if (!r && b)
-		r = rt_want_float(c, b, err);
 	if (r)
 		return r;
 	if (w->shape.n != 2 || w->shape.d[1] != rt_cols(x))

@@ -7,10 +7,8 @@
 static int rmsnorm_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
 	struct rt_node *x = c->in[0], *gain = c->in[1];
-	int r = rt_want_float(c, x, err);
+	int r = rt_want_floats(c, 0, 2, err);
 
-	if (!r)
-		r = rt_want_float(c, gain, err);
 	if (r)
 		return r;
 	if (gain->shape.n != 1 || gain->shape.d[0] != rt_cols(x))

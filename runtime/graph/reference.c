@@ -42,10 +42,13 @@ static void run_call(const struct rt_call *c, const struct rt_coins *coins, doub
 int rt_reference_drawn(const struct rt_graph *g, const struct rt_node *watch, const double *const *values,
 		       const struct rt_coins *coins, double *out, struct gt_err *err)
 {
-	double **value = gt_xcalloc((size_t)g->ir.n_nodes + 1, sizeof(*value));
+	double **value;
 	int leaf = 0, r = rt_graph_error(g, err);
 
-	for (int i = 0; !r && i < g->ir.n_nodes; i++) {
+	if (r)
+		return r;
+	value = gt_xcalloc((size_t)g->ir.n_nodes + 1, sizeof(*value));
+	for (int i = 0; i < g->ir.n_nodes; i++) {
 		const struct rt_node *n = g->ir.nodes[i];
 		size_t bytes = (size_t)rt_shape_elements(&n->shape) * sizeof(double);
 
@@ -54,14 +57,13 @@ int rt_reference_drawn(const struct rt_graph *g, const struct rt_node *watch, co
 		value[i] = gt_xcalloc(1, bytes);
 		memcpy(value[i], values[leaf++], bytes);
 	}
-	for (int i = 0; !r && i < g->ir.n_calls; i++)
+	for (int i = 0; i < g->ir.n_calls; i++)
 		run_call(g->ir.calls[i], coins, value);
-	if (!r)
-		memcpy(out, value[watch->id], (size_t)rt_shape_elements(&watch->shape) * sizeof(double));
+	memcpy(out, value[watch->id], (size_t)rt_shape_elements(&watch->shape) * sizeof(double));
 	for (int i = 0; i < g->ir.n_nodes; i++)
 		free(value[i]);
 	free(value);
-	return r;
+	return 0;
 }
 
 int rt_reference(const struct rt_graph *g, const struct rt_node *watch, const double *const *values, double *out,

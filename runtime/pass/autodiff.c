@@ -59,10 +59,12 @@ static int differentiate_all(struct rt_plan *p, struct gt_buf *did, struct gt_er
 {
 	struct rt_call *root = p->loss ? rt_maker(&p->ir, p->loss) : NULL;
 	int n = p->ir.n_calls, n_params = 0, r;
-	struct rt_ad *ad = rt_ad_new(&p->ir);
+	gt_auto(rt_ad) *ad = rt_ad_new(&p->ir);
 
 	r = check_user_ops(p, ad, err);
-	for (int i = n - 1; !r && rt_plan_trains(p) && i >= 0; i--)
+	if (r)
+		return r;
+	for (int i = n - 1; rt_plan_trains(p) && i >= 0; i--)
 		if (!p->ir.calls[i]->op->loss || p->ir.calls[i] == root)
 			rt_ad_differentiate(ad, p->ir.calls[i]);
 	for (int i = 0; i < p->n_graph_nodes; i++)
@@ -70,9 +72,6 @@ static int differentiate_all(struct rt_plan *p, struct gt_buf *did, struct gt_er
 			p->gradient[i] = rt_ad_get(ad, p->ir.nodes[i]);
 			n_params += p->gradient[i] != NULL;
 		}
-	rt_ad_free(ad);
-	if (r)
-		return r;
 	drop_unread(p);
 	if (rt_plan_trains(p))
 		gt_buf_printf(did, "%d backward calls for %d parameter tensors", p->ir.n_calls - n, n_params);
@@ -85,7 +84,9 @@ static int autodiff(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	int r = check_losses(p, err);
 
-	return r ? r : differentiate_all(p, did, err);
+	if (r)
+		return r;
+	return differentiate_all(p, did, err);
 }
 
 const struct rt_pass rt_pass_autodiff = { .name = "autodiff", .run = autodiff };
