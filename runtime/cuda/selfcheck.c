@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include "runtime/cases/cases.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/cuda/selfcheck.h"
 
@@ -38,12 +39,12 @@ void rt_check_set_type(enum rt_check_type t, struct rt_options *o)
 
 /* ---- running one ---- */
 struct bench {
-	const struct rt_check_case *c;
+	const struct rt_case *c;
 	enum rt_check_type type;
 	uint64_t seed;
 	json_t *rows;
 	struct rt_graph *g;
-	struct rt_node *loss;
+	struct rt_case_graph built;
 	void *inputs[4];
 	/* The context goes with the last that is open: making one for each case would take longer than the case. */
 	struct rt_cuda *held;
@@ -55,23 +56,11 @@ static void make_inputs(struct bench *b)
 {
 	for (int i = 0, k = 0; i < rt_graph_leaves(b->g); i++) {
 		const struct rt_node *n = rt_graph_leaf(b->g, i);
-		int64_t count = rt_shape_elements(rt_node_shape(n));
-		uint32_t *x;
 
 		if (rt_node_is_param(n) || rt_node_is_buffer(n))
 			continue;
-		x = b->inputs[k++] = gt_xcalloc((size_t)count, 4);
-		for (int64_t j = 0; j < count; j++) {
-			float f = rt_random_normal(b->seed, 1000 + (uint64_t)i, (uint64_t)j);
-
-			if (rt_node_dtype(n) == RT_I32)
-				x[j] = b->c->ignore && !gt_streq(rt_node_name(n), "tokens") && j % 3 == 1 ?
-					       (uint32_t)RT_IGNORE :
-					       (uint32_t)(rt_random_u64(b->seed, 1000 + (uint64_t)i, (uint64_t)j) %
-							  (uint64_t)b->c->ids);
-			else
-				memcpy(&x[j], &f, sizeof(f));
-		}
+		b->inputs[k] = gt_xcalloc((size_t)rt_shape_elements(rt_node_shape(n)), 4);
+		rt_case_values(b->c, b->g, &b->built, i, b->seed, b->inputs[k++]);
 	}
 }
 
@@ -99,7 +88,7 @@ static int compile(struct bench *b, enum rt_device device, bool plain, struct rt
 		o.deterministic = b->c->exact;
 		o.precision.no_master = b->c->no_master && o.precision.amp == RT_BF16;
 	}
-	return rt_compile(b->g, b->loss, &o, ret, err);
+	return rt_compile(b->g, b->built.loss, &o, ret, err);
 }
 
 bool rt_check_compare(enum rt_check_type type, const char *name, bool kink, const char *tensor, const float *want,
@@ -169,33 +158,41 @@ static int read_gradients(struct bench *b, struct rt_program *p, float **ret, st
 
 enum { CPU, EAGER, CAPTURED, N_RUNS };
 
-/* struct rt_check_case, mean and first */
-static int move_x(struct bench *b, struct rt_program **p, struct gt_err *err)
+/* Writes the parameters that the graph's own start values are not for: around a mean, or parameter x as the case wants it. */
+static int write_params(struct bench *b, struct rt_program **p, struct gt_err *err)
 {
-	struct rt_node *n = rt_graph_node(b->g, "x");
 	float mean = types[b->type].amp == RT_F32 ? b->c->mean : 0;
-	int64_t count, cols;
-	gt_autofree float *x = NULL;
-	int r = 0;
+	bool special = b->c->mean != 0 || b->c->first != 0;
 
-	if (b->c->mean == 0 && b->c->first == 0)
-		return 0;
-	count = rt_shape_elements(rt_node_shape(n));
-	cols = rt_node_shape(n)->d[rt_node_shape(n)->n - 1];
-	x = gt_xcalloc((size_t)count, sizeof(*x));
-	for (int64_t i = 0; i < count; i++)
-		x[i] = mean * (1 + 0.01f * (float)(i % cols)) +
-		       (i < cols && b->c->first != 0 ? b->c->first : rt_random_normal(b->seed, 7, (uint64_t)i));
-	for (int k = 0; !r && k < N_RUNS; k++)
-		r = rt_write_param(p[k], n, x, err);
-	return r;
+	for (int leaf = 0; leaf < rt_graph_leaves(b->g); leaf++) {
+		struct rt_node *n = rt_graph_leaf(b->g, leaf);
+		int64_t count = rt_shape_elements(rt_node_shape(n)), cols = rt_node_shape(n)->d[rt_node_shape(n)->n - 1];
+		bool is_x = special && gt_streq(rt_node_name(n), "x");
+		gt_autofree float *x = NULL;
+
+		if (!rt_node_is_param(n) || (!is_x && b->built.range[leaf].mean == 0))
+			continue;
+		x = gt_xcalloc((size_t)count, sizeof(*x));
+		rt_case_values(b->c, b->g, &b->built, leaf, b->seed, x);
+		for (int64_t i = 0; is_x && i < count; i++)
+			x[i] = mean * (1 + 0.01f * (float)(i % cols)) + (i < cols && b->c->first != 0 ? b->c->first : x[i]);
+		for (int k = 0; k < N_RUNS; k++) {
+			int r = rt_write_param(p[k], n, x, err);
+
+			if (r)
+				return r;
+		}
+	}
+	return 0;
 }
 
 static int check_gradients(struct bench *b, struct rt_program **p, struct gt_err *err)
 {
-	float *grad[N_RUNS][8] = { 0 }, loss[N_RUNS];
-	int r = move_x(b, p, err);
+	int leaves = rt_graph_leaves(b->g), r = write_params(b, p, err);
+	float **grad[N_RUNS], loss[N_RUNS];
 
+	for (int k = 0; k < N_RUNS; k++)
+		grad[k] = gt_xcalloc((size_t)leaves, sizeof(*grad[k]));
 	for (int k = 0; !r && k < N_RUNS; k++) {
 		struct rt_metrics m = { 0 };
 
@@ -204,7 +201,7 @@ static int check_gradients(struct bench *b, struct rt_program **p, struct gt_err
 		if (!r)
 			r = read_gradients(b, p[k], grad[k], err);
 	}
-	for (int i = 0; !r && i < rt_graph_leaves(b->g); i++) {
+	for (int i = 0; !r && i < leaves; i++) {
 		const struct rt_node *n = rt_graph_leaf(b->g, i);
 		int64_t count = rt_shape_elements(rt_node_shape(n));
 		gt_autofree char *same = gt_xasprintf("d %s, captured", rt_node_name(n));
@@ -216,13 +213,15 @@ static int check_gradients(struct bench *b, struct rt_program **p, struct gt_err
 		compare_bits(b, same, grad[EAGER][i], grad[CAPTURED][i], count);
 	}
 	/* a sum over weights of both signs cancels: no relative error to speak of beside its gradients' */
-	if (!r && b->c->ids && gt_streq(rt_node_name(b->loss), "cross_entropy"))
+	if (!r && b->c->ids && gt_streq(rt_node_name(b->built.loss), "cross_entropy"))
 		compare(b, "loss", &loss[CPU], &loss[EAGER], 1);
 	if (!r)
 		compare_bits(b, "loss, captured", &loss[EAGER], &loss[CAPTURED], 1);
-	for (int k = 0; k < N_RUNS; k++)
-		for (int i = 0; i < 8; i++)
+	for (int k = 0; k < N_RUNS; k++) {
+		for (int i = 0; i < leaves; i++)
 			free(grad[k][i]);
+		free(grad[k]);
+	}
 	return r;
 }
 
@@ -259,9 +258,11 @@ static int check_case(struct bench *b, struct gt_err *err)
 	int r;
 
 	b->g = rt_graph_new();
-	b->loss = b->c->build(b->g);
-	make_inputs(b);
-	r = compile(b, RT_CPU, false, &p[CPU], err);
+	r = rt_case_parse(b->c->graph, b->g, &b->built, err);
+	if (!r)
+		make_inputs(b);
+	if (!r)
+		r = compile(b, RT_CPU, false, &p[CPU], err);
 	if (!r)
 		r = compile(b, RT_CUDA, false, &p[EAGER], err);
 	if (b->c->fused && (r == -ENOENT || r == -ENOSYS)) { /* no cuDNN that could do it: nothing to compare */
@@ -275,6 +276,7 @@ static int check_case(struct bench *b, struct gt_err *err)
 out:
 	for (int k = 0; k < N_RUNS; k++)
 		rt_program_free(p[k]);
+	rt_case_clear(&b->built);
 	rt_graph_free(b->g);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(b->inputs); i++) {
 		free(b->inputs[i]);
@@ -353,9 +355,9 @@ int rt_cuda_selfcheck(enum rt_check_type type, const char *only, uint64_t seed, 
 		b.held = NULL; /* the first case says why */
 	r = check_parts(&b, only, err);
 
-	for (int i = 0; !r && i < rt_n_check_cases; i++) {
-		b.c = &rt_check_cases[i];
-		if (!is_named(b.c->name, only) || (type == RT_CHECK_FP8 && !b.c->eight) ||
+	for (int i = 0; !r && i < rt_n_cases; i++) {
+		b.c = &rt_cases[i];
+		if (!is_named(b.c->name, only) || !rt_case_applies(b.c, RT_CASE_DEVICE) || (type == RT_CHECK_FP8 && !b.c->eight) ||
 		    (type != RT_CHECK_BF16 && type != RT_CHECK_F16 && b.c->fused))
 			continue;
 		r = count(&b, b.c->name, check_case(&b, err), err);

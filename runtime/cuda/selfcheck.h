@@ -55,25 +55,4 @@ bool rt_check_compare(enum rt_check_type type, const char *name, bool kink, cons
 bool rt_check_bits(enum rt_check_type type, const char *name, const char *tensor, const float *want, const float *got, int64_t n,
 		   json_t *rows);
 void rt_check_set_type(enum rt_check_type t, struct rt_options *o);
-
-/* One case of the check, selfcheck_cases.c. */
-struct rt_check_case {
-	const char *name;
-	struct rt_node *(*build)(struct rt_graph *g);
-	int ids;   /* ids lie below this; 0: there are none */
-	bool kink; /* a value on the other side of zero after rounding changes a gradient by all of itself */
-	int steps; /* train so many steps and compare the losses; 0: compare all gradients of one step */
-	int accum;
-	double clip; /* struct rt_options */
-	bool no_master; /* in bf16 */
-	bool eight;  /* its sides are those of 8-bit products */
-	/* attention by cuDNN, whose sums backward have another order each time; bf16 and f16, where there is a cuDNN */
-	bool fused;
-	bool exact;  /* nothing is timed: what the library can do with a product it does */
-	bool ignore; /* every third target is RT_IGNORE */
-	/* parameter x is of deviation 1 round `mean` (0 but in f32 and tf32, whose 24 bits hold both), its first row `first` off */
-	float mean, first;
-};
-extern const struct rt_check_case rt_check_cases[];
-extern const int rt_n_check_cases;
 #endif

@@ -41,6 +41,7 @@ MAY = {
     "runtime/transport": "lib",
     "runtime/memory": "lib",
     "runtime/model": "runtime",
+    "runtime/cases": "runtime",
     "runtime/graph": "runtime runtime/math",
     "runtime/pass": "runtime/graph runtime/transport",
     "runtime/backend": "runtime runtime/pass runtime/ddp",
