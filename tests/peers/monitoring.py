@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""monitoring.py: the recipes of probe/README.md and tune/README.md, taken from there, run by the real programs where they are
-installed."""
+"""monitoring.py: runs the recipes of docs/monitoring.md with the real programs, where these are installed."""
 import glob
 import json
 import os
@@ -20,10 +19,10 @@ import tap  # noqa: E402
 GPUPROBE = os.path.join(tap.BUILD, "gpuprobe")
 
 
-def recipes(room="probe"):
-    """The indented blocks of a README, each by the text before it."""
-    with open(os.path.join(tap.TOP, room, "README.md"), encoding="utf-8") as f:
-        text = f.read().split("## Recipes for monitoring", 1)[1]
+def recipes(tool):
+    """Returns the indented blocks of the tool's section, each by the text before it."""
+    with open(os.path.join(tap.TOP, "docs/monitoring.md"), encoding="utf-8") as f:
+        text = f.read().split(f"\n## {tool}\n", 1)[1].split("\n## ", 1)[0]
     blocks, prose, inside = {}, "", False
     for line in text.splitlines():
         if line.startswith("    "):
@@ -128,7 +127,7 @@ def exporter(scratch, blocks):
     folder = f"{scratch}/textfile"
     os.mkdir(folder)
     env = host(f"{scratch}/sick", "gpu-ecc")
-    for word in ("node_exporter's textfile", "the load, as a service"):
+    for word in ("node_exporter's textfile", "as a service"):
         line = recipe(blocks, word).replace("/var/lib/prometheus/node-exporter", folder)
         run("sh", "-c", line.replace("watch -i 15", "watch -i 0.1 -n 3"), env=env)
     with socket.socket() as s:
@@ -318,7 +317,7 @@ def tuned(folder):
 
 
 def verify(scratch, blocks):
-    """As it is applied, after somebody's change, and where there is no root to look at."""
+    """Verify after apply, after a change by another program, and without root."""
     env, knob = tuned(f"{scratch}/verify")
     folder = tempfile.mkdtemp(prefix="gputune-textfile-")
     here = lambda text: text.replace("/usr/sbin/gputune", "gputune").replace("/var/lib/prometheus/node-exporter", folder)
@@ -372,7 +371,7 @@ def fleet(scratch, blocks):
 
 
 def main():
-    blocks = recipes()
+    blocks = recipes("gpuprobe")
     with tempfile.TemporaryDirectory() as scratch:
         metrics()
         rules(scratch, blocks)
@@ -381,8 +380,8 @@ def main():
         real_slurm(scratch, blocks)
         detector(scratch, blocks)
         ansible(scratch, blocks)
-        verify(scratch, recipes("tune"))
-        fleet(scratch, recipes("tune"))
+        verify(scratch, recipes("gputune"))
+        fleet(scratch, recipes("gputune"))
     tap.plan()
 
 
