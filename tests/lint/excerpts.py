@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the excerpts in README.md and in each directory's README.md: "$ TOOL … --root NAME.host" is run on that fixture, and
+"""Checks the excerpts in README.md, each directory's README.md and docs: "$ TOOL … --root NAME.host" is run on that fixture, and
 its output must equal the text. Measurements have no --root and are not repeated. Each command and option that a page shows must
 exist. BLESS=1 rewrites the excerpts."""
 import glob
@@ -112,7 +112,7 @@ def taken(page, text, options):
 def main():
     known = {t: commands_of(t) for t in tap.TOOLS}
     options = {t: options_of(t) for t in tap.TOOLS}
-    pages = ["README.md", *sorted(glob.glob("*/README.md", root_dir=tap.TOP))]
+    pages = ["README.md", *sorted(glob.glob("*/README.md", root_dir=tap.TOP)), *sorted(glob.glob("docs/*.md", root_dir=tap.TOP))]
     generated = sorted(glob.glob(os.path.join(tap.BUILD, "man/*.7")))
     for page in [*pages, "CONTRIBUTING.md", *sorted(glob.glob("man/*.[1-8]", root_dir=tap.TOP)), *generated]:
         with open(os.path.join(tap.TOP, page), encoding="utf-8") as f:
