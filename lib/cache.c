@@ -11,9 +11,9 @@
 
 /* Returns whether other users can write to the directory or file. For a parent directory the sticky bit suffices: it
  * keeps other users from replacing the caller's entries. */
-static bool is_shared(const struct stat *st, bool on_the_way)
+static bool is_shared(const struct stat *st, bool is_parent)
 {
-	return st->st_mode & (S_IWGRP | S_IWOTH) && !(on_the_way && st->st_mode & S_ISVTX);
+	return st->st_mode & (S_IWGRP | S_IWOTH) && !(is_parent && st->st_mode & S_ISVTX);
 }
 
 static int open_or_make(int dir, const char *name, int flags, bool make)
@@ -28,14 +28,14 @@ static int open_or_make(int dir, const char *name, int flags, bool make)
 /* Opens the next component and closes dir. make: creates a missing component. */
 static int descend(int dir, const char *name, bool last, bool make)
 {
-	bool judged = last || geteuid() == 0;
-	int fd = open_or_make(dir, name, judged ? O_NOFOLLOW : 0, make);
+	bool checked = last || geteuid() == 0;
+	int fd = open_or_make(dir, name, checked ? O_NOFOLLOW : 0, make);
 	struct stat st;
 
 	close(dir);
 	if (fd < 0)
 		return fd;
-	if (judged && (fstat(fd, &st) < 0 || st.st_uid != geteuid() || is_shared(&st, !last))) {
+	if (checked && (fstat(fd, &st) < 0 || st.st_uid != geteuid() || is_shared(&st, !last))) {
 		close(fd);
 		return -EPERM;
 	}

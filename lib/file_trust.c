@@ -13,7 +13,7 @@ const char *gt_check_file_trust(const struct gt_fsroot *fs, const struct stat *s
 	return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be written by others than root" : NULL;
 }
 
-static const char *distrust_dirs(struct gt_fsroot *fs, const char *path)
+static const char *check_dirs(struct gt_fsroot *fs, const char *path)
 {
 	gt_autofree char *dir = gt_xstrdup(path);
 	struct stat st;
@@ -40,12 +40,12 @@ const char *gt_check_dirs_trust(struct gt_fsroot *fs, const char *path)
 
 	if (*path != '/' || gt_fs_realpath(fs, path, &real) < 0)
 		return "lies where it cannot be looked at";
-	why = distrust_dirs(fs, path);
-	return why ? why : distrust_dirs(fs, real);
+	why = check_dirs(fs, path);
+	return why ? why : check_dirs(fs, real);
 }
 
 /* Checks a directory. The sticky bit protects only files that exist, so a directory writable by others is never trusted. */
-static const char *distrust_dir(const struct stat *st)
+static const char *check_dir(const struct stat *st)
 {
 	if (st->st_uid != 0)
 		return "does not belong to root";
@@ -54,16 +54,16 @@ static const char *distrust_dir(const struct stat *st)
 
 const char *gt_check_path_trust(struct gt_fsroot *fs, const char *path)
 {
-	gt_autofree char *there = gt_xstrdup(path);
+	gt_autofree char *existing = gt_xstrdup(path);
 	const char *why;
 	struct stat st;
 	char *slash;
 	int r;
 
-	while ((r = gt_fs_stat(fs, there, &st)) < 0 && (slash = strrchr(there, '/')) && slash != there)
+	while ((r = gt_fs_stat(fs, existing, &st)) < 0 && (slash = strrchr(existing, '/')) && slash != existing)
 		*slash = '\0';
 	if (r < 0 && gt_fs_stat(fs, "/", &st) < 0)
 		return "lies where it cannot be looked at";
-	why = S_ISDIR(st.st_mode) ? distrust_dir(&st) : S_ISREG(st.st_mode) ? gt_check_file_trust(fs, &st) : NULL;
-	return why || r < 0 ? why : gt_check_dirs_trust(fs, there);
+	why = S_ISDIR(st.st_mode) ? check_dir(&st) : S_ISREG(st.st_mode) ? gt_check_file_trust(fs, &st) : NULL;
+	return why || r < 0 ? why : gt_check_dirs_trust(fs, existing);
 }

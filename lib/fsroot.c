@@ -132,18 +132,18 @@ void gt_fs_record(struct gt_fsroot *fs)
 const struct gt_strv *gt_fs_recorded(struct gt_fsroot *fs)
 {
 	struct gt_strv *sv = &fs->recorded;
-	size_t kept = 0;
+	size_t n_unique = 0;
 
 	fs->recording = false;
 	gt_strv_sort_bytes(sv);
 	for (size_t i = 0; i < sv->n; i++) {
-		if (kept && !strcmp(sv->v[kept - 1], sv->v[i]))
+		if (n_unique && !strcmp(sv->v[n_unique - 1], sv->v[i]))
 			free(sv->v[i]);
 		else
-			sv->v[kept++] = sv->v[i];
+			sv->v[n_unique++] = sv->v[i];
 	}
-	sv->n = kept;
+	sv->n = n_unique;
 	if (sv->v)
-		sv->v[kept] = NULL;
+		sv->v[n_unique] = NULL;
 	return sv;
 }

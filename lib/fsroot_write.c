@@ -50,15 +50,15 @@ static int choose(const char *text, const char *value, char **ret)
 		return 0;
 	gt_each_word(w, text, " \n") {
 		size_t len = strlen(w);
-		bool mine;
+		bool matches;
 
 		if (*w == '[' && len > 1 && w[len - 1] == ']') {
 			w[len - 1] = '\0';
 			w++;
 		}
-		mine = !strcmp(w, value);
-		found |= mine;
-		gt_buf_printf(&b, mine ? "%s[%s]" : "%s%s", b.len ? " " : "", w);
+		matches = !strcmp(w, value);
+		found |= matches;
+		gt_buf_printf(&b, matches ? "%s[%s]" : "%s%s", b.len ? " " : "", w);
 	}
 	if (!found)
 		return -EINVAL;

@@ -109,7 +109,7 @@ static struct gt_tree_node *make(struct gt_tree *t, struct gt_tree_node *parent,
 
 int gt_tree_add(struct gt_tree *t, const char *path, mode_t mode, char *data, size_t len, int deny)
 {
-	gt_autofree char *mine = data;
+	gt_autofree char *owned = data;
 	struct gt_tree_node *at = t->root;
 	const char *p = path + strspn(path, "/");
 
@@ -130,7 +130,7 @@ int gt_tree_add(struct gt_tree *t, const char *path, mode_t mode, char *data, si
 	if (at == t->root)
 		return S_ISDIR(mode) ? 0 : -EEXIST;
 	if (!S_ISDIR(mode)) {
-		at->data = gt_take(mine);
+		at->data = gt_take(owned);
 		at->len = len;
 	}
 	at->deny = deny;
@@ -181,16 +181,16 @@ int gt_tree_find(const struct gt_tree *t, const char *path, bool follow, const s
 
 char *gt_tree_path(const struct gt_tree_node *n)
 {
-	const struct gt_tree_node *way[DEPTH_MAX];
+	const struct gt_tree_node *chain[DEPTH_MAX];
 	size_t depth = 0;
 	struct gt_buf b = {0};
 
 	for (; n->parent && depth < DEPTH_MAX; n = n->parent)
-		way[depth++] = n;
+		chain[depth++] = n;
 	if (!depth)
 		gt_buf_puts(&b, "/");
 	while (depth--)
-		gt_buf_printf(&b, "/%s", way[depth]->name);
+		gt_buf_printf(&b, "/%s", chain[depth]->name);
 	return gt_buf_take(&b);
 }
 

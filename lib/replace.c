@@ -63,7 +63,7 @@ static bool open_directly(const char *path, int *ret_fd)
 	return true;
 }
 
-static const char *kind(mode_t mode)
+static const char *kind_name(mode_t mode)
 {
 	switch (mode & S_IFMT) {
 	case S_IFIFO:
@@ -148,7 +148,7 @@ static int open_walked(int from, const char *path, int links)
 }
 
 /* Opens the parent directory. For root, links in it must pass may_follow(), or another user could choose the directory. */
-static int open_way(const char *path)
+static int open_parent(const char *path)
 {
 	int dir = geteuid() == 0 ? open_walked(AT_FDCWD, path, 0) : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat st;
@@ -169,7 +169,7 @@ static int open_dir(const char *path, int *ret_dir, char **ret_base)
 
 	if (!*base || gt_streq(base, ".") || gt_streq(base, ".."))
 		return -EISDIR;
-	*ret_dir = open_way(name);
+	*ret_dir = open_parent(name);
 	if (*ret_dir < 0)
 		return *ret_dir;
 	*ret_base = gt_xstrdup(base);
@@ -182,7 +182,7 @@ static int refuse(struct gt_err *err, const char *path, int code)
 }
 
 /* Checks one component. Returns 0 for a new or regular file, 1 for a link with its target in *ret_next. */
-static int judge(const char *named, const char *path, int dir, const char *base, char **ret_next, struct gt_err *err)
+static int check_component(const char *named, const char *path, int dir, const char *base, char **ret_next, struct gt_err *err)
 {
 	struct stat st;
 	int r;
@@ -195,7 +195,7 @@ static int judge(const char *named, const char *path, int dir, const char *base,
 		return refuse(err, named, EISDIR);
 	if (!S_ISLNK(st.st_mode))
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "cannot write %s: it is %s, not a regular file%s", named, kind(st.st_mode),
+				    "cannot write %s: it is %s, not a regular file%s", named, kind_name(st.st_mode),
 				    S_ISFIFO(st.st_mode) ? "; to write to a pipe, name /dev/stdout or /dev/fd/N" : "");
 	if (!may_follow(dir, &st))
 		return gt_fail_exit(err, GT_EXIT_USAGE, EPERM,
@@ -228,7 +228,7 @@ static int locate(const char *named, struct gt_replace *ret, struct gt_err *err)
 					    "directory that you mean", named);
 		if (r < 0)
 			return gt_fail_exit(err, GT_EXIT_USAGE, -r, "cannot create %s: %s", named, strerror(-r));
-		r = judge(named, path, dir, base, &next, err);
+		r = check_component(named, path, dir, base, &next, err);
 		if (r < 0)
 			return r;
 		if (r == 0) {
@@ -258,7 +258,7 @@ static bool is_taken(int r)
 }
 
 /* Returns true for the names BASE.DIGITS.saving and BASE.DIGITS-DIGITS.saving. */
-static bool is_ours(const char *name, const char *base)
+static bool is_temporary(const char *name, const char *base)
 {
 	size_t n = strlen(base), digits;
 
@@ -273,7 +273,7 @@ static bool is_ours(const char *name, const char *base)
 
 /* Removes a leftover file if it is not locked, which means that it has no writer. Nothing renames such a file, so name
  * and inode still match at unlinkat(). */
-static void remove_left(int dir, const char *name)
+static void remove_leftover(int dir, const char *name)
 {
 	gt_autoclose int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	struct stat st, now;
@@ -292,8 +292,8 @@ static void sweep(int dir, const char *base)
 	struct dirent *e;
 
 	while (d && (e = readdir(d)))
-		if (is_ours(e->d_name, base))
-			remove_left(dir, e->d_name);
+		if (is_temporary(e->d_name, base))
+			remove_leftover(dir, e->d_name);
 	if (d)
 		closedir(d);
 	else if (fd >= 0)

@@ -35,11 +35,11 @@ static struct {
 void gt_install_signals(void)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(signals); i++) {
-		struct sigaction ours = { .sa_handler = signals[i].handler, .sa_flags = signals[i].ends ? SA_RESETHAND : 0 };
+		struct sigaction action = { .sa_handler = signals[i].handler, .sa_flags = signals[i].ends ? SA_RESETHAND : 0 };
 
 		sigaction(signals[i].sig, NULL, &signals[i].before);
 		if (!signals[i].ends || signals[i].before.sa_handler != SIG_IGN)
-			sigaction(signals[i].sig, &ours, NULL);
+			sigaction(signals[i].sig, &action, NULL);
 	}
 }
 

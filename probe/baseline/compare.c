@@ -54,13 +54,13 @@ enum pr_grade pr_grade_of_check(const char *result)
 /* ---- comparison with another host ----------------------------------------------------------------------------- */
 
 /* Values that differ between healthy hosts of one kind, or within minutes. */
-static const char *const left_out[] = {"identity",           "identity_parts.*", "kernel_log.*",
+static const char *const excluded[] = {"identity",           "identity_parts.*", "kernel_log.*",
 				       "environment",        "data.*",           "gpus[*].clock_reasons",
 				       "gpus[*].link_speed", "nvidia.nvml_text", "*.free_bytes",
 				       "nvidia.cuda_text",   "nvidia.cuda_init"};
 /* Sizes that vary slightly between boards, due to firmware. */
-static const char *const about[] = {"memory.total_bytes", "memory.shm_bytes", "nodes[*].mem_bytes",
-				    "devices.block[*].size_bytes"};
+static const char *const approximate[] = {"memory.total_bytes", "memory.shm_bytes", "nodes[*].mem_bytes",
+					  "devices.block[*].size_bytes"};
 /* Values that decrease if hardware is broken. Other differences concern configuration. */
 static const char *const hardware[] = {"gpus[*].link_width",
 				       "gpus[*].max_link_width",
@@ -76,38 +76,38 @@ static const char *const hardware[] = {"gpus[*].link_width",
 /* A missing element of these lists is a missing device. */
 static const char *const device_lists[] = {"gpus[*", "nodes[*", "devices.block[*", "devices.net[*"};
 
-static bool among(const char *const *list, size_t n, const char *path)
+static bool matches_any(const char *const *list, size_t n, const char *path)
 {
 	for (size_t i = 0; i < n; i++)
 		if (pr_glob(list[i], path))
 			return true;
 	return false;
 }
-#define AMONG(list, path) among(list, GT_ARRAY_SIZE(list), path)
+#define MATCHES_ANY(list, path) matches_any(list, GT_ARRAY_SIZE(list), path)
 
 bool pr_is_hardware(const char *path)
 {
-	return AMONG(hardware, path);
+	return MATCHES_ANY(hardware, path);
 }
 
 static bool about_same(const struct pr_value *a, const struct pr_value *b)
 {
 	double x = strtod(a->text, NULL), y = strtod(b->text, NULL);
 
-	return a->number && b->number && AMONG(about, a->path) && x >= y * 0.99 && x <= y * 1.01;
+	return a->number && b->number && MATCHES_ANY(approximate, a->path) && x >= y * 0.99 && x <= y * 1.01;
 }
 
 /* Returns the command line without the parameters that identify this installation's disk or kernel file. */
 static char *plain_cmdline(const char *s)
 {
-	static const char *const own[] = {"root=", "BOOT_IMAGE=", "resume=", "initrd=", "cryptdevice="};
+	static const char *const installation[] = {"root=", "BOOT_IMAGE=", "resume=", "initrd=", "cryptdevice="};
 	struct gt_buf b = {0};
 
 	gt_each_word(w, s, " ") {
 		bool skip = false;
 
-		for (size_t i = 0; i < GT_ARRAY_SIZE(own); i++)
-			skip |= gt_starts_with(w, own[i]);
+		for (size_t i = 0; i < GT_ARRAY_SIZE(installation); i++)
+			skip |= gt_starts_with(w, installation[i]);
 		if (!skip)
 			gt_buf_printf(&b, "%s%s", b.len ? " " : "", w);
 	}
@@ -142,7 +142,7 @@ static void compare_value(struct pr_comparison *c, const struct pr_value *golden
 			return; /* not worse than the baseline */
 	} else if (here->state) {
 		g = PR_GRADE_UNKNOWN;
-	} else if (AMONG(hardware, golden->path) && golden->number &&
+	} else if (MATCHES_ANY(hardware, golden->path) && golden->number &&
 		   (!here->number || strtod(here->text, NULL) < strtod(golden->text, NULL))) {
 		g = PR_GRADE_CRITICAL;
 	}
@@ -158,15 +158,16 @@ static bool has_element(const struct pr_values *v, const char *element)
 }
 
 /* Returns whether the element is missing on one side. Reports it once (*ret_first), not for each of its values. */
-static bool told(struct gt_strv *lacking, const struct pr_values *other, const char *element, bool *ret_first)
+static bool is_missing_element(struct gt_strv *missing_elements, const struct pr_values *other, const char *element,
+			       bool *ret_first)
 {
 	*ret_first = false;
-	for (size_t i = 0; i < lacking->n; i++)
-		if (gt_starts_with(element, lacking->v[i]))
+	for (size_t i = 0; i < missing_elements->n; i++)
+		if (gt_starts_with(element, missing_elements->v[i]))
 			return true;
 	if (has_element(other, element))
 		return false;
-	gt_strv_add(lacking, element);
+	gt_strv_add(missing_elements, element);
 	*ret_first = true;
 	return true;
 }
@@ -183,12 +184,12 @@ json_t *pr_baseline_reports(const json_t *report, const json_t *golden_report, c
 	for (size_t i = 0; i < golden.n; i++) {
 		const struct pr_value *g = &golden.v[i], *h = pr_values_find(&c.here, g->path);
 
-		if (g->count || g->state || AMONG(left_out, g->path))
+		if (g->count || g->state || MATCHES_ANY(excluded, g->path))
 			continue;
-		if (g->element && told(&missing, &c.here, g->element, &first)) {
+		if (g->element && is_missing_element(&missing, &c.here, g->element, &first)) {
 			if (first)
 				pr_baseline_differ(
-					&c, AMONG(device_lists, g->element) ? PR_GRADE_CRITICAL : PR_GRADE_WARNING,
+					&c, MATCHES_ANY(device_lists, g->element) ? PR_GRADE_CRITICAL : PR_GRADE_WARNING,
 					g->element, NULL, "there");
 		} else if (h) {
 			compare_value(&c, g, h);
@@ -197,7 +198,8 @@ json_t *pr_baseline_reports(const json_t *report, const json_t *golden_report, c
 	for (size_t i = 0; i < c.here.n; i++) {
 		const char *element = c.here.v[i].element;
 
-		if (element && !AMONG(left_out, c.here.v[i].path) && told(&more, &golden, element, &first) && first)
+		if (element && !MATCHES_ANY(excluded, c.here.v[i].path) && is_missing_element(&more, &golden, element, &first) &&
+		    first)
 			pr_baseline_differ(&c, PR_GRADE_WARNING, element, "there", NULL);
 	}
 	/* checks that are newer than the baseline */

@@ -30,7 +30,7 @@ static int parse_expectation(char *line, struct expectation *ret)
 }
 
 /* Returns 1 if met, 0 if not, -EINVAL if the two values cannot be ordered. */
-static int meets(const struct pr_value *v, const struct expectation *e)
+static int is_met(const struct pr_value *v, const struct expectation *e)
 {
 	double x = strtod(v->text, NULL), y;
 	uint64_t bytes;
@@ -69,7 +69,7 @@ static int expect(struct pr_comparison *c, const struct expectation *e, const ch
 	gt_autofree char *expected =
 		gt_xasprintf("%s%s%s", strcmp(e->op, "=") ? e->op : "", strcmp(e->op, "=") ? " " : "", e->value);
 	enum pr_grade g = pr_is_hardware(e->path) || pr_glob("gpus*", e->path) ? PR_GRADE_CRITICAL : PR_GRADE_WARNING;
-	size_t seen = 0;
+	size_t n_matched = 0;
 
 	for (size_t i = 0; i < c->here.n; i++) {
 		const struct pr_value *v = &c->here.v[i];
@@ -77,9 +77,9 @@ static int expect(struct pr_comparison *c, const struct expectation *e, const ch
 
 		if (!pr_glob(e->path, v->path) || (strchr(e->path, '*') && v->count))
 			continue;
-		seen++;
+		n_matched++;
 		c->compared++;
-		met = v->state ? 0 : meets(v, e);
+		met = v->state ? 0 : is_met(v, e);
 		if (met < 0)
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 					    "%s:%u: %s is '%s', which is not more or less than '%s'", where, line,
@@ -87,12 +87,12 @@ static int expect(struct pr_comparison *c, const struct expectation *e, const ch
 		if (!met)
 			pr_baseline_differ(c, v->state ? PR_GRADE_UNKNOWN : g, v->path, v->text, expected);
 	}
-	if (!seen && !is_known_list(&c->here, e->path))
+	if (!n_matched && !is_known_list(&c->here, e->path))
 		return gt_fail_exit(
 			err, GT_EXIT_USAGE, EINVAL,
 			"%s:%u: no report has a value '%s'; gpuprobe --json shows what it has, under \"host\"", where,
 			line, e->path);
-	if (!seen)
+	if (!n_matched)
 		pr_baseline_differ(c, g, e->path, NULL, expected);
 	return 0;
 }

@@ -77,7 +77,7 @@ static void walk(struct pr_values *to, const char *path, const char *element, co
 
 static void walk_list(struct pr_values *to, const char *path, const char *element, const json_t *list)
 {
-	gt_auto_strv seen = {0};
+	gt_auto_strv keys_used = {0};
 	gt_auto_buf all = {0};
 	const json_t *one;
 	size_t i;
@@ -92,19 +92,19 @@ static void walk_list(struct pr_values *to, const char *path, const char *elemen
 			continue;
 		}
 		key = key_of(one, i);
-		for (unsigned n = 2; gt_strv_has(&seen, key); n++) { /* the second library with a name is "name#2" */
+		for (unsigned n = 2; gt_strv_has(&keys_used, key); n++) { /* the second library with a name is "name#2" */
 			char *again = gt_xasprintf("%.*s#%u", (int)strcspn(key, "#"), key, n);
 
 			free(key);
 			key = again;
 		}
-		gt_strv_add(&seen, key);
+		gt_strv_add(&keys_used, key);
 		sub = gt_xasprintf("%s[%s]", path, key);
 		walk(to, sub, sub, one);
 	}
-	if (seen.n || !json_array_size(list))
+	if (keys_used.n || !json_array_size(list))
 		add(to, path, element,
-		    (struct pr_value){.text = gt_xasprintf("%zu", seen.n), .number = true, .count = true});
+		    (struct pr_value){.text = gt_xasprintf("%zu", keys_used.n), .number = true, .count = true});
 	else
 		add(to, path, element, (struct pr_value){.text = gt_buf_take(&all)});
 }

@@ -78,7 +78,7 @@ static const struct pr_openblas *other_openblas(const struct pr_host *h, const s
 	for (size_t i = 0; i < h->n_openblas; i++) {
 		const struct pr_openblas *b = &h->openblas[i];
 
-		if (b->core && !b->one_target && strcasecmp(b->core, old->takes) &&
+		if (b->core && !b->one_target && strcasecmp(b->core, old->better_core) &&
 		    !pr_openblas_is_old(b->core, h->cpu.flags, h->cpu.vendor.v))
 			return b;
 	}
@@ -87,18 +87,18 @@ static const struct pr_openblas *other_openblas(const struct pr_host *h, const s
 
 static void remedy_openblas(const struct pr_host *h, struct pr_finding *f, const struct pr_openblas *old)
 {
-	const struct pr_openblas *other = old->takes ? other_openblas(h, old) : NULL;
+	const struct pr_openblas *other = old->better_core ? other_openblas(h, old) : NULL;
 
-	if (!old->takes)
+	if (!old->better_core)
 		pr_remedy(f, "It takes no better kernels by OPENBLAS_CORETYPE: install a newer one (0.3.25 mended what it takes "
 			     "for processors that it does not know; Debian 13 has 0.3.29)");
 	else if (other)
 		pr_remedy(f, "For programs that load this copy:  export OPENBLAS_CORETYPE=%s\nNot for all: %s computes with the "
-			     "kernels of a %s by itself", old->takes, other->path, other->core);
+			     "kernels of a %s by itself", old->better_core, other->path, other->core);
 	else
 		pr_remedy(f, "For one program:  gputune run -- python3 train.py, or\n  export OPENBLAS_CORETYPE=%s\n"
 			     "For all, until OpenBLAS is newer (0.3.25 mended this; Debian 13 has 0.3.29):\n"
-			     "  echo OPENBLAS_CORETYPE=%s >>/etc/environment", old->takes, old->takes);
+			     "  echo OPENBLAS_CORETYPE=%s >>/etc/environment", old->better_core, old->better_core);
 }
 
 static void blas_kernels(const struct pr_context *c, struct pr_finding *f)
@@ -333,17 +333,17 @@ static void cpu_features(const struct pr_context *c, struct pr_finding *f)
 {
 	static const struct {
 		const char *flag, *name;
-	} worth[] = { { "avx2", "AVX2" },	     { "avx512f", "AVX-512" },	      { "avx512_vnni", "VNNI" },
+	} features[] = { { "avx2", "AVX2" },	     { "avx512f", "AVX-512" },	      { "avx512_vnni", "VNNI" },
 		      { "avx_vnni", "AVX-VNNI" },    { "avx512_bf16", "BF16" },	      { "amx_bf16", "AMX" },
 		      { "asimd", "NEON" },	     { "sve", "SVE" },		      { "bf16", "BF16" } };
 	const struct pr_host *h = c->host;
 	char list[128] = "";
 
-	for (size_t i = 0; i < GT_ARRAY_SIZE(worth); i++)
-		if (pr_cpu_flag(h, worth[i].flag)) {
+	for (size_t i = 0; i < GT_ARRAY_SIZE(features); i++)
+		if (pr_cpu_flag(h, features[i].flag)) {
 			size_t n = strlen(list);
 
-			snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", worth[i].name);
+			snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", features[i].name);
 		}
 	if (!*h->cpu.flags && h->kernel.arch.v && strcmp(h->kernel.arch.v, "x86_64") && strcmp(h->kernel.arch.v, "aarch64")) {
 		pr_say(f, PR_SKIP, "%s does not list its features", h->kernel.arch.v);

@@ -292,7 +292,7 @@ static int run_watch(struct gt_cli *cli, int argc, char **argv)
 		pr_watch_jsonl(&w.view, summary);
 	else if (summary && !strcmp(w.form, "text"))
 		pr_watch_summary(&w.view, summary);
-	json_decref(w.view.said);
+	json_decref(w.view.announced);
 	if (r < 0)
 		return r;
 	if (!strcmp(gt_json_get_str(summary, "gpu_state", ""), "timeout") ||

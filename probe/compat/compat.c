@@ -226,7 +226,7 @@ static bool runs(struct wheel_search *s, const char *torch, const char *cuda)
 	return r > 0 && gt_version_cmp(s->q->driver, least) >= 0 && has_code(s, torch, cuda);
 }
 
-static void keep(char to[16], const char *from)
+static void copy16(char to[16], const char *from)
 {
 	snprintf(to, 16, "%s", from);
 }
@@ -245,21 +245,21 @@ static int take_torch(void *arg, const char *key, const char *builds)
 {
 	struct wheel_search *s = arg;
 	gt_autofree char *torch = gt_xstrndup(key, strcspn(key, "+"));
-	gt_autofree char *ours = pr_torch_key(torch, NULL, s->q->machine);
+	gt_autofree char *expected = pr_torch_key(torch, NULL, s->q->machine);
 	bool newer = gt_version_cmp(torch, s->w->torch) > 0, newest = gt_version_cmp(torch, s->w->newest) > 0;
 
-	if (strcmp(key, ours) || !for_python(s, torch))
+	if (strcmp(key, expected) || !for_python(s, torch))
 		return s->failed;
 	if (newest)
-		keep(s->w->newest, torch);
+		copy16(s->w->newest, torch);
 	newer &= !s->q->release || !strcmp(s->q->release, torch);
 	gt_each_word(cuda, builds, ",") {
 		if (newest)
-			keep(s->w->newest_cuda, cuda); /* the last one is the default */
+			copy16(s->w->newest_cuda, cuda); /* the last one is the default */
 		if (!newer || !runs(s, torch, cuda))
 			continue;
-		keep(s->w->cuda, cuda); /* here too the last one is the default */
-		keep(s->w->torch, torch);
+		copy16(s->w->cuda, cuda); /* here too the last one is the default */
+		copy16(s->w->torch, torch);
 	}
 	return s->failed;
 }

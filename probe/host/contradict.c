@@ -55,29 +55,29 @@ static void compare_with_hwloc(struct gt_fsroot *fs, struct pr_host *h)
 	if (pr_hwloc_nodes(fs, &all, &n) < 0)
 		return;
 	for (size_t i = 0; i < h->n_node; i++) {
-		const struct pr_node *ours = &h->node[i], *same = find_node(all, n, ours->id);
+		const struct pr_node *node = &h->node[i], *same = find_node(all, n, node->id);
 		gt_autofree char *one = NULL, *two = NULL;
 		gt_auto_set cpus = { 0 };
 
-		if (!gt_set_count(&ours->cpus))
+		if (!gt_set_count(&node->cpus))
 			continue;
 		if (!same) {
-			note(h, "sysfs has node %d, hwloc has not", ours->id);
+			note(h, "sysfs has node %d, hwloc has not", node->id);
 			continue;
 		}
 		gt_set_copy(&cpus, &same->cpus);
 		gt_set_and(&cpus, &h->cpu.online);
-		if (gt_set_equal(&cpus, &ours->cpus))
+		if (gt_set_equal(&cpus, &node->cpus))
 			continue;
-		one = gt_set_format(&ours->cpus);
+		one = gt_set_format(&node->cpus);
 		two = gt_set_format(&cpus);
-		note(h, "node %d has CPUs %s by sysfs, %s by hwloc", ours->id, one, *two ? two : "none");
+		note(h, "node %d has CPUs %s by sysfs, %s by hwloc", node->id, one, *two ? two : "none");
 	}
 	pr_free_nodes(all, n);
 }
 
 /* Returns true for storage, network, display and accelerator devices. */
-static bool place_matters(const struct pr_pci *d)
+static bool location_matters(const struct pr_pci *d)
 {
 	unsigned base = d->class_code >> 16;
 
@@ -109,6 +109,6 @@ void pr_find_contradictions(struct gt_fsroot *fs, struct pr_host *h)
 	compare_nodes(h);
 	compare_with_hwloc(fs, h);
 	for (size_t i = 0; i < h->n_pci; i++)
-		if (place_matters(&h->pci[i]))
+		if (location_matters(&h->pci[i]))
 			compare_device(h, &h->pci[i]);
 }

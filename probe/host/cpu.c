@@ -72,7 +72,7 @@ static void read_cpuinfo(struct gt_fsroot *fs, struct pr_host *h, size_t max)
 }
 
 /* Sets the maker's name of the microarchitecture, if libcpuid knows it. */
-static void ask_processor(struct pr_host *h)
+static void query_cpuid(struct pr_host *h)
 {
 #ifdef HAVE_LIBCPUID
 	struct cpu_raw_data_t raw;
@@ -97,7 +97,7 @@ static void name_microarchitecture(struct gt_fsroot *fs, struct pr_host *h)
 		h->cpu.codename.state = PR_UNKNOWN;
 		return;
 	}
-	ask_processor(h);
+	query_cpuid(h);
 }
 
 static void read_list(struct gt_fsroot *fs, const char *path, struct gt_set *ret)

@@ -8,7 +8,7 @@
 
 /* Libraries that open others by name. The caller's RPATH or RUNPATH is used in the search. */
 static const struct {
-	const char *stem, *opens;
+	const char *stem, *names;
 } openers[] = {
 	{"libcudart", "libcuda.so.1"},
 	{"libcudnn.so.8", "libcudnn_ops_infer.so.8 libcudnn_cnn_infer.so.8"},
@@ -43,16 +43,16 @@ char *pr_lib_version(const struct pr_pyenv *env, const char *soname, const char 
 
 int pr_forced_hit(const struct pr_object *o, const struct pr_pyenv *env)
 {
-	gt_autofree char *mine = NULL;
+	gt_autofree char *version = NULL;
 
 	if (o->hit.rule != PR_BY_LIBRARY_PATH && o->hit.rule != PR_BY_PRELOAD)
 		return -1;
-	mine = pr_lib_version(env, o->name, o->hit.real);
+	version = pr_lib_version(env, o->name, o->hit.real);
 	for (size_t i = 0; i < o->n_hidden; i++) {
 		gt_autofree char *other = pr_lib_version(env, o->name, o->hidden[i].real);
 
 		if (o->hidden[i].rule != o->hit.rule)
-			return mine && other && !strcmp(mine, other) ? -1 : (int)i;
+			return version && other && !strcmp(version, other) ? -1 : (int)i;
 	}
 	return -1;
 }
@@ -68,7 +68,7 @@ void pr_open_known(struct pr_loader *l, const char *names, int by)
 	for (size_t i = 0; i < l->n; i++) /* l->n grows during the loop */
 		for (size_t k = 0; k < GT_ARRAY_SIZE(openers); k++)
 			if (l->obj[i].elf && pr_has_stem(l->obj[i].name, openers[k].stem))
-				open_names(l, openers[k].opens, (int)i);
+				open_names(l, openers[k].names, (int)i);
 	if (names)
 		open_names(l, names, by);
 }
@@ -101,7 +101,7 @@ int pr_load_import(struct gt_fsroot *fs, struct pr_elf_cache *elf_cache, const s
 	}
 	if (!l)
 		return 0;
-	pr_open_known(l, im->opens, by);
+	pr_open_known(l, im->dlopen_names, by);
 	*ret = gt_take(l);
 	return 1;
 }

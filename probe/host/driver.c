@@ -55,22 +55,22 @@ static bool is_main_module(const char *name)
  * file, which the caller frees; may be NULL. */
 static struct pr_num find_module_file(struct gt_fsroot *fs, const char *release, char **ret_path)
 {
-	static const char *const places[] = { "updates/dkms", "updates", "extra", "nvidia", "kernel/drivers/video",
+	static const char *const subdirs[] = { "updates/dkms", "updates", "extra", "nvidia", "kernel/drivers/video",
 					      "kernel/nvidia" };
 	gt_autofree char *dir = gt_xasprintf("/lib/modules/%s", release);
 
 	if (!*release || !gt_fs_exists(fs, dir))
 		return (struct pr_num){ PR_UNKNOWN, 0 }; /* a container, or a kernel without modules */
-	for (size_t i = 0; i < GT_ARRAY_SIZE(places); i++) {
-		gt_autofree char *place = gt_xasprintf("%s/%s", dir, places[i]);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(subdirs); i++) {
+		gt_autofree char *subdir = gt_xasprintf("%s/%s", dir, subdirs[i]);
 		gt_auto_strv names = { 0 };
 
-		if (gt_fs_list(fs, place, &names) < 0)
+		if (gt_fs_list(fs, subdir, &names) < 0)
 			continue;
 		for (size_t k = 0; k < names.n; k++)
-			if (is_main_module(names.v[k]) && entry_exists(fs, place, names.v[k])) {
+			if (is_main_module(names.v[k]) && entry_exists(fs, subdir, names.v[k])) {
 				if (ret_path)
-					*ret_path = gt_xasprintf("%s/%s", place, names.v[k]);
+					*ret_path = gt_xasprintf("%s/%s", subdir, names.v[k]);
 				return pr_value(1);
 			}
 	}

@@ -12,9 +12,9 @@
 #include "lib/text.h"
 #include "probe/host/reading.h"
 
-static bool ask(int fd, const char *name, void *question)
+static bool query(int fd, const char *name, void *command)
 {
-	struct ifreq r = { .ifr_data = question };
+	struct ifreq r = { .ifr_data = command };
 
 	snprintf(r.ifr_name, sizeof(r.ifr_name), "%s", name);
 	return ioctl(fd, SIOCETHTOOL, &r) == 0;
@@ -25,7 +25,7 @@ static struct pr_num positive(uint32_t v)
 	return v ? pr_value(v) : (struct pr_num){ PR_ABSENT, 0 };
 }
 
-static void ask_card(struct pr_net *n)
+static void query_card(struct pr_net *n)
 {
 	struct ethtool_ringparam ring = { .cmd = ETHTOOL_GRINGPARAM };
 	struct ethtool_channels ch = { .cmd = ETHTOOL_GCHANNELS };
@@ -33,11 +33,11 @@ static void ask_card(struct pr_net *n)
 
 	if (fd < 0)
 		return;
-	if (ask(fd, n->name, &ring)) {
+	if (query(fd, n->name, &ring)) {
 		n->rx_ring = positive(ring.rx_pending);
 		n->rx_ring_max = positive(ring.rx_max_pending);
 	}
-	if (ask(fd, n->name, &ch)) {
+	if (query(fd, n->name, &ch)) {
 		n->channels = positive(ch.combined_count);
 		n->channels_max = positive(ch.max_combined);
 	}
@@ -67,7 +67,7 @@ void pr_read_ethtool(struct gt_fsroot *fs, struct pr_net *n)
 {
 	n->rx_ring.state = n->rx_ring_max.state = n->channels.state = n->channels_max.state = PR_UNKNOWN;
 	if (gt_fs_is_live(fs))
-		ask_card(n);
+		query_card(n);
 	else
 		read_fact(fs, n);
 }

@@ -5,7 +5,7 @@
 #include "lib/text.h"
 #include "probe/host/reading.h"
 
-static struct pr_num there(struct gt_fsroot *fs, const char *path)
+static struct pr_num exists(struct gt_fsroot *fs, const char *path)
 {
 	return gt_fs_exists(fs, path) ? pr_value(1) : (struct pr_num){PR_ABSENT, 0};
 }
@@ -88,10 +88,10 @@ static void find_runtime(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree char *text = NULL;
 
-	h->container_runtime.docker = there(fs, "/usr/bin/dockerd");
+	h->container_runtime.docker = exists(fs, "/usr/bin/dockerd");
 	if (!pr_has(h->container_runtime.docker))
-		h->container_runtime.docker = there(fs, "/usr/sbin/dockerd");
-	h->container_runtime.toolkit = there(fs, "/usr/bin/nvidia-ctk");
+		h->container_runtime.docker = exists(fs, "/usr/sbin/dockerd");
+	h->container_runtime.toolkit = exists(fs, "/usr/bin/nvidia-ctk");
 	h->container_runtime.configured = pr_value(0);
 	if (gt_fs_read_prefix(fs, "/etc/docker/daemon.json", 65536, &text, NULL) >= 0 && strstr(text, "nvidia"))
 		h->container_runtime.configured = pr_value(1);
@@ -121,8 +121,8 @@ void pr_discover_fabric(struct gt_fsroot *fs, struct pr_host *h)
 	for (size_t i = 0; i < h->n_pci; i++)
 		h->fabric.n_switch += h->pci[i].vendor == 0x10de && h->pci[i].class_code >> 8 == 0x0680;
 	h->fabric.hmm = hmm.v ? pr_value(*hmm.v == 'N' || *hmm.v == '0') : (struct pr_num){hmm.state, 0};
-	h->fabric.peermem = there(fs, "/sys/module/nvidia_peermem/version");
+	h->fabric.peermem = exists(fs, "/sys/module/nvidia_peermem/version");
 	h->fabric.manager = find_manager(fs, h);
-	h->fabric.char_links = there(fs, "/dev/char/195:255");
+	h->fabric.char_links = exists(fs, "/dev/char/195:255");
 	find_runtime(fs, h);
 }

@@ -71,23 +71,23 @@ static bool refers(const char *value, const char *name)
 }
 
 /* Reports words of the old value that the new value lacks, one finding per line that set them. */
-static void say_lost(struct grub *g, const struct pr_params *old, const struct pr_params *now, const char *name,
-		     const char *file, unsigned line)
+static void report_missing(struct grub *g, const struct pr_params *old, const struct pr_params *now, const char *name,
+			   const char *file, unsigned line)
 {
 	for (size_t i = 0; i < old->n; i++) {
 		const struct pr_param *first = &old->p[i];
-		gt_auto_buf lost = {0};
+		gt_auto_buf missing = {0};
 
 		if (i && !strcmp(first->file, old->p[i - 1].file) && first->line == old->p[i - 1].line)
 			continue;
 		for (size_t k = i; k < old->n; k++)
 			if (!strcmp(old->p[k].file, first->file) && old->p[k].line == first->line &&
 			    !pr_params_have(now, old->p[k].word))
-				gt_buf_printf(&lost, "%s%s", lost.len ? " " : "", old->p[k].word);
-		if (lost.len)
+				gt_buf_printf(&missing, "%s%s", missing.len ? " " : "", old->p[k].word);
+		if (missing.len)
 			sc_find(g->out, SC_WARN, first->file, first->line,
 				gt_xasprintf("does not reach the kernel: %.200s; %s:%u sets %s anew, without $%s in it",
-					     lost.s, file, line, name, name));
+					     missing.s, file, line, name, name));
 	}
 }
 
@@ -111,7 +111,7 @@ static void assign(struct grub *g, size_t v, const char *value, const char *file
 		p += n + strspn(p + n, BLANKS);
 	}
 	if (!g->script)
-		say_lost(g, &g->var[v], &now, vars[v], file, line);
+		report_missing(g, &g->var[v], &now, vars[v], file, line);
 	pr_params_clear(&g->var[v]);
 	g->var[v] = now;
 }
@@ -163,7 +163,7 @@ static const char *take_assignment(struct grub *g, const char *p, const char *fi
 					    "GRUB_CMDLINE_NETBSD",
 					    "GRUB_CMDLINE_NETBSD_DEFAULT",
 					    "GRUB_CMDLINE_GNUMACH"};
-	const char *end = p, *eol = strchrnul(p, '\n'), *behind;
+	const char *end = p, *eol = strchrnul(p, '\n'), *after;
 	gt_autofree char *name = NULL;
 	gt_auto_buf value = {0};
 	bool known = false;
@@ -184,8 +184,8 @@ static const char *take_assignment(struct grub *g, const char *p, const char *fi
 				gt_xasprintf("no assignment: sh allows no blank before the = of %s", name));
 		return eol;
 	}
-	behind = unquote(end + 1, &value);
-	if (!behind) {
+	after = unquote(end + 1, &value);
+	if (!after) {
 		sc_find(g->out, SC_BAD, file, line,
 			gt_xasprintf("a quote is not closed: update-grub fails at %s", name));
 		return p + strlen(p);
@@ -193,11 +193,11 @@ static const char *take_assignment(struct grub *g, const char *p, const char *fi
 	for (size_t v = 0; v < N_VARS; v++)
 		if (!strcmp(vars[v], name)) {
 			assign(g, v, value.s ? value.s : "", file, line);
-			return strchrnul(behind, '\n');
+			return strchrnul(after, '\n');
 		}
 	if (!known)
 		sc_find(g->out, SC_WARN, file, line, gt_xasprintf("never used: GRUB knows no %s", name));
-	return strchrnul(behind, '\n');
+	return strchrnul(after, '\n');
 }
 
 static bool has_control_words(const char *text)

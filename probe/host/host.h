@@ -136,7 +136,7 @@ struct pr_openblas {
 	const char *path;	    /* with links resolved */
 	const char *core, *version; /* "Prescott", "0.3.21"; NULL: unknown */
 	bool one_target;	    /* built for one processor: it has no choice of cores */
-	const char *takes;	    /* if core is outdated: a better core that OPENBLAS_CORETYPE can select; NULL: none */
+	const char *better_core; /* if core is outdated: a better core that OPENBLAS_CORETYPE can select; NULL: none */
 	const char *why;	    /* reason why the core is unknown: one sentence */
 };
 

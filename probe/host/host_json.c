@@ -16,14 +16,14 @@ static json_t *set_json(const struct gt_set *s)
 /* Lists only the CPU flags that affect which kernels a framework selects. */
 static json_t *features_json(const struct pr_host *h)
 {
-	static const char *const worth[] = { "sse4_2",	    "avx",	   "avx2",     "fma",	   "f16c",     "avx512f",
+	static const char *const relevant[] = { "sse4_2",	    "avx",	   "avx2",     "fma",	   "f16c",     "avx512f",
 					     "avx512_vnni", "avx512_bf16", "avx_vnni", "amx_bf16", "amx_int8", "asimd",
 					     "sve",	    "sve2",	   "bf16",     "i8mm" };
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < GT_ARRAY_SIZE(worth); i++)
-		if (pr_cpu_flag(h, worth[i]))
-			json_array_append_new(list, json_string(worth[i]));
+	for (size_t i = 0; i < GT_ARRAY_SIZE(relevant); i++)
+		if (pr_cpu_flag(h, relevant[i]))
+			json_array_append_new(list, json_string(relevant[i]));
 	return list;
 }
 

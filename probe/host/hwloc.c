@@ -85,7 +85,7 @@ static void copy_cpus(hwloc_const_cpuset_t from, struct gt_set *to)
 }
 
 /* Returns the index of a node in the list, n if it is missing. */
-static size_t place_of(const struct pr_node *node, size_t n, const struct hwloc_obj *obj)
+static size_t index_of(const struct pr_node *node, size_t n, const struct hwloc_obj *obj)
 {
 	size_t i = 0;
 
@@ -103,13 +103,13 @@ static void add_distances(hwloc_topology_t t, struct pr_node *node, size_t n)
 	if (hwloc_distances_get_by_type(t, HWLOC_OBJ_NUMANODE, &nr, &d, HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) < 0 || !nr)
 		return;
 	for (unsigned i = 0; d->nbobjs == n && i < n; i++) {
-		size_t from = place_of(node, n, d->objs[i]);
+		size_t from = index_of(node, n, d->objs[i]);
 
 		if (from == n || node[from].distance)
 			break;
 		node[from].distance = gt_xcalloc(n, sizeof(int));
 		for (unsigned k = 0; k < n; k++) {
-			size_t to = place_of(node, n, d->objs[k]);
+			size_t to = index_of(node, n, d->objs[k]);
 
 			if (to < n)
 				node[from].distance[to] = (int)d->values[i * n + k];

@@ -42,7 +42,7 @@ static void os_release(struct gt_fsroot *fs, struct pr_host *h)
  * An overlay alone is no proof: live systems and diskless nodes have one too. */
 static const char *root_mount(struct gt_fsroot *fs)
 {
-	static const char *const keepers[] = { "containerd", "docker", "containers/storage", "crio" };
+	static const char *const runtimes[] = { "containerd", "docker", "containers/storage", "crio" };
 	gt_autoclose int fd = gt_fs_open_part(fs, "/proc/self/mountinfo");
 	char text[16384];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
@@ -55,9 +55,9 @@ static const char *root_mount(struct gt_fsroot *fs)
 		if (sscanf(line, "%*s %*s %*s %*s %3s", mount) != 1 || strcmp(mount, "/") || !type ||
 		    !gt_starts_with(type, " - overlay "))
 			continue;
-		for (size_t i = 0; i < GT_ARRAY_SIZE(keepers); i++)
-			if (strstr(type, keepers[i]))
-				return keepers[i];
+		for (size_t i = 0; i < GT_ARRAY_SIZE(runtimes); i++)
+			if (strstr(type, runtimes[i]))
+				return runtimes[i];
 	}
 	return NULL;
 }

@@ -29,7 +29,7 @@ static const char *const edac_faults[] = {" UE ", "uncorrect", "error", "fail", 
 static const char *const bus_faults[] = {"uncorrect", "fatal", NULL};
 static const char *const disk_faults[] = {"error", NULL};
 
-static const char *const of_nvidia[] = {
+static const char *const harmless_nvidia[] = {
 	"taints kernel",
 	"tainting kernel",
 	"inheriting taint",
@@ -58,8 +58,8 @@ static const char *const of_nvidia[] = {
 	"supported through the NVIDIA",
 	"Legacy drivers",
 	NULL};
-static const char *const of_network[] = {"firmware level support is missing", "Missing SyncE capability", NULL};
-static const char *const of_disk[] = {
+static const char *const harmless_network[] = {"firmware level support is missing", "Missing SyncE capability", NULL};
+static const char *const harmless_disk[] = {
 	"Identify Descriptors failed",
 	"Failed to configure AEN",
 	"SUBNQN",
@@ -70,13 +70,13 @@ static const char *const of_disk[] = {
 	"I/O Error (sct 0x0 / sc 0xb)",
 	"operation not supported error",
 	NULL};
-static const char *const of_pcie[] = {
+static const char *const harmless_pcie[] = {
 	"enabled with IRQ", "error containment capabilities", " corrected error",	   " correctable error",
 	"severity=Correct", "can't find device of ID",	      "device recovery successful",
 	"can't derive routing", "failed to assign",	      "can't assign",	   "Timeout on hotplug command", NULL};
 /* Details of a PCIe error, with the name of any driver as prefix. The line before has the severity. */
-static const char *const of_any[] = {"error status/mask", ":    [", ":   [", "TLP Header", "aer_status:", "aer_layer=", NULL};
-static const char *const of_edac[] = {
+static const char *const harmless_any[] = {"error status/mask", ":    [", ":   [", "TLP Header", "aer_status:", "aer_layer=", NULL};
+static const char *const harmless_edac[] = {
 	" CE ", "HANDLING ", "Couldn't find mci handler", "Machine Check Event", "No ECC support", "ECC disabled",
 	"Failed to register device", "Error probing instance", "broken BIOS?", NULL};
 
@@ -89,22 +89,22 @@ static const struct driver {
 	enum { BY_LEVEL, BY_WORDS, ALL } by; /* also lines of level error; only the words; every line above level info */
 } drivers[] = {
 	{.anywhere = "[Hardware Error]", .check = "log.hardware", .faults = hardware_faults, .by = BY_WORDS},
-	{.anywhere = "PCIe Bus Error:", .check = "log.pcie", .faults = bus_faults, .harmless = of_pcie, .by = BY_WORDS},
-	{.anywhere = ": AER: ", .check = "log.pcie", .faults = faults, .harmless = of_pcie},
+	{.anywhere = "PCIe Bus Error:", .check = "log.pcie", .faults = bus_faults, .harmless = harmless_pcie, .by = BY_WORDS},
+	{.anywhere = ": AER: ", .check = "log.pcie", .faults = faults, .harmless = harmless_pcie},
 	{.anywhere = "aer_uncor_severity", .check = "log.pcie", .faults = (const char *const[]){"aer_uncor", NULL}},
-	{.start = "NVRM", .check = "log.gpu", .faults = faults, .harmless = of_nvidia, .by = ALL},
-	{.start = "nvidia", .check = "log.gpu", .faults = faults, .harmless = of_nvidia},
-	{.anywhere = "[nvidia-drm]", .check = "log.gpu", .faults = faults, .harmless = of_nvidia},
-	{.start = "mlx4", .check = "log.network", .faults = faults, .harmless = of_network},
-	{.start = "mlx5", .check = "log.network", .faults = faults, .harmless = of_network},
-	{.start = "infiniband", .check = "log.network", .faults = faults, .harmless = of_network},
-	{.start = "ib_", .check = "log.network", .faults = faults, .harmless = of_network},
-	{.start = "ib#", .check = "log.network", .faults = faults, .harmless = of_network},
-	{.start = "irdma", .check = "log.network", .faults = faults, .harmless = of_network},
-	{.start = "nvme", .check = "log.disk", .faults = faults, .harmless = of_disk},
-	{.anywhere = "dev nvme", .check = "log.disk", .faults = disk_faults, .harmless = of_disk},
-	{.start = "pcieport", .check = "log.pcie", .faults = faults, .harmless = of_pcie},
-	{.start = "EDAC", .check = "log.hardware", .faults = edac_faults, .harmless = of_edac},
+	{.start = "NVRM", .check = "log.gpu", .faults = faults, .harmless = harmless_nvidia, .by = ALL},
+	{.start = "nvidia", .check = "log.gpu", .faults = faults, .harmless = harmless_nvidia},
+	{.anywhere = "[nvidia-drm]", .check = "log.gpu", .faults = faults, .harmless = harmless_nvidia},
+	{.start = "mlx4", .check = "log.network", .faults = faults, .harmless = harmless_network},
+	{.start = "mlx5", .check = "log.network", .faults = faults, .harmless = harmless_network},
+	{.start = "infiniband", .check = "log.network", .faults = faults, .harmless = harmless_network},
+	{.start = "ib_", .check = "log.network", .faults = faults, .harmless = harmless_network},
+	{.start = "ib#", .check = "log.network", .faults = faults, .harmless = harmless_network},
+	{.start = "irdma", .check = "log.network", .faults = faults, .harmless = harmless_network},
+	{.start = "nvme", .check = "log.disk", .faults = faults, .harmless = harmless_disk},
+	{.anywhere = "dev nvme", .check = "log.disk", .faults = disk_faults, .harmless = harmless_disk},
+	{.start = "pcieport", .check = "log.pcie", .faults = faults, .harmless = harmless_pcie},
+	{.start = "EDAC", .check = "log.hardware", .faults = edac_faults, .harmless = harmless_edac},
 	{.start = "mce:", .check = "log.hardware", .faults = faults},
 	{.start = "MCE:", .check = "log.hardware", .faults = faults},
 	{.anywhere = "Machine Check Exception", .check = "log.hardware", .faults = faults},
@@ -142,7 +142,7 @@ static const struct driver *driver_of(const char *text)
 
 static bool is_error(const struct driver *d, const char *text, int level)
 {
-	if (has_any(text, d->harmless) || has_any(text, of_any))
+	if (has_any(text, d->harmless) || has_any(text, harmless_any))
 		return false;
 	return has_any(text, d->faults) || (d->by != BY_WORDS && level >= 0 && level <= 3) || (d->by == ALL && level < 5);
 }

@@ -81,13 +81,13 @@ static uint64_t in_stat(const char *text, const char *key)
 
 /* Lowers *arg to the memory that the group can still use. Inactive file pages count as usable, because the kernel can
  * reclaim them. */
-static void less_room(struct gt_fsroot *fs, void *arg, const char *group, bool v2)
+static void lower_available(struct gt_fsroot *fs, void *arg, const char *group, bool v2)
 {
 	gt_autofree char *path = gt_xasprintf("/sys/fs/cgroup%s%s/memory.stat", v2 ? "" : "/memory", group), *stat = NULL;
 	struct pr_num used = v2 ? pr_read_num(fs, "/sys/fs/cgroup%s/memory.current", group) :
 				  pr_read_num(fs, "/sys/fs/cgroup/memory%s/memory.usage_in_bytes", group);
 	struct pr_host limit = { .mem.limit_bytes.state = PR_ABSENT };
-	uint64_t *room = arg, files;
+	uint64_t *available = arg, files;
 
 	tighter_limit(fs, &limit, group, v2);
 	if (!pr_has(limit.mem.limit_bytes) || !pr_has(used) || used.v < 0)
@@ -95,18 +95,18 @@ static void less_room(struct gt_fsroot *fs, void *arg, const char *group, bool v
 	files = gt_fs_read_prefix(fs, path, 65536, &stat, NULL) < 0 ? 0 :
 									in_stat(stat, v2 ? "inactive_file" : "total_inactive_file");
 	used.v -= (int64_t)GT_MIN(files, (uint64_t)used.v);
-	*room = GT_MIN(*room, limit.mem.limit_bytes.v > used.v ? (uint64_t)(limit.mem.limit_bytes.v - used.v) : 1);
+	*available = GT_MIN(*available, limit.mem.limit_bytes.v > used.v ? (uint64_t)(limit.mem.limit_bytes.v - used.v) : 1);
 }
 
 uint64_t pr_available_bytes(struct gt_fsroot *fs)
 {
 	gt_autofree char *text = NULL;
 	int r = gt_fs_read_prefix(fs, "/proc/meminfo", 65536, &text, NULL);
-	uint64_t room = (uint64_t)pr_or(meminfo(text, r, "MemAvailable", true), 0);
+	uint64_t available = (uint64_t)pr_or(meminfo(text, r, "MemAvailable", true), 0);
 
-	if (room)
-		pr_each_cgroup(fs, "memory", less_room, &room);
-	return room;
+	if (available)
+		pr_each_cgroup(fs, "memory", lower_available, &available);
+	return available;
 }
 
 void pr_launch_memory(struct gt_fsroot *fs, struct pr_host *h)

@@ -127,7 +127,7 @@ static void count_link(const struct nvml *n, nvml_device dev, unsigned i, json_t
 	json_array_append_new(list, json_pack("{s:o, s:s, s:i}", "to", gt_json_str(pci.address), "kind", kind, "links", 1));
 }
 
-static void ask_links(const struct nvml *n, nvml_device dev, json_t *d)
+static void query_links(const struct nvml *n, nvml_device dev, json_t *d)
 {
 	json_t *list = json_array();
 	int links = 0, down = 0, on;
@@ -161,7 +161,7 @@ static json_t *list_of(const unsigned long *mask, size_t n)
 }
 
 /* Queries the location of the GPU: its CPUs, its node, and the distance to the other GPUs. */
-static void ask_place(const struct nvml *n, nvml_device dev, unsigned i, unsigned count, json_t *d)
+static void query_location(const struct nvml *n, nvml_device dev, unsigned i, unsigned count, json_t *d)
 {
 	unsigned long cpus[64] = { 0 }, nodes[16] = { 0 };
 	json_t *ancestors = json_array();
@@ -187,7 +187,7 @@ static void ask_place(const struct nvml *n, nvml_device dev, unsigned i, unsigne
 }
 
 /* Each query fails on GPUs without the feature; its key is then omitted. */
-static void ask_health(const struct nvml *n, nvml_device dev, json_t *d)
+static void query_health(const struct nvml *n, nvml_device dev, json_t *d)
 {
 	unsigned corrected, uncorrected, pending, failed;
 	struct nvml_fabric fabric = { 0 };
@@ -209,27 +209,27 @@ static void ask_health(const struct nvml *n, nvml_device dev, json_t *d)
 		put(d, "retired_pending", v);
 	if (n->fabric && !n->fabric(dev, &fabric))
 		put(d, "fabric_state", fabric.state);
-	ask_links(n, dev, d);
+	query_links(n, dev, d);
 }
 
 /* Reports the worst status of reading one GPU's memory from another; 0 if all pairs can. */
-static void ask_p2p(const struct nvml *n, unsigned count, json_t *doc)
+static void query_p2p(const struct nvml *n, unsigned count, json_t *doc)
 {
 	int status, worst = 0;
-	bool asked = false;
+	bool queried = false;
 	nvml_device a, b;
 
 	for (unsigned i = 0; n->p2p && i < count; i++)
 		for (unsigned k = i + 1; k < count; k++)
 			if (!n->handle(i, &a) && !n->handle(k, &b) && !n->p2p(a, b, 0, &status)) {
 				worst = GT_MAX(worst, status);
-				asked = true;
+				queried = true;
 			}
-	if (asked)
+	if (queried)
 		put(doc, "p2p_status", worst);
 }
 
-static json_t *ask_device(const struct nvml *n, unsigned i, unsigned count)
+static json_t *query_device(const struct nvml *n, unsigned i, unsigned count)
 {
 	json_t *d = json_object();
 	struct nvml_pci_info pci = { 0 };
@@ -259,12 +259,12 @@ static json_t *ask_device(const struct nvml *n, unsigned i, unsigned count)
 		if (mig)
 			put(d, "mig_instances", count_instances(n, dev));
 	}
-	ask_health(n, dev, d);
-	ask_place(n, dev, i, count, d);
+	query_health(n, dev, d);
+	query_location(n, dev, i, count, d);
 	return d;
 }
 
-static json_t *ask_all(const struct nvml *n)
+static json_t *query_all(const struct nvml *n)
 {
 	json_t *doc = json_object(), *gpus = json_array();
 	char driver[96] = "";
@@ -284,12 +284,12 @@ static json_t *ask_all(const struct nvml *n)
 	if (!n->count(&count))
 		json_object_set_new(doc, "count", json_integer(count));
 	for (unsigned i = 0; i < count; i++)
-		json_array_append_new(gpus, ask_device(n, i, count));
-	ask_p2p(n, count, doc);
+		json_array_append_new(gpus, query_device(n, i, count));
+	query_p2p(n, count, doc);
 	return doc;
 }
 
-json_t *pr_nvml_ask(void)
+json_t *pr_nvml_query(void)
 {
 	static const char *const names[] = { "libnvidia-ml.so.1", NULL };
 	struct gt_err why = { 0 };
@@ -298,12 +298,12 @@ json_t *pr_nvml_ask(void)
 
 	if (gt_dl_open(names, syms, GT_ARRAY_SIZE(syms), &n, &handle, &why) < 0)
 		return json_pack("{s:b,s:s}", "no_library", 1, "error", why.msg);
-	return ask_all(&n);
+	return query_all(&n);
 }
 
 static int child(void *arg, struct gt_err *err)
 {
-	gt_auto_json *doc = pr_nvml_ask();
+	gt_auto_json *doc = pr_nvml_query();
 
 	gt_json_print(stdout, doc);
 	fflush(stdout);
@@ -349,7 +349,7 @@ struct pr_num *pr_gpu_number(const struct pr_gpu *g, size_t i)
 
 #define ENDS_MAX 512 /* limit of links and GPUs, for forged captures */
 
-static void take_ways(struct pr_host *h, struct pr_gpu *g, const json_t *d)
+static void take_paths(struct pr_host *h, struct pr_gpu *g, const json_t *d)
 {
 	const json_t *links = json_object_get(d, "nvlink"), *ancestors = json_object_get(d, "ancestors"), *l;
 	size_t i;
@@ -388,7 +388,7 @@ static void take_device(struct pr_host *h, json_t *d)
 		if (!*address || !same_address(address, g->pci->address))
 			continue;
 		g->name = pr_text(h, gt_json_get_str(d, "name", NULL));
-		take_ways(h, g, d);
+		take_paths(h, g, d);
 		for (size_t k = 0; k < pr_n_gpu_numbers; k++)
 			if (json_is_integer(json_object_get(d, pr_gpu_numbers[k].key)))
 				*pr_gpu_number(g, k) = pr_value(gt_json_get_int(d, pr_gpu_numbers[k].key, 0));
@@ -424,7 +424,7 @@ static void take_answer(struct pr_host *h, const char *text, size_t len)
 		take_device(h, d);
 }
 
-static void ask_in_child(struct pr_host *h, double timeout_s)
+static void query_in_child(struct pr_host *h, double timeout_s)
 {
 	struct gt_spawn s = { .in_child = child, .timeout_s = timeout_s };
 	int r = gt_spawn(&s, NULL);
@@ -446,7 +446,7 @@ void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s)
 	if (h->live) {
 		/* without GPU, module and library skip the child */
 		if (h->n_gpu || h->driver.module_version.v || pr_find_lib(h, "libnvidia-ml.so.1", 0))
-			ask_in_child(h, timeout_s);
+			query_in_child(h, timeout_s);
 		else
 			h->nvml.answer = PR_NVML_NO_LIBRARY;
 	} else if (gt_fs_fact(fs, "nvml", &text, &len) >= 0) {
@@ -454,7 +454,7 @@ void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s)
 	}
 }
 
-static void put_ways(const struct pr_gpu *g, json_t *d)
+static void put_paths(const struct pr_gpu *g, json_t *d)
 {
 	json_t *links = json_array(), *ancestors = json_array();
 
@@ -511,7 +511,7 @@ char *pr_nvml_fact(const struct pr_host *h)
 		for (size_t k = 0; k < pr_n_gpu_numbers; k++)
 			if (pr_has(*pr_gpu_number(g, k)))
 				put(d, pr_gpu_numbers[k].key, pr_gpu_number(g, k)->v);
-		put_ways(g, d);
+		put_paths(g, d);
 		json_array_append_new(gpus, d);
 	}
 	for (int64_t i = 0; i < pr_or(h->nvml.gpus_lost, 0); i++)

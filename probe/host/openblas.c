@@ -82,25 +82,25 @@ bool pr_openblas_is_old(const char *core, const char *flags, const char *vendor)
 
 /* ---- query ---------------------------------------------------------------------------------------------------------- */
 
-struct question {
+struct request {
 	const char *path, *coretype;
 };
 
-typedef char *teller(void);
+typedef char *query_fn(void);
 
 /* Finds one of its functions. NumPy and SciPy wheels contain copies with a prefix or suffix in the names, to avoid
  * conflicts. */
-static teller *find(void *handle, const char *name)
+static query_fn *find(void *handle, const char *name)
 {
-	static const char *const before[] = { "", "scipy_" }, *const behind[] = { "", "64_", "_64" };
+	static const char *const prefix[] = { "", "scipy_" }, *const suffix[] = { "", "64_", "_64" };
 
-	for (size_t i = 0; i < GT_ARRAY_SIZE(before); i++)
-		for (size_t k = 0; k < GT_ARRAY_SIZE(behind); k++) {
-			gt_autofree char *whole = gt_xasprintf("%s%s%s", before[i], name, behind[k]);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(prefix); i++)
+		for (size_t k = 0; k < GT_ARRAY_SIZE(suffix); k++) {
+			gt_autofree char *whole = gt_xasprintf("%s%s%s", prefix[i], name, suffix[k]);
 			void *f = dlsym(handle, whole);
 
 			if (f)
-				return (teller *)(uintptr_t)f;
+				return (query_fn *)(uintptr_t)f;
 		}
 	return NULL;
 }
@@ -120,10 +120,10 @@ static void set_environment(const char *coretype)
  * already uses the library, its core is fixed, so a second copy is loaded. */
 static int child(void *arg, struct gt_err *err)
 {
-	const struct question *q = arg;
+	const struct request *q = arg;
 	struct rlimit none = { 0 };
 	int out = fcntl(1, F_DUPFD_CLOEXEC, 3), r = gt_priv_keep(0);
-	teller *corename, *config;
+	query_fn *corename, *config;
 	const char *core, *text;
 	void *handle;
 
@@ -190,10 +190,10 @@ static int check_owner(struct gt_fsroot *live, const char *path, struct gt_err *
 	return why ? gt_fail(err, EPERM, "%s %s: not loaded", path, why) : 0;
 }
 
-int pr_openblas_ask(struct gt_fsroot *live, const char *path, const char *coretype, struct pr_openblas_answer *ret,
-		    struct gt_err *err)
+int pr_openblas_query(struct gt_fsroot *live, const char *path, const char *coretype, struct pr_openblas_answer *ret,
+		      struct gt_err *err)
 {
-	struct question q = { path, coretype };
+	struct request q = { path, coretype };
 	struct gt_spawn s = { .in_child = child, .arg = &q, .timeout_s = WAIT_S, .max_output = 1024 };
 	int r = check_owner(live, path, err);
 
@@ -240,28 +240,28 @@ static void find_copies(struct gt_fsroot *fs, const struct pr_host *h, struct gt
 		}
 }
 
-static void ask_copy(struct gt_fsroot *fs, struct pr_host *h, const char *path)
+static void query_copy(struct gt_fsroot *fs, struct pr_host *h, const char *path)
 {
 	struct pr_openblas *b;
-	struct pr_openblas_answer said, forced;
+	struct pr_openblas_answer answer, forced;
 	struct gt_err err = { 0 };
 	const char *fit;
 
 	h->openblas = gt_xrealloc(h->openblas, (h->n_openblas + 1) * sizeof(*h->openblas));
 	b = &h->openblas[h->n_openblas++];
 	*b = (struct pr_openblas){ .path = pr_keep(h, path) };
-	if (pr_openblas_ask(fs, path, NULL, &said, &err) < 0) {
+	if (pr_openblas_query(fs, path, NULL, &answer, &err) < 0) {
 		b->why = pr_keep(h, err.msg);
 		return;
 	}
-	b->core = pr_keep(h, said.core);
-	b->version = *said.version ? pr_keep(h, said.version) : NULL;
-	b->one_target = said.one_target;
-	if (said.one_target || !pr_openblas_is_old(said.core, h->cpu.flags, h->cpu.vendor.v))
+	b->core = pr_keep(h, answer.core);
+	b->version = *answer.version ? pr_keep(h, answer.version) : NULL;
+	b->one_target = answer.one_target;
+	if (answer.one_target || !pr_openblas_is_old(answer.core, h->cpu.flags, h->cpu.vendor.v))
 		return;
-	for (size_t i = 0; !b->takes && (fit = pr_openblas_fit(h->cpu.flags, h->cpu.vendor.v, i)); i++)
-		if (pr_openblas_ask(fs, path, fit, &forced, NULL) >= 0 && !strcasecmp(forced.core, fit))
-			b->takes = fit;
+	for (size_t i = 0; !b->better_core && (fit = pr_openblas_fit(h->cpu.flags, h->cpu.vendor.v, i)); i++)
+		if (pr_openblas_query(fs, path, fit, &forced, NULL) >= 0 && !strcasecmp(forced.core, fit))
+			b->better_core = fit;
 }
 
 /* Parses the fact of a capture: [{"path", "core", "version", "one_target", "takes", "why"}]. */
@@ -282,7 +282,7 @@ static void take_fact(struct pr_host *h, const char *text, size_t len)
 		h->openblas[i] = (struct pr_openblas){ .path = pr_keep(h, gt_json_get_str(o, "path", "libopenblas")),
 						       .core = pr_keep(h, gt_json_get_str(o, "core", NULL)),
 						       .version = pr_keep(h, gt_json_get_str(o, "version", NULL)),
-						       .takes = pr_keep(h, gt_json_get_str(o, "takes", NULL)),
+						       .better_core = pr_keep(h, gt_json_get_str(o, "takes", NULL)),
 						       .why = pr_keep(h, gt_json_get_str(o, "why", NULL)),
 						       .one_target = gt_json_get_bool(o, "one_target", false) };
 	}
@@ -301,7 +301,7 @@ void pr_discover_openblas(struct gt_fsroot *fs, struct pr_host *h)
 	}
 	find_copies(fs, h, &paths);
 	for (size_t i = 0; i < paths.n; i++)
-		ask_copy(fs, h, paths.v[i]);
+		query_copy(fs, h, paths.v[i]);
 	h->openblas_state = paths.n ? PR_PRESENT : PR_ABSENT;
 }
 
@@ -317,7 +317,7 @@ json_t *pr_openblas_json(const struct pr_host *h)
 
 		json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:b, s:o, s:o}", "path", gt_json_str(b->path), "core",
 						      gt_json_str(b->core), "version", gt_json_str(b->version), "one_target",
-						      (int)b->one_target, "takes", gt_json_str(b->takes), "why",
+						      (int)b->one_target, "takes", gt_json_str(b->better_core), "why",
 						      gt_json_str(b->why)));
 	}
 	return list;

@@ -27,6 +27,6 @@ struct pr_openblas_answer {
 /* Loads the library in a child without privileges and queries it, with OPENBLAS_CORETYPE set to coretype (NULL: unset).
  * Returns -ENOSYS: not an OpenBLAS with these functions; -EPERM: not trusted for root; -ENOEXEC: it cannot be loaded;
  * -ETIMEDOUT, -EIO: it hangs, crashes or prints garbage. The sentence begins with the path. */
-int pr_openblas_ask(struct gt_fsroot *live, const char *path, const char *coretype, struct pr_openblas_answer *ret,
-		    struct gt_err *err);
+int pr_openblas_query(struct gt_fsroot *live, const char *path, const char *coretype, struct pr_openblas_answer *ret,
+		      struct gt_err *err);
 #endif

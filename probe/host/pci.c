@@ -127,7 +127,7 @@ bool pr_is_peer(const struct pr_pci *d)
 #define HABANA	0x1da3
 
 /* A GPU inside an AMD processor shares its slot with other functions of the processor. */
-static bool beside_amd_cpu(struct gt_fsroot *fs, const char *address)
+static bool shares_amd_slot(struct gt_fsroot *fs, const char *address)
 {
 	gt_autofree char *other = gt_xstrdup(address);
 
@@ -145,14 +145,14 @@ static bool beside_amd_cpu(struct gt_fsroot *fs, const char *address)
 static bool is_other_gpu(struct gt_fsroot *fs, const struct pr_pci *d)
 {
 	unsigned base = d->class_code >> 16;
-	bool vga = d->class_code >> 8 == 0x0300, intels = gt_streq(d->driver.v, "i915") || gt_streq(d->driver.v, "xe");
+	bool vga = d->class_code >> 8 == 0x0300, intel_driver = gt_streq(d->driver.v, "i915") || gt_streq(d->driver.v, "xe");
 
 	if ((base != 3 && base != 0x12) || d->virtual_function || gt_streq(d->driver.v, "vfio-pci"))
 		return false;
 	if (d->vendor == AMD)
-		return (gt_streq(d->driver.v, "amdgpu") || (!d->driver.v && !vga)) && !beside_amd_cpu(fs, d->address);
+		return (gt_streq(d->driver.v, "amdgpu") || (!d->driver.v && !vga)) && !shares_amd_slot(fs, d->address);
 	if (d->vendor == INTEL) /* bus 0 belongs to the processor */
-		return !gt_starts_with(d->address, "0000:00:") && (intels || (!d->driver.v && base == 3));
+		return !gt_starts_with(d->address, "0000:00:") && (intel_driver || (!d->driver.v && base == 3));
 	return d->vendor == HABANA && base == 0x12;
 }
 

@@ -31,7 +31,7 @@ const struct pr_dist *pr_pyenv_dist(const struct pr_pyenv *e, const char *name);
 struct pr_import {
 	const char *module, *dist; /* "torch"; the distribution that provides it */
 	const char *objects[4];
-	const char *opens; /* libraries that it opens by name when used, separated by blanks */
+	const char *dlopen_names; /* libraries that it opens by name when used, separated by blanks */
 };
 extern const struct pr_import pr_imports[]; /* ends with module NULL */
 /* Returns the path of one of an import's objects, NULL if it does not exist. The caller frees it. */

@@ -63,7 +63,7 @@ const char *pr_find_tuner(const struct gt_strv *list, const char *name)
 /* ---- settings ------------------------------------------------------------------------------------------------- */
 
 /* Returns the value in the text: for a sysctl as the kernel parses it, for others the choice in brackets. */
-static struct pr_str taken(struct pr_host *h, const char *name, bool sysctl, struct pr_str text)
+static struct pr_str accepted_value(struct pr_host *h, const char *name, bool sysctl, struct pr_str text)
 {
 	char *value = NULL;
 
@@ -81,7 +81,7 @@ static void read_boot(struct pr_host *h, const struct sc_conf *conf, struct pr_s
 	const struct sc_assign *a = sc_boot_value(conf, s->name);
 
 	if (a)
-		s->boot = taken(h, s->name, true, pr_text(h, a->value));
+		s->boot = accepted_value(h, s->name, true, pr_text(h, a->value));
 	if (s->boot.state == PR_PRESENT)
 		s->boot_by = pr_own(h, gt_xasprintf("%s:%u", a->file, a->line));
 	else
@@ -102,7 +102,7 @@ void pr_discover_settings(struct gt_fsroot *fs, struct pr_host *h)
 		gt_autofree char *path = known[i].path ? gt_xstrdup(known[i].path) : sc_path(known[i].name);
 
 		s->name = known[i].name;
-		s->now = taken(h, s->name, !known[i].path, pr_read_str(h, fs, "%s", path));
+		s->now = accepted_value(h, s->name, !known[i].path, pr_read_str(h, fs, "%s", path));
 		if (r < 0)
 			s->boot.state = pr_state_of(r);
 		else

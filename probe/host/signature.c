@@ -190,13 +190,13 @@ static uint32_t u32_le(const unsigned char *p)
 int pr_signature_at(const unsigned char *tail, size_t len, size_t *ret_from_end, size_t *ret_len)
 {
 	static const char mark[] = "~Module signature appended~\n";
-	const unsigned char *about = tail + len - PR_SIGNATURE_TAIL;
+	const unsigned char *trailer = tail + len - PR_SIGNATURE_TAIL;
 	size_t n;
 
 	if (len < PR_SIGNATURE_TAIL || memcmp(tail + len - (sizeof(mark) - 1), mark, sizeof(mark) - 1))
 		return 0;
-	n = (size_t)about[8] << 24 | (size_t)about[9] << 16 | (size_t)about[10] << 8 | about[11];
-	if (about[2] != 2 || !n || n > 65536) /* 2: PKCS #7, the only kind since Linux 4.3 */
+	n = (size_t)trailer[8] << 24 | (size_t)trailer[9] << 16 | (size_t)trailer[10] << 8 | trailer[11];
+	if (trailer[2] != 2 || !n || n > 65536) /* 2: PKCS #7, the only kind since Linux 4.3 */
 		return -EINVAL;
 	*ret_from_end = n + PR_SIGNATURE_TAIL;
 	*ret_len = n;
@@ -214,7 +214,7 @@ int pr_each_key(const unsigned char *list, size_t len, pr_key_fn *fn, void *arg)
 {
 	/* EFI_CERT_X509_GUID, a5c059a1-94e4-4aa7-87b5-ab155c2bf072 */
 	static const char x509[] = "\xa1\x59\xc0\xa5\xe4\x94\xa7\x4a\x87\xb5\xab\x15\x5c\x2b\xf0\x72";
-	int seen = 0;
+	int n = 0;
 
 	while (len >= LIST_HEAD) {
 		size_t size = u32_le(list + 16), head = u32_le(list + 20), each = u32_le(list + 24);
@@ -227,10 +227,10 @@ int pr_each_key(const unsigned char *list, size_t len, pr_key_fn *fn, void *arg)
 			if (pr_key_of_certificate(list + at + OWNER, each - OWNER, &key) < 0)
 				continue;
 			fn(arg, &key);
-			seen++;
+			n++;
 		}
 		list += size;
 		len -= size;
 	}
-	return len ? -EINVAL : seen;
+	return len ? -EINVAL : n;
 }

@@ -15,7 +15,7 @@
 
 /* Returns the signature of twelve characters, or NULL. A KVM guest with Hyper-V enlightenments has KVM's signature
  * 0x100 further on. */
-static char *ask_processor(void)
+static char *query_cpuid(void)
 {
 #ifdef HAVE_LIBCPUID
 	gt_autofree char *first = NULL;
@@ -114,7 +114,7 @@ void pr_discover_virt(struct gt_fsroot *fs, struct pr_host *h)
 	if (x86 && !guest)
 		return; /* a cloud's bare-metal host has the same firmware */
 	if (h->live)
-		signature = ask_processor();
+		signature = query_cpuid();
 	else
 		gt_fs_fact(fs, "hypervisor", &signature, NULL);
 	if (signature)

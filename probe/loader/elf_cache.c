@@ -98,7 +98,7 @@ static int read_fact(struct pr_elf_cache *e, const char *path, struct pr_elf *re
 	return r < 0 ? gt_fail(err, EINVAL, "the fact %s of %s is broken", name, path) : 0;
 }
 
-static void look_into(struct pr_elf_cache *e, struct known *k)
+static void read_file(struct pr_elf_cache *e, struct known *k)
 {
 	gt_autoclose int fd = -1;
 
@@ -126,7 +126,7 @@ int pr_elf_cache_get(struct pr_elf_cache *e, const char *path, const struct pr_e
 		k->path = gt_take(real);
 		e->file = gt_xrealloc(e->file, (e->n_file + 1) * sizeof(*e->file));
 		e->file[e->n_file++] = k;
-		look_into(e, k);
+		read_file(e, k);
 	}
 	if (k->error)
 		return gt_fail(err, -k->error, "%s", k->why.msg);

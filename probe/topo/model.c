@@ -293,7 +293,7 @@ static json_t *edge(struct topo *t, const struct device *a, const struct device 
 }
 
 /* Returns the edge between the i-th and the k-th device. Edges are stored in the order of the pairs. */
-static const char *way_of(const struct topo *t, const json_t *edges, size_t i, size_t k)
+static const char *path_of(const struct topo *t, const json_t *edges, size_t i, size_t k)
 {
 	size_t a = GT_MIN(i, k), b = GT_MAX(i, k);
 
@@ -307,7 +307,7 @@ static json_t *device_json(const struct topo *t, const struct device *d, const j
 
 	for (size_t k = 0; k < t->n; k++)
 		json_object_set_new(ways, t->device[k].pci->address,
-				    json_string(way_of(t, edges, (size_t)(d - t->device), k)));
+				    json_string(path_of(t, edges, (size_t)(d - t->device), k)));
 	o = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "name", d->name, "pci",
 		      d->pci->address, "kind", d->kind, "numa_node", pr_num_json(d->node), "numa_node_from",
 		      gt_json_str(d->node_from), "local_cpulist", pr_str_json(d->pci->local_cpulist), "system_names",

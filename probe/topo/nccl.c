@@ -249,14 +249,14 @@ int pr_topo_nccl(const json_t *doc, struct gt_buf *out, struct gt_err *err)
 {
 	struct writer w = {.doc = doc, .out = out};
 	const json_t *nodes = json_object_get(doc, "nodes"), *devices = json_object_get(doc, "devices"), *n, *d;
-	bool lost = false;
+	bool no_node = false;
 	size_t i;
 
 	begin(&w, 0, "system");
 	gt_buf_puts(out, " version=\"1\">\n");
 	json_array_foreach(nodes, i, n) put_node(&w, gt_json_get_int(n, "id", -1), gt_json_get_str(n, "cpus", ""));
-	json_array_foreach(devices, i, d) lost |= wanted(d) && node_of(d) < 0;
-	if (lost)
+	json_array_foreach(devices, i, d) no_node |= wanted(d) && node_of(d) < 0;
+	if (no_node)
 		put_node(&w, -1, NULL);
 	gt_buf_puts(out, "</system>\n");
 	if (w.elements > NCCL_NODES_MAX)

@@ -13,7 +13,7 @@ enum { FIELD_PCIE_TX_BYTES = 197, FIELD_PCIE_RX_BYTES = 198, TYPE_UNSIGNED_INT =
 
 #define GPUS_MAX 256
 struct state {
-	struct pr_gpu_readings cards;
+	struct pr_gpu_readings nvml;
 	struct counter {
 		unsigned long long bytes;
 		double at_s;   /* 0: not read yet */
@@ -47,12 +47,12 @@ static json_t *reason_names(unsigned long long mask)
 
 /* Reads the byte counters that exist since R550 and Hopper, with the time of reading. A 32-bit counter is not used,
  * because it wraps several times a second. */
-static bool ask_counters(struct state *s, unsigned i, pr_gpu_handle dev, json_t *d)
+static bool query_counters(struct state *s, unsigned i, pr_gpu_handle dev, json_t *d)
 {
-	static const char *const way[] = {"pcie_tx_bytes_per_s", "pcie_rx_bytes_per_s"};
+	static const char *const keys[] = {"pcie_tx_bytes_per_s", "pcie_rx_bytes_per_s"};
 	struct pr_nvml_value f[2] = {{.id = FIELD_PCIE_TX_BYTES}, {.id = FIELD_PCIE_RX_BYTES}};
 
-	if (!s->cards.n.fields || s->cards.n.fields(dev, 2, f) || f[0].code || f[1].code || f[0].type == TYPE_UNSIGNED_INT ||
+	if (!s->nvml.n.fields || s->nvml.n.fields(dev, 2, f) || f[0].code || f[1].code || f[0].type == TYPE_UNSIGNED_INT ||
 	    f[1].type == TYPE_UNSIGNED_INT)
 		return false;
 	for (int k = 0; k < 2; k++) {
@@ -61,29 +61,29 @@ static bool ask_counters(struct state *s, unsigned i, pr_gpu_handle dev, json_t 
 				      .at_s = f[k].timestamp_us > 0 ? (double)f[k].timestamp_us / 1e6 : gt_now_s()};
 
 		if (before->at_s > 0 && now.at_s > before->at_s && now.bytes >= before->bytes)
-			put(d, way[k], (long long)((double)(now.bytes - before->bytes) / (now.at_s - before->at_s)));
+			put(d, keys[k], (long long)((double)(now.bytes - before->bytes) / (now.at_s - before->at_s)));
 		*before = now;
 	}
 	return true;
 }
 
 /* Adds the PCIe traffic. Receive is the direction from the host to the GPU. */
-static void ask_pcie(struct state *s, unsigned i, pr_gpu_handle dev, json_t *d)
+static void query_pcie(struct state *s, unsigned i, pr_gpu_handle dev, json_t *d)
 {
-	static const char *const way[] = {"pcie_tx_bytes_per_s", "pcie_rx_bytes_per_s"};
+	static const char *const keys[] = {"pcie_tx_bytes_per_s", "pcie_rx_bytes_per_s"};
 	unsigned v;
 
-	if (!ask_counters(s, i, dev, d))
+	if (!query_counters(s, i, dev, d))
 		for (int k = 0; k < 2; k++) /* the call measures for 20 ms and returns KB/s */
-			if (s->cards.n.throughput && !s->cards.n.throughput(dev, k, &v))
-				put(d, way[k], v * 1000ll);
-	if (s->cards.n.link_gen && !s->cards.n.link_gen(dev, &v))
+			if (s->nvml.n.throughput && !s->nvml.n.throughput(dev, k, &v))
+				put(d, keys[k], v * 1000ll);
+	if (s->nvml.n.link_gen && !s->nvml.n.link_gen(dev, &v))
 		put(d, "pcie_gen", v);
-	if (s->cards.n.link_width && !s->cards.n.link_width(dev, &v))
+	if (s->nvml.n.link_width && !s->nvml.n.link_width(dev, &v))
 		put(d, "pcie_width", v);
-	if (s->cards.n.max_link_gen && !s->cards.n.max_link_gen(dev, &v))
+	if (s->nvml.n.max_link_gen && !s->nvml.n.max_link_gen(dev, &v))
 		put(d, "pcie_max_gen", v);
-	if (s->cards.n.max_link_width && !s->cards.n.max_link_width(dev, &v))
+	if (s->nvml.n.max_link_width && !s->nvml.n.max_link_width(dev, &v))
 		put(d, "pcie_max_width", v);
 }
 
@@ -99,7 +99,7 @@ static void put_whole(json_t *d, const char *key, double v)
 		put(d, key, (long long)v);
 }
 
-static void ask_clocks(const struct pr_gpu_readings *s, pr_gpu_handle dev, json_t *d)
+static void query_clocks(const struct pr_gpu_readings *s, pr_gpu_handle dev, json_t *d)
 {
 	struct pr_gpu_clocks now;
 
@@ -110,13 +110,13 @@ static void ask_clocks(const struct pr_gpu_readings *s, pr_gpu_handle dev, json_
 	put_real(d, "power_w", now.power_w);
 	put_real(d, "power_limit_w", pr_gpu_power_limit_w(s, dev));
 	put_whole(d, "temperature_c", now.temperature_c);
-	if (now.told)
+	if (now.reasons_known)
 		json_object_set_new(d, "clock_reasons", reason_names(now.reasons));
 }
 
-static json_t *ask_gpu(struct state *s, unsigned i)
+static json_t *query_gpu(struct state *s, unsigned i)
 {
-	const struct pr_nvml_load *n = &s->cards.n;
+	const struct pr_nvml_load *n = &s->nvml.n;
 	struct pr_nvml_utilization use;
 	json_t *d = json_object();
 	struct pr_nvml_memory mem;
@@ -128,7 +128,7 @@ static json_t *ask_gpu(struct state *s, unsigned i)
 		json_object_set_new(d, "error", gt_json_str(n->text(r)));
 		return d;
 	}
-	pr_gpu_names(&s->cards, i, dev, d);
+	pr_gpu_names(&s->nvml, i, dev, d);
 	if (n->utilization) {
 		r = n->utilization(dev, &use);
 		if (!r) {
@@ -143,25 +143,25 @@ static json_t *ask_gpu(struct state *s, unsigned i)
 		put(d, "memory_used_bytes", (long long)mem.used);
 		put(d, "memory_total_bytes", (long long)mem.total);
 	}
-	ask_pcie(s, i, dev, d);
-	ask_clocks(&s->cards, dev, d);
+	query_pcie(s, i, dev, d);
+	query_clocks(&s->nvml, dev, d);
 	return d;
 }
 
-static json_t *look(struct state *s)
+static json_t *sample_gpus(struct state *s)
 {
 	json_t *doc = json_object(), *gpus = json_array();
-	unsigned count = pr_gpu_readings_count(&s->cards, doc);
+	unsigned count = pr_gpu_readings_count(&s->nvml, doc);
 
 	json_object_set_new(doc, "gpus", gpus);
 	for (unsigned i = 0; i < count && i < GPUS_MAX; i++)
-		json_array_append_new(gpus, ask_gpu(s, i));
+		json_array_append_new(gpus, query_gpu(s, i));
 	return doc;
 }
 
 int pr_watch_serve(void *state)
 {
-	gt_auto_json *doc = look(state);
+	gt_auto_json *doc = sample_gpus(state);
 	gt_autofree char *text = json_dumps(doc, JSON_COMPACT);
 
 	if (!text || printf("%s\n", text) < 0 || fflush(stdout))

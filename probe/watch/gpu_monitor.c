@@ -9,37 +9,37 @@
 #include "probe/watch/gpu_readings.h"
 #include "probe/watch/gpu_monitor.h"
 
-#define CARDS_MAX 64
+#define GPUS_MAX 64
 
 /* Mean over the readings with the GPU in use. */
 struct mean {
 	double sum, n;
 };
 
-struct card {
+struct gpu {
 	pr_gpu_handle dev;
 	int code; /* NVML code of the last handle or reading */
 	char error[96];
-	unsigned looks, used, told; /* told: readings in use with known clock reasons */
+	unsigned readings, used, n_known; /* n_known: readings in use with known clock reasons */
 	struct mean sm, memory, power;
 	double sm_min, power_max, hottest;
 	unsigned held[PR_GPU_REASONS];
-	struct pr_gpu_clocks point[PR_GAUGE_POINTS];
+	struct pr_gpu_clocks point[PR_GPU_MONITOR_POINTS];
 };
 
-struct gauge {
-	struct pr_gpu_readings cards;
+struct gpu_monitor {
+	struct pr_gpu_readings nvml;
 	bool running;
 	double begun_s, nvml_s, cpu_s, period_s, last_s;
-	unsigned looks, count;
+	unsigned readings, count;
 	unsigned points, skip; /* one of `skip` readings is kept */
-	double t_s[PR_GAUGE_POINTS];
-	struct card card[CARDS_MAX];
+	double t_s[PR_GPU_MONITOR_POINTS];
+	struct gpu gpu[GPUS_MAX];
 };
 
 void *pr_gpu_monitor_state(void)
 {
-	return gt_xcalloc(1, sizeof(struct gauge));
+	return gt_xcalloc(1, sizeof(struct gpu_monitor));
 }
 
 static double cpu_now(void)
@@ -58,7 +58,7 @@ static void add(struct mean *m, double v)
 	}
 }
 
-static void count_used(struct card *c, const struct pr_gpu_clocks *now)
+static void count_used(struct gpu *c, const struct pr_gpu_clocks *now)
 {
 	c->used++;
 	add(&c->sm, now->sm_mhz);
@@ -67,84 +67,84 @@ static void count_used(struct card *c, const struct pr_gpu_clocks *now)
 	c->sm_min = fmin(c->sm_min, now->sm_mhz); /* fmin and fmax ignore NaN */
 	c->power_max = fmax(c->power_max, now->power_w);
 	c->hottest = fmax(c->hottest, now->temperature_c);
-	c->told += now->told;
+	c->n_known += now->reasons_known;
 	for (size_t i = 0; i < PR_GPU_REASONS; i++)
-		c->held[i] += now->told && now->reasons >> i & 1;
+		c->held[i] += now->reasons_known && now->reasons >> i & 1;
 }
 
 /* Returns whether the GPU is lost. It is not queried again in this measurement; the others are. */
-static bool gone(const struct gauge *g, struct card *c)
+static bool is_lost(const struct gpu_monitor *g, struct gpu *c)
 {
 	struct pr_nvml_utilization use;
-	int r = c->code ? c->code : g->cards.n.utilization ? g->cards.n.utilization(c->dev, &use) : 0;
+	int r = c->code ? c->code : g->nvml.n.utilization ? g->nvml.n.utilization(c->dev, &use) : 0;
 
 	if (!c->code && r != PR_NVML_LOST && r != PR_NVML_RESET_REQUIRED)
 		return false;
 	c->code = r;
-	snprintf(c->error, sizeof(c->error), "%s", g->cards.n.text(r));
+	snprintf(c->error, sizeof(c->error), "%s", g->nvml.n.text(r));
 	return true;
 }
 
 /* Returns whether the GPU reports idle. One without clock reasons counts as used. */
 static bool idle(const struct pr_gpu_clocks *now)
 {
-	return now->told && now->reasons & PR_GPU_IDLE;
+	return now->reasons_known && now->reasons & PR_GPU_IDLE;
 }
 
 /* Makes space for one more point by dropping every second one. */
-static void thin(struct gauge *g)
+static void thin(struct gpu_monitor *g)
 {
-	if (g->points < PR_GAUGE_POINTS)
+	if (g->points < PR_GPU_MONITOR_POINTS)
 		return;
-	g->points = PR_GAUGE_POINTS / 2;
+	g->points = PR_GPU_MONITOR_POINTS / 2;
 	g->period_s *= 2;
 	for (unsigned i = 1; i < g->points; i++) {
 		g->t_s[i] = g->t_s[2 * i];
 		for (unsigned k = 0; k < g->count; k++)
-			g->card[k].point[i] = g->card[k].point[2 * i];
+			g->gpu[k].point[i] = g->gpu[k].point[2 * i];
 	}
 }
 
-static void look(struct gauge *g)
+static void take_reading(struct gpu_monitor *g)
 {
 	double t0 = gt_now_s();
 
 	thin(g);
 	g->t_s[g->points] = t0 - g->begun_s;
 	for (unsigned i = 0; i < g->count; i++) {
-		struct card *c = &g->card[i];
+		struct gpu *c = &g->gpu[i];
 		struct pr_gpu_clocks *now = &c->point[g->points];
 
 		*now = (struct pr_gpu_clocks){.sm_mhz = NAN, .memory_mhz = NAN, .power_w = NAN, .temperature_c = NAN};
-		if (gone(g, c))
+		if (is_lost(g, c))
 			continue;
-		pr_gpu_clocks(&g->cards, c->dev, now);
-		c->looks++;
+		pr_gpu_clocks(&g->nvml, c->dev, now);
+		c->readings++;
 		if (!idle(now))
 			count_used(c, now);
 	}
 	g->points++;
-	g->looks++;
+	g->readings++;
 	g->last_s = gt_now_s();
 	g->nvml_s += g->last_s - t0;
 }
 
-static json_t *begin(struct gauge *g)
+static json_t *begin(struct gpu_monitor *g)
 {
 	json_t *doc = json_object();
-	struct pr_gpu_readings cards = g->cards;
-	unsigned count = pr_gpu_readings_count(&cards, doc);
+	struct pr_gpu_readings nvml = g->nvml;
+	unsigned count = pr_gpu_readings_count(&nvml, doc);
 
-	*g = (struct gauge){.cards = cards, .running = count > 0, .count = GT_MIN(count, (unsigned)CARDS_MAX),
-			    .begun_s = gt_now_s(), .cpu_s = cpu_now(), .period_s = PR_GAUGE_PERIOD_S};
+	*g = (struct gpu_monitor){.nvml = nvml, .running = count > 0, .count = GT_MIN(count, (unsigned)GPUS_MAX),
+				  .begun_s = gt_now_s(), .cpu_s = cpu_now(), .period_s = PR_GPU_MONITOR_PERIOD_S};
 	for (unsigned i = 0; i < g->count; i++) {
-		struct card *c = &g->card[i];
+		struct gpu *c = &g->gpu[i];
 
 		c->sm_min = c->power_max = c->hottest = NAN;
-		c->code = cards.n.handle(i, &c->dev);
+		c->code = nvml.n.handle(i, &c->dev);
 	}
 	if (g->running)
-		look(g);
+		take_reading(g);
 	return doc;
 }
 
@@ -164,7 +164,7 @@ static double mean_of(const struct mean *m)
 	return m->n > 0 ? round(10 * m->sum / m->n) / 10 : NAN;
 }
 
-static json_t *points_of(const struct gauge *g, const struct card *c)
+static json_t *points_of(const struct gpu_monitor *g, const struct gpu *c)
 {
 	static const struct {
 		const char *key;
@@ -178,7 +178,7 @@ static json_t *points_of(const struct gauge *g, const struct card *c)
 	for (unsigned i = 0; i < g->points; i++) {
 		json_array_append_new(t, json_real(round(1000 * g->t_s[i]) / 1000));
 		json_array_append_new(reasons,
-				      c->point[i].told ? json_integer((json_int_t)c->point[i].reasons) : json_null());
+				      c->point[i].reasons_known ? json_integer((json_int_t)c->point[i].reasons) : json_null());
 	}
 	json_object_set_new(d, "t_s", t);
 	for (size_t k = 0; k < GT_ARRAY_SIZE(series); k++) {
@@ -192,9 +192,9 @@ static json_t *points_of(const struct gauge *g, const struct card *c)
 	return d;
 }
 
-static json_t *card_json(const struct gauge *g, unsigned i)
+static json_t *gpu_json(const struct gpu_monitor *g, unsigned i)
 {
-	const struct card *c = &g->card[i];
+	const struct gpu *c = &g->gpu[i];
 	json_t *d = json_object(), *held = json_object();
 
 	if (c->code) {
@@ -202,11 +202,11 @@ static json_t *card_json(const struct gauge *g, unsigned i)
 		json_object_set_new(d, "error", gt_json_str(c->error));
 	}
 	if (c->dev) {
-		pr_gpu_names(&g->cards, i, c->dev, d);
-		put(d, "sm_max_mhz", pr_gpu_max_sm_mhz(&g->cards, c->dev));
-		put(d, "power_limit_w", pr_gpu_power_limit_w(&g->cards, c->dev));
+		pr_gpu_names(&g->nvml, i, c->dev, d);
+		put(d, "sm_max_mhz", pr_gpu_max_sm_mhz(&g->nvml, c->dev));
+		put(d, "power_limit_w", pr_gpu_power_limit_w(&g->nvml, c->dev));
 	}
-	put(d, "looks", c->looks);
+	put(d, "looks", c->readings);
 	put(d, "used_looks", c->used);
 	put(d, "sm_mhz", mean_of(&c->sm));
 	put(d, "sm_min_mhz", c->sm_min);
@@ -216,54 +216,54 @@ static json_t *card_json(const struct gauge *g, unsigned i)
 	put(d, "temperature_c", c->hottest);
 	for (size_t k = 0; k < PR_GPU_REASONS; k++)
 		if (c->held[k])
-			put(held, pr_gpu_reason[k], round(1000.0 * c->held[k] / c->told) / 10);
-	if (c->told)
+			put(held, pr_gpu_reason[k], round(1000.0 * c->held[k] / c->n_known) / 10);
+	if (c->n_known)
 		json_object_set(d, "held_pct", held);
 	json_decref(held);
 	json_object_set_new(d, "points", points_of(g, c));
 	return d;
 }
 
-static json_t *end(struct gauge *g)
+static json_t *end(struct gpu_monitor *g)
 {
-	json_t *doc = json_object(), *cards = json_array();
+	json_t *doc = json_object(), *gpus = json_array();
 
-	look(g);
+	take_reading(g);
 	json_object_set_new(doc, "code", json_integer(0));
 	put(doc, "seconds", g->last_s - g->begun_s);
-	put(doc, "looks", g->looks);
+	put(doc, "looks", g->readings);
 	put(doc, "nvml_s", g->nvml_s);
 	for (unsigned i = 0; i < g->count; i++)
-		json_array_append_new(cards, card_json(g, i));
+		json_array_append_new(gpus, gpu_json(g, i));
 	put(doc, "cpu_s", cpu_now() - g->cpu_s);
-	json_object_set_new(doc, "cards", cards);
+	json_object_set_new(doc, "cards", gpus);
 	g->running = false;
 	return doc;
 }
 
 /* Takes readings until the next request arrives, which ends the measurement. */
-static void look_on(struct gauge *g)
+static void read_until_request(struct gpu_monitor *g)
 {
-	struct pollfd question = {.events = POLLIN};
+	struct pollfd request = {.events = POLLIN};
 
 	for (;;) {
 		double wait_s = g->last_s + g->period_s - gt_now_s();
 
-		if (poll(&question, 1, wait_s > 0 ? (int)(1000 * wait_s) + 1 : 0) != 0)
+		if (poll(&request, 1, wait_s > 0 ? (int)(1000 * wait_s) + 1 : 0) != 0)
 			return;
-		look(g);
+		take_reading(g);
 	}
 }
 
 int pr_gpu_monitor_serve(void *state)
 {
-	struct gauge *g = state;
+	struct gpu_monitor *g = state;
 	gt_auto_json *doc = g->running ? end(g) : begin(g);
 	gt_autofree char *text = json_dumps(doc, JSON_COMPACT | JSON_REAL_PRECISION(7));
 
 	if (!text || printf("%s\n", text) < 0 || fflush(stdout))
 		return -EPIPE;
 	if (g->running)
-		look_on(g);
+		read_until_request(g);
 	return 0;
 }

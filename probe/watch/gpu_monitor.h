@@ -8,9 +8,9 @@
  */
 #include "lib/json.h"
 
-#define PR_GAUGE_PERIOD_S 0.1 /* initial time between readings */
-#define PR_GAUGE_POINTS	  24  /* maximum number of points of one measurement. If there are more, every second point is dropped
-			       * and the period doubles */
+#define PR_GPU_MONITOR_PERIOD_S 0.1 /* initial time between readings */
+/* Maximum number of points of one measurement. If there are more, every second point is dropped and the period doubles. */
+#define PR_GPU_MONITOR_POINTS 24
 
 void *pr_gpu_monitor_state(void); /* returns the state; the caller frees it */
 /*

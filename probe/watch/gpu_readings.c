@@ -78,7 +78,7 @@ void pr_gpu_clocks(const struct pr_gpu_readings *s, pr_gpu_handle dev, struct pr
 		ret->power_w = v / 1000.0;
 	if (n->temperature && !n->temperature(dev, DIE, &v))
 		ret->temperature_c = v;
-	ret->told = n->reasons && !n->reasons(dev, &ret->reasons);
+	ret->reasons_known = n->reasons && !n->reasons(dev, &ret->reasons);
 }
 
 double pr_gpu_max_sm_mhz(const struct pr_gpu_readings *s, pr_gpu_handle dev)

@@ -68,7 +68,7 @@ unsigned pr_gpu_readings_count(struct pr_gpu_readings *s, json_t *doc);
 struct pr_gpu_clocks {
 	double sm_mhz, memory_mhz, power_w, temperature_c;
 	unsigned long long reasons; /* NVML's mask of throttle reasons, now called event reasons */
-	bool told;		    /* reasons is known */
+	bool reasons_known;		    /* reasons is known */
 };
 void pr_gpu_clocks(const struct pr_gpu_readings *s, pr_gpu_handle dev, struct pr_gpu_clocks *ret);
 double pr_gpu_max_sm_mhz(const struct pr_gpu_readings *s, pr_gpu_handle dev);

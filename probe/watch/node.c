@@ -25,7 +25,7 @@ struct pr_node_watch {
 		bool known;
 	} pressure[GT_ARRAY_SIZE(pressures)];
 	double at_s;
-	bool looked;
+	bool started;
 };
 
 struct pr_node_watch *pr_node_watch_new(const struct pr_host *h)
@@ -67,7 +67,7 @@ static bool parse_cpu(const char *line, size_t *ret_cpu, struct ticks *ret)
 }
 
 /* Computes the time of each CPU since the last reading; 0 without an earlier one. */
-static void look_at_cpus(struct pr_node_watch *w, struct gt_fsroot *fs, struct ticks *past)
+static void read_cpus(struct pr_node_watch *w, struct gt_fsroot *fs, struct ticks *past)
 {
 	gt_autofree char *text = NULL;
 
@@ -194,7 +194,7 @@ static bool stalled(const char *text, const char *kind, uint64_t *ret)
 	return true;
 }
 
-static json_t *look_at_pressure(struct pr_node_watch *w, struct gt_fsroot *fs, double past_s)
+static json_t *read_pressure(struct pr_node_watch *w, struct gt_fsroot *fs, double past_s)
 {
 	json_t *d = json_object();
 
@@ -226,10 +226,10 @@ static json_t *look_at_pressure(struct pr_node_watch *w, struct gt_fsroot *fs, d
 void pr_node_watch_look(struct pr_node_watch *w, struct gt_fsroot *fs, double now_s, json_t *sample)
 {
 	gt_autofree struct ticks *past = gt_xcalloc(w->n_cpu + 1, sizeof(*past));
-	double past_s = w->looked ? now_s - w->at_s : 0;
-	json_t *nodes = json_array(), *mine = json_object();
+	double past_s = w->started ? now_s - w->at_s : 0;
+	json_t *nodes = json_array(), *doc = json_object();
 
-	look_at_cpus(w, fs, past);
+	read_cpus(w, fs, past);
 	for (size_t i = 0; i < w->h->n_node; i++) {
 		const struct pr_node *node = &w->h->node[i];
 		json_t *d = json_pack("{s:i}", "id", node->id);
@@ -239,12 +239,12 @@ void pr_node_watch_look(struct pr_node_watch *w, struct gt_fsroot *fs, double no
 		put_pages(w, fs, i, past_s, d);
 		json_array_append_new(nodes, d);
 	}
-	put_cpus(w, &w->h->cpu.allowed, past, mine);
-	if (json_object_get(mine, "cpu_percent"))
-		json_object_set(sample, "allowed_cpu_percent", json_object_get(mine, "cpu_percent"));
-	json_decref(mine);
+	put_cpus(w, &w->h->cpu.allowed, past, doc);
+	if (json_object_get(doc, "cpu_percent"))
+		json_object_set(sample, "allowed_cpu_percent", json_object_get(doc, "cpu_percent"));
+	json_decref(doc);
 	json_object_set_new(sample, "nodes", nodes);
-	json_object_set_new(sample, "pressure", look_at_pressure(w, fs, past_s));
+	json_object_set_new(sample, "pressure", read_pressure(w, fs, past_s));
 	w->at_s = now_s;
-	w->looked = true;
+	w->started = true;
 }

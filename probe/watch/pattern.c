@@ -110,16 +110,16 @@ static bool busy_mean(json_t *const *window, size_t n, double *ret)
 {
 	const json_t *g;
 	double sum = 0, v;
-	size_t i, cards = 0;
+	size_t i, n_gpus = 0;
 
 	json_array_foreach(gpus_of(latest(window, n)), i,
 			   g) if (in_use(window, n, g) && gpu_mean(window, n, g, "compute_percent", &v))
 	{
 		sum += v;
-		cards++;
+		n_gpus++;
 	}
-	*ret = cards ? sum / (double)cards : 0;
-	return cards > 0;
+	*ret = n_gpus ? sum / (double)n_gpus : 0;
+	return n_gpus > 0;
 }
 
 /* ---- results ---- */
@@ -235,14 +235,14 @@ static void find_uneven_compute(const struct pr_pattern *p, json_t *const *windo
 static double held_by(json_t *const *window, size_t n, int64_t index, const char *const *reasons, const char **ret)
 {
 	const struct where w = {"gpus", "index", NULL, index};
-	size_t hit = 0, told = 0;
+	size_t hit = 0, n_known = 0;
 
 	for (size_t k = 0; k < n; k++) {
 		const json_t *list = json_object_get(find(window[k], &w), "clock_reasons"), *r;
 		bool is = false;
 		size_t i;
 
-		told += json_is_array(list);
+		n_known += json_is_array(list);
 		json_array_foreach(list, i,
 				   r) for (const char *const *want = reasons; *want;
 					   want++) if (json_is_string(r) && !strcmp(json_string_value(r), *want))
@@ -252,7 +252,7 @@ static double held_by(json_t *const *window, size_t n, int64_t index, const char
 		}
 		hit += is;
 	}
-	return told < PR_WATCH_LEAST ? -1 : (double)hit / (double)told;
+	return n_known < PR_WATCH_LEAST ? -1 : (double)hit / (double)n_known;
 }
 
 static void find_throttled(const struct pr_pattern *p, json_t *const *window, size_t n, json_t *found)
@@ -301,8 +301,8 @@ static double link_rate(int64_t gen, int64_t width)
 static void find_saturated(const struct pr_pattern *p, json_t *const *window, size_t n, json_t *found)
 {
 	static const struct {
-		const char *key, *way;
-	} ways[] = {{"pcie_rx_bytes_per_s", "from the host"}, {"pcie_tx_bytes_per_s", "to the host"}};
+		const char *key, *direction;
+	} directions[] = {{"pcie_rx_bytes_per_s", "from the host"}, {"pcie_tx_bytes_per_s", "to the host"}};
 	const json_t *g;
 	char name[80];
 	size_t i;
@@ -312,10 +312,10 @@ static void find_saturated(const struct pr_pattern *p, json_t *const *window, si
 		int gen = (int)gt_json_get_int(g, "pcie_gen", 0), width = (int)gt_json_get_int(g, "pcie_width", 0);
 		double rate = link_rate(gen, width), v;
 
-		for (size_t k = 0; rate > 0 && k < GT_ARRAY_SIZE(ways); k++)
-			if (gpu_mean(window, n, g, ways[k].key, &v) && v >= 0.75 * rate)
+		for (size_t k = 0; rate > 0 && k < GT_ARRAY_SIZE(directions); k++)
+			if (gpu_mean(window, n, g, directions[k].key, &v) && v >= 0.75 * rate)
 				add(p, found, gpu_name(g, name, sizeof(name)),
-				    "%.1f GB/s %s, of %.1f that PCIe gen %d x%d can", v / 1e9, ways[k].way, rate / 1e9,
+				    "%.1f GB/s %s, of %.1f that PCIe gen %d x%d can", v / 1e9, directions[k].direction, rate / 1e9,
 				    gen, width);
 	}
 }

@@ -15,17 +15,17 @@ struct sum {
 	double least, most, total;
 	size_t n;
 };
-struct thing {
+struct item {
 	int64_t id;
 	char *pci, *name;
 	struct sum sum[KEYS_MAX];
 	double joules;
 };
-struct things {
-	struct thing *v;
+struct items {
+	struct item *v;
 	size_t n;
 };
-struct seen {
+struct occurrence {
 	char *id, *subject, *what; /* what: the latest text */
 	size_t n;
 };
@@ -33,9 +33,9 @@ struct pr_session {
 	json_t *window[PR_WATCH_WINDOW];
 	size_t n_window, n_samples;
 	double first_s, last_s;
-	struct things gpus, nodes;
-	struct seen *seen;
-	size_t n_seen;
+	struct items gpus, nodes;
+	struct occurrence *occurrence;
+	size_t n_occurrences;
 	char *gpu_state;
 };
 
@@ -44,7 +44,7 @@ struct pr_session *pr_session_new(void)
 	return gt_xcalloc(1, sizeof(struct pr_session));
 }
 
-static void things_free(struct things *t)
+static void things_free(struct items *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		free(t->v[i].pci);
@@ -59,31 +59,31 @@ void pr_session_free(struct pr_session *s)
 		return;
 	for (size_t i = 0; i < s->n_window; i++)
 		json_decref(s->window[i]);
-	for (size_t i = 0; i < s->n_seen; i++) {
-		free(s->seen[i].id);
-		free(s->seen[i].subject);
-		free(s->seen[i].what);
+	for (size_t i = 0; i < s->n_occurrences; i++) {
+		free(s->occurrence[i].id);
+		free(s->occurrence[i].subject);
+		free(s->occurrence[i].what);
 	}
-	free(s->seen);
+	free(s->occurrence);
 	things_free(&s->gpus);
 	things_free(&s->nodes);
 	free(s->gpu_state);
 	free(s);
 }
 
-#define THINGS_MAX 4096 /* limit for untrusted recordings */
+#define ITEMS_MAX 4096 /* limit for untrusted recordings */
 
-static struct thing *thing_of(struct things *t, const json_t *d, const char *id_key)
+static struct item *item_of(struct items *t, const json_t *d, const char *id_key)
 {
 	int64_t id = gt_json_get_int(d, id_key, -1);
 
 	for (size_t i = 0; i < t->n; i++)
 		if (t->v[i].id == id)
 			return &t->v[i];
-	if (t->n == THINGS_MAX)
+	if (t->n == ITEMS_MAX)
 		return NULL;
 	t->v = gt_xrealloc(t->v, (t->n + 1) * sizeof(*t->v));
-	t->v[t->n] = (struct thing){.id = id};
+	t->v[t->n] = (struct item){.id = id};
 	return &t->v[t->n++];
 }
 
@@ -95,7 +95,7 @@ static void take_name(char **to, const json_t *d, const char *key)
 		*to = gt_xstrdup(v);
 }
 
-static void add_numbers(struct things *t, const json_t *list, const char *id_key, const char *const *keys,
+static void add_numbers(struct items *t, const json_t *list, const char *id_key, const char *const *keys,
 			size_t n_keys, double past_s)
 {
 	const json_t *d;
@@ -103,7 +103,7 @@ static void add_numbers(struct things *t, const json_t *list, const char *id_key
 
 	json_array_foreach(list, i, d)
 	{
-		struct thing *it = thing_of(t, d, id_key);
+		struct item *it = item_of(t, d, id_key);
 
 		if (!it)
 			return;
@@ -134,18 +134,19 @@ static void count_patterns(struct pr_session *s, const json_t *found)
 	{
 		const char *id = gt_json_get_str(p, "id", ""), *subject = gt_json_get_str(p, "subject", "");
 
-		for (k = 0; k < s->n_seen; k++)
-			if (!strcmp(s->seen[k].id, id) && !strcmp(s->seen[k].subject, subject))
+		for (k = 0; k < s->n_occurrences; k++)
+			if (!strcmp(s->occurrence[k].id, id) && !strcmp(s->occurrence[k].subject, subject))
 				break;
-		if (k == s->n_seen) {
-			if (s->n_seen == THINGS_MAX)
+		if (k == s->n_occurrences) {
+			if (s->n_occurrences == ITEMS_MAX)
 				return;
-			s->seen = gt_xrealloc(s->seen, (s->n_seen + 1) * sizeof(*s->seen));
-			s->seen[s->n_seen++] = (struct seen){.id = gt_xstrdup(id), .subject = gt_xstrdup(subject)};
+			s->occurrence = gt_xrealloc(s->occurrence, (s->n_occurrences + 1) * sizeof(*s->occurrence));
+			s->occurrence[s->n_occurrences++] =
+				(struct occurrence){.id = gt_xstrdup(id), .subject = gt_xstrdup(subject)};
 		}
-		free(s->seen[k].what);
-		s->seen[k].what = gt_xstrdup(gt_json_get_str(p, "what", ""));
-		s->seen[k].n++;
+		free(s->occurrence[k].what);
+		s->occurrence[k].what = gt_xstrdup(gt_json_get_str(p, "what", ""));
+		s->occurrence[k].n++;
 	}
 }
 
@@ -174,13 +175,13 @@ void pr_session_add(struct pr_session *s, json_t *sample)
 	s->gpu_state = gt_xstrdup(gt_json_get_str(sample, "gpu_state", "none"));
 }
 
-static json_t *things_json(const struct things *t, const char *id_key, const char *const *keys, size_t n_keys,
+static json_t *things_json(const struct items *t, const char *id_key, const char *const *keys, size_t n_keys,
 			   bool cards)
 {
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < t->n; i++) {
-		const struct thing *it = &t->v[i];
+		const struct item *it = &t->v[i];
 		json_t *d = json_pack("{s:I}", id_key, (json_int_t)it->id);
 
 		if (cards) {
@@ -206,12 +207,12 @@ json_t *pr_session_summary(const struct pr_session *s)
 {
 	json_t *found = json_array();
 
-	for (size_t i = 0; i < s->n_seen; i++)
+	for (size_t i = 0; i < s->n_occurrences; i++)
 		json_array_append_new(found,
-				      json_pack("{s:o, s:o, s:o, s:i, s:o}", "id", gt_json_str(s->seen[i].id),
-						"subject", gt_json_str(s->seen[i].subject), "what",
-						gt_json_str(s->seen[i].what), "samples", (int)s->seen[i].n, "percent",
-						gt_json_real(100.0 * (double)s->seen[i].n / (double)s->n_samples)));
+				      json_pack("{s:o, s:o, s:o, s:i, s:o}", "id", gt_json_str(s->occurrence[i].id),
+						"subject", gt_json_str(s->occurrence[i].subject), "what",
+						gt_json_str(s->occurrence[i].what), "samples", (int)s->occurrence[i].n, "percent",
+						gt_json_real(100.0 * (double)s->occurrence[i].n / (double)s->n_samples)));
 	return json_pack("{s:s, s:s, s:i, s:o, s:s, s:o, s:o, s:o}", "schema", PR_WATCH_SCHEMA, "kind", "summary",
 			 "samples", (int)s->n_samples, "seconds", gt_json_real(s->last_s - s->first_s), "gpu_state",
 			 s->gpu_state ? s->gpu_state : "none", "gpus",

@@ -63,7 +63,7 @@ static char *held_by(const json_t *gpu)
 	return gt_buf_take(&b);
 }
 
-static void print_cards(FILE *out, const json_t *gpus, bool color)
+static void print_gpus(FILE *out, const json_t *gpus, bool color)
 {
 	gt_auto(gt_table) *t = gt_table_new();
 	const json_t *g;
@@ -144,7 +144,7 @@ static const char *clock_of(const json_t *sample)
 }
 
 /* Returns why no GPU is shown. */
-static const char *no_cards(const json_t *sample)
+static const char *no_gpu_reason(const json_t *sample)
 {
 	const char *state = gt_json_get_str(sample, "gpu_state", "none");
 
@@ -177,9 +177,9 @@ static void print_sample(FILE *out, const json_t *sample, unsigned width, bool c
 
 	fprintf(out, "gpuprobe watch, %s, ^C ends it with a summary\n\n", clock_of(sample));
 	if (json_array_size(gpus))
-		print_cards(out, gpus, color);
+		print_gpus(out, gpus, color);
 	else
-		fprintf(out, "%s\n", no_cards(sample));
+		fprintf(out, "%s\n", no_gpu_reason(sample));
 	fputc('\n', out);
 	print_nodes(out, json_object_get(sample, "nodes"), color, cell);
 	print_pressure(out, json_object_get(sample, "pressure"));
@@ -259,7 +259,7 @@ static void put_range(struct gt_buf *b, const char *before, const json_t *list, 
 
 static void put_memory(struct gt_buf *b, const json_t *nodes)
 {
-	double total = 0, left = 0, v;
+	double total = 0, available = 0, v;
 	const json_t *d;
 	size_t i;
 
@@ -268,11 +268,11 @@ static void put_memory(struct gt_buf *b, const json_t *nodes)
 		if (!number(d, "memory_total_bytes", &v))
 			continue;
 		total += v;
-		left += number(d, "memory_free_bytes", &v) ? v : 0;
-		left += number(d, "memory_cache_bytes", &v) ? v : 0;
+		available += number(d, "memory_free_bytes", &v) ? v : 0;
+		available += number(d, "memory_cache_bytes", &v) ? v : 0;
 	}
 	if (total > 0)
-		gt_buf_printf(b, ", memory %.0f%%", 100 * (1 - GT_MIN(left / total, 1)));
+		gt_buf_printf(b, ", memory %.0f%%", 100 * (1 - GT_MIN(available / total, 1)));
 }
 
 static const json_t *find_pattern(const json_t *list, const json_t *like)
@@ -286,8 +286,8 @@ static const json_t *find_pattern(const json_t *list, const json_t *like)
 	return NULL;
 }
 
-static void say(struct pr_watch_view *v, const json_t *sample, const char *word, const json_t *pattern,
-		const char *what)
+static void print_event(struct pr_watch_view *v, const json_t *sample, const char *word, const json_t *pattern,
+			const char *what)
 {
 	gt_autofree char *line =
 		gt_xasprintf("%s %s %s, %s%s%s", clock_of(sample), word, gt_json_get_str(pattern, "id", ""),
@@ -298,29 +298,29 @@ static void say(struct pr_watch_view *v, const json_t *sample, const char *word,
 
 /* Prints a pattern's begin at once, and its end after a whole window without it, so that an intermittent pattern does
  * not fill the log. */
-static void say_changes(struct pr_watch_view *v, const json_t *sample, const json_t *patterns)
+static void print_changes(struct pr_watch_view *v, const json_t *sample, const json_t *patterns)
 {
-	json_t *said = v->said ? v->said : json_array(), *p;
+	json_t *announced = v->announced ? v->announced : json_array(), *p;
 
-	v->said = said;
-	for (size_t i = json_array_size(said); i-- > 0;) {
+	v->announced = announced;
+	for (size_t i = json_array_size(announced); i-- > 0;) {
 		int64_t absent;
 
-		p = json_array_get(said, i);
+		p = json_array_get(announced, i);
 		absent = find_pattern(patterns, p) ? 0 : gt_json_get_int(p, "absent", 0) + 1;
 		json_object_set_new(p, "absent", json_integer(absent));
 		if (absent == PR_WATCH_WINDOW) {
-			say(v, sample, "ends", p, "");
-			json_array_remove(said, i);
+			print_event(v, sample, "ends", p, "");
+			json_array_remove(announced, i);
 		}
 	}
 	for (size_t i = 0; i < json_array_size(patterns); i++) {
 		p = json_array_get(patterns, i);
-		if (find_pattern(said, p))
+		if (find_pattern(announced, p))
 			continue;
-		say(v, sample, "begins", p, gt_json_get_str(p, "what", ""));
-		json_array_append_new(said, json_pack("{s:o, s:o}", "id", gt_json_str(gt_json_get_str(p, "id", "")),
-						      "subject", gt_json_str(gt_json_get_str(p, "subject", ""))));
+		print_event(v, sample, "begins", p, gt_json_get_str(p, "what", ""));
+		json_array_append_new(announced, json_pack("{s:o, s:o}", "id", gt_json_str(gt_json_get_str(p, "id", "")),
+							   "subject", gt_json_str(gt_json_get_str(p, "subject", ""))));
 	}
 }
 
@@ -328,28 +328,28 @@ void pr_watch_line(struct pr_watch_view *v, const json_t *sample)
 {
 	const json_t *gpus = json_object_get(sample, "gpus"), *nodes = json_object_get(sample, "nodes"),
 		     *patterns = json_object_get(sample, "patterns");
-	size_t cards = json_array_size(gpus), lost = 0, i;
+	size_t n_gpus = json_array_size(gpus), n_errors = 0, i;
 	const json_t *g;
 	gt_auto_buf b = {0};
 
-	if (cards) {
-		gt_buf_printf(&b, "%zu GPU%s", cards, cards == 1 ? "" : "s");
-		json_array_foreach(gpus, i, g) lost += json_object_get(g, "error") != NULL;
-		if (lost)
-			gt_buf_printf(&b, ", %zu without an answer,", lost);
+	if (n_gpus) {
+		gt_buf_printf(&b, "%zu GPU%s", n_gpus, n_gpus == 1 ? "" : "s");
+		json_array_foreach(gpus, i, g) n_errors += json_object_get(g, "error") != NULL;
+		if (n_errors)
+			gt_buf_printf(&b, ", %zu without an answer,", n_errors);
 		put_range(&b, " ", gpus, "compute_percent", 1, "%");
 		put_range(&b, ", ", gpus, "memory_used_bytes", 1 << 30, " GiB");
 		put_range(&b, ", PCIe in ", gpus, "pcie_rx_bytes_per_s", 1e9, "");
 		put_range(&b, " out ", gpus, "pcie_tx_bytes_per_s", 1e9, " GB/s");
 		put_range(&b, ", ", gpus, "power_w", 1, " W");
 	} else {
-		gt_buf_puts(&b, no_cards(sample));
+		gt_buf_puts(&b, no_gpu_reason(sample));
 	}
 	put_range(&b, "; CPU ", nodes, "cpu_percent", 1, "%");
 	put_memory(&b, nodes);
 	if (!v->quiet)
 		fprintf(v->out, "%s %s\n", clock_of(sample), b.s ? b.s : "");
-	say_changes(v, sample, patterns);
+	print_changes(v, sample, patterns);
 }
 
 void pr_watch_jsonl(struct pr_watch_view *v, const json_t *doc)
@@ -376,7 +376,7 @@ static void sums(struct gt_table *t, const json_t *d, const char *key, double sc
 	gt_table_cell(t, "%s", text);
 }
 
-static void sum_cards(FILE *out, const json_t *gpus, bool color)
+static void sum_gpus(FILE *out, const json_t *gpus, bool color)
 {
 	gt_auto(gt_table) *t = gt_table_new();
 	const json_t *g;
@@ -414,7 +414,7 @@ void pr_watch_summary(struct pr_watch_view *v, const json_t *summary)
 	fprintf(v->out, "\n%d samples in %.0f s; least/mean/most\n\n", (int)gt_json_get_int(summary, "samples", 0),
 		gt_json_get_real(summary, "seconds", 0));
 	if (json_array_size(json_object_get(summary, "gpus"))) {
-		sum_cards(v->out, json_object_get(summary, "gpus"), v->color);
+		sum_gpus(v->out, json_object_get(summary, "gpus"), v->color);
 		fputc('\n', v->out);
 	}
 	print_nodes(v->out, json_object_get(summary, "nodes"), v->color, sums);

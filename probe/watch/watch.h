@@ -61,7 +61,7 @@ struct pr_watch_view {
 	FILE *out;
 	bool color, quiet;
 	unsigned drawn; /* number of lines of the last drawing, which the next one overwrites */
-	json_t *said; /* patterns whose begin was printed: [{id, subject, absent}], absent: number of samples without it */
+	json_t *announced; /* patterns whose begin was printed: [{id, subject, absent}], absent: number of samples without it */
 };
 void pr_watch_draw(struct pr_watch_view *v, const json_t *sample); /* on a terminal, over the last drawing */
 void pr_watch_line(struct pr_watch_view *v, const json_t *sample); /* one line, and the patterns that begin or end */

@@ -132,7 +132,7 @@ static int find_end(struct reader *r, struct directory *d)
 }
 
 /* Returns NULL for a relative path inside the archive, else the reason to reject the name. */
-static const char *why_strange(const char *name, size_t n)
+static const char *name_problem(const char *name, size_t n)
 {
 	if (!n || n > LONGEST_NAME)
 		return "no name or one too long";
@@ -185,7 +185,7 @@ static int take_entry(struct reader *r, const unsigned char *p, size_t left, siz
 		return bad(r, "its directory is cut off");
 	*ret_size = ENTRY_SIZE + name + extra + comment;
 	m->name = gt_xstrndup((const char *)p + ENTRY_SIZE, name);
-	why = memchr(p + ENTRY_SIZE, '\0', name) ? "a NUL byte in its name" : why_strange(m->name, name);
+	why = memchr(p + ENTRY_SIZE, '\0', name) ? "a NUL byte in its name" : name_problem(m->name, name);
 	if (why)
 		return bad(r, "a member has %s", why);
 	m->method = (unsigned)number(p + 10, 2);
@@ -313,7 +313,7 @@ struct stream {
 	unsigned char in[65536], out[262144];
 };
 
-static int hand_on(struct stream *s, const void *data, size_t n)
+static int pass_on(struct stream *s, const void *data, size_t n)
 {
 	if (n > s->m->size - s->done)
 		return bad(&s->r, "the member %s is longer than the directory says", s->m->name);
@@ -343,7 +343,7 @@ static int copy_stored(struct stream *s)
 	int r = refill(s, &n);
 
 	while (r >= 0 && n) {
-		r = hand_on(s, s->in, n);
+		r = pass_on(s, s->in, n);
 		if (r >= 0)
 			r = refill(s, &n);
 	}
@@ -370,7 +370,7 @@ static int inflate_deflated(struct stream *s)
 		if (r >= 0 && k != Z_OK && k != Z_STREAM_END)
 			r = bad(&s->r, "the member %s is damaged", s->m->name);
 		if (r >= 0)
-			r = hand_on(s, s->out, sizeof(s->out) - z.avail_out);
+			r = pass_on(s, s->out, sizeof(s->out) - z.avail_out);
 	}
 	inflateEnd(&z);
 	return r;

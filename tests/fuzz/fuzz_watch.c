@@ -39,7 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	summary = pr_session_summary(s);
 	FUZZ_ASSERT(summary);
 	pr_watch_summary(&v, summary);
-	json_decref(v.said);
+	json_decref(v.announced);
 	fclose(v.out);
 	return 0;
 }

@@ -527,7 +527,7 @@ START_TEST(nvml_tells_ways_and_a_capture_keeps_them)
 		const json_t *edges;
 
 		setenv("STANDIN_LINKS", t[i].links, 1);
-		answer = pr_nvml_ask();
+		answer = pr_nvml_query();
 		gt_auto(gt_fsroot) *fs = with_nvml(answer);
 		gt_auto(pr_host) *h = discover(fs);
 

@@ -171,7 +171,7 @@ START_TEST(one_that_comes_and_goes_fills_no_log)
 		pr_session_add(s, one);
 		pr_watch_line(&v, one);
 	}
-	json_decref(v.said);
+	json_decref(v.announced);
 	fclose(v.out);
 	for (const char *p = text; (p = strstr(p, "begins gpu.lost")); p++)
 		begins++;
@@ -281,7 +281,7 @@ START_TEST(a_strangers_recording_does_no_harm)
 	summary = pr_session_summary(s);
 	ck_assert_ptr_nonnull(summary);
 	pr_watch_summary(&v, summary);
-	json_decref(v.said);
+	json_decref(v.announced);
 	fclose(v.out);
 }
 END_TEST

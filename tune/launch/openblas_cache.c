@@ -111,7 +111,7 @@ int tn_kernels_ask(const struct tn_launch *c, const char *path, const char *core
 		*ret = known->said;
 		return 0;
 	}
-	r = pr_openblas_ask(c->fs, path, coretype, &k.said, err);
+	r = pr_openblas_query(c->fs, path, coretype, &k.said, err);
 	if (r < 0)
 		return r;
 	*ret = k.said;
