@@ -34,6 +34,29 @@ struct rt_kernel {
 	int64_t launches;	    /* in profiled steps */
 	double seconds, moved;	    /* in profiled steps; moved: bytes of copies and fills, and those that a launcher counts */
 };
+/* Results of the calls of RT_PHASE_GRADIENT. */
+struct rt_gradients {
+	double sum_squares; /* of the gradients times grad_scale */
+	const struct rt_node *not_finite; /* first gradient that is not finite, or NULL */
+};
+struct rt_run {
+	bool eval; /* evaluation: no gradients */
+	bool profiled;
+	bool update;	  /* this batch is the last of its update */
+	bool idle;	  /* all batches of the update on all ranks have weight 0: no update */
+	float loss_scale; /* factor of the first gradients, applied by losses */
+	float grad_scale; /* factor of gradients in updates: undoes the loss scale, clips */
+	struct rt_gradients *gradients;
+	const struct rt_optimizer *optimizer;
+	const struct rt_share *share; /* sharded update; NULL: this rank updates everything */
+	int64_t step; /* from 1 */
+	/* constants of this step's update; grad_scale is the field above */
+	struct rt_adamw adamw;
+	struct rt_sgd sgd;
+	uint64_t seed;
+	int64_t batch; /* from 0; selects the random numbers of the batch */
+	double entered_s; /* time of the call of the step, before its inputs were checked */
+};
 struct rt_backend;
 struct rt_program {
 	struct rt_options opt;

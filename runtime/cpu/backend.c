@@ -278,6 +278,7 @@ static bool multiplies(const struct rt_call *c, enum rt_dtype type)
 
 static void report(const struct rt_program *p, json_t *doc)
 {
+	const char *const warnings[] = { rt_cpu_blas_warning(), rt_cpu_kernels_warning() };
 	const struct rt_cpu_state *s = p->state;
 
 	json_object_set_new(doc, "isa", json_string(rt_cpu_isa()));
@@ -289,6 +290,9 @@ static void report(const struct rt_program *p, json_t *doc)
 	json_object_set_new(doc, "threads_on_node", threads_on_node(p));
 	if (s->ddp)
 		json_object_set_new(doc, "ddp", rt_ddp_report(s->ddp));
+	for (size_t i = 0; i < GT_ARRAY_SIZE(warnings); i++)
+		if (warnings[i])
+			json_array_append_new(json_object_get(doc, "warnings"), json_string(warnings[i]));
 }
 
 const struct rt_backend rt_backend_cpu = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <omp.h>
-#include "runtime/math/gemm.h"
+#include "runtime/cpu/cpu.h"
 
 void rt_cpu_column_sums(const struct rt_cpu *cpu, float *out, const float *x, int64_t rows, int64_t cols, int64_t ld, bool add)
 {

@@ -3,13 +3,6 @@
 #include "runtime/cpu/cpu.h"
 #include "runtime/math/pixels.h"
 
-void rt_pixels_to_f32(const unsigned char *restrict in, size_t n, float scale, float offset, float *restrict out)
-{
-#pragma omp simd
-	for (size_t i = 0; i < n; i++)
-		out[i] = (float)in[i] * scale + offset;
-}
-
 /* out (f32) = in (u8) * scale + offset, same shape */
 static void run_pixels(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {

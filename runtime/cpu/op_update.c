@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <string.h>
 #include "runtime/cpu/cpu.h"
+#include "runtime/graph/update.h"
 #include "runtime/transport/reduce.h"
 
 /* y = or += x * loss_scale */
@@ -97,7 +98,7 @@ static float *at_rank(const struct rt_share *s, char *base, const struct rt_node
 static void shared_block(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_share *s, update_fn *fn, int64_t from,
 			 int64_t to, int64_t origin, const void *numbers)
 {
-	float *x[RT_SHARE_RANKS], sum[BLOCK], *g = rt_f32(c->in[0]) + from;
+	float *x[RT_MAX_RANKS], sum[BLOCK], *g = rt_f32(c->in[0]) + from;
 
 	for (int i = 0; i < s->n_in; i++)
 		x[i] = at_rank(s, s->in[i], c->in[0]) + from;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/cpu/run.h"
+#include "runtime/memory/heap.h"
 
 static void load_inputs(struct rt_program *p, const void *const *inputs)
 {
@@ -288,7 +289,7 @@ int rt_cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *
 	if (r)
 		return r;
 	if (run->step == RT_FIRST_STEPS)
-		rt_cpu_make_room(&s->cpu);
+		rt_heap_make_room(s->cpu.threads);
 	return 0;
 }
 

@@ -2,10 +2,10 @@
 /* The table of the CUDA backend, and the options that it has or completes. */
 #include <errno.h>
 #include <math.h>
-#include "runtime/cpu/cpu.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/cuda/engine.h"
 #include "runtime/cuda/fp8.h"
+#include "runtime/math/team.h"
 #include "runtime/transport/comm.h"
 
 /* Logits of a whole slice are one product; a device is faster with few and large ones. */

@@ -8,8 +8,6 @@
 
 #define LOSSES	4
 
-_Static_assert(RT_SHARE_RANKS == RT_MAX_RANKS, "as many ranks as there can be");
-
 enum stage { IDLE, READY, RAW, UP, GOING_OUT, COMING_BACK, DOWN, POWERSGD, DONE };
 
 struct bucket {

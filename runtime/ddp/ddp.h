@@ -6,7 +6,7 @@
  * the window that the ranks share: nothing is copied into buckets. No thread of its own: the rank does its share of the sum
  * between two calls of the program as soon as the others are ready, so that ranks with one core each lose no time slice.
  */
-#include "runtime/cpu/cpu.h"
+#include "runtime/math/team.h"
 #include "runtime/pass/bucket.h"
 #include "runtime/transport/comm.h"
 
@@ -21,6 +21,18 @@ static inline void rt_swap(float **a, float **b)
 	*b = t;
 }
 
+/* The sharded update. The sharding unit is RT_PIECE_UNIT elements: whole blocks of 8-bit moments. */
+struct rt_share {
+	int n, me; /* number of parts of each tensor, and the own part */
+	/* Windows of other ranks. A tensor has the same offset from the start of each window. */
+	const char *base;
+	char *peer[RT_MAX_RANKS]; /* other ranks with a copy of the parameters */
+	int n_peers;
+	/* Windows and weights of gradients to add, in order. n_in 0: the own gradient is the sum already. */
+	char *in[RT_MAX_RANKS];
+	float weight[RT_MAX_RANKS];
+	int n_in;
+};
 struct rt_ddp;
 /* bytes: of the window, for what the plan put there. */
 int rt_ddp_new(const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_cpu *cpu,

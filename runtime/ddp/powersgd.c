@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/ddp/ddp.h"
+#include "runtime/math/gemm.h"
 
 #define MIN_RATE	2 /* compress only if the factors are smaller than this part of the matrix: torch's default */
 

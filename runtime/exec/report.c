@@ -201,11 +201,11 @@ double rt_program_pages_at(const struct rt_program *p, int node)
 
 json_t *rt_program_report(const struct rt_program *p)
 {
-	json_t *doc = json_object(), *warnings = json_array();
-	const char *const found[] = { rt_cpu_blas_warning(), rt_cpu_kernels_warning() };
+	json_t *doc = json_object();
 
 	json_object_set_new(doc, "device", json_string(p->backend->name));
 	json_object_set_new(doc, "threads", json_integer(p->threads));
+	json_object_set_new(doc, "warnings", json_array());
 	p->backend->report(p, doc);
 	json_object_set_new(doc, "parameters", json_integer(rt_program_parameters(p)));
 	json_object_set_new(doc, "flops_per_step", gt_json_real(rt_program_flops(p)));
@@ -215,10 +215,6 @@ json_t *rt_program_report(const struct rt_program *p)
 	json_object_set(doc, "passes", p->shapes[0].did);
 	if (p->n_shapes > 1)
 		json_object_set_new(doc, "shapes", shapes(p));
-	for (size_t i = 0; i < GT_ARRAY_SIZE(found); i++)
-		if (found[i])
-			json_array_append_new(warnings, json_string(found[i]));
-	json_object_set_new(doc, "warnings", warnings);
 	json_object_set_new(doc, "ops", op_rows(p));
 	if (p->opt.debug.profile && p->n_kernels)
 		json_object_set_new(doc, "kernels", kernel_rows(p));

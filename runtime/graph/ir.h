@@ -8,6 +8,7 @@
  */
 #include "lib/err.h"
 #include "runtime/graph/op_list.h"
+#include "runtime/math/act.h"
 #include "runtime/runtime.h"
 
 #define RT_MAX_IO	8
@@ -39,13 +40,6 @@ struct rt_node {
 	size_t bytes, offset;
 	void *data;
 };
-
-enum rt_act { RT_ACT_NONE, RT_ACT_GELU, RT_ACT_RELU, RT_ACT_GELU_ERF, RT_ACT_SILU, RT_ACT_TANH, RT_ACT_SIGMOID };
-/* Returns whether the derivative of act reads the input of act; otherwise it reads the output. */
-static inline bool rt_act_reads_input(enum rt_act act)
-{
-	return act == RT_ACT_GELU || act == RT_ACT_GELU_ERF || act == RT_ACT_SILU;
-}
 
 struct rt_attr {
 	enum rt_act act;
@@ -98,12 +92,6 @@ struct rt_graph {
 	struct rt_ir ir;
 	struct gt_err err;
 };
-
-/* Returns the bytes of a bit mask for a row of cols elements. Each vector of a row starts at a byte border. */
-static inline int64_t rt_bits_bytes(int64_t cols)
-{
-	return (cols + 15) / 16 * 2;
-}
 
 /* ---- ops ---- */
 #define RT_OP_ID(ID, name, kernels) RT_OP_##ID,

@@ -10,7 +10,7 @@
  * adamw8: in: gradient. out: parameter, m and v as codes, and their scales (one per block)
  */
 #include "runtime/graph/ops.h"
-#include "runtime/graph/update.h"
+#include "runtime/math/map8.h"
 
 const struct rt_op rt_op_scale = {
 	.id = RT_OP_SCALE,

@@ -3,6 +3,5 @@
 #define RT_GRAPH_UPDATE_H
 #include <stdint.h>
 
-#define RT_MAP8_BLOCK	256 /* elements of an 8-bit moment that share an absolute maximum */
 #define RT_PIECE_UNIT	INT64_C(256) /* sharding unit of a parameter in elements: whole blocks of 8-bit moments */
 #endif

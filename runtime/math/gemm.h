@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_GEMM_H
 #define RT_GEMM_H
-#include "runtime/cpu/cpu.h"
+#include "runtime/math/team.h"
+
+/* Row-major c (m,n) = alpha op(a) op(b) + beta c; op(a) is (m,k). Runs on the team; work below 50 us runs on one thread. */
+void rt_gemm(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
+	     int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc);
+/* The same inside a parallel region, in the calling thread. */
+void rt_gemm_one(bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a, int64_t lda, const float *b,
+		 int64_t ldb, float beta, float *c, int64_t ldc);
 
 /* An operation on each part of c once it is complete. The thread that computed the part runs it, so the part is in that
  * core's cache. */

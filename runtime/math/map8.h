@@ -4,8 +4,8 @@
 /* 8-bit codes for numbers in -1..1 or 0..1: 256 values, dense near 0. */
 #include <stdbool.h>
 #include <stdint.h>
-#include "runtime/graph/update.h"
 
+#define RT_MAP8_BLOCK	256 /* elements of an 8-bit moment that share an absolute maximum */
 /* A cell is the upper 16 bits of a positive float. Cell 0 starts at 2^-24; smaller values map to 0. */
 #define RT_MAP8_FIRST	((127u - 24) << 7)
 #define RT_MAP8_CELLS	(24 * 128 + 1)

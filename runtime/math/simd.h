@@ -9,8 +9,8 @@
  */
 #include <stdint.h>
 #include "lib/util.h"
+#include "runtime/math/act.h"
 #include "runtime/math/map8.h"
-#include "runtime/graph/ir.h"
 
 /* Chunk length of a sum of squares, in elements. Short enough for a relative error of 1e-6 with float sums. */
 #define RT_NORM_CHUNK	INT64_C(4096)
