@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "runtime/data/image_priv.h"
+#include "runtime/data/image.h"
+#include "runtime/data/image_scratch.h"
 #include "runtime/data/loader_priv.h"
 #include "runtime/runtime.h"
 

@@ -6,7 +6,8 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "runtime/data/image_priv.h"
+#include "runtime/data/image.h"
+#include "runtime/data/image_scratch.h"
 
 typedef float v4 __attribute__((vector_size(16)));
 typedef int32_t i4 __attribute__((vector_size(16)));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RT_IMAGE_PRIV_H
-#define RT_IMAGE_PRIV_H
-#include "runtime/data/image.h"
+#ifndef RT_IMAGE_SCRATCH_H
+#define RT_IMAGE_SCRATCH_H
+#include <stddef.h>
+#include <stdint.h>
 
 #define RT_CODECS	2
 
