@@ -2,8 +2,8 @@
 /* Peak rates of this machine, for profiles and bench/results. */
 #include <math.h>
 #include <omp.h>
-#include "runtime/memory/arena.h"
 #include "runtime/cpu/cpu.h"
+#include "runtime/memory/arena.h"
 
 #define SIDE	INT64_C(1536)
 #define TRIAD	(INT64_C(16) << 20) /* floats per array; three arrays exceed any cache */

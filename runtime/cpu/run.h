@@ -3,8 +3,8 @@
 #define RT_CPU_RUN_H
 /* A program's state in the CPU backend. */
 #include "runtime/backend/backend.h"
-#include "runtime/memory/arena.h"
 #include "runtime/cpu/cpu.h"
+#include "runtime/memory/arena.h"
 
 struct rt_cpu_state {
 	struct rt_cpu cpu;

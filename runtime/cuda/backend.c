@@ -4,7 +4,7 @@
 #include <math.h>
 #include "runtime/cuda/cuda.h"
 #include "runtime/cuda/engine.h"
-#include "runtime/cuda/fp8.h"
+#include "runtime/cuda/kernel/fp8.h"
 #include "runtime/math/team.h"
 #include "runtime/transport/comm.h"
 

@@ -3,10 +3,12 @@
  * Gradients that travel coded, as ddp/ddp.c has it: each rank codes a bucket in one segment per rank, gets its own segment of
  * all, sums it in f32, codes the sum and hands it to all. All of it is enqueued behind the bucket's gradients, on the stream of the
  * reductions, and captured with the backward pass. The buffers are shared by all buckets, which go one after the other; what a
- * coding loses is kept per bucket, and twice where an update may come to nothing (kernel/kept.cuh).
+ * coding loses is kept per bucket, and twice where an update may come to nothing (kernel/residual.cuh).
  */
 #include <errno.h>
-#include "runtime/cuda/coding.h"
+#include "runtime/cuda/engine.h"
+#include "runtime/cuda/kernel/coding.h"
+#include "runtime/cuda/kernel/residual.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
 #include "runtime/ddp/codec.h"

@@ -227,7 +227,7 @@ int rt_dnn_data_type(enum rt_dtype t);
 int rt_dnn_build(struct rt_dnn *d, struct dnn_choice *c, void (*operations)(struct dnn_bin *b, const void *key), const void *key,
 		 struct gt_err *err);
 
-/* ---- dnn.c ---- */
+/* ---- dnn_library.c ---- */
 #define DNN_ARGS 16
 struct dnn_pack {
 	int n;

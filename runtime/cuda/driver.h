@@ -5,7 +5,7 @@
  * Names, values and signatures: CUDA Driver API reference, cuda.h. */
 #include "lib/err.h"
 #include "runtime/cuda/cuda.h"
-#include "runtime/cuda/kernels.h"
+#include "runtime/cuda/kernel/kernels.h"
 
 typedef int cu_result;
 typedef int cu_device;

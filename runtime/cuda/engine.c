@@ -2,13 +2,14 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include "runtime/math/simd.h"
+#include "runtime/cuda/engine.h"
+#include "runtime/cuda/kernel/update.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
 #include "runtime/cuda/timing.h"
-#include "runtime/cuda/update.h"
 #include "runtime/ddp/codec.h"
 #include "runtime/ddp/ddp.h"
+#include "runtime/math/simd.h"
 
 /* ---- opening ---- */
 

@@ -9,13 +9,6 @@
  */
 #include "runtime/backend/backend.h"
 
-struct rt_engine;
-
-static inline struct rt_engine *rt_engine_of(const struct rt_program *p)
-{
-	return p->state;
-}
-
 int rt_engine_open(struct rt_program *p, struct gt_err *err);
 /* Lowers the options' memory limit to what the device has free, less what is left to the driver and its libraries. */
 void rt_engine_limit_memory(struct rt_program *p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rounding to 8 bits under scales that live on the device: pass/fp8.c makes the calls. */
 #include <math.h>
-#include "runtime/cuda/fp8.h"
+#include "runtime/cuda/kernel/fp8.h"
 #include "runtime/cuda/launch.h"
 
 #define THREADS 256

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
+#include "runtime/cuda/engine.h"
 #include "runtime/cuda/launch.h"
 
 static bool is_pinned(const struct rt_engine *e, const void *at, size_t bytes)

@@ -424,10 +424,3 @@ const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c
 	}
 	return kernel && kernel->refuses ? kernel->refuses(e, c) : NULL;
 }
-
-size_t rt_engine_scratch(void *engine, const struct rt_call *c)
-{
-	const struct rt_cuda_kernel *kernel = rt_cuda_kernels[c->op->id];
-
-	return kernel && kernel->scratch ? kernel->scratch(engine, c) : 0;
-}

@@ -4,9 +4,9 @@
 /* Inside the engine: what the launchers of the ops share. After the first failure every launch does nothing; the engine
  * reports that failure. */
 #include "lib/json.h"
+#include "runtime/backend/backend.h"
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/dnn.h"
-#include "runtime/cuda/engine.h"
 
 /* Calls that one kernel does together: the updates of all tensors that stand side by side. */
 struct update_group {
@@ -116,6 +116,11 @@ struct rt_engine {
 	double host_s;
 	int64_t host_steps;
 };
+
+static inline struct rt_engine *rt_engine_of(const struct rt_program *p)
+{
+	return p->state;
+}
 
 struct rt_cuda_kernel {
 	/* Launches the call's kernels; NULL: one launch does all calls of the op (replay.c). */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Launchers of the small ops: products of two tensors, element by element and as matrices, dropout, softmax, reductions. */
 #include <math.h>
+#include "runtime/cuda/kernel/rows.h"
 #include "runtime/cuda/launch.h"
-#include "runtime/cuda/rows.h"
 #include "runtime/graph/reduce.h"
 
 static int64_t elements(const struct rt_node *n)

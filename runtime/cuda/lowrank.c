@@ -3,12 +3,12 @@
  * PowerSGD on devices: runtime/ddp/powersgd.c, stage by stage on the stream of the reductions, captured with the backward pass.
  * What was lost and Q are kept per bucket; P, the next Q and the parts of sums are shared by all buckets, which go one after the
  * other. What is lost and what is to be sent lie at one place: 4 bytes a gradient beside the gradients themselves, and 4 more where
- * an update may come to nothing, for what was lost before it (kernel/kept.cuh).
+ * an update may come to nothing, for what was lost before it (kernel/residual.cuh).
  */
 #include <errno.h>
-#include "runtime/cuda/coding.h"
+#include "runtime/cuda/kernel/lowrank.h"
+#include "runtime/cuda/kernel/residual.h"
 #include "runtime/cuda/launch.h"
-#include "runtime/cuda/lowrank.h"
 #include "runtime/cuda/nccl.h"
 #include "runtime/ddp/ddp.h"
 

@@ -4,8 +4,9 @@
  * made. First the plan's arena, then what the engine itself needs.
  */
 #include <errno.h>
+#include "runtime/cuda/engine.h"
+#include "runtime/cuda/kernel/update.h"
 #include "runtime/cuda/launch.h"
-#include "runtime/cuda/update.h"
 
 /* Left to the driver and the libraries, which take memory for captured graphs, kernels and handles when they please. */
 #define RESERVE_SHARE	128 /* of the card */
@@ -125,6 +126,13 @@ static void widen(struct layout *l, const struct rt_plan *plan)
 static uint64_t whole(const struct layout *l)
 {
 	return l->arena + RT_BLAS_WORKSPACE + 2 * l->input + 2 * RT_ENGINE_ALIGN + l->norm + l->window + l->tables + l->maps;
+}
+
+size_t rt_engine_scratch(void *engine, const struct rt_call *c)
+{
+	const struct rt_cuda_kernel *kernel = rt_cuda_kernels[c->op->id];
+
+	return kernel && kernel->scratch ? kernel->scratch(engine, c) : 0;
 }
 
 uint64_t rt_engine_plan_bytes(const struct rt_program *p)

@@ -3,10 +3,11 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include "runtime/cuda/engine.h"
+#include "runtime/cuda/kernel/update.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
 #include "runtime/cuda/timing.h"
-#include "runtime/cuda/update.h"
 #include "runtime/ddp/ddp.h"
 
 static void update(struct rt_program *p, const struct update_group *g)

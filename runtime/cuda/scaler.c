@@ -4,8 +4,9 @@
  * device is past it anyway, or when it waits for everything: nothing is waited for on its account.
  */
 #include <math.h>
+#include "runtime/cuda/engine.h"
+#include "runtime/cuda/kernel/update.h"
 #include "runtime/cuda/launch.h"
-#include "runtime/cuda/update.h"
 
 /* Where an update leaves its state for the host: one place may be read while the next update writes the other. */
 static struct rt_scaler_state *place_of(struct rt_engine *e, unsigned update)

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/cuda/driver.h"
-#include "runtime/cuda/fp8.h"
+#include "runtime/cuda/kernel/fp8.h"
 #include "runtime/cuda/selfcheck.h"
 
 #define HISTORY 5

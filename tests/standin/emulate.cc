@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 #define RT_EMULATE 1
-#include "runtime/cuda/kernels.cu"
-#include "runtime/cuda/kernels.h"
+#include "runtime/cuda/kernel/kernels.cu"
+#include "runtime/cuda/kernel/kernels.h"
 #include "runtime/example/user_gelu.cu"
 #include "tests/graphs/user.cu"
 using namespace of_f32;

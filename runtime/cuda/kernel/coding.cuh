@@ -7,8 +7,8 @@
  * was lost).
  */
 #include "common.cuh"
-#include "kept.cuh"
-#include "runtime/cuda/coding.h"
+#include "residual.cuh"
+#include "runtime/cuda/kernel/coding.h"
 
 #define CODE_EACH  8
 #define CODE_BLOCK 512

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One element after the other: sums, activations, conversions. Any grid; tensors start on 16 bytes. */
 #include "random.cuh"
-#include "runtime/cuda/update.h"
+#include "runtime/cuda/kernel/update.h"
 
 enum { ACT_NONE, ACT_GELU, ACT_RELU, ACT_GELU_ERF, ACT_SILU, ACT_TANH, ACT_SIGMOID }; /* enum rt_act */
 

@@ -5,7 +5,7 @@
  * follow the largest absolute value of the last updates.
  */
 #include "common.cuh"
-#include "runtime/cuda/fp8.h"
+#include "runtime/cuda/kernel/fp8.h"
 
 /* Nearest, ties to even; too large is the largest; NaN is 0x7f. What the instruction below does. */
 RT_DEVICE uint32_t round8(float x, int fraction, int bias, uint32_t most)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cross entropy of rows of logits and its gradient, in place. Rows whose target is RT_IGNORE count nowhere. */
 #include "common.cuh"
-#include "runtime/cuda/update.h"
+#include "runtime/cuda/kernel/update.h"
 
 #define IGNORE (-100) /* RT_IGNORE */
 

@@ -2,12 +2,12 @@
 /*
  * PowerSGD as runtime/ddp/powersgd.c has it, over all gradients of a bucket in one launch per stage: M = lost + gradient, P = M Q;
  * (mean over ranks); columns of P orthonormal; Q = M^T P; (mean over ranks); gradient = P Q^T, lost = M - gradient. Where an update
- * may come to nothing lost and Q have two places each (kept.cuh), and M lies where what is lost now will. Counted bytes
+ * may come to nothing lost and Q have two places each (residual.cuh), and M lies where what is lost now will. Counted bytes
  * per element of a matrix, up to rank 8: 12, 4 and 12; each further 8 ranks 4 more in the first two. Sums have a fixed order.
  */
-#include "kept.cuh"
+#include "residual.cuh"
 #include "reduce.cuh"
-#include "runtime/cuda/lowrank.h"
+#include "runtime/cuda/kernel/lowrank.h"
 
 #define RANKS_AT_ONCE 8
 

@@ -4,7 +4,7 @@
  * count of updates live on the device, so that no step waits to learn whether an update was skipped. One thread each.
  */
 #include "common.cuh"
-#include "runtime/cuda/update.h"
+#include "runtime/cuda/kernel/update.h"
 
 /* Before a batch: what the host could not know of the step's numbers. first: of the update's batches; lr and betas are the
  * optimizer's. */

@@ -5,7 +5,7 @@
  * one write.
  */
 #include "common.cuh"
-#include "runtime/cuda/rows.h"
+#include "runtime/cuda/kernel/rows.h"
 
 struct row_threads {
 	int64_t row;

@@ -5,7 +5,7 @@
  */
 #include "random.cuh"
 #include "reduce.cuh"
-#include "runtime/cuda/update.h"
+#include "runtime/cuda/kernel/update.h"
 
 RT_DEVICE float gradient_at(const struct rt_update_tensor *t, int64_t i)
 {

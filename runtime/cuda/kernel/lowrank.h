@@ -13,7 +13,7 @@ struct rt_lowrank {
 	uint64_t gradient, lost; /* (n,m); lost: of earlier updates, and where this one's goes what is to be sent before */
 	uint64_t p, q, next;	 /* (r,n), (r,m), (r,m): a rank's factor is one piece */
 	uint64_t part;		 /* (parts,r,m) */
-	uint64_t kept;		 /* struct rt_coding_kept (coding.h) */
+	uint64_t kept;		 /* struct rt_coding_kept (residual.h) */
 	int64_t lost_stride, q_stride; /* floats between the two places of lost and of q; 0: there is one */
 	int64_t n, m;
 	int32_t r, parts; /* r 0: n floats that travel as they are, in p */

@@ -3,7 +3,6 @@
 #define RT_CUDA_CODING_H
 /* What host and kernel/coding.cuh share: gradients as they travel. */
 #include <stdint.h>
-#include "runtime/cuda/update.h"
 
 enum { RT_CODE_FP16 = 1, RT_CODE_BF16, RT_CODE_INT8, RT_CODE_ONEBIT = 5 }; /* enum rt_compress */
 
@@ -13,14 +12,5 @@ struct rt_coding {
 	uint64_t key;			   /* changes the random numbers */
 	uint64_t kept;			   /* struct rt_coding_kept on the device; where something is lost */
 	int64_t stride;			   /* floats from what was lost to where what is lost now goes; 0: the same place */
-};
-/*
- * Of what compression lost, on the device. Where an update may come to nothing there are two places: one counts, and the other
- * takes its place with an update that is done.
- */
-struct rt_coding_kept {
-	double unit;   /* gradients of the update that lost it were so many times what it made of them; 0: nothing was lost */
-	float of_lost; /* what was lost counts so many times in the update under way */
-	int32_t which; /* of the places counts */
 };
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RT_CUDA_KEPT_CUH
-#define RT_CUDA_KEPT_CUH
+#ifndef RT_CUDA_RESIDUAL_CUH
+#define RT_CUDA_RESIDUAL_CUH
 /*
  * What compression lost of earlier gradients: rt_ddp_set_unit() and rt_ddp_settle() of runtime/ddp/ddp.c on the device, where the
  * loss scale and the fate of an update are known without the host. One thread each.
  */
 #include "common.cuh"
-#include "runtime/cuda/coding.h"
-#include "runtime/cuda/update.h"
+#include "runtime/cuda/kernel/residual.h"
+#include "runtime/cuda/kernel/update.h"
 
 /* Floats from the first place to the one that counts, and to the one that is written. */
 RT_DEVICE int64_t kept_before(struct rt_coding_kept kept, int64_t stride)
