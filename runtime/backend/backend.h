@@ -63,7 +63,6 @@ struct rt_backend {
 	/* Adds device-specific members to rt_program_report(). */
 	void (*report)(const struct rt_program *p, json_t *doc);
 };
-extern const struct rt_backend rt_backend_cpu, rt_backend_cuda;
-/* All backends of this build; NULL-terminated. */
+/* The backends of a program, NULL-terminated. The program defines the list by linking one file of runtime/devices. */
 extern const struct rt_backend *const rt_backend_list[];
 #endif

@@ -17,6 +17,7 @@ struct rt_cpu_state {
 	bool reduced;  /* `losses` contains the means over all ranks */
 	struct rt_losses losses;
 };
+extern const struct rt_backend rt_backend_cpu;
 int rt_cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *run, struct rt_metrics *m, struct gt_err *err);
 int rt_cpu_eval(struct rt_program *p, const void *const *inputs, struct rt_run *run, double *ret_loss, struct gt_err *err);
 void rt_cpu_run_call(struct rt_program *p, int i, struct rt_run *run);

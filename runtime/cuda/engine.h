@@ -9,6 +9,7 @@
  */
 #include "runtime/backend/backend.h"
 
+extern const struct rt_backend rt_backend_cuda;
 int rt_engine_open(struct rt_program *p, struct gt_err *err);
 /* Lowers the options' memory limit to what the device has free, less what is left to the driver and its libraries. */
 void rt_engine_limit_memory(struct rt_program *p);

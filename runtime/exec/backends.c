@@ -5,14 +5,16 @@
 
 int rt_backends(struct rt_backend_info ret[RT_BACKENDS])
 {
-	for (int i = 0; rt_backend_list[i]; i++) {
-		const struct rt_backend *b = rt_backend_list[i];
+	int n = 0;
+
+	for (; rt_backend_list[n]; n++) {
+		const struct rt_backend *b = rt_backend_list[n];
 		struct gt_err err = { 0 };
 
-		ret[i] = (struct rt_backend_info){ .device = b->device, .name = b->name };
-		ret[i].available = !b->probe || b->probe(&err) == 0;
-		if (!ret[i].available)
-			snprintf(ret[i].reason, sizeof(ret[i].reason), "%.511s", err.msg);
+		ret[n] = (struct rt_backend_info){ .device = b->device, .name = b->name };
+		ret[n].available = !b->probe || b->probe(&err) == 0;
+		if (!ret[n].available)
+			snprintf(ret[n].reason, sizeof(ret[n].reason), "%.511s", err.msg);
 	}
-	return RT_BACKENDS;
+	return n;
 }

@@ -6,7 +6,7 @@ cd "$TOP_BUILDDIR" || exit 1
 
 defined() { "$NM" -g --defined-only "$1" | awk 'NF == 3 { print $3 }' | grep -v '^__'; }
 
-for pair in liblib:gt_ libprobe:pr_ libsysctl:sc_ libstats:bn_ libtune:tn_ libruntime:rt_ libcudadev:rt_ libbench:bn_; do
+for pair in liblib:gt_ libprobe:pr_ libsysctl:sc_ libstats:bn_ libtune:tn_ libruntime:rt_ libbackends:rt_ libcudadev:rt_ libbench:bn_; do
 	archive=${pair%:*}.a
 	prefix=${pair#*:}
 	if [ -n "$(defined "$archive" 2>/dev/null)" ]; then
