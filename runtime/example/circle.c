@@ -30,37 +30,31 @@ static void draw(uint64_t batch, float x[N][2], int32_t y[N])
 
 int main(int argc, char **argv)
 {
-	const struct rt_options train = { .seed = 1, .optimizer = { .kind = RT_ADAMW, .lr = 0.02 } };
-	const struct rt_options infer = { .debug = { .no_fuse = true, .no_reuse = true } }; /* the logits stay in memory */
+	const struct rt_options train = { .seed = 1, .optimizer = { .kind = RT_ADAMW, .lr = 0.02 } }, predict = { 0 };
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *trained = NULL, *loaded = NULL;
 	struct rt_node *logits, *loss = declare(g, &logits);
 	struct rt_metrics m = { 0 };
 	struct gt_err err = { 0 };
-	float x[N][2], out[N][2];
-	const void *inputs[2];
+	float x[N][2], out[N][2], out_loss;
 	int right = 0, r;
 	int32_t y[N];
 
-	inputs[0] = x;
-	inputs[1] = y;
 	r = argc == 2 ? rt_compile(g, loss, &train, &trained, &err) : rt_fail(&err, 1, "usage: circle FILE");
 	for (uint64_t step = 0; !r && step < 500; step++) {
 		draw(step, x, y);
-		r = rt_step(trained, inputs, &m, &err);
-	}
-	if (r || rt_save(trained, argv[1], 0, &err) || rt_compile(g, loss, &infer, &loaded, &err) ||
-	    rt_load(loaded, argv[1], &(uint64_t){ 0 }, &err)) {
-		fprintf(stderr, "%s\n", err.msg);
-		return 1;
+		r = rt_step(trained, (const void *[]){ x, y }, &m, &err);
 	}
 	draw(1000, x, y); /* points that training has not seen */
-	if (rt_eval(loaded, inputs, &m.loss, &err) || rt_read_value(loaded, logits, &out[0][0], &err)) {
+	if (r || rt_save(trained, argv[1], 0, &err) ||
+	    rt_compile_outputs(g, (struct rt_node *[]){ loss, logits }, 2, &predict, &loaded, &err) ||
+	    rt_load(loaded, argv[1], &(uint64_t){ 0 }, &err) ||
+	    rt_run(loaded, (const void *[]){ x, y }, (float *[]){ &out_loss, &out[0][0] }, &err)) {
 		fprintf(stderr, "%s\n", err.msg);
 		return 1;
 	}
 	for (int i = 0; i < N; i++)
 		right += (out[i][1] > out[i][0]) == y[i];
-	printf("%d of %d points are classified correctly, loss %.3f\n", right, N, m.loss);
+	printf("%d of %d points are classified correctly, loss %.3f\n", right, N, out_loss);
 	return right < N * 9 / 10;
 }
