@@ -50,8 +50,8 @@ static void clear_code(struct code *c)
 
 /* Yes if most of the code runs on the GPU, no if none does. Wheels with one library per CUDA release are between the
  * two: unknown. */
-static void judge_card(struct pr_question *q, const struct code *code, const char *list, const char *source,
-		       const char *address, unsigned arch)
+static void judge_gpu(struct pr_question *q, const struct code *code, const char *list, const char *source,
+		      const char *address, unsigned arch)
 {
 	size_t containers = 0, libraries = 0;
 
@@ -81,7 +81,7 @@ static void judge_code(struct pr_question *q, const struct code *code)
 		int arch = pr_arch_of(q->c, &h->gpu[i]);
 
 		if (arch && arch != seen)
-			judge_card(q, code, list, source, h->gpu[i].pci->address, (unsigned)arch);
+			judge_gpu(q, code, list, source, h->gpu[i].pci->address, (unsigned)arch);
 		else if (arch != seen)
 			pr_can_reason(q, PR_OPEN, source,
 				      "it holds code for the capabilities %s; that of GPU %s is not known", list,
@@ -92,7 +92,7 @@ static void judge_code(struct pr_question *q, const struct code *code)
 
 /* ---- a distribution: its tags and requirements ---------------------------------------------------------------- */
 
-static void judge_tags(struct pr_question *q, const struct pr_metadata *m, const char *python, const char *whose,
+static void judge_tags(struct pr_question *q, const struct pr_metadata *m, const char *python, const char *label,
 		       bool only_bad)
 {
 	const struct pr_host *h = q->c->host;
@@ -107,7 +107,7 @@ static void judge_tags(struct pr_question *q, const struct pr_metadata *m, const
 		any = true;
 	}
 	if (!any) {
-		pr_can_reason(q, PR_OPEN, "WHEEL", "%s has no tag that says for which system it is made", whose);
+		pr_can_reason(q, PR_OPEN, "WHEEL", "%s has no tag that says for which system it is made", label);
 		return;
 	}
 	if (!only_bad || !best.python)
@@ -115,14 +115,14 @@ static void judge_tags(struct pr_question *q, const struct pr_metadata *m, const
 			      best.python > 0 ? PR_YES
 			      : best.python   ? PR_OPEN
 					      : PR_NO,
-			      "tag of the wheel", python ? "%s: %s; the Python here is %s" : "%s: %s%s", whose,
+			      "tag of the wheel", python ? "%s: %s; the Python here is %s" : "%s: %s%s", label,
 			      best.python_why, python ? python : "");
 	if (!only_bad || !best.platform)
 		pr_can_reason(q,
 			      best.platform > 0 ? PR_YES
 			      : best.platform   ? PR_OPEN
 						: PR_NO,
-			      "tag of the wheel", "%s: %s; this host is %s with glibc %s", whose, best.platform_why,
+			      "tag of the wheel", "%s: %s; this host is %s with glibc %s", label, best.platform_why,
 			      h->kernel.arch.v ? h->kernel.arch.v : "of an unknown architecture",
 			      h->glibc.v ? h->glibc.v : "of an unknown release");
 }

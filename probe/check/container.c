@@ -144,14 +144,14 @@ static const char *brand_of(const struct pr_host *h)
 static void require(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	const char *wants = pr_getenv(h, "NVIDIA_REQUIRE_CUDA"), *off = pr_getenv(h, "NVIDIA_DISABLE_REQUIRE");
+	const char *requirements = pr_getenv(h, "NVIDIA_REQUIRE_CUDA"), *off = pr_getenv(h, "NVIDIA_DISABLE_REQUIRE");
 	gt_autofree char *cuda = NULL, *why = NULL, *arch = NULL;
 	struct pr_require_facts facts = {0};
 	struct gt_err err = {0};
 	bool unknown = false;
 	int r;
 
-	if (!wants || !*wants) {
+	if (!requirements || !*requirements) {
 		pr_say(f, PR_SKIP, "no NVIDIA_REQUIRE_CUDA in the environment");
 		return;
 	}
@@ -169,7 +169,7 @@ static void require(const struct pr_context *c, struct pr_finding *f)
 		facts.arch = arch;
 	}
 	facts.brand = brand_of(h);
-	r = pr_require(wants, &facts, &why, &unknown, &err);
+	r = pr_require(requirements, &facts, &why, &unknown, &err);
 	if (r < 0) {
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
 	} else if (unknown) {
@@ -178,7 +178,7 @@ static void require(const struct pr_context *c, struct pr_finding *f)
 	} else if (r) {
 		pr_say(f, PR_PASS, "driver %s meets the image's NVIDIA_REQUIRE_CUDA", facts.driver);
 	} else {
-		pr_say(f, PR_FAIL, "the image requires %s and driver %s carries CUDA %s", why ? why : wants,
+		pr_say(f, PR_FAIL, "the image requires %s and driver %s carries CUDA %s", why ? why : requirements,
 		       facts.driver, cuda ? cuda : "of an unknown release");
 		pr_remedy(f, "Use an image of an older CUDA, or upgrade the host's driver. If the image brings a "
 			     "cuda-compat that lifts "

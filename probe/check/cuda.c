@@ -38,7 +38,7 @@ static void drop_compat(struct pr_finding *f, const struct pr_lib *l)
 }
 
 /* Returns true for a libcuda of a cuda-compat package (…/compat/, conda's …/cuda-compat/) that is newer than the module. */
-static bool lifts(const struct pr_lib *l, const char *module)
+static bool is_forward_compat(const struct pr_lib *l, const char *module)
 {
 	return l->version && strstr(l->path, "compat/") && gt_version_cmp(l->version, module) > 0;
 }
@@ -67,7 +67,7 @@ static void libcuda(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_NOT_KNOWN, "%s does not tell its version by its name", l->path);
 	} else if (!strcmp(l->version, module)) {
 		pr_say(f, PR_PASS, "libcuda is %s, as the module", module);
-	} else if (lifts(l, module)) {
+	} else if (is_forward_compat(l, module)) {
 		pr_say(f, PR_PASS, "%s is newer than the module, as a cuda-compat library may be", l->path);
 	} else if (strstr(l->path, "compat/")) {
 		pr_say(f, PR_FAIL, "%s is %s, older than the driver %s: a compat library is for older drivers only", l->path,
@@ -114,8 +114,8 @@ static char *noted_branches(const struct pr_host *h, const struct pr_lib *l)
 
 /* Returns whether this libcuda supports the module. PR_NOT_KNOWN: its branch is not in the table, or the table is
  * malformed (then with err). */
-static enum pr_result judge_lift(const struct pr_context *c, const struct pr_lib *l, const char *module, char **ret_bases,
-				 struct gt_err *err)
+static enum pr_result judge_forward_compat(const struct pr_context *c, const struct pr_lib *l, const char *module, char **ret_bases,
+					   struct gt_err *err)
 {
 	gt_autofree char *branch = gt_xstrndup(l->version, strcspn(l->version, ".")),
 			 *base = gt_xstrndup(module, strcspn(module, ".")), *bases = noted_branches(c->host, l);
@@ -140,9 +140,9 @@ const char *pr_effective_driver(const struct pr_context *c)
 
 	if (pr_windows_gpus(h))
 		return h->nvml.driver.v;
-	if (!module || !l || !lifts(l, module))
+	if (!module || !l || !is_forward_compat(l, module))
 		return module;
-	return judge_lift(c, l, module, &bases, NULL) == PR_FAIL ? module : l->version;
+	return judge_forward_compat(c, l, module, &bases, NULL) == PR_FAIL ? module : l->version;
 }
 
 static void forward_compat(const struct pr_context *c, struct pr_finding *f)
@@ -156,11 +156,11 @@ static void forward_compat(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_driver(c, f))
 		return;
-	if (!l || !lifts(l, module)) {
+	if (!l || !is_forward_compat(l, module)) {
 		pr_say(f, PR_SKIP, "no cuda-compat libcuda lifts the driver");
 		return;
 	}
-	r = judge_lift(c, l, module, &bases, &err);
+	r = judge_forward_compat(c, l, module, &bases, &err);
 	if (r == PR_FAIL && !bases)
 		pr_say(f, r, "%s is %s for driver %s: forward compatibility, which consumer cards do not have", l->path,
 		       l->version, module);
@@ -203,7 +203,7 @@ static void max_cuda(const struct pr_context *c, char to[16])
 }
 
 /* If the toolkit supports none of the GPUs because all are too old, returns the GPU with the newest last release. Else NULL. */
-static const struct pr_gpu *left_behind(const struct pr_context *c, const char *version, struct pr_span *ret)
+static const struct pr_gpu *find_unsupported_gpu(const struct pr_context *c, const char *version, struct pr_span *ret)
 {
 	const struct pr_gpu *found = NULL;
 
@@ -223,7 +223,7 @@ static const struct pr_gpu *left_behind(const struct pr_context *c, const char *
 	return found;
 }
 
-static bool serves_a_card(const struct pr_context *c, const char *cuda)
+static bool supports_a_gpu(const struct pr_context *c, const char *cuda)
 {
 	struct pr_span span;
 
@@ -247,7 +247,7 @@ char *pr_own_toolkit(const struct pr_context *c)
 		if (!*max)
 			return NULL;
 	}
-	return serves_a_card(c, own) && (!*max || gt_version_cmp(own, max) <= 0) ? gt_take(own) : NULL;
+	return supports_a_gpu(c, own) && (!*max || gt_version_cmp(own, max) <= 0) ? gt_take(own) : NULL;
 }
 
 /* Recommends another toolkit. last NULL: the driver is too old for this one. Otherwise the GPU is too old for it, and
@@ -288,7 +288,7 @@ static bool judge_toolkit(const struct pr_context *c, struct pr_finding *f, cons
 	struct gt_err err = { 0 };
 	int r = pr_compat_min_driver(c->fs, version, &least, &err);
 	struct pr_span span;
-	const struct pr_gpu *g = left_behind(c, version, &span);
+	const struct pr_gpu *g = find_unsupported_gpu(c, version, &span);
 
 	if (r < 0)
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);

@@ -378,7 +378,7 @@ const struct pr_check pr_check_nvml = {
 static void count(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	size_t gpus = pr_bus_gpus(h), ours = pr_usable_gpus(h);
+	size_t gpus = pr_bus_gpus(h), usable = pr_usable_gpus(h);
 	const char *where = h->container.state == PR_PRESENT ? "container" : "job";
 
 	if (pr_without_gpu(c, f))
@@ -389,7 +389,7 @@ static void count(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_PASS, gpus == 1 ? "the GPU on the bus is in the driver's hands" :
 					       "all %zu GPUs on the bus are in the driver's hands", gpus);
 	} else if (h->nvml.count.v > 0 && (h->container.state == PR_PRESENT || h->driver.some_inaccessible ||
-						  (ours < gpus && h->nvml.count.v == (int64_t)ours))) {
+						  (usable < gpus && h->nvml.count.v == (int64_t)usable))) {
 		pr_say(f, PR_PASS, "this %s was given %d of the %zu GPUs on the bus", where, (int)h->nvml.count.v, gpus);
 	} else {
 		pr_say(f, PR_FAIL, "%zu GPU%s on the PCI bus, but NVML sees %d", gpus, gpus > 1 ? "s" : "",

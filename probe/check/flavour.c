@@ -240,7 +240,7 @@ const struct pr_check pr_check_next_kernel = {
 };
 
 /* Returns a driver package with a pending upgrade; one on hold only if there is no other. NULL: none is pending. */
-static const struct pr_package *waiting(const struct pr_host *h, bool *ret_any)
+static const struct pr_package *pending_upgrade(const struct pr_host *h, bool *ret_any)
 {
 	const struct pr_package *found = NULL;
 
@@ -266,7 +266,7 @@ static void upgrade(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_driver(c, f))
 		return;
-	p = waiting(h, &any);
+	p = pending_upgrade(h, &any);
 	lib = pr_loaded_lib(h, "libnvidia-ml.so.1");
 	if (built && lib && gt_streq(lib->version, built + 1) && strcmp(built + 1, module)) {
 		pr_say(f, PR_SKIP, "the upgrade has come already; driver.lib-mismatch tells of it");

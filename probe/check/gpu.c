@@ -38,13 +38,13 @@ const struct pr_check pr_check_gpu_node = {
 
 static void topology(const struct pr_context *c, struct pr_finding *f)
 {
-	const struct gt_strv *seen = &c->host->contradictions;
+	const struct gt_strv *contradictions = &c->host->contradictions;
 
-	if (!seen->n) {
+	if (!contradictions->n) {
 		pr_say(f, PR_PASS, "NUMA nodes, CPUs and devices are consistent");
 		return;
 	}
-	pr_say(f, PR_WARN, "%s%s", seen->v[0], seen->n > 1 ? " (and more: gpuprobe --json)" : "");
+	pr_say(f, PR_WARN, "%s%s", contradictions->v[0], contradictions->n > 1 ? " (and more: gpuprobe --json)" : "");
 	pr_remedy(f, "Look at both:  lstopo --no-io; numactl -H\nand update the firmware, or mend the VM's topology. "
 		     "Until then bind nothing to nodes");
 }
@@ -60,7 +60,7 @@ const struct pr_check pr_check_topology = {
 static void pcie_width(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	size_t seen = 0;
+	size_t n_checked = 0;
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -72,7 +72,7 @@ static void pcie_width(const struct pr_context *c, struct pr_finding *f)
 			can = GT_MIN(can, d->parent_max_width.v);
 		if (!pr_has(d->link_width) || d->link_width.v <= 0 || d->link_width.v > 32 || can <= 0)
 			continue; /* virtual functions report 0 or 255 */
-		seen++;
+		n_checked++;
 		if (d->link_width.v < can) {
 			pr_say(f, PR_WARN, "GPU %s runs at PCIe x%d although card and slot can do x%d", d->address,
 			       (int)d->link_width.v, (int)can);
@@ -80,7 +80,7 @@ static void pcie_width(const struct pr_context *c, struct pr_finding *f)
 			return;
 		}
 	}
-	pr_say(f, seen ? PR_PASS : PR_SKIP, seen ? "every GPU has the PCIe width that card and slot can do" :
+	pr_say(f, n_checked ? PR_PASS : PR_SKIP, n_checked ? "every GPU has the PCIe width that card and slot can do" :
 						   "no link width can be read");
 }
 const struct pr_check pr_check_pcie_width = {

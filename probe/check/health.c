@@ -29,7 +29,7 @@ static const struct pr_gpu *first_with(const struct pr_host *h, size_t offset)
 #define FIRST_WITH(h, member) first_with(h, offsetof(struct pr_gpu, member))
 
 /* Sets the result if no problem was found: pass if NVML responded, else skip. */
-static void all_well(const struct pr_context *c, struct pr_finding *f, const char *what)
+static void report_no_problem(const struct pr_context *c, struct pr_finding *f, const char *what)
 {
 	const struct pr_host *h = c->host;
 
@@ -45,7 +45,7 @@ static void all_well(const struct pr_context *c, struct pr_finding *f, const cha
 
 /* Returns whether NVML responds for every usable GPU. A logged error is then over, by a reset or by itself. The log
  * contains all errors since boot, and a GPU that was reset is fully usable. */
-static bool all_answer(const struct pr_host *h)
+static bool all_respond(const struct pr_host *h)
 {
 	return h->nvml.answer == PR_NVML_OK && pr_has(h->nvml.count) &&
 	       h->nvml.count.v >= (int64_t)pr_usable_gpus(h) && !pr_or(h->nvml.gpus_lost, 0) &&
@@ -53,10 +53,10 @@ static bool all_answer(const struct pr_host *h)
 }
 
 /* Reports a line of the log: critical, or a warning if the error is over. */
-static void logged(const struct pr_context *c, struct pr_finding *f, const char *what, const struct pr_log_line *x,
-		   const char *remedy)
+static void report_line(const struct pr_context *c, struct pr_finding *f, const char *what, const struct pr_log_line *x,
+			const char *remedy)
 {
-	if (all_answer(c->host)) {
+	if (all_respond(c->host)) {
 		pr_say(f, PR_WARN, "%s since the boot; NVML answers for every GPU now: %.300s", what, x->text);
 		pr_remedy(f, "Watch whether it comes again; if it does, or the GPU was not reset since:\n%s", remedy);
 	} else {
@@ -75,11 +75,11 @@ static void lost(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (!x && !pr_or(h->nvml.gpus_lost, 0)) {
-		all_well(c, f, "no GPU has fallen off the bus");
+		report_no_problem(c, f, "no GPU has fallen off the bus");
 		return;
 	}
 	if (x) {
-		logged(c, f, "a GPU has fallen off the bus", x, remedy);
+		report_line(c, f, "a GPU has fallen off the bus", x, remedy);
 		return;
 	}
 	pr_say(f, PR_FAIL, "a GPU has fallen off the bus (NVML: GPU is lost)");
@@ -107,7 +107,7 @@ static bool is_same_gpu(const struct pr_log_line *a, const struct pr_log_line *b
 
 /* Finds a GPU that needs a reset: "…154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)". The
  * last such line of a GPU decides, and "None" equals no line. */
-static const struct pr_log_line *waits_for_reset(const struct pr_host *h)
+static const struct pr_log_line *needs_reset(const struct pr_host *h)
 {
 	for (size_t i = h->n_log; i-- > 0;) {
 		const struct pr_log_line *x = &h->log[i];
@@ -128,16 +128,16 @@ static void reset_required(const struct pr_context *c, struct pr_finding *f)
 {
 	static const char remedy[] = "End what uses it, then\n  nvidia-smi --gpu-reset -i N\nor reboot";
 	const struct pr_host *h = c->host;
-	const struct pr_log_line *x = waits_for_reset(h);
+	const struct pr_log_line *x = needs_reset(h);
 
 	if (pr_without_gpu(c, f))
 		return;
 	if (!x && !pr_or(h->nvml.gpus_to_reset, 0)) {
-		all_well(c, f, "no GPU waits for a reset");
+		report_no_problem(c, f, "no GPU waits for a reset");
 		return;
 	}
-	if (x && !pr_or(h->nvml.gpus_to_reset, 0) && all_answer(h)) {
-		logged(c, f, "the driver has asked for the reset of a GPU", x, remedy);
+	if (x && !pr_or(h->nvml.gpus_to_reset, 0) && all_respond(h)) {
+		report_line(c, f, "the driver has asked for the reset of a GPU", x, remedy);
 		return;
 	}
 	pr_say(f, PR_FAIL, "a GPU refuses work until it is reset%s%.300s", x ? ": " : "", x ? x->text : "");
@@ -171,7 +171,7 @@ static void could_not_start(const struct pr_context *c, struct pr_finding *f, co
 {
 	const char *firmware = no_firmware(c->host);
 
-	if (all_answer(c->host)) {
+	if (all_respond(c->host)) {
 		pr_say(f, PR_WARN, "the driver could not start a GPU at some time since the boot; now all answer: %.300s", line);
 		pr_remedy(f, "Watch whether it comes again:  journalctl -k -b | grep NVRM");
 	} else if (firmware && pr_or(c->host->gsp.firmware, 0)) {
@@ -242,10 +242,10 @@ static void ecc(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_WARN, "a GPU's memory had errors: %.300s", x->text);
 		pr_remedy(f, "The program that was hit has ended; start it again");
 	} else if (x) {
-		logged(c, f, "a GPU's memory had errors", x,
-		       "End what uses it, then\n  nvidia-smi --gpu-reset -i N\nand watch whether it comes again");
+		report_line(c, f, "a GPU's memory had errors", x,
+			    "End what uses it, then\n  nvidia-smi --gpu-reset -i N\nand watch whether it comes again");
 	} else {
-		all_well(c, f, "no memory errors wait to be dealt with");
+		report_no_problem(c, f, "no memory errors wait to be dealt with");
 	}
 }
 const struct pr_check pr_check_ecc = {
@@ -271,12 +271,12 @@ static void gsp(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (!x) {
-		all_well(c, f, "the GPUs' firmware answers");
+		report_no_problem(c, f, "the GPUs' firmware answers");
 		return;
 	}
-	logged(c, f, "the firmware of a GPU hung", x,
-	       "Reset the GPU (nvidia-smi --gpu-reset -i N) or reboot, and take the newest driver of the branch. With the "
-	       "proprietary module before Blackwell NVreg_EnableGpuFirmware=0 does without that firmware");
+	report_line(c, f, "the firmware of a GPU hung", x,
+		    "Reset the GPU (nvidia-smi --gpu-reset -i N) or reboot, and take the newest driver of the branch. With the "
+		    "proprietary module before Blackwell NVreg_EnableGpuFirmware=0 does without that firmware");
 }
 const struct pr_check pr_check_gsp = {
 	.id = "gpu.gsp",
@@ -301,18 +301,18 @@ static void nvlink(const struct pr_context *c, struct pr_finding *f)
 
 	if (pr_without_gpu(c, f))
 		return;
-	if (x && (g || !all_answer(h))) {
+	if (x && (g || !all_respond(h))) {
 		pr_say(f, PR_FAIL, "NVLink had an error: %.300s", x->text);
 		pr_remedy(f, "%s", remedy);
 	} else if (x) {
-		logged(c, f, "NVLink had an error", x, remedy);
+		report_line(c, f, "NVLink had an error", x, remedy);
 	} else if (g && pr_or(g->nvlinks_down, 0) < pr_or(g->nvlinks, 0)) {
 		pr_say(f, PR_WARN, "%d of %d NVLinks of GPU %s are down", (int)g->nvlinks_down.v, (int)g->nvlinks.v,
 		       g->pci->address);
 		pr_remedy(f, "Compare:  nvidia-smi nvlink --status\nThe bridge or the connector is the first thing to "
 			     "look at");
 	} else {
-		all_well(c, f, "no NVLink reports an error");
+		report_no_problem(c, f, "no NVLink reports an error");
 	}
 }
 const struct pr_check pr_check_nvlink = {
@@ -330,7 +330,7 @@ const struct pr_check pr_check_nvlink = {
 
 /* ---- Xid and SXid numbers ---------------------------------------------------------------------------------------- */
 
-static bool waits_for_action(const struct pr_xid_entry *e)
+static bool needs_action(const struct pr_xid_entry *e)
 {
 	return e && (e->action == PR_ACTION_RESET || e->action == PR_ACTION_REBOOT || e->action == PR_ACTION_POWER);
 }
@@ -344,24 +344,24 @@ static bool was_reset(const struct pr_host *h, size_t at)
 	return false;
 }
 
-enum weight { PASSED, NEEDED_ACTION, WAITS };
+enum weight { OVER, ACTION_DONE, UNRESOLVED };
 
 /* Weighs a line. A fatal error of an NVSwitch lasts until the switch is reset, and no log line reports that reset. */
 static enum weight weight(const struct pr_host *h, size_t at)
 {
 	const struct pr_log_line *x = &h->log[at];
-	bool action = waits_for_action(pr_xid_find(&x->xid));
+	bool action = needs_action(pr_xid_find(&x->xid));
 
 	if (x->xid.nvswitch)
-		return pr_log_is_fatal(x->text) || (action && !strstr(x->text, ", Non-fatal")) ? WAITS : PASSED;
+		return pr_log_is_fatal(x->text) || (action && !strstr(x->text, ", Non-fatal")) ? UNRESOLVED : OVER;
 	if (!action)
-		return PASSED;
-	return all_answer(h) || was_reset(h, at) ? NEEDED_ACTION : WAITS;
+		return OVER;
+	return all_respond(h) || was_reset(h, at) ? ACTION_DONE : UNRESOLVED;
 }
 
 /* Returns the newest of the most severe lines for the check; h->n_log: none. lines: count with the same number; others:
  * with other numbers. */
-static size_t gravest(const struct pr_host *h, const char *check, size_t *lines, size_t *others)
+static size_t find_most_severe(const struct pr_host *h, const char *check, size_t *lines, size_t *others)
 {
 	size_t worst = h->n_log;
 
@@ -379,12 +379,12 @@ static size_t gravest(const struct pr_host *h, const char *check, size_t *lines,
 static void judge_numbers(const struct pr_context *c, struct pr_finding *f, const char *check, const char *well)
 {
 	const struct pr_host *h = c->host;
-	size_t lines, others, at = gravest(h, check, &lines, &others);
+	size_t lines, others, at = find_most_severe(h, check, &lines, &others);
 	const struct pr_log_line *x = &h->log[at];
 	const struct pr_xid_entry *e;
 	enum pr_xid_action action;
 	char more[64] = "";
-	bool waits;
+	bool unresolved;
 
 	if (at == h->n_log && h->kernel_log == PR_PRESENT)
 		pr_say(f, PR_PASS, "%s", well);
@@ -393,13 +393,13 @@ static void judge_numbers(const struct pr_context *c, struct pr_finding *f, cons
 	if (at == h->n_log)
 		return;
 	e = pr_xid_find(&x->xid);
-	waits = weight(h, at) == WAITS;
+	unresolved = weight(h, at) == UNRESOLVED;
 	action = e ? e->action : PR_ACTION_SUPPORT;
-	if (waits && !waits_for_action(e))
+	if (unresolved && !needs_action(e))
 		action = PR_ACTION_RESET;
 	if (lines + others > 1)
 		snprintf(more, sizeof(more), ", %zu line%s, %zu with other numbers", lines, lines == 1 ? "" : "s", others);
-	pr_say(f, waits ? PR_FAIL : PR_WARN, "%s %d%s: %s Newest line: %.300s", pr_xid_kind(&x->xid), x->xid.number, more,
+	pr_say(f, unresolved ? PR_FAIL : PR_WARN, "%s %d%s: %s Newest line: %.300s", pr_xid_kind(&x->xid), x->xid.number, more,
 	       e ? e->meaning : "NVIDIA publishes no meaning of this number.", x->text);
 	pr_remedy(f, "%s\n(fault of %s)", pr_xid_action_text(action), e ? pr_xid_fault_text(e->fault) : "an unknown part");
 }
@@ -530,7 +530,7 @@ static void throttle(const struct pr_context *c, struct pr_finding *f)
 					     "TEMPERATURE,POWER,PERFORMANCE");
 				return;
 			}
-	all_well(c, f, "no hardware slowdown");
+	report_no_problem(c, f, "no hardware slowdown");
 }
 const struct pr_check pr_check_throttle = {
 	.id = "gpu.throttle",

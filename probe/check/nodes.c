@@ -52,7 +52,7 @@ const struct pr_check pr_check_device_nodes = {
 /* ---- device numbers ------------------------------------------------------------------------------------------- */
 
 /* Returns the severity: no CUDA program works without the first nodes, and none on a MIG instance without nvidia-caps. */
-static enum pr_result worth(const struct pr_host *h, const struct pr_devnode *n)
+static enum pr_result severity(const struct pr_host *h, const struct pr_devnode *n)
 {
 	if (!strcmp(n->kind, "nvidia") || !strcmp(n->kind, "nvidiactl") || !strcmp(n->kind, "nvidia-uvm"))
 		return PR_FAIL;
@@ -98,7 +98,7 @@ static void device_numbers(const struct pr_context *c, struct pr_finding *f)
 	for (size_t i = 0; i < h->device_nodes.n_node; i++) {
 		const struct pr_devnode *n = &h->device_nodes.node[i];
 
-		if (is_stale(h, n) && (!bad || worth(h, n) > worth(h, bad)))
+		if (is_stale(h, n) && (!bad || severity(h, n) > severity(h, bad)))
 			bad = n;
 	}
 	if (!h->device_nodes.n_node) {
@@ -114,7 +114,7 @@ static void device_numbers(const struct pr_context *c, struct pr_finding *f)
 				   "others CUDA fails with error 999");
 		pr_remedy(f, "  apt install nvidia-modprobe\n  nvidia-modprobe -u -c=0");
 	} else {
-		pr_say(f, worth(h, bad), "%s has the number %u:%u, but the kernel has %s at %u now: it leads to no driver%s",
+		pr_say(f, severity(h, bad), "%s has the number %u:%u, but the kernel has %s at %u now: it leads to no driver%s",
 		       bad->path, bad->major, bad->minor, bad->kind, (unsigned)bad->now.v,
 		       !strcmp(bad->kind, "nvidia-uvm") ? ", and CUDA fails with error 999" : "");
 		remedy_numbers(h, bad, f);

@@ -186,7 +186,7 @@ const struct pr_check pr_check_peermem = {
 static void bar1(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	size_t seen = 0;
+	size_t n_checked = 0;
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -197,7 +197,7 @@ static void bar1(const struct pr_context *c, struct pr_finding *f)
 
 		if (!window || !pr_has(g->memory_bytes))
 			continue;
-		seen++;
+		n_checked++;
 		/* workstation GPUs have 256 MiB unless the firmware resizes it; this slows down GPUs with 16 GiB and more */
 		if (window >= g->memory_bytes.v / 2 || g->memory_bytes.v < INT64_C(15) << 30)
 			continue;
@@ -210,8 +210,8 @@ static void bar1(const struct pr_context *c, struct pr_finding *f)
 		pr_remedy(f, "Switch on \"Above 4G decoding\" and \"Resizable BAR\" in the firmware");
 		return;
 	}
-	pr_say(f, seen ? PR_PASS : PR_SKIP,
-	       seen ? "others reach the whole of each GPU's memory" : "the size of the memory window is not known");
+	pr_say(f, n_checked ? PR_PASS : PR_SKIP,
+	       n_checked ? "others reach the whole of each GPU's memory" : "the size of the memory window is not known");
 }
 const struct pr_check pr_check_bar1 = {
 	.id = "gpu.bar1",

@@ -7,7 +7,7 @@
 
 #define WSL_LIB "/usr/lib/wsl/lib"
 
-static const struct pr_lib *of_windows(const struct pr_host *h, const char *soname)
+static const struct pr_lib *find_windows_lib(const struct pr_host *h, const char *soname)
 {
 	const struct pr_lib *l;
 
@@ -20,23 +20,23 @@ static const struct pr_lib *of_windows(const struct pr_host *h, const char *sona
 static void wsl(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	const struct pr_lib *theirs = of_windows(h, "libcuda.so.1"), *loaded = pr_loaded_lib(h, "libcuda.so.1");
+	const struct pr_lib *windows_lib = find_windows_lib(h, "libcuda.so.1"), *loaded = pr_loaded_lib(h, "libcuda.so.1");
 
 	if (!gt_streq(h->virt.v, "wsl")) {
 		pr_say(f, PR_SKIP, "this is not WSL");
 	} else if (h->container.state == PR_PRESENT) {
 		pr_say(f, PR_SKIP, "a container under WSL gets its libraries elsewhere");
-	} else if (!theirs) {
+	} else if (!windows_lib) {
 		pr_say(f, PR_SKIP, "Windows gives this WSL no NVIDIA driver: " WSL_LIB " has no libcuda.so.1%s",
 		       pr_has(h->platform.dxg) ? "" : ", and there is no /dev/dxg");
-	} else if (loaded && strcmp(loaded->real, theirs->real)) {
+	} else if (loaded && strcmp(loaded->real, windows_lib->real)) {
 		pr_say(f, PR_FAIL,
 		       "programs load %s, a Linux driver's, instead of Windows' %s: it finds no device here",
-		       loaded->path, theirs->path);
+		       loaded->path, windows_lib->path);
 		pr_remedy(f, "No NVIDIA driver is to be installed inside WSL:\n  apt purge libcuda1 libnvidia-ml1 "
 			     "nvidia-driver; ldconfig");
 	} else if (!loaded) {
-		pr_say(f, PR_FAIL, "%s is there, but no loader looks into " WSL_LIB, theirs->path);
+		pr_say(f, PR_FAIL, "%s is there, but no loader looks into " WSL_LIB, windows_lib->path);
 		pr_remedy(f, "  echo " WSL_LIB " > /etc/ld.so.conf.d/ld.wsl.conf && ldconfig");
 	} else if (!pr_has(h->platform.dxg)) {
 		pr_say(f, PR_FAIL,

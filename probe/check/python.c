@@ -97,28 +97,28 @@ static void compare_bundled(const struct pr_context *c, struct pr_finding *f, co
 			    const char *what)
 {
 	const struct pr_host *h = c->host;
-	size_t seen = 0;
+	size_t n_checked = 0;
 
 	for (size_t i = 0; i < h->n_imported; i++) {
 		const struct pr_object *o = find_loaded(h, soname, &i);
 		const struct pr_pyenv *e = o ? &h->pyenv[h->imported[i].env] : NULL;
 		const struct pr_dist *d = e ? find_dist(e, dist) : NULL;
-		gt_autofree char *mine = o ? pr_lib_version(e, o->name, o->hit.real) : NULL;
+		gt_autofree char *loaded_version = o ? pr_lib_version(e, o->name, o->hit.real) : NULL;
 
-		if (!d || !mine)
+		if (!d || !loaded_version)
 			continue;
-		seen++;
-		gt_autofree char *have = pr_release_of(mine), *want = pr_release_of(d->version);
+		n_checked++;
+		gt_autofree char *have = pr_release_of(loaded_version), *want = pr_release_of(d->version);
 		if (gt_version_cmp(have, want) >= 0 && strtol(have, NULL, 10) == strtol(want, NULL, 10))
 			continue;
 		pr_say(f, PR_FAIL, "import %s in %s gets %s %s from %s (by %s), but was built with %s",
-		       h->imported[i].import->module, e->prefix, what, mine, o->hit.path, pr_rule_name(o->hit.rule),
+		       h->imported[i].import->module, e->prefix, what, loaded_version, o->hit.path, pr_rule_name(o->hit.rule),
 		       d->version);
 		unshadow(f, o);
 		return;
 	}
-	pr_say(f, seen ? PR_PASS : PR_SKIP,
-	       seen ? "the frameworks get the %s they bring" : "no framework brings a %s of its own", what);
+	pr_say(f, n_checked ? PR_PASS : PR_SKIP,
+	       n_checked ? "the frameworks get the %s they bring" : "no framework brings a %s of its own", what);
 }
 
 static void cudnn(const struct pr_context *c, struct pr_finding *f)
@@ -197,7 +197,7 @@ static void keep_worse(struct pr_finding *f, const struct pr_finding *one, bool 
 static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, const char *driver, int arch, struct pr_finding *f)
 {
 	const struct pr_dist *d = pr_pyenv_dist(e, "torch");
-	gt_autofree char *release = d ? pr_release_of(d->version) : NULL, *tag = NULL, *whose = NULL;
+	gt_autofree char *release = d ? pr_release_of(d->version) : NULL, *tag = NULL, *driver_name = NULL;
 	struct pr_wheel_query q = { .machine = c->host->kernel.arch.v, .python = e->version, .arch = arch };
 	struct pr_driver_need need;
 	struct pr_wheel w;
@@ -205,7 +205,7 @@ static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, c
 
 	pr_driver_need(c, NULL, 0, &need);
 	driver = driver ? driver : need.cuda_driver;
-	whose = driver ? gt_xasprintf("driver %s", driver) : gt_xstrdup("a new driver");
+	driver_name = driver ? gt_xasprintf("driver %s", driver) : gt_xstrdup("a new driver");
 	q.driver = driver ? driver : "999";
 	q.release = release;
 	r = release ? pr_compat_wheel(c->fs, &q, &w, NULL) : 0;
@@ -213,13 +213,13 @@ static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, c
 	r = r > 0 && !w.other_python ? r : pr_compat_wheel(c->fs, &q, &w, NULL);
 	if (r > 0 && w.other_python) {
 		pr_remedy(f, "No PyTorch for %s and this card has wheels for Python %s: make an environment with a Python for "
-			  "which %s has them (gpuprobe recommend)", whose, e->version, w.torch);
+			  "which %s has them (gpuprobe recommend)", driver_name, e->version, w.torch);
 	} else if (r > 0) {
 		tag = pr_cuda_tag(w.cuda);
 		pr_remedy(f, "In that environment, %s PyTorch with CUDA %s, which %s and this card carry:\n"
 			     "  python3 -m pip install --force-reinstall 'torch==%s.*' --index-url "
 			     "https://download.pytorch.org/whl/%s",
-			  gt_streq(release, w.torch) ? "the same" : "the newest", w.cuda, whose, w.torch, tag);
+			  gt_streq(release, w.torch) ? "the same" : "the newest", w.cuda, driver_name, w.torch, tag);
 	} else if (!r && !pr_remedy_wheel_upgrade(c, f, &w)) {
 		pr_remedy(f, "No wheel of PyTorch's makers holds code for this card: build PyTorch from its sources");
 	}

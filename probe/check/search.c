@@ -225,7 +225,7 @@ static struct rank best_rank(const struct vocabulary *v, const struct pr_check *
 }
 
 /* Returns the i-th entry with messages: first the checks, then the stories. */
-static const struct pr_check *teller(size_t i)
+static const struct pr_check *entry_at(size_t i)
 {
 	size_t n = 0;
 
@@ -246,14 +246,14 @@ size_t pr_check_search(const char *text, struct pr_match ret[PR_SEARCH_MOST])
 	struct rank ranks[PR_SEARCH_MOST] = {0};
 	size_t n = 0;
 
-	for (size_t i = 0; teller(i); i++)
-		if (teller(i)->messages) {
-			learn(&v, teller(i)->messages, i + 1);
+	for (size_t i = 0; entry_at(i); i++)
+		if (entry_at(i)->messages) {
+			learn(&v, entry_at(i)->messages, i + 1);
 			v.n_checks++;
 		}
 	split(&v, text, strlen(text), words);
-	for (size_t i = 0; teller(i); i++) {
-		struct rank r = best_rank(&v, teller(i), words, words + 1);
+	for (size_t i = 0; entry_at(i); i++) {
+		struct rank r = best_rank(&v, entry_at(i), words, words + 1);
 		size_t at = n;
 
 		if (r.v <= 0)
@@ -265,7 +265,7 @@ size_t pr_check_search(const char *text, struct pr_match ret[PR_SEARCH_MOST])
 			}
 		if (at < PR_SEARCH_MOST) {
 			ranks[at] = r;
-			ret[at] = (struct pr_match){teller(i), r.sure};
+			ret[at] = (struct pr_match){entry_at(i), r.sure};
 			n = GT_MIN(n + 1, (size_t)PR_SEARCH_MOST);
 		}
 	}

@@ -71,7 +71,7 @@ static const struct pr_key *signer_of(const struct pr_host *h)
 	return NULL;
 }
 
-static void say_trusted(const struct pr_host *h, const char *who, struct pr_finding *f)
+static void report_trusted(const struct pr_host *h, const char *who, struct pr_finding *f)
 {
 	if (!was_rejected(h)) {
 		pr_say(f, PR_PASS, "%s; the nvidia module is signed by \"%s\", which this firmware trusts", why_signed(h), who);
@@ -83,7 +83,7 @@ static void say_trusted(const struct pr_host *h, const char *who, struct pr_find
 		     "Debian's own");
 }
 
-static void say_strange(const struct pr_host *h, const struct pr_key *signer, const char *who, struct pr_finding *f)
+static void report_untrusted(const struct pr_host *h, const struct pr_key *signer, const char *who, struct pr_finding *f)
 {
 	const struct pr_trusted *file = find_key(h, signer, NULL);
 	const char *source = h->driver.dkms_source.v ? h->driver.dkms_source.v : "nvidia/VERSION";
@@ -119,9 +119,9 @@ static bool by_keys(const struct pr_host *h, struct pr_finding *f)
 			who = h->secure_boot.key[i].key.name;
 	who = who ? who : "a key without a name";
 	if (find_key(h, signer, "MokListRT") || find_key(h, signer, "db"))
-		say_trusted(h, who, f);
+		report_trusted(h, who, f);
 	else
-		say_strange(h, signer, who, f);
+		report_untrusted(h, signer, who, f);
 	return true;
 }
 
