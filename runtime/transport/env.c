@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks that srun, torchrun or another launcher started: who they are by their environment, and the group that they
- * make. */
+/* Ranks started by srun, torchrun or another launcher: reads their rank and size from the environment and forms the
+ * group. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@
 
 #define PATIENCE_S 60.0
 
-/* What each says, the innermost first, for torchrun runs under srun and both under mpiexec. `job` need not be set. */
+/* Variables of each launcher, the innermost launcher first: torchrun can run under srun, and both under mpiexec. `job`
+ * may be unset. */
 static const struct launcher {
 	const char *name, *rank, *size, *local_rank, *job[2];
 } launchers[] = {
@@ -43,9 +44,9 @@ static int number(const char *name, uint64_t most, int *ret, struct gt_err *err)
 	return 0;
 }
 
-/* ---- the first rank's host and port ---- */
+/* ---- host and port of the first rank ---- */
 
-/* What stands between brackets: numbers and ranges of them. Returns its length with both brackets, 0: it is none; the
+/* Returns the length of a bracket expression with numbers and ranges, including both brackets, or 0 if s has none. The
  * first number is ret[0..*digits). */
 static size_t brackets(const char *s, size_t *digits)
 {
@@ -91,7 +92,7 @@ int rt_first_host(const char *list, char *ret, size_t size, struct gt_err *err)
 	return 0;
 }
 
-/* MASTER_ADDR, or where Slurm put the first rank. */
+/* Returns MASTER_ADDR, or the host of the first rank from Slurm's list. */
 static int find_host(struct rt_rendezvous *m, struct gt_err *err)
 {
 	const char *host = get("MASTER_ADDR"), *list = get("SLURM_STEP_NODELIST");
@@ -109,7 +110,8 @@ static int find_host(struct rt_rendezvous *m, struct gt_err *err)
 	return rt_first_host(list, m->host, sizeof(m->host), err);
 }
 
-/* torchrun itself listens at MASTER_PORT, if it says so: the next one is ours. Under Slurm one follows from the job. */
+/* If torchrun itself listens at MASTER_PORT, the next port is used. Under Slurm, the port is derived from the job
+ * number. */
 static int find_port(struct rt_rendezvous *m, struct gt_err *err)
 {
 	const char *own = get("TORCHELASTIC_USE_AGENT_STORE");
@@ -127,9 +129,9 @@ static int find_port(struct rt_rendezvous *m, struct gt_err *err)
 	return r;
 }
 
-/* ---- who we are ---- */
+/* ---- rank and job ---- */
 
-/* The same in all ranks of a job, and hardly in another. */
+/* Returns a number that all ranks of a job share and that differs between jobs with high probability. */
 static uint64_t job_of(const struct launcher *l, int size)
 {
 	uint64_t hash = gt_hash64(&size, sizeof(size), 0);
@@ -142,7 +144,7 @@ static uint64_t job_of(const struct launcher *l, int size)
 	return hash;
 }
 
-/* Variables that say that there are several, and not which one this is. */
+/* Fails if variables show that there are several ranks, but not which one this is. */
 static int look_for_half(struct gt_err *err)
 {
 	const char *size = get("WORLD_SIZE");
@@ -207,9 +209,9 @@ bool rt_env_started(void)
 	return rt_rendezvous_from_environment(&m, &ignored) != 0;
 }
 
-/* ---- where we are ---- */
+/* ---- hosts and CPUs ---- */
 
-/* Small numbers of all; what another rank says is looked at before it is one. */
+/* Gathers small numbers of all ranks. Values from other ranks are checked before they are converted. */
 static int gather_ints(struct rt_comm *c, uint64_t mine, int *ret, struct gt_err *err)
 {
 	double all[RT_MAX_RANKS];
@@ -225,7 +227,7 @@ static int gather_ints(struct rt_comm *c, uint64_t mine, int *ret, struct gt_err
 	return 0;
 }
 
-/* How many ranks before that one are on this host. */
+/* Returns how many ranks before rank `before` are on this host. */
 static int local(const struct rt_comm *c, int before)
 {
 	int n = 0;
@@ -235,7 +237,7 @@ static int local(const struct rt_comm *c, int before)
 	return n;
 }
 
-/* Which ranks are on this host, by its name; who we are among them. */
+/* Finds the ranks on this host by host name, and the local rank of this one. */
 static int find_hosts(struct rt_comm *c, int told, struct gt_err *err)
 {
 	char name[256] = "";
@@ -252,7 +254,7 @@ static int find_hosts(struct rt_comm *c, int told, struct gt_err *err)
 	return 0;
 }
 
-/* Our share of the CPUs of this host, which all its ranks may use. */
+/* Returns this rank's part of the CPUs of this host, which all its ranks may use. */
 static int share_cpus(struct rt_comm *c, int (*home)(int), struct rt_place *ret, bool *ret_shared, struct gt_err *err)
 {
 	int of[RT_MAX_RANKS], near[RT_MAX_RANKS], n = 0;
@@ -269,7 +271,8 @@ static int share_cpus(struct rt_comm *c, int (*home)(int), struct rt_place *ret,
 	return r;
 }
 
-/* Where the launcher has bound the ranks they stay so; where all of a host may run everywhere each gets its share. */
+/* Keeps the binding if the launcher has bound the ranks. If all ranks of a host may use all its CPUs, each gets its
+ * part. */
 static int find_place(struct rt_comm *c, bool no_pin, int (*home)(int), struct gt_err *err)
 {
 	struct rt_place now, mine;
@@ -287,7 +290,7 @@ static int find_place(struct rt_comm *c, bool no_pin, int (*home)(int), struct g
 		apart &= !alike;
 	}
 	if (!r)
-		r = share_cpus(c, home, &mine, &shared, err); /* all call it: it gathers */
+		r = share_cpus(c, home, &mine, &shared, err); /* all ranks call it: it is collective */
 	if (r)
 		return r;
 	c->spin = same && !no_pin ? !shared : apart;

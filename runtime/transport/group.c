@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ranks of one host: a parent that watches, and one process per rank. */
+/* The ranks of one host: a parent process that supervises one child process per rank. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,7 +20,7 @@
 
 #define GRACE_S		2.0
 
-/* What a rank sends before it ends; its answer follows. */
+/* Sent by a rank before it ends. Its answer follows. */
 struct message {
 	uint64_t answer_bytes;
 	struct gt_err err;
@@ -28,7 +28,7 @@ struct message {
 
 struct child {
 	pid_t pid;
-	int fd; /* of the pipe that it answers through; -1: ended */
+	int fd; /* read end of the rank's pipe; -1: ended */
 	struct gt_buf got;
 	struct rt_place place;
 };
@@ -41,7 +41,7 @@ struct group {
 	struct child child[RT_MAX_RANKS];
 	int nodes, node[RT_MAX_RANKS]; /* of each rank, numbered in order of appearance */
 	bool shared_cpus;
-	double kill_at; /* 0: nobody failed yet */
+	double kill_at; /* 0: no failure yet */
 	struct gt_err first;
 };
 
@@ -78,7 +78,7 @@ void rt_comm_answer(struct rt_comm *c, const char *text)
 		gt_buf_puts(&answer, text);
 }
 
-/* The parent cannot ask for the homes: who has asked the driver must not fork. */
+/* Runs in the child, because a process that has called the driver must not fork. */
 static int place_near(const struct group *p, struct rt_comm *c, struct gt_err *err)
 {
 	double of[RT_MAX_RANKS];
@@ -135,7 +135,7 @@ static void fail_group(struct group *p, int rank, const struct gt_err *e)
 	syscall(SYS_futex, &p->shm->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The pipe is closed: the rank has ended, in order or not. */
+/* The pipe is closed: the rank has ended, with or without success. */
 static void reap(struct group *p, int rank)
 {
 	struct child *c = &p->child[rank];
@@ -214,7 +214,7 @@ static int start_rank(struct group *p, int rank, rt_rank_main *fn, void *arg, st
 		return gt_fail_errno(err, errno, "cannot make a pipe for rank %d", rank);
 	p->child[rank].pid = fork();
 	if (p->child[rank].pid == 0) {
-		/* a peer's end in here would hide its death from the parent */
+		/* close the other ranks' pipes: an open end here would hide their death from the parent */
 		for (int r = 0; r <= rank; r++)
 			if (p->child[r].fd >= 0)
 				close(p->child[r].fd);
@@ -237,7 +237,7 @@ static int place(struct group *p, struct gt_err *err)
 
 	for (int i = 0; !r && i < p->g->ranks; i++) {
 		p->child[i].place = all[i];
-		/* memory goes to the real node whatever a test says */
+		/* memory goes to the real node, even if a test sets node numbers */
 		node[i] = p->g->node ? p->g->node[i] : all[i].node;
 	}
 	if (!r)
@@ -304,7 +304,7 @@ int rt_group_run(struct rt_group *g, rt_rank_main *fn, void *arg, struct gt_err 
 	return r;
 }
 
-/* ---- as threads ---- */
+/* ---- ranks as threads ---- */
 
 struct thread {
 	struct group *p;

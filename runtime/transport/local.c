@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks of one host that were not forked by one parent of ours: the first makes the memory that rt_group_run() would have made
- * and hands it to the others over a socket. The socket's name is in no file system and known only to who was told the key;
- * what comes from another user is turned away.
+ * Ranks of one host without a common parent process. The first rank creates the memory that rt_group_run() would create
+ * and passes it to the others over a socket. The socket is in the abstract namespace, and its name contains a secret
+ * key. Connections from other users are closed.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 static socklen_t address(uint64_t key, struct sockaddr_un *ret)
 {
 	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
-	/* the leading zero byte takes it out of the file system */
+	/* a leading zero byte selects the abstract namespace */
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
 			   (size_t)snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "gputune-%016llx",
 					    (unsigned long long)key));
@@ -73,7 +73,7 @@ static bool is_ours(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) == 0 && who.uid == geteuid();
 }
 
-/* To every other rank that comes. */
+/* Sends the descriptors to every other rank that connects. */
 static int give_all(int listener, const int *fds, int n, int others, struct gt_err *err)
 {
 	double until = gt_now_s() + PATIENCE_S;

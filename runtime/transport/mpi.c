@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that mpirun started, on one host or on several. Those of a host share memory; the first of each host exchanges with its
- * likes by MPI, so that each byte leaves a host once, however many ranks it has. On one host what comes back is the group over
- * shared memory itself.
+ * Ranks started by mpirun, on one or several hosts. The ranks of a host share memory. The first rank of each host
+ * exchanges data with the first ranks of the other hosts over MPI. Each byte leaves a host once, for any number of
+ * ranks. On one host the result is the group over shared memory itself.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static int gather_ints(struct rt_comm *c, int mine, int *ret, struct gt_err *err
 	return 0;
 }
 
-/* The group over shared memory of those ranks that MPI says are on this host. */
+/* Returns the shared memory group of the ranks that are on this host according to MPI. */
 static int join_host(struct rt_comm *world, struct rt_comm **ret, struct gt_err *err)
 {
 	const struct rt_mpi_lib *lib = world->lib;
@@ -82,7 +82,7 @@ static int join_host(struct rt_comm *world, struct rt_comm **ret, struct gt_err 
 	return 0;
 }
 
-/* Where mpirun has bound the ranks it stays so; where all may run everywhere each gets its share. */
+/* Keeps the binding if mpirun has bound the ranks. If all ranks may use all CPUs, each gets its part. */
 static int place(struct rt_comm *local, bool no_pin, struct gt_err *err)
 {
 	struct rt_place all[RT_MAX_RANKS], now;
@@ -116,7 +116,7 @@ static int place(struct rt_comm *local, bool no_pin, struct gt_err *err)
 	return 0;
 }
 
-/* host[] of all ranks, and how many there are; nodes over all of them. */
+/* Fills host[] for all ranks and counts the hosts, and the NUMA nodes over all of them. */
 static int count_hosts(struct rt_comm *c, struct gt_err *err)
 {
 	int first[RT_MAX_RANKS], nodes[RT_MAX_RANKS], r = gather_ints(c->flat, c->local->world[0], first, err);
@@ -152,7 +152,7 @@ static struct rt_comm *between_hosts(const struct rt_comm *c)
 		if (!seen)
 			across->world[at++] = i;
 	}
-	/* what they sum is weighted already */
+	/* their sums are already weighted */
 	for (int i = 0; i < across->size; i++)
 		across->weight[i] = 1;
 	across->spin = c->local->spin;
@@ -189,7 +189,7 @@ int rt_comm_mpi_alone(struct rt_comm **ret, struct gt_err *err)
 	if ((*ret)->size > RT_MAX_RANKS || level < RT_MPI_FUNNELED)
 		r = gt_fail(err, EINVAL, "mpirun started %d ranks: at most %d, and an OpenMPI with threads, will do",
 			    (*ret)->size, RT_MAX_RANKS);
-	return r; /* the process ends then: the library cannot be joined twice */
+	return r; /* the process ends then, because the library cannot be joined twice */
 }
 
 int rt_comm_mpi(bool no_pin, struct rt_comm **ret, struct gt_err *err)
@@ -255,10 +255,10 @@ void rt_comm_abort(struct rt_comm *c, int status)
 	_exit(status);
 }
 
-/* ---- collectives: up to the first rank of the host, across, down again ---- */
+/* ---- collectives: reduce to the first rank of the host, exchange across hosts, distribute ---- */
 
 struct parts {
-	struct rt_window here, there; /* views */
+	struct rt_window here, there; /* views of the window */
 	struct rt_coll up, across, down;
 	enum { UP, ACROSS, DOWN, DONE } stage;
 };
@@ -338,7 +338,7 @@ static int mpi_start(struct rt_coll *k, struct gt_err *err)
 	return rt_coll_start(p->stage == UP ? &p->up : &p->across, err);
 }
 
-/* The part that is under way is done: begin the next. */
+/* The current part is complete: starts the next one. */
 static int next(struct rt_coll *k, struct gt_err *err)
 {
 	struct parts *p = of(k);
@@ -398,7 +398,7 @@ static int mpi_gather(struct rt_comm *c, double mine, double *ret, struct gt_err
 	return rt_comm_gather(c->flat, mine, ret, err);
 }
 
-/* ---- the ranks of this host, as far as they can see each other ---- */
+/* ---- the ranks of this host, as far as they can detect each other ---- */
 
 static int mpi_alive(struct rt_comm *c, struct gt_err *err)
 {

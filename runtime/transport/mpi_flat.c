@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives between ranks that share nothing, over point-to-point messages: the library's own are free to sum in an order
- * that differs between ranks, and make no progress of their own either.
+ * Collectives between ranks that share no memory, over point-to-point messages. MPI's own collectives may sum in an order that
+ * differs between ranks, and make no progress while a rank computes.
  *
- * allreduce:            1 my part of everybody's floats comes to me, the others' parts of mine go to them
- *                       2 the sum of my part, in order of ranks, goes to all, theirs come
+ * allreduce:            1 own part of every rank's floats is received, the other parts are sent to their ranks
+ *                       2 the sum of the own part, in rank order, is sent to all, and the other sums are received
  * alltoall, allgather:  1
  */
 #include <errno.h>
@@ -15,11 +15,11 @@
 #include "runtime/transport/mpi_lib.h"
 #include "runtime/transport/transport.h"
 
-/* OpenMPI looks at its sockets at every eighth call only (opal_progress). */
+/* OpenMPI polls its sockets at every eighth call only (opal_progress). */
 #define LOOKS	8
 
 struct flat {
-	rt_mpi_request *open; /* [2*size]: of what goes to rank i, of what comes from it */
+	rt_mpi_request *open; /* [2*size]: send to rank i, receive from rank i */
 };
 
 static struct flat *of(const struct rt_coll *k)
@@ -43,7 +43,7 @@ static void flat_unmap(struct rt_window *w)
 	munmap(w->base, w->bytes);
 }
 
-/* What one rank sends to one other at most. */
+/* Returns the size of the largest message between two ranks. */
 static size_t largest(const struct rt_coll *k)
 {
 	if (k->kind != RT_ALLREDUCE)
@@ -84,7 +84,7 @@ static char *received(const struct rt_coll *k, int rank)
 	return (char *)k->received + (size_t)rank * largest(k);
 }
 
-/* Part of rank `rank` in bytes: where, how many. */
+/* Returns the offset of rank `rank`'s part in bytes, and its size. */
 static size_t part_of(const struct rt_coll *k, int rank, size_t *ret)
 {
 	int64_t lo, hi;
@@ -99,7 +99,7 @@ static void post(struct rt_coll *k, int rank, const void *out, size_t n_out, voi
 	const struct rt_comm *c = k->window->comm;
 	int tag = k->channel * 2 + k->stage - 1;
 
-	/* an error ends the job with the library's own words */
+	/* an error ends the job with the library's own message */
 	c->lib->irecv(in, (int)n_in, c->lib->byte, rank, tag, c->mpi_comm, &of(k)->open[2 * rank + 1]);
 	c->lib->isend(out, (int)n_out, c->lib->byte, rank, tag, c->mpi_comm, &of(k)->open[2 * rank]);
 }
@@ -128,7 +128,7 @@ static int flat_start(struct rt_coll *k, struct gt_err *err)
 	return 0;
 }
 
-/* First rank with which something is under way, -1: none. */
+/* Returns the first rank with an unfinished transfer, or -1. */
 static int open_with(const struct rt_coll *k)
 {
 	const struct rt_comm *c = k->window->comm;
@@ -175,7 +175,7 @@ static int flat_poll(struct rt_coll *k, struct gt_err *err)
 	return open_with(k) < 0;
 }
 
-/* Spin a little where every rank has a CPU, then look every few microseconds: nobody rings. */
+/* Spins briefly if every rank has its own CPU, then polls every few microseconds: there is no wake-up call. */
 static int flat_wait(struct rt_coll *k, struct gt_err *err)
 {
 	const struct rt_comm *c = k->window->comm;
@@ -215,7 +215,7 @@ static int flat_gather(struct rt_comm *c, double mine, double *ret, struct gt_er
 		c->lib->test(&open, &done, NULL);
 		if (done)
 			return 0;
-		/* who is missing cannot be told from outside; mpirun names those that died */
+		/* the missing rank is unknown here; mpirun names ranks that ended */
 		if (gt_now_s() > until)
 			return gt_fail(err, ETIMEDOUT, "a rank has not come for %g s", c->timeout_s);
 		nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);

@@ -18,7 +18,7 @@ static const struct gt_dlsym symbols[] = {
 	GT_DLSYM(rt_mpi_lib, bcast, MPI_Bcast),
 	GT_DLSYM(rt_mpi_lib, test, MPI_Test),
 	GT_DLSYM(rt_mpi_lib, processor_name, MPI_Get_processor_name),
-	/* what mpi.h's MPI_COMM_WORLD and the like are the addresses of */
+	/* objects whose addresses mpi.h uses for MPI_COMM_WORLD and similar constants */
 	GT_DLSYM(rt_mpi_lib, world, ompi_mpi_comm_world),
 	GT_DLSYM(rt_mpi_lib, byte, ompi_mpi_byte),
 	GT_DLSYM(rt_mpi_lib, real, ompi_mpi_double),

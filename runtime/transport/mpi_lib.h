@@ -2,8 +2,8 @@
 #ifndef RT_MPI_LIB_H
 #define RT_MPI_LIB_H
 /*
- * The part of OpenMPI that we use, opened at run time: the program needs no MPI to be built or to run on one host. The names
- * and constants are those of libmpi.so.40, OpenMPI 2 to 5, whose binary interface has not changed in them.
+ * The used part of OpenMPI, opened at run time: the program needs no MPI for building or for running on one host. Names
+ * and constants are those of libmpi.so.40. Their binary interface is the same in OpenMPI 2 to 5.
  */
 #include "lib/err.h"
 
@@ -34,6 +34,6 @@ struct rt_mpi_lib {
 	rt_mpi_type byte, real;
 	void *no_info;
 };
-/* Once per process. -ENOENT: there is no OpenMPI; the sentence says what to install. */
+/* Call it once per process. -ENOENT: OpenMPI is not installed; the message says which package to install. */
 int rt_mpi_lib_open(const struct rt_mpi_lib **ret, struct gt_err *err);
 #endif

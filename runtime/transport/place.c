@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which CPUs the ranks of this host get. */
+/* Assigns the CPUs of this host to its ranks. */
 #include <errno.h>
 #include <numa.h>
 #include <omp.h>
@@ -24,7 +24,8 @@ static int node_of(int cpu)
 	return node < 0 ? 0 : node;
 }
 
-/* The first CPU of its core: one thread per core often has the low numbers, the other the high ones. */
+/* Returns the first CPU of the core. Often one thread of each core has the low numbers and the other thread the high
+ * ones. */
 static int core_of(struct gt_fsroot *fs, int cpu)
 {
 	gt_autofree char *path = gt_xasprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu), *line = NULL;
@@ -41,7 +42,7 @@ static bool begins_core(const struct rt_place_cpu *list, int i)
 	return !i || list[i].core != list[i - 1].core;
 }
 
-/* Where part k of `of` begins: at a core of its own if there are enough of them. */
+/* Returns the start of part k of `of`, at a core border if there are enough cores. */
 static int begin_of(const struct rt_place_cpu *list, int n, int k, int of)
 {
 	int cores = 0, at = 0;
@@ -55,7 +56,7 @@ static int begin_of(const struct rt_place_cpu *list, int n, int k, int of)
 	return at;
 }
 
-/* n CPUs shared out among the ranks whose home is the node, or among all where home is NULL. */
+/* Divides n CPUs among the ranks whose home is the node, or among all ranks if home is NULL. */
 static void share(const struct rt_place_cpu *list, int n, int ranks, const int *home, int node, struct rt_place *ret,
 		  bool *ret_shared)
 {
@@ -120,7 +121,7 @@ int rt_place_all(int ranks, const int *home, struct rt_place *ret, bool *ret_sha
 		if (CPU_ISSET(i, &all))
 			list[n++] = (struct rt_place_cpu){ .id = i, .node = node_of(i) };
 	if (gt_fs_open("/", &fs, NULL) < 0)
-		fs = NULL; /* then each CPU is a core */
+		fs = NULL; /* without topology, each CPU counts as a core */
 	rt_place_order(fs, list, n);
 	rt_place_share(list, n, ranks, home, ret, ret_shared);
 	return 0;
@@ -153,7 +154,8 @@ int rt_place_index(const int *node, int ranks, int *ret)
 	return nodes;
 }
 
-/* OpenMP may have fixed its places before the rank was put (OMP_PROC_BIND), for all ranks the same: each thread is put anew. */
+/* OpenMP may have fixed its places before the rank was bound (OMP_PROC_BIND), identically in all ranks. Therefore each
+ * thread is bound again. */
 static void bind_threads(const cpu_set_t *cpus, int n)
 {
 	omp_set_num_threads(n);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sums of gradients. One pass: every element is read once from each rank and written once to each; the sum runs in order of
- * ranks, so that all ranks hold the same bits whatever they were doing meanwhile.
+ * Sums of gradients in one pass: every element is read once from each rank and written once to each. The sum runs in
+ * rank order, so that all ranks get the same bits.
  */
 #include <omp.h>
 #include "lib/util.h"
 #include "runtime/transport/reduce.h"
 
-#define BLOCK	2048 /* elements that stay in the first cache while they are summed */
+#define BLOCK	2048 /* elements that stay in the L1 cache during the sum */
 
-/* The body, compiled once for any x86-64 or arm64 and once for AVX2. */
+/* The loop body, compiled once for the baseline of x86-64 or arm64 and once for AVX2. */
 #define SUM_BODY                                                                                                       \
 	for (int64_t at = lo; at < hi; at += BLOCK) {                                                                  \
 		int64_t n = GT_MIN(BLOCK, hi - at);                                                                    \

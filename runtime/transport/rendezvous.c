@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How ranks that nobody connected find each other: the first listens at a host and port that all know, the others go
- * there.
+ * Rendezvous of ranks without a common parent: the first rank listens at a host and port that all ranks know, and the
+ * others connect to it.
  *
- * Whoever reaches the port meanwhile could pose as a rank, as with every launcher's own port. What comes is a frame of
- * one size with a magic, the number of the job and a rank that is still missing, within five seconds, or the connection
- * is closed; who floods the port pushes out those that have waited longest without a word, and a rank says its word at
+ * Any process that reaches the port meanwhile could pose as a rank, as with every launcher's port. A connection must
+ * send one frame of fixed size with a magic number, the job number and a missing rank within five seconds, or it is
+ * closed. When too many connections are pending, the oldest ones without a frame are closed. A rank sends its frame at
  * once.
  */
 #include <errno.h>
@@ -21,11 +21,10 @@
 #include "runtime/transport/transport.h"
 
 #define HELLO_S 5.0
-#define PENDING 128 /* connections that have not said who they are */
-#define STEP_S  10  /* that one attempt to connect or to send may take */
+#define PENDING 128 /* connections without a frame yet */
+#define STEP_S  10  /* limit of one attempt to connect or to send */
 
-/* Small messages at once; a host that vanishes is noticed within some ten seconds; nobody makes us wait by not reading.
- */
+/* Sends small messages at once, detects a vanished host within about ten seconds, and limits the time of a blocked send. */
 static void set_up(int fd)
 {
 	const struct {
@@ -64,7 +63,7 @@ static bool is_loopback(const struct sockaddr *a)
 	return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(six);
 }
 
-/* The loopback is meant, not what /etc/hosts makes of this host's own name. */
+/* Returns whether the name means the loopback itself, not the host's own name mapped to it in /etc/hosts. */
 static bool means_loopback(const char *host)
 {
 	const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST, .ai_socktype = SOCK_STREAM};
@@ -94,7 +93,8 @@ static int listen_on(const struct sockaddr *a, socklen_t len)
 	return -code;
 }
 
-/* Every address of this host: its name means no address of its own here, or one that others do not reach. */
+/* Listens at all addresses of this host. For a name that resolves to no address here, or to one that other hosts do not
+ * reach. */
 static int listen_everywhere(int port)
 {
 	struct sockaddr_in6 six = {
@@ -126,7 +126,7 @@ static int listen_at(const struct rt_rendezvous *m, int *ret, struct gt_err *err
 	return 0;
 }
 
-/* Those that have said nothing yet, the longest there first. */
+/* Connections without a frame, the oldest first. */
 struct pending {
 	int n;
 	struct guest {
@@ -156,7 +156,7 @@ static void let_in(struct pending *q, int listener)
 	}
 }
 
-/* It has said something: is it a rank that is missing? */
+/* Checks the frame of a connection: it must be from a missing rank of the job. */
 static bool admit(struct rt_comm *c, const struct rt_peer *p)
 {
 	struct rt_star *s = c->star;
@@ -179,12 +179,12 @@ static void hear(struct rt_comm *c, struct pending *q)
 			continue;
 		}
 		if (r > 0 && admit(c, &q->list[i].p))
-			q->list[i].p.fd = -1; /* a rank's from now on */
+			q->list[i].p.fd = -1; /* the connection now belongs to the rank */
 		turn_away(q, i);
 	}
 }
 
-/* One that was there and went, or speaks out of turn, is missing again. */
+/* A rank that disconnects or sends an unexpected frame is missing again. */
 static void miss(struct rt_comm *c)
 {
 	for (int i = 1; i < c->size; i++) {
@@ -244,9 +244,10 @@ static int receive_all(struct rt_comm *c, const struct rt_rendezvous *m, struct 
 	return r;
 }
 
-/* ---- the others ---- */
+/* ---- the other ranks ---- */
 
-/* A port that nobody listens at may be given to us as our own: connected with ourselves. */
+/* Returns whether the socket is connected to itself: the kernel may assign the target port as the local port if no
+ * process listens there. */
 static bool is_ourselves(int fd)
 {
 	struct sockaddr_storage here = {0}, there = {0};
@@ -262,7 +263,7 @@ static int connect_to(const struct addrinfo *a)
 
 	if (fd < 0)
 		return -errno;
-	set_up(fd); /* its limit for sending is one for connecting too */
+	set_up(fd); /* its send timeout is also a limit for connecting */
 	errno = 0;
 	if (connect(fd, a->ai_addr, a->ai_addrlen) == 0 && !is_ourselves(fd))
 		return fd;
@@ -287,7 +288,7 @@ static int connect_once(const struct rt_rendezvous *m, int *ret, struct gt_err *
 	return 0;
 }
 
-/* The first rank may not be there yet. */
+/* Retries, because the first rank may not be listening yet. */
 static int go_to_first(struct rt_comm *c, const struct rt_rendezvous *m, struct gt_err *err)
 {
 	struct rt_peer *p = &c->star->peer[0];
@@ -300,7 +301,7 @@ static int go_to_first(struct rt_comm *c, const struct rt_rendezvous *m, struct 
 		return gt_fail_prefix(err, "after %g s", m->patience_s);
 	p->heard = gt_now_s();
 	rt_star_tell(c, 0, RT_HELLO, NULL, 0);
-	until = gt_now_s() + m->patience_s + 2; /* the first rank knows better who is missing */
+	until = gt_now_s() + m->patience_s + 2; /* the first rank fails earlier, because it can name the missing rank */
 	while (!r) {
 		struct pollfd f = {.fd = p->fd, .events = POLLIN};
 

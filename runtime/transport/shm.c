@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives between processes of one host. A rank's window is memory that all ranks map; a rank says how far it is with a
- * collective by one number, seq[channel], that it alone writes; everybody else reads.
+ * Collectives between processes of one host. A rank's window is memory that all ranks map. A rank publishes its progress in a
+ * collective as one number, seq[channel], which it alone writes and all ranks read.
  *
- * allreduce, one node:  1 mine is in place | 2 my segment is summed and written into all windows | all at 2: done
- * allreduce, nodes:     1 | 2 my segment is summed over my node, into my window | 3 my part of it is summed over the nodes and
- *                       written to my likes there | 4 my segment is whole | 5 I copied the others' segments from my node
- *                       So each byte crosses between nodes once in each direction, whatever the number of ranks per node.
- * alltoall, allgather:  1 mine is in place: the others read it there
- * host_sum:             1 | 2 my segment is summed into rank 0's window | rank 0 waits for all at 2
- * host_share:           2 rank 0: it is in place | 2 the others: I copied it | rank 0 waits for all at 2
+ * allreduce, one node:  1 own data is in place | 2 own segment is summed and written to all windows | all at 2: complete
+ * allreduce, nodes:     1 | 2 own segment is summed over the own node, into the own window | 3 own part of it is summed over the
+ *                       nodes and written to the ranks with the same index there | 4 own segment is complete | 5 the other
+ *                       segments of the own node are copied
+ *                       Each byte crosses between nodes once in each direction, for any number of ranks per node.
+ * alltoall, allgather:  1 own data is in place, and the other ranks read it there
+ * host_sum:             1 | 2 own segment is summed into rank 0's window | rank 0 waits for all at 2
+ * host_share:           2 rank 0: data is in place | 2 the others: data is copied | rank 0 waits for all at 2
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,7 @@
 #define MADV_COLLAPSE 25 /* Linux 6.1 */
 #endif
 #define STAGES	16u
-#define QUIET_S	1.0 /* a rank that waits looks round more often than that */
+#define QUIET_S	1.0 /* longest interval between two polls of a waiting rank */
 
 static void ring(struct rt_shm *s)
 {
@@ -54,7 +55,7 @@ static bool reached(const struct rt_coll *k, int rank, int stage)
 	return (int32_t)(seq - (k->generation * STAGES + (uint32_t)stage)) >= 0;
 }
 
-/* First of the team that has not reached the stage, -1 if all have. team NULL: all ranks. */
+/* Returns the first rank of the team that has not reached the stage, or -1. team NULL: all ranks. */
 static int missing(const struct rt_coll *k, const struct rt_team *team, int stage)
 {
 	int n = team ? team->n : k->window->comm->size;
@@ -80,7 +81,7 @@ static int shm_alive(struct rt_comm *c, struct gt_err *err)
 	return gt_fail(err, ECONNRESET, "rank %d is gone: %s", dead - 1, c->shm->why);
 }
 
-/* ---- windows: memory of each rank's file descriptor, placed by its owner ---- */
+/* ---- windows: each owner places the memory behind its file descriptor ---- */
 
 static size_t window_size(const struct rt_window *w)
 {
@@ -88,9 +89,9 @@ static size_t window_size(const struct rt_window *w)
 }
 
 /*
- * On the node of our CPUs; without one, where the thread that touches it runs. The advice is heard only where the kernel's
- * shmem_enabled says advise, and by default it says never: what has been touched is then made huge here and now, which needs
- * no setting (Linux 6.1), and before the others map it in.
+ * Touches the pages, so that they are on the node of the own CPUs, or where the touching thread runs. The kernel
+ * follows MADV_HUGEPAGE for shared memory only if shmem_enabled is "advise"; the default is "never". Therefore touched
+ * pages are collapsed to huge pages here, which works with every setting (Linux 6.1), before the other ranks map them.
  */
 static void touch_own(struct rt_window *w)
 {
@@ -105,7 +106,7 @@ static void touch_own(struct rt_window *w)
 		w->huge_pages = madvise(w->base, window_size(w), MADV_COLLAPSE) == 0;
 }
 
-/* Whole huge pages of its file at an address where one begins. */
+/* Maps a rank's file with whole huge pages, aligned to a huge page. */
 static int map_rank(struct rt_window *w, int rank, size_t at, struct gt_err *err)
 {
 	size_t size = window_size(w);
@@ -143,7 +144,7 @@ static int map_once(struct rt_window *w, size_t at, struct gt_err *err)
 
 	*kept = (struct rt_kept){ .next = c->kept, .base = w->peer[c->rank], .bytes = window_size(w) };
 	c->kept = kept;
-	/* user addresses have 47 bits, a double holds 53 */
+	/* user addresses have 47 bits, a double is exact up to 53 */
 	if (!r)
 		r = rt_comm_gather(c, (double)(uintptr_t)w->peer[c->rank], all, err);
 	for (int i = 0; !r && i < c->size; i++)
@@ -161,8 +162,8 @@ void rt_shm_forget_left(struct rt_comm *c)
 }
 
 /*
- * Memory of windows that were unmapped goes back to the kernel when the next one is mapped: everybody has come to that by then, and
- * so reads no more of the last collective.
+ * Returns memory of unmapped windows to the kernel when the next window is mapped. All ranks have reached that call by
+ * then, so none reads the last collective any more.
  */
 static void give_back(struct rt_comm *c)
 {
@@ -196,7 +197,7 @@ static int shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
 	r = rt_comm_gather(c, 0, all, err);
 	if (r)
 		c->transport->unmap(w);
-	/* the others' pages are there now: map them in at once, not at the first reduction */
+	/* the pages of the other ranks exist now: map them here, not during the first reduction */
 	for (int i = 0; !r && !c->one_process && i < c->size; i++)
 		for (size_t page = 0; page < size; page += 4096)
 			(void)*(volatile char *)(w->peer[i] + page);
@@ -306,7 +307,7 @@ static int hierarchical(struct rt_coll *k)
 	}
 	if (k->stage == 3 && missing(k, &cross, 3) < 0)
 		arrive(k, 4);
-	/* a neighbour's own segment may be overwritten by my copy only when all have summed */
+	/* the own copy may overwrite a neighbour's segment only after all ranks have summed */
 	if (k->stage == 4 && missing(k, &node, 4) < 0) {
 		copy_node(k, &node);
 		arrive(k, 5);
@@ -388,7 +389,7 @@ static void sleep_on(struct rt_shm *s, uint32_t seen)
 	syscall(SYS_futex, &s->bell, FUTEX_WAIT, seen, &wait, NULL, 0);
 }
 
-/* Until done(arg): spin a little where every rank has a CPU, then sleep until somebody arrives somewhere. */
+/* Waits until done(arg): spins briefly if every rank has its own CPU, then sleeps until a rank makes progress. */
 static int wait_until(struct rt_comm *c, int (*done)(void *arg), void *arg, int (*late)(void *arg), struct gt_err *err)
 {
 	double until = gt_now_s() + c->timeout_s;
@@ -438,7 +439,7 @@ static const void *shm_from(const struct rt_coll *k, int rank)
 	return k->window->peer[rank] + k->offset + mine;
 }
 
-/* ---- one number from everybody ---- */
+/* ---- gather: one number from each rank ---- */
 
 static int gather_late(void *arg)
 {
@@ -455,7 +456,7 @@ static int gather_done(void *arg)
 	return gather_late(arg) < 0;
 }
 
-/* Two boxes in turn: nobody fills a box again before all have read it, for that takes a gather in between. */
+/* Uses two boxes alternately. A rank writes a box again only after the next gather, when all ranks have read it. */
 static int shm_gather(struct rt_comm *c, double mine, double *ret, struct gt_err *err)
 {
 	uint32_t g = ++c->gather_generation;
@@ -470,7 +471,7 @@ static int shm_gather(struct rt_comm *c, double mine, double *ret, struct gt_err
 	return r;
 }
 
-/* ---- where everybody is ---- */
+/* ---- synchronisation points ---- */
 
 static void shm_arrive(struct rt_comm *c)
 {

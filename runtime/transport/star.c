@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks without a common parent, on one host or on several: each has a TCP connection to the first. Over it go single
- * numbers, for ranks on devices, whose gradients NCCL carries, and the news that a rank has died: its connection ends,
- * and the first tells the others. What comes is numbers in frames of one size and never more than that: a rank that
- * sends anything else is given up.
+ * Ranks without a common parent, on one or several hosts. Each has a TCP connection to the first rank. The connections
+ * carry single numbers, for ranks on devices whose gradients go over NCCL. They also carry the message that a rank has
+ * ended: its connection closes, and the first rank tells the others. All messages are frames of one size; a rank that
+ * sends anything else is dropped.
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,10 +14,10 @@
 #include "runtime/transport/star.h"
 #include "runtime/transport/transport.h"
 
-#define BEAT_S   0.25 /* between signs of life of a rank that waits */
-#define BEATS    8    /* to one that has given none since: it computes, and what it does not read must not pile up */
+#define BEAT_S   0.25 /* between the heartbeats of a waiting rank */
+#define BEATS    8    /* to a peer without a heartbeat since; it computes, and unread frames must not pile up */
 #define SILENT_S 3.0
-#define AT_ONCE  16 /* frames of one rank before the others have their turn */
+#define AT_ONCE  16 /* frames of one rank before the other ranks are served */
 
 /* ---- frames ---- */
 
@@ -56,7 +56,8 @@ int rt_star_tell(struct rt_comm *c, int to, enum rt_frame_kind kind, const doubl
 	sent = send(p->fd, &f, sizeof(f), MSG_NOSIGNAL);
 	if (sent == (ssize_t)sizeof(f))
 		return 0;
-	/* One that has ended is left to who reads: it may have said goodbye. Half a frame is the end of all frames. */
+	/* a closed connection is left to the reader, because its last frames may include a goodbye; a partial frame
+	 * ends the connection */
 	if (sent >= 0 || errno == EAGAIN)
 		lose(c, to, "it does not read what it is sent");
 	return -EPIPE;
@@ -83,9 +84,9 @@ int rt_star_receive(struct rt_peer *p)
 	return 1;
 }
 
-/* ---- while the ranks live ---- */
+/* ---- while the ranks run ---- */
 
-/* What others say is a number is looked at before it is one: a rank of ours, or -1. */
+/* Checks a number from another rank before it is converted. Returns a valid rank, or -1. */
 static int rank_of(const struct rt_comm *c, double value)
 {
 	return value >= 0 && value < c->size ? (int)value : -1;
@@ -130,7 +131,7 @@ void rt_star_take(struct rt_comm *c, int from)
 	}
 }
 
-/* What has come. wait_ms: for something to come. */
+/* Receives pending frames. wait_ms: time to wait for the first one. */
 static void pump(struct rt_comm *c, int wait_ms)
 {
 	struct rt_star *s = c->star;
@@ -170,7 +171,7 @@ static int star_missing_rank(struct rt_comm *c)
 	for (int i = 0; i < c->size; i++)
 		if (s->peer[i].fd >= 0 && gt_now_s() - s->peer[i].heard > SILENT_S)
 			return i;
-	return s->behind - 1 == c->rank ? -1 : s->behind - 1; /* as the first says, of those that we do not hear */
+	return s->behind - 1 == c->rank ? -1 : s->behind - 1; /* reported by the first rank, for ranks not connected here */
 }
 
 static void beat(struct rt_comm *c)
@@ -201,7 +202,7 @@ static void star_arrive(struct rt_comm *c)
 	beat(c);
 }
 
-/* Whose value the first rank has not; all others wait for the first. -1: nobody's. */
+/* Returns a rank whose value the first rank does not have. All other ranks wait for the first one. -1: none. */
 static int missing(const struct rt_comm *c)
 {
 	if (c->rank)
@@ -215,7 +216,7 @@ static int missing(const struct rt_comm *c)
 static int await_all(struct rt_comm *c, struct gt_err *err)
 {
 	const struct rt_star *s = c->star;
-	double until = gt_now_s() + c->timeout_s + (c->rank ? 2 : 0); /* the first rank knows better who is missing */
+	double until = gt_now_s() + c->timeout_s + (c->rank ? 2 : 0); /* the first rank can name the missing rank */
 	int who, r = 0;
 
 	while (!r && (who = missing(c)) >= 0) {
@@ -232,7 +233,7 @@ static int await_all(struct rt_comm *c, struct gt_err *err)
 	return r;
 }
 
-/* To the first, which tells all. */
+/* Sends the value to the first rank, which distributes all values. */
 static int star_gather(struct rt_comm *c, double mine, double *ret, struct gt_err *err)
 {
 	struct rt_star *s = c->star;
@@ -274,7 +275,7 @@ const struct rt_transport rt_transport_star = {
 void rt_star_leave(struct rt_comm *c, bool well)
 {
 	if (well) {
-		pump(c, 0); /* what nobody has read would turn our last words into a reset */
+		pump(c, 0); /* unread input would turn the last sent frames into a reset */
 		rt_star_tell_all(c, RT_BYE, NULL, 0);
 	}
 	for (int i = 0; i < c->size; i++)

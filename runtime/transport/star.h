@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_STAR_H
 #define RT_STAR_H
-/* Ranks that meet at a host and port (meet.c) and stay connected with the first of them (star.c). */
+/* Ranks that find each other at a host and port (rendezvous.c) and stay connected to the first of them (star.c). */
 #include "lib/err.h"
 #include "runtime/transport/comm.h"
 
 #define RT_FRAME_MAGIC 0x31727467u /* "gtr1" */
 enum rt_frame_kind { RT_HELLO = 1, RT_WELCOME, RT_VALUE, RT_ALL, RT_CAME, RT_GONE, RT_BYE };
-/* All that travels, in the order of little-endian hosts; another order is another magic. */
+/* The only message format, in little-endian order. A big-endian host sends another magic number. */
 struct rt_frame {
 	uint32_t magic;
-	uint16_t kind, rank; /* who says it */
+	uint16_t kind, rank; /* rank: the sender */
 	uint64_t job;
 	double value[RT_MAX_RANKS];
 };
-/* Could one of `size` ranks of the job have sent it? */
+/* Returns whether one of `size` ranks of the job could have sent the frame. */
 bool rt_frame_ok(const struct rt_frame *f, uint64_t job, int size);
 
 struct rt_peer {
@@ -23,41 +23,41 @@ struct rt_peer {
 	struct rt_frame in;
 	bool bye, brought;
 	double value, heard;
-	int beats; /* signs of life that it has had since */
+	int beats; /* heartbeats sent to it since its last one */
 	uint64_t came;
 };
 struct rt_star {
-	struct rt_peer peer[RT_MAX_RANKS]; /* the first rank has all others; these have the first, at 0 */
+	struct rt_peer peer[RT_MAX_RANKS]; /* in the first rank: all others; in the others: the first rank, at index 0 */
 	uint64_t job, came;
-	double told; /* when we last gave a sign of life */
+	double told; /* time of the last heartbeat sent */
 	double all[RT_MAX_RANKS];
 	bool have_all;
-	int behind; /* rank + 1 of whom the first waits for, as it says */
+	int behind; /* rank + 1 that the first rank waits for, by its own report */
 	int gone;   /* rank + 1 */
 	char why[128];
 };
-/* A whole frame in p->in: 1; not yet: 0; the connection has ended: -1. Does not wait. */
+/* Receives into p->in without waiting. Returns 1 for a whole frame, 0 for a partial one, -1 if the connection has ended. */
 int rt_star_receive(struct rt_peer *p);
-/* A frame that has come of `from` while the ranks live. It need not be one of ours: then the rank is given up. */
+/* Handles a frame received from `from` while the ranks run. A frame that is not valid drops the rank. */
 void rt_star_take(struct rt_comm *c, int from);
 int rt_star_tell(struct rt_comm *c, int to, enum rt_frame_kind kind, const double *values, int n);
 void rt_star_tell_all(struct rt_comm *c, enum rt_frame_kind kind, const double *values, int n);
 
-/* Where and as what a process joins. */
+/* Where to join, and the rank and size of this process. */
 struct rt_rendezvous {
 	const char *launcher;
-	int rank, size, local_rank; /* local_rank -1: not told */
+	int rank, size, local_rank; /* local_rank -1: unknown */
 	char host[256];
 	int port;
 	uint64_t job;
 	double patience_s;
 };
-/* What a launcher says in the environment. 1: this is one of several ranks; 0: it is not; else the sentence names what
- * is missing or wrong. */
+/* Reads the launcher's environment. Returns 1 for one of several ranks, 0 for a single process, or an error whose
+ * message names the missing or invalid variable. */
 int rt_rendezvous_from_environment(struct rt_rendezvous *ret, struct gt_err *err);
-/* First of a list of hosts as Slurm writes it: "node[07-09,12],login" is node07. */
+/* Returns the first host of a list in Slurm's notation: "node[07-09,12],login" gives node07. */
 int rt_first_host(const char *list, char *ret, size_t size, struct gt_err *err);
 int rt_star_join(const struct rt_rendezvous *m, struct rt_comm **ret, struct gt_err *err);
-/* well: our part is done; else the others take us for lost. */
+/* well: this rank finished its work; otherwise the other ranks treat it as failed. */
 void rt_star_leave(struct rt_comm *c, bool well);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all transports share. */
+/* Code shared by all transports. */
 #include <errno.h>
 #include <math.h>
 #include "runtime/transport/transport.h"
