@@ -10,7 +10,7 @@
 #include "lib/fsroot.h"
 #include "lib/json.h"
 #include "lib/signals.h"
-#include "tune/txn/journal.h"
+#include "tune/txn/state_dir.h"
 #include "tune/txn/txn.h"
 
 #define TRIES 50 /* of .1 s each; waiting for the journal's lock does not count, because another process may hold it longer */

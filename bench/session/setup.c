@@ -19,6 +19,7 @@
 #include "tune/launch/program.h"
 #include "tune/model/file_trust.h"
 #include "tune/plan/plan_json.h"
+#include "tune/plan/check_plan.h"
 
 #define PLAN_MAX	(4u << 20)
 #define PAIRS_MAX	1000

@@ -10,6 +10,7 @@
 #include "lib/buf.h"
 #include "tests/unit/tune_stage.h"
 #include "tune/txn/journal.h"
+#include "tune/txn/state_dir.h"
 #include "tune/boot/persist.h"
 #include "tune/model/value.h"
 #include "tune/txn/write.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "sysctl/sysctl.h"
 #include "tests/unit/tune_stage.h"
+#include "tune/plan/check_plan.h"
 #include "tune/launch/settings.h"
 #include "tune/profiles/profile.h"
 #include "tune/model/value.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "tests/unit/tune_stage.h"
+#include "tune/plan/check_plan.h"
 #include "tune/profiles/profile.h"
 #include "tune/model/value.h"
 

@@ -120,8 +120,7 @@ static bool read_current(const struct make *m, struct tn_item *i)
 	return false;
 }
 
-/* What preconditions and desired() see of the item. *offered holds a string of it. */
-static struct tn_now read_now(struct gt_fsroot *fs, const struct tn_item *i, char **offered)
+struct tn_now tn_item_now(struct gt_fsroot *fs, const struct tn_item *i, char **offered)
 {
 	gt_autofree char *path = tn_tunable_offers_path(i->knob, i->instance);
 	struct stat st = { .st_mode = S_IWUSR }; /* a captured host has no modes */
@@ -354,7 +353,7 @@ static void consider(struct make *m, const struct tn_tunable *k, const char *ins
 	i->need_fails = !read_current(m, i);
 	if (i->need_fails)
 		return;
-	now = read_now(m->fs, i, &offered);
+	now = tn_item_now(m->fs, i, &offered);
 	ctx.asked = asked && strcmp(asked, "on") && strcmp(asked, "off") ? asked : NULL;
 	i->needs_met = 1 + tn_tunable_desired(k, &ctx, &now, &w);
 	i->need_fails = k->preconditions[i->needs_met - 1];
@@ -462,113 +461,4 @@ size_t tn_plan_changes(const struct tn_plan *p)
 	for (size_t i = 0; i < p->n_item; i++)
 		n += p->item[i].status == TN_CHANGE;
 	return n;
-}
-
-static int moved(const struct tn_item *i, const char *what, const char *now, struct gt_err *err)
-{
-	gt_autofree char *label = tn_tunable_label(i->knob, i->instance);
-
-	return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
-			    "%s is %s now, not %s as when the plan was made: make a new plan%s", label,
-			    now, i->current, what);
-}
-
-static bool has_instance(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_item *i)
-{
-	gt_auto_strv instances = { 0 };
-
-	if (!i->knob->instances)
-		return !i->instance;
-	i->knob->instances(fs, host, &instances);
-	return i->instance && gt_strv_has(&instances, i->instance);
-}
-
-/* The preconditions may have changed since the plan: the scheduler's module is gone, a virtual machine runs. */
-static int check_preconditions(struct gt_fsroot *fs, const struct tn_ctx *c, const struct tn_item *i, struct gt_err *err)
-{
-	gt_autofree char *label = tn_tunable_label(i->knob, i->instance), *offered = NULL;
-	const struct tn_now now = read_now(fs, i, &offered);
-	const char *lacks = tn_not_writable(fs, i->path);
-	struct tn_desired w = { 0 };
-
-	if (!lacks) {
-		tn_preconditions_check(i->knob, c, &now, &w);
-		lacks = *w.reason ? w.reason : NULL;
-	}
-	return lacks ? gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE, "%s: %s; nothing is changed: make a new plan", label, lacks) : 0;
-}
-
-static int check_item(struct gt_fsroot *fs, const struct tn_ctx *c, const struct tn_item *i, struct gt_err *err)
-{
-	const struct pr_host *host = c->host;
-	gt_autofree char *label = tn_tunable_label(i->knob, i->instance), *now = NULL, *pair = NULL;
-	struct gt_err e = { 0 };
-	int r;
-
-	r = tn_tunable_check_value(i->knob, host, i->wanted, &e);
-	if (r < 0)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "%s: nothing is changed", e.msg);
-	if (!has_instance(fs, host, i))
-		return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE, "%s is not on this host: make a new plan", label);
-	r = tn_value_read(fs, i->path, &now);
-	if (r == -ENOENT)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, ENOENT,
-				    "%s has gone: there is no %s any more; make a new plan", label, i->path);
-	if (r < 0)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", i->path, strerror(-r));
-	if (!tn_value_equal(now, i->current))
-		return moved(i, "", now, err);
-	if (i->pair_current && (tn_value_read(fs, i->pair_path, &pair) < 0 || !tn_value_equal(pair, i->pair_current)))
-		return moved(i, " (its counterpart moved)", now, err);
-	return check_preconditions(fs, c, i, err);
-}
-
-static int may_have_moved(const struct tn_item *i, struct gt_err *err)
-{
-	gt_autofree char *label = tn_tunable_label(i->knob, i->instance);
-
-	return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
-			    "%s: the host was restarted since the plan was made, and that name may be another device's now: make "
-			    "a new plan", label);
-}
-
-static int check_one(const struct tn_facts *facts, struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan,
-		     const struct tn_item *it, struct gt_err *err)
-{
-	const struct tn_ctx c = { .host = host, .facts = facts, .asked = it->wanted };
-	bool other_boot = strcmp(plan->boot_id, host->kernel.boot_id.v ? host->kernel.boot_id.v : "") != 0;
-
-	return other_boot && it->knob->names_move ? may_have_moved(it, err) : check_item(fs, &c, it, err);
-}
-
-int tn_plan_check_item(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, const struct tn_item *i,
-		       struct gt_err *err)
-{
-	struct tn_facts facts;
-	int r;
-
-	tn_facts_read(fs, &facts);
-	r = check_one(&facts, fs, host, plan, i, err);
-	tn_facts_clear(&facts);
-	return r;
-}
-
-int tn_plan_check_host(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, struct gt_err *err)
-{
-	gt_auto(pr_host) *own = NULL;
-	int r = tn_host_get(fs, host, &own, &host, err);
-	struct tn_facts facts;
-
-	if (r < 0)
-		return r;
-	if (strcmp(plan->host, host->identity))
-		return gt_fail_exit(err, TN_EXIT_REFUSED, EXDEV,
-				    "the plan is for another host (%s, this one is %s): make one here", plan->host,
-				    host->identity);
-	tn_facts_read(fs, &facts);
-	for (size_t i = 0; i < plan->n_item && r >= 0; i++)
-		if (plan->item[i].status == TN_CHANGE)
-			r = check_one(&facts, fs, host, plan, &plan->item[i], err);
-	tn_facts_clear(&facts);
-	return r;
 }

@@ -53,11 +53,8 @@ bool tn_tunable_good(const struct tn_tunable *k, const char *want, const char *h
 bool tn_item_good(const struct tn_item *i, const char *current);
 /* Returns whether the current value is good enough, but no file sets it at boot: apply --persist writes it to one. */
 bool tn_item_keeps(const struct tn_item *i);
-/* Checks that this is the plan's host and that no item has changed since. Exit 3 and a sentence if not. */
-int tn_plan_check_host(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, struct gt_err *err);
-/* Checks that the item's value has not changed since the plan and that its preconditions hold. Exit 3 and a sentence if not. */
-int tn_plan_check_item(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, const struct tn_item *i,
-		       struct gt_err *err);
+/* Returns what preconditions and desired() see of the item. *offered is one of its strings, which the caller frees. */
+struct tn_now tn_item_now(struct gt_fsroot *fs, const struct tn_item *i, char **offered);
 /* Returns the given host, or discovers one without NVML. *own holds the discovered one. */
 int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_host **own, const struct pr_host **ret,
 		struct gt_err *err);

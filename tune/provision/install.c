@@ -4,7 +4,7 @@
 #include <string.h>
 #include "lib/log.h"
 #include "tune/txn/history.h"
-#include "tune/txn/journal.h"
+#include "tune/txn/state_dir.h"
 #include "tune/provision/record.h"
 #include "tune/provision/remove.h"
 

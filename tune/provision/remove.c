@@ -6,7 +6,7 @@
 #include <time.h>
 #include "lib/cli.h"
 #include "lib/log.h"
-#include "tune/txn/journal.h"
+#include "tune/txn/state_dir.h"
 #include "tune/provision/remove.h"
 
 #define PATIENCE_S 60.0 /* as long as apt itself waits for its lock */

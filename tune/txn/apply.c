@@ -5,6 +5,7 @@
 #include "lib/cli.h"
 #include "lib/log.h"
 #include "tune/plan/plan.h"
+#include "tune/plan/check_plan.h"
 #include "tune/boot/persist.h"
 #include "tune/txn/device_renamed.h"
 #include "tune/txn/held.h"

@@ -114,12 +114,9 @@ bool tn_entry_had_made(const struct tn_entry *e, const char *text);
 /* Take transaction i out of the list in memory. */
 void tn_journal_drop(struct tn_journal *j, size_t i);
 
-/* The state directory and its lock. Exit 3 if another gputune is at work or the directory cannot be written. */
-int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err);
-/* Returns when no other process holds the lock of the journal; at once where there is none. */
-void tn_wait_for_lock(struct gt_fsroot *fs);
 /* A transaction to be filled: next id, this boot, this process. */
 struct tn_tx *tn_journal_new_tx(struct tn_journal *j);
+struct tn_tx *tn_journal_add_tx(struct tn_journal *j); /* an empty one */
 struct tn_entry *tn_tx_add_value(struct tn_tx *t, const char *knob, const char *instance, const char *path, const char *old,
 				 const char *new_value);
 void tn_tx_add_file(struct tn_tx *t, const char *path, const char *old, const char *new_value);

@@ -4,6 +4,7 @@
 #include "tune/model/exit.h"
 #include "tune/model/value.h"
 #include "tune/txn/session.h"
+#include "tune/txn/state_dir.h"
 
 int tn_txn_check(const struct tn_journal *j, bool clean, struct gt_err *err)
 {

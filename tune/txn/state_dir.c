@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+#include "tune/model/exit.h"
+#include "tune/model/value.h"
+#include "tune/txn/journal.h"
+#include "tune/txn/state_dir.h"
+
+#define LOCK_PATH TN_STATE_DIR "/lock"
+
+/* Who can write there decides what is put back: only root, or whoever runs this in a tree of his own. */
+static const char *distrust(const struct stat *st)
+{
+	if (S_ISLNK(st->st_mode))
+		return "is a link";
+	if (st->st_uid != 0 && st->st_uid != geteuid())
+		return "belongs to another user";
+	return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be written by others" : NULL;
+}
+
+int tn_state_dir_check(struct gt_fsroot *fs, struct gt_err *err)
+{
+	const char *why, *what = TN_STATE_DIR;
+	struct stat st;
+
+	if (!gt_fs_dir(fs) || gt_fs_lstat(fs, TN_STATE_DIR, &st) < 0) /* a captured host has no owners */
+		return 0;
+	why = distrust(&st);
+	if (!why && gt_fs_lstat(fs, TN_JOURNAL_PATH, &st) >= 0) {
+		what = TN_JOURNAL_PATH;
+		why = distrust(&st);
+		if (!why && S_ISREG(st.st_mode) && st.st_nlink > 1)
+			why = "has a second name elsewhere";
+	}
+	if (!why)
+		return 0;
+	return gt_fail_exit(err, TN_EXIT_REFUSED, EPERM,
+			    "%s %s: what is there is not believed, and nothing is changed; find out who made it, then put "
+			    "its owner and mode right or move it away", what, why);
+}
+
+/* What lies above it is everyone's to read. */
+static int make_place(struct gt_fsroot *fs)
+{
+	int r = gt_fs_mkdirs(fs, "/var/lib", 0755);
+
+	return r < 0 ? r : gt_fs_mkdirs(fs, TN_STATE_DIR, 0700);
+}
+
+void tn_wait_for_lock(struct gt_fsroot *fs)
+{
+	gt_fs_wait_lock(fs, LOCK_PATH);
+}
+
+int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err)
+{
+	int r = tn_state_dir_check(fs, err);
+
+	if (r < 0)
+		return r;
+	r = make_place(fs);
+	if (r >= 0)
+		r = gt_fs_lock(fs, LOCK_PATH, ret_fd);
+	if (r == -EWOULDBLOCK)
+		return gt_fail_exit(
+			err, TN_EXIT_REFUSED, EBUSY,
+			"another gputune is at work (it holds %s): nothing is changed, try again when it is done",
+			LOCK_PATH);
+	if (r < 0)
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot keep a journal in %s (%s): nothing is changed%s",
+				    TN_STATE_DIR, strerror(-r),
+				    r == -EACCES && geteuid() ? "; that is root's to do: use sudo" : "");
+	return 0;
+}
