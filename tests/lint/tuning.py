@@ -59,7 +59,7 @@ bad += [f"{k['id']}: judged by {c} too" for k in knobs.values() for c in sorted(
         if subject(k["id"]) == subject(c) and k.get("check") != c and k["id"] not in SAME_NAME]
 tap.rule("no subject is judged in two places", bad or ([] if len(judged) > 28 else ["no checks"]))
 
-expected = "".join(read(f"tests/unit/{n}") for n in ("probe_advice.c", "probe_failures.c", "tune_devices.c", "tune_pcie.c"))
+expected = "".join(read(f"tests/unit/{n}") for n in ("probe_advice.c", "probe_failures.c", "tune_devices.c", "tune_interrupts.c", "tune_pcie.c"))
 tap.rule("each piece of advice has an expectation with its commands",
          [k["id"] for k in knobs.values() if k.get("check") and f'"{k["check"]}"' not in expected and f'"{k["id"]}"' not in expected])
 

@@ -29,6 +29,10 @@ int main(void)
 	suite_add_tcase(s, tune_pcie_case());
 	suite_add_tcase(s, tune_invariant_case());
 	suite_add_tcase(s, tune_provision_case());
+	suite_add_tcase(s, tune_interrupts_case());
+	suite_add_tcase(s, tune_run_libs_case());
+	suite_add_tcase(s, tune_rank_gpu_case());
+	suite_add_tcase(s, tune_registry_case());
 	sr = srunner_create(s);
 	srunner_run_all(sr, CK_ENV);
 	failed = srunner_ntests_failed(sr);

@@ -55,4 +55,8 @@ TCase *tune_device_case(void);
 TCase *tune_pcie_case(void);
 TCase *tune_invariant_case(void);
 TCase *tune_provision_case(void);
+TCase *tune_interrupts_case(void);
+TCase *tune_run_libs_case(void);
+TCase *tune_rank_gpu_case(void);
+TCase *tune_registry_case(void);
 #endif

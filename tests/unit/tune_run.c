@@ -6,10 +6,8 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include "lib/file_trust.h"
@@ -70,49 +68,6 @@ START_TEST(the_users_memory_policy_is_kept)
 	}
 	waitpid(pid, &st, 0);
 	ck_assert_msg(WIFEXITED(st) && (WEXITSTATUS(st) == 0 || WEXITSTATUS(st) == 77), "%d", st);
-}
-END_TEST
-
-START_TEST(only_an_allocator_counts_as_one)
-{
-	static const struct {
-		const char *preload, *with; /* what --allocator auto makes of it; NULL: it is kept */
-		bool tunables;
-	} preloads[] = {
-		{ "", "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4", true },
-		{ "libm.so.6", "libm.so.6:/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4", true },
-		{ "libm.so.6 /opt/lib/libjemalloc.so.2", NULL, false },
-		{ "/opt/malloc/libm.so.6", "/opt/malloc/libm.so.6:/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4", true },
-		{ "/usr/lib/libasan.so.8", NULL, false },
-	};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(preloads); i++) {
-		gt_autofree char *preload = gt_xasprintf("LD_PRELOAD=%s", preloads[i].preload);
-		char *env[] = { preload, "LD_LIBRARY_PATH=", NULL };
-		gt_auto(tn_run) *plain = make("cpu-server", python, env, NULL);
-		gt_auto(tn_run) *asked = make("cpu-server", python, env, "auto");
-		const struct tn_var *v = var(asked, "LD_PRELOAD");
-
-		ck_assert_int_eq(var(plain, "GLIBC_TUNABLES")->status, preloads[i].tunables ? TN_VAR_SET : TN_VAR_SKIPPED);
-		ck_assert_int_eq(var(plain, "LD_LIBRARY_PATH")->status, TN_VAR_SET);
-		ck_assert_int_eq(v->status, preloads[i].with ? TN_VAR_SET : TN_VAR_KEPT);
-		ck_assert_str_eq(v->value, preloads[i].with ? preloads[i].with : preloads[i].preload);
-	}
-}
-END_TEST
-
-/* What the loader cannot put into a program is not preloaded: it would say so for each one that the command starts. */
-START_TEST(a_library_that_does_not_load_is_found_out_first)
-{
-	char file[] = "/tmp/check-load.XXXXXX";
-	int fd = mkstemp(file);
-
-	ck_assert(fd >= 0 && write(fd, "\177ELF but no library", 19) == 19);
-	close(fd);
-	ck_assert(!tn_loader_tries(file));
-	unlink(file);
-	ck_assert(!tn_loader_tries(file));
-	ck_assert(tn_loader_tries("libm.so.6"));
 }
 END_TEST
 
@@ -186,86 +141,6 @@ START_TEST(what_debugging_left_behind_is_pointed_out_and_kept)
 	ck_assert_int_eq(var(r, "CUDA_LAUNCH_BLOCKING")->status, TN_VAR_KEPT);
 	ck_assert_int_eq(var(r, "NCCL_PROTO")->status, TN_VAR_KEPT);
 	ck_assert_ptr_null(var(r, "NCCL_DEBUG"));
-}
-END_TEST
-
-/* Where the better BLAS is missing, OpenMP's threads at least do not fight for the cores. */
-START_TEST(the_blas_that_the_loader_would_take_counts)
-{
-	char *own[] = { "LD_LIBRARY_PATH=$PLATFORM/x:/opt/$LIB/none:/opt/blas", NULL };
-	struct tn_run_opts o = { .argv = python, .envp = no_env };
-	gt_auto(tn_run) *without = NULL, *alien = NULL, *openmp = NULL;
-	struct box b;
-
-	box_open(&b, "cpu-server");
-	box_put(&b, "/opt/blas/libblas.so.3", "");
-	o.envp = own;
-	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &alien, NULL), 0);
-	ck_assert_int_eq(var(alien, "LD_LIBRARY_PATH")->status, TN_VAR_SKIPPED);
-	o.envp = no_env;
-	box_remove(&b, "/usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3");
-	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &without, NULL), 0);
-	ck_assert_int_eq(var(without, "LD_LIBRARY_PATH")->status, TN_VAR_SKIPPED);
-	ck_assert(without->two_pools);
-	ck_assert_ptr_nonnull(strstr(var(without, "GOMP_SPINCOUNT")->reason, "BLAS"));
-	/* the alternative says one thing, the loader's own directory another: the loader is asked */
-	box_put(&b, "/usr/lib/x86_64-linux-gnu/blis-openmp/libblas.so.3", "");
-	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &openmp, NULL), 0);
-	ck_assert_str_eq(var(openmp, "LD_LIBRARY_PATH")->value, "/usr/lib/x86_64-linux-gnu/blis-openmp");
-	ck_assert(!openmp->two_pools);
-	box_close(&b);
-}
-END_TEST
-
-START_TEST(a_runtime_is_preloaded_beside_an_allocator)
-{
-	struct tn_run_opts o = { .argv = python, .envp = no_env, .allocator = "jemalloc", .runtime = "libomp" };
-	gt_auto(tn_run) *both = NULL, *none = NULL;
-	struct box b;
-
-	box_open(&b, "cpu-server");
-	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &none, NULL), 0);
-	ck_assert_ptr_null(var(none, "KMP_BLOCKTIME")); /* not installed */
-	box_put(&b, "/usr/lib/llvm-14/lib/libomp.so.5", "");
-	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &both, NULL), 0);
-	ck_assert_str_eq(var(both, "LD_PRELOAD")->value,
-			 "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2:/usr/lib/llvm-14/lib/libomp.so.5");
-	ck_assert_str_eq(var(both, "KMP_BLOCKTIME")->value, "1");
-	box_close(&b);
-}
-END_TEST
-
-/* With huge pages always on jemalloc kept half as much memory again for the same blocks; with madvise it asks for none. */
-START_TEST(an_allocator_where_huge_pages_are_always_on_does_not_bloat)
-{
-	static const struct {
-		const char *thp, *allocator, *env, *conf, *said; /* conf NULL: not set by us */
-	} rows[] = {
-		{ "[always] madvise never\n", "jemalloc", "X=1", "thp:never", "huge pages are always on here" },
-		{ "[always] madvise never\n", "jemalloc", "MALLOC_CONF=narenas:2", NULL, "huge pages are always on here" },
-		{ "[always] madvise never\n", "tcmalloc", "X=1", NULL, "huge pages are always on here" },
-		{ "always [madvise] never\n", "jemalloc", "X=1", "metadata_thp:auto", NULL },
-		{ "always [madvise] never\n", "tcmalloc", "X=1", NULL, NULL },
-	};
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(rows); i++) {
-		char *env[] = { (char *)rows[i].env, NULL };
-		struct tn_run_opts o = { .argv = python, .envp = env, .allocator = rows[i].allocator };
-		gt_auto(tn_run) *r = NULL;
-		const struct tn_var *conf;
-		struct box b;
-
-		box_open(&b, "cpu-server");
-		box_put(&b, "/sys/kernel/mm/transparent_hugepage/enabled", rows[i].thp);
-		ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
-		conf = var(r, "MALLOC_CONF");
-		ck_assert(rows[i].conf ? conf->status == TN_VAR_SET : !conf || conf->status == TN_VAR_KEPT);
-		if (rows[i].conf)
-			ck_assert_msg(gt_ends_with(conf->value, rows[i].conf), "%s", conf->value);
-		ck_assert_msg(!strstr(var(r, "LD_PRELOAD")->reason, "always on") == !rows[i].said, "row %zu: %s", i,
-			      var(r, "LD_PRELOAD")->reason);
-		box_close(&b);
-	}
 }
 END_TEST
 
@@ -344,25 +219,6 @@ START_TEST(an_openmp_program_is_bound_unless_the_user_binds_it)
 	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &by_user, NULL), 0);
 	ck_assert_int_eq(var(by_user, "OMP_PROC_BIND")->status, TN_VAR_SKIPPED);
 	box_close(&b);
-}
-END_TEST
-
-START_TEST(libraries_are_taken_by_choice_and_by_soname)
-{
-	gt_auto(tn_run) *plain = make("cpu-server", python, no_env, NULL);
-	gt_auto(tn_run) *any = make("cpu-server", python, no_env, "auto");
-	gt_auto(tn_run) *jemalloc = make("cpu-server", python, no_env, "jemalloc");
-	gt_auto(tn_run) *none = make("laptop-no-gpu", python, no_env, "auto");
-
-	ck_assert_int_eq(var(plain, "LD_PRELOAD")->status, TN_VAR_SKIPPED);
-	ck_assert_int_eq(var(plain, "GLIBC_TUNABLES")->status, TN_VAR_SET);
-	ck_assert_str_eq(var(plain, "LD_LIBRARY_PATH")->value, "/usr/lib/x86_64-linux-gnu/openblas-openmp");
-	ck_assert_str_eq(var(any, "LD_PRELOAD")->value, "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4");
-	ck_assert_int_eq(var(any, "GLIBC_TUNABLES")->status, TN_VAR_SKIPPED);
-	ck_assert_str_eq(var(jemalloc, "LD_PRELOAD")->value, "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2");
-	ck_assert_ptr_nonnull(var(jemalloc, "MALLOC_CONF"));
-	ck_assert_int_eq(var(none, "LD_PRELOAD")->status, TN_VAR_SKIPPED);
-	ck_assert_int_eq(var(none, "LD_LIBRARY_PATH")->status, TN_VAR_SKIPPED); /* openblas-openmp is not there */
 }
 END_TEST
 
@@ -532,55 +388,17 @@ START_TEST(open_files_are_raised_as_far_as_they_may_be)
 }
 END_TEST
 
-/* As the loader will open it: by its path, when we are long gone. */
-START_TEST(what_is_preloaded_lies_where_only_root_can_put_files)
-{
-	char dir[] = "/tmp/gputune-way-XXXXXX";
-	gt_autofree char *open = NULL, *lib = NULL, *link = NULL;
-	gt_auto(gt_fsroot) *live = NULL;
-
-	ck_assert_ptr_nonnull(mkdtemp(dir));
-	open = gt_xasprintf("%s/open", dir);
-	lib = gt_xasprintf("%s/open/lib.so", dir);
-	link = gt_xasprintf("%s/lib.so", dir);
-	ck_assert_int_eq(mkdir(open, 0755), 0);
-	ck_assert_int_eq(mknod(lib, S_IFREG | 0644, 0), 0);
-	ck_assert_int_eq(symlink("open/lib.so", link), 0);
-	ck_assert_int_eq(gt_fs_open(NULL, &live, NULL), 0);
-	if (geteuid() == 0)
-		ck_assert_ptr_null(gt_check_dirs_trust(live, lib));
-	else
-		ck_assert_ptr_nonnull(strstr(gt_check_dirs_trust(live, lib), "does not belong to root"));
-	ck_assert_int_eq(chmod(open, 0775), 0);
-	ck_assert_ptr_nonnull(gt_check_dirs_trust(live, lib));
-	ck_assert_ptr_nonnull(gt_check_dirs_trust(live, link)); /* the way of its link */
-	ck_assert_ptr_null(gt_check_dirs_trust(live, "/bin/true"));
-	ck_assert_ptr_nonnull(gt_check_dirs_trust(live, "lib.so"));
-	unlink(link);
-	unlink(lib);
-	rmdir(open);
-	rmdir(dir);
-}
-END_TEST
-
 TCase *tune_run_case(void)
 {
 	TCase *tc = tcase_create("run");
 	const TTest *const tests[] = {
-		what_is_preloaded_lies_where_only_root_can_put_files,
 		the_users_memory_policy_is_kept,
-		only_an_allocator_counts_as_one,
-		a_library_that_does_not_load_is_found_out_first,
 		a_bridge_that_leads_out_is_left_to_nccl,
 		what_debugging_left_behind_is_pointed_out_and_kept,
-		the_blas_that_the_loader_would_take_counts,
-		a_runtime_is_preloaded_beside_an_allocator,
-		an_allocator_where_huge_pages_are_always_on_does_not_bloat,
 		cores_are_left_to_loader_workers,
 		what_the_user_has_set_is_kept,
 		python_is_never_bound_by_openmp,
 		an_openmp_program_is_bound_unless_the_user_binds_it,
-		libraries_are_taken_by_choice_and_by_soname,
 		every_captured_host_gets_cpus_it_may_use,
 		the_launcher_sees_the_same_host,
 		entering_sets_what_was_computed,
