@@ -77,15 +77,22 @@ char *sc_path(const char *key)
 	return gt_xasprintf("/proc/sys/%s", n);
 }
 
+/* want: normalized. Names in the table are separated by dots. */
+static bool is_key(const struct sc_key *k, const char *want)
+{
+	size_t i = 0;
+
+	while (k->name[i] && want[i] == (k->name[i] == '.' ? '/' : k->name[i]))
+		i++;
+	return k->name[i] == want[i];
+}
+
 const struct sc_key *sc_key_find(const char *name)
 {
 	gt_autofree char *want = sc_normalize(name);
 
-	for (const struct sc_key *k = sc_keys; k->name; k++) {
-		gt_autofree char *have = sc_normalize(k->name);
-
-		if (!strcmp(have, want))
+	for (const struct sc_key *k = sc_keys; k->name; k++)
+		if (is_key(k, want))
 			return k;
-	}
 	return NULL;
 }

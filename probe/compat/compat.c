@@ -13,42 +13,54 @@ static bool is_made_of(const char *s, const char *chars)
 	return *s && !s[strspn(s, chars)];
 }
 
-/* Calls fn for each row of text after validating all rows. */
-static int each_row(const char *text, const char *name, pr_row_fn *fn, void *arg, struct gt_err *err)
+/* Returns the next line of *rest that is neither empty nor a comment, cut at the first TAB. NULL: the end. *ret_values: the
+ * text after the TAB; NULL: no TAB. */
+static char *next_row(char **rest, char **ret_values, size_t *line_no)
 {
-	for (int pass = 0; pass < 2; pass++) {
-		gt_autofree char *copy = gt_xstrdup(text);
-		size_t line_no = 0;
+	char *line;
 
-		for (char *line = copy, *next; line && *line; line = next) {
-			char *tab;
-
-			next = strchr(line, '\n');
-			if (next)
-				*next++ = '\0';
-			line_no++;
-			if (*line == '#' || !*line)
-				continue;
-			tab = strchr(line, '\t');
-			if (tab)
-				*tab++ = '\0';
-			if (!tab || !is_made_of(line, KEY) || !is_made_of(tab, "0123456789.,cpu"))
-				return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-						    "%s:%zu: expected a version, a TAB and versions", name, line_no);
-			if (pass && fn(arg, line, tab))
-				return 0;
-		}
+	while ((line = strsep(rest, "\n"))) {
+		++*line_no;
+		if (*line && *line != '#')
+			break;
 	}
+	*ret_values = line ? strchr(line, '\t') : NULL;
+	if (*ret_values)
+		*(*ret_values)++ = '\0';
+	return line;
+}
+
+static int check_rows(const char *text, const char *name, struct gt_err *err)
+{
+	gt_autofree char *copy = gt_xstrdup(text);
+	char *rest = copy, *key, *values;
+	size_t n = 0;
+
+	while ((key = next_row(&rest, &values, &n)))
+		if (!values || !is_made_of(key, KEY) || !is_made_of(values, "0123456789.,cpu"))
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s:%zu: expected a version, a TAB and versions", name, n);
 	return 0;
 }
 
+static void each_row(const char *text, pr_row_fn *fn, void *arg)
+{
+	gt_autofree char *copy = gt_xstrdup(text);
+	char *rest = copy, *key, *values;
+	size_t n = 0;
+
+	while ((key = next_row(&rest, &values, &n)) && !fn(arg, key, values))
+		;
+}
+
+/* A table of the administrator is checked before its first row is used; unit tests check those of the program. */
 int pr_compat_each(struct gt_fsroot *fs, const struct pr_table *t, pr_row_fn *fn, void *arg, struct gt_err *err)
 {
 	gt_autofree char *path = gt_xasprintf(PR_COMPAT_DIR "/%s", t->name), *text = NULL;
+	int r = gt_fs_read(fs, path, &text, NULL) >= 0 ? check_rows(text, path, err) : 0;
 
-	if (gt_fs_read(fs, path, &text, NULL) >= 0)
-		return each_row(text, path, fn, arg, err);
-	return each_row(t->text, t->name, fn, arg, err);
+	if (r >= 0)
+		each_row(text ? text : t->text, fn, arg);
+	return r;
 }
 
 struct search {
@@ -77,8 +89,11 @@ static int found(int r, struct search *s, char **ret_value)
 int pr_compat_lookup(const char *text, const char *name, const char *key, char **ret_value, struct gt_err *err)
 {
 	struct search s = { .key = key };
+	int r = check_rows(text, name, err);
 
-	return found(each_row(text, name, match, &s, err), &s, ret_value);
+	if (r >= 0)
+		each_row(text, match, &s);
+	return found(r, &s, ret_value);
 }
 
 int pr_compat_get(struct gt_fsroot *fs, const struct pr_table *t, const char *key, char **ret_value, struct gt_err *err)

@@ -28,7 +28,7 @@ extern bool tn_opt_optional;
 struct tn_plan_opts tn_choice(void);
 /* Makes the plan of these options. Refuses while a transaction is interrupted or an experiment runs. */
 int tn_make_plan(struct gt_cli *cli, struct tn_plan **ret);
-void tn_print_plan(struct gt_cli *cli, const struct tn_plan *plan);
+void tn_print_plan(struct gt_cli *cli, const json_t *doc);
 
 /* Rendered for people. */
 void tn_show_plan(const json_t *plan, bool all, bool color); /* all: also what is already so or not for this host */

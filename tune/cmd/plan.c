@@ -41,10 +41,8 @@ int tn_make_plan(struct gt_cli *cli, struct tn_plan **ret)
 	return r < 0 ? r : tn_plan_make(cli->fs, NULL, &o, ret, &cli->err);
 }
 
-void tn_print_plan(struct gt_cli *cli, const struct tn_plan *plan)
+void tn_print_plan(struct gt_cli *cli, const json_t *doc)
 {
-	gt_auto_json *doc = tn_plan_to_json(plan);
-
 	if (cli->json)
 		gt_json_print(stdout, doc);
 	else
@@ -77,7 +75,7 @@ static int run_plan(struct gt_cli *cli, int argc, char **argv)
 	if (as_diff && !cli->json)
 		tn_show_plan_diff(doc, cli->color);
 	else
-		tn_print_plan(cli, plan);
+		tn_print_plan(cli, doc);
 	if (output && !cli->quiet && !cli->json)
 		printf("Saved as %s: gputune apply %s\n", output, output);
 	return 0;

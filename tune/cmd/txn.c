@@ -73,8 +73,11 @@ static int run_apply(struct gt_cli *cli, int argc, char **argv)
 		r = read_plan(cli, argv[0], &plan);
 	else
 		r = dry_run ? tn_make_plan(cli, &plan) : tn_plan_make(cli->fs, NULL, &o, &plan, &cli->err);
-	if (dry_run && !r)
-		tn_print_plan(cli, plan);
+	if (dry_run && !r) {
+		gt_auto_json *doc = tn_plan_to_json(plan);
+
+		tn_print_plan(cli, doc);
+	}
 	if (dry_run)
 		return r;
 	narrow(cli);
