@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values that a knob may hold: one function for plans, profiles, receipts and command lines. */
+/* Checks values of tunables: one function for plans, profiles, receipts and command lines. */
 #include <errno.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -9,7 +9,7 @@
 #include "tune/model/tunable.h"
 #include "tune/model/value.h"
 
-/* Memory of a host that does not report it: as little as any host that trains has. */
+/* Memory of a host that does not report it. A host for training has at least this much. */
 #define MEMORY_ASSUMED_BYTES (INT64_C(1) << 30)
 
 static int64_t most_of(const struct tn_range *r, const struct pr_host *host)

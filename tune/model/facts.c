@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What only tuning asks of a host: kind of swap, and who else turns the same knobs. */
+/* Facts for tunables that struct pr_host lacks: kind of swap, network queues, other tuners. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
@@ -25,8 +25,8 @@ static void read_softnet(struct gt_fsroot *fs, struct tn_facts *ret)
 #define ROUTE_UP      0x1u
 #define ROUTE_GATEWAY 0x2u
 
-/* The kernel keeps a route to the subnet of each address that a port has; with two ports in one subnet there are two of them
- * (net/ipv4/fib_trie.c, fib_route_seq_show: all numbers hexadecimal but those in the middle). */
+/* For each address of a port the kernel keeps a route to its subnet. Two ports in one subnet have two routes to it
+ * (net/ipv4/fib_trie.c, fib_route_seq_show). All numbers are hexadecimal except those in the middle. */
 static void read_subnets(struct gt_fsroot *fs, struct tn_facts *ret)
 {
 	gt_autofree char *text = NULL;

@@ -6,7 +6,7 @@
 #include "tune/model/exit.h"
 #include "tune/model/file_trust.h"
 
-/* fs says whether the live host is at stake, from is where the file lies. */
+/* fs decides whether trust matters (live or not); from holds the file. */
 static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char *path, size_t max, char **ret,
 		       struct gt_err *err)
 {
@@ -28,7 +28,7 @@ static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char 
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EPERM,
 				    "%s %s: not followed; install -m 600 %s ~root/, then read and use the copy (a chown is not "
 				    "enough: the file may be open for writing)", path, why, path);
-	r = gt_read_all(fd, max, &text, &len); /* the judged fd: the file at path may be another one now */
+	r = gt_read_all(fd, max, &text, &len); /* reads the checked descriptor: the path may name another file by now */
 	if (r < 0)
 		return r;
 	if (strlen(text) != len)

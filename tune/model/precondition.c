@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preconditions of a change: shown with the tunable and in the plan, and evaluated again by apply. */
+/* Preconditions of a change. They are shown with the tunable and in the plan, and evaluated again by apply. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,7 +54,7 @@ size_t tn_tunable_desired(const struct tn_tunable *k, const struct tn_ctx *c, co
 	return n;
 }
 
-/* A capture has the read-only directories as a fact. */
+/* A captured host lists its read-only directories as a fact. */
 static bool is_read_only(struct gt_fsroot *fs, const char *path)
 {
 	gt_autofree char *dirs = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and paths of tunables; the results that desired() gives. */
+/* Names and paths of tunables, and the setters for results of desired(). */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +42,7 @@ const char *tn_op_name(enum tn_op op)
 	return name[op];
 }
 
-/* NULL stays NULL. */
+/* Returns NULL for path NULL. */
 static char *with_instance(const char *path, const char *instance)
 {
 	const char *mark = path ? strstr(path, "%s") : NULL;
@@ -59,7 +59,7 @@ const char *tn_tunable_key(const struct tn_tunable *k)
 	return k->key ? k->key : k->id;
 }
 
-/* Without a rule for its device, a setting of a device whose name may change cannot be persisted. */
+/* If the name of a device may change, its setting can be persisted only by a udev rule for that device. */
 enum tn_form tn_tunable_form(const struct tn_tunable *k)
 {
 	if (tn_tunable_key(k))
@@ -99,7 +99,7 @@ char *tn_tunable_label(const struct tn_tunable *k, const char *instance)
 	return instance ? gt_xasprintf("%s:%s", k->id, instance) : gt_xstrdup(k->id);
 }
 
-/* ---- for desired() ---------------------------------------------------------------------------------------------- */
+/* ---- results of desired() ---------------------------------------------------------------------------------------- */
 
 static void GT_PRINTF(4, 0) say(struct tn_desired *w, enum tn_status status, const char *value, const char *fmt, va_list ap)
 {

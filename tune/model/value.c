@@ -54,12 +54,12 @@ int tn_value_number(const char *s, int64_t *ret)
 }
 
 struct numbers {
-	const char *said[8]; /* as they are written there: more than an int64_t holds stays what it is */
+	const char *said[8]; /* text of each number; keeps numbers that exceed int64_t */
 	int64_t value[8];
-	size_t n; /* 0: it is something else */
+	size_t n; /* 0: no list of numbers */
 };
 
-/* text, squeezed, is cut into what m says. */
+/* Cuts text, which has single blanks, into m. */
 static void read_numbers(char *text, struct numbers *m)
 {
 	for (char *one; (one = strsep(&text, " ")); m->n++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Applying: everything that could fail is looked at first; then the journal; then the host. */
+/* Applies a plan: first every check that could fail, then the journal, then the host. */
 #include <errno.h>
 #include <string.h>
 #include "lib/cli.h"
@@ -27,7 +27,7 @@ struct apply {
 	struct gt_err *err;
 };
 
-/* ---- what will be written ---------------------------------------------------------------------------------------- */
+/* ---- entries of the transaction ---------------------------------------------------------------------------------- */
 
 static struct tn_entry *add_value(struct apply *a, const struct tn_item *it, const char *value)
 {
@@ -41,8 +41,8 @@ static struct tn_entry *add_value(struct apply *a, const struct tn_item *it, con
 	return e;
 }
 
-/* Writes the current value where a precondition needs that test. An item that fails it is left out and reported; without the
- * test it would fail within the transaction, and all other values would be rolled back. */
+/* Writes the current value where a precondition needs that test. An item that fails the test is left out and reported.
+ * Without the test it would fail within the transaction, and all other values would be rolled back. */
 static bool refused(struct apply *a, const struct tn_item *it)
 {
 	const struct tn_entry e = { .knob = (char *)it->knob->id, .instance = it->instance, .path = it->path, .old = it->current,
@@ -68,13 +68,13 @@ static void add_values(struct apply *a)
 			continue;
 		e = add_value(a, it, it->wanted);
 		e->side_path = tn_tunable_side_path(it->knob, it->instance);
-		if (e->side_path && tn_value_read(a->fs, e->side_path, &e->side_old) < 0) /* this kernel shows none */
+		if (e->side_path && tn_value_read(a->fs, e->side_path, &e->side_old) < 0) /* this kernel lacks the file */
 			free(gt_take(e->side_path));
 	}
 }
 
-/* By what is kept anyway? Another device's line under its name, or one for the size that it had before, keeps nothing of it; nor
- * does a value that went less far than is wanted now. */
+/* Returns whether the item is persisted already. A line for another device under the same name, or for an earlier size
+ * of the device, does not count. A persisted value that does not reach the wanted one does not count either. */
 static bool is_held(const struct apply *a, const struct tn_entry *const *held, size_t n, const struct tn_item *it)
 {
 	gt_autofree char *line = tn_persist_line(a->host, it->knob, it->instance, it->current);
@@ -106,13 +106,13 @@ static int add_kept(struct apply *a)
 	return r;
 }
 
-/* The line as it was made when it was written: the device may be away now, and its name another one's. */
+/* Uses the line from the time of the write: the device may be absent now, and its name may belong to another device. */
 static struct tn_keep keep_of(const struct tn_entry *e)
 {
 	return (struct tn_keep){ tn_entry_knob(e), e->instance, e->new_value, e->line };
 }
 
-/* Everything held before and everything of this plan, the newest value of each. The caller frees the array. */
+/* Collects everything applied before and everything of this plan, the newest value of each. The caller frees the array. */
 static size_t to_keep(const struct apply *a, struct tn_keep **ret)
 {
 	const struct tn_entry **held = NULL;
@@ -134,7 +134,7 @@ static size_t to_keep(const struct apply *a, struct tn_keep **ret)
 	return n;
 }
 
-/* The file of one form, if its text is to change. */
+/* Adds the file of one form if its text changes. */
 static int add_file(struct apply *a, enum tn_form form, const struct tn_keep *keep, size_t n)
 {
 	gt_autofree char *text = tn_persist_text(a->host, form, keep, n), *old = NULL, *dir = NULL;
@@ -145,7 +145,7 @@ static int add_file(struct apply *a, enum tn_form form, const struct tn_keep *ke
 	if (!text)
 		return 0;
 	dir = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path));
-	if (gt_fs_lstat(a->fs, path, &st) >= 0 && S_ISLNK(st.st_mode)) /* going back would leave a file in its place */
+	if (gt_fs_lstat(a->fs, path, &st) >= 0 && S_ISLNK(st.st_mode)) /* revert would replace the link by a file */
 		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EEXIST,
 				    "%s is a link, which is neither followed nor replaced: nothing is changed; move it away "
 				    "first", path);
@@ -166,7 +166,7 @@ static int add_file(struct apply *a, enum tn_form form, const struct tn_keep *ke
 	} else if (!strcmp(old, text)) {
 		return 0;
 	}
-	if (gt_fs_access(a->fs, dir, W_OK) == -EROFS) /* seen before anything is written, rather than rolled back */
+	if (gt_fs_access(a->fs, dir, W_OK) == -EROFS) /* found before any write, so that nothing has to be rolled back */
 		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EROFS,
 				    "%s is read-only: nothing is changed; without --persist settings hold until the next "
 				    "boot", dir);
@@ -189,8 +189,7 @@ static int add_files(struct apply *a)
 	return r;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------------------------
- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
 static int read_back(struct apply *a, struct tn_entry *e)
 {
@@ -202,13 +201,13 @@ static int read_back(struct apply *a, struct tn_entry *e)
 	if (tn_value_equal(got, e->new_value))
 		return 0;
 	e->got = gt_take(got);
-	r = tn_journal_got(a->fs, a->j, a->t, e); /* so that it is known for ours even if we die now */
+	r = tn_journal_got(a->fs, a->j, a->t, e); /* so that recover recognises the value even if this process dies now */
 	if (r < 0)
 		gt_debug("the journal could not note what %s reads: %s", e->path, strerror(-r));
 	return gt_fail(a->err, EINVAL, "%s was set to %s but reads %s", e->path, e->new_value, e->got);
 }
 
-/* What the kernel has set anew with it, so that going back can tell that from what somebody sets later. */
+/* Records what the kernel reset together with the value. Revert can then distinguish it from a later change. */
 static void note_side(struct apply *a, struct tn_entry *e)
 {
 	gt_autofree char *now = NULL;
@@ -217,7 +216,7 @@ static void note_side(struct apply *a, struct tn_entry *e)
 		e->side_left = gt_take(now);
 }
 
-/* It is there already, and only for the next boot that it is kept. */
+/* Returns whether the entry only persists a value that is already set. */
 static bool is_kept_only(const struct tn_entry *e)
 {
 	return e->kind == TN_ENTRY_VALUE && gt_streq(e->old, e->new_value);
@@ -260,7 +259,7 @@ static void note_rolled_back(void *ctx, const struct tn_entry *e, enum tn_undo u
 	b->failed++;
 }
 
-/* Those that were never reached hold their old value. */
+/* Entries that were not reached still have their old value. */
 static void roll_back(struct apply *a)
 {
 	struct rolled_back b = { .a = a };
@@ -295,7 +294,7 @@ static int write_all(struct apply *a)
 	if (r < 0) {
 		tn_journal_drop(a->j, a->j->n_tx - 1);
 		a->t = NULL;
-		tn_journal_rewrite(a->fs, a->j); /* in case part of it is there */
+		tn_journal_rewrite(a->fs, a->j); /* removes a partly written record */
 		return gt_fail_exit(a->err, TN_EXIT_REFUSED, -r,
 				    "cannot write the journal in %s (%s): nothing is changed", TN_STATE_DIR,
 				    strerror(-r));
@@ -312,8 +311,7 @@ static int write_all(struct apply *a)
 	return r;
 }
 
-/* ---- the whole -----------------------------------------------------------------------------------------------------
- */
+/* ---- apply ------------------------------------------------------------------------------------------------------- */
 
 static void report_all(struct apply *a)
 {
@@ -368,7 +366,7 @@ int tn_apply(struct gt_fsroot *fs, const struct tn_plan *plan, const struct tn_a
 	if (r >= 0 && a.opts->persist && a.opts->temporary)
 		r = gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "an experiment cannot be persistent");
 	if (r >= 0 &&
-	    nothing_to_do(plan, a.opts)) { /* leaves no trace; a plan of another host is refused all the same */
+	    nothing_to_do(plan, a.opts)) { /* no trace; a plan of another host is still refused */
 		r = tn_journal_load(fs, &j, a.err);
 		if (r >= 0)
 			r = tn_txn_check(j, true, a.err);

@@ -2,26 +2,27 @@
 /*
  * Selects the records of the journal that are still needed.
  *
- * Where another program resets a value between two calls of apply, each call adds a record. The writes of one file by the held
- * transactions of one boot are chains: a write belongs to a chain if it found the value that the write before it had left.
+ * If another program resets a value between two calls of apply, each call adds a record. The writes of one file by the
+ * applied transactions of one boot form chains. A write belongs to a chain if it found the value that the previous
+ * write had left.
  *
- *   The newest chain is needed. revert goes from its last value to the value before its first write. It becomes one write, in its
- *   newest transaction.
+ *   The newest chain is needed: revert goes from its last value to the value before its first write. It becomes one write,
+ *   in its newest transaction.
  *
  *   The oldest chain is needed for the value before the first apply, unless it is of an earlier boot.
  *
- *   A chain between these two starts and ends at a value of another program, which revert leaves alone. It is dropped.
+ *   A chain between these two starts and ends at a value of another program, which revert does not change. It is dropped.
  *
- * Transactions without an entry are dropped too. Transactions that files in /etc keep over a boot are not merged with later ones
- * that no file keeps, because those end with the boot.
+ * Transactions without an entry are dropped too. A transaction that files in /etc persist is not merged with a later
+ * one that no file persists, because that one ends with the boot.
  */
 #include <string.h>
 #include "tune/txn/journal.h"
 
-#define GEN_MAX 512 /* bytes of older values in a merged write */
+#define GEN_MAX 512 /* bytes of older values in a merged write, at most */
 
 struct part {
-	size_t id;   /* transactions with the same id may be merged; 0: this one stays as it is */
+	size_t id;   /* transactions with the same id may be merged; 0: not merged */
 	size_t home; /* the last transaction of the part with a file in /etc */
 	bool other_boot;
 };
@@ -79,7 +80,7 @@ static struct link *links_of(const struct tn_journal *j, const struct part *part
 	return v;
 }
 
-/* By part and path, then by age. */
+/* Orders by part and path, then by age. */
 static int by_path(const void *a, const void *b)
 {
 	const struct link *l = *(struct link *const *)a, *m = *(struct link *const *)b;
@@ -99,8 +100,8 @@ static char *side_after(const struct tn_entry *e)
 	return e->side_left ? e->side_left : e->side_old;
 }
 
-/* Merges the records of the file that the kernel resets with the value. If another program has set it in between, only the newer
- * record counts. */
+/* Merges the records of the file that the kernel resets with the value. If another program set that file in between,
+ * only the newer record counts. */
 static void merge_side(struct tn_entry *newer, const struct tn_entry *older)
 {
 	if (!older->side_path)
@@ -125,7 +126,8 @@ static void add_made(struct tn_entry *e, const char *value)
 	free(old);
 }
 
-/* The kernel may set a value again that an older write had made (an energy preference with its governor): revert must know it. */
+/* The kernel may set a value again that an older write had set, such as an energy preference with its governor. Revert
+ * must recognise it. */
 static void merge_made(struct tn_entry *newer, const struct tn_entry *older)
 {
 	gt_autofree char *copy = older->made ? gt_xstrdup(older->made) : NULL;
@@ -147,7 +149,7 @@ static void merge(struct link *newer, struct link *older)
 	older->gone = true;
 }
 
-/* The n links of one part and path, oldest first. */
+/* Merges the n links of one part and path; v is sorted, oldest first. */
 static void shorten(struct link *const *v, size_t n, const struct part *part)
 {
 	struct link *last = v[n - 1], *first = NULL;
@@ -160,7 +162,7 @@ static void shorten(struct link *const *v, size_t n, const struct part *part)
 		else
 			first = v[i];
 	}
-	if (last->e.kind == TN_ENTRY_FILE) /* it also keeps the values of earlier transactions of the part */
+	if (last->e.kind == TN_ENTRY_FILE) /* the file also persists values of earlier transactions of the part */
 		last->tx = part[last->tx].home;
 }
 

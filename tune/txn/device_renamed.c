@@ -11,7 +11,7 @@ static const char *boot_of(const struct tn_journal *j, const struct tn_entry *e)
 	return t ? t->boot_id : j->boot_id;
 }
 
-/* What that device is called now; NULL: it is not here. The caller frees it. */
+/* Returns the name of the device in this boot. NULL: the host lacks it. The caller frees it. */
 static char *name_of(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_tunable *k, const char *line)
 {
 	gt_auto_strv instances = { 0 };

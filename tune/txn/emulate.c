@@ -16,7 +16,7 @@ static int emulate_if_there(struct gt_fsroot *fs, const char *path, const char *
 	return r == -ENOENT ? 0 : r;
 }
 
-/* The kernel keeps one of each pair: a value other than 0 in one zeroes the other. */
+/* Of each pair at most one is in force: a value other than 0 in one zeroes the other. */
 static int zero_counterpart(struct gt_fsroot *fs, const char *path, const char *value)
 {
 	static const char *const pair[][2] = {
@@ -32,7 +32,7 @@ static int zero_counterpart(struct gt_fsroot *fs, const char *path, const char *
 	return 0;
 }
 
-/* intel_pstate and amd_pstate in active mode accept only the preference performance under the governor performance. */
+/* Under governor performance, intel_pstate and amd_pstate in active mode accept only the preference performance. */
 static bool preference_refused(struct gt_fsroot *fs, const char *path, const char *value)
 {
 	gt_autofree char *governor_path = NULL, *governor = NULL;
@@ -43,7 +43,8 @@ static bool preference_refused(struct gt_fsroot *fs, const char *path, const cha
 	return gt_fs_read_line(fs, governor_path, &governor) >= 0 && !strcmp(governor, "performance");
 }
 
-/* amd_pstate in active mode: the governor performance sets the preference, and a later governor leaves it there. */
+/* amd_pstate in active mode: the governor performance also sets the preference, and a later governor does not change it
+ * back. */
 static int set_preference(struct gt_fsroot *fs, const char *path, const char *value)
 {
 	gt_autofree char *preference = NULL;
@@ -54,7 +55,7 @@ static int set_preference(struct gt_fsroot *fs, const char *path, const char *va
 	return emulate_if_there(fs, preference, "performance");
 }
 
-/* Another scheduler gets a queue of its default length (blk_mq_init_sched). */
+/* A changed scheduler gets a queue of its default length (blk_mq_init_sched). */
 static int reset_queue(struct gt_fsroot *fs, const char *path, const char *before)
 {
 	gt_autofree char *now = NULL, *length = NULL;

@@ -4,11 +4,12 @@
 /* The settings that are applied now. */
 #include "tune/txn/journal.h"
 
-/* The newest entry of each knob and device, in the order in which they were first applied. *ret is an array of pointers into j; the
- * caller frees it. */
+/* Finds the newest entry of each tunable and device, in the order in which they were first applied. *ret is an array of
+ * pointers into j; the caller frees it. */
 size_t tn_held(const struct tn_journal *j, const struct tn_entry ***ret);
-/* The journal, or what the files in /etc show if this user cannot read it; *ret_all is then false. */
+/* Loads the journal. If this user cannot read it, takes what the files in /etc show, and *ret_all is false. */
 int tn_held_load(struct gt_fsroot *fs, struct tn_journal **ret, bool *ret_all, struct gt_err *err);
-/* Exit status of verify and status. An interrupted transaction comes before drift: it must be recovered first. */
+/* Returns the exit status of verify and status. An interrupted transaction has priority over drift, because it must be
+ * recovered first. */
 int tn_held_exit(const struct tn_journal *j, bool drift, bool all);
 #endif

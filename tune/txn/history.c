@@ -10,10 +10,10 @@
 #include "tune/model/value.h"
 
 #define PATH     TN_STATE_DIR "/history"
-#define KEEP_MAX (1u << 20) /* beyond this the older half goes */
+#define KEEP_MAX (1u << 20) /* bytes; beyond, the older half is removed */
 #define USER_MAX 64
 
-/* Only what tells what was done: not the whole report. */
+/* Selects the fields that describe the change. */
 static json_t *values_of(const json_t *report)
 {
 	static const char *const keys[] = {"knob", "instance", "old", "new", "result"};
@@ -44,7 +44,8 @@ static json_t *files_of(const json_t *report)
 	return list;
 }
 
-/* From the environment: bounded, and without control characters, which would reach a terminal. */
+/* Takes the name from the environment. It is cut to USER_MAX, and control characters are removed, because the name
+ * reaches terminals. */
 static json_t *user(void)
 {
 	const char *name = getenv("SUDO_USER") ? getenv("SUDO_USER") : getenv("USER");
@@ -55,7 +56,7 @@ static json_t *user(void)
 	return gt_json_str(plain);
 }
 
-/* Write the newer half anew when the file has grown too long. */
+/* Keeps only the newer half of a file that has grown too long. */
 static int shorten(struct gt_fsroot *fs)
 {
 	gt_autofree char *text = NULL;

@@ -166,7 +166,8 @@ bool tn_tx_has_file(const struct tn_tx *t)
 	return false;
 }
 
-/* By its own files, or by those of a later one, which hold all that was held before too. */
+/* Returns whether t is persisted by its own files or by those of a later transaction, which contain all earlier
+ * settings too. */
 static bool is_kept(const struct tn_journal *j, const struct tn_tx *t)
 {
 	while (t < j->tx + j->n_tx && !tn_tx_has_file(t))

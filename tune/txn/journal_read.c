@@ -45,7 +45,8 @@ static int take_begin(struct tn_journal *j, const json_t *rec, int64_t id)
 	return 0;
 }
 
-/* A kernel file of a knob that this version lacks: kept, so that it can be told, and never written (value.c). */
+/* Returns whether the record is about a kernel file of a tunable that this version lacks. Such a record is kept and
+ * reported, but its file is never written (value.c). */
 static bool was_a_knob(const json_t *rec, const char *path)
 {
 	const char *knob = gt_json_get_str(rec, "knob", NULL);
@@ -54,7 +55,8 @@ static bool was_a_knob(const json_t *rec, const char *path)
 	       !strstr(path, "/../") && !gt_ends_with(path, "/..");
 }
 
-/* Its path is the knob's own to say: of one that this version lacks it is kept without. */
+/* The path of the side file comes from the tunable. If this version lacks the tunable, the value is stored without a
+ * path. */
 static void take_side_old(struct tn_entry *e, const json_t *rec)
 {
 	const struct tn_tunable *k = tn_entry_knob(e);
@@ -65,7 +67,7 @@ static void take_side_old(struct tn_entry *e, const json_t *rec)
 	e->side_old = text_of(rec, "side_old");
 }
 
-/* Paths come back from a file: only those that we would write ourselves are taken. */
+/* Paths come from a file, so only paths that gputune may write are accepted. */
 static int take_entry(struct tn_tx *t, const json_t *rec, bool is_file)
 {
 	const char *path = gt_json_get_str(rec, "path", ""), *pair = gt_json_get_str(rec, "pair", NULL);
@@ -87,7 +89,7 @@ static int take_entry(struct tn_tx *t, const json_t *rec, bool is_file)
 	take_side_old(e, rec);
 	e->made = text_of(rec, "made");
 	e->line = text_of(rec, "line");
-	if (e->line && strchr(e->line, '\n')) /* it goes into a file of ours as it stands */
+	if (e->line && strchr(e->line, '\n')) /* the line is copied to a file of gputune verbatim */
 		return -EBADMSG;
 	return !e->pair_path == !e->pair_old ? 0 : -EBADMSG;
 }
@@ -107,7 +109,7 @@ static int take_got(struct tn_tx *t, const json_t *rec, bool side)
 	return -EBADMSG;
 }
 
-/* Most records are of the last transaction. */
+/* Searches from the end, because most records belong to the last transaction. */
 static struct tn_tx *find_tx(struct tn_journal *j, int64_t id)
 {
 	for (size_t i = j->n_tx; i-- > 0;)
@@ -165,7 +167,7 @@ static int take_record(struct tn_journal *j, const json_t *rec)
 	return 0;
 }
 
-/* -EBADMSG: not "CRC JSON". */
+/* Returns -EBADMSG if the line is not "CRC JSON". */
 static int parse_line(const char *line, size_t len, json_t **ret)
 {
 	gt_autofree char *sum = len > 9 ? gt_xstrndup(line, 8) : NULL;
@@ -176,8 +178,8 @@ static int parse_line(const char *line, size_t len, json_t **ret)
 	return gt_json_parse(line + 9, len - 9, "journal", ret, NULL) < 0 ? -EBADMSG : 0;
 }
 
-/* -EILSEQ: a record before this one is missing, or this one was moved. Records of an older version have no number: they are the
- * whole journal, or follow those that have one. */
+/* Returns -EILSEQ if a record before this one is missing, or this one was moved. Records of an older version have no
+ * number: they are a whole journal, or follow numbered records. */
 static int take_number(struct tn_journal *j, const json_t *rec)
 {
 	const json_t *number = json_object_get(rec, "seq");
@@ -213,7 +215,7 @@ static int parse(struct tn_journal *j, const char *text, size_t len, struct gt_e
 		gt_auto_json *rec = NULL;
 		int r = nl ? parse_line(line, (size_t)(nl - line), &rec) : -EBADMSG;
 
-		if (r < 0 && (!nl || nl + 1 == end)) { /* what was being appended when the power went */
+		if (r < 0 && (!nl || nl + 1 == end)) { /* the record being appended when the power failed */
 			j->torn = true;
 			return 0;
 		}
@@ -228,7 +230,8 @@ static int parse(struct tn_journal *j, const char *text, size_t len, struct gt_e
 	return 0;
 }
 
-/* Without it nobody can tell values that are ours from those of a kernel that is gone: /proc may not be mounted. */
+/* Without a boot id, values of this boot cannot be distinguished from those of an earlier one. /proc may not be
+ * mounted. */
 static int need_boot_id(const struct tn_journal *j, int why, struct gt_err *err)
 {
 	for (size_t i = 0; i < j->n_tx; i++)
@@ -258,14 +261,15 @@ static int load(struct gt_fsroot *fs, struct tn_journal *j, char **ret_text, str
 	r = *ret_text ? parse(j, *ret_text, len, err) : 0;
 	if (r >= 0 && boot < 0)
 		r = need_boot_id(j, boot, err);
-	j->torn |= *ret_text && !len; /* made, and then nothing could be written to it */
+	j->torn |= *ret_text && !len; /* the file was created, but its first record was not written */
 	j->bytes = len;
 	for (size_t i = 0; i < j->n_tx; i++)
 		j->tx[i].process.alive = is_unfinished(&j->tx[i]) && tn_process_alive(&j->tx[i].process);
 	return r < 0 ? r : 0;
 }
 
-/* Whoever is gone may have had the last word between the two looks at it: only what still stands there then was interrupted. */
+/* The process of a transaction may have ended it between the read of the journal and the test of the process. A
+ * transaction counts as interrupted only if a second read finds the same text. */
 int tn_journal_load(struct gt_fsroot *fs, struct tn_journal **ret, struct gt_err *err)
 {
 	gt_auto(tn_journal) *j = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the journal: appends the record of one step, or writes the whole file anew and compacted. */
+/* Writes the journal: appends the records of one step, or rewrites the whole file in compacted form. */
 #include <errno.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -202,7 +202,7 @@ int tn_journal_commit(struct gt_fsroot *fs, struct tn_journal *j, struct tn_tx *
 	struct out o = { .n = j->n_numbered };
 	int r;
 
-	for (size_t i = 0; i < t->n_entry; i++) /* unused in a transaction that is cut short */
+	for (size_t i = 0; i < t->n_entry; i++) /* a transaction that is rolled back does not need it */
 		if (t->entry[i].side_left)
 			add_reading(&o, "side", t, &t->entry[i], t->entry[i].side_left);
 	add_record(&o, record("commit", t));
@@ -211,7 +211,7 @@ int tn_journal_commit(struct gt_fsroot *fs, struct tn_journal *j, struct tn_tx *
 		return r;
 	t->state = TN_TX_COMMITTED;
 	r = can_shrink(j) ? tn_journal_rewrite(fs, j) : 0;
-	if (r < 0) /* both the longer and the shorter file are right */
+	if (r < 0) /* both the longer and the compacted file are valid */
 		gt_debug("cannot compact the journal: %s", strerror(-r));
 	return 0;
 }

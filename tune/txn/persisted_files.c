@@ -21,7 +21,8 @@ static const struct tn_tunable *knob_of_key(const char *key)
 	return NULL;
 }
 
-/* The knob whose file this is, and for a device's the name of the device. The caller frees *ret_instance. */
+/* Returns the tunable of this path. *ret_instance: the name of the device, NULL if the host has one; the caller frees
+ * it. */
 static const struct tn_tunable *knob_of_path(const char *path, char **ret_instance)
 {
 	for (size_t i = 0; tn_tunables[i]; i++) {
@@ -44,7 +45,8 @@ static void add_value(struct tn_tx *t, const struct tn_tunable *k, const char *i
 	tn_tx_add_value(t, k->id, instance, path, NULL, value);
 }
 
-/* "KEY = VALUE", or "w PATH - - - - VALUE", as tn_persist_text writes them. Rules of udev say no value by itself. */
+/* Parses "KEY = VALUE", or "w PATH - - - - VALUE", as written by tn_persist_text(). udev rules are skipped: they have
+ * no plain value. */
 static void take_line(struct tn_tx *t, enum tn_form form, char *line)
 {
 	gt_autofree char *instance = NULL;
@@ -66,7 +68,7 @@ static void take_line(struct tn_tx *t, enum tn_form form, char *line)
 		add_value(t, k, instance, value);
 }
 
-/* Does a transaction of this journal keep path? One whose files are gone does not. */
+/* Returns whether a transaction of the journal persists path. One whose files are gone does not. */
 static bool knows(const struct tn_journal *j, const char *path)
 {
 	for (size_t i = 0; i < j->n_tx; i++) {
@@ -91,7 +93,7 @@ static int take_file(struct gt_fsroot *fs, struct tn_tx *t, enum tn_form form, c
 		return r == -ENOENT || r == -ENOTDIR || (but && r == -EACCES) ? 0 : r;
 	if (but && (!tn_persist_is_ours(text) || knows(but, path) || (gt_fs_lstat(fs, path, &st) >= 0 && S_ISLNK(st.st_mode))))
 		return 0;
-	/* what was edited since has no text of ours to be compared with */
+	/* an edited file cannot be compared with the text that gputune wrote */
 	tn_tx_add_file(t, path, NULL, tn_persist_is_ours(text) ? text : NULL);
 	rest = whole = gt_xstrdup(text);
 	for (char *line; tn_persist_is_ours(text) && (line = strsep(&rest, "\n"));)

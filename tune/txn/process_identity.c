@@ -8,7 +8,7 @@
 #include "lib/util.h"
 #include "tune/txn/process_identity.h"
 
-/* Field 22 of /proc/PID/stat; the program's name before it may hold blanks and parentheses. */
+/* Reads field 22 of /proc/PID/stat. The program's name before it may contain blanks and parentheses. */
 static int start_of(int64_t pid, int64_t *ret)
 {
 	gt_autofree char *path = gt_xasprintf("/proc/%ld/stat", pid), *text = NULL;
@@ -26,7 +26,7 @@ static int start_of(int64_t pid, int64_t *ret)
 	if (!p || sscanf(p + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lld", &state,
 			 &start) != 2)
 		return -EINVAL;
-	if (state == 'Z' || state == 'X') /* a process that nobody has reaped yet does nothing any more */
+	if (state == 'Z' || state == 'X') /* a zombie has finished its work */
 		return -ESRCH;
 	*ret = start;
 	return 0;
@@ -35,11 +35,12 @@ static int start_of(int64_t pid, int64_t *ret)
 void tn_process_self(struct tn_process *ret)
 {
 	*ret = (struct tn_process){ .pid = getpid(), .by = gt_xstrdup(program_invocation_short_name), .alive = true };
-	gt_make_plain(ret->by); /* argv[0] is the caller's */
+	gt_make_plain(ret->by); /* argv[0] is chosen by the caller and may contain control characters */
 	start_of(ret->pid, &ret->start);
 }
 
-/* Where /proc hides other processes, one that is there is taken for it: it may be, and its work is not undone then. */
+/* If /proc hides other processes, a process that has the pid counts as this one. Its work is then not undone by
+ * mistake. */
 bool tn_process_alive(const struct tn_process *p)
 {
 	int64_t start = 0;

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 struct tn_process {
-	int64_t pid, start; /* start: clock ticks after boot, differs if the number is used again */
+	int64_t pid, start; /* start: clock ticks after boot; distinguishes processes that had the same pid */
 	char *by;	    /* name of the program */
-	bool alive;	    /* when the journal was read */
+	bool alive;	    /* at the time when the journal was read */
 };
 
 void tn_process_self(struct tn_process *ret); /* the caller frees by */

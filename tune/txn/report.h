@@ -10,6 +10,6 @@ json_t *tn_report_new(const char *command);
 /* Adds the entry to "values" or "files". Returns the new object, which belongs to the report. */
 json_t *tn_report_value(json_t *report, const struct tn_entry *e, const char *result);
 void tn_report_set_str(json_t *o, const char *key, const char *value);
-/* Unless all: notes that the journal was not readable. */
+/* Notes that the journal was not readable, unless all. */
 void tn_report_set_all(json_t *report, bool all);
 #endif

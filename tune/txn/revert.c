@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Going back: all that is held, or what was interrupted; then the journal is closed. */
+/* Reverts all applied transactions, or recovers an interrupted one, and updates the journal. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static bool is_left(const struct undo *u, const struct tn_entry *e)
 	return e->failed || e->unknown || e->stays || file_failed(u, e);
 }
 
-/* Only the entries that are left, for recover. */
+/* Keeps only the entries that could not be undone, for recover. */
 static void keep_left(const struct undo *u, struct tn_tx *t)
 {
 	for (size_t k = t->n_entry; k-- > 0;)
@@ -78,7 +78,7 @@ static void keep_left(const struct undo *u, struct tn_tx *t)
 	tn_process_self(&t->process);
 }
 
-/* All of a transaction but what this version does not know, for the one that does. */
+/* Keeps only entries of tunables that this version lacks, for a version that has them. */
 static void keep_unknown(struct tn_tx *t)
 {
 	for (size_t k = t->n_entry; k-- > 0;)
@@ -87,8 +87,8 @@ static void keep_unknown(struct tn_tx *t)
 	t->state = TN_TX_COMMITTED;
 }
 
-/* Transaction i is over, unless something of it failed or is unknown. What stays until the next boot is kept as pending, so that it
- * can be told. Returns whether it is still in the journal. */
+/* Ends transaction i, unless an entry failed or is unknown. Values that stay until the next boot are kept as pending,
+ * so that status reports them. Returns whether the transaction is still in the journal. */
 static bool close_tx(struct undo *u, size_t i)
 {
 	struct tn_tx *t = &u->j->tx[i];
@@ -117,7 +117,7 @@ static bool close_tx(struct undo *u, size_t i)
 	return true;
 }
 
-/* Those that are seen so, newest first. The caller frees *ret. */
+/* Collects the transactions in this state, newest first. The caller frees *ret. */
 static size_t seen_so(const struct tn_journal *j, enum tn_tx_status seen, struct tn_tx ***ret)
 {
 	size_t n = 0;
@@ -129,7 +129,7 @@ static size_t seen_so(const struct tn_journal *j, enum tn_tx_status seen, struct
 	return n;
 }
 
-/* Undo all transactions that are seen so, newest first; then close the journal. */
+/* Undoes all transactions in this state, newest first, then rewrites the journal. */
 static int undo_all(struct undo *u, enum tn_tx_status seen, struct gt_err *err)
 {
 	gt_autofree struct tn_tx **set = NULL;
@@ -139,10 +139,11 @@ static int undo_all(struct undo *u, enum tn_tx_status seen, struct gt_err *err)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot write the journal in %s (%s): nothing is changed",
 				    TN_STATE_DIR, strerror(-r));
 	tn_undo(u->fs, u->j, set, n, note_undone, u);
-	for (size_t i = 0; i < u->j->n_tx;) /* oldest first: a later one's file says that this one was kept */
+	for (size_t i = 0; i < u->j->n_tx;) /* oldest first: whether a transaction is persisted depends on the files of later
+					     * ones */
 		i += tn_tx_status(u->j, &u->j->tx[i]) != seen || close_tx(u, i);
 	r = tn_journal_rewrite(u->fs, u->j);
-	if (u->failed) /* a journal that could not be rewritten still holds more than is left */
+	if (u->failed) /* if the journal was not rewritten, it still lists more than is left */
 		return gt_fail_exit(err, TN_EXIT_INTERRUPTED, EIO,
 				    "%zu value%s or file%s could not be put back (%s); all others are back. The journal keeps what "
 				    "is left: %s, then run gputune recover", u->failed, u->failed == 1 ? "" : "s",
@@ -155,7 +156,7 @@ static int undo_all(struct undo *u, enum tn_tx_status seen, struct gt_err *err)
 	return 0;
 }
 
-/* What was kept and has no record any more: the files go; what they set, and is still so, goes with the next boot. */
+/* Removes persisted files without a record. Their values stay until the next boot. */
 static int remove_lost(struct undo *u, struct gt_err *err)
 {
 	gt_auto(tn_journal) *lost = NULL;
@@ -206,7 +207,7 @@ static int finish(struct undo *u, int r, json_t **ret_report, int *ret_exit)
 	return 0;
 }
 
-/* Without a journal there is nothing to undo, and nothing is made. */
+/* Returns whether the journal has nothing to undo. No file is created then. */
 static bool nothing(const struct tn_journal *j, bool recover)
 {
 	if (j->torn)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The current value of every knob that the host has, for results of gpubench. */
+/* The current value of every tunable that the host has, for results of gpubench. */
 #include "tune/knob/list.h"
 #include "tune/model/value.h"
 #include "tune/plan/plan.h"

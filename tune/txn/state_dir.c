@@ -9,7 +9,8 @@
 
 #define LOCK_PATH TN_STATE_DIR "/lock"
 
-/* Who can write there decides what is put back: only root, or whoever runs this in a tree of his own. */
+/* Whoever can write the journal decides which values are restored: only root may, or the user who runs this on a tree
+ * of their own. */
 static const char *distrust(const struct stat *st)
 {
 	if (S_ISLNK(st->st_mode))
@@ -40,7 +41,7 @@ int tn_state_dir_check(struct gt_fsroot *fs, struct gt_err *err)
 			    "its owner and mode right or move it away", what, why);
 }
 
-/* What lies above it is everyone's to read. */
+/* Directories above it are readable by all users. */
 static int make_place(struct gt_fsroot *fs)
 {
 	int r = gt_fs_mkdirs(fs, "/var/lib", 0755);

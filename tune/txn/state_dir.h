@@ -5,11 +5,11 @@
 #include "lib/err.h"
 #include "lib/fsroot.h"
 
-/* Checks that only root, or the user who runs this on a tree of their own, can write the directory and the journal in it. Exit 3
- * and a sentence if not. */
+/* Checks who can write the directory and the journal in it: only root, or the user who runs this on a tree of their
+ * own. Exit 3 with a sentence if others can. */
 int tn_state_dir_check(struct gt_fsroot *fs, struct gt_err *err);
-/* The state directory and its lock. Exit 3 if another gputune is at work or the directory cannot be written. */
+/* Creates the directory and takes the lock. Exit 3 if another gputune holds it or the directory cannot be written. */
 int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err);
-/* Returns when no other process holds the lock of the journal; at once where there is none. */
+/* Waits until no other process holds the lock. Returns at once if the lock does not exist. */
 void tn_wait_for_lock(struct gt_fsroot *fs);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Putting back: newest first, only where the value is still ours. */
+/* Restores old values, newest transaction first. Skips values that differ from what gputune wrote. */
 #include <errno.h>
 #include <string.h>
 #include "tune/txn/device_renamed.h"
@@ -22,18 +22,17 @@ const char *tn_undo_name(enum tn_undo u)
 	return name[u];
 }
 
-/* ---- what lies on one file ------------------------------------------------------------------------------------------
+/* ---- changes of one file -----------------------------------------------------------------------------------------
  *
- * A file that several transactions have changed goes back in one step: from whatever they have made of it in turn to what was
- * there before the oldest of them. What lies between may be something that the kernel refuses by now, and after a revert that was
- * cut short nobody has to know how far it came. Where somebody else has set it in between, two chains meet.
- */
+ * If several transactions changed a file, one write restores the value from before the oldest of them. The kernel may
+ * refuse a value in between by now, and after an interrupted revert its progress need not be known. A change by another
+ * program in between separates the transactions into two chains. */
 
 struct link {
 	const struct tn_tx *t;
 	struct tn_entry *e;
-	struct link *older; /* ended where this one begins; NULL: this is the oldest */
-	bool follows;	    /* of a newer one, and goes with it */
+	struct link *older; /* the write before; it left the value that this one found. NULL: this is the oldest */
+	bool follows;	    /* part of the chain of a newer link */
 };
 
 static const struct tn_entry *oldest(const struct link *l)
@@ -43,7 +42,7 @@ static const struct tn_entry *oldest(const struct link *l)
 	return l->e;
 }
 
-/* One of them has made this of it. */
+/* Returns whether a write of the chain produced this value. */
 static bool ours(const struct link *l, const char *now)
 {
 	while (l && !tn_entry_ended_as(l->e, now) && !tn_entry_had_made(l->e, now))
@@ -99,7 +98,7 @@ static enum tn_undo undo_file(struct gt_fsroot *fs, const struct link *l, char *
 	return TN_UNDO_FAILED;
 }
 
-/* Is the old state there, of the value and, where there is one, its counterpart? */
+/* Returns whether the value, and its counterpart if there is one, equal the old state. */
 static bool is_back(struct gt_fsroot *fs, const struct tn_entry *e, const char *now)
 {
 	gt_autofree char *pair = NULL;
@@ -109,7 +108,7 @@ static bool is_back(struct gt_fsroot *fs, const struct tn_entry *e, const char *
 	return !e->pair_path || (tn_value_read(fs, e->pair_path, &pair) >= 0 && tn_value_equal(pair, e->pair_old));
 }
 
-/* Of a pair the one that was not zero is written; the kernel zeroes the other. */
+/* Of a pair, writes the one that was not zero; the kernel zeroes the other. */
 static int write_old(struct gt_fsroot *fs, const struct tn_entry *e)
 {
 	if (e->pair_path && !strcmp(e->old, "0"))
@@ -117,7 +116,8 @@ static int write_old(struct gt_fsroot *fs, const struct tn_entry *e)
 	return tn_value_write(fs, e->path, e->old);
 }
 
-/* What is to be there once the value is back: what was before, or what somebody has set since. The caller frees it. */
+/* Returns the value for the side file after the restore: the old value, or the value that another program set since.
+ * The caller frees it. */
 static char *side_wanted(struct gt_fsroot *fs, const struct link *l, bool cut)
 {
 	gt_autofree char *wanted = NULL;
@@ -127,7 +127,7 @@ static char *side_wanted(struct gt_fsroot *fs, const struct link *l, bool cut)
 	for (; l; l = l->older) {
 		const char *left = l->e->side_left ? l->e->side_left : l->e->side_old;
 
-		/* of a transaction that was cut short nobody knows who has set it: most likely the kernel, in its middle */
+		/* in an interrupted transaction the origin is unknown; most likely the kernel reset it */
 		if (!l->e->side_path || (!cut && !tn_value_equal(wanted, left)))
 			continue;
 		free(wanted);
@@ -136,7 +136,7 @@ static char *side_wanted(struct gt_fsroot *fs, const struct link *l, bool cut)
 	return gt_take(wanted);
 }
 
-/* The kernel has set it anew with the value: it has to come after. */
+/* The restore of the value makes the kernel reset the side file, so this write comes after it. */
 static int write_side(struct gt_fsroot *fs, const struct tn_entry *e, const char *wanted)
 {
 	gt_autofree char *now = NULL;
@@ -157,7 +157,7 @@ static int put_back(struct gt_fsroot *fs, const struct tn_entry *to)
 	return r < 0 ? r : is_back(fs, to, now) ? 0 : -EIO;
 }
 
-/* cut: one of the transactions did not come to its end, or its undoing did not. */
+/* cut: a transaction, or the undo of one, was interrupted. */
 static enum tn_undo undo_value(struct gt_fsroot *fs, const struct link *l, bool other_boot, bool cut, char **ret_now,
 			       int *ret_code)
 {
@@ -165,7 +165,7 @@ static enum tn_undo undo_value(struct gt_fsroot *fs, const struct link *l, bool 
 	gt_autofree char *now = NULL, *side = NULL;
 	int r;
 
-	if (!tn_path_allowed(e->path)) /* an old value of a kernel that is gone is nobody's to put back */
+	if (!tn_path_allowed(e->path)) /* values of an earlier kernel are not restored */
 		return other_boot ? TN_UNDO_STAYS : TN_UNDO_UNKNOWN;
 	r = tn_value_read(fs, e->path, &now);
 	if (r == -ENOENT && tn_entry_gone(fs, e, other_boot))
@@ -174,7 +174,7 @@ static enum tn_undo undo_value(struct gt_fsroot *fs, const struct link *l, bool 
 		*ret_code = r;
 		return TN_UNDO_FAILED;
 	}
-	/* the old value is of a kernel that is gone; ours came from our file */
+	/* the old value belongs to an earlier boot; the current one comes from a persisted file */
 	if (other_boot && ours(l, now) && !(cut && is_back(fs, to, now)))
 		return TN_UNDO_STAYS;
 	side = other_boot ? NULL : side_wanted(fs, l, cut);
@@ -182,7 +182,7 @@ static enum tn_undo undo_value(struct gt_fsroot *fs, const struct link *l, bool 
 		*ret_code = r = cut ? write_side(fs, e, side) : 0;
 		return r < 0 ? TN_UNDO_FAILED : TN_UNDO_BACK;
 	}
-	if (other_boot && cut) /* the new kernel's own: the file that would have set it is not whole, or gone */
+	if (other_boot && cut) /* value of the new kernel: the file that would have set it is incomplete or gone */
 		return TN_UNDO_BACK;
 	if (other_boot || !ours(l, now)) {
 		*ret_now = gt_take(now);
@@ -195,21 +195,21 @@ static enum tn_undo undo_value(struct gt_fsroot *fs, const struct link *l, bool 
 	return r < 0 ? TN_UNDO_FAILED : TN_UNDO_RESTORED;
 }
 
-/* ---- all that lies on them ------------------------------------------------------------------------------------------- */
+/* ---- all changes ------------------------------------------------------------------------------------------------- */
 
 struct links {
 	struct gt_fsroot *fs;
 	const struct tn_journal *j;
 	struct link *v; /* newest first */
 	size_t n, failed;
-	struct pr_host *host; /* NULL: not asked for yet */
+	struct pr_host *host; /* NULL: not discovered yet */
 };
 
 static bool continues(const struct links *c, const struct link *newer, const struct link *older)
 {
 	const struct tn_entry *e = newer->e;
 
-	/* the old value of a kernel that is gone is nobody's end */
+	/* chains of values do not cross a boot */
 	if (e->kind == TN_ENTRY_VALUE && tn_tx_other_boot(c->j, newer->t) != tn_tx_other_boot(c->j, older->t))
 		return false;
 	return e->kind == older->e->kind && tn_entry_ended_as(older->e, e->old);
@@ -237,7 +237,7 @@ static void collect(struct links *c, struct tn_tx *const *set, size_t n)
 	}
 }
 
-/* What a newer chain on the same file has not given back yet cannot be judged. */
+/* A link cannot be judged before the newer chain on the same file is undone. */
 static bool waits(const struct links *c, size_t at)
 {
 	for (size_t i = 0; c->failed && i < at; i++)
@@ -246,8 +246,8 @@ static bool waits(const struct links *c, size_t at)
 	return false;
 }
 
-/* What is reset with another value may have been set by itself too, and be back before that one is: it then stays. One that was
- * only kept, as it was found after it had been reset, has no say. */
+/* A file that is reset with another value may also have an entry of its own, and may be restored before that value. It
+ * then stays. An entry that only persists a value, found after the reset, does not count. */
 static bool is_back_itself(const struct links *c, const char *path)
 {
 	gt_autofree char *now = NULL;
@@ -264,7 +264,7 @@ static bool is_back_itself(const struct links *c, const char *path)
 	return false;
 }
 
-/* Under the name that its device has now. */
+/* Undoes the chain under the current name of its device. */
 static enum tn_undo undo_here(struct links *c, const struct link *head, bool again, char **ret_now, int *ret_code)
 {
 	struct tn_entry here;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of gputune verify: which applied value still holds, and which will hold after the next boot. Reads only. A user who
- * cannot read the journal gets what the files in /etc show, and a note that this is not all. */
+/* The report of gputune verify: which applied values are still set, and which will be set after the next boot. Reads
+ * only. A user who cannot read the journal gets what the files in /etc show, and a note that the report is incomplete. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -22,14 +22,14 @@ struct verify {
 	const struct tn_journal *j;
 	struct tn_boot boot;
 	struct tn_facts facts;
-	struct pr_host *host; /* NULL: not asked for yet */
+	struct pr_host *host; /* NULL: not discovered yet */
 	json_t *report;
 	size_t drift, boot_drift;
 };
 
 #define HIDDEN "its file is missing here, and the host must have it: mount /proc and /sys as the host has them"
 
-/* Added to what is said already of who overrides it. */
+/* Appends to the list of programs and files that override the value. */
 static void add_overridden(json_t *o, const char *what)
 {
 	const char *old = gt_json_get_str(o, "overridden", NULL);
@@ -38,7 +38,7 @@ static void add_overridden(json_t *o, const char *what)
 	tn_report_set_str(o, "overridden", both);
 }
 
-/* A rule of udev that sets it so has met an event of the device since. */
+/* Reports a udev rule that sets the current value: it ran at an event of the device. */
 static void blame_rules(struct verify *v, const char *path, const char *now, json_t *o)
 {
 	gt_autofree char *what = NULL;
@@ -54,7 +54,7 @@ static void blame_rules(struct verify *v, const char *path, const char *now, jso
 	tn_udev_answer_clear(&a);
 }
 
-/* A file says what is there now: whoever reads it again (sysctl --system, a restarted unit) sets it. */
+/* Reports each line of sysctl.d that sets the current value: sysctl --system or a restarted unit applied it. */
 static void blame_files(struct verify *v, const struct tn_tunable *k, const char *path, const char *now, json_t *o)
 {
 	gt_autofree char *key = tn_tunable_key(k) ? sc_normalize(tn_tunable_key(k)) : NULL;
@@ -81,7 +81,7 @@ static void blame_files(struct verify *v, const struct tn_tunable *k, const char
 		blame_rules(v, path, now, o);
 }
 
-/* Who has changed it meanwhile, as far as it can be seen. */
+/* Reports programs and files that may have changed the value. */
 static void blame(struct verify *v, const struct tn_entry *e, const char *now, json_t *o)
 {
 	const struct tn_tunable *k = tn_entry_knob(e);
@@ -99,7 +99,7 @@ static void blame(struct verify *v, const struct tn_entry *e, const char *now, j
 		add_overridden(o, "no file and no tuner here sets it so: by hand, or by a program");
 }
 
-/* What it holds beside ours: more of what is only raised, and less of what is only lowered, is no drift. */
+/* Compares the current value. Beyond the applied value in the direction of the operation is no drift. */
 static const char *judge(struct verify *v, const struct tn_entry *e, const char *now)
 {
 	const struct tn_tunable *k = tn_entry_knob(e);
@@ -114,7 +114,8 @@ static const char *judge(struct verify *v, const struct tn_entry *e, const char 
 	return k->op == TN_RAISE ? "higher" : "lower";
 }
 
-/* The kernel value: as judged, or "n/a" where the device or the knob is gone. A file that the host must have is drift. */
+/* Adds the result of the kernel value: as judged, or "n/a" if the device or the tunable is gone. A file that the host
+ * must have is drift. */
 static void verify_value(struct verify *v, const struct tn_entry *e, bool other_boot)
 {
 	gt_autofree char *now = NULL;
@@ -141,7 +142,8 @@ static bool has_path(const struct tn_tx *t, const char *path)
 	return false;
 }
 
-/* Does a file of ours keep the value? Each holds what its own transaction changed and all that was held before. */
+/* Returns whether a file of gputune persists the value. Each file has the values of its own transaction and of all
+ * earlier ones. */
 static bool is_kept(const struct tn_journal *j, const struct tn_entry *e)
 {
 	const struct tn_tunable *k = tn_entry_knob(e);
@@ -158,7 +160,7 @@ static bool is_kept(const struct tn_journal *j, const struct tn_entry *e)
 	return false;
 }
 
-/* A plan does not take such a value, and the file of gputune guards against it. */
+/* Such a value is not accepted by a plan, and the file of gputune protects against it. */
 static bool is_out_of_range(struct verify *v, const struct tn_tunable *k, const char *value)
 {
 	const struct pr_host *host = v->host;
@@ -166,7 +168,8 @@ static bool is_out_of_range(struct verify *v, const struct tn_tunable *k, const 
 	return tn_host_get(v->fs, host, &v->host, &host, NULL) >= 0 && tn_tunable_check_value(k, host, value, NULL) < 0;
 }
 
-/* Somebody else's file goes further, and the one of ours takes that back: it was made when theirs said less, or was not there. */
+/* Reports a file of another program that goes further than gputune's file, which overrides it. It was created or
+ * changed after gputune wrote its file. */
 static char *takes_back(struct verify *v, const struct tn_tunable *k, const char *path, const struct tn_udev_answer *at_boot)
 {
 	gt_autofree char *theirs = NULL, *by = NULL;
@@ -181,7 +184,7 @@ static char *takes_back(struct verify *v, const struct tn_tunable *k, const char
 			    at_boot->by, k->op == TN_RAISE ? "lowers" : "raises", at_boot->value, k->id);
 }
 
-/* What the next boot will make of a value that is meant to stay, and which line decides it. */
+/* Predicts the value after the next boot and finds the line that sets it. */
 static void verify_boot(struct verify *v, const struct tn_entry *e, bool persisted)
 {
 	const struct tn_tunable *k = tn_entry_knob(e);
@@ -196,10 +199,11 @@ static void verify_boot(struct verify *v, const struct tn_entry *e, bool persist
 	tn_boot_ask(&v->boot, k, e->path, &a);
 	json_object_set_new(o, "at_boot", tn_boot_json(a.value, a.by, a.may));
 	beaten = persisted ? takes_back(v, k, e->path, &a) : NULL;
-	fits = !beaten && tn_tunable_good(k, e->new_value, a.value, e->pair_path ? "in force" : NULL); /* a zero: the other is */
+	/* 0 means that the counterpart is in force */
+	fits = !beaten && tn_tunable_good(k, e->new_value, a.value, e->pair_path ? "in force" : NULL);
 	if (persisted && !beaten)
 		beaten = tn_boot_beaten(&v->boot, k, e->path, e->new_value, &may);
-	if (persisted && !beaten && !fits && strcmp(result, "n/a")) /* what is not there has no rule that fits */
+	if (persisted && !beaten && !fits && strcmp(result, "n/a")) /* a device that is absent has no matching rule */
 		beaten = gt_xasprintf("nothing in %s sets it any more", tn_persist_file(tn_tunable_form(k)));
 	tn_udev_answer_clear(&a);
 	if (may)
@@ -223,7 +227,7 @@ static void verify_file(struct verify *v, const struct tn_entry *e)
 	v->drift += !ok;
 }
 
-/* A value of ours where its device is now; one that is away has nothing to be compared with. */
+/* Verifies a value under the current name of its device. An absent device is skipped. */
 static void verify_held(struct verify *v, const struct tn_tx *t, const struct tn_entry *e)
 {
 	struct tn_entry here;
@@ -254,7 +258,7 @@ static void verify_all(struct verify *v)
 	free(held);
 }
 
-/* Files of ours that outlived the journal are in force at each boot, and nobody would ever take them away. */
+/* Files of gputune without a record in the journal are applied at each boot and would never be removed. */
 static int verify_lost(struct verify *v, struct gt_err *err)
 {
 	gt_auto(tn_journal) *lost = NULL;
@@ -271,7 +275,7 @@ static int verify_lost(struct verify *v, struct gt_err *err)
 	return r;
 }
 
-/* Somebody is not done yet: that is no drift, and no failure. */
+/* Another process works on the journal: neither drift nor failure. */
 static int say_busy(json_t **ret_report, int *ret_exit)
 {
 	*ret_report = tn_report_new("verify");
@@ -280,7 +284,7 @@ static int say_busy(json_t **ret_report, int *ret_exit)
 	return 0;
 }
 
-/* With what the journal says. */
+/* Reports by the given journal. */
 static int look(struct gt_fsroot *fs, const struct tn_journal *j, bool all, json_t **ret_report, int *ret_exit, struct gt_err *err)
 {
 	struct verify v = { .fs = fs, .j = j };
@@ -333,7 +337,8 @@ static bool same(const struct tn_journal *a, const struct tn_journal *b)
 	return is;
 }
 
-/* Looking is anyone's and takes no lock: what is not well may be what somebody has changed meanwhile. */
+/* Needs no lock and no privileges. A bad result may come from a change in the meantime, so the journal is read and
+ * verified once more. */
 int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct gt_err *err)
 {
 	gt_auto(tn_journal) *j = NULL;

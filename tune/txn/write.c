@@ -8,7 +8,8 @@
 #include "tune/txn/emulate.h"
 #include "tune/txn/write.h"
 
-/* A kernel file is allowed if a knob has it, directly, as its counterpart or as what it resets; * is one device's name. */
+/* A kernel file is allowed if it belongs to a tunable: as its file, as its counterpart or as a file that it resets. *
+ * stands for one name of a device. */
 static bool kernel_file_allowed(const char *path)
 {
 	for (size_t i = 0; tn_tunables[i]; i++) {
