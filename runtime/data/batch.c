@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is in a batch: which samples, in which order, and what stands in for those that cannot be used. */
+/* Fills a batch: selects its samples and their order, and replaces unusable samples. */
 #include <errno.h>
 #include <inttypes.h>
 #include "runtime/data/image.h"
 #include "runtime/data/loader_priv.h"
 #include "runtime/runtime.h"
 
-/* Sample i of our part, among all. */
+/* Maps sample i of the part to its index among all samples. */
 static uint64_t sample_of(const struct rt_loader *l, uint64_t i)
 {
 	if (l->o.part == RT_PART_TRAIN)
@@ -14,7 +14,7 @@ static uint64_t sample_of(const struct rt_loader *l, uint64_t i)
 	return l->o.part == RT_PART_HELD_OUT ? i * RT_EVERY + RT_EVERY - 1 : i;
 }
 
-/* Count it once, name the first of them; -EBADMSG when there are too many. */
+/* Counts an unusable sample once and records the first ones by name. -EBADMSG if there are too many. */
 static int note_corrupt(struct rt_loader *l, uint64_t sample, const struct gt_err *why, struct gt_err *err)
 {
 	struct rt_corrupt *c = &l->corrupt;
@@ -37,8 +37,8 @@ static int note_corrupt(struct rt_loader *l, uint64_t sample, const struct gt_er
 	return 0;
 }
 
-/* A sample that cannot be used is replaced by the one behind it in the part's own order: the same one in every run. What was
- * found before does not count: a crop may leave a damaged part out, and a run that starts here knows nothing of it. */
+/* Replaces an unusable sample by the next one in the part's order, which is the same in every run. Samples found
+ * unusable before are tried again: a crop may exclude a damaged area, and a run that starts here does not know them. */
 static int one_row(struct rt_loader *l, struct rt_worker *w, uint64_t epoch, uint64_t i, void *x, int32_t *y,
 		   struct gt_err *err)
 {
@@ -64,7 +64,7 @@ static int one_row(struct rt_loader *l, struct rt_worker *w, uint64_t epoch, uin
 	return gt_fail_exit(err, GT_EXIT_USAGE, EBADMSG, "%s: not one sample can be used; the last one: %s", l->o.path, why.msg);
 }
 
-/* Row `at` of all rows that the batches of length k have in this epoch; behind the last document there is padding alone. */
+/* Fills row `at` of all rows of length k in this epoch. Rows after the last document are padding. */
 static int document_row(struct rt_loader *l, int k, uint64_t epoch, uint64_t at, int32_t *x, int32_t *y, uint64_t *tokens,
 			struct gt_err *err)
 {
@@ -100,7 +100,7 @@ static void fill_documents(struct rt_loader *l, struct rt_slot *s, uint64_t tick
 	s->tokens = 0;
 	k = &all->of[s->length];
 	for (int64_t b = 0; !s->status && b < k->rows; b++)
-		/* ranks take turns, so that padding at the end is shared out */
+		/* ranks alternate, so that the padding at the end is distributed */
 		s->status = document_row(l, s->length, epoch, (batch * (uint64_t)k->rows + (uint64_t)b) * ranks + rank,
 					 (int32_t *)(void *)s->x + b * k->width, s->y + b * k->width, &s->tokens, &s->err);
 }

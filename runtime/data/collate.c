@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pixels to the floats that models read, or to bytes in the same places. */
+/* Converts pixels to the floats that models read, or to bytes in the same layout. */
 #include <string.h>
 #include "runtime/math/pixels.h"
 #include "runtime/data/image.h"
@@ -17,7 +17,7 @@ static void turn_row(const unsigned char *restrict in, int64_t size, unsigned ch
 	}
 }
 
-/* Turned round as bytes, then as any other row. */
+/* Mirrors the row as bytes, then converts it like any other row. */
 static void mirrored_row(const unsigned char *in, int64_t size, float scale, float offset, float *restrict out)
 {
 	unsigned char turned[3 * RT_IMAGE_SIDE_MAX];
@@ -26,7 +26,7 @@ static void mirrored_row(const unsigned char *in, int64_t size, float scale, flo
 	rt_pixels_to_f32(turned, (size_t)(3 * size), scale, offset, out);
 }
 
-/* The bytes of each channel in the place where its floats would be. */
+/* Writes the bytes of each channel in the layout of the floats. */
 static void bytes(const struct rt_loader_options *o, const unsigned char *in, bool mirrored, unsigned char *out)
 {
 	int64_t size = o->size, channels = o->channels, n = size * size;

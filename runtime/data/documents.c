@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Documents of mapped files: text, or ids with a mark between them. One pass finds where each lies; a second one puts the samples
- * in groups of the same padded length, eight bytes for each.
+ * Documents of mapped files: text, or ids with an end mark. The first pass finds their bounds. The second pass groups
+ * the samples by padded length, with eight bytes for each.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,9 +11,9 @@
 #include "runtime/data/tokens.h"
 #include "runtime/runtime.h"
 
-#define UNIT		8    /* widths are multiples of it: vectors, and rows that start on cache lines */
-#define UNITS_MAX	256  /* that are told apart */
-/* A sample in 64 bits: where among the ids of all files it starts, and how many targets it has, less one. */
+#define UNIT		8    /* widths are multiples of this, for vectors and for rows that start on cache lines */
+#define UNITS_MAX	256  /* number of different widths */
+/* A sample in 64 bits: its start among the ids of all files, and its number of targets less one. */
 #define LEN_BITS	24
 #define AT_MAX		(UINT64_C(1) << (64 - LEN_BITS))
 
@@ -32,7 +32,7 @@ static uint64_t len_of(uint64_t sample)
 	return (sample & ((UINT64_C(1) << LEN_BITS) - 1)) + 1;
 }
 
-/* ---- where documents end ---- */
+/* ---- document bounds ---- */
 
 static uint32_t id_at(const unsigned char *p, int bytes, uint64_t i)
 {
@@ -88,7 +88,7 @@ uint64_t rt_document_end(const unsigned char *p, int bytes, uint64_t tokens, uin
 	return end;
 }
 
-/* ---- all of them ---- */
+/* ---- list of all documents ---- */
 
 struct list {
 	uint64_t *sample;
@@ -111,7 +111,7 @@ static int add(struct list *l, uint64_t at, uint64_t len, struct gt_err *err)
 	return 0;
 }
 
-/* A document of n ids predicts n - 1 of them. */
+/* A document of n ids has n - 1 targets. */
 static int cut(struct list *l, uint64_t at, uint64_t ids, uint64_t seq, struct gt_err *err)
 {
 	int r = 0;
@@ -182,7 +182,7 @@ static void choose_widths(const struct list *list, int64_t seq, int64_t of, int 
 		ret->of[i].width = GT_MIN(width[i] * unit, seq);
 }
 
-/* Our samples by length, those of one length in their old order; *ret_all: of both parts. */
+/* Sorts the samples of the part by length, in stable order. *ret_all counts those of both parts. */
 static uint64_t *group(const struct list *list, enum rt_part part, struct rt_lengths *l, uint64_t *ret_all)
 {
 	uint64_t *grouped = malloc((list->n + 1) * sizeof(*grouped)), next[RT_LENGTHS_MAX] = { 0 };

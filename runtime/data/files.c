@@ -24,7 +24,7 @@ static bool suffix_of(const char *name, const char *const *suffixes)
 	return false;
 }
 
-/* Names in a directory of files (with a suffix) or of directories, in version order. Links are followed. */
+/* Lists the files (with a suffix) or directories in a directory, in version order. Links are followed. */
 static int list(const char *path, bool directories, const char *const *suffixes, bool full, struct gt_strv *ret,
 		struct gt_err *err)
 {
@@ -46,7 +46,7 @@ static int list(const char *path, bool directories, const char *const *suffixes,
 	return 0;
 }
 
-/* The range in the first braces: 0 and both ends, or -EINVAL. */
+/* Parses the range in the first braces. Returns 0 and both ends, or -EINVAL. */
 static int range(const char *open, const char *close, unsigned long *from, unsigned long *to, int *width)
 {
 	char *end;
@@ -190,14 +190,14 @@ int rt_file_read_at(int fd, const char *path, uint64_t at, void *out, size_t n, 
 	return 0;
 }
 
-static _Thread_local sigjmp_buf *way_out; /* where a reader of a map goes on when the file has gone from under it */
+static _Thread_local sigjmp_buf *way_out; /* where a read of a mapping continues after SIGBUS */
 static struct sigaction handler_before;
 
 static void on_bus(int signal, siginfo_t *info, void *context)
 {
 	if (way_out)
 		siglongjmp(*way_out, 1);
-	/* not ours: raised anew when we return, and dealt with as it would have been */
+	/* not from the mapping: on return the signal is raised again, with the previous handler */
 	sigaction(SIGBUS, &handler_before, NULL);
 }
 

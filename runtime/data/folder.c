@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One directory per class, in version order of their names; the images in them, in version order. */
+/* One directory per class, in version order of their names. The images of each directory are in version order. */
 #include <errno.h>
 #include <string.h>
 #include "runtime/data/files.h"
@@ -23,7 +23,7 @@ static int folder_image(const struct rt_source *base, uint64_t i, struct rt_scra
 	int r = rt_file_open(path, &fd, &size, err);
 
 	if (r)
-		return r == -EMFILE || r == -ENFILE ? r : -EBADMSG; /* that file alone */
+		return r == -EMFILE || r == -ENFILE ? r : -EBADMSG; /* only that file is unusable */
 	if (size > IMAGE_MAX)
 		return gt_fail(err, EBADMSG, "an image of more than 1 GiB");
 	r = rt_scratch_bytes(w, (size_t)size, err);

@@ -97,7 +97,7 @@ bool rt_image_mirrored(const struct rt_image_ask *ask)
 	return ask->augment != RT_AUGMENT_NONE && uniform(ask, 63) < .5;
 }
 
-/* As torchvision draws it: ten tries for 8 to 100 % of the area and a shape of 3:4 to 4:3, then the middle. */
+/* As torchvision: ten tries for 8 to 100 % of the area and an aspect ratio of 3:4 to 4:3, then the centre. */
 struct rt_box rt_image_box(const struct rt_image_ask *ask, uint32_t w, uint32_t h)
 {
 	struct rt_box all = { 0, 0, w, h };
@@ -117,7 +117,7 @@ struct rt_box rt_image_box(const struct rt_image_ask *ask, uint32_t w, uint32_t 
 			return (struct rt_box){ x0, y0, x0 + bw, y0 + bh };
 		}
 	}
-	/* torchvision's last resort: as much of the middle as the shapes allow */
+	/* torchvision's fallback: the largest centre crop with an allowed aspect ratio */
 	wide = GT_MIN((double)w, h * 4. / 3);
 	high = GT_MIN((double)h, w * 4. / 3);
 	return (struct rt_box){ floor((w - wide) / 2), floor((h - high) / 2), floor((w - wide) / 2) + wide,
@@ -131,7 +131,7 @@ static int check_label(const struct rt_loader *l, int64_t label, struct gt_err *
 	return 0;
 }
 
-/* Encoded bytes to pixels; with a cache and crops, kept whole. */
+/* Decodes the image. With a cache and crops, the whole image is decoded and cached. */
 static int get_pixels(struct rt_loader *l, struct rt_scratch *w, struct rt_image_ask *ask, struct rt_pixels *ret, int32_t *y,
 		      struct gt_err *err)
 {

@@ -1,50 +1,52 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_IMAGE_H
 #define RT_IMAGE_H
-/* From an encoded image to a row of a batch: decode -> crop and resize -> mirror and normalise. */
+/* From an encoded image to a row of a batch: decode, crop and resize, mirror and normalise. */
 #include "lib/err.h"
 #include "runtime/data/source.h"
 
-#define RT_IMAGE_SIDE_MAX 4096 /* of a result */
-#define RT_PIXELS_MAX	(UINT64_C(1) << 27) /* that a header may claim */
+#define RT_IMAGE_SIDE_MAX 4096 /* side of a result */
+#define RT_PIXELS_MAX	(UINT64_C(1) << 27) /* limit for the size in an image header */
 
 struct rt_box {
 	double x0, y0, x1, y1; /* pixels of the whole image */
 };
-/* What is wanted of an image, before its size is known. */
+/* Requested pixels of an image, before its size is known. */
 struct rt_image_ask {
 	enum rt_augment augment;
 	uint64_t seed, epoch, sample;
 	int64_t size;
-	bool whole; /* decode all of it, for a cache: the same pixels in every epoch */
+	bool whole; /* decode the whole image for a cache: the same pixels in every epoch */
 };
-/* Decoded pixels: 4 bytes each, the fourth is anything. They lie in the scratch until the next decode. */
+/* Decoded pixels of 4 bytes; the fourth byte is undefined. They are in the scratch memory and valid until the next
+ * decode. */
 struct rt_pixels {
 	const unsigned char *p;
-	uint32_t w, h;		 /* decoded, perhaps at a smaller scale */
+	uint32_t w, h;		 /* decoded, possibly at a reduced scale */
 	uint32_t full_w, full_h; /* of the file */
 };
-/* One worker's: codecs, pixels, a line. */
+/* Scratch memory of one worker: codecs, pixels, one line. */
 struct rt_image_scratch;
 int rt_image_scratch_new(const struct rt_loader_options *o, struct rt_image_scratch **ret, struct gt_err *err);
 void rt_image_scratch_free(struct rt_image_scratch *s);
-unsigned char *rt_image_pixels(struct rt_image_scratch *s, uint64_t w, uint64_t h, struct gt_err *err); /* room for them, or NULL */
+unsigned char *rt_image_pixels(struct rt_image_scratch *s, uint64_t w, uint64_t h, struct gt_err *err); /* for w x h pixels */
 
-/* JPEG or PNG by its first bytes. -EBADMSG: corrupt, or its header claims too much; -ENOSYS: not built in. */
+/* Decodes a JPEG or PNG, detected by its first bytes. -EBADMSG: corrupt, or the size in its header is too large.
+ * -ENOSYS: not built in. */
 int rt_image_decode(const unsigned char *bytes, size_t len, const struct rt_image_ask *ask, struct rt_image_scratch *s,
 		    struct rt_pixels *ret, struct gt_err *err);
-/* Which part of an image of w x h pixels. */
+/* Returns the crop of an image of w x h pixels. */
 struct rt_box rt_image_box(const struct rt_image_ask *ask, uint32_t w, uint32_t h);
 bool rt_image_mirrored(const struct rt_image_ask *ask);
 int rt_image_check_size(uint64_t w, uint64_t h, struct gt_err *err);
-/* Part `box` of the pixels to out (size,size,3): each axis by a triangle as wide as the step between its results, as Pillow's
- * BILINEAR. */
+/* Resizes part `box` of the pixels to out (size,size,3). Each axis uses a triangle filter as wide as the step between
+ * its results, as Pillow's BILINEAR. */
 int rt_image_resize(const struct rt_pixels *p, const struct rt_box *box, int64_t size, struct rt_image_scratch *s,
 		    unsigned char *out, struct gt_err *err);
-/* in (size,size,3) -> to (size,size,3), or (3,size,size), or one channel of luma: f32, (v / 255 - mean) / std, or u8. */
+/* Converts in (size,size,3) to (size,size,3), (3,size,size) or one luma channel: f32, (v / 255 - mean) / std, or u8. */
 void rt_image_collate(const struct rt_loader_options *o, const unsigned char *in, bool mirrored, void *to);
 
-/* The codecs; NULL where they are not built in. */
+/* The codecs; NULL if not built in. */
 struct rt_codec {
 	const char *name, *library;
 	bool (*is)(const unsigned char *bytes, size_t len);
@@ -55,8 +57,8 @@ struct rt_codec {
 };
 extern const struct rt_codec rt_codec_jpeg, rt_codec_png;
 
-/* Decoded images by sample: filled until the budget is spent, never thrown out: in orders that take each sample once, that
- * keeps more hits than throwing out the oldest. */
+/* Decoded images by sample. The cache fills until its budget is used and evicts nothing. With orders that use each
+ * sample once per epoch, this gives more hits than evicting the oldest. */
 struct rt_image_cache;
 int rt_image_cache_new(const struct rt_loader_options *o, uint64_t n, struct rt_image_cache **ret, struct gt_err *err);
 void rt_image_cache_free(struct rt_image_cache *c);
@@ -65,13 +67,13 @@ struct rt_cached {
 	uint32_t w, h, full_w, full_h;
 	int32_t label;
 };
-/* What is there, complete; or false. c may be NULL. */
+/* Returns the complete entry of a sample, or false. c may be NULL. */
 bool rt_image_cache_get(struct rt_image_cache *c, uint64_t sample, struct rt_cached *ret);
 void rt_image_cache_put(struct rt_image_cache *c, uint64_t sample, const struct rt_cached *e, size_t bytes);
 json_t *rt_image_cache_report(const struct rt_image_cache *c);
 
 struct rt_loader;
-/* Sample to its row. */
+/* Writes a sample to its row. */
 int rt_image_sample(struct rt_loader *l, struct rt_scratch *w, uint64_t epoch, uint64_t sample, void *x, int32_t *y,
 		    struct gt_err *err);
 #endif

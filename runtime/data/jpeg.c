@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JPEG by libjpeg-turbo. Only as much is decoded as the result needs: at the smallest of eight scales (the inverse transform
- * makes 1/8 … 8/8 of the pixels) that still has the wanted size, and no line below the wanted part.
+ * JPEG by libjpeg-turbo. Decodes only what the result needs. The scale is the smallest of 1/8 … 8/8 (in the inverse
+ * transform) that still has the required size. Lines below the crop are not decoded.
  */
 #include "config.h"
 #include <stdio.h>
@@ -18,7 +18,7 @@ static bool is_jpeg(const unsigned char *p, size_t len)
 #include <jerror.h>
 #include <setjmp.h>
 
-#define SCANS_MAX	200 /* of a progressive image: each costs a pass over all of it */
+#define SCANS_MAX	200 /* of a progressive image; each scan is a pass over the whole image */
 
 struct jpeg {
 	struct jpeg_decompress_struct d;
@@ -39,7 +39,7 @@ static void on_error(j_common_ptr c)
 	longjmp(j->back, 1);
 }
 
-/* A warning is one about damaged data. What the decoder makes up where a file ends early is no picture. */
+/* A warning means damaged data. Pixels that the decoder invents for a truncated file are not used. */
 static void on_message(j_common_ptr c, int level)
 {
 	struct jpeg *j = c->client_data;
@@ -87,7 +87,7 @@ static void jpeg_end(void *state)
 	free(j);
 }
 
-/* The smallest scale at which a box of w x h pixels has `size` each way. */
+/* Returns the smallest scale at which a box of w x h pixels has at least `size` pixels on each side. */
 static unsigned scale_for(double w, double h, double size)
 {
 	for (unsigned m = 1; m < 8; m++)
@@ -117,7 +117,7 @@ static int jpeg_lines(struct jpeg *j, const struct rt_box *box, int64_t size, st
 	pixels = rt_image_pixels(s, d->output_width, d->output_height, j->err);
 	if (!pixels)
 		return -j->err->code;
-	/* the triangle of the last result reaches one step over the edge of the box */
+	/* the triangle of the last result extends one step beyond the edge of the box */
 	shrink = (double)d->output_height / d->image_height;
 	step = (box->y1 - box->y0) * shrink / (double)size;
 	lines = (uint32_t)GT_MIN(box->y1 * shrink + GT_MAX(step, 1) + 2, (double)d->output_height);
@@ -133,7 +133,7 @@ static int jpeg_lines(struct jpeg *j, const struct rt_box *box, int64_t size, st
 	}
 	if (d->out_color_space == JCS_CMYK)
 		from_cmyk(pixels, (size_t)d->output_width * lines, d->saw_Adobe_marker);
-	/* lines below were not made, and nobody reads them */
+	/* lines below are not decoded and not read */
 	*ret = (struct rt_pixels){ pixels, d->output_width, d->output_height, d->image_width, d->image_height };
 	return 0;
 }

@@ -4,7 +4,7 @@
 #include "lib/err.h"
 #include "runtime/data/lengths.h"
 
-/* best[j]: the least that samples of up to j units cost, in units, with the widths so far, the last of them j. */
+/* best[j]: lowest cost, in units, of the samples of up to j units with the widths so far, the last of them j. */
 int rt_lengths_choose(const uint64_t *counts, int n, int k, int *ret)
 {
 	gt_autofree double *best = gt_xcalloc((size_t)(n + 1) * (size_t)(k + 1), sizeof(*best));
@@ -59,7 +59,8 @@ int rt_lengths_set_rows(struct rt_lengths *l, const uint64_t *all_documents, int
 		struct rt_length *x = &l->of[k];
 		uint64_t most = (uint64_t)(budget ? budget / x->width : rows);
 
-		/* as few batches, but of equal size: the last one would have fewer samples than rows */
+		/* the same number of batches, but of equal size: otherwise the last one would have fewer samples than
+		 * rows */
 		x->rows = (int64_t)parts(GT_MAX(all_documents[k], 1), parts(GT_MAX(all_documents[k], 1), most));
 		x->batches = parts(x->documents, (uint64_t)x->rows * ranks);
 		l->batches += x->batches;

@@ -2,28 +2,28 @@
 #ifndef RT_LENGTHS_H
 #define RT_LENGTHS_H
 /*
- * Samples of different lengths in batches of few shapes. The lengths that samples are padded to are chosen so that as little as
- * possible is padding; a batch holds samples of one of them. Which samples meet is drawn anew in each epoch from all of the same
- * length, by a keyed permutation: nothing is read ahead, and batch t is known without the batches before it.
+ * Samples of different lengths in batches of few shapes. The padded lengths are chosen for the least padding. A batch
+ * has samples of one padded length. In each epoch a keyed permutation selects which samples of a length are in one
+ * batch. So nothing is read ahead, and batch t can be computed without the batches before it.
  */
 #include "runtime/data/loader.h"
 
 struct rt_lengths {
 	int n;
-	struct rt_length of[RT_LENGTHS_MAX]; /* by width */
-	uint64_t first[RT_LENGTHS_MAX];	     /* sample of the source */
+	struct rt_length of[RT_LENGTHS_MAX]; /* sorted by width */
+	uint64_t first[RT_LENGTHS_MAX];	     /* first sample of the source with that length */
 	uint64_t batches;		     /* of an epoch */
-	uint64_t tokens;		     /* of our part, without padding */
-	uint64_t skipped;		     /* documents too short to predict anything */
+	uint64_t tokens;		     /* of this part, without padding */
+	uint64_t skipped;		     /* documents too short for a target */
 };
 
-/* counts[i] samples are i + 1 units long, i below n. The at most k widths, in units and rising, that pad least; returns how
- * many. The last one is the longest sample's. */
+/* counts[i] is the number of samples with i + 1 units, i < n. Chooses at most k widths with the least padding, in units
+ * and ascending, and returns their number. The last one is the longest sample's. */
 int rt_lengths_choose(const uint64_t *counts, int n, int k, int *ret);
-/* How many rows a batch of each width has, and how many batches an epoch: after widths and documents are known. -EINVAL: the
- * budget does not hold one sample. ranks: among which rows are dealt out. */
+/* Sets the rows of a batch of each width and the batches of an epoch. Requires widths and documents. -EINVAL: the
+ * budget is too small for one sample. ranks: number of ranks that the rows are distributed to. */
 int rt_lengths_set_rows(struct rt_lengths *l, const uint64_t *all_documents, int64_t rows, int64_t budget, uint64_t ranks,
 			struct gt_err *err);
-/* Batch i of an epoch: its length, and which of that length's batches. i below batches. */
+/* Returns the length of batch i of an epoch, i < batches, and its index among the batches of that length. */
 int rt_lengths_find(const struct rt_lengths *l, uint64_t i, uint64_t *ret_batch);
 #endif

@@ -9,8 +9,8 @@
 #include "runtime/data/source.h"
 #include "runtime/memory/arena.h"
 
-#define RT_CORRUPT_NAMED	32 /* unusable samples that the report names */
-#define RT_EVERY		10 /* one sample in so many is held out */
+#define RT_CORRUPT_NAMED	32 /* unusable samples named in the report */
+#define RT_EVERY		10 /* one of this number of samples is held out */
 
 struct rt_worker {
 	struct rt_loader *loader;
@@ -22,30 +22,30 @@ struct rt_slot {
 	char *x;
 	int32_t *y;
 	uint64_t epoch;
-	int length; /* of documents */
+	int length; /* index of its padded length, of documents */
 	uint64_t tokens;
-	int status; /* of making it */
+	int status; /* result of filling it */
 	struct gt_err err;
 };
 struct rt_corrupt {
-	pthread_mutex_t lock; /* taken for an unusable sample only */
+	pthread_mutex_t lock; /* locked for an unusable sample only */
 	_Atomic uint64_t count;
-	_Atomic uint64_t *known; /* one bit per sample: counted */
+	_Atomic uint64_t *known; /* one bit per sample: already counted */
 	json_t *named;
 };
 struct rt_loader {
-	struct rt_loader_options o; /* with defaults filled in; path is our copy */
+	struct rt_loader_options o; /* with defaults filled in; path is a copy */
 	struct gt_set cpus;
 	struct rt_source *source;
 	struct rt_image_cache *cache;
-	uint64_t n;	      /* samples of our part */
+	uint64_t n;	      /* samples of this part */
 	size_t row_x, row_y;  /* bytes */
-	size_t batch_x, batch_y; /* the most that one has */
-	uint64_t tokens, padded; /* of documents: given to the reader */
+	size_t batch_x, batch_y; /* largest of a batch */
+	uint64_t tokens, padded; /* of documents: delivered to the reader */
 	struct rt_ring ring;
 	struct rt_arena arena;
 	struct rt_slot *slot;
-	struct rt_worker *worker; /* one at least: the reader's own with 0 workers */
+	struct rt_worker *worker; /* at least one; with 0 workers the reader uses it */
 	int running;	      /* threads */
 	bool pinned, held;    /* held: the reader has a batch */
 	uint64_t ticket;      /* of the reader's next batch */
@@ -53,9 +53,9 @@ struct rt_loader {
 	char *copy;	      /* of the last batch, with copy_batches */
 	struct rt_corrupt corrupt;
 };
-/* Batch `ticket` into its slot. */
+/* Fills the slot of batch `ticket`. */
 void rt_loader_fill(struct rt_loader *l, struct rt_worker *w, uint64_t ticket);
-/* Threads up to limit; joins them. */
+/* Start the threads, which work up to the ring's limit, and join them. */
 int rt_loader_start(struct rt_loader *l, struct gt_err *err);
 void rt_loader_join(struct rt_loader *l);
 uint64_t rt_loader_epoch_end(const struct rt_loader *l, uint64_t ticket); /* first ticket of the next epoch */

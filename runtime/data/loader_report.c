@@ -45,7 +45,7 @@ static void put(json_t *doc, const char *key, uint64_t v)
 	json_object_set_new(doc, key, json_integer((json_int_t)v));
 }
 
-/* Share of an epoch's positions that are padding, empty rows included; width 0: of each length its own. */
+/* Returns the share of padding in an epoch, including empty rows. width 0: with the width of each length. */
 static double padding_share(const struct rt_lengths *l, uint64_t ranks, int64_t width)
 {
 	double all = 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An order without a table: a keyed permutation of the 2^b numbers that cover 0 … n-1 (a Feistel network), walked on until it
- * falls below n. Any position of any epoch is had at once, so that workers need no shared state and a run can start anywhere.
+ * An order without a table: a keyed permutation (a Feistel network) of the 2^b numbers that include 0 … n-1, repeated
+ * until the result is below n. Any position of any epoch is computed directly. Therefore workers share no state, and a
+ * run can start at any position.
  */
 #include "runtime/data/loader.h"
 

@@ -14,7 +14,7 @@ static bool is_png(const unsigned char *p, size_t len)
 #include <setjmp.h>
 #include <string.h>
 
-#define CHUNK_MAX	(8u << 20) /* of text, profiles and the like, unpacked */
+#define CHUNK_MAX	(8u << 20) /* decompressed size of text, profiles and similar chunks */
 #define CHUNKS_MAX	64
 
 struct reading {
@@ -46,7 +46,7 @@ static void on_read(png_structp p, png_bytep out, size_t n)
 	in->at += n;
 }
 
-/* 4 bytes per pixel, whatever the file has. */
+/* Decodes to 4 bytes per pixel from any format. */
 static int png_lines(png_structp p, png_infop info, struct reading *in, struct rt_image_scratch *s, struct rt_pixels *ret)
 {
 	uint32_t w, h;

@@ -64,7 +64,7 @@ static void run_on(const struct gt_set *cpus)
 	CPU_ZERO_S(size, set);
 	gt_set_for_each(cpu, cpus)
 		CPU_SET_S(cpu, size, set);
-	/* A CPU that has gone since leaves the thread where it may run now. */
+	/* If a CPU has been taken offline, the thread stays where it may run now. */
 	pthread_setaffinity_np(pthread_self(), size, set);
 	CPU_FREE(set);
 }
@@ -91,7 +91,7 @@ int rt_loader_start(struct rt_loader *l, struct gt_err *err)
 	sigset_t all, before;
 	int r = 0;
 
-	/* signals are the reader's business */
+	/* the reader's thread handles signals */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (; !r && l->running < l->o.workers; l->running += !r)
@@ -176,7 +176,7 @@ static int open_source(struct rt_loader *l, struct gt_err *err)
 	return rt_source_tokens(o, &files, kind == RT_DATA_TEXT, &l->source, err);
 }
 
-/* Documents: the rows and the width of a batch are those of its length. */
+/* For documents, the length determines rows and width of a batch. */
 static void measure_documents(struct rt_loader *l)
 {
 	const struct rt_lengths *k = l->source->lengths;
@@ -187,7 +187,7 @@ static void measure_documents(struct rt_loader *l)
 	l->batch_y = l->batch_x;
 }
 
-/* How many of the samples are ours, how large a row is, and a batch. */
+/* Computes the number of samples of this part and the sizes of a row and a batch. */
 static int measure(struct rt_loader *l, struct gt_err *err)
 {
 	uint64_t n = l->source->n, held = n / RT_EVERY;
@@ -220,7 +220,7 @@ static size_t to_page(size_t n)
 static int make_ring(struct rt_loader *l, struct gt_err *err)
 {
 	size_t x = to_page(l->batch_x), y = to_page(l->batch_y);
-	uint32_t slots = (uint32_t)l->o.prefetch + 1; /* and the one that the reader holds */
+	uint32_t slots = (uint32_t)l->o.prefetch + 1; /* one more for the batch that the reader has */
 	int r;
 
 	if (x / l->row_x > SIZE_MAX / 4 / (l->row_x + l->row_y) || (x + y) > (SIZE_MAX >> 8) / slots)
@@ -269,7 +269,7 @@ static void fill_defaults(struct rt_loader *l, const struct rt_loader_options *o
 	l->ticket = o->start;
 }
 
-/* What the data set is wrong with is the user's to mend, but for a machine that is too small or a disk that fails. */
+/* Sets the usage exit status for errors of the data set. Too little memory or a failing disk is not the user's error. */
 static int blame_data(int r, struct gt_err *err)
 {
 	if (r && r != -ENOMEM && r != -EIO && r != -ENOSYS && err && !err->exit_status)
@@ -285,7 +285,7 @@ int rt_loader_open(const struct rt_loader_options *o, struct rt_loader **ret, st
 	pthread_mutex_init(&l->corrupt.lock, NULL);
 	l->corrupt.named = json_array();
 	fill_defaults(l, o);
-	l->o.cpus = NULL; /* the caller's text may go */
+	l->o.cpus = NULL; /* the caller may free its string */
 	r = check_options(&l->o, err);
 	if (r)
 		return r;
@@ -343,7 +343,7 @@ void rt_loader_close(struct rt_loader *l)
 
 /* ---- reading ---- */
 
-/* The epoch is over: threads end, and new ones begin the next. */
+/* At the end of an epoch, joins the threads and starts new ones. */
 static int restart(struct rt_loader *l, struct gt_err *err)
 {
 	if (!l->o.restart_workers || !l->o.workers || l->ticket < atomic_load(&l->ring.limit))
@@ -373,7 +373,7 @@ static int get_ready(struct rt_loader *l, struct gt_err *err)
 	return 0;
 }
 
-/* As a framework hands it over: in memory of its own, new each time. */
+/* Copies the batch to newly allocated memory, as frameworks do. */
 static int copy_batch(struct rt_loader *l, struct rt_batch *b, struct gt_err *err)
 {
 	size_t x = l->batch_x, y = l->batch_y;

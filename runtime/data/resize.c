@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Resize with a triangle as wide as the step between results, so that every pixel counts when an image shrinks. Lines first:
- * whole rows are summed into one row of floats, 4 per pixel, which vectorises; then pixels of that row.
+ * Resize with a triangle filter as wide as the step between results, so that every pixel contributes when an image
+ * shrinks. Rows first: whole rows are summed into one row of floats, 4 per pixel, which vectorises. Then the pixels of
+ * that row.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,14 +13,14 @@
 typedef float v4 __attribute__((vector_size(16)));
 typedef int32_t i4 __attribute__((vector_size(16)));
 
-/* Pixels that one of n results of `length` pixels may count, at most. */
+/* Returns the largest number of pixels that contribute to one of n results of `length` pixels. */
 static int taps_of(double length, int64_t n)
 {
 	return (int)ceil(fmax(length / (double)n, 1)) * 2 + 1;
 }
 
-/* n results from a line of `length` pixels, its part lo … hi. Weights of result i at weight[i * most], in from[2 i] its first
- * pixel, in from[2 i + 1] how many. */
+/* Computes n results from part lo … hi of a line of `length` pixels. Weights of result i start at weight[i * most].
+ * from[2 i] is its first pixel, from[2 i + 1] the number of its pixels. */
 static void axis(double lo, double hi, uint32_t length, int64_t n, float *weight, int most, int32_t *from)
 {
 	double step = (hi - lo) / (double)n, reach = fmax(step, 1);
@@ -45,7 +46,7 @@ static void axis(double lo, double hi, uint32_t length, int64_t n, float *weight
 	}
 }
 
-/* line (n) = sum of taps rows of n bytes, each with its weight; two rows at a time, so that the line is moved less often. */
+/* line (n) = weighted sum of taps rows of n bytes. Two rows per pass, so that the line is loaded and stored less often. */
 static inline __attribute__((always_inline)) void sum_rows(const unsigned char *restrict p, size_t stride, size_t n,
 							   const float *w, int taps, float *restrict line)
 {
@@ -71,7 +72,7 @@ static inline __attribute__((always_inline)) void sum_rows(const unsigned char *
 	}
 }
 
-/* The same sums, to the bit, with wider registers: no fused multiply-add. */
+/* The same sums, to the bit, with wider registers and without fused multiply-add. */
 #ifdef __x86_64__
 __attribute__((target("avx2"))) static void sum_rows_avx2(const unsigned char *p, size_t stride, size_t n, const float *w,
 							  int taps, float *line)
@@ -113,7 +114,7 @@ static void sum_pixels(const float *line, int32_t x0, const float *weight, int m
 	}
 }
 
-/* Room for a line of pixels, and for the weights of both axes. */
+/* Grows the memory for a line of pixels and for the weights of both axes. */
 static int reserve(struct rt_image_scratch *s, size_t pixels, size_t weights, struct gt_err *err)
 {
 	if (pixels > s->line_cap) {

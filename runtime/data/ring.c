@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 #include "runtime/data/ring.h"
 
-#define SPINS	100 /* before sleeping: less than the two system calls cost */
+#define SPINS	100 /* before sleeping; costs less than the two system calls */
 
 static uint32_t free_for(uint64_t ticket)
 {
@@ -39,8 +39,8 @@ void rt_ring_clear(struct rt_ring *r)
 	r->slot = NULL;
 }
 
-/* The store and the look at `sleepers`, and a sleeper's count and its look at `state`, are each in one order for all: either the
- * one sees the new state, or the other sees the sleeper. */
+/* Sequentially consistent: the store of `state` precedes the load of `sleepers`, and a sleeper increments `sleepers`
+ * before it loads `state`. Therefore either the sleeper sees the new state, or this function sees the sleeper. */
 static void change(struct rt_ring_slot *s, uint32_t to)
 {
 	atomic_store(&s->state, to);
@@ -48,7 +48,7 @@ static void change(struct rt_ring_slot *s, uint32_t to)
 		futex(&s->state, FUTEX_WAKE, INT32_MAX);
 }
 
-/* False: stopped. */
+/* Returns false if the ring was stopped. */
 static bool wait_for(struct rt_ring *r, struct rt_ring_slot *s, uint32_t want)
 {
 	uint32_t now;
@@ -97,7 +97,7 @@ void rt_ring_release(struct rt_ring *r, uint64_t ticket)
 	change(&r->slot[ticket % r->n], free_for(ticket + r->n));
 }
 
-/* A state that no one waits for makes a futex refuse to sleep on the old one. */
+/* Changes the state to a value that no thread waits for, so that no futex call sleeps on the old value. */
 void rt_ring_stop(struct rt_ring *r)
 {
 	atomic_store(&r->stop, true);

@@ -2,33 +2,35 @@
 #ifndef RT_RING_H
 #define RT_RING_H
 /*
- * Who may touch a slot. Ticket t uses slot t mod n. A slot's state is 2t while it waits for (or is being filled with) ticket
- * t, and 2t + 1 while the batch of ticket t lies in it. Only the worker that drew t moves it from 2t to 2t + 1, only the
- * reader moves it on to 2(t + n). So there is no lock; a futex is asked only when somebody really has to sleep.
+ * Access to the slots of the ring. Ticket t uses slot t mod n. The state of a slot is 2t while it is free for ticket t
+ * or being filled with it, and 2t + 1 while it contains the batch of ticket t. Only the worker that drew t changes it
+ * from 2t to 2t + 1. Only the reader changes it to 2(t + n). Therefore no lock is needed, and a futex is used only to
+ * sleep.
  */
 #include <stdatomic.h>
 #include "lib/util.h"
 
 struct rt_ring_slot {
-	_Atomic uint32_t state; /* modulo 2^32: only ever compared for equality */
+	_Atomic uint32_t state; /* modulo 2^32; only compared for equality */
 	_Atomic uint32_t sleepers;
 	char pad[64 - 2 * sizeof(uint32_t)];
 };
 struct rt_ring {
 	struct rt_ring_slot *slot;
 	uint32_t n;
-	_Atomic uint64_t next;	/* ticket to be drawn */
-	_Atomic uint64_t limit; /* no worker draws this one or a later one */
+	_Atomic uint64_t next;	/* next ticket to draw */
+	_Atomic uint64_t limit; /* tickets from here on are not drawn */
 	_Atomic bool stop;
 };
 void rt_ring_init(struct rt_ring *r, uint32_t slots, uint64_t first, uint64_t limit);
 void rt_ring_clear(struct rt_ring *r);
-/* A worker: draw a ticket, wait for its slot; false: no more. Then fill slot ticket % n, and say so. */
+/* For workers. Draws a ticket and waits for its slot; false: no more tickets. Fill slot ticket % n, then call
+ * rt_ring_filled(). */
 bool rt_ring_draw(struct rt_ring *r, uint64_t *ret_ticket);
 void rt_ring_filled(struct rt_ring *r, uint64_t ticket);
-/* The reader: is it there; wait until it is; done with it. */
+/* For the reader: test for a batch, wait for it, and release it. */
 bool rt_ring_ready(const struct rt_ring *r, uint64_t ticket);
 void rt_ring_wait(struct rt_ring *r, uint64_t ticket);
 void rt_ring_release(struct rt_ring *r, uint64_t ticket);
-void rt_ring_stop(struct rt_ring *r); /* rt_ring_draw returns false from now on, also to those who sleep */
+void rt_ring_stop(struct rt_ring *r); /* rt_ring_draw returns false from now on, also in sleeping threads */
 #endif

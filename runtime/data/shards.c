@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tar shards in the WebDataset layout: files that follow each other and differ only behind the first dot of their last name are
- * one sample. All headers are read when the shards are opened; samples are then read by their offset, in any order.
+ * Tar shards in the WebDataset layout: consecutive files whose names differ only after the first dot of their last
+ * component form one sample. All headers are read when the shards are opened. Samples are then read by offset, in any
+ * order.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -12,10 +13,10 @@
 #include "runtime/data/source.h"
 #include "runtime/data/tar.h"
 
-#define LABEL_MAX	4096u		 /* bytes of a .cls or .json file that are read for a label */
+#define LABEL_MAX	4096u		 /* bytes read from a .cls or .json file for a label */
 #define IMAGE_MAX	(UINT64_C(1) << 30) /* bytes of an encoded image */
 #define SAMPLES_MAX	(UINT64_C(1) << 32)
-#define WINDOW		(256u << 10) /* read at a time while headers are looked for */
+#define WINDOW		(256u << 10) /* bytes per read in the search for headers */
 
 enum label { LABEL_NONE, LABEL_OK, LABEL_BAD };
 struct sample {
@@ -34,11 +35,11 @@ struct shards {
 	size_t n_shards;
 	struct sample *sample;
 	uint64_t cap;
-	char *names; /* keys, one after the other */
+	char *names; /* keys, concatenated */
 	size_t names_len, names_cap;
 };
 
-/* ---- reading one tar from its beginning to its end ---- */
+/* ---- scan of one tar file ---- */
 
 struct scan {
 	struct shards *all;
@@ -47,13 +48,14 @@ struct scan {
 	int fd;
 	unsigned char *window;
 	uint64_t window_at, window_len, len;
-	/* the sample under way */
+	/* the current sample */
 	char key[RT_TAR_NAME + 1];
 	struct sample now;
 	bool open, has_image;
 };
 
-/* Headers lie between files of any size: from a window where files are small, by themselves where they are large. */
+/* Headers are between files of any size. If files are small, headers come from a window; if they are large, each header
+ * is read by itself. */
 static int scan_read(void *arg, uint64_t at, void *out, size_t n, struct gt_err *err)
 {
 	struct scan *s = arg;
@@ -76,7 +78,7 @@ static int scan_read(void *arg, uint64_t at, void *out, size_t n, struct gt_err 
 	return 0;
 }
 
-/* The key of a name and what follows it: "a/b.c/000.seg.png" is "a/b.c/000" and "seg.png". */
+/* Splits a name into key and extension: "a/b.c/000.seg.png" is "a/b.c/000" and "seg.png". */
 static const char *split(char *name)
 {
 	char *base = strrchr(name, '/'), *dot = strchr(base ? base + 1 : name, '.');
@@ -138,7 +140,7 @@ static void add_member(struct scan *s, const char *extension, uint64_t at, uint6
 {
 	if (gt_streq(extension, "jpg") || gt_streq(extension, "jpeg") || gt_streq(extension, "png")) {
 		s->now.at = at;
-		/* larger ones stay in the order, and are refused when they are read */
+		/* larger ones keep their place in the order and are refused when they are read */
 		s->now.bytes = (uint32_t)GT_MIN(size, IMAGE_MAX + 1);
 		s->now.shard = s->shard;
 		s->has_image = true;
@@ -171,7 +173,7 @@ static int scan_shard(struct scan *s, struct gt_err *err)
 		}
 		add_member(s, extension, at, e->size);
 	}
-	if (r == -EBADMSG && s->all->base.n) { /* what came before the damage can be used */
+	if (r == -EBADMSG && s->all->base.n) { /* samples before the damage are usable */
 		gt_autofree char *text = gt_xasprintf("%s at %" PRIu64 ": %s", s->path, at, why.msg);
 
 		json_array_append_new(s->all->base.truncated, gt_json_str(text));

@@ -7,7 +7,7 @@
 
 enum { AT_NAME = 0, AT_SIZE = 124, AT_SUM = 148, AT_TYPE = 156, AT_MAGIC = 257, AT_PREFIX = 345 };
 
-/* Octal digits with blanks round them, or GNU's binary form (first bit set, big-endian). */
+/* Parses octal digits with surrounding blanks, or GNU's binary form (first bit set, big-endian). */
 static int number(const unsigned char *p, size_t n, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -43,7 +43,7 @@ static bool all_zero(const unsigned char *p)
 	return true;
 }
 
-/* The sum of all bytes, its own field as blanks; some old writers summed signed bytes. */
+/* Checks the sum of all bytes, with the checksum field as blanks. Some old programs summed signed bytes. */
 static bool sum_fits(const unsigned char *p)
 {
 	uint64_t said;
@@ -88,7 +88,7 @@ int rt_tar_header(const unsigned char *p, struct rt_tar_entry *ret, struct gt_er
 	if (number(p + AT_SIZE, 12, &ret->size) < 0)
 		return gt_fail(err, EBADMSG, "a tar header whose size is no number");
 	if (ret->kind == RT_TAR_OTHER && p[AT_TYPE] >= '1' && p[AT_TYPE] <= '6')
-		ret->size = 0; /* links, devices and directories have no bytes, whatever they say */
+		ret->size = 0; /* links, devices and directories have no contents, whatever the size field */
 	if (memcmp(p + AT_MAGIC, "ustar\0", 6) == 0)
 		prefix = strnlen((const char *)p + AT_PREFIX, 155);
 	snprintf(ret->name, sizeof(ret->name), "%.*s%s%.*s", (int)prefix, (const char *)p + AT_PREFIX, prefix ? "/" : "", (int)name,
@@ -126,7 +126,7 @@ int rt_tar_pax(const char *text, size_t len, struct rt_tar_entry *e, bool *ret_p
 	return 0;
 }
 
-/* Headers before a header: what they say of the next file. */
+/* Data of the headers before a header, which apply to the next file. */
 struct extra {
 	struct rt_tar_entry e;
 	bool path, size;

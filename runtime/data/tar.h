@@ -12,20 +12,20 @@ enum rt_tar_kind { RT_TAR_FILE, RT_TAR_OTHER, RT_TAR_LONG_NAME, RT_TAR_PAX, RT_T
 struct rt_tar_entry {
 	enum rt_tar_kind kind;
 	char name[RT_TAR_NAME + 1];
-	uint64_t size; /* of what follows; padded to a whole block */
+	uint64_t size; /* size of the contents, which are padded to a whole block */
 };
-/* One block of RT_TAR_BLOCK bytes. -EBADMSG: no header (its checksum, or a size that is no number). */
+/* Parses one block of RT_TAR_BLOCK bytes. -EBADMSG: not a header (wrong checksum, or an invalid size). */
 int rt_tar_header(const unsigned char *block, struct rt_tar_entry *ret, struct gt_err *err);
-/* "27 path=some/long/name\n": path and size into *e, the rest is skipped. -EBADMSG: not of that form. */
+/* Parses "27 path=some/long/name\n": path and size are stored in *e, other keys are skipped. -EBADMSG: not in that form. */
 int rt_tar_pax(const char *text, size_t len, struct rt_tar_entry *e, bool *ret_path, bool *ret_size, struct gt_err *err);
 
-/* A walk through a tar of len bytes that read() reads. */
+/* Iterator over a tar file of len bytes, which read() reads. */
 struct rt_tar {
 	int (*read)(void *arg, uint64_t at, void *out, size_t n, struct gt_err *err);
 	void *arg;
 	uint64_t len, at;
 };
-/* The next file: its name, where its bytes are and how many. 1, or 0 at the end; -EBADMSG with *ret_at where the damage is.
- * What it returns lies inside the tar. */
+/* Returns the next file: its name, offset and size. Returns 1, or 0 at the end. -EBADMSG with the position of the
+ * damage in *ret_at. The result is always inside the tar file. */
 int rt_tar_next(struct rt_tar *t, struct rt_tar_entry *ret, uint64_t *ret_at, struct gt_err *err);
 #endif

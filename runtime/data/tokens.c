@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows of consecutive ids from mapped files: text as bytes, and token files. A token file is llm.c's (256 words of header:
- * magic, version, tokens; then u16 for GPT-2 or u32 for Llama 3), or ids and nothing else, as nanoGPT writes them.
+ * Windows of consecutive ids from mapped files: text as bytes, and token files. A token file is llm.c's (256 words of
+ * header: magic, version, tokens; then u16 for GPT-2 or u32 for Llama 3), or ids only, as written by nanoGPT.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -85,7 +85,8 @@ static char *tokens_where(const struct rt_source *s, uint64_t i)
 	return gt_xasprintf("%s: token %" PRIu64, f->path, (i - f->first) * (uint64_t)t->seq);
 }
 
-/* seq + 1 ids -> x, y; returns the largest. It is looked for among the ids as they are stored: more of them fit a register. */
+/* Converts seq + 1 ids to x and y and returns the largest. The maximum is computed on the stored type, because a
+ * register holds more of these. */
 typedef uint32_t widen_fn(const void *from, int64_t seq, int32_t *restrict x, int32_t *restrict y);
 #define WIDEN(type, isa, target)                                                                                       \
 	target static uint32_t widen_##type##_##isa(const void *from, int64_t seq, int32_t *restrict x, int32_t *restrict y) \
@@ -161,8 +162,9 @@ int rt_tokens_check(const struct rt_source *s, uint64_t ticket, struct gt_err *e
 	const struct rt_tokens *t = (const struct rt_tokens *)s;
 	int r = 0;
 
-	/* What is behind the new end of a file raises a signal (rt_map_read), but for the rest of its last page, which is zeros. To
-	 * ask all files costs more than the batch when there are many: some of them, in turn. */
+	/* An access after the new end of a truncated file raises a signal (rt_map_read), except in the rest of its last
+	 * page, which reads as zeros. With many files, checking all of them costs more than the batch, so each batch
+	 * checks some of them in turn. */
 	for (uint64_t i = 0; !r && i < GT_MIN(t->n, ASKED); i++) {
 		const struct rt_token_map *f = &t->file[(ticket * ASKED + i) % t->n];
 
@@ -242,7 +244,7 @@ int rt_source_tokens(const struct rt_loader_options *o, const struct gt_strv *fi
 		struct rt_token_map *f = &t->file[i];
 
 		f->first = t->base.n;
-		/* the last window needs one id more, for its last target */
+		/* the last window needs one more id, for its last target */
 		t->base.n += f->head.tokens ? (f->head.tokens - 1) / (uint64_t)t->seq : 0;
 	}
 	if (t->base.n < 10)

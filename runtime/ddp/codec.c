@@ -32,7 +32,7 @@ static void bf16_decode(const void *in, int64_t n, float *x)
 	rt_simd_best()->from_bf16(x, in, n);
 }
 
-/* One float per block, then one byte per element. */
+/* A block is one float, then one byte per element. */
 static int64_t blocks(int64_t n)
 {
 	return (n + BLOCK - 1) / BLOCK;
@@ -43,7 +43,7 @@ static size_t int8_bytes(int64_t n)
 	return (size_t)blocks(n) * sizeof(float) + (size_t)n;
 }
 
-/* Uniform in [0,1) by a hash of the key and the place (SplitMix64): the same on any number of threads. */
+/* Returns a uniform number in [0,1) from a hash of key and index (SplitMix64). Independent of the number of threads. */
 static float chance(uint64_t key, uint64_t i)
 {
 	uint64_t z = key + (i + 1) * 0x9e3779b97f4a7c15u;
@@ -62,7 +62,7 @@ static void int8_encode(const float *x, int64_t n, float scale, uint64_t key, vo
 		int64_t hi = GT_MIN((b + 1) * BLOCK, n);
 		float norm = 0, per;
 
-		/* an infinity or NaN makes the whole block NaN: it must not be lost on the way */
+		/* an infinity or NaN makes the whole block NaN, so that the receiver detects it */
 		for (int64_t i = b * BLOCK; i < hi && !isnan(norm); i++)
 			norm = isfinite(x[i]) ? fmaxf(norm, fabsf(x[i])) : NAN;
 		memcpy(norms + (size_t)b * sizeof(norm), &norm, sizeof(norm));
@@ -87,7 +87,7 @@ static void int8_decode(const void *in, int64_t n, float *x)
 	}
 }
 
-/* The scale, then one bit per element: set for x >= 0. */
+/* The scale, then one bit per element, set for x >= 0. */
 static size_t onebit_bytes(int64_t n)
 {
 	return sizeof(float) + (size_t)((n + 7) / 8);

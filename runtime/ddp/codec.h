@@ -2,14 +2,14 @@
 #ifndef RT_CODEC_H
 #define RT_CODEC_H
 /*
- * How gradients travel. One struct per way; each follows its publication:
+ * Compression of gradients between ranks. One struct per method, after its publication:
  *  fp16, bf16  rounded to nearest even (torch's fp16_compress and bf16_compress hooks; the mean is formed before)
- *  int8        QSGD (Alistarh et al. 2017) with 127 levels, blocks of 512 and their largest magnitude as norm: rounded up or
- *              down by chance so that the expectation is exact
- *  onebit      the sign, times ||x||/sqrt(n); what is lost is added to the next gradient, on the sending side and on the
- *              summing side (1-bit Adam, Tang et al. 2021)
- * A bucket is cut into one segment per rank: segments go to their rank, which sums them in fp32 and sends the sum in the same
- * coding to all. PowerSGD has a file of its own.
+ *  int8        QSGD (Alistarh et al. 2017) with 127 levels and blocks of 512, with their largest magnitude as norm; stochastic
+ *              rounding, so the expectation is exact
+ *  onebit      the sign, times ||x||/sqrt(n); the error is added to the next gradient, on the sending side and on the summing
+ *              side (1-bit Adam, Tang et al. 2021)
+ * A bucket is divided into one segment per rank. Each rank receives its segment from all ranks, sums it in fp32, and sends the
+ * sum to all, compressed by the same method. PowerSGD is in its own file.
  */
 #include "lib/util.h"
 #include "runtime/runtime.h"
@@ -19,9 +19,9 @@ struct rt_codec {
 	const char *name;
 	bool feedback;
 	size_t (*bytes)(int64_t n);
-	/* One number for the whole tensor that all its segments share; NULL: none. */
+	/* Returns one number for the whole tensor that all its segments use. NULL: none. */
 	float (*scale)(const float *x, int64_t n);
-	/* key picks the random numbers: the same bits for the same key. */
+	/* key selects the random numbers: equal keys give equal bits. */
 	void (*encode)(const float *x, int64_t n, float scale, uint64_t key, void *out);
 	void (*decode)(const void *in, int64_t n, float *x);
 };

@@ -14,38 +14,38 @@ struct bucket {
 	const struct rt_bucket *b;
 	enum stage stage;
 	uint64_t key;
-	struct rt_coll ready; /* all have their gradients; fused updates add them up */
+	struct rt_coll ready; /* all ranks have their gradients; fused updates sum them */
 	struct rt_coll raw;
-	struct rt_coll up, down; /* with a codec and several hosts: to and from the rank that codes */
-	/* with a codec: segments go out, their sums come back */
-	int64_t segment; /* floats; the last may be shorter */
+	struct rt_coll up, down; /* with a codec and several hosts: to and from the rank that compresses */
+	/* with a codec: segments are sent, their sums are received */
+	int64_t segment; /* floats; the last segment may be shorter */
 	uint64_t out_at, back_at;
 	size_t segment_bytes;
 	struct rt_coll out, back;
-	/* Error feedback: of the bucket, of our segment's sum; and what takes their places if the update comes to something. */
+	/* Error feedback of the bucket and of the own segment's sum. next_*: their values if the update takes place. */
 	float *lost, *lost_sum, *next_lost, *next_lost_sum;
-	bool open; /* nobody has said yet whether it did */
+	bool open; /* it is not yet known whether the update took place */
 	struct rt_powersgd *powersgd;
 };
 
 struct rt_ddp {
 	struct rt_comm *comm;
 	const struct rt_codec *codec;
-	/* Who exchanges what is coded: all ranks, or one of each host after its ranks have summed as they are, which costs
-	 * less than coding does. NULL in a rank that leaves it to another. */
+	/* Ranks that exchange compressed data: all ranks, or one of each host after its ranks have summed uncompressed,
+	 * which costs less than compressing. NULL in ranks that do not take part. */
 	struct rt_comm *coders;
 	int n_coders;
 	enum rt_compress compress;
 	int64_t compress_after;
-	struct rt_window window, local, coded; /* the same memory for all ranks, those of the host, those that code */
+	struct rt_window window, local, coded; /* windows of all ranks, of the host's ranks, of those that compress */
 	const struct rt_ranks *ranks;
 	struct rt_share share;
-	uint64_t plan_bytes, kept_bytes; /* of the window, for what the plan put there; beside it, for this rank alone */
+	uint64_t plan_bytes, kept_bytes; /* bytes planned in the window; private bytes of this rank outside it */
 	struct bucket *list;
 	int n, n_started;
 	struct rt_coll loss, meet;
-	float *scratch; /* one segment, decoded; then its sum */
-	double unit, unit_of_lost; /* rt_ddp_set_unit(): of this update, and of the one that lost what is kept */
+	float *scratch; /* one decompressed segment, then its sum */
+	double unit, unit_of_lost; /* rt_ddp_set_unit(): of this update, and of the update that left the present error */
 	float of_lost;
 	int64_t steps, started, overlapped;
 	double waited_s, sent_bytes;
@@ -56,7 +56,7 @@ static uint64_t lines(uint64_t bytes)
 	return (bytes + 63) / 64 * 64;
 }
 
-/* Where everything lies in the window; all ranks compute the same. */
+/* Assigns the offsets in the window. All ranks compute the same ones. */
 static uint64_t lay_out(struct rt_ddp *d, const struct rt_options *opt)
 {
 	uint64_t end = lines(d->plan_bytes);
@@ -80,7 +80,7 @@ static uint64_t lay_out(struct rt_ddp *d, const struct rt_options *opt)
 	return end;
 }
 
-/* What compression keeps outside the window. */
+/* Returns the bytes that compression keeps outside the window. */
 static uint64_t kept_bytes(const struct rt_ddp *d, const struct rt_options *opt)
 {
 	int64_t floats = 0, largest = 1;
@@ -158,7 +158,7 @@ static int agree(struct rt_ddp *d, struct gt_err *err)
 	return rt_comm_agree(d->comm, hash, "the buckets of gradients", err);
 }
 
-/* Where the others of the team have what we have. */
+/* Finds the same tensors in the windows of the team's other ranks. */
 static void find_shares(struct rt_ddp *d)
 {
 	const struct rt_ranks *k = d->ranks;
@@ -183,7 +183,7 @@ static int open_rendezvous(struct rt_ddp *d, struct gt_err *err)
 	return rt_coll_init(&d->meet, err);
 }
 
-/* All of it that needs no memory but the list. */
+/* Initialises everything that needs no memory except the list. */
 static void begin(struct rt_ddp *d, const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_bucket *buckets,
 		  int n, uint64_t bytes)
 {
@@ -338,7 +338,7 @@ int rt_ddp_put_losses(struct rt_ddp *d, const struct rt_losses *mine, struct gt_
 	return rt_coll_start(&d->loss, err);
 }
 
-/* Where nothing counts there is no loss. */
+/* The mean of weight 0 is 0. */
 static double mean_of(float sum, float weight)
 {
 	return weight > 0 ? (double)(sum / weight) : 0;
@@ -377,7 +377,7 @@ static void clear_gaps(const struct rt_ddp *d, const struct bucket *x)
 	}
 }
 
-/* x (n) with feedback becomes what is sent; what the coding loses of it is kept in lost. */
+/* Compresses x (n) plus the error feedback. The compression error is stored in lost. */
 static void send_segment(const struct rt_codec *codec, const float *x, int64_t n, float scale, uint64_t key, void *out,
 			 float *lost, float *scratch)
 {
@@ -389,7 +389,7 @@ static void send_segment(const struct rt_codec *codec, const float *x, int64_t n
 		lost[i] = isfinite(x[i] - scratch[i]) ? x[i] - scratch[i] : 0;
 }
 
-/* Weighted, so that the sum over the ranks is the mean; the sum over a host is weighted already. */
+/* Applies the weights, so that the sum over the ranks is the mean. A host's sum is weighted already. */
 static int go_out(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 {
 	int rank = rt_comm_rank(d->coders);
@@ -435,7 +435,7 @@ static void have_all(struct rt_ddp *d, struct bucket *x)
 			d->codec->decode(rt_coll_from(&x->back, s), segment_floats(x, s), gradient(d, x) + s * x->segment);
 }
 
-/* ---- what is kept of what was lost ---- */
+/* ---- error feedback ---- */
 
 static bool compressed(const struct rt_ddp *d, int64_t step)
 {
@@ -486,7 +486,7 @@ void rt_ddp_forget(struct rt_ddp *d)
 	d->unit_of_lost = 0;
 }
 
-/* ---- a bucket's way ---- */
+/* ---- reduction of a bucket ---- */
 
 static double raw_bytes(const struct rt_ddp *d, const struct bucket *x)
 {
@@ -505,7 +505,7 @@ static double coded_bytes(const struct rt_ddp *d, const struct bucket *x)
 int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err)
 {
 	struct bucket *x = &d->list[bucket];
-	/* where no batch counts there is nothing to code, and what was lost stays what it is */
+	/* without a counting batch there is nothing to compress, and the error feedback stays unchanged */
 	bool coded = compressed(d, step) && !(rt_ddp_feeds_back(d, step) && d->unit <= 0);
 
 	d->steps += bucket == 0;
@@ -551,7 +551,7 @@ static int have_host_sum(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 	return d->coders ? go_out(d, x, err) : go_down(x, err);
 }
 
-/* 1: done, 0: not yet. */
+/* Returns 1 if complete, 0 if not yet. */
 static int advance(struct rt_ddp *d, struct bucket *x, bool wait, struct gt_err *err)
 {
 	int r = 1;

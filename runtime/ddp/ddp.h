@@ -2,15 +2,16 @@
 #ifndef RT_DDP_H
 #define RT_DDP_H
 /*
- * The gradients of one program, reduced over its ranks bucket by bucket while the backward pass goes on. The gradients lie in
- * the window that the ranks share: nothing is copied into buckets. No thread of its own: the rank does its share of the sum
- * between two calls of the program as soon as the others are ready, so that ranks with one core each lose no time slice.
+ * Reduces the gradients of one program over its ranks, bucket by bucket, during the backward pass. The gradients are in
+ * the window that the ranks share, so nothing is copied into buckets. There is no extra thread: between two calls of
+ * the program, a rank does its part of the sum as soon as the other ranks are ready. Ranks with one core each therefore
+ * lose no time slice.
  */
 #include "runtime/math/team.h"
 #include "runtime/pass/bucket.h"
 #include "runtime/transport/comm.h"
 
-/* gradients_wanted: they are looked at before they are spent. */
+/* gradients_wanted: gradients are read before the update. */
 int rt_ranks_decide(const struct rt_options *opt, bool gradients_wanted, struct rt_ranks *ret, struct gt_err *err);
 
 static inline void rt_swap(float **a, float **b)
@@ -34,63 +35,67 @@ struct rt_share {
 	int n_in;
 };
 struct rt_ddp;
-/* bytes: of the window, for what the plan put there. */
+/* bytes: size of the planned tensors in the window. */
 int rt_ddp_new(const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_cpu *cpu,
 	       const struct rt_bucket *buckets, int n, uint64_t bytes, struct rt_ddp **ret, struct gt_err *err);
 void rt_ddp_free(struct rt_ddp *d);
 GT_DEFINE_AUTO(rt_ddp, rt_ddp_free);
 char *rt_ddp_base(struct rt_ddp *d);
 uint64_t rt_ddp_bytes(const struct rt_ddp *d);
-/* What rt_ddp_new() of the same would take, all of it: the window and what compression keeps beside it. */
+/* Returns the memory that rt_ddp_new() would allocate with these arguments: the window and the private memory of
+ * compression. */
 uint64_t rt_ddp_plan_bytes(const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_bucket *buckets, int n,
 			   uint64_t bytes);
-/* How updates are shared out; NULL: they are not. */
+/* Returns how updates are sharded; NULL: they are not. */
 const struct rt_share *rt_ddp_share(const struct rt_ddp *d);
-/* Everybody has handed out what it updated, and nobody reads our gradients any more. */
+/* Waits until all ranks have distributed their updated parts and none reads this rank's gradients any more. */
 int rt_ddp_rendezvous(struct rt_ddp *d, struct gt_err *err);
-/* Piece i of a state that is kept in pieces, and its bytes. Nobody changes it before we start the next bucket. */
+/* Returns piece i of a sharded state, and its size in bytes. It stays unchanged until this rank starts the next bucket. */
 const void *rt_ddp_piece(const struct rt_ddp *d, const struct rt_node *state, int i, uint64_t *ret_bytes);
-/* What ranks say of an update before its backward pass, and the weighted means that come back. */
+/* Losses and weights of a rank before the backward pass of an update, and their weighted means over the ranks. */
 struct rt_losses {
 	double batch, weight;	/* of the last batch */
-	double update, weights; /* mean over the batches of the update, and their weights together */
+	double update, weights; /* mean over the batches of the update, and the sum of their weights */
 };
-/* A reduction of its own, begun before the backward pass: it costs nobody a wait. Weights come back as the mean that the weights
- * of the ranks make of them. */
+/* A separate reduction, started before the backward pass, so that no rank waits for it. Weights return as the mean with
+ * the weights of the ranks. */
 int rt_ddp_put_losses(struct rt_ddp *d, const struct rt_losses *mine, struct gt_err *err);
 int rt_ddp_losses(struct rt_ddp *d, struct rt_losses *ret, struct gt_err *err);
-/* The gradients are so many times what the update makes of them (its loss scale, its weights): what compression lost of earlier
- * ones is brought to the same measure. Before the first bucket, where rt_ddp_feeds_back(); 0: no batch of any rank counts. */
+/* Sets the factor between the gradients and the values that the update uses (loss scale, weights). The error feedback
+ * of earlier updates is scaled accordingly. Call it before the first bucket if rt_ddp_feeds_back(). 0: no batch of any
+ * rank counts. */
 bool rt_ddp_feeds_back(const struct rt_ddp *d, int64_t step);
 void rt_ddp_set_unit(struct rt_ddp *d, double unit);
 int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err);
-/* Behind the last bucket: what was lost is kept for the next update; or, if this one came to nothing, what was lost before it. Not
- * said before the next bucket starts: it came to nothing. */
+/* Call it after the last bucket. updated: the new error feedback replaces the old one; otherwise the old one stays.
+ * Without a call before the next bucket starts, the update counts as skipped. */
 void rt_ddp_settle(struct rt_ddp *d, bool updated);
-/* Other parameters: nothing was lost of their gradients. */
+/* Clears the error feedback, because the parameters were replaced. */
 void rt_ddp_forget(struct rt_ddp *d);
 int rt_ddp_poll(struct rt_ddp *d, struct gt_err *err);
 int rt_ddp_wait(struct rt_ddp *d, int bucket, struct gt_err *err);
-/* { "transport", "hosts", "nodes", "place", "weight", "bucket_bytes": [ … ], "overlap", "overlap_why", "update_parts",
- *   "update_reduces", "window_pages", "compress", "sent_bytes_per_step" (the mean over the updates, compressed or not yet),
- *   "raw_bytes_per_step", "waited_s_per_step", "overlapped" (share of the buckets done before they were waited for) } */
+/*
+ * { "transport", "hosts", "nodes", "place", "weight", "bucket_bytes": [ … ], "overlap", "overlap_why", "update_parts",
+ *   "update_reduces", "window_pages", "compress", "sent_bytes_per_step" (mean over the updates, with and without compression),
+ *   "raw_bytes_per_step", "waited_s_per_step", "overlapped" (share of the buckets that were complete before the wait) }
+ */
 json_t *rt_ddp_report(const struct rt_ddp *d);
 
 /* ---- PowerSGD (Vogels et al. 2019, algorithm 1), per bucket ---- */
 struct rt_powersgd;
-/* How a gradient travels: as a matrix (n,m) of rank r, or, with r 0, as n floats. Element i of the first Q (m,r) of the gradient
- * that lies at `at` in its bucket. */
+/* rt_powersgd_shape() returns how a gradient is sent: as a matrix (n,m) of rank r, or as n floats if r is 0.
+ * rt_powersgd_first_q() returns element i of the initial Q (m,r) of the gradient at offset `at` of its bucket. */
 void rt_powersgd_shape(const struct rt_node *gradient, int rank, int64_t *ret_n, int64_t *ret_m, int64_t *ret_r);
 float rt_powersgd_first_q(uint64_t seed, int64_t at, int64_t i);
-/* Floats that the bucket needs in the window. */
+/* Returns the floats that the bucket needs in the window. */
 int64_t rt_powersgd_floats(const struct rt_bucket *b, int rank);
-/* And those that each rank keeps for itself: what was lost, what takes its place, the Q that a step began with. */
+/* Returns the private floats of each rank: error feedback, its next value, and the initial Q of a step. */
 int64_t rt_powersgd_kept_floats(const struct rt_bucket *b, int rank);
 int rt_powersgd_new(const struct rt_bucket *b, int rank, struct rt_window *w, uint64_t offset, uint64_t seed,
 		    const struct rt_cpu *cpu, struct rt_powersgd **ret, struct gt_err *err);
 void rt_powersgd_free(struct rt_powersgd *p);
-/* gradient: the bucket's floats; of_lost: what was lost before counts so many times. start, then poll until 1 (or wait), then
- * settle; forget: as rt_ddp_settle() and rt_ddp_forget(). */
+/* gradient: the bucket's floats. of_lost: factor of the error feedback. Call start, then poll until it returns 1 (or
+ * wait), then settle. settle and forget are as rt_ddp_settle() and rt_ddp_forget(). */
 int rt_powersgd_start(struct rt_powersgd *p, float *gradient, float of_lost, struct gt_err *err);
 void rt_powersgd_settle(struct rt_powersgd *p, bool updated);
 void rt_powersgd_forget(struct rt_powersgd *p);

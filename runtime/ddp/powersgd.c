@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PowerSGD: a gradient matrix M (n,m) plus what was lost before travels as P (n,r) and Q (m,r):
- *   P = M Q; mean over ranks; columns of P made orthonormal; Q = M^T P; mean over ranks; M' = P Q^T; lost = M - M'
- * Q of one step starts the next, if the step updated something; else the next begins as this one did. Vectors, and matrices
- * for which it would not pay, travel as they are, beside P.
+ * PowerSGD: a gradient matrix M (n,m) plus its error feedback is sent as P (n,r) and Q (m,r):
+ *   P = M Q; mean over ranks; orthonormalise the columns of P; Q = M^T P; mean over ranks; M' = P Q^T; error = M - M'
+ * Q of one step is the initial Q of the next, if the step updated the parameters; otherwise the initial Q stays the same. Vectors,
+ * and matrices for which compression does not pay, are sent uncompressed together with P.
  */
 #include <errno.h>
 #include <math.h>
@@ -11,21 +11,21 @@
 #include "runtime/ddp/ddp.h"
 #include "runtime/math/gemm.h"
 
-#define MIN_RATE	2 /* compress only if the factors are smaller than this part of the matrix: torch's default */
+#define MIN_RATE	2 /* compress only if the factors have less than 1/MIN_RATE of the matrix's elements: torch's default */
 
 struct matrix {
-	int64_t n, m, r; /* r 0: travels as it is, n floats */
-	int64_t at;	 /* in the bucket */
-	int64_t p, q;	 /* floats into the areas of P and Q */
+	int64_t n, m, r; /* r 0: sent uncompressed, n floats */
+	int64_t at;	 /* offset in the bucket */
+	int64_t p, q;	 /* offsets in the areas of P and Q, in floats */
 	float *lost, *whole; /* (n,m) */
-	float *last;	     /* Q (m,r) that the step began with */
+	float *last;	     /* initial Q (m,r) of the step */
 };
 struct rt_powersgd {
 	const struct rt_cpu *cpu;
 	uint64_t seed;
 	struct matrix *list;
 	int count, stage;
-	bool open; /* nobody has said yet whether the last step updated anything */
+	bool open; /* it is not yet known whether the last step updated the parameters */
 	float *gradient, *p, *q;
 	struct rt_coll reduce_p, reduce_q;
 };
@@ -163,7 +163,7 @@ void rt_powersgd_free(struct rt_powersgd *s)
 	free(s);
 }
 
-/* Gram-Schmidt over the columns of p (n,r); a column that vanishes stays zero. */
+/* Gram-Schmidt over the columns of p (n,r). A column that vanishes stays zero. */
 static void orthonormal(float *p, int64_t n, int64_t r)
 {
 	for (int64_t c = 0; c < r; c++) {
@@ -251,7 +251,7 @@ static int have_p(struct rt_powersgd *s, struct gt_err *err)
 	return rt_coll_start(&s->reduce_q, err);
 }
 
-/* What this step loses takes the place of what it sent; which of both counts from here on is settled later. */
+/* The error of this step overwrites the input of the compression. rt_powersgd_settle() selects which of the two stays. */
 static void have_q(struct rt_powersgd *s)
 {
 	for (int k = 0; k < s->count; k++) {

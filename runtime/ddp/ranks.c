@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the ranks of a program work together: decided once, alike in all of them, before the program is planned. */
+/* Decides how the ranks of a program work together: once, identically in all ranks, before the program is planned. */
 #include <errno.h>
 #include <math.h>
 #include "runtime/ddp/ddp.h"
@@ -23,7 +23,7 @@ static bool has_state_to_share(const struct rt_options *o)
 	return o->device == RT_CPU && o->optimizer.kind != RT_NO_OPTIMIZER && o->ranks.shard == RT_WHEN_ON;
 }
 
-/* Every rank asks the others, whatever it thinks itself. */
+/* Every rank takes part in the agreement, whatever its own options. */
 static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct gt_err *err)
 {
 	const struct rt_comm *local = rt_comm_local(o->ranks.comm);
@@ -54,13 +54,13 @@ static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct
 	return 0;
 }
 
-/* Ranks that each update everything and add up the gradients of all: so many that it moves no more than a reduction does. */
+/* Up to this number of ranks, a fused update without sharding moves no more memory than a reduction. */
 #define FEW	3
 
 /*
- * Who updates can add the gradients up itself, in the pass over memory that the update is. With the update shared out that is
- * always less work. Where each of n ranks updates all P parameters it reads n P gradients and writes none; a reduction reads P
- * and writes P, half of it into lines that the others have in their caches, and the update then reads P.
+ * The update can sum the gradients itself in its own pass over memory. With a sharded update this always saves work.
+ * Otherwise each of n ranks updates all P parameters: it reads n P gradients and writes none. A reduction reads P and
+ * writes P, half of it into cache lines of other ranks, and the update then reads P.
  */
 static bool can_fuse(const struct rt_options *o, const struct rt_ranks *k)
 {
