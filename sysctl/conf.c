@@ -139,7 +139,7 @@ static void load_file(struct gt_fsroot *fs, const struct sc_overlay *overlay, st
 
 /* ---- what counts ---------------------------------------------------------------------------------------------- */
 
-/* As systemd keeps them: the same value again leaves the first where it stands, another one takes its own place. */
+/* Like systemd: an assignment of the same value keeps the place of the first one; another value gets its own place. */
 static void settle(struct sc_conf *c)
 {
 	c->effective = gt_xcalloc(c->n_all + 1, sizeof(*c->effective));
@@ -185,8 +185,8 @@ const struct sc_assign *sc_boot_value(const struct sc_conf *c, const char *key)
 		const struct sc_assign *a = &c->all[c->effective[i]];
 
 		if (!strcmp(a->key, want))
-			return a->value ? a : NULL; /* "-key" keeps globs away and sets nothing */
-		/* of several globs that match, each is applied, so the last one stays */
+			return a->value ? a : NULL; /* "-key" excludes the key from globs and sets nothing */
+		/* every matching glob is applied, so the last one decides */
 		if (a->glob && a->value && !fnmatch(a->key, want, FNM_PATHNAME | FNM_PERIOD))
 			by_glob = a;
 	}

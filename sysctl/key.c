@@ -2,7 +2,7 @@
 #include <string.h>
 #include "sysctl/sysctl.h"
 
-/* Ranges are those of kernel/sysctl.c, mm/page-writeback.c and net/core/sysctl_net_core.c, 6.1 to 6.18. */
+/* Ranges are from kernel/sysctl.c, mm/page-writeback.c and net/core/sysctl_net_core.c of Linux 6.1 to 6.18. */
 const struct sc_key sc_keys[] = {
 	{ "vm.dirty_ratio", SC_INT, 1, 0, 100, "percent", "vm.dirty_bytes" },
 	{ "vm.dirty_bytes", SC_UNSIGNED, 1, 8192 /* two pages */, UINT64_MAX, "bytes", "vm.dirty_ratio" },
@@ -51,10 +51,10 @@ char *sc_normalize(const char *key)
 {
 	char *s = gt_xstrdup(key), *first = strpbrk(s, "/."), *to = s;
 
-	if (first && *first == '.') /* dots first: dots part, and a slash stands for a dot */
+	if (first && *first == '.') /* if the first separator is a dot, dots separate and a slash stands for a dot */
 		for (char *p = first; p; p = strpbrk(p + 1, "/."))
 			*p = *p == '.' ? '/' : '.';
-	for (char *p = s; *p;) { /* no empty and no "." components, none before the first */
+	for (char *p = s; *p;) { /* removes empty components, "." components and leading slashes */
 		size_t n = strcspn(p, "/");
 
 		if (n && !(n == 1 && *p == '.')) {
@@ -77,7 +77,7 @@ char *sc_path(const char *key)
 	return gt_xasprintf("/proc/sys/%s", n);
 }
 
-/* want: normalized. Names in the table are separated by dots. */
+/* Compares a name of the table, which is separated by dots, with a normalised key. */
 static bool is_key(const struct sc_key *k, const char *want)
 {
 	size_t i = 0;

@@ -6,11 +6,11 @@
 #include "lib/parse.h"
 #include "sysctl/sysctl.h"
 
-/* Keys that old recipes still set, and values that hurt a training host. */
+/* Keys that old recipes still set, and values that harm a training host. */
 static const struct {
 	const char *key; /* normalised glob */
 	enum sc_severity severity;
-	const char *value; /* only with this value, any but this one ("!0"), less or more ("<1024", ">0"); NULL: any */
+	const char *value; /* only this value, any other value ("!0"), a smaller or a larger one ("<1024", ">0"); NULL: any value */
 	const char *what;
 } table[] = {
 	{ "kernel/sched_latency_ns", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13, gone in 6.6" },
@@ -43,7 +43,7 @@ static const struct {
 	{ "net/ipv4/tcp_moderate_rcvbuf", SC_WARN, "0", "receive buffers stay at their start size, whatever tcp_rmem allows" },
 };
 
-/* As people write it: dots part, unless a part has a dot of its own. The caller frees it. */
+/* Returns the usual form of a key: dots as separators, unless a component contains a dot. The caller frees it. */
 static char *dotted(const char *key)
 {
 	char *s = gt_xstrdup(key);
@@ -68,7 +68,8 @@ static unsigned count_numbers(const char *taken)
 	return n;
 }
 
-/* What is written behind the value: the kernel reads past it where it wants numbers, and takes it where it wants a text. */
+/* Reports text after the value. For a numeric parameter the kernel ignores it; for a text parameter the kernel stores
+ * it. */
 static void lint_comment(struct sc_findings *l, const struct sc_assign *a)
 {
 	const char *rest = a->value, *blank;
@@ -104,7 +105,7 @@ static void lint_value(struct sc_findings *l, const struct sc_assign *a)
 	}
 }
 
-/* Less, or more, than the number of the table? */
+/* Returns whether value is below ('<') or above ('>') the bound. */
 static bool is_beyond(const char *value, char how, const char *bound)
 {
 	bool negative = *value == '-';
@@ -115,7 +116,7 @@ static bool is_beyond(const char *value, char how, const char *bound)
 	return how == '<' ? negative || have < limit : !negative && have > limit;
 }
 
-/* Is it what an entry of the table is about? */
+/* Returns whether the assignment has the value of the table entry. */
 static bool has_value(const struct sc_assign *a, const char *want)
 {
 	bool other = want && *want == '!';
@@ -130,7 +131,7 @@ static bool has_value(const struct sc_assign *a, const char *want)
 	return sc_value_equal(a->key, want + other, taken) != other;
 }
 
-/* Returns whether the table knew it. */
+/* Returns whether the table contains the key. */
 static bool lint_table(struct sc_findings *l, const struct sc_assign *a)
 {
 	gt_autofree char *name = dotted(a->key);
@@ -144,8 +145,9 @@ static bool lint_table(struct sc_findings *l, const struct sc_assign *a)
 	return false;
 }
 
-/* What comes with a module or a device, and may come yet. Of net/ that is all but what the core, TCP, UDP and IP themselves have;
- * but those are the host's own only where netdev_max_backlog is, which no other network namespace shows. */
+/* Returns whether a module or device may still create the key. In net/ that applies to all keys except those of the
+ * core, TCP, UDP and IP. These belong to the host itself only if netdev_max_backlog exists, which other network
+ * namespaces lack. */
 static bool may_come(struct gt_fsroot *fs, const char *key)
 {
 	static const char *const late[] = { "net/", "fs/nfs", "sunrpc/", "dev/" };
@@ -164,14 +166,14 @@ static void lint_missing(struct gt_fsroot *fs, struct sc_findings *l, const stru
 {
 	gt_autofree char *path = gt_xasprintf("/proc/sys/%s", a->key), *name = dotted(a->key);
 
-	if (a->glob || !a->value || !gt_fs_dir(fs) || gt_fs_exists(fs, path)) /* a capture holds but some of them */
+	if (a->glob || !a->value || !gt_fs_dir(fs) || gt_fs_exists(fs, path)) /* a capture has only some keys */
 		return;
 	if (may_come(fs, a->key))
 		return;
 	sc_find(l, SC_NOTE, a->file, a->line, gt_xasprintf("%s: this kernel has no such parameter", name));
 }
 
-/* procps reads /etc/sysctl.conf, the boot does so only through a link. */
+/* procps reads /etc/sysctl.conf; at boot it is read only through a link. */
 static void lint_unread(struct gt_fsroot *fs, struct sc_findings *l, const struct sc_conf *conf)
 {
 	gt_autofree char *text = NULL;
@@ -195,7 +197,7 @@ static void lint_unread(struct gt_fsroot *fs, struct sc_findings *l, const struc
 	}
 }
 
-/* What is in force now and will not be. */
+/* Reports files whose settings are in force now but not after the next boot. */
 static void lint_run(struct sc_findings *l, const struct sc_conf *conf)
 {
 	for (size_t i = 0; i < conf->files.n; i++)
@@ -204,8 +206,8 @@ static void lint_run(struct sc_findings *l, const struct sc_conf *conf)
 			    gt_xstrdup("gone at the next boot unless somebody writes it again: what it sets, and what it hides"));
 }
 
-/* A line of the admin's that another one makes void: by setting the same key later, or by writing its counterpart, which takes
- * its place in the kernel. That a file of /etc replaces what the distribution ships is what it is there for. */
+/* Reports a local line that another line overrides: one that sets the same key later, or one that sets its counterpart.
+ * A file in /etc that replaces one of the distribution is not reported, because that is its purpose. */
 static void lint_beaten(struct sc_findings *l, const struct sc_conf *conf, size_t i)
 {
 	const struct sc_assign *a = &conf->all[i];
@@ -259,7 +261,7 @@ void sc_lint_one(struct gt_fsroot *fs, const char *key, const char *value, const
 
 	if (value)
 		lint_value(l, &a);
-	a.value = a.value ? a.value : (char *)""; /* to be judged by its key alone */
+	a.value = a.value ? a.value : (char *)""; /* judged by its key alone */
 	if (!lint_table(l, &a))
 		lint_missing(fs, l, &a);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel makes of a text that is written to a parameter: proc_get_long of kernel/sysctl.c and the loops around it, the
- * same from 6.1 to 6.18. tests/peers writes such texts and reads what is there then. */
+/* Computes what the kernel stores for a text written to a parameter: proc_get_long of kernel/sysctl.c and the loops
+ * around it, equal from 6.1 to 6.18. tests/peers writes such texts and reads the results. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -8,16 +8,16 @@
 #include "lib/buf.h"
 #include "sysctl/sysctl.h"
 
-#define BLANKS	" \t\n"		/* what may follow a number */
-#define SPACES	BLANKS "\v\f\r" /* what may stand before one */
-#define LONGEST 20		/* a number of more characters is refused, whatever it says */
+#define BLANKS	" \t\n"		/* characters that may follow a number */
+#define SPACES	BLANKS "\v\f\r" /* characters that may precede one */
+#define LONGEST 20		/* characters; a longer number is refused whatever its value */
 
 struct number {
 	bool negative;
 	uint64_t abs;
 };
 
-/* As C reads them (0x10, 010), and no + before. *p moves behind it. */
+/* Reads a number like C (0x10, 010), without a leading +. *p moves past it. */
 static int read_number(const char **p, struct number *ret)
 {
 	const char *s = *p + (**p == '-');
@@ -61,7 +61,7 @@ static int read_numbers(const struct sc_key *k, const char **text, struct gt_buf
 		struct number v;
 		int r;
 
-		if (!*word && n) /* the kernel leaves the others as they are */
+		if (!*word && n) /* the other numbers stay unchanged */
 			break;
 		r = read_number(text, &v);
 		if (!r && (!in_range(k, v) || (k->type == SC_UNSIGNED && *word == '-')))
@@ -109,7 +109,7 @@ bool sc_takes_nonzero(const char *key, const char *text)
 	return sc_read_value(key, text, &taken, NULL, NULL) >= 0 && strcmp(taken, "0");
 }
 
-/* The next word of *p, or NULL; *p moves behind it. The caller frees it. */
+/* Returns the next word of *p, or NULL; *p moves past it. The caller frees it. */
 static char *next_word(const char **p)
 {
 	const char *start = *p + strspn(*p, BLANKS);

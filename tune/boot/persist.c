@@ -25,7 +25,7 @@ char *tn_persist_line(const struct pr_host *host, const struct tn_tunable *k, co
 	return k->boot_line ? k->boot_line(host, instance, value) : NULL;
 }
 
-/* All but the value, which is the last that each of them says. */
+/* Compares everything except the value, which is the last part of each line. */
 bool tn_persist_same(const char *line, const char *other)
 {
 	const char *end = line ? strrchr(line, '=') : NULL;
@@ -85,7 +85,7 @@ char *tn_persist_beaten_by(const struct sc_conf *boot, const struct tn_tunable *
 	gt_autofree char *taken = NULL;
 	bool refused = a && sc_read_value(tn_tunable_key(k), a->value, &taken, NULL, NULL) < 0;
 
-	/* a glob yields to our exact key wherever it stands */
+	/* an exact key has priority over a glob in any file */
 	if (a && !a->glob && later_than_ours(a->file) && refused)
 		return gt_xasprintf("%s:%u says %.40s, which the kernel refuses, and comes after %s", a->file, a->line, a->value,
 				    TN_SYSCTL_D_PATH);
@@ -103,7 +103,7 @@ static bool is_ours(const struct tn_tmpfile *l)
 	return gt_starts_with(l->by, TN_TMPFILES_D_PATH ":");
 }
 
-/* Is it read before ours? */
+/* Returns whether the file of the line is read before gputune's file. */
 static bool before_ours(const struct tn_tmpfile *l)
 {
 	const char *name = strrchr(l->by, '/'), *ours = strrchr(TN_TMPFILES_D_PATH, '/');
@@ -113,7 +113,7 @@ static bool before_ours(const struct tn_tmpfile *l)
 	return r < 0 || (!r && n < strlen(ours));
 }
 
-/* As glob(3) with GLOB_BRACE: "{a,b}" stands for a and for b. */
+/* Matches like glob(3) with GLOB_BRACE: "{a,b}" stands for a and for b. */
 static bool matches(const char *pattern, const char *path)
 {
 	const char *open = strchr(pattern, '{'), *close = open ? strchr(open, '}') : NULL;
@@ -139,7 +139,7 @@ static bool said_before(const struct tn_tmpfiles *t, const char *path)
 	return false;
 }
 
-/* "w /sys/… - - - - VALUE", also w!, w+ and the like; the argument is the rest of the line. */
+/* Parses "w /sys/… - - - - VALUE", also with w!, w+ and similar types. The argument is the rest of the line. */
 static void take_tmpfile(struct tn_tmpfiles *t, char *line, const char *file, unsigned no)
 {
 	char *rest = line, *type = gt_cut(&rest, " \t"), *path = gt_cut(&rest, " \t");
@@ -164,7 +164,7 @@ void tn_tmpfiles_load(struct gt_fsroot *fs, struct tn_tmpfiles *ret)
 		gt_autofree char *text = NULL;
 		unsigned n = 0;
 
-		if (gt_fs_read(fs, files.v[i], &text, NULL) < 0) /* masked, or not for us to read */
+		if (gt_fs_read(fs, files.v[i], &text, NULL) < 0) /* masked or unreadable */
 			continue;
 		for (char *line = text, *next; line; line = next) {
 			next = strchr(line, '\n');
@@ -202,7 +202,7 @@ bool tn_tmpfile_matches(const struct tn_tmpfile *l, const char *path)
 const struct tn_tmpfile *tn_tmpfiles_beating(const struct tn_tmpfiles *t, const char *path)
 {
 	const struct tn_tmpfile *last = NULL;
-	bool said = false; /* for this path, before ours: then ours is ignored */
+	bool said = false; /* an earlier line has this path: gputune's line is ignored */
 
 	for (size_t i = 0; i < t->n; i++) {
 		const struct tn_tmpfile *l = &t->line[i];
@@ -212,7 +212,7 @@ const struct tn_tmpfile *tn_tmpfiles_beating(const struct tn_tmpfiles *t, const 
 			continue;
 		if (before_ours(l))
 			said |= same;
-		else if (same && !said) /* ignored, since ours said it */
+		else if (same && !said) /* ignored, because gputune's line has the same path */
 			continue;
 		if (said || !before_ours(l))
 			last = l;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* At boot systemd-sysctl and systemd-tmpfiles write once, early; udev writes when a device appears, most of them before
- * that. */
+/* At boot systemd-sysctl and systemd-tmpfiles write once, early. udev writes when a device appears, for most devices
+ * before that. */
 #include <string.h>
 #include "tune/boot/predict.h"
 #include "tune/model/value.h"
@@ -35,7 +35,7 @@ bool tn_boot_knows(const struct tn_tunable *k)
 	return tn_tunable_key(k) || (k->path && gt_starts_with(k->path, "/sys/"));
 }
 
-/* What is said last and for certain takes the place of what a rule of udev said. */
+/* A certain value that is set last overrides the value of a udev rule. */
 static void put(struct tn_udev_answer *a, const char *value, char *by)
 {
 	if (a->value && !tn_value_equal(a->value, value)) {
@@ -62,7 +62,7 @@ const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn
 	return !own || pair > own || !sc_takes_nonzero(key->name, own->value) ? pair : NULL;
 }
 
-/* As it would be in force without our file. NULL: nothing says it. */
+/* Returns the value that would be in force without gputune's file. NULL: no file sets one. */
 static char *said_by_others(struct tn_boot *b, const struct tn_tunable *k, const char *path, char **ret_by)
 {
 	const struct sc_assign *a = tn_tunable_key(k) ? sc_boot_value(b->others, tn_tunable_key(k)) : NULL;
@@ -90,13 +90,13 @@ char *tn_boot_further(struct tn_boot *b, const struct tn_tunable *k, const char 
 
 	if (!both || tn_value_equal(both, than))
 		return NULL;
-	if (tn_value_equal(said, "0") && key && key->counterpart) /* it only leaves the other form in force */
+	if (tn_value_equal(said, "0") && key && key->counterpart) /* the zero only leaves the other form in force */
 		return NULL;
 	*ret_by = gt_take(by);
 	return gt_take(said);
 }
 
-/* A line of sysctl.d. What the kernel refuses leaves what was there, which no file says. */
+/* Applies a line of sysctl.d. If the kernel refuses its value, the previous one stays, which no file contains. */
 static void put_line(struct tn_udev_answer *a, const char *key, const struct sc_assign *line)
 {
 	gt_autofree char *taken = NULL;
@@ -135,7 +135,8 @@ json_t *tn_boot_json(const char *value, const char *by, const char *may)
 			 gt_json_str(may));
 }
 
-/* Ours is a rule of udev: a later one, and tmpfiles.d, which is written after the devices of the boot have appeared. */
+/* gputune's file is a udev rule. A later rule overrides it, and so does tmpfiles.d, which is written after the devices
+ * of the boot appeared. */
 static char *rule_beaten(struct tn_boot *b, const char *path, const char *value, char **ret_may)
 {
 	const struct tn_tmpfile *t = tn_tmpfiles_find(&b->tmpfiles, path);

@@ -7,9 +7,9 @@
 #include "tune/boot/udev.h"
 #include "tune/model/value.h"
 
-#define MOST_NAMED 3 /* lines that may set the file; a longer list helps nobody */
+#define MOST_NAMED 3 /* lines that may set the file; more are not listed */
 
-/* Programs that set a file without naming it. */
+/* Programs that set a file without its name on their command line. */
 static const struct {
 	const char *leaf, *words;
 } programs[] = {
@@ -26,7 +26,7 @@ struct ask {
 	const struct tn_udev_device *d; /* the event's device */
 	struct tn_udev_answer a;	/* of this event; may is filled last */
 	const char *otherwise;		/* the value if this event sets none, NULL: unknown */
-	struct gt_strv may, lasting;	/* a later certain rule of the event takes back the first, not the second */
+	struct gt_strv may, lasting;	/* a later certain rule of the event overrides the lines in may, but not those in lasting */
 };
 
 void tn_udev_answer_clear(struct tn_udev_answer *a)
@@ -45,7 +45,7 @@ static void add(struct gt_strv *list, char *what)
 		free(what);
 }
 
-/* Does the text name leaf as an attribute or as part of a path, or a program that sets it? */
+/* Returns whether the text contains leaf as an attribute or as part of a path, or a program that sets it. */
 static bool names_leaf(const char *text, const char *leaf)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(programs); i++)
@@ -57,7 +57,7 @@ static bool names_leaf(const char *text, const char *leaf)
 	return false;
 }
 
-/* gputune's own rule, or one that takes effect before it. */
+/* Returns whether the rule is gputune's own or takes effect before it. */
 static bool is_skipped(const struct ask *q, const struct tn_udev_rule *r)
 {
 	const char *file = q->u->files.v[r->file];
@@ -71,7 +71,7 @@ static char *where(const struct ask *q, const struct tn_udev_rule *r)
 	return gt_xasprintf("%s:%u", q->u->files.v[r->file], r->line);
 }
 
-/* A RUN program starts after all rules, so no later rule takes it back. */
+/* A RUN program starts after all rules, so no later rule overrides it. */
 static void may_run(struct ask *q, const struct tn_udev_rule *r)
 {
 	gt_autofree char *at = where(q, r);
@@ -86,18 +86,18 @@ static void may_set(struct ask *q, const struct tn_udev_rule *r, const struct tn
 
 	if (!t->literal)
 		add(&q->may, gt_xasprintf("%s may set it, depending on %s", at, depends_on));
-	else if (!otherwise || !tn_value_equal(t->value, otherwise)) /* else it has that value either way */
+	else if (!otherwise || !tn_value_equal(t->value, otherwise)) /* otherwise the value is the same in both cases */
 		add(&q->may, gt_xasprintf("%s may set it to %.40s, depending on %s", at, t->value, depends_on));
 }
 
-/* An attribute that is not simply a file below the device. */
+/* Returns whether the attribute is not simply a file below the device. */
 static bool is_elsewhere(const char *attr)
 {
 	return strpbrk(attr, "[*%$") || strstr(attr, "..");
 }
 
-/* Is the attribute of this device the file? The kernel shows a disk's read-ahead at two places. On a captured host the link
- * from a CPU to its policy is missing. */
+/* Returns whether the attribute of this device is the file. The kernel shows a disk's read-ahead in two places. On a
+ * captured host the link from a CPU to its policy is missing. */
 static bool is_target(const struct ask *q, const char *attr)
 {
 	gt_autofree char *path = gt_xasprintf("%s/%s", q->d->path, attr), *real = NULL;
@@ -111,7 +111,7 @@ static bool is_target(const struct ask *q, const char *attr)
 						     !fnmatch("cpufreq/*", attr, FNM_PATHNAME);
 }
 
-/* The kernel refuses a choice that it does not offer, unless a module brings it. */
+/* The kernel refuses a choice that it does not offer, unless a module adds it. */
 static bool is_offered(const struct ask *q, const char *value)
 {
 	gt_autofree char *line = NULL;
@@ -144,7 +144,8 @@ static void keep_may(struct ask *q)
 	gt_strv_clear(&q->may);
 }
 
-/* Several devices may set one file, in no certain order. A "change" comes whenever a disk was open for writing. */
+/* Several devices may set one file, in no certain order. A "change" event occurs after each time that a disk was open
+ * for writing. */
 static void ask_event(struct ask *q, const char *action)
 {
 	struct tn_udev_answer before = q->a;
@@ -179,7 +180,7 @@ static void ask_device(struct ask *q, const char *path)
 	tn_udev_device_clear(&d);
 }
 
-/* All directories above the file that are devices, the outermost first. */
+/* Asks all device directories above the file, the outermost first. */
 static void ask_above(struct ask *q)
 {
 	for (const char *p = q->real + 1; (p = strchr(p, '/')); p++) {
@@ -189,7 +190,7 @@ static void ask_above(struct ask *q)
 	}
 }
 
-/* The CPUs of a frequency policy, and the device that shows a disk's read-ahead. */
+/* Asks the CPUs of a frequency policy, and the device that shows a disk's read-ahead. */
 static void ask_related(struct ask *q)
 {
 	gt_autofree char *dir = gt_dirname(q->real);
@@ -207,7 +208,7 @@ static void ask_related(struct ask *q)
 	}
 }
 
-/* Does an event of any device reach the file through this assignment? */
+/* Returns whether an event of some device reaches the file through this assignment. */
 static bool names_file(const struct ask *q, const struct tn_udev_token *t)
 {
 	gt_autofree char *key = NULL, *own = NULL;
@@ -250,7 +251,7 @@ void tn_udev_ask(struct tn_udev *u, const char *path, const char *ours, struct t
 	*ret = (struct tn_udev_answer){0};
 	while (i < u->texts.n && !names_leaf(u->texts.v[i], q.leaf))
 		i++;
-	if (i == u->texts.n) /* on most hosts: nothing has to be parsed */
+	if (i == u->texts.n) /* the case on most hosts; nothing has to be parsed */
 		return;
 	tn_udev_parse(u);
 	if (gt_fs_realpath(u->fs, path, &real) < 0)

@@ -12,12 +12,12 @@ struct event {
 	const struct tn_udev_device *d;
 	const char *action;
 	struct gt_strv written; /* attributes that earlier rules have set, or may have */
-	char why[160];		/* what makes the current rule uncertain, "": nothing */
+	char why[160];		/* reason why the current rule is uncertain; "": it is certain */
 };
 
 /* ---- the device ---- */
 
-/* NULL: unknown. A captured host has no links; the paths that it holds tell. */
+/* Returns the subsystem of a device; NULL: unknown. A captured host has no links, so its paths decide. */
 static char *find_subsystem(struct gt_fsroot *fs, const char *dir, bool whole)
 {
 	static const char *const known[][2] = {
@@ -62,7 +62,7 @@ void tn_udev_device_clear(struct tn_udev_device *d)
 	*d = (struct tn_udev_device){0};
 }
 
-/* TN_YES: *ret is the value, the caller frees it. TN_NO: the device has none. TN_MAYBE: unknown. */
+/* TN_YES: *ret is the value; the caller frees it. TN_NO: the device lacks the attribute. TN_MAYBE: unknown. */
 static enum tn_truth get_attr(const struct tn_udev_device *d, const char *name, char **ret)
 {
 	gt_autofree char *path = gt_xasprintf("%s/%s", d->path, name);
@@ -72,19 +72,19 @@ static enum tn_truth get_attr(const struct tn_udev_device *d, const char *name, 
 		return d->whole ? TN_NO : TN_MAYBE;
 	if (S_ISDIR(st.st_mode) || !(st.st_mode & S_IRUSR))
 		return TN_NO;
-	/* udevd takes the name of some links' targets */
+	/* for some links udevd takes the name of the target */
 	return S_ISLNK(st.st_mode) || gt_fs_read(d->fs, path, ret, NULL) < 0 ? TN_MAYBE : TN_YES;
 }
 
 /* ---- conditions ---- */
 
-/* Each of these stands for all three. */
+/* Each of these words stands for all three. */
 static bool is_any_subsystem(const char *s)
 {
 	return !strcmp(s, "subsystem") || !strcmp(s, "bus") || !strcmp(s, "class");
 }
 
-/* Does s match one of the patterns that '|' separates? An empty pattern matches an empty s. */
+/* Returns whether s matches one of the patterns separated by '|'. An empty pattern matches an empty s. */
 static bool matches(const struct tn_udev_token *t, const char *s)
 {
 	bool glob = strpbrk(t->value, "*?[");
@@ -140,7 +140,7 @@ static enum tn_truth holds(const struct event *e, const struct tn_udev_token *t)
 	return matches(t, value) == (t->op == TN_UDEV_MATCH) ? TN_YES : TN_NO;
 }
 
-/* False if the rule is not carried out. If it may be, e->why is set. */
+/* Returns false if the rule is not carried out. If it may be carried out, sets e->why. */
 static bool applies(struct event *e, const struct tn_udev_rule *r)
 {
 	for (size_t i = 0; i < r->n; i++) {

@@ -45,7 +45,7 @@ bool tn_udev_compares(const struct tn_udev_token *t)
 
 /* ---- one line ---- */
 
-/* Reads the value at *p in quotes and moves *p behind it. Prefix e: C escapes; prefix i, since 256: any case. */
+/* Reads the quoted value at *p and moves *p past it. Prefix e: C escapes; prefix i, since version 256: ignore case. */
 static int take_value(char **p, struct tn_udev_token *t)
 {
 	char *s = *p + strspn(*p, "ei");
@@ -68,7 +68,7 @@ static int take_value(char **p, struct tn_udev_token *t)
 	return 0;
 }
 
-/* Reads KEY{NAME} OP "VALUE" at *p and moves *p behind it. Returns 1, 0 at the end of the line, or -EINVAL. */
+/* Reads KEY{NAME} OP "VALUE" at *p and moves *p past it. Returns 1, 0 at the end of the line, or -EINVAL. */
 static int take_token(char **p, struct tn_udev_rule *r)
 {
 	char *s = *p + strspn(*p, BLANKS ","), *end = s;
@@ -101,7 +101,7 @@ static int take_token(char **p, struct tn_udev_rule *r)
 	return 1;
 }
 
-/* Returns why udevd ignores the line, NULL: it does not. */
+/* Returns why udevd ignores the line; NULL: it does not. */
 static char *rejected(const struct tn_udev_token *t)
 {
 	unsigned ops = tn_udev_compares(t) ? COMPARE : SET;
@@ -121,7 +121,7 @@ static char *rejected(const struct tn_udev_token *t)
 	return NULL;
 }
 
-/* False if the token may decide whether udevd carries out the line, or rejects it, in a way that is not evaluated. */
+/* Returns false if the token may make udevd skip or reject the line in a way that is not evaluated. */
 static bool is_evaluated(const struct tn_udev_token *t)
 {
 	if (tn_udev_compares(t))
@@ -136,7 +136,7 @@ static void set_unread(struct tn_udev_rule *r, const char *key, const char *name
 		r->unread = name ? gt_xasprintf("%s{%s}", key, name) : gt_xstrdup(key);
 }
 
-/* Returns why udevd ignores the line, NULL: it does not. Of two GOTO in a line the first counts, of two LABEL the last. */
+/* Returns why udevd ignores the line; NULL: it does not. Of two GOTO in a line the first counts, of two LABEL the last. */
 static char *parse_line(char *text, struct tn_udev_rule *r)
 {
 	int more;
@@ -192,8 +192,8 @@ static void add_line(struct tn_udev *u, size_t file, unsigned line, char *text)
 	u->rule[u->n++] = r;
 }
 
-/* GOTO leads to the next rule below with its label; many jumps to one label are resolved by one search. If udevd may read another
- * label than the one here, or none, nothing in the file is certain. */
+/* Resolves each GOTO to the next rule below that has its label. Many jumps to one label need one search. If udevd may
+ * read other labels than this code, nothing in the file is certain. */
 static void resolve_jumps(struct tn_udev *u, size_t first)
 {
 	const char *wants = NULL;
@@ -220,7 +220,7 @@ static void resolve_jumps(struct tn_udev *u, size_t first)
 		set_unread(&u->rule[i], "GOTO", NULL);
 }
 
-/* A backslash at the end joins the next line that is no comment. Such a line at the end of the file is lost. */
+/* A backslash at the end joins the next line that is no comment. udevd drops such a line at the end of the file. */
 static void parse_file(struct tn_udev *u, size_t file)
 {
 	gt_autofree char *copy = gt_xstrdup(u->texts.v[file]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subjects that are never written. gpuprobe's check judges each of them; the plan has its finding and its remedy. */
+/* Subjects that gputune never writes. A check of gpuprobe judges each of them; the plan shows its finding and its
+ * remedy. */
 #include "probe/check/list.h"
 #include "tune/knob/list.h"
 

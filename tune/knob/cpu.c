@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU frequency, idle states and power. Every value is read per policy first, so that going back is not a guess. */
+/* CPU frequency, idle states and power. Values are per policy, so revert restores each policy's own value. */
 #include <string.h>
 #include "lib/buf.h"
 #include "tune/knob/list.h"
@@ -14,13 +14,13 @@ static void all_policies(struct gt_fsroot *fs, const struct pr_host *h, struct g
 		gt_strv_add(ret, h->cpufreq[i].policy);
 }
 
-/* One for all of them: acpi-cpufreq and its like are modules, intel_pstate and amd-pstate are not. */
+/* All policies have one driver. acpi-cpufreq and similar drivers are modules; intel_pstate and amd-pstate are not. */
 static const char *frequency_driver(const struct pr_host *h)
 {
 	return h->n_cpufreq ? h->cpufreq[0].driver.v : NULL;
 }
 
-/* What is wished of all that have a choice, unless the profile asks for another. */
+/* Default of all choices, unless the profile has another value. */
 #define FASTEST "performance"
 
 static const char *choice(const struct tn_ctx *c)
@@ -51,7 +51,7 @@ const struct tn_tunable tn_tunable_governor = {
 	.id = "cpu.governor",
 	.path = "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
 	.offers = "/sys/devices/system/cpu/cpufreq/%s/scaling_available_governors",
-	/* by both drivers in active mode; intel_pstate puts it back by itself */
+	/* both drivers do so in active mode; intel_pstate restores it by itself */
 	.resets = "/sys/devices/system/cpu/cpufreq/%s/energy_performance_preference",
 	.module = frequency_driver,
 	.instances = all_policies,
@@ -72,13 +72,13 @@ const struct tn_tunable tn_tunable_governor = {
 	.desired = want_governor,
 };
 
-/* With intel_pstate and amd_pstate in active mode the governor is a hint, and this is what counts. */
+/* With intel_pstate and amd_pstate in active mode the governor is only a hint, and the preference decides. */
 static void want_epp(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want(w, FASTEST, "the processor's own governor holds its frequency");
 }
 
-/* Not "default", which the drivers take and read back as the preset that it stands for. */
+/* Without "default": drivers accept it, but read back the preset that it stands for. */
 static const char *const epp_choices[] = {"performance", "balance_performance", "balance_power", "power", NULL};
 const struct tn_tunable tn_tunable_epp = {
 	.id = "cpu.epp",
@@ -233,7 +233,7 @@ const struct tn_tunable tn_tunable_aspm = {
 /* ---- per CPU -------------------------------------------------------------------------------------------------------
  */
 
-/* All CPUs that have the file; the first one stands for the others. */
+/* Adds all online CPUs if the first one has the file. */
 static void cpus_with(struct gt_fsroot *fs, const struct pr_host *h, const char *file, struct gt_strv *ret)
 {
 	gt_autofree char *first =
@@ -279,11 +279,11 @@ static void cpus_with_latency(struct gt_fsroot *fs, const struct pr_host *h, str
 	cpus_with(fs, h, "pm_qos_resume_latency_us", ret);
 }
 
-/* What waking a thread costs without any idle state is some 5 us; ten times that is what a collective feels. */
+/* Microseconds. Without any idle state, waking a thread takes about 5 us; ten times that affects a collective. */
 #define IDLE_US 50
 
-/* How long the deepest state takes to be left, and the deepest of those that are left soon enough; 0: there is none. 0 as a limit
- * would mean none, and no state but spinning to sleep in. */
+/* Finds the exit latency of the deepest state, and that of the deepest state within IDLE_US; 0: there is none. 0 as a
+ * limit would allow no idle state, so that the CPU spins. */
 static void idle_states(const struct tn_facts *f, int64_t *ret_deepest, int64_t *ret_best)
 {
 	*ret_deepest = *ret_best = 0;
@@ -309,7 +309,7 @@ static bool has_deep_state(const struct tn_ctx *c, const struct tn_now *now, str
 	return deepest > IDLE_US;
 }
 
-/* Without one the CPUs would spin. */
+/* Without such a state the CPUs would spin. */
 static bool has_shallow_state(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	int64_t deepest, best;

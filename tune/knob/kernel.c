@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Limits of the kernel that many workers run into. Where no other source is named it is
- * Documentation/admin-guide/sysctl of Linux (kernel.rst, fs.rst) and inotify(7). */
+/* Kernel limits that many workers reach. Source unless stated otherwise: Documentation/admin-guide/sysctl of Linux
+ * (kernel.rst, fs.rst) and inotify(7). */
 #include <string.h>
 #include "tune/knob/list.h"
 
-/* A file of 16 KiB each would fill memory: more than that cannot be of use. */
+/* Returns how many files of 16 KiB fill memory. A larger limit is useless. */
 static int64_t memory_pages(const struct tn_ctx *c)
 {
 	return pr_or(c->host->mem.total_bytes, 0) >> 14;
 }
 
-/* As tuned: 1024 per CPU. */
+/* 1024 per CPU, like tuned. */
 static void want_pid_max(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	int64_t cpus = gt_set_count(&c->host->cpu.online);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tunables of the host, in the order in which they are written. */
+/* The tunables of the host, in the order of writing. */
 #include <string.h>
 #include "tune/knob/list.h"
 

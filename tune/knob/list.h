@@ -42,18 +42,18 @@
 	KNOB(thp_defrag) \
 	KNOB(thp_shmem) \
 	KNOB(ksm) \
-	KNOB(scheduler) /* before whatever else its queue has: changing it resets some of that */ \
+	KNOB(scheduler) /* before other settings of its queue, because a change resets some of them */ \
 	KNOB(read_ahead) \
 	KNOB(platform_profile) /* resets preference and governor on some machines */ \
 	KNOB(governor) \
-	KNOB(epp) /* after the governor, which decides what it may be */ \
+	KNOB(epp) /* after the governor, which limits the allowed values */ \
 	KNOB(min_perf) \
 	KNOB(epb) \
 	KNOB(boost) \
 	KNOB(idle_latency) \
 	KNOB(aspm) \
 	KNOB(irq_affinity) \
-	/* looked at only */ \
+	/* reported only */ \
 	KNOB(shm) \
 	KNOB(memlock) \
 	KNOB(nofile) \
@@ -81,7 +81,7 @@ TN_KNOBS(TN_KNOB_DECLARE)
 
 extern const struct tn_precondition tn_two_nodes; /* vm.c */
 
-extern const struct tn_tunable *const tn_tunables[]; /* in the order of writing; ends with NULL */
+extern const struct tn_tunable *const tn_tunables[]; /* in the order of writing; NULL-terminated */
 const struct tn_tunable *tn_tunable_find(const char *id);
 /* Returns "ID:INSTANCE" of the tunable whose file is k->resets, or NULL if no tunable has it. The caller frees it. */
 char *tn_tunable_side_label(const struct tn_tunable *k, const char *instance);

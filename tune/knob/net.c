@@ -7,7 +7,7 @@
 
 #define FAST_MBIT 25000
 
-/* The fastest Ethernet port; InfiniBand's IP interfaces carry RDMA, which has no socket buffers. */
+/* Returns the speed of the fastest Ethernet port. IP interfaces of InfiniBand carry RDMA, which uses no socket buffers. */
 static int64_t fastest_mbit(const struct pr_host *h, const char **ret_name)
 {
 	int64_t best = 0;
@@ -23,7 +23,7 @@ static int64_t fastest_mbit(const struct pr_host *h, const char **ret_name)
 	return best;
 }
 
-/* "100 Gbit/s", "2.5 Gbit/s", "100 Mbit/s". */
+/* Formats a speed such as "100 Gbit/s", "2.5 Gbit/s" or "100 Mbit/s". */
 static const char *speed(char text[32], int64_t mbit)
 {
 	if (mbit < 1000)
@@ -49,7 +49,7 @@ static bool has_fast_port(const struct tn_ctx *c, const struct tn_now *now, stru
 static const struct tn_precondition fast_port = { "a network port of 25 Gbit/s or more; slower ones do well with the default",
 						  has_fast_port };
 
-/* What is on its way during 5 ms, which is a far corner of a data centre with queues, as a power of two. */
+/* The data in flight during 5 ms, the delay of a long path with queues in a data centre; rounded up to a power of two. */
 static void want_buffer(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	const char *name = NULL;
@@ -103,10 +103,9 @@ const struct tn_tunable tn_tunable_wmem_max = {
 	.desired = want_buffer,
 };
 
-/* ---- TCP's own buffers ---------------------------------------------------------------------------------------------
- */
+/* ---- buffers of TCP --------------------------------------------------------------------------------------------- */
 
-/* "min default max": only the last is raised, the others stay. */
+/* "min default max": only the last number is raised. */
 static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	long min, start, max;
@@ -131,7 +130,7 @@ static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struc
 	"first two "                                                                                                   \
 	"numbers, which every connection gets, are left alone; the third is raised only."
 
-/* Every connection gets the first two, so that few of them could take all memory. */
+/* Every connection gets the first two, so few connections could take all memory. */
 #define TCP_MEM_RANGE { { 1024, 1 << 20, 0 }, { 4096, 64 << 20, 1024 }, { 65536, INT32_MAX, 8 } }
 
 const struct tn_tunable tn_tunable_tcp_rmem = {
@@ -165,11 +164,9 @@ const struct tn_tunable tn_tunable_tcp_wmem = {
 	.desired = want_tcp_mem,
 };
 
-/* ---- by evidence, by number of ports -------------------------------------------------------------------------------
- */
+/* ---- by counters, and by number of ports -------------------------------------------------------------------------- */
 
-/* One step, and no further: the counters are of the whole time since the start, and do not say what has been lost since the step
- * was made. */
+/* Only one step: the counters cover the whole time since boot and do not show losses after the change. */
 
 static bool has_dropped(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
@@ -249,7 +246,7 @@ static size_t fast_ports(const struct pr_host *h)
 	return n;
 }
 
-/* The fast ports that have a fast neighbour in their subnet. */
+/* Counts the fast ports that share a subnet with another fast port. */
 static size_t rails_in_one(const struct tn_ctx *c)
 {
 	const struct pr_host *h = c->host;

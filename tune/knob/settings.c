@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What other tools, guides and recipes turn on a training host, under the names that they use: which knob it is here,
- * or why there is none. gputune explain answers from it, so that "why does it not set X" has an answer. */
+/* Settings that other tools, guides and recipes change on training hosts, under the names that they use: the knob for
+ * it here, or why there is none. gputune explain answers from this table. */
 #include <string.h>
 #include "tune/knob/list.h"
 #include "tune/knob/settings.h"
@@ -151,7 +151,7 @@ const struct tn_setting_known tn_settings_known[] = {
 	{"ethtool -C", NULL, "drivers adapt it to the load; fixed values trade throughput for latency or back"},
 	{"mtu", "nic.mtu", NULL},
 	{"firewall", NULL, SECURITY},
-	/* of a run */
+	/* settings of a run */
 	{"OMP_NUM_THREADS", "omp.threads", NULL},
 	{"OMP_PROC_BIND", "omp.bind", NULL},
 	{"OMP_PLACES", "omp.bind", NULL},

@@ -3,10 +3,10 @@
 #define TN_KNOB_SETTINGS_H
 #include "lib/util.h"
 
-/* A setting that other programs and guides recommend: the knob that it is here, or why there is none. */
+/* A setting that other programs and guides recommend: the knob for it here, or why there is none. */
 struct tn_setting_known {
-	const char *name, *knob, *why; /* either knob or why */
+	const char *name, *knob, *why; /* one of knob and why */
 };
-extern const struct tn_setting_known tn_settings_known[]; /* ends with name NULL */
+extern const struct tn_setting_known tn_settings_known[]; /* the last one has name NULL */
 const struct tn_setting_known *tn_setting_find(const char *name);
 #endif

@@ -20,7 +20,8 @@ static bool is_not_on_cmdline(const struct tn_ctx *c, const struct tn_now *now, 
 static const struct tn_precondition not_on_cmdline = { "a kernel command line that does not set it", is_not_on_cmdline,
 						       TN_SKIPPED };
 
-/* What a profile asks for is taken; by itself only "never" is changed, since "always" has to be measured first. */
+/* Uses the profile's value. Without one only "never" is changed, because the benefit of "always" must be measured
+ * first. */
 static void want_thp_enabled(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	if (c->asked)
@@ -111,14 +112,16 @@ static void all_that_is_read(struct gt_fsroot *fs, const struct pr_host *h, stru
 		gt_strv_add(ret, h->volume[i].name);
 }
 
-/* A volume of the device mapper has a name of its own, if it has no character that a rule would take for a pattern. */
+/* Returns whether a volume of the device mapper has a name of its own without characters that a rule treats as a
+ * pattern. */
 static bool is_named(const struct pr_block *b)
 {
 	return gt_starts_with(b->name, "dm-") && b->uuid.v && *b->uuid.v && !strpbrk(b->uuid.v, "\"\\*?[]|$%");
 }
 
-/* A disk's name may be another one's after the next boot; its size goes with it. Others' rules are for "change" too, which
- * comes whenever a disk was open for writing: ours that came once only would be undone by the first of those. */
+/* A disk may have another name after the next boot, so the rule compares its size too. Rules of other programs also
+ * match "change" events, which occur after each time that a disk was open for writing. A rule for "add" alone would be
+ * overridden by the first of these events. */
 static char *udev_line(const struct pr_host *h, const char *disk, const char *attribute, const char *value)
 {
 	const struct pr_block *b = find_block(h, disk);
@@ -277,7 +280,7 @@ static void want_ksm(const struct tn_ctx *c, const struct tn_now *now, struct tn
 		tn_want(w, "0", "no virtual machine runs here, and its thread reads through memory all the time");
 }
 
-/* By choice, and not only reported: it is one value that goes back, and where guests gain from it it is not offered. */
+/* Opt-in and not only reported: it is one value that can be restored. It is not offered if guests benefit from it. */
 static const char *const ksm_choices[] = { "0", "1", "2", NULL };
 const struct tn_tunable tn_tunable_ksm = {
 	.id = "ksm.run",

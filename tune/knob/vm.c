@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory and write-back. Where no other source is named it is Documentation/admin-guide/sysctl/{vm,kernel}.rst of
- * Linux. */
+/* Memory and write-back. Source unless stated otherwise: Documentation/admin-guide/sysctl/{vm,kernel}.rst of Linux. */
 #include <string.h>
 #include "lib/buf.h"
 #include "tune/knob/list.h"
 
 #define GIB		(INT64_C(1) << 30)
-#define BIG_HOST_BYTES	(128 * GIB) /* from here on a percentage of memory is minutes of writing */
+#define BIG_HOST_BYTES	(128 * GIB) /* from this size on, a percentage of memory takes minutes to write */
 
 static int64_t memory(const struct tn_ctx *c)
 {
@@ -101,25 +100,26 @@ const struct tn_tunable tn_tunable_dirty_background_ratio = {
 	.desired = want_dirty_background_ratio,
 };
 
-/* The hard limit is a 16th of what the host has, within what NVMe disks write in some seconds (8 to 16 GiB); the background is a
- * quarter of it. No less where all disks are slower: a checkpoint that fits into it now would have to wait for them. */
+/* The hard limit is a 16th of memory, within the amount that NVMe disks write in some seconds (8 to 16 GiB). The
+ * background limit is a quarter of it. Slower disks get no lower limit, because checkpoints that fit into memory now
+ * would have to wait for them. */
 static int64_t hard_limit(const struct tn_ctx *c)
 {
 	return GT_MIN(16 * GIB, GT_MAX(8 * GIB, memory(c) / 16 / GIB * GIB));
 }
 
-/* At most: the kernel takes the percentage of what is available, which is never more than all of it. */
+/* Returns an upper bound: the kernel applies the percentage to available memory, which is at most all memory. */
 static int64_t percent_bytes(const struct pr_host *h, int64_t percent)
 {
 	return pr_or(h->mem.total_bytes, 0) / 100 * percent;
 }
 
 static const struct {
-	double bytes; /* a second */
+	double bytes; /* per second */
 	const char *text;
 } speeds[] = {
 	{ 200e6, "200 MB/s, as a spinning disk does" },
-	{ 500e6, "500 MB/s, as a SATA SSD does" }, /* also where the kind is not to be seen */
+	{ 500e6, "500 MB/s, as a SATA SSD does" }, /* also for an unknown kind of disk */
 	{ 3e9, "3 GB/s, as an NVMe disk does" },
 };
 
@@ -130,7 +130,7 @@ static size_t speed_of(const struct pr_host *h, const struct pr_block *disk)
 	return pr_is_virtual_disk(h, disk->name) || pr_or(disk->rotational, 0) != 1;
 }
 
-/* How long it takes the fastest disk that the host has to write as much, beside what it is now. */
+/* Reports how long the fastest disk takes to write the wanted and the current amount. */
 static void say_seconds(const struct pr_host *h, int64_t want, int64_t percent, struct tn_desired *w)
 {
 	double now = (double)percent_bytes(h, percent), rate;
@@ -251,7 +251,7 @@ static size_t nodes_with_cpus(const struct pr_host *h)
 	return n;
 }
 
-/* The values are ORed: 3 balances and tiers. */
+/* The values are ORed: 3 means balancing and tiering. */
 static bool has_no_tiers(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	int64_t mode = 0;
@@ -325,7 +325,7 @@ const struct tn_tunable tn_tunable_zone_reclaim_mode = {
 	.desired = want_zone_reclaim_mode,
 };
 
-/* One mapping per MiB of memory, between what large allocators need at all and what is ever useful. */
+/* One mapping per MiB of memory, between the minimum for large allocators and a useful maximum. */
 static void want_max_map_count(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	int64_t n = GT_MIN(INT64_C(4194304), GT_MAX(INT64_C(262144), memory(c) >> 20));
@@ -359,7 +359,7 @@ static bool has_memory(const struct tn_ctx *c, const struct tn_now *now, struct 
 
 static const struct tn_precondition enough_memory = { "32 GiB of memory or more", has_memory };
 
-/* What NVIDIA and tuned's hpc-compute set (65536, 135168), but within half a percent of memory. */
+/* The values of NVIDIA and of tuned's hpc-compute (65536, 135168), but at most half a percent of memory. */
 static void want_min_free(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, GT_MIN(INT64_C(135168), memory(c) / 1024 / 200),

@@ -9,47 +9,48 @@
 struct tn_launch_setting;
 enum tn_var_status {
 	TN_VAR_SET,	 /* will be set */
-	TN_VAR_KEPT,	 /* set by the user; left as it is */
+	TN_VAR_KEPT,	 /* set by the user; unchanged */
 	TN_VAR_SKIPPED,	 /* not set, for the reason in tn_var.reason */
 };
 struct tn_var {
 	const struct tn_launch_setting *setting;
-	char *name, *value; /* value: what is or would be set; for TN_VAR_KEPT the user's; may be NULL when skipped */
+	char *name, *value; /* value: the new value; for TN_VAR_KEPT the user's; for TN_VAR_SKIPPED the value that would be set,
+			     * or NULL */
 	char *reason;
 	enum tn_var_status status;
 };
 
 enum tn_processes_kind {
 	TN_ONE_PROCESS,	    /* known to be one process, or at most one GPU is visible */
-	TN_LAUNCHER,	    /* starts ranks, as its options say */
+	TN_LAUNCHER,	    /* starts ranks; their number follows from its options */
 	TN_UNKNOWN_COMMAND, /* may start one process for each visible GPU */
 };
 
 struct tn_run {
-	const struct tn_launch_setting *setting; /* the one being prepared */
+	const struct tn_launch_setting *setting; /* the setting that is being prepared */
 	char *profile;
 	enum tn_processes_kind processes_kind;
-	unsigned processes;	   /* of the command on this host, which share its CPUs and memory; 0: not known */
+	unsigned processes;	   /* processes of the command on this host, which share its CPUs and memory; 0: unknown */
 	char *processes_reason;
 	struct tn_var *var;
 	size_t n_var;
-	struct gt_set cpus;	   /* empty: affinity is left as it is */
+	struct gt_set cpus;	   /* empty: the affinity stays unchanged */
 	char *cpus_reason;
-	unsigned cpus_ranks;	   /* ranks that have these CPUs, this one included; 0: as many as there are on this host */
-	struct gt_set mem_nodes;   /* preferred nodes; empty: memory policy is left as it is */
-	bool mem_kept;		   /* it is the user's own */
+	unsigned cpus_ranks;	   /* ranks that share these CPUs, this one included; 0: all ranks of this host */
+	struct gt_set mem_nodes;   /* preferred nodes; empty: the memory policy stays unchanged */
+	bool mem_kept;		   /* the policy was set by the user */
 	char *mem_reason;
-	int64_t files;		   /* soft limit of open files; 0: left as it is */
+	int64_t files;		   /* soft limit of open files; 0: unchanged */
 	char *files_reason;
-	bool two_pools;		   /* OpenMP's threads run beside those of a BLAS with its own */
+	bool two_pools;		   /* OpenMP's threads run at the same time as those of a BLAS with its own threads */
 };
 void tn_run_free(struct tn_run *run);
 GT_DEFINE_AUTO(tn_run, tn_run_free);
 
 enum tn_program {
-	TN_PROGRAM_AUTO,   /* look at argv[0] */
-	TN_PROGRAM_FORKS,  /* Python and the like: forked workers would inherit a one-core mask from OMP_PROC_BIND */
-	TN_PROGRAM_OPENMP, /* one process with one OpenMP runtime: may be bound */
+	TN_PROGRAM_AUTO,   /* decided by argv[0] */
+	TN_PROGRAM_FORKS,  /* Python and similar programs: forked workers would inherit a one-core mask from OMP_PROC_BIND */
+	TN_PROGRAM_OPENMP, /* one process with one OpenMP runtime: its threads may be bound */
 };
 const char *tn_var_status_name(enum tn_var_status s);
 
@@ -58,14 +59,14 @@ struct tn_rank;
 struct tn_launch {
 	struct gt_fsroot *fs;
 	const struct pr_host *host;
-	const char *asked; /* the profile's value for this setting; NULL: derive it from the host */
-	bool chosen;	   /* named by the user or by the profile */
+	const char *asked; /* value from the profile; NULL: derive it from the host */
+	bool chosen;	   /* selected by the user or by the profile */
 	char *const *argv;
 	char *const *envp;
 	enum tn_program program;
-	const char *gpus;	    /* struct tn_run_opts */
-	unsigned workers;	    /* the same */
-	const struct tn_rank *rank; /* given by the caller; NULL: as the environment says */
+	const char *gpus;	    /* as in struct tn_run_opts */
+	unsigned workers;	    /* as in struct tn_run_opts */
+	const struct tn_rank *rank; /* rank given by the caller; NULL: taken from the environment */
 };
 
 /*

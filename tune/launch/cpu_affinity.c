@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the launcher that started us has done: the mask that it gave to this rank, and its own environment. */
+/* Finds out what the launcher of this process did: the CPU mask that it gave to this rank, and its own environment. */
 #include <stdio.h>
 #include <string.h>
 #include "tune/launch/cpu_affinity.h"
 
-#define ANCESTORS_MAX 8 /* shells and wrappers between a launcher and us */
+#define ANCESTORS_MAX 8 /* shells and wrappers between a launcher and this process, at most */
 
-/* The value of the "key:" line in /proc/PID/status; NULL if it cannot be read. The caller frees it. */
+/* Returns the value of the "key:" line in /proc/PID/status; NULL: unreadable. The caller frees it. */
 static char *status_of(const struct tn_launch *c, int pid, const char *key)
 {
 	gt_autofree char *path = gt_xasprintf("/proc/%d/status", pid), *text = NULL;
@@ -33,8 +33,8 @@ static const char *find(const char *environment, size_t len, const char *name)
 	return NULL;
 }
 
-/* The nearest ancestor that was not itself started as this rank: a shell between has the same variables. One whose environment
- * cannot be read is another user's, and so no part of the rank. 0: not known. */
+/* Returns the nearest ancestor that was not itself started as this rank. A shell in between has the same variables. A
+ * process whose environment cannot be read belongs to another user and is no part of the rank. 0: unknown. */
 static int launcher_of(const struct tn_launch *c, const char *variable, char **ret_environment, size_t *ret_len)
 {
 	int pid = c->host->live ? (int)getppid() : 0;
@@ -68,7 +68,8 @@ bool tn_launcher_had(const struct tn_launch *c, const char *variable, const char
 	return true;
 }
 
-/* srun and mpirun state it in variables, which count only if they also gave the rank its number. */
+/* Returns the launcher that states a binding in its variables. These count only if the same launcher gave the rank its
+ * number. */
 static const char *said_by(const struct tn_launch *c, const char *variable)
 {
 	const char *srun = tn_run_said(c, "SLURM_CPU_BIND_TYPE");

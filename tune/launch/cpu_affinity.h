@@ -3,14 +3,15 @@
 #define TN_BOUND_H
 #include "tune/launch/context.h"
 
-/* Has the launcher bound this rank to CPUs of its own, as srun with task/affinity and mpirun do unless told otherwise? "srun",
- * "mpirun" or "its launcher"; NULL: no, the CPUs that are allowed are those of all ranks: the cpuset's, or a mask that the launcher
- * itself has from taskset or numactl. Without a variable of the launcher that shows it, compares the mask with the launcher's own,
- * else with the cpuset. variable: the one that gave the rank its number; NULL: none did. */
+/* Returns "srun", "mpirun" or "its launcher" if the launcher bound this rank to CPUs of its own, as srun with
+ * task/affinity and mpirun do by default. NULL: it did not; the allowed CPUs are those of all ranks, from a cpuset or
+ * from a mask that taskset or numactl set for the launcher. If no variable of the launcher shows a binding, compares
+ * the mask with the launcher's own, else with the cpuset. variable: the one that gave the rank its number; NULL: there
+ * is none. */
 const char *tn_bound_by(const struct tn_launch *c, const char *variable);
-/* What this process could be given: its cpuset, or where that is not known what is online. */
+/* Returns the CPUs that this process could use: its cpuset, or all online CPUs if that is unknown. */
 const struct gt_set *tn_bound_all(const struct pr_host *h);
-/* What `name` was in the environment of the launcher that set `variable` for us; NULL if it was not set. The caller frees it. False
- * if that is not known. */
+/* Gets the value of `name` in the environment of the launcher that set `variable`; *ret_value NULL: not set there. The
+ * caller frees it. Returns false if that environment is unknown. */
 bool tn_launcher_had(const struct tn_launch *c, const char *variable, const char *name, char **ret_value);
 #endif

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CPUs shared out among ranks. Nodes are dealt out first, for a rank that straddles two has half of its memory far away: each
- * gets ranks in proportion to its cores, which share its cores out. Where that would give some rank much less than the others
- * (four ranks on three nodes) the cores are cut evenly instead: a rank's slowest thread waits half as long again for a far
- * node's memory, so that whole nodes are worth up to a third of the cores.
+ * Partitions CPUs among ranks. Nodes are assigned first, because a rank on two nodes has half of its memory far away.
+ * Each node gets ranks in proportion to its cores, and these ranks divide its cores. If some rank would get much less
+ * than the others (four ranks on three nodes), the cores are divided evenly instead. The slowest thread of a rank waits
+ * half as long again for memory of another node. Whole nodes are therefore worth up to a third of the cores.
  */
 #include "tune/launch/cpu_partition.h"
 
-/* The cores of a pool, by their first thread, node by node: in this order neighbours are near each other. */
+/* Cores of a pool, given by their first thread and ordered by node. Neighbours in this order are near each other. */
 struct cores {
 	int *cpu;
 	unsigned n;
@@ -16,7 +16,7 @@ struct cores {
 		unsigned ranks;
 	} *part;
 	unsigned n_part;
-	bool nodeless; /* some cores, the last ones, are of no node that is known */
+	bool nodeless; /* the last cores belong to no known node */
 };
 
 static void add_cores(const struct pr_host *h, const struct gt_set *of, struct gt_set *left, struct cores *ret)
@@ -50,7 +50,7 @@ static void list_cores(const struct pr_host *h, const struct gt_set *pool, struc
 	add_cores(h, NULL, &left, ret);
 }
 
-/* Share `index` of `count` of the cores from `from` on; these replace them. */
+/* Replaces the range of cores by share `index` of `count`. */
 static void cut(unsigned *from, unsigned *n, unsigned index, unsigned count)
 {
 	unsigned begin = count > *n ? index % *n : index * *n / count,
@@ -60,13 +60,14 @@ static void cut(unsigned *from, unsigned *n, unsigned index, unsigned count)
 	*n = end - begin;
 }
 
-/* Is the smallest share by whole nodes worth more than an even one? */
+/* Returns whether the smallest share by whole nodes is worth more than an even share. */
 static bool worth_it(unsigned smallest, const struct cores *c, unsigned count)
 {
 	return smallest * 3 >= c->n / count * 2;
 }
 
-/* At least as many ranks as nodes: one for each, and each further one where the smallest share stays largest. */
+/* For at least as many ranks as nodes: assigns one rank to each node, then each further rank to the node that keeps the
+ * smallest share largest. */
 static bool ranks_to_nodes(struct cores *c, unsigned count)
 {
 	unsigned smallest = c->n;
@@ -86,7 +87,7 @@ static bool ranks_to_nodes(struct cores *c, unsigned count)
 	return worth_it(smallest, c, count);
 }
 
-/* Fewer ranks than nodes, with the same number of nodes for each: *ret_n cores from *ret_from on. */
+/* For fewer ranks than nodes, with equally many nodes per rank: returns *ret_n cores from *ret_from on. */
 static bool nodes_to_ranks(const struct cores *c, unsigned index, unsigned count, unsigned *ret_from, unsigned *ret_n)
 {
 	unsigned each = c->n_part / count, smallest = c->n;

@@ -3,8 +3,8 @@
 #define TN_SHARE_H
 #include "probe/host/host.h"
 
-/* Which of the CPUs in *pool rank `index` of `count` gets; they replace the pool. Whole cores with all their threads that are in
- * it, no core twice and none left over, and as far as the numbers allow CPUs of one node only. With more ranks than cores
- * they share some. */
+/* Reduces *pool to the CPUs of rank `index` of `count`. A rank gets whole cores with all their threads in the pool. No
+ * core is assigned twice or left over. As far as the numbers allow, all CPUs of a rank are of one node. More ranks than
+ * cores share cores. */
 void tn_share(const struct pr_host *h, unsigned index, unsigned count, struct gt_set *pool);
 #endif

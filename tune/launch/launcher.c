@@ -5,7 +5,7 @@
 #include "tune/launch/rank.h"
 #include "tune/launch/wrapper.h"
 
-/* The file that accelerate config has written. */
+/* Returns whether accelerate config has written its file. */
 static bool accelerate_is_configured(const struct tn_launch *c)
 {
 	const char *home = tn_run_said(c, "HOME"), *hf = tn_run_said(c, "HF_HOME");
@@ -16,35 +16,35 @@ static bool accelerate_is_configured(const struct tn_launch *c)
 	return path && *path == '/' && gt_fs_exists(c->fs, path);
 }
 
-/* The file of hosts that deepspeed reads where it is told no other. */
+/* Returns whether the default file of hosts of deepspeed exists. */
 static bool deepspeed_is_configured(const struct tn_launch *c)
 {
 	return gt_fs_exists(c->fs, "/job/hostfile");
 }
 
-enum unsaid {	 /* how many there are without an option */
+enum unsaid {	 /* number of ranks without an option */
 	ONE,	 /* one on each host */
-	GPUS,	 /* one for each GPU that is visible, or one */
-	NOT_SAID /* hangs on what cannot be seen */
+	GPUS,	 /* one for each visible GPU, at least one */
+	NOT_SAID /* depends on facts that are not visible here */
 };
 
-/* Options by name, without dashes and with '-' for '_', blanks between; an option takes a word after it, unless it is among the
- * flags. Sources: torch/distributed/run.py, accelerate/commands/launch.py, deepspeed/launcher/runner.py, mpirun(1) of Open MPI,
- * MPICH's and Intel's Hydra, srun(1), horovod/runner/launch.py. */
+/* Launchers and their options. Names are separated by blanks, without dashes and with '-' for '_'. An option takes one
+ * word after it, unless it is among the flags. Sources: torch/distributed/run.py, accelerate/commands/launch.py,
+ * deepspeed/launcher/runner.py, mpirun(1) of Open MPI, MPICH's and Intel's Hydra, srun(1), horovod/runner/launch.py. */
 static const struct launcher {
-	const char *names;   /* of the program; "a-b" is a's command b, too */
-	const char *modules; /* of python -m; NULL: none */
-	const char *on_each; /* options: ranks on each host */
-	const char *in_all;  /* options: ranks of the whole job */
-	const char *hosts;   /* options: how many hosts */
+	const char *names;   /* program names; "a-b" is command b of a */
+	const char *modules; /* modules for python -m; NULL: none */
+	const char *on_each; /* options for the ranks on each host */
+	const char *in_all;  /* options for the ranks of the whole job */
+	const char *hosts;   /* options for the number of hosts */
 	const char *named;   /* options that name hosts or GPUs */
-	const char *between; /* two hosts in their word */
+	const char *between; /* characters that separate two hosts in such an option */
 	const char *files;   /* options that name files of hosts */
-	const char *flags, *two; /* options that take no word, or two */
-	const char *variable, *hosts_variable; /* in place of the first and of hosts; NULL: none */
+	const char *flags, *two; /* options without a word, and with two words */
+	const char *variable, *hosts_variable; /* variables used instead of on_each and hosts; NULL: none */
 	enum unsaid unsaid;
-	bool (*configured)(const struct tn_launch *); /* by a file that is not read here; NULL: there is none */
-	bool slurm; /* "-n8" is -n 8, what the allocation was told counts, and of two numbers the smaller */
+	bool (*configured)(const struct tn_launch *); /* whether a file that is not read here configures it; NULL: it has none */
+	bool slurm; /* "-n8" means -n 8; the options of the allocation count; the smaller of two numbers counts */
 } launchers[] = {
 	{"torchrun", "torch.distributed.run torch.distributed.launch", "nproc-per-node", "", "nnodes", "", "", "",
 	 "standalone no-python m module run-path use-env virtual-local-rank h help", "", "PET_NPROC_PER_NODE", "PET_NNODES", ONE},
@@ -72,7 +72,7 @@ static const struct launcher {
 	 "v version disable-cache verbose gloo mpi js check-build cb autotune h help", "", NULL, NULL, NOT_SAID},
 };
 
-/* The launcher that argv calls, and the first word after its name; NULL: it is none. */
+/* Finds the launcher that argv calls, and the first word after its name. NULL: argv calls no launcher. */
 static const struct launcher *find(char *const *argv, char *const **ret_rest)
 {
 	const char *base = gt_basename(argv[0]), *module = NULL;
@@ -102,11 +102,11 @@ static const struct launcher *find(char *const *argv, char *const **ret_rest)
 /* ---- options ----------------------------------------------------------------------------------------------------------- */
 
 struct said {
-	const char *on_each, *in_all, *hosts; /* the words after the options; NULL: not said */
-	bool places, several, parts; /* hosts are named, more than one or by a file; there are several programs */
+	const char *on_each, *in_all, *hosts; /* words after the options; NULL: option not given */
+	bool places, several, parts; /* hosts are named; several hosts, or a file of hosts; several programs */
 };
 
-/* Without dashes, '-' for '_'; len: up to '='. The caller frees it. */
+/* Returns the option without dashes and with '-' for '_'. len: length before '='. The caller frees it. */
 static char *plain(const char *option, size_t *ret_len)
 {
 	char *name = gt_xstrdup(option + strspn(option, "-"));
@@ -125,7 +125,7 @@ static const char **place_of(const struct launcher *l, struct said *s, const cha
 					      NULL;
 }
 
-/* "-n8", "-c8" and "-lu", as getopt() takes them: the letter is the option, the rest its word, or more letters. */
+/* Splits "-n8", "-c8" and "-lu" like getopt(): the letter is the option, the rest is its word or more letters. */
 static bool attached(const struct launcher *l, const char *option, struct said *s)
 {
 	bool whole = l->slurm && option[1] != '-' && option[1] && option[2];
@@ -136,7 +136,7 @@ static bool attached(const struct launcher *l, const char *option, struct said *
 	return whole;
 }
 
-/* Up to the program that is to be started, which is returned: what comes then is its own. */
+/* Reads the options up to the program to be started, and returns that. Words after it belong to the program. */
 static char *const *read_options(const struct launcher *l, char *const *words, struct said *s)
 {
 	char *const *w = words, *const *program;
@@ -156,7 +156,7 @@ static char *const *read_options(const struct launcher *l, char *const *words, s
 			s->several |= !gt_span_in(l->named, " ", name, len) || (value && *l->between && strstr(value, l->between));
 		}
 		takes = name[len] || gt_span_in(l->flags, " ", name, len) ? 0 : gt_span_in(l->two, " ", name, len) ? 2 : 1;
-		/* an option that is not known here, and has none */
+		/* an unknown option that has no word */
 		for (; takes && w[1] && (place || *w[1] != '-'); takes--)
 			w++;
 	}
@@ -168,7 +168,7 @@ static char *const *read_options(const struct launcher *l, char *const *words, s
 
 /* ---- numbers ------------------------------------------------------------------------------------------------------------ */
 
-/* "8", or torchrun's "gpu", "cpu" and "auto". */
+/* Parses "8", or "gpu", "cpu" and "auto" of torchrun. */
 static int number(const struct tn_launch *c, const char *word)
 {
 	int gpus, cpus = c->host->cpu.unknown ? 0 : (int)gt_set_count(&c->host->cpu.online);
@@ -182,7 +182,7 @@ static int number(const struct tn_launch *c, const char *word)
 	return (!strcmp(word, "gpu") || !strcmp(word, "auto")) && gpus ? gpus : TN_PROCESSES_UNSAID;
 }
 
-/* Hosts of the job: by the option, else by Slurm's allocation; 0: not known. */
+/* Returns the number of hosts of the job, by the option, else by Slurm's allocation; 0: unknown. */
 static int hosts_of(const struct tn_launch *c, const struct said *s)
 {
 	const char *slurm = tn_run_said(c, "SLURM_NNODES");
@@ -205,7 +205,7 @@ static int without_option(const struct tn_launch *c, const struct launcher *l, c
 		return number(c, variable);
 	if (s->places && l->unsaid != ONE)
 		return TN_PROCESSES_UNSAID;
-	if (l->slurm && (tasks || s->places)) { /* srun takes over what salloc or sbatch was told */
+	if (l->slurm && (tasks || s->places)) { /* srun inherits the options of salloc or sbatch */
 		n = tasks ? number(c, tasks) : 0;
 		return hosts && n > 0 ? on_each_of(n, hosts) : TN_PROCESSES_UNSAID;
 	}
@@ -214,7 +214,7 @@ static int without_option(const struct tn_launch *c, const struct launcher *l, c
 	return l->unsaid == ONE ? 1 : GT_MAX((int)tn_rank_visible(c), 1);
 }
 
-/* By its options; srun takes --ntasks-per-node for the most where --ntasks stands, too. */
+/* Returns the ranks by the options. With --ntasks, srun treats --ntasks-per-node as the maximum. */
 static int by_options(const struct tn_launch *c, const struct launcher *l, const struct said *s)
 {
 	int hosts = hosts_of(c, s), on_each = s->on_each ? number(c, s->on_each) : 0, n;
@@ -231,7 +231,7 @@ static int by_options(const struct tn_launch *c, const struct launcher *l, const
 	return on_each ? GT_MIN(on_each, on_each_of(n, hosts)) : on_each_of(n, hosts);
 }
 
-/* "2", or the most of torchrun's "1:4" and srun's "2-4". */
+/* Parses "2", or the maximum of torchrun's "1:4" and srun's "2-4". */
 static bool is_several(const char *hosts)
 {
 	bool several = false;
@@ -246,7 +246,8 @@ static bool is_several(const char *hosts)
 	return several;
 }
 
-/* Does the command name other hosts for the job? False if it is no launcher, or if its options do not show it. */
+/* Returns whether the command names other hosts for the job. False if it is no launcher, or if its options do not show
+ * it. */
 static bool command_names_hosts(const struct tn_launch *c)
 {
 	struct tn_launch inner = *c;
@@ -269,7 +270,7 @@ bool tn_job_has_many_hosts(const struct tn_launch *c)
 
 /* ---- processes ---------------------------------------------------------------------------------------------------------- */
 
-/* Ranks on this host by the launcher that argv calls. False: it calls none. */
+/* Counts the ranks on this host by the launcher that argv calls. Returns false if it calls none. */
 static bool launched(const struct tn_launch *c, struct tn_processes *ret)
 {
 	struct tn_launch inner = *c;
@@ -283,18 +284,18 @@ static bool launched(const struct tn_launch *c, struct tn_processes *ret)
 	*ret = (struct tn_processes){.kind = TN_LAUNCHER, .launcher = gt_basename(c->argv[0])};
 	inner.argv = read_options(l, rest, &s);
 	ret->n = by_options(c, l, &s);
-	if (ret->n > 0 && launched(&inner, &more)) { /* srun … torchrun … */
+	if (ret->n > 0 && launched(&inner, &more)) { /* a launcher that starts launchers, such as srun … torchrun … */
 		ret->n = more.n < 0 ? more.n : (int)GT_MIN((int64_t)ret->n * more.n, TN_RANKS_MAX);
 	} else if (ret->n == 1 && (l->slurm || l->unsaid == NOT_SAID)) {
-		/* a single task of srun or mpirun is seldom a rank: it is a script, or a process that uses all GPUs */
+		/* a single task of srun or mpirun is seldom a rank: usually a script, or a process that uses all GPUs */
 		ret->n = (int)tn_rank_gpus(c);
 		ret->one_task = ret->n > 1;
 	}
 	return true;
 }
 
-/* The same for a launcher behind a command that is not known, as in "uv run torchrun …". What follows a script of Python's is the
- * script's own. */
+/* Like launched(), for a launcher after an unknown command, as in "uv run torchrun …". Words after a Python script
+ * belong to the script. */
 static bool launched_behind(const struct tn_launch *c, struct tn_processes *ret)
 {
 	struct tn_launch inner = *c;

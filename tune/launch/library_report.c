@@ -32,7 +32,7 @@ char *tn_loader_find(const struct tn_launch *c, const char *soname)
 	return tn_loader_find_by(c, soname, tn_run_user(c, "LD_LIBRARY_PATH"));
 }
 
-/* PREFIX/lib/python3.N/site-packages/torch/lib/libtorch_cpu.so */
+/* Returns PREFIX/lib/python3.N/site-packages/torch/lib/libtorch_cpu.so if it exists. */
 static char *torch_below(struct gt_fsroot *fs, const char *prefix)
 {
 	gt_autofree char *lib = gt_xasprintf("%s/lib", prefix);
@@ -60,7 +60,7 @@ char *tn_loader_wheel(const struct tn_launch *c)
 		return NULL;
 	program = tn_program_find(c->argv[0], c->envp, NULL);
 	for (int up = 0; program && up < 2;
-	     up++) { /* PREFIX/bin/python3; a link is not followed: the environment is here */
+	     up++) { /* PREFIX/bin/python3; a link is not resolved, because its own directory is the environment */
 		slash = strrchr(program, '/');
 		if (!slash)
 			return NULL;
@@ -69,13 +69,13 @@ char *tn_loader_wheel(const struct tn_launch *c)
 	if (!program || !*program)
 		return NULL;
 	config = gt_xasprintf("%s/pyvenv.cfg", program);
-	/* conda has no pyvenv.cfg, and its prefix is no system directory */
+	/* a conda environment has no pyvenv.cfg; system directories are not environments */
 	if (!gt_fs_exists(live, config) && (!strcmp(program, "/usr") || !strcmp(program, "/usr/local")))
 		return NULL;
 	return torch_below(live, program);
 }
 
-/* It runs the library's own start-up code, for which nobody has asked yet: it needs no privilege. */
+/* The child runs start-up code of the library, so it gives up all privileges. */
 static int give_all_away(void *arg, struct gt_err *err)
 {
 	int r = gt_priv_keep(0);
@@ -83,7 +83,8 @@ static int give_all_away(void *arg, struct gt_err *err)
 	return r < 0 ? gt_fail(err, -r, "cannot give capabilities away") : 0;
 }
 
-/* Too little static TLS, another processor's file: the loader says so on stderr and goes on without, with status 0. */
+/* If the library needs too much static TLS or is for another processor, the loader reports that on stderr, continues
+ * without it, and exits with 0. */
 bool tn_loader_tries(const char *path)
 {
 	char *argv[] = { "/bin/true", NULL }, *envp[] = { gt_xasprintf("LD_PRELOAD=%s", path), NULL };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The settings of `gputune run`. CPUs come first: threads and memory follow from them. */
+/* Settings of `gputune run`. The CPUs come first, because threads and memory depend on them. */
 #include <string.h>
 #include "tune/launch/settings.h"
 
@@ -10,11 +10,11 @@ const struct tn_launch_setting *const tn_launch_settings[] = {
 	&tn_launch_omp_threads,
 	&tn_launch_omp_bind,
 	&tn_launch_blas,
-	&tn_launch_kernels, /* of the BLAS that this one has chosen */
-	&tn_launch_omp_spin, /* follows from the BLAS */
+	&tn_launch_kernels, /* for the BLAS that tn_launch_blas chose */
+	&tn_launch_omp_spin, /* depends on the BLAS */
 	&tn_launch_allocator,
 	&tn_launch_malloc,
-	&tn_launch_omp_runtime, /* after malloc, which looks for an allocator in LD_PRELOAD */
+	&tn_launch_omp_runtime, /* after malloc, which searches LD_PRELOAD for an allocator */
 	&tn_launch_cuda_order,
 	&tn_launch_cuda_segments,
 	&tn_launch_nccl_ifname,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The answers of OpenBLAS, in the file openblas of the user's cache directory (lib/cache.h): a line for each answer, the newest
- * last. A line begins with a hash of the file (name, number, size, times) and of the processor, so that what is no longer true
- * is not found. A file that does not read, or cannot be written, only means that the library is asked again.
+ * Caches answers of OpenBLAS in the file openblas of the user's cache directory (lib/cache.h). Each answer is one line,
+ * the newest last. A line begins with a hash of the library file (name, inode, size, times) and of the processor, so
+ * that outdated answers are not found. If the file cannot be read or written, the library is asked again.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,11 +17,11 @@
 
 struct kept {
 	uint64_t key;
-	char asked[32]; /* OPENBLAS_CORETYPE, "-": not set */
+	char asked[32]; /* value of OPENBLAS_CORETYPE; "-": not set */
 	struct pr_openblas_answer said;
 };
 
-/* For the ranks of one launch too, where there is no place for a file. */
+/* Also used by the ranks of one launch if no file can be written. */
 static struct kept kept[KEPT_MAX];
 static size_t n_kept;
 static bool loaded;

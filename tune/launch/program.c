@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What kind of program a command is, from its file. */
+/* Classifies a command by its program file. */
 #include <errno.h>
 #include <string.h>
 #include "lib/fsroot.h"
 #include "lib/text.h"
 #include "tune/launch/program.h"
 
-#define LOOK_MAX	(8u << 20) /* an OpenMP program names its runtime near the beginning of its file */
+#define LOOK_MAX	(8u << 20) /* bytes; an OpenMP program names its runtime near the beginning of its file */
 
 static const char *env_get(char *const *envp, const char *name)
 {
@@ -25,7 +25,7 @@ static char *full_path(const char *path)
 	return cwd ? gt_xasprintf("%s/%s", cwd, path) : gt_xstrdup(path);
 }
 
-/* 0: it may be executed; ENOENT, EACCES or EISDIR. */
+/* Returns 0 if the file can be executed, else ENOENT, EACCES or EISDIR. */
 static int judge(struct gt_fsroot *live, const char *path)
 {
 	struct stat st;
@@ -51,7 +51,7 @@ char *tn_program_find(const char *name, char *const *envp, int *ret_why)
 		e = judge(live, full);
 		if (!e)
 			return gt_take(full);
-		if (e == EACCES || (direct && e == EISDIR)) /* a directory in PATH is passed by */
+		if (e == EACCES || (direct && e == EISDIR)) /* a directory found by PATH is skipped */
 			why = e;
 	}
 	if (ret_why)
@@ -67,7 +67,7 @@ const char *tn_program_why(int error)
 				  strerror(error);
 }
 
-/* Programs that are known to start or be Python, by name. */
+/* Programs known by name to start Python or to be Python. */
 static bool is_python_name(const char *argv0)
 {
 	static const char *const names[] = { "torchrun", "accelerate", "accelerate-launch", "deepspeed",

@@ -7,7 +7,7 @@
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
-/* How launchers say which process of how many on this host this is, and of how many in all. */
+/* Variables of launchers: rank of this process on this host, number of ranks on this host, number of all ranks. */
 static const struct {
 	const char *index, *count, *world;
 } launchers[] = {
@@ -17,7 +17,7 @@ static const struct {
 	{"MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_SIZE"}, /* MPICH and Intel MPI */
 	{"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_SIZE"},
 	{"HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE", "HOROVOD_SIZE"},
-	/* not SLURM_NTASKS_PER_NODE, which is what was asked for and stands in the batch script too, itself one process */
+	/* not SLURM_NTASKS_PER_NODE: it is the requested number, and also set in the batch script, which is one process */
 	{"SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_STEP_NUM_TASKS"},
 };
 
@@ -29,8 +29,8 @@ static bool digits(const char **p, uint64_t *ret)
 	return !gt_parse_u64(d, ret);
 }
 
-/* "8", or Slurm's "8(x2),4" for 8, 8 and 4 on the nodes of the step. Which of them this is says SLURM_NODEID, that counts from 0;
- * where it says nothing, as in an allocation of one node, the first will do if they are all alike. */
+/* Parses "8", or Slurm's "8(x2),4" for 8, 8 and 4 tasks on the nodes of the step. SLURM_NODEID, counted from 0, selects
+ * the node. If it is not set, as in an allocation of one node, the first number counts if all numbers are equal. */
 static bool tasks_of(const struct tn_launch *c, const char *list, uint64_t *ret)
 {
 	const char *id = tn_run_user(c, "SLURM_NODEID");
@@ -57,7 +57,7 @@ static bool tasks_of(const struct tn_launch *c, const char *list, uint64_t *ret)
 
 struct tn_rank tn_rank_of(const struct tn_launch *c)
 {
-	if (c->rank) /* one of several that we start ourselves */
+	if (c->rank) /* one of several ranks that gputune starts */
 		return *c->rank;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
 		const char *index = tn_run_user(c, launchers[i].index), *count = tn_run_user(c, launchers[i].count);
@@ -69,12 +69,13 @@ struct tn_rank tn_rank_of(const struct tn_launch *c)
 	return (struct tn_rank){0, 1, false, NULL};
 }
 
-/* A launcher's number of this process of which it is not said out of how many. The caller frees it; NULL: none. */
+/* Returns a sentence if a launcher set the rank of this process but not the number of ranks. NULL: no such launcher.
+ * The caller frees it. */
 static char *half_told(const struct tn_launch *c)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
 		const char *index = tn_run_user(c, launchers[i].index);
-		/* a batch script says 0, and is none */
+		/* in a batch script SLURM_LOCALID is 0, but the script is no rank */
 		bool batch = gt_starts_with(launchers[i].index, "SLURM_") && !tn_run_user(c, "SLURM_STEP_ID");
 
 		if (index && *index && !batch)
@@ -109,7 +110,7 @@ bool tn_rank_many_hosts(const struct tn_launch *c)
 
 /* ---- GPUs -------------------------------------------------------------------------------------------------------- */
 
-/* The nth entry of "0,3,GPU-5ba7"; the list starts again at its end. The caller frees it. */
+/* Returns the nth entry of "0,3,GPU-5ba7", counted modulo its length. The caller frees it. */
 static char *nth_of(const char *list, unsigned nth)
 {
 	unsigned n = 1;
@@ -137,7 +138,7 @@ static bool on_several_nodes(const struct pr_host *h)
 	return false;
 }
 
-/* NULL: the user names none. */
+/* Returns the list of GPUs that the user gave; NULL: none. */
 static const char *visible_list(const struct tn_launch *c)
 {
 	return c->gpus ? c->gpus : tn_run_user(c, "CUDA_VISIBLE_DEVICES");
@@ -155,13 +156,13 @@ char *tn_rank_order_differs(const struct tn_launch *c)
 	return numbers ? gt_xstrdup("CUDA_VISIBLE_DEVICES counts them in CUDA's own order") : NULL;
 }
 
-/* Empty, "-1" or Slurm's word: the program is to have none. */
+/* Returns whether the list (empty, "-1" or Slurm's word) gives the program no GPU. */
 static bool none_meant(const char *list)
 {
 	return !*list || *list == '-' || !strcmp(list, "NoDevFiles");
 }
 
-/* GPUs of AMD and Intel, of which no more is known than their number. */
+/* Counts the visible GPUs of AMD and Intel. */
 static unsigned other_visible(const struct tn_launch *c)
 {
 	static const char *const lists[] = {"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
@@ -193,7 +194,8 @@ unsigned tn_rank_visible(const struct tn_launch *c)
 	return (unsigned)seen.n;
 }
 
-/* Is the list of GPUs that of this rank alone, as srun --gpus-per-task or a wrapper that mpirun starts give it? */
+/* Returns whether the list of GPUs belongs to this rank alone, as given by srun --gpus-per-task or a wrapper under
+ * mpirun. */
 static bool list_of_its_own(const struct tn_launch *c, struct tn_rank rank)
 {
 	const char *list = tn_run_said(c, "CUDA_VISIBLE_DEVICES");
@@ -214,7 +216,7 @@ unsigned tn_rank_gpus(const struct tn_launch *c)
 	return one ? 1 : GT_MAX(1u, tn_rank_visible(c));
 }
 
-/* The GPU of the rank among those of the list. Where the process may use all of them and they are at several nodes it has none. */
+/* Returns the rank's GPU in the list. NULL if the process may use all GPUs of the list and they are on several nodes. */
 static const struct pr_gpu *listed_gpu(const struct tn_launch *c, struct tn_rank rank, const char *list, char **ret_why)
 {
 	gt_autofree char *name = nth_of(list, rank.index);
@@ -280,9 +282,9 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_launch *c, struct tn_rank rank,
 	return pr_usable_gpu(c->host, rank.index % n);
 }
 
-/* ---- each its own ------------------------------------------------------------------------------------------------ */
+/* ---- one GPU per rank ------------------------------------------------------------------------------------------- */
 
-/* The GPU's number among those of the bus, also where others are kept from this job. */
+/* Returns the GPU's index on the bus, counting GPUs that this job may not use. */
 static unsigned place_of(const struct pr_host *h, const struct pr_gpu *gpu)
 {
 	unsigned n = 0;
@@ -292,7 +294,7 @@ static unsigned place_of(const struct pr_host *h, const struct pr_gpu *gpu)
 	return n;
 }
 
-/* Has each rank one GPU that the others do not see? */
+/* Returns whether each rank has one GPU that the other ranks do not see. */
 static bool gpu_of_its_own(const struct tn_launch *c, struct tn_rank rank)
 {
 	const char *list = tn_run_said(c, "CUDA_VISIBLE_DEVICES"), *slurm = tn_run_user(c, "SLURM_GPUS_PER_TASK");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which CPUs, which memory and how many files a command gets. Follows from the host and what we are allowed to use.
- */
+/* CPUs, memory policy and limit of open files of a command. They follow from the host and the CPUs that this process
+ * may use. */
 #include <linux/mempolicy.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +24,8 @@ static const struct pr_node *find_node(const struct pr_host *h, int64_t id)
 	return NULL;
 }
 
-/* Tasks on isolated CPUs are not balanced: threads that nobody pins would pile up on one of them. Small cores set the
- * pace of a parallel loop. Neither is taken as long as others are left. */
+/* Tasks on isolated CPUs are not balanced: threads without affinity would gather on one of them. Efficiency cores
+ * determine the speed of a parallel loop. Both are excluded while other CPUs remain. */
 static void usable_cpus(const struct pr_host *h, struct gt_set *ret)
 {
 	const struct gt_set *unwanted[] = {&h->cpu.isolated, &h->cpu.efficiency};
@@ -47,7 +47,7 @@ static const char *all_of(const struct tn_launch *c, const struct gt_set *pool)
 							 : "those allowed, without isolated and small cores";
 }
 
-/* What starts ranks itself is none of them, whatever the job around it says. */
+/* A launcher is no rank itself, even if variables of a surrounding job give it a number. */
 static bool leave_launcher(const struct tn_launch *c, const struct gt_set *pool, char **reason)
 {
 	if (c->host->n_node < 2) {
@@ -59,8 +59,8 @@ static bool leave_launcher(const struct tn_launch *c, const struct gt_set *pool,
 	return false;
 }
 
-/* The pool that this rank shares with others: the CPUs next to its GPU, or all. Returns false, with the reason, where
- * that would be a guess. */
+/* Finds the pool that this rank shares with other ranks: the CPUs next to its GPU, or all CPUs. Returns false, with the
+ * reason, if that would be a guess. */
 static bool choose_pool(const struct tn_launch *c, struct tn_rank rank, struct gt_set *pool, struct tn_rank *in_pool,
 			char **reason)
 {
@@ -111,7 +111,8 @@ static void take_share(const struct tn_launch *c, struct tn_rank rank, struct gt
 	gt_set_copy(&r->cpus, pool);
 }
 
-/* What the launcher has given to this rank is its share already; others may have the same, as where mpirun binds to nodes. */
+/* The mask from the launcher is this rank's share already. Other ranks may have the same mask, for example if mpirun
+ * binds to nodes. */
 static void keep_bound(const struct tn_launch *c, struct tn_rank rank, const char *by, struct tn_run *r)
 {
 	const struct gt_set *mine = &c->host->cpu.allowed;
@@ -173,10 +174,10 @@ const struct tn_launch_setting tn_launch_affinity = {
 /* ---- memory -------------------------------------------------------------------------------------------------------
  */
 
-#define NODES_MAX 1024 /* as many as any kernel is built for */
+#define NODES_MAX 1024 /* the maximum of any kernel configuration */
 
-/* The policy that this process was started with, by numactl, srun --mem-bind or systemd's NUMAPolicy: as "bind:0-1". The caller
- * frees it; NULL: none, each page where it is first touched. */
+/* Returns the memory policy that this process inherited from numactl, srun --mem-bind or systemd's NUMAPolicy, such as
+ * "bind:0-1". NULL: none; pages are allocated at first touch. The caller frees it. */
 static char *users_policy(const struct tn_launch *c)
 {
 	static const char *const names[] = {NULL,    "preferred",      "bind", "interleave",
@@ -198,8 +199,8 @@ static char *users_policy(const struct tn_launch *c)
 	return *list ? gt_xasprintf("%s:%s", names[mode], list) : gt_xstrdup(names[mode]);
 }
 
-/* Where a command spans nodes the kernel would bring its pages to the threads that use them; the knob kernel.numa_balancing is
- * for commands that do not. */
+/* For a command on several nodes, NUMA balancing moves pages to the threads that use them. The tunable
+ * kernel.numa_balancing is for commands on one node. */
 static char *where_touched(const struct tn_launch *c, const char *because)
 {
 	bool off = pr_has(c->host->numa_balancing) && !c->host->numa_balancing.v;
@@ -256,7 +257,7 @@ const struct tn_launch_setting tn_launch_mempolicy = {
 /* ---- open files ----------------------------------------------------------------------------------------------------
  */
 
-/* More than any job needs, and what programs that look at every possible descriptor still do in a moment. */
+/* More than any job needs. Programs that iterate over every possible descriptor still finish this number quickly. */
 #define FILES_MAX INT64_C(1048576)
 
 static void prepare_files(const struct tn_launch *c, struct tn_run *r)

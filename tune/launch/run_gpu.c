@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA's and NCCL's own variables. Few are worth setting: their defaults follow the hardware, and what was pinned for
- * an older one stays behind. Facts: NCCL's user guide (environment variables), CUDA's programming guide. */
+/* Variables of CUDA and NCCL. Few of them are useful: the defaults follow the hardware, and values chosen for older
+ * hardware remain set. Facts: NCCL's user guide (environment variables), CUDA's programming guide. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -17,7 +17,7 @@ static void prepare_cuda_order(const struct tn_launch *c, struct tn_run *r)
 	gt_autofree char *differs = tn_rank_order_differs(c);
 
 	for (size_t i = 0; i < r->n_var; i++)
-		if (!strcmp(r->var[i].name, "CUDA_DEVICE_ORDER")) /* --gpu needs it */
+		if (!strcmp(r->var[i].name, "CUDA_DEVICE_ORDER")) /* set already, because of --gpu */
 			return;
 	if (pr_usable_gpus(c->host) < 2)
 		tn_run_skip(r, "CUDA_DEVICE_ORDER",
@@ -67,12 +67,13 @@ const struct tn_launch_setting tn_launch_cuda_segments = {
 
 /* ---- NCCL -------------------------------------------------------------------------------------------------------- */
 
-/* NCCL itself leaves out lo and docker*; these are as useless for reaching another host, and it would take them. */
+/* Interfaces that do not lead to another host. NCCL excludes lo and docker* itself, but would use these. */
 static const char *const inward[] = {"virbr", "br-",   "cni",   "flannel", "cali",
 				     "veth",  "vxlan", "lxcbr", "lxdbr",   "podman"};
 
-/* Is one of the bridge's ports a device, or built upon one as bonds and VLANs are? Then it is the host's way out, whatever its
- * name: br-mgmt on hosts of OpenStack. The ports of virtual machines and containers are neither. */
+/* Returns whether a port of the bridge is a device, or is built on one, such as a bond or VLAN. The bridge then leads
+ * to other hosts whatever its name is: br-mgmt on OpenStack hosts. Ports of virtual machines and containers are
+ * neither. */
 static bool leads_out(const struct tn_launch *c, const char *interface)
 {
 	gt_autofree char *ports = gt_xasprintf("/sys/class/net/%s/brif", interface);
@@ -93,8 +94,8 @@ static bool leads_out(const struct tn_launch *c, const char *interface)
 	return false;
 }
 
-/* The interfaces to be left out of those that begin with a word: ",br-", for NCCL takes beginnings, or where one of them leads out
- * the others by their names. */
+/* Appends the interfaces to exclude among those that begin with word. NCCL matches prefixes, so ",br-" excludes all. If
+ * one of them leads to other hosts, the others are excluded by their names. */
 static void add_inward(const struct tn_launch *c, const struct gt_strv *names, const char *word, struct gt_buf *to)
 {
 	gt_auto_strv in = {0}, out = {0};
@@ -105,7 +106,7 @@ static void add_inward(const struct tn_launch *c, const struct gt_strv *names, c
 	if (in.n && !out.n)
 		gt_buf_printf(to, ",%s", word);
 	for (size_t i = 0; out.n && i < in.n; i++) {
-		bool begins = false; /* br-ex, where br-ext leads out */
+		bool begins = false; /* br-ex must not be listed if br-ext leads to other hosts */
 
 		for (size_t k = 0; k < out.n; k++)
 			begins |= gt_starts_with(out.v[k], in.v[i]);
@@ -147,14 +148,14 @@ const struct tn_launch_setting tn_launch_nccl_ifname = {
 	.prepare = prepare_nccl_ifname,
 };
 
-/* ---- what was left behind ---------------------------------------------------------------------------------------- */
+/* ---- leftovers of debugging ------------------------------------------------------------------------------------- */
 
 static void prepare_leftovers(const struct tn_launch *c, struct tn_run *r)
 {
 	for (size_t i = 0; pr_leftover_name(i); i++) {
 		const char *name = pr_leftover_name(i), *user = tn_run_said(c, name), *cost = user ? pr_leftover(name, user) : NULL;
 
-		/* a name with several costly values is listed several times */
+		/* a name with several costly values has several entries */
 		if (cost && pr_leftover_is(i, user))
 			tn_run_keep(r, name, user, "set by the user: %s", cost);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kernels OpenBLAS computes with. The variable is one for all copies in a process, and NumPy's and SciPy's wheels bring their
- * own: it is set only if it makes none of those that the command may come to load slower. */
+/* Selects the kernels of OpenBLAS. One variable applies to all copies in a process, and wheels of NumPy and SciPy
+ * contain their own copies. It is therefore set only if it makes no copy that the command may load slower. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static void add_from(const struct tn_launch *c, const char *dir, struct gt_strv 
 	}
 }
 
-/* What wheels in a directory that Python imports from bring: numpy.libs/libscipy_openblas64_-ff651d7f.so. */
+/* Adds the OpenBLAS of wheels in a directory of Python modules: numpy.libs/libscipy_openblas64_-ff651d7f.so. */
 static void add_site(const struct tn_launch *c, const char *site, struct gt_strv *ret)
 {
 	gt_auto_strv names = { 0 };
@@ -50,7 +50,7 @@ static void add_site(const struct tn_launch *c, const char *site, struct gt_strv
 	}
 }
 
-/* An environment: PREFIX/lib/python3.11/site-packages; conda has the library itself in PREFIX/lib. */
+/* Adds those of an environment: PREFIX/lib/python3.11/site-packages. conda keeps the library itself in PREFIX/lib. */
 static void add_prefix(const struct tn_launch *c, const char *prefix, struct gt_strv *ret)
 {
 	gt_autofree char *lib = gt_xasprintf("%s/lib", prefix);
@@ -69,7 +69,7 @@ static void add_prefix(const struct tn_launch *c, const char *prefix, struct gt_
 	}
 }
 
-/* PREFIX/bin/NAME: a link is not followed, for the environment is where the link lies. */
+/* PREFIX/bin/NAME: a link is not resolved, because its own directory is the environment. */
 static void add_prefix_of(const struct tn_launch *c, const char *name, struct gt_strv *ret)
 {
 	gt_autofree char *program = tn_program_find(name, c->envp, NULL);
@@ -77,7 +77,7 @@ static void add_prefix_of(const struct tn_launch *c, const char *name, struct gt
 	for (int up = 0; program && up < 2; up++) {
 		char *slash = strrchr(program, '/');
 
-		if (!slash) /* it lies in the root directory itself */
+		if (!slash) /* the program is in the root directory */
 			return;
 		*slash = '\0';
 	}
@@ -96,8 +96,8 @@ static void add_python_path(const struct tn_launch *c, struct gt_strv *ret)
 			add_site(c, dir, ret);
 }
 
-/* Every OpenBLAS that the command may come to load: the host's as found with the library path that it will have, and those of
- * the Python that it is or may start. */
+/* Finds every OpenBLAS that the command may load: the host's, by the library path of the command, and those of the
+ * Python that it is or may start. */
 static void find_copies(const struct tn_launch *c, const struct tn_run *r, struct gt_strv *ret)
 {
 	static const char *const environments[] = { "VIRTUAL_ENV", "CONDA_PREFIX" };
@@ -129,8 +129,8 @@ static void find_copies(const struct tn_launch *c, const struct tn_run *r, struc
 
 struct copies {
 	struct gt_strv paths;
-	struct pr_openblas_answer *said; /* one each */
-	size_t old;			 /* the first with kernels of a much older processor; paths.n: none */
+	struct pr_openblas_answer *said; /* one answer per path */
+	size_t old;			 /* index of the first copy that uses kernels of a much older processor; paths.n: none */
 };
 
 static void copies_clear(struct copies *a)
@@ -159,7 +159,7 @@ static int ask_all(const struct tn_launch *c, struct copies *a, struct gt_err *e
 	return r;
 }
 
-/* One that computes well by itself, and not with this core; paths.n: none. */
+/* Returns the index of a copy that selects good kernels by default but not with this core; paths.n: none. */
 static size_t find_harmed(const struct tn_launch *c, const struct copies *a, const char *core)
 {
 	size_t i = 0;
@@ -169,7 +169,7 @@ static size_t find_harmed(const struct tn_launch *c, const struct copies *a, con
 	return i;
 }
 
-/* One that needs this core and does not take it; paths.n: none. */
+/* Returns the index of a copy that needs this core but does not accept it; paths.n: none. */
 static size_t find_deaf(const struct tn_launch *c, const struct copies *a, const char *core)
 {
 	struct pr_openblas_answer said;
@@ -206,7 +206,7 @@ static void choose(const struct tn_launch *c, const struct copies *a, struct tn_
 			    a->paths.v[deaf], a->said[deaf].core);
 }
 
-/* Why there is nothing to ask; NULL: there is. */
+/* Returns why OpenBLAS need not be asked; NULL: it must be. */
 static const char *no_question(const struct tn_launch *c)
 {
 	if (!gt_streq(c->host->kernel.arch.v, "x86_64"))

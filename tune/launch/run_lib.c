@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which libraries a command gets: BLAS and allocator. Both are Debian's own files, looked for where Debian puts them.
- */
+/* Libraries of a command: BLAS and allocator. Both are files of Debian packages in their usual directories. */
 #include <errno.h>
 #include <gnu/libc-version.h>
 #include <stdio.h>
@@ -15,7 +14,8 @@
 
 #define GIB (INT64_C(1) << 30)
 
-/* Is there a library at path that may be put into every program? If it is there but may not, *ret_why says so. */
+/* Returns whether the library at path exists and may be preloaded into every program. If it exists but may not,
+ * *ret_why has the reason. */
 static bool usable(const struct tn_launch *c, const char *path, const char **ret_why)
 {
 	struct stat st;
@@ -23,24 +23,25 @@ static bool usable(const struct tn_launch *c, const char *path, const char **ret
 	if (gt_fs_stat(c->fs, path, &st) < 0)
 		return false;
 	*ret_why = gt_check_file_trust(c->fs, &st);
-	if (!*ret_why && c->host->live && st.st_uid != 0) /* also where we are not root ourselves */
+	if (!*ret_why && c->host->live && st.st_uid != 0) /* required also if this process is not root */
 		*ret_why = "does not belong to root";
 	if (!*ret_why && c->host->live)
 		*ret_why = gt_check_dirs_trust(c->fs, path);
 	return !*ret_why;
 }
 
-/* In the same rounds as those of omp.spin (run_omp.c): 793 samples/s where PyTorch and openblas-pthread each had two threads for
- * the two CPUs, 3713 under gputune run; 3453 where PyTorch took one thread because the virtual processors call themselves
- * threads of one core, and so left the CPUs to BLAS. */
+/* Measured in the rounds described at omp.spin (run_omp.c). 793 samples/s if PyTorch and openblas-pthread each have two
+ * threads for the two CPUs; 3713 under gputune run. 3453 if PyTorch uses one thread, because the virtual processors are
+ * reported as threads of one core, and leaves the CPUs to BLAS. */
 
 /* ---- BLAS ---------------------------------------------------------------------------------------------------------
  */
 
-/* Flavours of Debian's packages whose threads are OpenMP's own, best first. */
+/* Flavours of Debian's BLAS packages that use OpenMP's threads, best first. */
 static const char *const shared_pool[] = { "openblas-openmp", "blis-openmp" };
 
-/* What a file of Debian's is: ".../openblas-pthread/libblas.so.3" is openblas-pthread. Reference BLAS lies in "blas". */
+/* Returns the flavour of a Debian library: ".../openblas-pthread/libblas.so.3" is openblas-pthread. The reference BLAS
+ * is in "blas". */
 static char *flavour(const char *path)
 {
 	gt_autofree char *dir = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path));
@@ -49,7 +50,8 @@ static char *flavour(const char *path)
 	return gt_xstrdup(base ? base + 1 : dir);
 }
 
-/* What the program gets without us. A capture may have kept only the alternative, not the file behind it. */
+/* Returns the BLAS that the program gets without gputune. A capture may have only the alternative, not the file behind
+ * it. */
 static char *blas_now(const struct tn_launch *c)
 {
 	gt_autofree char *path = tn_loader_find(c, "libblas.so.3");
@@ -59,7 +61,7 @@ static char *blas_now(const struct tn_launch *c)
 	return c->host->blas.v ? gt_xstrdup(c->host->blas.v) : NULL;
 }
 
-/* The directory in which a better libblas.so.3 lies; NULL if there is none. */
+/* Returns the directory of a better libblas.so.3; NULL: none. */
 static char *better_blas(const struct tn_launch *c, const char **ret_name, const char **ret_why)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(shared_pool); i++) {
@@ -74,7 +76,8 @@ static char *better_blas(const struct tn_launch *c, const char **ret_name, const
 	return NULL;
 }
 
-/* Does the program, or PyTorch in it, use the host's libblas.so.3, and is that one slow beside OpenMP? */
+/* Returns whether the program, or PyTorch in it, uses the host's libblas.so.3 and that library is slow together with
+ * OpenMP. */
 static bool needs_other_blas(const struct tn_launch *c, struct tn_run *r, char **ret_have)
 {
 	gt_autofree char *wheel = tn_loader_wheel(c), *have = wheel ? NULL : blas_now(c);
@@ -105,7 +108,7 @@ static void prepare_blas(const struct tn_launch *c, struct tn_run *r)
 			    why ? why : "is not installed", why ? "" : " (apt install libopenblas0-openmp)");
 		return;
 	}
-	if (user) { /* the user's own libraries come first; a BLAS among them is the user's choice */
+	if (user) { /* the user's own path has priority; a BLAS in it is the user's choice */
 		gt_autofree char *own = tn_loader_find(&(struct tn_launch){ .fs = c->fs, .host = c->host }, "libblas.so.3"),
 				 *seen = tn_loader_find(c, "libblas.so.3");
 
@@ -138,8 +141,8 @@ const struct tn_launch_setting tn_launch_blas = {
 
 static const struct allocator {
 	const char *name, *soname, *package;
-	const char *variable, *value; /* its own setting for large tensors, or NULL */
-	const char *no_huge_pages;    /* the same where they are always on: as if they were not */
+	const char *variable, *value; /* its setting for large tensors; NULL: none */
+	const char *no_huge_pages;    /* the same setting for hosts with huge pages always on: disables them for the allocator */
 } allocators[] = {
 	{"tcmalloc", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4 (Debian 13: libtcmalloc-minimal4t64)", NULL,
 	 NULL, NULL},
@@ -193,11 +196,11 @@ static char *find_allocator(const struct tn_launch *c, const struct allocator *a
 	return NULL;
 }
 
-/* Files that bring a malloc of their own, by a word of their name. */
+/* Words in the names of libraries that contain a malloc. */
 static const char *const mallocs[] = {"malloc", "hoard", "scudo", "umem",   "lockless", "scalloc",
 				      "asan",	"lsan",	 "tsan",  "efence", "DUMA"};
 
-/* Is one of the words in the name of a file of the list? The loader parts it at colons and blanks. */
+/* Returns whether a file name in the list contains one of the words. The loader splits the list at colons and blanks. */
 static bool preloads(const char *list, const char *const *words, size_t n)
 {
 	gt_each_word(w, list ? list : "", ": ") {
@@ -208,7 +211,7 @@ static bool preloads(const char *list, const char *const *words, size_t n)
 	return false;
 }
 
-/* What is to be preloaded comes after what the user preloads: of two that answer to a name the first counts. */
+/* Libraries are appended to the user's LD_PRELOAD: of two that define a symbol the first one counts. */
 static void add_preload(const struct tn_launch *c, struct tn_run *r, const char *path, const char *reason)
 {
 	const char *user = tn_run_said(c, "LD_PRELOAD");
@@ -216,11 +219,12 @@ static void add_preload(const struct tn_launch *c, struct tn_run *r, const char 
 
 	for (size_t i = 0; i < r->n_var && after; i++)
 		if (!strcmp(r->var[i].name, "LD_PRELOAD") && r->var[i].status == TN_VAR_SET)
-			free(gt_take(after)); /* the user's are in it already */
+			free(gt_take(after)); /* the user's libraries are in it already */
 	tn_run_add(c, r, "LD_PRELOAD", after ? after : path, reason);
 }
 
-/* Of 640 000 blocks of 4 KiB eight threads kept 10 000: jemalloc had 75 MiB resident in small pages, 124 MiB in huge ones. */
+/* Measured with eight threads that kept 10 000 of 640 000 blocks of 4 KiB: jemalloc had 75 MiB resident with small
+ * pages and 124 MiB with huge pages. */
 static void preload_allocator(const struct tn_launch *c, const struct allocator *a, const char *path,
 			      struct tn_run *r)
 {
@@ -302,9 +306,9 @@ static bool preloads_allocator(const struct tn_run *r)
 	return false;
 }
 
-/* Blocks up to a quarter of a rank's part of memory come from the heap, which is trimmed only beyond all of it. Where a control
- * group has a limit that is half of the limit: what a process keeps and does not use is charged to all of them, and beyond it
- * one is killed. */
+/* Blocks up to a quarter of a rank's part of memory come from the heap. The heap is trimmed only beyond the whole part,
+ * or beyond half of it under a control group's limit. Unused memory that a process keeps is charged to the whole group,
+ * and the kernel ends a process of a group that exceeds its limit. */
 static void prepare_malloc(const struct tn_launch *c, struct tn_run *r)
 {
 	unsigned ranks = tn_processes_here(c);
@@ -356,7 +360,7 @@ static char *find_runtime(const struct tn_launch *c, const struct runtime *rt, c
 {
 	gt_autofree char *own = gt_xasprintf("/usr/lib/%s/%s", tn_multiarch(c->host), rt->soname);
 
-	/* what Debian calls libiomp5.so is LLVM's; Intel's lies in a place of its own */
+	/* Debian's libiomp5.so is LLVM's; Intel's is in a directory of its own */
 	if (!strcmp(rt->name, "libomp") && usable(c, own, ret_why))
 		return gt_take(own);
 	for (size_t i = 0; rt->dirs[i]; i++) {
@@ -375,7 +379,7 @@ static void prepare_omp_runtime(const struct tn_launch *c, struct tn_run *r)
 	gt_autofree char *path = NULL;
 	const char *why = NULL;
 
-	if (!c->chosen) /* nothing to say: a run has the runtime that its program was built with */
+	if (!c->chosen) /* no value to report: the program uses the runtime that it was built with */
 		return;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(runtimes); i++)
 		if (gt_streq(c->asked, runtimes[i].name))

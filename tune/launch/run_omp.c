@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenMP: how many threads, where, and how they wait. */
+/* OpenMP: number of threads, their binding and their waiting. */
 #include <stdio.h>
 #include <string.h>
 #include "tune/launch/cpu_affinity.h"
@@ -12,8 +12,8 @@ static const struct gt_set *cpus_of(const struct tn_launch *c, const struct tn_r
 	return gt_set_count(&r->cpus) ? &r->cpus : &c->host->cpu.allowed;
 }
 
-/* torchrun sets 1 where its own user has said nothing. What that user has said is in the environment with which torchrun was
- * started; it does not change when the program sets a variable. */
+/* Returns whether torchrun set the value. It sets 1 if its own user set nothing. The environment with which torchrun
+ * was started shows that: /proc does not change when the program sets a variable. */
 static bool set_by_torchrun(const struct tn_launch *c)
 {
 	gt_autofree char *said = NULL;
@@ -22,7 +22,8 @@ static bool set_by_torchrun(const struct tn_launch *c)
 	       tn_launcher_had(c, "TORCHELASTIC_RUN_ID", "OMP_NUM_THREADS", &said) && !said;
 }
 
-/* More threads than the quota pays for are all stopped together; all ranks are paid from the same one. */
+/* Returns the number of threads that the CPU quota allows per rank. With more threads all of them are stopped together.
+ * All ranks share one quota. */
 static unsigned threads_paid(const struct tn_launch *c, unsigned ranks)
 {
 	struct pr_num quota = c->host->cpu.quota_millicpu;
@@ -30,7 +31,7 @@ static unsigned threads_paid(const struct tn_launch *c, unsigned ranks)
 	return pr_has(quota) ? (unsigned)GT_MIN(GT_MAX(quota.v / 1000 / ranks, 1), UINT32_MAX) : UINT32_MAX;
 }
 
-/* Why n threads of so many cores; the caller frees it. */
+/* Returns the reason for n threads of so many cores; the caller frees it. */
 static char *why_threads(const struct tn_launch *c, unsigned cores, unsigned sharers, bool by_quota)
 {
 	struct tn_processes p = tn_processes_of(c);
@@ -147,11 +148,11 @@ const struct tn_launch_setting tn_launch_omp_bind = {
 /* ---- waiting ------------------------------------------------------------------------------------------------------
  */
 
-/* libgomp spins 300 000 times before it sleeps, which is milliseconds. Whoever has lost its core to another process for
- * a moment is waited for by threads that keep the cores busy. Sleeping and waking costs some 50 us (measured, in a
- * virtual machine), and 3000 times "pause" last about as long: who spins as long as sleeping costs is never more than
- * twice as slow as the best choice. Four interleaved rounds of PyTorch's MLP on two CPUs with eight other threads running:
- * 3713 samples/s with 3000 spins, 3530 with none, 1572 with 30 000, 1072 with libgomp's own 300 000. */
+/* libgomp spins 300 000 times before it sleeps, which takes milliseconds. If a thread loses its core to another process
+ * for a moment, the other threads keep the cores busy while they wait. Sleeping and waking costs about 50 us (measured
+ * in a virtual machine), about as long as 3000 "pause" instructions. A thread that spins for the cost of sleeping takes
+ * at most twice the time of the best choice. Four interleaved rounds of PyTorch's MLP on two CPUs with eight other
+ * threads running: 3713 samples/s with 3000 spins, 3530 with none, 1572 with 30 000, 1072 with libgomp's own 300 000. */
 #define SPINS       "3000"
 #define SPINS_QUOTA "1000"
 

@@ -5,8 +5,8 @@
 #include "lib/util.h"
 #include "tune/launch/wrapper.h"
 
-/* Option letters, and long options with blanks between. Sources: the manual pages of coreutils 9.7, util-linux 2.41, numactl 2.0.19
- * and GNU time 1.9. */
+/* Option letters, and long options separated by blanks. Sources: the manual pages of coreutils 9.7, util-linux 2.41,
+ * numactl 2.0.19 and GNU time 1.9. */
 static const struct wrapper {
 	const char *name;
 	const char *flags, *long_flags; /* without a value */
@@ -38,7 +38,7 @@ static const struct wrapper *find(const char *program)
 	return NULL;
 }
 
-/* ---- the environment that env(1) makes ----------------------------------------------------------------------------------- */
+/* ---- environment of env(1) -------------------------------------------------------------------------------------- */
 
 static void unset(struct tn_command *c, const char *name, size_t n)
 {
@@ -63,7 +63,7 @@ static void assign(struct tn_command *c, char *assignment)
 
 /* ---- options ------------------------------------------------------------------------------------------------------------- */
 
-/* One option at w. Returns the number of words it takes, 0 if it is not known. *ret_value: its value, or NULL. */
+/* Parses one option at w. Returns the number of its words, 0 if it is unknown. *ret_value: its value, or NULL. */
 static size_t long_option(const struct wrapper *p, char *const *w, const char **ret_value)
 {
 	const char *name = *w + 2;
@@ -101,13 +101,13 @@ static void apply_env_option(struct tn_command *c, const char *option, const cha
 		unset(c, value, strlen(value));
 }
 
-/* Returns what comes after the wrapper's own words; NULL if they are not all known, or if there is no command. */
+/* Returns the first word after the wrapper's own words. NULL: one of them is unknown, or there is no command. */
 static char *const *pass(const struct wrapper *p, char *const *w, struct tn_command *c)
 {
 	bool env = !strcmp(p->name, "env");
 
 	for (; *w && **w == '-' && strcmp(*w, "--") != 0; w++) {
-		bool bare = env && !strcmp(*w, "-"); /* -i */
+		bool bare = env && !strcmp(*w, "-"); /* means -i */
 		const char *value = NULL;
 		size_t takes = bare ? 1 : gt_starts_with(*w, "--") ? long_option(p, w, &value) : short_options(p, w, &value);
 
@@ -121,7 +121,7 @@ static char *const *pass(const struct wrapper *p, char *const *w, struct tn_comm
 	for (unsigned i = 0; i < p->operands; i++, w++)
 		if (!*w || strspn(*w, "0123456789abcdefABCDEFxX,.:-smhd") != strlen(*w))
 			return NULL;
-	/* a loader's list is extended later: the value of env would replace the extended one */
+	/* variables of the loader are extended later; a value given to env would replace the extended one */
 	for (; env && *w && strchr(*w, '='); w++)
 		if (!gt_starts_with(*w, "LD_"))
 			assign(c, *w);

@@ -31,8 +31,8 @@ static const struct {
 	 "for every device there is: name the bridges above the GPUs only (pcie.acs)"},
 };
 
-/* Parameters of which the kernel keeps one value. Those of modules have a dot; some of systemd's and dracut's are
- * lists. */
+/* Parameters with one value in the kernel. Names with a dot are parameters of modules; some parameters of systemd and
+ * dracut are lists. */
 static bool is_single(const char *name)
 {
 	static const char *const single[] = {"transparent_hugepage",
@@ -90,7 +90,7 @@ static void judge_twice(struct sc_findings *out, const struct pr_params *all, si
 				     last->file, last->line));
 }
 
-/* An IOMMU that is off translates nothing, however it is to do so. */
+/* An IOMMU that is off translates nothing, so its mode has no effect. */
 static void judge_iommu(struct sc_findings *out, const struct pr_params *all)
 {
 	const struct pr_param *off = NULL, *pt = NULL;
@@ -109,7 +109,7 @@ static void judge_iommu(struct sc_findings *out, const struct pr_params *all)
 				     off->line));
 }
 
-/* Both lists of words as grub-mkconfig joins them against what this kernel was started with. */
+/* Compares both lists of words, as grub-mkconfig joins them, with the command line of the running kernel. */
 static void judge_pending(struct sc_findings *out, const struct pr_params *all, const struct pr_params *running)
 {
 	for (size_t i = 0; i < all->n; i++) {

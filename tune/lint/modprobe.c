@@ -9,7 +9,7 @@
 
 #define BLANKS " \t"
 
-/* One word of an options line; module and name with '_' for '-', as the kernel has them. value NULL: a switch. */
+/* One word of an options line. module and name have '_' for '-', as in the kernel. value NULL: a switch. */
 struct option {
 	char *module, *name, *value, *file;
 	unsigned line;
@@ -17,12 +17,12 @@ struct option {
 struct conf {
 	struct gt_fsroot *fs;
 	struct sc_findings *out;
-	char *builtin; /* modules.builtin of the running kernel; NULL: not known */
-	char *nvidia;  /* parameters of NVIDIA's module as it runs */
+	char *builtin; /* modules.builtin of the running kernel; NULL: unknown */
+	char *nvidia;  /* parameters of the loaded NVIDIA module */
 	struct option *opt;
 	size_t n;
-	struct gt_strv dead;    /* modules that an install line keeps out, */
-	struct gt_strv dead_by; /* and "FILE:LINE" of it */
+	struct gt_strv dead;    /* modules that an install line disables, */
+	struct gt_strv dead_by; /* and "FILE:LINE" of that line */
 };
 
 void tn_lint_unread(struct gt_fsroot *fs, const char *dir, const char *suffix, const char *reader,
@@ -56,7 +56,8 @@ static char *underscored(const char *s, size_t n)
 	return d;
 }
 
-/* The next word; quotes keep blanks together and stay. *p moves behind it. The caller frees it; NULL: there is none. */
+/* Returns the next word with its quotes; blanks within quotes belong to it. *p moves past it. The caller frees it;
+ * NULL: the end. */
 static char *word(const char **p)
 {
 	const char *start = *p + strspn(*p, BLANKS), *end = start;
@@ -89,7 +90,7 @@ static bool is_nvidia(const char *module)
 	return !strcmp(module, "nvidia") || !strcmp(module, "nvidia_uvm") || !strcmp(module, "nvidia_current");
 }
 
-/* "install MODULE COMMAND": with true or false for the command it is never loaded. */
+/* Parses "install MODULE COMMAND". With the command true or false the module is never loaded. */
 static void take_install(struct conf *c, const char *rest, const char *file, unsigned line)
 {
 	gt_autofree char *raw = word(&rest), *command = word(&rest), *module = NULL;
@@ -138,7 +139,7 @@ static void take_line(struct conf *c, const char *text, const char *file, unsign
 	sc_find(c->out, SC_WARN, file, line, gt_xasprintf("ignored: modprobe knows no '%.40s'", first));
 }
 
-/* A backslash at its end joins a line with the next one. */
+/* A backslash at the end joins a line with the next one. */
 static void take_file(struct conf *c, const char *file)
 {
 	gt_autofree char *text = NULL;
@@ -169,7 +170,7 @@ static void take_file(struct conf *c, const char *file)
 
 /* ---- judgement ---- */
 
-/* "kernel/drivers/nvme/host/nvme-core.ko", one a line */
+/* Searches lines such as "kernel/drivers/nvme/host/nvme-core.ko". */
 static bool is_builtin(const struct conf *c, const char *module)
 {
 	for (const char *p = c->builtin; p && *p;) {
@@ -194,7 +195,7 @@ static bool all_of_module_said(const struct conf *c, size_t at)
 	       !strcmp(c->opt[at].file, c->opt[at - 1].file);
 }
 
-/* Once per line: no module is there that could take them. */
+/* Reports once per line that its module is missing, so that its options have no effect. */
 static bool judge_module(struct conf *c, size_t at)
 {
 	const struct option *o = &c->opt[at];
@@ -215,7 +216,7 @@ static bool judge_module(struct conf *c, size_t at)
 	return true;
 }
 
-/* The line that has the last word, if it is another one. */
+/* Returns the line that decides the option, if it is another line. */
 static const struct option *beaten_by(const struct conf *c, size_t at)
 {
 	for (size_t j = c->n; j-- > at + 1;)
@@ -239,7 +240,7 @@ static bool same_value(const char *a, const char *b)
 	return is[0] >= 0 && is[0] == is[1];
 }
 
-/* What the module runs with; NULL: not loaded, or it does not say. The caller frees it. */
+/* Returns the value in the loaded module; NULL: not loaded, or not shown. The caller frees it. */
 static char *running(const struct conf *c, const struct option *o)
 {
 	gt_autofree char *path = gt_xasprintf("/sys/module/%s/parameters/%s", o->module, o->name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The admin's files for other programs: tuned's profiles, PAM's limits, NCCL's settings for all jobs. */
+/* Local files for other programs: profiles of tuned, limits of PAM, settings of NCCL for all jobs. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/parse.h"
@@ -29,17 +29,17 @@ static void each_line(struct gt_fsroot *fs, const char *file, line_fn take, void
 struct tuned {
 	struct gt_fsroot *fs;
 	struct sc_findings *out;
-	char section[32], type[32]; /* a section's plug-in is its type, else its name */
+	char section[32], type[32]; /* the plug-in of a section is its type, or else its name */
 };
 
-/* "> 4096" raises to, "< 4096" lowers to; what has a variable in it is known to tuned only. */
+/* "> 4096" raises to, "< 4096" lowers to. Only tuned can evaluate a value with a variable. */
 static void judge_sysctl(struct tuned *t, const char *key, char *value, const char *file, unsigned no)
 {
 	value += strspn(value, "<>");
 	sc_lint_one(t->fs, key, strstr(value, "${") ? NULL : gt_strip(value), file, no, t->out);
 }
 
-/* Plug-ins that look for a file which Debian has elsewhere. */
+/* Reports plug-ins that use a file with another path on Debian. */
 static void judge_plugin(struct tuned *t, const char *plugin, const char *key, const char *file, unsigned no)
 {
 	if (!strcmp(plugin, "bootloader") && gt_starts_with(key, "cmdline") && !gt_fs_exists(t->fs, "/etc/grub2.cfg") &&
@@ -57,7 +57,7 @@ static void judge_plugin(struct tuned *t, const char *plugin, const char *key, c
 				   "/etc/default/irqbalance"));
 }
 
-/* tuned takes a # behind a blank for the beginning of a comment. */
+/* tuned treats a # after a blank as the beginning of a comment. */
 static void cut_comment(char *line)
 {
 	while ((line = strpbrk(line, " \t")) && line[1] != '#')
@@ -120,7 +120,7 @@ struct limit {
 };
 struct limits {
 	struct sc_findings *out;
-	int64_t nr_open; /* 0: not known */
+	int64_t nr_open; /* 0: unknown */
 	struct limit *limit;
 	size_t n;
 };
@@ -133,7 +133,7 @@ static bool is_one_of(const char *word, const char *const *list, size_t n)
 	return false;
 }
 
-/* What pam_limits would ignore in words of "DOMAIN TYPE ITEM VALUE"; NULL: nothing. */
+/* Returns why pam_limits ignores the words "DOMAIN TYPE ITEM VALUE"; NULL: it does not. */
 static const char *no_limit(char *const word[4])
 {
 	static const char *const types[] = {"soft", "hard", "-"}, *const all[] = {"unlimited", "infinity"},
@@ -144,7 +144,7 @@ static const char *no_limit(char *const word[4])
 	int64_t v;
 
 	if (word[1] && !strcmp(word[1], "-") && !word[2])
-		return NULL; /* "DOMAIN -": no limits at all */
+		return NULL; /* "DOMAIN -" removes all limits */
 	if (!word[1] || !word[2] || !word[3])
 		return "a line is DOMAIN TYPE ITEM VALUE";
 	if (!is_one_of(word[1], types, GT_ARRAY_SIZE(types)))
@@ -247,7 +247,7 @@ struct nccl {
 	struct gt_strv names;
 };
 
-/* NCCL takes the line apart at its first '=', blanks and all, and never replaces what is set already. */
+/* NCCL splits the line at its first '=', including blanks, and never replaces a variable that is set already. */
 static void take_nccl(void *arg, char *line, const char *file, unsigned no)
 {
 	struct nccl *n = arg;

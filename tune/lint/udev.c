@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks the local rules of udev. */
+/* Checks local rules of udev. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "tune/model/value.h"
 #include "tune/boot/udev.h"
 
-/* Values and attributes that old recipes still set, as patterns. value NULL: any. */
+/* Values and attributes that old recipes still set, as patterns. value NULL: any value. */
 static const struct {
 	const char *attr, *value, *what;
 } dead[] = {
@@ -21,19 +21,19 @@ static const struct {
 	{"queue/nomerges", "2", "no request is merged with another: reads in order become many small ones"},
 };
 
-/* An assignment that the events of one disk carry out. */
+/* An assignment carried out by the events of one disk. */
 struct done {
 	const struct tn_udev_rule *rule;
 	const struct tn_udev_token *token;
-	bool sure, added, changed; /* without doubt; at "add", at "change" */
+	bool sure, added, changed; /* certain; carried out at "add"; carried out at "change" */
 };
 struct lint {
 	struct gt_fsroot *fs;
 	struct tn_udev u;
 	struct sc_findings *out;
-	struct done *done; /* of the disk that is looked at */
+	struct done *done; /* of the current disk */
 	size_t n;
-	bool change;	/* the event is "change" */
+	bool change;	/* the current event is "change" */
 	bool *reported; /* by index of the rule */
 };
 
@@ -47,7 +47,7 @@ static bool is_local(const char *file)
 	return !gt_starts_with(file, "/usr/lib/");
 }
 
-/* One finding per rule, for the first disk. */
+/* Adds one finding per rule, for the first disk only. */
 static void find(struct lint *c, enum sc_severity severity, const struct tn_udev_rule *r, char *what)
 {
 	size_t i = (size_t)(r - c->u.rule);
@@ -107,7 +107,7 @@ static void note(void *ctx, const struct tn_udev_rule *r, const struct tn_udev_t
 	c->done[i].changed |= c->change;
 }
 
-/* The last certain assignment of another value that comes after `a` in each event that carries out `a`. */
+/* Returns the last certain assignment of another value that follows `a` in each event that carries out `a`. */
 static const struct done *replaced_by(const struct lint *c, const struct done *a)
 {
 	for (size_t i = c->n; i-- > 0;) {
@@ -172,7 +172,7 @@ void tn_lint_udev(struct gt_fsroot *fs, struct sc_findings *ret)
 	tn_udev_load(fs, SC_NOW, &c.u);
 	for (size_t i = 0; i < c.u.files.n; i++)
 		any |= is_local(c.u.files.v[i]);
-	if (any) { /* packages' files are judged only together with local ones */
+	if (any) { /* files of packages are judged only together with local ones */
 		tn_udev_parse(&c.u);
 		c.reported = gt_xcalloc(c.u.n + 1, sizeof(*c.reported));
 		judge_lines(&c);

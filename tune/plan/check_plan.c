@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks that a plan still suits the host: before it is applied. */
+/* Checks before apply that a plan still suits the host. */
 #include <errno.h>
 #include <string.h>
 #include "tune/model/value.h"
@@ -24,7 +24,8 @@ static bool has_instance(struct gt_fsroot *fs, const struct pr_host *host, const
 	return i->instance && gt_strv_has(&instances, i->instance);
 }
 
-/* The preconditions may have changed since the plan: the scheduler's module is gone, a virtual machine runs. */
+/* The preconditions may have changed since the plan, for example because the scheduler's module was removed or a
+ * virtual machine was started. */
 static int check_preconditions(struct gt_fsroot *fs, const struct tn_ctx *c, const struct tn_item *i, struct gt_err *err)
 {
 	gt_autofree char *label = tn_tunable_label(i->knob, i->instance), *offered = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan: what each knob wishes, compared with what is there. */
+/* Makes the plan: compares the desired value of each tunable with the current one. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -68,7 +68,7 @@ struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_tunable *k, const
 
 static void say(struct tn_item *i, enum tn_status status, const char *reason)
 {
-	char *copy = gt_xstrdup(reason); /* reason may be the very one that is replaced */
+	char *copy = gt_xstrdup(reason); /* reason may point to i->reason */
 
 	free(i->reason);
 	i->reason = copy;
@@ -79,7 +79,7 @@ bool tn_tunable_good(const struct tn_tunable *k, const char *want, const char *h
 {
 	if (tn_value_equal(have, want))
 		return true;
-	/* of a pair the zero only says that the other one is in force */
+	/* the zero of a pair only means that the other one is in force */
 	if (pair && tn_value_equal(have, "0") && strcmp(pair, "0"))
 		return false;
 	return tn_value_reaches(k->op, have, want);
@@ -98,7 +98,7 @@ bool tn_item_keeps(const struct tn_item *i)
 	       tn_item_good(i, i->current) && !tn_tunable_good(k, i->wanted, i->at_boot, i->pair_path ? "in force" : NULL);
 }
 
-/* Reads what is there. Returns false, with the status said, if there is nothing to decide on. */
+/* Reads the current value. If there is none, sets the item's status and returns false. */
 static bool read_current(const struct make *m, struct tn_item *i)
 {
 	gt_autofree char *why = NULL;
@@ -107,7 +107,7 @@ static bool read_current(const struct make *m, struct tn_item *i)
 	r = tn_value_read(m->fs, i->path, &i->current);
 	if (!r && i->pair_path) {
 		r = tn_value_read(m->fs, i->pair_path, &i->pair_current);
-		if (r == -ENOENT) { /* a kernel without the counterpart has no pair */
+		if (r == -ENOENT) { /* this kernel lacks the counterpart */
 			free(i->pair_path);
 			i->pair_path = NULL;
 			r = 0;
@@ -136,7 +136,8 @@ struct tn_now tn_item_now(struct gt_fsroot *fs, const struct tn_item *i, char **
 				.read_only = !(st.st_mode & S_IWUSR) };
 }
 
-/* The admin's file says it in the other form, and says no less: ours would take its place. */
+/* Skips the item if a file of another program sets the other form to at least the same amount. gputune's file would
+ * replace it. */
 static bool pair_says_it(const struct make *m, struct tn_item *i)
 {
 	const struct sc_assign *a = tn_boot_pair(m->boot.sysctl, i->knob);
@@ -154,7 +155,7 @@ static bool pair_says_it(const struct make *m, struct tn_item *i)
 	return true;
 }
 
-/* Of several numbers those that go further than what is wanted stay. */
+/* Keeps those of several numbers that are further than the wanted value. */
 static void heed(struct tn_item *i, const char *other)
 {
 	char *further = other ? tn_value_further(i->knob->op, i->wanted, other) : NULL;
@@ -165,8 +166,7 @@ static void heed(struct tn_item *i, const char *other)
 	i->wanted = further;
 }
 
-/* A file of the admin's that goes further in the same direction is not to be outdone by ours at the next boot, nor by the one of
- * ours that is there already. */
+/* A file of another program may go further in the same direction. gputune's file must not reduce that at the next boot. */
 static void heed_boot(struct make *m, struct tn_item *i)
 {
 	gt_autofree char *by = NULL, *theirs = tn_boot_further(&m->boot, i->knob, i->path, i->wanted, &by);
@@ -174,7 +174,7 @@ static void heed_boot(struct make *m, struct tn_item *i)
 	heed(i, theirs);
 }
 
-/* A value outside of the range of this host is not written, whatever asks for it. */
+/* Rejects a value outside the range of this host, whatever its source. */
 static bool out_of_range(const struct make *m, struct tn_item *i, const char *asked)
 {
 	const struct sc_assign *a = tn_tunable_key(i->knob) ? sc_boot_value(m->boot.others, tn_tunable_key(i->knob)) : NULL;
@@ -215,7 +215,7 @@ static void apply_desired(struct make *m, struct tn_item *i, const struct tn_des
 									   "already lower; never raised");
 		return;
 	}
-	if (!i->pair_path) /* the zero of a pair is no number that goes further */
+	if (!i->pair_path) /* the zero of a pair is not a number to compare */
 		heed(i, i->current);
 	if (!i->chosen) {
 		gt_autofree char *why = gt_xasprintf("by choice only: %s", i->reason);
@@ -236,7 +236,7 @@ static void add_conflict(struct gt_buf *b, const char *what)
 		gt_buf_printf(b, "%s%s", b->len ? "; " : "", what);
 }
 
-/* Is a module loaded before systemd-sysctl writes? */
+/* Returns whether the module is loaded before systemd-sysctl writes. */
 static bool loaded_first(struct gt_fsroot *fs, const char *module)
 {
 	gt_auto_strv files = { 0 };
@@ -255,7 +255,8 @@ static bool loaded_first(struct gt_fsroot *fs, const char *module)
 	return found;
 }
 
-/* What is written at boot finds no file if a module that is loaded later brings it. The caller frees it; NULL: none does. */
+/* Returns a sentence if a module that is loaded late creates the file: a value written before that is lost. NULL: no
+ * such module. The caller frees it. */
 static char *comes_late(const struct make *m, const struct tn_tunable *k)
 {
 	const char *driver = k->module ? k->module(m->host) : NULL;
@@ -264,14 +265,14 @@ static char *comes_late(const struct make *m, const struct tn_tunable *k)
 	for (char *p = name; p && *p; p++)
 		if (*p == '-')
 			*p = '_';
-	loaded = name ? gt_xasprintf("/sys/module/%s/initstate", name) : NULL; /* what is built in has no state */
+	loaded = name ? gt_xasprintf("/sys/module/%s/initstate", name) : NULL; /* a built-in module has no state */
 	if (!loaded || !gt_fs_exists(m->fs, loaded) || (tn_tunable_key(k) && loaded_first(m->fs, name)))
 		return NULL;
 	return gt_xasprintf("at boot it is there only once the module %s is loaded: what is written before that does not count",
 			    name);
 }
 
-/* Who else sets this: a tuner at work, or a file that wins over ours at boot. */
+/* Collects conflicts: active tuners, and files that override gputune's file at boot. */
 static void find_conflict(struct make *m, struct tn_item *i)
 {
 	gt_autofree char *who = NULL, *may = NULL, *late = NULL;
@@ -312,7 +313,7 @@ static void predict_boot(struct make *m, struct tn_item *i)
 	free(a.may);
 }
 
-/* The judgement is gpuprobe's. */
+/* Takes the status and the text from the finding of gpuprobe. */
 static void take_finding(const struct make *m, struct tn_item *i)
 {
 	static const enum tn_status status[] = { [PR_PASS] = TN_ALREADY,
@@ -409,7 +410,7 @@ int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_hos
 	return get_host(fs, given, false, own, ret, err);
 }
 
-/* Is a subject selected that gpuprobe judges, by NVML too? */
+/* Returns whether the selection has a subject that gpuprobe judges. Such checks need NVML. */
 static bool selects_check(const struct tn_plan_opts *o)
 {
 	for (size_t i = 0; tn_tunables[i]; i++)

@@ -8,25 +8,25 @@
 /* Strings belong to the plan; NULL: none. */
 struct tn_item {
 	const struct tn_tunable *knob;
-	char *instance; /* device or policy; NULL for a knob that the host has once */
-	char *path;	/* kernel file, as on the host */
+	char *instance; /* device or policy; NULL: the host has one */
+	char *path;	/* kernel file, without the root's directory */
 	enum tn_status status;
 	char *current, *wanted;
-	char *pair_path, *pair_current; /* the counterpart: writing path zeroes it */
-	char *reason;			/* for this status and value; the finding of knob->check */
-	char *remedy;			/* the lines of knob->check's remedy */
+	char *pair_path, *pair_current; /* the counterpart; a write to path zeroes it */
+	char *reason;			/* reason for status and value, or the finding of knob->check */
+	char *remedy;			/* lines of the remedy of knob->check */
 	size_t needs_met;		/* number of preconditions that hold (tn_precondition_text) */
-	bool chosen;			/* by default, by name or by --optional */
-	bool need_fails;		/* the next precondition does not hold, for the reason above; false: not evaluated */
+	bool chosen;			/* selected by default, by name or by --optional */
+	bool need_fails;		/* the next precondition does not hold; reason tells why. false: not evaluated */
 	char *conflict;			/* another tuner or another file that sets it */
 	char *at_boot, *at_boot_by;	/* predicted value after a reboot without --persist, and "FILE:LINE" that sets it */
-	char *at_boot_may;		/* lines that may set it too, and what that depends on */
+	char *at_boot_may;		/* lines that may set it too, with their conditions */
 };
 
 struct tn_plan {
 	char *profile;
 	char *host;    /* identity, struct pr_host */
-	char *boot_id; /* "" if the kernel does not say */
+	char *boot_id; /* "": unknown */
 	char *kernel;
 	bool optional; /* opt-in knobs are included */
 	struct tn_item *item;
@@ -36,24 +36,27 @@ void tn_plan_free(struct tn_plan *plan);
 GT_DEFINE_AUTO(tn_plan, tn_plan_free);
 
 struct tn_plan_opts {
-	const char *profile;	    /* a name ("train-cpu"), a path, or NULL: the one that fits the host */
+	const char *profile;	    /* a name ("train-cpu"), a path, or NULL: select by host */
 	const struct gt_strv *only; /* knob ids or families ("vm."); NULL or empty: all */
 	const struct gt_strv *skip; /* excluded ids and families */
-	bool optional;		    /* include the opt-in knobs (tag B). An id in `only` includes its knob too, a family does not */
+	bool optional;		    /* include opt-in tunables (tag B); an id in `only` includes its tunable too, a family does
+				     * not */
 };
-/* Reads only. host NULL: discovers the host without NVML. */
+/* Makes a plan; reads only. host NULL: discovers the host without NVML. */
 int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, struct tn_plan **ret,
 		 struct gt_err *err);
 size_t tn_plan_changes(const struct tn_plan *plan); /* number of TN_CHANGE */
 struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_tunable *k, const char *instance);
 void tn_item_clear(struct tn_item *i);
-/* Returns whether the value `have` is good enough: equal to `want`, or beyond it where a knob is only raised or only lowered.
- * pair: value of the counterpart; NULL: none. */
+/* Returns whether the value `have` is good enough: equal to `want`, or further for a tunable that is only raised or
+ * only lowered. pair: value of the counterpart; NULL: none. */
 bool tn_tunable_good(const struct tn_tunable *k, const char *want, const char *have, const char *pair);
 bool tn_item_good(const struct tn_item *i, const char *current);
-/* Returns whether the current value is good enough, but no file sets it at boot: apply --persist writes it to one. */
+/* Returns whether the current value is good enough but no file sets it at boot. apply --persist then writes it to a
+ * file. */
 bool tn_item_keeps(const struct tn_item *i);
-/* Returns what preconditions and desired() see of the item. *offered is one of its strings, which the caller frees. */
+/* Returns the input of preconditions and desired() for the item. *offered is one of its strings, which the caller
+ * frees. */
 struct tn_now tn_item_now(struct gt_fsroot *fs, const struct tn_item *i, char **offered);
 /* Returns the given host, or discovers one without NVML. *own holds the discovered one. */
 int tn_host_get(struct gt_fsroot *fs, const struct pr_host *given, struct pr_host **own, const struct pr_host **ret,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan as a document, and back. */
+/* Conversion of the plan to and from a document. */
 #include <errno.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -9,9 +9,10 @@
 #include "tune/plan/plan_json.h"
 #include "tune/model/value.h"
 
-/* ---- out --------------------------------------------------------------------------------------------------------- */
+/* ---- plan to document ------------------------------------------------------------------------------------------- */
 
-/* Each with whether it holds; null: not looked at, since one before it does not, or since it was left out. */
+/* Lists the preconditions with their results. null: not evaluated, because an earlier one fails or the item was left
+ * out. */
 static json_t *needs_json(const struct tn_item *i)
 {
 	const char *path = i->instance || !i->knob->instances ? i->path : NULL;
@@ -28,7 +29,7 @@ static json_t *needs_json(const struct tn_item *i)
 	return list;
 }
 
-/* What a document says of them: for people, and looked at anew by whoever applies it. */
+/* Reads the results for display; apply evaluates the preconditions again. */
 static void read_needs(const json_t *o, struct tn_item *i)
 {
 	const json_t *list = json_object_get(o, "precondition");
@@ -39,7 +40,7 @@ static void read_needs(const json_t *o, struct tn_item *i)
 	i->need_fails = json_is_false(json_object_get(json_array_get(list, i->needs_met), "holds"));
 }
 
-/* In lines: a text with newlines is refused when the document is read. */
+/* Splits the remedy into lines, because a document with newlines in its strings is refused. */
 static json_t *remedy_json(const struct tn_item *i)
 {
 	json_t *lines = i->remedy ? json_array() : json_null();
@@ -86,7 +87,7 @@ static json_t *item_json(const struct tn_item *i)
 	json_object_set_new(o, "keeps", json_boolean(tn_item_keeps(i)));
 	json_object_set_new(o, "at_boot", tn_boot_knows(k) ? tn_boot_json(i->at_boot, i->at_boot_by, i->at_boot_may) :
 							     json_null());
-	json_object_set_new(o, "evidence", json_null()); /* filled by gpubench prove: unmeasured on this host so far */
+	json_object_set_new(o, "evidence", json_null()); /* filled by gpubench prove; null: not measured on this host */
 	return o;
 }
 
@@ -101,7 +102,7 @@ json_t *tn_plan_to_json(const struct tn_plan *p)
 			 (int)tn_plan_changes(p), "items", items);
 }
 
-/* ---- in ---------------------------------------------------------------------------------------------------------- */
+/* ---- document to plan ------------------------------------------------------------------------------------------- */
 
 bool tn_instance_ok(const char *s)
 {
@@ -131,7 +132,7 @@ static bool optional_text(const json_t *o, const char *key, char **ret)
 	return true;
 }
 
-/* A change must be one that this knob could have wished: typed, in range, in its direction. */
+/* Checks that desired() could have asked for the change: its type, range and direction. */
 static int check_change(const struct tn_item *i, struct gt_err *err)
 {
 	if (i->knob->tag == 'C')
@@ -192,7 +193,7 @@ static bool plain_text(const char *s)
 	return true;
 }
 
-/* Such strings reach root's terminal and journal. Tabs are in values that the kernel shows. */
+/* These strings reach root's terminal and the journal. Tabs are allowed, because kernel values contain them. */
 bool tn_json_is_plain(const json_t *doc)
 {
 	json_t *v = (json_t *)doc, *o;

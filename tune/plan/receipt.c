@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes a plan of a receipt of gpubench prove: only changes that were measured to help, on this host, kernel and driver. */
+/* Makes a plan from a receipt of gpubench prove: only changes that were measured to help on this host, kernel and
+ * driver. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -13,12 +14,12 @@
 #include "tune/model/value.h"
 
 #define RECEIPT_SCHEMA	 "gpubench-receipt/2"
-#define RECEIPT_BEFORE	 "gpubench-receipt/1" /* without samples */
+#define RECEIPT_BEFORE	 "gpubench-receipt/1" /* a version without samples */
 #define RECEIPT_MAX	 (4u << 20)
 #define RECEIPT_AGE_DAYS 90
 #define DAY_S		 86400
 
-/* "550.163.01" -> 550; 0 when there is no driver. */
+/* "550.163.01" -> 550; NULL, no driver -> 0 */
 static long major_of(const char *version)
 {
 	return version ? strtol(version, NULL, 10) : 0;
@@ -40,7 +41,8 @@ static int check_age(const json_t *doc, const char *path, struct gt_err *err)
 	return 0;
 }
 
-/* Hosts that are built and installed alike have one identity; what else is known of both decides. */
+/* Hosts that are built and installed alike have one identity. The other properties of their fingerprints distinguish
+ * them. */
 static int check_marks(const json_t *doc, const char *path, const json_t *here, struct gt_err *err)
 {
 	const json_t *there = json_object_get(doc, "marks");
@@ -50,7 +52,7 @@ static int check_marks(const json_t *doc, const char *path, const json_t *here, 
 	if (what.len)
 		return gt_fail(err, EXDEV, "%s was measured on another host that is built like this one (not the same: %s): "
 			       "prove it here", path, what.s);
-	/* one of an older version has none: it was on this machine if the identity has a machine id in it */
+	/* a receipt of an older version has no fingerprint; its identity is unique only with a machine id */
 	if (there ? !pr_fingerprint_shared(there, here) : !gt_json_get_str(here, "machine_id", NULL))
 		return gt_fail(err, ENODATA, "nothing shows that %s was measured on this host and not on one built like it: "
 			       "give it a machine id (systemd-machine-id-setup) and prove it again", path);
@@ -81,7 +83,7 @@ static int check_receipt(const json_t *doc, const char *path, const struct pr_ho
 	return r;
 }
 
-/* ---- what it states of each knob ---------------------------------------------------------------------------------- */
+/* ---- statements about tunables ---------------------------------------------------------------------------------- */
 
 static const json_t *find_knob(const json_t *doc, const char *knob, const char *instance, size_t from)
 {
@@ -106,7 +108,8 @@ static bool is_kind(const char *kind)
 	return false;
 }
 
-/* The rules of a plan: a knob that gputune writes, a device name, both values, the range, and the direction. */
+/* Applies the rules of a plan: an existing tunable that gputune writes, a valid device name, both values, the range and
+ * the direction. */
 static int check_setting(const json_t *o, const struct pr_host *host, struct gt_err *err)
 {
 	const char *id = NULL, *from = NULL, *to = NULL, *instance = gt_json_get_str(o, "instance", NULL);
@@ -157,7 +160,7 @@ static int check_knobs(const json_t *doc, const struct pr_host *host, struct gt_
 	return r;
 }
 
-/* ---- into the plan ------------------------------------------------------------------------------------------------ */
+/* ---- items of the plan ------------------------------------------------------------------------------------------ */
 
 static void replace(char **s, char *with)
 {
@@ -165,7 +168,7 @@ static void replace(char **s, char *with)
 	*s = with;
 }
 
-/* The session began from the value that is there, or the change was made since. */
+/* Checks that the session began from the current value, or that the change was made since. */
 static int check_from(const struct tn_item *i, const json_t *proof, const char *path, struct gt_err *err)
 {
 	const char *from = gt_json_get_str(proof, "from", ""), *to = gt_json_get_str(proof, "to", "");
@@ -176,7 +179,7 @@ static int check_from(const struct tn_item *i, const json_t *proof, const char *
 	return gt_fail(err, ESTALE, "%s changes %s from %s, and it is %s now: prove it again", path, label, from, i->current);
 }
 
-/* The proved value is written, whatever the profile would choose today. */
+/* Uses the proven value, even if the profile would choose another one today. */
 static int take_item(const json_t *doc, const char *path, struct tn_item *i, struct gt_err *err)
 {
 	const json_t *proof = find_knob(doc, i->knob->id, i->instance, 0), *effect = json_object_get(proof, "effect");
@@ -208,7 +211,7 @@ static int take_item(const json_t *doc, const char *path, struct tn_item *i, str
 	return 0;
 }
 
-/* A device that a kept change is about has to be there, unless the knob is left out of the plan. */
+/* Checks that the device of each kept change exists, unless the plan leaves the tunable out. */
 static int check_devices(const json_t *doc, const struct tn_plan *plan, struct gt_err *err)
 {
 	json_t *list = json_object_get(doc, "knobs"), *o;
@@ -252,7 +255,7 @@ int tn_plan_take_receipt(const json_t *doc, const char *path, const struct pr_ho
 
 /* ---- earlier schemas ---------------------------------------------------------------------------------------------- */
 
-/* One word for a shell. */
+/* Appends one word, quoted for a shell. */
 static void add_word(struct gt_buf *out, const char *word)
 {
 	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./%@";
@@ -264,7 +267,7 @@ static void add_word(struct gt_buf *out, const char *word)
 	gt_buf_puts(out, plain ? "" : "'");
 }
 
-/* The command that made the receipt; the caller frees it. */
+/* Returns the command that made the receipt; the caller frees it. */
 static char *prove_command(const json_t *doc, const char *path)
 {
 	json_t *argv = json_object_get(doc, "argv"), *word;
@@ -310,7 +313,7 @@ int tn_plan_from_receipt(struct gt_fsroot *fs, const struct pr_host *host, const
 	if (r < 0)
 		return r;
 	r = tn_host_get(fs, host, &own, &host, err);
-	o.optional = true; /* a knob that was proved is chosen */
+	o.optional = true; /* a proven tunable counts as selected */
 	if (r == 0)
 		r = tn_plan_make(fs, host, &o, &plan, err);
 	if (r == 0) {

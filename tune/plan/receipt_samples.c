@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The samples of a receipt, judged again by the statistics of gpubench: effect, interval and verdict that the receipt states must
- * follow from them. This finds a receipt that contradicts itself, not one that was forged together with its samples.
+ * Repeats the statistics of gpubench on the samples of a receipt. Its effects, intervals and verdicts must follow from
+ * them. This finds a receipt that contradicts itself, but not one with forged samples.
  */
 #include <errno.h>
 #include <math.h>
@@ -13,9 +13,9 @@
 #define ALPHA	    .05
 #define PAIRS_MAX   1000
 #define METRICS_MAX 200
-#define TESTS_MAX   (4 * BN_DESIGN_MAX) /* a group of instances may be split: a test for each */
+#define TESTS_MAX   (4 * BN_DESIGN_MAX) /* a group of instances may be split, with a test for each */
 
-/* A change, or several instances of one knob that were switched together: one hypothesis. */
+/* One hypothesis: a change, or several instances of one tunable that were switched together. */
 struct change {
 	struct bn_effect e;
 	double p_adj;
@@ -34,7 +34,7 @@ struct samples {
 	struct gt_err *err;
 };
 
-/* Log-ratios of [[a, b], …]; the caller frees *ret. */
+/* Reads the log-ratios of [[a, b], …]. The caller frees *ret. */
 static int read_pairs(const json_t *holder, const char *key, double **ret, size_t *ret_n, struct gt_err *err)
 {
 	json_t *list = NULL, *pair;
@@ -71,7 +71,7 @@ static int read_own_margin(const json_t *o, double *ret, struct gt_err *err)
 
 /* ---- the changes -------------------------------------------------------------------------------------------------- */
 
-/* The margin that all changes are judged by: that of the metric, or what identical arms differed by. */
+/* Reads the margin for all changes: that of the metric, or the difference between identical arms. */
 static int read_margin(struct samples *s, const json_t *o)
 {
 	gt_autofree double *aa = NULL;
@@ -86,7 +86,7 @@ static int read_margin(struct samples *s, const json_t *o)
 	return r;
 }
 
-/* Reads the row of the design that each pair belongs to; the caller frees *ret. */
+/* Reads the design row of each pair. The caller frees *ret. */
 static int read_rows(const json_t *test, size_t pairs, size_t rows, size_t **ret, struct gt_err *err)
 {
 	gt_autofree size_t *row = gt_xcalloc(pairs + 1, sizeof(*row));
@@ -109,7 +109,7 @@ static int read_rows(const json_t *test, size_t pairs, size_t rows, size_t **ret
 	return 0;
 }
 
-/* Effects of all columns, from every pair. effect has BN_DESIGN_MAX places. */
+/* Computes the effects of all columns from all pairs. effect has BN_DESIGN_MAX elements. */
 static int fit_design(const json_t *test, const double *d, size_t n, uint64_t seed, struct bn_effect *effect, struct gt_err *err)
 {
 	int64_t factors = gt_json_get_int(test, "changes", 0);
@@ -129,7 +129,7 @@ static int fit_design(const json_t *test, const double *d, size_t n, uint64_t se
 	return r;
 }
 
-/* The effect of each change of this test. */
+/* Computes the effect of each change of this test. */
 static int judge_test(struct samples *s, const json_t *test, size_t at)
 {
 	struct bn_effect effect[BN_DESIGN_MAX];
@@ -165,7 +165,7 @@ static bool same_place(const json_t *knob, const struct change *c)
 	return gt_json_get_int(knob, "test", -1) == c->test && gt_json_get_int(knob, "column", 0) == c->column;
 }
 
-/* Instances that were switched together are one change, with one number. */
+/* Instances that were switched together are one change with one number. */
 static int read_changes(struct samples *s)
 {
 	const struct bn_effect none = { NAN, -INFINITY, INFINITY, NAN, 0, false };
@@ -216,9 +216,9 @@ static int judge_changes(struct samples *s, const json_t *tests)
 	return 0;
 }
 
-/* ---- what the receipt states -------------------------------------------------------------------------------------- */
+/* ---- stated results --------------------------------------------------------------------------------------------- */
 
-/* The document has twelve digits. */
+/* The document has twelve digits, so the comparison has a tolerance. */
 static bool same_pct(double log_ratio, const json_t *stated)
 {
 	double pct = 100 * expm1(log_ratio), v = json_is_number(stated) ? json_number_value(stated) : NAN;
@@ -270,7 +270,7 @@ static int confirm_metric(struct samples *s, const json_t *m, uint64_t seed, dou
 	return r;
 }
 
-/* The metric that decided has to be better again, and no other primary metric may be worse or inconclusive. */
+/* The deciding metric must be better again, and no other primary metric may be worse or inconclusive. */
 static int judge_confirmation(struct samples *s, json_t *metrics, uint64_t seed, double alpha)
 {
 	size_t n = json_array_size(metrics), i;

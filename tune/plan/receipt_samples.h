@@ -4,7 +4,7 @@
 #include "lib/err.h"
 #include "lib/json.h"
 
-/* Checks that effects, intervals and verdicts of a receipt follow from its samples. -EINVAL, -EBADMSG and a sentence if not.
- * Pure. */
+/* Checks that effects, intervals and verdicts of a receipt follow from its samples. Returns -EINVAL or -EBADMSG with a
+ * sentence if not. Pure. */
 int tn_receipt_check_samples(const json_t *doc, struct gt_err *err);
 #endif

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A profile says which knobs to turn and, where it wants to, how far:
+ * A profile lists settings to apply, optionally with values:
  *
  *   # comment
  *   [profile]
  *   summary = one line
  *   inherit = default
  *   [knobs]
- *   vm.swappiness = off        leave it alone
- *   block.read_ahead = on      take it in although it is opt-in
- *   thp.enabled = always       this value, if the knob may have it
+ *   vm.swappiness = off        do not change it
+ *   block.read_ahead = on      apply it although it is opt-in
+ *   thp.enabled = always       use this value, if it is allowed
  *
- * A profile is read from /etc/gputune/profiles/NAME.conf, or else from those that are compiled in (and installed for reading).
- * --profile also takes a file: a name with a slash. inherit takes names only. Unknown sections, keys, knobs and values are errors
- * with file and line.
+ * A profile is read from /etc/gputune/profiles/NAME.conf, or else from the built-in profiles (also installed as files).
+ * --profile also accepts a file: a name with a slash. inherit accepts names only. Unknown sections, keys, knobs and
+ * values are errors with file and line.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -35,9 +35,9 @@ struct parse {
 	struct tn_profile *p;
 	const char *file;
 	unsigned line, depth;
-	bool inherits; /* the first time through: only what it inherits, so that its own lines win wherever they stand */
+	bool inherits; /* first pass: reads only inherited profiles, so that the profile's own lines override them at any place */
 	enum section section;
-	bool is_profile; /* a known section was read; until then no message quotes the file, which may be any file */
+	bool is_profile; /* a known section was read; before that no message quotes the file, which may be any file */
 	struct gt_err *err;
 };
 
@@ -52,7 +52,7 @@ static int bad(const struct parse *ps, char *what)
 	return r;
 }
 
-/* Later lines, and a profile's own over those that it inherits, win. */
+/* A later line overrides an earlier one, and the profile's own lines override inherited ones. */
 static void set_knob(struct parse *ps, const char *id, const char *value)
 {
 	struct tn_profile *p = ps->p;
@@ -157,7 +157,8 @@ static int parse(struct gt_fsroot *fs, struct tn_profile *p, const char *file, c
 	struct parse ps = { .fs = fs, .p = p, .file = file, .depth = depth, .inherits = true, .err = err };
 	int r = take_lines(&ps, text);
 
-	if (r >= 0 && !ps.section) /* what a full disk leaves: the admin's choices would be gone without a word */
+	if (r >= 0 && !ps.section) /* a full disk may leave an empty file: without this error, local settings would be lost
+				    * silently */
 		r = gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s holds no section: a profile has [profile] or [knobs]", file);
 	ps.inherits = false;
 	return r < 0 ? r : take_lines(&ps, text);
@@ -180,7 +181,7 @@ static bool is_builtin(const char *name)
 	return b->name;
 }
 
-/* The admin's own, then those that are built in. */
+/* Lists local profiles, then built-in ones. */
 static int no_such(struct gt_fsroot *fs, const char *name, struct gt_err *err)
 {
 	gt_auto_buf said = { 0 };
@@ -202,7 +203,7 @@ static int no_such(struct gt_fsroot *fs, const char *name, struct gt_err *err)
 			    name, strcmp(hint, said.s) ? "" : "there are ", hint);
 }
 
-/* A name is one component of a path. Only the user names files: what a profile inherits is read from the host in fs. */
+/* A name is one component of a path. Only the user can name files. Inherited profiles are read from the host in fs. */
 static int load_named(struct gt_fsroot *fs, struct tn_profile *p, const char *name, unsigned depth, struct gt_err *err)
 {
 	gt_autofree char *admin = gt_xasprintf(ADMIN_DIR "/%s.conf", name), *text = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* apt-get, apt-cache and apt-mark, run with fixed options, a clean environment and no shell. */
+/* Runs apt-get, apt-cache and apt-mark with fixed options, a clean environment and no shell. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "lib/spawn.h"
 #include "tune/provision/provision.h"
 
-/* A question would wait for ever on /dev/null: the files of the admin stay as they are. */
+/* dpkg must not ask questions, because stdin is /dev/null. Local configuration files stay unchanged. */
 static const char *const options[] = {
 	"-q",
 	"-y",
@@ -40,7 +40,7 @@ static char *const environment[] = {
 	NULL,
 };
 
-/* apt's own first "E: …", else the last line that it wrote. */
+/* Returns the first "E: …" of apt, else its last line. */
 static char *first_error(const char *text)
 {
 	const char *e = gt_starts_with(text, "E: ") ? text : strstr(text, "\nE: "), *last = text;
@@ -67,8 +67,8 @@ static int keep_lock(void *arg, struct gt_err *err)
 	return lock_fd >= 0 && fcntl(lock_fd, F_SETFD, 0) < 0 ? gt_fail_errno(err, errno, "cannot hand on the lock") : 0;
 }
 
-/* What only answers (out is set) ends with us. What changes the host does not: half an installation is worse than one too many,
- * and dpkg must not be ended by its first line for a reader that is gone. */
+/* A query (out is set) ends together with this process. A change does not: a half installation is worse than a complete
+ * unwanted one. dpkg also must not end when the reader of its output is gone. */
 static int run(const struct gt_strv *argv, double timeout_s, char **out, struct gt_err *err)
 {
 	struct gt_spawn s = {.argv = argv->v,
@@ -119,7 +119,7 @@ int tn_apt_mark(const char *mark, const struct gt_strv *packages, struct gt_err 
 	return run(&argv, 120, NULL, err);
 }
 
-/* ---- what -s prints --------------------------------------------------------------------------------------------------- */
+/* ---- output of apt-get -s ---------------------------------------------------------------------------------------- */
 
 void tn_apt_result_clear(struct tn_apt_result *r)
 {
@@ -135,7 +135,7 @@ void tn_apt_result_clear(struct tn_apt_result *r)
 	*r = (struct tn_apt_result){0};
 }
 
-/* "Inst NAME [OLD] (NEW FROM, FROM [ARCH]) [NAME:ARCH …]": each step once, the configuration follows. */
+/* Parses "Inst NAME [OLD] (NEW FROM, FROM [ARCH]) [NAME:ARCH …]". Each package has one such line. */
 static void take_inst(char *rest, struct tn_apt_result *ret)
 {
 	char *name = strsep(&rest, " "), *old = NULL, *version, *arch, *colon;
@@ -194,9 +194,9 @@ void tn_apt_parse(char *text, struct tn_apt_result *ret)
 		qsort(ret->move, ret->n_move, sizeof(*ret->move), by_name);
 }
 
-/* ---- what policy prints ----------------------------------------------------------------------------------------------- */
+/* ---- output of apt-cache policy ---------------------------------------------------------------------------------- */
 
-/* "NAME:", and indented below it "Installed: VERSION", "Candidate: VERSION" and more. */
+/* Finds "NAME:" and the indented lines below it, "Installed: VERSION", "Candidate: VERSION" and others. */
 static char *policy_field(const char *text, const char *name, const char *field)
 {
 	gt_autofree char *head = gt_xasprintf("%s:\n", name), *key = gt_xasprintf("  %s: ", field);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Debian's control format, and what names and versions may be made of. */
+/* Debian's control file format, and valid names and versions. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include "lib/buf.h"
 #include "tune/provision/deb.h"
 
-#define PARAGRAPH_MAX (1u << 20) /* none of Debian's is longer than some 10 KiB */
+#define PARAGRAPH_MAX (1u << 20) /* bytes; Debian's paragraphs have at most about 10 KiB */
 
-/* Give the whole paragraphs of the buffer away, keep the rest. */
+/* Passes the complete paragraphs of the buffer to fn and keeps the rest. */
 static int give(struct gt_buf *b, bool last, tn_paragraph_fn *fn, void *arg)
 {
 	char *p = b->s;
@@ -17,7 +17,7 @@ static int give(struct gt_buf *b, bool last, tn_paragraph_fn *fn, void *arg)
 	while (p && *p && r >= 0) {
 		char *end;
 
-		p += strspn(p, "\n"); /* more than one empty line */
+		p += strspn(p, "\n"); /* skips additional empty lines */
 		end = strstr(p, "\n\n");
 		if (!end && !last)
 			break;

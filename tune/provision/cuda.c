@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is built for a release of CUDA: toolkit, cuDNN, NCCL. Each must be one that the driver carries and that has code for the
- * card, as the tables of probe/compat say; which are on offer, apt's lists. */
+/* Parts that are built for a CUDA release: toolkit, cuDNN, NCCL. The driver must support the release, and it must have
+ * code for the GPU, by the tables of probe/compat. The available packages are in apt's lists. */
 #include <stdio.h>
 #include <string.h>
 #include "tune/provision/provision.h"
@@ -9,10 +9,10 @@
 #define MAJOR_LAST  14
 #define MINOR_LAST  9
 
-/* Releases of CUDA that fit: up to what the driver that is or will be there carries, and those with code for the card. */
+/* Suitable CUDA releases: limited by the driver that is or will be installed, and to those with code for the GPU. */
 struct fit {
-	char *first, *last; /* NULL: not known, any */
-	char *why;	    /* whose limit the last one is */
+	char *first, *last; /* NULL: no limit known */
+	char *why;	    /* source of the upper limit */
 };
 
 static void fit_clear(struct fit *f)
@@ -44,7 +44,7 @@ static struct fit fitting(const struct tn_prov *p)
 	return f;
 }
 
-/* "12.4", or a package's "12.4.131" of that release. */
+/* Compares "12.4", or a package version "12.4.131" of that release. */
 static bool in(const struct fit *f, const char *cuda)
 {
 	if (f->first && gt_version_cmp(cuda, f->first) < 0)
@@ -86,7 +86,7 @@ void tn_prov_cuda_names(struct gt_strv *names)
 
 /* ---- toolkit ------------------------------------------------------------------------------------------------------- */
 
-/* The newest toolkit that fits, of NVIDIA's; NULL: none, but perhaps others. */
+/* Returns NVIDIA's newest suitable toolkit. NULL: none; *ret_others: whether there are unsuitable ones. */
 static const struct tn_offer *nvidia_toolkit(const struct tn_prov *p, const struct fit *f, bool *ret_others)
 {
 	for (int major = MAJOR_LAST; major >= MAJOR_FIRST; major--)
@@ -174,7 +174,8 @@ enum tn_part_status tn_prov_cudnn(struct tn_prov *p, struct gt_strv *packages, c
 
 /* ---- NCCL ---------------------------------------------------------------------------------------------------------- */
 
-/* "2.28.3-1+cuda13.0" is for 13; Debian's own "2.22.3-1-1" is for the CUDA of Debian's toolkit. A minor release is no matter. */
+/* "2.28.3-1+cuda13.0" is for CUDA 13. Debian's own "2.22.3-1-1" is for the CUDA of Debian's toolkit. The minor release
+ * does not matter. */
 static bool nccl_fits(const struct tn_offer *o, const struct fit *f)
 {
 	const char *cuda = strstr(o->version, "+cuda");

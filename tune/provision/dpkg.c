@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What dpkg has installed, from its status file and apt's list of what was installed as a dependency. */
+/* Reads installed packages from dpkg's status file, and from apt's list of automatically installed ones. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static struct tn_deb *add(struct tn_dpkg *d)
 	return &d->deb[d->n++];
 }
 
-/* "Pre-Depends" and "Depends" as one list. */
+/* Returns "Pre-Depends" and "Depends" as one list. */
 static char *depends_of(const char *p)
 {
 	gt_autofree char *pre = tn_deb_field(p, "Pre-Depends"), *depends = tn_deb_field(p, "Depends");
@@ -32,7 +32,7 @@ static char *depends_of(const char *p)
 	return pre ? gt_take(pre) : gt_take(depends);
 }
 
-/* "install ok installed": the state that is none of the two at rest is a job half done. */
+/* Notes a half-installed package: its state is not one of those at rest, such as "install ok installed". */
 static void note_broken(struct tn_dpkg *d, const char *name, const char *want, const char *flag, const char *state)
 {
 	if (d->broken || (!strcmp(flag, "ok") && (!strcmp(state, "installed") || !strcmp(state, "config-files") ||
@@ -84,7 +84,7 @@ static int take_extended(void *arg, char *p)
 	return 0;
 }
 
-/* What dpkg was writing when it was ended. */
+/* Notes files that an interrupted dpkg left. */
 static void look_at_updates(struct gt_fsroot *fs, struct tn_dpkg *d)
 {
 	gt_auto_strv names = {0};
@@ -139,7 +139,7 @@ void tn_dpkg_clear(struct tn_dpkg *d)
 	*d = (struct tn_dpkg){0};
 }
 
-/* Of a name that is there for two architectures the host's own counts. */
+/* If two architectures have the name, the host's own counts. */
 const struct tn_deb *tn_dpkg_find(const struct tn_dpkg *d, const char *name)
 {
 	const struct tn_deb *found = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Doing what a plan says: the same plan again, download, record, install, look. */
+/* Executes a plan: plans again, downloads, records, installs and checks the result. */
 #include <errno.h>
 #include <string.h>
 #include "lib/log.h"
@@ -12,7 +12,7 @@
 
 struct install {
 	struct gt_fsroot *fs;
-	const json_t *plan; /* made now, equal to the one that was given */
+	const json_t *plan; /* made now; equals the given plan */
 	struct tn_record record;
 	struct gt_strv fresh; /* not installed before */
 	json_t *report;
@@ -26,7 +26,7 @@ static void strings_of(const json_t *a, struct gt_strv *ret)
 	json_array_foreach(a, i, s) if (json_is_string(s)) gt_strv_add(ret, json_string_value(s));
 }
 
-/* Is the plan that was given the one that would be made now? */
+/* Checks that the given plan equals one made now. */
 static int check_same(const json_t *given, const json_t *now, struct gt_err *err)
 {
 	static const char *const moved[][2] = {{"host", "it is of another host"},
@@ -50,7 +50,7 @@ static int check_same(const json_t *given, const json_t *now, struct gt_err *err
 	return 0;
 }
 
-/* The same options as the plan that was given, so that the two can be compared. */
+/* Uses the options of the given plan, so that the two can be compared. */
 static int plan_again(struct gt_fsroot *fs, const struct pr_host *host, const json_t *given, json_t **ret,
 		      struct gt_err *err)
 {
@@ -75,7 +75,7 @@ static int plan_again(struct gt_fsroot *fs, const struct pr_host *host, const js
 	return r < 0 ? r : check_same(given, *ret, err);
 }
 
-/* name=version of what was asked for, or of all. */
+/* Collects name=version of the requested packages, or of all. */
 static void pinned(const json_t *plan, struct gt_strv *ret)
 {
 	const json_t *o;
@@ -109,7 +109,7 @@ static int write_record(struct install *in, const struct tn_dpkg *before, struct
 
 		if (gt_json_get_str(o, "old", NULL) || (was && was->installed))
 			continue;
-		p = tn_record_find(&in->record, name); /* ours of an earlier time, taken away by someone since */
+		p = tn_record_find(&in->record, name); /* installed by gputune earlier and removed by another program since */
 		if (!p)
 			p = tn_record_add(&in->record, name, gt_json_get_str(o, "version", ""));
 		p->requested = gt_json_get_bool(o, "requested", false);
@@ -121,7 +121,7 @@ static int write_record(struct install *in, const struct tn_dpkg *before, struct
 	return tn_record_save(in->fs, &in->record, err);
 }
 
-/* Is each package there at its version? */
+/* Checks that each package is installed with its version. */
 static int look(struct install *in, const struct pr_host *host, struct gt_err *err)
 {
 	struct tn_dpkg now;
@@ -144,7 +144,7 @@ static int look(struct install *in, const struct pr_host *host, struct gt_err *e
 	return r;
 }
 
-/* Everything of this time is taken away again. */
+/* Removes everything that this call installed. */
 static int take_back(struct install *in, const struct pr_host *host, struct gt_err *err)
 {
 	struct gt_err why = {0};

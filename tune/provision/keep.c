@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What of ours is by now someone else's too, and so has to stay. */
+/* Finds packages installed by gputune that must stay, because other packages or processes use them now. */
 #include <ctype.h>
 #include <string.h>
 #include "lib/text.h"
@@ -9,12 +9,12 @@ struct keep {
 	struct gt_fsroot *fs;
 	const struct tn_dpkg *dpkg;
 	const struct tn_record *record;
-	char **reason; /* per package of the record */
+	char **reason; /* one per package of the record; NULL: may be removed */
 };
 
-/* ---- who depends on it ------------------------------------------------------------------------------------------------ */
+/* ---- dependencies ------------------------------------------------------------------------------------------------ */
 
-/* Its place in the record, if it would go; -1: it stays, or is not ours. */
+/* Returns the index in the record if the package may be removed; -1: it stays, or gputune did not install it. */
 static int going(const struct keep *k, const char *name)
 {
 	for (size_t i = 0; i < k->record->n; i++)
@@ -23,7 +23,7 @@ static int going(const struct keep *k, const char *name)
 	return -1;
 }
 
-/* Who of the installed serves `name`: staying true if one does that stays; else *ret_going one that would go. */
+/* Returns true if an installed package that stays provides `name`. Else sets *ret_going to one that would be removed. */
 static bool served(const struct keep *k, const char *name, int *ret_going)
 {
 	for (size_t i = 0; i < k->dpkg->n; i++) {
@@ -40,7 +40,8 @@ static bool served(const struct keep *k, const char *name, int *ret_going)
 	return false;
 }
 
-/* One clause, "a (>= 1) | b:any": the package of ours without which it would not be met, -1 if it would be. */
+/* Returns the package of the record without which a clause such as "a (>= 1) | b:any" would fail; -1: it would not
+ * fail. */
 static int clause_needs(const struct keep *k, const char *clause)
 {
 	int needs = -1;
@@ -54,7 +55,7 @@ static int clause_needs(const struct keep *k, const char *clause)
 	return needs;
 }
 
-/* One round: what a package that stays depends on stays. True if something was found. */
+/* Keeps each package that a staying package depends on. Returns true if it found one. */
 static bool round_of_dependencies(struct keep *k)
 {
 	bool found = false;
@@ -76,7 +77,7 @@ static bool round_of_dependencies(struct keep *k)
 	return found;
 }
 
-/* ---- who uses it ------------------------------------------------------------------------------------------------------ */
+/* ---- processes --------------------------------------------------------------------------------------------------- */
 
 static int read_files(const struct keep *k, const struct tn_deb *d, char **ret)
 {
@@ -87,7 +88,7 @@ static int read_files(const struct keep *k, const struct tn_deb *d, char **ret)
 	return r < 0 ? gt_fs_read(k->fs, plain, ret, NULL) : r;
 }
 
-/* Does this process have one of the shared libraries open? */
+/* Returns whether the process has one of the shared libraries mapped. */
 static bool maps_one(const char *maps, const char *files)
 {
 	for (const char *f = files; f && *f; f = gt_next_line(f)) {
@@ -99,7 +100,7 @@ static bool maps_one(const char *maps, const char *files)
 	return false;
 }
 
-/* A process of a container, or of a root below this one, has files of its own behind the same names. */
+/* A process in a container or in another root has other files under the same names. */
 static bool has_our_root(const struct keep *k, const char *pid)
 {
 	gt_autofree char *root = gt_xasprintf("/proc/%s/root", pid);
@@ -145,7 +146,7 @@ static void used_by_processes(struct keep *k)
 	free(files);
 }
 
-/* ---- together --------------------------------------------------------------------------------------------------------- */
+/* ---- result ------------------------------------------------------------------------------------------------------ */
 
 static void marked_since(struct keep *k)
 {
@@ -172,7 +173,7 @@ char **tn_remove_reasons(struct gt_fsroot *fs, const struct tn_dpkg *dpkg, const
 	struct keep k = {.fs = fs, .dpkg = dpkg, .record = record,
 			 .reason = gt_xcalloc(record->n + 1, sizeof(char *))};
 
-	if (record->state == TN_RECORD_DONE) { /* what was interrupted was never used, nor marked as it would be */
+	if (record->state == TN_RECORD_DONE) { /* packages of an interrupted installation were neither used nor marked */
 		marked_since(&k);
 		used_by_processes(&k);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a host needs to train, one struct for each part. */
+/* Parts that a host needs for training, one struct each. */
 #include <ctype.h>
 #include <string.h>
 #include "lib/text.h"
@@ -18,7 +18,7 @@ void tn_add_words(struct gt_strv *to, const char *words)
 
 /* ---- driver ----------------------------------------------------------------------------------------------------------- */
 
-/* From NVIDIA's repository, where the admin has chosen it: the open module for all that it drives. */
+/* The package of NVIDIA's repository, if local configuration has it: the open module for all GPUs that it supports. */
 static char *nvidia_package(const struct tn_prov *p)
 {
 	const struct pr_driver_need *n = &p->driver;
@@ -84,7 +84,7 @@ static enum tn_part_status look_driver(struct tn_prov *p, struct gt_strv *packag
 	return TN_PART_LACKING;
 }
 
-/* The flavours of kernel whose next version comes by itself: linux-image-amd64 asks for linux-headers-amd64. */
+/* Finds installed kernel metapackages and adds their headers packages: linux-image-amd64 needs linux-headers-amd64. */
 static void follow_images(const struct tn_prov *p, struct gt_strv *packages)
 {
 	for (size_t i = 0; i < p->dpkg.n; i++) {
@@ -100,7 +100,7 @@ static void follow_images(const struct tn_prov *p, struct gt_strv *packages)
 	}
 }
 
-/* DKMS builds the module on this host, once for each kernel that has its headers. */
+/* DKMS builds the module on this host, once for each kernel with headers. */
 static enum tn_part_status look_headers(struct tn_prov *p, struct gt_strv *packages, char **reason)
 {
 	gt_autofree char *own = gt_xasprintf("linux-headers-%s", running(p));
@@ -251,7 +251,7 @@ const struct tn_part *tn_part_find(const char *id)
 	return NULL;
 }
 
-/* ---- judged ----------------------------------------------------------------------------------------------------------- */
+/* ---- status ------------------------------------------------------------------------------------------------------ */
 
 static enum tn_part_status look_any(struct tn_prov *p, const struct tn_part *t, struct gt_strv *packages, char **reason)
 {
@@ -269,7 +269,7 @@ static enum tn_part_status look_any(struct tn_prov *p, const struct tn_part *t, 
 			return TN_PART_LACKING;
 		}
 	if (!p->offers.lists && !gt_fs_is_live(p->fs)) {
-		/* of the packages with these names a captured host says whether they are there, of others nothing */
+		/* a captured host lists packages with these names only */
 		if (t->beside_driver) {
 			gt_strv_add(packages, t->any[0]);
 			return TN_PART_LACKING;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan: what is lacking, simulated, as a document. */
+/* Plans a provision: the missing parts, simulated by apt, as a document. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static void legacy_names(const struct tn_prov *p, struct gt_strv *names)
 	}
 }
 
-/* Every package that a part may name, for the one pass over apt's lists. */
+/* Collects all package names that a part may use, for one pass over apt's lists. */
 static void names_of_parts(const struct tn_prov *p, struct gt_strv *names)
 {
 	static const char *const more[] = {PR_DEBIAN_MODULE, PR_DEBIAN_OPEN, "nvidia-driver", "libcuda1", "libnvidia-ml1",
@@ -63,7 +63,7 @@ static void names_of_parts(const struct tn_prov *p, struct gt_strv *names)
 		gt_strv_take(names, gt_xasprintf("linux-headers-%s", p->host->kernel.release.v));
 }
 
-/* "550.163.01-2" is driver 550.163.01; NULL if Debian's lists offer none. */
+/* Returns the driver version in Debian's lists, such as 550.163.01 for "550.163.01-2". NULL: none. */
 static char *packaged_driver(const struct tn_prov *p)
 {
 	const struct tn_offer *o = tn_offer_best(&p->offers, "nvidia-kernel-dkms", TN_SECURITY);
@@ -85,7 +85,7 @@ static void sizes_from(struct tn_prov *p, struct tn_move *m, const struct tn_off
 	m->from = *o->suite ? gt_xasprintf("%s/%s", o->suite, o->component) : gt_xstrdup("another repository");
 }
 
-/* What apt would do for these. */
+/* Simulates the installation of these packages with apt. */
 static int ask_apt(const struct gt_strv *wanted, struct tn_apt_result *ret, struct gt_err *err)
 {
 	static const char *const args[] = {"-s", "install", NULL};
@@ -98,8 +98,9 @@ static int ask_apt(const struct gt_strv *wanted, struct tn_apt_result *ret, stru
 }
 
 /*
- * What is simulated is what apply runs: name=version, in order of names. By bare names apt chooses otherwise where a dependency has
- * alternatives (for dkms "gcc | c-compiler" it leaves it with the kernel's gcc-12, and takes gcc for name=version).
+ * Simulates exactly what apply runs: name=version, ordered by name. With bare names apt chooses differently if a
+ * dependency has alternatives. For dkms, which needs "gcc | c-compiler", it keeps the kernel's gcc-12, but installs gcc
+ * for name=version.
  */
 static int simulate(struct tn_prov *p)
 {
@@ -135,7 +136,7 @@ static int simulate(struct tn_prov *p)
 	return 0;
 }
 
-/* Where nothing can be started: the packages that were asked for, without those that they need. */
+/* Without a simulation: lists the requested packages, but not their dependencies. */
 static void without_simulation(struct tn_prov *p)
 {
 	for (size_t i = 0; i < p->requested.n; i++) {
@@ -215,7 +216,7 @@ static json_t *packages_array(const struct tn_prov *p)
 	return a;
 }
 
-/* Module and libraries must be of one version: what of them is new is held together. */
+/* Module and libraries must have the same version, so new ones are held together. */
 bool tn_is_driver_package(const char *name)
 {
 	return pr_is_driver_package(name) || !strcmp(name, "nvidia-smi") || gt_starts_with(name, "firmware-nvidia-gsp");

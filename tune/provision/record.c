@@ -38,7 +38,7 @@ struct tn_recorded *tn_record_add(struct tn_record *r, const char *name, const c
 	return &r->package[r->n++];
 }
 
-/* Names go to apt-get as root: nothing but what a package can be called. */
+/* Names are passed to apt-get as root, so only valid package names are accepted. */
 static int take_package(struct tn_record *r, const json_t *o)
 {
 	const char *name = gt_json_get_str(o, "name", ""), *version = gt_json_get_str(o, "version", "");

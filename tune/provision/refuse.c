@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mixtures that break, and hosts on which apt cannot work: one sentence each, with what to do. */
+/* Refuses mixtures of packages that break, and hosts on which apt cannot work. Each refusal is a sentence and a remedy. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
 #include "tune/provision/provision.h"
 
-/* A refusal is found (true), with its sentence and remedy in the two buffers. */
+/* found() returns true for a refusal and puts its sentence and remedy into the two buffers. */
 struct rule {
 	const char *id;
 	bool driver;    /* only if the driver is to be installed */
@@ -14,8 +14,7 @@ struct rule {
 	bool (*found)(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy);
 };
 
-/* ---- the package manager
- * --------------------------------------------------------------------------------------------- */
+/* ---- package manager --------------------------------------------------------------------------------------------- */
 
 static bool not_debian(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 {
@@ -57,8 +56,7 @@ static bool no_lists(struct tn_prov *p, struct gt_buf *what, struct gt_buf *reme
 	return true;
 }
 
-/* ---- sources
- * --------------------------------------------------------------------------------------------------------- */
+/* ---- sources ----------------------------------------------------------------------------------------------------- */
 
 static const struct tn_source *source_of(const struct tn_prov *p, enum tn_origin origin)
 {
@@ -68,7 +66,7 @@ static const struct tn_source *source_of(const struct tn_prov *p, enum tn_origin
 	return NULL;
 }
 
-/* The exact line that each of Debian's own sources has to become. A paragraph with several suites has one such line. */
+/* Adds the line that each source of Debian must become. A paragraph with several suites has one such line. */
 static void lines_with(const struct tn_prov *p, const char *const *components, struct gt_buf *b)
 {
 	const struct tn_source *printed = NULL;
@@ -112,7 +110,7 @@ static bool components(struct tn_prov *p, struct gt_buf *what, struct gt_buf *re
 	return true;
 }
 
-/* Of two branches side by side the newest stays chosen (the alternative "nvidia"), and that is the one which drops the card. */
+/* Of two installed branches, the alternative "nvidia" selects the newest, which does not support this GPU. */
 static bool other_branch(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 {
 	if (p->driver.state != PR_DRIVER_LEGACY || p->opts.gpu || !tn_dpkg_has(&p->dpkg, "nvidia-alternative"))
@@ -147,7 +145,7 @@ static bool nvidia_only(struct tn_prov *p, struct gt_buf *what, struct gt_buf *r
 {
 	if (p->driver.state != PR_DRIVER_NVIDIA)
 		return false;
-	if (p->status[0] == TN_PART_ABSENT) { /* there, and not for this card */
+	if (p->status[0] == TN_PART_ABSENT) { /* in a source, but not for this GPU */
 		gt_buf_puts(what, p->reason[0]);
 		gt_buf_puts(remedy, "apt-get update, and plan again; or train on the CPU (--skip driver)");
 		return true;
@@ -163,7 +161,7 @@ static bool nvidia_only(struct tn_prov *p, struct gt_buf *what, struct gt_buf *r
 	return true;
 }
 
-/* What is installed from backports must not be older than what stable has by now. */
+/* Packages installed from backports must not be older than those of stable. */
 static bool old_backports(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 {
 	static const char *const names[] = {"nvidia-kernel-dkms", "nvidia-driver", "libcuda1", "libnvidia-ml1"};
@@ -193,8 +191,7 @@ static bool old_backports(struct tn_prov *p, struct gt_buf *what, struct gt_buf 
 	return false;
 }
 
-/* ---- the driver and this host
- * ---------------------------------------------------------------------------------------- */
+/* ---- driver ------------------------------------------------------------------------------------------------------ */
 
 static bool no_driver(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 {
@@ -230,7 +227,7 @@ static bool run_file(struct tn_prov *p, struct gt_buf *what, struct gt_buf *reme
 	return true;
 }
 
-/* Is DKMS's public key among those that the firmware's shim has enrolled? */
+/* Returns whether DKMS's public key is among the keys enrolled in the firmware's shim. */
 static bool key_enrolled(struct tn_prov *p)
 {
 	static const char *const keys[] = {"/var/lib/dkms/mok.pub", "/var/lib/shim-signed/mok/MOK.der"};
@@ -279,8 +276,7 @@ static bool no_headers(struct tn_prov *p, struct gt_buf *what, struct gt_buf *re
 	return true;
 }
 
-/* ---- after the simulation
- * -------------------------------------------------------------------------------------------- */
+/* ---- after the simulation ---------------------------------------------------------------------------------------- */
 
 static void join(struct gt_buf *b, const struct gt_strv *names)
 {
@@ -316,7 +312,7 @@ static bool held(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 	return false;
 }
 
-/* Where the first of these directories lies; free and needed bytes on that file system. */
+/* Returns whether the file system of dir lacks the needed bytes. */
 static bool lacks_room(struct tn_prov *p, const char *dir, uint64_t need, struct gt_buf *what)
 {
 	struct statvfs v;
@@ -340,7 +336,7 @@ static bool no_room(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remed
 		download += p->move[i].download_bytes;
 		disk += p->move[i].disk_bytes > 0 ? (uint64_t)p->move[i].disk_bytes : 0;
 	}
-	disk += disk / 10; /* the module that DKMS builds, and dpkg's own copies */
+	disk += disk / 10; /* for the module that DKMS builds, and copies of dpkg */
 	same = gt_fs_statvfs(p->fs, "/var/cache/apt", &cache) >= 0 && gt_fs_statvfs(p->fs, "/usr", &usr) >= 0 &&
 	       cache.f_fsid == usr.f_fsid;
 	if (!lacks_room(p, "/usr", disk + (same ? download : 0), what) &&
@@ -363,8 +359,8 @@ static const struct rule rules[] = {
 	{"components", true, false, components},
 	{"no-headers", true, false, no_headers},
 	{"secure-boot", true, false, secure_boot},
-	{"old-backports", false, false, old_backports}, /* what is installed */
-	{"old-backports", false, true, old_backports},  /* what apt would take */
+	{"old-backports", false, false, old_backports}, /* installed packages */
+	{"old-backports", false, true, old_backports},  /* packages that apt would install */
 	{"removes", false, true, removes},
 	{"held", false, true, held},
 	{"no-room", false, true, no_room},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Going back: what was installed by us goes, and nothing else. */
+/* Removes the packages that gputune installed, and no others. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "tune/txn/state_dir.h"
 #include "tune/provision/remove.h"
 
-#define PATIENCE_S 60.0 /* as long as apt itself waits for its lock */
+#define PATIENCE_S 60.0 /* seconds; apt waits as long for its lock */
 
-/* Who is at work with dpkg, apt itself or a program like it; 0: nobody. A gputune that was killed leaves such a one behind. */
+/* Returns the process that holds dpkg's lock, such as apt; 0: none. A killed gputune may leave an apt behind. */
 static pid_t at_work(struct gt_fsroot *fs)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -20,8 +20,7 @@ static pid_t at_work(struct gt_fsroot *fs)
 	return fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? lock.l_pid : 0;
 }
 
-/* What dpkg's status says meanwhile is half of the truth: of a package that is still to come the record would forget that it is
- * ours. */
+/* While dpkg works, its status file is incomplete. The record would lose packages that dpkg has not installed yet. */
 static int wait_for_dpkg(struct gt_fsroot *fs, struct gt_err *err)
 {
 	double until = gt_now_s() + PATIENCE_S;
@@ -50,7 +49,7 @@ int tn_provision_may(struct gt_fsroot *fs, struct gt_err *err)
 	return r;
 }
 
-/* apt must want to take away these and nothing else. */
+/* Checks that apt would remove exactly these packages. */
 static int simulate_removal(const char *verb, const struct gt_strv *names, struct gt_err *err)
 {
 	const char *const args[] = {"-s", verb, NULL};
@@ -132,7 +131,7 @@ static void report_package(json_t *report, const struct tn_recorded *p, const ch
 					"version", "result", result, "reason", gt_json_str(reason)));
 }
 
-/* What goes, what stays and what is gone already. */
+/* Lists the packages that are removed, that stay, and that are gone already. */
 static void judge(struct gt_fsroot *fs, const struct tn_dpkg *dpkg, const struct tn_record *rec, bool dry,
 		  json_t *report, struct gt_strv *go, size_t *kept)
 {

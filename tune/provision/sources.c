@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads apt's sources in both of their forms, and the lists that apt has fetched from them.
+ * Reads apt's sources in both formats, and the lists that apt downloaded from them.
  *
  * "apt-get indextargets" (apt 2.6) does not replace this reader:
- * - It prints only targets whose lists are on disk. A host without sources and one without lists look the same, and
- *   NVIDIA's repository is missing before its first update.
- * - For a .sources file it prints the number of the paragraph, and an address that differs from the one in the file. A
- *   remedy needs the line and its text.
- * - After one malformed source or damaged list it prints nothing at all.
- * - It opens files itself, so a directory (--root DIR) needs this reader anyway.
- * - It takes 1.0 s where this reader takes 0.2 s, with all lists.
+ *   - It prints only targets whose lists are on disk. A host without sources and one without lists look the same, and
+ *     NVIDIA's repository is missing before its first update.
+ *   - For a .sources file it prints the number of the paragraph, and an address that differs from the one in the file. A
+ *     remedy needs the line and its text.
+ *   - After one malformed source or damaged list it prints nothing at all.
+ *   - It opens files itself, so a directory (--root DIR) needs this reader anyway.
+ *   - It takes 1.0 s where this reader takes 0.2 s, with all lists.
  * tests/peers/apt_targets.py compares the two.
  */
 #include <ctype.h>
@@ -28,7 +28,7 @@
 
 /* ---- sources ---------------------------------------------------------------------------------------------------------- */
 
-/* Compares without case, as apt reads truth values. Words have blanks between them. */
+/* Compares without case, as apt parses truth values. Words are separated by blanks. */
 static bool has_word(const char *words, const char *word)
 {
 	size_t n = strlen(word);
@@ -46,12 +46,12 @@ static bool is_debian_component(const char *components)
 	return has_word("main contrib non-free non-free-firmware", first);
 }
 
-/* A third party's archive may end in /debian too, but has other components. */
+/* An archive of another vendor may end in /debian too, but it has other components. */
 static enum tn_origin origin_of(const char *uri, const char *suite, const char *components)
 {
 	if (strstr(uri, "developer.download.nvidia.com/compute/cuda") || strstr(uri, "developer.download.nvidia.cn/compute/cuda"))
 		return TN_NVIDIA;
-	if (strstr(uri, "/var/cuda-repo-") || strstr(uri, "/var/nvidia-driver-local-repo-")) /* of its local packages */
+	if (strstr(uri, "/var/cuda-repo-") || strstr(uri, "/var/nvidia-driver-local-repo-")) /* its local repositories */
 		return TN_NVIDIA;
 	if (!is_debian_component(components))
 		return TN_OTHER;
@@ -64,7 +64,8 @@ static enum tn_origin origin_of(const char *uri, const char *suite, const char *
 	return TN_OTHER;
 }
 
-/* text: a Release or InRelease file. Returns false if neither Debian nor NVIDIA is its origin: then the address decides. */
+/* text: a Release or InRelease file. Returns false if its origin is neither Debian nor NVIDIA; the address then
+ * decides. */
 bool tn_release_origin(const char *text, enum tn_origin *ret)
 {
 	const char *body = gt_starts_with(text, "-----BEGIN PGP") ? strstr(text, "\n\n") : text;
@@ -98,7 +99,7 @@ static void ask_release(struct gt_fsroot *fs, const char *base, enum tn_origin *
 		gt_autofree char *path = gt_xasprintf(LISTS_DIR "/%s_%s", base, names[i]), *text = NULL;
 		struct stat st;
 
-		/* a link is apt's own way with file: addresses */
+		/* apt uses links for file: addresses */
 		if (gt_fs_stat(fs, path, &st) < 0 || !S_ISREG(st.st_mode) ||
 		    gt_fs_read_prefix(fs, path, RELEASE_MAX, &text, NULL) < 0)
 			continue;
@@ -181,8 +182,8 @@ static void one_line(const char *file, unsigned number, char *line, struct tn_so
 struct deb822 {
 	const char *file;
 	struct tn_sources *ret;
-	const char *text; /* the whole, for line numbers; unchanged */
-	const char *base; /* where the copy that is cut into paragraphs begins */
+	const char *text; /* the whole file, for line numbers */
+	const char *base; /* start of the copy that is split into paragraphs */
 };
 
 static unsigned line_of(const struct deb822 *d, const char *paragraph, const char *key)
@@ -207,7 +208,7 @@ static int take_deb822(void *arg, char *p)
 	unsigned line = line_of(d, p, components ? "Components:" : "URIs:");
 
 	if (!types || !has_word(types, "deb") || !uris || !suites ||
-	    (enabled && has_word("no false without off disable 0", enabled))) /* anything else enables the source */
+	    (enabled && has_word("no false without off disable 0", enabled))) /* any other value enables the source */
 		return 0;
 	gt_each_word(uri, uris, " ")
 		gt_each_word(suite, suites, " ")
@@ -244,7 +245,7 @@ static void load_file(struct gt_fsroot *fs, const char *path, struct tn_sources 
 		tn_sources_parse(path, gt_ends_with(path, ".sources"), text, ret);
 }
 
-/* apt ignores hidden files and names with other characters, such as those of an editor's copies. */
+/* apt ignores hidden files and names with other characters, such as backups of editors. */
 static bool is_sources_file(const char *name)
 {
 	return *name != '.' && !name[strspn(name, NAME_CHARACTERS)] &&
@@ -308,7 +309,7 @@ static int take_offer(void *arg, char *p)
 	if (strncmp(p, "Package: ", 9)) {
 		name = tn_deb_field(p, "Package");
 	} else {
-		name = gt_xstrndup(p + 9, strcspn(p + 9, "\n")); /* as in all of Debian's lists: the quick way */
+		name = gt_xstrndup(p + 9, strcspn(p + 9, "\n")); /* the usual order in Debian's lists, which needs no search */
 	}
 	if (!name || !gt_strv_has(o->names, name) || !tn_deb_is_name(name))
 		return 0;
@@ -335,7 +336,8 @@ static void name_origin(struct gt_fsroot *fs, struct offers *o, char *uri, const
 	ask_release(fs, base, &o->origin);
 }
 
-/* "mirror.example_debian_dists_bookworm_main_binary-amd64_Packages": false for a list of another architecture. */
+/* Parses "mirror.example_debian_dists_bookworm_main_binary-amd64_Packages". Returns false for a list of another
+ * architecture. */
 static bool name_parts(struct gt_fsroot *fs, struct offers *o, const char *file)
 {
 	gt_autofree char *uri = gt_xstrdup(file), *base = NULL;
@@ -364,7 +366,7 @@ static bool name_parts(struct gt_fsroot *fs, struct offers *o, const char *file)
 	return true;
 }
 
-/* A list that apt keeps compressed: apt itself has the tool for it. */
+/* Reads a list that apt stores compressed, with apt's own tool. */
 static int read_compressed(struct gt_fsroot *fs, const char *path, struct offers *o)
 {
 	char *argv[] = {"/usr/lib/apt/apt-helper", "cat-file", (char *)path, NULL};
@@ -432,7 +434,7 @@ void tn_offers_clear(struct tn_offers *o)
 	*o = (struct tn_offers){0};
 }
 
-/* Backports are never taken without being asked for: apt gives them priority 100. */
+/* Backports are never chosen by default, because apt gives them priority 100. */
 const struct tn_offer *tn_offer_best(const struct tn_offers *o, const char *name, enum tn_origin at_most)
 {
 	const struct tn_offer *best = NULL;

@@ -11,7 +11,7 @@
 
 const char *const tn_env_forms[] = {"shell", "systemd", "slurm", "docker", NULL};
 
-/* Single quotes: nothing in them means anything to a shell but their end. */
+/* Puts the value in single quotes. A shell interprets nothing within them except the closing quote. */
 static void quoted(struct gt_buf *b, const char *value)
 {
 	gt_buf_puts(b, "'");
@@ -42,7 +42,7 @@ static void shell(struct gt_buf *b, const struct tn_run *run, const char *cpus, 
 			nodes);
 }
 
-/* What goes into a service or a container, which have none of the caller's environment: also what the user has set. */
+/* Services and containers lack the caller's environment, so variables that the user set are included. */
 static bool goes_along(const struct tn_var *v)
 {
 	return v->status == TN_VAR_SET || (v->status == TN_VAR_KEPT && v->setting != &tn_launch_leftovers);
@@ -55,14 +55,14 @@ static void tell_leftovers(const struct tn_run *run)
 			gt_warn("%s=%s is left out: %s", run->var[i].name, run->var[i].value, run->var[i].reason);
 }
 
-/* systemd's own hard limit for a service, which Docker's is as well: what the caller's session may have says nothing of theirs. 0:
- * run.files is not wanted. */
+/* Returns the limit of open files for a service or container: systemd's own hard limit, which Docker also uses. The
+ * limit of the caller's session does not apply there. 0: run.files is not selected. */
 static long files_elsewhere(const struct tn_run *run)
 {
 	return run->files_reason ? (long)GT_MAX(run->files, SERVICE_FILES) : 0;
 }
 
-/* A drop-in: NAME.service.d/gputune.conf. % begins a specifier there, and $ is nothing special. */
+/* Writes a drop-in, NAME.service.d/gputune.conf. % begins a specifier there, and $ has no special meaning. */
 static void systemd(struct gt_buf *b, const struct tn_run *run, const char *cpus, const char *nodes)
 {
 	gt_buf_puts(b, "[Service]\n");
@@ -80,13 +80,13 @@ static void systemd(struct gt_buf *b, const struct tn_run *run, const char *cpus
 	tell_leftovers(run);
 	if (files_elsewhere(run))
 		gt_buf_printf(b, "LimitNOFILE=%ld\n", files_elsewhere(run));
-	if (*cpus) /* a list is added to what the unit says, unless an empty one goes before */
+	if (*cpus) /* a list is added to the unit's own unless an empty assignment precedes it */
 		gt_buf_printf(b, "CPUAffinity=\nCPUAffinity=%s\n", cpus);
 	if (*nodes)
 		gt_buf_printf(b, "NUMAPolicy=preferred\nNUMAMask=\nNUMAMask=%s\n", nodes);
 }
 
-/* What a TaskProlog prints: Slurm takes the lines "export NAME=VALUE" as they are. */
+/* Writes lines for a TaskProlog. Slurm takes lines "export NAME=VALUE" unchanged. */
 static void slurm(struct gt_buf *b, const struct tn_run *run, const char *cpus, const char *nodes)
 {
 	for (size_t i = 0; i < run->n_var; i++)
@@ -99,7 +99,7 @@ static void slurm(struct gt_buf *b, const struct tn_run *run, const char *cpus, 
 		gt_warn("a TaskProlog cannot bind: let srun start gputune run, or say --cpu-bind and --mem-bind");
 }
 
-/* Why a variable has no meaning in a container; NULL: it has. */
+/* Returns why a variable is useless in a container; NULL: it is useful. */
 static const char *of_this_host(const struct tn_var *v)
 {
 	return gt_starts_with(v->name, "LD_") ? "names files of this host, which the image may not have" :
@@ -108,7 +108,7 @@ static const char *of_this_host(const struct tn_var *v)
 						NULL;
 }
 
-/* docker run $(gputune run --env docker) IMAGE …: words, without a shell that would take quotes away. */
+/* Writes words for docker run $(gputune run --env docker) IMAGE …. No shell removes quotes from them. */
 static void docker(struct gt_buf *b, const struct tn_run *run, const char *cpus, const char *nodes)
 {
 	for (size_t i = 0; i < run->n_var; i++) {
@@ -134,7 +134,7 @@ static void docker(struct gt_buf *b, const struct tn_run *run, const char *cpus,
 			nodes);
 }
 
-/* systemd ignores an assignment that is not UTF-8, with a line in its log, and ends a line at a carriage return too. */
+/* systemd ignores an assignment that is not UTF-8, with a line in its log. It also ends a line at a carriage return. */
 static bool systemd_takes(const char *value)
 {
 	gt_auto_json *text = json_string(value); /* NULL if it is not UTF-8 */
@@ -142,7 +142,7 @@ static bool systemd_takes(const char *value)
 	return text && !strchr(value, '\r');
 }
 
-/* A value that the form cannot carry. */
+/* Refuses values that the form cannot represent. */
 static int check(const struct tn_run *run, const char *form, struct gt_err *err)
 {
 	bool is_docker = !strcmp(form, "docker"), is_systemd = !strcmp(form, "systemd");

@@ -14,17 +14,17 @@
 #include "tune/run/ranks.h"
 #include "tune/run/run.h"
 
-#define PATIENCE_S  10.0 /* between asking the others to end and ending them */
+#define PATIENCE_S  10.0 /* seconds between SIGTERM and SIGKILL */
 #define NOT_STARTED 126
 
 struct ranks {
-	pid_t *pid; /* 0: has ended */
+	pid_t *pid; /* 0: it has ended */
 	unsigned n, left;
 	int status;
-	double kill_at; /* 0: nobody was asked to end */
+	double kill_at; /* time for SIGKILL; 0: none */
 };
 
-/* A port that is free now, for the ranks to meet at. */
+/* Returns a TCP port that is free now, for the rendezvous of the ranks. */
 static unsigned free_port(void)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -32,7 +32,7 @@ static unsigned free_port(void)
 	gt_autoclose int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0 || bind(fd, (struct sockaddr *)&a, len) < 0 || getsockname(fd, (struct sockaddr *)&a, &len) < 0)
-		return 29500; /* what torch.distributed takes when nobody says */
+		return 29500; /* default of torch.distributed */
 	return ntohs(a.sin_port);
 }
 
@@ -58,7 +58,7 @@ static _Noreturn void become(const char *program, char *const *argv, const struc
 	struct gt_err err = {0};
 	sigset_t none;
 
-	prctl(PR_SET_PDEATHSIG, SIGTERM); /* nobody is left to end them if we are killed */
+	prctl(PR_SET_PDEATHSIG, SIGTERM); /* the ranks end with this process, even if it is killed */
 	if (getppid() != parent)
 		_exit(NOT_STARTED);
 	name_rank(rank, n);
@@ -111,7 +111,7 @@ static void reap(struct ranks *r)
 		}
 }
 
-/* All signals that matter are blocked and fetched here, so that none can come between looking and sleeping. */
+/* The relevant signals are blocked and fetched here, so that none arrives between the check and the wait. */
 static void wait_all(struct ranks *r, const sigset_t *set)
 {
 	while (r->left) {
@@ -133,7 +133,7 @@ static void meeting_point(void)
 		set_num("MASTER_PORT", free_port());
 }
 
-/* One needs nobody who waits for it. */
+/* A single process replaces this one, so that no process has to wait for it. */
 static int become_one(const char *program, char *const *argv, const struct tn_run *run, struct gt_err *err)
 {
 	int r = tn_run_enter(run, err);
@@ -162,7 +162,7 @@ int tn_ranks_run(const char *program, char *const *argv, struct tn_run *const *r
 		return become_one(program, argv, run[0], err);
 	}
 	sigemptyset(&set);
-	for (size_t i = 0; i < GT_ARRAY_SIZE(sigs); i++) /* a blocked one is fetched even where nohup had us ignore it */
+	for (size_t i = 0; i < GT_ARRAY_SIZE(sigs); i++) /* a signal that nohup set to ignored stays ignored */
 		if (sigaction(sigs[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
 			sigaddset(&set, sigs[i]);
 	sigprocmask(SIG_BLOCK, &set, &old);

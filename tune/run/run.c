@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a command should run with, and becoming it. */
+/* Prepares the environment of a command, and starts the command in this process. */
 #include <errno.h>
 #include <linux/mempolicy.h>
 #include <sched.h>
@@ -20,17 +20,18 @@
 #include "tune/profiles/profile.h"
 
 #ifndef MPOL_PREFERRED_MANY
-#define MPOL_PREFERRED_MANY 5 /* Linux 5.15 */
+#define MPOL_PREFERRED_MANY 5 /* since Linux 5.15 */
 #endif
 
-/* ---- making ------------------------------------------------------------------------------------------------------- */
+/* ---- preparation ------------------------------------------------------------------------------------------------- */
 
 static void leave_out(struct tn_run *r, const char *why)
 {
 	tn_run_skip(r, r->setting->id, "%s", why);
 }
 
-/* --gpu is no setting among others: the CPUs next to those GPUs are taken; what the environment says must not lead elsewhere. */
+/* --gpu is more than a setting: it selects the CPUs next to those GPUs. Variables of the environment must not select
+ * other GPUs. */
 static void name_gpus(const struct tn_launch *c, struct tn_run *r)
 {
 	const char *user = tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_said(c, "CUDA_DEVICE_ORDER");
@@ -69,7 +70,7 @@ static void prepare(struct tn_launch *c, const struct tn_profile *profile, const
 	}
 	if (by_option)
 		asked = strcmp(option, "auto") ? option : "on";
-	/* to look at a family is not to choose what is in it */
+	/* selecting a family does not enable its opt-in settings */
 	c->chosen = named || by_option || (asked && strcmp(asked, "off"));
 	c->asked = asked && strcmp(asked, "on") && strcmp(asked, "off") ? asked : NULL;
 	s->prepare(c, r);
@@ -150,7 +151,7 @@ json_t *tn_run_to_json(const struct tn_run *r)
 			 r->files ? json_integer(r->files) : json_null(), "reason", gt_json_str(r->files_reason));
 }
 
-/* ---- entering ------------------------------------------------------------------------------------------------------ */
+/* ---- start of the command ---------------------------------------------------------------------------------------- */
 
 static void enter_cpus(const struct gt_set *cpus)
 {
@@ -185,7 +186,7 @@ static void enter_nodes(const struct gt_set *nodes)
 		gt_warn("the kernel refuses a memory policy here (%s): memory stays where it is first touched", strerror(errno));
 }
 
-/* Only ever raised, and only as far as every process may by itself. */
+/* Only raises the limit, and only up to the hard limit, which needs no privilege. */
 static void enter_files(int64_t files)
 {
 	struct rlimit l;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_RUN_H
 #define TN_RUN_H
-/* `gputune run`: what a command should run with on this host, and becoming that command. */
+/* `gputune run`: prepares the environment of a command on this host and starts it. */
 #include "tune/launch/context.h"
 #include "lib/json.h"
 
@@ -10,23 +10,23 @@
 struct tn_run_opts {
 	const char *profile;	    /* as in tn_plan_opts */
 	char *const *argv;	    /* the command, for TN_PROGRAM_AUTO; may be NULL */
-	char *const *envp;	    /* the user's environment; NULL: environ */
+	char *const *envp;	    /* the user's environment; NULL: environ of this process */
 	enum tn_program program;
-	const char *gpus;	    /* as CUDA_VISIBLE_DEVICES: the GPUs of ranks 0, 1, …; NULL: as the environment says */
-	unsigned rank, ranks;	    /* one of several that the caller starts itself; ranks 0: as the environment says */
-	unsigned workers;	    /* loader processes that each rank will start: so many cores are theirs */
-	const char *runtime;	    /* "libomp" or "libiomp5": preload that OpenMP; NULL: as the profile says */
-	const char *allocator;	    /* "auto", "tcmalloc", "jemalloc" or "mimalloc": preload one; NULL: as the profile says */
-	bool image;		    /* it will run in a container, from an image with libraries of its own */
+	const char *gpus;	    /* as in CUDA_VISIBLE_DEVICES: the GPUs of ranks 0, 1, …; NULL: taken from the environment */
+	unsigned rank, ranks;	    /* one of several ranks that the caller starts itself; ranks 0: taken from the environment */
+	unsigned workers;	    /* loader processes per rank; that many cores are reserved for them */
+	const char *runtime;	    /* preloads "libomp" or "libiomp5"; NULL: by the profile */
+	const char *allocator;	    /* preloads "auto", "tcmalloc", "jemalloc" or "mimalloc"; NULL: by the profile */
+	bool image;		    /* the command will run in a container, from an image with its own libraries */
 	const struct gt_strv *only; /* knob ids or families ("omp.", "run.alloc"); NULL or empty: all */
 	const struct gt_strv *skip;
 };
-/* What a command should run with on this host. Allocators are tried in a child first; on a root that is not live nothing is
- * started and the reason says so. host may be NULL. */
+/* Prepares a launch on this host. Allocators are tested in a child process first. On a root that is not live no process
+ * is started, and the reason says so. host may be NULL. */
 int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_run_opts *opts, struct tn_run **ret,
 		struct gt_err *err);
-/* In the process that is to become the command, before exec: environment, CPUs, memory policy. Only system calls about
- * ourselves. What the kernel refuses (a container without SYS_NICE, say) is a warning in the log, not a failure. */
+/* Applies environment, CPUs and memory policy to this process, before exec. Uses only system calls on the process
+ * itself. If the kernel refuses one (for example in a container without SYS_NICE), that is a warning, not a failure. */
 int tn_run_enter(const struct tn_run *run, struct gt_err *err);
 json_t *tn_run_to_json(const struct tn_run *run);
 #endif
