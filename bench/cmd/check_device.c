@@ -14,10 +14,10 @@ static uint64_t seed = 1, ranks;
 static const char *only, *cases;
 static const char *const type_names[] = { "f32", "tf32", "bf16", "f16", "fp8", NULL };
 static const struct gt_opt opts[] = {
-	{ 0, "type", "TYPE", "only f32, tf32, bf16, f16 or fp8", GT_OPT_CHOICE, &only, type_names },
-	{ 0, "case", "NAME", "only the cases whose names begin so, such as attention", GT_OPT_STR, &cases },
-	{ 0, "ranks", "N", "train with N ranks too, a device each, by NCCL", GT_OPT_UINT, &ranks },
-	{ 0, "seed", "N", "seed of the numbers", GT_OPT_UINT, &seed },
+	{ 0, "type", "TYPE", "check only f32, tf32, bf16, f16 or fp8", GT_OPT_CHOICE, &only, type_names },
+	{ 0, "case", "NAME", "check only cases with this prefix, such as attention", GT_OPT_STR, &cases },
+	{ 0, "ranks", "N", "also train with N ranks on N devices over NCCL", GT_OPT_UINT, &ranks },
+	{ 0, "seed", "N", "set the seed of the numbers (default: 1)", GT_OPT_UINT, &seed },
 	{ 0 },
 };
 
@@ -104,13 +104,14 @@ static int run_check_device(struct gt_cli *cli, int argc, char **argv)
 const struct gt_cmd bn_cmd_check_device = {
 	.name = "check-device",
 	.args = "",
-	.summary = "compare the GPU's results with the CPU's, op by op",
-	.help = "Every op of the training runtime, forward and backward, runs on the first CUDA device and on the CPU with "
-		"the same random numbers, odd and even sizes, in each type; outputs are poisoned first. Then the same as a "
-		"captured graph with memory reused, which must give the same bits, and short training runs. With --ranks "
-		"several devices, or one with a communicator of its own, train together first. What cannot be run is told "
-		"with its reason, and the rest is compared. Exit status 6 if "
-		"a result is missing or outside what rounding explains; -v shows all.",
+	.group = "Internal",
+	.listed = GT_RARE,
+	.summary = "Compare the results of the GPU with those of the CPU",
+	.help = "Runs every op of the training runtime, forward and backward, on the first CUDA device and on the CPU, with "
+		"the same random numbers in each type. Repeats them as a captured graph and in short training runs. Reports "
+		"what cannot run, with the reason. Exit status 6 means that a result is missing or differs by more than "
+		"rounding; --verbose lists all.",
+	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,
 	.run = run_check_device,
 };

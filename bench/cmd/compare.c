@@ -315,23 +315,21 @@ static int cmd_report(struct gt_cli *cli, int argc, char **argv)
 
 static const char *const arm_names[] = { "A", "B", NULL };
 
-#define OUTPUT_OPTS                                                                                                    \
-	{ 'o', "output", "FILE", "the analysed result as JSON", GT_OPT_STR, &opt.out.json, NULL },                     \
-	{ 0, "html", "FILE", "one page with plots", GT_OPT_STR, &opt.out.html, NULL },                                 \
-	{ 0, "markdown", "FILE", "Markdown, for a ticket", GT_OPT_STR, &opt.out.markdown, NULL },                    \
-	{0, "openmetrics", "FILE", "levels, effects and verdicts for Prometheus' textfile collector", GT_OPT_STR,      \
-	 &opt.out.openmetrics, NULL},                                                                                   \
-	{0, "trace", "FILE", "the session as a trace for Chrome or Perfetto", GT_OPT_STR, &opt.out.trace, NULL}
+#define OUTPUT_OPTS												       \
+	{ 'o', "output", "FILE", "save the analysed result as JSON", GT_OPT_STR, &opt.out.json, NULL },		       \
+	{ 0, "html", "FILE", "write a page with plots", GT_OPT_STR, &opt.out.html, NULL },			       \
+	{ 0, "markdown", "FILE", "write a Markdown report", GT_OPT_STR, &opt.out.markdown, NULL },		       \
+	{ 0, "openmetrics", "FILE", "write metrics for the textfile collector of Prometheus", GT_OPT_STR,	       \
+	  &opt.out.openmetrics, NULL },										       \
+	{ 0, "trace", "FILE", "write the session as a trace for Chrome or Perfetto", GT_OPT_STR, &opt.out.trace, NULL }
 
 static const struct gt_opt compare_opts[] = {
-	{0, "changed", "KEY", "this setting, or family such as vm., was changed on purpose", GT_OPT_LIST, &opt.changed,
+	{0, "changed", "KEY", "declare a setting or family, such as vm, as changed (repeatable)", GT_OPT_LIST, &opt.changed,
 	 NULL},
-	{0, "floor", "PERCENT", "smallest effect that two unpaired files may show [3]", GT_OPT_REAL, &opt.floor_pct,
-	 NULL},
-	{0, "arm-before", "ARM", "of a first file with two arms: A (as the host was) or B (changed) [A]", GT_OPT_CHOICE,
-	 &opt.arm_before, arm_names},
-	{0, "arm-after", "ARM", "the same of the second file [A]", GT_OPT_CHOICE, &opt.arm_after, arm_names},
-	{0, "require-conclusive", NULL, "exit 3 when a primary metric is inconclusive or a guard may be worse", GT_OPT_FLAG,
+	{0, "floor", "PERCENT", "ignore smaller effects than this (default: 3)", GT_OPT_REAL, &opt.floor_pct, NULL},
+	{0, "arm-before", "ARM", "take this arm of BEFORE (default: before)", GT_OPT_CHOICE, &opt.arm_before, arm_names},
+	{0, "arm-after", "ARM", "take this arm of AFTER (default: before)", GT_OPT_CHOICE, &opt.arm_after, arm_names},
+	{0, "require-conclusive", NULL, "exit with 3 unless every primary and guard metric is decided", GT_OPT_FLAG,
 	 &opt.require_conclusive, NULL},
 	OUTPUT_OPTS,
 	{0},
@@ -340,13 +338,13 @@ static const struct gt_opt compare_opts[] = {
 const struct gt_cmd bn_cmd_compare = {
 	.name = "compare",
 	.args = "BEFORE AFTER",
-	.summary = "what moved between two saved results, and which settings differ",
-	.help = "The two were measured at different times, so drift of the host is not controlled: effects below the "
-		"floor are "
-		"never called better or worse. Results of another machine, CPU, GPU, suite or workload definition are "
-		"refused (exit 4), and so are those of another kernel or another major version of NVIDIA's driver, unless that is "
-		"the change: --changed kernel, --changed nvidia_driver. Every other difference that was not named with --changed "
-		"is listed as a confounder.",
+	.group = "Measure a change",
+	.summary = "Compare two saved results and list the differing settings",
+	.help = "The files are not measured in pairs, so the host may have changed in between: effects below --floor are "
+		"never called better or worse. Refuses results of another machine, suite or workload definition (exit status "
+		"4), and of another kernel or NVIDIA driver unless that is the change: --changed kernel, --changed "
+		"nvidia_driver. Lists every other difference as a confounder.",
+	.ignores = GT_ROOT_IGNORED,
 	.opts = compare_opts,
 	.min_args = 2,
 	.max_args = 2,
@@ -354,9 +352,8 @@ const struct gt_cmd bn_cmd_compare = {
 };
 
 static const struct gt_opt report_opts[] = {
-	{ 0, "gate", NULL, "exit as run would: 1, 3, 5 or 6", GT_OPT_FLAG, &opt.gate, NULL },
-	{ 0, "require-conclusive", NULL, "with --gate: exit 3 when a primary metric is inconclusive or a guard may be worse",
-	  GT_OPT_FLAG,
+	{ 0, "gate", NULL, "use the exit status of run: 1, 3, 5 or 6", GT_OPT_FLAG, &opt.gate, NULL },
+	{ 0, "require-conclusive", NULL, "with --gate: exit with 3 unless every metric is decided", GT_OPT_FLAG,
 	  &opt.require_conclusive, NULL },
 	OUTPUT_OPTS,
 	{ 0 },
@@ -365,10 +362,12 @@ static const struct gt_opt report_opts[] = {
 const struct gt_cmd bn_cmd_report = {
 	.name	  = "report",
 	.args	  = "FILE",
-	.summary  = "any saved result, receipt or judgement as a table, a page or for other programs",
-	.help	  = "Everything is computed again from the raw samples in the file. A receipt, or the session that prove "
-		    "wrote, becomes a page with --html: the verdict, every change with its interval, its mechanism and how to "
-		    "take it back. What fleet, history and ladder wrote is drawn as they drew it.",
+	.group	  = "Measure a change",
+	.summary  = "Show a saved result as a table, a page or metrics",
+	.help	  = "Computes everything again from the samples in FILE, which is a result of run, prove, ladder, fleet or "
+		"history, or a receipt. --html shows for a receipt each change with its interval and the commands that undo "
+		"it.",
+	.ignores  = GT_ROOT_IGNORED,
 	.opts	  = report_opts,
 	.min_args = 1,
 	.max_args = 1,

@@ -17,26 +17,25 @@ static struct {
 
 static const char *const ids[] = { "u16", "u32", NULL }, *const augments[] = { "none", "flip", "crop", NULL };
 static const struct gt_opt opts[] = {
-	{ 0, "as", "KIND", "what lies there (default: by its name)", GT_OPT_CHOICE, &opt.kind, rt_data_kinds },
-	{ 0, "batch", "N", "samples per batch (default: 64 images, 16 sequences)", GT_OPT_COUNT, &opt.batch },
-	{ 0, "seq", "N", "tokens per sequence (default: 1024)", GT_OPT_COUNT, &opt.seq },
-	{ 0, "size", "N", "pixels of an image, each way (default: 224)", GT_OPT_COUNT, &opt.size },
-	{ 0, "tokens", "TYPE", "ids of token files without a header (default: u16)", GT_OPT_CHOICE, &opt.tokens, ids },
-	{ 0, "documents", "END", "samples that end with their line, paragraph, file, or a token's id", GT_OPT_STR, &opt.documents },
-	{ 0, "buckets", "N", "lengths that documents are padded to (default: 8)", GT_OPT_COUNT, &opt.buckets },
-	{ 0, "token-budget", "N", "tokens of a batch of documents, with padding, instead of --batch", GT_OPT_COUNT,
-	  &opt.token_budget },
-	{ 0, "augment", "HOW", "what is done to images: mirrored, or cropped and mirrored", GT_OPT_CHOICE, &opt.augment, augments },
-	{ 0, "workers", "N", "threads of the loader; 0: none (default: 1)", GT_OPT_UINT, &opt.workers },
-	{ 0, "prefetch", "N", "batches made ahead (default: 4)", GT_OPT_COUNT, &opt.prefetch },
-	{ 0, "cache", "SIZE", "memory for decoded images, such as 2G (default: none)", GT_OPT_SIZE, &opt.cache },
-	{ 0, "max-corrupt", "N", "unusable samples before giving up (default: any number)", GT_OPT_UINT, &opt.max_corrupt },
-	{ 0, "without", "LIST", "huge-pages, persistent, zero-copy, u8", GT_OPT_STR, &opt.without },
-	{ 0, "in-order", NULL, "not shuffled", GT_OPT_FLAG, &opt.in_order },
-	{ 0, "epochs", "N", "how often each sample is read (default: 1)", GT_OPT_COUNT, &opt.epochs },
-	{ 0, "batches", "N", "timed batches, instead of whole epochs", GT_OPT_COUNT, &opt.batches },
-	{ 0, "warmup", "N", "batches before the timed ones", GT_OPT_UINT, &opt.warmup },
-	{ 0, "seed", "N", "seed of the order", GT_OPT_UINT, &opt.seed },
+	{ 0, "as", "KIND", "read PATH as this kind of data (default: by its name)", GT_OPT_CHOICE, &opt.kind, rt_data_kinds },
+	{ 0, "batch", "N", "use N samples per batch (default: 64 images, 16 sequences)", GT_OPT_COUNT, &opt.batch },
+	{ 0, "seq", "N", "use N tokens per sequence (default: 1024)", GT_OPT_COUNT, &opt.seq },
+	{ 0, "size", "N", "use images of N x N pixels (default: 224)", GT_OPT_COUNT, &opt.size },
+	{ 0, "tokens", "TYPE", "read token files without header as u16 or u32 (default: u16)", GT_OPT_CHOICE, &opt.tokens, ids },
+	{ 0, "documents", "END", "end samples at line, paragraph, file or a token id", GT_OPT_STR, &opt.documents },
+	{ 0, "buckets", "N", "pad documents to N lengths (default: 8)", GT_OPT_COUNT, &opt.buckets },
+	{ 0, "token-budget", "N", "limit batches of documents to N tokens instead of --batch", GT_OPT_COUNT, &opt.token_budget },
+	{ 0, "augment", "HOW", "mirror images (flip), or crop and mirror them (crop)", GT_OPT_CHOICE, &opt.augment, augments },
+	{ 0, "workers", "N", "use N loader threads (default: 1)", GT_OPT_UINT, &opt.workers },
+	{ 0, "prefetch", "N", "prepare N batches in advance (default: 4)", GT_OPT_COUNT, &opt.prefetch },
+	{ 0, "cache", "SIZE", "cache decoded images in SIZE memory, such as 2G (default: none)", GT_OPT_SIZE, &opt.cache },
+	{ 0, "max-corrupt", "N", "stop after N unusable samples (default: no limit)", GT_OPT_UINT, &opt.max_corrupt },
+	{ 0, "without", "LIST", "leave out huge-pages, persistent, zero-copy or u8", GT_OPT_STR, &opt.without },
+	{ 0, "in-order", NULL, "do not shuffle", GT_OPT_FLAG, &opt.in_order },
+	{ 0, "epochs", "N", "read each sample N times (default: 1)", GT_OPT_COUNT, &opt.epochs },
+	{ 0, "batches", "N", "time N batches instead of whole epochs", GT_OPT_COUNT, &opt.batches },
+	{ 0, "warmup", "N", "read N batches before the timed ones", GT_OPT_UINT, &opt.warmup },
+	{ 0, "seed", "N", "set the seed of the order", GT_OPT_UINT, &opt.seed },
 	{ 0 },
 };
 
@@ -151,11 +150,12 @@ static int run_data(struct gt_cli *cli, int argc, char **argv)
 const struct gt_cmd bn_cmd_data = {
 	.name = "data",
 	.args = "[PATH]",
-	.summary = "read data as training would, and name what cannot be used",
-	.help = "PATH is what gpubench train --data takes: text, token files, directories of images, tar shards. "
-		"Each sample is read, decoded and put into batches once, or as long as --batches says, without a "
-		"model behind it: the report has the rate, and names the samples that cannot be used. Without PATH,"
-		" the licence texts that every Debian host has.",
+	.group = "Train and infer",
+	.summary = "Measure the data loader and find unusable samples",
+	.help = "PATH is what gpubench train --data accepts: text, token files, directories of images or tar shards "
+		"(default: the licence texts of the host). Reads, decodes and batches each sample once, without a model, and "
+		"prints the rate and the unusable samples.",
+	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,
 	.min_args = 0,
 	.max_args = 1,

@@ -66,29 +66,26 @@ static int cmd_history(struct gt_cli *cli, int argc, char **argv)
 }
 
 static const struct gt_opt opts[] = {
-	{0, "host", "IDENTITY", "of results of several machines, look at this one's", GT_OPT_STR, &opt.host, NULL},
-	{0, "seed", "N", "seed of the permutation tests [1]", GT_OPT_UINT, &opt.seed, NULL},
-	{0, "require-conclusive", NULL, "exit 3 when there are fewer than eight results", GT_OPT_FLAG,
-	 &require_conclusive, NULL},
-	{'o', "output", "FILE", "the judgement as JSON", GT_OPT_STR, &outputs.json, NULL},
-	{0, "html", "FILE", "the judgement as one page with a plot of each metric", GT_OPT_STR, &outputs.html, NULL},
-	{0, "markdown", "FILE", "the judgement as Markdown", GT_OPT_STR, &outputs.markdown, NULL},
+	{0, "host", "IDENTITY", "analyse the results of this machine", GT_OPT_STR, &opt.host, NULL},
+	{0, "seed", "N", "set the seed of the permutation tests (default: 1)", GT_OPT_UINT, &opt.seed, NULL},
+	{0, "require-conclusive", NULL, "exit with 3 if there are fewer than eight results", GT_OPT_FLAG, &require_conclusive,
+	 NULL},
+	{'o', "output", "FILE", "save the analysis as JSON", GT_OPT_STR, &outputs.json, NULL},
+	{0, "html", "FILE", "write a page with a plot of each metric", GT_OPT_STR, &outputs.html, NULL},
+	{0, "markdown", "FILE", "write a Markdown report", GT_OPT_STR, &outputs.markdown, NULL},
 	{0},
 };
 
 const struct gt_cmd bn_cmd_history = {
 	.name = "history",
 	.args = "RESULT...",
-	.summary = "since when is this host slower or faster, and what was changed then",
-	.help = "Each RESULT is a file that gpubench run wrote, or a folder of them, such as nightly runs leave. They "
-		"are put in "
-		"order of their dates; change points are found by energy distance (E-divisive) and kept when a "
-		"permutation test "
-		"says so, at 5 % for all metrics together, and when the metric moved by at least its margin. A metric "
-		"needs eight "
-		"results, a segment four. What was set otherwise from that result on is named.\n\n"
-		"Exit status 1: the newest change of a primary or guard metric is for the worse. 4: results of several "
-		"machines.",
+	.group = "Many results",
+	.summary = "Find when this host became faster or slower, and why",
+	.help = "RESULT is a file of gpubench run or a directory of such files, such as nightly runs. Finds change points of "
+		"each metric in the order of dates (E-divisive with permutation tests, 5 % for all metrics together), and "
+		"lists the settings that changed at that point. Needs eight results. Exit status 1 means that the newest "
+		"change of a primary or guard metric is for the worse, 4 that the results are of several machines.",
+	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,
 	.min_args = 1,
 	.max_args = -1,

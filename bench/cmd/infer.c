@@ -15,21 +15,21 @@ static struct bn_infer_options options = { .model = { .warmup = UINT64_MAX, .wor
 static const char *const devices[] = { "cpu", "cuda", NULL };
 static const char *const types[] = { "fp32", "tf32", "bf16", "fp16", "fp8", NULL };
 static const struct gt_opt opts[] = {
-	{ 0, "batch", "LIST", "batch sizes to measure, such as 1,8,32 (default: 1,8)", GT_OPT_STR, &options.batches },
-	{ 0, "load", "FILE", "take parameters from a checkpoint (default: start values)", GT_OPT_STR, &options.load },
-	{ 0, "seq", "N", "tokens per sequence", GT_OPT_COUNT, &options.model.seq },
-	{ 0, "layers", "N", "transformer blocks", GT_OPT_COUNT, &options.model.layers },
-	{ 0, "width", "N", "width of the model", GT_OPT_COUNT, &options.model.width },
-	{ 0, "heads", "N", "attention heads", GT_OPT_COUNT, &options.model.heads },
-	{ 0, "vocab", "N", "size of the vocabulary", GT_OPT_COUNT, &options.model.vocab },
-	{ 0, "size", "N", "pixels of an image, each way", GT_OPT_COUNT, &options.model.size },
-	{ 0, "threads", "N", "threads; 0 leaves it to OpenMP", GT_OPT_UINT, &options.model.threads },
-	{ 0, "device", "DEVICE", "device that computes (default: cpu)", GT_OPT_CHOICE, &options.model.device, devices },
-	{ 0, "amp", "TYPE", "type that matrix products read; tf32, fp8: cuda (default: fp32)", GT_OPT_CHOICE, &options.model.amp,
-	  types },
-	{ 0, "runs", "N", "timed runs per batch (default: 50)", GT_OPT_COUNT, &options.model.steps },
-	{ 0, "warmup", "N", "runs before the timed ones (default: 5)", GT_OPT_UINT, &options.model.warmup },
-	{ 0, "seed", "N", "seed of parameters and inputs; 0 means 1", GT_OPT_UINT, &options.model.seed },
+	{ 0, "batch", "LIST", "measure these batch sizes, such as 1,8,32 (default: 1,8)", GT_OPT_STR, &options.batches },
+	{ 0, "load", "FILE", "load parameters from a checkpoint (default: initial values)", GT_OPT_STR, &options.load },
+	{ 0, "device", "DEVICE", "compute on cpu or cuda (default: cpu)", GT_OPT_CHOICE, &options.model.device, devices },
+	{ 0, "amp", "TYPE", "compute matrix products in fp32, tf32, bf16, fp16 or fp8 (default: fp32)", GT_OPT_CHOICE,
+	  &options.model.amp, types },
+	{ 0, "threads", "N", "use N threads (default: chosen by OpenMP)", GT_OPT_UINT, &options.model.threads },
+	{ 0, "seq", "N", "use N tokens per sequence", GT_OPT_COUNT, &options.model.seq },
+	{ 0, "layers", "N", "use N transformer blocks", GT_OPT_COUNT, &options.model.layers },
+	{ 0, "width", "N", "set the width of the model", GT_OPT_COUNT, &options.model.width },
+	{ 0, "heads", "N", "use N attention heads", GT_OPT_COUNT, &options.model.heads },
+	{ 0, "vocab", "N", "set the size of the vocabulary", GT_OPT_COUNT, &options.model.vocab },
+	{ 0, "size", "N", "use images of N x N pixels", GT_OPT_COUNT, &options.model.size },
+	{ 0, "runs", "N", "time N runs per batch size (default: 50)", GT_OPT_COUNT, &options.model.steps },
+	{ 0, "warmup", "N", "run N times before the timed runs (default: 5)", GT_OPT_UINT, &options.model.warmup },
+	{ 0, "seed", "N", "set the seed of parameters and inputs (default: 1)", GT_OPT_UINT, &options.model.seed },
 	{ 0 },
 };
 
@@ -102,11 +102,12 @@ static int run_infer(struct gt_cli *cli, int argc, char **argv)
 const struct gt_cmd bn_cmd_infer = {
 	.name = "infer",
 	.args = "MODEL",
-	.summary = "measure latency and throughput of inference by batch",
-	.help = "MODEL is one of those of gpubench train. The program computes the logits and keeps no gradients and no optimizer "
-		"state. A run copies a batch of random inputs, computes, and copies the logits to the caller. p50 and p99 are "
-		"quantiles over the timed runs, the rate is their mean. The result is wrong (exit status 6) if a logit is not "
-		"finite, or if the first row has other logits in another batch.",
+	.group = "Train and infer",
+	.summary = "Measure latency and throughput of inference by batch size",
+	.help = "MODEL is a model of gpubench train. Each run copies a batch of random inputs, computes the logits and "
+		"copies them back. p50 and p99 are quantiles over the timed runs; the rate is their mean. Exit status 6 "
+		"means that a logit is not finite, or that the first row has other logits in another batch.",
+	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,
 	.min_args = 1,
 	.max_args = 1,

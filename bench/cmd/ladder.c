@@ -65,18 +65,16 @@ static int cmd_ladder(struct gt_cli *cli, int argc, char **argv)
 
 static const char *const devices[] = {"cpu", "cuda", NULL};
 static const struct gt_opt opts[] = {
-	{0, "model", "NAME", "climb with this model and its own sizes (see gpubench train)", GT_OPT_STR, &req.model,
-	 NULL, bn_model_word},
-	{0, "data", "PATH", "what the ladder data reads (see gpubench data)", GT_OPT_STR, &req.data, NULL},
-	{0, "device", "DEVICE", "where to train", GT_OPT_CHOICE, &req.device, devices},
-	{0, "train", "WORD", "hand this on to every gpubench train: --train=--steps --train=3", GT_OPT_LIST, &req.train,
-	 NULL},
-	{0, "rounds", "N", "launches of each rung; an interval needs six [7]", GT_OPT_COUNT, &req.rounds, NULL},
-	{0, "ranks", "N", "processes where a rung uses several [the CPUs, at most 4]", GT_OPT_COUNT, &req.ranks, NULL},
-	{0, "seed", "N", "seed of the order; without it one is drawn and recorded", GT_OPT_UINT, &req.seed, NULL},
-	{'o', "output", "FILE", "every launch as JSON; written after each", GT_OPT_STR, &outputs.json, NULL},
-	{0, "html", "FILE", "one page with bars", GT_OPT_STR, &outputs.html, NULL},
-	{0, "markdown", "FILE", "the tables as Markdown", GT_OPT_STR, &outputs.markdown, NULL},
+	{0, "model", "NAME", "train this model (see gpubench train)", GT_OPT_STR, &req.model, NULL, bn_model_word},
+	{0, "data", "PATH", "read this in the data ladder (see gpubench data)", GT_OPT_STR, &req.data, NULL},
+	{0, "device", "DEVICE", "train on cpu or cuda (default: cpu)", GT_OPT_CHOICE, &req.device, devices},
+	{0, "train", "WORD", "pass WORD to gpubench train (repeatable): --train=--steps --train=3", GT_OPT_LIST, &req.train, NULL},
+	{0, "rounds", "N", "launch each rung N times; an interval needs six (default: 7)", GT_OPT_COUNT, &req.rounds, NULL},
+	{0, "ranks", "N", "use N processes where needed (default: the CPUs, at most 4)", GT_OPT_COUNT, &req.ranks, NULL},
+	{0, "seed", "N", "set the seed of the order (default: drawn and recorded)", GT_OPT_UINT, &req.seed, NULL},
+	{'o', "output", "FILE", "save the result as JSON after each launch", GT_OPT_STR, &outputs.json, NULL},
+	{0, "html", "FILE", "write a page with bars", GT_OPT_STR, &outputs.html, NULL},
+	{0, "markdown", "FILE", "write a Markdown report", GT_OPT_STR, &outputs.markdown, NULL},
 	{0},
 };
 
@@ -88,16 +86,14 @@ static const char *ladder_word(size_t i)
 const struct gt_cmd bn_cmd_ladder = {
 	.name = "ladder",
 	.args = "[LADDER...]",
-	.summary = "what each technique brings here: speed, speed-up and memory, rung by rung",
-	.help = "The ladders are precision (FP32 to AMP), techniques (everything off to everything on), images "
-		"(the same of a convolutional network), ranks (data-parallel to DDP, overlapped and compressed), "
-		"accumulation (naive to once per update), "
-		"lengths (documents padded to the longest, grouped, in a token budget) and, with --data, data (one thread to "
-		"workers and a cache); without a name all of them.\n\n"
-		"Each launch is a fresh gpubench train, or gpubench data. Rounds go through all rungs in an order decided by "
-		"a coin; a speed-up is the mean ratio to the first rung within rounds, with its 95 % interval from the "
-		"sign-flip randomisation test. "
-		"A rung that failed is named (exit 5), and so is one whose loss did not fall (exit 6).",
+	.group = "Train and infer",
+	.summary = "Measure what each training technique gains on this host",
+	.help = "LADDER is precision (FP32 to AMP), techniques (all off to all on), images (the same for a convolutional "
+		"network), ranks (data-parallel to overlapped and compressed), accumulation, lengths (padding of documents) "
+		"or data (workers and cache; needs --data). Default: all. Each launch is a fresh gpubench train or gpubench "
+		"data. A speed-up is the mean ratio to the first rung within rounds. Exit status 5 means that a rung failed, "
+		"6 that its loss did not fall.",
+	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,
 	.max_args = -1,
 	.word = ladder_word,

@@ -69,19 +69,20 @@ static int cmd_launch(struct gt_cli *cli, int argc, char **argv)
 }
 
 static const struct gt_opt launch_opts[] = {
-	{0, "seed", "N", "seed of what the workload does, the same in both arms of a pair", GT_OPT_UINT, &opt.seed,
-	 NULL},
-	{0, "salt", "N", "seed of this launch alone", GT_OPT_UINT, &opt.salt, NULL},
-	{0, "data", "PATH", "text to train on: a file or a directory", GT_OPT_STR, &opt.data, NULL},
+	{0, "seed", "N", "set the seed of the workload, the same for both arms", GT_OPT_UINT, &opt.seed, NULL},
+	{0, "salt", "N", "set the seed of this launch alone", GT_OPT_UINT, &opt.salt, NULL},
+	{0, "data", "PATH", "train on this text, a file or a directory", GT_OPT_STR, &opt.data, NULL},
 	{0},
 };
 
 const struct gt_cmd bn_cmd_launch = {
 	.name = "launch",
 	.args = "WORKLOAD",
-	.summary = "run one workload once, in this process",
-	.help = "What run does again and again, each time in a fresh process. With --json the raw samples are printed "
-		"(gpubench-launch/1).",
+	.group = "Internal",
+	.listed = GT_RARE,
+	.summary = "Run one workload once, in this process",
+	.help = "run starts this command in a fresh process for each launch. --json prints the samples (gpubench-launch/1).",
+	.ignores = GT_ROOT_IGNORED,
 	.opts = launch_opts,
 	.min_args = 1,
 	.max_args = 1,

@@ -122,7 +122,9 @@ static int cmd_list(struct gt_cli *cli, int argc, char **argv)
 const struct gt_cmd bn_cmd_list = {
 	.name	 = "list",
 	.args	 = "[WORKLOAD]",
-	.summary = "the workloads, what each verifies, and which cannot run here; or one of them in full",
+	.group = "Look up",
+	.summary = "List the workloads, or describe one of them",
+	.help = "Shows for a workload what it measures and verifies, its role and margin, and the knobs that affect it.",
 	.max_args = 1,
 	.word	 = bn_workload_word,
 	.run	 = cmd_list,

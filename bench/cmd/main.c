@@ -5,41 +5,44 @@
 #include "lib/cli_main.h"
 
 static const struct gt_cmd *const cmds[] = {
-	&bn_cmd_run,  &bn_cmd_ab,    &bn_cmd_resume,  &bn_cmd_prove, &bn_cmd_compare, &bn_cmd_report,
-	&bn_cmd_fleet, &bn_cmd_history,
-	&bn_cmd_list, &bn_cmd_ladder, &bn_cmd_train, &bn_cmd_infer, &bn_cmd_data, &bn_cmd_check_device,
-	&bn_cmd_launch, &bn_cmd_selftest, NULL,
+	&bn_cmd_run,	&bn_cmd_ab,	  &bn_cmd_resume, &bn_cmd_prove,       &bn_cmd_compare, &bn_cmd_report,
+	&bn_cmd_train,	&bn_cmd_infer,	  &bn_cmd_ladder, &bn_cmd_data,
+	&bn_cmd_fleet,	&bn_cmd_history,
+	&bn_cmd_list,
+	&bn_cmd_launch, &bn_cmd_selftest, &bn_cmd_check_device, NULL,
 };
 
 static const struct gt_exit_code exit_codes[] = {
-	{ 0, "measured; nothing that counts got worse" },
+	{ 0, "measured; no primary or guard metric got worse" },
 	{ BN_EXIT_REGRESSION, "a primary or guard metric got worse" },
-	{ BN_EXIT_INCONCLUSIVE, "no conclusion, and --require-conclusive was given; or the change costs launches their numbers" },
-	{ BN_EXIT_INCOMPARABLE, "the results cannot be compared: another host, suite or workload definition" },
-	{ BN_EXIT_INVALID, "invalid session: identical arms differed, settings changed midway, or it was interrupted" },
-	{ BN_EXIT_WRONG, "a workload's result was wrong, so its speed means nothing; or the self-test failed" },
+	{ BN_EXIT_INCONCLUSIVE, "inconclusive with --require-conclusive, or launches with the change gave no number" },
+	{ BN_EXIT_INCOMPARABLE, "results of different hosts, suites or workload definitions" },
+	{ BN_EXIT_INVALID, "invalid session: identical arms differed, settings changed, or interrupted" },
+	{ BN_EXIT_WRONG, "a workload computed a wrong result, or the self-test failed" },
 	{ 0, NULL },
 };
 
 static const char *const examples[] = {
+	"gpubench run -o before.json",
+	"Measure this host as it is, for a later comparison.",
 	"gpubench run --plan plan.json --quick -o result.json --html report.html",
-	"measure the host before and after a plan, in pairs, and leave it as it was",
-	"gpubench run --no-plan -o before.json",
-	"measure the host as it is, for a later compare",
+	"Measure before and after a plan of gputune, then restore the host.",
+	"gpubench prove --plan plan.json --receipt receipt.json -o session.json",
+	"Find the changes of a plan that help on this host.",
 	"gpubench compare before.json after.json",
-	"what moved between two saved results, and which settings differ",
-	"gpubench report result.json --html report.html",
-	"the same result as a page with plots",
+	"Compare two saved results.",
+	"gpubench train gpt2 --device cuda --amp bf16",
+	"Train GPT-2 on the first GPU and print its speed.",
 	NULL,
 };
 
 static const struct gt_tool tool = {
 	.name = "gpubench",
-	.summary = "measure this host before and after, and say what nobody can tell",
+	.summary = "Measure a deep-learning host before and after a change",
 	.description =
-		"Runs workloads in fresh processes, in randomised pairs of before and after, and gives one of four "
-		"verdicts with an interval: better, worse, same, or inconclusive with how many more pairs it takes. "
-		"The host's settings are put back whatever happens.",
+		"Runs workloads in fresh processes, in randomised pairs before and after a change. Each metric gets a verdict "
+		"with a confidence interval: better, worse, same, or inconclusive with the number of further pairs. The settings "
+		"of the host are restored, also after an interruption.",
 	.cmds = cmds,
 	.exit_codes = exit_codes,
 	.examples = examples,

@@ -304,74 +304,61 @@ int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const cha
 
 static const char *const better[] = {"lower", "higher", NULL};
 static const struct gt_opt prove_opts[] = {
-	{0, "profile", "NAME", "the profile of gputune whose changes are proved", GT_OPT_STR, &req.profile, NULL, tn_profile_word},
-	{0, "plan", "FILE", "prove the changes of this plan of gputune", GT_OPT_STR, &req.plan, NULL},
-	{0, "no-env", NULL, "with --plan: leave out the environment and affinity of the run", GT_OPT_FLAG, &req.no_env,
-	 NULL},
-	{0, "knob", "ID[=VALUE]", "prove this knob, with its own value or this one", GT_OPT_LIST, &req.knobs, NULL, tn_knob_word},
-	{0, "env", "NAME=VALUE", "prove this variable", GT_OPT_LIST, &req.env, NULL},
-	{0, "race", "ID=VALUE,VALUE,...", "find the best value of this knob, or of env.NAME, then prove it", GT_OPT_LIST,
-	 &opt.races, NULL, tn_knob_word},
-	{0, "library", "PATH", "prove this library, or folder of libraries", GT_OPT_LIST, &req.libraries, NULL},
-	{0, "reboot", NULL, "each arm is a boot of its own, by kexec; the session goes on by itself", GT_OPT_FLAG, &req.reboot,
-	 NULL},
-	{0, "boot-arg", "NAME[=VALUE]", "with --reboot: prove this argument of the kernel", GT_OPT_LIST, &req.kernel_args, NULL},
-	{0, "settle", "SECONDS", "with --reboot: rest after a boot has ended [30]", GT_OPT_REAL, &req.settle_s, NULL},
-	{0, "workload", "LIST", "workloads, separated by commas (see gpubench list)", GT_OPT_STR, &req.workloads, NULL,
-	 bn_workload_word},
-	{0, "metric", "SPEC", "of a command: wall, regex:PATTERN, json:KEY or file:PATH [wall]", GT_OPT_STR,
-	 &req.command.spec, NULL},
-	{0, "unit", "UNIT", "of the command's metric", GT_OPT_STR, &req.command.unit, NULL},
-	{0, "better", "WAY", "which way the command's metric is better: lower or higher [lower]", GT_OPT_CHOICE,
-	 &req.command.better, better},
-	{0, "margin", "PERCENT", "smallest change of the command's metric that matters [1]", GT_OPT_REAL,
-	 &req.command.margin_pct, NULL},
-	{0, "warmup", "N", "samples of each launch of the command to leave out; without it found by the pilot",
-	 GT_OPT_UINT, &req.command.warmup, NULL},
-	{0, "timeout", "SECONDS", "end a launch of the command after this long", GT_OPT_REAL, &req.command.timeout_s,
-	 NULL},
-	{0, "pairs", "N", "pairs of each comparison [12, and planned looks for the total and the confirmation]",
-	 GT_OPT_COUNT, &req.pairs, NULL},
-	{0, "quick", NULL, "nine pairs of each, and no further looks", GT_OPT_FLAG, &req.quick, NULL},
-	{0, "minutes", "N", "end after this long; what is not reached until then is named, and time is kept for the confirmation",
-	 GT_OPT_REAL, &req.minutes, NULL},
-	{0, "seed", "N", "seed of the coin tosses; without it one is drawn and recorded", GT_OPT_UINT, &req.seed, NULL},
-	{0, "data", "PATH", "text to train on: a file or a directory", GT_OPT_STR, &req.data, NULL},
-	{0, "keep-inconclusive", NULL, "keep also what nobody can tell about", GT_OPT_FLAG, &opt.keep_inconclusive,
-	 NULL},
-	{0, "receipt", "FILE", "the receipt: what gputune apply --only-proven takes", GT_OPT_STR, &opt.receipt, NULL},
-	{0, "html", "FILE", "the receipt as one page with a plot", GT_OPT_STR, &opt.html, NULL},
-	{'o', "output", "FILE", "every phase with every raw sample, as JSON; written after every launch", GT_OPT_STR,
-	 &req.out.json, NULL},
+	{0, "profile", "NAME", "prove the changes of this profile (default: that of the host)", GT_OPT_STR, &req.profile, NULL,
+	 tn_profile_word, .group = "Changes"},
+	{0, "plan", "FILE", "prove the changes of this plan of gputune", GT_OPT_STR, &req.plan, .group = "Changes"},
+	{0, "no-env", NULL, "with --plan: leave out environment and CPU affinity", GT_OPT_FLAG, &req.no_env, .group = "Changes"},
+	{0, "knob", "ID[=VALUE]", "prove this knob, with VALUE if given (repeatable)", GT_OPT_LIST, &req.knobs, NULL,
+	 tn_knob_word, .group = "Changes"},
+	{0, "env", "NAME=VALUE", "prove this environment variable (repeatable)", GT_OPT_LIST, &req.env, .group = "Changes"},
+	{0, "race", "ID=VALUE,...", "find the best value of a knob or env.NAME, then prove it", GT_OPT_LIST, &opt.races, NULL,
+	 tn_knob_word, .group = "Changes"},
+	{0, "library", "PATH", "prove this library or directory of libraries (repeatable)", GT_OPT_LIST, &req.libraries,
+	 .group = "Changes"},
+	{0, "reboot", NULL, "reboot the host for each launch, by kexec", GT_OPT_FLAG, &req.reboot, .group = "Changes"},
+	{0, "boot-arg", "NAME[=VALUE]", "with --reboot: prove this kernel argument (repeatable)", GT_OPT_LIST, &req.kernel_args,
+	 .group = "Changes"},
+	{0, "settle", "SECONDS", "with --reboot: wait after each boot (default: 30)", GT_OPT_REAL, &req.settle_s,
+	 .group = "Changes"},
+	{0, "workload", "LIST", "measure these workloads, separated by commas (see gpubench list)", GT_OPT_STR, &req.workloads,
+	 NULL, bn_workload_word, .group = "Workload"},
+	{0, "data", "PATH", "train on this text, a file or a directory", GT_OPT_STR, &req.data, .group = "Workload"},
+	{0, "metric", "SPEC", "measure wall, regex:PATTERN, json:KEY or file:PATH of the command (default: wall)", GT_OPT_STR,
+	 &req.command.spec, .group = "Workload"},
+	{0, "unit", "UNIT", "set the unit of the command's metric", GT_OPT_STR, &req.command.unit, .group = "Workload"},
+	{0, "better", "WAY", "set the better direction of the command's metric (default: lower)", GT_OPT_CHOICE,
+	 &req.command.better, better, .group = "Workload"},
+	{0, "margin", "PERCENT", "ignore smaller changes of the command's metric (default: 1)", GT_OPT_REAL,
+	 &req.command.margin_pct, .group = "Workload"},
+	{0, "warmup", "N", "skip N samples of each command launch (default: measured first)", GT_OPT_UINT, &req.command.warmup,
+	 .group = "Workload"},
+	{0, "timeout", "SECONDS", "stop a launch of the command after SECONDS", GT_OPT_REAL, &req.command.timeout_s,
+	 .group = "Workload"},
+	{0, "pairs", "N", "measure N pairs per comparison (default: 12, more if needed)", GT_OPT_COUNT, &req.pairs,
+	 .group = "Duration"},
+	{0, "quick", NULL, "measure nine pairs per comparison", GT_OPT_FLAG, &req.quick, .group = "Duration"},
+	{0, "minutes", "N", "stop after N minutes, with time for the confirmation", GT_OPT_REAL, &req.minutes,
+	 .group = "Duration"},
+	{0, "seed", "N", "set the seed of the random order (default: drawn and recorded)", GT_OPT_UINT, &req.seed,
+	 .group = "Duration"},
+	{0, "keep-inconclusive", NULL, "keep changes with an inconclusive effect", GT_OPT_FLAG, &opt.keep_inconclusive,
+	 .group = "Results"},
+	{0, "receipt", "FILE", "write the receipt for gputune apply --only-proven", GT_OPT_STR, &opt.receipt, .group = "Results"},
+	{0, "html", "FILE", "write the receipt as a page with a plot", GT_OPT_STR, &opt.html, .group = "Results"},
+	{'o', "output", "FILE", "save every phase with all samples as JSON", GT_OPT_STR, &req.out.json, .group = "Results"},
 	{0},
 };
 
 const struct gt_cmd bn_cmd_prove = {
 	.name = "prove",
 	.args = "[-- CMD [ARGUMENTS]]",
-	.summary = "which of the changes help on this host? A receipt of those that do",
-	.help = "First the total effect of all changes, with A/A pairs; then each change: left out of all and alone, "
-		"for "
-		"up to six, and beyond that all in one fold-over design in which every launch informs every change. "
-		"Settings of one kind, such as one of several disks, are one change; it is split only if it moves. What helps is "
-		"kept (Holm over the changes, no guard worse); what is the same, worse or inconclusive is dropped. What is kept is "
-		"confirmed on fresh data, and only that estimate is the result: the metric has to be better again, with no other "
-		"that decides inconclusive or worse, and no guard worse or seeming so; a guard that may be worse is named beside "
-		"it. The metric that a change claims to act on must get better, or its gain is called unexplained. At most 63 "
-		"changes in one session.\n\n"
-		"--race is for settings with many values: each value runs in pairs against the host's own, the better half "
-		"goes on with twice the pairs, and the winner is a change like the others. A number of threads, ranks or "
-		"prefetched batches is raced as a variable that the command reads: --race env.RANKS=1,2,4.\n\n"
-		"What it will take, and which effects that can show, is said before, again after three A/A pairs, and in the "
-		"receipt. With --minutes the session ends after that long, with time kept for the confirmation; changes that were "
-		"not reached are named, and not kept.\n\n"
-		"With --reboot each arm is a boot, as for run; several changes are then always measured together.\n\n"
-		"The host ends as it began. What was measured is in the file of -o: after ^C, kill -9 or a power cut "
-		"gpubench resume FILE goes on where it was. Someone else changing one of these settings midway ends the "
-		"session (exit 5); any other difference that was seen is named in the receipt. A workload is one of ours or the "
-		"command after --, as for run. The receipt names host, kernel and driver: gputune apply --only-proven refuses "
-		"another host, another kernel or another major version of the driver. It also holds the paired samples that the "
-		"verdicts follow from, and gputune computes the verdicts again from them.",
+	.group = "Measure a change",
+	.summary = "Find the changes that help on this host, and write a receipt",
+	.help = "Measures the effect of all changes together, then of each change, and confirms those that help on fresh "
+		"data. Only the confirmed effect is reported. Changes that are the same, worse or inconclusive are dropped. "
+		"gputune apply --only-proven applies the receipt on this host. The host is restored at the end. An "
+		"interrupted session continues with gpubench resume. gpubench(1) describes the method.",
+	.ignores = GT_ROOT_IGNORED,
 	.opts = prove_opts,
 	.max_args = -1,
 	.stop_at_arg = true,

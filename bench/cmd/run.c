@@ -226,93 +226,73 @@ static int cmd_ab(struct gt_cli *cli, int argc, char **argv)
 	return cmd_run(cli, argc, argv);
 }
 
-#define OUTPUT_OPTIONS                                                                                                 \
-	{'o', "output", "FILE", "the result with every raw sample, as JSON; written after every launch", GT_OPT_STR,   \
-	 &req.out.json, NULL},                                                                                         \
-	{0, "html", "FILE", "the result as one page with plots", GT_OPT_STR, &req.out.html, NULL},                     \
-	{0, "markdown", "FILE", "the result as Markdown", GT_OPT_STR, &req.out.markdown, NULL},                    \
-	{0, "openmetrics", "FILE", "levels, effects and verdicts for Prometheus' textfile collector", GT_OPT_STR,      \
-	 &req.out.openmetrics, NULL},                                                                                   \
-	{0, "trace", "FILE", "the session as a trace for Chrome or Perfetto", GT_OPT_STR, &req.out.trace, NULL}
+#define OUTPUT_OPTIONS												       \
+	{'o', "output", "FILE", "save the result with all samples as JSON", GT_OPT_STR, &req.out.json, .group = "Results"}, \
+	{0, "html", "FILE", "write a page with plots", GT_OPT_STR, &req.out.html, .group = "Results"},		       \
+	{0, "markdown", "FILE", "write a Markdown report", GT_OPT_STR, &req.out.markdown, .group = "Results"},	       \
+	{0, "openmetrics", "FILE", "write metrics for the textfile collector of Prometheus", GT_OPT_STR,	       \
+	 &req.out.openmetrics, .group = "Results"},								       \
+	{0, "trace", "FILE", "write the session as a trace for Chrome or Perfetto", GT_OPT_STR, &req.out.trace,	       \
+	 .group = "Results"},											       \
+	{0, "require-conclusive", NULL, "exit with 3 unless every primary and guard metric is decided", GT_OPT_FLAG,   \
+	 &req.require_conclusive, .group = "Results"}
 
 static const char *const better[] = { "lower", "higher", NULL };
 
-#define SESSION_OPTIONS                                                                                                \
-	{0, "plan", "FILE", "measure before and after this plan of gputune, and put the host back", GT_OPT_STR,        \
-	 &req.plan, NULL},                                                                                             \
-	{0, "no-env", NULL, "with --plan: leave out the environment and affinity of the run", GT_OPT_FLAG,             \
-	 &req.no_env, NULL},                                                                                           \
-	{0, "knob", "ID[=VALUE]", "a knob of gputune that the changed arm runs with; its own value, or this one",      \
-	 GT_OPT_LIST, &req.knobs, NULL, tn_knob_word},                                                                 \
-	{0, "env", "NAME=VALUE", "a variable that the changed arm runs with", GT_OPT_LIST, &req.env, NULL},            \
-	{0, "library", "PATH", "a library that the changed arm preloads, or a folder of libraries it looks into first", \
-	 GT_OPT_LIST, &req.libraries, NULL},                                                                           \
-	{0, "reboot", NULL, "each arm is a boot of its own, by kexec; the session goes on by itself", GT_OPT_FLAG, &req.reboot, \
-	 NULL},                                                                                                        \
-	{0, "boot-arg", "NAME[=VALUE]", "with --reboot: an argument of the kernel that the changed arm is booted with", \
-	 GT_OPT_LIST, &req.kernel_args, NULL},                                                                         \
-	{0, "settle", "SECONDS", "with --reboot: rest after a boot has ended [30]", GT_OPT_REAL, &req.settle_s, NULL}, \
-	{0, "workload", "LIST", "workloads, separated by commas (see gpubench list)", GT_OPT_STR, &req.workloads,      \
-	 NULL, bn_workload_word},                                                                                      \
-	{0, "metric", "SPEC", "of a command: wall, regex:PATTERN, json:KEY or file:PATH [wall]", GT_OPT_STR,           \
-	 &req.command.spec, NULL},                                                                                     \
-	{0, "unit", "UNIT", "of the command's metric", GT_OPT_STR, &req.command.unit, NULL},                           \
-	{0, "better", "WAY", "which way the command's metric is better: lower or higher [lower]", GT_OPT_CHOICE,       \
-	 &req.command.better, better},                                                                                 \
-	{0, "margin", "PERCENT", "smallest change of the command's metric that matters [1]", GT_OPT_REAL,              \
-	 &req.command.margin_pct, NULL},                                                                               \
-	{0, "warmup", "N", "samples of each launch of the command to leave out; without it found by the pilot",        \
-	 GT_OPT_UINT, &req.command.warmup, NULL},                                                                      \
-	{0, "timeout", "SECONDS", "end a launch of the command after this long", GT_OPT_REAL, &req.command.timeout_s,  \
-	 NULL},                                                                                                        \
-	{0, "pairs", "N", "exactly this many pairs, or launches where nothing is compared", GT_OPT_COUNT, &req.pairs,   \
-	 NULL},                                                                                                        \
-	{0, "quick", NULL, "nine pairs and no further looks; with one arm six launches", GT_OPT_FLAG, &req.quick, NULL}, \
-	{0, "minutes", "N", "end after this long with what was measured; without it, --pairs and a command twice the plan, " \
-	 "and five at least", GT_OPT_REAL, &req.minutes, NULL},                      \
-	{0, "seed", "N", "seed of the coin tosses; without it one is drawn and recorded", GT_OPT_UINT, &req.seed,      \
-	 NULL},                                                                                                        \
-	{0, "data", "PATH", "text to train on: a file or a directory", GT_OPT_STR, &req.data, NULL},                   \
-	{0, "require-conclusive", NULL, "exit 3 when a primary metric is inconclusive or a guard may be worse",              \
-	 GT_OPT_FLAG,                                                                                                  \
-	 &req.require_conclusive, NULL},                                                                               \
+#define SESSION_OPTIONS												       \
+	{0, "plan", "FILE", "measure before and after this plan of gputune", GT_OPT_STR, &req.plan, .group = "Change"}, \
+	{0, "no-env", NULL, "with --plan: leave out environment and CPU affinity", GT_OPT_FLAG, &req.no_env,	       \
+	 .group = "Change"},											       \
+	{0, "knob", "ID[=VALUE]", "change this knob of gputune, to VALUE if given (repeatable)", GT_OPT_LIST, &req.knobs, \
+	 NULL, tn_knob_word, .group = "Change"},								       \
+	{0, "env", "NAME=VALUE", "set this environment variable after the change (repeatable)", GT_OPT_LIST, &req.env, \
+	 .group = "Change"},											       \
+	{0, "library", "PATH", "preload this library, or search this directory first (repeatable)", GT_OPT_LIST,       \
+	 &req.libraries, .group = "Change"},									       \
+	{0, "reboot", NULL, "reboot the host for each launch, by kexec", GT_OPT_FLAG, &req.reboot, .group = "Change"}, \
+	{0, "boot-arg", "NAME[=VALUE]", "with --reboot: add this kernel argument (repeatable)", GT_OPT_LIST,	       \
+	 &req.kernel_args, .group = "Change"},									       \
+	{0, "settle", "SECONDS", "with --reboot: wait after each boot (default: 30)", GT_OPT_REAL, &req.settle_s,      \
+	 .group = "Change"},											       \
+	{0, "workload", "LIST", "measure these workloads, separated by commas (see gpubench list)", GT_OPT_STR,	       \
+	 &req.workloads, NULL, bn_workload_word, .group = "Workload"},						       \
+	{0, "data", "PATH", "train on this text, a file or a directory", GT_OPT_STR, &req.data, .group = "Workload"},  \
+	{0, "metric", "SPEC", "measure wall, regex:PATTERN, json:KEY or file:PATH of the command (default: wall)",     \
+	 GT_OPT_STR, &req.command.spec, .group = "Workload"},							       \
+	{0, "unit", "UNIT", "set the unit of the command's metric", GT_OPT_STR, &req.command.unit, .group = "Workload"}, \
+	{0, "better", "WAY", "set the better direction of the command's metric (default: lower)", GT_OPT_CHOICE,       \
+	 &req.command.better, better, .group = "Workload"},							       \
+	{0, "margin", "PERCENT", "ignore smaller changes of the command's metric (default: 1)", GT_OPT_REAL,	       \
+	 &req.command.margin_pct, .group = "Workload"},								       \
+	{0, "warmup", "N", "skip N samples of each command launch (default: measured first)", GT_OPT_UINT,	       \
+	 &req.command.warmup, .group = "Workload"},								       \
+	{0, "timeout", "SECONDS", "stop a launch of the command after SECONDS", GT_OPT_REAL, &req.command.timeout_s,   \
+	 .group = "Workload"},											       \
+	{0, "pairs", "N", "measure exactly N pairs, or N launches without a change", GT_OPT_COUNT, &req.pairs,	       \
+	 .group = "Duration"},											       \
+	{0, "quick", NULL, "measure nine pairs, or six launches without a change", GT_OPT_FLAG, &req.quick,	       \
+	 .group = "Duration"},											       \
+	{0, "minutes", "N", "stop after N minutes (default: twice the estimate, at least 5)", GT_OPT_REAL, &req.minutes, \
+	 .group = "Duration"},											       \
+	{0, "seed", "N", "set the seed of the random order (default: drawn and recorded)", GT_OPT_UINT, &req.seed,     \
+	 .group = "Duration"},											       \
 	OUTPUT_OPTIONS, { 0 }
 
 static const struct gt_opt run_opts[] = {
-	{0, "no-plan", NULL, "measure the host as it is, for a later compare (the default)", GT_OPT_FLAG, &req.no_plan,
-	 NULL},
+	{0, "no-plan", NULL, "measure the host without a change (default)", GT_OPT_FLAG, &req.no_plan, .group = "Change"},
 	SESSION_OPTIONS,
 };
 
 const struct gt_cmd bn_cmd_run = {
 	.name = "run",
 	.args = "[-- CMD [ARGUMENTS]]",
-	.summary = "measure this host, or a command of yours, with a change before and after it",
-	.help = "With --plan, --knob, --env or --library two arms are measured in interleaved pairs whose order is tossed "
-		"by a coin: the host as it is, and the host with the change. Every launch is a fresh process. A/A pairs, "
-		"in which nothing changes, are mixed in; when those differ the session is invalid (exit 5). Without a "
-		"change one arm is measured.\n\n"
-		"A command after -- is the workload. Its metric is its wall time, or with --metric each number that a "
-		"pattern (POSIX extended, one group) finds in what it prints, a member of each JSON line it prints, or "
-		"the numbers it writes to a file; samples at the start that are unlike the rest are left out of all "
-		"launches alike.\n\n"
-		"With --reboot each arm is a boot of its own: this kernel by kexec with the host's own command line, in the "
-		"changed arm with each --boot-arg added. A systemd unit, gpubench-boots.service, goes on after each boot as "
-		"root, in the same directory and with the same environment: both must be root's alone. At the end it is gone, "
-		"and the host reboots to its own command line; gpubench resume --abandon FILE ends it before. The boot loader is "
-		"never touched: after a boot that does not come back, power off and on is the host as it was, and the session "
-		"ends and says so. It also ends after three boots that got no further. Six pairs, and three of A/A, unless "
-		"--pairs says otherwise.\n\n"
-		"Where there is NVML, what the GPUs did is recorded beside each launch of a command or of a GPU workload: "
-		"clocks, what held them down, power and temperature, at most ten looks a second by a process of its own. It "
-		"explains launches that are far from the others, and is never used to remove them.\n\n"
-		"A --minutes that is over before the A/A pairs and one pair with the change is refused (exit 64): at once, or for "
-		"a command after the first A/A pairs, when nothing was changed yet.\n\n"
-		"The settings are put back after every arm, also on ^C, SIGTERM and a full disk: what was measured until then is "
-		"kept, the exit status is 5, and gpubench resume goes on. After a kill -9 a guard process puts them "
-		"back; where that was killed too, gputune recover does.\n\n"
-		"A plan that root gives to --plan, and a session that root takes up again, must be root's, and writable by nobody "
-		"else: the one says what is changed, the other also what is run.",
+	.group = "Measure a change",
+	.summary = "Measure this host or a command, also before and after a change",
+	.help = "Without a change, measures the host as it is. With --plan, --knob, --env, --library or --boot-arg, measures "
+		"in pairs before and after the change, in random order, each launch in a fresh process. CMD is the workload "
+		"if it is given; its metric is its wall time unless --metric is given. The host is restored after each "
+		"launch. An interrupted session exits with 5; gpubench resume continues it. gpubench(1) describes the method.",
+	.ignores = GT_ROOT_IGNORED,
 	.opts = run_opts,
 	.max_args = -1,
 	.stop_at_arg = true,
@@ -324,8 +304,10 @@ static const struct gt_opt ab_opts[] = { SESSION_OPTIONS };
 const struct gt_cmd bn_cmd_ab = {
 	.name = "ab",
 	.args = "[-- CMD [ARGUMENTS]]",
-	.summary = "is it better with this plan, knob, variable or library? (run, with a change)",
-	.help = "As run, but something must differ between the two arms.",
+	.group = "Measure a change",
+	.summary = "Measure before and after a change",
+	.help = "Like run, but one of --plan, --knob, --env, --library and --boot-arg is required.",
+	.ignores = GT_ROOT_IGNORED,
 	.opts = ab_opts,
 	.max_args = -1,
 	.stop_at_arg = true,
@@ -442,28 +424,22 @@ static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
 }
 
 static const struct gt_opt resume_opts[] = {
-	{0, "abandon", NULL, "end a session of --reboot now, that of FILE or whichever is under way, and leave the host as it was",
-	 GT_OPT_FLAG, &abandon, NULL},
-	{0, "no-reboot", NULL, "with --abandon: a host that is in an arm stays in it until its next boot", GT_OPT_FLAG, &no_reboot,
-	 NULL},
+	{0, "abandon", NULL, "end the session with --reboot and restore the kernel arguments", GT_OPT_FLAG, &abandon},
+	{0, "no-reboot", NULL, "with --abandon: do not reboot now", GT_OPT_FLAG, &no_reboot},
+	{0, "minutes", "N", "stop after N minutes, including earlier ones", GT_OPT_REAL, &req.minutes},
 	OUTPUT_OPTIONS,
-	{0, "minutes", "N", "end after this long, with what was measured before counted in; without it as begun", GT_OPT_REAL,
-	 &req.minutes, NULL},
-	{0, "require-conclusive", NULL, "exit 3 when a primary metric is inconclusive or a guard may be worse", GT_OPT_FLAG,
-	 &req.require_conclusive, NULL},
 	{0},
 };
 
 const struct gt_cmd bn_cmd_resume = {
 	.name = "resume",
 	.args = "[FILE]",
-	.summary = "go on with a session of run, ab or prove that was interrupted",
-	.help = "The coins of the same seed are tossed again, whole pairs are kept, and a pair that was torn apart is "
-		"measured again. Another machine, kernel, NVIDIA driver or measuring suite is refused (exit 4). The result is "
-		"written to FILE unless -o names another.\n\n"
-		"A session of --reboot goes on by itself after each boot; --abandon ends it: what was measured stays in "
-		"FILE, the unit is removed, and a host that is in an arm reboots to its own command line. Removing the package "
-		"does the same without that reboot.",
+	.group = "Measure a change",
+	.summary = "Continue an interrupted session of run or prove",
+	.help = "Keeps complete pairs, measures an incomplete pair again, and uses the random order of the same seed. "
+		"Refuses another machine, kernel, NVIDIA driver or measuring suite (exit status 4). Writes the result to "
+		"FILE, or to the file of -o. A session with --reboot continues by itself after each boot; --abandon ends it.",
+	.ignores = GT_ROOT_IGNORED,
 	.opts = resume_opts,
 	.max_args = 1,
 	.run = cmd_resume,

@@ -91,21 +91,23 @@ static int cmd_selftest(struct gt_cli *cli, int argc, char **argv)
 }
 
 static const struct gt_opt selftest_opts[] = {
-	{0, "stats", NULL, "simulate sessions on calm, drifting, bursty and noisy hosts", GT_OPT_FLAG, &opt.stats,
-	 NULL},
-	{0, "trials", "N", "simulated sessions for each promise [500]", GT_OPT_UINT, &opt.trials, NULL},
-	{0, "seed", "N", "seed of the simulation [1]", GT_OPT_UINT, &opt.seed, NULL},
+	{0, "stats", NULL, "simulate sessions on calm, drifting, bursty and noisy hosts", GT_OPT_FLAG, &opt.stats, NULL},
+	{0, "trials", "N", "simulate N sessions per property (default: 500)", GT_OPT_UINT, &opt.trials, NULL},
+	{0, "seed", "N", "set the seed of the simulation (default: 1)", GT_OPT_UINT, &opt.seed, NULL},
 	{0},
 };
 
 const struct gt_cmd bn_cmd_selftest = {
 	.name = "selftest",
 	.args = "",
-	.summary = "prove the error rates of the statistics by simulation",
-	.help = "Sessions are simulated on hosts whose truth is known and judged by the code that judges real ones: how "
-		"often noise is called a change (at most 7 % at nominal 5), how often the interval holds the truth (at "
-		"least 93 %), how often a change of the promised size is found, and what the guards, the A/A check and "
-		"the corrections for many metrics let through. A broken promise is exit status 6.",
+	.group = "Internal",
+	.listed = GT_RARE,
+	.summary = "Check the error rates of the statistics by simulation",
+	.help = "Simulates sessions on hosts with a known effect and judges them with the code for real sessions. Checks how "
+		"often noise is called a change (at most 7 % at nominal 5), how often the interval contains the effect (at "
+		"least 93 %), and how often an effect of the promised size is found. Exit status 6 means that a rate is out "
+		"of bounds.",
+	.ignores = GT_ROOT_IGNORED,
 	.opts = selftest_opts,
 	.run = cmd_selftest,
 };

@@ -28,68 +28,90 @@ static const char *const ids[] = { "u16", "u32", NULL };
 static const char *const whens[] = { "auto", "on", "off", NULL };
 static const char *const attentions[] = { "fastest", "own", "cudnn", NULL };
 static const char *const codings[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit", NULL };
+#define RARE(heading) .group = (heading), .listed = GT_RARE
 static const struct gt_opt opts[] = {
-	{ 0, "batch", "N", "sequences or samples per step", GT_OPT_COUNT, &options.batch },
-	{ 0, "seq", "N", "tokens per sequence", GT_OPT_COUNT, &options.seq },
-	{ 0, "layers", "N", "transformer blocks", GT_OPT_COUNT, &options.layers },
-	{ 0, "width", "N", "width of the model", GT_OPT_COUNT, &options.width },
-	{ 0, "heads", "N", "attention heads", GT_OPT_COUNT, &options.heads },
-	{ 0, "vocab", "N", "size of the vocabulary", GT_OPT_COUNT, &options.vocab },
-	{ 0, "size", "N", "pixels of an image, each way", GT_OPT_COUNT, &options.size },
-	{ 0, "threads", "N", "threads; 0 leaves it to OpenMP", GT_OPT_UINT, &options.threads },
-	{ 0, "ranks", "N", "processes that train together, each on its own batch", GT_OPT_COUNT, &options.ranks },
-	{ 0, "save", "FILE", "write a safetensors checkpoint there at the end", GT_OPT_STR, &options.save },
-	{ 0, "save-every", "N", "and after every N updates", GT_OPT_COUNT, &options.save_every },
-	{ 0, "resume", "FILE", "go on from a checkpoint", GT_OPT_STR, &options.resume },
-	{ 0, "compress", "HOW", "how gradients travel between ranks", GT_OPT_CHOICE, &options.compress, codings },
-	{ 0, "powersgd-rank", "N", "rank of PowerSGD's factors (default: 1)", GT_OPT_COUNT, &options.powersgd_rank },
-	{ 0, "compress-after", "N", "updates before the first compressed one", GT_OPT_UINT, &options.compress_after },
-	{ 0, "balance", NULL, "split batches by the measured speed of each rank", GT_OPT_FLAG, &options.balance },
-	{ 0, "overlap", "WHEN", "reduce gradients during the backward pass (default: auto)", GT_OPT_CHOICE, &options.overlap,
-	  whens },
-	{ 0, "shard", "WHEN", "share the update out among ranks (default: auto)", GT_OPT_CHOICE, &options.shard, whens },
-	{ 0, "rank-timeout", "SECONDS", "give up on a rank that hangs so long (default: 300)", GT_OPT_REAL,
-	  &options.rank_timeout_s },
-	{ 0, "no-pin", NULL, "do not bind ranks to CPUs", GT_OPT_FLAG, &options.no_pin },
-	{ 0, "amp", "TYPE", "type that matrix products read; tf32, fp8: cuda (default: fp32)", GT_OPT_CHOICE, &options.amp, types },
-	{ 0, "master", "TYPE", "where cuda's bf16 parameters keep f32 values; none: nowhere", GT_OPT_CHOICE, &options.master,
-	  masters },
-	{ 0, "attention", "WHOSE", "kernels of cuda's bf16 and fp16 attention (default: fastest, as timed)", GT_OPT_CHOICE,
-	  &options.attention, attentions },
-	{ 0, "fp8-history", "N", "updates whose largest value scales 8 bits (default: 1024)", GT_OPT_COUNT, &options.fp8_history },
-	{ 0, "fp8-margin", "N", "powers of two left above it (default: 0)", GT_OPT_UINT, &options.fp8_margin },
-	{ 0, "deterministic", NULL, "the same bits in each run: products chosen without timing", GT_OPT_FLAG,
-	  &options.deterministic },
-	{ 0, "optimizer", "NAME", "what turns gradients into updates", GT_OPT_CHOICE, &options.optimizer, optimizers },
-	{ 0, "accum", "N", "batches per update; a step is one update", GT_OPT_COUNT, &options.accum },
-	{ 0, "clip", "NORM", "most that the global norm of the gradients may be", GT_OPT_REAL, &options.clip_norm },
-	{ 0, "checkpoint", "N", "keep what crosses N segments, make the rest again", GT_OPT_UINT, &options.checkpoint },
-	{ 0, "fit", "SIZE", "checkpoint as little as fits into SIZE, such as 2G", GT_OPT_SIZE, &options.fit_bytes },
-	{ 0, "without", "LIST", "fuse, reuse, assign, early-update, huge-pages, persistent, zero-copy, u8, pad, winograd",
-	  GT_OPT_STR, &options.without },
-	{ 0, "steps", "N", "timed steps", GT_OPT_COUNT, &options.steps },
-	{ 0, "warmup", "N", "steps before the timed ones", GT_OPT_UINT, &options.warmup },
-	{ 0, "device", "DEVICE", "where to train", GT_OPT_CHOICE, &options.device, devices },
-	{ 0, "data", "PATH", "what to train on: text, token files, image directories, tar shards", GT_OPT_STR, &options.data },
-	{ 0, "tokens", "TYPE", "ids of token files without a header (default: u16)", GT_OPT_CHOICE, &options.tokens, ids },
-	{ 0, "documents", "END", "samples that end with their line, paragraph, file, or a token's id", GT_OPT_STR,
-	  &options.documents },
-	{ 0, "buckets", "N", "lengths that documents are padded to (default: 8)", GT_OPT_COUNT, &options.buckets },
-	{ 0, "token-budget", "N", "tokens of a batch of documents, with padding, instead of --batch", GT_OPT_COUNT,
-	  &options.token_budget },
-	{ 0, "augment", "HOW", "what is done to images: mirrored, or cropped and mirrored", GT_OPT_CHOICE, &options.augment,
-	  augments },
-	{ 0, "workers", "N", "threads of the loader; 0: none (default: one for 4 threads)", GT_OPT_UINT, &options.workers },
-	{ 0, "prefetch", "N", "batches made ahead (default: 4)", GT_OPT_COUNT, &options.prefetch },
-	{ 0, "cache", "SIZE", "memory for decoded images, such as 2G (default: none)", GT_OPT_SIZE, &options.cache_bytes },
-	{ 0, "max-corrupt", "N", "unusable samples before giving up (default: 100)", GT_OPT_UINT, &options.max_corrupt },
-	{ 0, "lr", "RATE", "learning rate; 0: nothing is learned (default: the model's)", GT_OPT_REAL, &options.lr },
-	{ 0, "seed", "N", "seed of parameters and batches; 0 means 1", GT_OPT_UINT, &options.seed },
-	{ 0, "profile", NULL, "time every op, beside what this host can do at best", GT_OPT_FLAG, &options.profile },
-	{ 0, "trace", "FILE", "the last steps as a trace for Chrome or Perfetto", GT_OPT_STR, &options.trace },
-	{ 0, "check-gradients", "N", "first check N elements of the gradient by differences", GT_OPT_UINT,
-	  &options.check_gradients },
-	{ 0, "anomaly", NULL, "stop at the first value that is not finite and name its op", GT_OPT_FLAG, &options.anomaly },
+	{ 0, "device", "DEVICE", "train on cpu or cuda (default: cpu)", GT_OPT_CHOICE, &options.device, devices },
+	{ 0, "ranks", "N", "train with N processes, each with its own batch", GT_OPT_COUNT, &options.ranks },
+	{ 0, "threads", "N", "use N threads per rank (default: chosen by OpenMP)", GT_OPT_UINT, &options.threads },
+	{ 0, "batch", "N", "use N sequences or samples per step", GT_OPT_COUNT, &options.batch },
+	{ 0, "seq", "N", "use N tokens per sequence", GT_OPT_COUNT, &options.seq },
+	{ 0, "steps", "N", "time N steps", GT_OPT_COUNT, &options.steps },
+	{ 0, "accum", "N", "accumulate N batches per update", GT_OPT_COUNT, &options.accum },
+	{ 0, "amp", "TYPE", "compute matrix products in fp32, tf32, bf16, fp16 or fp8 (default: fp32)", GT_OPT_CHOICE,
+	  &options.amp, types },
+	{ 0, "data", "PATH", "train on text, token files, image directories or tar shards", GT_OPT_STR, &options.data },
+	{ 0, "optimizer", "NAME", "use sgd, adam, adamw or adamw8 (default: the model's)", GT_OPT_CHOICE, &options.optimizer,
+	  optimizers },
+	{ 0, "lr", "RATE", "set the learning rate (default: the model's)", GT_OPT_REAL, &options.lr },
+	{ 0, "save", "FILE", "save a safetensors checkpoint at the end", GT_OPT_STR, &options.save },
+	{ 0, "resume", "FILE", "continue from a checkpoint", GT_OPT_STR, &options.resume },
+	{ 0, "profile", NULL, "time every op and compare with the peak of this host", GT_OPT_FLAG, &options.profile },
+	{ 0, "seed", "N", "set the seed of parameters and batches (default: 1)", GT_OPT_UINT, &options.seed },
+
+	{ 0, "warmup", "N", "run N steps before the timed ones", GT_OPT_UINT, &options.warmup, RARE("Steps") },
+	{ 0, "clip", "NORM", "limit the global norm of the gradients to NORM", GT_OPT_REAL, &options.clip_norm, RARE("Steps") },
+	{ 0, "save-every", "N", "also save the checkpoint after every N updates", GT_OPT_COUNT, &options.save_every,
+	  RARE("Steps") },
+
+	{ 0, "layers", "N", "use N transformer blocks", GT_OPT_COUNT, &options.layers, RARE("Size of the model") },
+	{ 0, "width", "N", "set the width of the model", GT_OPT_COUNT, &options.width, RARE("Size of the model") },
+	{ 0, "heads", "N", "use N attention heads", GT_OPT_COUNT, &options.heads, RARE("Size of the model") },
+	{ 0, "vocab", "N", "set the size of the vocabulary", GT_OPT_COUNT, &options.vocab, RARE("Size of the model") },
+	{ 0, "size", "N", "use images of N x N pixels", GT_OPT_COUNT, &options.size, RARE("Size of the model") },
+
+	{ 0, "tokens", "TYPE", "read token files without header as u16 or u32 (default: u16)", GT_OPT_CHOICE, &options.tokens, ids,
+	  RARE("Data") },
+	{ 0, "documents", "END", "end samples at line, paragraph, file or a token id", GT_OPT_STR, &options.documents,
+	  RARE("Data") },
+	{ 0, "buckets", "N", "pad documents to N lengths (default: 8)", GT_OPT_COUNT, &options.buckets, RARE("Data") },
+	{ 0, "token-budget", "N", "limit batches of documents to N tokens instead of --batch", GT_OPT_COUNT,
+	  &options.token_budget, RARE("Data") },
+	{ 0, "augment", "HOW", "mirror images (flip), or crop and mirror them (crop)", GT_OPT_CHOICE, &options.augment, augments,
+	  RARE("Data") },
+	{ 0, "workers", "N", "use N loader threads (default: one per 4 threads)", GT_OPT_UINT, &options.workers, RARE("Data") },
+	{ 0, "prefetch", "N", "prepare N batches in advance (default: 4)", GT_OPT_COUNT, &options.prefetch, RARE("Data") },
+	{ 0, "cache", "SIZE", "cache decoded images in SIZE memory, such as 2G (default: none)", GT_OPT_SIZE,
+	  &options.cache_bytes, RARE("Data") },
+	{ 0, "max-corrupt", "N", "stop after N unusable samples (default: 100)", GT_OPT_UINT, &options.max_corrupt,
+	  RARE("Data") },
+
+	{ 0, "master", "TYPE", "keep fp32 copies of bf16 parameters on cuda: fp32 or none", GT_OPT_CHOICE, &options.master, masters,
+	  RARE("Precision and kernels") },
+	{ 0, "attention", "WHOSE", "use these attention kernels on cuda (default: fastest)", GT_OPT_CHOICE, &options.attention,
+	  attentions, RARE("Precision and kernels") },
+	{ 0, "fp8-history", "N", "scale fp8 by the maximum of N updates (default: 1024)", GT_OPT_COUNT, &options.fp8_history,
+	  RARE("Precision and kernels") },
+	{ 0, "fp8-margin", "N", "leave N powers of two above that maximum (default: 0)", GT_OPT_UINT, &options.fp8_margin,
+	  RARE("Precision and kernels") },
+	{ 0, "deterministic", NULL, "compute the same bits in each run; select kernels without timing", GT_OPT_FLAG,
+	  &options.deterministic, RARE("Precision and kernels") },
+	{ 0, "without", "LIST", "leave out optimisations, separated by commas (see the man page)", GT_OPT_STR, &options.without,
+	  RARE("Precision and kernels") },
+
+	{ 0, "checkpoint", "N", "store activations at N segments and recompute the others", GT_OPT_UINT, &options.checkpoint,
+	  RARE("Memory") },
+	{ 0, "fit", "SIZE", "recompute as few activations as fit into SIZE, such as 2G", GT_OPT_SIZE, &options.fit_bytes,
+	  RARE("Memory") },
+
+	{ 0, "compress", "HOW", "compress gradients between ranks (default: none)", GT_OPT_CHOICE, &options.compress, codings,
+	  RARE("Ranks") },
+	{ 0, "powersgd-rank", "N", "set the rank of the PowerSGD factors (default: 1)", GT_OPT_COUNT, &options.powersgd_rank,
+	  RARE("Ranks") },
+	{ 0, "compress-after", "N", "start to compress after N updates", GT_OPT_UINT, &options.compress_after, RARE("Ranks") },
+	{ 0, "balance", NULL, "split batches by the measured speed of each rank", GT_OPT_FLAG, &options.balance, RARE("Ranks") },
+	{ 0, "overlap", "WHEN", "reduce gradients during the backward pass (default: auto)", GT_OPT_CHOICE, &options.overlap, whens,
+	  RARE("Ranks") },
+	{ 0, "shard", "WHEN", "shard the optimizer state among ranks (default: auto)", GT_OPT_CHOICE, &options.shard, whens,
+	  RARE("Ranks") },
+	{ 0, "rank-timeout", "SECONDS", "stop if a rank hangs for SECONDS (default: 300)", GT_OPT_REAL, &options.rank_timeout_s,
+	  RARE("Ranks") },
+	{ 0, "no-pin", NULL, "do not bind ranks to CPUs", GT_OPT_FLAG, &options.no_pin, RARE("Ranks") },
+
+	{ 0, "trace", "FILE", "write the last steps as a trace for Chrome or Perfetto", GT_OPT_STR, &options.trace,
+	  RARE("Diagnosis") },
+	{ 0, "check-gradients", "N", "check N gradient elements by finite differences first", GT_OPT_UINT,
+	  &options.check_gradients, RARE("Diagnosis") },
+	{ 0, "anomaly", NULL, "stop at the first value that is not finite", GT_OPT_FLAG, &options.anomaly, RARE("Diagnosis") },
 	{ 0 },
 };
 
@@ -459,29 +481,14 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 const struct gt_cmd bn_cmd_train = {
 	.name = "train",
 	.args = "MODEL",
-	.summary = "train one model in this process and report its speed",
-	.help = "MODEL is gpt2 (GPT-2 124M), gpt (a small GPT on the bytes of real text), bert (BERT base), vit "
-		"(ViT-S/16), resnet20, resnet50 or mlp (784-1024-1024-10); without --data all but gpt train on "
-		"random numbers. Sizes that are not given are the model's own. --data is a file or a directory, or "
-		"a list in braces such as shard-{000..127}.tar. gpt and gpt2 read text as bytes, and token files "
-		"(.bin: llm.c's, or u16 ids and nothing else, as nanoGPT has them). resnet20, resnet50, vit and mlp"
-		" read directories with one directory of JPEG and PNG files per class, and tar shards in the "
-		"WebDataset layout (KEY.jpg or KEY.png, with KEY.cls or KEY.json). What a batch holds follows from "
-		"the seed and its number alone, so that --resume goes on exactly, unless --balance splits batches by "
-		"speed, or --compress powersgd or onebit held back parts of gradients, which no checkpoint has; samples "
-		"that cannot be used are counted and named. Without --data, gpt reads the licence texts that every Debian "
-		"host has. With "
-		"--documents samples have lengths of their own: they are padded to --buckets lengths, chosen so "
-		"that little is padding, a batch holds documents of one length, --batch of them or as many as "
-		"--token-budget allows, and padding gives no loss and no gradient. One "
-		"sample in ten is held out, and a run on text whose held-out loss did not fall is void (exit status"
-		" 6). With --ranks the batch is that of each rank; gradients are averaged over shared memory behind "
-		"the backward pass, or with --overlap on during it, and --threads counts those of one rank. With --device cuda "
-		"each rank has a device of its own and NCCL carries the gradients. OpenMPI's "
-		"mpirun may start the ranks instead, on one host or on several: mpirun -np 4 gpubench train gpt2. "
-		"With --device cuda srun and torchrun --no-python may too: the ranks then meet at MASTER_ADDR and "
-		"MASTER_PORT, which srun's need not have; set by hand with RANK, WORLD_SIZE and LOCAL_RANK they start "
-		"ranks under anything else.",
+	.group = "Train and infer",
+	.summary = "Train one model and print its speed",
+	.help = "MODEL is gpt2 (GPT-2 124M), gpt (a small GPT), bert (BERT base), vit (ViT-S/16), resnet20, resnet50 or mlp. "
+		"Without --data, gpt trains on the licence texts of the host and the others on random numbers. Sizes that "
+		"are not given are those of the model. With --ranks, --batch is per rank; mpirun, srun and torchrun can "
+		"start the ranks instead. Exit status 6 means that the held-out loss on text did not fall. gpubench(1) "
+		"describes data formats and launchers.",
+	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,
 	.min_args = 1,
 	.max_args = 1,

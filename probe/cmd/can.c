@@ -58,10 +58,10 @@ const struct gt_cmd pr_cmd_can = {
 	.args = "WHAT...",
 	.group = "Choose software",
 	.summary = "Check whether a framework, wheel, environment or image works here",
-	.help = "WHAT is torch==2.14, torch==2.14+cu126, cuda==12.8, tensorflow==2.20, jax==0.12, a quoted NVIDIA_REQUIRE_CUDA "
-		"expression, or the path of a wheel, a Python environment or an unpacked container image. Compares it with the "
-		"driver, GPUs, C library and Python of this host. Installs and starts nothing. Each reason names its source. "
-		"Exit status: 0 yes, 2 no, 3 unknown; the worst of several.",
+	.help = "WHAT is torch==2.14, torch==2.14+cu126, cuda==12.8, tensorflow==2.20, jax==0.12, a quoted "
+		"NVIDIA_REQUIRE_CUDA expression, or the path of a wheel, a Python environment or an unpacked container "
+		"image. Compares it with the driver, GPUs, C library and Python of this host. Installs and starts nothing. "
+		"Each reason names its source. Exit status: 0 yes, 2 no, 3 unknown; the worst of several.",
 	.min_args = 1,
 	.max_args = -1,
 	.only_reads = true,

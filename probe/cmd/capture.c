@@ -294,9 +294,9 @@ const struct gt_cmd pr_cmd_capture = {
 	.args = "FILE",
 	.group = "Record and look up",
 	.summary = "Save this host as one text file",
-	.help = "Writes the files and links that discovery reads, the answers of NVML and the hwloc topology to FILE (-: standard "
-		"output). Replaces host name, machine id, serial numbers, UUIDs, MAC addresses, user names, passwords and other "
-		"secrets. gpuprobe, gputune and gpubench read the file with --root FILE.",
+	.help = "Writes the files and links that discovery reads, the answers of NVML and the hwloc topology to FILE (-: "
+		"standard output). Replaces host name, machine id, serial numbers, UUIDs, MAC addresses, user names, "
+		"passwords and other secrets. gpuprobe, gputune and gpubench read the file with --root FILE.",
 	.ignores = GT_JSON_IGNORED,
 	.opts = capture_opts,
 	.min_args = 1,

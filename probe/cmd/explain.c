@@ -320,10 +320,10 @@ const struct gt_cmd pr_cmd_explain = {
 	.args = "ID|MESSAGE...",
 	.group = "Diagnose",
 	.summary = "Explain a check, an error number or a message",
-	.help = "ID is the name of a check (gpuprobe list) or the number of an Xid or SXid. MESSAGE is a line that a program or "
-		"the kernel printed, quoted or not. An Xid or SXid number in the message decides; without one the catalogue "
-		"of messages decides, then the words of the checks. explain does not read the host. Exit status 3 means that "
-		"no entry matches.",
+	.help = "ID is the name of a check (gpuprobe list) or the number of an Xid or SXid. MESSAGE is a line that a program "
+		"or the kernel printed, quoted or not. An Xid or SXid number in the message decides; without one the "
+		"catalogue of messages decides, then the words of the checks. explain does not read the host. Exit status 3 "
+		"means that no entry matches.",
 	.ignores = GT_ROOT_IGNORED,
 	.min_args = 1,
 	.max_args = -1,

@@ -56,9 +56,9 @@ const struct gt_cmd pr_cmd_recommend = {
 	.args = "",
 	.group = "Choose software",
 	.summary = "Recommend a driver and a PyTorch wheel for this host",
-	.help = "Prints the commands for the newest PyTorch wheel that driver and GPUs support. Where no driver is loaded, prints "
-		"those for Debian's driver if it supports the GPUs. Also names the smallest driver update that allows a newer "
-		"wheel. Changes nothing.",
+	.help = "Prints the commands for the newest PyTorch wheel that driver and GPUs support. Where no driver is loaded, "
+		"prints those for Debian's driver if it supports the GPUs. Also names the smallest driver update that allows "
+		"a newer wheel. Changes nothing.",
 	.opts = recommend_opts,
 	.only_reads = true,
 	.run = run_recommend,

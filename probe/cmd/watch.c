@@ -316,10 +316,10 @@ const struct gt_cmd pr_cmd_watch = {
 	.args = "",
 	.group = "Diagnose",
 	.summary = "Monitor GPUs and NUMA nodes and report bottlenecks",
-	.help = "Samples GPUs (compute, memory, PCIe, clocks, power) and NUMA nodes (CPUs, memory, waiting tasks) until ^C or "
-		"--count, then prints a summary. Reports patterns such as an idle GPU, uneven memory, a saturated PCIe link or a "
-		"slow data loader; gpuprobe(1) lists them. A hung GPU does not stop the monitor. Exit status 1 means that a "
-		"pattern was found, 3 that NVML did not answer at the end.",
+	.help = "Samples GPUs (compute, memory, PCIe, clocks, power) and NUMA nodes (CPUs, memory, waiting tasks) until ^C "
+		"or --count, then prints a summary. Reports patterns such as an idle GPU, uneven memory, a saturated PCIe "
+		"link or a slow data loader; gpuprobe(1) lists them. A hung GPU does not stop the monitor. Exit status 1 "
+		"means that a pattern was found, 3 that NVML did not answer at the end.",
 	.opts = watch_opts,
 	.run = run_watch,
 };

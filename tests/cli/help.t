@@ -136,6 +136,118 @@ The help of each tool lists its commands by task. Only --help --all lists comman
   
   See also: gputune COMMAND --help, gputune --help --all, man gputune
 
+  $ COLUMNS=80 gpubench --help
+  Measure a deep-learning host before and after a change.
+  
+  Usage: gpubench [OPTIONS] COMMAND [ARGUMENTS]
+  
+  Runs workloads in fresh processes, in randomised pairs before and after a
+  change. Each metric gets a verdict with a confidence interval: better, worse,
+  same, or inconclusive with the number of further pairs. The settings of the host
+  are restored, also after an interruption.
+  
+  Measure a change:
+    run           Measure this host or a command, also before and after a change
+    ab            Measure before and after a change
+    resume        Continue an interrupted session of run or prove
+    prove         Find the changes that help on this host, and write a receipt
+    compare       Compare two saved results and list the differing settings
+    report        Show a saved result as a table, a page or metrics
+  
+  Train and infer:
+    train         Train one model and print its speed
+    infer         Measure latency and throughput of inference by batch size
+    ladder        Measure what each training technique gains on this host
+    data          Measure the data loader and find unusable samples
+  
+  Many results:
+    fleet         Find the hosts that differ from the others, and why
+    history       Find when this host became faster or slower, and why
+  
+  Look up:
+    list          List the workloads, or describe one of them
+  
+  Common options:
+        --root DIR|FILE  read a directory or captured host instead of this host
+        --json           print the result as JSON
+    -q, --quiet          print results and errors only
+    -v, --verbose        print more details; -vv adds debug messages
+        --no-color       print without colours, like NO_COLOR in the environment
+    -h, --help           print help; with --all, rare commands and options too
+    -V, --version        print the version
+  
+  Exit status:
+      0  measured; no primary or guard metric got worse
+      1  a primary or guard metric got worse
+      3  inconclusive with --require-conclusive, or launches with the change gave
+         no number
+      4  results of different hosts, suites or workload definitions
+      5  invalid session: identical arms differed, settings changed, or
+         interrupted
+      6  a workload computed a wrong result, or the self-test failed
+     64  invalid command line or input file
+     70  system error, such as a missing device or too little memory
+  
+  Examples:
+    gpubench run -o before.json
+        Measure this host as it is, for a later comparison.
+    gpubench run --plan plan.json --quick -o result.json --html report.html
+        Measure before and after a plan of gputune, then restore the host.
+    gpubench prove --plan plan.json --receipt receipt.json -o session.json
+        Find the changes of a plan that help on this host.
+    gpubench compare before.json after.json
+        Compare two saved results.
+    gpubench train gpt2 --device cuda --amp bf16
+        Train GPT-2 on the first GPU and print its speed.
+  
+  See also: gpubench COMMAND --help, gpubench --help --all, man gpubench
+  $ COLUMNS=80 gpubench --help --all | sed -n '/^Internal/,/^$/p'
+  Internal:
+    launch        Run one workload once, in this process
+    selftest      Check the error rates of the statistics by simulation
+    check-device  Compare the results of the GPU with those of the CPU
+  
+
+The help of a command starts with its summary. train has options that only --help --all lists.
+
+  $ COLUMNS=80 gpubench train --help
+  Train one model and print its speed.
+  
+  Usage: gpubench train [OPTIONS] MODEL
+  
+  MODEL is gpt2 (GPT-2 124M), gpt (a small GPT), bert (BERT base), vit (ViT-S/16),
+  resnet20, resnet50 or mlp. Without --data, gpt trains on the licence texts of
+  the host and the others on random numbers. Sizes that are not given are those of
+  the model. With --ranks, --batch is per rank; mpirun, srun and torchrun can
+  start the ranks instead. Exit status 6 means that the held-out loss on text did
+  not fall. gpubench(1) describes data formats and launchers.
+  
+  Options:
+        --device DEVICE   train on cpu or cuda (default: cpu)
+        --ranks N         train with N processes, each with its own batch
+        --threads N       use N threads per rank (default: chosen by OpenMP)
+        --batch N         use N sequences or samples per step
+        --seq N           use N tokens per sequence
+        --steps N         time N steps
+        --accum N         accumulate N batches per update
+        --amp TYPE        compute matrix products in fp32, tf32, bf16, fp16 or fp8
+                          (default: fp32)
+        --data PATH       train on text, token files, image directories or tar
+                          shards
+        --optimizer NAME  use sgd, adam, adamw or adamw8 (default: the model's)
+        --lr RATE         set the learning rate (default: the model's)
+        --save FILE       save a safetensors checkpoint at the end
+        --resume FILE     continue from a checkpoint
+        --profile         time every op and compare with the peak of this host
+        --seed N          set the seed of parameters and batches (default: 1)
+  
+  Common options: --json, --quiet, --verbose; see gpubench --help
+  More options: gpubench train --help --all
+  $ gpubench train --help --all | grep -A2 '^Memory'
+  Memory:
+        --checkpoint N       store activations at N segments and recompute the
+                             others
+
 --all is only for --help.
 
   $ gpuprobe --all

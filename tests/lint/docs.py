@@ -79,6 +79,19 @@ def helps(tool, truth):
     tap.rule(f"the --help texts of {tool} name every command, option and exit code", bad)
 
 
+def wording(tool, truth):
+    """Option help is an imperative of at most 12 words; command summaries are short."""
+    bad, cmd = [], ""
+    for title, text in re.findall(r"^\.It ((?:Cm|Fl) .*)\n(.*(?:\n[^.].*)*)", truth, re.M):
+        cmd = title if title.startswith("Cm ") else cmd
+        words = len(text.split("\n", maxsplit=1)[0].split())
+        if title.startswith("Fl ") and words > 12:
+            bad.append(f"{cmd[3:]} {title}: {words} words: {text}")
+        if title.startswith("Cm ") and (words > 12 or not text[0].isupper()):
+            bad.append(f"{title}: not a short sentence: {text}")
+    tap.rule(f"the help texts of {tool} are short", bad)
+
+
 def completed(tool, script, words):
     """What bash offers after these words."""
     asked = (f". {script}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _{tool}; "
@@ -174,6 +187,7 @@ for each in tap.TOOLS:
     table = tap.run(each, "--print-man").stdout
     manual(each, table)
     helps(each, table)
+    wording(each, table)
     completion(each, table)
 for each in REGISTRIES:
     registry(*each)

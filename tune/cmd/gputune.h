@@ -18,11 +18,11 @@ extern const struct gt_cmd tn_cmd_provision;						 /* provision.c */
 extern const char *tn_opt_profile;
 extern struct gt_strv tn_opt_only, tn_opt_skip;
 extern bool tn_opt_optional;
-#define TN_CHOICE_OPTS                                                                                                         \
-	{ 'p', "profile", "NAME|FILE", "use this profile (default: the one that fits the host)", GT_OPT_STR, &tn_opt_profile,  \
-	  .word = tn_profile_word },											       \
-	{ 0, "only", "ID", "select only this knob or family, such as vm (repeatable)", GT_OPT_LIST, &tn_opt_only,	       \
-	  .word = tn_knob_word },											       \
+#define TN_CHOICE_OPTS												       \
+	{ 'p', "profile", "NAME|FILE", "use this profile (default: the one that fits the host)", GT_OPT_STR, &tn_opt_profile, \
+	  .word = tn_profile_word },										       \
+	{ 0, "only", "ID", "select only this knob or family, such as vm (repeatable)", GT_OPT_LIST, &tn_opt_only,      \
+	  .word = tn_knob_word },										       \
 	{ 0, "skip", "ID", "leave out this knob or family (repeatable)", GT_OPT_LIST, &tn_opt_skip, .word = tn_knob_word }
 #define TN_OPTIONAL_OPT { 0, "optional", NULL, "include knobs that are not applied by default", GT_OPT_FLAG, &tn_opt_optional }
 struct tn_plan_opts tn_choice(void);

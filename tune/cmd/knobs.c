@@ -276,8 +276,8 @@ const struct gt_cmd tn_cmd_explain = {
 	.args = "ID",
 	.group = "Look up",
 	.summary = "Explain a knob: reason, risk and state on this host",
-	.help = "ID is the name of a knob (gputune list), of a kernel parameter or of an environment variable. For a parameter "
-		"that gputune does not change, explain prints the reason.",
+	.help = "ID is the name of a knob (gputune list), of a kernel parameter or of an environment variable. For a "
+		"parameter that gputune does not change, explain prints the reason.",
 	.min_args = 1,
 	.max_args = 1,
 	.word = tn_knob_word,
@@ -364,7 +364,7 @@ const struct gt_cmd tn_cmd_lint = {
 	.summary = "Find dead, harmful and contradictory lines in configuration files",
 	.run = run_lint,
 	.help = "Reads sysctl.d, modprobe.d, limits.d, udev rules, /etc/default/grub, tuned profiles and /etc/nccl.conf, and "
-		"prints each finding with file and line. Changes nothing; findings do not change the exit status. A line is dead "
-		"if the kernel has no such parameter, if another line or file replaces it, or if its module is never loaded or is "
-		"built in. A change that needs update-grub, update-initramfs or a reboot is a note.",
+		"prints each finding with file and line. Changes nothing; findings do not change the exit status. A line is "
+		"dead if the kernel has no such parameter, if another line or file replaces it, or if its module is never "
+		"loaded or is built in. A change that needs update-grub, update-initramfs or a reboot is a note.",
 };

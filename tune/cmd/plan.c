@@ -95,6 +95,6 @@ const struct gt_cmd tn_cmd_plan = {
 	.summary = "Show which settings would change, and why",
 	.opts = opts,
 	.run = run_plan,
-	.help = "Prints for each knob its value, the value that fits this host, and the reason. Changes nothing. A saved plan can "
-		"be reviewed and applied later; apply refuses it if the host has changed since.",
+	.help = "Prints for each knob its value, the value that fits this host, and the reason. Changes nothing. A saved "
+		"plan can be reviewed and applied later; apply refuses it if the host has changed since.",
 };

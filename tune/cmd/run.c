@@ -193,8 +193,9 @@ const struct gt_cmd tn_cmd_run = {
 	.max_args = -1,
 	.stop_at_arg = true,
 	.run = run_run,
-	.help = "Binds the command to the CPUs and memory next to its GPU, and sets OpenMP threads, BLAS and allocator. Keeps "
-		"variables that are already set. Replaces this process by the command; the exit status is that of the command. "
-		"Under torchrun, srun and mpirun each rank gets its part of the CPUs. If several GPUs are visible, a command gets "
-		"the cores divided by the number of GPUs; --ranks 1, --openmp or --gpu with one GPU gives it all cores.",
+	.help = "Binds the command to the CPUs and memory next to its GPU, and sets OpenMP threads, BLAS and allocator. "
+		"Keeps variables that are already set. Replaces this process by the command; the exit status is that of the "
+		"command. Under torchrun, srun and mpirun each rank gets its part of the CPUs. If several GPUs are visible, "
+		"a command gets the cores divided by the number of GPUs; --ranks 1, --openmp or --gpu with one GPU gives it "
+		"all cores.",
 };

@@ -108,8 +108,8 @@ const struct gt_cmd tn_cmd_apply = {
 	.opts = apply_opts,
 	.max_args = 1,
 	.run = run_apply,
-	.help = "Stores the old values on disk before it writes the first new one, and reads each new value back. If one fails, "
-		"restores all old values. Repeated calls keep the values from before the first one.",
+	.help = "Stores the old values on disk before it writes the first new one, and reads each new value back. If one "
+		"fails, restores all old values. Repeated calls keep the values from before the first one.",
 };
 
 /* ---- the others
@@ -167,8 +167,8 @@ const struct gt_cmd tn_cmd_verify = {
 	.group = "Tune this host",
 	.summary = "Check that applied settings are in force and survive a reboot",
 	.run = run_verify,
-	.help = "A knob that is only raised may have a higher value, and one that is only lowered a lower value. verify reports "
-		"this and does not count it as drift.",
+	.help = "A knob that is only raised may have a higher value, and one that is only lowered a lower value. verify "
+		"reports this and does not count it as drift.",
 };
 
 static int run_revert(struct gt_cli *cli, int argc, char **argv)
