@@ -11,6 +11,7 @@
 #include "probe/check/check.h"
 #include "probe/compat/compat.h"
 #include "probe/compat/require.h"
+#include "probe/wheel/metadata.h"
 #include "probe/advice/can.h"
 #include "probe/check/driver_need.h"
 
@@ -295,6 +296,111 @@ static int ask_framework(struct pr_question *q, const struct pr_table *table, co
 	return 0;
 }
 
+/* ---- releases ------------------------------------------------------------------------------------------------- */
+
+static const struct framework {
+	const char *name;
+	const struct pr_table *table; /* release -> CUDA releases of its wheels */
+} frameworks[] = {{"torch", &pr_torch_wheel}, {"tensorflow", &pr_tensorflow_cuda}, {"jax", &pr_jax_cuda}};
+
+/* Answers for one release; version may have a build, as in "2.14+cu126". */
+static int ask_release(struct pr_question *q, const struct framework *f, const char *version)
+{
+	return f->table == &pr_torch_wheel ? ask_torch(q, version) : ask_framework(q, f->table, f->name, version);
+}
+
+struct matching {
+	const struct framework *framework;
+	const char *spec, *machine;
+	struct gt_strv versions; /* newest release first; each followed by its builds, as in "2.14+cu126" */
+};
+
+/* Adds a release of the table if it satisfies the specification and has wheels for the machine. */
+static int take_release(void *arg, const char *key, const char *builds)
+{
+	struct matching *m = arg;
+	bool torch = m->framework->table == &pr_torch_wheel;
+	gt_autofree char *release = pr_release_of(key), *own = torch ? pr_torch_key(release, NULL, m->machine) : gt_xstrdup(key);
+
+	if (strcmp(own, key) || pr_version_satisfies(release, m->spec) <= 0)
+		return 0;
+	gt_strv_add(&m->versions, release);
+	gt_each_word(cuda, torch ? builds : "", ",") {
+		gt_autofree char *tag = strcmp(cuda, "cpu") ? pr_cuda_tag(cuda) : NULL;
+
+		if (tag)
+			gt_strv_take(&m->versions, gt_xasprintf("%s+%s", release, tag));
+	}
+	return 0;
+}
+
+/* Compares by release, newest first. qsort() is not stable, so equal releases compare by their build: the default first. */
+static int newest_first(const void *a, const void *b)
+{
+	const char *x = *(char *const *)a, *y = *(char *const *)b;
+	gt_autofree char *rx = pr_release_of(x), *ry = pr_release_of(y);
+	int r = gt_version_cmp(ry, rx);
+
+	return r ? r : strlen(x) == strlen(y) ? gt_version_cmp(y, x) : strlen(x) < strlen(y) ? -1 : 1;
+}
+
+/* Answers for the newest matching version that works here, or for the newest one if none does. */
+static int ask_newest(struct pr_question *q, const struct matching *m)
+{
+	const char *name = m->framework->name, *table = m->framework->table->name;
+	gt_auto_json *first = NULL;
+	enum pr_answer worst = PR_YES;
+
+	for (size_t i = 0; i < m->versions.n; i++) {
+		struct pr_question one = {.c = q->c, .host = q->host, .err = q->err, .reasons = json_array()};
+		gt_auto_json *reasons = one.reasons;
+		int r;
+
+		pr_can_reason(&one, PR_YES, table, "%s==%s is the newest release in the table that %s", name, m->versions.v[i],
+			      i ? "works here" : "matches");
+		r = ask_release(&one, m->framework, m->versions.v[i]);
+		if (r < 0)
+			return r;
+		if (!i) {
+			first = json_incref(reasons);
+			worst = one.worst;
+		}
+		if (one.worst == PR_YES) {
+			json_array_extend(q->reasons, reasons);
+			return 0;
+		}
+	}
+	json_array_extend(q->reasons, first);
+	q->worst = worst;
+	return 0;
+}
+
+/* Answers for "torch", "torch=2.14" and 'torch>=2.8,<2.12'; spec is the part after the name. */
+static int ask_requirement(struct pr_question *q, const struct framework *f, const char *spec)
+{
+	struct matching m = {.framework = f, .spec = spec, .machine = q->c->host->kernel.arch.v};
+	const char *exact = spec + strspn(spec, "=");
+	int r;
+
+	if (*spec == '=' && exact - spec <= 2 && isdigit((unsigned char)*exact) && !strpbrk(exact, ",*<>="))
+		return ask_release(q, f, exact);
+	if (pr_version_satisfies("1", spec) < 0)
+		return gt_fail_exit(q->err, GT_EXIT_USAGE, EINVAL,
+				    "'%s%.60s' is no requirement: use %s, %s==2.14, '%s>=2.8' or '%s>=2.8,<2.12'", f->name, spec,
+				    f->name, f->name, f->name, f->name);
+	r = pr_compat_each(q->c->fs, f->table, take_release, &m, q->err);
+	if (r >= 0 && !m.versions.n)
+		pr_can_reason(q, PR_OPEN, f->table->name, "no release of %s in this program's table matches", f->name);
+	if (r >= 0 && m.versions.n) {
+		qsort(m.versions.v, m.versions.n, sizeof(*m.versions.v), newest_first);
+		r = ask_newest(q, &m);
+	}
+	gt_strv_clear(&m.versions);
+	return r < 0 ? r : 0;
+}
+
+/* ---- images --------------------------------------------------------------------------------------------------- */
+
 int pr_can_image(struct pr_question *q, const char *expression)
 {
 	const struct pr_host *h = q->c->host;
@@ -333,31 +439,20 @@ int pr_can_image(struct pr_question *q, const char *expression)
 
 int pr_can_ask(struct pr_question *q, const char *what)
 {
-	static const struct {
-		const char *name;
-		const struct pr_table *table;
-	} frameworks[] = {{"tensorflow", &pr_tensorflow_cuda}, {"jax", &pr_jax_cuda}};
-	const char *eq = strstr(what, "=="), *version = eq ? eq + 2 : "";
-
 	if (!strpbrk(what, "<>=") && (strchr(what, '/') || gt_ends_with(what, ".whl") || !strcmp(what, ".")))
 		return pr_can_disk(q, what);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(frameworks); i++) {
+		size_t n = strlen(frameworks[i].name);
 
-	if (eq && isdigit((unsigned char)*version)) {
-		if (gt_starts_with(what, "torch=="))
-			return ask_torch(q, version);
-		if (gt_starts_with(what, "cuda=="))
-			return ask_cuda(q, version);
-		for (size_t i = 0; i < GT_ARRAY_SIZE(frameworks); i++)
-			if ((size_t)(eq - what) == strlen(frameworks[i].name) &&
-			    gt_starts_with(what, frameworks[i].name))
-				return ask_framework(q, frameworks[i].table, frameworks[i].name, version);
-	} else if (!eq && strpbrk(what, "<>=")) {
-		return pr_can_image(q, what);
+		if (gt_starts_with(what, frameworks[i].name) && (!what[n] || strchr("<>=!~", what[n])))
+			return ask_requirement(q, &frameworks[i], what + n);
 	}
+	if (gt_starts_with(what, "cuda==") && isdigit((unsigned char)what[6]))
+		return ask_cuda(q, what + 6);
+	if (strpbrk(what, "<>=") && !strstr(what, "=="))
+		return pr_can_image(q, what);
 	return gt_fail_exit(q->err, GT_EXIT_USAGE, EINVAL,
-			    "cannot say about '%s': ask torch==2.11, torch==2.11+cu126, cuda==12.8, tensorflow==2.20, "
-			    "jax==0.12, an "
-			    "image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or something on disk: NAME.whl, ./venv, "
-			    "./image",
-			    what);
+			    "cannot answer about '%.100s': ask about torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, "
+			    "tensorflow, jax, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, "
+			    "./image", what);
 }

@@ -273,7 +273,7 @@ static char *flavour_lines(const struct pr_context *c, const struct pr_driver_ne
 static const char *external_hint(const struct pr_host *h)
 {
 	return gt_streq(h->virt.v, "wsl")	  ? "# in Windows: install NVIDIA's newest driver, then wsl --shutdown" :
-	       h->container.state == PR_PRESENT ? "# on the machine that runs this container: gpuprobe recommend" :
+	       h->container.state == PR_PRESENT ? "# on the machine that runs this container: gpuprobe can" :
 						  NULL;
 }
 

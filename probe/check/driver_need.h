@@ -3,7 +3,7 @@
 #define PR_DRIVER_NEED_H
 /*
  * Determines what this host needs to train: the driver for its GPUs and its source, and the wheels that run on it. Used
- * by both gpuprobe recommend and gputune provision. Pure except for the compatibility tables.
+ * by both gpuprobe can and gputune provision. Pure except for the compatibility tables.
  */
 #include "probe/check/check.h"
 #include "probe/compat/compat.h"

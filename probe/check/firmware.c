@@ -42,8 +42,8 @@ static void remedy_firmware(const struct pr_host *h, struct pr_finding *f)
 	if (h->driver.run_file)
 		pr_remedy(f,
 			  "Install the driver again by NVIDIA's file of that version, which brings it:\n"
-			  "  sh NVIDIA-Linux-%s-%s.run\nor take Debian's driver instead (nvidia-uninstall; gpuprobe "
-			  "recommend)",
+			  "  sh NVIDIA-Linux-%s-%s.run\nor take Debian's driver instead (nvidia-uninstall; "
+			  "gpuprobe can)",
 			  h->kernel.arch.v ? h->kernel.arch.v : "x86_64", h->gsp.version);
 	else
 		pr_remedy(f,

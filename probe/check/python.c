@@ -213,7 +213,7 @@ static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, c
 	r = r > 0 && !w.other_python ? r : pr_compat_wheel(c->fs, &q, &w, NULL);
 	if (r > 0 && w.other_python) {
 		pr_remedy(f, "No PyTorch for %s and this card has wheels for Python %s: make an environment with a Python for "
-			  "which %s has them (gpuprobe recommend)", driver_name, e->version, w.torch);
+			  "which %s has them (gpuprobe can)", driver_name, e->version, w.torch);
 	} else if (r > 0) {
 		tag = pr_cuda_tag(w.cuda);
 		pr_remedy(f, "In that environment, %s PyTorch with CUDA %s, which %s and this card carry:\n"

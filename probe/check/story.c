@@ -33,7 +33,7 @@ static const struct pr_check pip_managed = {
 	.id = "program.pip",
 	.title = "pip installs into an environment of its own",
 	.story = "Since Debian 12 pip keeps out of the system's Python, which the distribution's packages own (PEP 668): "
-		 "python3 -m venv venv && . venv/bin/activate, then pip. gpuprobe recommend gives the lines for this "
+		 "python3 -m venv venv && . venv/bin/activate, then pip. gpuprobe can gives the lines for this "
 		 "host's driver and card; --break-system-packages does what its name says.",
 	.messages = "error: externally-managed-environment\nThis environment is externally managed",
 };

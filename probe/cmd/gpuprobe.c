@@ -18,6 +18,7 @@ static const struct gt_exit_code codes[] = {
 static const char *const examples[] = {
 	"gpuprobe", "Check this host and print the first problem to fix.",
 	"gpuprobe --json | jq .cause", "Print only the cause, for monitoring.",
+	"gpuprobe can", "Print the commands for the driver and PyTorch wheel that fit this host.",
 	"gpuprobe can torch==2.9", "Check whether a PyTorch release works on this host.",
 	"gpuprobe capture host.txt", "Save this host; gpuprobe --root host.txt reads the file.",
 	NULL,

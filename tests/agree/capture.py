@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import tap  # noqa: E402
 
 HOSTS = sorted(glob.glob(os.environ.get("HOSTS", os.path.join(tap.FIXTURES, "*.host"))))
-QUESTIONS = (("gpuprobe", "--json"), ("gpuprobe", "-v"), ("gpuprobe", "topo", "--json"), ("gpuprobe", "recommend", "--json"),
+QUESTIONS = (("gpuprobe", "--json"), ("gpuprobe", "-v"), ("gpuprobe", "topo", "--json"), ("gpuprobe", "can", "--json"),
              ("gpuprobe", "can", "torch==2.11", "--json"), ("gputune", "plan", "--optional", "--json"), ("gputune", "lint", "--json"),
              ("gputune", "run", "--print", "--", "true"))
 # Fields that hold what names the machine, and so differ in a capture.

@@ -41,7 +41,7 @@ def drivers(text):
 
 def contradictions(host):
     report = ask("gpuprobe", "--json", "--root", host)
-    steps = ask("gpuprobe", "recommend", "--json", "--root", host)["steps"]
+    steps = ask("gpuprobe", "can", "--json", "--root", host)["steps"]
     profile = ask("gputune", "plan", "--json", "--root", host)["profile"]
     advice = "; ".join(s["why"] for s in steps[:1])
     wheel = re.search(r"'torch==([0-9.]+)\.\*' --index-url \S*/(cu\d+)", steps[0]["lines"]) if steps else None

@@ -22,6 +22,48 @@ pip's default needs a newer driver than Debian has; the wheel of an older CUDA r
     yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
 
+Without a version the newest release that works here is the answer; likewise for a range. = means ==.
+
+  $ gpuprobe can torch 'torch>=2.8' 'torch<2.12,>=2.8' tensorflow --root $FIXTURES/server-8gpu.host | grep -A1 '^[a-z]'
+  torch: yes
+    yes: torch==2.14+cu126 is the newest release in the table that works here (torch_wheel.tsv)
+  --
+  torch>=2.8: yes
+    yes: torch==2.14+cu126 is the newest release in the table that works here (torch_wheel.tsv)
+  --
+  torch<2.12,>=2.8: yes
+    yes: torch==2.11+cu126 is the newest release in the table that works here (torch_wheel.tsv)
+  --
+  tensorflow: yes
+    yes: tensorflow==2.21 is the newest release in the table that matches (tensorflow_cuda.tsv)
+  $ gpuprobe can torch=2.14 --root $FIXTURES/server-8gpu.host >one
+  [2]
+  $ gpuprobe can torch==2.14 --root $FIXTURES/server-8gpu.host | sed 's/==2.14: no/=2.14: no/' | diff one - && echo the same
+  the same
+  $ gpuprobe can torch --root $FIXTURES/cpu-server.host | head -n 3
+  torch: no
+    yes: torch==2.15 is the newest release in the table that matches (torch_wheel.tsv)
+    yes: pip's default build of PyTorch 2.15 is made with CUDA 13.2 (torch_wheel.tsv)
+  $ gpuprobe can 'torch>=99' --root $FIXTURES/server-8gpu.host
+  torch>=99: unknown
+    unknown: no release of torch in this program's table matches (torch_wheel.tsv)
+  [3]
+  $ gpuprobe can 'torch>>2' --root $FIXTURES/server-8gpu.host
+  gpuprobe: 'torch>>2' is no requirement: use torch, torch==2.14, 'torch>=2.8' or 'torch>=2.8,<2.12'
+  [64]
+  $ gpuprobe can pytorch --root $FIXTURES/server-8gpu.host
+  gpuprobe: cannot answer about 'pytorch': ask about torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image
+  [64]
+
+Without an argument can prints what to install. recommend is the old name of this.
+
+  $ gpuprobe can --root $FIXTURES/server-8gpu.host >one; head -n 1 one; gpuprobe recommend --root $FIXTURES/server-8gpu.host | diff one - && echo the same
+  1. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this card carry:
+  the same
+  $ gpuprobe --help | grep -c recommend
+  0
+  [1]
+
 A wheel without code for the card, a card that is newer than the wheel.
 
   $ gpuprobe can torch==2.11+cu130 torch==2.11+cu126 --root $FIXTURES/venv-no-code-for-volta.host
@@ -79,11 +121,11 @@ Arm servers have wheels of their own: until 2.10 pip's default was the one for C
     unknown: PyTorch 2.8 for aarch64 is not in this program's table; it may be newer or older
     (torch_wheel.tsv)
   [3]
-  $ gpuprobe recommend --root $A
+  $ gpuprobe can --root $A
   1. PyTorch 2.15 with CUDA 13.2 is the newest that driver 580.95.05 and this card carry:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.15.*' --index-url https://download.pytorch.org/whl/cu132
-  $ sed 's,^file /proc/cpuinfo$,file /usr/lib/python3.10/os.py\n\n&,' $A >x.host; gpuprobe recommend --root x.host | tail -n 4
+  $ sed 's,^file /proc/cpuinfo$,file /usr/lib/python3.10/os.py\n\n&,' $A >x.host; gpuprobe can --root x.host | tail -n 4
   1. PyTorch 2.14 with CUDA 13.0 is the newest for Python 3.10 that driver 580.95.05 and this card
   carry:
        python3 -m venv venv && . venv/bin/activate
@@ -203,7 +245,7 @@ Other frameworks, toolkits and images.
 A question that it cannot answer is refused with what it can.
 
   $ gpuprobe can pytorch
-  gpuprobe: cannot say about 'pytorch': ask torch==2.11, torch==2.11+cu126, cuda==12.8, tensorflow==2.20, jax==0.12, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or something on disk: NAME.whl, ./venv, ./image
+  gpuprobe: cannot answer about 'pytorch': ask about torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image
   [64]
   $ gpuprobe can 'cuda=>12' --root $FIXTURES/server-8gpu.host
   gpuprobe: "cuda=>12" is no condition of NVIDIA_REQUIRE_CUDA: expected cuda, driver, arch or brand, an operator and a value
@@ -214,7 +256,7 @@ A question that it cannot answer is refused with what it can.
 
 The exact lines for a host, Debian's own packages first.
 
-  $ gpuprobe recommend --root $FIXTURES/server-8gpu.host
+  $ gpuprobe can --root $FIXTURES/server-8gpu.host
   1. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this card carry:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
@@ -226,7 +268,7 @@ The exact lines for a host, Debian's own packages first.
 What lifts the limit is for these cards: Volta has no wheel of CUDA 13 and no open module, Kepler no driver beyond 470. Where the
 driver is another system's, the change is too.
 
-  $ on() { sed "s/0x2901/$1/; s/550\.163\.01/$2/" $FIXTURES/blackwell-on-550.host > x.host; gpuprobe recommend --root x.host; }
+  $ on() { sed "s/0x2901/$1/; s/550\.163\.01/$2/" $FIXTURES/blackwell-on-550.host > x.host; gpuprobe can --root x.host; }
   $ on 0x1db4 535.261.03
   1. PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.261.03 and this card carry:
        python3 -m venv venv && . venv/bin/activate
@@ -245,7 +287,7 @@ driver is another system's, the change is too.
          nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
          nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
        reboot
-  $ gpuprobe recommend --root $FIXTURES/secure-boot.host
+  $ gpuprobe can --root $FIXTURES/secure-boot.host
   1. driver 550.163.01, which drives this card, is installed but not loaded:
        gpuprobe   # says why
   2. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this card carry:
@@ -257,22 +299,22 @@ driver is another system's, the change is too.
        # Secure Boot is on: a blue screen asks for the password at the reboot
        apt install mokutil && mokutil --import /var/lib/dkms/mok.pub
        reboot
-  $ { cat $FIXTURES/nouveau.host; printf 'file /var/lib/dkms/nvidia/580.95.05/source\n'; } > x.host; gpuprobe recommend --root x.host | head -n 3
+  $ { cat $FIXTURES/nouveau.host; printf 'file /var/lib/dkms/nvidia/580.95.05/source\n'; } > x.host; gpuprobe can --root x.host | head -n 3
   1. driver 580.95.05, which drives this card, is installed but not loaded:
        gpuprobe   # says why
   2. PyTorch 2.15 with CUDA 13.2 is the newest that driver 580.95.05 and this card carry:
-  $ gpuprobe recommend --root $FIXTURES/container-require.host | sed -n '/^2/,$p'
+  $ gpuprobe can --root $FIXTURES/container-require.host | sed -n '/^2/,$p'
   2. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
-       # on the machine that runs this container: gpuprobe recommend
-  $ sed 's/581\.[0-9.]*/551.23/' $FIXTURES/wsl-rtx.host > x.host; gpuprobe recommend --root x.host | sed -n '/^2/,$p'
+       # on the machine that runs this container: gpuprobe can
+  $ sed 's/581\.[0-9.]*/551.23/' $FIXTURES/wsl-rtx.host > x.host; gpuprobe can --root x.host | sed -n '/^2/,$p'
   2. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
        # in Windows: install NVIDIA's newest driver, then wsl --shutdown
-  $ gpuprobe recommend --root $FIXTURES/nouveau.host | head -n 4
+  $ gpuprobe can --root $FIXTURES/nouveau.host | head -n 4
   1. Debian 12 packages driver 535.261.03, which drives this card:
        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
-  $ gpuprobe recommend --root $FIXTURES/blackwell-on-550.host
+  $ gpuprobe can --root $FIXTURES/blackwell-on-550.host
   1. Debian's driver is older than this card:
        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
        apt install nvidia-open
@@ -280,7 +322,7 @@ driver is another system's, the change is too.
 
 An old card gets the branch that still drives it, and the newest wheel that still holds code for it.
 
-  $ gpuprobe recommend --root $FIXTURES/legacy-kepler.host
+  $ gpuprobe can --root $FIXTURES/legacy-kepler.host
   1. this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own:
        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
@@ -290,7 +332,7 @@ An old card gets the branch that still drives it, and the newest wheel that stil
   2. PyTorch 2.0 with CUDA 11.7 is the newest that driver 470 and this card carry:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.0.*' --index-url https://download.pytorch.org/whl/cu117
-  $ gpuprobe recommend --root $FIXTURES/laptop-no-gpu.host
+  $ gpuprobe can --root $FIXTURES/laptop-no-gpu.host
   1. no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA:
        python3 -m venv venv && . venv/bin/activate
        pip install torch --index-url https://download.pytorch.org/whl/cpu

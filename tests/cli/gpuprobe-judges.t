@@ -199,7 +199,7 @@ for it.
         apt install nvidia-open-kernel-dkms nvidia-kernel-dkms- nvidia-kernel-support-
         reboot
   
-  $ gpuprobe recommend --root x.host | grep -A2 '^2'; gpuprobe can torch==2.13+cu126 --root x.host | head -n 4
+  $ gpuprobe can --root x.host | grep -A2 '^2'; gpuprobe can torch==2.13+cu126 --root x.host | head -n 4
   2. PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.261.03 and this card carry:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
@@ -232,14 +232,14 @@ for it.
 
 Grace Hopper has Debian's own driver from 12 on, of the open flavour.
 
-  $ card 2342 $FIXTURES/nouveau.host > y.host; sed 's/VERSION_ID="12"/VERSION_ID="13"/' y.host > x.host; gpuprobe recommend --root x.host | head -n 6
+  $ card 2342 $FIXTURES/nouveau.host > y.host; sed 's/VERSION_ID="12"/VERSION_ID="13"/' y.host > x.host; gpuprobe can --root x.host | head -n 6
   1. Debian 13 packages driver 550.163.01, which drives this card:
        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-open-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe \
          nvidia-persistenced
        reboot
-  $ sed 's/VERSION_ID="12"/VERSION_ID="11"/' y.host > x.host; gpuprobe recommend --root x.host | head -n 1
+  $ sed 's/VERSION_ID="12"/VERSION_ID="11"/' y.host > x.host; gpuprobe can --root x.host | head -n 1
   1. Debian's driver is older than this card:
 
 cuDNN 8 is judged as cuDNN 9 is.
@@ -260,7 +260,7 @@ The table of capabilities is that of the makers' own wheels.
   $ sed 's/manylinux_2_28_x86_64/linux_x86_64/' $FIXTURES/venv-no-code-for-volta.host > x.host; say x.host python.arch
   python.arch skip PyTorch 2.11.0+cu130 in /srv/venv is no wheel of its makers'; what code
 
-A driver is recommended as gpuprobe recommend does it: for the card, from where it is.
+The recommended driver is that of gpuprobe can: for the GPU, and from a source that packages it.
 
   $ card 2b85 $FIXTURES/nouveau.host > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
@@ -296,7 +296,7 @@ A driver is recommended as gpuprobe recommend does it: for the card, from where 
 Beside Debian's own branch the older one has to be chosen; what lacks of it is of that branch.
 
   $ sed 's/^	libc6 2.*/&\n	nvidia-alternative 535.261.03-1/' $FIXTURES/legacy-kepler.host > x.host
-  $ gpuprobe recommend --root x.host | sed -n '4,7p'
+  $ gpuprobe can --root x.host | sed -n '4,7p'
          nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
          nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
        update-glx --set nvidia /usr/lib/nvidia/tesla-470
@@ -503,7 +503,7 @@ compressed; not needed by the proprietary module, nor where the module was told;
     Remedy:
       Install the driver again by NVIDIA's file of that version, which brings it:
         sh NVIDIA-Linux-x86_64-580.95.05.run
-      or take Debian's driver instead (nvidia-uninstall; gpuprobe recommend)
+      or take Debian's driver instead (nvidia-uninstall; gpuprobe can)
   
 
 GPUs that are not on the bus, or whose driver is not this system's: ARM's packages and directories; a Jetson, and
@@ -529,17 +529,17 @@ Thor, whose CUDA is that of servers; WSL without a driver in Windows, with a loa
     ARM Cortex-A78AE: 12 cores, 12 CPUs, 1 NUMA node, 64.0 GiB of memory
     NVIDIA Jetson AGX Orin Developer Kit: its GPU is in the processor
   gpu.present pass NVIDIA Jetson AGX Orin Developer Kit has its GPU in the processor, on no
-  $ gpuprobe recommend --root $J; gpuprobe can torch==2.15 --root $J | head -n 1
+  $ gpuprobe can --root $J; gpuprobe can torch==2.15 --root $J | head -n 1
   1. NVIDIA Jetson AGX Orin Developer Kit: PyTorch's own wheels do not drive the GPU of its processor:
        # take the wheel that NVIDIA makes for this JetPack: "Installing PyTorch for Jetson Platform"
        head -n 1 /etc/nv_tegra_release   # says which
   torch==2.15: unknown
-  $ sed 's/746567726132333400$/746567726132363400/; s/R36/R38/' $J >thor.host; gpuprobe recommend --root thor.host
+  $ sed 's/746567726132333400$/746567726132363400/; s/R36/R38/' $J >thor.host; gpuprobe can --root thor.host
   1. NVIDIA Jetson AGX Orin Developer Kit: since JetPack 7 PyTorch's own wheels with CUDA 13 hold code
   for the GPU of its processor:
        python3 -m venv venv && . venv/bin/activate
        pip install torch --index-url https://download.pytorch.org/whl/cu130
-  $ W=$FIXTURES/wsl-rtx.host; gpuprobe recommend --root $W | head -n 1; gpuprobe can torch==2.15 --root $W | head -n 1; say $W wsl.driver
+  $ W=$FIXTURES/wsl-rtx.host; gpuprobe can --root $W | head -n 1; gpuprobe can torch==2.15 --root $W | head -n 1; say $W wsl.driver
   1. PyTorch 2.15 with CUDA 13.2 is the newest that driver 581.29 and this card carry:
   torch==2.15: yes
   wsl.driver pass programs load Windows' libcuda

@@ -122,7 +122,7 @@ An admin's compatibility table replaces the built-in one; a broken one is named 
   $ gpuprobe -v --root broken.host | grep -A1 '^cuda.toolkit'
   cuda.toolkit         unknown /etc/gputune/compat.d/cuda_driver.tsv:1: expected a version, a TAB and
                                versions
-  $ { cat $FIXTURES/server-8gpu.host; printf 'file /etc/gputune/compat.d/torch_wheel.tsv\n\tthirteen\n'; } > broken.host; gpuprobe recommend --root broken.host
+  $ { cat $FIXTURES/server-8gpu.host; printf 'file /etc/gputune/compat.d/torch_wheel.tsv\n\tthirteen\n'; } > broken.host; gpuprobe can --root broken.host
   gpuprobe: /etc/gputune/compat.d/torch_wheel.tsv:1: expected a version, a TAB and versions
   [64]
 

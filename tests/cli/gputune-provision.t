@@ -412,7 +412,7 @@ Refused: a card that is newer than Debian's driver, or older than all that Debia
     other-branch: Debian's newer driver 535.261.03-1 is installed, and would stay the one that is
     loaded.
         apt-get remove nvidia-alternative, and plan again; or install the older branch beside it and
-        choose that one: gpuprobe recommend
+        choose that one: gpuprobe can
   
   $ gpu legacy-kepler trixie; sed -i 's/12/13/; s/bookworm/trixie/' root/etc/os-release; refused
   Refused

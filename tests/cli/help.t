@@ -11,21 +11,20 @@ The help of each tool lists its commands by task. Only --help --all lists comman
   Debian commands. gpuprobe changes nothing and does not need root.
   
   Diagnose:
-    check      Check this host and print its problems (default)
-    explain    Explain a check, an error number or a message
-    watch      Monitor GPUs and NUMA nodes and report bottlenecks
+    check    Check this host and print its problems (default)
+    explain  Explain a check, an error number or a message
+    watch    Monitor GPUs and NUMA nodes and report bottlenecks
   
   Choose software:
-    can        Check whether a framework, wheel, environment or image works here
-    recommend  Recommend a driver and a PyTorch wheel for this host
+    can      Check whether a framework, wheel, environment or image works here
   
   Inspect:
-    topo       Show NUMA nodes, CPUs, devices and the paths between them
-    loads      Show which libraries a program or Python environment loads
+    topo     Show NUMA nodes, CPUs, devices and the paths between them
+    loads    Show which libraries a program or Python environment loads
   
   Record and look up:
-    capture    Save this host as one text file
-    list       List the checks; gpuprobe explain has the details
+    capture  Save this host as one text file
+    list     List the checks; gpuprobe explain has the details
   
   Options of the default command:
         --require-gpu    report a missing NVIDIA GPU as critical
@@ -63,6 +62,8 @@ The help of each tool lists its commands by task. Only --help --all lists comman
         Check this host and print the first problem to fix.
     gpuprobe --json | jq .cause
         Print only the cause, for monitoring.
+    gpuprobe can
+        Print the commands for the driver and PyTorch wheel that fit this host.
     gpuprobe can torch==2.9
         Check whether a PyTorch release works on this host.
     gpuprobe capture host.txt

@@ -118,7 +118,7 @@ static bool other_branch(struct tn_prov *p, struct gt_buf *what, struct gt_buf *
 	gt_buf_printf(what, "Debian's newer driver %s is installed, and would stay the one that is loaded",
 		      tn_dpkg_find(&p->dpkg, "nvidia-alternative")->version);
 	gt_buf_puts(remedy, "apt-get remove nvidia-alternative, and plan again; or install the older branch beside it and choose "
-			    "that one: gpuprobe recommend");
+			    "that one: gpuprobe can");
 	return true;
 }
 
