@@ -99,20 +99,12 @@ static int cmd_list(struct gt_cli *cli, int argc, char **argv)
 	if (argc)
 		return show_one(doc, argv[0], &cli->err);
 	t = gt_table_new();
-	gt_table_column(t, "WORKLOAD", GT_LEFT);
-	gt_table_column(t, "UNIT", GT_LEFT);
-	gt_table_column(t, "BETTER", GT_LEFT);
-	gt_table_column(t, "ROLE", GT_LEFT);
-	gt_table_column(t, "WHAT IT MEASURES", GT_WRAP);
-	gt_table_column(t, "VERIFIES", GT_WRAP);
+	gt_table_column(t, "NAME", GT_LEFT);
+	gt_table_column(t, "SUMMARY", GT_WRAP);
 	json_array_foreach(json_object_get(doc, "workloads"), i, w) {
 		gt_table_row(t);
 		gt_table_cell(t, "%s", gt_json_get_str(w, "id", ""));
-		gt_table_cell(t, "%s", gt_json_get_str(w, "unit", ""));
-		gt_table_cell(t, "%s", gt_json_get_str(w, "direction", ""));
-		gt_table_cell(t, "%s", gt_json_get_str(w, "role", ""));
 		gt_table_cell(t, "%s", gt_json_get_str(w, "summary", ""));
-		gt_table_cell(t, "%s", gt_json_get_str(w, "verifies", ""));
 	}
 	gt_table_print(t, stdout, cli->color);
 	print_unavailable(json_object_get(doc, "workloads"));
@@ -121,7 +113,7 @@ static int cmd_list(struct gt_cli *cli, int argc, char **argv)
 
 const struct gt_cmd bn_cmd_list = {
 	.name	 = "list",
-	.args	 = "[WORKLOAD]",
+	.args	 = "[NAME]",
 	.group = "Look up",
 	.summary = "List the workloads, or describe one of them",
 	.help = "Shows for a workload what it measures and verifies, its role and margin, and the knobs that affect it.",

@@ -338,10 +338,13 @@ static int run_list(struct gt_cli *cli, int argc, char **argv)
 {
 	json_t *list = json_array();
 	gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gpuprobe-checks/1", "checks", list);
-	gt_auto(gt_table) *t = gt_table_new();
+	gt_auto(gt_table) *t = NULL;
 
-	gt_table_column(t, "CHECK", GT_LEFT);
-	gt_table_column(t, "WHAT SHOULD BE", GT_WRAP);
+	if (argc)
+		return run_explain(cli, argc, argv);
+	t = gt_table_new();
+	gt_table_column(t, "NAME", GT_LEFT);
+	gt_table_column(t, "EXPECTED STATE", GT_WRAP);
 	for (size_t i = 0; pr_checks[i]; i++) {
 		json_array_append_new(list, check_json(pr_checks[i]));
 		gt_table_row(t);
@@ -357,9 +360,11 @@ static int run_list(struct gt_cli *cli, int argc, char **argv)
 
 const struct gt_cmd pr_cmd_list = {
 	.name = "list",
-	.args = "",
+	.args = "[NAME]",
 	.group = "Record and look up",
-	.summary = "List the checks; gpuprobe explain has the details",
+	.summary = "List the checks, or explain one of them",
 	.ignores = GT_ROOT_IGNORED,
+	.max_args = 1,
+	.word = check_word,
 	.run = run_list,
 };

@@ -55,7 +55,7 @@ Every check has its story, and the messages that lead to it.
   no match: no check is about this message
   [3]
   $ gpuprobe list | head -4
-  CHECK                WHAT SHOULD BE
+  NAME                 EXPECTED STATE
   gpu.present          an NVIDIA GPU on the PCI bus
   wsl.driver           under WSL programs load Windows' libcuda
   kernel.preempt-rt    an ordinary kernel, not a real-time one

@@ -1,107 +1,101 @@
 All knobs, and one of them explained: what it is for, when it harms, and what it is on this host.
 
   $ gputune list
-  KNOB                          TAG TAKES EFFECT  WHAT
-  vm.dirty_ratio                A   now           unwritten data at which writers must wait
-  vm.dirty_background_ratio     A   now           unwritten data at which the kernel starts writing
-  vm.dirty_bytes                A   now           unwritten data at which writers must wait, large
-                                                  hosts
-  vm.dirty_background_bytes     A   now           unwritten data at which the kernel starts writing,
-                                                  large hosts
-  vm.swappiness                 A   now           how readily a program's memory is swapped out
-  vm.zone_reclaim_mode          A   now           drop near page cache before using far memory
-  vm.max_map_count              A   now           memory mappings that one process may have
-  vm.min_free_kbytes            A   now           memory that is kept free for requests that cannot
-                                                  wait
-  vm.compaction_proactiveness   B   now           how much free memory is compacted in the background
-  vm.overcommit_memory          C   now           reservations do not count as used memory
-  vm.nr_hugepages               C   now           no memory is set aside as a pool of huge pages
-  kernel.numa_balancing         B   now           moving pages to the node that uses them
-  kernel.pid_max                A   now           processes and threads that may exist at once
-  kernel.shmmax                 C   now           shared memory segments have no low limit
-  kernel.sched_rt_runtime_us    C   now           real-time threads leave some time to others
-  kernel.nmi_watchdog           C   now           an interrupt per CPU finds a kernel that hangs
-  fs.inotify.max_user_instances A   now           programs of one user that may watch files
-  fs.inotify.max_user_watches   A   now           files and directories that one user may watch
-  fs.aio-max-nr                 A   new processes asynchronous reads and writes that may be under way
-  fs.file-max                   A   now           files that all programs together may have open
-  net.core.rmem_max             A   now           largest receive buffer a program may ask for
-  net.core.wmem_max             A   now           largest send buffer a program may ask for
-  net.ipv4.tcp_rmem             B   now           how large TCP's receive buffer may grow
-  net.ipv4.tcp_wmem             B   now           how large TCP's send buffer may grow
-  net.core.netdev_max_backlog   B   now           packets that may wait for a CPU to take them
-  net.core.netdev_budget        B   now           packets that a CPU takes before it lets others run
-  net.ipv4.arp_announce         B   now           which address a port announces
-  net.ipv4.arp_ignore           B   now           for which addresses a port answers
-  nfs.slots                     B   new devices   requests that NFS sends before it waits for answers
-  net.core.rmem_default         C   now           sockets have small receive buffers by default
-  net.core.busy_read            C   now           readers of sockets sleep until data comes
-  net.ipv4.tcp_window_scaling   C   now           TCP's windows may be larger than 64 KiB
-  net.ipv4.tcp_timestamps       C   now           TCP's packets carry the time
-  thp.enabled                   B   new processes huge pages without being asked, on request, or never
-  thp.defrag                    B   now           who waits for memory to be compacted into huge pages
-  thp.shmem                     C   now           small tensors in shared memory take no huge page
-  ksm.run                       B   now           a kernel thread that merges equal pages
-  block.scheduler               A   now           the order in which a disk's requests are served
-  block.read_ahead              B   now           how far ahead of a sequential reader a disk is read
-  cpu.platform_profile          B   now           what the firmware is asked for: quiet, balanced or
-                                                  fast
-  cpu.governor                  A   now           how CPU frequency follows the load
-  cpu.epp                       B   now           what the processor itself prefers: speed or energy
-  cpu.min_perf                  B   now           lowest frequency that intel_pstate goes to
-  cpu.epb                       B   now           what Intel processors weigh: speed (0) or energy
-                                                  (15)
-  cpu.boost                     B   now           frequencies above the nominal one
-  cpu.idle_latency              B   now           how long an idle CPU may take to wake
-  pcie.aspm                     B   now           whether idle PCIe links fall asleep
-  irq.affinity                  B   now           fast network ports interrupt the CPUs of their own
-                                                  node
-  mem.shm                       C   now           /dev/shm has room for workers
-  limits.memlock                C   new processes RDMA may lock memory
-  limits.nofile                 C   new processes a process may have many open files
-  irq.balance                   C   now           irqbalance moves no interrupts of very fast ports
-  nic.rings                     C   now           network ports find a buffer for each frame
-  nic.queues                    C   now           fast network ports have a queue per core near them
-  nic.mtu                       C   now           fast network ports send large frames
-  pcie.acs                      C   after reboot  GPUs below one switch talk directly
-  pcie.read_request             C   now           fast network cards read much at once
-  nvme.io_timeout               C   after reboot  on EC2 a request to an NVMe disk may take long
-  gpu.node                      C   after reboot  the NUMA node of every GPU is known
-  gpu.persistence               C   now           the driver stays ready between jobs
-  gpu.driver_options            C   after reboot  NVIDIA's module has no option of a recipe that harms
-  nccl.conf                     C   new processes /etc/nccl.conf sets nothing for debugging
-  boot.kernel                   C   after reboot  an ordinary kernel, not a real-time one
-  boot.isolcpus                 C   after reboot  the scheduler balances all CPUs
-  boot.idle                     C   after reboot  idle CPUs rest
-  boot.preempt                  C   after reboot  the kernel seldom interrupts its own work
-  boot.init_on_free             C   after reboot  freed memory is not cleared a second time
-  boot.iommu                    C   after reboot  the IOMMU lets the host's own devices pass
-  run.affinity                  R   new processes the CPUs a command may use: next to its GPU, no
-                                                  isolated ones, no small cores
-  run.mempolicy                 R   new processes memory from the node whose CPUs are used, as long as
-                                                  it has any
-  run.files                     R   new processes as many open files as the user may have
-  omp.threads                   R   new processes OMP_NUM_THREADS: one per physical core that may be
-                                                  used
-  omp.bind                      R   new processes OMP_PLACES and OMP_PROC_BIND: each OpenMP thread
-                                                  stays on its core
-  run.blas                      R   new processes openblas-openmp where the host's choice is
-                                                  openblas-pthread
-  run.blas_kernels              R   new processes OPENBLAS_CORETYPE where OpenBLAS takes this
-                                                  processor for a much older one
-  omp.spin                      R   new processes GOMP_SPINCOUNT: how long a waiting OpenMP thread
-                                                  keeps its core busy
-  run.allocator                 R   new processes preload TCMalloc, jemalloc or mimalloc
-  run.malloc                    R   new processes glibc's malloc keeps large blocks, in huge pages
-  omp.runtime                   R   new processes LLVM's or Intel's OpenMP in place of GNU's
-  cuda.order                    R   new processes CUDA numbers the GPUs as nvidia-smi does
-  cuda.segments                 R   new processes PyTorch's GPU memory grows in place
-  nccl.ifname                   R   new processes NCCL does not try bridges that lead to no other host
-  run.leftovers                 R   new processes debugging variables that were left behind are
-                                                  pointed out
+  Applied by default:
+    vm.dirty_ratio                 unwritten data at which writers must wait
+    vm.dirty_background_ratio      unwritten data at which the kernel starts writing
+    vm.dirty_bytes                 unwritten data at which writers must wait, large hosts
+    vm.dirty_background_bytes      unwritten data at which the kernel starts writing, large hosts
+    vm.swappiness                  how readily a program's memory is swapped out
+    vm.zone_reclaim_mode           drop near page cache before using far memory
+    vm.max_map_count               memory mappings that one process may have
+    vm.min_free_kbytes             memory that is kept free for requests that cannot wait
+    kernel.pid_max                 processes and threads that may exist at once
+    fs.inotify.max_user_instances  programs of one user that may watch files
+    fs.inotify.max_user_watches    files and directories that one user may watch
+    fs.aio-max-nr                  asynchronous reads and writes that may be under way
+    fs.file-max                    files that all programs together may have open
+    net.core.rmem_max              largest receive buffer a program may ask for
+    net.core.wmem_max              largest send buffer a program may ask for
+    block.scheduler                the order in which a disk's requests are served
+    cpu.governor                   how CPU frequency follows the load
   
-  A by default, B by choice (--optional or --only), C checked and reported only, R per run (gputune
-  run)
+  Applied only with --optional, --only or a profile:
+    vm.compaction_proactiveness    how much free memory is compacted in the background
+    kernel.numa_balancing          moving pages to the node that uses them
+    net.ipv4.tcp_rmem              how large TCP's receive buffer may grow
+    net.ipv4.tcp_wmem              how large TCP's send buffer may grow
+    net.core.netdev_max_backlog    packets that may wait for a CPU to take them
+    net.core.netdev_budget         packets that a CPU takes before it lets others run
+    net.ipv4.arp_announce          which address a port announces
+    net.ipv4.arp_ignore            for which addresses a port answers
+    nfs.slots                      requests that NFS sends before it waits for answers
+    thp.enabled                    huge pages without being asked, on request, or never
+    thp.defrag                     who waits for memory to be compacted into huge pages
+    ksm.run                        a kernel thread that merges equal pages
+    block.read_ahead               how far ahead of a sequential reader a disk is read
+    cpu.platform_profile           what the firmware is asked for: quiet, balanced or fast
+    cpu.epp                        what the processor itself prefers: speed or energy
+    cpu.min_perf                   lowest frequency that intel_pstate goes to
+    cpu.epb                        what Intel processors weigh: speed (0) or energy (15)
+    cpu.boost                      frequencies above the nominal one
+    cpu.idle_latency               how long an idle CPU may take to wake
+    pcie.aspm                      whether idle PCIe links fall asleep
+    irq.affinity                   fast network ports interrupt the CPUs of their own node
+  
+  Set for one command by gputune run:
+    run.affinity                   the CPUs a command may use: next to its GPU, no isolated ones, no
+                                   small cores
+    run.mempolicy                  memory from the node whose CPUs are used, as long as it has any
+    run.files                      as many open files as the user may have
+    omp.threads                    OMP_NUM_THREADS: one per physical core that may be used
+    omp.bind                       OMP_PLACES and OMP_PROC_BIND: each OpenMP thread stays on its core
+    run.blas                       openblas-openmp where the host's choice is openblas-pthread
+    run.blas_kernels               OPENBLAS_CORETYPE where OpenBLAS takes this processor for a much
+                                   older one
+    omp.spin                       GOMP_SPINCOUNT: how long a waiting OpenMP thread keeps its core
+                                   busy
+    run.allocator                  preload TCMalloc, jemalloc or mimalloc
+    run.malloc                     glibc's malloc keeps large blocks, in huge pages
+    omp.runtime                    LLVM's or Intel's OpenMP in place of GNU's
+    cuda.order                     CUDA numbers the GPUs as nvidia-smi does
+    cuda.segments                  PyTorch's GPU memory grows in place
+    nccl.ifname                    NCCL does not try bridges that lead to no other host
+    run.leftovers                  debugging variables that were left behind are pointed out
+  
+  Checked and reported, never changed:
+    vm.overcommit_memory           reservations do not count as used memory
+    vm.nr_hugepages                no memory is set aside as a pool of huge pages
+    kernel.shmmax                  shared memory segments have no low limit
+    kernel.sched_rt_runtime_us     real-time threads leave some time to others
+    kernel.nmi_watchdog            an interrupt per CPU finds a kernel that hangs
+    net.core.rmem_default          sockets have small receive buffers by default
+    net.core.busy_read             readers of sockets sleep until data comes
+    net.ipv4.tcp_window_scaling    TCP's windows may be larger than 64 KiB
+    net.ipv4.tcp_timestamps        TCP's packets carry the time
+    thp.shmem                      small tensors in shared memory take no huge page
+    mem.shm                        /dev/shm has room for workers
+    limits.memlock                 RDMA may lock memory
+    limits.nofile                  a process may have many open files
+    irq.balance                    irqbalance moves no interrupts of very fast ports
+    nic.rings                      network ports find a buffer for each frame
+    nic.queues                     fast network ports have a queue per core near them
+    nic.mtu                        fast network ports send large frames
+    pcie.acs                       GPUs below one switch talk directly
+    pcie.read_request              fast network cards read much at once
+    nvme.io_timeout                on EC2 a request to an NVMe disk may take long
+    gpu.node                       the NUMA node of every GPU is known
+    gpu.persistence                the driver stays ready between jobs
+    gpu.driver_options             NVIDIA's module has no option of a recipe that harms
+    nccl.conf                      /etc/nccl.conf sets nothing for debugging
+    boot.kernel                    an ordinary kernel, not a real-time one
+    boot.isolcpus                  the scheduler balances all CPUs
+    boot.idle                      idle CPUs rest
+    boot.preempt                   the kernel seldom interrupts its own work
+    boot.init_on_free              freed memory is not cleared a second time
+    boot.iommu                     the IOMMU lets the host's own devices pass
+  
+  Details: gputune explain NAME
   $ gputune explain vm.dirty_bytes --root $FIXTURES/cpu-server-512g.host
   vm.dirty_bytes: unwritten data at which writers must wait, large hosts
   

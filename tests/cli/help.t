@@ -24,7 +24,7 @@ The help of each tool lists its commands by task. Only --help --all lists comman
   
   Record and look up:
     capture  Save this host as one text file
-    list     List the checks; gpuprobe explain has the details
+    list     List the checks, or explain one of them
   
   Options of the default command:
         --require-gpu    report a missing NVIDIA GPU as critical
@@ -96,7 +96,7 @@ The help of each tool lists its commands by task. Only --help --all lists comman
   
   Look up:
     explain    Explain a knob: reason, risk and state on this host
-    list       List the knobs; gputune explain has the details
+    list       List the knobs, or explain one of them
     lint       Find dead, harmful and contradictory lines in configuration files
   
   Common options:
@@ -253,4 +253,30 @@ The help of a command starts with its summary. train has options that only --hel
 
   $ gpuprobe --all
   gpuprobe: --all needs --help (see 'gpuprobe check --help')
+  [64]
+
+list has a name and a summary on each line, and takes a name like explain.
+
+  $ for tool in gpuprobe gputune gpubench; do COLUMNS=80 $tool list | awk -v tool=$tool 'length > 80 { n++ } END { print tool, n + 0 }'; done
+  gpuprobe 0
+  gputune 0
+  gpubench 0
+  $ COLUMNS=80 gputune list | sed -n '1,3p; /^[A-Z]/p'
+  Applied by default:
+  Applied by default:
+    vm.dirty_ratio                 unwritten data at which writers must wait
+    vm.dirty_background_ratio      unwritten data at which the kernel starts
+  Applied only with --optional, --only or a profile:
+  Set for one command by gputune run:
+  Checked and reported, never changed:
+  Details: gputune explain NAME
+  $ gpuprobe list gpu.lost >one; gpuprobe explain gpu.lost | diff one - && echo the same
+  the same
+  $ gputune list vm.swappiness --root $FIXTURES/cpu-server.host >one
+  $ gputune explain vm.swappiness --root $FIXTURES/cpu-server.host | diff one - && echo the same
+  the same
+  $ gpubench list null | head -1
+  null: an empty step: the harness itself
+  $ gputune list nonsense
+  gputune: there is no knob 'nonsense'; gputune list shows them
   [64]

@@ -14,7 +14,7 @@
 #include "tune/txn/persisted_files.h"
 #include "tune/boot/persist.h"
 
-/* ---- list ---------------------------------------------------------------------------------------------------------
+/* ---- documents ----------------------------------------------------------------------------------------------------
  */
 
 static json_t *needs_json(const struct tn_tunable *k)
@@ -70,59 +70,26 @@ static json_t *settings_json(void)
 	return list;
 }
 
-static int run_list(struct gt_cli *cli, int argc, char **argv)
-{
-	json_t *list = json_array(), *k;
-	gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gputune-knobs/1", "knobs", list);
-	gt_auto(gt_table) *t = NULL;
-	size_t n;
-
-	for (size_t i = 0; tn_tunables[i]; i++)
-		json_array_append_new(list, knob_json(tn_tunables[i]));
-	for (size_t i = 0; tn_launch_settings[i]; i++)
-		json_array_append_new(list, launch_json(tn_launch_settings[i]));
-	if (cli->json) {
-		json_object_set_new(doc, "settings", settings_json());
-		gt_json_print(stdout, doc);
-		return 0;
-	}
-	t = gt_table_new();
-	gt_table_column(t, "KNOB", GT_LEFT);
-	gt_table_column(t, "TAG", GT_LEFT);
-	gt_table_column(t, "TAKES EFFECT", GT_LEFT);
-	gt_table_column(t, "WHAT", GT_WRAP);
-	json_array_foreach(list, n, k) {
-		gt_table_row(t);
-		gt_table_cell(t, "%s", gt_json_get_str(k, "id", ""));
-		gt_table_cell(t, "%s", gt_json_get_str(k, "tag", ""));
-		gt_table_cell(t, "%s", gt_json_get_str(k, "takes_effect", ""));
-		gt_table_cell(t, "%s", gt_json_get_str(k, "summary", ""));
-	}
-	gt_table_print(t, stdout, cli->color);
-	puts("");
-	gt_print_wrapped(stdout, "A by default, B by choice (--optional or --only), C checked and reported only, R per run "
-			 "(gputune run)", 0, gt_term_width(stdout));
-	return 0;
-}
-
-const struct gt_cmd tn_cmd_list = {
-	.name = "list",
-	.args = "",
-	.group = "Look up",
-	.summary = "List the knobs; gputune explain has the details",
-	.ignores = GT_ROOT_IGNORED,
-	.run = run_list,
-};
-
 /* ---- explain -------------------------------------------------------------------------------------------------------
  */
 
+static const struct policy {
+	char tag;
+	const char *heading, *text;
+} policies[] = {
+	{ 'A', "Applied by default", "A: applied by default" },
+	{ 'B', "Applied only with --optional, --only or a profile",
+	  "B: applied by choice only (--optional, --only, or a profile)" },
+	{ 'R', "Set for one command by gputune run", "R: set for one run by gputune run" },
+	{ 'C', "Checked and reported, never changed", "C: checked and reported, never written" },
+};
+
 static const char *tag_text(char tag)
 {
-	return tag == 'A' ? "A: applied by default" :
-	       tag == 'B' ? "B: applied by choice only (--optional, --only, or a profile)" :
-	       tag == 'C' ? "C: checked and reported, never written" :
-			    "R: set for one run by gputune run";
+	for (size_t i = 0; i < GT_ARRAY_SIZE(policies); i++)
+		if (policies[i].tag == tag)
+			return policies[i].text;
+	return NULL;
 }
 
 static void paragraph(const char *head, const char *text)
@@ -282,6 +249,57 @@ const struct gt_cmd tn_cmd_explain = {
 	.max_args = 1,
 	.word = tn_knob_word,
 	.run = run_explain,
+};
+
+/* ---- list ---------------------------------------------------------------------------------------------------------
+ */
+
+static void list_policy(const json_t *list, const struct policy *p)
+{
+	const json_t *k;
+	size_t i, indent = 0;
+
+	json_array_foreach(list, i, k)
+		indent = GT_MAX(indent, strlen(gt_json_get_str(k, "id", "")) + 4);
+	printf("%s%s:\n", p == policies ? "" : "\n", p->heading);
+	json_array_foreach(list, i, k) {
+		gt_autofree char *name = gt_xasprintf("  %s", gt_json_get_str(k, "id", ""));
+
+		if (*gt_json_get_str(k, "tag", "") == p->tag)
+			gt_print_columns(stdout, name, gt_json_get_str(k, "summary", ""), (unsigned)indent, gt_term_width(stdout));
+	}
+}
+
+static int run_list(struct gt_cli *cli, int argc, char **argv)
+{
+	json_t *list = json_array();
+	gt_auto_json *doc = json_pack("{s:s, s:o}", "schema", "gputune-knobs/1", "knobs", list);
+
+	if (argc)
+		return run_explain(cli, argc, argv);
+	for (size_t i = 0; tn_tunables[i]; i++)
+		json_array_append_new(list, knob_json(tn_tunables[i]));
+	for (size_t i = 0; tn_launch_settings[i]; i++)
+		json_array_append_new(list, launch_json(tn_launch_settings[i]));
+	if (cli->json) {
+		json_object_set_new(doc, "settings", settings_json());
+		gt_json_print(stdout, doc);
+		return 0;
+	}
+	for (size_t i = 0; i < GT_ARRAY_SIZE(policies); i++)
+		list_policy(list, &policies[i]);
+	puts("\nDetails: gputune explain NAME");
+	return 0;
+}
+
+const struct gt_cmd tn_cmd_list = {
+	.name = "list",
+	.args = "[NAME]",
+	.group = "Look up",
+	.summary = "List the knobs, or explain one of them",
+	.max_args = 1,
+	.word = tn_knob_word,
+	.run = run_list,
 };
 
 /* ---- lint ----------------------------------------------------------------------------------------------------------
