@@ -569,7 +569,7 @@ const char *rt_cpu_isa(void);  /* "avx512", "avx2", "sse2", "neon" or "generic":
 const char *rt_cpu_blas(void); /* for example "oneDNN 2.6.3" */
 /* Returns the instruction set of products of that type: "amx" or "avx512_bf16". NULL if the type is for storage only
  * and products are computed in f32. */
-const char *rt_cpu_low_products(enum rt_dtype dtype);
+const char *rt_cpu_gemm_isa(enum rt_dtype dtype);
 
 /* ---- random numbers ---- Philox 4x32-10: a value is a function of key and counter, independent of the number of threads. */
 uint64_t rt_random_u64(uint64_t seed, uint64_t stream, uint64_t index);

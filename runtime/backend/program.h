@@ -48,7 +48,7 @@ struct rt_run {
 	float grad_scale; /* factor of gradients in updates: undoes the loss scale, clips */
 	struct rt_gradients *gradients;
 	const struct rt_optimizer *optimizer;
-	const struct rt_share *share; /* sharded update; NULL: this rank updates everything */
+	const struct rt_shard *shard; /* sharded update; NULL: this rank updates everything */
 	int64_t step; /* from 1 */
 	/* constants of this step's update; grad_scale is the field above */
 	struct rt_adamw adamw;
@@ -114,5 +114,5 @@ int rt_run_bad_gradient(const char *bad, int64_t step, struct gt_err *err);
 /* Adds the loss of the batch to the weighted mean of the current update. */
 void rt_run_count_loss(struct rt_program *p, struct rt_metrics *m);
 /* options.trace: records an event. */
-void rt_run_note(struct rt_program *p, const struct rt_event *e);
+void rt_run_record_event(struct rt_program *p, const struct rt_event *e);
 #endif

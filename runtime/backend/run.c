@@ -62,7 +62,7 @@ void rt_run_init_param(const struct rt_node *n, float *w, uint64_t seed, int thr
 	}
 }
 
-static bool is_low(const struct rt_node *n)
+static bool is_reduced(const struct rt_node *n)
 {
 	return n->dtype == RT_BF16 || n->dtype == RT_F16;
 }
@@ -70,29 +70,29 @@ static bool is_low(const struct rt_node *n)
 int rt_run_read(const struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err)
 {
 	int64_t count = rt_shape_elements(&n->shape);
-	gt_autofree uint16_t *low = NULL;
+	gt_autofree uint16_t *bits = NULL;
 	int r;
 
-	if (!is_low(n))
+	if (!is_reduced(n))
 		return p->backend->get(p, n, out, err);
-	low = gt_xcalloc((size_t)count, sizeof(*low));
-	r = p->backend->get(p, n, low, err);
+	bits = gt_xcalloc((size_t)count, sizeof(*bits));
+	r = p->backend->get(p, n, bits, err);
 	if (r)
 		return r;
-	(n->dtype == RT_BF16 ? rt_simd_best()->from_bf16 : rt_simd_best()->from_f16)(out, low, count);
+	(n->dtype == RT_BF16 ? rt_simd_best()->from_bf16 : rt_simd_best()->from_f16)(out, bits, count);
 	return 0;
 }
 
 int rt_run_write(struct rt_program *p, struct rt_node *n, const float *in, struct gt_err *err)
 {
 	int64_t count = rt_shape_elements(&n->shape);
-	gt_autofree uint16_t *low = NULL;
+	gt_autofree uint16_t *bits = NULL;
 
-	if (!is_low(n))
+	if (!is_reduced(n))
 		return p->backend->put(p, n, in, err);
-	low = gt_xcalloc((size_t)count, sizeof(*low));
-	(n->dtype == RT_BF16 ? rt_simd_best()->to_bf16 : rt_simd_best()->to_f16)(low, in, count);
-	return p->backend->put(p, n, low, err);
+	bits = gt_xcalloc((size_t)count, sizeof(*bits));
+	(n->dtype == RT_BF16 ? rt_simd_best()->to_bf16 : rt_simd_best()->to_f16)(bits, in, count);
+	return p->backend->put(p, n, bits, err);
 }
 
 /* ---- poison, and non-finite values ---- */
@@ -102,7 +102,7 @@ void rt_run_poison(struct rt_program *p, int i, bool evaluates)
 		struct rt_node *n = p->plan.ir.calls[i]->out[k];
 
 		if (n && rt_plan_poisons(&p->plan, i, n, evaluates))
-			p->backend->fill(p, n->data, NO_NUMBERS, rt_node_room_bytes(n));
+			p->backend->fill(p, n->data, NO_NUMBERS, rt_node_padded_bytes(n));
 	}
 }
 
@@ -158,7 +158,7 @@ void rt_run_count_loss(struct rt_program *p, struct rt_metrics *m)
 	m->update_loss = p->weights > 0 ? p->weighted_loss / p->weights : 0;
 }
 
-void rt_run_note(struct rt_program *p, const struct rt_event *e)
+void rt_run_record_event(struct rt_program *p, const struct rt_event *e)
 {
 	if (p->events)
 		p->events[p->n_events++ % RT_TRACE_EVENTS] = *e;

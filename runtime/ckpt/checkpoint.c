@@ -32,7 +32,7 @@ static bool of_optimizer(const struct rt_program *p, const struct rt_node *n)
 	return false;
 }
 
-static bool is_kept(const struct rt_program *p, const struct rt_node *n)
+static bool is_saved(const struct rt_program *p, const struct rt_node *n)
 {
 	return n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER ||
 	       (n->role == RT_ROLE_STATE && n->first >= 0 && of_optimizer(p, n));
@@ -107,7 +107,7 @@ static void header(const struct rt_program *p, uint64_t ticket, struct gt_buf *o
 		gt_autofree char *name = NULL;
 		json_t *shape;
 
-		if (!is_kept(p, n))
+		if (!is_saved(p, n))
 			continue;
 		name = name_of(n);
 		shape = json_array();
@@ -155,7 +155,7 @@ static int write_all(const struct rt_program *p, int fd, uint64_t ticket)
 	if (r)
 		return r;
 	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
-		if (!is_kept(p, p->plan.ir.nodes[i]))
+		if (!is_saved(p, p->plan.ir.nodes[i]))
 			continue;
 		r = write_tensor(p, p->plan.ir.nodes[i], fd);
 		if (r)
@@ -288,10 +288,10 @@ static bool has_state(const struct rt_safetensors *s)
 	return false;
 }
 
-static bool wants_state(const struct rt_program *p)
+static bool needs_state(const struct rt_program *p)
 {
 	for (int i = 0; i < p->plan.ir.n_nodes; i++)
-		if (p->plan.ir.nodes[i]->role == RT_ROLE_STATE && is_kept(p, p->plan.ir.nodes[i]))
+		if (p->plan.ir.nodes[i]->role == RT_ROLE_STATE && is_saved(p, p->plan.ir.nodes[i]))
 			return true;
 	return false;
 }
@@ -329,7 +329,7 @@ static int load_all(struct rt_program *p, const struct file *f, const struct rt_
 		struct rt_node *n = p->plan.ir.nodes[i];
 		int r = 0;
 
-		if (!is_kept(p, n))
+		if (!is_saved(p, n))
 			continue;
 		if (n->role != RT_ROLE_STATE || state)
 			r = load_tensor(p, n, f, s, copy, err);
@@ -342,15 +342,15 @@ static int load_all(struct rt_program *p, const struct file *f, const struct rt_
 }
 
 /* Returns whether the tensor belongs to the model. Integer counters of other frameworks and optimizer state are ignored. */
-static bool is_of_a_model(const struct rt_st_tensor *t)
+static bool is_model_tensor(const struct rt_st_tensor *t)
 {
 	return !gt_starts_with(t->name, OPTIMIZER) && (t->dtype[0] == 'F' || t->dtype[0] == 'B') && !gt_streq(t->dtype, "BOOL");
 }
 
-static bool keeps(const struct rt_program *p, const char *name)
+static bool has_tensor(const struct rt_program *p, const char *name)
 {
 	for (int i = 0; i < p->plan.ir.n_nodes; i++)
-		if (p->plan.ir.nodes[i]->role != RT_ROLE_STATE && is_kept(p, p->plan.ir.nodes[i]) &&
+		if (p->plan.ir.nodes[i]->role != RT_ROLE_STATE && is_saved(p, p->plan.ir.nodes[i]) &&
 		    gt_streq(p->plan.ir.nodes[i]->name, name))
 			return true;
 	return false;
@@ -360,7 +360,7 @@ static bool keeps(const struct rt_program *p, const char *name)
 static int check_rest(const struct rt_program *p, const char *path, const struct rt_safetensors *s, struct gt_err *err)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (is_of_a_model(&s->tensor[i]) && !keeps(p, s->tensor[i].name))
+		if (is_model_tensor(&s->tensor[i]) && !has_tensor(p, s->tensor[i].name))
 			return gt_fail(err, EINVAL, "%s: the program has no tensor %s: it is of another model", path,
 				       s->tensor[i].name);
 	return 0;
@@ -368,7 +368,7 @@ static int check_rest(const struct rt_program *p, const char *path, const struct
 
 /* The training position in the file. */
 struct position {
-	uint64_t step, ticket, held;
+	uint64_t step, ticket, unchanged;
 	double loss_scale; /* 0: not in the file */
 };
 
@@ -390,7 +390,7 @@ static int read_position(const char *path, const json_t *metadata, struct positi
 	r = count(path, metadata, "ticket", &ret->ticket, err);
 	if (r)
 		return r;
-	r = count(path, metadata, "loss_scale_held", &ret->held, err);
+	r = count(path, metadata, "loss_scale_held", &ret->unchanged, err);
 	if (r)
 		return r;
 	ret->loss_scale = strtod(gt_json_get_str(metadata, "loss_scale", "0"), NULL);
@@ -427,9 +427,9 @@ static int load(struct rt_program *p, const struct file *f, const struct rt_safe
 		return r;
 	/* An optimizer without saved state restarts at step 0. An optimizer without any state continues with the saved
 	 * step. */
-	p->step = has_state(s) || !wants_state(p) ? (int64_t)at.step : 0;
+	p->step = has_state(s) || !needs_state(p) ? (int64_t)at.step : 0;
 	if (at.loss_scale > 0)
-		rt_set_scaler(p, at.loss_scale, (int64_t)at.held);
+		rt_set_scaler(p, at.loss_scale, (int64_t)at.unchanged);
 	rt_set_note(p, gt_json_get_str(s->metadata, "note", NULL));
 	*ret_ticket = at.ticket;
 	return 0;

@@ -46,7 +46,7 @@ const struct rt_st_tensor *rt_safetensors_find(const struct rt_safetensors *s, c
 }
 
 /* Converts a non-negative integer. */
-static bool natural(const json_t *v, uint64_t *ret)
+static bool non_negative(const json_t *v, uint64_t *ret)
 {
 	if (!json_is_integer(v) || json_integer_value(v) < 0)
 		return false;
@@ -75,12 +75,12 @@ static int read_tensor(const char *file, const char *name, const json_t *o, stru
 	t->dtype = dtypes[dtype].name;
 	t->n_dims = (int)json_array_size(shape);
 	for (int i = 0; i < t->n_dims; i++) {
-		if (!natural(json_array_get(shape, (size_t)i), &d) || __builtin_mul_overflow(bytes, d, &bytes))
+		if (!non_negative(json_array_get(shape, (size_t)i), &d) || __builtin_mul_overflow(bytes, d, &bytes))
 			return bad(err, file, name, "its shape is not one");
 		t->dim[i] = (int64_t)d;
 	}
-	if (json_array_size(at) != 2 || !natural(json_array_get(at, 0), &t->begin) || !natural(json_array_get(at, 1), &t->end) ||
-	    t->end < t->begin)
+	if (json_array_size(at) != 2 || !non_negative(json_array_get(at, 0), &t->begin) ||
+	    !non_negative(json_array_get(at, 1), &t->end) || t->end < t->begin)
 		return bad(err, file, name, "its offsets are not a range");
 	if (t->end - t->begin != bytes)
 		return bad(err, file, name, "its offsets do not span what its shape and dtype take");

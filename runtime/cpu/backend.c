@@ -246,25 +246,25 @@ static json_t *threads_on_node(const struct rt_program *p)
 static double pages_at(const struct rt_program *p, int node)
 {
 	const struct rt_cpu_state *s = p->state;
-	unsigned on[NODES] = { 0 }, seen = rt_memory_nodes(s->arena.base, s->arena.bytes, on, NODES);
+	unsigned on[NODES] = { 0 }, sampled = rt_memory_nodes(s->arena.base, s->arena.bytes, on, NODES);
 
 	if (s->ddp)
-		seen += rt_memory_nodes(rt_ddp_base(s->ddp), p->plan.window_bytes, on, NODES);
-	return seen && node >= 0 && node < NODES ? (double)on[node] / seen : NAN;
+		sampled += rt_memory_nodes(rt_ddp_base(s->ddp), p->plan.window_bytes, on, NODES);
+	return sampled && node >= 0 && node < NODES ? (double)on[node] / sampled : NAN;
 }
 
 /* Adds the page sizes that the kernel reports. It may ignore the advice to use huge pages. */
 static void put_pages(const struct rt_arena *a, json_t *doc)
 {
-	double share = rt_arena_huge_share(a);
+	double fraction = rt_arena_huge_fraction(a);
 	char text[64] = "small pages";
 
-	if (a->huge_pages && isnan(share))
+	if (a->huge_pages && isnan(fraction))
 		snprintf(text, sizeof(text), "huge pages advised");
-	else if (share > 0.99)
+	else if (fraction > 0.99)
 		snprintf(text, sizeof(text), "huge pages");
-	else if (share > 0)
-		snprintf(text, sizeof(text), "%.0f %% huge pages", fmax(100 * share, 1));
+	else if (fraction > 0)
+		snprintf(text, sizeof(text), "%.0f %% huge pages", fmax(100 * fraction, 1));
 	else if (a->huge_pages)
 		snprintf(text, sizeof(text), "small pages, huge ones were advised");
 	json_object_set_new(doc, "pages", json_string(text));
@@ -273,7 +273,7 @@ static void put_pages(const struct rt_arena *a, json_t *doc)
 /* Attention stores the reduced-precision type but multiplies in f32. */
 static bool multiplies(const struct rt_call *c, enum rt_dtype type)
 {
-	return !c->op->low_stored && rt_cpu_low_products(type);
+	return !c->op->storage_only && rt_cpu_gemm_isa(type);
 }
 
 static void report(const struct rt_program *p, json_t *doc)
@@ -300,7 +300,7 @@ const struct rt_backend rt_backend_cpu = {
 	.name = "cpu",
 	.track = "calls, each by the whole team",
 	.host_memory = true,
-	.target = { .relu_bits = true, .tiles_flops = rt_conv_tiles_flops, .multiplies_by = rt_cpu_low_products },
+	.target = { .relu_bits = true, .winograd_flops = rt_cpu_winograd_flops, .multiplies_by = rt_cpu_gemm_isa },
 	.check = check,
 	.open = cpu_open,
 	.plan_scratch = plan_scratch,

@@ -13,8 +13,8 @@ struct rt_conv {
 /* Returns the dimensions of a call's input x, weight w and output y. */
 struct rt_conv rt_conv_of(const struct rt_call *c, const struct rt_node *x, const struct rt_node *w, const struct rt_node *y);
 
-/* rt_target.tiles_flops of the CPU. */
-double rt_conv_tiles_flops(const struct rt_call *c, enum rt_dtype rival);
+/* rt_target.winograd_flops of the CPU. */
+double rt_cpu_winograd_flops(const struct rt_call *c, enum rt_dtype rival);
 
 /* oneDNN: returns the scratch size in bytes, or -1 if this build or library version has no fast kernel for the shape.
  * bf16: both input tensors are bf16, the output is f32. */
@@ -27,7 +27,7 @@ void rt_conv_library(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16,
 bool rt_conv_winograd_fits(const struct rt_conv *s);
 /* Returns whether Winograd is faster than a direct convolution whose products run at `rate` times the speed of f32, by
  * counted work. */
-bool rt_conv_winograd_wins(const struct rt_conv *s, enum rt_conv_kind kind, double rate);
+bool rt_conv_winograd_faster(const struct rt_conv *s, enum rt_conv_kind kind, double rate);
 double rt_conv_winograd_flops(const struct rt_conv *s, enum rt_conv_kind kind); /* flops of its products */
 size_t rt_conv_winograd_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads);
 /* add: add to the output image (x or y). */

@@ -63,7 +63,7 @@ static struct dims dims_of(const struct rt_conv *s)
 }
 
 /* Padding after the image, up to the end of the last window. May be less than the padding before it. */
-static void pads_behind(const struct rt_conv *s, dnnl_dims_t ret)
+static void pads_after(const struct rt_conv *s, dnnl_dims_t ret)
 {
 	ret[0] = (s->oh - 1) * s->stride + s->kh - s->h - s->pad;
 	ret[1] = (s->ow - 1) * s->stride + s->kw - s->w - s->pad;
@@ -91,12 +91,12 @@ static void layout_free(layout l)
 }
 
 static dnnl_status_t describe(dnnl_primitive_desc_t *ret, enum rt_conv_kind kind, const struct layouts *l, const struct dims *d,
-			      const dnnl_dims_t behind, const_dnnl_primitive_attr_t attr)
+			      const dnnl_dims_t after, const_dnnl_primitive_attr_t attr)
 {
 	dnnl_primitive_desc_t forward = NULL;
 	dnnl_status_t s = dnnl_convolution_forward_primitive_desc_create(
 		&forward, engine, dnnl_forward_training, dnnl_convolution_direct, l->hint_x, l->hint_w, NULL, l->hint_y,
-		d->strides, d->dilates, d->pads, behind, attr);
+		d->strides, d->dilates, d->pads, after, attr);
 
 	if (s != dnnl_success || kind == RT_CONV_FWD) {
 		*ret = forward;
@@ -104,11 +104,11 @@ static dnnl_status_t describe(dnnl_primitive_desc_t *ret, enum rt_conv_kind kind
 	}
 	if (kind == RT_CONV_BWD_X)
 		s = dnnl_convolution_backward_data_primitive_desc_create(ret, engine, dnnl_convolution_direct, l->x, l->any,
-									 l->y, d->strides, d->dilates, d->pads, behind, forward,
+									 l->y, d->strides, d->dilates, d->pads, after, forward,
 									 attr);
 	else
 		s = dnnl_convolution_backward_weights_primitive_desc_create(ret, engine, dnnl_convolution_direct, l->x, l->any,
-									    NULL, l->y, d->strides, d->dilates, d->pads, behind,
+									    NULL, l->y, d->strides, d->dilates, d->pads, after,
 									    forward, attr);
 	dnnl_primitive_desc_destroy(forward);
 	return s;
@@ -143,12 +143,12 @@ static void layout_free(layout l)
 }
 
 static dnnl_status_t describe(dnnl_primitive_desc_t *ret, enum rt_conv_kind kind, const struct layouts *l, const struct dims *d,
-			      const dnnl_dims_t behind, const_dnnl_primitive_attr_t attr)
+			      const dnnl_dims_t after, const_dnnl_primitive_attr_t attr)
 {
 	dnnl_primitive_desc_t forward = NULL;
 	dnnl_convolution_desc_t desc;
 	dnnl_status_t s = dnnl_convolution_forward_desc_init(&desc, dnnl_forward_training, dnnl_convolution_direct, &l->hint_x,
-							     &l->hint_w, NULL, &l->hint_y, d->strides, d->pads, behind);
+							     &l->hint_w, NULL, &l->hint_y, d->strides, d->pads, after);
 
 	if (s == dnnl_success)
 		s = dnnl_primitive_desc_create(&forward, &desc, attr, engine, NULL);
@@ -158,10 +158,10 @@ static dnnl_status_t describe(dnnl_primitive_desc_t *ret, enum rt_conv_kind kind
 	}
 	if (kind == RT_CONV_BWD_X)
 		s = dnnl_convolution_backward_data_desc_init(&desc, dnnl_convolution_direct, &l->x, &l->any, &l->y, d->strides,
-							     d->pads, behind);
+							     d->pads, after);
 	else
 		s = dnnl_convolution_backward_weights_desc_init(&desc, dnnl_convolution_direct, &l->x, &l->any, NULL, &l->y,
-								d->strides, d->pads, behind);
+								d->strides, d->pads, after);
 	if (s == dnnl_success)
 		s = dnnl_primitive_desc_create(ret, &desc, attr, engine, forward);
 	dnnl_primitive_desc_destroy(forward);
@@ -271,7 +271,7 @@ static dnnl_status_t make_layouts(struct layouts *l, const struct key *k, const 
 
 /* oneDNN 2.6's weight gradient in bf16 processes pixels of a row in pairs. If a row is shorter than the stride, it
  * multiplies uninitialised scratch memory, which may be NaN, by zero. */
-static bool reads_garbage(const struct key *k)
+static bool reads_uninitialised(const struct key *k)
 {
 	return k->bf16 && k->kind == RT_CONV_BWD_W && k->shape.w < k->shape.stride;
 }
@@ -282,15 +282,15 @@ static void make(struct primitive *p)
 	struct layouts l;
 	dnnl_primitive_attr_t attr = NULL;
 	dnnl_primitive_desc_t pd = NULL;
-	dnnl_dims_t behind = { 0 };
+	dnnl_dims_t after = { 0 };
 	dnnl_status_t s;
 
 	memset(&l, 0, sizeof(l));
-	pads_behind(&p->key.shape, behind);
+	pads_after(&p->key.shape, after);
 	s = make_layouts(&l, &p->key, &d);
 	s = s == dnnl_success ? attributes(&attr) : s;
-	s = s == dnnl_success ? describe(&pd, (enum rt_conv_kind)p->key.kind, &l, &d, behind, attr) : s;
-	if (s == dnnl_success && is_fast(pd) && !reads_garbage(&p->key)) {
+	s = s == dnnl_success ? describe(&pd, (enum rt_conv_kind)p->key.kind, &l, &d, after, attr) : s;
+	if (s == dnnl_success && is_fast(pd) && !reads_uninitialised(&p->key)) {
 		s = make_memories(p, pd, l.x, l.w, l.y);
 		s = s == dnnl_success ? dnnl_primitive_create(&p->conv, pd) : s;
 		p->usable = s == dnnl_success;
@@ -383,7 +383,7 @@ const struct rt_conv_kernel *rt_conv_kernel(const struct rt_conv *s, enum rt_con
 	return p && p->usable && have_slots(p, at_once) ? &p->kernel : NULL;
 }
 
-static const struct primitive *behind(const struct rt_conv_kernel *k)
+static const struct primitive *primitive_of(const struct rt_conv_kernel *k)
 {
 	return (const struct primitive *)(const void *)k; /* kernel is its first member */
 }
@@ -392,8 +392,8 @@ bool rt_conv_kernels_share_weights(const struct rt_conv_kernel *a, const struct 
 {
 	int which = a->reorders ? PACKED : W;
 
-	return a->reorders == b->reorders && dnnl_memory_desc_equal(layout_of(behind(a)->slots[0].memory[which]),
-								    layout_of(behind(b)->slots[0].memory[which]));
+	return a->reorders == b->reorders && dnnl_memory_desc_equal(layout_of(primitive_of(a)->slots[0].memory[which]),
+								    layout_of(primitive_of(b)->slots[0].memory[which]));
 }
 
 static void execute(dnnl_primitive_t p, const dnnl_exec_arg_t *args, int n)
@@ -410,7 +410,7 @@ void rt_conv_execute(const struct rt_conv_kernel *k, int slot, void *x, void *w,
 		[RT_CONV_BWD_X] = { DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST },
 		[RT_CONV_BWD_W] = { DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST },
 	};
-	const struct primitive *p = behind(k);
+	const struct primitive *p = primitive_of(k);
 	const dnnl_memory_t *m = p->slots[slot].memory;
 	const int *name = names[p->key.kind], weights = k->reorders ? PACKED : W;
 
@@ -425,12 +425,12 @@ void rt_conv_execute(const struct rt_conv_kernel *k, int slot, void *x, void *w,
 
 void rt_conv_reorder(const struct rt_conv_kernel *k, void *w, void *packed)
 {
-	const dnnl_memory_t *m = behind(k)->slots[0].memory;
-	bool back = behind(k)->key.kind == RT_CONV_BWD_W;
+	const dnnl_memory_t *m = primitive_of(k)->slots[0].memory;
+	bool back = primitive_of(k)->key.kind == RT_CONV_BWD_W;
 
 	dnnl_memory_set_data_handle(m[W], w);
 	dnnl_memory_set_data_handle(m[PACKED], packed);
-	execute(behind(k)->reorder,
+	execute(primitive_of(k)->reorder,
 		(dnnl_exec_arg_t[]){ { DNNL_ARG_FROM, m[back ? PACKED : W] }, { DNNL_ARG_TO, m[back ? W : PACKED] } }, 2);
 }
 #else

@@ -88,7 +88,7 @@ static void one_image(const struct rt_conv *s, enum rt_conv_kind kind, float *x,
 }
 
 /* Adds the threads' gradients in thread order. */
-static void add_up(const struct rt_conv *s, const float *sums, float *packed, float *dw, int team)
+static void add_thread_sums(const struct rt_conv *s, const float *sums, float *packed, float *dw, int team)
 {
 	int64_t n = s->o * patch_length(s);
 
@@ -126,5 +126,5 @@ void rt_conv_own(const struct rt_conv *s, enum rt_conv_kind kind, int threads, f
 			one_image(s, kind, x + i * s->h * s->w * s->c, y + i * s->oh * s->ow * s->o, &t, i == lo);
 	}
 	if (kind == RT_CONV_BWD_W)
-		add_up(s, sums, scratch, w, team);
+		add_thread_sums(s, sums, scratch, w, team);
 }

@@ -30,7 +30,7 @@ struct cut {
 
 static int64_t parts_of(const struct rt_conv *s, enum rt_conv_kind kind, bool bf16, int threads)
 {
-	double rate = bf16 ? rt_cpu_low_rate(RT_BF16) : 1;
+	double rate = bf16 ? rt_cpu_gemm_rate(RT_BF16) : 1;
 	int64_t pixels = s->n * s->oh * s->ow, most = (int64_t)((double)pixels / rate / PART_PIXELS);
 
 	if (kind != RT_CONV_BWD_W || threads < 2 || s->n < threads || pixels < FEW_PIXELS * threads)
@@ -97,7 +97,7 @@ static void whole(const struct rt_conv_kernel *k, enum rt_conv_kind kind, void *
 }
 
 /* Adds floats lo..hi of `count` sums into the first, in order, in blocks that stay in the L1 cache. */
-static void add_up(float *first, const float *sums, int64_t step, int64_t count, int64_t lo, int64_t hi)
+static void add_sums(float *first, const float *sums, int64_t step, int64_t count, int64_t lo, int64_t hi)
 {
 	for (int64_t at = lo; at < hi; at += 2048)
 		for (int64_t i = 1; i < count; i++)
@@ -126,7 +126,7 @@ static void in_parts(const struct rt_conv *s, const struct cut *c, size_t elemen
 					y + lo * y_image, scratch + (size_t)c->count * k->weight_bytes + (size_t)me * c->own);
 		}
 		rt_part(floats, 16, omp_get_num_threads(), me, &lo, &hi);
-		add_up(first, sums, step, c->count, lo, hi);
+		add_sums(first, sums, step, c->count, lo, hi);
 	}
 	if (k->reorders)
 		rt_conv_reorder(k, w, first);

@@ -33,7 +33,7 @@ struct wino {
 	bool add; /* add to the output image */
 };
 
-static int64_t whole(int64_t n, int64_t unit)
+static int64_t round_up(int64_t n, int64_t unit)
 {
 	return (n + unit - 1) / unit * unit;
 }
@@ -41,8 +41,8 @@ static int64_t whole(int64_t n, int64_t unit)
 /* For the gradient of the weights, `in` is x and `out` is dy. */
 static struct wino wino_of(const struct rt_conv *s, enum rt_conv_kind kind, int threads)
 {
-	struct image x = { s->h, s->w, s->c, whole(s->c, RT_WINO_LANES), s->pad };
-	struct image y = { s->oh, s->ow, s->o, whole(s->o, RT_WINO_LANES), 0 };
+	struct image x = { s->h, s->w, s->c, round_up(s->c, RT_WINO_LANES), s->pad };
+	struct image y = { s->oh, s->ow, s->o, round_up(s->o, RT_WINO_LANES), 0 };
 	struct wino p = { .in = x, .out = y, .n = s->n };
 	int64_t each;
 
@@ -57,7 +57,7 @@ static struct wino wino_of(const struct rt_conv *s, enum rt_conv_kind kind, int 
 	p.tiles = p.n * p.rows * p.cols;
 	each = BLOCK_FLOATS / (RT_WINO_PLANES * (p.in.lanes + p.out.lanes)) / BLOCK_MIN * BLOCK_MIN;
 	each = GT_MIN(GT_MAX(each, BLOCK_MIN), BLOCK_MAX);
-	p.blocks = whole((p.tiles + each - 1) / each, threads);
+	p.blocks = round_up((p.tiles + each - 1) / each, threads);
 	p.block = (p.tiles + p.blocks - 1) / p.blocks;
 	p.in_plane = p.block * p.in.lanes + LINE;
 	p.out_plane = p.block * p.out.lanes + LINE;
@@ -80,14 +80,14 @@ bool rt_conv_winograd_fits(const struct rt_conv *s)
  * With rate > 1 the direct convolution uses reduced precision; at equal speed Winograd is then preferred for its
  * smaller error.
  */
-bool rt_conv_winograd_wins(const struct rt_conv *s, enum rt_conv_kind kind, double rate)
+bool rt_conv_winograd_faster(const struct rt_conv *s, enum rt_conv_kind kind, double rate)
 {
 	const double margin = rate > 1 ? 1 : 1.25;
 	struct wino p = wino_of(s, kind, 1);
 	double in = (double)p.in.lanes, out = (double)p.out.lanes, tiles = (double)p.tiles;
-	double again = kind != RT_CONV_BWD_W ? 50 : RT_WINO_PLANES * p.u_plane <= SUM_FLOATS ? 150 : 600;
+	double per_block = kind != RT_CONV_BWD_W ? 50 : RT_WINO_PLANES * p.u_plane <= SUM_FLOATS ? 150 : 600;
 	double cost = tiles * ((double)RT_WINO_PLANES * in * out + 190 * in + 165 * out) +
-		      (2500 + again * (double)p.blocks) * in * out;
+		      (2500 + per_block * (double)p.blocks) * in * out;
 
 	return rate * margin * cost < 9.0 * (double)(s->n * s->oh * s->ow) * (double)(s->c * s->o);
 }
@@ -203,14 +203,14 @@ static void convolve_block(const struct wino *p, const float *in, const float *u
 }
 
 /* w is (O,C,3,3). */
-static struct rt_wino_weights weights_of(const struct wino *p, const float *w, bool turned)
+static struct rt_wino_weights weights_of(const struct wino *p, const float *w, bool rotated)
 {
 	return (struct rt_wino_weights){
 		.at = w,
-		.in_step = turned ? 9 * p->out.channels : 9,
-		.out_step = turned ? 9 : 9 * p->in.channels,
+		.in_step = rotated ? 9 * p->out.channels : 9,
+		.out_step = rotated ? 9 : 9 * p->in.channels,
 		.n_in = p->in.channels, .n_out = p->out.channels, .in = p->in.lanes, .out = p->out.lanes,
-		.turned = turned,
+		.rotated = rotated,
 	};
 }
 

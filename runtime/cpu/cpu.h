@@ -16,7 +16,7 @@ const char *rt_cpu_kernels_warning(void); /* message that the BLAS uses kernels 
 
 /*
  * c (m,n) = op(a) op(b) + beta c, beta 0 or 1. a and b have type `dtype`: f32, or a reduced-precision type with sums in
- * f32. scratch: rt_low_scratch_bytes() of the operands.
+ * f32. scratch: rt_widen_scratch_bytes() of the operands.
  */
 void rt_gemm_any(const struct rt_cpu *cpu, enum rt_dtype dtype, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void *a,
 		 int64_t lda, const void *b, int64_t ldb, float beta, float *c, int64_t ldc, float *scratch);
@@ -38,9 +38,9 @@ extern const struct rt_cpu_kernel *const rt_cpu_kernels[RT_N_OPS];
 #define RT_CPU_DECLARE(ID, name, kernels) RT_CPU_##kernels(RT_CPU_EXTERN, ID, name)
 RT_OPS(RT_CPU_DECLARE)
 /* Returns the speed of products of that type relative to f32, by counted work. 1 if the type is for storage only. */
-double rt_cpu_low_rate(enum rt_dtype dtype);
+double rt_cpu_gemm_rate(enum rt_dtype dtype);
 /* Returns the scratch bytes of a product of two reduced-precision tensors. 0 for f32, or if the CPU multiplies the type. */
-size_t rt_low_scratch_bytes(const struct rt_node *a, const struct rt_node *b);
+size_t rt_widen_scratch_bytes(const struct rt_node *a, const struct rt_node *b);
 /* y (rows,cols) = act(x + bias) on the team. bias (cols) may be NULL. x keeps x + bias unless y is x. */
 void rt_cpu_bias_act(const struct rt_cpu *cpu, float *x, float *y, const float *bias, int64_t rows, int64_t cols,
 		     enum rt_act act);

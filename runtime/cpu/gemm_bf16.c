@@ -26,9 +26,9 @@ struct product {
 /* One model has a few dozen shapes, times at most 32 lengths of documents. A full table is cleared. */
 #define PRODUCTS	4096
 static struct product products[PRODUCTS];
-static int16_t head[PRODUCTS], behind[PRODUCTS]; /* hash chains, indices from 1; 0: end */
+static int16_t head[PRODUCTS], next[PRODUCTS]; /* hash chains, indices from 1; 0: end */
 static int n_products;
-static int64_t made;
+static int64_t created;
 static dnnl_engine_t engine;
 static dnnl_stream_t stream;
 /* about 50 us of work on one core */
@@ -135,28 +135,28 @@ static struct product *find(const struct key *key)
 	uint64_t place = gt_hash64(key, sizeof(*key), 0) % PRODUCTS;
 	struct product *p;
 
-	for (int i = head[place]; i; i = behind[i - 1])
+	for (int i = head[place]; i; i = next[i - 1])
 		if (!memcmp(&products[i - 1].key, key, sizeof(*key)))
 			return products[i - 1].primitive ? &products[i - 1] : NULL;
 	if (n_products == PRODUCTS)
 		forget_all();
 	p = &products[n_products];
-	behind[n_products] = head[place];
+	next[n_products] = head[place];
 	head[place] = (int16_t)++n_products;
 	p->key = *key;
-	made++;
+	created++;
 	if (make(p) != dnnl_success)
 		p->primitive = NULL;
 	return p->primitive ? p : NULL;
 }
 
-int64_t rt_bf16_products_made(void)
+int64_t rt_bf16_primitives(void)
 {
-	return made;
+	return created;
 }
 
 /* Returns whether the library supports such products. Small and large products use the same code. */
-static bool library_can(void)
+static bool library_multiplies(void)
 {
 	const struct key small = { 64, 64, 64, 64, 64, 64, 0, 1, 0, 1 };
 
@@ -164,24 +164,24 @@ static bool library_can(void)
 	       dnnl_stream_create(&stream, engine, dnnl_stream_default_flags) == dnnl_success && find(&small);
 }
 
-static const char *products_are;
+static const char *gemm_isa;
 
 /* Finds out what the library will use. The CPU's features are not enough: ONEDNN_MAX_CPU_ISA may limit the library, and
  * AMX's tiles need the kernel's permission. The library's ISA names are bit masks. */
-static void look(void)
+static void detect(void)
 {
 	unsigned isa = dnnl_get_effective_cpu_isa(), bf16 = dnnl_cpu_isa_avx512_core_bf16, amx = dnnl_cpu_isa_avx512_core_amx;
 
-	if ((isa & bf16) == bf16 && library_can())
-		products_are = (isa & amx) == amx ? "amx" : "avx512_bf16";
+	if ((isa & bf16) == bf16 && library_multiplies())
+		gemm_isa = (isa & amx) == amx ? "amx" : "avx512_bf16";
 }
 
-const char *rt_bf16_products(void)
+const char *rt_bf16_gemm_isa(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, look);
-	return products_are;
+	pthread_once(&once, detect);
+	return gemm_isa;
 }
 
 void rt_gemm_bf16(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
@@ -221,12 +221,12 @@ void rt_gemm_bf16(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t
 		omp_set_num_threads(cpu->threads);
 }
 #else
-const char *rt_bf16_products(void)
+const char *rt_bf16_gemm_isa(void)
 {
 	return NULL;
 }
 
-int64_t rt_bf16_products_made(void)
+int64_t rt_bf16_primitives(void)
 {
 	return 0;
 }
@@ -234,6 +234,6 @@ int64_t rt_bf16_products_made(void)
 void rt_gemm_bf16(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda,
 		  const void *b, int64_t ldb, float beta, float *c, int64_t ldc)
 {
-	abort(); /* not reached: rt_bf16_products() returns NULL */
+	abort(); /* not reached: rt_bf16_gemm_isa() returns NULL */
 }
 #endif

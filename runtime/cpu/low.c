@@ -59,23 +59,23 @@ static void run_cast(const struct rt_cpu *cpu, const struct rt_call *c, const st
 
 const struct rt_cpu_kernel rt_cpu_cast = { .run = run_cast };
 
-const char *rt_cpu_low_products(enum rt_dtype dtype)
+const char *rt_cpu_gemm_isa(enum rt_dtype dtype)
 {
-	return dtype == RT_BF16 ? rt_bf16_products() : NULL;
+	return dtype == RT_BF16 ? rt_bf16_gemm_isa() : NULL;
 }
 
 /* A vector register holds twice as many elements, and AVX512_BF16 multiplies them at the same rate. AMX multiplies 16 x
  * 16 x 32 in 16 cycles. */
-double rt_cpu_low_rate(enum rt_dtype dtype)
+double rt_cpu_gemm_rate(enum rt_dtype dtype)
 {
-	const char *products = rt_cpu_low_products(dtype);
+	const char *products = rt_cpu_gemm_isa(dtype);
 
 	return !products ? 1 : gt_streq(products, "amx") ? 16 : 2;
 }
 
-size_t rt_low_scratch_bytes(const struct rt_node *a, const struct rt_node *b)
+size_t rt_widen_scratch_bytes(const struct rt_node *a, const struct rt_node *b)
 {
-	if (a->dtype == RT_F32 || rt_cpu_low_products(a->dtype))
+	if (a->dtype == RT_F32 || rt_cpu_gemm_isa(a->dtype))
 		return 0;
 	return (size_t)(rt_shape_elements(&a->shape) + rt_shape_elements(&b->shape)) * sizeof(float) + 64;
 }
@@ -85,7 +85,7 @@ void rt_gemm_any(const struct rt_cpu *cpu, enum rt_dtype dtype, bool ta, bool tb
 {
 	if (dtype == RT_F32) {
 		rt_gemm(cpu, ta, tb, m, n, k, 1, a, lda, b, ldb, beta, c, ldc);
-	} else if (rt_cpu_low_products(dtype)) {
+	} else if (rt_cpu_gemm_isa(dtype)) {
 		rt_gemm_bf16(cpu, ta, tb, m, n, k, a, lda, b, ldb, beta, c, ldc);
 	} else {
 		int64_t na = (ta ? k : m) * lda, nb = (tb ? n : k) * ldb;

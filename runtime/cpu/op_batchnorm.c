@@ -33,7 +33,7 @@ static struct norm norm_of(const struct rt_cpu *cpu, const struct rt_call *c)
 }
 
 /* Returns sum `which` of channel j over the team, in thread order. */
-static double add_up(const struct norm *n, int team, int64_t j, int which)
+static double team_sum(const struct norm *n, int team, int64_t j, int which)
 {
 	double sum = 0;
 
@@ -72,14 +72,14 @@ static void find_shift(const struct norm *n, const float *x)
 }
 
 /* The batch's statistics. The sums are of x - n->mean, as set by find_shift(). */
-static void own_statistics(const struct norm *n, const struct rt_call *c, int team)
+static void batch_statistics(const struct norm *n, const struct rt_call *c, int team)
 {
 	const float *gain = rt_f32(c->in[1]), *bias = rt_f32(c->in[2]);
 	float *mean = rt_f32(c->out[1]), *rstd = rt_f32(c->out[2]);
 
 	for (int64_t j = 0; j < n->cols; j++) {
-		double m = add_up(n, team, j, 0) / (double)n->rows;
-		double var = fmax(add_up(n, team, j, 1) / (double)n->rows - m * m, 0), r = 1 / sqrt(var + (double)c->attr.eps);
+		double m = team_sum(n, team, j, 0) / (double)n->rows;
+		double var = fmax(team_sum(n, team, j, 1) / (double)n->rows - m * m, 0), r = 1 / sqrt(var + (double)c->attr.eps);
 
 		m += (double)n->mean[j];
 		if (mean)
@@ -134,7 +134,7 @@ static void run_batchnorm(const struct rt_cpu *cpu, const struct rt_call *c, con
 			if (run->eval)
 				running_statistics(&n, c);
 			else
-				own_statistics(&n, c, all);
+				batch_statistics(&n, c, all);
 		}
 		cpu->simd->channel_affine(y + lo * n.cols, open ? open + lo * rt_bits_bytes(n.cols) : NULL, x + lo * n.cols,
 					  residual ? residual + lo * n.cols : NULL, n.mean, n.a, n.b, hi - lo, n.cols,
@@ -151,9 +151,9 @@ static void gradients(const struct norm *n, const struct rt_call *c, int team)
 	float *dgain = rt_f32(c->out[1]), *dbias = rt_f32(c->out[2]);
 
 	for (int64_t j = 0; j < n->cols; j++) {
-		double r = (double)rstd[j], scale = r * (double)gain[j], g = add_up(n, team, j, 0);
-		double off = add_up(n, team, j, 2) / (double)n->rows; /* exact mean - mean[j] */
-		double gx = add_up(n, team, j, 1) - off * g;
+		double r = (double)rstd[j], scale = r * (double)gain[j], g = team_sum(n, team, j, 0);
+		double off = team_sum(n, team, j, 2) / (double)n->rows; /* exact mean - mean[j] */
+		double gx = team_sum(n, team, j, 1) - off * g;
 
 		if (dgain)
 			dgain[j] = (float)(gx * r) + (c->attr.accumulate & 2 ? dgain[j] : 0);
@@ -171,14 +171,14 @@ static void move_running(const struct norm *n, const struct rt_call *c)
 {
 	const float *mean = rt_f32(c->in[3]), *rstd = rt_f32(c->in[4]), *left_out = rt_f32(c->in[6]);
 	float *running_mean = rt_f32(c->out[4]), *running_var = rt_f32(c->out[5]);
-	double share = (double)c->attr.rate, unbiased = (double)n->rows / (double)(n->rows - 1);
+	double weight = (double)c->attr.rate, unbiased = (double)n->rows / (double)(n->rows - 1);
 
 	for (int64_t j = 0; j < n->cols; j++) {
 		double m = (double)mean[j] + (left_out ? (double)left_out[j] : 0), r = (double)rstd[j];
 		double var = fmax(1 / (r * r) - (double)c->attr.eps, 0) * unbiased;
 
-		running_mean[j] = (float)((1 - share) * (double)running_mean[j] + share * m);
-		running_var[j] = (float)((1 - share) * (double)running_var[j] + share * var);
+		running_mean[j] = (float)((1 - weight) * (double)running_mean[j] + weight * m);
+		running_var[j] = (float)((1 - weight) * (double)running_var[j] + weight * var);
 	}
 }
 

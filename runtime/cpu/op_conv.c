@@ -37,10 +37,10 @@ static size_t kernel_scratch(const struct rt_conv *s, enum rt_conv_kind kind, bo
 
 static bool multiplies_bf16(const struct rt_call *c)
 {
-	return c->in[0]->dtype == RT_BF16 && rt_cpu_low_products(RT_BF16);
+	return c->in[0]->dtype == RT_BF16 && rt_cpu_gemm_isa(RT_BF16);
 }
 
-double rt_conv_tiles_flops(const struct rt_call *c, enum rt_dtype rival)
+double rt_cpu_winograd_flops(const struct rt_call *c, enum rt_dtype rival)
 {
 	const struct rt_node *x, *w, *y;
 	enum rt_conv_kind kind = rt_conv_roles(c, &x, &w, &y);
@@ -49,7 +49,7 @@ double rt_conv_tiles_flops(const struct rt_call *c, enum rt_dtype rival)
 	if (!w || c->in[0]->dtype != RT_F32)
 		return 0;
 	s = rt_conv_of(c, x, w, y);
-	if (!rt_conv_winograd_fits(&s) || !rt_conv_winograd_wins(&s, kind, rt_cpu_low_rate(rival)))
+	if (!rt_conv_winograd_fits(&s) || !rt_conv_winograd_faster(&s, kind, rt_cpu_gemm_rate(rival)))
 		return 0;
 	return rt_conv_winograd_flops(&s, kind);
 }
@@ -66,7 +66,7 @@ static size_t conv_scratch(const struct rt_call *c, int threads)
 	if (!w)
 		return 0;
 	s = rt_conv_of(c, x, w, y);
-	if (c->attr.tiles_flops > 0)
+	if (c->attr.winograd_flops > 0)
 		return rt_conv_winograd_scratch(&s, kind, threads);
 	if (multiplies_bf16(c)) {
 		bytes = kernel_scratch(&s, kind, true, threads, &library);
@@ -110,7 +110,7 @@ static void convolve(const struct rt_cpu *cpu, const struct rt_call *c)
 	if (!w)
 		return;
 	s = rt_conv_of(c, x, w, y);
-	if (c->attr.tiles_flops > 0) {
+	if (c->attr.winograd_flops > 0) {
 		rt_conv_winograd(cpu, &s, kind, rt_f32(x), rt_f32(w), rt_f32(y), scratch, c->attr.accumulate & 1);
 		return;
 	}

@@ -26,7 +26,7 @@ static void rows_loss(const struct rt_cpu *cpu, float *logits, int64_t ld, const
 }
 
 /* Returns the number of rows that count, at least 1: a batch of padding only has loss 0. */
-static int64_t counted(const int32_t *targets, int64_t rows)
+static int64_t count_targets(const int32_t *targets, int64_t rows)
 {
 	int64_t n = 0;
 
@@ -48,7 +48,7 @@ static void mean_loss(float *loss, const float *losses, int64_t rows, int64_t co
 /* in: logits (M,V), targets. out: loss, dlogits (M,V), rows (M) */
 static void run_cross_entropy(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
-	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]), count = counted(c->in[1]->data, rows);
+	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]), count = count_targets(c->in[1]->data, rows);
 	float *grad = run->eval ? NULL : rt_f32(c->out[1]), *losses = rt_f32(c->out[2]);
 
 	rows_loss(cpu, rt_f32(c->in[0]), cols, NULL, grad, cols, c->in[1]->data, losses, rows, cols,
@@ -75,8 +75,8 @@ static size_t linear_cross_entropy_scratch(const struct rt_call *c, int threads)
 		return logits * sizeof(float);
 	/* Logits, their gradient in reduced precision, and widened operands if the type is for storage only. */
 	return logits * (sizeof(float) + 2) + 64 +
-	       (rt_low_scratch_bytes(c->in[0], c->in[1]) ?
-			rt_low_scratch_bytes(c->in[0], c->in[1]) + logits * sizeof(float) : 0);
+	       (rt_widen_scratch_bytes(c->in[0], c->in[1]) ?
+			rt_widen_scratch_bytes(c->in[0], c->in[1]) + logits * sizeof(float) : 0);
 }
 
 /* in: x (M,C), w (V,C), b (V), targets. out: loss, dx, dw, db, rows (M); scratch: a slice of logits */
@@ -88,7 +88,7 @@ static void run_linear_cross_entropy(const struct rt_cpu *cpu, const struct rt_c
 	const char *x = c->in[0]->data, *w = c->in[1]->data;
 	const float *b = rt_f32(c->in[2]);
 	const int32_t *targets = c->in[3]->data;
-	int64_t count = counted(targets, rows);
+	int64_t count = count_targets(targets, rows);
 	float *logits = rt_f32(c->out[RT_MAX_IO - 1]), *losses = rt_f32(c->out[4]), scale = run->loss_scale / (float)count;
 	float *dx = run->eval ? NULL : rt_f32(c->out[1]), *dw = run->eval ? NULL : rt_f32(c->out[2]);
 	float *db = run->eval ? NULL : rt_f32(c->out[3]);

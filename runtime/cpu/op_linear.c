@@ -47,7 +47,7 @@ void rt_cpu_bias_act(const struct rt_cpu *cpu, float *x, float *y, const float *
 /* Scratch for widened operands, if the reduced-precision type is for storage only. */
 static size_t linear_scratch(const struct rt_call *c, int threads)
 {
-	return rt_low_scratch_bytes(c->in[0], c->in[1]);
+	return rt_widen_scratch_bytes(c->in[0], c->in[1]);
 }
 
 /* y (M,N) = act(x (M,K) w (N,K)^T + b) */

@@ -134,7 +134,7 @@ static void run_reduce(const struct rt_cpu *cpu, const struct rt_call *c, const 
 const struct rt_cpu_kernel rt_cpu_reduce = { .run = run_reduce };
 
 /* Spreads one row of dy over the n rows of its sum. For a maximum, only to the first row that has it. */
-static void spread(const struct rt_call *c, const struct rt_extents *e, int64_t o)
+static void reduce_bwd_row(const struct rt_call *c, const struct rt_extents *e, int64_t o)
 {
 	const float *dy = rt_f32(c->in[0]) + o * e->inner;
 	const float *x = c->in[1] ? rt_f32(c->in[1]) + o * e->n * e->inner : NULL;
@@ -163,14 +163,14 @@ static void run_reduce_bwd(const struct rt_cpu *cpu, const struct rt_call *c, co
 
 #pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
 	for (int64_t o = 0; o < e.outer; o++)
-		spread(c, &e, o);
+		reduce_bwd_row(c, &e, o);
 }
 
 const struct rt_cpu_kernel rt_cpu_reduce_bwd = { .run = run_reduce_bwd };
 
 /* One after the other; a large product runs on the whole team. */
-static void products(const struct rt_cpu *cpu, const struct rt_call *c, int64_t batch, int64_t m, int64_t n, int64_t k, int64_t lda,
-		     int64_t ldb)
+static void batched_gemm(const struct rt_cpu *cpu, const struct rt_call *c, int64_t batch, int64_t m, int64_t n, int64_t k,
+			 int64_t lda, int64_t ldb)
 {
 	enum rt_dtype type = c->in[0]->dtype;
 	const char *a = c->in[0]->data, *b = c->in[1]->data;
@@ -185,7 +185,7 @@ static void products(const struct rt_cpu *cpu, const struct rt_call *c, int64_t 
 /* Scratch for widened operands, if the reduced-precision type is for storage only. */
 static size_t matmul_scratch(const struct rt_call *c, int threads)
 {
-	return rt_low_scratch_bytes(c->in[0], c->in[1]);
+	return rt_widen_scratch_bytes(c->in[0], c->in[1]);
 }
 
 /* A single product runs on the whole team, several products on one thread each. Reduced-precision products on units of
@@ -199,8 +199,8 @@ static void run_matmul(const struct rt_cpu *cpu, const struct rt_call *c, const 
 	float *y = rt_f32(c->out[0]), beta = (float)(c->attr.accumulate & 1);
 	int team = rt_cpu_team(cpu, c->op->flops(c) / 4);
 
-	if (batch == 1 || rt_cpu_low_products(c->in[0]->dtype)) {
-		products(cpu, c, batch, m, n, k, lda, ldb);
+	if (batch == 1 || rt_cpu_gemm_isa(c->in[0]->dtype)) {
+		batched_gemm(cpu, c, batch, m, n, k, lda, ldb);
 		return;
 	}
 	if (c->in[0]->dtype != RT_F32) {

@@ -106,7 +106,7 @@ const struct rt_cpu_kernel rt_cpu_max_pool_bwd = { .run = run_max_pool_bwd };
 /* y = mean of the window. back: each pixel of the window += y / window^2. */
 static void avg_window(const struct pool *p, float *x, int64_t row, int64_t col, float *y, bool back)
 {
-	float share = 1.0f / (float)(p->a->window * p->a->window);
+	float scale = 1.0f / (float)(p->a->window * p->a->window);
 
 	if (!back)
 		memset(y, 0, (size_t)p->c * sizeof(float));
@@ -115,9 +115,9 @@ static void avg_window(const struct pool *p, float *x, int64_t row, int64_t col,
 
 		for (int64_t i = 0; at >= 0 && i < p->c; i++)
 			if (back)
-				x[at + i] += y[i] * share;
+				x[at + i] += y[i] * scale;
 			else
-				y[i] += x[at + i] * share;
+				y[i] += x[at + i] * scale;
 	}
 }
 

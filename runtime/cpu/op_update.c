@@ -89,14 +89,14 @@ typedef void update_fn(const struct rt_cpu *cpu, const struct rt_call *c, const 
 		       int64_t origin, const void *numbers);
 
 /* Returns the address of the same tensor in another rank's window. */
-static float *at_rank(const struct rt_share *s, char *base, const struct rt_node *n)
+static float *at_rank(const struct rt_shard *s, char *base, const struct rt_node *n)
 {
 	return (float *)(void *)(base + ((const char *)n->data - s->base));
 }
 
 /* Sums the gradients, updates, and copies new values to the other ranks in one pass over memory. */
-static void shared_block(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_share *s, update_fn *fn, int64_t from,
-			 int64_t to, int64_t origin, const void *numbers)
+static void sharded_block(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_shard *s, update_fn *fn, int64_t from,
+			  int64_t to, int64_t origin, const void *numbers)
 {
 	float *x[RT_MAX_RANKS], sum[BLOCK], *g = rt_f32(c->in[0]) + from;
 
@@ -115,7 +115,7 @@ static void shared_block(const struct rt_cpu *cpu, const struct rt_call *c, cons
 static void update(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run, double bytes, update_fn *fn,
 		   const void *numbers)
 {
-	const struct rt_share *s = run->share;
+	const struct rt_shard *s = run->shard;
 	int64_t first, end;
 	int team;
 
@@ -131,7 +131,7 @@ static void update(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 		if (!s && hi > lo)
 			fn(cpu, c, rt_f32(c->in[0]) + lo, lo, hi, 0, numbers);
 		for (int64_t at = lo; s && at < hi; at += BLOCK)
-			shared_block(cpu, c, s, fn, at, GT_MIN(at + BLOCK, hi), first, numbers);
+			sharded_block(cpu, c, s, fn, at, GT_MIN(at + BLOCK, hi), first, numbers);
 	}
 }
 

@@ -63,7 +63,7 @@ int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err)
 	for (int64_t i = 0; i < 2 * square; i++)
 		memory[i] = 0.5f + (float)(i % 97) / 97;
 	*ret = (struct rt_peaks){ .flops_per_s = best_product(&cpu, RT_F32, memory, memory + square, low) };
-	if (rt_cpu_low_products(RT_BF16)) {
+	if (rt_cpu_gemm_isa(RT_BF16)) {
 		rt_narrow(&cpu, RT_BF16, low, memory, 2 * square);
 		ret->bf16_flops_per_s = best_product(&cpu, RT_BF16, low, (uint16_t *)(void *)low + square, low + square);
 	}

@@ -24,7 +24,7 @@ static void note_time(struct rt_program *p, struct rt_call *c, int i, const stru
 
 	if (run->profiled)
 		c->seconds += end - start;
-	rt_run_note(p, &(struct rt_event){ .shape = p->shape, .call = i, .step = run->step, .start = start, .end = end });
+	rt_run_record_event(p, &(struct rt_event){ .shape = p->shape, .call = i, .step = run->step, .start = start, .end = end });
 }
 
 /*
@@ -32,7 +32,7 @@ static void note_time(struct rt_program *p, struct rt_call *c, int i, const stru
  * pass. Once a bucket is complete, it has finished on every rank. Gradients are divided by the weights of all ranks'
  * batches.
  */
-static int have_losses(struct rt_program *p, struct rt_run *run, struct gt_err *err)
+static int get_losses(struct rt_program *p, struct rt_run *run, struct gt_err *err)
 {
 	struct rt_cpu_state *s = p->state;
 	double loss_scale = p->scale.on ? (double)p->scale.scale : 1;
@@ -55,7 +55,7 @@ static int start_bucket(struct rt_program *p, int bucket, struct rt_run *run, st
 	struct rt_cpu_state *s = p->state;
 
 	if (bucket == 0 && rt_ddp_feeds_back(s->ddp, run->step)) {
-		int r = have_losses(p, run, err);
+		int r = get_losses(p, run, err);
 
 		if (r)
 			return r;
@@ -71,7 +71,7 @@ static int wait_for_bucket(struct rt_program *p, int bucket, struct rt_run *run,
 
 	if (r)
 		return r;
-	return have_losses(p, run, err);
+	return get_losses(p, run, err);
 }
 
 static int run_collective(struct rt_program *p, const struct rt_call *c, struct rt_run *run, struct gt_err *err)
@@ -123,7 +123,7 @@ static double forward(struct rt_program *p, struct rt_run *run, int *ret_next)
 	if (p->opt.debug.poison)
 		rt_run_poison_all(p);
 	for (; i < p->plan.ir.n_calls && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD; i++)
-		if (!p->plan.ir.calls[i]->once || p->stale)
+		if (!p->plan.ir.calls[i]->run_once || p->stale)
 			rt_cpu_run_call(p, i, run);
 	p->stale = false;
 	*ret_next = i;
@@ -172,7 +172,7 @@ static void update_scale(struct rt_program *p, bool skipped)
 }
 
 /* Decides from all gradients whether the update is skipped, clipped, or fails. */
-static int judge_gradients(struct rt_program *p, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
+static int check_gradients(struct rt_program *p, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
 {
 	const struct rt_cpu_state *s = p->state;
 	const struct rt_node *bad = run->gradients->not_finite;
@@ -204,7 +204,7 @@ static int reduced_loss(struct rt_program *p, struct rt_run *run, struct rt_metr
 
 	if (r)
 		return r;
-	r = have_losses(p, run, err);
+	r = get_losses(p, run, err);
 	if (r)
 		return r;
 	m->loss = s->losses.batch;
@@ -224,7 +224,7 @@ static int finish_update(struct rt_program *p, int next, struct rt_run *run, str
 		return r;
 	if (!s->overflow || s->ddp)
 		next = run_until(p, next, RT_PHASE_UPDATE, run);
-	r = judge_gradients(p, run, m, err);
+	r = check_gradients(p, run, m, err);
 	if (r)
 		return r;
 	if (!m->skipped) {
@@ -259,7 +259,7 @@ int rt_cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *
 	if (!p->batches)
 		s->overflow = s->reduced = false;
 	s->ddp_status = 0;
-	run->share = s->ddp ? rt_ddp_share(s->ddp) : NULL;
+	run->shard = s->ddp ? rt_ddp_shard(s->ddp) : NULL;
 	load_inputs(p, inputs);
 	rt_plan_set_accumulate(&p->plan, p->batches > 0 || p->opt.debug.zero_gradients);
 	if (p->opt.debug.zero_gradients && !p->batches)
@@ -289,7 +289,7 @@ int rt_cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *
 	if (r)
 		return r;
 	if (run->step == RT_FIRST_STEPS)
-		rt_heap_make_room(s->cpu.threads);
+		rt_heap_reserve(s->cpu.threads);
 	return 0;
 }
 

@@ -62,7 +62,7 @@ const struct rt_backend rt_backend_cuda = {
 	.name = "cuda",
 	.track = "calls on the device",
 	.scales_loss = true,
-	.target = { .low_tensors = true, .gelu_epilogue = true, .wide_rows = true, .fp8_words = RT_FP8_HEAD },
+	.target = { .reduced_tensors = true, .gelu_epilogue = true, .wide_rows = true, .fp8_words = RT_FP8_HEAD },
 	.align = ALIGN,
 	.probe = probe,
 	.check = check,

@@ -181,7 +181,7 @@ static int fill_group(struct rt_program *p, const struct update_group *g, struct
 			.gradient = rt_at(c->in[0]),
 			.scale0 = rt_at(c->out[3]),
 			.scale1 = rt_at(c->out[4]),
-			.copy = rt_at(rt_plan_low(&p->plan, c->out[0])),
+			.copy = rt_at(rt_plan_reduced_copy(&p->plan, c->out[0])),
 			.n = rt_shape_elements(&c->out[0]->shape),
 			.gradient_type = typed(RT_UPDATE_F32, c->in[0]),
 			.narrow_param = c->out[0]->dtype == RT_BF16,
@@ -223,7 +223,7 @@ static int put_maps(struct rt_program *p, struct gt_err *err)
 static int narrow_copy(struct rt_program *p, struct rt_node *n, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
-	const struct rt_node *low = rt_plan_low(&p->plan, n);
+	const struct rt_node *low = rt_plan_reduced_copy(&p->plan, n);
 	int64_t count = rt_shape_elements(&n->shape);
 	cu_ptr x = rt_at(n), y = rt_at(low);
 	int r;

@@ -375,7 +375,7 @@ static void linear_cross_entropy(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *x = c->in[0];
 	int64_t rows = rt_rows(x), k = rt_cols(x), v = c->in[1]->shape.d[0], ld = rt_cross_entropy_stride(c);
-	int64_t slice = rt_cross_entropy_slice(c), n = c->attr.room ? c->attr.room : v; /* pass/pad.c */
+	int64_t slice = rt_cross_entropy_slice(c), n = c->attr.padded_cols ? c->attr.padded_cols : v; /* pass/pad.c */
 	size_t size = rt_dtype_bytes(x->dtype);
 	cu_ptr logits = scratch(c), part = logits + logits_bytes(c), count = part + bias_part_bytes(c);
 	cu_ptr w = rt_at(c->in[1]), losses = rt_at(c->out[4]);

@@ -151,7 +151,7 @@ static void count_kinds(const struct rt_plan *plan, struct rt_memory *m)
 	for (int i = 0; i < plan->ir.n_nodes; i++) {
 		const struct rt_node *n = plan->ir.nodes[i];
 
-		if (n->first < 0 || n->storage != n || !(n->shared || rt_plan_keeps(n)))
+		if (n->first < 0 || n->storage != n || !(n->shared || rt_is_persistent(n)))
 			continue;
 		kept += n->shared ? 0 : n->bytes;
 		if (n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER)

@@ -128,7 +128,7 @@ int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how
 
 	for (int i = from; !r && i < to; i++) {
 		if ((how.no_updates && p->plan.ir.calls[i]->phase == RT_PHASE_UPDATE) ||
-		    (how.no_once && p->plan.ir.calls[i]->once))
+		    (how.no_once && p->plan.ir.calls[i]->run_once))
 			continue;
 		if (how.timed)
 			r = rt_timing_begin(e->timing, i, e->stream, err);

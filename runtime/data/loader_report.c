@@ -99,7 +99,7 @@ json_t *rt_loader_report(const struct rt_loader *l)
 	put(doc, "prefetch", (uint64_t)l->o.prefetch);
 	json_object_set_new(doc, "cpus", cpus[0] ? gt_json_str(cpus) : json_null());
 	put(doc, "buffer_bytes", l->arena.bytes);
-	json_object_set_new(doc, "pages", json_string(rt_arena_huge_share(&l->arena) > 0.5 ? "huge" : "base"));
+	json_object_set_new(doc, "pages", json_string(rt_arena_huge_fraction(&l->arena) > 0.5 ? "huge" : "base"));
 	put(doc, "batch_bytes", l->batch_x);
 	put(doc, "batches", l->ticket - l->o.start);
 	put(doc, "epoch", l->epoch);

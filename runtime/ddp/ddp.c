@@ -39,7 +39,7 @@ struct rt_ddp {
 	int64_t compress_after;
 	struct rt_window window, local, coded; /* windows of all ranks, of the host's ranks, of those that compress */
 	const struct rt_ranks *ranks;
-	struct rt_share share;
+	struct rt_shard shard;
 	uint64_t plan_bytes, kept_bytes; /* bytes planned in the window; private bytes of this rank outside it */
 	struct bucket *list;
 	int n, n_started;
@@ -90,7 +90,7 @@ static uint64_t kept_bytes(const struct rt_ddp *d, const struct rt_options *opt)
 
 		largest = GT_MAX(largest, x->segment);
 		if (d->codec && d->codec->feedback && d->coders)
-			floats += (x->b->floats + x->segment) * (d->ranks->judged ? 2 : 1);
+			floats += (x->b->floats + x->segment) * (d->ranks->may_skip ? 2 : 1);
 		else if (d->compress == RT_COMPRESS_POWERSGD)
 			floats += rt_powersgd_kept_floats(x->b, opt->ranks.powersgd_rank);
 	}
@@ -123,8 +123,8 @@ static int open_codec(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 		return r;
 	x->lost = calloc((size_t)x->b->floats, sizeof(float));
 	x->lost_sum = calloc((size_t)x->segment, sizeof(float));
-	x->next_lost = d->ranks->judged ? calloc((size_t)x->b->floats, sizeof(float)) : x->lost;
-	x->next_lost_sum = d->ranks->judged ? calloc((size_t)x->segment, sizeof(float)) : x->lost_sum;
+	x->next_lost = d->ranks->may_skip ? calloc((size_t)x->b->floats, sizeof(float)) : x->lost;
+	x->next_lost_sum = d->ranks->may_skip ? calloc((size_t)x->segment, sizeof(float)) : x->lost_sum;
 	if (!x->lost || !x->lost_sum || !x->next_lost || !x->next_lost_sum)
 		return gt_fail(err, ENOMEM, "no memory for the error feedback of %lld gradients", (long long)x->b->floats);
 	return 0;
@@ -162,9 +162,9 @@ static int agree(struct rt_ddp *d, struct gt_err *err)
 static void find_shares(struct rt_ddp *d)
 {
 	const struct rt_ranks *k = d->ranks;
-	struct rt_share *s = &d->share;
+	struct rt_shard *s = &d->shard;
 
-	*s = (struct rt_share){ .n = GT_MAX(k->team, 1), .me = k->me, .base = d->local.base };
+	*s = (struct rt_shard){ .n = GT_MAX(k->team, 1), .me = k->me, .base = d->local.base };
 	for (int i = 0; i < k->team; i++)
 		if (i != k->me)
 			s->peer[s->n_peers++] = d->local.peer[k->member[i]];
@@ -270,7 +270,7 @@ void rt_ddp_free(struct rt_ddp *d)
 		rt_coll_clear(&x->out);
 		rt_coll_clear(&x->back);
 		rt_powersgd_free(x->powersgd);
-		if (d->ranks->judged) {
+		if (d->ranks->may_skip) {
 			free(x->next_lost);
 			free(x->next_lost_sum);
 		}
@@ -296,9 +296,9 @@ uint64_t rt_ddp_bytes(const struct rt_ddp *d)
 	return d->window.bytes + d->kept_bytes;
 }
 
-const struct rt_share *rt_ddp_share(const struct rt_ddp *d)
+const struct rt_shard *rt_ddp_shard(const struct rt_ddp *d)
 {
-	return d->share.n ? &d->share : NULL;
+	return d->shard.n ? &d->shard : NULL;
 }
 
 const void *rt_ddp_piece(const struct rt_ddp *d, const struct rt_node *state, int i, uint64_t *ret_bytes)

@@ -23,7 +23,7 @@ static inline void rt_swap(float **a, float **b)
 }
 
 /* The sharded update. The sharding unit is RT_PIECE_UNIT elements: whole blocks of 8-bit moments. */
-struct rt_share {
+struct rt_shard {
 	int n, me; /* number of parts of each tensor, and the own part */
 	/* Windows of other ranks. A tensor has the same offset from the start of each window. */
 	const char *base;
@@ -47,7 +47,7 @@ uint64_t rt_ddp_bytes(const struct rt_ddp *d);
 uint64_t rt_ddp_plan_bytes(const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_bucket *buckets, int n,
 			   uint64_t bytes);
 /* Returns how updates are sharded; NULL: they are not. */
-const struct rt_share *rt_ddp_share(const struct rt_ddp *d);
+const struct rt_shard *rt_ddp_shard(const struct rt_ddp *d);
 /* Waits until all ranks have distributed their updated parts and none reads this rank's gradients any more. */
 int rt_ddp_rendezvous(struct rt_ddp *d, struct gt_err *err);
 /* Returns piece i of a sharded state, and its size in bytes. It stays unchanged until this rank starts the next bucket. */

@@ -87,7 +87,7 @@ int rt_ranks_decide(const struct rt_options *o, bool gradients_wanted, struct rt
 	r = decide_shard(o, &w, err);
 	if (r)
 		return r;
-	w.judged = gradients_wanted;
+	w.may_skip = gradients_wanted;
 	w.fused = !gradients_wanted && can_fuse(o, &w);
 	*ret = w;
 	return 0;

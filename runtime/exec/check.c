@@ -11,7 +11,7 @@ struct checked {
 	const struct rt_node *loss;
 	double **values; /* of each leaf, as arguments of rt_reference() */
 	int n;
-	struct rt_coins coins; /* dropout key of the checked batch */
+	struct rt_dropout_key dropout; /* dropout key of the checked batch */
 };
 
 /* Returns an element of an input as the caller passes it: a byte if the program converts it (pass/pixels.c). */
@@ -45,7 +45,7 @@ static int loss_with(const struct checked *c, double *x, double value, double *r
 	int r;
 
 	*x = value;
-	r = rt_reference_drawn(c->g, c->loss, (const double *const *)c->values, &c->coins, ret, err);
+	r = rt_reference_dropout(c->g, c->loss, (const double *const *)c->values, &c->dropout, ret, err);
 	*x = old;
 	return r;
 }
@@ -136,7 +136,7 @@ int rt_check_gradients(const struct rt_graph *g, const struct rt_node *loss, str
 	if (p->opt.ranks.comm || p->opt.accum > 1 || p->scale.on || fabs(p->weight - 1) > 0)
 		return gt_fail(err, EINVAL, "gradients are checked of one rank and one batch per update, without a loss scale or "
 			       "weight");
-	c.coins = (struct rt_coins){ p->opt.seed, p->step };
+	c.dropout = (struct rt_dropout_key){ p->opt.seed, p->step };
 	*ret = (struct rt_gradient_check){ .worst = 0 };
 	r = rt_step(p, inputs, &m, err);
 	if (r)

@@ -12,7 +12,7 @@ struct search {
 	struct rt_outputs out;
 	uint64_t limit;
 	/* best so far */
-	int segments, again;
+	int segments, recomputed;
 	double flops;
 	uint64_t bytes;
 	/* choice with the least memory, if nothing fits */
@@ -25,13 +25,13 @@ static uint64_t plan_bytes(const struct rt_program *p)
 	return p->backend->plan_bytes(p);
 }
 
-static int try(struct search *s, int segments, int again, bool *ret_fits, struct gt_err *err)
+static int plan_with(struct search *s, int segments, int recomputed, bool *ret_fits, struct gt_err *err)
 {
 	double flops;
 	int r;
 
 	s->p->opt.memory.checkpoint = segments;
-	s->p->opt.memory.recomputed = again;
+	s->p->opt.memory.recomputed = recomputed;
 	r = rt_program_plan(s->p, s->g, s->out, err);
 	if (r)
 		return r;
@@ -43,7 +43,7 @@ static int try(struct search *s, int segments, int again, bool *ret_fits, struct
 	}
 	if (*ret_fits && (!s->segments || flops < s->flops)) {
 		s->segments = segments;
-		s->again = again;
+		s->recomputed = recomputed;
 		s->flops = flops;
 		s->bytes = plan_bytes(s->p);
 	}
@@ -55,7 +55,7 @@ static int search_recomputed(struct search *s, int segments, struct gt_err *err)
 {
 	int lo = 1, hi = segments - 1;
 	bool fits = false;
-	int r = try(s, segments, hi, &fits, err);
+	int r = plan_with(s, segments, hi, &fits, err);
 
 	if (r)
 		return r;
@@ -63,7 +63,7 @@ static int search_recomputed(struct search *s, int segments, struct gt_err *err)
 		int middle = (lo + hi) / 2;
 		bool enough = false;
 
-		r = try(s, segments, middle, &enough, err);
+		r = plan_with(s, segments, middle, &enough, err);
 		if (r)
 			return r;
 		lo = enough ? lo : middle + 1;
@@ -88,27 +88,27 @@ static int search(struct search *s, struct gt_err *err)
 
 /* Returns " (about 3 of the 8 rows of a batch would fit as it is)" in buf, or "" if no row fits. Memory that is not
  * kept between batches grows with the rows. */
-static const char *rows_that_fit(const struct search *s, uint64_t need, uint64_t kept, int64_t rows, char *buf, size_t size)
+static const char *rows_that_fit(const struct search *s, uint64_t need, uint64_t persistent, int64_t rows, char *buf, size_t size)
 {
-	double share = (double)(s->limit > kept ? s->limit - kept : 0) / (double)(need - kept);
+	double share = (double)(s->limit > persistent ? s->limit - persistent : 0) / (double)(need - persistent);
 	int64_t fit = (int64_t)(share * (double)rows);
 
 	buf[0] = 0;
-	if (need > kept && fit >= 1 && fit < rows)
+	if (need > persistent && fit >= 1 && fit < rows)
 		snprintf(buf, size, " (about %lld of the %lld rows of a batch would fit as it is)", (long long)fit,
 			 (long long)rows);
 	return buf;
 }
 
 /* Returns the bytes of the plan that do not depend on the batch size. */
-static uint64_t kept_bytes(const struct rt_program *p)
+static uint64_t persistent_bytes(const struct rt_program *p)
 {
 	uint64_t bytes = 0;
 
 	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
 		const struct rt_node *n = p->plan.ir.nodes[i];
 
-		if (n->first >= 0 && n->storage == n && (n->shared || rt_plan_keeps(n)))
+		if (n->first >= 0 && n->storage == n && (n->shared || rt_is_persistent(n)))
 			bytes += n->bytes;
 	}
 	return bytes + plan_bytes(p) - p->plan.arena_bytes - p->plan.window_bytes;
@@ -122,11 +122,11 @@ static int64_t batch_rows(const struct rt_graph *g)
 	return 0;
 }
 
-static int too_much(const struct search *s, uint64_t need, uint64_t kept, struct gt_err *err)
+static int fail_too_large(const struct search *s, uint64_t need, uint64_t persistent, struct gt_err *err)
 {
 	char want[32], have[32], least[32], rows[96];
 
-	rows_that_fit(s, need, kept, batch_rows(s->g), rows, sizeof(rows));
+	rows_that_fit(s, need, persistent, batch_rows(s->g), rows, sizeof(rows));
 	gt_format_bytes(want, sizeof(want), need);
 	gt_format_bytes(have, sizeof(have), s->limit);
 	gt_format_bytes(least, sizeof(least), s->segments ? s->bytes : s->least_bytes);
@@ -142,7 +142,7 @@ static int too_much(const struct search *s, uint64_t need, uint64_t kept, struct
 
 int rt_program_fit(struct rt_program *p, const struct rt_graph *g, struct rt_outputs out, struct gt_err *err)
 {
-	uint64_t machine = p->opt.memory.limit_bytes, need = plan_bytes(p), kept = kept_bytes(p);
+	uint64_t machine = p->opt.memory.limit_bytes, need = plan_bytes(p), persistent = persistent_bytes(p);
 	struct search s = { .p = p, .g = g, .out = out };
 	bool fits;
 	int r;
@@ -156,6 +156,6 @@ int rt_program_fit(struct rt_program *p, const struct rt_graph *g, struct rt_out
 	if (r)
 		return r;
 	if (!p->opt.memory.fit_bytes || !s.segments)
-		return too_much(&s, need, kept, err);
-	return try(&s, s.segments, s.again, &fits, err);
+		return fail_too_large(&s, need, persistent, err);
+	return plan_with(&s, s.segments, s.recomputed, &fits, err);
 }

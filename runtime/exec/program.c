@@ -73,14 +73,14 @@ static int choose_backend(struct rt_program *p, struct gt_err *err)
 	return p->backend->check(&p->opt, err);
 }
 
-static const struct rt_call *maker_of(const struct rt_graph *g, const struct rt_node *n)
+static const struct rt_call *producer_of(const struct rt_graph *g, const struct rt_node *n)
 {
-	return n ? rt_maker(&g->ir, n) : NULL;
+	return n ? rt_ir_producer(&g->ir, n) : NULL;
 }
 
 static bool is_loss(const struct rt_graph *g, const struct rt_node *n)
 {
-	const struct rt_call *maker = maker_of(g, n);
+	const struct rt_call *maker = producer_of(g, n);
 
 	return maker && maker->op->loss;
 }
@@ -118,7 +118,7 @@ static int check_outputs(const struct rt_graph *g, struct rt_outputs out, const 
 			return gt_fail(err, EINVAL, "output %d is NULL", i);
 		if (out.node[i]->graph != g)
 			return gt_fail(err, EINVAL, "output %d, %s, is of another graph", i, out.node[i]->name);
-		if (!maker_of(g, out.node[i]))
+		if (!producer_of(g, out.node[i]))
 			return gt_fail(err, EINVAL, "output %d, %s, is not the result of an op", i, out.node[i]->name);
 	}
 	if (trains(o) && !is_loss(g, out.node[0]))
@@ -152,7 +152,7 @@ void rt_plan_clear(struct rt_plan *plan)
 	}
 	free(plan->buckets);
 	free(plan->outputs);
-	free(plan->low);
+	free(plan->reduced);
 	json_decref(plan->did);
 	memset(plan, 0, sizeof(*plan));
 }
@@ -309,7 +309,7 @@ static struct rt_node *visible(struct rt_program *p, const struct rt_node *n)
 	if (!own || (own->dtype != RT_F32 && own->dtype != RT_BF16 && own->dtype != RT_F16) || !own->data)
 		return NULL;
 	return own->role == RT_ROLE_PARAM || own->role == RT_ROLE_BUFFER ||
-			       (p->opt.debug.no_reuse && rt_maker(&p->plan.ir, own)) ?
+			       (p->opt.debug.no_reuse && rt_ir_producer(&p->plan.ir, own)) ?
 		       own :
 		       NULL;
 }

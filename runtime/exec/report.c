@@ -41,7 +41,7 @@ static int64_t steps_profiled(const struct rt_program *p)
 struct row {
 	const char *name;
 	int calls; /* of the current shape */
-	double flops, low, eight, bytes, seconds;
+	double flops, reduced, fp8, bytes, seconds;
 };
 
 /* Returns the flops of reduced-precision products. */
@@ -49,7 +49,7 @@ static double low_flops(const struct rt_program *p, const struct rt_call *c, dou
 {
 	enum rt_dtype type = c->in[0] ? c->in[0]->dtype : RT_F32;
 
-	if (!c->op->low || type == RT_F32)
+	if (!c->op->reduced || type == RT_F32)
 		return 0;
 	return p->backend->multiplies(c, type) ? flops : 0;
 }
@@ -69,8 +69,8 @@ static void add_calls(const struct rt_program *p, int shape, const struct rt_op 
 		ret->calls++;
 		ret->name = c->attr.user ? c->attr.user->name : ret->name;
 		ret->flops += flops;
-		ret->low += low_flops(p, c, flops);
-		ret->eight += c->op->low && (c->in[0]->dtype == RT_E4M3 || c->in[0]->dtype == RT_E5M2) ? flops : 0;
+		ret->reduced += low_flops(p, c, flops);
+		ret->fp8 += c->op->reduced && (c->in[0]->dtype == RT_E4M3 || c->in[0]->dtype == RT_E5M2) ? flops : 0;
 		ret->bytes += times * rt_call_bytes(c);
 		ret->seconds += c->seconds;
 	}
@@ -108,9 +108,9 @@ static json_t *op_row(const struct rt_program *p, const struct rt_op *op, enum r
 		return NULL;
 	doc = json_pack("{s:s, s:s, s:i, s:o, s:o}", "op", row.name, "phase", phase_names[phase], "calls", row.calls, "flops",
 			gt_json_real(row.flops), "bytes", gt_json_real(row.bytes));
-	json_object_set_new(doc, "low_flops", gt_json_real(row.low));
-	if (row.eight > 0)
-		json_object_set_new(doc, "fp8_flops", gt_json_real(row.eight));
+	json_object_set_new(doc, "low_flops", gt_json_real(row.reduced));
+	if (row.fp8 > 0)
+		json_object_set_new(doc, "fp8_flops", gt_json_real(row.fp8));
 	if (p->opt.debug.profile && steps > 0)
 		json_object_set_new(doc, "seconds", gt_json_real(row.seconds / steps));
 	return doc;
@@ -142,9 +142,9 @@ static void put_work(const struct rt_program *p, const struct rt_kernel *k, json
 		    p->kernels[i].call->phase == k->call->phase)
 			return;
 	json_object_set_new(doc, "flops", gt_json_real(row.flops));
-	json_object_set_new(doc, "low_flops", gt_json_real(row.low));
-	if (row.eight > 0)
-		json_object_set_new(doc, "fp8_flops", gt_json_real(row.eight));
+	json_object_set_new(doc, "low_flops", gt_json_real(row.reduced));
+	if (row.fp8 > 0)
+		json_object_set_new(doc, "fp8_flops", gt_json_real(row.fp8));
 	json_object_set_new(doc, "bytes", gt_json_real(row.bytes));
 }
 

@@ -14,7 +14,7 @@ static bool is_leaf(const struct rt_node *n)
 	return n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER;
 }
 
-static int differ(const struct rt_node *a, const struct rt_node *b, struct gt_err *err)
+static int fail_different(const struct rt_node *a, const struct rt_node *b, struct gt_err *err)
 {
 	char sa[96], sb[96];
 
@@ -34,17 +34,17 @@ static int same_model(const struct rt_graph *a, const struct rt_graph *b, struct
 
 		if (x->role != y->role || x->dtype != y->dtype ||
 		    (is_leaf(x) && (!gt_streq(x->name, y->name) || (x->role != RT_ROLE_INPUT && !rt_same_shape(x, y)))))
-			return differ(x, y, err);
+			return fail_different(x, y, err);
 	}
 	return 0;
 }
 
-static const struct rt_node *next_kept(const struct rt_plan *p, int *at)
+static const struct rt_node *next_persistent(const struct rt_plan *p, int *at)
 {
 	while (*at < p->ir.n_nodes) {
 		const struct rt_node *n = p->ir.nodes[(*at)++];
 
-		if (n->first >= 0 && n->storage == n && (n->shared || rt_plan_keeps(n)))
+		if (n->first >= 0 && n->storage == n && (n->shared || rt_is_persistent(n)))
 			return n;
 	}
 	return NULL;
@@ -57,8 +57,8 @@ static int same_memory(const struct rt_plan *a, const struct rt_plan *b, struct 
 	int i = 0, k = 0;
 
 	do {
-		x = next_kept(a, &i);
-		y = next_kept(b, &k);
+		x = next_persistent(a, &i);
+		y = next_persistent(b, &k);
 		if (!x != !y || (x && (x->offset != y->offset || x->bytes != y->bytes || x->shared != y->shared)))
 			return gt_fail(err, EINVAL, "%s is kept from batch to batch, and two plans do not agree on its place",
 				       x ? x->name : y->name);
@@ -68,7 +68,7 @@ static int same_memory(const struct rt_plan *a, const struct rt_plan *b, struct 
 
 static int plan_one(struct rt_program *p, const struct rt_graph *g, struct rt_outputs out, struct gt_err *err)
 {
-	int segments = p->opt.memory.checkpoint, again = p->opt.memory.recomputed;
+	int segments = p->opt.memory.checkpoint, recomputed = p->opt.memory.recomputed;
 	int r = rt_program_plan(p, g, out, err);
 
 	if (r)
@@ -77,7 +77,7 @@ static int plan_one(struct rt_program *p, const struct rt_graph *g, struct rt_ou
 	if (r)
 		return r;
 	p->opt.memory.checkpoint = segments; /* each shape is fitted separately */
-	p->opt.memory.recomputed = again;
+	p->opt.memory.recomputed = recomputed;
 	return 0;
 }
 

@@ -66,7 +66,7 @@ static json_t *call_event(const struct rt_program *p, const struct rt_event *e, 
 	json_object_set_new(args, "flops", gt_json_real(c->op->flops ? c->op->flops(c) : 0));
 	json_object_set_new(args, "bytes", gt_json_real(rt_call_bytes(c)));
 	return json_pack("{s:s, s:s, s:s, s:f, s:f, s:i, s:i, s:o}", "ph", "X", "name", c->op->name, "cat",
-			 c->again ? "recomputed" : phases[c->phase], "ts", (e->start - t0) * 1e6, "dur",
+			 c->recomputed ? "recomputed" : phases[c->phase], "ts", (e->start - t0) * 1e6, "dur",
 			 (e->end - e->start) * 1e6, "pid", 1, "tid", 1, "args", args);
 }
 

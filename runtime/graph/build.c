@@ -241,7 +241,7 @@ struct rt_node *rt_cross_entropy(struct rt_graph *g, struct rt_node *logits, str
 
 struct rt_node *rt_logits(const struct rt_node *loss)
 {
-	const struct rt_call *c = loss ? rt_maker(&loss->graph->ir, loss) : NULL;
+	const struct rt_call *c = loss ? rt_ir_producer(&loss->graph->ir, loss) : NULL;
 
 	return c && c->op->id == RT_OP_CROSS_ENTROPY ? c->in[0] : NULL;
 }

@@ -3,7 +3,7 @@
 
 struct rt_ad {
 	struct rt_ir *ir;
-	bool *wants;		/* by id of the forward node */
+	bool *requires_grad;		/* by id of the forward node */
 	struct rt_node **grad;	/* by id of the forward node */
 	int n_forward;
 	const char *origin;	/* name of the forward node whose gradient is being emitted */
@@ -14,14 +14,14 @@ struct rt_node *rt_ad_get(struct rt_ad *ad, const struct rt_node *n)
 	return n ? ad->grad[n->id] : NULL;
 }
 
-bool rt_ad_wants(struct rt_ad *ad, const struct rt_node *n)
+bool rt_ad_requires_grad(struct rt_ad *ad, const struct rt_node *n)
 {
-	return n && ad->wants[n->id];
+	return n && ad->requires_grad[n->id];
 }
 
 /* Returns the number of forward tensors, not yet differentiated, whose gradient is g. If there are several, g must not
  * be modified. */
-static int holders(const struct rt_ad *ad, const struct rt_node *g)
+static int alias_count(const struct rt_ad *ad, const struct rt_node *g)
 {
 	int n = 0;
 
@@ -32,7 +32,7 @@ static int holders(const struct rt_ad *ad, const struct rt_node *g)
 
 static bool may_add_to(const struct rt_ad *ad, const struct rt_node *g)
 {
-	return g->role == RT_ROLE_GRADIENT && holders(ad, g) == 1;
+	return g->role == RT_ROLE_GRADIENT && alias_count(ad, g) == 1;
 }
 
 struct rt_node *rt_ad_temp(struct rt_ad *ad, const struct rt_node *like, const char *suffix)
@@ -64,7 +64,7 @@ static void add_to(struct rt_ad *ad, const struct rt_node *n, struct rt_node *g)
 
 /* Returns whether g is written by c or by a later call. c cannot add to such a tensor: the order in which c's kernel
  * writes its outputs is unknown, and a sum emitted for another of c's inputs runs after c. */
-static bool made_since(const struct rt_ad *ad, const struct rt_call *c, const struct rt_node *g)
+static bool written_since(const struct rt_ad *ad, const struct rt_call *c, const struct rt_node *g)
 {
 	const struct rt_ir *ir = ad->ir;
 	int i = ir->n_calls - 1;
@@ -78,12 +78,12 @@ void rt_ad_into(struct rt_ad *ad, struct rt_call *c, int slot, const struct rt_n
 {
 	struct rt_node *g;
 
-	if (!rt_ad_wants(ad, n))
+	if (!rt_ad_requires_grad(ad, n))
 		return;
 	g = ad->grad[n->id];
 	if (!g) {
 		c->out[slot] = ad->grad[n->id] = rt_ad_temp(ad, n, "d");
-	} else if (may_add_to(ad, g) && c->op->accumulates >> slot & 1 && !made_since(ad, c, g)) {
+	} else if (may_add_to(ad, g) && c->op->accumulates >> slot & 1 && !written_since(ad, c, g)) {
 		c->out[slot] = g;
 		c->attr.accumulate |= 1u << slot;
 	} else {
@@ -92,9 +92,9 @@ void rt_ad_into(struct rt_ad *ad, struct rt_call *c, int slot, const struct rt_n
 	}
 }
 
-void rt_ad_share(struct rt_ad *ad, const struct rt_node *n, struct rt_node *g)
+void rt_ad_alias(struct rt_ad *ad, const struct rt_node *n, struct rt_node *g)
 {
-	if (!rt_ad_wants(ad, n))
+	if (!rt_ad_requires_grad(ad, n))
 		return;
 	if (!ad->grad[n->id])
 		ad->grad[n->id] = g;
@@ -102,19 +102,19 @@ void rt_ad_share(struct rt_ad *ad, const struct rt_node *n, struct rt_node *g)
 		add_to(ad, n, g);
 }
 
-static void find_wanted(struct rt_ad *ad)
+static void find_required(struct rt_ad *ad)
 {
 	for (int i = 0; i < ad->ir->n_nodes; i++)
-		ad->wants[i] = ad->ir->nodes[i]->role == RT_ROLE_PARAM;
+		ad->requires_grad[i] = ad->ir->nodes[i]->role == RT_ROLE_PARAM;
 	for (int i = 0; i < ad->ir->n_calls; i++) {
 		const struct rt_call *c = ad->ir->calls[i];
 		bool any = false;
 
 		for (int k = 0; k < RT_MAX_IO; k++)
-			any |= rt_ad_wants(ad, c->in[k]);
+			any |= rt_ad_requires_grad(ad, c->in[k]);
 		for (int k = 0; any && k < RT_MAX_IO; k++)
 			if (c->out[k])
-				ad->wants[c->out[k]->id] = true;
+				ad->requires_grad[c->out[k]->id] = true;
 	}
 }
 
@@ -123,15 +123,15 @@ struct rt_ad *rt_ad_new(struct rt_ir *ir)
 	struct rt_ad *ad = gt_xcalloc(1, sizeof(*ad));
 
 	*ad = (struct rt_ad){ .ir = ir, .n_forward = ir->n_nodes };
-	ad->wants = gt_xcalloc((size_t)ir->n_nodes, sizeof(*ad->wants));
+	ad->requires_grad = gt_xcalloc((size_t)ir->n_nodes, sizeof(*ad->requires_grad));
 	ad->grad = gt_xcalloc((size_t)ir->n_nodes, sizeof(struct rt_node *));
-	find_wanted(ad);
+	find_required(ad);
 	return ad;
 }
 
 void rt_ad_free(struct rt_ad *ad)
 {
-	free(ad->wants);
+	free(ad->requires_grad);
 	free(ad->grad);
 	free(ad);
 }

@@ -20,12 +20,12 @@ void rt_ad_differentiate(struct rt_ad *ad, const struct rt_call *c);
 /* Returns the gradient of forward node n so far; NULL if the loss does not depend on n. */
 struct rt_node *rt_ad_get(struct rt_ad *ad, const struct rt_node *n);
 /* Returns whether the gradient of n is needed. False for inputs, NULL, and values that depend on no parameter. */
-bool rt_ad_wants(struct rt_ad *ad, const struct rt_node *n);
+bool rt_ad_requires_grad(struct rt_ad *ad, const struct rt_node *n);
 /* Sets c->out[slot] to the tensor for c's contribution to the gradient of n. Sets the call's accumulate bit if the
  * contribution is added in place. Leaves the slot NULL if the gradient is not needed. */
 void rt_ad_into(struct rt_ad *ad, struct rt_call *c, int slot, const struct rt_node *n);
 /* Makes the current content of tensor g the gradient of n, or adds it to the existing gradient. Does not copy g. */
-void rt_ad_share(struct rt_ad *ad, const struct rt_node *n, struct rt_node *g);
+void rt_ad_alias(struct rt_ad *ad, const struct rt_node *n, struct rt_node *g);
 /* Append an empty backward call, and create a gradient tensor with the shape of `like`. */
 struct rt_call *rt_ad_call(struct rt_ad *ad, enum rt_op_id op, const struct rt_attr *attr);
 struct rt_node *rt_ad_temp(struct rt_ad *ad, const struct rt_node *like, const char *suffix);

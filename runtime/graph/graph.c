@@ -123,7 +123,7 @@ bool rt_writes(const struct rt_call *c, const struct rt_node *n)
 	return false;
 }
 
-struct rt_call *rt_maker(const struct rt_ir *ir, const struct rt_node *n)
+struct rt_call *rt_ir_producer(const struct rt_ir *ir, const struct rt_node *n)
 {
 	for (int i = 0; i < ir->n_calls; i++)
 		if (rt_writes(ir->calls[i], n))
@@ -149,9 +149,9 @@ uint64_t rt_node_bytes(const struct rt_node *n)
 	return (uint64_t)rt_shape_elements(&n->shape) * rt_dtype_bytes(n->dtype);
 }
 
-uint64_t rt_node_room_bytes(const struct rt_node *n)
+uint64_t rt_node_padded_bytes(const struct rt_node *n)
 {
-	return n->room ? rt_node_bytes(n) / (uint64_t)n->shape.d[0] * (uint64_t)n->room : rt_node_bytes(n);
+	return n->padded_rows ? rt_node_bytes(n) / (uint64_t)n->shape.d[0] * (uint64_t)n->padded_rows : rt_node_bytes(n);
 }
 
 int64_t rt_cols(const struct rt_node *n)

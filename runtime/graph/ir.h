@@ -28,7 +28,7 @@ struct rt_node {
 	bool pinned;		 /* lives during the whole program */
 	bool sums;		 /* gradient that sums over batches; same address for all batch shapes */
 	int first, last;	 /* live range, as indices of calls; first -1: not allocated */
-	int born;		 /* call that writes the node before any call reads it; -1: none */
+	int first_write;	 /* call that writes the node before any call reads it; -1: none */
 	struct rt_node *storage; /* the node itself, or the node whose memory it reuses */
 	int slot;		 /* 8-bit tensors: index of its scale (pass/fp8.c) */
 	bool shared;		 /* stored in the window shared by the ranks, not in the arena */
@@ -36,7 +36,7 @@ struct rt_node {
 	 * is then the shape of the largest piece and `whole` that of the tensor. */
 	int64_t piece_unit;
 	struct rt_shape whole;
-	int64_t room;		 /* number of allocated rows if larger than in `shape`; the extra rows are zero; pass/pad.c */
+	int64_t padded_rows;	 /* allocated rows if more than in `shape`; the extra rows are zero; pass/pad.c */
 	size_t bytes, offset;
 	void *data;
 };
@@ -47,7 +47,7 @@ struct rt_attr {
 	bool all_keys;		     /* attention without causal mask */
 	float eps;
 	int window, stride, pad, groups; /* convolution, pooling */
-	double tiles_flops;	     /* convolution: flops with Winograd's algorithm, pass/winograd.c; 0: direct convolution */
+	double winograd_flops;	     /* convolution: flops with Winograd's algorithm, pass/winograd.c; 0: direct convolution */
 	enum rt_reduction reduction;
 	int axis;		     /* reduction: the reduced dimension; -1: all leading dimensions that the result lacks */
 	struct rt_shape shape;	     /* reshape: result shape */
@@ -64,7 +64,7 @@ struct rt_attr {
 	void *arg;		     /* argument of the user-defined op */
 	unsigned accumulate; /* bit i: add to out[i] instead of assigning */
 	uint64_t slice_bytes;
-	int64_t room; /* linear_cross_entropy: multiplied columns of the logits, if more than the weight has rows */
+	int64_t padded_cols; /* linear_cross_entropy: multiplied columns of the logits, if more than the weight has rows */
 };
 
 /* GRADIENT: reads the finished gradients of all parameters, once per update, before any of them is used. */
@@ -76,8 +76,8 @@ struct rt_call {
 	struct rt_attr attr;
 	enum rt_phase phase;
 	const char *origin; /* name of the forward node or parameter whose gradient this call computes; NULL: forward */
-	bool again;	    /* recomputes a forward call (pass/checkpoint.c) */
-	bool once; /* reads parameters only: runs when these may have changed, and its results are kept; on RT_CUDA:
+	bool recomputed;    /* recomputes a forward call (pass/checkpoint.c) */
+	bool run_once; /* reads parameters only: runs when these may have changed, and its results are kept; on RT_CUDA:
 		    * runs only in the first batch of an update */
 	double seconds; /* with options.debug.profile: sum over steps */
 };
@@ -110,8 +110,8 @@ struct rt_op {
 	enum rt_op_id id;
 	const char *name;
 	/* ---- types; bit i stands for in[i] or out[i] ---- */
-	unsigned low;		/* operands of a product: reduced precision under mixed precision */
-	bool low_stored;	/* the CPU kernel reads the reduced-precision type but multiplies in f32 */
+	unsigned reduced;	/* operands of a product: reduced precision under mixed precision */
+	bool storage_only;	/* the CPU kernel reads the reduced-precision type but multiplies in f32 */
 	unsigned f32_in, f32_out; /* f32 even if all tensors between ops have reduced precision */
 	unsigned any_in;	/* read in the type of the tensor */
 	unsigned master_in;	/* read the f32 values of a parameter or input, not a reduced-precision copy */
@@ -119,8 +119,8 @@ struct rt_op {
 	bool linear;		/* product of a linear layer: can use fp8 */
 	struct {
 		enum rt_dtype type; /* RT_F32: none */
-		bool turned;
-	} eight[2];		/* fp8: type and layout of rounded in[i] */
+		bool transposed;
+	} fp8[2];		/* fp8: type and layout of rounded in[i] */
 
 	/* ---- data flow ---- */
 	bool moves_buffers;	/* the backward call updates buffers, and is emitted even without a gradient */
@@ -169,11 +169,11 @@ void rt_ir_copy(struct rt_ir *dst, const struct rt_ir *src);
 struct rt_node *rt_apply(struct rt_graph *g, enum rt_op_id op, const struct rt_attr *attr, struct rt_node *const *in, int n);
 /* Returns whether a or b is NULL. That happens only if an earlier op failed, so the graph has an error already. */
 bool rt_missing(struct rt_graph *g, const char *op, const struct rt_node *a, const struct rt_node *b);
-struct rt_call *rt_maker(const struct rt_ir *ir, const struct rt_node *n); /* first call that writes n, or NULL */
+struct rt_call *rt_ir_producer(const struct rt_ir *ir, const struct rt_node *n); /* first call that writes n, or NULL */
 bool rt_reads(const struct rt_call *c, const struct rt_node *n);
 bool rt_writes(const struct rt_call *c, const struct rt_node *n);
 uint64_t rt_node_bytes(const struct rt_node *n); /* bytes of its elements */
-uint64_t rt_node_room_bytes(const struct rt_node *n); /* the same with its extra rows */
+uint64_t rt_node_padded_bytes(const struct rt_node *n); /* the same with its extra rows */
 /* Returns the minimum bytes that the call reads and writes; each tensor counts once. */
 double rt_call_bytes(const struct rt_call *c);
 
@@ -182,13 +182,13 @@ double rt_conv_flops(const struct rt_call *c); /* flops as executed */
 /* Random stream of dropouts: this + attr.stream. */
 #define RT_DROPOUT_STREAM	0xd0
 /* The key of a batch's dropout masks (struct rt_run). */
-struct rt_coins {
+struct rt_dropout_key {
 	uint64_t seed;
 	int64_t batch;
 };
-/* Like rt_reference(), with the dropout masks of these coins; NULL: no dropout. */
-int rt_reference_drawn(const struct rt_graph *g, const struct rt_node *watch, const double *const *values,
-		       const struct rt_coins *coins, double *out, struct gt_err *err);
+/* Like rt_reference(), with the dropout masks of that key; NULL: no dropout. */
+int rt_reference_dropout(const struct rt_graph *g, const struct rt_node *watch, const double *const *values,
+			 const struct rt_dropout_key *dropout, double *out, struct gt_err *err);
 
 /* ---- for shape rules ---- */
 /* rt_rows(): product of all dimensions except the last. rt_cols(): the last dimension. */

@@ -47,7 +47,7 @@ static void act_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	struct rt_call *k;
 
-	if (!rt_ad_wants(ad, c->in[0]))
+	if (!rt_ad_requires_grad(ad, c->in[0]))
 		return;
 	k = rt_ad_call(ad, RT_OP_ACT_BWD, &(struct rt_attr){ .act = c->attr.act });
 	k->in[0] = rt_ad_get(ad, c->out[0]);

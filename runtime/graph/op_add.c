@@ -26,10 +26,10 @@ static void add_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	struct rt_node *dy = rt_ad_get(ad, c->out[0]);
 
-	rt_ad_share(ad, c->in[0], dy);
+	rt_ad_alias(ad, c->in[0], dy);
 	if (rt_same_shape(c->in[0], c->in[1])) {
-		rt_ad_share(ad, c->in[1], dy);
-	} else if (rt_ad_wants(ad, c->in[1])) {
+		rt_ad_alias(ad, c->in[1], dy);
+	} else if (rt_ad_requires_grad(ad, c->in[1])) {
 		struct rt_call *k = rt_ad_call(ad, RT_OP_REDUCE, &(struct rt_attr){ .reduction = RT_SUM, .axis = -1 });
 
 		k->in[0] = dy;

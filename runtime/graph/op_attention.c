@@ -31,7 +31,7 @@ static void attention_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	struct rt_call *k;
 
-	if (!rt_ad_wants(ad, c->in[0]))
+	if (!rt_ad_requires_grad(ad, c->in[0]))
 		return;
 	k = rt_ad_call(ad, RT_OP_ATTENTION_BWD, &(struct rt_attr){ .heads = c->attr.heads, .all_keys = c->attr.all_keys });
 	k->in[0] = rt_ad_get(ad, c->out[0]);
@@ -42,7 +42,7 @@ static void attention_gradient(struct rt_ad *ad, const struct rt_call *c)
 }
 
 /* Computes y (D) of one query over keys 0..t; all strides are 3C. */
-static double attend(const double *q, const double *k, const double *v, int64_t t, int64_t depth, int64_t stride, double *y)
+static double attend_row(const double *q, const double *k, const double *v, int64_t t, int64_t depth, int64_t stride, double *y)
 {
 	double max = -INFINITY, sum = 0;
 
@@ -82,8 +82,8 @@ static void attention_reference(const struct rt_call *c, const double *const *in
 				const double *q = in[0] + (b * len + t) * stride + h * depth;
 
 				out[1][(b * heads + h) * len + t] =
-					attend(q, k, k + width, c->attr.all_keys ? len - 1 : t, depth, stride,
-					       out[0] + (b * len + t) * width + h * depth);
+					attend_row(q, k, k + width, c->attr.all_keys ? len - 1 : t, depth, stride,
+						   out[0] + (b * len + t) * width + h * depth);
 			}
 }
 
@@ -110,8 +110,8 @@ const struct rt_op rt_op_attention = {
 	.id = RT_OP_ATTENTION,
 	.name = "attention",
 	.f32_out = 2,
-	.low_stored = true,
-	.low = 1,
+	.storage_only = true,
+	.reduced = 1,
 	.shape = attention_shape,
 	.gradient = attention_gradient,
 	.reference = attention_reference,
@@ -122,7 +122,7 @@ const struct rt_op rt_op_attention_bwd = {
 	.id = RT_OP_ATTENTION_BWD,
 	.name = "attention_bwd",
 	.f32_in = 8,
-	.low_stored = true,
-	.low = 2,
+	.storage_only = true,
+	.reduced = 2,
 	.flops = attention_bwd_flops,
 };

@@ -48,17 +48,17 @@ static void conv_gradient(struct rt_ad *ad, const struct rt_call *c)
 	struct rt_call *k;
 
 	attr.accumulate = 0;
-	if (rt_ad_wants(ad, c->in[0])) {
+	if (rt_ad_requires_grad(ad, c->in[0])) {
 		k = rt_ad_call(ad, RT_OP_CONV_BWD_X, &attr);
 		k->in[0] = dy;
 		k->in[1] = c->in[1];
 		rt_ad_into(ad, k, 0, c->in[0]);
 	}
-	if (rt_ad_wants(ad, c->in[1]) || rt_ad_wants(ad, c->in[2])) {
+	if (rt_ad_requires_grad(ad, c->in[1]) || rt_ad_requires_grad(ad, c->in[2])) {
 		k = rt_ad_call(ad, RT_OP_CONV_BWD_W, &attr);
 		k->in[0] = dy;
 		k->in[1] = c->in[0];
-		k->in[2] = rt_ad_wants(ad, c->in[2]) ? dy : NULL;
+		k->in[2] = rt_ad_requires_grad(ad, c->in[2]) ? dy : NULL;
 		rt_ad_into(ad, k, 0, c->in[1]);
 		rt_ad_into(ad, k, 1, c->in[2]);
 	}
@@ -118,15 +118,15 @@ double rt_conv_flops(const struct rt_call *c)
 	rt_conv_roles(c, &x, &w, &y);
 	if (!w)
 		return 0;
-	if (c->attr.tiles_flops > 0)
-		return c->attr.tiles_flops;
+	if (c->attr.winograd_flops > 0)
+		return c->attr.winograd_flops;
 	return 2.0 * (double)rt_shape_elements(&y->shape) * (double)(rt_shape_elements(&w->shape) / y->shape.d[3]);
 }
 
 const struct rt_op rt_op_conv = {
 	.id = RT_OP_CONV,
 	.name = "conv",
-	.low = 3,
+	.reduced = 3,
 	.shape = conv_shape,
 	.gradient = conv_gradient,
 	.reference = conv_reference,
@@ -136,7 +136,7 @@ const struct rt_op rt_op_conv = {
 const struct rt_op rt_op_conv_bwd_x = {
 	.id = RT_OP_CONV_BWD_X,
 	.name = "conv_bwd_x",
-	.low = 3,
+	.reduced = 3,
 	.flops = rt_conv_flops,
 };
 /* in: dy, x, dy in f32 for db. out: dw, db */
@@ -144,7 +144,7 @@ const struct rt_op rt_op_conv_bwd_w = {
 	.id = RT_OP_CONV_BWD_W,
 	.name = "conv_bwd_w",
 	.f32_out = 3,
-	.low = 3,
+	.reduced = 3,
 	.accumulates = 2,
 	.flops = rt_conv_flops,
 };

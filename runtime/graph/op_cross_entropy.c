@@ -34,7 +34,7 @@ static int cross_entropy_shape(struct rt_ir *ir, struct rt_call *c, struct gt_er
 
 static void cross_entropy_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
-	rt_ad_share(ad, c->in[0], c->out[1]);
+	rt_ad_alias(ad, c->in[0], c->out[1]);
 }
 
 static void cross_entropy_reference(const struct rt_call *c, const double *const *in, double *const *out)
@@ -67,7 +67,7 @@ static void linear_cross_entropy_gradient(struct rt_ad *ad, const struct rt_call
 {
 	for (int i = 0; i < 3; i++)
 		if (c->in[i])
-			rt_ad_share(ad, c->in[i], c->out[1 + i]);
+			rt_ad_alias(ad, c->in[i], c->out[1 + i]);
 }
 
 /* Splits the rows into equal slices below the limit in bytes. */
@@ -83,7 +83,7 @@ int64_t rt_cross_entropy_slice(const struct rt_call *c)
 /* Rows of logits start at cache lines. */
 int64_t rt_cross_entropy_stride(const struct rt_call *c)
 {
-	return c->attr.room ? c->attr.room : (c->in[1]->shape.d[0] + 15) / 16 * 16;
+	return c->attr.padded_cols ? c->attr.padded_cols : (c->in[1]->shape.d[0] + 15) / 16 * 16;
 }
 
 static double linear_cross_entropy_flops(const struct rt_call *c)
@@ -122,7 +122,7 @@ const struct rt_op rt_op_linear_cross_entropy = {
 	.linear = true,
 	.index_in = 3,
 	.index_limit = weight_rows,
-	.low = 3,
+	.reduced = 3,
 	.accumulates = 1 << 2 | 1 << 3,
 	.loss = true,
 	.gradient = linear_cross_entropy_gradient,

@@ -20,7 +20,7 @@ static void dot_gradient(struct rt_ad *ad, const struct rt_call *c)
 	for (int i = 0; i < 2; i++) {
 		struct rt_call *k;
 
-		if (!rt_ad_wants(ad, c->in[i]))
+		if (!rt_ad_requires_grad(ad, c->in[i]))
 			continue;
 		k = rt_ad_call(ad, RT_OP_SCALE, NULL);
 		k->in[0] = c->in[1 - i];

@@ -26,7 +26,7 @@ static void embedding_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	struct rt_call *k;
 
-	if (!rt_ad_wants(ad, c->in[1]) && !rt_ad_wants(ad, c->in[2]))
+	if (!rt_ad_requires_grad(ad, c->in[1]) && !rt_ad_requires_grad(ad, c->in[2]))
 		return;
 	k = rt_ad_call(ad, RT_OP_EMBEDDING_BWD, NULL);
 	k->in[0] = rt_ad_get(ad, c->out[0]);

@@ -82,8 +82,8 @@ static void add_layernorm_gradient(struct rt_ad *ad, const struct rt_call *c)
 	dx = rt_ad_get(ad, c->out[0]);
 	if (!dx)
 		return;
-	rt_ad_share(ad, c->in[0], dx);
-	rt_ad_share(ad, c->in[1], dx);
+	rt_ad_alias(ad, c->in[0], dx);
+	rt_ad_alias(ad, c->in[1], dx);
 }
 
 const struct rt_op rt_op_layernorm = {

@@ -38,17 +38,17 @@ static void linear_gradient(struct rt_ad *ad, const struct rt_call *c)
 		k->in[1] = rt_act_reads_input(c->attr.act) ? c->out[1] : c->out[0];
 		k->out[0] = pre = rt_ad_temp(ad, c->out[0], "dpre");
 	}
-	if (rt_ad_wants(ad, c->in[0])) {
+	if (rt_ad_requires_grad(ad, c->in[0])) {
 		k = rt_ad_call(ad, RT_OP_LINEAR_BWD_X, NULL);
 		k->in[0] = pre;
 		k->in[1] = c->in[1];
 		rt_ad_into(ad, k, 0, c->in[0]);
 	}
-	if (rt_ad_wants(ad, c->in[1]) || rt_ad_wants(ad, c->in[2])) {
+	if (rt_ad_requires_grad(ad, c->in[1]) || rt_ad_requires_grad(ad, c->in[2])) {
 		k = rt_ad_call(ad, RT_OP_LINEAR_BWD_W, NULL);
 		k->in[0] = pre;
 		k->in[1] = c->in[0];
-		k->in[2] = rt_ad_wants(ad, c->in[2]) ? pre : NULL;
+		k->in[2] = rt_ad_requires_grad(ad, c->in[2]) ? pre : NULL;
 		rt_ad_into(ad, k, 0, c->in[1]);
 		rt_ad_into(ad, k, 1, c->in[2]);
 	}
@@ -92,8 +92,8 @@ const struct rt_op rt_op_linear = {
 	.id = RT_OP_LINEAR,
 	.name = "linear",
 	.linear = true,
-	.eight = { { RT_E4M3, false }, { RT_E4M3, false } },
-	.low = 3,
+	.fp8 = { { RT_E4M3, false }, { RT_E4M3, false } },
+	.reduced = 3,
 	.shape = linear_shape,
 	.gradient = linear_gradient,
 	.reference = linear_reference,
@@ -103,8 +103,8 @@ const struct rt_op rt_op_linear_bwd_x = {
 	.id = RT_OP_LINEAR_BWD_X,
 	.name = "linear_bwd_x",
 	.linear = true,
-	.eight = { { RT_E5M2, false }, { RT_E4M3, true } },
-	.low = 3,
+	.fp8 = { { RT_E5M2, false }, { RT_E4M3, true } },
+	.reduced = 3,
 	.accumulates = 1,
 	.flops = linear_bwd_x_flops,
 };
@@ -113,8 +113,8 @@ const struct rt_op rt_op_linear_bwd_w = {
 	.name = "linear_bwd_w",
 	.f32_out = 3,
 	.linear = true,
-	.eight = { { RT_E5M2, true }, { RT_E4M3, true } },
-	.low = 3,
+	.fp8 = { { RT_E5M2, true }, { RT_E4M3, true } },
+	.reduced = 3,
 	.accumulates = 3,
 	.flops = linear_bwd_w_flops,
 };

@@ -34,7 +34,7 @@ static void mul_gradient(struct rt_ad *ad, const struct rt_call *c)
 	for (int i = 0; i < 2; i++) {
 		struct rt_call *k;
 
-		if (!rt_ad_wants(ad, c->in[i]))
+		if (!rt_ad_requires_grad(ad, c->in[i]))
 			continue;
 		k = rt_ad_call(ad, RT_OP_MUL, NULL);
 		k->in[0] = rt_ad_get(ad, c->out[0]);
@@ -65,7 +65,7 @@ static void linear_gradient(struct rt_ad *ad, const struct rt_call *c)
 	struct rt_attr attr = c->attr;
 	struct rt_call *k;
 
-	if (!rt_ad_wants(ad, c->in[0]))
+	if (!rt_ad_requires_grad(ad, c->in[0]))
 		return;
 	attr.offset = 0;
 	attr.accumulate = 0;

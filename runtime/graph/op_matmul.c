@@ -28,7 +28,7 @@ static void product(struct rt_ad *ad, const struct rt_node *of, struct rt_node *
 {
 	struct rt_call *k;
 
-	if (!rt_ad_wants(ad, of))
+	if (!rt_ad_requires_grad(ad, of))
 		return;
 	k = rt_ad_call(ad, RT_OP_MATMUL, &(struct rt_attr){ .ta = ta, .tb = tb });
 	k->in[0] = a;
@@ -80,7 +80,7 @@ static double matmul_flops(const struct rt_call *c)
 const struct rt_op rt_op_matmul = {
 	.id = RT_OP_MATMUL,
 	.name = "matmul",
-	.low = 3,
+	.reduced = 3,
 	.accumulates = 1,
 	.shape = matmul_shape,
 	.gradient = matmul_gradient,

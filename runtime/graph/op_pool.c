@@ -44,7 +44,7 @@ static void pool_gradient(struct rt_ad *ad, const struct rt_call *c)
 	bool max = c->op->id == RT_OP_MAX_POOL;
 	struct rt_call *k;
 
-	if (!rt_ad_wants(ad, c->in[0]))
+	if (!rt_ad_requires_grad(ad, c->in[0]))
 		return;
 	k = rt_ad_call(ad, max ? RT_OP_MAX_POOL_BWD : RT_OP_AVG_POOL_BWD, &c->attr);
 	k->in[0] = rt_ad_get(ad, c->out[0]);
@@ -135,7 +135,7 @@ static void pad_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	struct rt_call *k;
 
-	if (!rt_ad_wants(ad, c->in[0]))
+	if (!rt_ad_requires_grad(ad, c->in[0]))
 		return;
 	k = rt_ad_call(ad, RT_OP_PAD_BWD, &c->attr);
 	k->in[0] = rt_ad_get(ad, c->out[0]);

@@ -50,7 +50,7 @@ static void reduce_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	struct rt_call *k;
 
-	if (!rt_ad_wants(ad, c->in[0]))
+	if (!rt_ad_requires_grad(ad, c->in[0]))
 		return;
 	k = rt_ad_call(ad, RT_OP_REDUCE_BWD, &c->attr);
 	k->in[0] = rt_ad_get(ad, c->out[0]);
@@ -108,7 +108,7 @@ static void softmax_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	struct rt_call *k;
 
-	if (!rt_ad_wants(ad, c->in[0]))
+	if (!rt_ad_requires_grad(ad, c->in[0]))
 		return;
 	k = rt_ad_call(ad, RT_OP_SOFTMAX_BWD, NULL);
 	k->in[0] = rt_ad_get(ad, c->out[0]);

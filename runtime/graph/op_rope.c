@@ -35,7 +35,7 @@ static void rope_gradient(struct rt_ad *ad, const struct rt_call *c)
 	struct rt_attr attr = c->attr;
 	struct rt_call *k;
 
-	if (!rt_ad_wants(ad, c->in[0]))
+	if (!rt_ad_requires_grad(ad, c->in[0]))
 		return;
 	attr.accumulate = 0;
 	attr.scale = -attr.scale;

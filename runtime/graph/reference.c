@@ -6,9 +6,9 @@
 #include "runtime/math/mix.h"
 
 /* Keeps an element if its 32 random bits are at least rate * 2^32. */
-static void drop(const struct rt_call *c, const struct rt_coins *coins, const double *x, double *y)
+static void drop(const struct rt_call *c, const struct rt_dropout_key *dropout, const double *x, double *y)
 {
-	uint64_t key = rt_random_u64(coins->seed, RT_DROPOUT_STREAM + (uint64_t)c->attr.stream, (uint64_t)coins->batch);
+	uint64_t key = rt_random_u64(dropout->seed, RT_DROPOUT_STREAM + (uint64_t)c->attr.stream, (uint64_t)dropout->batch);
 	double rate = (double)c->attr.rate;
 
 	for (int64_t i = 0, n = rt_shape_elements(&c->in[0]->shape); i < n; i++) {
@@ -21,7 +21,7 @@ static void drop(const struct rt_call *c, const struct rt_coins *coins, const do
 	}
 }
 
-static void run_call(const struct rt_call *c, const struct rt_coins *coins, double **value)
+static void run_call(const struct rt_call *c, const struct rt_dropout_key *dropout, double **value)
 {
 	const double *in[RT_MAX_IO] = { NULL };
 	double *out[RT_MAX_IO] = { NULL };
@@ -33,14 +33,14 @@ static void run_call(const struct rt_call *c, const struct rt_coins *coins, doub
 			out[k] = value[c->out[k]->id] =
 				gt_xcalloc((size_t)rt_shape_elements(&c->out[k]->shape), sizeof(double));
 	}
-	if (coins && c->op->id == RT_OP_DROPOUT)
-		drop(c, coins, in[0], out[0]);
+	if (dropout && c->op->id == RT_OP_DROPOUT)
+		drop(c, dropout, in[0], out[0]);
 	else
 		c->op->reference(c, in, out);
 }
 
-int rt_reference_drawn(const struct rt_graph *g, const struct rt_node *watch, const double *const *values,
-		       const struct rt_coins *coins, double *out, struct gt_err *err)
+int rt_reference_dropout(const struct rt_graph *g, const struct rt_node *watch, const double *const *values,
+			 const struct rt_dropout_key *dropout, double *out, struct gt_err *err)
 {
 	double **value;
 	int leaf = 0, r = rt_graph_error(g, err);
@@ -58,7 +58,7 @@ int rt_reference_drawn(const struct rt_graph *g, const struct rt_node *watch, co
 		memcpy(value[i], values[leaf++], bytes);
 	}
 	for (int i = 0; i < g->ir.n_calls; i++)
-		run_call(g->ir.calls[i], coins, value);
+		run_call(g->ir.calls[i], dropout, value);
 	memcpy(out, value[watch->id], (size_t)rt_shape_elements(&watch->shape) * sizeof(double));
 	for (int i = 0; i < g->ir.n_nodes; i++)
 		free(value[i]);
@@ -69,5 +69,5 @@ int rt_reference_drawn(const struct rt_graph *g, const struct rt_node *watch, co
 int rt_reference(const struct rt_graph *g, const struct rt_node *watch, const double *const *values, double *out,
 		 struct gt_err *err)
 {
-	return rt_reference_drawn(g, watch, values, NULL, out, err);
+	return rt_reference_dropout(g, watch, values, NULL, out, err);
 }

@@ -58,7 +58,7 @@ struct rt_wino_weights {
 	const float *at;
 	int64_t in_step, out_step; /* strides in floats */
 	int64_t n_in, n_out, in, out;
-	bool turned; /* rotated by 180 degrees */
+	bool rotated; /* rotated by 180 degrees */
 };
 struct rt_wino {
 	int group; /* output channels per call of a product */

@@ -110,7 +110,7 @@ static void bias_act(float *x, float *y, const float *bias, int64_t rows, int64_
 	}
 }
 
-INLINE vf act_slope(vf saved, enum rt_act act)
+INLINE vf act_derivative(vf saved, enum rt_act act)
 {
 	vf s;
 
@@ -133,7 +133,7 @@ INLINE vf act_slope(vf saved, enum rt_act act)
 INLINE void act_bwd_as(float *dx, const float *dy, const float *saved, int64_t n, enum rt_act act, bool add)
 {
 	EACH(i, n) {
-		vf g = ldx(dy + i, n - i) * act_slope(ldx(saved + i, n - i), act);
+		vf g = ldx(dy + i, n - i) * act_derivative(ldx(saved + i, n - i), act);
 
 		stx(dx + i, add ? g + ldx(dx + i, n - i) : g, n - i);
 	}

@@ -158,7 +158,7 @@ static void channel_affine(float *y, uint8_t *open, const float *x, const float 
 }
 
 /* Returns elements i..i+W of row r of dy, or 0 where the activation's bit in `open` is clear. */
-INLINE vf behind(const float *dy, const uint8_t *open, int64_t r, int64_t i, int64_t cols)
+INLINE vf masked_gradient(const float *dy, const uint8_t *open, int64_t r, int64_t i, int64_t cols)
 {
 	vf g = ldx(dy + r * cols + i, cols - i);
 
@@ -175,7 +175,8 @@ static void channel_bwd_sums(double *sums, const float *dy, const uint8_t *open,
 			vf s0 = { 0 }, q0 = { 0 }, d0 = { 0 }, s1 = { 0 }, q1 = { 0 }, d1 = { 0 }, m = ldx(mean + i, n);
 
 			for (; r + 1 < count; r += 2, at += 2 * cols) {
-				vf g = behind(dy, open, r0 + r, i, cols), h = behind(dy, open, r0 + r + 1, i, cols);
+				vf g = masked_gradient(dy, open, r0 + r, i, cols);
+				vf h = masked_gradient(dy, open, r0 + r + 1, i, cols);
 				vf a = ldx(x + at, n) - m, b = ldx(x + at + cols, n) - m;
 
 				s0 += g;
@@ -186,7 +187,7 @@ static void channel_bwd_sums(double *sums, const float *dy, const uint8_t *open,
 				d1 += b;
 			}
 			if (r < count) {
-				vf g = behind(dy, open, r0 + r, i, cols), a = ldx(x + at, n) - m;
+				vf g = masked_gradient(dy, open, r0 + r, i, cols), a = ldx(x + at, n) - m;
 
 				s0 += g;
 				q0 += g * a;
@@ -204,7 +205,7 @@ static void channel_bwd(float *dx, float *dres, const float *dy, const uint8_t *
 	for (int64_t r = 0; r < rows; r++)
 		EACH(i, cols) {
 			int64_t n = cols - i, at = r * cols + i;
-			vf g = behind(dy, open, r, i, cols);
+			vf g = masked_gradient(dy, open, r, i, cols);
 
 			if (dres)
 				put(dres, at, n, g, add_dres);

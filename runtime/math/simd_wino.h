@@ -313,7 +313,7 @@ INLINE void wino_weights_lanes(float *u, int64_t plane, const struct rt_wino_wei
 
 	for (int64_t l = 0; l < W && l < n; l++, from += w->out_step)
 		for (int k = 0; k < 9; k++)
-			taps[k][l] = from[w->turned ? 8 - k : k];
+			taps[k][l] = from[w->rotated ? 8 - k : k];
 #pragma GCC unroll 3
 	for (int j = 0; j < 3; j++) {
 		for (int i = 0; i < 3; i++)

@@ -13,7 +13,7 @@
 #define HUGE	(2u << 20)
 
 /* Returns the NUMA nodes of the CPUs in this process's affinity mask. */
-static struct bitmask *our_nodes(void)
+static struct bitmask *affinity_nodes(void)
 {
 	struct bitmask *cpus = numa_allocate_cpumask(), *nodes = numa_allocate_nodemask();
 
@@ -38,7 +38,7 @@ static void place(struct rt_arena *a)
 	snprintf(a->placement, sizeof(a->placement), "first touch");
 	if (numa_available() < 0)
 		return;
-	nodes = our_nodes();
+	nodes = affinity_nodes();
 	for (unsigned i = 0; i < nodes->size; i++)
 		if (numa_bitmask_isbitset(nodes, i))
 			gt_set_add(&set, i);
@@ -84,10 +84,10 @@ int rt_arena_map(struct rt_arena *a, size_t bytes, bool huge_pages, int threads,
 unsigned rt_memory_nodes(const void *base, size_t bytes, unsigned *ret, unsigned n_node)
 {
 	enum { PAGE = 4096 };
-	size_t pages = GT_MAX(bytes / PAGE, (size_t)1), n = GT_MIN(pages, (size_t)RT_LOOK);
-	void *at[RT_LOOK];
-	int status[RT_LOOK];
-	unsigned seen = 0;
+	size_t pages = GT_MAX(bytes / PAGE, (size_t)1), n = GT_MIN(pages, (size_t)RT_SAMPLED_PAGES);
+	void *at[RT_SAMPLED_PAGES];
+	int status[RT_SAMPLED_PAGES];
+	unsigned sampled = 0;
 
 	for (size_t i = 0; i < n; i++)
 		at[i] = (void *)(((uintptr_t)base & ~(uintptr_t)(PAGE - 1)) + i * pages / n * PAGE);
@@ -96,12 +96,12 @@ unsigned rt_memory_nodes(const void *base, size_t bytes, unsigned *ret, unsigned
 	for (size_t i = 0; i < n; i++)
 		if (status[i] >= 0 && (unsigned)status[i] < n_node) {
 			ret[status[i]]++;
-			seen++;
+			sampled++;
 		}
-	return seen;
+	return sampled;
 }
 
-double rt_arena_huge_share(const struct rt_arena *a)
+double rt_arena_huge_fraction(const struct rt_arena *a)
 {
 	unsigned long begin = (uintptr_t)a->base, lo = 0, hi = 0, kb;
 	gt_auto(gt_fsroot) *fs = NULL;

@@ -6,13 +6,13 @@
 #include "runtime/memory/heap.h"
 #include "runtime/runtime.h"
 
-static atomic_bool heap_kept;
+static atomic_bool heap_configured;
 
 /* The product library allocates packing buffers in every call. If malloc returns them to the kernel, each step takes
  * page faults. Other allocators ignore this setting. */
 void rt_keep_heap(void)
 {
-	if (atomic_exchange(&heap_kept, true))
+	if (atomic_exchange(&heap_configured, true))
 		return;
 	mallopt(M_MMAP_THRESHOLD, 1 << 30);
 	mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -40,15 +40,15 @@ static void fill_cache(void)
  * The order of the threads' buffers in the heap also varies between steps. Therefore the free space at the end of the
  * heap after the first steps is touched once, and three times as much after it.
  */
-void rt_heap_make_room(int threads)
+void rt_heap_reserve(int threads)
 {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
 	enum { PAGE = 4096, BLOCK = 8 * PAGE, MOST = 64 << 20 };
-	static _Atomic size_t made; /* bytes touched by this function so far */
-	size_t room, before = made, need;
+	static _Atomic size_t touched; /* bytes touched by this function so far */
+	size_t room, before = touched, need;
 	char **blocks = NULL, **block;
 
-	if (!heap_kept)
+	if (!heap_configured)
 		return;
 #pragma omp parallel num_threads(threads)
 	fill_cache();
@@ -56,7 +56,7 @@ void rt_heap_make_room(int threads)
 	need = 3 * GT_MIN(room - GT_MIN(room, before), (size_t)MOST);
 	if (need <= before)
 		return;
-	made = need;
+	touched = need;
 	for (size_t got = 0; got < room + need - before && (block = malloc(BLOCK)); got += BLOCK) {
 		for (size_t i = PAGE; i < BLOCK; i += PAGE)
 			((volatile char *)block)[i] = 0;

@@ -2,5 +2,5 @@
 #ifndef RT_HEAP_H
 #define RT_HEAP_H
 /* Call it after the first steps and rt_keep_heap(). Later steps then take no page fault in memory that libraries allocate. */
-void rt_heap_make_room(int threads);
+void rt_heap_reserve(int threads);
 #endif

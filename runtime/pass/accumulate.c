@@ -9,7 +9,7 @@
 
 /* Returns whether the call that assigns g can add to the previous batches' sum. False if another call or gradient uses
  * g as the gradient of one batch. */
-static bool can_stay(const struct rt_plan *p, int param, int writer, int slot)
+static bool can_add_in_place(const struct rt_plan *p, int param, int writer, int slot)
 {
 	const struct rt_node *g = p->gradient[param];
 
@@ -28,7 +28,7 @@ static void add_toggle(struct rt_plan *p, struct rt_call *c, int slot)
 }
 
 /* Creates a separate sum of the gradient and a call that adds to it once per batch. */
-static void feed_sum(struct rt_plan *p, int param)
+static void add_sum(struct rt_plan *p, int param)
 {
 	struct rt_node *g = p->gradient[param];
 	struct rt_call *c = rt_emit_before(p, rt_last_use(p, g, RT_PHASE_UPDATE) + 1, RT_OP_SUM_UP, RT_PHASE_BACKWARD);
@@ -62,14 +62,14 @@ static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		if (p->ir.nodes[i]->role != RT_ROLE_PARAM || !p->gradient[i])
 			continue;
 		writer = rt_producer(p, p->gradient[i], &slot);
-		low = writer >= 0 && rt_becomes_low(p, p->ir.calls[writer], slot);
+		low = writer >= 0 && rt_becomes_reduced(p, p->ir.calls[writer], slot);
 		if (!sums && !low)
 			continue;
-		if (!low && can_stay(p, i, writer, slot)) {
+		if (!low && can_add_in_place(p, i, writer, slot)) {
 			add_toggle(p, p->ir.calls[writer], slot);
 			in_place++;
 		} else {
-			feed_sum(p, i);
+			add_sum(p, i);
 			summed++;
 		}
 		p->gradient[i]->pinned |= sums;

@@ -4,7 +4,7 @@
 #include "runtime/pass/rewrite.h"
 
 /* Removes the outputs of calls that no call reads. Returns their number. */
-static int drop_unread(struct rt_plan *p)
+static int remove_unread_outputs(struct rt_plan *p)
 {
 	int dropped = 0;
 
@@ -48,7 +48,7 @@ static int check_user_ops(const struct rt_plan *p, struct rt_ad *ad, struct gt_e
 		const struct rt_call *c = p->ir.calls[i];
 
 		for (int k = 0; c->attr.user && !c->attr.user->backward && k < RT_MAX_IO; k++)
-			if (rt_ad_wants(ad, c->in[k]))
+			if (rt_ad_requires_grad(ad, c->in[k]))
 				return gt_fail(err, EINVAL, "%s of %s: parameters lead to it, and it has no backward function: "
 					       "they would not be trained", c->attr.user->name, c->in[k]->name);
 	}
@@ -57,7 +57,7 @@ static int check_user_ops(const struct rt_plan *p, struct rt_ad *ad, struct gt_e
 
 static int differentiate_all(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	struct rt_call *root = p->loss ? rt_maker(&p->ir, p->loss) : NULL;
+	struct rt_call *root = p->loss ? rt_ir_producer(&p->ir, p->loss) : NULL;
 	int n = p->ir.n_calls, n_params = 0, r;
 	gt_auto(rt_ad) *ad = rt_ad_new(&p->ir);
 
@@ -72,7 +72,7 @@ static int differentiate_all(struct rt_plan *p, struct gt_buf *did, struct gt_er
 			p->gradient[i] = rt_ad_get(ad, p->ir.nodes[i]);
 			n_params += p->gradient[i] != NULL;
 		}
-	drop_unread(p);
+	remove_unread_outputs(p);
 	if (rt_plan_trains(p))
 		gt_buf_printf(did, "%d backward calls for %d parameter tensors", p->ir.n_calls - n, n_params);
 	else

@@ -24,7 +24,7 @@ static bool drop_bias(struct rt_plan *p, struct rt_call *norm)
 }
 
 /* batchnorm, relu */
-static bool take_relu(struct rt_plan *p, int at, int producer)
+static bool fuse_relu(struct rt_plan *p, int at, int producer)
 {
 	struct rt_call *relu = p->ir.calls[at], *norm = p->ir.calls[producer];
 
@@ -38,7 +38,7 @@ static bool take_relu(struct rt_plan *p, int at, int producer)
 }
 
 /* batchnorm, add. The fused call takes the place of the addition, because only there do both operands exist. */
-static bool take_sum(struct rt_plan *p, int at, int producer, int slot)
+static bool fuse_sum(struct rt_plan *p, int at, int producer, int slot)
 {
 	struct rt_call *add = p->ir.calls[at], *norm = p->ir.calls[producer];
 
@@ -54,12 +54,12 @@ static bool take_sum(struct rt_plan *p, int at, int producer, int slot)
 
 static bool take_first(struct rt_plan *p, int at, int producer)
 {
-	return take_sum(p, at, producer, 0);
+	return fuse_sum(p, at, producer, 0);
 }
 
 static bool take_second(struct rt_plan *p, int at, int producer)
 {
-	return take_sum(p, at, producer, 1);
+	return fuse_sum(p, at, producer, 1);
 }
 
 static int batchnorm(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
@@ -67,7 +67,7 @@ static int batchnorm(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	static const struct rt_pattern patterns[] = {
 		{ .op = RT_OP_ADD, .slot = 0, .producer = RT_OP_BATCHNORM, .plain = true, .fuse = take_first },
 		{ .op = RT_OP_ADD, .slot = 1, .producer = RT_OP_BATCHNORM, .plain = true, .fuse = take_second },
-		{ .op = RT_OP_ACT, .act = RT_ACT_RELU, .producer = RT_OP_BATCHNORM, .plain = true, .fuse = take_relu },
+		{ .op = RT_OP_ACT, .act = RT_ACT_RELU, .producer = RT_OP_BATCHNORM, .plain = true, .fuse = fuse_relu },
 	};
 	int biases = 0, norms = 0, n[3] = { 0 };
 

@@ -75,7 +75,7 @@ static void fill_buckets(struct rt_plan *p, const struct ready *list, int n)
 		g->offset = p->window_bytes;
 		b->gradient[b->n] = g;
 		b->at[b->n++] = (int64_t)(g->offset - b->offset) / 4;
-		p->window_bytes += (rt_node_room_bytes(g) + 63) / 64 * 64;
+		p->window_bytes += (rt_node_padded_bytes(g) + 63) / 64 * 64;
 		b->floats = (int64_t)(p->window_bytes - b->offset) / 4;
 		if (bytes >= limit) {
 			b = NULL;
@@ -86,7 +86,7 @@ static void fill_buckets(struct rt_plan *p, const struct ready *list, int n)
 
 int64_t rt_bucket_gap(const struct rt_bucket *b, int i, int64_t *ret_at)
 {
-	*ret_at = b->at[i] + (int64_t)(rt_node_room_bytes(b->gradient[i]) / sizeof(float));
+	*ret_at = b->at[i] + (int64_t)(rt_node_padded_bytes(b->gradient[i]) / sizeof(float));
 	return (i + 1 < b->n ? b->at[i + 1] : b->floats) - *ret_at;
 }
 
@@ -104,9 +104,9 @@ static bool touches(const struct rt_call *c, const struct rt_bucket *b)
 }
 
 /* Removes the update calls of this bucket and returns them in *ret, in order. */
-static int take_updates(struct rt_plan *p, const struct rt_bucket *b, struct rt_call **ret)
+static int remove_updates(struct rt_plan *p, const struct rt_bucket *b, struct rt_call **ret)
 {
-	int n = 0, kept = 0;
+	int n = 0, remaining = 0;
 
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		struct rt_call *c = p->ir.calls[i];
@@ -114,9 +114,9 @@ static int take_updates(struct rt_plan *p, const struct rt_bucket *b, struct rt_
 		if (c->phase == RT_PHASE_UPDATE && touches(c, b))
 			ret[n++] = c;
 		else
-			p->ir.calls[kept++] = c;
+			p->ir.calls[remaining++] = c;
 	}
-	p->ir.n_calls = kept;
+	p->ir.n_calls = remaining;
 	return n;
 }
 
@@ -174,7 +174,7 @@ static void insert_waits_and_updates(struct rt_plan *p)
 	struct rt_call **updates = gt_xcalloc((size_t)p->ir.n_calls + 1, sizeof(*updates));
 
 	for (int k = 0; k < p->n_buckets; k++) {
-		int n = take_updates(p, &p->buckets[k], updates), at;
+		int n = remove_updates(p, &p->buckets[k], updates), at;
 
 		at = update_position(p, k, updates, n);
 		emit(p, at, RT_OP_BUCKET_WAIT, k);

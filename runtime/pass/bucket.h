@@ -29,6 +29,6 @@ struct rt_ranks {
 	int team, me, member[RT_MAX_RANKS];
 	const char *shard_why; /* reason if updates are not sharded */
 	bool fused;	       /* no separate reduction: the update adds the gradients of all ranks */
-	bool judged;	       /* gradients are checked before the update, so an update may be skipped */
+	bool may_skip;	       /* gradients are checked before the update, so an update may be skipped */
 };
 #endif

@@ -83,7 +83,7 @@ static struct rt_node *copy_node(struct work *w, const struct rt_node *n)
 }
 
 /* Returns the call of the segment that computes n; -1: none. */
-static int maker_in(const struct work *w, const struct span *s, const struct rt_node *n)
+static int producer_in(const struct work *w, const struct span *s, const struct rt_node *n)
 {
 	return rt_producer_in(w->plan, n, s->first, s->end);
 }
@@ -102,7 +102,7 @@ static bool find_needed(const struct work *w, const struct span *s, bool *needed
 	for (int i = w->n_forward; i < w->plan->ir.n_calls; i++)
 		for (int k = 0; k < RT_MAX_IO; k++) {
 			const struct rt_node *n = w->plan->ir.calls[i]->in[k];
-			int at = n ? maker_in(w, s, n) : -1;
+			int at = n ? producer_in(w, s, n) : -1;
 
 			if (at >= 0 && !crosses(w, s, n))
 				needed[at] = any = true;
@@ -110,7 +110,7 @@ static bool find_needed(const struct work *w, const struct span *s, bool *needed
 	for (int i = s->end - 1; i >= s->first; i--)
 		for (int k = 0; needed[i] && k < RT_MAX_IO; k++) {
 			const struct rt_node *n = w->plan->ir.calls[i]->in[k];
-			int at = n ? maker_in(w, s, n) : -1;
+			int at = n ? producer_in(w, s, n) : -1;
 
 			if (at >= 0 && !crosses(w, s, n))
 				needed[at] = true;
@@ -127,7 +127,7 @@ static struct rt_call *copy_call(struct work *w, const struct span *s, int i)
 	*c = *w->plan->ir.calls[i];
 	c->phase = RT_PHASE_BACKWARD;
 	c->origin = c->out[0]->name;
-	c->again = true;
+	c->recomputed = true;
 	for (int k = 0; k < RT_MAX_IO; k++) {
 		struct rt_node *n = c->out[k];
 
@@ -155,7 +155,7 @@ static int first_use(const struct work *w, const struct span *s)
 		for (int k = 0; k < RT_MAX_IO; k++) {
 			const struct rt_node *n = w->plan->ir.calls[i]->in[k];
 
-			if (n && maker_in(w, s, n) >= 0 && !crosses(w, s, n))
+			if (n && producer_in(w, s, n) >= 0 && !crosses(w, s, n))
 				return i;
 		}
 	return -1;
@@ -186,20 +186,20 @@ static int checkpoint(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	struct work w = { .plan = p, .n_nodes = p->ir.n_nodes, .n_forward = rt_forward_end(p) };
 	gt_autofree int *first = NULL;
-	int segments, again;
+	int segments, n_recomputed;
 
 	if (p->opt->memory.checkpoint < 2 || !rt_plan_trains(p))
 		return 0;
 	first = gt_xcalloc((size_t)p->opt->memory.checkpoint + 1, sizeof(*first));
 	segments = cut(p, w.n_forward, p->opt->memory.checkpoint, first);
 	first[segments] = w.n_forward;
-	again = p->opt->memory.recomputed ? GT_MIN(p->opt->memory.recomputed, segments - 1) : segments - 1;
+	n_recomputed = p->opt->memory.recomputed ? GT_MIN(p->opt->memory.recomputed, segments - 1) : segments - 1;
 	w.copy = gt_xcalloc((size_t)w.n_nodes, sizeof(struct rt_node *));
 	/* From the last segment to the first, as in the backward pass. */
-	for (int s = again - 1; s >= 0; s--)
+	for (int s = n_recomputed - 1; s >= 0; s--)
 		recompute(&w, &(struct span){ first[s], first[s + 1] });
 	free(w.copy);
-	gt_buf_printf(did, "%d of %d segments made again in the backward pass: %d calls, %.1f Gflop more", again, segments,
+	gt_buf_printf(did, "%d of %d segments made again in the backward pass: %d calls, %.1f Gflop more", n_recomputed, segments,
 		      w.copies, w.flops / 1e9);
 	return 0;
 }

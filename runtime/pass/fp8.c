@@ -19,21 +19,21 @@ struct fp8 {
 	int n_nodes;
 	struct rt_node *table;
 	int slots, products, plain;
-	const struct rt_node *odd; /* result of the first product that stays bf16 */
+	const struct rt_node *first_plain; /* result of the first product that stays bf16 */
 };
 
-static struct rt_node *eight(struct fp8 *a, struct rt_call *cast, enum rt_dtype type, bool turned)
+static struct rt_node *cast8_output(struct fp8 *a, struct rt_call *cast, enum rt_dtype type, bool transposed)
 {
 	const struct rt_node *x = cast->in[0];
-	gt_autofree char *name = gt_xasprintf("%s%s %s", rt_dtype_name(type), turned ? " turned" : "", x->name);
-	struct rt_node *y = rt_ir_node(&a->plan->ir, cast->once ? RT_ROLE_STATE : RT_ROLE_VALUE, type, &x->shape, name);
+	gt_autofree char *name = gt_xasprintf("%s%s %s", rt_dtype_name(type), transposed ? " turned" : "", x->name);
+	struct rt_node *y = rt_ir_node(&a->plan->ir, cast->run_once ? RT_ROLE_STATE : RT_ROLE_VALUE, type, &x->shape, name);
 
 	y->slot = cast->attr.slot;
 	return y;
 }
 
 /* Returns n in 8 bits. *at is the call that reads it, adjusted when a call is inserted before it. */
-static struct rt_node *rounded(struct fp8 *a, struct rt_node *n, enum rt_dtype type, bool turned, int *at)
+static struct rt_node *cast8_of(struct fp8 *a, struct rt_node *n, enum rt_dtype type, bool transposed, int *at)
 {
 	struct rt_call *c = a->casts[n->id];
 
@@ -42,16 +42,16 @@ static struct rt_node *rounded(struct fp8 *a, struct rt_node *n, enum rt_dtype t
 		c->op = rt_ops[RT_OP_CAST8];
 		c->phase = a->plan->ir.calls[*at]->phase;
 		c->origin = a->plan->ir.calls[*at]->origin;
-		c->again = a->plan->ir.calls[*at]->again;
-		c->once = n->role == RT_ROLE_PARAM;
+		c->recomputed = a->plan->ir.calls[*at]->recomputed;
+		c->run_once = n->role == RT_ROLE_PARAM;
 		c->in[0] = n;
 		c->in[1] = a->table;
 		c->attr.slot = a->slots++;
 		rt_plan_insert(a->plan, (*at)++, c);
 	}
-	if (!c->out[turned])
-		c->out[turned] = eight(a, c, type, turned);
-	return c->out[turned];
+	if (!c->out[transposed])
+		c->out[transposed] = cast8_output(a, c, type, transposed);
+	return c->out[transposed];
 }
 
 static bool sides_fit(const struct rt_node *n)
@@ -62,30 +62,30 @@ static bool sides_fit(const struct rt_node *n)
 static bool takes(const struct rt_call *c)
 {
 	for (int k = 0; k < 2; k++)
-		if (c->op->eight[k].type == RT_F32 || !sides_fit(c->in[k]) || rt_rows(c->in[k]) > ROWS_MAX)
+		if (c->op->fp8[k].type == RT_F32 || !sides_fit(c->in[k]) || rt_rows(c->in[k]) > ROWS_MAX)
 			return false;
 	return c->out[0] && sides_fit(c->out[0]);
 }
 
 /* Converts the operands of the call at `at` and returns its new position. in[2] of a weight gradient, whose sum is the
  * bias gradient, stays as it is. */
-static int lower(struct fp8 *a, int at)
+static int convert_operands(struct fp8 *a, int at)
 {
 	struct rt_call *c = a->plan->ir.calls[at];
 
 	for (int k = 0; k < 2; k++)
-		c->in[k] = rounded(a, c->in[k], c->op->eight[k].type, c->op->eight[k].turned, &at);
+		c->in[k] = cast8_of(a, c->in[k], c->op->fp8[k].type, c->op->fp8[k].transposed, &at);
 	a->products++;
 	return at;
 }
 
-static void insert_renewal(struct fp8 *a)
+static void insert_scale_update(struct fp8 *a)
 {
 	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
 
 	c->op = rt_ops[RT_OP_SCALES8];
 	c->phase = RT_PHASE_FORWARD;
-	c->once = true;
+	c->run_once = true;
 	c->in[0] = a->table;
 	rt_plan_insert(a->plan, 0, c);
 }
@@ -102,9 +102,9 @@ static int fp8(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		struct rt_call *c = p->ir.calls[i];
 
 		if (takes(c)) {
-			i = lower(&a, i);
+			i = convert_operands(&a, i);
 		} else if (c->out[0] && c->op->linear) {
-			a.odd = a.odd ? a.odd : c->out[0];
+			a.first_plain = a.first_plain ? a.first_plain : c->out[0];
 			a.plain++;
 		}
 		for (int k = 0; k < RT_MAX_IO; k++)
@@ -114,11 +114,11 @@ static int fp8(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	free(a.casts);
 	a.table->shape = RT_SHAPE(GT_MAX(1, a.slots), p->target->fp8_words + p->opt->precision.fp8.history);
 	if (a.slots)
-		insert_renewal(&a);
+		insert_scale_update(&a);
 	gt_buf_printf(did, "%d products in 8 bits, %d scales", a.products, a.slots);
 	if (a.plain)
-		gt_buf_printf(did, "; bf16: %d (%s: %s)", a.plain, a.odd->name,
-			      a.odd == p->loss ? "makes the logits" : "sides no multiples of 16");
+		gt_buf_printf(did, "; bf16: %d (%s: %s)", a.plain, a.first_plain->name,
+			      a.first_plain == p->loss ? "makes the logits" : "sides no multiples of 16");
 	return 0;
 }
 

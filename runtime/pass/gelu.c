@@ -10,7 +10,7 @@
  */
 #include "runtime/pass/rewrite.h"
 
-static void forget_gradient(struct rt_plan *p, const struct rt_node *n)
+static void clear_gradient(struct rt_plan *p, const struct rt_node *n)
 {
 	for (int i = 0; i < p->n_graph_nodes; i++)
 		if (p->gradient[i] == n)
@@ -23,7 +23,7 @@ static bool take(struct rt_plan *p, int at, int producer)
 
 	if (act->attr.accumulate || rt_producer_in(p, act->in[0], producer + 1, p->ir.n_calls) >= 0)
 		return false;
-	forget_gradient(p, act->in[0]);
+	clear_gradient(p, act->in[0]);
 	product->attr.act = RT_ACT_GELU;
 	product->in[2] = act->in[1];
 	product->out[0] = act->out[0];

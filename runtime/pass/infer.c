@@ -14,7 +14,7 @@ static struct rt_node *folded(struct rt_plan *p, const struct rt_node *like, con
 	return n;
 }
 
-static bool stays(const struct rt_node *n)
+static bool is_persistent(const struct rt_node *n)
 {
 	return !n || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER;
 }
@@ -26,14 +26,14 @@ static bool fold(struct rt_plan *p, int at, int producer)
 	struct rt_node *w = product->in[1];
 
 	for (int k = 1; k < RT_MAX_IO; k++) /* inputs of a run-once call must exist from the start and stay */
-		if (!stays(product->in[k]) || !stays(norm->in[k]))
+		if (!is_persistent(product->in[k]) || !is_persistent(norm->in[k]))
 			return false;
 	rt_plan_remove(p, at);
 	c = rt_emit_before(p, 0, RT_OP_FOLD, RT_PHASE_FORWARD);
 	*c = (struct rt_call){
 		.op = c->op,
 		.attr = { .eps = was.attr.eps },
-		.once = true,
+		.run_once = true,
 		.in = { w, product->in[2], was.in[1], was.in[2], was.in[3], was.in[4] },
 		.out = { folded(p, w, &w->shape, "scale"), folded(p, w, &was.in[1]->shape, "offset") },
 	};

@@ -17,22 +17,22 @@ static uint64_t aligned(const struct rt_plan *p, uint64_t bytes)
 	return (bytes + align - 1) / align * align;
 }
 
-static bool forever(const struct rt_plan *p, const struct rt_node *n)
+static bool is_permanent(const struct rt_plan *p, const struct rt_node *n)
 {
 	return n->pinned || n->shared || n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER ||
 	       n->role == RT_ROLE_STATE || rt_plan_is_output(p, n);
 }
 
-bool rt_plan_keeps(const struct rt_node *n)
+bool rt_is_persistent(const struct rt_node *n)
 {
 	return n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER || n->role == RT_ROLE_STATE || n->sums;
 }
 
 bool rt_plan_poisons(const struct rt_plan *p, int i, const struct rt_node *n, bool evaluates)
 {
-	bool stays = n->shared || n->offset < p->pinned_bytes;
+	bool permanent = n->shared || n->offset < p->pinned_bytes;
 
-	return n->born == i && n->storage == n && !(stays && (evaluates || rt_plan_keeps(n)));
+	return n->first_write == i && n->storage == n && !(permanent && (evaluates || rt_is_persistent(n)));
 }
 
 static void live_ranges(struct rt_plan *p)
@@ -41,8 +41,8 @@ static void live_ranges(struct rt_plan *p)
 		struct rt_node *n = p->ir.nodes[i];
 
 		n->storage = n;
-		n->first = n->born = -1;
-		n->bytes = aligned(p, rt_node_room_bytes(n));
+		n->first = n->first_write = -1;
+		n->bytes = aligned(p, rt_node_padded_bytes(n));
 	}
 	for (int i = 0; i < p->ir.n_calls; i++)
 		for (int k = 0; k < 2 * RT_MAX_IO; k++) {
@@ -53,19 +53,19 @@ static void live_ranges(struct rt_plan *p)
 				continue;
 			if (n->first < 0) {
 				n->first = i;
-				n->born = k < RT_MAX_IO || c->attr.accumulate >> (k - RT_MAX_IO) & 1 ? -1 : i;
+				n->first_write = k < RT_MAX_IO || c->attr.accumulate >> (k - RT_MAX_IO) & 1 ? -1 : i;
 			}
 			n->last = i;
 		}
 	for (int i = 0; i < p->ir.n_nodes; i++)
-		if (forever(p, p->ir.nodes[i])) {
+		if (is_permanent(p, p->ir.nodes[i])) {
 			p->ir.nodes[i]->first = 0;
 			p->ir.nodes[i]->last = p->ir.n_calls;
 		}
 }
 
 /* Returns whether all inputs in this memory may be overwritten by output o. */
-static bool reads_there_alone(const struct rt_call *c, int o, const struct rt_node *storage)
+static bool may_overwrite(const struct rt_call *c, int o, const struct rt_node *storage)
 {
 	for (int k = 0; k < RT_MAX_IO; k++)
 		if (c->in[k] && c->in[k]->storage == storage && !(c->op->inplace >> (8 * o + k) & 1))
@@ -75,9 +75,9 @@ static bool reads_there_alone(const struct rt_call *c, int o, const struct rt_no
 
 /* Merges the memory of an output that starts at call i with an input that ends there, if the op allows it. The exact
  * sizes must be equal too: after alignment, a broadcast row may be as large as the other operand. */
-static int take_over(struct rt_plan *p)
+static int merge_in_place(struct rt_plan *p)
 {
-	int taken = 0;
+	int merged = 0;
 
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		struct rt_call *c = p->ir.calls[i];
@@ -88,16 +88,16 @@ static int take_over(struct rt_plan *p)
 
 				if (!(c->op->inplace >> (8 * o + k) & 1) || !out || !in || out == in)
 					continue;
-				if (out->first != i || out->storage != out || forever(p, out) || forever(p, in) ||
+				if (out->first != i || out->storage != out || is_permanent(p, out) || is_permanent(p, in) ||
 				    in->storage->last != i || out->bytes != in->storage->bytes ||
-				    rt_node_room_bytes(out) != rt_node_room_bytes(in) || !reads_there_alone(c, o, in->storage))
+				    rt_node_padded_bytes(out) != rt_node_padded_bytes(in) || !may_overwrite(c, o, in->storage))
 					continue;
 				out->storage = in->storage;
 				in->storage->last = out->last;
-				taken++;
+				merged++;
 			}
 	}
-	return taken;
+	return merged;
 }
 
 /* Orders by decreasing size, then by start of the live range. */
@@ -149,12 +149,12 @@ static void place_all(struct rt_plan *p, struct rt_node **list, int n)
  * first, in an order that does not depend on the batch shape. They then have the same offsets in the plans of all
  * shapes.
  */
-static void pin(struct rt_plan *p, bool kept)
+static void pin(struct rt_plan *p, bool persistent)
 {
 	for (int i = 0; i < p->ir.n_nodes; i++) {
 		struct rt_node *t = p->ir.nodes[i];
 
-		if (t->first < 0 || t->shared || t->storage != t || !forever(p, t) || rt_plan_keeps(t) != kept)
+		if (t->first < 0 || t->shared || t->storage != t || !is_permanent(p, t) || rt_is_persistent(t) != persistent)
 			continue;
 		t->offset = p->pinned_bytes;
 		p->pinned_bytes += t->bytes;
@@ -176,7 +176,7 @@ static void add_scratch(struct rt_plan *p)
 static int memplan(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	struct rt_node **list;
-	int n = 0, taken;
+	int n = 0, merged;
 	char planned[32], plain[32];
 
 	if (p->opt->debug.no_reuse)
@@ -187,7 +187,7 @@ static int memplan(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 			p->gradient[i]->pinned = true;
 	add_scratch(p);
 	live_ranges(p);
-	taken = take_over(p);
+	merged = merge_in_place(p);
 	list = gt_xcalloc((size_t)p->ir.n_nodes + 1, sizeof(struct rt_node *));
 	pin(p, true);
 	pin(p, false);
@@ -197,7 +197,7 @@ static int memplan(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		if (t->first < 0 || t->shared)
 			continue;
 		p->unplanned_bytes += t->bytes;
-		if (t->storage == t && !forever(p, t))
+		if (t->storage == t && !is_permanent(p, t))
 			list[n++] = t;
 	}
 	place_all(p, list, n);
@@ -207,7 +207,7 @@ static int memplan(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 			p->ir.nodes[i]->offset = p->ir.nodes[i]->storage->offset;
 	gt_format_bytes(planned, sizeof(planned), p->arena_bytes);
 	gt_format_bytes(plain, sizeof(plain), p->unplanned_bytes);
-	gt_buf_printf(did, "%s instead of %s, %d tensors in place of another", planned, plain, taken);
+	gt_buf_printf(did, "%s instead of %s, %d tensors in place of another", planned, plain, merged);
 	return 0;
 }
 

@@ -38,9 +38,9 @@ static int pad(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		if (rows * (int64_t)rt_dtype_bytes(c->in[0]->dtype) % FAST_BYTES == 0)
 			continue;
 		room = (rows + SIDE_FACTOR - 1) / SIDE_FACTOR * SIDE_FACTOR;
-		c->attr.room = c->in[1]->room = room;
+		c->attr.padded_cols = c->in[1]->padded_rows = room;
 		if (c->out[2])
-			c->out[2]->room = room;
+			c->out[2]->padded_rows = room;
 		gt_buf_printf(did, "%s of %lld rows multiplied as %lld, %.2f %% more work", c->in[1]->name, (long long)rows,
 			      (long long)room, 100.0 * (double)(room - rows) / (double)rows);
 	}

@@ -12,7 +12,7 @@ struct rt_toggle {
 };
 /* Properties of the device that passes use. */
 struct rt_target {
-	bool low_tensors;     /* mixed precision: all tensors between ops have reduced precision, not only the operands
+	bool reduced_tensors;     /* mixed precision: all tensors between ops have reduced precision, not only the operands
 			       * of products */
 	bool gelu_epilogue;   /* reduced-precision products can apply the derivative of gelu */
 	bool relu_bits;	      /* a batchnorm saves a bit per element that its relu passed */
@@ -20,7 +20,7 @@ struct rt_target {
 	int fp8_words;	      /* size of a scale without its history, in floats */
 	/* Returns the flops of an f32 convolution call with Winograd's algorithm. 0: impossible, or not faster than a
 	 * direct convolution with operands of type `rival`. NULL: never used. */
-	double (*tiles_flops)(const struct rt_call *c, enum rt_dtype rival);
+	double (*winograd_flops)(const struct rt_call *c, enum rt_dtype rival);
 	/* Returns the unit that multiplies this type; NULL: the type is for storage only. */
 	const char *(*multiplies_by)(enum rt_dtype type);
 };
@@ -46,7 +46,7 @@ struct rt_plan {
 	/* Returns the scratch memory of a call on the device in bytes. */
 	size_t (*scratch)(void *backend_state, const struct rt_call *c);
 	void *backend_state;
-	struct rt_node **low;	    /* by graph node: its reduced-precision copy, or NULL; NULL: no copies */
+	struct rt_node **reduced;	    /* by graph node: its reduced-precision copy, or NULL; NULL: no copies */
 	json_t *did;		    /* [{ "name", "did" }]: the report of each pass */
 	int64_t steps_profiled, batches_profiled; /* updates whose last batch was profiled; profiled batches */
 };
@@ -62,14 +62,14 @@ extern const struct rt_pass rt_pass_prune, rt_pass_infer, rt_pass_batchnorm, rt_
 
 bool rt_plan_is_output(const struct rt_plan *p, const struct rt_node *n);
 /* Returns whether mixed precision gives output `slot` of the call a reduced-precision type; pass/precision.c. */
-bool rt_becomes_low(const struct rt_plan *p, const struct rt_call *c, int slot);
+bool rt_becomes_reduced(const struct rt_plan *p, const struct rt_call *c, int slot);
 /* Returns the reduced-precision copy that products read instead of parameter n, or NULL. */
-struct rt_node *rt_plan_low(const struct rt_plan *p, const struct rt_node *n);
+struct rt_node *rt_plan_reduced_copy(const struct rt_plan *p, const struct rt_node *n);
 /* Selects adding (true) or assigning gradients (false, in the first batch of an update). */
 void rt_plan_set_accumulate(struct rt_plan *p, bool add);
 bool rt_plan_trains(const struct rt_plan *p); /* whether the program has a backward pass */
 /* Returns whether n's content outlives a batch: a parameter, a buffer, optimizer state, or a sum of gradients. */
-bool rt_plan_keeps(const struct rt_node *n);
+bool rt_is_persistent(const struct rt_node *n);
 /* options.debug.poison: returns whether n, an output of call i, may be overwritten before that call. False for a tensor
  * that an evaluation does not write and that the user can read. */
 bool rt_plan_poisons(const struct rt_plan *p, int i, const struct rt_node *n, bool evaluates);

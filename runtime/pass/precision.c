@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Mixed precision in bf16 or f16. The ops declare which of their slots may have reduced precision and which are f32 (struct
- * rt_op). The device selects the policy (struct rt_target, low_tensors):
+ * rt_op). The device selects the policy (struct rt_target, reduced_tensors):
  *
  * Operands: the operands of matrix products, convolutions and attention (those of PyTorch's autocast for the CPU) are
  * rounded, once per tensor and step. The backward products read the tensors that the forward products read, so these
@@ -24,8 +24,8 @@
 
 struct precision {
 	struct rt_plan *plan;
-	enum rt_dtype low;
-	struct rt_node **low_of; /* by id: the current content of that tensor in reduced precision, or NULL */
+	enum rt_dtype type;
+	struct rt_node **reduced_of; /* by id: the current content of that tensor in reduced precision, or NULL */
 	int n_nodes, tensors, copies, casts, products, attention, tiles;
 };
 
@@ -34,9 +34,9 @@ static bool leaf(const struct rt_node *n)
 	return n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER || n->role == RT_ROLE_STATE;
 }
 
-static bool low_tensors(const struct rt_plan *p)
+static bool reduced_tensors(const struct rt_plan *p)
 {
-	return p->opt->precision.amp != RT_F32 && p->target->low_tensors;
+	return p->opt->precision.amp != RT_F32 && p->target->reduced_tensors;
 }
 
 static struct rt_node *of_type(struct precision *a, enum rt_role role, enum rt_dtype type, const struct rt_node *like)
@@ -55,35 +55,35 @@ static struct rt_node *cast(struct precision *a, struct rt_node *n, enum rt_dtyp
 
 /* Returns the reduced-precision copy of n. Updates write the copy of a parameter; for other tensors a cast is inserted
  * before the first reader. */
-static struct rt_node *low_copy(struct precision *a, struct rt_node *n, int at)
+static struct rt_node *reduced_copy(struct precision *a, struct rt_node *n, int at)
 {
-	struct rt_node **low = &a->low_of[n->id];
+	struct rt_node **low = &a->reduced_of[n->id];
 
-	if (!*low && a->plan->target->low_tensors && n->role == RT_ROLE_PARAM) {
-		*low = of_type(a, RT_ROLE_STATE, a->low, n);
+	if (!*low && a->plan->target->reduced_tensors && n->role == RT_ROLE_PARAM) {
+		*low = of_type(a, RT_ROLE_STATE, a->type, n);
 		a->copies++;
 	} else if (!*low) {
-		*low = cast(a, n, a->low, at);
+		*low = cast(a, n, a->type, at);
 	}
 	return *low;
 }
 
 /* Returns whether the call sums f32 gradients of parameters. Such a sum is f32. */
-static bool adds_f32(const struct rt_call *c)
+static bool sums_f32(const struct rt_call *c)
 {
 	return c->op->keeps_type && !leaf(c->in[0]) && c->in[0]->dtype == RT_F32;
 }
 
 /* Returns the type in which the call reads in[k]; the tensor's own type if any is allowed. */
-static enum rt_dtype wanted(const struct precision *a, const struct rt_call *c, int k)
+static enum rt_dtype input_type(const struct precision *a, const struct rt_call *c, int k)
 {
 	const struct rt_node *n = c->in[k];
 
-	if (!a->plan->target->low_tensors)
-		return c->op->low >> k & 1 && n->dtype == RT_F32 ? a->low : n->dtype;
-	if ((n->dtype != RT_F32 && n->dtype != a->low) || c->op->any_in >> k & 1 || (c->op->master_in >> k & 1 && leaf(n)))
+	if (!a->plan->target->reduced_tensors)
+		return c->op->reduced >> k & 1 && n->dtype == RT_F32 ? a->type : n->dtype;
+	if ((n->dtype != RT_F32 && n->dtype != a->type) || c->op->any_in >> k & 1 || (c->op->master_in >> k & 1 && leaf(n)))
 		return n->dtype;
-	return adds_f32(c) || c->op->f32_in >> k & 1 ? RT_F32 : a->low;
+	return sums_f32(c) || c->op->f32_in >> k & 1 ? RT_F32 : a->type;
 }
 
 /* Returns the new position of call `at`. */
@@ -93,46 +93,46 @@ static int set_inputs(struct precision *a, int at)
 	enum rt_dtype want[RT_MAX_IO];
 
 	for (int k = 0; k < RT_MAX_IO; k++)
-		want[k] = c->in[k] ? wanted(a, c, k) : RT_F32;
+		want[k] = c->in[k] ? input_type(a, c, k) : RT_F32;
 	for (int k = 0; k < RT_MAX_IO; k++) {
 		struct rt_node *n = c->in[k];
 		int before = a->plan->ir.n_calls;
-		bool once;
+		bool use_copy;
 
 		if (!n || n->dtype == want[k])
 			continue;
-		once = want[k] == a->low && (leaf(n) || !a->plan->target->low_tensors);
-		c->in[k] = once ? low_copy(a, n, at) : cast(a, n, want[k], at);
+		use_copy = want[k] == a->type && (leaf(n) || !a->plan->target->reduced_tensors);
+		c->in[k] = use_copy ? reduced_copy(a, n, at) : cast(a, n, want[k], at);
 		at += a->plan->ir.n_calls - before;
 	}
 	return at;
 }
 
 /* Operands policy: returns whether the call keeps f32 operands, because it has no products or is a Winograd convolution. */
-static bool stays(struct precision *a, const struct rt_call *c)
+static bool keeps_f32(struct precision *a, const struct rt_call *c)
 {
-	double (*tiles)(const struct rt_call *, enum rt_dtype) = a->plan->target->tiles_flops;
+	double (*tiles)(const struct rt_call *, enum rt_dtype) = a->plan->target->winograd_flops;
 
-	if (!a->plan->opt->debug.no_winograd && rt_is_conv(c) && tiles && tiles(c, a->low) > 0) {
+	if (!a->plan->opt->debug.no_winograd && rt_is_conv(c) && tiles && tiles(c, a->type) > 0) {
 		a->tiles++;
 		return true;
 	}
-	a->products += c->op->low != 0;
-	a->attention += c->op->low_stored;
+	a->products += c->op->reduced != 0;
+	a->attention += c->op->storage_only;
 	return false;
 }
 
 /* Invalidates the rounded copies of the call's outputs, because gradients are added to in place. */
-static void forget_outputs(struct precision *a, const struct rt_call *c)
+static void invalidate_outputs(struct precision *a, const struct rt_call *c)
 {
 	for (int k = 0; k < RT_MAX_IO; k++)
 		if (c->out[k] && c->out[k]->id < a->n_nodes)
-			a->low_of[c->out[k]->id] = NULL;
+			a->reduced_of[c->out[k]->id] = NULL;
 }
 
 /* A call cannot add to a tensor whose first writer gave it another type. It writes a separate tensor, and a sum is
  * inserted after it. */
-static void part_sums(struct precision *a, int at)
+static void separate_sums(struct precision *a, int at)
 {
 	struct rt_call *c = a->plan->ir.calls[at];
 
@@ -156,11 +156,11 @@ static void set_outputs(struct precision *a, const struct rt_call *c)
 		struct rt_node *n = c->out[k];
 
 		if (!n || leaf(n) || n->role == RT_ROLE_SCRATCH || n->dtype != RT_F32 || c->op->f32_out >> k & 1 ||
-		    adds_f32(c) || n == a->plan->loss)
+		    sums_f32(c) || n == a->plan->loss)
 			continue;
 		if (c->attr.accumulate >> k & 1) /* the first writer has set the type */
 			continue;
-		n->dtype = a->low;
+		n->dtype = a->type;
 		a->tensors++;
 	}
 }
@@ -168,13 +168,13 @@ static void set_outputs(struct precision *a, const struct rt_call *c)
 static bool wants_f32(const struct rt_call *c, const struct rt_node *n)
 {
 	for (int k = 0; k < RT_MAX_IO; k++)
-		if (c->in[k] == n && (c->op->f32_in >> k & 1 || adds_f32(c)))
+		if (c->in[k] == n && (c->op->f32_in >> k & 1 || sums_f32(c)))
 			return true;
 	return false;
 }
 
 /* Gives parameters that no call reads in f32 the type bf16, without f32 values. Returns their number. */
-static int narrow_params(struct rt_plan *p)
+static int store_bf16_params(struct rt_plan *p)
 {
 	int n = 0;
 
@@ -192,9 +192,9 @@ static int narrow_params(struct rt_plan *p)
 	return n;
 }
 
-static void say_operands(const struct precision *a, struct gt_buf *did)
+static void report_operands(const struct precision *a, struct gt_buf *did)
 {
-	enum rt_dtype type = a->low;
+	enum rt_dtype type = a->type;
 	const char *products = a->plan->target->multiplies_by(type), *name = rt_dtype_name(type);
 
 	gt_buf_printf(did, "%d products read %s after %d casts; ", a->products, name, a->casts);
@@ -210,61 +210,61 @@ static void say_operands(const struct precision *a, struct gt_buf *did)
 }
 
 
-static void say_tensors(const struct precision *a, int params, struct gt_buf *did)
+static void report_tensors(const struct precision *a, int params, struct gt_buf *did)
 {
 	gt_buf_printf(did, "%d tensors in %s, %d copies of parameters beside their f32 values, %d casts", a->tensors,
-		      rt_dtype_name(a->low), a->copies, a->casts);
+		      rt_dtype_name(a->type), a->copies, a->casts);
 	if (params)
 		gt_buf_printf(did, "; %d parameters in bf16 alone, rounded at random", params);
 }
 
 static int precision(struct rt_plan *p, struct gt_buf *did)
 {
-	struct precision a = { .plan = p, .low = p->opt->precision.amp, .n_nodes = p->ir.n_nodes };
-	bool tensors = p->target->low_tensors;
-	int params = p->opt->precision.no_master ? narrow_params(p) : 0;
+	struct precision a = { .plan = p, .type = p->opt->precision.amp, .n_nodes = p->ir.n_nodes };
+	bool tensors = p->target->reduced_tensors;
+	int params = p->opt->precision.no_master ? store_bf16_params(p) : 0;
 
-	a.low_of = gt_xcalloc((size_t)p->ir.n_nodes, sizeof(struct rt_node *));
+	a.reduced_of = gt_xcalloc((size_t)p->ir.n_nodes, sizeof(struct rt_node *));
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		if (p->ir.calls[i]->phase >= RT_PHASE_GRADIENT)
 			continue;
-		if (tensors || !stays(&a, p->ir.calls[i]))
+		if (tensors || !keeps_f32(&a, p->ir.calls[i]))
 			i = set_inputs(&a, i);
 		if (tensors) {
-			part_sums(&a, i);
+			separate_sums(&a, i);
 			set_outputs(&a, p->ir.calls[i]);
 		} else {
-			forget_outputs(&a, p->ir.calls[i]);
+			invalidate_outputs(&a, p->ir.calls[i]);
 		}
 	}
 	if (tensors)
-		say_tensors(&a, params, did);
+		report_tensors(&a, params, did);
 	else
-		say_operands(&a, did);
-	p->low = tensors ? a.low_of : NULL;
+		report_operands(&a, did);
+	p->reduced = tensors ? a.reduced_of : NULL;
 	if (!tensors)
-		free(a.low_of);
+		free(a.reduced_of);
 	return 0;
 }
 
 static int operands(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	return p->opt->precision.amp == RT_F32 || p->target->low_tensors ? 0 : precision(p, did);
+	return p->opt->precision.amp == RT_F32 || p->target->reduced_tensors ? 0 : precision(p, did);
 }
 
 static int tensors(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	return low_tensors(p) ? precision(p, did) : 0;
+	return reduced_tensors(p) ? precision(p, did) : 0;
 }
 
 const struct rt_pass rt_pass_amp = { .name = "amp", .run = operands }, rt_pass_narrow = { .name = "narrow", .run = tensors };
 
-bool rt_becomes_low(const struct rt_plan *p, const struct rt_call *c, int slot)
+bool rt_becomes_reduced(const struct rt_plan *p, const struct rt_call *c, int slot)
 {
-	return low_tensors(p) && !c->op->keeps_type && !(c->op->f32_out >> slot & 1);
+	return reduced_tensors(p) && !c->op->keeps_type && !(c->op->f32_out >> slot & 1);
 }
 
-struct rt_node *rt_plan_low(const struct rt_plan *p, const struct rt_node *n)
+struct rt_node *rt_plan_reduced_copy(const struct rt_plan *p, const struct rt_node *n)
 {
-	return p->low && n->id < p->n_graph_nodes ? p->low[n->id] : NULL;
+	return p->reduced && n->id < p->n_graph_nodes ? p->reduced[n->id] : NULL;
 }

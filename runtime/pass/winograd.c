@@ -8,11 +8,11 @@
 #include "runtime/pass/rewrite.h"
 
 /* Fuses the gradient of an image and the addition that follows. */
-static bool take_sum(struct rt_plan *p, int at, int producer)
+static bool fuse_sum(struct rt_plan *p, int at, int producer)
 {
 	struct rt_call *add = p->ir.calls[at], *conv = p->ir.calls[producer];
 
-	if (at != producer + 1 || !(conv->attr.tiles_flops > 0) || add->out[0] != add->in[0] ||
+	if (at != producer + 1 || !(conv->attr.winograd_flops > 0) || add->out[0] != add->in[0] ||
 	    !rt_same_shape(add->in[1], add->in[0]))
 		return false;
 	conv->out[0] = add->out[0];
@@ -23,11 +23,11 @@ static bool take_sum(struct rt_plan *p, int at, int producer)
 
 static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	static const struct rt_pattern pattern = { .op = RT_OP_ADD, .slot = 1, .producer = RT_OP_CONV_BWD_X, .fuse = take_sum };
+	static const struct rt_pattern pattern = { .op = RT_OP_ADD, .slot = 1, .producer = RT_OP_CONV_BWD_X, .fuse = fuse_sum };
 	int calls = 0, taken = 0, sums = 0;
 	double before = 0, after = 0;
 
-	if (!p->target->tiles_flops || p->opt->debug.no_winograd)
+	if (!p->target->winograd_flops || p->opt->debug.no_winograd)
 		return 0;
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		struct rt_call *c = p->ir.calls[i];
@@ -36,9 +36,9 @@ static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 			continue;
 		calls++;
 		before += rt_conv_flops(c);
-		c->attr.tiles_flops = p->target->tiles_flops(c, RT_F32);
+		c->attr.winograd_flops = p->target->winograd_flops(c, RT_F32);
 		after += rt_conv_flops(c);
-		taken += c->attr.tiles_flops > 0;
+		taken += c->attr.winograd_flops > 0;
 	}
 	if (!p->opt->debug.no_fuse)
 		rt_fuse(p, &pattern, 1, &sums);

@@ -375,7 +375,7 @@ static void run_back(const struct rt_call *c, int at, const struct plain_how *ho
 			b.in[k] = p->value[c->in[k]->id];
 		if (real)
 			b.in[k] = mine[n++] = plain_read(b.in[k], c->in[k], stream + 30 + (uint64_t)k, how,
-							 c->op->low >> k & 1 ? PLAIN_LOW : PLAIN_F32);
+							 c->op->reduced >> k & 1 ? PLAIN_LOW : PLAIN_F32);
 		if (real)
 			b.dx[k] = gt_xcalloc((size_t)elements(c->in[k]), sizeof(double));
 		if (c->out[k])

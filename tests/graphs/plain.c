@@ -122,7 +122,7 @@ static void run_call(const struct rt_call *c, int at, double **value, const stru
 			in[k] = value[c->in[k]->id];
 		if (c->in[k] && c->in[k]->dtype == RT_F32 && shaken)
 			in[k] = mine[k] = plain_read(in[k], c->in[k], stream + 1 + (uint64_t)k, how,
-						     c->op->low >> k & 1 ? PLAIN_LOW : PLAIN_F32);
+						     c->op->reduced >> k & 1 ? PLAIN_LOW : PLAIN_F32);
 		if (c->out[k])
 			out[k] = value[c->out[k]->id] = gt_xcalloc((size_t)rt_shape_elements(&c->out[k]->shape), sizeof(double));
 	}

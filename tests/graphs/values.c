@@ -23,7 +23,7 @@ static bool same_statistics(struct trial *t, const struct known *k, struct rt_pr
 		const float *got[2];
 
 		/* one that the loss does not depend on is not run */
-		if (c->op->id != RT_OP_BATCHNORM || !rt_maker(&p->plan.ir, p->plan.ir.nodes[c->out[1]->id]))
+		if (c->op->id != RT_OP_BATCHNORM || !rt_ir_producer(&p->plan.ir, p->plan.ir.nodes[c->out[1]->id]))
 			continue;
 		got[0] = seen_value(p, c->in[3]);
 		got[1] = seen_value(p, c->in[4]);

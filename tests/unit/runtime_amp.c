@@ -175,7 +175,7 @@ START_TEST(only_operands_of_products_are_lowered)
 
 		for (int k = 0; k < RT_MAX_IO; k++) {
 			if (c->in[k] && c->in[k]->dtype != RT_I32)
-				ck_assert_msg(c->in[k]->dtype == (c->op->low >> k & 1 ? formats[_i].dtype : RT_F32),
+				ck_assert_msg(c->in[k]->dtype == (c->op->reduced >> k & 1 ? formats[_i].dtype : RT_F32),
 					      "%s reads %s as %s", c->op->name, c->in[k]->name, rt_dtype_name(c->in[k]->dtype));
 			if (c->out[k])
 				ck_assert(c->out[k]->dtype == (c->op->id == RT_OP_CAST ? formats[_i].dtype : RT_F32));

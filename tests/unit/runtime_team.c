@@ -209,7 +209,7 @@ START_TEST(storage_is_not_counted_as_a_low_product)
 	ck_assert_int_eq(rt_compile(g, rt_model_gpt(g, &c), &opt, &p, NULL), 0);
 	doc = rt_program_report(p);
 	json_array_foreach(json_object_get(doc, "ops"), i, row)
-		if (!rt_cpu_low_products(opt.precision.amp) || strstr(gt_json_get_str(row, "op", ""), "attention"))
+		if (!rt_cpu_gemm_isa(opt.precision.amp) || strstr(gt_json_get_str(row, "op", ""), "attention"))
 			ck_assert_msg(!(gt_json_get_real(row, "low_flops", NAN) > 0), "%s", gt_json_get_str(row, "op", ""));
 }
 END_TEST
@@ -221,9 +221,9 @@ START_TEST(products_of_many_shapes_are_made_once)
 	static uint16_t a[SIDE * SIDE], b[SIDE * SIDE];
 	static float c[SIDE * SIDE];
 	struct rt_cpu cpu;
-	int64_t before = rt_bf16_products_made();
+	int64_t before = rt_bf16_primitives();
 
-	if (!rt_bf16_products())
+	if (!rt_bf16_gemm_isa())
 		return; /* nothing is made: the products are f32's */
 	ck_assert_int_eq(rt_cpu_open(&cpu, 1, NULL), 0);
 	for (int64_t i = 0; i < SIDE * SIDE; i++)
@@ -235,7 +235,7 @@ START_TEST(products_of_many_shapes_are_made_once)
 			rt_gemm_bf16(&cpu, false, true, m, n, SIDE, a, SIDE, b, SIDE, 0, c, SIDE);
 			ck_assert_float_eq(c[(m - 1) * SIDE + n - 1], SIDE);
 		}
-	ck_assert_int_eq(rt_bf16_products_made() - before, SHAPES + (before == 0));
+	ck_assert_int_eq(rt_bf16_primitives() - before, SHAPES + (before == 0));
 }
 END_TEST
 

@@ -223,20 +223,20 @@ START_TEST(tiles_are_taken_where_they_win)
 
 	ck_assert(rt_conv_winograd_fits(&good));
 	for (enum rt_conv_kind kind = RT_CONV_FWD; kind <= RT_CONV_BWD_W; kind++) {
-		ck_assert(rt_conv_winograd_wins(&good, kind, 1));
+		ck_assert(rt_conv_winograd_faster(&good, kind, 1));
 		/* all products at more than four times the rate are always faster */
 		s = good;
 		s.c = s.o = 512;
-		ck_assert(!rt_conv_winograd_wins(&s, kind, 4));
+		ck_assert(!rt_conv_winograd_faster(&s, kind, 4));
 		/* 36 of 144 products, for 4x4 pixels each */
 		ck_assert_double_eq(rt_conv_winograd_flops(&good, kind), 2.0 * 36 * 64 * 8 * 8 * 16 * 16);
 		s = good;
 		s.c = 3;
-		ck_assert(!rt_conv_winograd_wins(&s, kind, 1));
+		ck_assert(!rt_conv_winograd_faster(&s, kind, 1));
 		s = good;
 		s.n = 1;
 		s.h = s.w = s.oh = s.ow = 8;
-		ck_assert(!rt_conv_winograd_wins(&s, kind, 1));
+		ck_assert(!rt_conv_winograd_faster(&s, kind, 1));
 	}
 	s = good;
 	s.stride = 2;
@@ -321,7 +321,7 @@ END_TEST
 /* The calls that mixed precision leaves in f32 are those that tiles make faster than the type does, and it says so. */
 static void check_kept(const struct training *f32, const struct training *low, const struct training *all, enum rt_dtype type)
 {
-	const char *products = rt_cpu_low_products(type), *kept = strstr(low->amp, " convolutions of 3x3 stay f32");
+	const char *products = rt_cpu_gemm_isa(type), *kept = strstr(low->amp, " convolutions of 3x3 stay f32");
 
 	if (gt_streq(products, "amx")) { /* all products are faster there */
 		ck_assert_msg(!kept, "%s", low->amp);
