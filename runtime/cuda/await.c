@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waiting for the device. With ranks the device may itself wait for one that is dead or hangs: the host then looks at the event
- * and round at the others by turns, which costs what cuEventSynchronize does, for that spins too.
+ * Waiting for the device. With ranks, the device itself may wait for a rank that ended or hangs. Therefore the host
+ * polls the event and the other ranks alternately. This costs the same as cuEventSynchronize, which also spins.
  */
 #include <time.h>
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
 
-#define LOOK_S	   1e-3 /* at the other ranks */
-#define SPIN_S	   2e-4 /* then naps, where ranks share CPUs */
+#define LOOK_S	   1e-3 /* between two polls of the other ranks */
+#define SPIN_S	   2e-4 /* then short sleeps, if ranks share CPUs */
 #define NAP_NS	   50000
-#define STALL_S	   2.0	/* between two looks: this process stood still itself (suspended), no fault of the others */
+#define STALL_S	   2.0	/* longer gaps between two polls mean that this process was suspended, and do not count */
 #define LET_GO_S   2.0
 
 int rt_engine_await(struct rt_engine *e, cu_event event, struct gt_err *err)
@@ -49,7 +49,7 @@ int rt_engine_follow(struct rt_engine *e, cu_event event, cu_stream from, cu_str
 	return r ? r : rt_engine_check(e, e->dev->d.stream_wait(to, event, 0), "cuStreamWaitEvent", err);
 }
 
-/* An event behind all that both streams have. */
+/* Records an event after all work of both streams. */
 static int mark(struct rt_engine *e, struct gt_err *err)
 {
 	int r = rt_engine_follow(e, e->idle, e->reduce, e->stream, err);

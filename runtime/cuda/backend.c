@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of the CUDA backend, and the options that it has or completes. */
+/* The table of the CUDA backend, and its checks and defaults of options. */
 #include <errno.h>
 #include <math.h>
 #include "runtime/cuda/cuda.h"
@@ -8,7 +8,7 @@
 #include "runtime/math/team.h"
 #include "runtime/transport/comm.h"
 
-/* Logits of a whole slice are one product; a device is faster with few and large ones. */
+/* The logits of a slice are one product. A device is faster with few large products. */
 #define LOGITS_SLICE	(UINT64_C(4) << 30)
 #define ALIGN		256
 

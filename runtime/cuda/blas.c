@@ -7,7 +7,7 @@
 #include "runtime/cuda/tuned.h"
 #include "runtime/cuda/vendor.h"
 
-/* cublasLt.h and library_types.h, as far as used: names and values are NVIDIA's. */
+/* The used part of cublasLt.h and library_types.h. Names and values are NVIDIA's. */
 enum {
 	LT_OK = 0,
 	LT_INVALID_VALUE = 7,
@@ -31,7 +31,7 @@ enum {
 	LAYOUT_BATCH_COUNT = 5,
 	LAYOUT_BATCH_STRIDE = 6,
 	PREF_WORKSPACE = 1,
-	PREF_ALIGN_A = 5, /* then B, C, D */
+	PREF_ALIGN_A = 5, /* then those of B, C, D */
 	OP_N = 0,
 	OP_T = 1,
 	EPI_DEFAULT = 1,
@@ -89,15 +89,15 @@ static const struct gt_dlsym lt_syms[] = {
 };
 
 #define GUESSES	 8
-#define NOT_WORTH_IT SIZE_MAX /* a workspace: the epilogue is slower than what it spares */
-#define ROUNDS	 3 /* timed runs of each guess, after one to warm up */
+#define NOT_WORTH_IT SIZE_MAX /* workspace value for "the epilogue is slower than a separate kernel" */
+#define ROUNDS	 3 /* timed runs of each algorithm, after one warm-up run */
 
 struct plan {
 	struct rt_gemm key;
-	uint32_t align; /* of all its addresses, at most 256 */
+	uint32_t align; /* common alignment of all addresses, at most 256 */
 	void *desc, *a, *b, *c;
 	struct heuristic how;
-	bool none; /* the library cannot do it */
+	bool none; /* the library does not support it */
 };
 struct rt_blas {
 	struct rt_cuda *dev;
@@ -107,7 +107,7 @@ struct rt_blas {
 	struct plan *plans;
 	int n_plans, cap_plans;
 	int timed, cached, guessed;
-	bool newly_timed; /* the last product was */
+	bool newly_timed; /* the last product was timed now */
 	struct rt_tuned *tuned;
 };
 
@@ -136,7 +136,7 @@ static int suits(void *arg, struct gt_err *err)
 
 int rt_blas_open(struct rt_cuda *dev, struct rt_blas **ret, struct gt_err *err)
 {
-	/* the driver's own generation first */
+	/* the version of the driver first */
 	static const char *const names[] = { "libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so", NULL };
 	struct rt_blas *b = gt_xcalloc(1, sizeof(*b));
 	const struct rt_vendor library = { .names = names + (dev->version < 13000), .syms = lt_syms, .suits = suits, .arg = b,
@@ -228,7 +228,7 @@ static int32_t lt_epilogue(const struct rt_gemm *g)
 	return EPI_DEFAULT;
 }
 
-/* Elements of one operand. */
+/* Returns the elements of one operand, for the batch stride. */
 static int64_t stride_of(const struct rt_gemm *g, int operand)
 {
 	return operand == 0 ? g->m * g->k : operand == 1 ? g->k * g->n : g->m * g->n;
@@ -251,7 +251,7 @@ static int describe_batch(struct rt_blas *b, struct plan *p, struct gt_err *err)
 	return r;
 }
 
-/* The library counts columns first: its product is c^T = op(b)^T op(a)^T, so that b comes first and rows are n. */
+/* The library is column-major and computes c^T = op(b)^T op(a)^T. So b is the first operand, and the rows are n. */
 static int describe(struct rt_blas *b, struct plan *p, struct gt_err *err)
 {
 	const struct rt_gemm *g = &p->key;
@@ -314,7 +314,7 @@ static int run(struct rt_blas *b, struct plan *p, const struct heuristic *how, c
 			    (void *)(uintptr_t)b->workspace, how->workspace, stream);
 }
 
-/* *ret_ms: of one run, negative if the library refuses that algorithm. What the driver says is a failure of the card. */
+/* ret_ms: time of one run; negative if the library rejects that algorithm. A driver error is a device failure. */
 static int time_one(struct rt_blas *b, struct plan *p, const struct heuristic *how, const struct rt_gemm_args *x,
 		    cu_stream stream, cu_event from, cu_event to, float *ret_ms, struct gt_err *err)
 {
@@ -380,8 +380,8 @@ static void name_key(const struct rt_gemm *g, uint32_t align, char *buf, size_t 
 		 (int)g->epilogue, g->bias ? " bias" : "", g->aux ? " aux" : "", batch);
 }
 
-/* The library's guesses, best first, without those that it takes back itself. That it knows none it says in one of two ways: an
- * epilogue beside types or layouts that it does not do together is a conflict to it. None: p->none. */
+/* Returns the library's suggestions, best first, without those that it rejects itself. "None" has two status codes: an
+ * unsupported combination of epilogue and types or layouts is a conflict. If none, sets p->none. */
 static int ask(struct rt_blas *b, struct plan *p, void *pref, struct heuristic *list, int *ret_n, struct gt_err *err)
 {
 	int found = 0, n = 0;
@@ -397,7 +397,7 @@ static int ask(struct rt_blas *b, struct plan *p, void *pref, struct heuristic *
 	return p->none ? 0 : check(b, status, "cublasLtMatmulAlgoGetHeuristic", err);
 }
 
-/* From disk, if the library takes it for this shape; else by timing or its first guess. */
+/* Takes the choice from disk if the library accepts it for this shape; otherwise by timing, or its first suggestion. */
 static int choose(struct rt_blas *b, struct plan *p, const struct rt_gemm_args *x, cu_stream stream, bool tune,
 		  struct gt_err *err)
 {
@@ -447,7 +447,7 @@ static bool same_key(const struct rt_gemm *x, const struct rt_gemm *y)
 	       x->beta == y->beta && x->epilogue == y->epilogue && x->bias == y->bias && x->aux == y->aux;
 }
 
-/* Of every operand, those of a batch behind the first too. */
+/* Returns the common alignment of all operands, including the later ones of a batch. */
 static uint32_t alignment(const struct rt_gemm *g, const struct rt_gemm_args *x)
 {
 	uint64_t bits = x->a | x->b | x->c | x->bias | x->aux | 256;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients that travel coded, as ddp/ddp.c has it: each rank codes a bucket in one segment per rank, gets its own segment of
- * all, sums it in f32, codes the sum and hands it to all. All of it is enqueued behind the bucket's gradients, on the stream of the
- * reductions, and captured with the backward pass. The buffers are shared by all buckets, which go one after the other; what a
- * coding loses is kept per bucket, and twice where an update may come to nothing (kernel/residual.cuh).
+ * Compressed gradients, as in ddp/ddp.c. Each rank compresses a bucket in one segment per rank, receives its own
+ * segment from all ranks, sums it in f32, compresses the sum and sends it to all. All of this is enqueued after the
+ * bucket's gradients, on the stream of the reductions, and captured with the backward pass. All buckets share the
+ * buffers, one after the other. The error feedback is stored per bucket, in two copies if an update may be skipped
+ * (kernel/residual.cuh).
  */
 #include <errno.h>
 #include "runtime/cuda/engine.h"
@@ -58,7 +59,7 @@ static const struct rt_bucket *largest(const struct rt_program *p)
 	return b;
 }
 
-/* Of what all buckets share: out, in, back, the sum, the squares, the scale. */
+/* Assigns the buffers shared by all buckets: out, in, back, the sum, the squares, the scale. */
 static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_coding_buffers *ret)
 {
 	const struct rt_bucket *b = largest(p);
@@ -118,7 +119,7 @@ int rt_coding_open(struct rt_program *p, struct gt_err *err)
 	if (r)
 		return r;
 	e->bytes += bytes;
-	e->coding.out = base; /* what is to be freed */
+	e->coding.out = base; /* base of the allocation, for freeing it */
 	if (is_lowrank(p))
 		return rt_lowrank_open(p, base, err);
 	e->coding.end = base + lay_out(p, base, &e->coding);
@@ -157,7 +158,8 @@ bool rt_coding_now(const struct rt_program *p, int64_t step)
 	return (codec_of(p) || is_lowrank(p)) && step > p->opt.ranks.compress_after;
 }
 
-/* The first place of what the bucket's gradients lost; behind that, what the sum of our segment did. 0: nothing is kept. */
+/* Returns the first copy of the bucket's error feedback, followed by that of the own segment's sum. 0: no error
+ * feedback. */
 static cu_ptr lost_of(const struct rt_program *p, int bucket)
 {
 	cu_ptr at = rt_engine_of(p)->coding.lost;
@@ -224,7 +226,7 @@ static void send_out(struct rt_program *p, struct rt_coding c, cu_ptr g, cu_ptr 
 	ON_REDUCE(e, RT_K_code_encode, blocks(c.n), 64, &c, &e->coding.out, &g, lost ? &one : &w, &lost, &scale, &e->step);
 }
 
-/* Our segment of all, summed and coded again. n: its floats. */
+/* Sums the own segment over all ranks and compresses the sum. n: its floats. */
 static void send_back(struct rt_program *p, struct rt_coding c, int64_t n, cu_ptr lost)
 {
 	struct rt_engine *e = p->state;

@@ -8,11 +8,11 @@
 #include "runtime/cuda/cupti.h"
 #include "runtime/cuda/vendor.h"
 
-/* cupti_activity.h and cupti_result.h as far as used. Records grow at their ends: what is read here has stood where it stands
- * since CUDA 9 (CUpti_ActivityKernel4, Memcpy, Memset, ExternalCorrelation). */
+/* The used part of cupti_activity.h and cupti_result.h. Records are only extended at their ends: the members read here
+ * have had the same offsets since CUDA 9 (CUpti_ActivityKernel4, Memcpy, Memset, ExternalCorrelation). */
 enum {
 	CUPTI_OK = 0,
-	CUPTI_MAX_LIMIT_REACHED = 12, /* no further record */
+	CUPTI_MAX_LIMIT_REACHED = 12, /* no more records */
 	CUPTI_VIRTUAL_DEVICE = 33,
 	CUPTI_INSUFFICIENT_PRIVILEGES = 35,
 	CUPTI_OLD_PROFILER = 36,
@@ -38,7 +38,7 @@ struct kernel_record {
 	int64_t grid;
 	const char *name;
 };
-struct copy_record { /* and a fill's, which has its value where the kind of copy is */
+struct copy_record { /* also used for fills, which have their value in the place of the copy kind */
 	uint32_t kind;
 	uint8_t copy_kind, unread[3];
 	uint64_t bytes, start, end;
@@ -83,10 +83,10 @@ static const struct gt_dlsym syms[] = {
 	GT_DLSYM(api, timestamp, cuptiGetTimestamp),
 	GT_DLSYM(api, dropped, cuptiActivityGetNumDroppedRecords),
 };
-/* Which calls CUPTI follows: a record of correlation comes only with one of the driver's or the runtime's. */
+/* Activity kinds to enable. A correlation record comes only with a driver or runtime record. */
 static const int kinds[] = { KIND_DRIVER, KIND_RUNTIME, KIND_EXTERNAL, KIND_KERNEL, KIND_MEMCPY, KIND_MEMSET };
 
-struct launched { /* by whom */
+struct launched { /* maps a correlation id to the call */
 	uint32_t correlation;
 	int call;
 };
@@ -99,8 +99,8 @@ struct rt_cupti {
 	void *lib;
 	int driver;
 	uint32_t version;
-	size_t enabled; /* of kinds */
-	pthread_mutex_t lock; /* CUPTI's own thread hands buffers back; of what follows */
+	size_t enabled; /* number of enabled kinds */
+	pthread_mutex_t lock; /* for the following members, because CUPTI's own thread returns buffers */
 	struct entry *entries;
 	struct launched *launched;
 	size_t n, n_launched, dropped;
@@ -108,7 +108,7 @@ struct rt_cupti {
 	size_t n_names;
 	struct rt_cupti_record *taken;
 };
-static struct rt_cupti *tracer; /* CUPTI's callbacks have no argument of ours */
+static struct rt_cupti *tracer; /* global, because CUPTI's callbacks have no user argument */
 
 /* ---- buffers ---- */
 static void requested(uint8_t **buffer, size_t *size, size_t *records)
@@ -196,7 +196,7 @@ static int check(const struct rt_cupti *c, int status, const char *what, struct 
 	return gt_fail(err, EIO, "%s of CUPTI %u failed with status %d (%s)", what, c->version, status, name);
 }
 
-/* It counted by ones up to CUDA 12; since 13.0 it says 130000. */
+/* Up to CUDA 12 the version number counted up by one; since 13.0 it is 130000. */
 static int suits(void *arg, struct gt_err *err)
 {
 	struct rt_cupti *c = arg;
@@ -212,7 +212,7 @@ static int suits(void *arg, struct gt_err *err)
 
 int rt_cupti_open(int driver, struct rt_cupti **ret, struct gt_err *err)
 {
-	/* the driver's own generation first */
+	/* the version of the driver first */
 	static const char *const names[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so", NULL };
 	struct rt_vendor library = { .names = names + (driver < 13000), .syms = syms, .n_syms = GT_ARRAY_SIZE(syms),
 				     .suits = suits };
@@ -241,7 +241,7 @@ int rt_cupti_open(int driver, struct rt_cupti **ret, struct gt_err *err)
 	return r;
 }
 
-/* The library stays: threads of its own may still be in it. */
+/* The library stays loaded, because its threads may still run. */
 void rt_cupti_close(struct rt_cupti *c)
 {
 	if (!c)
@@ -320,7 +320,8 @@ int rt_cupti_drop(struct rt_cupti *c, struct gt_err *err)
 	return r;
 }
 
-/* Both clocks at one moment: the closest of a few readings, for this thread may be held up between them. */
+/* Reads both clocks at one moment. Takes the closest of a few readings, because the thread may be preempted between
+ * them. */
 static int read_clocks(const struct rt_cupti *c, uint64_t *ret_now, double *ret_at, struct gt_err *err)
 {
 	double closest = INFINITY;

@@ -2,17 +2,18 @@
 #ifndef RT_CUDA_DNN_H
 #define RT_CUDA_DNN_H
 /*
- * Convolutions and attention by cuDNN's graph (backend) interface. For each shape the heuristic's configurations that this program
- * accepts are built; the fastest on the card is kept, here and on disk beside cuBLASLt's choices (tuned.h). A step replays
- * choices.
+ * Convolutions and attention by cuDNN's graph (backend) interface. For each shape, the acceptable configurations of the
+ * heuristics are built. The fastest on the device is stored in the program and on disk, together with cuBLASLt's
+ * choices (tuned.h). A step uses the stored choices.
  */
 #include "runtime/cuda/driver.h"
 #include "runtime/runtime.h"
 
 enum rt_dnn_way { RT_DNN_FORWARD, RT_DNN_DATA, RT_DNN_FILTER };
 /*
- * FORWARD: y (N,OH,OW,O) = x (N,H,W,C) convolved with w (O,KH,KW,C/groups). DATA: x is the gradient that y and w give.
- * FILTER: w is the gradient that y and x give. All dense, zero padding on all four sides, sums in f32.
+ * FORWARD: y (N,OH,OW,O) = x (N,H,W,C) convolved with w (O,KH,KW,C/groups). DATA: x is its gradient, from y and w.
+ * FILTER: w is its gradient, from y and x. All tensors are dense, the padding is zero and equal on all four sides, sums
+ * are f32.
  */
 struct rt_dnn_conv {
 	enum rt_dnn_way way;
@@ -25,52 +26,54 @@ struct rt_dnn_args {
 };
 
 struct rt_dnn;
-#define RT_DNN_WORKSPACE	(256u << 20) /* bytes that a configuration may want; attention backward: or what its sums are */
-#define RT_DNN_CANDIDATES	8	     /* configurations of a shape that are timed at most */
-/* exact: nothing is chosen by timing, now or as an earlier program has kept it on disk.
- * -ENOENT: no library; -ENOSYS: one that is too old, or made for a newer driver or for other cards. */
+#define RT_DNN_WORKSPACE	(256u << 20) /* workspace limit; attention backward: or the size of its sums */
+#define RT_DNN_CANDIDATES	8	     /* limit of timed configurations of a shape */
+/* exact: no choice by timing, neither now nor by an earlier program on disk. -ENOENT: no library. -ENOSYS: the library
+ * is too old, or made for a newer driver or other devices. */
 int rt_dnn_open(struct rt_cuda *dev, bool exact, struct rt_dnn **ret, struct gt_err *err);
-/* The same for a card that need not be here, by its properties as cuDNN writes them (JSON): convolutions can be planned and
- * not run. -ENOSYS: cuDNN before 9.8. */
+/* The same for a device that is not present, from its properties in cuDNN's JSON format. Convolutions can be planned
+ * but not run. -ENOSYS: cuDNN before 9.8. */
 int rt_dnn_open_for(const char *properties, struct rt_dnn **ret, struct gt_err *err);
 void rt_dnn_close(struct rt_dnn *d);
 const char *rt_dnn_version(const struct rt_dnn *d); /* "9.26.0" */
 
-/* What a convolution is made of, for tests and reports. */
+/* Configurations of a convolution, for tests and reports. */
 struct rt_dnn_info {
-	int suggested; /* configurations that the heuristics gave */
+	int suggested; /* configurations suggested by the heuristics */
 	int accepted;  /* of these, built and kept */
-	int too_large; /* of these, not kept since they want more workspace than they may */
-	size_t workspace; /* bytes: the most that an accepted one wants */
+	int too_large; /* of these, rejected because of their workspace */
+	size_t workspace; /* largest workspace of an accepted one, in bytes */
 };
-/* Ask for the configurations of c and build them; once per shape. -ENOTSUP: cuDNN has none that this program accepts. */
+/* Builds the configurations of c, once per shape. -ENOTSUP: cuDNN has no acceptable one. */
 int rt_dnn_plan(struct rt_dnn *d, const struct rt_dnn_conv *c, struct rt_dnn_info *ret, struct gt_err *err);
-/* Enqueue it. workspace has the bytes that rt_dnn_plan said. The first call with a shape chooses how: `tune`: by timing, with
- * these very arguments (what it writes is overwritten; the stream is idle meanwhile); else the heuristic's first. */
+/* Enqueues the convolution. workspace has the bytes that rt_dnn_plan() returned. The first call with a shape chooses
+ * the configuration. With `tune` it is chosen by timing with these arguments: the outputs are overwritten, and the
+ * stream must be idle. Otherwise it is the heuristic's first. */
 int rt_dnn_run(struct rt_dnn *d, const struct rt_dnn_conv *c, const struct rt_dnn_args *args, cu_stream stream, bool tune,
 	       struct gt_err *err);
 
-/* ---- attention: heads side by side ---- */
-/* y (B,T,H,D), lse (B,H,T) = softmax(q k^T / sqrt(D)) v of qkv (B,T,3,H,D); backward: dqkv from dy, y and lse. */
+/* ---- attention ---- */
+/* y (B,T,H,D), lse (B,H,T) = softmax(q k^T / sqrt(D)) v of qkv (B,T,3,H,D). Backward: dqkv from dy, y and lse. */
 struct rt_dnn_attention {
 	bool backward;
 	int64_t batch, len, heads, depth;
-	bool all_keys;	    /* or causal: the keys up to the query */
+	bool all_keys;	    /* all keys; otherwise causal: keys up to the query */
 	enum rt_dtype type; /* RT_BF16, RT_F16; lse is f32 */
-	bool any_order;	    /* sums may be added up in another order in each run */
-	bool alone;	    /* nothing else can do it: the choice is among cuDNN's ways */
+	bool any_order;	    /* the order of sums may differ between runs */
+	bool alone;	    /* no alternative kernels: the choice is among cuDNN's plans */
 };
 struct rt_dnn_attention_args {
-	cu_ptr qkv, y, lse, dy, dqkv, scratch; /* multiples of 16 bytes; dy and dqkv backward alone */
+	cu_ptr qkv, y, lse, dy, dqkv, scratch; /* multiples of 16 bytes; dy and dqkv only backward */
 };
-/* As rt_dnn_plan; ret->workspace is what scratch must have, and ret->accepted is 0 if the choice on disk is another's than cuDNN's.
- * -ENOTSUP too for a cuDNN before 9.6. */
+/* As rt_dnn_plan(). ret->workspace is the size of scratch. ret->accepted is 0 if the choice on disk is not cuDNN.
+ * -ENOTSUP also for cuDNN before 9.6. */
 int rt_dnn_attention_plan(struct rt_dnn *d, const struct rt_dnn_attention *k, struct rt_dnn_info *ret, struct gt_err *err);
-/* As rt_dnn_run; `rival`, which may be NULL, is timed with cuDNN's ways. 0, or 1: nothing was enqueued, the rival is faster. */
+/* As rt_dnn_run(). `rival` (may be NULL) is an alternative that is timed together with cuDNN's plans. Returns 0, or 1
+ * if the rival is faster; then nothing was enqueued. */
 struct dnn_rival;
 int rt_dnn_attention_run(struct rt_dnn *d, const struct rt_dnn_attention *k, const struct rt_dnn_attention_args *args,
 			 const struct dnn_rival *rival, cu_stream stream, bool tune, struct gt_err *err);
 
-/* Shapes chosen by timing now, taken from disk, and left to the heuristic. */
+/* Return the number of shapes chosen by timing now, loaded from disk, and left to the heuristic. */
 void rt_dnn_counts(const struct rt_dnn *d, int *ret_timed, int *ret_cached, int *ret_guessed);
 #endif

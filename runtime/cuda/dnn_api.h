@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_CUDA_DNN_API_H
 #define RT_CUDA_DNN_API_H
-/* cudnn_graph.h as far as used: names and values are NVIDIA's, those of cuDNN 9. */
+/* The used part of cudnn_graph.h. Names and values are NVIDIA's, of cuDNN 9. */
 #include "runtime/cuda/dnn.h"
 #include "runtime/cuda/tuned.h"
 
@@ -130,9 +130,9 @@ enum {
 	DNN_NOTE_REDUCED_PRECISION = 2,
 	DNN_NOTE_FFT = 3,
 	DNN_NOTE_NONDETERMINISTIC = 4,
-	DNN_NOTE_WINOGRAD = 5, /* to 8: by size of tile */
+	DNN_NOTE_WINOGRAD = 5, /* to 8, by tile size */
 	DNN_NOTE_WINOGRAD_13 = 8,
-	DNN_NOTES = 32, /* room for newer ones */
+	DNN_NOTES = 32, /* space for newer ones */
 	DNN_KNOBS = 64,
 };
 typedef void *dnn_desc;
@@ -153,23 +153,23 @@ struct dnn_api {
 	int (*execute)(void *, dnn_desc, dnn_desc);
 };
 
-/* One way of doing something. */
+/* One execution plan. */
 struct dnn_way {
 	dnn_desc plan;
 	size_t workspace;
-	uint64_t words[RT_TUNED_WORDS]; /* which engine and knobs */
+	uint64_t words[RT_TUNED_WORDS]; /* engine and knobs */
 };
-/* The ways of one shape, and which of them is taken. */
+/* The plans of a shape, and the chosen one. */
 struct dnn_choice {
-	char name[160];	 /* on disk */
-	bool full;	 /* nothing below f32 */
-	bool any_order;	 /* sums whose order, and so whose last bits, differ from run to run will do */
-	int most;	 /* ways that are built, up to RT_DNN_CANDIDATES */
-	size_t room;	 /* bytes of workspace that each may want */
-	bool rivalled;	 /* something that is not of this library may be taken instead */
+	char name[160];	 /* key on disk */
+	bool full;	 /* no precision below f32 */
+	bool any_order;	 /* the order of sums, and so their last bits, may differ between runs */
+	int most;	 /* limit of built plans, up to RT_DNN_CANDIDATES */
+	size_t room;	 /* workspace limit of each plan, in bytes */
+	bool rivalled;	 /* a rival outside this library may be chosen */
 	struct rt_dnn_info info;
 	struct dnn_way ways[RT_DNN_CANDIDATES];
-	int chosen; /* -1: not yet; DNN_RIVAL: what is not of this library */
+	int chosen; /* -1: not yet; DNN_RIVAL: the rival */
 	bool from_disk;
 };
 #define DNN_RIVAL (-2)
@@ -183,26 +183,27 @@ struct dnn_attention {
 	struct dnn_choice c;
 };
 struct rt_dnn {
-	struct rt_cuda *dev; /* NULL: none is here */
+	struct rt_cuda *dev; /* NULL: no device is present */
 	struct dnn_api api;
 	void *lib, *handle;
-	dnn_desc properties; /* of the card that is not here */
+	dnn_desc properties; /* of a device that is not present */
 	char version[24];
 	struct dnn_conv **convs;
 	int n_convs;
 	struct dnn_attention **attentions;
 	int n_attentions;
-	int plan_status; /* of the last plan that could not be made */
+	int plan_status; /* of the last plan that failed */
 	cu_stream stream; /* of the handle */
 	int timed, cached, guessed;
-	struct rt_tuned *tuned; /* NULL: nothing is timed */
+	struct rt_tuned *tuned; /* NULL: no timing */
 };
 
-/* 0, or -ENODEV (-ENOTSUP for what the library cannot do) and a sentence with the call, the status, its name and reason. */
+/* Returns 0, or -ENODEV (-ENOTSUP for an unsupported feature) with a message that names the call, the status and its
+ * reason. */
 int rt_dnn_check(const struct rt_dnn *d, int status, const char *what, struct gt_err *err);
 
 /* ---- dnn_graph.c ---- */
-/* Descriptors that are thrown away together, and what failed first among them. */
+/* Descriptors that are destroyed together, and their first error. */
 #define DNN_DESCRIPTORS 96
 #define DNN_OPERATIONS	32
 struct dnn_bin {
@@ -211,10 +212,10 @@ struct dnn_bin {
 	int n;
 	dnn_desc ops[DNN_OPERATIONS];
 	int n_ops;
-	const char *what; /* the first that failed */
+	const char *what; /* first call that failed */
 	int status;
 };
-/* A tensor of four dimensions: in memory, an intermediate, or one number handed over by the host. */
+/* A tensor of four dimensions: in memory, an intermediate, or a number passed by the host. */
 enum dnn_tensor { DNN_IN_MEMORY, DNN_VIRTUAL, DNN_BY_VALUE };
 dnn_desc rt_dnn_make(struct dnn_bin *b, int kind, const char *what);
 void rt_dnn_set(struct dnn_bin *b, dnn_desc x, int attribute, int type, int64_t n, const void *value);
@@ -222,8 +223,9 @@ void rt_dnn_finish(struct dnn_bin *b, dnn_desc x);
 dnn_desc rt_dnn_tensor(struct dnn_bin *b, int64_t id, int data_type, const int64_t dims[4], const int64_t strides[4],
 		       enum dnn_tensor how);
 int rt_dnn_data_type(enum rt_dtype t);
-/* c's ways for the operations of b, by the heuristics; c has its name, full, any_order, most and room. With one on disk: that one,
- * or all if it cannot be built any more; a rival on disk needs none. Throws b away. -ENOTSUP: none. */
+/* Builds c's plans for the operations of b from the heuristics. The caller sets c's name, full, any_order, most and
+ * room. With a choice on disk, only that plan is built, or all if it fails. A rival on disk needs no plan. Destroys b.
+ * -ENOTSUP: no plan. */
 int rt_dnn_build(struct rt_dnn *d, struct dnn_choice *c, void (*operations)(struct dnn_bin *b, const void *key), const void *key,
 		 struct gt_err *err);
 
@@ -235,12 +237,12 @@ struct dnn_pack {
 	void *pointers[DNN_ARGS];
 	void *workspace;
 };
-/* What may do it instead, timed with the library's ways. */
+/* An alternative that is timed together with the library's plans. */
 struct dnn_rival {
 	int (*run)(void *arg, struct gt_err *err);
 	void *arg;
 };
-/* Enqueue c, chosen first if it is not. 0, or 1: the rival's turn. */
+/* Enqueues c after choosing its plan if necessary. Returns 0, or 1 if the rival must run instead. */
 int rt_dnn_do(struct rt_dnn *d, struct dnn_choice *c, const struct dnn_pack *a, const struct dnn_rival *rival, cu_stream stream,
 	      bool tune, struct gt_err *err);
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention as cuDNN's operations, which its fused engines recognise as a whole: forward
+ * Attention as cuDNN's operations, which its fused engines recognise as a whole. Forward:
  *
- *   s = scale q k^T, if causal -inf where the key is behind the query;  m = max s;  e = exp(s - m);  l = sum e
+ *   s = scale q k^T, if causal -inf where the key is after the query;  m = max s;  e = exp(s - m);  l = sum e
  *   lse = m + log l;  y = (e / l) v
  *
- * and backward, with r = sum of dy y in each row and p = exp(s - lse):
+ * Backward, with r = sum of dy y in each row and p = exp(s - lse):
  *
  *   dv = p^T dy;  ds = scale p (dy v^T - r);  dk = ds^T q;  dq = ds k
  *
- * What lies in memory is qkv (B,T,3,H,D) and y (B,T,H,D) as the other ops have them, by strides, and lse (B,H,T) with the
- * meaning of our own kernels, so that either pass can be either's. r is the caller's scratch memory, and so are sums of dq in f32
- * if they may be added up in any order, by atomic additions: no note of an engine says so, the graph does. Without them ds is
- * kept whole in the engine's workspace, B H T T elements, which few shapes fit into.
+ * In memory are qkv (B,T,3,H,D) and y (B,T,H,D) in the layout of the other ops, by strides, and lse (B,H,T) as in this program's own
+ * kernels, so that each pass can use either implementation. r is in the caller's scratch memory. If sums may be in any order, the
+ * sums of dq in f32 are there too and are computed by atomic additions. No note of an engine reports this; it follows from the graph.
+ * Otherwise the engine keeps all of ds in its workspace, B H T T elements, which exceeds the limit for most shapes.
  */
 #include <errno.h>
 #include <float.h>
@@ -20,11 +20,11 @@
 #include <stdio.h>
 #include "runtime/cuda/dnn_api.h"
 
-/* What a choice on disk was timed with: one more for each change that makes our own kernels faster or slower, or accepts more of
- * cuDNN's plans. */
+/* Version of this program's kernels in the key on disk. Increment it with each change of their speed, or of the
+ * accepted cuDNN plans. */
 #define RIVALS	 2
-#define WAYS	 4 /* the heuristic's first: each is compiled when it is planned, half a second of a core */
-#define OLDEST	 90600 /* clears the sums of dq itself */
+#define WAYS	 4 /* the heuristic's first plans; planning compiles each, which takes half a second of one core */
+#define OLDEST	 90600 /* first version that clears the sums of dq itself */
 #define ALIGN	 256
 
 enum id { NONE, Q, K, V, Y, LSE, DY, DQ, DK, DV, ROWS, SUMS, SCALE, ONE, LEAST, FIRST_VIRTUAL };
@@ -32,12 +32,12 @@ enum id { NONE, Q, K, V, Y, LSE, DY, DQ, DK, DV, ROWS, SUMS, SCALE, ONE, LEAST, 
 struct shape {
 	struct dnn_bin *b;
 	const struct rt_dnn_attention *k;
-	int64_t next; /* virtual tensor */
+	int64_t next; /* id of the next virtual tensor */
 	int type;
 };
 
 /* ---- tensors ---- */
-/* A part of qkv or dqkv (parts 3), or of y or dy (1); turned: (B,H,D,T) instead of (B,H,T,D). */
+/* A part of qkv or dqkv (parts 3), or of y or dy (1). turned: (B,H,D,T) instead of (B,H,T,D). */
 static dnn_desc heads(struct shape *s, enum id id, int64_t parts, bool turned)
 {
 	const struct rt_dnn_attention *k = s->k;
@@ -48,7 +48,7 @@ static dnn_desc heads(struct shape *s, enum id id, int64_t parts, bool turned)
 			     (int64_t[]){ k->len * row, k->depth, turned ? 1 : row, turned ? row : 1 }, DNN_IN_MEMORY);
 }
 
-/* (B,H,T,cols), dense; id NONE: an intermediate. */
+/* (B,H,T,cols), dense. id NONE: an intermediate. */
 static dnn_desc dense(struct shape *s, enum id id, int type, int64_t cols)
 {
 	const struct rt_dnn_attention *k = s->k;
@@ -90,7 +90,7 @@ static void refer(struct shape *s, dnn_desc op, int attribute, dnn_desc to)
 		rt_dnn_set(s->b, op, attribute, DNN_TYPE_DESCRIPTOR, 1, &to);
 }
 
-/* y = mode(x, b), for DNN_SELECT t ? x : b, for DNN_INDEX the place along `axis`; b and t may be NULL. Returns y. */
+/* y = mode(x, b); for DNN_SELECT t ? x : b; for DNN_INDEX the index along `axis`. b and t may be NULL. Returns y. */
 static dnn_desc pointwise(struct shape *s, int mode, dnn_desc x, dnn_desc b, dnn_desc t, dnn_desc y, int64_t axis)
 {
 	int precision = mode == DNN_AT_LEAST ? DNN_DATA_BOOLEAN : DNN_DATA_FLOAT;
@@ -143,7 +143,7 @@ static dnn_desc reduction(struct shape *s, int mode, dnn_desc x)
 	return y;
 }
 
-/* The same elements by other strides. */
+/* The same elements with other strides. */
 static dnn_desc reshape(struct shape *s, dnn_desc x, dnn_desc y)
 {
 	dnn_desc op = rt_dnn_make(s->b, DNN_OP_RESHAPE, "a reshape");
@@ -154,7 +154,7 @@ static dnn_desc reshape(struct shape *s, dnn_desc x, dnn_desc y)
 	return y;
 }
 
-/* (B,H,T,T) scores as their transpose, in the type of the operands */
+/* (B,H,T,T) scores, transposed, in the type of the operands */
 static dnn_desc turned(struct shape *s, dnn_desc x)
 {
 	const struct rt_dnn_attention *k = s->k;
@@ -165,7 +165,7 @@ static dnn_desc turned(struct shape *s, dnn_desc x)
 				     (int64_t[]){ k->heads * t * t, t * t, 1, t }, DNN_VIRTUAL));
 }
 
-/* If causal, -inf where the key is behind the query */
+/* If causal, sets scores to -inf where the key is after the query. */
 static dnn_desc masked(struct shape *s, dnn_desc x)
 {
 	dnn_desc row, col, seen;
@@ -242,8 +242,9 @@ static size_t own_bytes(const struct rt_dnn_attention *k)
 	return rows_bytes(k) + (k->backward && k->any_order ? aligned(k->batch * k->heads * k->len * k->depth * 4) : 0);
 }
 
-/* Where sums may be added up in any order, plans want those of dq in f32 once more, with a length that is a multiple of 8, and some
- * bytes (9.26.0, sm_80 to sm_90). A multiple of 64 and 8 more columns are more than that; B H T T elements stay out. */
+/* If sums may be in any order, plans need those of dq in f32 once more, with a length that is a multiple of 8, and some
+ * bytes (9.26.0, sm_80 to sm_90). This reserves more: a multiple of 64 and 8 more columns. B H T T elements are
+ * excluded. */
 static size_t room(const struct rt_dnn_attention *k)
 {
 	int64_t sums = k->batch * k->heads * ((k->len + 63) / 64 * 64) * (k->depth + 8) * 4;
@@ -258,8 +259,8 @@ static bool same(const struct rt_dnn_attention *a, const struct rt_dnn_attention
 	       a->alone == b->alone;
 }
 
-/* What NVIDIA's own front end keeps from these releases: cudnn-frontend, scaled_dot_product_flash_attention.h, and the notes of its
- * release 1.16. */
+/* Excludes releases that NVIDIA's front end also excludes: cudnn-frontend, scaled_dot_product_flash_attention.h, and
+ * the notes of its release 1.16. */
 static int distrust(const struct rt_dnn *d, const struct rt_dnn_attention *k, const char *name, struct gt_err *err)
 {
 	size_t version = d->api.version();
@@ -329,7 +330,7 @@ int rt_dnn_attention_run(struct rt_dnn *d, const struct rt_dnn_attention *k, con
 {
 	cu_ptr part = (cu_ptr)(k->heads * k->depth) * (cu_ptr)rt_dtype_bytes(k->type);
 	float scale = 1 / sqrtf((float)k->depth), one = 1;
-	float least = d->api.version() < 91000 ? -FLT_MAX : -INFINITY; /* as NVIDIA's cudnn-frontend masks */
+	float least = d->api.version() < 91000 ? -FLT_MAX : -INFINITY; /* the mask value of NVIDIA's cudnn-frontend */
 	const bool back = k->backward;
 	const struct {
 		enum id id;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include "runtime/cuda/dnn_api.h"
 
-/* (A,C,H,W) in cuDNN's order, channels innermost in memory. */
+/* (A,C,H,W) in cuDNN's order; channels are innermost in memory. */
 static dnn_desc tensor(struct dnn_bin *b, char id, enum rt_dtype dtype, int64_t a, int64_t c, int64_t h, int64_t w)
 {
 	return rt_dnn_tensor(b, id, rt_dnn_data_type(dtype), (int64_t[]){ a, c, h, w }, (int64_t[]){ h * w * c, 1, w * c, c },
@@ -28,7 +28,7 @@ static dnn_desc convolution(struct dnn_bin *b, const struct rt_dnn_conv *k)
 	return c;
 }
 
-/* The operation's attributes follow one another in the same order for all three ways. */
+/* The attributes of the operation have the same order for all three kinds. */
 static void operation(struct dnn_bin *b, const void *key)
 {
 	static const struct {

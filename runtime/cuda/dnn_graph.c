@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuDNN's descriptors: tensors, a graph of operations, the heuristics' configurations for it, and plans of those that this
- * program accepts: the same bits in every run unless it is said that any order will do, and for f32 without --amp tf32 nothing
- * rounded below f32.
+ * cuDNN's descriptors: tensors, a graph of operations, the heuristics' configurations for it, and execution plans of
+ * the acceptable ones. An acceptable plan gives the same bits in every run, unless any order of sums is allowed. For
+ * f32 without --amp tf32 it rounds nothing below f32.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -93,19 +93,19 @@ static bool acceptable(const struct dnn_choice *c, const int *notes, int64_t n)
 			if (c->full)
 				return false;
 			break;
-		default: /* Winograd's tiles lose digits */
+		default: /* Winograd tiles lose precision */
 			if (notes[i] >= DNN_NOTE_WINOGRAD && notes[i] <= DNN_NOTE_WINOGRAD_13)
 				return false;
 		}
 	return true;
 }
 
-static uint64_t mix(uint64_t hash, int64_t x) /* FNV-1a by words */
+static uint64_t mix(uint64_t hash, int64_t x) /* FNV-1a on words */
 {
 	return (hash ^ (uint64_t)x) * UINT64_C(0x100000001b3);
 }
 
-/* Which engine it is, and its knobs as one number. */
+/* Returns the engine, and its knobs as one number. */
 static int identify(struct rt_dnn *d, dnn_desc cfg, uint64_t words[RT_TUNED_WORDS], int notes[DNN_NOTES], int64_t *ret_notes)
 {
 	const struct dnn_api *a = &d->api;
@@ -145,7 +145,7 @@ static int identify(struct rt_dnn *d, dnn_desc cfg, uint64_t words[RT_TUNED_WORD
 	return status;
 }
 
-/* A plan of the configuration; NULL if the library cannot make one after all, or it is too large. */
+/* Builds a plan of the configuration. Returns NULL if the library fails or the workspace is too large. */
 static dnn_desc plan(struct rt_dnn *d, struct dnn_choice *c, dnn_desc cfg, size_t *ret_workspace)
 {
 	const struct dnn_api *a = &d->api;
@@ -174,7 +174,7 @@ static dnn_desc plan(struct rt_dnn *d, struct dnn_choice *c, dnn_desc cfg, size_
 	return NULL;
 }
 
-/* One configuration into c->ways, if it is acceptable, new, and, from disk, the one that is looked for. */
+/* Adds a configuration to c->ways if it is acceptable, new, and, with a choice from disk, the chosen one. */
 static void consider(struct rt_dnn *d, struct dnn_choice *c, dnn_desc cfg)
 {
 	struct dnn_way way = { 0 };
@@ -196,7 +196,7 @@ static void consider(struct rt_dnn *d, struct dnn_choice *c, dnn_desc cfg)
 	c->info.workspace = GT_MAX(c->info.workspace, way.workspace);
 }
 
-/* What one heuristic suggests; a heuristic that knows nothing of this graph suggests nothing. */
+/* Queries one heuristic. A heuristic that does not support this graph returns nothing. */
 static void ask(struct rt_dnn *d, struct dnn_choice *c, dnn_desc g, int mode)
 {
 	const struct dnn_api *a = &d->api;
@@ -250,7 +250,7 @@ int rt_dnn_build(struct rt_dnn *d, struct dnn_choice *c, void (*operations)(stru
 
 	c->chosen = -1;
 	c->from_disk = d->tuned && rt_tuned_get(d->tuned, c->name, c->ways[0].words, &workspace);
-	if (c->from_disk && c->rivalled && !c->ways[0].words[1]) { /* no engine's: identify() */
+	if (c->from_disk && c->rivalled && !c->ways[0].words[1]) { /* not an engine's: see identify() */
 		c->chosen = DNN_RIVAL;
 		d->cached++;
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The library: found, judged, opened; which of a shape's ways is taken, and running it. */
+/* cuDNN: finds, checks and opens the library, chooses the plan of a shape, and runs it. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
@@ -8,7 +8,7 @@
 #include "runtime/cuda/dnn_api.h"
 #include "runtime/cuda/vendor.h"
 
-#define ROUNDS	3 /* timed runs of each way, after one to warm up */
+#define ROUNDS	3 /* timed runs of each plan, after one warm-up run */
 
 static const struct gt_dlsym syms[] = {
 	GT_DLSYM(dnn_api, version, cudnnGetVersion),
@@ -26,12 +26,12 @@ static const struct gt_dlsym syms[] = {
 	GT_DLSYM(dnn_api, execute, cudnnBackendExecute),
 };
 
-/* The cards that a cuDNN has code for, first release that starts so; NVIDIA's cuDNN support matrix, 9.0.0 to 9.27.0. */
+/* First cuDNN version that starts each list of supported architectures: NVIDIA's cuDNN support matrix, 9.0.0 to 9.27.0. */
 static const struct {
 	size_t version;
 	int arch;
 } oldest_arch[] = { { 91100, 75 }, { 90000, 50 } };
-#define OLDEST	  90000 /* the statuses, and engines of the graph interface for every convolution */
+#define OLDEST	  90000 /* first version with these status codes, and with graph engines for every convolution */
 #define DEVICELESS 90800
 
 int rt_dnn_check(const struct rt_dnn *d, int status, const char *what, struct gt_err *err)
@@ -50,7 +50,7 @@ int rt_dnn_check(const struct rt_dnn *d, int status, const char *what, struct gt
 		       *why ? ": " : "", why);
 }
 
-/* Is it new enough, and made for this driver and this card? */
+/* Returns whether the library is new enough, and made for this driver and this device. */
 static int suits(void *arg, struct gt_err *err)
 {
 	struct rt_dnn *d = arg;
@@ -192,7 +192,7 @@ static int execute(struct rt_dnn *d, const struct dnn_way *way, const struct dnn
 	return status;
 }
 
-/* One way, or the rival: way NULL. *status: what the library says; a failure is the driver's. */
+/* Runs one plan, or the rival if way is NULL. *status: the library's status. A failure is the driver's. */
 static int once(struct rt_dnn *d, const struct dnn_way *way, const struct dnn_pack *a, const struct dnn_rival *rival,
 		int *status, struct gt_err *err)
 {
@@ -202,7 +202,7 @@ static int once(struct rt_dnn *d, const struct dnn_way *way, const struct dnn_pa
 	return 0;
 }
 
-/* *ret_ms: of one run, negative if the library fails at it. What the driver says is a failure of the card. */
+/* ret_ms: time of one run; negative if the library fails. A driver error is a device failure. */
 static int time_one(struct rt_dnn *d, const struct dnn_way *way, const struct dnn_pack *a, const struct dnn_rival *rival,
 		    cu_stream stream, const cu_event at[2], float *ret_ms, int *ret_status, struct gt_err *err)
 {
@@ -229,7 +229,7 @@ static int time_one(struct rt_dnn *d, const struct dnn_way *way, const struct dn
 	return r;
 }
 
-/* Of all ways, and the rival behind them, the fastest. */
+/* Chooses the fastest of all plans and the rival. */
 static int fastest(struct rt_dnn *d, struct dnn_choice *c, const struct dnn_pack *a, const struct dnn_rival *rival,
 		   cu_stream stream, const cu_event at[2], struct gt_err *err)
 {
@@ -249,7 +249,8 @@ static int fastest(struct rt_dnn *d, struct dnn_choice *c, const struct dnn_pack
 	return !r && best < 0 ? rt_dnn_check(d, status, c->name, err) : r;
 }
 
-/* What another program of this process has chosen since this one was planned: both then give the same bits. */
+/* Takes the choice that another program of this process has made since this one was planned, so that both give the same
+ * bits. */
 static bool chosen_elsewhere(const struct rt_dnn *d, struct dnn_choice *c, bool rivalled)
 {
 	uint64_t words[RT_TUNED_WORDS];

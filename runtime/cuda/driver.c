@@ -114,7 +114,8 @@ int rt_cuda_put(const struct rt_cuda *c, cu_ptr to, const void *from, size_t byt
 	return r ? r : rt_cuda_check(c, c->d.stream_sync(NULL), "cuStreamSynchronize", err);
 }
 
-/* Pages come from where this thread's policy says while they are made; a kernel that lets nobody set one has its own way. */
+/* The memory policy of this thread selects the node of the pages during the allocation. If the kernel permits no
+ * policy, its default applies. */
 int rt_cuda_pinned(const struct rt_cuda *c, void **ret, size_t bytes, struct gt_err *err)
 {
 	unsigned long was[16] = { 0 }, beside[16] = { 0 };
@@ -151,7 +152,7 @@ int rt_cuda_allow_shared(struct rt_cuda *c, enum rt_kernel_id kernel, size_t byt
 	return 0;
 }
 
-/* The driver does not say that it was told to hide them. */
+/* The driver's error does not mention that CUDA_VISIBLE_DEVICES hides the devices. */
 static int no_device(const struct rt_cuda *c, cu_result code, const char *what, struct gt_err *err)
 {
 	const char *list = getenv("CUDA_VISIBLE_DEVICES");
@@ -205,7 +206,7 @@ static int open_device(struct rt_cuda *c, int index, bool own, struct gt_err *er
 	return r;
 }
 
-/* A newer toolkit's kernels are not refused by its number: a driver runs many of them. */
+/* Kernels of a newer toolkit are not rejected by its version, because a driver runs many of them. */
 static int check_load(const struct rt_cuda *c, cu_result code, const char *what, struct gt_err *err)
 {
 	int toolkit = rt_fatbin_toolkit(), have = c->version;
@@ -233,9 +234,9 @@ static int load_kernels(struct rt_cuda *c, struct gt_err *err)
 	return r;
 }
 
-#define SELFTEST_N	4099u /* a prime: no block size divides it */
+#define SELFTEST_N	4099u /* a prime, so that no block size divides it */
 
-/* y = 2 x + y on the card, with y poisoned by what must be overwritten; every element compared. */
+/* Computes y = 2 x + y on the device, with poison in all places that must be overwritten, and compares every element. */
 static int run_selftest(struct rt_cuda *c, cu_ptr x, cu_ptr y, struct gt_err *err)
 {
 	float hx[SELFTEST_N], hy[SELFTEST_N], a = 2;

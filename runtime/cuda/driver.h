@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_CUDA_DRIVER_H
 #define RT_CUDA_DRIVER_H
-/* The driver API as far as it is used, declared here so that a build without a toolkit compiles the same code.
- * Names, values and signatures: CUDA Driver API reference, cuda.h. */
+/* The used part of the driver API, declared here so that a build without a toolkit compiles the same code. Names,
+ * values and signatures: CUDA Driver API reference, cuda.h. */
 #include "lib/err.h"
 #include "runtime/cuda/cuda.h"
 #include "runtime/cuda/kernel/kernels.h"
@@ -31,7 +31,7 @@ enum {
 	CU_ATTR_CC_MAJOR = 75,
 	CU_ATTR_CC_MINOR = 76,
 	CU_ATTR_MAX_SHARED_OPTIN = 97,
-	CU_ATTR_HOST_NODE = 134, /* from CUDA 12.2 on */
+	CU_ATTR_HOST_NODE = 134, /* since CUDA 12.2 */
 	CU_FUNC_ATTR_DYNAMIC_SHARED = 8,
 	CU_STREAM_NON_BLOCKING = 1,
 	CU_EVENT_DEFAULT = 0,
@@ -97,24 +97,25 @@ struct rt_cuda {
 	void *lib, *ctx, *module;
 	cu_device device;
 	int arch, version, sms;
-	int visible; /* devices, of which this is one */
-	int node; /* of the host's memory, beside it; -1: the driver does not say (before 12.2, or no NUMA) */
-	int max_shared; /* bytes of shared memory that one block can have */
+	int visible; /* number of visible devices, including this one */
+	int node; /* NUMA node of the device; -1: not reported (driver before 12.2, or no NUMA) */
+	int max_shared; /* shared memory limit of a block, in bytes */
 	size_t memory_bytes;
 	char name[256];
 	void *fn[RT_N_KERNELS];
-	unsigned shared[RT_N_KERNELS]; /* bytes of dynamic shared memory that were asked for, kernel by kernel */
+	unsigned shared[RT_N_KERNELS]; /* dynamic shared memory limit set for each kernel, in bytes */
 };
 
-/* 0, or -ENODEV (-ENOMEM for lack of memory) and a sentence with the call, the code, its name, and what to do. */
+/* Returns 0, or -ENODEV (-ENOMEM if memory is short) with a message that names the call, the error and the remedy. */
 int rt_cuda_check(const struct rt_cuda *c, cu_result code, const char *what, struct gt_err *err);
-/* The host's memory to the device's, and there when this returns: for memory that is not pinned cuMemcpyHtoD alone promises no more
- * than that it has been read, and streams of ours do not wait for the NULL stream (CUDA, "API synchronization behavior"). */
+/* Copies host memory to the device and waits until it is there. For memory that is not pinned, cuMemcpyHtoD alone
+ * guarantees only that the source was read. The streams of this program do not wait for the NULL stream (CUDA, "API
+ * synchronization behavior"). */
 int rt_cuda_put(const struct rt_cuda *c, cu_ptr to, const void *from, size_t bytes, struct gt_err *err);
-/* Pinned memory, as cuMemHostAlloc has it, of the node beside the card if that is known and has room. */
+/* Allocates pinned memory with cuMemHostAlloc, on the device's NUMA node if that is known and has space. */
 int rt_cuda_pinned(const struct rt_cuda *c, void **ret, size_t bytes, struct gt_err *err);
 const char *rt_cuda_kernel_name(enum rt_kernel_id kernel);
-/* Blocks of this kernel may have so many bytes of dynamic shared memory from now on. The driver gives 48 KiB
- * unasked, less what the kernel has that is not dynamic: so that all is asked for. */
+/* Allows blocks of this kernel that amount of dynamic shared memory. The driver's default is 48 KiB minus the kernel's
+ * static shared memory, so the full amount is requested. */
 int rt_cuda_allow_shared(struct rt_cuda *c, enum rt_kernel_id kernel, size_t bytes, struct gt_err *err);
 #endif

@@ -13,8 +13,9 @@
 
 /* ---- opening ---- */
 
-/* Of the greatest priority: blocks of a reduction take the multiprocessors that a product of the backward pass gives up before
- * those of the next product do, and other ranks wait for them. A captured kernel keeps the priority of its stream. */
+/* With the highest priority: when a product of the backward pass frees multiprocessors, the blocks of a reduction run
+ * before those of the next product, because other ranks wait for them. A captured kernel keeps the priority of its
+ * stream. */
 static int open_reduce(struct rt_engine *e, struct gt_err *err)
 {
 	const struct rt_driver *d = &e->dev->d;
@@ -98,7 +99,7 @@ void rt_engine_free(struct rt_program *p)
 	for (int i = 0; i < e->n_shapes; i++)
 		free_shape(e, &e->shapes[i]);
 	free(e->shapes);
-	rt_nccl_close(e->nccl); /* before the memory: it registers what captured collectives read and write */
+	rt_nccl_close(e->nccl); /* before the memory is freed, because NCCL registers the buffers of captured collectives */
 	if (e->coding.out)
 		d->mem_free(e->coding.out);
 	free(e->lowrank);
@@ -138,7 +139,7 @@ void rt_engine_free(struct rt_program *p)
 	free(e);
 }
 
-/* What NCCL sums is float. */
+/* NCCL sums floats. */
 static int open_buckets(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
@@ -197,7 +198,7 @@ static int fill_group(struct rt_program *p, const struct update_group *g, struct
 	return r;
 }
 
-/* A border between two codes lies in the cell of its upper 16 bits, so that the lower ones tell which side a number of it is on. */
+/* The border between two codes is in the cell of its upper 16 bits. The lower bits then select the side of the border. */
 static int put_maps(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
@@ -337,7 +338,7 @@ static int capture_all(struct rt_program *p, struct gt_err *err)
 	return r;
 }
 
-/* Plausible numbers everywhere, as floats and as bf16: zeros would make products look faster than they are. */
+/* Fills the memory with plausible values, as floats and as bf16: products of zeros would be too fast. */
 static int fill_plausibly(struct rt_program *p, struct gt_err *err)
 {
 	const struct rt_update_step step = {.loss_scale = 1, .grad_scale = 1};
@@ -361,7 +362,7 @@ static int fill_plausibly(struct rt_program *p, struct gt_err *err)
 		r = rt_engine_check(e, e->dev->d.copy_async(e->base + have, e->base, n, e->stream), "cuMemcpyDtoDAsync",
 				    err);
 	}
-	/* ids and targets must lie in their tables */
+	/* ids and targets must be valid indexes */
 	for (int i = 0; !r && i < p->plan.n_graph_nodes; i++) {
 		const struct rt_node *n = p->plan.ir.nodes[i];
 
@@ -378,7 +379,7 @@ static int check_calls(const struct rt_program *p, struct gt_err *err)
 {
 	const struct rt_engine *e = p->state;
 
-	if (e->r) { /* since the plan was made */
+	if (e->r) { /* failure since planning */
 		*err = e->err;
 		return e->r;
 	}
@@ -418,7 +419,8 @@ static void find_phases(struct rt_program *p)
 			break;
 }
 
-/* Every kernel, product and collective once, eagerly: loaded, connected, and chosen by timing. */
+/* Runs every kernel, product and collective once, eagerly: loads kernels, connects ranks, and chooses algorithms by
+ * timing. */
 static int rehearse(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
@@ -430,12 +432,12 @@ static int rehearse(struct rt_program *p, struct gt_err *err)
 	e->plain = !rt_coding_now(p, INT64_MAX);
 	if (!r)
 		r = rt_launch_calls(p, 0, p->plan.ir.n_calls, (struct rt_launch_how){.mean_loss = true}, err);
-	if (!r && p->opt.accum > 1 && !e->infers) { /* products that add to what is there are other ones */
+	if (!r && p->opt.accum > 1 && !e->infers) { /* products that add to their output are different ones */
 		rt_plan_set_accumulate(&p->plan, true);
 		r = rt_launch_calls(p, 0, e->s->n_backward, (struct rt_launch_how){.no_updates = true}, err);
 		rt_plan_set_accumulate(&p->plan, false);
 	}
-	if (!r && p->opt.ranks.compress_after && rt_coding_bytes(p)) { /* and as gradients travel at first */
+	if (!r && p->opt.ranks.compress_after && rt_coding_bytes(p)) { /* and also uncompressed, as in the first updates */
 		e->plain = true;
 		r = rt_launch_calls(p, e->s->n_forward, e->s->n_backward, (struct rt_launch_how){0}, err);
 		e->plain = !rt_coding_now(p, INT64_MAX);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The compiled kernels as bytes of this program. Empty in a build without nvcc. */
+/* The compiled kernels, embedded in this program. Empty in a build without nvcc. */
 #include "config.h"
 #include "runtime/cuda/fatbin.h"
 

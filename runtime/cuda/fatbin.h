@@ -3,8 +3,8 @@
 #define RT_CUDA_FATBIN_H
 #include <stdbool.h>
 
-extern const unsigned char rt_fatbin[]; /* what cuModuleLoadData takes */
+extern const unsigned char rt_fatbin[]; /* image for cuModuleLoadData */
 bool rt_fatbin_present(void);
 const char *rt_fatbin_archs(void);
-int rt_fatbin_toolkit(void); /* that compiled it: 13000 is CUDA 13.0; 0: not known */
+int rt_fatbin_toolkit(void); /* CUDA version of the toolkit that compiled it: 13000 is CUDA 13.0; 0: unknown */
 #endif

@@ -6,14 +6,14 @@
 
 #define PLACES	2
 #define THREADS 256
-#define BLOCKS	128 /* at most; more than one for each multiprocessor adds nothing to a sum */
+#define BLOCKS	128 /* limit; more than one block per multiprocessor gives no advantage */
 #define NULLS	32
 
 struct rt_feed {
 	struct rt_cuda *dev;
 	cu_stream copy, work;
 	cu_event arrived[PLACES], done[PLACES];
-	cu_ptr place[PLACES], sums; /* sums (blocks THREADS) u64 */
+	cu_ptr place[PLACES], sums; /* sums: (blocks THREADS) u64 */
 	size_t most, n_sums;
 	unsigned passes, blocks;
 	uint64_t batches;
@@ -112,7 +112,7 @@ void rt_feed_unpin(void *feed, void *base, size_t bytes)
 	f->dev->d.host_unregister(base);
 }
 
-/* sums += every word of the batch, often. */
+/* Adds every word of the batch to the sums, `passes` times. */
 static int add_up(struct rt_feed *f, cu_ptr at, size_t bytes, struct gt_err *err)
 {
 	unsigned words = (unsigned)(bytes / 4);
@@ -129,7 +129,7 @@ int rt_feed_put(struct rt_feed *f, const void *x, size_t x_bytes, const void *y,
 
 	if (x_bytes % 4 || y_bytes % 4 || x_bytes + y_bytes > f->most)
 		return gt_fail(err, EINVAL, "a batch of %zu and %zu bytes does not fit %zu", x_bytes, y_bytes, f->most);
-	if (f->batches >= PLACES) /* the work on what lies there has to end first */
+	if (f->batches >= PLACES) /* the work on the previous batch there must be finished */
 		r = check(f, d->stream_wait(f->copy, f->done[at], 0), "cuStreamWaitEvent", err);
 	if (!r)
 		r = check(f, d->copy_to_async(f->place[at], x, x_bytes, f->copy), "cuMemcpyHtoDAsync", err);
@@ -194,7 +194,7 @@ int rt_feed_null(struct rt_feed *f, double *ret_s, struct gt_err *err)
 	uint64_t sum;
 	int r = 0;
 
-	for (int i = -4; !r && i < NULLS; i++) { /* the first few find their way */
+	for (int i = -4; !r && i < NULLS; i++) { /* the first ones are warm-up */
 		if (i == 0)
 			t0 = gt_now_s();
 		r = rt_feed_put(f, &nothing, sizeof(nothing), NULL, 0, err);

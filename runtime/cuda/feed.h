@@ -2,14 +2,15 @@
 #ifndef RT_CUDA_FEED_H
 #define RT_CUDA_FEED_H
 /*
- * Batches on their way to the first visible card as a training run moves them: from pinned memory, on a stream of their own,
- * into one of two places there, while the card still works on the batch before. The work is a sum of every word, so that what
- * arrived can be compared with what was sent.
+ * Sends batches to the first visible device as a training run does: from pinned memory, on a separate stream, into one
+ * of two buffers, while the device still works on the previous batch. The work is a sum of every word, so that the
+ * received data can be compared with the sent data.
  */
 #include "runtime/cuda/cuda.h"
 
 struct rt_feed;
-/* most: bytes of the largest batch. passes: how often the card reads each, which is how long it works. */
+/* most: size of the largest batch in bytes. passes: number of times that the device reads each batch, which sets the
+ * duration of its work. */
 int rt_feed_open(size_t most, unsigned passes, struct rt_feed **ret, struct gt_err *err);
 void rt_feed_close(struct rt_feed *f);
 GT_DEFINE_AUTO(rt_feed, rt_feed_close);
@@ -19,13 +20,13 @@ const char *rt_feed_card(const struct rt_feed *f);
 int rt_feed_pin(void *feed, void *base, size_t bytes, struct gt_err *err);
 void rt_feed_unpin(void *feed, void *base, size_t bytes);
 
-/* Send x and y, of lengths that are multiples of 4, as one batch. Returns when their memory may be written again, which is
- * before the card has worked on them. */
+/* Sends x and y as one batch; their sizes must be multiples of 4. Returns when their memory may be overwritten, which
+ * is before the device has finished its work. */
 int rt_feed_put(struct rt_feed *f, const void *x, size_t x_bytes, const void *y, size_t y_bytes, struct gt_err *err);
-/* Wait for all work; the sum of all batches since the last time. */
+/* Waits for all work and returns the sum of all batches since the last call. */
 int rt_feed_sum(struct rt_feed *f, uint64_t *ret, struct gt_err *err);
-/* What one batch adds to it, by the host. */
+/* Computes on the host what one batch adds to the sum. */
 uint64_t rt_feed_expected(const void *x, size_t x_bytes, const void *y, size_t y_bytes, unsigned passes);
-/* Seconds of one batch of 4 bytes from rt_feed_put() to the end of its work: what each costs beside its bytes. */
+/* Measures the time of a batch of 4 bytes from rt_feed_put() to the end of its work: the fixed cost of a batch. */
 int rt_feed_null(struct rt_feed *f, double *ret_s, struct gt_err *err);
 #endif

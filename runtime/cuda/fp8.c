@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rounding to 8 bits under scales that live on the device: pass/fp8.c makes the calls. */
+/* Rounding to 8 bits with scales in device memory. pass/fp8.c emits the calls. */
 #include <math.h>
 #include "runtime/cuda/kernel/fp8.h"
 #include "runtime/cuda/launch.h"
@@ -27,7 +27,7 @@ cu_ptr rt_fp8_inverse(const struct rt_engine *e, const struct rt_node *n)
 	return n->dtype == RT_E4M3 || n->dtype == RT_E5M2 ? slot_at(e, n->slot, RT_FP8_INVERSE) : 0;
 }
 
-/* Look at x alone: y and t are not written. */
+/* Computes the largest absolute value of x only; y and t are not written. */
 static void look(struct rt_engine *e, const struct rt_node *x, cu_ptr slot, unsigned gx, unsigned gy, int64_t rows, int64_t cols)
 {
 	struct gt_err err = {0};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A batch's way to the device: to a staging place on the copy stream, while the last step's backward pass runs, and from there to
- * where the plan has it, behind that pass. Straight from the caller's memory where its pages are locked (rt_pin), else from a
- * copy in our own. The caller may write there again when the step returns: by then the device has the loss, and so had the batch.
+ * Copies a batch to the device: to a staging buffer on the copy stream, while the backward pass of the last step runs,
+ * and then to the planned address, after that pass. The source is the caller's memory if its pages are locked (rt_pin),
+ * otherwise a copy in pinned memory. The caller may overwrite the batch when the step returns: the device has computed
+ * the loss by then, and so has read the batch.
  */
 #include <errno.h>
 #include <numaif.h>
@@ -22,7 +23,7 @@ static bool is_pinned(const struct rt_engine *e, const void *at, size_t bytes)
 	return false;
 }
 
-/* Input `from` to `at` bytes behind the start of a staging place. */
+/* Copies an input from `from` to offset `at` of a staging buffer. */
 static int stage(struct rt_engine *e, const void *from, size_t bytes, int slot, uint64_t at, struct gt_err *err)
 {
 	bool direct = is_pinned(e, from, bytes);
@@ -72,8 +73,8 @@ int rt_inputs_load(struct rt_program *p, const void *const *inputs, int slot, st
 
 /* ---- locked pages ---- */
 
-/* The pages that lie in it whole go to the node beside the card, before they are locked where they are. Where the kernel does not
- * want to they stay: farther away, and as right. */
+/* Moves the pages that are completely inside the range to the device's NUMA node, before they are locked. Pages that
+ * the kernel does not move stay where they are, with slower access. */
 static void bring_near(const struct rt_engine *e, const void *base, size_t bytes)
 {
 	unsigned long node[16] = { 0 };

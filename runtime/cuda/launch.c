@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One launcher per op: shapes to grids. */
+/* One launcher per op: converts shapes to grids. */
 #include <errno.h>
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/timing.h"
 #include "runtime/graph/cross_entropy.h"
 
-#define NORM_BLOCKS    1056 /* of layernorm_bwd: each leaves one row of partial sums; half of them where rows are few */
+#define NORM_BLOCKS    1056 /* of layernorm_bwd; each writes one row of partial sums; half of them if there are few rows */
 
 void rt_launch_result(struct rt_engine *e, int r, const struct gt_err *err)
 {
@@ -63,7 +63,7 @@ static void embedding(struct rt_engine *e, const struct rt_call *c)
 
 const struct rt_cuda_kernel rt_cuda_embedding = { .run = embedding };
 
-/* Places of each id, sorted: count, start (V+1), place, sorted in the scratch memory. */
+/* Sorts the positions of each id. Scratch memory: count, start (V+1), place, sorted positions. */
 static void sort_ids(struct rt_engine *e, cu_ptr ids, int64_t n, int v, cu_ptr count, cu_ptr start, cu_ptr place,
 		     cu_ptr sorted)
 {
@@ -155,8 +155,8 @@ static int norm_blocks(const struct rt_node *x)
 	return (int)GT_MIN(rt_rows(x), rt_rows(x) < 16 * NORM_BLOCKS ? NORM_BLOCKS / 2 : NORM_BLOCKS);
 }
 
-/* One for each 16 bytes of a row, whose sums its registers keep; where these are too many, fewer, and the sums lie in shared
- * memory. */
+/* One thread per 16 bytes of a row, with the sums in registers. For long rows there are fewer threads, and the sums are
+ * in shared memory. */
 static int norm_threads(const struct rt_node *x)
 {
 	int64_t cols = rt_cols(x), each = GT_MAX(1, (cols % width(x) ? cols : cols / width(x)));
@@ -171,7 +171,7 @@ static size_t norm_shared(const struct rt_node *x)
 	return (cols <= norm_threads(x) * w ? 256 : 2 * (size_t)cols + 32) * 4;
 }
 
-/* stats: mean or NULL, rstd. out: dx, dgain, dbias or NULL */
+/* stats: mean or NULL, rstd. out: dx, dgain, dbias or NULL. */
 static void norm_bwd(struct rt_engine *e, const struct rt_call *c, struct rt_node *const *stats, const struct rt_node *bias)
 {
 	const struct rt_node *x = c->in[1];
@@ -313,7 +313,7 @@ static void rows_loss(struct rt_engine *e, const struct rt_node *type, cu_ptr lo
 {
 	unsigned threads = cols > 8192 ? 512 : cols > 1024 ? 256 : 128;
 	size_t size = rt_dtype_bytes(type->dtype), row = ((size_t)cols * size + 15) / 16 * 16;
-	/* where two blocks still find room on a multiprocessor: each takes 1 KiB and what is not dynamic, too */
+	/* if two blocks still fit on a multiprocessor, which also need 1 KiB each and their static memory */
 	int keep = grad && row + 2048 <= (size_t)e->dev->max_shared / 2;
 	cu_ptr step = e->step;
 
@@ -358,7 +358,7 @@ static size_t logits_bytes(const struct rt_call *c)
 	return (bytes + 255) / 256 * 256;
 }
 
-/* Of the column sums for the bias' gradient. */
+/* Returns the size of the column sums for the bias gradient. */
 static size_t bias_part_bytes(const struct rt_call *c)
 {
 	return c->out[3] ? (size_t)rt_engine_aligned((uint64_t)c->in[1]->shape.d[0] * RT_COLUMN_PARTS * 4) : 0;
@@ -369,8 +369,8 @@ static size_t linear_cross_entropy_scratch(struct rt_engine *e, const struct rt_
 	return logits_bytes(c) + bias_part_bytes(c) + sizeof(int32_t);
 }
 
-/* in: x (M,C), w (V,C), b (V), targets. out: loss, dx, dw, db, rows (M); scratch: a slice of logits, parts of sums, how many
- * targets count */
+/* in: x (M,C), w (V,C), b (V), targets. out: loss, dx, dw, db, rows (M). Scratch: a slice of logits, partial sums, the
+ * number of targets that count. */
 static void linear_cross_entropy(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *x = c->in[0];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention by our own kernels (kernel/attention.cuh, attention_tensor.cuh) or, of bf16 and f16, by cuDNN's:
- * whichever was faster with this shape on this card. Both mean the same by y and lse, so that each pass is chosen for itself.
+ * Attention by this program's kernels (kernel/attention.cuh, attention_tensor.cuh) or, for bf16 and f16, by cuDNN's.
+ * For each shape the faster one on this device is used. Both compute the same y and lse, so forward and backward pass
+ * are chosen separately.
  */
 #include <errno.h>
 #include <math.h>
@@ -12,14 +13,14 @@
 
 #define GRID_Y_MAX     65535
 
-/* ---- our own ---- */
+/* ---- own kernels ---- */
 struct attention_shape { /* kernel/attention.cuh */
 	int len, heads, depth;
 	float scale;
 	int all_keys;
 };
 
-static int depth_index(int depth) /* of the kernels for 16, 64, 128 */
+static int depth_index(int depth) /* of the kernels for depths 16, 64, 128 */
 {
 	return depth <= 16 ? 0 : depth <= 64 ? 1 : 2;
 }
@@ -37,8 +38,8 @@ static struct attention_shape attention_shape(const struct rt_call *c, const str
 					 .scale = 1 / sqrtf((float)depth), .all_keys = c->attr.all_keys };
 }
 
-/* Tensor cores multiply bf16, and f16 by the same instruction, from sm_80 on; they want rows in pieces of 16 bytes. A
- * few columns are not worth their 64. */
+/* Tensor cores multiply bf16 and f16 with the same instruction, since sm_80. Rows must be multiples of 16 bytes. For
+ * very few columns, padding to 64 does not pay. */
 static bool by_tensor(const struct rt_engine *e, const struct rt_node *qkv, int depth)
 {
 	return narrow(qkv) && e->dev->arch >= 80 && depth % 8 == 0 && depth > 16;
@@ -49,7 +50,7 @@ static int tensor_kernel(int kernel, const struct rt_node *qkv, int depth)
 	return kernel + 2 * (qkv->dtype == RT_F16) + (depth > 64);
 }
 
-/* kernel/attention_tensor.cuh: tiles of 16 bits, and two floats for each streamed row backward */
+/* kernel/attention_tensor.cuh: tiles of 16-bit elements; backward also two floats per streamed row */
 static size_t tensor_shared(int depth, bool backward)
 {
 	size_t dp = (size_t)(depth <= 64 ? 64 : 128), streamed = backward && dp > 64 ? 32 : 64;
@@ -125,7 +126,7 @@ static void own_backward(struct rt_engine *e, const struct rt_call *c)
 	}
 }
 
-/* ---- cuDNN's ---- */
+/* ---- cuDNN ---- */
 static struct rt_dnn_attention dnn_key(const struct rt_engine *e, const struct rt_call *c)
 {
 	bool backward = rt_attention_is_backward(c);
@@ -138,7 +139,7 @@ static struct rt_dnn_attention dnn_key(const struct rt_engine *e, const struct r
 					  .alone = e->attention.by == RT_ATTENTION_CUDNN };
 }
 
-/* Is cuDNN asked about this call at all? What timing decides is not the same in each run. */
+/* Returns whether cuDNN may run this call. A choice by timing can differ between runs. */
 static bool may_be_dnn(const struct rt_engine *e, const struct rt_call *c)
 {
 	struct rt_dnn_attention k = dnn_key(e, c);
@@ -148,7 +149,8 @@ static bool may_be_dnn(const struct rt_engine *e, const struct rt_call *c)
 	return k.type != RT_F32 && e->dev->arch >= 80 && k.depth % 8 == 0 && (k.backward || c->out[1]);
 }
 
-/* Its plan, or our own kernels and why; with RT_ATTENTION_CUDNN what is missing fails the engine. */
+/* Returns whether cuDNN has a plan; otherwise the own kernels run, and the reason is stored. With RT_ATTENTION_CUDNN
+ * the engine fails instead. */
 static bool planned(struct rt_engine *e, const struct rt_call *c, struct rt_dnn_info *ret)
 {
 	const struct rt_dnn_attention k = dnn_key(e, c);
@@ -190,7 +192,7 @@ static int run_own(void *arg, struct gt_err *err)
 	return o->e->r;
 }
 
-/* 0, or 1: it is the turn of our own. */
+/* Returns 0, or 1 if the own kernels must run. */
 static int run_dnn(struct rt_engine *e, const struct rt_call *c, struct gt_err *err)
 {
 	const struct rt_dnn_attention k = dnn_key(e, c);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launchers of what images go through. Convolutions are cuDNN's, the rest is kernel/batchnorm.cuh and kernel/image.cuh. */
+/* Launchers of image ops. Convolutions use cuDNN, the other ops use kernel/batchnorm.cuh and kernel/image.cuh. */
 #include <errno.h>
 #include "runtime/cuda/launch.h"
 #include "runtime/graph/conv.h"
 
 /* ---- convolutions ---- */
-/* w is NULL when only the bias' gradient is wanted. */
+/* w is NULL if only the bias gradient is computed. */
 static struct rt_dnn_conv conv_of(const struct rt_engine *e, const struct rt_call *c, const struct rt_node **ret_x,
 				  const struct rt_node **ret_w, const struct rt_node **ret_y)
 {
@@ -24,7 +24,8 @@ static struct rt_dnn_conv conv_of(const struct rt_engine *e, const struct rt_cal
 	return k;
 }
 
-/* Weights that lie otherwise than cuDNN has them, or in another type, go through memory of their own before the workspace. */
+/* Returns whether the weights have another layout or type than cuDNN's. They are then converted into memory before the
+ * workspace. */
 static bool turns(const struct rt_dnn_conv *k, const struct rt_node *w)
 {
 	return k->kh * k->kw > 1 || w->dtype != k->type;
@@ -125,7 +126,7 @@ static void run_conv_bwd_w(struct rt_engine *e, const struct rt_call *c)
 const struct rt_cuda_kernel rt_cuda_conv_bwd_w = { .run = run_conv_bwd_w, .scratch = conv_scratch };
 
 /* ---- batchnorm ---- */
-#define CHANNEL_PARTS	512 /* shares of the rows at most */
+#define CHANNEL_PARTS	512 /* limit for the parts of the rows */
 
 struct channels { /* kernel/batchnorm.cuh */
 	int w, cols, gx, parts;
@@ -142,13 +143,13 @@ static struct channels channels_of(const struct rt_engine *e, const struct rt_no
 	groups = n.cols / n.w;
 	lanes = GT_MIN(groups, RT_THREADS);
 	n.gx = (groups + lanes - 1) / lanes;
-	/* eight blocks for each multiprocessor, but some rows for each thread */
+	/* eight blocks per multiprocessor, but several rows per thread */
 	n.parts = (int)GT_MIN((int64_t)GT_MAX(1, e->dev->sms * 8 / n.gx), n.rows / (4 * (RT_THREADS / lanes)) + 1);
 	n.parts = GT_MIN(n.parts, CHANNEL_PARTS);
 	return n;
 }
 
-/* Partial sums, two forward and three backward, then three factors of each channel. */
+/* Returns the size of the partial sums, two forward and three backward, and of three factors per channel. */
 static size_t channels_bytes(const struct rt_engine *e, const struct rt_node *x, size_t sums)
 {
 	struct channels n = channels_of(e, x);
@@ -219,7 +220,7 @@ static void run_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
 		  &eps, &n.rows, &n.cols, &loss);
 	add = accumulates(c, 0) | accumulates(c, 3) << 1;
 	if (dx || dres) {
-		rt_moves(e, x, dx ? 2 : 1); /* dy, and x where its own gradient is wanted */
+		rt_moves(e, x, dx ? 2 : 1); /* dy, and x if its gradient is computed */
 		rt_moves(e, c->in[5], 1);
 		rt_moves(e, c->out[0], 1 + (add & 1));
 		rt_moves(e, c->out[3], 1 + (add >> 1));
@@ -230,7 +231,7 @@ static void run_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
 
 const struct rt_cuda_kernel rt_cuda_batchnorm_bwd = { .run = run_batchnorm_bwd, .scratch = batchnorm_bwd_scratch };
 
-/* in: w (O,…), b or NULL, gain, beta, mean, var. out: w', b'. A product with the batchnorm behind it taken in. */
+/* in: w (O,…), b or NULL, gain, beta, mean, var. out: w', b'. Folds a batchnorm into the preceding product. */
 static void run_fold(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *to = c->out[0];

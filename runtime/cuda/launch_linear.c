@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of linear layers with what cuBLASLt does behind them: biases, activations, their gradients. */
+/* Products of linear layers with cuBLASLt epilogues: biases, activations and their gradients. */
 #include <errno.h>
 #include "runtime/cuda/launch.h"
 
@@ -21,7 +21,7 @@ bool rt_launch_gemm(struct rt_engine *e, const struct rt_gemm *g, const struct r
 	return true;
 }
 
-/* The product of these without its epilogue, to c. */
+/* Computes the product without its epilogue into c. */
 static void product_alone(struct rt_engine *e, const struct rt_gemm *g, const struct rt_gemm_args *a, cu_ptr c)
 {
 	struct rt_gemm plain = *g;
@@ -34,10 +34,10 @@ static void product_alone(struct rt_engine *e, const struct rt_gemm *g, const st
 	rt_launch_gemm(e, &plain, &with);
 }
 
-/* The same in two launches: the product, and what is behind it. */
+/* The same in two launches: the product and a kernel for the epilogue. */
 typedef void apart_fn(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a);
 
-/* *ret_ms: of a few runs behind one that warms up; apart NULL: the product with its epilogue. */
+/* ret_ms: time of a few runs after a warm-up run. apart NULL: the product with its epilogue. */
 static int time_ways(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a,
 		     apart_fn *apart, const cu_event event[2], float *ret_ms, struct gt_err *err)
 {
@@ -59,7 +59,7 @@ static int time_ways(struct rt_engine *e, const struct rt_call *c, const struct 
 	return r ? r : rt_engine_check(e, d->event_elapsed(ret_ms, event[0], event[1]), "cuEventElapsedTime", err);
 }
 
-/* Timing chose the best way to the epilogue: is it worth having? An epilogue that the library computes slowly is not. */
+/* Compares the fastest algorithm for the epilogue with two launches. Some epilogues of the library are slow. */
 static void compare_ways(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a,
 			 apart_fn *apart)
 {
@@ -88,7 +88,7 @@ static void compare_ways(struct rt_engine *e, const struct rt_call *c, const str
 	rt_launch_result(e, r, &err);
 }
 
-/* The product with its epilogue, if the library has it and, as timed once, it is the faster way; else apart. */
+/* Runs the product with its epilogue if the library supports it and it was the faster way; otherwise in two launches. */
 static void product_with(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a,
 			 apart_fn *apart)
 {
@@ -141,7 +141,8 @@ static void run_linear(struct rt_engine *e, const struct rt_call *c)
 	g.bias = a.bias != 0;
 	g.aux = a.aux != 0;
 	g.fast = a.a_scale != 0;
-	/* The library's gelu, of the tanh form, is an approximation that float results would show, and wants rows of 16 bytes. */
+	/* The library's gelu (tanh form) is an approximation whose error is visible in f32. It requires rows that are
+	 * multiples of 16 bytes. */
 	if (c->attr.act == RT_ACT_NONE && a.bias)
 		g.epilogue = RT_EPI_BIAS;
 	else if (c->attr.act == RT_ACT_RELU)
@@ -165,7 +166,7 @@ static void bwd_x_apart(struct rt_engine *e, const struct rt_call *c, const stru
 			  &add);
 }
 
-/* dx (M,K) = or += dy (M,N) w (N,K), or that times gelu'(in[2]); of 8 bits w is turned. */
+/* dx (M,K) = or += dy (M,N) w (N,K), optionally times gelu'(in[2]). With 8 bits w is transposed. */
 static void run_linear_bwd_x(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *dy = c->in[0], *w = c->in[1];
@@ -178,7 +179,7 @@ static void run_linear_bwd_x(struct rt_engine *e, const struct rt_call *c)
 		g.ldb = n;
 		g.b = w->dtype;
 	}
-	/* the library wants rows of the auxiliary matrix in multiples of 16 bytes */
+	/* the library requires rows of the auxiliary matrix that are multiples of 16 bytes */
 	if (c->attr.act == RT_ACT_GELU && k % 8 == 0)
 		g.epilogue = RT_EPI_DGELU;
 	g.aux = g.epilogue == RT_EPI_DGELU;
@@ -203,8 +204,8 @@ static size_t linear_bwd_w_scratch(struct rt_engine *e, const struct rt_call *c)
 	return c->out[1] ? (size_t)rt_cols(c->in[0]) * RT_COLUMN_PARTS * 4 : 0;
 }
 
-/* dw (N,K) = or += dy (M,N)^T x (M,K); db (N) = or += column sums of dy. Of 8 bits dy and x are turned, and in[2] is dy as it
- * was. */
+/* dw (N,K) = or += dy (M,N)^T x (M,K); db (N) = or += column sums of dy. With 8 bits dy and x are transposed, and in[2]
+ * is dy before the cast. */
 static void run_linear_bwd_w(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *dy = c->in[0], *x = c->in[1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Launchers of the small ops: products of two tensors, element by element and as matrices, dropout, softmax, reductions. */
+/* Launchers of small ops: elementwise and matrix products of two tensors, dropout, softmax, reductions. */
 #include <math.h>
 #include "runtime/cuda/kernel/rows.h"
 #include "runtime/cuda/launch.h"
@@ -39,7 +39,8 @@ static void run_affine(struct rt_engine *e, const struct rt_call *c)
 
 const struct rt_cuda_kernel rt_cuda_affine = { .run = run_affine };
 
-/* What is dropped follows from the batch, whose number the kernel reads: a captured step drops others in each replay. */
+/* The dropped elements depend on the batch number, which the kernel reads. So each replay of a captured step drops
+ * others. */
 static void run_dropout(struct rt_engine *e, const struct rt_call *c)
 {
 	int64_t n = elements(c->in[0]);
@@ -75,7 +76,7 @@ static void run_rope(struct rt_engine *e, const struct rt_call *c)
 
 const struct rt_cuda_kernel rt_cuda_rope = { .run = run_rope };
 
-/* One product for each of the leading dimensions. */
+/* One product per index of the leading dimensions. */
 static void run_matmul(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *a = c->in[0], *b = c->in[1], *y = c->out[0];
@@ -131,7 +132,7 @@ static float share_of(const struct rt_call *c, const struct rt_extents *s)
 	return c->attr.reduction == RT_MEAN ? 1.0f / (float)s->n : 1;
 }
 
-/* Threads that go through the middle dimension of x: one for each 16 bytes, or element, of the result. */
+/* Returns the grid for reductions over the middle dimension of x: one thread per 16 bytes, or element, of the result. */
 static unsigned middle_grid(const struct rt_engine *e, const struct rt_node *x, int64_t items, int64_t inner)
 {
 	return grid(e, items / (inner % width(x) ? 1 : width(x)));
@@ -159,7 +160,7 @@ static void run_reduce(struct rt_engine *e, const struct rt_call *c)
 
 const struct rt_cuda_kernel rt_cuda_reduce = { .run = run_reduce };
 
-/* in: dy; of a maximum also x, y. out: dx */
+/* in: dy; for a maximum also x, y. out: dx */
 static void run_reduce_bwd(struct rt_engine *e, const struct rt_call *c)
 {
 	const struct rt_node *dy = c->in[0], *dx = c->out[0];

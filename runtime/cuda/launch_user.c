@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops of the caller's own: his image is loaded beside ours, and his functions launch from it on the engine's stream. */
+/* The caller's own ops: the caller's image is loaded into the context, and the caller's functions launch from it on the
+ * engine's stream. */
 #include <errno.h>
 #include "runtime/cuda/launch.h"
 
@@ -98,7 +99,7 @@ void rt_launch_user_close(struct rt_engine *e)
 }
 
 /* ---- running ---- */
-/* What a callback of the caller's is handed, and what it hands back to rt_user_launch(). */
+/* Argument of the caller's callbacks, which they pass to rt_user_launch(). */
 struct run {
 	struct rt_user_run public;
 	struct rt_engine *e;
@@ -140,7 +141,7 @@ int rt_user_launch(const struct rt_user_run *run, int kernel, const unsigned blo
 	return failed ? gt_fail_prefix(err, "%s", k->op->cuda->kernels[kernel]) : 0;
 }
 
-/* Inputs from in[first] on, the result being y. */
+/* Shapes of the inputs from in[first] on; y is the result. */
 static void set_shapes(const struct rt_call *c, int first, const struct rt_node *y, struct rt_shape *ret)
 {
 	for (int i = 0; i < c->attr.user->inputs; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PowerSGD on devices: runtime/ddp/powersgd.c, stage by stage on the stream of the reductions, captured with the backward pass.
- * What was lost and Q are kept per bucket; P, the next Q and the parts of sums are shared by all buckets, which go one after the
- * other. What is lost and what is to be sent lie at one place: 4 bytes a gradient beside the gradients themselves, and 4 more where
- * an update may come to nothing, for what was lost before it (kernel/residual.cuh).
+ * PowerSGD on devices: runtime/ddp/powersgd.c, stage by stage, on the stream of the reductions, captured with the
+ * backward pass. The error feedback and Q are stored per bucket. All buckets share P, the next Q and the partial sums,
+ * one after the other. The error and the input of the compression share one buffer: 4 bytes per gradient in addition to
+ * the gradients, and 4 more for a second copy if an update may be skipped (kernel/residual.cuh).
  */
 #include <errno.h>
 #include "runtime/cuda/kernel/lowrank.h"
@@ -12,8 +12,8 @@
 #include "runtime/cuda/nccl.h"
 #include "runtime/ddp/ddp.h"
 
-#define MOST_PARTS 64 /* of a sum over rows, */
-#define PART_ROWS  256 /* no shorter than this */
+#define MOST_PARTS 64 /* of a sum over rows */
+#define PART_ROWS  256 /* smallest part */
 
 struct rt_lowrank_bucket {
 	cu_ptr matrices, tiles, columns, folds, q, lost;
@@ -62,7 +62,7 @@ static cu_ptr take(cu_ptr *at, uint64_t bytes)
 	return here;
 }
 
-/* What is lost comes last: coding.kept to coding.end. list: one per bucket, filled; may be NULL. */
+/* The error feedback is last: coding.kept to coding.end. list: one entry per bucket, filled; may be NULL. */
 static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_coding_buffers *c, struct rt_lowrank_bucket *list)
 {
 	int64_t most_p = 0, most_q = 0, most_part = 0, places = rt_coding_places(p);
@@ -111,7 +111,7 @@ static int put(struct rt_engine *e, cu_ptr to, const void *from, size_t bytes, s
 	return bytes ? rt_cuda_put(e->dev, to, from, bytes, err) : 0;
 }
 
-/* The tables of a bucket. */
+/* Fills the tables of a bucket. */
 static int fill(struct rt_program *p, const struct rt_bucket *b, const struct rt_lowrank_bucket *x, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
@@ -170,7 +170,7 @@ int rt_lowrank_open(struct rt_program *p, cu_ptr base, struct gt_err *err)
 	return r;
 }
 
-/* Q as the CPU starts it, turned, at its first place. */
+/* Writes the initial Q as on the CPU, transposed, to its first copy. */
 int rt_lowrank_start_q(struct rt_program *p, struct gt_err *err)
 {
 	int r = 0;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program's memory on the device: one allocation, whose size is known, told, and compared with what is free before it is
- * made. First the plan's arena, then what the engine itself needs.
+ * The memory of a program on the device: one allocation. Its size is computed, reported, and compared with the free
+ * memory before it is made. The plan's arena comes first, then the engine's own memory.
  */
 #include <errno.h>
 #include "runtime/cuda/engine.h"
 #include "runtime/cuda/kernel/update.h"
 #include "runtime/cuda/launch.h"
 
-/* Left to the driver and the libraries, which take memory for captured graphs, kernels and handles when they please. */
-#define RESERVE_SHARE	128 /* of the card */
+/* Reserve for the driver and the libraries, which later allocate memory for captured graphs, kernels and handles. */
+#define RESERVE_SHARE	128 /* of the device's memory */
 
 int rt_engine_read_memory(struct rt_engine *e, struct gt_err *err)
 {
@@ -47,7 +47,7 @@ static bool is_alike(const struct rt_call *a, const struct rt_call *b)
 	return rt_cuda_kernels[a->op->id]->update == rt_cuda_kernels[b->op->id]->update;
 }
 
-/* Updates of one kind that stand side by side. */
+/* Finds consecutive updates of one kind. */
 static int group_from(const struct rt_plan *plan, int first, struct update_group *ret)
 {
 	struct rt_call *const *calls = plan->ir.calls;
@@ -81,7 +81,7 @@ static uint64_t table_bytes(const struct update_group *g)
 	       rt_engine_aligned((uint64_t)g->n_chunks * sizeof(struct rt_update_chunk));
 }
 
-/* Of one plan: its tables; *ret_norm: norm, factor, and a partial sum for each chunk. */
+/* Returns the size of the tables of one plan. *ret_norm: norm, factor, and a partial sum for each chunk. */
 static uint64_t tables_bytes(const struct rt_plan *plan, uint64_t *ret_norm)
 {
 	uint64_t bytes = 0, chunks = 0;
@@ -105,7 +105,7 @@ static uint64_t inputs_bytes(const struct rt_plan *plan)
 	return bytes;
 }
 
-/* ---- the sum ---- */
+/* ---- total size ---- */
 struct layout {
 	uint64_t arena, window, input, norm, tables, maps;
 };
@@ -122,7 +122,7 @@ static void widen(struct layout *l, const struct rt_plan *plan)
 	l->window = GT_MAX(l->window, rt_engine_aligned(plan->window_bytes));
 }
 
-/* The step's numbers and the ranks' loss have a line of their own each. */
+/* The step's numbers and the loss over the ranks have a cache line each. */
 static uint64_t whole(const struct layout *l)
 {
 	return l->arena + RT_BLAS_WORKSPACE + 2 * l->input + 2 * RT_ENGINE_ALIGN + l->norm + l->window + l->tables + l->maps;
@@ -143,7 +143,7 @@ uint64_t rt_engine_plan_bytes(const struct rt_program *p)
 	return whole(&l) + rt_coding_bytes(p);
 }
 
-/* By what lies in the memory of plan, of which is kept from batch to batch. */
+/* Sets the sizes by kind: parameters, states and gradients that stay from batch to batch, and activations. */
 static void count_kinds(const struct rt_plan *plan, struct rt_memory *m)
 {
 	uint64_t kept = 0;
@@ -203,7 +203,7 @@ static int fits(const struct rt_program *p, uint64_t need, struct gt_err *err)
 /* ---- allocating ---- */
 _Static_assert(sizeof(struct rt_update_step) <= RT_ENGINE_ALIGN / 2 && 2 * sizeof(struct rt_scaler_state) <= RT_ENGINE_ALIGN / 2,
 	       "a step's numbers and the loss scaler's share a line");
-/* Behind the arena, in this order. */
+/* Assigns the addresses after the arena, in this order. */
 static void place(struct rt_engine *e, const struct layout *l)
 {
 	cu_ptr at = e->base + l->arena;

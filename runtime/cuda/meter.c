@@ -139,7 +139,7 @@ static bool filled(const uint64_t *p, size_t words, uint64_t seed)
 	return !wrong;
 }
 
-/* Pageable memory takes a detour by the host, so that the host's clock counts. */
+/* A copy of pageable memory involves the host, so the host's clock is used. */
 static int copy_once(struct rt_meter *m, enum rt_meter_copy kind, cu_ptr card, cu_ptr other, void *host, size_t bytes,
 		     bool pinned, double *ret_s, struct gt_err *err)
 {
@@ -270,7 +270,7 @@ int rt_meter_launch(struct rt_meter *m, enum rt_meter_launch kind, int count, bo
 }
 
 /* ---- products ---- */
-#define LOOKED_AT 24 /* elements of the result */
+#define LOOKED_AT 24 /* checked elements of the result */
 
 int64_t rt_meter_side(const struct rt_meter *m)
 {
@@ -300,7 +300,7 @@ static enum rt_dtype result_type(enum rt_dtype type)
 	return type == RT_E4M3 ? RT_BF16 : type;
 }
 
-/* c = a b^T at some places against sums in double of the rows that made it. */
+/* Checks some elements of c = a b^T against sums in double of their rows. */
 static int look_at_product(struct rt_meter *m, enum rt_dtype type, bool tf32, int64_t side, const struct rt_gemm_args *x,
 			   bool spoil, struct gt_err *err)
 {
@@ -337,7 +337,7 @@ static int look_at_product(struct rt_meter *m, enum rt_dtype type, bool tf32, in
 	return r;
 }
 
-/* Normal numbers, the same pattern over and over: zeros would be multiplied faster. */
+/* Fills with normally distributed numbers in a repeated pattern: products of zeros would be faster. */
 static int fill_normally(struct rt_meter *m, cu_ptr at, size_t bytes, enum rt_dtype type, uint64_t seed, struct gt_err *err)
 {
 	enum { VALUES = 1 << 18 };
@@ -404,7 +404,7 @@ int rt_meter_product(struct rt_meter *m, enum rt_dtype type, bool tf32, int64_t 
 	if (!r)
 		r = fill_normally(m, x.b, bytes, type, 2, err);
 	if (!r)
-		r = rt_blas_gemm(m->blas, &g, &x, m->span.stream, true, err); /* chooses by timing */
+		r = rt_blas_gemm(m->blas, &g, &x, m->span.stream, true, err); /* chooses the algorithm by timing */
 	for (int i = 0; !r && i < n; i++) {
 		double s = 0;
 
@@ -422,7 +422,7 @@ int rt_meter_product(struct rt_meter *m, enum rt_dtype type, bool tf32, int64_t 
 	return r;
 }
 
-/* ---- yardstick ---- */
+/* ---- peaks ---- */
 #define ROUNDS 12
 
 static double best(const double *x, int n)

@@ -22,7 +22,7 @@ static int check(const struct rt_reduce_meter *m, cu_result code, const char *wh
 	return rt_cuda_check(m->dev, code, what, err);
 }
 
-/* What each rank has, gathered: the largest; smallest: of these. */
+/* Gathers a value of each rank and returns the largest one, or the smallest. */
 static int extreme(struct rt_comm *c, double mine, bool smallest, double *ret, struct gt_err *err)
 {
 	double of[RT_MAX_RANKS];
@@ -127,7 +127,7 @@ static int wait_for(struct rt_reduce_meter *m, struct gt_err *err)
 	}
 }
 
-/* `repeat` means in a row; begun together. */
+/* Times `repeat` consecutive means; all ranks start together. */
 static int sample(struct rt_reduce_meter *m, size_t bytes, int repeat, double *ret_s, struct gt_err *err)
 {
 	const struct rt_driver *d = &m->dev->d;
@@ -149,7 +149,7 @@ static int sample(struct rt_reduce_meter *m, size_t bytes, int repeat, double *r
 	return r ? r : extreme(m->comm, (double)ms * 1e-3 / repeat, false, ret_s, err);
 }
 
-/* Small whole numbers, a multiple of the ranks apart: their mean is a whole number, and exact. */
+/* Small whole numbers that differ by multiples of the number of ranks: their mean is a whole number and exact. */
 static float element(int rank, int ranks, size_t i)
 {
 	return (float)((i * 2654435761u >> 8 & 63) * (size_t)ranks + (size_t)(2 * rank));

@@ -9,7 +9,7 @@
 #include "runtime/cuda/nccl.h"
 #include "runtime/cuda/vendor.h"
 
-/* nccl.h, as far as used: names and values are NVIDIA's. */
+/* The used part of nccl.h. Names and values are NVIDIA's. */
 enum {
 	NCCL_OK = 0,
 	NCCL_REMOTE_ERROR = 6,
@@ -23,7 +23,7 @@ enum {
 struct unique_id {
 	char internal[128];
 };
-/* ncclConfig_t as of 2.14; newer libraries take its size and version for what it is. */
+/* ncclConfig_t of 2.14. Newer libraries accept its size and version. */
 struct config {
 	size_t size;
 	unsigned magic, version;
@@ -68,9 +68,9 @@ static const struct gt_dlsym syms[] = {
 	GT_DLSYM_OPT(nccl_api, last_error, ncclGetLastError),
 };
 
-/* A rank that died is known to its host a moment later than to NCCL: so long its name is waited for. */
+/* NCCL detects an ended rank slightly earlier than its host. Wait that long for the rank's name. */
 #define BLAME_S	1.0
-#define END_S	5 /* for NCCL to end what was aborted, once nothing holds it */
+#define END_S	5 /* limit for NCCL to finish an abort after the graphs are destroyed */
 
 struct rt_nccl {
 	struct nccl_api api;
@@ -79,8 +79,8 @@ struct rt_nccl {
 	struct rt_comm *group;
 	int version;
 	bool nonblocking;
-	struct ending *ending; /* once it is aborted */
-	bool left;	       /* to the end of the process, as it is */
+	struct ending *ending; /* after an abort */
+	bool left;	       /* leave it to the end of the process */
 };
 
 /* "2.28.9" */
@@ -99,11 +99,12 @@ static int fail(const struct rt_nccl *n, int status, const char *what, struct gt
 		       n->api.error_string(status), more && *more ? "; " : "", more ? more : "");
 }
 
-/* ---- the end ---- */
+/* ---- abort ---- */
 /*
- * ncclCommAbort first tells the device to stop waiting, and then itself waits for every graph that has captured a collective of
- * this communicator to be destroyed (NCCL, src/init.cc: commDestroySync, localPersistentRefs). Those graphs are the engine's, which
- * destroys them when it is freed, and the sentence has to be said before: a thread of its own waits.
+ * ncclCommAbort first ends the waits on the device. Then it waits itself until every graph that has captured a
+ * collective of this communicator is destroyed (NCCL, src/init.cc: commDestroySync, localPersistentRefs). These graphs
+ * belong to the engine, which destroys them when it is freed, after the error was reported. Therefore a separate thread
+ * waits for the abort.
  */
 struct ending {
 	pthread_t thread;
@@ -132,13 +133,14 @@ void rt_nccl_abort(struct rt_nccl *n)
 	n->comm = NULL;
 	if (!pthread_create(&e->thread, NULL, end, e))
 		return;
-	/* without a thread the process' end has to do */
+	/* without a thread, leave it to the end of the process */
 	n->ending = NULL;
 	n->left = true;
 	free(e);
 }
 
-/* The graphs are gone: it takes a moment. False: the library is still at it, and what it uses has to stay. */
+/* Waits for the abort after the graphs are destroyed, which takes a moment. Returns false if the library is still busy;
+ * its resources must then stay. */
 static bool ended(struct rt_nccl *n)
 {
 	struct timespec until;
@@ -159,7 +161,7 @@ static void nap(long ns)
 	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
 }
 
-/* NCCL failed: if that is because a rank died, its name is the better sentence. */
+/* Fails with NCCL's error. If a rank has ended, the message names the rank instead. */
 static int blame(struct rt_nccl *n, int status, const char *what, struct gt_err *err)
 {
 	int r = fail(n, status, what, err);
@@ -209,7 +211,7 @@ int rt_nccl_watch(struct rt_nccl *n, double waited_s, struct gt_err *err)
 	return waited_s > rt_comm_timeout(n->group) ? late(n, waited_s, err) : 0;
 }
 
-/* Until NCCL has taken what it was given. */
+/* Waits until NCCL has processed a call. */
 static int settle(struct rt_nccl *n, int status, const char *what, struct gt_err *err)
 {
 	double t0 = gt_now_s(), looked = t0;
@@ -234,7 +236,7 @@ static int check(struct rt_nccl *n, int status, const char *what, struct gt_err 
 	return status == NCCL_OK ? 0 : fail(n, status, what, err);
 }
 
-/* Rank 0's, by the group's own means: 32 bits at a time, which a double holds exactly. */
+/* Distributes rank 0's id with the group's gather: 32 bits at a time, which a double holds exactly. */
 static int share_id(struct rt_comm *group, struct unique_id *id, struct gt_err *err)
 {
 	uint32_t words[sizeof(*id) / 4];
@@ -266,8 +268,9 @@ static int init(struct rt_nccl *n, struct unique_id id, struct gt_err *err)
 }
 
 /*
- * NCCL says its own version alone, and what it was built for only in the sentence that it prints with NCCL_DEBUG: "NCCL version
- * 2.30.7+cuda13.3". A driver runs what was built for its own CUDA or an older one. Without that sentence nothing is refused.
+ * NCCL's API returns its own version only. The CUDA version it was built for is in the line that it prints with
+ * NCCL_DEBUG: "NCCL version 2.30.7+cuda13.3". A driver runs libraries for its own CUDA version or an older one. Without
+ * that line the library is accepted.
  */
 static int check_cuda(const struct rt_nccl *n, const struct rt_cuda *dev, struct gt_err *err)
 {
@@ -294,7 +297,7 @@ static int suits(void *arg, struct gt_err *err)
 	return r || !n->dev ? r : check_cuda(n, n->dev, err);
 }
 
-/* The library alone; dev NULL: for a device that is not known. */
+/* Loads the library only. dev NULL: for an unknown device. */
 static int load(const struct rt_cuda *dev, struct rt_nccl **ret, struct gt_err *err)
 {
 	static const char *const names[] = { "libnccl.so.2", NULL };
@@ -374,7 +377,7 @@ static void *at(cu_ptr p)
 	return (void *)(uintptr_t)p;
 }
 
-/* After a failure the communicator is gone; every later call says so. */
+/* After a failure the communicator is gone, and every later call fails. */
 static int usable(struct rt_nccl *n, struct gt_err *err)
 {
 	return n->comm ? 0 : gt_fail(err, EIO, "NCCL's communicator of this rank was ended by an earlier failure");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running a program on the device, call by call or as captured graphs. */
+/* Runs a program on the device, call by call or as captured graphs. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -20,11 +20,11 @@ static void update(struct rt_program *p, const struct update_group *g)
 	RT_LAUNCH(e, kernel, g->n_chunks, 1, 256, 1, 0, &tensors, &chunks, &step, &loss, &norm, &maps);
 }
 
-/* adamw8's kernel knows f32 moments too, which small tensors have: the two are one group. */
+/* adamw8's kernel also handles f32 moments, which small tensors have, so both ops form one group. */
 const struct rt_cuda_kernel rt_cuda_sgd = { .update = RT_K_sgd }, rt_cuda_adamw = { .update = RT_K_adamw },
 			    rt_cuda_adamw8 = { .update = RT_K_adamw }, rt_cuda_grad_norm = { 0 };
 
-/* The norm of all gradients, by the tables of the updates. */
+/* Computes the norm of all gradients with the tables of the updates. */
 static void measure(struct rt_engine *e)
 {
 	cu_ptr norm = e->norm, part = norm + 2 * sizeof(float), at = part, step = e->step;
@@ -160,14 +160,15 @@ static int replay(struct rt_program *p, void *graph, int from, int to, struct rt
 	return rt_launch_calls(p, from, to, how, err);
 }
 
-/* Enqueue the forward pass and the way of its loss to the host. step: what the kernels read there, by run; pinned. Both NULL:
- * an evaluation. */
+/* Enqueues the forward pass and the copy of its loss to the host. step: numbers of this step that the kernels read, in
+ * pinned memory, from run. Both NULL: an evaluation. */
 static int enqueue_forward(struct rt_program *p, const void *const *inputs, const struct rt_update_step *step,
 			   const struct rt_run *run, bool timed, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
 	const struct rt_driver *d = &e->dev->d;
-	/* What is made once is there: since the update's first batch, or, without updates, since a parameter was written. */
+	/* The results of run-once calls are valid: since the update's first batch, or, without updates, since a
+	 * parameter was written. */
 	bool again = e->infers ? !p->stale : p->batches > 0 && !e->eval;
 	int r = rt_engine_check(e, d->ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
@@ -228,7 +229,7 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 {
 	struct rt_engine *e = p->state;
 	const struct rt_driver *d = &e->dev->d;
-	/* gradients that overflow are the loss scaler's business */
+	/* with the loss scaler, gradients may overflow */
 	struct rt_launch_how how = {.timed = timed, .no_updates = !run->update, .watched = p->opt.debug.anomaly && !p->scale.on};
 	int n = p->plan.ir.n_calls, add = p->batches > 0, r;
 	void *graph = NULL;
@@ -255,7 +256,7 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 	return r ? r : replay(p, e->s->update, e->s->n_measure, n, how, err);
 }
 
-/* The updates saw it and did nothing. The forward pass runs again call by call to find where it began. */
+/* The updates did nothing. Runs the forward pass again, call by call, to find the first non-finite tensor. */
 static int bad_loss(struct rt_program *p, double loss, int64_t step, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
@@ -267,7 +268,7 @@ static int bad_loss(struct rt_program *p, double loss, int64_t step, struct gt_e
 	return r;
 }
 
-/* The updates saw it too and did nothing. */
+/* The updates did nothing. */
 static int bad_gradient(struct rt_program *p, int64_t step, struct gt_err *err)
 {
 	const struct rt_node *bad = NULL;
@@ -292,7 +293,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_ru
 	if (e->nccl && fabs(p->weight - 1) > 1e-9)
 		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike and this batch would count %g: take one rank or "
 			       "the CPU", p->weight);
-	if (timed) { /* what an earlier step left would count as this one's */
+	if (timed) { /* exclude work of an earlier step */
 		r = rt_engine_wait(p, err);
 		if (!r)
 			r = rt_timing_start(e->timing, err);
@@ -304,13 +305,13 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_ru
 	fill_step(step, p, run);
 	e->plain = !rt_coding_now(p, run->step);
 	e->begins = e->s->scales && !e->scaled;
-	rt_plan_set_accumulate(&p->plan, p->batches > 0); /* for calls that were not captured */
+	rt_plan_set_accumulate(&p->plan, p->batches > 0); /* for calls that are not captured */
 	r = enqueue_forward(p, inputs, step, run, timed, err);
 	if (!r)
 		r = enqueue_backward(p, run, timed, err);
 	begins = e->begins;
 	e->begins = false;
-	if (run->profiled) { /* the first ones have what is done once */
+	if (run->profiled) { /* the first batches include the run-once calls */
 		e->host_s += gt_now_s() - run->entered_s;
 		e->host_steps++;
 	}
@@ -332,7 +333,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_ru
 		return r;
 	if (measures && !isfinite(*e->norm_out))
 		return bad_gradient(p, run->step, err);
-	e->scaled |= begins; /* what was not finite is nothing to begin with */
+	e->scaled |= begins; /* non-finite values give no initial scale */
 	p->step += run->update;
 	ret->loss = (double)*e->loss;
 	rt_run_count_loss(p, ret);

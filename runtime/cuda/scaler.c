@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loss scale on the device (kernel/scaler.cuh). The host learns of an update with the loss of the batch behind it, when the
- * device is past it anyway, or when it waits for everything: nothing is waited for on its account.
+ * The loss scaler on the device (kernel/scaler.cuh). The host reads the result of an update together with the loss of
+ * the next batch, or when it waits for everything. It never waits for the result alone.
  */
 #include <math.h>
 #include "runtime/cuda/engine.h"
 #include "runtime/cuda/kernel/update.h"
 #include "runtime/cuda/launch.h"
 
-/* Where an update leaves its state for the host: one place may be read while the next update writes the other. */
+/* Returns the buffer where an update writes its state for the host. There are two, because the host may read one while
+ * the next update writes the other. */
 static struct rt_scaler_state *place_of(struct rt_engine *e, unsigned update)
 {
 	return &e->scaler.seen[update & 1];

@@ -7,7 +7,7 @@
 #include "runtime/cuda/cuda.h"
 #include "runtime/cuda/selfcheck.h"
 
-/* Relative 2-norm that rounding explains, and how far one element may be off in units of the root mean square. */
+/* Relative 2-norm that rounding explains, and limit of one element's error in units of the root mean square. */
 static const struct {
 	const char *name;
 	enum rt_dtype amp;
@@ -15,10 +15,10 @@ static const struct {
 	double norm, worst;
 } types[RT_N_CHECK_TYPES] = {
 	[RT_CHECK_F32] = { "f32", RT_F32, false, false, 2e-5, 4e-4 },
-	[RT_CHECK_TF32] = { "tf32", RT_F32, true, false, 3e-3, 6e-2 }, /* twice that if cuBLASLt cuts what others round */
+	[RT_CHECK_TF32] = { "tf32", RT_F32, true, false, 3e-3, 6e-2 }, /* twice that if cuBLASLt truncates instead of rounding */
 	[RT_CHECK_BF16] = { "bf16", RT_BF16, false, false, 2e-2, 2e-1 },
 	[RT_CHECK_F16] = { "f16", RT_F16, false, false, 4e-3, 4e-2 },
-	/* e4m3 rounds by 2^-4 at most, 1.8 % rms, e5m2 by twice that; two roundings meet in a product, a few in a chain */
+	/* e4m3 rounds by at most 2^-4, 1.8 % rms, e5m2 by twice that; a product combines two roundings, a chain several */
 	[RT_CHECK_FP8] = { "fp8", RT_BF16, false, true, 8e-2, 5e-1 },
 };
 
@@ -32,12 +32,12 @@ void rt_check_set_type(enum rt_check_type t, struct rt_options *o)
 	o->precision.amp = types[t].amp;
 	o->precision.tf32 = types[t].tf32;
 	o->precision.fp8.use = types[t].fp8;
-	if (o->precision.amp != RT_F32) /* cuDNN adds up in another order each time */
+	if (o->precision.amp != RT_F32) /* cuDNN's order of sums differs between runs */
 		o->attention_by = RT_ATTENTION_OWN;
-	o->precision.scaler.init = 256; /* no update is skipped that others do */
+	o->precision.scaler.init = 256; /* no update may be skipped on one side only */
 }
 
-/* ---- running one ---- */
+/* ---- running a case ---- */
 struct bench {
 	const struct rt_case *c;
 	enum rt_check_type type;
@@ -46,9 +46,9 @@ struct bench {
 	struct rt_graph *g;
 	struct rt_case_graph built;
 	void *inputs[4];
-	/* The context goes with the last that is open: making one for each case would take longer than the case. */
+	/* Keeps the context open, because creating one for each case would take longer than the case. */
 	struct rt_cuda *held;
-	int failed, unable; /* unable: why the first that could not be compared could not */
+	int failed, unable; /* unable: error of the first case that could not be compared */
 	struct gt_err why;
 };
 
@@ -158,7 +158,8 @@ static int read_gradients(struct bench *b, struct rt_program *p, float **ret, st
 
 enum { CPU, EAGER, CAPTURED, N_RUNS };
 
-/* Writes the parameters that the graph's own start values are not for: around a mean, or parameter x as the case wants it. */
+/* Writes parameters that need other values than the graph's initial ones: around a mean, or parameter x as the case
+ * defines it. */
 static int write_params(struct bench *b, struct rt_program **p, struct gt_err *err)
 {
 	float mean = types[b->type].amp == RT_F32 ? b->c->mean : 0;
@@ -212,7 +213,7 @@ static int check_gradients(struct bench *b, struct rt_program **p, struct gt_err
 		compare(b, name, grad[CPU][i], grad[EAGER][i], count);
 		compare_bits(b, same, grad[EAGER][i], grad[CAPTURED][i], count);
 	}
-	/* a sum over weights of both signs cancels: no relative error to speak of beside its gradients' */
+	/* a sum over weights of both signs cancels, so its relative error is meaningless */
 	if (!r && b->c->ids && gt_streq(rt_node_name(b->built.loss), "cross_entropy"))
 		compare(b, "loss", &loss[CPU], &loss[EAGER], 1);
 	if (!r)
@@ -265,7 +266,7 @@ static int check_case(struct bench *b, struct gt_err *err)
 		r = compile(b, RT_CPU, false, &p[CPU], err);
 	if (!r)
 		r = compile(b, RT_CUDA, false, &p[EAGER], err);
-	if (b->c->fused && (r == -ENOENT || r == -ENOSYS)) { /* no cuDNN that could do it: nothing to compare */
+	if (b->c->fused && (r == -ENOENT || r == -ENOSYS)) { /* no suitable cuDNN: nothing to compare */
 		r = 0;
 		goto out;
 	}
@@ -287,8 +288,8 @@ out:
 	return r;
 }
 
-/* What cannot be compared has a row that says why, and takes nothing with it as long as the device works. Who is asked to end does
- * so here. */
+/* A case that cannot be compared gets a row with the reason. The other cases continue as long as the device works. Also
+ * handles a request to stop. */
 static int count(struct bench *b, const char *name, int r, struct gt_err *err)
 {
 	struct gt_err why;
@@ -299,7 +300,7 @@ static int count(struct bench *b, const char *name, int r, struct gt_err *err)
 		b->failed += r;
 		return 0;
 	}
-	rt_cuda_close(b->held); /* a kernel that failed takes its context with it */
+	rt_cuda_close(b->held); /* a failed kernel invalidates its context */
 	b->held = NULL;
 	if (rt_cuda_open(&b->held, &why))
 		return r;
@@ -319,7 +320,7 @@ static bool is_named(const char *name, const char *only)
 	return !only || !strncmp(name, only, strlen(only));
 }
 
-/* What is no case of one graph. */
+/* Checks that are not a case of one graph. */
 static int check_parts(struct bench *b, const char *only, struct gt_err *err)
 {
 	enum rt_check_type type = b->type;
@@ -352,7 +353,7 @@ int rt_cuda_selfcheck(enum rt_check_type type, const char *only, uint64_t seed, 
 	int r;
 
 	if (rt_cuda_open(&b.held, &ignored))
-		b.held = NULL; /* the first case says why */
+		b.held = NULL; /* the first case reports the error */
 	r = check_parts(&b, only, err);
 
 	for (int i = 0; !r && i < rt_n_cases; i++) {
@@ -368,7 +369,7 @@ int rt_cuda_selfcheck(enum rt_check_type type, const char *only, uint64_t seed, 
 	for (size_t i = before; i < json_array_size(rows); i++)
 		if (!json_object_get(json_array_get(rows, i), "failure"))
 			return b.failed;
-	while (json_array_size(rows) > before) /* nothing could be compared: one reason is enough */
+	while (json_array_size(rows) > before) /* no case could be compared: report the reason once */
 		json_array_remove(rows, json_array_size(rows) - 1);
 	*err = b.why;
 	return b.unable;

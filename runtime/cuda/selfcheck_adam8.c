@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* AdamW with m and v in 8 bits: weights, codes and scales after some steps beside the CPU's; with memory reused and captured. */
+/* Compares AdamW with 8-bit m and v with the CPU: weights, codes and scales after some steps, also with reused memory
+ * and a captured step. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,9 +10,9 @@
 
 #define ROWS  739
 #define SMALL 37 /* keeps f32 moments */
-#define BIG   (ROWS * SMALL) /* more than a chunk of the update, odd, and the last block of codes is short */
+#define BIG   (ROWS * SMALL) /* longer than a chunk of the update, odd, and with a short last block of codes */
 #define STEPS 12
-#define CODES 1e-3 /* of them may differ, by one: rounded to the other side of a border, on CPUs without fused multiply-add */
+#define CODES 1e-3 /* share that may differ by one code: rounded differently at a border on CPUs without fused multiply-add */
 
 enum { CPU, EAGER, CAPTURED, N_RUNS };
 
@@ -33,7 +34,7 @@ static int read_state(struct rt_program *p, const char *name, void *ret, struct 
 	return gt_fail(err, ENOENT, "the program keeps no %s", name);
 }
 
-/* Gradients of many sizes side by side, some of them 0. */
+/* Gradients of very different sizes, some of them 0. */
 static void fill(float *w, uint64_t seed, uint64_t stream)
 {
 	for (int i = 0; i < BIG; i++)
@@ -103,13 +104,13 @@ int rt_cuda_selfcheck_adam8(enum rt_check_type type, uint64_t seed, json_t *rows
 	if (!r) {
 		struct kept *a = &k[CPU], *b = &k[EAGER], *c = &k[CAPTURED];
 
-		/* a gradient that rounding changed, small in its block: v's code is another, and the step by as much */
+		/* a rounded gradient that is small in its block can change v's code, and so the step */
 		failed += !rt_check_compare(type, "adamw8", type != RT_CHECK_F32, "x", a->x, b->x, BIG, rows);
 		failed += !rt_check_bits(type, "adamw8", "x, captured", b->x, c->x, BIG, rows);
 		failed += !rt_check_compare(type, "adamw8", false, "small", a->small, b->small, SMALL, rows);
 		failed += !rt_check_compare(type, "adamw8", false, "m scale", a->m_scale, b->m_scale, BIG / 256 + 1, rows);
 		failed += !rt_check_compare(type, "adamw8", false, "v scale", a->v_scale, b->v_scale, BIG / 256 + 1, rows);
-		if (type == RT_CHECK_F32) { /* else gradients are rounded */
+		if (type == RT_CHECK_F32) { /* the other types round the gradients */
 			failed += !compare_codes(rows, type, "m", a->m, b->m, CODES);
 			failed += !compare_codes(rows, type, "v", a->v, b->v, CODES);
 		}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device against the CPU in what a batch may be: of several shapes, padded, of bytes; and in programs that do not train. */
+/* Compares the device with the CPU for batches of several shapes, with padding, and of bytes, and for programs that do
+ * not train. */
 #include <math.h>
 #include <string.h>
 #include "runtime/cuda/selfcheck.h"
@@ -26,7 +27,7 @@ static struct rt_options options(const struct bench *b, int run)
 	return o;
 }
 
-/* Eager as on the CPU within the type's tolerance, captured as eager to the bit. */
+/* Compares the eager run with the CPU within the type's tolerance, and the captured run with the eager one bit by bit. */
 static void compare(struct bench *b, const char *name, bool kink, const char *tensor, float *const *x, int64_t n)
 {
 	gt_autofree char *same = gt_xasprintf("%s, captured", tensor);
@@ -35,7 +36,7 @@ static void compare(struct bench *b, const char *name, bool kink, const char *te
 	b->failed += !rt_check_bits(b->type, name, same, x[EAGER], x[CAPTURED], n, b->rows);
 }
 
-/* ---- documents: two lengths in one program, padding ignored, two batches per update, each with its weight ---- */
+/* ---- documents: two lengths in one program, padding ignored, two batches per update with different weights ---- */
 static const int64_t lengths[SHAPES] = { 32, 16 };
 #define DOC_ROWS  4
 #define DOC_VOCAB 61
@@ -46,7 +47,7 @@ static struct rt_node *declare_gpt(struct rt_graph *g, int64_t seq)
 							.vocab = DOC_VOCAB, .positions = 40 });
 }
 
-/* Batch t of documents that fill a part of each row; returns how many targets count. */
+/* Fills batch t with documents that use part of each row. Returns the number of targets that count. */
 static int fill_documents(uint64_t seed, int t, int64_t width, int32_t *x, int32_t *y)
 {
 	int count = 0;
@@ -71,7 +72,7 @@ static int train_documents(struct bench *b, struct rt_program *p, float *losses,
 	int r = 0;
 
 	for (int t = 0; !r && t < BATCHES; t++) {
-		int shape = (t + t / 4) % SHAPES; /* so that an update has both, in either order */
+		int shape = (t + t / 4) % SHAPES; /* both shapes in each update, in either order */
 		struct rt_metrics m = { 0 };
 		double loss = 0;
 
@@ -149,7 +150,7 @@ static int check_bytes(struct bench *b, struct gt_err *err)
 	return r;
 }
 
-/* ---- programs that do not train: a batchnorm is part of the product before it ---- */
+/* ---- programs that do not train: a batchnorm is folded into the preceding product ---- */
 static struct rt_node *normed(struct rt_graph *g, struct rt_node *x, const char *name, float eps)
 {
 	struct rt_shape c = RT_SHAPE(rt_node_shape(x)->d[rt_node_shape(x)->n - 1]);
@@ -160,7 +161,7 @@ static struct rt_node *normed(struct rt_graph *g, struct rt_node *x, const char 
 			    rt_buffer(g, mean, c, RT_INIT_NORMAL(1)), rt_buffer(g, var, c, RT_INIT_ONES), eps, 0.1f);
 }
 
-/* A convolution with a relu behind its batchnorm, then a product with a bias, then a batchnorm with no product before it. */
+/* Declares a convolution with batchnorm and relu, a product with a bias, and a batchnorm without a product before it. */
 static struct rt_node *declare_folded(struct rt_graph *g)
 {
 	struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(2, 7, 6, 5));
@@ -175,7 +176,7 @@ static struct rt_node *declare_folded(struct rt_graph *g)
 
 #define RESULTS	(2 * 7 * 6 * 9)
 
-/* Twice the same, then with another weight: what was made once is made again. */
+/* Runs the program twice with the same weights, then with a changed one: run-once calls must run again. */
 static int infer(struct bench *b, const struct rt_graph *g, struct rt_program *p, const void *const *inputs, float *losses,
 		 float *results, struct gt_err *err)
 {
@@ -222,7 +223,7 @@ static int check_folded(struct bench *b, struct gt_err *err)
 	return 0;
 }
 
-/* ---- a long row: the error of what is summed over it does not grow with it ---- */
+/* ---- a long row: the error of its sums must not grow with its length ---- */
 #define LONG (1 << 20)
 
 int rt_cuda_selfcheck_long(uint64_t seed, json_t *rows, struct gt_err *err)
@@ -238,7 +239,8 @@ int rt_cuda_selfcheck_long(uint64_t seed, json_t *rows, struct gt_err *err)
 			  rt_param(g, "bias", RT_SHAPE(LONG), RT_INIT_ZEROS), 0);
 	in = rt_name(in, "result");
 	loss = rt_dot(g, in, in);
-	/* exact in sums up to 2^8; beside one of 2^14, whose last digit is 2^-9, rounded up by a quarter of that in the mean */
+	/* exact in sums up to 2^8; added to a sum of 2^14, whose last digit is 2^-9, it is rounded up by a quarter of
+	 * that on average */
 	for (int i = 0; i < LONG; i++)
 		x[i] = 1 + 1983.0f / 65536 * (rt_random_u64(seed, 94, (uint64_t)i) % 4 ? -1 : 3);
 	for (int k = 0; !r && k < 2; k++) {
@@ -255,7 +257,7 @@ int rt_cuda_selfcheck_long(uint64_t seed, json_t *rows, struct gt_err *err)
 	return r ? r : !rt_check_compare(b.type, "layernorm.long", false, "result", want, got, LONG, rows);
 }
 
-/* ---- a vocabulary that is rounded up for the tensor cores, and the same as it is ---- */
+/* ---- a vocabulary that is padded for the tensor cores, and the same without padding ---- */
 static int check_padded(struct bench *b, struct gt_err *err)
 {
 	float losses[2][BATCHES] = { { 0 } };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Casts to 8 bits and their scales against plain definitions. */
+/* Compares casts to 8 bits and their scales with plain definitions. */
 #include <errno.h>
 #include <float.h>
 #include <math.h>
@@ -66,7 +66,7 @@ static void add_row(struct bench *b, const char *name, const char *tensor, int64
 struct cast_case {
 	const char *name;
 	int64_t rows, cols;
-	bool low; /* bf16: element i is bit pattern i */
+	bool low; /* bf16: the value of element i is bit pattern i */
 	bool e5m2;
 	float scale;
 };
@@ -77,7 +77,7 @@ static const struct cast_case casts[] = {
 	{ "cast8.e4m3.floats", 128, 512, false, false, 5e-3f },
 };
 
-/* Any float: mostly those within the formats' reach, and all other bit patterns. */
+/* Returns mostly floats in the range of the formats, and all other bit patterns. */
 static float any_float(uint64_t seed, uint64_t i)
 {
 	uint64_t r = rt_random_u64(seed, 8, i);
@@ -108,7 +108,7 @@ static float *make_source(const struct bench *b, const struct cast_case *c, void
 	return x;
 }
 
-/* The device's answer: y, t and the slot, in one allocation behind x. */
+/* Runs the cast on the device: y, t and the slot are in one allocation after x. */
 static int run_cast(struct bench *b, const struct cast_case *c, const void *raw, uint8_t *ret_y, uint8_t *ret_t, float *slot,
 		    struct gt_err *err)
 {
@@ -169,8 +169,9 @@ static int check_cast(struct bench *b, const struct cast_case *c, struct gt_err 
 }
 
 /* ---- scales ---- */
-/* What updates see, one after the other; what is not finite changes nothing, zero only what is forgotten for it. The first begins,
- * and so does what is seen once the parameters are others: nothing before it counts, and it itself only once it was seen again. */
+/* Values that the updates see in order. Non-finite values change nothing; zero only clears the history. The first value
+ * starts a history, and so does the first value after the parameters changed: earlier values do not count, and the
+ * value itself counts only in later updates. */
 static const struct {
 	float largest;
 	bool begins;
@@ -181,8 +182,8 @@ static const struct {
 	{ 0, true },  { 0 },	 { 8 },	    { INFINITY, true }, { 2 }, { 1e-44f, true }, { 1e-44f }, { 3e38f, true }, { 3e38f },
 };
 
-/* most / the largest of the last HISTORY that count, halved once for the margin, and never infinite; of none, or of zeros alone,
- * what it was before, which is 1 at the beginning. */
+/* Expected scale: most / the largest of the last HISTORY values that count, halved once for the margin, and always
+ * finite. Without such values, or with zeros only, the scale stays as before, initially 1. */
 static float expected_scale(int upto, float most, float before)
 {
 	float largest = seen[upto].begins && seen[upto].largest < INFINITY ? seen[upto].largest : 0;
@@ -207,7 +208,7 @@ static int check_scales(struct bench *b, struct gt_err *err)
 	if (r)
 		return r;
 	for (int i = 0; i < RT_FP8_HEAD + HISTORY; i++)
-		slot[i] = 1e30f; /* of whoever had it before */
+		slot[i] = 1e30f; /* garbage from an earlier user of the memory */
 	r = rt_cuda_put(b->dev, at, slot, sizeof(slot), err);
 	for (int i = 0; !r && i < (int)GT_ARRAY_SIZE(seen); i++) {
 		bool begins = seen[i].begins;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What compression lost, through what happens to it between updates: a loss scale that moves, updates that are skipped because one
- * rank's gradients are not finite, a checkpoint that is loaded. Ranks on devices against as many on CPUs, weight by weight. They
- * fill no whole line: what is coded behind them is no gradient, and must not keep what an update could not be done with.
+ * Checks the error feedback of compression across events between updates: a changing loss scale, updates that are
+ * skipped because one rank's gradients are not finite, and a loaded checkpoint. Compares ranks on devices with the same
+ * number of ranks on CPUs, weight by weight. The gradients fill no whole cache line: the compressed padding after them
+ * must not keep values of a skipped update.
  */
 #include <errno.h>
 #include <math.h>
@@ -15,14 +16,14 @@
 
 #define ROWS	47
 #define COLS	41
-#define LOAD_AT 4 /* rounds before it */
+#define LOAD_AT 4 /* rounds before the checkpoint is loaded */
 #define ROUNDS	7
-#define SEEN	16 /* weights of each round */
+#define SEEN	16 /* compared weights of each round */
 
 static const struct way {
 	const char *name;
 	enum rt_compress compress;
-	int rank; /* of PowerSGD */
+	int rank; /* rank of PowerSGD */
 } ways[] = {
 	{ "weights, int8, skipped and loaded", RT_COMPRESS_INT8, 0 },
 	{ "weights, 1 bit, skipped and loaded", RT_COMPRESS_ONEBIT, 0 },
@@ -33,10 +34,10 @@ struct job {
 	uint64_t seed;
 	enum rt_device device;
 	const struct way *way;
-	const char *path; /* of the checkpoint */
+	const char *path; /* file name of the checkpoint */
 };
 
-/* The gradient of w is x: its batch dictates it. spoilt: the last rank's is not finite. */
+/* Runs a step. The gradient of w is x, its batch. spoilt: the last rank's gradient is not finite. */
 static int step(struct rt_program *p, struct rt_comm *c, uint64_t seed, int round, bool spoilt, struct gt_err *err)
 {
 	int rank = rt_comm_rank(c);
@@ -50,13 +51,13 @@ static int step(struct rt_program *p, struct rt_comm *c, uint64_t seed, int roun
 	return rt_step(p, (const void *const[]){ x }, &m, err);
 }
 
-/* Before every other round, so that the scale, which doubles with an update and halves without, moves between two of them. */
+/* Skips every other round. The scale doubles with an update and halves without, so it changes between two updates. */
 static bool skips(int round)
 {
 	return round % 2;
 }
 
-/* Rank 0 writes, all read. */
+/* Rank 0 writes the checkpoint, all ranks load it. */
 static int load(struct rt_program *p, struct rt_comm *c, const char *path, struct gt_err *err)
 {
 	double all[RT_MAX_RANKS];

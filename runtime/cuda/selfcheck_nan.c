@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A value that is no number stays one behind a relu, or nobody hears of it. Our kernel promises that; cuBLASLt says of its epilogue
- * only that it is max(x, 0), which leaves it open. So the product with its epilogue is made, faster or not, and the loss looked at.
+ * Checks that a NaN stays a NaN after a relu; otherwise the error would be hidden. This program's kernel guarantees
+ * that. cuBLASLt's documentation defines its epilogue only as max(x, 0), which does not. Therefore the product with its
+ * epilogue is run, even if it is slower, and the loss is checked.
  */
 #include <errno.h>
 #include <math.h>

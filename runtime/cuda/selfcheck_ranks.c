@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks on CUDA devices, each with rows of its own, against one program on the CPU that has all the rows; where gradients travel
- * coded, against as many ranks on CPUs that code them alike. */
+/* Compares ranks on CUDA devices, each with its own rows, with one program on the CPU that has all the rows. With
+ * compressed gradients the reference is the same number of ranks on CPUs with the same compression. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,21 +8,21 @@
 #include "runtime/transport/comm.h"
 
 #define STEPS  8
-#define ROWS   2 /* of each rank */
+#define ROWS   2 /* rows of each rank */
 #define LEN    24
 #define VOCAB  61
 #define ACCUM  2
-#define PLAIN  1 /* updates before the first whose gradients travel as 1 bit */
+#define PLAIN  1 /* uncompressed updates before the first one with 1 bit */
 #define MOST   (ROWS * RT_MAX_RANKS * LEN)
 
-/* Plain, and with all that happens to gradients between a rank's backward pass and the update. */
+/* Uncompressed, and with all steps between a rank's backward pass and the update. */
 static const struct way {
 	const char *losses;
 	enum rt_check_type type;
 	int accum;
 	double clip_norm;
 	enum rt_compress compress;
-	int rank; /* of PowerSGD */
+	int rank; /* rank of PowerSGD */
 } ways[] = {
 	{ "losses", RT_CHECK_F32, 1, 0 },
 	{ "losses, clipped", RT_CHECK_F32, ACCUM, 0.5 },
@@ -53,7 +53,7 @@ static void fill(int32_t *ids, int first, int rows, uint64_t seed, uint64_t stre
 		ids[i] = (int32_t)(rt_random_u64(seed, stream, (uint64_t)(first * LEN + i)) % VOCAB);
 }
 
-/* loss (STEPS): of each call */
+/* loss (STEPS): loss of each call */
 static int train(struct rt_comm *c, const struct job *job, enum rt_device device, int first, int rows, float *loss,
 		 struct gt_err *err)
 {
@@ -66,13 +66,13 @@ static int train(struct rt_comm *c, const struct job *job, enum rt_device device
 					     job->way->type == RT_CHECK_BF16 ? RT_BF16 :
 					     job->way->type == RT_CHECK_F16  ? RT_F16 :
 									       RT_F32,
-				      .precision.scaler.init = 256, /* no update is skipped that others do */
+				      .precision.scaler.init = 256, /* no update may be skipped on one side only */
 				      .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 },
 				      .ranks = { .comm = c, .first_bucket_bytes = 1 << 10, .bucket_bytes = 16 << 10,
 					       .compress = c ? job->way->compress : RT_COMPRESS_NONE,
 					       .powersgd_rank = job->way->rank,
 					       .compress_after = job->way->compress == RT_COMPRESS_ONEBIT ? PLAIN : 0 } };
-	/* what lies between coded gradients that fill no whole line is coded with them */
+	/* the padding between compressed gradients is compressed with them */
 	struct rt_node *node = rt_model_gpt(g, &(struct rt_gpt_config){ .batch = rows, .seq = LEN, .layers = 2,
 									.width = job->way->compress ? 45 : 48, .heads = 3,
 									.vocab = VOCAB });
@@ -84,7 +84,7 @@ static int train(struct rt_comm *c, const struct job *job, enum rt_device device
 		fill(ids, first, rows, job->seed, 2 * (uint64_t)i);
 		fill(targets, first, rows, job->seed, 2 * (uint64_t)i + 1);
 		r = rt_step(p, (const void *const[]){ ids, targets }, &m, err);
-		loss[i] = m.updated ? (float)m.update_loss : 0; /* ranks on CPUs say nothing of all between updates */
+		loss[i] = m.updated ? (float)m.update_loss : 0; /* ranks on CPUs report the mean over all ranks only in updates */
 	}
 	return r ? r : rt_wait(p, err);
 }
@@ -120,7 +120,7 @@ int rt_cuda_selfcheck_ranks(int ranks, uint64_t seed, json_t *rows, struct gt_er
 {
 	float got[GT_ARRAY_SIZE(ways)][STEPS], want[GT_ARRAY_SIZE(ways)][STEPS];
 	struct job job = { .seed = seed };
-	/* all that forks comes before this process runs an OpenMP team */
+	/* all forks must precede the first OpenMP team of this process */
 	int failed = rt_check_lost(ranks, seed, rows, err), r = GT_MIN(failed, 0);
 
 	for (size_t i = 0; !r && i < 2 * GT_ARRAY_SIZE(ways); i++) {

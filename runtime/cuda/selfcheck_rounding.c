@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parameters in bf16 alone, whose updates round at random: unbiased, and a function of the seed. */
+/* Checks parameters in bf16 only: stochastic rounding of updates must be unbiased and a function of the seed. */
 #include <math.h>
 #include <string.h>
 #include "runtime/cuda/selfcheck.h"
 
-#define COUNT  4099 /* a prime: no vector divides it */
+#define COUNT  4099 /* a prime, so that no vector length divides it */
 #define STEPS  16
-#define LR     0x1p-11f /* an eighth of the distance of bf16 numbers below 1 */
+#define LR     0x1p-11f /* one eighth of the distance of bf16 numbers below 1 */
 #define SIGMAS 5
 
-/* Parameters start at 1 and have gradient 1; what is left of them after some steps. */
+/* Trains parameters that start at 1 with gradient 1, and returns their values after some steps. */
 static int descend(enum rt_optimizer_kind kind, uint64_t seed, float *ret, struct gt_err *err)
 {
 	const struct rt_options o = { .device = RT_CUDA, .precision = { .amp = RT_BF16, .no_master = true }, .seed = seed,
@@ -45,7 +45,7 @@ int rt_cuda_selfcheck_rounding(uint64_t seed, json_t *rows, struct gt_err *err)
 		enum rt_optimizer_kind kind;
 	} ways[] = { { "rounding.sgd", RT_SGD }, { "rounding.adamw", RT_ADAMW },
 		    { "rounding.adamw8", RT_ADAMW8 } };
-	/* a step moves by one distance, 2^-8, with probability 1/8 */
+	/* a step changes a value by 2^-8 with probability 1/8 */
 	const double sigma = 0x1p-8 * sqrt(STEPS * 0.125 * 0.875 / COUNT);
 	gt_autofree float *x = gt_xcalloc(COUNT, sizeof(*x)), *again = gt_xcalloc(COUNT, sizeof(*x));
 	int failed = 0, r = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loss scale: through overflows of gradients and losses that are no numbers it moves as the CPU's, to the bit, skips the same
- * updates, and what is learnt meanwhile is the same.
+ * Checks the loss scaler: across overflows of gradients and non-finite losses, it changes exactly as on the CPU, skips
+ * the same updates, and training gives the same weights.
  */
 #include <math.h>
 #include <string.h>
@@ -11,12 +11,12 @@
 #define COLS	17
 #define CLASSES 10
 #define UPDATES 26
-#define SET_AT	18 /* the scale is set from outside, as a checkpoint does */
+#define SET_AT	18 /* step where the scale is set from outside, as a checkpoint does */
 enum { CPU, EAGER, CAPTURED, N_RUNS };
 
 struct traces {
 	float scale[UPDATES], skipped[UPDATES], loss[UPDATES], norm[UPDATES];
-	float end[4]; /* updates done and skipped; scale; for how many updates it has held */
+	float end[4]; /* updates done and skipped; scale; number of updates since its last change */
 };
 
 struct scaler_case {
@@ -27,14 +27,15 @@ struct scaler_case {
 	double clip;
 };
 static const struct scaler_case cases[] = {
-	/* 2^24 times what the loss starts with, up to 1/32, is beyond f16 */
+	/* 2^24 times the first gradient, up to 1/32, overflows f16 */
 	{ "scaler", RT_CHECK_F16, 0x1p24, 1, 0 },
 	{ "scaler.accum.clip", RT_CHECK_F16, 0x1p24, 2, 0.5 },
-	/* f32 bears it, but not the squares of gradients */
+	/* f32 holds the gradients, but not their squares */
 	{ "scaler.large", RT_CHECK_F32, 0x1p90, 2, 0.5 },
 };
 
-/* A number of the batch is infinite in some updates: in a row, alone, and in the first batch of an update alone. */
+/* One number of the batch is infinite in some updates: in consecutive ones, in a single one, and only in the first
+ * batch of one. */
 static bool spoilt(int update, int batch)
 {
 	return update == 6 || update == 7 || (update == 14 && batch == 0);
@@ -65,7 +66,8 @@ static int train(struct rt_program *p, uint64_t seed, int accum, bool late, stru
 		}
 		ret->scale[t] = (float)m.loss_scale;
 		ret->loss[t] = isfinite(m.update_loss) ? (float)m.update_loss : -1;
-		/* a device knows of an update with the loss of the next one, and of the one before SET_AT by then */
+		/* a device reports an update with the loss of the next one; setting the scale at SET_AT also reports
+		 * the previous one */
 		if (!late || (t && t != SET_AT)) {
 			ret->skipped[t - late] = m.skipped;
 			ret->norm[t - late] = m.skipped ? 0 : (float)m.grad_norm;
@@ -105,7 +107,7 @@ static int check(const struct scaler_case *c, uint64_t seed, json_t *rows, int *
 	for (int k = 0; !r && k < N_RUNS; k++)
 		r = run(c, g, loss, seed, k, &t[k], err);
 	if (!r) {
-		/* the two that nobody was told of */
+		/* the two updates without a report */
 		t[CPU].skipped[SET_AT - 1] = t[CPU].skipped[UPDATES - 1] = 0;
 		t[CPU].norm[SET_AT - 1] = t[CPU].norm[UPDATES - 1] = 0;
 		*failed += !rt_check_bits(c->type, c->name, "scales", t[CPU].scale, t[EAGER].scale, UPDATES, rows);

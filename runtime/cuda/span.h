@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_CUDA_SPAN_H
 #define RT_CUDA_SPAN_H
-/* A stream of its own and two events on it: what the card itself says that passed between them. */
+/* A stream with two events: measures the time between them on the device. */
 #include "runtime/cuda/cuda.h"
 #include "runtime/cuda/driver.h"
 
@@ -10,7 +10,7 @@ struct rt_span {
 	cu_event from, to;
 };
 
-/* What was made is there to close after an error too; 0, or a driver's failure. */
+/* Returns 0 or a driver error. After an error the span must also be closed. */
 static inline int rt_span_open(struct rt_cuda *c, struct rt_span *s, struct gt_err *err)
 {
 	int r = rt_cuda_check(c, c->d.stream_create(&s->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate", err);

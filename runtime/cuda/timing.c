@@ -15,14 +15,14 @@ struct moved {
 };
 struct rt_timing {
 	struct rt_cuda *dev;
-	int call; /* between begin and end; else -1 */
+	int call; /* between begin and end; otherwise -1 */
 	struct moved *moved;
 	int n_moved;
-	struct rt_cupti *cupti; /* NULL: events */
-	struct gt_err why;	/* not by CUPTI */
+	struct rt_cupti *cupti; /* NULL: timing by events */
+	struct gt_err why;	/* why CUPTI is not used */
 	struct span *spans;
 	int n, made, most;
-	double *first, *last; /* per call, of this step; CUPTI */
+	double *first, *last; /* per call, of this step; with CUPTI */
 };
 
 struct rt_timing *rt_timing_new(struct rt_cuda *dev, int calls)
@@ -107,7 +107,7 @@ static int collect_spans(struct rt_timing *t, struct rt_program *p, const struct
 }
 
 /* ---- CUPTI ---- */
-/* The row of this kernel, launched by that op in that phase; call -1: by none. */
+/* Returns the row of a kernel by name, op and phase of the launching call. call -1: not launched by a call. */
 static struct rt_kernel *kernel_row(struct rt_program *p, const char *name, int call)
 {
 	const struct rt_call *c = call < 0 ? NULL : p->plan.ir.calls[call];
@@ -131,7 +131,7 @@ static void put_event(struct rt_program *p, const struct rt_run *run, int call, 
 		};
 }
 
-/* What calls did not do themselves, such as copying inputs, counts from when the step began. */
+/* Work outside calls, such as the copy of inputs, counts from the start of the step. */
 static void count(struct rt_timing *t, struct rt_program *p, const struct rt_run *run, const struct rt_cupti_record *r,
 		  double start, double end)
 {
@@ -181,8 +181,9 @@ static int collect_records(struct rt_timing *t, struct rt_program *p, const stru
 	return 0;
 }
 
-/* ---- either ---- */
-/* Told apart by order and not by clocks: a thread held up between CUPTI's and its own would take the step before for this one. */
+/* ---- both ---- */
+/* Steps are distinguished by order, not by clocks: if a thread is delayed between CUPTI's clock and its own, the
+ * previous step would be mistaken for this one. */
 int rt_timing_start(struct rt_timing *t, struct gt_err *err)
 {
 	return t->cupti ? rt_cupti_drop(t->cupti, err) : 0;

@@ -22,14 +22,15 @@ struct entry {
 	size_t workspace;
 };
 struct rt_tuned {
-	char *name; /* of its file in the cache directory */
+	char *name; /* file name in the cache directory */
 	struct entry *entries;
 	size_t n;
 	bool changed;
 	struct rt_tuned *next;
 };
 
-/* Kept to the end of the process: its programs choose alike, one after the other too, whatever other processes write. */
+/* Stays until the end of the process: its programs make the same choices, even one after the other, whatever other
+ * processes write. */
 static struct rt_tuned *all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -14,8 +14,8 @@
 #include "probe/loader/elf.h"
 #include "runtime/cuda/vendor.h"
 
-/* The prefix of the Python environment in use: $VIRTUAL_ENV, or two above the python3 that PATH finds. NULL: none.
- * A virtual environment's python3 is a link: the directory that PATH names counts, not the link's end. */
+/* Returns the prefix of the active Python environment: $VIRTUAL_ENV, or two levels above the python3 on PATH. NULL:
+ * none. In a virtual environment python3 is a link; the directory on PATH is used, not the target of the link. */
 static char *python_prefix(void)
 {
 	const char *venv = getenv("VIRTUAL_ENV"), *path = getenv("PATH");
@@ -38,9 +38,9 @@ static char *python_prefix(void)
 
 struct search {
 	const struct rt_vendor *v;
-	struct gt_fsroot *fs; /* whose files are judged; NULL: all are taken, the caller is not root */
+	struct gt_fsroot *fs; /* checks who owns the files; NULL: no check, because the caller is not root */
 	void *handle;
-	int refused; /* why the first that loaded was */
+	int refused; /* error of the first library that was rejected */
 	struct gt_err missing, refusal;
 };
 
@@ -58,7 +58,8 @@ static int open_here(struct search *s, const char *file, struct gt_err *err)
 	return r;
 }
 
-/* What open_here says of it in a child, which takes all that was loaded for it along. A child that says nothing refuses nothing. */
+/* Runs `suits` in a child process, which ends with all libraries that it loaded. If the child gives no answer, the
+ * library is not rejected. */
 static int judge_apart(struct search *s, const char *file, struct gt_err *err)
 {
 	struct {
@@ -88,7 +89,7 @@ static int judge_apart(struct search *s, const char *file, struct gt_err *err)
 	return said.r;
 }
 
-/* Root loads no library that another user can replace: CUDA_HOME, VIRTUAL_ENV and PATH may lead to one. */
+/* Root loads no library that another user can replace. CUDA_HOME, VIRTUAL_ENV and PATH may lead to one. */
 static int check_trust(const struct search *s, const char *file, struct gt_err *err)
 {
 	const char *why = s->fs && *file == '/' ? gt_check_path_trust(s->fs, file) : NULL;
@@ -135,8 +136,8 @@ static bool try_name(struct search *s, const char *name, const char *prefix)
 		gt_xasprintf("/usr/local/cuda*/extras/CUPTI/lib64/%s", name),
 		gt_xasprintf("%s/lib/python3*/site-packages/nvidia/*/lib/%s", prefix ? prefix : "/usr/local", name),
 		gt_xasprintf("%s/lib/python3*/dist-packages/nvidia/*/lib/%s", prefix ? prefix : "/usr/local", name),
-		gt_xasprintf("%s/lib/%s", prefix ? prefix : "/usr/local", name), /* conda's */
-		/* of Debian's own interpreter, whose prefix is /usr: pip's, and what packages bring */
+		gt_xasprintf("%s/lib/%s", prefix ? prefix : "/usr/local", name), /* conda */
+		/* for Debian's own interpreter, whose prefix is /usr: from pip and from packages */
 		gt_xasprintf("/usr/local/lib/python3*/dist-packages/nvidia/*/lib/%s", name),
 		gt_xasprintf("/usr/lib/python3/dist-packages/nvidia/*/lib/%s", name),
 	};
@@ -174,9 +175,9 @@ int rt_vendor_open(const struct rt_vendor *v, void **ret_handle, struct gt_err *
 		       s.missing.msg, prefix ? prefix : "no Python environment");
 }
 
-#define MOST_TEXT (64u << 20) /* a library's constants; NCCL 2.30 has 0.5 MB */
+#define MOST_TEXT (64u << 20) /* limit for a library's constants; NCCL 2.30 has 0.5 MB */
 
-/* The whole section, with a NUL behind it. */
+/* Reads the whole section and appends a NUL. */
 static char *read_constants(const char *path, size_t *ret_bytes)
 {
 	uint64_t at = 0, bytes = 0;
