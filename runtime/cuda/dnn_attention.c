@@ -9,10 +9,11 @@
  *
  *   dv = p^T dy;  ds = scale p (dy v^T - r);  dk = ds^T q;  dq = ds k
  *
- * In memory are qkv (B,T,3,H,D) and y (B,T,H,D) in the layout of the other ops, by strides, and lse (B,H,T) as in this program's own
- * kernels, so that each pass can use either implementation. r is in the caller's scratch memory. If sums may be in any order, the
- * sums of dq in f32 are there too and are computed by atomic additions. No note of an engine reports this; it follows from the graph.
- * Otherwise the engine keeps all of ds in its workspace, B H T T elements, which exceeds the limit for most shapes.
+ * In memory are qkv (B,T,3,H,D) and y (B,T,H,D) in the layout of the other ops, by strides, and lse (B,H,T) as in this
+ * program's own kernels, so that each pass can use either implementation. r is in the caller's scratch memory. If sums
+ * may be in any order, the sums of dq in f32 are there too and are computed by atomic additions. No note of an engine
+ * reports this; it follows from the graph. Otherwise the engine keeps all of ds in its workspace, B H T T elements,
+ * which exceeds the limit for most shapes.
  */
 #include <errno.h>
 #include <float.h>

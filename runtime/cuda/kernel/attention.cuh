@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention over tiles: qkv (B,T,3C) = q | k | v side by side, heads of `depth` columns; each query sees the keys up to its own
- * place, or all of them. The (T,T) scores exist one tile at a time in shared memory. Arithmetic is float; this is the path for
- * float tensors and for cards and libraries without a fused attention of their own.
+ * Tiled attention. qkv (B,T,3C) = q | k | v concatenated, heads of `depth` columns. Each query attends to the keys up to its own
+ * position, or to all keys. The (T,T) scores exist one tile at a time in shared memory. Arithmetic is float. These kernels are for
+ * float tensors, and for devices and libraries without fused attention.
  *
- * Blocks of 256 threads as 16 x 16; a thread owns TB/16 rows and every 16th column. Grid: (tiles of T, B * heads).
- * DP: depth rounded up to a multiple of 16; columns behind depth are zero.
+ * Blocks of 256 threads as 16 x 16; a thread has TB/16 rows and every 16th column. Grid: (tiles of T, B * heads).
+ * DP: depth rounded up to a multiple of 16; columns after depth are zero.
  */
 #include "common.cuh"
 
@@ -15,13 +15,13 @@ struct attention_shape {
 	int all_keys; /* 0: causal */
 };
 
-/* One behind the last key that queries up to `row` see. */
+/* Returns the end of the keys that the queries up to `row` attend to. */
 RT_DEVICE int keys_seen(int row, const struct attention_shape &s)
 {
 	return s.all_keys || row >= s.len ? s.len : row + 1;
 }
 
-/* Rows row0 … of one head into tile (TB, DP+1); rows behind len are zero. stride: elements between rows. */
+/* Loads rows row0 … of one head into tile (TB, DP+1); rows after len are zero. stride: elements between rows. */
 template <class T, int DP, int TB>
 RT_DEVICE void load_tile(float *tile, const T *base, int64_t stride, int row0, const struct attention_shape &s)
 {
@@ -74,7 +74,7 @@ RT_DEVICE void weighted(float (&out)[R][E], const float *w, const float *x, bool
 	}
 }
 
-/* The 16 threads of a row agree. */
+/* Returns the maximum over the 16 threads of a row. */
 RT_DEVICE float row_max(float x)
 {
 	for (int o = 8; o; o >>= 1)
@@ -153,7 +153,7 @@ RT_DEVICE void attention_body(T *y, float *lse, const T *qkv, const struct atten
 	}
 }
 
-/* delta (B,heads,T) = dy . y per head. So many lanes, a power of two, per (row, head). */
+/* delta (B,heads,T) = dy . y per head. W lanes, a power of two, per (row, head). */
 template <class T, int W>
 RT_DEVICE void attention_delta_rows(float *delta, const T *dy, const T *y, int64_t rows, const struct attention_shape &s, int lanes)
 {
@@ -179,7 +179,7 @@ RT_DEVICE void attention_delta_body(float *delta, const T *dy, const T *y, int64
 	RT_WIDE(s.depth % wide<T>::n == 0, attention_delta_rows, (delta, dy, y, rows, s, lanes));
 }
 
-/* Probabilities and score gradients of one tile: queries from q0, keys from k0, in shared memory. */
+/* Computes probabilities and score gradients of one tile, queries from q0 and keys from k0, in shared memory. */
 template <int DP, int TB>
 RT_DEVICE void score_gradients(float *p, float *ds, const float *q, const float *k, const float *v, const float *dy,
 			       const float *lse, const float *delta, int q0, int k0, const struct attention_shape &s)
@@ -215,7 +215,7 @@ RT_DEVICE void store_tile(T *out, int64_t stride, int row0, const float (&x)[R][
 				assign(out[(int64_t)(row0 + ty * R + i) * stride + tx + 16 * e], x[i][e]);
 }
 
-/* One tile of keys against all queries that see it: dk, dv. */
+/* Computes dk and dv of one tile of keys from all queries that attend to it. */
 template <class T, int DP, int TB>
 RT_DEVICE void attention_dkv_body(T *dqkv, const T *dy, const T *qkv, const float *lse, const float *delta,
 				  const struct attention_shape s)
@@ -245,7 +245,7 @@ RT_DEVICE void attention_dkv_body(T *dqkv, const T *dy, const T *qkv, const floa
 	store_tile<T, DP, TB>(dqkv + at + 2 * width, stride, k0, dv, s);
 }
 
-/* One tile of queries against all keys that it sees: dq. */
+/* Computes dq of one tile of queries from all keys that it attends to. */
 template <class T, int DP, int TB>
 RT_DEVICE void attention_dq_body(T *dqkv, const T *dy, const T *qkv, const float *lse, const float *delta,
 				 const struct attention_shape s)
@@ -274,8 +274,8 @@ RT_DEVICE void attention_dq_body(T *dqkv, const T *dy, const T *qkv, const float
 }
 
 /*
- * Forward tiles are 64 rows up to depth 64, 32 above. Shared: (2 TB (DP+1) + TB (TB+1)) floats forward,
- * (4 TB (DP+1) + 2 TB (TB+1)) backward with TB 32.
+ * Forward tiles have 64 rows up to depth 64, 32 above. Shared memory: (2 TB (DP+1) + TB (TB+1)) floats forward, (4 TB
+ * (DP+1) + 2 TB (TB+1)) backward with TB 32.
  */
 #define ATTENTION(T, NAME, DP, TB)                                                                                        \
 	RT_KERNEL rt_attention_##NAME##_##DP(T *y, float *lse, const T *qkv, const struct attention_shape s)               \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attention of bf16 and f16 by tensor cores (Dao, FlashAttention-2): the same interface and the same meaning as the kernels
- * of attention.cuh. Depth is a multiple of 8, so that a row's 16-byte pieces are aligned; columns behind it are zero.
+ * Attention of bf16 and f16 on tensor cores (Dao, FlashAttention-2), with the interface and results of the kernels of
+ * attention.cuh. Depth is a multiple of 8, so that the 16-byte pieces of a row are aligned; columns after it are zero.
  *
- * A warp owns 16 rows; what it multiplies with is streamed through shared memory in tiles, the next one on its way while this
- * one is used. Row r of a tile has its 16-byte piece p at p ^ (r % 8): eight rows of a column then lie in different banks.
- * Backward runs twice, once by keys and once by queries: 7 products instead of 5, but no atomic sum, so that results are the
- * same bits each time.
+ * A warp has 16 rows. The other operand is streamed through shared memory in tiles; the next tile is loaded while the
+ * present one is used. Piece p (16 bytes) of row r of a tile is stored at p ^ (r % 8), so that eight rows of a column
+ * are in different banks. The backward pass runs twice, by keys and by queries: 7 products instead of 5, but no atomic
+ * sums, so the results are reproducible to the bit.
  */
 #include "attention.cuh"
 #include "tensor.cuh"
@@ -17,7 +17,7 @@ template <int DP> RT_DEVICE int tile_at(int row, int piece) /* elements */
 	return row * DP + ((piece ^ (row & 7)) << 3);
 }
 
-/* Rows row0 … of one head into a tile of ROWS; not waited for. */
+/* Starts loading rows row0 … of one head into a tile of ROWS. Does not wait. */
 template <int DP, int ROWS, class T>
 RT_DEVICE void tile_start(T *tile, const T *base, int64_t stride, int row0, const struct attention_shape &s)
 {
@@ -31,7 +31,7 @@ RT_DEVICE void tile_start(T *tile, const T *base, int64_t stride, int row0, cons
 	}
 }
 
-/* Rows first … first + 15, columns 16 k …: as a */
+/* Operand a: rows first … first + 15, columns 16 k … */
 template <int DP, class T> RT_DEVICE void tile_rows(uint32_t (&a)[4], const T *tile, int first, int k)
 {
 	int lane = threadIdx.x & 31;
@@ -39,7 +39,7 @@ template <int DP, class T> RT_DEVICE void tile_rows(uint32_t (&a)[4], const T *t
 	tensor_load(a, tile + tile_at<DP>(first + (lane & 15), 2 * k + (lane >> 4)));
 }
 
-/* The same of a tile that is multiplied turned, x y^T: b of rows first … +7 in b[0], b[1], of the next 8 in b[2], b[3] */
+/* Operand b of a product with a transposed tile, x y^T: rows first … +7 in b[0], b[1]; the next 8 in b[2], b[3]. */
 template <int DP, class T> RT_DEVICE void tile_turned(uint32_t (&b)[4], const T *tile, int first, int k)
 {
 	int lane = threadIdx.x & 31;
@@ -47,8 +47,8 @@ template <int DP, class T> RT_DEVICE void tile_turned(uint32_t (&b)[4], const T 
 	tensor_load(b, tile + tile_at<DP>(first + (lane & 7) + (lane >> 4 << 3), 2 * k + (lane >> 3 & 1)));
 }
 
-/* The same of a tile that is multiplied as it is, x y: rows 16 k …, columns 16 n …: of 8 columns in b[0], b[1], of the next 8
- * in b[2], b[3] */
+/* Operand b of a product with the tile as it is, x y: rows 16 k …; columns 16 n … +7 in b[0], b[1]; the next 8 in b[2],
+ * b[3]. */
 template <int DP, class T> RT_DEVICE void tile_straight(uint32_t (&b)[4], const T *tile, int k, int n)
 {
 	int lane = threadIdx.x & 31;
@@ -56,7 +56,7 @@ template <int DP, class T> RT_DEVICE void tile_straight(uint32_t (&b)[4], const 
 	tensor_load_turned(b, tile + tile_at<DP>(16 * k + (lane & 15), 2 * n + (lane >> 4)));
 }
 
-/* out (16, 8 N) = x y^T; x: this warp's 16 rows of a tile from `first` on */
+/* out (16, 8 N) = x y^T; x: this warp's 16 rows of a tile, starting at `first`. */
 template <int DP, int N, class T> RT_DEVICE void scores_of(float (&out)[N][4], const T *x, int first, const T *y)
 {
 #pragma unroll
@@ -80,7 +80,7 @@ template <int DP, int N, class T> RT_DEVICE void scores_of(float (&out)[N][4], c
 	}
 }
 
-/* out (16, DP) += w y, w (16, 8 N) rounded to the type of y */
+/* out (16, DP) += w y; w (16, 8 N) is rounded to the type of y. */
 template <int DP, int N, class T> RT_DEVICE void weigh(float (&out)[DP / 8][4], const float (&w)[N][4], const T *y)
 {
 #pragma unroll
@@ -100,7 +100,8 @@ template <int DP, int N, class T> RT_DEVICE void weigh(float (&out)[DP / 8][4], 
 	}
 }
 
-/* This warp's 16 rows, each times its factor, to memory by way of its own rows of a tile that nobody reads any more. */
+/* Multiplies this warp's 16 rows by their factors and stores them, through its own rows of a tile that is no longer
+ * read. */
 template <int DP, class T>
 RT_DEVICE void store_rows(T *out, int64_t stride, int row0, T *tile, int first, const float (&x)[DP / 8][4],
 			  const float (&factor)[2], const struct attention_shape &s)
@@ -141,7 +142,7 @@ RT_DEVICE float quad_sum(float x)
 #define LOG2E 1.44269504f
 #define LN2   0.69314718f
 
-/* One tile of scores into the running maximum (in bits), the running sum of this lane, and o; t becomes the weights. */
+/* Adds one tile of scores to the running maximum (in bits), the running sum of this lane, and o; t becomes the weights. */
 template <int DP, int N>
 RT_DEVICE void soften(float (&t)[N][4], float (&m)[2], float (&l)[2], float (&o)[DP / 8][4], float bits)
 {
@@ -171,8 +172,8 @@ RT_DEVICE void soften(float (&t)[N][4], float (&m)[2], float (&l)[2], float (&o)
 	}
 }
 
-/* Blocks of 8 warps: 128 queries against tiles of 64 keys. The first tile holds each query's first key, so that no row is
- * ever without one and no maximum minus infinity. */
+/* Blocks of 8 warps: 128 queries and tiles of 64 keys. The first tile contains each query's first key. Therefore no row
+ * is without a key, and no maximum is minus infinity. */
 template <int DP, class T> RT_DEVICE void attention_tensor_body(T *y, float *lse, const T *qkv, const struct attention_shape s)
 {
 	constexpr int BM = 128, BN = 64, N = BN / 8;
@@ -226,10 +227,10 @@ template <int DP, class T> RT_DEVICE void attention_tensor_body(T *y, float *lse
 }
 
 /*
- * Backward of one tile of BM rows x, a warp 16 of them, against all tiles of BN rows y that meet it:
+ * Backward pass of one tile of BM rows x, 16 of them per warp, against all tiles of BN rows y that it attends to:
  *   by queries: x0 = q, x1 = dy, y0 = k, y1 = v:  dq = ds k
  *   by keys:    x0 = k, x1 = v, y0 = q, y1 = dy:  dk = ds^T q, dv = p^T dy
- * with p = exp(scale q k^T - lse), ds = scale p (dy v^T - delta). lse and delta belong to queries.
+ * with p = exp(scale q k^T - lse), ds = scale p (dy v^T - delta). lse and delta belong to the queries.
  */
 template <int DP, bool KEYS, class T> struct backward {
 	static constexpr int BM = 64, BN = DP > 64 ? 32 : 64, N = BN / 8;
@@ -238,7 +239,7 @@ template <int DP, bool KEYS, class T> struct backward {
 	const float *lse, *delta; /* of this head */
 	int row0, row;		  /* of the block, of this lane */
 
-	/* Tile of y into a stage: two tiles, then lse and delta of its rows */
+	/* Starts loading a tile of y into a stage: two tiles, then lse and delta of its rows. */
 	RT_MEMBER void start(T *stage, int at, const struct attention_shape &s) const
 	{
 		float *per_row = reinterpret_cast<float *>(stage + 2 * BN * DP);
@@ -253,7 +254,7 @@ template <int DP, bool KEYS, class T> struct backward {
 		}
 	}
 
-	/* Scores t and dp of a tile to weights and their gradients. A pair that is not there has weight 0. */
+	/* Converts scores t and dp of a tile to weights and their gradients. A masked pair has weight 0. */
 	RT_MEMBER void gradients(float (&t)[N][4], float (&dp)[N][4], const float (&own_lse)[2], const float (&own_delta)[2],
 				 const T *stage, int at, const struct attention_shape &s) const
 	{
@@ -278,7 +279,7 @@ template <int DP, bool KEYS, class T> struct backward {
 
 	RT_MEMBER void run(T *x_tiles, float (&out)[DP / 8][4], float (&out2)[DP / 8][4], const struct attention_shape &s) const
 	{
-		constexpr int STAGE = 2 * BN * DP + 4 * BN; /* elements: two tiles and two floats for each row */
+		constexpr int STAGE = 2 * BN * DP + 4 * BN; /* elements: two tiles and two floats per row */
 		T *stages = x_tiles + 2 * BM * DP;
 		int first = (threadIdx.x >> 5) * 16, end = KEYS ? s.len : keys_seen(row0 + BM - 1, s);
 		int from = KEYS && !s.all_keys ? row0 / BN : 0, to = (end + BN - 1) / BN;
@@ -372,7 +373,7 @@ RT_DEVICE void attention_dkv_tensor_body(T *dqkv, const T *dy, const T *qkv, con
 }
 #define TENSOR(call)	call
 #else
-#define TENSOR(call)	__trap() /* the host asks for the architecture first */
+#define TENSOR(call)	__trap() /* the host checks the architecture before */
 #endif
 
 #define ATTENTION_TENSOR(T, DP)                                                                                             \

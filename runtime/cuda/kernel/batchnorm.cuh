@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Normalisation per channel of x (rows,cols) over its rows. A thread keeps W channels of 16 bytes for all its rows, so that
- * what belongs to a channel stays in registers: lanes = min(cols / W, 256) threads lie side by side, 256 / lanes rows below one
- * another; gridDim.x walks over the channels, gridDim.y shares the rows out. Forward: x is read twice and y written; backward: dy, x
- * (and y behind an activation) are read twice and dx (and the residual's gradient) written.
+ * Normalisation per channel of x (rows,cols) over its rows. A thread has W channels (16 bytes) for all its rows, so the values of a
+ * channel stay in registers. lanes = min(cols / W, 256) threads cover a row, and a block covers 256 / lanes rows at a time.
+ * gridDim.x iterates over the channels; gridDim.y divides the rows. Forward: x is read twice and y written. Backward: dy, x (and y
+ * after an activation) are read twice, and dx (and the residual's gradient) written.
  *
- * As on the CPU (cpu/op_batchnorm.c) everything is made of x - mean, the mean being rounded to float first: that difference is
- * exact where the mean is large and the rest is small. What the rounding took from the mean is put back per channel.
+ * As on the CPU (cpu/op_batchnorm.c), everything is computed from x - mean, with the mean rounded to float first. That
+ * difference is exact if the mean is large and the deviations are small. The rounding error of the mean is corrected per
+ * channel.
  */
 #include "common.cuh"
 
 struct channels {
-	int lanes, c, row, step; /* my first channel; my first row and how far the next one is */
+	int lanes, c, row, step; /* first channel of the thread; its first row and the distance of its rows */
 };
 
-/* c < 0: nothing to do for this thread. */
+/* Returns c < 0 if this thread has nothing to do. */
 RT_DEVICE channels channels_of(int cols, int w)
 {
 	channels p;
@@ -30,7 +31,7 @@ RT_DEVICE channels channels_of(int cols, int w)
 	return p;
 }
 
-/* The block's rows of N sums, added in the order of the threads; part (gridDim.y, N, cols). */
+/* Adds the block's rows of N sums in thread order; part (gridDim.y, N, cols). */
 template <int N, int W> RT_DEVICE void channels_add(float *part, const channels &p, int cols, const float (*sums)[W])
 {
 	__shared__ float sh[N * W * 256];
@@ -53,8 +54,9 @@ template <int N, int W> RT_DEVICE void channels_add(float *part, const channels 
 }
 
 /* ---- forward ---- */
-/* What the sums are of x without: near the mean, or their difference loses the digits of the variance. The median of three rows:
- * one row may be unlike all others, and the first mostly is. */
+/* Computes the shift that is subtracted from x before summation. It must be near the mean; otherwise the variance loses
+ * digits to cancellation. It is the median of three rows, because a single row may be an outlier, and often the first
+ * one is. */
 template <int W, class T> RT_DEVICE void channel_shift(float *shift, const T *x, int64_t rows, int cols, int c)
 {
 	float b[W], d[W];
@@ -90,7 +92,7 @@ template <class T, int W> RT_DEVICE void channel_sums(float *part, const T *x, i
 RT_TYPED(channel_sums, (float *part, const T *x, int64_t rows, int cols, int w),
 	RT_WIDE(w > 1, channel_sums, (part, x, rows, cols)))
 
-/* The N sums of a channel over all parts; blocks of 32 x 8, threads (x,0) have them. */
+/* Adds the N sums of a channel over all parts. Blocks of 32 x 8; threads (x,0) have the result. */
 template <int N> RT_DEVICE void channel_fold(const float *part, int parts, int cols, int c, double *sums)
 {
 	__shared__ double sh[N][8][32];
@@ -110,7 +112,7 @@ template <int N> RT_DEVICE void channel_fold(const float *part, int parts, int c
 	}
 }
 
-/* y = (x - factor[0]) factor[1] + factor[2], factor[0] being m rounded */
+/* y = (x - factor[0]) factor[1] + factor[2]; factor[0] is m, rounded */
 RT_DEVICE void channel_factors(float *factor, int cols, int c, double m, double r, double gain, double bias)
 {
 	factor[c] = (float)m;
@@ -131,7 +133,7 @@ RT_DEVICE void channel_stats_body(float *factor, float *mean, float *rstd, const
 		return;
 	m = sums[0] / (double)rows;
 	var = sums[1] / (double)rows - m * m;
-	var = var < 0 ? 0 : var; /* NaN stays */
+	var = var < 0 ? 0 : var; /* keeps NaN */
 	channel_shift<1>(&shift, x, rows, cols, c);
 	m += (double)shift;
 	r = 1 / sqrt(var + (double)eps);
@@ -142,12 +144,12 @@ RT_DEVICE void channel_stats_body(float *factor, float *mean, float *rstd, const
 	channel_factors(factor, cols, c, m, r, (double)gain[c], (double)bias[c]);
 }
 
-/* factor (3,cols): what x is made y of; mean, rstd (cols) or NULL */
+/* factor (3,cols): constants for y from x; mean, rstd (cols) or NULL */
 RT_TYPED(channel_stats, (float *factor, float *mean, float *rstd, const float *part, int parts, const T *x,
 		const float *gain, const float *bias, float eps, int64_t rows, int cols),
 	channel_stats_body(factor, mean, rstd, part, parts, x, gain, bias, eps, rows, cols))
 
-/* The same from running statistics; left_out (cols) or NULL: a bias that x lacks and the mean has */
+/* The same from running statistics. left_out (cols) or NULL: a bias that is in the mean but not in x. */
 RT_KERNEL rt_channel_running(float *factor, const float *mean, const float *var, const float *left_out, const float *gain,
 			     const float *bias, float eps, int cols)
 {
@@ -214,7 +216,7 @@ RT_TYPED(channel_affine, (T *y, const T *x, const T *residual, const float *fact
 	RT_WIDE(w > 1, channel_affine, (y, x, residual, factor, rows, cols, relu)))
 
 /* ---- backward ---- */
-/* g (W): the gradient behind the activation, whose result is y if there is one. */
+/* g (W): the gradient before the activation, whose output is y; NULL: no activation. */
 template <int W, class T> RT_DEVICE void channel_gradient(float *g, const T *dy, const T *y, int64_t at)
 {
 	float u[W];
@@ -268,7 +270,7 @@ RT_KERNEL rt_channel_bwd_stats(float *factor, float *dgain, float *dbias, const 
 		return;
 	r = (double)rstd[c];
 	scale = r * (double)gain[c];
-	off = sums[2] / (double)rows; /* what the mean is above mean[c] */
+	off = sums[2] / (double)rows; /* difference between the mean and mean[c] */
 	g = sums[0];
 	gx = sums[1] - off * g;
 	if (dgain)
@@ -282,7 +284,7 @@ RT_KERNEL rt_channel_bwd_stats(float *factor, float *dgain, float *dbias, const 
 	factor[2 * cols + c] = (float)(scale * (off * gx - g));
 }
 
-/* The running statistics of a step whose loss is a number move by share; rows: of the batch */
+/* Updates the running statistics with weight `share` if the loss of the step is finite. rows: of the batch. */
 RT_KERNEL rt_channel_move(float *running_mean, float *running_var, const float *mean, const float *rstd, const float *left_out,
 			  float share, float eps, int64_t rows, int cols, const float *loss)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How gradients travel between ranks: runtime/ddp/codec.h on the device, the same bytes. Blocks of 64 threads, 8 elements each:
- * 512 share a norm in int8, and segments are whole multiples of that; counts are multiples of 8. Products and sums are rounded
- * each by itself, as on the CPU. Counted bytes per gradient and rank, of n: encode reads 4 and writes c, the sum reads c and
- * writes 4/n, decode reads c and writes 4; c is 2 (fp16, bf16), 1 (int8), 1/8 (1 bit, which reads and writes 12 more for what
- * was lost).
+ * Compression of gradients: runtime/ddp/codec.h on the device, with the same bytes. Blocks of 64 threads with 8
+ * elements each: 512 share a norm in int8, segments are multiples of 512, and counts are multiples of 8. Products and
+ * sums are rounded separately, as on the CPU. Counted bytes per gradient and rank, of n ranks: encode reads 4 and
+ * writes c, the sum reads c and writes 4/n, decode reads c and writes 4. c is 2 (fp16, bf16), 1 (int8) or 1/8 (1 bit).
+ * 1 bit reads and writes 12 more for the error feedback.
  */
 #include "common.cuh"
 #include "residual.cuh"
@@ -19,7 +19,7 @@ RT_DEVICE int64_t code_place(void)
 	return (int64_t)blockIdx.x * CODE_BLOCK + threadIdx.x * CODE_EACH;
 }
 
-/* Uniform in [0,1) by a hash of the key and the place (SplitMix64), as runtime/ddp/codec.c */
+/* Returns a uniform number in [0,1) from a hash of key and index (SplitMix64), as runtime/ddp/codec.c. */
 RT_DEVICE float code_chance(uint64_t key, uint64_t i)
 {
 	uint64_t z = key + (i + 1) * 0x9e3779b97f4a7c15ull;
@@ -29,7 +29,7 @@ RT_DEVICE float code_chance(uint64_t key, uint64_t i)
 	return (float)(z >> 40) * 0x1p-24f;
 }
 
-/* Sum of squares of the block, in double: part[block] */
+/* Sum of squares of the block, in double, to part[block]. */
 RT_DEVICE void code_squares(const float *v, bool there, double *part)
 {
 	__shared__ double sh[CODE_BLOCK / CODE_EACH];
@@ -46,7 +46,7 @@ RT_DEVICE void code_squares(const float *v, bool there, double *part)
 	part[blockIdx.x] = sum;
 }
 
-/* x (c.n) = x w + lost: what is to be sent, with feedback */
+/* x (c.n) = x w + error feedback: the input of the compression. */
 RT_KERNEL rt_code_feed(struct rt_coding c, float *x, float w, const float *lost, double *part)
 {
 	const struct rt_coding_kept kept = *(const struct rt_coding_kept *)c.kept;
@@ -67,7 +67,7 @@ RT_KERNEL rt_code_feed(struct rt_coding c, float *x, float w, const float *lost,
 	code_squares(v, i < c.n, part);
 }
 
-/* scale = ||x|| / sqrt(n) from the blocks' squares; one block of 256 */
+/* scale = ||x|| / sqrt(n) from the blocks' squares. One block of 256. */
 RT_KERNEL rt_code_scale(float *scale, const double *part, int64_t parts, int64_t n)
 {
 	__shared__ double sh[256];
@@ -94,7 +94,7 @@ RT_DEVICE float code_norm(const float *v, bool there, float *sh)
 	return isfinite(most) ? most : NAN;
 }
 
-/* 8 elements of a segment of n, the first of them i, as they are sent; what comes back of them in v. */
+/* Compresses 8 elements of a segment of n, from element i on. v receives their decompressed values. */
 RT_DEVICE void code_put8(int kind, char *out, int64_t i, float *v, float norm, float scale, uint64_t key)
 {
 	if (kind == RT_CODE_FP16)
@@ -126,8 +126,8 @@ RT_DEVICE void code_put8(int kind, char *out, int64_t i, float *v, float norm, f
 }
 
 /*
- * x (c.n) times w, in segments, to out, c.segment_bytes apart. lost: what the coding loses, or null. Random numbers are those of
- * the step, the bucket, the rank and the segment.
+ * Compresses x (c.n) times w, in segments, to out, c.segment_bytes apart. lost: receives the compression error, or
+ * null. The random numbers depend on step, bucket, rank and segment.
  */
 RT_KERNEL rt_code_encode(struct rt_coding c, char *out, const float *x, float w, float *lost, const float *scale,
 			 const struct rt_update_step *h)
@@ -171,7 +171,7 @@ RT_KERNEL rt_code_encode(struct rt_coding c, char *out, const float *x, float w,
 	put<4>(lost + i + 4, v + 4);
 }
 
-/* 8 elements of a segment of n, the first of them i */
+/* Decompresses 8 elements of a segment of n, from element i on. */
 RT_DEVICE void code_get8(int kind, const char *in, int64_t n, int64_t i, float *v)
 {
 	if (kind == RT_CODE_FP16)
@@ -195,7 +195,8 @@ RT_DEVICE void code_get8(int kind, const char *in, int64_t n, int64_t i, float *
 	}
 }
 
-/* sum (c.n) = lost (or 0) + our segment as each of `ranks` sent it, in their order; part: its squares, or null. */
+/* sum (c.n) = error feedback (or 0) + the own segment from each of `ranks` ranks, in rank order. part: its squares, or
+ * null. */
 RT_KERNEL rt_code_sum(struct rt_coding c, float *sum, const char *in, int ranks, const float *lost, double *part)
 {
 	int64_t i = code_place();
@@ -223,7 +224,7 @@ RT_KERNEL rt_code_sum(struct rt_coding c, float *sum, const char *in, int ranks,
 		code_squares(v, i < c.n, part);
 }
 
-/* x (c.n) = all segments */
+/* x (c.n) = all segments, decompressed */
 RT_KERNEL rt_code_decode(struct rt_coding c, float *x, const char *in)
 {
 	int64_t i = code_place(), s = (int64_t)blockIdx.x * CODE_BLOCK / c.segment, left = c.n - s * c.segment;

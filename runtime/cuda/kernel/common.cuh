@@ -2,8 +2,9 @@
 #ifndef RT_KERNEL_COMMON_CUH
 #define RT_KERNEL_COMMON_CUH
 /*
- * What the kernels share: types, 16-byte accesses, reductions. A tensor's element is float, bf16 or f16 (IEEE half); arithmetic is float.
- * The same sources are compiled as C++ by the tests (tests/standin/emulate.h), which run them thread by thread.
+ * Shared by all kernels: types, 16-byte accesses, reductions. A tensor's elements are float, bf16 or f16 (IEEE half);
+ * arithmetic is float. The tests compile the same sources as C++ (tests/standin/emulate.h) and run them thread by
+ * thread.
  */
 #ifdef RT_EMULATE
 #include "emulate.h"
@@ -18,7 +19,7 @@ extern __shared__ __align__(16) float rt_dynamic_shared[];
 #endif
 
 #define RT_KERNEL extern "C" __global__ void
-/* For blocks of 1024: of more than 64 registers a thread the card has too few, which the compiler must be told. */
+/* For blocks of 1024 threads: the compiler must limit each thread to 64 registers. */
 #define RT_KERNEL_1024 RT_KERNEL __launch_bounds__(1024)
 #define RT_DEVICE static RT_MEMBER
 #define RT_MEMBER __device__ __forceinline__
@@ -47,13 +48,13 @@ RT_DEVICE void assign(float &out, float x)
 	out = x;
 }
 
-/* Nearest, ties to even; NaN stays NaN. */
+/* Rounds to nearest, ties to even; NaN stays NaN. */
 RT_DEVICE void assign(bf16 &out, float x)
 {
 	out = __float2bfloat16(x);
 }
 
-/* The same; 65520 and more is infinite. */
+/* The same; 65520 and above become infinite. */
 RT_DEVICE void assign(f16 &out, float x)
 {
 	out = __float2half_rn(x);
@@ -72,7 +73,7 @@ RT_DEVICE float half_value(uint16_t x)
 }
 #endif
 
-/* N elements in one access; the address is a multiple of their size. */
+/* N elements in one access. The address must be a multiple of their size. */
 template <class T, int N> struct alignas(N * sizeof(T)) pack {
 	T v[N];
 };
@@ -80,7 +81,8 @@ template <class T> struct wide {
 	static constexpr int n = 16 / sizeof(T);
 };
 
-/* The kernels rt_NAME_f32, rt_NAME_bf16 and rt_NAME_f16 of those parameters: the same statement, with T as each of the types. */
+/* Defines the kernels rt_NAME_f32, rt_NAME_bf16 and rt_NAME_f16 with these parameters: the same statement, with T as
+ * each of the types. */
 namespace of_f32
 {
 typedef float T;
@@ -107,7 +109,7 @@ typedef f16 T;
 	RT_OF_TYPE(kernel, f16, name, params, __VA_ARGS__)
 #define RT_TYPED(name, params, ...)	 RT_OF_TYPES(RT_KERNEL, name, params, __VA_ARGS__)
 #define RT_TYPED_1024(name, params, ...) RT_OF_TYPES(RT_KERNEL_1024, name, params, __VA_ARGS__)
-/* fn<T, elements in 16 bytes> where `whole` says that rows consist of such, else fn<T, 1>. */
+/* Calls fn<T, elements in 16 bytes> if `whole`, that is, if rows are multiples of 16 bytes; otherwise fn<T, 1>. */
 #define RT_WIDE(whole, fn, args)                \
 	do {                                    \
 		if (whole)                      \
@@ -137,7 +139,7 @@ template <int N, class T> RT_DEVICE void put(T *p, const float *in)
 	*reinterpret_cast<pack<T, N> *>(p) = t;
 }
 
-/* N elements that a thread keeps, in as few registers as they have words: elements of two bytes would take one each. */
+/* N elements of a thread, packed into 32-bit words. Separate 2-byte elements would take one register each. */
 template <int BYTES> struct RT_ALIASING(BYTES) words {
 	uint32_t w[BYTES / 4];
 };
@@ -182,7 +184,7 @@ template <int N, class T> RT_DEVICE held<T, N> rounded(const float *in)
 	return h;
 }
 
-/* N floats, 16 bytes at once: parameters beside elements of two bytes. N is 1, 4 or 8. */
+/* Loads N floats with 16-byte accesses, such as parameters for 2-byte elements. N is 1, 4 or 8. */
 template <int N> RT_DEVICE void get_floats(float *out, const float *p)
 {
 	constexpr int each = N < 4 ? 1 : 4;
@@ -192,7 +194,7 @@ template <int N> RT_DEVICE void get_floats(float *out, const float *p)
 		get<each>(out + i, p + i);
 }
 
-/* W floats at p = or += v, 16 bytes at once. W is 1, 4 or 8. */
+/* W floats at p = or += v, with 16-byte accesses. W is 1, 4 or 8. */
 template <int W> RT_DEVICE void put_sums(float *p, const float *v, bool add)
 {
 	constexpr int each = W < 4 ? 1 : 4;
@@ -225,7 +227,8 @@ RT_DEVICE float warp_max(float x)
 	return x;
 }
 
-/* Sum over the block, the same bits in every thread. sh has 32 floats; the block is whole warps. */
+/* Returns the sum over the block, with the same bits in every thread. sh has 32 floats; the block consists of whole
+ * warps. */
 RT_DEVICE float block_sum(float x, float *sh)
 {
 	unsigned lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
@@ -260,7 +263,7 @@ RT_DEVICE int64_t global_threads(void)
 	return (int64_t)gridDim.x * blockDim.x;
 }
 
-/* exp(x), x <= 0, in two instructions, to 2 ulp and what x log2(e) is rounded by; below 2^-126 it is 0. */
+/* exp(x) for x <= 0, in two instructions. The error is 2 ulp plus the rounding of x log2(e). Results below 2^-126 are 0. */
 RT_DEVICE float exp_fast(float x)
 {
 	float y = x * 1.442695041f;
@@ -273,15 +276,15 @@ RT_DEVICE float exp_fast(float x)
 #endif
 }
 
-/* sum, of exp(x - top) over what came by, and top, the largest of it, go on by v. What is -inf adds nothing, first of all or not;
- * what is no number stays. */
+/* Adds v to the running sum of exp(x - top) and to top, the running maximum. -inf adds nothing, even as the first
+ * value; NaN stays NaN. */
 template <int W> RT_DEVICE void exp_sum_add(const float *v, float &top, float &sum)
 {
 	float high = top, from;
 
 	for (int k = 0; k < W; k++)
 		high = fmaxf(high, v[k]);
-	from = high == -INFINITY ? 0 : high; /* -inf less -inf is no number */
+	from = high == -INFINITY ? 0 : high; /* -inf minus -inf is NaN */
 	sum *= exp_fast(top - from);
 	for (int k = 0; k < W; k++)
 		sum += exp_fast(v[k] - from);

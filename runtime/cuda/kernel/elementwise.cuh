@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One element after the other: sums, activations, conversions. Any grid; tensors start on 16 bytes. */
+/* Elementwise ops: sums, activations, conversions. Any grid. Tensors are aligned to 16 bytes. */
 #include "random.cuh"
 #include "runtime/cuda/kernel/update.h"
 
@@ -23,7 +23,7 @@ RT_DEVICE float sigmoid(float x)
 	return 1 / (1 + expf(-x));
 }
 
-/* A value that is no number stays one. */
+/* NaN stays NaN. */
 RT_DEVICE float act(int kind, float x)
 {
 	switch (kind) {
@@ -44,7 +44,7 @@ RT_DEVICE float act(int kind, float x)
 	}
 }
 
-/* seen: the input of gelus and silu, else the output (rt_act_reads_input). */
+/* seen: the input of gelus and silu, otherwise the output (rt_act_reads_input). */
 RT_DEVICE float dact(int kind, float seen)
 {
 	switch (kind) {
@@ -63,7 +63,7 @@ RT_DEVICE float dact(int kind, float seen)
 	}
 }
 
-/* y (n) = or += f(place, element of a, element of b or 0): 16 bytes of each at a time. b may be NULL, y may be a or b. */
+/* y (n) = or += f(index, element of a, element of b or 0), with 16-byte accesses. b may be NULL; y may be a or b. */
 template <class T, class F> RT_DEVICE void map(int64_t n, const T *a, const T *b, T *y, int add, F f)
 {
 	constexpr int W = wide<T>::n;
@@ -100,7 +100,7 @@ RT_TYPED(mul, (int64_t n, const T *a, const T *b, T *y, int add),
 RT_TYPED(affine, (int64_t n, float scale, float offset, const T *x, T *y, int add),
 	map(n, x, NONE, y, add, [=](int64_t, float v, float) { return v * scale + offset; }))
 
-/* The batch that is under way, counted from the first one. */
+/* Returns the number of the current batch, counted from the first one. */
 RT_DEVICE uint64_t batch_of(const struct rt_update_step *h)
 {
 	return (uint64_t)(h->step - 1) * h->accum + h->batch;
@@ -121,7 +121,8 @@ RT_DEVICE void dropout_body(int64_t n, uint64_t stream, uint32_t limit, float sc
 	});
 }
 
-/* y (n) = or += scale x (n), or nothing where the place's 32 random bits are below limit: the CPU's, runtime/math/simd_nn.h */
+/* y (n) = or += scale x (n), or 0 where the element's 32 random bits are below limit. Same as the CPU:
+ * runtime/math/simd_nn.h. */
 RT_TYPED(dropout, (int64_t n, uint64_t stream, uint32_t limit, float scale, const T *x, T *y, int add,
 		const struct rt_update_step *h),
 	dropout_body(n, stream, limit, scale, x, y, add, h))
@@ -164,11 +165,11 @@ RT_DEVICE void bias_act_part(int64_t n, int64_t cols, int kind, const T *x, cons
 	}
 }
 
-/* y (n/cols,cols) = act(x + bias (cols)); the value before it into pre. bias and pre may be NULL, x may be pre or y. */
+/* y (n/cols,cols) = act(x + bias (cols)). pre receives x + bias. bias and pre may be NULL; x may be pre or y. */
 RT_TYPED(bias_act, (int64_t n, int64_t cols, int kind, const T *x, const T *bias, T *pre, T *y),
 	RT_WIDE(cols % wide<T>::n == 0, bias_act_part, (n, cols, kind, x, bias, pre, y)))
 
-/* out (n) = or += in (n) in another type, eight at a time */
+/* out (n) = or += in (n) in another type, eight elements at a time */
 template <class FROM, class TO> RT_DEVICE void cast_body(int64_t n, const FROM *in, TO *out, int add = 0)
 {
 	float v[8], old[8];
@@ -213,7 +214,7 @@ template <class T> RT_DEVICE void scale_body(int64_t n, const T *x, T *y, const 
 RT_TYPED(scale, (int64_t n, const T *x, T *y, const struct rt_update_step *step, int add),
 	scale_body(n, x, y, step, add))
 
-/* found (1) becomes 1 if an element of x (n) is infinite or no number */
+/* found (1) = 1 if an element of x (n) is infinite or NaN */
 template <class T> RT_DEVICE void odd_body(int *found, const T *x, int64_t n)
 {
 	bool odd = false;

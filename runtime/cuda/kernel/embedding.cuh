@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Table look-up and its gradient. The gradient needs all places of each id in a fixed order without atomics on floats: the
- * places are counted, put into their id's segment in any order, and ranked there; then each row of the table is one sum.
+ * Table look-up and its gradient. The gradient needs the positions of each id in a fixed order, without atomics on
+ * floats. Therefore the positions are counted, written to their id's segment in any order, and sorted there. Then each
+ * row of the table is one sum.
  */
 #include "common.cuh"
 
@@ -27,7 +28,7 @@ RT_DEVICE void embed(T *y, const int *ids, const T *table, const T *positions, i
 RT_TYPED(embedding, (T *y, const int *ids, const T *table, const T *positions, int64_t rows, int len, int cols),
 	RT_WIDE(cols % wide<T>::n == 0, embed, (y, ids, table, positions, rows, len, cols)))
 
-/* count (V), zero before: how often each id is there */
+/* count (V), initially 0: number of occurrences of each id. */
 RT_KERNEL rt_ids_count(int *count, const int *ids, int64_t n)
 {
 	for (int64_t i = global_thread(); i < n; i += global_threads())
@@ -63,7 +64,7 @@ RT_KERNEL_1024 rt_ids_start(int *start, int *count, int v)
 		start[v] = sh[1023];
 }
 
-/* place (n): the places of each id, in its segment, in any order. cursor starts as a copy of start. */
+/* place (n): the positions of each id, in its segment, in any order. cursor is initially a copy of start. */
 RT_KERNEL rt_ids_fill(int *place, int *cursor, const int *ids, int64_t n)
 {
 	for (int64_t i = global_thread(); i < n; i += global_threads())
@@ -82,7 +83,7 @@ RT_KERNEL rt_ids_rank(int *sorted, const int *place, const int *start, const int
 	}
 }
 
-/* One block per row of the table: threadIdx.y shares the places, threadIdx.x the columns. */
+/* One block per row of the table. threadIdx.y divides the positions, threadIdx.x the columns. */
 template <class T, int W>
 RT_DEVICE void embed_bwd(float *table, const T *dy, const int *start, const int *sorted, int cols, int add, float *sh)
 {
@@ -113,7 +114,8 @@ RT_DEVICE void embed_bwd(float *table, const T *dy, const int *start, const int 
 	}
 }
 
-/* table (V,C) = or += sums of dy (rows,C) over the places of each id. Grid V; shared: threads * 16 bytes / element floats. */
+/* table (V,C) = or += sums of dy (rows,C) over the positions of each id. Grid V. Shared memory: threads * 16 bytes /
+ * element floats. */
 RT_TYPED(embedding_bwd, (float *table, const T *dy, const int *start, const int *sorted, int cols, int add),
 	RT_DYNAMIC_SHARED(sh);
 	RT_WIDE(cols % wide<T>::n == 0, embed_bwd, (table, dy, start, sorted, cols, add, sh)))
@@ -136,6 +138,7 @@ RT_DEVICE void positions_bwd(float *positions, const T *dy, int batch, int len, 
 	}
 }
 
-/* positions (rows,C) = or += sums of dy (batch,len,C) over the batch; rows behind len are zero. Counted: dy once, positions once. */
+/* positions (rows,C) = or += sums of dy (batch,len,C) over the batch; rows after len are zero. Counted bytes: dy once,
+ * positions once. */
 RT_TYPED(positions_bwd, (float *positions, const T *dy, int batch, int len, int64_t rows, int cols, int add),
 	RT_WIDE(cols % wide<T>::n == 0, positions_bwd, (positions, dy, batch, len, rows, cols, add)))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rounding to 8-bit floats under a scale (E4M3 and E5M2: Micikevicius et al., FP8 formats for deep learning, 2022), as it is
- * and turned, since the products of such tensors want both operands with the summed dimension innermost; and the scales, which
- * follow the largest absolute value of the last updates.
+ * Rounding to 8-bit floats with a scale (E4M3 and E5M2: Micikevicius et al., FP8 formats for deep learning, 2022),
+ * plain and transposed, because 8-bit products require both operands with the summed dimension innermost. Also the
+ * scales, which follow the largest absolute value of the last updates.
  */
 #include "common.cuh"
 #include "runtime/cuda/kernel/fp8.h"
 
-/* Nearest, ties to even; too large is the largest; NaN is 0x7f. What the instruction below does. */
+/* Rounds to nearest, ties to even. Too large values become the largest number; NaN is 0x7f. Same result as the
+ * instruction below. */
 RT_DEVICE uint32_t round8(float x, int fraction, int bias, uint32_t most)
 {
 	uint32_t u, sign, bits, kept, rest, half, code;
@@ -31,7 +32,7 @@ RT_DEVICE uint32_t round8(float x, int fraction, int bias, uint32_t most)
 	return sign | (code < most ? code : most);
 }
 
-/* Four of them, the first one lowest. */
+/* Packs four numbers, the first one in the lowest byte. */
 RT_DEVICE uint32_t pack8(const float *x, int e5m2)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
@@ -54,10 +55,12 @@ RT_DEVICE uint32_t pack8(const float *x, int e5m2)
 #endif
 }
 
-/* y (rows,cols), t (cols,rows) = x (rows,cols) times the scale; either may be NULL. What is too large becomes the largest number,
- * but what is infinite none: the loss shall say so. record: the largest absolute value of x goes
- * into the slot. Rows and columns are multiples of 4; a block of 256 threads has a tile of 64 x 64, a thread 4 x 4 of it.
- * Bytes: x once, y and t once. */
+/*
+ * y (rows,cols), t (cols,rows) = x (rows,cols) times the scale; either may be NULL. Too large values become the largest
+ * number. Infinite values become NaN, so that the loss shows them. record: stores the largest absolute value of x in
+ * the slot. Rows and columns are multiples of 4. A block of 256 threads has a tile of 64 x 64, a thread 4 x 4 of it.
+ * Bytes: x once, y and t once.
+ */
 template <class T>
 RT_DEVICE void cast8(uint8_t *y, uint8_t *t, const T *x, float *slot, int64_t rows, int64_t cols, int e5m2, int record)
 {
@@ -79,7 +82,7 @@ RT_DEVICE void cast8(uint8_t *y, uint8_t *t, const T *x, float *slot, int64_t ro
 			for (int j = 0; j < 4; j++) {
 				float size = fabsf(v[j]);
 
-				largest = size > largest ? size : largest; /* NaN is not */
+				largest = size > largest ? size : largest; /* ignores NaN */
 				v[j] = size < INFINITY ? v[j] * scale : NAN;
 			}
 			word[i] = pack8(v, e5m2);
@@ -112,7 +115,7 @@ RT_DEVICE void cast8(uint8_t *y, uint8_t *t, const T *x, float *slot, int64_t ro
 	if (!threadIdx.x && largest > *(volatile float *)&slot[RT_FP8_AMAX]) {
 		int bits;
 
-		memcpy(&bits, &largest, sizeof(bits)); /* of positive floats the larger one has the larger bits */
+		memcpy(&bits, &largest, sizeof(bits)); /* positive floats compare like their bits */
 		atomicMax(reinterpret_cast<int *>(&slot[RT_FP8_AMAX]), bits);
 	}
 }
@@ -130,7 +133,8 @@ RT_DEVICE void set_scale(float *slot, float amax, float factor)
 	slot[RT_FP8_INVERSE] = 1 / scale;
 }
 
-/* A tensor that was never seen before, or of other parameters: its scale by what it holds now, and no history. 32 threads. */
+/* Initial scale of a tensor without history, or after its parameters changed: from its present values, with an empty
+ * history. 32 threads. */
 RT_KERNEL rt_fp8_begin(float *slot, int history, float most, float factor)
 {
 	float amax = slot[RT_FP8_AMAX];
@@ -146,8 +150,9 @@ RT_KERNEL rt_fp8_begin(float *slot, int history, float most, float factor)
 		set_scale(slot, amax, factor);
 }
 
-/* Before an update's first batch: what the last one saw joins the history, whose largest value makes the scale; of zeros alone the
- * scale stays. What is not finite does not count. Grid: slots; 32 threads each. */
+/* Before the first batch of an update: adds the largest value of the last update to the history and computes the scale
+ * from the history's maximum. If it is zero, the scale stays. Non-finite values do not count. Grid: slots; 32 threads
+ * each. */
 RT_KERNEL rt_fp8_renew(float *table, int history, float factor)
 {
 	float *slot = table + (int64_t)blockIdx.x * (RT_FP8_HEAD + history), *past = slot + RT_FP8_HEAD;

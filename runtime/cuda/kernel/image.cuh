@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Images (N,H,W,C), channels innermost: pooling, padding of channels, means over pixels, and the layout of convolutions'
- * weights. Any grid. A thread has W channels, 16 bytes where C allows it; each result is written by one thread, which adds in a
- * fixed order.
+ * Images (N,H,W,C), channels innermost: pooling, padding of channels, means over pixels, and the layout of convolution
+ * weights. Any grid. A thread has W channels, 16 bytes if C allows it. Each result is written by one thread, which adds
+ * in a fixed order.
  */
 #include "common.cuh"
 
@@ -57,11 +57,12 @@ RT_DEVICE void max_pool(T *y, unsigned char *where, const T *x, int64_t images, 
 	}
 }
 
-/* y (images,oh,ow,c) = the largest of each window of x; where: its place in the window, or NULL */
+/* y (images,oh,ow,c) = the maximum of each window of x; where: its index in the window, or NULL */
 RT_TYPED(max_pool, (T *y, unsigned char *where, const T *x, int64_t images, rt_window s),
 	RT_WIDE(s.c % wide<T>::n == 0, max_pool, (y, where, x, images, s)))
 
-/* Backward, a thread looks at the windows that its pixels lie in: where NULL, each gives its share of the mean. */
+/* In the backward pass, a thread adds over the windows that contain its pixels. where NULL: each window contributes its
+ * part of the mean. */
 template <class T, int W>
 RT_DEVICE void pool_bwd(T *dx, const T *dy, const unsigned char *where, int64_t images, const rt_window &s, int add)
 {
@@ -93,7 +94,7 @@ RT_DEVICE void pool_bwd(T *dx, const T *dy, const unsigned char *where, int64_t 
 	}
 }
 
-/* dx (images,h,w,c) = or += what dy (images,oh,ow,c) gives; where as rt_max_pool wrote it, NULL for averages */
+/* dx (images,h,w,c) = or += gradient from dy (images,oh,ow,c). where: from rt_max_pool; NULL for averages. */
 RT_TYPED(pool_bwd, (T *dx, const T *dy, const unsigned char *where, int64_t images, rt_window s, int add),
 	RT_WIDE(s.c % wide<T>::n == 0, pool_bwd, (dx, dy, where, images, s, add)))
 
@@ -121,7 +122,7 @@ template <class T, int W> RT_DEVICE void avg_pool(T *y, const T *x, int64_t imag
 	}
 }
 
-/* y (images,oh,ow,c) = the mean of each window of x, what lies outside counting as zero */
+/* y (images,oh,ow,c) = the mean of each window of x; pixels outside the image count as zero */
 RT_TYPED(avg_pool, (T *y, const T *x, int64_t images, rt_window s),
 	RT_WIDE(s.c % wide<T>::n == 0, avg_pool, (y, x, images, s)))
 
@@ -136,7 +137,7 @@ template <class T> RT_DEVICE void pad_body(T *y, const T *x, int64_t rows, int f
 	}
 }
 
-/* y (rows,to) = or += x (rows,from) from column `before` on, zeros elsewhere. before < 0: those columns of x are left out. */
+/* y (rows,to) = or += x (rows,from) from column `before` on, zeros elsewhere. before < 0: skips those columns of x. */
 RT_TYPED(pad, (T *y, const T *x, int64_t rows, int from, int to, int before, int add),
 	pad_body(y, x, rows, from, to, before, add))
 
@@ -189,7 +190,7 @@ RT_DEVICE void middle_max(T *y, const T *x, int64_t outer, int64_t n, int64_t in
 	}
 }
 
-/* y (outer,inner) = or += the largest over n of x (outer,n,inner) */
+/* y (outer,inner) = or += the maximum over n of x (outer,n,inner) */
 RT_TYPED(middle_max, (T *y, const T *x, int64_t outer, int64_t n, int64_t inner, int add),
 	RT_WIDE(inner % wide<T>::n == 0, middle_max, (y, x, outer, n, inner, add)))
 
@@ -219,7 +220,7 @@ RT_DEVICE void middle_max_bwd(T *dx, const T *dy, const T *x, const T *y, int64_
 	}
 }
 
-/* dx (outer,n,inner) = or += dy (outer,inner) at the first place where x is y (outer,inner), else zero */
+/* dx (outer,n,inner) = or += dy (outer,inner) at the first index where x is y (outer,inner), otherwise zero */
 RT_TYPED(middle_max_bwd, (T *dx, const T *dy, const T *x, const T *y, int64_t outer, int64_t n, int64_t inner, int add),
 	RT_WIDE(inner % wide<T>::n == 0, middle_max_bwd, (dx, dy, x, y, outer, n, inner, add)))
 
@@ -265,8 +266,8 @@ RT_DEVICE void pixels_body(T *y, const unsigned char *x, float scale, float offs
 RT_TYPED(pixels, (T *y, const unsigned char *x, float scale, float offset, int64_t n),
 	pixels_body(y, x, scale, offset, n))
 
-/* ---- weights of convolutions: parameters are (O,C,KH KW), cuDNN's (O,KH KW,C) ---- */
-/* What is written goes in 16 bytes; what is read, s elements apart, is in the cache for its neighbours. */
+/* ---- weights of convolutions: parameters are (O,C,KH KW), cuDNN uses (O,KH KW,C) ---- */
+/* Writes are 16 bytes wide. Reads, s elements apart, use cache lines that neighbouring threads also read. */
 template <class T, int W> RT_DEVICE void filter_in_body(T *out, const T *w, int o, int c, int s)
 {
 	for (int64_t i = global_thread() * W; i < (int64_t)o * c * s; i += global_threads() * W) {
@@ -282,7 +283,7 @@ template <class T, int W> RT_DEVICE void filter_in_body(T *out, const T *w, int 
 RT_TYPED(filter_in, (T *out, const T *w, int o, int c, int s),
 	RT_WIDE(c % wide<T>::n == 0, filter_in_body, (out, w, o, c, s)))
 
-/* Back, as f32. */
+/* Converts back, to f32. */
 template <class T, int W> RT_DEVICE void filter_out_body(float *out, const T *w, int o, int c, int s)
 {
 	for (int64_t i = global_thread() * W; i < (int64_t)o * c * s; i += global_threads() * W) {

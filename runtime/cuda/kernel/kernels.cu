@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All device code, compiled to one fatbin for every architecture that the toolkit knows and embedded (fatbin.c).
- * C linkage, so that the driver API finds each by its plain name; the list of names is kernels.h. */
+/* All device code, compiled to one fatbin for every architecture that the toolkit supports, and embedded (fatbin.c).
+ * Kernels have C linkage, so that the driver API finds them by plain name. The list of names is in kernels.h. */
 #include "runtime/cuda/kernel/attention_tensor.cuh"
 #include "runtime/cuda/kernel/batchnorm.cuh"
 #include "runtime/cuda/kernel/coding.cuh"
@@ -17,15 +17,15 @@
 #include "runtime/cuda/kernel/softmax.cuh"
 #include "runtime/cuda/kernel/update.cuh"
 
-/* y (n) = a x (n) + y (n); grid-stride, any grid. The self-test of rt_cuda_open. */
+/* y (n) = a x (n) + y (n); grid-stride loop, any grid. Self-test of rt_cuda_open(). */
 RT_KERNEL rt_saxpy(unsigned n, float a, const float *__restrict__ x, float *__restrict__ y)
 {
 	for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
 		y[i] = a * x[i] + y[i];
 }
 
-/* sums (threads of the grid) += (x (n) ^ pass) (2 place + 1), for each pass over x: any grid, any order, the same total.
- * The work of a batch that was fed (feed.c), where every word and its place must count. */
+/* sums (threads of the grid) += (x (n) ^ pass) (2 index + 1) for each pass over x. Any grid and any order give the same
+ * total. The work of feed.c: every word and its index change the total. */
 RT_KERNEL rt_word_sums(unsigned n, unsigned passes, const uint32_t *__restrict__ x, unsigned long long *__restrict__ sums)
 {
 	unsigned me = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_CUDA_KERNELS_H
 #define RT_CUDA_KERNELS_H
-/* Every kernel of kernel/ by name; T kernels exist for float, bf16 and f16. The host finds them by this list, and so do the
- * tests that run them on the CPU. */
+/* All kernels of kernel/ by name. T kernels exist for float, bf16 and f16. The host, and the tests that run kernels on
+ * the CPU, find them by this list. */
 #define RT_KERNELS_PLAIN(X)                                                                                            \
 	X(saxpy) X(narrow_bf16) X(narrow_f16) X(widen_bf16) X(widen_f16) X(fold) X(mean) \
 	X(ids_count) X(ids_start) X(ids_fill) X(ids_rank) X(adamw) X(adamw8) X(sgd) \
@@ -18,9 +18,9 @@
 	X(pool_bwd) X(pad) X(middle_sum) X(middle_spread) X(pixels) X(fold_norm) X(filter_in) X(filter_out) X(cast8)          \
 	X(mul) X(affine) X(dropout) X(softmax) X(softmax_bwd) X(rows_reduce) X(rows_max_bwd) X(middle_max) X(middle_max_bwd) \
 	X(rope)
-/* By padded depth: 16, 64, 128. */
+/* by padded depth: 16, 64, 128 */
 #define RT_KERNELS_ATTENTION(X)	X(attention) X(attention_dkv) X(attention_dq)
-/* Of bf16, then of f16, each by padded depth: 64, 128; from sm_80 on. */
+/* for bf16, then for f16, each by padded depth: 64, 128; since sm_80 */
 #define RT_KERNELS_TENSOR(X)	X(attention_tensor) X(attention_dkv_tensor) X(attention_dq_tensor)
 
 enum rt_kernel_id {
@@ -47,7 +47,7 @@ enum rt_kernel_id {
 	"rt_" #n "_f32_16", "rt_" #n "_bf16_16", "rt_" #n "_f16_16", "rt_" #n "_f32_64", "rt_" #n "_bf16_64",          \
 		"rt_" #n "_f16_64", "rt_" #n "_f32_128", "rt_" #n "_bf16_128", "rt_" #n "_f16_128",
 #define RT_KERNEL_NAME_TENSOR(n)    "rt_" #n "_bf16_64", "rt_" #n "_bf16_128", "rt_" #n "_f16_64", "rt_" #n "_f16_128",
-/* In the order of enum rt_kernel_id. */
+/* in the order of enum rt_kernel_id */
 #define RT_KERNEL_NAMES                                                                                                \
 	RT_KERNELS_PLAIN(RT_KERNEL_NAME_PLAIN) RT_KERNELS_TYPED(RT_KERNEL_NAME_TYPED)                                  \
 	RT_KERNELS_ATTENTION(RT_KERNEL_NAME_ATTENTION) RT_KERNELS_TENSOR(RT_KERNEL_NAME_TENSOR)

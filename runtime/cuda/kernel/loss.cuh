@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cross entropy of rows of logits and its gradient, in place. Rows whose target is RT_IGNORE count nowhere. */
+/* Cross entropy of rows of logits and its gradient, in place. Rows with target RT_IGNORE do not count. */
 #include "common.cuh"
 #include "runtime/cuda/kernel/update.h"
 
 #define IGNORE (-100) /* RT_IGNORE */
 
-/* count (1) = targets (n) that count, at least 1: what a mean over them is divided by. One block of 1024. */
+/* count (1) = number of targets (n) that count, at least 1: the divisor of their mean. One block of 1024. */
 RT_KERNEL_1024 rt_count_targets(int *count, const int *targets, int64_t n)
 {
 	__shared__ int sh[1024];
@@ -23,9 +23,9 @@ RT_KERNEL_1024 rt_count_targets(int *count, const int *targets, int64_t n)
 		*count = sh[0] > 1 ? sh[0] : 1;
 }
 
-#define AHEAD 4 /* accesses of a thread that are on their way at once */
+#define AHEAD 4 /* outstanding loads of a thread */
 
-/* The logits at c of a row, with their bias; -inf beyond its end. */
+/* Returns the logits at column c of a row plus their bias; -inf after the end of the row. */
 template <class T, int W> RT_DEVICE void with_bias(float *v, const held<T, W> &logits, const T *bias, int c, int cols)
 {
 	float b[W];
@@ -41,10 +41,11 @@ template <class T, int W> RT_DEVICE void with_bias(float *v, const held<T, W> &l
 }
 
 /*
- * One block per row, last row first: the rows that the product wrote last are still in the cache. Maximum and sum in one
- * reading; the gradient in a second one, of what the first has kept in shared memory, if it fits there. Counted for a card whose
- * multiprocessors get 17 bytes of memory in a cycle: four bytes of a bf16 logit take 0.24 cycles, in which 30 instructions
- * can be issued for it. So no division in the loops, one ex2 for an exponential, and the target by itself.
+ * One block per row, last row first, because the rows that the product wrote last are still in the cache. One pass
+ * computes maximum and sum. The second pass computes the gradient from the row in shared memory, if it fits there.
+ * Counted for a device whose multiprocessors read 17 bytes of memory per cycle: the four bytes of a bf16 logit take
+ * 0.24 cycles, in which 30 instructions can be issued. Therefore the loops have no division, one ex2 per exponential,
+ * and the target is handled separately.
  */
 template <class T, int W>
 RT_DEVICE void cross_entropy_row(const T *logits, const T *bias, T *grad, float *losses, int target, int64_t row, int cols,
@@ -111,8 +112,9 @@ RT_DEVICE void cross_entropy_body(const T *logits, int64_t ld, const T *bias, T 
 		 keep ? reinterpret_cast<T *>(kept) : nullptr, sh));
 }
 
-/* losses (rows); grad (rows,cols) = loss scale / count * (softmax(logits + bias) - target), NULL or in place; columns from cols to
- * fill are written as zeros. count (1): rt_count_targets. Grid: rows. keep: shared are cols elements, up to whole 16 bytes. */
+/* losses (rows); grad (rows,cols) = loss scale / count * (softmax(logits + bias) - target), NULL or in place; columns
+ * from cols to fill are set to zero. count (1): from rt_count_targets. Grid: rows. keep: cols elements, rounded up to
+ * 16 bytes, are in shared memory. */
 RT_TYPED(cross_entropy, (const T *logits, int64_t ld, const T *bias, T *grad, int64_t ldg, const int *targets,
 		float *losses, int64_t rows, int cols, int fill, const int *count, const struct rt_update_step *step, int keep),
 	cross_entropy_body(logits, ld, bias, grad, ldg, targets, losses, rows, cols, fill,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PowerSGD as runtime/ddp/powersgd.c has it, over all gradients of a bucket in one launch per stage: M = lost + gradient, P = M Q;
- * (mean over ranks); columns of P orthonormal; Q = M^T P; (mean over ranks); gradient = P Q^T, lost = M - gradient. Where an update
- * may come to nothing lost and Q have two places each (residual.cuh), and M lies where what is lost now will. Counted bytes
- * per element of a matrix, up to rank 8: 12, 4 and 12; each further 8 ranks 4 more in the first two. Sums have a fixed order.
+ * PowerSGD as in runtime/ddp/powersgd.c, with one launch per stage for all gradients of a bucket: M = error feedback +
+ * gradient, P = M Q; (mean over ranks); orthonormalise the columns of P; Q = M^T P; (mean over ranks); gradient = P
+ * Q^T, error = M - gradient. If an update may be skipped, the error feedback and Q have two copies (residual.cuh), and
+ * M is stored in the copy for the new error. Counted bytes per element of a matrix, up to rank 8: 12, 4 and 12; 4 more
+ * in the first two for every further 8 ranks. Sums have a fixed order.
  */
 #include "residual.cuh"
 #include "reduce.cuh"
@@ -11,7 +12,7 @@
 
 #define RANKS_AT_ONCE 8
 
-/* What was lost, what is lost now, Q, the next Q. */
+/* Addresses: error feedback, its next value, Q, the next Q. */
 struct lowrank_places {
 	float of_lost;
 	float *before, *after, *q, *next;
@@ -100,7 +101,7 @@ RT_KERNEL rt_lowrank_p(const struct rt_lowrank *matrices, const struct rt_lowran
 	}
 }
 
-/* Sum over the block of 1024, in every thread. */
+/* Returns the sum over the block of 1024, in every thread. */
 RT_DEVICE double lowrank_sum(double x)
 {
 	__shared__ double sh[1024];
@@ -116,8 +117,8 @@ RT_DEVICE double lowrank_sum(double x)
 	return sh[0];
 }
 
-/* Gram-Schmidt over the rows of p (r,n); one that vanishes stays zero. A block of 1024 per matrix; of a thread's elements none is
- * another's. */
+/* Gram-Schmidt over the rows of p (r,n). A row that vanishes stays zero. A block of 1024 per matrix; each element
+ * belongs to one thread. */
 RT_KERNEL_1024 rt_lowrank_orthonormal(const struct rt_lowrank *matrices)
 {
 	const struct rt_lowrank x = matrices[blockIdx.x];
@@ -144,7 +145,7 @@ RT_KERNEL_1024 rt_lowrank_orthonormal(const struct rt_lowrank *matrices)
 	}
 }
 
-/* part (parts,r,m) = sums over equal shares of the rows of p (r,n) times M (n,m); a column per thread */
+/* part (parts,r,m) = sums over equal parts of the rows of p (r,n) times M (n,m). One thread per column. */
 RT_KERNEL rt_lowrank_q(const struct rt_lowrank *matrices, const struct rt_lowrank_tile *tiles)
 {
 	const struct rt_lowrank_tile tile = tiles[blockIdx.x];
@@ -173,7 +174,7 @@ RT_KERNEL rt_lowrank_q(const struct rt_lowrank *matrices, const struct rt_lowran
 	}
 }
 
-/* next (r,m) = sum of the parts; a column per thread */
+/* next (r,m) = sum of the parts. One thread per column. */
 RT_KERNEL rt_lowrank_fold(const struct rt_lowrank *matrices, const struct rt_lowrank_tile *tiles)
 {
 	const struct rt_lowrank_tile tile = tiles[blockIdx.x];
@@ -189,7 +190,7 @@ RT_KERNEL rt_lowrank_fold(const struct rt_lowrank *matrices, const struct rt_low
 	}
 }
 
-/* gradient (n,m) = p^T next, lost = M - gradient, 0 where that is no number. A block of 256 per tile of rows. */
+/* gradient (n,m) = p^T next; lost = M - gradient, or 0 if that is NaN. A block of 256 per tile of rows. */
 RT_KERNEL rt_lowrank_expand(const struct rt_lowrank *matrices, const struct rt_lowrank_tile *tiles)
 {
 	__shared__ float sh[RT_LOWRANK_MOST][RT_LOWRANK_ROWS];
@@ -230,7 +231,7 @@ RT_KERNEL rt_lowrank_expand(const struct rt_lowrank *matrices, const struct rt_l
 	}
 }
 
-/* q (r,m) = next, for the next update. With one place alone: unless a gradient was not finite, and then q stays. 1024 per matrix */
+/* q (r,m) = next, for the next update. With one copy, q stays if a gradient was not finite. 1024 threads per matrix. */
 RT_KERNEL_1024 rt_lowrank_keep(const struct rt_lowrank *matrices)
 {
 	const struct rt_lowrank x = matrices[blockIdx.x];

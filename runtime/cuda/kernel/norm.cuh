@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Layer normalisation over the last dimension; without a bias, and backward without means, of the root mean square alone. */
+/* Layer normalisation over the last dimension. Without a bias (and backward without means) it is RMS normalisation. */
 #include "common.cuh"
 
-/* Columns of a lane that are summed before they join what the ones before them came to: the error does not grow with the row. */
+/* Columns of a lane that are summed separately before they are added to the total, so that the error does not grow with
+ * the row. */
 #define PIECE 256
 
-/* Accesses of a lane whose values it keeps: a row of no more than 32 of them, 4 KiB, is read once. */
+/* Loads of a lane whose values stay in registers. A row of at most 32 of them per lane, 4 KiB, is read once. */
 #define KEPT 8
 
 template <class T, int W>
@@ -21,7 +22,7 @@ RT_DEVICE void norm_out(T *y, float *v, float m, float r, const float *gain, con
 	put<W>(y, v);
 }
 
-/* One warp per row of at most 32 * KEPT * W. x may be a or b. */
+/* One warp per row of at most 32 * KEPT * W columns. x may be a or b. */
 template <class T, int W>
 RT_DEVICE void norm_row_kept(T *x, T *y, float *mean, float *rstd, const T *a, const T *b, const float *gain, const float *bias,
 			     float eps, int64_t row, int cols)
@@ -69,7 +70,7 @@ RT_DEVICE void norm_row_kept(T *x, T *y, float *mean, float *rstd, const T *a, c
 		rstd[row] = r;
 }
 
-/* One warp per row. x may be a (no b) or take over a's memory: a thread reads back only what it wrote itself. */
+/* One warp per row. x may be a (without b), or use a's memory: a thread reads back only its own results. */
 template <class T, int W>
 RT_DEVICE void norm_row(T *x, T *y, float *mean, float *rstd, const T *a, const T *b, const float *gain, const float *bias,
 			float eps, int64_t row, int cols)
@@ -136,7 +137,7 @@ RT_TYPED(norm, (T *x, T *y, float *mean, float *rstd, const T *a, const T *b, co
 		float eps, int64_t rows, int cols),
 	norm_body(x, y, mean, rstd, a, b, gain, bias, eps, rows, cols))
 
-/* Four sums over the block with one barrier; sh has 128 floats, and the next call has others. */
+/* Adds four sums over the block with one barrier. sh has 128 floats; the next call must use different ones. */
 RT_DEVICE void block_sums(float *s, float *sh)
 {
 	unsigned lane = threadIdx.x & 31, warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
@@ -153,8 +154,8 @@ RT_DEVICE void block_sums(float *s, float *sh)
 		s[i] = warp_sum(lane < warps ? sh[32 * i + lane] : 0);
 }
 
-/* Rows row0, row0 + step, …, two at a time, where each thread has W columns: what is summed over rows stays in its registers, and
- * between memory and the row's two sums stands one barrier. Shared: 256 floats. */
+/* Rows row0, row0 + step, …, two at a time, with W columns per thread. Sums over rows stay in registers. There is one
+ * barrier between the loads and the row's two sums. Shared memory: 256 floats. */
 template <class T, int W>
 RT_DEVICE void norm_bwd_kept(T *dx, float *part, const T *dy, const T *x, const float *gain, const float *mean,
 			     const float *rstd, int64_t rows, int cols, int add, float *sh)
@@ -220,8 +221,8 @@ RT_DEVICE void norm_bwd_kept(T *dx, float *part, const T *dy, const T *x, const 
 	}
 }
 
-/* The same for longer rows: each column belongs to one thread, so sums over rows need no other thread. Shared: 2 cols floats, then
- * 32. */
+/* The same for longer rows. Each column belongs to one thread, so sums over rows need no other thread. Shared memory: 2
+ * cols floats, then 32. */
 template <class T, int W>
 RT_DEVICE void norm_bwd_rows(T *dx, float *part, const T *dy, const T *x, const float *gain, const float *mean,
 			     const float *rstd, int64_t rows, int cols, int add, float *sums)
@@ -278,8 +279,8 @@ RT_DEVICE void norm_bwd_body(T *dx, float *part, const T *dy, const T *x, const 
 		RT_WIDE(whole, norm_bwd_rows, (dx, part, dy, x, gain, mean, rstd, rows, cols, add, sh));
 }
 
-/* dx (M,C) = or +=; part (blocks, 2C): each block's sums for gain, then for bias. dx may be dy. Shared: 256 floats where the block
- * has a thread for each 16 bytes of a row, else 2C+32. */
+/* dx (M,C) = or +=; part (blocks, 2C): each block's sums for gain, then for bias. dx may be dy. Shared memory: 256
+ * floats if the block has a thread for each 16 bytes of a row, otherwise 2C+32. */
 RT_TYPED(norm_bwd, (T *dx, float *part, const T *dy, const T *x, const float *gain, const float *mean,
 		const float *rstd, int64_t rows, int cols, int add),
 	norm_bwd_body(dx, part, dy, x, gain, mean, rstd, rows, cols, add))

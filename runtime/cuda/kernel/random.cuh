@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_KERNEL_RANDOM_CUH
 #define RT_KERNEL_RANDOM_CUH
-/* Random numbers that are a function of their key and counter alone, the same as on the CPU. */
+/* Random numbers as a function of key and counter only, the same as on the CPU. */
 #include "common.cuh"
 #include "runtime/math/mix.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_KERNEL_REDUCE_CUH
 #define RT_KERNEL_REDUCE_CUH
-/* Sums in a fixed order: parts per block, then the parts. Blocks are 32 x 8 threads unless said otherwise. */
+/* Sums in a fixed order: first parts per block, then the parts. Blocks have 32 x 8 threads unless noted. */
 #include "common.cuh"
 
 template <class T, int W> RT_DEVICE void column_sums(float *part, const T *x, int64_t ld, int64_t rows, int cols)
@@ -30,8 +30,8 @@ template <class T, int W> RT_DEVICE void column_sums(float *part, const T *x, in
 	}
 }
 
-/* part (gridDim.y, cols) = sums over equal shares of the rows of x (rows,cols), ld elements apart. W = 1 if cols or ld is not
- * a multiple of 16 bytes. */
+/* part (gridDim.y, cols) = sums over equal parts of the rows of x (rows,cols) with stride ld in elements. W = 1 if cols
+ * or ld is not a multiple of 16 bytes. */
 RT_TYPED(column_sums, (float *part, const T *x, int64_t ld, int64_t rows, int cols, int w),
 	RT_WIDE(w > 1, column_sums, (part, x, ld, rows, cols)))
 
@@ -54,7 +54,7 @@ RT_KERNEL_1024 rt_fold(float *out, const float *part, int parts, int stride, int
 	out[c] = s + (add ? out[c] : 0);
 }
 
-/* Sum over the block (a power of two of threads, 1024 at most) in double, thread 0 has it. */
+/* Returns the sum over the block in double, in thread 0. The block has a power of two of threads, at most 1024. */
 RT_DEVICE double block_sum_double(double x)
 {
 	__shared__ double sh[1024];
@@ -79,7 +79,7 @@ template <class T> RT_DEVICE void dot_body(float *out, const T *a, const T *b, i
 		*out = (float)s;
 }
 
-/* out (1) = sum of a b; one block of 1024: for checks, not for speed */
+/* out (1) = sum of a b. One block of 1024; for checks, not for speed. */
 RT_TYPED_1024(dot, (float *out, const T *a, const T *b, int64_t n),
 	dot_body(out, a, b, n))
 

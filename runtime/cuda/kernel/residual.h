@@ -4,12 +4,12 @@
 #include <stdint.h>
 
 /*
- * Of what compression lost, on the device. Where an update may come to nothing there are two places: one counts, and the other
- * takes its place with an update that is done.
+ * State of the error feedback of compression, on the device. If an update may be skipped, there are two copies of the
+ * error feedback. An update that takes place makes the other copy the current one.
  */
 struct rt_coding_kept {
-	double unit;   /* gradients of the update that lost it were so many times what it made of them; 0: nothing was lost */
-	float of_lost; /* what was lost counts so many times in the update under way */
-	int32_t which; /* of the places counts */
+	double unit;   /* factor between gradients and update values in the update that left the error; 0: no error */
+	float of_lost; /* factor of the error feedback in the present update */
+	int32_t which; /* index of the current copy */
 };
 #endif

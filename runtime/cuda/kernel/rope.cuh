@@ -7,7 +7,8 @@ struct rt_rope { /* launch_math.c */
 	float base_log2, turn; /* turn: 1 or -1 */
 };
 
-/* y (rows,cols) = or += x with the pairs of its heads rotated; a thread has a pair, or a column after the heads. y may be x. */
+/* y (rows,cols) = or += x with the pairs of its heads rotated. A thread has one pair, or one column after the heads. y
+ * may be x. */
 template <class T> RT_DEVICE void rope_body(T *y, const T *x, int64_t rows, struct rt_rope s, int add)
 {
 	int half = s.depth / 2, pairs = s.heads * half, items = pairs + s.cols - s.heads * s.depth;

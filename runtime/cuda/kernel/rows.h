@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_CUDA_ROWS_H
 #define RT_CUDA_ROWS_H
-/* What host and kernel/softmax.cuh share. */
-#define RT_WARP_ROW	2048 /* most elements of a row that one warp works on */
+/* Shared by the host and kernel/softmax.cuh. */
+#define RT_WARP_ROW	2048 /* longest row of one warp, in elements */
 #endif

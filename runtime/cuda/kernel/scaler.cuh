@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dynamic loss scale with the rules of torch's GradScaler, as runtime/cpu/run.c has them for the CPU. Scale, tracker and the
- * count of updates live on the device, so that no step waits to learn whether an update was skipped. One thread each.
+ * The dynamic loss scale with the rules of torch's GradScaler, as in runtime/cpu/run.c. Scale, tracker and the number
+ * of updates are in device memory, so that no step waits for the result of an update. One thread each.
  */
 #include "common.cuh"
 #include "runtime/cuda/kernel/update.h"
 
-/* Before a batch: what the host could not know of the step's numbers. first: of the update's batches; lr and betas are the
- * optimizer's. */
+/* Before a batch: sets the numbers of the step that the host does not know. first: first batch of the update; lr and
+ * betas: of the optimizer. */
 RT_KERNEL rt_scaler_begin(struct rt_update_step *h, struct rt_scaler_state *s, int first, double lr, double beta1, double beta2)
 {
 	double step = (double)(s->step + 1);
@@ -22,21 +22,21 @@ RT_KERNEL rt_scaler_begin(struct rt_update_step *h, struct rt_scaler_state *s, i
 	h->scale2 = (float)(1 / sqrt(1 - pow(beta2, step)));
 }
 
-/* Behind a forward pass. */
+/* After a forward pass. */
 RT_KERNEL rt_scaler_check(struct rt_scaler_state *s, const float *loss)
 {
 	if (!isfinite(*loss))
 		s->overflow = 1;
 }
 
-/* Before the updates, which leave everything as it is if norm[0] is not finite: any batch's loss makes it so. */
+/* Before the updates, which change nothing if norm[0] is not finite. A non-finite loss of any batch makes it so. */
 RT_KERNEL rt_scaler_judge(const struct rt_scaler_state *s, float *norm)
 {
 	if (s->overflow)
 		norm[0] = INFINITY;
 }
 
-/* Behind them. */
+/* After the updates. */
 RT_KERNEL rt_scaler_end(struct rt_scaler_state *s, const float *norm, double growth, double backoff, int64_t interval)
 {
 	bool skipped = !isfinite(norm[0]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Softmax over the last dimension. A row of up to RT_WARP_ROW elements has a warp, a longer one a block: `whole` says which. Both
- * readings of a row follow each other, so that the second one finds it in the cache: bytes counted are one read of each operand and
- * one write.
+ * Softmax over the last dimension. A row of up to RT_WARP_ROW elements is done by a warp, a longer one by a block
+ * (`whole`). The two passes over a row follow each other, so the second one reads from the cache. Counted bytes: one
+ * read of each operand and one write.
  */
 #include "common.cuh"
 #include "runtime/cuda/kernel/rows.h"
@@ -135,7 +135,7 @@ RT_DEVICE void rows_reduce_body(T *y, const T *x, int64_t rows, int cols, float 
 RT_TYPED_1024(rows_reduce, (T *y, const T *x, int64_t rows, int cols, float scale, int max, int add, int whole),
 	rows_reduce_body(y, x, rows, cols, scale, max, add, whole))
 
-/* Places are exact as floats up to 2^24, and a row of more has its maximum looked for in parts of so many. */
+/* Indexes are exact as floats up to 2^24. The maximum of a longer row is searched in parts of that size. */
 template <class T, int W>
 RT_DEVICE void rows_max_bwd(T *dx, T dy, const T *x, T y, int cols, int add, const row_threads &t)
 {
@@ -176,6 +176,6 @@ RT_DEVICE void rows_max_bwd_body(T *dx, const T *dy, const T *x, const T *y, int
 		RT_WIDE(cols % wide<T>::n == 0, rows_max_bwd, (dx + at, dy[t.row], x + at, y[t.row], cols, add, t));
 }
 
-/* dx (rows,cols) = or += dy (rows) at the first place where x is y (rows), else zero */
+/* dx (rows,cols) = or += dy (rows) at the first index where x is y (rows), otherwise zero */
 RT_TYPED_1024(rows_max_bwd, (T *dx, const T *dy, const T *x, const T *y, int64_t rows, int cols, int add, int whole),
 	rows_max_bwd_body(dx, dy, x, y, rows, cols, add, whole))

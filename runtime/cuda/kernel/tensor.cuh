@@ -2,14 +2,14 @@
 #ifndef RT_KERNEL_TENSOR_CUH
 #define RT_KERNEL_TENSOR_CUH
 /*
- * A warp's tensor-core product of bf16 or f16 with sums in float, tiles brought by asynchronous copies; from sm_80 on. Names of
+ * A warp's tensor-core product of bf16 or f16 with float sums, and asynchronous copies of tiles; since sm_80. Names of
  * fragments: PTX ISA, "Matrix Fragments for mma.m16n8k16 with floating point type", "ldmatrix", "cp.async".
  *
  * In a fragment a lane is (group, quad) = (lane / 4, lane % 4).
- *   a (16 x 16): a[0] row group, columns 2 quad, +1; a[1] row group + 8; a[2], a[3] the same 8 columns on
- *   b (16 x 8):  b0 rows 2 quad, +1, column group; b1 8 rows on
+ *   a (16 x 16): a[0] row group, columns 2 quad, +1; a[1] row group + 8; a[2], a[3] the same, 8 columns further
+ *   b (16 x 8):  b0 rows 2 quad, +1, column group; b1 8 rows further
  *   c (16 x 8):  c[0], c[1] row group, columns 2 quad, +1; c[2], c[3] row group + 8
- * So two c beside each other, rounded, are one a.
+ * So two adjacent c, rounded, are one a.
  */
 #include "common.cuh"
 
@@ -44,8 +44,8 @@ template <> RT_MEMBER void tensor_mma<f16>(float (&c)[4], const uint32_t (&a)[4]
 	    : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
-/* Four 8 x 8 matrices; lanes 8 i … 8 i + 7 point to the rows of matrix i, each of 16 bytes in shared memory. r[i]: row group,
- * columns 2 quad, +1 of matrix i. */
+/* Loads four 8 x 8 matrices. Lanes 8 i … 8 i + 7 point to the rows of matrix i, each of 16 bytes in shared memory.
+ * r[i]: row group, columns 2 quad, +1 of matrix i. */
 RT_DEVICE void tensor_load(uint32_t (&r)[4], const void *row)
 {
 	unsigned at = (unsigned)__cvta_generic_to_shared(row);
@@ -56,7 +56,7 @@ RT_DEVICE void tensor_load(uint32_t (&r)[4], const void *row)
 		     : "memory");
 }
 
-/* The same with each matrix turned: r[i]: rows 2 quad, +1, column group. */
+/* The same with each matrix transposed. r[i]: rows 2 quad, +1, column group. */
 RT_DEVICE void tensor_load_turned(uint32_t (&r)[4], const void *row)
 {
 	unsigned at = (unsigned)__cvta_generic_to_shared(row);
@@ -67,7 +67,7 @@ RT_DEVICE void tensor_load_turned(uint32_t (&r)[4], const void *row)
 		     : "memory");
 }
 
-/* 16 bytes on their way to shared memory; zeros if they are not there. */
+/* Starts a copy of 16 bytes to shared memory; zeros if `there` is false. */
 RT_DEVICE void copy_start(void *shared, const void *global, bool there)
 {
 	asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"((unsigned)__cvta_generic_to_shared(shared)),
@@ -75,19 +75,19 @@ RT_DEVICE void copy_start(void *shared, const void *global, bool there)
 		     : "memory");
 }
 
-/* What was started so far is one group. */
+/* Closes the group of copies started so far. */
 RT_DEVICE void copy_commit(void)
 {
 	asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-/* This thread's groups have arrived but for the youngest LATE. */
+/* Waits for this thread's groups except the last LATE. */
 template <int LATE> RT_DEVICE void copy_wait(void)
 {
 	asm volatile("cp.async.wait_group %0;" ::"n"(LATE) : "memory");
 }
 
-/* 2^x within two units in the last place; subnormal results are 0 */
+/* 2^x with an error of at most 2 ulp; subnormal results are 0 */
 RT_DEVICE float exp2_fast(float x)
 {
 	float y;

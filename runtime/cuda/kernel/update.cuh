@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The optimizers over all tensors in one launch. What changes from step to step lies in device memory, so that a captured
- * step can be replayed. A loss or a norm of the gradients that is no number leaves every parameter as it is.
+ * The optimizers, over all tensors in one launch. Values that change from step to step are in device memory, so that a
+ * captured step can be replayed. A non-finite loss or norm of the gradients leaves every parameter unchanged.
  */
 #include "random.cuh"
 #include "reduce.cuh"
@@ -14,7 +14,7 @@ RT_DEVICE float gradient_at(const struct rt_update_tensor *t, int64_t i)
 						    ((const float *)t->gradient)[i];
 }
 
-/* N from i on, a multiple of N; 4 or 8. */
+/* Loads N gradients from index i on, a multiple of N. N is 4 or 8. */
 template <int N> RT_DEVICE void gradients_at(float *g, const struct rt_update_tensor *t, int64_t i)
 {
 	if (t->gradient_type == RT_UPDATE_BF16)
@@ -26,7 +26,7 @@ template <int N> RT_DEVICE void gradients_at(float *g, const struct rt_update_te
 			get<4>(g + k, (const float *)t->gradient + i + k);
 }
 
-/* What a place gets follows from seed, tensor, step and place alone. */
+/* The random numbers of an element depend on seed, tensor, step and index only. */
 RT_DEVICE void random4(uint32_t (&r)[4], const struct rt_update_step *h, uint64_t stream, int64_t index)
 {
 	r[0] = (uint32_t)index;
@@ -36,8 +36,7 @@ RT_DEVICE void random4(uint32_t (&r)[4], const struct rt_update_step *h, uint64_
 	philox(r, h->seed[0], h->seed[1]);
 }
 
-/* Up or down with the probability that makes the mean right (Gupta et al., Deep learning with limited numerical
- * precision, 2015). */
+/* Stochastic rounding: the expectation is exact (Gupta et al., Deep learning with limited numerical precision, 2015). */
 RT_DEVICE float round_at_random(float x, uint32_t random)
 {
 	uint32_t u;
@@ -48,7 +47,7 @@ RT_DEVICE float round_at_random(float x, uint32_t random)
 	return x;
 }
 
-/* Parameters of four places from i on, a multiple of 4; n of them exist. */
+/* Loads four parameters from index i on, a multiple of 4; n of them exist. */
 RT_DEVICE void get_params(float *p, const struct rt_update_tensor *t, int64_t i, int n)
 {
 	if (n == 4 && t->narrow_param)
@@ -97,8 +96,8 @@ RT_DEVICE void put_params(const struct rt_update_tensor *t, const struct rt_upda
 	}
 }
 
-/* The same of floats and of gradients; 16 bytes at once but at a tensor's end, behind which are zeros. Indices that the compiler
- * knows keep all four in registers. */
+/* The same for floats and gradients, with 16-byte accesses except at the end of a tensor, where missing elements are
+ * zero. Compile-time indexes keep all four in registers. */
 RT_DEVICE void get_floats(float *x, const float *p, int n)
 {
 	if (n == 4)
@@ -127,7 +126,7 @@ RT_DEVICE void four_gradients(float *g, const struct rt_update_tensor *t, int64_
 			g[k] = k < n ? gradient_at(t, i + k) : 0;
 }
 
-/* This thread's squares of the gradients from start to end */
+/* Returns the sum of squares of this thread's gradients from start to end. */
 template <class S> RT_DEVICE S own_squares(const struct rt_update_tensor *t, int64_t start, int64_t end)
 {
 	S sum = 0;
@@ -143,7 +142,7 @@ template <class S> RT_DEVICE S own_squares(const struct rt_update_tensor *t, int
 	return sum;
 }
 
-/* part[block] = squares of the chunk's gradients: a loss scale that has grown large takes gradients to where they are no floats */
+/* part[block] = squares of the chunk's gradients. With a large loss scale the squares overflow float. */
 RT_KERNEL rt_squares(double *part, const struct rt_update_tensor *tensors, const struct rt_update_chunk *chunks)
 {
 	const struct rt_update_chunk chunk = chunks[blockIdx.x];
@@ -158,7 +157,8 @@ RT_KERNEL rt_squares(double *part, const struct rt_update_tensor *tensors, const
 		part[blockIdx.x] = sum;
 }
 
-/* norm[0] = norm of all gradients, norm[1] = what updates multiply them by; torch.nn.utils.clip_grad_norm_. One block of 1024. */
+/* norm[0] = norm of all gradients, norm[1] = their factor in updates, as torch.nn.utils.clip_grad_norm_. One block of
+ * 1024. */
 RT_KERNEL_1024 rt_clip(float *norm, const double *part, int n, const struct rt_update_step *h)
 {
 	double sum = 0;
@@ -174,15 +174,16 @@ RT_KERNEL_1024 rt_clip(float *norm, const double *part, int n, const struct rt_u
 	norm[1] = h->grad_scale * (h->clip > 0 ? fminf(1, h->clip / (all + 1e-6f)) : 1);
 }
 
-/* false: nothing is to be updated */
+/* Returns false if nothing must be updated. */
 RT_DEVICE bool update_factor(float *factor, const struct rt_update_step *h, const float *loss, const float *norm)
 {
 	*factor = norm ? norm[1] : h->grad_scale;
 	return isfinite(*loss) && (!norm || isfinite(norm[0]));
 }
 
-/* torch's order: decay (adamw: of the parameter, adam: into the gradient), m, v, step. Elements from start to end. */
-RT_DEVICE void adamw_chunk(const struct rt_update_tensor *t, const struct rt_update_step *h, float factor, int64_t start, int64_t end)
+/* torch's order: decay (adamw: of the parameter, adam: added to the gradient), m, v, step. Elements from start to end. */
+RT_DEVICE void adamw_chunk(const struct rt_update_tensor *t, const struct rt_update_step *h, float factor, int64_t start,
+			   int64_t end)
 {
 	float *pm = (float *)t->state0, *pv = (float *)t->state1;
 
@@ -219,7 +220,7 @@ RT_KERNEL rt_adamw(const struct rt_update_tensor *tensors, const struct rt_updat
 		adamw_chunk(&t, h, factor, chunk.start, end);
 }
 
-/* g += decay * p; momentum: v = mu v + g (the first step assigns), p -= lr v */
+/* g += decay * p; momentum: v = mu v + g (assigned in the first step), p -= lr v */
 RT_KERNEL rt_sgd(const struct rt_update_tensor *tensors, const struct rt_update_chunk *chunks, const struct rt_update_step *h,
 		 const float *loss, const float *norm)
 {
@@ -250,10 +251,10 @@ RT_KERNEL rt_sgd(const struct rt_update_tensor *tensors, const struct rt_update_
 	}
 }
 
-/* ---- adamw with m and v in 8 bits: runtime/math/simd_adam8.h, a block of them per warp, eight per lane ---- */
+/* ---- adamw with m and v in 8 bits: runtime/math/simd_adam8.h, one block of codes per warp, eight per lane ---- */
 #define EACH8 (RT_MAP8_BLOCK / 32)
 
-/* n of eight codes, zeros behind them */
+/* n of eight codes, followed by zeros */
 RT_DEVICE void get_codes(float *x, const unsigned char *p, int n, const float *value, float scale, int zero)
 {
 	pack<unsigned char, EACH8> c;
@@ -307,7 +308,7 @@ RT_DEVICE void get_gradients(float *g, const struct rt_update_tensor *t, int64_t
 	}
 }
 
-/* Block of codes that begins with element `at`; roundings as where the CPU has fused multiply-add. */
+/* Updates the block of codes that starts with element `at`. Rounds as CPUs with fused multiply-add do. */
 RT_DEVICE void adamw8_block(const struct rt_update_tensor *t, const struct rt_update_step *h, const struct rt_update_maps *maps,
 			    float factor, int64_t at, int64_t end)
 {
@@ -343,8 +344,9 @@ RT_DEVICE void adamw8_block(const struct rt_update_tensor *t, const struct rt_up
 }
 
 /*
- * Tensors without scales keep f32 moments. Counted bytes per element of the others, parameter and gradient in f32: 16 (gradient 4,
- * parameter 8, codes 4) and 16/256 of scales; of adamw, 28. The tables are read once per chunk, out of the L2 cache.
+ * Tensors without scales have f32 moments. Counted bytes per element of the others, with parameter and gradient in f32:
+ * 16 (gradient 4, parameter 8, codes 4) and 16/256 of scales; adamw moves 28. The tables are read once per chunk, from
+ * the L2 cache.
  */
 RT_KERNEL rt_adamw8(const struct rt_update_tensor *tensors, const struct rt_update_chunk *chunks, const struct rt_update_step *h,
 		    const float *loss, const float *norm, const struct rt_update_maps *maps)
