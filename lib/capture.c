@@ -65,13 +65,13 @@ static int flush_entry(struct unpack *u)
 	if (kind == KIND_BARE && u->content.len)
 		u->content.len--; /* its last line has no newline */
 	if (kind == KIND_HEX && hex_decode(&u->content) < 0)
-		return bad(u, "hex digits expected, in pairs");
+		return bad(u, "expected pairs of hex digits");
 	if (u->content.s)
 		u->content.s[u->content.len] = '\0';
 	len = u->content.len;
 	r = gt_tree_add(u->tree, path, modes[kind], gt_buf_take(&u->content), len, kind == KIND_DENY ? u->deny : 0);
 	if (r < 0)
-		return gt_fail(u->err, -r, "%s:%zu: cannot make %s: %s", u->name, u->line_no, path, strerror(-r));
+		return gt_fail(u->err, -r, "%s:%zu: cannot create %s: %s", u->name, u->line_no, path, strerror(-r));
 	return 0;
 }
 
@@ -145,7 +145,7 @@ static int start_entry(struct unpack *u, char *line)
 		if (!strcmp(word, words[i].word))
 			u->kind = words[i].kind;
 	if (u->kind == KIND_NONE || !path)
-		return bad(u, "expected dir, link, deny, file, bare or hex and a path");
+		return bad(u, "expected dir, link, deny, file, bare or hex, and a path");
 	if (unescape(path) < 0 || !canonical(path)) {
 		u->kind = KIND_NONE;
 		return bad(u, "the path must be absolute, without \".\" and \"..\"");
@@ -170,7 +170,7 @@ static int take_line(struct unpack *u, char *line, size_t len)
 
 	if (*line == '\t') {
 		if (u->kind != KIND_FILE && u->kind != KIND_BARE && u->kind != KIND_HEX)
-			return bad(u, "content without a file before it");
+			return bad(u, "content without a preceding file");
 		gt_buf_add(&u->content, line + 1, len - 1);
 		gt_buf_add(&u->content, "\n", 1);
 		return 0;
@@ -179,7 +179,7 @@ static int take_line(struct unpack *u, char *line, size_t len)
 	if (r < 0 || *line == '#' || !*line)
 		return r;
 	if (strlen(line) != len)
-		return bad(u, "a NUL byte; this is no capture");
+		return bad(u, "a NUL byte; this is not a captured host");
 	return start_entry(u, line);
 }
 
@@ -198,7 +198,7 @@ static int take_lines(struct unpack *u, char *text, size_t len)
 			return gt_fail(u->err, EINVAL, "%s is not a captured host: its first line is not \"%s\"", u->name,
 				       GT_CAPTURE_MAGIC);
 		if (!nl)
-			return bad(u, "the last line has no end; the capture is truncated");
+			return bad(u, "the last line has no newline; the capture is truncated");
 		if (u->line_no > 1)
 			r = take_line(u, text, (size_t)(nl - text));
 		if (r < 0)
@@ -206,7 +206,8 @@ static int take_lines(struct unpack *u, char *text, size_t len)
 		text = nl + 1;
 	}
 	if (!u->line_no)
-		return gt_fail(u->err, EINVAL, "%s is empty; a captured host begins with \"%s\"", u->name, GT_CAPTURE_MAGIC);
+		return gt_fail(u->err, EINVAL,
+			       "%s is empty; the first line of a captured host is \"%s\"", u->name, GT_CAPTURE_MAGIC);
 	return flush_entry(u);
 }
 
@@ -236,5 +237,5 @@ int gt_capture_unpack(const char *text, size_t len, const char *name, int dirfd,
 	if (r < 0)
 		return r;
 	r = gt_tree_write(tree, dirfd, &at);
-	return r < 0 ? gt_fail(err, -r, "%s: cannot make %s: %s", name, at, strerror(-r)) : 0;
+	return r < 0 ? gt_fail(err, -r, "%s: cannot create %s: %s", name, at, strerror(-r)) : 0;
 }

@@ -47,7 +47,7 @@ static int run_command(struct gt_cli *cli, const struct gt_cli_line *line)
 	if (r < 0)
 		return r;
 	if (gt_fs_is_live(cli->fs) && !gt_fs_exists(cli->fs, "/proc/self"))
-		gt_warn("/proc is not mounted here: most of what this host is cannot be seen (mount -t proc proc /proc)");
+		gt_warn("/proc is not mounted, so most of this host cannot be examined (mount -t proc proc /proc)");
 	return line->cmd->run(cli, line->n_args, line->args);
 }
 
@@ -57,8 +57,8 @@ static int refuse_borrowed(struct gt_cli *cli)
 	if (!gt_priv_borrowed())
 		return 0;
 	return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EPERM,
-			    "this program was given privileges that whoever starts it may lack (setuid, setgid or file "
-			    "capabilities): it is not made for that and does nothing; use sudo in their place");
+			    "this program has privileges that its caller may lack (setuid, setgid or file capabilities) and "
+			    "refuses to run; use sudo instead");
 }
 
 /* Reports lost output. Returns true if that determines the exit status. A reader that exits early, such as head, is not

@@ -13,7 +13,7 @@ static int fill(void *handle, const char *lib, const struct gt_dlsym *syms, size
 		if (!p && syms[i].fallback)
 			p = dlsym(handle, syms[i].fallback);
 		if (!p && !syms[i].optional)
-			return gt_fail(err, ENOSYS, "%s lacks %s: it is too old or not what its name says", lib,
+			return gt_fail(err, ENOSYS, "%s lacks %s: the library is too old or has a wrong name", lib,
 				       syms[i].name);
 		memcpy((char *)table + syms[i].offset, &p, sizeof(p));
 	}

@@ -59,7 +59,7 @@ int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, stru
 		fcntl(fd, F_SETFL, 0); /* back to blocking reads, for a pipe whose writer is slow */
 	r = gt_read_all(fd, max, ret, ret_len);
 	if (r == -EFBIG)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EFBIG, "%s is larger than %zu bytes; that is no file of ours", path, max);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EFBIG, "%s is larger than the limit of %zu bytes", path, max);
 	return r < 0 ? gt_fail_errno(err, -r, "cannot read %s", path) : 0;
 }
 

@@ -10,7 +10,7 @@ const char *gt_check_file_trust(const struct gt_fsroot *fs, const struct stat *s
 		return NULL;
 	if (st->st_uid != 0)
 		return "does not belong to root";
-	return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be written by others than root" : NULL;
+	return st->st_mode & (S_IWGRP | S_IWOTH) ? "is writable by users other than root" : NULL;
 }
 
 static const char *check_dirs(struct gt_fsroot *fs, const char *path)
@@ -22,11 +22,11 @@ static const char *check_dirs(struct gt_fsroot *fs, const char *path)
 	while ((slash = strrchr(dir, '/'))) {
 		slash[slash == dir] = '\0'; /* "/" is the last directory to check */
 		if (gt_fs_stat(fs, dir, &st) < 0)
-			return "lies where it cannot be looked at";
+			return "is in a path that cannot be checked";
 		if (st.st_uid != 0)
-			return "lies below a directory that does not belong to root";
+			return "is below a directory that does not belong to root";
 		if (st.st_mode & (S_IWGRP | S_IWOTH) && !(st.st_mode & S_ISVTX))
-			return "lies below a directory that others than root can write to";
+			return "is below a directory that is writable by users other than root";
 		if (slash == dir)
 			break;
 	}
@@ -39,7 +39,7 @@ const char *gt_check_dirs_trust(struct gt_fsroot *fs, const char *path)
 	const char *why;
 
 	if (*path != '/' || gt_fs_realpath(fs, path, &real) < 0)
-		return "lies where it cannot be looked at";
+		return "is in a path that cannot be checked";
 	why = check_dirs(fs, path);
 	return why ? why : check_dirs(fs, real);
 }
@@ -49,7 +49,7 @@ static const char *check_dir(const struct stat *st)
 {
 	if (st->st_uid != 0)
 		return "does not belong to root";
-	return st->st_mode & (S_IWGRP | S_IWOTH) ? "can be written by others than root" : NULL;
+	return st->st_mode & (S_IWGRP | S_IWOTH) ? "is writable by users other than root" : NULL;
 }
 
 const char *gt_check_path_trust(struct gt_fsroot *fs, const char *path)
@@ -63,7 +63,7 @@ const char *gt_check_path_trust(struct gt_fsroot *fs, const char *path)
 	while ((r = gt_fs_stat(fs, existing, &st)) < 0 && (slash = strrchr(existing, '/')) && slash != existing)
 		*slash = '\0';
 	if (r < 0 && gt_fs_stat(fs, "/", &st) < 0)
-		return "lies where it cannot be looked at";
+		return "is in a path that cannot be checked";
 	why = S_ISDIR(st.st_mode) ? check_dir(&st) : S_ISREG(st.st_mode) ? gt_check_file_trust(fs, &st) : NULL;
 	return why || r < 0 ? why : gt_check_dirs_trust(fs, existing);
 }

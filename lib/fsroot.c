@@ -42,8 +42,8 @@ static int check_is_root(const struct gt_fsroot *fs, struct gt_err *err)
 		if (!faccessat(fs->dirfd, one_of[i], F_OK, 0))
 			return 0;
 	if (fs->live)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "there is no /proc, /sys or /etc here, as in an empty chroot");
-	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s is not a root: it has no proc, sys or etc", fs->where);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "/ contains no proc, sys or etc, like an empty chroot");
+	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s is not the root of a host: it contains no proc, sys or etc", fs->where);
 }
 
 static void arm_from_environment(struct gt_fsroot *fs)
@@ -120,7 +120,7 @@ int gt_fs_require_live(const struct gt_fsroot *fs, const char *what, struct gt_e
 {
 	if (fs->live)
 		return 0;
-	return gt_fail_exit(err, GT_EXIT_USAGE, EPERM, "%s needs the live host; it cannot be done in the root %s", what,
+	return gt_fail_exit(err, GT_EXIT_USAGE, EPERM, "%s needs the live host and cannot be done in the root %s", what,
 			    fs->where);
 }
 

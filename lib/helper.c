@@ -38,7 +38,7 @@ int gt_helper_start(struct gt_helper *h, int (*serve)(void *arg), void *arg, str
 	int r = 0;
 
 	if (pipe2(to, O_CLOEXEC) < 0 || pipe2(from, O_CLOEXEC) < 0)
-		r = gt_fail_errno(err, errno, "cannot make a pipe");
+		r = gt_fail_errno(err, errno, "cannot create a pipe");
 	fflush(NULL);
 	if (!r && (h->pid = fork()) < 0) {
 		h->pid = 0;

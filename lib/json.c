@@ -102,11 +102,11 @@ int gt_json_parse(const char *text, size_t len, const char *name, json_t **ret, 
 	json_t *doc;
 
 	if (len > TEXT_MAX)
-		return gt_fail(err, EFBIG, "%s: larger than 64 MiB; that is no document of ours", name);
+		return gt_fail(err, EFBIG, "%s: larger than the limit of 64 MiB", name);
 	if (is_blank(text, len)) /* typical after writing to a full disk */
-		return gt_fail(err, EINVAL, "%s is empty: there is no JSON in it", name);
+		return gt_fail(err, EINVAL, "%s is empty: it contains no JSON", name);
 	if (too_deep(text, len))
-		return gt_fail(err, EINVAL, "%s: nested deeper than %d levels; that is no document of ours", name,
+		return gt_fail(err, EINVAL, "%s: nested deeper than the limit of %d levels", name,
 			       DEPTH_MAX);
 	doc = json_loadb(text, len, JSON_REJECT_DUPLICATES, &why);
 	if (!doc) { /* omits the text that jansson quotes, because the file may contain private data */
@@ -240,7 +240,7 @@ int gt_json_check_schema(const json_t *doc, const char *want, const char *name, 
 		return 0;
 	if (!strncmp(have, want, stem + 1) && !gt_parse_u64(have + stem + 1, &have_major) &&
 	    !gt_parse_u64(want + stem + 1, &want_major) && have_major > want_major)
-		return gt_fail(err, EINVAL, "%s: written by a newer version (%s); this one reads %s: update gputune", name,
+		return gt_fail(err, EINVAL, "%s: written by a newer version (%s), but this version reads %s: update gputune", name,
 			       have, want);
 	return gt_fail(err, EINVAL, "%s: its schema is \"%.60s\", expected \"%s\"", name, have, want);
 }

@@ -75,7 +75,7 @@ static const char *kind_name(mode_t mode)
 	case S_IFSOCK:
 		return "a socket";
 	default:
-		return "of an unknown kind";
+		return "of an unknown type";
 	}
 }
 
@@ -199,7 +199,7 @@ static int check_component(const char *named, const char *path, int dir, const c
 				    S_ISFIFO(st.st_mode) ? "; to write to a pipe, name /dev/stdout or /dev/fd/N" : "");
 	if (!may_follow(dir, &st))
 		return gt_fail_exit(err, GT_EXIT_USAGE, EPERM,
-				    "cannot write %s: another user controls this symbolic link; name the file that you mean",
+				    "cannot write %s: another user controls this symbolic link; give the name of the file itself",
 				    named);
 	r = read_link(dir, base, path, ret_next);
 	return r < 0 ? refuse(err, named, -r) : 1;
@@ -224,8 +224,8 @@ static int locate(const char *named, struct gt_replace *ret, struct gt_err *err)
 			return refuse(err, named, EISDIR);
 		if (r == -EPERM)
 			return gt_fail_exit(err, GT_EXIT_USAGE, EPERM,
-					    "cannot write %s: another user controls a symbolic link on the way; name the "
-					    "directory that you mean", named);
+					    "cannot write %s: another user controls a symbolic link in this path; give the "
+					    "path without links", named);
 		if (r < 0)
 			return gt_fail_exit(err, GT_EXIT_USAGE, -r, "cannot create %s: %s", named, strerror(-r));
 		r = check_component(named, path, dir, base, &next, err);
@@ -347,7 +347,7 @@ int gt_replace_begin(const char *path, mode_t mode, struct gt_replace *ret, stru
 {
 	struct gt_replace file;
 	int r = *path ? locate(path, &file, err) :
-			gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "the name of a file to write is empty");
+			gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "the name of the output file is empty");
 
 	if (r < 0)
 		return r;

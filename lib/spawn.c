@@ -161,7 +161,7 @@ static int make_pipes(const struct gt_spawn *s, int fds[3][2], struct gt_err *er
 			fds[i][0] = fds[i][1] < 0 ? -1 : fcntl(fds[i][1], F_DUPFD_CLOEXEC, 0);
 		}
 		if (s->outlives && i < 2 ? fds[i][0] < 0 : pipe2(fds[i], O_CLOEXEC) < 0)
-			return gt_fail_errno(err, errno, "cannot make a pipe");
+			return gt_fail_errno(err, errno, "cannot create a pipe");
 	}
 	return 0;
 }
@@ -222,7 +222,7 @@ int gt_spawn(struct gt_spawn *s, struct gt_err *err)
 	if (read(fds[2][0], &f, sizeof(f)) == (ssize_t)sizeof(f))
 		r = gt_fail(err, f.code, "%s", f.msg);
 	else if (r == -ETIMEDOUT)
-		gt_fail(err, ETIMEDOUT, "%s did not end within %g s", s->argv ? s->argv[0] : "a child process",
+		gt_fail(err, ETIMEDOUT, "%s did not exit within %g s", s->argv ? s->argv[0] : "a child process",
 			s->timeout_s);
 	else if (r == -EINTR)
 		gt_fail(err, EINTR, "interrupted");

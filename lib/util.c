@@ -13,7 +13,7 @@ int gt_out_of_memory_status;
 
 static _Noreturn void out_of_memory(void)
 {
-	static const char msg[] = "out of memory for bookkeeping; free some memory and try again\n";
+	static const char msg[] = "out of memory; free some memory and try again\n";
 
 	if (write(STDERR_FILENO, msg, sizeof(msg) - 1) < 0 || !gt_out_of_memory_status)
 		abort();

@@ -21,7 +21,7 @@ static const char *by_index(const struct reader *r, const char *word, struct gt_
 	word += strspn(word, " \t");
 	word += *word == '+'; /* strtoul() accepts it */
 	if (!isdigit((unsigned char)*word))
-		return "which is no GPU's number";
+		return "which is not the number of a GPU";
 	for (; isdigit((unsigned char)*word); word++)
 		v = v < 1000000 ? 10 * v + (size_t)(*word - '0') : v;
 	if (v >= r->n || v >= 1000000)
@@ -37,11 +37,11 @@ static const char *by_beginning(const struct reader *r, const char *word, size_t
 
 	ret->gpu = -1;
 	if (len <= strlen("GPU-"))
-		return "which is no UUID";
+		return "which is not a UUID";
 	for (size_t i = 0; !unknown && i < r->n; i++)
 		if (r->gpus[i].uuid && !strncasecmp(r->gpus[i].uuid, word, len)) {
 			if (ret->gpu >= 0)
-				return "with which several GPUs begin";
+				return "which is a prefix of several UUIDs";
 			ret->gpu = (int)i;
 		}
 	for (size_t i = 0; !unknown && i < r->n; i++)
@@ -52,7 +52,7 @@ static const char *by_beginning(const struct reader *r, const char *word, size_t
 static const char *by_uuid(const struct reader *r, const char *word, struct gt_visible_device *ret)
 {
 	if (strncmp(word, "GPU-", 4) != 0)
-		return "which is no UUID of a GPU, as the entries before it are";
+		return "which is not a GPU UUID like the entries before it";
 	return by_beginning(r, word, strlen(word), ret);
 }
 
@@ -77,14 +77,14 @@ static const char *by_instance(const struct reader *r, const char *word, struct 
 	ret->mig = true;
 	ret->gpu = -1;
 	if (r->to->n)
-		return "but CUDA sees one instance only";
+		return "but CUDA sees only one instance";
 	if (!strncmp(word, "MIG-GPU-", 8)) {
 		if (!two_instances(word + strcspn(word, "/")))
 			return "which lacks /GPU INSTANCE/COMPUTE INSTANCE";
 		return by_beginning(r, word + 4, strcspn(word, "/") - 4, ret);
 	}
 	if (strncmp(word, "MIG-", 4) != 0 || !word[4])
-		return "which is no UUID of an instance";
+		return "which is not the UUID of a MIG instance";
 	for (size_t i = 0; !unknown && i < r->n; i++) {
 		unknown = r->gpus[i].mig < 0;
 		if (r->gpus[i].mig == 1) {
@@ -94,7 +94,7 @@ static const char *by_instance(const struct reader *r, const char *word, struct 
 	}
 	if (cut != 1 || unknown)
 		ret->gpu = -1; /* a MIG UUID does not contain the UUID of its GPU */
-	return cut || unknown ? NULL : "but no GPU of this host is cut into instances";
+	return cut || unknown ? NULL : "but no GPU of this host is partitioned into MIG instances";
 }
 
 /* Returns whether an earlier entry names the same device. Compares the GPU, or the text of the entries if the GPU is
@@ -134,14 +134,14 @@ void gt_visible_parse(const char *list, const struct gt_gpu_name *gpus, size_t n
 		const char *why = entry(&r, word, &d);
 
 		if (!why && ret->n == GT_VISIBLE_MAX)
-			why = "which is one too many";
+			why = "which exceeds the maximum number of devices";
 		if (why) {
 			stop(ret, word, why);
 			return;
 		}
 		if (named_before(ret, &d, list, p)) {
 			ret->n = 0;
-			stop(ret, word, "which is named twice and leaves none");
+			stop(ret, word, "which is listed twice, so that CUDA sees no GPU");
 			return;
 		}
 		ret->v[ret->n++] = d;

@@ -53,29 +53,30 @@ void pr_can_driver(struct pr_question *q, const char *cuda)
 		bool known = pr_on_bus(&h->gpu[i]) && pr_compat_gpu(q->c->fs, h->gpu[i].pci->device, &k, NULL) > 0;
 
 		if (known && (pr_branch_of(module) < k.first_branch || pr_branch_of(module) > k.last_branch))
-			pr_can_reason(q, PR_NO, "gpu_pci.tsv", "GPU %s is driven by the branches %d to %d only; this host has %s",
+			pr_can_reason(q, PR_NO, "gpu_pci.tsv", "GPU %s needs a driver of branches %d to %d; this host has %s",
 			       h->gpu[i].pci->address, k.first_branch, k.last_branch, module);
 		else if (known && !pr_flavour_fits(h, &k))
 			pr_can_reason(q, PR_NO, "gpu_pci.tsv",
-				      "GPU %s is driven by the %s kernel module only, and the %s one is loaded",
+				      "GPU %s needs the %s kernel module, but the %s one is loaded",
 				      h->gpu[i].pci->address, h->driver.open_module ? "proprietary" : "open",
 				      h->driver.open_module ? "open" : "proprietary");
 	}
 	if (h->tegra.board.v && !h->n_gpu && h->tegra.chip >= PR_TEGRA_THOR && gt_version_cmp(cuda, "13.0") >= 0)
 		pr_can_reason(q, PR_YES, "this host",
-			      "%s: since JetPack 7 builds with CUDA 13 hold code for the GPU of its processor", h->tegra.board.v);
+			      "%s: since JetPack 7, builds with CUDA 13 support its GPU", h->tegra.board.v);
 	else if (h->tegra.board.v && !h->n_gpu)
 		pr_can_reason(q, PR_OPEN, "this host",
-			      "%s: its GPU wants builds for its JetPack, of which the tables do not tell",
+			      "%s: its GPU needs builds for its JetPack, which are not in the tables",
 			      h->tegra.board.v);
 	else if (!pr_trains_on_gpu(h) && pr_other_gpu(h, 0))
-		pr_can_reason(q, PR_OPEN, "this host", "CUDA needs an NVIDIA GPU; this host has one of %s, "
-			      "which wants another build", pr_gpu_maker(pr_other_gpu(h, 0)));
+		pr_can_reason(q, PR_OPEN, "this host", "CUDA needs an NVIDIA GPU; this host has a GPU of %s, which needs "
+						       "another build", pr_gpu_maker(pr_other_gpu(h, 0)));
 	else if (!pr_trains_on_gpu(h))
-		pr_can_reason(q, PR_NO, "this host", "CUDA needs an NVIDIA GPU, and this host has none to use");
+		pr_can_reason(q, PR_NO, "this host", "CUDA needs an NVIDIA GPU, and this host has none that it may use");
 	else if (!driver)
 		pr_can_reason(q, PR_NO, "this host",
-			      h->platform.windows_driver ? "no program reaches Windows' driver" : "no NVIDIA driver is loaded");
+			      h->platform.windows_driver ? "programs cannot load the Windows driver" :
+							   "no NVIDIA driver is loaded");
 	else if (r <= 0)
 		pr_can_reason(q, PR_OPEN, "cuda_driver.tsv", "CUDA %s is newer than this program's table", cuda);
 	else if (gt_version_cmp(driver, least) >= 0)
@@ -98,9 +99,9 @@ void pr_can_gpu(struct pr_question *q, const char *cuda)
 		seen = pr_on_bus(g) ? arch : seen; /* one line for equal GPUs */
 		if (order)
 			pr_can_reason(q, order > 0 ? PR_NO : PR_YES, "gpu_arch.tsv",
-				      "CUDA %s makes no code for capability %d.%d of GPU %s; %s is the %s", cuda, arch / 10,
+				      "CUDA %s does not support capability %d.%d of GPU %s; %s is the %s", cuda, arch / 10,
 				      arch % 10, g->pci->address, order > 0 ? span.last : span.first,
-				      order > 0 ? "last" : "first, and what is made for older ones may run there");
+				      order > 0 ? "last" : "first, and code for older GPUs may run on it");
 	}
 }
 
@@ -114,11 +115,11 @@ static void judge_arch(struct pr_question *q, const char *torch, const char *cud
 		int arch = pr_arch_of(q->c, &h->gpu[i]);
 
 		if (r <= 0 || !arch)
-			pr_can_reason(q, PR_OPEN, "torch_arch.tsv", "whether that wheel holds code for GPU %s is not known",
+			pr_can_reason(q, PR_OPEN, "torch_arch.tsv", "it is unknown whether that wheel contains code for GPU %s",
 			       h->gpu[i].pci->address);
 		else
 			pr_can_reason(q, pr_holds_code(list, arch) ? PR_YES : PR_NO, "torch_arch.tsv",
-			       "it holds code for the capabilities %s; GPU %s has %d", list, h->gpu[i].pci->address, arch);
+			       "it contains code for the capabilities %s; GPU %s has %d", list, h->gpu[i].pci->address, arch);
 		return; /* hosts normally have one kind of GPU; the checks examine each */
 	}
 }
@@ -130,8 +131,8 @@ static void judge_system(struct pr_question *q, const char *torch)
 
 	pr_can_python(q, "torch", torch);
 	if (!have)
-		pr_can_reason(q, PR_OPEN, "this host", "the wheel needs glibc %s; which one is here is not known "
-		       "(Debian's package database is not here)",
+		pr_can_reason(q, PR_OPEN, "this host", "the wheel needs glibc %s; the version of this host is unknown (no "
+						       "Debian package database)",
 		       least);
 	else
 		pr_can_reason(q, gt_version_cmp(have, least) >= 0 ? PR_YES : PR_NO, "wheel tags on PyPI",
@@ -172,8 +173,9 @@ static void other_build(struct pr_question *q, const char *release)
 	    pr_compat_wheel(q->c->fs, &(const struct pr_wheel_query){.release = release, .machine = machine,
 			    .driver = n.cuda_driver, .arch = pr_first_arch(q->c)}, &w, NULL) > 0) {
 		tag = pr_cuda_tag(w.cuda);
-		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "its build with CUDA %s would run: pip install 'torch==%s.*' "
-			      "--index-url https://download.pytorch.org/whl/%s", w.cuda, release, tag);
+		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "its build with CUDA %s runs here: pip install 'torch==%s.*' "
+							    "--index-url https://download.pytorch.org/whl/%s",
+			      w.cuda, release, tag);
 	}
 	pr_driver_need_clear(&n);
 }
@@ -195,7 +197,7 @@ static int ask_torch(struct pr_question *q, const char *version)
 	}
 	if (plus && !cuda)
 		return gt_fail_exit(q->err, GT_EXIT_USAGE, EINVAL,
-				    "'%s' names no CUDA build: expected something like +cu126 or +cpu", plus);
+				    "'%s' does not name a CUDA build: expected a suffix like +cu126 or +cpu", plus);
 	if (r < 0)
 		return r;
 	if (!r) {
@@ -210,12 +212,12 @@ static int ask_torch(struct pr_question *q, const char *version)
 			if (last)
 				*last = '\0';
 			pr_can_reason(q, h->n_gpu ? PR_NO : pr_other_gpu(h, 0) ? PR_OPEN : PR_YES, "torch_wheel.tsv",
-				      "pip's default build of PyTorch %s for %s is the one for CPUs; others: %s", release,
+				      "pip's default build of PyTorch %s for %s is for CPUs; others: %s", release,
 				      on ? on + 1 : "this machine", last ? builds : "none");
 			judge_system(q, release);
 			return 0;
 		}
-		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "pip's default build of PyTorch %s is made with CUDA %s", release,
+		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "pip's default build of PyTorch %s uses CUDA %s", release,
 		       cuda);
 	} else {
 		pr_can_reason(q, gt_word_in(builds, ",", cuda) ? PR_YES : PR_NO, "torch_wheel.tsv",
@@ -244,9 +246,9 @@ static void judge_compiler(struct pr_question *q, const char *release)
 	else if (gxx)
 		snprintf(how, sizeof(how), ", so compile with -ccbin g++-%d", gxx);
 	else
-		snprintf(how, sizeof(how), ", and Debian %s none older than %d, so compile in a container",
+		snprintf(how, sizeof(how), "; Debian %s has none older than %d, so compile in a container",
 			 q->c->host->distro.version_id.v, oldest);
-	pr_can_reason(q, PR_YES, "nvcc_gcc.tsv", "its nvcc takes gcc up to %s; this host has %s%s", most, have, how);
+	pr_can_reason(q, PR_YES, "nvcc_gcc.tsv", "its nvcc supports gcc up to %s; this host has %s%s", most, have, how);
 }
 
 static int ask_cuda(struct pr_question *q, const char *version)
@@ -259,7 +261,7 @@ static int ask_cuda(struct pr_question *q, const char *version)
 	if (driver && pr_compat_max_cuda(q->c->fs, driver, &most, NULL) > 0 && gt_version_cmp(release, most) > 0 &&
 	    strtol(release, NULL, 10) == strtol(most, NULL, 10))
 		pr_can_reason(q, PR_YES, "driver_cuda.tsv",
-		       "driver %s carries CUDA %s: programs run, but PTX of %s does not compile on it", driver, most,
+		       "driver %s supports CUDA %s: programs run, but it cannot compile PTX of %s", driver, most,
 		       release);
 	judge_compiler(q, release);
 	return 0;
@@ -425,10 +427,10 @@ int pr_can_image(struct pr_question *q, const char *expression)
 		pr_can_reason(q, PR_NO, "this host", "no NVIDIA driver is loaded");
 	else if (unknown)
 		pr_can_reason(q, PR_OPEN, "driver_cuda.tsv",
-		       "it hangs on the card's brand or on a release that is newer than this program's tables");
+		       "it depends on the brand of the GPU or on a release newer than this program's tables");
 	else
-		pr_can_reason(q, r ? PR_YES : PR_NO, "driver_cuda.tsv", "driver %s carries CUDA %s%s%s", driver,
-		       cuda ? cuda : "of an unknown release", r ? "" : "; not met: ",
+		pr_can_reason(q, r ? PR_YES : PR_NO, "driver_cuda.tsv", "driver %s supports CUDA %s%s%s", driver,
+		       cuda ? cuda : "of an unknown release", r ? "" : "; not satisfied: ",
 		       r     ? ""
 		       : why ? why
 			     : expression);
@@ -452,7 +454,7 @@ int pr_can_ask(struct pr_question *q, const char *what)
 	if (strpbrk(what, "<>=") && !strstr(what, "=="))
 		return pr_can_image(q, what);
 	return gt_fail_exit(q->err, GT_EXIT_USAGE, EINVAL,
-			    "cannot answer about '%.100s': ask about torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, "
+			    "cannot answer for '%.100s': expected torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, "
 			    "tensorflow, jax, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, "
 			    "./image", what);
 }

@@ -62,11 +62,11 @@ static void judge_gpu(struct pr_question *q, const struct code *code, const char
 		}
 	if (libraries && containers * 2 < code->all.containers)
 		pr_can_reason(q, PR_OPEN, source,
-			      "%zu of its %zu libraries hold code that runs on GPU %s, which has %u", libraries,
+			      "%zu of its %zu libraries contain code for GPU %s, which has %u", libraries,
 			      code->n, address, arch);
 	else
 		pr_can_reason(q, libraries ? PR_YES : PR_NO, source,
-			      "it holds code for the capabilities %s; GPU %s has %u", list, address, arch);
+			      "it contains code for the capabilities %s; GPU %s has %u", list, address, arch);
 }
 
 static void judge_code(struct pr_question *q, const struct code *code)
@@ -84,7 +84,7 @@ static void judge_code(struct pr_question *q, const struct code *code)
 			judge_gpu(q, code, list, source, h->gpu[i].pci->address, (unsigned)arch);
 		else if (arch != seen)
 			pr_can_reason(q, PR_OPEN, source,
-				      "it holds code for the capabilities %s; that of GPU %s is not known", list,
+				      "it contains code for the capabilities %s; that of GPU %s is unknown", list,
 				      h->gpu[i].pci->address);
 		seen = arch; /* one line for equal GPUs */
 	}
@@ -107,7 +107,7 @@ static void judge_tags(struct pr_question *q, const struct pr_metadata *m, const
 		any = true;
 	}
 	if (!any) {
-		pr_can_reason(q, PR_OPEN, "WHEEL", "%s has no tag that says for which system it is made", label);
+		pr_can_reason(q, PR_OPEN, "WHEEL", "%s has no valid tag", label);
 		return;
 	}
 	if (!only_bad || !best.python)
@@ -142,7 +142,7 @@ static int judge_cuda(struct pr_question *q, const struct pr_metadata *m)
 
 	if (!cuda)
 		return 0;
-	pr_can_reason(q, PR_YES, "METADATA", "it is made with CUDA %s: %s", cuda, from);
+	pr_can_reason(q, PR_YES, "METADATA", "it uses CUDA %s: %s", cuda, from);
 	pr_can_driver(q, cuda);
 	return 1;
 }
@@ -164,7 +164,7 @@ static int parse_member(const struct pr_zip *z, const struct pr_zip_member *dir,
 			 *where = gt_xasprintf("%s: %s", z->name, path);
 	const struct pr_zip_member *member = pr_zip_find(z, path);
 	int r = member ? pr_zip_read(z, member, LONGEST_METADATA, &text, err)
-		       : gt_fail(err, EINVAL, "%s is no wheel: it has no %s", z->name, path);
+		       : gt_fail(err, EINVAL, "%s is not a wheel: it has no %s", z->name, path);
 
 	return r < 0 ? r : pr_metadata_parse(text, where, m, err);
 }
@@ -216,7 +216,7 @@ static void judge_name(struct pr_question *q, const char *path, struct pr_metada
 	for (char *p = stem; *p; p++)
 		*p = *p == '_' || (*p == '.' && (size_t)(p - stem) < strlen(m->name)) ? '-' : *p;
 	if (strncasecmp(stem, want, strlen(want)))
-		pr_can_reason(q, PR_NO, "METADATA", "the file is named %s, but what it holds is %s %s", gt_basename(path),
+		pr_can_reason(q, PR_NO, "METADATA", "the file is named %s, but contains %s %s", gt_basename(path),
 			      m->name, m->version);
 }
 
@@ -235,12 +235,12 @@ static int ask_wheel(struct pr_question *q, struct gt_fsroot *fs, const char *pa
 		return r;
 	info = dist_info(z);
 	if (!info)
-		return gt_fail(q->err, EINVAL, "%s is no wheel: it has no dist-info directory with METADATA", path);
+		return gt_fail(q->err, EINVAL, "%s is not a wheel: it has no dist-info directory with METADATA", path);
 	r = parse_member(z, info, "METADATA", &m, q->err);
 	if (r >= 0)
 		r = parse_member(z, info, "WHEEL", &m, q->err);
 	if (r >= 0 && (!m.name || !m.version))
-		r = gt_fail(q->err, EINVAL, "%s: its METADATA names no %s", path, m.name ? "version" : "distribution");
+		r = gt_fail(q->err, EINVAL, "%s: its METADATA has no %s", path, m.name ? "version" : "distribution");
 	if (r >= 0)
 		r = scan_wheel(z, &code, q->err);
 	if (r < 0)
@@ -251,9 +251,9 @@ static int ask_wheel(struct pr_question *q, struct gt_fsroot *fs, const char *pa
 	cuda = judge_cuda(q, &m);
 	judge_code(q, &code);
 	if (!cuda && !code.n)
-		pr_can_reason(q, PR_YES, "METADATA", "it asks for no CUDA and holds no GPU code");
+		pr_can_reason(q, PR_YES, "METADATA", "it requires no CUDA and contains no GPU code");
 	else if (!cuda)
-		pr_can_reason(q, PR_OPEN, "METADATA", "it does not say which CUDA its GPU code needs");
+		pr_can_reason(q, PR_OPEN, "METADATA", "it has GPU code for an unknown CUDA release");
 	return 0;
 }
 
@@ -351,7 +351,7 @@ static void scan_record(struct env *v, const struct pr_dist *d)
 
 static void judge_release(struct env *v, const char *what, const char *cuda, const char *source)
 {
-	pr_can_reason(v->q, PR_YES, source, "%s is made with CUDA %s", what, cuda);
+	pr_can_reason(v->q, PR_YES, source, "%s uses CUDA %s", what, cuda);
 	v->frameworks++;
 	if (gt_strv_has(&v->releases, cuda))
 		return;
@@ -402,12 +402,12 @@ static void judge_imports(struct env *v)
 				pr_can_reason(v->q, PR_NO, "loader", "import %s: %s, needed by %s, is %s", im->module,
 					      l->obj[i].name,
 					      l->obj[i].by >= 0 ? gt_basename(l->obj[l->obj[i].by].name) : "?",
-					      l->obj[i].hit.broken ? "broken" : "not found");
+					      l->obj[i].hit.broken ? "broken" : "malformed");
 		if (missing > 3)
 			pr_can_reason(v->q, PR_NO, "loader", "import %s: %zu more libraries are not found", im->module,
 				      missing - 3);
 		else if (!missing)
-			pr_can_reason(v->q, PR_YES, "loader", "import %s finds the %zu libraries that it needs",
+			pr_can_reason(v->q, PR_YES, "loader", "import %s finds all %zu libraries",
 				      im->module, l->n);
 	}
 }
@@ -420,16 +420,16 @@ static int ask_env(struct pr_question *q, struct gt_fsroot *fs, const struct pr_
 		pr_can_reason(q, PR_YES, "directory", "%s is Python %s", e->python, e->version);
 	else
 		pr_can_reason(q, PR_NO, "directory",
-			      "the environment for Python %s has no interpreter that is there on this host",
+			      "the environment for Python %s has no interpreter on this host",
 			      e->version);
 	for (size_t i = 0; i < e->n_dist; i++)
 		judge_dist(&v, &e->dist[i]);
 	if (v.pins)
-		pr_can_reason(q, PR_YES, "METADATA", "%zu exact requirements on NVIDIA's wheels were compared", v.pins);
+		pr_can_reason(q, PR_YES, "METADATA", "%zu pinned versions of NVIDIA's wheels were compared", v.pins);
 	judge_code(q, &v.code);
 	judge_imports(&v);
 	if (!v.frameworks && !v.code.n)
-		pr_can_reason(q, PR_YES, "METADATA", "nothing installed in it asks for CUDA");
+		pr_can_reason(q, PR_YES, "METADATA", "no installed package requires CUDA");
 	gt_strv_clear(&v.releases);
 	clear_code(&v.code);
 	return 0;
@@ -499,9 +499,8 @@ static void judge_libcuda(struct pr_question *q, const struct pr_host *image)
 			continue;
 		if (!strstr(l->path, "compat/")) {
 			pr_can_reason(q, PR_NO, l->path,
-				      "the image brings a libcuda of driver %s; with the host's module %s CUDA fails "
-				      "with error "
-				      "803 where it is found first",
+				      "the image contains a libcuda of driver %s; if programs load it, CUDA fails with error "
+				      "803 with the host's module %s",
 				      l->version, module);
 			continue;
 		}
@@ -511,11 +510,11 @@ static void judge_libcuda(struct pr_question *q, const struct pr_host *image)
 				      module);
 		else if (pr_compat_get(q->c->fs, &pr_forward_compat, branch, &bases, NULL) <= 0)
 			pr_can_reason(q, PR_OPEN, "forward_compat.tsv",
-				      "whether its cuda-compat %s lifts driver %s is not known", l->version, module);
+				      "it is unknown whether its cuda-compat %s supports driver %s", l->version, module);
 		else
 			pr_can_reason(q, PR_YES, "forward_compat.tsv",
-				      "its cuda-compat %s %s drivers of the branches %s; here is %s", l->version,
-				      strstr(bases, base) ? "lifts" : "is no help, it lifts", bases, module);
+				      "its cuda-compat %s %s the driver branches %s; this host has %s", l->version,
+				      strstr(bases, base) ? "supports" : "supports only", bases, module);
 	}
 }
 
@@ -529,7 +528,7 @@ static void judge_toolkits(struct pr_question *q, const struct pr_host *image)
 		if (gt_strv_has(&seen, version))
 			continue;
 		gt_strv_add(&seen, version);
-		pr_can_reason(q, PR_YES, "image", "it brings CUDA %s in %s", version, path);
+		pr_can_reason(q, PR_YES, "image", "it contains CUDA %s in %s", version, path);
 		pr_can_driver(q, version);
 		pr_can_gpu(q, version);
 	}
@@ -545,7 +544,7 @@ static int open_image(struct pr_question *q, struct gt_fsroot *in, const char *p
 	int r = bundle ? judge_bundle(q, in, config) : 0;
 
 	if (!above)
-		return gt_fail(q->err, EINVAL, "%s: a captured host holds no images", path);
+		return gt_fail(q->err, EINVAL, "%s: a captured host contains no images", path);
 	where = gt_xasprintf("%s%s", above, bundle ? rootfs : path);
 	return r < 0 ? r : gt_fs_open(where, ret, q->err);
 }
@@ -571,10 +570,9 @@ static int ask_image(struct pr_question *q, struct gt_fsroot *in, const char *pa
 	if (pr_has(h->container_runtime.docker) && h->container_runtime.docker.v &&
 	    !pr_or(h->container_runtime.toolkit, 1))
 		pr_can_reason(q, PR_NO, "this host",
-			      "docker is here, but not NVIDIA's container toolkit, which gives GPUs to "
-			      "containers");
+			      "docker is installed without NVIDIA's container toolkit, which gives containers access to GPUs");
 	if (!json_array_size(q->reasons))
-		pr_can_reason(q, PR_OPEN, "image", "it holds nothing that this program knows how to judge");
+		pr_can_reason(q, PR_OPEN, "image", "it contains nothing that this program can check");
 	return 0;
 }
 
@@ -623,7 +621,7 @@ int pr_can_disk(struct pr_question *q, const char *what)
 
 	what += 2 * gt_starts_with(what, "./");
 	if (*what != '/' && !getcwd(cwd, sizeof(cwd)))
-		return gt_fail_errno(q->err, errno, "cannot tell where %s is", what);
+		return gt_fail_errno(q->err, errno, "cannot resolve the path of %s", what);
 	path = *what == '/' ? gt_xstrdup(what) : gt_xasprintf("%s/%s", cwd, what);
 	while (strlen(path) > 1 && gt_ends_with(path, "/"))
 		path[strlen(path) - 1] = '\0';

@@ -58,7 +58,7 @@ void pr_can_python(struct pr_question *q, const char *framework, const char *rel
 	struct pr_span r;
 
 	if (pr_compat_python(q->c->fs, framework, release, &r, NULL) <= 0) {
-		pr_can_reason(q, PR_OPEN, t->name, "for which Python it has wheels is not known");
+		pr_can_reason(q, PR_OPEN, t->name, "the Python releases with wheels are unknown");
 		return;
 	}
 	if (!python || pr_span_holds(&r, python)) {
@@ -68,14 +68,15 @@ void pr_can_python(struct pr_question *q, const char *framework, const char *rel
 	}
 	other = another_python(q, &r);
 	if (other) {
-		pr_can_reason(q, PR_YES, t->name, "it has wheels for Python %s to %s; not %s, the host's own, but %s would do",
+		pr_can_reason(q, PR_YES, t->name, "it has wheels for Python %s to %s; not for %s, the host's default, but %s "
+						  "is installed",
 			      r.first, r.last, python, other);
 		return;
 	}
 	pr_compat_each(q->c->fs, t, take_release, &s, NULL);
-	others = *s.first ? gt_xasprintf("%s to %s have them", s.first, s.last) : gt_xstrdup("no release of it has them");
+	others = *s.first ? gt_xasprintf("%s to %s have them", s.first, s.last) : gt_xstrdup("no release has them");
 	pr_can_reason(q, PR_NO, t->name,
-		      "it has wheels for Python %s to %s; this host has %s, for which %s. A Python %s beside it (by uv or conda) "
-		      "would do",
+		      "it has wheels for Python %s to %s; this host has %s, for which %s. Install a second Python %s, for "
+		      "example with uv or conda",
 		      r.first, r.last, python, others, gt_version_cmp(python, r.last) > 0 ? r.last : r.first);
 }

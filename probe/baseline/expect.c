@@ -82,7 +82,7 @@ static int expect(struct pr_comparison *c, const struct expectation *e, const ch
 		met = v->state ? 0 : is_met(v, e);
 		if (met < 0)
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "%s:%u: %s is '%s', which is not more or less than '%s'", where, line,
+					    "%s:%u: %s is '%s', which cannot be ordered relative to '%s'", where, line,
 					    v->path, v->text, e->value);
 		if (!met)
 			pr_baseline_differ(c, v->state ? PR_GRADE_UNKNOWN : g, v->path, v->text, expected);
@@ -90,7 +90,7 @@ static int expect(struct pr_comparison *c, const struct expectation *e, const ch
 	if (!n_matched && !is_known_list(&c->here, e->path))
 		return gt_fail_exit(
 			err, GT_EXIT_USAGE, EINVAL,
-			"%s:%u: no report has a value '%s'; gpuprobe --json shows what it has, under \"host\"", where,
+			"%s:%u: reports have no value '%s'; gpuprobe --json lists them under \"host\"", where,
 			line, e->path);
 	if (!n_matched)
 		pr_baseline_differ(c, g, e->path, NULL, expected);
@@ -117,7 +117,7 @@ static int take_line(struct ini *ini, char *line, unsigned number, struct gt_err
 		ini->section = !strcmp(line, "[expect]") ? EXPECT : !strcmp(line, "[allow]") ? ALLOW : TOP;
 		return ini->section ? 0
 				    : gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-						   "%s:%u: the sections are [expect] and [allow], not %.80s", ini->name,
+						   "%s:%u: expected [expect] or [allow], not %.80s", ini->name,
 						   number, line);
 	}
 	if (ini->section == ALLOW && !strpbrk(line, " \t=")) {
@@ -127,7 +127,7 @@ static int take_line(struct ini *ini, char *line, unsigned number, struct gt_err
 	}
 	if (ini->section != EXPECT || parse_expectation(line, &e) < 0)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s:%u: expected %s, not '%.80s'", ini->name, number,
-				    ini->section == ALLOW    ? "the pattern of a path"
+				    ini->section == ALLOW    ? "a path pattern"
 				    : ini->section == EXPECT ? "PATH OPERATOR VALUE with one of = != >= <= > <"
 							     : "a section, [expect] or [allow]",
 				    whole);

@@ -9,10 +9,10 @@ static const struct {
 	const char *name, *value, *cost;
 } options[] = {
 	{"EnablePCIERelaxedOrderingMode", "1",
-	 "forces relaxed ordering on every device, validated for few platforms (AMD Rome and "
-	 "Milan with several roots): elsewhere data may be read before it is there"},
-	{"EnableStreamMemOPs", NULL, "switches on what the driver leaves off as unsafe"},
-	{"RegistryDwords", "ForceP2P", "forces transfers between GPUs that the platform does not support: wrong data"},
+	 "forces relaxed ordering on every device, which is validated for few platforms (AMD Rome and Milan with several "
+	 "roots): on others data may be read before it arrives"},
+	{"EnableStreamMemOPs", NULL, "enables a feature that the driver disables as unsafe"},
+	{"RegistryDwords", "ForceP2P", "forces transfers between GPUs that the platform does not support, which can corrupt data"},
 };
 
 char *pr_driver_param(const char *text, const char *name)
@@ -56,21 +56,22 @@ static const struct {
 	const char *name, *value; /* value NULL: any */
 	const char *cost;
 } leftovers[] = {
-	{"CUDA_LAUNCH_BLOCKING", "1", "each kernel is waited for: for debugging only"},
-	{"NCCL_DEBUG", "TRACE", "NCCL writes a line for each call: for debugging only"},
-	{"NCCL_DEBUG", "INFO", "NCCL writes hundreds of lines per rank: for debugging only"},
+	{"CUDA_LAUNCH_BLOCKING", "1", "serialises kernel launches: for debugging only"},
+	{"NCCL_DEBUG", "TRACE", "NCCL logs each call: for debugging only"},
+	{"NCCL_DEBUG", "INFO", "NCCL logs hundreds of lines per rank: for debugging only"},
 	{"TORCH_DISTRIBUTED_DEBUG", "DETAIL", "each collective is checked across all ranks: for debugging only"},
-	{"TORCH_SHOW_CPP_STACKTRACES", "1", "a stack is taken at each error: for debugging only"},
-	{"NCCL_P2P_DISABLE", "1", "GPUs exchange data through the host's memory"},
+	{"TORCH_SHOW_CPP_STACKTRACES", "1", "collects a stack trace for each error: for debugging only"},
+	{"NCCL_P2P_DISABLE", "1", "GPUs exchange data through host memory"},
 	{"NCCL_SHM_DISABLE", "1", "ranks of one host exchange data through the network"},
 	{"NCCL_IB_DISABLE", "1", "InfiniBand and RoCE are not used"},
-	{"NCCL_ALGO", NULL, "pins what NCCL chooses by message size and topology"},
-	{"NCCL_PROTO", NULL, "pins what NCCL chooses by message size; LL128 on the wrong hardware corrupts data"},
-	{"NCCL_BUFFSIZE", NULL, "pins what was right for an older NCCL"},
-	{"MALLOC_CHECK_", NULL, "glibc checks each block: for debugging only"},
-	{"MALLOC_PERTURB_", NULL, "glibc fills each block: for debugging only"},
-	{"MKL_NUM_THREADS", NULL, "goes before OMP_NUM_THREADS in MKL: another number there is another pool of threads"},
-	{"OPENBLAS_NUM_THREADS", NULL, "goes before OMP_NUM_THREADS in OpenBLAS: another number there is another pool of threads"},
+	{"NCCL_ALGO", NULL, "fixes the algorithm that NCCL would choose by message size and topology"},
+	{"NCCL_PROTO", NULL, "fixes the protocol that NCCL would choose by message size; LL128 on unsupported hardware "
+			     "corrupts data"},
+	{"NCCL_BUFFSIZE", NULL, "fixes a value that suited an older NCCL"},
+	{"MALLOC_CHECK_", NULL, "glibc checks each memory block: for debugging only"},
+	{"MALLOC_PERTURB_", NULL, "glibc fills each memory block: for debugging only"},
+	{"MKL_NUM_THREADS", NULL, "overrides OMP_NUM_THREADS in MKL: a different number creates a second thread pool"},
+	{"OPENBLAS_NUM_THREADS", NULL, "overrides OMP_NUM_THREADS in OpenBLAS: a different number creates a second thread pool"},
 };
 
 const char *pr_leftover_name(size_t i)

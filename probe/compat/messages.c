@@ -15,15 +15,15 @@ static const struct {
 	const char *word, *text;
 } faults[] = {
 	{"program", "an error of the program or its configuration"},
-	{"install", "packages or libraries that do not fit this host or each other"},
+	{"install", "packages or libraries that are incompatible with this host or with each other"},
 	{"driver", "the driver or its setup"},
 	{"hardware", "the hardware"},
 	{"limit", "a limit of memory, disk space, files or time"},
 	{"network", "the network or another rank"},
 	{"container", "the container or the scheduler that started the program"},
 	{"system", "the operating system or its configuration"},
-	{"notice", "no error"},
-	{"several", "several causes: the message alone does not tell which"},
+	{"notice", "not an error"},
+	{"several", "several causes: the message alone does not identify the cause"},
 };
 
 const char *pr_message_fault(const struct pr_message *m)

@@ -12,7 +12,7 @@ enum answer { NO, YES, UNKNOWN };
 static int broken(struct gt_err *err, const char *condition)
 {
 	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-			    "\"%.100s\" is no condition of NVIDIA_REQUIRE_CUDA: expected cuda, driver, arch or brand, an "
+			    "\"%.100s\" is not a condition of NVIDIA_REQUIRE_CUDA: expected cuda, driver, arch or brand, an "
 			    "operator and a value",
 			    condition);
 }

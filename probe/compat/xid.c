@@ -27,12 +27,12 @@ static const char *const fault_names[][2] = {
 	[PR_FAULT_PROGRAM] = {"program", "the program that ran on the GPU"},
 	[PR_FAULT_DRIVER] = {"driver", "the driver or the GPU's firmware"},
 	[PR_FAULT_HARDWARE] = {"hardware", "the hardware"},
-	[PR_FAULT_GPU] = {"gpu", "the driver or the GPU: NVIDIA does not say which"},
+	[PR_FAULT_GPU] = {"gpu", "the driver or the GPU; NVIDIA does not specify which"},
 	[PR_FAULT_LINK] = {"link", "an NVLink"},
 	[PR_FAULT_POWER] = {"power", "power or cooling"},
 	[PR_FAULT_FABRIC] = {"fabric", "the configuration of the NVLink fabric"},
-	[PR_FAULT_NOTICE] = {"notice", "none: it is not an error"},
-	[PR_FAULT_UNUSED] = {"unused", "not known"},
+	[PR_FAULT_NOTICE] = {"notice", "none: not an error"},
+	[PR_FAULT_UNUSED] = {"unused", "unknown"},
 };
 
 const char *pr_xid_fault_word(enum pr_xid_fault fault)
@@ -47,14 +47,14 @@ const char *pr_xid_fault_text(enum pr_xid_fault fault)
 
 static const char *const action_names[][2] = {
 	[PR_ACTION_NONE] = {"none", "nothing"},
-	[PR_ACTION_PROGRAM] = {"program", "restart the program; if the number comes again, find its cause in the program first"},
-	[PR_ACTION_RESET] = {"reset", "end what uses the GPU, then reset it or reboot"},
-	[PR_ACTION_READ] = {"read", "read the line: it tells whether a reset is needed"},
+	[PR_ACTION_PROGRAM] = {"program", "restart the program; if the error recurs, look for its cause in the program first"},
+	[PR_ACTION_RESET] = {"reset", "end all programs on the GPU, then reset it or reboot"},
+	[PR_ACTION_READ] = {"read", "read the line, which states whether a reset is needed"},
 	[PR_ACTION_FABRIC] = {"fabric", "correct the partitions of the Fabric Manager, then restart it"},
-	[PR_ACTION_REBOOT] = {"reboot", "take the host out of service and reboot it; if it comes again, have it repaired"},
+	[PR_ACTION_REBOOT] = {"reboot", "take the host out of service and reboot it; if the error recurs, have the host repaired"},
 	[PR_ACTION_POWER] = {"power", "check the power cable and the cooling"},
 	[PR_ACTION_UPDATE] = {"update", "update driver and firmware"},
-	[PR_ACTION_SUPPORT] = {"support", "watch it; if it comes again, ask the vendor"},
+	[PR_ACTION_SUPPORT] = {"support", "watch for more; if the error recurs, ask the vendor"},
 };
 
 const char *pr_xid_action_word(enum pr_xid_action action)

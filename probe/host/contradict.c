@@ -41,7 +41,7 @@ static void compare_nodes(struct pr_host *h)
 			if (!gt_set_count(&both))
 				continue;
 			list = gt_set_format(&both);
-			note(h, "nodes %d and %d overlap: CPU list %s is on both", h->node[k].id, h->node[i].id, list);
+			note(h, "nodes %d and %d overlap: both contain the CPUs %s", h->node[k].id, h->node[i].id, list);
 			break;
 		}
 }
@@ -62,7 +62,7 @@ static void compare_with_hwloc(struct gt_fsroot *fs, struct pr_host *h)
 		if (!gt_set_count(&node->cpus))
 			continue;
 		if (!same) {
-			note(h, "sysfs has node %d, hwloc has not", node->id);
+			note(h, "node %d is in sysfs but not in hwloc", node->id);
 			continue;
 		}
 		gt_set_copy(&cpus, &same->cpus);
@@ -71,7 +71,7 @@ static void compare_with_hwloc(struct gt_fsroot *fs, struct pr_host *h)
 			continue;
 		one = gt_set_format(&node->cpus);
 		two = gt_set_format(&cpus);
-		note(h, "node %d has CPUs %s by sysfs, %s by hwloc", node->id, one, *two ? two : "none");
+		note(h, "node %d has CPUs %s in sysfs, but %s in hwloc", node->id, one, *two ? two : "none");
 	}
 	pr_free_nodes(all, n);
 }
@@ -91,7 +91,7 @@ static void compare_device(struct pr_host *h, const struct pr_pci *d)
 	gt_auto_set near = { 0 };
 
 	if (pr_has(d->numa_node) && !n) {
-		note(h, "%s lies on node %d, which does not exist", d->address, (int)d->numa_node.v);
+		note(h, "%s is on node %d, which does not exist", d->address, (int)d->numa_node.v);
 		return;
 	}
 	if (!n || !gt_set_count(&n->cpus) || !d->local_cpulist.v || gt_parse_cpulist(d->local_cpulist.v, &near) < 0)
@@ -100,7 +100,7 @@ static void compare_device(struct pr_host *h, const struct pr_pci *d)
 	if (gt_set_equal(&near, &n->cpus))
 		return;
 	node = gt_set_format(&n->cpus);
-	note(h, "%s lies on node %d (CPUs %s), but its local_cpulist is %s", d->address, n->id, node,
+	note(h, "%s is on node %d (CPUs %s), but its local_cpulist is %s", d->address, n->id, node,
 	     *d->local_cpulist.v ? d->local_cpulist.v : "empty");
 }
 

@@ -53,7 +53,7 @@ static void take_answer(struct pr_host *h, const char *text, size_t len)
 
 	if (gt_json_parse(text, len, "cuda", &doc, NULL) < 0) {
 		h->cuda.init.state = PR_BROKEN;
-		h->cuda.text = "the child process that started CUDA died";
+		h->cuda.text = "the child process that initialised CUDA died";
 		return;
 	}
 	h->cuda.text = pr_keep(h, gt_json_get_str(doc, "text", NULL));
@@ -75,7 +75,7 @@ void pr_discover_cuda(struct gt_fsroot *fs, struct pr_host *h, double timeout_s)
 	}
 	if (gt_spawn(&s, NULL) == -ETIMEDOUT) {
 		h->cuda.init.state = PR_BROKEN;
-		h->cuda.text = pr_own(h, gt_xasprintf("CUDA did not start within %g s", timeout_s));
+		h->cuda.text = pr_own(h, gt_xasprintf("CUDA did not initialise within %g s", timeout_s));
 	} else {
 		take_answer(h, s.out ? s.out : "", s.out_len);
 	}

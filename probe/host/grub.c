@@ -86,7 +86,7 @@ static void report_missing(struct grub *g, const struct pr_params *old, const st
 				gt_buf_printf(&missing, "%s%s", missing.len ? " " : "", old->p[k].word);
 		if (missing.len)
 			sc_find(g->out, SC_WARN, first->file, first->line,
-				gt_xasprintf("does not reach the kernel: %.200s; %s:%u sets %s anew, without $%s in it",
+				gt_xasprintf("does not reach the kernel: %.200s; %s:%u sets %s again, without $%s in the value",
 					     missing.s, file, line, name, name));
 	}
 }
@@ -177,17 +177,17 @@ static const char *take_assignment(struct grub *g, const char *p, const char *fi
 		if (*end == '+' && end[1] == '=')
 			sc_find(g->out, SC_WARN, file, line,
 				gt_xasprintf(
-					"no assignment: += is bash's, and GRUB's files are read by sh; %s=\"$%s ...\"",
+					"not an assignment: += is syntax of bash, but sh reads GRUB's files; write %s=\"$%s ...\"",
 					name, name));
 		else if (end[strspn(end, " \t")] == '=')
 			sc_find(g->out, SC_WARN, file, line,
-				gt_xasprintf("no assignment: sh allows no blank before the = of %s", name));
+				gt_xasprintf("not an assignment: sh allows no blank before the = of %s", name));
 		return eol;
 	}
 	after = unquote(end + 1, &value);
 	if (!after) {
 		sc_find(g->out, SC_BAD, file, line,
-			gt_xasprintf("a quote is not closed: update-grub fails at %s", name));
+			gt_xasprintf("a quote is not closed, so update-grub fails at %s", name));
 		return p + strlen(p);
 	}
 	for (size_t v = 0; v < N_VARS; v++)
@@ -196,7 +196,7 @@ static const char *take_assignment(struct grub *g, const char *p, const char *fi
 			return strchrnul(after, '\n');
 		}
 	if (!known)
-		sc_find(g->out, SC_WARN, file, line, gt_xasprintf("never used: GRUB knows no %s", name));
+		sc_find(g->out, SC_WARN, file, line, gt_xasprintf("has no effect: GRUB has no variable %s", name));
 	return strchrnul(after, '\n');
 }
 

@@ -403,7 +403,7 @@ static void take_answer(struct pr_host *h, const char *text, size_t len)
 
 	if (gt_json_parse(text, len, "nvml", &doc, NULL) < 0) {
 		h->nvml.answer = PR_NVML_ERROR;
-		h->nvml.text = "the child process that asked NVML died";
+		h->nvml.text = "the child process that queried NVML died";
 		return;
 	}
 	h->nvml.text = pr_keep(h, gt_json_get_str(doc, "error", NULL));
@@ -431,7 +431,7 @@ static void query_in_child(struct pr_host *h, double timeout_s)
 
 	if (r == -ETIMEDOUT) {
 		h->nvml.answer = PR_NVML_TIMEOUT;
-		h->nvml.text = pr_own(h, gt_xasprintf("NVML gave no answer within %g s", timeout_s));
+		h->nvml.text = pr_own(h, gt_xasprintf("NVML did not respond within %g s", timeout_s));
 	} else {
 		take_answer(h, s.out ? s.out : "", s.out_len);
 	}

@@ -169,7 +169,7 @@ static int take_answer(const char *path, char *text, struct pr_openblas_answer *
 		if (!isalnum((unsigned char)core[i]) && core[i] != '_')
 			n = 0;
 	if (!n || n >= sizeof(a.core) || !config)
-		return gt_fail(err, EIO, "%s does not say which kernels it computes with", path);
+		return gt_fail(err, EIO, "%s does not report its kernels", path);
 	memcpy(a.core, core, n);
 	take_config(config, &a);
 	*ret = a;
@@ -183,7 +183,7 @@ static int check_owner(struct gt_fsroot *live, const char *path, struct gt_err *
 	struct stat st;
 
 	if (gt_fs_stat(live, path, &st) < 0)
-		return gt_fail(err, ENOENT, "%s is not there", path);
+		return gt_fail(err, ENOENT, "%s does not exist", path);
 	why = gt_check_file_trust(live, &st);
 	if (!why && geteuid() == 0)
 		why = gt_check_dirs_trust(live, path);
@@ -201,15 +201,15 @@ int pr_openblas_query(struct gt_fsroot *live, const char *path, const char *core
 		return r;
 	r = gt_spawn(&s, NULL);
 	if (r == -ETIMEDOUT)
-		gt_fail(err, ETIMEDOUT, "%s does not come back within %d s when it is loaded", path, WAIT_S);
+		gt_fail(err, ETIMEDOUT, "%s does not finish loading within %d s", path, WAIT_S);
 	else if (r < 0)
-		gt_fail(err, -r, "%s cannot be asked: no child process", path);
+		gt_fail(err, -r, "%s cannot be queried: no child process", path);
 	else if (s.status == 1 && s.out_len)
-		r = gt_fail(err, ENOEXEC, "%s does not load", path);
+		r = gt_fail(err, ENOEXEC, "%s cannot be loaded", path);
 	else if (s.status == 2)
-		r = gt_fail(err, ENOSYS, "%s is no OpenBLAS that can tell its kernels", path);
+		r = gt_fail(err, ENOSYS, "%s is not an OpenBLAS that reports its kernels", path);
 	else if (s.status)
-		r = gt_fail(err, EIO, "%s ends the program that loads it (status %d)", path, s.status);
+		r = gt_fail(err, EIO, "%s crashes the program that loads it (status %d)", path, s.status);
 	else
 		r = take_answer(path, s.out, ret, err);
 	gt_spawn_clear(&s);

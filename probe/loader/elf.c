@@ -27,7 +27,7 @@ struct reader {
 
 static int broken(struct reader *r, const char *what)
 {
-	return gt_fail(r->err, EINVAL, "%s is a broken ELF file: %s", r->name, what);
+	return gt_fail(r->err, EINVAL, "%s is a malformed ELF file: %s", r->name, what);
 }
 
 static uint64_t number(const struct reader *r, const unsigned char *p, size_t size)
@@ -52,7 +52,7 @@ static int read_segments(struct reader *r, uint64_t offset)
 	gt_autofree unsigned char *all = gt_xcalloc(GT_MAX(r->n_ph, 1), size);
 
 	if (r->source(r->arg, offset, all, r->n_ph * size) < 0)
-		return broken(r, "its program headers lie behind its end");
+		return broken(r, "its program headers are past the end of the file");
 	r->ph = gt_xcalloc(GT_MAX(r->n_ph, 1), sizeof(*r->ph));
 	for (size_t i = 0; i < r->n_ph; i++) {
 		const unsigned char *p = all + i * size;
@@ -74,11 +74,11 @@ static int read_header(struct reader *r, struct pr_elf *e)
 		return gt_fail(r->err, ENOEXEC, "%s is not an ELF file", r->name);
 	if ((h[EI_CLASS] != ELFCLASS64 && h[EI_CLASS] != ELFCLASS32) ||
 	    (h[EI_DATA] != ELFDATA2LSB && h[EI_DATA] != ELFDATA2MSB))
-		return broken(r, "neither 32 nor 64 bits");
+		return broken(r, "it has neither 32 nor 64 bits");
 	r->wide = h[EI_CLASS] == ELFCLASS64;
 	r->swap = h[EI_DATA] == ELFDATA2MSB; /* number() reads from the low byte */
 	if (r->source(r->arg, 0, h, SIZE(r, Ehdr)) < 0)
-		return broken(r, "the header is cut off");
+		return broken(r, "its header is truncated");
 	e->bits = r->wide ? 64 : 32;
 	e->machine = (unsigned)FIELD(r, h, Ehdr, e_machine);
 	e->type = (unsigned)FIELD(r, h, Ehdr, e_type);
@@ -148,12 +148,12 @@ static int take_string(struct reader *r, struct pr_elf *e, uint64_t tag, uint64_
 	char *s;
 
 	if (value >= strsz)
-		return broken(r, "a name lies behind its string table");
+		return broken(r, "a name is past the end of its string table");
 	if (to ? *to != NULL : e->needed.n >= MOST_NEEDED) /* only the first one counts; a hostile file may have 65,000 */
 		return 0;
 	s = string_at(r, strtab + value);
 	if (!s)
-		return broken(r, "a name has no end");
+		return broken(r, "a name is not terminated");
 	if (to)
 		*to = s;
 	else
@@ -175,7 +175,7 @@ static int read_entries(struct reader *r, const Elf64_Phdr *p, struct entry **re
 		return broken(r, "its dynamic section is too long");
 	all = gt_xcalloc(GT_MAX(most, 1), size);
 	if (r->source(r->arg, p->p_offset, all, most * size) < 0)
-		return broken(r, "its dynamic section lies behind its end");
+		return broken(r, "its dynamic section is past the end of the file");
 	list = gt_xcalloc(GT_MAX(most, 1), sizeof(*list));
 	for (; n < most; n++) {
 		list[n] = (struct entry){FIELD(r, all + n * size, Dyn, d_tag), FIELD(r, all + n * size, Dyn, d_un)};

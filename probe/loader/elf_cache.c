@@ -95,7 +95,7 @@ static int read_fact(struct pr_elf_cache *e, const char *path, struct pr_elf *re
 		return r;
 	body = strchr(text, '\n'); /* the first line is the path, for human readers */
 	r = body ? pr_elf_parse_text(body + 1, ret) : -EINVAL;
-	return r < 0 ? gt_fail(err, EINVAL, "the fact %s of %s is broken", name, path) : 0;
+	return r < 0 ? gt_fail(err, EINVAL, "the fact %s of %s is malformed", name, path) : 0;
 }
 
 static void read_file(struct pr_elf_cache *e, struct known *k)

@@ -138,9 +138,9 @@ static bool is_secure(struct gt_fsroot *fs, const char *path)
 static int check_program(const struct pr_elf *elf, const char *path, struct gt_err *err)
 {
 	if (!elf->dynamic)
-		return gt_fail(err, ENOEXEC, "%s is statically linked: it loads no libraries", path);
+		return gt_fail(err, ENOEXEC, "%s is statically linked, so it loads no libraries", path);
 	if (elf->interp && strstr(elf->interp, "musl"))
-		return gt_fail(err, ENOTSUP, "%s is linked for musl (%s), whose loader has other rules than glibc's",
+		return gt_fail(err, ENOTSUP, "%s is linked for musl (%s), whose loader works differently from glibc's",
 			       path, elf->interp);
 	return 0;
 }

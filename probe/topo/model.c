@@ -74,7 +74,7 @@ static void find_node(struct topo *t, struct device *d)
 		d->node = pr_value(only);
 		d->node_from = "nvml";
 	} else if (d->node.v != only && t->h->n_node > 1) {
-		contradict(t, "%s (%s) lies on node %d by sysfs, by node %d for NVML", d->name, d->pci->address,
+		contradict(t, "%s (%s) is on node %d by sysfs, but near node %d by NVML", d->name, d->pci->address,
 			   (int)d->node.v, only);
 	}
 }
@@ -94,7 +94,7 @@ static void compare_cpus(struct topo *t, const struct device *d)
 		return;
 	one = gt_set_format(&sysfs);
 	two = gt_set_format(&nvml);
-	contradict(t, "%s (%s) is near CPUs %s by sysfs, %s for NVML", d->name, d->pci->address, one, two);
+	contradict(t, "%s (%s) is near CPUs %s by sysfs, but %s by NVML", d->name, d->pci->address, one, two);
 }
 
 /* Numbers GPUs by NVML's index, which programs use, if every GPU has one. Other devices are counted. */
@@ -284,7 +284,7 @@ static json_t *edge(struct topo *t, const struct device *a, const struct device 
 		pcie = nvml;
 		from = "nvml";
 	} else if (nvml && strcmp(nvml, pcie)) {
-		contradict(t, "%s to %s is %s by the %s, %s for NVML", a->name, b->name, pcie, from, nvml);
+		contradict(t, "%s to %s is %s by the %s, but %s by NVML", a->name, b->name, pcie, from, nvml);
 	}
 	if (links)
 		nv = gt_xasprintf("NV%d", links);

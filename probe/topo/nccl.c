@@ -260,7 +260,7 @@ int pr_topo_nccl(const json_t *doc, struct gt_buf *out, struct gt_err *err)
 		put_node(&w, -1, NULL);
 	gt_buf_puts(out, "</system>\n");
 	if (w.elements > NCCL_NODES_MAX)
-		return gt_fail_exit(err, GT_EXIT_USAGE, E2BIG, "NCCL reads at most %d elements, this host has %zu",
+		return gt_fail_exit(err, GT_EXIT_USAGE, E2BIG, "NCCL reads at most %d elements, but this host has %zu",
 				    NCCL_NODES_MAX, w.elements);
 	return 0;
 }

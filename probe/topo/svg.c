@@ -239,7 +239,7 @@ static void put_device(struct drawing *d, const struct row *r)
 	gt_buf_puts(d->out, " ");
 	gt_buf_xml(d->out, pci);
 	gt_buf_puts(d->out, ", near CPUs ");
-	gt_buf_xml(d->out, gt_json_get_str(r->device, "local_cpulist", "not known"));
+	gt_buf_xml(d->out, gt_json_get_str(r->device, "local_cpulist", "unknown"));
 	gt_buf_puts(d->out, "</title>\n");
 	put_box(d, d->device_x, r->y - BOX / 2, DEVICE_W, BOX, kind);
 	put_text(d, d->device_x + 10, r->y - 3, "name", "start", name);
@@ -313,14 +313,14 @@ static void put_direct(struct drawing *d)
 static void put_node(struct drawing *d, const json_t *node, int top, int bottom)
 {
 	int y = top - 6, h = GT_MAX(bottom - top - ROW + BOX + 12, 84);
-	char text[128], mem[32] = "memory not known";
+	char text[128], mem[32] = "memory unknown";
 	const json_t *distances = json_object_get(node, "distances"), *v;
 	size_t i;
 
 	put_box(d, NODE_X, y, NODE_W, h, node ? "node" : "node lost");
 	if (!node) {
-		put_text(d, NODE_X + 12, y + 24, "name", "start", "node not known");
-		put_text(d, NODE_X + 12, y + 44, "small soft", "start", "the firmware does not say");
+		put_text(d, NODE_X + 12, y + 24, "name", "start", "unknown node");
+		put_text(d, NODE_X + 12, y + 44, "small soft", "start", "not reported by the firmware");
 		return;
 	}
 	snprintf(text, sizeof(text), "node %d", (int)gt_json_get_int(node, "id", -1));
@@ -383,7 +383,7 @@ static int put_doubts(struct drawing *d, int y)
 	size_t i;
 
 	if (json_array_size(list))
-		put_text(d, NODE_X, y += 18, "name", "start", "Sources that disagree");
+		put_text(d, NODE_X, y += 18, "name", "start", "Contradictions");
 	json_array_foreach(list, i, c) put_text(d, NODE_X, y += 18, "bad small", "start", json_string_value(c));
 	return y;
 }
@@ -392,7 +392,7 @@ static int put_doubts(struct drawing *d, int y)
 static void put_unknown(struct drawing *d)
 {
 	const char *state = gt_json_get_str(json_object_get(d->doc, "nvml"), "state", "ok");
-	gt_autofree char *text = gt_xasprintf("NVLinks are not known: NVML %s", state);
+	gt_autofree char *text = gt_xasprintf("NVLinks unknown: NVML %s", state);
 
 	for (size_t i = 0; strcmp(state, "ok") && i < d->n_row; i++)
 		if (!strcmp(gt_json_get_str(d->row[i].device, "kind", ""), "GPU")) {
@@ -415,14 +415,14 @@ static void describe(struct gt_buf *out, const json_t *doc, int bad)
 		if (!is_bad(json_object_get(d, "link")))
 			continue;
 		link_text(json_object_get(d, "link"), text, sizeof(text));
-		gt_buf_puts(out, any ? "; " : "Links that could do more: ");
+		gt_buf_puts(out, any ? "; " : "Degraded links: ");
 		gt_buf_xml(out, gt_json_get_str(d, "name", ""));
 		gt_buf_printf(out, " %s", text + 2);
 		any = true;
 	}
 	gt_buf_puts(out, any   ? "."
-			 : bad ? "A link could do more."
-			       : "Every link does what it can, as far as is known.");
+			 : bad ? "A link is degraded."
+			       : "No degraded link is known.");
 }
 
 void pr_topo_svg(const json_t *doc, struct gt_buf *out)
@@ -458,8 +458,8 @@ void pr_topo_svg(const json_t *doc, struct gt_buf *out)
 	d.out = out;
 	put_text(&d, NODE_X, 30, "head", "start", gt_json_get_str(json_object_get(doc, "cpu"), "model_name", "Host"));
 	put_text(&d, NODE_X, 50, d.bad ? "bad" : "soft", "start",
-		 d.bad ? "! marks a link that is narrower or slower than both of its ends can"
-		       : "every link does what it can, as far as is known");
+		 d.bad ? "! marks a link that is narrower or slower than both of its ends support"
+		       : "no degraded link is known");
 	put_unknown(&d);
 	gt_buf_puts(out, body.s ? body.s : "");
 	gt_buf_puts(out, "</svg>\n");

@@ -8,33 +8,33 @@ struct metric {
 	double scale;
 };
 static const struct metric of_gpu[] = {
-	{"compute_percent", "compute_ratio", "share of the time in which a kernel ran", 0.01},
-	{"memory_busy_percent", "memory_busy_ratio", "share of the time in which memory was read or written", 0.01},
+	{"compute_percent", "compute_ratio", "share of the time with a kernel running", 0.01},
+	{"memory_busy_percent", "memory_busy_ratio", "share of the time with memory being read or written", 0.01},
 	{"memory_used_bytes", "memory_used_bytes", "memory in use", 1},
 	{"memory_total_bytes", "memory_size_bytes", "memory of the GPU", 1},
-	{"pcie_rx_bytes_per_s", "pcie_receive_bytes_per_second", "from the host, over PCIe", 1},
-	{"pcie_tx_bytes_per_s", "pcie_transmit_bytes_per_second", "to the host, over PCIe", 1},
-	{"pcie_gen", "pcie_generation", "of the link as it runs", 1},
-	{"pcie_width", "pcie_lanes", "of the link as it runs", 1},
+	{"pcie_rx_bytes_per_s", "pcie_receive_bytes_per_second", "traffic from the host over PCIe", 1},
+	{"pcie_tx_bytes_per_s", "pcie_transmit_bytes_per_second", "traffic to the host over PCIe", 1},
+	{"pcie_gen", "pcie_generation", "current generation of the link", 1},
+	{"pcie_width", "pcie_lanes", "current lanes of the link", 1},
 	{"sm_mhz", "sm_clock_hertz", "clock of the multiprocessors", 1e6},
 	{"memory_mhz", "memory_clock_hertz", "clock of the memory", 1e6},
-	{"power_w", "power_watts", "power drawn", 1},
-	{"power_limit_w", "power_limit_watts", "power limit in force", 1},
-	{"temperature_c", "temperature_celsius", "temperature of the die", 1},
+	{"power_w", "power_watts", "power draw", 1},
+	{"power_limit_w", "power_limit_watts", "power limit", 1},
+	{"temperature_c", "temperature_celsius", "GPU temperature", 1},
 };
 static const struct metric of_node[] = {
-	{"cpu_percent", "cpu_busy_ratio", "share of the time of its CPUs", 0.01},
-	{"busiest_cpu_percent", "busiest_cpu_ratio", "of the CPU that is busiest", 0.01},
-	{"iowait_percent", "iowait_ratio", "share of the time of its CPUs that waits for a disk", 0.01},
+	{"cpu_percent", "cpu_busy_ratio", "busy share of its CPUs", 0.01},
+	{"busiest_cpu_percent", "busiest_cpu_ratio", "busy share of the busiest CPU", 0.01},
+	{"iowait_percent", "iowait_ratio", "share of the time of its CPUs spent waiting for a disk", 0.01},
 	{"memory_total_bytes", "memory_size_bytes", "memory of the node", 1},
 	{"memory_free_bytes", "memory_free_bytes", "unused", 1},
 	{"memory_cache_bytes", "memory_cache_bytes", "files", 1},
-	{"remote_pages_percent", "remote_pages_ratio", "share of new pages that go to processes of other nodes", 0.01},
+	{"remote_pages_percent", "remote_pages_ratio", "share of new pages allocated for processes of other nodes", 0.01},
 };
 static const struct metric of_host[] = {
-	{"cpu_some_percent", "cpu_stalled_ratio", "share of the time in which a task waited for a CPU", 0.01},
-	{"memory_some_percent", "memory_stalled_ratio", "share of the time in which a task waited for memory", 0.01},
-	{"io_some_percent", "io_stalled_ratio", "share of the time in which a task waited for a disk", 0.01},
+	{"cpu_some_percent", "cpu_stalled_ratio", "share of the time with a task waiting for a CPU", 0.01},
+	{"memory_some_percent", "memory_stalled_ratio", "share of the time with a task waiting for memory", 0.01},
+	{"io_some_percent", "io_stalled_ratio", "share of the time with a task waiting for a disk", 0.01},
 };
 
 static void head(struct gt_buf *out, const char *of, const struct metric *m)
@@ -93,7 +93,7 @@ static void put_metric(struct gt_buf *out, const json_t *list, const char *of, c
 
 static void put_reasons(struct gt_buf *out, const json_t *gpus)
 {
-	static const struct metric m = {NULL, "clock_held", "1 for each reason that holds the clocks down", 1};
+	static const struct metric m = {NULL, "clock_held", "1 for each reason that limits the clocks", 1};
 	const json_t *g, *r;
 	bool any = false;
 	size_t i, k;
@@ -113,8 +113,8 @@ static void put_reasons(struct gt_buf *out, const json_t *gpus)
 
 void pr_watch_metrics(const json_t *sample, struct gt_buf *out)
 {
-	static const struct metric seen = {NULL, "pattern", "1 for each pattern that is seen now", 1},
-				   up = {NULL, "nvml_up", "1 if NVML answers, 0 if it should and does not", 1};
+	static const struct metric seen = {NULL, "pattern", "1 for each active pattern", 1},
+				   up = {NULL, "nvml_up", "1 if NVML responds, 0 if it fails", 1};
 	const json_t *gpus = json_object_get(sample, "gpus"), *nodes = json_object_get(sample, "nodes"),
 		     *pressure = json_object_get(sample, "pressure"), *patterns = json_object_get(sample, "patterns"),
 		     *p;

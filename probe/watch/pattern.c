@@ -157,7 +157,7 @@ static void find_silent(const struct pr_pattern *p, json_t *const *window, size_
 	const char *state = gt_json_get_str(s, "gpu_state", "");
 
 	if (!strcmp(state, "timeout") || !strcmp(state, "error"))
-		add(p, found, "host", "%.300s", gt_json_get_str(s, "gpu_text", "NVML does not answer"));
+		add(p, found, "host", "%.300s", gt_json_get_str(s, "gpu_text", "NVML does not respond"));
 }
 
 static void find_lost(const struct pr_pattern *p, json_t *const *window, size_t n, json_t *found)
@@ -183,7 +183,7 @@ static void find_idle(const struct pr_pattern *p, json_t *const *window, size_t 
 			   g) if (in_use(window, n, g) && gpu_mean(window, n, g, "compute_percent", &busy) && busy < 10)
 	{
 		gpu_mean(window, n, g, "memory_used_bytes", &used);
-		add(p, found, gpu_name(g, name, sizeof(name)), "holds %.1f GiB, computes %.0f %% of the time",
+		add(p, found, gpu_name(g, name, sizeof(name)), "uses %.1f GiB, computes %.0f %% of the time",
 		    used / (1 << 30), busy);
 	}
 }
@@ -266,7 +266,7 @@ static void find_throttled(const struct pr_pattern *p, json_t *const *window, si
 
 	json_array_foreach(gpus_of(latest(window, n)), i,
 			   g) if (held_by(window, n, gt_json_get_int(g, "index", -1), bad, &why) >= 0.5)
-		add(p, found, gpu_name(g, name, sizeof(name)), "clocks are held down: %s, at %d C", why,
+		add(p, found, gpu_name(g, name, sizeof(name)), "clocks are reduced: %s, at %d C", why,
 		    (int)gt_json_get_int(g, "temperature_c", 0));
 }
 
@@ -315,8 +315,8 @@ static void find_saturated(const struct pr_pattern *p, json_t *const *window, si
 		for (size_t k = 0; rate > 0 && k < GT_ARRAY_SIZE(directions); k++)
 			if (gpu_mean(window, n, g, directions[k].key, &v) && v >= 0.75 * rate)
 				add(p, found, gpu_name(g, name, sizeof(name)),
-				    "%.1f GB/s %s, of %.1f that PCIe gen %d x%d can", v / 1e9, directions[k].direction, rate / 1e9,
-				    gen, width);
+				    "%.1f GB/s %s, of a maximum of %.1f at PCIe gen %d x%d", v / 1e9, directions[k].direction,
+				    rate / 1e9, gen, width);
 	}
 }
 
@@ -337,7 +337,7 @@ static void find_narrow(const struct pr_pattern *p, json_t *const *window, size_
 
 		if ((width && width < max_width) || slow)
 			add(p, found, gpu_name(g, name, sizeof(name)),
-			    "runs at PCIe gen %d x%d; card and slot can gen %d x%d", gen, width, max_gen, max_width);
+			    "runs at PCIe gen %d x%d; GPU and slot support gen %d x%d", gen, width, max_gen, max_width);
 	}
 }
 
@@ -352,11 +352,11 @@ static void find_cpu_bound(const struct pr_pattern *p, json_t *const *window, si
 	allowed_mean(window, n, &cpu);
 	pressure_mean(window, n, "cpu_some_percent", &waits);
 	if (cpu >= 90)
-		add(p, found, "host", "the cards in use compute %.0f %% of the time, the CPUs are %.0f %% busy", busy,
+		add(p, found, "host", "the GPUs in use compute %.0f %% of the time; the CPUs are %.0f %% busy", busy,
 		    cpu);
 	else if (waits >= 30)
 		add(p, found, "host",
-		    "the cards in use compute %.0f %% of the time; %.0f %% of it a task waits for a CPU", busy, waits);
+		    "the GPUs in use compute %.0f %% of the time; a task waits for a CPU %.0f %% of the time", busy, waits);
 }
 
 static void find_one_thread(const struct pr_pattern *p, json_t *const *window, size_t n, json_t *found)
@@ -371,7 +371,7 @@ static void find_one_thread(const struct pr_pattern *p, json_t *const *window, s
 			   node) if (node_mean(window, n, node, "busiest_cpu_percent", &most) && most >= 97)
 	{
 		add(p, found, "host",
-		    "the cards in use compute %.0f %% of the time; CPU %d is %.0f %% busy, all together %.0f %%", busy,
+		    "the GPUs in use compute %.0f %% of the time; CPU %d is %.0f %% busy, all CPUs %.0f %%", busy,
 		    (int)gt_json_get_int(node, "busiest_cpu", -1), most, cpu);
 		return;
 	}
@@ -384,7 +384,7 @@ static void find_disk_bound(const struct pr_pattern *p, json_t *const *window, s
 	if (busy_mean(window, n, &busy) && busy < 80 && pressure_mean(window, n, "io_some_percent", &waits) &&
 	    waits >= 20)
 		add(p, found, "host",
-		    "the cards in use compute %.0f %% of the time; %.0f %% of it a task waits for a disk", busy, waits);
+		    "the GPUs in use compute %.0f %% of the time; a task waits for a disk %.0f %% of the time", busy, waits);
 }
 
 /* ---- nodes ---- */
@@ -415,7 +415,7 @@ static void find_uneven_nodes(const struct pr_pattern *p, json_t *const *window,
 		roomy = (int)gt_json_get_int(node, "id", -1);
 	}
 	json_array_foreach(nodes, i, node) if (most > 30 && spare(window, n, node, &v) && v < 5)
-		add(p, found, node_name(node, name, sizeof(name)), "%.1f %% of its memory is left, of node %d %.0f %%",
+		add(p, found, node_name(node, name, sizeof(name)), "%.1f %% of its memory is available; of node %d %.0f %%",
 		    v, roomy, most);
 }
 
@@ -430,7 +430,7 @@ static void find_remote(const struct pr_pattern *p, json_t *const *window, size_
 			   node) if (node_mean(window, n, node, "remote_pages_percent", &share) && share >= 30 &&
 				     node_mean(window, n, node, "pages_per_s", &rate) && rate >= 1000)
 		add(p, found, node_name(node, name, sizeof(name)),
-		    "%.0f %% of its %.0f new pages a second go to processes of other nodes", share, rate);
+		    "%.0f %% of its %.0f new pages per second are for processes of other nodes", share, rate);
 }
 
 static void find_memory(const struct pr_pattern *p, json_t *const *window, size_t n, json_t *found)
@@ -438,26 +438,26 @@ static void find_memory(const struct pr_pattern *p, json_t *const *window, size_
 	double stalled;
 
 	if (pressure_mean(window, n, "memory_full_percent", &stalled) && stalled >= 5)
-		add(p, found, "host", "%.0f %% of the time nothing runs because memory is short", stalled);
+		add(p, found, "host", "no task runs %.0f %% of the time for lack of memory", stalled);
 }
 
 #define PATTERN(name, id_, title_)                                                                                     \
 	static const struct pr_pattern name = {.id = id_, .title = title_, .find = find_##name}
-PATTERN(silent, "nvml.silent", "the driver does not answer");
-PATTERN(lost, "gpu.lost", "a card does not answer any more");
-PATTERN(idle, "gpu.idle", "a program holds the card and does not compute");
-PATTERN(uneven_memory, "gpu.uneven-memory", "one card is much fuller than another");
-PATTERN(uneven_compute, "gpu.uneven-compute", "one card works much more than another");
-PATTERN(throttled, "gpu.throttled", "heat or the power supply holds the clocks down");
+PATTERN(silent, "nvml.silent", "the driver does not respond");
+PATTERN(lost, "gpu.lost", "a GPU does not respond");
+PATTERN(idle, "gpu.idle", "a program holds GPU memory but does not compute");
+PATTERN(uneven_memory, "gpu.uneven-memory", "one GPU uses much more memory than another");
+PATTERN(uneven_compute, "gpu.uneven-compute", "one GPU is much busier than another");
+PATTERN(throttled, "gpu.throttled", "heat or the power supply reduces the clocks");
 PATTERN(power_cap, "gpu.power-cap", "the power limit costs a quarter of the clock or more");
-PATTERN(saturated, "pcie.saturated", "the PCIe link of the card is full");
-PATTERN(narrow, "pcie.narrow", "the PCIe link is narrower or slower than it could be");
-PATTERN(cpu_bound, "loader.cpu", "the cards wait for the CPUs");
-PATTERN(one_thread, "loader.thread", "the cards wait for one thread");
-PATTERN(disk_bound, "loader.disk", "the cards wait for a disk");
-PATTERN(uneven_nodes, "node.uneven", "one node is out of memory while another has some");
-PATTERN(remote, "node.remote", "memory is taken from another node");
-PATTERN(memory, "host.memory", "the host is short of memory");
+PATTERN(saturated, "pcie.saturated", "the GPU's PCIe link is saturated");
+PATTERN(narrow, "pcie.narrow", "the PCIe link is narrower or slower than supported");
+PATTERN(cpu_bound, "loader.cpu", "the GPUs wait for the CPUs");
+PATTERN(one_thread, "loader.thread", "the GPUs wait for one thread");
+PATTERN(disk_bound, "loader.disk", "the GPUs wait for a disk");
+PATTERN(uneven_nodes, "node.uneven", "one node is out of memory while another has free memory");
+PATTERN(remote, "node.remote", "memory is allocated from another node");
+PATTERN(memory, "host.memory", "the host is low on memory");
 const struct pr_pattern *const pr_patterns[] = {
 	&silent, &lost,      &idle,       &uneven_memory, &uneven_compute, &throttled, &power_cap, &saturated,
 	&narrow, &cpu_bound, &one_thread, &disk_bound,    &uneven_nodes,   &remote,    &memory,    NULL};

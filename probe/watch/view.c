@@ -149,9 +149,9 @@ static const char *no_gpu_reason(const json_t *sample)
 	const char *state = gt_json_get_str(sample, "gpu_state", "none");
 
 	return !strcmp(state, "none")   ? "no NVIDIA GPU, or no NVML"
-	       : !strcmp(state, "late") ? "NVML has not answered yet"
-	       : !strcmp(state, "ok")   ? "NVML sees no GPU"
-					: gt_json_get_str(sample, "gpu_text", "NVML does not answer");
+	       : !strcmp(state, "late") ? "NVML has not responded yet"
+	       : !strcmp(state, "ok")   ? "NVML reports no GPU"
+					: gt_json_get_str(sample, "gpu_text", "NVML does not respond");
 }
 
 static void print_pressure(FILE *out, const json_t *pressure)
@@ -163,7 +163,7 @@ static void print_pressure(FILE *out, const json_t *pressure)
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(key); i++)
 		if (number(pressure, key[i], &v)) {
-			fprintf(out, "%s%.0f %% %s", any ? ", " : "time in which a task waits for: ", v, name[i]);
+			fprintf(out, "%s%.0f %% %s", any ? ", " : "time with a task waiting for: ", v, name[i]);
 			any = true;
 		}
 	if (any)
@@ -175,7 +175,7 @@ static void print_sample(FILE *out, const json_t *sample, unsigned width, bool c
 	const json_t *gpus = json_object_get(sample, "gpus"), *patterns = json_object_get(sample, "patterns"), *p;
 	size_t i;
 
-	fprintf(out, "gpuprobe watch, %s, ^C ends it with a summary\n\n", clock_of(sample));
+	fprintf(out, "gpuprobe watch, %s; Ctrl-C ends it with a summary\n\n", clock_of(sample));
 	if (json_array_size(gpus))
 		print_gpus(out, gpus, color);
 	else
@@ -336,7 +336,7 @@ void pr_watch_line(struct pr_watch_view *v, const json_t *sample)
 		gt_buf_printf(&b, "%zu GPU%s", n_gpus, n_gpus == 1 ? "" : "s");
 		json_array_foreach(gpus, i, g) n_errors += json_object_get(g, "error") != NULL;
 		if (n_errors)
-			gt_buf_printf(&b, ", %zu without an answer,", n_errors);
+			gt_buf_printf(&b, ", %zu without a response,", n_errors);
 		put_range(&b, " ", gpus, "compute_percent", 1, "%");
 		put_range(&b, ", ", gpus, "memory_used_bytes", 1 << 30, " GiB");
 		put_range(&b, ", PCIe in ", gpus, "pcie_rx_bytes_per_s", 1e9, "");
@@ -411,18 +411,18 @@ void pr_watch_summary(struct pr_watch_view *v, const json_t *summary)
 	unsigned width = gt_term_width(v->out);
 	size_t i;
 
-	fprintf(v->out, "\n%d samples in %.0f s; least/mean/most\n\n", (int)gt_json_get_int(summary, "samples", 0),
+	fprintf(v->out, "\n%d samples in %.0f s; minimum/mean/maximum\n\n", (int)gt_json_get_int(summary, "samples", 0),
 		gt_json_get_real(summary, "seconds", 0));
 	if (json_array_size(json_object_get(summary, "gpus"))) {
 		sum_gpus(v->out, json_object_get(summary, "gpus"), v->color);
 		fputc('\n', v->out);
 	}
 	print_nodes(v->out, json_object_get(summary, "nodes"), v->color, sums);
-	fputs(json_array_size(found) ? "\nSeen:\n" : "\nno pattern was seen\n", v->out);
+	fputs(json_array_size(found) ? "\nSeen:\n" : "\nno pattern found\n", v->out);
 	json_array_foreach(found, i, p)
 	{
 		gt_autofree char *line =
-			gt_xasprintf("%s, %s, %.0f %% of the time; at last: %s", gt_json_get_str(p, "id", ""),
+			gt_xasprintf("%s, %s, %.0f %% of the time; latest: %s", gt_json_get_str(p, "id", ""),
 				     gt_json_get_str(p, "subject", ""), gt_json_get_real(p, "percent", 0),
 				     gt_json_get_str(p, "what", ""));
 

@@ -51,18 +51,18 @@ static int take_field(char *line, const char *where, unsigned number, struct pr_
 		if (strcmp(line, fields[i].key) || *fields[i].to)
 			continue;
 		if (fields[i].plain ? !is_harmless(value) : !is_printable(value) || strlen(value) > 200)
-			return gt_fail(err, EINVAL, "%s:%u: no tool writes such a %s", where, number, fields[i].key);
+			return gt_fail(err, EINVAL, "%s:%u: malformed %s", where, number, fields[i].key);
 		*fields[i].to = gt_xstrdup(value);
 		if (!i)
 			normalise(m->name);
 	}
 	if (!strcmp(line, "Requires-Dist")) {
 		if (!is_printable(value) || m->requires.n >= MOST_REQUIRES)
-			return gt_fail(err, EINVAL, "%s:%u: no tool writes such a Requires-Dist", where, number);
+			return gt_fail(err, EINVAL, "%s:%u: malformed Requires-Dist", where, number);
 		gt_strv_add(&m->requires, value);
 	} else if (!strcmp(line, "Tag")) {
 		if (!is_harmless(value) || m->tags.n >= MOST_TAGS)
-			return gt_fail(err, EINVAL, "%s:%u: no tool writes such a Tag", where, number);
+			return gt_fail(err, EINVAL, "%s:%u: malformed Tag", where, number);
 		gt_strv_add(&m->tags, value);
 	}
 	return 0;

@@ -100,7 +100,7 @@ static int find_end64(struct reader *r, uint64_t end, struct directory *d)
 		return 0;
 	if (number(b + 8, 8) > r->size - END64_SIZE || read_at(r->z->fd, number(b + 8, 8), b, END64_SIZE) < 0 ||
 	    number(b, 4) != END64_MAGIC)
-		return bad(r, "its 64-bit directory is not where it should be");
+		return bad(r, "its 64-bit directory is not at the recorded position");
 	*d = (struct directory){.entries = number(b + 32, 8), .size = number(b + 40, 8), .offset = number(b + 48, 8)};
 	return 0;
 }
@@ -117,7 +117,7 @@ static int find_end(struct reader *r, struct directory *d)
 		if (number(tail + i, 4) == END_MAGIC && number(tail + i + 20, 2) == n - i - END_SIZE)
 			break;
 	if (i == SIZE_MAX)
-		return bad(r, "it has no zip directory; it may be cut off");
+		return bad(r, "it has no zip directory; it may be truncated");
 	*d = (struct directory){.entries = number(tail + i + 10, 2),
 				.size = number(tail + i + 12, 4),
 				.offset = number(tail + i + 16, 4)};
@@ -125,9 +125,9 @@ static int find_end(struct reader *r, struct directory *d)
 	if (res < 0)
 		return res;
 	if (d->entries > MOST_ENTRIES || d->size > MOST_BYTES)
-		return bad(r, "its directory is larger than any wheel's");
+		return bad(r, "its directory exceeds the size limit");
 	if (d->offset > r->size || d->size > r->size - d->offset)
-		return bad(r, "its directory lies behind its end");
+		return bad(r, "its directory is past the end of the file");
 	return 0;
 }
 
@@ -135,15 +135,15 @@ static int find_end(struct reader *r, struct directory *d)
 static const char *name_problem(const char *name, size_t n)
 {
 	if (!n || n > LONGEST_NAME)
-		return "no name or one too long";
+		return "a missing or overlong name";
 	for (size_t i = 0; i < n; i++)
 		if ((unsigned char)name[i] < ' ' || name[i] == 0x7f)
 			return "a control character in its name";
 	if (*name == '/' || memchr(name, '\\', n))
-		return "an absolute name or a backslash in it";
+		return "an absolute path or a backslash in its name";
 	for (size_t i = 0; i < n; i += strcspn(name + i, "/") + 1)
 		if (!strncmp(name + i, "..", 2) && (!name[i + 2] || name[i + 2] == '/'))
-			return "\"..\" in its name, which leads out of the archive";
+			return "\"..\" in its name";
 	return NULL;
 }
 
@@ -167,7 +167,7 @@ static int widen(struct reader *r, const unsigned char *extra, size_t n, struct 
 	}
 	for (size_t k = 0; k < 3; k++)
 		if (*full[k] > r->size && (k || m->method == STORED))
-			return bad(r, "the member %s lies behind its end", m->name);
+			return bad(r, "the member %s is past the end of the file", m->name);
 	return 0;
 }
 
@@ -177,12 +177,12 @@ static int take_entry(struct reader *r, const unsigned char *p, size_t left, siz
 	const char *why;
 
 	if (left < ENTRY_SIZE || number(p, 4) != ENTRY_MAGIC)
-		return bad(r, "its directory is broken");
+		return bad(r, "its directory is malformed");
 	name = (size_t)number(p + 28, 2);
 	extra = (size_t)number(p + 30, 2);
 	comment = (size_t)number(p + 32, 2);
 	if (name + extra + comment > left - ENTRY_SIZE)
-		return bad(r, "its directory is cut off");
+		return bad(r, "its directory is truncated");
 	*ret_size = ENTRY_SIZE + name + extra + comment;
 	m->name = gt_xstrndup((const char *)p + ENTRY_SIZE, name);
 	why = memchr(p + ENTRY_SIZE, '\0', name) ? "a NUL byte in its name" : name_problem(m->name, name);
@@ -203,7 +203,7 @@ static int check_member(struct reader *r, const struct pr_zip_member *m)
 	if (m->method == STORED && m->size != m->packed)
 		return bad(r, "the member %s is stored, but its two sizes differ", m->name);
 	if (m->size > FREE_SIZE && m->size / MOST_RATIO > m->packed)
-		return bad(r, "the member %s would inflate more than %dfold, which no library does", m->name,
+		return bad(r, "the member %s would inflate more than %dfold, unlike a real library", m->name,
 			   MOST_RATIO);
 	return 0;
 }
@@ -260,7 +260,7 @@ static int read_directory(struct reader *r, struct pr_zip *z)
 		at += size;
 	}
 	if (res >= 0 && at != d.size) /* pip reads all members */
-		return bad(r, "its directory has more members than it counts");
+		return bad(r, "its directory has more members than its header counts");
 	return res < 0 ? res : check_order(r, z, &d);
 }
 
@@ -274,7 +274,7 @@ int pr_zip_open(int fd, const char *name, struct pr_zip **ret, struct gt_err *er
 	z->fd = fd;
 	z->name = gt_xstrdup(name);
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
-		return gt_fail(err, EINVAL, "%s is no file", name);
+		return gt_fail(err, EINVAL, "%s is not a regular file", name);
 	r.size = (uint64_t)st.st_size;
 	res = read_directory(&r, z);
 	if (res < 0)
@@ -316,7 +316,7 @@ struct stream {
 static int pass_on(struct stream *s, const void *data, size_t n)
 {
 	if (n > s->m->size - s->done)
-		return bad(&s->r, "the member %s is longer than the directory says", s->m->name);
+		return bad(&s->r, "the member %s is longer than recorded in the directory", s->m->name);
 	s->crc = crc32(s->crc, data, (uInt)n);
 	s->done += n;
 	s->sink(s->arg, data, n);
@@ -330,7 +330,7 @@ static int refill(struct stream *s, size_t *ret_n)
 	int r = read_at(s->r.z->fd, s->at, s->in, n);
 
 	if (r < 0)
-		return bad(&s->r, "the member %s is cut off", s->m->name);
+		return bad(&s->r, "the member %s is truncated", s->m->name);
 	s->at += n;
 	s->packed_left -= n;
 	*ret_n = n;
@@ -368,7 +368,7 @@ static int inflate_deflated(struct stream *s)
 		z.avail_out = sizeof(s->out);
 		k = r < 0 ? Z_OK : inflate(&z, Z_NO_FLUSH);
 		if (r >= 0 && k != Z_OK && k != Z_STREAM_END)
-			r = bad(&s->r, "the member %s is damaged", s->m->name);
+			r = bad(&s->r, "the member %s is corrupt", s->m->name);
 		if (r >= 0)
 			r = pass_on(s, s->out, sizeof(s->out) - z.avail_out);
 	}
@@ -385,14 +385,14 @@ int pr_zip_stream(const struct pr_zip *z, const struct pr_zip_member *m, pr_zip_
 
 	*s = (struct stream){.r = {.z = z, .err = err}, .m = m, .sink = sink, .arg = arg, .packed_left = m->packed};
 	if (m->method != STORED && m->method != DEFLATED)
-		return bad(&s->r, "the member %s is packed by method %u, which wheels do not use", m->name, m->method);
+		return bad(&s->r, "the member %s uses compression method %u, which wheels do not use", m->name, m->method);
 	if (read_at(z->fd, m->offset, local, sizeof(local)) < 0 || number(local, 4) != LOCAL_MAGIC)
-		return bad(&s->r, "the member %s is not where the directory says", m->name);
+		return bad(&s->r, "the member %s is not at the position recorded in the directory", m->name);
 	s->at = m->offset + LOCAL_SIZE + number(local + 26, 2) + number(local + 28, 2);
 	s->crc = crc32(0, NULL, 0);
 	r = m->method == STORED ? copy_stored(s) : inflate_deflated(s);
 	if (r >= 0 && (s->done != m->size || s->crc != m->crc))
-		r = bad(&s->r, "the member %s does not have the content that the directory says", m->name);
+		r = bad(&s->r, "the content of the member %s does not match the directory", m->name);
 	return r;
 }
 
@@ -407,7 +407,7 @@ int pr_zip_read(const struct pr_zip *z, const struct pr_zip_member *m, size_t ma
 	int r;
 
 	if (m->size > max)
-		return gt_fail(err, EFBIG, "%s: %s has %llu bytes; no wheel's is that long", z->name, m->name,
+		return gt_fail(err, EFBIG, "%s: %s has %llu bytes, more than the limit", z->name, m->name,
 			       (unsigned long long)m->size);
 	r = pr_zip_stream(z, m, collect, &b, err);
 	if (r >= 0)

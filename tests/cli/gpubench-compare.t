@@ -61,7 +61,7 @@ Another machine, suite, workload definition or file version is refused, with whi
   gpubench: cannot be compared: they have no metric in common
   [4]
   $ edit 'd["schema"] = "gpubench/2"'; gpubench compare a.json x.json
-  gpubench: x.json: written by a newer version (gpubench/2); this one reads gpubench/1: update gputune
+  gpubench: x.json: written by a newer version (gpubench/2), but this version reads gpubench/1: update gputune
   [4]
 
 So is another kernel or another major version of the driver, unless that is the change; then it is named as one.

@@ -70,7 +70,7 @@ The judgement as Markdown; and from its file report draws it as fleet and histor
   gpubench: a fleet's judgement has no OpenMetrics: --html, --markdown or -o
   [64]
   $ sed 's/gpubench-fleet.1/gpubench-fleet\/7/' judged.json > new-fleet.json; gpubench report new-fleet.json
-  gpubench: new-fleet.json: written by a newer version (gpubench-fleet/7); this one reads gpubench-fleet/1: update gputune
+  gpubench: new-fleet.json: written by a newer version (gpubench-fleet/7), but this version reads gpubench-fleet/1: update gputune
   [4]
   $ echo '{"schema": "gpubench-fleet/1", "metrics": [7, {"metric": "x", "judged": true, "hosts": [[], {"median": "a"}]}], "outliers": 3}' > odd.json; gpubench report odd.json --html odd.html --markdown odd.md | tail -1
   VERDICT SAME: no host is unlike the others
@@ -189,10 +189,10 @@ Results of several machines are refused, unless one is picked; what is no result
   gpubench: cannot open nowhere.json: No such file or directory
   [64]
   $ echo '{"schema": "gpubench/2"}' > new.json; gpubench fleet fleet/h1.json new.json
-  gpubench: new.json: written by a newer version (gpubench/2); this one reads gpubench/1: update gputune
+  gpubench: new.json: written by a newer version (gpubench/2), but this version reads gpubench/1: update gputune
   [4]
   $ gpubench history new.json -o nowhere/x
-  gpubench: new.json: written by a newer version (gpubench/2); this one reads gpubench/1: update gputune
+  gpubench: new.json: written by a newer version (gpubench/2), but this version reads gpubench/1: update gputune
   [4]
 
 On a cluster each process writes its own file: %h is the host, %r the rank that srun or mpirun gave.

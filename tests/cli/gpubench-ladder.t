@@ -51,7 +51,7 @@ The answer comes first on the page, and report draws the same from the file.
   gpubench: a ladder has no trace: --html, --markdown or -o
   [64]
   $ sed 's/gpubench-ladder.1/gpubench-ladder\/2/' l.json > new.json; gpubench report new.json
-  gpubench: new.json: written by a newer version (gpubench-ladder/2); this one reads gpubench-ladder/1: update gputune
+  gpubench: new.json: written by a newer version (gpubench-ladder/2), but this version reads gpubench-ladder/1: update gputune
   [4]
 
 Fewer rounds say what an interval needs; the words after --train come before those of the rung.
@@ -86,7 +86,7 @@ Bad words are refused.
   gpubench: --ranks takes at most 64
   [64]
   $ mkdir -p tree/proc tree/sys tree/etc; gpubench ladder --root tree
-  gpubench: measuring needs the live host; it cannot be done in the root tree
+  gpubench: measuring needs the live host and cannot be done in the root tree
   [64]
   $ gpubench ladder precision --model mlp $tiny --rounds 1 -q -o nowhere/l.json
   gpubench: cannot create nowhere/l.json: No such file or directory

@@ -67,10 +67,10 @@ A file that was cut, is empty, comes from a newer version, or holds what is no n
   gpubench: x.json:*: not valid JSON: * (glob)
   [64]
   $ : > x.json; gpubench report x.json
-  gpubench: x.json is empty: there is no JSON in it
+  gpubench: x.json is empty: it contains no JSON
   [64]
   $ edit 'd["schema"] = "gpubench/2"'; gpubench report x.json
-  gpubench: x.json: written by a newer version (gpubench/2); this one reads gpubench/1: update gputune
+  gpubench: x.json: written by a newer version (gpubench/2), but this version reads gpubench/1: update gputune
   [4]
   $ edit 'd["launches"][0]["metrics"]["sim"]["samples"][3] = float("nan")'; gpubench report x.json
   gpubench: x.json:1:*: not valid JSON: invalid token (glob)

@@ -132,7 +132,7 @@ Where nothing can be written is known before the first step. A device or a pipe 
   gpubench: cannot create nowhere/m.st: No such file or directory
   [64]
   $ gpubench train mlp --trace ""
-  gpubench: the name of a file to write is empty
+  gpubench: the name of the output file is empty
   [64]
   $ gpubench train mlp --batch 8 --steps 1 --warmup 0 --threads 1 --quiet --save /dev/fd/9 9>&1 > saved | wc -c > bytes; test $(cat bytes) -gt 7000000 && ls | grep saving
   [1]

@@ -63,7 +63,7 @@ A library that is cut off, one that is empty, one that is a link to itself.
 
   $ mkdir -p venv/bin; head -c 3000 /bin/sh > venv/bin/python3; chmod +x venv/bin/python3
   $ gpuprobe loads $PWD/venv/bin/python3 2>&1 | cut -c 1-90
-  gpuprobe: $HOME/venv/bin/python3 is a broken ELF file: its dynamic sec
+  gpuprobe: $HOME/venv/bin/python3 is a malformed ELF file: its dynamic 
   $ : > empty; gpuprobe loads ./empty; ln -s me me; gpuprobe loads ./me
   gpuprobe: $HOME/empty is not an ELF file
   gpuprobe: cannot open $HOME/me: Too many levels of symbolic links

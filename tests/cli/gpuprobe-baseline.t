@@ -145,11 +145,11 @@ Bad input: one sentence with file and line.
   64
   gpuprobe: bad:3: expected PATH OPERATOR VALUE with one of = != >= <= > <, not 'gpus 8'
   64
-  gpuprobe: bad:3: the sections are [expect] and [allow], not [expected]
+  gpuprobe: bad:3: expected [expect] or [allow], not [expected]
   64
-  gpuprobe: bad:3: no report has a value 'gpsu'; gpuprobe --json shows what it has, under "host"
+  gpuprobe: bad:3: reports have no value 'gpsu'; gpuprobe --json lists them under "host"
   64
-  gpuprobe: bad:3: kernel.arch is 'x86_64', which is not more or less than '8x'
+  gpuprobe: bad:3: kernel.arch is 'x86_64', which cannot be ordered relative to '8x'
   64
   gpuprobe: bad:3: expected PATH OPERATOR VALUE with one of = != >= <= > <, not 'a b = 1'
   64
@@ -167,7 +167,7 @@ Bad input: one sentence with file and line.
   gpuprobe: cannot open nowhere: No such file or directory
   [64]
   $ echo '{"schema": "gpuprobe/2"}' > bad; gpuprobe --baseline bad
-  gpuprobe: bad: written by a newer version (gpuprobe/2); this one reads gpuprobe/1: update gputune
+  gpuprobe: bad: written by a newer version (gpuprobe/2), but this version reads gpuprobe/1: update gputune
   [64]
   $ echo '{"schema": "gpuprobe/1", "host": []}' > bad; gpuprobe --baseline bad
   gpuprobe: bad: "host" must be an object

@@ -10,14 +10,14 @@ What the files say beats the tables: the tags, the requirements, and the fat bin
     yes: made: it is for any Python 3; the Python here is 3.11 (tag of the wheel)
     yes: made: it is for x86_64 with glibc 2.28; this host is x86_64 with glibc 2.36 (tag of the
     wheel)
-    yes: it is made with CUDA 12.8: it requires nvidia-cuda-runtime-cu12==12.8.90 (METADATA)
+    yes: it uses CUDA 12.8: it requires nvidia-cuda-runtime-cu12==12.8.90 (METADATA)
     yes: CUDA 12.8 needs driver 525.60.13; this host has 580.95.05 (cuda_driver.tsv)
-    no: it holds code for the capabilities 75,80,90; GPU 0000:17:00.0 has 70 (.nv_fatbin of
+    no: it contains code for the capabilities 75,80,90; GPU 0000:17:00.0 has 70 (.nv_fatbin of
     made/libmade.so)
   [2]
   $ gpuprobe can made-1.0-py3-none-manylinux_2_28_x86_64.whl --root $FIXTURES/server-8gpu.host | tail -n 3
     yes: CUDA 12.8 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
-    yes: it holds code for the capabilities 75,80,90; GPU 0000:17:00.0 has 90 (.nv_fatbin of
+    yes: it contains code for the capabilities 75,80,90; GPU 0000:17:00.0 has 90 (.nv_fatbin of
     made/libmade.so)
 
 PTX runs on any newer card; without it a card of another major does not.
@@ -27,18 +27,18 @@ PTX runs on any newer card; without it a card of another major does not.
   ptx-1.0+cu126-py3-none-any.whl: yes
     yes: ptx: it is for any Python 3 (tag of the wheel)
     yes: ptx: it is for any platform; this host is x86_64 with glibc 2.36 (tag of the wheel)
-    yes: it is made with CUDA 12.6: its version is 1.0+cu126 (METADATA)
+    yes: it uses CUDA 12.6: its version is 1.0+cu126 (METADATA)
     yes: CUDA 12.6 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
-    yes: it holds code for the capabilities 50,60+PTX; GPU 0000:17:00.0 has 90 (.nv_fatbin of
+    yes: it contains code for the capabilities 50,60+PTX; GPU 0000:17:00.0 has 90 (.nv_fatbin of
     ptx/libptx.so)
   $ wheel old 1.0 py3-none-any code=50,60 'requires=cuda-toolkit[cudart]==13.2.*; platform_system == "Linux"'
   $ gpuprobe can old-1.0-py3-none-any.whl --root $FIXTURES/server-8gpu.host
   old-1.0-py3-none-any.whl: no
     yes: old: it is for any Python 3 (tag of the wheel)
     yes: old: it is for any platform; this host is x86_64 with glibc 2.36 (tag of the wheel)
-    yes: it is made with CUDA 13.2: it requires cuda-toolkit==13.2.* (METADATA)
+    yes: it uses CUDA 13.2: it requires cuda-toolkit==13.2.* (METADATA)
     no: CUDA 13.2 needs driver 580.65.06; this host has 550.163.01 (cuda_driver.tsv)
-    no: it holds code for the capabilities 50,60; GPU 0000:17:00.0 has 90 (.nv_fatbin of
+    no: it contains code for the capabilities 50,60; GPU 0000:17:00.0 has 90 (.nv_fatbin of
     old/libold.so)
   [2]
 
@@ -61,34 +61,34 @@ Tags of other systems, a newer C library, another Python.
   $ wheel other 1.0 py3-none-any python='>=3.99' as=renamed-1.0-py3-none-any.whl
   $ gpuprobe can ./renamed-1.0-py3-none-any.whl --root $H
   ./renamed-1.0-py3-none-any.whl: no
-    no: the file is named renamed-1.0-py3-none-any.whl, but what it holds is other 1.0 (METADATA)
+    no: the file is named renamed-1.0-py3-none-any.whl, but contains other 1.0 (METADATA)
     yes: other: it is for any Python 3; the Python here is 3.11 (tag of the wheel)
     yes: other: it is for any platform; this host is x86_64 with glibc 2.36 (tag of the wheel)
     no: it requires Python >=3.99; the Python here is 3.11 (METADATA)
-    yes: it asks for no CUDA and holds no GPU code (METADATA)
+    yes: it requires no CUDA and contains no GPU code (METADATA)
   [2]
 
 A stranger's wheel gets one sentence, whatever is in it, and nothing is unpacked.
 
   $ for k in dotdot line version bomb twice overlap cut damaged no-tags; do
   >   wheel evil 1.0 py3-none-any hostile=$k; gpuprobe can ./evil-1.0-py3-none-any.whl --root $H; echo $?; done
-  gpuprobe: $HOME/evil-1.0-py3-none-any.whl is not a usable archive: a member has ".." in its name, which leads out of the archive
+  gpuprobe: $HOME/evil-1.0-py3-none-any.whl is not a usable archive: a member has ".." in its name
   64
   gpuprobe: $HOME/evil-1.0-py3-none-any.whl: evil-1.0.dist-info/METADATA:4: the line is longer than 65536 bytes
   64
-  gpuprobe: $HOME/evil-1.0-py3-none-any.whl: evil-1.0.dist-info/METADATA:3: no tool writes such a Version
+  gpuprobe: $HOME/evil-1.0-py3-none-any.whl: evil-1.0.dist-info/METADATA:3: malformed Version
   64
-  gpuprobe: $HOME/evil-1.0-py3-none-any.whl is not a usable archive: the member evil/libevil.so would inflate more than 100fold, which no library does
+  gpuprobe: $HOME/evil-1.0-py3-none-any.whl is not a usable archive: the member evil/libevil.so would inflate more than 100fold, unlike a real library
   64
   gpuprobe: $HOME/evil-1.0-py3-none-any.whl is not a usable archive: two members have the name evil-1.0.dist-info/METADATA
   64
   gpuprobe: $HOME/evil-1.0-py3-none-any.whl is not a usable archive: the member evil-1.0.dist-info/METADATA overlaps another
   64
-  gpuprobe: $HOME/evil-1.0-py3-none-any.whl is not a usable archive: it has no zip directory; it may be cut off
+  gpuprobe: $HOME/evil-1.0-py3-none-any.whl is not a usable archive: it has no zip directory; it may be truncated
   64
-  gpuprobe: $HOME/evil-1.0-py3-none-any.whl is not a usable archive: the member evil-1.0.dist-info/METADATA is damaged
+  gpuprobe: $HOME/evil-1.0-py3-none-any.whl is not a usable archive: the member evil-1.0.dist-info/METADATA is corrupt
   64
-  gpuprobe: $HOME/evil-1.0-py3-none-any.whl is no wheel: it has no evil-1.0.dist-info/WHEEL
+  gpuprobe: $HOME/evil-1.0-py3-none-any.whl is not a wheel: it has no evil-1.0.dist-info/WHEEL
   64
 
 Archives that a library would accept in part are refused as a whole. A directory in the 64-bit form is read.
@@ -96,20 +96,20 @@ Archives that a library would accept in part are refused as a whole. A directory
   $ for k in quoted fewer more encrypted method stored crc short nul control backslash absolute moved zip64-lost zip64-count; do
   >   wheel evil 1.0 py3-none-any hostile=$k; echo "$k: $(gpuprobe can ./evil-1.0-py3-none-any.whl --root $H 2>&1 | sed 's/.*archive: //')"; done
   quoted: the member evil/quote.so overlaps another
-  fewer: its directory has more members than it counts
-  more: its directory is broken
+  fewer: its directory has more members than its header counts
+  more: its directory is malformed
   encrypted: the member evil-1.0.dist-info/METADATA is encrypted
-  method: the member evil-1.0.dist-info/METADATA is packed by method 12, which wheels do not use
+  method: the member evil-1.0.dist-info/METADATA uses compression method 12, which wheels do not use
   stored: the member evil-1.0.dist-info/METADATA is stored, but its two sizes differ
-  crc: the member evil-1.0.dist-info/METADATA does not have the content that the directory says
-  short: the member evil-1.0.dist-info/METADATA is longer than the directory says
+  crc: the content of the member evil-1.0.dist-info/METADATA does not match the directory
+  short: the member evil-1.0.dist-info/METADATA is longer than recorded in the directory
   nul: a member has a NUL byte in its name
   control: a member has a control character in its name
-  backslash: a member has an absolute name or a backslash in it
-  absolute: a member has an absolute name or a backslash in it
-  moved: the member evil-1.0.dist-info/METADATA is not where the directory says
-  zip64-lost: its 64-bit directory is not where it should be
-  zip64-count: its directory is larger than any wheel's
+  backslash: a member has an absolute path or a backslash in its name
+  absolute: a member has an absolute path or a backslash in its name
+  moved: the member evil-1.0.dist-info/METADATA is not at the position recorded in the directory
+  zip64-lost: its 64-bit directory is not at the recorded position
+  zip64-count: its directory exceeds the size limit
   $ wheel evil 1.0 py3-none-any hostile=zip64; gpuprobe can ./evil-1.0-py3-none-any.whl --root $H | head -n 1
   ./evil-1.0-py3-none-any.whl: yes
 
@@ -117,7 +117,7 @@ A pipe, an empty file and a loop of links are no archives.
 
   $ mkfifo pipe.whl; : > empty.whl; ln -s loop.whl loop.whl
   $ for f in pipe empty loop; do timeout 5 gpuprobe can ./$f.whl; echo $?; done
-  gpuprobe: $HOME/pipe.whl is no file
+  gpuprobe: $HOME/pipe.whl is not a regular file
   64
   gpuprobe: $HOME/empty.whl is not a usable archive: it is too short
   64
@@ -129,9 +129,9 @@ An environment, in the captured host or here: what is pinned must be what is ins
   $ gpuprobe can /srv/venv --root $FIXTURES/venv-cuda13-on-550.host
   /srv/venv: no
     yes: /srv/venv/bin/python3 is Python 3.11 (directory)
-    yes: torch 2.14.0 is made with CUDA 13.2 (torch/version.py)
+    yes: torch 2.14.0 uses CUDA 13.2 (torch/version.py)
     no: CUDA 13.2 needs driver 580.65.06; this host has 550.163.01 (cuda_driver.tsv)
-    yes: import torch finds the 12 libraries that it needs (loader)
+    yes: import torch finds all 12 libraries (loader)
   [2]
   $ mkdir -p venv/bin venv/lib/python3.11/site-packages; cd venv/lib/python3.11/site-packages
   $ mkdir vllm-0.20.dist-info nvidia_cublas_cu12-12.4.1.dist-info vllm
@@ -145,14 +145,14 @@ An environment, in the captured host or here: what is pinned must be what is ins
   > open("venv/lib/python3.11/site-packages/vllm/_C.abi3.so", "wb").write(m.library("80,90"))' $TESTDIR/cli/wheel
   $ gpuprobe can ./venv --root $H
   ./venv: no
-    no: the environment for Python 3.11 has no interpreter that is there on this host (directory)
+    no: the environment for Python 3.11 has no interpreter on this host (directory)
     no: vllm 0.20: it is for CPython 3.12 alone; the Python here is 3.11 (tag of the wheel)
     no: vllm 0.20 needs nvidia-cublas-cu12==12.8.4; installed is 12.4.1 (METADATA)
     no: vllm 0.20 needs nvidia-nccl-cu12==2.27, which is not installed (METADATA)
-    yes: vllm 0.20 is made with CUDA 12.0 (METADATA)
+    yes: vllm 0.20 uses CUDA 12.0 (METADATA)
     yes: CUDA 12.0 needs driver 525.60.13; this host has 580.95.05 (cuda_driver.tsv)
-    yes: 2 exact requirements on NVIDIA's wheels were compared (METADATA)
-    no: it holds code for the capabilities 80,90; GPU 0000:17:00.0 has 70 (.nv_fatbin of
+    yes: 2 pinned versions of NVIDIA's wheels were compared (METADATA)
+    no: it contains code for the capabilities 80,90; GPU 0000:17:00.0 has 70 (.nv_fatbin of
     vllm/_C.abi3.so)
   [2]
 
@@ -162,8 +162,8 @@ An unpacked image: what it brings is held against this host; an OCI bundle says 
   $ echo '{"process": {"env": ["PATH=/bin", "NVIDIA_REQUIRE_CUDA=cuda>=12.9"]}}' > bundle/config.json
   $ gpuprobe can ./bundle --root $FIXTURES/server-8gpu.host
   ./bundle: no
-    no: driver 550.163.01 carries CUDA 12.4; not met: cuda>=12.9 (driver_cuda.tsv)
-    yes: it brings CUDA 12.9 in /usr/local/cuda-12.9 (image)
+    no: driver 550.163.01 supports CUDA 12.4; not satisfied: cuda>=12.9 (driver_cuda.tsv)
+    yes: it contains CUDA 12.9 in /usr/local/cuda-12.9 (image)
     yes: CUDA 12.9 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
   [2]
   $ gpuprobe can ./bundle/rootfs --root $FIXTURES/server-8gpu.host --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["answers"][0]["answer"], d["exit_code"])'
@@ -175,5 +175,5 @@ An unpacked image: what it brings is held against this host; an OCI bundle says 
   gpuprobe: $HOME/bundle/rootfs/etc is neither a Python environment (it has no lib/python3.N) nor an unpacked image (it has no etc/os-release and no bin/sh)
   [64]
   $ gpuprobe can bundle
-  gpuprobe: cannot say about 'bundle': ask torch==2.11, torch==2.11+cu126, cuda==12.8, tensorflow==2.20, jax==0.12, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or something on disk: NAME.whl, ./venv, ./image
+  gpuprobe: cannot answer for 'bundle': expected torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image
   [64]

@@ -4,11 +4,11 @@ pip's default needs a newer driver than Debian has; the wheel of an older CUDA r
 
   $ gpuprobe can torch==2.14 --root $FIXTURES/server-8gpu.host
   torch==2.14: no
-    yes: pip's default build of PyTorch 2.14 is made with CUDA 13.0 (torch_wheel.tsv)
+    yes: pip's default build of PyTorch 2.14 uses CUDA 13.0 (torch_wheel.tsv)
     no: CUDA 13.0 needs driver 580.65.06; this host has 550.163.01 (cuda_driver.tsv)
-    yes: it holds code for the capabilities 75,80,86,90,100,120; GPU 0000:17:00.0 has 90
+    yes: it contains code for the capabilities 75,80,86,90,100,120; GPU 0000:17:00.0 has 90
     (torch_arch.tsv)
-    yes: its build with CUDA 12.6 would run: pip install 'torch==2.14.*' --index-url
+    yes: its build with CUDA 12.6 runs here: pip install 'torch==2.14.*' --index-url
     https://download.pytorch.org/whl/cu126 (torch_wheel.tsv)
     yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
@@ -17,7 +17,7 @@ pip's default needs a newer driver than Debian has; the wheel of an older CUDA r
   torch==2.14+cu126: yes
     yes: PyTorch 2.14 is built with CUDA 12.6,13.2,13.0 (torch_wheel.tsv)
     yes: CUDA 12.6 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
-    yes: it holds code for the capabilities 50,60,70,75,80,86,90; GPU 0000:17:00.0 has 90
+    yes: it contains code for the capabilities 50,60,70,75,80,86,90; GPU 0000:17:00.0 has 90
     (torch_arch.tsv)
     yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
@@ -43,7 +43,7 @@ Without a version the newest release that works here is the answer; likewise for
   $ gpuprobe can torch --root $FIXTURES/cpu-server.host | head -n 3
   torch: no
     yes: torch==2.15 is the newest release in the table that matches (torch_wheel.tsv)
-    yes: pip's default build of PyTorch 2.15 is made with CUDA 13.2 (torch_wheel.tsv)
+    yes: pip's default build of PyTorch 2.15 uses CUDA 13.2 (torch_wheel.tsv)
   $ gpuprobe can 'torch>=99' --root $FIXTURES/server-8gpu.host
   torch>=99: unknown
     unknown: no release of torch in this program's table matches (torch_wheel.tsv)
@@ -52,7 +52,7 @@ Without a version the newest release that works here is the answer; likewise for
   gpuprobe: 'torch>>2' is no requirement: use torch, torch==2.14, 'torch>=2.8' or 'torch>=2.8,<2.12'
   [64]
   $ gpuprobe can pytorch --root $FIXTURES/server-8gpu.host
-  gpuprobe: cannot answer about 'pytorch': ask about torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image
+  gpuprobe: cannot answer for 'pytorch': expected torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image
   [64]
 
 Without an argument can prints what to install. recommend is the old name of this.
@@ -70,16 +70,16 @@ A wheel without code for the card, a card that is newer than the wheel.
   torch==2.11+cu130: no
     yes: PyTorch 2.11 is built with CUDA 12.6,12.8,13.0 (torch_wheel.tsv)
     yes: CUDA 13.0 needs driver 580.65.06; this host has 580.95.05 (cuda_driver.tsv)
-    no: it holds code for the capabilities 75,80,86,90,100,120; GPU 0000:17:00.0 has 70
+    no: it contains code for the capabilities 75,80,86,90,100,120; GPU 0000:17:00.0 has 70
     (torch_arch.tsv)
-    yes: its build with CUDA 12.6 would run: pip install 'torch==2.11.*' --index-url
+    yes: its build with CUDA 12.6 runs here: pip install 'torch==2.11.*' --index-url
     https://download.pytorch.org/whl/cu126 (torch_wheel.tsv)
     yes: it has wheels for Python 3.10 to 3.14; this host has 3.11 (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
   torch==2.11+cu126: yes
     yes: PyTorch 2.11 is built with CUDA 12.6,12.8,13.0 (torch_wheel.tsv)
     yes: CUDA 12.6 needs driver 525.60.13; this host has 580.95.05 (cuda_driver.tsv)
-    yes: it holds code for the capabilities 50,60,70,75,80,86,90; GPU 0000:17:00.0 has 70
+    yes: it contains code for the capabilities 50,60,70,75,80,86,90; GPU 0000:17:00.0 has 70
     (torch_arch.tsv)
     yes: it has wheels for Python 3.10 to 3.14; this host has 3.11 (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
@@ -103,7 +103,7 @@ Arm servers have wheels of their own: until 2.10 pip's default was the one for C
 
   $ A=$FIXTURES/arm-gh200.host; gpuprobe can torch==2.10 --root $A
   torch==2.10: no
-    no: pip's default build of PyTorch 2.10 for aarch64 is the one for CPUs; others: 12.6,12.8,13.0
+    no: pip's default build of PyTorch 2.10 for aarch64 is for CPUs; others: 12.6,12.8,13.0
     (torch_wheel.tsv)
     yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
@@ -112,7 +112,7 @@ Arm servers have wheels of their own: until 2.10 pip's default was the one for C
   torch==2.11+cu130: yes
     yes: PyTorch 2.11 is built with CUDA 12.6,12.8,13.0 (torch_wheel.tsv)
     yes: CUDA 13.0 needs driver 580.65.06; this host has 580.95.05 (cuda_driver.tsv)
-    yes: it holds code for the capabilities 80,90,100,110,120; GPU 0000:17:00.0 has 90
+    yes: it contains code for the capabilities 80,90,100,110,120; GPU 0000:17:00.0 has 90
     (torch_arch.tsv)
     yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
@@ -136,18 +136,17 @@ A release of CUDA that leaves the card behind, whatever driver there is; for a n
   $ V=$FIXTURES/venv-no-code-for-volta.host; gpuprobe can cuda==13.0 cuda==12.9 --root $V
   cuda==13.0: no
     yes: CUDA 13.0 needs driver 580.65.06; this host has 580.95.05 (cuda_driver.tsv)
-    no: CUDA 13.0 makes no code for capability 7.0 of GPU 0000:17:00.0; 12.9 is the last
-    (gpu_arch.tsv)
+    no: CUDA 13.0 does not support capability 7.0 of GPU 0000:17:00.0; 12.9 is the last (gpu_arch.tsv)
   cuda==12.9: yes
     yes: CUDA 12.9 needs driver 525.60.13; this host has 580.95.05 (cuda_driver.tsv)
   [2]
   $ sed 's/"arch": 90/"arch": 89/' $FIXTURES/toolkit-gcc-too-new.host > ada.host; gpuprobe can cuda==11.2 --root ada.host
   cuda==11.2: yes
     yes: CUDA 11.2 needs driver 450.80.02; this host has 550.163.01 (cuda_driver.tsv)
-    yes: CUDA 11.2 makes no code for capability 8.9 of GPU 0000:17:00.0; 11.8 is the first, and what
-    is made for older ones may run there (gpu_arch.tsv)
-    yes: its nvcc takes gcc up to 10; this host has 14, and Debian 12 none older than 11, so compile
-    in a container (nvcc_gcc.tsv)
+    yes: CUDA 11.2 does not support capability 8.9 of GPU 0000:17:00.0; 11.8 is the first, and code
+    for older GPUs may run on it (gpu_arch.tsv)
+    yes: its nvcc supports gcc up to 10; this host has 14; Debian 12 has none older than 11, so
+    compile in a container (nvcc_gcc.tsv)
   $ { cat $V; printf 'file /usr/local/cuda-%s/version.json\n' 12.9 13.0; } > x.host; gpuprobe --root x.host | sed -n '/cuda.toolkit/,$p'
   Warning: cuda.toolkit
     CUDA 13.0 makes no code for capability 7.0 of GPU 0000:17:00.0; 12.9 is the last
@@ -165,8 +164,7 @@ Of unlike cards each counts for the question; the check is content with a toolki
   $ gpuprobe can cuda==12.4 --root x.host; gpuprobe -v --root x.host | grep cuda.toolkit
   cuda==12.4: no
     yes: CUDA 12.4 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
-    no: CUDA 12.4 makes no code for capability 3.7 of GPU 0000:17:00.0; 11.8 is the last
-    (gpu_arch.tsv)
+    no: CUDA 12.4 does not support capability 3.7 of GPU 0000:17:00.0; 11.8 is the last (gpu_arch.tsv)
   cuda.toolkit         pass   driver 550.163.01 carries every installed toolkit
 
 Wheels are for some releases of Python. Where the host's own is none of them, another one that is there would do, or one that could be.
@@ -174,12 +172,12 @@ Wheels are for some releases of Python. Where the host's own is none of them, an
   $ P=$FIXTURES/server-8gpu.host; { cat $P; printf 'dir  /usr/lib/python3.13\nlink /usr/bin/python3 python3.13\nfile /usr/bin/python3.13\n'; } > trixie.host
   $ gpuprobe can torch==2.4 torch==2.6+cpu tensorflow==2.17 --root trixie.host
   torch==2.4: no
-    yes: pip's default build of PyTorch 2.4 is made with CUDA 12.1 (torch_wheel.tsv)
+    yes: pip's default build of PyTorch 2.4 uses CUDA 12.1 (torch_wheel.tsv)
     yes: CUDA 12.1 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
-    yes: it holds code for the capabilities 50,60,70,75,80,86,90; GPU 0000:17:00.0 has 90
+    yes: it contains code for the capabilities 50,60,70,75,80,86,90; GPU 0000:17:00.0 has 90
     (torch_arch.tsv)
-    no: it has wheels for Python 3.8 to 3.12; this host has 3.13, for which 2.5 to 2.15 have them. A
-    Python 3.12 beside it (by uv or conda) would do (framework_python.tsv)
+    no: it has wheels for Python 3.8 to 3.12; this host has 3.13, for which 2.5 to 2.15 have them.
+    Install a second Python 3.12, for example with uv or conda (framework_python.tsv)
     yes: the wheel needs glibc 2.17; this host has 2.36 (wheel tags on PyPI)
   torch==2.6+cpu: yes
     yes: the wheel for CPUs needs no driver (PyTorch)
@@ -188,30 +186,30 @@ Wheels are for some releases of Python. Where the host's own is none of them, an
   tensorflow==2.17: no
     yes: tensorflow 2.17 is built with CUDA 12.3 (tensorflow_cuda.tsv)
     yes: CUDA 12.3 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
-    no: it has wheels for Python 3.9 to 3.12; this host has 3.13, for which 2.20 to 2.21 have them. A
-    Python 3.12 beside it (by uv or conda) would do (framework_python.tsv)
+    no: it has wheels for Python 3.9 to 3.12; this host has 3.13, for which 2.20 to 2.21 have them.
+    Install a second Python 3.12, for example with uv or conda (framework_python.tsv)
   [2]
   $ { cat trixie.host; printf 'file /usr/local/bin/python3.11\n'; } > x.host; gpuprobe can torch==2.4 --root x.host | grep Python
-    yes: it has wheels for Python 3.8 to 3.12; not 3.13, the host's own, but /usr/local/bin/python3.11
+    yes: it has wheels for Python 3.8 to 3.12; not for 3.13, the host's default, but
   $ sed 's/python3\.13/python3.14/' trixie.host > x.host; gpuprobe can tensorflow==2.21 jax==0.6 --root x.host | grep -A 1 Python
-    no: it has wheels for Python 3.10 to 3.13; this host has 3.14, for which no release of it has
-    them. A Python 3.13 beside it (by uv or conda) would do (framework_python.tsv)
+    no: it has wheels for Python 3.10 to 3.13; this host has 3.14, for which no release has them.
+    Install a second Python 3.13, for example with uv or conda (framework_python.tsv)
   jax==0.6: no
   --
-    no: it has wheels for Python 3.10 to 3.13; this host has 3.14, for which 0.7 to 0.12 have them. A
-    Python 3.13 beside it (by uv or conda) would do (framework_python.tsv)
+    no: it has wheels for Python 3.10 to 3.13; this host has 3.14, for which 0.7 to 0.12 have them.
+    Install a second Python 3.13, for example with uv or conda (framework_python.tsv)
   $ { cat trixie.host; printf 'file /etc/gputune/compat.d/framework_python.tsv\n\ttorch-2.4\t3.13,3.13\n'; } > x.host; gpuprobe can torch==2.4 torch==2.5 --root x.host | grep Python
     yes: it has wheels for Python 3.13 to 3.13; this host has 3.13 (framework_python.tsv)
-    unknown: for which Python it has wheels is not known (framework_python.tsv)
+    unknown: the Python releases with wheels are unknown (framework_python.tsv)
 
 Other frameworks, toolkits and images.
 
   $ gpuprobe can cuda==12.8 tensorflow==2.20 jax==0.12 --root $FIXTURES/toolkit-gcc-too-new.host
   cuda==12.8: yes
     yes: CUDA 12.8 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
-    yes: driver 550.163.01 carries CUDA 12.4: programs run, but PTX of 12.8 does not compile on it
+    yes: driver 550.163.01 supports CUDA 12.4: programs run, but it cannot compile PTX of 12.8
     (driver_cuda.tsv)
-    yes: its nvcc takes gcc up to 14; this host has 14 (nvcc_gcc.tsv)
+    yes: its nvcc supports gcc up to 14; this host has 14 (nvcc_gcc.tsv)
   tensorflow==2.20: yes
     yes: tensorflow 2.20 is built with CUDA 12.5 (tensorflow_cuda.tsv)
     yes: CUDA 12.5 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
@@ -222,16 +220,16 @@ Other frameworks, toolkits and images.
     yes: it has wheels for Python 3.12 to 3.15; this host has none yet (framework_python.tsv)
   $ gpuprobe can 'cuda>=12.8 driver>=550,driver<551' --root $FIXTURES/server-8gpu.host
   cuda>=12.8 driver>=550,driver<551: yes
-    yes: driver 550.163.01 carries CUDA 12.4 (driver_cuda.tsv)
+    yes: driver 550.163.01 supports CUDA 12.4 (driver_cuda.tsv)
   $ gpuprobe can 'cuda>=13.1' --root $FIXTURES/server-8gpu.host
   cuda>=13.1: no
-    no: driver 550.163.01 carries CUDA 12.4; not met: cuda>=13.1 (driver_cuda.tsv)
+    no: driver 550.163.01 supports CUDA 12.4; not satisfied: cuda>=13.1 (driver_cuda.tsv)
   [2]
   $ gpuprobe can torch==2.14 --root $FIXTURES/nouveau.host
   torch==2.14: no
-    yes: pip's default build of PyTorch 2.14 is made with CUDA 13.0 (torch_wheel.tsv)
+    yes: pip's default build of PyTorch 2.14 uses CUDA 13.0 (torch_wheel.tsv)
     no: no NVIDIA driver is loaded (this host)
-    yes: it holds code for the capabilities 75,80,86,90,100,120; GPU 0000:17:00.0 has 90
+    yes: it contains code for the capabilities 75,80,86,90,100,120; GPU 0000:17:00.0 has 90
     (torch_arch.tsv)
     yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
@@ -245,13 +243,13 @@ Other frameworks, toolkits and images.
 A question that it cannot answer is refused with what it can.
 
   $ gpuprobe can pytorch
-  gpuprobe: cannot answer about 'pytorch': ask about torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image
+  gpuprobe: cannot answer for 'pytorch': expected torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image
   [64]
   $ gpuprobe can 'cuda=>12' --root $FIXTURES/server-8gpu.host
-  gpuprobe: "cuda=>12" is no condition of NVIDIA_REQUIRE_CUDA: expected cuda, driver, arch or brand, an operator and a value
+  gpuprobe: "cuda=>12" is not a condition of NVIDIA_REQUIRE_CUDA: expected cuda, driver, arch or brand, an operator and a value
   [64]
   $ gpuprobe can torch==2.14+rocm6 --root $FIXTURES/server-8gpu.host
-  gpuprobe: '+rocm6' names no CUDA build: expected something like +cu126 or +cpu
+  gpuprobe: '+rocm6' does not name a CUDA build: expected a suffix like +cu126 or +cpu
   [64]
 
 The exact lines for a host, Debian's own packages first.

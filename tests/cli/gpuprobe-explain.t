@@ -42,7 +42,7 @@ All numbers of a text are answered.
   
     The GPU no longer answers on PCIe.
     fault of:  the hardware
-    to do:     take the host out of service and reboot it; if it comes again, have it repaired
+    to do:     take the host out of service and reboot it; if the error recurs, have the host repaired
     check:     gpu.lost
   
   gpu.lost: no GPU has fallen off the bus
@@ -57,7 +57,7 @@ All numbers of a text are answered.
   Xid 63: INFOROM_DRAM_RETIREMENT_EVENT
   
     A row of GPU memory was remapped, or a page was retired. It takes effect after a reset.
-    fault of:  none: it is not an error
+    fault of:  none: not an error
     to do:     nothing
     check:     gpu.ecc
   
@@ -82,8 +82,8 @@ All numbers of a text are answered.
   Xid 62: PMU_HALT_ERROR
   
     The power management unit of the GPU halted.
-    fault of:  the driver or the GPU: NVIDIA does not say which
-    to do:     end what uses the GPU, then reset it or reboot
+    fault of:  the driver or the GPU; NVIDIA does not specify which
+    to do:     end all programs on the GPU, then reset it or reboot
     check:     gpu.xid
   
   gpu.xid: no GPU reports an error that needs action
@@ -109,7 +109,7 @@ The error of a program is no reason to power a GPU off.
     A kernel of a program raised an exception: an address outside its memory or an illegal
     instruction.
     fault of:  the program that ran on the GPU
-    to do:     restart the program; if the number comes again, find its cause in the program first
+    to do:     restart the program; if the error recurs, look for its cause in the program first
     check:     program.gpu-fault
   
   program.gpu-fault: programs use the GPU without errors
@@ -196,37 +196,37 @@ Real messages: the first line of each answer. Nothing is explained that is about
       node7:4711:4788 [0] NCCL WARN Cuda failure 'out of memory'
   0 ib-memlock-any: a limit of memory, disk space, files or time
       node7:4711:4788 [3] ibvwrap.c:160 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory
-  0 nccl-watchdog: several causes: the message alone does not tell which
+  0 nccl-watchdog: several causes: the message alone does not identify the cause
       [rank3]:[E1121 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600026 milliseconds before timing out.
   0 nccl-no-iface: the network or another rank
       NCCL WARN NET/Socket : no usable interface found
-  0 nccl-unhandled-cuda: several causes: the message alone does not tell which
+  0 nccl-unhandled-cuda: several causes: the message alone does not identify the cause
       torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1970, unhandled cuda error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5
-  0 undef-cu: packages or libraries that do not fit this host or each other
+  0 undef-cu: packages or libraries that are incompatible with this host or with each other
       ImportError: /srv/venv/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so: undefined symbol: cublasLtGetVersion
-  0 undef-torch: packages or libraries that do not fit this host or each other
+  0 undef-torch: packages or libraries that are incompatible with this host or with each other
       ImportError: libc10.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev
-  0 cudnn-so: packages or libraries that do not fit this host or each other
+  0 cudnn-so: packages or libraries that are incompatible with this host or with each other
       Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file: No such file or directory
-  0 cudnn-so: packages or libraries that do not fit this host or each other
+  0 cudnn-so: packages or libraries that are incompatible with this host or with each other
       OSError: libcudnn.so.8: cannot open shared object file: No such file or directory
-  0 libgl: packages or libraries that do not fit this host or each other
+  0 libgl: packages or libraries that are incompatible with this host or with each other
       ImportError: libGL.so.1: cannot open shared object file: No such file or directory
-  0 no-kernel-image: packages or libraries that do not fit this host or each other
+  0 no-kernel-image: packages or libraries that are incompatible with this host or with each other
       RuntimeError: CUDA error: no kernel image is available for execution on the device
-  0 glibcxx: packages or libraries that do not fit this host or each other
+  0 glibcxx: packages or libraries that are incompatible with this host or with each other
       ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /srv/venv/lib/python3.11/site-packages/foo.so)
-  0 glibc: packages or libraries that do not fit this host or each other
+  0 glibc: packages or libraries that are incompatible with this host or with each other
       /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by ./prog)
   0 loader-bus: a limit of memory, disk space, files or time
       RuntimeError: DataLoader worker (pid 4711) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit.
-  0 loader-exited: several causes: the message alone does not tell which
+  0 loader-exited: several causes: the message alone does not identify the cause
       RuntimeError: DataLoader worker (pid(s) 4711) exited unexpectedly
   0 cuda-insufficient: the driver or its setup
       RuntimeError: CUDA error: CUDA driver version is insufficient for CUDA runtime version
-  0 segv: several causes: the message alone does not tell which
+  0 segv: several causes: the message alone does not identify the cause
       Segmentation fault (core dumped)
-  0 segv: several causes: the message alone does not tell which
+  0 segv: several causes: the message alone does not identify the cause
       python3[4711]: segfault at 0 ip 00007f3a1c2d4e10 sp 00007ffd error 4 in libtorch_cuda.so
   0 illegal-address: an error of the program or its configuration
       RuntimeError: CUDA error: an illegal memory access was encountered
@@ -236,41 +236,41 @@ Real messages: the first line of each answer. Nothing is explained that is about
       RuntimeError: CUDA error: misaligned address
   0 launch-failure: an error of the program or its configuration
       RuntimeError: CUDA error: unspecified launch failure
-  0 cudnn-not-init: several causes: the message alone does not tell which
+  0 cudnn-not-init: several causes: the message alone does not identify the cause
       RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED
-  0 cudnn-exec: several causes: the message alone does not tell which
+  0 cudnn-exec: several causes: the message alone does not identify the cause
       RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED
-  0 cublas-not-init: several causes: the message alone does not tell which
+  0 cublas-not-init: several causes: the message alone does not identify the cause
       RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`
   0 same-device: an error of the program or its configuration
       RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
-  0 no-module: packages or libraries that do not fit this host or each other
+  0 no-module: packages or libraries that are incompatible with this host or with each other
       ModuleNotFoundError: No module named 'torch'
   0 addr-in-use: an error of the program or its configuration
       RuntimeError: Address already in use
-  0 elastic-child: several causes: the message alone does not tell which
+  0 elastic-child: several causes: the message alone does not identify the cause
       torch.distributed.elastic.multiprocessing.errors.ChildFailedError: train.py FAILED
   0 no-space: a limit of memory, disk space, files or time
       OSError: [Errno 28] No space left on device
   0 nofile: a limit of memory, disk space, files or time
       OSError: [Errno 24] Too many open files
-  0 nccl-aborted: several causes: the message alone does not tell which
+  0 nccl-aborted: several causes: the message alone does not identify the cause
       RuntimeError: NCCL communicator was aborted on rank 3.
   0 slurm-oom: a limit of memory, disk space, files or time
       slurmstepd: error: Detected 1 oom_kill event in StepId=42.0. Some of the step tasks have been OOM Killed.
-  0 numpy-abi: packages or libraries that do not fit this host or each other
+  0 numpy-abi: packages or libraries that are incompatible with this host or with each other
       ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject
-  0 attr-torch: packages or libraries that do not fit this host or each other
+  0 attr-torch: packages or libraries that are incompatible with this host or with each other
       AttributeError: module 'torch' has no attribute 'float8_e4m3fn'
-  0 triton-cc: packages or libraries that do not fit this host or each other
+  0 triton-cc: packages or libraries that are incompatible with this host or with each other
       RuntimeError: Failed to find C compiler. Please specify via CC environment variable.
-  0 nvcc-arch: packages or libraries that do not fit this host or each other
+  0 nvcc-arch: packages or libraries that are incompatible with this host or with each other
       nvcc fatal   : Unsupported gpu architecture 'compute_100'
-  0 container-cli-nvml: several causes: the message alone does not tell which
+  0 container-cli-nvml: several causes: the message alone does not identify the cause
       docker: Error response from daemon: failed to create task for container: nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file
   0 docker-socket: the operating system or its configuration
       permission denied while trying to connect to the Docker daemon socket
-  0 fs-error: several causes: the message alone does not tell which
+  0 fs-error: several causes: the message alone does not identify the cause
       kernel: EXT4-fs error (device nvme0n1p2): ext4_find_entry:1455: inode #2: comm python3: reading directory lblock 0
   0 host-oom-python: a limit of memory, disk space, files or time
       RuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 1073741824 bytes. Error code 12 (Cannot allocate memory)
@@ -302,7 +302,7 @@ Real messages: the first line of each answer. Nothing is explained that is about
 Only a weak match: nothing is told as if it were known.
 
   $ gpuprobe explain 'ImportError: libc10.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev'
-  undef-torch: packages or libraries that do not fit this host or each other
+  undef-torch: packages or libraries that are incompatible with this host or with each other
   
     An extension was built against another PyTorch version or C++ ABI than the one installed.
   

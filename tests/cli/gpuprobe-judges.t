@@ -102,8 +102,8 @@ The catalogue decides about the other numbers. A program's error is nobody's fin
     Xid 109, 2 lines, 1 with other numbers: The GPU did not switch between two contexts in time.
     Newest line: NVRM: Xid (PCI:0000:17:00): 109, again
     Remedy:
-      end what uses the GPU, then reset it or reboot
-      (fault of the driver or the GPU: NVIDIA does not say which)
+      end all programs on the GPU, then reset it or reboot
+      (fault of the driver or the GPU; NVIDIA does not specify which)
   
 
 What the driver asks for, it also takes back: for each GPU its last word counts.
@@ -205,8 +205,8 @@ for it.
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   torch==2.13+cu126: no
     yes: PyTorch 2.13 is built with CUDA 12.6,13.2,13.0 (torch_wheel.tsv)
-    no: GPU 0000:17:00.0 is driven by the open kernel module only, and the proprietary one is loaded
-    (gpu_pci.tsv)
+    no: GPU 0000:17:00.0 needs the open kernel module, but the proprietary one is loaded (gpu_pci.tsv)
+    yes: CUDA 12.6 needs driver 525.60.13; this host has 535.261.03 (cuda_driver.tsv)
   $ cp $FIXTURES/blackwell-proprietary.host x.host; remedy
   Cause: driver.open-module
     Remedy:
@@ -228,7 +228,7 @@ for it.
         apt install --autoremove --purge cuda-drivers-580
   $ lines /usr/bin/nvidia-uninstall '' >> x.host; remedy | grep run; gpuprobe can torch==2.13+cu126 --root x.host | grep proprietary
         sh NVIDIA-Linux-x86_64-580.95.05.run -m=kernel
-    no: GPU 0000:17:00.0 is driven by the proprietary kernel module only, and the open one is loaded
+    no: GPU 0000:17:00.0 needs the proprietary kernel module, but the open one is loaded (gpu_pci.tsv)
 
 Grace Hopper has Debian's own driver from 12 on, of the open flavour.
 

@@ -89,7 +89,7 @@ A script is its interpreter; a damaged file is one sentence.
   $ printf '#!/usr/bin/env -S sh -e\n' > script; gpuprobe loads ./script --all | head -n 1
   OK: /usr/bin/sh, start
   $ head -c 200 program > cut; gpuprobe loads ./cut
-  gpuprobe: $HOME/cut* is a broken ELF file: its program headers lie behind its end (glob)
+  gpuprobe: $HOME/cut* is a malformed ELF file: its program headers are past the end of the file (glob)
   [64]
   $ gpuprobe loads ./main.c
   gpuprobe: $HOME/main.c is not an ELF file
@@ -98,7 +98,7 @@ A script is its interpreter; a damaged file is one sentence.
   gpuprobe: cannot open /nonexistent: No such file or directory
   [64]
   $ mv cut cut.here; gpuprobe loads cut.here
-  gpuprobe: $HOME/cut* is a broken ELF file: its program headers lie behind its end (glob)
+  gpuprobe: $HOME/cut* is a malformed ELF file: its program headers are past the end of the file (glob)
   [64]
   $ gpuprobe loads nonexistent
   gpuprobe: there is no nonexistent, neither a program on a system's PATH nor here

@@ -225,7 +225,7 @@ The report has the first lines and the count of the others; a flood of one error
     Newest line: nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal, Link 46 egress non-posted
     PRIV error (First)
     Remedy:
-      end what uses the GPU, then reset it or reboot
+      end all programs on the GPU, then reset it or reboot
       (fault of an NVLink)
   
   Unknown:
@@ -318,5 +318,5 @@ unknown; a file of 100 MB is refused.
   ends with 3
     log.gpu: the kernel log was not examined: it is broken
   $ for i in 1 2 3 4 5 6 7 8; do sed -n '/^\tNVRM/p' x.host; done > more; cat x.host more > y.host; timeout 60 gpuprobe --root y.host -q; echo "ends with $?"
-  gpuprobe: y.host is larger than 67108864 bytes; that is no file of ours
+  gpuprobe: y.host is larger than the limit of 67108864 bytes
   ends with 64

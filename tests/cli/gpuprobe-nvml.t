@@ -19,9 +19,9 @@ It refuses, with its own code and words.
 It never returns, or dies: that is a finding, not a hang, and not the end of gpuprobe.
 
   $ ask hang 0.2
-   "nvml": "timeout", "nvml_text": "NVML gave no answer within 0.2 s", "nvml_count": "unknown", "cuda_version": "unknown",
+   "nvml": "timeout", "nvml_text": "NVML did not respond within 0.2 s", "nvml_count": "unknown", "cuda_version": "unknown",
   $ ask crash
-   "nvml": "error", "nvml_text": "the child process that asked NVML died", "nvml_count": "unknown", "cuda_version": "unknown",
+   "nvml": "error", "nvml_text": "the child process that queried NVML died", "nvml_count": "unknown", "cuda_version": "unknown",
 
 The first signal ends what only reads, whatever it waits for.
 
@@ -33,7 +33,7 @@ A capture keeps the answer, and gives it again.
   $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin STANDIN_NVML=hang gpuprobe capture --nvml-timeout 0.2 hung.host
   $ gpuprobe --json --root hung.host | grep -E '"(nvml|nvml_text)"'
         "nvml": "timeout",
-        "nvml_text": "NVML gave no answer within 0.2 s",
+        "nvml_text": "NVML did not respond within 0.2 s",
 
 What LD_LIBRARY_PATH puts before the system's own is seen, with the rule that found it.
 

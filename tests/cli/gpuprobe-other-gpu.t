@@ -61,8 +61,9 @@ GPUs of AMD and Intel are found and not examined: such a host is unknown, not on
        # https://pytorch.org/get-started/locally has the command for XPU
   $ gpuprobe --root mi300x.host can torch==2.8.0
   torch==2.8.0: unknown
-    yes: pip's default build of PyTorch 2.8 is made with CUDA 12.8 (torch_wheel.tsv)
-    unknown: CUDA needs an NVIDIA GPU; this host has one of AMD, which wants another build (this host)
+    yes: pip's default build of PyTorch 2.8 uses CUDA 12.8 (torch_wheel.tsv)
+    unknown: CUDA needs an NVIDIA GPU; this host has a GPU of AMD, which needs another build (this
+    host)
     yes: it has wheels for Python 3.9 to 3.13; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
   [3]

@@ -38,7 +38,7 @@ Every check has its story, and the messages that lead to it.
   $ gpuprobe explain '[ 1234.5678] NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus.' | head -n 1
   Xid 79: ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS
   $ gpuprobe explain torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device | head -n 1
-  no-kernel-image: packages or libraries that do not fit this host or each other
+  no-kernel-image: packages or libraries that are incompatible with this host or with each other
   $ gpuprobe explain "Error 802: system not yet initialized" | grep hmm
     uvm_disable_hmm=1.
   $ for host in arm-gh200 power9-gpu-nodes; do gpuprobe --root $FIXTURES/$host.host | sed -n 's/:.*NUMA.*//p'; done
@@ -208,11 +208,12 @@ A compiler that nvcc takes: the newest that this Debian has, and a container whe
         nvcc -ccbin g++-13 …   (or NVCC_CCBIN=g++-13)
   
   $ sed -i 's/VERSION_ID="14"/VERSION_ID="13"/' x.host; gpuprobe can cuda==11.8 cuda==12.4 --root x.host | grep nvcc -A 1
-    yes: its nvcc takes gcc up to 11; this host has 15, and Debian 13 none older than 12, so compile
-    in a container (nvcc_gcc.tsv)
+    yes: its nvcc supports gcc up to 11; this host has 15; Debian 13 has none older than 12, so
+    compile in a container (nvcc_gcc.tsv)
   cuda==12.4: yes
   --
-    yes: its nvcc takes gcc up to 13; this host has 15, so compile with -ccbin g++-13 (nvcc_gcc.tsv)
+    yes: its nvcc supports gcc up to 13; this host has 15, so compile with -ccbin g++-13
+    (nvcc_gcc.tsv)
 
 Headers that declare what glibc declares, in another way.
 
@@ -237,7 +238,7 @@ Bad input is one sentence and exit 64; nothing is written.
   gpuprobe: cannot open root /nonexistent: No such file or directory
   [64]
   $ mkdir empty; gpuprobe --root empty
-  gpuprobe: empty is not a root: it has no proc, sys or etc
+  gpuprobe: empty is not the root of a host: it contains no proc, sys or etc
   [64]
   $ echo hello > not-a-host; gpuprobe --root not-a-host
   gpuprobe: not-a-host is not a captured host: its first line is not "gpuprobe-capture/1"
@@ -246,7 +247,7 @@ Bad input is one sentence and exit 64; nothing is written.
   gpuprobe: not-a-host is not a captured host: its first line is not "gpuprobe-capture/1"
   [64]
   $ head -c 3000 $FIXTURES/nouveau.host > cut.host; gpuprobe --root cut.host
-  gpuprobe: cut.host:157: the last line has no end; the capture is truncated
+  gpuprobe: cut.host:157: the last line has no newline; the capture is truncated
   [64]
   $ printf 'gpuprobe-capture/1\nfile /etc/../../x\n' > up.host; gpuprobe --root up.host
   gpuprobe: up.host:2: the path must be absolute, without "." and ".."

@@ -291,14 +291,14 @@ Cards that were all given to virtual machines are a warning; nothing else is bla
 A driver that never answered is a finding, with the rest of the report whole.
 
   $ gpuprobe --root $FIXTURES/gpu-hung.host | sed '/^CHECK/,$d'
-  CRITICAL: NVML gave no answer within 10 s [nvml.answers]
+  CRITICAL: NVML did not respond within 10 s [nvml.answers]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA GPU, driver nvidia
     NVIDIA driver 550.163.01
   
   Failure: nvml.answers
-    NVML gave no answer within 10 s: the driver or a GPU hangs
+    NVML did not respond within 10 s: the driver or a GPU hangs
     Remedy:
       Look for Xid lines (journalctl -k | grep Xid), end what uses the GPU, then reset it (nvidia-smi
       --gpu-reset -i N) or reboot
@@ -390,7 +390,7 @@ A rented machine with several faults: the one that stops CUDA first, then each o
         apt install nvidia-modprobe && nvidia-modprobe -c 0 -u
   
   Warning: host.topology
-    0000:17:00.0 lies on node 1 (CPUs 8-15), but its local_cpulist is 0-7
+    0000:17:00.0 is on node 1 (CPUs 8-15), but its local_cpulist is 0-7
     Remedy:
       Look at both: lstopo --no-io; numactl -H
       and update the firmware, or mend the VM's topology. Until then bind nothing to nodes

@@ -127,7 +127,7 @@ a node that only NVML knows is NVML's.
   between host bridges of one node, SYS between nodes, ? not known
   
   Sources that disagree:
-    GPU0 to GPU2 is SYS by the numa nodes, NODE for NVML
+    GPU0 to GPU2 is SYS by the numa nodes, but NODE by NVML
 
 A driver that does not answer leaves NVLinks not known, and it says so.
 
@@ -136,7 +136,7 @@ A driver that does not answer leaves NVLinks not known, and it says so.
   X itself, NV# so many NVLinks, PIX at most one PCIe switch, PXB several, PHB the host bridge, NODE
   between host bridges of one node, SYS between nodes, ? not known
   
-  NVML: timeout, NVML gave no answer within 10 s: NVLinks are not known
+  NVML: timeout, NVML did not respond within 10 s: NVLinks are not known
 
 Each way says where it is from.
 
@@ -160,11 +160,11 @@ A drawing, for those who see it and those who hear it: well-formed, the bad link
   > print(r.get("role"), "|", r.find(n + "title").text, "|", r.find(n + "desc").text)
   > print(sum(p.get("class") == "bad" for p in r.iter(n + "path")), [t.text for t in r.iter(n + "text") if (t.text or "").startswith("! ")])
   > ids = [x.get("id") for x in r.iter() if x.get("id")]; print(r.get("aria-labelledby").split() == ids, "prefers-color-scheme" in r.find(n + "style").text)'
-  img | Made-up two-socket CPU: nodes, devices and links | 2 NUMA nodes, 8 devices. Links that could do more: GPU2 x8 of x16; IB1 8 of 16 GT/s.
-  2 ['! marks a link that is narrower or slower than both of its ends can', '! x8 of x16', '! 8 of 16 GT/s']
+  img | Made-up two-socket CPU: nodes, devices and links | 2 NUMA nodes, 8 devices. Degraded links: GPU2 x8 of x16; IB1 8 of 16 GT/s.
+  2 ['! marks a link that is narrower or slower than both of its ends support', '! x8 of x16', '! 8 of 16 GT/s']
   True True
-  $ gpuprobe topo --svg - --root $FIXTURES/gpu-hung.host | grep -o 'NVLinks are not known: NVML timeout'
-  NVLinks are not known: NVML timeout
+  $ gpuprobe topo --svg - --root $FIXTURES/gpu-hung.host | grep -o 'NVLinks unknown: NVML timeout'
+  NVLinks unknown: NVML timeout
   $ gpuprobe topo --svg - --root $FIXTURES/nvswitch-8gpu.host | grep -o '18 links\|4 NVSwitches' | sort | uniq -c
         8 18 links
         1 4 NVSwitches

@@ -9,11 +9,11 @@ A look is a line, and what begins or ends is one more; the end is a summary. 1 s
   1
   $ grep -c ' 2 GPUs 97%, 64 GiB, PCIe in 50 out 2 GB/s, 612 W' text
   3
-  $ tr '\n' ' ' < text | grep -o 'begins pcie.saturated, GPU . (0000:..:00.0): 50.0 GB/s from the host, of 63.0 that PCIe gen 5 x16 can'
-  begins pcie.saturated, GPU 0 (0000:17:00.0): 50.0 GB/s from the host, of 63.0 that PCIe gen 5 x16 can
-  begins pcie.saturated, GPU 1 (0000:1f:00.0): 50.0 GB/s from the host, of 63.0 that PCIe gen 5 x16 can
+  $ tr '\n' ' ' < text | grep -o 'begins pcie.saturated, GPU . (0000:..:00.0): 50.0 GB/s from the host, of a maximum of 63.0 at PCIe gen 5 x16'
+  begins pcie.saturated, GPU 0 (0000:17:00.0): 50.0 GB/s from the host, of a maximum of 63.0 at PCIe gen 5 x16
+  begins pcie.saturated, GPU 1 (0000:1f:00.0): 50.0 GB/s from the host, of a maximum of 63.0 at PCIe gen 5 x16
   $ grep -A3 'samples in' text | grep -v '^$'
-  3 samples in * s; least/mean/most (glob)
+  3 samples in * s; minimum/mean/maximum (glob)
   GPU PCI     COMPUTE % MEMORY GiB        IN GB/s    OUT GB/s        WATT  Wh
     0 17:00.0  97/97/97   64/64/64 50.0/50.0/50.0 2.0/2.0/2.0 612/612/612 * (glob)
 
@@ -60,19 +60,19 @@ A driver that begins to hang stops nothing: the nodes are watched on, and it is 
   $ STANDIN_NVML=9 watch -n 1 -q; echo $?
   *Z begins nvml.silent, host: Driver Not Loaded (glob)
   
-  1 samples in 0 s; least/mean/most
+  1 samples in 0 s; minimum/mean/maximum
   
   NODE * (glob)
   * (glob)
   
   Seen:
-    nvml.silent, host, 100 % of the time; at last: Driver Not Loaded
+    nvml.silent, host, 100 % of the time; latest: Driver Not Loaded
   3
 
 A program that holds the card and leaves it idle.
 
-  $ STANDIN_COMPUTE=4 watch -n 3 -i 0.1 -q | tr '\n' ' ' | grep -o 'gpu.idle, GPU 0 (0000:17:00.0): holds 64.0 GiB, computes 4 % of the time'
-  gpu.idle, GPU 0 (0000:17:00.0): holds 64.0 GiB, computes 4 % of the time
+  $ STANDIN_COMPUTE=4 watch -n 3 -i 0.1 -q | tr '\n' ' ' | grep -o 'gpu.idle, GPU 0 (0000:17:00.0): uses 64.0 GiB, computes 4 % of the time'
+  gpu.idle, GPU 0 (0000:17:00.0): uses 64.0 GiB, computes 4 % of the time
 
 ^C ends it with the summary.
 
@@ -91,22 +91,22 @@ Metrics, whole or not at all; promtool takes them where it is installed.
   $ STANDIN_GPUS=2 watch -n 4 -i 0.1 -f openmetrics -o watch.prom; echo $?
   1
   $ grep -E 'compute_ratio|pattern|clock_held|nvml_up|power_watts|EOF' watch.prom
-  # HELP gpuprobe_watch_nvml_up 1 if NVML answers, 0 if it should and does not
+  # HELP gpuprobe_watch_nvml_up 1 if NVML responds, 0 if it fails
   # TYPE gpuprobe_watch_nvml_up gauge
   gpuprobe_watch_nvml_up 1
-  # HELP gpuprobe_watch_gpu_compute_ratio share of the time in which a kernel ran
+  # HELP gpuprobe_watch_gpu_compute_ratio share of the time with a kernel running
   # TYPE gpuprobe_watch_gpu_compute_ratio gauge
   gpuprobe_watch_gpu_compute_ratio{gpu="0",pci="0000:17:00.0"} 0.97
   gpuprobe_watch_gpu_compute_ratio{gpu="1",pci="0000:1f:00.0"} 0.97
-  # HELP gpuprobe_watch_gpu_power_watts power drawn
+  # HELP gpuprobe_watch_gpu_power_watts power draw
   # TYPE gpuprobe_watch_gpu_power_watts gauge
   gpuprobe_watch_gpu_power_watts{gpu="0",pci="0000:17:00.0"} 612.5
   gpuprobe_watch_gpu_power_watts{gpu="1",pci="0000:1f:00.0"} 612.5
-  # HELP gpuprobe_watch_gpu_clock_held 1 for each reason that holds the clocks down
+  # HELP gpuprobe_watch_gpu_clock_held 1 for each reason that limits the clocks
   # TYPE gpuprobe_watch_gpu_clock_held gauge
   gpuprobe_watch_gpu_clock_held{gpu="0",reason="software power cap"} 1
   gpuprobe_watch_gpu_clock_held{gpu="1",reason="software power cap"} 1
-  # HELP gpuprobe_watch_pattern 1 for each pattern that is seen now
+  # HELP gpuprobe_watch_pattern 1 for each active pattern
   # TYPE gpuprobe_watch_pattern gauge
   gpuprobe_watch_pattern{pattern="pcie.saturated",subject="GPU 0 (0000:17:00.0)"} 1
   gpuprobe_watch_pattern{pattern="pcie.saturated",subject="GPU 1 (0000:1f:00.0)"} 1

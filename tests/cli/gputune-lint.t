@@ -34,7 +34,7 @@ loaded module does not have yet, and what harms.
                                     was there, or from an initramfs without it (update-initramfs -u,
                                     then reboot), or another program set it since
   /etc/modprobe.d/a.conf:3 bad      NVreg_RegistryDwords forces transfers between GPUs that the
-                                    platform does not support: wrong data
+                                    platform does not support, which can corrupt data
   /etc/modprobe.d/b.conf:1 warning  options of nouveau are never used: /etc/modprobe.d/a.conf:4 keeps
                                     it from being loaded
   /etc/modprobe.d/b.conf:2 warning  never used: tpm_tis is built into this kernel; tpm_tis.force=1
@@ -55,15 +55,17 @@ GRUB: what sh makes of the files, and what of it the running kernel has.
   $ gputune lint --root .
   WHERE                              SEVERITY WHAT
   /etc/default/grub.d/70-own.conf    warning  not read: update-grub takes only names that end in .cfg
-  /etc/default/grub:3                warning  never used: GRUB knows no GRUB_CMDLINE_LINUX_DEFUALT
-  /etc/default/grub:4                warning  no assignment: sh allows no blank before the = of
+  /etc/default/grub:3                warning  has no effect: GRUB has no variable
+                                              GRUB_CMDLINE_LINUX_DEFUALT
+  /etc/default/grub:4                warning  not an assignment: sh allows no blank before the = of
                                               GRUB_CMDLINE_LINUX
   /etc/default/grub:1                warning  does not reach the kernel: splash;
                                               /etc/default/grub.d/50-cloud.cfg:1 sets
-                                              GRUB_CMDLINE_LINUX_DEFAULT anew, without
-                                              $GRUB_CMDLINE_LINUX_DEFAULT in it
-  /etc/default/grub.d/60-own.cfg:3   warning  no assignment: += is bash's, and GRUB's files are read
-                                              by sh; GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX ..."
+                                              GRUB_CMDLINE_LINUX_DEFAULT again, without
+                                              $GRUB_CMDLINE_LINUX_DEFAULT in the value
+  /etc/default/grub.d/60-own.cfg:3   warning  not an assignment: += is syntax of bash, but sh reads
+                                              GRUB's files; write
+                                              GRUB_CMDLINE_LINUX="$GRUB_CMDLINE_LINUX ..."
   /etc/default/grub:2                warning  vm.swappiness=1: does nothing: the kernel takes it as
                                               sysctl.vm.NAME
   /etc/default/grub.d/50-cloud.cfg:1 warning  isolcpus=2-63: the scheduler puts nothing there by
@@ -87,7 +89,8 @@ GRUB: what sh makes of the files, and what of it the running kernel has.
   gputune-lint/1 13 /etc/default/grub.d/60-own.cfg 1
   $ rm -r etc/default/grub.d; printf 'if true; then\n  GRUB_CMDLINE_LINUX="$(cat /x) a"\nfi\nGRUB_CMDLINE_LINUX_DEFAULT="quiet\n' >etc/default/grub; gputune lint --root .
   WHERE               SEVERITY WHAT
-  /etc/default/grub:4 bad      a quote is not closed: update-grub fails at GRUB_CMDLINE_LINUX_DEFAULT
+  /etc/default/grub:4 bad      a quote is not closed, so update-grub fails at
+                               GRUB_CMDLINE_LINUX_DEFAULT
   $ printf 'GRUB_CMDLINE_LINUX="quiet"\n' >etc/default/grub; echo console=ttyS0 >proc/cmdline; gputune lint --root .
   WHERE             SEVERITY WHAT
   /etc/default/grub note     this kernel was not started by GRUB (no BOOT_IMAGE= in /proc/cmdline):
@@ -134,7 +137,7 @@ What NCCL reads for every job: the first line of a name counts, and blanks are t
 
   $ printf '# from the vendor\nNCCL_DEBUG=INFO\nNCCL_DEBUG=WARN\nNCCL_ALGO = Ring\nNCCL_SOCKET_IFNAME\n' >etc/nccl.conf; gputune lint --root .
   WHERE            SEVERITY WHAT
-  /etc/nccl.conf:2 warning  NCCL_DEBUG=INFO for every job of this host: NCCL writes hundreds of lines
+  /etc/nccl.conf:2 warning  NCCL_DEBUG=INFO for every job of this host: NCCL logs hundreds of lines
                             per rank: for debugging only
   /etc/nccl.conf:3 warning  NCCL_DEBUG: not so, an earlier line sets it, and the first counts
   /etc/nccl.conf:4 warning  'NCCL_ALGO = Ring': NCCL takes the blanks as part of the name and the

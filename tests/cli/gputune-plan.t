@@ -195,8 +195,8 @@ A plan that is no plan, one that is cut off, one that a hand has changed, one th
   gputune: cannot read none.json: No such file or directory
   [64]
   $ : >none.json; gputune apply none.json --root root; gputune provision apply none.json --root root
-  gputune: none.json is empty: there is no JSON in it
-  gputune: none.json is empty: there is no JSON in it
+  gputune: none.json is empty: it contains no JSON
+  gputune: none.json is empty: it contains no JSON
   [64]
   $ gputune apply . --root root 2>&1 | sed "s,$PWD,PWD,"
   gputune: PWD/. is not a regular file

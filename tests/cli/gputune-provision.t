@@ -190,10 +190,10 @@ For an image that another machine boots, from a host without a card.
 Nothing is started for a host that is not the live one, and nothing is changed.
 
   $ gputune provision apply --root root
-  gputune: install packages needs the live host; it cannot be done in the root root
+  gputune: install packages needs the live host and cannot be done in the root root
   [3]
   $ gputune provision revert --root root
-  gputune: install packages needs the live host; it cannot be done in the root root
+  gputune: install packages needs the live host and cannot be done in the root root
   [3]
   $ gputune provision revert --dry-run --root root
   Nothing was installed by gputune.

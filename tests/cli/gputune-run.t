@@ -150,7 +150,7 @@ On this host the command takes our place; its exit status is its own.
   gputune: run needs a command: gputune run -- COMMAND ARGUMENT… (or --print)
   [64]
   $ gputune run --root $FIXTURES/cpu-server.host -- true
-  gputune: running a command needs the live host; it cannot be done in the root */cpu-server.host (glob)
+  gputune: running a command needs the live host and cannot be done in the root */cpu-server.host (glob)
   [64]
   $ gputune run --only omp.threads --json -- true | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], [v["name"] for v in d["environment"]])'
   gputune-run/1 ['OMP_NUM_THREADS']
@@ -190,7 +190,7 @@ The same for other launchers: what cannot be said in their words is said to the 
   export CUDA_VISIBLE_DEVICES=5
   export CUDA_DEVICE_ORDER=PCI_BUS_ID
   $ CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=4 NCCL_DEBUG=INFO gputune run --root $FIXTURES/server-8gpu.host --env systemd -- python3
-  gputune: warning: NCCL_DEBUG=INFO is left out: set by the user: NCCL writes hundreds of lines per rank: for debugging only
+  gputune: warning: NCCL_DEBUG=INFO is left out: set by the user: NCCL logs hundreds of lines per rank: for debugging only
   [Service]
   Environment="OMP_NUM_THREADS=4"
   Environment="GOMP_SPINCOUNT=3000"
@@ -389,10 +389,10 @@ env and nohup are looked through.
   gputune: --gpu 0,8 names '8', which this host does not have: CUDA would show fewer GPUs than that
   [64]
   $ gputune run --print --root $FIXTURES/server-8gpu.host --gpu 1,1 -- true
-  gputune: --gpu 1,1 names '1', which is named twice and leaves none: CUDA would show fewer GPUs than that
+  gputune: --gpu 1,1 names '1', which is listed twice, so that CUDA sees no GPU: CUDA would show fewer GPUs than that
   [64]
   $ gputune run --print --root $FIXTURES/server-8gpu.host --gpu 0,GPU-1 -- true
-  gputune: --gpu 0,GPU-1 names 'GPU-1', which is no GPU's number: CUDA would show fewer GPUs than that
+  gputune: --gpu 0,GPU-1 names 'GPU-1', which is not the number of a GPU: CUDA would show fewer GPUs than that
   [64]
   $ gputune run --print --root $FIXTURES/server-8gpu.host --gpu MIG-GPU-12/1 -- true
   gputune: --gpu MIG-GPU-12/1 names 'MIG-GPU-12/1', which lacks /GPU INSTANCE/COMPUTE INSTANCE: CUDA would show fewer GPUs than that

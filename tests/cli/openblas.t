@@ -87,36 +87,36 @@ Whatever a library does, the command is started.
   hang:
   Left as it is
     OPENBLAS_CORETYPE
-        BUILD/tests/standin/blas/libopenblas.so.0 does not come back within 5 s when it is loaded
+        BUILD/tests/standin/blas/libopenblas.so.0 does not finish loading within 5 s
   crash:
   Left as it is
     OPENBLAS_CORETYPE
-        BUILD/tests/standin/blas/libopenblas.so.0 ends the program that loads it (status 139)
+        BUILD/tests/standin/blas/libopenblas.so.0 crashes the program that loads it (status 139)
   exit:
   Left as it is
     OPENBLAS_CORETYPE
-        BUILD/tests/standin/blas/libopenblas.so.0 does not say which kernels it computes with
+        BUILD/tests/standin/blas/libopenblas.so.0 does not report its kernels
   null:
   Left as it is
     OPENBLAS_CORETYPE
-        BUILD/tests/standin/blas/libopenblas.so.0 does not say which kernels it computes with
+        BUILD/tests/standin/blas/libopenblas.so.0 does not report its kernels
   nothing:
   Left as it is
     OPENBLAS_CORETYPE
-        BUILD/tests/standin/blas/libopenblas.so.0 does not say which kernels it computes with
+        BUILD/tests/standin/blas/libopenblas.so.0 does not report its kernels
   rubbish:
   Left as it is
     OPENBLAS_CORETYPE
-        BUILD/tests/standin/blas/libopenblas.so.0 does not say which kernels it computes with
+        BUILD/tests/standin/blas/libopenblas.so.0 does not report its kernels
   endless:
   Left as it is
     OPENBLAS_CORETYPE
-        BUILD/tests/standin/blas/libopenblas.so.0 does not say which kernels it computes with
+        BUILD/tests/standin/blas/libopenblas.so.0 does not report its kernels
   $ mkdir empty none; : >empty/libopenblas.so.0; cp "$BUILDDIR/tests/standin/libnvidia-ml.so.1" none/libopenblas.so.0
   $ LD_LIBRARY_PATH=$HOME/empty gputune run --print --only run.blas_kernels -- true | tail -1
-        $HOME/empty/libopenblas.so.0 does not load
+        $HOME/empty/libopenblas.so.0 cannot be loaded
   $ LD_LIBRARY_PATH=$HOME/none gputune run --print --only run.blas_kernels -- true | tail -1
-        $HOME/none/libopenblas.so.0 is no OpenBLAS that can tell its kernels
+        $HOME/none/libopenblas.so.0 is not an OpenBLAS that reports its kernels
 
 A wheel's copy hears the same variable. One that knows the processor would lose by it; one that does not, gains too.
 
@@ -138,7 +138,7 @@ A wheel's copy hears the same variable. One that knows the processor would lose 
   $ wheel hang
   Left as it is
     OPENBLAS_CORETYPE
-        $HOME/venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so does not come back within 5 s when it is loaded
+        $HOME/venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so does not finish loading within 5 s
 
 gpuprobe says it of any host, and a capture keeps what the library said.
 

@@ -3,11 +3,11 @@ What whoever starts a program does not have, the program does not take: neither 
   $ [ $(id -u) = 0 ] || { echo 'only root can make a setuid program'; exit 80; }
   $ for p in gpuprobe gputune gpubench; do cp $BUILDDIR/$p . && chown nobody $p && chmod u+s $p; done
   $ for p in ./gpuprobe ./gputune ./gpubench; do $p --version 2>&1 | grep -v '^=='; done
-  gpuprobe: this program was given privileges that whoever starts it may lack (setuid, setgid or file capabilities): it is not made for that and does nothing; use sudo in their place
-  gputune: this program was given privileges that whoever starts it may lack (setuid, setgid or file capabilities): it is not made for that and does nothing; use sudo in their place
-  gpubench: this program was given privileges that whoever starts it may lack (setuid, setgid or file capabilities): it is not made for that and does nothing; use sudo in their place
+  gpuprobe: this program has privileges that its caller may lack (setuid, setgid or file capabilities) and refuses to run; use sudo instead
+  gputune: this program has privileges that its caller may lack (setuid, setgid or file capabilities) and refuses to run; use sudo instead
+  gpubench: this program has privileges that its caller may lack (setuid, setgid or file capabilities) and refuses to run; use sudo instead
   $ chown root:nogroup gputune; chmod u-s,g+s gputune; ./gputune run -- true
-  gputune: this program was given privileges that whoever starts it may lack (setuid, setgid or file capabilities): it is not made for that and does nothing; use sudo in their place
+  gputune: this program has privileges that its caller may lack (setuid, setgid or file capabilities) and refuses to run; use sudo instead
   [64]
   $ chmod g-s gputune; ./gputune run -- echo as ever
   as ever

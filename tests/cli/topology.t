@@ -31,7 +31,7 @@ A CPU that two nodes have is one.
   $ rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/nodes-out-of-order.host tree
   $ echo 1,4-5 > tree/sys/devices/system/node/node1/cpulist; gpuprobe --root tree --verbose | grep -A2 '^Warning:'
   Warning: host.topology
-    nodes 0 and 1 overlap: CPU list 1 is on both
+    nodes 0 and 1 overlap: both contain the CPUs 1
     Remedy:
 
 A node without memory has none; that is not the same as unknown.
@@ -109,10 +109,10 @@ A kernel that has only the mask of the CPUs next to a device.
   >   rm $d/local_cpulist; echo 0000ffff,0000ffff > $d/local_cpus; done
   $ gpuprobe topo --json --root tree | grep local_cpulist | sort | uniq -c
         8       "local_cpulist": "0-15,32-47",
-        1     "0000:37:00.0 lies on node 1 (CPUs 16-31,48-63), but its local_cpulist is 0-15,32-47",
-        1     "0000:3f:00.0 lies on node 1 (CPUs 16-31,48-63), but its local_cpulist is 0-15,32-47",
-        1     "0000:47:00.0 lies on node 1 (CPUs 16-31,48-63), but its local_cpulist is 0-15,32-47",
-        1     "0000:4f:00.0 lies on node 1 (CPUs 16-31,48-63), but its local_cpulist is 0-15,32-47"
+        1     "0000:37:00.0 is on node 1 (CPUs 16-31,48-63), but its local_cpulist is 0-15,32-47",
+        1     "0000:3f:00.0 is on node 1 (CPUs 16-31,48-63), but its local_cpulist is 0-15,32-47",
+        1     "0000:47:00.0 is on node 1 (CPUs 16-31,48-63), but its local_cpulist is 0-15,32-47",
+        1     "0000:4f:00.0 is on node 1 (CPUs 16-31,48-63), but its local_cpulist is 0-15,32-47"
 
 A FIFO, a device and a link to one in place of the files that a library would open by itself.
 

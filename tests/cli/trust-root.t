@@ -23,7 +23,7 @@ files of another user. No systemd can be reached from here, so that no fault of 
 The sticky bit of a directory does not keep others from making a file in it.
 
   $ mkdir -m 1777 all; reboots LD_LIBRARY_PATH=$PWD/all
-  gpubench: LD_LIBRARY_PATH: $HOME/all can be written by others than root, and root would use it after each boot: unset the variable or choose directories that are root's alone
+  gpubench: LD_LIBRARY_PATH: $HOME/all is writable by users other than root, and root would use it after each boot: unset the variable or choose directories that are root's alone
 
 Other text in the environment is no path.
 

@@ -152,7 +152,7 @@ def environment(path):
     tap.rule(f"{path}: what is pinned is installed", [] if bool(broken) == bool(said) else [f"pip: {broken}; said: {said}"])
     with open(os.path.join(site, "torch/version.py"), encoding="utf-8") as f:
         cuda = re.search(r"cuda[^=]*= '([\d.]+)'", f.read()).group(1)
-    tap.rule(f"{path}: torch is made with CUDA {cuda}", [] if reasons(answer, f"made with CUDA {cuda}") else [str(answer["reasons"])])
+    tap.rule(f"{path}: torch uses CUDA {cuda}", [] if reasons(answer, f"uses CUDA {cuda}") else [str(answer["reasons"])])
     with open(os.devnull, "wb") as null:
         code = "import torch; print(','.join(a[3:] for a in torch._C._cuda_getArchFlags().split()))"
         done = subprocess.run([os.path.join(path, "bin/python3"), "-c", code], stdout=subprocess.PIPE, stderr=null, text=True, check=False)

@@ -381,7 +381,7 @@ START_TEST(sources_that_disagree_are_named)
 	gt_auto(pr_host) *h = discover(fs), *hw = discover(well);
 
 	ck_assert_uint_eq(h->contradictions.n, 1);
-	ck_assert_ptr_nonnull(strstr(h->contradictions.v[0], "0000:17:00.0 lies on node 1"));
+	ck_assert_ptr_nonnull(strstr(h->contradictions.v[0], "0000:17:00.0 is on node 1"));
 	ck_assert_uint_eq(hw->contradictions.n, 0);
 }
 END_TEST

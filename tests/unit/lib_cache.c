@@ -154,10 +154,10 @@ static const struct {
 	const char *why;
 } libraries[] = {
 	{ 0, 0, 0, 0644, NULL },
-	{ OTHER, 0, 0, 0644, "lies below a directory that does not belong to root" },
+	{ OTHER, 0, 0, 0644, "is below a directory that does not belong to root" },
 	{ 0, OTHER, 0, 0644, "does not belong to root" },
-	{ 0, 0, OTHER, 0644, "lies below a directory that does not belong to root" },
-	{ 0, 0, 0, 0664, "can be written by others than root" },
+	{ 0, 0, OTHER, 0644, "is below a directory that does not belong to root" },
+	{ 0, 0, 0, 0664, "is writable by users other than root" },
 };
 
 START_TEST(root_loads_no_library_that_another_user_controls)

@@ -228,7 +228,7 @@ START_TEST(documents_are_read_strictly)
 		ck_assert_msg(gt_starts_with(err.msg, "x.json:"), "%s", err.msg);
 	}
 	ck_assert_int_lt(gt_json_parse(" \n{}", 2, "x.json", &doc, &err), 0);
-	ck_assert_str_eq(err.msg, "x.json is empty: there is no JSON in it");
+	ck_assert_str_eq(err.msg, "x.json is empty: it contains no JSON");
 	for (int i = 0; i < 100000; i++)
 		gt_buf_puts(&deep, "[");
 	ck_assert_int_lt(gt_json_parse(deep.s, deep.len, "x.json", &doc, &err), 0);
