@@ -7,22 +7,22 @@ A virtual machine with systemd: all its CPUs and its memory are usable.
     no NVIDIA GPU
   
   $ gputune plan --root $FIXTURES/systemd-vm.host --only vm. --only fs.
-  To be changed
-    vm.dirty_ratio: 20 to 10
+  Changes
+    vm.dirty_ratio: 20 → 10 %
         half the kernel's default: writing starts earlier and the stall at the end is shorter
-    vm.dirty_background_ratio: 10 to 5
+    vm.dirty_background_ratio: 10 → 5 %
         half the kernel's default: writing starts earlier and the stall at the end is shorter
-    vm.max_map_count: 65530 to 262144
+    vm.max_map_count: 65530 → 262144 mappings
         memory-mapped shards and allocators with expandable segments use many mappings
-    fs.inotify.max_user_instances: 128 to 1024
+    fs.inotify.max_user_instances: 128 → 1024 instances
         each TensorBoard, notebook and container runtime of a user takes some; 128 are soon gone
-    fs.inotify.max_user_watches: 15238 to 524288
+    fs.inotify.max_user_watches: 15238 → 524288 watches
         one per directory that is watched: trees of checkpoints and logs have many
-    fs.aio-max-nr: 65536 to 1048576
+    fs.aio-max-nr: 65536 → 1048576 requests
         loaders that read with libaio (DALI, DeepSpeed's NVMe offload) book their queues in advance
   
-  Settings that are already right, or not for this host: --verbose.
-  6 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
+  Unchanged and not applicable settings are hidden (--verbose shows them).
+  6 changes, profile train-cpu. The effect on this host is not measured (gpubench prove measures it).
 
 A container: report and plan apply its limits. Settings of the kernel are read-only.
 
@@ -44,18 +44,18 @@ A container: report and plan apply its limits. Settings of the kernel are read-o
   
   the kernel log was not examined
   $ gputune plan --root $FIXTURES/podman-container.host --only vm. --only fs. --only mem.
-  To be changed, but cannot be
-    vm.dirty_ratio: 20 to 10
+  Blocked changes
+    vm.dirty_ratio: 20 → 10 %
         read-only here, as in a container: to be set on the host beneath
-    vm.dirty_background_ratio: 10 to 5
+    vm.dirty_background_ratio: 10 → 5 %
         read-only here, as in a container: to be set on the host beneath
-    vm.max_map_count: 65530 to 262144
+    vm.max_map_count: 65530 → 262144 mappings
         read-only here, as in a container: to be set on the host beneath
-    fs.inotify.max_user_instances: 128 to 1024
+    fs.inotify.max_user_instances: 128 → 1024 instances
         read-only here, as in a container: to be set on the host beneath
-    fs.inotify.max_user_watches: 15238 to 524288
+    fs.inotify.max_user_watches: 15238 → 524288 watches
         read-only here, as in a container: to be set on the host beneath
-    fs.aio-max-nr: 65536 to 1048576
+    fs.aio-max-nr: 65536 → 1048576 requests
         read-only here, as in a container: to be set on the host beneath
   
   Manual steps
@@ -63,7 +63,7 @@ A container: report and plan apply its limits. Settings of the kernel are read-o
         /dev/shm has only 62.5 MiB: data-loader workers and NCCL share memory through it
         Start the container with more: docker run --shm-size=1g …
   
-  Settings that are already right, or not for this host: --verbose.
+  Unchanged and not applicable settings are hidden (--verbose shows them).
   Nothing to change, profile train-cpu.
   $ gputune run --root $FIXTURES/podman-container.host --print -- true
   Profile train-cpu
@@ -78,7 +78,7 @@ A container: report and plan apply its limits. Settings of the kernel are read-o
     GOMP_SPINCOUNT=1000
         what is spun is paid from the cgroup's quota of CPU time
   
-  Left as it is
+  Not set
     OMP_PROC_BIND
         the program cannot be looked into in a root that is not live
     LD_LIBRARY_PATH

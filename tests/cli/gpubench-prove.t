@@ -183,12 +183,12 @@ What was proved is what is written, here on a tree; all else of the profile is l
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root; gputune plan --root root --json > plan.json
   $ knob() { edit "p = json.load(open('plan.json')); d.pop('marks'); d.update(host=p['host'], kernel=p['kernel'], nvidia_driver=None); d['knobs'][0].update(kind='knob', knob='$1', instance=None); d['knobs'][0].update({'from': '$2', 'to': '$3'})"; gputune apply --root root --only-proven x.json $4 $5; }
   $ knob vm.max_map_count 65530 400000
-  KNOB             BEFORE   OURS RESULT
-  vm.max_map_count  65530 400000 written
+  KNOB             BEFORE APPLIED RESULT
+  vm.max_map_count  65530  400000 written
   $ gputune apply --root root --only-proven x.json | tail -1
   Nothing to change.
   $ gputune revert --root root | tail -1
-  vm.max_map_count  65530 400000 restored
+  vm.max_map_count  65530  400000 restored
   $ gputune apply --root root --only-proven x.json --skip vm.max_map_count
   Nothing to change.
   $ mkdir -p root/etc/gputune/profiles; printf '[knobs]\nvm.max_map_count = off\n' >root/etc/gputune/profiles/site.conf

@@ -3,19 +3,19 @@ Apply, verify, revert: the host is as before.
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root
   $ cp -a root before
   $ gputune apply --root root
-  KNOB                               BEFORE        OURS RESULT
-  vm.dirty_ratio                         20          10 written
-  vm.dirty_background_ratio              10           5 written
+  KNOB                               BEFORE     APPLIED RESULT
+  vm.dirty_ratio                       20 %        10 % written
+  vm.dirty_background_ratio            10 %         5 % written
   vm.swappiness                          60          10 written
   vm.zone_reclaim_mode                    1           0 written
   vm.max_map_count                    65530      262144 written
-  vm.min_free_kbytes                  67584      135168 written
+  vm.min_free_kbytes              67584 KiB  135168 KiB written
   kernel.pid_max                      32768     4194304 written
   fs.inotify.max_user_instances         128        1024 written
   fs.inotify.max_user_watches         65536      524288 written
   fs.aio-max-nr                       65536     1048576 written
-  net.core.rmem_max                  212992    67108864 written
-  net.core.wmem_max                  212992    67108864 written
+  net.core.rmem_max                 208 KiB      64 MiB written
+  net.core.wmem_max                 208 KiB      64 MiB written
   block.scheduler:nvme0n1       mq-deadline        none written
   block.scheduler:sda                  none mq-deadline written
   cpu.governor:policy0            powersave performance written
@@ -30,23 +30,23 @@ Apply, verify, revert: the host is as before.
   [none] mq-deadline
   10
   $ gputune revert --root root
-  KNOB                               BEFORE        OURS RESULT
+  KNOB                               BEFORE     APPLIED RESULT
   cpu.governor:policy1            powersave performance restored
   cpu.governor:policy0            powersave performance restored
   block.scheduler:sda                  none mq-deadline restored
   block.scheduler:nvme0n1       mq-deadline        none restored
-  net.core.wmem_max                  212992    67108864 restored
-  net.core.rmem_max                  212992    67108864 restored
+  net.core.wmem_max                 208 KiB      64 MiB restored
+  net.core.rmem_max                 208 KiB      64 MiB restored
   fs.aio-max-nr                       65536     1048576 restored
   fs.inotify.max_user_watches         65536      524288 restored
   fs.inotify.max_user_instances         128        1024 restored
   kernel.pid_max                      32768     4194304 restored
-  vm.min_free_kbytes                  67584      135168 restored
+  vm.min_free_kbytes              67584 KiB  135168 KiB restored
   vm.max_map_count                    65530      262144 restored
   vm.zone_reclaim_mode                    1           0 restored
   vm.swappiness                          60          10 restored
-  vm.dirty_background_ratio              10           5 restored
-  vm.dirty_ratio                         20          10 restored
+  vm.dirty_background_ratio            10 %         5 % restored
+  vm.dirty_ratio                       20 %        10 % restored
   $ diff -r --no-dereference --exclude=var before root
   $ gputune revert --root root
   Nothing is applied.
@@ -62,7 +62,7 @@ Nothing to do is success, and leaves no trace.
   Nothing is applied.
   Nothing is applied.
   Nothing is applied.
-  Nothing was interrupted.
+  No transaction was interrupted.
   $ ls still/var
   ls: cannot access 'still/var': No such file or directory
   [2]
@@ -94,9 +94,9 @@ Exit 4: somebody else has changed a knob. It is left alone.
     vm.swappiness: no file and no tuner here sets it so: by hand, or by a program
   [4]
   $ gputune revert --root root
-  KNOB          BEFORE OURS RESULT
-  vm.swappiness     60   10 changed by someone else: now 33, left alone
-  What someone else has changed since was left alone.
+  KNOB          BEFORE APPLIED RESULT
+  vm.swappiness     60      10 changed by someone else: now 33, not changed
+  Values that another program changed since were not changed.
   [4]
   $ cat root/proc/sys/vm/swappiness; echo 60 >root/proc/sys/vm/swappiness
   33
@@ -104,13 +104,13 @@ Exit 4: somebody else has changed a knob. It is left alone.
 Exit 4 as well: it holds now, but not after the next boot.
 
   $ gputune apply --root root --only vm. --persist
-  KNOB                      BEFORE   OURS RESULT
-  vm.dirty_ratio                20     10 written
-  vm.dirty_background_ratio     10      5 written
-  vm.swappiness                 60     10 written
-  vm.zone_reclaim_mode           1      0 written
-  vm.max_map_count           65530 262144 written
-  vm.min_free_kbytes         67584 135168 written
+  KNOB                         BEFORE    APPLIED RESULT
+  vm.dirty_ratio                 20 %       10 % written
+  vm.dirty_background_ratio      10 %        5 % written
+  vm.swappiness                    60         10 written
+  vm.zone_reclaim_mode              1          0 written
+  vm.max_map_count              65530     262144 written
+  vm.min_free_kbytes        67584 KiB 135168 KiB written
   /etc/sysctl.d/90-gputune.conf: written
   $ cat root/etc/sysctl.d/90-gputune.conf
   # Written by gputune. Not to be edited: a changed file is neither overwritten nor removed.
@@ -123,13 +123,13 @@ Exit 4 as well: it holds now, but not after the next boot.
   vm.min_free_kbytes = 135168
   $ echo 'vm.swappiness = 61' >>root/etc/sysctl.conf
   $ gputune verify --root root
-  KNOB                      BEFORE EXPECTED ACTUAL RESULT
-  vm.dirty_ratio                20       10     10 ok
-  vm.dirty_background_ratio     10        5      5 ok
-  vm.swappiness                 60       10     10 lost at boot
-  vm.zone_reclaim_mode           1        0      0 ok
-  vm.max_map_count           65530   262144 262144 ok
-  vm.min_free_kbytes         67584   135168 135168 ok
+  KNOB                         BEFORE   EXPECTED     ACTUAL RESULT
+  vm.dirty_ratio                 20 %       10 %       10 % ok
+  vm.dirty_background_ratio      10 %        5 %        5 % ok
+  vm.swappiness                    60         10         10 lost at boot
+  vm.zone_reclaim_mode              1          0          0 ok
+  vm.max_map_count              65530     262144     262144 ok
+  vm.min_free_kbytes        67584 KiB 135168 KiB 135168 KiB ok
     vm.swappiness: /etc/sysctl.d/99-sysctl.conf:3 sets it to 61 and comes after
     /etc/sysctl.d/90-gputune.conf
   /etc/sysctl.d/90-gputune.conf: ok
@@ -143,15 +143,15 @@ Exit 5: after a reboot the files can be taken away, the values that came from th
   $ gputune status --root root | head -1
   applied since *Z, before the last reboot, profile train-cpu, by gputune (process *) (glob)
   $ gputune revert --root root
-  KNOB                      BEFORE   OURS RESULT
-  vm.min_free_kbytes         67584 135168 stays until reboot
-  vm.max_map_count           65530 262144 stays until reboot
-  vm.zone_reclaim_mode           1      0 stays until reboot
-  vm.swappiness                 60     10 stays until reboot
-  vm.dirty_background_ratio     10      5 stays until reboot
-  vm.dirty_ratio                20     10 stays until reboot
+  KNOB                         BEFORE    APPLIED RESULT
+  vm.min_free_kbytes        67584 KiB 135168 KiB stays until reboot
+  vm.max_map_count              65530     262144 stays until reboot
+  vm.zone_reclaim_mode              1          0 stays until reboot
+  vm.swappiness                    60         10 stays until reboot
+  vm.dirty_background_ratio      10 %        5 % stays until reboot
+  vm.dirty_ratio                 20 %       10 % stays until reboot
   /etc/sysctl.d/90-gputune.conf: restored
-  The files are gone; what the last boot set from them stays until the next one.
+  The files are removed. Values that they set at boot stay until the next boot.
   [5]
   $ gputune verify --root root
   Reverted; some values stay until the next boot.
@@ -181,11 +181,11 @@ Exit 6: a process that was killed in the middle is found by every later call, an
   $ gputune status --root root | head -1
   interrupted since *Z, profile train-cpu, by gputune (process *) (glob)
   $ gputune recover --root root | grep -v 'as before'
-  KNOB                               BEFORE        OURS RESULT
-  vm.dirty_ratio                         20          10 restored
+  KNOB                               BEFORE     APPLIED RESULT
+  vm.dirty_ratio                       20 %        10 % restored
   $ diff -r --no-dereference --exclude=var before root
   $ gputune recover --root root
-  Nothing was interrupted.
+  No transaction was interrupted.
 
 A file that the admin has edited is neither overwritten nor removed.
 
@@ -195,10 +195,10 @@ A file that the admin has edited is neither overwritten nor removed.
   gputune: /etc/sysctl.d/90-gputune.conf was changed by someone else and is not overwritten: nothing is changed; move it away first
   [3]
   $ gputune revert --root root
-  KNOB          BEFORE OURS RESULT
-  vm.swappiness     60   10 restored
+  KNOB          BEFORE APPLIED RESULT
+  vm.swappiness     60      10 restored
   /etc/sysctl.d/90-gputune.conf: changed by someone else
-  What someone else has changed since was left alone.
+  Values that another program changed since were not changed.
   [4]
   $ tail -2 root/etc/sysctl.d/90-gputune.conf
   vm.swappiness = 10
@@ -215,18 +215,18 @@ A damaged journal is one sentence.
 What was done here stays to be read. Looking leaves no trace.
 
   $ rm -rf root && $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root && gputune history --root root
-  Nothing was ever applied here.
+  Nothing was applied on this host yet.
   $ export USER=admin; unset SUDO_USER; gputune apply --root root --only vm.swappiness -q >out
   $ gputune verify --root root >out && gputune revert --root root >out
   $ gputune history --root root --verbose | sed 's/^20[0-9T:-]*Z/WHEN/'
   WHEN  apply train-cpu: applied, 1 value, by admin
-      vm.swappiness: written, 60 to 10
+      vm.swappiness: written, 60 → 10
   WHEN  revert: reverted, 1 value, by admin
-      vm.swappiness: restored, 10 to 60
+      vm.swappiness: restored, 10 → 60
   $ echo garbage >>root/var/lib/gputune/history; gputune history --root root | sed 's/^20[0-9T:-]*Z/WHEN/'
   WHEN  apply train-cpu: applied, 1 value, by admin
   WHEN  revert: reverted, 1 value, by admin
-  1 line of it cannot be read.
+  1 line of the history cannot be read.
   $ gputune history --root root --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], [r["command"] for r in d["records"]], d["damaged"])'
   gputune-history/1 ['apply', 'revert'] 1
 
@@ -247,37 +247,37 @@ Also an apply that failed: what was written by then, and is back.
   gputune: cannot write /etc/sysctl.d/90-gputune.conf: Input/output error; everything is back as it was
   $ gputune history --root root --verbose | sed 's/^20[0-9T:-]*Z/WHEN/'
   WHEN  apply train-cpu: failed, 3 values, by admin
-      vm.swappiness: rolled back, 60 to 10
-      vm.dirty_background_ratio: rolled back, 10 to 5
-      vm.dirty_ratio: rolled back, 20 to 10
+      vm.swappiness: rolled back, 60 → 10
+      vm.dirty_background_ratio: rolled back, 10 → 5 %
+      vm.dirty_ratio: rolled back, 20 → 10 %
 
 Who may not read the journal is told what the files in /etc say, and that this is not all: exit 3, or 4 if that is drift.
 
   $ cd "$HOME"; rm -rf root; $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root; gputune apply -q --root root --persist --only vm.swappiness --only vm.dirty_ratio --only cpu.governor --only block.read_ahead >/dev/null
   $ { echo gpuprobe-capture/1; echo 'deny /var/lib/gputune/journal EACCES'; for f in etc/sysctl.d/90-gputune.conf etc/tmpfiles.d/90-gputune.conf etc/udev/rules.d/90-gputune.rules proc/sys/vm/swappiness proc/sys/vm/dirty_ratio sys/devices/system/cpu/cpufreq/policy0/scaling_governor; do echo "file /$f"; sed 's/^/\t/' root/$f; done; } >seen.host
   $ gputune status --root seen.host
-  KNOB                 BEFORE        OURS RESULT
-  vm.dirty_ratio            ?          10 kept
+  KNOB                 BEFORE     APPLIED RESULT
+  vm.dirty_ratio            ?        10 % kept
   vm.swappiness             ?          10 kept
   cpu.governor:policy0      ? performance kept
   cpu.governor:policy1      ? performance kept
   /etc/sysctl.d/90-gputune.conf: kept
   /etc/tmpfiles.d/90-gputune.conf: kept
   /etc/udev/rules.d/90-gputune.rules: kept
-  This is what gputune keeps in /etc. What holds until the next boot only, and whether anything was
-  interrupted, is in the journal, which is root's to read: sudo gputune status
+  These are the files of gputune in /etc. Values that last until the next boot and interrupted
+  transactions are in the journal, which only root can read: sudo gputune status
   [3]
   $ gputune verify --root seen.host
   KNOB                 BEFORE    EXPECTED      ACTUAL RESULT
-  vm.dirty_ratio            ?          10          10 ok
+  vm.dirty_ratio            ?        10 %        10 % ok
   vm.swappiness             ?          10          10 ok
   cpu.governor:policy0      ? performance performance ok
   cpu.governor:policy1      ? performance   not there n/a
   /etc/sysctl.d/90-gputune.conf: ok
   /etc/tmpfiles.d/90-gputune.conf: ok
   /etc/udev/rules.d/90-gputune.rules: ok
-  This is what gputune keeps in /etc. What holds until the next boot only, and whether anything was
-  interrupted, is in the journal, which is root's to read: sudo gputune verify
+  These are the files of gputune in /etc. Values that last until the next boot and interrupted
+  transactions are in the journal, which only root can read: sudo gputune verify
   [3]
   $ sed -i '/proc.sys.vm.dirty_ratio/{n;s/10/40/}' seen.host; gputune verify --root seen.host --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["result"], d["journal"], [(v["knob"], v["old"], v["new"], v["actual"]) for v in d["values"] if v["result"] == "drift"])'; gputune verify --root seen.host >/dev/null
   drift not readable [('vm.dirty_ratio', None, '10', '40')]
@@ -289,24 +289,24 @@ Who may not read the journal is told what the files in /etc say, and that this i
   /etc/sysctl.d/90-gputune.conf: changed by someone else
   /etc/tmpfiles.d/90-gputune.conf: ok
   /etc/udev/rules.d/90-gputune.rules: ok
-  This is what gputune keeps in /etc. What holds until the next boot only, and whether anything was
-  interrupted, is in the journal, which is root's to read: sudo gputune verify
-  KNOB                 BEFORE        OURS RESULT
+  These are the files of gputune in /etc. Values that last until the next boot and interrupted
+  transactions are in the journal, which only root can read: sudo gputune verify
+  KNOB                 BEFORE     APPLIED RESULT
   cpu.governor:policy0      ? performance kept
   cpu.governor:policy1      ? performance kept
   /etc/sysctl.d/90-gputune.conf: changed by someone else
   /etc/tmpfiles.d/90-gputune.conf: kept
   /etc/udev/rules.d/90-gputune.rules: kept
-  This is what gputune keeps in /etc. What holds until the next boot only, and whether anything was
-  interrupted, is in the journal, which is root's to read: sudo gputune status
+  These are the files of gputune in /etc. Values that last until the next boot and interrupted
+  transactions are in the journal, which only root can read: sudo gputune status
   [3]
   $ printf 'gpuprobe-capture/1\ndeny /var/lib/gputune/journal EACCES\ndeny /var/lib/gputune/history EACCES\n' >bare.host
   $ for c in status verify history revert; do gputune $c --root bare.host; echo $?; done
-  Nothing of gputune's is kept in /etc. What holds until the next boot only, and whether anything was
-  interrupted, is in the journal, which is root's to read: sudo gputune status
+  gputune has no files in /etc. Values that last until the next boot and interrupted transactions are
+  in the journal, which only root can read: sudo gputune status
   3
-  Nothing of gputune's is kept in /etc. What holds until the next boot only, and whether anything was
-  interrupted, is in the journal, which is root's to read: sudo gputune verify
+  gputune has no files in /etc. Values that last until the next boot and interrupted transactions are
+  in the journal, which only root can read: sudo gputune verify
   3
   gputune: cannot read /var/lib/gputune/history: Permission denied; it is root's: sudo gputune history
   3

@@ -5,8 +5,8 @@ Looking takes no lock: what verify finds while somebody applies or reverts is no
   $ slow() { ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 timeout 60 strace -qq -o /dev/null -P /etc/sysctl.d -e trace=openat,openat2 -e inject=openat,openat2:delay_enter=3000000:when=$1 gputune verify --root root >said; echo $? >>said; }
   $ slow 1 & sleep 1; gputune apply --root root --only vm. --persist >/dev/null; wait; cat said
   KNOB                      BEFORE EXPECTED ACTUAL RESULT
-  vm.dirty_ratio                20       10     10 ok
-  vm.dirty_background_ratio     10        5      5 ok
+  vm.dirty_ratio              20 %     10 %   10 % ok
+  vm.dirty_background_ratio   10 %      5 %    5 % ok
   vm.max_map_count           65530   262144 262144 ok
   /etc/sysctl.d/90-gputune.conf: ok
   0
@@ -17,5 +17,5 @@ Looking takes no lock: what verify finds while somebody applies or reverts is no
 Each of its looks opens that directory twice. Where it is disturbed again, it says so.
 
   $ slow 1+2 & sleep 1; gputune apply --root root --only vm. --persist >/dev/null; sleep 3; gputune revert --root root >/dev/null; wait; cat said
-  Somebody is in the middle of a change or an experiment: ask again when it is over.
+  A transaction or an experiment is in progress. Run gputune verify again after its end.
   5

@@ -123,11 +123,11 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
     of all memory.
   
   On this host
-    change, 0 to 17179869184; 16 GiB is 6 s of writing at 3 GB/s, as an NVMe disk does; 20 percent of
-    memory is up to 37 s
+    change, 0 → 16 GiB; writing 16 GiB takes 6 s, 20 percent of memory up to 37 s (NVMe disk; assuming
+    3 GB/s)
   $ gputune explain block.read_ahead --root $FIXTURES/cpu-server.host | tail -3
     while the step computes
-    sda: change, 128 to 8192; a spinning disk: fewer seeks between readers; shards that are read in
+    sda: change, 128 → 8192 KiB; a spinning disk: fewer seeks between readers; shards that are read in
     order keep the disk busy while the step computes
   $ gputune explain run.allocator --root $FIXTURES/cpu-server.host | head -8
   run.allocator: preload TCMalloc, jemalloc or mimalloc
@@ -163,23 +163,23 @@ A virtual disk calls itself rotational by default, which says nothing of what li
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host virtual
   $ echo 1 > virtual/sys/block/vda/queue/rotational; echo 128 > virtual/sys/block/vda/queue/read_ahead_kb
   $ gputune explain block.read_ahead --root virtual | tail -2
-    vda: change, 128 to 4096; a virtual disk: what lies beneath is not known; shards that are read in
-    order keep the disk busy while the step computes
+    vda: change, 128 → 4096 KiB; a virtual disk: what lies beneath is not known; shards that are read
+    in order keep the disk busy while the step computes
 
 So does one that looks like a SCSI disk (virtio-scsi, Hyper-V, VMware): its requests are left to the host beneath, too.
 
   $ cp -r virtual/sys/block/vda virtual/sys/block/sda; echo '[none] mq-deadline' > virtual/sys/block/sda/queue/scheduler
   $ gputune plan -v --root virtual --only block.scheduler --only block.read_ahead
-  To be changed
-    block.read_ahead:sda and 1 alike: 128 to 4096
+  Changes
+    block.read_ahead:sda and 1 more: 128 → 4096 KiB
         a virtual disk: what lies beneath is not known; shards that are read in order keep the disk
         busy while the step computes
   
-  Not for this host
-    block.scheduler:sda and 1 alike: none
+  Not applicable
+    block.scheduler:sda and 1 more: none
         requires a disk that is not virtual; the host beneath orders its requests
   
-  2 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
+  2 changes, profile train-cpu. The effect on this host is not measured (gpubench prove measures it).
 
 Room in /dev/shm counts against a container's limit: half of that is what both tools name.
 

@@ -5,28 +5,28 @@ What a newer gputune has set and this one does not know is left alone and stays 
   $ mv root/proc/sys/vm/dirty_ratio root/proc/sys/vm/newer
   $ python3 $TESTDIR/cli/journal.py root/var/lib/gputune/journal 'if r.get("knob") == "vm.dirty_ratio": r.update(knob="vm.newer", path="/proc/sys/vm/newer")'
   $ gputune revert --root root
-  KNOB             BEFORE   OURS RESULT
-  vm.max_map_count  65530 262144 restored
-  vm.newer             20     10 unknown to this version, left alone
-  What this version does not know was left alone, and stays on record until the next boot: a newer
-  gputune puts it back.
+  KNOB             BEFORE APPLIED RESULT
+  vm.max_map_count  65530  262144 restored
+  vm.newer             20      10 unknown to this version, left alone
+  Settings that this version of gputune does not know were not changed. Their record is kept until the
+  next boot, and a newer gputune can revert them.
   [4]
   $ gputune status --root root | tail -n +2; gputune verify --root root
-  KNOB     BEFORE OURS RESULT
-  vm.newer     20   10 applied
+  KNOB     BEFORE APPLIED RESULT
+  vm.newer     20      10 applied
   KNOB     BEFORE EXPECTED    ACTUAL RESULT
   vm.newer     20       10 not there n/a
 
 It keeps nobody from applying, and nobody's work is undone twice.
 
   $ gputune apply --root root --only vm.max_map_count; gputune revert --root root
-  KNOB             BEFORE   OURS RESULT
-  vm.max_map_count  65530 262144 written
-  KNOB             BEFORE   OURS RESULT
-  vm.max_map_count  65530 262144 restored
-  vm.newer             20     10 unknown to this version, left alone
-  What this version does not know was left alone, and stays on record until the next boot: a newer
-  gputune puts it back.
+  KNOB             BEFORE APPLIED RESULT
+  vm.max_map_count  65530  262144 written
+  KNOB             BEFORE APPLIED RESULT
+  vm.max_map_count  65530  262144 restored
+  vm.newer             20      10 unknown to this version, left alone
+  Settings that this version of gputune does not know were not changed. Their record is kept until the
+  next boot, and a newer gputune can revert them.
   [4]
 
 With the newer one again:
@@ -34,8 +34,8 @@ With the newer one again:
   $ python3 $TESTDIR/cli/journal.py root/var/lib/gputune/journal 'if r.get("knob") == "vm.newer": r.update(knob="vm.dirty_ratio", path="/proc/sys/vm/dirty_ratio")'
   $ mv root/proc/sys/vm/newer root/proc/sys/vm/dirty_ratio
   $ gputune revert --root root; gputune status --root root
-  KNOB           BEFORE OURS RESULT
-  vm.dirty_ratio     20   10 restored
+  KNOB           BEFORE APPLIED RESULT
+  vm.dirty_ratio   20 %    10 % restored
   Nothing is applied.
 
 A journal whose format only a newer gputune reads is refused: nothing is changed.
@@ -64,8 +64,8 @@ A rival that resets a value between calls of apply does not make the journal gro
 
   $ rm root/var/lib/gputune/journal; for i in $(seq 30); do echo 2$i >root/proc/sys/vm/dirty_ratio; gputune apply --root root --only vm.dirty_ratio >/dev/null; done
   $ test $(wc -c <root/var/lib/gputune/journal) -lt 1000 && gputune revert --root root
-  KNOB           BEFORE OURS RESULT
-  vm.dirty_ratio    230   10 restored
-  vm.dirty_ratio     21   10 changed by someone else: now 230, left alone
-  What someone else has changed since was left alone.
+  KNOB           BEFORE APPLIED RESULT
+  vm.dirty_ratio  230 %    10 % restored
+  vm.dirty_ratio   21 %    10 % changed by someone else: now 230 %, not changed
+  Values that another program changed since were not changed.
   [4]

@@ -1,122 +1,121 @@
 A plan says for each knob what is there, what should be, and why. Nothing is written.
 
   $ gputune plan --root $FIXTURES/cpu-server.host
-  To be changed
-    vm.dirty_ratio: 20 to 10
+  Changes
+    vm.dirty_ratio: 20 → 10 %
         half the kernel's default: writing starts earlier and the stall at the end is shorter
-    vm.dirty_background_ratio: 10 to 5
+    vm.dirty_background_ratio: 10 → 5 %
         half the kernel's default: writing starts earlier and the stall at the end is shorter
-    vm.swappiness: 60 to 10
+    vm.swappiness: 60 → 10
         a trainer touches all its memory every step; give up cached files first
-    vm.zone_reclaim_mode: 1 to 0
+    vm.zone_reclaim_mode: 1 → 0
         use another node's free memory before dropping cached data
-    vm.max_map_count: 65530 to 262144
+    vm.max_map_count: 65530 → 262144 mappings
         memory-mapped shards and allocators with expandable segments use many mappings
-    vm.min_free_kbytes: 67584 to 135168
+    vm.min_free_kbytes: 67584 → 135168 KiB
         network and disk drivers find memory at once when the page cache has filled the rest
-    kernel.pid_max: 32768 to 4194304
+    kernel.pid_max: 32768 → 4194304 ids
         threads have process ids too: 16 CPUs with loaders, OpenMP and NCCL start many
-    fs.inotify.max_user_instances: 128 to 1024
+    fs.inotify.max_user_instances: 128 → 1024 instances
         each TensorBoard, notebook and container runtime of a user takes some; 128 are soon gone
-    fs.inotify.max_user_watches: 65536 to 524288
+    fs.inotify.max_user_watches: 65536 → 524288 watches
         one per directory that is watched: trees of checkpoints and logs have many
-    fs.aio-max-nr: 65536 to 1048576
+    fs.aio-max-nr: 65536 → 1048576 requests
         loaders that read with libaio (DALI, DeepSpeed's NVMe offload) book their queues in advance
-    net.core.rmem_max: 212992 to 67108864
+    net.core.rmem_max: 208 KiB → 64 MiB
         5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
-    net.core.wmem_max: 212992 to 67108864
+    net.core.wmem_max: 208 KiB → 64 MiB
         5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
-    block.scheduler:nvme0n1: mq-deadline to none
+    block.scheduler:nvme0n1: mq-deadline → none
         NVMe has its own deep queues; ordering requests in the kernel only costs
-    block.scheduler:sda: none to mq-deadline
+    block.scheduler:sda: none → mq-deadline
         readers are served before a checkpoint's writes
-    cpu.governor:policy0 and 1 alike: powersave to performance
+    cpu.governor:policy0 and 1 more: powersave → performance
         no ramp-up at the start of each burst of work
   
-  Left out (what is by choice only: --optional takes in all, --only KNOB one)
-    kernel.numa_balancing: 1 to 0
+  Skipped (--optional includes all opt-in settings, --only KNOB one)
+    kernel.numa_balancing: 1 → 0
         by choice only: only beside binding: start the job with gputune run or in a cpuset
-    net.ipv4.tcp_rmem: 4096 131072 6291456 to 4096 131072 67108864
+    net.ipv4.tcp_rmem: 4 KiB, 128 KiB, 6 MiB → 4 KiB, 128 KiB, 64 MiB
         by choice only: 5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers
         over TCP
-    net.ipv4.tcp_wmem: 4096 16384 4194304 to 4096 16384 67108864
+    net.ipv4.tcp_wmem: 4 KiB, 16 KiB, 4 MiB → 4 KiB, 16 KiB, 64 MiB
         by choice only: 5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers
         over TCP
-    net.core.netdev_max_backlog: 1000 to 10000
+    net.core.netdev_max_backlog: 1000 → 10000 packets
         by choice only: 9 packets found it full since the host started
-    net.ipv4.arp_announce: 0 to 2
+    net.ipv4.arp_announce: 0 → 2
         by choice only: 2 fast ports in one subnet: each answers for its own address only
-    net.ipv4.arp_ignore: 0 to 1
+    net.ipv4.arp_ignore: 0 → 1
         by choice only: 2 fast ports in one subnet: each answers for its own address only
-    nfs.slots: 2 to 128
+    nfs.slots: 2 → 128 requests
         by choice only: so many reads of a data set on NFS are under way at once
-    thp.defrag: always to madvise
+    thp.defrag: always → madvise
         by choice only: no program should wait for memory to be compacted that did not ask for huge
         pages
-    ksm.run: 1 to 0
+    ksm.run: 1 → 0
         by choice only: no virtual machine runs here, and its thread reads through memory all the time
-    block.read_ahead:nvme0n1: 128 to 4096
+    block.read_ahead:nvme0n1: 128 → 4096 KiB
         by choice only: no seeks here; shards that are read in order keep the disk busy while the step
         computes
-    block.read_ahead:sda: 128 to 8192
+    block.read_ahead:sda: 128 → 8192 KiB
         by choice only: a spinning disk: fewer seeks between readers; shards that are read in order
         keep the disk busy while the step computes
-    cpu.epp:policy0 and 1 alike: balance_performance to performance
+    cpu.epp:policy0 and 1 more: balance_performance → performance
         by choice only: the processor's own governor holds its frequency
-    cpu.min_perf: 30 to 100
+    cpu.min_perf: 30 → 100 %
         by choice only: the highest turbo frequency is asked for, whatever the load
-    cpu.boost: 0 to 1
+    cpu.boost: 0 → 1
         by choice only: frequencies above the nominal one are allowed again
   
-  To be known
-    kernel.pid_max: /usr/lib/sysctl.d/50-pid-max.conf:1 sets it to 4194304 at boot; what --persist
-    writes counts instead
+  Notes
+    kernel.pid_max: /usr/lib/sysctl.d/50-pid-max.conf:1 sets it to 4194304 at boot; the file that
+    --persist writes overrides that
   
-  Settings that are already right, or not for this host: --verbose.
-  16 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
+  Unchanged and not applicable settings are hidden (--verbose shows them).
+  16 changes, profile train-cpu. The effect on this host is not measured (gpubench prove measures it).
 
 What a large host gets: bytes instead of percent, and buffers that its port can fill.
 
   $ gputune plan --root $FIXTURES/cpu-server-512g.host --only vm. --only net.
-  To be changed
-    vm.dirty_bytes: 0 to 17179869184
-        16 GiB is 6 s of writing at 3 GB/s, as an NVMe disk does; 20 percent of memory is up to 37 s
-    vm.dirty_background_bytes: 0 to 4294967296
-        4 GiB is 1 s of writing at 3 GB/s, as an NVMe disk does; 10 percent of memory is up to 18 s
-    vm.swappiness: 60 to 10
+  Changes
+    vm.dirty_bytes: 0 → 16 GiB
+        writing 16 GiB takes 6 s, 20 percent of memory up to 37 s (NVMe disk; assuming 3 GB/s)
+    vm.dirty_background_bytes: 0 → 4 GiB
+        writing 4 GiB takes 1 s, 10 percent of memory up to 18 s (NVMe disk; assuming 3 GB/s)
+    vm.swappiness: 60 → 10
         a trainer touches all its memory every step; give up cached files first
-    vm.zone_reclaim_mode: 1 to 0
+    vm.zone_reclaim_mode: 1 → 0
         use another node's free memory before dropping cached data
-    vm.max_map_count: 65530 to 524288
+    vm.max_map_count: 65530 → 524288 mappings
         memory-mapped shards and allocators with expandable segments use many mappings
-    vm.min_free_kbytes: 67584 to 135168
+    vm.min_free_kbytes: 67584 → 135168 KiB
         network and disk drivers find memory at once when the page cache has filled the rest
-    net.core.rmem_max: 212992 to 67108864
+    net.core.rmem_max: 208 KiB → 64 MiB
         5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
-    net.core.wmem_max: 212992 to 67108864
+    net.core.wmem_max: 208 KiB → 64 MiB
         5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
   
-  Left out (what is by choice only: --optional takes in all, --only KNOB one)
-    net.ipv4.tcp_rmem: 4096 131072 6291456 to 4096 131072 67108864
+  Skipped (--optional includes all opt-in settings, --only KNOB one)
+    net.ipv4.tcp_rmem: 4 KiB, 128 KiB, 6 MiB → 4 KiB, 128 KiB, 64 MiB
         by choice only: 5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers
         over TCP
-    net.ipv4.tcp_wmem: 4096 16384 4194304 to 4096 16384 67108864
+    net.ipv4.tcp_wmem: 4 KiB, 16 KiB, 4 MiB → 4 KiB, 16 KiB, 64 MiB
         by choice only: 5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers
         over TCP
-    net.core.netdev_max_backlog: 1000 to 10000
+    net.core.netdev_max_backlog: 1000 → 10000 packets
         by choice only: 9 packets found it full since the host started
-    net.ipv4.arp_announce: 0 to 2
+    net.ipv4.arp_announce: 0 → 2
         by choice only: 2 fast ports in one subnet: each answers for its own address only
-    net.ipv4.arp_ignore: 0 to 1
+    net.ipv4.arp_ignore: 0 → 1
         by choice only: 2 fast ports in one subnet: each answers for its own address only
   
-  To be known
-    vm.dirty_bytes: now /proc/sys/vm/dirty_ratio is in force, with 20; the kernel zeroes it
-    vm.dirty_background_bytes: now /proc/sys/vm/dirty_background_ratio is in force, with 10; the
-    kernel zeroes it
+  Notes
+    vm.dirty_bytes: /proc/sys/vm/dirty_ratio is 20 now; the kernel sets it to 0
+    vm.dirty_background_bytes: /proc/sys/vm/dirty_background_ratio is 10 now; the kernel sets it to 0
   
-  Settings that are already right, or not for this host: --verbose.
-  8 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
+  Unchanged and not applicable settings are hidden (--verbose shows them).
+  8 changes, profile train-cpu. The effect on this host is not measured (gpubench prove measures it).
 
 Ports in subnets of their own do not answer for each other; where the kernel's routes cannot be read nothing is guessed.
 
@@ -141,25 +140,25 @@ What a program may raise by itself is told from what it may not.
 Knobs of choice are named when they are asked for; their family shows them.
 
   $ gputune plan --root $FIXTURES/cpu-server.host --only block. --only block.read_ahead --skip block.scheduler
-  To be changed
-    block.read_ahead:nvme0n1: 128 to 4096
+  Changes
+    block.read_ahead:nvme0n1: 128 → 4096 KiB
         no seeks here; shards that are read in order keep the disk busy while the step computes
-    block.read_ahead:sda: 128 to 8192
+    block.read_ahead:sda: 128 → 8192 KiB
         a spinning disk: fewer seeks between readers; shards that are read in order keep the disk busy
         while the step computes
   
-  Left out (what is by choice only: --optional takes in all, --only KNOB one)
-    block.scheduler:nvme0n1 and 1 alike
+  Skipped (--optional includes all opt-in settings, --only KNOB one)
+    block.scheduler:nvme0n1 and 1 more
         left out by --skip
   
-  2 changes, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
+  2 changes, profile train-cpu. The effect on this host is not measured (gpubench prove measures it).
   $ gputune plan --root $FIXTURES/cpu-server.host -p huge-pages --only thp.
-  To be changed
-    thp.defrag: always to defer+madvise
+  Changes
+    thp.defrag: always → defer+madvise
         asked for by the profile
   
-  Settings that are already right, or not for this host: --verbose.
-  1 change, profile huge-pages. Unmeasured on this host; gputune explain KNOB says more.
+  Unchanged and not applicable settings are hidden (--verbose shows them).
+  1 change, profile huge-pages. The effect on this host is not measured (gpubench prove measures it).
 
 A saved plan is a document; it holds to its host.
 
@@ -238,7 +237,7 @@ apply --dry-run shows what plan shows, and changes nothing.
   $ gputune apply --dry-run --root root --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["schema"])'
   gputune-plan/1
   $ gputune apply plan.json --dry-run --root root | head -1
-  To be changed
+  Changes
   $ find root -type f -exec md5sum {} + | sort | diff before - && echo unchanged
   unchanged
 
@@ -311,11 +310,11 @@ So is one with all that a processor and its firmware offer, and a /dev/shm of hu
   0
   [1]
   $ for r in full full.host; do gputune plan --optional --root $r -v | grep -A1 '^  cpu\.\(boost\|epp\|epb\|min\|platf\)\|thp.shmem' >$r.txt; done; cmp full.txt full.host.txt; cat full.host.txt
-    cpu.min_perf: 20 to 60
+    cpu.min_perf: 20 → 60 %
         the highest frequency that max_perf_pct allows, whatever the load
-    cpu.epb:cpu0 and 63 alike: 6 to 0
+    cpu.epb:cpu0 and 63 more: 6 → 0
         the processor weighs speed above energy
-    cpu.boost: 0 to 1
+    cpu.boost: 0 → 1
         frequencies above the nominal one are allowed again
   --
     thp.shmem
@@ -323,7 +322,7 @@ So is one with all that a processor and its firmware offer, and a /dev/shm of hu
   --
     cpu.platform_profile: balanced
         requires firmware that offers this profile: it offers low-power balanced, not performance
-    cpu.epp:policy0 and 1 alike: power
+    cpu.epp:policy0 and 1 more: power
         requires a processor that offers this preference: it offers default power, not performance
 
 An output file is a regular file, /dev/null, or a descriptor: a device, FIFO or directory is neither opened nor replaced.

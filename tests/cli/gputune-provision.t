@@ -527,7 +527,7 @@ Status names what is installed by us; history tells it apart from settings.
   $ echo '{ "schema": "gputune-provision-record/1", "state": "done", "packages": [ { "name": "numactl", "version": "2.0.16-1", "held": false }, { "name": "libnuma1", "version": "2.0.16-1" } ] }' > root/var/lib/gputune/provision
   $ gputune status --root root
   Nothing is applied.
-  2 packages of gputune provision: gputune provision revert --dry-run names them.
+  2 packages installed by gputune provision (gputune provision revert --dry-run lists them).
   $ gputune status --root root --json | grep -A 3 provisioned
     "provisioned": [
       {
@@ -544,4 +544,4 @@ Status names what is installed by us; history tells it apart from settings.
   $ echo '{"time":"2026-11-21T12:00:00Z","command":"provision apply","result":"installed","profile":null,"user":"root","values":[{"knob":"package","instance":"numactl","old":"none","new":"2.0.16-1","result":"installed"}],"files":[]}' > root/var/lib/gputune/history
   $ gputune history --root root -v
   2026-11-21T12:00:00Z  provision apply: installed, 1 package, by root
-      package:numactl: installed, none to 2.0.16-1
+      package:numactl: installed, none → 2.0.16-1

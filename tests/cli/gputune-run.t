@@ -18,7 +18,7 @@ What a command would be started with. Python forks workers, so its threads are n
     CUDA_DEVICE_ORDER=PCI_BUS_ID
         a GPU's number is the same as in nvidia-smi and here
   
-  Left as it is
+  Not set
     OMP_PROC_BIND
         Python forks data-loader workers, and each would inherit one single core
     LD_LIBRARY_PATH
@@ -47,7 +47,7 @@ A CPU host with openblas-pthread gets the one that shares OpenMP's threads; an a
   Profile train-cpu
     CPUs 0-15
         all that are allowed
-    memory as it is
+    memory unchanged
         the CPUs span several nodes: memory stays where it is first touched
   
   Set
@@ -66,7 +66,7 @@ A CPU host with openblas-pthread gets the one that shares OpenMP's threads; an a
         keeps freed memory instead of giving it back to the kernel; not tried: this root is not live;
         huge pages are always on here: it keeps more than with madvise
   
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         OpenBLAS itself would have to be asked, and this root is not live
     GLIBC_TUNABLES
@@ -79,8 +79,8 @@ A CPU host with openblas-pthread gets the one that shares OpenMP's threads; an a
         the job does not say that it spans several hosts
   $ OMP_NUM_THREADS=3 LD_LIBRARY_PATH=/opt/lib gputune run --print --root $FIXTURES/cpu-server.host --only omp. --only run.blas
   Profile train-cpu
-    CPUs as they are
-    memory as it is
+    CPUs unchanged
+    memory unchanged
   
   Set
     LD_LIBRARY_PATH=/opt/lib:/usr/lib/x86_64-linux-gnu/openblas-openmp
@@ -89,7 +89,7 @@ A CPU host with openblas-pthread gets the one that shares OpenMP's threads; an a
         16 CPUs that other processes may use too: a thread whose partner has lost its core sleeps soon
         and lets it run
   
-  Left as it is
+  Not set
     OMP_NUM_THREADS=3
         set by the user; would be 8
     OMP_PROC_BIND
@@ -99,7 +99,7 @@ A command that spans nodes beside a knob that is for those that do not.
 
   $ sed '/numa_balancing$/{n;s/1/0/}' $FIXTURES/cpu-server.host >off.host
   $ gputune run --print --root off.host | sed -n '/memory/,/^$/p'
-    memory as it is
+    memory unchanged
         the CPUs span several nodes: memory stays where it is first touched; kernel.numa_balancing is
         0, so what lies at the wrong node stays there, too
   
@@ -111,9 +111,9 @@ A GPU whose node is not known: nothing is bound to a wrong one. A cpuset and a q
     processes up to 2
         2 GPUs are visible, and the command may start a process for each. If it is one process:
         --ranks 1, or --gpu for one GPU
-    CPUs as they are
+    CPUs unchanged
         the node of GPU 0000:17:00.0 is not known: nothing is bound, rather than to a wrong one
-    memory as it is
+    memory unchanged
         nothing is bound: memory stays where it is first touched
   $ gputune run --print --root $FIXTURES/container-cpuset.host -- python3 x.py | head -8
   Profile train-gpu
@@ -266,7 +266,7 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
     memory preferred from node 0
         preferred, not strict: a full node falls back to another instead of failing
   
-  Left as it is
+  Not set
     LD_LIBRARY_PATH
         no libblas.so.3 is installed
     OPENBLAS_CORETYPE
@@ -283,7 +283,7 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
     memory preferred from node 0
         preferred, not strict: a full node falls back to another instead of failing
   
-  Left as it is
+  Not set
     LD_LIBRARY_PATH
         no libblas.so.3 is installed
     OPENBLAS_CORETYPE
@@ -320,8 +320,8 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
         asked for by --gpu
   $ CUDA_VISIBLE_DEVICES=2 env -u OMP_NUM_THREADS gputune run --print --root $FIXTURES/server-8gpu.host --only omp.threads --gpu 5 -- python3 x.py
   Profile train-gpu
-    CPUs as they are
-    memory as it is
+    CPUs unchanged
+    memory unchanged
   
   Set
     OMP_NUM_THREADS=32
@@ -336,12 +336,12 @@ How many ranks mpirun starts hangs on its slots: nothing is guessed.
     processes unknown
         mpirun: how many ranks it starts on this host is not said: say so by its option, or let it
         start gputune run
-    CPUs as they are
+    CPUs unchanged
         it starts the ranks itself: nothing is bound here; to bind each to its GPU, let it start
         gputune run (torchrun --no-python … gputune run -- python3 …)
-    memory as it is
+    memory unchanged
   
-  Left as it is
+  Not set
     OMP_NUM_THREADS
         how many ranks it starts on this host is not said: say so by its option, or let it start
         gputune run
@@ -369,13 +369,13 @@ env and nohup are looked through.
         32 cores for 8 visible GPUs: the command may start a process for each
     processes 4
         torchrun starts 4 on this host
-    CPUs as they are
+    CPUs unchanged
   --
     OMP_NUM_THREADS=8
         32 cores shared out among the 4 ranks that it starts
     processes 16
         torchrun starts 16 on this host
-    CPUs as they are
+    CPUs unchanged
   --
     OMP_NUM_THREADS=2
         32 cores shared out among the 16 ranks that it starts

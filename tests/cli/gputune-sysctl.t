@@ -7,7 +7,7 @@ A limit of a local file that exceeds the desired value is not lowered at the nex
   $ echo 'vm.max_map_count = 1048576 # expandable segments' >root/etc/sysctl.d/70-a.conf
   $ echo 'fs.file-max = 0x7fffffffffffffff' >root/etc/sysctl.d/71-a.conf
   $ gputune apply -q --persist --only vm.max_map_count --only fs.file-max --root root
-  KNOB             BEFORE                OURS RESULT
+  KNOB             BEFORE             APPLIED RESULT
   vm.max_map_count  65530             1048576 written
   fs.file-max       65536 9223372036854775807 written
   /etc/sysctl.d/90-gputune.conf: written
@@ -44,13 +44,13 @@ It is no drift when a later file says the same in other words; that of another v
   /etc/sysctl.d/90-gputune.conf: ok
   [4]
   $ gputune revert -q --root root; rm root/etc/sysctl.d/99-a.conf; gputune explain vm.max_map_count --root root | sed -n '/^On this host/,$p'
-  KNOB             BEFORE                OURS RESULT
+  KNOB             BEFORE             APPLIED RESULT
   fs.file-max       65536 9223372036854775807 restored
   vm.max_map_count  65530             1048576 restored
   /etc/sysctl.d/90-gputune.conf: restored
   On this host
-    change, 65530 to 1048576; memory-mapped shards and allocators with expandable segments use many
-    mappings; after a reboot 1048576, because of /etc/sysctl.d/70-a.conf:1
+    change, 65530 → 1048576 mappings; memory-mapped shards and allocators with expandable segments use
+    many mappings; after a reboot 1048576, because of /etc/sysctl.d/70-a.conf:1
 
 Nor does a file of ours that was there before: verify names the one that it takes back, and apply takes it.
 
@@ -63,7 +63,7 @@ Nor does a file of ours that was there before: verify names the one that it take
   /etc/sysctl.d/90-gputune.conf: ok
   [4]
   $ gputune apply -q --persist --only vm.max_map_count --root root
-  KNOB             BEFORE    OURS RESULT
+  KNOB             BEFORE APPLIED RESULT
   vm.max_map_count 262144 1048576 written
   /etc/sysctl.d/90-gputune.conf: written
   $ gputune verify --root root; gputune revert -q --root root >/dev/null
@@ -74,17 +74,17 @@ Nor does a file of ours that was there before: verify names the one that it take
 A pair's other form, too: 0x0 leaves ours alone, and what the kernel refuses does.
 
   $ echo 'vm.dirty_bytes = 0x10000000 # 256 MiB' >root/etc/sysctl.d/71-a.conf; gputune plan --only vm.dirty_ratio --root root -v
-  Left out (what is by choice only: --optional takes in all, --only KNOB one)
-    vm.dirty_ratio: 20
+  Skipped (--optional includes all opt-in settings, --only KNOB one)
+    vm.dirty_ratio: 20 %
         /etc/sysctl.d/71-a.conf:1 sets the other form to 268435456 at boot; left as it is
   
   Nothing to change, profile train-cpu.
   $ echo 'vm.dirty_bytes = 256M' >root/etc/sysctl.d/71-a.conf; gputune plan --only vm.dirty_ratio --root root
-  To be changed
-    vm.dirty_ratio: 20 to 10
+  Changes
+    vm.dirty_ratio: 20 → 10 %
         half the kernel's default: writing starts earlier and the stall at the end is shorter
   
-  1 change, profile train-cpu. Unmeasured on this host; gputune explain KNOB says more.
+  1 change, profile train-cpu. The effect on this host is not measured (gpubench prove measures it).
   $ echo 'vm.dirty_bytes = 0x0' >root/etc/sysctl.d/71-a.conf; gputune plan --only vm.dirty_ratio --root root --json | grep -c 71-a.conf
   0
   [1]

@@ -18,7 +18,7 @@ Where /proc hides processes from who looks (hidepid=2), one that is at work is n
   > all
   > X
   $ unshare -mpf sh hidden.sh 2>&1 | sed 's/process [0-9]*/process N/'
-  Somebody is in the middle of a change or an experiment: ask again when it is over.
+  A transaction or an experiment is in progress. Run gputune verify again after its end.
   verify: 5
   gputune: process N (gputune) is in the middle of a transaction: try again when it is done
   apply: 3
@@ -30,10 +30,10 @@ Where /proc hides processes from who looks (hidepid=2), one that is at work is n
   verify: 6
   gputune: a transaction of process N (gputune) was interrupted and 3 values may not be as before: run gputune recover
   apply: 6
-  KNOB                      BEFORE   OURS RESULT
-  vm.max_map_count           65530 262144 as before
-  vm.dirty_background_ratio     10      5 as before
-  vm.dirty_ratio                20     10 restored
+  KNOB                      BEFORE APPLIED RESULT
+  vm.max_map_count           65530  262144 as before
+  vm.dirty_background_ratio   10 %     5 % as before
+  vm.dirty_ratio              20 %    10 % restored
   recover: 0
-  Nothing was interrupted.
+  No transaction was interrupted.
   recover: 0

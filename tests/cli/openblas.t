@@ -53,31 +53,31 @@ From here on nothing is kept.
 The user's word counts. One that knows the processor is left alone, and so are those that take nothing, or have nothing to choose.
 
   $ OPENBLAS_CORETYPE=Nehalem asked
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE=Nehalem
         set by the user
   $ STANDIN_CORE=Haswell asked | sed 's/BEST/one that is new enough/'
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a one that is new enough
   $ STANDIN_CORE=Zen6 asked
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Zen6
   $ STANDIN_CORE='STUBBORN Barcelona' asked
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Barcelona, and takes no better ones by this variable
   $ STANDIN_CORE='ONE Prescott' asked
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         BUILD/tests/standin/blas/libopenblas.so.0 is built for one processor, Prescott: there is nothing to choose
   $ asked --root $FIXTURES/newer-than-openblas.host
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         OpenBLAS itself would have to be asked, and this root is not live
   $ asked --root $FIXTURES/arm-server.host
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         which of OpenBLAS' kernels are old is known for x86-64 only
 
@@ -85,31 +85,31 @@ Whatever a library does, the command is started.
 
   $ for how in hang crash exit null nothing rubbish endless; do echo "$how:"; STANDIN_CORE=$how asked; done
   hang:
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         BUILD/tests/standin/blas/libopenblas.so.0 does not finish loading within 5 s
   crash:
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         BUILD/tests/standin/blas/libopenblas.so.0 crashes the program that loads it (status 139)
   exit:
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         BUILD/tests/standin/blas/libopenblas.so.0 does not report its kernels
   null:
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         BUILD/tests/standin/blas/libopenblas.so.0 does not report its kernels
   nothing:
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         BUILD/tests/standin/blas/libopenblas.so.0 does not report its kernels
   rubbish:
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         BUILD/tests/standin/blas/libopenblas.so.0 does not report its kernels
   endless:
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         BUILD/tests/standin/blas/libopenblas.so.0 does not report its kernels
   $ mkdir empty none; : >empty/libopenblas.so.0; cp "$BUILDDIR/tests/standin/libnvidia-ml.so.1" none/libopenblas.so.0
@@ -125,18 +125,18 @@ A wheel's copy hears the same variable. One that knows the processor would lose 
   $ wheel() { STANDIN_WHEEL=$1 LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --print --only run.blas_kernels -- venv/bin/python3 train.py |
   >   best | sed 1,4d; }
   $ wheel SapphireRapids
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Prescott, but it is one variable for all: $HOME/venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so has those of a SapphireRapids by itself
   $ wheel Prescott | head -2
   Set
     OPENBLAS_CORETYPE=BEST
   $ wheel 'STUBBORN Prescott'
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         $HOME/venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so computes with the kernels of a Prescott, and takes no better ones by this variable
   $ wheel hang
-  Left as it is
+  Not set
     OPENBLAS_CORETYPE
         $HOME/venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so does not finish loading within 5 s
 

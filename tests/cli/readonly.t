@@ -13,24 +13,24 @@ An /etc that cannot be written is seen before anything is changed, and only wher
 A file that cannot be removed does not stop revert: the record keeps what is left, and recover ends it.
 
   $ frozen gputune revert --root root
-  KNOB                      BEFORE   OURS RESULT
-  vm.max_map_count           65530 262144 restored
-  vm.dirty_background_ratio     10      5 restored
-  vm.dirty_ratio                20     10 restored
+  KNOB                      BEFORE APPLIED RESULT
+  vm.max_map_count           65530  262144 restored
+  vm.dirty_background_ratio   10 %     5 % restored
+  vm.dirty_ratio              20 %    10 % restored
   /etc/sysctl.d/90-gputune.conf: failed
   gputune: 1 value or file could not be put back (/etc/sysctl.d/90-gputune.conf: Read-only file system); all others are back. The journal keeps what is left: remount its file system read-write, then run gputune recover
   [6]
   $ gputune status --root root | tail -n +2
-  KNOB                      BEFORE   OURS RESULT
-  vm.dirty_ratio                20     10 interrupted
-  vm.dirty_background_ratio     10      5 interrupted
-  vm.max_map_count           65530 262144 interrupted
+  KNOB                      BEFORE APPLIED RESULT
+  vm.dirty_ratio              20 %    10 % interrupted
+  vm.dirty_background_ratio   10 %     5 % interrupted
+  vm.max_map_count           65530  262144 interrupted
   /etc/sysctl.d/90-gputune.conf: interrupted
   $ gputune recover --root root
-  KNOB                      BEFORE   OURS RESULT
-  vm.max_map_count           65530 262144 as before
-  vm.dirty_background_ratio     10      5 as before
-  vm.dirty_ratio                20     10 as before
+  KNOB                      BEFORE APPLIED RESULT
+  vm.max_map_count           65530  262144 as before
+  vm.dirty_background_ratio   10 %     5 % as before
+  vm.dirty_ratio              20 %    10 % as before
   /etc/sysctl.d/90-gputune.conf: restored
   $ gputune status --root root; ls root/etc/sysctl.d
   Nothing is applied.
@@ -40,18 +40,18 @@ The same for a /sys that is hidden.
   $ mkdir -p root/sys/kernel/mm/transparent_hugepage && echo 'always madvise [never]' >root/sys/kernel/mm/transparent_hugepage/enabled
   $ gputune apply --root root --optional --only thp.enabled --only vm.max_map_count >/dev/null
   $ unshare -rm sh -c 'mount -t tmpfs none root/sys && exec gputune revert --root root'
-  KNOB             BEFORE    OURS RESULT
+  KNOB             BEFORE APPLIED RESULT
   vm.max_map_count  65530  262144 restored
   thp.enabled       never madvise failed
   gputune: 1 value or file could not be put back (/sys/kernel/mm/transparent_hugepage/enabled: No such file or directory); all others are back. The journal keeps what is left: mount what is missing here as the host has it, then run gputune recover
   [6]
   $ unshare -rm sh -c 'mount -t tmpfs none root/sys && exec gputune recover --root root'
-  KNOB        BEFORE    OURS RESULT
+  KNOB        BEFORE APPLIED RESULT
   thp.enabled  never madvise failed
   gputune: 1 value or file could not be put back (/sys/kernel/mm/transparent_hugepage/enabled: No such file or directory); all others are back. The journal keeps what is left: mount what is missing here as the host has it, then run gputune recover
   [6]
   $ gputune recover --root root
-  KNOB        BEFORE    OURS RESULT
+  KNOB        BEFORE APPLIED RESULT
   thp.enabled  never madvise restored
   $ gputune status --root root; gputune apply --root root --only vm. --persist >/dev/null
   Nothing is applied.
@@ -59,12 +59,12 @@ The same for a /sys that is hidden.
 A file that somebody else has changed is not ours to take away, and does not keep the values from going back.
 
   $ echo '# mine' >>root/etc/sysctl.d/90-gputune.conf; frozen gputune revert --root root
-  KNOB                      BEFORE   OURS RESULT
-  vm.max_map_count           65530 262144 restored
-  vm.dirty_background_ratio     10      5 restored
-  vm.dirty_ratio                20     10 restored
+  KNOB                      BEFORE APPLIED RESULT
+  vm.max_map_count           65530  262144 restored
+  vm.dirty_background_ratio   10 %     5 % restored
+  vm.dirty_ratio              20 %    10 % restored
   /etc/sysctl.d/90-gputune.conf: changed by someone else
-  What someone else has changed since was left alone.
+  Values that another program changed since were not changed.
   [4]
   $ gputune status --root root
   Nothing is applied.

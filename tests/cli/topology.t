@@ -59,9 +59,9 @@ A kernel without the lists: the CPUs are counted from their directories, and mas
   $ rm -r tree/sys/devices/system/cpu; gpuprobe --root tree | sed -n 3p
     Made-up laptop CPU: an unknown number of CPUs, 1 NUMA node, 16.0 GiB of memory
   $ gputune run --root tree --print -- true | grep -A1 'CPUs\|OMP_NUM_THREADS'
-    CPUs as they are
+    CPUs unchanged
         the CPUs of this host are not known: nothing is bound
-    memory as it is
+    memory unchanged
   --
     OMP_NUM_THREADS
         the number of CPUs is not known

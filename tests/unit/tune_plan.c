@@ -286,6 +286,35 @@ START_TEST(every_built_in_profile_is_well_formed)
 }
 END_TEST
 
+/* Sizes lose no digit; the unit is printed once. */
+START_TEST(a_change_is_printed_with_its_unit)
+{
+	static const struct {
+		const char *id, *from, *to, *change, *value;
+	} cases[] = {
+		{ "vm.dirty_bytes", "0", "17179869184", "0 → 16 GiB", "16 GiB" },
+		{ "net.core.rmem_max", "212992", "67108865", "208 KiB → 67108865 bytes", "67108865 bytes" },
+		{ "net.ipv4.tcp_rmem", "4096 131072 6291456", "4096 131072 67108864",
+		  "4 KiB, 128 KiB, 6 MiB → 4 KiB, 128 KiB, 64 MiB", "4 KiB, 128 KiB, 64 MiB" },
+		{ "vm.min_free_kbytes", "67584", "135168", "67584 → 135168 KiB", "135168 KiB" },
+		{ "vm.max_map_count", "65530", "262144", "65530 → 262144 mappings", "262144" },
+		{ "vm.dirty_ratio", "20", "10", "20 → 10 %", "10 %" },
+		{ "vm.swappiness", "60", "10", "60 → 10", "10" },
+		{ "cpu.governor", "powersave", "performance", "powersave → performance", "performance" },
+		{ "no.such.knob", "1", "2", "1 → 2", "2" },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
+		const struct tn_tunable *k = tn_tunable_find(cases[i].id);
+		gt_autofree char *change = tn_tunable_change_text(k, cases[i].from, cases[i].to);
+		gt_autofree char *value = tn_tunable_value_text(k, cases[i].to);
+
+		ck_assert_str_eq(change, cases[i].change);
+		ck_assert_str_eq(value, cases[i].value);
+	}
+}
+END_TEST
+
 TCase *tune_plan_case(void)
 {
 	TCase *tc = tcase_create("plan");
@@ -299,6 +328,7 @@ TCase *tune_plan_case(void)
 		a_later_file_is_a_conflict_and_an_earlier_one_decides_the_boot,
 		an_admins_profile_inherits_and_overrides,
 		every_built_in_profile_is_well_formed,
+		a_change_is_printed_with_its_unit,
 	};
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);

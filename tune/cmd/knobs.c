@@ -170,18 +170,22 @@ static int show_here(struct gt_cli *cli, const char *id)
 		const struct tn_item *it = &plan->item[i];
 
 		gt_auto_buf b = { 0 };
+		gt_autofree char *change = it->current && it->wanted && it->status == TN_CHANGE ?
+						   tn_tunable_change_text(it->knob, it->current, it->wanted) :
+						   NULL;
+		gt_autofree char *now = it->current ? tn_tunable_value_text(it->knob, it->current) : NULL;
 
 		for (more = 0; i + more + 1 < plan->n_item && alike(it, &plan->item[i + more + 1]);)
 			more++;
 		if (it->instance)
 			gt_buf_puts(&b, it->instance);
 		if (more)
-			gt_buf_printf(&b, " and %zu alike", more);
+			gt_buf_printf(&b, " and %zu more", more);
 		gt_buf_printf(&b, "%s%s", it->instance ? ": " : "", tn_status_name(it->status));
-		if (it->current && it->wanted && it->status == TN_CHANGE)
-			gt_buf_printf(&b, ", %s to %s", it->current, it->wanted);
-		else if (it->current)
-			gt_buf_printf(&b, ", now %s", it->current);
+		if (change)
+			gt_buf_printf(&b, ", %s", change);
+		else if (now)
+			gt_buf_printf(&b, ", now %s", now);
 		gt_buf_printf(&b, "; %s", it->reason);
 		if (it->at_boot_by)
 			gt_buf_printf(&b, "; after a reboot %s, because of %s", it->at_boot, it->at_boot_by);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents as people read them. */
+/* Prints the documents of gputune as text. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/table.h"
 #include "tune/cmd/gputune.h"
+#include "tune/knob/list.h"
 
 static const char *text(const json_t *o, const char *key)
 {
@@ -17,7 +18,12 @@ static char *label(const json_t *o)
 	return instance ? gt_xasprintf("%s:%s", text(o, "knob"), instance) : gt_xstrdup(text(o, "knob"));
 }
 
-/* How many items right after this one say the same of the same knob on other devices. */
+static const struct tn_tunable *knob(const json_t *o)
+{
+	return tn_tunable_find(text(o, "knob"));
+}
+
+/* Returns the number of items right after this one with the same knob, values and reason on other devices. */
 static size_t followers(const json_t *items, size_t at)
 {
 	static const char *const same[] = { "knob", "status", "current", "wanted", "reason", "conflict" };
@@ -33,12 +39,12 @@ static size_t followers(const json_t *items, size_t at)
 	return n;
 }
 
-/* "cpu.governor:policy0", or "cpu.governor:policy0 and 63 alike". The caller frees it. */
+/* Returns "cpu.governor:policy0" or "cpu.governor:policy0 and 63 more". The caller frees it. */
 static char *group_label(const json_t *o, size_t more)
 {
 	gt_autofree char *one = label(o);
 
-	return more ? gt_xasprintf("%s and %zu alike", one, more) : gt_take(one);
+	return more ? gt_xasprintf("%s and %zu more", one, more) : gt_take(one);
 }
 
 static const char *color_of(const char *word)
@@ -62,7 +68,7 @@ static void status_cell(struct gt_table *t, const char *word)
 
 /* ---- plan ------------------------------------------------------------------------------------------------------------ */
 
-/* What is worth knowing of a change besides its reason; NULL if nothing. */
+/* Returns what a change also depends on or replaces, or NULL. The caller frees it. */
 static char *note_of(const json_t *o)
 {
 	const json_t *boot = json_object_get(o, "at_boot"), *pair = json_object_get(o, "counterpart");
@@ -72,10 +78,13 @@ static char *note_of(const json_t *o)
 	if (*text(o, "conflict"))
 		return gt_xstrdup(text(o, "conflict"));
 	if (!strcmp(text(o, "current"), "0") && json_is_object(pair))
-		return gt_xasprintf("now %s is in force, with %s; the kernel zeroes it", text(pair, "path"), text(pair, "current"));
-	if (json_is_object(boot) && *text(boot, "decided_by"))
-		return gt_xasprintf("%s sets it to %s at boot; what --persist writes counts instead%s%s", text(boot, "decided_by"),
-				    text(boot, "value"), *text(boot, "may") ? "; " : "", text(boot, "may"));
+		return gt_xasprintf("%s is %s now; the kernel sets it to 0", text(pair, "path"), text(pair, "current"));
+	if (json_is_object(boot) && *text(boot, "decided_by")) {
+		gt_autofree char *value = tn_tunable_value_text(knob(o), text(boot, "value"));
+
+		return gt_xasprintf("%s sets it to %s at boot; the file that --persist writes overrides that%s%s",
+				    text(boot, "decided_by"), value, *text(boot, "may") ? "; " : "", text(boot, "may"));
+	}
 	if (json_is_object(boot) && *text(boot, "may"))
 		return gt_xasprintf("at boot %s", text(boot, "may"));
 	return NULL;
@@ -96,7 +105,7 @@ static bool plan_notes(const json_t *items)
 		if (!line)
 			continue;
 		if (!head)
-			puts("To be known");
+			puts("Notes");
 		head = true;
 		gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
 	}
@@ -114,33 +123,32 @@ void tn_show_step(const char *line, unsigned indent)
 static void plan_item(const json_t *o, size_t more)
 {
 	const char *now = text(o, "current"), *wanted = text(o, "wanted");
-	gt_autofree char *name = group_label(o, more);
+	bool differs = *now && *wanted && strcmp(text(o, "status"), "already");
+	gt_autofree char *name = group_label(o, more),
+			 *values = differs ? tn_tunable_change_text(knob(o), now, wanted) : tn_tunable_value_text(knob(o), now);
 	const json_t *line;
 	size_t i;
 
-	if (*now && *wanted && strcmp(text(o, "status"), "already"))
-		printf("  %s: %s to %s\n", name, now, wanted);
-	else
-		printf("  %s%s%s\n", name, *now ? ": " : "", now);
+	printf("  %s%s%s\n", name, *values ? ": " : "", values);
 	gt_print_wrapped(stdout, text(o, "reason"), 6, gt_term_width(stdout));
 	json_array_foreach(json_object_get(o, "remedy"), i, line)
 		tn_show_step(json_string_value(line), 6);
 }
 
-/* In the order in which somebody has to think about them. */
+/* In the order in which the reader has to decide. */
 static const struct {
 	const char *status, *head;
 	bool quiet; /* counted only, unless asked for */
 } plan_parts[] = {
-	{ "change", "To be changed", false },
-	{ "blocked", "To be changed, but cannot be", false },
+	{ "change", "Changes", false },
+	{ "blocked", "Blocked changes", false },
 	{ "advice", "Manual steps", false },
-	{ "skipped", "Left out (what is by choice only: --optional takes in all, --only KNOB one)", false },
-	{ "already", "Already so", true },
-	{ "n/a", "Not for this host", true },
+	{ "skipped", "Skipped (--optional includes all opt-in settings, --only KNOB one)", false },
+	{ "already", "Unchanged", true },
+	{ "n/a", "Not applicable", true },
 };
 
-/* Returns how many it has not shown. */
+/* Returns the number of items that are not shown. */
 static size_t plan_part(const json_t *items, size_t part, bool all, bool color)
 {
 	const json_t *o;
@@ -178,9 +186,10 @@ void tn_show_plan(const json_t *plan, bool all, bool color)
 	if (plan_notes(items))
 		puts("");
 	if (hidden)
-		puts("Settings that are already right, or not for this host: --verbose.");
-	sum = changes ? gt_xasprintf("%ld change%s, profile %s. Unmeasured on this host; gputune explain KNOB says more.", changes,
-				     changes == 1 ? "" : "s", text(plan, "profile")) :
+		puts("Unchanged and not applicable settings are hidden (--verbose shows them).");
+	sum = changes ? gt_xasprintf("%ld change%s, profile %s. The effect on this host is not measured (gpubench prove measures "
+				     "it).",
+				     changes, changes == 1 ? "" : "s", text(plan, "profile")) :
 			gt_xasprintf("Nothing to change, profile %s.", text(plan, "profile"));
 	gt_print_wrapped(stdout, sum, 0, gt_term_width(stdout));
 }
@@ -190,7 +199,7 @@ static void diff_line(char sign, const char *name, const char *value, bool color
 	printf("%s%c%s = %s%s\n", !color ? "" : sign == '-' ? "\033[31m" : "\033[32m", sign, name, value, color ? "\033[0m" : "");
 }
 
-/* For people and for patch-minded tools; nothing at all if nothing would change, as diff does it. */
+/* Prints raw values in the form of a unified diff, and nothing if nothing would change. */
 void tn_show_plan_diff(const json_t *plan, bool color)
 {
 	bool head = false;
@@ -213,6 +222,13 @@ void tn_show_plan_diff(const json_t *plan, bool color)
 
 /* ---- reports ---------------------------------------------------------------------------------------------------------- */
 
+static void value_cell(struct gt_table *t, const json_t *o, const char *key, const char *missing)
+{
+	gt_autofree char *value = tn_tunable_value_text(knob(o), gt_json_get_str(o, key, missing));
+
+	gt_table_cell(t, "%s", value);
+}
+
 static void report_values(const json_t *report, bool color)
 {
 	const json_t *values = json_object_get(report, "values"), *o;
@@ -224,21 +240,21 @@ static void report_values(const json_t *report, bool color)
 		return;
 	gt_table_column(t, "KNOB", GT_LEFT);
 	gt_table_column(t, "BEFORE", GT_RIGHT);
-	gt_table_column(t, verify ? "EXPECTED" : "OURS", GT_RIGHT);
+	gt_table_column(t, verify ? "EXPECTED" : "APPLIED", GT_RIGHT);
 	if (verify)
 		gt_table_column(t, "ACTUAL", GT_RIGHT);
 	gt_table_column(t, "RESULT", GT_WRAP);
 	json_array_foreach(values, i, o) {
-		gt_autofree char *name = label(o);
+		gt_autofree char *name = label(o), *actual = tn_tunable_value_text(knob(o), text(o, "actual"));
 
 		gt_table_row(t);
 		gt_table_cell(t, "%s", name);
-		gt_table_cell(t, "%s", gt_json_get_str(o, "old", "?"));
-		gt_table_cell(t, "%s", text(o, "new"));
+		value_cell(t, o, "old", "?");
+		value_cell(t, o, "new", "");
 		if (verify)
-			gt_table_cell(t, "%s", text(o, "actual"));
-		if (!verify && *text(o, "actual"))
-			gt_table_cell(t, "%s: now %s, left alone", text(o, "result"), text(o, "actual"));
+			value_cell(t, o, "actual", "");
+		if (!verify && *actual)
+			gt_table_cell(t, "%s: now %s, not changed", text(o, "result"), actual);
 		else
 			status_cell(t, text(o, "result"));
 	}
@@ -276,16 +292,16 @@ static const char *summary(const json_t *report)
 	static const char *const lines[][3] = {
 		{ "apply", "applied", "Nothing to change." },
 		{ "revert", "reverted", "Nothing is applied." },
-		{ "revert", "pending", "The files are gone; what the last boot set from them stays until the next one." },
-		{ "revert", "partly", "What someone else has changed since was left alone." },
-		{ "recover", "reverted", "Nothing was interrupted." },
-		{ "recover", "pending", "The files are gone; what the last boot set from them stays until the next one." },
-		{ "recover", "partly", "What someone else has changed since was left alone." },
+		{ "revert", "pending", "The files are removed. Values that they set at boot stay until the next boot." },
+		{ "revert", "partly", "Values that another program changed since were not changed." },
+		{ "recover", "reverted", "No transaction was interrupted." },
+		{ "recover", "pending", "The files are removed. Values that they set at boot stay until the next boot." },
+		{ "recover", "partly", "Values that another program changed since were not changed." },
 		{ "verify", "nothing applied", "Nothing is applied." },
 		{ "verify", "pending", "Reverted; some values stay until the next boot." },
-		{ "verify", "busy", "Somebody is in the middle of a change or an experiment: ask again when it is over." },
+		{ "verify", "busy", "A transaction or an experiment is in progress. Run gputune verify again after its end." },
 		{ "status", "nothing applied", "Nothing is applied." },
-		{ "status", "record lost", "What was kept in /etc outlived the record of it in /var/lib/gputune." },
+		{ "status", "record lost", "The files in /etc exist, but their record in /var/lib/gputune is lost." },
 	};
 	bool empty = !json_array_size(json_object_get(report, "values")) && !json_array_size(json_object_get(report, "files"));
 	bool only_if_empty;
@@ -303,11 +319,11 @@ static void report_unknown(const json_t *report)
 {
 	if (gt_json_get_int(report, "unknown_to_this_version", 0))
 		gt_print_wrapped(stdout,
-				 "What this version does not know was left alone, and stays on record until the next boot: "
-				 "a newer gputune puts it back.", 0, gt_term_width(stdout));
+				 "Settings that this version of gputune does not know were not changed. Their record is kept "
+				 "until the next boot, and a newer gputune can revert them.", 0, gt_term_width(stdout));
 }
 
-/* Who may not read the journal knows what is in /etc, and has to know that this is not all. */
+/* Without the journal, the report covers only the files in /etc, and says so. */
 static void report_part(const json_t *report)
 {
 	bool none = !json_array_size(json_object_get(report, "files"));
@@ -315,22 +331,22 @@ static void report_part(const json_t *report)
 
 	if (!*text(report, "journal"))
 		return;
-	line = gt_xasprintf("%s What holds until the next boot only, and whether anything was interrupted, is in the journal, "
-			    "which is root's to read: sudo gputune %s",
-			    none ? "Nothing of gputune's is kept in /etc." : "This is what gputune keeps in /etc.",
+	line = gt_xasprintf("%s Values that last until the next boot and interrupted transactions are in the journal, which only "
+			    "root can read: sudo gputune %s",
+			    none ? "gputune has no files in /etc." : "These are the files of gputune in /etc.",
 			    text(report, "command"));
 	gt_print_wrapped(stdout, line, 0, gt_term_width(stdout));
 }
 
-/* What is held besides settings. */
+/* Packages that gputune provision installed. */
 static void report_provisioned(const json_t *report)
 {
 	const json_t *packages = json_object_get(report, "provisioned");
 	size_t n = json_array_size(packages);
 
 	if (n)
-		printf("%zu package%s of gputune provision: gputune provision revert --dry-run names %s.\n", n, n == 1 ? "" : "s",
-		       n == 1 ? "it" : "them");
+		printf("%zu package%s installed by gputune provision (gputune provision revert --dry-run lists %s).\n", n,
+		       n == 1 ? "" : "s", n == 1 ? "it" : "them");
 }
 
 void tn_show_report(const json_t *report, bool color)
@@ -347,7 +363,7 @@ void tn_show_report(const json_t *report, bool color)
 
 /* ---- history ---- */
 
-/* Putting back goes the other way. */
+/* A revert goes from the new value to the old one. */
 static void history_values(const json_t *record)
 {
 	bool there = !strcmp(text(record, "command"), "apply") || gt_starts_with(text(record, "command"), "provision");
@@ -355,10 +371,10 @@ static void history_values(const json_t *record)
 	size_t i;
 
 	json_array_foreach(json_object_get(record, "values"), i, o) {
-		gt_autofree char *name = label(o);
+		gt_autofree char *name = label(o), *values = tn_tunable_change_text(knob(o), text(o, there ? "old" : "new"),
+										    text(o, there ? "new" : "old"));
 
-		printf("    %s: %s, %s to %s\n", name, text(o, "result"), text(o, there ? "old" : "new"),
-		       text(o, there ? "new" : "old"));
+		printf("    %s: %s, %s\n", name, text(o, "result"), values);
 	}
 }
 
@@ -379,14 +395,14 @@ void tn_show_history(const json_t *doc, bool values, bool color)
 			history_values(o);
 	}
 	if (!json_array_size(records))
-		puts("Nothing was ever applied here.");
+		puts("Nothing was applied on this host yet.");
 	if (damaged)
-		printf("%ld line%s of it cannot be read.\n", damaged, damaged == 1 ? "" : "s");
+		printf("%ld line%s of the history cannot be read.\n", damaged, damaged == 1 ? "" : "s");
 }
 
 /* ---- run ---------------------------------------------------------------------------------------------------------------- */
 
-/* A value is cut behind a colon where it does not fit: it is one list, not words. */
+/* Breaks a value that is too long after a colon: it is a list such as LD_PRELOAD. */
 static void run_line(const char *what, const char *value, const char *reason)
 {
 	size_t at = 2 + strlen(what), width = GT_MAX(gt_term_width(stdout), 40u);
@@ -440,9 +456,9 @@ static void show_rank(const json_t *run)
 
 		run_line("processes ", json_is_integer(n) ? count : "unknown", text(processes, "reason"));
 	}
-	run_line("CPUs ", *text(cpus, "list") ? text(cpus, "list") : "as they are", text(cpus, "reason"));
+	run_line("CPUs ", *text(cpus, "list") ? text(cpus, "list") : "unchanged", text(cpus, "reason"));
 	run_line(*text(memory, "nodes") ? "memory preferred from node " : "memory ",
-		 *text(memory, "nodes") ? text(memory, "nodes") : "as it is", text(memory, "reason"));
+		 *text(memory, "nodes") ? text(memory, "nodes") : "unchanged", text(memory, "reason"));
 	if (json_is_integer(json_object_get(json_object_get(run, "files"), "limit"))) {
 		gt_autofree char *limit =
 			gt_xasprintf("%ld", (long)json_integer_value(json_object_get(json_object_get(run, "files"), "limit")));
@@ -450,7 +466,7 @@ static void show_rank(const json_t *run)
 		run_line("open files up to ", limit, text(json_object_get(run, "files"), "reason"));
 	}
 	run_vars(vars, "Set", true);
-	run_vars(vars, "Left as it is", false);
+	run_vars(vars, "Not set", false);
 }
 
 void tn_show_run(const json_t *run, bool color)

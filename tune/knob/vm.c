@@ -118,20 +118,24 @@ static const struct {
 	double bytes; /* per second */
 	const char *text;
 } speeds[] = {
-	{ 200e6, "200 MB/s, as a spinning disk does" },
-	{ 500e6, "500 MB/s, as a SATA SSD does" }, /* also for an unknown kind of disk */
-	{ 3e9, "3 GB/s, as an NVMe disk does" },
+	{ 200e6, "spinning disk; assuming 200 MB/s" },
+	{ 500e6, "disk type unknown; assuming 500 MB/s" },
+	{ 500e6, "SATA SSD; assuming 500 MB/s" },
+	{ 3e9, "NVMe disk; assuming 3 GB/s" },
 };
 
+/* Index into speeds. The rotational flag of a virtual disk is not that of the disk behind it. */
 static size_t speed_of(const struct pr_host *h, const struct pr_block *disk)
 {
 	if (gt_starts_with(disk->name, "nvme"))
-		return 2;
-	return pr_is_virtual_disk(h, disk->name) || pr_or(disk->rotational, 0) != 1;
+		return 3;
+	if (pr_is_virtual_disk(h, disk->name) || !pr_has(disk->rotational))
+		return 1;
+	return pr_or(disk->rotational, 0) == 1 ? 0 : 2;
 }
 
-/* Reports how long the fastest disk takes to write the wanted and the current amount. */
-static void say_seconds(const struct pr_host *h, int64_t want, int64_t percent, struct tn_desired *w)
+/* Gives the time that the fastest disk of the host needs to write the limit, and the present limit. */
+static void want_by_disk_speed(const struct pr_host *h, int64_t want, int64_t percent, struct tn_desired *w)
 {
 	double now = (double)percent_bytes(h, percent), rate;
 	size_t k = h->n_block ? 0 : 1;
@@ -140,10 +144,10 @@ static void say_seconds(const struct pr_host *h, int64_t want, int64_t percent, 
 		k = GT_MAX(k, speed_of(h, &h->block[i]));
 	rate = speeds[k].bytes;
 	if (percent)
-		tn_want_num(w, want, "%ld GiB is %.0f s of writing at %s; %ld percent of memory is up to %.0f s", want / GIB,
-			    (double)want / rate, speeds[k].text, percent, now / rate);
+		tn_want_num(w, want, "writing %ld GiB takes %.0f s, %ld percent of memory up to %.0f s (%s)", want / GIB,
+			    (double)want / rate, percent, now / rate, speeds[k].text);
 	else
-		tn_want_num(w, want, "%ld GiB is %.0f s of writing at %s", want / GIB, (double)want / rate, speeds[k].text);
+		tn_want_num(w, want, "writing %ld GiB takes %.0f s (%s)", want / GIB, (double)want / rate, speeds[k].text);
 }
 
 static void bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w, int64_t want)
@@ -156,7 +160,7 @@ static void bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_de
 	    percent_bytes(c->host, percent) <= limit)
 		tn_leave(w, TN_ALREADY, "%ld percent of memory is in force, which is less; never raised", percent);
 	else
-		say_seconds(c->host, want, percent, w);
+		want_by_disk_speed(c->host, want, percent, w);
 }
 
 static void want_dirty_bytes(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/parse.h"
+#include "lib/text.h"
 #include "sysctl/sysctl.h"
 #include "tune/model/tunable.h"
 
@@ -145,4 +147,80 @@ void tn_leave(struct tn_desired *w, enum tn_status status, const char *fmt, ...)
 	va_start(ap, fmt);
 	say(w, status, NULL, fmt, ap);
 	va_end(ap);
+}
+
+/* ---- values in reports -------------------------------------------------------------------------------------------- */
+
+static bool is_number_list(const char *value)
+{
+	gt_autofree char *copy = gt_xstrdup(value);
+	uint64_t n;
+	bool any = false;
+
+	gt_each_word(w, copy, " \t") {
+		if (gt_parse_u64(w, &n))
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+/* Returns the unit to print after a number of this tunable, or "": sizes have their own, ranges and choices have none. */
+static const char *unit_text(const struct tn_tunable *k, bool counts)
+{
+	static const struct {
+		const char *unit, *text;
+		bool count;
+	} units[] = { { "KiB", "KiB" }, { "percent", "%" }, { "us", "us" },
+		      { "files", "files", true }, { "ids", "ids", true }, { "instances", "instances", true },
+		      { "mappings", "mappings", true }, { "packets", "packets", true }, { "requests", "requests", true },
+		      { "threads", "threads", true }, { "watches", "watches", true } };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(units); i++)
+		if (!strcmp(k->unit, units[i].unit) && (counts || !units[i].count))
+			return units[i].text;
+	return "";
+}
+
+/* Adds bytes in the largest unit that gives a whole number, so that no digit is lost. */
+static void add_bytes(struct gt_buf *b, uint64_t bytes)
+{
+	static const char *const unit[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	size_t i = 0;
+
+	for (; bytes && bytes % 1024 == 0 && i + 1 < GT_ARRAY_SIZE(unit); i++)
+		bytes /= 1024;
+	gt_buf_printf(b, bytes ? "%llu %s" : "%llu", (unsigned long long)bytes, unit[i]);
+}
+
+static char *value_text(const struct tn_tunable *k, const char *value, const char *unit)
+{
+	gt_autofree char *copy = gt_xstrdup(value);
+	struct gt_buf b = { 0 };
+	uint64_t n;
+
+	if (!k || !k->unit || !is_number_list(value))
+		return gt_take(copy);
+	if (strcmp(k->unit, "bytes"))
+		return *unit ? gt_xasprintf("%s %s", value, unit) : gt_take(copy);
+	gt_each_word(w, copy, " \t") {
+		if (b.len)
+			gt_buf_puts(&b, ", ");
+		if (!gt_parse_u64(w, &n))
+			add_bytes(&b, n);
+	}
+	return gt_buf_take(&b);
+}
+
+char *tn_tunable_value_text(const struct tn_tunable *k, const char *value)
+{
+	return value_text(k, value, k && k->unit ? unit_text(k, false) : "");
+}
+
+char *tn_tunable_change_text(const struct tn_tunable *k, const char *from, const char *to)
+{
+	const char *unit = k && k->unit ? unit_text(k, true) : "";
+	gt_autofree char *old = value_text(k, from, is_number_list(to) ? "" : unit), *new = value_text(k, to, unit);
+
+	return gt_xasprintf("%s → %s", old, new);
 }

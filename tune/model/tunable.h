@@ -145,6 +145,11 @@ char *tn_tunable_offers_path(const struct tn_tunable *k, const char *instance); 
 char *tn_tunable_pair_path(const struct tn_tunable *k);		      /* NULL if there is no counterpart */
 char *tn_tunable_label(const struct tn_tunable *k, const char *instance);  /* such as "block.read_ahead:vda" */
 char *tn_tunable_range_text(const struct tn_tunable *k); /* in words; NULL: no range. The caller frees it. */
+/* Returns a value as reports print it: bytes as "16 GiB", others as "4096 KiB" or "10 %". k NULL: the value itself. The caller
+ * frees it. */
+char *tn_tunable_value_text(const struct tn_tunable *k, const char *value);
+/* Returns a change as reports print it: "0 → 16 GiB", "65530 → 262144 mappings". k NULL: without units. The caller frees it. */
+char *tn_tunable_change_text(const struct tn_tunable *k, const char *from, const char *to);
 /* Checks type, choices and range of a value. host NULL: of any host. Returns -EINVAL or -ERANGE with a sentence. */
 int tn_tunable_check_value(const struct tn_tunable *k, const struct pr_host *host, const char *value, struct gt_err *err);
 
