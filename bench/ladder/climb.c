@@ -120,7 +120,7 @@ static int launch(struct climb *c, json_t *rung, uint64_t round, struct gt_err *
 	gt_autofree char *seed = gt_xasprintf("%llu", (unsigned long long)(1 + round));
 	const char *head[] = {c->exe}, *tail[] = {"--seed", seed, "--json", "--quiet"};
 	char *argv[ARGS_MAX];
-	struct gt_spawn sp = {.argv = argv, .timeout_s = 1800, .max_output = 8u << 20, .cancel = &gt_interrupted};
+	gt_auto_spawn sp = {.argv = argv, .timeout_s = 1800, .max_output = 8u << 20, .cancel = &gt_interrupted};
 	json_t *words = json_object_get(rung, "command"), *w, *result;
 	size_t i, n = 0;
 	int r;
@@ -132,15 +132,13 @@ static int launch(struct climb *c, json_t *rung, uint64_t round, struct gt_err *
 		argv[n++] = (char *)tail[i];
 	argv[n] = NULL;
 	r = gt_spawn(&sp, err);
-	if (r == 0 || r == -ETIMEDOUT) {
-		result = r ? json_pack("{s:s}", "failure", "it did not end within 30 minutes") : outcome(&sp, c);
-		json_object_set_new(result, "round", json_integer((json_int_t)round));
-		json_array_append_new(json_object_get(rung, "launches"), result);
-		gt_err_clear(err);
-		r = 0;
-	}
-	gt_spawn_clear(&sp);
-	return r;
+	if (r < 0 && r != -ETIMEDOUT)
+		return r;
+	result = r ? json_pack("{s:s}", "failure", "it did not end within 30 minutes") : outcome(&sp, c);
+	json_object_set_new(result, "round", json_integer((json_int_t)round));
+	json_array_append_new(json_object_get(rung, "launches"), result);
+	gt_err_clear(err);
+	return 0;
 }
 
 /* ---- the whole ladder ---- */
@@ -181,7 +179,6 @@ static int one_round(struct climb *c, json_t *ladder, uint64_t round)
 {
 	json_t *rungs = json_object_get(ladder, "rungs");
 	size_t n = json_array_size(rungs), order[RUNGS_MAX];
-	int r = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		size_t k = (size_t)bn_rng_below(&c->rng, i + 1);
@@ -189,42 +186,42 @@ static int one_round(struct climb *c, json_t *ladder, uint64_t round)
 		order[i] = order[k];
 		order[k] = i;
 	}
-	for (size_t i = 0; i < n && !r && !gt_interrupted; i++) {
+	for (size_t i = 0; i < n && !gt_interrupted; i++) {
 		json_t *rung = json_array_get(rungs, order[i]);
 		gt_autofree char *what =
 			gt_xasprintf("round %llu, %s: %s", (unsigned long long)round + 1,
 				     gt_json_get_str(ladder, "id", ""), gt_json_get_str(rung, "name", ""));
+		int r;
 
 		if (!c->cli->quiet)
 			gt_progress(what, (double)c->done++, (double)c->total);
 		r = launch(c, rung, round, &c->cli->err);
-		if (r == -EINTR)
-			r = 0;
-		if (!r)
-			r = save(c);
+		if (r < 0 && r != -EINTR)
+			return r;
+		r = save(c);
+		if (r < 0)
+			return r;
 	}
 	if (!gt_streq(gt_json_get_str(ladder, "unit", NULL), gt_json_get_str(c->doc, "unit", NULL)))
 		json_object_set(ladder, "unit", json_object_get(c->doc, "unit"));
-	return r;
+	return 0;
 }
 
-static int climb(struct climb *c)
+static int all_rounds(struct climb *c)
 {
 	json_t *ladders = json_object_get(c->doc, "ladders"), *l;
 	size_t i;
-	int r = 0;
 
-	json_array_foreach(ladders, i, l) c->total += json_array_size(json_object_get(l, "rungs")) * c->q->rounds;
-	for (uint64_t round = 0; round < c->q->rounds && !r && !gt_interrupted; round++)
-		json_array_foreach(ladders, i, l)
-		{
-			r = r ? r : one_round(c, l, round);
-			if (gt_interrupted)
-				break;
+	json_array_foreach(ladders, i, l)
+		c->total += json_array_size(json_object_get(l, "rungs")) * c->q->rounds;
+	for (uint64_t round = 0; round < c->q->rounds; round++)
+		json_array_foreach(ladders, i, l) {
+			int r = gt_interrupted ? 0 : one_round(c, l, round);
+
+			if (r < 0)
+				return r;
 		}
-	gt_progress_end();
-	json_object_del(c->doc, "unit");
-	return r;
+	return 0;
 }
 
 static int choose(struct climb *c, int argc, char *const *argv)
@@ -296,7 +293,9 @@ int bn_ladder_climb(struct gt_cli *cli, const struct bn_ladder_request *q, char 
 	if (r < 0)
 		return r;
 	bn_rng_seed(&c.rng, q->seed);
-	r = climb(&c);
+	r = all_rounds(&c);
+	gt_progress_end();
+	json_object_del(doc, "unit");
 	if (r < 0)
 		return r;
 	run = json_object_get(doc, "run");

@@ -221,10 +221,10 @@ static int all_at_once(struct bn_prove *p)
 	bn_design_make(p->n_proof, BN_DESIGN_SPARE, &rng, &d);
 	ph.pairs = d.rows;
 	r = bn_phase_run(p, &ph, &result);
-	if (r == 0)
-		take_design(p, &d, result);
 	if (!result)
 		return r;
+	if (!r)
+		take_design(p, &d, result);
 	/* Both arms of a design are mixtures, so their difference has no meaning. */
 	json_object_set_new(result->doc, "comparisons", json_array());
 	json_object_set_new(result->doc, "guards_open", json_array());

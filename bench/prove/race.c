@@ -125,10 +125,12 @@ static int one_race(struct bn_prove *p, const struct bn_race *race)
 
 int bn_races_run(struct bn_prove *p)
 {
-	int r = 0;
-
 	json_object_set_new(p->doc, "races", json_array());
-	for (size_t i = 0; i < p->n_races && r == 0; i++)
-		r = one_race(p, &p->races[i]);
-	return r;
+	for (size_t i = 0; i < p->n_races; i++) {
+		int r = one_race(p, &p->races[i]);
+
+		if (r)
+			return r;
+	}
+	return 0;
 }

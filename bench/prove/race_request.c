@@ -19,8 +19,8 @@ static int bad(struct gt_err *err, const char *spec, const char *why)
 }
 
 /* Returns the host's current value, which the caller frees. NULL: not set. */
-static int incumbent(struct gt_fsroot *fs, const struct pr_host *host, const char *id, const char *spec, char **ret,
-		     struct gt_err *err)
+static int current_value(struct gt_fsroot *fs, const struct pr_host *host, const char *id, const char *spec, char **ret,
+			 struct gt_err *err)
 {
 	const char *own = gt_starts_with(id, "env.") ? getenv(id + 4) : NULL;
 	gt_auto(tn_plan) *plan = NULL;
@@ -51,19 +51,18 @@ static int parse(struct gt_fsroot *fs, const struct pr_host *host, const char *s
 	if (!eq || eq == spec)
 		return bad(err, spec, "ID=VALUE,VALUE,... is needed");
 	race->id = gt_xstrndup(spec, (size_t)(eq - spec));
-	r = incumbent(fs, host, race->id, spec, &own, err);
+	r = gt_fail_as(err, GT_EXIT_USAGE, current_value(fs, host, race->id, spec, &own, err));
+	if (r < 0)
+		return r;
 	gt_each_word(v, eq + 1, ",") {
-		if (r < 0)
-			break;
+		const struct tn_tunable *t = tn_tunable_find(race->id);
+
 		if (gt_streq(v, own) || gt_strv_has(&race->values, v))
 			continue; /* the host's own value runs in every pair anyway */
-		if (tn_tunable_find(race->id))
-			r = tn_tunable_check_value(tn_tunable_find(race->id), host, v, err);
+		r = t ? gt_fail_as(err, GT_EXIT_USAGE, tn_tunable_check_value(t, host, v, err)) : 0;
+		if (r < 0)
+			return r;
 		gt_strv_add(&race->values, v);
-	}
-	if (r < 0) {
-		err->exit_status = GT_EXIT_USAGE;
-		return r;
 	}
 	if (race->values.n < 2 || race->values.n > BN_RACE_VALUES_MAX)
 		return bad(err, spec, "2 to 16 values other than the host's own are needed; for one there is --knob or --env");
@@ -76,22 +75,27 @@ int bn_races_parse(struct gt_fsroot *fs, const struct gt_strv *specs, struct bn_
 	struct bn_race *races = gt_xcalloc(specs->n + 1, sizeof(*races));
 	const struct pr_host *host = NULL;
 	gt_auto(pr_host) *own = NULL;
-	int r = specs->n > RACES_MAX ? bad(err, specs->v[0], "at most eight races in one session") : 0;
+	int r;
 
 	*ret = races;
 	*ret_n = 0;
-	if (r == 0 && specs->n)
-		r = tn_host_get(fs, NULL, &own, &host, err);
-	for (size_t i = 0; i < specs->n && r == 0; i++) {
+	if (specs->n > RACES_MAX)
+		return bad(err, specs->v[0], "at most eight races in one session");
+	r = specs->n ? tn_host_get(fs, NULL, &own, &host, err) : 0;
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < specs->n; i++) {
 		struct bn_race *race = &races[(*ret_n)++];
 
 		r = parse(fs, host, specs->v[i], race, err);
-		if (r == 0 && gt_starts_with(race->id, "env."))
+		if (r < 0)
+			return r;
+		if (gt_starts_with(race->id, "env."))
 			gt_strv_take(&q->env, gt_xasprintf("%s=%s", race->id + 4, race->values.v[0]));
-		else if (r == 0)
+		else
 			gt_strv_take(&q->knobs, gt_xasprintf("%s=%s", race->id, race->values.v[0]));
 	}
-	return r;
+	return 0;
 }
 
 void bn_races_free(struct bn_race *races, size_t n)

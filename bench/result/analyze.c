@@ -296,17 +296,24 @@ static void set_why(struct bn_analysis *s, const char *text)
 	snprintf(s->why, sizeof(s->why), "%s", text);
 }
 
+static const struct bn_comparison *first_broken(const struct bn_analysis *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->row[i].breaks && s->row[i].m->role == BN_PRIMARY)
+			return &s->row[i];
+	return NULL;
+}
+
 /* Sets the exit code if the change makes launches fail. Such a change is no gain, whatever the other metrics show. */
 static void broken_by_change(struct bn_analysis *s)
 {
-	const struct bn_comparison *r = NULL;
+	const struct bn_comparison *r = first_broken(s);
 	size_t failed = 0, all = 0;
 	const char *why = NULL;
 
-	for (size_t i = 0; i < s->n && !r; i++)
-		if (s->row[i].breaks && s->row[i].m->role == BN_PRIMARY)
-			r = &s->row[i];
-	for (size_t i = 0; r && i < s->data->n_runs; i++) {
+	if (!r)
+		return;
+	for (size_t i = 0; i < s->data->n_runs; i++) {
 		const struct bn_run *run = &s->data->runs[i];
 
 		if (run->kind != BN_KIND_AB || run->arm != BN_ARM_B || !gt_streq(run->workload, r->m->workload))
@@ -315,8 +322,6 @@ static void broken_by_change(struct bn_analysis *s)
 		failed += !isfinite(run->value[r->index]);
 		why = run->failure ? run->failure : why;
 	}
-	if (!r)
-		return;
 	s->exit_code = BN_EXIT_INCONCLUSIVE;
 	snprintf(s->why, sizeof(s->why), "%s has no number in %zu of %zu launches with the change%s%s", r->m->id, failed, all,
 		 why ? ": " : "", why ? why : "");

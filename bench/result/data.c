@@ -368,20 +368,26 @@ static int clean(json_t *j)
 	json_t *v;
 	const char *key;
 	size_t i;
-	int r = 0;
 
 	if (json_is_string(j))
 		return clean_string(j);
-	json_array_foreach(j, i, v)
-		r = r ? r : clean(v);
+	json_array_foreach(j, i, v) {
+		int r = clean(v);
+
+		if (r)
+			return r;
+	}
 	json_object_foreach(j, key, v) {
+		int r;
+
 		for (const char *p = key; *p; p++)
 			if (is_control((const unsigned char *)p))
 				return -EINVAL;
-		if (!gt_streq(key, "resume"))
-			r = r ? r : clean(v);
+		r = gt_streq(key, "resume") ? 0 : clean(v);
+		if (r)
+			return r;
 	}
-	return r;
+	return 0;
 }
 
 int bn_doc_clean(json_t *doc, const char *name, struct gt_err *err)
@@ -421,27 +427,21 @@ static int read_session(struct bn_data *d, struct gt_err *err)
 	return 0;
 }
 
-static int refuse(int exit_status, int r, struct gt_err *err)
-{
-	if (err)
-		err->exit_status = exit_status;
-	return r;
-}
 
 static int read_document(json_t *doc, const char *name, bool untrusted, struct bn_data **ret, struct gt_err *err)
 {
 	gt_auto(bn_data) *d = gt_xcalloc(1, sizeof(*d));
 	int r;
 
-	r = gt_json_check_schema(doc, BN_SCHEMA, name, err);
+	r = gt_fail_as(err, BN_EXIT_INCOMPARABLE, gt_json_check_schema(doc, BN_SCHEMA, name, err));
 	if (r < 0)
-		return refuse(BN_EXIT_INCOMPARABLE, r, err);
+		return r;
 	d->doc = doc;
 	d->warnings = json_array();
 	r = untrusted && clean(doc) < 0 ? gt_fail(err, EINVAL, "a member's name holds control characters") : read_session(d, err);
 	if (r < 0) {
 		gt_fail_prefix(err, "%s", name);
-		return refuse(GT_EXIT_USAGE, r, err);
+		return gt_fail_as(err, GT_EXIT_USAGE, r);
 	}
 	*ret = gt_take(d);
 	return 0;
@@ -478,12 +478,10 @@ int bn_doc_load(const char *path, json_t **ret, struct gt_err *err)
 	size_t len = 0;
 	int r;
 
-	r = gt_file_read(path, BN_FILE_MAX, &text, &len, err);
-	if (r == 0)
-		r = gt_json_parse(text, len, path, ret, err);
-	if (r < 0 && err)
-		err->exit_status = GT_EXIT_USAGE;
-	return r;
+	r = gt_fail_as(err, GT_EXIT_USAGE, gt_file_read(path, BN_FILE_MAX, &text, &len, err));
+	if (r < 0)
+		return r;
+	return gt_fail_as(err, GT_EXIT_USAGE, gt_json_parse(text, len, path, ret, err));
 }
 
 size_t bn_warmup_of(const json_t *series)

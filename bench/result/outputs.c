@@ -56,11 +56,13 @@ bool bn_outputs_take_stdout(const struct bn_outputs *out)
 int bn_outputs_try(const struct bn_outputs *out, struct gt_err *err)
 {
 	const char *const paths[] = { out->json, out->html, out->markdown, out->openmetrics, out->trace };
-	int r = 0;
+	for (size_t i = 0; i < GT_ARRAY_SIZE(paths); i++) {
+		int r = gt_file_try(paths[i], err);
 
-	for (size_t i = 0; i < GT_ARRAY_SIZE(paths) && r == 0; i++)
-		r = gt_file_try(paths[i], err);
-	return r;
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 void bn_output_write(const char *path, const char *text, size_t len, int *r, struct gt_err *err)

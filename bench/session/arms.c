@@ -47,6 +47,13 @@ static char *boot_args(const struct bn_arms *a, bool changed)
 	return args.len ? gt_buf_take(&args) : gt_xstrdup("");
 }
 
+static int enter_boot(const struct bn_arms *a, bool changed, struct gt_err *err)
+{
+	gt_autofree char *args = boot_args(a, changed);
+
+	return bn_boots_enter(a->boots, a->block, a->nth, args, err);
+}
+
 static int arms_enter(void *ctx, bool changed, struct gt_err *err)
 {
 	struct bn_arms *a = ctx;
@@ -55,15 +62,9 @@ static int arms_enter(void *ctx, bool changed, struct gt_err *err)
 	struct tn_plan part;
 	int r;
 
-	if (a->boots) {
-		gt_autofree char *args = boot_args(a, changed);
-
-		r = bn_boots_enter(a->boots, a->block, a->nth, args, err);
-		if (r < 0)
-			return r;
-	}
-	if (!a->plan)
-		return 0;
+	r = a->boots ? enter_boot(a, changed, err) : 0;
+	if (r < 0 || !a->plan)
+		return r;
 	part = *a->plan; /* a view: the plan keeps ownership of the items */
 	part.n_item = 0;
 	part.item = items = gt_xcalloc(a->plan->n_item + 1, sizeof(*items));
@@ -270,6 +271,18 @@ static int enter_run(const struct bn_arms *a, bool changed, struct gt_err *err)
 	return tn_run_enter(&part, err);
 }
 
+static int set_user_env(const struct bn_arms *a, bool changed, struct gt_err *err)
+{
+	for (size_t i = 0; a->env && i < a->env->n; i++) {
+		const char *pair = a->env->v[i], *eq = strchr(pair, '=');
+		gt_autofree char *name = gt_xstrndup(pair, (size_t)(eq - pair));
+
+		if (is_on(a, changed, BN_FACTOR_ENV, i) && setenv(name, eq + 1, 1) < 0)
+			return gt_fail_errno(err, errno, "cannot set %s", name);
+	}
+	return 0;
+}
+
 /* Runs in the child process of a launch, before it executes gpubench or the user's command. */
 static int enter_child(void *arg, struct gt_err *err)
 {
@@ -277,7 +290,7 @@ static int enter_child(void *arg, struct gt_err *err)
 	char pad[PAD_MAX + 1];
 	struct bn_rng rng;
 	size_t len;
-	int r = 0;
+	int r;
 
 	/* The size of the environment shifts the stack and changes alignment, so it is randomised for each launch. */
 	bn_rng_seed(&rng, c->salt);
@@ -285,16 +298,8 @@ static int enter_child(void *arg, struct gt_err *err)
 	memset(pad, 'x', len);
 	pad[len] = '\0';
 	setenv("GPUBENCH_PAD", pad, 1);
-	if (c->arms->run)
-		r = enter_run(c->arms, c->changed, err);
-	for (size_t i = 0; r >= 0 && c->arms->env && i < c->arms->env->n; i++) {
-		const char *pair = c->arms->env->v[i], *eq = strchr(pair, '=');
-		gt_autofree char *name = gt_xstrndup(pair, (size_t)(eq - pair));
-
-		if (is_on(c->arms, c->changed, BN_FACTOR_ENV, i) && setenv(name, eq + 1, 1) < 0)
-			r = gt_fail_errno(err, errno, "cannot set %s", name);
-	}
-	return r < 0 ? r : 0;
+	r = c->arms->run ? enter_run(c->arms, c->changed, err) : 0;
+	return r < 0 ? r : set_user_env(c->arms, c->changed, err);
 }
 
 /* Returns the last line of a program's stderr with control characters replaced, or its exit status as text. */

@@ -32,14 +32,13 @@ extern char **environ;
 
 static int systemctl(char *const *argv, double timeout_s, struct gt_err *err)
 {
-	struct gt_spawn sp = { .argv = argv, .timeout_s = timeout_s };
+	gt_auto_spawn sp = { .argv = argv, .timeout_s = timeout_s };
 	int r = gt_spawn(&sp, err);
 
-	if (r == 0 && sp.status)
-		r = gt_fail(err, EIO, "systemctl %s: %.200s", argv[1],
-			    sp.errout && sp.errout[0] ? gt_strip(sp.errout) : "it failed");
-	gt_spawn_clear(&sp);
-	return r;
+	if (r < 0)
+		return r;
+	return !sp.status ? 0 : gt_fail(err, EIO, "systemctl %s: %.200s", argv[1],
+					sp.errout && sp.errout[0] ? gt_strip(sp.errout) : "it failed");
 }
 
 /* ---- the command line ---- */
@@ -68,9 +67,8 @@ static int record_write(struct gt_fsroot *fs, const json_t *rec, struct gt_err *
 	gt_autofree char *text = gt_json_text(rec);
 	int r = gt_fs_mkdirs(fs, TN_STATE_DIR, 0700);
 
-	if (r >= 0)
-		r = gt_fs_write_atomic(fs, BN_BOOTS_STATE, text, strlen(text), 0600);
-	return r < 0 ? gt_fail(err, -r, "cannot keep %s: %s", BN_BOOTS_STATE, strerror(-r)) : 0;
+	r = r < 0 ? r : gt_fs_write_atomic(fs, BN_BOOTS_STATE, text, strlen(text), 0600);
+	return r < 0 ? gt_fail(err, -r, "cannot write %s: %s", BN_BOOTS_STATE, strerror(-r)) : 0;
 }
 
 static json_t *record_read(struct gt_fsroot *fs)
@@ -160,16 +158,18 @@ static int check_surroundings(const struct bn_boots *b, struct gt_err *err)
 {
 	gt_autofree char *cwd = getcwd(NULL, 0);
 	const char *why = cwd ? gt_check_path_trust(b->fs, cwd) : "cannot be found";
-	int r = 0;
 
 	if (why)
 		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM,
 				    "the working directory %s %s, and root would work in it after each boot: change to one that is "
 				    "root's alone", cwd ? cwd : "", why);
-	for (char **e = environ; *e && r == 0; e++)
-		if (is_kept(*e))
-			r = check_variable(b, cwd, *e, err);
-	return r;
+	for (char **e = environ; *e; e++) {
+		int r = is_kept(*e) ? check_variable(b, cwd, *e, err) : 0;
+
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 /* Checks that only root can change the session file and the program, because root runs the session from them after each
@@ -333,10 +333,12 @@ int bn_boots_enter(struct bn_boots *b, int64_t block, int nth, const char *args,
 		return bn_boots_alone(b->fs, err);
 	if (gt_streq(gt_json_get_str(old, "token", NULL), token))
 		r = arrived(b, old, boot, line, token, err);
-	if (r == 0)
-		rest(b);
-	if (r <= 0)
+	if (r < 0)
 		return r;
+	if (r == 0) {
+		rest(b);
+		return 0;
+	}
 	base = bn_boots_base(line, NULL);
 	next = arm_line(base, token, args);
 	if (strlen(next) > LINE_LEN)
@@ -345,8 +347,9 @@ int bn_boots_enter(struct bn_boots *b, int64_t block, int nth, const char *args,
 	rec = json_pack("{s:s, s:o, s:s, s:o, s:s}", "schema", "gpubench-boots/1", "file", gt_json_str(b->file), "token", token,
 			"args", gt_json_str(args), "from", boot);
 	r = try(b, old, at, rec, err);
-	if (r == 0)
-		r = load(b->fs, next, err);
+	if (r < 0)
+		return r;
+	r = load(b->fs, next, err);
 	return r < 0 ? r : gt_fail(err, EINPROGRESS, "the host boots into the next arm");
 }
 
@@ -414,11 +417,9 @@ static int install(const struct bn_boots *b, struct gt_err *err)
 int bn_boots_go(const struct bn_boots *b, struct gt_err *err)
 {
 	char *const kexec[] = { "/usr/bin/systemctl", "kexec", "--no-block", NULL };
-	int r = install(b, err);
-
-	if (r == 0)
-		r = systemctl(kexec, 60, err);
-	return r < 0 ? gt_fail_prefix(err, "cannot boot into the next arm") : 0;
+	if (install(b, err) < 0 || systemctl(kexec, 60, err) < 0)
+		return gt_fail_prefix(err, "cannot boot into the next arm");
+	return 0;
 }
 
 static int end(struct gt_fsroot *fs, const char *file, bool reboots, struct gt_err *err)

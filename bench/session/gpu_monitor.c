@@ -26,8 +26,7 @@ static json_t *answer(struct bn_gpu_monitor *g, double wait_s)
 	char why[96];
 	int r = gt_helper_ask(&g->helper);
 
-	if (!r)
-		r = gt_helper_answer(&g->helper, wait_s, NULL, &line);
+	r = r ? r : gt_helper_answer(&g->helper, wait_s, NULL, &line);
 	snprintf(why, sizeof(why), "NVML gave no answer within %g s", wait_s);
 	if (r)
 		give_up(g, r == -EAGAIN ? why : "the child process that asks NVML died");

@@ -7,6 +7,7 @@
 #include "bench/result/text.h"
 #include "bench/stats/rng.h"
 #include "bench/session/session.h"
+#include "bench/session/settings.h"
 #include "bench/workload/workload.h"
 #include "lib/log.h"
 
@@ -200,65 +201,12 @@ static int one_launch(struct state *st, const char *workload, enum bn_kind kind,
 	return save(st, err);
 }
 
-static bool declared(const struct state *st, const char *key)
-{
-	json_t *list = json_object_get(json_object_get(st->doc, "treatment"), "declared"), *k;
-	size_t i;
-
-	json_array_foreach(list, i, k)
-		if (gt_streq(gt_json_get_str(k, "id", NULL), key))
-			return true;
-	return false;
-}
-
-static void confounder(struct state *st, const char *key, const json_t *from, const json_t *to, const char *when)
-{
-	json_array_append_new(st->confounders, json_pack("{s:s, s:O, s:O, s:s, s:I}", "key", key, "from", from, "to",
-							 to, "when", when, "block", (json_int_t)st->block));
-}
-
-/* Records the keys whose values differ. midway: the same arm at two times, otherwise the two arms. */
-static void differences(struct state *st, json_t *old, json_t *new, bool midway)
-{
-	const char *key;
-	json_t *v, *null = json_null();
-
-	json_object_foreach(new, key, v) {
-		json_t *was = json_object_get(old, key);
-
-		if (!was)
-			was = null;
-		if (json_equal(was, v))
-			continue;
-		if (midway && declared(st, key)) {
-			json_object_set_new(st->run, "invalid",
-					    json_sprintf("%s changed midway, and not by this session", key));
-			st->ended = true;
-		}
-		if (midway || !declared(st, key))
-			confounder(st, key, was, v, midway ? "midway" : "between arms");
-	}
-}
-
 /* Compares the settings after entering an arm with those at its previous entry. */
 static void check_settings(struct state *st, bool changed)
 {
 	json_t *now = st->ops->settings(st->ops->ctx, changed);
 
-	if (!st->settings[changed]) {
-		st->settings[changed] = now;
-		json_object_set(json_object_get(st->doc, "settings"), changed ? "b" : "a", now);
-		if (st->settings[0] && st->settings[1])
-			differences(st, st->settings[0], st->settings[1], false);
-		return;
-	}
-	differences(st, st->settings[changed], now, true);
-	if (!json_equal(st->settings[changed], now)) { /* report it once */
-		json_decref(st->settings[changed]);
-		st->settings[changed] = now;
-	} else {
-		json_decref(now);
-	}
+	st->ended |= bn_settings_check(st->doc, st->settings, changed, now, st->block);
 }
 
 static void shuffle(struct state *st)
@@ -272,27 +220,33 @@ static void shuffle(struct state *st)
 	}
 }
 
+static int measure_arm(struct state *st, enum bn_kind kind, enum bn_arm arm, bool changed, struct gt_err *err)
+{
+	int r = st->ops->enter(st->ops->ctx, changed, err);
+
+	if (r < 0)
+		return r;
+	check_settings(st, changed);
+	shuffle(st);
+	for (size_t i = 0; i < st->n_workloads && !stopped(st); i++) {
+		r = one_launch(st, st->workload[i], kind, arm, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 static int run_arm(struct state *st, enum bn_kind kind, enum bn_arm arm, int nth, struct gt_err *err)
 {
 	bool changed = kind == BN_KIND_AB && arm == BN_ARM_B;
 	struct gt_err later = { 0 };
-	int r, r2;
+	int r, left;
 
 	if (st->ops->block)
 		st->ops->block(st->ops->ctx, st->block, nth);
-	r = st->ops->enter(st->ops->ctx, changed, err);
-	if (r == 0)
-		check_settings(st, changed);
-	shuffle(st);
-	for (size_t i = 0; i < st->n_workloads && r == 0 && !stopped(st); i++)
-		r = one_launch(st, st->workload[i], kind, arm, err);
-	r2 = st->ops->leave(st->ops->ctx, changed, &later);
-	if (r == 0 && r2 < 0) {
-		if (err)
-			*err = later;
-		r = r2;
-	}
-	return r;
+	r = measure_arm(st, kind, arm, changed, err);
+	left = st->ops->leave(st->ops->ctx, changed, r < 0 ? &later : err);
+	return r < 0 ? r : left;
 }
 
 /* Removes a workload that failed in all launches of the first block, and records it in the result. */
@@ -337,36 +291,48 @@ static void drop_hopeless(struct state *st)
 	st->n_workloads = kept;
 }
 
+static void replay_block(struct state *st, enum bn_kind kind)
+{
+	shuffle(st);
+	if (kind != BN_KIND_SINGLE)
+		shuffle(st);
+	if (st->block++ == 0) {
+		drop_hopeless(st);
+		promote(st);
+	}
+}
+
+static int run_first_arm(struct state *st, enum bn_kind kind, enum bn_arm arm, struct gt_err *err)
+{
+	if (!st->half)
+		return run_arm(st, kind, arm, 0, err);
+	shuffle(st);
+	st->half = false;
+	return 0;
+}
+
 static int run_block(struct state *st, enum bn_kind kind, struct gt_err *err)
 {
 	enum bn_arm first = kind != BN_KIND_SINGLE && (bn_rng_u64(&st->rng) >> 63) ? BN_ARM_B : BN_ARM_A;
 	int r;
 
 	if (st->block < st->replay) { /* measured earlier: only draw the random numbers again */
-		shuffle(st);
-		if (kind != BN_KIND_SINGLE)
-			shuffle(st);
-		if (st->block++ == 0) {
-			drop_hopeless(st);
-			promote(st);
-		}
+		replay_block(st, kind);
 		return 0;
 	}
-	if (st->half) {
-		shuffle(st);
-		st->half = false;
-		r = 0;
-	} else {
-		r = run_arm(st, kind, first, 0, err);
-	}
-	if (r == 0 && kind != BN_KIND_SINGLE && !stopped(st))
+	r = run_first_arm(st, kind, first, err);
+	if (r < 0)
+		return r;
+	if (kind != BN_KIND_SINGLE && !stopped(st)) {
 		r = run_arm(st, kind, first == BN_ARM_A ? BN_ARM_B : BN_ARM_A, 1, err);
-	if (r == 0 && st->block == 0 && !stopped(st)) {
+		if (r < 0)
+			return r;
+	}
+	if (st->block++ == 0 && !stopped(st)) {
 		drop_hopeless(st);
 		promote(st);
 	}
-	st->block++;
-	return r;
+	return 0;
 }
 
 /* Returns whether the current verdict is final. Waits for open guards if the planned pairs are expected to close them. */
@@ -474,44 +440,68 @@ static void drop_broken_change(struct state *st)
 	st->ended = true;
 }
 
-/* Runs A/B blocks up to the next interim analysis. The remaining A/A blocks are mixed randomly into the first ones. */
+/* Runs the first A/A blocks, sets the warm-up and prints the plan. */
+static int run_pilot(struct state *st, size_t blocks, struct gt_err *err)
+{
+	for (size_t i = 0; i < blocks && !stopped(st) && (!i || !late(st)); i++) {
+		int r = run_block(st, BN_KIND_AA, err);
+
+		if (r < 0)
+			return r;
+	}
+	if (!blocks || stopped(st))
+		return 0;
+	bn_freeze_warmup(st->metrics, st->launches);
+	return st->block < st->replay ? 0 : announce(st, err);
+}
+
+struct progress {
+	size_t pairs;	/* A/B pairs done */
+	size_t aa_left; /* A/A pairs not done yet */
+};
+
+/* Runs A/B blocks up to an interim analysis. The remaining A/A blocks are mixed randomly into those before the first one, because
+ * they decide whether it is valid. */
+static int run_to(struct state *st, size_t interim, struct progress *p, struct gt_err *err)
+{
+	size_t want = st->s->looks[interim].pairs, first = st->s->looks[0].pairs;
+
+	while ((p->pairs < want || (interim == 0 && p->aa_left)) && !stopped(st) && !late(st)) {
+		size_t ab_left = first > p->pairs ? first - p->pairs : 0;
+		bool aa = p->aa_left && bn_rng_below(&st->rng, p->aa_left + ab_left) < p->aa_left;
+		int r = run_block(st, aa ? BN_KIND_AA : BN_KIND_AB, err);
+
+		if (r < 0)
+			return r;
+		if (aa) {
+			p->aa_left--;
+			continue;
+		}
+		p->pairs++;
+		drop_broken_change(st);
+	}
+	return 0;
+}
+
 static int run_pairs(struct state *st, struct gt_err *err)
 {
-	size_t last = st->s->looks[st->s->n_looks - 1].pairs;
-	size_t pilot = GT_MIN(st->s->aa_pairs, (size_t)BN_PILOT), aa_left = st->s->aa_pairs - pilot, done = 0;
-	int r = 0;
+	size_t last = st->s->looks[st->s->n_looks - 1].pairs, pilot = GT_MIN(st->s->aa_pairs, (size_t)BN_PILOT);
+	struct progress p = { .aa_left = st->s->aa_pairs - pilot };
+	int r;
 
-	for (size_t i = 0; i < pilot && r == 0 && !stopped(st) && (!i || !late(st)); i++)
-		r = run_block(st, BN_KIND_AA, err);
-	if (r == 0 && !stopped(st) && pilot) {
-		bn_freeze_warmup(st->metrics, st->launches);
-		if (st->block >= st->replay)
-			r = announce(st, err);
-	}
-	for (size_t look = 0; look < st->s->n_looks && r == 0 && !stopped(st) && !late(st); look++) {
-		size_t want = st->s->looks[look].pairs;
-
-		/* The A/A pairs must be complete at the first interim analysis, because they decide whether it is
-		 * valid. */
-		while ((done < want || (look == 0 && aa_left)) && r == 0 && !stopped(st) && !late(st)) {
-			size_t first = st->s->looks[0].pairs, ab_left = first > done ? first - done : 0;
-
-			if (aa_left && bn_rng_below(&st->rng, aa_left + ab_left) < aa_left) {
-				r = run_block(st, BN_KIND_AA, err);
-				aa_left--;
-				continue;
-			}
-			r = run_block(st, BN_KIND_AB, err);
-			done++;
-			if (r == 0)
-				drop_broken_change(st);
-		}
-		if (r == 0 && !stopped(st) && look + 1 < st->s->n_looks && st->block >= st->replay && conclusive(st))
+	r = run_pilot(st, pilot, err);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < st->s->n_looks && !stopped(st) && !late(st); i++) {
+		r = run_to(st, i, &p, err);
+		if (r < 0)
+			return r;
+		if (!stopped(st) && i + 1 < st->s->n_looks && st->block >= st->replay && conclusive(st))
 			break;
 	}
-	if (r == 0 && !stopped(st) && late(st) && done < last)
-		cut_looks(st, done);
-	return r;
+	if (!stopped(st) && late(st) && p.pairs < last)
+		cut_looks(st, p.pairs);
+	return 0;
 }
 
 /* Keeps a complete arm of the last block, because each arm was a separate boot. Returns whether there is one. */
@@ -652,31 +642,45 @@ static void note_clocks(struct state *st, double wall_s, double slept_s)
 		     "the wall clock was set while measuring");
 }
 
+static int run_schedule(struct state *st, struct gt_err *err)
+{
+	const struct bn_session *s = st->s;
+	size_t n = s->looks[s->n_looks - 1].pairs;
+	int r;
+
+	r = save(st, err); /* finds a file that cannot be written before the measurement */
+	if (r < 0)
+		return r;
+	if (s->design == BN_DESIGN_PAIRS)
+		return run_pairs(st, err);
+	for (size_t i = 0; i < n && !stopped(st) && !(i >= ENOUGH && late(st)); i++) {
+		r = run_block(st, s->design == BN_DESIGN_AA ? BN_KIND_AA : BN_KIND_SINGLE, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
 int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t *doc, struct gt_err *err)
 {
 	struct state st = { .s = s, .ops = ops, .doc = doc };
 	double wall0 = (double)time(NULL), slept0;
-	size_t n = s->looks[s->n_looks - 1].pairs;
-	int r, r2;
+	int r, saved;
 
 	st.workload = gt_xcalloc(s->n_workloads + 1, sizeof(*st.workload));
 	begin(&st);
 	slept0 = suspended(&st);
-	r = save(&st, err); /* finds a file that cannot be written before the measurement */
-	if (r == 0 && s->design == BN_DESIGN_PAIRS)
-		r = run_pairs(&st, err);
-	else
-		for (size_t i = 0; i < n && r == 0 && !stopped(&st) && !(i >= ENOUGH && late(&st)); i++)
-			r = run_block(&st, s->design == BN_DESIGN_AA ? BN_KIND_AA : BN_KIND_SINGLE, err);
+	r = run_schedule(&st, err);
 	gt_progress_end();
 	bn_freeze_warmup(st.metrics, st.launches);
-	if (r == 0)
+	if (r >= 0) {
 		note_clocks(&st, (double)time(NULL) - wall0, suspended(&st) - slept0);
-	if (r == 0 && !(s->stop && *s->stop))
-		json_object_set_new(st.run, "interrupted", json_false());
-	r2 = save(&st, r == 0 ? err : NULL);
+		if (!(s->stop && *s->stop))
+			json_object_set_new(st.run, "interrupted", json_false());
+	}
+	saved = save(&st, r < 0 ? NULL : err);
 	json_decref(st.settings[0]);
 	json_decref(st.settings[1]);
 	free(st.workload);
-	return r < 0 ? r : r2;
+	return r < 0 ? r : saved;
 }

@@ -63,8 +63,9 @@ int bn_request_check(struct bn_request *q, struct gt_err *err)
 	if (!q->command.argv && (q->command.spec || q->command.unit || q->command.better))
 		return usage(err, "--metric, --unit and --better are about a command: gpubench run [options] -- CMD");
 	r = rt_data_guess(q->data, &kind, err);
-	if (r == 0)
-		r = bn_outputs_try(&q->out, err);
+	if (r < 0)
+		return r;
+	r = bn_outputs_try(&q->out, err);
 	return r < 0 ? r : bn_command_check(&q->command, err);
 }
 
@@ -142,7 +143,7 @@ static int check_interrupted(struct gt_fsroot *fs, struct gt_err *err)
 }
 
 /* Sets the desired value of one plan item to the value given by the user. */
-static int want_value(json_t *doc, const char *id, const char *value, struct gt_err *err)
+static int set_desired(json_t *doc, const char *id, const char *value, struct gt_err *err)
 {
 	json_t *list = json_object_get(doc, "items"), *item;
 	size_t i, found = 0;
@@ -169,7 +170,7 @@ static int knob_plan(struct bn_stage *s, struct gt_fsroot *fs, json_t **ret, str
 	const struct gt_strv *knobs = &s->q->knobs;
 	gt_auto(tn_plan) *plan = NULL;
 	gt_auto_strv only = { 0 };
-	json_t *doc;
+	gt_auto_json *doc = NULL;
 	int r;
 
 	for (size_t i = 0; i < knobs->n; i++) {
@@ -178,19 +179,20 @@ static int knob_plan(struct bn_stage *s, struct gt_fsroot *fs, json_t **ret, str
 		gt_strv_take(&only, eq ? gt_xstrndup(knobs->v[i], (size_t)(eq - knobs->v[i])) : gt_xstrdup(knobs->v[i]));
 	}
 	r = gt_fail_as(err, GT_EXIT_USAGE, tn_knob_check_list(&only, "--knob", err));
-	if (r == 0)
-		r = tn_plan_make(fs, s->host, &(struct tn_plan_opts){ .only = &only, .optional = true }, &plan, err);
+	if (r < 0)
+		return r;
+	r = tn_plan_make(fs, s->host, &(struct tn_plan_opts){ .only = &only, .optional = true }, &plan, err);
 	if (r < 0)
 		return r;
 	doc = tn_plan_to_json(plan);
-	for (size_t i = 0; i < knobs->n && r == 0; i++)
-		if (strchr(knobs->v[i], '='))
-			r = want_value(doc, only.v[i], strchr(knobs->v[i], '=') + 1, err);
-	if (r < 0) {
-		json_decref(doc);
-		return r;
+	for (size_t i = 0; i < knobs->n; i++) {
+		const char *eq = strchr(knobs->v[i], '=');
+
+		r = eq ? set_desired(doc, only.v[i], eq + 1, err) : 0;
+		if (r < 0)
+			return r;
 	}
-	*ret = doc;
+	*ret = gt_take(doc);
 	return 0;
 }
 
@@ -303,13 +305,12 @@ int bn_stage_end(struct bn_stage *s, struct gt_cli *cli, int r)
 							    "interrupted; go on with: gpubench resume %s", s->file);
 	if (r == -EINPROGRESS) {
 		gt_err_clear(&cli->err);
-		r = bn_boots_go(&s->boots, &cli->err);
-		if (r == 0) {
+		r = gt_fail_as(&cli->err, BN_EXIT_INVALID, bn_boots_go(&s->boots, &cli->err));
+		if (r >= 0) {
 			fprintf(stderr, "gpubench: the host boots into the next arm; what was measured is in %s, to end it all: "
 				"gpubench resume --abandon %s\n", s->file, s->file);
 			return 0;
 		}
-		cli->err.exit_status = BN_EXIT_INVALID;
 	}
 	if (bn_boots_end(cli->fs, s->file, &err) < 0)
 		fprintf(stderr, "gpubench: %s\n", err.msg);
@@ -331,33 +332,41 @@ static int check_root(const struct bn_stage *s, struct gt_err *err)
 			    "needs no root (--no-plan, --env, --library)", n, n == 1 ? "" : "s");
 }
 
+/* Loads the plan and the launch environment of its profile. */
+static int open_treatment(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *err)
+{
+	struct bn_request *q = s->q;
+	struct tn_run_opts o = { .argv = q->command.argv, .program = q->command.argv ? TN_PROGRAM_AUTO : TN_PROGRAM_OPENMP };
+	int r;
+
+	r = add_libraries(q, err);
+	if (r < 0 || !(q->plan || q->plan_doc || q->knobs.n))
+		return r;
+	r = check_interrupted(fs, err);
+	if (r < 0)
+		return r;
+	r = load_plan(s, fs, err);
+	if (r < 0 || !s->plan || q->no_env || q->knobs.n)
+		return r;
+	o.profile = s->plan->profile;
+	return tn_run_make(fs, s->host, &o, &s->run, err);
+}
+
 int bn_stage_open(struct gt_cli *cli, struct bn_request *q, struct bn_stage *s)
 {
 	struct pr_discover_opts discover = { .nvml_timeout_s = 5 };
-	bool planned = q->plan || q->plan_doc || q->knobs.n;
 	gt_auto_strv command = { 0 };
 	int r;
 
 	*s = (struct bn_stage){ .q = q };
 	if (gt_fs_require_live(cli->fs, "measuring", &cli->err) < 0)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "measuring needs the live host, not --root");
-	r = gt_fs_readlink(cli->fs, "/proc/self/exe", &s->exe) < 0 ?
-		    gt_fail(&cli->err, ENOENT, "cannot find out where this program lies") :
-		    0;
-	if (r == 0)
-		r = pr_host_discover(cli->fs, &discover, &s->host, &cli->err);
-	if (r == 0)
-		r = add_libraries(q, &cli->err);
-	if (r == 0 && planned)
-		r = check_interrupted(cli->fs, &cli->err);
-	if (r == 0 && planned)
-		r = load_plan(s, cli->fs, &cli->err);
-	if (r == 0 && s->plan && !q->no_env && !q->knobs.n) {
-		struct tn_run_opts o = { .profile = s->plan->profile, .argv = q->command.argv,
-					 .program = q->command.argv ? TN_PROGRAM_AUTO : TN_PROGRAM_OPENMP };
-
-		r = tn_run_make(cli->fs, s->host, &o, &s->run, &cli->err);
-	}
+	if (gt_fs_readlink(cli->fs, "/proc/self/exe", &s->exe) < 0)
+		return gt_fail(&cli->err, ENOENT, "cannot find out where this program lies");
+	r = pr_host_discover(cli->fs, &discover, &s->host, &cli->err);
+	if (r < 0)
+		return r;
+	r = open_treatment(s, cli->fs, &cli->err);
 	if (r < 0)
 		return r;
 	r = q->reboot ? open_boots(s, cli) : 0;
@@ -373,9 +382,10 @@ int bn_stage_open(struct gt_cli *cli, struct bn_request *q, struct bn_stage *s)
 				    .command = &q->command, .exe = s->exe, .data = q->data, .out = q->out.json };
 	bn_arms_init(&s->arms);
 	r = check_root(s, &cli->err);
-	if (r == 0)
-		preflight(cli->fs, s->host, cli->quiet, s->doc);
-	return r;
+	if (r < 0)
+		return r;
+	preflight(cli->fs, s->host, cli->quiet, s->doc);
+	return 0;
 }
 
 void bn_stage_close(struct bn_stage *s)
@@ -436,17 +446,21 @@ int bn_request_recall(const json_t *doc, struct bn_request *q, struct gt_strv *a
 	int r;
 
 	r = gt_json_req_object(json_object_get(doc, "run"), "resume", &o, err);
-	if (r == 0)
-		r = recall_strings(o, "env", &q->env, err);
-	if (r == 0)
-		r = recall_strings(o, "workloads", &ids, err);
+	if (r < 0)
+		return r;
+	r = recall_strings(o, "env", &q->env, err);
+	if (r < 0)
+		return r;
+	r = recall_strings(o, "workloads", &ids, err);
+	if (r < 0)
+		return r;
 	q->reboot = gt_json_get_bool(o, "reboot", false);
 	q->settle_s = gt_json_get_real(o, "settle_s", 0);
-	if (r == 0 && q->reboot)
-		r = recall_strings(o, "boot_args", &q->kernel_args, err);
+	r = q->reboot ? recall_strings(o, "boot_args", &q->kernel_args, err) : 0;
+	if (r < 0)
+		return r;
 	cmd = json_object_get(o, "command");
-	if (r == 0 && json_is_object(cmd))
-		r = recall_strings(cmd, "argv", argv, err);
+	r = json_is_object(cmd) ? recall_strings(cmd, "argv", argv, err) : 0;
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < ids.n; i++)

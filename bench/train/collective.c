@@ -9,6 +9,7 @@
 #include "runtime/transport/comm.h"
 
 #define ROUNDS	15
+#define FLOATS_MAX	6553600 /* of the largest timed allreduce */
 
 /* Each rank gets one row and the integer part of its share of the others. The remaining rows go to the largest
  * fractions. */
@@ -58,10 +59,12 @@ static int reduce_time(struct rt_coll *k, double *ret, struct gt_err *err)
 		int r = rt_comm_gather(k->window->comm, 0, all, err);
 		double t0 = gt_now_s();
 
-		if (!r)
-			r = rt_coll_start(k, err);
-		if (!r)
-			r = rt_coll_wait(k, err);
+		if (r)
+			return r;
+		r = rt_coll_start(k, err);
+		if (r)
+			return r;
+		r = rt_coll_wait(k, err);
 		if (r)
 			return r;
 		if (i >= 0)
@@ -72,21 +75,29 @@ static int reduce_time(struct rt_coll *k, double *ret, struct gt_err *err)
 	return 0;
 }
 
-static int measure(struct rt_comm *c, struct rt_window *w, json_t *doc, struct gt_err *err)
+/* Adds the median time of an allreduce by bytes. Gradients are not sent over TCP, which is not measured. */
+static int put_times(struct rt_comm *c, json_t *doc, struct gt_err *err)
 {
-	static const int64_t floats[] = { 1 << 18, 1 << 20, 6553600 };
+	static const int64_t floats[] = { 1 << 18, 1 << 20, FLOATS_MAX };
 	json_t *times = json_object();
+	rt_auto_window w = { 0 };
+	int r;
 
 	json_object_set_new(doc, "allreduce_median_s_by_bytes", times);
+	if (gt_streq(rt_comm_transport(c), "tcp"))
+		return 0;
+	r = rt_window_map(c, FLOATS_MAX * sizeof(float), true, &w, err);
+	if (r)
+		return r;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(floats); i++) {
-		struct rt_coll k = { .kind = RT_ALLREDUCE, .window = w, .n = floats[i], .threads = GT_MAX(rt_comm_cpus(c), 1) };
+		rt_auto_coll k = { .kind = RT_ALLREDUCE, .window = &w, .n = floats[i], .threads = GT_MAX(rt_comm_cpus(c), 1) };
 		char name[32];
-		double s = 0;
-		int r = rt_coll_init(&k, err);
+		double s;
 
-		if (!r)
-			r = reduce_time(&k, &s, err);
-		rt_coll_clear(&k);
+		r = rt_coll_init(&k, err);
+		if (r)
+			return r;
+		r = reduce_time(&k, &s, err);
 		if (r)
 			return r;
 		snprintf(name, sizeof(name), "%lld", (long long)floats[i] * 4);
@@ -99,13 +110,34 @@ static int measure(struct rt_comm *c, struct rt_window *w, json_t *doc, struct g
 static int put_all(struct rt_comm *c, double mine, const char *key, json_t *doc, struct gt_err *err)
 {
 	double of[RT_MAX_RANKS];
-	json_t *list = json_array();
+	json_t *list;
 	int r = rt_comm_gather(c, mine, of, err);
 
-	for (int i = 0; !r && i < rt_comm_size(c); i++)
+	if (r)
+		return r;
+	list = json_array();
+	for (int i = 0; i < rt_comm_size(c); i++)
 		json_array_append_new(list, gt_json_real(of[i]));
 	json_object_set_new(doc, key, list);
-	return r;
+	return 0;
+}
+
+static int put_rows(struct rt_comm *c, uint64_t rows, json_t *doc, struct gt_err *err)
+{
+	double of[RT_MAX_RANKS];
+	json_t *list;
+	int r = rt_comm_gather(c, (double)rows, of, err);
+
+	if (r)
+		return r;
+	list = json_array();
+	json_object_set_new(doc, "rows", list);
+	for (int i = 0; i < rt_comm_size(c); i++) {
+		if (!(of[i] >= 0 && of[i] < 1e15))
+			return gt_fail(err, EPROTO, "rank %d reports %g rows", i, of[i]);
+		json_array_append_new(list, json_integer((json_int_t)of[i]));
+	}
+	return 0;
 }
 
 int bn_train_sum(struct rt_comm *c, double *x, struct gt_err *err)
@@ -123,34 +155,21 @@ int bn_train_sum(struct rt_comm *c, double *x, struct gt_err *err)
 
 int bn_train_measure_ranks(struct rt_comm *c, const struct rt_program *p, uint64_t rows, json_t **ret, struct gt_err *err)
 {
-	struct rt_window w = { 0 };
-	double of[RT_MAX_RANKS];
-	json_t *doc = json_object(), *list = json_array();
-	bool tcp = gt_streq(rt_comm_transport(c), "tcp");
-	int r = rt_comm_gather(c, (double)rows, of, err);
+	gt_auto_json *doc = json_object();
+	int r;
 
-	json_object_set_new(doc, "rows", list);
-	for (int i = 0; !r && i < rt_comm_size(c); i++) {
-		if (!(of[i] >= 0 && of[i] < 1e15))
-			r = gt_fail(err, EPROTO, "rank %d says that it has %g rows", i, of[i]);
-		else
-			json_array_append_new(list, json_integer((json_int_t)of[i]));
-	}
-	if (!r)
-		r = put_all(c, rt_comm_home(c) < 0 ? NAN : rt_comm_home(c), "home_node", doc, err);
-	if (!r)
-		r = put_all(c, rt_program_pages_at(p, rt_comm_home(c)), "pages_at_home", doc, err);
-	if (tcp) /* gradients are not sent over TCP */
-		json_object_set_new(doc, "allreduce_median_s_by_bytes", json_object());
-	if (!r && !tcp)
-		r = rt_window_map(c, 6553600 * sizeof(float), true, &w, err);
-	if (!r && !tcp) {
-		r = measure(c, &w, doc, err);
-		rt_window_unmap(&w);
-	}
+	r = put_rows(c, rows, doc, err);
 	if (r)
-		json_decref(doc);
-	else
-		*ret = doc;
-	return r;
+		return r;
+	r = put_all(c, rt_comm_home(c) < 0 ? NAN : rt_comm_home(c), "home_node", doc, err);
+	if (r)
+		return r;
+	r = put_all(c, rt_program_pages_at(p, rt_comm_home(c)), "pages_at_home", doc, err);
+	if (r)
+		return r;
+	r = put_times(c, doc, err);
+	if (r)
+		return r;
+	*ret = gt_take(doc);
+	return 0;
 }

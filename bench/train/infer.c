@@ -5,9 +5,9 @@
 #include <string.h>
 #include "bench/bench.h"
 #include "bench/stats/stats.h"
+#include "bench/train/check_options.h"
 #include "bench/train/infer.h"
 #include "bench/train/models.h"
-#include "bench/train/rank.h"
 #include "lib/cli.h"
 #include "lib/parse.h"
 #include "runtime/runtime.h"
@@ -189,27 +189,40 @@ static void describe(const struct inference *f, json_t *doc)
 		json_object_set(doc, kept[i], json_object_get(report, kept[i]));
 }
 
+static int run_batch(struct inference *f, uint64_t batch, json_t *rows, struct gt_err *err)
+{
+	int r;
+
+	release(f);
+	r = build(f, batch, err);
+	if (r)
+		return r;
+	r = make_input(f, batch, err);
+	if (r)
+		return r;
+	r = measure(f, err);
+	if (r)
+		return r;
+	r = verify(f, batch, err);
+	if (r)
+		return r;
+	json_array_append_new(rows, row(f, batch));
+	return 0;
+}
+
 static int run_all(struct inference *f, json_t *doc, struct gt_err *err)
 {
 	json_t *rows = json_array();
-	int r = 0;
 
 	json_object_set_new(doc, "batches", rows);
-	for (int i = 0; !r && i < f->n; i++) {
-		r = build(f, f->batch[i], err);
-		if (!r)
-			r = make_input(f, f->batch[i], err);
-		if (!r)
-			r = measure(f, err);
-		if (!r)
-			r = verify(f, f->batch[i], err);
-		if (!r)
-			json_array_append_new(rows, row(f, f->batch[i]));
-		if (!r && i + 1 == f->n)
-			describe(f, doc);
-		release(f);
+	for (int i = 0; i < f->n; i++) {
+		int r = run_batch(f, f->batch[i], rows, err);
+
+		if (r)
+			return r;
 	}
-	return r;
+	describe(f, doc); /* of the last batch, whose program still exists */
+	return 0;
 }
 
 int bn_infer(const struct bn_infer_options *o, json_t **ret, struct gt_err *err)
@@ -218,8 +231,9 @@ int bn_infer(const struct bn_infer_options *o, json_t **ret, struct gt_err *err)
 	gt_auto_json *doc = json_object();
 	int r = parse_batches(&f, o->batches ? o->batches : "1,8", err);
 
-	if (!r)
-		r = bn_train_resolve(&o->model, &f.model, err);
+	if (r < 0)
+		return r;
+	r = bn_train_resolve(&o->model, &f.model, err);
 	if (r < 0)
 		return r;
 	f.kind = bn_model_find(f.model.model, err);
@@ -229,6 +243,7 @@ int bn_infer(const struct bn_infer_options *o, json_t **ret, struct gt_err *err)
 	f.run_s = gt_xcalloc((size_t)f.model.steps, sizeof(*f.run_s));
 	rt_keep_heap();
 	r = run_all(&f, doc, err);
+	release(&f);
 	free(f.run_s);
 	free(f.first);
 	if (r)

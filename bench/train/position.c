@@ -114,13 +114,15 @@ int bn_train_open_data(struct bn_training *r, bool compiled, struct gt_err *err)
 {
 	gt_auto_json *was = NULL;
 	uint64_t had = 0;
-	int status = 0;
+	int status;
 
 	if (!bn_train_data_wanted(r->model, &r->o) || (!compiled && !r->o.documents))
 		return 0;
-	if (compiled && r->o.resume)
-		status = position(r, &was, &had, err);
-	if (!status && (had || !r->feed.train))
-		status = open_at(r, had, err);
-	return !status && was ? same_data(r, was, err) : status;
+	status = compiled && r->o.resume ? position(r, &was, &had, err) : 0;
+	if (status)
+		return status;
+	status = had || !r->feed.train ? open_at(r, had, err) : 0;
+	if (status)
+		return status;
+	return was ? same_data(r, was, err) : 0;
 }

@@ -6,8 +6,9 @@
 #include <string.h>
 #include <sys/resource.h>
 #include "bench/bench.h"
-#include "bench/train/models.h"
+#include "bench/train/check_options.h"
 #include "bench/train/collective.h"
+#include "bench/train/models.h"
 #include "bench/train/rank.h"
 #include "bench/train/run.h"
 #include "lib/file.h"
@@ -23,7 +24,6 @@
 #define GRADIENT_CHECK_FLOPS	1e11
 #define GRADIENT_CHECK_OFF	1e-3
 #define PAGE			4096
-#define DIM_MAX			(UINT64_C(1) << 24)
 
 static void graphs_clear(struct bn_training *r)
 {
@@ -44,125 +44,6 @@ static void run_clear(struct bn_training *r)
 	json_decref(r->ranks);
 }
 
-static uint64_t or_default(uint64_t given, uint64_t dflt)
-{
-	return given ? given : dflt;
-}
-
-static int usage(struct gt_err *err, const char *what)
-{
-	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s", what);
-}
-
-static int fill_defaults(struct bn_training *r, const struct bn_train_options *o, struct gt_err *err)
-{
-	const struct bn_model *m = bn_model_find(o->model, err);
-
-	if (!m)
-		return -EINVAL;
-	r->model = m;
-	r->o = *o;
-	r->o.batch = or_default(o->batch, m->batch);
-	r->o.seq = or_default(o->seq, GT_MAX(m->seq, 1));
-	r->o.layers = or_default(o->layers, m->layers);
-	r->o.width = or_default(o->width, m->width);
-	r->o.heads = or_default(o->heads, m->heads);
-	r->o.vocab = or_default(o->vocab, m->vocab);
-	r->o.size = or_default(o->size, m->size);
-	r->o.steps = or_default(o->steps, m->steps);
-	r->o.accum = or_default(o->accum, 1);
-	r->o.optimizer = o->optimizer ? o->optimizer : m->optimizer;
-	r->o.ranks = or_default(o->ranks, 1);
-	r->o.seed = or_default(o->seed, 1);
-	r->o.lr = isnan(o->lr) ? m->lr : o->lr;
-	if (o->warmup == UINT64_MAX)
-		r->o.warmup = m->warmup;
-	return 0;
-}
-
-static int check_options(const struct bn_training *r, struct gt_err *err)
-{
-	const struct bn_train_options *o = &r->o;
-	const struct {
-		const char *option;
-		uint64_t value;
-	} dims[] = { { "batch", o->batch }, { "seq", o->seq }, { "layers", o->layers }, { "width", o->width },
-		     { "heads", o->heads }, { "vocab", o->vocab }, { "size", o->size }, { "steps", o->steps },
-		     { "warmup", o->warmup }, { "accum", o->accum }, { "checkpoint", o->checkpoint },
-		     { "check-gradients", o->check_gradients }, { "compress-after", o->compress_after } };
-
-	for (size_t i = 0; i < GT_ARRAY_SIZE(dims); i++)
-		if (dims[i].value > DIM_MAX)
-			return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--%s ends at %" PRIu64, dims[i].option, DIM_MAX);
-	if (o->ranks > RT_MAX_RANKS)
-		return usage(err, "--ranks ends at 64");
-	if (o->ranks == 1 && (o->compress || o->balance || o->overlap || o->shard || o->powersgd_rank))
-		return usage(err, "--compress, --powersgd-rank, --balance, --overlap and --shard are for --ranks of 2 and more");
-	if (o->powersgd_rank && !gt_streq(o->compress, "powersgd"))
-		return usage(err, "--powersgd-rank goes with --compress powersgd");
-	if (!isfinite(o->rank_timeout_s) || o->rank_timeout_s < 0)
-		return usage(err, "--rank-timeout takes seconds, such as 30");
-	if (o->ranks == 1 && o->rank_timeout_s > 0)
-		return usage(err, "--rank-timeout is for --ranks of 2 and more");
-	if (o->powersgd_rank > 64)
-		return usage(err, "--powersgd-rank ends at 64");
-	if (!bn_train_data_wanted(r->model, o) && (o->cache_bytes || o->augment || o->tokens || o->prefetch))
-		return usage(err, "--cache, --augment, --tokens and --prefetch go with --data");
-	if (!o->documents && (o->buckets || o->token_budget))
-		return usage(err, "--buckets and --token-budget go with --documents");
-	if (o->documents && (!r->model->tokens || !bn_train_data_wanted(r->model, o)))
-		return usage(err, "--documents goes with --data and a model that reads text: gpt or gpt2");
-	if (o->documents && o->balance)
-		return usage(err, "--documents makes batches of several shapes: --balance does not take them");
-	if (o->documents && o->ranks > 1 && gt_streq(o->device, "cuda"))
-		return usage(err, "--documents gives each rank other tokens, and ranks on cuda devices count alike: take one "
-				  "rank, or --device cpu");
-	if (o->buckets > RT_LENGTHS_MAX)
-		return usage(err, "--buckets ends at 32");
-	if (o->token_budget > 64 * DIM_MAX)
-		return usage(err, "--token-budget ends at 1073741824");
-	if ((o->fp8_history || o->fp8_margin) && !gt_streq(o->amp, "fp8"))
-		return usage(err, "--fp8-history and --fp8-margin go with --amp fp8");
-	if (o->fp8_history > 4096 || o->fp8_margin > 64)
-		return usage(err, "--fp8-history ends at 4096, --fp8-margin at 64");
-	if (o->save_every && !o->save)
-		return usage(err, "--save-every goes with --save");
-	if (o->threads > 4096)
-		return usage(err, "--threads ends at 4096");
-	if (!isfinite(o->clip_norm) || o->clip_norm < 0)
-		return usage(err, "--clip must be a norm such as 1.0");
-	if (!isfinite(o->lr) || o->lr < 0 || o->lr > 1e6)
-		return usage(err, "--lr must be a learning rate such as 0.001");
-	return bn_model_check(r->model, o, err);
-}
-
-static int resolve(struct bn_training *r, const struct bn_train_options *o, struct gt_err *err)
-{
-	int status = fill_defaults(r, o, err);
-
-	return status < 0 ? status : check_options(r, err);
-}
-
-static int try_files(const struct bn_train_options *o, struct gt_err *err)
-{
-	int status = gt_file_try(o->save, err);
-
-	return status < 0 ? status : gt_file_try(o->trace, err);
-}
-
-int bn_train_resolve(const struct bn_train_options *o, struct bn_train_options *ret, struct gt_err *err)
-{
-	struct bn_training r = { 0 };
-	int status = resolve(&r, o, err);
-
-	if (status == 0)
-		status = try_files(&r.o, err);
-	if (status < 0)
-		return status;
-	*ret = r.o;
-	return 0;
-}
-
 /* Subtracts the cache from the memory limit of the program. */
 static int leave_room(struct bn_train_options *o, struct gt_err *err)
 {
@@ -177,23 +58,6 @@ static int leave_room(struct bn_train_options *o, struct gt_err *err)
 	gt_format_bytes(cache, sizeof(cache), o->cache_bytes);
 	gt_format_bytes(have, sizeof(have), o->memory_limit_bytes);
 	return gt_fail(err, ENOMEM, "--cache %s, and %s of memory may be used: take less", cache, have);
-}
-
-static enum rt_dtype amp_type(const char *name)
-{
-	if (gt_streq(name, "bf16") || gt_streq(name, "fp8"))
-		return RT_BF16;
-	return gt_streq(name, "fp16") ? RT_F16 : RT_F32;
-}
-
-struct rt_precision bn_train_precision(const struct bn_train_options *o)
-{
-	return (struct rt_precision){
-		.amp = amp_type(o->amp),
-		.tf32 = gt_streq(o->amp, "tf32"),
-		.fp8 = { gt_streq(o->amp, "fp8"), (int)o->fp8_history, (int)o->fp8_margin },
-		.no_master = gt_streq(o->master, "none"),
-	};
 }
 
 static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct gt_err *err)
@@ -252,17 +116,17 @@ static struct rt_ddp_options ddp_options(const struct bn_training *r)
 /* Declares one graph for each shape of the batches. */
 static int declare(struct bn_training *r, struct rt_node **ret_loss)
 {
-	struct bn_train_options ours = r->o;
+	struct bn_train_options sized = r->o;
 	const struct rt_length *shape;
 	int n = bn_train_data_shapes(&r->feed, &shape);
 
-	ours.positions = n ? r->o.seq : 0;
+	sized.positions = n ? r->o.seq : 0;
 	graphs_clear(r);
 	for (int i = 0; i < GT_MAX(n, 1); i++) {
-		ours.batch = n ? (uint64_t)shape[i].rows : r->rows;
-		ours.seq = n ? (uint64_t)shape[i].width : r->o.seq;
+		sized.batch = n ? (uint64_t)shape[i].rows : r->rows;
+		sized.seq = n ? (uint64_t)shape[i].width : r->o.seq;
 		r->graph[i] = rt_graph_new();
-		ret_loss[i] = r->model->declare(r->graph[i], &ours);
+		ret_loss[i] = r->model->declare(r->graph[i], &sized);
 	}
 	return GT_MAX(n, 1);
 }
@@ -352,7 +216,7 @@ static int make_inputs(struct bn_training *r, struct gt_err *err)
 }
 
 /* Returns this rank's rows. The batch of all ranks together equals that of one rank with as many rows. */
-static const void *const *our_rows(const struct bn_training *r, const void *ret[2])
+static const void *const *rank_input(const struct bn_training *r, const void *ret[2])
 {
 	for (int k = 0; k < 2; k++)
 		ret[k] = (const char *)r->input[k] + r->first_row * r->row_elements[k] * 4;
@@ -383,8 +247,8 @@ static int check_gradients(struct bn_training *r, struct gt_err *err)
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;
 	struct rt_options opt = { .threads = (int)r->o.threads, .seed = r->o.seed, .debug.keep_gradients = true };
-	struct bn_train_options ours = r->o;
-	const void *rows[2];
+	struct bn_train_options sized = r->o;
+	const void *input[2];
 	struct rt_node *loss;
 	int status;
 
@@ -394,17 +258,20 @@ static int check_gradients(struct bn_training *r, struct gt_err *err)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 				    "--check-gradients: the plain definition of this model would take too long; take smaller "
 				    "sizes or fewer elements");
-	ours.batch = r->rows;
-	loss = r->model->declare(g, &ours);
+	sized.batch = r->rows;
+	loss = r->model->declare(g, &sized);
 	status = rt_compile(g, loss, &opt, &p, err);
-	if (!status)
-		status = rt_check_gradients(g, loss, p, our_rows(r, rows), (int)r->o.check_gradients, &r->checked, err);
-	if (!status && r->checked.worst > GRADIENT_CHECK_OFF)
+	if (status)
+		return status;
+	status = rt_check_gradients(g, loss, p, rank_input(r, input), (int)r->o.check_gradients, &r->checked, err);
+	if (status)
+		return status;
+	if (r->checked.worst > GRADIENT_CHECK_OFF)
 		return gt_fail_exit(err, BN_EXIT_WRONG, EDOM, "the gradient of %s[%lld] is %g; differences say %g",
 				    rt_node_name(r->checked.node), (long long)r->checked.element, r->checked.got,
 				    r->checked.numeric);
 	r->checked.node = NULL;
-	return status;
+	return 0;
 }
 
 /* Computes the loss on held-out batches, the same ones each time, weighted by tokens. With ranks only the first one
@@ -419,21 +286,26 @@ static int held_out(struct bn_training *r, double *ret, struct gt_err *err)
 	if (!r->feed.train || (r->comm && rt_comm_rank(r->comm) > 0))
 		return 0;
 	status = bn_train_data_held_out(r->model, &r->o, r->rows, &l, err);
-	for (uint64_t i = 0; !status && i < HELD_OUT_BATCHES; i++) {
+	if (status)
+		return status;
+	for (uint64_t i = 0; i < HELD_OUT_BATCHES; i++) {
 		struct rt_batch b;
-		double loss = 0;
+		double loss, weight;
 
 		status = rt_loader_next(l, &b, err);
-		if (!status && r->o.documents)
+		if (status)
+			return status;
+		if (r->o.documents)
 			rt_use_shape(r->program, b.length);
-		if (!status)
-			status = rt_eval(r->program, (const void *[]){ b.x, b.y }, &loss, err);
-		weights += r->o.documents ? (double)b.tokens : 1;
-		sum += loss * (r->o.documents ? (double)b.tokens : 1);
+		status = rt_eval(r->program, (const void *[]){ b.x, b.y }, &loss, err);
+		if (status)
+			return status;
+		weight = r->o.documents ? (double)b.tokens : 1;
+		weights += weight;
+		sum += loss * weight;
 	}
-	if (!status)
-		*ret = sum / weights;
-	return status;
+	*ret = sum / weights;
+	return 0;
 }
 
 /* Distributes rows in proportion to the ranks' forward speeds, measured while all ranks run. The measurement is long
@@ -443,16 +315,17 @@ static int balance(struct bn_training *r, struct gt_err *err)
 	const void *input[2];
 	double start = 0, seconds = 0, loss;
 	uint64_t rows[RT_MAX_RANKS], runs = 0;
-	int status = 0;
+	int status;
 
-	for (; !status && (runs < 2 || seconds < BALANCE_S); runs++) {
-		status = rt_eval(r->program, our_rows(r, input), &loss, err);
+	for (; runs < 2 || seconds < BALANCE_S; runs++) {
+		status = rt_eval(r->program, rank_input(r, input), &loss, err);
+		if (status)
+			return status;
 		if (!runs) /* the first run allocates buffers */
 			start = gt_now_s();
 		seconds = gt_now_s() - start;
 	}
-	if (!status)
-		status = bn_train_split(r->comm, (double)(r->rows * (runs - 1)) / seconds, r->all_rows, rows, err);
+	status = bn_train_split(r->comm, (double)(r->rows * (runs - 1)) / seconds, r->all_rows, rows, err);
 	if (status)
 		return status;
 	r->first_row = 0;
@@ -509,17 +382,17 @@ static int next_input(struct bn_training *r, const void *input[2], struct gt_err
 	int status;
 
 	if (!r->feed.train) {
-		our_rows(r, input);
+		rank_input(r, input);
 		return 0;
 	}
 	status = rt_loader_next(r->feed.train, &b, err);
-	if (!status) {
-		input[0] = b.x;
-		input[1] = b.y;
-	}
-	if (!status && r->o.documents)
+	if (status)
+		return status;
+	input[0] = b.x;
+	input[1] = b.y;
+	if (r->o.documents)
 		take_shape(r, &b);
-	return status;
+	return 0;
 }
 
 /* Runs one update from accum batches. Only the runtime is timed; waiting for the loader is measured separately. */
@@ -532,8 +405,9 @@ static int update(struct bn_training *r, double *ret_s, struct gt_err *err)
 		int status = next_input(r, input, err);
 		double t0 = gt_now_s();
 
-		if (!status)
-			status = wrong(rt_step(r->program, input, &r->last, err), err);
+		if (status)
+			return status;
+		status = wrong(rt_step(r->program, input, &r->last, err), err);
 		if (status)
 			return status;
 		seconds += gt_now_s() - t0;
@@ -553,10 +427,13 @@ static int save(const struct bn_training *r, uint64_t done, bool last, struct gt
 }
 
 /* Loads a checkpoint. An unusable checkpoint is a usage error. */
-static int take_up(struct bn_training *r, struct gt_err *err)
+static int load_checkpoint(struct bn_training *r, struct gt_err *err)
 {
-	int status = r->o.resume ? rt_load(r->program, r->o.resume, &r->ticket, err) : 0;
+	int status;
 
+	if (!r->o.resume)
+		return 0;
+	status = rt_load(r->program, r->o.resume, &r->ticket, err);
 	if (status && status != -ENOMEM && err && !err->exit_status)
 		err->exit_status = GT_EXIT_USAGE;
 	return status;
@@ -577,8 +454,9 @@ static int train(struct bn_training *r, struct gt_err *err)
 			r->feed.tokens = r->feed.padded = r->feed.flops = 0;
 		}
 		status = update(r, &seconds, err);
-		if (!status)
-			status = save(r, i + 1, i + 1 == total, err);
+		if (status)
+			return status;
+		status = save(r, i + 1, i + 1 == total, err);
 		if (status)
 			return status;
 		if (i >= r->o.warmup) {
@@ -622,74 +500,117 @@ static int add_up_ranks(struct bn_training *r, struct gt_err *err)
 	double flops = r->o.documents ? r->feed.flops : rt_program_flops(r->program) * (double)r->o.accum;
 	double seconds = r->o.documents ? r->feed.step_s : bn_train_median(r->step_s, r->o.steps);
 	double *const sums[] = { &flops, &r->feed.tokens, &r->feed.padded };
-	int status = 0;
 
 	r->flops_per_s = flops / seconds;
-	for (size_t i = 0; !status && r->comm && i < GT_ARRAY_SIZE(sums); i++)
-		status = bn_train_sum(r->comm, sums[i], err);
+	for (size_t i = 0; r->comm && i < GT_ARRAY_SIZE(sums); i++) {
+		int status = bn_train_sum(r->comm, sums[i], err);
+
+		if (status)
+			return status;
+	}
 	r->all_flops_per_s = flops / seconds;
-	return status;
+	return 0;
+}
+
+/* Compiles the program, sets its parameters and opens the data. */
+static int prepare(struct bn_training *r, int rank, struct gt_err *err)
+{
+	int status;
+
+	status = leave_room(&r->o, err);
+	if (status)
+		return status;
+	r->rows = r->o.batch;
+	r->all_rows = r->o.batch * r->o.ranks;
+	r->first_row = r->rows * (uint64_t)rank;
+	status = bn_train_open_data(r, false, err);
+	if (status)
+		return status;
+	status = build(r, err);
+	if (status)
+		return status;
+	status = make_inputs(r, err);
+	if (status)
+		return status;
+	status = r->o.balance ? balance(r, err) : 0;
+	if (status)
+		return status;
+	status = load_checkpoint(r, err);
+	if (status)
+		return status;
+	status = check_gradients(r, err);
+	if (status)
+		return status;
+	status = bn_train_open_data(r, true, err);
+	if (status)
+		return status;
+	pin_batches(r);
+	return 0;
+}
+
+static int run(struct bn_training *r, struct gt_err *err)
+{
+	int status;
+
+	status = held_out(r, &r->before, err);
+	if (status)
+		return status;
+	status = train(r, err);
+	if (status)
+		return status;
+	status = held_out(r, &r->after, err);
+	if (status)
+		return status;
+	r->rss_bytes = resident_bytes(); /* read before the measurements below allocate memory */
+	status = add_up_ranks(r, err);
+	if (status || !r->comm)
+		return status;
+	return bn_train_measure_ranks(r->comm, r->program, r->rows, &r->ranks, err);
+}
+
+/* Another program may use the memory that the measurement needs. The run itself is valid then. */
+static int add_peaks(struct bn_training *r, json_t *doc, struct gt_err *err)
+{
+	int status;
+
+	if (!r->o.profile && !gt_streq(r->o.device, "cuda"))
+		return 0;
+	status = measure_peaks(r, err);
+	if (status == -ENOMEM)
+		json_array_append_new(json_object_get(doc, "warnings"),
+				      json_string("no memory was left to measure the card's peaks: no MFU"));
+	else if (status)
+		return status;
+	if (r->peaks.flops_per_s > 0)
+		bn_train_put_peaks(doc, r);
+	return 0;
 }
 
 int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t **ret, struct gt_err *err)
 {
-	struct bn_training r = { 0 };
+	__attribute__((cleanup(run_clear))) struct bn_training r = { .comm = comm };
 	gt_auto_json *doc = NULL;
-	int status = resolve(&r, o, err), rank = comm ? rt_comm_rank(comm) : 0;
+	int rank = comm ? rt_comm_rank(comm) : 0, status;
 
-	if (!status && !rank)
-		status = try_files(&r.o, err);
-	if (!status)
-		status = leave_room(&r.o, err);
-	r.comm = comm;
-	r.rows = r.o.batch;
-	r.all_rows = r.o.batch * r.o.ranks;
-	r.first_row = r.rows * (uint64_t)rank;
-	if (!status)
-		status = bn_train_open_data(&r, false, err);
-	if (!status)
-		status = build(&r, err);
-	if (!status)
-		status = make_inputs(&r, err);
-	if (!status && r.o.balance)
-		status = balance(&r, err);
-	if (!status)
-		status = take_up(&r, err);
-	if (!status)
-		status = check_gradients(&r, err);
-	if (!status)
-		status = bn_train_open_data(&r, true, err);
-	if (!status)
-		pin_batches(&r);
-	if (!status)
-		status = held_out(&r, &r.before, err);
-	if (!status)
-		status = train(&r, err);
-	if (!status)
-		status = held_out(&r, &r.after, err);
-	r.rss_bytes = resident_bytes(); /* read before the measurements below allocate memory */
-	if (!status)
-		status = add_up_ranks(&r, err);
-	if (!status && comm)
-		status = bn_train_measure_ranks(comm, r.program, r.rows, &r.ranks, err);
-	if (!status)
-		status = rank ? 0 : write_trace(&r, err);
-	if (!status && !rank)
-		doc = bn_train_document(&r);
-	/* A program may use all device memory, so it is freed before the peaks are measured. */
-	rt_program_free(r.program);
+	status = rank ? bn_train_check(o, &r.o, err) : bn_train_resolve(o, &r.o, err);
+	if (status)
+		return status;
+	r.model = bn_model_find(o->model, err);
+	status = prepare(&r, rank, err);
+	if (status)
+		return status;
+	status = run(&r, err);
+	if (status || rank)
+		return status;
+	status = write_trace(&r, err);
+	if (status)
+		return status;
+	doc = bn_train_document(&r);
+	rt_program_free(r.program); /* it may fill the device memory that the measurement of the peaks needs */
 	r.program = NULL;
-	if (doc && (r.o.profile || gt_streq(r.o.device, "cuda")))
-		status = measure_peaks(&r, err);
-	if (doc && status == -ENOMEM) { /* another program uses the memory; the run itself is valid */
-		json_array_append_new(json_object_get(doc, "warnings"),
-				      json_string("no memory was left to measure the card's peaks: no MFU"));
-		status = 0;
-	}
-	if (doc && r.peaks.flops_per_s > 0)
-		bn_train_put_peaks(doc, &r);
-	if (doc && !status)
-		*ret = gt_take(doc);
-	run_clear(&r);
-	return status;
+	status = add_peaks(&r, doc, err);
+	if (status)
+		return status;
+	*ret = gt_take(doc);
+	return 0;
 }

@@ -4,13 +4,8 @@
 #include "bench/train/options.h"
 #include "lib/err.h"
 #include "lib/json.h"
-#include "runtime/runtime.h"
 
 struct rt_comm;
 /* Runs one rank's part of a training run; comm NULL: a single process. Only the first rank gets a document. */
 int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t **ret, struct gt_err *err);
-/* Fills in the model's defaults, checks the options, and checks that the output files can be written. */
-int bn_train_resolve(const struct bn_train_options *o, struct bn_train_options *ret, struct gt_err *err);
-/* Returns the precision of --amp, --master and the options of fp8. */
-struct rt_precision bn_train_precision(const struct bn_train_options *o);
 #endif

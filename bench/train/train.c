@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bench/train/check_options.h"
 #include "bench/train/rank.h"
 #include "bench/train/train.h"
 #include "lib/cli.h"
@@ -29,14 +30,14 @@ static int part(struct rt_comm *c, const struct bn_train_options *all, json_t **
 static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	gt_auto_json *doc = NULL;
+	gt_autofree char *text = NULL;
 	int r = part(c, arg, &doc, err);
 
-	if (!r && doc) {
-		gt_autofree char *text = gt_json_text(doc);
-
-		rt_comm_answer(c, text);
-	}
-	return r;
+	if (r || !doc)
+		return r;
+	text = gt_json_text(doc);
+	rt_comm_answer(c, text);
+	return 0;
 }
 
 /* Runs o->ranks processes. The document is that of rank 0. */
@@ -45,6 +46,7 @@ static int own_ranks(const struct bn_train_options *o, json_t **ret, struct gt_e
 	struct rt_group g = { .ranks = (int)o->ranks,
 			      .no_pin = o->no_pin,
 			      .home = gt_streq(o->device, "cuda") ? rt_cuda_home : NULL };
+	gt_autofree char *answer = NULL;
 	struct bn_train_options full;
 	int r;
 
@@ -52,15 +54,13 @@ static int own_ranks(const struct bn_train_options *o, json_t **ret, struct gt_e
 	if (r < 0)
 		return r;
 	r = rt_group_run(&g, one_rank, &full, err);
-	if (!r)
-		r = gt_json_parse(g.answer ? g.answer : "", g.answer ? strlen(g.answer) : 0, "the answer of rank 0", ret, err);
-	free(g.answer);
-	return r;
+	answer = g.answer;
+	return r ? r : gt_json_parse(answer ? answer : "", answer ? strlen(answer) : 0, "the answer of rank 0", ret, err);
 }
 
 /* Ends all ranks after an error. mpirun ends the others when one aborts; without it they detect the closed connection.
  * The message is printed here, because no rank returns to main(). */
-_Noreturn static void call_off(struct rt_comm *c, struct gt_err *err)
+_Noreturn static void abort_ranks(struct rt_comm *c, struct gt_err *err)
 {
 	if (c)
 		gt_fail_prefix(err, "rank %d%s%s", rt_comm_rank(c), *rt_comm_place(c) ? ", " : "", rt_comm_place(c));
@@ -88,12 +88,11 @@ static int started_ranks(const struct bn_train_options *o, json_t **ret, struct 
 				    "ranks that srun or torchrun started go with --device cuda: on CPUs take --ranks or mpirun, "
 				    "or unset RANK and SLURM_PROCID for one alone");
 	r = mpi ? rt_comm_mpi(o->no_pin, &c, &why) : rt_comm_env(o->no_pin, rt_cuda_home_own, &c, &why);
-	if (!r) {
-		mine.ranks = (uint64_t)rt_comm_size(c);
-		r = part(c, &mine, ret, &why);
-	}
 	if (r)
-		call_off(c, &why);
+		abort_ranks(c, &why);
+	mine.ranks = (uint64_t)rt_comm_size(c);
+	if (part(c, &mine, ret, &why))
+		abort_ranks(c, &why);
 	rt_comm_free(c);
 	return 0;
 }

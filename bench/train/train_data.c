@@ -122,8 +122,9 @@ int bn_train_data_open(struct bn_train_data *f, const struct bn_model *m, const 
 	gt_autofree char *list = NULL;
 	int r = kind_of(m, o, &l.kind, err);
 
-	if (!r)
-		r = bn_train_data_documents(o->documents, &l.documents, err);
+	if (r)
+		return r;
+	r = bn_train_data_documents(o->documents, &l.documents, err);
 	if (r)
 		return r;
 	if (o->augment && m->tokens)

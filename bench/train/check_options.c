@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include "bench/train/check_options.h"
+#include "bench/train/models.h"
+#include "bench/train/train_data.h"
+#include "lib/file.h"
+#include "runtime/transport/comm.h"
+
+#define DIM_MAX	(UINT64_C(1) << 24)
+
+static uint64_t or_default(uint64_t given, uint64_t dflt)
+{
+	return given ? given : dflt;
+}
+
+static int usage(struct gt_err *err, const char *what)
+{
+	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s", what);
+}
+
+static void fill_defaults(const struct bn_model *m, const struct bn_train_options *o, struct bn_train_options *ret)
+{
+	*ret = *o;
+	ret->batch = or_default(o->batch, m->batch);
+	ret->seq = or_default(o->seq, GT_MAX(m->seq, 1));
+	ret->layers = or_default(o->layers, m->layers);
+	ret->width = or_default(o->width, m->width);
+	ret->heads = or_default(o->heads, m->heads);
+	ret->vocab = or_default(o->vocab, m->vocab);
+	ret->size = or_default(o->size, m->size);
+	ret->steps = or_default(o->steps, m->steps);
+	ret->accum = or_default(o->accum, 1);
+	ret->optimizer = o->optimizer ? o->optimizer : m->optimizer;
+	ret->ranks = or_default(o->ranks, 1);
+	ret->seed = or_default(o->seed, 1);
+	ret->lr = isnan(o->lr) ? m->lr : o->lr;
+	if (o->warmup == UINT64_MAX)
+		ret->warmup = m->warmup;
+}
+
+static int check_options(const struct bn_model *m, const struct bn_train_options *o, struct gt_err *err)
+{
+	const struct {
+		const char *option;
+		uint64_t value;
+	} dims[] = { { "batch", o->batch }, { "seq", o->seq }, { "layers", o->layers }, { "width", o->width },
+		     { "heads", o->heads }, { "vocab", o->vocab }, { "size", o->size }, { "steps", o->steps },
+		     { "warmup", o->warmup }, { "accum", o->accum }, { "checkpoint", o->checkpoint },
+		     { "check-gradients", o->check_gradients }, { "compress-after", o->compress_after } };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(dims); i++)
+		if (dims[i].value > DIM_MAX)
+			return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--%s ends at %" PRIu64, dims[i].option, DIM_MAX);
+	if (o->ranks > RT_MAX_RANKS)
+		return usage(err, "--ranks ends at 64");
+	if (o->ranks == 1 && (o->compress || o->balance || o->overlap || o->shard || o->powersgd_rank))
+		return usage(err, "--compress, --powersgd-rank, --balance, --overlap and --shard are for --ranks of 2 and more");
+	if (o->powersgd_rank && !gt_streq(o->compress, "powersgd"))
+		return usage(err, "--powersgd-rank goes with --compress powersgd");
+	if (!isfinite(o->rank_timeout_s) || o->rank_timeout_s < 0)
+		return usage(err, "--rank-timeout takes seconds, such as 30");
+	if (o->ranks == 1 && o->rank_timeout_s > 0)
+		return usage(err, "--rank-timeout is for --ranks of 2 and more");
+	if (o->powersgd_rank > 64)
+		return usage(err, "--powersgd-rank ends at 64");
+	if (!bn_train_data_wanted(m, o) && (o->cache_bytes || o->augment || o->tokens || o->prefetch))
+		return usage(err, "--cache, --augment, --tokens and --prefetch go with --data");
+	if (!o->documents && (o->buckets || o->token_budget))
+		return usage(err, "--buckets and --token-budget go with --documents");
+	if (o->documents && (!m->tokens || !bn_train_data_wanted(m, o)))
+		return usage(err, "--documents goes with --data and a model that reads text: gpt or gpt2");
+	if (o->documents && o->balance)
+		return usage(err, "--documents makes batches of several shapes: --balance does not take them");
+	if (o->documents && o->ranks > 1 && gt_streq(o->device, "cuda"))
+		return usage(err, "--documents gives each rank other tokens, and ranks on cuda devices count alike: take one "
+				  "rank, or --device cpu");
+	if (o->buckets > RT_LENGTHS_MAX)
+		return usage(err, "--buckets ends at 32");
+	if (o->token_budget > 64 * DIM_MAX)
+		return usage(err, "--token-budget ends at 1073741824");
+	if ((o->fp8_history || o->fp8_margin) && !gt_streq(o->amp, "fp8"))
+		return usage(err, "--fp8-history and --fp8-margin go with --amp fp8");
+	if (o->fp8_history > 4096 || o->fp8_margin > 64)
+		return usage(err, "--fp8-history ends at 4096, --fp8-margin at 64");
+	if (o->save_every && !o->save)
+		return usage(err, "--save-every goes with --save");
+	if (o->threads > 4096)
+		return usage(err, "--threads ends at 4096");
+	if (!isfinite(o->clip_norm) || o->clip_norm < 0)
+		return usage(err, "--clip must be a norm such as 1.0");
+	if (!isfinite(o->lr) || o->lr < 0 || o->lr > 1e6)
+		return usage(err, "--lr must be a learning rate such as 0.001");
+	return bn_model_check(m, o, err);
+}
+
+int bn_train_check(const struct bn_train_options *o, struct bn_train_options *ret, struct gt_err *err)
+{
+	const struct bn_model *m = bn_model_find(o->model, err);
+	struct bn_train_options full;
+	int status;
+
+	if (!m)
+		return -EINVAL;
+	fill_defaults(m, o, &full);
+	status = check_options(m, &full, err);
+	if (status < 0)
+		return status;
+	*ret = full;
+	return 0;
+}
+
+int bn_train_resolve(const struct bn_train_options *o, struct bn_train_options *ret, struct gt_err *err)
+{
+	struct bn_train_options full;
+	int status;
+
+	status = bn_train_check(o, &full, err);
+	if (status < 0)
+		return status;
+	status = gt_file_try(full.save, err);
+	if (status < 0)
+		return status;
+	status = gt_file_try(full.trace, err);
+	if (status < 0)
+		return status;
+	*ret = full;
+	return 0;
+}
+
+static enum rt_dtype amp_type(const char *name)
+{
+	if (gt_streq(name, "bf16") || gt_streq(name, "fp8"))
+		return RT_BF16;
+	return gt_streq(name, "fp16") ? RT_F16 : RT_F32;
+}
+
+struct rt_precision bn_train_precision(const struct bn_train_options *o)
+{
+	return (struct rt_precision){
+		.amp = amp_type(o->amp),
+		.tf32 = gt_streq(o->amp, "tf32"),
+		.fp8 = { gt_streq(o->amp, "fp8"), (int)o->fp8_history, (int)o->fp8_margin },
+		.no_master = gt_streq(o->master, "none"),
+	};
+}
