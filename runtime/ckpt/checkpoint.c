@@ -202,7 +202,7 @@ static int read_at(const struct file *f, uint64_t at, void *out, uint64_t n, str
 		if (got < 0)
 			return gt_fail_errno(err, errno, "cannot read %s", f->path);
 		if (got == 0)
-			return gt_fail(err, EIO, "%s ends early: it has become shorter while it was read", f->path);
+			return gt_fail(err, EIO, "%s ends early: it was truncated while it was read", f->path);
 		done += (uint64_t)got;
 	}
 	return 0;
@@ -216,7 +216,7 @@ static int open_file(const char *path, struct file *ret, struct gt_err *err)
 	if (ret->fd < 0)
 		return gt_fail_errno(err, errno, "cannot read %s", path);
 	if (fstat(ret->fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < 8)
-		return gt_fail(err, EBADMSG, "%s is no safetensors file", path);
+		return gt_fail(err, EBADMSG, "%s is not a safetensors file", path);
 	ret->len = (uint64_t)st.st_size;
 	return 0;
 }
@@ -254,7 +254,7 @@ static int check_tensor(const char *path, const struct rt_node *n, const struct 
 	bool same = t && t->n_dims == shape->n && gt_streq(t->dtype, dtype_of(n));
 
 	if (!t)
-		return gt_fail(err, EINVAL, "%s: there is no tensor %s in it: it is of another model or optimizer", path, name);
+		return gt_fail(err, EINVAL, "%s: it has no tensor %s: it belongs to another model or optimizer", path, name);
 	for (int i = 0; same && i < t->n_dims; i++)
 		same = t->dim[i] == shape->d[i];
 	if (!same) {
@@ -361,7 +361,7 @@ static int check_rest(const struct rt_program *p, const char *path, const struct
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (is_model_tensor(&s->tensor[i]) && !has_tensor(p, s->tensor[i].name))
-			return gt_fail(err, EINVAL, "%s: the program has no tensor %s: it is of another model", path,
+			return gt_fail(err, EINVAL, "%s: the program has no tensor %s: the file belongs to another model", path,
 				       s->tensor[i].name);
 	return 0;
 }
@@ -377,7 +377,7 @@ static int count(const char *path, const json_t *metadata, const char *key, uint
 	const char *text = gt_json_get_str(metadata, key, "0");
 
 	if (gt_parse_u64(text, ret) < 0 || *ret > COUNT_MOST)
-		return gt_fail(err, EBADMSG, "%s: its %s is \"%.40s\", which is no count from 0 to 2^40", path, key, text);
+		return gt_fail(err, EBADMSG, "%s: its %s is \"%.40s\", which is not a count from 0 to 2^40", path, key, text);
 	return 0;
 }
 

@@ -66,9 +66,9 @@ static int read_tensor(const char *file, const char *name, const json_t *o, stru
 	uint64_t bytes, d;
 
 	if (!json_is_object(o) || json_object_size(o) != 3 || !json_is_array(shape) || !json_is_array(at))
-		return bad(err, file, name, "wants dtype, shape and data_offsets, and nothing else");
+		return bad(err, file, name, "it must have dtype, shape and data_offsets only");
 	if (dtype < 0)
-		return bad(err, file, name, "its dtype is not known");
+		return bad(err, file, name, "its dtype is unknown");
 	if (json_array_size(shape) > RT_ST_DIMS)
 		return bad(err, file, name, "it has more than 8 dimensions");
 	bytes = dtypes[dtype].bytes;
@@ -76,14 +76,14 @@ static int read_tensor(const char *file, const char *name, const json_t *o, stru
 	t->n_dims = (int)json_array_size(shape);
 	for (int i = 0; i < t->n_dims; i++) {
 		if (!non_negative(json_array_get(shape, (size_t)i), &d) || __builtin_mul_overflow(bytes, d, &bytes))
-			return bad(err, file, name, "its shape is not one");
+			return bad(err, file, name, "its shape is not a list of sizes");
 		t->dim[i] = (int64_t)d;
 	}
 	if (json_array_size(at) != 2 || !non_negative(json_array_get(at, 0), &t->begin) ||
 	    !non_negative(json_array_get(at, 1), &t->end) || t->end < t->begin)
 		return bad(err, file, name, "its offsets are not a range");
 	if (t->end - t->begin != bytes)
-		return bad(err, file, name, "its offsets do not span what its shape and dtype take");
+		return bad(err, file, name, "its offsets do not match its shape and dtype");
 	return 0;
 }
 
@@ -105,7 +105,7 @@ static int read_metadata(const char *file, json_t *o, struct rt_safetensors *s, 
 		return gt_fail(err, EBADMSG, "%s: __metadata__ is not an object", file);
 	json_object_foreach(o, key, v)
 		if (!json_is_string(v))
-			return gt_fail(err, EBADMSG, "%s: __metadata__ holds something that is not a string", file);
+			return gt_fail(err, EBADMSG, "%s: __metadata__ has a value that is not a string", file);
 	s->metadata = json_incref(o);
 	return 0;
 }
@@ -117,12 +117,12 @@ static int check_places(const char *file, const struct rt_safetensors *s, uint64
 	for (size_t i = 0; i < s->n; i++) {
 		if (s->tensor[i].begin != end)
 			return bad(err, file, s->tensor[i].name,
-				   s->tensor[i].begin < end ? "it overlaps another" : "there is a hole before it");
+				   s->tensor[i].begin < end ? "it overlaps another tensor" : "there is a gap before it");
 		end = s->tensor[i].end;
 	}
 	if (end != data_bytes)
 		return gt_fail(err, EBADMSG,
-			       "%s: the tensors take %llu bytes and the file has %llu for them: it is cut or has a tail", file,
+			       "%s: the tensors need %llu bytes and the file has %llu for them: it is truncated or too long", file,
 			       (unsigned long long)end, (unsigned long long)data_bytes);
 	return 0;
 }
@@ -159,11 +159,11 @@ int rt_safetensors_parse(const char *bytes, size_t len, uint64_t file_bytes, con
 	int r;
 
 	if (len < 8 || file_bytes < len)
-		return gt_fail(err, EBADMSG, "%s is no safetensors file: it is shorter than its first field", name);
+		return gt_fail(err, EBADMSG, "%s is not a safetensors file: it is shorter than its first field", name);
 	for (int i = 0; i < 8; i++)
 		n |= (uint64_t)(unsigned char)bytes[i] << (8 * i);
 	if (n > len - 8)
-		return gt_fail(err, EBADMSG, "%s is no safetensors file: its header would take %llu bytes", name,
+		return gt_fail(err, EBADMSG, "%s is not a safetensors file: its header would need %llu bytes", name,
 			       (unsigned long long)n);
 	r = gt_json_parse(bytes + 8, (size_t)n, name, &header, err);
 	if (r)

@@ -10,13 +10,13 @@
 static int check(const struct rt_options *o, struct gt_err *err)
 {
 	if (o->precision.fp8.use)
-		return gt_fail(err, EINVAL, "fp8 is a type of NVIDIA cards from sm_89 on: the CPU multiplies f32, bf16 or f16");
+		return gt_fail(err, EINVAL, "fp8 needs an NVIDIA GPU from sm_89 on: the CPU multiplies f32, bf16 or f16");
 	if (o->precision.no_master)
-		return gt_fail(err, EINVAL, "parameters without f32 values are for the cuda device with amp in bf16 or fp8");
+		return gt_fail(err, EINVAL, "parameters without f32 values need the cuda device with amp in bf16 or fp8");
 	if (o->attention_by != RT_ATTENTION_FASTEST)
-		return gt_fail(err, EINVAL, "whose kernels attention takes is said for the cuda device with bf16, f16 or fp8");
+		return gt_fail(err, EINVAL, "a choice of attention kernels needs the cuda device with bf16, f16 or fp8");
 	if (o->precision.tf32)
-		return gt_fail(err, EINVAL, "tf32 is a type of NVIDIA cards: the CPU multiplies f32 or bf16");
+		return gt_fail(err, EINVAL, "tf32 needs an NVIDIA GPU: the CPU multiplies f32 or bf16");
 	return 0;
 }
 
@@ -266,7 +266,7 @@ static void put_pages(const struct rt_arena *a, json_t *doc)
 	else if (fraction > 0)
 		snprintf(text, sizeof(text), "%.0f %% huge pages", fmax(100 * fraction, 1));
 	else if (a->huge_pages)
-		snprintf(text, sizeof(text), "small pages, huge ones were advised");
+		snprintf(text, sizeof(text), "small pages, although huge pages were advised");
 	json_object_set_new(doc, "pages", json_string(text));
 }
 
@@ -298,7 +298,7 @@ static void report(const struct rt_program *p, json_t *doc)
 const struct rt_backend rt_backend_cpu = {
 	.device = RT_CPU,
 	.name = "cpu",
-	.track = "calls, each by the whole team",
+	.track = "calls, each run by the whole team",
 	.host_memory = true,
 	.target = { .relu_bits = true, .winograd_flops = rt_cpu_winograd_flops, .multiplies_by = rt_cpu_gemm_isa },
 	.check = check,

@@ -207,7 +207,7 @@ void rt_gemm_bf16(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t
 	pthread_mutex_lock(&lock);
 	p = find(&key);
 	if (!p) {
-		fprintf(stderr, "oneDNN makes no bf16 product of %lld x %lld x %lld\n", (long long)m, (long long)n, (long long)k);
+		fprintf(stderr, "oneDNN has no bf16 product of %lld x %lld x %lld\n", (long long)m, (long long)n, (long long)k);
 		abort();
 	}
 	dnnl_memory_set_data_handle(p->a, (void *)(uintptr_t)a);

@@ -16,8 +16,8 @@ const char *rt_cpu_blas_warning(void)
 	int (*parallel)(void) = (int (*)(void))(uintptr_t)dlsym(RTLD_DEFAULT, "openblas_get_parallel");
 
 	if (parallel && parallel() == 1)
-		return "OpenBLAS with its own threads (pthread flavour) is loaded beside OpenMP; libopenblas0-openmp would share "
-		       "one team";
+		return "OpenBLAS with its own threads (pthread flavour) is loaded together with OpenMP; libopenblas0-openmp "
+		       "would share one team";
 	return NULL;
 }
 
@@ -31,8 +31,8 @@ const char *rt_cpu_kernels_warning(void)
 		   *vendor = __builtin_cpu_is("amd") ? "AuthenticAMD" : "", *core = openblas_get_corename();
 
 	if (core && strstr(openblas_get_config(), "DYNAMIC_ARCH") && pr_openblas_is_old(core, flags, vendor)) {
-		snprintf(text, sizeof(text), "OpenBLAS does not know this processor and computes with the kernels of a %.31s "
-			 "(%s); OPENBLAS_CORETYPE=%s, which gputune run sets, gives it better ones", core,
+		snprintf(text, sizeof(text), "OpenBLAS does not recognise this CPU and uses the kernels of a %.31s (%s); "
+			 "OPENBLAS_CORETYPE=%s, which gputune run sets, selects better ones", core,
 			 pr_isa_name(pr_openblas_isa(core)), pr_openblas_fit(flags, vendor, 0));
 		return text;
 	}

@@ -130,12 +130,12 @@ int rt_check_gradients(const struct rt_graph *g, const struct rt_node *loss, str
 	int input = 0, r;
 
 	if (!p->opt.debug.keep_gradients || p->opt.optimizer.kind != RT_NO_OPTIMIZER)
-		return gt_fail(err, EINVAL, "gradients are checked with keep_gradients and no optimizer");
+		return gt_fail(err, EINVAL, "a gradient check needs keep_gradients and no optimizer");
 	if (!p->backend->host_memory)
-		return gt_fail(err, ENOSYS, "finite differences are taken on the CPU; see gpubench check-device");
+		return gt_fail(err, ENOSYS, "finite differences run on the CPU only; use gpubench check-device for a device");
 	if (p->opt.ranks.comm || p->opt.accum > 1 || p->scale.on || fabs(p->weight - 1) > 0)
-		return gt_fail(err, EINVAL, "gradients are checked of one rank and one batch per update, without a loss scale or "
-			       "weight");
+		return gt_fail(err, EINVAL, "a gradient check needs one rank and one batch per update, without a loss scale "
+			       "or weight");
 	c.dropout = (struct rt_dropout_key){ p->opt.seed, p->step };
 	*ret = (struct rt_gradient_check){ .worst = 0 };
 	r = rt_step(p, inputs, &m, err);

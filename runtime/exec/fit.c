@@ -95,7 +95,7 @@ static const char *rows_that_fit(const struct search *s, uint64_t need, uint64_t
 
 	buf[0] = 0;
 	if (need > persistent && fit >= 1 && fit < rows)
-		snprintf(buf, size, " (about %lld of the %lld rows of a batch would fit as it is)", (long long)fit,
+		snprintf(buf, size, " (about %lld of the %lld rows of a batch would fit)", (long long)fit,
 			 (long long)rows);
 	return buf;
 }
@@ -131,12 +131,13 @@ static int fail_too_large(const struct search *s, uint64_t need, uint64_t persis
 	gt_format_bytes(have, sizeof(have), s->limit);
 	gt_format_bytes(least, sizeof(least), s->segments ? s->bytes : s->least_bytes);
 	if (s->segments)
-		return gt_fail(err, ENOMEM, "the program needs %s of memory and %s may be used: checkpointing in %d segments "
-			       "would need %s%s", want, have, s->segments, least, rows);
+		return gt_fail(err, ENOMEM, "the program needs %s of memory and the limit is %s: checkpointing in %d "
+			       "segments would need %s%s", want, have, s->segments, least, rows);
 	if (s->least_bytes < need)
-		return gt_fail(err, ENOMEM, "the program needs %s of memory and %s may be used: checkpointing in %d segments "
-			       "would still need %s; take a smaller batch or model%s", want, have, s->least_segments, least, rows);
-	return gt_fail(err, ENOMEM, "the program needs %s of memory and %s may be used: take a smaller batch or model%s", want,
+		return gt_fail(err, ENOMEM, "the program needs %s of memory and the limit is %s: checkpointing in %d "
+			       "segments would still need %s; use a smaller batch or model%s", want, have, s->least_segments,
+			       least, rows);
+	return gt_fail(err, ENOMEM, "the program needs %s of memory and the limit is %s: use a smaller batch or model%s", want,
 		       have, rows);
 }
 

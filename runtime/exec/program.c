@@ -23,8 +23,8 @@ static int check_optimizer(const struct rt_optimizer *z, struct gt_err *err)
 		return gt_fail(err, EINVAL, "learning rate %g and weight decay %g: neither may be negative", z->lr,
 			       z->weight_decay);
 	if (!is_share(z->momentum) || !is_share(z->beta1) || !is_share(z->beta2) || !is_rate(z->eps))
-		return gt_fail(err, EINVAL, "momentum %g and betas %g and %g lie in [0,1), eps %g is not negative", z->momentum,
-			       z->beta1, z->beta2, z->eps);
+		return gt_fail(err, EINVAL, "momentum %g and betas %g and %g must be in [0,1), eps %g must not be negative",
+			       z->momentum, z->beta1, z->beta2, z->eps);
 	return 0;
 }
 
@@ -34,26 +34,29 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 	const struct rt_fp8 *fp8 = &o->precision.fp8;
 
 	if (o->precision.amp != RT_F32 && o->precision.amp != RT_BF16 && o->precision.amp != RT_F16)
-		return gt_fail(err, EINVAL, "amp in %s: bf16 and f16 are possible", rt_dtype_name(o->precision.amp));
+		return gt_fail(err, EINVAL, "amp in %s: bf16 and f16 are supported", rt_dtype_name(o->precision.amp));
 	if (o->memory.checkpoint < 0 || o->memory.recomputed < 0)
-		return gt_fail(err, EINVAL, "%d segments, %d of them made again: neither may be negative", o->memory.checkpoint,
+		return gt_fail(err, EINVAL, "%d segments, %d of them recomputed: neither may be negative", o->memory.checkpoint,
 			       o->memory.recomputed);
 	if (fp8->use && (o->precision.amp != RT_BF16 || fp8->history < 1 || fp8->history > 4096 || abs(fp8->margin) > 64))
-		return gt_fail(err, EINVAL, "fp8 goes with amp in bf16, a history of 1 to 4096 updates and a margin of at most 64");
+		return gt_fail(err, EINVAL, "fp8 needs amp in bf16, a history of 1 to 4096 updates and a margin of at most "
+			       "64");
 	if (o->threads < 0 || o->threads > 4096)
-		return gt_fail(err, EINVAL, "%d threads: 0 to 4096 are possible", o->threads);
+		return gt_fail(err, EINVAL, "%d threads: 0 to 4096 are supported", o->threads);
 	if (o->accum < 0 || o->accum > 1 << 20 || !isfinite(o->clip_norm) || o->clip_norm < 0)
-		return gt_fail(err, EINVAL, "%d batches per update, clipped to %g: neither may be negative", o->accum,
+		return gt_fail(err, EINVAL, "%d batches per update, clip norm %g: neither may be negative", o->accum,
 			       o->clip_norm);
 	if (!(s->growth > 1 && s->backoff > 0 && s->backoff < 1 && s->init > 0 && isfinite((float)s->init) && s->interval > 0))
-		return gt_fail(err, EINVAL, "the loss scale starts above 0, grows by more than 1 and backs off by less than 1");
+		return gt_fail(err, EINVAL, "the loss scale must start above 0, grow by more than 1 and back off by less "
+			       "than 1");
 	if (!isfinite(o->pixels.mean) || !isfinite(o->pixels.std) || o->pixels.std < 0)
-		return gt_fail(err, EINVAL, "pixels are divided by a standard deviation above 0");
+		return gt_fail(err, EINVAL, "the standard deviation of pixels must be above 0");
 	if (o->ranks.compress < RT_COMPRESS_NONE || o->ranks.compress > RT_COMPRESS_ONEBIT || o->ranks.powersgd_rank < 0 ||
 	    o->ranks.powersgd_rank > 64 || o->ranks.compress_after < 0)
-		return gt_fail(err, EINVAL, "PowerSGD takes rank 1 to 64, and compression starts after no fewer than 0 updates");
+		return gt_fail(err, EINVAL, "PowerSGD needs a rank of 1 to 64, and compression must start after 0 or more "
+			       "updates");
 	if (!(o->ranks.weight >= 0 && o->ranks.weight <= 1))
-		return gt_fail(err, EINVAL, "a rank's share of the rows is %g: it lies in [0,1]", o->ranks.weight);
+		return gt_fail(err, EINVAL, "a rank's fraction of the rows is %g: it must be in [0,1]", o->ranks.weight);
 	return check_optimizer(&o->optimizer, err);
 }
 
@@ -69,7 +72,7 @@ static int choose_backend(struct rt_program *p, struct gt_err *err)
 {
 	p->backend = find_backend(p->opt.device);
 	if (!p->backend)
-		return gt_fail(err, EINVAL, "device %d is none of this build", (int)p->opt.device);
+		return gt_fail(err, EINVAL, "device %d is not part of this build", (int)p->opt.device);
 	return p->backend->check(&p->opt, err);
 }
 
@@ -94,9 +97,9 @@ static int check_loss(const struct rt_graph *g, const struct rt_node *loss, stru
 	if (!loss)
 		return gt_fail(err, EINVAL, "there is no loss to compile");
 	if (loss->graph != g)
-		return gt_fail(err, EINVAL, "%s is of another graph", loss->name);
+		return gt_fail(err, EINVAL, "%s belongs to another graph", loss->name);
 	if (!is_loss(g, loss))
-		return gt_fail(err, EINVAL, "%s is no loss: programs start from cross_entropy or dot", loss->name);
+		return gt_fail(err, EINVAL, "%s is not a loss: a loss is the result of cross_entropy or dot", loss->name);
 	return 0;
 }
 
@@ -112,17 +115,17 @@ static int check_outputs(const struct rt_graph *g, struct rt_outputs out, const 
 	if (r)
 		return r;
 	if (!out.node || out.n < 1)
-		return gt_fail(err, EINVAL, "a program has at least one output");
+		return gt_fail(err, EINVAL, "a program needs at least one output");
 	for (int i = 0; i < out.n; i++) {
 		if (!out.node[i])
 			return gt_fail(err, EINVAL, "output %d is NULL", i);
 		if (out.node[i]->graph != g)
-			return gt_fail(err, EINVAL, "output %d, %s, is of another graph", i, out.node[i]->name);
+			return gt_fail(err, EINVAL, "output %d, %s, belongs to another graph", i, out.node[i]->name);
 		if (!producer_of(g, out.node[i]))
 			return gt_fail(err, EINVAL, "output %d, %s, is not the result of an op", i, out.node[i]->name);
 	}
 	if (trains(o) && !is_loss(g, out.node[0]))
-		return gt_fail(err, EINVAL, "%s is no loss: the first output of a program that trains is its loss",
+		return gt_fail(err, EINVAL, "%s is not a loss: the first output of a program that trains must be its loss",
 			       out.node[0]->name);
 	return 0;
 }
@@ -244,7 +247,7 @@ int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *lo
 	int r;
 
 	if (n < 1)
-		return gt_fail(err, EINVAL, "a program has one batch shape at least");
+		return gt_fail(err, EINVAL, "a program needs at least one batch shape");
 	set_defaults(&o);
 	r = check_options(&o, err);
 	if (r)
@@ -349,7 +352,7 @@ int rt_write_param(struct rt_program *p, const struct rt_node *n, const float *i
 	struct rt_node *own = visible(p, n);
 
 	if (!own || (own->role != RT_ROLE_PARAM && own->role != RT_ROLE_BUFFER))
-		return gt_fail(err, EINVAL, "that is no parameter and no buffer of the program");
+		return gt_fail(err, EINVAL, "the tensor is neither a parameter nor a buffer of the program");
 	return rt_run_write(p, own, in, err);
 }
 

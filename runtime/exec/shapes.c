@@ -18,8 +18,8 @@ static int fail_different(const struct rt_node *a, const struct rt_node *b, stru
 {
 	char sa[96], sb[96];
 
-	return gt_fail(err, EINVAL, "%s %s in one graph of the program and %s %s in another: only the shapes of inputs, and what "
-		       "follows from them, may differ", a->name, rt_shape_format(&a->shape, sa, sizeof(sa)), b->name,
+	return gt_fail(err, EINVAL, "%s %s in one graph of the program and %s %s in another: only the shapes of inputs, and "
+		       "shapes that depend on them, may differ", a->name, rt_shape_format(&a->shape, sa, sizeof(sa)), b->name,
 		       rt_shape_format(&b->shape, sb, sizeof(sb)));
 }
 
@@ -27,7 +27,8 @@ static int fail_different(const struct rt_node *a, const struct rt_node *b, stru
 static int same_model(const struct rt_graph *a, const struct rt_graph *b, struct gt_err *err)
 {
 	if (a->ir.n_nodes != b->ir.n_nodes || a->ir.n_calls != b->ir.n_calls)
-		return gt_fail(err, EINVAL, "one graph of the program has %d tensors, another %d: they must be one model",
+		return gt_fail(err, EINVAL, "one graph of the program has %d tensors, another %d: all graphs must be the "
+			       "same model",
 			       a->ir.n_nodes, b->ir.n_nodes);
 	for (int i = 0; i < a->ir.n_nodes; i++) {
 		const struct rt_node *x = a->ir.nodes[i], *y = b->ir.nodes[i];
@@ -60,7 +61,7 @@ static int same_memory(const struct rt_plan *a, const struct rt_plan *b, struct 
 		x = next_persistent(a, &i);
 		y = next_persistent(b, &k);
 		if (!x != !y || (x && (x->offset != y->offset || x->bytes != y->bytes || x->shared != y->shared)))
-			return gt_fail(err, EINVAL, "%s is kept from batch to batch, and two plans do not agree on its place",
+			return gt_fail(err, EINVAL, "%s outlives a batch, but two plans give it different addresses",
 				       x ? x->name : y->name);
 	} while (x);
 	return 0;
@@ -97,8 +98,8 @@ int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g
 		memset(&p->plan, 0, sizeof(p->plan));
 		r = i ? same_memory(&p->shapes[0], &p->shapes[i], err) : 0;
 		if (r && p->opt.precision.fp8.use) /* pass/fp8.c */
-			return gt_fail(err, EINVAL, "fp8: products of 8 bits want rows in multiples of %d, in each shape of a "
-				       "batch or in none", RT_FP8_SIDE);
+			return gt_fail(err, EINVAL, "fp8: 8-bit products need a multiple of %d rows, in all batch shapes or "
+				       "in none", RT_FP8_SIDE);
 		if (r)
 			return r;
 	}

@@ -27,7 +27,7 @@ static int check_ids(const struct rt_program *p, const struct rt_call *c, const 
 			return gt_fail(err, ERANGE, "%s[%lld] is %d; %s takes 0 to %lld", ids->name, (long long)i, v[i],
 				       c->op->name, (long long)limit - 1);
 	if (ignored == n && p->weight > 0)
-		return gt_fail(err, ERANGE, "%s: every target is ignored, there is no loss", ids->name);
+		return gt_fail(err, ERANGE, "%s: every target is ignored, so there is no loss", ids->name);
 	return 0;
 }
 
@@ -140,11 +140,11 @@ static int check_settings(const struct rt_program *p, struct gt_err *err)
 	double lr = p->opt.optimizer.lr, scale = (double)p->scale.scale;
 
 	if (!(lr >= 0 && isfinite((float)lr)))
-		return gt_fail(err, EINVAL, "the learning rate was set to %g: it is a number that is not negative", lr);
+		return gt_fail(err, EINVAL, "the learning rate was set to %g: it must be 0 or more", lr);
 	if (!(p->weight >= 0 && isfinite((float)p->weight)))
-		return gt_fail(err, EINVAL, "the batch's weight was set to %g: it is a number that is not negative", p->weight);
+		return gt_fail(err, EINVAL, "the batch's weight was set to %g: it must be 0 or more", p->weight);
 	if (p->scale.on && !(scale > 0 && isfinite(scale) && p->scale.tracker >= 0))
-		return gt_fail(err, EINVAL, "the loss scale was set to %g, held for %lld updates: it is a number above 0", scale,
+		return gt_fail(err, EINVAL, "the loss scale was set to %g, unchanged for %lld updates: it must be above 0", scale,
 			       (long long)p->scale.tracker);
 	return 0;
 }
@@ -226,7 +226,7 @@ int rt_run(struct rt_program *p, const void *const *inputs, float *const *output
 	int r;
 
 	if (!inputs || !outputs)
-		return gt_fail(err, EINVAL, "rt_run() takes a list of inputs and one of outputs: one of them is NULL");
+		return gt_fail(err, EINVAL, "rt_run() needs a list of inputs and a list of outputs: one of them is NULL");
 	for (int i = 0; i < p->plan.n_outputs; i++)
 		if (!outputs[i])
 			return gt_fail(err, EINVAL, "the memory for output %d, %s, is NULL", i, p->plan.outputs[i]->name);

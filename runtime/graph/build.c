@@ -114,7 +114,7 @@ static struct rt_node *leaf(struct rt_graph *g, enum rt_role role, const char *n
 		elements *= shape->d[i];
 	}
 	if (shape->n < 1 || shape->n > RT_MAX_DIMS) {
-		gt_fail(&g->err, EINVAL, "%s has %d dimensions; 1 to %d are possible", name, shape->n, RT_MAX_DIMS);
+		gt_fail(&g->err, EINVAL, "%s has %d dimensions; 1 to %d are supported", name, shape->n, RT_MAX_DIMS);
 		return NULL;
 	}
 	for (int i = 0; i < g->ir.n_nodes; i++)
@@ -171,7 +171,7 @@ struct rt_node *rt_apply(struct rt_graph *g, enum rt_op_id op, const struct rt_a
 		probe.attr = *attr;
 	for (int i = 0; i < n; i++)
 		if (in[i] && in[i]->graph != g) {
-			gt_fail(&g->err, EINVAL, "%s of %s: that tensor is of another graph", probe.op->name, in[i]->name);
+			gt_fail(&g->err, EINVAL, "%s of %s: the tensor belongs to another graph", probe.op->name, in[i]->name);
 			return NULL;
 		}
 	if (probe.op->shape(&g->ir, &probe, &g->err) < 0)
@@ -193,7 +193,7 @@ struct rt_node *rt_apply(struct rt_graph *g, enum rt_op_id op, const struct rt_a
 bool rt_missing(struct rt_graph *g, const char *op, const struct rt_node *a, const struct rt_node *b)
 {
 	if (!g->err.code && (!a || !b))
-		gt_fail(&g->err, EINVAL, "%s of nothing: a tensor is NULL", op);
+		gt_fail(&g->err, EINVAL, "%s: an input tensor is NULL", op);
 	return !a || !b;
 }
 

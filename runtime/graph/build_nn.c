@@ -135,7 +135,7 @@ struct rt_node *rt_user(struct rt_graph *g, const struct rt_user_op *op, struct 
 	if (g->err.code)
 		return NULL;
 	if (op->inputs < 1 || op->inputs > RT_USER_INPUTS || !op->forward || !op->reference) {
-		gt_fail(&g->err, EINVAL, "op %s: it has %d inputs (1 to %d are possible), and needs forward and reference",
+		gt_fail(&g->err, EINVAL, "op %s: %d inputs (1 to %d are supported), and forward and reference are required",
 			op->name, op->inputs, RT_USER_INPUTS);
 		return NULL;
 	}

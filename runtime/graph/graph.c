@@ -186,7 +186,7 @@ int rt_want_float(const struct rt_call *c, const struct rt_node *n, struct gt_er
 {
 	if (n->dtype == RT_F32)
 		return 0;
-	return gt_fail(err, EINVAL, "%s of %s: it is %s, an f32 tensor is wanted", c->op->name, n->name,
+	return gt_fail(err, EINVAL, "%s of %s: it is %s; an f32 tensor is required", c->op->name, n->name,
 		       rt_dtype_name(n->dtype));
 }
 

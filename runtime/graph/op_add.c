@@ -17,7 +17,7 @@ static int add_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 		return r;
 	if (!is_tail(&c->in[1]->shape, &c->in[0]->shape))
 		return rt_mismatch(c, c->in[0], c->in[1],
-				   "the shapes must be the same, or the second that of the first's last dimensions", err);
+				   "the shapes must be equal, or the second must be the last dimensions of the first", err);
 	c->out[0] = rt_ir_node(ir, RT_ROLE_VALUE, RT_F32, &c->in[0]->shape, "add");
 	return 0;
 }

@@ -10,7 +10,7 @@ static int dot_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 	if (r)
 		return r;
 	if (!rt_same_shape(c->in[0], c->in[1]))
-		return rt_mismatch(c, c->in[0], c->in[1], "the shapes must be the same", err);
+		return rt_mismatch(c, c->in[0], c->in[1], "the shapes must be equal", err);
 	c->out[0] = rt_ir_node(ir, RT_ROLE_VALUE, RT_F32, &RT_SHAPE(1), "dot");
 	return 0;
 }

@@ -12,11 +12,11 @@ static int embedding_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *e
 	if (r)
 		return r;
 	if (ids->dtype != RT_I32)
-		return gt_fail(err, EINVAL, "embedding of %s: it is %s, ids are i32", ids->name, rt_dtype_name(ids->dtype));
+		return gt_fail(err, EINVAL, "embedding of %s: it is %s; ids must be i32", ids->name, rt_dtype_name(ids->dtype));
 	if (ids->shape.n != 2 || table->shape.n != 2)
 		return rt_mismatch(c, ids, table, "ids must be (B,T) and the table (V,C)", err);
 	if (pos && (pos->shape.n != 2 || pos->shape.d[1] != table->shape.d[1] || pos->shape.d[0] < ids->shape.d[1]))
-		return rt_mismatch(c, ids, pos, "the position table must have at least T rows as wide as the table's", err);
+		return rt_mismatch(c, ids, pos, "the position table must have at least T rows, and the columns of the table", err);
 	c->out[0] = rt_ir_node(ir, RT_ROLE_VALUE, RT_F32,
 			       &RT_SHAPE(ids->shape.d[0], ids->shape.d[1], table->shape.d[1]), "embedding");
 	return 0;

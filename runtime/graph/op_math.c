@@ -25,7 +25,7 @@ static int mul_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 	if (r)
 		return r;
 	if (!rt_same_shape(c->in[0], c->in[1]))
-		return rt_mismatch(c, c->in[0], c->in[1], "the shapes must be the same", err);
+		return rt_mismatch(c, c->in[0], c->in[1], "the shapes must be equal", err);
 	return same_shape(ir, c, err);
 }
 
@@ -93,7 +93,7 @@ const struct rt_op rt_op_affine = {
 static int dropout_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
 	if (!(c->attr.rate >= 0 && c->attr.rate < 1))
-		return gt_fail(err, EINVAL, "dropout of %s: a rate of %g; it lies in [0,1)", c->in[0]->name,
+		return gt_fail(err, EINVAL, "dropout of %s: rate %g is not in [0,1)", c->in[0]->name,
 			       (double)c->attr.rate);
 	return same_shape(ir, c, err);
 }
@@ -127,7 +127,7 @@ static int reshape_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err
 	for (int i = 0; valid && i < s->n; i++)
 		valid = s->d[i] >= 1 && s->d[i] <= rt_shape_elements(&c->in[0]->shape);
 	if (!valid || rt_shape_elements(s) != rt_shape_elements(&c->in[0]->shape))
-		return gt_fail(err, EINVAL, "reshape of %s %s to %s: the number of elements must stay", c->in[0]->name,
+		return gt_fail(err, EINVAL, "reshape of %s %s to %s: the number of elements must not change", c->in[0]->name,
 			       rt_shape_format(&c->in[0]->shape, from, sizeof(from)),
 			       valid ? rt_shape_format(s, to, sizeof(to)) : "no shape");
 	c->out[0] = rt_ir_node(ir, RT_ROLE_VALUE, RT_F32, s, "reshape");

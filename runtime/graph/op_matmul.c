@@ -12,7 +12,7 @@ static int matmul_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 	if (r)
 		return r;
 	if (n < 2 || b->shape.n != n)
-		return rt_mismatch(c, a, b, "both must have the same number of dimensions, two at least", err);
+		return rt_mismatch(c, a, b, "both must have the same number of dimensions, at least two", err);
 	for (int i = 0; i < n - 2; i++)
 		if (a->shape.d[i] != b->shape.d[i])
 			return rt_mismatch(c, a, b, "the leading dimensions must be the same", err);

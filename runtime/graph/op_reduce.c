@@ -35,7 +35,7 @@ static int reduce_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 	if (r)
 		return r;
 	if (c->attr.axis < 0 || c->attr.axis >= x->shape.n)
-		return gt_fail(err, EINVAL, "reduce of %s %s over dimension %d: there are %d, from 0", x->name,
+		return gt_fail(err, EINVAL, "reduce of %s %s over dimension %d: it has %d dimensions, counted from 0", x->name,
 			       rt_shape_format(&x->shape, text, sizeof(text)), c->attr.axis, x->shape.n);
 	for (int i = 0; i < x->shape.n; i++)
 		if (i != c->attr.axis)

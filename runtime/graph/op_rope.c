@@ -21,7 +21,7 @@ static int rope_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 	if (r)
 		return r;
 	if (!(a->base > 0 && isfinite(a->base)))
-		return gt_fail(err, EINVAL, "rope of %s: the base is %g, a positive number is needed", x->name, (double)a->base);
+		return gt_fail(err, EINVAL, "rope of %s: base %g is not a positive number", x->name, (double)a->base);
 	if (x->shape.n != 3 || a->heads < 1 || a->depth < 2 || a->depth % 2 || (int64_t)a->heads * a->depth > rt_cols(x))
 		return gt_fail(err, EINVAL, "rope of %s %s with %d heads of %d: it must be (B,T,W), the width of a head even, and "
 			       "W at least the width of all heads",

@@ -76,14 +76,14 @@ static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		p->gradient[i]->sums |= sums;
 	}
 	if (!sums && summed)
-		gt_buf_printf(did, "%d gradients to f32 for the ranks", summed);
+		gt_buf_printf(did, "%d gradients converted to f32 for the reduction over ranks", summed);
 	if (!sums)
 		return 0;
 	if (p->opt->debug.zero_gradients)
 		gt_buf_printf(did, "%d gradients cleared for each update", in_place + summed);
 	else
-		gt_buf_printf(did, "%d batches per update; %d gradients added to in place, %d by a call", p->opt->accum, in_place,
-			      summed);
+		gt_buf_printf(did, "%d batches per update; %d gradients accumulated in place, %d by separate calls",
+			      p->opt->accum, in_place, summed);
 	return 0;
 }
 

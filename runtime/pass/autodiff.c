@@ -35,8 +35,8 @@ static int check_losses(const struct rt_plan *p, struct gt_err *err)
 		const struct rt_call *c = p->ir.calls[i];
 
 		if (c->op->loss && c->out[0] != p->loss && rt_plan_uses(p, c->out[0]))
-			return gt_fail(err, EINVAL, "%s is a loss, and %s is made from it: a program trains on one loss, "
-				       "which nothing reads", c->out[0]->name, p->loss->name);
+			return gt_fail(err, EINVAL, "%s is a loss and an input of %s: a program trains on one loss, which "
+				       "no op may read", c->out[0]->name, p->loss->name);
 	}
 	return 0;
 }
@@ -49,8 +49,8 @@ static int check_user_ops(const struct rt_plan *p, struct rt_ad *ad, struct gt_e
 
 		for (int k = 0; c->attr.user && !c->attr.user->backward && k < RT_MAX_IO; k++)
 			if (rt_ad_requires_grad(ad, c->in[k]))
-				return gt_fail(err, EINVAL, "%s of %s: parameters lead to it, and it has no backward function: "
-					       "they would not be trained", c->attr.user->name, c->in[k]->name);
+				return gt_fail(err, EINVAL, "%s of %s: it has no backward function, so the parameters "
+					       "before it would not be trained", c->attr.user->name, c->in[k]->name);
 	}
 	return 0;
 }
@@ -76,7 +76,7 @@ static int differentiate_all(struct rt_plan *p, struct gt_buf *did, struct gt_er
 	if (rt_plan_trains(p))
 		gt_buf_printf(did, "%d backward calls for %d parameter tensors", p->ir.n_calls - n, n_params);
 	else
-		gt_buf_puts(did, "no backward pass: nothing is kept for it");
+		gt_buf_puts(did, "no backward pass, so no tensors are kept for it");
 	return 0;
 }
 

@@ -80,7 +80,7 @@ static int batchnorm(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	if (!norms)
 		return 0;
 	rt_fuse(p, patterns, 3, n);
-	gt_buf_printf(did, "%d batchnorms: %d biases before them left out, %d residual sums and %d relus taken in", norms, biases,
+	gt_buf_printf(did, "%d batchnorms: %d biases before them omitted, %d residual sums and %d relus fused", norms, biases,
 		      n[0] + n[1], n[2]);
 	return 0;
 }

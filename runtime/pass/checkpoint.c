@@ -79,7 +79,7 @@ static int cut(const struct rt_plan *p, int n_forward, int n, int *first)
 
 static struct rt_node *copy_node(struct work *w, const struct rt_node *n)
 {
-	return rt_node_like(w->plan, n->role, n->dtype, n, "again");
+	return rt_node_like(w->plan, n->role, n->dtype, n, "recomputed");
 }
 
 /* Returns the call of the segment that computes n; -1: none. */
@@ -199,7 +199,7 @@ static int checkpoint(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	for (int s = n_recomputed - 1; s >= 0; s--)
 		recompute(&w, &(struct span){ first[s], first[s + 1] });
 	free(w.copy);
-	gt_buf_printf(did, "%d of %d segments made again in the backward pass: %d calls, %.1f Gflop more", n_recomputed, segments,
+	gt_buf_printf(did, "%d of %d segments recomputed in the backward pass: %d calls, %.1f Gflop more", n_recomputed, segments,
 		      w.copies, w.flops / 1e9);
 	return 0;
 }

@@ -25,7 +25,7 @@ struct fp8 {
 static struct rt_node *cast8_output(struct fp8 *a, struct rt_call *cast, enum rt_dtype type, bool transposed)
 {
 	const struct rt_node *x = cast->in[0];
-	gt_autofree char *name = gt_xasprintf("%s%s %s", rt_dtype_name(type), transposed ? " turned" : "", x->name);
+	gt_autofree char *name = gt_xasprintf("%s%s %s", rt_dtype_name(type), transposed ? " transposed" : "", x->name);
 	struct rt_node *y = rt_ir_node(&a->plan->ir, cast->run_once ? RT_ROLE_STATE : RT_ROLE_VALUE, type, &x->shape, name);
 
 	y->slot = cast->attr.slot;
@@ -118,7 +118,7 @@ static int fp8(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	gt_buf_printf(did, "%d products in 8 bits, %d scales", a.products, a.slots);
 	if (a.plain)
 		gt_buf_printf(did, "; bf16: %d (%s: %s)", a.plain, a.first_plain->name,
-			      a.first_plain == p->loss ? "makes the logits" : "sides no multiples of 16");
+			      a.first_plain == p->loss ? "computes the logits" : "sides are not multiples of 16");
 	return 0;
 }
 

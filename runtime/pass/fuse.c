@@ -81,7 +81,8 @@ static int fuse(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		return 0;
 	rt_fuse(p, patterns, 3, n);
 	if (n[0] + n[1] + n[2])
-		gt_buf_printf(did, "%d activations into products, %d residual sums into norms, %d output projections into losses",
+		gt_buf_printf(did, "fused %d activations into products, %d residual sums into norms, %d output projections "
+			      "into losses",
 			      n[0], n[1], n[2]);
 	return 0;
 }

@@ -43,7 +43,7 @@ static int gelu(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		return 0;
 	rt_fuse(p, &pattern, 1, &n);
 	if (n)
-		gt_buf_printf(did, "%d derivatives of gelu into the products before them", n);
+		gt_buf_printf(did, "%d derivatives of gelu fused into the products before them", n);
 	return 0;
 }
 

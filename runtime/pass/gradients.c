@@ -35,7 +35,7 @@ static int gradients(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	if (p->opt->clip_norm > 0)
 		gt_buf_printf(did, "clipped to a global norm of %g", p->opt->clip_norm);
 	if (rt_plan_scales_loss(p))
-		gt_buf_printf(did, "%sloss scaled by %g at first, updates that are not finite skipped",
+		gt_buf_printf(did, "%sinitial loss scale %g, non-finite updates skipped",
 			      p->opt->clip_norm > 0 ? "; " : "", p->opt->precision.scaler.init);
 	return 0;
 }

@@ -207,7 +207,7 @@ static int memplan(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 			p->ir.nodes[i]->offset = p->ir.nodes[i]->storage->offset;
 	gt_format_bytes(planned, sizeof(planned), p->arena_bytes);
 	gt_format_bytes(plain, sizeof(plain), p->unplanned_bytes);
-	gt_buf_printf(did, "%s instead of %s, %d tensors in place of another", planned, plain, merged);
+	gt_buf_printf(did, "%s instead of %s, %d tensors in place", planned, plain, merged);
 	return 0;
 }
 

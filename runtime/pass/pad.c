@@ -41,7 +41,7 @@ static int pad(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		c->attr.padded_cols = c->in[1]->padded_rows = room;
 		if (c->out[2])
 			c->out[2]->padded_rows = room;
-		gt_buf_printf(did, "%s of %lld rows multiplied as %lld, %.2f %% more work", c->in[1]->name, (long long)rows,
+		gt_buf_printf(did, "%s: %lld rows padded to %lld, %.2f %% more work", c->in[1]->name, (long long)rows,
 			      (long long)room, 100.0 * (double)(room - rows) / (double)rows);
 	}
 	return 0;

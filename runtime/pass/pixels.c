@@ -31,7 +31,7 @@ static int pixels(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 			n++;
 		}
 	if (n)
-		gt_buf_printf(did, "%d inputs handed over as bytes, converted by the first call", n);
+		gt_buf_printf(did, "%d inputs passed as bytes, converted by the first call", n);
 	return 0;
 }
 

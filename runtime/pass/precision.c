@@ -200,22 +200,21 @@ static void report_operands(const struct precision *a, struct gt_buf *did)
 	gt_buf_printf(did, "%d products read %s after %d casts; ", a->products, name, a->casts);
 	if (products)
 		gt_buf_printf(did, "multiplied by %s, summed in f32%s", products,
-			      a->attention ? "; attention's own in f32" : "");
+			      a->attention ? "; products of attention in f32" : "");
 	else
-		gt_buf_puts(did, "this processor cannot multiply it: storage only, products in f32, no faster than f32 "
-				 "alone");
+		gt_buf_puts(did, "this CPU cannot multiply it: storage only, products in f32, no faster than f32");
 	if (a->tiles)
-		gt_buf_printf(did, "; %d convolutions of 3x3 stay f32: tiles of 4x4 make them faster than %s in full, and "
-			      "in %s those would lose digits", a->tiles, name, name);
+		gt_buf_printf(did, "; %d 3x3 convolutions stay f32: Winograd in f32 is faster than direct %s, and Winograd "
+			      "in %s would be less accurate", a->tiles, name, name);
 }
 
 
 static void report_tensors(const struct precision *a, int params, struct gt_buf *did)
 {
-	gt_buf_printf(did, "%d tensors in %s, %d copies of parameters beside their f32 values, %d casts", a->tensors,
+	gt_buf_printf(did, "%d tensors in %s, %d copies of f32 parameters, %d casts", a->tensors,
 		      rt_dtype_name(a->type), a->copies, a->casts);
 	if (params)
-		gt_buf_printf(did, "; %d parameters in bf16 alone, rounded at random", params);
+		gt_buf_printf(did, "; %d parameters in bf16 only, with stochastic rounding", params);
 }
 
 static int precision(struct rt_plan *p, struct gt_buf *did)

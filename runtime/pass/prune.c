@@ -25,7 +25,7 @@ static int prune(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	}
 	free(needed);
 	if (dropped)
-		gt_buf_printf(did, "dropped %d calls that %s not depend on", dropped,
+		gt_buf_printf(did, "removed %d calls that %s not depend on", dropped,
 			      p->loss && p->n_outputs == 1 ? "the loss does" : "the outputs do");
 	return 0;
 }

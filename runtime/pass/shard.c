@@ -42,7 +42,8 @@ static int shard(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	}
 	gt_format_bytes(was, sizeof(was), all);
 	gt_format_bytes(is, sizeof(is), piece);
-	gt_buf_printf(did, "each rank updates 1/%d of all and keeps %s of %s of state", p->ranks->team, is, was);
+	gt_buf_printf(did, "each rank updates 1/%d of the parameters and keeps %s of %s of optimizer state",
+		      p->ranks->team, is, was);
 	return 0;
 }
 

@@ -68,7 +68,7 @@ static int update(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		rt_plan_insert(p, at, update_call(p, param, g));
 		n++;
 	}
-	gt_buf_printf(did, "%d updates, %d of them inside the backward pass", n, early);
+	gt_buf_printf(did, "%d updates, %d of them during the backward pass", n, early);
 	return 0;
 }
 

@@ -43,8 +43,8 @@ static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	if (!p->opt->debug.no_fuse)
 		rt_fuse(p, &pattern, 1, &sums);
 	if (taken)
-		gt_buf_printf(did, "%d of %d convolutions in tiles of 4x4: %.3g Gflop instead of %.3g; %d sums of gradients "
-			      "taken in", taken, calls, after * 1e-9, before * 1e-9, sums);
+		gt_buf_printf(did, "%d of %d convolutions with Winograd F(4x4,3x3): %.3g Gflop instead of %.3g; %d "
+			      "gradient sums fused", taken, calls, after * 1e-9, before * 1e-9, sums);
 	return 0;
 }
 

@@ -22,7 +22,7 @@ Parameters come from a checkpoint, also from one with the state of an optimizer.
   $ gpubench infer gpt $small --batch 1 --load gpt.st | head -1
   model      gpt, fp32, 21216 parameters of gpt.st
   $ gpubench infer mlp --batch 1 --load gpt.st --quiet
-  gpubench: gpt.st: there is no tensor fc0.weight in it: it is of another model or optimizer
+  gpubench: gpt.st: it has no tensor fc0.weight: it belongs to another model or optimizer
   [70]
   $ gpubench infer mlp --batch 1 --load missing --quiet
   gpubench: cannot read missing: No such file or directory

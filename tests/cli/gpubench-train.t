@@ -23,9 +23,9 @@ Mixed precision says what multiplies the low type, or that it is only storage.
   $ gpubench train gpt --amp bf16 --steps 20 --batch 2 --seq 32 --json --quiet > bf16.json
   $ python3 -c 'import json; d = json.load(open("bf16.json")); print(d["amp"], d["heldout_loss_after"] < 5); print([p["did"] for p in d["passes"] if p["name"] == "amp"][0])'
   bf16 True
-  [0-9]+ products read bf16 after [0-9]+ casts; .*(attention's own|products) in f32.* (re)
-  $ DNNL_MAX_CPU_ISA=AVX2 ONEDNN_MAX_CPU_ISA=AVX2 gpubench train gpt --amp bf16 --layers 1 --steps 1 --batch 2 --seq 32 --quiet | grep -o 'this processor cannot multiply it'
-  this processor cannot multiply it
+  [0-9]+ products read bf16 after [0-9]+ casts; .*(products of attention|products) in f32.* (re)
+  $ DNNL_MAX_CPU_ISA=AVX2 ONEDNN_MAX_CPU_ISA=AVX2 gpubench train gpt --amp bf16 --layers 1 --steps 1 --batch 2 --seq 32 --quiet | grep -o 'this CPU cannot multiply it'
+  this CPU cannot multiply it
   $ gpubench train gpt --amp fp16 --steps 20 --batch 2 --seq 32 --quiet | tail -1
   held out   5\.[0-9]+ before, [34]\.[0-9]+ after: it fell (re)
 
@@ -34,7 +34,7 @@ Four batches per update, clipped, with 8-bit moments: each says what it did.
   $ gpubench train gpt --accum 4 --clip 0.5 --optimizer adamw8 --steps 10 --batch 2 --seq 32 --json --quiet > accum.json
   $ python3 -c 'import json; d = json.load(open("accum.json")); print(d["optimizer"], d["accum"], d["clip_norm"], d["grad_norm"] > 0.5, d["skipped_updates"]); [print(p["did"]) for p in d["passes"] if p["name"] in ("accumulate", "gradients")]'
   adamw8 4 0.5 True 0
-  4 batches per update; 52 gradients added to in place, 0 by a call
+  4 batches per update; 52 gradients accumulated in place, 0 by separate calls
   clipped to a global norm of 0.5
 
 Checkpointing keeps the loss to the last bit; a budget chooses how much of it there is, or says what would fit.
@@ -44,7 +44,7 @@ Checkpointing keeps the loss to the last bit; a budget chooses how much of it th
   $ python3 -c 'import json; a, b, c = (json.load(open(f)) for f in ("c0.json", "c3.json", "fit.json")); print(a["loss"] == b["loss"] == c["loss"], a["planned_bytes"] > b["planned_bytes"], c["planned_bytes"] <= 26 << 20 < a["planned_bytes"])'
   True True True
   $ gpubench train gpt --fit 8M --quiet
-  gpubench: the program needs * MiB of memory and 8.0 MiB may be used: checkpointing in * segments would still need * MiB; take a smaller batch or model (glob)
+  gpubench: the program needs * MiB of memory and the limit is 8.0 MiB: checkpointing in * segments would still need * MiB; use a smaller batch or model (glob)
   [70]
 
 How OpenMP waits is bounded unless the user has said how.
@@ -76,7 +76,7 @@ Each rank says on which node it lives and how much of its memory is there; one t
 Ranks share the update out if told so; the numbers are the same, and any number of ranks goes on from the checkpoint.
 
   $ gpubench train mlp --batch 8 --threads 1 --steps 3 --warmup 0 --ranks 2 --quiet --shard on --save two.safetensors | grep -E "^(shard|reduce)"
-  shard      each rank updates 1/2 of all and keeps 3.6 MiB of 7.1 MiB of state
+  shard      each rank updates 1/2 of the parameters and keeps 3.6 MiB of 7.1 MiB of optimizer state
   reduce     by the updates, after the backward pass
   $ gpubench train mlp --batch 8 --threads 1 --steps 3 --warmup 0 --ranks 2 --quiet --overlap on --save whole.safetensors | grep -E "^(shard|reduce)"
   reduce     by the updates, during the backward pass
@@ -108,10 +108,10 @@ A checkpoint carries everything that the next step of a run on its own depends o
   gpubench: half.safetensors: tensor wte has another shape or type than the program's F32 (256,64)
   [64]
   $ gpubench train gpt --resume whole.json --quiet
-  gpubench: whole.json is no safetensors file: its header would take * bytes (glob)
+  gpubench: whole.json is not a safetensors file: its header would need * bytes (glob)
   [64]
   $ gpubench train gpt --seq 16 --layers 1 --resume half.safetensors --quiet
-  gpubench: half.safetensors: the program has no tensor h1.* it is of another model (glob)
+  gpubench: half.safetensors: the program has no tensor h1.* the file belongs to another model (glob)
   [64]
   $ gpubench train gpt --batch 2 --seq 16 --threads 1 --steps 2 --ranks 2 --compress onebit --resume half.safetensors --quiet --json | grep onebit
       "compress": "onebit",
@@ -209,7 +209,7 @@ Each technique can be left out; the loss stays what it was.
   $ gpubench train resnet20 --batch 16 --steps 2 --warmup 0 --threads 2 --without winograd --json --quiet > plain.json
   $ python3 -c 'import json; a, b = (json.load(open(f)) for f in ("tiles.json", "plain.json")); print(abs(a["loss"] - b["loss"]) < 1e-4, a["flops_per_step"] < 0.6 * b["flops_per_step"]); print([p["did"] for p in a["passes"] + b["passes"] if p["name"] == "winograd"])'
   True True
-  ['[0-9]+ of 56 convolutions in tiles of 4x4: [0-9.]+ Gflop instead of [0-9.]+; 7 sums of gradients taken in', 'nothing to do'] (re)
+  ['[0-9]+ of 56 convolutions with Winograd F\(4x4,3x3\): [0-9.]+ Gflop instead of [0-9.]+; 7 gradient sums fused', 'nothing to do'] (re)
   $ gpubench train gpt --without fuse,magic
   gpubench: --without magic: fuse, reuse, assign, early-update, huge-pages, persistent, zero-copy, u8, pad and winograd can be left out
   [64]
@@ -333,7 +333,7 @@ What cannot be trained is refused before anything starts.
   gpubench: --token-budget says how large a batch is: --batch does not go with it
   [64]
   $ gpubench train gpt2 --batch 4096 --seq 4096
-  gpubench: the program needs * TiB of memory and * may be used: checkpointing in * segments would still need * TiB; take a smaller batch or model (about * of the 4096 rows of a batch would fit as it is) (glob)
+  gpubench: the program needs * TiB of memory and the limit is *: checkpointing in * segments would still need * TiB; use a smaller batch or model (about * of the 4096 rows of a batch would fit) (glob)
   [70]
   $ gpubench train gpt --data nowhere
   gpubench: cannot read data from nowhere: No such file or directory
@@ -362,7 +362,7 @@ Images are handed over as bytes: a quarter of the memory, the same numbers.
   > print(a["loss"] == b["loss"], a["heldout_loss_after"] == b["heldout_loss_after"], a["data"]["batch_bytes"], b["data"]["batch_bytes"])
   > print([p["did"] for d in (a, b) for p in d["passes"] if p["name"] == "pixels"])'
   True True 3072 12288
-  ['1 inputs handed over as bytes, converted by the first call', 'nothing to do']
+  ['1 inputs passed as bytes, converted by the first call', 'nothing to do']
 
 A held-out loss that rose is not said to have fallen; only a run on text is void by it.
 

@@ -91,15 +91,15 @@ def edits(weights):
 
     def put(**what):
         return lambda h: h[first].update(what)
-    yield "an overlap", put(data_offsets=[4, len(weights[first][2]) + 4]), "overlap|hole"
+    yield "an overlap", put(data_offsets=[4, len(weights[first][2]) + 4]), "overlap|gap"
     yield "a huge shape", put(shape=[1 << 62, 1 << 62]), "shape"
     yield "a negative shape", put(shape=[-1]), "shape"
-    yield "a wrong size", put(shape=[1]), "do not span"
+    yield "a wrong size", put(shape=[1]), "do not match"
     yield "offsets backwards", put(data_offsets=[8, 0]), "not a range"
-    yield "an unknown dtype", put(dtype="F31"), "dtype is not known"
+    yield "an unknown dtype", put(dtype="F31"), "dtype is unknown"
     yield "a wrong dtype", put(dtype="I32"), "another shape or type"
-    yield "an extra key", put(more=1), "nothing else"
-    yield "a missing tensor", lambda h: h.update({"other": h.pop(first)}), "there is no tensor"
+    yield "an extra key", put(more=1), "data_offsets only"
+    yield "a missing tensor", lambda h: h.update({"other": h.pop(first)}), "it has no tensor"
     yield "metadata of numbers", lambda h: h.update(__metadata__={"a": 1}), "not a string"
 
 

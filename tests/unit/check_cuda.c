@@ -299,7 +299,7 @@ START_TEST(a_failure_in_a_step_is_one_sentence)
 		{"STANDIN_FAIL=cuStreamEndCapture:900", "cuStreamEndCapture failed with CUDA error 900"},
 		{"STANDIN_FAIL=cuMemHostAlloc:2", "cuMemHostAlloc failed with CUDA error 2"},
 		{"STANDIN_FAIL=cuMemcpyHtoDAsync:214:1", "the card's memory is damaged"},
-		{"STANDIN_MEMORY=1000000", "may be used: take a smaller batch or model"},
+		{"STANDIN_MEMORY=1000000", ": use a smaller batch or model"},
 		/* a driver that is too old for any other library of this host, too */
 		{"STANDIN_CUDA=11080", "cuBLASLt 120400 is made for CUDA 12 and this driver carries CUDA 11.8"},
 	};
@@ -374,7 +374,7 @@ START_TEST(each_failure_of_cudnn_has_its_sentence)
 		{"STANDIN_DNN_FAIL=none:1", "cuDNN 9.16.0 has no way to do forward x 2,8,8,3 w 16,3,3"},
 		{"STANDIN_DNN_FAIL=plan:4003", "workspace: CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED"},
 		{"STANDIN_DNN_FAIL=execute:5000", "failed with status 5000 (CUDNN_STATUS_EXECUTION_FAILED)"},
-		{"STANDIN_MEMORY=1000000", "may be used: "},
+		{"STANDIN_MEMORY=1000000", "the limit is "},
 		{"STANDIN_FAIL=cuEventElapsedTime:719:9", "cuEventElapsedTime failed with CUDA error 719"},
 	};
 

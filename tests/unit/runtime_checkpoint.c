@@ -116,7 +116,7 @@ START_TEST(a_larger_model_is_another_model)
 	ck_assert_int_eq(rt_save(a, file, 0, NULL), 0);
 	refused(b, -EINVAL, "the program has no tensor h1.");
 	ck_assert_int_eq(rt_save(b, file, 0, NULL), 0);
-	refused(a, -EINVAL, "there is no tensor h1.");
+	refused(a, -EINVAL, "it has no tensor h1.");
 }
 END_TEST
 
@@ -154,7 +154,7 @@ START_TEST(counts_beyond_reason_are_refused)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(values); i++) {
 		ck_assert_int_eq(rt_save(p, file, 1, NULL), 0);
 		rewrite(keys[_i], values[i]);
-		refused(p, -EBADMSG, "no count from 0 to 2^40");
+		refused(p, -EBADMSG, "not a count from 0 to 2^40");
 	}
 	rewrite(keys[_i], "1099511627776");
 	loaded(p);
@@ -220,7 +220,7 @@ START_TEST(a_file_that_was_cut_is_refused)
 
 	ck_assert_int_eq(rt_save(p, file, 0, NULL), 0);
 	ck_assert_int_eq(truncate(file, most[_i]), 0);
-	refused(p, -EBADMSG, _i < 2 ? "no safetensors file" : file);
+	refused(p, -EBADMSG, _i < 2 ? "not a safetensors file" : file);
 }
 END_TEST
 

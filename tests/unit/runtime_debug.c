@@ -137,7 +137,7 @@ START_TEST(pages_are_said_as_they_are)
 			if (!asked)
 				ck_assert_str_eq(said, "small pages");
 			else if (!given)
-				ck_assert_str_eq(said, "small pages, huge ones were advised");
+				ck_assert_str_eq(said, "small pages, although huge pages were advised");
 			else
 				ck_assert_msg(gt_ends_with(said, "huge pages") || gt_starts_with(said, "small pages, "), "%s",
 					      said);

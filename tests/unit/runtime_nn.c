@@ -418,7 +418,7 @@ START_TEST(batchnorm_folds_for_inference)
 		report = rt_program_report(prog);
 		text = json_dumps(report, 0);
 		ck_assert_int_eq(mode == 2, strstr(text, "1 batchnorms folded into the products before them, 1 relus") != NULL);
-		ck_assert_int_eq(mode == 1, strstr(text, "1 biases before them left out") != NULL);
+		ck_assert_int_eq(mode == 1, strstr(text, "1 biases before them omitted") != NULL);
 		/* What is made once is made again when a parameter may have changed. */
 		for (int i = 0; i < 16; i++)
 			rt_value(prog, rt_graph_node(g, "bn.gain"))[i] = 0;
@@ -532,7 +532,7 @@ static const struct bad_case bad_cases[] = {
 	{ bad_dimension, "reduce of x (3,4) over dimension 2" },
 	{ bad_window, "the window of 3 is larger than the padded image" },
 	{ bad_heads, "rope of x (2,3,8) with 3 heads of 4" },
-	{ bad_rate, "dropout of x: a rate of 1" },
+	{ bad_rate, "dropout of x: rate 1 is not in [0,1)" },
 	{ bad_running, "c must be a buffer" },
 	{ bad_tail, "add of a (3,4) and b (3)" },
 };

@@ -72,11 +72,11 @@ START_TEST(outputs_that_cannot_be_are_named)
 		enum rt_optimizer_kind optimizer;
 		const char *says;
 	} cases[] = {
-		{ { logits }, 0, RT_NO_OPTIMIZER, "a program has at least one output" },
+		{ { logits }, 0, RT_NO_OPTIMIZER, "a program needs at least one output" },
 		{ { logits, NULL }, 2, RT_NO_OPTIMIZER, "output 1 is NULL" },
-		{ { logits, foreign }, 2, RT_NO_OPTIMIZER, "output 1, relu, is of another graph" },
+		{ { logits, foreign }, 2, RT_NO_OPTIMIZER, "output 1, relu, belongs to another graph" },
 		{ { rt_graph_leaf(g, 0) }, 1, RT_NO_OPTIMIZER, "output 0, x, is not the result of an op" },
-		{ { logits }, 1, RT_SGD, "fc0 is no loss: the first output of a program that trains is its loss" },
+		{ { logits }, 1, RT_SGD, "fc0 is not a loss: the first output of a program that trains must be its loss" },
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {

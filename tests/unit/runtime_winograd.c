@@ -308,8 +308,8 @@ START_TEST(tiles_are_a_technique_with_a_switch)
 {
 	struct training with = train(8, false, RT_F32), without = train(8, true, RT_F32);
 
-	ck_assert_msg(strstr(with.tiles, "9 of 20 convolutions in tiles of 4x4"), "%s", with.tiles);
-	ck_assert_msg(strstr(with.tiles, "; 1 sums of gradients taken in"), "%s", with.tiles);
+	ck_assert_msg(strstr(with.tiles, "9 of 20 convolutions with Winograd F(4x4,3x3)"), "%s", with.tiles);
+	ck_assert_msg(strstr(with.tiles, "; 1 gradient sums fused"), "%s", with.tiles);
 	ck_assert_str_eq(without.tiles, "nothing to do");
 	ck_assert_double_lt(with.flops, 0.6 * without.flops);
 	for (int i = 0; i < 5; i++)
@@ -321,7 +321,7 @@ END_TEST
 /* The calls that mixed precision leaves in f32 are those that tiles make faster than the type does, and it says so. */
 static void check_kept(const struct training *f32, const struct training *low, const struct training *all, enum rt_dtype type)
 {
-	const char *products = rt_cpu_gemm_isa(type), *kept = strstr(low->amp, " convolutions of 3x3 stay f32");
+	const char *products = rt_cpu_gemm_isa(type), *kept = strstr(low->amp, " 3x3 convolutions stay f32");
 
 	if (gt_streq(products, "amx")) { /* all products are faster there */
 		ck_assert_msg(!kept, "%s", low->amp);
@@ -329,7 +329,7 @@ static void check_kept(const struct training *f32, const struct training *low, c
 		return;
 	}
 	ck_assert_msg(kept, "%s", low->amp);
-	ck_assert_msg(strstr(low->tiles, " convolutions in tiles of 4x4"), "%s", low->tiles);
+	ck_assert_msg(strstr(low->tiles, " convolutions with Winograd F(4x4,3x3)"), "%s", low->tiles);
 	ck_assert_double_lt(low->flops, all->flops);
 	if (!products) { /* storage gains nothing: the same tiles as in f32 */
 		ck_assert_str_eq(low->tiles, f32->tiles);
