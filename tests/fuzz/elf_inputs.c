@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The source of the libraries in corpus/elf, inputs of fuzz_elf whose bytes count, so that they are kept as gcc 12 made them:
+ * Source of the libraries in corpus/elf. fuzz_elf depends on their bytes, so they are committed as gcc 12 made them:
  *
  *     cc -shared -fPIC -nostdlib -s -Wl,-soname,libf.so.1 -Wl,-rpath,'$ORIGIN/../lib' -o shared.so elf_inputs.c
  *     cc -shared -fPIC -nostdlib -s -DCOMPAT -Wl,-soname,libcuda.so.1 -o compat.so elf_inputs.c
  *     cc -m32 -shared -nostdlib -s -o small32.so elf_inputs.c
  */
 #ifdef COMPAT
-/* What NVIDIA's libraries of forward compatibility say of themselves. */
+/* note in NVIDIA's forward compatibility libraries */
 __attribute__((section(".note.cuda.fwd_compatibility"), aligned(4))) const struct {
 	int name_size, text_size, type;
 	char name[20], text[68];

@@ -2,8 +2,8 @@
 #ifndef GT_FUZZ_H
 #define GT_FUZZ_H
 /*
- * A fuzz target is one file fuzz_NAME.c with the two symbols below and a folder corpus/NAME. It aborts when a promise is
- * broken: what it cannot use, it must refuse; what it took, it must give back the same. tests/README.md says the rest.
+ * A fuzz target is one file fuzz_NAME.c with the two symbols below and a directory corpus/NAME. It aborts if a property
+ * fails: it must reject input that it cannot use, and must reproduce input that it accepts. See tests/README.md.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-/* How many mutations of each corpus file `make check` tries: fewer for targets that write files. */
+/* Mutations of each corpus file in `make check`. Targets that write files use fewer. */
 extern const unsigned fuzz_rounds;
 
 #define FUZZ_ASSERT(cond)                                                                     \

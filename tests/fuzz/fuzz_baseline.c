@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Expectations of a host from anybody: refused with file and line, or a document whose verdict follows from its lists. */
+/* Untrusted expectations of a host: rejected with file and line, or a document whose verdict follows from its lists. */
 #include <string.h>
 #include "probe/baseline/baseline.h"
 #include "tests/fuzz/fuzz.h"

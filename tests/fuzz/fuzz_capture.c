@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A captured host from a stranger: unpacked, every file in it read through the door, written as a capture again: what was
- * taken must be given back the same.
+ * An untrusted captured host: unpacks it, reads every file through the filesystem access layer, and writes a capture
+ * again. The second capture must equal the accepted part of the first.
  */
 #include <string.h>
 #include "lib/buf.h"
@@ -11,7 +11,7 @@
 
 const unsigned fuzz_rounds = 300;
 
-/* Read all that the root shows below dir; depth bounds links that lead in circles. */
+/* Reads all files below dir; depth limits cycles of links. */
 static void walk(struct gt_fsroot *fs, const char *dir, struct gt_strv *paths, int depth)
 {
 	gt_auto_strv names = { 0 };

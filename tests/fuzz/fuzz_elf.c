@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An ELF file from a stranger: refused with a sentence, or read; what was read survives the way through a capture's text. */
+/*
+ * An untrusted ELF file: rejected with a message, or read. The result must survive conversion to the text of a capture
+ * and back.
+ */
 #include <errno.h>
 #include <string.h>
 #include "probe/loader/elf.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An SMBIOS table of firmware that nobody checked ('m'), and marks from a file that anybody may have written ('j'), against this
- * machine's. What is read of a table ends with its input and is the same each time; marks differ alike whichever stands first, and
- * those of one document never differ from themselves.
+ * An SMBIOS table of unchecked firmware ('m'), and an untrusted fingerprint from a file ('j'), compared with this
+ * machine's. Reading a table stops at the end of its input and gives the same result each time. The comparison of
+ * fingerprints is symmetric, and a document equals itself.
  */
 #include <string.h>
 #include "lib/json.h"

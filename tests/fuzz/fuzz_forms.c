@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Receipts, judgements and ladders from strangers, drawn in every way: whatever is in them, nothing that a terminal obeys. */
+/* Untrusted receipts, fleet documents and ladders in all renderings: no output contains a terminal control sequence. */
 #include <string.h>
 #include "bench/result/data.h"
 #include "bench/report/forms.h"

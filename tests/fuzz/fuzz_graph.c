@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promise: whatever program of the public ops the bytes are, it is compiled into what the plain definitions say, with each
- * technique on and off, or refused by a sentence. tests/graphs is the same with seeds, ranks, mixed precision, and what makes a
- * failing program small. How far 8 bits lead astray is known there for the programs that chance draws; a search for new paths
- * draws others, and finds the farthest. */
+/*
+ * Property: any program of the public ops is compiled to the results of the plain definitions, with each technique on
+ * and off, or rejected with a message. tests/graphs does the same with seeds, ranks and mixed precision, and shrinks
+ * failing programs. Its error bounds for 8-bit types hold for randomly drawn programs. A search by coverage finds
+ * programs with larger errors.
+ */
 #include "tests/fuzz/fuzz.h"
 #include "tests/graphs/variants.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A captured host from a stranger, discovered and judged: whatever /proc and /sys say, there is a document, a verdict, and
- * the same again the second time.
+ * An untrusted captured host, discovered and judged: there is always a document and a verdict, and a second run gives
+ * the same.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 const unsigned fuzz_rounds = 30;
 
-/* Ways, drawing and NCCL's file are whatever the host says, and whole. */
+/* The topology, its drawing and NCCL's file are complete for any host. */
 static void draw(const struct pr_host *host)
 {
 	gt_auto_json *doc = pr_topo_json(host);
@@ -32,7 +32,7 @@ static void draw(const struct pr_host *host)
 
 static char *look(struct gt_fsroot *fs)
 {
-	const struct pr_discover_opts opts = { .no_nvml = false }; /* a root that is not live has NVML's answer as a fact */
+	const struct pr_discover_opts opts = { .no_nvml = false }; /* A root that is not live has NVML's answer as a fact. */
 	gt_auto(pr_host) *host = NULL;
 	gt_autofree struct pr_judged *judged = NULL;
 	gt_auto_json *doc = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A document that was taken is printed, read and printed again the same; one that was not leaves a sentence. */
+/* An accepted document is equal after printing and parsing again; a rejected one leaves a message. */
 #include <string.h>
 #include "lib/json.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A launch from a stranger's environment on a stranger's host: lines NAME=VALUE, lines "$ WORD …" that are the command, an empty
- * line, and then what the host has, as in a capture. Which rank this is stays below how many there are, CPUs and nodes are those of
- * the host, and each form of the environment, read as a shell, systemd, Slurm and a splitting shell do, says the same again, or is
- * refused with a sentence.
+ * A launch with an untrusted environment on an untrusted host. Input: lines NAME=VALUE, lines "$ WORD …" (the command),
+ * an empty line, and the host as a capture. The rank is less than the number of ranks. CPUs and nodes belong to the
+ * host. Each form of the environment, parsed as a shell, systemd, Slurm and a splitting shell do, gives the same values,
+ * or is rejected with a message.
  */
 #include <string.h>
 #include "lib/buf.h"
@@ -22,7 +22,7 @@ const unsigned fuzz_rounds = 300;
 
 #define WORDS_MAX 64
 
-/* Two nodes of two cores with two threads each, and a GPU at each: the input may say otherwise. */
+/* Default host: two nodes of two cores with two threads each and one GPU per node. The input may override it. */
 static const char base[] = "gpuprobe-capture/1\n"
 			   "file /sys/devices/system/cpu/online\n\t0-7\n"
 			   "file /sys/devices/system/cpu/cpu0/topology/thread_siblings_list\n\t0,4\n"
@@ -65,9 +65,9 @@ static void read_input(const uint8_t *data, size_t size, struct input *ret)
 	ret->host = rest ? rest : "";
 }
 
-/* ---- the forms, read back ----------------------------------------------------------------------------------------- */
+/* ---- parse the forms ---------------------------------------------------------------------------------------------- */
 
-/* From single quotes and backslashes to what they mean; *p stops at the newline. */
+/* Removes single quotes and backslashes; *p stops at the newline. */
 static void sh_word(const char **p, struct gt_buf *ret)
 {
 	bool quoted = false;
@@ -80,13 +80,13 @@ static void sh_word(const char **p, struct gt_buf *ret)
 	FUZZ_ASSERT(!quoted && **p == '\n');
 }
 
-/* From C's escapes and doubled percents, up to the closing quote. */
+/* Removes C escapes and doubled percent signs, up to the closing quote. */
 static void systemd_word(const char **p, struct gt_buf *ret)
 {
 	gt_auto_json *text = NULL;
 
 	for (; **p != '"'; ++*p) {
-		FUZZ_ASSERT(**p && **p != '\n' && **p != '\r'); /* systemd's ends of a line */
+		FUZZ_ASSERT(**p && **p != '\n' && **p != '\r'); /* line ends of systemd */
 		if (**p == '\\') {
 			++*p;
 			FUZZ_ASSERT(**p == '\\' || **p == '"');
@@ -96,7 +96,7 @@ static void systemd_word(const char **p, struct gt_buf *ret)
 		gt_buf_add(ret, *p, 1);
 	}
 	text = json_string(ret->s ? ret->s : "");
-	FUZZ_ASSERT(text && gt_starts_with(*p, "\"\n")); /* it is UTF-8 */
+	FUZZ_ASSERT(text && gt_starts_with(*p, "\"\n")); /* valid UTF-8 */
 	++*p;
 }
 
@@ -108,14 +108,14 @@ static void plain_word(const char **p, struct gt_buf *ret)
 	}
 }
 
-/* As docker is given it, by a shell that splits and matches file names. */
+/* Parses docker's form as a shell that splits words and expands file names. */
 static void docker_word(const char **p, struct gt_buf *ret)
 {
 	plain_word(p, ret);
 	FUZZ_ASSERT(!ret->s || !strpbrk(ret->s, " \t*?["));
 }
 
-/* A service and a container are also told what the user has set, but for what debugging left behind. */
+/* A service and a container also get variables that the user set, except leftovers of debugging. */
 static bool is_told(const struct tn_var *v, bool elsewhere)
 {
 	return v->status == TN_VAR_SET || (elsewhere && v->status == TN_VAR_KEPT && strcmp(v->setting->id, "run.leftovers") != 0);
@@ -152,7 +152,7 @@ static void check_form(const struct tn_run *run, const char *form, const char *b
 		FUZZ_ASSERT(!strcmp(value.s ? value.s : "", run->var[i].value));
 		p++;
 	}
-	FUZZ_ASSERT(!gt_starts_with(p, before)); /* nothing more than was set */
+	FUZZ_ASSERT(!gt_starts_with(p, before)); /* no other variable is set */
 }
 
 /* ---- the launch ---------------------------------------------------------------------------------------------------- */
@@ -221,7 +221,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct input in;
 
 	if (!quiet)
-		gt_log_init("fuzz_launch", GT_LOG_ERROR); /* what a form cannot say is said on stderr */
+		gt_log_init("fuzz_launch", GT_LOG_ERROR); /* A value that a form cannot express is reported on stderr. */
 	quiet = true;
 	read_input(data, size, &in);
 	gt_buf_puts(&b, base);

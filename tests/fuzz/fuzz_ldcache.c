@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A loader's cache from a stranger: every name and path lies inside it, and ends there. */
+/* An untrusted loader cache: every name and path lies inside it and is terminated. */
 #include <string.h>
 #include "probe/loader/ldcache.h"
 #include "tests/fuzz/fuzz.h"

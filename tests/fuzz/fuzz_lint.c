@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an admin may have written for modprobe, GRUB, tuned, PAM or NCCL, as the first byte says: each finding names a file
- * that is there, and a line that it has.
+ * Untrusted configuration of modprobe, GRUB, tuned, PAM or NCCL, selected by the first byte: each finding names an
+ * existing file and line.
  */
 #include <string.h>
 #include "lib/buf.h"

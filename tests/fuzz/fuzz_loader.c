@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data from a stranger: a tar, a token file, an image. What lies outside is never read, what is refused has a sentence. The first
- * byte says which of them the rest is. */
+/*
+ * Untrusted data: a tar file, a token file or an image, selected by the first byte. Nothing outside the input is read,
+ * and a rejected input leaves a message.
+ */
 #include <string.h>
 #include "runtime/data/image.h"
 #include "runtime/data/tar.h"
@@ -9,7 +11,7 @@
 
 const unsigned fuzz_rounds = 4000;
 
-#define PIXELS	(1u << 22) /* larger images are slow, and no different */
+#define PIXELS	(1u << 22) /* larger images only take longer */
 
 struct bytes {
 	const uint8_t *p;
@@ -55,7 +57,7 @@ static void tokens(const uint8_t *data, size_t size)
 	}
 }
 
-/* Documents follow each other, do not overlap and end; of any bytes, as text or as ids. */
+/* Documents are consecutive, do not overlap and are finite, for any bytes, as text or as ids. */
 static void documents(const uint8_t *data, size_t size)
 {
 	struct rt_documents how = { RT_DOCUMENTS_TOKEN, size ? data[0] : 0 };
@@ -73,7 +75,7 @@ static void documents(const uint8_t *data, size_t size)
 		}
 }
 
-/* Sizes in the headers that are not worth the time. */
+/* skips sizes in headers that take too long */
 static bool large(const uint8_t *p, size_t n)
 {
 	uint32_t w = 0, h = 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a fuzz target without libFuzzer, so that every `make check` does: each file of the corpus as it is, then cut and
- * changed in ways that follow from its name alone. Each file has a process and a time limit of its own; one TAP line each.
+ * Runs a fuzz target without libFuzzer in `make check`: each file of the corpus unchanged, then with mutations that
+ * depend only on its name. Each file has its own process and time limit, and one TAP line.
  *
- *   fuzz_NAME [-r ROUNDS] [FILE|DIR...]	default: $TESTDIR/fuzz/corpus/NAME
+ *   fuzz_NAME [-r ROUNDS] [FILE|DIR...]   default: $TESTDIR/fuzz/corpus/NAME
  *
- * An input that kills the target is left in crash-NAME-FILE.
+ * An input that crashes the target is saved as crash-NAME-FILE.
  */
 #include "tests/fuzz/fuzz.h"
 
@@ -28,12 +28,12 @@ struct input {
 	uint8_t data[INPUT_MAX];
 };
 
-static struct input *current; /* shared with the child: what it was doing when it died */
+static struct input *current; /* shared with the child: its action at the time of a crash */
 static unsigned long long rounds;
 static unsigned n_done;
 static int n_failed;
 
-/* xorshift64*: the same changes on every host */
+/* xorshift64*: the same mutations on every host */
 static uint64_t next(uint64_t *state)
 {
 	*state ^= *state >> 12;
@@ -59,7 +59,7 @@ static void erase(struct input *in, size_t at, size_t n)
 	in->size -= n;
 }
 
-/* What parsers trip over, put where a file already has something. */
+/* Values that often break parsers, written over a part of the file. */
 static const char *const grit[] = {
 	"-1", "0", "18446744073709551616", "9223372036854775807", "-9223372036854775808", "1e999", "NaN", "0x", "4294967295",
 	"\n", "\n\n", "\t", "\r\n", " ", "\"", "\\", "\\u0000", "\\ud800", "[", "]", "{", "}", ",", ":", "-", "..", "/", "/..",
@@ -87,7 +87,7 @@ static void mutate(struct input *in, uint64_t *rng)
 	case 3:
 		erase(in, at, 1 + next(rng) % 16);
 		break;
-	case 4: /* a piece again, elsewhere */
+	case 4: /* copies a piece to another position */
 		from = in->size ? next(rng) % in->size : 0;
 		n = 1 + next(rng) % sizeof(piece);
 		if (n > in->size - from)
@@ -103,7 +103,7 @@ static void mutate(struct input *in, uint64_t *rng)
 	}
 }
 
-/* In a copy of the exact size, so that a sanitizer sees one byte too far. */
+/* Copies to memory of the exact size, so that a sanitizer detects an overrun by one byte. */
 static void try_current(void)
 {
 	uint8_t *exact = malloc(current->size ? current->size : 1);

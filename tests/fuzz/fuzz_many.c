@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results from strangers, judged as a fleet and as a history: an array of them, or one that stands for many. */
+/* Untrusted results, judged as a fleet and as a history: an array of results, or one that is repeated. */
 #include <string.h>
 #include "bench/fleet/fleet.h"
 #include "bench/report/forms.h"

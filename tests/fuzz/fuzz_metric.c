@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* --metric and what a command prints. First line: the specification; the rest: the output. The specification is refused with
- * a sentence, or the output gives samples that are numbers or null, or one sentence why not. */
+/*
+ * --metric and the output of a command. The first line is the specification, the rest is the output. Either the
+ * specification is rejected with a message, or the output gives samples (numbers or null), or one message with the
+ * reason.
+ */
 #include <string.h>
 #include "bench/session/command.h"
 #include "tests/fuzz/fuzz.h"
 
 const unsigned fuzz_rounds = 3000;
 
-#define OUTPUT_MAX	512 /* a regular expression may take its time on more */
+#define OUTPUT_MAX	512 /* limits the time of regular expressions */
 #define SPEC_MAX	100
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -22,7 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	gt_auto_json *doc = NULL;
 	json_t *samples, *v;
 
-	/* A file would be read; back references and counted repetitions cost what regexec(3) costs. */
+	/* Skips specifications that read a file, and back references and counted repetitions, which are slow in
+	 * regexec(3). */
 	if (len > SPEC_MAX || rest > OUTPUT_MAX || gt_starts_with(spec, "file:") || strpbrk(spec, "\\{"))
 		return 0;
 	c.spec = spec;

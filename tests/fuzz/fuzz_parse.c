@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small parsers of lib/parse.h: what they take, they give back; versions have one order. */
+/* The small parsers of lib/parse.h: an accepted value is printed unchanged; versions have a total order. */
 #include <string.h>
 #include "lib/parse.h"
 #include "lib/visible.h"
@@ -45,7 +45,7 @@ static void numbers(const char *s)
 		FUZZ_ASSERT(d - d == 0);
 }
 
-/* Whatever CUDA_VISIBLE_DEVICES holds: devices of this host, none of them twice, and a reason where the list ends early. */
+/* For any CUDA_VISIBLE_DEVICES: devices of this host, no duplicates, and a reason if the list ends early. */
 static void visible(const char *s)
 {
 	static const struct gt_gpu_name gpus[] = { { "GPU-8932f937", 0 }, { "GPU-8932aaaa", 1 }, { NULL, -1 } };

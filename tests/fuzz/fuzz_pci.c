@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a PCI device says of itself: the configuration space of a switch's port ('c'), its control words as the fact of a
- * captured host ('a'), and the attributes that the kernel makes of it ('s'), two GPUs below one switch. Each control word
- * has 16 bits and belongs to an address, and a fact that was taken says the same when it is taken again.
+ * PCI data of devices: configuration space of a switch port ('c'), its control words as the fact of a captured host
+ * ('a'), and sysfs attributes ('s'), with two GPUs below one switch. Each control word has 16 bits and an address. An
+ * accepted fact is equal after writing and reading again.
  */
 #include <string.h>
 #include "lib/buf.h"
@@ -55,7 +55,7 @@ static struct gt_fsroot *host_of(char what, const void *data, size_t size)
 	return fuzz_root(b.s, b.len);
 }
 
-/* The control words as a fact, NULL: none. */
+/* Control words as a fact; NULL if there are none. */
 static char *words_of(char what, const void *data, size_t size)
 {
 	gt_auto(gt_fsroot) *fs = host_of(what, data, size);
@@ -67,7 +67,7 @@ static char *words_of(char what, const void *data, size_t size)
 	pr_discover_acs(fs, h);
 	FUZZ_ASSERT((int64_t)h->iommu.acs_words.n == pr_or(h->iommu.acs_ports, 0));
 	FUZZ_ASSERT(h->iommu.acs_redirect.n <= h->iommu.acs_words.n);
-	FUZZ_ASSERT(what != 'c' || h->iommu.acs_words.n == 0 || h->iommu.acs_words.n == 2); /* both ports, or none */
+	FUZZ_ASSERT(what != 'c' || h->iommu.acs_words.n == 0 || h->iommu.acs_words.n == 2); /* both ports or none */
 	for (size_t i = 0; i < h->iommu.acs_words.n; i++) {
 		const char *blank = strchr(h->iommu.acs_words.v[i], ' ');
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What lies in /etc for the next boot. Lines of tmpfiles.d, which anybody may have written: each that counts has a path, a
- * value of one line and a place that is there. And files that call themselves ours (the checksum is made to fit): whatever
- * they say, what is taken out of them is a value of a knob, at that knob's own path.
+ * Files in /etc for the next boot. Lines of tmpfiles.d are untrusted: each accepted line has a path, a value of one line
+ * and an existing directory. Files with gputune's header (the fuzzer corrects the checksum) only yield values of
+ * tunables at their own paths.
  */
 #include <string.h>
 #include "lib/buf.h"
@@ -23,7 +23,7 @@ static void put_hex(struct gt_buf *b, const char *path, const void *data, size_t
 	gt_buf_puts(b, "\n");
 }
 
-/* With the head that a file of ours has. */
+/* Adds the header of gputune's files. */
 static void put_ours(struct gt_buf *b, enum tn_form form, const char *body)
 {
 	static const char head[] =
@@ -64,7 +64,7 @@ static void check_entry(const struct tn_entry *e)
 	FUZZ_ASSERT(gt_starts_with(own, "/proc/sys/") || gt_starts_with(own, "/sys/"));
 }
 
-/* but: whose files do not count; NULL: as a user without rights, who cannot read the journal. */
+/* but: owner whose files are ignored; NULL: runs as an ordinary user who cannot read the journal. */
 static void check_kept(struct gt_fsroot *fs, const struct tn_journal *but)
 {
 	gt_auto(tn_journal) *j = NULL;

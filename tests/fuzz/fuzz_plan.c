@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A plan from a stranger: refused with a sentence and exit 3 or 64, or taken, and then it says the same when it is read
- * again. */
+/*
+ * An untrusted plan: rejected with a message and exit status 3 or 64, or accepted and then equal after writing and
+ * reading again.
+ */
 #include <string.h>
 #include "lib/json.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A profile of the admin: refused with file, line and what is wrong, exit 64; or taken, and then each knob is set once, to a
- * value that it may have, from a line that is there, and a plan can be made of it.
+ * An untrusted profile: rejected with file, line and reason (exit status 64). An accepted profile sets each tunable
+ * once, to an allowed value, from an existing line, and a plan can be made from it.
  */
 #include <string.h>
 #include "lib/buf.h"
@@ -51,7 +51,7 @@ static void judge_setting(const struct tn_profile *p, size_t i, size_t n_lines)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct pr_host *host; /* a profile has no part in what the host is */
+	static struct pr_host *host; /* the host does not depend on the profile */
 	gt_auto(gt_fsroot) *fs = NULL;
 	gt_auto(tn_profile) *p = NULL;
 	gt_auto(tn_plan) *plan = NULL;

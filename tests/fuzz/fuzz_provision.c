@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What apt and dpkg have on disk or print, and our own record: whatever it says, each name and version that comes out is one
- * that may be handed to apt-get, and versions are in one order.
+ * Files and output of apt and dpkg, and gputune's own record, all untrusted: each name and version in the result is a
+ * valid argument of apt-get, and versions have a total order.
  */
 #include <string.h>
 #include "tests/fuzz/fuzz.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A foreign receipt with the identity of this host: it is refused with a sentence, or the value that it would write is in range and
- * in the direction of the knob, and its samples give its verdicts. */
+/*
+ * An untrusted receipt with this host's identity: rejected with a message. Otherwise each value to write is in the range
+ * and direction of its tunable, and the verdicts follow from the samples.
+ */
 #include <string.h>
 #include <time.h>
 #include "lib/json.h"

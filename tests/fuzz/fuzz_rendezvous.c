@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What comes to a rank over its connection, and Slurm's list of hosts. The first byte says what the rest is: 'h', a
- * list, which is refused or has a first host made of letters that hosts are named with; else frames to the first rank
- * (even) or another.
+ * Input that a rank receives over its connection, and Slurm's host list. The first byte selects: 'h': a host list, which
+ * is rejected or has a first host with valid characters; otherwise frames to the first rank (even) or to another rank
+ * (odd).
  */
 #include <ctype.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 const unsigned fuzz_rounds = 4000;
 
 #define SIZE      4
-#define BYTES_MAX (20 * sizeof(struct rt_frame)) /* what a socket takes before anybody reads */
+#define BYTES_MAX (20 * sizeof(struct rt_frame)) /* bytes that a socket buffers without a reader */
 
 static void judge_list(const uint8_t *data, size_t size)
 {
@@ -33,7 +33,7 @@ static void judge_list(const uint8_t *data, size_t size)
 		FUZZ_ASSERT(isalnum((unsigned char)*s) || strchr("-._", *s));
 }
 
-/* Everything that another has sent, and the end of it. */
+/* Sends all frames of another rank and closes the connection. */
 static void judge_frames(int rank, const uint8_t *data, size_t size)
 {
 	struct rt_star star = {.job = 77};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An image's NVIDIA_REQUIRE_CUDA: refused with a sentence or answered; knowing less never turns a no into a yes. */
+/* NVIDIA_REQUIRE_CUDA of an image: rejected with a message or answered. Fewer known facts never turn a no into a yes. */
 #include <string.h>
 #include "probe/compat/require.h"
 #include "tests/fuzz/fuzz.h"
@@ -19,7 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		FUZZ_ASSERT(err.code > 0 && err.msg[0] && less < 0);
 		return 0;
 	}
-	FUZZ_ASSERT(!unknown); /* every fact was given */
+	FUZZ_ASSERT(!unknown); /* all facts are known */
 	FUZZ_ASSERT(!(less == 1 && r == 0));
 	FUZZ_ASSERT(r == 1 || why);
 	return 0;

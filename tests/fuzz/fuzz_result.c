@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A benchmark result from a stranger: refused with a sentence, or judged and rendered, and no page lets its text out of
- * its place. */
+/*
+ * An untrusted benchmark result: rejected with a message, or judged and rendered with all its text escaped in the page.
+ */
 #include <math.h>
 #include <string.h>
 #include "bench/result/analysis_json.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state that resume goes on with, from a stranger: refused with a sentence, or what it asks for is as checked as what a
- * command line asks for. Nothing is run. */
+/* Untrusted state of an interrupted session: rejected with a message, or checked like a command line. Nothing is run. */
 #include <string.h>
 #include "bench/prove/race_request.h"
 #include "tests/fuzz/fuzz.h"

@@ -7,7 +7,7 @@
 
 struct gt_fsroot *fuzz_root(const void *text, size_t len)
 {
-	/* in memory where there is some: thousands are made and removed */
+	/* uses /dev/shm if present, because thousands of directories are created and removed */
 	char dir[32];
 	gt_autofree char *file = NULL;
 	struct gt_fsroot *fs = NULL;
@@ -23,6 +23,6 @@ struct gt_fsroot *fuzz_root(const void *text, size_t len)
 	if (gt_fs_open(file, &fs, &err) < 0)
 		FUZZ_ASSERT(!fs && err.code > 0 && err.msg[0]);
 	unlink(file);
-	FUZZ_ASSERT(!rmdir(dir)); /* nothing else was made beside the file */
+	FUZZ_ASSERT(!rmdir(dir)); /* no other file was created */
 	return fs;
 }

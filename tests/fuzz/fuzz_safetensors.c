@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A checkpoint from a stranger: refused with a sentence, or every tensor lies inside the file and none on another. */
+/* An untrusted checkpoint: rejected with a message, or every tensor lies inside the file and none overlaps another. */
 #include "runtime/ckpt/safetensors.h"
 #include "tests/fuzz/fuzz.h"
 

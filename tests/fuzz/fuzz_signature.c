@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A certificate (c), a signature (s), the end of a module (t) or a firmware's list of keys (l) from a stranger: refused, or names
- * of printable characters and hex digits. Each is read in memory of its own size. */
+/*
+ * An untrusted certificate (c), signature (s), end of a module (t) or key list of firmware (l): rejected, or names of
+ * printable characters and hex digits. Each is read in memory of its exact size.
+ */
 #include <string.h>
 #include "probe/host/signature.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that gputune trusts only as far as it must: the journal, the history and an admin's profile, whose text anyone
- * who broke into the state directory could have written. Each is refused with a sentence, or read; undoing what a
- * journal says writes to no file but those that gputune itself would write.
+ * Files that gputune does not trust completely: journal, history and profile, as written by an attacker with access to
+ * the state directory. Each is rejected with a message or read. Undoing a journal writes only to files that gputune
+ * itself writes.
  */
 #include <fcntl.h>
 #include <ftw.h>
@@ -53,7 +53,7 @@ static void put_text(const char *path, const char *text)
 
 static void set_up(void)
 {
-	/* in memory where there is some: every input is synced to disk */
+	/* uses /dev/shm if present, because every input is synced to disk */
 	strcpy(dir, access("/dev/shm", W_OK) ? "/tmp/fuzz-state-XXXXXX" : "/dev/shm/fuzz-state-XXXXXX");
 	FUZZ_ASSERT(mkdtemp(dir));
 	atexit(clean);

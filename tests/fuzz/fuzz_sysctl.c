@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file of sysctl.d that anyone may have written: read, judged, linted. Whatever it says, what is effective is among what
- * was read, each key once, and every value it gives is text that one line can hold. What the kernel takes of a value it takes
- * again, with nothing behind it.
+ * An untrusted file of sysctl.d: parsed, judged, linted. Effective settings are a subset of the parsed ones, each key
+ * occurs once, and every value fits on one line. A value that the kernel's parser accepts is accepted again, without
+ * trailing characters.
  */
 #include <string.h>
 #include "sysctl/sysctl.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A compatibility table of the admin's: refused with file and line, or every key that it has is found. */
+/* An untrusted compatibility table: rejected with file and line, or every key in it is found. */
 #include <string.h>
 #include "probe/compat/compat.h"
 #include "tests/fuzz/fuzz.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a hostile file of udev rules next to a valid one, takes events of a disk and of a CPU through both, and lints them.
- * Each rule has a line of its file, a jump leads down in its own file, and an answer names the file that decides it. Only a rule
- * without a key that is not evaluated may be certain.
+ * Reads an untrusted file of udev rules next to a valid one, evaluates events of a disk and a CPU, and lints both. Each
+ * rule has a line of its file, a jump leads forward in the same file, and an answer names the file that decides it. Only
+ * a rule without unevaluated keys can be certain.
  */
 #include <string.h>
 #include "lib/buf.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A recording of gpuprobe watch from a stranger: patterns, summary and every form of it come to an end, and the metrics are whole
- * lines. */
+/*
+ * An untrusted recording of gpuprobe watch: patterns, summary and all renderings terminate, and the metrics are complete
+ * lines.
+ */
 #include <stdio.h>
 #include <string.h>
 #include "probe/watch/watch.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a stranger's wheel holds: the archive is refused with a sentence, or its members can be read; METADATA, WHEEL,
- * requirements, tags and fat binaries of any bytes end in a sentence or in values that are what they claim.
+ * An untrusted wheel: the archive is rejected with a message, or its members can be read. METADATA, WHEEL, requirements,
+ * tags and fat binaries of any bytes give a message or valid values.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -49,7 +49,7 @@ static void try_fatbin(const uint8_t *data, size_t size)
 	gt_autofree char *list = NULL, *again = NULL;
 
 	pr_fatbin_feed(&a, data, size);
-	for (size_t i = 0; i < size; i += 7) /* in whatever pieces it comes */
+	for (size_t i = 0; i < size; i += 7) /* splits the input into arbitrary pieces */
 		pr_fatbin_feed(&b, data + i, GT_MIN((size_t)7, size - i));
 	list = pr_fatbin_list(&whole);
 	again = pr_fatbin_list(&parts);
