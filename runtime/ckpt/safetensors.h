@@ -3,8 +3,8 @@
 #define RT_SAFETENSORS_H
 /*
  * The safetensors format: u64 little-endian length of the header, the header as JSON { NAME: { dtype, shape,
- * data_offsets } }, the data. A file is accepted only if every tensor is inside the file and has the size of its shape,
- * and all tensors together fill the data without overlaps or gaps.
+ * data_offsets } }, the data. A file is accepted only if every tensor is inside the file and has the size of its shape.
+ * All tensors together must fill the data without overlaps or gaps.
  */
 #include "runtime/runtime.h"
 
@@ -22,7 +22,8 @@ struct rt_safetensors {
 	json_t *metadata; /* strings; may be NULL */
 	uint64_t data_at; /* offset of the data in the file */
 };
-/* Parses the first len bytes of a file of file_bytes bytes. `name` is used in messages. Returns -EBADMSG with the reason. */
+/* Parses the first len bytes of a file of file_bytes bytes. `name` is used in messages. Returns -EBADMSG with the
+ * reason. */
 int rt_safetensors_parse(const char *bytes, size_t len, uint64_t file_bytes, const char *name, struct rt_safetensors *ret,
 			 struct gt_err *err);
 void rt_safetensors_clear(struct rt_safetensors *s);

@@ -98,6 +98,7 @@ static size_t attention_scratch(const struct rt_call *c, int threads)
 	return scratch_floats(c) * sizeof(float) * (size_t)threads;
 }
 
+/* y (B,T,C), lse (B,heads,T) = attention(qkv (B,T,3C)) */
 static void run_attention(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct shape s = shape_of(c->in[0], &c->attr);
@@ -149,6 +150,7 @@ static void head_bwd(const struct rt_cpu *cpu, const struct shape *s, const floa
 	}
 }
 
+/* dqkv (B,T,3C) from dy (B,T,C), qkv, y, lse (B,heads,T) */
 static void run_attention_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct shape s = shape_of(c->in[1], &c->attr);

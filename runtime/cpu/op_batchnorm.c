@@ -109,6 +109,7 @@ static size_t batchnorm_scratch(const struct rt_call *c, int threads)
 	return (N_SUMS * (size_t)threads + 2) * sizeof(double) * (size_t)rt_cols(c->in[3]);
 }
 
+/* y (M,C) = act((x (M,C) - mean) rstd gain (C) + bias (C) [+ residual (M,C)]); saves mean, rstd (C) */
 static void run_batchnorm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct norm n = norm_of(cpu, c);
@@ -182,6 +183,7 @@ static void move_running(const struct norm *n, const struct rt_call *c)
 	}
 }
 
+/* dx, dresidual (M,C), dgain, dbias (C) from dy, x (M,C), mean, rstd (C); updates the running statistics (C) */
 static void run_batchnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct norm n = norm_of(cpu, c);

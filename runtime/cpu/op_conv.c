@@ -127,6 +127,7 @@ static void convolve(const struct rt_cpu *cpu, const struct rt_call *c)
 		     scratch + v.floats[0] + v.floats[1]);
 }
 
+/* y (N,OH,OW,O) = act(x (N,H,W,C) * w (O,C/groups,KH,KW) + b (O)) */
 static void run_conv(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	convolve(cpu, c);
@@ -137,6 +138,7 @@ static void run_conv(const struct rt_cpu *cpu, const struct rt_call *c, const st
 
 const struct rt_cpu_kernel rt_cpu_conv = { .run = run_conv, .scratch = conv_scratch };
 
+/* dx (N,H,W,C) = the gradient from dy (N,OH,OW,O) and w (O,C/groups,KH,KW); or += if Winograd */
 static void run_conv_bwd_x(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	convolve(cpu, c);
@@ -144,6 +146,7 @@ static void run_conv_bwd_x(const struct rt_cpu *cpu, const struct rt_call *c, co
 
 const struct rt_cpu_kernel rt_cpu_conv_bwd_x = { .run = run_conv_bwd_x, .scratch = conv_scratch };
 
+/* dw (O,C/groups,KH,KW) = the gradient from dy (N,OH,OW,O) and x; db (O) = or += sums of dy over pixels */
 static void run_conv_bwd_w(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	convolve(cpu, c);

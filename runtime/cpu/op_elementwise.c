@@ -4,6 +4,7 @@
 #include <string.h>
 #include "runtime/cpu/cpu.h"
 
+/* y = act(x), any shape */
 static void run_act(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
@@ -23,6 +24,7 @@ static void run_act(const struct rt_cpu *cpu, const struct rt_call *c, const str
 
 const struct rt_cpu_kernel rt_cpu_act = { .run = run_act };
 
+/* dx = or += dy act'(saved), any shape */
 static void run_act_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
@@ -51,6 +53,7 @@ static void add_parts(const struct rt_simd *simd, float *y, const float *a, cons
 	}
 }
 
+/* y = a + b (b is broadcast over the first dimensions of a) */
 static void run_add(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape), part = rt_shape_elements(&c->in[1]->shape);
@@ -67,6 +70,7 @@ static void run_add(const struct rt_cpu *cpu, const struct rt_call *c, const str
 
 const struct rt_cpu_kernel rt_cpu_add = { .run = run_add };
 
+/* y = or += a b, any shape */
 static void run_mul(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
@@ -84,6 +88,7 @@ static void run_mul(const struct rt_cpu *cpu, const struct rt_call *c, const str
 
 const struct rt_cpu_kernel rt_cpu_mul = { .run = run_mul };
 
+/* y = or += scale x + offset, any shape */
 static void run_affine(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape);
@@ -122,6 +127,7 @@ static void run_dropout(const struct rt_cpu *cpu, const struct rt_call *c, const
 
 const struct rt_cpu_kernel rt_cpu_dropout = { .run = run_dropout };
 
+/* y = x with another shape */
 static void run_reshape(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	if (c->out[0]->data != c->in[0]->data)

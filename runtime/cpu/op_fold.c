@@ -2,6 +2,7 @@
 #include <math.h>
 #include "runtime/cpu/cpu.h"
 
+/* w' (O,…) = w s, b' (O) = beta + (b - mean) s, s = gain / sqrt(var + eps) */
 static void run_fold(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t outputs = c->in[0]->shape.d[0], inner = rt_shape_elements(&c->in[0]->shape) / outputs;

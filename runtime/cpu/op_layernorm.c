@@ -24,6 +24,7 @@ static void norm(const struct rt_cpu *cpu, const struct rt_call *c, const struct
 	}
 }
 
+/* y (M,C) = layernorm(x (M,C)); saves mean, rstd (M) */
 static void run_layernorm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	norm(cpu, c, NULL, NULL, c->in + 1, c->out);
@@ -31,6 +32,7 @@ static void run_layernorm(const struct rt_cpu *cpu, const struct rt_call *c, con
 
 const struct rt_cpu_kernel rt_cpu_layernorm = { .run = run_layernorm };
 
+/* x (M,C) = a + b; y (M,C) = layernorm(x); saves mean, rstd (M) */
 static void run_add_layernorm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	norm(cpu, c, c->out[0], c->in[1], c->in + 2, c->out + 1);

@@ -6,6 +6,7 @@
 #include "runtime/cpu/cpu.h"
 #include "runtime/graph/reduce.h"
 
+/* y (M,C) = softmax(x (M,C)) per row */
 static void run_softmax(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
@@ -22,6 +23,7 @@ static void run_softmax(const struct rt_cpu *cpu, const struct rt_call *c, const
 
 const struct rt_cpu_kernel rt_cpu_softmax = { .run = run_softmax };
 
+/* dx (M,C) = y (dy - sum(dy y)) per row */
 static void run_softmax_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
@@ -41,6 +43,7 @@ static void run_softmax_bwd(const struct rt_cpu *cpu, const struct rt_call *c, c
 
 const struct rt_cpu_kernel rt_cpu_softmax_bwd = { .run = run_softmax_bwd };
 
+/* y (M,C) = x (M,C) rstd gain (C); saves rstd (M) */
 static void run_rmsnorm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
@@ -111,6 +114,7 @@ static void max_columns(const float *x, float *y, const struct rt_extents *e, bo
 	}
 }
 
+/* y (outer,inner) = or += sum, mean or maximum of x (outer,n,inner) */
 static void run_reduce(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct rt_extents e = rt_reduce_extents(c->in[0], c->out[0], &c->attr);
@@ -156,6 +160,7 @@ static void reduce_bwd_row(const struct rt_call *c, const struct rt_extents *e, 
 		}
 }
 
+/* dx (outer,n,inner) = or += the gradient from dy (outer,inner); for a maximum also from x, y */
 static void run_reduce_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct rt_extents e = rt_reduce_extents(c->out[0], c->in[0], &c->attr);

@@ -44,6 +44,7 @@ static void max_window(const struct pool *p, const float *x, int64_t row, int64_
 	}
 }
 
+/* y (N,OH,OW,C) = maximum of the windows of x (N,H,W,C); saves its position in the window (u8) */
 static void run_max_pool(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct pool p = pool_of(c->in[0], c->out[0], &c->attr);
@@ -82,6 +83,7 @@ static void max_window_back(const struct rt_cpu *cpu, const struct pool *p, floa
 	}
 }
 
+/* dx (N,H,W,C) = or += dy (N,OH,OW,C) at the saved positions */
 static void run_max_pool_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct pool p = pool_of(c->out[0], c->in[0], &c->attr);
@@ -135,6 +137,7 @@ static void average(const struct rt_cpu *cpu, const struct pool *p, int64_t imag
 	}
 }
 
+/* y (N,OH,OW,C) = mean of the windows of x (N,H,W,C) */
 static void run_avg_pool(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct pool p = pool_of(c->in[0], c->out[0], &c->attr);
@@ -144,6 +147,7 @@ static void run_avg_pool(const struct rt_cpu *cpu, const struct rt_call *c, cons
 
 const struct rt_cpu_kernel rt_cpu_avg_pool = { .run = run_avg_pool };
 
+/* dx (N,H,W,C) = or += dy (N,OH,OW,C) / window^2 for each pixel of a window */
 static void run_avg_pool_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct pool p = pool_of(c->out[0], c->in[0], &c->attr);
@@ -153,6 +157,7 @@ static void run_avg_pool_bwd(const struct rt_cpu *cpu, const struct rt_call *c, 
 
 const struct rt_cpu_kernel rt_cpu_avg_pool_bwd = { .run = run_avg_pool_bwd };
 
+/* y (M,before+C+after) = x (M,C) between zeros */
 static void run_pad(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), from = rt_cols(c->in[0]), to = rt_cols(c->out[0]);
@@ -169,6 +174,7 @@ static void run_pad(const struct rt_cpu *cpu, const struct rt_call *c, const str
 
 const struct rt_cpu_kernel rt_cpu_pad = { .run = run_pad };
 
+/* dx (M,C) = or += the middle columns of dy (M,before+C+after) */
 static void run_pad_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), from = rt_cols(c->in[0]), to = rt_cols(c->out[0]);

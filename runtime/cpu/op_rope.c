@@ -36,6 +36,7 @@ static void rotate_row(const struct rt_call *c, const float *x, float *y, const 
 		y[j] = x[j] + (add ? y[j] : 0);
 }
 
+/* y (B,T,W) = or += x (B,T,W) with its first heads rotated by position t */
 static void run_rope(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]), len = c->in[0]->shape.d[1], half = c->attr.depth / 2;

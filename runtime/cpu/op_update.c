@@ -142,6 +142,7 @@ static void adamw(const struct rt_cpu *cpu, const struct rt_call *c, const float
 			 to - from, numbers);
 }
 
+/* parameter, m, v: updated in place from the gradient of the same shape */
 static void run_adamw(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const struct rt_adamw h = adamw_numbers(run);
@@ -166,6 +167,7 @@ static void adamw8(const struct rt_cpu *cpu, const struct rt_call *c, const floa
 	}
 }
 
+/* parameter, codes of m and v, and their scales (one per block): updated in place */
 static void run_adamw8(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const struct rt_adamw h = adamw_numbers(run);
@@ -183,6 +185,7 @@ static void sgd(const struct rt_cpu *cpu, const struct rt_call *c, const float *
 	cpu->simd->sgd(rt_f32(c->out[0]) + from, m ? m + from - origin : NULL, g, to - from, numbers);
 }
 
+/* parameter and momentum (may be absent): updated in place from the gradient of the same shape */
 static void run_sgd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	struct rt_sgd h = run->sgd;

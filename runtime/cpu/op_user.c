@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/cpu/cpu.h"
 
+/* y = forward(inputs), shapes as defined by the op */
 static void run_user(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const struct rt_user_op *op = c->attr.user;
@@ -17,6 +18,7 @@ static void run_user(const struct rt_cpu *cpu, const struct rt_call *c, const st
 
 const struct rt_cpu_kernel rt_cpu_user = { .run = run_user };
 
+/* dx[i] = the op's backward(dy, y, inputs) */
 static void run_user_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const struct rt_user_op *op = c->attr.user;

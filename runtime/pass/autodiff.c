@@ -27,8 +27,8 @@ static int remove_unread_outputs(struct rt_plan *p)
 	return dropped;
 }
 
-/* Fails if another op reads a loss. A loss computes its gradients in the forward pass, without a factor from later ops,
- * so these would be ignored silently. */
+/* Fails if another op reads a loss. A loss computes its gradients in the forward pass and assumes a factor of 1, so
+ * later ops would be ignored silently. */
 static int check_losses(const struct rt_plan *p, struct gt_err *err)
 {
 	for (int i = 0; rt_plan_trains(p) && i < p->ir.n_calls; i++) {

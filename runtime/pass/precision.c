@@ -17,8 +17,8 @@
  * precision. Winograd in bf16 would be faster still, but its transforms magnify rounding errors. By the sums of squares
  * of the coefficients, the error of F(4x4,3x3) is 4.8 times that of plain bf16 products: 1.0 % of the result's root
  * mean square instead of 0.24 %. That is less accuracy than bf16 promises. F(2x2,3x3) has 1.7 times the error of plain
- * products. It needs 16 products per 4 outputs instead of 36 per 16, and nearly twice the transforms per output, so in
- * bf16 it is no faster than F(4x4,3x3) in f32.
+ * products. It needs 16 products per 4 outputs instead of 36 per 16, and nearly twice the transforms per output. In
+ * bf16 it is therefore no faster than F(4x4,3x3) in f32.
  */
 #include "runtime/pass/rewrite.h"
 

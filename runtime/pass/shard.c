@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sharded update (ZeRO stage 1): each rank of a node updates its piece of every parameter, keeps the optimizer
- * state of that piece only, and writes the new values to the other ranks. Parameters and state are in the window that
- * the ranks map. Nothing is copied, and a checkpoint can read the pieces of all ranks. If no whole gradient is needed,
- * a rank adds the gradients of its piece in the same pass over memory (cpu/op_update.c).
+ * The sharded update (ZeRO stage 1): each rank of a node updates its piece of every parameter and writes the new values
+ * to the other ranks. It keeps the optimizer state of that piece only. Parameters and state are in the window that the
+ * ranks map. Nothing is copied, and a checkpoint can read the pieces of all ranks. If no whole gradient is needed, a
+ * rank adds the gradients of its piece in the same pass over memory (cpu/op_update.c).
  */
 #include "runtime/graph/update.h"
 #include "runtime/pass/bucket.h"
