@@ -25,8 +25,9 @@
 static struct bn_request req = {.settle_s = BN_SETTLE_S, .command = {.margin_pct = 1, .warmup = UINT64_MAX}};
 static struct {
 	const char *receipt, *html;
-	bool keep_inconclusive;
+	bool keep_inconclusive, yes;
 	struct gt_strv races;
+	struct bn_resume resume;
 } opt;
 
 static int publish(struct gt_cli *cli, struct bn_prove *p, int r)
@@ -65,7 +66,28 @@ static int say_why(struct gt_cli *cli, const struct bn_prove *p, int code)
 			    why ? why : "the session is invalid");
 }
 
-/* What the profile wants, as a plan; --plan, --knob, --env and --library say it otherwise. */
+/* Prints what a session over the changes of a profile would measure. Without --yes it is not started. */
+static int show_changes(struct gt_cli *cli, const struct tn_plan *plan)
+{
+	size_t n = 0;
+
+	printf("prove would measure these changes of the profile %s, and the environment of gputune run:\n", plan->profile);
+	for (size_t i = 0; i < plan->n_item; i++) {
+		const struct tn_item *it = &plan->item[i];
+
+		if (it->status != TN_CHANGE)
+			continue;
+		n++;
+		printf("  %s%s%s: %s \xe2\x86\x92 %s\n", it->knob->id, it->instance ? ":" : "",
+		       it->instance ? it->instance : "", it->current ? it->current : "unset", it->wanted ? it->wanted : "unset");
+	}
+	if (!n)
+		puts("  no setting of this host");
+	return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EPERM,
+			    "nothing was measured: give --yes to prove these changes, or select others with --plan or --knob");
+}
+
+/* Makes a plan of the profile, unless --plan, --knob, --env, --library or --boot-arg select the changes. */
 static int ask_profile(struct gt_cli *cli, json_t **ret)
 {
 	gt_auto(tn_plan) *plan = NULL;
@@ -74,6 +96,8 @@ static int ask_profile(struct gt_cli *cli, json_t **ret)
 	if (req.plan || req.knobs.n || req.env.n || req.libraries.n || req.kernel_args.n)
 		return 0;
 	r = tn_plan_make(cli->fs, NULL, &(struct tn_plan_opts){.profile = req.profile}, &plan, &cli->err);
+	if (r == 0 && !opt.yes)
+		r = show_changes(cli, plan);
 	if (r < 0)
 		return r;
 	*ret = tn_plan_to_json(plan);
@@ -122,7 +146,7 @@ static int finish(struct gt_cli *cli, struct bn_prove *p)
 		cli->err.exit_status = BN_EXIT_INVALID;
 	r = publish(cli, p, r);
 	if (gt_interrupted && req.out.json && !gt_streq(req.out.json, "-"))
-		fprintf(stderr, "gpubench: interrupted; the settings are back, go on with: gpubench resume %s\n",
+		fprintf(stderr, "gpubench: interrupted; the settings are back, continue with: gpubench prove --resume %s\n",
 			req.out.json);
 	bn_prove_clear(p);
 	return r;
@@ -165,6 +189,11 @@ static int cmd_prove(struct gt_cli *cli, int argc, char **argv)
 	int r;
 
 	req.command.argv = argc ? argv : NULL;
+	if (bn_resume_given(&opt.resume) && (opt.races.n || opt.keep_inconclusive || opt.yes))
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				    "--resume continues the session with its own --race and --keep-inconclusive");
+	if (bn_resume_given(&opt.resume))
+		return bn_resume(cli, &opt.resume, &req);
 	if (req.quick && !req.pairs && !req.reboot)
 		req.pairs = 9;
 	if (req.pairs && req.pairs < (req.reboot ? BN_BOOT_PAIRS : 9))
@@ -238,8 +267,8 @@ static int recall(struct bn_prove *p, const char *path, double minutes, struct g
 	}
 	p->by_boot = req.reboot;
 	p->keep_inconclusive = gt_json_get_bool(o, "keep_inconclusive", false);
-	opt.receipt = gt_json_get_str(o, "receipt", NULL);
-	opt.html = gt_json_get_str(o, "html", NULL);
+	opt.receipt = opt.receipt ? opt.receipt : gt_json_get_str(o, "receipt", NULL);
+	opt.html = opt.html ? opt.html : gt_json_get_str(o, "html", NULL);
 	return 0;
 }
 
@@ -306,6 +335,7 @@ static const char *const better[] = {"lower", "higher", NULL};
 static const struct gt_opt prove_opts[] = {
 	{0, "profile", "NAME", "prove the changes of this profile (default: that of the host)", GT_OPT_STR, &req.profile, NULL,
 	 tn_profile_word, .group = "Changes"},
+	{0, "yes", NULL, "prove the changes of the profile without a plan", GT_OPT_FLAG, &opt.yes, .group = "Changes"},
 	{0, "plan", "FILE", "prove the changes of this plan of gputune", GT_OPT_STR, &req.plan, .group = "Changes"},
 	{0, "no-env", NULL, "with --plan: leave out environment and CPU affinity", GT_OPT_FLAG, &req.no_env, .group = "Changes"},
 	{0, "knob", "ID[=VALUE]", "prove this knob, with VALUE if given (repeatable)", GT_OPT_LIST, &req.knobs, NULL,
@@ -341,6 +371,7 @@ static const struct gt_opt prove_opts[] = {
 	 .group = "Duration"},
 	{0, "seed", "N", "set the seed of the random order (default: drawn and recorded)", GT_OPT_UINT, &req.seed,
 	 .group = "Duration"},
+	BN_RESUME_OPTS(opt.resume),
 	{0, "keep-inconclusive", NULL, "keep changes with an inconclusive effect", GT_OPT_FLAG, &opt.keep_inconclusive,
 	 .group = "Results"},
 	{0, "receipt", "FILE", "write the receipt for gputune apply --only-proven", GT_OPT_STR, &opt.receipt, .group = "Results"},
@@ -354,10 +385,11 @@ const struct gt_cmd bn_cmd_prove = {
 	.args = "[-- CMD [ARGUMENTS]]",
 	.group = "Measure a change",
 	.summary = "Find the changes that help on this host, and write a receipt",
-	.help = "Measures the effect of all changes together, then of each change, and confirms those that help on fresh "
-		"data. Only the confirmed effect is reported. Changes that are the same, worse or inconclusive are dropped. "
-		"gputune apply --only-proven applies the receipt on this host. The host is restored at the end. An "
-		"interrupted session continues with gpubench resume. gpubench(1) describes the method.",
+	.help = "Measures the effect of all changes together, then of each change, and confirms those that help on fresh data. "
+		"Only the confirmed effect is reported. Changes that are the same, worse or inconclusive are dropped. Without a "
+		"plan, prints the changes of the profile and measures them with --yes. gputune apply --only-proven applies the "
+		"receipt on this host. The host is restored at the end; --resume continues an interrupted session. gpubench(1) "
+		"describes the method.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = prove_opts,
 	.max_args = -1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench run, ab and resume: measure before and after, in pairs. */
+/* gpubench run: measures this host, also before and after a change, in pairs. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +20,7 @@
 #define LIMIT_LEAST_S	300 /* and never less than this times the plan: */
 #define LIMIT_FACTOR	2
 
+static struct bn_resume resume;
 static struct bn_request req = { .settle_s = BN_SETTLE_S, .command = { .margin_pct = 1, .warmup = UINT64_MAX } };
 
 static void plan_session(const struct bn_request *q, enum bn_session_design design, size_t declared, struct bn_session *s,
@@ -163,7 +164,7 @@ static int finish(struct gt_cli *cli, const struct bn_request *q, json_t *doc, i
 	if (gt_interrupted)
 		fprintf(stderr, "gpubench: interrupted; the settings are back%s%s%s%s\n",
 			q->out.json ? ", what was measured is in " : "", q->out.json ? q->out.json : "",
-			q->out.json ? "; go on with: gpubench resume " : "", q->out.json ? q->out.json : "");
+			q->out.json ? "; continue with: gpubench run --resume " : "", q->out.json ? q->out.json : "");
 	return code;
 }
 
@@ -205,6 +206,8 @@ static int cmd_run(struct gt_cli *cli, int argc, char **argv)
 	int r;
 
 	req.command.argv = argc ? argv : NULL;
+	if (bn_resume_given(&resume))
+		return bn_resume(cli, &resume, &req);
 	r = bn_request_check(&req, &cli->err);
 	if (r == 0 && req.reboot)
 		r = bn_boots_alone(cli->fs, &cli->err);
@@ -220,9 +223,9 @@ static int cmd_run(struct gt_cli *cli, int argc, char **argv)
 
 static int cmd_ab(struct gt_cli *cli, int argc, char **argv)
 {
-	if (!req.plan && !req.knobs.n && !req.env.n && !req.libraries.n && !req.kernel_args.n)
+	if (!bn_resume_given(&resume) && !req.plan && !req.knobs.n && !req.env.n && !req.libraries.n && !req.kernel_args.n)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
-				    "what differs between A and B? --plan, --knob, --env, --library or --boot-arg says it");
+				    "ab needs a change: --plan, --knob, --env, --library or --boot-arg");
 	return cmd_run(cli, argc, argv);
 }
 
@@ -276,7 +279,7 @@ static const char *const better[] = { "lower", "higher", NULL };
 	 .group = "Duration"},											       \
 	{0, "seed", "N", "set the seed of the random order (default: drawn and recorded)", GT_OPT_UINT, &req.seed,     \
 	 .group = "Duration"},											       \
-	OUTPUT_OPTIONS, { 0 }
+	BN_RESUME_OPTS(resume), OUTPUT_OPTIONS, { 0 }
 
 static const struct gt_opt run_opts[] = {
 	{0, "no-plan", NULL, "measure the host without a change (default)", GT_OPT_FLAG, &req.no_plan, .group = "Change"},
@@ -291,7 +294,7 @@ const struct gt_cmd bn_cmd_run = {
 	.help = "Without a change, measures the host as it is. With --plan, --knob, --env, --library or --boot-arg, measures "
 		"in pairs before and after the change, in random order, each launch in a fresh process. CMD is the workload "
 		"if it is given; its metric is its wall time unless --metric is given. The host is restored after each "
-		"launch. An interrupted session exits with 5; gpubench resume continues it. gpubench(1) describes the method.",
+		"launch. An interrupted session exits with 5; --resume continues it. gpubench(1) describes the method.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = run_opts,
 	.max_args = -1,
@@ -299,21 +302,17 @@ const struct gt_cmd bn_cmd_run = {
 	.run = cmd_run,
 };
 
-static const struct gt_opt ab_opts[] = { SESSION_OPTIONS };
-
 const struct gt_cmd bn_cmd_ab = {
 	.name = "ab",
 	.args = "[-- CMD [ARGUMENTS]]",
-	.group = "Measure a change",
-	.summary = "Measure before and after a change",
-	.help = "Like run, but one of --plan, --knob, --env, --library and --boot-arg is required.",
+	.listed = GT_OLD_NAME,
+	.summary = "Measure before and after a change; old name of gpubench run with a change",
 	.ignores = GT_ROOT_IGNORED,
-	.opts = ab_opts,
+	.opts = run_opts,
 	.max_args = -1,
 	.stop_at_arg = true,
 	.run = cmd_ab,
 };
-
 /* ---- resume ---- */
 
 static int read_looks(const json_t *run, struct bn_interim *looks, size_t max, size_t *ret_n)
@@ -357,18 +356,28 @@ static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
 	return r == -EINPROGRESS || r == -ETIME ? r : finish(cli, stage->q, doc, r);
 }
 
-static int resume_prove(struct gt_cli *cli, json_t *doc, const char *path)
+/* A resumed session keeps its options; only results and time limit can be given anew. */
+static int check_only_resume(const struct bn_request *q, struct gt_err *err)
 {
-	if (req.out.html || req.out.markdown || req.require_conclusive)
+	if (q->plan || q->profile || q->workloads || q->data || q->knobs.n || q->env.n || q->libraries.n || q->command.argv ||
+	    q->command.spec || q->command.unit || q->command.better || q->pairs || q->seed || q->no_plan || q->no_env || q->quick ||
+	    q->reboot || q->kernel_args.n)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--resume continues the session with its own options; give only --minutes, -o, --html, "
+				    "--markdown, --openmetrics, --trace or --require-conclusive");
+	return 0;
+}
+
+static int resume_prove(struct gt_cli *cli, json_t *doc, const char *path, const struct bn_request *q)
+{
+	if (q->out.html || q->out.markdown || q->require_conclusive)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
 				    "%s is a session of prove: it has a receipt, and no --html, --markdown or "
 				    "--require-conclusive", path);
-	return bn_prove_resume(cli, doc, path, req.out.json, req.minutes);
+	return bn_prove_resume(cli, doc, path, q->out.json, q->minutes);
 }
 
-static bool abandon, no_reboot;
-
-static int go_on_with(struct gt_cli *cli, const char *path)
+static int go_on_with(struct gt_cli *cli, const char *path, struct bn_request *q)
 {
 	gt_auto(bn_data) *data = NULL;
 	gt_auto_strv command = { 0 };
@@ -376,10 +385,10 @@ static int go_on_with(struct gt_cli *cli, const char *path)
 	struct bn_stage stage;
 	int r;
 
-	/* it says what is changed and what is run */
+	/* the file decides what is changed and what is run */
 	r = gt_fail_as(&cli->err, GT_EXIT_USAGE, tn_trusted_json(cli->fs, path, BN_FILE_MAX, &doc, &cli->err));
 	if (r == 0 && gt_streq(gt_json_get_str(doc, "schema", NULL), BN_PROVE_SCHEMA))
-		return resume_prove(cli, doc, path);
+		return resume_prove(cli, doc, path, q);
 	if (r == 0)
 		r = bn_data_from_doc(doc, path, &data, &cli->err);
 	if (r < 0)
@@ -387,12 +396,12 @@ static int go_on_with(struct gt_cli *cli, const char *path)
 	if (!data->interrupted)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EALREADY, "%s: this session ended in order; nothing is left to do",
 				    path);
-	if (bn_request_recall(doc, &req, &command, &cli->err) < 0 || bn_request_check(&req, &cli->err) < 0) {
+	if (bn_request_recall(doc, q, &command, &cli->err) < 0 || bn_request_check(q, &cli->err) < 0) {
 		cli->err.exit_status = GT_EXIT_USAGE;
 		return gt_fail_prefix(&cli->err, "%s cannot be taken up again", path);
 	}
-	req.out.json = req.out.json ? req.out.json : path;
-	r = bn_stage_open(cli, &req, &stage);
+	q->out.json = q->out.json ? q->out.json : path;
+	r = bn_stage_open(cli, q, &stage);
 	if (r == 0)
 		r = bn_same_host(doc, stage.doc, &cli->err);
 	if (r == 0)
@@ -402,30 +411,42 @@ static int go_on_with(struct gt_cli *cli, const char *path)
 	return r;
 }
 
-static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
+bool bn_resume_given(const struct bn_resume *r)
 {
-	gt_autofree char *file = argc ? bn_boots_path(cli->fs, argv[0]) : NULL, *theirs = NULL;
-	struct gt_err err = { 0 };
-	int r;
+	return r->file || r->abandon || r->no_reboot;
+}
 
-	if (abandon) {
-		r = bn_boots_abandon(cli->fs, file, !no_reboot, &theirs, &cli->err);
+int bn_resume(struct gt_cli *cli, const struct bn_resume *given, struct bn_request *q)
+{
+	gt_autofree char *file = given->file ? bn_boots_path(cli->fs, given->file) : NULL, *ended = NULL;
+	struct gt_err err = { 0 };
+	int r = check_only_resume(q, &cli->err);
+
+	if (r < 0)
+		return r;
+	if (given->abandon) {
+		r = bn_boots_abandon(cli->fs, file, !given->no_reboot, &ended, &cli->err);
 		if (r == 0)
-			fprintf(stderr, "gpubench: given up; what was measured is in %s\n", theirs);
+			fprintf(stderr, "gpubench: session ended; the samples so far are in %s\n", ended);
 		return r;
 	}
-	if (!file || no_reboot)
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "%s", file ? "--no-reboot only makes sense with --abandon" :
-				    "which session? resume takes the FILE that -o named");
-	r = go_on_with(cli, argv[0]);
-	if (r < 0 && !gt_interrupted && bn_boots_end(cli->fs, file, &err) < 0) /* a document that has gone, say */
+	if (!file || given->no_reboot)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "%s",
+				    file ? "--no-reboot needs --abandon" : "the saved session is missing: --resume FILE");
+	r = go_on_with(cli, given->file, q);
+	if (r < 0 && !gt_interrupted && bn_boots_end(cli->fs, file, &err) < 0) /* such as a file that was removed */
 		fprintf(stderr, "gpubench: %s\n", err.msg);
 	return r;
 }
 
+static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
+{
+	resume.file = argc ? argv[0] : NULL;
+	return bn_resume(cli, &resume, &req);
+}
+
 static const struct gt_opt resume_opts[] = {
-	{0, "abandon", NULL, "end the session with --reboot and restore the kernel arguments", GT_OPT_FLAG, &abandon},
-	{0, "no-reboot", NULL, "with --abandon: do not reboot now", GT_OPT_FLAG, &no_reboot},
+	BN_RESUME_OPTS(resume),
 	{0, "minutes", "N", "stop after N minutes, including earlier ones", GT_OPT_REAL, &req.minutes},
 	OUTPUT_OPTIONS,
 	{0},
@@ -434,11 +455,8 @@ static const struct gt_opt resume_opts[] = {
 const struct gt_cmd bn_cmd_resume = {
 	.name = "resume",
 	.args = "[FILE]",
-	.group = "Measure a change",
-	.summary = "Continue an interrupted session of run or prove",
-	.help = "Keeps complete pairs, measures an incomplete pair again, and uses the random order of the same seed. "
-		"Refuses another machine, kernel, NVIDIA driver or measuring suite (exit status 4). Writes the result to "
-		"FILE, or to the file of -o. A session with --reboot continues by itself after each boot; --abandon ends it.",
+	.listed = GT_OLD_NAME,
+	.summary = "Continue an interrupted session; old name of gpubench run --resume FILE",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = resume_opts,
 	.max_args = 1,

@@ -268,7 +268,7 @@ struct bn_view *bn_view_fleet(const json_t *doc)
 		    "*scale* the median distance from it (times 1.48). An outlier is farther out than chance puts any one "
 		    "of all hosts and metrics in one table out of twenty, by at least the margin of the metric, and farther "
 		    "than its own launches vary. A cause is a setting that most of the others share and the outlier does "
-		    "not; those that are known to affect the metric come first. It is a hint, not a proof: gpubench ab on "
+		    "not; those that are known to affect the metric come first. It is a hint, not a proof: gpubench run on "
 		    "that host proves it.");
 	return v;
 }

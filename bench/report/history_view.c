@@ -200,6 +200,6 @@ struct bn_view *bn_view_history(const json_t *doc)
 		"a result since which the metric has another level: found by energy distance, kept when a permutation test "
 		"confirms it (5 %% for all metrics together) and when the level changed by at least the margin of the "
 		"metric. A metric needs eight results, a segment four. The settings that changed with that result are a "
-		"hint; gpubench ab proves it.");
+		"hint; gpubench run measures it.");
 	return v;
 }

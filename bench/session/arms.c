@@ -457,7 +457,8 @@ static int arms_save(void *ctx, json_t *doc, struct gt_err *err)
 		return 0;
 	r = bn_thinned_write(a->out, a->whole ? a->whole : doc, err);
 	if (r < 0 && r != -E2BIG && a->saved)
-		gt_fail_suffix(err, "; what was measured before is whole: make room, then gpubench resume %s goes on", a->out);
+		gt_fail_suffix(err, "; the samples so far are saved: free some space, then continue with: gpubench run --resume %s",
+			       a->out);
 	a->saved |= r == 0;
 	return r;
 }

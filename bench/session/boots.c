@@ -94,8 +94,8 @@ int bn_boots_alone(struct gt_fsroot *fs, struct gt_err *err)
 	gt_autofree char *file = bn_boots_under_way(fs);
 
 	return !file ? 0 : gt_fail_exit(err, BN_EXIT_INVALID, EBUSY,
-					"this host is in the middle of a session whose arms are boots: gpubench resume %s, or "
-					"resume --abandon %s", file, file);
+					"a session with --reboot is in progress on this host: gpubench run --resume %s, or "
+					"gpubench run --abandon --resume %s", file, file);
 }
 
 char *bn_boots_path(struct gt_fsroot *fs, const char *file)
@@ -284,8 +284,8 @@ static int arrived(struct bn_boots *b, json_t *rec, const char *boot, const char
 	if (reached || gt_streq(gt_json_get_str(rec, "from", NULL), boot)) /* a boot that was interrupted or never started */
 		return 1;
 	return gt_fail_exit(err, BN_EXIT_INVALID, ENXIO,
-			    "the boot with \"%s\" did not come back: the host was found on its own command line; gpubench resume "
-			    "%s would try it again", gt_json_get_str(rec, "args", ""), b->file);
+			    "the boot with \"%s\" failed: the host is back on its own command line; to try again: gpubench run "
+			    "--resume %s", gt_json_get_str(rec, "args", ""), b->file);
 }
 
 /* Returns whether this position of the session, (phase, block, arm), is beyond the furthest one that was booted. */
@@ -395,7 +395,7 @@ static int install(const struct bn_boots *b, struct gt_err *err)
 	if (gt_fs_exists(b->fs, BN_BOOTS_UNIT))
 		return 0;
 	gt_buf_puts(&unit,
-		    "# Made by gpubench for the time of one session. It goes away with it, or by gpubench resume --abandon.\n"
+		    "# Made by gpubench for one session, and removed at its end or by gpubench run --abandon.\n"
 		    "[Unit]\nDescription=gpubench: the next boot of a session whose arms are boots\n"
 		    "ConditionPathExists=" BN_BOOTS_STATE "\nAfter=multi-user.target\n\n"
 		    "[Service]\nType=exec\nExecStart=\"");
@@ -465,7 +465,7 @@ int bn_boots_abandon(struct gt_fsroot *fs, const char *file, bool reboot, char *
 		return gt_fail_exit(err, GT_EXIT_USAGE, EPERM, "--abandon needs root, as the session did");
 	if (!theirs)
 		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT,
-				    "--abandon: this host is not in the middle of a session whose arms are boots");
+				    "--abandon: no session with --reboot is in progress on this host");
 	if (file && !gt_streq(theirs, file))
 		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "the session that this host is in the middle of is that of %s",
 				    theirs);

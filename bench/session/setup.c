@@ -302,13 +302,13 @@ int bn_stage_end(struct bn_stage *s, struct gt_cli *cli, int r)
 		return r;
 	if (gt_interrupted) /* the unit stays, so the next boot continues the session */
 		return r != -EINPROGRESS ? r : gt_fail_exit(&cli->err, BN_EXIT_INVALID, EINTR,
-							    "interrupted; go on with: gpubench resume %s", s->file);
+							    "interrupted; continue with: gpubench run --resume %s", s->file);
 	if (r == -EINPROGRESS) {
 		gt_err_clear(&cli->err);
 		r = gt_fail_as(&cli->err, BN_EXIT_INVALID, bn_boots_go(&s->boots, &cli->err));
 		if (r >= 0) {
 			fprintf(stderr, "gpubench: the host boots into the next arm; what was measured is in %s, to end it all: "
-				"gpubench resume --abandon %s\n", s->file, s->file);
+				"gpubench run --abandon --resume %s\n", s->file, s->file);
 			return 0;
 		}
 	}

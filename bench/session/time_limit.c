@@ -14,7 +14,8 @@ static double minutes_of(double s)
 
 int bn_session_short(double limit_s, double need_s, double all_s, const char *file, struct gt_err *err)
 {
-	gt_autofree char *more = file ? gt_xasprintf("; gpubench resume %s --minutes %g goes on", file, minutes_of(need_s)) : NULL;
+	gt_autofree char *more = !file ? NULL :
+		gt_xasprintf("; continue with: gpubench run --resume %s --minutes %g", file, minutes_of(need_s));
 
 	return gt_fail_exit(err, GT_EXIT_USAGE, ETIME,
 			    "--minutes %.3g is over before the A/A pairs and one pair with the change are measured: those take "

@@ -65,3 +65,22 @@ A root that is not live loads no library of the vendor, starts no program and do
   $ ls
   junk.host
   out
+
+--resume takes a file and only what can be given anew; --no-reboot is for --abandon.
+
+  $ gpubench run --resume x.json --pairs 3
+  gpubench: --resume continues the session with its own options; give only --minutes, -o, --html, --markdown, --openmetrics, --trace or --require-conclusive
+  [64]
+  $ gpubench prove --resume x.json --race env.X=1,2
+  gpubench: --resume continues the session with its own --race and --keep-inconclusive
+  [64]
+  $ for command in "run --resume" "prove --resume" resume; do gpubench $command nowhere.json; echo $?; done
+  gpubench: cannot read nowhere.json: No such file or directory
+  64
+  gpubench: cannot read nowhere.json: No such file or directory
+  64
+  gpubench: cannot read nowhere.json: No such file or directory
+  64
+  $ gpubench run --no-reboot
+  gpubench: the saved session is missing: --resume FILE
+  [64]

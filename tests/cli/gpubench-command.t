@@ -95,7 +95,7 @@ What was measured survives kill -9, and resume goes on as if nothing had happene
 
   $ rm -f n; $TESTDIR/cli/strike KILL cut.json '"t_s"' 5 -- gpubench ab --env SLOW=.02 --seed 3 --pairs 9 --metric 'regex:([0-9.]+) ms/step' --unit ms --quiet -o cut.json -- python3 train.py
   [137]
-  $ gpubench resume cut.json --quiet | grep -E '^VERDICT'
+  $ gpubench run --resume cut.json --quiet | grep -E '^VERDICT'
   VERDICT WORSE: cmd +* (glob)
   [1]
   $ python3 - <<'END'
@@ -156,7 +156,7 @@ goes on.
   gpubench: --minutes 0.0001 is over before the A/A pairs and one pair with the change are measured: those take about * min, all of it * (glob)
   [64]
   $ gpubench ab --env X=1 --quiet --pairs 6 --minutes .01 -o soon.json -- sleep .25
-  gpubench: --minutes 0.01 is over before the A/A pairs and one pair with the change are measured: those take about * min, all of it *; gpubench resume soon.json --minutes * goes on (glob)
+  gpubench: --minutes 0.01 is over before the A/A pairs and one pair with the change are measured: those take about * min, all of it *; continue with: gpubench run --resume soon.json --minutes * (glob)
   [64]
   $ python3 -c 'import json; d = json.load(open("soon.json")); print({l["kind"] for l in d["launches"]}, len(d["launches"]) < 12)'
   {'aa'} True
@@ -168,7 +168,7 @@ goes on.
 What cannot be meant is refused before anything runs.
 
   $ gpubench ab -- true
-  gpubench: what differs between A and B? --plan, --knob, --env, --library or --boot-arg says it
+  gpubench: ab needs a change: --plan, --knob, --env, --library or --boot-arg
   [64]
   $ gpubench run --metric 'regex:[' -- true
   gpubench: --metric regex:[: * (glob)

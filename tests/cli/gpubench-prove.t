@@ -226,7 +226,7 @@ Killed in the middle of any phase, it goes on as if nothing had happened: the sa
   137
   137
   137
-  $ gpubench resume killed.json --quiet | grep -o 'PROVED: 1 of 3'
+  $ gpubench prove --resume killed.json --quiet | grep -o 'PROVED: 1 of 3'
   PROVED: 1 of 3
   $ python3 - <<'END'
   > import json
@@ -319,7 +319,7 @@ take and could show was said before; both are in the receipt. A session that was
   gpubench: --minutes 0.0001 is over before the A/A pairs and one pair with the change are measured: those take about 0.041 min, all of it 0.087
   [64]
   $ gpubench prove --quick --quiet --env OTHER=1 --minutes .005 -o soon.json -- sleep .1
-  gpubench: --minutes 0.005 is over before the A/A pairs and one pair with the change are measured: those take about * min, all of it *; gpubench resume soon.json --minutes * goes on (glob)
+  gpubench: --minutes 0.005 is over before the A/A pairs and one pair with the change are measured: those take about * min, all of it *; continue with: gpubench run --resume soon.json --minutes * (glob)
   [64]
   $ python3 -c 'import json; p, = json.load(open("soon.json"))["phases"]; print({l["kind"] for l in p["launches"]})'
   {'aa'}
@@ -419,13 +419,18 @@ Arms that are boots need a host that can be booted again, and a file that surviv
   $ gpubench prove --reboot --pairs 5 --boot-arg a -o x.json -- true
   gpubench: --pairs takes 6 or more: fewer cannot prove several changes
   [64]
-  $ gpubench resume --abandon x.json
-  gpubench: --abandon: this host is not in the middle of a session whose arms are boots
+  $ gpubench run --abandon --resume x.json
+  gpubench: --abandon: no session with --reboot is in progress on this host
   [64]
 
-Without a change named, what the profile that fits this host would change is what is proved.
+Without a plan or another change, prove prints the changes of the profile. It measures them only with --yes.
 
-  $ gpubench prove --minutes .0001 2>&1 | grep -oE 'is over before the A/A pairs|already as the profile wants it' | wc -l
+  $ gpubench prove >changes.txt
+  gpubench: nothing was measured: give --yes to prove these changes, or select others with --plan or --knob
+  [64]
+  $ sed -n 1p changes.txt
+  prove would measure these changes of the profile *, and the environment of gputune run: (glob)
+  $ gpubench prove --yes --minutes .0001 2>&1 | grep -oE 'is over before the A/A pairs|already as the profile wants it' | wc -l
   1
   [64]
 

@@ -136,7 +136,7 @@ A workload that fails in one arm only gives no verdict; one that always fails is
 ^C keeps what was measured, and says so in the file: exit status 5.
 
   $ $TESTDIR/cli/strike INT cut.json '"t_s"' 3 -- gpubench run --workload sim --env A=B --pairs 1000 -o cut.json --quiet > /dev/null
-  gpubench: interrupted; the settings are back, what was measured is in cut.json; go on with: gpubench resume cut.json
+  gpubench: interrupted; the settings are back, what was measured is in cut.json; continue with: gpubench run --resume cut.json
   [5]
   $ python3 -c 'import json; d = json.load(open("cut.json")); print(len(d["launches"]) > 2, d["run"]["interrupted"], d["verdict"])'
   True True invalid
@@ -176,13 +176,13 @@ A plan that changes nothing is said to, and identical arms are compared.
 A disk that is full in the middle ends the session: what there is is shown, and with room it goes on.
 
   $ (trap "" XFSZ; ulimit -f 12; sim --pairs 40 -o full.json) 2>&1 | grep -vE '^(gpubench, host|design|$)'
-  gpubench: cannot write full.json: File too large; what was measured before is whole: make room, then gpubench resume full.json goes on
+  gpubench: cannot write full.json: File too large; the samples so far are saved: free some space, then continue with: gpubench run --resume full.json
   METRIC    MEDIAN   LOWEST  HIGHEST LAUNCHES
   sim     * (glob)
   sim.p99 * (glob)
   Each launch gives one number.
-  VERDICT INVALID SESSION: cannot write full.json: File too large; what was measured before is whole:
-  make room, then gpubench resume full.json goes on
+  VERDICT INVALID SESSION: cannot write full.json: File too large; the samples so far are saved: free
+  some space, then continue with: gpubench run --resume full.json
   [5]
   $ gpubench resume full.json --quiet | grep -E '^(sim |VERDICT)'
   sim     * 40 (glob)

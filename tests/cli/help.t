@@ -149,8 +149,6 @@ The help of each tool lists its commands by task. Only --help --all lists comman
   
   Measure a change:
     run           Measure this host or a command, also before and after a change
-    ab            Measure before and after a change
-    resume        Continue an interrupted session of run or prove
     prove         Find the changes that help on this host, and write a receipt
     compare       Compare two saved results and list the differing settings
     report        Show a saved result as a table, a page or metrics
@@ -248,6 +246,15 @@ The help of a command starts with its summary. train has options that only --hel
   Memory:
         --checkpoint N       store activations at N segments and recompute the
                              others
+
+Old names of commands still work, and are not listed.
+
+  $ gpubench --help --all | grep -cE '^  (ab|resume) '
+  0
+  [1]
+  $ gpubench ab --help | head -n 1; gpubench resume --help | head -n 1
+  Measure before and after a change; old name of gpubench run with a change.
+  Continue an interrupted session; old name of gpubench run --resume FILE.
 
 --all is only for --help.
 

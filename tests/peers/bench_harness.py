@@ -103,7 +103,7 @@ def sessions(a, folder):
     run = gpubench(a, "run", "--quiet", "-o", out, codes=(0,))
     doc = load(out)
     run.update(workloads=len(doc["run"]["workloads"]), launches=len(doc["launches"]))
-    prove = gpubench(a, "prove", "--quiet", "-o", out, "--receipt", receipt, codes=(0, 64))
+    prove = gpubench(a, "prove", "--yes", "--quiet", "-o", out, "--receipt", receipt, codes=(0, 64))
     if os.path.exists(receipt):
         doc = load(receipt)
         prove.update(plan=doc["plan"], changes=len(doc["knobs"]), kept=sum(k["kept"] for k in doc["knobs"]))
