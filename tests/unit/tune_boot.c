@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Predictions of a knob's value after boot where udev rules set it: in plan, explain and verify. tests/peers/udevadm.py compares
- * the rule reader with the real udevd. */
+/*
+ * Predictions of values after a boot where udev rules set them: in plan, explain and verify. tests/peers/udevadm.py
+ * compares the rule reader with the real udevd.
+ */
 #include <stdio.h>
 #include <string.h>
 #include "tests/unit/tune_stage.h"
@@ -22,7 +24,7 @@ static struct tn_udev_answer ask(const char *path, const char *ours)
 	return a;
 }
 
-/* The answer for a file, NULL: none. may: a part of the text. */
+/* Expected answer for a file; NULL: none. may: a part of the text. */
 static const struct {
 	const char *rules, *path, *value, *by, *may;
 } cases[] = {
@@ -44,7 +46,7 @@ static const struct {
 	 "depending on PROGRAM"},
 	{"GOTO=\"e\"\nATTR{queue/read_ahead_kb}=\"1\"\nLABEL=\"e\"\n", READ_AHEAD, NULL, NULL, NULL},
 	{"ACTION!=\"add|change\", GOTO=\"e\"\nATTR{queue/read_ahead_kb}=\"1\"\nLABEL=\"e\"\n", READ_AHEAD, "1", RULES ":2", NULL},
-	{"GOTO=\"e\"\nATTR{queue/read_ahead_kb}=\"1\"\nLABEL=e\"\\x65\"\n", READ_AHEAD, NULL, NULL, /* where it leads */
+	{"GOTO=\"e\"\nATTR{queue/read_ahead_kb}=\"1\"\nLABEL=e\"\\x65\"\n", READ_AHEAD, NULL, NULL, /* target of the link */
 	 RULES ":2 may set it to 1, depending on GOTO"},
 	{"GOTO=\"e\"\nATTR{queue/read_ahead_kb}=\"1\"\nLABEL=\"e\", OWNER=\"nobody-here\"\n", READ_AHEAD, NULL, NULL,
 	 RULES ":2 may set it to 1, depending on GOTO"},
@@ -120,7 +122,7 @@ START_TEST(a_rule_of_udev_is_known_to_decide)
 }
 END_TEST
 
-/* Ours comes in the order of its name; one that says the same as ours is no conflict. */
+/* gputune's file is sorted by its name. A file with the same value is no conflict. */
 START_TEST(a_rule_counts_beside_ours_only_if_it_comes_later)
 {
 	static const struct {
@@ -190,7 +192,7 @@ START_TEST(the_plan_names_the_rule_that_decides_the_boot)
 	plan = plan_of("block.read_ahead");
 	ck_assert_str_eq(nvme(plan)->at_boot, "256");
 	ck_assert_str_eq(nvme(plan)->at_boot_by, RULES ":1");
-	ck_assert_ptr_null(nvme(plan)->conflict); /* ours comes after it */
+	ck_assert_ptr_null(nvme(plan)->conflict); /* gputune's file comes later */
 	tn_plan_free(gt_take(plan));
 	box_put(&b, LATE, "KERNEL==\"nvme*\", ATTR{queue/read_ahead_kb}=\"64\"\n");
 	plan = plan_of("block.read_ahead");
@@ -200,7 +202,7 @@ START_TEST(the_plan_names_the_rule_that_decides_the_boot)
 }
 END_TEST
 
-/* systemd-tmpfiles writes when the devices of the boot are there. */
+/* systemd-tmpfiles writes when the devices of the boot exist. */
 START_TEST(tmpfiles_count_before_rules)
 {
 	gt_auto(tn_plan) *plan = NULL;
@@ -250,14 +252,14 @@ START_TEST(verify_names_the_rule_that_takes_ours_back)
 	ck_assert_str_eq(said(lost, "result"), "lost at boot");
 	ck_assert_ptr_nonnull(strstr(said(lost, "overridden"), LATE ":1 sets it to 64"));
 	box_remove(&b, LATE);
-	/* somebody else wrote it */
+	/* written by another program */
 	ck_assert_int_eq(tn_kernel_write(b.fs, READ_AHEAD, "256"), 0);
 	ck_assert_int_eq(report_of(&gone), TN_EXIT_DRIFT);
 	ck_assert_str_eq(said(gone, "result"), "drift");
 }
 END_TEST
 
-/* A rule that comes before ours, and came later: the same as with lines of sysctl.d. */
+/* A rule that sorts before gputune's and was added later, as with lines of sysctl.d. */
 START_TEST(our_rule_does_not_take_back_what_goes_further)
 {
 	gt_auto(tn_plan) *plan = plan_of("block.read_ahead"), *next = NULL;
@@ -276,7 +278,7 @@ START_TEST(our_rule_does_not_take_back_what_goes_further)
 }
 END_TEST
 
-/* Another disk under the same name: the size in our rule is not its own. */
+/* Another disk has the same name now: the size in gputune's rule does not apply to it. */
 START_TEST(a_rule_of_ours_that_fits_no_more_is_lost_at_boot)
 {
 	gt_auto(tn_plan) *plan = plan_of("block.read_ahead");
@@ -291,12 +293,12 @@ START_TEST(a_rule_of_ours_that_fits_no_more_is_lost_at_boot)
 }
 END_TEST
 
-/* A file that sorts before ours and came after it: what is only raised is not to be lowered by ours. */
+/* A file that sorts before gputune's and was added later: gputune's file must not lower a raise-only value. */
 START_TEST(ours_does_not_take_back_what_goes_further)
 {
 	static const struct {
 		const char *key, *path, *ours, *theirs, *both;
-		bool back; /* theirs goes back in one place */
+		bool back; /* the other value is reverted in one place */
 	} further[] = {
 		{"vm.max_map_count", "/proc/sys/vm/max_map_count", "262144", "1048576", "1048576"},
 		{"vm.swappiness", SWAPPINESS, "10", "1", "1"},
@@ -318,7 +320,7 @@ START_TEST(ours_does_not_take_back_what_goes_further)
 		apply(&(struct tn_plan_opts){.only = &only}, true);
 		expect(further[i / 2].path, further[i / 2].ours);
 		box_put(&b, "/usr/lib/sysctl.d/50-default.conf", line);
-		if (i % 2) /* whoever brought it has had it read; else the boot has, and then ours */
+		if (i % 2) /* the program that added it has applied it, or the boot has, and then gputune's file */
 			ck_assert_int_eq(tn_kernel_write(b.fs, further[i / 2].path, theirs), 0);
 		else
 			ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/kernel/random/boot_id", "another-boot"), 0);
@@ -338,7 +340,7 @@ START_TEST(ours_does_not_take_back_what_goes_further)
 }
 END_TEST
 
-/* Of a pair the later one that is not 0 is in force, and leaves the other at 0. */
+/* The later nonzero value of a pair is in force and sets the other to 0. */
 START_TEST(the_other_form_of_a_pair_decides_too)
 {
 	static const struct {
@@ -351,7 +353,7 @@ START_TEST(the_other_form_of_a_pair_decides_too)
 		{ "vm.dirty_bytes = 1000000000\n", "vm.dirty_ratio = 0\n", "0", "/etc/sysctl.d/10-a.conf:1" },
 		{ "vm.dirty_bytes = 0\n", "\n", NULL, NULL },
 		{ "vm.dirty_ratio = 15\nvm.dirty_bytes = 1000000000\n", "vm.dirty_ratio = 15\n", "0",
-		  "/etc/sysctl.d/10-a.conf:2" }, /* the same value again leaves the first where it stands */
+		  "/etc/sysctl.d/10-a.conf:2" }, /* writing the same value again does not move the first one */
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(pairs); i++) {
@@ -368,7 +370,7 @@ START_TEST(the_other_form_of_a_pair_decides_too)
 }
 END_TEST
 
-/* A file that a module brings may not be there yet when systemd-sysctl and systemd-tmpfiles write. */
+/* A module's file may not exist yet when systemd-sysctl and systemd-tmpfiles write. */
 START_TEST(what_a_later_module_brings_is_not_certain)
 {
 	gt_auto(tn_plan) *plan = plan_of("cpu.governor");
@@ -377,7 +379,7 @@ START_TEST(what_a_later_module_brings_is_not_certain)
 	box_put(&b, "/sys/devices/system/cpu/cpufreq/policy0/scaling_driver", "acpi-cpufreq\n");
 	tn_plan_free(gt_take(plan));
 	plan = plan_of("cpu.governor");
-	ck_assert_ptr_null(plan->item[0].conflict); /* it is built in */
+	ck_assert_ptr_null(plan->item[0].conflict); /* built into the kernel */
 	box_put(&b, "/sys/module/acpi_cpufreq/initstate", "live\n");
 	box_put(&b, "/etc/tmpfiles.d/site.conf", "w " GOVERNOR " - - - - ondemand\n");
 	tn_plan_free(gt_take(plan));

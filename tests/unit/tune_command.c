@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How many processes a command may be: a wrong guess starts as many times too many threads. */
+/* The number of processes that a command starts: a wrong guess multiplies the threads. */
 #include <stdlib.h>
 #include <string.h>
 #include "tests/unit/tune_launch.h"
 #include "tune/launch/wrapper.h"
 
-/* At most 15 words; the caller frees the result, into which they point. */
+/* Splits at most 15 words; the caller frees the returned text, into which they point. */
 static char *split(const char *words, char *argv[16])
 {
 	char *copy = gt_xstrdup(words), *save = NULL;
@@ -16,8 +16,10 @@ static char *split(const char *words, char *argv[16])
 	return copy;
 }
 
-/* A command that is not known may start a process for each GPU that it sees, and all of them inherit the number of threads and the
- * CPUs. Those here with a launcher in them start eight ranks, or one for each visible GPU. */
+/*
+ * An unknown command may start a process for each visible GPU, and all of them inherit thread count and CPUs. Launchers
+ * in this table start eight ranks, or one per visible GPU.
+ */
 static const char *const commands[] = {
 	"python3 train.py",
 	"uv run train.py",
@@ -51,11 +53,11 @@ static const char *const commands[] = {
 	"", /* none: gputune run --env */
 };
 
-/* On a host of 8 GPUs and 32 cores, half of both on each of two nodes. */
+/* A host of 8 GPUs and 32 cores, half of each per node. */
 static const struct {
 	const char *env, *gpus;
 	int visible, threads;
-	const char *cpus; /* of a command that is no launcher; "": as they are */
+	const char *cpus; /* of a command that is no launcher; "": unchanged */
 } gpu_cases[] = {
 	{ "X=1", NULL, 8, 4, "" },
 	{ "CUDA_VISIBLE_DEVICES=0", NULL, 1, 16, "0-15,32-47" },
@@ -96,7 +98,7 @@ START_TEST(a_command_that_is_not_known_has_one_gpus_part_of_the_cores)
 }
 END_TEST
 
-/* Without several GPUs nothing is taken from a command. */
+/* Without several GPUs nothing is derived from a command. */
 START_TEST(a_host_without_several_gpus_gives_all_cores)
 {
 	char *argv[16];
@@ -142,15 +144,18 @@ START_TEST(a_command_that_is_said_to_be_one_process_has_all_cores)
 		ck_assert_int_eq(tn_run_make(b.fs, NULL, &opts[i], &r, NULL), 0);
 		box_close(&b);
 		ck_assert_int_eq(r->processes_kind, TN_ONE_PROCESS);
-		ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, i ? "16" : "32"); /* rank 0 is at its GPU */
+		ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, i ? "16" : "32"); /* rank 0 runs next to its GPU */
 	}
 }
 END_TEST
 
-/* Wrappers whose options are all known are looked through: what counts is the command behind them, in the environment of env. */
+/*
+ * gputune finds the command behind a wrapper if it knows all of the wrapper's options, with the environment that env
+ * sets.
+ */
 static const struct {
 	const char *words, *command; /* command: its first word */
-	const char *variables;	     /* CUDA_VISIBLE_DEVICES and A as it sees them; "-": not set */
+	const char *variables;	     /* CUDA_VISIBLE_DEVICES and A in its environment; "-": not set */
 } wrapper_cases[] = {
 	{ "env python3 x.py", "python3", "0 a" },
 	{ "env CUDA_VISIBLE_DEVICES=3 A= ./x", "./x", "3 " },

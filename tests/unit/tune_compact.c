@@ -72,14 +72,14 @@ START_TEST(a_rival_does_not_make_the_journal_grow)
 	apply_swappiness();
 	ck_assert_int_eq(verify(), 0);
 	ck_assert_int_eq(tn_revert(b.fs, &report, &status, &err), 0);
-	ck_assert_int_eq(status, TN_EXIT_DRIFT); /* the first value was replaced by another program, whose last one is back */
+	ck_assert_int_eq(status, TN_EXIT_DRIFT); /* another program replaced the first value, whose last value is back */
 	ck_assert_uint_eq(json_array_size(json_object_get(report, "values")), 2);
 	expect(SWAPPINESS, "160");
 	ck_assert(!box_has_journal(&b));
 }
 END_TEST
 
-/* Two profiles in turn: each apply continues the one before, so one write is left, with the first old value. */
+/* Two profiles in turn: each apply continues the previous one, so one write is left, with the first old value. */
 START_TEST(applies_that_continue_each_other_become_one)
 {
 	gt_auto_strv only = { 0 };
@@ -123,7 +123,7 @@ START_TEST(a_value_that_an_older_write_had_made_is_put_back_too)
 }
 END_TEST
 
-/* A value that a file keeps over a boot is not merged with one that a later apply sets for this boot only. */
+/* A value that a file persists is not merged with one that a later apply sets for this boot only. */
 START_TEST(a_persisted_value_is_not_merged_with_one_of_this_boot_only)
 {
 	apply(NULL, true);
@@ -154,7 +154,7 @@ START_TEST(revert_of_a_file_that_was_rewritten_restores_its_first_text)
 }
 END_TEST
 
-/* Line n of text, with its end; *ret_end is what follows. */
+/* Returns line n of text with its newline; *ret_end is the rest. */
 static const char *line_at(const char *text, unsigned n, const char **ret_end)
 {
 	while (n--)
@@ -314,7 +314,10 @@ static unsigned draw(unsigned *state, unsigned n)
 	return (*state >> 16) % n;
 }
 
-/* A generated history of two knobs and the file that keeps them. Another program's values differ from those of gputune. */
+/*
+ * A generated history of two tunables and the file that persists them. Another program's values differ from those of
+ * gputune.
+ */
 struct past {
 	struct gt_buf j;
 	unsigned seed, tx, seq, value[2];
@@ -373,7 +376,7 @@ static void past_transaction(struct past *p, const char *boot)
 	past_put(p, "\"rec\":\"commit\"");
 }
 
-/* The file sets its values again, all others are the kernel's defaults. */
+/* The file sets its values again; all others are the kernel's defaults. */
 static void past_reboot(struct past *p)
 {
 	p->rebooted = true;
@@ -428,7 +431,7 @@ static char *verified(struct box *box)
 	return gt_buf_take(&out);
 }
 
-/* Records with numbers are read as they are. The same records without numbers are compacted when the journal is opened. */
+/* Records with numbers are read unchanged. Records without numbers are compacted when the journal is opened. */
 START_TEST(a_compacted_journal_verifies_and_reverts_alike)
 {
 	struct box small;

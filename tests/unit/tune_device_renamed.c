@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A disk that is away, comes late or goes by another name after a boot: its rule stays as it was made, and nothing is said of the
- * disk that has its name now. */
+/*
+ * A disk that is missing, appears late or has another name after a boot: its rule stays unchanged, and nothing is
+ * reported about the disk that has its name now.
+ */
 #include <stdio.h>
 #include <string.h>
 #include "tests/unit/tune_stage.h"
@@ -48,7 +50,7 @@ static void set_up_disks(void)
 	apply_only("block.read_ahead", true);
 }
 
-/* Rules have set those that fit; the others are as the kernel makes them. */
+/* The rules have set the devices that they match; the kernel's defaults are on the others. */
 static void next_boot(void)
 {
 	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/kernel/random/boot_id", "another-boot"), 0);
@@ -69,7 +71,7 @@ static void expect_rule(const char *rule, bool there)
 	ck_assert_msg(!strstr(text, rule) == !there, "%s", text);
 }
 
-/* What verify (or revert) says of the disk that has this name: of those that had it before it says that they are not there. */
+/* Reports of verify (or revert) about the disk with this name. Disks that had the name before are reported as missing. */
 static void expect_said(const json_t *report, const char *disk, const char *result)
 {
 	const json_t *o;
@@ -134,7 +136,7 @@ START_TEST(names_that_moved_leave_the_rules_as_they_were)
 }
 END_TEST
 
-/* Each is applied anew where it is now. */
+/* Each value is applied again at its present device. */
 START_TEST(names_that_moved_get_rules_of_their_own)
 {
 	next_boot();
@@ -145,7 +147,7 @@ START_TEST(names_that_moved_get_rules_of_their_own)
 	apply_only("block.read_ahead", true);
 	expect_rule("KERNEL==\"sda\", ATTR{size}==\"3750748848\", ATTR{queue/read_ahead_kb}=\"4096\"\n", true);
 	expect_rule("KERNEL==\"sdb\", ATTR{size}==\"1000000000\", ATTR{queue/read_ahead_kb}=\"8192\"\n", true);
-	expect_rule(SMALL, true); /* for when they move back */
+	expect_rule(SMALL, true); /* for the way back to the old name */
 	expect_verified("sda", "ok");
 	expect_verified("sdb", "ok");
 	revert(0);
@@ -153,7 +155,7 @@ START_TEST(names_that_moved_get_rules_of_their_own)
 }
 END_TEST
 
-/* Somebody has set it so on the disk that has the name now: there is no rule for that one yet. */
+/* Another program set this value on the disk that has the name now; no rule exists for that disk yet. */
 START_TEST(a_disk_under_another_s_name_is_kept_too)
 {
 	next_boot();
@@ -198,7 +200,7 @@ static size_t times(const char *text, const char *word)
 	return n;
 }
 
-/* A volume has a name of its own, and is found by it wherever it went. */
+/* A volume has a persistent name and is found under any device number. */
 START_TEST(volumes_are_found_by_their_own_names)
 {
 	gt_autofree char *text = NULL;

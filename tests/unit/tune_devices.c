@@ -35,7 +35,7 @@ START_TEST(the_watchdog_is_not_switched_off)
 
 		box_open(&one, cases[i].host);
 		box_put(&one, "/proc/sys/kernel/nmi_watchdog", cases[i].value);
-		plan = box_plan(&one); /* with all that is by choice */
+		plan = box_plan(&one); /* with all optional tunables */
 		it = box_item(plan, "kernel.nmi_watchdog", NULL);
 		ck_assert_msg(it->status == cases[i].status, "%s with %s: %s", cases[i].host, cases[i].value, it->reason);
 		box_close(&one);
@@ -43,7 +43,7 @@ START_TEST(the_watchdog_is_not_switched_off)
 }
 END_TEST
 
-/* The size is the same, what it means is not. */
+/* The same number has another meaning. */
 START_TEST(what_may_stay_unwritten_is_told_in_seconds_of_the_disks_here)
 {
 	static const struct {
@@ -53,7 +53,7 @@ START_TEST(what_may_stay_unwritten_is_told_in_seconds_of_the_disks_here)
 		{ "nvme0n1", "0", "6 s, 20 percent of memory up to 37 s (NVMe disk; assuming 3 GB/s)", 0 },
 		{ "sda", "0", "34 s, 20 percent of memory up to 220 s (SATA SSD; assuming 500 MB/s)", 0 },
 		{ "sda", "0", "86 s, 20 percent of memory up to 550 s (spinning disk; assuming 200 MB/s)", 1 },
-		/* a virtual disk is rotational for the kernel, whatever is behind it */
+		/* the kernel reports a virtual disk as rotational, whatever its backing store */
 		{ "vda", "0", "34 s, 20 percent of memory up to 220 s (disk type unknown; assuming 500 MB/s)", 1 },
 		{ NULL, "0", "34 s, 20 percent of memory up to 220 s (disk type unknown; assuming 500 MB/s)", 1 },
 		{ "sda", "99999999999", "86 s (spinning disk; assuming 200 MB/s)", 1 },
@@ -85,7 +85,10 @@ START_TEST(what_may_stay_unwritten_is_told_in_seconds_of_the_disks_here)
 }
 END_TEST
 
-/* A file system on LVM or RAID reads through the volume: that is set, and a disk that lies under one whole is not. */
+/*
+ * A file system on LVM or RAID reads through the volume, so the volume is set, and a disk that is completely part of it
+ * is not.
+ */
 START_TEST(a_volume_is_read_ahead_and_not_the_disks_under_it)
 {
 	gt_auto(tn_plan) *plan = NULL;
@@ -99,7 +102,7 @@ START_TEST(a_volume_is_read_ahead_and_not_the_disks_under_it)
 	box_put(&b, "/etc/udev/rules.d/README", "");
 	box_put(&b, "/sys/block/nvme0n1/nvme0n1p1/partition", "1\n");
 	box_put(&b, "/sys/block/nvme0n1/nvme0n1p1/holders/dm-0", "");
-	box_put(&b, "/sys/block/nvme0n1/nvme0n1p2/partition", "2\n"); /* read itself */
+	box_put(&b, "/sys/block/nvme0n1/nvme0n1p2/partition", "2\n"); /* read directly */
 	box_put(&b, "/sys/block/dm-0/size", "1000000\n");
 	box_put(&b, "/sys/block/dm-0/dm/uuid", "LVM-one\n");
 	box_put(&b, "/sys/block/dm-0/queue/rotational", "0\n");
@@ -140,7 +143,7 @@ START_TEST(a_volume_is_read_ahead_and_not_the_disks_under_it)
 }
 END_TEST
 
-/* Interrupts are numbered anew: what was said of their old numbers ends with the boot, though a file keeps the rest. */
+/* A boot renumbers interrupts: entries with the old numbers end, though a file persists the other values. */
 START_TEST(what_no_file_can_keep_ends_with_the_boot)
 {
 	gt_auto(tn_plan) *plan = NULL;
@@ -283,9 +286,11 @@ START_TEST(huge_pages_in_dev_shm_follow_from_its_own_mount)
 }
 END_TEST
 
-/* ---- what a profile asks for, and what the kernel would not take ----------------------------------------------------- */
+/*
+ * ---- values that a profile names, and values that the kernel would refuse --------------------------------------------
+ */
 
-/* Where nothing would be changed by itself, the value that a profile names is wanted all the same. */
+/* A value of the profile is applied even if gputune would not change the setting by itself. */
 START_TEST(a_profiles_own_value_is_taken_where_none_is_wished)
 {
 	static const struct {
@@ -298,7 +303,7 @@ START_TEST(a_profiles_own_value_is_taken_where_none_is_wished)
 		{ "cpu.idle_latency", "cpu0", "20", "/sys/devices/system/cpu/cpu0/power/pm_qos_resume_latency_us", "5\n" },
 		{ "cpu.boost", NULL, "0", "/sys/devices/system/cpu/cpufreq/boost", "1\n" },
 		{ "thp.enabled", NULL, "never", "/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n" },
-		{ "vm.dirty_bytes", NULL, "1073741824", "/proc/sys/vm/dirty_ratio", "1\n" }, /* of 1 TiB: more than is asked for */
+		{ "vm.dirty_bytes", NULL, "1073741824", "/proc/sys/vm/dirty_ratio", "1\n" }, /* 1 %: 10 GiB */
 	};
 
 	box_put(&b, "/sys/devices/system/cpu/cpu0/cpuidle/state0/latency", "10\n");
@@ -319,7 +324,7 @@ START_TEST(a_profiles_own_value_is_taken_where_none_is_wished)
 }
 END_TEST
 
-/* The kernel refuses the one and holds the other down: the whole transaction would be rolled back. */
+/* The kernel refuses one value and limits the other, so the whole transaction would be rolled back. */
 START_TEST(what_is_not_offered_is_not_wished)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whatever step fails, and wherever the process dies: the host is exactly as before or exactly as planned. */
+/* After a failure of any step or a kill at any step the host is exactly as before, or exactly as planned. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void drop_pictures(struct pictures *p)
 	free(p->planned);
 }
 
-/* Every step of apply fails once with each code; the other ways of applying take two codes a step, in turn. */
+/* Every step of apply fails once with each code; other kinds of apply use two codes per step in turn. */
 START_TEST(a_failing_step_leaves_the_host_as_before)
 {
 	static const int codes[] = { EIO, ENOSPC, EACCES, EROFS, EINVAL, EBUSY };
@@ -76,7 +76,7 @@ START_TEST(a_failing_step_leaves_the_host_as_before)
 }
 END_TEST
 
-/* The disk fails for good at step N, also for the way back; once it works again recover brings everything back. */
+/* From step N on the disk fails, also for the rollback. When it works again, recover restores everything. */
 START_TEST(a_disk_that_stays_broken_is_recovered_later)
 {
 	const struct tn_apply_opts *mode = &modes[_i];
@@ -116,7 +116,7 @@ START_TEST(a_disk_that_stays_broken_is_recovered_later)
 }
 END_TEST
 
-/* In a child, so that it is another process that dies. Returns whether it was killed. */
+/* Runs in a child process, which is killed. Returns whether it was. */
 static bool die_at(struct box *b, unsigned n, bool revert, const struct tn_apply_opts *mode)
 {
 	pid_t pid = fork();
@@ -136,7 +136,7 @@ static bool die_at(struct box *b, unsigned n, bool revert, const struct tn_apply
 	return WIFSIGNALED(st) && WTERMSIG(st) == SIGKILL;
 }
 
-/* Recover must bring it back, however often it is killed itself on the way. */
+/* Recover must restore the host, however often it is killed. */
 static void recover_with_deaths(struct box *b, const char *before, unsigned n)
 {
 	gt_autofree char *after = NULL;
@@ -181,7 +181,7 @@ START_TEST(a_process_killed_anywhere_in_apply_is_recovered)
 		after = box_picture(&b);
 		if (r < 0)
 			ck_assert_msg(err.exit_status == TN_EXIT_INTERRUPTED, "step %u: %s", n, err.msg);
-		else /* nothing was begun, or the very last step was done: both are whole */
+		else /* nothing was started, or the last step was done: both states are complete */
 			ck_assert_msg(!strcmp(after, p.before) || !strcmp(after, p.planned),
 				      "step %u: neither before nor planned", n);
 		if (r < 0)
@@ -192,7 +192,7 @@ START_TEST(a_process_killed_anywhere_in_apply_is_recovered)
 }
 END_TEST
 
-/* A power cut: the new kernel begins with its own values, and nothing of ours may be left in /etc. */
+/* A power cut: the new kernel starts with its own values, and no file of gputune may remain in /etc. */
 START_TEST(a_power_cut_anywhere_in_apply_leaves_no_file)
 {
 	static const char *const files[] = { "/etc/sysctl.d", "/etc/tmpfiles.d", "/etc/udev/rules.d" };
@@ -213,7 +213,7 @@ START_TEST(a_power_cut_anywhere_in_apply_leaves_no_file)
 		ck_assert_msg(tn_recover(b.fs, NULL, &status, &err) == 0, "step %u: %s", n, err.msg);
 		ck_assert_msg(tn_verify(b.fs, &report, &status, &err) == 0, "step %u: %s", n, err.msg);
 		json_decref(report);
-		if (status == 0 && n == p.steps && mode->persist) { /* the commit itself was there: all is held */
+		if (status == 0 && n == p.steps && mode->persist) { /* the commit record was written: everything is applied */
 			box_close(&b);
 			continue;
 		}
@@ -229,7 +229,7 @@ START_TEST(a_power_cut_anywhere_in_apply_leaves_no_file)
 }
 END_TEST
 
-/* The experiment's process dies after apply has returned, which is what kill -9 of gpubench is. */
+/* The process of the experiment is killed after apply returned, as by kill -9 of gpubench. */
 START_TEST(an_experiment_ends_with_its_process)
 {
 	gt_autofree char *before = NULL;
@@ -270,7 +270,7 @@ START_TEST(a_process_killed_anywhere_in_revert_is_recovered)
 		box_reopen(&b);
 		ck_assert_msg(tn_recover(b.fs, NULL, &status, &err) == 0, "step %u: %s", n, err.msg);
 		after = box_picture(&b);
-		if (!strcmp(after, p.planned)) { /* it had not even said that it begins */
+		if (!strcmp(after, p.planned)) { /* killed before its first record */
 			ck_assert_uint_lt(n, 4);
 			ck_assert_int_eq(tn_revert(b.fs, NULL, &status, &err), 0);
 			free(gt_take(after));
@@ -286,7 +286,7 @@ START_TEST(a_process_killed_anywhere_in_revert_is_recovered)
 }
 END_TEST
 
-/* Each step of revert fails once: nothing is lost, and doing it again finishes. */
+/* Each step of revert fails once: nothing is lost, and a repeated revert completes. */
 START_TEST(a_revert_that_fails_can_be_done_again)
 {
 	const struct tn_apply_opts *mode = &modes[_i];

@@ -38,7 +38,7 @@ START_TEST(interrupts_go_to_the_ports_node_unless_irqbalance_moves_them)
 	ck_assert_int_eq(tn_revert(b.fs, NULL, NULL, &err), 0);
 	after = box_picture(&b);
 	ck_assert_str_eq(before, after);
-	/* a plan that a hand has changed */
+	/* a plan edited by hand */
 	doc = tn_plan_to_json(plan);
 	json_array_foreach(json_object_get(doc, "items"), i, o)
 		if (!strcmp(gt_json_get_str(o, "knob", ""), "irq.affinity"))
@@ -74,7 +74,10 @@ START_TEST(who_moves_interrupts_of_ours_meanwhile_is_named)
 }
 END_TEST
 
-/* What the kernel keeps to itself is known by its mode, and on older kernels by its answer: the others are moved all the same. */
+/*
+ * The file mode shows interrupts that the kernel does not let anyone move; on older kernels the write fails. The others
+ * are moved.
+ */
 START_TEST(an_interrupt_that_the_kernel_keeps_is_left_out)
 {
 	gt_autofree char *file = NULL, *before = NULL;
@@ -90,7 +93,7 @@ START_TEST(an_interrupt_that_the_kernel_keeps_is_left_out)
 	ck_assert_int_eq(chmod(file, 0644), 0);
 	all = box_plan(&b);
 	before = box_picture(&b);
-	box_put(&b, "/var/lib/gputune/history", ""); /* so that the first steps are those that ask */
+	box_put(&b, "/var/lib/gputune/history", ""); /* so that these steps come first */
 	for (unsigned n = 1; n < 12; n++) {
 		gt_autofree char *one = NULL, *two = NULL, *swap = NULL, *after = NULL, *text = NULL;
 		gt_auto_json *report = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What holds on every captured host, whatever its shape: for a second apply, and for the ranks of a job. */
+/* Properties of every captured host: a second apply, and the ranks of a job. */
 #include <stdio.h>
 #include <string.h>
 #include "tests/unit/check_tune.h"
@@ -14,7 +14,7 @@ static const struct pr_node *node_by_id(const struct pr_host *h, int64_t id)
 	return NULL;
 }
 
-/* GPU of a rank as CUDA counts them: those not set aside for virtual machines, in order of the bus, each in turn. */
+/* GPU of a rank as CUDA numbers them: without those set aside for virtual machines, in bus order, round robin. */
 static const struct pr_gpu *gpu_of(const struct pr_host *h, unsigned rank)
 {
 	size_t n = pr_usable_gpus(h), nth = n ? rank % n : 0;
@@ -77,14 +77,14 @@ static void check_ranks(const char *name, struct gt_fsroot *fs, const struct pr_
 		sum += gt_set_count(&r->cpus);
 		gt_set_or(&taken, &r->cpus);
 	}
-	/* with at least a core for each rank at each node nobody shares one */
+	/* with at least one core per rank on each node no core is shared */
 	if (bound == n && n * (h->n_node ? h->n_node : 1) <= gt_set_count(&cores) && !gt_set_count(&h->cpu.isolated))
 		ck_assert_msg(sum == gt_set_count(&taken), "%s: %u ranks share CPUs", name, n);
 }
 
 /* ---- without GPUs: whole nodes first ------------------------------------------------------------------------------ */
 
-/* Cores of each node that a rank may get; returns how many there are in all. */
+/* Lists the cores of each node that a rank may get; returns their number. */
 static unsigned usable_cores(const struct pr_host *h, struct gt_set *cores, unsigned *per_node)
 {
 	gt_auto_set pool = { 0 };
@@ -94,7 +94,7 @@ static unsigned usable_cores(const struct pr_host *h, struct gt_set *cores, unsi
 		gt_set_del(&pool, (unsigned)cpu);
 	gt_set_for_each(cpu, &h->cpu.isolated)
 		gt_set_del(&pool, (unsigned)cpu);
-	if (!gt_set_count(&pool)) /* there are no others */
+	if (!gt_set_count(&pool)) /* no other cores */
 		gt_set_copy(&pool, &h->cpu.allowed);
 	pr_first_threads(h, &pool, cores);
 	for (size_t i = 0; i < h->n_node; i++) {
@@ -107,8 +107,10 @@ static unsigned usable_cores(const struct pr_host *h, struct gt_set *cores, unsi
 	return gt_set_count(cores);
 }
 
-/* The most cores that each of n ranks can have if none straddles two nodes and every node has a rank; 0: there is no such way.
- * (Found by asking each size, where the code deals.) */
+/*
+ * Returns the most cores per rank if none of the n ranks spans two nodes and every node has a rank; 0: impossible. Tries
+ * each size, unlike the code under test.
+ */
 static unsigned best_by_whole_nodes(const struct pr_host *h, const unsigned *per_node, unsigned n)
 {
 	for (unsigned size = (unsigned)h->cpu.n_cpu; size; size--) {
@@ -160,7 +162,7 @@ static void check_shares(const char *name, struct gt_fsroot *fs, const struct pr
 		node = node_around(h, &r->cpus);
 		smallest = GT_MIN(smallest, cores_in(h, &r->cpus));
 		sum += cores_in(h, &r->cpus);
-		for (size_t i = 0; n <= cores && i < h->cpu.n_cpu; i++) { /* a core is nobody else's, with all its threads */
+		for (size_t i = 0; n <= cores && i < h->cpu.n_cpu; i++) { /* a core with all its threads belongs to one rank */
 			gt_auto_set threads = { 0 };
 
 			if (!gt_set_has(&r->cpus, (unsigned)h->cpu.cpu[i].id))
@@ -208,7 +210,7 @@ START_TEST(ranks_without_a_gpu_have_whole_cores_of_one_node)
 }
 END_TEST
 
-/* ---- with them: near ---------------------------------------------------------------------------------------------- */
+/* ---- with GPUs: on the GPU's node --------------------------------------------------------------------------------- */
 
 START_TEST(ranks_of_every_captured_host_are_apart_and_near)
 {
@@ -232,14 +234,16 @@ START_TEST(ranks_of_every_captured_host_are_apart_and_near)
 		}
 		box_close(&b);
 	}
-	/* the shapes on which other launchers go wrong are among them */
+	/* includes the shapes that other launchers handle wrongly */
 	ck_assert_int_ge(highest, 10);
 	ck_assert(uneven);
 	ck_assert(bare);
 }
 END_TEST
 
-/* ---- a fleet's recipe is run again and again ------------------------------------------------------------------------ */
+/*
+ * ---- a fleet's recipe is applied again and again --------------------------------------------------------------------
+ */
 
 START_TEST(a_second_apply_changes_nothing_on_every_captured_host)
 {

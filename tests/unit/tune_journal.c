@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What gputune keeps on disk is believed only where it is whole and ours alone, and leads nowhere else. */
+/* gputune trusts its files on disk only if they are complete and owned by it, and follows no links. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ START_TEST(two_at_once_are_told_apart_by_the_lock)
 }
 END_TEST
 
-/* Its last record is written between the look at the journal and that at its process: as many times as it takes. */
+/* The last record is written between the check of the journal and that of its process, for any number of times. */
 START_TEST(who_is_done_and_gone_was_not_interrupted)
 {
 	gt_auto(tn_plan) *plan = box_plan(&b);
@@ -62,7 +62,7 @@ START_TEST(a_torn_last_record_is_a_step_that_never_happened)
 	apply(NULL, false);
 	append_raw("0badc0de {\"rec\":\"undo\",\"tx\":");
 	ck_assert_int_eq(verify(), 0);
-	apply(&(struct tn_plan_opts){ .optional = true }, false); /* mends the end before it writes on */
+	apply(&(struct tn_plan_opts){ .optional = true }, false); /* repairs the end before it appends */
 	revert(0);
 	expect_before();
 }
@@ -86,7 +86,7 @@ START_TEST(damage_in_the_middle_is_one_sentence_and_nothing_changes)
 }
 END_TEST
 
-/* Even a journal with good checksums leads us only to files that we would write ourselves. */
+/* A journal with valid checksums can only name files that gputune writes. */
 START_TEST(a_forged_journal_writes_nowhere_else)
 {
 	const char *rec =
@@ -148,7 +148,7 @@ static void undone(bool recover, const char *says, int want)
 #define BOOT_ID "11111111-2222-3333-4444-555555555555"
 static const char unknown[] = "\"result\": \"unknown\"";
 
-/* A newer gputune knew a knob that this one lacks: its value is told, never written, and kept for the newer one to put back. */
+/* A tunable of a newer gputune: its value is reported, never written, and stays in the journal for the newer version. */
 START_TEST(a_knob_of_another_version_is_no_damage)
 {
 	gt_autofree char *text = NULL;
@@ -233,7 +233,7 @@ START_TEST(no_link_of_the_state_or_etc_is_followed_out)
 	box_put(&b, "/etc/victim", "untouched");
 	ck_assert_int_eq(symlink("/etc/victim", link), 0);
 	ck_assert_int_lt(tn_apply(b.fs, plan, &(struct tn_apply_opts){ .persist = true }, NULL, &err), 0);
-	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED); /* not ours, by its content */
+	ck_assert_int_eq(err.exit_status, TN_EXIT_REFUSED); /* not of gputune, by its content */
 	victim = box_get(&b, "/etc/victim");
 	ck_assert_str_eq(victim, "untouched");
 }
@@ -261,7 +261,7 @@ START_TEST(what_is_kept_is_the_owners_alone)
 }
 END_TEST
 
-/* Applied, then not believed: neither verified nor put back, and nothing more is applied. */
+/* Applied, then distrusted: neither verified nor reverted, and nothing more is applied. */
 static void expect_disbelief(const char *why)
 {
 	gt_auto(tn_plan) *plan = box_plan(&b);
@@ -309,7 +309,9 @@ START_TEST(a_state_that_others_could_have_written_is_not_believed)
 }
 END_TEST
 
-/* A second name of our file keeps what it had; a link that has taken its place is someone else's, and so is a dangling one. */
+/*
+ * A hard link to gputune's file keeps the old content. A link in the place of the file, even a dangling one, is foreign.
+ */
 START_TEST(other_names_of_what_is_kept_for_boot_are_left_alone)
 {
 	gt_autofree char *file = gt_xasprintf("%s%s", b.dir, TN_SYSCTL_D_PATH), *aside = gt_xasprintf("%s/etc/aside", b.dir),
@@ -356,7 +358,10 @@ static int status_now(char **ret)
 	return status;
 }
 
-/* The state directory is gone and the files are there: said by all, and revert takes away what is wholly ours. */
+/*
+ * The state directory is gone and the files remain: all commands report it, and revert removes the files that are
+ * completely gputune's.
+ */
 START_TEST(files_that_outlive_the_record_are_told_and_taken_away)
 {
 	gt_autofree char *text = NULL, *edited = NULL;
@@ -368,13 +373,13 @@ START_TEST(files_that_outlive_the_record_are_told_and_taken_away)
 	ck_assert_int_eq(status_now(&text), 0);
 	ck_assert_ptr_nonnull(strstr(text, "record lost"));
 	ck_assert_ptr_nonnull(strstr(text, TN_SYSCTL_D_PATH));
-	revert(TN_EXIT_PENDING); /* what is there stays until the next boot: nobody knows what was before */
+	revert(TN_EXIT_PENDING); /* the values stay until the next boot: the old ones are unknown */
 	expect(SWAPPINESS, "10");
 	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH) && !gt_fs_exists(b.fs, TN_TMPFILES_D_PATH) &&
 		  !gt_fs_exists(b.fs, TN_UDEV_RULE_PATH));
 	ck_assert_int_eq(verify(), 0);
 	revert(0);
-	/* with a younger record beside it, which does not know them */
+	/* with a newer journal next to it, which does not contain them */
 	tear_down();
 	set_up();
 	apply(&(struct tn_plan_opts){ .optional = true }, true);
@@ -385,7 +390,7 @@ START_TEST(files_that_outlive_the_record_are_told_and_taken_away)
 	revert(TN_EXIT_PENDING);
 	expect(SWAPPINESS, "60");
 	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
-	/* one that was edited is the admin's */
+	/* an edited file belongs to the administrator */
 	tear_down();
 	set_up();
 	apply(NULL, true);
@@ -399,7 +404,7 @@ START_TEST(files_that_outlive_the_record_are_told_and_taken_away)
 }
 END_TEST
 
-/* Kept anew, it is held as any other: the way back ends without the files. */
+/* Persisted again, it is handled like any other: revert removes the files. */
 START_TEST(what_outlived_its_record_is_not_put_back)
 {
 	apply(NULL, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each knob wishes of which host: host in, wish out. */
+/* Desired value of each tunable for a given host. */
 #include <stdio.h>
 #include <string.h>
 #include "tests/unit/tune_stage.h"
@@ -10,16 +10,16 @@ struct facts {
 	int64_t memory, swap, mbit;
 	int nodes;
 	bool zram, vms, rt;
-	int ports, cpus, gpus, rdma; /* ports: as many of mbit */
+	int ports, cpus, gpus, rdma; /* ports: number of ports with mbit */
 	int64_t dropped, squeezed, memlock, shm, limit;
 	const char *cmdline, *container, *arch, *thp;
 	bool grouped; /* the GPUs are behind an IOMMU */
 	struct pr_num persistence; /* as NVML reports it */
-	struct pr_num identity; /* 1: which does not translate for them, as their group says */
-	enum { UNKNOWN, APART, ONE } rails; /* the ports' subnets */
+	struct pr_num identity; /* 1: the IOMMU does not translate for them, by their group */
+	enum { UNKNOWN, APART, ONE } rails; /* subnets of the ports */
 };
 
-/* The plan for one knob that a check of gpuprobe judges. */
+/* Plans one tunable that a check of gpuprobe judges. */
 static void plan_of(const struct pr_host *h, const char *id, struct tn_desired *w)
 {
 	gt_auto_strv only = { 0 };
@@ -108,7 +108,7 @@ static const struct {
 	{ "vm.dirty_bytes", { 64 * GIB, .nodes = 1 }, "0", "20", TN_NOT_APPLICABLE, "" },
 	{ "vm.dirty_bytes", { 128 * GIB, .nodes = 1 }, "0", "20", TN_CHANGE, "8589934592" },
 	{ "vm.dirty_bytes", { 2048 * GIB, .nodes = 1 }, "0", "20", TN_CHANGE, "17179869184" },
-	{ "vm.dirty_bytes", { 512 * GIB, .nodes = 1 }, "0", "2", TN_ALREADY, "" }, /* at most 10 GiB: not to be raised */
+	{ "vm.dirty_bytes", { 512 * GIB, .nodes = 1 }, "0", "2", TN_ALREADY, "" }, /* at most 10 GiB: not raised */
 	{ "vm.dirty_bytes", { 512 * GIB, .nodes = 1 }, "0", "4", TN_CHANGE, "17179869184" },
 	{ "vm.dirty_background_bytes", { 256 * GIB, .nodes = 1 }, "0", "1", TN_ALREADY, "" },
 	{ "vm.dirty_background_bytes", { 2048 * GIB, .nodes = 1 }, "0", "10", TN_CHANGE, "4294967296" },
@@ -156,10 +156,10 @@ static const struct {
 	{ "net.ipv4.tcp_rmem", { GIB, .nodes = 1 }, "4096 131072 6291456", NULL, TN_NOT_APPLICABLE, "" },
 	{ "net.ipv4.tcp_rmem", { GIB, .nodes = 1, .mbit = 25000 }, "4096 131072 6291456", NULL, TN_CHANGE, "4096 131072 16777216" },
 	{ "net.ipv4.tcp_rmem", { GIB, .nodes = 1, .mbit = 25000 }, "1 2 33554432", NULL, TN_CHANGE, "1 2 16777216" },
-	{ "net.ipv4.tcp_wmem", { GIB, .nodes = 1, .mbit = 25000 }, "what", NULL, TN_BLOCKED, "" }, /* no three numbers */
+	{ "net.ipv4.tcp_wmem", { GIB, .nodes = 1, .mbit = 25000 }, "what", NULL, TN_BLOCKED, "" }, /* not three numbers */
 	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1 }, "1000", NULL, TN_NOT_APPLICABLE, "" },
 	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1, .dropped = 3 }, "1000", NULL, TN_CHANGE, "10000" },
-	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1, .dropped = 3 }, "10000", NULL, TN_CHANGE, "10000" }, /* no further */
+	{ "net.core.netdev_max_backlog", { GIB, .nodes = 1, .dropped = 3 }, "10000", NULL, TN_CHANGE, "10000" }, /* not doubled */
 	{ "net.ipv4.arp_announce", { GIB, .nodes = 1, .mbit = 100000, .rails = ONE }, "0", NULL, TN_NOT_APPLICABLE, "" },
 	{ "net.ipv4.arp_announce", { GIB, .nodes = 1, .mbit = 100000, .ports = 2 }, "0", NULL, TN_SKIPPED, "" },
 	{ "net.ipv4.arp_ignore", { GIB, .nodes = 1, .mbit = 25000, .ports = 2, .rails = APART }, "0", NULL, TN_NOT_APPLICABLE, "" },
@@ -168,7 +168,7 @@ static const struct {
 	{ "net.ipv4.arp_ignore", { GIB, .nodes = 1, .mbit = 1000, .ports = 2, .rails = ONE }, "0", NULL, TN_NOT_APPLICABLE, "" },
 	{ "net.core.netdev_budget", { GIB, .nodes = 1 }, "300", NULL, TN_NOT_APPLICABLE, "" },
 	{ "net.core.netdev_budget", { GIB, .nodes = 1, .squeezed = 2 }, "300", NULL, TN_CHANGE, "600" },
-	{ "net.core.netdev_budget", { GIB, .nodes = 1, .squeezed = 2 }, "600", NULL, TN_CHANGE, "600" }, /* no further */
+	{ "net.core.netdev_budget", { GIB, .nodes = 1, .squeezed = 2 }, "600", NULL, TN_CHANGE, "600" }, /* not doubled */
 	{ "net.core.rmem_default", { GIB, .nodes = 1 }, "4194304", NULL, TN_ALREADY, "" },
 	{ "net.core.rmem_default", { GIB, .nodes = 1 }, "4194305", NULL, TN_ADVICE, "net.core.rmem_default=212992" },
 	{ "net.core.busy_read", { GIB, .nodes = 1 }, "0", NULL, TN_ALREADY, "" },
@@ -193,7 +193,7 @@ static const struct {
 	{ "gpu.node", { GIB, .nodes = 2 }, NULL, NULL, TN_NOT_APPLICABLE, "" },
 	{ "gpu.node", { GIB, .nodes = 2, .gpus = 1 }, NULL, NULL, TN_ADVICE, "" },
 	{ "gpu.persistence", { GIB, .nodes = 1 }, NULL, NULL, TN_NOT_APPLICABLE, "" },
-	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1 }, NULL, NULL, TN_NOT_APPLICABLE, "" }, /* not known */
+	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1 }, NULL, NULL, TN_NOT_APPLICABLE, "" }, /* unknown */
 	{ "gpu.persistence", { GIB, .nodes = 1, .gpus = 1, .persistence = { PR_PRESENT, 0 } }, NULL, NULL, TN_ADVICE, "" },
 	{ "gpu.persistence",
 	  { GIB, .nodes = 1, .gpus = 1, .persistence = { PR_PRESENT, 0 }, .container = "docker" }, NULL, NULL, TN_ADVICE, "" },
@@ -206,15 +206,15 @@ static const struct {
 	{ "boot.idle", { GIB, .nodes = 1, .cmdline = "quiet" }, NULL, NULL, TN_ALREADY, "" },
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet" }, NULL, NULL, TN_NOT_APPLICABLE, "" },
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1 }, NULL, NULL, TN_ALREADY, "" },
-	/* one alone does not mind */
+	/* harmless with one GPU */
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true }, NULL, NULL, TN_ALREADY, "" },
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .rdma = 1, .grouped = true }, NULL, NULL, TN_ADVICE, "" },
-	/* the kernel translates although it was asked not to */
+	/* the kernel translates in spite of the argument */
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "iommu=pt", .gpus = 1, .rdma = 1, .grouped = true }, NULL, NULL,
 	  TN_ADVICE, "" },
 	{ "boot.iommu",
 	  { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .rdma = 1, .grouped = true, .identity = { PR_PRESENT, 1 } }, NULL, NULL,
-	  TN_ALREADY, "" }, /* by iommu.passthrough=1, or a kernel that is built so */
+	  TN_ALREADY, "" }, /* by iommu.passthrough=1 or the kernel's configuration */
 	{ "boot.iommu",
 	  { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .rdma = 1, .grouped = true, .identity = { PR_PRESENT, 0 } }, NULL, NULL,
 	  TN_ADVICE, "" },
@@ -227,7 +227,7 @@ START_TEST(wishes_follow_from_the_host)
 	struct tn_desired w = wish(wishes[_i].id, &wishes[_i].f, wishes[_i].current, wishes[_i].pair);
 
 	ck_assert_msg(w.status == wishes[_i].status, "%s: %s (%s)", wishes[_i].id, tn_status_name(w.status), w.reason);
-	if (tn_tunable_find(wishes[_i].id)->check) /* the remedy has it */
+	if (tn_tunable_find(wishes[_i].id)->check) /* in the remedy */
 		ck_assert_msg(strstr(w.reason, wishes[_i].value), "%s: %s", wishes[_i].id, w.reason);
 	else
 		ck_assert_str_eq(w.value, wishes[_i].value);
@@ -235,7 +235,10 @@ START_TEST(wishes_follow_from_the_host)
 }
 END_TEST
 
-/* The line that is to go is named; what a package ships is overridden, and where no file says it there is none to mend. */
+/*
+ * The advice names the line to remove. A line of a package is overridden. If no file sets the value there is nothing to
+ * remove.
+ */
 START_TEST(advice_names_the_line_that_sets_it)
 {
 	static const struct {
@@ -282,7 +285,7 @@ START_TEST(advice_names_the_line_of_the_boot_loader)
 }
 END_TEST
 
-/* What a file of the admin's says further in the same direction is not undone by ours at the next boot. */
+/* gputune's file must not undo at boot a local value that goes further in the same direction. */
 START_TEST(the_admins_file_is_not_outdone)
 {
 	gt_auto(tn_plan) *plan = NULL;
@@ -292,12 +295,12 @@ START_TEST(the_admins_file_is_not_outdone)
 	plan = box_plan(&b);
 	ck_assert_str_eq(box_item(plan, "vm.max_map_count", NULL)->wanted, "2000000");
 	ck_assert_str_eq(box_item(plan, "vm.swappiness", NULL)->wanted, "1");
-	ck_assert_str_eq(box_item(plan, "vm.dirty_ratio", NULL)->wanted, "10"); /* 0 says only that the bytes are in force */
+	ck_assert_str_eq(box_item(plan, "vm.dirty_ratio", NULL)->wanted, "10"); /* 0 only means that the other form is in force */
 	ck_assert_str_eq(box_item(plan, "net.core.rmem_max", NULL)->wanted, "67108864");
 }
 END_TEST
 
-/* The same where the file says it in the other form of the pair: ours would take its place at the next boot. */
+/* The same if the file sets the other form of the pair: gputune's file would replace it at boot. */
 START_TEST(the_admins_other_form_is_not_outdone)
 {
 	gt_auto(tn_plan) *plan = NULL;
@@ -323,7 +326,7 @@ START_TEST(the_admins_other_form_is_not_outdone)
 }
 END_TEST
 
-/* What the kernel would refuse, and what would run the host out of memory, is not taken over from a file. */
+/* A value from a file is not taken over if the kernel would refuse it or if it would exhaust memory. */
 START_TEST(a_files_harmful_value_is_not_applied)
 {
 	gt_auto(tn_plan) *plan = NULL;
@@ -342,7 +345,7 @@ START_TEST(a_files_harmful_value_is_not_applied)
 	ck_assert_msg(tn_plan_from_json(doc, &plan, &err) == 0, "%s", err.msg);
 	tn_plan_free(gt_take(plan));
 
-	/* nor from a profile, nor from a plan that a hand has changed */
+	/* nor from a profile, nor from a plan edited by hand */
 	box_remove(&b, "/etc/sysctl.d/10-site.conf");
 	box_put(&b, "/etc/gputune/profiles/site.conf", "[knobs]\nvm.min_free_kbytes = 400000000\n");
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, &err), 0);
@@ -362,8 +365,8 @@ START_TEST(a_files_harmful_value_is_not_applied)
 }
 END_TEST
 
-/* Raise-only and lower-only knobs are content with more, or less. */
-/* Asked for by a profile: what goes further already stays. */
+/* Raise-only and lower-only tunables accept values that go further. */
+/* Requested by a profile: a value that already goes further stays. */
 START_TEST(of_several_numbers_none_is_lowered)
 {
 	static const struct {
@@ -405,14 +408,14 @@ START_TEST(good_values_are_left)
 }
 END_TEST
 
-/* How much the pool takes, and where it is from. */
+/* Size of the huge page pool and its origin. */
 START_TEST(a_pool_of_huge_pages_is_told_by_their_size_and_by_who_set_it_aside)
 {
 	static const struct {
 		const char *cmdline, *pages;
 		int64_t page_bytes;
 		const char *says;
-		bool grub; /* the boot loader's word is to go */
+		bool grub; /* the kernel argument must be removed */
 	} cases[] = {
 		{ "quiet", "64", 2 << 20, "64 pages of 2.0 MiB (128 MiB)", false },
 		{ "quiet", "64", 0, "64 pages of 2.0 MiB (128 MiB)", false },
@@ -441,7 +444,7 @@ START_TEST(a_pool_of_huge_pages_is_told_by_their_size_and_by_who_set_it_aside)
 }
 END_TEST
 
-/* The sentence, where the host decides what is true of it. */
+/* Text that depends on the host. */
 static const struct {
 	const char *id;
 	struct facts f;

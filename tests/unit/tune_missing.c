@@ -15,7 +15,7 @@ static void move(const char *from, const char *to)
 	ck_assert_int_eq(rename(a, c), 0);
 }
 
-/* In a child, because a process that lives is not interrupted. */
+/* Runs in a child, because a living process has no interrupted transaction. */
 static void expect_left(const char *says)
 {
 	pid_t pid = fork();
@@ -31,7 +31,7 @@ static void expect_left(const char *says)
 	ck_assert_int_eq(st, 0);
 }
 
-/* The record keeps exactly the values that could not be put back. */
+/* The record contains exactly the values that could not be restored. */
 START_TEST(a_hidden_sys_is_a_failure_that_keeps_the_record)
 {
 	gt_autofree char *hidden = gt_xasprintf("%s/sys", b.dir), *text = NULL;

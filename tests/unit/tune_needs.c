@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What has to hold before a knob is turned: told with each knob, shown in the plan, looked at again by apply. */
+/* Preconditions of a tunable: listed with the tunable, shown in the plan, checked again by apply. */
 #include <string.h>
 #include "tests/unit/tune_stage.h"
 
@@ -22,7 +22,7 @@ START_TEST(every_knob_of_the_host_says_what_it_needs)
 }
 END_TEST
 
-/* Of a list: so many true, then false if that held it back, then null. */
+/* Of a list: this many true, then false if that one failed, then null. */
 static void check_list(const json_t *item)
 {
 	const char *state = gt_json_get_str(item, "status", ""), *id = gt_json_get_str(item, "knob", "");
@@ -71,7 +71,7 @@ START_TEST(the_plan_of_every_captured_host_says_what_holds)
 }
 END_TEST
 
-/* Between plan and apply. */
+/* Changes between plan and apply. */
 static const struct {
 	const char *knob, *before, *before_text, *path, *text, *says;
 } moved[] = {

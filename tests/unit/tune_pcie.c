@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What PCIe bridges and cards say in their configuration space, and the lines for the boot loader that follow from it, on captured
- * hosts to which such devices were added. */
+/*
+ * PCI configuration space of bridges and GPUs, and the kernel arguments that follow from it, on captured hosts with such
+ * devices added.
+ */
 #include <linux/pci_regs.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +29,10 @@ static void put_word(char *c, size_t at, unsigned v)
 	c[at + 1] = (char)(v >> 8);
 }
 
-/* PCI Express at 0x60 with the given device control, ACS at 0x100 with the given control; len as the reader may see. */
+/*
+ * PCI Express capability at 0x60 with the given device control, ACS at 0x100 with the given control; len: readable
+ * bytes.
+ */
 static void put_config(const char *path, unsigned devctl, unsigned acs, size_t len)
 {
 	char c[CONFIG] = { 0 };
@@ -59,7 +64,7 @@ static void add_bridge(const char *path, unsigned acs, size_t len)
 	box_link(&b, link, up);
 }
 
-/* Each GPU below a port of its own: all ports of one switch, or each a root port. */
+/* Each GPU below a port of its own: ports of one switch, or root ports. */
 static void add_bridges(bool below_switch, unsigned acs, size_t len)
 {
 	gt_auto(pr_host) *h = NULL;
@@ -93,14 +98,14 @@ START_TEST(switch_ports_that_redirect_are_named_to_root)
 	add_bridges(true, PCI_ACS_SV | PCI_ACS_RR, CONFIG);
 	plan = box_plan(&b);
 	i = box_item(plan, "pcie.acs", NULL);
-	ck_assert(gt_starts_with(i->reason, "8 of 8 switch ports redirect")); /* the root port above them does no harm */
+	ck_assert(gt_starts_with(i->reason, "8 of 8 switch ports redirect")); /* the root port above them is harmless */
 	ck_assert_ptr_nonnull(strstr(i->remedy, "setpci -s 0000:f2:01.0 ECAP_ACS+6.w=0:1d"));
 	ck_assert_ptr_nonnull(strstr(i->remedy, "disable_acs_redir=0000:f2:01.0\\;0000:f2:02.0"));
 	ck_assert_ptr_nonnull(strstr(i->remedy, "update-grub")); /* the text is complete */
 }
 END_TEST
 
-/* Between root ports all goes through the root complex anyway. */
+/* Between root ports all traffic passes the root complex anyway. */
 START_TEST(root_ports_may_redirect)
 {
 	gt_auto(tn_plan) *plan = NULL;
@@ -121,18 +126,18 @@ START_TEST(switch_ports_that_do_not_redirect_are_fine_and_unreadable_ones_unknow
 	for (int i = 1; i <= 8; i++) {
 		gt_autofree char *path = gt_xasprintf(UP_PORT "/0000:f2:0%d.0", i);
 
-		put_config(path, 0, PCI_ACS_RR, 64); /* what a user who is not root reads */
+		put_config(path, 0, PCI_ACS_RR, 64); /* readable without root */
 	}
 	blind = box_plan(&b);
 	ck_assert_int_eq(box_item(blind, "pcie.acs", NULL)->status, TN_NOT_APPLICABLE);
 	ck_assert_ptr_nonnull(strstr(box_item(blind, "pcie.acs", NULL)->reason, "only root can read"));
-	box_put(&b, "/.facts/acs", "0000:f2:01.0 0000\n0000:f2:02.0 001d\n"); /* what root has seen and a capture keeps */
+	box_put(&b, "/.facts/acs", "0000:f2:01.0 0000\n0000:f2:02.0 001d\n"); /* read by root and stored in a capture */
 	captured = box_plan(&b);
 	ck_assert(gt_starts_with(box_item(captured, "pcie.acs", NULL)->reason, "1 of 2 switch ports redirect"));
 }
 END_TEST
 
-/* One GPU beside a network card, which is not counted as RDMA until its driver is there; and groups that tell as much. */
+/* One GPU next to a network card, which counts as RDMA only with its driver; and groups that show the same. */
 START_TEST(what_gpuprobe_knows_of_acs_is_said_here_too)
 {
 	static const struct {
@@ -176,7 +181,7 @@ START_TEST(a_card_that_asks_for_little_at_once_is_reported)
 }
 END_TEST
 
-/* A list of capabilities that runs in a circle, one that points outside, a file of no length. */
+/* A cyclic list of capabilities, one that points outside, an empty file. */
 START_TEST(a_hostile_configuration_space_ends)
 {
 	gt_auto(tn_plan) *circle = NULL, *outside = NULL, *empty = NULL;

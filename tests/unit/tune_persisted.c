@@ -65,7 +65,7 @@ START_TEST(a_later_file_of_the_admin_is_seen_to_win)
 	text = gt_json_text(report);
 	ck_assert_ptr_nonnull(strstr(text, "/etc/sysctl.d/99-sysctl.conf:1 sets it to 61"));
 	json_decref(report);
-	/* also the other form of a pair takes its place */
+	/* the other form of a pair also replaces it */
 	box_put(&b, "/etc/sysctl.conf", "vm.dirty_bytes = 1048576\n");
 	ck_assert_int_eq(verify(), TN_EXIT_DRIFT);
 }
@@ -76,7 +76,7 @@ static void reboot(const char *id)
 	ck_assert_int_eq(tn_kernel_write(b.fs, BOOT_ID, id), 0);
 }
 
-/* Of two lines for one path systemd-tmpfiles takes the first (252: "Duplicate line for path, ignoring"). */
+/* Of two lines for one path systemd-tmpfiles uses the first (252: "Duplicate line for path, ignoring"). */
 START_TEST(an_earlier_file_of_tmpfiles_is_seen_to_win)
 {
 	const char *path = "/sys/kernel/mm/transparent_hugepage/defrag";
@@ -87,7 +87,7 @@ START_TEST(an_earlier_file_of_tmpfiles_is_seen_to_win)
 	gt_strv_add(&only, "thp.defrag");
 	box_put(&b, "/usr/lib/tmpfiles.d/95-late.conf", line);
 	apply(&(struct tn_plan_opts){ .only = &only }, true);
-	ck_assert_int_eq(verify(), 0); /* ours comes first */
+	ck_assert_int_eq(verify(), 0); /* gputune's line comes first */
 	box_put(&b, "/usr/lib/tmpfiles.d/50-early.conf", line);
 	ck_assert_int_eq(verify(), TN_EXIT_DRIFT);
 	box_put(&b, "/etc/tmpfiles.d/50-early.conf", "# masked by the admin\n");
@@ -102,7 +102,10 @@ START_TEST(an_earlier_file_of_tmpfiles_is_seen_to_win)
 }
 END_TEST
 
-/* Another path string is no duplicate: a pattern in a later file is written after ours, one in an earlier file before. */
+/*
+ * Another path string is no duplicate: a pattern in a later file is written after gputune's line, one in an earlier file
+ * before it.
+ */
 START_TEST(a_pattern_of_tmpfiles_wins_where_it_comes_later)
 {
 	static const struct {
@@ -163,13 +166,13 @@ START_TEST(after_a_reboot_what_was_not_kept_is_void)
 	apply(NULL, false);
 	reboot("another-boot");
 	ck_assert_int_eq(verify(), 0);
-	ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, "60"), 0); /* as the kernel would begin */
+	ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, "60"), 0); /* the kernel's initial value */
 	revert(0);
 	expect(SWAPPINESS, "60");
 }
 END_TEST
 
-/* What was applied for this boot only, and is in no file, is not missed there. */
+/* A value that was applied for this boot only is not expected in a file. */
 START_TEST(what_was_never_kept_is_not_lost_at_boot)
 {
 	gt_auto_strv first = { 0 }, second = { 0 };
@@ -184,7 +187,10 @@ START_TEST(what_was_never_kept_is_not_lost_at_boot)
 }
 END_TEST
 
-/* A file holds all that was held when it was written, also what an earlier transaction had not kept. */
+/*
+ * A file contains all values that were applied when it was written, also those of earlier transactions that were not
+ * persisted.
+ */
 START_TEST(what_a_later_file_keeps_is_held_after_the_reboot)
 {
 	gt_auto_strv first = { 0 }, second = { 0 }, third = { 0 };
@@ -209,7 +215,7 @@ END_TEST
 START_TEST(after_a_reboot_files_go_and_values_are_pending)
 {
 	apply(NULL, true);
-	reboot("another-boot"); /* values in the tree stay: our files set them again */
+	reboot("another-boot"); /* values in the tree stay: gputune's files set them again */
 	ck_assert_int_eq(verify(), 0);
 	revert(TN_EXIT_PENDING);
 	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
@@ -227,7 +233,7 @@ static int keep(const struct tn_plan *plan)
 	return tn_apply(b.fs, plan, &(struct tn_apply_opts){ .persist = true }, NULL, &err);
 }
 
-/* Set by hand it holds until the next boot only: --persist keeps it as it is, and going back leaves it. */
+/* A value set by hand holds until the next boot. --persist keeps it, and revert leaves it. */
 START_TEST(what_holds_by_hand_is_kept_too)
 {
 	gt_autofree char *text = NULL, *by_hand = NULL, *now = NULL;
@@ -240,9 +246,9 @@ START_TEST(what_holds_by_hand_is_kept_too)
 	gt_strv_add(&vm, "vm.dirty_ratio");
 	gt_strv_add(&disks, "block.");
 	ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, "10"), 0);
-	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/max_map_count", "1048576"), 0); /* more than is wanted */
+	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/max_map_count", "1048576"), 0); /* beyond the desired value */
 	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/dirty_ratio", "10"), 0);
-	box_put(&b, "/etc/sysctl.d/50-site.conf", "vm.dirty_ratio = 10\n"); /* will be so without us */
+	box_put(&b, "/etc/sysctl.d/50-site.conf", "vm.dirty_ratio = 10\n"); /* set at boot without gputune */
 	by_hand = box_picture(&b);
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &vm }, &plan, &err), 0);
 	ck_assert_uint_eq(tn_plan_changes(plan), 0);
@@ -252,12 +258,12 @@ START_TEST(what_holds_by_hand_is_kept_too)
 	ck_assert_ptr_nonnull(strstr(text, "\nvm.swappiness = 10\nvm.max_map_count = 1048576\n"));
 	ck_assert_ptr_null(strstr(text, "vm.dirty_ratio"));
 	ck_assert_int_eq(verify(), 0);
-	apply(&(struct tn_plan_opts){ .only = &vm }, true); /* nothing more to keep */
+	apply(&(struct tn_plan_opts){ .only = &vm }, true); /* nothing more to persist */
 	revert(0);
 	now = box_picture(&b);
 	ck_assert_str_eq(now, by_hand);
 	ck_assert(!box_has_journal(&b));
-	/* a power cut in the middle: it is as it was, and nothing waits for a boot */
+	/* a power cut in the middle: the old state, and nothing waits for a boot */
 	if (!fork()) {
 		gt_fs_fault(b.fs, 7, GT_FS_KILL, false);
 		_exit(keep(plan));
@@ -271,7 +277,7 @@ START_TEST(what_holds_by_hand_is_kept_too)
 	ck_assert_int_eq(verify(), 0);
 	tn_plan_free(gt_take(plan));
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &vm }, &plan, &err), 0);
-	/* from a document, and not if it has moved since */
+	/* from a document, and not if the value has changed since */
 	ck_assert_msg(tn_plan_from_json(doc, &saved, &err) == 0, "%s", err.msg);
 	ck_assert_int_eq(keep(saved), 0);
 	ck_assert(gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
@@ -284,7 +290,7 @@ START_TEST(what_holds_by_hand_is_kept_too)
 	ck_assert_int_lt(keep(saved), 0);
 	ck_assert_msg(err.exit_status == TN_EXIT_REFUSED && strstr(err.msg, "vm.swappiness is 11 now"), "%s", err.msg);
 	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
-	/* what is by choice only and was not chosen is nobody's to keep */
+	/* an optional tunable that was not selected is not persisted */
 	ck_assert_int_eq(tn_kernel_write(b.fs, "/sys/block/sda/queue/read_ahead_kb", "8192"), 0);
 	ck_assert_int_eq(tn_kernel_write(b.fs, "/sys/block/nvme0n1/queue/read_ahead_kb", "4096"), 0);
 	tn_plan_free(gt_take(plan));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan as a document, bad plans, profiles. */
+/* The plan as a document, invalid plans, profiles. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ START_TEST(a_plan_comes_back_from_its_document)
 }
 END_TEST
 
-/* What is put into the first change of a good plan, and what the refusal must say. */
+/* Text to insert into the first change of a valid plan, and the expected refusal. */
 static const struct {
 	const char *key, *value, *says;
 } hostile[] = {
@@ -131,7 +131,7 @@ START_TEST(a_plan_of_another_host_or_of_earlier_is_refused)
 }
 END_TEST
 
-/* A disk's name and an interrupt's number may be another device's after a reboot; a sysctl is what it was. */
+/* A disk's name and an interrupt's number may belong to another device after a reboot; a sysctl does not change. */
 START_TEST(a_plan_from_before_the_reboot_touches_no_device_that_may_have_moved)
 {
 	static const char *const names[][2] = { { "block.", "block.scheduler:nvme0n1: the host was restarted" }, { "vm.", NULL } };
@@ -157,7 +157,7 @@ START_TEST(opt_in_knobs_wait_to_be_asked)
 	gt_auto_strv only = { 0 }, skip = { 0 };
 
 	gt_strv_add(&only, "block.");
-	gt_strv_add(&only, "block.read_ahead"); /* to look at a family is not to choose what is in it */
+	gt_strv_add(&only, "block.read_ahead"); /* selecting a family does not select its optional tunables */
 	gt_strv_add(&only, "kernel.");
 	gt_strv_add(&skip, "block.scheduler");
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, NULL, &plan, &err), 0);
@@ -194,8 +194,7 @@ START_TEST(a_later_file_is_a_conflict_and_an_earlier_one_decides_the_boot)
 }
 END_TEST
 
-/* ---- profiles
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- profiles ----------------------------------------------------------------------------------------------------- */
 
 static const struct {
 	const char *text, *says;
@@ -248,7 +247,7 @@ START_TEST(an_admins_profile_inherits_and_overrides)
 	ck_assert_int_eq(box_item(plan, "thp.enabled", NULL)->status, TN_CHANGE);
 	ck_assert_int_eq(box_item(plan, "kernel.numa_balancing", NULL)->status, TN_CHANGE);
 	ck_assert_int_eq(box_item(plan, "block.read_ahead", "sda")->status, TN_CHANGE);
-	/* its own lines win wherever they stand */
+	/* its own lines win at any position */
 	box_put(&b, "/etc/gputune/profiles/first.conf",
 		"[knobs]\nblock.read_ahead = off\nvm.swappiness = 7\n[profile]\nsummary = ours\ninherit = site\n");
 	tn_plan_free(gt_take(plan));
@@ -258,7 +257,7 @@ START_TEST(an_admins_profile_inherits_and_overrides)
 	ck_assert_int_eq(box_item(plan, "vm.dirty_ratio", NULL)->status, TN_SKIPPED); /* and the grandparent's */
 	tn_plan_free(gt_take(plan));
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, &err), 0);
-	/* a family does not bring back what the profile leaves alone, a name does */
+	/* a family does not restore what the profile leaves alone, a name does */
 	gt_strv_add(&only, "vm.");
 	tn_plan_free(gt_take(plan));
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site", .only = &only }, &plan, &err), 0);
@@ -267,7 +266,7 @@ START_TEST(an_admins_profile_inherits_and_overrides)
 	tn_plan_free(gt_take(plan));
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site", .only = &only }, &plan, &err), 0);
 	ck_assert_int_eq(box_item(plan, "vm.dirty_ratio", NULL)->status, TN_CHANGE);
-	/* of the same name as one that is built in: the admin's counts */
+	/* the same name as a built-in profile: the local one is used */
 	box_put(&b, "/etc/gputune/profiles/default.conf", "[knobs]\nvm.dirty_background_ratio = off\n");
 	tn_plan_free(gt_take(plan));
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, NULL, &plan, &err), 0);

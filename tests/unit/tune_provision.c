@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Provisioning: versions in dpkg's order, what apt prints, and what must stay because others use it. */
+/* Provisioning: version order of dpkg, output of apt, and packages that must stay because others use them. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ static int sign(int x)
 	return (x > 0) - (x < 0);
 }
 
-/* In rising order, by dpkg --compare-versions; each is compared with each. */
+/* In rising order by dpkg --compare-versions; each pair is compared. */
 static const char *const rising[] = {
 	"0~~", "0~", "0", "0.0~rc1-1", "0.9", "1.0~rc1-1", "1.0~rc1-1+b1", "1.0-1~bpo12+1", "1.0-1", "1.0-1+b1", "1.0-1+deb12u1",
 	"1.0-1.1", "1.0-2", "1.0-10", "1.0+dfsg-1", "1.0.1-1", "1.9-1", "1.10-1", "535.216.03-2~bpo12+1", "535.261.03-1",
@@ -33,7 +33,7 @@ START_TEST(versions_are_in_dpkgs_order)
 }
 END_TEST
 
-/* The table above, asked of dpkg itself where it is there. */
+/* Compares the table with dpkg itself, if it is installed. */
 START_TEST(dpkg_agrees)
 {
 	if (access("/usr/bin/dpkg", X_OK))
@@ -95,11 +95,13 @@ START_TEST(the_version_that_the_pins_choose_is_asked_for_where_it_is_not_there)
 }
 END_TEST
 
-/* ---- what stays -------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- packages that stay ----------------------------------------------------------------------------------------------
+ */
 
 #define PACKAGE(name, more) "Package: " name "\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1\n" more "\n\n"
 static const char *const kept[][4] = {
-	/* packages of others, ours (each in the record), the one asked for, its reason; NULL: it may go */
+	/* other packages, recorded packages, the requested one, the reason; NULL: it may be removed */
 	{PACKAGE("app", "Depends: libx (>= 1), libc"), PACKAGE("libx", ""), "libx", "app depends on it"},
 	{PACKAGE("app", "Pre-Depends: libx:any"), PACKAGE("libx", ""), "libx", "app depends on it"},
 	{PACKAGE("app", "Depends: liby | libx"), PACKAGE("libx", ""), "libx", "app depends on it"},
@@ -149,7 +151,7 @@ START_TEST(what_others_use_stays)
 }
 END_TEST
 
-/* What was interrupted was asked for by nobody: only what others depend on stays. */
+/* Nobody requested the packages of an interrupted installation: only dependencies of others stay. */
 START_TEST(an_open_record_asks_for_no_marks)
 {
 	struct tn_record record = {.state = TN_RECORD_OPEN};
@@ -196,7 +198,7 @@ START_TEST(the_record_comes_back_and_goes_when_it_is_empty)
 }
 END_TEST
 
-/* As dpkg would be: it writes when nobody reads any more, and has to come to its end. */
+/* Writes without a reader, like dpkg, and must terminate. */
 START_TEST(what_installs_comes_to_its_end_when_we_are_killed)
 {
 	char dir[] = "/tmp/check-outlive.XXXXXX", end[8] = "";
@@ -217,7 +219,7 @@ START_TEST(what_installs_comes_to_its_end_when_we_are_killed)
 
 		_exit(gt_spawn(&s, NULL) != 0);
 	}
-	fd_go = open(go, O_WRONLY | O_CLOEXEC); /* it waits for us now */
+	fd_go = open(go, O_WRONLY | O_CLOEXEC); /* it waits for its reader now */
 	ck_assert_int_ge(fd_go, 0);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);

@@ -4,14 +4,14 @@
 #include <unistd.h>
 #include "tests/unit/tune_launch.h"
 
-/* Whether a list of one GPU is this rank's alone says the environment of what started it. */
+/* The environment of the launcher shows whether a list of one GPU belongs to this rank only. */
 static const struct {
 	const char *launcher, *env[4], *cpus;
 } own_cases[] = {
 	{ "X=1", { "CUDA_VISIBLE_DEVICES=0", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=8" }, "0-3,32-35" },
 	{ "X=1", { "CUDA_VISIBLE_DEVICES=1", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8" }, "4-7,36-39" },
 	{ "CUDA_VISIBLE_DEVICES=0,1,2", { "CUDA_VISIBLE_DEVICES=1", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "8-15,40-47" },
-	{ "X=1", { "CUDA_VISIBLE_DEVICES=5", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=8" }, "20-23,52-55" }, /* not in turn */
+	{ "X=1", { "CUDA_VISIBLE_DEVICES=5", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=8" }, "20-23,52-55" }, /* not round robin */
 	{ "CUDA_VISIBLE_DEVICES=1", { "CUDA_VISIBLE_DEVICES=1", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=8" }, "2-3,34-35" },
 	{ "X=1", { "CUDA_VISIBLE_DEVICES=0,1", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "8-15,40-47" },
 };
@@ -28,7 +28,7 @@ START_TEST(a_gpu_is_a_ranks_own_where_its_launcher_did_not_have_it)
 	box_open(&b, "server-8gpu");
 	box_put(&b, environment, own_cases[_i].launcher);
 	ck_assert_int_eq(pr_host_discover(b.fs, &(struct pr_discover_opts){ .no_nvml = true }, &h, NULL), 0);
-	h->live = true; /* its processes are looked at */
+	h->live = true; /* its processes are examined */
 	gt_strv_add(&only, "run.affinity");
 	ck_assert_int_eq(tn_run_make(b.fs, h, &o, &r, NULL), 0);
 	cpus = gt_set_format(&r->cpus);
@@ -62,24 +62,26 @@ START_TEST(a_gpu_is_known_by_its_uuid_too)
 }
 END_TEST
 
-/* GPUs of two models, on two nodes, where CUDA's own order is not the bus's: a number is followed only where it is known which
- * order it counts in. */
+/*
+ * GPUs of two models on two nodes, where CUDA's order differs from the bus order: a number is used only if its order is
+ * known.
+ */
 static const struct {
 	const char *gpus, *env[3];
-	const char *cpus, *order; /* cpus "": nothing is bound; order NULL: not set by us, "kept": the user's */
+	const char *cpus, *order; /* cpus "": not bound; order NULL: not set by gputune, "kept": set by the user */
 	const char *why;
 } order_cases[] = {
 	{ "6", { NULL }, "16-31,48-63", "PCI_BUS_ID", NULL },
-	{ "6", { "CUDA_VISIBLE_DEVICES=0" }, "16-31,48-63", "PCI_BUS_ID", NULL }, /* the option's numbers are nvidia-smi's */
+	{ "6", { "CUDA_VISIBLE_DEVICES=0" }, "16-31,48-63", "PCI_BUS_ID", NULL }, /* the option uses nvidia-smi's numbers */
 	{ "6", { "CUDA_DEVICE_ORDER=PCI_BUS_ID" }, "16-31,48-63", "kept", NULL },
-	{ "6", { "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "16-31,48-63", "PCI_BUS_ID", NULL }, /* as the option promises */
+	{ "6", { "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "16-31,48-63", "PCI_BUS_ID", NULL }, /* as documented for the option */
 	{ NULL, { "CUDA_VISIBLE_DEVICES=6", "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "", "kept", "CUDA_DEVICE_ORDER is FASTEST_FIRST" },
 	{ "GPU-aaaa", { "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "16-31,48-63", "kept", NULL }, /* a name is exact */
 	{ NULL, { "CUDA_VISIBLE_DEVICES=6" }, "", NULL, "in CUDA's own order" },
 	{ NULL, { "CUDA_VISIBLE_DEVICES=6", "CUDA_DEVICE_ORDER=PCI_BUS_ID" }, "16-31,48-63", "kept", NULL },
 	{ NULL, { "CUDA_VISIBLE_DEVICES=6", "CUDA_DEVICE_ORDER=" }, "", NULL, "in CUDA's own order" },
 	{ NULL, { "CUDA_VISIBLE_DEVICES=GPU-aaaa" }, "16-31,48-63", "PCI_BUS_ID", NULL },
-	{ NULL, { "LOCAL_RANK=6", "LOCAL_WORLD_SIZE=7" }, "26-31,58-63", "PCI_BUS_ID", NULL }, /* counted as we then have it */
+	{ NULL, { "LOCAL_RANK=6", "LOCAL_WORLD_SIZE=7" }, "26-31,58-63", "PCI_BUS_ID", NULL }, /* numbered as after the change */
 };
 
 START_TEST(a_number_is_followed_only_in_a_known_order)
@@ -114,7 +116,7 @@ END_TEST
 #define DENY(N) "deny /dev/nvidia" N " EPERM\n"
 
 static const struct {
-	const char *name, *more, *env, *cpus; /* cpus "": nothing is bound */
+	const char *name, *more, *env, *cpus; /* cpus "": not bound */
 } kept_cases[] = {
 	{ "all are given", "file /dev/nvidia0\nfile /dev/nvidia1\nfile /dev/nvidia2\nfile /dev/nvidia3\nfile /dev/nvidia4\n"
 			   "file /dev/nvidia5\nfile /dev/nvidia6\nfile /dev/nvidia7\n" ALL_MINORS,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rank of how many, and which GPU under which number: CPUs and memory follow from it, or nothing is guessed. */
+/* Rank, number of ranks, and the rank's GPU number: CPUs and memory follow from them, or nothing is guessed. */
 #include <stdlib.h>
 #include <string.h>
 #include "tests/unit/tune_launch.h"
@@ -15,33 +15,33 @@ static const struct {
 	{ "cpu-server", { "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "4-7,12-15", "1", "4" },
 	{ "cpu-server", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=3" }, "0-1,8-9", "0", "2" },
 	{ "cpu-server", { "LOCAL_RANK=20", "LOCAL_WORLD_SIZE=32" }, "4,12", "1", "1" },
-	{ "cpu-server", { "LOCAL_RANK=9", "LOCAL_WORLD_SIZE=2" }, "0-15", "", "8" }, /* nonsense is not followed */
-	{ "server-8gpu", { NULL }, "", "", "4" }, /* eight GPUs on two nodes: nothing is bound, a process for each may start */
+	{ "cpu-server", { "LOCAL_RANK=9", "LOCAL_WORLD_SIZE=2" }, "0-15", "", "8" }, /* invalid values are ignored */
+	{ "server-8gpu", { NULL }, "", "", "4" }, /* eight GPUs on two nodes: not bound, one process per GPU may start */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6" }, "16-31,48-63", "1", "16" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=0,1" }, "0-15,32-47", "0", "8" },
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=0,6" }, "", "", "16" }, /* at two nodes */
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=0,6" }, "", "", "16" }, /* on two nodes */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=0,1", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=1" }, "0-15,32-47", "0", "8" },
 	{ "server-8gpu", { "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=1" }, "", "", "4" }, /* one task with all GPUs */
-	/* each of two tasks has four GPUs of its own, and may start a process for each */
+	/* each of two tasks has four GPUs and may start a process for each */
 	{ "server-8gpu",
 	  { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=2", "SLURM_GPUS_PER_TASK=4", "CUDA_VISIBLE_DEVICES=4,5,6,7" },
 	  "24-31,56-63", "1", "2" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=" }, "0-63", "", "32" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=8" }, "", "", "32" },
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=-1" }, "0-63", "", "32" }, /* none is meant */
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=-1" }, "0-63", "", "32" }, /* no GPU is selected */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=NoDevFiles", "LOCAL_RANK=3", "LOCAL_WORLD_SIZE=8" }, "12-15,44-47", "0", "4" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=MIG-1" }, "", "", "32" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,-1,0" }, "16-31,48-63", "1", "16" }, /* CUDA stops at -1 */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,-1,0", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "", "", "16" },
-	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,6" }, "", "", "32" }, /* twice: no GPU is left */
+	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,6" }, "", "", "32" }, /* duplicate: no GPU is left */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=4,0", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "0-15,32-47", "0", "16" },
 	{ "server-8gpu", { "SLURM_LOCALID=5", "SLURM_STEP_TASKS_PER_NODE=8(x2)" }, "20-23,52-55", "1", "4" },
-	/* 8 tasks on the first host and 4 on the second, and the other way round: each has its own list of GPUs */
+	/* 8 tasks on the first host and 4 on the second, and vice versa: each has its own list of GPUs */
 	{ "server-8gpu", { "SLURM_LOCALID=3", "SLURM_STEP_TASKS_PER_NODE=8,4", "SLURM_NODEID=1" }, "12-15,44-47", "0", "4" },
 	{ "cpu-server", { "SLURM_LOCALID=3", "SLURM_STEP_TASKS_PER_NODE=8,4", "SLURM_NODEID=1" }, "6-7,14-15", "1", "2" },
 	{ "cpu-server", { "SLURM_LOCALID=7", "SLURM_STEP_TASKS_PER_NODE=4(x2),8", "SLURM_NODEID=2" }, "7,15", "1", "1" },
 	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4(x2),2", "SLURM_NODEID=1" }, "2-3,10-11", "0", "2" },
-	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4,2" }, "0-15", "", "8" }, /* which host is not said */
+	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4,2" }, "0-15", "", "8" }, /* unknown host */
 	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4(x2", "SLURM_NODEID=0" }, "0-15", "", "8" },
 	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=4,2", "SLURM_NODEID=2" }, "0-15", "", "8" },
 	{ "cpu-server", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=2(x4)", "SLURM_NODEID=3" }, "4-7,12-15", "1", "4" },
@@ -50,32 +50,32 @@ static const struct {
 	{ "cpu-server", { "HOROVOD_LOCAL_RANK=1", "HOROVOD_LOCAL_SIZE=2" }, "4-7,12-15", "1", "4" },
 	{ "server-8gpu", { "OMPI_COMM_WORLD_LOCAL_RANK=7", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, "28-31,60-63", "1", "4" },
 	{ "server-8gpu", { "MPI_LOCALRANKID=0", "MPI_LOCALNRANKS=8" }, "0-3,32-35", "0", "4" },
-	/* each rank sees a GPU of its own: that one's node is shared with the ranks of its other GPUs, not with all of them */
+	/* each rank sees one GPU: the ranks of its node's other GPUs share the node, not all ranks */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=5", "SLURM_LOCALID=5", "SLURM_STEP_TASKS_PER_NODE=8", "SLURM_GPUS_PER_TASK=1" },
 	  "20-23,52-55", "1", "4" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=5", "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=8", "SLURM_GPUS_PER_TASK=1" },
 	  "20-23,52-55", "1", "4" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=1", "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=2", "SLURM_GPUS_PER_TASK=1" },
 	  "8-15,40-47", "0", "8" },
-	/* or, as far as can be told, it is one for all of them */
+	/* or, as far as the environment shows, one GPU for all of them */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=5", "LOCAL_RANK=3", "LOCAL_WORLD_SIZE=8" }, "22-23,54-55", "1", "2" },
 	{ "vfio-all", { NULL }, "0-63", "", "32" }, /* set aside for virtual machines */
 	{ "server-8gpu", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=8" }, "0-3,32-35", "0", "4" },
 	{ "server-8gpu", { "LOCAL_RANK=5", "LOCAL_WORLD_SIZE=8" }, "20-23,52-55", "1", "4" },
-	/* uneven nodes of 10, 8 and 8 cores: whole nodes where the ranks divide into them, even shares where they would not */
+	/* uneven nodes of 10, 8 and 8 cores: whole nodes if the ranks divide into them, otherwise even shares */
 	{ "xeon-uneven-snc", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=3" }, "0-9,26-35", "0", "10" },
 	{ "xeon-uneven-snc", { "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=3" }, "10-17,36-43", "1", "8" },
 	{ "xeon-uneven-snc", { "LOCAL_RANK=2", "LOCAL_WORLD_SIZE=3" }, "18-25,44-51", "2", "8" },
 	{ "xeon-uneven-snc", { "LOCAL_RANK=6", "LOCAL_WORLD_SIZE=7" }, "22-25,48-51", "2", "4" },
 	{ "xeon-uneven-snc", { "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "13-25,39-51", "", "13" },
 	{ "epyc-nps4", { "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=4" }, "16-31,80-95", "", "16" },
-	/* numbers that take turns between the nodes */
+	/* numbers that alternate between the nodes */
 	{ "interleaved-ids", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=2" },
 	  "0,2,4,6,8,10,12,14,16,18,20,22,24,26,28,30", "0", "8" },
 	{ "interleaved-ids", { "LOCAL_RANK=2", "LOCAL_WORLD_SIZE=4" }, "1,3,5,7,17,19,21,23", "1", "4" },
 	{ "interleaved-ids", { "LOCAL_RANK=2", "LOCAL_WORLD_SIZE=3" }, "1,3,5,7,9,11,13,15,17,19,21,23,25,27,29,31", "1", "8" },
 	{ "container-cpuset", { NULL }, "16-19,48-51", "1", "4" },
-	{ "gpu-lost-and-narrow", { NULL }, "", "", "16" }, /* the GPU's node is not known: no guess */
+	{ "gpu-lost-and-narrow", { NULL }, "", "", "16" }, /* the GPU's node is unknown: no guess */
 	{ "cpuless-node", { NULL }, "0-7", "0", "8" },
 };
 
@@ -92,7 +92,7 @@ START_TEST(cpus_memory_and_threads_follow_from_the_host)
 }
 END_TEST
 
-/* Between them the ranks have every core, and no two ranks the same one. */
+/* The ranks together have every core, and no two ranks share one. */
 START_TEST(ranks_share_out_the_cores)
 {
 	gt_auto(pr_host) *h = NULL;
@@ -123,8 +123,10 @@ START_TEST(ranks_share_out_the_cores)
 }
 END_TEST
 
-/* A launcher is not bound to the first GPU's node, and does not give each of its ranks all the threads. How many ranks: on a host
- * of 8 GPUs, 32 cores and 64 CPUs; 0: no launcher, which may start one for each GPU; -1: not said. */
+/*
+ * A launcher is not bound to the first GPU's node, and its ranks do not each get all threads. Number of ranks on a host
+ * of 8 GPUs, 32 cores and 64 CPUs; 0: no launcher, which may start one process per GPU; -1: not specified.
+ */
 static const struct {
 	const char *words, *env;
 	int ranks;
@@ -210,7 +212,7 @@ START_TEST(a_launcher_is_left_free)
 }
 END_TEST
 
-/* NCCL's interfaces are a matter of jobs on several hosts: also where it is the command that says so. */
+/* NCCL's interfaces matter for jobs on several hosts only, also if the command line shows that. */
 static const struct {
 	const char *words, *env;
 	bool several;
@@ -254,9 +256,9 @@ START_TEST(a_launcher_that_names_several_hosts_is_heard)
 }
 END_TEST
 
-/* Files that launchers read by themselves, and this does not: it sets no number where one is there. */
+/* Launchers read these files, gputune does not: it sets no number if one exists. */
 static const struct {
-	const char *file, *program, *more; /* more: an option that says the number all the same */
+	const char *file, *program, *more; /* more: an option that sets the number anyway */
 	const char *env[3];
 } configured_cases[] = {
 	{ "/job/hostfile", "deepspeed", "--num_gpus=2", { "HOME=/ann" } },
@@ -290,7 +292,7 @@ START_TEST(a_launchers_own_file_is_not_guessed_at)
 }
 END_TEST
 
-/* Where the number of ranks is not said, what the user has set is kept all the same. */
+/* Without a number of ranks the user's value is still kept. */
 START_TEST(an_unsaid_number_of_ranks_changes_nothing)
 {
 	char *argv[] = { "mpirun", "./train", NULL }, *env[] = { "OMP_NUM_THREADS=3", NULL };
@@ -306,7 +308,7 @@ END_TEST
 #define OMPI_BINDS "OMPI_MCA_orte_bound_at_launch=1"
 #define OMPI(TASKS) "OMPI_COMM_WORLD_LOCAL_RANK=1", "OMPI_COMM_WORLD_LOCAL_SIZE=" TASKS
 static const struct {
-	const char *name, *host, *allowed, *cpuset; /* cpuset NULL: not known */
+	const char *name, *host, *allowed, *cpuset; /* cpuset NULL: unknown */
 	const char *env[5];
 	const char *cpus, *nodes, *threads, *by; /* by NULL: not bound, cpus is a share */
 } bound_cases[] = {
@@ -366,25 +368,25 @@ START_TEST(what_the_launcher_has_bound_is_not_cut_again)
 }
 END_TEST
 
-/* Time and memory that the control group gives are given to all ranks together. */
+/* CPU time and memory limits of the control group apply to all ranks together. */
 static const struct {
-	const char *host, *quota, *limit; /* of the control group; NULL: as the fixture has it */
+	const char *host, *quota, *limit; /* of the control group; NULL: as in the fixture */
 	unsigned ranks;
-	const char *launches, *threads, *tunables; /* tunables NULL: not looked at; "": none */
+	const char *launches, *threads, *tunables; /* tunables NULL: not checked; "": none */
 } group_cases[] = {
 	{ "container-cpuset", NULL, NULL, 0, NULL, "4", NULL },
 	{ "container-cpuset", NULL, NULL, 2, NULL, "2", NULL },
 	{ "container-cpuset", "200000 100000\n", NULL, 0, NULL, "2", NULL },
 	{ "container-cpuset", "200000 100000\n", NULL, 2, NULL, "1", NULL },
 	{ "container-cpuset", "200000 100000\n", NULL, 3, NULL, "1", NULL },
-	{ "container-cpuset", "600000 100000\n", NULL, 2, NULL, "2", NULL }, /* there are only four cores */
+	{ "container-cpuset", "600000 100000\n", NULL, 2, NULL, "2", NULL }, /* only four cores exist */
 	{ "container-cpuset", NULL, NULL, 0, "--nproc-per-node=2", "2", NULL },
 	{ "container-cpuset", "300000 100000\n", NULL, 0, "--nproc-per-node=2", "1", NULL },
 	{ "cpu-server", NULL, NULL, 0, NULL, "8", "17179869184:68719476736" },
 	{ "cpu-server", NULL, NULL, 8, NULL, "1", "2147483648:8589934592" },
 	{ "cpu-server", NULL, NULL, 0, "--nproc-per-node=8", "1", "2147483648:8589934592" },
-	{ "cpu-server", NULL, "17179869184\n", 4, NULL, "2", "1073741824:2147483648" }, /* of a limit half */
-	{ "cpu-server", NULL, "17179869184\n", 16, NULL, "1", "" }, /* 1 GiB each: none is kept */
+	{ "cpu-server", NULL, "17179869184\n", 4, NULL, "2", "1073741824:2147483648" }, /* half of the limit */
+	{ "cpu-server", NULL, "17179869184\n", 16, NULL, "1", "" }, /* 1 GiB each: nothing is kept */
 };
 
 START_TEST(a_quota_and_memory_are_shared_by_the_ranks)
@@ -420,7 +422,7 @@ START_TEST(a_quota_and_memory_are_shared_by_the_ranks)
 }
 END_TEST
 
-/* The ranks are its to start, on one node as on several, and in a batch script it is not one of them. */
+/* The program starts the ranks itself, on one node or several. In a batch script it is not one of them. */
 static const struct {
 	const char *host, *env[4];
 	const char *cpus, *threads;
@@ -430,7 +432,7 @@ static const struct {
 	{ "data-sets", { "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=1(x2)", "SLURM_NODEID=1" }, "0-7", "2" },
 	{ "data-sets", { "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=2" }, "0-7", "1" }, /* srun starts two of them */
 	{ "offline-cpus", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=2" }, "0,2,4,6-7", "1" },
-	{ "hybrid-laptop", { NULL }, "0-7", "2" }, /* without the small cores, for it too */
+	{ "hybrid-laptop", { NULL }, "0-7", "2" }, /* without the small cores, also for it */
 	{ "cpu-server", { "SLURM_LOCALID=0", "SLURM_NTASKS_PER_NODE=2" }, "", "4" },
 	{ "cpu-server", { "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=2" }, "", "2" },
 };
@@ -468,7 +470,7 @@ static const struct {
 	{ { "PMI_SIZE=16", "MPI_LOCALNRANKS=8" }, true },
 	{ { "WORLD_SIZE=16", "LOCAL_SIZE=8" }, true },
 	{ { "WORLD_SIZE=16", "LOCAL_WORLD_SIZE=8" }, true },
-	{ { "WORLD_SIZE=16" }, false }, /* of how many hosts is not said */
+	{ { "WORLD_SIZE=16" }, false }, /* unknown number of hosts */
 };
 
 START_TEST(a_job_on_several_hosts_is_known_by_its_launcher)

@@ -81,7 +81,7 @@ END_TEST
 
 static const char *const extremes[] = { "-1", "0", "1", "2147483648", "9223372036854775808", "18446744073709551615" };
 
-/* Every knob that is written, with those extremes that do not endanger a host with 512 GiB: all others are refused. */
+/* Every written tunable, with those extremes that do not endanger a host with 512 GiB: all others are refused. */
 static const struct {
 	const char *id, *harmless;
 } accepted[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The launcher: right on every captured host, respectful of what the user has set. */
+/* The launcher is right on every captured host and keeps values that the user set. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/mempolicy.h>
@@ -71,12 +71,12 @@ START_TEST(the_users_memory_policy_is_kept)
 }
 END_TEST
 
-/* They are two words about one thing, and the CPUs follow from the option. */
+/* Two options with one meaning; the CPUs follow from the option. */
 static const struct {
 	const char *host, *env, *name, *value; /* value NULL: skipped */
 } gpu_cases[] = {
 	{ "server-8gpu", "X=1", "CUDA_DEVICE_ORDER", "PCI_BUS_ID" },
-	{ "server-8gpu", "CUDA_VISIBLE_DEVICES=1", "CUDA_DEVICE_ORDER", "PCI_BUS_ID" }, /* all alike: nothing moves */
+	{ "server-8gpu", "CUDA_VISIBLE_DEVICES=1", "CUDA_DEVICE_ORDER", "PCI_BUS_ID" }, /* all equal: nothing changes */
 	{ "nouveau", "X=1", "CUDA_DEVICE_ORDER", NULL },
 	{ "cpu-server", "X=1", "CUDA_DEVICE_ORDER", NULL },
 	{ "server-8gpu", "X=1", "PYTORCH_CUDA_ALLOC_CONF", NULL },
@@ -84,7 +84,7 @@ static const struct {
 	{ "server-8gpu", "SLURM_NNODES=4", "NCCL_SOCKET_IFNAME", "^lo,docker,virbr,br-" },
 	{ "server-8gpu", "SLURM_STEP_NUM_NODES=1", "NCCL_SOCKET_IFNAME", NULL },
 	{ "server-8gpu", "OMP_WAIT_POLICY=active", "GOMP_SPINCOUNT", NULL },
-	{ "server-8gpu", "OMP_WAIT_POLICY=", "GOMP_SPINCOUNT", "3000" }, /* empty says nothing */
+	{ "server-8gpu", "OMP_WAIT_POLICY=", "GOMP_SPINCOUNT", "3000" }, /* an empty value is ignored */
 	{ "server-8gpu", "NCCL_SOCKET_IFNAME=", "NCCL_SOCKET_IFNAME", NULL },
 	{ "server-8gpu", "X=1", "GOMP_SPINCOUNT", "3000" },
 	{ "container-cpuset", "X=1", "GOMP_SPINCOUNT", "1000" }, /* a quota */
@@ -109,7 +109,10 @@ START_TEST(variables_of_gpus_and_waiting_follow_from_host_and_job)
 }
 END_TEST
 
-/* A bridge upon a device of the host is its way out. NCCL takes beginnings of names, so that the others are then named. */
+/*
+ * A bridge over a device of the host is its route to the network. NCCL matches prefixes of names, so then the other
+ * interfaces are listed.
+ */
 START_TEST(a_bridge_that_leads_out_is_left_to_nccl)
 {
 	char *env[] = { "SLURM_NNODES=4", NULL };
@@ -144,7 +147,7 @@ START_TEST(what_debugging_left_behind_is_pointed_out_and_kept)
 }
 END_TEST
 
-/* --workers: so many of a rank's cores are theirs; how many there will be is not guessed from the command. */
+/* --workers: they use this many of a rank's cores; the command does not show their number. */
 START_TEST(cores_are_left_to_loader_workers)
 {
 	static const struct {
@@ -184,7 +187,7 @@ START_TEST(what_the_user_has_set_is_kept)
 	ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, "3");
 	ck_assert_int_eq(var(r, "LD_PRELOAD")->status, TN_VAR_KEPT);
 	ck_assert_int_ne(var(r, "GLIBC_TUNABLES")->status, TN_VAR_SET);
-	/* a search path can be added to; the user's own comes first */
+	/* a search path can be extended; the user's own comes first */
 	ck_assert_int_eq(var(r, "LD_LIBRARY_PATH")->status, TN_VAR_SET);
 	ck_assert_str_eq(var(r, "LD_LIBRARY_PATH")->value, "/opt/lib:/usr/lib/x86_64-linux-gnu/openblas-openmp");
 }
@@ -246,7 +249,7 @@ START_TEST(every_captured_host_gets_cpus_it_may_use)
 }
 END_TEST
 
-/* What is read for a launch is a part of the whole, not another opinion. */
+/* The facts of a launch are a subset of the full host's, with equal values. */
 START_TEST(the_launcher_sees_the_same_host)
 {
 	gt_auto_strv names = box_fixtures();
@@ -286,7 +289,7 @@ START_TEST(the_launcher_sees_the_same_host)
 }
 END_TEST
 
-/* On the machine itself: the mask and the environment are there, and a refused mask is no failure. */
+/* On this machine: mask and environment are set, and a refused mask is no failure. */
 START_TEST(entering_sets_what_was_computed)
 {
 	struct tn_run_opts o = { .argv = python, .envp = no_env };
@@ -328,7 +331,7 @@ START_TEST(entering_sets_what_was_computed)
 }
 END_TEST
 
-/* As Docker's default filter does without SYS_NICE. */
+/* As Docker's default filter without SYS_NICE. */
 static bool refuse_mempolicy(void)
 {
 	struct sock_filter code[] = {
@@ -354,7 +357,7 @@ START_TEST(a_container_that_refuses_memory_policies_is_no_failure)
 		if (!refuse_mempolicy())
 			_exit(77);
 		if (syscall(SYS_set_mempolicy, 0, NULL, 0ul) == 0)
-			_exit(2); /* the filter does not hold */
+			_exit(2); /* the filter does not work */
 		close(STDERR_FILENO);
 		_exit(tn_run_enter(&r, NULL) < 0);
 	}

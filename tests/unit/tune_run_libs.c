@@ -9,7 +9,7 @@
 START_TEST(only_an_allocator_counts_as_one)
 {
 	static const struct {
-		const char *preload, *with; /* what --allocator auto makes of it; NULL: it is kept */
+		const char *preload, *with; /* result of --allocator auto; NULL: unchanged */
 		bool tunables;
 	} preloads[] = {
 		{ "", "/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4", true },
@@ -34,7 +34,7 @@ START_TEST(only_an_allocator_counts_as_one)
 }
 END_TEST
 
-/* What the loader cannot put into a program is not preloaded: it would say so for each one that the command starts. */
+/* A library that the loader cannot load is not preloaded: each started program would print an error. */
 START_TEST(a_library_that_does_not_load_is_found_out_first)
 {
 	char file[] = "/tmp/check-load.XXXXXX";
@@ -49,7 +49,7 @@ START_TEST(a_library_that_does_not_load_is_found_out_first)
 }
 END_TEST
 
-/* Where the better BLAS is missing, OpenMP's threads at least do not fight for the cores. */
+/* Without the better BLAS, OpenMP's threads at least do not compete for the cores. */
 START_TEST(the_blas_that_the_loader_would_take_counts)
 {
 	char *own[] = { "LD_LIBRARY_PATH=$PLATFORM/x:/opt/$LIB/none:/opt/blas", NULL };
@@ -68,7 +68,7 @@ START_TEST(the_blas_that_the_loader_would_take_counts)
 	ck_assert_int_eq(var(without, "LD_LIBRARY_PATH")->status, TN_VAR_SKIPPED);
 	ck_assert(without->two_pools);
 	ck_assert_ptr_nonnull(strstr(var(without, "GOMP_SPINCOUNT")->reason, "BLAS"));
-	/* the alternative says one thing, the loader's own directory another: the loader is asked */
+	/* the alternative and the loader's directory differ: the loader decides */
 	box_put(&b, "/usr/lib/x86_64-linux-gnu/blis-openmp/libblas.so.3", "");
 	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &openmp, NULL), 0);
 	ck_assert_str_eq(var(openmp, "LD_LIBRARY_PATH")->value, "/usr/lib/x86_64-linux-gnu/blis-openmp");
@@ -95,11 +95,14 @@ START_TEST(a_runtime_is_preloaded_beside_an_allocator)
 }
 END_TEST
 
-/* With huge pages always on jemalloc kept half as much memory again for the same blocks; with madvise it asks for none. */
+/*
+ * With huge pages "always", jemalloc used half as much memory again for the same blocks; with "madvise" it requests
+ * none.
+ */
 START_TEST(an_allocator_where_huge_pages_are_always_on_does_not_bloat)
 {
 	static const struct {
-		const char *thp, *allocator, *env, *conf, *said; /* conf NULL: not set by us */
+		const char *thp, *allocator, *env, *conf, *said; /* conf NULL: not set by gputune */
 	} rows[] = {
 		{ "[always] madvise never\n", "jemalloc", "X=1", "thp:never", "huge pages are always on here" },
 		{ "[always] madvise never\n", "jemalloc", "MALLOC_CONF=narenas:2", NULL, "huge pages are always on here" },
@@ -144,11 +147,11 @@ START_TEST(libraries_are_taken_by_choice_and_by_soname)
 	ck_assert_str_eq(var(jemalloc, "LD_PRELOAD")->value, "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2");
 	ck_assert_ptr_nonnull(var(jemalloc, "MALLOC_CONF"));
 	ck_assert_int_eq(var(none, "LD_PRELOAD")->status, TN_VAR_SKIPPED);
-	ck_assert_int_eq(var(none, "LD_LIBRARY_PATH")->status, TN_VAR_SKIPPED); /* openblas-openmp is not there */
+	ck_assert_int_eq(var(none, "LD_LIBRARY_PATH")->status, TN_VAR_SKIPPED); /* openblas-openmp is missing */
 }
 END_TEST
 
-/* As the loader will open it: by its path, when we are long gone. */
+/* As the loader will open it: by its path, after gputune has ended. */
 START_TEST(what_is_preloaded_lies_where_only_root_can_put_files)
 {
 	char dir[] = "/tmp/gputune-way-XXXXXX";
@@ -169,7 +172,7 @@ START_TEST(what_is_preloaded_lies_where_only_root_can_put_files)
 		ck_assert_ptr_nonnull(strstr(gt_check_dirs_trust(live, lib), "does not belong to root"));
 	ck_assert_int_eq(chmod(open, 0775), 0);
 	ck_assert_ptr_nonnull(gt_check_dirs_trust(live, lib));
-	ck_assert_ptr_nonnull(gt_check_dirs_trust(live, link)); /* the way of its link */
+	ck_assert_ptr_nonnull(gt_check_dirs_trust(live, link)); /* the directory of its link */
 	ck_assert_ptr_null(gt_check_dirs_trust(live, "/bin/true"));
 	ck_assert_ptr_nonnull(gt_check_dirs_trust(live, "lib.so"));
 	unlink(link);

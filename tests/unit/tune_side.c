@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kernel sets nr_requests anew when a disk's scheduler changes, and the energy preference with the governor performance: going
- * back puts them back too, after what they went with. */
+/*
+ * The kernel resets nr_requests when a disk's scheduler changes, and the energy preference with the governor
+ * performance. Revert restores them too, after the value that reset them.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -18,7 +20,7 @@ static void set_up_disk(void)
 {
 	set_up();
 	box_put(&b, SCHEDULER, "[none] mq-deadline\n");
-	box_put(&b, REQUESTS, "64\n"); /* the admin's own */
+	box_put(&b, REQUESTS, "64\n"); /* set by the administrator */
 }
 
 static int apply_only(const char *knob)
@@ -47,7 +49,7 @@ START_TEST(what_the_scheduler_resets_comes_back_with_it)
 {
 	ck_assert_int_eq(apply_scheduler(), 0);
 	expect(SCHEDULER, "mq-deadline");
-	expect(REQUESTS, "256"); /* as the kernel does it */
+	expect(REQUESTS, "256"); /* emulates the kernel */
 	box_reopen(&b);
 	ck_assert_int_eq(put_back(), 0);
 	expect(SCHEDULER, "none");
@@ -103,7 +105,7 @@ START_TEST(an_apply_that_fails_anywhere_puts_it_back)
 }
 END_TEST
 
-/* A process of its own, which is gone afterwards. */
+/* Runs in a child process. */
 static int revert_in_child(unsigned fail_at)
 {
 	pid_t child = fork();
@@ -128,7 +130,7 @@ START_TEST(a_revert_that_fails_anywhere_is_ended_by_recover)
 		failed = revert_in_child(n) != 0;
 		gt_err_clear(&err);
 		ck_assert_msg(tn_recover(b.fs, NULL, &status, &err) == 0, "step %u: %s", n, err.msg);
-		if (failed && box_has_journal(&b)) /* refused before anything was put back */
+		if (failed && box_has_journal(&b)) /* refused before anything was restored */
 			ck_assert_int_eq(put_back(), 0);
 		expect(SCHEDULER, "none");
 		expect(REQUESTS, "64");
@@ -142,7 +144,7 @@ END_TEST
 START_TEST(a_preference_that_went_with_the_governor_comes_back)
 {
 	ck_assert_int_eq(apply_only("cpu.governor"), 0);
-	expect(PREFERENCE, "performance"); /* as the kernel does it */
+	expect(PREFERENCE, "performance"); /* emulates the kernel */
 	ck_assert_int_eq(put_back(), 0);
 	expect(PREFERENCE, "balance_performance");
 }
@@ -153,12 +155,12 @@ START_TEST(what_goes_with_another_is_known_by_its_own_name)
 	gt_autofree char *epp_too = tn_tunable_side_label(tn_tunable_find("cpu.governor"), "policy0");
 
 	ck_assert_str_eq(epp_too, "cpu.epp:policy0");
-	ck_assert_ptr_null(tn_tunable_side_label(tn_tunable_find("block.scheduler"), "sda")); /* of which there is no knob */
+	ck_assert_ptr_null(tn_tunable_side_label(tn_tunable_find("block.scheduler"), "sda")); /* without a tunable */
 	ck_assert_ptr_null(tn_tunable_side_label(tn_tunable_find("vm.swappiness"), NULL));
 }
 END_TEST
 
-/* As it was found under the governor, it is not ours to keep when that goes. */
+/* A value that was found under the governor is not kept when the governor changes. */
 START_TEST(a_preference_that_was_only_kept_goes_with_the_governor)
 {
 	box_put(&b, "/etc/tmpfiles.d/README", "");
@@ -169,7 +171,7 @@ START_TEST(a_preference_that_was_only_kept_goes_with_the_governor)
 }
 END_TEST
 
-/* One that was set before is back before the governor is, or after: never what it was between the two. */
+/* A value set earlier is restored before or after the governor, never as the intermediate value. */
 START_TEST(a_preference_of_ours_goes_back_to_what_was_before_both)
 {
 	box_put(&b, "/etc/gputune/profiles/low.conf", "[knobs]\ncpu.epp = power\n");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Applies on top of each other, the same knobs with other values, some kept for the next boot and some not: whatever fails, dies or
- * loses power in the last of them, in going back or in recovering, the host is exactly as before, or exactly as planned. */
+/*
+ * Applies on top of each other: the same tunables with other values, some persisted and some not. After any failure,
+ * kill or power cut in the last apply, in revert or in recover, the host is exactly as before, or exactly as planned.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -29,7 +31,10 @@ static const struct {
 	  "block.scheduler = none\n",
 	  { "vm.swappiness", "vm.dirty_ratio", "cpu.governor", "cpu.epp", "block.scheduler" } },
 };
-/* How many, which of them are kept for the next boot (a bit each), and whether each step meets all codes or two of them. */
+/*
+ * Number of applies, those that are persisted (one bit each), and whether each step fails with all codes or with two of
+ * them.
+ */
 static const struct mode {
 	unsigned n, kept;
 	bool all;
@@ -39,7 +44,7 @@ static const struct mode {
 
 struct stack {
 	const struct mode *mode;
-	char *picture[LEVELS + 1]; /* the whole tree, the state directory left out, after so many applies */
+	char *picture[LEVELS + 1]; /* the whole tree without the state directory, after this many applies */
 	struct box below, whole;   /* all applies but the last, and all */
 	unsigned steps;		   /* mutations of the last apply */
 	unsigned commit; /* the step that ends the transaction; after it the journal may be compacted */
@@ -67,7 +72,7 @@ static int apply_level(struct box *b, const struct mode *m, unsigned level, stru
 	return tn_apply(b->fs, plan, &(struct tn_apply_opts){ .persist = m->kept >> level & 1 }, NULL, err);
 }
 
-/* 0: there is none. Another one: the file was written anew, not appended to. */
+/* 0: no file. A different value: the file was rewritten, not appended to. */
 static ino_t journal_inode(struct box *b)
 {
 	struct stat st;
@@ -125,7 +130,7 @@ static int run(struct box *b, const struct stack *s, enum what what)
 	return r < 0 ? err.exit_status : status;
 }
 
-/* In a process of its own, which is gone afterwards. Its exit status, or -1 if it was killed. */
+/* Runs in a child process. Returns its exit status, or -1 if it was killed. */
 static int run_in_child(struct box *b, const struct stack *s, enum what what, unsigned n, int code, bool for_good)
 {
 	pid_t pid = fork();
@@ -156,7 +161,7 @@ static void expect_picture(struct box *b, const char *want, const char *what, un
 	ck_assert_msg(!strcmp(now, want), "%s, step %u, code %d: not as it should be", what, n, code);
 }
 
-/* Back to where it all began, and nothing kept of it. */
+/* Back to the initial state, with no record left. */
 static void expect_way_back(struct box *b, const struct stack *s, enum what how, const char *what, unsigned n, int code)
 {
 	int r = run(b, s, how);
@@ -207,7 +212,7 @@ START_TEST(a_failing_step_of_the_last_apply_leaves_the_others)
 }
 END_TEST
 
-/* Once, or for good until the process is gone. */
+/* Once, or at every step until the process ends. */
 static bool revert_with_fault(struct stack *s, unsigned n, int code, bool for_good)
 {
 	struct box b;
@@ -217,7 +222,7 @@ static bool revert_with_fault(struct stack *s, unsigned n, int code, bool for_go
 	r = run_in_child(&b, s, REVERT, n, code, for_good);
 	ck_assert_msg(r == 0 || r == TN_EXIT_REFUSED || r == TN_EXIT_INTERRUPTED, "step %u, code %d: exit %d", n, code, r);
 	box_reopen(&b);
-	if (r == TN_EXIT_REFUSED) { /* nothing is changed, and nothing is said to be */
+	if (r == TN_EXIT_REFUSED) { /* nothing is changed or reported as changed */
 		expect_picture(&b, s->picture[s->mode->n], "revert", n, code);
 		ck_assert_int_eq(verify(&b), verify(&s->whole));
 	}
@@ -237,7 +242,7 @@ START_TEST(a_failing_step_of_revert_is_made_good)
 
 	stack_open(&s, &modes[_i]);
 	gt_fs_fault(s.whole.fs, 0, 0, false);
-	for (n = 1; n < 12 || failed; n++) { /* what is tried again and succeeds is no failure of the whole */
+	for (n = 1; n < 12 || failed; n++) { /* a retry that succeeds is no failure */
 		failed = revert_with_fault(&s, n, EIO, true);
 		for (size_t c = first_code(s.mode, n); c < GT_ARRAY_SIZE(codes); c = next_code(s.mode, c))
 			failed |= revert_with_fault(&s, n, codes[c], false);
@@ -262,7 +267,7 @@ START_TEST(a_process_killed_anywhere_in_revert_is_recovered)
 		ck_assert_int_le(r, 0);
 		box_reopen(&b);
 		begun = verify(&b) == TN_EXIT_INTERRUPTED;
-		/* recovering fails once, dies once, and then is left alone */
+		/* recover fails once, is killed once, and then runs undisturbed */
 		for (unsigned k = 1; begun && k < 12; k += 2) {
 			run_in_child(&b, &s, RECOVER, k, codes[(n + k) % GT_ARRAY_SIZE(codes)], k & 2);
 			run_in_child(&b, &s, RECOVER, k + 1, GT_FS_KILL, false);
@@ -278,7 +283,7 @@ START_TEST(a_process_killed_anywhere_in_revert_is_recovered)
 }
 END_TEST
 
-/* Each step of recovering, after a revert that died at several places. */
+/* Each step of recover, after a revert that was killed at several places. */
 START_TEST(a_failing_step_of_recover_is_made_good)
 {
 	struct stack s;
@@ -329,7 +334,7 @@ START_TEST(a_process_killed_anywhere_in_the_last_apply_is_recovered)
 }
 END_TEST
 
-/* The new kernel begins with its own values, which are those from before. */
+/* The new kernel starts with its own values, which are those from before. */
 static void lose_power(struct box *b, const struct stack *s)
 {
 	static const char *const values[][2] = {
@@ -371,7 +376,7 @@ START_TEST(a_power_cut_anywhere_leaves_no_file_and_blames_nobody)
 			lose_power(&b, &s);
 			box_reopen(&b);
 			where = gt_xasprintf("power cut at step %u of %s", n, what == APPLY ? "apply" : "revert");
-			/* a value that is the new kernel's own and ours too may be taken for ours */
+			/* a value that equals both the new kernel's and gputune's may count as gputune's */
 			r = run(&b, &s, RECOVER);
 			ck_assert_msg(r == 0 || r == TN_EXIT_PENDING, "%s: recover ends with %d", where, r);
 			r = run(&b, &s, REVERT);

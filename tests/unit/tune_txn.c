@@ -72,8 +72,8 @@ START_TEST(a_second_apply_keeps_the_originals)
 	apply(&first, false);
 	expect(SWAPPINESS, "10");
 	apply(NULL, true);
-	apply(NULL, true); /* and a third that has nothing to do */
-	/* a plan that goes further on a knob that is held: its old value is ours, not the host's */
+	apply(NULL, true); /* and a third one that is independent */
+	/* a plan that goes further on an applied tunable: its old value is gputune's, not the host's */
 	plan = box_plan(&b);
 	for (size_t i = 0; i < plan->n_item; i++)
 		if (!strcmp(plan->item[i].knob->id, "vm.swappiness")) {
@@ -83,7 +83,7 @@ START_TEST(a_second_apply_keeps_the_originals)
 		}
 	ck_assert_msg(tn_apply(b.fs, plan, NULL, NULL, &err) == 0, "%s", err.msg);
 	expect(SWAPPINESS, "1");
-	ck_assert_int_eq(verify(), TN_EXIT_DRIFT); /* the file still says 10 */
+	ck_assert_int_eq(verify(), TN_EXIT_DRIFT); /* the file still has 10 */
 	apply(NULL, true);
 	ck_assert_int_eq(verify(), 0);
 	revert(0);
@@ -115,7 +115,7 @@ START_TEST(a_rival_between_two_applies_is_where_revert_ends)
 }
 END_TEST
 
-/* Writing one of a pair zeroes the other: the one that was in force is put back, and last. */
+/* Writing one of a pair zeroes the other: the one that was in force is restored last. */
 START_TEST(counterparts_come_back)
 {
 	static const char *const hosts[] = { "cpu-server-512g", "cpu-server" };
@@ -150,8 +150,10 @@ START_TEST(a_pair_set_by_a_rival_in_the_other_form_is_left_alone)
 }
 END_TEST
 
-/* Under the governor performance intel_pstate and amd_pstate refuse any other preference with EBUSY: the governor goes first,
- * also where another transaction set it, and when an apply that fails in the middle is rolled back. */
+/*
+ * Under the governor performance, intel_pstate and amd_pstate refuse any other preference with EBUSY. The governor is
+ * restored first, also if another transaction set it, and in the rollback of a failed apply.
+ */
 START_TEST(what_the_kernel_refuses_at_first_is_put_back_in_the_end)
 {
 	const char *epp = "/sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference";
@@ -181,7 +183,7 @@ START_TEST(what_the_kernel_refuses_at_first_is_put_back_in_the_end)
 }
 END_TEST
 
-/* Of a value that moved while the host runs verify says who may have done it: a file that says so, a tuner at work. */
+/* For a value that changed on the running host, verify names possible causes: a file that sets it, a running tuner. */
 START_TEST(who_has_changed_a_value_meanwhile_is_said)
 {
 	static const struct {
@@ -212,7 +214,9 @@ START_TEST(who_has_changed_a_value_meanwhile_is_said)
 }
 END_TEST
 
-/* Of a value that is only raised more is no drift, nor is a later file that says more; the same the other way round. */
+/*
+ * A higher value of a raise-only tunable is no drift, nor is a later file with a higher value. The same for lower-only.
+ */
 #define RMEM "/proc/sys/net/ipv4/tcp_rmem"
 
 START_TEST(more_of_what_is_only_raised_is_no_drift)
@@ -223,10 +227,10 @@ START_TEST(more_of_what_is_only_raised_is_no_drift)
 	} cases[] = {
 		{ "/proc/sys/vm/max_map_count", "1048576", "", "higher", 0 },
 		{ "/proc/sys/vm/max_map_count", "70000", "", "drift", TN_EXIT_DRIFT },
-		{ "/proc/sys/vm/min_free_kbytes", "999999", "", "higher", 0 }, /* as the kernel does it by itself */
+		{ "/proc/sys/vm/min_free_kbytes", "999999", "", "higher", 0 }, /* as the kernel does by itself */
 		{ "/proc/sys/vm/max_map_count", "1048576", "vm.max_map_count = 1048576\n", "higher", 0 },
 		{ "/proc/sys/vm/max_map_count", "1048576", "vm.max_map_count = 70000\n", "lost at boot", TN_EXIT_DRIFT },
-		{ RMEM, "4096 131072 134217728", "", "higher", 0 }, /* of several numbers each */
+		{ RMEM, "4096 131072 134217728", "", "higher", 0 }, /* values of several numbers */
 		{ RMEM, "4096\t262144\t67108864", "net.ipv4.tcp_rmem = 4096 131072 134217728\n", "higher", 0 },
 		{ RMEM, "4096 65536 134217728", "", "drift", TN_EXIT_DRIFT },
 		{ RMEM, "4096 131072 134217728", "net.ipv4.tcp_rmem = 4096 131072 6291456\n", "lost at boot", TN_EXIT_DRIFT },
@@ -250,7 +254,7 @@ START_TEST(more_of_what_is_only_raised_is_no_drift)
 		json_array_foreach(json_object_get(report, "values"), n, o)
 			seen |= !strcmp(gt_json_get_str(o, "result", ""), cases[i].result);
 		ck_assert_msg(seen, "case %zu: nothing is %s", i, cases[i].result);
-		revert(TN_EXIT_DRIFT); /* still somebody else's value, which is left alone */
+		revert(TN_EXIT_DRIFT); /* still another program's value, which is left unchanged */
 		tear_down();
 		set_up();
 	}
@@ -277,7 +281,7 @@ START_TEST(an_experiment_keeps_others_out_and_ends_alone)
 		json_t *report;
 		int s;
 
-		/* no drift of what was applied before, and no failure */
+		/* no drift of the earlier values, and no failure */
 		if (tn_verify(b.fs, &report, &s, &e) < 0 || s != TN_EXIT_PENDING)
 			_exit(98);
 		_exit(tn_revert(b.fs, NULL, &s, &e) < 0 ? e.exit_status : 99);
@@ -289,7 +293,7 @@ START_TEST(an_experiment_keeps_others_out_and_ends_alone)
 	now = box_picture(&b);
 	ck_assert_str_eq(now, applied);
 	expect(SWAPPINESS, "10");
-	revert(0); /* what was applied before */
+	revert(0); /* the earlier values */
 	expect_before();
 }
 END_TEST
