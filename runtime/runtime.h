@@ -484,8 +484,8 @@ int rt_program_threads(const struct rt_program *p);
  * { "device", "isa", "blas", "threads",
  *   "pages": actual page size, "placement": requested NUMA placement,
  *   "pages_on_node": { "0": n, … }: sampled pages per NUMA node,
- * "pages_by_kind": { "weights": { "0": n }, "activations", "gradients", "optimizer" }, "threads_on_node": { "0": n }:
- * CPU only,
+ *   "pages_by_kind": { "weights": { "0": n }, "activations", "gradients", "optimizer" }: CPU only,
+ *   "threads_on_node": { "0": n }: CPU only,
  *   "parameters", "flops_per_step", "bytes_per_step", "planned_bytes",
  *   "unplanned_bytes": the same tensors without reuse,
  *   "passes": [{ "name", "did" }]: of the first shape,
@@ -493,18 +493,18 @@ int rt_program_threads(const struct rt_program *p);
  *   "memory": { struct rt_memory, "measured_bytes": decrease of free memory, "free_before_bytes" }: devices only,
  *   "inputs": { "direct", "copied" }: batches copied by the device directly, or through a buffer; devices only,
  *   "warnings": [ … ],
- * "ops": [{ "op", "phase", "calls", "flops", "low_flops": of reduced-precision products, "fp8_flops": 8-bit part of
- * these,
- *             "bytes", "seconds": per step, mean over all shapes; needs profile }] }
+ *   "ops": [{ "op", "phase", "calls", "flops", "bytes",
+ *             "low_flops": of reduced-precision products, "fp8_flops": 8-bit part of these,
+ *             "seconds": per step, mean over all shapes; needs profile }] }
  */
 json_t *rt_program_report(const struct rt_program *p);
 /* Returns the fraction (0 to 1) of the tensors' pages on a NUMA node, or NAN if the kernel does not report it. */
 double rt_program_pages_at(const struct rt_program *p, int node);
 /*
  * Checks gradients. Runs one step of p (keep_gradients, no optimizer) on inputs. Compares `samples` elements of its
- * gradients with central differences of rt_reference(). The elements are drawn from all parameters in turn. Both use
- * the same dropout masks. Slow: two reference evaluations of the graph per sample. -EINVAL: several ranks or batches
- * per update, a loss scale or weight.
+ * gradients with central differences of rt_reference(). The elements are drawn from all parameters in turn. The step
+ * and the reference use the same dropout masks. Slow: two reference evaluations of the graph per sample. -EINVAL:
+ * several ranks or batches per update, a loss scale or weight.
  */
 struct rt_gradient_check {
 	int checked;
