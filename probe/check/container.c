@@ -28,22 +28,21 @@ static void runtime(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (inside(h)) {
-		pr_say(f, PR_SKIP, "this is a container itself");
+		pr_say(f, PR_SKIP, "gpuprobe runs inside a container");
 	} else if (!pr_has(h->container_runtime.docker)) {
-		pr_say(f, PR_SKIP, "no docker on this host");
+		pr_say(f, PR_SKIP, "docker is not installed");
 	} else if (!pr_has(h->container_runtime.toolkit)) {
 		pr_say(f, PR_WARN,
-		       "docker is here, but nvidia-container-toolkit is not: containers cannot be given a GPU");
+		       "docker is installed without nvidia-container-toolkit: containers have no access to GPUs");
 		pr_remedy(f, "From NVIDIA's repository (Debian has no such package):\n  apt install "
 			     "nvidia-container-toolkit\n"
 			     "  nvidia-ctk runtime configure --runtime=docker\n  systemctl restart docker");
 	} else if (!pr_or(h->container_runtime.configured, 0)) {
 		pr_say(f, PR_WARN,
-		       "nvidia-container-toolkit is installed, but docker does not know of it and there is no CDI "
-		       "file");
+		       "nvidia-container-toolkit is installed, but docker is not configured for it and there is no CDI file");
 		pr_remedy(f, "  nvidia-ctk runtime configure --runtime=docker\n  systemctl restart docker");
 	} else {
-		pr_say(f, PR_PASS, "docker can give GPUs to containers");
+		pr_say(f, PR_PASS, "docker can give containers access to GPUs");
 	}
 }
 const struct pr_check pr_check_runtime = {
@@ -62,15 +61,15 @@ static void devices(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (!inside(h)) {
-		pr_say(f, PR_SKIP, "this is no container");
+		pr_say(f, PR_SKIP, "not a container");
 	} else if (h->driver.module_version.state != PR_PRESENT) {
-		pr_say(f, PR_SKIP, "the machine that runs this container has no driver loaded");
+		pr_say(f, PR_SKIP, "no NVIDIA driver is loaded on the machine that runs this container");
 	} else if (h->driver.device_node.state == PR_ABSENT) {
-		pr_say(f, PR_FAIL, "this container (%s) was not given the GPU: /dev/nvidiactl is absent",
+		pr_say(f, PR_FAIL, "this container (%s) has no access to the GPU: /dev/nvidiactl is absent",
 		       h->container.v);
 		pr_remedy(f, "%s", pr_give_devices(h));
 	} else {
-		pr_say(f, PR_PASS, "this container was given the device nodes");
+		pr_say(f, PR_PASS, "this container has the device nodes");
 	}
 }
 static const char *const after_loaded[] = {"driver.loaded", NULL};
@@ -96,9 +95,8 @@ static void lost_gpu(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (inside(h) && h->driver.device_node.state == PR_UNREADABLE && h->nvml.answer == PR_NVML_ERROR) {
 		pr_say(f, PR_FAIL,
-		       "the device nodes are in this container, but it may not open them any more: systemd has taken "
-		       "the "
-		       "right away when it reloaded its units");
+		       "this container has the device nodes but may no longer open them: systemd revoked the access when it "
+		       "reloaded its units");
 		pr_remedy(f, "On the machine that runs it:\n  nvidia-ctk system create-dev-char-symlinks "
 			     "--create-all\nthen start the "
 			     "container anew; or use CDI");
@@ -109,8 +107,8 @@ static void lost_gpu(const struct pr_context *c, struct pr_finding *f)
 		pr_remedy(f, "  nvidia-ctk system create-dev-char-symlinks --create-all");
 	} else {
 		pr_say(f, inside(h) || docker ? PR_PASS : PR_SKIP,
-		       inside(h) || docker ? "the right to use the devices stays"
-					   : "no container runtime with GPUs here");
+		       inside(h) || docker ? "access to the devices is persistent"
+					   : "no container runtime with GPU support");
 	}
 }
 static const char *const after_devices[] = {"driver.loaded", "container.devices", NULL};
@@ -156,7 +154,7 @@ static void require(const struct pr_context *c, struct pr_finding *f)
 		return;
 	}
 	if (off && (!strcmp(off, "1") || !strcmp(off, "true"))) {
-		pr_say(f, PR_SKIP, "NVIDIA_DISABLE_REQUIRE: what the image requires is not asked");
+		pr_say(f, PR_SKIP, "NVIDIA_DISABLE_REQUIRE is set, so the image's requirements are ignored");
 		return;
 	}
 	if (pr_without_driver(c, f))
@@ -173,12 +171,12 @@ static void require(const struct pr_context *c, struct pr_finding *f)
 	if (r < 0) {
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
 	} else if (unknown) {
-		pr_say(f, PR_NOT_KNOWN, "whether driver %s meets the image's NVIDIA_REQUIRE_CUDA is not known",
+		pr_say(f, PR_NOT_KNOWN, "it is unknown whether driver %s satisfies the image's NVIDIA_REQUIRE_CUDA",
 		       facts.driver);
 	} else if (r) {
-		pr_say(f, PR_PASS, "driver %s meets the image's NVIDIA_REQUIRE_CUDA", facts.driver);
+		pr_say(f, PR_PASS, "driver %s satisfies the image's NVIDIA_REQUIRE_CUDA", facts.driver);
 	} else {
-		pr_say(f, PR_FAIL, "the image requires %s and driver %s carries CUDA %s", why ? why : requirements,
+		pr_say(f, PR_FAIL, "the image requires %s, but driver %s supports CUDA %s", why ? why : requirements,
 		       facts.driver, cuda ? cuda : "of an unknown release");
 		pr_remedy(f, "Use an image of an older CUDA, or upgrade the host's driver. If the image brings a "
 			     "cuda-compat that lifts "

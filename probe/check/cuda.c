@@ -53,25 +53,25 @@ static void libcuda(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (!l && h->platform.driver_root) {
 		pr_say(f, PR_SKIP,
-		       "the driver is a container: CUDA programs run in other containers, not on this host itself");
+		       "the driver runs in a container: CUDA programs run in other containers, not on this host itself");
 	} else if (!l) {
 		char branch[16];
 
 		pr_branch_infix(h, branch);
-		pr_say(f, PR_WARN, "no loader finds libcuda.so.1: no CUDA program can start");
+		pr_say(f, PR_WARN, "the loader finds no libcuda.so.1, so no CUDA program can start");
 		if (h->container.state == PR_PRESENT)
 			pr_remedy(f, "Start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility");
 		else
 			pr_remedy(f, "  apt install lib%s%scuda1", *branch ? "nvidia-" : "", branch);
 	} else if (!l->version) {
-		pr_say(f, PR_NOT_KNOWN, "%s does not tell its version by its name", l->path);
+		pr_say(f, PR_NOT_KNOWN, "the file name of %s contains no version", l->path);
 	} else if (!strcmp(l->version, module)) {
-		pr_say(f, PR_PASS, "libcuda is %s, as the module", module);
+		pr_say(f, PR_PASS, "libcuda has the version of the module, %s", module);
 	} else if (is_forward_compat(l, module)) {
-		pr_say(f, PR_PASS, "%s is newer than the module, as a cuda-compat library may be", l->path);
+		pr_say(f, PR_PASS, "%s is newer than the module, as expected for a cuda-compat library", l->path);
 	} else if (strstr(l->path, "compat/")) {
-		pr_say(f, PR_FAIL, "%s is %s, older than the driver %s: a compat library is for older drivers only", l->path,
-		       l->version, module);
+		pr_say(f, PR_FAIL, "%s has version %s, older than the driver %s: a compat library is only for older drivers",
+		       l->path, l->version, module);
 		drop_compat(f, l);
 	} else {
 		pr_say(f, PR_FAIL, "a program loads %s, which is %s, but the loaded module is %s", l->path, l->version, module);
@@ -157,22 +157,22 @@ static void forward_compat(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_driver(c, f))
 		return;
 	if (!l || !is_forward_compat(l, module)) {
-		pr_say(f, PR_SKIP, "no cuda-compat libcuda lifts the driver");
+		pr_say(f, PR_SKIP, "there is no cuda-compat libcuda newer than the driver");
 		return;
 	}
 	r = judge_forward_compat(c, l, module, &bases, &err);
 	if (r == PR_FAIL && !bases)
-		pr_say(f, r, "%s is %s for driver %s: forward compatibility, which consumer cards do not have", l->path,
+		pr_say(f, r, "forward compatibility of %s (%s) with driver %s is not supported by consumer GPUs", l->path,
 		       l->version, module);
 	else if (r == PR_FAIL)
-		pr_say(f, r, "%s is %s, whose forward compatibility takes drivers of the branches %s, not %s", l->path, l->version,
-		       bases, module);
+		pr_say(f, r, "%s has version %s, whose forward compatibility supports driver branches %s, not %s",
+		       l->path, l->version, bases, module);
 	else if (r == PR_PASS)
-		pr_say(f, r, "%s (%s) lifts driver %s by forward compatibility", l->path, l->version, module);
+		pr_say(f, r, "%s (%s) supports driver %s by forward compatibility", l->path, l->version, module);
 	else if (err.code)
 		pr_say(f, r, "%s", err.msg);
 	else
-		pr_say(f, r, "whether %s (%s) runs on driver %s is unknown: its branch is not in this program's table", l->path,
+		pr_say(f, r, "support of %s (%s) for driver %s is unknown: its branch is not in this program's table", l->path,
 		       l->version, module);
 	if (r == PR_FAIL)
 		drop_compat(f, l);
@@ -293,11 +293,11 @@ static bool judge_toolkit(const struct pr_context *c, struct pr_finding *f, cons
 	if (r < 0)
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
 	else if (g)
-		pr_say(f, PR_WARN, "CUDA %s makes no code for capability %d.%d of GPU %s; %s is the last", version,
+		pr_say(f, PR_WARN, "CUDA %s does not support capability %d.%d of GPU %s; %s is the last release that does", version,
 		       pr_arch_of(c, g) / 10, pr_arch_of(c, g) % 10, g->pci->address, span.last);
 	else if (!r)
-		pr_say(f, PR_NOT_KNOWN, "CUDA %s is not in this program's table; whether driver %s carries it is unknown", version,
-		       driver);
+		pr_say(f, PR_NOT_KNOWN, "CUDA %s is not in this program's table; it is unknown whether driver %s supports it",
+		       version, driver);
 	else if (gt_version_cmp(driver, least) < 0)
 		pr_say(f, PR_WARN, "toolkit %s needs driver %s or newer; this host has %s", version, least, driver);
 	else
@@ -329,11 +329,10 @@ static void toolkit(const struct pr_context *c, struct pr_finding *f)
 			newer = version;
 	}
 	if (newer)
-		pr_say(f, PR_PASS, "driver %s carries CUDA %s; toolkit %s runs by minor-version compatibility, without "
-				   "PTX of its own",
+		pr_say(f, PR_PASS, "driver %s supports CUDA %s; toolkit %s runs by minor-version compatibility, without its PTX",
 		       pr_effective_driver(c), max, newer);
 	else
-		pr_say(f, PR_PASS, "driver %s carries every installed toolkit", pr_effective_driver(c));
+		pr_say(f, PR_PASS, "driver %s supports every installed toolkit", pr_effective_driver(c));
 }
 const struct pr_check pr_check_toolkit = {
 	.id = "cuda.toolkit",
@@ -366,13 +365,13 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 	if (r < 0) {
 		pr_say(f, PR_NOT_KNOWN, "%s", err.msg);
 	} else if (!r && h->kernel.arch.v && strcmp(h->kernel.arch.v, "x86_64")) {
-		pr_say(f, PR_SKIP, "no PyTorch wheel of this program's table is for %s, driver %s and this card", h->kernel.arch.v,
+		pr_say(f, PR_SKIP, "this program's table has no PyTorch wheel for %s, driver %s and this GPU", h->kernel.arch.v,
 		       h->driver.module_version.v);
 	} else if (r && w.other_python) {
-		pr_say(f, PR_SKIP, "PyTorch has no wheels for Python %s, this host's own; driver %s carries %s with CUDA %s under "
-		       "another", h->python, h->driver.module_version.v, w.torch, w.cuda);
+		pr_say(f, PR_SKIP, "PyTorch has no wheels for Python %s, this host's default; driver %s supports %s with "
+				   "CUDA %s for another", h->python, h->driver.module_version.v, w.torch, w.cuda);
 	} else if (!r) {
-		pr_say(f, PR_WARN, "no PyTorch wheel of this program's table runs on driver %s with this card",
+		pr_say(f, PR_WARN, "no PyTorch wheel in this program's table runs on driver %s with this GPU",
 		       h->driver.module_version.v);
 		pr_remedy_wheel_upgrade(c, f, &w);
 	} else if (!strcmp(w.torch, w.newest) && !strcmp(w.cuda, w.newest_cuda)) {
@@ -381,9 +380,9 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 	} else {
 		gt_autofree char *tag = pr_cuda_tag(w.cuda);
 
-		pr_say(f, PR_PASS, "driver %s carries PyTorch %s with CUDA %s, not pip's default with CUDA %s: pip install torch "
-				   "--index-url https://download.pytorch.org/whl/%s", h->driver.module_version.v, w.torch, w.cuda,
-		       w.newest_cuda, tag);
+		pr_say(f, PR_PASS, "driver %s supports PyTorch %s with CUDA %s, but not pip's default with CUDA %s: pip "
+				   "install torch --index-url https://download.pytorch.org/whl/%s",
+		       h->driver.module_version.v, w.torch, w.cuda, w.newest_cuda, tag);
 	}
 }
 const struct pr_check pr_check_wheels = {
@@ -407,7 +406,7 @@ static void cuda_init(const struct pr_context *c, struct pr_finding *f)
 	const char *text = h->cuda.text ? h->cuda.text : "no text";
 
 	if (r.state == PR_UNKNOWN)
-		pr_say(f, PR_SKIP, "not asked; gpuprobe --cuda starts it");
+		pr_say(f, PR_SKIP, "not checked; gpuprobe --cuda initialises CUDA");
 	else if (!pr_usable_gpus(h) && r.state != PR_PRESENT)
 		pr_say(f, PR_SKIP, "no NVIDIA GPU on this host");
 	else if (r.state == PR_ABSENT)
@@ -415,9 +414,9 @@ static void cuda_init(const struct pr_context *c, struct pr_finding *f)
 	else if (r.state != PR_PRESENT)
 		pr_say(f, PR_FAIL, "%s", text);
 	else if (r.v)
-		pr_say(f, PR_FAIL, "CUDA does not start: error %d, %s", (int)r.v, text);
+		pr_say(f, PR_FAIL, "CUDA does not initialise: error %d, %s", (int)r.v, text);
 	else
-		pr_say(f, PR_PASS, "CUDA starts");
+		pr_say(f, PR_PASS, "CUDA initialises");
 	if (f->result == PR_FAIL)
 		pr_remedy(f, "What the checks before this one say comes first; the kernel's side:\n  journalctl -k -b | grep -iE "
 			     "'nvrm|xid|nvidia'");

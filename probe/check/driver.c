@@ -70,13 +70,13 @@ static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 	if (h->n_gpu) {
 		pr_say(f, PR_PASS, "%zu NVIDIA GPU%s on the PCI bus", h->n_gpu, h->n_gpu > 1 ? "s" : "");
 	} else if (pr_windows_gpus(h)) {
-		pr_say(f, PR_PASS, "NVML sees %d GPU%s; under WSL none is on a PCI bus, so that most checks do not apply",
+		pr_say(f, PR_PASS, "NVML reports %d GPU%s; under WSL no GPU is on a PCI bus, so most checks do not apply",
 		       (int)h->nvml.count.v, h->nvml.count.v > 1 ? "s" : "");
 	} else if (h->tegra.board.v) {
-		pr_say(f, PR_PASS, "%s has its GPU in the processor, on no PCI bus, so that most checks do not apply",
+		pr_say(f, PR_PASS, "%s has its GPU in the processor, not on a PCI bus, so most checks do not apply",
 		       h->tegra.board.v);
 	} else if (h->pci_unreadable) {
-		pr_say(f, PR_NOT_KNOWN, "the PCI bus cannot be read; whether there is an NVIDIA GPU is not known");
+		pr_say(f, PR_NOT_KNOWN, "the PCI bus cannot be read; it is unknown whether there is an NVIDIA GPU");
 	} else if (c->require_gpu) {
 		pr_say(f, PR_FAIL, "no NVIDIA GPU on the PCI bus, but one is required");
 		pr_remedy(f, "Check that the card is seated and powered, that the VM has it passed through, and that it is "
@@ -87,8 +87,8 @@ static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 	} else if ((other = pr_other_gpu(h, 0))) {
 		while (pr_other_gpu(h, n))
 			n++;
-		pr_say(f, PR_NOT_KNOWN, "no NVIDIA GPU, but %zu GPU%s of %s (the first is %s, driver %s), which gpuprobe does not "
-					"examine", n, n > 1 ? "s" : "", pr_gpu_maker(other), other->address,
+		pr_say(f, PR_NOT_KNOWN, "no NVIDIA GPU, but %zu GPU%s of %s (the first is %s, driver %s), which gpuprobe "
+					"does not examine", n, n > 1 ? "s" : "", pr_gpu_maker(other), other->address,
 		       other->driver.v ? other->driver.v : "none");
 		pr_remedy(f, "Look at %s with its maker's tools:  %s", n > 1 ? "them" : "it",
 			  strcmp(pr_gpu_maker(other), "AMD") ? "xpu-smi discovery, or hl-smi for Gaudi" :
@@ -109,7 +109,7 @@ const struct pr_check pr_check_gpu_present = {
 static void preempt_rt(const struct pr_context *c, struct pr_finding *f)
 {
 	if (!c->host->kernel.preempt_rt && !c->host->kernel.version.v) {
-		pr_say(f, PR_NOT_KNOWN, "what kernel this is cannot be read (%s)", pr_state_name(c->host->kernel.version.state));
+		pr_say(f, PR_NOT_KNOWN, "the kernel release is %s", pr_state_name(c->host->kernel.version.state));
 		return;
 	}
 	if (!c->host->kernel.preempt_rt) {
@@ -118,7 +118,7 @@ static void preempt_rt(const struct pr_context *c, struct pr_finding *f)
 	}
 	pr_say(f, c->host->n_gpu ? PR_FAIL : PR_WARN,
 	       "kernel %s is a PREEMPT_RT kernel: %straining loses throughput", release(c->host),
-	       c->host->n_gpu ? "the NVIDIA module refuses to build for it, and " : "");
+	       c->host->n_gpu ? "the NVIDIA module does not build for it, and " : "");
 	/* of the same version GRUB starts the real-time kernel first, and a package name without a version would
 	 * install others with it */
 	pr_remedy(f,
@@ -160,12 +160,12 @@ static void nouveau(const struct pr_context *c, struct pr_finding *f)
 		return;
 	for (size_t i = 0; i < c->host->n_gpu; i++)
 		if (gt_streq(c->host->gpu[i].pci->driver.v, "nouveau")) {
-			pr_say(f, PR_FAIL, "nouveau drives %s; the NVIDIA module cannot take the card",
+			pr_say(f, PR_FAIL, "nouveau is bound to %s, so the NVIDIA module cannot use the GPU",
 			       c->host->gpu[i].pci->address);
 			remedy_nouveau(c, f);
 			return;
 		}
-	pr_say(f, PR_PASS, "nouveau drives none of the GPUs");
+	pr_say(f, PR_PASS, "nouveau is bound to no GPU");
 }
 static const char *const after_rt[] = { "kernel.preempt-rt", NULL };
 const struct pr_check pr_check_nouveau = {
@@ -188,11 +188,12 @@ static void vfio(const struct pr_context *c, struct pr_finding *f)
 	if (!h->n_gpu)
 		pr_say(f, PR_SKIP, "no NVIDIA GPU on this host");
 	else if (!given)
-		pr_say(f, PR_PASS, "no GPU is set aside for virtual machines");
+		pr_say(f, PR_PASS, "no GPU is reserved for virtual machines");
 	else if (given < h->n_gpu)
-		pr_say(f, PR_PASS, "%zu of %zu GPUs are set aside for virtual machines (vfio-pci)", given, h->n_gpu);
+		pr_say(f, PR_PASS, "%zu of %zu GPUs are reserved for virtual machines (vfio-pci)", given, h->n_gpu);
 	else {
-		pr_say(f, PR_WARN, "vfio-pci holds every GPU: they are set aside for virtual machines, nothing can use them here");
+		pr_say(f, PR_WARN, "vfio-pci is bound to every GPU: all are reserved for virtual machines and unusable on "
+				   "the host");
 		pr_remedy(f, "If that is not meant:  grep -rn vfio /etc/modprobe.d /etc/default/grub\nremove the card's "
 			     "id there, then\n"
 			     "  update-initramfs -u && update-grub; reboot");
@@ -215,7 +216,7 @@ static void module_built(const struct pr_context *c, struct pr_finding *f)
 	if (loaded(h)) {
 		pr_say(f, PR_PASS, "the nvidia module is loaded");
 	} else if (h->container.state == PR_PRESENT || h->driver.module_file.state == PR_UNKNOWN) {
-		pr_say(f, PR_SKIP, "the modules of kernel %s cannot be seen from here", release(h));
+		pr_say(f, PR_SKIP, "the modules of kernel %s are not visible here", release(h));
 	} else if (pr_or(h->driver.module_file, 0)) {
 		pr_say(f, PR_PASS, "an nvidia module is built for kernel %s", release(h));
 	} else {
@@ -224,7 +225,7 @@ static void module_built(const struct pr_context *c, struct pr_finding *f)
 
 		pr_say(f, PR_FAIL, "no nvidia module is built for the running kernel %s%s", release(h),
 		       !dkms	? "; no driver package is installed" :
-		       !headers ? "; its headers are missing, so DKMS could not build one" :
+		       !headers ? "; its headers are missing, so DKMS could not build it" :
 				  "; DKMS has the source but has not built it");
 		if (!dkms)
 			pr_remedy_driver(c, f);
@@ -264,7 +265,7 @@ static void driver_loaded(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_FAIL, "the nvidia kernel module is not loaded");
 		pr_remedy(f, "  modprobe nvidia\nand if that fails, read why in: journalctl -k -b | grep -i nvidia");
 	} else {
-		pr_say(f, PR_NOT_KNOWN, "whether the nvidia module is loaded cannot be read (%s)",
+		pr_say(f, PR_NOT_KNOWN, "the state of the nvidia module is %s",
 		       pr_state_name(h->driver.module_version.state));
 	}
 }
@@ -292,11 +293,11 @@ static void lib_versions(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (!loaded(h)) {
-		pr_say(f, PR_SKIP, "without the module there is nothing to compare with");
+		pr_say(f, PR_SKIP, "the module is not loaded, so there is nothing to compare");
 	} else if (!l) {
-		pr_say(f, PR_SKIP, "no loader finds libnvidia-ml.so.1");
+		pr_say(f, PR_SKIP, "the loader finds no libnvidia-ml.so.1");
 	} else if (!l->version) {
-		pr_say(f, PR_NOT_KNOWN, "%s does not tell its version by its name", l->path);
+		pr_say(f, PR_NOT_KNOWN, "the file name of %s contains no version", l->path);
 	} else if (!strcmp(l->version, h->driver.module_version.v)) {
 		pr_say(f, PR_PASS, "the kernel module and libnvidia-ml have the same version, %s", l->version);
 	} else {
@@ -334,12 +335,12 @@ static void nvml(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (h->nvml.answer == PR_NVML_NO_LIBRARY && h->platform.driver_root) {
-		pr_say(f, PR_SKIP, "ask the driver in its container:  chroot " PR_DRIVER_ROOT " nvidia-smi");
+		pr_say(f, PR_SKIP, "query the driver in its container:  chroot " PR_DRIVER_ROOT " nvidia-smi");
 		return;
 	}
 	switch (h->nvml.answer) {
 	case PR_NVML_OK:
-		pr_say(f, PR_PASS, "NVML answers: driver %s", h->nvml.driver.v ? h->nvml.driver.v : "?");
+		pr_say(f, PR_PASS, "NVML responds: driver %s", h->nvml.driver.v ? h->nvml.driver.v : "?");
 		break;
 	case PR_NVML_NO_LIBRARY:
 		pr_branch_infix(h, branch);
@@ -359,7 +360,7 @@ static void nvml(const struct pr_context *c, struct pr_finding *f)
 		pr_remedy(f, "Read the kernel's side:  journalctl -k -b | grep -iE 'nvrm|xid'");
 		break;
 	case PR_NVML_NOT_ASKED:
-		pr_say(f, PR_NOT_KNOWN, "NVML was not asked");
+		pr_say(f, PR_NOT_KNOWN, "NVML was not queried");
 	}
 }
 static const char *const after_libs[] = { "driver.loaded",	"container.devices",   "driver.device-nodes",
@@ -384,15 +385,15 @@ static void count(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (!pr_has(h->nvml.count)) {
-		pr_say(f, PR_SKIP, "NVML told no count");
+		pr_say(f, PR_SKIP, "NVML reported no count");
 	} else if (h->nvml.count.v == (int64_t)gpus) {
-		pr_say(f, PR_PASS, gpus == 1 ? "the GPU on the bus is in the driver's hands" :
-					       "all %zu GPUs on the bus are in the driver's hands", gpus);
+		pr_say(f, PR_PASS, gpus == 1 ? "the driver manages the GPU on the bus" :
+					       "the driver manages all %zu GPUs on the bus", gpus);
 	} else if (h->nvml.count.v > 0 && (h->container.state == PR_PRESENT || h->driver.some_inaccessible ||
 						  (usable < gpus && h->nvml.count.v == (int64_t)usable))) {
-		pr_say(f, PR_PASS, "this %s was given %d of the %zu GPUs on the bus", where, (int)h->nvml.count.v, gpus);
+		pr_say(f, PR_PASS, "this %s has access to %d of the %zu GPUs on the bus", where, (int)h->nvml.count.v, gpus);
 	} else {
-		pr_say(f, PR_FAIL, "%zu GPU%s on the PCI bus, but NVML sees %d", gpus, gpus > 1 ? "s" : "",
+		pr_say(f, PR_FAIL, "%zu GPU%s on the PCI bus, but NVML reports %d", gpus, gpus > 1 ? "s" : "",
 		       (int)h->nvml.count.v);
 		pr_remedy(f, "Look for the one that failed:  journalctl -k -b | grep -iE 'nvrm|xid|fallen off'\n"
 			     "A reboot brings back a GPU that fell off the bus; if it falls off again, have it replaced.");

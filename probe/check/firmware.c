@@ -64,23 +64,23 @@ static void firmware(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (!version) {
 		pr_say(f, PR_SKIP,
-		       "where the kernel looks for firmware cannot be seen from here, or no driver is there");
+		       "the kernel's firmware directories are not visible here, or there is no driver");
 	} else if (arch && arch < 75) {
-		pr_say(f, PR_SKIP, "no card here has a processor with firmware");
+		pr_say(f, PR_SKIP, "no GPU here has a processor with firmware");
 	} else if (pr_branch_of(version) < 510) {
-		pr_say(f, PR_SKIP, "driver %s does without", version);
+		pr_say(f, PR_SKIP, "driver %s does not use it", version);
 	} else if (pr_has(h->gsp.firmware)) {
 		pr_say(f, PR_PASS,
-		       h->gsp.firmware.v ? "the firmware of driver %s is on the disk"
-				       : "driver %s was told to do without (NVreg_EnableGpuFirmware=0)",
+		       h->gsp.firmware.v ? "the firmware of driver %s is installed"
+				       : "driver %s is configured not to use it (NVreg_EnableGpuFirmware=0)",
 		       version);
 	} else if (!is_needed(c)) {
 		pr_say(f, PR_PASS,
-		       "no firmware of driver %s is on the disk; the proprietary module does without on these cards",
+		       "the firmware of driver %s is not installed; the proprietary module does not need it for these GPUs",
 		       version);
 	} else {
 		pr_say(f, all_answer(h) ? PR_WARN : PR_FAIL, "/lib/firmware/nvidia/%s has no gsp_*.bin%s%s: %s",
-		       version, h->gsp.other_version ? ", but there is that of " : "",
+		       version, h->gsp.other_version ? ", only version " : "",
 		       h->gsp.other_version ? h->gsp.other_version : "",
 		       all_answer(h) ? "the GPUs run, but the module cannot start them again"
 				     : "the module cannot start a GPU without it");

@@ -80,14 +80,14 @@ static void judge_branch(const struct pr_context *c, struct pr_finding *f, bool 
 	}
 	g = find_gpu(c, before ? is_too_new : is_legacy, pr_branch_of(driver), &k);
 	if (!g) {
-		pr_say(f, PR_PASS, before ? "no card is newer than driver %s" : "driver %s still has every card", driver);
+		pr_say(f, PR_PASS, before ? "driver %s is new enough for every GPU" : "driver %s still supports every GPU", driver);
 		return;
 	}
 	if (before)
-		pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d and needs driver branch %d or newer; %s is installed",
+		pr_say(f, PR_FAIL, "GPU %s has capability %d.%d and needs driver branch %d or newer; %s is installed",
 		       gpu_name(g, name), k.arch / 10, k.arch % 10, k.first_branch, driver);
 	else
-		pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d; the last branch that drives it is %d, and %s is installed",
+		pr_say(f, PR_FAIL, "GPU %s has capability %d.%d; the last branch that supports it is %d, but %s is installed",
 		       gpu_name(g, name), k.arch / 10, k.arch % 10, k.last_branch, driver);
 	pr_remedy_driver(c, f);
 }
@@ -134,18 +134,18 @@ static void open_required(const struct pr_context *c, struct pr_finding *f)
 	g = find_gpu(c, h->driver.open_module ? is_closed_only : is_open_only, 0, &k);
 	if (!h->driver.module_text.v) {
 		pr_say(f, g ? PR_NOT_KNOWN : PR_SKIP,
-		       "/proc/driver/nvidia/version is %s, so the module's flavour is not known",
+		       "/proc/driver/nvidia/version is %s, so the flavour of the module is unknown",
 		       pr_state_name(h->driver.module_text.state));
 	} else if (g && h->driver.open_module) {
-		pr_say(f, PR_FAIL, "GPU %s is of capability %d.%d, older than Turing: the open kernel module, which is "
-				   "loaded, does not drive it", gpu_name(g, name), k.arch / 10, k.arch % 10);
+		pr_say(f, PR_FAIL, "GPU %s has capability %d.%d, older than Turing: the loaded open kernel module does not "
+				   "support it", gpu_name(g, name), k.arch / 10, k.arch % 10);
 		pr_remedy_driver(c, f);
 	} else if (g) {
-		pr_say(f, PR_FAIL, "GPU %s is driven by the open kernel module only, and the proprietary one is loaded",
+		pr_say(f, PR_FAIL, "only the open kernel module supports GPU %s, but the proprietary one is loaded",
 		       gpu_name(g, name));
 		pr_remedy_driver(c, f);
 	} else {
-		pr_say(f, PR_PASS, "the %s module suits the cards", h->driver.open_module ? "open" : "proprietary");
+		pr_say(f, PR_PASS, "the %s module supports the GPUs", h->driver.open_module ? "open" : "proprietary");
 	}
 }
 static const char *const after_new[] = {"driver.new-gpu", NULL};
@@ -216,11 +216,11 @@ static void next_kernel(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (h->platform.driver_root) {
-		pr_say(f, PR_SKIP, "the driver is a container, which builds the module for the kernel that it meets");
+		pr_say(f, PR_SKIP, "the driver runs in a container, which builds the module for the running kernel");
 	} else if (!h->driver.next_kernel) {
-		pr_say(f, PR_PASS, "no newer kernel waits for the next boot");
+		pr_say(f, PR_PASS, "no newer kernel is installed");
 	} else if (pr_or(h->driver.next_module, 0)) {
-		pr_say(f, PR_PASS, "kernel %s, which the next boot starts, has its nvidia module",
+		pr_say(f, PR_PASS, "kernel %s, which starts at the next boot, has its nvidia module",
 		       h->driver.next_kernel);
 	} else if (h->driver.module_version.state != PR_PRESENT && !pr_or(h->driver.module_file, 0)) {
 		pr_say(f, PR_SKIP, "the running kernel has no nvidia module either");
@@ -269,30 +269,29 @@ static void upgrade(const struct pr_context *c, struct pr_finding *f)
 	p = pending_upgrade(h, &any);
 	lib = pr_loaded_lib(h, "libnvidia-ml.so.1");
 	if (built && lib && gt_streq(lib->version, built + 1) && strcmp(built + 1, module)) {
-		pr_say(f, PR_SKIP, "the upgrade has come already; driver.lib-mismatch tells of it");
+		pr_say(f, PR_SKIP, "the upgrade is already installed; see driver.lib-mismatch");
 	} else if (built && strcmp(built + 1, module)) {
-		pr_say(f, PR_WARN, "the loaded module is %s, but DKMS builds %s: the next boot changes the driver",
+		pr_say(f, PR_WARN, "the loaded module is %s, but DKMS builds %s: the driver changes at the next boot",
 		       module, built + 1);
 		pr_remedy(f, "Reboot at a time of your choice, before something else does.");
 	} else if (!any) {
-		pr_say(f, PR_SKIP, "the driver is none of this distribution's packages");
+		pr_say(f, PR_SKIP, "the driver is not from this distribution's packages");
 	} else if (p && p->held) {
 		pr_say(f, PR_PASS, "the package lists have %s %s (installed: %s, on hold)", p->name, p->candidate, p->version);
 	} else if (p && pr_find_package(h, "unattended-upgrades")) {
 		gt_autofree char *hold = pr_hold_line(h, p->version);
 
 		pr_say(f, PR_WARN,
-		       "the package lists have %s %s (installed: %s), and unattended-upgrades may install it under running "
-		       "programs: new "
-		       "ones then fail until the module is loaded again",
+		       "the package lists have %s %s (installed: %s), and unattended-upgrades may install it while programs "
+		       "run: new programs then fail until the module is reloaded",
 		       p->name, p->candidate, p->version);
 		pr_remedy(f, "Upgrade and reboot at a time of your choice%s%s",
 			  hold ? "; until then hold all packages of this version:\n  " : "", hold ? hold : "");
 	} else if (p) {
-		pr_say(f, PR_PASS, "the package lists have %s %s (installed: %s); nothing installs it by itself", p->name,
+		pr_say(f, PR_PASS, "the package lists have %s %s (installed: %s); it is not installed automatically", p->name,
 		       p->candidate, p->version);
 	} else {
-		pr_say(f, PR_PASS, "no newer driver is in the package lists");
+		pr_say(f, PR_PASS, "the package lists have no newer driver");
 	}
 }
 const struct pr_check pr_check_upgrade = {
@@ -315,14 +314,14 @@ static void nvml_library(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (pr_loaded_lib(h, "libnvidia-ml.so.1")) {
-		pr_say(f, PR_PASS, "a loader finds libnvidia-ml.so.1");
+		pr_say(f, PR_PASS, "the loader finds libnvidia-ml.so.1");
 	} else if (h->platform.driver_root) {
 		pr_say(f, PR_SKIP,
-		       "the driver is a container; its libraries are in " PR_DRIVER_ROOT ", for other containers");
+		       "the driver runs in a container; its libraries are in " PR_DRIVER_ROOT ", for other containers");
 	} else if (any) {
 		gt_autofree char *dir = gt_dirname(any->path);
 
-		pr_say(f, PR_FAIL, "%s is there, but no loader looks into %s", any->path, dir);
+		pr_say(f, PR_FAIL, "%s exists, but the loader does not search %s", any->path, dir);
 		pr_remedy(f, "  echo %s > /etc/ld.so.conf.d/nvidia.conf && ldconfig", dir);
 	} else if (!loaded && !pr_or(h->driver.dkms, 0)) {
 		pr_say(f, PR_SKIP, "no driver is installed");

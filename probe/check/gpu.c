@@ -18,8 +18,8 @@ static void numa_node(const struct pr_context *c, struct pr_finding *f)
 	}
 	for (size_t i = 0; i < h->n_gpu; i++)
 		if (!pr_has(h->gpu[i].pci->numa_node)) {
-			pr_say(f, PR_WARN, "the kernel does not know which of the %zu NUMA nodes GPU %s is next to (numa_node is "
-					   "-1)", h->n_node, h->gpu[i].pci->address);
+			pr_say(f, PR_WARN, "the kernel does not know which of the %zu NUMA nodes GPU %s is next to "
+					   "(numa_node is -1)", h->n_node, h->gpu[i].pci->address);
 			pr_remedy(f, "Update the firmware, or correct the VM's topology (in libvirt: a pcie-expander-bus with "
 				     "<node>). Until then bind no process to a node for this GPU.");
 			return;
@@ -74,13 +74,13 @@ static void pcie_width(const struct pr_context *c, struct pr_finding *f)
 			continue; /* virtual functions report 0 or 255 */
 		n_checked++;
 		if (d->link_width.v < can) {
-			pr_say(f, PR_WARN, "GPU %s runs at PCIe x%d although card and slot can do x%d", d->address,
+			pr_say(f, PR_WARN, "GPU %s runs at PCIe x%d although GPU and slot support x%d", d->address,
 			       (int)d->link_width.v, (int)can);
 			pr_remedy(f, "Reseat the card or its riser, and look at the slot's bifurcation in the firmware");
 			return;
 		}
 	}
-	pr_say(f, n_checked ? PR_PASS : PR_SKIP, n_checked ? "every GPU has the PCIe width that card and slot can do" :
+	pr_say(f, n_checked ? PR_PASS : PR_SKIP, n_checked ? "every GPU has the PCIe width that GPU and slot support" :
 						   "no link width can be read");
 }
 const struct pr_check pr_check_pcie_width = {
@@ -102,15 +102,15 @@ static void persistence(const struct pr_context *c, struct pr_finding *f)
 	pr_branch_infix(h, branch);
 	for (size_t i = 0; i < h->n_gpu; i++)
 		if (pr_has(h->gpu[i].persistence) && !h->gpu[i].persistence.v) {
-			pr_say(f, PR_WARN, "persistence mode is off: the driver starts the GPU anew for each job (1-3 s each) and "
-					   "forgets its settings");
+			pr_say(f, PR_WARN, "persistence mode is off: the driver initialises the GPU for each job (1-3 s "
+					   "each) and forgets its settings");
 			pr_remedy(f, "%s  apt install %s%s%snvidia-persistenced && systemctl enable --now nvidia-persistenced",
 				  h->container.state == PR_PRESENT ? "On the machine that runs this container:\n" : "",
 				  *branch ? "libnvidia-" : "", branch, *branch ? "cfg1 " : "");
 			return;
 		}
 	pr_say(f, h->nvml.answer == PR_NVML_OK ? PR_PASS : PR_SKIP,
-	       h->nvml.answer == PR_NVML_OK ? "persistence mode is on" : "NVML did not answer");
+	       h->nvml.answer == PR_NVML_OK ? "persistence mode is on" : "NVML did not respond");
 }
 static const char *const after_nvml[] = { "nvml.answers", NULL };
 const struct pr_check pr_check_persistence = {
@@ -136,12 +136,12 @@ static void compute_mode(const struct pr_context *c, struct pr_finding *f)
 			continue;
 		pr_say(f, mode == 2 ? PR_FAIL : PR_WARN, "GPU %s %s", h->gpu[i].pci->address,
 		       mode == 2 ? "is in compute mode Prohibited: no program may use it" :
-				   "is in an exclusive compute mode: one process at a time, the next one fails");
+				   "is in an exclusive compute mode: it runs one process at a time, and a second one fails");
 		pr_remedy(f, "  nvidia-smi -c 0");
 		return;
 	}
 	pr_say(f, h->nvml.answer == PR_NVML_OK ? PR_PASS : PR_SKIP,
-	       h->nvml.answer == PR_NVML_OK ? "every GPU takes any number of programs" : "NVML did not answer");
+	       h->nvml.answer == PR_NVML_OK ? "every GPU accepts any number of programs" : "NVML did not respond");
 }
 const struct pr_check pr_check_compute_mode = {
 	.id = "gpu.compute-mode",
@@ -164,13 +164,14 @@ static void mig(const struct pr_context *c, struct pr_finding *f)
 		const struct pr_gpu *g = &h->gpu[i];
 
 		if (pr_has(g->mig_pending) && pr_or(g->mig, 0) != g->mig_pending.v) {
-			pr_say(f, PR_WARN, "MIG of GPU %s is switched %s at its next reset only", g->pci->address,
+			pr_say(f, PR_WARN, "MIG of GPU %s will be switched %s at its next reset", g->pci->address,
 			       g->mig_pending.v ? "on" : "off");
 			pr_remedy(f, "End what uses it, then\n  nvidia-smi --gpu-reset -i %s", g->pci->address);
 			return;
 		}
 		if (pr_or(g->mig, 0) && pr_has(g->mig_instances) && !g->mig_instances.v) {
-			pr_say(f, PR_FAIL, "MIG is on for GPU %s, but it has no instance: no program can use it", g->pci->address);
+			pr_say(f, PR_FAIL, "MIG is on for GPU %s, but it has no instance, so no program can use it",
+			       g->pci->address);
 			if (h->container.state == PR_PRESENT) {
 				pr_remedy(f,
 					  "This container was given the card without a slice of it. In a pod:  "
@@ -185,7 +186,7 @@ static void mig(const struct pr_context *c, struct pr_finding *f)
 		}
 	}
 	pr_say(f, h->nvml.answer == PR_NVML_OK ? PR_PASS : PR_SKIP,
-	       h->nvml.answer == PR_NVML_OK ? "no GPU is cut into instances that are missing" : "NVML did not answer");
+	       h->nvml.answer == PR_NVML_OK ? "no GPU lacks MIG instances" : "NVML did not respond");
 }
 const struct pr_check pr_check_mig = {
 	.id = "gpu.mig",

@@ -37,10 +37,10 @@ static void report_no_problem(const struct pr_context *c, struct pr_finding *f, 
 		pr_say(f, PR_PASS, "%s%s", what,
 		       h->kernel_log == PR_PRESENT
 			       ? ""
-			       : " (the kernel's log is not readable; as root it is looked at too)");
+			       : " (the kernel log is not readable; run as root to include it)");
 	else
-		pr_say(f, PR_SKIP, "NVML did not answer%s",
-		       h->kernel_log == PR_PRESENT ? "; the kernel's log names nothing" : "");
+		pr_say(f, PR_SKIP, "NVML did not respond%s",
+		       h->kernel_log == PR_PRESENT ? "; the kernel log reports no problem" : "");
 }
 
 /* Returns whether NVML responds for every usable GPU. A logged error is then over, by a reset or by itself. The log
@@ -57,7 +57,7 @@ static void report_line(const struct pr_context *c, struct pr_finding *f, const 
 			const char *remedy)
 {
 	if (all_respond(c->host)) {
-		pr_say(f, PR_WARN, "%s since the boot; NVML answers for every GPU now: %.300s", what, x->text);
+		pr_say(f, PR_WARN, "%s since boot; NVML now responds for every GPU: %.300s", what, x->text);
 		pr_remedy(f, "Watch whether it comes again; if it does, or the GPU was not reset since:\n%s", remedy);
 	} else {
 		pr_say(f, PR_FAIL, "%s: %.300s", what, x->text);
@@ -133,14 +133,14 @@ static void reset_required(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (!x && !pr_or(h->nvml.gpus_to_reset, 0)) {
-		report_no_problem(c, f, "no GPU waits for a reset");
+		report_no_problem(c, f, "no GPU needs a reset");
 		return;
 	}
 	if (x && !pr_or(h->nvml.gpus_to_reset, 0) && all_respond(h)) {
-		report_line(c, f, "the driver has asked for the reset of a GPU", x, remedy);
+		report_line(c, f, "the driver has requested the reset of a GPU", x, remedy);
 		return;
 	}
-	pr_say(f, PR_FAIL, "a GPU refuses work until it is reset%s%.300s", x ? ": " : "", x ? x->text : "");
+	pr_say(f, PR_FAIL, "a GPU does not work until it is reset%s%.300s", x ? ": " : "", x ? x->text : "");
 	pr_remedy(f, "%s", remedy);
 }
 const struct pr_check pr_check_reset = {
@@ -172,17 +172,16 @@ static void could_not_start(const struct pr_context *c, struct pr_finding *f, co
 	const char *firmware = no_firmware(c->host);
 
 	if (all_respond(c->host)) {
-		pr_say(f, PR_WARN, "the driver could not start a GPU at some time since the boot; now all answer: %.300s", line);
+		pr_say(f, PR_WARN, "the driver failed to start a GPU since boot; now all respond: %.300s", line);
 		pr_remedy(f, "Watch whether it comes again:  journalctl -k -b | grep NVRM");
 	} else if (firmware && pr_or(c->host->gsp.firmware, 0)) {
 		pr_say(f, PR_FAIL,
-		       "the driver could not start a GPU, since its firmware was not where the module started, though "
-		       "it is "
-		       "on the disk: %.300s",
+		       "the driver could not start a GPU, because its firmware is installed but was not visible when the "
+		       "module started: %.300s",
 		       firmware);
 		pr_remedy(f, "A module that starts in the initramfs needs it there:\n  update-initramfs -u; reboot");
 	} else if (firmware) {
-		pr_say(f, PR_FAIL, "the driver could not start a GPU, since its firmware is not on the disk: %.300s", firmware);
+		pr_say(f, PR_FAIL, "the driver could not start a GPU, because its firmware is not installed: %.300s", firmware);
 		pr_remedy(f, "  apt install firmware-nvidia-gsp\n(non-free-firmware; of the driver's version), then\n"
 			     "  modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\nor reboot");
 	} else {
@@ -202,7 +201,7 @@ static void init_failed(const struct pr_context *c, struct pr_finding *f)
 	if (x)
 		could_not_start(c, f, x->text);
 	else if (h->kernel_log != PR_PRESENT && !pr_has(h->nvml.count))
-		pr_say(f, PR_SKIP, "the kernel's log is not readable and NVML told no count");
+		pr_say(f, PR_SKIP, "the kernel log is not readable and NVML reported no count");
 	else
 		pr_say(f, PR_PASS, "the driver starts every GPU");
 }
@@ -231,11 +230,11 @@ static void ecc(const struct pr_context *c, struct pr_finding *f)
 		return;
 	pending = pending ? pending : FIRST_WITH(h, retired_pending);
 	if (failed) {
-		pr_say(f, PR_FAIL, "GPU %s could not map out broken memory: no spare rows are left",
+		pr_say(f, PR_FAIL, "GPU %s could not remap faulty memory: no spare rows are left",
 		       failed->pci->address);
 		pr_remedy(f, "Have the card replaced");
 	} else if (pending) {
-		pr_say(f, PR_WARN, "GPU %s has broken memory that is mapped out at its next reset",
+		pr_say(f, PR_WARN, "GPU %s has faulty memory that is remapped at its next reset",
 		       pending->pci->address);
 		pr_remedy(f, "End what uses it, then\n  nvidia-smi --gpu-reset -i N");
 	} else if (x && x->xid.number == 94) {
@@ -245,7 +244,7 @@ static void ecc(const struct pr_context *c, struct pr_finding *f)
 		report_line(c, f, "a GPU's memory had errors", x,
 			    "End what uses it, then\n  nvidia-smi --gpu-reset -i N\nand watch whether it comes again");
 	} else {
-		report_no_problem(c, f, "no memory errors wait to be dealt with");
+		report_no_problem(c, f, "no memory error is pending");
 	}
 }
 const struct pr_check pr_check_ecc = {
@@ -271,7 +270,7 @@ static void gsp(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (!x) {
-		report_no_problem(c, f, "the GPUs' firmware answers");
+		report_no_problem(c, f, "the GPUs' firmware responds");
 		return;
 	}
 	report_line(c, f, "the firmware of a GPU hung", x,
@@ -400,7 +399,7 @@ static void judge_numbers(const struct pr_context *c, struct pr_finding *f, cons
 	if (lines + others > 1)
 		snprintf(more, sizeof(more), ", %zu line%s, %zu with other numbers", lines, lines == 1 ? "" : "s", others);
 	pr_say(f, unresolved ? PR_FAIL : PR_WARN, "%s %d%s: %s Newest line: %.300s", pr_xid_kind(&x->xid), x->xid.number, more,
-	       e ? e->meaning : "NVIDIA publishes no meaning of this number.", x->text);
+	       e ? e->meaning : "NVIDIA documents no meaning of this number.", x->text);
 	pr_remedy(f, "%s\n(fault of %s)", pr_xid_action_text(action), e ? pr_xid_fault_text(e->fault) : "an unknown part");
 }
 
@@ -478,18 +477,19 @@ static void fabric(const struct pr_context *c, struct pr_finding *f)
 	if (!h->fabric.n_switch && (!state || state == 3)) {
 		pr_say(f, PR_SKIP, "no NVSwitch on this host");
 	} else if (!container && fm && strncmp(fm->version, module, strlen(module))) {
-		pr_say(f, PR_FAIL, "%s is %s, the driver is %s: they must be of the very same version", fm->name,
+		pr_say(f, PR_FAIL, "%s is %s, but the driver is %s: the versions must be identical", fm->name,
 		       fm->version, module);
 		pr_remedy(f, "  apt install %s=%s*\n  systemctl restart nvidia-fabricmanager", fm->name, module);
 	} else if (state == 3) {
-		pr_say(f, PR_PASS, "NVML says of every GPU that the switches are set up");
+		pr_say(f, PR_PASS, "NVML reports that all GPUs are connected to the switches");
 	} else if (container && state) {
-		pr_say(f, PR_FAIL, "the GPUs are joined by NVSwitch and wait for nvidia-fabricmanager");
+		pr_say(f, PR_FAIL, "the GPUs are connected by NVSwitch and wait for nvidia-fabricmanager");
 		pr_remedy(f, "On the machine that runs this container:  systemctl enable --now nvidia-fabricmanager");
 	} else if (container || h->fabric.manager.state == PR_UNREADABLE) {
-		pr_say(f, PR_NOT_KNOWN, "whether nvidia-fabricmanager runs cannot be seen from here, and NVML does not tell");
+		pr_say(f, PR_NOT_KNOWN, "the state of nvidia-fabricmanager is unknown: its process is not visible here, and "
+					"NVML does not report it");
 	} else if (state || !pr_has(h->fabric.manager)) {
-		pr_say(f, PR_FAIL, "the GPUs are joined by NVSwitch, and nvidia-fabricmanager does not run%s",
+		pr_say(f, PR_FAIL, "the GPUs are connected by NVSwitch, but nvidia-fabricmanager does not run%s",
 		       fm ? "" : ": it is not installed");
 		pr_remedy(f, "%s%s  systemctl enable --now nvidia-fabricmanager",
 			  fm ? "" : "From NVIDIA's repository, of the driver's version:\n",
@@ -524,7 +524,7 @@ static void throttle(const struct pr_context *c, struct pr_finding *f)
 	for (size_t k = GT_ARRAY_SIZE(reasons); k-- > 0;)
 		for (size_t i = 0; i < h->n_gpu; i++)
 			if (pr_or(h->gpu[i].clock_reasons, 0) & reasons[k].bit) {
-				pr_say(f, PR_WARN, "the clocks of GPU %s are held down by the hardware: %s",
+				pr_say(f, PR_WARN, "the hardware limits the clocks of GPU %s: %s",
 				       h->gpu[i].pci->address, reasons[k].what);
 				pr_remedy(f, "Look at fans, inlet temperature and power cables:  nvidia-smi -q -d "
 					     "TEMPERATURE,POWER,PERFORMANCE");

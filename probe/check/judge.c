@@ -49,8 +49,8 @@ bool pr_without_gpu(const struct pr_context *c, struct pr_finding *f)
 {
 	if (pr_usable_gpus(c->host))
 		return false;
-	pr_say(f, PR_SKIP, c->host->n_gpu		? "every GPU belongs to a virtual machine"
-			   : c->host->pci_unreadable	? "whether there is an NVIDIA GPU is not known"
+	pr_say(f, PR_SKIP, c->host->n_gpu		? "every GPU is reserved for virtual machines"
+			   : c->host->pci_unreadable	? "it is unknown whether there is an NVIDIA GPU"
 							: "no NVIDIA GPU on this host");
 	return true;
 }

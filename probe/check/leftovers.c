@@ -17,11 +17,11 @@ static void nofile(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, hard.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN, "the limit of open files is "
 									    "%s", pr_state_name(hard.state));
 	} else if (hard.v >= FILES) {
-		pr_say(f, PR_PASS, "a program may raise its limit of open files far enough, and gputune run does");
+		pr_say(f, PR_PASS, "programs can raise their limit of open files sufficiently, and gputune run does");
 	} else {
 		gt_autofree char *raise = soft.v < hard.v ? gt_xasprintf(", and raise that to %ld", hard.v) : NULL;
 
-		pr_say(f, PR_ADVICE, "a program may have %ld files open%s: loader workers pass each tensor as an open file and "
+		pr_say(f, PR_ADVICE, "a program can open %ld files%s: loader workers pass each tensor as an open file and "
 				     "fail with \"too many open files\"", soft.v, raise ? raise : "");
 		pr_remedy(f, c->host->container.state == PR_PRESENT ?
 				     "Start the container with:  docker run --ulimit nofile=1048576 …" :
@@ -60,7 +60,7 @@ static void driver_options(const struct pr_context *c, struct pr_finding *f)
 		first = first || !cost ? first : pr_driver_option(i);
 	}
 	if (!first) {
-		pr_say(f, PR_PASS, "the driver's options that matter have their defaults");
+		pr_say(f, PR_PASS, "the relevant driver options have their defaults");
 		return;
 	}
 	pr_say(f, PR_ADVICE, "%s", found.s);
@@ -104,7 +104,7 @@ static void nccl_conf(const struct pr_context *c, struct pr_finding *f)
 			     "/etc/nccl.conf", n);
 		return;
 	}
-	pr_say(f, PR_PASS, "/etc/nccl.conf sets nothing that is for debugging only");
+	pr_say(f, PR_PASS, "/etc/nccl.conf has no settings for debugging");
 }
 const struct pr_check pr_check_nccl_conf = {
 	.id = "nccl.conf",
@@ -119,15 +119,15 @@ static void nvme_timeout(const struct pr_context *c, struct pr_finding *f)
 	struct pr_num seconds = c->host->nvme_timeout_s;
 
 	if (!gt_streq(c->host->sys_vendor.v, "Amazon EC2")) {
-		pr_say(f, PR_SKIP, "only for EC2, whose disks are behind a network");
+		pr_say(f, PR_SKIP, "only for EC2, whose disks are remote");
 	} else if (!pr_has(seconds)) {
 		pr_say(f, seconds.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN, "the timeout of NVMe requests is %s",
 		       pr_state_name(seconds.state));
 	} else if (seconds.v >= UINT32_MAX) {
-		pr_say(f, PR_PASS, "NVMe requests have the timeout that EC2 asks for");
+		pr_say(f, PR_PASS, "NVMe requests have the timeout that EC2 recommends");
 	} else {
-		pr_say(f, PR_ADVICE, "an EBS volume that stalls for more than %ld s fails permanently instead of coming "
-				     "back", seconds.v);
+		pr_say(f, PR_ADVICE, "an EBS volume that stalls for more than %ld s fails permanently instead of recovering",
+		       seconds.v);
 		pr_remedy(f, "A dead local disk is then never noticed:\n"
 			     "  echo 'options nvme_core io_timeout=4294967295' > /etc/modprobe.d/nvme-ebs.conf\n"
 			     "  update-initramfs -u; reboot");

@@ -20,7 +20,7 @@ static bool is_unread(const struct pr_host *h, const struct pr_log_line *l, cons
 void pr_log_not_examined(const struct pr_host *h, struct pr_finding *f)
 {
 	if (h->kernel_log == PR_UNREADABLE)
-		pr_say(f, PR_SKIP, "the kernel log was not examined: only root may read it");
+		pr_say(f, PR_SKIP, "the kernel log was not examined: only root can read it");
 	else
 		pr_say(f, PR_NOT_KNOWN, "the kernel log was not examined: it is %s", pr_state_name(h->kernel_log));
 }
@@ -144,10 +144,10 @@ static void oom(const struct pr_context *c, struct pr_finding *f)
 	task = value_of(x->text, ",task=", &task_len);
 	cgroup = value_of(x->text, ",task_memcg=", &cgroup_len);
 	if (task_len)
-		pr_say(f, PR_WARN, "the kernel ended %.*s for lack of memory in cgroup %.*s%s", task_len, task, cgroup_len, cgroup,
+		pr_say(f, PR_WARN, "the kernel killed %.*s for lack of memory in cgroup %.*s%s", task_len, task, cgroup_len, cgroup,
 		       strstr(x->text, "CONSTRAINT_MEMCG") ? ", which reached its limit" : "");
 	else
-		pr_say(f, PR_WARN, "the kernel ended a process for lack of memory: %.300s", x->text);
+		pr_say(f, PR_WARN, "the kernel killed a process for lack of memory: %.300s", x->text);
 	pr_remedy(f, "Raise the memory limit of the job or container, or use fewer loader workers. All lines:\n"
 		     "  journalctl -k -b | grep -i oom");
 }

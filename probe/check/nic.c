@@ -35,8 +35,8 @@ static void balance(const struct pr_context *c, struct pr_finding *f)
 	if (!h->n_net) {
 		pr_say(f, PR_SKIP, "no network port");
 	} else if (!running) {
-		pr_say(f, PR_PASS, "irqbalance is not at work: the kernel spreads the queues of a card, and irq.affinity of "
-				   "gputune can place them");
+		pr_say(f, PR_PASS, "irqbalance is not running: the kernel distributes the queues of a card, and gputune's "
+				   "irq.affinity can place them");
 	} else if (!known) {
 		pr_say(f, PR_SKIP, "no network port reports its speed");
 	} else if (!fast || h->n_node < 2) {
@@ -71,7 +71,7 @@ static void rings(const struct pr_context *c, struct pr_finding *f)
 		judged++;
 		if (n->missed.v <= 0 || n->rx_ring_max.v <= n->rx_ring.v)
 			continue;
-		pr_say(f, PR_ADVICE, "%s missed %ld frames for want of a buffer: it has %ld of %ld", n->shown, n->missed.v,
+		pr_say(f, PR_ADVICE, "%s dropped %ld frames for lack of a buffer: it has %ld of %ld", n->shown, n->missed.v,
 		       n->rx_ring.v, n->rx_ring_max.v);
 		pr_remedy(f, "The link is down for a moment, and larger rings fit worse into the cache:\n  ethtool -G %s rx %ld\n"
 			     "At every boot:\n  echo 'ACTION==\"add\", SUBSYSTEM==\"net\", KERNEL==\"%s\", "
@@ -80,9 +80,9 @@ static void rings(const struct pr_context *c, struct pr_finding *f)
 		return;
 	}
 	if (judged)
-		pr_say(f, PR_PASS, "no port that could have more buffers has missed a frame");
+		pr_say(f, PR_PASS, "no port with room for more buffers has dropped a frame");
 	else
-		none_judged(f, worst, "its buffers and the frames that it missed");
+		none_judged(f, worst, "its buffers and dropped frames");
 }
 const struct pr_check pr_check_nic_rings = {
 	.id = "nic.rings",
@@ -111,7 +111,7 @@ static void queues(const struct pr_context *c, struct pr_finding *f)
 		fit = GT_MIN(n->channels_max.v, GT_MAX(INT64_C(1), (int64_t)gt_set_count(&cores)));
 		if (n->channels.v * 2 > fit && n->channels.v <= fit * 2)
 			continue;
-		pr_say(f, PR_ADVICE, "%s has %ld queues, and %u cores are near", n->shown, n->channels.v, gt_set_count(&cores));
+		pr_say(f, PR_ADVICE, "%s has %ld queues for %u nearby cores", n->shown, n->channels.v, gt_set_count(&cores));
 		pr_remedy(f, "The link is down for a moment, and connections may change their queue:\n  ethtool -L %s combined %ld",
 			  n->name, fit);
 		return;
@@ -145,7 +145,7 @@ static void mtu(const struct pr_context *c, struct pr_finding *f)
 		judged++;
 		if (n->mtu.v > 1500)
 			continue;
-		pr_say(f, PR_ADVICE, "%s sends frames of %ld bytes: six packets where one would do, and RoCE 1024 bytes at a time",
+		pr_say(f, PR_ADVICE, "%s sends frames of %ld bytes: six packets instead of one, and RoCE 1024 bytes at a time",
 		       n->shown, n->mtu.v);
 		pr_remedy(f, "Only if every host and switch of that network has the same MTU, else large packets vanish:\n"
 			     "  ip link set %s mtu 9000\nTo test the way to another host: ping -M do -s 8972 PEER\n"
@@ -155,7 +155,7 @@ static void mtu(const struct pr_context *c, struct pr_finding *f)
 	if (judged)
 		pr_say(f, PR_PASS, "fast ports send large frames");
 	else
-		none_judged(f, worst, "the size of its frames at 25 Gbit/s or more");
+		none_judged(f, worst, "its frame size at 25 Gbit/s or more");
 }
 const struct pr_check pr_check_nic_mtu = {
 	.id = "nic.mtu",
@@ -187,7 +187,7 @@ static void read_request(const struct pr_context *c, struct pr_finding *f)
 	pr_say(f, judged ? PR_PASS : PR_SKIP,
 	       judged ? "fast ports read 4096 bytes of memory or more at a time" :
 	       unread ? "only root can read the configuration of network cards" :
-			"no fast network card reports how much it reads at a time");
+			"no fast network card reports its read request size");
 }
 const struct pr_check pr_check_read_request = {
 	.id = "pcie.read-request",

@@ -24,11 +24,11 @@ static void device_nodes(const struct pr_context *c, struct pr_finding *f)
 	} else if (node.state == PR_PRESENT) {
 		pr_say(f, PR_PASS, "/dev/nvidiactl can be opened");
 	} else if (node.state == PR_UNREADABLE) {
-		pr_say(f, PR_FAIL, "/dev/nvidiactl is there but this user may not open it");
+		pr_say(f, PR_FAIL, "/dev/nvidiactl exists, but this user may not open it");
 		pr_remedy(f, "  adduser USER video; then log in again");
 	} else if (h->platform.driver_root) {
 		pr_say(f, PR_SKIP,
-		       "the driver is a container; its device nodes are in " PR_DRIVER_ROOT
+		       "the driver runs in a container; its device nodes are in " PR_DRIVER_ROOT
 		       "/dev, for other containers");
 	} else if (inside(h)) {
 		pr_say(f, PR_FAIL, "/dev/nvidiactl is absent from this container (%s)", h->container.v);
@@ -102,19 +102,19 @@ static void device_numbers(const struct pr_context *c, struct pr_finding *f)
 			bad = n;
 	}
 	if (!h->device_nodes.n_node) {
-		pr_say(f, PR_SKIP, "the numbers of the device nodes are not known");
+		pr_say(f, PR_SKIP, "the numbers of the device nodes are unknown");
 	} else if (!bad) {
-		pr_say(f, PR_PASS, "the device nodes have the numbers that the kernel gave the driver");
+		pr_say(f, PR_PASS, "the device nodes have the driver's numbers");
 	} else if (!pr_has(bad->now) && inside(h)) {
-		pr_say(f, PR_FAIL, "%s leads to no driver: the machine that runs this container has nvidia_uvm not loaded, and "
-				   "CUDA fails with error 999", bad->path);
+		pr_say(f, PR_FAIL, "%s belongs to no driver: nvidia_uvm is not loaded on the machine that runs this "
+				   "container, and CUDA fails with error 999", bad->path);
 		pr_remedy(f, "On the machine that runs this container:\n  nvidia-modprobe -u -c=0\nthen start the container anew");
 	} else if (!pr_has(bad->now)) {
-		pr_say(f, PR_WARN, "nvidia_uvm is not loaded, and without nvidia-modprobe no program but root's can load it: for "
-				   "others CUDA fails with error 999");
+		pr_say(f, PR_WARN, "nvidia_uvm is not loaded, and without nvidia-modprobe only root's programs can load it: "
+				   "for others CUDA fails with error 999");
 		pr_remedy(f, "  apt install nvidia-modprobe\n  nvidia-modprobe -u -c=0");
 	} else {
-		pr_say(f, severity(h, bad), "%s has the number %u:%u, but the kernel has %s at %u now: it leads to no driver%s",
+		pr_say(f, severity(h, bad), "%s has the number %u:%u, but the kernel now has %s at %u: it belongs to no driver%s",
 		       bad->path, bad->major, bad->minor, bad->kind, (unsigned)bad->now.v,
 		       !strcmp(bad->kind, "nvidia-uvm") ? ", and CUDA fails with error 999" : "");
 		remedy_numbers(h, bad, f);
@@ -149,17 +149,17 @@ static void uvm(const struct pr_context *c, struct pr_finding *f)
 		stale |= !strcmp(h->device_nodes.node[i].path, "/dev/nvidia-uvm") && is_stale(h, &h->device_nodes.node[i]) &&
 			 (inside(h) || pr_has(h->device_nodes.node[i].now));
 	if (!pr_has(h->driver.device_node)) {
-		pr_say(f, PR_SKIP, "/dev/nvidiactl comes first");
+		pr_say(f, PR_SKIP, "see the check of /dev/nvidiactl first");
 	} else if (stale) {
-		pr_say(f, PR_FAIL, "/dev/nvidia-uvm leads to no driver");
+		pr_say(f, PR_FAIL, "/dev/nvidia-uvm belongs to no driver");
 		pr_remedy(f, "As driver.node-numbers says");
 	} else if (pr_has(h->driver.uvm_node)) {
 		pr_say(f, PR_PASS, "/dev/nvidia-uvm can be opened");
 	} else if (h->driver.uvm_node.state == PR_UNREADABLE) {
-		pr_say(f, PR_FAIL, "/dev/nvidia-uvm is there but this user may not open it");
+		pr_say(f, PR_FAIL, "/dev/nvidia-uvm exists, but this user may not open it");
 		pr_remedy(f, "  adduser USER video; then log in again");
 	} else if (pr_has(h->driver.modprobe) && !container) {
-		pr_say(f, PR_PASS, "nvidia-modprobe makes /dev/nvidia-uvm when the first CUDA program asks");
+		pr_say(f, PR_PASS, "nvidia-modprobe creates /dev/nvidia-uvm for the first CUDA program");
 	} else {
 		pr_say(f, PR_FAIL, "/dev/nvidia-uvm is absent: CUDA cannot start");
 		pr_remedy(f, container ? "On the machine that runs this container:  nvidia-modprobe -c 0 -u\nthen start "

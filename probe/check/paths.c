@@ -41,8 +41,8 @@ static void acs_words(const struct pr_host *h, struct pr_finding *f)
 		gt_buf_printf(&words, "%s%s", i ? "\\;" : "", on->v[i]);
 	}
 	boot = boot_lines(h, words.s, "50-acs");
-	pr_say(f, PR_WARN, "%zu of %d switch ports redirect: ACS of %s%s sends packets between GPUs and network cards up to the "
-			   "root complex and back",
+	pr_say(f, PR_WARN, "%zu of %d switch ports redirect: ACS of %s%s sends packets between GPUs and network cards up to "
+			   "the root complex and back",
 	       on->n, (int)h->iommu.acs_ports.v, ports.s, on->n > 8 ? " and more" : "");
 	pr_remedy(f, "Virtual machines that are given devices need ACS. Only on other hosts, as root until the next boot:\n%s"
 		     "At every boot:\n%s", now.s, boot);
@@ -56,22 +56,21 @@ static void acs(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (is_virtual(h)) {
-		pr_say(f, PR_SKIP, "in a virtual machine the host decides");
+		pr_say(f, PR_SKIP, "the host of this virtual machine controls it");
 	} else if (pr_has(h->iommu.acs_ports)) {
 		acs_words(h, f);
 	} else if (!h->iommu.split && h->iommu.acs_ports.state == PR_UNREADABLE && !pr_or(h->iommu.on, 0)) {
 		pr_say(f, PR_SKIP, "only root can read the control words of the switch ports");
 	} else if (!h->iommu.split) {
 		pr_say(f, PR_PASS, "%s",
-		       pr_or(h->iommu.on, 0) ? "no two devices below one switch are kept apart"
-					     : "without an IOMMU nothing is redirected, as far as can be seen");
+		       pr_or(h->iommu.on, 0) ? "no two devices below one switch are isolated from each other"
+					     : "no redirection is known without an IOMMU");
 	} else if (strstr(cmdline, "disable_acs_redir") || strstr(cmdline, "config_acs")) {
-		pr_say(f, PR_PASS, "devices below one switch have groups of their own, and the command line sets ACS");
+		pr_say(f, PR_PASS, "devices below one switch have separate groups, and the command line sets ACS");
 	} else {
 		pr_say(f, PR_WARN,
-		       "%zu pairs of GPUs and network cards below one PCIe switch are in IOMMU groups of their own: "
-		       "ACS "
-		       "sends what they say to each other up to the root complex and back",
+		       "%zu pairs of GPUs and network cards below one PCIe switch are in separate IOMMU groups: ACS sends "
+		       "their traffic up to the root complex and back",
 		       h->iommu.split);
 		pr_remedy(f, "On a host that gives no devices to virtual machines, switch ACS off in the firmware; or "
 			     "see each\n"
@@ -115,20 +114,18 @@ static void iommu(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (is_virtual(h)) {
-		pr_say(f, PR_SKIP, "in a virtual machine the host decides");
+		pr_say(f, PR_SKIP, "the host of this virtual machine controls it");
 	} else if (!gt_streq(h->kernel.arch.v, "x86_64")) {
-		pr_say(f, PR_SKIP, "which IOMMU setting is best is known for x86-64 only");
+		pr_say(f, PR_SKIP, "the best IOMMU setting is known for x86-64 only");
 	} else if (!pr_or(h->iommu.on, 0)) {
-		pr_say(f, PR_PASS, "no IOMMU is in the way");
+		pr_say(f, PR_PASS, "there is no IOMMU");
 	} else if (pr_or(h->iommu.passthrough, 0)) {
-		pr_say(f, PR_PASS, "the IOMMU lets the host's own devices pass");
+		pr_say(f, PR_PASS, "the IOMMU passes the host's own devices through");
 	} else if (pr_usable_gpus(h) < 2 && !h->rdma.n) {
-		pr_say(f, PR_PASS, "the IOMMU translates; a single GPU without RDMA does not mind");
+		pr_say(f, PR_PASS, "the IOMMU translates, which does not affect a single GPU without RDMA");
 	} else {
 		pr_say(f, PR_WARN,
-		       "the IOMMU translates every access of the host's own devices: copies between GPUs are slow, "
-		       "wrong or "
-		       "hang");
+		       "the IOMMU translates every access of the host's own devices: copies between GPUs are slow, wrong or hang");
 		iommu_remedy(h, f);
 	}
 }
@@ -160,11 +157,11 @@ static void peermem(const struct pr_context *c, struct pr_finding *f)
 	} else if (pr_has(h->fabric.peermem)) {
 		pr_say(f, PR_PASS, "nvidia_peermem is loaded");
 	} else if (has_dmabuf(h)) {
-		pr_say(f, PR_PASS, "the open module shares its memory by DMA-BUF");
+		pr_say(f, PR_PASS, "the open module exports its memory by DMA-BUF");
 	} else {
 		pr_say(f, PR_WARN,
-		       "%s cannot reach GPU memory: nvidia_peermem is not loaded and the module does not share it by "
-		       "DMA-BUF",
+		       "%s cannot access GPU memory: nvidia_peermem is not loaded, and the module does not export the memory "
+		       "by DMA-BUF",
 		       h->rdma.v[0]);
 		pr_remedy(f, "  modprobe nvidia-current-peermem || modprobe nvidia-peermem\nand for every boot:\n  "
 			     "echo nvidia-peermem "
@@ -204,14 +201,14 @@ static void bar1(const struct pr_context *c, struct pr_finding *f)
 		gt_format_bytes(small, sizeof(small), (uint64_t)window);
 		gt_format_bytes(whole, sizeof(whole), (uint64_t)g->memory_bytes.v);
 		pr_say(f, PR_WARN,
-		       "others reach GPU %s through a window of %s onto its %s: peer copies and GPUDirect are small or "
-		       "impossible",
+		       "other devices access GPU %s through a window of %s to its %s: peer copies and GPUDirect are limited "
+		       "or impossible",
 		       g->pci->address, small, whole);
 		pr_remedy(f, "Switch on \"Above 4G decoding\" and \"Resizable BAR\" in the firmware");
 		return;
 	}
 	pr_say(f, n_checked ? PR_PASS : PR_SKIP,
-	       n_checked ? "others reach the whole of each GPU's memory" : "the size of the memory window is not known");
+	       n_checked ? "other devices can access all memory of each GPU" : "the size of the memory window is unknown");
 }
 const struct pr_check pr_check_bar1 = {
 	.id = "gpu.bar1",
@@ -237,15 +234,13 @@ static void p2p(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (!pr_has(h->nvml.p2p_status))
-		pr_say(f, PR_SKIP, pr_usable_gpus(h) < 2 ? "one GPU" : "NVML does not tell");
+		pr_say(f, PR_SKIP, pr_usable_gpus(h) < 2 ? "one GPU" : "NVML does not report it");
 	else if (!r)
-		pr_say(f, PR_PASS, "every GPU reads every other's memory");
+		pr_say(f, PR_PASS, "every GPU can read the memory of every other");
 	else
 		pr_say(f, PR_PASS,
-		       "not every GPU reads every other's memory (%s): NCCL goes through host memory, as it must on "
-		       "such "
-		       "cards",
-		       r < (int64_t)GT_ARRAY_SIZE(why) && r > 0 ? why[r] : "NVML does not say why");
+		       "not every GPU can read the memory of every other (%s): NCCL uses host memory, as it must with such GPUs",
+		       r < (int64_t)GT_ARRAY_SIZE(why) && r > 0 ? why[r] : "NVML gives no reason");
 }
 const struct pr_check pr_check_p2p = {
 	.id = "gpu.p2p",

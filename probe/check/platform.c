@@ -23,30 +23,30 @@ static void wsl(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_lib *windows_lib = find_windows_lib(h, "libcuda.so.1"), *loaded = pr_loaded_lib(h, "libcuda.so.1");
 
 	if (!gt_streq(h->virt.v, "wsl")) {
-		pr_say(f, PR_SKIP, "this is not WSL");
+		pr_say(f, PR_SKIP, "not WSL");
 	} else if (h->container.state == PR_PRESENT) {
-		pr_say(f, PR_SKIP, "a container under WSL gets its libraries elsewhere");
+		pr_say(f, PR_SKIP, "a container under WSL gets its libraries from its runtime");
 	} else if (!windows_lib) {
-		pr_say(f, PR_SKIP, "Windows gives this WSL no NVIDIA driver: " WSL_LIB " has no libcuda.so.1%s",
-		       pr_has(h->platform.dxg) ? "" : ", and there is no /dev/dxg");
+		pr_say(f, PR_SKIP, "Windows provides this WSL with no NVIDIA driver: " WSL_LIB " has no libcuda.so.1%s",
+		       pr_has(h->platform.dxg) ? "" : ", and /dev/dxg does not exist");
 	} else if (loaded && strcmp(loaded->real, windows_lib->real)) {
 		pr_say(f, PR_FAIL,
-		       "programs load %s, a Linux driver's, instead of Windows' %s: it finds no device here",
+		       "programs load %s of a Linux driver instead of Windows' %s: it finds no device here",
 		       loaded->path, windows_lib->path);
 		pr_remedy(f, "No NVIDIA driver is to be installed inside WSL:\n  apt purge libcuda1 libnvidia-ml1 "
 			     "nvidia-driver; ldconfig");
 	} else if (!loaded) {
-		pr_say(f, PR_FAIL, "%s is there, but no loader looks into " WSL_LIB, windows_lib->path);
+		pr_say(f, PR_FAIL, "%s exists, but the loader does not search " WSL_LIB, windows_lib->path);
 		pr_remedy(f, "  echo " WSL_LIB " > /etc/ld.so.conf.d/ld.wsl.conf && ldconfig");
 	} else if (!pr_has(h->platform.dxg)) {
 		pr_say(f, PR_FAIL,
-		       "Windows' libcuda is there, but /dev/dxg is not: WSL 1, or its GPU support is switched off");
+		       "Windows' libcuda exists, but /dev/dxg does not: WSL 1, or its GPU support is disabled");
 		pr_remedy(
 			f,
 			"In Windows:\n  wsl --set-version DISTRIBUTION 2\nand no gpuSupport=false in .wslconfig; then\n"
 			"  wsl --shutdown");
 	} else if (h->nvml.answer == PR_NVML_ERROR || h->nvml.answer == PR_NVML_TIMEOUT) {
-		pr_say(f, PR_FAIL, "Windows' driver does not answer: %s",
+		pr_say(f, PR_FAIL, "the Windows driver does not respond: %s",
 		       h->nvml.text ? h->nvml.text : "no text");
 		pr_remedy(f, "In Windows, with its newest NVIDIA driver:\n  wsl --update\n  wsl --shutdown");
 	} else {

@@ -16,7 +16,7 @@ static bool no_imports(const struct pr_context *c, struct pr_finding *f)
 {
 	if (c->host->n_imported)
 		return false;
-	pr_say(f, PR_SKIP, "no framework in the Python environments that were looked at");
+	pr_say(f, PR_SKIP, "the examined Python environments contain no framework");
 	return true;
 }
 
@@ -37,7 +37,7 @@ static void libraries(const struct pr_context *c, struct pr_finding *f)
 			if (o->elf || o->opened)
 				continue;
 			pr_say(f, PR_FAIL, "import %s in %s fails: %s %s%s, needed by %s", im->import->module,
-			       h->pyenv[im->env].prefix, o->name, o->hit.broken ? "is broken: " : "is not found",
+			       h->pyenv[im->env].prefix, o->name, o->hit.broken ? "is malformed: " : "is not found",
 			       o->hit.broken ? o->hit.broken : "", by->name ? gt_basename(by->name) : NULL);
 			pr_remedy(f,
 				  "See the whole:  gpuprobe loads %s\nUsually a package of another CUDA release was "
@@ -47,7 +47,7 @@ static void libraries(const struct pr_context *c, struct pr_finding *f)
 			return;
 		}
 	}
-	pr_say(f, PR_PASS, "every library that the frameworks need is found");
+	pr_say(f, PR_PASS, "the frameworks find all their libraries");
 }
 const struct pr_check pr_check_libraries = {
 	.id = "python.libraries",
@@ -111,14 +111,14 @@ static void compare_bundled(const struct pr_context *c, struct pr_finding *f, co
 		gt_autofree char *have = pr_release_of(loaded_version), *want = pr_release_of(d->version);
 		if (gt_version_cmp(have, want) >= 0 && strtol(have, NULL, 10) == strtol(want, NULL, 10))
 			continue;
-		pr_say(f, PR_FAIL, "import %s in %s gets %s %s from %s (by %s), but was built with %s",
+		pr_say(f, PR_FAIL, "import %s in %s loads %s %s from %s (by %s), but was built with %s",
 		       h->imported[i].import->module, e->prefix, what, loaded_version, o->hit.path, pr_rule_name(o->hit.rule),
 		       d->version);
 		unshadow(f, o);
 		return;
 	}
 	pr_say(f, n_checked ? PR_PASS : PR_SKIP,
-	       n_checked ? "the frameworks get the %s they bring" : "no framework brings a %s of its own", what);
+	       n_checked ? "the frameworks load their own %s" : "no framework contains its own %s", what);
 }
 
 static void cudnn(const struct pr_context *c, struct pr_finding *f)
@@ -157,9 +157,8 @@ static void nccl(const struct pr_context *c, struct pr_finding *f)
 		if (!a || !b || !strcmp(a->version, b->version))
 			continue;
 		pr_say(f, PR_FAIL,
-		       "%s has nvidia-nccl-cu12 %s and nvidia-nccl-cu13 %s: both write nvidia/nccl/lib/libnccl.so.2, "
-		       "and "
-		       "the last one stays",
+		       "%s has nvidia-nccl-cu12 %s and nvidia-nccl-cu13 %s: both install nvidia/nccl/lib/libnccl.so.2, and "
+		       "the last one overwrites it",
 		       h->pyenv[i].prefix, a->version, b->version);
 		pr_remedy(f,
 			  "Keep the frameworks of one CUDA release in this environment, then\n  python3 -m pip install "
@@ -302,7 +301,7 @@ static void judge_driver(const struct pr_context *c, const struct pr_pyenv *e, c
 	else if (!r)
 		pr_say(f, PR_NOT_KNOWN, "CUDA %s of the %s in %s is newer than this program's table", cuda, w->name, e->prefix);
 	else if (gt_version_cmp(driver, least) >= 0)
-		pr_say(f, PR_PASS, "driver %s carries CUDA %s of the %s in %s", driver, cuda, w->name, e->prefix);
+		pr_say(f, PR_PASS, "driver %s supports CUDA %s of the %s in %s", driver, cuda, w->name, e->prefix);
 	else
 		pr_say(f, PR_FAIL, "%s in %s %s CUDA %s, which needs driver %s; this host has %s", w->name, e->prefix, w->how, cuda,
 		       least, driver);
@@ -331,7 +330,7 @@ static void python_driver(const struct pr_context *c, struct pr_finding *f)
 		keep_worse(f, &one, &seen);
 	}
 	if (!seen)
-		pr_say(f, PR_SKIP, "no framework with CUDA in the Python environments that were looked at");
+		pr_say(f, PR_SKIP, "the examined Python environments contain no framework with CUDA");
 }
 static const char *const after_loaded[] = {"driver.loaded", NULL};
 const struct pr_check pr_check_python_driver = {
@@ -369,11 +368,11 @@ static void judge_arch(const struct pr_context *c, const struct pr_pyenv *e, str
 	int r;
 
 	if (!d) {
-		pr_say(f, PR_SKIP, "the PyTorch in %s does not say its version", e->prefix);
+		pr_say(f, PR_SKIP, "the PyTorch in %s has no known version", e->prefix);
 		return;
 	}
 	if (!is_official(e, d)) {
-		pr_say(f, PR_SKIP, "PyTorch %s in %s is no wheel of its makers'; what code it holds says:  gpuprobe can %s",
+		pr_say(f, PR_SKIP, "PyTorch %s in %s is not a wheel of the PyTorch project; to see its GPU code:  gpuprobe can %s",
 		       d->version, e->prefix, e->prefix);
 		return;
 	}
@@ -390,12 +389,12 @@ static void judge_arch(const struct pr_context *c, const struct pr_pyenv *e, str
 
 		if (!arch || pr_holds_code(list, arch))
 			continue;
-		pr_say(f, PR_FAIL, "PyTorch %s with CUDA %s in %s holds no code for GPU %s (capability %d.%d)",
+		pr_say(f, PR_FAIL, "PyTorch %s with CUDA %s in %s contains no code for GPU %s (capability %d.%d)",
 		       d->version, e->torch_cuda, e->prefix, h->gpu[i].pci->address, arch / 10, arch % 10);
 		remedy_wheel(c, e, NULL, arch, f);
 		return;
 	}
-	pr_say(f, PR_PASS, "PyTorch %s holds code for these GPUs", d->version);
+	pr_say(f, PR_PASS, "PyTorch %s contains code for these GPUs", d->version);
 }
 
 static void torch_arch(const struct pr_context *c, struct pr_finding *f)
@@ -413,7 +412,7 @@ static void torch_arch(const struct pr_context *c, struct pr_finding *f)
 		keep_worse(f, &one, &seen);
 	}
 	if (!seen)
-		pr_say(f, PR_SKIP, "no PyTorch with CUDA in the Python environments that were looked at");
+		pr_say(f, PR_SKIP, "the examined Python environments contain no PyTorch with CUDA");
 }
 const struct pr_check pr_check_torch_arch = {
 	.id = "python.arch",
@@ -448,10 +447,10 @@ static void glibc(const struct pr_context *c, struct pr_finding *f)
 				     "torch 2.6");
 			return;
 		}
-		pr_say(f, PR_PASS, "PyTorch in %s is content with glibc %s", h->pyenv[i].prefix, h->glibc.v);
+		pr_say(f, PR_PASS, "PyTorch in %s supports glibc %s", h->pyenv[i].prefix, h->glibc.v);
 		return;
 	}
-	pr_say(f, PR_SKIP, "no PyTorch wheel that says which glibc it needs, or that is not known of this host");
+	pr_say(f, PR_SKIP, "no PyTorch wheel declares its glibc, or the glibc of this host is unknown");
 }
 const struct pr_check pr_check_glibc = {
 	.id = "python.glibc",

@@ -77,7 +77,7 @@ static void report_trusted(const struct pr_host *h, const char *who, struct pr_f
 		pr_say(f, PR_PASS, "%s; the nvidia module is signed by \"%s\", which this firmware trusts", why_signed(h), who);
 		return;
 	}
-	pr_say(f, PR_WARN, "%s and the kernel has rejected a module since the boot; but the nvidia module is signed by \"%s\", "
+	pr_say(f, PR_WARN, "%s and the kernel has rejected a module since boot; but the nvidia module is signed by \"%s\", "
 			   "which this firmware trusts", why_signed(h), who);
 	pr_remedy(f, "  modprobe nvidia\nIf that is rejected too, this kernel does not take the machine owner's keys: boot "
 		     "Debian's own");
@@ -89,7 +89,7 @@ static void report_untrusted(const struct pr_host *h, const struct pr_key *signe
 	const char *source = h->driver.dkms_source.v ? h->driver.dkms_source.v : "nvidia/VERSION";
 
 	if (find_key(h, signer, "MokNew")) {
-		pr_say(f, PR_FAIL, "%s; the nvidia module is signed by \"%s\", whose import waits for the next boot",
+		pr_say(f, PR_FAIL, "%s; the nvidia module is signed by \"%s\", whose certificate is enrolled at the next boot",
 		       why_signed(h), who);
 		pr_remedy(f, "  reboot\nand give the blue screen (MokManager: Enroll MOK) the password that mokutil asked for");
 		return;
@@ -144,7 +144,7 @@ static void not_loaded(const struct pr_host *h, struct pr_finding *f)
 		pr_say(f, PR_FAIL, "%s and the kernel rejected the nvidia module: its signing key is not enrolled", on);
 		pr_remedy(f, "Enrol DKMS's key; " SCREEN ":\n" ENROL);
 	} else if (log_has(h, ran)) {
-		pr_say(f, PR_PASS, "%s, and the nvidia module has run since the boot: its signature is no obstacle", on);
+		pr_say(f, PR_PASS, "%s, and the nvidia module has run since boot, so its signature is accepted", on);
 	} else {
 		pr_say(f, PR_WARN, "%s and the nvidia module is built but not loaded: its signing key may not be enrolled", on);
 		pr_remedy(f, "  modprobe nvidia\nIf that says that the key was rejected, enrol DKMS's; " SCREEN ":\n" ENROL);
@@ -158,11 +158,11 @@ static void secure_boot(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_gpu(c, f))
 		return;
 	if (h->driver.module_version.state == PR_PRESENT)
-		pr_say(f, PR_PASS, "the module is loaded, so its signature is no obstacle");
+		pr_say(f, PR_PASS, "the module is loaded, so its signature is accepted");
 	else if (signed_only(h) && pr_or(h->driver.module_file, 0) == 1)
 		not_loaded(h, f);
 	else if (pr_or(h->secure_boot.shim_off, 0))
-		pr_say(f, PR_PASS, "Secure Boot is on, but shim was told not to check (mokutil --disable-validation)");
+		pr_say(f, PR_PASS, "Secure Boot is on, but shim is configured not to check (mokutil --disable-validation)");
 	else
 		pr_say(f, PR_PASS, "Secure Boot is %s",
 		       pr_or(h->secure_boot.on, 0) ? "on" :

@@ -96,13 +96,13 @@ static void hugepages(const struct pr_context *c, struct pr_finding *f)
 		return;
 	gt_parse_i64(now, &n); /* host/settings.c has checked the range */
 	if (!n) {
-		pr_say(f, PR_PASS, "no memory is set aside for huge pages");
+		pr_say(f, PR_PASS, "no memory is reserved for huge pages");
 		return;
 	}
 	gt_format_bytes(each, sizeof(each), (uint64_t)page);
 	gt_format_bytes(all, sizeof(all), (uint64_t)page * (uint64_t)n);
-	pr_say(f, PR_ADVICE, "%ld pages of %s (%s) are set aside: PyTorch and most trainers never use them, and the page cache "
-			     "lacks them", n, each, all);
+	pr_say(f, PR_ADVICE, "%ld pages of %s (%s) are reserved: PyTorch and most trainers never use them, and the page "
+			     "cache loses the memory", n, each, all);
 	boot = pool_from_boot(c->host, page) ? pr_remove_word_lines(c->host, "hugepages=") : NULL;
 	lines = pr_setting_lines(pr_find_setting(c->host, "vm.nr_hugepages"), "0");
 	pr_remedy(f, "Only if no DPDK, SPDK or database uses them:\n%s%s%s", lines, boot ? "\n" : "", boot ? boot : "");
@@ -124,12 +124,12 @@ static void shmem(const struct pr_context *c, struct pr_finding *f)
 	if (!now)
 		return;
 	if (!strcmp(now, "force")) {
-		pr_say(f, PR_ADVICE, "shared memory always has huge pages: each small tensor that a loader worker passes on takes "
-				     "2 MiB of /dev/shm");
+		pr_say(f, PR_ADVICE, "shared memory always uses huge pages: each small tensor from a loader worker takes 2 "
+				     "MiB of /dev/shm");
 		pr_remedy(f, "  echo never > /sys/kernel/mm/transparent_hugepage/shmem_enabled");
 	} else if (c->host->mem.shm_huge && strcmp(now, "deny")) {
-		pr_say(f, PR_ADVICE, "/dev/shm is mounted with huge=always: each small tensor that a loader worker passes on takes "
-				     "2 MiB of it");
+		pr_say(f, PR_ADVICE, "/dev/shm is mounted with huge=always: each small tensor from a loader worker takes 2 "
+				     "MiB of it");
 		pr_remedy(f, "  mount -o remount,huge=never /dev/shm\nand write the same option into /etc/fstab.");
 	} else {
 		pr_say(f, PR_PASS, "a small tensor in /dev/shm takes no huge page");
@@ -152,16 +152,16 @@ static void shmmax(const struct pr_context *c, struct pr_finding *f)
 	if (!now)
 		return;
 	if (!pr_has(c->host->mem.total_bytes)) {
-		pr_say(f, PR_NOT_KNOWN, "how much memory there is cannot be read");
+		pr_say(f, PR_NOT_KNOWN, "the amount of memory cannot be read");
 		return;
 	}
 	gt_parse_u64(now, &v); /* the kernel's default exceeds an int64_t */
 	if (v >= (uint64_t)c->host->mem.total_bytes.v / 2) {
-		pr_say(f, PR_PASS, "a shared memory segment may have half of memory and more");
+		pr_say(f, PR_PASS, "a shared memory segment can have half of memory or more");
 		return;
 	}
-	pr_say(f, PR_ADVICE, "a System V shared memory segment may have less than half of memory; the kernel's default has no "
-			     "limit");
+	pr_say(f, PR_ADVICE, "a System V shared memory segment must be smaller than half of memory; the kernel's default has "
+			     "no limit");
 	set_instead(c, f, "kernel.shmmax", "18446744073692774399", "");
 }
 const struct pr_check pr_check_shmmax = {
@@ -202,7 +202,7 @@ static void nmi_watchdog(const struct pr_context *c, struct pr_finding *f)
 	if (strcmp(now, "0")) {
 		pr_say(f, PR_PASS, "a kernel that hangs with interrupts off is reported");
 	} else if (!gt_streq(c->host->kernel.arch.v, "x86_64")) {
-		pr_say(f, PR_SKIP, "only for x86_64 every Debian kernel has this detector");
+		pr_say(f, PR_SKIP, "Debian kernels have this detector on x86_64 only");
 	} else {
 		pr_say(f, PR_ADVICE, "the watchdog is off: a kernel that hangs with interrupts off is not reported");
 		set_instead(c, f, "kernel.nmi_watchdog", "1", "Not while perf, likwid or nsys need the counter:");
@@ -228,11 +228,11 @@ static void rmem_default(const struct pr_context *c, struct pr_finding *f)
 		return;
 	gt_parse_i64(now, &bytes);
 	if (bytes <= 4 << 20) {
-		pr_say(f, PR_PASS, "programs that need a larger receive buffer ask for it");
+		pr_say(f, PR_PASS, "programs that need a larger receive buffer request it");
 		return;
 	}
-	pr_say(f, PR_ADVICE, "every UDP and Unix socket of the host may take a receive buffer of %ld bytes; a program that needs "
-			     "more than the default may ask for it, up to net.core.rmem_max", bytes);
+	pr_say(f, PR_ADVICE, "every UDP and Unix socket of the host may use a receive buffer of %ld bytes; a program that "
+			     "needs more than the default can request it, up to net.core.rmem_max", bytes);
 	set_instead(c, f, "net.core.rmem_default", "212992", "The same applies to net.core.wmem_default.");
 }
 const struct pr_check pr_check_rmem_default = {
@@ -250,7 +250,7 @@ static void busy_read(const struct pr_context *c, struct pr_finding *f)
 	if (!now)
 		return;
 	if (!strcmp(now, "0")) {
-		pr_say(f, PR_PASS, "readers of sockets sleep until data comes");
+		pr_say(f, PR_PASS, "readers of sockets sleep until data arrives");
 		return;
 	}
 	pr_say(f, PR_ADVICE, "each reader of a socket spins for up to %s us, on cores that loader workers need", now);

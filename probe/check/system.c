@@ -43,8 +43,8 @@ static void blas(const struct pr_context *c, struct pr_finding *f)
 	} else if (!strcmp(b.v, "blas")) {
 		reference_blas(c->host, f);
 	} else if (!strcmp(b.v, "openblas-pthread")) {
-		pr_say(f, PR_WARN, "libblas.so.3 is openblas-pthread: beside a program's OpenMP threads its own pool fights for "
-				   "the same cores (PyTorch on two cores: 1.7 to 2.7 times slower)");
+		pr_say(f, PR_WARN, "libblas.so.3 is openblas-pthread: its thread pool competes with a program's OpenMP "
+				   "threads for the same cores (PyTorch on two cores: 1.7 to 2.7 times slower)");
 		pr_remedy(f,
 			  "  apt install libopenblas0-openmp\n  update-alternatives --set libblas.so.3-%s "
 			  "/usr/lib/%s/openblas-openmp/libblas.so.3",
@@ -108,25 +108,25 @@ static void blas_kernels(const struct pr_context *c, struct pr_finding *f)
 	const char *set = pr_getenv(h, "OPENBLAS_CORETYPE");
 
 	if (!gt_streq(h->kernel.arch.v, "x86_64"))
-		pr_say(f, PR_SKIP, "which of OpenBLAS' kernels are old is known for x86-64 only");
+		pr_say(f, PR_SKIP, "the age of OpenBLAS kernels is known for x86-64 only");
 	else if (h->openblas_state == PR_UNKNOWN)
-		pr_say(f, PR_SKIP, "nobody has asked OpenBLAS for its kernels");
+		pr_say(f, PR_SKIP, "OpenBLAS was not queried for its kernels");
 	else if (h->openblas_state == PR_BROKEN)
-		pr_say(f, PR_NOT_KNOWN, "what this capture says of OpenBLAS is broken");
+		pr_say(f, PR_NOT_KNOWN, "the OpenBLAS fact of this capture is malformed");
 	else if (!first)
 		pr_say(f, PR_SKIP, "no OpenBLAS is installed that a program would load");
 	else if (old && set && !pr_openblas_is_old(set, h->cpu.flags, h->cpu.vendor.v))
-		pr_say(f, PR_PASS, "the environment tells OpenBLAS what its kernels are: OPENBLAS_CORETYPE=%.40s", set);
+		pr_say(f, PR_PASS, "the environment selects the kernels of OpenBLAS: OPENBLAS_CORETYPE=%.40s", set);
 	else if (old) {
-		pr_say(f, PR_WARN, "OpenBLAS %s does not know this processor: %s computes with the kernels of a %s (%s), where "
-				   "%s is there", old->version ? old->version : "(version not known)", old->path, old->core,
+		pr_say(f, PR_WARN, "OpenBLAS %s does not know this processor: %s uses the kernels of a %s (%s), although %s "
+				   "is available", old->version ? old->version : "(unknown version)", old->path, old->core,
 		       pr_isa_name(pr_openblas_isa(old->core)),
 		       pr_isa_name(pr_openblas_isa(pr_openblas_fit(h->cpu.flags, h->cpu.vendor.v, 0))));
 		remedy_openblas(h, f, old);
 	} else if (!first->core)
-		pr_say(f, PR_SKIP, "%s", first->why ? first->why : "OpenBLAS does not say which kernels it computes with");
+		pr_say(f, PR_SKIP, "%s", first->why ? first->why : "OpenBLAS does not report its kernels");
 	else
-		pr_say(f, PR_PASS, "%s computes with the kernels of a %s", first->path, first->core);
+		pr_say(f, PR_PASS, "%s uses the kernels of a %s", first->path, first->core);
 }
 const struct pr_check pr_check_blas_kernels = {
 	.id = "host.blas-kernels",
@@ -168,7 +168,7 @@ static void shm(const struct pr_context *c, struct pr_finding *f)
 	}
 	gt_format_bytes(text, sizeof(text), (uint64_t)size.v);
 	if (c->host->stale_shm && pr_or(c->host->mem.shm_free_bytes, INT64_MAX) < 1 << 20) {
-		pr_say(f, PR_WARN, "/dev/shm (%s) is full, and holds %zu files that NCCL left there", text, c->host->stale_shm);
+		pr_say(f, PR_WARN, "/dev/shm (%s) is full and contains %zu files that NCCL left there", text, c->host->stale_shm);
 		more_shm(c, f, "When no job runs:  rm /dev/shm/nccl-*");
 		return;
 	}
@@ -198,7 +198,7 @@ static void balancing(const struct pr_context *c, struct pr_finding *f)
 	else if (!pr_has(h->numa_balancing))
 		pr_say(f, PR_SKIP, "this kernel has no NUMA balancing");
 	else
-		pr_say(f, PR_PASS, "automatic NUMA balancing is %s; for jobs that are bound to nodes gputune can measure it off",
+		pr_say(f, PR_PASS, "automatic NUMA balancing is %s; for jobs bound to nodes gputune can measure it off",
 		       h->numa_balancing.v ? "on" : "off");
 }
 const struct pr_check pr_check_balancing = {
@@ -229,7 +229,7 @@ static void governor(const struct pr_context *c, struct pr_finding *f)
 			return;
 		}
 	pr_say(f, h->n_cpufreq ? PR_PASS : PR_SKIP,
-	       h->n_cpufreq ? "no CPU is held at low frequency" : "the CPU frequency is not ours to set (usual in a VM)");
+	       h->n_cpufreq ? "no CPU is limited to a low frequency" : "the CPU frequency cannot be set here (usual in a VM)");
 }
 const struct pr_check pr_check_governor = {
 	.id = "host.governor",
@@ -245,10 +245,10 @@ static void quota(const struct pr_context *c, struct pr_finding *f)
 	unsigned allowed = gt_set_count(&h->cpu.allowed);
 
 	if (h->cpu.unknown) {
-		pr_say(f, PR_NOT_KNOWN, "how many CPUs there are cannot be read");
+		pr_say(f, PR_NOT_KNOWN, "the number of CPUs cannot be read");
 	} else if (pr_has(h->cpu.quota_millicpu) && h->cpu.quota_millicpu.v < 1000 * (int64_t)allowed) {
-		pr_say(f, PR_WARN, "the cgroup allows %.1f CPUs of time on %u CPUs: as many threads as CPUs are throttled every "
-				   "period", (double)h->cpu.quota_millicpu.v / 1000, allowed);
+		pr_say(f, PR_WARN, "the cgroup allows %.1f CPUs of time on %u CPUs: with as many threads as CPUs they are "
+				   "throttled every period", (double)h->cpu.quota_millicpu.v / 1000, allowed);
 		pr_remedy(f, "Give the job a cpuset instead of a quota, or start it with gputune run, which counts the quota");
 	} else {
 		pr_say(f, PR_PASS, "%u of %zu CPUs may be used, without a quota", allowed, h->cpu.n_cpu);
@@ -269,7 +269,7 @@ static void memory(const struct pr_context *c, struct pr_finding *f)
 	int64_t sum = 0;
 
 	if (!pr_has(h->mem.total_bytes)) {
-		pr_say(f, PR_NOT_KNOWN, "how much memory there is cannot be read (%s)", pr_state_name(h->mem.total_bytes.state));
+		pr_say(f, PR_NOT_KNOWN, "the amount of memory cannot be read (%s)", pr_state_name(h->mem.total_bytes.state));
 		return;
 	}
 	for (size_t i = 0; i < h->n_gpu; i++)
@@ -277,7 +277,7 @@ static void memory(const struct pr_context *c, struct pr_finding *f)
 	gt_format_bytes(total, sizeof(total), (uint64_t)h->mem.total_bytes.v);
 	gt_format_bytes(gpus, sizeof(gpus), (uint64_t)sum);
 	if (sum / 2 > h->mem.total_bytes.v) {
-		pr_say(f, PR_WARN, "the host has %s of memory, its GPUs have %s", total, gpus);
+		pr_say(f, PR_WARN, "the host has %s of memory, but its GPUs have %s", total, gpus);
 		pr_remedy(f, "Load checkpoints with memory mapping (torch.load(…, mmap=True)) and keep pinned buffers and "
 			     "workers few, or add memory");
 	} else if (sum) {
@@ -348,14 +348,14 @@ static void cpu_features(const struct pr_context *c, struct pr_finding *f)
 	if (!*h->cpu.flags && h->kernel.arch.v && strcmp(h->kernel.arch.v, "x86_64") && strcmp(h->kernel.arch.v, "aarch64")) {
 		pr_say(f, PR_SKIP, "%s does not list its features", h->kernel.arch.v);
 	} else if (!*h->cpu.flags) {
-		pr_say(f, PR_NOT_KNOWN, "what the CPU can do cannot be read");
+		pr_say(f, PR_NOT_KNOWN, "the features of the CPU cannot be read");
 	} else if (pr_cpu_flag(h, "sse2") && !pr_cpu_flag(h, "avx2")) {
 		pr_say(f, PR_WARN, "the CPU %s AVX2: matrix products run several times slower, and some wheels do not start",
 		       h->virt.state == PR_PRESENT ? "of this virtual machine does not show" : "has no");
 		pr_remedy(f, h->virt.state == PR_PRESENT ? "Give the VM the host's CPU (libvirt: <cpu mode='host-passthrough'/>)" :
 							   "Train on another host; this one can still run small models");
 	} else {
-		pr_say(f, PR_PASS, "%s%s", *list ? list : "no vector unit worth naming",
+		pr_say(f, PR_PASS, "%s%s", *list ? list : "no relevant vector unit",
 		       pr_cpu_flag(h, "amx_bf16") || pr_cpu_flag(h, "avx512_bf16") ? ": bfloat16 is fast on the CPU" : "");
 	}
 }

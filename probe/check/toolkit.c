@@ -66,7 +66,7 @@ static void ptx(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_driver(c, f) || no_toolkit(c, f))
 		return;
 	if (pr_compat_max_cuda(c->fs, driver, &cuda, NULL) <= 0) {
-		pr_say(f, PR_NOT_KNOWN, "which CUDA release driver %s carries is not in this program's table", driver);
+		pr_say(f, PR_NOT_KNOWN, "the CUDA release of driver %s is not in this program's table", driver);
 		return;
 	}
 	for (size_t i = 0; i < h->driver.toolkits.n; i++) {
@@ -74,7 +74,7 @@ static void ptx(const struct pr_context *c, struct pr_finding *f)
 
 		if (strtol(version, NULL, 10) != strtol(cuda, NULL, 10) || gt_version_cmp(version, cuda) <= 0)
 			continue;
-		pr_say(f, PR_WARN, "toolkit %s makes PTX that driver %s, which carries CUDA %s, cannot compile",
+		pr_say(f, PR_WARN, "toolkit %s generates PTX that driver %s, which supports CUDA %s, cannot compile",
 		       version, driver, cuda);
 		step = ptx_driver(c, version);
 		up = pr_step_text(step);
@@ -136,7 +136,7 @@ static void host_compiler(const struct pr_context *c, struct pr_finding *f)
 		return;
 	if (!h->gcc.v) {
 		pr_say(f, PR_SKIP, "gcc is %s",
-		       h->gcc.state == PR_ABSENT ? "not installed" : "of a version that its name does not tell");
+		       h->gcc.state == PR_ABSENT ? "not installed" : "of an unknown version");
 		return;
 	}
 	for (size_t i = 0; i < h->driver.toolkits.n; i++) {
@@ -152,15 +152,15 @@ static void host_compiler(const struct pr_context *c, struct pr_finding *f)
 		judged |= r > 0;
 		if (!r || atoi(h->gcc.v) <= atoi(most))
 			continue;
-		pr_say(f, PR_WARN, "gcc is %s, and nvcc of toolkit %s takes gcc up to %s", h->gcc.v, version, most);
+		pr_say(f, PR_WARN, "gcc is %s, but nvcc of toolkit %s supports gcc up to %s", h->gcc.v, version, most);
 		remedy_gcc(c, f, version, atoi(most));
 		return;
 	}
 	if (judged)
-		pr_say(f, PR_PASS, "nvcc takes gcc %s", h->gcc.v);
+		pr_say(f, PR_PASS, "nvcc supports gcc %s", h->gcc.v);
 	else
 		pr_say(f, PR_NOT_KNOWN,
-		       "which gcc the installed toolkits take is not in this program's table: they are newer");
+		       "this program's table has no gcc limit for the installed toolkits: they are newer");
 }
 const struct pr_check pr_check_host_compiler = {
 	.id = "cuda.host-compiler",
@@ -187,7 +187,7 @@ static void toolkit_glibc(const struct pr_context *c, struct pr_finding *f)
 	if (no_toolkit(c, f))
 		return;
 	if (!h->glibc.v) {
-		pr_say(f, PR_SKIP, "the version of glibc is not known: Debian's package database is not here");
+		pr_say(f, PR_SKIP, "the version of glibc is unknown: there is no Debian package database");
 		return;
 	}
 	first = agrees_from(h->glibc.v);
@@ -196,7 +196,7 @@ static void toolkit_glibc(const struct pr_context *c, struct pr_finding *f)
 
 		if (gt_version_cmp(version, first) >= 0)
 			continue;
-		pr_say(f, PR_WARN, "glibc %s declares functions that the headers of toolkit %s declare too, in another way",
+		pr_say(f, PR_WARN, "glibc %s and the headers of toolkit %s declare the same functions differently",
 		       h->glibc.v, version);
 		pr_remedy(f,
 			  "Name them as the system's headers, among which nvcc lets that pass:\n"
@@ -206,7 +206,7 @@ static void toolkit_glibc(const struct pr_context *c, struct pr_finding *f)
 			  own ? own : "", own ? ", are the system's already" : "");
 		return;
 	}
-	pr_say(f, PR_PASS, "glibc %s and the toolkits' headers agree", h->glibc.v);
+	pr_say(f, PR_PASS, "glibc %s and the headers of the toolkits are compatible", h->glibc.v);
 }
 const struct pr_check pr_check_toolkit_glibc = {
 	.id = "cuda.glibc",
@@ -227,21 +227,20 @@ static void hmm(const struct pr_context *c, struct pr_finding *f)
 	if (pr_without_driver(c, f))
 		return;
 	if (h->fabric.n_switch) {
-		pr_say(f, PR_SKIP, "with NVSwitch error 802 has another cause");
+		pr_say(f, PR_SKIP, "with NVSwitch, error 802 has another cause");
 	} else if (!pr_or(h->fabric.hmm, 0)) {
 		pr_say(f, PR_PASS, "nvidia_uvm does not use the kernel's HMM");
 	} else if (fails) {
 		pr_say(f, PR_FAIL,
-		       "CUDA answers 802 although there is no NVSwitch, and nvidia_uvm uses the kernel's HMM: the two "
-		       "clash "
-		       "where the kernel's address randomisation leaves too little room");
+		       "CUDA returns 802 although there is no NVSwitch, and nvidia_uvm uses the kernel's HMM: the two "
+		       "conflict if the kernel's address randomisation leaves too little space");
 		pr_remedy(f, "  echo options nvidia_uvm uvm_disable_hmm=1 > /etc/modprobe.d/nvidia-hmm.conf\n  "
 			     "update-initramfs -u; "
 			     "reboot\nor boot with  nokaslr");
 	} else {
 		pr_say(f, PR_PASS, "nvidia_uvm uses the kernel's HMM%s",
-		       pr_has(h->cuda.init) ? " and CUDA starts"
-						   : "; gpuprobe --cuda shows whether CUDA starts with it");
+		       pr_has(h->cuda.init) ? " and CUDA initialises"
+						   : "; gpuprobe --cuda checks whether CUDA initialises with it");
 	}
 }
 const struct pr_check pr_check_hmm = {
@@ -279,7 +278,8 @@ static void visible(const struct pr_context *c, struct pr_finding *f)
 	if (!seen.n)
 		pr_say(f, PR_FAIL, "CUDA_VISIBLE_DEVICES is \"%.60s\": it hides every GPU", list);
 	else
-		pr_say(f, PR_WARN, "CUDA_VISIBLE_DEVICES names \"%.40s\", %s: it and what follows is hidden", seen.bad, seen.why);
+		pr_say(f, PR_WARN, "CUDA_VISIBLE_DEVICES names \"%.40s\", %s: this and all following entries are ignored",
+		       seen.bad, seen.why);
 	pr_remedy(f, "  unset CUDA_VISIBLE_DEVICES\nor name GPUs from 0 to %d", (int)count - 1);
 }
 const struct pr_check pr_check_visible = {

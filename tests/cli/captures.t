@@ -38,7 +38,8 @@ A container: report and plan apply its limits. Settings of the kernel are read-o
       Start the container with more: docker run --shm-size=1g …
   
   Warning: host.cpu-quota
-    the cgroup allows 1.5 CPUs of time on 2 CPUs: as many threads as CPUs are throttled every period
+    the cgroup allows 1.5 CPUs of time on 2 CPUs: with as many threads as CPUs they are throttled
+    every period
     Remedy:
       Give the job a cpuset instead of a quota, or start it with gputune run, which counts the quota
   

@@ -13,11 +13,11 @@ No permission anywhere: a host on which every file is denied is unknown, not wel
     /dev/shm is absent
   
   Unknown:
-    gpu.present: the PCI bus cannot be read; whether there is an NVIDIA GPU is not known
-    kernel.preempt-rt: what kernel this is cannot be read (unreadable)
-    host.cpu-features: what the CPU can do cannot be read
-    host.memory: how much memory there is cannot be read (unreadable)
-    host.cpu-quota: how many CPUs there are cannot be read
+    gpu.present: the PCI bus cannot be read; it is unknown whether there is an NVIDIA GPU
+    kernel.preempt-rt: the kernel release is unreadable
+    host.cpu-features: the features of the CPU cannot be read
+    host.memory: the amount of memory cannot be read (unreadable)
+    host.cpu-quota: the number of CPUs cannot be read
     vm.overcommit-memory: the value of vm.overcommit_memory is unreadable
     limits.nofile: the limit of open files is unreadable
     boot.isolcpus: the kernel's command line is unreadable

@@ -149,7 +149,7 @@ A release of CUDA that leaves the card behind, whatever driver there is; for a n
     compile in a container (nvcc_gcc.tsv)
   $ { cat $V; printf 'file /usr/local/cuda-%s/version.json\n' 12.9 13.0; } > x.host; gpuprobe --root x.host | sed -n '/cuda.toolkit/,$p'
   Warning: cuda.toolkit
-    CUDA 13.0 makes no code for capability 7.0 of GPU 0000:17:00.0; 12.9 is the last
+    CUDA 13.0 does not support capability 7.0 of GPU 0000:17:00.0; 12.9 is the last release that does
     Remedy:
       Take Debian 12's own, CUDA 11.8, or another up to 12.9, which driver and card carry:
         apt install nvidia-cuda-toolkit
@@ -165,7 +165,7 @@ Of unlike cards each counts for the question; the check is content with a toolki
   cuda==12.4: no
     yes: CUDA 12.4 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
     no: CUDA 12.4 does not support capability 3.7 of GPU 0000:17:00.0; 11.8 is the last (gpu_arch.tsv)
-  cuda.toolkit         pass   driver 550.163.01 carries every installed toolkit
+  cuda.toolkit         pass   driver 550.163.01 supports every installed toolkit
 
 Wheels are for some releases of Python. Where the host's own is none of them, another one that is there would do, or one that could be.
 

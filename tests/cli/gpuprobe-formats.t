@@ -55,17 +55,17 @@ Markdown, to be pasted into an issue: names of strangers cannot break out of it.
   |---|---|---|
   | `gpu.present` | pass | 1 NVIDIA GPU on the PCI bus |
   | `kernel.preempt-rt` | pass | kernel 6.1.0-41-amd64 is not a PREEMPT\_RT kernel |
-  | `driver.vfio` | pass | no GPU is set aside for virtual machines |
-  | `driver.nouveau` | pass | nouveau drives none of the GPUs |
+  | `driver.vfio` | pass | no GPU is reserved for virtual machines |
+  | `driver.nouveau` | pass | nouveau is bound to no GPU |
   | `driver.module-built` | pass | the nvidia module is loaded |
-  | `driver.secure-boot` | pass | the module is loaded, so its signature is no obstacle |
+  | `driver.secure-boot` | pass | the module is loaded, so its signature is accepted |
   | `driver.loaded` | pass | nvidia 535.261.03 |
   | `driver.device-nodes` | pass | /dev/nvidiactl can be opened |
   | `driver.uvm` | pass | /dev/nvidia-uvm can be opened |
-  | `driver.legacy-gpu` | pass | driver 535.261.03 still has every card |
-  | `driver.new-gpu` | pass | no card is newer than driver 535.261.03 |
-  | `driver.open-module` | pass | the proprietary module suits the cards |
-  | `driver.next-kernel` | pass | no newer kernel waits for the next boot |
+  | `driver.legacy-gpu` | pass | driver 535.261.03 still supports every GPU |
+  | `driver.new-gpu` | pass | driver 535.261.03 is new enough for every GPU |
+  | `driver.open-module` | pass | the proprietary module supports the GPUs |
+  | `driver.next-kernel` | pass | no newer kernel is installed |
   | `driver.lib-mismatch` | fail | loaded driver 535.261.03, libraries 550.163.01: the driver was upgraded while its old kernel module stayed loaded (/usr/lib/x86\_64-linux-gnu/libnvidia-ml.so.1) |
 
 Metrics for Prometheus, written whole or not at all.
@@ -116,15 +116,15 @@ A report for people is not written to a file by mistake.
 What a data set lies on: NVMe, a spinning disk, the network, a container's layer.
 
   $ for d in near 'spinning disk' far layer none; do gpuprobe -v --data "/data/$d" --root $FIXTURES/data-sets.host | grep -A1 '^host.data'; done
-  host.data            pass   /data/near lies on nvme0n1 (NVMe, ext4), 763 GiB free, read-ahead 128
-                              KiB
-  host.data            warn   /data/spinning disk lies on the spinning disk sda (xfs): shuffled reads
-                              wait for its head
-  host.data            warn   /data/far lies on /data/far (nfs4), a network file system: every epoch
+  host.data            pass   /data/near is on nvme0n1 (NVMe, ext4), 763 GiB free, read-ahead 128 KiB
+  host.memlock         skip   no InfiniBand or RoCE device
+  host.data            warn   /data/spinning disk is on the spinning disk sda (xfs): shuffled reads
+                              wait for seeks
+  host.data            warn   /data/far is on /data/far (nfs4), a network file system: every epoch
                               reads it over the network
-  host.data            warn   /data/layer lies on /data/layer (overlay), the container's own layer:
+  host.data            warn   /data/layer is on /data/layer (overlay), the container's own layer:
                               slow, and gone with the container
-  host.data            unknown what /data/none lies on cannot be read (absent)
+  host.data            unknown the storage of /data/none is absent
   host.memlock         skip    no InfiniBand or RoCE device
   $ gpuprobe --data here
   gpuprobe: --data needs an absolute path, not 'here'

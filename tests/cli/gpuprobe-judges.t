@@ -9,13 +9,13 @@ A pod behind a control group namespace, with one of eight GPUs.
 
   $ { sed 's/"count": 8/"count": 1/' $FIXTURES/server-8gpu.host; lines /.facts/container containerd; } > pod.host
   $ say pod.host gpu.count
-  gpu.count pass this container was given 1 of the 8 GPUs on the bus
+  gpu.count pass this container has access to 1 of the 8 GPUs on the bus
   $ { sed 's/"count": 8/"count": 1/' $FIXTURES/server-8gpu.host; lines /run/secrets/kubernetes.io/serviceaccount/namespace x; } > pod.host
   $ say pod.host gpu.count
-  gpu.count pass this container was given 1 of the 8 GPUs on the bus
+  gpu.count pass this container has access to 1 of the 8 GPUs on the bus
   $ without /dev/nvidia pod.host > bare-pod.host; gpuprobe --root bare-pod.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
   Cause: container.devices
-    this container (kubernetes) was not given the GPU: /dev/nvidiactl is absent
+    this container (kubernetes) has no access to the GPU: /dev/nvidiactl is absent
     Consequences:
       driver.device-nodes: /dev/nvidiactl is absent from this container (kubernetes)
     Remedy:
@@ -26,20 +26,20 @@ A job that may open two of eight nodes, without a container.
 
   $ job() { sed 's/"count": 8/"count": '"$1"'/' $FIXTURES/server-8gpu.host; for i in 0 1; do lines /dev/nvidia$i ''; done; }
   $ job 2 > job.host; say job.host gpu.count
-  gpu.count pass this job was given 2 of the 8 GPUs on the bus
+  gpu.count pass this job has access to 2 of the 8 GPUs on the bus
   $ { job 7; for i in 2 3 4 5 6 7; do lines /dev/nvidia$i ''; done; } > lost.host; say lost.host gpu.count
-  gpu.count fail 8 GPUs on the PCI bus, but NVML sees 7
+  gpu.count fail 8 GPUs on the PCI bus, but NVML reports 7
 
 NVSwitch: NVML's word goes before the manager's file, which may lie in a container or be left over.
 
   $ without /run/nvidia-fabricmanager $FIXTURES/nvswitch-8gpu.host > elsewhere.host; say elsewhere.host gpu.fabric
-  gpu.fabric pass NVML says of every GPU that the switches are set up
+  gpu.fabric pass NVML reports that all GPUs are connected to the switches
   $ sed 's/"fabric_state": 3, //g' $FIXTURES/nvswitch-8gpu.host > silent.host; say silent.host gpu.fabric
   gpu.fabric pass nvidia-fabricmanager runs
   $ without /proc/1234 silent.host > stale.host; say stale.host gpu.fabric
-  gpu.fabric fail the GPUs are joined by NVSwitch, and nvidia-fabricmanager does not run
+  gpu.fabric fail the GPUs are connected by NVSwitch, but nvidia-fabricmanager does not
   $ { without /run/nvidia-fabricmanager silent.host; lines /.dockerenv ''; } > inside.host; say inside.host gpu.fabric
-  gpu.fabric unknown whether nvidia-fabricmanager runs cannot be seen from here, and NVML
+  gpu.fabric unknown the state of nvidia-fabricmanager is unknown: its process is not
 
 A log of more lines than are kept: what a program brings about goes first.
 
@@ -47,7 +47,7 @@ A log of more lines than are kept: what a program brings about goes first.
   $ { cat $FIXTURES/server-8gpu.host; echo 'file /.facts/kernel_log'; seq 300 | while read -r i; do xid 17 "13, pid=$i"; done
   >   xid 17 '48, DBE'; seq 300 | while read -r i; do xid 17 "31, pid=$i"; done; } > flood.host
   $ say flood.host gpu.ecc
-  gpu.ecc warn a GPU's memory had errors since the boot; NVML answers for every GPU
+  gpu.ecc warn a GPU's memory had errors since boot; NVML now responds for every GPU:
 
 A line is old when NVML answers for every GPU; without its answer it is not.
 
@@ -55,16 +55,16 @@ A line is old when NVML answers for every GPU; without its answer it is not.
   $ hung() { sed 's/^\t{"code": 0, .*/\t{"timeout": true, "error": "no answer", "gpus": []}/'; }
   $ X='Xid (PCI:0000:17:00)' Y='Xid (PCI:0000:1f:00)'
   $ log "$X: 79, GPU has fallen off the bus." > x.host; say x.host gpu.lost; hung < x.host > y.host; say y.host gpu.lost
-  gpu.lost warn a GPU has fallen off the bus since the boot; NVML answers for every GPU
+  gpu.lost warn a GPU has fallen off the bus since boot; NVML now responds for every
   gpu.lost fail a GPU has fallen off the bus: NVRM: Xid (PCI:0000:17:00): 79, GPU has
   $ log "$X: 119, Timeout" > x.host; say x.host gpu.gsp; hung < x.host > y.host; say y.host gpu.gsp
-  gpu.gsp warn the firmware of a GPU hung since the boot; NVML answers for every GPU
+  gpu.gsp warn the firmware of a GPU hung since boot; NVML now responds for every GPU:
   gpu.gsp fail the firmware of a GPU hung: NVRM: Xid (PCI:0000:17:00): 119, Timeout
   $ log "$X: 74, NVLink: fatal" > x.host; say x.host gpu.nvlink; hung < x.host > y.host; say y.host gpu.nvlink
-  gpu.nvlink warn NVLink had an error since the boot; NVML answers for every GPU now:
+  gpu.nvlink warn NVLink had an error since boot; NVML now responds for every GPU: NVRM:
   gpu.nvlink fail NVLink had an error: NVRM: Xid (PCI:0000:17:00): 74, NVLink: fatal
   $ log 'GPU 0000:17:00.0: RmInitAdapter failed! (0x62)' > x.host; say x.host gpu.start; sed 's/"count": 8/"count": 7/' x.host > y.host
-  gpu.start warn the driver could not start a GPU at some time since the boot; now all
+  gpu.start warn the driver failed to start a GPU since boot; now all respond: NVRM: GPU
   $ say y.host gpu.start
   gpu.start fail the driver could not start a GPU: NVRM: GPU 0000:17:00.0: RmInitAdapter
 
@@ -94,7 +94,7 @@ The catalogue decides about the other numbers. A program's error is nobody's fin
   12028, Non-fatal, x
   gpu.nvswitch warn SXid 12028: A GPU was refused an access to another GPU's memory, often
   99999, Fatal, x
-  gpu.nvswitch fail SXid 99999: NVIDIA publishes no meaning of this number. Newest line:
+  gpu.nvswitch fail SXid 99999: NVIDIA documents no meaning of this number. Newest line:
   99999, Non-fatal, x
   gpu.nvswitch pass no NVSwitch reports an error
   $ gpuprobe --root y.host | sed -n '/gpu.xid/,/^$/p'
@@ -111,12 +111,12 @@ What the driver asks for, it also takes back: for each GPU its last word counts.
   $ A='154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)'
   $ B='154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)'
   $ log "$X: $A" "$X: $B" > x.host; say x.host gpu.reset
-  gpu.reset pass no GPU waits for a reset
+  gpu.reset pass no GPU needs a reset
   $ log "$X: $A" "$Y: $A" "$X: $B" > x.host; say x.host gpu.reset; hung < x.host > y.host; say y.host gpu.reset
-  gpu.reset warn the driver has asked for the reset of a GPU since the boot; NVML answers
-  gpu.reset fail a GPU refuses work until it is reset: NVRM: Xid (PCI:0000:1f:00): 154,
+  gpu.reset warn the driver has requested the reset of a GPU since boot; NVML now
+  gpu.reset fail a GPU does not work until it is reset: NVRM: Xid (PCI:0000:1f:00): 154,
   $ log "$X: $A" "$X: $B" "$X: $A" > x.host; say x.host gpu.reset
-  gpu.reset warn the driver has asked for the reset of a GPU since the boot; NVML answers
+  gpu.reset warn the driver has requested the reset of a GPU since boot; NVML now
 
 Firmware that is not on the disk is installed, not waited for with a power cycle.
 
@@ -124,10 +124,10 @@ Firmware that is not on the disk is installed, not waited for with a power cycle
   >   printf '\tnvidia 0000:17:00.0: Direct firmware load for nvidia/550.163.01/gsp_tu10x.bin failed with error -2\n'; } > x.host
   $ gpuprobe --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
   Cause: gpu.start
-    the driver could not start a GPU, since its firmware is not on the disk: nvidia 0000:17:00.0:
+    the driver could not start a GPU, because its firmware is not installed: nvidia 0000:17:00.0:
     Direct firmware load for nvidia/550.163.01/gsp_tu10x.bin failed with error -2
     Consequences:
-      gpu.count: 8 GPUs on the PCI bus, but NVML sees 7
+      gpu.count: 8 GPUs on the PCI bus, but NVML reports 7
     Remedy:
         apt install firmware-nvidia-gsp
       (non-free-firmware; of the driver's version), then
@@ -149,19 +149,19 @@ A vGPU host cuts a card into virtual functions: NVML counts the card.
   >   lines $P/0000:17:00.$1/vendor 0x10de; lines $P/0000:17:00.$1/device 0x2330; lines $P/0000:17:00.$1/class 0x030200
   >   printf 'link %s/0000:17:00.%s/driver /sys/bus/pci/drivers/nvidia\nlink %s/0000:17:00.%s/physfn ../0000:17:00.0\n' $P "$1" $P "$1"; }
   $ { cat $FIXTURES/server-8gpu.host; vf 4; vf 5; } > vgpu.host; say vgpu.host gpu.count; say vgpu.host driver.vfio
-  gpu.count pass all 8 GPUs on the bus are in the driver's hands
-  driver.vfio pass no GPU is set aside for virtual machines
+  gpu.count pass the driver manages all 8 GPUs on the bus
+  driver.vfio pass no GPU is reserved for virtual machines
 
 A kernel module of the wrong flavour: the open one drives nothing before Turing, the proprietary one no Grace Hopper.
 
   $ card() { sed '/0000:17:00.0\/device$/{n;s/0x[0-9a-f]*/0x'"$1"'/}' "$2"; }
   $ open() { without /proc/driver/nvidia/version -; lines /proc/driver/nvidia/version "NVRM version: NVIDIA UNIX $1 for x86_64  $2"; }
   $ card 1db6 $FIXTURES/compat-note.host | open 'Open Kernel Module' 555.42.06 > x.host; say x.host driver.open-module
-  driver.open-module fail GPU 0000:17:00.0 (10de:1db6) is of capability 7.0, older than Turing:
+  driver.open-module fail GPU 0000:17:00.0 (10de:1db6) has capability 7.0, older than Turing: the
   $ card 1db6 $FIXTURES/compat-note.host | open 'x86_64 Kernel Module' 555.42.06 > x.host; say x.host driver.open-module
-  driver.open-module pass the proprietary module suits the cards
+  driver.open-module pass the proprietary module supports the GPUs
   $ card 2342 $FIXTURES/compat-note.host | open 'x86_64 Kernel Module' 555.42.06 > x.host; say x.host driver.open-module
-  driver.open-module fail GPU 0000:17:00.0 (10de:2342) is driven by the open kernel module only,
+  driver.open-module fail only the open kernel module supports GPU 0000:17:00.0 (10de:2342), but
 
 nouveau has the card although a driver is there: nothing is to be installed.
 
@@ -246,19 +246,19 @@ cuDNN 8 is judged as cuDNN 9 is.
 
   $ gpuprobe --root $FIXTURES/venv-cudnn8-shadowed.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/Remedy:/p'
   Failure: python.cudnn
-    import torch in /srv/venv gets cuDNN 8.2.4 from /opt/cudnn/lib/libcudnn.so.8 (by LD_LIBRARY_PATH),
-    but was built with 8.9.2.26
+    import torch in /srv/venv loads cuDNN 8.2.4 from /opt/cudnn/lib/libcudnn.so.8 (by
+    LD_LIBRARY_PATH), but was built with 8.9.2.26
     Remedy:
 
 The table of capabilities is that of the makers' own wheels.
 
   $ say $FIXTURES/venv-no-code-for-volta.host python.arch
-  python.arch fail PyTorch 2.11.0+cu130 with CUDA 13.0 in /srv/venv holds no code for GPU
+  python.arch fail PyTorch 2.11.0+cu130 with CUDA 13.0 in /srv/venv contains no code for
   $ V=$(grep -o 'torch-[0-9.]*' $FIXTURES/venv-no-code-for-volta.host | head -n 1); V=${V#torch-}; V=${V%.}
   $ sed "s/torch-$V/torch-${V}a0+git1234/" $FIXTURES/venv-no-code-for-volta.host > x.host; say x.host python.arch
-  python.arch skip PyTorch 2.11.0a0+git1234+cu130 in /srv/venv is no wheel of its makers';
+  python.arch skip PyTorch 2.11.0a0+git1234+cu130 in /srv/venv is not a wheel of the
   $ sed 's/manylinux_2_28_x86_64/linux_x86_64/' $FIXTURES/venv-no-code-for-volta.host > x.host; say x.host python.arch
-  python.arch skip PyTorch 2.11.0+cu130 in /srv/venv is no wheel of its makers'; what code
+  python.arch skip PyTorch 2.11.0+cu130 in /srv/venv is not a wheel of the PyTorch project;
 
 The recommended driver is that of gpuprobe can: for the GPU, and from a source that packages it.
 
@@ -311,7 +311,7 @@ Beside Debian's own branch the older one has to be chosen; what lacks of it is o
   $ tesla | sed 's/"gpus": \[\]/"gpus": [{"pci": "00000000:17:00.0", "persistence": 0}]/; s/"count": 0/"count": 1/' > x.host; gpuprobe --root x.host | grep 'apt install'
         apt install libnvidia-tesla-470-cfg1 nvidia-persistenced && systemctl enable --now nvidia-persistenced
   $ { tesla; lines /var/lib/dkms/nvidia-current/535.261.03/source ''; } > x.host; say x.host driver.upgrade
-  driver.upgrade skip the driver is none of this distribution's packages
+  driver.upgrade skip the driver is not from this distribution's packages
 
 Secure Boot is to blame where the log or the file says so.
 
@@ -319,7 +319,7 @@ Secure Boot is to blame where the log or the file says so.
   $ say $S driver.secure-boot; sed 's/Loading of module with.*/NVRM: The NVIDIA probe routine failed for 1 device(s)./' $S > x.host
   driver.secure-boot fail Secure Boot is on and the kernel rejected the nvidia module: its signing
   $ say x.host driver.secure-boot; without /.facts/kernel_log $S > x.host; say x.host driver.secure-boot
-  driver.secure-boot pass Secure Boot is on, and the nvidia module has run since the boot: its
+  driver.secure-boot pass Secure Boot is on, and the nvidia module has run since boot, so its
   driver.secure-boot warn Secure Boot is on and the nvidia module is built but not loaded: its
   $ { cat $S; lines "/.facts/signature!$M" 0; } > x.host; gpuprobe --root x.host | grep dkms
         dkms remove nvidia-current/550.163.01 -k 6.1.0-41-amd64 && dkms install nvidia-current/550.163.01 -k 6.1.0-41-amd64
@@ -330,25 +330,25 @@ powersave is a governor of its own under acpi-cpufreq, and a hint under intel_ps
   $ driver() { cat $FIXTURES/cpu-server.host; for i in 0 1; do lines /sys/devices/system/cpu/cpufreq/policy$i/scaling_driver $1; done; }
   $ driver acpi-cpufreq > x.host; say x.host host.governor; driver intel_pstate > x.host; say x.host host.governor
   host.governor warn the CPU frequency governor is powersave (policy0)
-  host.governor pass no CPU is held at low frequency
+  host.governor pass no CPU is limited to a low frequency
 
 A toolkit's link for the major release is no toolkit; nvidia-fs is no driver.
 
   $ { cat $FIXTURES/server-8gpu.host; lines /usr/local/cuda-12.4/version.json; } > x.host; say x.host cuda.toolkit
-  cuda.toolkit pass driver 550.163.01 carries every installed toolkit
+  cuda.toolkit pass driver 550.163.01 supports every installed toolkit
   $ { cat x.host; echo 'link /usr/local/cuda-12 cuda-12.4'; } > y.host; gpuprobe --json --root y.host | grep -A 2 '"toolkits"'
         "toolkits": [
           "/usr/local/cuda-12.4"
         ],
   $ { cat $FIXTURES/server-8gpu.host; lines /var/lib/dkms/nvidia-fs/2.20.5/source/dkms.conf ''; } > x.host; say x.host driver.upgrade
-  driver.upgrade skip the driver is none of this distribution's packages
+  driver.upgrade skip the driver is not from this distribution's packages
 
 What an image requires is not asked where the runtime was told not to.
 
   $ say $FIXTURES/container-require.host container.require
-  container.require fail the image requires cuda>=13.1 and driver 550.163.01 carries CUDA 12.4
+  container.require fail the image requires cuda>=13.1, but driver 550.163.01 supports CUDA 12.4
   $ sed '/NVIDIA_REQUIRE_CUDA/i\	NVIDIA_DISABLE_REQUIRE=1' $FIXTURES/container-require.host > x.host; say x.host container.require
-  container.require skip NVIDIA_DISABLE_REQUIRE: what the image requires is not asked
+  container.require skip NVIDIA_DISABLE_REQUIRE is set, so the image's requirements are ignored
 
 Nothing comes from backports by itself.
 
@@ -357,7 +357,7 @@ Nothing comes from backports by itself.
   $ list() { sed 's/ newer .*//' $FIXTURES/driver-upgrade-waits.host
   >   lines /var/lib/apt/lists/mirror.example_debian_dists_$1_non-free_binary-amd64_Packages 'Package: nvidia-kernel-dkms' "Version: $2" ''; }
   $ list bookworm-backports 550.163.01-4~bpo12+1 > x.host; say x.host driver.upgrade
-  driver.upgrade pass no newer driver is in the package lists
+  driver.upgrade pass the package lists have no newer driver
   $ list bookworm 550.163.01-4 > x.host; say x.host driver.upgrade
   driver.upgrade warn the package lists have nvidia-kernel-dkms 550.163.01-4 (installed:
   $ sed 's/-dkms 550.163.01-2 /&hold /' $FIXTURES/driver-upgrade-waits.host > x.host; gpuprobe --root x.host -v | grep -A1 '^driver.upgrade '
@@ -371,12 +371,12 @@ Nothing comes from backports by itself.
 conda's cuda-compat is one, too.
 
   $ sed 's|/usr/local/cuda/compat|/opt/conda/cuda-compat|g' $FIXTURES/compat-note.host > x.host; say x.host cuda.libcuda
-  cuda.libcuda pass /opt/conda/cuda-compat/libcuda.so.1 is newer than the module, as a
+  cuda.libcuda pass /opt/conda/cuda-compat/libcuda.so.1 is newer than the module, as
 
 The branch of CUDA 12.8 is in the table.
 
   $ sed 's/575\.57\.08/570.172.08/' $FIXTURES/compat-lifts.host > x.host; say x.host cuda.forward-compat
-  cuda.forward-compat pass /usr/local/cuda/compat/libcuda.so.1 (570.172.08) lifts driver 550.163.01
+  cuda.forward-compat pass /usr/local/cuda/compat/libcuda.so.1 (570.172.08) supports driver
 
 Libraries and module of two versions: in a container the module is not ours to reload.
 
@@ -404,21 +404,21 @@ Under WSL the card is on no bus.
   >   lines /.facts/nvml '{"code": 0, "driver": "580.95.05", "count": 1, "cuda": 13000, "gpus": [{"name": "NVIDIA GeForce RTX 4090"}]}'; } > x.host
   $ gpuprobe -v --require-gpu --root x.host | grep -e '^[A-Z]*:' -e ' GPU$' -e '^gpu.present'
   OK: no problem found
-  gpu.present          pass   NVML sees 1 GPU; under WSL none is on a PCI bus, so that most checks do
+  gpu.present          pass   NVML reports 1 GPU; under WSL no GPU is on a PCI bus, so most checks do
 
 The numbers of the driver's nodes: right ones, one that waits for its module on a host, and the same in a container; of an older
 driver, which calls its nodes nvidia-frontend; a node of MIG's instances where there are none, and where there are.
 
   $ H=$FIXTURES/uvm-number-host.host C=$FIXTURES/uvm-number-container.host
   $ sed 's/^	243:0/	511:0/' $H > x.host; say x.host driver.node-numbers; say x.host driver.uvm
-  driver.node-numbers pass the device nodes have the numbers that the kernel gave the driver
+  driver.node-numbers pass the device nodes have the driver's numbers
   driver.uvm pass /dev/nvidia-uvm can be opened
   $ sed '/^	511 nvidia-uvm/d' $H > x.host; say x.host driver.node-numbers
-  driver.node-numbers pass the device nodes have the numbers that the kernel gave the driver
+  driver.node-numbers pass the device nodes have the driver's numbers
   $ { without /usr/bin/nvidia-modprobe x.host; } > y.host; say y.host driver.node-numbers
-  driver.node-numbers warn nvidia_uvm is not loaded, and without nvidia-modprobe no program but
+  driver.node-numbers warn nvidia_uvm is not loaded, and without nvidia-modprobe only root's
   $ sed '/^	509 nvidia-uvm/d' $C > x.host; say x.host driver.node-numbers; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
-  driver.node-numbers fail /dev/nvidia-uvm leads to no driver: the machine that runs this container
+  driver.node-numbers fail /dev/nvidia-uvm belongs to no driver: nvidia_uvm is not loaded on the
     Remedy:
       On the machine that runs this container:
         nvidia-modprobe -u -c=0
@@ -426,20 +426,20 @@ driver, which calls its nodes nvidia-frontend; a node of MIG's instances where t
   
   $ sed 's/^	195 nvidia$/	195 nvidia-frontend/; /195 nvidia-modeset/d; /195 nvidiactl/d; s/^	243:0/	511:0/' $H > x.host
   $ say x.host driver.node-numbers
-  driver.node-numbers pass the device nodes have the numbers that the kernel gave the driver
+  driver.node-numbers pass the device nodes have the driver's numbers
   $ sed 's/^	195:255/	196:255/' $H > x.host; say x.host driver.node-numbers
-  driver.node-numbers fail /dev/nvidiactl has the number 196:255, but the kernel has nvidiactl at
+  driver.node-numbers fail /dev/nvidiactl has the number 196:255, but the kernel now has nvidiactl
   $ mig() { sed 's/^	243:0/	511:0/' $1; lines /dev/nvidia-caps/nvidia-cap1 ''; lines '/.facts/device!dev!nvidia-caps!nvidia-cap1' 235:1; }
   $ mig $H > x.host; say x.host driver.node-numbers; sed 's/"arch": 90/"arch": 90, "mig": 1, "mig_pending": 1, "mig_instances": 2/' x.host > y.host
-  driver.node-numbers warn /dev/nvidia-caps/nvidia-cap1 has the number 235:1, but the kernel has
+  driver.node-numbers warn /dev/nvidia-caps/nvidia-cap1 has the number 235:1, but the kernel now
   $ say y.host driver.node-numbers; gpuprobe --root y.host | sed -n '/Remedy:/,/^$/p'
-  driver.node-numbers fail /dev/nvidia-caps/nvidia-cap1 has the number 235:1, but the kernel has
+  driver.node-numbers fail /dev/nvidia-caps/nvidia-cap1 has the number 235:1, but the kernel now
     Remedy:
         rm -r /dev/nvidia-caps
         find /proc/driver/nvidia/capabilities -type f -exec nvidia-modprobe -f {} ';'
   
   $ without /proc/devices $H > x.host; say x.host driver.node-numbers
-  driver.node-numbers skip the numbers of the device nodes are not known
+  driver.node-numbers skip the numbers of the device nodes are unknown
 
 Who signed the module, and whom the firmware trusts: the key waits for the next boot; it is enrolled; it is, but the log says no; the
 module says another signer than DKMS's; shim was told not to check. A capture keeps it.
@@ -462,7 +462,7 @@ module says another signer than DKMS's; shim was told not to check. A capture ke
   driver.secure-boot pass Secure Boot is on; the nvidia module is signed by "DKMS module signing
   driver.loaded fail the nvidia kernel module is not loaded
   $ { cat y.host; lines /.facts/kernel_log 'Loading of module with unavailable key is rejected'; } > x.host; say x.host driver.secure-boot
-  driver.secure-boot warn Secure Boot is on and the kernel has rejected a module since the boot;
+  driver.secure-boot warn Secure Boot is on and the kernel has rejected a module since boot; but
   $ M=lib!modules!6.12.57+deb13-amd64!updates!dkms!nvidia-current.ko.xz
   $ { cat y.host; lines "/.facts/signature!$M" 1 'signer 77@00 - Somebody else'; } > x.host; say x.host driver.secure-boot
   driver.secure-boot warn Secure Boot is on; the nvidia module is signed by "Somebody else", which
@@ -471,17 +471,17 @@ module says another signer than DKMS's; shim was told not to check. A capture ke
         "module_signer": "Somebody else",
   $ { sed 's/\[integrity\]/integrity/; s/none/[none]/' $N; printf 'hex  /sys/firmware/efi/efivars/MokSBStateRT-605dab50-e046-4300-abb6-3dd810dd8b23\n\t0600000001\n'; } > x.host
   $ say x.host driver.secure-boot
-  driver.secure-boot pass Secure Boot is on, but shim was told not to check (mokutil
+  driver.secure-boot pass Secure Boot is on, but shim is configured not to check (mokutil
 
 Firmware of the module's version: missing; there, but not where the module started; in the directory that the kernel was told of;
 compressed; not needed by the proprietary module, nor where the module was told; missing though all answer; NVIDIA's own file.
 
   $ G=$FIXTURES/gsp-firmware-missing.host; say $G driver.firmware; gpuprobe --root $G | sed -n '/Consequences:/,/^$/p'
-  driver.firmware fail /lib/firmware/nvidia/580.95.05 has no gsp_*.bin, but there is that of
+  driver.firmware fail /lib/firmware/nvidia/580.95.05 has no gsp_*.bin, only version
     Consequences:
-      gpu.start: the driver could not start a GPU, since its firmware is not on the disk: NVRM:
+      gpu.start: the driver could not start a GPU, because its firmware is not installed: NVRM:
       RmFetchGspRmImages: No firmware image found
-      gpu.count: 1 GPU on the PCI bus, but NVML sees 0
+      gpu.count: 1 GPU on the PCI bus, but NVML reports 0
     Remedy:
         apt install firmware-nvidia-gsp
       (non-free-firmware; of the driver's version, from where the driver is from), then
@@ -489,16 +489,16 @@ compressed; not needed by the proprietary module, nor where the module was told;
       or reboot
   
   $ { cat $G; lines /lib/firmware/nvidia/580.95.05/gsp_ga10x.bin ''; } > x.host; say x.host driver.firmware; say x.host gpu.start
-  driver.firmware pass the firmware of driver 580.95.05 is on the disk
-  gpu.start fail the driver could not start a GPU, since its firmware was not where the
+  driver.firmware pass the firmware of driver 580.95.05 is installed
+  gpu.start fail the driver could not start a GPU, because its firmware is installed but
   $ { cat $G; lines /opt/fw/nvidia/580.95.05/gsp_tu10x.bin.zst ''; lines /sys/module/firmware_class/parameters/path /opt/fw; } > x.host
   $ say x.host driver.firmware; sed 's/Open Kernel Module/Kernel Module/' $G > x.host; say x.host driver.firmware
-  driver.firmware pass the firmware of driver 580.95.05 is on the disk
-  driver.firmware pass no firmware of driver 580.95.05 is on the disk; the proprietary module
+  driver.firmware pass the firmware of driver 580.95.05 is installed
+  driver.firmware pass the firmware of driver 580.95.05 is not installed; the proprietary
   $ { cat $G; lines /proc/driver/nvidia/params 'EnableMSI: 1' 'EnableGpuFirmware: 0'; } > x.host; say x.host driver.firmware
-  driver.firmware pass driver 580.95.05 was told to do without (NVreg_EnableGpuFirmware=0)
+  driver.firmware pass driver 580.95.05 is configured not to use it
   $ sed 's/"count": 0/"count": 1/' $G > x.host; say x.host driver.firmware
-  driver.firmware warn /lib/firmware/nvidia/580.95.05 has no gsp_*.bin, but there is that of
+  driver.firmware warn /lib/firmware/nvidia/580.95.05 has no gsp_*.bin, only version
   $ { cat $G; lines /usr/bin/nvidia-uninstall ''; } > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
       Install the driver again by NVIDIA's file of that version, which brings it:
@@ -528,7 +528,7 @@ Thor, whose CUDA is that of servers; WSL without a driver in Windows, with a loa
     Debian GNU/Linux 12 (bookworm), kernel 5.15.148-tegra
     ARM Cortex-A78AE: 12 cores, 12 CPUs, 1 NUMA node, 64.0 GiB of memory
     NVIDIA Jetson AGX Orin Developer Kit: its GPU is in the processor
-  gpu.present pass NVIDIA Jetson AGX Orin Developer Kit has its GPU in the processor, on no
+  gpu.present pass NVIDIA Jetson AGX Orin Developer Kit has its GPU in the processor, not
   $ gpuprobe can --root $J; gpuprobe can torch==2.15 --root $J | head -n 1
   1. NVIDIA Jetson AGX Orin Developer Kit: PyTorch's own wheels do not drive the GPU of its processor:
        # take the wheel that NVIDIA makes for this JetPack: "Installing PyTorch for Jetson Platform"
@@ -545,7 +545,7 @@ Thor, whose CUDA is that of servers; WSL without a driver in Windows, with a loa
   wsl.driver pass programs load Windows' libcuda
   $ without /usr/lib/wsl $W | without /.facts/nvml - | without /.facts/ldcache - > x.host; gpuprobe -q --root x.host; say x.host wsl.driver
   OK: no problem found
-  wsl.driver skip Windows gives this WSL no NVIDIA driver: /usr/lib/wsl/lib has no
+  wsl.driver skip Windows provides this WSL with no NVIDIA driver: /usr/lib/wsl/lib has no
   $ gpuprobe --require-gpu --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
   Failure: gpu.present
     no NVIDIA GPU on the PCI bus, but one is required
@@ -555,14 +555,14 @@ Thor, whose CUDA is that of servers; WSL without a driver in Windows, with a loa
         wsl --shutdown
   
   $ without /.facts/ldcache $W > x.host; say x.host wsl.driver; without /dev/dxg $W > x.host; say x.host wsl.driver
-  wsl.driver fail /usr/lib/wsl/lib/libcuda.so.1 is there, but no loader looks into
-  wsl.driver fail Windows' libcuda is there, but /dev/dxg is not: WSL 1, or its GPU
+  wsl.driver fail /usr/lib/wsl/lib/libcuda.so.1 exists, but the loader does not search
+  wsl.driver fail Windows' libcuda exists, but /dev/dxg does not: WSL 1, or its GPU
   $ O=$FIXTURES/gpu-operator-node.host; for c in driver.device-nodes driver.nvml-library nvml.answers cuda.libcuda driver.firmware; do say $O $c; done
-  driver.device-nodes skip the driver is a container; its device nodes are in
-  driver.nvml-library skip the driver is a container; its libraries are in /run/nvidia/driver, for
-  nvml.answers skip ask the driver in its container: chroot /run/nvidia/driver nvidia-smi
-  cuda.libcuda skip the driver is a container: CUDA programs run in other containers, not on
-  driver.firmware pass the firmware of driver 580.95.05 is on the disk
+  driver.device-nodes skip the driver runs in a container; its device nodes are in
+  driver.nvml-library skip the driver runs in a container; its libraries are in /run/nvidia/driver,
+  nvml.answers skip query the driver in its container: chroot /run/nvidia/driver nvidia-smi
+  cuda.libcuda skip the driver runs in a container: CUDA programs run in other containers,
+  driver.firmware pass the firmware of driver 580.95.05 is installed
 
 A container that was given a card cut into slices, but no slice; a laptop with Secure Boot is told of the key before it reboots.
 
@@ -589,27 +589,27 @@ A container that was given a card cut into slices, but no slice; a laptop with S
 Of several environments the worst PyTorch counts, not the first: a second one in /opt/venv, built for a newer CUDA than the driver's.
 
   $ V=$FIXTURES/venv-two-nccl.host; say $V python.driver
-  python.driver pass driver 550.163.01 carries CUDA 12.6 of the PyTorch in /srv/venv
+  python.driver pass driver 550.163.01 supports CUDA 12.6 of the PyTorch in /srv/venv
   $ second() { cat $V; echo 'link /opt/venv/bin/python3 /usr/bin/python3'; lines /opt/venv/lib/python3.11/site-packages/torch/version.py "cuda: Optional[str] = '13.2'"
   >   lines /opt/venv/lib/python3.11/site-packages/torch-2.15.0.dist-info/WHEEL 'Tag: cp311-cp311-manylinux_2_28_x86_64'; }
   $ second > x.host; say x.host python.driver; sed 's/"arch": 90/"arch": 70/' x.host > y.host; say y.host python.arch
   python.driver fail PyTorch in /opt/venv was built with CUDA 13.2, which needs driver
-  python.arch fail PyTorch 2.15.0 with CUDA 13.2 in /opt/venv holds no code for GPU
+  python.arch fail PyTorch 2.15.0 with CUDA 13.2 in /opt/venv contains no code for GPU
 
 A node whose driver is a container: no module for the next kernel is nothing to do, nor is firmware that only the container has.
 
   $ { without /sys/module/firmware_class $O; lines /lib/modules/6.1.0-42-amd64/modules.dep ''; lines /boot/vmlinuz-6.1.0-42-amd64 ''; } > x.host
   $ say x.host driver.next-kernel; say x.host driver.firmware; gpuprobe -q --root x.host
-  driver.next-kernel skip the driver is a container, which builds the module for the kernel that
-  driver.firmware pass the firmware of driver 580.95.05 is on the disk
+  driver.next-kernel skip the driver runs in a container, which builds the module for the running
+  driver.firmware pass the firmware of driver 580.95.05 is installed
   OK: no problem found
 
 A card that is newer than the driver: Debian's own, where that is new enough, and NVIDIA's only where it is not.
 
   $ B=$FIXTURES/blackwell-on-550.host
   $ gpuprobe --root $B | sed -n '/^  GPU .*needs driver/,/^$/p' | sed -n '1,2p; /Remedy:/,$p'
-    GPU 0000:17:00.0 (10de:2901) is of capability 10.0 and needs driver branch 570 or newer;
-    550.163.01 is installed
+    GPU 0000:17:00.0 (10de:2901) has capability 10.0 and needs driver branch 570 or newer; 550.163.01
+    is installed
     Remedy:
       Debian's driver is older than this card:
         # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
@@ -617,7 +617,7 @@ A card that is newer than the driver: Debian's own, where that is new enough, an
         reboot
   
   $ sed 's/0x2901/0x2684/; s/550\.163\.01/470.256.02/' $B > ada.host; gpuprobe --root ada.host | sed -n '/^  GPU .*needs driver/,/^$/p' | sed -n '1p; /Remedy:/,$p'
-    GPU 0000:17:00.0 (10de:2684) is of capability 8.9 and needs driver branch 525 or newer; 470.256.02
+    GPU 0000:17:00.0 (10de:2684) has capability 8.9 and needs driver branch 525 or newer; 470.256.02
     Remedy:
       Debian 12 packages driver 535.261.03, which drives this card:
         # contrib non-free non-free-firmware in apt's sources; gputune provision does it
@@ -679,7 +679,7 @@ for CUDA 12 where the driver carries that, else the driver that carries what is 
         python3 -m pip install 'cupy-cuda12x==14.2.0'
   
   $ with server-8gpu jax-0.12.0 jax_cuda12_plugin-0.12.0 cupy_cuda12x-14.2.0 > x.host; say x.host python.driver
-  python.driver pass driver 550.163.01 carries CUDA 12 of the JAX in /srv/e
+  python.driver pass driver 550.163.01 supports CUDA 12 of the JAX in /srv/e
   $ old() { sed "s/550\.163\.01/470.256.02/; s/0x2330/$1/; s/\"cuda\": 12040/\"cuda\": 11040/"; }
   $ with server-8gpu tensorflow-2.20.0 nvidia_cuda_runtime_cu12-12.5.82 | old 0x1db4 > x.host; fix
   Failure: python.driver
@@ -698,7 +698,7 @@ for CUDA 12 where the driver carries that, else the driver that carries what is 
       No driver of this card carries that CUDA: take an older release, or the CPU
   
   $ with server-8gpu tensorflow-2.20.0 | old 0x1db4 > x.host; say x.host python.driver
-  python.driver skip no framework with CUDA in the Python environments that were looked at
+  python.driver skip the examined Python environments contain no framework with CUDA
   $ with server-8gpu jax-9.1 jax_cuda13_plugin-9.1 | { cat; lines /etc/gputune/compat.d/jax_cuda.tsv '9.1	13.0'; } > x.host; fix
   Failure: python.driver
     JAX in /srv/e has the plug-in for CUDA 13, which needs driver 580.65.06; this host has 550.163.01
@@ -709,4 +709,4 @@ for CUDA 12 where the driver carries that, else the driver that carries what is 
         reboot
   
   $ with compat-lifts jax-0.12.0 jax_cuda13_plugin-0.12.0 | sed 's/575\.[0-9.]*[0-9]/580.65.06/' > x.host; say x.host python.driver
-  python.driver pass driver 580.65.06 carries CUDA 13 of the JAX in /srv/e
+  python.driver pass driver 580.65.06 supports CUDA 13 of the JAX in /srv/e

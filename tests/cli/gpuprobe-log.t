@@ -255,9 +255,9 @@ Errors of the kernel itself have checks of their own, on hosts without a GPU too
   >   'mce: CPU3: Core temperature above threshold, cpu clock throttled (total events = 1)'; do
   >   { cat $FIXTURES/cpu-server.host; echo 'file /.facts/kernel_log'; printf '\t%s\n' "$line"; } > x.host
   >   gpuprobe --root x.host -v | grep -E '^log[.][a-z]* +(warn|fail|unknown)' | tr -s ' ' | cut -c1-150; done
-  log.oom warn the kernel ended python3 for lack of memory in cgroup
-  log.oom warn the kernel ended python3 for lack of memory in cgroup
-  log.oom warn the kernel ended a process for lack of memory: Out of memory: Killed
+  log.oom warn the kernel killed python3 for lack of memory in cgroup
+  log.oom warn the kernel killed python3 for lack of memory in cgroup
+  log.oom warn the kernel killed a process for lack of memory: Out of memory: Killed
   log.stall warn a task or a CPU hung in the kernel (1 line): INFO: task
   log.stall warn a task or a CPU hung in the kernel (1 line): watchdog: BUG: soft lockup
   log.stall warn a task or a CPU hung in the kernel (1 line): rcu: INFO: rcu_sched
@@ -280,15 +280,15 @@ A log that may not be read is named as not examined, in each form.
   the kernel log was not examined
   GPUPROBE OK - * checks pass, 0 unknown, kernel log not examined | fail=0;;0 warn=0;0 unknown=0 pass=* gpus=8 (glob)
   $ gpuprobe --root $FIXTURES/server-8gpu.host -v | grep -A 1 '^log[.]'
-  log.gpu              skip   the kernel log was not examined: only root may read it
-  log.network          skip   the kernel log was not examined: only root may read it
-  log.disk             skip   the kernel log was not examined: only root may read it
-  log.pcie             skip   the kernel log was not examined: only root may read it
-  log.hardware         skip   the kernel log was not examined: only root may read it
-  log.oom              skip   the kernel log was not examined: only root may read it
-  log.stall            skip   the kernel log was not examined: only root may read it
-  log.filesystem       skip   the kernel log was not examined: only root may read it
-  log.thermal          skip   the kernel log was not examined: only root may read it
+  log.gpu              skip   the kernel log was not examined: only root can read it
+  log.network          skip   the kernel log was not examined: only root can read it
+  log.disk             skip   the kernel log was not examined: only root can read it
+  log.pcie             skip   the kernel log was not examined: only root can read it
+  log.hardware         skip   the kernel log was not examined: only root can read it
+  log.oom              skip   the kernel log was not examined: only root can read it
+  log.stall            skip   the kernel log was not examined: only root can read it
+  log.filesystem       skip   the kernel log was not examined: only root can read it
+  log.thermal          skip   the kernel log was not examined: only root can read it
 
 Control characters and what is not ASCII never reach the terminal, nor a document.
 

@@ -48,8 +48,8 @@ GPUs of AMD and Intel are found and not examined: such a host is unknown, not on
     GPU 0000:da:00.0: AMD, driver amdgpu, not examined
     gpu.present: no NVIDIA GPU, but 8 GPUs of AMD (the first is 0000:11:00.0, driver amdgpu), which
   $ gpuprobe --root mi300x.host --format line; gpuprobe --root igpu.host --format line
-  GPUPROBE WARNING - host.blas: libblas.so.3 is openblas-pthread: beside a program's OpenMP threads its own pool fights for the same cores (PyTorch on two cores: 1.7 to 2.7 times slower) | fail=0;;0 warn=2;0 unknown=1 pass=* gpus=0 (glob)
-  GPUPROBE WARNING - host.blas: libblas.so.3 is openblas-pthread: beside a program's OpenMP threads its own pool fights for the same cores (PyTorch on two cores: 1.7 to 2.7 times slower) | fail=0;;0 warn=2;0 unknown=0 pass=* gpus=0 (glob)
+  GPUPROBE WARNING - host.blas: libblas.so.3 is openblas-pthread: its thread pool competes with a program's OpenMP threads for the same cores (PyTorch on two cores: 1.7 to 2.7 times slower) | fail=0;;0 warn=2;0 unknown=1 pass=17 gpus=0
+  GPUPROBE WARNING - host.blas: libblas.so.3 is openblas-pthread: its thread pool competes with a program's OpenMP threads for the same cores (PyTorch on two cores: 1.7 to 2.7 times slower) | fail=0;;0 warn=2;0 unknown=0 pass=17 gpus=0
   [1]
   $ gpuprobe --root mi300x.host --require-gpu --format line
   GPUPROBE CRITICAL - gpu.present: no NVIDIA GPU on the PCI bus, but one is required | fail=1;;0 warn=2;0 unknown=0 pass=* gpus=0 (glob)

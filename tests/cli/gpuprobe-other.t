@@ -98,7 +98,7 @@ A container that was given some of the machine's GPUs is whole.
 
   $ { cat $FIXTURES/server-8gpu.host; printf 'file /run/systemd/container\n\tdocker\n'; } | sed 's/"count": 8/"count": 2/' > two-of-8.host
   $ gpuprobe -v --root two-of-8.host | grep gpu.count
-  gpu.count            pass   this container was given 2 of the 8 GPUs on the bus
+  gpu.count            pass   this container has access to 2 of the 8 GPUs on the bus
 
 An admin's compatibility table replaces the built-in one; a broken one is named with its line and makes nothing "ok".
 
@@ -145,19 +145,19 @@ spoken. A libcuda that lifts the driver counts.
   $ sed 's/580\.95\.05/470.256.02/; s/"arch": 70/"arch": 37/; s/0x1db6/0x102d/; s/"cuda": 13000/"cuda": 11040/' $FIXTURES/venv-no-code-for-volta.host > k80.host
   $ { cat k80.host; printf 'file /usr/local/cuda-12.4/version.json\n'; } > x.host; fix
   Warning: cuda.toolkit
-    CUDA 12.4 makes no code for capability 3.7 of GPU 0000:17:00.0; 11.8 is the last
+    CUDA 12.4 does not support capability 3.7 of GPU 0000:17:00.0; 11.8 is the last release that does
     Remedy:
       Take a toolkit up to CUDA 11.4 that driver and card carry,
       and take /usr/local/cuda-12.4/bin out of PATH.
   
   $ { cat $FIXTURES/compat-lifts.host; printf 'file /usr/local/cuda-13.0/version.json\n'; } | sed 's/575\.[0-9.]*[0-9]/580.65.06/; s/12040/13000/' > x.host; gpuprobe -v --root x.host | grep cuda.toolkit
-  cuda.toolkit         pass   driver 580.65.06 carries every installed toolkit
+  cuda.toolkit         pass   driver 580.65.06 supports every installed toolkit
 
 PTX that the driver does not compile: the card's own code, and the driver that would, where one of this card's does.
 
   $ X=$FIXTURES/toolkit-newer-ptx.host; gpuprobe --root $X | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
   Warning: cuda.ptx
-    toolkit 12.9 makes PTX that driver 550.163.01, which carries CUDA 12.4, cannot compile
+    toolkit 12.9 generates PTX that driver 550.163.01, which supports CUDA 12.4, cannot compile
     Remedy:
       Build for the card itself, so that no PTX is needed:
         nvcc -arch=native
@@ -169,7 +169,7 @@ PTX that the driver does not compile: the card's own code, and the driver that w
   
   $ sed 's/550\.163\.01/450.248.02/; s/0x2330/0x102d/; s/12040/11000/; s/cuda-12\.9/cuda-11.8/; s/"arch": 90/"arch": 37/' $X > x.host; gpuprobe --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
   Warning: cuda.ptx
-    toolkit 11.8 makes PTX that driver 450.248.02, which carries CUDA 11.0, cannot compile
+    toolkit 11.8 generates PTX that driver 450.248.02, which supports CUDA 11.0, cannot compile
     Remedy:
       Build for the card itself, so that no PTX is needed:
         nvcc -arch=native
@@ -181,14 +181,14 @@ A compiler that nvcc takes: the newest that this Debian has, and a container whe
   $ gcc() { sed "s/VERSION_ID=\"12\"/VERSION_ID=\"$1\"/; s/cuda-12\.4/cuda-$2/; s/gcc-14/gcc-$3/" $FIXTURES/toolkit-gcc-too-new.host > x.host; gpuprobe --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'; }
   $ gcc 12 12.4 14
   Warning: cuda.host-compiler
-    gcc is 14, and nvcc of toolkit 12.4 takes gcc up to 13
+    gcc is 14, but nvcc of toolkit 12.4 supports gcc up to 13
     Remedy:
         apt install g++-12
         nvcc -ccbin g++-12 …   (or NVCC_CCBIN=g++-12)
   
   $ gcc 12 11.2 12
   Warning: cuda.host-compiler
-    gcc is 12, and nvcc of toolkit 11.2 takes gcc up to 10
+    gcc is 12, but nvcc of toolkit 11.2 supports gcc up to 10
     Remedy:
       Debian 12 has no g++ older than 11. Compile in a container that has one, such as NVIDIA's image
       for CUDA 11.2; or take Debian's own toolkit, CUDA 11.8, or a newer one:
@@ -196,7 +196,7 @@ A compiler that nvcc takes: the newest that this Debian has, and a container whe
   
   $ gcc 13 11.8 14
   Warning: cuda.host-compiler
-    gcc is 14, and nvcc of toolkit 11.8 takes gcc up to 11
+    gcc is 14, but nvcc of toolkit 11.8 supports gcc up to 11
     Remedy:
       Debian 13 has no g++ older than 12. Compile in a container that has one, such as NVIDIA's image
       for CUDA 11.8; or take Debian's own toolkit, CUDA 12.4, or a newer one:
@@ -219,7 +219,7 @@ Headers that declare what glibc declares, in another way.
 
   $ G=$FIXTURES/toolkit-glibc-2.41.host; gpuprobe --root $G | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
   Warning: cuda.glibc
-    glibc 2.41 declares functions that the headers of toolkit 12.8 declare too, in another way
+    glibc 2.41 and the headers of toolkit 12.8 declare the same functions differently
     Remedy:
       Name them as the system's headers, among which nvcc lets that pass:
         export NVCC_APPEND_FLAGS='-isystem /usr/local/cuda-12.8/include'
@@ -228,9 +228,9 @@ Headers that declare what glibc declares, in another way.
   
   $ sed 's/libc6 2\.41-12/libc6 2.42-2/; s/cuda-12\.8/cuda-13.1/; s/570\.172\.08/580.95.05/; s/12080/13010/' $G > x.host; gpuprobe -v --root x.host | grep cuda.glibc
   Warning: cuda.glibc
-  cuda.glibc           warn   glibc 2.42 declares functions that the headers of toolkit 13.1 declare
+  cuda.glibc           warn   glibc 2.42 and the headers of toolkit 13.1 declare the same functions
   $ sed -i s/cuda-13.1/cuda-13.2/ x.host; gpuprobe -v --root x.host | grep cuda.glibc
-  cuda.glibc           pass   glibc 2.42 and the toolkits' headers agree
+  cuda.glibc           pass   glibc 2.42 and the headers of the toolkits are compatible
 
 Bad input is one sentence and exit 64; nothing is written.
 

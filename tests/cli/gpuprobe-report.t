@@ -9,7 +9,7 @@ A host without a GPU is no failure. Warnings that have no consequences are not c
     no NVIDIA GPU
   
   Warning: host.blas
-    libblas.so.3 is openblas-pthread: beside a program's OpenMP threads its own pool fights for the
+    libblas.so.3 is openblas-pthread: its thread pool competes with a program's OpenMP threads for the
     same cores (PyTorch on two cores: 1.7 to 2.7 times slower)
     Remedy:
         apt install libopenblas0-openmp
@@ -60,14 +60,14 @@ After a kernel upgrade without headers the missing build is the cause, not the m
 
   $ gpuprobe --root $FIXTURES/driver-no-headers.host
   CRITICAL: no nvidia module is built for the running kernel 6.1.0-41-amd64; its headers are missing,
-            so DKMS could not build one [driver.module-built]
+            so DKMS could not build it [driver.module-built]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA GPU, driver none
   
   Cause: driver.module-built
     no nvidia module is built for the running kernel 6.1.0-41-amd64; its headers are missing, so DKMS
-    could not build one
+    could not build it
     Consequences:
       driver.loaded: the nvidia kernel module is not loaded
       nvml.answers: NVML fails with code 9: Driver Not Loaded
@@ -113,13 +113,13 @@ Module and libraries of two versions: decided from files, with NVML's own failur
 nouveau holds the card.
 
   $ gpuprobe --root $FIXTURES/nouveau.host
-  CRITICAL: nouveau drives 0000:17:00.0; the NVIDIA module cannot take the card [driver.nouveau]
+  CRITICAL: nouveau is bound to 0000:17:00.0, so the NVIDIA module cannot use the GPU [driver.nouveau]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA GPU, driver nouveau
   
   Cause: driver.nouveau
-    nouveau drives 0000:17:00.0; the NVIDIA module cannot take the card
+    nouveau is bound to 0000:17:00.0, so the NVIDIA module cannot use the GPU
     Consequences:
       driver.loaded: the nvidia kernel module is not loaded
       nvml.answers: libnvidia-ml.so.1 cannot be loaded
@@ -143,7 +143,7 @@ A real-time kernel explains why no module could be built.
     GPU 0000:17:00.0: NVIDIA GPU, driver none
   
   Cause: kernel.preempt-rt
-    kernel 6.1.0-41-rt-amd64 is a PREEMPT_RT kernel: the NVIDIA module refuses to build for it, and
+    kernel 6.1.0-41-rt-amd64 is a PREEMPT_RT kernel: the NVIDIA module does not build for it, and
     training loses throughput
     Consequences:
       driver.module-built: no nvidia module is built for the running kernel 6.1.0-41-rt-amd64; no
@@ -164,7 +164,7 @@ A real-time kernel explains why no module could be built.
 A GPU that the driver does not see, a narrow link, and nodes that the kernel does not know are three findings.
 
   $ gpuprobe --root $FIXTURES/gpu-lost-and-narrow.host
-  CRITICAL: 2 GPUs on the PCI bus, but NVML sees 1 [gpu.count]
+  CRITICAL: 2 GPUs on the PCI bus, but NVML reports 1 [gpu.count]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
@@ -172,7 +172,7 @@ A GPU that the driver does not see, a narrow link, and nodes that the kernel doe
     NVIDIA driver 550.163.01, which carries CUDA up to 12.4
   
   Failure: gpu.count
-    2 GPUs on the PCI bus, but NVML sees 1
+    2 GPUs on the PCI bus, but NVML reports 1
     Remedy:
       Look for the one that failed: journalctl -k -b | grep -iE 'nvrm|xid|fallen off'
       A reboot brings back a GPU that fell off the bus; if it falls off again, have it replaced.
@@ -184,7 +184,7 @@ A GPU that the driver does not see, a narrow link, and nodes that the kernel doe
       Until then bind no process to a node for this GPU.
   
   Warning: gpu.pcie-width
-    GPU 0000:1f:00.0 runs at PCIe x4 although card and slot can do x16
+    GPU 0000:1f:00.0 runs at PCIe x4 although GPU and slot support x16
     Remedy:
       Reseat the card or its riser, and look at the slot's bifurcation in the firmware
   
@@ -195,19 +195,19 @@ A GPU that the driver does not see, a narrow link, and nodes that the kernel doe
 A container that was not given the GPU, with a quota and a small /dev/shm.
 
   $ gpuprobe --root $FIXTURES/container-cpuset.host
-  CRITICAL: this container (docker) was not given the GPU [container.devices]
+  CRITICAL: this container (docker) has no access to the GPU [container.devices]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64, container
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA GPU, driver nvidia
     NVIDIA driver 550.163.01
   
   Cause: container.devices
-    this container (docker) was not given the GPU: /dev/nvidiactl is absent
+    this container (docker) has no access to the GPU: /dev/nvidiactl is absent
     Consequences:
       driver.device-nodes: /dev/nvidiactl is absent from this container (docker)
       driver.nvml-library: libnvidia-ml.so.1 is not on this container's disk
       nvml.answers: libnvidia-ml.so.1 cannot be loaded
-      cuda.libcuda: no loader finds libcuda.so.1: no CUDA program can start
+      cuda.libcuda: the loader finds no libcuda.so.1, so no CUDA program can start
     Remedy:
       Start it with the GPU: docker run --gpus all …
   
@@ -217,7 +217,8 @@ A container that was not given the GPU, with a quota and a small /dev/shm.
       Start the container with more: docker run --shm-size=256g …
   
   Warning: host.cpu-quota
-    the cgroup allows 4.0 CPUs of time on 8 CPUs: as many threads as CPUs are throttled every period
+    the cgroup allows 4.0 CPUs of time on 8 CPUs: with as many threads as CPUs they are throttled
+    every period
     Remedy:
       Give the job a cpuset instead of a quota, or start it with gputune run, which counts the quota
   
@@ -245,8 +246,8 @@ A captured virtual machine.
     no NVIDIA GPU
   
   Advice (gputune plan has the commands):
-    limits.nofile: a program may have 20000 files open: loader workers pass each tensor as an open
-    file and fail with "too many open files"
+    limits.nofile: a program can open 20000 files: loader workers pass each tensor as an open file and
+    fail with "too many open files"
   
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
@@ -273,13 +274,13 @@ Secure Boot with a module that nobody signed: the key is the cause, not the modu
 Cards that were all given to virtual machines are a warning; nothing else is blamed.
 
   $ gpuprobe --root $FIXTURES/vfio-all.host | sed '/^CHECK/,$d'
-  WARNING: vfio-pci holds every GPU [driver.vfio]
+  WARNING: vfio-pci is bound to every GPU [driver.vfio]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     2 GPUs, 0000:17:00.0 to 0000:1f:00.0: NVIDIA GPU, driver vfio-pci
   
   Warning: driver.vfio
-    vfio-pci holds every GPU: they are set aside for virtual machines, nothing can use them here
+    vfio-pci is bound to every GPU: all are reserved for virtual machines and unusable on the host
     Remedy:
       If that is not meant: grep -rn vfio /etc/modprobe.d /etc/default/grub
       remove the card's id there, then
@@ -309,7 +310,7 @@ A driver that never answered is a finding, with the rest of the report whole.
 The libcuda that a loader meets first decides: an image's older copy breaks CUDA, a newer one can lift an old driver.
 
   $ gpuprobe --root $FIXTURES/compat-older.host | sed '/^CHECK/,$d'
-  CRITICAL: /usr/local/cuda/compat/libcuda.so.1 is 575.57.08, older than the driver 580.95.05
+  CRITICAL: /usr/local/cuda/compat/libcuda.so.1 has version 575.57.08, older than the driver 580.95.05
             [cuda.libcuda]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64, container
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
@@ -317,8 +318,8 @@ The libcuda that a loader meets first decides: an image's older copy breaks CUDA
     NVIDIA driver 580.95.05, which carries CUDA up to 13.0
   
   Failure: cuda.libcuda
-    /usr/local/cuda/compat/libcuda.so.1 is 575.57.08, older than the driver 580.95.05: a compat
-    library is for older drivers only
+    /usr/local/cuda/compat/libcuda.so.1 has version 575.57.08, older than the driver 580.95.05: a
+    compat library is only for older drivers
     Remedy:
       Take /usr/local/cuda/compat out of LD_LIBRARY_PATH
   
@@ -331,16 +332,16 @@ The same newer libcuda on a consumer card, and one that this program's tables do
 
   $ sed 's/NVIDIA H100 80GB HBM3/NVIDIA GeForce RTX 4090/' $FIXTURES/compat-lifts.host > consumer.host
   $ gpuprobe --root consumer.host | sed '/^CHECK/,$d'
-  CRITICAL: /usr/local/cuda/compat/libcuda.so.1 is 575.57.08 for driver 550.163.01
-            [cuda.forward-compat]
+  CRITICAL: forward compatibility of /usr/local/cuda/compat/libcuda.so.1 (575.57.08) with driver
+            550.163.01 is not supported by consumer GPUs [cuda.forward-compat]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     GPU 0000:17:00.0: NVIDIA GeForce RTX 4090, 79.6 GiB, driver nvidia
     NVIDIA driver 550.163.01, which carries CUDA up to 12.4
   
   Failure: cuda.forward-compat
-    /usr/local/cuda/compat/libcuda.so.1 is 575.57.08 for driver 550.163.01: forward compatibility,
-    which consumer cards do not have
+    forward compatibility of /usr/local/cuda/compat/libcuda.so.1 (575.57.08) with driver 550.163.01 is
+    not supported by consumer GPUs
     Remedy:
       Take /usr/local/cuda/compat out of the loader's cache:
         grep -rl /usr/local/cuda/compat /etc/ld.so.conf.d
@@ -348,7 +349,7 @@ The same newer libcuda on a consumer card, and one that this program's tables do
         ldconfig
   
   Warning: cuda.ptx
-    toolkit 12.9 makes PTX that driver 550.163.01, which carries CUDA 12.4, cannot compile
+    toolkit 12.9 generates PTX that driver 550.163.01, which supports CUDA 12.4, cannot compile
     Remedy:
       Build for the card itself, so that no PTX is needed:
         nvcc -arch=native
@@ -362,16 +363,16 @@ The same newer libcuda on a consumer card, and one that this program's tables do
   the kernel log was not examined
   $ sed 's/575\.57\.08/999.10/' $FIXTURES/compat-lifts.host > newer.host
   $ gpuprobe --root newer.host | grep -A2 '^UNKNOWN\|cuda.forward-compat'
-  UNKNOWN: whether /usr/local/cuda/compat/libcuda.so.1 (999.10) runs on driver 550.163.01 is unknown
+  UNKNOWN: support of /usr/local/cuda/compat/libcuda.so.1 (999.10) for driver 550.163.01 is unknown
            [cuda.forward-compat]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
   --
-    cuda.forward-compat: whether /usr/local/cuda/compat/libcuda.so.1 (999.10) runs on driver
-    550.163.01 is unknown: its branch is not in this program's table
-    cuda.ptx: which CUDA release driver 999.10 carries is not in this program's table
+    cuda.forward-compat: support of /usr/local/cuda/compat/libcuda.so.1 (999.10) for driver 550.163.01
+    is unknown: its branch is not in this program's table
+    cuda.ptx: the CUDA release of driver 999.10 is not in this program's table
   $ gpuprobe -q --root newer.host
-  UNKNOWN: whether /usr/local/cuda/compat/libcuda.so.1 (999.10) runs on driver 550.163.01 is unknown
+  UNKNOWN: support of /usr/local/cuda/compat/libcuda.so.1 (999.10) for driver 550.163.01 is unknown
            [cuda.forward-compat]
   [3]
 
@@ -396,8 +397,8 @@ A rented machine with several faults: the one that stops CUDA first, then each o
       and update the firmware, or mend the VM's topology. Until then bind nothing to nodes
   
   Warning: rdma.peermem
-    mlx5_0 cannot reach GPU memory: nvidia_peermem is not loaded and the module does not share it by
-    DMA-BUF
+    mlx5_0 cannot access GPU memory: nvidia_peermem is not loaded, and the module does not export the
+    memory by DMA-BUF
     Remedy:
         modprobe nvidia-current-peermem || modprobe nvidia-peermem
       and for every boot:
@@ -429,8 +430,8 @@ What waits for the next boot or the next night: apt's lists on disk are read, ap
   $ gpuprobe --root waits.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
   Warning: driver.upgrade
     the package lists have nvidia-kernel-dkms 550.163.01-2+deb12u1 (installed: 550.163.01-2), and
-    unattended-upgrades may install it under running programs: new ones then fail until the module is
-    loaded again
+    unattended-upgrades may install it while programs run: new programs then fail until the module is
+    reloaded
     Remedy:
       Upgrade and reboot at a time of your choice; until then hold all packages of this version:
         apt-mark hold '~i~V550.163.01'

@@ -241,13 +241,13 @@ Advice about a setting changes no verdict.
   $ gputune plan --root $FIXTURES/persistence-off.host --only gpu.persistence; gpuprobe --root $FIXTURES/persistence-off.host | grep -A 4 'Warning: gpu.persistence'
   Manual steps
     gpu.persistence
-        persistence mode is off: the driver starts the GPU anew for each job (1-3 s each) and forgets
+        persistence mode is off: the driver initialises the GPU for each job (1-3 s each) and forgets
         its settings
           apt install nvidia-persistenced && systemctl enable --now nvidia-persistenced
   
   Nothing to change, profile train-gpu.
   Warning: gpu.persistence
-    persistence mode is off: the driver starts the GPU anew for each job (1-3 s each) and forgets its
+    persistence mode is off: the driver initialises the GPU for each job (1-3 s each) and forgets its
     settings
     Remedy:
         apt install nvidia-persistenced && systemctl enable --now nvidia-persistenced

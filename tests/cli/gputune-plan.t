@@ -132,10 +132,10 @@ What a program may raise by itself is told from what it may not.
 
   $ for n in "1024 20000" "20000 20000"; do
   >   sed "s/^file .proc.self.limits/&\n\tMax open files $n files/" $FIXTURES/cpu-server.host >files.host
-  >   gputune plan --root files.host --only limits.nofile | grep 'files open'
+  >   gputune plan --root files.host --only limits.nofile | grep 'can open'
   > done
-        a program may have 1024 files open, and raise that to 20000: loader workers pass each tensor
-        a program may have 20000 files open: loader workers pass each tensor as an open file and fail
+        a program can open 1024 files, and raise that to 20000: loader workers pass each tensor as an
+        a program can open 20000 files: loader workers pass each tensor as an open file and fail with
 
 Knobs of choice are named when they are asked for; their family shows them.
 
@@ -318,7 +318,7 @@ So is one with all that a processor and its firmware offer, and a /dev/shm of hu
         frequencies above the nominal one are allowed again
   --
     thp.shmem
-        /dev/shm is mounted with huge=always: each small tensor that a loader worker passes on takes 2
+        /dev/shm is mounted with huge=always: each small tensor from a loader worker takes 2 MiB of it
   --
     cpu.platform_profile: balanced
         requires firmware that offers this profile: it offers low-power balanced, not performance

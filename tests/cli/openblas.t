@@ -5,7 +5,7 @@ is told; how fast this processor is does not count, so its best is called BEST.
   $ grep -q ' avx2 ' /proc/cpuinfo || { echo 'no processor with AVX2'; exit 80; }
   $ ! ls -d /usr/local/lib/python3*/*-packages/*.libs 2>/dev/null || { echo 'wheels for all users are installed here'; exit 80; }
   $ mkdir cache; export XDG_CACHE_HOME=$HOME/cache COLUMNS=500; unset OPENBLAS_CORETYPE VIRTUAL_ENV CONDA_PREFIX PYTHONPATH
-  $ best() { sed -E "s,$BUILDDIR,BUILD,g; s,\b(SkylakeX|Haswell|Zen)\b,BEST,g; s,\((AVX-512|AVX2)\),(ITS),; s,where (AVX-512|AVX2) is,where ITS is,"; }
+  $ best() { sed -E "s,$BUILDDIR,BUILD,g; s,\b(SkylakeX|Haswell|Zen)\b,BEST,g; s,\((AVX-512|AVX2)\),(ITS),; s,although (AVX-512|AVX2) is,although ITS is,"; }
   $ asked() { LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --print --only run.blas_kernels "$@" -- true 2>&1 | best | sed 1,4d; }
   $ ! asked | grep 'not loaded' || exit 80
 
@@ -152,7 +152,7 @@ gpuprobe says it of any host, and a capture keeps what the library said.
   	    "version": "0.3.21",
   	    "one_target": false,
   	    "takes": "BEST",
-  host.blas-kernels    warn   OpenBLAS 0.3.21 does not know this processor: BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Prescott (SSE), where ITS is there
+  host.blas-kernels    warn   OpenBLAS 0.3.21 does not know this processor: BUILD/tests/standin/blas/libopenblas.so.0 uses the kernels of a Prescott (SSE), although ITS is available
   $ gpuprobe --json --root $FIXTURES/newer-than-openblas.host | grep -A9 '"openblas"'
       "openblas": [
         {
@@ -172,8 +172,8 @@ gpuprobe says it of any host, and a capture keeps what the library said.
   
   Warning: host.blas-kernels
     OpenBLAS 0.3.21 does not know this processor:
-    /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so computes with the kernels of a
-    Prescott (SSE), where AVX-512 is there
+    /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so uses the kernels of a Prescott
+    (SSE), although AVX-512 is available
     Remedy:
       For one program: gputune run -- python3 train.py, or
         export OPENBLAS_CORETYPE=SkylakeX
@@ -185,7 +185,7 @@ gpuprobe says it of any host, and a capture keeps what the library said.
   [1]
   $ sed 's/"takes": "SkylakeX"/"takes": null/' $FIXTURES/newer-than-openblas.host >stubborn.host; gpuprobe --root stubborn.host | sed -n '/^\(Cause\|Failure\|Warning\):/,$p'
   Warning: host.blas-kernels
-    OpenBLAS 0.3.21 does not know this processor: /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so computes with the kernels of a Prescott (SSE), where AVX-512 is there
+    OpenBLAS 0.3.21 does not know this processor: /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so uses the kernels of a Prescott (SSE), although AVX-512 is available
     Remedy:
       It takes no better kernels by OPENBLAS_CORETYPE: install a newer one (0.3.25 mended what it takes for processors that it does not know; Debian 13 has 0.3.29)
   
@@ -194,7 +194,7 @@ gpuprobe says it of any host, and a capture keeps what the library said.
   $ other='{"path": "/srv/venv/libscipy_openblas64_.so", "core": "SapphireRapids", "version": "0.3.29", "one_target": false, "takes": null, "why": null}'
   $ sed "/one_target/s#}]#}, $other]#" $FIXTURES/newer-than-openblas.host >two.host; gpuprobe --root two.host | sed -n '/^\(Cause\|Failure\|Warning\):/,$p'
   Warning: host.blas-kernels
-    OpenBLAS 0.3.21 does not know this processor: /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so computes with the kernels of a Prescott (SSE), where AVX-512 is there
+    OpenBLAS 0.3.21 does not know this processor: /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so uses the kernels of a Prescott (SSE), although AVX-512 is available
     Remedy:
       For programs that load this copy: export OPENBLAS_CORETYPE=SkylakeX
       Not for all: /srv/venv/libscipy_openblas64_.so computes with the kernels of a SapphireRapids by itself
@@ -202,11 +202,11 @@ gpuprobe says it of any host, and a capture keeps what the library said.
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
   $ sed '/one_target/s#.*#	not ] a list#' $FIXTURES/newer-than-openblas.host >bad.host; gpuprobe --root bad.host | head -1; gpuprobe --json --root bad.host | grep '"openblas"'
-  UNKNOWN: what this capture says of OpenBLAS is broken [host.blas-kernels]
+  UNKNOWN: the OpenBLAS fact of this capture is malformed [host.blas-kernels]
       "openblas": "broken",
   $ printf 'file /.facts/environment\n\tOPENBLAS_CORETYPE=SkylakeX\n' | cat $FIXTURES/newer-than-openblas.host - >told.host; gpuprobe --root told.host | head -1
   OK: no problem found
   $ probe --root $FIXTURES/server-8gpu.host
-  host.blas-kernels    skip   nobody has asked OpenBLAS for its kernels
+  host.blas-kernels    skip   OpenBLAS was not queried for its kernels
   $ probe --root $FIXTURES/arm-server.host
-  host.blas-kernels    skip   which of OpenBLAS' kernels are old is known for x86-64 only
+  host.blas-kernels    skip   the age of OpenBLAS kernels is known for x86-64 only
