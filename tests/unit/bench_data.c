@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Result documents from elsewhere: what is none is refused with a sentence; what cannot be computed is inconclusive. */
+/* Foreign result documents: invalid ones are rejected with a message, failed computations are inconclusive. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 
 static const struct bn_limits limits = { .floor = .03 };
 
-/* ---- documents made for the purpose ---- */
+/* ---- generated documents ---- */
 
 json_t *gen_doc(const char *design, size_t pairs)
 {
@@ -44,7 +44,7 @@ json_t *gen_launch(json_t *doc, int block, const char *kind, const char *arm, do
 	return l;
 }
 
-/* n pairs whose log-ratios scatter a little round ln(1 + effect). */
+/* n pairs whose log-ratios vary a little around ln(1 + effect). */
 json_t *gen_pairs(size_t n, size_t n_aa, double effect, double aa_effect)
 {
 	json_t *doc = gen_doc("pairs", n);
@@ -132,7 +132,7 @@ END_TEST
 
 /* ---- guards ---- */
 
-/* Twelve pairs 5 % faster whose slowest step is this much slower, scattering so much from launch to launch. */
+/* Twelve pairs that are 5 % faster, whose slowest step is this much slower with this variation between launches. */
 static json_t *guarded(double tail, double scatter)
 {
 	json_t *doc = gen_doc("pairs", 12);
@@ -143,7 +143,7 @@ static json_t *guarded(double tail, double scatter)
 				       .1 * (i % 2 ? .95 : 1) * (1 + .001 * sin(i * 2.3)));
 		json_t *s = json_object_get(json_object_get(json_object_get(l, "metrics"), "w"), "samples");
 
-		/* of three samples the 99th percentile lies almost at the largest one */
+		/* the 99th percentile of three samples is close to the largest */
 		json_array_set_new(s, 2, json_real(.2 * (i % 2 ? 1 + tail : 1) * (1 + scatter * sin(i * 1.7 + 1))));
 	}
 	return doc;
@@ -187,7 +187,7 @@ START_TEST(a_gain_has_to_leave_its_guard_alone)
 }
 END_TEST
 
-/* ---- what cannot be computed is inconclusive, and says why ---- */
+/* ---- failed computations are inconclusive, with the reason ---- */
 
 static void null_samples(json_t *doc)
 {
@@ -255,7 +255,7 @@ static void no_launches(json_t *doc)
 
 static const struct {
 	void (*spoil)(json_t *doc);
-	const char *reason; /* part of it */
+	const char *reason; /* part of the reason */
 	int code;
 } spoiled[] = {
 	{ null_samples, "1 before, 0 after|0 before, 1 after", BN_EXIT_INCONCLUSIVE },
@@ -295,7 +295,7 @@ START_TEST(what_cannot_be_computed_is_inconclusive)
 }
 END_TEST
 
-/* ---- what is no result is refused ---- */
+/* ---- invalid results are rejected ---- */
 
 static const struct {
 	const char *text;
@@ -340,7 +340,7 @@ START_TEST(what_is_no_result_is_refused)
 }
 END_TEST
 
-/* and what they verify, and what their measuring itself costs */
+/* and its verification, and its cost of measurement */
 START_TEST(workloads_name_knobs_that_exist)
 {
 	for (const struct bn_workload *const *w = bn_workloads; *w; w++) {
@@ -362,7 +362,7 @@ static const struct split {
 } splits[] = {
 	{ { 1, 1, 1 }, 12, { 4, 4, 4 } },
 	{ { 1, 3, 0.5 }, 16, { 4, 10, 2 } }, /* one each, and of the other 13: 2.9, 8.7, 1.4 */
-	{ { 1e-9, 1, 1 }, 9, { 1, 4, 4 } },  /* nobody is left without */
+	{ { 1e-9, 1, 1 }, 9, { 1, 4, 4 } },  /* each has at least one */
 	{ { 5, 1, 1 }, 3, { 1, 1, 1 } },
 };
 
@@ -398,7 +398,7 @@ START_TEST(ten_thousand_launches_are_judged)
 }
 END_TEST
 
-/* A launch with n samples about v, the first tenth of them warm-up, that grow by drift until its end. */
+/* A launch with n samples around v, the first tenth of them warm-up, which drift until the end. */
 static void launch_of(json_t *doc, int block, const char *arm, size_t n, double v, double drift)
 {
 	json_t *series = json_object_get(json_object_get(gen_launch(doc, block, "ab", arm, v), "metrics"), "w");
@@ -460,7 +460,7 @@ START_TEST(what_is_written_can_be_read_again_however_many_samples_there_are)
 		ck_assert_int_eq(bn_data_from_doc(back, "again", &d, NULL), 0);
 		ck_assert_double_eq_tol(d->runs[i].value[0], want, want * .0005);
 	}
-	ck_assert_ptr_null(bn_thinned_text(doc, 1000, &err)); /* launches are not given up */
+	ck_assert_ptr_null(bn_thinned_text(doc, 1000, &err)); /* launches are never dropped */
 	ck_assert_int_eq(err.exit_status, BN_EXIT_INVALID);
 }
 END_TEST

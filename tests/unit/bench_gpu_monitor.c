@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the cards did beside a launch: whose of them counts, what is kept, and that it names the cause of an outlier. */
+/* GPU activity during a launch: which GPUs count, what is stored, and that it explains an outlier. */
 #include <math.h>
 #include <string.h>
 #include "bench/session/gpu_monitor.h"
@@ -8,7 +8,7 @@
 #include "tests/unit/bench_generated.h"
 #include "tests/unit/check_bench.h"
 
-/* A card as the gauge answers: used or not, with these levels and these shares. */
+/* A GPU in the monitor's answer: used or idle, with these levels and shares. */
 static json_t *card(int index, const char *pci, int used, double sm, double temp, const char *reason, double share)
 {
 	json_t *c = json_pack("{s:i, s:s, s:i, s:i, s:f, s:f, s:f, s:f, s:{}, s:{}}", "index", index, "pci", pci, "looks", 10,
@@ -91,7 +91,7 @@ START_TEST(a_lost_card_is_a_sentence)
 }
 END_TEST
 
-/* Of ten launches the seventh takes 40 % longer, and this is what its env says otherwise. */
+/* The seventh of ten launches takes 40 % longer, with these other values in its env. */
 static const struct {
 	const char *key;
 	double usual, then;
@@ -101,7 +101,7 @@ static const struct {
 	{ "gpu_brake_pct", 0, 30, "gpu_brake_pct", "the GPU's power brake was pulled: 30 % of the time, usually 0" },
 	{ "gpu_slowdown_pct", 0, 30, "gpu_slowdown_pct", "the GPU's hardware slowed it down: 30 % of the time, usually 0" },
 	{ "gpu_power_cap_pct", 0, 90, "gpu_power_cap_pct", "the GPU reached its power limit: 90 % of the time, usually 0" },
-	{ "gpu_power_cap_pct", 95, 100, NULL, NULL }, /* as ever: a card at full load lives at its limit */
+	{ "gpu_power_cap_pct", 95, 100, NULL, NULL }, /* normal: a GPU at full load runs at its limit */
 	{ "gpu_sm_mhz", 1980, 1400, "gpu_sm_mhz", "the GPU ran slower: 1400 MHz, usually 1980" },
 	{ "gpu_sm_mhz", 1980, 1960, NULL, NULL },
 	{ "gpu_memory_mhz", 2619, 1593, "gpu_memory_mhz", "the GPU's memory ran slower: 1593 MHz, usually 2619" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fleets and histories whose truth is known. */
+/* Fleets and histories with known outliers and changes. */
 #include <math.h>
 #include "bench/stats/rng.h"
 #include "bench/stats/stats.h"
@@ -26,7 +26,7 @@ START_TEST(robust_scale_is_that_of_normal_values_and_ignores_one_far_out)
 }
 END_TEST
 
-/* Share of fleets of n equal hosts, each with two metrics, in which some host is called an outlier. */
+/* Share of fleets of n equal hosts, each with two metrics, in which any host counts as an outlier. */
 static double alarms(size_t n, uint64_t seed)
 {
 	struct bn_rng rng;
@@ -70,7 +70,7 @@ START_TEST(a_host_far_out_is_found_among_few)
 }
 END_TEST
 
-/* n nights; from `at` on another level. Every tenth night is far off for a reason of its own, as nights are. */
+/* n nights with another level from night `at` on. Every tenth night is an unrelated outlier. */
 static void nights(double *x, size_t n, size_t at, double shift, struct bn_rng *rng)
 {
 	for (size_t i = 0; i < n; i++)

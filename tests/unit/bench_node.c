@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory by node, as the workloads of memory have it: it is asked where the pages lie, not assumed. */
+/* Memory by node in the memory workloads: the kernel reports the node of each page; it is not assumed. */
 #include <errno.h>
 #include <numa.h>
 #include <string.h>
@@ -24,7 +24,7 @@ START_TEST(memory_that_lies_elsewhere_is_not_taken_for_the_node_named)
 	memset(p, 1, BYTES);
 	page = p;
 	if (numa_available() < 0 || numa_move_pages(0, 1, &page, NULL, &on, 0) < 0 || on < 0) {
-		munmap(p, BYTES); /* a sandbox: nothing can be asked */
+		munmap(p, BYTES); /* a sandbox: the kernel cannot be asked */
 		bn_node_pairs_clear(&pairs);
 		return;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubench prove on a captured host: gputune's own plan of it, applied to its tree and taken back for each arm, and a
- * workload whose speed hangs on what the tree then says. The launches are processes of this very program.
+ * gpubench prove on a captured host: gputune plans for it, applies to its tree and reverts for each arm. The speed of
+ * the workload depends on the values in the tree. The launches are processes of this program.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -22,14 +22,14 @@
 #include "tune/txn/write.h"
 
 #define BOX      "CHECK_BENCH_BOX"
-#define MIDWAY   "CHECK_BENCH_MIDWAY" /* the launch in which someone else changes NUMA_BALANCING */
+#define MIDWAY   "CHECK_BENCH_MIDWAY" /* the launch during which another program changes NUMA_BALANCING */
 #define GOVERNOR "/sys/devices/system/cpu/cpufreq/policy0/scaling_governor"
 #define BALANCE  "/proc/sys/kernel/numa_balancing"
 #define NOISE    .002
 
 /* ---- the launch ---- */
 
-/* What the workload takes when the setting has that value: the truth that is to be found. */
+/* Time of the workload for this value of the setting: the truth to find. */
 static const struct truth {
 	const char *workload, *path, *value;
 	double share;
@@ -39,10 +39,10 @@ static const struct truth {
 	{"sim", "/proc/sys/vm/zone_reclaim_mode", "0", -.03},
 	{"sim", "/proc/sys/vm/swappiness", "10", .03},
 	{"file.writeback", "/proc/sys/vm/dirty_bytes", NULL, -.10}, /* a time: its mechanism is as claimed */
-	{"sync.wake", GOVERNOR, "performance", .10},                /* it moves, the wrong way round */
+	{"sync.wake", GOVERNOR, "performance", .10},                /* it changes in the wrong direction */
 };
 
-/* How many launches there were before; one more is noted. */
+/* Returns the number of earlier launches and counts one more. */
 static int count(const char *dir)
 {
 	gt_autofree char *path = gt_xasprintf("%s/launches", dir);
@@ -184,7 +184,7 @@ static const char *moved(const struct play *s, const char *id)
 	return gt_json_get_str(json_object_get(change(s, id), "mechanism"), "moved", "?");
 }
 
-/* What gputune makes of the receipt: the changes that were kept, and no other. */
+/* gputune's plan from the receipt: the kept changes and no others. */
 static void expect_applied(struct play *s)
 {
 	gt_auto_json *marks = pr_fingerprint(s->b.fs, s->stage.host);
@@ -203,7 +203,7 @@ static void expect_applied(struct play *s)
 	ck_assert_uint_eq(tn_plan_changes(plan), 3);
 }
 
-/* ---- receipts that contradict themselves ---- */
+/* ---- contradictory receipts ---- */
 
 static json_t *entry(json_t *receipt, const char *id)
 {
@@ -410,28 +410,27 @@ START_TEST(the_profile_of_a_captured_host_is_proved)
 	expect(&s, "vm.swappiness", "worse", 3);
 	expect(&s, "vm.max_map_count", "same", 0);
 	ck_assert_str_eq(gt_json_get_str(change(&s, "vm.dirty_bytes"), "method", ""), "fold-over design");
-	/* one kind of setting that moved is split, and of its instances the one that does it is kept; one that did not
-	 * is not */
+	/* a changed group is split, and its effective instance is kept; an unchanged group is not split */
 	expect(&s, "cpu.governor:policy0", "better", -5);
 	expect(&s, "cpu.governor:policy1", "same", 0);
 	ck_assert_uint_eq(phases(&s, "leave-one-out", "cpu.governor"), 2);
 	ck_assert_uint_eq(phases(&s, "add-one", "cpu.governor"), 2);
 	ck_assert_uint_eq(phases(&s, "leave-one-out", "block.scheduler"), 0);
 	expect(&s, "block.scheduler:sda", "same", 0);
-	/* a claim is borne out the right way round, or not */
+	/* a claim is confirmed in the right direction, or not */
 	ck_assert_str_eq(moved(&s, "vm.dirty_bytes"), "yes");
 	ck_assert_str_eq(moved(&s, "cpu.governor:policy0"), "unexplained");
 	ck_assert_str_eq(moved(&s, "vm.zone_reclaim_mode"), "names none");
-	/* of a pair the one that was not zero is put back */
+	/* of a pair the nonzero one is restored */
 	ck_assert_str_eq(gt_json_get_str(change(&s, "vm.dirty_bytes"), "revert", ""),
 			 "echo '20' > /proc/sys/vm/dirty_ratio");
 
 	ck_assert(gt_json_get_bool(s.receipt, "confirmed", false));
 	ck_assert(gt_json_get_bool(s.receipt, "as_good_as_all", false));
 	ck_assert(fabs(gt_json_get_real(json_object_get(s.receipt, "confirm"), "change_pct", 0) + 11.5) < .5);
-	/* what someone else changed midway is none of the changes: it is named */
+	/* a change by another program during the session is reported separately */
 	others = json_object_get(s.receipt, "confounders");
-	ck_assert_uint_eq(json_array_size(others), 1); /* and not the counterparts of a pair, which its change zeroes */
+	ck_assert_uint_eq(json_array_size(others), 1); /* but not the counterpart of a pair, which the change itself zeroes */
 	other = json_array_get(others, 0);
 	ck_assert_str_eq(gt_json_get_str(other, "key", ""), "kernel.numa_balancing");
 	ck_assert_str_eq(gt_json_get_str(other, "when", ""), "midway");
@@ -445,8 +444,7 @@ START_TEST(the_profile_of_a_captured_host_is_proved)
 }
 END_TEST
 
-/* A group that is the only change is split like any other; and a setting that differs from one phase to the next is
- * named. */
+/* A group that is the only change is split too. A setting that differs between phases is reported. */
 START_TEST(what_changes_between_two_phases_is_named)
 {
 	gt_auto_strv only = {0};
@@ -462,13 +460,13 @@ START_TEST(what_changes_between_two_phases_is_named)
 	other = json_array_get(json_object_get(s.receipt, "confounders"), 0);
 	ck_assert_str_eq(gt_json_get_str(other, "key", ""), "kernel.numa_balancing");
 	ck_assert_str_eq(gt_json_get_str(other, "when", ""), "between phases");
-	/* by itself it was measured too, not taken from among the others: each of the two has a phase of its own */
+	/* each was also measured alone in a phase of its own */
 	ck_assert_uint_eq(phases(&s, "add-one", NULL), 2);
 	play_close(&s);
 }
 END_TEST
 
-/* The energy preference is a change of its own here, and goes with the governor all the same: nobody has meddled. */
+/* The energy preference is a separate change here, and changes with the governor: no other program changed it. */
 START_TEST(a_change_that_goes_with_another_ends_nothing)
 {
 	struct play s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Renderings: within the width, with digits the interval supports, and foreign text stays text. */
+/* Renderings fit the width, show only digits that the interval supports, and escape foreign text. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #include "tests/unit/bench_generated.h"
 #include "tests/unit/check_bench.h"
 
-/* Takes the view. */
+/* Takes ownership of the view. */
 static void page_of(struct bn_view *v, struct gt_buf *out)
 {
 	bn_view_html(v, out);
@@ -118,7 +118,7 @@ START_TEST(a_page_lets_no_foreign_text_out_of_its_place)
 	ck_assert_ptr_null(strstr(html.s, "<img"));
 	ck_assert_uint_eq(count(html.s, "<script"), 1); /* the data */
 	ck_assert_uint_eq(count(html.s, "</script"), 1);
-	ck_assert_uint_eq(count(html.s, "<svg role="), 4); /* forest, run order, pairs, spread */
+	ck_assert_uint_eq(count(html.s, "<svg role="), 4); /* forest, run order, pairs, samples */
 	ck_assert_uint_eq(count(html.s, "<title id="), 4);
 	ck_assert_ptr_null(strstr(html.s, "http:"));
 	ck_assert_ptr_null(strstr(html.s, "https:"));
@@ -155,14 +155,14 @@ START_TEST(pages_of_many_results_let_no_foreign_text_out_either)
 }
 END_TEST
 
-/* A judgement that is read from a file is foreign in each of its members, those included that we take from a list. */
+/* Every member of a document from a file is foreign text, also those that come from a fixed list. */
 START_TEST(a_judgement_from_a_file_lets_no_text_into_an_attribute)
 {
 	static const char evil[] = "x\"><h1>INJECTED</h1><a href=\"y";
 	struct bn_view *(*const page[])(const json_t *doc) = { bn_view_fleet, bn_view_history, bn_view_ladder, bn_view_receipt };
 
 	for (size_t i = 0; i < sizeof(page) / sizeof(page[0]); i++) {
-		/* every name that a page looks for, in the document, in each list of it, and in each list of theirs */
+		/* every name that a page reads, in the document and in its lists, two levels deep */
 		static const char *const names[] = { "verdict", "metric", "unit", "direction", "role", "host", "name", "id",
 						     "title", "what", "cpu", "kind", "method", "why", "from", "to", "revert",
 						     "moved", "key", "value", "usual", "result", "started", "text", "hint" };
@@ -189,7 +189,7 @@ START_TEST(a_judgement_from_a_file_lets_no_text_into_an_attribute)
 }
 END_TEST
 
-/* Every sample after warm-up is in the picture or counted as left out, and the two arms share one scale. */
+/* Every sample after warm-up is drawn or counted as omitted, and both arms share one scale. */
 START_TEST(the_spread_shows_all_samples_of_both_arms)
 {
 	gt_auto_json *doc = gen_pairs(9, 6, -.02, 0);
@@ -235,12 +235,12 @@ START_TEST(heat_and_clock_are_shown_beneath_the_order_of_measuring_where_they_ar
 							gt_json_real(i == 4 ? 1e300 : i ? NAN : 2400.)));
 	page_of(bn_view_result(doc, true), &with);
 	ck_assert_uint_eq(count(with.s, "class=\"strip\""), 1); /* one known clock makes no line */
-	ck_assert_uint_eq(count(with.s, "hottest zone: 61 to 90 \xc2\xb0""C"), 2); /* seen, and described */
+	ck_assert_uint_eq(count(with.s, "hottest zone: 61 to 90 \xc2\xb0""C"), 2); /* drawn and described */
 	ck_assert_uint_eq(count(with.s, "mean clock"), 0);
 }
 END_TEST
 
-/* Three metrics with narrow intervals set the axis; the fourth reaches past it. */
+/* Three metrics with narrow intervals set the axis; the fourth exceeds it. */
 static char *forest_of(double lo, double estimate, double hi)
 {
 	gt_auto_json *doc = json_pack("{s:[]}", "comparisons");
@@ -265,7 +265,7 @@ START_TEST(what_lies_beyond_the_axis_is_an_arrowhead_at_the_edge_and_no_end)
 {
 	static const struct {
 		double lo, estimate, hi;
-		size_t left, right, both_left, both_right, marks, box; /* marks: estimates drawn; box: lines of dashed boxes */
+		size_t left, right, both_left, both_right, marks, box; /* marks: drawn estimates; box: lines of dashed boxes */
 	} t[] = { { -1, 0, 1, 0, 0, 0, 0, 4, 16 },	{ -50, 0, 1, 1, 0, 0, 0, 4, 15 },
 		  { -1, 0, 50, 0, 1, 0, 0, 4, 16 },	{ -50, 0, 50, 1, 1, 0, 0, 4, 15 },
 		  { -1, 40, 50, 0, 0, 0, 1, 3, 16 },	{ 2, 40, 50, 0, 0, 0, 1, 3, 16 },
@@ -324,7 +324,7 @@ START_TEST(series_by_node_become_a_table_that_says_in_numbers_what_it_shades)
 	ck_assert_uint_eq(count(html.s, "<th scope=\"row\">node 1</th>"), 1);
 	ck_assert_uint_eq(count(html.s, "memory of node 2</th>"), 1);
 	ck_assert_uint_eq(count(html.s, "\">100.0 GB/s<br>best</td>"), 2);
-	ck_assert_uint_eq(count(html.s, "<td class=\"r h"), 1); /* the best are not shaded */
+	ck_assert_uint_eq(count(html.s, "<td class=\"r h"), 1); /* the best cells have no shade */
 	ck_assert_uint_eq(count(html.s, "<td class=\"r h4\" data-h=\"memory of node 2\">40.00 GB/s<br>2.50\xc3\x97</td>"), 1);
 	ck_assert_uint_eq(count(html.s, "not measured</td>"), 1);
 	nodes_of(evil, &none);
@@ -332,7 +332,7 @@ START_TEST(series_by_node_become_a_table_that_says_in_numbers_what_it_shades)
 }
 END_TEST
 
-/* Ways to and from a card are matrices of their own. */
+/* Paths to and from a GPU are separate matrices. */
 START_TEST(copies_by_gpu_and_node_become_a_table_for_each_way)
 {
 	gt_auto_json *doc = json_pack("{s:{s:s}, s:[], s:[]}", "run", "design", "single", "metrics", "levels");
@@ -357,7 +357,7 @@ START_TEST(copies_by_gpu_and_node_become_a_table_for_each_way)
 }
 END_TEST
 
-/* Also for a document that was not read from a file, where control characters are replaced. */
+/* Also for a document that is not from a file, where control characters are replaced. */
 START_TEST(no_output_holds_a_control_character)
 {
 	gt_auto_json *doc = hostile();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guard puts back what a killed gpubench has left, however long another process holds the journal's lock. */
+/* The watchdog restores the settings of a killed gpubench, however long another process holds the journal's lock. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "tests/unit/check_bench.h"
 #include "tests/unit/check_tune.h"
 
-/* A process that opens an experiment and is killed. */
+/* A process that starts an experiment and is killed. */
 static pid_t killed_experiment(struct box *b)
 {
 	pid_t pid = fork();
@@ -25,7 +25,7 @@ static pid_t killed_experiment(struct box *b)
 	return pid;
 }
 
-/* Does the process wait for a lock on a file? /proc/locks: "1: -> FLOCK ADVISORY WRITE PID …". */
+/* Does the process wait for a file lock? /proc/locks: "1: -> FLOCK ADVISORY WRITE PID …". */
 static bool waits_for_lock(pid_t pid)
 {
 	char line[256], want[64];

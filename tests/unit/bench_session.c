@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schedule against a host that is played: its clock, its settings, its noise and its failures. */
+/* The schedule with a simulated host: its clock, settings, noise and failures. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -13,19 +13,19 @@
 struct stage {
 	struct bn_rng rng;
 	double clock_s, effect, sd; /* sd 0: SD */
-	double tail_sd;             /* of the slowest step, which the change leaves alone; 0: it is like the others */
+	double tail_sd;             /* of the slowest step, which the change does not affect; 0: like the others */
 	int enters, leaves, inside, launches, saves;
-	int stop_after, fail_enter_after, setting_changes_after, fail_save_after; /* launches; 0 never */
+	int stop_after, fail_enter_after, setting_changes_after, fail_save_after; /* launches; 0: never */
 	int fail_leave_after;
 	bool fails_changed, fails_always, wrong, leaks;
-	uint64_t seed; /* of the coins; 0: 11 */
+	uint64_t seed; /* of the random order; 0: 11 */
 	size_t workloads; /* 0: two */
 	volatile int stop;
-	/* each arm is a boot: where the session is, for which arm the host runs, and how often it was booted */
+	/* each arm is a boot: state of the session, arm of the running boot, number of boots */
 	bool by_boot;
 	int64_t block, here;
 	int nth, boots;
-	double slept_s; /* how long the host sleeps in the fifth launch */
+	double slept_s; /* time of a suspend in the fifth launch */
 };
 
 static void block(void *ctx, int64_t block, int nth)
@@ -128,7 +128,7 @@ static json_t *play(struct stage *st, const struct bn_interim *looks, size_t n_l
 
 	bn_rng_seed(&st->rng, 5);
 	r = bn_session_run(&s, &ops, doc, NULL);
-	ck_assert_int_eq(st->inside, 0); /* whatever happened, the host was left */
+	ck_assert_int_eq(st->inside, 0); /* every arm was left in the end */
 	if (ret_r)
 		*ret_r = r;
 	else
@@ -149,8 +149,10 @@ START_TEST(a_fixed_session_runs_its_pairs_and_finds_the_effect)
 }
 END_TEST
 
-/* The A/A pairs say whether the session may be believed: all of them are measured before the first look, whatever the
- * coins. */
+/*
+ * The A/A pairs decide whether the session is valid: all are measured before the first interim analysis, in any random
+ * order.
+ */
 START_TEST(no_coin_leaves_an_aa_pair_out)
 {
 	for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -168,7 +170,7 @@ START_TEST(no_coin_leaves_an_aa_pair_out)
 }
 END_TEST
 
-/* Where no workload is primary by itself the first three of the list decide, however the coins let them run. */
+/* Without a primary workload the first three of the list decide, in any order of launches. */
 START_TEST(what_decides_does_not_depend_on_the_coins)
 {
 	static const char *const ids[] = {"one", "two", "three", "four", "five"};
@@ -200,7 +202,7 @@ START_TEST(what_decides_does_not_depend_on_the_coins)
 }
 END_TEST
 
-/* Drift is found when an arm is left: the block in which it was found is whole, and is measured again all the same. */
+/* Drift is found when an arm ends: the block is complete then, and is measured again. */
 START_TEST(a_block_that_was_found_tainted_is_measured_again)
 {
 	static const char *const ids[] = {"one", "two"};
@@ -220,7 +222,7 @@ START_TEST(a_block_that_was_found_tainted_is_measured_again)
 	gt_auto_json *doc = play(&st, one_look, 1, &r);
 
 	ck_assert_int_eq(r, -EBUSY);
-	ck_assert_uint_eq(json_array_size(json_object_get(doc, "launches")), 32); /* eight whole blocks */
+	ck_assert_uint_eq(json_array_size(json_object_get(doc, "launches")), 32); /* eight complete blocks */
 	json_object_set_new(json_object_get(doc, "run"), "invalid", json_string("someone else changed a setting"));
 	st.fail_leave_after = 0;
 	ck_assert_int_eq(bn_session_run(&s, &ops, doc, NULL), 0);
@@ -255,15 +257,17 @@ START_TEST(looks_stop_early_only_for_an_answer)
 
 	gen_verdict(a, NULL, NULL);
 	gen_verdict(b, NULL, NULL);
-	/* two primaries: Holm asks for p <= .0025, which nine pairs cannot give and twelve can */
+	/* two primaries: Holm requires p <= .0025, possible with twelve pairs but not with nine */
 	ck_assert_int_eq(gt_json_get_int(a, "pairs_done", 0), 12);
 	ck_assert_int_eq(gt_json_get_int(b, "pairs_done", 0), 24);
 	ck_assert_str_eq(gt_json_get_str(a, "verdict", ""), "better");
 }
 END_TEST
 
-/* A gain is there at the first look. A guard that the planned pairs can be expected to settle is waited for; one that
- * is settled, or that no gain depends on, is not. */
+/*
+ * The first interim analysis shows a gain. The session waits for a guard that the planned pairs can settle, not for one
+ * that is settled or that no gain depends on.
+ */
 START_TEST(a_guard_is_waited_for_while_that_can_settle_it)
 {
 	static const struct {
@@ -300,7 +304,7 @@ START_TEST(a_failing_host_ends_the_session_in_order)
 
 	json_decref(play(&st, one_look, 1, &r));
 	ck_assert_int_eq(r, -EPERM);
-	ck_assert_int_eq(st.leaves, st.enters + 1); /* also after an enter that failed */
+	ck_assert_int_eq(st.leaves, st.enters + 1); /* also after a failed enter */
 	json_decref(play(&full, one_look, 1, &r));
 	ck_assert_int_eq(r, -ENOSPC);
 	ck_assert_int_eq(full.launches, 7);
@@ -318,7 +322,7 @@ START_TEST(someone_elses_change_midway_ends_it)
 }
 END_TEST
 
-/* The session's clock stands still meanwhile: nobody set the wall clock, and nothing else would tell. */
+/* The session's clock stops meanwhile. The wall clock was not set, so nothing else shows it. */
 START_TEST(a_host_that_slept_is_said_to_have)
 {
 	for (int slept = 0; slept < 2; slept++) {
@@ -353,7 +357,7 @@ START_TEST(a_workload_that_fails_in_one_arm_gives_no_verdict)
 	gt_auto_json *doc = play(&st, one_look, 1, NULL);
 	const char *verdict = NULL, *reason = NULL;
 
-	ck_assert_int_eq(gen_verdict(doc, &verdict, &reason), BN_EXIT_INCONCLUSIVE); /* a gate must not let it pass */
+	ck_assert_int_eq(gen_verdict(doc, &verdict, &reason), BN_EXIT_INCONCLUSIVE); /* the gate must reject it */
 	ck_assert_str_eq(verdict, "inconclusive");
 	ck_assert_str_eq(reason, "no numbers with the change");
 }
@@ -380,8 +384,10 @@ START_TEST(a_wrong_result_ends_it_at_once)
 }
 END_TEST
 
-/* A session whose arms are boots: each process measures one arm and ends, the next one finds the document. lost: of the third
- * boot only this many launches are in it, since the power went. */
+/*
+ * A session whose arms are boots: each process measures one arm and ends; the next one reads the document. lost:
+ * launches of the third boot that are in it after a power cut.
+ */
 static json_t *play_boots(struct stage *st, int lost)
 {
 	static const char *const ids[] = { "one", "two" };
@@ -429,7 +435,7 @@ START_TEST(arms_that_are_boots_make_the_same_session)
 }
 END_TEST
 
-/* The power goes in the third boot, the first arm of its pair: with none, one or both of its launches on disk. */
+/* A power cut in the third boot, the first arm of its pair, with none, one or both launches on disk. */
 START_TEST(a_boot_that_is_cut_short_is_measured_again_and_no_other)
 {
 	for (int lost = 0; lost <= 2; lost++) {

@@ -47,7 +47,7 @@ START_TEST(selection_finds_what_sorting_would)
 }
 END_TEST
 
-/* One subset after the other, one value after the other. */
+/* Iterates over subsets, then over values. */
 static double flip_p_one_by_one(const double *d, size_t n, size_t resamples, uint64_t seed)
 {
 	size_t below = 0, above = 0;
@@ -117,7 +117,7 @@ START_TEST(sign_flip_has_the_smallest_p_that_n_allows)
 
 	ck_assert_double_eq_tol(bn_signflip(up, 6, .05, 1).p, 2.0 / 64, 1e-15);
 	ck_assert_double_eq_tol(bn_signflip(up, 6, .05, 1).lo, 1, 1e-15); /* k = 1: the extremes */
-	ck_assert(isinf(bn_signflip(up, 5, .05, 1).lo)); /* five pairs cannot carry 95 % */
+	ck_assert(isinf(bn_signflip(up, 5, .05, 1).lo)); /* five pairs cannot support 95 % */
 	ck_assert(isinf(bn_signflip(up, 1, .05, 1).hi));
 }
 END_TEST
@@ -154,7 +154,7 @@ START_TEST(sampled_sign_flip_is_close_to_the_exact_one)
 	ck_assert(!big.exact);
 	ck_assert_double_eq_tol(big.lo, t.lo, .1 * fabs(t.hi - t.lo));
 	ck_assert_double_eq_tol(big.hi, t.hi, .1 * fabs(t.hi - t.lo));
-	ck_assert_double_eq(big.p, bn_signflip(shifted, 48, .05, 7).p); /* same seed, same answer */
+	ck_assert_double_eq(big.p, bn_signflip(shifted, 48, .05, 7).p); /* the same seed gives the same result */
 }
 END_TEST
 
@@ -187,7 +187,7 @@ START_TEST(many_tests_are_paid_for)
 	for (int i = 0; i < 5; i++)
 		ck_assert_double_eq_tol(adj[i], holm[i], 1e-12);
 	bn_holm((double[]){ .01, NAN }, 2, adj);
-	ck_assert_double_eq_tol(adj[0], .02, 1e-12); /* a test that failed was still a test */
+	ck_assert_double_eq_tol(adj[0], .02, 1e-12); /* a failed test still counts as a test */
 	ck_assert(isnan(adj[1]));
 }
 END_TEST
@@ -227,7 +227,7 @@ START_TEST(a_slow_start_is_found_and_no_more_than_that)
 		x[i] = (i < 5 ? 3 : 1) * (1 + .01 * sin(i * 2.3));
 	ck_assert_uint_eq(bn_warmup(x, 24), 5);
 	ck_assert_uint_eq(bn_warmup(x + 5, 19), 0);
-	ck_assert_uint_eq(bn_warmup(x, 7), 0); /* too few to tell */
+	ck_assert_uint_eq(bn_warmup(x, 7), 0); /* too few to decide */
 	for (int i = 0; i < 24; i++)
 		x[i] = 24 - i; /* never steady: the first within the widened range of the second half */
 	ck_assert_uint_eq(bn_warmup(x, 24), 7);
@@ -264,8 +264,10 @@ START_TEST(the_rule_gives_four_verdicts)
 }
 END_TEST
 
-/* What identical arms differ by raises what a claim of a change needs, and nothing else: "same" and "not worse" are
- * claims too. */
+/*
+ * The difference of identical arms raises the threshold for claims of a change only; "same" and "not worse" are claims
+ * too.
+ */
 START_TEST(noise_makes_every_claim_harder_and_none_easier)
 {
 	const struct bn_effect aa = {.est = -.02, .n = 6}, few = {.est = -.02, .n = 2};
@@ -285,7 +287,7 @@ START_TEST(noise_makes_every_claim_harder_and_none_easier)
 }
 END_TEST
 
-/* A gate that cannot fail is none: however few the A/A pairs, and however many metrics are asked at once. */
+/* The gate can fail for any number of A/A pairs and metrics. */
 START_TEST(the_aa_check_can_always_fail)
 {
 	double d[12];
@@ -296,7 +298,7 @@ START_TEST(the_aa_check_can_always_fail)
 		for (size_t tests = 1; tests <= 8; tests++)
 			ck_assert_msg(bn_aa_effect(d, n, tests, 1).p * (double)tests <= .05, "%zu pairs of %zu metrics", n, tests);
 	ck_assert(bn_aa_effect(d, 6, 1, 1).exact && !bn_aa_effect(d, 6, 2, 1).exact);
-	ck_assert(!(bn_aa_effect(d, 2, 1, 1).p <= .05)); /* two say nothing about how they scatter */
+	ck_assert(!(bn_aa_effect(d, 2, 1, 1).p <= .05)); /* two values give no estimate of the variation */
 }
 END_TEST
 
@@ -338,7 +340,7 @@ TCase *bench_stats_case(void)
 	return tc;
 }
 
-/* ---- what the design does on hosts with drift: seeded, so that the answer is always the same ---- */
+/* ---- error rates of the design on hosts with drift; seeded, so the result is always the same ---- */
 
 struct host {
 	const char *name;
@@ -346,7 +348,7 @@ struct host {
 };
 static const struct host hosts[] = { { "calm", 0, 0 }, { "mild drift", .005, .001 }, { "strong drift", .02, .0057 } };
 
-/* Log-ratios of n pairs on a host that drifts: order tossed per pair, 0.4 % between launches, spikes in 2 %. */
+/* Log-ratios of n pairs on a host with drift: random order per pair, 0.4 % between launches, spikes in 2 %. */
 static void simulate(struct bn_rng *rng, const struct host *h, double effect, size_t n, double *d)
 {
 	double walk = 0;
@@ -389,7 +391,7 @@ START_TEST(false_alarms_and_coverage_hold_under_drift)
 }
 END_TEST
 
-/* The whole rule with planned looks: how often it says better or worse. */
+/* The complete rule with interim analyses: frequency of better or worse. */
 static int verdicts(struct bn_rng *rng, const struct host *h, double effect, int trials)
 {
 	int changed = 0;

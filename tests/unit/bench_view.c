@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Views without a document: what each of the three outputs shows, and that foreign text stays text in each block. */
+/* Views without a document: output of the three renderers, with foreign text escaped in each block. */
 #include <stdio.h>
 #include <string.h>
 #include "bench/report/view.h"

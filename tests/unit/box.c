@@ -23,7 +23,7 @@ void box_open(struct box *b, const char *name)
 	int fd;
 
 	ck_assert_msg(gt_file_read(path, 64u << 20, &text, &len, &err) == 0, "%s", err.msg);
-	/* in memory where there is some: a tree is made hundreds of times */
+	/* uses /dev/shm if present: a tree is made hundreds of times */
 	strcpy(b->dir, access("/dev/shm", W_OK) ? "/tmp/check-tune.XXXXXX" : "/dev/shm/check-tune.XXXXXX");
 	ck_assert_ptr_nonnull(mkdtemp(b->dir));
 	fd = open(b->dir, O_PATH | O_DIRECTORY);
@@ -85,7 +85,7 @@ void box_add_port(struct box *b)
 	box_put(b, BOX_PORT "/numa_node", "1\n");
 	box_put(b, BOX_PORT "/msi_irqs/200", "msix\n");
 	box_put(b, BOX_PORT "/msi_irqs/201", "msix\n");
-	box_put(b, BOX_PORT "/msi_irqs/202", "msix\n"); /* has no file in /proc/irq: nobody uses it */
+	box_put(b, BOX_PORT "/msi_irqs/202", "msix\n"); /* without a file in /proc/irq: unused */
 	box_link(b, "/sys/bus/pci/devices/0000:c1:00.0", "../../../devices/pci0000:c0/0000:c0:01.0/0000:c1:00.0");
 	box_put(b, "/sys/class/net/eth9/speed", "100000\n");
 	box_put(b, "/sys/class/net/eth9/mtu", "1500\n");
@@ -133,7 +133,7 @@ static void picture_of(const char *dir, size_t skip, struct gt_buf *out)
 				gt_buf_printf(out, "-> %s\n", target);
 			if (S_ISREG(st.st_mode) && gt_file_read(path, 1u << 24, &text, &len, NULL) == 0) {
 				for (char *p = text; (p = memchr(p, '\0', (size_t)(text + len - p)));)
-					*p = '\1'; /* a device tree's strings end in one, and pictures are strings */
+					*p = '\1'; /* strings of a device tree end in one; binary files are stored as strings */
 				gt_buf_add(out, text, len);
 			}
 			if (S_ISDIR(st.st_mode))

@@ -14,5 +14,5 @@ TCase *bench_node_case(void);
 TCase *bench_gauge_case(void);
 TCase *bench_prove_case(void);
 TCase *bench_guard_case(void);
-int bench_prove_launch(int argc, char **argv); /* of a session that a test plays: we are its launch */
+int bench_prove_launch(int argc, char **argv); /* of a simulated session: this process is its launch */
 #endif

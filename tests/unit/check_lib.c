@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promises of lib/: here children end in time and the option tables say one thing; lib_cache.c, lib_documents.c,
- * lib_fsroot.c and lib_replace.c hold the rest. */
+/*
+ * Tests of lib/: subprocesses and option tables. lib_cache.c, lib_documents.c, lib_fsroot.c and lib_replace.c test the
+ * rest.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -45,7 +47,7 @@ START_TEST(children_answer_fail_and_end_in_time)
 }
 END_TEST
 
-/* A program that leaves a daemon behind, which holds its output, has ended when it has ended. */
+/* A program that leaves a daemon holding its output has ended when it exits. */
 START_TEST(a_daemon_does_not_hold_up_what_started_it)
 {
 	char *argv[] = { "sh", "-c", "setsid sleep 100 & echo $!", NULL };
@@ -58,7 +60,7 @@ START_TEST(a_daemon_does_not_hold_up_what_started_it)
 }
 END_TEST
 
-/* The child that cannot be reaped: who traces a process is told of its end first, and this one does not listen. */
+/* A child that cannot be reaped: its tracer is notified of its end first, and does not wait for it. */
 static int be_held(void *arg, struct gt_err *err)
 {
 	int to[2];
@@ -92,7 +94,7 @@ START_TEST(a_child_that_is_stuck_in_the_kernel_is_left_behind)
 	double start = gt_now_s();
 	int r = gt_spawn(&s, &err);
 
-	if (!r && s.status == 42) { /* nobody may trace here */
+	if (!r && s.status == 42) { /* tracing is not permitted here */
 		gt_spawn_clear(&s);
 		return;
 	}

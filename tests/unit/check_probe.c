@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promises of probe/: readings keep absent, unreadable and broken apart; every made-up host is judged with the cause that
- * was built into it; hostile content of kernel files never crashes and never makes a wrong "ok". */
+/*
+ * Tests of probe/: readings distinguish absent, unreadable and broken. Every synthetic host is judged with its planted
+ * cause. Hostile kernel files never crash and never give a wrong "ok".
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -112,7 +114,7 @@ START_TEST(a_node_without_cpus_is_a_node)
 }
 END_TEST
 
-/* A package with one node and one CPU, as hwloc exports it. */
+/* A package with one node and one CPU, in hwloc's export format. */
 #define SETS(mask)                                                                                                     \
 	" cpuset=\"" mask "\" complete_cpuset=\"" mask "\" nodeset=\"" mask "\" complete_nodeset=\"" mask "\""
 #define EXPORTED(node, mask)                                                                                           \
@@ -162,7 +164,7 @@ START_TEST(absent_unreadable_and_broken_are_different)
 }
 END_TEST
 
-/* "group" in "parent": the tighter room counts, and files that nobody uses leave room. */
+/* "group" in "parent": the tighter limit counts, and page cache counts as free. */
 START_TEST(a_control_groups_room_is_what_is_available)
 {
 #define MEMINFO "file /proc/meminfo\n\tMemTotal:       16777216 kB\n\tMemAvailable:    8388608 kB\n"
@@ -208,7 +210,7 @@ START_TEST(kernels_fit_the_instruction_set_not_the_model)
 		{ AVX512, "GenuineIntel", "SkylakeX", "Haswell", "Haswell", false },
 		{ AVX512, "GenuineIntel", "SkylakeX", "Haswell", "SapphireRapids", false },
 		{ AVX512, "GenuineIntel", "SkylakeX", "Haswell", "of a later release", false },
-		{ " avx2 fma avx512f ", "GenuineIntel", "Haswell", NULL, "Sandybridge", true }, /* not all of it */
+		{ " avx2 fma avx512f ", "GenuineIntel", "Haswell", NULL, "Sandybridge", true }, /* truncated */
 		{ " avx2 fma ", "HygonGenuine", "Zen", NULL, "Core2", true },
 		{ " avx2 fma ", "AuthenticAMD", "Zen", NULL, "Excavator", false },
 		{ " avx2 fma ", NULL, "Haswell", NULL, "Nehalem", true },
@@ -314,7 +316,7 @@ START_TEST(every_check_is_complete_and_names_known_causes)
 }
 END_TEST
 
-/* A cache of one 64-bit and one 32-bit library behind an older header. */
+/* A cache of one 64-bit and one 32-bit library after an older header. */
 static size_t make_ldcache(unsigned char *out)
 {
 	static const char strings[] = "libcuda.so.1\0/lib/libcuda.so.1\0/lib32/libcuda.so.1";
@@ -350,14 +352,14 @@ START_TEST(the_loaders_cache_is_read_and_a_broken_one_is_refused)
 
 	ck_assert_int_eq(pr_ldcache_parse((char *)data, len, join, &seen), 0);
 	ck_assert_str_eq(seen.s, "libcuda.so.1=/lib/libcuda.so.1 ");
-	for (size_t cut = 0; cut < len; cut++) /* a copy of each length, so that a sanitizer sees the end */
+	for (size_t cut = 0; cut < len; cut++) /* a copy of each length, so that a sanitizer detects an overrun */
 		if (cut < 16 + 48 + 48 + 31) {
 			gt_autofree char *part = gt_xcalloc(cut + 1, 1);
 
 			memcpy(part, data, cut);
 			ck_assert_int_eq(pr_ldcache_parse(part, cut, join, &seen), -EINVAL);
 		}
-	memset(data + 16 + 20, 0xff, 4); /* four thousand million entries */
+	memset(data + 16 + 20, 0xff, 4); /* four billion entries */
 	ck_assert_int_eq(pr_ldcache_parse((char *)data, len, join, &seen), -EINVAL);
 }
 END_TEST
@@ -397,7 +399,7 @@ START_TEST(a_virtual_machine_is_named_as_far_as_it_is_known)
 		{ "file /proc/cpuinfo\n\tflags\t: fpu\n" MAKER("Amazon EC2"), NULL }, /* bare metal of a cloud */
 		{ SIGNED("KVMKVMKVM") MAKER("QEMU"), "kvm" },
 		{ SIGNED("TCGTCGTCGTCG") MAKER("QEMU"), "qemu (tcg)" },
-		{ GUEST MAKER("QEMU"), "qemu" }, /* with KVM or without: nobody says */
+		{ GUEST MAKER("QEMU"), "qemu" }, /* with or without KVM: unknown */
 		{ GUEST MAKER("QEMU") "file /sys/devices/system/clocksource/clocksource0/available_clocksource\n\tkvm-clock tsc\n",
 		  "kvm" },
 		{ SIGNED("KVMKVMKVM") MAKER("Amazon EC2"), "kvm (Amazon EC2)" },
@@ -408,7 +410,7 @@ START_TEST(a_virtual_machine_is_named_as_far_as_it_is_known)
 		{ SIGNED("Microsoft Hv"), "hyper-v" },
 		{ SIGNED("Something"), "virtual machine" },
 		{ GUEST, "virtual machine" },
-		{ "file /proc/sys/kernel/arch\n\taarch64\n" MAKER("QEMU"), "qemu" }, /* no flag tells guests there */
+		{ "file /proc/sys/kernel/arch\n\taarch64\n" MAKER("QEMU"), "qemu" }, /* no flag identifies guests there */
 		{ "file /proc/sys/kernel/arch\n\taarch64\nfile /sys/class/dmi/id/product_name\n\tc7g.metal\n" MAKER("Amazon EC2"),
 		  NULL },
 		{ "file /proc/sys/kernel/arch\n\taarch64\n" MAKER("Made-up maker"), NULL },
@@ -513,11 +515,11 @@ static struct gt_fsroot *with_nvml(const json_t *answer)
 START_TEST(nvml_tells_ways_and_a_capture_keeps_them)
 {
 	static const struct {
-		const char *links, *way, *far; /* of the first card to the next, and to the last */
+		const char *links, *way, *far; /* from the first GPU to the next, and to the last */
 	} t[] = { { "18", "NV18", "NV18" }, { "-4", "NV4", "SYS" }, { "0", "NODE", "SYS" } };
 	gt_autofree char *lib = gt_xasprintf("%s/tests/standin/libnvidia-ml.so.1",
 					     getenv("TOP_BUILDDIR") ? getenv("TOP_BUILDDIR") : ".");
-	void *handle = dlopen(lib, RTLD_NOW | RTLD_GLOBAL); /* so that its name finds it */
+	void *handle = dlopen(lib, RTLD_NOW | RTLD_GLOBAL); /* so that its name is found */
 
 	ck_assert_msg(handle != NULL, "%s", dlerror());
 	setenv("STANDIN_GPUS", "8", 1);
@@ -549,7 +551,7 @@ START_TEST(nvml_tells_ways_and_a_capture_keeps_them)
 }
 END_TEST
 
-/* A capture of a host judges its log like the host: levels and lines survive. */
+/* The capture of a host gives the same judgement of its log: levels and lines are kept. */
 START_TEST(the_kernel_log_of_a_capture_has_the_levels)
 {
 	gt_auto(gt_fsroot) *fs = open_text("file /.facts/kernel_log\n\t<3>[    1.5] mlx5_core 0000:3b:00.0: qwerty\n"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promises of sysctl/: the files of sysctl.d decide as systemd lets them, keys are typed, dead lines are found. */
+/* Tests of sysctl/: precedence of sysctl.d as in systemd, types of keys, dead lines. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ static void tear_down(void)
 	ck_assert_int_eq(system(rm), 0);
 }
 
-/* "VALUE FILE:LINE", or "-" if no file decides */
+/* "VALUE FILE:LINE", or "-" if no file sets the key */
 static void expect(const struct sc_overlay *overlay, const char *key, const char *want)
 {
 	gt_auto(sc_conf) *c = NULL;
@@ -66,7 +66,7 @@ START_TEST(file_names_order_whatever_the_directory)
 	put("/usr/lib/sysctl.d/90-dist.conf", "# dist\nvm.swappiness=2\n");
 	expect(NULL, "vm.swappiness", "2 /usr/lib/sysctl.d/90-dist.conf:2");
 	put("/etc/sysctl.d/90-dist.conf", "kernel.pid_max = 4194304\n");
-	expect(NULL, "vm.swappiness", "1 /etc/sysctl.d/10-mine.conf:1"); /* the same name in /etc hides it whole */
+	expect(NULL, "vm.swappiness", "1 /etc/sysctl.d/10-mine.conf:1"); /* the same name in /etc hides it completely */
 	put_link("/run/sysctl.d/10-mine.conf", "/dev/null");
 	expect(NULL, "vm.swappiness", "1 /etc/sysctl.d/10-mine.conf:1"); /* /run does not hide /etc */
 	put_link("/etc/sysctl.d/10-mine.conf", "/dev/null");
@@ -122,7 +122,7 @@ START_TEST(globs_yield_to_exact_keys_and_to_minus)
 	expect(NULL, "net.ipv4.conf.eth0.rp_filter", "2 /etc/sysctl.d/10.conf:1");
 	expect(NULL, "net/ipv4/conf/eth1/rp_filter", "1 /etc/sysctl.d/20.conf:1");
 	expect(NULL, "net.ipv4.conf.lo.rp_filter", "-");
-	expect(NULL, "net.ipv4.conf.eth1.deep.rp_filter", "-"); /* * does not reach over a dot */
+	expect(NULL, "net.ipv4.conf.eth1.deep.rp_filter", "-"); /* * does not match a dot */
 	expect(NULL, "net/ipv4/conf/eth0.1/rp_filter", "1 /etc/sysctl.d/20.conf:1");
 	put("/etc/sysctl.d/30.conf", "-net/ipv4/conf/lo/rp_filter = 0\n");
 	expect(NULL, "net.ipv4.conf.lo.rp_filter", "0 /etc/sysctl.d/30.conf:1"); /* with a value it is an assignment */
@@ -170,9 +170,9 @@ START_TEST(keys_are_typed)
 		{ "vm.dirty_ratio", "1 2", -EINVAL },  { "net.ipv4.tcp_rmem", "4096\t131072  6291456", 0 },
 		{ "net.ipv4.tcp_rmem", "4096", -EINVAL }, { "net.core.rmem_max", "2147483648", -ERANGE },
 		{ "some.unknown", "any text", 0 },     { "some.unknown", "two\nlines", -EINVAL },
-		{ "vm.dirty_ratio", "010", -EINVAL },  { "vm.dirty_ratio", "0x10", -EINVAL }, /* the kernel would show another */
+		{ "vm.dirty_ratio", "010", -EINVAL },  { "vm.dirty_ratio", "0x10", -EINVAL }, /* shown differently */
 		{ "vm.dirty_ratio", "10 # ten", -EINVAL }, { "kernel.shmmax", "18446744073709551615", 0 },
-		{ "vm.dirty_bytes", "0", -ERANGE }, /* it is set by its counterpart only */
+		{ "vm.dirty_bytes", "0", -ERANGE }, /* only its counterpart sets it */
 		{ "kernel.sched_rt_runtime_us", "-1", 0 }, { "kernel.sched_rt_runtime_us", "-2", -ERANGE },
 	};
 
@@ -184,7 +184,7 @@ START_TEST(keys_are_typed)
 }
 END_TEST
 
-/* Each was written to the like of it on Linux 6.18; tests/peers does so with more. */
+/* Each was written to a similar key on Linux 6.18; tests/peers does this with more. */
 START_TEST(values_are_read_as_the_kernel_reads_them)
 {
 	static const struct {
@@ -250,14 +250,14 @@ START_TEST(values_are_equal_as_the_kernel_reads_them)
 		{ "vm.max_map_count", "1048576 # x", "0x100000", true, true },
 		{ "vm.max_map_count", "010", "10", false, true },
 		{ "vm.max_map_count", "10", "0x10", false, true },
-		{ "vm.max_map_count", "1 2", "1", true, true }, /* one number is taken */
+		{ "vm.max_map_count", "1 2", "1", true, true }, /* one number is accepted */
 		{ "net.core.unknown", "1 2", "1", false, true },
 		{ "vm.max_map_count", "0x0 7", "0", true, false },
 		{ "vm.max_map_count", "300x", "300", false, false },
 		{ "net.ipv4.tcp_rmem", "4096\t131072 6291456\n", "4096 131072 6291456", true, true },
 		{ "net.ipv4.tcp_rmem", "1 2", "1", false, true },
 		{ "net.core.unknown", "0x10", "16", true, true },
-		{ "net.core.unknown", "16 # x", "16", false, true }, /* it may be a text */
+		{ "net.core.unknown", "16 # x", "16", false, true }, /* may be a text */
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
@@ -279,7 +279,7 @@ START_TEST(the_linter_finds_dead_and_dangerous_keys)
 				    "vm.overcommit_memory = 2\n"
 				    "vm.dirty_ratio = 300\n"
 				    "vm.no_such_thing = 1\n"
-				    "net.ipv4.conf.eth9.rp_filter = 1\n" /* may come with the device */
+				    "net.ipv4.conf.eth9.rp_filter = 1\n" /* may appear with the device */
 				    "vm.overcommit_memory = 1\n");
 	ck_assert_int_eq(sc_conf_load(fs, SC_NOW, NULL, &c, NULL), 0);
 	sc_lint(fs, c, &l);
@@ -291,7 +291,7 @@ START_TEST(the_linter_finds_dead_and_dangerous_keys)
 }
 END_TEST
 
-/* "LINE SEVERITY" of each finding in a file of these lines, severities by their first letters. */
+/* "LINE SEVERITY" of each finding in a file of these lines, with the first letter of the severity. */
 static void expect_found(const char *lines, const char *want)
 {
 	gt_auto(sc_conf) *c = NULL;
@@ -343,7 +343,7 @@ START_TEST(what_the_kernel_itself_has_of_the_network_is_missed_and_what_modules_
 	static const char lines[] = "net.core.rmem_mx = 1\nnet.ipv4.tcp_abc = 1\nnet.ipv4.udp_rmem = 1\nnet.ipv4.ip_x = 1\n"
 				    "net.ipv4.vs.tcp_x = 1\nnet.ipv4.neigh.eth9.x = 1\nnet.netfilter.x = 1\nnet.mptcp.x = 1\n";
 
-	expect_found(lines, ""); /* as another network namespace has it */
+	expect_found(lines, ""); /* as in another network namespace */
 	put("/proc/sys/net/core/netdev_max_backlog", "1000\n");
 	expect_found(lines, "1n 2n 3n 4n ");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef CHECK_TUNE_H
 #define CHECK_TUNE_H
-/* A captured host as a directory, and a picture of the whole tree to compare. */
+/* A captured host as a directory, and a snapshot of the whole tree for comparison. */
 #include <check.h>
 #include "probe/host/host.h"
 #include "tune/knob/list.h"
@@ -16,7 +16,7 @@ struct box {
 };
 /* Unpacks the fixture NAME.host into a new directory. */
 void box_open(struct box *b, const char *name);
-void box_copy(struct box *to, const struct box *from); /* with what gputune keeps */
+void box_copy(struct box *to, const struct box *from); /* including gputune's own files */
 void box_close(struct box *b);
 void box_reopen(struct box *b); /* as another process would: disarms faults */
 void box_put(struct box *b, const char *path, const char *text); /* makes parents */
@@ -24,14 +24,14 @@ void box_link(struct box *b, const char *path, const char *target); /* makes par
 #define BOX_PORT "/sys/devices/pci0000:c0/0000:c0:01.0/0000:c1:00.0"
 void box_add_port(struct box *b); /* eth9, BOX_PORT: 100 Gbit/s at node 1 of server-8gpu, two interrupts */
 void box_remove(struct box *b, const char *path);
-char *box_get(struct box *b, const char *path); /* value as tuning reads it */
-/* Every file, link and directory with its content, but for the state directory. The caller frees it. */
+char *box_get(struct box *b, const char *path); /* value as gputune reads it */
+/* Returns every file, link and directory with its content, without the state directory. The caller frees it. */
 char *box_picture(struct box *b);
 bool box_has_journal(struct box *b);
 
-/* Plan all, opt-in knobs included; must succeed. */
+/* Plans everything including optional tunables; must succeed. */
 struct tn_plan *box_plan(struct box *b);
-/* What the plan says of the knob, of this device or the first (NULL). The test fails if that is nothing. */
+/* Returns the plan's item for this tunable and device (NULL: the first). The test fails if there is none. */
 struct tn_item *box_item(const struct tn_plan *p, const char *id, const char *instance);
 struct gt_strv box_fixtures(void); /* names without .host */
 

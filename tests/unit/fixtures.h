@@ -2,7 +2,7 @@
 #pragma once
 #include <stdlib.h>
 
-/* The directory of the .host files: the synthetic hosts, made at build time, and the captures beside them. */
+/* Directory of the .host files: generated synthetic hosts, and captures. */
 static inline const char *fixture_dir(void)
 {
 	const char *dir = getenv("FIXTURES");

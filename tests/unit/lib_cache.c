@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The user's cache directory: nothing that another user controls is read or written. */
+/* The user's cache directory: no file that another user controls is read or written. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void end(void)
 	free(dir);
 }
 
-/* Keeps and reads one line with dir as $HOME, as that user. 0, or the first error. */
+/* Stores and reads one line with dir as $HOME, as that user. Returns 0 or the first error. */
 static int use_as(uid_t user)
 {
 	pid_t child = fork();
@@ -72,7 +72,7 @@ START_TEST(it_is_made_private)
 }
 END_TEST
 
-/* A directory for traps that belongs to the caller, as /etc does to root. */
+/* A directory for planted files that belongs to the caller, as /etc does to root. */
 static void set_trap(const char *link)
 {
 	ck_assert_int_eq(mkdir("trap", 0755) | mkdir("trap/gputune", 0700), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsers take exactly their form, documents are read strictly. */
+/* Parsers accept exactly their form; documents are parsed strictly. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -150,7 +150,7 @@ START_TEST(words_and_lines_are_cut_and_empty_ones_are_left_out)
 	ck_assert_ptr_null(gt_cut(&rest, " "));
 	rest = text; /* "\n\none" with a NUL after it */
 	ck_assert_str_eq(gt_cut(&rest, "\no"), "ne");
-	ck_assert_str_eq(rest, ""); /* the last word is recognised before the next call */
+	ck_assert_str_eq(rest, ""); /* the last word is found before the next call */
 	ck_assert_ptr_null(gt_cut(&rest, "\n"));
 	ck_assert_ptr_null(gt_cut(&rest, "\n"));
 }

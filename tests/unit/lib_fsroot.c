@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The door lets nothing out, a write is whole or absent whatever fails, a capture is what it says. */
+/* Tests of the filesystem access layer: no access outside the root, atomic writes under any failure, exact captures. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,7 +15,7 @@
 #include "lib/spawn.h"
 #include "tests/unit/check_lib.h"
 
-/* ---- door ----------------------------------------------------------------------------------------------------- */
+/* ---- paths ---------------------------------------------------------------------------------------------------- */
 
 static char *new_root(void)
 {
@@ -89,7 +89,7 @@ START_TEST(no_link_leads_out_of_a_root)
 }
 END_TEST
 
-/* Renames without end, until killed. */
+/* Renames until killed. */
 static pid_t start_renaming(const char *root)
 {
 	pid_t pid = fork();
@@ -198,7 +198,7 @@ START_TEST(an_atomic_write_is_whole_or_absent_whatever_step_fails)
 		done = r == 0;
 		ck_assert_int_eq(r, done ? 0 : -ENOSPC);
 		gt_autofree char *text = content(fs, "/etc/f");
-		/* the last step, syncing the directory, comes after the rename */
+		/* the last step, syncing the directory, follows the rename */
 		ck_assert_msg(!strcmp(text, "old\n") || !strcmp(text, "new\n"), "step %u left %s", n, text);
 		ck_assert_int_eq(gt_fs_list(fs, "/etc", &names), 0);
 		ck_assert_uint_eq(names.n, 1);
@@ -377,7 +377,7 @@ START_TEST(recording_remembers_every_path_once)
 }
 END_TEST
 
-/* A capture has files where the host has devices: the number goes beside. */
+/* A capture has files where the host has devices: it stores the number separately. */
 START_TEST(the_number_of_a_device_survives_a_capture)
 {
 	gt_auto(gt_fsroot) *live = NULL, *fs = NULL;

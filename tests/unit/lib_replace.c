@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files for output: what may be written, and what a killed writer leaves. Cases that need another user run as root only. */
+/* Output files: which may be written, and what a killed writer leaves. Cases that need another user run as root only. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -86,7 +86,7 @@ START_TEST(only_regular_files_are_replaced)
 	ck_assert_int_eq(make_socket("socket"), 0);
 	ck_assert_int_eq(mkdir("directory", 0700), 0);
 	if (mknod("block", S_IFBLK | 0600, makedev(7, 99)) < 0 || mknod("character", S_IFCHR | 0600, makedev(1, 7)) < 0)
-		ck_assert_int_eq(errno, EPERM); /* not root: their cases are left out */
+		ck_assert_int_eq(errno, EPERM); /* not root: their cases are skipped */
 	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
 		struct stat before, after;
 
@@ -123,7 +123,7 @@ START_TEST(a_descriptor_is_written_where_it_is)
 }
 END_TEST
 
-/* Writes "new" to name in a child of that user; returns the error. */
+/* Writes "new" to name in a child with that user; returns the error. */
 static int write_as(uid_t user, const char *name)
 {
 	pid_t child = fork();
@@ -159,7 +159,7 @@ START_TEST(the_callers_link_is_followed_and_stays)
 }
 END_TEST
 
-/* modes of the directory in which the link is, its owner and the link's, who writes, and whether the link is followed */
+/* modes of the link's directory, its owner and the link's owner, the writer, and whether the link is followed */
 static const struct {
 	mode_t mode;
 	uid_t owner, link_owner, writer;
@@ -190,7 +190,7 @@ START_TEST(a_link_that_another_user_controls_is_not_followed)
 }
 END_TEST
 
-/* The kernel lets every user follow a link on the way. Root could so be led into any directory. */
+/* The kernel lets every user follow a link in the middle of a path. Root could thus be led into any directory. */
 START_TEST(root_follows_no_link_on_the_way_that_another_user_controls)
 {
 	int want = links[_i].writer ? 0 : links[_i].want;
@@ -208,7 +208,7 @@ START_TEST(root_follows_no_link_on_the_way_that_another_user_controls)
 }
 END_TEST
 
-/* A child that is killed before its file has taken its place; returns the name of what it left. */
+/* A child that is killed before its file is in place; returns the name of its leftover. */
 static char *killed_while_writing(const char *name)
 {
 	struct gt_replace file;
@@ -238,7 +238,7 @@ START_TEST(what_a_killed_writer_left_is_removed_by_the_next)
 	ck_assert_int_eq(gt_replace_begin("result", 0644, &file, NULL), 0);
 	ck_assert(!there(left) && there(foreign) && there(running));
 	ck_assert_int_eq(write(file.fd, "late", 4), 4);
-	/* a second writer takes another name and leaves the first one's file */
+	/* a second writer uses another name and leaves the first one's file */
 	ck_assert_int_eq(gt_file_write("result", "whole", 5, 0644, NULL), 0);
 	assert_content("result", "whole");
 	ck_assert(there(running));

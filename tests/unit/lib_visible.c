@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CUDA_VISIBLE_DEVICES is read as CUDA reads it. Sources: GUIDE the CUDA Programming Guide, 5.2.1.1; MIG the MIG User Guide,
- * CUDA device enumeration; TORCH torch/cuda/__init__.py, _parse_visible_devices, which follows what the driver does. */
+/*
+ * CUDA_VISIBLE_DEVICES is parsed as CUDA does. Sources: GUIDE the CUDA Programming Guide, 5.2.1.1; MIG the MIG User
+ * Guide, CUDA device enumeration; TORCH torch/cuda/__init__.py, _parse_visible_devices, which follows the driver.
+ */
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -15,7 +17,7 @@ static const struct gt_gpu_name nameless[] = { { NULL, -1 }, { NULL, -1 }, { NUL
 static const struct gt_gpu_name whole[] = { { "GPU-01", 0 }, { "GPU-02", 0 } };
 static const struct gt_gpu_name two_cut[] = { { "GPU-01", 1 }, { "GPU-02", 1 } };
 
-/* seen: the devices in their order, "?" one that cannot be told, "m" after an instance's; then ! and where CUDA stops. */
+/* seen: the devices in order; "?": unknown; suffix "m": a MIG instance; then ! and the text at which CUDA stops. */
 static const struct {
 	const char *rule, *list;
 	const struct gt_gpu_name *gpus;

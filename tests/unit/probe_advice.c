@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Advice: a host where the check fires, one where it passes, and one whose source cannot be read. */
+/* Advice: a host where the check fires, one where it passes, and one whose source is unreadable. */
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/text.h"
@@ -19,7 +19,7 @@ static const struct row {
 	const char *path;	   /* the source */
 	const char *fires, *fine;  /* its text where the check fires, and where it passes */
 	const char *what, *remedy; /* parts of the finding */
-	enum pr_result denied;	   /* the result where the source cannot be read; 0: unknown */
+	enum pr_result denied;	   /* the result if the source is unreadable; 0: unknown */
 } rows[] = {
 	{ "vm.overcommit-memory", X86_64, "/proc/sys/vm/overcommit_memory", "2", "1", "CUDA", "sysctl -w vm.overcommit_memory=0" },
 	{ "vm.nr-hugepages", X86_64 MEMORY, "/proc/sys/vm/nr_hugepages", "512", "0", "512 pages of 2.0 MiB (1.0 GiB)",
@@ -64,7 +64,7 @@ static const struct row {
 	{ "boot.init-on-free", X86_64, "/proc/cmdline", "init_on_free=1", "init_on_free=0", "clears every page", "init_on_free=1" },
 };
 
-/* The host of a row with this entry for the source; NULL: none. */
+/* The host of a row with this entry as source; NULL: none. */
 static struct gt_fsroot *host_of(const struct row *r, const char *kind, const char *text)
 {
 	gt_auto_buf b = { 0 };
@@ -109,7 +109,7 @@ START_TEST(advice_is_given_where_it_applies)
 }
 END_TEST
 
-/* A value that the kernel cannot have shown. */
+/* A value that the kernel cannot print. */
 START_TEST(a_broken_setting_is_not_known)
 {
 	const struct row *r = &rows[_i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each known way in which the GPU stack fails has a host that was made to fail so: the named check finds it, nothing
- * earlier is taken for the cause unless it is, and searching the checks for the text that users meet finds it.
+ * Each known failure of the GPU stack has a synthetic host. The named check finds it, no earlier check is reported as
+ * the cause unless it is the cause, and a search for the users' error message finds the check.
  */
 #include <check.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 #include "tests/unit/fixtures.h"
 
 struct failure {
-	const char *text; /* what users meet, as they would search for it */
+	const char *text; /* the users' error message, as a search text */
 	const char *fixture, *check;
 	enum pr_result result;
-	const char *cause; /* the check it is folded under, NULL: it is a cause itself */
+	const char *cause; /* the check that caused it, NULL: it is a cause itself */
 };
 
 static const struct failure failures[] = {
@@ -106,7 +106,7 @@ static const struct failure failures[] = {
 	{"", "driver-upgrade-waits", "driver.upgrade", PR_WARN, NULL},
 	{"", "driver-reboot-waits", "driver.upgrade", PR_WARN, NULL},
 	{"", "acs-control-words", "pcie.acs", PR_WARN, NULL},
-	/* what follows from a cause is folded under it */
+	/* consequences are listed under their cause */
 	{"", "nvml-missing", "nvml.answers", PR_FAIL, "driver.nvml-library"},
 	{"", "legacy-kepler", "gpu.count", PR_FAIL, "driver.legacy-gpu"},
 	{"", "blackwell-on-550", "gpu.count", PR_FAIL, "driver.new-gpu"},
@@ -166,7 +166,7 @@ START_TEST(a_failure_brings_no_false_alarm)
 	gt_auto(pr_host) *h = NULL;
 	gt_autofree struct pr_judged *j = NULL;
 	size_t n = judge(t->fixture, &fs, &h, &j);
-	/* hosts that have a second trouble by their making */
+	/* hosts that have a second problem by construction */
 	static const char *const also[] = {"container-cpuset: host.shm host.cpu-quota",
 					   "rdma-memlock: ",
 					   "vm-half-topology: ",
@@ -199,7 +199,7 @@ static bool leads_to(const char *text, const char *check)
 	return false;
 }
 
-/* As an administrator pastes it: alone, or with a time stamp and in the middle of other lines. */
+/* A pasted message: alone, or with a time stamp between other lines. */
 START_TEST(the_message_leads_to_its_check)
 {
 	const struct failure *f = &failures[_i];
@@ -212,7 +212,7 @@ START_TEST(the_message_leads_to_its_check)
 }
 END_TEST
 
-/* And what is the program's own matter is not laid at the host's door. */
+/* The host is not blamed for errors of the program. */
 START_TEST(what_no_check_is_about_leads_to_a_story)
 {
 	static const struct {

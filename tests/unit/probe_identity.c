@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What names a machine: told apart by it, and never told to others. */
+/* The identity of a machine distinguishes hosts, and is not disclosed. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -50,7 +50,7 @@ START_TEST(what_names_a_machine_is_scrubbed)
 }
 END_TEST
 
-/* Whole names of keys are secret, and so are values that name another machine; what checks read is left. */
+/* Complete key names are secret, and so are values that identify another machine. Values that checks read are kept. */
 static const struct {
 	const char *words, *scrubbed;
 } secrets[] = {
@@ -77,7 +77,7 @@ START_TEST(whole_names_of_keys_are_secret)
 }
 END_TEST
 
-/* Of two users' environments each keeps its library; a GPU is still found by the first digits of its UUID. */
+/* The environments of two users keep their libraries; a GPU is still found by the first digits of its UUID. */
 START_TEST(scrubbed_words_stay_different_and_connected)
 {
 	static const char alice[] = "/ho" "me/alice/libcuda.so.1", bob[] = "/ho" "me/bob/libcuda.so.1",
@@ -111,7 +111,7 @@ START_TEST(the_identity_stays_and_tells_hosts_apart)
 }
 END_TEST
 
-/* An SMBIOS structure of type 17 with its strings, as the kernel hands the table out. */
+/* An SMBIOS structure of type 17 with its strings, in the kernel's format. */
 static size_t module(unsigned char *at, unsigned size_mb, unsigned speed, const char *slot)
 {
 	unsigned char s[0x22] = { 17, sizeof(s), 1, 0 };
@@ -138,14 +138,14 @@ START_TEST(memory_modules_are_read_from_smbios_whatever_stands_there)
 	n += module(table + n, 0x7d00, 4800, "DIMM_B1");
 	pr_memory_modules(table, n, &text);
 	ck_assert_str_eq(text.s, "DIMM_A1: 32000 0:0 MB, type 34, 4800 MT/s\nDIMM_B1: 32000 0:0 MB, type 34, 4800 MT/s\n");
-	for (size_t len = 0; len < n; len++) { /* cut anywhere, in memory of its own so that a sanitizer sees a step too far */
+	for (size_t len = 0; len < n; len++) { /* each length, in memory of exact size for the sanitizer */
 		gt_autofree unsigned char *cut = malloc(len ? len : 1);
 		gt_auto_buf some = { 0 };
 
 		memcpy(cut, table, len);
 		pr_memory_modules(cut, len, &some);
 	}
-	for (unsigned seed = 1; seed < 3000; seed++) { /* and whatever it says of its lengths */
+	for (unsigned seed = 1; seed < 3000; seed++) { /* and with any lengths */
 		gt_autofree unsigned char *odd = malloc(n);
 		gt_auto_buf some = { 0 };
 
@@ -167,7 +167,7 @@ static json_t *marks(const char *text)
 	return j;
 }
 
-/* Root knows more than others, a container sees no ports, a bond gives its ports one address. */
+/* Root reads more than others, a container sees no ports, and a bond gives its ports one address. */
 START_TEST(marks_are_compared_where_both_sides_know_them)
 {
 	static const char whole[] = "{\"machine_id\":\"1\",\"system\":\"2\",\"memory\":\"3\",\"gpus\":{\"17\":\"a\",\"2a\":\"b\"},"
@@ -208,7 +208,7 @@ START_TEST(marks_are_compared_where_both_sides_know_them)
 }
 END_TEST
 
-/* What a node is built of is the same on each; what tells them apart is found, and fillers are not taken for it. */
+/* Hosts of one model share part numbers. The identity uses serial numbers and ignores placeholders. */
 START_TEST(nodes_that_are_cloned_have_marks_of_their_own)
 {
 	static const char form[] = "file /etc/machine-id\n\t%s\n"

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signatures and lists of keys as the real tools make them (tests/fuzz/corpus/signature: openssl, the kernel's sign-file,
- * cert-to-efi-sig-list; tests/peers/signatures.py), whole, and cut at every byte. */
+/*
+ * Signatures and key lists made by the real tools (tests/fuzz/corpus/signature: openssl, the kernel's sign-file,
+ * cert-to-efi-sig-list; tests/peers/signatures.py), complete, and truncated at every byte.
+ */
 #include <errno.h>
 #include <string.h>
 #include "lib/file.h"
 #include "probe/host/signature.h"
 #include "tests/unit/check_probe.h"
 
-/* A seed without its first letter; in memory of its own so that a sanitizer sees a step too far. */
+/* A seed without its first letter, in memory of exact size so that a sanitizer detects an overrun. */
 static unsigned char *seed(const char *name, size_t *len)
 {
 	const char *dir = getenv("TESTDIR");
@@ -95,7 +97,7 @@ START_TEST(the_end_of_a_module_says_where_its_signature_is)
 	tail[n - 1] = 'x';
 	ck_assert_int_eq(pr_signature_at(tail, n, &from_end, &len), 0);
 	tail[n - 1] = '\n';
-	tail[n - PR_SIGNATURE_TAIL + 2] = 1; /* X.509, as Linux had it before 4.3 */
+	tail[n - PR_SIGNATURE_TAIL + 2] = 1; /* X.509, as in Linux before 4.3 */
 	ck_assert_int_eq(pr_signature_at(tail, n, &from_end, &len), -EINVAL);
 	tail[n - PR_SIGNATURE_TAIL + 2] = 2;
 	memset(tail + n - PR_SIGNATURE_TAIL + 8, 0xff, 4);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The compatibility tables, and the order of versions. */
+/* The compatibility tables and the order of versions. */
 #include <stdio.h>
 #include <string.h>
 #include "probe/compat/compat.h"
@@ -31,23 +31,23 @@ START_TEST(a_wheel_is_chosen_by_driver_and_card)
 		const char *torch, *cuda, *machine, *python; /* torch NULL: none */
 		bool other;
 	} t[] = {
-		{ "580.95.05", 90, "2.15", "13.2" },  /* pip's default runs */
-		{ "550.163.01", 90, "2.14", "12.6" }, /* Debian 13: CUDA 12 is what it carries */
+		{ "580.95.05", 90, "2.15", "13.2" },  /* pip's default works */
+		{ "550.163.01", 90, "2.14", "12.6" }, /* Debian 13 ships CUDA 12 */
 		{ "550.163.01", 0, "2.14", "12.6" },
-		{ "580.95.05", 70, "2.14", "12.6" },   /* CUDA 13 makes no code for Volta */
-		{ "570.124.06", 120, "2.11", "12.8" }, /* Blackwell begins with 12.8; later wheels have only 13 and 12.6 */
+		{ "580.95.05", 70, "2.14", "12.6" },   /* CUDA 13 does not compile for Volta */
+		{ "570.124.06", 120, "2.11", "12.8" }, /* Blackwell needs 12.8; later wheels exist for 13 and 12.6 only */
 		{ "470.256.02", 80, "2.7", "11.8" },
 		{ "390.157", 61, NULL, NULL },
 		{ "580.95.05", 90, "2.15", "13.2", "aarch64" },	  /* Grace Hopper */
-		{ "580.95.05", 121, "2.15", "13.2", "aarch64" },  /* DGX Spark: code of 12.0 serves 12.1 */
+		{ "580.95.05", 121, "2.15", "13.2", "aarch64" },  /* DGX Spark: code of 12.0 runs on 12.1 */
 		{ "580.95.05", 110, "2.15", "13.2", "aarch64" },  /* Thor */
-		{ "570.124.06", 110, NULL, NULL, "aarch64" },	  /* for which no wheel with CUDA 12 holds code */
+		{ "570.124.06", 110, NULL, NULL, "aarch64" },	  /* no wheel with CUDA 12 contains its code */
 		{ "570.124.06", 103, "2.11", "12.8", "aarch64" }, /* GB300 */
-		{ "580.95.05", 75, NULL, NULL, "aarch64" },	  /* T4G: none holds code below 8.0 */
+		{ "580.95.05", 75, NULL, NULL, "aarch64" },	  /* T4G: no wheel contains code below 8.0 */
 		{ "580.95.05", 90, NULL, NULL, "ppc64le" },
 		{ "580.95.05", 90, "2.14", "13.0", NULL, "3.10" }, /* Ubuntu 22.04: 2.15 has no wheel for its Python */
 		{ "580.95.05", 90, "2.8", "12.8", NULL, "3.9" },   /* Debian 11 */
-		{ "580.95.05", 90, "2.15", "13.2", NULL, "3.16", true }, /* under another Python */
+		{ "580.95.05", 90, "2.15", "13.2", NULL, "3.16", true }, /* with another Python */
 		{ "390.157", 61, NULL, NULL, NULL, "3.16" },
 	};
 	gt_auto(gt_fsroot) *fs = open_text("");
@@ -86,7 +86,7 @@ START_TEST(every_table_is_well_formed)
 }
 END_TEST
 
-/* The answers are dpkg's (dpkg --compare-versions). */
+/* Expected results are dpkg's (dpkg --compare-versions). */
 START_TEST(package_versions_are_ordered_as_dpkg_has_it)
 {
 	static const struct {

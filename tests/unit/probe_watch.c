@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promises of gpuprobe watch: each pattern is seen where it is and not where it nearly is; counters become shares, and
- * one that goes back says nothing; hostile recordings do no harm. */
+/*
+ * Tests of gpuprobe watch: each pattern is found, and not in similar samples. Counters become shares, and a decreasing
+ * counter gives no value. Hostile recordings do no harm.
+ */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "probe/watch/watch.h"
 
-/* A sample of two cards and two nodes, all well; `key=value` pairs change it: "gpu1.compute_percent=3
- * node0.cpu_percent=99". */
+/*
+ * A sample of two GPUs and two nodes without a problem; `key=value` pairs change it: "gpu1.compute_percent=3
+ * node0.cpu_percent=99".
+ */
 static json_t *sample(const char *changes)
 {
 	static const char
@@ -58,7 +62,7 @@ static json_t *sample(const char *changes)
 	return s;
 }
 
-/* The ids that five samples of this kind show, with blanks between. */
+/* Returns the pattern ids for five samples of this kind, separated by spaces. */
 static char *seen(const char *changes, size_t n)
 {
 	gt_auto(pr_session) *s = pr_session_new();
@@ -87,7 +91,7 @@ START_TEST(each_pattern_is_seen_where_it_is_and_only_there)
 		{"gpu1.error=\"lost\"", "gpu.lost"},
 		{"gpu0.compute_percent=9 gpu1.compute_percent=45", "gpu.idle"},
 		{"gpu0.compute_percent=11 gpu1.compute_percent=45", ""},
-		{"gpu0.compute_percent=0 gpu0.memory_used_bytes=500000000", ""}, /* nobody holds it */
+		{"gpu0.compute_percent=0 gpu0.memory_used_bytes=500000000", ""}, /* no process uses it */
 		{"gpu1.memory_used_bytes=39000000000", "gpu.uneven-memory"},
 		{"gpu1.memory_used_bytes=41000000000", ""},
 		{"gpu1.compute_percent=54", "gpu.uneven-compute"},
@@ -101,11 +105,11 @@ START_TEST(each_pattern_is_seen_where_it_is_and_only_there)
 		{"gpu0.pcie_width=4", "pcie.narrow"},
 		{"gpu0.pcie_gen=3", "pcie.narrow"},
 		{"gpu0.pcie_gen=3 gpu0.compute_percent=20 gpu1.compute_percent=20",
-		 ""}, /* an idle card slows its link down */
+		 ""}, /* an idle GPU reduces its link speed */
 		{"gpu0.compute_percent=70 gpu1.compute_percent=70 allowed_cpu_percent=95", "loader.cpu"},
 		{"gpu0.compute_percent=70 gpu1.compute_percent=70 pressure.cpu_some_percent=40", "loader.cpu"},
 		{"allowed_cpu_percent=95 pressure.cpu_some_percent=40 pressure.io_some_percent=50",
-		 ""}, /* the cards are busy */
+		 ""}, /* the GPUs are busy */
 		{"gpu0.compute_percent=50 gpu1.compute_percent=50 node1.busiest_cpu_percent=99", "loader.thread"},
 		{"gpu0.compute_percent=50 gpu1.compute_percent=50 node1.busiest_cpu_percent=90", ""},
 		{"gpu0.compute_percent=70 gpu1.compute_percent=70 pressure.io_some_percent=25", "loader.disk"},
@@ -122,7 +126,7 @@ START_TEST(each_pattern_is_seen_where_it_is_and_only_there)
 		gt_autofree char *ids = seen(t[i].changes, 5), *early = seen(t[i].changes, 2);
 
 		ck_assert_msg(!strcmp(ids, t[i].ids), "%s: %s", t[i].changes, ids);
-		/* two samples are too few to judge a mean; what the driver itself says counts at once */
+		/* two samples are too few for a mean; the driver's own reports count at once */
 		ck_assert_msg(!*early || !strcmp(early, "nvml.silent") || !strcmp(early, "gpu.lost") ||
 				      !strcmp(early, "pcie.narrow"),
 			      "%s: %s at once", t[i].changes, early);
@@ -165,7 +169,7 @@ START_TEST(one_that_comes_and_goes_fills_no_log)
 	size_t size, begins = 0, ends = 0;
 	struct pr_watch_view v = {.out = open_memstream(&text, &size), .quiet = true};
 
-	for (int i = 0; i < 60; i++) { /* in 40 looks the card is lost every other time, then no more */
+	for (int i = 0; i < 60; i++) { /* in 40 readings the GPU is lost every other time, then no more */
 		gt_auto_json *one = sample(i < 40 && i % 2 ? "gpu1.error=\"lost\"" : "");
 
 		pr_session_add(s, one);
@@ -224,7 +228,7 @@ START_TEST(counters_become_shares_of_the_time_between)
 	w = pr_node_watch_new(h);
 	pr_node_watch_look(w, fs, 10, first);
 	node = json_array_get(json_object_get(first, "nodes"), 0);
-	ck_assert_ptr_null(json_object_get(node, "cpu_percent")); /* nothing to compare with: not 0 */
+	ck_assert_ptr_null(json_object_get(node, "cpu_percent")); /* no earlier value: not 0 */
 	ck_assert_int_eq(gt_json_get_int(node, "memory_free_bytes", 0), 400 * 1024);
 
 	write_file(dir, "/proc/stat", "cpu0 110 0 0 190 0 0 0 0 0 0\ncpu1 180 0 0 110 10 0 0 0 0 0\n");
@@ -236,7 +240,7 @@ START_TEST(counters_become_shares_of_the_time_between)
 	ck_assert(gt_json_get_real(node, "iowait_percent", -1) == 5);
 	ck_assert_int_eq(gt_json_get_int(node, "busiest_cpu", -1), 1);
 	ck_assert(gt_json_get_real(node, "busiest_cpu_percent", -1) == 80);
-	ck_assert(gt_json_get_real(second, "allowed_cpu_percent", -1) == 80); /* CPU 1 alone */
+	ck_assert(gt_json_get_real(second, "allowed_cpu_percent", -1) == 80); /* CPU 1 only */
 	ck_assert(gt_json_get_real(node, "remote_pages_percent", -1) == 40);
 	ck_assert(gt_json_get_real(node, "pages_per_s", -1) == 500);
 	ck_assert(gt_json_get_real(json_object_get(second, "pressure"), "io_some_percent", -1) == 25);
@@ -245,7 +249,7 @@ START_TEST(counters_become_shares_of_the_time_between)
 	write_file(dir, "/proc/stat", "cpu0 1 0 0 1\ncpu1 none\ncpu99999 1 1 1 1 1\n");
 	pr_node_watch_look(w, fs, 13, third);
 	node = json_array_get(json_object_get(third, "nodes"), 0);
-	ck_assert_ptr_null(json_object_get(node, "cpu_percent")); /* one went back, one is no number of ticks */
+	ck_assert_ptr_null(json_object_get(node, "cpu_percent")); /* one decreased, one is no number of ticks */
 	clean = gt_xasprintf("rm -r %s", dir);
 	ck_assert_int_eq(system(clean), 0);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a distribution says of itself, read as pip reads it; tests/peers/wheels.py holds the same to pip's own parser.
- */
+/* Metadata of a distribution, parsed as pip does; tests/peers/wheels.py compares it with pip's own parser. */
 #include <check.h>
 #include <stdio.h>
 #include <string.h>
@@ -130,7 +129,7 @@ START_TEST(special_kernels_are_not_taken_for_support)
 	gt_autofree char *list = pr_fatbin_list(&f);
 
 	ck_assert_str_eq(list, "75+PTX,80,90");
-	ck_assert(pr_fatbin_runs(&f, 86) && pr_fatbin_runs(&f, 90) && pr_fatbin_runs(&f, 103)); /* the last by PTX */
+	ck_assert(pr_fatbin_runs(&f, 86) && pr_fatbin_runs(&f, 90) && pr_fatbin_runs(&f, 103)); /* the last one by PTX */
 	ck_assert(!pr_fatbin_runs(&f, 70));
 }
 END_TEST
