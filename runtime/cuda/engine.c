@@ -25,17 +25,38 @@ static int open_reduce(struct rt_engine *e, struct gt_err *err)
 				       "cuStreamCreateWithPriority", err);
 }
 
+static int new_stream(struct rt_engine *e, cu_stream *ret, struct gt_err *err)
+{
+	return rt_engine_check(e, e->dev->d.stream_create(ret, CU_STREAM_NON_BLOCKING), "cuStreamCreate", err);
+}
+
+static int new_event(struct rt_engine *e, cu_event *ret, struct gt_err *err)
+{
+	return rt_engine_check(e, e->dev->d.event_create(ret, CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
+}
+
+static int open_group(struct rt_engine *e, struct rt_comm *group, struct gt_err *err)
+{
+	int r = rt_nccl_open(e->dev, group, &e->nccl, err);
+
+	if (r)
+		return r;
+	e->spins = rt_comm_spins(group);
+	r = open_reduce(e, err);
+	return r ? r : new_event(e, &e->idle, err);
+}
+
 int rt_engine_open(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->state = gt_xcalloc(1, sizeof(*e));
-	const struct rt_driver *d;
+	cu_stream *const streams[] = { &e->stream, &e->copy };
+	cu_event *const events[] = { &e->copied[0], &e->copied[1], &e->loss_ready, &e->norm_ready };
 	struct rt_comm *group = p->opt.ranks.comm;
 	int r = rt_cuda_open_rank(group ? rt_comm_local_rank(group) : 0, group && gt_streq(rt_comm_transport(group), "tcp"),
 				  &e->dev, err);
 
 	if (r)
 		return gt_fail_prefix(err, "no device cuda");
-	d = &e->dev->d;
 	e->tf32 = p->opt.precision.tf32;
 	e->exact = p->opt.deterministic;
 	e->attention.by = p->opt.attention_by;
@@ -44,22 +65,11 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 			       e->dev->arch);
 	r = rt_blas_open(e->dev, &e->blas, err);
 	if (!r && group)
-		r = rt_nccl_open(e->dev, group, &e->nccl, err);
-	if (!r && group)
-		r = open_reduce(e, err);
-	if (!r && group)
-		r = rt_engine_check(e, d->event_create(&e->idle, CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
-	e->spins = group && rt_comm_spins(group);
-	if (!r)
-		r = rt_engine_check(e, d->stream_create(&e->stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate", err);
-	if (!r)
-		r = rt_engine_check(e, d->stream_create(&e->copy, CU_STREAM_NON_BLOCKING), "cuStreamCreate", err);
-	for (int i = 0; !r && i < 2; i++)
-		r = rt_engine_check(e, d->event_create(&e->copied[i], CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
-	if (!r)
-		r = rt_engine_check(e, d->event_create(&e->loss_ready, CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
-	if (!r)
-		r = rt_engine_check(e, d->event_create(&e->norm_ready, CU_EVENT_DISABLE_TIMING), "cuEventCreate", err);
+		r = open_group(e, group, err);
+	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(streams); i++)
+		r = new_stream(e, streams[i], err);
+	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(events); i++)
+		r = new_event(e, events[i], err);
 	return r ? r : rt_engine_read_memory(e, err);
 }
 
@@ -143,24 +153,20 @@ void rt_engine_free(struct rt_program *p)
 static int open_buckets(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
-	const struct rt_driver *d = &e->dev->d;
-	int n = p->plan.n_buckets, r = 0;
+	int n = e->n_buckets = p->plan.n_buckets, r = 0;
 
 	e->ready = gt_xcalloc((size_t)n + 1, sizeof(*e->ready));
 	e->reduced = gt_xcalloc((size_t)n + 1, sizeof(*e->reduced));
-	for (e->n_buckets = 0; !r && e->n_buckets < n; e->n_buckets++) {
-		const struct rt_bucket *b = &p->plan.buckets[e->n_buckets];
+	for (int k = 0; !r && k < n; k++) {
+		const struct rt_bucket *b = &p->plan.buckets[k];
 
-		for (int i = 0; !r && i < b->n; i++)
+		for (int i = 0; i < b->n; i++)
 			if (b->gradient[i]->dtype != RT_F32)
-				r = gt_fail(err, ENOSYS, "%s is %s; ranks on cuda devices reduce f32", b->gradient[i]->name,
-					    rt_dtype_name(b->gradient[i]->dtype));
+				return gt_fail(err, ENOSYS, "%s is %s; ranks on cuda devices reduce f32", b->gradient[i]->name,
+					       rt_dtype_name(b->gradient[i]->dtype));
+		r = new_event(e, &e->ready[k], err);
 		if (!r)
-			r = rt_engine_check(e, d->event_create(&e->ready[e->n_buckets], CU_EVENT_DISABLE_TIMING),
-					    "cuEventCreate", err);
-		if (!r)
-			r = rt_engine_check(e, d->event_create(&e->reduced[e->n_buckets], CU_EVENT_DISABLE_TIMING),
-					    "cuEventCreate", err);
+			r = new_event(e, &e->reduced[k], err);
 	}
 	return r;
 }
@@ -193,9 +199,7 @@ static int fill_group(struct rt_program *p, const struct update_group *g, struct
 			chunks[at++] = (struct rt_update_chunk){.start = start, .tensor = i};
 	}
 	r = rt_cuda_put(e->dev, g->tensors, t, (size_t)g->n * sizeof(*t), err);
-	if (!r)
-		r = rt_cuda_put(e->dev, g->chunks, chunks, (size_t)g->n_chunks * sizeof(*chunks), err);
-	return r;
+	return r ? r : rt_cuda_put(e->dev, g->chunks, chunks, (size_t)g->n_chunks * sizeof(*chunks), err);
 }
 
 /* The border between two codes is in the cell of its upper 16 bits. The lower bits then select the side of the border. */
@@ -227,17 +231,13 @@ static int narrow_copy(struct rt_program *p, struct rt_node *n, struct gt_err *e
 	const struct rt_node *low = rt_plan_reduced_copy(&p->plan, n);
 	int64_t count = rt_shape_elements(&n->shape);
 	cu_ptr x = rt_at(n), y = rt_at(low);
-	int r;
 
 	if (!low)
 		return 0;
 	RT_LAUNCH(e, narrowing(low->dtype), GT_MIN((count + 255) / 256, e->dev->sms * 16), 1, 256, 1, 0, &count, &x, &y);
-	r = e->r;
-	if (r && err)
+	if (e->r && err)
 		*err = e->err;
-	if (!r)
-		r = rt_engine_check(e, e->dev->d.stream_sync(e->stream), "cuStreamSynchronize", err);
-	return r;
+	return e->r ? e->r : rt_engine_check(e, e->dev->d.stream_sync(e->stream), "cuStreamSynchronize", err);
 }
 
 int rt_engine_put(struct rt_program *p, struct rt_node *n, const void *in, struct gt_err *err)
@@ -272,10 +272,10 @@ static int start_parameters(struct rt_program *p, struct gt_err *err)
 
 	for (int i = 0; i < p->n_shapes; i++)
 		bytes = GT_MAX(bytes, p->shapes[i].pinned_bytes);
+	e->scaled = false;
 	r = rt_engine_check(e, e->dev->d.fill_async(e->base, 0, bytes, e->stream), "cuMemsetD8Async", err);
 	if (!r)
 		r = rt_engine_check(e, e->dev->d.stream_sync(e->stream), "cuStreamSynchronize", err);
-	e->scaled = false;
 	for (int i = 0; !r && i < p->plan.n_graph_nodes; i++) {
 		struct rt_node *n = p->plan.ir.nodes[i];
 		gt_autofree float *w = NULL;

@@ -121,34 +121,42 @@ bool rt_engine_finite(struct rt_program *p, const struct rt_node *n)
 	return !odd;
 }
 
+static int launch_call(struct rt_program *p, int i, struct rt_launch_how how, struct gt_err *err)
+{
+	struct rt_engine *e = p->state;
+	int r = how.timed ? rt_timing_begin(e->timing, i, e->stream, err) : 0;
+
+	if (r)
+		return r;
+	rt_engine_run_call(p, i, NULL);
+	if (e->r && err)
+		*err = e->err;
+	if (e->r)
+		return e->r;
+	r = how.timed ? rt_timing_end(e->timing, e->stream, err) : 0;
+	if (r || !how.watched || p->plan.ir.calls[i]->phase > RT_PHASE_BACKWARD)
+		return r;
+	rt_run_watch(p, p->plan.ir.calls[i]);
+	return p->anomaly ? -EDOM : 0;
+}
+
 int rt_launch_calls(struct rt_program *p, int from, int to, struct rt_launch_how how, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
-	int r = 0;
 
-	for (int i = from; !r && i < to; i++) {
-		if ((how.no_updates && p->plan.ir.calls[i]->phase == RT_PHASE_UPDATE) ||
-		    (how.no_once && p->plan.ir.calls[i]->run_once))
+	for (int i = from; i < to; i++) {
+		const struct rt_call *c = p->plan.ir.calls[i];
+		int r;
+
+		if ((how.no_updates && c->phase == RT_PHASE_UPDATE) || (how.no_once && c->run_once))
 			continue;
-		if (how.timed)
-			r = rt_timing_begin(e->timing, i, e->stream, err);
-		if (!r)
-			rt_engine_run_call(p, i, NULL);
-		if (!r && e->r) {
-			r = e->r;
-			if (err)
-				*err = e->err;
-		}
-		if (how.timed && !r)
-			r = rt_timing_end(e->timing, e->stream, err);
-		if (how.watched && !r && p->plan.ir.calls[i]->phase <= RT_PHASE_BACKWARD) {
-			rt_run_watch(p, p->plan.ir.calls[i]);
-			r = p->anomaly ? -EDOM : 0;
-		}
+		r = launch_call(p, i, how, err);
+		if (r)
+			return r;
 	}
-	if (!r && how.mean_loss && e->nccl && p->plan.loss)
-		r = rt_nccl_mean(e->nccl, e->loss_mean, rt_at(p->plan.loss), 1, e->stream, err);
-	return r;
+	if (!how.mean_loss || !e->nccl || !p->plan.loss)
+		return 0;
+	return rt_nccl_mean(e->nccl, e->loss_mean, rt_at(p->plan.loss), 1, e->stream, err);
 }
 
 static int replay(struct rt_program *p, void *graph, int from, int to, struct rt_launch_how how, struct gt_err *err)
@@ -174,9 +182,11 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 
 	if (!r)
 		r = rt_inputs_load(p, inputs, (int)(e->runs++ & 1), err);
-	if (!r && p->opt.debug.poison)
+	if (r)
+		return r;
+	if (p->opt.debug.poison)
 		rt_run_poison_all(p);
-	if (!r && step)
+	if (step)
 		r = rt_engine_check(e, d->copy_to_async(e->step, step, sizeof(*step), e->stream), "cuMemcpyHtoDAsync", err);
 	if (!r && run && p->scale.on)
 		r = rt_scaler_begin(p, run, err);
@@ -184,16 +194,15 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 		r = replay(p, (e->eval && !e->infers) || e->begins ? NULL : e->s->forward[again], 0, e->s->n_forward,
 			   (struct rt_launch_how){.timed = timed, .no_once = again && !e->begins, .watched = p->opt.debug.anomaly,
 					   .mean_loss = !e->eval}, err);
-	if (!r)
-		p->stale = false;
-	if (!r && run && p->scale.on)
+	if (r)
+		return r;
+	p->stale = false;
+	if (run && p->scale.on)
 		rt_scaler_check(p);
-	if (!r && p->plan.loss)
+	if (p->plan.loss)
 		r = rt_engine_check(e, d->copy_from_async(e->loss, e->eval ? rt_at(p->plan.loss) : rt_engine_loss(p),
 							  sizeof(float), e->stream), "cuMemcpyDtoHAsync", err);
-	if (!r)
-		r = rt_engine_check(e, d->event_record(e->loss_ready, e->stream), "cuEventRecord", err);
-	return r;
+	return r ? r : rt_engine_check(e, d->event_record(e->loss_ready, e->stream), "cuEventRecord", err);
 }
 
 static void fill_step(struct rt_update_step *s, const struct rt_program *p, const struct rt_run *run)
@@ -240,12 +249,13 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 	if (r || !run->update)
 		return r;
 	r = rt_launch_calls(p, e->s->n_backward, e->s->n_measure, how, err);
-	if (!r && p->scale.on)
-		rt_scaler_judge(e);
-	if (!r)
-		rt_coding_settle(p);
-	if (r || e->s->n_backward == n)
+	if (r)
 		return r;
+	if (p->scale.on)
+		rt_scaler_judge(e);
+	rt_coding_settle(p);
+	if (e->s->n_backward == n)
+		return 0;
 	if (p->scale.on) {
 		r = replay(p, e->s->update, e->s->n_measure, n, how, err);
 		return r ? r : rt_scaler_end(p, err);
@@ -315,20 +325,22 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_ru
 		e->host_s += gt_now_s() - run->entered_s;
 		e->host_steps++;
 	}
-	if (!r && e->nccl)
+	if (r)
+		return r;
+	if (e->nccl)
 		rt_comm_arrive(p->opt.ranks.comm);
-	if (!r)
-		r = rt_engine_await(e, e->loss_ready, err);
+	r = rt_engine_await(e, e->loss_ready, err);
 	if (!r && timed && e->nccl)
 		r = rt_engine_drain(e, err);
 	if (!r && timed)
 		r = rt_timing_collect(e->timing, p, run, t0, err);
-	if (!r && p->scale.on)
+	if (r)
+		return r;
+	if (p->scale.on)
 		rt_scaler_settle(p, before);
-	if (!r && !isfinite(*e->loss) && !(p->scale.on && p->scale.skipped < RT_MOST_SKIPPED))
+	if (!isfinite(*e->loss) && !(p->scale.on && p->scale.skipped < RT_MOST_SKIPPED))
 		return bad_loss(p, (double)*e->loss, run->step, err);
-	if (!r && measures)
-		r = rt_engine_await(e, e->norm_ready, err);
+	r = measures ? rt_engine_await(e, e->norm_ready, err) : 0;
 	if (r)
 		return r;
 	if (measures && !isfinite(*e->norm_out))
@@ -356,9 +368,10 @@ int rt_engine_wait(struct rt_program *p, struct gt_err *err)
 
 	if (!r)
 		r = rt_engine_drain(e, err);
-	if (!r)
-		rt_scaler_settle(p, e->scaler.enqueued);
-	return r;
+	if (r)
+		return r;
+	rt_scaler_settle(p, e->scaler.enqueued);
+	return 0;
 }
 
 int rt_engine_eval(struct rt_program *p, const void *const *inputs, struct rt_run *run, double *ret_loss, struct gt_err *err)
