@@ -160,7 +160,7 @@ static int restart(struct rt_program *p, struct gt_err *err)
 
 	(void)err;
 	if (s->ddp)
-		rt_ddp_forget(s->ddp);
+		rt_ddp_clear_residual(s->ddp);
 	return 0;
 }
 

@@ -110,8 +110,8 @@ void rt_engine_free(struct rt_program *p)
 		free_shape(e, &e->shapes[i]);
 	free(e->shapes);
 	rt_nccl_close(e->nccl); /* before the memory is freed, because NCCL registers the buffers of captured collectives */
-	if (e->coding.out)
-		d->mem_free(e->coding.out);
+	if (e->compress.out)
+		d->mem_free(e->compress.out);
 	free(e->lowrank);
 	rt_timing_free(e->timing);
 	rt_launch_user_close(e);
@@ -328,9 +328,9 @@ static int capture_all(struct rt_program *p, struct gt_err *err)
 			r = capture(p, s->n_forward, s->n_backward, (struct rt_launch_how){.no_updates = !last},
 				    &s->backward[add][last], err);
 		e->plain = true;
-		if (!r && last && p->opt.ranks.compress_after && rt_coding_bytes(p))
+		if (!r && last && p->opt.ranks.compress_after && rt_compress_bytes(p))
 			r = capture(p, s->n_forward, s->n_backward, (struct rt_launch_how){0}, &s->early[add], err);
-		e->plain = !rt_coding_now(p, INT64_MAX);
+		e->plain = !rt_compress_active(p, INT64_MAX);
 	}
 	rt_plan_set_accumulate(&p->plan, false);
 	if (!r && s->n_measure < n)
@@ -429,7 +429,7 @@ static int rehearse(struct rt_program *p, struct gt_err *err)
 	for (int i = 0; !r && i < e->s->n_groups; i++)
 		r = fill_group(p, &e->s->groups[i], err);
 	e->tuning = true;
-	e->plain = !rt_coding_now(p, INT64_MAX);
+	e->plain = !rt_compress_active(p, INT64_MAX);
 	if (!r)
 		r = rt_launch_calls(p, 0, p->plan.ir.n_calls, (struct rt_launch_how){.mean_loss = true}, err);
 	if (!r && p->opt.accum > 1 && !e->infers) { /* products that add to their output are different ones */
@@ -437,10 +437,10 @@ static int rehearse(struct rt_program *p, struct gt_err *err)
 		r = rt_launch_calls(p, 0, e->s->n_backward, (struct rt_launch_how){.no_updates = true}, err);
 		rt_plan_set_accumulate(&p->plan, false);
 	}
-	if (!r && p->opt.ranks.compress_after && rt_coding_bytes(p)) { /* and also uncompressed, as in the first updates */
+	if (!r && p->opt.ranks.compress_after && rt_compress_bytes(p)) { /* and also uncompressed, as in the first updates */
 		e->plain = true;
 		r = rt_launch_calls(p, e->s->n_forward, e->s->n_backward, (struct rt_launch_how){0}, err);
-		e->plain = !rt_coding_now(p, INT64_MAX);
+		e->plain = !rt_compress_active(p, INT64_MAX);
 	}
 	if (!r && e->nccl)
 		rt_comm_arrive(p->opt.ranks.comm);
@@ -479,13 +479,13 @@ int rt_engine_build(struct rt_program *p, struct gt_err *err)
 	if (!r)
 		r = put_maps(p, err);
 	if (!r)
-		r = rt_coding_open(p, err);
+		r = rt_compress_open(p, err);
 	for (int i = 0; !r && i < e->n_shapes; i++) {
 		rt_engine_use(p, i);
 		r = rehearse(p, err);
 	}
 	if (!r)
-		r = rt_coding_forget(p, err);
+		r = rt_compress_clear(p, err);
 	if (!r)
 		r = start_parameters(p, err);
 	t0 = gt_now_s();
@@ -518,7 +518,7 @@ static json_t *ranks_report(const struct rt_program *p)
 	return json_pack("{s:s, s:i, s:i, s:i, s:s, s:f, s:o, s:s, s:f, s:f}", "transport", "nccl", "version",
 			 rt_nccl_version(rt_engine_of(p)->nccl), "hosts", rt_comm_hosts(group), "nodes", rt_comm_nodes(group),
 			 "place", rt_comm_place(group), "weight", 1 / size, "bucket_bytes", buckets, "compress",
-			 rt_compress_name(p->opt.ranks.compress), "sent_bytes_per_step", rt_coding_sent_bytes(p),
+			 rt_compress_name(p->opt.ranks.compress), "sent_bytes_per_step", rt_compress_sent_bytes(p),
 			 "raw_bytes_per_step", bytes);
 }
 

@@ -88,9 +88,9 @@ struct rt_engine {
 	cu_event *ready, *reduced; /* per bucket */
 	cu_event idle;
 	bool spins; /* each rank has its own CPU and may busy-wait */
-	struct rt_coding_buffers {
-		cu_ptr out, in, back, sum, part, scale, kept, lost, end; /* kept to end: error feedback, or 0 */
-	} coding; /* of compressed gradients */
+	struct rt_compress_buffers {
+		cu_ptr out, in, back, sum, part, scale, state, residual, end; /* state to end: error feedback, or 0 */
+	} compress; /* of compressed gradients */
 	struct rt_lowrank_bucket *lowrank; /* of PowerSGD: lowrank.c */
 	bool plain;	/* gradients are sent uncompressed for now */
 	int n_buckets;
@@ -179,20 +179,20 @@ int rt_inputs_load(struct rt_program *p, const void *const *inputs, int slot, st
 void rt_inputs_free(struct rt_engine *e);
 
 /*
- * coding.c: compressed buckets. In order: device memory in bytes, allocation, clearing the error feedback, whether the
+ * compress.c: compressed buckets. In order: device memory in bytes, allocation, clearing the error feedback, whether the
  * gradients of `step` are compressed, number of error feedback buffers, start of the reductions of an update, its end,
  * reduction of a bucket, bytes sent by a rank per step. begin: before the first bucket. settle: once it is known
  * whether the update takes place (as rt_ddp_set_unit() and rt_ddp_settle()).
  */
-uint64_t rt_coding_bytes(const struct rt_program *p);
-int rt_coding_open(struct rt_program *p, struct gt_err *err);
-int rt_coding_forget(struct rt_program *p, struct gt_err *err);
-bool rt_coding_now(const struct rt_program *p, int64_t step);
-int rt_coding_places(const struct rt_program *p);
-void rt_coding_begin(struct rt_engine *e);
-void rt_coding_settle(struct rt_program *p);
-int rt_coding_reduce(struct rt_program *p, int bucket, struct gt_err *err);
-double rt_coding_sent_bytes(const struct rt_program *p);
+uint64_t rt_compress_bytes(const struct rt_program *p);
+int rt_compress_open(struct rt_program *p, struct gt_err *err);
+int rt_compress_clear(struct rt_program *p, struct gt_err *err);
+bool rt_compress_active(const struct rt_program *p, int64_t step);
+int rt_compress_copies(const struct rt_program *p);
+void rt_compress_begin(struct rt_engine *e);
+void rt_compress_settle(struct rt_program *p);
+int rt_compress_reduce(struct rt_program *p, int bucket, struct gt_err *err);
+double rt_compress_sent_bytes(const struct rt_program *p);
 
 /* scaler.c: begin before a batch, check after its forward pass, judge between the norm and the updates, end after the
  * updates. */

@@ -16,9 +16,9 @@
 #define PART_ROWS  256 /* smallest part */
 
 struct rt_lowrank_bucket {
-	cu_ptr matrices, tiles, columns, folds, q, lost;
+	cu_ptr matrices, tiles, columns, folds, q, residual;
 	int n_tiles, n_columns, n_folds;
-	int64_t p_floats, q_floats, part_floats, lost_floats;
+	int64_t p_floats, q_floats, part_floats, residual_floats;
 };
 
 static struct rt_lowrank shape_of(const struct rt_program *p, const struct rt_bucket *b, int i)
@@ -50,7 +50,7 @@ static void count(const struct rt_program *p, const struct rt_bucket *b, struct 
 		ret->p_floats += x.n * GT_MAX(x.r, 1);
 		ret->q_floats += x.m * x.r;
 		ret->part_floats += x.m * x.r * x.parts;
-		ret->lost_floats += x.r ? x.n * x.m : 0;
+		ret->residual_floats += x.r ? x.n * x.m : 0;
 	}
 }
 
@@ -62,10 +62,10 @@ static cu_ptr take(cu_ptr *at, uint64_t bytes)
 	return here;
 }
 
-/* The error feedback is last: coding.kept to coding.end. list: one entry per bucket, filled; may be NULL. */
-static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_coding_buffers *c, struct rt_lowrank_bucket *list)
+/* The error feedback is last: compress.state to compress.end. list: one entry per bucket, filled; may be NULL. */
+static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_compress_buffers *c, struct rt_lowrank_bucket *list)
 {
-	int64_t most_p = 0, most_q = 0, most_part = 0, places = rt_coding_places(p);
+	int64_t most_p = 0, most_q = 0, most_part = 0, places = rt_compress_copies(p);
 	struct rt_lowrank_bucket x;
 	cu_ptr at = base;
 
@@ -88,12 +88,12 @@ static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_codin
 	c->sum = take(&at, (uint64_t)most_p * sizeof(float));
 	c->back = take(&at, (uint64_t)most_q * sizeof(float));
 	c->part = take(&at, (uint64_t)most_part * sizeof(float));
-	c->kept = take(&at, sizeof(struct rt_coding_kept));
+	c->state = take(&at, sizeof(struct rt_residual_state));
 	for (int i = 0; i < p->plan.n_buckets; i++) {
 		count(p, &p->plan.buckets[i], &x);
-		x.lost = take(&at, (uint64_t)(places * x.lost_floats) * sizeof(float));
+		x.residual = take(&at, (uint64_t)(places * x.residual_floats) * sizeof(float));
 		if (list)
-			list[i].lost = x.lost;
+			list[i].residual = x.residual;
 	}
 	c->end = at;
 	return at - base;
@@ -101,7 +101,7 @@ static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_codin
 
 uint64_t rt_lowrank_bytes(const struct rt_program *p)
 {
-	struct rt_coding_buffers unused;
+	struct rt_compress_buffers unused;
 
 	return p->plan.n_buckets ? lay_out(p, 0, &unused, NULL) : 0;
 }
@@ -119,28 +119,28 @@ static int fill(struct rt_program *p, const struct rt_bucket *b, const struct rt
 	gt_autofree struct rt_lowrank_tile *tiles = gt_xcalloc((size_t)x->n_tiles + 1, sizeof(*tiles));
 	gt_autofree struct rt_lowrank_tile *columns = gt_xcalloc((size_t)x->n_columns + 1, sizeof(*columns));
 	gt_autofree struct rt_lowrank_tile *folds = gt_xcalloc((size_t)x->n_folds + 1, sizeof(*folds));
-	cu_ptr p_at = e->coding.sum, part = e->coding.part, q = x->q, next = e->coding.back, lost = x->lost;
+	cu_ptr p_at = e->compress.sum, part = e->compress.part, q = x->q, next = e->compress.back, residual = x->residual;
 	int t = 0, c = 0, f = 0, r;
-	bool two = rt_coding_places(p) == 2;
+	bool two = rt_compress_copies(p) == 2;
 
 	for (int i = 0; i < b->n; i++) {
 		int64_t each;
 
 		m[i] = shape_of(p, b, i);
-		m[i].kept = e->coding.kept;
-		m[i].lost_stride = two ? x->lost_floats : 0;
+		m[i].state = e->compress.state;
+		m[i].residual_stride = two ? x->residual_floats : 0;
 		m[i].q_stride = two ? x->q_floats : 0;
 		m[i].gradient = e->window + b->offset + (uint64_t)b->at[i] * sizeof(float);
 		m[i].p = p_at;
 		m[i].q = q;
 		m[i].next = next;
 		m[i].part = part;
-		m[i].lost = lost;
+		m[i].residual = residual;
 		p_at += (uint64_t)(m[i].n * GT_MAX(m[i].r, 1)) * sizeof(float);
 		q += (uint64_t)(m[i].m * m[i].r) * sizeof(float);
 		next += (uint64_t)(m[i].m * m[i].r) * sizeof(float);
 		part += (uint64_t)(m[i].m * m[i].r * m[i].parts) * sizeof(float);
-		lost += (uint64_t)(m[i].r ? m[i].n * m[i].m : 0) * sizeof(float);
+		residual += (uint64_t)(m[i].r ? m[i].n * m[i].m : 0) * sizeof(float);
 		each = m[i].r ? RT_LOWRANK_ROWS : RT_LOWRANK_FLOATS;
 		for (int64_t at = 0; at < m[i].n; at += each)
 			tiles[t++] = (struct rt_lowrank_tile){ .start = at, .matrix = i };
@@ -164,7 +164,7 @@ int rt_lowrank_open(struct rt_program *p, cu_ptr base, struct gt_err *err)
 	int r = 0;
 
 	e->lowrank = gt_xcalloc((size_t)p->plan.n_buckets + 1, sizeof(*e->lowrank));
-	lay_out(p, base, &e->coding, e->lowrank);
+	lay_out(p, base, &e->compress, e->lowrank);
 	for (int i = 0; !r && i < p->plan.n_buckets; i++)
 		r = fill(p, &p->plan.buckets[i], &e->lowrank[i], err);
 	return r;
@@ -202,14 +202,14 @@ int rt_lowrank_reduce(struct rt_program *p, int bucket, struct gt_err *err)
 	int r;
 
 	if (!bucket)
-		rt_coding_begin(e);
+		rt_compress_begin(e);
 	ON_REDUCE(e, RT_K_lowrank_p, x->n_tiles, 256, &x->matrices, &x->tiles);
-	r = rt_nccl_mean(e->nccl, e->coding.sum, e->coding.sum, x->p_floats, e->reduce, err);
+	r = rt_nccl_mean(e->nccl, e->compress.sum, e->compress.sum, x->p_floats, e->reduce, err);
 	if (!r && x->q_floats) {
 		ON_REDUCE(e, RT_K_lowrank_orthonormal, p->plan.buckets[bucket].n, 1024, &x->matrices);
 		ON_REDUCE(e, RT_K_lowrank_q, x->n_columns, RT_LOWRANK_COLUMNS, &x->matrices, &x->columns);
 		ON_REDUCE(e, RT_K_lowrank_fold, x->n_folds, RT_LOWRANK_COLUMNS, &x->matrices, &x->folds);
-		r = rt_nccl_mean(e->nccl, e->coding.back, e->coding.back, x->q_floats, e->reduce, err);
+		r = rt_nccl_mean(e->nccl, e->compress.back, e->compress.back, x->q_floats, e->reduce, err);
 	}
 	if (!r)
 		ON_REDUCE(e, RT_K_lowrank_expand, x->n_tiles, 256, &x->matrices, &x->tiles);

@@ -48,7 +48,7 @@ static void start_bucket(struct rt_program *p, int k)
 	int r = rt_engine_follow(e, e->ready[k], e->stream, e->reduce, &err);
 
 	if (!r && !e->plain)
-		r = e->lowrank ? rt_lowrank_reduce(p, k, &err) : rt_coding_reduce(p, k, &err);
+		r = e->lowrank ? rt_lowrank_reduce(p, k, &err) : rt_compress_reduce(p, k, &err);
 	else if (!r)
 		r = rt_nccl_mean(e->nccl, e->window + b->offset, e->window + b->offset, b->floats, e->reduce, &err);
 	if (!r)
@@ -253,7 +253,7 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 		return r;
 	if (p->scale.on)
 		rt_scaler_judge(e);
-	rt_coding_settle(p);
+	rt_compress_settle(p);
 	if (e->s->n_backward == n)
 		return 0;
 	if (p->scale.on) {
@@ -313,7 +313,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_ru
 	}
 	rt_engine_use(p, p->shape);
 	fill_step(step, p, run);
-	e->plain = !rt_coding_now(p, run->step);
+	e->plain = !rt_compress_active(p, run->step);
 	e->begins = e->s->scales && !e->scaled;
 	rt_plan_set_accumulate(&p->plan, p->batches > 0); /* for calls that are not captured */
 	r = enqueue_forward(p, inputs, step, run, timed, err);

@@ -8,7 +8,7 @@
 
 #define LOSSES	4
 
-enum stage { IDLE, READY, RAW, UP, GOING_OUT, COMING_BACK, DOWN, POWERSGD, DONE };
+enum stage { IDLE, READY, RAW, UP, SEGMENTS, SUMS, DOWN, POWERSGD, DONE };
 
 struct bucket {
 	const struct rt_bucket *b;
@@ -23,7 +23,7 @@ struct bucket {
 	size_t segment_bytes;
 	struct rt_coll out, back;
 	/* Error feedback of the bucket and of the own segment's sum. next_*: their values if the update takes place. */
-	float *lost, *lost_sum, *next_lost, *next_lost_sum;
+	float *residual, *residual_sum, *next_residual, *next_residual_sum;
 	bool open; /* it is not yet known whether the update took place */
 	struct rt_powersgd *powersgd;
 };
@@ -33,20 +33,20 @@ struct rt_ddp {
 	const struct rt_codec *codec;
 	/* Ranks that exchange compressed data: all ranks, or one of each host after its ranks have summed uncompressed,
 	 * which costs less than compressing. NULL in ranks that do not take part. */
-	struct rt_comm *coders;
-	int n_coders;
+	struct rt_comm *compressors;
+	int n_compressors;
 	enum rt_compress compress;
 	int64_t compress_after;
-	struct rt_window window, local, coded; /* windows of all ranks, of the host's ranks, of those that compress */
+	struct rt_window window, local, exchange; /* windows of all ranks, of the host's ranks, of those that compress */
 	const struct rt_ranks *ranks;
 	struct rt_shard shard;
-	uint64_t plan_bytes, kept_bytes; /* bytes planned in the window; private bytes of this rank outside it */
+	uint64_t plan_bytes, private_bytes; /* bytes planned in the window; private bytes of this rank outside it */
 	struct bucket *list;
 	int n, n_started;
 	struct rt_coll loss, meet;
 	float *scratch; /* one decompressed segment, then its sum */
-	double unit, unit_of_lost; /* rt_ddp_set_unit(): of this update, and of the update that left the present error */
-	float of_lost;
+	double unit, residual_unit; /* rt_ddp_set_unit(): of this update, and of the update that left the present error */
+	float residual_factor;
 	int64_t steps, started, overlapped;
 	double waited_s, sent_bytes;
 };
@@ -65,7 +65,7 @@ static uint64_t lay_out(struct rt_ddp *d, const struct rt_options *opt)
 	end += 64;
 	for (int i = 0; i < d->n; i++) {
 		struct bucket *x = &d->list[i];
-		int64_t size = d->n_coders;
+		int64_t size = d->n_compressors;
 
 		x->out_at = end;
 		if (d->codec) {
@@ -81,7 +81,7 @@ static uint64_t lay_out(struct rt_ddp *d, const struct rt_options *opt)
 }
 
 /* Returns the bytes that compression keeps outside the window. */
-static uint64_t kept_bytes(const struct rt_ddp *d, const struct rt_options *opt)
+static uint64_t private_bytes(const struct rt_ddp *d, const struct rt_options *opt)
 {
 	int64_t floats = 0, largest = 1;
 
@@ -89,10 +89,10 @@ static uint64_t kept_bytes(const struct rt_ddp *d, const struct rt_options *opt)
 		const struct bucket *x = &d->list[i];
 
 		largest = GT_MAX(largest, x->segment);
-		if (d->codec && d->codec->feedback && d->coders)
+		if (d->codec && d->codec->feedback && d->compressors)
 			floats += (x->b->floats + x->segment) * (d->ranks->may_skip ? 2 : 1);
 		else if (d->compress == RT_COMPRESS_POWERSGD)
-			floats += rt_powersgd_kept_floats(x->b, opt->ranks.powersgd_rank);
+			floats += rt_powersgd_private_floats(x->b, opt->ranks.powersgd_rank);
 	}
 	return (uint64_t)(floats + 2 * largest) * sizeof(float);
 }
@@ -101,8 +101,8 @@ static int open_codec(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 {
 	int r = 0;
 
-	x->out = (struct rt_coll){ .kind = RT_ALLTOALL, .window = &d->coded, .offset = x->out_at, .bytes = x->segment_bytes };
-	x->back = (struct rt_coll){ .kind = RT_ALLGATHER, .window = &d->coded, .offset = x->back_at, .bytes = x->segment_bytes };
+	x->out = (struct rt_coll){ .kind = RT_ALLTOALL, .window = &d->exchange, .offset = x->out_at, .bytes = x->segment_bytes };
+	x->back = (struct rt_coll){ .kind = RT_ALLGATHER, .window = &d->exchange, .offset = x->back_at, .bytes = x->segment_bytes };
 	if (rt_comm_hosts(d->comm) > 1) {
 		x->up = (struct rt_coll){ .kind = RT_HOST_SUM, .window = &d->local, .offset = x->raw.offset, .n = x->raw.n,
 					  .threads = x->raw.threads };
@@ -113,7 +113,7 @@ static int open_codec(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 			return r;
 		r = rt_coll_init(&x->down, err);
 	}
-	if (r || !d->coders)
+	if (r || !d->compressors)
 		return r;
 	r = rt_coll_init(&x->out, err);
 	if (r)
@@ -121,11 +121,11 @@ static int open_codec(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 	r = rt_coll_init(&x->back, err);
 	if (r || !d->codec->feedback)
 		return r;
-	x->lost = calloc((size_t)x->b->floats, sizeof(float));
-	x->lost_sum = calloc((size_t)x->segment, sizeof(float));
-	x->next_lost = d->ranks->may_skip ? calloc((size_t)x->b->floats, sizeof(float)) : x->lost;
-	x->next_lost_sum = d->ranks->may_skip ? calloc((size_t)x->segment, sizeof(float)) : x->lost_sum;
-	if (!x->lost || !x->lost_sum || !x->next_lost || !x->next_lost_sum)
+	x->residual = calloc((size_t)x->b->floats, sizeof(float));
+	x->residual_sum = calloc((size_t)x->segment, sizeof(float));
+	x->next_residual = d->ranks->may_skip ? calloc((size_t)x->b->floats, sizeof(float)) : x->residual;
+	x->next_residual_sum = d->ranks->may_skip ? calloc((size_t)x->segment, sizeof(float)) : x->residual_sum;
+	if (!x->residual || !x->residual_sum || !x->next_residual || !x->next_residual_sum)
 		return gt_fail(err, ENOMEM, "no memory for the error feedback of %lld gradients", (long long)x->b->floats);
 	return 0;
 }
@@ -195,8 +195,8 @@ static void begin(struct rt_ddp *d, const struct rt_options *opt, const struct r
 	d->compress = opt->ranks.compress;
 	d->codec = rt_codec_find(d->compress);
 	d->compress_after = opt->ranks.compress_after;
-	d->coders = rt_comm_hosts(comm) > 1 ? rt_comm_across(comm) : comm;
-	d->n_coders = rt_comm_hosts(comm) > 1 ? rt_comm_hosts(comm) : rt_comm_size(comm);
+	d->compressors = rt_comm_hosts(comm) > 1 ? rt_comm_across(comm) : comm;
+	d->n_compressors = rt_comm_hosts(comm) > 1 ? rt_comm_hosts(comm) : rt_comm_size(comm);
 	d->list = gt_xcalloc((size_t)n + 1, sizeof(*d->list));
 	d->n = n;
 	for (int i = 0; i < n; i++)
@@ -210,7 +210,7 @@ uint64_t rt_ddp_plan_bytes(const struct rt_options *opt, const struct rt_ranks *
 	uint64_t all;
 
 	begin(&d, opt, ranks, buckets, n, bytes);
-	all = lay_out(&d, opt) + kept_bytes(&d, opt);
+	all = lay_out(&d, opt) + private_bytes(&d, opt);
 	free(d.list);
 	return all;
 }
@@ -233,9 +233,9 @@ int rt_ddp_new(const struct rt_options *opt, const struct rt_ranks *ranks, const
 	r = rt_window_map(comm, lay_out(d, opt), !opt->memory.no_huge_pages, &d->window, err);
 	if (r)
 		return r;
-	d->kept_bytes = kept_bytes(d, opt);
+	d->private_bytes = private_bytes(d, opt);
 	d->local = rt_window_local(&d->window);
-	d->coded = rt_comm_hosts(comm) > 1 ? rt_window_across(&d->window) : d->window;
+	d->exchange = rt_comm_hosts(comm) > 1 ? rt_window_across(&d->window) : d->window;
 	d->loss = (struct rt_coll){ .kind = RT_ALLREDUCE, .window = &d->window, .offset = d->loss.offset, .n = LOSSES };
 	r = rt_coll_init(&d->loss, err);
 	if (r)
@@ -271,11 +271,11 @@ void rt_ddp_free(struct rt_ddp *d)
 		rt_coll_clear(&x->back);
 		rt_powersgd_free(x->powersgd);
 		if (d->ranks->may_skip) {
-			free(x->next_lost);
-			free(x->next_lost_sum);
+			free(x->next_residual);
+			free(x->next_residual_sum);
 		}
-		free(x->lost);
-		free(x->lost_sum);
+		free(x->residual);
+		free(x->residual_sum);
 	}
 	rt_coll_clear(&d->loss);
 	rt_coll_clear(&d->meet);
@@ -293,7 +293,7 @@ char *rt_ddp_base(struct rt_ddp *d)
 
 uint64_t rt_ddp_bytes(const struct rt_ddp *d)
 {
-	return d->window.bytes + d->kept_bytes;
+	return d->window.bytes + d->private_bytes;
 }
 
 const struct rt_shard *rt_ddp_shard(const struct rt_ddp *d)
@@ -327,14 +327,14 @@ static float *loss_at(const struct rt_ddp *d)
 	return (float *)(void *)(d->window.base + d->loss.offset);
 }
 
-int rt_ddp_put_losses(struct rt_ddp *d, const struct rt_losses *mine, struct gt_err *err)
+int rt_ddp_put_losses(struct rt_ddp *d, const struct rt_losses *own, struct gt_err *err)
 {
 	float *x = loss_at(d);
 
-	x[0] = (float)(mine->batch * mine->weight);
-	x[1] = (float)mine->weight;
-	x[2] = (float)(mine->update * mine->weights);
-	x[3] = (float)mine->weights;
+	x[0] = (float)(own->batch * own->weight);
+	x[1] = (float)own->weight;
+	x[2] = (float)(own->update * own->weights);
+	x[3] = (float)own->weights;
 	return rt_coll_start(&d->loss, err);
 }
 
@@ -377,80 +377,80 @@ static void clear_gaps(const struct rt_ddp *d, const struct bucket *x)
 	}
 }
 
-/* Compresses x (n) plus the error feedback. The compression error is stored in lost. */
+/* Compresses x (n) plus the error feedback. The compression error is stored in residual. */
 static void send_segment(const struct rt_codec *codec, const float *x, int64_t n, float scale, uint64_t key, void *out,
-			 float *lost, float *scratch)
+			 float *residual, float *scratch)
 {
 	codec->encode(x, n, scale, key, out);
-	if (!lost)
+	if (!residual)
 		return;
 	codec->decode(out, n, scratch);
 	for (int64_t i = 0; i < n; i++)
-		lost[i] = isfinite(x[i] - scratch[i]) ? x[i] - scratch[i] : 0;
+		residual[i] = isfinite(x[i] - scratch[i]) ? x[i] - scratch[i] : 0;
 }
 
 /* Applies the weights, so that the sum over the ranks is the mean. A host's sum is weighted already. */
-static int go_out(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
+static int send_segments(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 {
-	int rank = rt_comm_rank(d->coders);
-	float *g = gradient(d, x), w = (float)rt_comm_weight(d->coders, rank), scale = 0;
+	int rank = rt_comm_rank(d->compressors);
+	float *g = gradient(d, x), w = (float)rt_comm_weight(d->compressors, rank), scale = 0;
 
 	for (int64_t i = 0; i < x->b->floats; i++)
-		g[i] = g[i] * w + (x->lost ? x->lost[i] * d->of_lost : 0);
+		g[i] = g[i] * w + (x->residual ? x->residual[i] * d->residual_factor : 0);
 	if (d->codec->scale)
 		scale = d->codec->scale(g, x->b->floats);
-	for (int s = 0; s < d->n_coders; s++)
+	for (int s = 0; s < d->n_compressors; s++)
 		send_segment(d->codec, g + s * x->segment, segment_floats(x, s), scale,
 			     x->key ^ ((uint64_t)rank << 48 | (uint64_t)s << 40),
 			     d->window.base + x->out_at + (size_t)s * x->segment_bytes,
-			     x->lost ? x->next_lost + s * x->segment : NULL, d->scratch);
-	x->stage = GOING_OUT;
+			     x->residual ? x->next_residual + s * x->segment : NULL, d->scratch);
+	x->stage = SEGMENTS;
 	return rt_coll_start(&x->out, err);
 }
 
-static int come_back(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
+static int return_sum(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 {
-	int rank = rt_comm_rank(d->coders);
+	int rank = rt_comm_rank(d->compressors);
 	int64_t n = segment_floats(x, rank);
 	float *part = d->scratch, *sum = d->scratch + x->segment;
 
 	for (int64_t i = 0; i < n; i++)
-		sum[i] = x->lost_sum ? x->lost_sum[i] * d->of_lost : 0;
-	for (int k = 0; k < d->n_coders; k++) {
+		sum[i] = x->residual_sum ? x->residual_sum[i] * d->residual_factor : 0;
+	for (int k = 0; k < d->n_compressors; k++) {
 		d->codec->decode(rt_coll_from(&x->out, k), n, part);
 		for (int64_t i = 0; i < n; i++)
 			sum[i] += part[i];
 	}
 	send_segment(d->codec, sum, n, d->codec->scale ? d->codec->scale(sum, n) : 0, x->key ^ (uint64_t)(rank + 1) << 56,
-		     d->window.base + x->back_at, x->next_lost_sum, part);
+		     d->window.base + x->back_at, x->next_residual_sum, part);
 	x->open = true;
-	x->stage = COMING_BACK;
+	x->stage = SUMS;
 	return rt_coll_start(&x->back, err);
 }
 
-static void have_all(struct rt_ddp *d, struct bucket *x)
+static void decode_sums(struct rt_ddp *d, struct bucket *x)
 {
-	for (int s = 0; s < d->n_coders; s++)
+	for (int s = 0; s < d->n_compressors; s++)
 		if (segment_floats(x, s))
 			d->codec->decode(rt_coll_from(&x->back, s), segment_floats(x, s), gradient(d, x) + s * x->segment);
 }
 
 /* ---- error feedback ---- */
 
-static bool compressed(const struct rt_ddp *d, int64_t step)
+static bool compresses(const struct rt_ddp *d, int64_t step)
 {
 	return d->compress != RT_COMPRESS_NONE && step > d->compress_after;
 }
 
 bool rt_ddp_feeds_back(const struct rt_ddp *d, int64_t step)
 {
-	return compressed(d, step) && (!d->codec || d->codec->feedback);
+	return compresses(d, step) && (!d->codec || d->codec->feedback);
 }
 
 void rt_ddp_set_unit(struct rt_ddp *d, double unit)
 {
 	d->unit = unit;
-	d->of_lost = d->unit_of_lost > 0 ? (float)(unit / d->unit_of_lost) : 1;
+	d->residual_factor = d->residual_unit > 0 ? (float)(unit / d->residual_unit) : 1;
 }
 
 void rt_ddp_settle(struct rt_ddp *d, bool updated)
@@ -461,41 +461,41 @@ void rt_ddp_settle(struct rt_ddp *d, bool updated)
 		if (x->powersgd)
 			rt_powersgd_settle(x->powersgd, updated);
 		if (x->open && updated) {
-			rt_swap(&x->lost, &x->next_lost);
-			rt_swap(&x->lost_sum, &x->next_lost_sum);
+			rt_swap(&x->residual, &x->next_residual);
+			rt_swap(&x->residual_sum, &x->next_residual_sum);
 		}
 		x->open = false;
 	}
 	if (updated)
-		d->unit_of_lost = d->unit;
+		d->residual_unit = d->unit;
 }
 
-void rt_ddp_forget(struct rt_ddp *d)
+void rt_ddp_clear_residual(struct rt_ddp *d)
 {
 	for (int i = 0; i < d->n; i++) {
 		struct bucket *x = &d->list[i];
 
 		if (x->powersgd)
-			rt_powersgd_forget(x->powersgd);
-		if (x->lost)
-			memset(x->lost, 0, (size_t)x->b->floats * sizeof(float));
-		if (x->lost_sum)
-			memset(x->lost_sum, 0, (size_t)x->segment * sizeof(float));
+			rt_powersgd_clear_residual(x->powersgd);
+		if (x->residual)
+			memset(x->residual, 0, (size_t)x->b->floats * sizeof(float));
+		if (x->residual_sum)
+			memset(x->residual_sum, 0, (size_t)x->segment * sizeof(float));
 		x->open = false;
 	}
-	d->unit_of_lost = 0;
+	d->residual_unit = 0;
 }
 
 /* ---- reduction of a bucket ---- */
 
 static double raw_bytes(const struct rt_ddp *d, const struct bucket *x)
 {
-	return (double)x->b->floats * 4 * 2 * (d->n_coders - 1) / d->n_coders;
+	return (double)x->b->floats * 4 * 2 * (d->n_compressors - 1) / d->n_compressors;
 }
 
-static double coded_bytes(const struct rt_ddp *d, const struct bucket *x)
+static double compressed_bytes(const struct rt_ddp *d, const struct bucket *x)
 {
-	int size = d->n_coders;
+	int size = d->n_compressors;
 
 	if (d->codec)
 		return (double)x->segment_bytes * (size - 1) * 2;
@@ -506,18 +506,18 @@ int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err)
 {
 	struct bucket *x = &d->list[bucket];
 	/* without a counting batch there is nothing to compress, and the error feedback stays unchanged */
-	bool coded = compressed(d, step) && !(rt_ddp_feeds_back(d, step) && d->unit <= 0);
+	bool compress = compresses(d, step) && !(rt_ddp_feeds_back(d, step) && d->unit <= 0);
 
 	d->steps += bucket == 0;
 	d->started++;
 	d->n_started = bucket + 1;
-	d->sent_bytes += coded ? coded_bytes(d, x) : raw_bytes(d, x);
+	d->sent_bytes += compress ? compressed_bytes(d, x) : raw_bytes(d, x);
 	x->key = (uint64_t)step << 16 | (uint64_t)bucket;
 	if (d->ranks->fused) {
 		x->stage = READY;
 		return rt_coll_start(&x->ready, err);
 	}
-	if (coded) {
+	if (compress) {
 		if (d->codec)
 			clear_gaps(d, x);
 		if (d->codec && rt_comm_hosts(d->comm) > 1) {
@@ -525,9 +525,9 @@ int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err)
 			return rt_coll_start(&x->up, err);
 		}
 		if (d->codec)
-			return go_out(d, x, err);
+			return send_segments(d, x, err);
 		x->stage = POWERSGD;
-		return rt_powersgd_start(x->powersgd, gradient(d, x), d->of_lost, err);
+		return rt_powersgd_start(x->powersgd, gradient(d, x), d->residual_factor, err);
 	}
 	x->stage = RAW;
 	return rt_coll_start(&x->raw, err);
@@ -540,15 +540,15 @@ static int on(struct rt_coll *k, bool wait, struct gt_err *err)
 	return wait && r == 0 ? 1 : r;
 }
 
-static int go_down(struct bucket *x, struct gt_err *err)
+static int start_down(struct bucket *x, struct gt_err *err)
 {
 	x->stage = DOWN;
 	return rt_coll_start(&x->down, err);
 }
 
-static int have_host_sum(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
+static int start_between_hosts(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 {
-	return d->coders ? go_out(d, x, err) : go_down(x, err);
+	return d->compressors ? send_segments(d, x, err) : start_down(x, err);
 }
 
 /* Returns 1 if complete, 0 if not yet. */
@@ -565,19 +565,19 @@ static int advance(struct rt_ddp *d, struct bucket *x, bool wait, struct gt_err 
 	if (x->stage == UP) {
 		r = on(&x->up, wait, err);
 		if (r > 0)
-			r = have_host_sum(d, x, err) < 0 ? -EIO : 1;
+			r = start_between_hosts(d, x, err) < 0 ? -EIO : 1;
 	}
-	if (r > 0 && x->stage == GOING_OUT) {
+	if (r > 0 && x->stage == SEGMENTS) {
 		r = on(&x->out, wait, err);
 		if (r > 0)
-			r = come_back(d, x, err) < 0 ? -EIO : 1;
+			r = return_sum(d, x, err) < 0 ? -EIO : 1;
 	}
-	if (r > 0 && x->stage == COMING_BACK) {
+	if (r > 0 && x->stage == SUMS) {
 		r = on(&x->back, wait, err);
 		if (r > 0)
-			have_all(d, x);
+			decode_sums(d, x);
 		if (r > 0 && rt_comm_hosts(d->comm) > 1)
-			r = go_down(x, err) < 0 ? -EIO : 1;
+			r = start_down(x, err) < 0 ? -EIO : 1;
 	}
 	if (r > 0 && x->stage == DOWN)
 		r = on(&x->down, wait, err);

@@ -71,7 +71,7 @@ int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err)
  * Without a call before the next bucket starts, the update counts as skipped. */
 void rt_ddp_settle(struct rt_ddp *d, bool updated);
 /* Clears the error feedback, because the parameters were replaced. */
-void rt_ddp_forget(struct rt_ddp *d);
+void rt_ddp_clear_residual(struct rt_ddp *d);
 int rt_ddp_poll(struct rt_ddp *d, struct gt_err *err);
 int rt_ddp_wait(struct rt_ddp *d, int bucket, struct gt_err *err);
 /*
@@ -90,15 +90,15 @@ float rt_powersgd_first_q(uint64_t seed, int64_t at, int64_t i);
 /* Returns the floats that the bucket needs in the window. */
 int64_t rt_powersgd_floats(const struct rt_bucket *b, int rank);
 /* Returns the private floats of each rank: error feedback, its next value, and the initial Q of a step. */
-int64_t rt_powersgd_kept_floats(const struct rt_bucket *b, int rank);
+int64_t rt_powersgd_private_floats(const struct rt_bucket *b, int rank);
 int rt_powersgd_new(const struct rt_bucket *b, int rank, struct rt_window *w, uint64_t offset, uint64_t seed,
 		    const struct rt_cpu *cpu, struct rt_powersgd **ret, struct gt_err *err);
 void rt_powersgd_free(struct rt_powersgd *p);
-/* gradient: the bucket's floats. of_lost: factor of the error feedback. Call start, then poll until it returns 1 (or
- * wait), then settle. settle and forget are as rt_ddp_settle() and rt_ddp_forget(). */
-int rt_powersgd_start(struct rt_powersgd *p, float *gradient, float of_lost, struct gt_err *err);
+/* gradient: the bucket's floats. residual_factor: factor of the error feedback. Call start, then poll until it returns 1 (or
+ * wait), then settle. settle and forget are as rt_ddp_settle() and rt_ddp_clear_residual(). */
+int rt_powersgd_start(struct rt_powersgd *p, float *gradient, float residual_factor, struct gt_err *err);
 void rt_powersgd_settle(struct rt_powersgd *p, bool updated);
-void rt_powersgd_forget(struct rt_powersgd *p);
+void rt_powersgd_clear_residual(struct rt_powersgd *p);
 int rt_powersgd_poll(struct rt_powersgd *p, bool wait, struct gt_err *err);
 int64_t rt_powersgd_sent_floats(const struct rt_powersgd *p);
 #endif

@@ -17,7 +17,7 @@ struct matrix {
 	int64_t n, m, r; /* r 0: sent uncompressed, n floats */
 	int64_t at;	 /* offset in the bucket */
 	int64_t p, q;	 /* offsets in the areas of P and Q, in floats */
-	float *lost, *whole; /* (n,m) */
+	float *residual, *whole; /* (n,m) */
 	float *last;	     /* initial Q (m,r) of the step */
 };
 struct rt_powersgd {
@@ -78,7 +78,7 @@ int64_t rt_powersgd_floats(const struct rt_bucket *b, int rank)
 	return lines(p) + lines(GT_MAX(q, 1));
 }
 
-int64_t rt_powersgd_kept_floats(const struct rt_bucket *b, int rank)
+int64_t rt_powersgd_private_floats(const struct rt_bucket *b, int rank)
 {
 	int64_t floats = 0;
 
@@ -101,10 +101,10 @@ static int add_matrix(struct rt_powersgd *s, struct matrix *x, struct gt_err *er
 {
 	if (!x->r)
 		return 0;
-	x->lost = calloc((size_t)(x->n * x->m), sizeof(float));
+	x->residual = calloc((size_t)(x->n * x->m), sizeof(float));
 	x->whole = calloc((size_t)(x->n * x->m), sizeof(float));
 	x->last = calloc((size_t)(x->m * x->r), sizeof(float));
-	if (!x->lost || !x->whole || !x->last)
+	if (!x->residual || !x->whole || !x->last)
 		return gt_fail(err, ENOMEM, "no memory for the feedback of a gradient of %lld floats", (long long)(x->n * x->m));
 	begin(s, x);
 	return 0;
@@ -153,7 +153,7 @@ void rt_powersgd_free(struct rt_powersgd *s)
 	if (!s)
 		return;
 	for (int i = 0; i < s->count; i++) {
-		free(s->list[i].lost);
+		free(s->list[i].residual);
 		free(s->list[i].whole);
 		free(s->list[i].last);
 	}
@@ -194,13 +194,13 @@ void rt_powersgd_settle(struct rt_powersgd *s, bool updated)
 		struct matrix *x = &s->list[k];
 
 		if (updated)
-			rt_swap(&x->lost, &x->whole);
+			rt_swap(&x->residual, &x->whole);
 		else if (x->r)
 			memcpy(s->q + x->q, x->last, (size_t)(x->m * x->r) * sizeof(float));
 	}
 }
 
-void rt_powersgd_forget(struct rt_powersgd *s)
+void rt_powersgd_clear_residual(struct rt_powersgd *s)
 {
 	s->open = false;
 	for (int k = 0; k < s->count; k++) {
@@ -208,12 +208,12 @@ void rt_powersgd_forget(struct rt_powersgd *s)
 
 		if (!x->r)
 			continue;
-		memset(x->lost, 0, (size_t)(x->n * x->m) * sizeof(float));
+		memset(x->residual, 0, (size_t)(x->n * x->m) * sizeof(float));
 		begin(s, x);
 	}
 }
 
-int rt_powersgd_start(struct rt_powersgd *s, float *gradient, float of_lost, struct gt_err *err)
+int rt_powersgd_start(struct rt_powersgd *s, float *gradient, float residual_factor, struct gt_err *err)
 {
 	rt_powersgd_settle(s, false);
 	s->gradient = gradient;
@@ -227,7 +227,7 @@ int rt_powersgd_start(struct rt_powersgd *s, float *gradient, float of_lost, str
 			continue;
 		}
 		for (int64_t i = 0; i < x->n * x->m; i++)
-			x->whole[i] = x->lost[i] * of_lost + g[i];
+			x->whole[i] = x->residual[i] * residual_factor + g[i];
 		memcpy(x->last, s->q + x->q, (size_t)(x->m * x->r) * sizeof(float));
 		rt_gemm(s->cpu, false, false, x->n, x->r, x->m, 1, x->whole, x->m, s->q + x->q, x->r, 0, s->p + x->p, x->r);
 	}
@@ -235,7 +235,7 @@ int rt_powersgd_start(struct rt_powersgd *s, float *gradient, float of_lost, str
 	return rt_coll_start(&s->reduce_p, err);
 }
 
-static int have_p(struct rt_powersgd *s, struct gt_err *err)
+static int finish_p(struct rt_powersgd *s, struct gt_err *err)
 {
 	for (int k = 0; k < s->count; k++) {
 		struct matrix *x = &s->list[k];
@@ -252,7 +252,7 @@ static int have_p(struct rt_powersgd *s, struct gt_err *err)
 }
 
 /* The error of this step overwrites the input of the compression. rt_powersgd_settle() selects which of the two stays. */
-static void have_q(struct rt_powersgd *s)
+static void finish_q(struct rt_powersgd *s)
 {
 	for (int k = 0; k < s->count; k++) {
 		struct matrix *x = &s->list[k];
@@ -274,7 +274,7 @@ int rt_powersgd_poll(struct rt_powersgd *s, bool wait, struct gt_err *err)
 
 		if (r < 0 || (!wait && r == 0))
 			return r;
-		r = have_p(s, err);
+		r = finish_p(s, err);
 		if (r < 0)
 			return r;
 	}
@@ -283,7 +283,7 @@ int rt_powersgd_poll(struct rt_powersgd *s, bool wait, struct gt_err *err)
 
 		if (r < 0 || (!wait && r == 0))
 			return r;
-		have_q(s);
+		finish_q(s);
 	}
 	return 1;
 }

@@ -3,7 +3,7 @@
  * Kernels have C linkage, so that the driver API finds them by plain name. The list of names is in kernels.h. */
 #include "runtime/cuda/kernel/attention_tensor.cuh"
 #include "runtime/cuda/kernel/batchnorm.cuh"
-#include "runtime/cuda/kernel/coding.cuh"
+#include "runtime/cuda/kernel/codec.cuh"
 #include "runtime/cuda/kernel/elementwise.cuh"
 #include "runtime/cuda/kernel/embedding.cuh"
 #include "runtime/cuda/kernel/fp8.cuh"

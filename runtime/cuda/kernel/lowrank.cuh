@@ -14,17 +14,18 @@
 
 /* Addresses: error feedback, its next value, Q, the next Q. */
 struct lowrank_places {
-	float of_lost;
+	float factor;
 	float *before, *after, *q, *next;
 };
 
 RT_DEVICE struct lowrank_places lowrank_find(const struct rt_lowrank &x)
 {
-	const struct rt_coding_kept kept = *(const struct rt_coding_kept *)x.kept;
-	float *lost = (float *)x.lost, *q = (float *)x.q;
+	const struct rt_residual_state state = *(const struct rt_residual_state *)x.state;
+	float *residual = (float *)x.residual, *q = (float *)x.q;
 
-	return { kept.of_lost, lost + kept_before(kept, x.lost_stride), lost + kept_after(kept, x.lost_stride),
-		 q + kept_before(kept, x.q_stride), q + kept_after(kept, x.q_stride) };
+	return { state.factor, residual + residual_current(state, x.residual_stride),
+		 residual + residual_next(state, x.residual_stride),
+		 q + residual_current(state, x.q_stride), q + residual_next(state, x.q_stride) };
 }
 
 RT_DEVICE void lowrank_copy(float *to, const float *from, int64_t start, int64_t n)
@@ -35,7 +36,7 @@ RT_DEVICE void lowrank_copy(float *to, const float *from, int64_t start, int64_t
 		to[i] = from[i];
 }
 
-/* M (n,m) = lost of_lost + gradient; p (r,n) = M q^T. A block of 256 per tile of rows. */
+/* M (n,m) = residual * factor + gradient; p (r,n) = M q^T. A block of 256 per tile of rows. */
 RT_KERNEL rt_lowrank_p(const struct rt_lowrank *matrices, const struct rt_lowrank_tile *tiles)
 {
 	__shared__ float sh[8][RT_LOWRANK_ROWS * RANKS_AT_ONCE];
@@ -62,7 +63,7 @@ RT_KERNEL rt_lowrank_p(const struct rt_lowrank *matrices, const struct rt_lowran
 				if (tile.start + i >= x.n)
 					w[i] = 0;
 				else
-					w[i] = first ? whole[at] : __fadd_rn(__fmul_rn(places.before[at], places.of_lost), g[at]);
+					w[i] = first ? whole[at] : __fadd_rn(__fmul_rn(places.before[at], places.factor), g[at]);
 			}
 #pragma unroll
 			for (int i = 0; i < RT_LOWRANK_ROWS; i++)
@@ -190,14 +191,14 @@ RT_KERNEL rt_lowrank_fold(const struct rt_lowrank *matrices, const struct rt_low
 	}
 }
 
-/* gradient (n,m) = p^T next; lost = M - gradient, or 0 if that is NaN. A block of 256 per tile of rows. */
+/* gradient (n,m) = p^T next; residual = M - gradient, or 0 if that is NaN. A block of 256 per tile of rows. */
 RT_KERNEL rt_lowrank_expand(const struct rt_lowrank *matrices, const struct rt_lowrank_tile *tiles)
 {
 	__shared__ float sh[RT_LOWRANK_MOST][RT_LOWRANK_ROWS];
 	const struct rt_lowrank_tile tile = tiles[blockIdx.x];
 	const struct rt_lowrank x = matrices[tile.matrix];
 	const float *p = (const float *)x.p, *q = (const float *)x.next;
-	float *g = (float *)x.gradient, *lost = lowrank_find(x).after;
+	float *g = (float *)x.gradient, *residual = lowrank_find(x).after;
 
 	if (!x.r) {
 		lowrank_copy(g, p, tile.start, x.n);
@@ -226,7 +227,7 @@ RT_KERNEL rt_lowrank_expand(const struct rt_lowrank *matrices, const struct rt_l
 			if (tile.start + i >= x.n)
 				break;
 			g[at] = sum[i];
-			lost[at] = isfinite(lost[at] - sum[i]) ? lost[at] - sum[i] : 0;
+			residual[at] = isfinite(residual[at] - sum[i]) ? residual[at] - sum[i] : 0;
 		}
 	}
 }

@@ -10,11 +10,11 @@
 #define RT_LOWRANK_MOST	   64	/* largest rank */
 
 struct rt_lowrank {
-	uint64_t gradient, lost; /* (n,m); lost: error feedback; its next copy first holds M */
+	uint64_t gradient, residual; /* (n,m); residual: error feedback; its next copy first holds M */
 	uint64_t p, q, next;	 /* (r,n), (r,m), (r,m); each factor of the rank is contiguous */
 	uint64_t part;		 /* (parts,r,m) */
-	uint64_t kept;		 /* struct rt_coding_kept (residual.h) */
-	int64_t lost_stride, q_stride; /* floats between the two copies of lost and of q; 0: one copy */
+	uint64_t state;		 /* struct rt_residual_state (residual.h) */
+	int64_t residual_stride, q_stride; /* floats between the two copies of residual and of q; 0: one copy */
 	int64_t n, m;
 	int32_t r, parts; /* r 0: n floats, sent uncompressed, in p */
 };

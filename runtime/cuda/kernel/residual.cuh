@@ -10,34 +10,35 @@
 #include "runtime/cuda/kernel/update.h"
 
 /* Return the offset in floats of the current copy, and of the copy to write. */
-RT_DEVICE int64_t kept_before(struct rt_coding_kept kept, int64_t stride)
+RT_DEVICE int64_t residual_current(struct rt_residual_state state, int64_t stride)
 {
-	return kept.which ? stride : 0;
+	return state.which ? stride : 0;
 }
 
-RT_DEVICE int64_t kept_after(struct rt_coding_kept kept, int64_t stride)
+RT_DEVICE int64_t residual_next(struct rt_residual_state state, int64_t stride)
 {
-	return kept.which ? 0 : stride;
+	return state.which ? 0 : stride;
 }
 
-RT_DEVICE double kept_unit(const struct rt_update_step *h)
+RT_DEVICE double residual_unit(const struct rt_update_step *h)
 {
 	return 1 / (double)h->grad_scale;
 }
 
 /* Called before the first bucket of an update. */
-RT_KERNEL rt_kept_begin(struct rt_coding_kept *kept, const struct rt_update_step *h)
+RT_KERNEL rt_kept_begin(struct rt_residual_state *state, const struct rt_update_step *h)
 {
-	kept->of_lost = kept->unit > 0 ? (float)(kept_unit(h) / kept->unit) : 1;
+	state->factor = state->unit > 0 ? (float)(residual_unit(h) / state->unit) : 1;
 }
 
 /* Called after the last bucket, when it is known whether the update takes place. norm: of the gradients, or null. two:
  * there are two copies. */
-RT_KERNEL rt_kept_settle(struct rt_coding_kept *kept, const struct rt_update_step *h, const float *norm, const float *loss, int two)
+RT_KERNEL rt_kept_settle(struct rt_residual_state *state, const struct rt_update_step *h, const float *norm, const float *loss,
+			 int two)
 {
 	if (!isfinite(*loss) || (norm && !isfinite(norm[0])))
 		return;
-	kept->unit = kept_unit(h);
-	kept->which ^= two;
+	state->unit = residual_unit(h);
+	state->which ^= two;
 }
 #endif

@@ -8,14 +8,14 @@
  */
 #include <errno.h>
 #include "runtime/cuda/engine.h"
-#include "runtime/cuda/kernel/coding.h"
+#include "runtime/cuda/kernel/codec.h"
 #include "runtime/cuda/kernel/residual.h"
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
 #include "runtime/ddp/codec.h"
 #include "runtime/ddp/ddp.h"
 
-#define BLOCK 512 /* kernel/coding.cuh */
+#define BLOCK 512 /* kernel/codec.cuh */
 
 _Static_assert(RT_CODE_FP16 == (int)RT_COMPRESS_FP16 && RT_CODE_BF16 == (int)RT_COMPRESS_BF16 &&
 	       RT_CODE_INT8 == (int)RT_COMPRESS_INT8 && RT_CODE_ONEBIT == (int)RT_COMPRESS_ONEBIT, "the same numbers");
@@ -60,7 +60,7 @@ static const struct rt_bucket *largest(const struct rt_program *p)
 }
 
 /* Assigns the buffers shared by all buckets: out, in, back, the sum, the squares, the scale. */
-static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_coding_buffers *ret)
+static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_compress_buffers *ret)
 {
 	const struct rt_bucket *b = largest(p);
 	uint64_t exchange = segment_bytes(p, b) * (uint64_t)ranks_of(p), at = base;
@@ -74,28 +74,28 @@ static uint64_t lay_out(const struct rt_program *p, cu_ptr base, struct rt_codin
 	return at + RT_ENGINE_ALIGN - base;
 }
 
-static uint64_t lost_bytes(const struct rt_program *p, const struct rt_bucket *b)
+static uint64_t residual_bytes(const struct rt_program *p, const struct rt_bucket *b)
 {
 	return rt_engine_aligned((uint64_t)(b->floats + segment_of(p, b)) * sizeof(float));
 }
 
-int rt_coding_places(const struct rt_program *p)
+int rt_compress_copies(const struct rt_program *p)
 {
 	return rt_plan_measures_gradients(&p->plan) ? 2 : 1;
 }
 
-static uint64_t all_lost_bytes(const struct rt_program *p)
+static uint64_t all_residual_bytes(const struct rt_program *p)
 {
 	uint64_t bytes = 0;
 
 	for (int i = 0; i < p->plan.n_buckets; i++)
-		bytes += lost_bytes(p, &p->plan.buckets[i]);
+		bytes += residual_bytes(p, &p->plan.buckets[i]);
 	return bytes;
 }
 
-uint64_t rt_coding_bytes(const struct rt_program *p)
+uint64_t rt_compress_bytes(const struct rt_program *p)
 {
-	struct rt_coding_buffers unused;
+	struct rt_compress_buffers unused;
 	uint64_t bytes = 0;
 
 	if (is_lowrank(p))
@@ -103,13 +103,13 @@ uint64_t rt_coding_bytes(const struct rt_program *p)
 	if (!codec_of(p) || !p->plan.n_buckets)
 		return 0;
 	bytes = lay_out(p, 0, &unused);
-	return codec_of(p)->feedback ? bytes + RT_ENGINE_ALIGN + (uint64_t)rt_coding_places(p) * all_lost_bytes(p) : bytes;
+	return codec_of(p)->feedback ? bytes + RT_ENGINE_ALIGN + (uint64_t)rt_compress_copies(p) * all_residual_bytes(p) : bytes;
 }
 
-int rt_coding_open(struct rt_program *p, struct gt_err *err)
+int rt_compress_open(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
-	uint64_t bytes = rt_coding_bytes(p);
+	uint64_t bytes = rt_compress_bytes(p);
 	cu_ptr base = 0;
 	int r;
 
@@ -119,28 +119,28 @@ int rt_coding_open(struct rt_program *p, struct gt_err *err)
 	if (r)
 		return r;
 	e->bytes += bytes;
-	e->coding.out = base; /* base of the allocation, for freeing it */
+	e->compress.out = base; /* base of the allocation, for freeing it */
 	if (is_lowrank(p))
 		return rt_lowrank_open(p, base, err);
-	e->coding.end = base + lay_out(p, base, &e->coding);
+	e->compress.end = base + lay_out(p, base, &e->compress);
 	if (!codec_of(p)->feedback)
 		return 0;
-	e->coding.kept = e->coding.end;
-	e->coding.lost = e->coding.kept + RT_ENGINE_ALIGN;
-	e->coding.end = base + bytes;
+	e->compress.state = e->compress.end;
+	e->compress.residual = e->compress.state + RT_ENGINE_ALIGN;
+	e->compress.end = base + bytes;
 	return 0;
 }
 
-int rt_coding_forget(struct rt_program *p, struct gt_err *err)
+int rt_compress_clear(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
 	int r = is_lowrank(p) ? rt_lowrank_start_q(p, err) : 0;
 
 	if (r)
 		return r;
-	if (!e->coding.kept)
+	if (!e->compress.state)
 		return 0;
-	return rt_engine_check(e, e->dev->d.fill_async(e->coding.kept, 0, e->coding.end - e->coding.kept, e->stream),
+	return rt_engine_check(e, e->dev->d.fill_async(e->compress.state, 0, e->compress.end - e->compress.state, e->stream),
 			       "cuMemsetD8Async", err);
 }
 
@@ -149,52 +149,52 @@ int rt_engine_clear_residual(struct rt_program *p, struct gt_err *err)
 	int r = rt_engine_wait(p, err);
 
 	if (!r)
-		r = rt_coding_forget(p, err);
+		r = rt_compress_clear(p, err);
 	return r ? r : rt_engine_drain(p->state, err);
 }
 
-bool rt_coding_now(const struct rt_program *p, int64_t step)
+bool rt_compress_active(const struct rt_program *p, int64_t step)
 {
 	return (codec_of(p) || is_lowrank(p)) && step > p->opt.ranks.compress_after;
 }
 
 /* Returns the first copy of the bucket's error feedback, followed by that of the own segment's sum. 0: no error
  * feedback. */
-static cu_ptr lost_of(const struct rt_program *p, int bucket)
+static cu_ptr residual_of(const struct rt_program *p, int bucket)
 {
-	cu_ptr at = rt_engine_of(p)->coding.lost;
+	cu_ptr at = rt_engine_of(p)->compress.residual;
 
 	if (!codec_of(p)->feedback)
 		return 0;
 	for (int i = 0; i < bucket; i++)
-		at += lost_bytes(p, &p->plan.buckets[i]);
+		at += residual_bytes(p, &p->plan.buckets[i]);
 	return at;
 }
 
 #define ON_REDUCE(e, kernel, n, threads, ...)                                                                                  \
 	rt_launch_on(e, (e)->reduce, kernel, (unsigned)GT_MAX(n, 1), threads, (void *[]){ __VA_ARGS__ })
 
-void rt_coding_begin(struct rt_engine *e)
+void rt_compress_begin(struct rt_engine *e)
 {
-	if (e->coding.kept)
-		ON_REDUCE(e, RT_K_kept_begin, 1, 1, &e->coding.kept, &e->step);
+	if (e->compress.state)
+		ON_REDUCE(e, RT_K_kept_begin, 1, 1, &e->compress.state, &e->step);
 }
 
-void rt_coding_settle(struct rt_program *p)
+void rt_compress_settle(struct rt_program *p)
 {
 	struct rt_engine *e = p->state;
-	int two = rt_coding_places(p) == 2;
+	int two = rt_compress_copies(p) == 2;
 	cu_ptr norm = two ? e->norm : 0;
 
-	if (e->coding.kept && !e->plain)
-		RT_LAUNCH(e, RT_K_kept_settle, 1, 1, 1, 1, 0, &e->coding.kept, &e->step, &norm, &e->loss_seen, &two);
+	if (e->compress.state && !e->plain)
+		RT_LAUNCH(e, RT_K_kept_settle, 1, 1, 1, 1, 0, &e->compress.state, &e->step, &norm, &e->loss_seen, &two);
 }
 
 static void scale_of(struct rt_engine *e, int64_t n)
 {
 	int64_t parts = blocks(n);
 
-	ON_REDUCE(e, RT_K_code_scale, 1, 256, &e->coding.scale, &e->coding.part, &parts, &n);
+	ON_REDUCE(e, RT_K_code_scale, 1, 256, &e->compress.scale, &e->compress.part, &parts, &n);
 }
 
 static int clear_gaps(struct rt_engine *e, const struct rt_bucket *b, struct gt_err *err)
@@ -212,68 +212,70 @@ static int clear_gaps(struct rt_engine *e, const struct rt_bucket *b, struct gt_
 	return r;
 }
 
-static void send_out(struct rt_program *p, struct rt_coding c, cu_ptr g, cu_ptr lost)
+static void send_out(struct rt_program *p, struct rt_compress_bucket c, cu_ptr g, cu_ptr residual)
 {
 	struct rt_engine *e = p->state;
-	cu_ptr scale = lost ? e->coding.scale : 0;
+	cu_ptr scale = residual ? e->compress.scale : 0;
 	float w = 1 / (float)ranks_of(p), one = 1;
 
-	if (lost) {
-		ON_REDUCE(e, RT_K_code_feed, blocks(c.n), 64, &c, &g, &w, &lost, &e->coding.part);
+	if (residual) {
+		ON_REDUCE(e, RT_K_code_feed, blocks(c.n), 64, &c, &g, &w, &residual, &e->compress.part);
 		scale_of(e, c.n);
 	}
 	c.key = (uint64_t)rt_comm_rank(p->opt.ranks.comm) << 48;
-	ON_REDUCE(e, RT_K_code_encode, blocks(c.n), 64, &c, &e->coding.out, &g, lost ? &one : &w, &lost, &scale, &e->step);
+	ON_REDUCE(e, RT_K_code_encode, blocks(c.n), 64, &c, &e->compress.out, &g, residual ? &one : &w, &residual, &scale,
+		  &e->step);
 }
 
 /* Sums the own segment over all ranks and compresses the sum. n: its floats. */
-static void send_back(struct rt_program *p, struct rt_coding c, int64_t n, cu_ptr lost)
+static void send_back(struct rt_program *p, struct rt_compress_bucket c, int64_t n, cu_ptr residual)
 {
 	struct rt_engine *e = p->state;
 	int ranks = ranks_of(p), rank = rt_comm_rank(p->opt.ranks.comm);
-	cu_ptr part = lost ? e->coding.part : 0, scale = lost ? e->coding.scale : 0;
-	cu_ptr to = e->coding.back + (cu_ptr)rank * (cu_ptr)c.segment_bytes;
+	cu_ptr part = residual ? e->compress.part : 0, scale = residual ? e->compress.scale : 0;
+	cu_ptr to = e->compress.back + (cu_ptr)rank * (cu_ptr)c.segment_bytes;
 	float one = 1;
 
 	c.n = n;
 	c.key = (uint64_t)(rank + 1) << 56;
-	ON_REDUCE(e, RT_K_code_sum, blocks(n), 64, &c, &e->coding.sum, &e->coding.in, &ranks, &lost, &part);
-	if (lost)
+	ON_REDUCE(e, RT_K_code_sum, blocks(n), 64, &c, &e->compress.sum, &e->compress.in, &ranks, &residual, &part);
+	if (residual)
 		scale_of(e, n);
-	ON_REDUCE(e, RT_K_code_encode, blocks(n), 64, &c, &to, &e->coding.sum, &one, &lost, &scale, &e->step);
+	ON_REDUCE(e, RT_K_code_encode, blocks(n), 64, &c, &to, &e->compress.sum, &one, &residual, &scale, &e->step);
 }
 
-int rt_coding_reduce(struct rt_program *p, int bucket, struct gt_err *err)
+int rt_compress_reduce(struct rt_program *p, int bucket, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
 	const struct rt_bucket *b = &p->plan.buckets[bucket];
 	int64_t segment = segment_of(p, b), rank = rt_comm_rank(p->opt.ranks.comm);
 	int64_t own = GT_MAX(GT_MIN((rank + 1) * segment, b->floats) - rank * segment, 0);
-	struct rt_coding c = { .kind = (int)p->opt.ranks.compress, .bucket = bucket, .n = b->floats, .segment = segment,
-			       .segment_bytes = (int64_t)segment_bytes(p, b), .kept = e->coding.kept };
-	cu_ptr g = e->window + b->offset, lost = lost_of(p, bucket);
+	struct rt_compress_bucket c = { .kind = (int)p->opt.ranks.compress, .bucket = bucket, .n = b->floats,
+					.segment = segment, .segment_bytes = (int64_t)segment_bytes(p, b),
+					.state = e->compress.state };
+	cu_ptr g = e->window + b->offset, residual = residual_of(p, bucket);
 	int r = clear_gaps(e, b, err);
 
 	if (r)
 		return r;
-	if (rt_coding_places(p) == 2)
-		c.stride = (int64_t)(all_lost_bytes(p) / sizeof(float));
+	if (rt_compress_copies(p) == 2)
+		c.stride = (int64_t)(all_residual_bytes(p) / sizeof(float));
 	if (!bucket)
-		rt_coding_begin(e);
-	send_out(p, c, g, lost);
-	r = rt_nccl_all_to_all(e->nccl, e->coding.in, e->coding.out, (size_t)c.segment_bytes, e->reduce, err);
+		rt_compress_begin(e);
+	send_out(p, c, g, residual);
+	r = rt_nccl_all_to_all(e->nccl, e->compress.in, e->compress.out, (size_t)c.segment_bytes, e->reduce, err);
 	if (r)
 		return r;
-	send_back(p, c, own, lost ? lost + (cu_ptr)b->floats * sizeof(float) : 0);
-	r = rt_nccl_all_gather(e->nccl, e->coding.back, e->coding.back + (cu_ptr)rank * (cu_ptr)c.segment_bytes,
+	send_back(p, c, own, residual ? residual + (cu_ptr)b->floats * sizeof(float) : 0);
+	r = rt_nccl_all_gather(e->nccl, e->compress.back, e->compress.back + (cu_ptr)rank * (cu_ptr)c.segment_bytes,
 			       (size_t)c.segment_bytes, e->reduce, err);
 	if (r)
 		return r;
-	ON_REDUCE(e, RT_K_code_decode, blocks(c.n), 64, &c, &g, &e->coding.back);
+	ON_REDUCE(e, RT_K_code_decode, blocks(c.n), 64, &c, &g, &e->compress.back);
 	return 0;
 }
 
-double rt_coding_sent_bytes(const struct rt_program *p)
+double rt_compress_sent_bytes(const struct rt_program *p)
 {
 	double bytes = 0, ranks = ranks_of(p);
 

@@ -8,7 +8,7 @@
  */
 #include "common.cuh"
 #include "residual.cuh"
-#include "runtime/cuda/kernel/coding.h"
+#include "runtime/cuda/kernel/codec.h"
 
 #define CODE_EACH  8
 #define CODE_BLOCK 512
@@ -47,20 +47,20 @@ RT_DEVICE void code_squares(const float *v, bool there, double *part)
 }
 
 /* x (c.n) = x w + error feedback: the input of the compression. */
-RT_KERNEL rt_code_feed(struct rt_coding c, float *x, float w, const float *lost, double *part)
+RT_KERNEL rt_code_feed(struct rt_compress_bucket c, float *x, float w, const float *residual, double *part)
 {
-	const struct rt_coding_kept kept = *(const struct rt_coding_kept *)c.kept;
+	const struct rt_residual_state state = *(const struct rt_residual_state *)c.state;
 	int64_t i = code_place();
 	float v[CODE_EACH], l[CODE_EACH];
 
-	lost += kept_before(kept, c.stride);
+	residual += residual_current(state, c.stride);
 	if (i < c.n) {
 		get<4>(v, x + i);
 		get<4>(v + 4, x + i + 4);
-		get<4>(l, lost + i);
-		get<4>(l + 4, lost + i + 4);
+		get<4>(l, residual + i);
+		get<4>(l + 4, residual + i + 4);
 		for (int k = 0; k < CODE_EACH; k++)
-			v[k] = __fadd_rn(__fmul_rn(v[k], w), __fmul_rn(l[k], kept.of_lost));
+			v[k] = __fadd_rn(__fmul_rn(v[k], w), __fmul_rn(l[k], state.factor));
 		put<4>(x + i, v);
 		put<4>(x + i + 4, v + 4);
 	}
@@ -126,10 +126,10 @@ RT_DEVICE void code_put8(int kind, char *out, int64_t i, float *v, float norm, f
 }
 
 /*
- * Compresses x (c.n) times w, in segments, to out, c.segment_bytes apart. lost: receives the compression error, or
+ * Compresses x (c.n) times w, in segments, to out, c.segment_bytes apart. residual: receives the compression error, or
  * null. The random numbers depend on step, bucket, rank and segment.
  */
-RT_KERNEL rt_code_encode(struct rt_coding c, char *out, const float *x, float w, float *lost, const float *scale,
+RT_KERNEL rt_code_encode(struct rt_compress_bucket c, char *out, const float *x, float w, float *residual, const float *scale,
 			 const struct rt_update_step *h)
 {
 	__shared__ float sh[32];
@@ -162,13 +162,13 @@ RT_KERNEL rt_code_encode(struct rt_coding c, char *out, const float *x, float w,
 	for (int k = 0; k < CODE_EACH; k++)
 		sent[k] = v[k];
 	code_put8(c.kind, to, at, sent, norm, scale ? *scale : 0, key);
-	if (!lost)
+	if (!residual)
 		return;
 	for (int k = 0; k < CODE_EACH; k++)
 		v[k] = isfinite(v[k] - sent[k]) ? v[k] - sent[k] : 0;
-	lost += kept_after(*(const struct rt_coding_kept *)c.kept, c.stride);
-	put<4>(lost + i, v);
-	put<4>(lost + i + 4, v + 4);
+	residual += residual_next(*(const struct rt_residual_state *)c.state, c.stride);
+	put<4>(residual + i, v);
+	put<4>(residual + i + 4, v + 4);
 }
 
 /* Decompresses 8 elements of a segment of n, from element i on. */
@@ -197,20 +197,20 @@ RT_DEVICE void code_get8(int kind, const char *in, int64_t n, int64_t i, float *
 
 /* sum (c.n) = error feedback (or 0) + the own segment from each of `ranks` ranks, in rank order. part: its squares, or
  * null. */
-RT_KERNEL rt_code_sum(struct rt_coding c, float *sum, const char *in, int ranks, const float *lost, double *part)
+RT_KERNEL rt_code_sum(struct rt_compress_bucket c, float *sum, const char *in, int ranks, const float *residual, double *part)
 {
 	int64_t i = code_place();
 	float v[CODE_EACH] = {}, x[CODE_EACH];
 
 	if (i < c.n) {
-		if (lost) {
-			const struct rt_coding_kept kept = *(const struct rt_coding_kept *)c.kept;
+		if (residual) {
+			const struct rt_residual_state state = *(const struct rt_residual_state *)c.state;
 
-			lost += kept_before(kept, c.stride);
-			get<4>(v, lost + i);
-			get<4>(v + 4, lost + i + 4);
+			residual += residual_current(state, c.stride);
+			get<4>(v, residual + i);
+			get<4>(v + 4, residual + i + 4);
 			for (int k = 0; k < CODE_EACH; k++)
-				v[k] = __fmul_rn(v[k], kept.of_lost);
+				v[k] = __fmul_rn(v[k], state.factor);
 		}
 		for (int r = 0; r < ranks; r++) {
 			code_get8(c.kind, in + (int64_t)r * c.segment_bytes, c.n, i, x);
@@ -225,7 +225,7 @@ RT_KERNEL rt_code_sum(struct rt_coding c, float *sum, const char *in, int ranks,
 }
 
 /* x (c.n) = all segments, decompressed */
-RT_KERNEL rt_code_decode(struct rt_coding c, float *x, const char *in)
+RT_KERNEL rt_code_decode(struct rt_compress_bucket c, float *x, const char *in)
 {
 	int64_t i = code_place(), s = (int64_t)blockIdx.x * CODE_BLOCK / c.segment, left = c.n - s * c.segment;
 	float v[CODE_EACH];
