@@ -7,20 +7,20 @@
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
 
-#define LOOK_S	   1e-3 /* between two polls of the other ranks */
+#define CHECK_S	   1e-3 /* between two polls of the other ranks */
 #define SPIN_S	   2e-4 /* then short sleeps, if ranks share CPUs */
 #define NAP_NS	   50000
 #define STALL_S	   2.0	/* longer gaps between two polls mean that this process was suspended, and do not count */
-#define LET_GO_S   2.0
+#define RELEASE_S   2.0
 
 int rt_engine_await(struct rt_engine *e, cu_event event, struct gt_err *err)
 {
 	const struct rt_driver *d = &e->dev->d;
-	double t0, looked;
+	double t0, checked;
 
 	if (!e->nccl)
 		return rt_engine_check(e, d->event_sync(event), "cuEventSynchronize", err);
-	t0 = looked = gt_now_s();
+	t0 = checked = gt_now_s();
 	for (;;) {
 		cu_result code = d->event_query(event);
 		double now;
@@ -28,14 +28,14 @@ int rt_engine_await(struct rt_engine *e, cu_event event, struct gt_err *err)
 		if (code != CU_NOT_READY)
 			return rt_engine_check(e, code, "cuEventQuery", err);
 		now = gt_now_s();
-		if (now - looked > STALL_S)
-			t0 += now - looked;
-		if (now - looked > LOOK_S) {
+		if (now - checked > STALL_S)
+			t0 += now - checked;
+		if (now - checked > CHECK_S) {
 			int r = rt_nccl_watch(e->nccl, now - t0, err);
 
 			if (r)
 				return r;
-			looked = now;
+			checked = now;
 		}
 		if (now - t0 > SPIN_S && !e->spins)
 			nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
@@ -70,7 +70,7 @@ int rt_engine_drain(struct rt_engine *e, struct gt_err *err)
 
 void rt_engine_release(struct rt_engine *e)
 {
-	double until = gt_now_s() + LET_GO_S;
+	double until = gt_now_s() + RELEASE_S;
 	struct gt_err ignored;
 
 	if (!e->nccl || !e->idle || mark(e, &ignored))

@@ -187,7 +187,7 @@ void rt_compress_settle(struct rt_program *p)
 	cu_ptr norm = two ? e->norm : 0;
 
 	if (e->compress.state && !e->plain)
-		RT_LAUNCH(e, RT_K_kept_settle, 1, 1, 1, 1, 0, &e->compress.state, &e->step, &norm, &e->loss_seen, &two);
+		RT_LAUNCH(e, RT_K_kept_settle, 1, 1, 1, 1, 0, &e->compress.state, &e->step, &norm, &e->step_loss, &two);
 }
 
 static void scale_of(struct rt_engine *e, int64_t n)

@@ -9,14 +9,14 @@
 #include "runtime/cuda/driver.h"
 #include "runtime/runtime.h"
 
-enum rt_dnn_way { RT_DNN_FORWARD, RT_DNN_DATA, RT_DNN_FILTER };
+enum rt_dnn_pass { RT_DNN_FORWARD, RT_DNN_DATA, RT_DNN_FILTER };
 /*
  * FORWARD: y (N,OH,OW,O) = x (N,H,W,C) convolved with w (O,KH,KW,C/groups). DATA: x is its gradient, from y and w.
  * FILTER: w is its gradient, from y and x. All tensors are dense, the padding is zero and equal on all four sides, sums
  * are f32.
  */
 struct rt_dnn_conv {
-	enum rt_dnn_way way;
+	enum rt_dnn_pass pass;
 	int64_t n, h, w, c, o, oh, ow, kh, kw, stride, pad, groups;
 	enum rt_dtype type; /* of x, w and y: RT_F32, RT_BF16, RT_F16 */
 	bool tf32;	    /* f32 operands may be rounded to TF32 */

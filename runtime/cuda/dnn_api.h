@@ -154,7 +154,7 @@ struct dnn_api {
 };
 
 /* One execution plan. */
-struct dnn_way {
+struct dnn_candidate {
 	dnn_desc plan;
 	size_t workspace;
 	uint64_t words[RT_TUNED_WORDS]; /* engine and knobs */
@@ -168,7 +168,7 @@ struct dnn_choice {
 	size_t room;	 /* workspace limit of each plan, in bytes */
 	bool rivalled;	 /* a rival outside this library may be chosen */
 	struct rt_dnn_info info;
-	struct dnn_way ways[RT_DNN_CANDIDATES];
+	struct dnn_candidate candidates[RT_DNN_CANDIDATES];
 	int chosen; /* -1: not yet; DNN_RIVAL: the rival */
 	bool from_disk;
 };

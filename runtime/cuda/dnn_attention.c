@@ -38,15 +38,15 @@ struct shape {
 };
 
 /* ---- tensors ---- */
-/* A part of qkv or dqkv (parts 3), or of y or dy (1). turned: (B,H,D,T) instead of (B,H,T,D). */
-static dnn_desc heads(struct shape *s, enum id id, int64_t parts, bool turned)
+/* A part of qkv or dqkv (parts 3), or of y or dy (1). transposed: (B,H,D,T) instead of (B,H,T,D). */
+static dnn_desc heads(struct shape *s, enum id id, int64_t parts, bool transposed)
 {
 	const struct rt_dnn_attention *k = s->k;
 	int64_t row = parts * k->heads * k->depth;
 
 	return rt_dnn_tensor(s->b, id, s->type,
-			     (int64_t[]){ k->batch, k->heads, turned ? k->depth : k->len, turned ? k->len : k->depth },
-			     (int64_t[]){ k->len * row, k->depth, turned ? 1 : row, turned ? row : 1 }, DNN_IN_MEMORY);
+			     (int64_t[]){ k->batch, k->heads, transposed ? k->depth : k->len, transposed ? k->len : k->depth },
+			     (int64_t[]){ k->len * row, k->depth, transposed ? 1 : row, transposed ? row : 1 }, DNN_IN_MEMORY);
 }
 
 /* (B,H,T,cols), dense. id NONE: an intermediate. */
@@ -156,7 +156,7 @@ static dnn_desc reshape(struct shape *s, dnn_desc x, dnn_desc y)
 }
 
 /* (B,H,T,T) scores, transposed, in the type of the operands */
-static dnn_desc turned(struct shape *s, dnn_desc x)
+static dnn_desc transposed(struct shape *s, dnn_desc x)
 {
 	const struct rt_dnn_attention *k = s->k;
 	int64_t t = k->len;
@@ -203,10 +203,10 @@ static void backward(struct shape *s)
 	x = pointwise(s, DNN_MUL, matmul(s, q, k, scores(s)), scale, NULL, scores(s), 0);
 	x = masked(s, pointwise(s, DNN_SUB, x, lse, NULL, scores(s), 0));
 	p = pointwise(s, DNN_EXP, x, NULL, NULL, scores(s), 0);
-	matmul(s, turned(s, p), dy, heads(s, DV, 3, false));
+	matmul(s, transposed(s, p), dy, heads(s, DV, 3, false));
 	x = pointwise(s, DNN_SUB, matmul(s, dy, v, scores(s)), r, NULL, scores(s), 0);
 	ds = pointwise(s, DNN_MUL, pointwise(s, DNN_MUL, x, p, NULL, scores(s), 0), scale, NULL, scores(s), 0);
-	matmul(s, turned(s, ds), q, heads(s, DK, 3, false));
+	matmul(s, transposed(s, ds), q, heads(s, DK, 3, false));
 	x = rt_dnn_tensor(s->b, s->next++, s->type, (int64_t[]){ s->k->batch, s->k->heads, s->k->len, s->k->depth },
 			  (int64_t[]){ s->k->len * 3 * s->k->heads * s->k->depth, s->k->depth, 3 * s->k->heads * s->k->depth, 1 },
 			  DNN_VIRTUAL);

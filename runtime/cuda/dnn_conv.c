@@ -33,18 +33,18 @@ static void operation(struct dnn_bin *b, const void *key)
 {
 	static const struct {
 		int kind, alpha;
-	} ways[] = {
+	} passes[] = {
 		[RT_DNN_FORWARD] = { DNN_OP_FORWARD, DNN_FORWARD_ALPHA },
 		[RT_DNN_DATA] = { DNN_OP_DATA, DNN_DATA_ALPHA },
 		[RT_DNN_FILTER] = { DNN_OP_FILTER, DNN_FILTER_ALPHA },
 	};
 	const struct rt_dnn_conv *k = key;
 	const float one = 1, zero = 0;
-	int at = ways[k->way].alpha;
+	int at = passes[k->pass].alpha;
 	dnn_desc x = tensor(b, 'x', k->type, k->n, k->c, k->h, k->w);
 	dnn_desc w = tensor(b, 'w', k->type, k->o, k->c / k->groups, k->kh, k->kw);
 	dnn_desc y = tensor(b, 'y', k->type, k->n, k->o, k->oh, k->ow);
-	dnn_desc conv = convolution(b, k), op = rt_dnn_make(b, ways[k->way].kind, "the operation");
+	dnn_desc conv = convolution(b, k), op = rt_dnn_make(b, passes[k->pass].kind, "the operation");
 
 	rt_dnn_set(b, op, at, DNN_TYPE_FLOAT, 1, &one);
 	rt_dnn_set(b, op, at + 1, DNN_TYPE_FLOAT, 1, &zero);
@@ -58,18 +58,18 @@ static void operation(struct dnn_bin *b, const void *key)
 
 static bool same(const struct rt_dnn_conv *a, const struct rt_dnn_conv *b)
 {
-	return a->way == b->way && a->n == b->n && a->h == b->h && a->w == b->w && a->c == b->c && a->o == b->o &&
+	return a->pass == b->pass && a->n == b->n && a->h == b->h && a->w == b->w && a->c == b->c && a->o == b->o &&
 	       a->oh == b->oh && a->ow == b->ow && a->kh == b->kh && a->kw == b->kw && a->stride == b->stride &&
 	       a->pad == b->pad && a->groups == b->groups && a->type == b->type && a->tf32 == b->tf32;
 }
 
 static void name(struct dnn_conv *c)
 {
-	static const char *const ways[] = { "forward", "data", "filter" };
+	static const char *const passes[] = { "forward", "data", "filter" };
 	const struct rt_dnn_conv *k = &c->key;
 
 	snprintf(c->c.name, sizeof(c->c.name), "%s x %lld,%lld,%lld,%lld w %lld,%lld,%lld stride %lld pad %lld groups %lld %s%s",
-		 ways[k->way], (long long)k->n, (long long)k->h, (long long)k->w, (long long)k->c, (long long)k->o,
+		 passes[k->pass], (long long)k->n, (long long)k->h, (long long)k->w, (long long)k->c, (long long)k->o,
 		 (long long)k->kh, (long long)k->kw, (long long)k->stride, (long long)k->pad, (long long)k->groups,
 		 rt_dtype_name(k->type), k->tf32 ? " tf32" : "");
 	c->c.most = RT_DNN_CANDIDATES;

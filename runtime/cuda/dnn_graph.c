@@ -174,26 +174,26 @@ static dnn_desc plan(struct rt_dnn *d, struct dnn_choice *c, dnn_desc cfg, size_
 	return NULL;
 }
 
-/* Adds a configuration to c->ways if it is acceptable, new, and, with a choice from disk, the chosen one. */
+/* Adds a configuration to c->candidates if it is acceptable, new, and, with a choice from disk, the chosen one. */
 static void consider(struct rt_dnn *d, struct dnn_choice *c, dnn_desc cfg)
 {
-	struct dnn_way way = { 0 };
+	struct dnn_candidate candidate = { 0 };
 	int notes[DNN_NOTES];
 	int64_t n_notes = 0;
 
-	if (c->info.accepted == c->most || identify(d, cfg, way.words, notes, &n_notes) != DNN_OK ||
+	if (c->info.accepted == c->most || identify(d, cfg, candidate.words, notes, &n_notes) != DNN_OK ||
 	    !acceptable(c, notes, n_notes))
 		return;
-	if (c->from_disk && (c->info.accepted || memcmp(way.words, c->ways[0].words, sizeof(way.words)) != 0))
+	if (c->from_disk && (c->info.accepted || memcmp(candidate.words, c->candidates[0].words, sizeof(candidate.words)) != 0))
 		return;
 	for (int i = 0; i < c->info.accepted; i++)
-		if (!memcmp(way.words, c->ways[i].words, sizeof(way.words)))
+		if (!memcmp(candidate.words, c->candidates[i].words, sizeof(candidate.words)))
 			return;
-	way.plan = plan(d, c, cfg, &way.workspace);
-	if (!way.plan)
+	candidate.plan = plan(d, c, cfg, &candidate.workspace);
+	if (!candidate.plan)
 		return;
-	c->ways[c->info.accepted++] = way;
-	c->info.workspace = GT_MAX(c->info.workspace, way.workspace);
+	c->candidates[c->info.accepted++] = candidate;
+	c->info.workspace = GT_MAX(c->info.workspace, candidate.workspace);
 }
 
 /* Queries one heuristic. A heuristic that does not support this graph returns nothing. */
@@ -249,8 +249,8 @@ int rt_dnn_build(struct rt_dnn *d, struct dnn_choice *c, void (*operations)(stru
 	int r = -ENOTSUP;
 
 	c->chosen = -1;
-	c->from_disk = d->tuned && rt_tuned_get(d->tuned, c->name, c->ways[0].words, &workspace);
-	if (c->from_disk && c->rivalled && !c->ways[0].words[1]) { /* not an engine's: see identify() */
+	c->from_disk = d->tuned && rt_tuned_get(d->tuned, c->name, c->candidates[0].words, &workspace);
+	if (c->from_disk && c->rivalled && !c->candidates[0].words[1]) { /* not an engine's: see identify() */
 		c->chosen = DNN_RIVAL;
 		d->cached++;
 		return 0;

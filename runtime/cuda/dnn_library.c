@@ -81,7 +81,7 @@ static int load(struct rt_dnn *d, struct gt_err *err)
 {
 	static const char *const names[] = { "libcudnn.so.9", "libcudnn.so.8", "libcudnn.so", NULL };
 	const struct rt_vendor library = { .names = names, .syms = syms, .n_syms = GT_ARRAY_SIZE(syms), .table = &d->api,
-					   .suits = suits, .arg = d, .apart = true };
+					   .suits = suits, .arg = d, .in_child = true };
 	int r = rt_vendor_open(&library, &d->lib, err);
 
 	return r == -ENOENT ? gt_fail_prefix(err, "convolutions on CUDA devices want cuDNN") : r;
@@ -131,8 +131,8 @@ int rt_dnn_open_for(const char *properties, struct rt_dnn **ret, struct gt_err *
 static void drop(struct rt_dnn *d, struct dnn_choice *c)
 {
 	for (int k = 0; k < RT_DNN_CANDIDATES; k++)
-		if (c->ways[k].plan)
-			d->api.desc_destroy(c->ways[k].plan);
+		if (c->candidates[k].plan)
+			d->api.desc_destroy(c->candidates[k].plan);
 }
 
 void rt_dnn_close(struct rt_dnn *d)
@@ -172,7 +172,7 @@ void rt_dnn_counts(const struct rt_dnn *d, int *ret_timed, int *ret_cached, int 
 }
 
 /* ---- running ---- */
-static int execute(struct rt_dnn *d, const struct dnn_way *way, const struct dnn_pack *a)
+static int execute(struct rt_dnn *d, const struct dnn_candidate *candidate, const struct dnn_pack *a)
 {
 	dnn_desc pack = NULL;
 	int status = d->api.desc_create(DNN_PACK, &pack);
@@ -186,35 +186,36 @@ static int execute(struct rt_dnn *d, const struct dnn_way *way, const struct dnn
 	if (status == DNN_OK)
 		status = d->api.desc_finalize(pack);
 	if (status == DNN_OK)
-		status = d->api.execute(d->handle, way->plan, pack);
+		status = d->api.execute(d->handle, candidate->plan, pack);
 	if (pack)
 		d->api.desc_destroy(pack);
 	return status;
 }
 
-/* Runs one plan, or the rival if way is NULL. *status: the library's status. A failure is the driver's. */
-static int once(struct rt_dnn *d, const struct dnn_way *way, const struct dnn_pack *a, const struct dnn_rival *rival,
+/* Runs one plan, or the rival if candidate is NULL. *status: the library's status. A failure is the driver's. */
+static int once(struct rt_dnn *d, const struct dnn_candidate *candidate, const struct dnn_pack *a, const struct dnn_rival *rival,
 		int *status, struct gt_err *err)
 {
-	if (!way)
+	if (!candidate)
 		return rival->run(rival->arg, err);
-	*status = execute(d, way, a);
+	*status = execute(d, candidate, a);
 	return 0;
 }
 
 /* ret_ms: time of one run; negative if the library fails. A driver error is a device failure. */
-static int time_one(struct rt_dnn *d, const struct dnn_way *way, const struct dnn_pack *a, const struct dnn_rival *rival,
-		    cu_stream stream, const cu_event at[2], float *ret_ms, int *ret_status, struct gt_err *err)
+static int time_one(struct rt_dnn *d, const struct dnn_candidate *candidate, const struct dnn_pack *a,
+		    const struct dnn_rival *rival, cu_stream stream, const cu_event at[2], float *ret_ms, int *ret_status,
+		    struct gt_err *err)
 {
 	const struct rt_driver *v = &d->dev->d;
-	int status = DNN_OK, r = once(d, way, a, rival, &status, err);
+	int status = DNN_OK, r = once(d, candidate, a, rival, &status, err);
 	float ms = -1;
 
 	*ret_ms = -1;
 	if (!r && status == DNN_OK)
 		r = rt_cuda_check(d->dev, v->event_record(at[0], stream), "cuEventRecord", err);
 	for (int i = 0; !r && i < ROUNDS && status == DNN_OK; i++)
-		r = once(d, way, a, rival, &status, err);
+		r = once(d, candidate, a, rival, &status, err);
 	if (r || status != DNN_OK) {
 		*ret_status = status;
 		return r;
@@ -240,7 +241,7 @@ static int fastest(struct rt_dnn *d, struct dnn_choice *c, const struct dnn_pack
 		bool other = i == c->info.accepted;
 		float ms;
 
-		r = time_one(d, other ? NULL : &c->ways[i], a, rival, stream, at, &ms, &status, err);
+		r = time_one(d, other ? NULL : &c->candidates[i], a, rival, stream, at, &ms, &status, err);
 		if (ms >= 0 && (best < 0 || ms < best)) {
 			best = ms;
 			c->chosen = other ? DNN_RIVAL : i;
@@ -261,7 +262,7 @@ static bool chosen_elsewhere(const struct rt_dnn *d, struct dnn_choice *c, bool 
 	if (rivalled && !words[1])
 		c->chosen = DNN_RIVAL;
 	for (int i = 0; i < c->info.accepted; i++)
-		if (!memcmp(words, c->ways[i].words, sizeof(words)))
+		if (!memcmp(words, c->candidates[i].words, sizeof(words)))
 			c->chosen = i;
 	return c->chosen != -1;
 }
@@ -269,7 +270,7 @@ static bool chosen_elsewhere(const struct rt_dnn *d, struct dnn_choice *c, bool 
 static int choose(struct rt_dnn *d, struct dnn_choice *c, const struct dnn_pack *a, const struct dnn_rival *rival,
 		  cu_stream stream, struct gt_err *err)
 {
-	static const struct dnn_way none;
+	static const struct dnn_candidate none;
 	const struct rt_driver *v = &d->dev->d;
 	cu_event at[2] = { NULL, NULL };
 	int r;
@@ -291,10 +292,10 @@ static int choose(struct rt_dnn *d, struct dnn_choice *c, const struct dnn_pack 
 	if (c->from_disk) {
 		d->cached++;
 	} else {
-		const struct dnn_way *way = c->chosen == DNN_RIVAL ? &none : &c->ways[c->chosen];
+		const struct dnn_candidate *candidate = c->chosen == DNN_RIVAL ? &none : &c->candidates[c->chosen];
 
 		d->timed++;
-		rt_tuned_put(d->tuned, c->name, way->words, way->workspace);
+		rt_tuned_put(d->tuned, c->name, candidate->words, candidate->workspace);
 	}
 	return 0;
 }
@@ -318,5 +319,5 @@ int rt_dnn_do(struct rt_dnn *d, struct dnn_choice *c, const struct dnn_pack *a, 
 	}
 	if (c->chosen == DNN_RIVAL)
 		return 1;
-	return rt_dnn_check(d, execute(d, &c->ways[c->chosen], a), c->name, err);
+	return rt_dnn_check(d, execute(d, &c->candidates[c->chosen], a), c->name, err);
 }

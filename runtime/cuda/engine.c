@@ -400,7 +400,7 @@ void rt_engine_use(struct rt_program *p, int shape)
 
 	rt_use_shape(p, shape);
 	e->s = &e->shapes[shape];
-	e->loss_seen = rt_engine_loss(p);
+	e->step_loss = rt_engine_loss(p);
 }
 
 static void find_phases(struct rt_program *p)

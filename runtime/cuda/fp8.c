@@ -28,7 +28,8 @@ cu_ptr rt_fp8_inverse(const struct rt_engine *e, const struct rt_node *n)
 }
 
 /* Computes the largest absolute value of x only; y and t are not written. */
-static void look(struct rt_engine *e, const struct rt_node *x, cu_ptr slot, unsigned gx, unsigned gy, int64_t rows, int64_t cols)
+static void record_amax(struct rt_engine *e, const struct rt_node *x, cu_ptr slot, unsigned gx, unsigned gy, int64_t rows,
+			int64_t cols)
 {
 	struct gt_err err = {0};
 	cu_ptr none = 0, from = rt_at(x);
@@ -51,8 +52,8 @@ static void run_cast8(struct rt_engine *e, const struct rt_call *c)
 	float most = e5m2 ? RT_FP8_MOST_E5M2 : RT_FP8_MOST_E4M3, factor = e->fp8_factor;
 	cu_ptr y = rt_at(c->out[0]), t = rt_at(c->out[1]), from = rt_at(x), slot = slot_at(e, c->attr.slot, 0);
 
-	if (e->begins) {
-		look(e, x, slot, gx, gy, rows, cols);
+	if (e->initial_scales) {
+		record_amax(e, x, slot, gx, gy, rows, cols);
 		RT_LAUNCH(e, RT_K_fp8_begin, 1, 1, 32, 1, 0, &slot, &history, &most, &factor);
 	}
 	RT_LAUNCH(e, typed(RT_K_cast8, x), gx, gy, THREADS, 1, 0, &y, &t, &from, &slot, &rows, &cols, &e5m2, &record);
@@ -66,7 +67,7 @@ static void run_scales8(struct rt_engine *e, const struct rt_call *c)
 	int history = e->fp8_history;
 	float factor = e->fp8_factor;
 
-	if (!e->eval && !e->begins)
+	if (!e->eval && !e->initial_scales)
 		RT_LAUNCH(e, RT_K_fp8_renew, c->in[0]->shape.d[0], 1, 32, 1, 0, &table, &history, &factor);
 }
 

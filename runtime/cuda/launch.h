@@ -13,7 +13,7 @@ struct update_group {
 	int first, n; /* calls */
 	cu_ptr tensors, chunks;
 	int n_chunks;
-	bool eight; /* includes 8-bit moments */
+	bool has_8bit; /* includes 8-bit moments */
 };
 
 /*
@@ -55,7 +55,7 @@ struct rt_engine {
 	bool eval;   /* evaluation: forward pass only */
 	bool exact;  /* the same bits in each run */
 	unsigned runs; /* number of forward passes; selects one of two input buffers */
-	bool begins; /* scales of 8-bit tensors come from the present values: first step, and evaluations before it */
+	bool initial_scales; /* scales of 8-bit tensors come from the present values: first step, and evaluations before it */
 	bool scaled; /* after such a step: the table contains scales */
 	int fp8_history;
 	float fp8_factor; /* 2^-margin */
@@ -97,7 +97,7 @@ struct rt_engine {
 	cu_ptr window, loss_mean;
 	cu_ptr maps;  /* of 8-bit moments: struct rt_update_maps */
 	cu_ptr found; /* an int: nonzero if a tensor has a non-finite element */
-	cu_ptr loss_seen; /* address of the loss that updates read: rt_engine_loss() */
+	cu_ptr step_loss; /* address of the loss that updates read: rt_engine_loss() */
 
 	cu_ptr norm; /* two floats, then a double for each chunk: its sum of squares; kernel/update.cuh */
 	float *norm_out; /* pinned */

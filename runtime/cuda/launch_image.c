@@ -9,9 +9,9 @@
 static struct rt_dnn_conv conv_of(const struct rt_engine *e, const struct rt_call *c, const struct rt_node **ret_x,
 				  const struct rt_node **ret_w, const struct rt_node **ret_y)
 {
-	static const enum rt_dnn_way ways[] = { [RT_CONV_FWD] = RT_DNN_FORWARD, [RT_CONV_BWD_X] = RT_DNN_DATA,
+	static const enum rt_dnn_pass passes[] = { [RT_CONV_FWD] = RT_DNN_FORWARD, [RT_CONV_BWD_X] = RT_DNN_DATA,
 						[RT_CONV_BWD_W] = RT_DNN_FILTER };
-	struct rt_dnn_conv k = { .way = ways[rt_conv_roles(c, ret_x, ret_w, ret_y)], .stride = c->attr.stride,
+	struct rt_dnn_conv k = { .pass = passes[rt_conv_roles(c, ret_x, ret_w, ret_y)], .stride = c->attr.stride,
 				 .pad = c->attr.pad, .groups = c->attr.groups };
 	const struct rt_node *x = *ret_x, *w = *ret_w, *y = *ret_y;
 
@@ -50,7 +50,7 @@ static size_t conv_scratch(struct rt_engine *e, const struct rt_call *c)
 	size_t sums = 0;
 	int r;
 
-	if (k.way == RT_DNN_FILTER && c->out[1])
+	if (k.pass == RT_DNN_FILTER && c->out[1])
 		sums = (size_t)rt_cols(c->in[0]) * RT_COLUMN_PARTS * 4;
 	if (!w || e->r)
 		return sums;
@@ -80,11 +80,11 @@ static void convolve(struct rt_engine *e, const struct rt_call *c)
 	a.workspace = scratch(c) + turned_bytes(&k, w);
 	if (turns(&k, w))
 		a.w = scratch(c);
-	if (turns(&k, w) && k.way != RT_DNN_FILTER)
+	if (turns(&k, w) && k.pass != RT_DNN_FILTER)
 		filter(e, typed(RT_K_filter_in, x), a.w, rt_at(w), w);
 	if (!e->r)
 		rt_launch_result(e, rt_dnn_run(e->dnn, &k, &a, e->stream, e->tuning && !e->exact, &err), &err);
-	if (turns(&k, w) && k.way == RT_DNN_FILTER)
+	if (turns(&k, w) && k.pass == RT_DNN_FILTER)
 		filter(e, typed(RT_K_filter_out, x), rt_at(w), a.w, w);
 }
 
@@ -204,7 +204,7 @@ static void run_batchnorm_bwd(struct rt_engine *e, const struct rt_call *c)
 	cu_ptr dy = rt_at(c->in[0]), px = rt_at(x), gain = rt_at(c->in[2]), mean = rt_at(c->in[3]), rstd = rt_at(c->in[4]);
 	cu_ptr y = rt_at(c->in[5]), left_out = rt_at(c->in[6]), dx = rt_at(c->out[0]), dgain = rt_at(c->out[1]);
 	cu_ptr dbias = rt_at(c->out[2]), dres = rt_at(c->out[3]), new_mean = rt_at(c->out[4]), new_var = rt_at(c->out[5]);
-	cu_ptr part = scratch(c), factor = part + 12 * (cu_ptr)n.parts * (cu_ptr)n.cols, loss = e->loss_seen;
+	cu_ptr part = scratch(c), factor = part + 12 * (cu_ptr)n.parts * (cu_ptr)n.cols, loss = e->step_loss;
 	int add = accumulates(c, 1) | accumulates(c, 2) << 1;
 	float share = c->attr.rate, eps = c->attr.eps;
 

@@ -22,7 +22,7 @@ bool rt_launch_gemm(struct rt_engine *e, const struct rt_gemm *g, const struct r
 }
 
 /* Computes the product without its epilogue into c. */
-static void product_alone(struct rt_engine *e, const struct rt_gemm *g, const struct rt_gemm_args *a, cu_ptr c)
+static void product_only(struct rt_engine *e, const struct rt_gemm *g, const struct rt_gemm_args *a, cu_ptr c)
 {
 	struct rt_gemm plain = *g;
 	struct rt_gemm_args with = *a;
@@ -35,11 +35,11 @@ static void product_alone(struct rt_engine *e, const struct rt_gemm *g, const st
 }
 
 /* The same in two launches: the product and a kernel for the epilogue. */
-typedef void apart_fn(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a);
+typedef void separate_fn(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a);
 
-/* ret_ms: time of a few runs after a warm-up run. apart NULL: the product with its epilogue. */
-static int time_ways(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a,
-		     apart_fn *apart, const cu_event event[2], float *ret_ms, struct gt_err *err)
+/* ret_ms: time of a few runs after a warm-up run. separate NULL: the product with its epilogue. */
+static int time_variant(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a,
+			separate_fn *separate, const cu_event event[2], float *ret_ms, struct gt_err *err)
 {
 	const struct rt_driver *d = &e->dev->d;
 	int r = 0;
@@ -47,8 +47,8 @@ static int time_ways(struct rt_engine *e, const struct rt_call *c, const struct 
 	for (int i = 0; !r && i <= TIMED_RUNS; i++) {
 		if (i == 1)
 			r = rt_engine_check(e, d->event_record(event[0], e->stream), "cuEventRecord", err);
-		if (apart)
-			apart(e, c, g, a);
+		if (separate)
+			separate(e, c, g, a);
 		else
 			rt_launch_gemm(e, g, a);
 	}
@@ -60,8 +60,8 @@ static int time_ways(struct rt_engine *e, const struct rt_call *c, const struct 
 }
 
 /* Compares the fastest algorithm for the epilogue with two launches. Some epilogues of the library are slow. */
-static void compare_ways(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a,
-			 apart_fn *apart)
+static void compare_variants(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a,
+			     separate_fn *separate)
 {
 	const struct rt_driver *d = &e->dev->d;
 	cu_event event[2] = { NULL, NULL };
@@ -72,9 +72,9 @@ static void compare_ways(struct rt_engine *e, const struct rt_call *c, const str
 	for (int i = 0; !r && i < 2; i++)
 		r = rt_engine_check(e, d->event_create(&event[i], CU_EVENT_DEFAULT), "cuEventCreate", &err);
 	if (!r)
-		r = time_ways(e, c, g, a, apart, event, &two, &err);
+		r = time_variant(e, c, g, a, separate, event, &two, &err);
 	if (!r)
-		r = time_ways(e, c, g, a, NULL, event, &one, &err);
+		r = time_variant(e, c, g, a, NULL, event, &one, &err);
 	for (int i = 0; i < 2; i++)
 		if (event[i])
 			d->event_destroy(event[i]);
@@ -83,19 +83,19 @@ static void compare_ways(struct rt_engine *e, const struct rt_call *c, const str
 
 		key.tf32 = e->tf32;
 		rt_blas_give_up(e->blas, &key, a);
-		apart(e, c, g, a);
+		separate(e, c, g, a);
 	}
 	rt_launch_result(e, r, &err);
 }
 
 /* Runs the product with its epilogue if the library supports it and it was the faster way; otherwise in two launches. */
-static void product_with(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a,
-			 apart_fn *apart)
+static void product_with_epilogue(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g,
+				  const struct rt_gemm_args *a, separate_fn *separate)
 {
 	if (g->epilogue == RT_EPI_NONE || !rt_launch_gemm(e, g, a))
-		apart(e, c, g, a);
+		separate(e, c, g, a);
 	else if (!e->r && e->tuning && !e->exact && rt_blas_newly_timed(e->blas))
-		compare_ways(e, c, g, a, apart);
+		compare_variants(e, c, g, a, separate);
 }
 
 void rt_column_sums(struct rt_engine *e, cu_ptr out, cu_ptr x, const struct rt_node *type, int64_t ld, int64_t rows,
@@ -118,12 +118,12 @@ void rt_bias_act(struct rt_engine *e, const struct rt_node *type, int64_t rows, 
 	RT_LAUNCH(e, typed(RT_K_bias_act, type), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &cols, &kind, &x, &bias, &pre, &y);
 }
 
-static void linear_apart(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a)
+static void linear_separate(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a)
 {
 	cu_ptr y = rt_at(c->out[0]), pre = rt_at(c->out[1]), bias = rt_at(c->in[2]);
 	cu_ptr to = pre ? pre : y;
 
-	product_alone(e, g, a, to);
+	product_only(e, g, a, to);
 	if (bias || c->attr.act != RT_ACT_NONE)
 		rt_bias_act(e, c->out[0], g->m, g->n, (int)c->attr.act, to, bias, pre, y);
 }
@@ -149,18 +149,18 @@ static void run_linear(struct rt_engine *e, const struct rt_call *c)
 		g.epilogue = RT_EPI_RELU;
 	else if (c->attr.act == RT_ACT_GELU && narrow(y) && n % 8 == 0)
 		g.epilogue = RT_EPI_GELU;
-	product_with(e, c, &g, &a, linear_apart);
+	product_with_epilogue(e, c, &g, &a, linear_separate);
 }
 
 const struct rt_cuda_kernel rt_cuda_linear = { .run = run_linear };
 
-static void bwd_x_apart(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a)
+static void bwd_x_separate(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a)
 {
 	int64_t n = g->m * g->n;
 	int kind = (int)c->attr.act, add = 0;
 	cu_ptr dx = a->c, seen = rt_at(c->in[2]);
 
-	product_alone(e, g, a, dx);
+	product_only(e, g, a, dx);
 	if (kind != RT_ACT_NONE)
 		RT_LAUNCH(e, typed(RT_K_act_bwd, c->out[0]), grid(e, n / 4), 1, RT_THREADS, 1, 0, &n, &kind, &dx, &seen, &dx,
 			  &add);
@@ -183,18 +183,18 @@ static void run_linear_bwd_x(struct rt_engine *e, const struct rt_call *c)
 	if (c->attr.act == RT_ACT_GELU && k % 8 == 0)
 		g.epilogue = RT_EPI_DGELU;
 	g.aux = g.epilogue == RT_EPI_DGELU;
-	product_with(e, c, &g, &(struct rt_gemm_args){ .a = rt_at(dy), .b = rt_at(w), .c = rt_at(c->out[0]),
+	product_with_epilogue(e, c, &g, &(struct rt_gemm_args){ .a = rt_at(dy), .b = rt_at(w), .c = rt_at(c->out[0]),
 						       .aux = g.aux ? rt_at(c->in[2]) : 0, .a_scale = rt_fp8_inverse(e, dy),
 						       .b_scale = rt_fp8_inverse(e, w) },
-		     bwd_x_apart);
+			      bwd_x_separate);
 }
 
 const struct rt_cuda_kernel rt_cuda_linear_bwd_x = { .run = run_linear_bwd_x };
 
-static void bwd_w_apart(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a)
+static void bwd_w_separate(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a)
 {
 	if (a->c)
-		product_alone(e, g, a, a->c);
+		product_only(e, g, a, a->c);
 	if (a->bias)
 		rt_column_sums(e, a->bias, a->a, c->in[0], g->m, g->k, g->m, accumulates(c, 1), scratch(c));
 }
@@ -226,7 +226,7 @@ static void run_linear_bwd_w(struct rt_engine *e, const struct rt_call *c)
 	}
 	if (a.c && a.bias && !accumulates(c, 1))
 		g.epilogue = RT_EPI_BGRAD;
-	product_with(e, c, &g, &a, bwd_w_apart);
+	product_with_epilogue(e, c, &g, &a, bwd_w_separate);
 }
 
 const struct rt_cuda_kernel rt_cuda_linear_bwd_w = { .run = run_linear_bwd_w, .scratch = linear_bwd_w_scratch };

@@ -58,7 +58,7 @@ static int group_from(const struct rt_plan *plan, int first, struct update_group
 	*ret = (struct update_group){ .first = i };
 	for (; i < plan->ir.n_calls && rt_is_update(calls[i]) && is_alike(calls[i], calls[ret->first]); i++) {
 		ret->n++;
-		ret->eight |= calls[i]->op->states[0].dtype == RT_U8;
+		ret->has_8bit |= calls[i]->op->states[0].dtype == RT_U8;
 		ret->n_chunks += count_chunks(calls[i]);
 	}
 	return i;
@@ -164,7 +164,7 @@ static void count_kinds(const struct rt_plan *plan, struct rt_memory *m)
 	m->activation_bytes = plan->arena_bytes - kept;
 }
 
-static void tell(struct rt_program *p, const struct layout *l)
+static void report_plan(struct rt_program *p, const struct layout *l)
 {
 	struct rt_engine *e = p->state;
 	const struct rt_plan *largest = &p->shapes[0];
@@ -260,7 +260,7 @@ int rt_engine_allocate(struct rt_program *p, struct gt_err *err)
 		widen(&l, &p->shapes[i]);
 	e->input_bytes = l.input;
 	e->bytes = whole(&l);
-	tell(p, &l);
+	report_plan(p, &l);
 	r = fits(p, e->bytes, err);
 	if (!r)
 		r = rt_engine_check(e, e->dev->d.mem_alloc(&e->base, e->bytes), "cuMemAlloc", err);

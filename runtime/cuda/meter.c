@@ -270,7 +270,7 @@ int rt_meter_launch(struct rt_meter *m, enum rt_meter_launch kind, int count, bo
 }
 
 /* ---- products ---- */
-#define LOOKED_AT 24 /* checked elements of the result */
+#define CHECKED 24 /* checked elements of the result */
 
 int64_t rt_meter_side(const struct rt_meter *m)
 {
@@ -301,8 +301,8 @@ static enum rt_dtype result_type(enum rt_dtype type)
 }
 
 /* Checks some elements of c = a b^T against sums in double of their rows. */
-static int look_at_product(struct rt_meter *m, enum rt_dtype type, bool tf32, int64_t side, const struct rt_gemm_args *x,
-			   bool spoil, struct gt_err *err)
+static int check_product(struct rt_meter *m, enum rt_dtype type, bool tf32, int64_t side, const struct rt_gemm_args *x,
+			 bool spoil, struct gt_err *err)
 {
 	enum rt_dtype result = result_type(type);
 	size_t row = (size_t)side * rt_dtype_bytes(type);
@@ -311,7 +311,7 @@ static int look_at_product(struct rt_meter *m, enum rt_dtype type, bool tf32, in
 	double limit = result == RT_BF16 ? 2e-2 : result == RT_F16 ? 5e-3 : tf32 ? 5e-3 : 1e-4;
 	int r = 0;
 
-	for (int k = 0; !r && k < LOOKED_AT; k++) {
+	for (int k = 0; !r && k < CHECKED; k++) {
 		int64_t i = (int64_t)(rt_random_u64(3, 0, (uint64_t)k) % (uint64_t)side);
 		int64_t j = (int64_t)(rt_random_u64(3, 1, (uint64_t)k) % (uint64_t)side);
 		uint32_t raw = 0;
@@ -416,7 +416,7 @@ int rt_meter_product(struct rt_meter *m, enum rt_dtype type, bool tf32, int64_t 
 		ret_flops_per_s[i] = 2.0 * (double)side * (double)side * (double)side / s;
 	}
 	if (!r)
-		r = look_at_product(m, type, tf32, side, &x, spoil, err);
+		r = check_product(m, type, tf32, side, &x, spoil, err);
 	if (base)
 		m->dev->d.mem_free(base);
 	return r;

@@ -108,19 +108,19 @@ int rt_reduce_meter_nccl(const struct rt_reduce_meter *m)
 
 static int wait_for(struct rt_reduce_meter *m, struct gt_err *err)
 {
-	double t0 = gt_now_s(), looked = t0;
+	double t0 = gt_now_s(), checked = t0;
 
 	for (;;) {
 		cu_result code = m->dev->d.event_query(m->span.to);
 
 		if (code != CU_NOT_READY)
 			return check(m, code, "cuEventQuery", err);
-		if (gt_now_s() - looked > 1e-3) {
+		if (gt_now_s() - checked > 1e-3) {
 			int r = rt_nccl_watch(m->nccl, gt_now_s() - t0, err);
 
 			if (r)
 				return r;
-			looked = gt_now_s();
+			checked = gt_now_s();
 		}
 		if (!rt_comm_spins(m->comm))
 			nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);

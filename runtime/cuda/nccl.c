@@ -69,7 +69,7 @@ static const struct gt_dlsym syms[] = {
 };
 
 /* NCCL detects an ended rank slightly earlier than its host. Wait that long for the rank's name. */
-#define BLAME_S	1.0
+#define RANK_NAME_S	1.0
 #define END_S	5 /* limit for NCCL to finish an abort after the graphs are destroyed */
 
 struct rt_nccl {
@@ -80,7 +80,7 @@ struct rt_nccl {
 	int version;
 	bool nonblocking;
 	struct ending *ending; /* after an abort */
-	bool left;	       /* leave it to the end of the process */
+	bool abandoned;	       /* leave it to the end of the process */
 };
 
 /* "2.28.9" */
@@ -135,7 +135,7 @@ void rt_nccl_abort(struct rt_nccl *n)
 		return;
 	/* without a thread, leave it to the end of the process */
 	n->ending = NULL;
-	n->left = true;
+	n->abandoned = true;
 	free(e);
 }
 
@@ -146,7 +146,7 @@ static bool ended(struct rt_nccl *n)
 	struct timespec until;
 
 	if (!n->ending)
-		return !n->left;
+		return !n->abandoned;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += END_S;
 	if (pthread_timedjoin_np(n->ending->thread, NULL, &until))
@@ -162,11 +162,11 @@ static void nap(long ns)
 }
 
 /* Fails with NCCL's error. If a rank has ended, the message names the rank instead. */
-static int blame(struct rt_nccl *n, int status, const char *what, struct gt_err *err)
+static int fail_status(struct rt_nccl *n, int status, const char *what, struct gt_err *err)
 {
 	int r = fail(n, status, what, err);
 
-	for (double until = gt_now_s() + fmin(BLAME_S, rt_comm_timeout(n->group) / 4); gt_now_s() < until; nap(1000000)) {
+	for (double until = gt_now_s() + fmin(RANK_NAME_S, rt_comm_timeout(n->group) / 4); gt_now_s() < until; nap(1000000)) {
 		struct gt_err why = { 0 };
 		int dead = rt_comm_alive(n->group, &why);
 
@@ -207,28 +207,28 @@ int rt_nccl_watch(struct rt_nccl *n, double waited_s, struct gt_err *err)
 		return gt_fail(err, EIO, "NCCL's communicator of this rank was ended by an earlier failure");
 	n->api.async_error(n->comm, &status);
 	if (status != NCCL_OK && status != NCCL_IN_PROGRESS)
-		return blame(n, status, "a collective", err);
+		return fail_status(n, status, "a collective", err);
 	return waited_s > rt_comm_timeout(n->group) ? late(n, waited_s, err) : 0;
 }
 
 /* Waits until NCCL has processed a call. */
 static int settle(struct rt_nccl *n, int status, const char *what, struct gt_err *err)
 {
-	double t0 = gt_now_s(), looked = t0;
+	double t0 = gt_now_s(), checked = t0;
 
 	while (status == NCCL_IN_PROGRESS) {
 		if (n->api.async_error(n->comm, &status) != NCCL_OK || status != NCCL_IN_PROGRESS)
 			break;
-		if (gt_now_s() - looked > 1e-3) {
+		if (gt_now_s() - checked > 1e-3) {
 			int r = rt_nccl_watch(n, gt_now_s() - t0, err);
 
 			if (r)
 				return r;
-			looked = gt_now_s();
+			checked = gt_now_s();
 		}
 		nap(10000);
 	}
-	return status == NCCL_OK ? 0 : blame(n, status, what, err);
+	return status == NCCL_OK ? 0 : fail_status(n, status, what, err);
 }
 
 static int check(struct rt_nccl *n, int status, const char *what, struct gt_err *err)

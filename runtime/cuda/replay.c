@@ -13,8 +13,8 @@
 static void update(struct rt_program *p, const struct update_group *g)
 {
 	struct rt_engine *e = p->state;
-	int kernel = g->eight ? RT_K_adamw8 : rt_cuda_kernels[p->plan.ir.calls[g->first]->op->id]->update;
-	cu_ptr maps = e->maps, tensors = g->tensors, chunks = g->chunks, step = e->step, loss = e->loss_seen;
+	int kernel = g->has_8bit ? RT_K_adamw8 : rt_cuda_kernels[p->plan.ir.calls[g->first]->op->id]->update;
+	cu_ptr maps = e->maps, tensors = g->tensors, chunks = g->chunks, step = e->step, loss = e->step_loss;
 	cu_ptr norm = rt_plan_measures_gradients(&p->plan) ? e->norm : 0;
 
 	RT_LAUNCH(e, kernel, g->n_chunks, 1, 256, 1, 0, &tensors, &chunks, &step, &loss, &norm, &maps);
@@ -191,9 +191,9 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 	if (!r && run && p->scale.on)
 		r = rt_scaler_begin(p, run, err);
 	if (!r)
-		r = replay(p, (e->eval && !e->infers) || e->begins ? NULL : e->s->forward[again], 0, e->s->n_forward,
-			   (struct rt_launch_how){.timed = timed, .no_once = again && !e->begins, .watched = p->opt.debug.anomaly,
-					   .mean_loss = !e->eval}, err);
+		r = replay(p, (e->eval && !e->infers) || e->initial_scales ? NULL : e->s->forward[again], 0, e->s->n_forward,
+			   (struct rt_launch_how){.timed = timed, .no_once = again && !e->initial_scales,
+						  .watched = p->opt.debug.anomaly, .mean_loss = !e->eval}, err);
 	if (r)
 		return r;
 	p->stale = false;
@@ -243,7 +243,7 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 	int n = p->plan.ir.n_calls, add = p->batches > 0, r;
 	void *graph = NULL;
 
-	if (!e->begins)
+	if (!e->initial_scales)
 		graph = e->plain && run->update && e->s->early[add] ? e->s->early[add] : e->s->backward[add][run->update];
 	r = replay(p, graph, e->s->n_forward, e->s->n_backward, how, err);
 	if (r || !run->update)
@@ -295,7 +295,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_ru
 	struct rt_engine *e = p->state;
 	struct rt_update_step *step = &e->steps[e->runs & 1];
 	bool timed = (p->opt.debug.profile && run->profiled) || p->opt.debug.trace;
-	bool measures = run->update && rt_plan_measures_gradients(&p->plan) && !p->scale.on, begins;
+	bool measures = run->update && rt_plan_measures_gradients(&p->plan) && !p->scale.on, initial_scales;
 	unsigned before = e->scaler.enqueued;
 	double t0 = gt_now_s();
 	int r;
@@ -314,13 +314,13 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_ru
 	rt_engine_use(p, p->shape);
 	fill_step(step, p, run);
 	e->plain = !rt_compress_active(p, run->step);
-	e->begins = e->s->scales && !e->scaled;
+	e->initial_scales = e->s->scales && !e->scaled;
 	rt_plan_set_accumulate(&p->plan, p->batches > 0); /* for calls that are not captured */
 	r = enqueue_forward(p, inputs, step, run, timed, err);
 	if (!r)
 		r = enqueue_backward(p, run, timed, err);
-	begins = e->begins;
-	e->begins = false;
+	initial_scales = e->initial_scales;
+	e->initial_scales = false;
 	if (run->profiled) { /* the first batches include the run-once calls */
 		e->host_s += gt_now_s() - run->entered_s;
 		e->host_steps++;
@@ -345,7 +345,7 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_ru
 		return r;
 	if (measures && !isfinite(*e->norm_out))
 		return bad_gradient(p, run->step, err);
-	e->scaled |= begins; /* non-finite values give no initial scale */
+	e->scaled |= initial_scales; /* non-finite values give no initial scale */
 	p->step += run->update;
 	ret->loss = (double)*e->loss;
 	rt_run_count_loss(p, ret);
@@ -382,10 +382,10 @@ int rt_engine_eval(struct rt_program *p, const void *const *inputs, struct rt_ru
 	(void)run;
 	rt_engine_use(p, p->shape);
 	e->eval = true;
-	e->begins = e->s->scales && !e->scaled;
+	e->initial_scales = e->s->scales && !e->scaled;
 	r = enqueue_forward(p, inputs, NULL, NULL, false, err);
 	e->eval = e->infers;
-	e->begins = false;
+	e->initial_scales = false;
 	if (!r)
 		r = rt_engine_await(e, e->loss_ready, err);
 	if (r)

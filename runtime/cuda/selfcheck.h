@@ -26,7 +26,7 @@ int rt_cuda_selfcheck(enum rt_check_type type, const char *only, uint64_t seed, 
  */
 int rt_cuda_selfcheck_ranks(int ranks, uint64_t seed, json_t *rows, struct gt_err *err);
 /* A part of it: the error feedback of compression, across skipped updates and a checkpoint. */
-int rt_check_lost(int ranks, uint64_t seed, json_t *rows, struct gt_err *err);
+int rt_check_residual(int ranks, uint64_t seed, json_t *rows, struct gt_err *err);
 
 /* Checks the casts to 8 bits, bit by bit: every bf16 number and random floats of all sizes, NaN and infinities, under
  * several scales, plain and transposed. Also checks the scales that follow from a history. Rows and result as above;

@@ -175,7 +175,7 @@ static int check_cast(struct bench *b, const struct cast_case *c, struct gt_err 
 static const struct {
 	float largest;
 	bool begins;
-} seen[] = {
+} values[] = {
 	{ 2, true },  { 1 },	 { 0.5f },  { 3e38f },	{ 0.25f }, { INFINITY }, { 0.125f }, { 0 },	{ 1e-3f },
 	{ 1e-3f },    { 1e-3f }, { 1e-3f }, { 1e-3f },	{ 4 },	   { NAN },	 { 1, true }, { 0.5f }, { 1e-3f },
 	{ 0 },	      { 0 },	 { 0 },	    { 0 },	{ 0 },	   { 0 },	 { 2e-4f },   { 0 },	{ 1e-5f },
@@ -186,14 +186,14 @@ static const struct {
  * finite. Without such values, or with zeros only, the scale stays as before, initially 1. */
 static float expected_scale(int upto, float most, float before)
 {
-	float largest = seen[upto].begins && seen[upto].largest < INFINITY ? seen[upto].largest : 0;
+	float largest = values[upto].begins && values[upto].largest < INFINITY ? values[upto].largest : 0;
 
-	for (int i = upto, left = HISTORY; i >= 0 && left > 0 && !seen[i].begins; i--)
-		if (isfinite(seen[i].largest)) {
-			largest = fmaxf(largest, seen[i].largest);
+	for (int i = upto, left = HISTORY; i >= 0 && left > 0 && !values[i].begins; i--)
+		if (isfinite(values[i].largest)) {
+			largest = fmaxf(largest, values[i].largest);
 			left--;
 		}
-	return largest > 0 ? fminf(most / largest * 0.5f, FLT_MAX) : seen[upto].begins ? 1 : before;
+	return largest > 0 ? fminf(most / largest * 0.5f, FLT_MAX) : values[upto].begins ? 1 : before;
 }
 
 static int check_scales(struct bench *b, struct gt_err *err)
@@ -210,10 +210,10 @@ static int check_scales(struct bench *b, struct gt_err *err)
 	for (int i = 0; i < RT_FP8_HEAD + HISTORY; i++)
 		slot[i] = 1e30f; /* garbage from an earlier user of the memory */
 	r = rt_cuda_put(b->dev, at, slot, sizeof(slot), err);
-	for (int i = 0; !r && i < (int)GT_ARRAY_SIZE(seen); i++) {
-		bool begins = seen[i].begins;
+	for (int i = 0; !r && i < (int)GT_ARRAY_SIZE(values); i++) {
+		bool begins = values[i].begins;
 
-		r = rt_cuda_put(b->dev, at + RT_FP8_AMAX * sizeof(float), &seen[i].largest, sizeof(float), err);
+		r = rt_cuda_put(b->dev, at + RT_FP8_AMAX * sizeof(float), &values[i].largest, sizeof(float), err);
 		if (!r)
 			r = check(b, d->launch(b->dev->fn[begins ? RT_K_fp8_begin : RT_K_fp8_renew], 1, 1, 1, 32, 1, 1, 0, NULL,
 					       begins ? begin : renew, NULL), "cuLaunchKernel", err);
@@ -227,7 +227,7 @@ static int check_scales(struct bench *b, struct gt_err *err)
 	}
 	d->mem_free(at);
 	if (!r)
-		add_row(b, "scales8", "scales", wrong, GT_ARRAY_SIZE(seen));
+		add_row(b, "scales8", "scales", wrong, GT_ARRAY_SIZE(values));
 	return r;
 }
 

@@ -16,14 +16,14 @@
 #define MOST   (ROWS * RT_MAX_RANKS * LEN)
 
 /* Uncompressed, and with all steps between a rank's backward pass and the update. */
-static const struct way {
+static const struct mode {
 	const char *losses;
 	enum rt_check_type type;
 	int accum;
 	double clip_norm;
 	enum rt_compress compress;
 	int rank; /* rank of PowerSGD */
-} ways[] = {
+} modes[] = {
 	{ "losses", RT_CHECK_F32, 1, 0 },
 	{ "losses, clipped", RT_CHECK_F32, ACCUM, 0.5 },
 	{ "losses, clipped", RT_CHECK_BF16, ACCUM, 0.5 },
@@ -44,7 +44,7 @@ static const struct way {
 struct job {
 	uint64_t seed;
 	enum rt_device device;
-	const struct way *way;
+	const struct mode *mode;
 };
 
 static void fill(int32_t *ids, int first, int rows, uint64_t seed, uint64_t stream)
@@ -60,21 +60,21 @@ static int train(struct rt_comm *c, const struct job *job, enum rt_device device
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = NULL;
 	gt_autofree int32_t *ids = gt_xcalloc(MOST, sizeof(*ids)), *targets = gt_xcalloc(MOST, sizeof(*targets));
-	const struct rt_options o = { .device = device, .seed = job->seed, .accum = job->way->accum,
-				      .clip_norm = job->way->clip_norm,
+	const struct rt_options o = { .device = device, .seed = job->seed, .accum = job->mode->accum,
+				      .clip_norm = job->mode->clip_norm,
 				      .precision.amp = device != RT_CUDA		       ? RT_F32 :
-					     job->way->type == RT_CHECK_BF16 ? RT_BF16 :
-					     job->way->type == RT_CHECK_F16  ? RT_F16 :
+					     job->mode->type == RT_CHECK_BF16 ? RT_BF16 :
+					     job->mode->type == RT_CHECK_F16  ? RT_F16 :
 									       RT_F32,
 				      .precision.scaler.init = 256, /* no update may be skipped on one side only */
 				      .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 },
 				      .ranks = { .comm = c, .first_bucket_bytes = 1 << 10, .bucket_bytes = 16 << 10,
-					       .compress = c ? job->way->compress : RT_COMPRESS_NONE,
-					       .powersgd_rank = job->way->rank,
-					       .compress_after = job->way->compress == RT_COMPRESS_ONEBIT ? PLAIN : 0 } };
+					       .compress = c ? job->mode->compress : RT_COMPRESS_NONE,
+					       .powersgd_rank = job->mode->rank,
+					       .compress_after = job->mode->compress == RT_COMPRESS_ONEBIT ? PLAIN : 0 } };
 	/* the padding between compressed gradients is compressed with them */
 	struct rt_node *node = rt_model_gpt(g, &(struct rt_gpt_config){ .batch = rows, .seq = LEN, .layers = 2,
-									.width = job->way->compress ? 45 : 48, .heads = 3,
+									.width = job->mode->compress ? 45 : 48, .heads = 3,
 									.vocab = VOCAB });
 	int r = rt_compile(g, node, &o, &p, err);
 
@@ -118,23 +118,23 @@ static int train_ranks(const struct job *job, int ranks, float *ret_loss, struct
 
 int rt_cuda_selfcheck_ranks(int ranks, uint64_t seed, json_t *rows, struct gt_err *err)
 {
-	float got[GT_ARRAY_SIZE(ways)][STEPS], want[GT_ARRAY_SIZE(ways)][STEPS];
+	float got[GT_ARRAY_SIZE(modes)][STEPS], want[GT_ARRAY_SIZE(modes)][STEPS];
 	struct job job = { .seed = seed };
 	/* all forks must precede the first OpenMP team of this process */
-	int failed = rt_check_lost(ranks, seed, rows, err), r = GT_MIN(failed, 0);
+	int failed = rt_check_residual(ranks, seed, rows, err), r = GT_MIN(failed, 0);
 
-	for (size_t i = 0; !r && i < 2 * GT_ARRAY_SIZE(ways); i++) {
-		job.way = &ways[i / 2];
+	for (size_t i = 0; !r && i < 2 * GT_ARRAY_SIZE(modes); i++) {
+		job.mode = &modes[i / 2];
 		job.device = i % 2 ? RT_CPU : RT_CUDA;
-		if (job.device == RT_CUDA || job.way->compress)
+		if (job.device == RT_CUDA || job.mode->compress)
 			r = train_ranks(&job, ranks, job.device == RT_CUDA ? got[i / 2] : want[i / 2], err);
 	}
-	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(ways); i++) {
-		job.way = &ways[i];
-		if (!ways[i].compress)
+	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(modes); i++) {
+		job.mode = &modes[i];
+		if (!modes[i].compress)
 			r = train(NULL, &job, RT_CPU, 0, ROWS * ranks, want[i], err);
 		if (!r)
-			failed += !rt_check_compare(ways[i].type, "ranks", false, ways[i].losses, want[i], got[i], STEPS, rows);
+			failed += !rt_check_compare(modes[i].type, "ranks", false, modes[i].losses, want[i], got[i], STEPS, rows);
 	}
 	return r ? r : failed;
 }

@@ -43,30 +43,30 @@ int rt_cuda_selfcheck_rounding(uint64_t seed, json_t *rows, struct gt_err *err)
 	static const struct {
 		const char *name;
 		enum rt_optimizer_kind kind;
-	} ways[] = { { "rounding.sgd", RT_SGD }, { "rounding.adamw", RT_ADAMW },
-		    { "rounding.adamw8", RT_ADAMW8 } };
+	} optimizers[] = { { "rounding.sgd", RT_SGD }, { "rounding.adamw", RT_ADAMW },
+			  { "rounding.adamw8", RT_ADAMW8 } };
 	/* a step changes a value by 2^-8 with probability 1/8 */
 	const double sigma = 0x1p-8 * sqrt(STEPS * 0.125 * 0.875 / COUNT);
 	gt_autofree float *x = gt_xcalloc(COUNT, sizeof(*x)), *again = gt_xcalloc(COUNT, sizeof(*x));
 	int failed = 0, r = 0;
 
-	for (size_t w = 0; !r && w < GT_ARRAY_SIZE(ways); w++) {
+	for (size_t w = 0; !r && w < GT_ARRAY_SIZE(optimizers); w++) {
 		double sum = 0;
 
-		r = descend(ways[w].kind, seed, x, err);
+		r = descend(optimizers[w].kind, seed, x, err);
 		for (int i = 0; i < COUNT; i++)
 			sum += (double)x[i];
 		if (!r)
-			failed += !add_row(rows, ways[w].name, "mean", fabs(sum / COUNT - (1 - STEPS * (double)LR)),
+			failed += !add_row(rows, optimizers[w].name, "mean", fabs(sum / COUNT - (1 - STEPS * (double)LR)),
 					   SIGMAS * sigma);
 		if (!r)
-			r = descend(ways[w].kind, seed, again, err);
+			r = descend(optimizers[w].kind, seed, again, err);
 		if (!r)
-			failed += !add_row(rows, ways[w].name, "same seed", memcmp(x, again, COUNT * sizeof(*x)) != 0, 0);
+			failed += !add_row(rows, optimizers[w].name, "same seed", memcmp(x, again, COUNT * sizeof(*x)) != 0, 0);
 		if (!r)
-			r = descend(ways[w].kind, seed + 1, again, err);
+			r = descend(optimizers[w].kind, seed + 1, again, err);
 		if (!r)
-			failed += !add_row(rows, ways[w].name, "another seed", memcmp(x, again, COUNT * sizeof(*x)) == 0, 0);
+			failed += !add_row(rows, optimizers[w].name, "another seed", memcmp(x, again, COUNT * sizeof(*x)) == 0, 0);
 	}
 	return r ? r : failed;
 }

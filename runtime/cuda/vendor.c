@@ -60,7 +60,7 @@ static int open_here(struct search *s, const char *file, struct gt_err *err)
 
 /* Runs `suits` in a child process, which ends with all libraries that it loaded. If the child gives no answer, the
  * library is not rejected. */
-static int judge_apart(struct search *s, const char *file, struct gt_err *err)
+static int check_in_child(struct search *s, const char *file, struct gt_err *err)
 {
 	struct {
 		int r;
@@ -102,8 +102,8 @@ static bool try_file(struct search *s, const char *file)
 	struct gt_err err = { 0 };
 	int r = check_trust(s, file, &err);
 
-	if (!r && s->v->apart)
-		r = judge_apart(s, file, &err);
+	if (!r && s->v->in_child)
+		r = check_in_child(s, file, &err);
 	if (!r)
 		r = open_here(s, file, &err);
 	if (r == -ENOENT && *file != '/')

@@ -16,7 +16,7 @@ struct rt_vendor {
 	/* The library consists of several files that find each other by name. A rejected one, once loaded, would be
 	 * used by the next. Therefore `suits` runs in a child process first, and a rejected library is never loaded in
 	 * this process. */
-	bool apart;
+	bool in_child;
 };
 /*
  * Opens the first library that loads and suits. Each name is searched by the dynamic loader, in the toolkit

@@ -190,13 +190,13 @@ int rt_file_read_at(int fd, const char *path, uint64_t at, void *out, size_t n, 
 	return 0;
 }
 
-static _Thread_local sigjmp_buf *way_out; /* where a read of a mapping continues after SIGBUS */
+static _Thread_local sigjmp_buf *sigbus_jump; /* where a read of a mapping continues after SIGBUS */
 static struct sigaction handler_before;
 
 static void on_bus(int signal, siginfo_t *info, void *context)
 {
-	if (way_out)
-		siglongjmp(*way_out, 1);
+	if (sigbus_jump)
+		siglongjmp(*sigbus_jump, 1);
 	/* not from the mapping: on return the signal is raised again, with the previous handler */
 	sigaction(SIGBUS, &handler_before, NULL);
 }
@@ -245,12 +245,12 @@ int rt_map_read(const char *path, void (*read)(void *arg), void *arg, struct gt_
 	sigjmp_buf here;
 
 	if (sigsetjmp(here, 0)) {
-		way_out = NULL;
+		sigbus_jump = NULL;
 		return gt_fail(err, EIO, "%s has become shorter while it was read, or cannot be read any more", path);
 	}
-	way_out = &here;
+	sigbus_jump = &here;
 	read(arg);
-	way_out = NULL;
+	sigbus_jump = NULL;
 	return 0;
 }
 

@@ -270,7 +270,7 @@ static void fill_defaults(struct rt_loader *l, const struct rt_loader_options *o
 }
 
 /* Sets the usage exit status for errors of the data set. Too little memory or a failing disk is not the user's error. */
-static int blame_data(int r, struct gt_err *err)
+static int set_usage_status(int r, struct gt_err *err)
 {
 	if (r && r != -ENOMEM && r != -EIO && r != -ENOSYS && err && !err->exit_status)
 		err->exit_status = GT_EXIT_USAGE;
@@ -291,10 +291,10 @@ int rt_loader_open(const struct rt_loader_options *o, struct rt_loader **ret, st
 		return r;
 	if (o->cpus && gt_parse_cpulist(o->cpus, &l->cpus) < 0)
 		return gt_fail(err, EINVAL, "\"%s\" is not a list of CPUs such as 0-3,8", o->cpus);
-	r = blame_data(open_source(l, err), err);
+	r = set_usage_status(open_source(l, err), err);
 	if (r)
 		return r;
-	r = blame_data(measure(l, err), err);
+	r = set_usage_status(measure(l, err), err);
 	if (r)
 		return r;
 	if (l->source->ops->image) {

@@ -59,7 +59,7 @@ struct rt_losses {
 };
 /* A separate reduction, started before the backward pass, so that no rank waits for it. Weights return as the mean with
  * the weights of the ranks. */
-int rt_ddp_put_losses(struct rt_ddp *d, const struct rt_losses *mine, struct gt_err *err);
+int rt_ddp_put_losses(struct rt_ddp *d, const struct rt_losses *own, struct gt_err *err);
 int rt_ddp_losses(struct rt_ddp *d, struct rt_losses *ret, struct gt_err *err);
 /* Sets the factor between the gradients and the values that the update uses (loss scale, weights). The error feedback
  * of earlier updates is scaled accordingly. Call it before the first bucket if rt_ddp_feeds_back(). 0: no batch of any

@@ -104,7 +104,7 @@ const void *rt_coll_from(const struct rt_coll *k, int rank);
 int rt_comm_set_weight(struct rt_comm *c, double weight, struct gt_err *err);
 double rt_comm_weight(const struct rt_comm *c, int rank);
 /* Returns the values of all ranks in rank order. Blocks, so use it for set-up only. Collective. */
-int rt_comm_gather(struct rt_comm *c, double mine, double ret[RT_MAX_RANKS], struct gt_err *err);
+int rt_comm_gather(struct rt_comm *c, double own, double ret[RT_MAX_RANKS], struct gt_err *err);
 /* Fails in every rank unless all ranks passed the same value; the message names `what`. Collective. */
 int rt_comm_agree(struct rt_comm *c, uint64_t value, const char *what, struct gt_err *err);
 

@@ -145,7 +145,7 @@ static uint64_t job_of(const struct launcher *l, int size)
 }
 
 /* Fails if variables show that there are several ranks, but not which one this is. */
-static int look_for_half(struct gt_err *err)
+static int check_incomplete(struct gt_err *err)
 {
 	const char *size = get("WORLD_SIZE");
 	uint64_t n = 0;
@@ -174,7 +174,7 @@ int rt_rendezvous_from_environment(struct rt_rendezvous *ret, struct gt_err *err
 	for (size_t i = 0; !l && i < GT_ARRAY_SIZE(launchers); i++)
 		l = get(launchers[i].rank) && get(launchers[i].size) ? &launchers[i] : NULL;
 	if (!l)
-		return look_for_half(err);
+		return check_incomplete(err);
 	r = number(l->size, 1u << 20, &m.size, err);
 	if (r || m.size < 2)
 		return r;
@@ -212,10 +212,10 @@ bool rt_env_started(void)
 /* ---- hosts and CPUs ---- */
 
 /* Gathers small numbers of all ranks. Values from other ranks are checked before they are converted. */
-static int gather_ints(struct rt_comm *c, uint64_t mine, int *ret, struct gt_err *err)
+static int gather_ints(struct rt_comm *c, uint64_t own, int *ret, struct gt_err *err)
 {
 	double all[RT_MAX_RANKS];
-	int r = rt_comm_gather(c, (double)(mine & 0x7fffffff), all, err);
+	int r = rt_comm_gather(c, (double)(own & 0x7fffffff), all, err);
 
 	if (r)
 		return r;
@@ -238,7 +238,7 @@ static int local(const struct rt_comm *c, int before)
 }
 
 /* Finds the ranks on this host by host name, and the local rank of this one. */
-static int find_hosts(struct rt_comm *c, int told, struct gt_err *err)
+static int find_hosts(struct rt_comm *c, int local_rank, struct gt_err *err)
 {
 	char name[256] = "";
 	int host[RT_MAX_RANKS], r;
@@ -250,7 +250,7 @@ static int find_hosts(struct rt_comm *c, int told, struct gt_err *err)
 	c->nodes = c->hosts = rt_place_index(host, c->size, c->host);
 	for (int i = 0; i < c->size; i++)
 		c->node[i] = c->host[i];
-	c->local_rank = told >= 0 ? told : local(c, c->rank);
+	c->local_rank = local_rank >= 0 ? local_rank : local(c, c->rank);
 	return 0;
 }
 
@@ -275,8 +275,8 @@ static int share_cpus(struct rt_comm *c, int (*home)(int), struct rt_place *ret,
  * part. */
 static int find_place(struct rt_comm *c, bool no_pin, int (*home)(int), struct gt_err *err)
 {
-	struct rt_place now, mine;
-	bool same = true, apart = true, shared = false;
+	struct rt_place now, own;
+	bool same = true, separate = true, shared = false;
 	int where[RT_MAX_RANKS], r = rt_place_now(&now, err);
 
 	if (!r)
@@ -287,15 +287,15 @@ static int find_place(struct rt_comm *c, bool no_pin, int (*home)(int), struct g
 		if (i == c->rank || c->host[i] != c->host[c->rank])
 			continue;
 		same &= alike;
-		apart &= !alike;
+		separate &= !alike;
 	}
 	if (!r)
-		r = share_cpus(c, home, &mine, &shared, err); /* all ranks call it: it is collective */
+		r = share_cpus(c, home, &own, &shared, err); /* all ranks call it: it is collective */
 	if (r)
 		return r;
-	c->spin = same && !no_pin ? !shared : apart;
+	c->spin = same && !no_pin ? !shared : separate;
 	if (!no_pin)
-		rt_place_put(c, same ? &mine : &now);
+		rt_place_put(c, same ? &own : &now);
 	return 0;
 }
 

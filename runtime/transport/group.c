@@ -339,7 +339,7 @@ static void end_thread(struct thread *t)
 			munmap(k->base, k->bytes);
 		free(k);
 	}
-	rt_shm_forget_left(t->c);
+	rt_shm_free_unmapped(t->c);
 	free(t->c);
 }
 

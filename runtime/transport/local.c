@@ -184,6 +184,6 @@ void rt_local_leave(struct rt_comm *c)
 	munmap(c->shm, shm_size(c->size));
 	for (int i = 0; i < c->size; i++)
 		close(c->fd[i]);
-	rt_shm_forget_left(c);
+	rt_shm_free_unmapped(c);
 	free(c);
 }

@@ -34,10 +34,10 @@ static struct rt_comm *flat_comm(const struct rt_mpi_lib *lib, rt_mpi_comm comm)
 	return c;
 }
 
-static int gather_ints(struct rt_comm *c, int mine, int *ret, struct gt_err *err)
+static int gather_ints(struct rt_comm *c, int own, int *ret, struct gt_err *err)
 {
 	double all[RT_MAX_RANKS];
-	int r = rt_comm_gather(c, mine, all, err);
+	int r = rt_comm_gather(c, own, all, err);
 
 	if (r)
 		return r;
@@ -87,7 +87,7 @@ static int place(struct rt_comm *local, bool no_pin, struct gt_err *err)
 {
 	struct rt_place all[RT_MAX_RANKS], now;
 	int where[RT_MAX_RANKS], node[RT_MAX_RANKS], r = rt_place_now(&now, err);
-	bool same = true, apart = true, shared = false;
+	bool same = true, separate = true, shared = false;
 
 	if (r)
 		return r;
@@ -97,20 +97,20 @@ static int place(struct rt_comm *local, bool no_pin, struct gt_err *err)
 	for (int i = 1; i < local->size; i++) {
 		same &= where[i] == where[0];
 		for (int k = 0; k < i; k++)
-			apart &= where[i] != where[k];
+			separate &= where[i] != where[k];
 	}
 	if (same && !no_pin) {
 		r = rt_place_all(local->size, NULL, all, &shared, err);
 		if (r)
 			return r;
 		now = all[local->rank];
-		apart = !shared;
+		separate = !shared;
 	}
 	r = gather_ints(local, now.node, node, err);
 	if (r)
 		return r;
 	local->nodes = rt_place_index(node, local->size, local->node);
-	local->spin = apart;
+	local->spin = separate;
 	if (!no_pin)
 		rt_place_put(local, &now);
 	return 0;
@@ -393,9 +393,9 @@ static const void *mpi_from(const struct rt_coll *k, int rank)
 	return rt_coll_from(&of(k)->across, rank);
 }
 
-static int mpi_gather(struct rt_comm *c, double mine, double *ret, struct gt_err *err)
+static int mpi_gather(struct rt_comm *c, double own, double *ret, struct gt_err *err)
 {
-	return rt_comm_gather(c->flat, mine, ret, err);
+	return rt_comm_gather(c->flat, own, ret, err);
 }
 
 /* ---- the ranks of this host, as far as they can detect each other ---- */
@@ -427,6 +427,6 @@ const struct rt_transport rt_transport_mpi = {
 	.from = mpi_from,
 	.gather = mpi_gather,
 	.alive = mpi_alive,
-	.come = mpi_arrive,
-	.behind = mpi_missing_rank,
+	.arrive = mpi_arrive,
+	.missing_rank = mpi_missing_rank,
 };

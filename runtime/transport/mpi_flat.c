@@ -74,7 +74,7 @@ static void flat_clear(struct rt_coll *k)
 	k->request = k->received = NULL;
 }
 
-static char *mine(const struct rt_coll *k)
+static char *own(const struct rt_coll *k)
 {
 	return k->window->base + k->offset;
 }
@@ -118,11 +118,11 @@ static int flat_start(struct rt_coll *k, struct gt_err *err)
 		if (k->kind == RT_ALLREDUCE) {
 			size_t at = part_of(k, i, &theirs);
 
-			post(k, i, mine(k) + at, theirs, received(k, i), ours);
+			post(k, i, own(k) + at, theirs, received(k, i), ours);
 		} else {
 			size_t at = k->kind == RT_ALLTOALL ? (size_t)i * k->bytes : 0;
 
-			post(k, i, mine(k) + at, k->bytes, received(k, i), k->bytes);
+			post(k, i, own(k) + at, k->bytes, received(k, i), k->bytes);
 		}
 	}
 	return 0;
@@ -153,7 +153,7 @@ static void sum_mine(struct rt_coll *k)
 	size_t bytes = 0, at = part_of(k, c->rank, &bytes);
 
 	for (int i = 0; i < c->size; i++)
-		x[i] = (float *)(void *)(i == c->rank ? mine(k) + at : received(k, i));
+		x[i] = (float *)(void *)(i == c->rank ? own(k) + at : received(k, i));
 	out = x[c->rank];
 	rt_sum_ranks(&out, 1, x, c->weight, c->size, 0, (int64_t)(bytes / sizeof(float)), k->threads);
 	k->stage = 2;
@@ -161,7 +161,7 @@ static void sum_mine(struct rt_coll *k)
 		size_t theirs = 0, to = part_of(k, i, &theirs);
 
 		if (i != c->rank)
-			post(k, i, out, bytes, mine(k) + to, theirs);
+			post(k, i, out, bytes, own(k) + to, theirs);
 	}
 }
 
@@ -201,16 +201,16 @@ static const void *flat_from(const struct rt_coll *k, int rank)
 {
 	if (rank != k->window->comm->rank)
 		return received(k, rank);
-	return mine(k) + (k->kind == RT_ALLTOALL ? (size_t)rank * k->bytes : 0);
+	return own(k) + (k->kind == RT_ALLTOALL ? (size_t)rank * k->bytes : 0);
 }
 
-static int flat_gather(struct rt_comm *c, double mine, double *ret, struct gt_err *err)
+static int flat_gather(struct rt_comm *c, double own, double *ret, struct gt_err *err)
 {
 	double until = gt_now_s() + c->timeout_s;
 	rt_mpi_request open;
 	int done = 0;
 
-	c->lib->iallgather(&mine, 1, c->lib->real, ret, 1, c->lib->real, c->mpi_comm, &open);
+	c->lib->iallgather(&own, 1, c->lib->real, ret, 1, c->lib->real, c->mpi_comm, &open);
 	for (;;) {
 		c->lib->test(&open, &done, NULL);
 		if (done)

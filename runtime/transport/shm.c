@@ -73,7 +73,7 @@ static int shm_alive(struct rt_comm *c, struct gt_err *err)
 {
 	int dead = atomic_load(&c->shm->dead);
 
-	atomic_store(&c->shm->rank[c->rank].looked_ms, (int64_t)(gt_now_s() * 1e3));
+	atomic_store(&c->shm->rank[c->rank].polled_ms, (int64_t)(gt_now_s() * 1e3));
 	if (!dead)
 		return 0;
 	if (dead < 0)
@@ -81,7 +81,7 @@ static int shm_alive(struct rt_comm *c, struct gt_err *err)
 	return gt_fail(err, ECONNRESET, "rank %d is gone: %s", dead - 1, c->shm->why);
 }
 
-/* ---- windows: each owner places the memory behind its file descriptor ---- */
+/* ---- windows: each owner places the memory of its file descriptor ---- */
 
 static size_t window_size(const struct rt_window *w)
 {
@@ -152,13 +152,13 @@ static int map_once(struct rt_window *w, size_t at, struct gt_err *err)
 	return r;
 }
 
-void rt_shm_forget_left(struct rt_comm *c)
+void rt_shm_free_unmapped(struct rt_comm *c)
 {
-	for (struct rt_left *l = c->left, *next; l; l = next) {
+	for (struct rt_unmapped *l = c->unmapped, *next; l; l = next) {
 		next = l->next;
 		free(l);
 	}
-	c->left = NULL;
+	c->unmapped = NULL;
 }
 
 /*
@@ -167,9 +167,9 @@ void rt_shm_forget_left(struct rt_comm *c)
  */
 static void give_back(struct rt_comm *c)
 {
-	for (const struct rt_left *l = c->left; l; l = l->next)
+	for (const struct rt_unmapped *l = c->unmapped; l; l = l->next)
 		fallocate(c->fd[c->rank], FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)l->at, (off_t)l->bytes);
-	rt_shm_forget_left(c);
+	rt_shm_free_unmapped(c);
 }
 
 static int shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
@@ -207,10 +207,10 @@ static int shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
 static void shm_unmap(struct rt_window *w)
 {
 	struct rt_comm *c = w->comm;
-	struct rt_left *l = gt_xcalloc(1, sizeof(*l));
+	struct rt_unmapped *l = gt_xcalloc(1, sizeof(*l));
 
-	*l = (struct rt_left){ .next = c->left, .at = w->at, .bytes = window_size(w) };
-	c->left = l;
+	*l = (struct rt_unmapped){ .next = c->unmapped, .at = w->at, .bytes = window_size(w) };
+	c->unmapped = l;
 	for (int i = 0; i < w->comm->size; i++)
 		if (w->peer[i] && !w->comm->one_process)
 			munmap(w->peer[i], window_size(w));
@@ -280,14 +280,14 @@ static void sum_cross(struct rt_coll *k, const struct rt_team *node, const struc
 
 static void copy_node(struct rt_coll *k, const struct rt_team *node)
 {
-	float *mine = at_rank(k, k->window->comm->rank);
+	float *own = at_rank(k, k->window->comm->rank);
 
 	for (int i = 0; i < node->n; i++) {
 		int64_t lo, hi;
 
 		rt_comm_part(0, k->n, node->n, i, &lo, &hi);
 		if (i != node->me)
-			memcpy(mine + lo, at_rank(k, node->rank[i]) + lo, (size_t)(hi - lo) * sizeof(float));
+			memcpy(own + lo, at_rank(k, node->rank[i]) + lo, (size_t)(hi - lo) * sizeof(float));
 	}
 }
 
@@ -434,9 +434,9 @@ static int shm_wait(struct rt_coll *k, struct gt_err *err)
 static const void *shm_from(const struct rt_coll *k, int rank)
 {
 	const struct rt_comm *c = k->window->comm;
-	size_t mine = k->kind == RT_ALLTOALL ? (size_t)c->rank * k->bytes : 0;
+	size_t own = k->kind == RT_ALLTOALL ? (size_t)c->rank * k->bytes : 0;
 
-	return k->window->peer[rank] + k->offset + mine;
+	return k->window->peer[rank] + k->offset + own;
 }
 
 /* ---- gather: one number from each rank ---- */
@@ -457,12 +457,12 @@ static int gather_done(void *arg)
 }
 
 /* Uses two boxes alternately. A rank writes a box again only after the next gather, when all ranks have read it. */
-static int shm_gather(struct rt_comm *c, double mine, double *ret, struct gt_err *err)
+static int shm_gather(struct rt_comm *c, double own, double *ret, struct gt_err *err)
 {
 	uint32_t g = ++c->gather_generation;
 	int r;
 
-	c->shm->rank[c->rank].mail[g % 2] = mine;
+	c->shm->rank[c->rank].mail[g % 2] = own;
 	atomic_store(&c->shm->rank[c->rank].gathered, g);
 	ring(c->shm);
 	r = wait_until(c, gather_done, c, gather_late, err);
@@ -475,20 +475,20 @@ static int shm_gather(struct rt_comm *c, double mine, double *ret, struct gt_err
 
 static void shm_arrive(struct rt_comm *c)
 {
-	atomic_fetch_add(&c->shm->rank[c->rank].came, 1);
+	atomic_fetch_add(&c->shm->rank[c->rank].arrivals, 1);
 }
 
 static int shm_missing_rank(struct rt_comm *c)
 {
 	int64_t oldest = (int64_t)((gt_now_s() - fmin(QUIET_S, c->timeout_s / 4)) * 1e3);
 	int late = -1;
-	uint32_t mine = atomic_load(&c->shm->rank[c->rank].came);
+	uint32_t own = atomic_load(&c->shm->rank[c->rank].arrivals);
 
 	for (int i = 0; i < c->size; i++)
-		if ((int32_t)(atomic_load(&c->shm->rank[i].came) - mine) < 0)
+		if ((int32_t)(atomic_load(&c->shm->rank[i].arrivals) - own) < 0)
 			return c->world[i];
 	for (int i = 0; i < c->size; i++) {
-		int64_t at = atomic_load(&c->shm->rank[i].looked_ms);
+		int64_t at = atomic_load(&c->shm->rank[i].polled_ms);
 
 		late = i != c->rank && at < oldest ? i : late;
 		oldest = GT_MIN(oldest, at);
@@ -506,6 +506,6 @@ const struct rt_transport rt_transport_shm = {
 	.from = shm_from,
 	.gather = shm_gather,
 	.alive = shm_alive,
-	.come = shm_arrive,
-	.behind = shm_missing_rank,
+	.arrive = shm_arrive,
+	.missing_rank = shm_missing_rank,
 };

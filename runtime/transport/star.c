@@ -34,9 +34,9 @@ static void lose(struct rt_comm *c, int rank, const char *why)
 
 	close(s->peer[rank].fd);
 	s->peer[rank].fd = -1;
-	if (s->gone || s->peer[rank].bye)
+	if (s->ended || s->peer[rank].bye)
 		return;
-	s->gone = rank + 1;
+	s->ended = rank + 1;
 	snprintf(s->why, sizeof(s->why), "%s", why);
 	if (!c->rank)
 		rt_star_tell_all(c, RT_GONE, &who, 1);
@@ -97,9 +97,9 @@ static void take_count(const struct rt_comm *c, struct rt_peer *p)
 	const double *v = p->in.value;
 
 	if (v[0] >= 0 && v[0] < 1e15)
-		p->came = (uint64_t)v[0];
+		p->arrivals = (uint64_t)v[0];
 	if (c->rank)
-		c->star->behind = rank_of(c, v[1]) + 1;
+		c->star->awaited = rank_of(c, v[1]) + 1;
 }
 
 void rt_star_take(struct rt_comm *c, int from)
@@ -123,8 +123,8 @@ void rt_star_take(struct rt_comm *c, int from)
 		s->have_all = true;
 	} else if (f->kind == RT_CAME) {
 		take_count(c, p);
-	} else if (f->kind == RT_GONE && c->rank && who >= 0 && !s->gone) {
-		s->gone = who + 1;
+	} else if (f->kind == RT_GONE && c->rank && who >= 0 && !s->ended) {
+		s->ended = who + 1;
 		snprintf(s->why, sizeof(s->why), "its connection to rank 0 has ended");
 	} else if (f->kind == RT_BYE) {
 		p->bye = true;
@@ -154,11 +154,11 @@ static void pump(struct rt_comm *c, int wait_ms)
 	}
 }
 
-static int gone(const struct rt_comm *c, struct gt_err *err)
+static int ended(const struct rt_comm *c, struct gt_err *err)
 {
 	const struct rt_star *s = c->star;
 
-	return s->gone ? gt_fail(err, ECONNRESET, "rank %d is gone: %s", s->gone - 1, s->why) : 0;
+	return s->ended ? gt_fail(err, ECONNRESET, "rank %d is gone: %s", s->ended - 1, s->why) : 0;
 }
 
 static int star_missing_rank(struct rt_comm *c)
@@ -166,22 +166,23 @@ static int star_missing_rank(struct rt_comm *c)
 	const struct rt_star *s = c->star;
 
 	for (int i = 0; i < c->size; i++)
-		if (s->peer[i].fd >= 0 && s->peer[i].came < s->came)
+		if (s->peer[i].fd >= 0 && s->peer[i].arrivals < s->arrivals)
 			return i;
 	for (int i = 0; i < c->size; i++)
 		if (s->peer[i].fd >= 0 && gt_now_s() - s->peer[i].heard > SILENT_S)
 			return i;
-	return s->behind - 1 == c->rank ? -1 : s->behind - 1; /* reported by the first rank, for ranks not connected here */
+	/* reported by the first rank, for ranks that are not connected to this one */
+	return s->awaited - 1 == c->rank ? -1 : s->awaited - 1;
 }
 
 static void beat(struct rt_comm *c)
 {
 	struct rt_star *s = c->star;
-	double values[2] = {(double)s->came, -1};
+	double values[2] = {(double)s->arrivals, -1};
 
-	if (gt_now_s() - s->told < BEAT_S)
+	if (gt_now_s() - s->last_beat < BEAT_S)
 		return;
-	s->told = gt_now_s();
+	s->last_beat = gt_now_s();
 	if (!c->rank)
 		values[1] = star_missing_rank(c);
 	for (int i = 0; i < c->size; i++)
@@ -193,12 +194,12 @@ static int star_alive(struct rt_comm *c, struct gt_err *err)
 {
 	pump(c, 0);
 	beat(c);
-	return gone(c, err);
+	return ended(c, err);
 }
 
 static void star_arrive(struct rt_comm *c)
 {
-	c->star->came++;
+	c->star->arrivals++;
 	beat(c);
 }
 
@@ -224,7 +225,7 @@ static int await_all(struct rt_comm *c, struct gt_err *err)
 		beat(c);
 		if (missing(c) < 0)
 			break;
-		r = gone(c, err);
+		r = ended(c, err);
 		if (!r && s->peer[who].bye)
 			r = gt_fail(err, ECONNRESET, "rank %d has ended before the others", who);
 		if (!r && gt_now_s() > until)
@@ -234,19 +235,19 @@ static int await_all(struct rt_comm *c, struct gt_err *err)
 }
 
 /* Sends the value to the first rank, which distributes all values. */
-static int star_gather(struct rt_comm *c, double mine, double *ret, struct gt_err *err)
+static int star_gather(struct rt_comm *c, double own, double *ret, struct gt_err *err)
 {
 	struct rt_star *s = c->star;
 	int r;
 
 	if (c->rank)
-		rt_star_tell(c, 0, RT_VALUE, &mine, 1);
+		rt_star_tell(c, 0, RT_VALUE, &own, 1);
 	r = await_all(c, err);
 	if (r)
 		return r;
 	s->have_all = false;
 	if (!c->rank) {
-		s->all[0] = mine;
+		s->all[0] = own;
 		for (int i = 1; i < c->size; i++) {
 			s->all[i] = s->peer[i].value;
 			s->peer[i].brought = false;
@@ -268,8 +269,8 @@ const struct rt_transport rt_transport_star = {
 	.map = star_map,
 	.gather = star_gather,
 	.alive = star_alive,
-	.come = star_arrive,
-	.behind = star_missing_rank,
+	.arrive = star_arrive,
+	.missing_rank = star_missing_rank,
 };
 
 void rt_star_leave(struct rt_comm *c, bool well)

@@ -24,16 +24,16 @@ struct rt_peer {
 	bool bye, brought;
 	double value, heard;
 	int beats; /* heartbeats sent to it since its last one */
-	uint64_t came;
+	uint64_t arrivals;
 };
 struct rt_star {
 	struct rt_peer peer[RT_MAX_RANKS]; /* in the first rank: all others; in the others: the first rank, at index 0 */
-	uint64_t job, came;
-	double told; /* time of the last heartbeat sent */
+	uint64_t job, arrivals;
+	double last_beat; /* time of the last heartbeat sent */
 	double all[RT_MAX_RANKS];
 	bool have_all;
-	int behind; /* rank + 1 that the first rank waits for, by its own report */
-	int gone;   /* rank + 1 */
+	int awaited; /* rank + 1 that the first rank waits for, by its own report */
+	int ended;   /* rank + 1 */
 	char why[128];
 };
 /* Receives into p->in without waiting. Returns 1 for a whole frame, 0 for a partial one, -1 if the connection has ended. */

@@ -85,13 +85,13 @@ int rt_comm_alive(struct rt_comm *c, struct gt_err *err)
 
 void rt_comm_arrive(struct rt_comm *c)
 {
-	if (c->transport->come)
-		c->transport->come(c);
+	if (c->transport->arrive)
+		c->transport->arrive(c);
 }
 
 int rt_comm_missing_rank(struct rt_comm *c)
 {
-	return c->transport->behind ? c->transport->behind(c) : -1;
+	return c->transport->missing_rank ? c->transport->missing_rank(c) : -1;
 }
 
 int rt_window_map(struct rt_comm *c, size_t bytes, bool huge_pages, struct rt_window *ret, struct gt_err *err)
@@ -181,9 +181,9 @@ const void *rt_coll_from(const struct rt_coll *k, int rank)
 	return k->window->comm->transport->from(k, rank);
 }
 
-int rt_comm_gather(struct rt_comm *c, double mine, double ret[RT_MAX_RANKS], struct gt_err *err)
+int rt_comm_gather(struct rt_comm *c, double own, double ret[RT_MAX_RANKS], struct gt_err *err)
 {
-	return c->transport->gather(c, mine, ret, err);
+	return c->transport->gather(c, own, ret, err);
 }
 
 int rt_comm_agree(struct rt_comm *c, uint64_t value, const char *what, struct gt_err *err)
@@ -239,14 +239,14 @@ void rt_comm_node_team(const struct rt_comm *c, struct rt_team *ret)
 
 void rt_comm_cross_team(const struct rt_comm *c, struct rt_team *ret)
 {
-	struct rt_team mine;
+	struct rt_team own;
 
-	rt_comm_node_team(c, &mine);
+	rt_comm_node_team(c, &own);
 	ret->n = c->nodes;
 	ret->me = c->node[c->rank];
 	for (int node = 0; node < c->nodes; node++)
 		for (int i = 0, seen = 0; i < c->size; i++)
-			if (c->node[i] == node && seen++ == mine.me)
+			if (c->node[i] == node && seen++ == own.me)
 				ret->rank[node] = i;
 }
 

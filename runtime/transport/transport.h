@@ -23,11 +23,11 @@ struct rt_transport {
 	int (*poll)(struct rt_coll *k, struct gt_err *err);
 	int (*wait)(struct rt_coll *k, struct gt_err *err);
 	const void *(*from)(const struct rt_coll *k, int rank);
-	int (*gather)(struct rt_comm *c, double mine, double *ret, struct gt_err *err);
+	int (*gather)(struct rt_comm *c, double own, double *ret, struct gt_err *err);
 	/* NULL: not supported */
 	int (*alive)(struct rt_comm *c, struct gt_err *err);
-	void (*come)(struct rt_comm *c);
-	int (*behind)(struct rt_comm *c);
+	void (*arrive)(struct rt_comm *c);
+	int (*missing_rank)(struct rt_comm *c);
 };
 /* shm: the ranks of one host. mpi_flat: nothing is shared between ranks. mpi: several ranks per host, built from the
  * other two. */
@@ -39,8 +39,8 @@ extern const struct rt_transport rt_transport_shm, rt_transport_mpi_flat, rt_tra
 struct rt_shm_rank {
 	_Atomic uint32_t seq[RT_CHANNELS];
 	_Atomic uint32_t gathered;
-	_Atomic uint32_t came; /* number of rt_comm_arrive() calls */
-	_Atomic int64_t looked_ms; /* time of the last poll of a waiting rank */
+	_Atomic uint32_t arrivals; /* number of rt_comm_arrive() calls */
+	_Atomic int64_t polled_ms; /* time of the last poll of a waiting rank */
 	double mail[2];
 	_Alignas(64) char end[64];
 };
@@ -76,10 +76,10 @@ struct rt_comm {
 	} *kept;
 	int fd[RT_MAX_RANKS]; /* memory of each rank's windows */
 	size_t fd_bytes;
-	struct rt_left {
-		struct rt_left *next;
+	struct rt_unmapped {
+		struct rt_unmapped *next;
 		size_t at, bytes;
-	} *left; /* windows unmapped here whose memory other ranks may still read */
+	} *unmapped; /* windows unmapped here whose memory other ranks may still read */
 	uint32_t gather_generation;
 	int answer_fd;
 	/* star */
@@ -96,7 +96,7 @@ struct rt_comm {
 	int world[RT_MAX_RANKS]; /* rank in the world of each rank of this group */
 };
 
-void rt_shm_forget_left(struct rt_comm *c); /* called at the end of c */
+void rt_shm_free_unmapped(struct rt_comm *c); /* called at the end of c */
 
 /* Placement of a rank of this host. */
 struct rt_place {

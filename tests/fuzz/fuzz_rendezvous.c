@@ -55,13 +55,13 @@ static void judge_frames(int rank, const uint8_t *data, size_t size)
 			continue;
 		frames++;
 		rt_star_take(&c, from);
-		FUZZ_ASSERT(star.gone >= 0 && star.gone <= SIZE && star.behind >= 0 && star.behind <= SIZE);
-		FUZZ_ASSERT(star.peer[from].came < 1000000000000000u);
-		FUZZ_ASSERT(star.peer[from].fd >= 0 || star.gone == from + 1 || star.peer[from].bye ||
-			    (rank && star.gone));
+		FUZZ_ASSERT(star.ended >= 0 && star.ended <= SIZE && star.awaited >= 0 && star.awaited <= SIZE);
+		FUZZ_ASSERT(star.peer[from].arrivals < 1000000000000000u);
+		FUZZ_ASSERT(star.peer[from].fd >= 0 || star.ended == from + 1 || star.peer[from].bye ||
+			    (rank && star.ended));
 	}
 	FUZZ_ASSERT(frames <= size / sizeof(struct rt_frame));
-	FUZZ_ASSERT(!star.gone || frames);
+	FUZZ_ASSERT(!star.ended || frames);
 	if (star.peer[from].fd >= 0)
 		close(pair[0]);
 	close(pair[1]);

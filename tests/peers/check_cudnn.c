@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The convolutions that the CUDA device makes of ResNet-50, ResNet-20 and ViT-S/16, and some odd ones, before NVIDIA's own cuDNN,
- * for cards that need not be here: since 9.8 it plans by a card's properties alone. The operation graph of every shape, way and
+ * for cards that need not be here: since 9.8 it plans by a card's properties alone. The operation graph of every shape, pass and
  * type is accepted, the heuristics name engines, plans are finalized, their workspace is within bounds, what is wrong is refused,
  * and two handles choose among the same configurations, which is what the file of choices on disk relies on.
  *
@@ -132,12 +132,12 @@ static void plan_all(struct rt_dnn *d, const char *card, const char *model, cons
 	gt_autofree char *name = NULL;
 
 	for (int i = 0; i < s->n; i++)
-		for (int way = RT_DNN_FORWARD; way <= RT_DNN_FILTER; way++) {
+		for (int pass = RT_DNN_FORWARD; pass <= RT_DNN_FILTER; pass++) {
 			struct rt_dnn_conv k = s->all[i];
 			struct rt_dnn_info info = { 0 };
 			int r;
 
-			k.way = (enum rt_dnn_way)way;
+			k.pass = (enum rt_dnn_pass)pass;
 			k.type = types[type].type;
 			k.tf32 = types[type].tf32;
 			r = rt_dnn_plan(d, &k, &info, &err);
@@ -163,7 +163,7 @@ static void compare(struct rt_dnn *d, const char *properties, const struct rt_dn
 	int r;
 
 	k.type = RT_F16;
-	k.way = RT_DNN_FILTER;
+	k.pass = RT_DNN_FILTER;
 	r = rt_dnn_plan(d, &k, &info[0], &err);
 	if (!r)
 		r = rt_dnn_open_for(properties, &other, &err);
@@ -172,8 +172,8 @@ static void compare(struct rt_dnn *d, const char *properties, const struct rt_dn
 	for (int i = 0; !r && i < d->n_convs; i++)
 		if (gt_streq(d->convs[i]->c.name, other->convs[0]->c.name))
 			for (int j = 0; j < info[0].accepted; j++)
-				if (memcmp(d->convs[i]->c.ways[j].words, other->convs[0]->c.ways[j].words,
-					   sizeof(d->convs[i]->c.ways[j].words)) != 0)
+				if (memcmp(d->convs[i]->c.candidates[j].words, other->convs[0]->c.candidates[j].words,
+					   sizeof(d->convs[i]->c.candidates[j].words)) != 0)
 					r = gt_fail(&err, EBADMSG, "way %d of %s is another one", j, d->convs[i]->c.name);
 	tell(!r && info[0].accepted == info[1].accepted, "another handle has the same ways in the same order", err.msg);
 	rt_dnn_close(other);
@@ -230,7 +230,7 @@ static void plan_attention(struct rt_dnn *d, const struct card *card, size_t i, 
 	     refused ? first.msg : "too few plans");
 }
 
-/* Which of its ways backward cuDNN promises to give the same bits with is its notes' to say: either answer is one. */
+/* Which of its candidates backward cuDNN promises to give the same bits with is its notes' to say: either answer is one. */
 static void plan_deterministic(struct rt_dnn *d, const char *card)
 {
 	struct rt_dnn_attention k = { .backward = true, .batch = 4, .len = 1024, .heads = 12, .depth = 64, .type = RT_BF16,

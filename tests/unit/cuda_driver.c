@@ -447,7 +447,7 @@ START_TEST(a_library_that_does_not_suit_is_passed_over)
 		gt_autofree char *env = gt_xasprintf("%s/%d", dir, apart), *later = NULL, *wheel = NULL;
 		struct judged j = { .refuse = "/site-packages/" };
 		const struct rt_vendor v = { .names = names, .syms = syms, .n_syms = 1, .table = j.table, .suits = judge,
-					     .arg = &j, .apart = apart };
+					     .arg = &j, .in_child = apart };
 		struct gt_err err = { 0 };
 		void *lib = NULL, *taken;
 

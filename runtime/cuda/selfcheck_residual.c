@@ -18,13 +18,13 @@
 #define COLS	41
 #define LOAD_AT 4 /* rounds before the checkpoint is loaded */
 #define ROUNDS	7
-#define SEEN	16 /* compared weights of each round */
+#define WEIGHTS	16 /* compared weights of each round */
 
-static const struct way {
+static const struct method {
 	const char *name;
 	enum rt_compress compress;
 	int rank; /* rank of PowerSGD */
-} ways[] = {
+} methods[] = {
 	{ "weights, int8, skipped and loaded", RT_COMPRESS_INT8, 0 },
 	{ "weights, 1 bit, skipped and loaded", RT_COMPRESS_ONEBIT, 0 },
 	{ "weights, PowerSGD, skipped and loaded", RT_COMPRESS_POWERSGD, 2 },
@@ -33,7 +33,7 @@ static const struct way {
 struct job {
 	uint64_t seed;
 	enum rt_device device;
-	const struct way *way;
+	const struct method *method;
 	const char *path; /* file name of the checkpoint */
 };
 
@@ -79,10 +79,10 @@ static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 	struct rt_node *loss = rt_dot(g, w, rt_input(g, "x", RT_F32, RT_SHAPE(ROWS, COLS)));
 	const struct rt_options o = { .device = job->device, .threads = 1, .seed = job->seed,
 				      .optimizer = { .kind = RT_SGD, .lr = 1 },
-				      .ranks = { .comm = c, .compress = job->way->compress, .powersgd_rank = job->way->rank },
+				      .ranks = { .comm = c, .compress = job->method->compress, .powersgd_rank = job->method->rank },
 				      .precision.scaler = { RT_SCALER_ON, .init = 4, .interval = 1 } };
 	gt_auto(rt_program) *p = NULL;
-	char text[ROUNDS * SEEN * 24] = "";
+	char text[ROUNDS * WEIGHTS * 24] = "";
 	float value[ROWS * COLS];
 	int r = rt_compile(g, loss, &o, &p, err);
 
@@ -95,9 +95,9 @@ static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 			r = step(p, c, job->seed, round, false, err);
 		if (!r)
 			r = rt_read_value(p, w, value, err);
-		for (int i = 0; !r && i < SEEN; i++)
+		for (int i = 0; !r && i < WEIGHTS; i++)
 			snprintf(text + strlen(text), sizeof(text) - strlen(text), "%.9g ",
-				 (double)value[i * (ROWS * COLS / SEEN) + i]);
+				 (double)value[i * (ROWS * COLS / WEIGHTS) + i]);
 	}
 	if (!r)
 		r = rt_wait(p, err);
@@ -117,30 +117,31 @@ static int train(struct job job, enum rt_device device, int ranks, float *ret, s
 	job.device = device;
 	r = rt_group_run(&group, one_rank, &job, err);
 	at = group.answer;
-	for (int i = 0; !r && i < ROUNDS * SEEN; i++)
+	for (int i = 0; !r && i < ROUNDS * WEIGHTS; i++)
 		ret[i] = strtof(at, &at);
 	free(group.answer);
 	return r;
 }
 
-int rt_check_lost(int ranks, uint64_t seed, json_t *rows, struct gt_err *err)
+int rt_check_residual(int ranks, uint64_t seed, json_t *rows, struct gt_err *err)
 {
 	const char *tmp = getenv("TMPDIR");
 	gt_autofree char *dir = gt_xasprintf("%s/gputune-check-XXXXXX", tmp && *tmp ? tmp : "/tmp"), *path = NULL;
-	float want[ROUNDS * SEEN], got[ROUNDS * SEEN];
+	float want[ROUNDS * WEIGHTS], got[ROUNDS * WEIGHTS];
 	int r = 0, failed = 0;
 
 	if (!mkdtemp(dir))
 		return gt_fail(err, errno, "cannot make a directory in %s", tmp && *tmp ? tmp : "/tmp");
 	path = gt_xasprintf("%s/weights.safetensors", dir);
-	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(ways); i++) {
-		const struct job job = { .seed = seed, .way = &ways[i], .path = path };
+	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(methods); i++) {
+		const struct job job = { .seed = seed, .method = &methods[i], .path = path };
 
 		r = train(job, RT_CUDA, ranks, got, err);
 		if (!r)
 			r = train(job, RT_CPU, ranks, want, err);
 		if (!r)
-			failed += !rt_check_compare(RT_CHECK_F32, "ranks", false, ways[i].name, want, got, ROUNDS * SEEN, rows);
+			failed += !rt_check_compare(RT_CHECK_F32, "ranks", false, methods[i].name, want, got, ROUNDS * WEIGHTS,
+						    rows);
 	}
 	unlink(path);
 	rmdir(dir);
