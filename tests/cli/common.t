@@ -1,4 +1,4 @@
-Bad command lines of every tool: one sentence on stderr, exit 64, nothing on stdout.
+Invalid command lines of every tool: one sentence on stderr, exit status 64, nothing on stdout.
 
   $ for tool in gpuprobe gputune gpubench; do
   >   for args in --no-such-option no-such-command --root; do
@@ -24,7 +24,7 @@ Bad command lines of every tool: one sentence on stderr, exit 64, nothing on std
   gpubench: --root needs a value: DIR|FILE (see 'gpubench --help')
   64 0
 
-A root that is none.
+A root that does not exist.
 
   $ for tool in "gpuprobe" "gputune list" "gputune plan" "gputune status"; do
   >   $tool --root nowhere >out; echo "$? $(wc -c <out)"
@@ -44,7 +44,7 @@ A root that is none.
   gputune: junk.host is not a captured host: its first line is not "gpuprobe-capture/1"
   64 0
 
-An answer that cannot be written is not a success.
+A failed write of the result is a failure.
 
   $ for tool in gpuprobe gputune gpubench; do $tool --version >/dev/full; echo $?; done
   gpuprobe: cannot write to standard output: No space left on device
@@ -57,7 +57,7 @@ An answer that cannot be written is not a success.
   gpuprobe: cannot write to standard output: No space left on device
   [70]
 
-A root that is not live loads no library of the vendor, starts no program and does not measure.
+With a root that is not live, no vendor library is loaded, no program is started and nothing is measured.
 
   $ gpubench run --no-plan --quick --root $FIXTURES/vm-2cpu.host -o result.json
   gpubench: measuring needs the live host, not --root
@@ -66,7 +66,7 @@ A root that is not live loads no library of the vendor, starts no program and do
   junk.host
   out
 
---resume takes a file and only what can be given anew; --no-reboot is for --abandon.
+--resume takes a file and only options that can change; --no-reboot belongs to --abandon.
 
   $ gpubench run --resume x.json --pairs 3
   gpubench: --resume continues the session with its own options; give only --minutes, -o, --html, --markdown, --openmetrics, --trace or --require-conclusive

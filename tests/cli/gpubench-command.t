@@ -1,5 +1,5 @@
-A command of the user's is a workload like ours. This one prints its steps in three ways, with three slow ones at first; what
-it makes up depends on nothing but its own place in the session, so that everything here is known beforehand.
+A user's command is a workload. This one prints its step times in three forms, with three slow steps first. Its times depend
+only on its position in the session, so all results are known in advance.
 
   $ set -o pipefail; calm() { grep -v '^note: .*others use the CPUs' | grep -v '^gpubench, host'; }
   $ cat > train.py <<'END'
@@ -26,7 +26,7 @@ it makes up depends on nothing but its own place in the session, so that everyth
   VERDICT WORSE: cmd +* lower is better* (glob)
   [1]
 
-The slow start is found by the pilot and left out of all launches alike.
+The pilot finds the slow start and excludes it from all launches.
 
   $ python3 - <<'END'
   > import json
@@ -36,7 +36,7 @@ The slow start is found by the pilot and left out of all launches alike.
   > END
   {3} {30}
 
-The same from lines of JSON and from a file; a rate is better when it is higher.
+The same from JSON lines and from a file; a higher rate is better.
 
   $ ab --pairs 6 --metric json:perf.s --unit s -- python3 train.py | grep '^cmd .P'
   cmd [P]     10.00 ms 10.20 ms * (glob)
@@ -44,7 +44,7 @@ The same from lines of JSON and from a file; a rate is better when it is higher.
   $ ab --pairs 6 --metric file:steps.txt --unit items/s --better higher -- python3 train.py | grep '^VERDICT'
   VERDICT BETTER: cmd +* higher is better (glob)
 
-Its wall time needs no help, and a library is a treatment too.
+The wall time needs no metric. A library can be the change too.
 
   $ rm -f n; gpubench ab --library /nowhere/lib --pairs 1 --quiet -o wall.json -- true > wall.txt; grep -A1 'on purpose' wall.txt
   changed on purpose: 1:
@@ -52,19 +52,19 @@ Its wall time needs no help, and a library is a treatment too.
   $ python3 -c 'import json; d = json.load(open("wall.json")); print([(m["unit"], m["role"]) for m in d["metrics"] if m["id"] == "cmd"])'
   [('s', 'primary')]
 
-What is measured gets the environment that the user gave, whatever its arguments are called.
+The measured command gets the environment that the user gave, whatever its arguments are.
 
   $ rm -f n; gpubench ab --library /nowhere/lib --pairs 1 --quiet -- sh -c 'echo "${GOMP_SPINCOUNT-none} ${GPUBENCH_BOUNDED_SPIN-none}" >> spins' train > /dev/null 2>&1; sort -u spins
   none none
 
-A command that leaves a daemon behind has ended when it has ended, and that is said.
+A command that leaves a daemon behind has ended when it exits, and the report says so.
 
   $ rm -f n; gpubench ab --env X=1 --pairs 1 --quiet -o daemon.json -- sh -c 'setsid sleep 4 & sleep .05' > daemon.txt; grep '^note: the command' daemon.txt
   note: the command leaves processes running behind it; they may disturb the launches that follow
   $ python3 -c 'import json; print({l["wall_s"] < 4 for l in json.load(open("daemon.json"))["launches"]})'
   {True}
 
-A metric that matches nothing, one that is no number, and a file that is an old one are said to be, and there is no verdict.
+A metric without a match, a value that is not a number, and an old file are reported, and there is no verdict.
 
   $ ab --pairs 2 --metric 'regex:nothing ([0-9]+)' -- python3 train.py | tail -2
   VERDICT INVALID SESSION: the command: --metric regex:nothing ([0-9]+) matched nothing in what it
@@ -80,8 +80,8 @@ A metric that matches nothing, one that is no number, and a file that is an old 
   VERDICT INVALID SESSION: the command: no memory left
   [5]
 
-A number that is none of this world, and a command that fails in one arm only, give no verdict; a change that costs launches
-their numbers is exit status 3, so that no gate lets it pass. When the first three have failed no more are measured.
+An impossible number, and a command that fails in one arm only, give no verdict. A change that costs launches their results
+is exit status 3, so that no gate passes. After three failures at the start no more are measured.
 
   $ ab --pairs 6 --metric 'regex:is (.*)' -- sh -c 'test -z "$SLOW" && echo is 1.0$RANDOM || echo is nan' | grep '^VERDICT'
   VERDICT INCONCLUSIVE: cmd has no number in 6 of 6 launches with the change
@@ -91,7 +91,7 @@ their numbers is exit status 3, so that no gate lets it pass. When the first thr
   VERDICT INCONCLUSIVE: cmd has no number in 3 of 3 launches with the change: exit status 1
   [3]
 
-What was measured survives kill -9, and resume goes on as if nothing had happened: the same order, no pair torn apart.
+Results survive kill -9. A resumed session continues with the same order and splits no pair.
 
   $ rm -f n; $TESTDIR/cli/strike KILL cut.json '"t_s"' 5 -- gpubench ab --env SLOW=.02 --seed 3 --pairs 9 --metric 'regex:([0-9.]+) ms/step' --unit ms --quiet -o cut.json -- python3 train.py
   [137]
@@ -112,7 +112,7 @@ What was measured survives kill -9, and resume goes on as if nothing had happene
   gpubench: it was begun under another kernel (5.4)
   [4]
 
-A command of several lines is taken up with all of them.
+A command of several lines is resumed completely.
 
   $ $TESTDIR/cli/strike KILL lines.json '"t_s"' 3 -- gpubench ab --env X=1 --pairs 6 --quiet -o lines.json -- sh -c "sleep .05
   > echo line two >> lines.txt"
@@ -120,7 +120,7 @@ A command of several lines is taken up with all of them.
   $ rm lines.txt; gpubench resume lines.json --quiet > /dev/null; sort -u lines.txt
   line two
 
-A launch far from the others is named with what else went on, and kept.
+An outlier is reported with other activity on the host, and is kept.
 
   $ python3 - <<'END'
   > import json
@@ -135,8 +135,8 @@ A launch far from the others is named with what else went on, and kept.
   far from the others: launch * cmd +30 %: the hypervisor took the CPU away: 0.4 s, usually 0 (glob)
   VERDICT * (glob)
 
-A session is bounded: when the time is up, what was measured is judged at the look that it has reached; what that cannot tell
-stays open. The document says who else used the CPUs.
+A session is limited: when the time is up, the results are judged at the last interim analysis; the rest stays open. The
+document names other users of the CPUs.
 
   $ sim() { gpubench run --workload sim --seed 7 --quiet "$@"; }
   $ sim --env GPUBENCH_SIM=effect=-.05 --pairs 1000 --minutes .06 -o late.json | grep -E '^(note: the time|VERDICT)'
@@ -148,9 +148,9 @@ stays open. The document says who else used the CPUs.
   gpubench: --minutes takes a number of minutes
   [64]
 
-Less than the A/A pairs and one pair with the change take is refused with what they take: at once where it is known, and for a
-command after the first A/A pairs, or as many as there was time for, when nothing was changed yet; these are kept, and more time
-goes on.
+A time limit below the A/A pairs and one pair with the change is refused with the time that they need. This is known at
+once, or for a command after the first A/A pairs, before anything was changed. These pairs are kept, and a session with more
+time continues.
 
   $ sim --env GPUBENCH_SIM=effect=-.05 --minutes .0001
   gpubench: --minutes 0.0001 is over before the A/A pairs and one pair with the change are measured: those take about * min, all of it * (glob)
@@ -165,7 +165,7 @@ goes on.
   $ python3 -c 'import json; print(json.load(open("soon.json"))["pairs_done"])'
   6
 
-What cannot be meant is refused before anything runs.
+Invalid options are refused before anything runs.
 
   $ gpubench ab -- true
   gpubench: ab needs a change: --plan, --knob, --env, --library or --boot-arg

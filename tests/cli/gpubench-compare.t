@@ -19,7 +19,7 @@ Two saved results of one host can be compared, and every difference between them
   better (changed, but not attributable: other differences below)
   [1]
 
-A change made on purpose is declared, and then is no confounder.
+An intended change is declared and is then not a confounder.
 
   $ gpubench compare a.json b.json --changed env.GPUBENCH_SIM | sed -n '3,5p'
   changed on purpose: 1:
@@ -37,7 +37,7 @@ A variable that PyTorch, Python or MPI reads is a setting too.
     env.UCX_TLS (none) -> tcp (between the files)
   OTHER differences:
 
-Below the floor two unpaired files never show an effect, however narrow the interval.
+Below the minimum of launches two unpaired files never show an effect, however narrow the interval.
 
   $ GPUBENCH_SIM=effect=.02,sd=.001 gpubench run --workload sim --pairs 9 --seed 3 --quiet -o c.json > /dev/null
   $ gpubench compare a.json c.json | grep -E '^sim '
@@ -45,7 +45,7 @@ Below the floor two unpaired files never show an effect, however narrow the inte
   $ gpubench compare a.json c.json --floor 0 > /dev/null
   [1]
 
-Another machine, suite, workload definition or file version is refused, with which.
+Another machine, suite, workload definition or file version is refused by name.
 
   $ edit() { python3 -c "import json, sys; d = json.load(open('a.json')); $1; json.dump(d, open('x.json', 'w'))"; }
   $ edit 'd["host"]["identity_parts"]["cpu"] = "Z80"'; gpubench compare a.json x.json
@@ -64,7 +64,7 @@ Another machine, suite, workload definition or file version is refused, with whi
   gpubench: x.json: written by a newer version (gpubench/2), but this version reads gpubench/1: update gputune
   [4]
 
-So is another kernel or another major version of the driver, unless that is the change; then it is named as one.
+Another kernel or another major version of the driver is refused too, unless it is the declared change.
 
   $ edit 'd["host"]["kernel"] = "9.9"'; gpubench compare a.json x.json
   gpubench: cannot be compared: another kernel * and 9.9; if that is the change to be judged, say --changed kernel (glob)
@@ -87,8 +87,7 @@ So is another kernel or another major version of the driver, unless that is the 
     nvidia_driver 550.90.07 -> 550.163.01 (between the files)
   
 
-A node that was cloned has the same identity; what else is known of both tells them apart, and what one of them does not know says
-nothing.
+Cloned nodes have the same identity. Other known facts distinguish them; a fact that one of them lacks does not.
 
   $ marks() { edit 'd["host"]["marks"] = {"machine_id": "1", "gpus": {"0000:17:00.0": "a"}, "ports": {"0000:01:00.0": "c"}}'; cp x.json y.json; edit 'd["host"]["marks"] = '"$1"; gpubench compare y.json x.json | sed -n '/OTHER/p; /^note/p'; }
   $ marks '{"machine_id": "1", "system": "7", "gpus": {"0000:17:00.0": "a"}, "ports": {"0000:02:00.0": "d"}}'
@@ -104,7 +103,7 @@ nothing.
   OTHER differences: none
   note: nothing shows that both files are of one machine and not of two that are built alike; give
 
-Settings may differ; they are named.
+Settings may differ; they are listed.
 
   $ edit 'd["settings"]["a"]["vm.swappiness"] = "7"'
   $ gpubench compare a.json x.json --markdown - | grep swappiness
@@ -127,7 +126,7 @@ With --json a refusal is a document too.
   $ edit 'd["host"]["identity_parts"]["cpu"] = "Z80"'; gpubench compare a.json x.json --json 2>/dev/null | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], d["tool"], d["command"], d["exit_code"], d["error"][:47])'
   gputune-refusal/1 gpubench compare 4 cannot be compared: not the same machine: cpu (
 
-Samples of which none is a valid number make an invalid session, and no spread of one host is printed as "nan".
+Samples without a valid number make an invalid session, and a spread of one host is never printed as "nan".
 
   $ for v in -1.0 0.0 None; do edit "[l['metrics'][m].update(samples=[$v] * 32) for l in d['launches'] for m in l['metrics']]"; gpubench report x.json --gate | tail -n 1; echo ${PIPESTATUS[0]}; done
   VERDICT INVALID SESSION: no launch gave a valid number

@@ -1,4 +1,4 @@
-Data is read as training would read it: the licence texts that every Debian host has, unless told otherwise.
+gpubench data reads data as training does; the default is the licence texts of every Debian host.
 
   $ gpubench data --batches 20 --seq 128
   data       text, * samples in * files, * KiB (glob)
@@ -6,7 +6,7 @@ Data is read as training would read it: the licence texts that every Debian host
   speed      [0-9]+ tokens/s \(20 batches in [0-9.]+ s, .*/s handed over\) (re)
   unusable   0 samples
 
-Token files: llm.c's with its header, or ids and nothing else.
+Token files: with llm.c's header, or only ids.
 
   $ python3 -c 'import struct; f = open("a.bin", "wb"); f.write(struct.pack("<256i", 20240520, 1, 20000, *[0] * 253)); f.write(bytes(40000))'
   $ python3 -c 'open("b.bin", "wb").write(bytes(80000))'
@@ -21,7 +21,7 @@ Token files: llm.c's with its header, or ids and nothing else.
   gpubench: cut.bin is cut short: its header promises 20000 tokens, its 30000 bytes hold fewer
   [64]
 
-Documents have lengths of their own: they are padded to a few lengths, in batches of so many tokens.
+Documents have their own lengths: they are padded to a few lengths, in batches with a token budget.
 
   $ python3 -c 'open("lines", "w").write("".join("x" * (i % 100) + "\n" for i in range(1000)))'
   $ gpubench data lines --documents line --buckets 4 --token-budget 800 --seq 128 -q | grep -v ^loader
@@ -55,7 +55,7 @@ Documents have lengths of their own: they are padded to a few lengths, in batche
   gpubench: --token-budget says how large a batch is: --batch does not go with it
   [64]
 
-A shard is read up to where it is damaged, and what cannot be used is named.
+A shard is read up to its damage, and unusable samples are listed.
 
   $ python3 -c 'import tarfile, io
   > t = tarfile.open("s.tar", "w")
@@ -75,13 +75,13 @@ A shard is read up to where it is damaged, and what cannot be used is named.
   gpubench: no.tar at 0: it ends early, within a header
   [64]
 
-What a loader's parts are worth, rung by rung.
+Gain of each part of the loader, by rungs.
 
   $ gpubench ladder data --data a.bin --rounds 1 --seed 3 -q -o l.json > /dev/null
   $ python3 -c 'import json; l = json.load(open("l.json"))["ladders"][0]; print(l["id"], l["unit"], len(l["rungs"]), l["rungs"][1]["command"][:3], all(r["items_per_s"] > 0 for r in l["rungs"]))'
   data tokens 8 ['gpubench', 'data', 'a.bin'] True
 
-Options that make no sense.
+Invalid options.
 
   $ gpubench data --workers 5000
   gpubench: the loader has 0 to 1024 workers

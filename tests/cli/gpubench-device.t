@@ -1,4 +1,4 @@
-The workloads of a card, on a driver that runs on the CPU: each verifies what it did and notes what measuring nothing takes.
+The GPU workloads, on a driver that runs on the CPU: each verifies its result and records the time of an empty measurement.
 
   $ test -e "$BUILDDIR/tests/standin/libcuda.so.1" || { echo 'the stand-in driver is not built'; exit 80; }
   $ export STANDIN_MEMORY=536870912; gpu() { LD_LIBRARY_PATH=$BUILDDIR/tests/standin gpubench "$@"; }
@@ -17,7 +17,7 @@ The workloads of a card, on a driver that runs on the CPU: each verifies what it
   True the device's sum of what arrived is that of a loader without threads True
   * samples/s, *.bytes GB/s
 
-What was not copied as it should be is no speed.
+A wrong copy gives no speed.
 
   $ for w in gpu.matrix gpu.feed; do GPUBENCH_FAULT=verify gpu launch $w 2>&1 > /dev/null; echo $?; done
   gpubench: gpu.matrix: a copy to the card of 33554432 bytes did not bring what was there
@@ -25,13 +25,13 @@ What was not copied as it should be is no speed.
   gpubench: gpu.feed: what arrived on the device is not what the loader read: the sums of 8 batches differ
   6
 
-What a model learns on the card is held against the CPU before anything is timed.
+Training on the GPU is compared with the CPU before it is timed.
 
   $ GPUBENCH_FAULT=verify gpu launch train.gpu.mlp > /dev/null
   gpubench: train.gpu.mlp: 3 updates of a slice in fp32 end at a loss of *, and on the CPU at *: the run is void (glob)
   [6]
 
-A host whose memory is one node says so, once.
+A host with one NUMA node says so once.
 
   $ STANDIN_DEVICES=2 gpu run --workload gpu.matrix --pairs 2 --quiet > text; grep -q '^gpu.matrix.pageable.from.gpu1-mem' text; echo $?
   0
@@ -39,7 +39,7 @@ A host whose memory is one node says so, once.
   >   tr '\n' ' ' < text | grep -c 'note: gpu.matrix: all memory is on one node, so that it has one cell for each GPU and way'
   1
 
-Models whose queries see every key train there as on the CPU, whoever multiplies in their attention.
+Models without a causal mask train there as on the CPU, with either library's attention.
 
   $ small() { model=$1; shift; STANDIN_SMS=1 gpu train $model --layers 1 --width 48 --heads 3 --batch 2 --steps 2 --warmup 1 --lr 1e-3 \
   >     --json --quiet "$@" | python3 -c 'import json, sys; print("%.4f" % json.load(sys.stdin)["loss"])'; }
@@ -51,13 +51,13 @@ Models whose queries see every key train there as on the CPU, whoever multiplies
   >     $(bert --device cuda --amp bf16 --attention own) $(bert --device cuda --amp bf16 --attention cudnn)
   True
 
-Plans of cuDNN's that want more workspace than they may are counted, where a shape is planned for the first time.
+cuDNN plans with too large a workspace are counted when a shape is planned for the first time.
 
   $ STANDIN_SMS=1 gpu train bert --layers 1 --width 48 --heads 3 --batch 2 --seq 19 --vocab 61 --device cuda --amp bf16 --attention cudnn \
   >     --steps 2 --warmup 1 --quiet | grep ^attention
   attention  forward by cuDNN (plans of cuDNN's left out for their workspace: 1), backward by cuDNN (plans of cuDNN's left out for their workspace: 1)
 
-A run that fills the card loses nothing: the card's peaks are measured when the program has gone, or missing with a warning.
+A run that fills the GPU loses nothing: peaks are measured after the program is freed, or are missing with a warning.
 
   $ full() { STANDIN_SMS=1 STANDIN_MEMORY=110000000 gpu train mlp --device cuda --steps 2 --warmup 0 --json --quiet | python3 -c '
   > import json, sys; d = json.load(sys.stdin); print(d["planned_bytes"] > 2 ** 26, "peaks" in d, "mfu" in d, d["warnings"])'; }
@@ -65,7 +65,7 @@ A run that fills the card loses nothing: the card's peaks are measured when the 
   True True True []
   True False False ["no memory was left to measure the card's peaks: no MFU"]
 
-Batches are copied from where they lie, but not where each is put into new memory, nor the few that nobody learns from.
+Batches are copied from their place, except batches in new memory and the few without training.
 
   $ fed() { STANDIN_SMS=1 gpu train gpt --layers 1 --width 48 --heads 3 --batch 2 --seq 16 --device cuda --steps 3 --warmup 1 --json \
   >     --quiet "$@" | python3 -c 'import json, sys; print(json.load(sys.stdin)["inputs"])'; }
@@ -78,13 +78,13 @@ Batches are copied from where they lie, but not where each is put into new memor
   $ STANDIN_FAIL=cuMemHostRegister:801 fed --data text.txt
   {'direct': 0, 'copied': 24}
 
-Gradients that come out in a low type travel between ranks in f32.
+Gradients with a reduced-precision type are reduced between ranks in f32.
 
   $ python3 -c 'import sys; a, b = map(float, sys.argv[1:]); print(abs(b - a) < 0.02 * a)' $(vit --ranks 2) \
   >     $(STANDIN_DEVICES=2 vit --ranks 2 --device cuda --amp bf16)
   True
 
-The loss scale is the device's own; a checkpoint has it.
+The loss scale is on the device; a checkpoint contains it.
 
   $ half() { STANDIN_SMS=1 gpu train bert --layers 1 --width 48 --heads 3 --vocab 61 --seq 17 --batch 2 --warmup 1 --amp fp16 \
   >     --device cuda --quiet "$@" | grep -e ^scaler -e fp16; }
@@ -102,7 +102,7 @@ The loss scale is the device's own; a checkpoint has it.
   $ half --steps 2 --resume low.st | head -1
   scaler     gradients scaled by 2.5e+28 at the last step, 3 updates skipped
 
-No device: the reason is the variable, where it is.
+Without a device the message names the variable, if one is the reason.
 
   $ CUDA_VISIBLE_DEVICES= STANDIN_FAIL=cuInit:100 gpu launch gpu.feed
   gpubench: gpu.feed cannot run here: CUDA_VISIBLE_DEVICES="" hides every GPU from this process: unset it, or name one

@@ -1,5 +1,5 @@
-Someone else changes a setting while a session has it: what they set stays, the session ends (exit 5), and nothing of ours is left.
-The setting is a file of a mount namespace of the test's own, so that the host keeps its own.
+Another program changes a setting during a session: its value stays, the session ends (exit status 5), and gputune's values
+are reverted. The setting is a file in a mount namespace of the test, so the host is not changed.
 
   $ [ $(id -u) = 0 ] && unshare -m true 2> /dev/null || { echo 'only root can mount'; exit 80; }
   $ cat > alone <<'END'
@@ -9,7 +9,7 @@ The setting is a file of a mount namespace of the test's own, so that the host k
   > END
   $ ours() { cat > steps; unshare -m bash alone; }
 
-Undisturbed, each arm sees its own value, and the host's own is back at the end.
+Undisturbed, each arm has its own value, and the host's value is restored at the end.
 
   $ ours <<'END'
   > gpubench ab --knob vm.max_map_count=300000 -q --pairs 9 -o x.json -- sh -c "cat $K >> seen" > /dev/null; sort -u seen; cat $K
@@ -18,7 +18,7 @@ Undisturbed, each arm sees its own value, and the host's own is back at the end.
   300000
   100000
 
-In the changed arm the command, as someone else, sets it otherwise: seen when it is to be put back.
+In the changed arm the command sets another value: detected when the arm ends.
 
   $ ours <<'END'
   > gpubench ab --knob vm.max_map_count=300000 -q --pairs 9 --seed 1 -o x.json -- sh -c "grep -qv 300000 $K || echo 200000 > $K" > x.txt 2> said
@@ -32,7 +32,7 @@ In the changed arm the command, as someone else, sets it otherwise: seen when it
   $ python3 -c "import json; d = json.load(open('x.json')); print(d['verdict'], d['exit_code'], len(d['launches']) < 30)"
   invalid 5 True
 
-In an unchanged arm: seen when it is entered again. prove ends likewise, in whichever phase it is.
+In an unchanged arm: detected when the next arm begins. prove ends in the same way, in any phase.
 
   $ ours <<'END'
   > gpubench ab --knob vm.max_map_count=300000 -q --pairs 9 --seed 1 -o x.json -- sh -c "grep -qv 100000 $K || echo 200000 > $K" > x.txt
@@ -48,7 +48,7 @@ In an unchanged arm: seen when it is entered again. prove ends likewise, in whic
   250000
   Nothing is applied.
 
-A value that cannot be put back is exit 5 as well, with what to do.
+A value that cannot be restored is exit status 5 too, with a remedy.
 
   $ ours <<'END'
   > gpubench ab --knob vm.max_map_count=300000 -q --pairs 9 --seed 1 -o x.json -- sh -c "grep -qv 300000 $K || { mount --bind $K $K; mount -o remount,ro,bind $K; }" > x.txt 2> said

@@ -1,4 +1,4 @@
-A result for other programs: Prometheus' text format, each family in one piece, in base units.
+A result in Prometheus' text format: each family is contiguous, in base units.
 
   $ gpubench run --workload sim,null --env GPUBENCH_SIM=effect=.03 --quick --seed 7 -q -o r.json --openmetrics r.prom --trace r.trace > /dev/null
   [1]
@@ -28,7 +28,7 @@ A result for other programs: Prometheus' text format, each family in one piece, 
   > print(abs(float(p["""gpubench_effect_ratio{metric="sim",bound="ci95_low"}"""]) - c["ci_low_pct"] / 100) < 1e-8)'
   True
 
-The session as a trace: one slice per launch, a row per workload.
+The session as a trace: one slice per launch, one row per workload.
 
   $ python3 -c '
   > import json
@@ -47,7 +47,7 @@ Saved results give the same; one arm has levels only.
   0
   [1]
 
-A receipt of prove becomes a page, Markdown and metrics.
+A receipt of prove as a page, Markdown and metrics.
 
   $ gpubench prove --env A=1 --env GPUBENCH_SIM=effect=-.05 --workload sim --quick --seed 3 -q --receipt p.json -o whole.json > /dev/null
   $ gpubench report p.json --html p.html --openmetrics p.prom | tail -2

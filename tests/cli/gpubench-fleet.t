@@ -1,4 +1,4 @@
-Many hosts, made by the tool's own simulation: two of sixteen are unlike the others, one of them for a setting.
+Many hosts, made by the tool's simulation: two of sixteen are outliers, one of them because of a setting.
 
   $ night() { GPUBENCH_SIM=$1 gpubench run --workload sim --pairs 6 --seed $2 -q -o $3 > /dev/null; }
   $ dress() { python3 -c '
@@ -34,7 +34,7 @@ Many hosts, made by the tool's own simulation: two of sixteen are unlike the oth
   $ gpubench fleet fleet/h[1-6].json --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], len(d["hosts"]), d["outliers"], d["verdict"])'
   gpubench-fleet/1 6 [] same
 
-As a page: the verdict first, nothing that runs or is fetched, the judgement inside.
+As a page: the verdict first, no scripts, no network access, the document inside.
 
   $ gpubench fleet fleet --html fleet.html > /dev/null; grep -oE '^<title>.*</title>|<strong>[A-Z]+</strong>|<script[^>]*>|https?:' fleet.html
   <title>gpubench fleet: WORSE</title>
@@ -51,7 +51,7 @@ As a page: the verdict first, nothing that runs or is fetched, the judgement ins
   $ tail -n 1 answer
   VERDICT WORSE: some hosts are worse than the others
 
-The judgement as Markdown; and from its file report draws it as fleet and history did, down to the exit status.
+The document as Markdown. report renders it from its file as fleet and history did, with the same exit status.
 
   $ gpubench fleet fleet -o judged.json --markdown fleet.md > fleet.txt; sed -n '1,9p' fleet.md
   **WORSE: some hosts are worse than the others**
@@ -75,7 +75,7 @@ The judgement as Markdown; and from its file report draws it as fleet and histor
   $ echo '{"schema": "gpubench-fleet/1", "metrics": [7, {"metric": "x", "judged": true, "hosts": [[], {"median": "a"}]}], "outliers": 3}' > odd.json; gpubench report odd.json --html odd.html --markdown odd.md | tail -1
   VERDICT SAME: no host is unlike the others
 
-Text that a terminal would obey is shown as text there too.
+Terminal control sequences are escaped there too.
 
   $ python3 - <<'END'
   > import json
@@ -100,14 +100,14 @@ Text that a terminal would obey is shown as text there too.
   gpubench: e5.json: a member's name holds control characters
   [64]
 
-Nor does a verdict that is none of ours become a part of the page.
+A foreign verdict is not inserted into the page.
 
   $ for s in fleet history; do echo '{"schema":"gpubench-'$s'/1","verdict":"x\"><h1>INJECTED</h1><a href=\"y"}' > v.json
   >   gpubench report v.json --html v.html > /dev/null; grep -o 'class="verdict[^>]*>' v.html; sed '/^<script/,$d' v.html | grep INJECTED; done; true
   class="verdict inconclusive">
   class="verdict inconclusive">
 
-Three hosts are too few; asked for a conclusion, that is exit status 3. Another processor is another class.
+Three hosts are too few; with --require-conclusive that is exit status 3. Another processor is another class.
 
   $ gpubench fleet fleet/h[1-3].json | tail -1
   VERDICT INCONCLUSIVE: a class of hosts is judged from four on
@@ -120,7 +120,7 @@ Three hosts are too few; asked for a conclusion, that is exit status 3. Another 
   sim.p99     1 104.4 ms  0.0 % too few hosts to judge
   VERDICT SAME: no host is unlike the others
 
-An older result of the same machine, and a session that was cut short, are left out and named.
+An older result of the same machine and an interrupted session are left out and listed.
 
   $ cp fleet/h1.json old.json; dress old.json id1 2026-11-01; sed 's/"interrupted": false/"interrupted": true/' fleet/h2.json > cut.json
   $ gpubench fleet fleet/h[1-6].json old.json cut.json | grep -E '^(note|VERDICT)'
@@ -128,7 +128,7 @@ An older result of the same machine, and a session that was cut short, are left 
   note: cut: its session was interrupted; left out
   VERDICT SAME: no host is unlike the others
 
-One host through twenty nights: it grew slower with the thirteenth, when a setting was changed.
+One host over twenty nights: it became slower on the thirteenth, when a setting changed.
 
   $ mkdir nights; for i in $(seq 10 29); do
   >   e=0 n=0; [ $i -ge 22 ] && e=.03 n=1
@@ -174,7 +174,7 @@ One host through twenty nights: it grew slower with the thirteenth, when a setti
   | 2026-11-22T03:00:00Z (n22) | sim | 100.1 ms | 103.1 ms | +3.0 % | WORSE | kernel.numa\_balancing 0 -> 1 |
   $ gpubench report history.json --markdown again.md --html again.html | cmp - history.txt && cmp again.md history.md && cmp again.html history.html
 
-Results of several machines are refused, unless one is picked; what is no result is named.
+Results of several machines are refused unless one is selected; an invalid result is named.
 
   $ gpubench history nights fleet/h2.json
   gpubench: results of several machines (id1 and id2): --host picks one, gpubench fleet compares them
@@ -195,7 +195,7 @@ Results of several machines are refused, unless one is picked; what is no result
   gpubench: new.json: written by a newer version (gpubench/2), but this version reads gpubench/1: update gputune
   [4]
 
-On a cluster each process writes its own file: %h is the host, %r the rank that srun or mpirun gave.
+On a cluster each process writes its own file: %h is the host, %r the rank from srun or mpirun.
 
   $ SLURM_PROCID=3 gpubench run --workload sim --pairs 3 -q -o rank-%r.json > /dev/null; OMPI_COMM_WORLD_RANK=1 gpubench run --workload sim --pairs 3 -q -o %h-%r.json > /dev/null
   $ ls | sed "s/^$(uname -n)-/HOST-/" | grep -E "^(rank|HOST)" | LC_ALL=C sort

@@ -1,4 +1,4 @@
-What the cards did is recorded beside each launch that may use one, by NVML; here it is a stand-in that is told when it gets hot.
+GPU activity by NVML is recorded next to each launch that may use a GPU. Here NVML is a stand-in with planned temperatures.
 
   $ test -e "$BUILDDIR/tests/standin/libnvidia-ml.so.1" || { echo 'the stand-in library is not built'; exit 80; }
   $ export STANDIN_EPISODE=$PWD/episode; : > episode
@@ -17,7 +17,7 @@ What the cards did is recorded beside each launch that may use one, by NVML; her
   $ episode() { export KIND=$1; run --pairs 10 --metric 'regex:took ([0-9]+)' --unit ms --warmup 0 -o r.json -- sh work.sh > text
   >   python3 cause.py; }
 
-A launch that took longer has its cause.
+A slow launch is explained.
 
   $ episode heat
   cmd 264 N % of the time, usually 0
@@ -51,14 +51,14 @@ A launch that took longer has its cause.
   $ episode lost
   cmd 264 GPU 0: GPU is lost
 
-A card that tells nothing, or was not used, explains nothing.
+A GPU without data or without use explains nothing.
 
   $ episode mute
   cmd 264 no GPU's doing
   $ episode idle
   cmd 264 no GPU's doing
 
-An NVML that fails, dies or hangs is a sentence, once, and the run goes on without it. Where there is none, nothing is missing.
+An NVML that fails, crashes or hangs is reported once, and the run continues without it. A missing NVML is not reported.
 
   $ trouble() { STANDIN_NVML=$1 run --pairs 2 -- true | tr '\n' ' ' | grep -o 'note: [^;]*;  *the GPU.s clocks[^;]*'; }
   $ trouble 9
@@ -70,7 +70,7 @@ An NVML that fails, dies or hangs is a sentence, once, and the run goes on witho
   $ gpubench run --workload null --quiet --pairs 2 -- true | grep GPU
   [1]
 
-Beside one training run and each rung of a ladder too.
+Also next to a training run and each rung of a ladder.
 
   $ test -e "$BUILDDIR/tests/standin/libcuda.so.1" || { echo 'built without kernels'; exit 80; }
   $ small() { LD_LIBRARY_PATH=$BUILDDIR/tests/standin "$@"; }; : > episode

@@ -1,4 +1,4 @@
-Everything that a card is needed for is one script: a job that fails or dies takes nothing with it, and says so.
+One script runs all jobs that need a GPU. A job that fails or crashes does not stop the others, and is reported.
 
   $ command -v xz > /dev/null || { echo 'there is no xz'; exit 80; }
   $ mkdir bin build build/lib
@@ -59,12 +59,12 @@ Everything that a card is needed for is one script: a job that fails or dies tak
   torch.log
   version.log
 
-The libraries that came along are for our own programs alone.
+The packed libraries are used by our own programs only.
 
   $ grep -v -e '^own libraries' seen | sort -u
   none for python
 
-What was measured once stays until there is something newer, and what does not fit into the time is said.
+A result stays until a newer one exists, and jobs that do not fit into the time are listed.
 
   $ echo '{"items_per_s": 500000}' > results/ours-gpt2-b64.json; PART_S=9 gpu gpt2 | head -3
   1
@@ -77,7 +77,7 @@ What was measured once stays until there is something newer, and what does not f
   1
   2
 
-JSON that is not a job's own costs its row alone; what compute-sanitizer found counts, whatever the results were.
+Invalid JSON of a job only costs its row; errors of compute-sanitizer count with any result.
 
   $ echo '{"metrics": [3]}' > results/copies.json
   $ for t in bf16 f32 f16 fp8; do echo '{"rows":[{"ok":true}]}' > results/sanitizer-$t.json
@@ -90,14 +90,14 @@ JSON that is not a job's own costs its row alone; what compute-sanitizer found c
   $ : > results/sanitizer-f16.txt; table | tail -1
   | compute-sanitizer: every op of each type |  | all | 4 of 4, not to the end |  |  | as far as measured | sanitizer |
 
-A check that was ended in the middle is as good as far as it came.
+An interrupted check counts as far as it ran.
 
   $ for t in f32 tf32 bf16 f16 fp8; do echo '{"rows":[{"ok":true}]}' > results/check-$t.json; done
   $ echo '{"rows":[{"ok":true}],"failure":"interrupted"}' > results/check-f16.json
   $ python3 "$TESTDIR/../bench/gpu_table.py" results | grep 'every op against'
   | every op against the CPU (`gpubench check-device`) |  | all | 5 of 5, not to the end |  |  | as far as measured | check |
 
-A python3 that is a script says itself where its wheels are.
+A python3 that is a script prints the place of its wheels.
 
   $ mkdir venv; printf '#!/bin/sh\ncase "$2" in *nvidia*) echo %s ;; *) exit 1 ;; esac\n' "$PWD/venv" > bin/python3; unset VIRTUAL_ENV
   $ printf '#!/bin/sh\necho "the wheels of $VIRTUAL_ENV" >&2; exit 127\n' > build/gpubench; tar -C build -cJf build.tar.xz .
@@ -106,7 +106,7 @@ A python3 that is a script says itself where its wheels are.
   gpu.sh: gpubench does not run here: the wheels of /mine
   [1]
 
-What cannot begin says why.
+A job that cannot start prints the reason.
 
   $ "$TESTDIR/../bench/gpu.sh" nonsense
   gpu.sh: no part nonsense: check gpt2 xl xl-loss image loss attention workloads encoders small sanitizer all

@@ -1,4 +1,5 @@
-The table of a card is made of what its jobs left: ratios and verdicts from their numbers, and nothing where there is none.
+The table of a GPU is made from the files of its jobs: ratios and verdicts from their numbers, and empty cells without
+numbers.
 
   $ table() { python3 "$TESTDIR/../bench/gpu_table.py" "$@"; }
   $ mkdir results; table results | grep -c 'not yet measured'

@@ -16,7 +16,7 @@ Inference is measured by batch: latency, throughput, memory.
   gpubench-infer/1 tokens 8 4 2048 [2, 3]
   True
 
-Parameters come from a checkpoint, also from one with the state of an optimizer. One of another model is refused.
+Parameters come from a checkpoint, also from one with optimizer state. One of another model is refused.
 
   $ gpubench train gpt --layers 1 --width 32 --heads 2 --seq 8 --batch 2 --steps 2 --warmup 1 --threads 1 --quiet --save gpt.st --json >trained
   $ gpubench infer gpt $small --batch 1 --load gpt.st | head -1
@@ -28,13 +28,13 @@ Parameters come from a checkpoint, also from one with the state of an optimizer.
   gpubench: cannot read missing: No such file or directory
   [70]
 
-A result that depends on the other rows of its batch means nothing.
+A result that depends on the other rows of its batch is wrong.
 
   $ GPUBENCH_FAULT=verify gpubench infer mlp --batch 1,4 --runs 2 --warmup 0 --threads 1 --quiet
   gpubench: the first row has other logits in a batch of 4 than in one of 1: they differ by * of the largest (glob)
   [6]
 
-What cannot be is one sentence.
+Invalid options give one sentence.
 
   $ gpubench infer mlp --batch 1,x
   gpubench: --batch x: a batch has 1 to 1048576 rows, as in 1,8,32

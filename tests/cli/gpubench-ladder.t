@@ -1,4 +1,4 @@
-A ladder is measured in rounds of random order, each launch a fresh process; six rounds carry an interval.
+A ladder is measured in rounds of random order, each launch in a new process; six rounds give an interval.
 
   $ set -o pipefail; tiny="--train=--batch --train=8 --train=--steps --train=2 --train=--warmup --train=1"
   $ gpubench ladder precision --model mlp $tiny --rounds 6 --seed 5 -q -o l.json --markdown l.md --html l.html >l.txt
@@ -31,7 +31,7 @@ A ladder is measured in rounds of random order, each launch a fresh process; six
         1 <script 
   2
 
-The answer comes first on the page, and report draws the same from the file.
+The page starts with the result, and report renders the same from the file.
 
   $ say() { python3 -c "import json; d = json.load(open('l.json')); r = d['ladders'][0]['rungs']; $1; json.dump(d, open('said.json', 'w'))"; gpubench report said.json --html said.html --markdown said.md | sed -n '/^VERDICT/,$p'; }
   $ say 'r[1].update(speedup=1.4, speedup_low=1.3, speedup_high=1.5); r[2].update(speedup=1.5, speedup_low=.9, speedup_high=2.1)'
@@ -54,12 +54,12 @@ The answer comes first on the page, and report draws the same from the file.
   gpubench: new.json: written by a newer version (gpubench-ladder/2), but this version reads gpubench-ladder/1: update gputune
   [4]
 
-Fewer rounds say what an interval needs; the words after --train come before those of the rung.
+With fewer rounds the report names the number that an interval needs. Options after --train precede those of the rung.
 
   $ gpubench ladder precision --model mlp $tiny --rounds 1 -q | grep -c 'needs 6 rounds'
   2
 
-A rung that fails is named, and so is a run that learned nothing.
+A failed rung is named, and so is a run that did not learn.
 
   $ gpubench ladder precision --model mlp --train=--layers --train=3 --rounds 1 -q | grep -c 'FP32: mlp takes no --layers'
   1
@@ -68,7 +68,7 @@ A rung that fails is named, and so is a run that learned nothing.
   FP32: the held-out
   [6]
 
-Bad words are refused.
+Invalid arguments are refused.
 
   $ gpubench ladder nonsense
   gpubench: no ladder is called "nonsense": precision, techniques, images, ranks, accumulation, lengths and data are

@@ -1,4 +1,4 @@
-The same program on LLVM's OpenMP runtime: the same numbers, and its own variable bounds how long its threads spin.
+The same program with LLVM's OpenMP runtime: the same numbers, and its own variable limits the spinning.
 
   $ omp=$(ldconfig -p 2> /dev/null | sed -n 's/.*libomp\.so\.5 .*=> //p' | head -1); [ -e "$omp" ] || { echo 'there is no libomp.so.5 here'; exit 80; }
   $ if ldd $(command -v gpubench) | grep -q -e libasan -e libtsan; then echo 'a sanitizer has to be loaded first'; exit 80; fi
@@ -12,7 +12,7 @@ The same program on LLVM's OpenMP runtime: the same numbers, and its own variabl
   $ python3 -c 'import json; a, b = (json.load(open(f)) for f in ("gomp.json", "ranks.json")); print(a["loss"] == b["loss"])'
   True
 
-What the user says to the runtime that is there stands; what is said to the other one says nothing.
+The user's variable for the loaded runtime is kept; the other runtime's variable has no effect.
 
   $ LD_PRELOAD=$omp KMP_BLOCKTIME=7 train | grep spinning
   spinning   as KMP_BLOCKTIME=7 says

@@ -1,4 +1,4 @@
-Each process that mpirun starts writes its own result; fleet reads them, and knows one machine when it sees it.
+Each process under mpirun writes its own result; fleet reads them and recognises one machine.
 
   $ command -v mpirun > /dev/null || { echo 'no mpirun here'; exit 80; }
   $ mpirun --allow-run-as-root --oversubscribe -n 2 gpubench run --workload sim --pairs 3 -q -o r%r.json > /dev/null 2>&1
@@ -9,7 +9,7 @@ Each process that mpirun starts writes its own result; fleet reads them, and kno
   note: r*: a newer result of the same machine is there; left out (glob)
   VERDICT INCONCLUSIVE: a class of hosts is judged from four on
 
-The MPI library's own sums between two ranks are a workload, which finds its own result wrong when it is.
+The MPI library's allreduce between two ranks is a workload, which detects a wrong result.
 
   $ gpubench launch comm.mpi --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print([m["id"] for m in d["metrics"]], d["params"]["ranks"], d["notes"]["transport"])'
   ['comm.mpi.64k', 'comm.mpi.1m', 'comm.mpi.25m'] 2 mpi

@@ -1,4 +1,4 @@
-What --openmetrics writes is what promtool, Prometheus' own checker, takes without a remark.
+promtool, the checker of Prometheus, accepts the output of --openmetrics without a remark.
 
   $ command -v promtool > /dev/null || { echo 'no promtool here (Debian: prometheus)'; exit 80; }
   $ gpubench run --workload sim,null --env GPUBENCH_SIM=effect=.03 --quick --seed 7 -q --openmetrics - | promtool check metrics

@@ -1,5 +1,5 @@
-Which of the changes help? The workload is a command whose step really takes 5 % less with FAST and 3 % more with SLOW; OTHER
-does nothing. Only what helps is kept, and it is confirmed on fresh data. Remarks on the load of this host are taken away.
+The workload is a command whose step really takes 5 % less with FAST and 3 % more with SLOW; OTHER has no effect. Only FAST
+is kept, and it is confirmed on fresh data. Notes on the load of this host are removed from the output.
 
   $ set -o pipefail; calm() { grep -vE '^note: .*others use the CPUs'; }
   $ cat > step.sh <<'END'
@@ -20,8 +20,8 @@ does nothing. Only what helps is kept, and it is confirmed on fresh data. Remark
   took 87 of at most 87 pairs, * min of about * (glob)
   VERDICT PROVED: 1 of 3 changes help, confirmed on fresh data: * (glob)
 
-The receipt says of each change its effect with an interval, how it was found, and how to put it back; the document has every
-phase.
+The receipt contains for each change its effect with an interval, the method, and a command that reverts it; the document
+contains every phase.
 
   $ python3 - <<'END'
   > import json
@@ -38,7 +38,7 @@ phase.
   env.OTHER leave-one-out 0 True 9 unset OTHER
   True -5 True
 
-Beyond six changes all of them are measured at once, each launch informing each change; placebos are not kept.
+Beyond six changes all are measured at once, so that each launch informs about each change; placebos are not kept.
 
   $ for i in 1 2 3 4 5 6 7 8; do set -- "$@" --env P$i=1; done
   $ prove "$@" --env FAST=1 --env SLOW=1 --seed 6 -o ten.json --receipt ten-receipt.json > ten.txt; grep -c ' no  ' ten.txt; grep -E 'FAST|SLOW|PROVED' ten.txt
@@ -49,7 +49,7 @@ Beyond six changes all of them are measured at once, each launch informing each 
   $ python3 -c 'import json; d = json.load(open("ten.json")); print([(p["phase"]["name"], p["run"]["looks"][0]["pairs"]) for p in d["phases"]])'
   [('total', 9), ('design', 32), ('confirm', 9), ('kept against all', 9)]
 
-Page and Markdown say what each effect is an effect of, what a change does alone, and which act on each other.
+Page and Markdown name the kind of each effect, the effect of a change alone, and interactions.
 
   $ page() { gpubench report $1 --html p.html --markdown p.md > /dev/null; grep -oh 'Effect: [^.]*[.]' p.html p.md | sort | uniq -c; }
   $ page receipt.json
@@ -70,8 +70,8 @@ Page and Markdown say what each effect is an effect of, what a change does alone
   env.SLOW
   env.OTHER
   what is kept, on fresh data
-A guard that gets worse is reason enough not to keep a change, however many there are: TRADE takes 5 % off the median, and makes
-one step in ten half as long again. One that nobody can tell about is named: with TAIL those steps take now this, now that long.
+A worse guard prevents a change from being kept, with any number of changes: TRADE takes 5 % off the median and makes every
+tenth step half as long again. An undecided guard is named: with TAIL these steps vary.
 
   $ cat > trade.sh <<'END'
   > echo >> launches; n=$(wc -l < launches)
@@ -98,8 +98,8 @@ one step in ten half as long again. One that nobody can tell about is named: wit
   $ gpubench report tail.json --markdown - | head -1
   **NOT CONFIRMED: 1 of 1 changes seemed to help, and did again on fresh data: *, but cmd.p99 seems worse, * (glob)
 
-What was kept has to be better again in the metric that the receipt is about: here that gain is gone when it is measured again,
-while another one lasts.
+The kept changes must be better again in the receipt's metric: here that gain is gone on fresh data, while another one
+remains.
 
   $ cat > gone.sh <<'END'
   > echo >> runs
@@ -111,12 +111,12 @@ while another one lasts.
   $ python3 -c 'import json; d = json.load(open("gone.json")); print([(p["phase"]["name"], p["verdict"], [(c["metric"], c["verdict"]) for c in p["comparisons"] if c["role"] == "primary"]) for p in d["phases"]], d["confirmed"])'
   [('total', 'better', [('cmd', 'better'), ('sim', 'better')]), ('leave-one-out', 'better', [('cmd', 'better'), ('sim', 'better')]), ('confirm', 'better', [('cmd', 'same'), ('sim', 'better')])] False
 
-Where nothing helps that is the answer.
+If nothing helps, the receipt says so.
 
   $ prove --env OTHER=1 --seed 7 | tail -1
   VERDICT PROVED: nothing here helps this workload; leave the host as it is
 
-A receipt is for this host under this kernel and driver, and for 90 days. Only knobs of the host are applied from it.
+A receipt is valid for this host, kernel and driver, and for 90 days. Only tunables of the host are applied from it.
 
   $ edit() { python3 -c "import json, sys; d = json.load(open('receipt.json')); $1; json.dump(d, open('x.json', 'w'))"; }
   $ gputune apply --only-proven receipt.json
@@ -157,7 +157,7 @@ A receipt of schema 1 holds no samples. The refusal names the command that makes
   gputune: x.json is of an older gpubench and holds no samples; prove it again: gpubench prove --receipt x.json
   [3]
 
-What a receipt states has to follow from its samples, which gputune judges again.
+The statements of a receipt must follow from its samples, which gputune judges again.
 
   $ edit 'd["knobs"] = []'; gputune apply --only-proven x.json
   gputune: x.json is refused: it is confirmed, and no change is kept
@@ -178,7 +178,7 @@ What a receipt states has to follow from its samples, which gputune judges again
   gputune: a receipt is applied by itself: no PLAN beside --only-proven
   [64]
 
-What was proved is what is written, here on a tree; all else of the profile is left alone.
+The proved values are written, here into a tree; the rest of the profile is not.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root; gputune plan --root root --json > plan.json
   $ knob() { edit "p = json.load(open('plan.json')); d.pop('marks'); d.update(host=p['host'], kernel=p['kernel'], nvidia_driver=None); d['knobs'][0].update(kind='knob', knob='$1', instance=None); d['knobs'][0].update({'from': '$2', 'to': '$3'})"; gputune apply --root root --only-proven x.json $4 $5; }
@@ -195,7 +195,7 @@ What was proved is what is written, here on a tree; all else of the profile is l
   $ gputune apply --root root --only-proven x.json -p site
   Nothing to change.
 
-The rules of a plan hold: known knobs, values in range and in the direction of the knob, from the value that the host has.
+The rules of a plan apply: known tunables, values in range and direction, from the host's current value.
 
   $ knob vm.max_map_count 65530 1
   gputune: x.json is refused: knob 1: vm.max_map_count takes 65530 to 2147483647 on this host, not 1
@@ -215,7 +215,7 @@ The rules of a plan hold: known knobs, values in range and in the direction of t
   $ knob vm.max_map_count 65530 400000 >ok.txt; gputune revert -q --root root >ok.txt; cat root/proc/sys/vm/max_map_count
   65530
 
-Killed in the middle of any phase, it goes on as if nothing had happened: the same phases, launches and coins.
+Killed in any phase, the session continues with the same phases, launches and random order.
 
   $ again() { for n in 30 80 139 160; do $TESTDIR/cli/strike KILL $1 '"t_s"' $n -- gpubench resume $1 --quiet > /dev/null; echo $?; done; }
   $ sim() { gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 "$@"; }
@@ -245,8 +245,8 @@ Killed in the middle of any phase, it goes on as if nothing had happened: the sa
   gpubench: killed.json: this session ended in order; nothing is left to do
   [64]
 
-What cannot be judged proves nothing, and says why: a metric that matches nothing, a command that fails in one arm only, numbers
-that never vary, and some that are none.
+Results that cannot be judged prove nothing, with the reason: a metric without a match, a command that fails in one arm
+only, constant numbers, invalid numbers.
 
   $ bad() { gpubench prove --quick -q --env S=1 --seed 4 --metric 'regex:is (.*)' -- sh -c "$1" | calm | grep -v -E '^(gpubench prove|metric|Effect|took|CHANGE|$)'; echo ${PIPESTATUS[0]}; }
   $ bad 'echo nothing'
@@ -280,8 +280,8 @@ that never vary, and some that are none.
   VERDICT INCONCLUSIVE: no change was shown to help this workload; undecided: 1 of 1
   0
 
-With --minutes it ends after that long: what was not reached is named, decides nothing and is not kept. What the session would
-take and could show was said before; both are in the receipt. A session that was killed may be given more time.
+--minutes ends the session: phases that were not reached are named, decide nothing and are not kept. The prediction of time
+and detectable effects is in the receipt. A killed session may be given more time.
 
   $ $TESTDIR/cli/strike KILL short.json '"t_s"' 16 -- gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 -o short.json --receipt short-receipt.json --html short.html
   [137]
@@ -329,7 +329,7 @@ take and could show was said before; both are in the receipt. A session that was
   $ GPUBENCH_SIM=effect=-.05 $TESTDIR/cli/strike KILL ab.json '"t_s"' 20 -- gpubench ab --env OTHER=1 --workload sim --pairs 40 --seed 8 --quiet -o ab.json; gpubench resume ab.json --quiet --minutes 0.0001 | grep -o 'the time was up'
   the time was up
 
-A saved session is foreign input: what does not belong together is refused, and so is another host.
+A saved session is untrusted: contradictory parts are refused, and so is another host.
 
   $ half() { python3 -c "import json; d = json.load(open('killed.json')); d['interrupted'] = True; $1; json.dump(d, open('y.json', 'w'))"; gpubench resume y.json --quiet; }
   $ half 'd["phases"][1]["phase"]["name"] = "confirm"'
@@ -360,8 +360,8 @@ A saved session is foreign input: what does not belong together is refused, and 
   gpubench: killed.json is a session of prove: it has a receipt, and no --html, --markdown or --require-conclusive
   [64]
 
-Of several values the best is found by pairs against the host's own, half of them after half, and then proved like any other
-change; a race that none of them wins changes nothing.
+The best of several values is found by pairs against the host's own value, half of them in each round, and then proved like
+any other change. If no value wins, nothing changes.
 
   $ cat > ranks.sh <<'END'
   > awk -v n="${RANKS:-1}" -v seed="$RANDOM$$" 'BEGIN { srand(seed); s[1] = 1; s[2] = .95; s[3] = .97; s[4] = .9; s[8] = 1.1; s[16] = 1.2
@@ -399,7 +399,7 @@ change; a race that none of them wins changes nothing.
   gpubench: --race nonsense: ID=VALUE,VALUE,... is needed
   [64]
 
-Arms that are boots need a host that can be booted again, and a file that survives it.
+Arms that are boots need a host that can reboot, and a file that survives it.
 
   $ gpubench ab --boot-arg mitigations=off -- true
   gpubench: --boot-arg only makes sense with --reboot: the kernel takes it when it starts
@@ -434,7 +434,7 @@ Without a plan or another change, prove prints the changes of the profile. It me
   1
   [64]
 
-What cannot prove anything is refused before it is measured.
+Sessions that cannot prove anything are refused before they are measured.
 
   $ set --; for i in $(seq 64); do set -- "$@" --env P$i=1; done; gpubench prove --quiet "$@" -- true
   gpubench: 64 changes: one session proves at most 63; choose with --knob, or prove them in parts

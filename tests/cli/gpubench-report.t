@@ -1,4 +1,4 @@
-A saved result can be rendered again at any time; everything is computed anew from its raw samples.
+A saved result can be rendered at any time; everything is computed again from its samples.
 
   $ gpubench run --workload sim --env GPUBENCH_SIM=effect=.03 --quick --seed 7 --quiet -o r.json > first.txt
   [1]
@@ -28,7 +28,7 @@ A saved result can be rendered again at any time; everything is computed anew fr
   OTHER differences: none
   $ gpubench report r.json -o x.json > /dev/null; gpubench report x.json --json | cmp - x.json
 
-As a gate it exits as the run did, from what the samples say and not from what the file claims.
+As a gate, its exit status is that of the run, computed from the samples and not from the file's own statements.
 
   $ edit() { python3 -c "import json, sys; d = json.load(open('r.json')); $1; json.dump(d, open('x.json', 'w'))"; }
   $ gpubench report r.json --gate > /dev/null
@@ -36,7 +36,7 @@ As a gate it exits as the run did, from what the samples say and not from what t
   $ edit 'd["verdict"], d["exit_code"] = "better", 0'; gpubench report x.json --gate | tail -2 | head -1
   VERDICT WORSE: sim +3.0 % [+2.7, +3.4], lower is better; sim.p99 +3.0 % [+2.6, +3.5], lower is
 
-Identical arms that differ by something that matters make the session invalid: exit status 5.
+A relevant difference of identical arms makes the session invalid: exit status 5.
 
   $ biased='[l["metrics"]["sim"].update(samples=[s * 1.05 for s in l["metrics"]["sim"]["samples"]]) for l in d["launches"] if l["kind"] == "aa" and l["arm"] == "B"]'
   $ edit "$biased"; gpubench report x.json --gate | grep '^VERDICT'
@@ -44,7 +44,7 @@ Identical arms that differ by something that matters make the session invalid: e
   $ edit "$biased"; gpubench report x.json --gate > /dev/null
   [5]
 
-So does a broken promise of the workload: 6. A clock that ran backwards gives no verdict.
+A failed verification of the workload is exit status 6. A clock that ran backwards gives no verdict.
 
   $ edit 'd["launches"][4]["wrong"] = "bad sum"'; gpubench report x.json --gate > /dev/null
   [6]
@@ -52,7 +52,7 @@ So does a broken promise of the workload: 6. A clock that ran backwards gives no
   note: time runs backwards or is missing at launch 9; the order of the launches cannot be trusted
   VERDICT INCONCLUSIVE: sim +3.0 % [+2.7, +3.4], lower is better: the clock ran backwards
 
-Nor do samples that never vary: a counter or a constant was read, not a measured quantity. The guard passes no more than the rest.
+Constant samples give no verdict, because a counter or a constant was read. A guard does not pass either.
 
   $ edit '[l["metrics"]["sim"].update(samples=[.1] * 32) for l in d["launches"]]'; gpubench report x.json --gate --require-conclusive > out.txt
   [3]
@@ -61,7 +61,7 @@ Nor do samples that never vary: a counter or a constant was read, not a measured
   sim.p99 [G] 100.0 ms 100.0 ms +0.0 % [+0.0, +0.0] inconclusive: never varies: not a measurement
   VERDICT INCONCLUSIVE: sim +0.0 % [+0.0, +0.0], lower is better: never varies: not a measurement
 
-A file that was cut, is empty, comes from a newer version, or holds what is no number, is refused with the place.
+A truncated or empty file, one of a newer version, or one with an invalid number, is refused with the position.
 
   $ head -c 40000 r.json > x.json; gpubench report x.json
   gpubench: x.json:*: not valid JSON: * (glob)
@@ -79,7 +79,7 @@ A file that was cut, is empty, comes from a newer version, or holds what is no n
   gpubench: x.json:1:*: not valid JSON: real number overflow (glob)
   [64]
 
-The page is one file, whole, without network or script, and holds the data.
+The page is one file without network access or script, and contains the data.
 
   $ gpubench report r.json --html - > r.html; head -1 r.html; tail -1 r.html; grep -cE 'https?:|src=|@import|url\(' r.html
   <!DOCTYPE html>
@@ -101,13 +101,13 @@ The page is one file, whole, without network or script, and holds the data.
   > END
   [] 30 worse
 
-A thousand launches make a page that can still be sent: less than 2 MB.
+The page of a thousand launches is smaller than 2 MB.
 
   $ edit 'd["launches"] = [dict(l, seq=30 * k + i, block=15 * k + l["block"]) for k in range(34) for i, l in enumerate(d["launches"])]; d["run"]["looks"][0]["pairs"] *= 34'
   $ gpubench report x.json --html big.html > /dev/null; python3 -c 'import json, os; print(len(json.load(open("x.json"))["launches"]), os.path.getsize("big.html") < 2e6)'
   1020 True
 
-Text that a terminal would obey is shown as text.
+Terminal control sequences are escaped.
 
   $ edit 'd["launches"][0]["failure"] = "\x1b[2J\x07gone"'; gpubench report x.json | grep -a 'note: sim'
   note: sim failed in 1 of 30 launches: ?[2J?gone; its pairs are incomplete

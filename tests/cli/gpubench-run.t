@@ -1,5 +1,5 @@
-A session measures in pairs and says what it found. The workload sim makes up its step times, so that everything here is
-known beforehand; the seed makes it repeatable. Remarks on the load of this host are taken away.
+A session measures in pairs and reports the result. The workload sim generates its step times, so all results are known in
+advance; the seed makes them repeatable. Notes on the load of this host are removed from the output.
 
   $ set -o pipefail; calm() { grep -vE '^note: .*others use the CPUs|^gpubench: (host busy|ends after)'; }
   $ sim() { gpubench run --workload sim --seed 7 --quiet "$@" | calm; }
@@ -20,7 +20,7 @@ known beforehand; the seed makes it repeatable. Remarks on the load of this host
   better
   [1]
 
-What got better is exit status 0, and the guard is judged beside it.
+An improvement is exit status 0, with the guard judged next to it.
 
   $ sim --env GPUBENCH_SIM=effect=-.02 --quick | tail -7
   METRIC      baseline    tuned CHANGE 95% CI       VERDICT
@@ -31,14 +31,14 @@ What got better is exit status 0, and the guard is judged beside it.
   2 better, 0 worse, 0 same, 0 inconclusive
   VERDICT BETTER: sim -2.0 % [-2.3, -1.6], lower is better
 
-"same" means that the whole interval lies inside the margin.
+"same" means that the whole interval is inside the margin.
 
   $ sim --env GPUBENCH_SIM=effect=0 --pairs 24 | grep -E '^(sim|VERDICT)'
   sim [P]     99.98 ms 100.0 ms +0.0 % [-0.3, +0.3] same (within 1.0 %)
   sim.p99 [G] 100.4 ms 100.4 ms +0.0 % [-0.3, +0.3] same (within 2.0 %)
   VERDICT SAME: sim +0.0 % [-0.3, +0.3], lower is better
 
-Noise is inconclusive, with how many pairs an answer would take; asked for a conclusion, that is exit status 3.
+Noise is inconclusive, with the number of pairs that are still needed; with --require-conclusive that is exit status 3.
 
   $ sim --env GPUBENCH_SIM=effect=-.01,sd=.05 --quick | grep -E '^(sim|VERDICT)'
   sim [P]     99.97 ms 101.0 ms +0.2 % [-2.1, +2.3] inconclusive: 97 more pairs (* min) (glob)
@@ -47,20 +47,20 @@ Noise is inconclusive, with how many pairs an answer would take; asked for a con
   $ sim --env GPUBENCH_SIM=effect=-.01,sd=.05 --quick --require-conclusive > /dev/null
   [3]
 
-Without --quick and --pairs it stops at a planned look, as soon as there is an answer.
+Without --quick and --pairs the session stops at an interim analysis, as soon as there is a result.
 
   $ sim --env GPUBENCH_SIM=effect=-.05 | sed -n 's/. A.A check.*//; /^design/p'
   design: 9 random pairs (planned looks) + 6 A/A pairs, seed 7
   $ sim --env GPUBENCH_SIM=effect=-.01,sd=.02 | sed -n 's/. A.A check.*//; /^design/p'
   design: 24 random pairs (planned looks) + 6 A/A pairs, seed 7
 
-A workload whose result is wrong voids the session: exit status 6.
+A workload with a wrong result makes the session invalid: exit status 6.
 
   $ sim --env GPUBENCH_SIM=wrong=1 --quick | grep '^VERDICT'
   VERDICT RESULTS WRONG: sim: simulated wrong result
   [6]
 
-Each workload finds its own result wrong when it is.
+Each workload detects its own wrong result.
 
   $ GPUBENCH_FAULT=verify gpubench launch alloc > /dev/null
   gpubench: alloc: 1 objects were refused or came back damaged
@@ -99,7 +99,7 @@ Each workload finds its own result wrong when it is.
   gpubench: train.gpt: the held-out loss did not fall (* before, * after): the run is void (glob)
   [6]
 
-Files are written where GPUBENCH_SCRATCH says, without a name, and one that cannot be made is said.
+Files are written in GPUBENCH_SCRATCH, without a name, and a failure to create one is reported.
 
   $ ls
   $ GPUBENCH_SCRATCH=nowhere gpubench launch file.read
@@ -120,7 +120,7 @@ Files are written where GPUBENCH_SCRATCH says, without a name, and one that cann
   gpubench: no workload is called "sync.nothing"; see gpubench list
   [64]
 
-A workload that fails in one arm only gives no verdict; one that always fails is named, and nothing is left to judge.
+A workload that fails in one arm only gives no verdict; one that always fails is named, and nothing remains to judge.
 
   $ sim --env GPUBENCH_SIM=fail=1 --quick | grep -E '^(sim|note|VERDICT)'
   sim [P]            -     -      - unknown inconclusive: no numbers with the change
@@ -133,7 +133,7 @@ A workload that fails in one arm only gives no verdict; one that always fails is
   VERDICT INVALID SESSION: no launch succeeded
   [5]
 
-^C keeps what was measured, and says so in the file: exit status 5.
+^C keeps the results, and the file says so: exit status 5.
 
   $ $TESTDIR/cli/strike INT cut.json '"t_s"' 3 -- gpubench run --workload sim --env A=B --pairs 1000 -o cut.json --quiet > /dev/null
   gpubench: interrupted; the settings are back, what was measured is in cut.json; continue with: gpubench run --resume cut.json
@@ -153,7 +153,7 @@ One arm, for a later compare.
   
   VERDICT MEASURED: one arm; compare it with another result of this host
 
-A plan that changes nothing is said to, and identical arms are compared.
+A plan without changes is reported, and identical arms are compared.
 
   $ gputune plan --only vm.swappiness -o plan.json > /dev/null
   $ python3 -c 'import json; d = json.load(open("plan.json")); d["items"] = []; json.dump(d, open("none.json", "w"))'
@@ -173,7 +173,7 @@ A plan that changes nothing is said to, and identical arms are compared.
   VERDICT SAME: nothing was changed, so this only shows how well identical arms agree: sim +0.3 %
   [-0.1, +0.8], lower is better
 
-A disk that is full in the middle ends the session: what there is is shown, and with room it goes on.
+A full disk ends the session: the results are shown, and with free space the session can be resumed.
 
   $ (trap "" XFSZ; ulimit -f 12; sim --pairs 40 -o full.json) 2>&1 | grep -vE '^(gpubench, host|design|$)'
   gpubench: cannot write full.json: File too large; the samples so far are saved: free some space, then continue with: gpubench run --resume full.json
@@ -188,7 +188,7 @@ A disk that is full in the middle ends the session: what there is is shown, and 
   sim     * 40 (glob)
   VERDICT MEASURED: one arm; compare it with another result of this host
 
-One file that cannot be written keeps back neither the others nor the answer, and it can be made later.
+A file that cannot be written does not prevent the others or the report, and can be made later.
 
   $ sim --pairs 12 -o kept.json --html /dev/fd/9 --markdown kept.md 2>&1 9>/dev/full | grep -E '^(gpubench:|sim |VERDICT)'
   gpubench: cannot write /dev/fd/9: No space left on device; all else is in kept.json, of which gpubench report makes it
@@ -206,7 +206,7 @@ A plan for another host is refused: exit status 4.
   gpubench: the plan is for another host (0123456789abcdef, this one is *): make one here (glob)
   [4]
 
-What cannot be run is refused before anything is measured.
+Invalid options are refused before anything is measured.
 
   $ gpubench run --workload nonsense
   gpubench: no workload is called "nonsense"; see gpubench list

@@ -1,4 +1,4 @@
-The statistics prove themselves on simulated hosts whose truth is known: every promise holds, on each of them.
+The statistics are tested on simulated hosts with known truth: every error rate is met on each of them.
 
   $ gpubench selftest --stats --trials 300 > out; tail -1 out; grep -c ' ok$' out
   every promise holds: 300 simulated sessions each, seed 1
@@ -7,12 +7,13 @@ The statistics prove themselves on simulated hosts whose truth is known: every p
   calm     false alarms, 12 pairs at 5 % * <= 7 % ok (glob)
   calm     false alarms at any of the planned looks * <= 7 % ok (glob)
 
-What people do, all before and then all after, is shown beside it: on a host that drifts it is wrong most of the time.
+The common method, all before and then all after, is shown for comparison: on a host with drift it is wrong most of the
+time.
 
   $ awk '/^drifting for comparison/ { print ($9 > 50) }' out
   1
 
-A checker that cannot fail is none: taking the steps of one process for independent measurements is found out.
+The self-test can fail: it detects steps of one process treated as independent measurements.
 
   $ GPUBENCH_FAULT=steps gpubench selftest --stats --trials 200 | grep -E 'false alarms, 12 pairs.*BROKEN$' | cut -d' ' -f1
   gpubench: the statistics do not keep what they promise

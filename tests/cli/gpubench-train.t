@@ -1,4 +1,4 @@
-One training run in this process answers with what it trained, on what, how fast, and whether it learnt.
+A training run in this process reports the model, the data, the speed and the learning.
 
   $ gpubench train gpt --steps 40 --batch 4 --seq 64 --threads 1 --quiet
   model      gpt, 834304 parameters, batch 4, seq 64, seed 1
@@ -18,7 +18,7 @@ The same as a document. The same seed gives the same loss, bit for bit.
   $ python3 -c 'import json; a, b = (json.load(open(f"{i}.json")) for i in "12"); print(a["loss"] == b["loss"], a["parameters"], a["unit"], len(a["step_s"]), a["void"], a["heldout_loss_after"])'
   True 1863690 samples 3 False None
 
-Mixed precision says what multiplies the low type, or that it is only storage.
+Mixed precision names the instructions that multiply the type, or reports storage only.
 
   $ gpubench train gpt --amp bf16 --steps 20 --batch 2 --seq 32 --json --quiet > bf16.json
   $ python3 -c 'import json; d = json.load(open("bf16.json")); print(d["amp"], d["heldout_loss_after"] < 5); print([p["did"] for p in d["passes"] if p["name"] == "amp"][0])'
@@ -29,7 +29,7 @@ Mixed precision says what multiplies the low type, or that it is only storage.
   $ gpubench train gpt --amp fp16 --steps 20 --batch 2 --seq 32 --quiet | tail -1
   held out   5\.[0-9]+ before, [34]\.[0-9]+ after: it fell (re)
 
-Four batches per update, clipped, with 8-bit moments: each says what it did.
+Four batches per update, clipped, with 8-bit moments: each is reported.
 
   $ gpubench train gpt --accum 4 --clip 0.5 --optimizer adamw8 --steps 10 --batch 2 --seq 32 --json --quiet > accum.json
   $ python3 -c 'import json; d = json.load(open("accum.json")); print(d["optimizer"], d["accum"], d["clip_norm"], d["grad_norm"] > 0.5, d["skipped_updates"]); [print(p["did"]) for p in d["passes"] if p["name"] in ("accumulate", "gradients")]'
@@ -37,7 +37,7 @@ Four batches per update, clipped, with 8-bit moments: each says what it did.
   4 batches per update; 52 gradients accumulated in place, 0 by separate calls
   clipped to a global norm of 0.5
 
-Checkpointing keeps the loss to the last bit; a budget chooses how much of it there is, or says what would fit.
+Checkpointing keeps the loss bit for bit; a budget selects the amount, or the report names a budget that fits.
 
   $ for c in 0 3; do gpubench train gpt --steps 3 --checkpoint $c --threads 2 --json --quiet > c$c.json; done
   $ gpubench train gpt --steps 3 --fit 26M --threads 2 --json --quiet > fit.json
@@ -47,18 +47,18 @@ Checkpointing keeps the loss to the last bit; a budget chooses how much of it th
   gpubench: the program needs * MiB of memory and the limit is 8.0 MiB: checkpointing in * segments would still need * MiB; use a smaller batch or model (glob)
   [70]
 
-How OpenMP waits is bounded unless the user has said how.
+OpenMP's spinning is limited unless the user sets it.
 
   $ OMP_WAIT_POLICY=passive gpubench train mlp --batch 8 --steps 1 --quiet | grep spinning
   spinning   as OMP_WAIT_POLICY=passive says
 
-A team is no larger than OMP_THREAD_LIMIT allows, and computes what it would have been asked to.
+A team is no larger than OMP_THREAD_LIMIT allows, and computes the same.
 
   $ for t in 1 2; do OMP_THREAD_LIMIT=1 gpubench train resnet20 --batch 4 --size 16 --threads $t --steps 3 --warmup 0 --json --quiet > limit$t.json; done
   $ python3 -c 'import json; a, b = (json.load(open(f"limit{t}.json")) for t in "12"); print(a["threads"], b["threads"], a["loss"] == b["loss"])'
   1 1 True
 
-Ranks together train as one rank with the batch of all of them, whatever part of it each takes.
+Ranks together train as one rank with the whole batch, for any split of it.
 
   $ gpubench train gpt --batch 4 --seq 32 --steps 10 --threads 1 --json --quiet > one.json
   $ gpubench train gpt --batch 2 --seq 32 --steps 10 --threads 1 --ranks 2 --json --quiet > two.json
@@ -66,14 +66,14 @@ Ranks together train as one rank with the batch of all of them, whatever part of
   $ python3 -c 'import json; a, b, c = (json.load(open(f)) for f in ("one.json", "two.json", "split.json")); print(abs(a["loss"] - b["loss"]) < 1e-4, abs(a["loss"] - c["loss"]) < 1e-4, b["ddp"]["rows"], sum(c["ddp"]["rows"]))'
   True True [2, 2] 4
 
-Each rank says on which node it lives and how much of its memory is there; one that nobody placed says nothing of it.
+Each rank reports its node and the share of its memory there; a rank without placement reports nothing.
 
   $ gpubench train mlp --batch 4 --steps 1 --ranks 2 --json --quiet > placed.json
   $ gpubench train mlp --batch 4 --steps 1 --ranks 2 --no-pin --json --quiet > free.json
   $ python3 -c 'import json; a, b = (json.load(open(f))["ddp"] for f in ("placed.json", "free.json")); print(len(a["home_node"]), all(s is None or s > 0.99 for s in a["pages_at_home"]), b["home_node"])'
   2 True [None, None]
 
-Ranks share the update out if told so; the numbers are the same, and any number of ranks goes on from the checkpoint.
+With --shard on, ranks share the update; the numbers are the same, and any number of ranks can resume the checkpoint.
 
   $ gpubench train mlp --batch 8 --threads 1 --steps 3 --warmup 0 --ranks 2 --quiet --shard on --save two.safetensors | grep -E "^(shard|reduce)"
   shard      each rank updates 1/2 of the parameters and keeps 3.6 MiB of 7.1 MiB of optimizer state
@@ -90,14 +90,14 @@ Ranks share the update out if told so; the numbers are the same, and any number 
   gpubench: --compress, --powersgd-rank, --balance, --overlap and --shard are for --ranks of 2 and more
   [64]
 
-What compression does to the loss is seen beside what it saves.
+The report shows the effect of compression on the loss next to its saving.
 
   $ gpubench train gpt --batch 2 --seq 32 --steps 10 --threads 1 --ranks 2 --compress fp16 --quiet | grep -e ranks -e compress
   ranks      2 over shm, rows 2 2, waited * ms per step, * done in time (glob)
   reduce     after the backward pass: the ranks themselves move the gradients
   compress   fp16: 50.0 % of the bytes
 
-A checkpoint carries everything that the next step of a run on its own depends on; a file of something else changes nothing.
+A checkpoint contains all state of the next step. A checkpoint of another model changes nothing.
 
   $ gpubench train gpt --batch 2 --seq 16 --warmup 0 --threads 1 --steps 4 --json --quiet > whole.json
   $ gpubench train gpt --batch 2 --seq 16 --warmup 0 --threads 1 --steps 2 --save half.safetensors --quiet > /dev/null
@@ -126,7 +126,7 @@ A checkpoint carries everything that the next step of a run on its own depends o
   gpubench: --heads ends at 16777216
   [64]
 
-Where nothing can be written is known before the first step. A device or a pipe is written to, and stays what it is.
+An unwritable output file is reported before the first step. A device or a pipe is written to, not replaced.
 
   $ gpubench train mlp --save nowhere/m.st
   gpubench: cannot create nowhere/m.st: No such file or directory
@@ -143,8 +143,7 @@ Where nothing can be written is known before the first step. A device or a pipe 
   gpubench: cannot write pipe: it is a FIFO, not a regular file; to write to a pipe, name /dev/stdout or /dev/fd/N
   [64]
 
-It goes on with the sample behind the last one, whatever its ranks and batches were and are: a loss that nothing is learnt from says
-which sample it was.
+A resumed run continues with the next sample, for any ranks and batches. A loss without training shows the sample.
 
   $ T='train gpt --seq 16 --layers 1 --width 32 --heads 2 --threads 1 --warmup 0 --lr 0 --json -q'
   $ at() { gpubench $T --batch 2 --steps 1 "$@" | python3 -c 'import json, sys; d = json.load(sys.stdin); print("%.5f" % d["loss"], d["warnings"])'; }
@@ -159,20 +158,20 @@ which sample it was.
   $ seq 9999 > other; at --resume a.st --data other | grep -o 'the checkpoint was trained on .*'
   the checkpoint was trained on * samples, and these data have * or are cut otherwise: this run begins with the first'] (glob)
 
-A rank that fails ends the run, and is named.
+A failed rank ends the run and is named.
 
   $ gpubench train gpt --steps 20 --batch 2 --seq 16 --lr 1e5 --ranks 2 --quiet
   gpubench: rank *: the loss of step * is *nan; first not finite: *; no parameter was changed (glob)
   [6]
 
-A run on text whose held-out loss does not fall is void, not fast.
+A run on text without a falling held-out loss is void.
 
   $ gpubench train gpt --steps 2 --batch 2 --seq 16 --lr 1e-30 --quiet | tail -1
   held out   * after: it did not fall, the run is void (glob)
   $ gpubench train gpt --steps 2 --batch 2 --seq 16 --lr 1e-30 --quiet --json > /dev/null
   [6]
 
-With a learning rate of 0 nothing is learned, as was asked for; a number of which none would be left is refused.
+With a learning rate of 0 nothing is learned, as requested; a rate that rounds to zero is refused.
 
   $ gpubench train gpt --steps 2 --batch 2 --seq 16 --lr 0 --quiet --json > zero.json
   $ python3 -c 'import json; d = json.load(open("zero.json")); print(d["lr"], d["heldout_loss_before"] == d["heldout_loss_after"], d["void"])'
@@ -184,7 +183,7 @@ With a learning rate of 0 nothing is learned, as was asked for; a number of whic
   gpubench: --accum takes a whole number of 1 or more, not '0' (see 'gpubench train --help')
   [64]
 
-Every model takes a step: images and encoders too.
+Every model runs a step, also for images and encoders.
 
   $ for m in resnet20 vit; do gpubench train $m --batch 2 --size 32 --steps 1 --warmup 0 --json --quiet > $m.json; done
   $ grep -h '"parameters"' resnet20.json
@@ -192,13 +191,13 @@ Every model takes a step: images and encoders too.
   $ gpubench train bert --batch 1 --seq 8 --layers 1 --width 12 --heads 2 --steps 1 --warmup 0 --quiet | grep model
   model      bert, * parameters, batch 1, seq 8, seed 1 (glob)
 
-A loss that is no number ends the run and says where it began.
+A loss that is not a number ends the run, with its origin.
 
   $ gpubench train gpt --steps 20 --batch 2 --seq 16 --lr 1e5 --quiet
   gpubench: the loss of step * is *nan; first not finite: *; no parameter was changed (glob)
   [6]
 
-Each technique can be left out; the loss stays what it was.
+Each technique can be disabled without changing the loss.
 
   $ gpubench train gpt --steps 2 --without fuse,reuse,assign,early-update,huge-pages --threads 2 --json --quiet > without.json
   $ gpubench train gpt --steps 2 --threads 2 --json --quiet > with.json
@@ -214,7 +213,7 @@ Each technique can be left out; the loss stays what it was.
   gpubench: --without magic: fuse, reuse, assign, early-update, huge-pages, persistent, zero-copy, u8, pad and winograd can be left out
   [64]
 
-Gradients can be checked against differences of the plain definition, on sizes that allow it.
+Gradients can be checked against finite differences of the plain definition, for small sizes.
 
   $ gpubench train gpt --batch 1 --seq 8 --layers 1 --width 16 --heads 2 --steps 1 --lr 0.01 --check-gradients 40 --quiet | grep ^gradients
   gradients  40 elements checked by differences, off by [0-9.e-]+ of the largest at most (re)
@@ -222,20 +221,20 @@ Gradients can be checked against differences of the plain definition, on sizes t
   gpubench: --check-gradients: the plain definition of this model would take too long; take smaller sizes or fewer elements
   [64]
 
-The debug switch names the op and the forward node whose gradient it made.
+The debug option names the op and the forward node of a gradient.
 
   $ gpubench train gpt --steps 20 --batch 2 --seq 16 --lr 1e5 --anomaly --quiet
   gpubench: step *: * wrote *, which is not finite; no parameter was changed (glob)
   [6]
 
-The profile is set against what this host can do; the trace opens in Chrome and has memory as a counter.
+The profile is compared with this host's peaks; the trace opens in Chrome and has a memory counter.
 
   $ gpubench train mlp --batch 32 --steps 4 --profile --trace trace.json --json --quiet > profile.json
   $ python3 -c 'import json; d = json.load(open("profile.json")); t = json.load(open("trace.json"))["traceEvents"]; print(all(r["of_peak"] > 0 for r in d["ops"]), d["peaks"]["flops_per_s"] > 1e9); x = [e for e in t if e["ph"] == "X"]; m = [e["args"]["bytes"] for e in t if e["ph"] == "C"]; print(len({e["args"]["step"] for e in x}), {e["cat"] for e in x} == {"forward", "backward", "update"}, 0 < max(m) <= d["planned_bytes"])'
   True True
   7 True True
 
-The first updates are not timed; a run of no more than these says so. A step of several batches has the flops of them all.
+The first updates are not timed; a run with no others says so. A step of several batches counts the flops of all.
 
   $ gpubench train mlp --batch 8 --steps 1 --warmup 0 --profile --quiet | grep -e '^linear ' -e '^sgd'
   linear * 2 * - * - * - * - (glob)
@@ -244,8 +243,8 @@ The first updates are not timed; a run of no more than these says so. A step of 
   $ python3 -c 'import json; f = lambda n, p: sum(r["flops"] for r in json.load(open(f"accum{n}.json"))["ops"] if r["phase"] == p); print([f(3, p) / f(1, p) for p in ("forward", "backward")])'
   [3.0, 3.0]
 
-Documents: batches of several lengths in one memory, no page fault after the first steps, and what the padding is. A run that
-goes on is the run that did not stop.
+Documents: batches of several lengths in one memory, no page fault after the first steps, and the padding is reported. A
+resumed run equals an uninterrupted one.
 
   $ D='train gpt --documents paragraph --seq 64 --layers 1 --width 32 --heads 2 --buckets 4 --token-budget 512 --warmup 0 -q --json'
   $ gpubench $D --steps 40 > whole.json
@@ -265,8 +264,7 @@ goes on is the run that did not stop.
   gpubench: half.st has seen documents in batches that --batch, --ranks, --buckets or --token-budget cut otherwise: where it stopped is between no two of these
   [64]
 
-Ranks whose batches hold different numbers of tokens make the loss of one rank with all of them; what they do per second is theirs
-together.
+Ranks with different numbers of tokens per batch give the loss of one rank with all of them; the speed is the sum.
 
   $ D='train gpt --documents paragraph --seq 64 --layers 1 --width 32 --heads 2 --buckets 4 --warmup 0 --threads 1 --steps 10 -q --json'
   $ gpubench $D --batch 8 > one.json; gpubench $D --batch 4 --ranks 2 > two.json; gpubench $D --batch 2 --ranks 2 --accum 2 > four.json
@@ -279,7 +277,7 @@ together.
   True True
   [True, True]
 
-What cannot be trained is refused before anything starts.
+Invalid options are refused before anything starts.
 
   $ gpubench train gpt3
   gpubench: no model gpt3: gpt2, gpt, bert, vit, resnet20, resnet50 and mlp can be trained
@@ -342,7 +340,7 @@ What cannot be trained is refused before anything starts.
   gpubench: short has too little text: 6 tokens, and 10 windows of 128 and one more are needed
   [64]
 
-Images are handed over as bytes: a quarter of the memory, the same numbers.
+Images are passed as bytes: a quarter of the memory, the same numbers.
 
   $ python3 -c '
   > import os, struct, zlib
@@ -364,7 +362,7 @@ Images are handed over as bytes: a quarter of the memory, the same numbers.
   True True 3072 12288
   ['1 inputs passed as bytes, converted by the first call', 'nothing to do']
 
-A held-out loss that rose is not said to have fallen; only a run on text is void by it.
+A risen held-out loss is reported as risen; it makes only a run on text void.
 
   $ gpubench train resnet20 --data pngs --batch 4 --size 16 --steps 3 --warmup 0 --lr 2 --quiet | grep '^held'
   held out   [0-9.]+ before, [0-9.]+ after: it did not fall (re)

@@ -1,6 +1,6 @@
-Bad input of every kind: a finding or one sentence; never a crash, never a wrong "ok".
+Bad input of every kind gives a finding or one sentence; never a crash, never a wrong "ok".
 
-No permission anywhere: a host on which every file is denied is unknown, not well.
+A host on which every file is unreadable is unknown, not ok.
 
   $ sed -n 's/^\(file\|bare\|hex \) *\([^ ]*\).*/deny \2 EACCES/p; /^link /p; /^dir /p' $FIXTURES/server-8gpu.host | grep -v /.facts/ | sed '1i gpuprobe-capture/1' > denied.host
   $ gpuprobe --root denied.host; gpuprobe --root denied.host --require-gpu -q; echo "ends with $?"
@@ -51,7 +51,7 @@ A processor description of one line of a megabyte, 4096 processors in one mask, 
      0 0-4095      ?   10
   
 
-Lines that have no end, numbers that are none, nodes that are not there.
+Unterminated lines, invalid numbers, missing nodes.
 
   $ echo 0-99999999999 > big/sys/devices/system/cpu/online; echo 7-2,x > big/sys/devices/system/node/node0/cpulist; head -c 300 /dev/zero > big/proc/meminfo
   $ timeout 20 gpuprobe --root big > out 2> err; echo "ends with $?"; grep -c . err
@@ -59,7 +59,7 @@ Lines that have no end, numbers that are none, nodes that are not there.
   0
   [1]
 
-A library that is cut off, one that is empty, one that is a link to itself.
+A truncated library, an empty one, and a link to itself.
 
   $ mkdir -p venv/bin; head -c 3000 /bin/sh > venv/bin/python3; chmod +x venv/bin/python3
   $ gpuprobe loads $PWD/venv/bin/python3 2>&1 | cut -c 1-90
@@ -69,7 +69,7 @@ A library that is cut off, one that is empty, one that is a link to itself.
   gpuprobe: cannot open $HOME/me: Too many levels of symbolic links
   [64]
 
-A library of 65,000 names for itself, each of 60 KiB: the first one counts.
+A library with 65,000 sonames of 60 KiB each: the first one counts.
 
   $ python3 -c '
   > import struct
@@ -81,7 +81,7 @@ A library of 65,000 names for itself, each of 60 KiB: the first one counts.
   $ timeout 10 gpuprobe loads ./many.so > out; echo "ends with $?"
   ends with 0
 
-Every captured host fits a terminal of 80 columns, but for commands, which are to be copied whole.
+Every captured host's report fits 80 columns, except commands, which are not wrapped.
 
   $ for f in $FIXTURES/*.host; do for c in check topo 'can torch==2.14 cuda==13.0' recommend; do
   >   COLUMNS=80 gpuprobe $c --root $f 2>&1 | awk -v f="${f##*/} $c" 'length($0) > 80 && !/^     / { print f ": " $0 }'; done; done

@@ -1,6 +1,6 @@
-A host against what it should be: a captured golden host, its report, or expectations.
+A host compared with its reference: a captured golden host, a report, or expectations.
 
-The same host has no difference; one that lost cards and a link's width has, hardware first.
+The same host has no difference; a host that lost GPUs and link width has differences, hardware first.
 
   $ cd; ln -s $FIXTURES F
   $ gpuprobe --root F/server-8gpu.host --baseline F/server-8gpu.host
@@ -52,7 +52,7 @@ The same host has no difference; one that lost cards and a link's width has, har
   $ gpuprobe --root F/server-8gpu.host --baseline - < golden.json -f line
   GPUPROBE OK - as the baseline has it | differences=0 allowed=0 compared=* (glob)
 
-What is allowed to differ is listed and does not count; an accepted warning of the baseline is none.
+Allowed differences are listed and do not count; an accepted warning of the baseline is not reported.
 
   $ gpuprobe --root F/driver-mismatch.host --baseline golden.json --allow 'gpus*' --allow 'check.*' --allow 'nvidia.*' --allow 'devices.*' --allow 'cpu.freq*' --allow 'packages*'
   OK: 0 differences from the baseline
@@ -91,7 +91,7 @@ What is allowed to differ is listed and does not count; an accepted warning of t
   WARNING: persistence mode is off [gpu.persistence]
   [1]
 
-Expectations are a small file of their own; each line names a value of the report.
+Expectations are a small file; each line names a value of the report.
 
   $ printf '%s\n' gpuprobe-baseline/1 '# our eight-GPU nodes' '[expect]' 'gpus = 8' 'gpus[*].name = NVIDIA H100*' 'gpus[*].link_width >= 16' \
   >   'nvidia.module_version >= 550.100' 'kernel.release = 6.1.*' 'memory.total_bytes >= 512G' 'distribution.id = debian' > want
@@ -131,7 +131,7 @@ Expectations are a small file of their own; each line names a value of the repor
   $ gpuprobe --root F/laptop-no-gpu.host --baseline want --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["verdict"])'
   CRITICAL
 
-What is not readable here is unknown, not a difference that somebody must mend.
+An unreadable value is unknown, not a difference.
 
   $ printf '%s\n' gpuprobe-baseline/1 '[expect]' 'gpus[*].mig = 0' > mig; gpuprobe --root F/server-8gpu.host --baseline mig -f line
   GPUPROBE UNKNOWN - 8 differences from the baseline, among them: gpus[0000:17:00.0].mig is unknown, should be 0 | differences=8 allowed=0 compared=* (glob)

@@ -1,6 +1,6 @@
-Would it work? Asked of what lies on disk: a wheel, an environment, an unpacked image.
+gpuprobe can for files: a wheel, an environment, an unpacked image.
 
-What the files say beats the tables: the tags, the requirements, and the fat binaries' own headers.
+The files take precedence over the tables: tags, requirements, and the headers of fat binaries.
 
   $ wheel() { "$TESTDIR"/cli/wheel "$@" 2>/dev/null; }
   $ H=$FIXTURES/venv-no-code-for-volta.host
@@ -20,7 +20,7 @@ What the files say beats the tables: the tags, the requirements, and the fat bin
     yes: it contains code for the capabilities 75,80,90; GPU 0000:17:00.0 has 90 (.nv_fatbin of
     made/libmade.so)
 
-PTX runs on any newer card; without it a card of another major does not.
+PTX runs on any newer GPU; without PTX a GPU of another major version does not work.
 
   $ wheel ptx 1.0+cu126 py3-none-any code=50,60+PTX
   $ gpuprobe can ptx-1.0+cu126-py3-none-any.whl --root $FIXTURES/server-8gpu.host
@@ -68,7 +68,7 @@ Tags of other systems, a newer C library, another Python.
     yes: it requires no CUDA and contains no GPU code (METADATA)
   [2]
 
-A stranger's wheel gets one sentence, whatever is in it, and nothing is unpacked.
+Any untrusted wheel gives one sentence, and nothing is unpacked.
 
   $ for k in dotdot line version bomb twice overlap cut damaged no-tags; do
   >   wheel evil 1.0 py3-none-any hostile=$k; gpuprobe can ./evil-1.0-py3-none-any.whl --root $H; echo $?; done
@@ -91,7 +91,7 @@ A stranger's wheel gets one sentence, whatever is in it, and nothing is unpacked
   gpuprobe: $HOME/evil-1.0-py3-none-any.whl is not a wheel: it has no evil-1.0.dist-info/WHEEL
   64
 
-Archives that a library would accept in part are refused as a whole. A directory in the 64-bit form is read.
+Archives that a library would accept in part are refused completely. A 64-bit directory is read.
 
   $ for k in quoted fewer more encrypted method stored crc short nul control backslash absolute moved zip64-lost zip64-count; do
   >   wheel evil 1.0 py3-none-any hostile=$k; echo "$k: $(gpuprobe can ./evil-1.0-py3-none-any.whl --root $H 2>&1 | sed 's/.*archive: //')"; done
@@ -113,7 +113,7 @@ Archives that a library would accept in part are refused as a whole. A directory
   $ wheel evil 1.0 py3-none-any hostile=zip64; gpuprobe can ./evil-1.0-py3-none-any.whl --root $H | head -n 1
   ./evil-1.0-py3-none-any.whl: yes
 
-A pipe, an empty file and a loop of links are no archives.
+A pipe, an empty file and a cycle of links are no archives.
 
   $ mkfifo pipe.whl; : > empty.whl; ln -s loop.whl loop.whl
   $ for f in pipe empty loop; do timeout 5 gpuprobe can ./$f.whl; echo $?; done
@@ -124,7 +124,7 @@ A pipe, an empty file and a loop of links are no archives.
   gpuprobe: cannot open loop.whl: Too many levels of symbolic links
   64
 
-An environment, in the captured host or here: what is pinned must be what is installed.
+An environment, in the captured host or here: the installed versions must match the pinned ones.
 
   $ gpuprobe can /srv/venv --root $FIXTURES/venv-cuda13-on-550.host
   /srv/venv: no
@@ -156,7 +156,7 @@ An environment, in the captured host or here: what is pinned must be what is ins
     vllm/_C.abi3.so)
   [2]
 
-An unpacked image: what it brings is held against this host; an OCI bundle says itself what it requires.
+An unpacked image: its contents are compared with this host; an OCI bundle contains its requirements.
 
   $ mkdir -p bundle/rootfs/usr/local/cuda-12.9 bundle/rootfs/etc; echo ID=debian > bundle/rootfs/etc/os-release
   $ echo '{"process": {"env": ["PATH=/bin", "NVIDIA_REQUIRE_CUDA=cuda>=12.9"]}}' > bundle/config.json

@@ -1,6 +1,6 @@
-Would it work? Asked before anything is installed; each reason names its source.
+gpuprobe can for software that is not installed; each reason names its source.
 
-pip's default needs a newer driver than Debian has; the wheel of an older CUDA runs.
+pip's default needs a newer driver than Debian's; the wheel of an older CUDA runs.
 
   $ gpuprobe can torch==2.14 --root $FIXTURES/server-8gpu.host
   torch==2.14: no
@@ -64,7 +64,7 @@ Without an argument can prints what to install. recommend is the old name of thi
   0
   [1]
 
-A wheel without code for the card, a card that is newer than the wheel.
+A wheel without code for the GPU, and a GPU newer than the wheel.
 
   $ gpuprobe can torch==2.11+cu130 torch==2.11+cu126 --root $FIXTURES/venv-no-code-for-volta.host
   torch==2.11+cu130: no
@@ -85,7 +85,7 @@ A wheel without code for the card, a card that is newer than the wheel.
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
   [2]
 
-What the tables do not know is unknown, never bad; a build that was never published is a no.
+Values that no table contains are unknown, never bad; a build that was never published is a no.
 
   $ gpuprobe can torch==9.9 --root $FIXTURES/server-8gpu.host
   torch==9.9: unknown
@@ -99,7 +99,7 @@ What the tables do not know is unknown, never bad; a build that was never publis
     unknown: CUDA 99.1 is newer than this program's table (cuda_driver.tsv)
   [3]
 
-Arm servers have wheels of their own: until 2.10 pip's default was the one for CPUs, and no wheel holds code below 8.0.
+Arm servers have separate wheels: until 2.10 pip's default was the CPU wheel, and no wheel contains code below 8.0.
 
   $ A=$FIXTURES/arm-gh200.host; gpuprobe can torch==2.10 --root $A
   torch==2.10: no
@@ -131,7 +131,7 @@ Arm servers have wheels of their own: until 2.10 pip's default was the one for C
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu130
 
-A release of CUDA that leaves the card behind, whatever driver there is; for a newer card what it makes may still run.
+A CUDA release that dropped the GPU, with any driver; its PTX may still run on a newer GPU.
 
   $ V=$FIXTURES/venv-no-code-for-volta.host; gpuprobe can cuda==13.0 cuda==12.9 --root $V
   cuda==13.0: no
@@ -158,7 +158,7 @@ A release of CUDA that leaves the card behind, whatever driver there is; for a n
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
 
-Of unlike cards each counts for the question; the check is content with a toolkit that serves one of them.
+With different GPUs each one counts for the question; the check accepts a toolkit for one of them.
 
   $ { sed 's/"arch": 90/"arch": 37/' $FIXTURES/server-8gpu.host; printf 'file /usr/local/cuda-12.4/version.json\n'; } > x.host
   $ gpuprobe can cuda==12.4 --root x.host; gpuprobe -v --root x.host | grep cuda.toolkit
@@ -167,7 +167,7 @@ Of unlike cards each counts for the question; the check is content with a toolki
     no: CUDA 12.4 does not support capability 3.7 of GPU 0000:17:00.0; 11.8 is the last (gpu_arch.tsv)
   cuda.toolkit         pass   driver 550.163.01 supports every installed toolkit
 
-Wheels are for some releases of Python. Where the host's own is none of them, another one that is there would do, or one that could be.
+Wheels exist for some Python releases. If the host's Python has none, another installed or available one is named.
 
   $ P=$FIXTURES/server-8gpu.host; { cat $P; printf 'dir  /usr/lib/python3.13\nlink /usr/bin/python3 python3.13\nfile /usr/bin/python3.13\n'; } > trixie.host
   $ gpuprobe can torch==2.4 torch==2.6+cpu tensorflow==2.17 --root trixie.host
@@ -240,7 +240,7 @@ Other frameworks, toolkits and images.
     yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
 
-A question that it cannot answer is refused with what it can.
+An unknown question is refused with the known forms.
 
   $ gpuprobe can pytorch
   gpuprobe: cannot answer for 'pytorch': expected torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image
@@ -252,7 +252,7 @@ A question that it cannot answer is refused with what it can.
   gpuprobe: '+rocm6' does not name a CUDA build: expected a suffix like +cu126 or +cpu
   [64]
 
-The exact lines for a host, Debian's own packages first.
+The exact commands for a host, Debian's own packages first.
 
   $ gpuprobe can --root $FIXTURES/server-8gpu.host
   1. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this card carry:
@@ -263,8 +263,8 @@ The exact lines for a host, Debian's own packages first.
        apt install nvidia-open
        reboot
 
-What lifts the limit is for these cards: Volta has no wheel of CUDA 13 and no open module, Kepler no driver beyond 470. Where the
-driver is another system's, the change is too.
+The remedy depends on the GPUs: Volta has no wheel of CUDA 13 and no open module, Kepler no driver beyond 470. If the driver
+belongs to another system, so does the change.
 
   $ on() { sed "s/0x2901/$1/; s/550\.163\.01/$2/" $FIXTURES/blackwell-on-550.host > x.host; gpuprobe can --root x.host; }
   $ on 0x1db4 535.261.03
@@ -318,7 +318,7 @@ driver is another system's, the change is too.
        apt install nvidia-open
        reboot
 
-An old card gets the branch that still drives it, and the newest wheel that still holds code for it.
+An old GPU gets the last branch that supports it, and the newest wheel with code for it.
 
   $ gpuprobe can --root $FIXTURES/legacy-kepler.host
   1. this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own:

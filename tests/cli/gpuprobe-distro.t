@@ -1,4 +1,4 @@
-A remedy in Debian's commands and package names is for Debian alone. Other distributions, its derivatives too, get sentences.
+Remedies contain Debian's commands and package names on Debian only. Other distributions, also derivatives, get sentences.
 
   $ distro() {
   >   sed "s/^\tPRETTY_NAME=.*/\tPRETTY_NAME=\"Another Linux 9\"/; s/^\tID=debian/\tID=$1/; s/^\tVERSION_ID=.*/\tVERSION_ID=\"9\"/
@@ -25,7 +25,7 @@ A remedy in Debian's commands and package names is for Debian alone. Other distr
   > done | grep -E "$commands"
   [1]
 
-What stays are the commands that every Linux has.
+Commands that every Linux has remain.
 
   $ distro rocky $FIXTURES/driver-mismatch.host; gpuprobe --root other.host | sed -n '/^  Remedy:/,/^$/p'
     Remedy:

@@ -1,6 +1,6 @@
 gpuprobe explain: a number decides first, then a whole message; common words explain nothing.
 
-An Xid or SXid number is read before any word, however it is written. A number without an entry is unknown.
+An Xid or SXid number has precedence over words, in any notation. A number without an entry is unknown.
 
   $ for m in 'Xid 173' 79 20034 'SXid 12028' 'Xid 109' 'Xid 87' 'nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal, GPU has fallen off the bus' \
   >   'NVRM: Xid (PCI:0000:17:00): 62, GPU has fallen off the bus' 'Xid 79' 'xid error: 48' 'kernel: NVRM: Xid (PCI:0000:17:00): 119, Timeout' \
@@ -101,7 +101,7 @@ All numbers of a text are answered.
   Can follow from:
     driver.loaded
 
-The error of a program is no reason to power a GPU off.
+The answer to a program's error never asks to power off a GPU.
 
   $ gpuprobe explain 'NVRM: Xid (PCI:0000:17:00): 13, pid=4711, name=python3, Graphics Exception: ESR 0x50c648=0x13000e'
   Xid 13: ROBUST_CHANNEL_GR_EXCEPTION
@@ -131,7 +131,7 @@ The error of a program is no reason to power a GPU off.
   Xid 43: ROBUST_CHANNEL_RESETCHANNEL_VERIF_ERROR
   [1]
 
-Real messages: the first line of each answer. Nothing is explained that is about something else.
+Real messages: the first line of each answer. Unrelated lines have no answer.
 
   $ cat > messages <<'END'
   > torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.2 GiB is free.
@@ -299,7 +299,7 @@ Real messages: the first line of each answer. Nothing is explained that is about
   0 fabric-not-ready: the driver or its setup
       cudaErrorSystemNotReady
 
-Only a weak match: nothing is told as if it were known.
+A weak match is labelled as possible.
 
   $ gpuprobe explain 'ImportError: libc10.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev'
   undef-torch: packages or libraries that are incompatible with this host or with each other
@@ -312,7 +312,7 @@ Only a weak match: nothing is told as if it were known.
   
   Source: glibc source, elf/dl-lookup.c; PyTorch documentation, C++ extensions
 
-The document says how each check was found.
+The document contains the method of each match.
 
   $ for m in gpu.lost 'Xid 79' 'Xid 173' 'CUDA out of memory. Tried to allocate' 'ImportError: undefined symbol: x' 'foo bar baz'; do gpuprobe explain "$m" --json > out
   >   echo "$? $(tr -d ' \n' < out | sed 's/"title":.*"after":/"after":/; s/"after":\[[^]]*\],//')"; done

@@ -1,6 +1,6 @@
-The same report in the forms that other programs read.
+The report in the formats of other programs.
 
-One line, as monitoring plug-ins print it, with the exit code they expect.
+One line, as monitoring plug-ins print it, with their exit code.
 
   $ gpuprobe --format line --root $FIXTURES/driver-not-loaded.host
   GPUPROBE CRITICAL - driver.loaded: the nvidia kernel module is not loaded | fail=2;;0 warn=0;0 unknown=0 pass=* gpus=1 (glob)
@@ -8,13 +8,13 @@ One line, as monitoring plug-ins print it, with the exit code they expect.
   $ gpuprobe -f line --root $FIXTURES/server-8gpu.host
   GPUPROBE OK - * checks pass, 0 unknown, kernel log not examined | fail=0;;0 warn=0;0 unknown=0 pass=* gpus=8 (glob)
 
-The number of checks that pass is that of the document.
+The number of checks that pass equals that of the document.
 
   $ said=$(gpuprobe --root $FIXTURES/server-8gpu.host | grep -o '^[0-9]* checks pass'; gpuprobe -f line --root $FIXTURES/server-8gpu.host | grep -o '[0-9]* checks pass')
   $ gpuprobe --json --root $FIXTURES/server-8gpu.host | said=$said python3 -c 'import json, os, sys; n = sum(c["result"] == "pass" for c in json.load(sys.stdin)["checks"]); print(os.environ["said"].split("\n") == [f"{n} checks pass"] * 2)'
   True
 
-Markdown, to be pasted into an issue: names of strangers cannot break out of it.
+Markdown for an issue: untrusted names are escaped.
 
   $ gpuprobe --format markdown --root $FIXTURES/driver-mismatch.host | head -n 50
   # CRITICAL: loaded driver 535.261.03, libraries 550.163.01 \[driver.lib-mismatch\]
@@ -68,7 +68,7 @@ Markdown, to be pasted into an issue: names of strangers cannot break out of it.
   | `driver.next-kernel` | pass | no newer kernel is installed |
   | `driver.lib-mismatch` | fail | loaded driver 535.261.03, libraries 550.163.01: the driver was upgraded while its old kernel module stayed loaded (/usr/lib/x86\_64-linux-gnu/libnvidia-ml.so.1) |
 
-Metrics for Prometheus, written whole or not at all.
+Metrics for Prometheus, written atomically.
 
   $ gpuprobe --format openmetrics --root $FIXTURES/gpu-ecc.host -o gpuprobe.prom
   [1]
@@ -102,7 +102,7 @@ Metrics for Prometheus, written whole or not at all.
   gpuprobe: cannot create /nonexistent/gpuprobe.prom: No such file or directory
   [64]
 
-A report for people is not written to a file by mistake.
+The text report is not written to a file by mistake.
 
   $ gpuprobe -o report.txt --root $FIXTURES/gpu-ecc.host
   gpuprobe: --output needs --format json, line, markdown or openmetrics
@@ -113,7 +113,7 @@ A report for people is not written to a file by mistake.
   $ ls
   gpuprobe.prom
 
-What a data set lies on: NVMe, a spinning disk, the network, a container's layer.
+The storage of a data set: NVMe, a spinning disk, the network, a container's layer.
 
   $ for d in near 'spinning disk' far layer none; do gpuprobe -v --data "/data/$d" --root $FIXTURES/data-sets.host | grep -A1 '^host.data'; done
   host.data            pass   /data/near is on nvme0n1 (NVMe, ext4), 763 GiB free, read-ahead 128 KiB

@@ -1,5 +1,4 @@
-Hosts that are well although one source says otherwise, and hosts that are not although one source says so: each is one of the
-captured hosts with a few lines changed.
+Healthy hosts with one misleading source, and unhealthy hosts with one: each is a captured host with a few changed lines.
 
   $ say() { gpuprobe --root "$1" -v | grep "^$2 " | tr -s ' '; }
   $ lines() { printf 'file %s\n' "$1"; shift; printf '\t%s\n' "$@"; }
@@ -30,7 +29,7 @@ A job that may open two of eight nodes, without a container.
   $ { job 7; for i in 2 3 4 5 6 7; do lines /dev/nvidia$i ''; done; } > lost.host; say lost.host gpu.count
   gpu.count fail 8 GPUs on the PCI bus, but NVML reports 7
 
-NVSwitch: NVML's word goes before the manager's file, which may lie in a container or be left over.
+NVSwitch: NVML takes precedence over the manager's file, which may be in a container or outdated.
 
   $ without /run/nvidia-fabricmanager $FIXTURES/nvswitch-8gpu.host > elsewhere.host; say elsewhere.host gpu.fabric
   gpu.fabric pass NVML reports that all GPUs are connected to the switches
@@ -41,7 +40,7 @@ NVSwitch: NVML's word goes before the manager's file, which may lie in a contain
   $ { without /run/nvidia-fabricmanager silent.host; lines /.dockerenv ''; } > inside.host; say inside.host gpu.fabric
   gpu.fabric unknown the state of nvidia-fabricmanager is unknown: its process is not
 
-A log of more lines than are kept: what a program brings about goes first.
+A log with more lines than are kept: lines about programs are dropped first.
 
   $ xid() { printf '\tNVRM: Xid (PCI:0000:%s:00): %s\n' "$@"; }
   $ { cat $FIXTURES/server-8gpu.host; echo 'file /.facts/kernel_log'; seq 300 | while read -r i; do xid 17 "13, pid=$i"; done
@@ -49,7 +48,7 @@ A log of more lines than are kept: what a program brings about goes first.
   $ say flood.host gpu.ecc
   gpu.ecc warn a GPU's memory had errors since boot; NVML now responds for every GPU:
 
-A line is old when NVML answers for every GPU; without its answer it is not.
+A line is old if NVML answers for every GPU; without its answer it is not.
 
   $ log() { cat $FIXTURES/server-8gpu.host; echo 'file /.facts/kernel_log'; for x; do printf '\tNVRM: %s\n' "$x"; done; }
   $ hung() { sed 's/^\t{"code": 0, .*/\t{"timeout": true, "error": "no answer", "gpus": []}/'; }
@@ -68,7 +67,7 @@ A line is old when NVML answers for every GPU; without its answer it is not.
   $ say y.host gpu.start
   gpu.start fail the driver could not start a GPU: NVRM: GPU 0000:17:00.0: RmInitAdapter
 
-The catalogue decides about the other numbers. A program's error is nobody's finding; a fatal error of an NVSwitch stays.
+The catalogue decides about the other numbers. A program's error is no finding; a fatal error of an NVSwitch stays.
 
   $ log "$X: 109, CTX SWITCH TIMEOUT" "$X: 109, again" "$Y: 40, x" > x.host; say x.host gpu.xid; hung < x.host > y.host; say y.host gpu.xid
   gpu.xid warn Xid 109, 2 lines, 1 with other numbers: The GPU did not switch between
@@ -106,7 +105,7 @@ The catalogue decides about the other numbers. A program's error is nobody's fin
       (fault of the driver or the GPU; NVIDIA does not specify which)
   
 
-What the driver asks for, it also takes back: for each GPU its last word counts.
+The driver also withdraws a request: its last line counts for each GPU.
 
   $ A='154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)'
   $ B='154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)'
@@ -118,7 +117,7 @@ What the driver asks for, it also takes back: for each GPU its last word counts.
   $ log "$X: $A" "$X: $B" "$X: $A" > x.host; say x.host gpu.reset
   gpu.reset warn the driver has requested the reset of a GPU since boot; NVML now
 
-Firmware that is not on the disk is installed, not waited for with a power cycle.
+Missing firmware is installed; a power cycle does not help.
 
   $ { log 'GPU 0000:17:00.0: RmInitAdapter failed! (0x62)' | sed 's/"count": 8/"count": 7/'
   >   printf '\tnvidia 0000:17:00.0: Direct firmware load for nvidia/550.163.01/gsp_tu10x.bin failed with error -2\n'; } > x.host
@@ -135,14 +134,14 @@ Firmware that is not on the disk is installed, not waited for with a power cycle
       or reboot
   
 
-A remedy names the card by its address: NVML counts otherwise where one is set aside.
+A remedy names the GPU by its address, because NVML's numbers differ if one is set aside.
 
   $ { sed 's/"pci": "00000000:1F:00.0",/& "mig": 0, "mig_pending": 1,/' $FIXTURES/server-8gpu.host |
   >     sed '/^link .*:17:00.0\/driver /s/nvidia$/vfio-pci/' | sed 's/"count": 8/"count": 7/'; } > mig.host
   $ gpuprobe --root mig.host | grep gpu-reset
         nvidia-smi --gpu-reset -i 0000:1f:00.0
 
-A vGPU host cuts a card into virtual functions: NVML counts the card.
+A vGPU host divides a GPU into virtual functions: NVML counts the GPU.
 
   $ P=/sys/devices/pci0000:17/0000:16:01.0
   $ vf() { printf 'link /sys/bus/pci/devices/0000:17:00.%s ../../..%s/0000:17:00.%s\n' "$1" ${P#/sys} "$1"
@@ -152,7 +151,7 @@ A vGPU host cuts a card into virtual functions: NVML counts the card.
   gpu.count pass the driver manages all 8 GPUs on the bus
   driver.vfio pass no GPU is reserved for virtual machines
 
-A kernel module of the wrong flavour: the open one drives nothing before Turing, the proprietary one no Grace Hopper.
+A kernel module of the wrong flavour: the open one supports nothing before Turing, the proprietary one no Grace Hopper.
 
   $ card() { sed '/0000:17:00.0\/device$/{n;s/0x[0-9a-f]*/0x'"$1"'/}' "$2"; }
   $ open() { without /proc/driver/nvidia/version -; lines /proc/driver/nvidia/version "NVRM version: NVIDIA UNIX $1 for x86_64  $2"; }
@@ -163,7 +162,7 @@ A kernel module of the wrong flavour: the open one drives nothing before Turing,
   $ card 2342 $FIXTURES/compat-note.host | open 'x86_64 Kernel Module' 555.42.06 > x.host; say x.host driver.open-module
   driver.open-module fail only the open kernel module supports GPU 0000:17:00.0 (10de:2342), but
 
-nouveau has the card although a driver is there: nothing is to be installed.
+nouveau is bound to the GPU although a driver is installed: nothing must be installed.
 
   $ { cat $FIXTURES/nouveau.host; lines /var/lib/dkms/nvidia/580.95.05/source ''; } > x.host; gpuprobe --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/p; /Remedy:/,/^$/p'
   Cause: driver.nouveau
@@ -173,7 +172,7 @@ nouveau has the card although a driver is there: nothing is to be installed.
         update-initramfs -u; reboot
   
 
-What DKMS could not build it cannot build once more; a newer packaging is named for the kernels that it is for.
+DKMS cannot build a failed module again; the remedy names a newer package for the installed kernels.
 
   $ next() { sed "s/6\.12\.0-1-amd64/$2/; s/VERSION_ID=\"12\"/VERSION_ID=\"13\"/; s/^	libc6 2.*/&\n	nvidia-kernel-dkms $1/" \
   >   $FIXTURES/next-kernel-build-failed.host > x.host; gpuprobe --root x.host | grep backports; }
@@ -187,8 +186,8 @@ What DKMS could not build it cannot build once more; a newer packaging is named 
         dkms autoinstall -k 6.12.0-1-amd64
   
 
-To the other flavour: Debian's alternative prefers the proprietary one while both are there, NVIDIA's repository has a package
-for it.
+Change of flavour: Debian's alternative prefers the proprietary one while both are installed; NVIDIA's repository has a
+package for it.
 
   $ remedy() { gpuprobe --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/p; /Remedy:/,/^$/p'; }
   $ card 2342 $FIXTURES/server-8gpu.host | sed 's/550\.163\.01/535.261.03/g; s/^	libc6 2.*/&\n	nvidia-kernel-dkms 535.261.03-1/' > x.host; remedy
@@ -230,7 +229,7 @@ for it.
         sh NVIDIA-Linux-x86_64-580.95.05.run -m=kernel
     no: GPU 0000:17:00.0 needs the proprietary kernel module, but the open one is loaded (gpu_pci.tsv)
 
-Grace Hopper has Debian's own driver from 12 on, of the open flavour.
+Grace Hopper is supported by Debian's own driver from 12 on, in the open flavour.
 
   $ card 2342 $FIXTURES/nouveau.host > y.host; sed 's/VERSION_ID="12"/VERSION_ID="13"/' y.host > x.host; gpuprobe can --root x.host | head -n 6
   1. Debian 13 packages driver 550.163.01, which drives this card:
@@ -242,7 +241,7 @@ Grace Hopper has Debian's own driver from 12 on, of the open flavour.
   $ sed 's/VERSION_ID="12"/VERSION_ID="11"/' y.host > x.host; gpuprobe can --root x.host | head -n 1
   1. Debian's driver is older than this card:
 
-cuDNN 8 is judged as cuDNN 9 is.
+cuDNN 8 is judged like cuDNN 9.
 
   $ gpuprobe --root $FIXTURES/venv-cudnn8-shadowed.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/Remedy:/p'
   Failure: python.cudnn
@@ -250,7 +249,7 @@ cuDNN 8 is judged as cuDNN 9 is.
     LD_LIBRARY_PATH), but was built with 8.9.2.26
     Remedy:
 
-The table of capabilities is that of the makers' own wheels.
+The table of capabilities equals that of the published wheels.
 
   $ say $FIXTURES/venv-no-code-for-volta.host python.arch
   python.arch fail PyTorch 2.11.0+cu130 with CUDA 13.0 in /srv/venv contains no code for
@@ -293,7 +292,7 @@ The recommended driver is that of gpuprobe can: for the GPU, and from a source t
         reboot
   
 
-Beside Debian's own branch the older one has to be chosen; what lacks of it is of that branch.
+Next to Debian's own branch the older one must be selected; missing packages are those of that branch.
 
   $ sed 's/^	libc6 2.*/&\n	nvidia-alternative 535.261.03-1/' $FIXTURES/legacy-kepler.host > x.host
   $ gpuprobe can --root x.host | sed -n '4,7p'
@@ -313,7 +312,7 @@ Beside Debian's own branch the older one has to be chosen; what lacks of it is o
   $ { tesla; lines /var/lib/dkms/nvidia-current/535.261.03/source ''; } > x.host; say x.host driver.upgrade
   driver.upgrade skip the driver is not from this distribution's packages
 
-Secure Boot is to blame where the log or the file says so.
+Secure Boot is the cause if the log or the file shows it.
 
   $ S=$FIXTURES/secure-boot.host M=lib!modules!6.1.0-41-amd64!updates!dkms!nvidia-current.ko
   $ say $S driver.secure-boot; sed 's/Loading of module with.*/NVRM: The NVIDIA probe routine failed for 1 device(s)./' $S > x.host
@@ -325,7 +324,7 @@ Secure Boot is to blame where the log or the file says so.
         dkms remove nvidia-current/550.163.01 -k 6.1.0-41-amd64 && dkms install nvidia-current/550.163.01 -k 6.1.0-41-amd64
         mokutil --import /var/lib/dkms/mok.pub; reboot
 
-powersave is a governor of its own under acpi-cpufreq, and a hint under intel_pstate.
+powersave is a separate governor under acpi-cpufreq, and a hint under intel_pstate.
 
   $ driver() { cat $FIXTURES/cpu-server.host; for i in 0 1; do lines /sys/devices/system/cpu/cpufreq/policy$i/scaling_driver $1; done; }
   $ driver acpi-cpufreq > x.host; say x.host host.governor; driver intel_pstate > x.host; say x.host host.governor
@@ -343,14 +342,14 @@ A toolkit's link for the major release is no toolkit; nvidia-fs is no driver.
   $ { cat $FIXTURES/server-8gpu.host; lines /var/lib/dkms/nvidia-fs/2.20.5/source/dkms.conf ''; } > x.host; say x.host driver.upgrade
   driver.upgrade skip the driver is not from this distribution's packages
 
-What an image requires is not asked where the runtime was told not to.
+The requirements of an image are ignored if the runtime was told to ignore them.
 
   $ say $FIXTURES/container-require.host container.require
   container.require fail the image requires cuda>=13.1, but driver 550.163.01 supports CUDA 12.4
   $ sed '/NVIDIA_REQUIRE_CUDA/i\	NVIDIA_DISABLE_REQUIRE=1' $FIXTURES/container-require.host > x.host; say x.host container.require
   container.require skip NVIDIA_DISABLE_REQUIRE is set, so the image's requirements are ignored
 
-Nothing comes from backports by itself.
+Nothing is installed from backports by default.
 
   $ say $FIXTURES/driver-upgrade-waits.host driver.upgrade
   driver.upgrade warn the package lists have nvidia-kernel-dkms 550.163.01-3 (installed:
@@ -368,7 +367,7 @@ Nothing comes from backports by itself.
       Upgrade and reboot at a time of your choice
   
 
-conda's cuda-compat is one, too.
+conda's cuda-compat counts too.
 
   $ sed 's|/usr/local/cuda/compat|/opt/conda/cuda-compat|g' $FIXTURES/compat-note.host > x.host; say x.host cuda.libcuda
   cuda.libcuda pass /opt/conda/cuda-compat/libcuda.so.1 is newer than the module, as
@@ -378,7 +377,7 @@ The branch of CUDA 12.8 is in the table.
   $ sed 's/575\.57\.08/570.172.08/' $FIXTURES/compat-lifts.host > x.host; say x.host cuda.forward-compat
   cuda.forward-compat pass /usr/local/cuda/compat/libcuda.so.1 (570.172.08) supports driver
 
-Libraries and module of two versions: in a container the module is not ours to reload.
+Libraries and module of two versions: a container cannot reload the module.
 
   $ gpuprobe --root $FIXTURES/driver-mismatch.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
@@ -397,7 +396,7 @@ Libraries and module of two versions: in a container the module is not ours to r
       that does not help, run gpuprobe on that machine
   
 
-Under WSL the card is on no bus.
+Under WSL the GPU is on no bus.
 
   $ { without /proc/sys/kernel/osrelease $FIXTURES/cpuless-node.host | without /.facts/nvml -
   >   lines /proc/sys/kernel/osrelease 6.6.87.2-microsoft-standard-WSL2
@@ -406,8 +405,8 @@ Under WSL the card is on no bus.
   OK: no problem found
   gpu.present          pass   NVML reports 1 GPU; under WSL no GPU is on a PCI bus, so most checks do
 
-The numbers of the driver's nodes: right ones, one that waits for its module on a host, and the same in a container; of an older
-driver, which calls its nodes nvidia-frontend; a node of MIG's instances where there are none, and where there are.
+Device numbers of the driver's nodes: correct ones; one that waits for its module on a host, and in a container; those of an
+older driver (nvidia-frontend); a node of MIG instances, without and with instances.
 
   $ H=$FIXTURES/uvm-number-host.host C=$FIXTURES/uvm-number-container.host
   $ sed 's/^	243:0/	511:0/' $H > x.host; say x.host driver.node-numbers; say x.host driver.uvm
@@ -441,8 +440,8 @@ driver, which calls its nodes nvidia-frontend; a node of MIG's instances where t
   $ without /proc/devices $H > x.host; say x.host driver.node-numbers
   driver.node-numbers skip the numbers of the device nodes are unknown
 
-Who signed the module, and whom the firmware trusts: the key waits for the next boot; it is enrolled; it is, but the log says no; the
-module says another signer than DKMS's; shim was told not to check. A capture keeps it.
+Signer of the module and keys of the firmware: the key waits for the next boot; it is enrolled; it is enrolled but the log
+reports a rejection; the module names another signer than DKMS's; shim does not check. A capture keeps the data.
 
   $ N=$FIXTURES/secure-boot-not-enrolled.host; say $N driver.secure-boot; gpuprobe --root $N | sed -n '/Remedy:/,/^$/p'
   driver.secure-boot fail Secure Boot is on; the nvidia module is signed by "DKMS module signing
@@ -473,8 +472,9 @@ module says another signer than DKMS's; shim was told not to check. A capture ke
   $ say x.host driver.secure-boot
   driver.secure-boot pass Secure Boot is on, but shim is configured not to check (mokutil
 
-Firmware of the module's version: missing; there, but not where the module started; in the directory that the kernel was told of;
-compressed; not needed by the proprietary module, nor where the module was told; missing though all answer; NVIDIA's own file.
+Firmware of the module's version: missing; present, but not when the module started; in the directory of the kernel
+argument; compressed; not needed by the proprietary module, nor with the module option; missing although all GPUs answer;
+NVIDIA's own file.
 
   $ G=$FIXTURES/gsp-firmware-missing.host; say $G driver.firmware; gpuprobe --root $G | sed -n '/Consequences:/,/^$/p'
   driver.firmware fail /lib/firmware/nvidia/580.95.05 has no gsp_*.bin, only version
@@ -506,8 +506,9 @@ compressed; not needed by the proprietary module, nor where the module was told;
       or take Debian's driver instead (nvidia-uninstall; gpuprobe can)
   
 
-GPUs that are not on the bus, or whose driver is not this system's: ARM's packages and directories; a Jetson, and
-Thor, whose CUDA is that of servers; WSL without a driver in Windows, with a loader that does not look there, and in version 1; a node whose driver is a container.
+GPUs that are not on the bus, or whose driver belongs to another system: ARM's packages and directories; a Jetson; Thor,
+whose CUDA is that of servers; WSL without a driver in Windows, with a loader that misses the directory, and in version 1; a
+node whose driver is a container.
 
   $ A=$FIXTURES/arm-gh200.host; gpuprobe --root $A | grep -A2 'Remedy:'; gpuprobe --json --root $A | grep -A2 '"soname": "libcuda.so.1"'
     Remedy:
@@ -564,7 +565,7 @@ Thor, whose CUDA is that of servers; WSL without a driver in Windows, with a loa
   cuda.libcuda skip the driver runs in a container: CUDA programs run in other containers,
   driver.firmware pass the firmware of driver 580.95.05 is installed
 
-A container that was given a card cut into slices, but no slice; a laptop with Secure Boot is told of the key before it reboots.
+A container with a GPU in MIG mode but no instance; a laptop with Secure Boot is told about the key before it reboots.
 
   $ { cat $FIXTURES/mig-no-instance.host; lines /.dockerenv ''; } > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
@@ -586,7 +587,8 @@ A container that was given a card cut into slices, but no slice; a laptop with S
         reboot
   
 
-Of several environments the worst PyTorch counts, not the first: a second one in /opt/venv, built for a newer CUDA than the driver's.
+The worst PyTorch of several environments counts, not the first: a second one in /opt/venv, built for a newer CUDA than the
+driver's.
 
   $ V=$FIXTURES/venv-two-nccl.host; say $V python.driver
   python.driver pass driver 550.163.01 supports CUDA 12.6 of the PyTorch in /srv/venv
@@ -596,7 +598,7 @@ Of several environments the worst PyTorch counts, not the first: a second one in
   python.driver fail PyTorch in /opt/venv was built with CUDA 13.2, which needs driver
   python.arch fail PyTorch 2.15.0 with CUDA 13.2 in /opt/venv contains no code for GPU
 
-A node whose driver is a container: no module for the next kernel is nothing to do, nor is firmware that only the container has.
+A node whose driver is a container needs no module for the next kernel, nor firmware that only the container has.
 
   $ { without /sys/module/firmware_class $O; lines /lib/modules/6.1.0-42-amd64/modules.dep ''; lines /boot/vmlinuz-6.1.0-42-amd64 ''; } > x.host
   $ say x.host driver.next-kernel; say x.host driver.firmware; gpuprobe -q --root x.host
@@ -604,7 +606,7 @@ A node whose driver is a container: no module for the next kernel is nothing to 
   driver.firmware pass the firmware of driver 580.95.05 is installed
   OK: no problem found
 
-A card that is newer than the driver: Debian's own, where that is new enough, and NVIDIA's only where it is not.
+A GPU newer than the driver: Debian's own driver if that is new enough, otherwise NVIDIA's.
 
   $ B=$FIXTURES/blackwell-on-550.host
   $ gpuprobe --root $B | sed -n '/^  GPU .*needs driver/,/^$/p' | sed -n '1,2p; /Remedy:/,$p'
@@ -626,8 +628,8 @@ A card that is newer than the driver: Debian's own, where that is new enough, an
         reboot
   
 
-A PyTorch that the driver or the card does not carry: the same release with another CUDA, else the newest that both carry, and where
-there is none, the driver that would.
+A PyTorch that the driver or the GPU does not support: the same release with another CUDA, otherwise the newest supported
+one, otherwise a newer driver.
 
   $ fix() { gpuprobe --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/p; /Remedy:/,/^$/p'; }
   $ C=$FIXTURES/venv-cuda13-on-550.host; cp $C x.host; fix
@@ -656,8 +658,8 @@ there is none, the driver that would.
         python3 -m pip install --force-reinstall 'torch==2.11.*' --index-url https://download.pytorch.org/whl/cu126
   
 
-JAX, CuPy and TensorFlow bring their CUDA too: the plug-in, the wheel's name, the runtime that came along say which. The same release
-for CUDA 12 where the driver carries that, else the driver that carries what is there.
+JAX, CuPy and TensorFlow contain their CUDA too: the plug-in, the wheel's name or the installed runtime shows the version.
+The remedy is the same release for CUDA 12 if the driver supports that, otherwise a newer driver.
 
   $ with() { host=$1; shift; cat $FIXTURES/$host.host; printf 'link /srv/e/bin/python3 /usr/bin/python3\nfile /.facts/environment\n\tVIRTUAL_ENV=/srv/e\n'
   >   for d; do lines /srv/e/lib/python3.11/site-packages/$d.dist-info/WHEEL 'Wheel-Version: 1.0'; done; }

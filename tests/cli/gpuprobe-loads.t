@@ -1,6 +1,6 @@
-Which libraries a program loads, and by which rule, is computed from the files; nothing is run.
+The libraries that a program loads, and the rule for each, are computed from the files; nothing is run.
 
-A wheel's own cuDNN is found by a RUNPATH, and LD_LIBRARY_PATH comes before that: another cuDNN takes its place.
+A wheel's own cuDNN is found by a RUNPATH. LD_LIBRARY_PATH precedes it, so another cuDNN is loaded.
 
   $ gpuprobe loads /srv/venv --root $FIXTURES/venv-cudnn-shadowed.host
   OK: /srv/venv/bin/python3, start
@@ -31,7 +31,7 @@ A wheel's own cuDNN is found by a RUNPATH, and LD_LIBRARY_PATH comes before that
     6 of 12 objects shown (--all shows the rest)
   [1]
 
-Without the variable the wheel has its own.
+Without the variable the wheel loads its own.
 
   $ gpuprobe loads /srv/venv --library-path= --root $FIXTURES/venv-cudnn-shadowed.host | head -n 14
   OK: /srv/venv/bin/python3, start
@@ -49,7 +49,7 @@ Without the variable the wheel has its own.
         by RUNPATH of libtorch_cuda.so ($ORIGIN/../../nvidia/cudnn/lib)
     libnccl.so.2 2.27.5, needed by libtorch_cuda.so
 
-What is missing is said, with who needs it, and the exit status is critical.
+A missing library is reported with the file that needs it, and the exit status is critical.
 
   $ mkdir lib
   $ echo 'int f(void) { return 0; }' > f.c
@@ -72,7 +72,7 @@ What is missing is said, with who needs it, and the exit status is critical.
     1 of 4 objects shown (--all shows the rest)
   [2]
 
-The loader gives up at a file that is no library, and so do we.
+The loader fails at a file that is no library, and so does gpuprobe loads.
 
   $ echo text > lib/libgone.so.1
   $ gpuprobe loads ./program
@@ -84,7 +84,7 @@ The loader gives up at a file that is no library, and so do we.
     1 of 4 objects shown (--all shows the rest)
   [2]
 
-A script is its interpreter; a damaged file is one sentence.
+A script stands for its interpreter; a damaged file gives one sentence.
 
   $ printf '#!/usr/bin/env -S sh -e\n' > script; gpuprobe loads ./script --all | head -n 1
   OK: /usr/bin/sh, start

@@ -180,19 +180,19 @@ The same with levels and prefixes, as the kernel, dmesg and syslog write them.
   OK: no problem found
   OK: no problem found
 
-A serial number is in no document.
+No document contains a serial number.
 
   $ grep -c 'Serial Number' harmless; log < harmless > x.host; gpuprobe --root x.host --json | grep -c 1650522003820
   1
   0
   [1]
 
-NVIDIA's driver writes its banner and some others with level error.
+NVIDIA's driver writes its banner and some other lines with level error.
 
   $ grep -E 'NVRM|SUBNQN|Shutdown timeout|: AER: .*Correct|severity=Correct' harmless | sed 's/^/<3>/' | log > x.host; gpuprobe --root x.host -q
   OK: no problem found
 
-Lines of level error count without any known word; the same text as information does not.
+Lines of level error count without any known word; the same text with level info does not.
 
   $ for line in 'nvidia-uvm: qwerty' 'mlx5_core 0000:3b:00.0: qwerty' 'nvme nvme0: qwerty' 'pcieport 0000:16:01.0: qwerty' 'EDAC MC0: qwerty' 'mce: qwerty' 'NVRM: qwerty'; do
   >   for level in 3 6; do printf '<%s>%s\n' $level "$line" | log > x.host; gpuprobe --root x.host -f line | cut -d' ' -f2-9; done; done
@@ -244,7 +244,7 @@ The report has the first lines and the count of the others; a flood of one error
   * checks pass (--verbose shows all) (glob)
   $ gpuprobe capture --root x.host y.host; gpuprobe --root x.host > one; gpuprobe --root y.host | cmp - one
 
-Errors of the kernel itself have checks of their own, on hosts without a GPU too.
+Errors of the kernel itself have separate checks, also on hosts without a GPU.
 
   $ C=',nodemask=(null),cpuset=job,mems_allowed=0-1,oom_memcg=/slurm/uid_1/job_42,task_memcg=/slurm/uid_1/job_42/step_0,task=python3,pid=4711,uid=1000'
   $ for line in "oom-kill:constraint=CONSTRAINT_MEMCG$C" "oom-kill:constraint=CONSTRAINT_NONE${C},x" \
@@ -266,7 +266,7 @@ Errors of the kernel itself have checks of their own, on hosts without a GPU too
   log.filesystem fail a file system had an error (1 line): Buffer I/O error on dev sdb1,
   log.thermal warn a processor reduced its clock because of heat (1 line): mce: CPU3: Core
 
-A GPU that fell off the bus and is not in sysfs any more is no GPU to the other checks; its line still counts.
+Other checks ignore a GPU that fell off the bus and is missing in sysfs; its line still counts.
 
   $ { cat $FIXTURES/cpu-server.host; echo 'file /.facts/kernel_log'; sed -n '/: 79,/s/^/\t/p' faults; } > x.host; gpuprobe --root x.host | sed -n '/^Unknown:/,/^$/p'
   Unknown:
@@ -274,7 +274,7 @@ A GPU that fell off the bus and is not in sysfs any more is no GPU to the other 
     pid='<unknown>', name=<unknown>, GPU has fallen off the bus.
   
 
-A log that may not be read is named as not examined, in each form.
+An unreadable log is reported as not examined, in each format.
 
   $ gpuprobe --root $FIXTURES/server-8gpu.host | tail -n 1; gpuprobe --root $FIXTURES/server-8gpu.host -f line
   the kernel log was not examined
@@ -290,7 +290,7 @@ A log that may not be read is named as not examined, in each form.
   log.filesystem       skip   the kernel log was not examined: only root can read it
   log.thermal          skip   the kernel log was not examined: only root can read it
 
-Control characters and what is not ASCII never reach the terminal, nor a document.
+Control characters and other bytes outside ASCII never reach the terminal or a document.
 
   $ printf 'NVRM: \033]0;owned\a\033[2J \302\2332J \377 Xid failed \r%s\n' x | log > x.host
   $ gpuprobe --root x.host > out; gpuprobe --root x.host -v >> out; gpuprobe --root x.host --json >> out; for f in line markdown openmetrics; do gpuprobe --root x.host -f $f >> out; done
@@ -299,8 +299,8 @@ Control characters and what is not ASCII never reach the terminal, nor a documen
   0
     log.gpu: 1 unrecognised error line in the kernel log: NVRM: ?]0;owned??[2J ??2J ? Xid failed ?x
 
-A log of 14 MB whose lines are all of interest, one of them of a megabyte, takes seconds; one of more than 16 MiB is
-unknown; a file of 100 MB is refused.
+A log of 14 MB with relevant lines only, one of them of a megabyte, takes seconds; one of more than 16 MiB is unknown; a
+file of 100 MB is refused.
 
   $ python3 - > x.host << 'END'
   > import os

@@ -1,4 +1,4 @@
-NVML is asked in a child process: whatever it does, there is a report. Here it is a stand-in that does as it is told.
+NVML is called in a child process: there is a report whatever it does. Here NVML is a stand-in with planned answers.
 
   $ test -e "$BUILDDIR/tests/standin/libnvidia-ml.so.1" || { echo 'the stand-in library is not built'; exit 80; }
   $ ask() { LD_LIBRARY_PATH=$BUILDDIR/tests/standin STANDIN_NVML=$1 gpuprobe --json --nvml-timeout "${2:-60}" > "$1.json"; test $? -le 3 &&
@@ -16,26 +16,26 @@ It refuses, with its own code and words.
   $ ask 9
    "nvml": "error", "nvml_text": "Driver Not Loaded", "nvml_count": "unknown", "cuda_version": "unknown",
 
-It never returns, or dies: that is a finding, not a hang, and not the end of gpuprobe.
+It hangs or crashes: that is a finding, and gpuprobe continues.
 
   $ ask hang 0.2
    "nvml": "timeout", "nvml_text": "NVML did not respond within 0.2 s", "nvml_count": "unknown", "cuda_version": "unknown",
   $ ask crash
    "nvml": "error", "nvml_text": "the child process that queried NVML died", "nvml_count": "unknown", "cuda_version": "unknown",
 
-The first signal ends what only reads, whatever it waits for.
+The first signal ends a program that only reads, even while it waits.
 
   $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin STANDIN_NVML=hang timeout -k 15 1 gpuprobe --nvml-timeout 60
   [124]
 
-A capture keeps the answer, and gives it again.
+A capture stores the answer and replays it.
 
   $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin STANDIN_NVML=hang gpuprobe capture --nvml-timeout 0.2 hung.host
   $ gpuprobe --json --root hung.host | grep -E '"(nvml|nvml_text)"'
         "nvml": "timeout",
         "nvml_text": "NVML did not respond within 0.2 s",
 
-What LD_LIBRARY_PATH puts before the system's own is seen, with the rule that found it.
+A library that LD_LIBRARY_PATH puts before the system's is detected, with the rule.
 
   $ grep -A3 '"soname": "libnvidia-ml.so.1"' 0.json | grep -o '"rule": "[^"]*"' | head -n 1
   "rule": "LD_LIBRARY_PATH"

@@ -1,4 +1,4 @@
-Without a GPU a host is fine, unless one is required.
+A host without a GPU is ok unless one is required.
 
   $ gpuprobe -q --root $FIXTURES/cpuless-node.host
   OK: no problem found
@@ -6,7 +6,7 @@ Without a GPU a host is fine, unless one is required.
   CRITICAL: no NVIDIA GPU on the PCI bus, but one is required [gpu.present]
   [2]
 
-The document has the cause for monitoring.
+The document contains the cause for monitoring.
 
   $ gpuprobe --json --root $FIXTURES/nouveau.host | grep -E '"(schema|verdict|exit_code|cause)"' | sort | uniq -c | grep -v null
         2       "cause": "driver.nouveau"
@@ -15,7 +15,7 @@ The document has the cause for monitoring.
         1   "schema": "gpuprobe/1",
         1   "verdict": "CRITICAL",
 
-Every check has its story, and the messages that lead to it.
+Every check has an explanation and the messages that lead to it.
 
   $ gpuprobe explain driver.lib-mismatch
   driver.lib-mismatch: module and libnvidia-ml are of one version
@@ -65,7 +65,7 @@ A capture of a captured host, replayed, gives the same report.
   $ gpuprobe capture copy.host --root $FIXTURES/driver-mismatch.host
   $ gpuprobe --root $FIXTURES/driver-mismatch.host > one; gpuprobe --root copy.host > two; cmp one two
 
-A capture of this very host, replayed, gives the same report, to the byte, also as a document.
+A capture of this host, replayed, gives the same report to the byte, also as a document.
 
   $ gpuprobe > live.txt; gpuprobe --json > live.json; gpuprobe capture here.host
   $ gpuprobe --root here.host > replay.txt; gpuprobe --json --root here.host > replay.json; test $? -le 3
@@ -73,7 +73,7 @@ A capture of this very host, replayed, gives the same report, to the byte, also 
   $ diff live.json replay.json | grep -v '^[<>-].*link_speed\|^---\|^[0-9,]*c[0-9,]*$' # an idle card may change its speed at any time
   [1]
 
-It names neither the machine nor a secret; serial numbers that hwloc reads as root are left out too.
+It contains neither the machine's name nor a secret; serial numbers that hwloc reads as root are removed too.
 
   $ cat /etc/machine-id /proc/sys/kernel/random/boot_id 2>/dev/null > ids; true
   $ while read -r id; do test -z "$id" || ! grep "$id" here.host; done < ids
@@ -85,7 +85,7 @@ It names neither the machine nor a secret; serial numbers that hwloc reads as ro
   $ gpuprobe --json --root tree | grep cmdline
         "cmdline": "quiet wifi.password=[scrubbed] root=UUID=00000000-0000-0000-0000-000000000001 -- [scrubbed]",
 
-Kernel settings are captured by directory, also those that no tunable has, without keys, actions and large files.
+Kernel settings are captured by directory, also those without a tunable, without keys, actions and large files.
 
   $ mkdir -p tree/proc/sys/vm tree/proc/sys/net/core tree/proc/sys/net/ipv4; echo 20 > tree/proc/sys/vm/compaction_proactiveness
   $ for f in vm/stat_refresh vm/drop_caches net/core/netdev_rss_key net/ipv4/tcp_fastopen_key; do echo SECRET > tree/proc/sys/$f; done
@@ -94,13 +94,13 @@ Kernel settings are captured by directory, also those that no tunable has, witho
   file /proc/sys/vm/compaction_proactiveness
   	20
 
-A container that was given some of the machine's GPUs is whole.
+A container with some of the machine's GPUs is complete.
 
   $ { cat $FIXTURES/server-8gpu.host; printf 'file /run/systemd/container\n\tdocker\n'; } | sed 's/"count": 8/"count": 2/' > two-of-8.host
   $ gpuprobe -v --root two-of-8.host | grep gpu.count
   gpu.count            pass   this container has access to 2 of the 8 GPUs on the bus
 
-An admin's compatibility table replaces the built-in one; a broken one is named with its line and makes nothing "ok".
+A local compatibility table replaces the built-in one; a broken one is named with its line and never gives "ok".
 
   $ { cat $FIXTURES/server-8gpu.host; printf 'file /usr/local/cuda-13.0/version.json\n'; } > cuda13.host
   $ gpuprobe --root cuda13.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
@@ -126,8 +126,8 @@ An admin's compatibility table replaces the built-in one; a broken one is named 
   gpuprobe: /etc/gputune/compat.d/torch_wheel.tsv:1: expected a version, a TAB and versions
   [64]
 
-A toolkit that the driver does not carry: Debian's own, where driver and card carry that. Of a card that it leaves behind no driver is
-spoken. A libcuda that lifts the driver counts.
+A toolkit newer than the driver: Debian's own toolkit, if driver and GPU support it. For a dropped GPU no driver is
+suggested. A libcuda that lifts the driver counts.
 
   $ fix() { gpuprobe --root x.host | sed -n '/^[CFW][a-z]*: cuda.toolkit/,/^$/p'; }
   $ sed 's/VERSION_ID="12"/VERSION_ID="13"/' cuda13.host > x.host; fix
@@ -153,7 +153,7 @@ spoken. A libcuda that lifts the driver counts.
   $ { cat $FIXTURES/compat-lifts.host; printf 'file /usr/local/cuda-13.0/version.json\n'; } | sed 's/575\.[0-9.]*[0-9]/580.65.06/; s/12040/13000/' > x.host; gpuprobe -v --root x.host | grep cuda.toolkit
   cuda.toolkit         pass   driver 580.65.06 supports every installed toolkit
 
-PTX that the driver does not compile: the card's own code, and the driver that would, where one of this card's does.
+PTX that the driver cannot compile: code for the GPU itself, and a newer driver if one supports this GPU.
 
   $ X=$FIXTURES/toolkit-newer-ptx.host; gpuprobe --root $X | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
   Warning: cuda.ptx
@@ -176,7 +176,7 @@ PTX that the driver does not compile: the card's own code, and the driver that w
       or use a toolkit up to CUDA 11.0.
   
 
-A compiler that nvcc takes: the newest that this Debian has, and a container where even its oldest is too new.
+A compiler that nvcc accepts: the newest in this Debian, or a container if even its oldest is too new.
 
   $ gcc() { sed "s/VERSION_ID=\"12\"/VERSION_ID=\"$1\"/; s/cuda-12\.4/cuda-$2/; s/gcc-14/gcc-$3/" $FIXTURES/toolkit-gcc-too-new.host > x.host; gpuprobe --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'; }
   $ gcc 12 12.4 14
@@ -215,7 +215,7 @@ A compiler that nvcc takes: the newest that this Debian has, and a container whe
     yes: its nvcc supports gcc up to 13; this host has 15, so compile with -ccbin g++-13
     (nvcc_gcc.tsv)
 
-Headers that declare what glibc declares, in another way.
+Headers that declare functions of glibc differently.
 
   $ G=$FIXTURES/toolkit-glibc-2.41.host; gpuprobe --root $G | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
   Warning: cuda.glibc
@@ -232,7 +232,7 @@ Headers that declare what glibc declares, in another way.
   $ sed -i s/cuda-13.1/cuda-13.2/ x.host; gpuprobe -v --root x.host | grep cuda.glibc
   cuda.glibc           pass   glibc 2.42 and the headers of the toolkits are compatible
 
-Bad input is one sentence and exit 64; nothing is written.
+Bad input is one sentence and exit status 64; nothing is written.
 
   $ gpuprobe --root /nonexistent
   gpuprobe: cannot open root /nonexistent: No such file or directory

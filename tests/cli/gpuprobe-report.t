@@ -1,4 +1,4 @@
-Every captured host is judged with the cause that was built into it. Exit codes are those of monitoring plug-ins.
+Every captured host is judged with its planted cause. Exit codes are those of monitoring plug-ins.
 
 A host without a GPU is no failure. Warnings that have no consequences are not called causes.
 
@@ -83,7 +83,7 @@ After a kernel upgrade without headers the missing build is the cause, not the m
   the kernel log was not examined
   [2]
 
-Module and libraries of two versions: decided from files, with NVML's own failure folded under it.
+Module and libraries of two versions: decided from files, with NVML's own failure as a consequence.
 
   $ gpuprobe --root $FIXTURES/driver-mismatch.host
   CRITICAL: loaded driver 535.261.03, libraries 550.163.01 [driver.lib-mismatch]
@@ -110,7 +110,7 @@ Module and libraries of two versions: decided from files, with NVML's own failur
   the kernel log was not examined
   [2]
 
-nouveau holds the card.
+nouveau is bound to the GPU.
 
   $ gpuprobe --root $FIXTURES/nouveau.host
   CRITICAL: nouveau is bound to 0000:17:00.0, so the NVIDIA module cannot use the GPU [driver.nouveau]
@@ -161,7 +161,7 @@ A real-time kernel explains why no module could be built.
   the kernel log was not examined
   [2]
 
-A GPU that the driver does not see, a narrow link, and nodes that the kernel does not know are three findings.
+A GPU that the driver does not list, a narrow link, and unknown NUMA nodes are three findings.
 
   $ gpuprobe --root $FIXTURES/gpu-lost-and-narrow.host
   CRITICAL: 2 GPUs on the PCI bus, but NVML reports 1 [gpu.count]
@@ -192,7 +192,7 @@ A GPU that the driver does not see, a narrow link, and nodes that the kernel doe
   the kernel log was not examined
   [2]
 
-A container that was not given the GPU, with a quota and a small /dev/shm.
+A container without the GPU, with a quota and a small /dev/shm.
 
   $ gpuprobe --root $FIXTURES/container-cpuset.host
   CRITICAL: this container (docker) has no access to the GPU [container.devices]
@@ -226,7 +226,7 @@ A container that was not given the GPU, with a quota and a small /dev/shm.
   the kernel log was not examined
   [2]
 
-A node without CPUs, with an id far from the others, is a node.
+A node without CPUs, with a distant id, is a node.
 
   $ gpuprobe --root $FIXTURES/cpuless-node.host
   OK: no problem found
@@ -252,7 +252,7 @@ A captured virtual machine.
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
 
-Secure Boot with a module that nobody signed: the key is the cause, not the module that is not loaded.
+Secure Boot with an unsigned module: the key is the cause, not the missing module.
 
   $ gpuprobe --root $FIXTURES/secure-boot.host | sed '/^CHECK/,$d'
   CRITICAL: Secure Boot is on and the kernel rejected the nvidia module [driver.secure-boot]
@@ -271,7 +271,7 @@ Secure Boot with a module that nobody signed: the key is the cause, not the modu
   
   * checks pass (--verbose shows all) (glob)
 
-Cards that were all given to virtual machines are a warning; nothing else is blamed.
+GPUs that are all assigned to virtual machines are a warning; no other check reports them.
 
   $ gpuprobe --root $FIXTURES/vfio-all.host | sed '/^CHECK/,$d'
   WARNING: vfio-pci is bound to every GPU [driver.vfio]
@@ -289,7 +289,7 @@ Cards that were all given to virtual machines are a warning; nothing else is bla
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
 
-A driver that never answered is a finding, with the rest of the report whole.
+A driver that never answered is a finding, and the rest of the report is complete.
 
   $ gpuprobe --root $FIXTURES/gpu-hung.host | sed '/^CHECK/,$d'
   CRITICAL: NVML did not respond within 10 s [nvml.answers]
@@ -307,7 +307,7 @@ A driver that never answered is a finding, with the rest of the report whole.
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
 
-The libcuda that a loader meets first decides: an image's older copy breaks CUDA, a newer one can lift an old driver.
+The first libcuda in the search order decides: an image's older copy breaks CUDA, a newer one can lift an old driver.
 
   $ gpuprobe --root $FIXTURES/compat-older.host | sed '/^CHECK/,$d'
   CRITICAL: /usr/local/cuda/compat/libcuda.so.1 has version 575.57.08, older than the driver 580.95.05
@@ -328,7 +328,7 @@ The libcuda that a loader meets first decides: an image's older copy breaks CUDA
   $ gpuprobe --root $FIXTURES/compat-lifts.host | grep -A2 '^cuda'
   [1]
 
-The same newer libcuda on a consumer card, and one that this program's tables do not know yet.
+The same newer libcuda on a consumer GPU, and one that the tables do not contain yet.
 
   $ sed 's/NVIDIA H100 80GB HBM3/NVIDIA GeForce RTX 4090/' $FIXTURES/compat-lifts.host > consumer.host
   $ gpuprobe --root consumer.host | sed '/^CHECK/,$d'
@@ -421,7 +421,7 @@ A rented machine with several faults: the one that stops CUDA first, then each o
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
 
-What waits for the next boot or the next night: apt's lists on disk are read, apt is not run.
+Pending changes of the next boot or night: apt's lists on disk are read, apt is not run.
 
   $ { sed 's/unattended-upgrades.*/unattended-upgrades 2.9/; s/ newer .*//; s/ hold//' $FIXTURES/driver-upgrade-waits.host
   > echo 'file /var/lib/apt/lists/mirror.example_debian_dists_bookworm_non-free_binary-amd64_Packages'

@@ -1,4 +1,4 @@
-The way between devices; what the kernel does not know is a question mark, never node 0.
+Paths between devices; an unknown node is a question mark, never node 0.
 
   $ gpuprobe topo --root $FIXTURES/server-8gpu.host
   NODE CPUS         MEMORY TO 0 TO 1
@@ -47,7 +47,7 @@ The way between devices; what the kernel does not know is a question mark, never
   
   no GPU, NIC or NVMe on the PCI bus
 
-Where two paths part tells the bridges between them, from both ends alike; only between root complexes a node must be known.
+The bridges between two paths are equal from both ends; only between root complexes the node must be known.
 
   $ gpuprobe topo --root $FIXTURES/pcie-switches.host
   NODE CPUS        MEMORY TO 0 TO 1
@@ -70,8 +70,8 @@ Where two paths part tells the bridges between them, from both ends alike; only 
   X itself, NV# so many NVLinks, PIX at most one PCIe switch, PXB several, PHB the host bridge, NODE
   between host bridges of one node, SYS between nodes, ? not known
 
-NVLinks come first, through switches or from card to card; a link that could do more is marked; sources that disagree are named;
-a node that only NVML knows is NVML's.
+NVLinks take precedence, through switches or directly. A link below its capability is marked, contradictory sources are
+named, and a node that only NVML reports is used.
 
   $ gpuprobe topo --root $FIXTURES/nvswitch-8gpu.host
   NODE CPUS         MEMORY TO 0 TO 1
@@ -129,7 +129,7 @@ a node that only NVML knows is NVML's.
   Sources that disagree:
     GPU0 to GPU2 is SYS by the numa nodes, but NODE by NVML
 
-A driver that does not answer leaves NVLinks not known, and it says so.
+With a driver that does not answer, NVLinks are unknown, and the report says so.
 
   $ gpuprobe topo --root $FIXTURES/gpu-hung.host | tail -n 5
   GPU0 X
@@ -138,7 +138,7 @@ A driver that does not answer leaves NVLinks not known, and it says so.
   
   NVML: timeout, NVML did not respond within 10 s: NVLinks are not known
 
-Each way says where it is from.
+Each path names its source.
 
   $ gpuprobe topo --json --root $FIXTURES/two-node-bad-link.host > doc
   $ way() { python3 -c 'import json, sys; d = json.load(open("doc")); n = {x["pci"]: x["name"] for x in d["devices"]}
@@ -153,7 +153,7 @@ Each way says where it is from.
   $ gpuprobe topo --json --no-nvml --root $FIXTURES/two-node-bad-link.host > doc; way IB0 IB1
   SYS by numa nodes, over PCIe SYS by numa nodes
 
-A drawing, for those who see it and those who hear it: well-formed, the bad links broken and in words.
+A drawing with text for screen readers: well-formed, degraded links drawn dashed and described.
 
   $ gpuprobe topo --svg two.svg --root $FIXTURES/two-node-bad-link.host
   $ python3 -c 'import xml.etree.ElementTree as e; r = e.parse("two.svg").getroot(); n = "{http://www.w3.org/2000/svg}"
@@ -170,7 +170,7 @@ A drawing, for those who see it and those who hear it: well-formed, the bad link
         1 4 NVSwitches
   $ for f in $FIXTURES/*.host; do gpuprobe topo --svg - --root $f > any.svg && python3 -c 'import xml.dom.minidom as m; m.parse("any.svg")' || echo $f; done
 
-What NCCL_TOPO_FILE takes: NCCL's own tree (no root ports, of a switch its upstream port), the node that is not known is NCCL's -1.
+The format of NCCL_TOPO_FILE: NCCL's own tree (no root ports; of a switch its upstream port); an unknown node is NCCL's -1.
 
   $ gpuprobe topo --nccl-xml - --root $FIXTURES/two-node-bad-link.host
   <system version="1">
@@ -232,7 +232,7 @@ What NCCL_TOPO_FILE takes: NCCL's own tree (no root ports, of a switch its upstr
   </system>
   $ for f in $FIXTURES/*.host; do gpuprobe topo --nccl-xml any.xml --root $f && python3 $TESTDIR/peers/nccl_grammar.py any.xml || echo $f; done
 
-A capture has all of it: hwloc's export, NVML's ways, the system's names. Replayed it draws the same, to the byte.
+A capture contains all of it: hwloc's export, NVML's links, the system's names. A replay draws the same, to the byte.
 
   $ gpuprobe capture copy.host --root $FIXTURES/two-node-bad-link.host
   $ for o in --json --svg=- --nccl-xml=- -v; do gpuprobe topo $o --root $FIXTURES/two-node-bad-link.host > one; gpuprobe topo $o --root copy.host > two; cmp one two; done

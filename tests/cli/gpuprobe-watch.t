@@ -1,9 +1,9 @@
-Watch looks at cards and nodes; here the cards are a stand-in NVML that does as it is told.
+gpuprobe watch monitors GPUs and nodes; here the GPUs are a stand-in NVML with planned values.
 
   $ test -e "$BUILDDIR/tests/standin/libnvidia-ml.so.1" || { echo 'the stand-in library is not built'; exit 80; }
   $ watch() { LD_LIBRARY_PATH=$BUILDDIR/tests/standin gpuprobe watch "$@"; }
 
-A look is a line, and what begins or ends is one more; the end is a summary. 1 says that something was seen.
+One line per sample, one for each start or end of a pattern, and a summary at the end. Exit status 1: a pattern was found.
 
   $ STANDIN_GPUS=2 watch -n 3 -i 0.1 > text; echo $?
   1
@@ -17,7 +17,7 @@ A look is a line, and what begins or ends is one more; the end is a summary. 1 s
   GPU PCI     COMPUTE % MEMORY GiB        IN GB/s    OUT GB/s        WATT  Wh
     0 17:00.0  97/97/97   64/64/64 50.0/50.0/50.0 2.0/2.0/2.0 612/612/612 * (glob)
 
-As documents, one a line, the summary last; each holds to its schema (tests/lint/schema.py).
+As documents, one per line, the summary last; tests/lint/schema.py validates each.
 
   $ STANDIN_GPUS=8 watch -n 3 -i 0.1 --json > record; echo $?
   1
@@ -25,7 +25,7 @@ As documents, one a line, the summary last; each holds to its schema (tests/lint
   >   len(d[2]["gpus"]), d[2]["gpus"][7]["pci"], d[2]["gpus"][7]["clock_reasons"], len(d[2]["patterns"]), d[3]["gpus"][0]["power_w"])'
   ['sample', 'sample', 'sample', 'summary'] {'gpuprobe-watch/1'} 8 0000:4f:00.0 ['software power cap'] 8 {'min': 612.5, 'mean': 612.5, 'max': 612.5}
 
-What was recorded is watched again anywhere: the same lines, the same summary.
+A recording can be replayed anywhere: the same lines, the same summary.
 
   $ gpuprobe watch --replay record > one; echo $?
   1
@@ -44,7 +44,7 @@ What was recorded is watched again anywhere: the same lines, the same summary.
   gpuprobe: empty is empty: a recording is what watch --format jsonl writes
   [64]
 
-A driver that begins to hang stops nothing: the nodes are watched on, and it is said once.
+A driver that starts to hang stops nothing: the nodes are still monitored, and it is reported once.
 
   $ STANDIN_NVML=hang-later watch -n 8 -i 0.2 --nvml-timeout 0.5 > hung; echo $?
   3
@@ -69,7 +69,7 @@ A driver that begins to hang stops nothing: the nodes are watched on, and it is 
     nvml.silent, host, 100 % of the time; latest: Driver Not Loaded
   3
 
-A program that holds the card and leaves it idle.
+A program that uses the GPU and leaves it idle.
 
   $ STANDIN_COMPUTE=4 watch -n 3 -i 0.1 -q | tr '\n' ' ' | grep -o 'gpu.idle, GPU 0 (0000:17:00.0): uses 64.0 GiB, computes 4 % of the time'
   gpu.idle, GPU 0 (0000:17:00.0): uses 64.0 GiB, computes 4 % of the time
@@ -79,14 +79,14 @@ A program that holds the card and leaves it idle.
   $ env --default-signal=INT gpuprobe watch -i 0.2 > ended & sleep 1; kill -INT $!; wait $!; grep -c 'samples in' ended
   1
 
-Without a card it watches the nodes; a made tree, too.
+Without a GPU it monitors the nodes, also of a generated tree.
 
   $ LD_LIBRARY_PATH= gpuprobe watch -n 2 -i 0.1 | grep -c ' no NVIDIA GPU, or no NVML; CPU [0-9.]*%, memory [0-9]*%$'
   2
   $ gpuprobe watch -n 1 -i 0.1 --json --root $FIXTURES/server-8gpu.host | grep -o '"nodes":.*"pressure"' | head -n 1
   "nodes":[{"id":0,"memory_total_bytes":274877906944,"memory_free_bytes":137438953472},{"id":1,"memory_total_bytes":274877906944,"memory_free_bytes":137438953472}],"pressure"
 
-Metrics, whole or not at all; promtool takes them where it is installed.
+Metrics, written atomically; promtool checks them where it is installed.
 
   $ STANDIN_GPUS=2 watch -n 4 -i 0.1 -f openmetrics -o watch.prom; echo $?
   1
