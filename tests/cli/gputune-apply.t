@@ -53,7 +53,7 @@ Apply, verify, revert: the host is as before.
   $ gputune verify --root root
   Nothing is applied.
 
-Nothing to do is success, and leaves no trace.
+Nothing to do is success, and creates no file.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host still
   $ gputune apply --root still --only vm.swappiness
@@ -67,7 +67,7 @@ Nothing to do is success, and leaves no trace.
   ls: cannot access 'still/var': No such file or directory
   [2]
 
-Exit 1: a write fails, and everything is put back.
+Exit 1: a write fails, and everything is rolled back.
 
   $ GT_FAULT=9:EIO gputune apply --root root
   gputune: cannot set /proc/sys/vm/max_map_count to 262144: Input/output error; everything is back as it was
@@ -84,7 +84,7 @@ Exit 3: refused, nothing is changed. A captured file cannot be written; a full d
   [3]
   $ diff -r --no-dereference --exclude=var before root
 
-Exit 4: somebody else has changed a knob. It is left alone.
+Exit 4: another program has changed a value. It is left unchanged.
 
   $ gputune apply --root root --only vm.swappiness >/dev/null
   $ echo 33 >root/proc/sys/vm/swappiness
@@ -101,7 +101,7 @@ Exit 4: somebody else has changed a knob. It is left alone.
   $ cat root/proc/sys/vm/swappiness; echo 60 >root/proc/sys/vm/swappiness
   33
 
-Exit 4 as well: it holds now, but not after the next boot.
+Exit 4 too: in force now, but not after the next boot.
 
   $ gputune apply --root root --only vm. --persist
   KNOB                         BEFORE    APPLIED RESULT
@@ -135,7 +135,7 @@ Exit 4 as well: it holds now, but not after the next boot.
   /etc/sysctl.d/90-gputune.conf: ok
   [4]
 
-Exit 5: after a reboot the files can be taken away, the values that came from them stay until the next one.
+Exit 5: after a reboot the files can be removed; the values that came from them stay until the next one.
 
   $ sed -i '$d' root/etc/sysctl.conf
   $ echo another-boot >root/proc/sys/kernel/random/boot_id
@@ -162,7 +162,7 @@ Exit 5: after a reboot the files can be taken away, the values that came from th
   $ gputune verify --root root
   Nothing is applied.
 
-Exit 6: a process that was killed in the middle is found by every later call, and recover puts it right.
+Exit 6: every later call finds a process that was killed during apply, and recover rolls it back.
 
   $ rm -r root; cp -a before root
   $ (GT_FAULT=12:KILL gputune apply --root root; true) 2>/dev/null
@@ -187,7 +187,7 @@ Exit 6: a process that was killed in the middle is found by every later call, an
   $ gputune recover --root root
   No transaction was interrupted.
 
-A file that the admin has edited is neither overwritten nor removed.
+An edited file is neither overwritten nor removed.
 
   $ gputune apply --root root --only vm.swappiness --persist >/dev/null
   $ echo 'vm.swappiness = 5' >>root/etc/sysctl.d/90-gputune.conf
@@ -212,7 +212,7 @@ A damaged journal is one sentence.
   gputune: record 2 of the journal /var/lib/gputune/journal is damaged; nothing is changed: restore the old values that it lists by hand, then remove it
   [3]
 
-What was done here stays to be read. Looking leaves no trace.
+The history of this host can be read. Reading creates no file.
 
   $ rm -rf root && $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root && gputune history --root root
   Nothing was applied on this host yet.
@@ -230,7 +230,7 @@ What was done here stays to be read. Looking leaves no trace.
   $ gputune history --root root --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], [r["command"] for r in d["records"]], d["damaged"])'
   gputune-history/1 ['apply', 'revert'] 1
 
-The name of the user is an environment variable: its control characters reach neither the record nor a terminal.
+The user's name is an environment variable: its control characters reach neither the record nor a terminal.
 
   $ rm -f root/var/lib/gputune/history; SUDO_USER=$'eve\e[2J\a\xc2\x9bx' gputune apply --root root --only vm.swappiness -q >out
   $ gputune history --root root | sed 's/^20[0-9T:-]*Z/WHEN/' | cat -v
@@ -240,7 +240,7 @@ The name of the user is an environment variable: its control characters reach ne
   $ sed -i 's/eve[^"]*/eve\\u001b[2J/' root/var/lib/gputune/history; gputune history --root root | sed 's/^20[0-9T:-]*Z/WHEN/' | head -1 | cat -v
   WHEN  apply train-cpu: applied, 1 value, by eve?[2J
 
-Also an apply that failed: what was written by then, and is back.
+Also a failed apply: values that were written and rolled back.
 
   $ rm -f root/var/lib/gputune/history; GT_FAULT=9:EIO gputune apply --root root --only vm.dirty_ratio --only vm.dirty_background_ratio --only vm.swappiness --persist --json 2>err | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["result"], [(v["knob"], v["result"]) for v in d["values"]])'; cat err
   failed [('vm.swappiness', 'rolled back'), ('vm.dirty_background_ratio', 'rolled back'), ('vm.dirty_ratio', 'rolled back')]
@@ -251,7 +251,8 @@ Also an apply that failed: what was written by then, and is back.
       vm.dirty_background_ratio: rolled back, 10 → 5 %
       vm.dirty_ratio: rolled back, 20 → 10 %
 
-Who may not read the journal is told what the files in /etc say, and that this is not all: exit 3, or 4 if that is drift.
+A user who cannot read the journal gets the state of the files in /etc, and a note that this is incomplete: exit 3, or 4 for
+drift.
 
   $ cd "$HOME"; rm -rf root; $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root; gputune apply -q --root root --persist --only vm.swappiness --only vm.dirty_ratio --only cpu.governor --only block.read_ahead >/dev/null
   $ { echo gpuprobe-capture/1; echo 'deny /var/lib/gputune/journal EACCES'; for f in etc/sysctl.d/90-gputune.conf etc/tmpfiles.d/90-gputune.conf etc/udev/rules.d/90-gputune.rules proc/sys/vm/swappiness proc/sys/vm/dirty_ratio sys/devices/system/cpu/cpufreq/policy0/scaling_governor; do echo "file /$f"; sed 's/^/\t/' root/$f; done; } >seen.host

@@ -1,4 +1,4 @@
-Looking takes no lock: what verify finds while somebody applies or reverts is not said to be drift.
+Reading takes no lock: changes by a concurrent apply or revert are not reported as drift.
 
   $ strace -qq -o /dev/null true || { echo 'nothing can be traced here'; exit 80; }
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host root; mkdir -p root/etc/sysctl.d
@@ -14,7 +14,7 @@ Looking takes no lock: what verify finds while somebody applies or reverts is no
   Nothing is applied.
   0
 
-Each of its looks opens that directory twice. Where it is disturbed again, it says so.
+Each of its reads opens that directory twice. If another change interferes again, verify says so.
 
   $ slow 1+2 & sleep 1; gputune apply --root root --only vm. --persist >/dev/null; sleep 3; gputune revert --root root >/dev/null; wait; cat said
   A transaction or an experiment is in progress. Run gputune verify again after its end.

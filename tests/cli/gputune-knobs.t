@@ -1,4 +1,4 @@
-All knobs, and one of them explained: what it is for, when it harms, and what it is on this host.
+All knobs, and one of them explained: purpose, risk, and state on this host.
 
   $ gputune list
   Applied by default:
@@ -158,7 +158,7 @@ All knobs, and one of them explained: what it is for, when it harms, and what it
   $ gputune list --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], len(d["knobs"]) > 60, all(k["why"] and k["hazard"] for k in d["knobs"]))'
   gputune-knobs/1 True True
 
-A virtual disk calls itself rotational by default, which says nothing of what lies beneath.
+A virtual disk reports itself as rotational by default, whatever its backing store.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host virtual
   $ echo 1 > virtual/sys/block/vda/queue/rotational; echo 128 > virtual/sys/block/vda/queue/read_ahead_kb
@@ -166,7 +166,7 @@ A virtual disk calls itself rotational by default, which says nothing of what li
     vda: change, 128 → 4096 KiB; a virtual disk: what lies beneath is not known; shards that are read
     in order keep the disk busy while the step computes
 
-So does one that looks like a SCSI disk (virtio-scsi, Hyper-V, VMware): its requests are left to the host beneath, too.
+So does one that looks like a SCSI disk (virtio-scsi, Hyper-V, VMware): its requests are left to the host, too.
 
   $ cp -r virtual/sys/block/vda virtual/sys/block/sda; echo '[none] mq-deadline' > virtual/sys/block/sda/queue/scheduler
   $ gputune plan -v --root virtual --only block.scheduler --only block.read_ahead
@@ -181,7 +181,7 @@ So does one that looks like a SCSI disk (virtio-scsi, Hyper-V, VMware): its requ
   
   2 changes, profile train-cpu. The effect on this host is not measured (gpubench prove measures it).
 
-Room in /dev/shm counts against a container's limit: half of that is what both tools name.
+/dev/shm counts against a container's limit: both tools name half of the limit.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/container-small-shm.host small; mkdir -p small/sys/fs/cgroup
   $ echo 17179869184 > small/sys/fs/cgroup/memory.max
@@ -189,7 +189,7 @@ Room in /dev/shm counts against a container's limit: half of that is what both t
   shm-size=8g
   shm-size=8g
 
-gpuprobe judges what gputune only advises. The plan has the same finding and the same remedy.
+gpuprobe judges the settings on which gputune only advises. The plan has the same finding and the same remedy.
 
   $ gputune plan --root $FIXTURES/vm-half-topology.host --only limits.memlock; gpuprobe --root $FIXTURES/vm-half-topology.host | grep -A 9 host.memlock
   Manual steps
@@ -312,8 +312,8 @@ Advice about a setting changes no verdict.
         update-grub; reboot
   
 
-What a knob says must move is something that gpubench measures, and that workload knows the knob; a knob that can be switched
-and moves none says why.
+The proof of a tunable is a metric of gpubench, and that workload lists the tunable. A tunable that can be switched and has
+no proof gives the reason.
 
   $ python3 - <<'END'
   > import json, subprocess

@@ -1,11 +1,11 @@
-Lines of the admin's own that do nothing, contradict each other or harm: with file and line, as those who read them take them.
+Dead, contradictory and harmful lines of local configuration, with file and line, as their readers parse them.
 
   $ mkdir -p r/etc/modprobe.d r/etc/sysctl.d r/etc/default/grub.d r/usr/lib/modprobe.d r/lib/modules/6.1.0 r/sys/module/nvme_core/parameters r/proc/sys/kernel r/proc/sys/vm
   $ cd r; echo 6.1.0 >proc/sys/kernel/osrelease; touch proc/sys/vm/swappiness proc/sys/vm/dirty_ratio proc/sys/vm/dirty_bytes; gputune lint --root .
   nothing to complain about in sysctl.d, modprobe.d, limits.d, udev/rules.d,
   /etc/default/grub, /etc/tuned and /etc/nccl.conf
 
-What comes later replaces what came before: for one key, and for the two of a pair.
+A later line replaces an earlier one: for one key, and for the two of a pair.
 
   $ printf 'vm.swappiness = 1\nvm.dirty_bytes = 1000000\n' >etc/sysctl.d/10-a.conf
   $ printf 'vm.swappiness = 2\nvm.dirty_ratio = 10\n' >etc/sysctl.d/20-b.conf
@@ -17,8 +17,8 @@ What comes later replaces what came before: for one key, and for the two of a pa
                                      vm.dirty_ratio later, which takes its place
   $ rm etc/sysctl.d/*
 
-modprobe: files and words that it does not read, modules that are never loaded or built in, what another line replaces, what the
-loaded module does not have yet, and what harms.
+modprobe: ignored files and words, modules that are never loaded or built in, replaced lines, options that the loaded module
+does not have yet, and harmful options.
 
   $ echo kernel/drivers/char/tpm/tpm-tis.ko >lib/modules/6.1.0/modules.builtin; echo 30 >sys/module/nvme_core/parameters/io_timeout
   $ printf 'options nvme_core io_timeout=255\noption kvm a=1\noptions nvidia NVreg_RegistryDwords="ForceP2P=1; Other=2"\ninstall nouveau /bin/false\n' >etc/modprobe.d/a.conf
@@ -46,7 +46,7 @@ loaded module does not have yet, and what harms.
   [1]
   $ rm -r etc/modprobe.d
 
-GRUB: what sh makes of the files, and what of it the running kernel has.
+GRUB: the result of the files as sh evaluates them, compared with the running kernel's arguments.
 
   $ echo 'BOOT_IMAGE=/vmlinuz quiet amd_iommu=off' >proc/cmdline
   $ printf 'GRUB_CMDLINE_LINUX_DEFAULT="quiet splash"\nGRUB_CMDLINE_LINUX="amd_iommu=off vm.swappiness=1"\nGRUB_CMDLINE_LINUX_DEFUALT="x"\nGRUB_CMDLINE_LINUX = y\n' >etc/default/grub
@@ -97,7 +97,7 @@ GRUB: what sh makes of the files, and what of it the running kernel has.
                              nothing of it applies
   $ rm etc/default/grub
 
-tuned's profiles: keys that are dead or harm there as elsewhere, and what goes to a file that Debian has elsewhere.
+tuned's profiles: keys that are dead or harmful, and files with another place on Debian.
 
   $ mkdir -p etc/tuned/gpu etc/tuned/profiles/own etc/security/limits.d proc/sys/fs
   $ printf '[main]\ninclude=throughput-performance\n\n[sysctl]\nkernel.sched_latency_ns=1000000\nvm.dirty_ratio=>40\nvm.swappiness=${s}\n[bootloader]\ncmdline_gpu=+iommu=pt\n' >etc/tuned/gpu/tuned.conf
@@ -116,7 +116,7 @@ tuned's profiles: keys that are dead or harm there as elsewhere, and what goes t
                                                 /etc/default/irqbalance
   $ rm -r etc/tuned
 
-PAM's limits: what it ignores, what another line replaces, what the kernel refuses, and what lets anybody take all memory.
+PAM's limits: ignored lines, replaced lines, values that the kernel refuses, and limits that let any user exhaust memory.
 
   $ echo 1048576 >proc/sys/fs/nr_open; printf '* - memlock unlimited\n@gpu hard nofile 2097152 # as many as there may be\n@gpu soft nofile\nroot -\nbob hard nofiles 4\nbob soft core 1\n' >etc/security/limits.conf
   $ echo 'bob soft core unlimited' >etc/security/limits.d/10-a.conf; touch etc/security/limits.d/gpu; gputune lint --root .
@@ -133,7 +133,7 @@ PAM's limits: what it ignores, what another line replaces, what the kernel refus
                                        to unlimited later
   $ rm -r etc/security
 
-What NCCL reads for every job: the first line of a name counts, and blanks are taken as they are.
+NCCL's configuration for every job: the first line of a name counts, and spaces are part of the value.
 
   $ printf '# from the vendor\nNCCL_DEBUG=INFO\nNCCL_DEBUG=WARN\nNCCL_ALGO = Ring\nNCCL_SOCKET_IFNAME\n' >etc/nccl.conf; gputune lint --root .
   WHERE            SEVERITY WHAT
@@ -145,7 +145,7 @@ What NCCL reads for every job: the first line of a name counts, and blanks are t
   /etc/nccl.conf:5 warning  ignored: a line is NAME=VALUE
   $ rm etc/nccl.conf
 
-udev: lines that it ignores, what a later line replaces, schedulers that are gone, and commands that are written for a shell.
+udev: ignored lines, replaced lines, removed schedulers, and commands that need a shell.
 
   $ mkdir -p etc/udev/rules.d sys/block/sda/queue; echo 1000 >sys/block/sda/size; echo 'none [mq-deadline]' >sys/block/sda/queue/scheduler; echo 128 >sys/block/sda/queue/read_ahead_kb; echo 64 >sys/block/sda/queue/nr_requests; echo DEVTYPE=disk >sys/block/sda/uevent; ln -s ../../class/block sys/block/sda/subsystem
   $ printf 'ACTION=="add|change", KERNEL=="sd*", ATTR{queue/scheduler}="deadline"\nKERNEL="sda"\nATTR{queue/read_ahead_kb="1"\nKERNEL=="sda", ATTR{queue/read_ahead_kb}="256"\nGOTO="end"\n' >etc/udev/rules.d/60-a.rules

@@ -1,4 +1,4 @@
-What a newer gputune has set and this one does not know is left alone and stays on record: the newer one puts it back.
+Tunables of a newer gputune are left unchanged and stay in the journal: the newer version reverts them.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host root
   $ gputune apply --root root --only vm.dirty_ratio --only vm.max_map_count >/dev/null
@@ -17,7 +17,7 @@ What a newer gputune has set and this one does not know is left alone and stays 
   KNOB     BEFORE EXPECTED    ACTUAL RESULT
   vm.newer     20       10 not there n/a
 
-It keeps nobody from applying, and nobody's work is undone twice.
+They do not prevent apply, and no change is reverted twice.
 
   $ gputune apply --root root --only vm.max_map_count; gputune revert --root root
   KNOB             BEFORE APPLIED RESULT
@@ -29,7 +29,7 @@ It keeps nobody from applying, and nobody's work is undone twice.
   next boot, and a newer gputune can revert them.
   [4]
 
-With the newer one again:
+With the newer version again:
 
   $ python3 $TESTDIR/cli/journal.py root/var/lib/gputune/journal 'if r.get("knob") == "vm.newer": r.update(knob="vm.dirty_ratio", path="/proc/sys/vm/dirty_ratio")'
   $ mv root/proc/sys/vm/newer root/proc/sys/vm/dirty_ratio
@@ -53,7 +53,7 @@ A journal whose format only a newer gputune reads is refused: nothing is changed
   3
   $ mv kept root/var/lib/gputune/journal; gputune revert --root root >/dev/null
 
-A record that was removed is noticed.
+A removed record is detected.
 
   $ gputune apply --root root --only vm.dirty_ratio --only vm.max_map_count >/dev/null; sed -i 2d root/var/lib/gputune/journal
   $ gputune revert --root root

@@ -1,4 +1,4 @@
-A plan says for each knob what is there, what should be, and why. Nothing is written.
+A plan shows for each knob the current value, the desired value, and the reason. Nothing is written.
 
   $ gputune plan --root $FIXTURES/cpu-server.host
   Changes
@@ -75,7 +75,7 @@ A plan says for each knob what is there, what should be, and why. Nothing is wri
   Unchanged and not applicable settings are hidden (--verbose shows them).
   16 changes, profile train-cpu. The effect on this host is not measured (gpubench prove measures it).
 
-What a large host gets: bytes instead of percent, and buffers that its port can fill.
+Desired values of a large host: bytes instead of percent, and buffers for the speed of its port.
 
   $ gputune plan --root $FIXTURES/cpu-server-512g.host --only vm. --only net.
   Changes
@@ -117,7 +117,7 @@ What a large host gets: bytes instead of percent, and buffers that its port can 
   Unchanged and not applicable settings are hidden (--verbose shows them).
   8 changes, profile train-cpu. The effect on this host is not measured (gpubench prove measures it).
 
-Ports in subnets of their own do not answer for each other; where the kernel's routes cannot be read nothing is guessed.
+Ports in separate subnets do not answer for each other; without readable routes nothing is guessed.
 
   $ sed 's/^\teth1\t00000002/\teth1\t00000003/' $FIXTURES/cpu-server-512g.host >apart.host
   $ gputune plan --root apart.host --only net.ipv4.arp_ignore --verbose | grep -A1 arp_ignore
@@ -128,7 +128,7 @@ Ports in subnets of their own do not answer for each other; where the kernel's r
     net.ipv4.arp_ignore: 0
         requires a readable /proc/net/route, which has the subnets of the ports
 
-What a program may raise by itself is told from what it may not.
+Limits that a program can raise itself are distinguished from those that it cannot.
 
   $ for n in "1024 20000" "20000 20000"; do
   >   sed "s/^file .proc.self.limits/&\n\tMax open files $n files/" $FIXTURES/cpu-server.host >files.host
@@ -137,7 +137,7 @@ What a program may raise by itself is told from what it may not.
         a program can open 1024 files, and raise that to 20000: loader workers pass each tensor as an
         a program can open 20000 files: loader workers pass each tensor as an open file and fail with
 
-Knobs of choice are named when they are asked for; their family shows them.
+Optional tunables are listed when they are selected; their family shows them.
 
   $ gputune plan --root $FIXTURES/cpu-server.host --only block. --only block.read_ahead --skip block.scheduler
   Changes
@@ -160,7 +160,7 @@ Knobs of choice are named when they are asked for; their family shows them.
   Unchanged and not applicable settings are hidden (--verbose shows them).
   1 change, profile huge-pages. The effect on this host is not measured (gpubench prove measures it).
 
-A saved plan is a document; it holds to its host.
+A saved plan is a document for its host.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root
   $ gputune plan --root root -o plan.json | tail -1
@@ -176,7 +176,7 @@ A saved plan is a document; it holds to its host.
   gputune: the plan is for another host (9a38c70a2df0d774, this one is fbf612c04e345c6f): make one here
   [3]
 
-A plan that is no plan, one that is cut off, one that a hand has changed, one that is not there.
+A file that is no plan, a truncated plan, an edited plan, a missing file.
 
   $ echo '{}' >bad.json; gputune apply bad.json --root root
   gputune: the plan is refused: the plan: not a gputune-plan/1 document: it has no "schema"
@@ -241,14 +241,14 @@ apply --dry-run shows what plan shows, and changes nothing.
   $ find root -type f -exec md5sum {} + | sort | diff before - && echo unchanged
   unchanged
 
-A profile of one's own, with a slip in it.
+A local profile with a mistake.
 
   $ printf '[profile]\nsummary = ours\ninherit = default\n[knobs]\nvm.swapiness = 1\n' >ours.conf
   $ gputune plan --root root -p ./ours.conf
   gputune: ./ours.conf:5: there is no knob 'vm.swapiness'; gputune list shows them
   [64]
 
-Dead and dangerous lines in the admin's own files are found with file and line.
+Dead and dangerous lines of local configuration are reported with file and line.
 
   $ printf 'kernel.sched_latency_ns = 1\nvm.overcommit_memory = 2\nvm.dirty_ratio = 300\nwhat\n' >root/etc/sysctl.d/60-old.conf
   $ gputune lint --root root
@@ -260,7 +260,7 @@ Dead and dangerous lines in the admin's own files are found with file and line.
                                        address space than it uses and fails
   /etc/sysctl.d/60-old.conf:3 bad      vm.dirty_ratio takes 0 to 100, not 300
 
-The same as a diff, which says nothing where nothing would change.
+The same as a diff, which is empty without changes.
 
   $ gputune plan --root $FIXTURES/cpu-server.host --only vm. --diff
   --- this host now
@@ -285,7 +285,7 @@ The same as a diff, which says nothing where nothing would change.
   +vm.min_free_kbytes = 135168
   $ gputune plan --root $FIXTURES/laptop-no-gpu.host --only vm.zone_reclaim_mode --diff
 
-A host that is captured is planned for, and its files are judged, as on the host itself.
+A captured host gets the same plan and the same findings about its files as the host itself.
 
   $ gpuprobe capture here.host 2>/dev/null; gputune plan --optional --json >live.json; gputune plan --optional --json --root here.host >captured.json
   $ python3 -c 'import json
@@ -296,7 +296,7 @@ A host that is captured is planned for, and its files are judged, as on the host
   $ python3 -c 'import json; a, b = (json.load(open(f))["findings"] for f in ("live.json", "captured.json")); print([f for f in b if f not in a])'
   []
 
-So is one with all that a processor and its firmware offer, and a /dev/shm of huge pages; what else is mounted stays at home.
+So does one with all processor and firmware features, and a /dev/shm of huge pages; other mounts are not captured.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/server-8gpu.host full; cpu=full/sys/devices/system/cpu
   $ mkdir -p $cpu/intel_pstate full/sys/firmware/acpi full/proc/self; echo 0 >$cpu/cpufreq/boost
@@ -359,7 +359,8 @@ A link of the caller is followed by the same rule, and stays a link.
   gputune: cannot write .: Is a directory
   [64]
 
-A plan or profile quotes nothing raw: what a stranger wrote neither begins a line of its own nor speaks to the terminal.
+The output for a plan or profile is escaped: untrusted text neither starts a new line nor reaches the terminal as control
+characters.
 
   $ printf '{"schema":"gputune-plan/1\\u001b[31m\\ngputune: all is well"}' >evil.json; gputune apply evil.json --root $FIXTURES/cpu-server.host
   gputune: the plan is refused: the plan: its schema is "gputune-plan/1?[31m?gputune: all is well", expected "gputune-plan/1"

@@ -1,4 +1,5 @@
-What a host lacks to train, judged on what lies on its disk: apt's lists are Debian's own, cut to the packages that matter.
+Packages that a host lacks for training, judged from its disk: apt's lists are Debian's own, reduced to the relevant
+packages.
 
   $ gpu() {  # gpu HOST RELEASE [COMPONENTS]: a directory with that host, its dpkg and its sources
   >   rm -rf root; $BUILDDIR/tests/cli/unpack $FIXTURES/$1.host root; mkdir -p root/var/lib/apt/lists root/etc/apt/sources.list.d
@@ -10,7 +11,7 @@ What a host lacks to train, judged on what lies on its disk: apt's lists are Deb
   $ plan() { gputune provision plan --root root "$@"; }
   $ refused() { plan "$@" | sed -n '/^Refused/,/^$/p'; }
 
-A fresh host with a card: the driver that stable and its security updates have, never the older one of backports.
+A fresh host with a GPU: the driver of stable and its security updates, never the older one of backports.
 
   $ gpu nouveau bookworm
   $ plan
@@ -108,7 +109,7 @@ A fresh host with a card: the driver that stable and its security updates have, 
   
   Note: not simulated, since this host is not the live one: what the packages depend on comes on top.
 
-A host without a GPU; Debian 13 calls TCMalloc by another name.
+A host without a GPU; Debian 13 has another name for TCMalloc.
 
   $ gpu cpu-server trixie; sed -i s/12/13/ root/etc/os-release
   $ plan
@@ -143,7 +144,7 @@ A host without a GPU; Debian 13 calls TCMalloc by another name.
       pip install torch --index-url https://download.pytorch.org/whl/cpu
       # or Debian's own: apt install python3-torch
 
-Parts by choice, and parts left out.
+Optional parts, and parts left out.
 
   $ gpu nouveau bookworm
   $ plan --skip driver --skip headers --skip dkms --skip persistenced --with compiler --with nccl --with cudnn | head -n 20
@@ -177,7 +178,7 @@ Parts by choice, and parts left out.
   gputune: provision is followed by plan, apply [PLAN] or revert, not by 'look'
   [64]
 
-For an image that another machine boots, from a host without a card.
+For an image that another machine boots, from a host without a GPU.
 
   $ gpu cpu-server bookworm; plan --gpu 2330 | head -n 6
   Lacking
@@ -187,7 +188,7 @@ For an image that another machine boots, from a host without a card.
     headers: for an image: those of the kernel that it will boot
         DKMS builds the driver's module with them, now and for each kernel to come
 
-Nothing is started for a host that is not the live one, and nothing is changed.
+With a root that is not live, no program is started and nothing is changed.
 
   $ gputune provision apply --root root
   gputune: install packages needs the live host and cannot be done in the root root
@@ -198,7 +199,7 @@ Nothing is started for a host that is not the live one, and nothing is changed.
   $ gputune provision revert --dry-run --root root
   Nothing was installed by gputune.
 
-The plan is a document, saved as the settings' plan is, and to standard output once.
+The plan is a document, saved like a plan of settings, and printed once with -o -.
 
   $ gputune provision plan --root root --json -o - | python3 -c 'import json, sys; print(json.load(sys.stdin)["schema"])'
   gputune-provision/1
@@ -207,7 +208,7 @@ The plan is a document, saved as the settings' plan is, and to standard output o
   $ python3 -c 'import json; d = json.load(open("plan.json")); print(d["schema"], d["requested"], d["simulated"])'
   gputune-provision/1 ['libtcmalloc-minimal4', 'libopenblas0-openmp', 'numactl', 'hwloc-nox', 'python3-venv'] False
 
-Refused: components that apt's sources lack, with the line that each has to become. Both forms of sources are known.
+Refused: components missing in apt's sources, with the corrected line. Both formats of sources are supported.
 
   $ gpu nouveau bookworm main; rm root/var/lib/apt/lists/*non-free* root/var/lib/apt/lists/*contrib*
   $ refused
@@ -248,7 +249,8 @@ Refused: components that apt's sources lack, with the line that each has to beco
   
   [3]
 
-The line keeps its options. A paragraph whose first suite is backports gets its line too. Files that apt ignores do not count.
+The line keeps its options. A paragraph whose first suite is backports gets its line too. Files that apt ignores do not
+count.
 
   $ gpu nouveau bookworm main; rm root/var/lib/apt/lists/*non-free* root/var/lib/apt/lists/*contrib*
   $ echo 'deb [ arch=amd64 signed-by=/etc/apt/debian.gpg ] http://mirror.example/debian bookworm main # ours' > root/etc/apt/sources.list
@@ -277,8 +279,8 @@ Refused: two repositories with a driver.
         disable one of the two lines, then apt-get update
   
 
-Also where it is NVIDIA's local package, or a mirror whose Release says that it is NVIDIA's; a source that is switched off is none,
-in any of apt's words for it.
+Also with NVIDIA's local package, or a mirror whose Release names NVIDIA; a disabled source does not count, in any of apt's
+spellings.
 
   $ echo 'deb [signed-by=/usr/share/keyrings/cuda.gpg] file:///var/cuda-repo-debian12-12-9-local /' > root/etc/apt/sources.list.d/cuda.list; refused | grep -c two-repositories
   1
@@ -295,8 +297,8 @@ in any of apt's words for it.
   0: 0
   yes: 1
 
-Debian behind a mirror's list, as its cloud images have it, or behind a proxy: the lists' own Release says whose they are, and what
-backports have stays out. What calls itself Debian's neither by its Release nor by its address is left alone.
+Debian behind a mirror list, as in its cloud images, or behind a proxy: the Release files name the origin, and backports are
+excluded. A source that is Debian's neither by its Release nor by its address is ignored.
 
   $ behind() {  # behind URI NAME: the lists of apt under another name
   >   for f in root/var/lib/apt/lists/*_dists_*; do mv $f root/var/lib/apt/lists/$2_dists_${f#*_dists_}; done
@@ -326,7 +328,7 @@ backports have stays out. What calls itself Debian's neither by its Release nor 
     nvidia-kernel-dkms 535.309.01-0+deb12u1, 71.3 MiB, bookworm-security/non-free
     numactl 2.0.16-1, 137 KiB, bookworm/main
 
-Only NVIDIA's repository: the driver is its own, the branch that drives the card.
+With NVIDIA's repository only: its driver, in the branch for this GPU.
 
   $ gpu nouveau bookworm main; rm root/var/lib/apt/lists/*non-free*; cp -r root/etc/apt/sources.list keep; echo 'deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > root/etc/apt/sources.list.d/cuda.list
   $ printf 'Package: nvidia-open\nVersion: 580.95.05-1\nInstalled-Size: 20\nArchitecture: amd64\nSize: 8000\n' > root/var/lib/apt/lists/developer.download.nvidia.com_compute_cuda_repos_debian12_x86%5f64_Packages
@@ -335,7 +337,7 @@ Only NVIDIA's repository: the driver is its own, the branch that drives the card
         CUDA programs reach the GPU through it; without a display's packages
         nvidia-open
 
-An older card takes its own branch from there, or none: never the newest, which does not drive it.
+An older GPU gets its own branch from there, or none: never the newest, which does not support it.
 
   $ gpu legacy-kepler bookworm main; echo 'deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > root/etc/apt/sources.list.d/cuda.list
   $ cuda() { printf 'Package: %s\nVersion: %s\nInstalled-Size: 20\nArchitecture: amd64\nSize: 8000\n\n' $1 $2 >> root/var/lib/apt/lists/developer.download.nvidia.com_compute_cuda_repos_debian12_x86%5f64_Packages; }
@@ -354,8 +356,8 @@ An older card takes its own branch from there, or none: never the newest, which 
         apt-get update, and plan again; or train on the CPU (--skip driver)
   
 
-What is built for a release of CUDA is the one that the driver carries and that has code for the card; NCCL's packages of all releases
-have one name.
+Packages built for a CUDA release: the one that the driver supports and that has code for the GPU. NCCL's packages of all
+releases have one name.
 
   $ gpu server-8gpu bookworm main; rm root/var/lib/apt/lists/*non-free*; echo 'deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > root/etc/apt/sources.list.d/cuda.list
   $ offer() { printf 'Package: %s\nVersion: %s\nInstalled-Size: 20\nArchitecture: amd64\nSize: 8000\n\n' $1 $2 >> root/var/lib/apt/lists/developer.download.nvidia.com_compute_cuda_repos_debian12_x86%5f64_Packages; }
@@ -375,7 +377,7 @@ have one name.
   cudnn unavailable [] Debian's nvidia-cudnn fetches NVIDIA's archive while it is configured, which cannot be simulated or taken back: the wheels bring their own, or add NVIDIA's repository
   nccl unavailable [] no source of apt has libnccl2; Debian's component contrib may
 
-The open flavour where the card needs it; where the other one is loaded, that is not provision's to change.
+The open flavour if the GPU needs it; provision does not change a loaded other flavour.
 
   $ gpu nouveau bookworm; plan --gpu 2342 | sed -n '2,4p'
     driver: Debian 12 packages driver 535.309.01, which drives this card
@@ -394,7 +396,7 @@ The open flavour where the card needs it; where the other one is loaded, that is
         "why": "CUDA programs reach the GPU through it; without a display's packages",
         "reason": "driver 580.95.05 drives this card by its open kernel module, and the proprietary one is loaded",
 
-Refused: a card that is newer than Debian's driver, or older than all that Debian has.
+Refused: a GPU newer than Debian's driver, or older than all of Debian's drivers.
 
   $ gpu blackwell-on-550 bookworm; refused
   Refused
@@ -443,7 +445,7 @@ Refused: a real-time kernel, a driver of NVIDIA's .run file, Secure Boot without
         reboot; a blue screen asks for the password; then plan again. Or turn Secure Boot off
   
 
-Not where shim was told not to check.
+Not refused if shim does not check signatures.
 
   $ gpu nouveau bookworm; mkdir -p root/sys/firmware/efi/efivars; printf '\006\000\000\000\001' > root/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c
   $ refused | grep -c secure-boot:
@@ -451,7 +453,7 @@ Not where shim was told not to check.
   $ printf '\006\000\000\000\001' > root/sys/firmware/efi/efivars/MokSBStateRT-605dab50-e046-4300-abb6-3dd810dd8b23; refused
   $ gpu secure-boot bookworm; rm -r root/var/lib/dkms
 
-A key that the firmware's shim has enrolled is no obstacle.
+A key enrolled in shim is no obstacle.
 
   $ mkdir -p root/var/lib/dkms root/sys/firmware/efi/efivars; printf 'a\001key' > root/var/lib/dkms/mok.pub
   $ printf 'xx\000\000yya\001keyzz' > root/sys/firmware/efi/efivars/MokListRT-605dab50-e046-4300-abb6-3dd810dd8b23
@@ -498,13 +500,13 @@ A container uses the driver of the machine that runs it.
     blas: one pool of threads: beside libgomp OpenBLAS with its own threads is up to 2.7 times slower
         libopenblas0-openmp
 
-Lists that lie: names and numbers that no package can have are left out, and nothing else is.
+Invalid lists: impossible names and versions are ignored, and nothing else is.
 
   $ gpu cpu-server bookworm; printf 'Package: libtcmalloc-minimal4\nVersion: 9;rm -rf\nArchitecture: amd64\nSize: 1\n\nPackage: libtcmalloc-minimal4\nVersion: 99\nArchitecture: amd64\nSize: -1\n\nPackage: libtcmalloc-minimal4\nVersion: 99\nArchitecture: arm64\nSize: 1\n' > root/var/lib/apt/lists/evil_debian_dists_bookworm_main_binary-amd64_Packages
   $ plan | grep 'libtcmalloc-minimal4 '
     libtcmalloc-minimal4 2.10-1, 382 KiB, bookworm/main
 
-The record of what was installed is not followed when it is damaged.
+A damaged record of installed packages is not followed.
 
   $ mkdir -p root/var/lib/gputune; echo '{ "schema": "gputune-provision-record/1", "state": "done", "packages": [ { "name": "-oDebug=1", "version": "1" } ] }' > root/var/lib/gputune/provision
   $ gputune provision revert --dry-run --root root
@@ -522,7 +524,7 @@ A driver whose module is in use is kept, on hold or not.
   [4]
   $ rm -r root/sys/module/nvidia; mv status root/var/lib/dpkg/status
 
-Status names what is installed by us; history tells it apart from settings.
+status names the packages that provision installed; history lists them apart from settings.
 
   $ echo '{ "schema": "gputune-provision-record/1", "state": "done", "packages": [ { "name": "numactl", "version": "2.0.16-1", "held": false }, { "name": "libnuma1", "version": "2.0.16-1" } ] }' > root/var/lib/gputune/provision
   $ gputune status --root root

@@ -1,4 +1,4 @@
-What a command would be started with. Python forks workers, so its threads are not bound by OpenMP.
+The settings of a command. Python forks workers, so OpenMP does not bind its threads.
 
   $ gputune run --print --gpu 0 --root $FIXTURES/server-8gpu.host -- python3 train.py
   Profile train-gpu
@@ -41,7 +41,7 @@ What a command would be started with. Python forks workers, so its threads are n
         preferred, not strict: a full node falls back to another instead of failing
   
 
-A CPU host with openblas-pthread gets the one that shares OpenMP's threads; an allocator by choice.
+A CPU host with openblas-pthread gets the variant that shares OpenMP's threads; an allocator is optional.
 
   $ gputune run --print --root $FIXTURES/cpu-server.host --allocator auto --openmp
   Profile train-cpu
@@ -95,7 +95,7 @@ A CPU host with openblas-pthread gets the one that shares OpenMP's threads; an a
     OMP_PROC_BIND
         the command is not known; set only for programs that name an OpenMP runtime
 
-A command that spans nodes beside a knob that is for those that do not.
+A command that spans nodes with a setting for commands that do not.
 
   $ sed '/numa_balancing$/{n;s/1/0/}' $FIXTURES/cpu-server.host >off.host
   $ gputune run --print --root off.host | sed -n '/memory/,/^$/p'
@@ -104,7 +104,7 @@ A command that spans nodes beside a knob that is for those that do not.
         0, so what lies at the wrong node stays there, too
   
 
-A GPU whose node is not known: nothing is bound to a wrong one. A cpuset and a quota are respected.
+A GPU with an unknown node: nothing is bound to a wrong one. A cpuset and a quota are respected.
 
   $ gputune run --print --root $FIXTURES/gpu-lost-and-narrow.host | head -8
   Profile train-gpu
@@ -125,7 +125,7 @@ A GPU whose node is not known: nothing is bound to a wrong one. A cpuset and a q
   Set
     OMP_NUM_THREADS=4
 
-On this host the command takes our place; its exit status is its own.
+On this host the command replaces gputune; its exit status is returned.
 
   $ gputune run -- sh -c 'echo "threads ${OMP_NUM_THREADS:+set} $1"; exit 7' sh 'one word'
   threads set one word
@@ -155,7 +155,7 @@ On this host the command takes our place; its exit status is its own.
   $ gputune run --only omp.threads --json -- true | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], [v["name"] for v in d["environment"]])'
   gputune-run/1 ['OMP_NUM_THREADS']
 
-The same for other launchers: what cannot be said in their words is said to the user.
+The same for other launchers: settings that their format cannot express are reported to the user.
 
   $ gputune run --root $FIXTURES/server-8gpu.host --gpu 5 --env shell -- python3
   gputune: warning: a shell cannot set the memory policy (preferred from node 1): start the command with gputune run
@@ -244,7 +244,7 @@ The same for other launchers: what cannot be said in their words is said to the 
   $ eval "$(gputune run --only omp.threads --env shell)" && echo "${OMP_NUM_THREADS:+set}"
   set
 
-Several ranks: the variables of torch.distributed, a share of the CPUs each, the first failure ends the others.
+Several ranks: the variables of torch.distributed, a share of the CPUs each, and the first failure ends the others.
 
   $ gputune run --ranks 2 --only omp.threads -- sh -c 'echo $RANK $LOCAL_RANK $WORLD_SIZE $LOCAL_WORLD_SIZE $MASTER_ADDR ${MASTER_PORT:+port} ${OMP_NUM_THREADS:+threads}' | sort
   0 0 2 2 127.0.0.1 port threads
@@ -310,7 +310,7 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
   gputune: --gpu takes auto or a list as CUDA_VISIBLE_DEVICES does, not 'x y'
   [64]
 
---gpu is obeyed whatever else is left out, and its numbers are nvidia-smi's.
+--gpu is applied with any other options, and uses nvidia-smi's numbers.
 
   $ gputune run --print --root $FIXTURES/server-8gpu.host --skip cuda. --gpu 5 -- python3 x.py | grep -A1 -e '^  CPUs' -e CUDA_VIS
     CPUs 16-31,48-63
@@ -329,7 +329,7 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, the
     CUDA_VISIBLE_DEVICES=5
         asked for by --gpu, instead of the user's 2
 
-How many ranks mpirun starts hangs on its slots: nothing is guessed.
+The number of mpirun's ranks depends on its slots: nothing is guessed.
 
   $ unset OMP_NUM_THREADS; gputune run --print --root $FIXTURES/server-8gpu.host --only omp.threads --only run.affinity -- mpirun ./train
   Profile train-gpu
@@ -349,8 +349,8 @@ How many ranks mpirun starts hangs on its slots: nothing is guessed.
     OMP_NUM_THREADS=4
         32 cores shared out among the 8 ranks that it starts
 
-A command that is not known may start a process for each GPU that it sees: no more threads than that leaves for each. Wrappers such as
-env and nohup are looked through.
+An unknown command may start a process for each visible GPU, so threads are limited accordingly. The command behind wrappers
+such as env and nohup is found.
 
   $ for command in 'uv run train.py' 'bash train.sh' 'nohup env A=b torchrun --nproc-per-node 4 x.py' 'uv run torchrun --nproc-per-node 16 x.py' 'env CUDA_VISIBLE_DEVICES=5 vllm serve'; do
   > gputune run --print --root $FIXTURES/server-8gpu.host --only omp.threads -- $command | grep -A2 -e processes -e NUM_THREADS
@@ -383,7 +383,7 @@ env and nohup are looked through.
         one per physical core
   
 
---gpu is read as CUDA reads CUDA_VISIBLE_DEVICES: a list at whose middle CUDA would stop, without a word, is refused.
+--gpu is parsed like CUDA_VISIBLE_DEVICES: a list in whose middle CUDA would silently stop is refused.
 
   $ gputune run --print --root $FIXTURES/server-8gpu.host --gpu 0,8 -- true
   gputune: --gpu 0,8 names '8', which this host does not have: CUDA would show fewer GPUs than that

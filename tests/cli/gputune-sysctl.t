@@ -1,4 +1,5 @@
-Lines of sysctl.d count as the kernel reads them: 0x is hexadecimal, a leading 0 octal, and what follows the last number is ignored.
+Lines of sysctl.d are parsed as the kernel does: 0x is hexadecimal, a leading 0 octal, and characters after the last number
+are ignored.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host root; echo 65536 >root/proc/sys/fs/file-max; echo 18446744073692774399 | tee root/proc/sys/kernel/shmmax >root/proc/sys/kernel/shmall
 
@@ -18,7 +19,8 @@ A limit of a local file that exceeds the desired value is not lowered at the nex
   1048576
   9223372036854775807
 
-It is no drift when a later file says the same in other words; that of another value is, and so is what the kernel refuses.
+A later file with the same value in another notation is no drift. One with another value is, and so is a value that the
+kernel refuses.
 
   $ echo 'vm.max_map_count = 1048576 # as many' >root/etc/sysctl.d/99-a.conf; gputune verify --root root
   KNOB             BEFORE            EXPECTED              ACTUAL RESULT
@@ -52,7 +54,7 @@ It is no drift when a later file says the same in other words; that of another v
     change, 65530 → 1048576 mappings; memory-mapped shards and allocators with expandable segments use
     many mappings; after a reboot 1048576, because of /etc/sysctl.d/70-a.conf:1
 
-Nor does a file of ours that was there before: verify names the one that it takes back, and apply takes it.
+The same holds for an existing file of gputune: verify names the file that overrides it, and apply replaces it.
 
   $ gputune revert -q --root root >/dev/null; mv root/etc/sysctl.d/70-a.conf keep; gputune apply -q --persist --only vm.max_map_count --root root >/dev/null; mv keep root/etc/sysctl.d/70-a.conf
   $ gputune verify --root root
@@ -71,7 +73,7 @@ Nor does a file of ours that was there before: verify names the one that it take
   vm.max_map_count  65530  1048576 1048576 ok
   /etc/sysctl.d/90-gputune.conf: ok
 
-A pair's other form, too: 0x0 leaves ours alone, and what the kernel refuses does.
+The other form of a pair too: 0x0 leaves gputune's value, and so does a value that the kernel refuses.
 
   $ echo 'vm.dirty_bytes = 0x10000000 # 256 MiB' >root/etc/sysctl.d/71-a.conf; gputune plan --only vm.dirty_ratio --root root -v
   Skipped (--optional includes all opt-in settings, --only KNOB one)
@@ -89,7 +91,7 @@ A pair's other form, too: 0x0 leaves ours alone, and what the kernel refuses doe
   0
   [1]
 
-The linter judges what the kernel takes, says what it does not look at, and calls nothing bad that is the kernel's own.
+The linter judges values that the kernel accepts, names lines that it does not check, and accepts the kernel's own values.
 
   $ rm root/etc/sysctl.d/7*
   $ printf 'vm.overcommit_memory = 2 # strict, DB\nkernel.shmmax = 18446744073692774399\nkernel.shmall = 0xffffffffffffffff\nvm.zone_reclaim_mode = 3\nvm.zone_reclaim_mode = 0 ; off\nvm.swappiness = 10 20\nkernel.core_pattern = core # of us\nnet.ipv4.tcp_rmem = 4096 87380\nvm.max_map_count = 300x\nvm.dirty_ratio = 012\n' >root/etc/sysctl.d/60-a.conf
@@ -120,7 +122,7 @@ The linter judges what the kernel takes, says what it does not look at, and call
   /etc/tuned/own/tuned.conf:3 bad      vm.overcommit_memory: strict overcommit: CUDA reserves far more
                                        address space than it uses and fails
 
-What we write ourselves is spelled as the kernel will show it.
+gputune writes values in the notation that the kernel prints.
 
   $ printf '[profile]\nsummary = ours\ninherit = default\n[knobs]\nvm.swappiness = 010\n' >ours.conf; gputune plan --root root -p ./ours.conf
   gputune: ./ours.conf:5: vm.swappiness: the kernel reads '010' as 8: write that

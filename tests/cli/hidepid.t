@@ -1,4 +1,5 @@
-Where /proc hides processes from who looks (hidepid=2), one that is at work is not taken for dead, and its work not undone.
+If /proc hides processes from the caller (hidepid=2), a running process is not taken for dead, and its transaction is not
+reverted.
 
   $ [ $(id -u) = 0 ] && unshare -mpf mount -t proc -o hidepid=2,gid=1234 proc /proc 2>/dev/null && setpriv true || { echo 'only root can hide processes'; exit 80; }
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host root

@@ -1,5 +1,5 @@
-The runtime is usable as a library: the installed headers, library and pkg-config file are enough for a program that trains, saves,
-loads and predicts.
+The runtime is usable as a library: installed headers, library and pkg-config file are enough for a program that trains,
+saves, loads and predicts.
 
   $ command -v cc pkg-config >/dev/null || { echo 'wants cc and pkg-config'; exit 80; }
   $ make -s -C $BUILDDIR install-nobase_pkgincludeHEADERS install-devlibDATA install-pkgconfigDATA install-runtime-links DESTDIR=$PWD/root >log 2>&1 || cat log
@@ -15,7 +15,7 @@ loads and predicts.
   usage: circle FILE
   [1]
 
-The program needs the soname. The archive serves as well.
+The program needs the soname. The archive works as well.
 
   $ readelf -d circle | grep -o 'libgputune-runtime[^]]*'
   libgputune-runtime.so.0

@@ -1,5 +1,5 @@
-OpenBLAS is asked in a child which kernels it computes with, and whether it takes better ones. Here it is a stand-in that does as it
-is told; how fast this processor is does not count, so its best is called BEST.
+A child process asks OpenBLAS for its kernels, and whether it accepts better ones. Here it is a stand-in with planned
+answers. The speed of this processor does not matter, so its best kernel is called BEST.
 
   $ test -e "$BUILDDIR/tests/standin/blas/libopenblas.so.0" || { echo 'the stand-in library is not built'; exit 80; }
   $ grep -q ' avx2 ' /proc/cpuinfo || { echo 'no processor with AVX2'; exit 80; }
@@ -9,7 +9,7 @@ is told; how fast this processor is does not count, so its best is called BEST.
   $ asked() { LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --print --only run.blas_kernels "$@" -- true 2>&1 | best | sed 1,4d; }
   $ ! asked | grep 'not loaded' || exit 80
 
-One that takes this processor for an old one, and takes the better kernels when told.
+One that detects this processor as an old one, and uses the better kernels when told.
 
   $ asked
   Set
@@ -22,8 +22,8 @@ One that takes this processor for an old one, and takes the better kernels when 
   $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --only run.blas_kernels --env docker
   gputune: warning: OPENBLAS_CORETYPE is left out: it suits the OpenBLAS of this host, and the image has one of its own
 
-What it answered is kept, for this file: who would crash now is not asked again. A changed file is, and so is every one where what is
-kept is no file of ours.
+The answer is cached for this file: a library that would crash now is not asked again. A changed file is asked again, and
+every file is if the cache is not the user's own.
 
   $ STANDIN_CORE=crash asked | head -2
   Set
@@ -46,11 +46,12 @@ kept is no file of ours.
   Set
     OPENBLAS_CORETYPE=BEST
 
-From here on nothing is kept.
+From here on nothing is cached.
 
   $ export XDG_CACHE_HOME=/nowhere/at/all
 
-The user's word counts. One that knows the processor is left alone, and so are those that take nothing, or have nothing to choose.
+The user's variable counts. A library that detects the processor is left unchanged, and so is one that ignores the variable
+or has only one kernel.
 
   $ OPENBLAS_CORETYPE=Nehalem asked
   Not set
@@ -81,7 +82,7 @@ The user's word counts. One that knows the processor is left alone, and so are t
     OPENBLAS_CORETYPE
         which of OpenBLAS' kernels are old is known for x86-64 only
 
-Whatever a library does, the command is started.
+The command is started for any answer of a library.
 
   $ for how in hang crash exit null nothing rubbish endless; do echo "$how:"; STANDIN_CORE=$how asked; done
   hang:
@@ -118,7 +119,7 @@ Whatever a library does, the command is started.
   $ LD_LIBRARY_PATH=$HOME/none gputune run --print --only run.blas_kernels -- true | tail -1
         $HOME/none/libopenblas.so.0 is not an OpenBLAS that reports its kernels
 
-A wheel's copy hears the same variable. One that knows the processor would lose by it; one that does not, gains too.
+A wheel's copy reads the same variable. One that detects the processor would lose; one that does not, gains too.
 
   $ mkdir -p venv/bin venv/lib/python3.11/site-packages/numpy.libs; ln -s /usr/bin/python3 venv/bin/python3
   $ cp "$BUILDDIR/tests/standin/blas/libscipy_openblas64_.so" venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so
@@ -140,7 +141,7 @@ A wheel's copy hears the same variable. One that knows the processor would lose 
     OPENBLAS_CORETYPE
         $HOME/venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so does not finish loading within 5 s
 
-gpuprobe says it of any host, and a capture keeps what the library said.
+gpuprobe reports it for any host, and a capture stores the answer.
 
   $ probe() { gpuprobe "$@" --verbose | best | grep -E '^ *host.blas-kernels +(warn|skip|pass)'; }
   $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gpuprobe capture old.host; grep -A12 '^file /.facts/openblas' old.host | best | head -8; probe --root old.host

@@ -1,4 +1,4 @@
-What whoever starts a program does not have, the program does not take: neither of the three runs setuid or setgid.
+A program has no more rights than its caller: none of the three runs setuid or setgid.
 
   $ [ $(id -u) = 0 ] || { echo 'only root can make a setuid program'; exit 80; }
   $ for p in gpuprobe gputune gpubench; do cp $BUILDDIR/$p . && chown nobody $p && chmod u+s $p; done
@@ -12,8 +12,8 @@ What whoever starts a program does not have, the program does not take: neither 
   $ chmod g-s gputune; ./gputune run -- echo as ever
   as ever
 
-Putting back what is not there changes nothing, and needs little: of root's capabilities three are kept for files of the
-kernel, and nothing that is started could have others.
+Reverting nothing changes nothing, and needs few rights: three of root's capabilities are kept for files of the kernel, and
+child processes cannot get others.
 
   $ strace -qq -o /dev/null true || { echo 'nothing can be traced here'; exit 80; }
   $ [ ! -e /var/lib/gputune/journal ] || { echo 'this host is tuned'; exit 80; }
@@ -22,7 +22,7 @@ kernel, and nothing that is started could have others.
   $ grep capset trace | grep -o 'CAP_[A-Z_]*' | grep -vxE 'CAP_SYS_(ADMIN|PTRACE)|CAP_SYSLOG'
   [1]
 
-What root follows is root's: a plan says what is changed, a session that is taken up again also what is run.
+Files that root follows must be root's: a plan contains the changes, and a resumed session also the commands to run.
 
   $ gputune plan --only vm.swappiness -o plan.json >/dev/null; chown nobody plan.json
   $ gpubench run --plan plan.json --workload null 2>&1 | sed "s,$PWD,PWD,g"
@@ -32,7 +32,7 @@ What root follows is root's: a plan says what is changed, a session that is take
   $ gpubench run --plan plan.json --workload null 2>/dev/null
   [64]
 
-A setting of the host is root's to change: who is not root learns it before anything is measured.
+Only root changes settings of the host: other users are told before anything is measured.
 
   $ cp $BUILDDIR/gpubench bench; chmod 755 .; chmod u-s bench
   $ runuser -u nobody -- ./bench ab --knob vm.max_map_count=1000003 --workload null --quick

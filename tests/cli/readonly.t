@@ -1,4 +1,4 @@
-An /etc that cannot be written is seen before anything is changed, and only where it would have to be.
+A read-only /etc is detected before anything is changed, and only if it must be written.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host root; mkdir -p root/etc/sysctl.d
   $ frozen() { unshare -rm sh -c 'mount --bind root/etc root/etc && mount -o remount,ro,bind root/etc && exec "$@"' - "$@"; }
@@ -10,7 +10,7 @@ An /etc that cannot be written is seen before anything is changed, and only wher
   $ frozen gputune apply --root root --only vm. --persist
   Nothing to change.
 
-A file that cannot be removed does not stop revert: the record keeps what is left, and recover ends it.
+A file that cannot be removed does not stop revert: the record keeps the rest, and recover completes it.
 
   $ frozen gputune revert --root root
   KNOB                      BEFORE APPLIED RESULT
@@ -35,7 +35,7 @@ A file that cannot be removed does not stop revert: the record keeps what is lef
   $ gputune status --root root; ls root/etc/sysctl.d
   Nothing is applied.
 
-The same for a /sys that is hidden.
+The same for a hidden /sys.
 
   $ mkdir -p root/sys/kernel/mm/transparent_hugepage && echo 'always madvise [never]' >root/sys/kernel/mm/transparent_hugepage/enabled
   $ gputune apply --root root --optional --only thp.enabled --only vm.max_map_count >/dev/null
@@ -56,7 +56,7 @@ The same for a /sys that is hidden.
   $ gputune status --root root; gputune apply --root root --only vm. --persist >/dev/null
   Nothing is applied.
 
-A file that somebody else has changed is not ours to take away, and does not keep the values from going back.
+A file that another program changed is not removed, and does not prevent the values from being restored.
 
   $ echo '# mine' >>root/etc/sysctl.d/90-gputune.conf; frozen gputune revert --root root
   KNOB                      BEFORE APPLIED RESULT

@@ -1,4 +1,5 @@
-The stand-in libraries record the calls of a run: the same program makes the same calls, and another seed is another trace.
+The stand-in libraries record the calls of a run: the same program makes the same calls, and another seed gives another
+trace.
 
   $ test -e "$BUILDDIR/tests/standin/libcuda.so.1" || { echo 'the stand-in driver is not built'; exit 80; }
   $ printf '#!/bin/sh\nexec gpubench "$@" --seed 7\n' >reseeded; chmod +x reseeded

@@ -1,6 +1,6 @@
-What surrounds a program: files that are closed, disks that are full, readers that leave, signals that nobody wants, a journal.
+The environment of a program: closed files, full disks, readers that exit, ignored signals, systemd's journal.
 
-A standard file that is closed is not what the next file that is opened, such as the journal, gets in its place.
+A closed standard stream is not replaced by the next opened file, such as the journal.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host root
   $ gputune apply --root root --only vm.max_map_count <&- >&- 2>&-
@@ -14,7 +14,7 @@ A standard file that is closed is not what the next file that is opened, such as
   sh: 1: echo: echo: I/O error
   [1]
 
-An answer that is lost is named, whatever it was; the status is the answer's, if that was no good news.
+A lost result is reported; the exit status is that of the result unless it was 0.
 
   $ gpuprobe --root $FIXTURES/driver-mismatch.host >/dev/full
   gpuprobe: cannot write to standard output: No space left on device
@@ -33,7 +33,7 @@ For a command that changes the host the exit status reports the state of the hos
   gputune: cannot write to standard output: No space left on device
   [70]
 
-A limit on the size of files kills no transaction (SIGXFSZ), wherever the journal reaches it: the write fails and is rolled back.
+A limit on file size aborts no transaction (SIGXFSZ), at any position of the journal: the write fails and is rolled back.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host limited; mkdir -p limited/etc/gputune/profiles; rm limited/proc/sys/vm/{zone_reclaim_mode,min_free_kbytes}; cp -a limited before
   $ knobs='vm.dirty_ratio=15 vm.dirty_background_ratio=4 vm.swappiness=3 vm.max_map_count=262144'
@@ -47,7 +47,7 @@ A limit on the size of files kills no transaction (SIGXFSZ), wherever the journa
   3
   $ rm -r before/etc/gputune limited/etc/gputune; diff -r --no-dereference --exclude=var before limited
 
-A reader that has seen enough is no error.
+A reader that exits early is no error.
 
   $ gputune plan --root root --json | head -n 1; echo ${PIPESTATUS[0]}
   {
@@ -57,7 +57,7 @@ A reader that has seen enough is no error.
   0
   $ gpuprobe watch -i 0.1 -n 600 | head -n 1 >/dev/null
 
-What is started below nohup ignores a hangup, with what it starts; and a launcher below it waits for its ranks.
+Programs under nohup ignore SIGHUP, with their children; a launcher under it waits for its ranks.
 
   $ env --ignore-signal=HUP grep SigIgn /proc/self/status >plain
   $ env --ignore-signal=HUP gputune run -- grep SigIgn /proc/self/status | cmp - plain
@@ -67,7 +67,7 @@ What is started below nohup ignores a hangup, with what it starts; and a launche
   $ env --default-signal=HUP gputune run --ranks 2 -- sh -c 'kill -HUP $PPID; exec sleep 100'
   [129]
 
-Who ignores the end of his children does not keep us from seeing that of ours.
+A parent that ignores SIGCHLD does not prevent gputune from waiting for its children.
 
   $ env --ignore-signal=CHLD timeout 60 gputune run --ranks 2 -- sh -c 'exit 3' 2>/dev/null
   [3]
@@ -87,7 +87,7 @@ In systemd's journal each line has its priority, and drift is a warning.
   <4>gputune: warning: vm.max_map_count is 70000, not 262144: no file and no tuner here sets it so: by hand, or by a program
   <3>gputune: cannot open root nowhere: No such file or directory
 
-The language and the home of who calls do not matter.
+The caller's language and home directory do not matter.
 
   $ unset JOURNAL_STREAM; gputune plan --root root >plan; gpuprobe --root root >probe
   $ for l in C POSIX de_DE.UTF-8 tr_TR.UTF-8; do LC_ALL=$l gputune plan --root root | cmp - plan; LC_ALL=$l gpuprobe --root root | cmp - probe; done
@@ -96,19 +96,19 @@ The language and the home of who calls do not matter.
   $ umask 077; gputune revert --root root >/dev/null; gputune apply --root root --only vm. --persist >/dev/null; stat -c %a root/etc/sysctl.d/90-gputune.conf
   644
 
-Without /proc hardly anything can be said, and that is said. (Where nobody may mount, the sentence is taken as read.)
+Without /proc almost nothing is known, and the tools say so. (Without the right to mount, this is not tested.)
 
   $ bare() { unshare -rm true 2>/dev/null || { echo "gputune: warning: /proc is not mounted"; return; }; unshare -rm sh -c 'mount -t tmpfs none /proc && exec "$0" "$@"' "$@"; }
   $ bare gputune plan --quiet 2>&1 >/dev/null; bare gputune plan 2>&1 | grep -c '^gputune: warning: /proc is not mounted'
   1
 
-Without sysfs, as in many a chroot, the CPUs are still counted.
+Without sysfs, as in many chroots, the CPUs are still counted.
 
   $ mkdir -p bare/proc; printf 'cpu  1 2 3\ncpu0 1 2 3\ncpu2 1 2 3\nintr 5\n' >bare/proc/stat
   $ gpuprobe --root bare --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["host"]["cpu"]["online"])'
   0,2
 
-A program may lie in the root directory itself, as a container's entry point does.
+A program may be in the root directory itself, like a container's entry point.
 
   $ cat >top.sh <<'X'
   > mount -t tmpfs none top

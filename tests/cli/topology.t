@@ -1,6 +1,7 @@
-Nodes, CPUs and devices, read from trees of every kind: no wrong number, no false warning, and an end in every case.
+Nodes, CPUs and devices of all kinds of trees: no wrong number, no false warning, and termination in every case.
 
-Node 1 has the last CPUs, so that hwloc's order differs from the node numbers. Distances belong to the node of their row and column.
+Node 1 has the last CPUs, so hwloc's order differs from the node numbers. Distances belong to the node of their row and
+column.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/nodes-out-of-order.host tree
   $ gpuprobe topo --root tree | sed -n 1,5p
@@ -17,7 +18,7 @@ A capture of the tree has the same nodes.
   $ gpuprobe capture tree.host --root tree; gpuprobe topo --json --root tree.host | diff one.json - && echo same
   same
 
-Nodes without CPUs are no contradiction, although hwloc hides them or gives them the CPUs of their neighbours.
+Nodes without CPUs are no contradiction, although hwloc hides them or assigns them the CPUs of their neighbours.
 
   $ for f in nodes-out-of-order power9-gpu-nodes cpuless-node arm-gh200; do
   >   rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/$f.host tree; gpuprobe --root tree --verbose | grep host.topology; done
@@ -26,7 +27,7 @@ Nodes without CPUs are no contradiction, although hwloc hides them or gives them
   host.topology        pass   NUMA nodes, CPUs and devices are consistent
   host.topology        pass   NUMA nodes, CPUs and devices are consistent
 
-A CPU that two nodes have is one.
+A CPU in two nodes is a contradiction.
 
   $ rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/nodes-out-of-order.host tree
   $ echo 1,4-5 > tree/sys/devices/system/node/node1/cpulist; gpuprobe --root tree --verbose | grep -A2 '^Warning:'
@@ -34,7 +35,7 @@ A CPU that two nodes have is one.
     nodes 0 and 1 overlap: both contain the CPUs 1
     Remedy:
 
-A node without memory has none; that is not the same as unknown.
+A node without memory has none; that differs from unknown.
 
   $ rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/nodes-out-of-order.host tree
   $ echo 'Node 1 MemTotal:       0 kB' > tree/sys/devices/system/node/node1/meminfo; rm tree/sys/devices/system/node/node2/meminfo
@@ -45,7 +46,8 @@ A node without memory has none; that is not the same as unknown.
      2 2-3           ?   11   12   10   51
      3 (none) 16.0 GiB   31   41   51   10
 
-A kernel without the lists: the CPUs are counted from their directories, and masks have the threads of a core and the CPUs of a node.
+A kernel without the lists: the CPUs are counted from their directories, and masks contain the threads of a core and the
+CPUs of a node.
 
   $ rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/laptop-no-gpu.host tree
   $ find tree/sys/devices/system -name '*_list' -delete; rm tree/sys/devices/system/cpu/online tree/sys/devices/system/node/online
@@ -69,7 +71,7 @@ A kernel without the lists: the CPUs are counted from their directories, and mas
   $ seq -f 'cpu%g 1 2 3 4' 0 5 > tree/proc/stat; gpuprobe --root tree | sed -n 3p
     Made-up laptop CPU: 6 cores, 6 CPUs, 1 NUMA node, 16.0 GiB of memory
 
-DGX Spark: the kernel says by their capacity which cores are small. The others get the threads.
+DGX Spark: the kernel marks small cores by their capacity. The others get the threads.
 
   $ gpuprobe --root $FIXTURES/dgx-spark.host | sed -n 3p
     ARM Cortex-A725 + ARM Cortex-X925: 20 cores, 20 CPUs, 1 NUMA node, 120 GiB of memory
@@ -82,7 +84,7 @@ DGX Spark: the kernel says by their capacity which cores are small. The others g
     OMP_NUM_THREADS=10
         one per physical core
 
-A ConnectX-3 is "other network controller" for PCI. It is a network card all the same, and its switch is looked at.
+A ConnectX-3 is "other network controller" for PCI. It counts as a network card, and its switch is examined.
 
   $ sed 's/0x020700/0x028000/; s/0x1021/0x1003/' $FIXTURES/acs-below-switch.host > cx3.host
   $ gpuprobe topo --root cx3.host | sed 's/ *$//'
@@ -114,7 +116,7 @@ A kernel that has only the mask of the CPUs next to a device.
         1     "0000:47:00.0 is on node 1 (CPUs 16-31,48-63), but its local_cpulist is 0-15,32-47",
         1     "0000:4f:00.0 is on node 1 (CPUs 16-31,48-63), but its local_cpulist is 0-15,32-47"
 
-A FIFO, a device and a link to one in place of the files that a library would open by itself.
+A FIFO, a device and a link to one in place of files that a library would open by itself.
 
   $ rm -rf tree; $BUILDDIR/tests/cli/unpack $FIXTURES/nodes-out-of-order.host tree; rm tree/proc/cpuinfo; mkfifo tree/proc/cpuinfo
   $ commands() { for c in 'gpuprobe check' 'gpuprobe topo' 'gpuprobe capture /dev/null' 'gputune plan' 'gputune status' 'gputune run --print --root tree -- true'; do

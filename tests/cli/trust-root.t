@@ -1,11 +1,11 @@
-Root uses no file that somebody else can replace. These cases need root, who alone can give files to another user.
+Root uses no file that another user can replace. These cases need root, because only root can give files to another user.
 
   $ [ $(id -u) = 0 ] && unshare -m true 2>/dev/null || { echo 'only root can give files away and mount'; exit 80; }
   $ d=$PWD; while [ "$d" ]; do [ $(stat -c %u "$d") = 0 ] || { echo 'the build directory is not in directories of root'; exit 80; }; d=${d%/*}; done
   $ mkdir theirs ours; chown 1234 theirs
 
-A session whose arms are boots goes on as root after each boot, in the same directory and with the same environment. Neither may lead to
-files of another user. No systemd can be reached from here, so that no fault of these tests boots this host.
+A session whose arms are boots continues as root after each boot, in the same directory and with the same environment.
+Neither may lead to files of another user. systemd is out of reach here, so a fault of these tests cannot reboot this host.
 
   $ file=$PWD/ours/x.json; bench=$(command -v gpubench)
   $ reboots() { unshare -m sh -c 'mount -t tmpfs none /run && exec env "$@"' sh "$@" "$bench" ab --reboot --boot-arg a -o "$file" -- true 2>&1 | grep -v '^ERROR: ld.so'; }
@@ -20,7 +20,7 @@ files of another user. No systemd can be reached from here, so that no fault of 
   gpubench: PYTHONPATH: $HOME/theirs does not belong to root
   gpubench: HOME: $HOME/theirs does not belong to root
 
-The sticky bit of a directory does not keep others from making a file in it.
+The sticky bit of a directory does not prevent others from creating a file in it.
 
   $ mkdir -m 1777 all; reboots LD_LIBRARY_PATH=$PWD/all
   gpubench: LD_LIBRARY_PATH: $HOME/all is writable by users other than root, and root would use it after each boot: unset the variable or choose directories that are root's alone

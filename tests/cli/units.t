@@ -1,5 +1,5 @@
-What is enabled at installation, and all the rest, orders no boot that could be ordered before: a local file system may wait for
-the network (a bind of an NFS path, a bucket that FUSE shows), and the network waits for the kernel's parameters.
+No unit creates an ordering cycle at boot: a local file system may wait for the network (a bind mount of an NFS path, a FUSE
+bucket), and the network waits for the kernel's parameters.
 
   $ lib=/lib/systemd/system; generator=/lib/systemd/system-generators/systemd-fstab-generator
   $ [ -x $generator ] && [ -e $lib/systemd-networkd.service ] && systemd-analyze --version >/dev/null || { echo 'no systemd here'; exit 80; }
@@ -30,8 +30,8 @@ the network (a bind of an NFS path, a bucket that FUSE shows), and the network w
   gputune.service: Installed new job
   gputune@job.service: Installed new job
 
-It still comes after the file system that holds the journal, and before what it may have to take away is read: were they the
-other way round, it could not.
+gputune-recover still runs after the mount of the journal's file system, and before the files that it may remove are read.
+In the other order it could not.
 
   $ mkdir units/var.mount.d; printf '[Unit]\nAfter=systemd-sysctl.service\n' >units/var.mount.d/late.conf
   $ boot | grep -q 'ordering cycle' && echo none has an order

@@ -1,4 +1,4 @@
-The same op on a CUDA device, which loads the program's own kernels beside the library's.
+The same op on a CUDA device, which loads the program's own kernels next to the library's.
 
   $ test -e "$BUILDDIR/tests/standin/libcuda.so.1" || { echo 'the stand-in driver is not built'; exit 80; }
   $ gelu() { LD_LIBRARY_PATH=$BUILDDIR/tests/standin $BUILDDIR/runtime/example/user_gelu "$@"; }

@@ -1,11 +1,11 @@
-An op of the user's own, in a program that links the library: it agrees with the same function made of the library's
-small ops, says what each costs, and moves less than a fifth of the bytes. Which takes longer is the clock's word, and no promise of a test.
+A user op in a program that links the library: it agrees with a composition of the library's small ops, counts its cost, and
+moves less than a fifth of the bytes. The test does not compare times.
 
   $ $BUILDDIR/runtime/example/user_gelu 65536
   65536 elements: my_gelu * ms per step, small ops * ms, * times as long; gradients apart by * (glob)
   of each element my_gelu moves 40.0 bytes, small ops 220.0
 
-The same source builds outside the tree, from what is installed.
+The same source builds outside the tree, with the installed files.
 
   $ command -v cc pkg-config >/dev/null || { echo 'wants cc and pkg-config'; exit 80; }
   $ make -s -C $BUILDDIR install-nobase_pkgincludeHEADERS install-devlibDATA install-pkgconfigDATA install-runtime-links DESTDIR=$PWD/root >log 2>&1 || cat log
