@@ -40,7 +40,7 @@ All numbers of a text are answered.
   $ gpuprobe explain 'Xid 79, then Xid 63 and Xid 62 and Xid 79'
   Xid 79: ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS
   
-    The GPU no longer answers on PCIe.
+    The GPU no longer responds on PCIe.
     fault of:  the hardware
     to do:     take the host out of service and reboot it; if the error recurs, have the host repaired
     check:     gpu.lost
@@ -317,10 +317,10 @@ The document contains the method of each match.
   $ for m in gpu.lost 'Xid 79' 'Xid 173' 'CUDA out of memory. Tried to allocate' 'ImportError: undefined symbol: x' 'foo bar baz'; do gpuprobe explain "$m" --json > out
   >   echo "$? $(tr -d ' \n' < out | sed 's/"title":.*"after":/"after":/; s/"after":\[[^]]*\],//')"; done
   0 {"schema":"gpuprobe-checks/1","checks":[{"id":"gpu.lost","match":"id"}]}
-  0 {"schema":"gpuprobe-checks/1","checks":[{"id":"gpu.lost","match":"number"}],"numbers":[{"kind":"Xid","number":79,"check":"gpu.lost","name":"ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS","meaning":"TheGPUnolongeranswersonPCIe.","fault":"hardware","action":"reboot"}]}
+  0 {"schema":"gpuprobe-checks/1","checks":[{"id":"gpu.lost","match":"number"}],"numbers":[{"kind":"Xid","number":79,"check":"gpu.lost","name":"ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS","meaning":"TheGPUnolongerrespondsonPCIe.","fault":"hardware","action":"reboot"}]}
   3 {"schema":"gpuprobe-checks/1","checks":[],"numbers":[{"kind":"Xid","number":173,"check":null}]}
   0 {"schema":"gpuprobe-checks/1","checks":[{"id":"program.gpu-memory","match":"message"}],"messages":[{"id":"torch-cuda-oom","fault":"limit","cause":"Thetensorsofthisprocess,andthoseofothersontheGPU,needmorememorythanithas.","remedy":"Useasmallerbatch,gradientcheckpointingoralowerprecision.nvidia-smishowsotherprocesses.Withmuchmemoryreservedbutunallocated,setPYTORCH_CUDA_ALLOC_CONF=expandable_segments:True.","check":"program.gpu-memory","source":"PyTorchsource,c10/cuda/CUDACachingAllocator.cpp"}]}
-  0 {"schema":"gpuprobe-checks/1","checks":[],"messages":[{"id":"undef-other","fault":"install","cause":"Twolibrariesthatwerenotbuiltforeachotherwereloaded.Thesymbol'snametellswhich.","remedy":"c++filtNAMEshowsit;gpuprobeloadsshowswhichfilesareloaded.","check":null,"source":"glibcsource,elf/dl-lookup.c"}]}
+  0 {"schema":"gpuprobe-checks/1","checks":[],"messages":[{"id":"undef-other","fault":"install","cause":"Twoincompatiblelibrarieswereloaded.Thesymbol'snameidentifiesthelibrary.","remedy":"c++filtNAMEshowsit;gpuprobeloadsshowswhichfilesareloaded.","check":null,"source":"glibcsource,elf/dl-lookup.c"}]}
   3 {"schema":"gpuprobe-checks/1","checks":[]}
 
 A message with control characters is not printed.

@@ -87,11 +87,11 @@ The catalogue decides about the other numbers. A program's error is no finding; 
   20034, Non-fatal, x
   gpu.nvswitch warn SXid 20034: An NVLink went down. Newest line: nvidia-nvswitch3: SXid
   22013, Fatal, x
-  gpu.nvswitch fail SXid 22013: The link controller (Minion) asked for attention. Newest
+  gpu.nvswitch fail SXid 22013: The link controller (Minion) requested attention. Newest
   22013, Non-fatal, x
   gpu.nvswitch pass no NVSwitch reports an error
   12028, Non-fatal, x
-  gpu.nvswitch warn SXid 12028: A GPU was refused an access to another GPU's memory, often
+  gpu.nvswitch warn SXid 12028: A GPU's access to the memory of another GPU was denied,
   99999, Fatal, x
   gpu.nvswitch fail SXid 99999: NVIDIA documents no meaning of this number. Newest line:
   99999, Non-fatal, x

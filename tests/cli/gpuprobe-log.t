@@ -221,7 +221,7 @@ The report has the first lines and the count of the others; a flood of one error
     NVIDIA driver 550.163.01, which carries CUDA up to 12.4
   
   Failure: gpu.nvswitch
-    SXid 12028: A GPU was refused an access to another GPU's memory, often because a program ended.
+    SXid 12028: A GPU's access to the memory of another GPU was denied, often because a program ended.
     Newest line: nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal, Link 46 egress non-posted
     PRIV error (First)
     Remedy:
