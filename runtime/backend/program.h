@@ -43,7 +43,7 @@ struct rt_run {
 	bool eval; /* evaluation: no gradients */
 	bool profiled;
 	bool update;	  /* this batch is the last of its update */
-	bool idle;	  /* all batches of the update on all ranks have weight 0: no update */
+	bool no_weight;	  /* all batches of the update on all ranks have weight 0: no update */
 	float loss_scale; /* factor of the first gradients, applied by losses */
 	float grad_scale; /* factor of gradients in updates: undoes the loss scale, clips */
 	struct rt_gradients *gradients;

@@ -10,11 +10,11 @@
 /* ---- memory ---- */
 uint64_t rt_run_arena_bytes(const struct rt_program *p)
 {
-	uint64_t most = 0;
+	uint64_t max = 0;
 
 	for (int i = 0; i < p->n_shapes; i++)
-		most = GT_MAX(most, p->shapes[i].arena_bytes);
-	return most;
+		max = GT_MAX(max, p->shapes[i].arena_bytes);
+	return max;
 }
 
 void rt_run_place(struct rt_program *p)

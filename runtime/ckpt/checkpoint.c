@@ -258,10 +258,10 @@ static int check_tensor(const char *path, const struct rt_node *n, const struct 
 	for (int i = 0; same && i < t->n_dims; i++)
 		same = t->dim[i] == shape->d[i];
 	if (!same) {
-		char want[64];
+		char text[64];
 
 		return gt_fail(err, EINVAL, "%s: tensor %s has another shape or type than the program's %s %s", path, name,
-			       dtype_of(n), rt_shape_format(shape, want, sizeof(want)));
+			       dtype_of(n), rt_shape_format(shape, text, sizeof(text)));
 	}
 	return 0;
 }

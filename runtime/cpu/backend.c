@@ -114,7 +114,7 @@ static int put(struct rt_program *p, struct rt_node *n, const void *in, struct g
 	const char *from = in;
 
 	(void)err;
-	for (int i = 0; n->piece_unit && i <= p->ranks.me; i++) {
+	for (int i = 0; n->piece_unit && i <= p->ranks.index; i++) {
 		from += bytes;
 		rt_ddp_piece(s->ddp, n, i, &bytes);
 	}

@@ -175,10 +175,10 @@ static dnnl_status_t describe_reorder(dnnl_primitive_desc_t *ret, layout_of_pd f
 
 static layout_of_pd same(const layout l)
 {
-	static _Thread_local layout kept;
+	static _Thread_local layout copy;
 
-	kept = l;
-	return &kept;
+	copy = l;
+	return &copy;
 }
 #endif
 

@@ -109,17 +109,17 @@ void rt_conv_own(const struct rt_conv *s, enum rt_conv_kind kind, int threads, f
 		reorder(s, w, scratch, false);
 #pragma omp parallel num_threads(threads) if (threads > 1)
 	{
-		int me = omp_get_thread_num();
+		int thread = omp_get_thread_num();
 		int64_t lo, hi;
 		struct parts t = {
 			.weights = scratch,
-			.rows = scratch + n_weights + (size_t)me * n_patches,
-			.sum = sums + (size_t)me * n_weights,
+			.rows = scratch + n_weights + (size_t)thread * n_patches,
+			.sum = sums + (size_t)thread * n_weights,
 		};
 
-		if (me == 0)
+		if (thread == 0)
 			team = omp_get_num_threads();
-		rt_part(s->n, 1, omp_get_num_threads(), me, &lo, &hi);
+		rt_part(s->n, 1, omp_get_num_threads(), thread, &lo, &hi);
 		if (kind == RT_CONV_BWD_W && lo == hi)
 			memset(t.sum, 0, n_weights * sizeof(float));
 		for (int64_t i = lo; i < hi; i++)

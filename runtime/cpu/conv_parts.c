@@ -115,17 +115,17 @@ static void in_parts(const struct rt_conv *s, const struct cut *c, size_t elemen
 
 #pragma omp parallel num_threads(threads)
 	{
-		int me = omp_get_thread_num();
+		int thread = omp_get_thread_num();
 		int64_t lo, hi;
 
 #pragma omp for schedule(dynamic)
 		for (int64_t i = 0; i < c->count; i++) {
 			lo = s->n * i / c->count;
 			hi = s->n * (i + 1) / c->count;
-			rt_conv_execute(c->of[hi - lo > s->n / c->count], me, x + lo * x_image, i ? sums + i * step : first,
-					y + lo * y_image, scratch + (size_t)c->count * k->weight_bytes + (size_t)me * c->own);
+			rt_conv_execute(c->of[hi - lo > s->n / c->count], thread, x + lo * x_image, i ? sums + i * step : first,
+					y + lo * y_image, scratch + (size_t)c->count * k->weight_bytes + (size_t)thread * c->own);
 		}
-		rt_part(floats, 16, omp_get_num_threads(), me, &lo, &hi);
+		rt_part(floats, 16, omp_get_num_threads(), thread, &lo, &hi);
 		add_sums(first, sums, step, c->count, lo, hi);
 	}
 	if (k->reorders)

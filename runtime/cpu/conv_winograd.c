@@ -267,10 +267,10 @@ static void weights_slope(const struct rt_cpu *cpu, const struct wino *p, const 
 
 #pragma omp parallel num_threads(cpu->threads) if (cpu->threads > 1)
 	{
-		int me = omp_get_thread_num(), all = omp_get_num_threads();
-		float *v = scratch + floats * me;
+		int thread = omp_get_thread_num(), all = omp_get_num_threads();
+		float *v = scratch + floats * thread;
 
-		sum_blocks(p, x, dy, p->blocks * me / all, p->blocks * (me + 1) / all, v, v + RT_WINO_PLANES * p->in_plane,
+		sum_blocks(p, x, dy, p->blocks * thread / all, p->blocks * (thread + 1) / all, v, v + RT_WINO_PLANES * p->in_plane,
 			   v + offset);
 #pragma omp barrier
 #pragma omp for schedule(static)

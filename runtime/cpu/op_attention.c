@@ -159,15 +159,15 @@ static void run_attention_bwd(const struct rt_cpu *cpu, const struct rt_call *c,
 
 #pragma omp parallel num_threads(team) if (team > 1)
 	{
-		float *mine = rt_f32(c->out[RT_MAX_IO - 1]) + scratch * (size_t)omp_get_thread_num();
+		float *own_scratch = rt_f32(c->out[RT_MAX_IO - 1]) + scratch * (size_t)omp_get_thread_num();
 
 #pragma omp for schedule(dynamic)
 		for (int64_t i = 0; i < s.batch * s.heads; i++) {
 			int64_t b = i / s.heads, h = i % s.heads;
 			int64_t wide = b * s.len * 3 * s.width + h * s.depth, narrow = b * s.len * s.width + h * s.depth;
 
-			head_bwd(cpu, &s, head_of(cpu, &s, c->in[1], b, h, widened_in(&s, mine)), rt_f32(c->in[2]) + narrow,
-				 rt_f32(c->in[0]) + narrow, rt_f32(c->in[3]) + i * s.len, rt_f32(c->out[0]) + wide, mine);
+			head_bwd(cpu, &s, head_of(cpu, &s, c->in[1], b, h, widened_in(&s, own_scratch)), rt_f32(c->in[2]) + narrow,
+				 rt_f32(c->in[0]) + narrow, rt_f32(c->in[3]) + i * s.len, rt_f32(c->out[0]) + wide, own_scratch);
 		}
 	}
 }

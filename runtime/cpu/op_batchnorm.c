@@ -64,10 +64,10 @@ static void find_shift(const struct norm *n, const float *x)
 	for (int i = 0; i < 3; i++)
 		row[i] = x + (int64_t)(where[i] * (double)n->rows) * n->cols;
 	for (int64_t j = 0; j < n->cols; j++) {
-		float a = row[0][j], b = row[1][j], c = row[2][j], low = a < b ? a : b, high = a < b ? b : a;
-		float rest = high < c ? high : c;
+		float a = row[0][j], b = row[1][j], c = row[2][j], lower = a < b ? a : b, high = a < b ? b : a;
+		float upper = high < c ? high : c;
 
-		n->mean[j] = low > rest ? low : rest;
+		n->mean[j] = lower > upper ? lower : upper;
 	}
 }
 
@@ -122,12 +122,12 @@ static void run_batchnorm(const struct rt_cpu *cpu, const struct rt_call *c, con
 		find_shift(&n, x);
 #pragma omp parallel num_threads(team) if (team > 1)
 	{
-		int me = omp_get_thread_num(), all = omp_get_num_threads();
+		int thread = omp_get_thread_num(), all = omp_get_num_threads();
 		int64_t lo, hi;
 
-		rt_part(n.rows, 1, all, me, &lo, &hi);
+		rt_part(n.rows, 1, all, thread, &lo, &hi);
 		if (!run->eval)
-			cpu->simd->channel_sums(n.sums + N_SUMS * me * n.cols, x + lo * n.cols, n.mean, hi - lo,
+			cpu->simd->channel_sums(n.sums + N_SUMS * thread * n.cols, x + lo * n.cols, n.mean, hi - lo,
 						n.cols);
 #pragma omp barrier
 #pragma omp single
@@ -198,14 +198,14 @@ static void run_batchnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c,
 	}
 #pragma omp parallel num_threads(team) if (team > 1)
 	{
-		int me = omp_get_thread_num(), all = omp_get_num_threads();
+		int thread = omp_get_thread_num(), all = omp_get_num_threads();
 		const uint8_t *open;
 		int64_t lo, hi, at;
 
-		rt_part(n.rows, 1, all, me, &lo, &hi);
+		rt_part(n.rows, 1, all, thread, &lo, &hi);
 		at = lo * n.cols;
 		open = bits ? bits + lo * rt_bits_bytes(n.cols) : NULL;
-		cpu->simd->channel_bwd_sums(n.sums + N_SUMS * me * n.cols, dy + at, open, x + at, mean, hi - lo, n.cols);
+		cpu->simd->channel_bwd_sums(n.sums + N_SUMS * thread * n.cols, dy + at, open, x + at, mean, hi - lo, n.cols);
 #pragma omp barrier
 #pragma omp single
 		{

@@ -59,12 +59,12 @@ static void run_cross_entropy(const struct rt_cpu *cpu, const struct rt_call *c,
 const struct rt_cpu_kernel rt_cpu_cross_entropy = { .run = run_cross_entropy };
 
 /* Returns the gradient of a slice of logits, in the type that the products read. */
-static const void *slice_gradient(const struct rt_cpu *cpu, const struct rt_call *c, float *logits, void *low, int64_t count)
+static const void *slice_gradient(const struct rt_cpu *cpu, const struct rt_call *c, float *logits, void *reduced, int64_t count)
 {
 	if (c->in[0]->dtype == RT_F32)
 		return logits;
-	rt_narrow(cpu, c->in[0]->dtype, low, logits, count);
-	return low;
+	rt_narrow(cpu, c->in[0]->dtype, reduced, logits, count);
+	return reduced;
 }
 
 static size_t linear_cross_entropy_scratch(const struct rt_call *c, int threads)
@@ -92,8 +92,8 @@ static void run_linear_cross_entropy(const struct rt_cpu *cpu, const struct rt_c
 	float *logits = rt_f32(c->out[RT_MAX_IO - 1]), *losses = rt_f32(c->out[4]), scale = run->loss_scale / (float)count;
 	float *dx = run->eval ? NULL : rt_f32(c->out[1]), *dw = run->eval ? NULL : rt_f32(c->out[2]);
 	float *db = run->eval ? NULL : rt_f32(c->out[3]);
-	uint16_t *low = (uint16_t *)(void *)(logits + slice * ld);
-	float *widened = (float *)(void *)(low + (slice * ld + 31) / 32 * 32);
+	uint16_t *reduced = (uint16_t *)(void *)(logits + slice * ld);
+	float *widened = (float *)(void *)(reduced + (slice * ld + 31) / 32 * 32);
 	bool grad = dx || dw || db;
 
 	for (int64_t r = 0; r < rows; r += slice) {
@@ -107,7 +107,7 @@ static void run_linear_cross_entropy(const struct rt_cpu *cpu, const struct rt_c
 			continue;
 		if (db)
 			rt_cpu_column_sums(cpu, db, logits, m, cols, ld, r > 0 || c->attr.accumulate & 8);
-		d = slice_gradient(cpu, c, logits, low, m * ld);
+		d = slice_gradient(cpu, c, logits, reduced, m * ld);
 		if (dx)
 			rt_gemm_any(cpu, type, false, false, m, inner, cols, d, ld, w, inner, 0, dx + r * inner, inner,
 				    widened);

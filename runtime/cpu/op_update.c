@@ -119,7 +119,7 @@ static void update(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 	int64_t first, end;
 	int team;
 
-	rt_part(rt_shape_elements(&c->in[0]->shape), RT_PIECE_UNIT, s ? s->n : 1, s ? s->me : 0, &first, &end);
+	rt_part(rt_shape_elements(&c->in[0]->shape), RT_PIECE_UNIT, s ? s->n : 1, s ? s->index : 0, &first, &end);
 	team = rt_cpu_team(cpu, bytes * (double)(end - first));
 #pragma omp parallel num_threads(team) if (team > 1)
 	{

@@ -48,7 +48,7 @@ int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err)
 	struct rt_arena arena = { 0 };
 	struct rt_cpu cpu;
 	const int64_t square = SIDE * SIDE;
-	float *memory, *low;
+	float *memory, *bf16;
 	int r;
 
 	r = rt_cpu_open(&cpu, threads, err);
@@ -59,13 +59,13 @@ int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err)
 	if (r)
 		return r;
 	memory = (float *)(void *)arena.base;
-	low = memory + 2 * square;
+	bf16 = memory + 2 * square;
 	for (int64_t i = 0; i < 2 * square; i++)
 		memory[i] = 0.5f + (float)(i % 97) / 97;
-	*ret = (struct rt_peaks){ .flops_per_s = best_product(&cpu, RT_F32, memory, memory + square, low) };
+	*ret = (struct rt_peaks){ .flops_per_s = best_product(&cpu, RT_F32, memory, memory + square, bf16) };
 	if (rt_cpu_gemm_isa(RT_BF16)) {
-		rt_narrow(&cpu, RT_BF16, low, memory, 2 * square);
-		ret->bf16_flops_per_s = best_product(&cpu, RT_BF16, low, (uint16_t *)(void *)low + square, low + square);
+		rt_narrow(&cpu, RT_BF16, bf16, memory, 2 * square);
+		ret->bf16_flops_per_s = best_product(&cpu, RT_BF16, bf16, (uint16_t *)(void *)bf16 + square, bf16 + square);
 	}
 	ret->bytes_per_s = best_pass(&cpu, memory);
 	rt_arena_unmap(&arena);

@@ -43,8 +43,8 @@ static int get_losses(struct rt_program *p, struct rt_run *run, struct gt_err *e
 	r = rt_ddp_losses(s->ddp, &s->losses, err);
 	if (r)
 		return r;
-	run->idle = !(s->losses.weights > 0);
-	run->grad_scale = run->idle ? 0 : (float)(1 / loss_scale * p->opt.accum / s->losses.weights);
+	run->no_weight = !(s->losses.weights > 0);
+	run->grad_scale = run->no_weight ? 0 : (float)(1 / loss_scale * p->opt.accum / s->losses.weights);
 	s->reduced = true;
 	return 0;
 }
@@ -59,7 +59,7 @@ static int start_bucket(struct rt_program *p, int bucket, struct rt_run *run, st
 
 		if (r)
 			return r;
-		rt_ddp_set_unit(s->ddp, run->idle ? 0 : 1 / (double)run->grad_scale);
+		rt_ddp_set_unit(s->ddp, run->no_weight ? 0 : 1 / (double)run->grad_scale);
 	}
 	return rt_ddp_start(s->ddp, bucket, run->step, err);
 }
@@ -104,7 +104,7 @@ void rt_cpu_run_call(struct rt_program *p, int i, struct rt_run *run)
 		t0 = gt_now_s();
 	if (c->op->collective)
 		s->ddp_status = run_collective(p, c, run, &s->ddp_err);
-	else if (c->phase != RT_PHASE_UPDATE || !run->idle)
+	else if (c->phase != RT_PHASE_UPDATE || !run->no_weight)
 		rt_cpu_kernels[c->op->id]->run(&s->cpu, c, run);
 	if (s->ddp && run->update && !s->ddp_status)
 		s->ddp_status = rt_ddp_poll(s->ddp, &s->ddp_err);
@@ -231,12 +231,12 @@ static int finish_update(struct rt_program *p, int next, struct rt_run *run, str
 		run_until(p, next, (enum rt_phase)-1, run);
 		if (s->ddp_status)
 			return reduction_failed(s, err);
-		p->step += !run->idle;
+		p->step += !run->no_weight;
 	}
-	m->updated = !m->skipped && !run->idle;
+	m->updated = !m->skipped && !run->no_weight;
 	if (s->ddp)
 		rt_ddp_settle(s->ddp, m->updated);
-	if (!run->idle)
+	if (!run->no_weight)
 		update_scale(p, m->skipped);
 	return 0;
 }

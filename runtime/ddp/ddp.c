@@ -164,9 +164,9 @@ static void find_shares(struct rt_ddp *d)
 	const struct rt_ranks *k = d->ranks;
 	struct rt_shard *s = &d->shard;
 
-	*s = (struct rt_shard){ .n = GT_MAX(k->team, 1), .me = k->me, .base = d->local.base };
+	*s = (struct rt_shard){ .n = GT_MAX(k->team, 1), .index = k->index, .base = d->local.base };
 	for (int i = 0; i < k->team; i++)
-		if (i != k->me)
+		if (i != k->index)
 			s->peer[s->n_peers++] = d->local.peer[k->member[i]];
 	for (int rank = 0; k->fused && rank < rt_comm_size(d->comm); rank++) {
 		s->weight[rank] = (float)rt_comm_weight(d->comm, rank);

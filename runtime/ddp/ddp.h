@@ -24,7 +24,7 @@ static inline void rt_swap(float **a, float **b)
 
 /* The sharded update. The sharding unit is RT_PIECE_UNIT elements: whole blocks of 8-bit moments. */
 struct rt_shard {
-	int n, me; /* number of parts of each tensor, and the own part */
+	int n, index; /* number of parts of each tensor, and the own part */
 	/* Windows of other ranks. A tensor has the same offset from the start of each window. */
 	const char *base;
 	char *peer[RT_MAX_RANKS]; /* other ranks with a copy of the parameters */

@@ -48,7 +48,7 @@ static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct
 		return 0;
 	ret->shard_why = NULL;
 	ret->team = team.n;
-	ret->me = team.me;
+	ret->index = team.me;
 	for (int i = 0; i < team.n; i++)
 		ret->member[i] = team.rank[i];
 	return 0;

@@ -66,11 +66,11 @@ static int difference(const struct checked *c, int leaf, int64_t at, double *ret
 
 static double largest(const float *x, int64_t n)
 {
-	double most = 0;
+	double max = 0;
 
 	for (int64_t i = 0; i < n; i++)
-		most = fmax(most, fabs((double)x[i]));
-	return most;
+		max = fmax(max, fabs((double)x[i]));
+	return max;
 }
 
 /* Checks one element. `sample` selects the parameter in turn and the element at random. */

@@ -12,7 +12,7 @@ static bool is_rate(double x)
 	return x >= 0 && isfinite((float)x);
 }
 
-static bool is_share(double x)
+static bool is_fraction(double x)
 {
 	return x >= 0 && x < 1;
 }
@@ -22,7 +22,7 @@ static int check_optimizer(const struct rt_optimizer *z, struct gt_err *err)
 	if (!is_rate(z->lr) || !is_rate(z->weight_decay))
 		return gt_fail(err, EINVAL, "learning rate %g and weight decay %g: neither may be negative", z->lr,
 			       z->weight_decay);
-	if (!is_share(z->momentum) || !is_share(z->beta1) || !is_share(z->beta2) || !is_rate(z->eps))
+	if (!is_fraction(z->momentum) || !is_fraction(z->beta1) || !is_fraction(z->beta2) || !is_rate(z->eps))
 		return gt_fail(err, EINVAL, "momentum %g and betas %g and %g must be in [0,1), eps %g must not be negative",
 			       z->momentum, z->beta1, z->beta2, z->eps);
 	return 0;
@@ -83,9 +83,9 @@ static const struct rt_call *producer_of(const struct rt_graph *g, const struct 
 
 static bool is_loss(const struct rt_graph *g, const struct rt_node *n)
 {
-	const struct rt_call *maker = producer_of(g, n);
+	const struct rt_call *producer = producer_of(g, n);
 
-	return maker && maker->op->loss;
+	return producer && producer->op->loss;
 }
 
 static int check_loss(const struct rt_graph *g, const struct rt_node *loss, struct gt_err *err)
@@ -307,32 +307,32 @@ void rt_program_free(struct rt_program *p)
 /* Returns the program's tensor for n if it holds floats that can be read after a step, otherwise NULL. */
 static struct rt_node *visible(struct rt_program *p, const struct rt_node *n)
 {
-	struct rt_node *own = n && n->id < p->plan.n_graph_nodes ? p->plan.ir.nodes[n->id] : NULL;
+	struct rt_node *node = n && n->id < p->plan.n_graph_nodes ? p->plan.ir.nodes[n->id] : NULL;
 
-	if (!own || (own->dtype != RT_F32 && own->dtype != RT_BF16 && own->dtype != RT_F16) || !own->data)
+	if (!node || (node->dtype != RT_F32 && node->dtype != RT_BF16 && node->dtype != RT_F16) || !node->data)
 		return NULL;
-	return own->role == RT_ROLE_PARAM || own->role == RT_ROLE_BUFFER ||
-			       (p->opt.debug.no_reuse && rt_ir_producer(&p->plan.ir, own)) ?
-		       own :
+	return node->role == RT_ROLE_PARAM || node->role == RT_ROLE_BUFFER ||
+			       (p->opt.debug.no_reuse && rt_ir_producer(&p->plan.ir, node)) ?
+		       node :
 		       NULL;
 }
 
 float *rt_value(struct rt_program *p, const struct rt_node *n)
 {
-	struct rt_node *own = visible(p, n);
+	struct rt_node *node = visible(p, n);
 
-	if (!own || !p->backend->host_memory || own->dtype != RT_F32)
+	if (!node || !p->backend->host_memory || node->dtype != RT_F32)
 		return NULL;
-	if (own->role == RT_ROLE_PARAM || own->role == RT_ROLE_BUFFER)
+	if (node->role == RT_ROLE_PARAM || node->role == RT_ROLE_BUFFER)
 		p->stale = true;
-	return own->data;
+	return node->data;
 }
 
-static int read_node(struct rt_program *p, const struct rt_node *own, const char *what, float *out, struct gt_err *err)
+static int read_node(struct rt_program *p, const struct rt_node *node, const char *what, float *out, struct gt_err *err)
 {
-	if (!own)
+	if (!node)
 		return gt_fail(err, EINVAL, "the program does not keep that %s", what);
-	return rt_run_read(p, own, out, err);
+	return rt_run_read(p, node, out, err);
 }
 
 int rt_read_value(struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err)
@@ -349,11 +349,11 @@ int rt_read_gradient(struct rt_program *p, const struct rt_node *n, float *out, 
 
 int rt_write_param(struct rt_program *p, const struct rt_node *n, const float *in, struct gt_err *err)
 {
-	struct rt_node *own = visible(p, n);
+	struct rt_node *node = visible(p, n);
 
-	if (!own || (own->role != RT_ROLE_PARAM && own->role != RT_ROLE_BUFFER))
+	if (!node || (node->role != RT_ROLE_PARAM && node->role != RT_ROLE_BUFFER))
 		return gt_fail(err, EINVAL, "the tensor is neither a parameter nor a buffer of the program");
-	return rt_run_write(p, own, in, err);
+	return rt_run_write(p, node, in, err);
 }
 
 const float *rt_gradient(struct rt_program *p, const struct rt_node *n)

@@ -69,10 +69,10 @@ int rt_graph_leaves(const struct rt_graph *g)
 	return n;
 }
 
-struct rt_node *rt_graph_leaf(const struct rt_graph *g, int want)
+struct rt_node *rt_graph_leaf(const struct rt_graph *g, int i_leaf)
 {
 	for (int i = 0; i < g->ir.n_nodes; i++)
-		if (is_leaf(g->ir.nodes[i]) && !want--)
+		if (is_leaf(g->ir.nodes[i]) && !i_leaf--)
 			return g->ir.nodes[i];
 	return NULL;
 }

@@ -173,16 +173,17 @@ bool rt_same_shape(const struct rt_node *a, const struct rt_node *b)
 	return a->shape.n == b->shape.n && !memcmp(a->shape.d, b->shape.d, (size_t)a->shape.n * sizeof(a->shape.d[0]));
 }
 
-int rt_mismatch(const struct rt_call *c, const struct rt_node *a, const struct rt_node *b, const char *want,
+int rt_mismatch(const struct rt_call *c, const struct rt_node *a, const struct rt_node *b, const char *requirement,
 		struct gt_err *err)
 {
 	char sa[96], sb[96];
 
 	return gt_fail(err, EINVAL, "%s of %s %s and %s %s: %s", c->op->name, a->name,
-		       rt_shape_format(&a->shape, sa, sizeof(sa)), b->name, rt_shape_format(&b->shape, sb, sizeof(sb)), want);
+		       rt_shape_format(&a->shape, sa, sizeof(sa)), b->name, rt_shape_format(&b->shape, sb, sizeof(sb)),
+		       requirement);
 }
 
-int rt_want_float(const struct rt_call *c, const struct rt_node *n, struct gt_err *err)
+int rt_require_float(const struct rt_call *c, const struct rt_node *n, struct gt_err *err)
 {
 	if (n->dtype == RT_F32)
 		return 0;
@@ -190,10 +191,10 @@ int rt_want_float(const struct rt_call *c, const struct rt_node *n, struct gt_er
 		       rt_dtype_name(n->dtype));
 }
 
-int rt_want_floats(const struct rt_call *c, int first, int end, struct gt_err *err)
+int rt_require_floats(const struct rt_call *c, int first, int end, struct gt_err *err)
 {
 	for (int i = first; i < end; i++) {
-		int r = c->in[i] ? rt_want_float(c, c->in[i], err) : 0;
+		int r = c->in[i] ? rt_require_float(c, c->in[i], err) : 0;
 
 		if (r)
 			return r;

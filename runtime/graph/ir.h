@@ -196,10 +196,10 @@ int64_t rt_rows(const struct rt_node *n);
 int64_t rt_cols(const struct rt_node *n);
 bool rt_same_shape(const struct rt_node *a, const struct rt_node *b);
 /* Returns -EINVAL with the message "NODE: requirement of OP, with both shapes". */
-int rt_mismatch(const struct rt_call *c, const struct rt_node *a, const struct rt_node *b, const char *want,
+int rt_mismatch(const struct rt_call *c, const struct rt_node *a, const struct rt_node *b, const char *requirement,
 		struct gt_err *err);
 /* Fails if n is not a float tensor. */
-int rt_want_float(const struct rt_call *c, const struct rt_node *n, struct gt_err *err);
+int rt_require_float(const struct rt_call *c, const struct rt_node *n, struct gt_err *err);
 /* Fails if one of in[first..end) is not a float tensor. NULL is allowed. */
-int rt_want_floats(const struct rt_call *c, int first, int end, struct gt_err *err);
+int rt_require_floats(const struct rt_call *c, int first, int end, struct gt_err *err);
 #endif

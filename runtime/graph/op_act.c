@@ -34,7 +34,7 @@ static int act_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 		[RT_ACT_NONE] = "identity", [RT_ACT_GELU] = "gelu", [RT_ACT_RELU] = "relu", [RT_ACT_GELU_ERF] = "gelu_erf",
 		[RT_ACT_SILU] = "silu", [RT_ACT_TANH] = "tanh", [RT_ACT_SIGMOID] = "sigmoid",
 	};
-	int r = rt_want_float(c, c->in[0], err);
+	int r = rt_require_float(c, c->in[0], err);
 
 	if (r)
 		return r;

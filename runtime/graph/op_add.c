@@ -11,7 +11,7 @@ static bool is_tail(const struct rt_shape *b, const struct rt_shape *a)
 
 static int add_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
-	int r = rt_want_floats(c, 0, 2, err);
+	int r = rt_require_floats(c, 0, 2, err);
 
 	if (r)
 		return r;

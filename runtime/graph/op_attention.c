@@ -14,7 +14,7 @@ static int attention_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *e
 	struct rt_node *qkv = c->in[0];
 	int64_t heads = c->attr.heads, width = rt_cols(qkv) / 3;
 	char s[96];
-	int r = rt_want_float(c, qkv, err);
+	int r = rt_require_float(c, qkv, err);
 
 	if (r)
 		return r;

@@ -20,7 +20,7 @@ static int batchnorm_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *e
 	int64_t channels = rt_cols(x);
 
 	for (int i = 0; i < 5; i++) {
-		int r = rt_want_float(c, c->in[i], err);
+		int r = rt_require_float(c, c->in[i], err);
 
 		if (r)
 			return r;

@@ -19,7 +19,7 @@ static int conv_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 	struct rt_node *x = c->in[0], *w = c->in[1], *b = c->in[2];
 	const struct rt_attr *a = &c->attr;
 	int64_t oh, ow;
-	int r = rt_want_floats(c, 0, 3, err);
+	int r = rt_require_floats(c, 0, 3, err);
 
 	if (r)
 		return r;

@@ -17,7 +17,7 @@
 static int cross_entropy_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
 	struct rt_node *x = c->in[0], *y = c->in[1];
-	int r = rt_want_float(c, x, err);
+	int r = rt_require_float(c, x, err);
 
 	if (r)
 		return r;

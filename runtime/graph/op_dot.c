@@ -5,7 +5,7 @@
 
 static int dot_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
-	int r = rt_want_floats(c, 0, 2, err);
+	int r = rt_require_floats(c, 0, 2, err);
 
 	if (r)
 		return r;

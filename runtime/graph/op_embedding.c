@@ -7,7 +7,7 @@
 static int embedding_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
 	struct rt_node *ids = c->in[0], *table = c->in[1], *pos = c->in[2];
-	int r = rt_want_floats(c, 1, 3, err);
+	int r = rt_require_floats(c, 1, 3, err);
 
 	if (r)
 		return r;

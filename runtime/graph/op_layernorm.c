@@ -11,7 +11,7 @@ static int norm_shape(struct rt_ir *ir, struct rt_call *c, int x, int gain, int 
 {
 	struct rt_node *in = c->in[x], *g = c->in[gain], *b = c->in[gain + 1];
 	int64_t rows = rt_rows(in);
-	int r = rt_want_floats(c, 0, gain + 2, err);
+	int r = rt_require_floats(c, 0, gain + 2, err);
 
 	if (r)
 		return r;

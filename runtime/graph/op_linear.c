@@ -11,7 +11,7 @@ static int linear_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
 	struct rt_node *x = c->in[0], *w = c->in[1], *b = c->in[2];
 	struct rt_shape s = x->shape;
-	int r = rt_want_floats(c, 0, 3, err);
+	int r = rt_require_floats(c, 0, 3, err);
 
 	if (r)
 		return r;

@@ -10,7 +10,7 @@
 
 static int same_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
-	int r = rt_want_float(c, c->in[0], err);
+	int r = rt_require_float(c, c->in[0], err);
 
 	if (r)
 		return r;
@@ -20,7 +20,7 @@ static int same_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 
 static int mul_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
-	int r = rt_want_float(c, c->in[1], err);
+	int r = rt_require_float(c, c->in[1], err);
 
 	if (r)
 		return r;
@@ -120,7 +120,7 @@ static int reshape_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err
 	const struct rt_shape *s = &c->attr.shape;
 	char from[96], to[96];
 	bool valid = s->n >= 1 && s->n <= RT_MAX_DIMS;
-	int r = rt_want_float(c, c->in[0], err);
+	int r = rt_require_float(c, c->in[0], err);
 
 	if (r)
 		return r;

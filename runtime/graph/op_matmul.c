@@ -7,7 +7,7 @@ static int matmul_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
 	struct rt_node *a = c->in[0], *b = c->in[1];
 	struct rt_shape s = a->shape;
-	int r = rt_want_floats(c, 0, 2, err), n = s.n;
+	int r = rt_require_floats(c, 0, 2, err), n = s.n;
 
 	if (r)
 		return r;

@@ -17,7 +17,7 @@ static int pool_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 	struct rt_node *x = c->in[0];
 	struct rt_shape s = x->shape;
 	char text[96];
-	int r = rt_want_float(c, x, err);
+	int r = rt_require_float(c, x, err);
 
 	if (r)
 		return r;
@@ -119,7 +119,7 @@ const struct rt_op rt_op_avg_pool_bwd = {
 static int pad_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
 	struct rt_shape s = c->in[0]->shape;
-	int r = rt_want_float(c, c->in[0], err);
+	int r = rt_require_float(c, c->in[0], err);
 
 	if (r)
 		return r;

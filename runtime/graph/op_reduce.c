@@ -30,7 +30,7 @@ static int reduce_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 	struct rt_node *x = c->in[0];
 	struct rt_shape s = { 0 };
 	char text[96];
-	int r = rt_want_float(c, x, err);
+	int r = rt_require_float(c, x, err);
 
 	if (r)
 		return r;
@@ -96,7 +96,7 @@ const struct rt_op rt_op_reduce_bwd = {
 
 static int softmax_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
-	int r = rt_want_float(c, c->in[0], err);
+	int r = rt_require_float(c, c->in[0], err);
 
 	if (r)
 		return r;

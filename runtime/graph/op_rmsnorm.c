@@ -7,7 +7,7 @@
 static int rmsnorm_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 {
 	struct rt_node *x = c->in[0], *gain = c->in[1];
-	int r = rt_want_floats(c, 0, 2, err);
+	int r = rt_require_floats(c, 0, 2, err);
 
 	if (r)
 		return r;

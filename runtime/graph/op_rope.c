@@ -16,7 +16,7 @@ static int rope_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 	const struct rt_attr *a = &c->attr;
 	struct rt_node *x = c->in[0];
 	char s[96];
-	int r = rt_want_float(c, x, err);
+	int r = rt_require_float(c, x, err);
 
 	if (r)
 		return r;

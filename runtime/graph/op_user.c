@@ -14,7 +14,7 @@ static int user_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
 	int r = 0;
 
 	for (int i = 0; i < op->inputs; i++) {
-		r = rt_want_float(c, c->in[i], err);
+		r = rt_require_float(c, c->in[i], err);
 		if (r)
 			return r;
 		shapes[i] = c->in[i]->shape;

@@ -57,15 +57,15 @@ static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		return 0;
 	for (int i = 0; i < p->n_graph_nodes; i++) {
 		int slot = 0, writer;
-		bool low;
+		bool reduced;
 
 		if (p->ir.nodes[i]->role != RT_ROLE_PARAM || !p->gradient[i])
 			continue;
 		writer = rt_producer(p, p->gradient[i], &slot);
-		low = writer >= 0 && rt_becomes_reduced(p, p->ir.calls[writer], slot);
-		if (!sums && !low)
+		reduced = writer >= 0 && rt_becomes_reduced(p, p->ir.calls[writer], slot);
+		if (!sums && !reduced)
 			continue;
-		if (!low && can_add_in_place(p, i, writer, slot)) {
+		if (!reduced && can_add_in_place(p, i, writer, slot)) {
 			add_toggle(p, p->ir.calls[writer], slot);
 			in_place++;
 		} else {

@@ -26,7 +26,7 @@ struct rt_ranks {
 	const char *overlap_why;
 	/* Sharded update: number of ranks of this node, own index, and their ranks in rt_comm_local(). team 0: each
 	 * rank updates everything. */
-	int team, me, member[RT_MAX_RANKS];
+	int team, index, member[RT_MAX_RANKS];
 	const char *shard_why; /* reason if updates are not sharded */
 	bool fused;	       /* no separate reduction: the update adds the gradients of all ranks */
 	bool may_skip;	       /* gradients are checked before the update, so an update may be skipped */

@@ -53,7 +53,7 @@ static int cut(const struct rt_plan *p, int n_forward, int n, int *first)
 {
 	gt_autofree uint64_t *cross = gt_xcalloc((size_t)n_forward + 1, sizeof(*cross));
 	gt_autofree double *sum = gt_xcalloc((size_t)n_forward + 1, sizeof(*sum));
-	int made = 1;
+	int n_segments = 1;
 
 	for (int i = 0; i < n_forward; i++) {
 		sum[i + 1] = sum[i] + gen_bytes(p, i);
@@ -64,7 +64,7 @@ static int cut(const struct rt_plan *p, int n_forward, int n, int *first)
 		double at = sum[n_forward] * s / n, reach = sum[n_forward] / n / 2;
 		int best = -1;
 
-		for (int i = first[made - 1] + 1; i < n_forward; i++) {
+		for (int i = first[n_segments - 1] + 1; i < n_forward; i++) {
 			double far = sum[i] > at ? sum[i] - at : at - sum[i];
 			double best_far = best < 0 ? 0 : sum[best] > at ? sum[best] - at : at - sum[best];
 
@@ -72,9 +72,9 @@ static int cut(const struct rt_plan *p, int n_forward, int n, int *first)
 				best = i;
 		}
 		if (best > 0)
-			first[made++] = best;
+			first[n_segments++] = best;
 	}
-	return made;
+	return n_segments;
 }
 
 static struct rt_node *copy_node(struct work *w, const struct rt_node *n)

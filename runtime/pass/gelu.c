@@ -17,7 +17,7 @@ static void clear_gradient(struct rt_plan *p, const struct rt_node *n)
 			p->gradient[i] = NULL;
 }
 
-static bool take(struct rt_plan *p, int at, int producer)
+static bool fuse_derivative(struct rt_plan *p, int at, int producer)
 {
 	struct rt_call *act = p->ir.calls[at], *product = p->ir.calls[producer];
 
@@ -34,7 +34,7 @@ static bool take(struct rt_plan *p, int at, int producer)
 static int gelu(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	static const struct rt_pattern pattern = { .op = RT_OP_ACT_BWD, .act = RT_ACT_GELU, .producer = RT_OP_LINEAR_BWD_X,
-						   .fuse = take };
+						   .fuse = fuse_derivative };
 	int n = 0;
 
 	/* The library's gelu is an approximation that f32 results would show. Its 8-bit products do not support the

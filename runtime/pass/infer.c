@@ -22,7 +22,7 @@ static bool is_persistent(const struct rt_node *n)
 static bool fold(struct rt_plan *p, int at, int producer)
 {
 	struct rt_call *norm = p->ir.calls[at], *product = p->ir.calls[producer], *c;
-	const struct rt_call was = *norm;
+	const struct rt_call old = *norm;
 	struct rt_node *w = product->in[1];
 
 	for (int k = 1; k < RT_MAX_IO; k++) /* inputs of a run-once call must exist from the start and stay */
@@ -32,14 +32,14 @@ static bool fold(struct rt_plan *p, int at, int producer)
 	c = rt_emit_before(p, 0, RT_OP_FOLD, RT_PHASE_FORWARD);
 	*c = (struct rt_call){
 		.op = c->op,
-		.attr = { .eps = was.attr.eps },
+		.attr = { .eps = old.attr.eps },
 		.run_once = true,
-		.in = { w, product->in[2], was.in[1], was.in[2], was.in[3], was.in[4] },
-		.out = { folded(p, w, &w->shape, "scale"), folded(p, w, &was.in[1]->shape, "offset") },
+		.in = { w, product->in[2], old.in[1], old.in[2], old.in[3], old.in[4] },
+		.out = { folded(p, w, &w->shape, "scale"), folded(p, w, &old.in[1]->shape, "offset") },
 	};
 	product->in[1] = c->out[0];
 	product->in[2] = c->out[1];
-	product->out[0] = was.out[0];
+	product->out[0] = old.out[0];
 	return true;
 }
 

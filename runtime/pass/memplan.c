@@ -177,7 +177,7 @@ static int memplan(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	struct rt_node **list;
 	int n = 0, merged;
-	char planned[32], plain[32];
+	char planned[32], unplanned[32];
 
 	if (p->opt->debug.no_reuse)
 		for (int i = 0; i < p->n_graph_nodes; i++)
@@ -206,8 +206,8 @@ static int memplan(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		if (!p->ir.nodes[i]->shared)
 			p->ir.nodes[i]->offset = p->ir.nodes[i]->storage->offset;
 	gt_format_bytes(planned, sizeof(planned), p->arena_bytes);
-	gt_format_bytes(plain, sizeof(plain), p->unplanned_bytes);
-	gt_buf_printf(did, "%s instead of %s, %d tensors in place", planned, plain, merged);
+	gt_format_bytes(unplanned, sizeof(unplanned), p->unplanned_bytes);
+	gt_buf_printf(did, "%s instead of %s, %d tensors in place", planned, unplanned, merged);
 	return 0;
 }
 

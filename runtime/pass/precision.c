@@ -57,15 +57,15 @@ static struct rt_node *cast(struct precision *a, struct rt_node *n, enum rt_dtyp
  * before the first reader. */
 static struct rt_node *reduced_copy(struct precision *a, struct rt_node *n, int at)
 {
-	struct rt_node **low = &a->reduced_of[n->id];
+	struct rt_node **copy = &a->reduced_of[n->id];
 
-	if (!*low && a->plan->target->reduced_tensors && n->role == RT_ROLE_PARAM) {
-		*low = of_type(a, RT_ROLE_STATE, a->type, n);
+	if (!*copy && a->plan->target->reduced_tensors && n->role == RT_ROLE_PARAM) {
+		*copy = of_type(a, RT_ROLE_STATE, a->type, n);
 		a->copies++;
-	} else if (!*low) {
-		*low = cast(a, n, a->type, at);
+	} else if (!*copy) {
+		*copy = cast(a, n, a->type, at);
 	}
-	return *low;
+	return *copy;
 }
 
 /* Returns whether the call sums f32 gradients of parameters. Such a sum is f32. */
@@ -180,11 +180,11 @@ static int store_bf16_params(struct rt_plan *p)
 
 	for (int i = 0; i < p->n_graph_nodes; i++) {
 		struct rt_node *param = p->ir.nodes[i];
-		bool low = param->role == RT_ROLE_PARAM && rt_plan_uses(p, param) > 0;
+		bool bf16_only = param->role == RT_ROLE_PARAM && rt_plan_uses(p, param) > 0;
 
-		for (int k = 0; low && k < p->ir.n_calls && p->ir.calls[k]->phase < RT_PHASE_GRADIENT; k++)
-			low = !wants_f32(p->ir.calls[k], param);
-		if (low) {
+		for (int k = 0; bf16_only && k < p->ir.n_calls && p->ir.calls[k]->phase < RT_PHASE_GRADIENT; k++)
+			bf16_only = !wants_f32(p->ir.calls[k], param);
+		if (bf16_only) {
 			param->dtype = RT_BF16;
 			n++;
 		}

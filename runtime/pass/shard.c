@@ -21,7 +21,7 @@ static void cut(struct rt_node *state, int64_t unit, int team)
 static int shard(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	uint64_t all = 0, piece = 0;
-	char was[32], is[32];
+	char full_size[32], piece_size[32];
 
 	if (!p->ranks || !p->ranks->team)
 		return 0;
@@ -40,10 +40,10 @@ static int shard(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 			piece += rt_node_bytes(c->out[k]);
 		}
 	}
-	gt_format_bytes(was, sizeof(was), all);
-	gt_format_bytes(is, sizeof(is), piece);
+	gt_format_bytes(full_size, sizeof(full_size), all);
+	gt_format_bytes(piece_size, sizeof(piece_size), piece);
 	gt_buf_printf(did, "each rank updates 1/%d of the parameters and keeps %s of %s of optimizer state",
-		      p->ranks->team, is, was);
+		      p->ranks->team, piece_size, full_size);
 	return 0;
 }
 

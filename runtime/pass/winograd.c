@@ -24,7 +24,7 @@ static bool fuse_sum(struct rt_plan *p, int at, int producer)
 static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	static const struct rt_pattern pattern = { .op = RT_OP_ADD, .slot = 1, .producer = RT_OP_CONV_BWD_X, .fuse = fuse_sum };
-	int calls = 0, taken = 0, sums = 0;
+	int calls = 0, n_winograd = 0, sums = 0;
 	double before = 0, after = 0;
 
 	if (!p->target->winograd_flops || p->opt->debug.no_winograd)
@@ -38,13 +38,13 @@ static int winograd(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		before += rt_conv_flops(c);
 		c->attr.winograd_flops = p->target->winograd_flops(c, RT_F32);
 		after += rt_conv_flops(c);
-		taken += c->attr.winograd_flops > 0;
+		n_winograd += c->attr.winograd_flops > 0;
 	}
 	if (!p->opt->debug.no_fuse)
 		rt_fuse(p, &pattern, 1, &sums);
-	if (taken)
+	if (n_winograd)
 		gt_buf_printf(did, "%d of %d convolutions with Winograd F(4x4,3x3): %.3g Gflop instead of %.3g; %d "
-			      "gradient sums fused", taken, calls, after * 1e-9, before * 1e-9, sums);
+			      "gradient sums fused", n_winograd, calls, after * 1e-9, before * 1e-9, sums);
 	return 0;
 }
 
