@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "runtime/cpu/low.h"
+#include "runtime/cpu/reduced.h"
 
 #if defined(HAVE_DNNL) && defined(__x86_64__)
 #include <oneapi/dnnl/dnnl.h>

@@ -3,7 +3,7 @@
 #include <math.h>
 #include "runtime/math/mix.h"
 #include "runtime/math/vec.h"
-#include "runtime/math/simd_low.h"
+#include "runtime/math/simd_convert.h"
 
 #define EACH(i, n)	for (int64_t i = 0; i < (n); i += W)
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/cpu/conv.h"
-#include "runtime/cpu/low.h"
+#include "runtime/cpu/reduced.h"
 #include "tests/unit/check_runtime.h"
 
 /* What OMP_THREAD_LIMIT does to a whole process, an active region with no level left below it does to a call: one thread comes. */

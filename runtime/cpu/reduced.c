@@ -7,7 +7,7 @@
 #include <omp.h>
 #include <string.h>
 #include "runtime/cpu/cpu.h"
-#include "runtime/cpu/low.h"
+#include "runtime/cpu/reduced.h"
 
 /* Conversions from and to f32 in one thread. */
 static void narrow_part(enum rt_dtype dtype, uint16_t *to, const float *from, int64_t n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RT_LOW_H
-#define RT_LOW_H
+#ifndef RT_REDUCED_H
+#define RT_REDUCED_H
 #include "runtime/cpu/cpu.h"
 
 /* Returns the instruction set for bf16 products: "amx" or "avx512_bf16". NULL if this CPU or the linked oneDNN has
