@@ -2,31 +2,55 @@
 #include <stdlib.h>
 #include "tests/unit/check_runtime.h"
 
-void leaves_make(struct leaves *l, const struct rt_graph *g, int limit, uint64_t seed)
+static void leaves_alloc(struct leaves *l, const struct rt_graph *g)
 {
 	l->n = rt_graph_leaves(g);
 	l->n_inputs = 0;
 	l->value = gt_xcalloc((size_t)l->n + 1, sizeof(*l->value));
 	l->input = gt_xcalloc((size_t)l->n + 1, sizeof(*l->input));
+}
+
+/* Takes over `data`: the values of leaf i as 32-bit floats or integers. */
+static void leaves_set(struct leaves *l, const struct rt_graph *g, int i, void *data)
+{
+	const struct rt_node *n = rt_graph_leaf(g, i);
+	size_t count = (size_t)rt_shape_elements(rt_node_shape(n));
+
+	l->value[i] = gt_xcalloc(count, sizeof(double));
+	for (size_t k = 0; k < count; k++)
+		l->value[i][k] = rt_node_dtype(n) == RT_I32 ? (double)((int32_t *)data)[k] : (double)((float *)data)[k];
+	if (rt_node_is_param(n) || rt_node_is_buffer(n))
+		free(data);
+	else
+		l->input[l->n_inputs++] = data;
+}
+
+void leaves_make(struct leaves *l, const struct rt_graph *g, int limit, uint64_t seed)
+{
+	leaves_alloc(l, g);
 	for (int i = 0; i < l->n; i++) {
 		const struct rt_node *n = rt_graph_leaf(g, i);
 		size_t count = (size_t)rt_shape_elements(rt_node_shape(n));
-		bool ids = rt_node_dtype(n) == RT_I32;
-		float *f = gt_xcalloc(count, 4);
+		void *data = gt_xcalloc(count, 4);
 
-		l->value[i] = gt_xcalloc(count, sizeof(double));
-		for (size_t k = 0; k < count; k++) {
-			int32_t id = (int32_t)(rt_random_u64(seed, (uint64_t)i, k) % (uint64_t)limit);
+		for (size_t k = 0; k < count; k++)
+			if (rt_node_dtype(n) == RT_I32)
+				((int32_t *)data)[k] = (int32_t)(rt_random_u64(seed, (uint64_t)i, k) % (uint64_t)limit);
+			else
+				((float *)data)[k] = rt_random_normal(seed, (uint64_t)i, k) * 0.7f + 0.1f;
+		leaves_set(l, g, i, data);
+	}
+}
 
-			f[k] = rt_random_normal(seed, (uint64_t)i, k) * 0.7f + 0.1f;
-			l->value[i][k] = ids ? (double)id : (double)f[k];
-			if (ids)
-				((int32_t *)(void *)f)[k] = id;
-		}
-		if (rt_node_is_param(n) || rt_node_is_buffer(n))
-			free(f);
-		else
-			l->input[l->n_inputs++] = f;
+void leaves_of_case(struct leaves *l, const struct rt_case *c, const struct rt_graph *g, const struct rt_case_graph *built,
+		    uint64_t seed)
+{
+	leaves_alloc(l, g);
+	for (int i = 0; i < l->n; i++) {
+		void *data = gt_xcalloc((size_t)rt_shape_elements(rt_node_shape(rt_graph_leaf(g, i))), 4);
+
+		rt_case_values(c, g, built, i, seed, data);
+		leaves_set(l, g, i, data);
 	}
 }
 

@@ -3,17 +3,9 @@
 #define CHECK_RUNTIME_H
 #include <check.h>
 #include "lib/json.h"
+#include "runtime/cases/cases.h"
 #include "runtime/math/simd.h"
 #include "runtime/runtime.h"
-
-/* An op: forward against its plain definition in double, gradient against finite differences of that definition. */
-struct op_case {
-	const char *name;
-	struct rt_node *(*build)(struct rt_graph *g, struct rt_node **ret_out); /* loss; and the op's own output or NULL */
-	uint64_t slice_bytes;
-};
-extern const struct op_case nn_cases[];
-extern const int n_nn_cases;
 
 TCase *case_ops(void);
 TCase *case_nn(void);
@@ -40,8 +32,11 @@ struct leaves {
 	const void **input; /* in order of inputs alone, for rt_step */
 	int n_inputs;
 };
-/* Normal values times scale around offset; ids from 0 to limit - 1. */
+/* Normal values times 0.7 around 0.1; ids from 0 to limit - 1. */
 void leaves_make(struct leaves *l, const struct rt_graph *g, int limit, uint64_t seed);
+/* The values of a case. */
+void leaves_of_case(struct leaves *l, const struct rt_case *c, const struct rt_graph *g, const struct rt_case_graph *built,
+		    uint64_t seed);
 void leaves_free(struct leaves *l);
 /* The kernels of every instruction set that this machine has; their number. */
 int simd_tables(const struct rt_simd *ret[3]);

@@ -1,189 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Every op: forward against its plain definition in double, gradient against finite differences of that definition. */
+/* The op cases on the CPU: results against the plain definition in double, gradients against its finite differences. */
 #include <math.h>
 #include <string.h>
+#include "tests/graphs/generated.h"
 #include "tests/unit/check_runtime.h"
 
-#define IDS	7 /* ids of all cases are below this */
+#define MOST_ELEMENTS	8192 /* of all leaves of a case that the device is compared in too: finite differences are slow */
 
-static struct rt_node *p(struct rt_graph *g, const char *name, struct rt_shape s)
-{
-	return rt_param(g, name, s, RT_INIT_ZEROS);
-}
-
-/* Sum of y times given weights. */
-static struct rt_node *weigh(struct rt_graph *g, struct rt_node *y, struct rt_node **ret_out)
-{
-	*ret_out = y;
-	return rt_dot(g, y, rt_input(g, "weights", RT_F32, *rt_node_shape(y)));
-}
-
-static struct rt_node *linear(struct rt_graph *g, struct rt_node **out)
-{
-	return weigh(g, rt_linear(g, p(g, "x", RT_SHAPE(3, 5, 7)), p(g, "w", RT_SHAPE(11, 7)), NULL), out);
-}
-
-static struct rt_node *linear_bias(struct rt_graph *g, struct rt_node **out)
-{
-	return weigh(g, rt_linear(g, p(g, "x", RT_SHAPE(5, 33)), p(g, "w", RT_SHAPE(17, 33)), p(g, "b", RT_SHAPE(17))), out);
-}
-
-static struct rt_node *linear_gelu(struct rt_graph *g, struct rt_node **out)
-{
-	struct rt_node *y = rt_linear(g, p(g, "x", RT_SHAPE(5, 9)), p(g, "w", RT_SHAPE(19, 9)), p(g, "b", RT_SHAPE(19)));
-
-	return weigh(g, rt_gelu(g, y), out);
-}
-
-static struct rt_node *linear_relu(struct rt_graph *g, struct rt_node **out)
-{
-	struct rt_node *y = rt_linear(g, p(g, "x", RT_SHAPE(5, 9)), p(g, "w", RT_SHAPE(19, 9)), p(g, "b", RT_SHAPE(19)));
-
-	return weigh(g, rt_relu(g, y), out);
-}
-
-/* The same weight twice: its gradient is a sum. */
-static struct rt_node *linear_shared(struct rt_graph *g, struct rt_node **out)
-{
-	struct rt_node *w = p(g, "w", RT_SHAPE(9, 9)), *b = p(g, "b", RT_SHAPE(9));
-
-	return weigh(g, rt_linear(g, rt_linear(g, p(g, "x", RT_SHAPE(5, 9)), w, b), w, b), out);
-}
-
-static struct rt_node *embedding(struct rt_graph *g, struct rt_node **out)
-{
-	struct rt_node *ids = rt_input(g, "ids", RT_I32, RT_SHAPE(3, 5));
-
-	return weigh(g, rt_embedding(g, ids, p(g, "table", RT_SHAPE(IDS, 21)), p(g, "positions", RT_SHAPE(6, 21))), out);
-}
-
-static struct rt_node *embedding_plain(struct rt_graph *g, struct rt_node **out)
-{
-	struct rt_node *ids = rt_input(g, "ids", RT_I32, RT_SHAPE(1, 19));
-
-	return weigh(g, rt_embedding(g, ids, p(g, "table", RT_SHAPE(IDS + 2, 5)), NULL), out);
-}
-
-static struct rt_node *layernorm(struct rt_graph *g, struct rt_node **out)
-{
-	return weigh(g, rt_layernorm(g, p(g, "x", RT_SHAPE(3, 2, 37)), p(g, "gain", RT_SHAPE(37)), p(g, "bias", RT_SHAPE(37)),
-				     1e-5f), out);
-}
-
-/* The residual stream: the sum goes on beside its norm. */
-static struct rt_node *residual_norm(struct rt_graph *g, struct rt_node **out)
-{
-	struct rt_node *x = p(g, "x", RT_SHAPE(4, 19)), *w = p(g, "w", RT_SHAPE(19, 19));
-	struct rt_node *s = rt_add(g, x, rt_linear(g, x, w, NULL));
-	struct rt_node *y = rt_layernorm(g, s, p(g, "gain", RT_SHAPE(19)), p(g, "bias", RT_SHAPE(19)), 1e-5f);
-
-	return weigh(g, rt_add(g, s, rt_linear(g, y, w, NULL)), out);
-}
-
-static struct rt_node *attention(struct rt_graph *g, struct rt_node **out)
-{
-	return weigh(g, rt_attention(g, p(g, "qkv", RT_SHAPE(2, 13, 45)), 3), out);
-}
-
-/* More queries than one block has, and not a multiple. */
-static struct rt_node *attention_blocks(struct rt_graph *g, struct rt_node **out)
-{
-	return weigh(g, rt_attention(g, p(g, "qkv", RT_SHAPE(1, 131, 12)), 1), out);
-}
-
-static struct rt_node *attention_one(struct rt_graph *g, struct rt_node **out)
-{
-	return weigh(g, rt_attention(g, p(g, "qkv", RT_SHAPE(2, 1, 6)), 2), out);
-}
-
-static struct rt_node *gelu(struct rt_graph *g, struct rt_node **out)
-{
-	return weigh(g, rt_gelu(g, p(g, "x", RT_SHAPE(67))), out);
-}
-
-static struct rt_node *relu(struct rt_graph *g, struct rt_node **out)
-{
-	return weigh(g, rt_relu(g, p(g, "x", RT_SHAPE(67))), out);
-}
-
-/* One gradient for two tensors, one tensor used three times. */
-static struct rt_node *add_shared(struct rt_graph *g, struct rt_node **out)
-{
-	struct rt_node *a = p(g, "a", RT_SHAPE(5, 7)), *b = p(g, "b", RT_SHAPE(5, 7)), *s = rt_add(g, a, b);
-
-	s = rt_add(g, rt_gelu(g, s), rt_add(g, s, s));
-	return weigh(g, rt_add(g, rt_add(g, s, a), rt_relu(g, rt_add(g, b, b))), out);
-}
-
-static struct rt_node *dot(struct rt_graph *g, struct rt_node **out)
-{
-	struct rt_node *a = p(g, "a", RT_SHAPE(5, 7)), *b = p(g, "b", RT_SHAPE(5, 7));
-
-	*out = NULL;
-	return rt_dot(g, rt_add(g, a, b), rt_add(g, b, a));
-}
-
-static struct rt_node *cross_entropy(struct rt_graph *g, struct rt_node **out)
-{
-	*out = p(g, "logits", RT_SHAPE(3, 5, 23));
-	return rt_cross_entropy(g, *out, rt_input(g, "targets", RT_I32, RT_SHAPE(3, 5)));
-}
-
-static struct rt_node *projection(struct rt_graph *g, struct rt_node **out)
-{
-	struct rt_node *y = rt_linear(g, p(g, "x", RT_SHAPE(3, 5, 9)), p(g, "w", RT_SHAPE(23, 9)), p(g, "b", RT_SHAPE(23)));
-
-	*out = NULL;
-	return rt_cross_entropy(g, y, rt_input(g, "targets", RT_I32, RT_SHAPE(15)));
-}
-
-static struct rt_node *gpt(struct rt_graph *g, struct rt_node **out)
-{
-	*out = NULL;
-	return rt_model_gpt(g, &(struct rt_gpt_config){ .batch = 2, .seq = 9, .layers = 2, .width = 12, .heads = 3, .vocab = IDS,
-							.positions = 11 });
-}
-
-static struct rt_node *mlp(struct rt_graph *g, struct rt_node **out)
-{
-	*out = NULL;
-	return rt_model_mlp(g, 5, (const int64_t[]){ 13, 17, 9, IDS }, 4);
-}
-
-static const struct op_case cases[] = {
-	{ "linear", linear, 0 },
-	{ "linear_bias", linear_bias, 0 },
-	{ "linear_gelu", linear_gelu, 0 },
-	{ "linear_relu", linear_relu, 0 },
-	{ "linear_shared", linear_shared, 0 },
-	{ "embedding", embedding, 0 },
-	{ "embedding_plain", embedding_plain, 0 },
-	{ "layernorm", layernorm, 0 },
-	{ "residual_norm", residual_norm, 0 },
-	{ "attention", attention, 0 },
-	{ "attention_blocks", attention_blocks, 0 },
-	{ "attention_one", attention_one, 0 },
-	{ "gelu", gelu, 0 },
-	{ "relu", relu, 0 },
-	{ "add_shared", add_shared, 0 },
-	{ "dot", dot, 0 },
-	{ "cross_entropy", cross_entropy, 0 },
-	{ "projection", projection, 0 },
-	{ "projection_sliced", projection, 4 * 32 * 4 }, /* slices of 4, 4, 4 and 3 rows */
-	{ "gpt", gpt, 0 },
-	{ "mlp", mlp, 0 },
+/* What is checked: the loss of a graph, and `out`, unless NULL. */
+struct checked {
+	const char *name;
+	const struct rt_graph *g;
+	struct rt_node *out, *loss;
+	struct leaves l;
+	uint64_t slice_bytes;
 };
 
-static double reference(const struct rt_graph *g, const struct rt_node *loss, const struct leaves *l)
+static double reference(const struct checked *c)
 {
 	double v = NAN;
 
-	ck_assert_int_eq(rt_reference(g, loss, (const double *const *)l->value, &v, NULL), 0);
+	ck_assert_int_eq(rt_reference(c->g, c->loss, (const double *const *)c->l.value, &v, NULL), 0);
 	return v;
 }
 
-/* Central difference of fourth order: error h^4. So near that hardly any relu changes sides. */
-static double slope(const struct rt_graph *g, const struct rt_node *loss, const struct leaves *l, double *x)
+/* Central difference of fourth order: error h^4. h is so small that hardly any relu changes sides. */
+static double slope(const struct checked *c, double *x)
 {
 	const double h = 2e-6, at = *x;
 	double f[4];
@@ -191,18 +33,16 @@ static double slope(const struct rt_graph *g, const struct rt_node *loss, const 
 
 	for (int i = 0; i < 4; i++) {
 		*x = at + step[i] * h;
-		f[i] = reference(g, loss, l);
+		f[i] = reference(c);
 	}
 	*x = at;
 	return (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * h);
 }
 
-/* relu has no slope at 0: elements whose difference quotient straddles it would be wrong, values are kept off by luck of
- * a fixed seed. */
-static void check_gradient(const struct op_case *k, const struct rt_graph *g, const struct rt_node *loss, struct leaves *l,
-			   int leaf, struct rt_program *prog)
+/* relu has no derivative at 0. With the fixed seed no checked element is so near to 0 that its differences straddle it. */
+static void check_gradient(const struct checked *c, int leaf, struct rt_program *prog)
 {
-	const struct rt_node *n = rt_graph_leaf(g, leaf);
+	const struct rt_node *n = rt_graph_leaf(c->g, leaf);
 	int64_t count = rt_shape_elements(rt_node_shape(n)), stride = count > 40 ? count / 29 : 1;
 	const float *got = rt_gradient(prog, n);
 	double scale = 1e-3;
@@ -211,79 +51,116 @@ static void check_gradient(const struct op_case *k, const struct rt_graph *g, co
 	for (int64_t i = 0; i < count; i++)
 		scale = fmax(scale, fabs((double)got[i]));
 	for (int64_t i = 0; i < count; i += stride) {
-		double want = slope(g, loss, l, &l->value[leaf][i]);
+		double want = slope(c, &c->l.value[leaf][i]);
 
-		ck_assert_msg(fabs((double)got[i] - want) <= 2e-5 * scale, "%s: d %s[%lld] is %.9g, by differences %.9g", k->name,
+		ck_assert_msg(fabs((double)got[i] - want) <= 2e-5 * scale, "%s: d %s[%lld] is %.9g, by differences %.9g", c->name,
 			      rt_node_name(n), (long long)i, (double)got[i], want);
 	}
 }
 
-static void check_forward(const struct op_case *k, const struct rt_graph *g, const struct rt_node *out, const struct leaves *l,
-			  struct rt_program *prog)
+static void check_forward(const struct checked *c, struct rt_program *prog)
 {
-	int64_t count = rt_shape_elements(rt_node_shape(out));
+	int64_t count = rt_shape_elements(rt_node_shape(c->out));
 	gt_autofree double *want = gt_xcalloc((size_t)count, sizeof(*want));
-	const float *got = rt_value(prog, out);
+	const float *got = rt_value(prog, c->out);
 	double scale = 1e-3;
 
 	ck_assert_ptr_nonnull(got);
-	ck_assert_int_eq(rt_reference(g, out, (const double *const *)l->value, want, NULL), 0);
+	ck_assert_int_eq(rt_reference(c->g, c->out, (const double *const *)c->l.value, want, NULL), 0);
 	for (int64_t i = 0; i < count; i++)
 		scale = fmax(scale, fabs(want[i]));
 	for (int64_t i = 0; i < count; i++)
-		ck_assert_msg(fabs((double)got[i] - want[i]) <= 3e-6 * scale, "%s: element %lld is %.9g, plainly %.9g", k->name,
+		ck_assert_msg(fabs((double)got[i] - want[i]) <= 3e-6 * scale, "%s: element %lld is %.9g, plainly %.9g", c->name,
 			      (long long)i, (double)got[i], want[i]);
 }
 
-static void check_case(const struct op_case *k, bool fused, bool poison, int threads)
+static void check_graph(const struct checked *c, bool fused, bool poison, int threads)
 {
-	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *prog = NULL;
 	struct rt_options opt = { .debug = { .keep_gradients = true, .no_reuse = !poison, .poison = poison, .no_fuse = !fused },
-				  .threads = threads, .memory.logits_slice_bytes = k->slice_bytes };
-	struct rt_node *out = NULL, *loss = k->build(g, &out);
+				  .threads = threads, .memory.logits_slice_bytes = c->slice_bytes };
 	struct rt_metrics m = { 0 };
 	struct gt_err err = { 0 };
-	struct leaves l;
-	double want;
+	double want = reference(c);
 
-	ck_assert_msg(rt_compile(g, loss, &opt, &prog, &err) == 0, "%s: %s", k->name, err.msg);
-	leaves_make(&l, g, IDS, 42);
-	leaves_load(&l, g, prog);
-	want = reference(g, loss, &l);
+	ck_assert_msg(rt_compile(c->g, c->loss, &opt, &prog, &err) == 0, "%s: %s", c->name, err.msg);
+	leaves_load(&c->l, c->g, prog);
 	for (int twice = 0; twice < 2; twice++) /* gradients are assigned, not added to those of the step before */
-		ck_assert_msg(rt_step(prog, l.input, &m, &err) == 0, "%s: %s", k->name, err.msg);
-	ck_assert_msg(fabs(m.loss - want) <= 1e-5 * fmax(1, fabs(want)), "%s: loss %.9g, plainly %.9g", k->name, m.loss, want);
-	if (out && !poison)
-		check_forward(k, g, out, &l, prog);
-	for (int i = 0; i < l.n; i++)
-		if (rt_node_is_param(rt_graph_leaf(g, i)))
-			check_gradient(k, g, loss, &l, i, prog);
-	leaves_free(&l);
+		ck_assert_msg(rt_step(prog, c->l.input, &m, &err) == 0, "%s: %s", c->name, err.msg);
+	ck_assert_msg(fabs(m.loss - want) <= 1e-5 * fmax(1, fabs(want)), "%s: loss %.9g, plainly %.9g", c->name, m.loss, want);
+	if (c->out && !poison)
+		check_forward(c, prog);
+	for (int i = 0; i < c->l.n; i++)
+		if (rt_node_is_param(rt_graph_leaf(c->g, i)))
+			check_gradient(c, i, prog);
 }
 
-/* The cases of this file, then those of runtime_nn.c. */
-static const struct op_case *case_at(int i)
+static bool too_slow(const struct rt_case *k, const struct rt_graph *g)
 {
-	return i < (int)GT_ARRAY_SIZE(cases) ? &cases[i] : &nn_cases[i - (int)GT_ARRAY_SIZE(cases)];
+	int64_t elements = 0;
+
+	for (int i = 0; i < rt_graph_leaves(g); i++)
+		elements += rt_shape_elements(rt_node_shape(rt_graph_leaf(g, i)));
+	return elements > MOST_ELEMENTS && rt_case_applies(k, RT_CASE_DEVICE);
+}
+
+static void check_case(const struct rt_case *k, bool fused, bool poison, int threads)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_case_graph built = { 0 };
+	struct gt_err err = { 0 };
+	struct checked c = { .name = k->name, .g = g, .slice_bytes = k->slice_bytes };
+
+	if (!rt_case_applies(k, RT_CASE_CPU))
+		return;
+	ck_assert_msg(rt_case_parse(k->graph, g, &built, &err) == 0, "%s: %s", k->name, err.msg);
+	c.out = built.out;
+	c.loss = built.loss;
+	if (!too_slow(k, g)) {
+		leaves_of_case(&c.l, k, g, &built, 42);
+		check_graph(&c, fused, poison, threads);
+		leaves_free(&c.l);
+	}
+	rt_case_clear(&built);
 }
 
 START_TEST(fused_matches_definition)
 {
-	check_case(case_at(_i), true, false, 2);
+	check_case(&rt_cases[_i], true, false, 2);
 }
 END_TEST
 
 START_TEST(unfused_matches_definition)
 {
-	check_case(case_at(_i), false, false, 1);
+	check_case(&rt_cases[_i], false, false, 1);
 }
 END_TEST
 
 START_TEST(shared_memory_changes_nothing)
 {
-	check_case(case_at(_i), true, true, 2);
-	check_case(case_at(_i), false, true, 3);
+	check_case(&rt_cases[_i], true, true, 2);
+	check_case(&rt_cases[_i], false, true, 3);
+}
+END_TEST
+
+/* Two inputs of different shapes, a result of a third shape; and one op twice, with different arguments. */
+START_TEST(user_ops_match_their_definition)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct checked c = { .name = "user", .g = g };
+	struct rt_node *b = rt_param(g, "b", RT_SHAPE(7), RT_INIT_ZEROS);
+	struct rt_node *in[2] = { rt_relu(g, rt_param(g, "a", RT_SHAPE(7, 7), RT_INIT_ZEROS)), b }, *bumps[2];
+
+	for (int i = 0; i < 2; i++)
+		bumps[i] = rt_user(g, &gen_user_ops[GEN_BUMP], &b, gen_user_arg(GEN_BUMP, i));
+	c.out = rt_add(g, rt_user(g, &gen_user_ops[GEN_TIMES], in, NULL), rt_mul(g, bumps[0], bumps[1]));
+	c.loss = rt_dot(g, c.out, rt_input(g, "weights", RT_F32, *rt_node_shape(c.out)));
+	leaves_make(&c.l, g, 1, 42);
+	check_graph(&c, true, false, 2);
+	check_graph(&c, false, false, 1);
+	check_graph(&c, true, true, 2);
+	check_graph(&c, false, true, 3);
+	leaves_free(&c.l);
 }
 END_TEST
 
@@ -347,12 +224,12 @@ END_TEST
 TCase *case_ops(void)
 {
 	TCase *t = tcase_create("ops");
-	int n = (int)GT_ARRAY_SIZE(cases) + n_nn_cases;
 
 	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, fused_matches_definition, 0, n);
-	tcase_add_loop_test(t, unfused_matches_definition, 0, n);
-	tcase_add_loop_test(t, shared_memory_changes_nothing, 0, n);
+	tcase_add_loop_test(t, fused_matches_definition, 0, rt_n_cases);
+	tcase_add_loop_test(t, unfused_matches_definition, 0, rt_n_cases);
+	tcase_add_loop_test(t, shared_memory_changes_nothing, 0, rt_n_cases);
+	tcase_add_test(t, user_ops_match_their_definition);
 	return t;
 }
 
