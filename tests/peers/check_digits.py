@@ -67,9 +67,7 @@ def main():
             value[train].tofile(f"{where}/{name}.bin")
             value[test].tofile(f"{where}/{name}.eval.bin")
         with open(f"{where}/case.json", "w", encoding="utf-8") as f:
-            json.dump({"nodes": [{"op": "resnet", "name": "loss", "batch": BATCH, "size": SIZE, "depth": DEPTH,
-                                  "classes": CLASSES}],
-                       "loss": "loss", "steps": STEPS, "watch": ["logits"], "eval": len(test) // BATCH,
+            json.dump({"graph": f"resnet({BATCH}, {SIZE}, {DEPTH}, {CLASSES})", "steps": STEPS, "watch": ["logits"], "eval": len(test) // BATCH,
                        "options": {"no_fuse": True},
                        "optimizer": {"kind": "sgd", "lr": 0.05, "momentum": 0.9, "weight_decay": 1e-4}}, f)
         subprocess.run([RT_CASE, where], check=True)

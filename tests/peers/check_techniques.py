@@ -10,7 +10,7 @@ import sys
 
 sys.dont_write_bytecode = True  # the source tree may be read-only
 import check_torch
-from check_torch import Case, gpt_loss, gpt_params, near, np, point, torch
+from check_torch import Case, gpt_loss, near, np, point, torch
 
 F = check_torch.F
 
@@ -65,13 +65,12 @@ def make_scaler(**settings):
 def scaler_trace(label, init, interval, overflows, accum, clip):
     """Gradients come from a script; where it says so one of them overflows after scaling."""
     updates, n = 40, 301
-    c = Case(f"scaler {label}")
-    p = c.param("p", n)
-    g = c.input("g", torch.randn(updates * accum, n, generator=c.rng))
+    c = Case(f"scaler {label}", f"dot(p[{n}:0.5], weights[{n}])")
+    p, g = c.params["p"], torch.randn(updates * accum, n, generator=c.rng)
+    c.inputs["weights"] = g
     for u in overflows:
         g[u * accum + accum - 1, 7] = float("inf") if u % 2 else float("nan")
-    c.op("dot", "loss", "p", "g")
-    got = c.run(loss="loss", steps=updates * accum, optimizer={"kind": "adamw", "lr": 1e-2, "weight_decay": 0.01},
+    got = c.run(steps=updates * accum, optimizer={"kind": "adamw", "lr": 1e-2, "weight_decay": 0.01},
                 options={"accum": accum, "clip_norm": clip, "loss_scale": init, "scale_interval": interval})
     opt = torch.optim.AdamW([p], lr=1e-2, weight_decay=0.01)
     scaler = make_scaler(init_scale=init, growth_interval=interval)
@@ -94,11 +93,10 @@ def scaler_trace(label, init, interval, overflows, accum, clip):
 
 def adam():
     steps, n = 100, 1003
-    c = Case("adam")
-    p = c.param("p", n)
-    g = c.input("g", torch.randn(steps, n, generator=c.rng) * 10.0 ** torch.randint(-6, 2, (n,), generator=c.rng))
-    c.op("dot", "loss", "p", "g")
-    got = c.run(loss="loss", steps=steps, optimizer={"kind": "adam", "lr": 1e-3, "weight_decay": 0.01})
+    c = Case("adam", f"dot(p[{n}:0.5], weights[{n}])")
+    p, g = c.params["p"], torch.randn(steps, n, generator=c.rng) * 10.0 ** torch.randint(-6, 2, (n,), generator=c.rng)
+    c.inputs["weights"] = g
+    got = c.run(steps=steps, optimizer={"kind": "adam", "lr": 1e-3, "weight_decay": 0.01})
     opt = torch.optim.Adam([p], lr=1e-3, weight_decay=0.01)
     for s in range(steps):
         p.grad = g[s].clone()
@@ -111,9 +109,7 @@ CONFIG = {"batch": 2, "seq": 33, "layers": 2, "width": 64, "heads": 2, "vocab": 
 
 
 def gpt_case(name, batches, different):
-    c = Case(name)
-    gpt_params(c, CONFIG)
-    c.nodes = [{"op": "gpt", "name": "loss", **CONFIG}]
+    c = check_torch.gpt_case(name, CONFIG)
     text = torch.randint(0, CONFIG["vocab"], (different, CONFIG["batch"], CONFIG["seq"] + 1), generator=c.rng)
     text = text.repeat(batches // different, 1, 1)
     c.inputs = {"tokens": text[:, :, :-1].contiguous(), "targets": text[:, :, 1:].contiguous()}
@@ -123,7 +119,7 @@ def gpt_case(name, batches, different):
 def accumulation():
     updates, accum, clip = 12, 4, 0.5
     c = gpt_case("accumulation", updates * accum, 8)
-    got = c.run(loss="loss", steps=updates * accum, optimizer={"kind": "adamw", "lr": 1e-3, "weight_decay": 0.01},
+    got = c.run(steps=updates * accum, optimizer={"kind": "adamw", "lr": 1e-3, "weight_decay": 0.01},
                 options={"accum": accum, "clip_norm": clip})
     opt = torch.optim.AdamW(c.params.values(), lr=1e-3, weight_decay=0.01)
     clipped = 0
@@ -143,8 +139,8 @@ def autocast(kind, dtype, tolerance):
     steps = 30
     c = gpt_case(f"autocast {kind}", steps, 1)
     settings = {"kind": "adamw", "lr": 1e-3, "weight_decay": 0.01}
-    got = c.run(loss="loss", steps=steps, optimizer=settings, options={"amp": kind})["losses"]
-    plain = c.run(loss="loss", steps=steps, optimizer=settings)["losses"]
+    got = c.run(steps=steps, optimizer=settings, options={"amp": kind})["losses"]
+    plain = c.run(steps=steps, optimizer=settings)["losses"]
     opt = torch.optim.AdamW(c.params.values(), lr=1e-3, weight_decay=0.01)
     want = []
     for s in range(steps):
@@ -163,24 +159,21 @@ def autocast(kind, dtype, tolerance):
 
 def rounded_linear(kind, dtype):
     """One product: both sides round the operands and sum in f32."""
-    c = Case(f"linear {kind}")
-    x, w, b = c.param("x", 65, 129), c.param("w", 77, 129), c.param("b", 77)
-    c.op("linear", "y", "x", "w", "b")
-    weights = c.input("weights", torch.randn((1, 65, 77), generator=c.rng))
-    c.op("dot", "loss", "y", "weights")
-    got = c.run(loss="loss", steps=1, watch=["y"], options={"amp": kind, "loss_scale": 1})
+    c = Case(f"linear {kind}", "linear(x[65,129:0.5], w[77,129:0.5], b[77:0.5])")
+    (x, w, b), weights = c.params.values(), c.weigh()
+    got = c.run(steps=1, watch=["y"], options={"amp": kind, "loss_scale": 1})
     low = lambda t: t.detach().to(dtype).float()
     near(f"{c.name} forward", got["y.out"], F.linear(low(x), low(w), b).detach(), check_torch.FORWARD)
-    near(f"{c.name} dx", got["x.grad"], low(weights[0]) @ low(w), check_torch.GRADIENT)
-    near(f"{c.name} dw", got["w.grad"], low(weights[0]).T @ low(x), check_torch.GRADIENT)
-    near(f"{c.name} db", got["b.grad"], weights[0].sum(0), check_torch.GRADIENT)
+    near(f"{c.name} dx", got["x.grad"], low(weights) @ low(w), check_torch.GRADIENT)
+    near(f"{c.name} dw", got["w.grad"], low(weights).T @ low(x), check_torch.GRADIENT)
+    near(f"{c.name} db", got["b.grad"], weights.sum(0), check_torch.GRADIENT)
     point(f"linear {kind}: operands rounded as PyTorch rounds them, summed in f32")
 
 
 def moments8():
     steps = 60
     c = gpt_case("adamw8", steps, 2)
-    run = lambda kind: c.run(loss="loss", steps=steps, optimizer={"kind": kind, "lr": 1e-3, "weight_decay": 0.01})["losses"]
+    run = lambda kind: c.run(steps=steps, optimizer={"kind": kind, "lr": 1e-3, "weight_decay": 0.01})["losses"]
     near("adamw8 beside adamw", run("adamw8"), run("adamw"), 0.01)
     point("adamw8: the loss curve of f32 AdamW within 1 %")
 

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rt_case DIR: run the graph that DIR/case.json describes and leave the results in DIR, so that another framework can
- * compare. Tensors are raw little-endian files named after their node.
+ * rt_case --list: prints the op cases for the comparison with another framework as JSON.
+ * rt_case DIR: runs the graph that DIR/case.json describes and writes the results to DIR. Tensors are raw little-endian files
+ * named after their node.
  *
- *   { "nodes": [ { "op": "input", "name": "x", "dtype": "f32", "shape": [3,5] },
- *                { "op": "param", "name": "w", "shape": [7,5] },
- *                { "op": "buffer", "name": "mean", "shape": [7] },
- *                { "op": "linear", "name": "y", "in": ["x","w",null] }, … ],
- *     "loss": "loss", "steps": 1, "watch": ["y"],
+ *   { "graph": "gelu(linear(x[5,9], w[19,9], b[19]))" (runtime/cases/cases.h), "steps": 1, "watch": ["y"],
  *     "options": { "no_fuse": false, "threads": 2, "logits_slice_bytes": 0, "amp": "bf16", "accum": 1, "clip_norm": 0,
- *                  "loss_scale": 0 (not 0: the scaler is on and starts there), "scale_interval": 0 },
+ *                  "loss_scale": 0 (not 0: enables the scaler, with this start value), "scale_interval": 0 },
  *     "eval": 0 (batches),
  *     "optimizer": { "kind": "adamw", "lr": 0.001, "weight_decay": 0.01, "momentum": 0, "beta1": 0.9, "beta2": 0.999,
  *                    "eps": 1e-8 } }
  *
- * Reads NAME.bin for every parameter and buffer, and for every input one tensor per step, one behind the other. Writes
- * losses.bin and scales.bin, the loss scale (f64, one per step), and after the last step NAME.grad.bin and NAME.out.bin
- * for every parameter, NAME.out.bin for every buffer and every node in "watch".
+ * "y" is the result of the outermost op. Reads NAME.bin for every parameter and buffer, and for every input one tensor per step, in
+ * the order of steps. Writes losses.bin and scales.bin, the loss scale (f64, one per step), and after the last step NAME.grad.bin
+ * and NAME.out.bin for every parameter, NAME.out.bin for every buffer and every node in "watch".
  * With "eval", that many batches of every input are read from NAME.eval.bin after the last step, rt_eval runs each, and
  * WATCH.eval.out.bin receives the first watched node of all of them.
  */
@@ -25,6 +22,7 @@
 #include <string.h>
 #include "lib/file.h"
 #include "lib/json.h"
+#include "runtime/cases/cases.h"
 #include "runtime/runtime.h"
 
 #define FILE_MAX	((size_t)1 << 32)
@@ -38,153 +36,6 @@ struct test {
 	size_t input_bytes[16]; /* of one step */
 	int n_inputs;
 };
-
-static struct rt_node *find(const struct test *t, const json_t *names, size_t i, struct rt_node **nodes)
-{
-	const char *want = json_string_value(json_array_get(names, i));
-	json_t *row;
-	size_t k;
-
-	json_array_foreach(json_object_get(t->doc, "nodes"), k, row)
-		if (want && gt_streq(gt_json_get_str(row, "name", ""), want))
-			return nodes[k];
-	return NULL;
-}
-
-static struct rt_shape shape_of(const json_t *row)
-{
-	struct rt_shape s = { 0 };
-	json_t *d;
-	size_t i;
-
-	json_array_foreach(json_object_get(row, "shape"), i, d)
-		if (s.n < RT_MAX_DIMS)
-			s.d[s.n++] = json_integer_value(d);
-	return s;
-}
-
-static int64_t number(const json_t *row, const char *name)
-{
-	return gt_json_get_int(row, name, 0);
-}
-
-static struct rt_node *model(struct rt_graph *g, const json_t *row)
-{
-	const char *op = gt_json_get_str(row, "op", "");
-	struct rt_gpt_config c = {
-		.batch = number(row, "batch"), .seq = number(row, "seq"), .layers = number(row, "layers"),
-		.width = number(row, "width"), .heads = number(row, "heads"), .vocab = number(row, "vocab"),
-		.positions = number(row, "positions"),
-	};
-	struct rt_shape s = shape_of(row);
-
-	if (gt_streq(op, "mlp"))
-		return rt_model_mlp(g, c.batch, s.d, s.n);
-	if (gt_streq(op, "resnet"))
-		return rt_model_resnet_small(g, c.batch, number(row, "size"), (int)number(row, "depth"), number(row, "classes"));
-	if (gt_streq(op, "bert"))
-		return rt_model_bert(g, &c);
-	if (gt_streq(op, "vit"))
-		return rt_model_vit(g, &(struct rt_vit_config){
-			.batch = c.batch, .size = number(row, "size"), .patch = number(row, "patch"), .layers = c.layers,
-			.width = c.width, .heads = c.heads, .classes = number(row, "classes") });
-	return gt_streq(op, "gpt") ? rt_model_gpt(g, &c) : NULL;
-}
-
-/* The call of an op with its inputs and the numbers of its row. */
-struct op_row {
-	struct rt_graph *g;
-	struct rt_node *in[5];
-	const json_t *row;
-};
-
-static int count(const struct op_row *o, const char *name)
-{
-	return (int)number(o->row, name);
-}
-
-static float real(const struct op_row *o, const char *name)
-{
-	return (float)gt_json_get_real(o->row, name, 0);
-}
-
-static bool flag(const struct op_row *o, const char *name)
-{
-	return gt_json_get_bool(o->row, name, false);
-}
-
-#define OP(name, call)                                                                                                 \
-	static struct rt_node *op_##name(const struct op_row *o)                                                       \
-	{                                                                                                              \
-		struct rt_graph *g = o->g;                                                                             \
-		struct rt_node *a = o->in[0], *b = o->in[1], *c = o->in[2];                                            \
-                                                                                                                       \
-		(void)b;                                                                                               \
-		(void)c;                                                                                               \
-		return call;                                                                                           \
-	}
-OP(linear, rt_linear(g, a, b, c))
-OP(embedding, rt_embedding(g, a, b, c))
-OP(layernorm, rt_layernorm(g, a, b, c, real(o, "eps")))
-OP(rmsnorm, rt_rmsnorm(g, a, b, real(o, "eps")))
-OP(batchnorm, rt_batchnorm(g, a, b, c, o->in[3], o->in[4], real(o, "eps"), real(o, "momentum")))
-OP(attention, rt_attention(g, a, count(o, "heads")))
-OP(attention_full, rt_attention_full(g, a, count(o, "heads")))
-OP(gelu, rt_gelu(g, a))
-OP(gelu_erf, rt_gelu_erf(g, a))
-OP(relu, rt_relu(g, a))
-OP(silu, rt_silu(g, a))
-OP(tanh, rt_tanh(g, a))
-OP(sigmoid, rt_sigmoid(g, a))
-OP(softmax, rt_softmax(g, a))
-OP(add, rt_add(g, a, b))
-OP(mul, rt_mul(g, a, b))
-OP(sum, rt_reduce(g, a, RT_SUM, count(o, "dimension")))
-OP(mean, rt_reduce(g, a, RT_MEAN, count(o, "dimension")))
-OP(max, rt_reduce(g, a, RT_MAX, count(o, "dimension")))
-OP(matmul, rt_matmul(g, a, flag(o, "ta"), b, flag(o, "tb")))
-OP(conv, rt_conv2d(g, a, b, c, (struct rt_conv2d){ count(o, "stride"), count(o, "pad"), count(o, "groups") }))
-OP(max_pool, rt_max_pool(g, a, count(o, "window"), count(o, "stride"), count(o, "pad")))
-OP(avg_pool, rt_avg_pool(g, a, count(o, "window"), count(o, "stride"), count(o, "pad")))
-OP(cross_entropy, rt_cross_entropy(g, a, b))
-OP(dot, rt_dot(g, a, b))
-OP(affine, rt_affine(g, a, real(o, "scale"), real(o, "offset")))
-OP(pad, rt_pad(g, a, count(o, "before"), count(o, "after")))
-OP(reshape, rt_reshape(g, a, shape_of(o->row)))
-OP(dropout, rt_dropout(g, a, real(o, "rate")))
-
-static const struct {
-	const char *name;
-	struct rt_node *(*make)(const struct op_row *o);
-} ops[] = {
-#define NAMED(name)	{ #name, op_##name }
-	NAMED(linear), NAMED(embedding), NAMED(layernorm), NAMED(rmsnorm), NAMED(batchnorm), NAMED(attention),
-	NAMED(attention_full), NAMED(gelu), NAMED(gelu_erf), NAMED(relu), NAMED(silu), NAMED(tanh), NAMED(sigmoid),
-	NAMED(softmax), NAMED(add), NAMED(mul), NAMED(sum), NAMED(mean), NAMED(max), NAMED(matmul), NAMED(conv),
-	NAMED(max_pool), NAMED(avg_pool), NAMED(cross_entropy), NAMED(dot),
-	NAMED(affine), NAMED(pad), NAMED(reshape), NAMED(dropout),
-};
-
-static struct rt_node *apply(struct test *t, const json_t *row, struct rt_node **nodes)
-{
-	const char *op = gt_json_get_str(row, "op", ""), *name = gt_json_get_str(row, "name", "");
-	const json_t *in = json_object_get(row, "in");
-	struct op_row o = { .g = t->graph, .row = row };
-
-	if (gt_streq(op, "input"))
-		return rt_input(t->graph, name, gt_streq(gt_json_get_str(row, "dtype", ""), "i32") ? RT_I32 : RT_F32,
-				shape_of(row));
-	if (gt_streq(op, "param"))
-		return rt_param(t->graph, name, shape_of(row), RT_INIT_ZEROS);
-	if (gt_streq(op, "buffer"))
-		return rt_buffer(t->graph, name, shape_of(row), RT_INIT_ZEROS);
-	for (size_t i = 0; i < GT_ARRAY_SIZE(o.in); i++)
-		o.in[i] = find(t, in, i, nodes);
-	for (size_t i = 0; i < GT_ARRAY_SIZE(ops); i++)
-		if (gt_streq(op, ops[i].name))
-			return ops[i].make(&o);
-	return model(t->graph, row);
-}
 
 static enum rt_optimizer_kind optimizer_of(const char *kind)
 {
@@ -203,10 +54,8 @@ static enum rt_dtype amp_of(const char *name)
 
 static int build(struct test *t, struct gt_err *err)
 {
-	const json_t *list = json_object_get(t->doc, "nodes"), *o = json_object_get(t->doc, "optimizer");
-	const json_t *options = json_object_get(t->doc, "options");
-	gt_autofree struct rt_node **nodes = gt_xcalloc(json_array_size(list) + 1, sizeof(struct rt_node *));
-	const char *kind = gt_json_get_str(o, "kind", ""), *loss = gt_json_get_str(t->doc, "loss", "");
+	const json_t *o = json_object_get(t->doc, "optimizer"), *options = json_object_get(t->doc, "options");
+	const char *kind = gt_json_get_str(o, "kind", "");
 	struct rt_options opt = {
 		.device = gt_streq(gt_json_get_str(options, "device", "cpu"), "cuda") ? RT_CUDA : RT_CPU,
 		.threads = (int)gt_json_get_int(options, "threads", 0),
@@ -224,20 +73,15 @@ static int build(struct test *t, struct gt_err *err)
 			       .beta1 = gt_json_get_real(o, "beta1", 0), .beta2 = gt_json_get_real(o, "beta2", 0),
 			       .eps = gt_json_get_real(o, "eps", 0) },
 	};
-	struct rt_node *root = NULL;
+	struct rt_case_graph built = { 0 };
+	int r = rt_case_parse(gt_json_get_str(t->doc, "graph", ""), t->graph, &built, err);
 
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *row = json_array_get(list, i);
-
-		nodes[i] = apply(t, row, nodes);
-		if (!nodes[i] && !rt_graph_error(t->graph, NULL))
-			return gt_fail(err, EINVAL, "node %zu: no op %s", i, gt_json_get_str(row, "op", ""));
-		if (gt_streq(gt_json_get_str(row, "name", ""), loss))
-			root = nodes[i];
-		else if (nodes[i] && !gt_streq(gt_json_get_str(row, "op", ""), "input"))
-			rt_name(nodes[i], gt_json_get_str(row, "name", ""));
-	}
-	return rt_compile(t->graph, root, &opt, &t->program, err);
+	if (r < 0)
+		return r;
+	if (built.out && !rt_node_is_param(built.out))
+		rt_name(built.out, "y");
+	rt_case_clear(&built);
+	return rt_compile(t->graph, built.loss, &opt, &t->program, err);
 }
 
 static int load(const struct test *t, const char *name, size_t want, char **ret, size_t *ret_len, struct gt_err *err)
@@ -388,6 +232,21 @@ static int evaluate(const struct test *t, struct gt_err *err)
 	return r ? r : save(t, name, "eval.out", out, batches * bytes, err);
 }
 
+static void list(void)
+{
+	gt_auto_json *rows = json_array();
+
+	for (int i = 0; i < rt_n_cases; i++) {
+		const struct rt_case *c = &rt_cases[i];
+
+		if (rt_case_applies(c, RT_CASE_TORCH))
+			json_array_append_new(rows, json_pack("{s:s, s:s, s:i, s:b, s:I}", "name", c->name, "graph", c->graph,
+							      "ids", c->ids, "ignore", c->ignore, "logits_slice_bytes",
+							      (json_int_t)c->slice_bytes));
+	}
+	gt_json_print(stdout, rows);
+}
+
 int main(int argc, char **argv)
 {
 	struct test t = { .dir = argv[1], .graph = rt_graph_new() };
@@ -397,8 +256,12 @@ int main(int argc, char **argv)
 	int r;
 
 	if (argc != 2) {
-		fprintf(stderr, "usage: rt_case DIR\n");
+		fprintf(stderr, "usage: rt_case --list | DIR\n");
 		return 64;
+	}
+	if (gt_streq(argv[1], "--list")) {
+		list();
+		return 0;
 	}
 	path = gt_xasprintf("%s/case.json", t.dir);
 	r = gt_file_read(path, FILE_MAX, &text, &len, &err);

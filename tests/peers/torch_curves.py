@@ -10,7 +10,7 @@ import sys
 import torch
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from check_torch import Case, gpt_loss, gpt_params
+from check_torch import gpt_case, gpt_loss
 
 BIG = {"batch": 8, "seq": 256, "layers": 6, "width": 384, "heads": 6, "vocab": 4096, "positions": 256}
 SMALL = {"batch": 2, "seq": 17, "layers": 1, "width": 48, "heads": 3, "vocab": 61, "positions": 17}
@@ -35,12 +35,10 @@ def theirs(c, k, steps, device, amp):
 
 def curve(a, amp):
     k = SMALL if a.small else BIG
-    c = Case(f"GPT in {amp}")
-    gpt_params(c, k)
-    c.nodes = [{"op": "gpt", "name": "loss", **k}]
+    c = gpt_case(f"GPT in {amp}", k)
     text = torch.randint(0, k["vocab"], (10, k["batch"], k["seq"] + 1), generator=c.rng).repeat(a.steps // 10, 1, 1)
     c.inputs = {"tokens": text[:, :, :-1].contiguous(), "targets": text[:, :, 1:].contiguous()}
-    got = c.run(loss="loss", steps=a.steps, optimizer={"kind": "adamw", **ADAMW}, options={"device": a.device, "amp": AMP[amp]})
+    got = c.run(steps=a.steps, optimizer={"kind": "adamw", **ADAMW}, options={"device": a.device, "amp": AMP[amp]})
     ours, want = got["losses"].tolist(), theirs(c, k, a.steps, a.theirs or a.device, amp)
     return {"ours": ours, "theirs": want, "worst": max(abs(x - y) / abs(y) for x, y in zip(ours, want))}
 
