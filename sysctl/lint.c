@@ -208,7 +208,7 @@ static void lint_run(struct sc_findings *l, const struct sc_conf *conf)
 
 /* Reports a local line that another line overrides: one that sets the same key later, or one that sets its counterpart.
  * A file in /etc that replaces one of the distribution is not reported, because that is its purpose. */
-static void lint_beaten(struct sc_findings *l, const struct sc_conf *conf, size_t i)
+static void lint_overridden(struct sc_findings *l, const struct sc_conf *conf, size_t i)
 {
 	const struct sc_assign *a = &conf->all[i];
 	const struct sc_key *k = a->glob ? NULL : sc_key_find(a->key);
@@ -249,7 +249,7 @@ void sc_lint(struct gt_fsroot *fs, const struct sc_conf *conf, struct sc_finding
 			lint_value(l, &conf->all[i]);
 		if (!lint_table(l, &conf->all[i]))
 			lint_missing(fs, l, &conf->all[i]);
-		lint_beaten(l, conf, i);
+		lint_overridden(l, conf, i);
 	}
 	lint_unread(fs, l, conf);
 }

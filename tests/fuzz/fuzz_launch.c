@@ -205,7 +205,7 @@ static void launch(struct gt_fsroot *fs, const struct input *in)
 	tn_facts_clear(&facts);
 	c.host = host;
 	rank = tn_rank_of(&c);
-	FUZZ_ASSERT(rank.index < rank.count && rank.count <= 4096 && rank.told == (rank.variable != NULL));
+	FUZZ_ASSERT(rank.index < rank.count && rank.count <= 4096 && rank.from_launcher == (rank.variable != NULL));
 	FUZZ_ASSERT(tn_processes_here(&c) >= rank.count);
 	tn_job_has_many_hosts(&c);
 	FUZZ_ASSERT(tn_run_make(fs, host, &o, &run, &err) >= 0 || (err.msg[0] && err.exit_status));

@@ -17,7 +17,7 @@ START_TEST(persisted_files_are_ours_whole_and_go_whole)
 
 	apply(&(struct tn_plan_opts){ .optional = true }, true);
 	ck_assert_int_eq(gt_fs_read(b.fs, TN_SYSCTL_D_PATH, &text, NULL), 0);
-	ck_assert(tn_persist_is_ours(text));
+	ck_assert(tn_persist_is_unedited(text));
 	ck_assert_ptr_nonnull(strstr(text, "\nvm.swappiness = 10\n"));
 	ck_assert_int_eq(gt_fs_stat(b.fs, TN_SYSCTL_D_PATH, &st), 0);
 	ck_assert_int_eq(st.st_mode & 0777, 0644);

@@ -22,7 +22,7 @@ START_TEST(every_knob_says_all_that_a_knob_must)
 		ck_assert_msg(!k->check || (k->tag == 'C' && !k->summary && !k->why), "%s: the check has its texts", k->id);
 		ck_assert_msg(!k->check + !k->path + !k->key >= 2, "%s has at most one of check, path and key", k->id);
 		ck_assert_msg(!tn_tunable_key(k) || sc_key_find(tn_tunable_key(k)), "%s is no known sysctl", k->id);
-		ck_assert_msg(!k->boot_line || k->names_move, "%s", k->id);
+		ck_assert_msg(!k->boot_line || k->names_change, "%s", k->id);
 	}
 	for (size_t i = 0; tn_launch_settings[i]; i++) {
 		const struct tn_launch_setting *s = tn_launch_settings[i];

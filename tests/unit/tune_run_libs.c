@@ -42,10 +42,10 @@ START_TEST(a_library_that_does_not_load_is_found_out_first)
 
 	ck_assert(fd >= 0 && write(fd, "\177ELF but no library", 19) == 19);
 	close(fd);
-	ck_assert(!tn_loader_tries(file));
+	ck_assert(!tn_loader_can_preload(file));
 	unlink(file);
-	ck_assert(!tn_loader_tries(file));
-	ck_assert(tn_loader_tries("libm.so.6"));
+	ck_assert(!tn_loader_can_preload(file));
+	ck_assert(tn_loader_can_preload("libm.so.6"));
 }
 END_TEST
 

@@ -34,7 +34,7 @@ bool tn_persist_same(const char *line, const char *other)
 	return n && other && !strncmp(line, other, n) && !strchr(other + n, '=');
 }
 
-static char *line_of(const struct pr_host *host, const struct tn_keep *k)
+static char *line_of(const struct pr_host *host, const struct tn_persisted *k)
 {
 	gt_autofree char *path = NULL;
 
@@ -48,7 +48,7 @@ static char *line_of(const struct pr_host *host, const struct tn_keep *k)
 	return gt_xasprintf("w %s - - - - %s", path, k->value);
 }
 
-char *tn_persist_text(const struct pr_host *host, enum tn_form form, const struct tn_keep *keep, size_t n)
+char *tn_persist_text(const struct pr_host *host, enum tn_form form, const struct tn_persisted *keep, size_t n)
 {
 	gt_auto_buf body = { 0 };
 
@@ -61,7 +61,7 @@ char *tn_persist_text(const struct pr_host *host, enum tn_form form, const struc
 	return body.len ? gt_xasprintf(HEAD "%08x\n%s", gt_crc32c(body.s, body.len), body.s) : NULL;
 }
 
-bool tn_persist_is_ours(const char *text)
+bool tn_persist_is_unedited(const char *text)
 {
 	const char *body;
 	char sum[16];
@@ -73,12 +73,12 @@ bool tn_persist_is_ours(const char *text)
 	return !strncmp(sum, text + HEAD_SIZE, 8);
 }
 
-static bool later_than_ours(const char *file)
+static bool after_gputune(const char *file)
 {
 	return strcmp(strrchr(file, '/'), strrchr(TN_SYSCTL_D_PATH, '/')) > 0;
 }
 
-char *tn_persist_beaten_by(const struct sc_conf *boot, const struct tn_tunable *k, const char *value)
+char *tn_persist_overridden_by(const struct sc_conf *boot, const struct tn_tunable *k, const char *value)
 {
 	const struct sc_key *key = sc_key_find(tn_tunable_key(k));
 	const struct sc_assign *a = sc_boot_value(boot, tn_tunable_key(k));
@@ -86,31 +86,31 @@ char *tn_persist_beaten_by(const struct sc_conf *boot, const struct tn_tunable *
 	bool refused = a && sc_read_value(tn_tunable_key(k), a->value, &taken, NULL, NULL) < 0;
 
 	/* an exact key has priority over a glob in any file */
-	if (a && !a->glob && later_than_ours(a->file) && refused)
+	if (a && !a->glob && after_gputune(a->file) && refused)
 		return gt_xasprintf("%s:%u says %.40s, which the kernel refuses, and comes after %s", a->file, a->line, a->value,
 				    TN_SYSCTL_D_PATH);
-	if (a && !a->glob && later_than_ours(a->file) && !sc_value_equal(tn_tunable_key(k), taken, value))
+	if (a && !a->glob && after_gputune(a->file) && !sc_value_equal(tn_tunable_key(k), taken, value))
 		return gt_xasprintf("%s:%u sets it to %s and comes after %s", a->file, a->line, taken, TN_SYSCTL_D_PATH);
 	a = key && key->counterpart ? sc_boot_value(boot, key->counterpart) : NULL;
-	if (a && later_than_ours(a->file) && sc_takes_nonzero(key->counterpart, a->value))
+	if (a && after_gputune(a->file) && sc_takes_nonzero(key->counterpart, a->value))
 		return gt_xasprintf("%s:%u sets %s, which takes its place, and comes after %s", a->file, a->line,
 				    key->counterpart, TN_SYSCTL_D_PATH);
 	return NULL;
 }
 
-static bool is_ours(const struct tn_tmpfile *l)
+static bool is_gputunes(const struct tn_tmpfile *l)
 {
 	return gt_starts_with(l->by, TN_TMPFILES_D_PATH ":");
 }
 
 /* Returns whether the file of the line is read before gputune's file. */
-static bool before_ours(const struct tn_tmpfile *l)
+static bool before_gputune(const struct tn_tmpfile *l)
 {
-	const char *name = strrchr(l->by, '/'), *ours = strrchr(TN_TMPFILES_D_PATH, '/');
+	const char *name = strrchr(l->by, '/'), *own = strrchr(TN_TMPFILES_D_PATH, '/');
 	size_t n = (size_t)(strrchr(name, ':') - name);
-	int r = strncmp(name, ours, n);
+	int r = strncmp(name, own, n);
 
-	return r < 0 || (!r && n < strlen(ours));
+	return r < 0 || (!r && n < strlen(own));
 }
 
 /* Matches like glob(3) with GLOB_BRACE: "{a,b}" stands for a and for b. */
@@ -131,7 +131,7 @@ static bool matches(const char *pattern, const char *path)
 	return false;
 }
 
-static bool said_before(const struct tn_tmpfiles *t, const char *path)
+static bool is_repeated(const struct tn_tmpfiles *t, const char *path)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (!strcmp(t->line[i].path, path))
@@ -140,11 +140,11 @@ static bool said_before(const struct tn_tmpfiles *t, const char *path)
 }
 
 /* Parses "w /sys/… - - - - VALUE", also with w!, w+ and similar types. The argument is the rest of the line. */
-static void take_tmpfile(struct tn_tmpfiles *t, char *line, const char *file, unsigned no)
+static void add_tmpfile(struct tn_tmpfiles *t, char *line, const char *file, unsigned no)
 {
 	char *rest = line, *type = gt_cut(&rest, " \t"), *path = gt_cut(&rest, " \t");
 
-	if (!type || *type != 'w' || !path || said_before(t, path))
+	if (!type || *type != 'w' || !path || is_repeated(t, path))
 		return;
 	for (int skip = 0; skip < 4; skip++) /* mode, user, group, age */
 		if (!gt_cut(&rest, " \t"))
@@ -170,7 +170,7 @@ void tn_tmpfiles_load(struct gt_fsroot *fs, struct tn_tmpfiles *ret)
 			next = strchr(line, '\n');
 			if (next)
 				*next++ = '\0';
-			take_tmpfile(ret, line, files.v[i], ++n);
+			add_tmpfile(ret, line, files.v[i], ++n);
 		}
 	}
 }
@@ -199,22 +199,22 @@ bool tn_tmpfile_matches(const struct tn_tmpfile *l, const char *path)
 	return matches(l->path, path);
 }
 
-const struct tn_tmpfile *tn_tmpfiles_beating(const struct tn_tmpfiles *t, const char *path)
+const struct tn_tmpfile *tn_tmpfiles_overriding(const struct tn_tmpfiles *t, const char *path)
 {
 	const struct tn_tmpfile *last = NULL;
-	bool said = false; /* an earlier line has this path: gputune's line is ignored */
+	bool has_line = false; /* an earlier line has this path: gputune's line is ignored */
 
 	for (size_t i = 0; i < t->n; i++) {
 		const struct tn_tmpfile *l = &t->line[i];
 		bool same = !strcmp(l->path, path);
 
-		if (is_ours(l) || !matches(l->path, path))
+		if (is_gputunes(l) || !matches(l->path, path))
 			continue;
-		if (before_ours(l))
-			said |= same;
-		else if (same && !said) /* ignored, because gputune's line has the same path */
+		if (before_gputune(l))
+			has_line |= same;
+		else if (same && !has_line) /* ignored, because gputune's line has the same path */
 			continue;
-		if (said || !before_ours(l))
+		if (has_line || !before_gputune(l))
 			last = l;
 	}
 	return last;

@@ -11,21 +11,21 @@
 #include "sysctl/sysctl.h"
 #include "tune/model/tunable.h"
 
-struct tn_keep {
+struct tn_persisted {
 	const struct tn_tunable *knob;
 	const char *instance, *value;
 	const char *line; /* NULL: generated for this host */
 };
 const char *tn_persist_file(enum tn_form form); /* NULL for TN_NO_FORM */
 /* Returns the text of the form's file, or NULL if none of the n values has this form. The caller frees it. */
-char *tn_persist_text(const struct pr_host *host, enum tn_form form, const struct tn_keep *keep, size_t n);
+char *tn_persist_text(const struct pr_host *host, enum tn_form form, const struct tn_persisted *keep, size_t n);
 /* Returns the line that persists the value, for tunables whose line identifies the device. NULL: another tunable, or
  * the device is absent. The caller frees it. */
 char *tn_persist_line(const struct pr_host *host, const struct tn_tunable *k, const char *instance, const char *value);
 /* Returns whether two such lines are for the same device, also if they contain different names of it. */
 bool tn_persist_same(const char *line, const char *other);
 /* Returns whether gputune wrote this text and it is unedited. */
-bool tn_persist_is_ours(const char *text);
+bool tn_persist_is_unedited(const char *text);
 /* Values that tmpfiles.d writes at boot. Of several lines with the same path or pattern, systemd-tmpfiles uses the
  * first, in the order of file names, and ignores the others ("w+" after "w" too). The remaining lines are written in
  * that order. For a path and patterns that match it, the last one therefore decides. */
@@ -41,8 +41,8 @@ const struct tn_tmpfile *tn_tmpfiles_find(const struct tn_tmpfiles *t, const cha
 bool tn_tmpfile_matches(const struct tn_tmpfile *l, const char *path);
 /* Returns the line that decides path although gputune's file has, or would have, a line for it. NULL: gputune's line
  * decides. */
-const struct tn_tmpfile *tn_tmpfiles_beating(const struct tn_tmpfiles *t, const char *path);
+const struct tn_tmpfile *tn_tmpfiles_overriding(const struct tn_tmpfiles *t, const char *path);
 /* Returns a sentence such as "/etc/sysctl.d/99-sysctl.conf:3 sets it to 60 and comes later" if a line overrides a value
  * that gputune would persist; else NULL. The caller frees it. */
-char *tn_persist_beaten_by(const struct sc_conf *boot, const struct tn_tunable *k, const char *value);
+char *tn_persist_overridden_by(const struct sc_conf *boot, const struct tn_tunable *k, const char *value);
 #endif

@@ -7,13 +7,13 @@
 
 int tn_boot_load(struct gt_fsroot *fs, struct tn_boot *b, struct gt_err *err)
 {
-	static const struct sc_overlay without_ours = {.path = TN_SYSCTL_D_PATH};
+	static const struct sc_overlay without_gputune = {.path = TN_SYSCTL_D_PATH};
 	int r;
 
 	*b = (struct tn_boot){0};
 	r = sc_conf_load(fs, SC_NEXT_BOOT, NULL, &b->sysctl, err);
 	if (r >= 0)
-		r = sc_conf_load(fs, SC_NEXT_BOOT, &without_ours, &b->others, err);
+		r = sc_conf_load(fs, SC_NEXT_BOOT, &without_gputune, &b->others, err);
 	if (r < 0)
 		return r;
 	tn_tmpfiles_load(fs, &b->tmpfiles);
@@ -63,16 +63,16 @@ const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn
 }
 
 /* Returns the value that would be in force without gputune's file. NULL: no file sets one. */
-static char *said_by_others(struct tn_boot *b, const struct tn_tunable *k, const char *path, char **ret_by)
+static char *value_of_others(struct tn_boot *b, const struct tn_tunable *k, const char *path, char **ret_by)
 {
 	const struct sc_assign *a = tn_tunable_key(k) ? sc_boot_value(b->others, tn_tunable_key(k)) : NULL;
 	struct tn_udev_answer u = {0};
 	char *taken = NULL;
 
 	if (tn_tunable_form(k) == TN_UDEV_RULE) {
-		b->udev.without_ours = true;
+		b->udev.without_gputune = true;
 		tn_udev_ask(&b->udev, path, NULL, &u);
-		b->udev.without_ours = false;
+		b->udev.without_gputune = false;
 		taken = gt_take(u.value);
 		*ret_by = gt_take(u.by);
 		tn_udev_answer_clear(&u);
@@ -85,15 +85,15 @@ static char *said_by_others(struct tn_boot *b, const struct tn_tunable *k, const
 char *tn_boot_further(struct tn_boot *b, const struct tn_tunable *k, const char *path, const char *than, char **ret_by)
 {
 	const struct sc_key *key = tn_tunable_key(k) ? sc_key_find(tn_tunable_key(k)) : NULL;
-	gt_autofree char *by = NULL, *said = k->op == TN_SET ? NULL : said_by_others(b, k, path, &by);
-	gt_autofree char *both = said ? tn_value_further(k->op, than, said) : NULL;
+	gt_autofree char *by = NULL, *other = k->op == TN_SET ? NULL : value_of_others(b, k, path, &by);
+	gt_autofree char *both = other ? tn_value_further(k->op, than, other) : NULL;
 
 	if (!both || tn_value_equal(both, than))
 		return NULL;
-	if (tn_value_equal(said, "0") && key && key->counterpart) /* the zero only leaves the other form in force */
+	if (tn_value_equal(other, "0") && key && key->counterpart) /* the zero only leaves the other form in force */
 		return NULL;
 	*ret_by = gt_take(by);
-	return gt_take(said);
+	return gt_take(other);
 }
 
 /* Applies a line of sysctl.d. If the kernel refuses its value, the previous one stays, which no file contains. */
@@ -141,29 +141,29 @@ static char *rule_beaten(struct tn_boot *b, const char *path, const char *value,
 {
 	const struct tn_tmpfile *t = tn_tmpfiles_find(&b->tmpfiles, path);
 	struct tn_udev_answer a;
-	char *who = NULL;
+	char *override = NULL;
 
 	tn_udev_ask(&b->udev, path, value, &a);
 	if (t && !tn_value_equal(t->value, value))
-		who = gt_xasprintf("%s sets it to %s at boot, and counts before %s", t->by, t->value,
-				   TN_UDEV_RULE_PATH);
+		override = gt_xasprintf("%s sets it to %s at boot, and counts before %s", t->by, t->value,
+					TN_UDEV_RULE_PATH);
 	else if (!t && a.value && !tn_value_equal(a.value, value))
-		who = gt_xasprintf("%s sets it to %s at boot, and comes after %s", a.by, a.value, TN_UDEV_RULE_PATH);
+		override = gt_xasprintf("%s sets it to %s at boot, and comes after %s", a.by, a.value, TN_UDEV_RULE_PATH);
 	*ret_may = gt_take(a.may);
 	tn_udev_answer_clear(&a);
-	return who;
+	return override;
 }
 
-char *tn_boot_beaten(struct tn_boot *b, const struct tn_tunable *k, const char *path, const char *value, char **ret_may)
+char *tn_boot_overridden(struct tn_boot *b, const struct tn_tunable *k, const char *path, const char *value, char **ret_may)
 {
 	const struct tn_tmpfile *t;
 
 	*ret_may = NULL;
 	if (tn_tunable_key(k))
-		return tn_persist_beaten_by(b->sysctl, k, value);
+		return tn_persist_overridden_by(b->sysctl, k, value);
 	if (tn_tunable_form(k) == TN_UDEV_RULE)
 		return rule_beaten(b, path, value, ret_may);
-	t = tn_tunable_form(k) == TN_TMPFILES_D ? tn_tmpfiles_beating(&b->tmpfiles, path) : NULL;
+	t = tn_tunable_form(k) == TN_TMPFILES_D ? tn_tmpfiles_overriding(&b->tmpfiles, path) : NULL;
 	if (!t || tn_value_equal(t->value, value))
 		return NULL;
 	return gt_xasprintf("%s sets it to %s at boot, and counts before %s", t->by, t->value, TN_TMPFILES_D_PATH);

@@ -30,5 +30,5 @@ void tn_boot_ask(struct tn_boot *b, const struct tn_tunable *k, const char *path
 json_t *tn_boot_json(const char *value, const char *by, const char *may);
 /* Returns a sentence about the line that sets another value although gputune's file has, or would have, value for it;
  * NULL: none. *ret_may (not NULL): lines that may do so. The caller frees both. */
-char *tn_boot_beaten(struct tn_boot *b, const struct tn_tunable *k, const char *path, const char *value, char **ret_may);
+char *tn_boot_overridden(struct tn_boot *b, const struct tn_tunable *k, const char *path, const char *value, char **ret_may);
 #endif

@@ -46,7 +46,7 @@ struct tn_udev {
 	struct gt_fsroot *fs;
 	struct gt_strv files, texts;
 	bool parsed;
-	bool without_ours; /* set by the caller: tn_udev_ask() answers as if gputune had no rules */
+	bool without_gputune; /* set by the caller: tn_udev_ask() answers as if gputune had no rules */
 	struct tn_udev_rule *rule; /* of all files, in order */
 	size_t n;
 	struct tn_udev_problem *problem; /* lines that udevd ignores */
@@ -83,8 +83,8 @@ struct tn_udev_answer {
 	char *value, *by; /* value that is set at boot and "FILE:LINE"; NULL: no rule certainly sets it */
 	char *may;	  /* lines that may also set it, or set it later; NULL: none */
 };
-/* Finds the rule that decides the kernel file path, in /sys or /proc/sys, at boot. ours: the value that gputune's rules
+/* Finds the rule that decides the kernel file path, in /sys or /proc/sys, at boot. own: the value that gputune's rules
  * set; only rules after them count. NULL: all rules count. */
-void tn_udev_ask(struct tn_udev *u, const char *path, const char *ours, struct tn_udev_answer *ret);
+void tn_udev_ask(struct tn_udev *u, const char *path, const char *own, struct tn_udev_answer *ret);
 void tn_udev_answer_clear(struct tn_udev_answer *a);
 #endif

@@ -22,7 +22,7 @@ static const struct {
 
 struct ask {
 	struct tn_udev *u;
-	const char *path, *real, *leaf, *ours;
+	const char *path, *real, *leaf, *own;
 	const struct tn_udev_device *d; /* the event's device */
 	struct tn_udev_answer a;	/* of this event; may is filled last */
 	const char *otherwise;		/* the value if this event sets none, NULL: unknown */
@@ -62,8 +62,8 @@ static bool is_skipped(const struct ask *q, const struct tn_udev_rule *r)
 {
 	const char *file = q->u->files.v[r->file];
 
-	return (q->u->without_ours && !strcmp(file, TN_UDEV_RULE_PATH)) ||
-	       (q->ours && strcmp(gt_basename(file), gt_basename(TN_UDEV_RULE_PATH)) <= 0);
+	return (q->u->without_gputune && !strcmp(file, TN_UDEV_RULE_PATH)) ||
+	       (q->own && strcmp(gt_basename(file), gt_basename(TN_UDEV_RULE_PATH)) <= 0);
 }
 
 static char *where(const struct ask *q, const struct tn_udev_rule *r)
@@ -152,7 +152,7 @@ static void ask_event(struct ask *q, const char *action)
 	bool change = !strcmp(action, "change");
 
 	q->a = (struct tn_udev_answer){0};
-	q->otherwise = before.value ? before.value : q->ours;
+	q->otherwise = before.value ? before.value : q->own;
 	tn_udev_event(q->u, q->d, action, did, q);
 	keep_may(q);
 	if (q->a.value && change && !tn_value_equal(q->a.value, q->otherwise))
@@ -160,7 +160,7 @@ static void ask_event(struct ask *q, const char *action)
 	else if (q->a.value && before.value && !tn_value_equal(q->a.value, before.value))
 		add(&q->lasting, gt_xasprintf("%s sets it to %s at about the same time, for another device", before.by,
 					      before.value));
-	q->otherwise = q->ours;
+	q->otherwise = q->own;
 	tn_udev_answer_clear(q->a.value && !change ? &before : &q->a);
 	if (!q->a.value)
 		q->a = before;
@@ -241,9 +241,9 @@ static void ask_anywhere(struct ask *q)
 	keep_may(q);
 }
 
-void tn_udev_ask(struct tn_udev *u, const char *path, const char *ours, struct tn_udev_answer *ret)
+void tn_udev_ask(struct tn_udev *u, const char *path, const char *own, struct tn_udev_answer *ret)
 {
-	struct ask q = {.u = u, .path = path, .leaf = gt_basename(path), .ours = ours, .otherwise = ours};
+	struct ask q = {.u = u, .path = path, .leaf = gt_basename(path), .own = own, .otherwise = own};
 	gt_autofree char *real = NULL;
 	gt_auto_buf may = {0};
 	size_t i = 0;

@@ -46,7 +46,7 @@ bool tn_udev_compares(const struct tn_udev_token *t)
 /* ---- one line ---- */
 
 /* Reads the quoted value at *p and moves *p past it. Prefix e: C escapes; prefix i, since version 256: ignore case. */
-static int take_value(char **p, struct tn_udev_token *t)
+static int parse_value(char **p, struct tn_udev_token *t)
 {
 	char *s = *p + strspn(*p, "ei");
 	bool escapes = memchr(*p, 'e', (size_t)(s - *p));
@@ -69,7 +69,7 @@ static int take_value(char **p, struct tn_udev_token *t)
 }
 
 /* Reads KEY{NAME} OP "VALUE" at *p and moves *p past it. Returns 1, 0 at the end of the line, or -EINVAL. */
-static int take_token(char **p, struct tn_udev_rule *r)
+static int parse_token(char **p, struct tn_udev_rule *r)
 {
 	char *s = *p + strspn(*p, BLANKS ","), *end = s;
 	struct tn_udev_token *t;
@@ -95,7 +95,7 @@ static int take_token(char **p, struct tn_udev_rule *r)
 			return -EINVAL;
 	end += strlen(op_text[t->op]);
 	end += strspn(end, BLANKS);
-	if (take_value(&end, t) < 0)
+	if (parse_value(&end, t) < 0)
 		return -EINVAL;
 	*p = end;
 	return 1;
@@ -141,7 +141,7 @@ static char *parse_line(char *text, struct tn_udev_rule *r)
 {
 	int more;
 
-	while ((more = take_token(&text, r)) > 0) {
+	while ((more = parse_token(&text, r)) > 0) {
 		struct tn_udev_token *t = &r->token[r->n - 1];
 		char *why = rejected(t);
 

@@ -170,7 +170,7 @@ const struct tn_tunable tn_tunable_read_ahead = {
 	.path = "/sys/block/%s/queue/read_ahead_kb",
 	.instances = all_that_is_read,
 	.preconditions = { &read_itself },
-	.names_move = true,
+	.names_change = true,
 	.summary = "how far ahead of a sequential reader a disk is read",
 	.why = "Shards (tar, TFRecord, memory-mapped token files) are read in order; the default of 128 KiB makes many "
 	       "small requests. tuned's throughput, accelerator and hpc profiles raise it to 4096. What counts is what the "
@@ -244,7 +244,7 @@ const struct tn_tunable tn_tunable_scheduler = {
 	.path = "/sys/block/%s/queue/scheduler",
 	.resets = "/sys/block/%s/queue/nr_requests",
 	.instances = all_blocks,
-	.names_move = true,
+	.names_change = true,
 	.summary = "the order in which a disk's requests are served",
 	.why = "none for NVMe, which has queues of its own; mq-deadline for SATA and spinning disks, where a "
 	       "checkpoint's writes otherwise starve the data loader's reads.",

@@ -21,7 +21,7 @@ const char *tn_run_user(const struct tn_launch *c, const char *name)
 	return NULL;
 }
 
-const char *tn_run_said(const struct tn_launch *c, const char *name)
+const char *tn_run_value(const struct tn_launch *c, const char *name)
 {
 	const char *value = tn_run_user(c, name);
 
@@ -46,7 +46,7 @@ static void GT_PRINTF(5, 0) add(struct tn_run *r, const char *name, const char *
 
 void tn_run_set(const struct tn_launch *c, struct tn_run *r, const char *name, const char *value, const char *fmt, ...)
 {
-	const char *user = tn_run_said(c, name);
+	const char *user = tn_run_value(c, name);
 	va_list ap;
 
 	/* a value that begins with the user's value extends it */
@@ -106,8 +106,8 @@ void tn_run_skip(struct tn_run *r, const char *name, const char *fmt, ...)
 
 void tn_run_leave(const struct tn_launch *c, struct tn_run *r, const char *name, const char *why)
 {
-	if (tn_run_said(c, name))
-		tn_run_keep(r, name, tn_run_said(c, name), "set by the user");
+	if (tn_run_value(c, name))
+		tn_run_keep(r, name, tn_run_value(c, name), "set by the user");
 	else
 		tn_run_skip(r, name, "%s", why);
 }

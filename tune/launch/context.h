@@ -86,5 +86,5 @@ void tn_run_skip(struct tn_run *r, const char *name, const char *fmt, ...) GT_PR
 /* Returns the value in the user's environment, or NULL if the variable is not set. */
 const char *tn_run_user(const struct tn_launch *c, const char *name);
 /* Like tn_run_user(), and NULL also if the value is empty. Only CUDA_VISIBLE_DEVICES has a meaning when empty. */
-const char *tn_run_said(const struct tn_launch *c, const char *name);
+const char *tn_run_value(const struct tn_launch *c, const char *name);
 #endif

@@ -70,40 +70,40 @@ bool tn_launcher_had(const struct tn_launch *c, const char *variable, const char
 
 /* Returns the launcher that states a binding in its variables. These count only if the same launcher gave the rank its
  * number. */
-static const char *said_by(const struct tn_launch *c, const char *variable)
+static const char *stated_by(const struct tn_launch *c, const char *variable)
 {
-	const char *srun = tn_run_said(c, "SLURM_CPU_BIND_TYPE");
+	const char *srun = tn_run_value(c, "SLURM_CPU_BIND_TYPE");
 
 	if (gt_starts_with(variable, "OMPI_"))
-		return tn_run_said(c, "OMPI_MCA_orte_bound_at_launch") ? "mpirun" : NULL;
+		return tn_run_value(c, "OMPI_MCA_orte_bound_at_launch") ? "mpirun" : NULL;
 	if (!gt_starts_with(variable, "SLURM_") || !srun)
 		return NULL;
 	return gt_starts_with(srun, "mask_") || gt_starts_with(srun, "map_") || gt_starts_with(srun, "rank") ? "srun" : NULL;
 }
 
-const char *tn_bound_by(const struct tn_launch *c, const char *variable)
+const char *tn_affinity_launcher(const struct tn_launch *c, const char *variable)
 {
 	const struct pr_host *h = c->host;
-	const struct gt_set *all = tn_bound_all(h);
+	const struct gt_set *all = tn_possible_cpus(h);
 	gt_autofree char *environment = NULL, *list = NULL;
-	gt_auto_set theirs = {0};
+	gt_auto_set launchers = {0};
 	size_t len = 0;
 	int launcher;
 
 	if (!variable || gt_set_equal(&h->cpu.allowed, all))
 		return NULL;
-	if (said_by(c, variable))
-		return said_by(c, variable);
+	if (stated_by(c, variable))
+		return stated_by(c, variable);
 	launcher = launcher_of(c, variable, &environment, &len);
 	list = launcher ? status_of(c, launcher, "Cpus_allowed_list") : NULL;
-	if (list && gt_parse_cpulist(list, &theirs) >= 0)
-		gt_set_and(&theirs, all);
-	if (gt_set_count(&theirs))
-		return gt_set_equal(&theirs, &h->cpu.allowed) ? NULL : "its launcher";
+	if (list && gt_parse_cpulist(list, &launchers) >= 0)
+		gt_set_and(&launchers, all);
+	if (gt_set_count(&launchers))
+		return gt_set_equal(&launchers, &h->cpu.allowed) ? NULL : "its launcher";
 	return all == &h->cpu.cpuset ? "its launcher" : NULL;
 }
 
-const struct gt_set *tn_bound_all(const struct pr_host *h)
+const struct gt_set *tn_possible_cpus(const struct pr_host *h)
 {
 	gt_auto_set both = {0};
 

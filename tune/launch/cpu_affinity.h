@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TN_BOUND_H
-#define TN_BOUND_H
+#ifndef TN_CPU_AFFINITY_H
+#define TN_CPU_AFFINITY_H
 #include "tune/launch/context.h"
 
 /* Returns "srun", "mpirun" or "its launcher" if the launcher bound this rank to CPUs of its own, as srun with
@@ -8,9 +8,9 @@
  * from a mask that taskset or numactl set for the launcher. If no variable of the launcher shows a binding, compares
  * the mask with the launcher's own, else with the cpuset. variable: the one that gave the rank its number; NULL: there
  * is none. */
-const char *tn_bound_by(const struct tn_launch *c, const char *variable);
+const char *tn_affinity_launcher(const struct tn_launch *c, const char *variable);
 /* Returns the CPUs that this process could use: its cpuset, or all online CPUs if that is unknown. */
-const struct gt_set *tn_bound_all(const struct pr_host *h);
+const struct gt_set *tn_possible_cpus(const struct pr_host *h);
 /* Gets the value of `name` in the environment of the launcher that set `variable`; *ret_value NULL: not set there. The
  * caller frees it. Returns false if that environment is unknown. */
 bool tn_launcher_had(const struct tn_launch *c, const char *variable, const char *name, char **ret_value);

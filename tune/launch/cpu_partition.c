@@ -127,9 +127,9 @@ static void choose(struct cores *c, unsigned index, unsigned count, unsigned *re
 	cut(ret_from, ret_n, index, count);
 }
 
-void tn_share(const struct pr_host *h, unsigned index, unsigned count, struct gt_set *pool)
+void tn_cpu_partition(const struct pr_host *h, unsigned index, unsigned count, struct gt_set *pool)
 {
-	gt_auto_set mine = {0};
+	gt_auto_set own = {0};
 	struct cores c = {0};
 	unsigned from = 0, n = 0;
 
@@ -137,9 +137,9 @@ void tn_share(const struct pr_host *h, unsigned index, unsigned count, struct gt
 	if (c.n)
 		choose(&c, index, count, &from, &n);
 	for (unsigned i = from; i < from + n; i++)
-		gt_set_or(&mine, &h->cpu.cpu[c.cpu[i]].siblings);
-	gt_set_and(&mine, pool);
-	gt_set_copy(pool, &mine);
+		gt_set_or(&own, &h->cpu.cpu[c.cpu[i]].siblings);
+	gt_set_and(&own, pool);
+	gt_set_copy(pool, &own);
 	free(c.cpu);
 	free(c.part);
 }

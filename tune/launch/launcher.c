@@ -8,7 +8,7 @@
 /* Returns whether accelerate config has written its file. */
 static bool accelerate_is_configured(const struct tn_launch *c)
 {
-	const char *home = tn_run_said(c, "HOME"), *hf = tn_run_said(c, "HF_HOME");
+	const char *home = tn_run_value(c, "HOME"), *hf = tn_run_value(c, "HF_HOME");
 	gt_autofree char *path = hf   ? gt_xasprintf("%s/accelerate/default_config.yaml", hf) :
 				 home ? gt_xasprintf("%s/.cache/huggingface/accelerate/default_config.yaml", home) :
 					NULL;
@@ -22,10 +22,10 @@ static bool deepspeed_is_configured(const struct tn_launch *c)
 	return gt_fs_exists(c->fs, "/job/hostfile");
 }
 
-enum unsaid {	 /* number of ranks without an option */
+enum by_default {	 /* number of ranks without an option */
 	ONE,	 /* one on each host */
 	GPUS,	 /* one for each visible GPU, at least one */
-	NOT_SAID /* depends on facts that are not visible here */
+	NOT_KNOWN /* depends on facts that are not visible here */
 };
 
 /* Launchers and their options. Names are separated by blanks, without dashes and with '-' for '_'. An option takes one
@@ -42,7 +42,7 @@ static const struct launcher {
 	const char *files;   /* options that name files of hosts */
 	const char *flags, *two; /* options without a word, and with two words */
 	const char *variable, *hosts_variable; /* variables used instead of on_each and hosts; NULL: none */
-	enum unsaid unsaid;
+	enum by_default by_default;
 	bool (*configured)(const struct tn_launch *); /* whether a file that is not read here configures it; NULL: it has none */
 	bool slurm; /* "-n8" means -n 8; the options of the allocation count; the smaller of two numbers counts */
 } launchers[] = {
@@ -62,14 +62,14 @@ static const struct launcher {
 	 "display-map display-allocation display-topo tag-output timestamp-output bind-to-core bind-to-socket bind-to-none "
 	 "bynode byslot bycore bysocket noprefix do-not-launch merge-stderr-to-stdout enable-recovery disable-recovery continuous "
 	 "v verbose q quiet d genvall genvnone envall envnone l prepend-rank V version h help",
-	 "mca gmca prtemca pmixmca genv env", NULL, NULL, NOT_SAID},
+	 "mca gmca prtemca pmixmca genv env", NULL, NULL, NOT_KNOWN},
 	{"srun", NULL, "ntasks-per-node", "n ntasks", "N nodes", "ntasks-per-gpu ntasks-per-socket ntasks-per-core", "", "",
 	 "l label u unbuffered v verbose Q quiet E preserve-env k no-kill O overcommit s oversubscribe X disable-status "
 	 "exclusive overlap exact pty contiguous multi-prog no-allocate Z spread-job use-min-nodes test-only propagate nice "
 	 "kill-on-bad-exit K resv-ports h help usage V version",
 	 "", NULL, NULL, ONE, .slurm = true},
 	{"horovodrun", "horovod.runner.launch", "", "np num-proc", "", "H hosts", ",", "hostfile host-discovery-script",
-	 "v version disable-cache verbose gloo mpi js check-build cb autotune h help", "", NULL, NULL, NOT_SAID},
+	 "v version disable-cache verbose gloo mpi js check-build cb autotune h help", "", NULL, NULL, NOT_KNOWN},
 };
 
 /* Finds the launcher that argv calls, and the first word after its name. NULL: argv calls no launcher. */
@@ -101,7 +101,7 @@ static const struct launcher *find(char *const *argv, char *const **ret_rest)
 
 /* ---- options ----------------------------------------------------------------------------------------------------------- */
 
-struct said {
+struct options {
 	const char *on_each, *in_all, *hosts; /* words after the options; NULL: option not given */
 	bool places, several, parts; /* hosts are named; several hosts, or a file of hosts; several programs */
 };
@@ -117,7 +117,7 @@ static char *plain(const char *option, size_t *ret_len)
 	return name;
 }
 
-static const char **place_of(const struct launcher *l, struct said *s, const char *name, size_t len)
+static const char **place_of(const struct launcher *l, struct options *s, const char *name, size_t len)
 {
 	return gt_span_in(l->on_each, " ", name, len) ? &s->on_each :
 	       gt_span_in(l->in_all, " ", name, len)  ? &s->in_all :
@@ -126,7 +126,7 @@ static const char **place_of(const struct launcher *l, struct said *s, const cha
 }
 
 /* Splits "-n8", "-c8" and "-lu" like getopt(): the letter is the option, the rest is its word or more letters. */
-static bool attached(const struct launcher *l, const char *option, struct said *s)
+static bool attached(const struct launcher *l, const char *option, struct options *s)
 {
 	bool whole = l->slurm && option[1] != '-' && option[1] && option[2];
 	const char **place = whole ? place_of(l, s, option + 1, 1) : NULL;
@@ -137,7 +137,7 @@ static bool attached(const struct launcher *l, const char *option, struct said *
 }
 
 /* Reads the options up to the program to be started, and returns that. Words after it belong to the program. */
-static char *const *read_options(const struct launcher *l, char *const *words, struct said *s)
+static char *const *read_options(const struct launcher *l, char *const *words, struct options *s)
 {
 	char *const *w = words, *const *program;
 
@@ -162,7 +162,7 @@ static char *const *read_options(const struct launcher *l, char *const *words, s
 	}
 	program = *w && !strcmp(*w, "--") ? w + 1 : w;
 	for (; *w; w++)
-		s->parts |= l->unsaid == NOT_SAID && !strcmp(*w, ":");
+		s->parts |= l->by_default == NOT_KNOWN && !strcmp(*w, ":");
 	return program;
 }
 
@@ -175,17 +175,17 @@ static int number(const struct tn_launch *c, const char *word)
 	uint64_t v;
 
 	if (!gt_parse_u64(word, &v))
-		return v && v <= TN_RANKS_MAX ? (int)v : TN_PROCESSES_UNSAID;
+		return v && v <= TN_RANKS_MAX ? (int)v : TN_PROCESSES_UNKNOWN;
 	gpus = (int)tn_rank_visible(c);
 	if (!strcmp(word, "cpu") || (!strcmp(word, "auto") && !gpus))
-		return cpus ? cpus : TN_PROCESSES_UNSAID;
-	return (!strcmp(word, "gpu") || !strcmp(word, "auto")) && gpus ? gpus : TN_PROCESSES_UNSAID;
+		return cpus ? cpus : TN_PROCESSES_UNKNOWN;
+	return (!strcmp(word, "gpu") || !strcmp(word, "auto")) && gpus ? gpus : TN_PROCESSES_UNKNOWN;
 }
 
 /* Returns the number of hosts of the job, by the option, else by Slurm's allocation; 0: unknown. */
-static int hosts_of(const struct tn_launch *c, const struct said *s)
+static int hosts_of(const struct tn_launch *c, const struct options *s)
 {
-	const char *slurm = tn_run_said(c, "SLURM_NNODES");
+	const char *slurm = tn_run_value(c, "SLURM_NNODES");
 	int n = s->hosts ? number(c, s->hosts) : slurm ? number(c, slurm) : 1;
 
 	return n > 0 && !s->places ? n : 0;
@@ -196,38 +196,38 @@ static int on_each_of(int ranks, int hosts)
 	return (ranks + hosts - 1) / hosts;
 }
 
-static int without_option(const struct tn_launch *c, const struct launcher *l, const struct said *s)
+static int without_option(const struct tn_launch *c, const struct launcher *l, const struct options *s)
 {
-	const char *tasks = tn_run_said(c, "SLURM_NTASKS"), *variable = l->variable ? tn_run_said(c, l->variable) : NULL;
+	const char *tasks = tn_run_value(c, "SLURM_NTASKS"), *variable = l->variable ? tn_run_value(c, l->variable) : NULL;
 	int hosts = hosts_of(c, s), n;
 
 	if (variable)
 		return number(c, variable);
-	if (s->places && l->unsaid != ONE)
-		return TN_PROCESSES_UNSAID;
+	if (s->places && l->by_default != ONE)
+		return TN_PROCESSES_UNKNOWN;
 	if (l->slurm && (tasks || s->places)) { /* srun inherits the options of salloc or sbatch */
 		n = tasks ? number(c, tasks) : 0;
-		return hosts && n > 0 ? on_each_of(n, hosts) : TN_PROCESSES_UNSAID;
+		return hosts && n > 0 ? on_each_of(n, hosts) : TN_PROCESSES_UNKNOWN;
 	}
-	if (l->unsaid == NOT_SAID || (l->configured && l->configured(c)))
-		return TN_PROCESSES_UNSAID;
-	return l->unsaid == ONE ? 1 : GT_MAX((int)tn_rank_visible(c), 1);
+	if (l->by_default == NOT_KNOWN || (l->configured && l->configured(c)))
+		return TN_PROCESSES_UNKNOWN;
+	return l->by_default == ONE ? 1 : GT_MAX((int)tn_rank_visible(c), 1);
 }
 
 /* Returns the ranks by the options. With --ntasks, srun treats --ntasks-per-node as the maximum. */
-static int by_options(const struct tn_launch *c, const struct launcher *l, const struct said *s)
+static int by_options(const struct tn_launch *c, const struct launcher *l, const struct options *s)
 {
 	int hosts = hosts_of(c, s), on_each = s->on_each ? number(c, s->on_each) : 0, n;
 
 	if (s->parts)
-		return TN_PROCESSES_UNSAID;
+		return TN_PROCESSES_UNKNOWN;
 	if (on_each && (!s->in_all || !l->slurm))
 		return on_each;
 	if (!s->in_all)
 		return without_option(c, l, s);
 	n = number(c, s->in_all);
-	if (!hosts || n < 0 || on_each < 0 || (hosts > 1 && l->unsaid == NOT_SAID))
-		return TN_PROCESSES_UNSAID;
+	if (!hosts || n < 0 || on_each < 0 || (hosts > 1 && l->by_default == NOT_KNOWN))
+		return TN_PROCESSES_UNKNOWN;
 	return on_each ? GT_MIN(on_each, on_each_of(n, hosts)) : on_each_of(n, hosts);
 }
 
@@ -251,7 +251,7 @@ static bool is_several(const char *hosts)
 static bool command_names_hosts(const struct tn_launch *c)
 {
 	struct tn_launch inner = *c;
-	struct said s = {0};
+	struct options s = {0};
 	char *const *rest = NULL;
 	const struct launcher *l = c->argv && c->argv[0] ? find(c->argv, &rest) : NULL;
 
@@ -259,7 +259,7 @@ static bool command_names_hosts(const struct tn_launch *c)
 		return false;
 	inner.argv = read_options(l, rest, &s);
 	if (!s.hosts && l->hosts_variable)
-		s.hosts = tn_run_said(c, l->hosts_variable);
+		s.hosts = tn_run_value(c, l->hosts_variable);
 	return s.several || is_several(s.hosts) || command_names_hosts(&inner);
 }
 
@@ -274,7 +274,7 @@ bool tn_job_has_many_hosts(const struct tn_launch *c)
 static bool launched(const struct tn_launch *c, struct tn_processes *ret)
 {
 	struct tn_launch inner = *c;
-	struct said s = {0};
+	struct options s = {0};
 	char *const *rest = NULL;
 	const struct launcher *l = c->argv && c->argv[0] ? find(c->argv, &rest) : NULL;
 	struct tn_processes more = {0};
@@ -286,7 +286,7 @@ static bool launched(const struct tn_launch *c, struct tn_processes *ret)
 	ret->n = by_options(c, l, &s);
 	if (ret->n > 0 && launched(&inner, &more)) { /* a launcher that starts launchers, such as srun … torchrun … */
 		ret->n = more.n < 0 ? more.n : (int)GT_MIN((int64_t)ret->n * more.n, TN_RANKS_MAX);
-	} else if (ret->n == 1 && (l->slurm || l->unsaid == NOT_SAID)) {
+	} else if (ret->n == 1 && (l->slurm || l->by_default == NOT_KNOWN)) {
 		/* a single task of srun or mpirun is seldom a rank: usually a script, or a process that uses all GPUs */
 		ret->n = (int)tn_rank_gpus(c);
 		ret->one_task = ret->n > 1;
@@ -334,7 +334,7 @@ char *tn_processes_why(const struct tn_launch *c, const struct tn_processes *p)
 {
 	struct tn_rank rank = tn_rank_of(c);
 
-	if (p->n == TN_PROCESSES_UNSAID)
+	if (p->n == TN_PROCESSES_UNKNOWN)
 		return gt_xasprintf("%.60s: " TN_PROCESSES_WHY, p->launcher);
 	if (p->one_task)
 		return gt_xasprintf("%.60s starts one process, which may start one for each of the %d visible GPUs", p->launcher,

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TN_LAUNCHES_H
-#define TN_LAUNCHES_H
+#ifndef TN_LAUNCHER_H
+#define TN_LAUNCHER_H
 /* Number of processes of a job on this host. For a launcher it follows from its options. An unknown command may start
  * one process for each GPU that it sees. */
 #include "tune/launch/context.h"
 
-#define TN_PROCESSES_UNSAID (-1)
+#define TN_PROCESSES_UNKNOWN (-1)
 
 struct tn_processes {
 	enum tn_processes_kind kind;
-	int n;		      /* at least 1; TN_PROCESSES_UNSAID: depends on the launcher's slots or on a file */
+	int n;		      /* at least 1; TN_PROCESSES_UNKNOWN: depends on the launcher's slots or on a file */
 	const char *launcher; /* name of the launcher as in the command; NULL: the command is no launcher */
 	bool one_task;	      /* the launcher starts one process, which may start the others */
 };

@@ -85,7 +85,7 @@ static int give_all_away(void *arg, struct gt_err *err)
 
 /* If the library needs too much static TLS or is for another processor, the loader reports that on stderr, continues
  * without it, and exits with 0. */
-bool tn_loader_tries(const char *path)
+bool tn_loader_can_preload(const char *path)
 {
 	char *argv[] = { "/bin/true", NULL }, *envp[] = { gt_xasprintf("LD_PRELOAD=%s", path), NULL };
 	struct gt_spawn s = { .argv = argv, .envp = envp, .timeout_s = 5, .in_child = give_all_away };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TN_LOADER_H
-#define TN_LOADER_H
+#ifndef TN_LIBRARY_REPORT_H
+#define TN_LIBRARY_REPORT_H
 /* Libraries that a program would load, determined without starting it. */
 #include "tune/launch/context.h"
 
@@ -14,5 +14,5 @@ const char *tn_multiarch(const struct pr_host *h);
  * their own BLAS and OpenMP. NULL: none, or Debian's package, which uses the host's libraries. The caller frees it. */
 char *tn_loader_wheel(const struct tn_launch *c);
 /* Returns whether the loader can preload this file. Tested in a child process without privileges. */
-bool tn_loader_tries(const char *path);
+bool tn_loader_can_preload(const char *path);
 #endif

@@ -12,18 +12,18 @@
 #include "lib/cache.h"
 #include "tune/launch/openblas_cache.h"
 
-#define KEPT_MAX  64
+#define CACHED_MAX  64
 #define FILE_SIZE 16384
 
-struct kept {
+struct cached {
 	uint64_t key;
 	char asked[32]; /* value of OPENBLAS_CORETYPE; "-": not set */
-	struct pr_openblas_answer said;
+	struct pr_openblas_answer answer;
 };
 
 /* Also used by the ranks of one launch if no file can be written. */
-static struct kept kept[KEPT_MAX];
-static size_t n_kept;
+static struct cached cached[CACHED_MAX];
+static size_t n_cached;
 static bool loaded;
 
 static bool key_of(const struct tn_launch *c, const char *path, uint64_t *ret)
@@ -41,24 +41,24 @@ static bool key_of(const struct tn_launch *c, const char *path, uint64_t *ret)
 	return true;
 }
 
-static const struct kept *find(uint64_t key, const char *asked)
+static const struct cached *find(uint64_t key, const char *asked)
 {
-	for (size_t i = 0; i < n_kept; i++)
-		if (kept[i].key == key && !strcmp(kept[i].asked, asked))
-			return &kept[i];
+	for (size_t i = 0; i < n_cached; i++)
+		if (cached[i].key == key && !strcmp(cached[i].asked, asked))
+			return &cached[i];
 	return NULL;
 }
 
-static void keep(const struct kept *k)
+static void keep(const struct cached *k)
 {
-	if (n_kept == KEPT_MAX)
-		memmove(kept, kept + 1, --n_kept * sizeof(*kept));
-	kept[n_kept++] = *k;
+	if (n_cached == CACHED_MAX)
+		memmove(cached, cached + 1, --n_cached * sizeof(*cached));
+	cached[n_cached++] = *k;
 }
 
 static int open_cache(const struct tn_launch *c)
 {
-	return gt_fs_is_live(c->fs) ? gt_cache_open(tn_run_said(c, "XDG_CACHE_HOME"), tn_run_said(c, "HOME")) : -ENOENT;
+	return gt_fs_is_live(c->fs) ? gt_cache_open(tn_run_value(c, "XDG_CACHE_HOME"), tn_run_value(c, "HOME")) : -ENOENT;
 }
 
 static void load(const struct tn_launch *c)
@@ -70,14 +70,14 @@ static void load(const struct tn_launch *c)
 	if (cache < 0 || gt_cache_read(cache, "openblas", FILE_SIZE, &text) < 0)
 		return;
 	for (const char *line = text; line && *line; line = gt_next_line(line)) {
-		struct kept k = { 0 };
+		struct cached k = { 0 };
 		char one[2];
 
-		if (sscanf(line, "%16" SCNx64 " %31s %31s %31s %1[01]", &k.key, k.asked, k.said.core, k.said.version, one) != 5)
+		if (sscanf(line, "%16" SCNx64 " %31s %31s %31s %1[01]", &k.key, k.asked, k.answer.core, k.answer.version, one) != 5)
 			continue;
-		if (!strcmp(k.said.version, "-"))
-			*k.said.version = '\0';
-		k.said.one_target = *one == '1';
+		if (!strcmp(k.answer.version, "-"))
+			*k.answer.version = '\0';
+		k.answer.one_target = *one == '1';
 		keep(&k);
 	}
 }
@@ -89,17 +89,17 @@ static void save(const struct tn_launch *c)
 
 	if (cache < 0)
 		return;
-	for (size_t i = 0; i < n_kept; i++)
-		gt_buf_printf(&out, "%016" PRIx64 " %s %s %s %d\n", kept[i].key, kept[i].asked, kept[i].said.core,
-			      *kept[i].said.version ? kept[i].said.version : "-", kept[i].said.one_target);
+	for (size_t i = 0; i < n_cached; i++)
+		gt_buf_printf(&out, "%016" PRIx64 " %s %s %s %d\n", cached[i].key, cached[i].asked, cached[i].answer.core,
+			      *cached[i].answer.version ? cached[i].answer.version : "-", cached[i].answer.one_target);
 	gt_cache_write(cache, "openblas", out.s, out.len);
 }
 
-int tn_kernels_ask(const struct tn_launch *c, const char *path, const char *coretype, struct pr_openblas_answer *ret,
-		   struct gt_err *err)
+int tn_openblas_ask(const struct tn_launch *c, const char *path, const char *coretype, struct pr_openblas_answer *ret,
+		    struct gt_err *err)
 {
-	struct kept k = { 0 };
-	const struct kept *known;
+	struct cached k = { 0 };
+	const struct cached *known;
 	bool named = key_of(c, path, &k.key);
 	int r;
 
@@ -108,13 +108,13 @@ int tn_kernels_ask(const struct tn_launch *c, const char *path, const char *core
 		load(c);
 	known = named ? find(k.key, k.asked) : NULL;
 	if (known) {
-		*ret = known->said;
+		*ret = known->answer;
 		return 0;
 	}
-	r = pr_openblas_query(c->fs, path, coretype, &k.said, err);
+	r = pr_openblas_query(c->fs, path, coretype, &k.answer, err);
 	if (r < 0)
 		return r;
-	*ret = k.said;
+	*ret = k.answer;
 	if (named) {
 		keep(&k);
 		save(c);

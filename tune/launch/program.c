@@ -6,7 +6,7 @@
 #include "lib/text.h"
 #include "tune/launch/program.h"
 
-#define LOOK_MAX	(8u << 20) /* bytes; an OpenMP program names its runtime near the beginning of its file */
+#define SEARCH_MAX	(8u << 20) /* bytes; an OpenMP program names its runtime near the beginning of its file */
 
 static const char *env_get(char *const *envp, const char *name)
 {
@@ -96,7 +96,7 @@ static bool look_inside(const char *path, char **ret_why)
 	gt_autofree char *text = NULL;
 	size_t len = 0;
 
-	if (gt_fs_open(NULL, &live, NULL) < 0 || gt_fs_read_prefix(live, path, LOOK_MAX, &text, &len) < 0)
+	if (gt_fs_open(NULL, &live, NULL) < 0 || gt_fs_read_prefix(live, path, SEARCH_MAX, &text, &len) < 0)
 		*ret_why = gt_xstrdup("the program cannot be read: it might fork workers, which would inherit one core");
 	else if (gt_starts_with(text, "#!"))
 		*ret_why = gt_xstrdup("a script: what it starts might fork workers, which would inherit one core");

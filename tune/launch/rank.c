@@ -71,7 +71,7 @@ struct tn_rank tn_rank_of(const struct tn_launch *c)
 
 /* Returns a sentence if a launcher set the rank of this process but not the number of ranks. NULL: no such launcher.
  * The caller frees it. */
-static char *half_told(const struct tn_launch *c)
+static char *missing_count(const struct tn_launch *c)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
 		const char *index = tn_run_user(c, launchers[i].index);
@@ -146,7 +146,7 @@ static const char *visible_list(const struct tn_launch *c)
 
 char *tn_rank_order_differs(const struct tn_launch *c)
 {
-	const char *list = tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_said(c, "CUDA_DEVICE_ORDER");
+	const char *list = tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_value(c, "CUDA_DEVICE_ORDER");
 	bool numbers = list && *list >= '0' && *list <= '9';
 
 	if (c->gpus || pr_one_model(c->host) || gt_streq(order, "PCI_BUS_ID") || (list && !numbers))
@@ -174,9 +174,9 @@ static unsigned other_visible(const struct tn_launch *c)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(lists); i++) {
 		unsigned named = 1;
 
-		for (const char *p = tn_run_said(c, lists[i]); p && (p = strchr(p, ',')); p++)
+		for (const char *p = tn_run_value(c, lists[i]); p && (p = strchr(p, ',')); p++)
 			named++;
-		n = tn_run_said(c, lists[i]) ? GT_MIN(n, named) : n;
+		n = tn_run_value(c, lists[i]) ? GT_MIN(n, named) : n;
 	}
 	return n;
 }
@@ -184,26 +184,26 @@ static unsigned other_visible(const struct tn_launch *c)
 unsigned tn_rank_visible(const struct tn_launch *c)
 {
 	const char *list = visible_list(c);
-	struct gt_visible seen;
+	struct gt_visible visible;
 
 	if (!pr_usable_gpus(c->host) && pr_other_gpu(c->host, 0))
 		return other_visible(c);
 	if (!list)
 		return (unsigned)GT_MIN(pr_usable_gpus(c->host), (size_t)TN_RANKS_MAX);
-	pr_visible(c->fs, c->host, list, &seen);
-	return (unsigned)seen.n;
+	pr_visible(c->fs, c->host, list, &visible);
+	return (unsigned)visible.n;
 }
 
 /* Returns whether the list of GPUs belongs to this rank alone, as given by srun --gpus-per-task or a wrapper under
  * mpirun. */
 static bool list_of_its_own(const struct tn_launch *c, struct tn_rank rank)
 {
-	const char *list = tn_run_said(c, "CUDA_VISIBLE_DEVICES");
+	const char *list = tn_run_value(c, "CUDA_VISIBLE_DEVICES");
 	gt_autofree char *theirs = NULL;
 
 	if (c->gpus || c->rank || rank.count < 2 || !rank.variable)
 		return false;
-	if (gt_starts_with(rank.variable, "SLURM_") && tn_run_said(c, "SLURM_GPUS_PER_TASK"))
+	if (gt_starts_with(rank.variable, "SLURM_") && tn_run_value(c, "SLURM_GPUS_PER_TASK"))
 		return true;
 	return list && tn_launcher_had(c, rank.variable, "CUDA_VISIBLE_DEVICES", &theirs) && !gt_streq(theirs, list);
 }
@@ -222,24 +222,24 @@ static const struct pr_gpu *listed_gpu(const struct tn_launch *c, struct tn_rank
 	gt_autofree char *name = nth_of(list, rank.index);
 	const struct pr_gpu *gpu = NULL, *other;
 	const char *origin = c->gpus ? "--gpu" : "CUDA_VISIBLE_DEVICES";
-	struct gt_visible seen;
+	struct gt_visible visible;
 	size_t nth;
 
-	pr_visible(c->fs, c->host, list, &seen);
-	nth = seen.bad[0] || !seen.n ? rank.index : rank.index % seen.n;
-	if (nth < seen.n && seen.v[nth].gpu >= 0)
-		gpu = pr_usable_gpu(c->host, (size_t)seen.v[nth].gpu);
-	if (!gpu && !seen.n)
+	pr_visible(c->fs, c->host, list, &visible);
+	nth = visible.bad[0] || !visible.n ? rank.index : rank.index % visible.n;
+	if (nth < visible.n && visible.v[nth].gpu >= 0)
+		gpu = pr_usable_gpu(c->host, (size_t)visible.v[nth].gpu);
+	if (!gpu && !visible.n)
 		*ret_why = gt_xasprintf("CUDA stops at '%.60s' of CUDA_VISIBLE_DEVICES, %s, and shows no GPU: nothing is bound",
-					seen.bad, seen.why);
+					visible.bad, visible.why);
 	else if (!gpu)
 		*ret_why = gt_xasprintf("which GPU '%.60s' of %s is cannot be told: nothing is bound, rather than to a wrong node",
 					name, origin);
-	for (size_t i = 0; gpu && !*ret_why && tn_rank_gpus(c) > 1 && i < seen.n; i++) {
-		other = seen.v[i].gpu >= 0 ? pr_usable_gpu(c->host, (size_t)seen.v[i].gpu) : NULL;
+	for (size_t i = 0; gpu && !*ret_why && tn_rank_gpus(c) > 1 && i < visible.n; i++) {
+		other = visible.v[i].gpu >= 0 ? pr_usable_gpu(c->host, (size_t)visible.v[i].gpu) : NULL;
 		if (!other || !same_node(other, gpu))
 			*ret_why = gt_xasprintf("%zu GPUs of %s on several nodes, and the command may start a process for each: "
-						"nothing is bound", (size_t)seen.n, origin);
+						"nothing is bound", (size_t)visible.n, origin);
 	}
 	return *ret_why ? NULL : gpu;
 }
@@ -269,8 +269,8 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_launch *c, struct tn_rank rank,
 	}
 	if (list)
 		return listed_gpu(c, rank, list, ret_why);
-	if (on_several_nodes(c->host) && (!rank.told || tn_rank_gpus(c) > 1)) {
-		gt_autofree char *half = rank.told ? gt_xstrdup("this one process may use all of them") : half_told(c);
+	if (on_several_nodes(c->host) && (!rank.from_launcher || tn_rank_gpus(c) > 1)) {
+		gt_autofree char *half = rank.from_launcher ? gt_xstrdup("this one process may use all of them") : missing_count(c);
 
 		if (!half)
 			half = gt_xstrdup("neither --gpu, CUDA_VISIBLE_DEVICES nor a launcher's LOCAL_RANK says which one this "
@@ -297,7 +297,7 @@ static unsigned place_of(const struct pr_host *h, const struct pr_gpu *gpu)
 /* Returns whether each rank has one GPU that the other ranks do not see. */
 static bool gpu_of_its_own(const struct tn_launch *c, struct tn_rank rank)
 {
-	const char *list = tn_run_said(c, "CUDA_VISIBLE_DEVICES"), *slurm = tn_run_user(c, "SLURM_GPUS_PER_TASK");
+	const char *list = tn_run_value(c, "CUDA_VISIBLE_DEVICES"), *slurm = tn_run_user(c, "SLURM_GPUS_PER_TASK");
 
 	return list_of_its_own(c, rank) &&
 	       (gt_starts_with(rank.variable, "SLURM_") && slurm ? !strcmp(slurm, "1") : list && !strchr(list, ','));
@@ -315,7 +315,7 @@ struct tn_rank tn_rank_at_node(const struct tn_launch *c, struct tn_rank rank, c
 		const struct pr_gpu *g = NULL;
 
 		if (!own)
-			g = tn_rank_gpu(c, (struct tn_rank){r, rank.count, rank.told, NULL}, &why);
+			g = tn_rank_gpu(c, (struct tn_rank){r, rank.count, rank.from_launcher, NULL}, &why);
 		for (; own && !g && b < h->n_gpu; b++)
 			g = pr_on_bus(&h->gpu[b]) ? &h->gpu[b] : NULL;
 		if (!g || !pr_has(g->pci->numa_node) || g->pci->numa_node.v != gpu->pci->numa_node.v)

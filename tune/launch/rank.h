@@ -8,7 +8,7 @@
 
 struct tn_rank {
 	unsigned index, count; /* on this host; 0 of 1 if no launcher set them */
-	bool told;             /* set by a launcher's variables */
+	bool from_launcher;             /* set by a launcher's variables */
 	const char *variable;  /* variable that contains index; NULL: none */
 };
 struct tn_rank tn_rank_of(const struct tn_launch *c);

@@ -105,7 +105,7 @@ static void take_share(const struct tn_launch *c, struct tn_rank rank, struct gt
 		return;
 	}
 	if (in_pool.count > 1)
-		tn_share(c->host, in_pool.index, in_pool.count, pool);
+		tn_cpu_partition(c->host, in_pool.index, in_pool.count, pool);
 	r->cpus_reason = rank.count > 1 ? gt_xasprintf("rank %u of %u: a share of %s", rank.index, rank.count, of) : gt_take(of);
 	r->cpus_ranks = 1;
 	gt_set_copy(&r->cpus, pool);
@@ -113,22 +113,22 @@ static void take_share(const struct tn_launch *c, struct tn_rank rank, struct gt
 
 /* The mask from the launcher is this rank's share already. Other ranks may have the same mask, for example if mpirun
  * binds to nodes. */
-static void keep_bound(const struct tn_launch *c, struct tn_rank rank, const char *by, struct tn_run *r)
+static void keep_affinity(const struct tn_launch *c, struct tn_rank rank, const char *by, struct tn_run *r)
 {
-	const struct gt_set *mine = &c->host->cpu.allowed;
-	unsigned all = gt_set_count(tn_bound_all(c->host));
+	const struct gt_set *own = &c->host->cpu.allowed;
+	unsigned all = gt_set_count(tn_possible_cpus(c->host));
 	gt_autofree char *why = NULL;
 	const struct pr_gpu *gpu = c->host->n_node < 2 ? NULL : tn_rank_gpu(c, rank, &why);
 	const struct pr_node *node = gpu && pr_has(gpu->pci->numa_node) ? find_node(c->host, gpu->pci->numa_node.v) : NULL;
 	gt_auto_set near = {0};
 
-	gt_set_copy(&r->cpus, mine);
-	r->cpus_ranks = GT_MAX(1u, (rank.count * gt_set_count(mine) + all / 2) / all);
+	gt_set_copy(&r->cpus, own);
+	r->cpus_ranks = GT_MAX(1u, (rank.count * gt_set_count(own) + all / 2) / all);
 	r->cpus_reason = gt_xasprintf("rank %u of %u: bound by %s, kept as they are", rank.index, rank.count, by);
 	if (!node)
 		return;
 	gt_set_copy(&near, &node->cpus);
-	gt_set_and(&near, mine);
+	gt_set_and(&near, own);
 	if (!gt_set_count(&near)) {
 		char *far = gt_xasprintf("%s, although GPU %s is at node %d", r->cpus_reason, gpu->pci->address, node->id);
 
@@ -140,7 +140,7 @@ static void keep_bound(const struct tn_launch *c, struct tn_rank rank, const cha
 static void prepare_affinity(const struct tn_launch *c, struct tn_run *r)
 {
 	struct tn_rank rank = tn_rank_of(c);
-	const char *by = rank.count > 1 ? tn_bound_by(c, rank.variable) : NULL;
+	const char *by = rank.count > 1 ? tn_affinity_launcher(c, rank.variable) : NULL;
 	gt_auto_set pool = {0};
 
 	if (c->host->cpu.unknown) {
@@ -151,7 +151,7 @@ static void prepare_affinity(const struct tn_launch *c, struct tn_run *r)
 	if (!gt_set_count(&pool))
 		return;
 	if (by)
-		keep_bound(c, rank, by, r);
+		keep_affinity(c, rank, by, r);
 	else if (tn_processes_of(c).kind != TN_LAUNCHER)
 		take_share(c, rank, &pool, r);
 	else if (leave_launcher(c, &pool, &r->cpus_reason))

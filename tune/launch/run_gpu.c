@@ -22,7 +22,7 @@ static void prepare_cuda_order(const struct tn_launch *c, struct tn_run *r)
 	if (pr_usable_gpus(c->host) < 2)
 		tn_run_skip(r, "CUDA_DEVICE_ORDER",
 			    pr_usable_gpus(c->host) ? "one GPU" : "no GPU that CUDA could use");
-	else if (differs && !tn_run_said(c, "CUDA_DEVICE_ORDER"))
+	else if (differs && !tn_run_value(c, "CUDA_DEVICE_ORDER"))
 		tn_run_skip(r, "CUDA_DEVICE_ORDER", "GPUs of several models, and %s: its numbers would mean others", differs);
 	else
 		tn_run_set(c, r, "CUDA_DEVICE_ORDER", "PCI_BUS_ID",
@@ -153,7 +153,8 @@ const struct tn_launch_setting tn_launch_nccl_ifname = {
 static void prepare_leftovers(const struct tn_launch *c, struct tn_run *r)
 {
 	for (size_t i = 0; pr_leftover_name(i); i++) {
-		const char *name = pr_leftover_name(i), *user = tn_run_said(c, name), *cost = user ? pr_leftover(name, user) : NULL;
+		const char *name = pr_leftover_name(i), *user = tn_run_value(c, name);
+		const char *cost = user ? pr_leftover(name, user) : NULL;
 
 		/* a name with several costly values has several entries */
 		if (cost && pr_leftover_is(i, user))

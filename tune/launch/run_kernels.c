@@ -87,7 +87,7 @@ static void add_prefix_of(const struct tn_launch *c, const char *name, struct gt
 
 static void add_python_path(const struct tn_launch *c, struct gt_strv *ret)
 {
-	const char *path = tn_run_said(c, "PYTHONPATH");
+	const char *path = tn_run_value(c, "PYTHONPATH");
 	gt_autofree char *copy = gt_xstrdup(path ? path : "");
 	char *rest = copy, *dir;
 
@@ -101,7 +101,7 @@ static void add_python_path(const struct tn_launch *c, struct gt_strv *ret)
 static void find_copies(const struct tn_launch *c, const struct tn_run *r, struct gt_strv *ret)
 {
 	static const char *const environments[] = { "VIRTUAL_ENV", "CONDA_PREFIX" };
-	const char *library_path = tn_run_user(c, "LD_LIBRARY_PATH"), *home = tn_run_said(c, "HOME");
+	const char *library_path = tn_run_user(c, "LD_LIBRARY_PATH"), *home = tn_run_value(c, "HOME");
 	gt_autofree char *system = NULL;
 
 	for (size_t i = 0; i < r->n_var; i++)
@@ -114,8 +114,8 @@ static void find_copies(const struct tn_launch *c, const struct tn_run *r, struc
 		add_prefix_of(c, c->argv[0], ret);
 	add_prefix_of(c, "python3", ret);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(environments); i++)
-		if (tn_run_said(c, environments[i]))
-			add_prefix(c, tn_run_said(c, environments[i]), ret);
+		if (tn_run_value(c, environments[i]))
+			add_prefix(c, tn_run_value(c, environments[i]), ret);
 	add_prefix(c, "/usr/local", ret);
 	if (home && *home == '/') {
 		gt_autofree char *local = gt_xasprintf("%s/.local", home);
@@ -129,14 +129,14 @@ static void find_copies(const struct tn_launch *c, const struct tn_run *r, struc
 
 struct copies {
 	struct gt_strv paths;
-	struct pr_openblas_answer *said; /* one answer per path */
+	struct pr_openblas_answer *answer; /* one answer per path */
 	size_t old;			 /* index of the first copy that uses kernels of a much older processor; paths.n: none */
 };
 
 static void copies_clear(struct copies *a)
 {
 	gt_strv_clear(&a->paths);
-	free(a->said);
+	free(a->answer);
 }
 
 static bool is_old(const struct tn_launch *c, const struct pr_openblas_answer *a)
@@ -149,11 +149,11 @@ static int ask_all(const struct tn_launch *c, struct copies *a, struct gt_err *e
 	size_t n = a->paths.n;
 	int r = 0;
 
-	a->said = gt_xcalloc(n + 1, sizeof(*a->said));
+	a->answer = gt_xcalloc(n + 1, sizeof(*a->answer));
 	a->old = n;
 	for (size_t i = 0; i < n && r >= 0; i++) {
-		r = tn_kernels_ask(c, a->paths.v[i], NULL, &a->said[i], err);
-		if (r >= 0 && a->old == n && is_old(c, &a->said[i]))
+		r = tn_openblas_ask(c, a->paths.v[i], NULL, &a->answer[i], err);
+		if (r >= 0 && a->old == n && is_old(c, &a->answer[i]))
 			a->old = i;
 	}
 	return r;
@@ -164,34 +164,34 @@ static size_t find_harmed(const struct tn_launch *c, const struct copies *a, con
 {
 	size_t i = 0;
 
-	while (i < a->paths.n && (a->said[i].one_target || is_old(c, &a->said[i]) || !strcasecmp(a->said[i].core, core)))
+	while (i < a->paths.n && (a->answer[i].one_target || is_old(c, &a->answer[i]) || !strcasecmp(a->answer[i].core, core)))
 		i++;
 	return i;
 }
 
 /* Returns the index of a copy that needs this core but does not accept it; paths.n: none. */
-static size_t find_deaf(const struct tn_launch *c, const struct copies *a, const char *core)
+static size_t find_refusing(const struct tn_launch *c, const struct copies *a, const char *core)
 {
-	struct pr_openblas_answer said;
+	struct pr_openblas_answer answer;
 	size_t i = 0;
 
-	while (i < a->paths.n && (!is_old(c, &a->said[i]) || (tn_kernels_ask(c, a->paths.v[i], core, &said, NULL) >= 0 &&
-							      !strcasecmp(said.core, core))))
+	while (i < a->paths.n && (!is_old(c, &a->answer[i]) || (tn_openblas_ask(c, a->paths.v[i], core, &answer, NULL) >= 0 &&
+								!strcasecmp(answer.core, core))))
 		i++;
 	return i;
 }
 
 static void choose(const struct tn_launch *c, const struct copies *a, struct tn_run *r)
 {
-	const struct pr_openblas_answer *old = &a->said[a->old];
+	const struct pr_openblas_answer *old = &a->answer[a->old];
 	const char *flags = c->host->cpu.flags, *vendor = c->host->cpu.vendor.v, *core;
 	const char *path = a->paths.v[a->old];
-	size_t n = a->paths.n, harmed = n, deaf = n;
+	size_t n = a->paths.n, harmed = n, refusing = n;
 
 	for (size_t i = 0; (core = pr_openblas_fit(flags, vendor, i)); i++) {
 		harmed = find_harmed(c, a, core);
-		deaf = harmed < n ? n : find_deaf(c, a, core);
-		if (harmed < n || deaf < n)
+		refusing = harmed < n ? n : find_refusing(c, a, core);
+		if (harmed < n || refusing < n)
 			continue;
 		tn_run_set(c, r, VARIABLE, core, "OpenBLAS %s does not know this processor: %s computes with the kernels of "
 			   "a %s (%s); it takes these (%s), tried in a child", old->version, path, old->core,
@@ -200,14 +200,14 @@ static void choose(const struct tn_launch *c, const struct copies *a, struct tn_
 	}
 	if (harmed < n)
 		tn_run_skip(r, VARIABLE, "%s computes with the kernels of a %s, but it is one variable for all: %s has those of "
-			    "a %s by itself", path, old->core, a->paths.v[harmed], a->said[harmed].core);
+			    "a %s by itself", path, old->core, a->paths.v[harmed], a->answer[harmed].core);
 	else
 		tn_run_skip(r, VARIABLE, "%s computes with the kernels of a %s, and takes no better ones by this variable",
-			    a->paths.v[deaf], a->said[deaf].core);
+			    a->paths.v[refusing], a->answer[refusing].core);
 }
 
 /* Returns why OpenBLAS need not be asked; NULL: it must be. */
-static const char *no_question(const struct tn_launch *c)
+static const char *why_not_asked(const struct tn_launch *c)
 {
 	if (!gt_streq(c->host->kernel.arch.v, "x86_64"))
 		return "which of OpenBLAS' kernels are old is known for x86-64 only";
@@ -221,7 +221,7 @@ static const char *no_question(const struct tn_launch *c)
 static void prepare_kernels(const struct tn_launch *c, struct tn_run *r)
 {
 	__attribute__((cleanup(copies_clear))) struct copies all = { 0 };
-	const char *user = tn_run_said(c, VARIABLE), *why = no_question(c);
+	const char *user = tn_run_value(c, VARIABLE), *why = why_not_asked(c);
 	struct gt_err err = { 0 };
 
 	if (user || why) {
@@ -238,11 +238,11 @@ static void prepare_kernels(const struct tn_launch *c, struct tn_run *r)
 		tn_run_skip(r, VARIABLE, "%s", err.msg);
 	else if (all.old < all.paths.n)
 		choose(c, &all, r);
-	else if (all.said[0].one_target)
+	else if (all.answer[0].one_target)
 		tn_run_skip(r, VARIABLE, "%s is built for one processor, %s: there is nothing to choose", all.paths.v[0],
-			    all.said[0].core);
+			    all.answer[0].core);
 	else
-		tn_run_skip(r, VARIABLE, "%s computes with the kernels of a %s", all.paths.v[0], all.said[0].core);
+		tn_run_skip(r, VARIABLE, "%s computes with the kernels of a %s", all.paths.v[0], all.answer[0].core);
 }
 
 const struct tn_launch_setting tn_launch_kernels = {

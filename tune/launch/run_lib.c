@@ -96,7 +96,7 @@ static bool needs_other_blas(const struct tn_launch *c, struct tn_run *r, char *
 
 static void prepare_blas(const struct tn_launch *c, struct tn_run *r)
 {
-	const char *user = tn_run_said(c, "LD_LIBRARY_PATH"), *why = NULL, *name = NULL;
+	const char *user = tn_run_value(c, "LD_LIBRARY_PATH"), *why = NULL, *name = NULL;
 	gt_autofree char *have = NULL, *dir = NULL, *value = NULL;
 
 	if (!needs_other_blas(c, r, &have))
@@ -214,7 +214,7 @@ static bool preloads(const char *list, const char *const *words, size_t n)
 /* Libraries are appended to the user's LD_PRELOAD: of two that define a symbol the first one counts. */
 static void add_preload(const struct tn_launch *c, struct tn_run *r, const char *path, const char *reason)
 {
-	const char *user = tn_run_said(c, "LD_PRELOAD");
+	const char *user = tn_run_value(c, "LD_PRELOAD");
 	gt_autofree char *after = user ? gt_xasprintf("%s:%s", user, path) : NULL;
 
 	for (size_t i = 0; i < r->n_var && after; i++)
@@ -228,7 +228,7 @@ static void add_preload(const struct tn_launch *c, struct tn_run *r, const char 
 static void preload_allocator(const struct tn_launch *c, const struct allocator *a, const char *path,
 			      struct tn_run *r)
 {
-	bool always = gt_streq(c->host->mem.thp_enabled.v, "always"), told = a->variable && !tn_run_said(c, a->variable);
+	bool always = gt_streq(c->host->mem.thp_enabled.v, "always"), told = a->variable && !tn_run_value(c, a->variable);
 	gt_autofree char *reason =
 		gt_xasprintf("keeps freed memory instead of giving it back to the kernel; %s%s",
 			     c->host->live ? "loaded in a child first" : "not tried: this root is not live",
@@ -253,7 +253,7 @@ static bool try_allocator(const struct tn_launch *c, const struct allocator *a, 
 			tn_run_skip(r, "LD_PRELOAD", "%s %s", a->soname, why);
 		return false;
 	}
-	if (c->host->live && !tn_loader_tries(path)) {
+	if (c->host->live && !tn_loader_can_preload(path)) {
 		tn_run_skip(r, "LD_PRELOAD", "%s does not load into a program here", path);
 		return false;
 	}
@@ -263,7 +263,7 @@ static bool try_allocator(const struct tn_launch *c, const struct allocator *a, 
 
 static void prepare_allocator(const struct tn_launch *c, struct tn_run *r)
 {
-	const char *package = allocators[0].package, *user = tn_run_said(c, "LD_PRELOAD");
+	const char *package = allocators[0].package, *user = tn_run_value(c, "LD_PRELOAD");
 
 	if (user && (!c->chosen || preloads(user, mallocs, GT_ARRAY_SIZE(mallocs)))) {
 		tn_run_set(c, r, "LD_PRELOAD", "", "set by the user");
@@ -384,12 +384,12 @@ static void prepare_omp_runtime(const struct tn_launch *c, struct tn_run *r)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(runtimes); i++)
 		if (gt_streq(c->asked, runtimes[i].name))
 			rt = &runtimes[i];
-	if (preloads(tn_run_said(c, "LD_PRELOAD"), openmp, GT_ARRAY_SIZE(openmp))) {
+	if (preloads(tn_run_value(c, "LD_PRELOAD"), openmp, GT_ARRAY_SIZE(openmp))) {
 		tn_run_keep(r, "LD_PRELOAD", tn_run_user(c, "LD_PRELOAD"), "set by the user, with an OpenMP runtime in it");
 		return;
 	}
 	path = find_runtime(c, rt, &why);
-	if (!path || (c->host->live && !tn_loader_tries(path))) {
+	if (!path || (c->host->live && !tn_loader_can_preload(path))) {
 		tn_run_skip(r, "LD_PRELOAD", "%s %s%s", rt->soname,
 			    path ? "does not load into a program here" : why ? why : "is not installed: apt install ",
 			    path || why ? "" : rt->package);

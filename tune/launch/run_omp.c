@@ -16,10 +16,10 @@ static const struct gt_set *cpus_of(const struct tn_launch *c, const struct tn_r
  * was started shows that: /proc does not change when the program sets a variable. */
 static bool set_by_torchrun(const struct tn_launch *c)
 {
-	gt_autofree char *said = NULL;
+	gt_autofree char *value = NULL;
 
 	return tn_run_user(c, "TORCHELASTIC_RUN_ID") && gt_streq(tn_run_user(c, "OMP_NUM_THREADS"), "1") &&
-	       tn_launcher_had(c, "TORCHELASTIC_RUN_ID", "OMP_NUM_THREADS", &said) && !said;
+	       tn_launcher_had(c, "TORCHELASTIC_RUN_ID", "OMP_NUM_THREADS", &value) && !value;
 }
 
 /* Returns the number of threads that the CPU quota allows per rank. With more threads all of them are stopped together.
@@ -122,7 +122,7 @@ static void prepare_omp_bind(const struct tn_launch *c, struct tn_run *r)
 		tn_run_skip(r, "OMP_PROC_BIND", "%s", why);
 		return;
 	}
-	if (tn_run_said(c, "GOMP_CPU_AFFINITY") || tn_run_said(c, "KMP_AFFINITY")) {
+	if (tn_run_value(c, "GOMP_CPU_AFFINITY") || tn_run_value(c, "KMP_AFFINITY")) {
 		tn_run_skip(r, "OMP_PROC_BIND",
 			    "GOMP_CPU_AFFINITY or KMP_AFFINITY is set: the user binds the threads");
 		return;
@@ -167,7 +167,7 @@ static bool all_isolated(const struct tn_launch *c, const struct tn_run *r)
 
 static void prepare_omp_spin(const struct tn_launch *c, struct tn_run *r)
 {
-	const char *policy = tn_run_said(c, "OMP_WAIT_POLICY");
+	const char *policy = tn_run_value(c, "OMP_WAIT_POLICY");
 	unsigned n = gt_set_count(cpus_of(c, r));
 
 	if (policy)

@@ -69,7 +69,7 @@ static char *word(const char **p)
 	return end > start ? gt_xstrndup(start, (size_t)(end - start)) : NULL;
 }
 
-static void take_options(struct conf *c, const char *rest, const char *file, unsigned line)
+static void parse_options(struct conf *c, const char *rest, const char *file, unsigned line)
 {
 	gt_autofree char *module = word(&rest), *one = NULL;
 
@@ -91,7 +91,7 @@ static bool is_nvidia(const char *module)
 }
 
 /* Parses "install MODULE COMMAND". With the command true or false the module is never loaded. */
-static void take_install(struct conf *c, const char *rest, const char *file, unsigned line)
+static void parse_install(struct conf *c, const char *rest, const char *file, unsigned line)
 {
 	gt_autofree char *raw = word(&rest), *command = word(&rest), *module = NULL;
 	const char *base;
@@ -118,11 +118,11 @@ static void take_line(struct conf *c, const char *text, const char *file, unsign
 	if (!first || *first == '#')
 		return;
 	if (!strcmp(first, "options")) {
-		take_options(c, rest, file, line);
+		parse_options(c, rest, file, line);
 		return;
 	}
 	if (!strcmp(first, "install")) {
-		take_install(c, rest, file, line);
+		parse_install(c, rest, file, line);
 		return;
 	}
 	if (!strcmp(first, "blacklist")) {
@@ -140,7 +140,7 @@ static void take_line(struct conf *c, const char *text, const char *file, unsign
 }
 
 /* A backslash at the end joins a line with the next one. */
-static void take_file(struct conf *c, const char *file)
+static void parse_file(struct conf *c, const char *file)
 {
 	gt_autofree char *text = NULL;
 	gt_auto_buf whole = {0};
@@ -217,7 +217,7 @@ static bool judge_module(struct conf *c, size_t at)
 }
 
 /* Returns the line that decides the option, if it is another line. */
-static const struct option *beaten_by(const struct conf *c, size_t at)
+static const struct option *overridden_by(const struct conf *c, size_t at)
 {
 	for (size_t j = c->n; j-- > at + 1;)
 		if (!strcmp(c->opt[j].module, c->opt[at].module) && !strcmp(c->opt[j].name, c->opt[at].name))
@@ -253,7 +253,7 @@ static char *running(const struct conf *c, const struct option *o)
 
 static void judge_option(struct conf *c, size_t at)
 {
-	const struct option *o = &c->opt[at], *later = beaten_by(c, at);
+	const struct option *o = &c->opt[at], *later = overridden_by(c, at);
 	const char *cost = is_nvidia(o->module) && gt_starts_with(o->name, "NVreg_")
 				   ? pr_driver_option_cost(o->name + strlen("NVreg_"), o->value)
 				   : NULL;
@@ -306,7 +306,7 @@ void tn_lint_modprobe(struct gt_fsroot *fs, struct sc_findings *ret)
 	tn_lint_unread(fs, "/etc/modprobe.d", ".conf", "modprobe", ret);
 	sc_dropins(fs, "modprobe.d", ".conf", SC_NOW, NULL, &files, NULL);
 	for (size_t i = 0; i < files.n; i++)
-		take_file(&c, files.v[i]);
+		parse_file(&c, files.v[i]);
 	for (size_t i = 0; i < c.n; i++)
 		if (!gt_starts_with(c.opt[i].file, "/usr/") && !judge_module(&c, i))
 			judge_option(&c, i);

@@ -248,7 +248,7 @@ struct nccl {
 };
 
 /* NCCL splits the line at its first '=', including blanks, and never replaces a variable that is set already. */
-static void take_nccl(void *arg, char *line, const char *file, unsigned no)
+static void parse_nccl(void *arg, char *line, const char *file, unsigned no)
 {
 	struct nccl *n = arg;
 	char *value = strchr(line, '=');
@@ -283,6 +283,6 @@ void tn_lint_nccl(struct gt_fsroot *fs, struct sc_findings *ret)
 {
 	struct nccl n = {.out = ret};
 
-	each_line(fs, "/etc/nccl.conf", take_nccl, &n);
+	each_line(fs, "/etc/nccl.conf", parse_nccl, &n);
 	gt_strv_clear(&n.names);
 }

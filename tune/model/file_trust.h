@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef TN_TRUST_H
-#define TN_TRUST_H
+#ifndef TN_FILE_TRUST_H
+#define TN_FILE_TRUST_H
 /*
  * Which plans and profiles gputune accepts. On a live host with root's rights the file must belong to root, and no
  * other user may be able to write it. A user who can write it could otherwise change the host through gputune.

@@ -68,7 +68,7 @@ enum tn_form tn_tunable_form(const struct tn_tunable *k)
 		return TN_SYSCTL_D;
 	if (k->boot_line)
 		return TN_UDEV_RULE;
-	return k->path && !k->names_move ? TN_TMPFILES_D : TN_NO_FORM;
+	return k->path && !k->names_change ? TN_TMPFILES_D : TN_NO_FORM;
 }
 
 char *tn_tunable_path(const struct tn_tunable *k, const char *instance)
@@ -103,7 +103,7 @@ char *tn_tunable_label(const struct tn_tunable *k, const char *instance)
 
 /* ---- results of desired() ---------------------------------------------------------------------------------------- */
 
-static void GT_PRINTF(4, 0) say(struct tn_desired *w, enum tn_status status, const char *value, const char *fmt, va_list ap)
+static void GT_PRINTF(4, 0) set_result(struct tn_desired *w, enum tn_status status, const char *value, const char *fmt, va_list ap)
 {
 	w->status = status;
 	if (value)
@@ -116,7 +116,7 @@ void tn_want(struct tn_desired *w, const char *value, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(w, TN_CHANGE, value, fmt, ap);
+	set_result(w, TN_CHANGE, value, fmt, ap);
 	va_end(ap);
 }
 
@@ -127,7 +127,7 @@ void tn_want_num(struct tn_desired *w, int64_t value, const char *fmt, ...)
 
 	snprintf(text, sizeof(text), "%ld", value);
 	va_start(ap, fmt);
-	say(w, TN_CHANGE, text, fmt, ap);
+	set_result(w, TN_CHANGE, text, fmt, ap);
 	va_end(ap);
 }
 
@@ -136,7 +136,7 @@ void tn_not_applicable(struct tn_desired *w, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(w, TN_NOT_APPLICABLE, NULL, fmt, ap);
+	set_result(w, TN_NOT_APPLICABLE, NULL, fmt, ap);
 	va_end(ap);
 }
 
@@ -145,7 +145,7 @@ void tn_leave(struct tn_desired *w, enum tn_status status, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(w, status, NULL, fmt, ap);
+	set_result(w, status, NULL, fmt, ap);
 	va_end(ap);
 }
 

@@ -125,7 +125,7 @@ struct tn_tunable {
 	const char *(*module)(const struct pr_host *h); /* module that creates the file and may be loaded late; NULL: the kernel
 							 * itself */
 	const char *resets;		  /* file that the kernel resets when this one is written; written like path */
-	bool names_move;		  /* the next boot may give these names to other devices */
+	bool names_change;		  /* the next boot may give these names to other devices */
 	/* Of a pair: converts the counterpart's value to this unit; NULL: not comparable. */
 	int64_t (*from_pair)(const struct pr_host *h, int64_t pair);
 	const struct tn_precondition *preconditions[TN_PRECONDITIONS + 1]; /* in the order of evaluation */

@@ -54,7 +54,7 @@ int tn_value_number(const char *s, int64_t *ret)
 }
 
 struct numbers {
-	const char *said[8]; /* text of each number; keeps numbers that exceed int64_t */
+	const char *text[8]; /* text of each number; keeps numbers that exceed int64_t */
 	int64_t value[8];
 	size_t n; /* 0: no list of numbers */
 };
@@ -63,11 +63,11 @@ struct numbers {
 static void read_numbers(char *text, struct numbers *m)
 {
 	for (char *one; (one = strsep(&text, " ")); m->n++) {
-		if (m->n == GT_ARRAY_SIZE(m->said) || tn_value_number(one, &m->value[m->n]) < 0) {
+		if (m->n == GT_ARRAY_SIZE(m->text) || tn_value_number(one, &m->value[m->n]) < 0) {
 			m->n = 0;
 			return;
 		}
-		m->said[m->n] = one;
+		m->text[m->n] = one;
 	}
 }
 
@@ -101,7 +101,7 @@ char *tn_value_further(enum tn_op op, const char *a, const char *b)
 	if (op == TN_SET || !l.n || l.n != r.n)
 		return NULL;
 	for (size_t i = 0; i < l.n; i++)
-		gt_buf_printf(&both, "%s%s", i ? " " : "", reaches(op, l.value[i], r.value[i]) ? l.said[i] : r.said[i]);
+		gt_buf_printf(&both, "%s%s", i ? " " : "", reaches(op, l.value[i], r.value[i]) ? l.text[i] : r.text[i]);
 	return gt_buf_take(&both);
 }
 

@@ -5,7 +5,7 @@
 #include "tune/model/value.h"
 #include "tune/plan/check_plan.h"
 
-static int moved(const struct tn_item *i, const char *what, const char *now, struct gt_err *err)
+static int refuse_changed(const struct tn_item *i, const char *what, const char *now, struct gt_err *err)
 {
 	gt_autofree char *label = tn_tunable_label(i->knob, i->instance);
 
@@ -59,13 +59,13 @@ static int check_item(struct gt_fsroot *fs, const struct tn_ctx *c, const struct
 	if (r < 0)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", i->path, strerror(-r));
 	if (!tn_value_equal(now, i->current))
-		return moved(i, "", now, err);
+		return refuse_changed(i, "", now, err);
 	if (i->pair_current && (tn_value_read(fs, i->pair_path, &pair) < 0 || !tn_value_equal(pair, i->pair_current)))
-		return moved(i, " (its counterpart moved)", now, err);
+		return refuse_changed(i, " (its counterpart moved)", now, err);
 	return check_preconditions(fs, c, i, err);
 }
 
-static int may_have_moved(const struct tn_item *i, struct gt_err *err)
+static int refuse_renamed(const struct tn_item *i, struct gt_err *err)
 {
 	gt_autofree char *label = tn_tunable_label(i->knob, i->instance);
 
@@ -80,7 +80,7 @@ static int check_one(const struct tn_facts *facts, struct gt_fsroot *fs, const s
 	const struct tn_ctx c = { .host = host, .facts = facts, .asked = it->wanted };
 	bool other_boot = strcmp(plan->boot_id, host->kernel.boot_id.v ? host->kernel.boot_id.v : "") != 0;
 
-	return other_boot && it->knob->names_move ? may_have_moved(it, err) : check_item(fs, &c, it, err);
+	return other_boot && it->knob->names_change ? refuse_renamed(it, err) : check_item(fs, &c, it, err);
 }
 
 int tn_plan_check_item(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan, const struct tn_item *i,

@@ -66,7 +66,7 @@ struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_tunable *k, const
 	return i;
 }
 
-static void say(struct tn_item *i, enum tn_status status, const char *reason)
+static void set_status(struct tn_item *i, enum tn_status status, const char *reason)
 {
 	char *copy = gt_xstrdup(reason); /* reason may point to i->reason */
 
@@ -90,7 +90,7 @@ bool tn_item_good(const struct tn_item *i, const char *current)
 	return tn_tunable_good(i->knob, i->wanted, current, i->pair_current);
 }
 
-bool tn_item_keeps(const struct tn_item *i)
+bool tn_item_persists(const struct tn_item *i)
 {
 	const struct tn_tunable *k = i->knob;
 
@@ -116,7 +116,7 @@ static bool read_current(const struct make *m, struct tn_item *i)
 	if (!r)
 		return true;
 	why = gt_xasprintf(r == -ENOENT ? "this host has no %s" : "cannot read %s: %s", i->path, strerror(-r));
-	say(i, r == -ENOENT ? TN_NOT_APPLICABLE : TN_BLOCKED, why);
+	set_status(i, r == -ENOENT ? TN_NOT_APPLICABLE : TN_BLOCKED, why);
 	return false;
 }
 
@@ -138,7 +138,7 @@ struct tn_now tn_item_now(struct gt_fsroot *fs, const struct tn_item *i, char **
 
 /* Skips the item if a file of another program sets the other form to at least the same amount. gputune's file would
  * replace it. */
-static bool pair_says_it(const struct make *m, struct tn_item *i)
+static bool other_form_is_set(const struct make *m, struct tn_item *i)
 {
 	const struct sc_assign *a = tn_boot_pair(m->boot.sysctl, i->knob);
 	const struct sc_key *key = a ? sc_key_find(tn_tunable_key(i->knob)) : NULL;
@@ -150,13 +150,13 @@ static bool pair_says_it(const struct make *m, struct tn_item *i)
 	if (i->knob->from_pair && i->knob->from_pair(m->host, pair) > want)
 		return false;
 	why = gt_xasprintf("%s:%u sets the other form to %s at boot; left as it is", a->file, a->line, taken);
-	say(i, TN_SKIPPED, why);
+	set_status(i, TN_SKIPPED, why);
 	free(gt_take(i->wanted));
 	return true;
 }
 
 /* Keeps those of several numbers that are further than the wanted value. */
-static void heed(struct tn_item *i, const char *other)
+static void keep_further(struct tn_item *i, const char *other)
 {
 	char *further = other ? tn_value_further(i->knob->op, i->wanted, other) : NULL;
 
@@ -167,11 +167,11 @@ static void heed(struct tn_item *i, const char *other)
 }
 
 /* A file of another program may go further in the same direction. gputune's file must not reduce that at the next boot. */
-static void heed_boot(struct make *m, struct tn_item *i)
+static void respect_files(struct make *m, struct tn_item *i)
 {
-	gt_autofree char *by = NULL, *theirs = tn_boot_further(&m->boot, i->knob, i->path, i->wanted, &by);
+	gt_autofree char *by = NULL, *further = tn_boot_further(&m->boot, i->knob, i->path, i->wanted, &by);
 
-	heed(i, theirs);
+	keep_further(i, further);
 }
 
 /* Rejects a value outside the range of this host, whatever its source. */
@@ -186,7 +186,7 @@ static bool out_of_range(const struct make *m, struct tn_item *i, const char *as
 		return false;
 	why = by_file ? gt_xasprintf("%s:%u sets it to %s at boot, but %s: correct that line", a->file, a->line, i->wanted, e.msg) :
 			gt_xasprintf("not written: %s", e.msg);
-	say(i, by_file ? TN_ADVICE : TN_BLOCKED, why);
+	set_status(i, by_file ? TN_ADVICE : TN_BLOCKED, why);
 	free(gt_take(i->wanted));
 	return true;
 }
@@ -196,38 +196,38 @@ static void apply_desired(struct make *m, struct tn_item *i, const struct tn_des
 	const struct tn_tunable *k = i->knob;
 	const char *lacks;
 
-	say(i, w->status, w->reason);
+	set_status(i, w->status, w->reason);
 	if (w->status != TN_CHANGE)
 		return;
 	i->wanted = gt_xstrdup(asked ? asked : w->value);
-	if (pair_says_it(m, i))
+	if (other_form_is_set(m, i))
 		return;
-	heed_boot(m, i);
+	respect_files(m, i);
 	if (out_of_range(m, i, asked))
 		return;
 	if (asked && strcmp(asked, w->value))
-		say(i, TN_CHANGE, "asked for by the profile");
+		set_status(i, TN_CHANGE, "asked for by the profile");
 	i->chosen = k->tag != 'B' || m->opts->optional || tn_knob_named(k->id, m->opts->only) ||
 		    tn_profile_get(m->profile, k->id);
 	if (tn_item_good(i, i->current)) {
-		say(i, TN_ALREADY, tn_value_equal(i->current, i->wanted) ? "already so" :
+		set_status(i, TN_ALREADY, tn_value_equal(i->current, i->wanted) ? "already so" :
 				   k->op == TN_RAISE			 ? "already higher; never lowered" :
 									   "already lower; never raised");
 		return;
 	}
 	if (!i->pair_path) /* the zero of a pair is not a number to compare */
-		heed(i, i->current);
+		keep_further(i, i->current);
 	if (!i->chosen) {
 		gt_autofree char *why = gt_xasprintf("by choice only: %s", i->reason);
 
-		say(i, TN_SKIPPED, why);
+		set_status(i, TN_SKIPPED, why);
 		return;
 	}
 	lacks = tn_not_writable(m->fs, i->path);
-	i->need_fails = lacks;
-	i->needs_met += !lacks;
+	i->precondition_fails = lacks;
+	i->preconditions_met += !lacks;
 	if (lacks)
-		say(i, TN_BLOCKED, lacks);
+		set_status(i, TN_BLOCKED, lacks);
 }
 
 static void add_conflict(struct gt_buf *b, const char *what)
@@ -257,7 +257,7 @@ static bool loaded_first(struct gt_fsroot *fs, const char *module)
 
 /* Returns a sentence if a module that is loaded late creates the file: a value written before that is lost. NULL: no
  * such module. The caller frees it. */
-static char *comes_late(const struct make *m, const struct tn_tunable *k)
+static char *loaded_late(const struct make *m, const struct tn_tunable *k)
 {
 	const char *driver = k->module ? k->module(m->host) : NULL;
 	gt_autofree char *name = driver ? gt_xstrdup(driver) : NULL, *loaded = NULL;
@@ -275,7 +275,7 @@ static char *comes_late(const struct make *m, const struct tn_tunable *k)
 /* Collects conflicts: active tuners, and files that override gputune's file at boot. */
 static void find_conflict(struct make *m, struct tn_item *i)
 {
-	gt_autofree char *who = NULL, *may = NULL, *late = NULL;
+	gt_autofree char *override = NULL, *may = NULL, *late = NULL;
 	gt_auto_buf b = { 0 };
 
 	gt_each_word(r, i->knob->rivals ? i->knob->rivals : "", " ") {
@@ -285,10 +285,10 @@ static void find_conflict(struct make *m, struct tn_item *i)
 		add_conflict(&b, what);
 	}
 	if (i->wanted) {
-		who = tn_boot_beaten(&m->boot, i->knob, i->path, i->wanted, &may);
-		late = comes_late(m, i->knob);
+		override = tn_boot_overridden(&m->boot, i->knob, i->path, i->wanted, &may);
+		late = loaded_late(m, i->knob);
 	}
-	add_conflict(&b, who);
+	add_conflict(&b, override);
 	add_conflict(&b, may);
 	add_conflict(&b, late);
 	if (b.len)
@@ -306,7 +306,7 @@ static void predict_boot(struct make *m, struct tn_item *i)
 	i->at_boot = a.value;
 	i->at_boot_by = a.by;
 	i->at_boot_may = a.may;
-	late = a.value ? comes_late(m, i->knob) : NULL;
+	late = a.value ? loaded_late(m, i->knob) : NULL;
 	if (!late)
 		return;
 	i->at_boot_may = a.may ? gt_xasprintf("%s; %s", a.may, late) : gt_take(late);
@@ -314,7 +314,7 @@ static void predict_boot(struct make *m, struct tn_item *i)
 }
 
 /* Takes the status and the text from the finding of gpuprobe. */
-static void take_finding(const struct make *m, struct tn_item *i)
+static void set_finding(const struct make *m, struct tn_item *i)
 {
 	static const enum tn_status status[] = { [PR_PASS] = TN_ALREADY,
 						 [PR_ADVICE] = TN_ADVICE,
@@ -326,7 +326,7 @@ static void take_finding(const struct make *m, struct tn_item *i)
 	struct pr_finding f;
 
 	pr_judge_one(&c, i->knob->check, &f);
-	say(i, status[f.result], f.what);
+	set_status(i, status[f.result], f.what);
 	i->remedy = *f.remedy ? gt_xstrdup(f.remedy) : NULL;
 }
 
@@ -340,30 +340,30 @@ static void consider(struct make *m, const struct tn_tunable *k, const char *ins
 	struct tn_desired w = { 0 };
 
 	if (m->opts->skip && m->opts->skip->n && tn_knob_selected(k->id, m->opts->skip)) {
-		say(i, TN_SKIPPED, "left out by --skip");
+		set_status(i, TN_SKIPPED, "left out by --skip");
 		return;
 	}
 	if (gt_streq(asked, "off") && !tn_knob_named(k->id, m->opts->only)) {
-		say(i, TN_SKIPPED, "the profile leaves it alone");
+		set_status(i, TN_SKIPPED, "the profile leaves it alone");
 		return;
 	}
 	if (k->check) {
-		take_finding(m, i);
+		set_finding(m, i);
 		return;
 	}
-	i->need_fails = !read_current(m, i);
-	if (i->need_fails)
+	i->precondition_fails = !read_current(m, i);
+	if (i->precondition_fails)
 		return;
 	now = tn_item_now(m->fs, i, &offered);
 	ctx.asked = asked && strcmp(asked, "on") && strcmp(asked, "off") ? asked : NULL;
-	i->needs_met = 1 + tn_tunable_desired(k, &ctx, &now, &w);
-	i->need_fails = k->preconditions[i->needs_met - 1];
+	i->preconditions_met = 1 + tn_tunable_desired(k, &ctx, &now, &w);
+	i->precondition_fails = k->preconditions[i->preconditions_met - 1];
 	apply_desired(m, i, &w, ctx.asked);
 	predict_boot(m, i);
-	if (tn_item_keeps(i)) {
+	if (tn_item_persists(i)) {
 		gt_autofree char *why = gt_xasprintf("%s; no file sets it so at boot: apply --persist keeps it", i->reason);
 
-		say(i, TN_ALREADY, why);
+		set_status(i, TN_ALREADY, why);
 	}
 	find_conflict(m, i);
 }
@@ -386,8 +386,8 @@ static void consider_all(struct make *m)
 		if (!instances.n) {
 			struct tn_item *i = tn_plan_add(m->plan, k, NULL);
 
-			i->need_fails = true;
-			say(i, TN_NOT_APPLICABLE, "this host has none");
+			i->precondition_fails = true;
+			set_status(i, TN_NOT_APPLICABLE, "this host has none");
 		}
 	}
 }

@@ -15,9 +15,9 @@ struct tn_item {
 	char *pair_path, *pair_current; /* the counterpart; a write to path zeroes it */
 	char *reason;			/* reason for status and value, or the finding of knob->check */
 	char *remedy;			/* lines of the remedy of knob->check */
-	size_t needs_met;		/* number of preconditions that hold (tn_precondition_text) */
+	size_t preconditions_met;		/* number of preconditions that hold (tn_precondition_text) */
 	bool chosen;			/* selected by default, by name or by --optional */
-	bool need_fails;		/* the next precondition does not hold; reason tells why. false: not evaluated */
+	bool precondition_fails;		/* the next precondition does not hold; reason tells why. false: not evaluated */
 	char *conflict;			/* another tuner or another file that sets it */
 	char *at_boot, *at_boot_by;	/* predicted value after a reboot without --persist, and "FILE:LINE" that sets it */
 	char *at_boot_may;		/* lines that may set it too, with their conditions */
@@ -54,7 +54,7 @@ bool tn_tunable_good(const struct tn_tunable *k, const char *want, const char *h
 bool tn_item_good(const struct tn_item *i, const char *current);
 /* Returns whether the current value is good enough but no file sets it at boot. apply --persist then writes it to a
  * file. */
-bool tn_item_keeps(const struct tn_item *i);
+bool tn_item_persists(const struct tn_item *i);
 /* Returns the input of preconditions and desired() for the item. *offered is one of its strings, which the caller
  * frees. */
 struct tn_now tn_item_now(struct gt_fsroot *fs, const struct tn_item *i, char **offered);

@@ -13,31 +13,31 @@
 
 /* Lists the preconditions with their results. null: not evaluated, because an earlier one fails or the item was left
  * out. */
-static json_t *needs_json(const struct tn_item *i)
+static json_t *preconditions_json(const struct tn_item *i)
 {
 	const char *path = i->instance || !i->knob->instances ? i->path : NULL;
 	json_t *list = json_array();
 	char *what;
 
 	for (size_t n = 0; (what = tn_precondition_text(i->knob, path, n)); n++) {
-		bool fails = n == i->needs_met && i->need_fails;
+		bool fails = n == i->preconditions_met && i->precondition_fails;
 
 		json_array_append_new(list, json_pack("{s:o, s:o}", "what", gt_json_str(what), "holds",
-						      n < i->needs_met ? json_true() : fails ? json_false() : json_null()));
+						      n < i->preconditions_met ? json_true() : fails ? json_false() : json_null()));
 		free(what);
 	}
 	return list;
 }
 
 /* Reads the results for display; apply evaluates the preconditions again. */
-static void read_needs(const json_t *o, struct tn_item *i)
+static void read_preconditions(const json_t *o, struct tn_item *i)
 {
 	const json_t *list = json_object_get(o, "precondition");
 
-	while (i->needs_met < json_array_size(list) &&
-	       json_is_true(json_object_get(json_array_get(list, i->needs_met), "holds")))
-		i->needs_met++;
-	i->need_fails = json_is_false(json_object_get(json_array_get(list, i->needs_met), "holds"));
+	while (i->preconditions_met < json_array_size(list) &&
+	       json_is_true(json_object_get(json_array_get(list, i->preconditions_met), "holds")))
+		i->preconditions_met++;
+	i->precondition_fails = json_is_false(json_object_get(json_array_get(list, i->preconditions_met), "holds"));
 }
 
 /* Splits the remedy into lines, because a document with newlines in its strings is refused. */
@@ -76,7 +76,7 @@ static json_t *item_json(const struct tn_item *i)
 			      k->unit, "reason", gt_json_str(i->reason), "hazard", k->hazard, "tag", tag);
 
 	json_object_set_new(o, "remedy", remedy_json(i));
-	json_object_set_new(o, "precondition", needs_json(i));
+	json_object_set_new(o, "precondition", preconditions_json(i));
 	json_object_set_new(o, "takes_effect", json_string(tn_effect_name(k->takes_effect)));
 	json_object_set_new(o, "counterpart", i->pair_path && i->pair_current ?
 						      json_pack("{s:s, s:o}", "path", i->pair_path, "current",
@@ -84,7 +84,7 @@ static json_t *item_json(const struct tn_item *i)
 						      json_null());
 	json_object_set_new(o, "conflict", gt_json_str(i->conflict));
 	json_object_set_new(o, "persisted_in", gt_json_str(tn_persist_file(tn_tunable_form(k))));
-	json_object_set_new(o, "keeps", json_boolean(tn_item_keeps(i)));
+	json_object_set_new(o, "keeps", json_boolean(tn_item_persists(i)));
 	json_object_set_new(o, "at_boot", tn_boot_knows(k) ? tn_boot_json(i->at_boot, i->at_boot_by, i->at_boot_may) :
 							     json_null());
 	json_object_set_new(o, "evidence", json_null()); /* filled by gpubench prove; null: not measured on this host */
@@ -172,7 +172,7 @@ static int read_item(struct tn_plan *p, const json_t *o, struct gt_err *err)
 	i = tn_plan_add(p, k, instance);
 	i->status = status;
 	i->chosen = status == TN_CHANGE || gt_json_get_bool(o, "keeps", false);
-	read_needs(o, i);
+	read_preconditions(o, i);
 	if (!read_remedy(o, i) || !optional_text(o, "current", &i->current) || !optional_text(o, "wanted", &i->wanted) ||
 	    !optional_text(o, "reason", &i->reason) || !optional_text(o, "conflict", &i->conflict) ||
 	    !optional_text(json_object_get(o, "counterpart"), "current", &i->pair_current) ||

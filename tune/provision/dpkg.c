@@ -85,7 +85,7 @@ static int take_extended(void *arg, char *p)
 }
 
 /* Notes files that an interrupted dpkg left. */
-static void look_at_updates(struct gt_fsroot *fs, struct tn_dpkg *d)
+static void note_updates(struct gt_fsroot *fs, struct tn_dpkg *d)
 {
 	gt_auto_strv names = {0};
 
@@ -118,7 +118,7 @@ void tn_dpkg_load(struct gt_fsroot *fs, const struct pr_host *host, struct tn_dp
 	if (r == -ENOENT && host && !gt_fs_is_live(fs))
 		from_host(host, &l);
 	tn_deb_paragraphs(fs, EXTENDED_STATES, take_extended, ret);
-	look_at_updates(fs, ret);
+	note_updates(fs, ret);
 	dpkg = tn_dpkg_find(ret, "dpkg");
 	ret->arch = gt_xstrdup(dpkg ? dpkg->arch : "");
 	snprintf(ret->digest, sizeof(ret->digest), "%016llx", (unsigned long long)l.sum);

@@ -29,18 +29,18 @@ static void strings_of(const json_t *a, struct gt_strv *ret)
 /* Checks that the given plan equals one made now. */
 static int check_same(const json_t *given, const json_t *now, struct gt_err *err)
 {
-	static const char *const moved[][2] = {{"host", "it is of another host"},
-					       {"kernel", "the host runs another kernel now"},
-					       {"dpkg", "packages were installed, removed, upgraded or held since"}};
+	static const char *const changes[][2] = {{"host", "it is of another host"},
+						 {"kernel", "the host runs another kernel now"},
+						 {"dpkg", "packages were installed, removed, upgraded or held since"}};
 	static const char *const same[] = {"requested", "packages", "hold", "reboot"};
 	const json_t *a = json_object_get(given, "basis"), *b = json_object_get(now, "basis");
 
-	for (size_t i = 0; i < GT_ARRAY_SIZE(moved); i++)
-		if (!json_equal(json_object_get(a, moved[i][0]), json_object_get(b, moved[i][0])))
+	for (size_t i = 0; i < GT_ARRAY_SIZE(changes); i++)
+		if (!json_equal(json_object_get(a, changes[i][0]), json_object_get(b, changes[i][0])))
 			return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
 					    "this plan does not fit any more: %s; nothing is changed, "
 					    "plan again",
-					    moved[i][1]);
+					    changes[i][1]);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(same); i++)
 		if (!json_equal(json_object_get(given, same[i]), json_object_get(now, same[i])))
 			return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
@@ -122,7 +122,7 @@ static int write_record(struct install *in, const struct tn_dpkg *before, struct
 }
 
 /* Checks that each package is installed with its version. */
-static int look(struct install *in, const struct pr_host *host, struct gt_err *err)
+static int check_installed(struct install *in, const struct pr_host *host, struct gt_err *err)
 {
 	struct tn_dpkg now;
 	const json_t *o;
@@ -145,7 +145,7 @@ static int look(struct install *in, const struct pr_host *host, struct gt_err *e
 }
 
 /* Removes everything that this call installed. */
-static int take_back(struct install *in, const struct pr_host *host, struct gt_err *err)
+static int undo_install(struct install *in, const struct pr_host *host, struct gt_err *err)
 {
 	struct gt_err why = {0};
 	int r;
@@ -186,11 +186,11 @@ static int do_install(struct install *in, const struct pr_host *host, struct gt_
 	gt_info("installing; dpkg's own words go to /var/log/apt/term.log");
 	r = tn_apt_get(install, &packages, 0, NULL, err);
 	if (!r)
-		r = look(in, host, err);
+		r = check_installed(in, host, err);
 	if (!r)
 		r = tn_apt_mark("hold", &hold, err);
 	if (r < 0)
-		return take_back(in, host, err);
+		return undo_install(in, host, err);
 	in->record.state = TN_RECORD_DONE;
 	return tn_record_save(in->fs, &in->record, err);
 }

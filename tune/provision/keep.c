@@ -104,10 +104,10 @@ static bool maps_one(const char *maps, const char *files)
 static bool has_our_root(const struct keep *k, const char *pid)
 {
 	gt_autofree char *root = gt_xasprintf("/proc/%s/root", pid);
-	struct stat its, ours;
+	struct stat its, own;
 
-	return gt_fs_stat(k->fs, root, &its) >= 0 && gt_fs_stat(k->fs, "/", &ours) >= 0 && its.st_dev == ours.st_dev &&
-	       its.st_ino == ours.st_ino;
+	return gt_fs_stat(k->fs, root, &its) >= 0 && gt_fs_stat(k->fs, "/", &own) >= 0 && its.st_dev == own.st_dev &&
+	       its.st_ino == own.st_ino;
 }
 
 static void look_at_process(struct keep *k, const char *pid, char *const *files)

@@ -101,7 +101,7 @@ static void follow_images(const struct tn_prov *p, struct gt_strv *packages)
 }
 
 /* DKMS builds the module on this host, once for each kernel with headers. */
-static enum tn_part_status look_headers(struct tn_prov *p, struct gt_strv *packages, char **reason)
+static enum tn_part_status select_headers(struct tn_prov *p, struct gt_strv *packages, char **reason)
 {
 	gt_autofree char *own = gt_xasprintf("linux-headers-%s", running(p));
 	bool image = p->opts.gpu != 0, built = pr_or(p->host->driver.headers, 0) == 1;
@@ -133,14 +133,14 @@ const struct tn_part tn_parts[] = {
 		.why = "CUDA programs reach the GPU through it; without a display's packages",
 		.gpu = true,
 		.component = "non-free",
-		.look = look_driver,
+		.select = look_driver,
 	},
 	{
 		.id = "headers",
 		.summary = "kernel headers",
 		.why = "DKMS builds the driver's module with them, now and for each kernel to come",
 		.gpu = true,
-		.look = look_headers,
+		.select = select_headers,
 	},
 	{
 		.id = "dkms",
@@ -208,7 +208,7 @@ const struct tn_part tn_parts[] = {
 		.why = "only to compile CUDA programs: wheels bring the libraries that they need",
 		.optional = true,
 		.gpu = true,
-		.look = tn_prov_toolkit,
+		.select = tn_prov_toolkit,
 	},
 	{
 		.id = "cudnn",
@@ -216,7 +216,7 @@ const struct tn_part tn_parts[] = {
 		.why = "only for programs that are not wheels",
 		.optional = true,
 		.gpu = true,
-		.look = tn_prov_cudnn,
+		.select = tn_prov_cudnn,
 	},
 	{
 		.id = "nccl",
@@ -224,7 +224,7 @@ const struct tn_part tn_parts[] = {
 		.why = "only for programs that are not wheels",
 		.optional = true,
 		.gpu = true,
-		.look = tn_prov_nccl,
+		.select = tn_prov_nccl,
 	},
 	{
 		.id = "jemalloc",
@@ -253,7 +253,7 @@ const struct tn_part *tn_part_find(const char *id)
 
 /* ---- status ------------------------------------------------------------------------------------------------------ */
 
-static enum tn_part_status look_any(struct tn_prov *p, const struct tn_part *t, struct gt_strv *packages, char **reason)
+static enum tn_part_status select_any(struct tn_prov *p, const struct tn_part *t, struct gt_strv *packages, char **reason)
 {
 	for (size_t i = 0; t->any[i]; i++) {
 		const struct tn_deb *deb = tn_dpkg_find(&p->dpkg, t->any[i]);
@@ -303,7 +303,7 @@ static enum tn_part_status judge(struct tn_prov *p, const struct tn_part *t, str
 		*reason = gt_xstrdup("the driver here is not of Debian's packages");
 		return TN_PART_NOT_HERE;
 	}
-	return t->look ? t->look(p, packages, reason) : look_any(p, t, packages, reason);
+	return t->select ? t->select(p, packages, reason) : select_any(p, t, packages, reason);
 }
 
 void tn_prov_parts(struct tn_prov *p)

@@ -38,7 +38,7 @@ struct tn_part {
 	const char *const *any;	 /* alternative packages; the first available one is used; NULL-terminated */
 	const char *component;	 /* component of Debian's archive, if not main */
 	/* replaces `any`: adds packages; returns the status and a reason that the caller frees */
-	enum tn_part_status (*look)(struct tn_prov *p, struct gt_strv *packages, char **reason);
+	enum tn_part_status (*select)(struct tn_prov *p, struct gt_strv *packages, char **reason);
 };
 extern const struct tn_part tn_parts[]; /* the last one has id NULL */
 const struct tn_part *tn_part_find(const char *id);

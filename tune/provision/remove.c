@@ -12,7 +12,7 @@
 #define PATIENCE_S 60.0 /* seconds; apt waits as long for its lock */
 
 /* Returns the process that holds dpkg's lock, such as apt; 0: none. A killed gputune may leave an apt behind. */
-static pid_t at_work(struct gt_fsroot *fs)
+static pid_t dpkg_user(struct gt_fsroot *fs)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
 	gt_autoclose int fd = gt_fs_open_fd(fs, "/var/lib/dpkg/lock-frontend");
@@ -26,7 +26,7 @@ static int wait_for_dpkg(struct gt_fsroot *fs, struct gt_err *err)
 	double until = gt_now_s() + PATIENCE_S;
 	pid_t pid;
 
-	while ((pid = at_work(fs))) {
+	while ((pid = dpkg_user(fs))) {
 		struct timespec nap = {.tv_nsec = 200000000};
 
 		if (gt_interrupted || gt_now_s() > until)

@@ -43,12 +43,12 @@ static void shell(struct gt_buf *b, const struct tn_run *run, const char *cpus, 
 }
 
 /* Services and containers lack the caller's environment, so variables that the user set are included. */
-static bool goes_along(const struct tn_var *v)
+static bool is_included(const struct tn_var *v)
 {
 	return v->status == TN_VAR_SET || (v->status == TN_VAR_KEPT && v->setting != &tn_launch_leftovers);
 }
 
-static void tell_leftovers(const struct tn_run *run)
+static void warn_leftovers(const struct tn_run *run)
 {
 	for (size_t i = 0; i < run->n_var; i++)
 		if (run->var[i].status == TN_VAR_KEPT && run->var[i].setting == &tn_launch_leftovers)
@@ -67,7 +67,7 @@ static void systemd(struct gt_buf *b, const struct tn_run *run, const char *cpus
 {
 	gt_buf_puts(b, "[Service]\n");
 	for (size_t i = 0; i < run->n_var; i++) {
-		if (!goes_along(&run->var[i]))
+		if (!is_included(&run->var[i]))
 			continue;
 		gt_buf_printf(b, "Environment=\"%s=", run->var[i].name);
 		for (const char *p = run->var[i].value; *p; p++) {
@@ -77,7 +77,7 @@ static void systemd(struct gt_buf *b, const struct tn_run *run, const char *cpus
 		}
 		gt_buf_puts(b, "\"\n");
 	}
-	tell_leftovers(run);
+	warn_leftovers(run);
 	if (files_elsewhere(run))
 		gt_buf_printf(b, "LimitNOFILE=%ld\n", files_elsewhere(run));
 	if (*cpus) /* a list is added to the unit's own unless an empty assignment precedes it */
@@ -115,14 +115,14 @@ static void docker(struct gt_buf *b, const struct tn_run *run, const char *cpus,
 		const struct tn_var *v = &run->var[i];
 		const char *why = of_this_host(v);
 
-		if (!goes_along(v))
+		if (!is_included(v))
 			continue;
 		if (why)
 			gt_warn("%s is left out: it %s", v->name, why);
 		else
 			gt_buf_printf(b, "--env\n%s=%s\n", v->name, v->value);
 	}
-	tell_leftovers(run);
+	warn_leftovers(run);
 	if (files_elsewhere(run))
 		gt_buf_printf(b, "--ulimit\nnofile=%ld\n", files_elsewhere(run));
 	if (*cpus)
@@ -150,7 +150,7 @@ static int check(const struct tn_run *run, const char *form, struct gt_err *err)
 	for (size_t i = 0; i < run->n_var; i++) {
 		const struct tn_var *v = &run->var[i];
 
-		if (!(is_docker || is_systemd ? goes_along(v) : v->status == TN_VAR_SET) || (is_docker && of_this_host(v)))
+		if (!(is_docker || is_systemd ? is_included(v) : v->status == TN_VAR_SET) || (is_docker && of_this_host(v)))
 			continue;
 		if (strchr(v->value, '\n') && strcmp(form, "shell") != 0)
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,

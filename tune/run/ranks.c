@@ -52,8 +52,8 @@ static void name_rank(unsigned rank, unsigned n)
 	set_num("LOCAL_WORLD_SIZE", n);
 }
 
-static _Noreturn void become(const char *program, char *const *argv, const struct tn_run *run, unsigned rank,
-			     unsigned n, pid_t parent)
+static _Noreturn void exec_rank(const char *program, char *const *argv, const struct tn_run *run, unsigned rank,
+				unsigned n, pid_t parent)
 {
 	struct gt_err err = {0};
 	sigset_t none;
@@ -134,7 +134,7 @@ static void meeting_point(void)
 }
 
 /* A single process replaces this one, so that no process has to wait for it. */
-static int become_one(const char *program, char *const *argv, const struct tn_run *run, struct gt_err *err)
+static int exec_single(const char *program, char *const *argv, const struct tn_run *run, struct gt_err *err)
 {
 	int r = tn_run_enter(run, err);
 
@@ -159,7 +159,7 @@ int tn_ranks_run(const char *program, char *const *argv, struct tn_run *const *r
 	meeting_point();
 	if (n == 1) {
 		free(r.pid);
-		return become_one(program, argv, run[0], err);
+		return exec_single(program, argv, run[0], err);
 	}
 	sigemptyset(&set);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(sigs); i++) /* a signal that nohup set to ignored stays ignored */
@@ -169,7 +169,7 @@ int tn_ranks_run(const char *program, char *const *argv, struct tn_run *const *r
 	for (unsigned i = 0; i < n && !code; i++) {
 		r.pid[i] = fork();
 		if (!r.pid[i])
-			become(program, argv, run[i], i, n, self);
+			exec_rank(program, argv, run[i], i, n, self);
 		code = r.pid[i] < 0 ? errno : 0;
 		if (code) {
 			r.pid[i] = 0;

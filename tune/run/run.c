@@ -34,7 +34,7 @@ static void leave_out(struct tn_run *r, const char *why)
  * other GPUs. */
 static void name_gpus(const struct tn_launch *c, struct tn_run *r)
 {
-	const char *user = tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_said(c, "CUDA_DEVICE_ORDER");
+	const char *user = tn_run_user(c, "CUDA_VISIBLE_DEVICES"), *order = tn_run_value(c, "CUDA_DEVICE_ORDER");
 
 	if (!c->gpus && user && pr_usable_gpus(c->host))
 		tn_run_keep(r, "CUDA_VISIBLE_DEVICES", user, "set by the user");

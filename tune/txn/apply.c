@@ -87,7 +87,7 @@ static bool is_held(const struct apply *a, const struct tn_entry *const *held, s
 
 /* Adds values that are already set but not persistent. Apply does not write them, and revert leaves them. A setting that is
  * read-only here cannot be set at the next boot either. */
-static int add_kept(struct apply *a)
+static int add_persisted(struct apply *a)
 {
 	const struct tn_entry **held = NULL;
 	size_t n = tn_held(a->j, &held);
@@ -96,7 +96,7 @@ static int add_kept(struct apply *a)
 	for (size_t i = 0; a->opts->persist && r >= 0 && i < a->plan->n_item; i++) {
 		const struct tn_item *it = &a->plan->item[i];
 
-		if (!tn_item_keeps(it) || is_held(a, held, n, it) || tn_not_writable(a->fs, it->path))
+		if (!tn_item_persists(it) || is_held(a, held, n, it) || tn_not_writable(a->fs, it->path))
 			continue;
 		r = tn_plan_check_item(a->fs, a->host, a->plan, it, a->err);
 		if (r >= 0)
@@ -107,17 +107,17 @@ static int add_kept(struct apply *a)
 }
 
 /* Uses the line from the time of the write: the device may be absent now, and its name may belong to another device. */
-static struct tn_keep keep_of(const struct tn_entry *e)
+static struct tn_persisted persisted_of(const struct tn_entry *e)
 {
-	return (struct tn_keep){ tn_entry_knob(e), e->instance, e->new_value, e->line };
+	return (struct tn_persisted){ tn_entry_knob(e), e->instance, e->new_value, e->line };
 }
 
 /* Collects everything applied before and everything of this plan, the newest value of each. The caller frees the array. */
-static size_t to_keep(const struct apply *a, struct tn_keep **ret)
+static size_t settings_to_persist(const struct apply *a, struct tn_persisted **ret)
 {
 	const struct tn_entry **held = NULL;
 	size_t n_held = tn_held(a->j, &held), n = 0;
-	struct tn_keep *keep = gt_xcalloc(n_held + a->t->n_entry + 1, sizeof(*keep));
+	struct tn_persisted *keep = gt_xcalloc(n_held + a->t->n_entry + 1, sizeof(*keep));
 
 	for (size_t i = 0; i < n_held; i++) {
 		bool again = held[i]->kind == TN_ENTRY_FILE;
@@ -125,17 +125,17 @@ static size_t to_keep(const struct apply *a, struct tn_keep **ret)
 		for (size_t k = 0; k < a->t->n_entry; k++)
 			again |= tn_entry_same(a->j, &a->t->entry[k], held[i]);
 		if (!again && tn_entry_knob(held[i]))
-			keep[n++] = keep_of(held[i]);
+			keep[n++] = persisted_of(held[i]);
 	}
 	for (size_t k = 0; k < a->t->n_entry; k++)
-		keep[n++] = keep_of(&a->t->entry[k]);
+		keep[n++] = persisted_of(&a->t->entry[k]);
 	free(held);
 	*ret = keep;
 	return n;
 }
 
 /* Adds the file of one form if its text changes. */
-static int add_file(struct apply *a, enum tn_form form, const struct tn_keep *keep, size_t n)
+static int add_file(struct apply *a, enum tn_form form, const struct tn_persisted *keep, size_t n)
 {
 	gt_autofree char *text = tn_persist_text(a->host, form, keep, n), *old = NULL, *dir = NULL;
 	const char *path = tn_persist_file(form);
@@ -157,7 +157,7 @@ static int add_file(struct apply *a, enum tn_form form, const struct tn_keep *ke
 					    "changed; without --persist they hold until then", dir);
 	} else if (r < 0) {
 		return gt_fail_exit(a->err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", path, strerror(-r));
-	} else if (!tn_persist_is_ours(old)) {
+	} else if (!tn_persist_is_unedited(old)) {
 		return gt_fail_exit(
 			a->err, TN_EXIT_REFUSED, EEXIST,
 			"%s was changed by someone else and is not overwritten: nothing is changed; move it away "
@@ -176,13 +176,13 @@ static int add_file(struct apply *a, enum tn_form form, const struct tn_keep *ke
 
 static int add_files(struct apply *a)
 {
-	struct tn_keep *keep = NULL;
+	struct tn_persisted *keep = NULL;
 	size_t n;
 	int r = 0;
 
 	if (!a->opts->persist)
 		return 0;
-	n = to_keep(a, &keep);
+	n = settings_to_persist(a, &keep);
 	for (enum tn_form f = TN_SYSCTL_D; f <= TN_UDEV_RULE && !r; f++)
 		r = add_file(a, f, keep, n);
 	free(keep);
@@ -217,7 +217,7 @@ static void note_side(struct apply *a, struct tn_entry *e)
 }
 
 /* Returns whether the entry only persists a value that is already set. */
-static bool is_kept_only(const struct tn_entry *e)
+static bool only_persists(const struct tn_entry *e)
 {
 	return e->kind == TN_ENTRY_VALUE && gt_streq(e->old, e->new_value);
 }
@@ -232,7 +232,7 @@ static int write_entry(struct apply *a, struct tn_entry *e)
 		r = tn_file_write(a->fs, e->path, e->new_value);
 		return r < 0 ? gt_fail(a->err, -r, "cannot write %s: %s", e->path, strerror(-r)) : 0;
 	}
-	if (is_kept_only(e))
+	if (only_persists(e))
 		return 0;
 	r = tn_value_write(a->fs, e->path, e->new_value);
 	if (r < 0)
@@ -316,7 +316,7 @@ static int write_all(struct apply *a)
 static void report_all(struct apply *a)
 {
 	for (size_t i = 0; i < a->t->n_entry; i++)
-		tn_report_value(a->report, &a->t->entry[i], is_kept_only(&a->t->entry[i]) ? "kept" : "written");
+		tn_report_value(a->report, &a->t->entry[i], only_persists(&a->t->entry[i]) ? "kept" : "written");
 }
 
 static int apply_locked(struct apply *a)
@@ -325,7 +325,7 @@ static int apply_locked(struct apply *a)
 
 	if (r < 0)
 		return r;
-	if (a->opts->temporary && tn_journal_find(a->j, TN_STATUS_MINE))
+	if (a->opts->temporary && tn_journal_find(a->j, TN_STATUS_EXPERIMENT))
 		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EBUSY,
 				    "this process has an experiment open already: revert it first");
 	a->t = tn_journal_new_tx(a->j);
@@ -333,7 +333,7 @@ static int apply_locked(struct apply *a)
 	free(a->t->profile);
 	a->t->profile = gt_xstrdup(a->plan->profile);
 	add_values(a);
-	r = add_kept(a);
+	r = add_persisted(a);
 	if (r >= 0)
 		r = add_files(a);
 	if (r < 0)

@@ -75,7 +75,7 @@ static struct link *links_of(const struct tn_journal *j, const struct part *part
 		for (size_t k = 0; k < j->tx[i].n_entry; k++)
 			v[n++] = (struct link){ .part = part[i].id, .tx = i, .e = j->tx[i].entry[k] };
 	for (size_t i = 0; i < n; i++)
-		v[i].e.made = v[i].e.made ? gt_xstrdup(v[i].e.made) : NULL;
+		v[i].e.earlier = v[i].e.earlier ? gt_xstrdup(v[i].e.earlier) : NULL;
 	*ret_n = n;
 	return v;
 }
@@ -92,7 +92,7 @@ static int by_path(const void *a, const void *b)
 static bool continues(const struct tn_entry *newer, const struct tn_entry *older)
 {
 	return newer->kind == older->kind && gt_streq(newer->knob, older->knob) && gt_streq(newer->instance, older->instance) &&
-	       tn_entry_ended_as(older, newer->old);
+	       tn_entry_has_result(older, newer->old);
 }
 
 static char *side_after(const struct tn_entry *e)
@@ -116,32 +116,32 @@ static void merge_side(struct tn_entry *newer, const struct tn_entry *older)
 	}
 }
 
-static void add_made(struct tn_entry *e, const char *value)
+static void add_earlier(struct tn_entry *e, const char *value)
 {
-	char *old = e->made;
+	char *old = e->earlier;
 
-	if (!value || tn_entry_had_made(e, value) || tn_entry_ended_as(e, value) || (old && strlen(old) > GEN_MAX))
+	if (!value || tn_entry_had_result(e, value) || tn_entry_has_result(e, value) || (old && strlen(old) > GEN_MAX))
 		return;
-	e->made = old ? gt_xasprintf("%s\n%s", old, value) : gt_xstrdup(value);
+	e->earlier = old ? gt_xasprintf("%s\n%s", old, value) : gt_xstrdup(value);
 	free(old);
 }
 
 /* The kernel may set a value again that an older write had set, such as an energy preference with its governor. Revert
  * must recognise it. */
-static void merge_made(struct tn_entry *newer, const struct tn_entry *older)
+static void merge_earlier(struct tn_entry *newer, const struct tn_entry *older)
 {
-	gt_autofree char *copy = older->made ? gt_xstrdup(older->made) : NULL;
+	gt_autofree char *copy = older->earlier ? gt_xstrdup(older->earlier) : NULL;
 	char *rest = copy;
 
-	add_made(newer, older->new_value);
+	add_earlier(newer, older->new_value);
 	for (char *one; (one = strsep(&rest, "\n"));)
-		add_made(newer, one);
+		add_earlier(newer, one);
 }
 
 static void merge(struct link *newer, struct link *older)
 {
 	if (newer->e.kind == TN_ENTRY_VALUE)
-		merge_made(&newer->e, &older->e);
+		merge_earlier(&newer->e, &older->e);
 	merge_side(&newer->e, &older->e);
 	newer->e.old = older->e.old;
 	newer->e.pair_path = older->e.pair_path;
@@ -186,7 +186,7 @@ static void shorten_all(struct link *v, size_t n, const struct part *part)
 static void free_entries(struct tn_tx *t)
 {
 	for (size_t k = 0; k < t->n_entry; k++)
-		free(t->entry[k].made);
+		free(t->entry[k].earlier);
 	free(t->entry);
 }
 
@@ -222,7 +222,7 @@ struct tn_journal *tn_journal_compact(const struct tn_journal *j)
 		struct tn_tx *t = &small->tx[v[i].tx];
 
 		if (v[i].gone) {
-			free(v[i].e.made);
+			free(v[i].e.earlier);
 			continue;
 		}
 		t->entry = gt_xrealloc(t->entry, (t->n_entry + 1) * sizeof(*t->entry));

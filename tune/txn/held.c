@@ -17,7 +17,7 @@ size_t tn_held(const struct tn_journal *j, const struct tn_entry ***ret)
 			const struct tn_entry *e = &j->tx[i].entry[k];
 			size_t at = 0;
 
-			if (tn_entry_over(j, &j->tx[i], e))
+			if (tn_entry_expired(j, &j->tx[i], e))
 				continue;
 			while (at < n && !tn_entry_same(j, v[at], e))
 				at++;

@@ -22,7 +22,7 @@ static void entry_clear(struct tn_entry *e)
 	free(e->side_old);
 	free(e->side_left);
 	free(e->got);
-	free(e->made);
+	free(e->earlier);
 	free(e->line);
 }
 
@@ -118,16 +118,16 @@ const struct tn_tunable *tn_entry_knob(const struct tn_entry *e)
 	return e->kind == TN_ENTRY_VALUE ? tn_tunable_find(e->knob) : NULL;
 }
 
-bool tn_entry_ended_as(const struct tn_entry *e, const char *text)
+bool tn_entry_has_result(const struct tn_entry *e, const char *text)
 {
 	if (e->kind == TN_ENTRY_FILE)
 		return gt_streq(text, e->new_value);
 	return tn_value_equal(text, e->new_value) || (e->got && tn_value_equal(text, e->got));
 }
 
-bool tn_entry_had_made(const struct tn_entry *e, const char *text)
+bool tn_entry_had_result(const struct tn_entry *e, const char *text)
 {
-	gt_autofree char *copy = e->made ? gt_xstrdup(e->made) : NULL;
+	gt_autofree char *copy = e->earlier ? gt_xstrdup(e->earlier) : NULL;
 	char *rest = copy;
 
 	for (char *one; text && (one = strsep(&rest, "\n"));)
@@ -151,7 +151,7 @@ bool tn_tx_other_boot(const struct tn_journal *j, const struct tn_tx *t)
 	return strcmp(j->boot_id, t->boot_id) != 0;
 }
 
-bool tn_entry_over(const struct tn_journal *j, const struct tn_tx *t, const struct tn_entry *e)
+bool tn_entry_expired(const struct tn_journal *j, const struct tn_tx *t, const struct tn_entry *e)
 {
 	const struct tn_tunable *k = tn_entry_knob(e);
 
@@ -168,7 +168,7 @@ bool tn_tx_has_file(const struct tn_tx *t)
 
 /* Returns whether t is persisted by its own files or by those of a later transaction, which contain all earlier
  * settings too. */
-static bool is_kept(const struct tn_journal *j, const struct tn_tx *t)
+static bool is_persisted(const struct tn_journal *j, const struct tn_tx *t)
 {
 	while (t < j->tx + j->n_tx && !tn_tx_has_file(t))
 		t++;
@@ -177,7 +177,7 @@ static bool is_kept(const struct tn_journal *j, const struct tn_tx *t)
 
 enum tn_tx_status tn_tx_status(const struct tn_journal *j, const struct tn_tx *t)
 {
-	if (tn_tx_other_boot(j, t) && (!is_kept(j, t) || t->state == TN_TX_PENDING))
+	if (tn_tx_other_boot(j, t) && (!is_persisted(j, t) || t->state == TN_TX_PENDING))
 		return TN_STATUS_VOID;
 	if (t->state == TN_TX_PENDING)
 		return TN_STATUS_PENDING;
@@ -185,13 +185,13 @@ enum tn_tx_status tn_tx_status(const struct tn_journal *j, const struct tn_tx *t
 		return TN_STATUS_HELD;
 	if (tn_tx_other_boot(j, t) || !t->process.alive)
 		return TN_STATUS_INTERRUPTED;
-	return t->temporary && tn_process_is_self(&t->process) ? TN_STATUS_MINE : TN_STATUS_BUSY;
+	return t->temporary && tn_process_is_self(&t->process) ? TN_STATUS_EXPERIMENT : TN_STATUS_BUSY;
 }
 
-const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_tx_status seen)
+const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_tx_status status)
 {
 	for (size_t i = 0; i < j->n_tx; i++)
-		if (tn_tx_status(j, &j->tx[i]) == seen)
+		if (tn_tx_status(j, &j->tx[i]) == status)
 			return &j->tx[i];
 	return NULL;
 }

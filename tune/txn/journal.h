@@ -42,7 +42,7 @@ struct tn_entry {
 	char *side_path, *side_old, *side_left; /* file that the kernel resets with path: value before and after; side_left NULL:
 						 * unchanged */
 	char *got;
-	char *made; /* values, one per line, that earlier writes merged into this entry had set; NULL: none */
+	char *earlier; /* values, one per line, that earlier writes merged into this entry had set; NULL: none */
 	char *line; /* line that persists the value and identifies the device; NULL: generated when needed */
 	bool failed, stays, unknown; /* result of undo; in memory only */
 };
@@ -73,7 +73,7 @@ GT_DEFINE_AUTO(tn_journal, tn_journal_free);
 /* State of a transaction for this process. */
 enum tn_tx_status {
 	TN_STATUS_HELD,	     /* applied, in this or an earlier boot */
-	TN_STATUS_MINE,	     /* experiment of this process */
+	TN_STATUS_EXPERIMENT,	     /* experiment of this process */
 	TN_STATUS_BUSY,	     /* a living process works on it */
 	TN_STATUS_INTERRUPTED, /* its process ended in the middle */
 	TN_STATUS_PENDING,     /* values that stay until the next boot */
@@ -84,9 +84,9 @@ enum tn_tx_status tn_tx_status(const struct tn_journal *j, const struct tn_tx *t
 bool tn_tx_other_boot(const struct tn_journal *j, const struct tn_tx *t);
 /* Returns whether e is of another boot and no file can persist it. Its device may have another name now, and the
  * current value is the kernel's. */
-bool tn_entry_over(const struct tn_journal *j, const struct tn_tx *t, const struct tn_entry *e);
+bool tn_entry_expired(const struct tn_journal *j, const struct tn_tx *t, const struct tn_entry *e);
 /* Returns the first transaction in this state; NULL: none. */
-const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_tx_status seen);
+const struct tn_tx *tn_journal_find(const struct tn_journal *j, enum tn_tx_status status);
 
 /* Append records. They are durable on return. */
 int tn_journal_begin(struct gt_fsroot *fs, struct tn_journal *j, const struct tn_tx *t);
@@ -110,9 +110,9 @@ bool tn_tx_has_file(const struct tn_tx *t);
 const struct tn_tx *tn_entry_tx(const struct tn_journal *j, const struct tn_entry *e); /* NULL: not an entry of j */
 const struct tn_tunable *tn_entry_knob(const struct tn_entry *e); /* NULL: a file, or a tunable that this version lacks */
 /* Returns whether text is the result of the entry's write. text NULL: the file does not exist. */
-bool tn_entry_ended_as(const struct tn_entry *e, const char *text);
+bool tn_entry_has_result(const struct tn_entry *e, const char *text);
 /* Returns whether text is the result of an earlier write that was merged into the entry. */
-bool tn_entry_had_made(const struct tn_entry *e, const char *text);
+bool tn_entry_had_result(const struct tn_entry *e, const char *text);
 
 /* Removes transaction i from the list in memory. */
 void tn_journal_drop(struct tn_journal *j, size_t i);

@@ -18,14 +18,14 @@ static char *text_of(const json_t *rec, const char *key)
 	return text ? gt_xstrdup(text) : NULL;
 }
 
-static void take_name(struct tn_tx *t, const json_t *rec)
+static void read_name(struct tn_tx *t, const json_t *rec)
 {
 	free(t->process.by);
 	t->process.by = gt_xstrdup(gt_json_get_str(rec, "by", "?"));
 	gt_make_plain(t->process.by);
 }
 
-static int take_begin(struct tn_journal *j, const json_t *rec, int64_t id)
+static int read_begin(struct tn_journal *j, const json_t *rec, int64_t id)
 {
 	struct tn_tx *t;
 
@@ -41,13 +41,13 @@ static int take_begin(struct tn_journal *j, const json_t *rec, int64_t id)
 	t->time = gt_json_get_int(rec, "time", 0);
 	t->process.pid = gt_json_get_int(rec, "pid", 0);
 	t->process.start = gt_json_get_int(rec, "start", 0);
-	take_name(t, rec);
+	read_name(t, rec);
 	return 0;
 }
 
 /* Returns whether the record is about a kernel file of a tunable that this version lacks. Such a record is kept and
  * reported, but its file is never written (value.c). */
-static bool was_a_knob(const json_t *rec, const char *path)
+static bool is_unknown_tunable(const json_t *rec, const char *path)
 {
 	const char *knob = gt_json_get_str(rec, "knob", NULL);
 
@@ -57,7 +57,7 @@ static bool was_a_knob(const json_t *rec, const char *path)
 
 /* The path of the side file comes from the tunable. If this version lacks the tunable, the value is stored without a
  * path. */
-static void take_side_old(struct tn_entry *e, const json_t *rec)
+static void read_side_old(struct tn_entry *e, const json_t *rec)
 {
 	const struct tn_tunable *k = tn_entry_knob(e);
 
@@ -68,14 +68,14 @@ static void take_side_old(struct tn_entry *e, const json_t *rec)
 }
 
 /* Paths come from a file, so only paths that gputune may write are accepted. */
-static int take_entry(struct tn_tx *t, const json_t *rec, bool is_file)
+static int read_entry(struct tn_tx *t, const json_t *rec, bool is_file)
 {
 	const char *path = gt_json_get_str(rec, "path", ""), *pair = gt_json_get_str(rec, "pair", NULL);
 	const char *old = gt_json_get_str(rec, "old", NULL), *new_value = gt_json_get_str(rec, "new", NULL);
 	const char *knob = gt_json_get_str(rec, "knob", NULL);
 	struct tn_entry *e;
 
-	if ((!tn_path_allowed(path) || (pair && !tn_path_allowed(pair))) && (is_file || !was_a_knob(rec, path)))
+	if ((!tn_path_allowed(path) || (pair && !tn_path_allowed(pair))) && (is_file || !is_unknown_tunable(rec, path)))
 		return -EBADMSG;
 	if (is_file) {
 		tn_tx_add_file(t, path, old, new_value);
@@ -86,15 +86,15 @@ static int take_entry(struct tn_tx *t, const json_t *rec, bool is_file)
 	e = tn_tx_add_value(t, knob, gt_json_get_str(rec, "instance", NULL), path, old, new_value);
 	e->pair_path = text_of(rec, "pair");
 	e->pair_old = text_of(rec, "pair_old");
-	take_side_old(e, rec);
-	e->made = text_of(rec, "made");
+	read_side_old(e, rec);
+	e->earlier = text_of(rec, "made");
 	e->line = text_of(rec, "line");
 	if (e->line && strchr(e->line, '\n')) /* the line is copied to a file of gputune verbatim */
 		return -EBADMSG;
 	return !e->pair_path == !e->pair_old ? 0 : -EBADMSG;
 }
 
-static int take_got(struct tn_tx *t, const json_t *rec, bool side)
+static int read_got(struct tn_tx *t, const json_t *rec, bool side)
 {
 	const char *path = gt_json_get_str(rec, "path", "");
 
@@ -123,10 +123,10 @@ static void begin_undo(struct tn_tx *t, const json_t *rec)
 	t->state = TN_TX_UNDOING;
 	t->process.pid = gt_json_get_int(rec, "pid", 0);
 	t->process.start = gt_json_get_int(rec, "start", 0);
-	take_name(t, rec);
+	read_name(t, rec);
 }
 
-static int take_undo(struct tn_journal *j, struct tn_tx *t, const json_t *rec)
+static int read_undo(struct tn_journal *j, struct tn_tx *t, const json_t *rec)
 {
 	const json_t *other;
 	size_t i;
@@ -141,23 +141,23 @@ static int take_undo(struct tn_journal *j, struct tn_tx *t, const json_t *rec)
 	return 0;
 }
 
-static int take_record(struct tn_journal *j, const json_t *rec)
+static int read_record(struct tn_journal *j, const json_t *rec)
 {
 	const char *what = gt_json_get_str(rec, "rec", "");
 	int64_t id = gt_json_get_int(rec, "tx", -1);
 	struct tn_tx *t;
 
 	if (!strcmp(what, "begin"))
-		return take_begin(j, rec, id);
+		return read_begin(j, rec, id);
 	t = find_tx(j, id);
 	if (!t)
 		return -EBADMSG;
 	if (!strcmp(what, "write") || !strcmp(what, "file"))
-		return take_entry(t, rec, *what == 'f');
+		return read_entry(t, rec, *what == 'f');
 	if (!strcmp(what, "got") || !strcmp(what, "side"))
-		return take_got(t, rec, *what == 's');
+		return read_got(t, rec, *what == 's');
 	if (!strcmp(what, "undo"))
-		return take_undo(j, t, rec);
+		return read_undo(j, t, rec);
 	if (!strcmp(what, "commit"))
 		t->state = TN_TX_COMMITTED;
 	else if (!strcmp(what, "pending"))
@@ -180,7 +180,7 @@ static int parse_line(const char *line, size_t len, json_t **ret)
 
 /* Returns -EILSEQ if a record before this one is missing, or this one was moved. Records of an older version have no
  * number: they are a whole journal, or follow numbered records. */
-static int take_number(struct tn_journal *j, const json_t *rec)
+static int check_number(struct tn_journal *j, const json_t *rec)
 {
 	const json_t *number = json_object_get(rec, "seq");
 
@@ -220,9 +220,9 @@ static int parse(struct tn_journal *j, const char *text, size_t len, struct gt_e
 			return 0;
 		}
 		if (!r)
-			r = take_number(j, rec);
+			r = check_number(j, rec);
 		if (!r)
-			r = take_record(j, rec);
+			r = read_record(j, rec);
 		if (r < 0)
 			return refuse_record(n + 1, r, err);
 		line = nl + 1;
@@ -232,7 +232,7 @@ static int parse(struct tn_journal *j, const char *text, size_t len, struct gt_e
 
 /* Without a boot id, values of this boot cannot be distinguished from those of an earlier one. /proc may not be
  * mounted. */
-static int need_boot_id(const struct tn_journal *j, int why, struct gt_err *err)
+static int require_boot_id(const struct tn_journal *j, int why, struct gt_err *err)
 {
 	for (size_t i = 0; i < j->n_tx; i++)
 		if (*j->tx[i].boot_id)
@@ -260,7 +260,7 @@ static int load(struct gt_fsroot *fs, struct tn_journal *j, char **ret_text, str
 		j->boot_id = gt_xstrdup("");
 	r = *ret_text ? parse(j, *ret_text, len, err) : 0;
 	if (r >= 0 && boot < 0)
-		r = need_boot_id(j, boot, err);
+		r = require_boot_id(j, boot, err);
 	j->torn |= *ret_text && !len; /* the file was created, but its first record was not written */
 	j->bytes = len;
 	for (size_t i = 0; i < j->n_tx; i++)

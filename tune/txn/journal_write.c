@@ -57,8 +57,8 @@ static void add_entry(struct out *o, const struct tn_tx *t, const struct tn_entr
 		json_object_set_new(rec, "pair_old", gt_json_str(e->pair_old));
 		if (e->side_old)
 			json_object_set_new(rec, "side_old", gt_json_str(e->side_old));
-		if (e->made)
-			json_object_set_new(rec, "made", gt_json_str(e->made));
+		if (e->earlier)
+			json_object_set_new(rec, "made", gt_json_str(e->earlier));
 		if (e->line)
 			json_object_set_new(rec, "line", gt_json_str(e->line));
 	}

@@ -47,7 +47,7 @@ static void add_value(struct tn_tx *t, const struct tn_tunable *k, const char *i
 
 /* Parses "KEY = VALUE", or "w PATH - - - - VALUE", as written by tn_persist_text(). udev rules are skipped: they have
  * no plain value. */
-static void take_line(struct tn_tx *t, enum tn_form form, char *line)
+static void parse_line(struct tn_tx *t, enum tn_form form, char *line)
 {
 	gt_autofree char *instance = NULL;
 	const struct tn_tunable *k = NULL;
@@ -69,12 +69,12 @@ static void take_line(struct tn_tx *t, enum tn_form form, char *line)
 }
 
 /* Returns whether a transaction of the journal persists path. One whose files are gone does not. */
-static bool knows(const struct tn_journal *j, const char *path)
+static bool is_in_journal(const struct tn_journal *j, const char *path)
 {
 	for (size_t i = 0; i < j->n_tx; i++) {
-		enum tn_tx_status seen = tn_tx_status(j, &j->tx[i]);
+		enum tn_tx_status status = tn_tx_status(j, &j->tx[i]);
 
-		for (size_t k = 0; k < j->tx[i].n_entry && seen != TN_STATUS_VOID && seen != TN_STATUS_PENDING; k++)
+		for (size_t k = 0; k < j->tx[i].n_entry && status != TN_STATUS_VOID && status != TN_STATUS_PENDING; k++)
 			if (!strcmp(j->tx[i].entry[k].path, path))
 				return true;
 	}
@@ -91,13 +91,14 @@ static int take_file(struct gt_fsroot *fs, struct tn_tx *t, enum tn_form form, c
 
 	if (r < 0)
 		return r == -ENOENT || r == -ENOTDIR || (but && r == -EACCES) ? 0 : r;
-	if (but && (!tn_persist_is_ours(text) || knows(but, path) || (gt_fs_lstat(fs, path, &st) >= 0 && S_ISLNK(st.st_mode))))
+	if (but && (!tn_persist_is_unedited(text) || is_in_journal(but, path) ||
+		    (gt_fs_lstat(fs, path, &st) >= 0 && S_ISLNK(st.st_mode))))
 		return 0;
 	/* an edited file cannot be compared with the text that gputune wrote */
-	tn_tx_add_file(t, path, NULL, tn_persist_is_ours(text) ? text : NULL);
+	tn_tx_add_file(t, path, NULL, tn_persist_is_unedited(text) ? text : NULL);
 	rest = whole = gt_xstrdup(text);
-	for (char *line; tn_persist_is_ours(text) && (line = strsep(&rest, "\n"));)
-		take_line(t, form, line);
+	for (char *line; tn_persist_is_unedited(text) && (line = strsep(&rest, "\n"));)
+		parse_line(t, form, line);
 	return 0;
 }
 

@@ -68,7 +68,7 @@ static bool is_left(const struct undo *u, const struct tn_entry *e)
 }
 
 /* Keeps only the entries that could not be undone, for recover. */
-static void keep_left(const struct undo *u, struct tn_tx *t)
+static void keep_failed(const struct undo *u, struct tn_tx *t)
 {
 	for (size_t k = t->n_entry; k-- > 0;)
 		if (!is_left(u, &t->entry[k]))
@@ -100,7 +100,7 @@ static bool close_tx(struct undo *u, size_t i)
 		unknown |= t->entry[k].unknown;
 	}
 	if (failed) {
-		keep_left(u, t);
+		keep_failed(u, t);
 		return true;
 	}
 	if (unknown) {
@@ -118,30 +118,30 @@ static bool close_tx(struct undo *u, size_t i)
 }
 
 /* Collects the transactions in this state, newest first. The caller frees *ret. */
-static size_t seen_so(const struct tn_journal *j, enum tn_tx_status seen, struct tn_tx ***ret)
+static size_t find_in_state(const struct tn_journal *j, enum tn_tx_status status, struct tn_tx ***ret)
 {
 	size_t n = 0;
 
 	*ret = gt_xcalloc(GT_MAX(j->n_tx, 1u), sizeof(**ret));
 	for (size_t i = j->n_tx; i-- > 0;)
-		if (tn_tx_status(j, &j->tx[i]) == seen)
+		if (tn_tx_status(j, &j->tx[i]) == status)
 			(*ret)[n++] = &j->tx[i];
 	return n;
 }
 
 /* Undoes all transactions in this state, newest first, then rewrites the journal. */
-static int undo_all(struct undo *u, enum tn_tx_status seen, struct gt_err *err)
+static int undo_all(struct undo *u, enum tn_tx_status status, struct gt_err *err)
 {
 	gt_autofree struct tn_tx **set = NULL;
-	size_t n = seen_so(u->j, seen, &set);
-	int r = n && seen == TN_STATUS_HELD ? tn_journal_undo(u->fs, u->j, set, n) : 0;
+	size_t n = find_in_state(u->j, status, &set);
+	int r = n && status == TN_STATUS_HELD ? tn_journal_undo(u->fs, u->j, set, n) : 0;
 	if (r < 0)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot write the journal in %s (%s): nothing is changed",
 				    TN_STATE_DIR, strerror(-r));
 	tn_undo(u->fs, u->j, set, n, note_undone, u);
 	for (size_t i = 0; i < u->j->n_tx;) /* oldest first: whether a transaction is persisted depends on the files of later
 					     * ones */
-		i += tn_tx_status(u->j, &u->j->tx[i]) != seen || close_tx(u, i);
+		i += tn_tx_status(u->j, &u->j->tx[i]) != status || close_tx(u, i);
 	r = tn_journal_rewrite(u->fs, u->j);
 	if (u->failed) /* if the journal was not rewritten, it still lists more than is left */
 		return gt_fail_exit(err, TN_EXIT_INTERRUPTED, EIO,
@@ -157,13 +157,13 @@ static int undo_all(struct undo *u, enum tn_tx_status seen, struct gt_err *err)
 }
 
 /* Removes persisted files without a record. Their values stay until the next boot. */
-static int remove_lost(struct undo *u, struct gt_err *err)
+static int remove_unrecorded(struct undo *u, struct gt_err *err)
 {
-	gt_auto(tn_journal) *lost = NULL;
-	int r = tn_persisted_load(u->fs, u->j, &lost, err);
+	gt_auto(tn_journal) *unrecorded = NULL;
+	int r = tn_persisted_load(u->fs, u->j, &unrecorded, err);
 
-	for (size_t i = 0; r >= 0 && lost->n_tx && i < lost->tx->n_entry; i++) {
-		const struct tn_entry *e = &lost->tx->entry[i];
+	for (size_t i = 0; r >= 0 && unrecorded->n_tx && i < unrecorded->tx->n_entry; i++) {
+		const struct tn_entry *e = &unrecorded->tx->entry[i];
 		gt_autofree char *now = NULL;
 
 		if (e->kind == TN_ENTRY_FILE) {
@@ -180,9 +180,9 @@ static int remove_lost(struct undo *u, struct gt_err *err)
 
 static bool is_lost(struct gt_fsroot *fs, const struct tn_journal *j)
 {
-	gt_auto(tn_journal) *lost = NULL;
+	gt_auto(tn_journal) *unrecorded = NULL;
 
-	return tn_persisted_load(fs, j, &lost, NULL) >= 0 && lost->n_tx;
+	return tn_persisted_load(fs, j, &unrecorded, NULL) >= 0 && unrecorded->n_tx;
 }
 
 static int finish(struct undo *u, int r, json_t **ret_report, int *ret_exit)
@@ -208,12 +208,12 @@ static int finish(struct undo *u, int r, json_t **ret_report, int *ret_exit)
 }
 
 /* Returns whether the journal has nothing to undo. No file is created then. */
-static bool nothing(const struct tn_journal *j, bool recover)
+static bool is_empty(const struct tn_journal *j, bool recover)
 {
 	if (j->torn)
 		return false;
 	return recover ? !tn_journal_find(j, TN_STATUS_INTERRUPTED) :
-			 !tn_journal_find(j, TN_STATUS_HELD) && !tn_journal_find(j, TN_STATUS_MINE);
+			 !tn_journal_find(j, TN_STATUS_HELD) && !tn_journal_find(j, TN_STATUS_EXPERIMENT);
 }
 
 static int undo(struct gt_fsroot *fs, bool recover, json_t **ret_report, int *ret_exit, struct gt_err *err)
@@ -221,26 +221,26 @@ static int undo(struct gt_fsroot *fs, bool recover, json_t **ret_report, int *re
 	gt_auto(tn_journal) *j = NULL;
 	struct undo u = { .fs = fs };
 	gt_autoclose int lock = -1;
-	enum tn_tx_status seen;
+	enum tn_tx_status status;
 	int r = tn_journal_load(fs, &j, err);
 
 	if (r >= 0)
 		r = tn_txn_check(j, !recover, err);
 	if (r < 0)
 		return r;
-	if (!nothing(j, recover) || (!recover && is_lost(fs, j))) {
+	if (!is_empty(j, recover) || (!recover && is_lost(fs, j))) {
 		tn_journal_free(gt_take(j));
 		r = tn_txn_open(fs, !recover, &lock, &j, err);
 		if (r < 0)
 			return r;
 	}
 	u.j = j;
-	seen = recover ? TN_STATUS_INTERRUPTED : tn_journal_find(j, TN_STATUS_MINE) ? TN_STATUS_MINE : TN_STATUS_HELD;
+	status = recover ? TN_STATUS_INTERRUPTED : tn_journal_find(j, TN_STATUS_EXPERIMENT) ? TN_STATUS_EXPERIMENT : TN_STATUS_HELD;
 	u.report = tn_report_new(recover ? "recover" : "revert");
 	if (lock >= 0)
-		r = undo_all(&u, seen, err);
-	if (lock >= 0 && r >= 0 && seen == TN_STATUS_HELD)
-		r = remove_lost(&u, err);
+		r = undo_all(&u, status, err);
+	if (lock >= 0 && r >= 0 && status == TN_STATUS_HELD)
+		r = remove_unrecorded(&u, err);
 	return finish(&u, r, ret_report, ret_exit);
 }
 

@@ -16,7 +16,7 @@ static void add_setting(struct gt_fsroot *fs, json_t *knobs, const struct tn_tun
 
 json_t *tn_settings(struct gt_fsroot *fs, const struct pr_host *host)
 {
-	json_t *knobs = json_object(), *tuners = json_array(), *mine = json_array();
+	json_t *knobs = json_object(), *tuners = json_array(), *held = json_array();
 	gt_auto(pr_host) *own = NULL;
 	gt_auto(tn_journal) *j = NULL;
 	struct tn_facts facts;
@@ -45,6 +45,6 @@ json_t *tn_settings(struct gt_fsroot *fs, const struct pr_host *host)
 		for (size_t i = 0; i < j->n_tx; i++)
 			for (size_t k = 0; k < j->tx[i].n_entry && tn_tx_status(j, &j->tx[i]) != TN_STATUS_VOID; k++)
 				if (j->tx[i].entry[k].kind == TN_ENTRY_VALUE)
-					json_array_append_new(mine, gt_json_str(j->tx[i].entry[k].path));
-	return json_pack("{s:o, s:o, s:o}", "knobs", knobs, "tuners", tuners, "held_by_gputune", mine);
+					json_array_append_new(held, gt_json_str(j->tx[i].entry[k].path));
+	return json_pack("{s:o, s:o, s:o}", "knobs", knobs, "tuners", tuners, "held_by_gputune", held);
 }

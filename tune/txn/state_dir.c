@@ -11,7 +11,7 @@
 
 /* Whoever can write the journal decides which values are restored: only root may, or the user who runs this on a tree
  * of their own. */
-static const char *distrust(const struct stat *st)
+static const char *untrusted(const struct stat *st)
 {
 	if (S_ISLNK(st->st_mode))
 		return "is a link";
@@ -27,10 +27,10 @@ int tn_state_dir_check(struct gt_fsroot *fs, struct gt_err *err)
 
 	if (!gt_fs_dir(fs) || gt_fs_lstat(fs, TN_STATE_DIR, &st) < 0) /* a captured host has no owners */
 		return 0;
-	why = distrust(&st);
+	why = untrusted(&st);
 	if (!why && gt_fs_lstat(fs, TN_JOURNAL_PATH, &st) >= 0) {
 		what = TN_JOURNAL_PATH;
-		why = distrust(&st);
+		why = untrusted(&st);
 		if (!why && S_ISREG(st.st_mode) && st.st_nlink > 1)
 			why = "has a second name elsewhere";
 	}
@@ -42,7 +42,7 @@ int tn_state_dir_check(struct gt_fsroot *fs, struct gt_err *err)
 }
 
 /* Directories above it are readable by all users. */
-static int make_place(struct gt_fsroot *fs)
+static int make_state_dir(struct gt_fsroot *fs)
 {
 	int r = gt_fs_mkdirs(fs, "/var/lib", 0755);
 
@@ -60,7 +60,7 @@ int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err)
 
 	if (r < 0)
 		return r;
-	r = make_place(fs);
+	r = make_state_dir(fs);
 	if (r >= 0)
 		r = gt_fs_lock(fs, LOCK_PATH, ret_fd);
 	if (r == -EWOULDBLOCK)

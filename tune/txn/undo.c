@@ -43,9 +43,9 @@ static const struct tn_entry *oldest(const struct link *l)
 }
 
 /* Returns whether a write of the chain produced this value. */
-static bool ours(const struct link *l, const char *now)
+static bool is_result(const struct link *l, const char *now)
 {
-	while (l && !tn_entry_ended_as(l->e, now) && !tn_entry_had_made(l->e, now))
+	while (l && !tn_entry_has_result(l->e, now) && !tn_entry_had_result(l->e, now))
 		l = l->older;
 	return l;
 }
@@ -87,7 +87,7 @@ static enum tn_undo undo_file(struct gt_fsroot *fs, const struct link *l, char *
 	}
 	if (gt_streq(now, old))
 		return TN_UNDO_BACK;
-	if (!ours(l, now)) {
+	if (!is_result(l, now)) {
 		*ret_now = gt_xstrdup(now ? "another content" : "removed");
 		return TN_UNDO_FOREIGN;
 	}
@@ -147,7 +147,7 @@ static int write_side(struct gt_fsroot *fs, const struct tn_entry *e, const char
 	return tn_value_write(fs, e->side_path, wanted);
 }
 
-static int put_back(struct gt_fsroot *fs, const struct tn_entry *to)
+static int restore_old(struct gt_fsroot *fs, const struct tn_entry *to)
 {
 	gt_autofree char *now = NULL;
 	int r = write_old(fs, to);
@@ -175,7 +175,7 @@ static enum tn_undo undo_value(struct gt_fsroot *fs, const struct link *l, bool 
 		return TN_UNDO_FAILED;
 	}
 	/* the old value belongs to an earlier boot; the current one comes from a persisted file */
-	if (other_boot && ours(l, now) && !(cut && is_back(fs, to, now)))
+	if (other_boot && is_result(l, now) && !(cut && is_back(fs, to, now)))
 		return TN_UNDO_STAYS;
 	side = other_boot ? NULL : side_wanted(fs, l, cut);
 	if (is_back(fs, to, now)) {
@@ -184,11 +184,11 @@ static enum tn_undo undo_value(struct gt_fsroot *fs, const struct link *l, bool 
 	}
 	if (other_boot && cut) /* value of the new kernel: the file that would have set it is incomplete or gone */
 		return TN_UNDO_BACK;
-	if (other_boot || !ours(l, now)) {
+	if (other_boot || !is_result(l, now)) {
 		*ret_now = gt_take(now);
 		return TN_UNDO_FOREIGN;
 	}
-	r = put_back(fs, to);
+	r = restore_old(fs, to);
 	if (r >= 0)
 		r = write_side(fs, e, side);
 	*ret_code = r < 0 ? r : 0;
@@ -212,7 +212,7 @@ static bool continues(const struct links *c, const struct link *newer, const str
 	/* chains of values do not cross a boot */
 	if (e->kind == TN_ENTRY_VALUE && tn_tx_other_boot(c->j, newer->t) != tn_tx_other_boot(c->j, older->t))
 		return false;
-	return e->kind == older->e->kind && tn_entry_ended_as(older->e, e->old);
+	return e->kind == older->e->kind && tn_entry_has_result(older->e, e->old);
 }
 
 static void collect(struct links *c, struct tn_tx *const *set, size_t n)
@@ -223,7 +223,7 @@ static void collect(struct links *c, struct tn_tx *const *set, size_t n)
 	c->n = 0;
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = set[i]->n_entry; k-- > 0;)
-			if (!tn_entry_over(c->j, set[i], &set[i]->entry[k]))
+			if (!tn_entry_expired(c->j, set[i], &set[i]->entry[k]))
 				c->v[c->n++] = (struct link){ .t = set[i], .e = &set[i]->entry[k] };
 	for (size_t i = 0; i < c->n; i++) {
 		size_t k = i + 1;

@@ -39,7 +39,7 @@ static void add_overridden(json_t *o, const char *what)
 }
 
 /* Reports a udev rule that sets the current value: it ran at an event of the device. */
-static void blame_rules(struct verify *v, const char *path, const char *now, json_t *o)
+static void find_overriding_rules(struct verify *v, const char *path, const char *now, json_t *o)
 {
 	gt_autofree char *what = NULL;
 	struct tn_udev_answer a;
@@ -55,7 +55,7 @@ static void blame_rules(struct verify *v, const char *path, const char *now, jso
 }
 
 /* Reports each line of sysctl.d that sets the current value: sysctl --system or a restarted unit applied it. */
-static void blame_files(struct verify *v, const struct tn_tunable *k, const char *path, const char *now, json_t *o)
+static void find_overriding_files(struct verify *v, const struct tn_tunable *k, const char *path, const char *now, json_t *o)
 {
 	gt_autofree char *key = tn_tunable_key(k) ? sc_normalize(tn_tunable_key(k)) : NULL;
 
@@ -78,16 +78,16 @@ static void blame_files(struct verify *v, const struct tn_tunable *k, const char
 		add_overridden(o, what);
 	}
 	if (!key)
-		blame_rules(v, path, now, o);
+		find_overriding_rules(v, path, now, o);
 }
 
 /* Reports programs and files that may have changed the value. */
-static void blame(struct verify *v, const struct tn_entry *e, const char *now, json_t *o)
+static void find_overriding(struct verify *v, const struct tn_entry *e, const char *now, json_t *o)
 {
 	const struct tn_tunable *k = tn_entry_knob(e);
 
 	if (k)
-		blame_files(v, k, e->path, now, o);
+		find_overriding_files(v, k, e->path, now, o);
 	gt_each_word(r, k && k->rivals ? k->rivals : "", " ") {
 		const char *tuner = tn_facts_tuner(&v->facts, r);
 		gt_autofree char *what = tuner ? gt_xasprintf("%s sets it too", tuner) : NULL;
@@ -129,7 +129,7 @@ static void verify_value(struct verify *v, const struct tn_entry *e, bool other_
 	tn_report_set_str(o, "actual", r == -ENOENT ? "not there" : r < 0 ? strerror(-r) : now);
 	v->drift += drift;
 	if (r >= 0 && drift)
-		blame(v, e, now, o);
+		find_overriding(v, e, now, o);
 	if (r == -ENOENT && drift)
 		add_overridden(o, HIDDEN);
 }
@@ -144,7 +144,7 @@ static bool has_path(const struct tn_tx *t, const char *path)
 
 /* Returns whether a file of gputune persists the value. Each file has the values of its own transaction and of all
  * earlier ones. */
-static bool is_kept(const struct tn_journal *j, const struct tn_entry *e)
+static bool is_persisted(const struct tn_journal *j, const struct tn_entry *e)
 {
 	const struct tn_tunable *k = tn_entry_knob(e);
 	const char *file = k ? tn_persist_file(tn_tunable_form(k)) : NULL;
@@ -170,17 +170,17 @@ static bool is_out_of_range(struct verify *v, const struct tn_tunable *k, const 
 
 /* Reports a file of another program that goes further than gputune's file, which overrides it. It was created or
  * changed after gputune wrote its file. */
-static char *takes_back(struct verify *v, const struct tn_tunable *k, const char *path, const struct tn_udev_answer *at_boot)
+static char *reduces_other(struct verify *v, const struct tn_tunable *k, const char *path, const struct tn_udev_answer *at_boot)
 {
-	gt_autofree char *theirs = NULL, *by = NULL;
-	const char *ours = tn_persist_file(tn_tunable_form(k));
+	gt_autofree char *further = NULL, *by = NULL;
+	const char *own_file = tn_persist_file(tn_tunable_form(k));
 
-	if (!ours || !at_boot->by || !gt_starts_with(at_boot->by, ours))
+	if (!own_file || !at_boot->by || !gt_starts_with(at_boot->by, own_file))
 		return NULL;
-	theirs = tn_boot_further(&v->boot, k, path, at_boot->value, &by);
-	if (!theirs || is_out_of_range(v, k, theirs))
+	further = tn_boot_further(&v->boot, k, path, at_boot->value, &by);
+	if (!further || is_out_of_range(v, k, further))
 		return NULL;
-	return gt_xasprintf("%s says %s, which %s %s to %s: gputune apply --persist --only %s takes theirs", by, theirs,
+	return gt_xasprintf("%s says %s, which %s %s to %s: gputune apply --persist --only %s takes theirs", by, further,
 			    at_boot->by, k->op == TN_RAISE ? "lowers" : "raises", at_boot->value, k->id);
 }
 
@@ -189,7 +189,7 @@ static void verify_boot(struct verify *v, const struct tn_entry *e, bool persist
 {
 	const struct tn_tunable *k = tn_entry_knob(e);
 	json_t *values = json_object_get(v->report, "values"), *o = json_array_get(values, json_array_size(values) - 1);
-	gt_autofree char *beaten = NULL, *may = NULL;
+	gt_autofree char *overridden = NULL, *may = NULL;
 	const char *result = gt_json_get_str(o, "result", "");
 	struct tn_udev_answer a;
 	bool fits;
@@ -198,19 +198,19 @@ static void verify_boot(struct verify *v, const struct tn_entry *e, bool persist
 		return;
 	tn_boot_ask(&v->boot, k, e->path, &a);
 	json_object_set_new(o, "at_boot", tn_boot_json(a.value, a.by, a.may));
-	beaten = persisted ? takes_back(v, k, e->path, &a) : NULL;
+	overridden = persisted ? reduces_other(v, k, e->path, &a) : NULL;
 	/* 0 means that the counterpart is in force */
-	fits = !beaten && tn_tunable_good(k, e->new_value, a.value, e->pair_path ? "in force" : NULL);
-	if (persisted && !beaten)
-		beaten = tn_boot_beaten(&v->boot, k, e->path, e->new_value, &may);
-	if (persisted && !beaten && !fits && strcmp(result, "n/a")) /* a device that is absent has no matching rule */
-		beaten = gt_xasprintf("nothing in %s sets it any more", tn_persist_file(tn_tunable_form(k)));
+	fits = !overridden && tn_tunable_good(k, e->new_value, a.value, e->pair_path ? "in force" : NULL);
+	if (persisted && !overridden)
+		overridden = tn_boot_overridden(&v->boot, k, e->path, e->new_value, &may);
+	if (persisted && !overridden && !fits && strcmp(result, "n/a")) /* a device that is absent has no matching rule */
+		overridden = gt_xasprintf("nothing in %s sets it any more", tn_persist_file(tn_tunable_form(k)));
 	tn_udev_answer_clear(&a);
 	if (may)
 		add_overridden(o, may);
-	if (!beaten || fits)
+	if (!overridden || fits)
 		return;
-	add_overridden(o, beaten);
+	add_overridden(o, overridden);
 	if (strcmp(result, "drift") && strcmp(result, "n/a")) {
 		tn_report_set_str(o, "result", "lost at boot");
 		v->boot_drift++;
@@ -235,7 +235,7 @@ static void verify_held(struct verify *v, const struct tn_tx *t, const struct tn
 
 	if (tn_entry_here(v->fs, v->j, e, &v->host, &here)) {
 		verify_value(v, &here, tn_tx_other_boot(v->j, t));
-		verify_boot(v, &here, is_kept(v->j, e));
+		verify_boot(v, &here, is_persisted(v->j, e));
 	} else {
 		hidden = tn_path_hidden(v->fs, e->path);
 		tn_report_set_str(tn_report_value(v->report, e, hidden ? "drift" : "n/a"), "actual", "not there");
@@ -259,24 +259,24 @@ static void verify_all(struct verify *v)
 }
 
 /* Files of gputune without a record in the journal are applied at each boot and would never be removed. */
-static int verify_lost(struct verify *v, struct gt_err *err)
+static int verify_unrecorded(struct verify *v, struct gt_err *err)
 {
-	gt_auto(tn_journal) *lost = NULL;
-	int r = tn_persisted_load(v->fs, v->j, &lost, err);
+	gt_auto(tn_journal) *unrecorded = NULL;
+	int r = tn_persisted_load(v->fs, v->j, &unrecorded, err);
 
-	for (size_t i = 0; r >= 0 && lost->n_tx && i < lost->tx->n_entry; i++) {
-		if (lost->tx->entry[i].kind == TN_ENTRY_VALUE) {
-			verify_value(v, &lost->tx->entry[i], true);
+	for (size_t i = 0; r >= 0 && unrecorded->n_tx && i < unrecorded->tx->n_entry; i++) {
+		if (unrecorded->tx->entry[i].kind == TN_ENTRY_VALUE) {
+			verify_value(v, &unrecorded->tx->entry[i], true);
 			continue;
 		}
-		tn_report_value(v->report, &lost->tx->entry[i], TN_PERSISTED_LOST);
+		tn_report_value(v->report, &unrecorded->tx->entry[i], TN_PERSISTED_LOST);
 		v->drift++;
 	}
 	return r;
 }
 
 /* Another process works on the journal: neither drift nor failure. */
-static int say_busy(json_t **ret_report, int *ret_exit)
+static int report_busy(json_t **ret_report, int *ret_exit)
 {
 	*ret_report = tn_report_new("verify");
 	tn_report_set_str(*ret_report, "result", "busy");
@@ -285,13 +285,14 @@ static int say_busy(json_t **ret_report, int *ret_exit)
 }
 
 /* Reports by the given journal. */
-static int look(struct gt_fsroot *fs, const struct tn_journal *j, bool all, json_t **ret_report, int *ret_exit, struct gt_err *err)
+static int make_report(struct gt_fsroot *fs, const struct tn_journal *j, bool all, json_t **ret_report, int *ret_exit,
+		       struct gt_err *err)
 {
 	struct verify v = { .fs = fs, .j = j };
 	int r;
 
 	if (tn_journal_find(j, TN_STATUS_BUSY))
-		return say_busy(ret_report, ret_exit);
+		return report_busy(ret_report, ret_exit);
 	r = tn_txn_check(j, true, err);
 	if (r >= 0)
 		r = tn_boot_load(fs, &v.boot, err);
@@ -302,7 +303,7 @@ static int look(struct gt_fsroot *fs, const struct tn_journal *j, bool all, json
 	v.report = tn_report_new("verify");
 	tn_facts_read(fs, &v.facts);
 	verify_all(&v);
-	r = all ? verify_lost(&v, err) : 0;
+	r = all ? verify_unrecorded(&v, err) : 0;
 	tn_facts_clear(&v.facts);
 	tn_boot_clear(&v.boot);
 	pr_host_free(v.host);
@@ -345,10 +346,10 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 	bool all;
 	int r = tn_held_load(fs, &j, &all, err);
 
-	for (int looks = 0; r >= 0 && looks < 2; looks++) {
+	for (int tries = 0; r >= 0 && tries < 2; tries++) {
 		gt_auto(tn_journal) *before = NULL;
 		gt_auto_json *report = NULL;
-		int found = look(fs, j, all, &report, ret_exit, err);
+		int found = make_report(fs, j, all, &report, ret_exit, err);
 
 		if (found < 0 || *ret_exit) {
 			before = gt_take(j);
@@ -360,5 +361,5 @@ int tn_verify(struct gt_fsroot *fs, json_t **ret_report, int *ret_exit, struct g
 			return found;
 		}
 	}
-	return r < 0 ? r : say_busy(ret_report, ret_exit);
+	return r < 0 ? r : report_busy(ret_report, ret_exit);
 }
