@@ -90,7 +90,7 @@ static void parse_line(struct sc_conf *c, const char *file, unsigned line_no, ch
 	eq = strchr(p, '=');
 	minus = *p == '-';
 	if (!eq && !minus) {
-		problem(c, file, line_no, "is no assignment: '%.80s'", p);
+		problem(c, file, line_no, "not an assignment: '%.80s'", p);
 		return;
 	}
 	p += minus;
@@ -98,7 +98,7 @@ static void parse_line(struct sc_conf *c, const char *file, unsigned line_no, ch
 		*eq = '\0';
 	p = gt_strip(p);
 	if (!*p)
-		problem(c, file, line_no, "has no key before the '='");
+		problem(c, file, line_no, "no key before the '='");
 	else
 		add(c, file, line_no, p, eq ? gt_strip(eq + 1) : NULL, minus);
 }
@@ -132,7 +132,7 @@ static void load_file(struct gt_fsroot *fs, const struct sc_overlay *overlay, st
 			return;
 		}
 		if (strlen(text) != len)
-			problem(c, file, 0, "holds a NUL byte; what follows it is not read");
+			problem(c, file, 0, "contains a NUL byte; the text after it is not read");
 	}
 	parse_text(c, file, text);
 }

@@ -13,34 +13,38 @@ static const struct {
 	const char *value; /* only this value, any other value ("!0"), a smaller or a larger one ("<1024", ">0"); NULL: any value */
 	const char *what;
 } table[] = {
-	{ "kernel/sched_latency_ns", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13, gone in 6.6" },
-	{ "kernel/sched_min_granularity_ns", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13, gone in 6.6" },
-	{ "kernel/sched_wakeup_granularity_ns", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13, gone in 6.6" },
-	{ "kernel/sched_migration_cost_ns", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13" },
-	{ "kernel/sched_nr_migrate", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13" },
-	{ "kernel/sched_tunable_scaling", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13" },
-	{ "kernel/numa_balancing_scan_*", SC_WARN, NULL, "dead: left sysctl for debugfs in Linux 5.13" },
-	{ "net/ipv4/tcp_low_latency", SC_WARN, NULL, "does nothing since Linux 4.14" },
-	{ "net/ipv4/tcp_fack", SC_WARN, NULL, "does nothing since Linux 4.15" },
-	{ "net/ipv4/tcp_tw_recycle", SC_WARN, NULL, "dead: gone since Linux 4.12" },
-	{ "vm/overcommit_memory", SC_BAD, "2", "strict overcommit: CUDA reserves far more address space than it uses and fails" },
-	{ "vm/zone_reclaim_mode", SC_WARN, "!0", "throws away the page cache that data sets are read from" },
-	{ "vm/swappiness", SC_NOTE, "0", "drops the page cache before any swapping, and runs out of memory earlier" },
+	{ "kernel/sched_latency_ns", SC_WARN, NULL, "outdated: moved from sysctl to debugfs in Linux 5.13, removed in 6.6" },
+	{ "kernel/sched_min_granularity_ns", SC_WARN, NULL, "outdated: moved from sysctl to debugfs in Linux 5.13, removed in "
+							    "6.6" },
+	{ "kernel/sched_wakeup_granularity_ns", SC_WARN, NULL, "outdated: moved from sysctl to debugfs in Linux 5.13, removed "
+							       "in 6.6" },
+	{ "kernel/sched_migration_cost_ns", SC_WARN, NULL, "outdated: moved from sysctl to debugfs in Linux 5.13" },
+	{ "kernel/sched_nr_migrate", SC_WARN, NULL, "outdated: moved from sysctl to debugfs in Linux 5.13" },
+	{ "kernel/sched_tunable_scaling", SC_WARN, NULL, "outdated: moved from sysctl to debugfs in Linux 5.13" },
+	{ "kernel/numa_balancing_scan_*", SC_WARN, NULL, "outdated: moved from sysctl to debugfs in Linux 5.13" },
+	{ "net/ipv4/tcp_low_latency", SC_WARN, NULL, "no effect since Linux 4.14" },
+	{ "net/ipv4/tcp_fack", SC_WARN, NULL, "no effect since Linux 4.15" },
+	{ "net/ipv4/tcp_tw_recycle", SC_WARN, NULL, "outdated: removed in Linux 4.12" },
+	{ "vm/overcommit_memory", SC_BAD, "2", "strict overcommit: CUDA fails, because it reserves far more address space than "
+					       "it uses" },
+	{ "vm/zone_reclaim_mode", SC_WARN, "!0", "drops the page cache that data sets are read from" },
+	{ "vm/swappiness", SC_NOTE, "0", "drops the page cache before any swapping, and memory runs out earlier" },
 	{ "vm/min_free_kbytes", SC_BAD, "<1024", "too little for requests that cannot wait: the kernel may deadlock under load" },
-	{ "vm/nr_hugepages", SC_NOTE, ">0", "memory set aside, which most trainers never use and the page cache lacks" },
-	{ "vm/drop_caches", SC_WARN, NULL, "an action, not a setting: throws the page cache away once at boot" },
+	{ "vm/nr_hugepages", SC_NOTE, ">0", "reserves memory that most trainers never use and the page cache lacks" },
+	{ "vm/drop_caches", SC_WARN, NULL, "an action, not a setting: drops the page cache once at boot" },
 	{ "kernel/sched_rt_runtime_us", SC_WARN, "-1", "a real-time thread that spins stops the whole host" },
-	{ "kernel/shmmax", SC_NOTE, "<18446744073692774399", "a limit, where the kernel has none since 3.16" },
-	{ "kernel/shmall", SC_NOTE, "<18446744073692774399", "a limit, where the kernel has none since 3.16" },
-	{ "fs/file-max", SC_WARN, "<1048576", "a limit for all programs together, where systemd lifts it to the most at boot" },
+	{ "kernel/shmmax", SC_NOTE, "<18446744073692774399", "sets a limit; the kernel has none since 3.16" },
+	{ "kernel/shmall", SC_NOTE, "<18446744073692774399", "sets a limit; the kernel has none since 3.16" },
+	{ "fs/file-max", SC_WARN, "<1048576", "limits all programs together; systemd sets the maximum at boot" },
 	{ "net/core/[rw]mem_default", SC_WARN, ">4194304",
-	  "every UDP and Unix socket may take that much: programs that need more ask, up to rmem_max and wmem_max" },
+	  "every UDP and Unix socket may use that much; programs that need more request it, up to rmem_max and wmem_max" },
 	{ "net/core/busy_read", SC_WARN, ">0", "readers of sockets spin, on cores that loader workers need" },
-	{ "net/core/busy_poll", SC_WARN, ">0", "who waits for sockets spins, on cores that loader workers need" },
-	{ "net/ipv4/tcp_timestamps", SC_WARN, "0", "a fast stream cannot tell old packets from new ones and misjudges delays" },
-	{ "net/ipv4/tcp_sack", SC_WARN, "0", "what arrived behind a lost packet is sent again, a whole window of a fast stream" },
-	{ "net/ipv4/tcp_window_scaling", SC_WARN, "0", "no more than 64 KiB are under way: a fast link cannot be filled" },
-	{ "net/ipv4/tcp_moderate_rcvbuf", SC_WARN, "0", "receive buffers stay at their start size, whatever tcp_rmem allows" },
+	{ "net/core/busy_poll", SC_WARN, ">0", "programs that wait for sockets spin, on cores that loader workers need" },
+	{ "net/ipv4/tcp_timestamps", SC_WARN, "0", "a fast stream cannot distinguish old packets from new ones and misjudges "
+						   "delays" },
+	{ "net/ipv4/tcp_sack", SC_WARN, "0", "after a lost packet the whole window of a fast stream is sent again" },
+	{ "net/ipv4/tcp_window_scaling", SC_WARN, "0", "at most 64 KiB are in flight: a fast link cannot be filled" },
+	{ "net/ipv4/tcp_moderate_rcvbuf", SC_WARN, "0", "receive buffers keep their initial size, whatever tcp_rmem allows" },
 };
 
 /* Returns the usual form of a key: dots as separators, unless a component contains a dot. The caller frees it. */
@@ -96,11 +100,11 @@ static void lint_value(struct sc_findings *l, const struct sc_assign *a)
 		sc_find(l, SC_BAD, a->file, a->line, gt_xstrdup(err.msg));
 	} else if (count_numbers(taken) < k->fields) {
 		sc_find(l, SC_BAD, a->file, a->line,
-			gt_xasprintf("%s takes %u numbers, and the kernel leaves those behind %s as they are", k->name,
+			gt_xasprintf("%s has %u numbers, and the kernel does not change those after %s", k->name,
 				     k->fields, taken));
 	} else if (*rest) {
 		sc_find(l, strchr("#;", *rest) ? SC_NOTE : SC_WARN, a->file, a->line,
-			gt_xasprintf("%s: the kernel takes %s and ignores '%.60s'%s", k->name, taken, rest,
+			gt_xasprintf("%s: the kernel stores %s and ignores '%.60s'%s", k->name, taken, rest,
 				     strchr("#;", *rest) ? ": a comment needs a line of its own" : ""));
 	}
 }
@@ -193,7 +197,7 @@ static void lint_unread(struct gt_fsroot *fs, struct sc_findings *l, const struc
 		line = gt_strip(line);
 		if (*line && !strchr("#;", *line) && strchr(line, '='))
 			sc_find(l, SC_WARN, "/etc/sysctl.conf", no,
-			    gt_xasprintf("'%.60s' is not read at boot: nothing in sysctl.d links to this file", line));
+			    gt_xasprintf("'%.60s' is not read at boot: no link in sysctl.d leads to this file", line));
 	}
 }
 
@@ -203,7 +207,8 @@ static void lint_run(struct sc_findings *l, const struct sc_conf *conf)
 	for (size_t i = 0; i < conf->files.n; i++)
 		if (gt_starts_with(conf->files.v[i], "/run/"))
 			sc_find(l, SC_NOTE, conf->files.v[i], 0,
-			    gt_xstrdup("gone at the next boot unless somebody writes it again: what it sets, and what it hides"));
+			    gt_xstrdup("removed at the next boot, with its settings and with the files that it hides, unless a "
+				       "program writes it again"));
 }
 
 /* Reports a local line that another line overrides: one that sets the same key later, or one that sets its counterpart.
@@ -226,13 +231,13 @@ static void lint_overridden(struct sc_findings *l, const struct sc_conf *conf, s
 
 			if (!sc_value_equal(a->key, was, is))
 				sc_find(l, SC_WARN, a->file, a->line,
-					gt_xasprintf("%s = %.60s: not so, %s:%u sets it to %.60s later", name, was, b->file,
+					gt_xasprintf("%s = %.60s: overridden, %s:%u sets it to %.60s later", name, was, b->file,
 						     b->line, is));
 			return;
 		}
 		if (gt_streq(pair, b->key) && sc_takes_nonzero(a->key, a->value) && sc_takes_nonzero(b->key, b->value)) {
 			sc_find(l, SC_WARN, a->file, a->line,
-				gt_xasprintf("%s: not so, %s:%u sets %s later, which takes its place", name, b->file, b->line,
+				gt_xasprintf("%s: overridden, %s:%u sets %s later, which replaces it", name, b->file, b->line,
 					     k->counterpart));
 			return;
 		}

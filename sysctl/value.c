@@ -160,7 +160,7 @@ int sc_check_value(const char *key, const char *value, struct gt_err *err)
 
 	for (const char *c = value; *c; c++)
 		if ((unsigned char)*c < ' ' && *c != '\t')
-			return gt_fail(err, EINVAL, "%s: the value holds a control character", key);
+			return gt_fail(err, EINVAL, "%s: the value contains a control character", key);
 	if (!k)
 		return 0;
 	r = sc_read_value(key, value, &taken, NULL, err);

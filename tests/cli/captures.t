@@ -9,17 +9,17 @@ A virtual machine with systemd: all its CPUs and its memory are usable.
   $ gputune plan --root $FIXTURES/systemd-vm.host --only vm. --only fs.
   Changes
     vm.dirty_ratio: 20 → 10 %
-        half the kernel's default: writing starts earlier and the stall at the end is shorter
+        half of the kernel's default: writing starts earlier, and the stall at the end is shorter
     vm.dirty_background_ratio: 10 → 5 %
-        half the kernel's default: writing starts earlier and the stall at the end is shorter
+        half of the kernel's default: writing starts earlier, and the stall at the end is shorter
     vm.max_map_count: 65530 → 262144 mappings
         memory-mapped shards and allocators with expandable segments use many mappings
     fs.inotify.max_user_instances: 128 → 1024 instances
-        each TensorBoard, notebook and container runtime of a user takes some; 128 are soon gone
+        each TensorBoard, notebook and container runtime of a user needs some; 128 are too few
     fs.inotify.max_user_watches: 15238 → 524288 watches
-        one per directory that is watched: trees of checkpoints and logs have many
+        one per watched directory; trees of checkpoints and logs have many
     fs.aio-max-nr: 65536 → 1048576 requests
-        loaders that read with libaio (DALI, DeepSpeed's NVMe offload) book their queues in advance
+        loaders that read with libaio (DALI, DeepSpeed's NVMe offload) reserve their queues in advance
   
   Unchanged and not applicable settings are hidden (--verbose shows them).
   6 changes, profile train-cpu. The effect on this host is not measured (gpubench prove measures it).
@@ -47,17 +47,17 @@ A container: report and plan apply its limits. Settings of the kernel are read-o
   $ gputune plan --root $FIXTURES/podman-container.host --only vm. --only fs. --only mem.
   Blocked changes
     vm.dirty_ratio: 20 → 10 %
-        read-only here, as in a container: to be set on the host beneath
+        read-only, as in a container: set it on the host outside
     vm.dirty_background_ratio: 10 → 5 %
-        read-only here, as in a container: to be set on the host beneath
+        read-only, as in a container: set it on the host outside
     vm.max_map_count: 65530 → 262144 mappings
-        read-only here, as in a container: to be set on the host beneath
+        read-only, as in a container: set it on the host outside
     fs.inotify.max_user_instances: 128 → 1024 instances
-        read-only here, as in a container: to be set on the host beneath
+        read-only, as in a container: set it on the host outside
     fs.inotify.max_user_watches: 15238 → 524288 watches
-        read-only here, as in a container: to be set on the host beneath
+        read-only, as in a container: set it on the host outside
     fs.aio-max-nr: 65536 → 1048576 requests
-        read-only here, as in a container: to be set on the host beneath
+        read-only, as in a container: set it on the host outside
   
   Manual steps
     mem.shm
@@ -69,33 +69,33 @@ A container: report and plan apply its limits. Settings of the kernel are read-o
   $ gputune run --root $FIXTURES/podman-container.host --print -- true
   Profile train-cpu
     CPUs 2-3
-        all that are allowed
+        all allowed CPUs
     memory preferred from node 1
-        preferred, not strict: a full node falls back to another instead of failing
+        preferred, not strict: if the node is full, another one is used
   
   Set
     OMP_NUM_THREADS=1
-        the cgroup's quota pays for 1 of 2 cores
+        the cgroup's quota allows 1 of 2 cores
     GOMP_SPINCOUNT=1000
-        what is spun is paid from the cgroup's quota of CPU time
+        spinning uses up the cgroup's quota of CPU time
   
   Not set
     OMP_PROC_BIND
-        the program cannot be looked into in a root that is not live
+        the program cannot be read in a root that is not live
     LD_LIBRARY_PATH
         no libblas.so.3 is installed
     OPENBLAS_CORETYPE
-        OpenBLAS itself would have to be asked, and this root is not live
+        OpenBLAS must be loaded for the answer, but this root is not live
     LD_PRELOAD
-        by choice only: a profile with run.allocator = on, or --allocator
+        opt-in: a profile with run.allocator = on, or --allocator
     GLIBC_TUNABLES
         with less than 2 GiB of memory none should be kept, and the control group allows no more
     CUDA_DEVICE_ORDER
-        no GPU that CUDA could use
+        no GPU that CUDA can use
     PYTORCH_CUDA_ALLOC_CONF
-        no GPU that CUDA could use
+        no GPU that CUDA can use
     NCCL_SOCKET_IFNAME
-        the job does not say that it spans several hosts
+        nothing shows that the job spans several hosts
 
 Persistent settings leave out what is read-only there.
 

@@ -70,14 +70,14 @@ Nothing to do is success, and creates no file.
 Exit 1: a write fails, and everything is rolled back.
 
   $ GT_FAULT=9:EIO gputune apply --root root
-  gputune: cannot set /proc/sys/vm/max_map_count to 262144: Input/output error; everything is back as it was
+  gputune: cannot set /proc/sys/vm/max_map_count to 262144: Input/output error; all old values are restored
   [1]
   $ diff -r --no-dereference --exclude=var before root
 
 Exit 3: refused, nothing is changed. A captured file cannot be written; a full disk keeps no journal.
 
   $ gputune apply --root $FIXTURES/cpu-server.host
-  gputune: cannot keep a journal in /var/lib/gputune (Read-only file system): nothing is changed
+  gputune: cannot write a journal in /var/lib/gputune (Read-only file system): nothing is changed
   [3]
   $ GT_FAULT=1+:ENOSPC gputune apply --root root
   gputune: cannot write the journal in /var/lib/gputune (No space left on device): nothing is changed
@@ -91,7 +91,7 @@ Exit 4: another program has changed a value. It is left unchanged.
   $ gputune verify --root root
   KNOB          BEFORE EXPECTED ACTUAL RESULT
   vm.swappiness     60       10     33 drift
-    vm.swappiness: no file and no tuner here sets it so: by hand, or by a program
+    vm.swappiness: no file and no known tuner sets it: changed by hand or by a program
   [4]
   $ gputune revert --root root
   KNOB          BEFORE APPLIED RESULT
@@ -130,7 +130,7 @@ Exit 4 too: in force now, but not after the next boot.
   vm.zone_reclaim_mode              1          0          0 ok
   vm.max_map_count              65530     262144     262144 ok
   vm.min_free_kbytes        67584 KiB 135168 KiB 135168 KiB ok
-    vm.swappiness: /etc/sysctl.d/99-sysctl.conf:3 sets it to 61 and comes after
+    vm.swappiness: /etc/sysctl.d/99-sysctl.conf:3 sets it to 61 and is read after
     /etc/sysctl.d/90-gputune.conf
   /etc/sysctl.d/90-gputune.conf: ok
   [4]
@@ -170,13 +170,13 @@ Exit 6: every later call finds a process that was killed during apply, and recov
   Files before/proc/sys/vm/dirty_ratio and root/proc/sys/vm/dirty_ratio differ
   [1]
   $ for c in plan apply verify revert; do gputune $c --root root; echo $?; done
-  gputune: a transaction of process * (gputune) was interrupted and 16 values may not be as before: run gputune recover (glob)
+  gputune: a transaction of process * (gputune) was interrupted, and 16 values may still be changed: run gputune recover (glob)
   6
-  gputune: a transaction of process * (gputune) was interrupted and 16 values may not be as before: run gputune recover (glob)
+  gputune: a transaction of process * (gputune) was interrupted, and 16 values may still be changed: run gputune recover (glob)
   6
-  gputune: a transaction of process * (gputune) was interrupted and 16 values may not be as before: run gputune recover (glob)
+  gputune: a transaction of process * (gputune) was interrupted, and 16 values may still be changed: run gputune recover (glob)
   6
-  gputune: a transaction of process * (gputune) was interrupted and 16 values may not be as before: run gputune recover (glob)
+  gputune: a transaction of process * (gputune) was interrupted, and 16 values may still be changed: run gputune recover (glob)
   6
   $ gputune status --root root | head -1
   interrupted since *Z, profile train-cpu, by gputune (process *) (glob)
@@ -192,7 +192,7 @@ An edited file is neither overwritten nor removed.
   $ gputune apply --root root --only vm.swappiness --persist >/dev/null
   $ echo 'vm.swappiness = 5' >>root/etc/sysctl.d/90-gputune.conf
   $ gputune apply --root root --only vm.max_map_count --persist
-  gputune: /etc/sysctl.d/90-gputune.conf was changed by someone else and is not overwritten: nothing is changed; move it away first
+  gputune: /etc/sysctl.d/90-gputune.conf was changed by another program and is not overwritten: nothing is changed; move it away first
   [3]
   $ gputune revert --root root
   KNOB          BEFORE APPLIED RESULT
@@ -244,7 +244,7 @@ Also a failed apply: values that were written and rolled back.
 
   $ rm -f root/var/lib/gputune/history; GT_FAULT=9:EIO gputune apply --root root --only vm.dirty_ratio --only vm.dirty_background_ratio --only vm.swappiness --persist --json 2>err | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["result"], [(v["knob"], v["result"]) for v in d["values"]])'; cat err
   failed [('vm.swappiness', 'rolled back'), ('vm.dirty_background_ratio', 'rolled back'), ('vm.dirty_ratio', 'rolled back')]
-  gputune: cannot write /etc/sysctl.d/90-gputune.conf: Input/output error; everything is back as it was
+  gputune: cannot write /etc/sysctl.d/90-gputune.conf: Input/output error; all old values are restored
   $ gputune history --root root --verbose | sed 's/^20[0-9T:-]*Z/WHEN/'
   WHEN  apply train-cpu: failed, 3 values, by admin
       vm.swappiness: rolled back, 60 → 10
@@ -309,7 +309,7 @@ drift.
   gputune has no files in /etc. Values that last until the next boot and interrupted transactions are
   in the journal, which only root can read: sudo gputune verify
   3
-  gputune: cannot read /var/lib/gputune/history: Permission denied; it is root's: sudo gputune history
+  gputune: cannot read /var/lib/gputune/history: Permission denied; only root may read it: sudo gputune history
   3
-  gputune: cannot read the journal /var/lib/gputune/journal: Permission denied; it is root's: use sudo
+  gputune: cannot read the journal /var/lib/gputune/journal: Permission denied; only root may read it: use sudo
   3

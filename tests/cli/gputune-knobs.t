@@ -3,65 +3,62 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
   $ gputune list
   Applied by default:
     vm.dirty_ratio                 unwritten data at which writers must wait
-    vm.dirty_background_ratio      unwritten data at which the kernel starts writing
-    vm.dirty_bytes                 unwritten data at which writers must wait, large hosts
-    vm.dirty_background_bytes      unwritten data at which the kernel starts writing, large hosts
-    vm.swappiness                  how readily a program's memory is swapped out
-    vm.zone_reclaim_mode           drop near page cache before using far memory
-    vm.max_map_count               memory mappings that one process may have
-    vm.min_free_kbytes             memory that is kept free for requests that cannot wait
-    kernel.pid_max                 processes and threads that may exist at once
-    fs.inotify.max_user_instances  programs of one user that may watch files
-    fs.inotify.max_user_watches    files and directories that one user may watch
-    fs.aio-max-nr                  asynchronous reads and writes that may be under way
-    fs.file-max                    files that all programs together may have open
-    net.core.rmem_max              largest receive buffer a program may ask for
-    net.core.wmem_max              largest send buffer a program may ask for
-    block.scheduler                the order in which a disk's requests are served
-    cpu.governor                   how CPU frequency follows the load
+    vm.dirty_background_ratio      unwritten data at which writing starts
+    vm.dirty_bytes                 unwritten bytes at which writers must wait
+    vm.dirty_background_bytes      unwritten bytes at which writing starts
+    vm.swappiness                  how readily the kernel swaps out memory
+    vm.zone_reclaim_mode           reclaim the near node before using another
+    vm.max_map_count               maximum memory mappings of one process
+    vm.min_free_kbytes             memory kept free for urgent requests
+    kernel.pid_max                 maximum number of processes and threads
+    fs.inotify.max_user_instances  maximum inotify instances of one user
+    fs.inotify.max_user_watches    maximum inotify watches of one user
+    fs.aio-max-nr                  maximum pending asynchronous reads and writes
+    fs.file-max                    maximum open files of all programs together
+    net.core.rmem_max              largest receive buffer a program may request
+    net.core.wmem_max              largest send buffer a program may request
+    block.scheduler                order in which a disk's requests are served
+    cpu.governor                   how the CPU frequency follows the load
   
   Applied only with --optional, --only or a profile:
-    vm.compaction_proactiveness    how much free memory is compacted in the background
-    kernel.numa_balancing          moving pages to the node that uses them
-    net.ipv4.tcp_rmem              how large TCP's receive buffer may grow
-    net.ipv4.tcp_wmem              how large TCP's send buffer may grow
-    net.core.netdev_max_backlog    packets that may wait for a CPU to take them
-    net.core.netdev_budget         packets that a CPU takes before it lets others run
-    net.ipv4.arp_announce          which address a port announces
-    net.ipv4.arp_ignore            for which addresses a port answers
-    nfs.slots                      requests that NFS sends before it waits for answers
-    thp.enabled                    huge pages without being asked, on request, or never
-    thp.defrag                     who waits for memory to be compacted into huge pages
-    ksm.run                        a kernel thread that merges equal pages
-    block.read_ahead               how far ahead of a sequential reader a disk is read
-    cpu.platform_profile           what the firmware is asked for: quiet, balanced or fast
-    cpu.epp                        what the processor itself prefers: speed or energy
-    cpu.min_perf                   lowest frequency that intel_pstate goes to
-    cpu.epb                        what Intel processors weigh: speed (0) or energy (15)
+    vm.compaction_proactiveness    background compaction of free memory
+    kernel.numa_balancing          moves pages to the node that uses them
+    net.ipv4.tcp_rmem              limit of TCP's automatic receive buffer
+    net.ipv4.tcp_wmem              limit of TCP's automatic send buffer
+    net.core.netdev_max_backlog    packets that may wait for a CPU
+    net.core.netdev_budget         packets per CPU before other programs run
+    net.ipv4.arp_announce          address that a port announces
+    net.ipv4.arp_ignore            addresses for which a port answers
+    nfs.slots                      simultaneous requests of NFS
+    thp.enabled                    huge pages always, on request, or never
+    thp.defrag                     which programs wait for compaction
+    ksm.run                        kernel thread that merges equal pages
+    block.read_ahead               read-ahead of a disk for sequential readers
+    cpu.platform_profile           performance profile of the firmware
+    cpu.epp                        the processor's choice of speed or energy
+    cpu.min_perf                   lowest frequency that intel_pstate selects
+    cpu.epb                        Intel energy bias: speed (0) to energy (15)
     cpu.boost                      frequencies above the nominal one
-    cpu.idle_latency               how long an idle CPU may take to wake
-    pcie.aspm                      whether idle PCIe links fall asleep
-    irq.affinity                   fast network ports interrupt the CPUs of their own node
+    cpu.idle_latency               how long an idle CPU may take to wake up
+    pcie.aspm                      power saving of idle PCIe links
+    irq.affinity                   CPUs for interrupts of fast network ports
   
   Set for one command by gputune run:
-    run.affinity                   the CPUs a command may use: next to its GPU, no isolated ones, no
-                                   small cores
-    run.mempolicy                  memory from the node whose CPUs are used, as long as it has any
-    run.files                      as many open files as the user may have
-    omp.threads                    OMP_NUM_THREADS: one per physical core that may be used
-    omp.bind                       OMP_PLACES and OMP_PROC_BIND: each OpenMP thread stays on its core
-    run.blas                       openblas-openmp where the host's choice is openblas-pthread
-    run.blas_kernels               OPENBLAS_CORETYPE where OpenBLAS takes this processor for a much
-                                   older one
-    omp.spin                       GOMP_SPINCOUNT: how long a waiting OpenMP thread keeps its core
-                                   busy
+    run.affinity                   CPUs of the command: next to its GPU
+    run.mempolicy                  memory from the node of the used CPUs
+    run.files                      raises the limit of open files
+    omp.threads                    OMP_NUM_THREADS: one per usable physical core
+    omp.bind                       binds each OpenMP thread to its core
+    run.blas                       openblas-openmp instead of openblas-pthread
+    run.blas_kernels               OPENBLAS_CORETYPE for newer processors
+    omp.spin                       GOMP_SPINCOUNT: spins of a waiting thread
     run.allocator                  preload TCMalloc, jemalloc or mimalloc
-    run.malloc                     glibc's malloc keeps large blocks, in huge pages
-    omp.runtime                    LLVM's or Intel's OpenMP in place of GNU's
-    cuda.order                     CUDA numbers the GPUs as nvidia-smi does
+    run.malloc                     glibc's malloc keeps large blocks
+    omp.runtime                    LLVM's or Intel's OpenMP instead of GNU's
+    cuda.order                     CUDA numbers the GPUs like nvidia-smi
     cuda.segments                  PyTorch's GPU memory grows in place
-    nccl.ifname                    NCCL does not try bridges that lead to no other host
-    run.leftovers                  debugging variables that were left behind are pointed out
+    nccl.ifname                    NCCL skips bridges to no other host
+    run.leftovers                  reports leftover debugging variables
   
   Checked and reported, never changed:
     vm.overcommit_memory           reservations do not count as used memory
@@ -97,7 +94,7 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
   
   Details: gputune explain NAME
   $ gputune explain vm.dirty_bytes --root $FIXTURES/cpu-server-512g.host
-  vm.dirty_bytes: unwritten data at which writers must wait, large hosts
+  vm.dirty_bytes: unwritten bytes at which writers must wait
   
     policy        A: applied by default
     file          /proc/sys/vm/dirty_bytes
@@ -106,29 +103,30 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
     operation     lowered only, never raised
     takes effect  now
     counterpart   /proc/sys/vm/dirty_ratio
-    needs         128 GiB of memory or more; smaller hosts use the form in percent; a value other than
-                  0 in one of the two forms; it can be written (in a container it is read-only)
+    needs         128 GiB of memory or more (smaller hosts use the form in percent); a value other
+                  than 0 in one of the two forms; the file is writable (it is read-only in a
+                  container)
     persisted in  /etc/sysctl.d/90-gputune.conf
     must move     file.writeback
   
   Why
-    Beyond this much unwritten data the kernel makes the writer itself wait for the disk (background:
-    starts writing). A checkpoint larger than that stalls the step that saves it. The percentage is of
-    available memory: on a host with a terabyte the default of 20 is 200 GB, minutes of writing in one
-    go.
+    Beyond this amount of unwritten data the kernel makes the writer wait for the disk (background: it
+    starts to write). A larger checkpoint stalls the step that saves it. The percentage is of
+    available memory. On a host with a terabyte the default of 20 is 200 GB, which takes minutes to
+    write.
   
   Hazard
-    Too low, and each checkpoint is throttled to the disk's speed; peers point both ways (tuned: 40
-    for throughput, 10 for latency). Only lowered here, never raised: a percentage counts as that much
-    of all memory.
+    If it is too low, each checkpoint is limited to the speed of the disk. Other tools disagree: tuned
+    uses 40 for throughput and 10 for latency. Lowered only; a percentage counts as that part of all
+    memory.
   
   On this host
     change, 0 → 16 GiB; writing 16 GiB takes 6 s, 20 percent of memory up to 37 s (NVMe disk; assuming
     3 GB/s)
   $ gputune explain block.read_ahead --root $FIXTURES/cpu-server.host | tail -3
-    while the step computes
+    the computation
     sda: change, 128 → 8192 KiB; a spinning disk: fewer seeks between readers; shards that are read in
-    order keep the disk busy while the step computes
+    order keep the disk busy during the computation
   $ gputune explain run.allocator --root $FIXTURES/cpu-server.host | head -8
   run.allocator: preload TCMalloc, jemalloc or mimalloc
   
@@ -139,14 +137,13 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
   
   Why
   $ gputune explain vm.drop_caches
-  vm.drop_caches is left alone: an action, not a setting: it throws away the data set that is being
-  read.
+  vm.drop_caches is left alone: an action, not a setting: it discards the cached data set.
   $ gputune explain GLIBC_TUNABLES | head -3
   GLIBC_TUNABLES is this knob:
   
-  run.malloc: glibc's malloc keeps large blocks, in huge pages
+  run.malloc: glibc's malloc keeps large blocks
   $ gputune explain vm.drop_caches --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["settings"])'
-  [{'name': 'vm.drop_caches', 'knob': None, 'why_not': 'an action, not a setting: it throws away the data set that is being read'}]
+  [{'name': 'vm.drop_caches', 'knob': None, 'why_not': 'an action, not a setting: it discards the cached data set'}]
   $ gputune explain nonsense
   gputune: there is no knob 'nonsense'; gputune list shows them
   [64]
@@ -163,8 +160,8 @@ A virtual disk reports itself as rotational by default, whatever its backing sto
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host virtual
   $ echo 1 > virtual/sys/block/vda/queue/rotational; echo 128 > virtual/sys/block/vda/queue/read_ahead_kb
   $ gputune explain block.read_ahead --root virtual | tail -2
-    vda: change, 128 → 4096 KiB; a virtual disk: what lies beneath is not known; shards that are read
-    in order keep the disk busy while the step computes
+    vda: change, 128 → 4096 KiB; a virtual disk of unknown type; shards that are read in order keep
+    the disk busy during the computation
 
 So does one that looks like a SCSI disk (virtio-scsi, Hyper-V, VMware): its requests are left to the host, too.
 
@@ -172,12 +169,12 @@ So does one that looks like a SCSI disk (virtio-scsi, Hyper-V, VMware): its requ
   $ gputune plan -v --root virtual --only block.scheduler --only block.read_ahead
   Changes
     block.read_ahead:sda and 1 more: 128 → 4096 KiB
-        a virtual disk: what lies beneath is not known; shards that are read in order keep the disk
-        busy while the step computes
+        a virtual disk of unknown type; shards that are read in order keep the disk busy during the
+        computation
   
   Not applicable
     block.scheduler:sda and 1 more: none
-        requires a disk that is not virtual; the host beneath orders its requests
+        requires a disk that is not virtual (for a virtual one the host below orders the requests)
   
   2 changes, profile train-cpu. The effect on this host is not measured (gpubench prove measures it).
 

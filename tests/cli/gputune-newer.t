@@ -43,13 +43,13 @@ A journal whose format only a newer gputune reads is refused: nothing is changed
   $ gputune apply --root root --only vm.dirty_ratio >/dev/null; cp root/var/lib/gputune/journal kept
   $ python3 $TESTDIR/cli/journal.py root/var/lib/gputune/journal 'r.get("rec") == "begin" and r.update(format=r["format"] + 1)'
   $ for c in verify status apply revert; do gputune $c --root root; echo $?; done
-  gputune: record 1 of the journal /var/lib/gputune/journal has a format that only a newer gputune reads; nothing is changed: use that version to revert
+  gputune: record 1 of the journal /var/lib/gputune/journal has a format of a newer gputune; nothing is changed: use that version to revert
   3
-  gputune: record 1 of the journal /var/lib/gputune/journal has a format that only a newer gputune reads; nothing is changed: use that version to revert
+  gputune: record 1 of the journal /var/lib/gputune/journal has a format of a newer gputune; nothing is changed: use that version to revert
   3
-  gputune: record 1 of the journal /var/lib/gputune/journal has a format that only a newer gputune reads; nothing is changed: use that version to revert
+  gputune: record 1 of the journal /var/lib/gputune/journal has a format of a newer gputune; nothing is changed: use that version to revert
   3
-  gputune: record 1 of the journal /var/lib/gputune/journal has a format that only a newer gputune reads; nothing is changed: use that version to revert
+  gputune: record 1 of the journal /var/lib/gputune/journal has a format of a newer gputune; nothing is changed: use that version to revert
   3
   $ mv kept root/var/lib/gputune/journal; gputune revert --root root >/dev/null
 

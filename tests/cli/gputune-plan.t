@@ -3,70 +3,66 @@ A plan shows for each knob the current value, the desired value, and the reason.
   $ gputune plan --root $FIXTURES/cpu-server.host
   Changes
     vm.dirty_ratio: 20 → 10 %
-        half the kernel's default: writing starts earlier and the stall at the end is shorter
+        half of the kernel's default: writing starts earlier, and the stall at the end is shorter
     vm.dirty_background_ratio: 10 → 5 %
-        half the kernel's default: writing starts earlier and the stall at the end is shorter
+        half of the kernel's default: writing starts earlier, and the stall at the end is shorter
     vm.swappiness: 60 → 10
-        a trainer touches all its memory every step; give up cached files first
+        a trainer touches all its memory in every step; cached files should be dropped first
     vm.zone_reclaim_mode: 1 → 0
-        use another node's free memory before dropping cached data
+        uses free memory of other nodes before it drops cached data
     vm.max_map_count: 65530 → 262144 mappings
         memory-mapped shards and allocators with expandable segments use many mappings
     vm.min_free_kbytes: 67584 → 135168 KiB
-        network and disk drivers find memory at once when the page cache has filled the rest
+        network and disk drivers find free memory even if the page cache is full
     kernel.pid_max: 32768 → 4194304 ids
-        threads have process ids too: 16 CPUs with loaders, OpenMP and NCCL start many
+        each thread has a process id: loaders, OpenMP and NCCL start many on 16 CPUs
     fs.inotify.max_user_instances: 128 → 1024 instances
-        each TensorBoard, notebook and container runtime of a user takes some; 128 are soon gone
+        each TensorBoard, notebook and container runtime of a user needs some; 128 are too few
     fs.inotify.max_user_watches: 65536 → 524288 watches
-        one per directory that is watched: trees of checkpoints and logs have many
+        one per watched directory; trees of checkpoints and logs have many
     fs.aio-max-nr: 65536 → 1048576 requests
-        loaders that read with libaio (DALI, DeepSpeed's NVMe offload) book their queues in advance
+        loaders that read with libaio (DALI, DeepSpeed's NVMe offload) reserve their queues in advance
     net.core.rmem_max: 208 KiB → 64 MiB
-        5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
+        5 ms of eth0 at 100 Gbit/s, for programs that request large buffers for TCP sockets
     net.core.wmem_max: 208 KiB → 64 MiB
-        5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
+        5 ms of eth0 at 100 Gbit/s, for programs that request large buffers for TCP sockets
     block.scheduler:nvme0n1: mq-deadline → none
-        NVMe has its own deep queues; ordering requests in the kernel only costs
+        NVMe has deep queues of its own; ordering in the kernel only costs time
     block.scheduler:sda: none → mq-deadline
-        readers are served before a checkpoint's writes
+        reads have priority over the writes of a checkpoint
     cpu.governor:policy0 and 1 more: powersave → performance
-        no ramp-up at the start of each burst of work
+        no delay of the clock at the start of each burst of work
   
   Skipped (--optional includes all opt-in settings, --only KNOB one)
     kernel.numa_balancing: 1 → 0
-        by choice only: only beside binding: start the job with gputune run or in a cpuset
+        opt-in: only together with binding: start the job with gputune run or in a cpuset
     net.ipv4.tcp_rmem: 4 KiB, 128 KiB, 6 MiB → 4 KiB, 128 KiB, 64 MiB
-        by choice only: 5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers
-        over TCP
+        opt-in: 5 ms of eth0 at 100 Gbit/s, for programs that request large buffers for TCP sockets
     net.ipv4.tcp_wmem: 4 KiB, 16 KiB, 4 MiB → 4 KiB, 16 KiB, 64 MiB
-        by choice only: 5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers
-        over TCP
+        opt-in: 5 ms of eth0 at 100 Gbit/s, for programs that request large buffers for TCP sockets
     net.core.netdev_max_backlog: 1000 → 10000 packets
-        by choice only: 9 packets found it full since the host started
+        opt-in: 9 packets were dropped since boot because it was full
     net.ipv4.arp_announce: 0 → 2
-        by choice only: 2 fast ports in one subnet: each answers for its own address only
+        opt-in: 2 fast ports are in one subnet; each should answer for its own address only
     net.ipv4.arp_ignore: 0 → 1
-        by choice only: 2 fast ports in one subnet: each answers for its own address only
+        opt-in: 2 fast ports are in one subnet; each should answer for its own address only
     nfs.slots: 2 → 128 requests
-        by choice only: so many reads of a data set on NFS are under way at once
+        opt-in: allows that many simultaneous reads of a data set on NFS
     thp.defrag: always → madvise
-        by choice only: no program should wait for memory to be compacted that did not ask for huge
-        pages
+        opt-in: programs that do not request huge pages should not wait for memory to be compacted
     ksm.run: 1 → 0
-        by choice only: no virtual machine runs here, and its thread reads through memory all the time
+        opt-in: no virtual machine runs here, and its thread scans memory all the time
     block.read_ahead:nvme0n1: 128 → 4096 KiB
-        by choice only: no seeks here; shards that are read in order keep the disk busy while the step
-        computes
+        opt-in: no seeks; shards that are read in order keep the disk busy during the computation
     block.read_ahead:sda: 128 → 8192 KiB
-        by choice only: a spinning disk: fewer seeks between readers; shards that are read in order
-        keep the disk busy while the step computes
+        opt-in: a spinning disk: fewer seeks between readers; shards that are read in order keep the
+        disk busy during the computation
     cpu.epp:policy0 and 1 more: balance_performance → performance
-        by choice only: the processor's own governor holds its frequency
+        opt-in: the processor itself controls its frequency
     cpu.min_perf: 30 → 100 %
-        by choice only: the highest turbo frequency is asked for, whatever the load
+        opt-in: the highest turbo frequency, at any load
     cpu.boost: 0 → 1
-        by choice only: frequencies above the nominal one are allowed again
+        opt-in: allows frequencies above the nominal one again
   
   Notes
     kernel.pid_max: /usr/lib/sysctl.d/50-pid-max.conf:1 sets it to 4194304 at boot; the file that
@@ -84,31 +80,29 @@ Desired values of a large host: bytes instead of percent, and buffers for the sp
     vm.dirty_background_bytes: 0 → 4 GiB
         writing 4 GiB takes 1 s, 10 percent of memory up to 18 s (NVMe disk; assuming 3 GB/s)
     vm.swappiness: 60 → 10
-        a trainer touches all its memory every step; give up cached files first
+        a trainer touches all its memory in every step; cached files should be dropped first
     vm.zone_reclaim_mode: 1 → 0
-        use another node's free memory before dropping cached data
+        uses free memory of other nodes before it drops cached data
     vm.max_map_count: 65530 → 524288 mappings
         memory-mapped shards and allocators with expandable segments use many mappings
     vm.min_free_kbytes: 67584 → 135168 KiB
-        network and disk drivers find memory at once when the page cache has filled the rest
+        network and disk drivers find free memory even if the page cache is full
     net.core.rmem_max: 208 KiB → 64 MiB
-        5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
+        5 ms of eth0 at 100 Gbit/s, for programs that request large buffers for TCP sockets
     net.core.wmem_max: 208 KiB → 64 MiB
-        5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers over TCP
+        5 ms of eth0 at 100 Gbit/s, for programs that request large buffers for TCP sockets
   
   Skipped (--optional includes all opt-in settings, --only KNOB one)
     net.ipv4.tcp_rmem: 4 KiB, 128 KiB, 6 MiB → 4 KiB, 128 KiB, 64 MiB
-        by choice only: 5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers
-        over TCP
+        opt-in: 5 ms of eth0 at 100 Gbit/s, for programs that request large buffers for TCP sockets
     net.ipv4.tcp_wmem: 4 KiB, 16 KiB, 4 MiB → 4 KiB, 16 KiB, 64 MiB
-        by choice only: 5 ms of eth0 at 100 Gbit/s, for programs that ask for large socket buffers
-        over TCP
+        opt-in: 5 ms of eth0 at 100 Gbit/s, for programs that request large buffers for TCP sockets
     net.core.netdev_max_backlog: 1000 → 10000 packets
-        by choice only: 9 packets found it full since the host started
+        opt-in: 9 packets were dropped since boot because it was full
     net.ipv4.arp_announce: 0 → 2
-        by choice only: 2 fast ports in one subnet: each answers for its own address only
+        opt-in: 2 fast ports are in one subnet; each should answer for its own address only
     net.ipv4.arp_ignore: 0 → 1
-        by choice only: 2 fast ports in one subnet: each answers for its own address only
+        opt-in: 2 fast ports are in one subnet; each should answer for its own address only
   
   Notes
     vm.dirty_bytes: /proc/sys/vm/dirty_ratio is 20 now; the kernel sets it to 0
@@ -122,11 +116,11 @@ Ports in separate subnets do not answer for each other; without readable routes 
   $ sed 's/^\teth1\t00000002/\teth1\t00000003/' $FIXTURES/cpu-server-512g.host >apart.host
   $ gputune plan --root apart.host --only net.ipv4.arp_ignore --verbose | grep -A1 arp_ignore
     net.ipv4.arp_ignore: 0
-        requires addresses of two fast ports in one subnet
+        requires two fast ports with addresses in one subnet
   $ sed '/^file .proc.net.route/,/^\teth1/d' $FIXTURES/cpu-server-512g.host >unknown.host
   $ gputune plan --root unknown.host --only net.ipv4.arp_ignore | grep -A1 arp_ignore
     net.ipv4.arp_ignore: 0
-        requires a readable /proc/net/route, which has the subnets of the ports
+        requires a readable /proc/net/route with the subnets of the ports
 
 Limits that a program can raise itself are distinguished from those that it cannot.
 
@@ -142,20 +136,20 @@ Optional tunables are listed when they are selected; their family shows them.
   $ gputune plan --root $FIXTURES/cpu-server.host --only block. --only block.read_ahead --skip block.scheduler
   Changes
     block.read_ahead:nvme0n1: 128 → 4096 KiB
-        no seeks here; shards that are read in order keep the disk busy while the step computes
+        no seeks; shards that are read in order keep the disk busy during the computation
     block.read_ahead:sda: 128 → 8192 KiB
         a spinning disk: fewer seeks between readers; shards that are read in order keep the disk busy
-        while the step computes
+        during the computation
   
   Skipped (--optional includes all opt-in settings, --only KNOB one)
     block.scheduler:nvme0n1 and 1 more
-        left out by --skip
+        excluded by --skip
   
   2 changes, profile train-cpu. The effect on this host is not measured (gpubench prove measures it).
   $ gputune plan --root $FIXTURES/cpu-server.host -p huge-pages --only thp.
   Changes
     thp.defrag: always → defer+madvise
-        asked for by the profile
+        set by the profile
   
   Unchanged and not applicable settings are hidden (--verbose shows them).
   1 change, profile huge-pages. The effect on this host is not measured (gpubench prove measures it).
@@ -170,10 +164,10 @@ A saved plan is a document for its host.
   $ gputune apply plan.json --root root --quiet | wc -l
   17
   $ gputune apply plan.json --root root
-  gputune: vm.dirty_ratio is 10 now, not 20 as when the plan was made: make a new plan
+  gputune: vm.dirty_ratio is 10 now, but was 20 when the plan was made: make a new plan
   [3]
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/laptop-no-gpu.host other; gputune apply plan.json --root other
-  gputune: the plan is for another host (9a38c70a2df0d774, this one is fbf612c04e345c6f): make one here
+  gputune: the plan is for another host (9a38c70a2df0d774, this one is fbf612c04e345c6f): make a plan here
   [3]
 
 A file that is no plan, a truncated plan, an edited plan, a missing file.
@@ -182,7 +176,7 @@ A file that is no plan, a truncated plan, an edited plan, a missing file.
   gputune: the plan is refused: the plan: not a gputune-plan/1 document: it has no "schema"
   [64]
   $ head -c 700 plan.json >cut.json; gputune apply cut.json --root root
-  gputune: cut.json:20:145: not valid JSON: premature end of input
+  gputune: cut.json:20:141: not valid JSON: premature end of input
   [64]
   $ sed 's/"wanted": "10"/"wanted": "1000"/' plan.json >edited.json; gputune apply edited.json --root root
   gputune: the plan is refused: item 1: vm.dirty_ratio takes 0 to 100, not 1000
@@ -200,25 +194,25 @@ A file that is no plan, a truncated plan, an edited plan, a missing file.
   $ gputune apply . --root root 2>&1 | sed "s,$PWD,PWD,"
   gputune: PWD/. is not a regular file
   $ : >none.conf; gputune plan --profile ./none.conf --root root
-  gputune: ./none.conf holds no section: a profile has [profile] or [knobs]
+  gputune: ./none.conf has no section: a profile has [profile] or [knobs]
   [64]
   $ gputune apply plan.json --only vm. --root root
   gputune: a saved plan is applied as it is: --profile, --only, --skip and --optional are for gputune plan
   [64]
   $ gputune plan --root root --only vm.swapiness
-  gputune: --only: there is no knob or family 'vm.swapiness'; did you mean vm.swappiness?
+  gputune: --only: unknown knob or family 'vm.swapiness'; did you mean vm.swappiness?
   [64]
   $ gputune plan --root root --only vm.max_map_count,vm.swappiness
-  gputune: --only: there is no knob or family 'vm.max_map_count,vm.swappiness'; each takes an option of its own
+  gputune: --only: unknown knob or family 'vm.max_map_count,vm.swappiness'; each id needs its own option
   [64]
   $ gputune plan --root root -p nonsense
-  gputune: there is no profile 'nonsense', neither in /etc/gputune/profiles nor built in; there are default, train-cpu, train-gpu, dataload, huge-pages, inference, multi-node
+  gputune: unknown profile 'nonsense', neither in /etc/gputune/profiles nor built in; known profiles are default, train-cpu, train-gpu, dataload, huge-pages, inference, multi-node
   [64]
   $ mkdir -p root/etc/gputune/profiles; echo '[knobs]' >root/etc/gputune/profiles/rack7.conf; gputune plan --root root -p nosuch
-  gputune: there is no profile 'nosuch', neither in /etc/gputune/profiles nor built in; there are rack7, default, train-cpu, train-gpu, dataload, huge-pages, inference, multi-node
+  gputune: unknown profile 'nosuch', neither in /etc/gputune/profiles nor built in; known profiles are rack7, default, train-cpu, train-gpu, dataload, huge-pages, inference, multi-node
   [64]
   $ gputune plan --root root -p train-gpo
-  gputune: there is no profile 'train-gpo', neither in /etc/gputune/profiles nor built in; did you mean train-gpu?
+  gputune: unknown profile 'train-gpo', neither in /etc/gputune/profiles nor built in; did you mean train-gpu?
   [64]
 
 A family is named with or without its dot, as --only and as --skip.
@@ -253,11 +247,11 @@ Dead and dangerous lines of local configuration are reported with file and line.
   $ printf 'kernel.sched_latency_ns = 1\nvm.overcommit_memory = 2\nvm.dirty_ratio = 300\nwhat\n' >root/etc/sysctl.d/60-old.conf
   $ gputune lint --root root
   WHERE                       SEVERITY WHAT
-  /etc/sysctl.d/60-old.conf:4 warning  is no assignment: 'what'
-  /etc/sysctl.d/60-old.conf:1 warning  kernel.sched_latency_ns: dead: left sysctl for debugfs in Linux
-                                       5.13, gone in 6.6
-  /etc/sysctl.d/60-old.conf:2 bad      vm.overcommit_memory: strict overcommit: CUDA reserves far more
-                                       address space than it uses and fails
+  /etc/sysctl.d/60-old.conf:4 warning  not an assignment: 'what'
+  /etc/sysctl.d/60-old.conf:1 warning  kernel.sched_latency_ns: outdated: moved from sysctl to debugfs
+                                       in Linux 5.13, removed in 6.6
+  /etc/sysctl.d/60-old.conf:2 bad      vm.overcommit_memory: strict overcommit: CUDA fails, because it
+                                       reserves far more address space than it uses
   /etc/sysctl.d/60-old.conf:3 bad      vm.dirty_ratio takes 0 to 100, not 300
 
 The same as a diff, which is empty without changes.
@@ -311,11 +305,11 @@ So does one with all processor and firmware features, and a /dev/shm of huge pag
   [1]
   $ for r in full full.host; do gputune plan --optional --root $r -v | grep -A1 '^  cpu\.\(boost\|epp\|epb\|min\|platf\)\|thp.shmem' >$r.txt; done; cmp full.txt full.host.txt; cat full.host.txt
     cpu.min_perf: 20 → 60 %
-        the highest frequency that max_perf_pct allows, whatever the load
+        the highest frequency that max_perf_pct allows, at any load
     cpu.epb:cpu0 and 63 more: 6 → 0
-        the processor weighs speed above energy
+        the processor prefers speed to energy
     cpu.boost: 0 → 1
-        frequencies above the nominal one are allowed again
+        allows frequencies above the nominal one again
   --
     thp.shmem
         /dev/shm is mounted with huge=always: each small tensor from a loader worker takes 2 MiB of it
@@ -366,10 +360,10 @@ characters.
   gputune: the plan is refused: the plan: its schema is "gputune-plan/1?[31m?gputune: all is well", expected "gputune-plan/1"
   [64]
   $ gputune plan --json --root $FIXTURES/cpu-server.host | sed 's/"profile": "/&x\\u001b[31m\\n/' >evil.json; gputune apply evil.json --root $FIXTURES/cpu-server.host
-  gputune: the plan is refused: there are control characters in it
+  gputune: the plan is refused: it contains control characters
   [64]
   $ printf '[knobs]\n[kn\033[31mobs]\n' >evil.conf; gputune plan --profile ./evil.conf --root $FIXTURES/cpu-server.host
-  gputune: ./evil.conf:2: unknown section [kn?[31mobs]; there are [profile] and [knobs]
+  gputune: ./evil.conf:2: unknown section [kn?[31mobs]; known are [profile] and [knobs]
   [64]
 
 inherit takes the name of a profile, so it reads no other file, neither below the root nor outside it. No message quotes a file that
@@ -379,11 +373,11 @@ is not a profile or not JSON.
   $ for to in "$PWD/secret" ../secret ../../../../secret . ..; do
   >   echo "[profile]
   > inherit = $to" >in/etc/gputune/profiles/site.conf; gputune plan --root in -p site; done
-  gputune: '$HOME/secret' is not the name of a profile: a name has letters, digits, '.', '_' and '-'
-  gputune: '../secret' is not the name of a profile: a name has letters, digits, '.', '_' and '-'
-  gputune: '../../../../secret' is not the name of a profile: a name has letters, digits, '.', '_' and '-'
-  gputune: '.' is not the name of a profile: a name has letters, digits, '.', '_' and '-'
-  gputune: '..' is not the name of a profile: a name has letters, digits, '.', '_' and '-'
+  gputune: '$HOME/secret' is not a valid name of a profile: letters, digits, '.', '_' and '-' are allowed
+  gputune: '../secret' is not a valid name of a profile: letters, digits, '.', '_' and '-' are allowed
+  gputune: '../../../../secret' is not a valid name of a profile: letters, digits, '.', '_' and '-' are allowed
+  gputune: '.' is not a valid name of a profile: letters, digits, '.', '_' and '-' are allowed
+  gputune: '..' is not a valid name of a profile: letters, digits, '.', '_' and '-' are allowed
   [64]
   $ gputune plan --root in -p ./secret
   gputune: ./secret:1: text before the first section; a profile begins with [profile] or [knobs]

@@ -17,23 +17,24 @@ A fresh host with a GPU: the driver of stable and its security updates, never th
   $ plan
   Lacking
     driver: Debian 12 packages driver 535.309.01, which drives this card
-        CUDA programs reach the GPU through it; without a display's packages
+        CUDA programs need it to use the GPU; installed without packages for displays
         nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
-    headers: DKMS builds the driver's module with them, now and for each kernel to come
+    headers: DKMS builds the driver's module with them, now and for each later kernel
         linux-headers-6.1.0-41-amd64
-    dkms: builds the module anew when the kernel changes
+    dkms: rebuilds the module when the kernel changes
         dkms
-    persistenced: keeps the card awake: without it each first call waits a second or more
+    persistenced: keeps the GPU initialised: without it each first call waits a second or more
         nvidia-persistenced
     tcmalloc: a malloc that keeps the memory of large tensors; gputune run preloads it
         libtcmalloc-minimal4
-    blas: one pool of threads: beside libgomp OpenBLAS with its own threads is up to 2.7 times slower
+    blas: one pool of threads: OpenBLAS with its own threads is up to 2.7 times slower together with
+    libgomp
         libopenblas0-openmp
-    numactl: looks at and binds memory and CPUs by hand
+    numactl: shows and sets the placement of memory and CPUs
         numactl
-    hwloc: lstopo shows which GPU, NIC and disk are next to which CPUs
+    hwloc: lstopo shows the CPUs next to each GPU, network card and disk
         hwloc-nox
-    venv: wheels go into a user's environment, never into the system
+    venv: wheels are installed into a user's environment, not into the system
         python3-venv
   
   13 packages at least: 55.0 MiB to download, 150 MiB on disk
@@ -61,10 +62,10 @@ A fresh host with a GPU: the driver of stable and its security updates, never th
     apt-mark hold nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi
     reboot
   
-  Note: not simulated, since this host is not the live one: what the packages depend on comes on top.
-  Note: the driver's packages are put on hold: an upgrade under a loaded module breaks NVML until a
-  reboot. Take security updates by hand: apt-mark unhold, apt upgrade, reboot; --no-hold leaves that
-  to apt.
+  Note: not simulated, because this host is not live: dependencies of the packages are not included.
+  Note: the driver's packages are put on hold, because an upgrade under a loaded module breaks NVML
+  until a reboot. Install security updates by hand: apt-mark unhold, apt upgrade, reboot. With
+  --no-hold apt upgrades them.
   
   As the user who trains, never as root:
     PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.309.01 and this card carry:
@@ -76,7 +77,7 @@ A fresh host with a GPU: the driver of stable and its security updates, never th
   
   By choice (--with PART)
     compiler: torch.compile builds C++ on this host, and Triton a small C module
-    toolkit: only to compile CUDA programs: wheels bring the libraries that they need
+    toolkit: only needed to compile CUDA programs; wheels contain their libraries
     cudnn: only for programs that are not wheels
     nccl: only for programs that are not wheels
     jemalloc: another allocator for gputune run --allocator
@@ -107,7 +108,7 @@ A fresh host with a GPU: the driver of stable and its security updates, never th
     apt-mark hold nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi
     reboot
   
-  Note: not simulated, since this host is not the live one: what the packages depend on comes on top.
+  Note: not simulated, because this host is not live: dependencies of the packages are not included.
 
 A host without a GPU; Debian 13 has another name for TCMalloc.
 
@@ -116,13 +117,14 @@ A host without a GPU; Debian 13 has another name for TCMalloc.
   Lacking
     tcmalloc: a malloc that keeps the memory of large tensors; gputune run preloads it
         libtcmalloc-minimal4t64
-    blas: one pool of threads: beside libgomp OpenBLAS with its own threads is up to 2.7 times slower
+    blas: one pool of threads: OpenBLAS with its own threads is up to 2.7 times slower together with
+    libgomp
         libopenblas0-openmp
-    numactl: looks at and binds memory and CPUs by hand
+    numactl: shows and sets the placement of memory and CPUs
         numactl
-    hwloc: lstopo shows which GPU, NIC and disk are next to which CPUs
+    hwloc: lstopo shows the CPUs next to each GPU, network card and disk
         hwloc-nox
-    venv: wheels go into a user's environment, never into the system
+    venv: wheels are installed into a user's environment, not into the system
         python3-venv
   
   5 packages at least: 6.8 MiB to download, 46.8 MiB on disk
@@ -136,7 +138,7 @@ A host without a GPU; Debian 13 has another name for TCMalloc.
     apt-get install --no-install-recommends libtcmalloc-minimal4t64=2.16-1 \
         libopenblas0-openmp=0.3.29+ds-3 numactl=2.0.19-1 hwloc-nox=2.12.0-4 python3-venv=3.13.5-1
   
-  Note: not simulated, since this host is not the live one: what the packages depend on comes on top.
+  Note: not simulated, because this host is not live: dependencies of the packages are not included.
   
   As the user who trains, never as root:
     no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA:
@@ -151,23 +153,23 @@ Optional parts, and parts left out.
   Lacking
     tcmalloc: a malloc that keeps the memory of large tensors; gputune run preloads it
         libtcmalloc-minimal4
-    blas: one pool of threads: beside libgomp OpenBLAS with its own threads is up to 2.7 times slower
+    blas: one pool of threads: OpenBLAS with its own threads is up to 2.7 times slower together with
+    libgomp
         libopenblas0-openmp
-    numactl: looks at and binds memory and CPUs by hand
+    numactl: shows and sets the placement of memory and CPUs
         numactl
-    hwloc: lstopo shows which GPU, NIC and disk are next to which CPUs
+    hwloc: lstopo shows the CPUs next to each GPU, network card and disk
         hwloc-nox
-    venv: wheels go into a user's environment, never into the system
+    venv: wheels are installed into a user's environment, not into the system
         python3-venv
     compiler: torch.compile builds C++ on this host, and Triton a small C module
         g++
-    cudnn: Debian's nvidia-cudnn fetches NVIDIA's archive while it is configured, which cannot be
-    simulated or taken back: the wheels bring their own, or add NVIDIA's repository
+    cudnn: Debian's nvidia-cudnn downloads NVIDIA's archive during its configuration, which cannot be
+    simulated or undone: use the wheels, which contain cuDNN, or add NVIDIA's repository
     nccl: no source of apt has libnccl2; Debian's component contrib may
   
   6 packages at least: 6.7 MiB to download, 43.4 MiB on disk
     libtcmalloc-minimal4 2.10-1, 382 KiB, bookworm/main
-    libopenblas0-openmp 0.3.21+ds-4, 42.3 MiB, bookworm/main
   $ plan --with mpi
   gputune: there is no part mpi: gputune provision plan --verbose names them
   [64]
@@ -183,10 +185,10 @@ For an image that another machine boots, from a host without a GPU.
   $ gpu cpu-server bookworm; plan --gpu 2330 | head -n 6
   Lacking
     driver: Debian 12 packages driver 535.309.01, which drives this card
-        CUDA programs reach the GPU through it; without a display's packages
+        CUDA programs need it to use the GPU; installed without packages for displays
         nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
-    headers: for an image: those of the kernel that it will boot
-        DKMS builds the driver's module with them, now and for each kernel to come
+    headers: for an image: the headers of the kernel that it will boot
+        DKMS builds the driver's module with them, now and for each later kernel
 
 With a root that is not live, no program is started and nothing is changed.
 
@@ -213,8 +215,8 @@ Refused: components missing in apt's sources, with the corrected line. Both form
   $ gpu nouveau bookworm main; rm root/var/lib/apt/lists/*non-free* root/var/lib/apt/lists/*contrib*
   $ refused
   Refused
-    components: the driver is in Debian's components contrib, non-free and non-free-firmware, which
-    apt's sources do not have.
+    components: the driver is in Debian's components contrib, non-free and non-free-firmware, but
+    apt's sources lack them.
         in /etc/apt/sources.list, line 1:
           deb http://mirror.example/debian bookworm main contrib non-free non-free-firmware
         apt-get update
@@ -239,8 +241,8 @@ Refused: components missing in apt's sources, with the corrected line. Both form
   > END
   $ refused; plan > answer.txt
   Refused
-    components: the driver is in Debian's components contrib, non-free and non-free-firmware, which
-    apt's sources do not have.
+    components: the driver is in Debian's components contrib, non-free and non-free-firmware, but
+    apt's sources lack them.
         in /etc/apt/sources.list.d/debian.sources, line 5:
           Components: main contrib non-free non-free-firmware
         in /etc/apt/sources.list.d/debian.sources, line 11:
@@ -258,8 +260,8 @@ count.
   $ for f in .cuda.list 'cuda copy.list' 'cuda.list~.list'; do echo 'deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > "root/etc/apt/sources.list.d/$f"; done
   $ refused
   Refused
-    components: the driver is in Debian's components contrib, non-free and non-free-firmware, which
-    apt's sources do not have.
+    components: the driver is in Debian's components contrib, non-free and non-free-firmware, but
+    apt's sources lack them.
         in /etc/apt/sources.list, line 1:
           deb [ arch=amd64 signed-by=/etc/apt/debian.gpg ] http://mirror.example/debian bookworm main contrib non-free non-free-firmware
         in /etc/apt/sources.list.d/more.sources, line 4:
@@ -274,8 +276,8 @@ Refused: two repositories with a driver.
   $ refused
   Refused
     two-repositories: two repositories have a driver, Debian's non-free (/etc/apt/sources.list:1) and
-    NVIDIA's (/etc/apt/sources.list.d/cuda.list:1): packages of one name and other versions would be
-    mixed.
+    NVIDIA's (/etc/apt/sources.list.d/cuda.list:1): packages with equal names and different versions
+    would be mixed.
         disable one of the two lines, then apt-get update
   
 
@@ -316,8 +318,8 @@ excluded. A source that is Debian's neither by its Release nor by its address is
     numactl 2.0.16-1, 137 KiB, bookworm/main
   $ rm root/var/lib/apt/lists/*non-free* root/var/lib/apt/lists/*contrib*; refused
   Refused
-    components: the driver is in Debian's components contrib, non-free and non-free-firmware, which
-    apt's sources do not have.
+    components: the driver is in Debian's components contrib, non-free and non-free-firmware, but
+    apt's sources lack them.
         in /etc/apt/sources.list, line 1:
           deb mirror+file:///etc/apt/mirrors/debian.list bookworm main contrib non-free non-free-firmware
         apt-get update
@@ -333,8 +335,8 @@ With NVIDIA's repository only: its driver, in the branch for this GPU.
   $ gpu nouveau bookworm main; rm root/var/lib/apt/lists/*non-free*; cp -r root/etc/apt/sources.list keep; echo 'deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > root/etc/apt/sources.list.d/cuda.list
   $ printf 'Package: nvidia-open\nVersion: 580.95.05-1\nInstalled-Size: 20\nArchitecture: amd64\nSize: 8000\n' > root/var/lib/apt/lists/developer.download.nvidia.com_compute_cuda_repos_debian12_x86%5f64_Packages
   $ plan | sed -n '2,4p'
-    driver: NVIDIA's repository, which is among apt's sources, has nvidia-open 580.95.05-1
-        CUDA programs reach the GPU through it; without a display's packages
+    driver: NVIDIA's repository, one of apt's sources, has nvidia-open 580.95.05-1
+        CUDA programs need it to use the GPU; installed without packages for displays
         nvidia-open
 
 An older GPU gets its own branch from there, or none: never the newest, which does not support it.
@@ -343,16 +345,16 @@ An older GPU gets its own branch from there, or none: never the newest, which do
   $ cuda() { printf 'Package: %s\nVersion: %s\nInstalled-Size: 20\nArchitecture: amd64\nSize: 8000\n\n' $1 $2 >> root/var/lib/apt/lists/developer.download.nvidia.com_compute_cuda_repos_debian12_x86%5f64_Packages; }
   $ cuda cuda-drivers 590.44.01-1; cuda cuda-drivers 580.95.05-1; cuda nvidia-open 590.44.01-1; plan | sed -n '/ driver: /,+2p'
     driver: this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own
-        CUDA programs reach the GPU through it; without a display's packages
+        CUDA programs need it to use the GPU; installed without packages for displays
         nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
   $ cuda cuda-drivers-470 470.256.02-1; plan | sed -n '/ driver: /,+2p'
-    driver: NVIDIA's repository, which is among apt's sources, has cuda-drivers-470 470.256.02-1
-        CUDA programs reach the GPU through it; without a display's packages
+    driver: NVIDIA's repository, one of apt's sources, has cuda-drivers-470 470.256.02-1
+        CUDA programs need it to use the GPU; installed without packages for displays
         cuda-drivers-470
   $ gpu blackwell-on-550 bookworm main; rm root/var/lib/apt/lists/*non-free*; echo 'deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > root/etc/apt/sources.list.d/cuda.list
   $ cuda nvidia-open 560.35.05-1; refused
   Refused
-    nvidia-repository: nvidia-open 560.35.05-1 of apt's sources does not drive this card.
+    nvidia-repository: nvidia-open 560.35.05-1 of apt's sources does not support this GPU.
         apt-get update, and plan again; or train on the CPU (--skip driver)
   
 
@@ -365,84 +367,83 @@ releases have one name.
   $ for v in 2.28.3-1+cuda13.0 2.27.3-1+cuda12.9; do offer libnccl2 $v; done
   $ parts() { plan --with toolkit --with cudnn --with nccl --json | python3 -c 'import json, sys; [print(p["id"], p["status"], p["packages"], p["reason"]) for p in json.load(sys.stdin)["parts"] if p["id"] in ("toolkit", "cudnn", "nccl")]'; }
   $ parts
-  toolkit lacking ['cuda-toolkit-12-4'] cuda-toolkit-12-4 12.4.1-1: driver 550.163.01 carries CUDA 12.4
-  cudnn lacking ['libcudnn9-cuda-12'] libcudnn9-cuda-12: driver 550.163.01 carries CUDA 12.4
-  nccl unavailable [] apt would take 2.28.3-1+cuda13.0, for another CUDA: driver 550.163.01 carries CUDA 12.4; by hand: apt-get install libnccl2=2.27.3-1+cuda12.9
+  toolkit lacking ['cuda-toolkit-12-4'] cuda-toolkit-12-4 12.4.1-1: driver 550.163.01 supports CUDA 12.4
+  cudnn lacking ['libcudnn9-cuda-12'] libcudnn9-cuda-12: driver 550.163.01 supports CUDA 12.4
+  nccl unavailable [] apt would install 2.28.3-1+cuda13.0, which is for another CUDA: driver 550.163.01 supports CUDA 12.4; to install it by hand: apt-get install libnccl2=2.27.3-1+cuda12.9
   $ rm root/var/lib/apt/lists/developer*; offer cuda-toolkit-13-0 13.0.2-1; offer libcudnn9-cuda-13 9.14.0-1; parts
-  toolkit unavailable [] none that apt's sources have fits: driver 550.163.01 carries CUDA 12.4
-  cudnn unavailable [] none that apt's sources have fits: driver 550.163.01 carries CUDA 12.4
+  toolkit unavailable [] apt's sources have no suitable release: driver 550.163.01 supports CUDA 12.4
+  cudnn unavailable [] apt's sources have no suitable release: driver 550.163.01 supports CUDA 12.4
   nccl unavailable [] no source of apt has libnccl2; Debian's component contrib may
   $ gpu server-8gpu bookworm; parts
-  toolkit lacking ['nvidia-cuda-toolkit'] nvidia-cuda-toolkit 11.8.89~11.8.0-5~deb12u1: driver 550.163.01 carries CUDA 12.4
-  cudnn unavailable [] Debian's nvidia-cudnn fetches NVIDIA's archive while it is configured, which cannot be simulated or taken back: the wheels bring their own, or add NVIDIA's repository
+  toolkit lacking ['nvidia-cuda-toolkit'] nvidia-cuda-toolkit 11.8.89~11.8.0-5~deb12u1: driver 550.163.01 supports CUDA 12.4
+  cudnn unavailable [] Debian's nvidia-cudnn downloads NVIDIA's archive during its configuration, which cannot be simulated or undone: use the wheels, which contain cuDNN, or add NVIDIA's repository
   nccl unavailable [] no source of apt has libnccl2; Debian's component contrib may
 
 The open flavour if the GPU needs it; provision does not change a loaded other flavour.
 
   $ gpu nouveau bookworm; plan --gpu 2342 | sed -n '2,4p'
     driver: Debian 12 packages driver 535.309.01, which drives this card
-        CUDA programs reach the GPU through it; without a display's packages
+        CUDA programs need it to use the GPU; installed without packages for displays
         nvidia-open-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
   $ gpu driver-not-loaded bookworm; gputune --json provision plan --root root | grep -A4 '"id": "driver"' | tail -n 1
         "reason": "driver 550.163.01, which drives this card, is installed but not loaded",
   $ mv root/var/lib/dkms/nvidia-current/550.163.01 root/var/lib/dkms/nvidia-current/535.261.03; plan | sed -n '2,4p'
     driver: driver 535.261.03, which drives this card, is installed but not loaded
-        CUDA programs reach the GPU through it; without a display's packages
+        CUDA programs need it to use the GPU; installed without packages for displays
         nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
   $ gpu blackwell-proprietary bookworm; gputune --json provision plan --root root | grep -A4 '"id": "driver"'
         "id": "driver",
         "summary": "NVIDIA driver",
         "status": "present",
-        "why": "CUDA programs reach the GPU through it; without a display's packages",
+        "why": "CUDA programs need it to use the GPU; installed without packages for displays",
         "reason": "driver 580.95.05 drives this card by its open kernel module, and the proprietary one is loaded",
 
 Refused: a GPU newer than Debian's driver, or older than all of Debian's drivers.
 
   $ gpu blackwell-on-550 bookworm; refused
   Refused
-    nvidia-repository: Debian's driver is older than this card, and only NVIDIA's own repository may
-    have one for it, which is not among apt's sources.
-        add NVIDIA's repository (package cuda-keyring of this release) and take non-free out of
+    nvidia-repository: Debian's driver is older than this card; only NVIDIA's own repository may have
+    one for it, but it is not among apt's sources.
+        add NVIDIA's repository (package cuda-keyring of this release) and remove non-free from
         Debian's lines, then apt-get update
   
   $ gpu legacy-kepler bookworm; plan | sed -n '2,4p'
     driver: this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own
-        CUDA programs reach the GPU through it; without a display's packages
+        CUDA programs need it to use the GPU; installed without packages for displays
         nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
   $ printf 'Package: nvidia-alternative\nStatus: install ok installed\nArchitecture: amd64\nVersion: 535.261.03-1\n\n' >> root/var/lib/dpkg/status; refused
   Refused
-    other-branch: Debian's newer driver 535.261.03-1 is installed, and would stay the one that is
-    loaded.
-        apt-get remove nvidia-alternative, and plan again; or install the older branch beside it and
-        choose that one: gpuprobe can
+    other-branch: Debian's newer driver 535.261.03-1 is installed and would remain the loaded one.
+        apt-get remove nvidia-alternative, and plan again; or install the older branch next to it and
+        select that one: gpuprobe can
   
   $ gpu legacy-kepler trixie; sed -i 's/12/13/; s/bookworm/trixie/' root/etc/os-release; refused
   Refused
     no-driver: this card is supported up to branch 470, which is older than any that Debian 13
     packages.
-        train on the CPU (--skip driver), or take the card out
+        train on the CPU (--skip driver), or remove the GPU
   
 
 Refused: a real-time kernel, a driver of NVIDIA's .run file, Secure Boot without an enrolled key.
 
   $ gpu preempt-rt bookworm; rm -f root/sys/module/nvidia/version; refused --skip headers
   Refused
-    rt-kernel: kernel 6.1.0-41-rt-amd64 is PREEMPT_RT, for which NVIDIA's module refuses to build.
-        apt-get install linux-image-amd64, choose it at boot, and plan again
+    rt-kernel: kernel 6.1.0-41-rt-amd64 is PREEMPT_RT, and NVIDIA's module does not build for it.
+        apt-get install linux-image-amd64, select it at boot, and plan again
   
   $ gpu nouveau bookworm; mkdir -p root/usr/bin; touch root/usr/bin/nvidia-uninstall; refused
   Refused
-    run-file: a driver was installed here by NVIDIA's .run file (/usr/bin/nvidia-uninstall is there):
-    packages would overwrite half of it.
+    run-file: a driver was installed by NVIDIA's .run file (/usr/bin/nvidia-uninstall exists):
+    packages would overwrite a part of it.
         nvidia-uninstall, reboot, and plan again
   
   $ gpu secure-boot bookworm; rm -r root/var/lib/dkms; refused
   Refused
     secure-boot: Secure Boot is on and DKMS's signing key is not enrolled: the module would be built
-    and not be loaded, and the installed driver takes nouveau away.
+    but not loaded, and the installed driver disables nouveau.
         apt-get install dkms mokutil openssl && dkms generate_mok
         mokutil --import /var/lib/dkms/mok.pub
-        reboot; a blue screen asks for the password; then plan again. Or turn Secure Boot off
+        reboot; a blue screen requests the password; then plan again. Or switch Secure Boot off
   
 
 Not refused if shim does not check signatures.
@@ -465,7 +466,7 @@ Refused: no headers for the running kernel; a driver of backports older than sta
   $ gpu nouveau bookworm; rm root/var/lib/apt/lists/*bookworm-updates*; refused
   Refused
     no-headers: no source of apt has linux-headers-6.1.0-41-amd64, the headers of the running kernel,
-    so DKMS could not build the module.
+    so DKMS cannot build the module.
         apt-get update, then apt-get install linux-image-amd64, boot that kernel, and plan again
   
   $ gpu nouveau bookworm; rm root/var/lib/apt/lists/*bookworm-updates*; echo aarch64 > root/proc/sys/kernel/arch; refused | grep -o 'linux-image-[a-z0-9]*'
@@ -473,9 +474,9 @@ Refused: no headers for the running kernel; a driver of backports older than sta
   $ gpu nouveau bookworm; printf 'Package: libcuda1\nStatus: install ok installed\nArchitecture: amd64\nVersion: 535.216.03-2~bpo12+1\n\n' >> root/var/lib/extra
   $ cat root/var/lib/extra >> root/var/lib/dpkg/status; refused
   Refused
-    old-backports: libcuda1 would be of backports, 535.216.03-2~bpo12+1, which is older than stable's
-    535.309.01-0+deb12u1: the rest of the driver would not fit it.
-        apt-get install libcuda1/bookworm-security, and take the pin on backports away
+    old-backports: libcuda1 would come from backports in version 535.216.03-2~bpo12+1, which is older
+    than stable's 535.309.01-0+deb12u1: the rest of the driver would not match.
+        apt-get install libcuda1/bookworm-security, and remove the pin on backports
   
 
 Refused: dpkg was interrupted, or its list cannot be read.
@@ -487,8 +488,7 @@ Refused: dpkg was interrupted, or its list cannot be read.
   
   $ gpu nouveau bookworm; touch root/var/lib/dpkg/updates/0001; refused
   Refused
-    dpkg-broken: dpkg was interrupted: /var/lib/dpkg/updates holds what dpkg was doing when it was
-    ended.
+    dpkg-broken: dpkg was interrupted: unfinished work is left in /var/lib/dpkg/updates.
         dpkg --configure -a && apt-get -f install
   
 
@@ -497,8 +497,8 @@ A container uses the driver of the machine that runs it.
   $ gpu nouveau bookworm; mkdir -p root/run/systemd; echo docker > root/run/systemd/container; plan | sed -n 2,5p
     tcmalloc: a malloc that keeps the memory of large tensors; gputune run preloads it
         libtcmalloc-minimal4
-    blas: one pool of threads: beside libgomp OpenBLAS with its own threads is up to 2.7 times slower
-        libopenblas0-openmp
+    blas: one pool of threads: OpenBLAS with its own threads is up to 2.7 times slower together with
+    libgomp
 
 Invalid lists: impossible names and versions are ignored, and nothing else is.
 
@@ -510,7 +510,7 @@ A damaged record of installed packages is not followed.
 
   $ mkdir -p root/var/lib/gputune; echo '{ "schema": "gputune-provision-record/1", "state": "done", "packages": [ { "name": "-oDebug=1", "version": "1" } ] }' > root/var/lib/gputune/provision
   $ gputune provision revert --dry-run --root root
-  gputune: the record of what was installed, /var/lib/gputune/provision, is damaged: nothing is changed. Take the packages that it lists away by hand, then remove it
+  gputune: the record of installed packages, /var/lib/gputune/provision, is damaged: nothing is changed. Remove the packages that it lists by hand, then remove the record
   [3]
 
 A driver whose module is in use is kept, on hold or not.
@@ -538,8 +538,8 @@ status names the packages that provision installed; history lists them apart fro
   $ printf 'Package: numactl\nStatus: install ok installed\nVersion: 2.0.16-1\nArchitecture: amd64\nDepends: libnuma1 (>= 2.0.11)\n\nPackage: libnuma1\nStatus: install ok installed\nVersion: 2.0.16-1\nArchitecture: amd64\n\n' >> root/var/lib/dpkg/status
   $ printf 'Package: libnuma1\nArchitecture: amd64\nAuto-Installed: 1\n\n' > root/var/lib/apt/extended_states
   $ gputune provision revert --dry-run --root root
-    numactl 2.0.16-1: kept, someone has marked it as wanted since (apt-mark manual, or installed by
-    name)
+    numactl 2.0.16-1: kept, it was marked as manually installed since (apt-mark manual, or installed
+    by name)
     libnuma1 2.0.16-1: kept, numactl depends on it
   2 packages: kept.
   [4]

@@ -5,40 +5,40 @@ The settings of a command. Python forks workers, so OpenMP does not bind its thr
     CPUs 0-15,32-47
         node 0, next to GPU 0000:17:00.0
     memory preferred from node 0
-        preferred, not strict: a full node falls back to another instead of failing
+        preferred, not strict: if the node is full, another one is used
   
   Set
     OMP_NUM_THREADS=16
         one per physical core
     GOMP_SPINCOUNT=3000
-        32 CPUs that other processes may use too: a thread whose partner has lost its core sleeps soon
-        and lets it run
+        32 CPUs that other processes may use too: a thread soon sleeps if the thread that it waits for
+        has lost its core
     CUDA_VISIBLE_DEVICES=0
-        asked for by --gpu
+        set by --gpu
     CUDA_DEVICE_ORDER=PCI_BUS_ID
-        a GPU's number is the same as in nvidia-smi and here
+        a GPU's number is the same as in nvidia-smi and gputune
   
   Not set
     OMP_PROC_BIND
-        Python forks data-loader workers, and each would inherit one single core
+        Python forks data-loader workers, and each would inherit a single core
     LD_LIBRARY_PATH
         no libblas.so.3 is installed
     OPENBLAS_CORETYPE
-        OpenBLAS itself would have to be asked, and this root is not live
+        OpenBLAS must be loaded for the answer, but this root is not live
     LD_PRELOAD
-        by choice only: a profile with run.allocator = on, or --allocator
+        opt-in: a profile with run.allocator = on, or --allocator
     run.malloc
-        the profile leaves it alone
+        excluded by the profile
     PYTORCH_CUDA_ALLOC_CONF
-        by choice only: a profile with cuda.segments = on, or --only
+        opt-in: a profile with cuda.segments = on, or --only
     NCCL_SOCKET_IFNAME
-        the job does not say that it spans several hosts
+        nothing shows that the job spans several hosts
   $ LOCAL_RANK=5 LOCAL_WORLD_SIZE=8 gputune run --print --root $FIXTURES/server-8gpu.host -- python3 train.py | head -6
   Profile train-gpu
     CPUs 20-23,52-55
         rank 5 of 8: a share of node 1, next to GPU 0000:3f:00.0
     memory preferred from node 1
-        preferred, not strict: a full node falls back to another instead of failing
+        preferred, not strict: if the node is full, another one is used
   
 
 A CPU host with openblas-pthread gets the variant that shares OpenMP's threads; an allocator is optional.
@@ -46,7 +46,7 @@ A CPU host with openblas-pthread gets the variant that shares OpenMP's threads; 
   $ gputune run --print --root $FIXTURES/cpu-server.host --allocator auto --openmp
   Profile train-cpu
     CPUs 0-15
-        all that are allowed
+        all allowed CPUs
     memory unchanged
         the CPUs span several nodes: memory stays where it is first touched
   
@@ -56,27 +56,27 @@ A CPU host with openblas-pthread gets the variant that shares OpenMP's threads; 
     OMP_PLACES=cores
         one place per physical core
     OMP_PROC_BIND=spread
-        all nodes' memory is used from the start
+        uses the memory of all nodes from the start
     LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu/openblas-openmp
         libblas.so.3 is openblas-pthread; openblas-openmp shares the threads of OpenMP
     GOMP_SPINCOUNT=3000
-        16 CPUs that other processes may use too: a thread whose partner has lost its core sleeps soon
-        and lets it run
+        16 CPUs that other processes may use too: a thread soon sleeps if the thread that it waits for
+        has lost its core
     LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4
-        keeps freed memory instead of giving it back to the kernel; not tried: this root is not live;
-        huge pages are always on here: it keeps more than with madvise
+        keeps freed memory instead of returning it to the kernel; not tested: this root is not live;
+        huge pages are always on here: it uses more memory than with madvise
   
   Not set
     OPENBLAS_CORETYPE
-        OpenBLAS itself would have to be asked, and this root is not live
+        OpenBLAS must be loaded for the answer, but this root is not live
     GLIBC_TUNABLES
         another allocator is preloaded
     CUDA_DEVICE_ORDER
-        no GPU that CUDA could use
+        no GPU that CUDA can use
     PYTORCH_CUDA_ALLOC_CONF
-        no GPU that CUDA could use
+        no GPU that CUDA can use
     NCCL_SOCKET_IFNAME
-        the job does not say that it spans several hosts
+        nothing shows that the job spans several hosts
   $ OMP_NUM_THREADS=3 LD_LIBRARY_PATH=/opt/lib gputune run --print --root $FIXTURES/cpu-server.host --only omp. --only run.blas
   Profile train-cpu
     CPUs unchanged
@@ -86,14 +86,14 @@ A CPU host with openblas-pthread gets the variant that shares OpenMP's threads; 
     LD_LIBRARY_PATH=/opt/lib:/usr/lib/x86_64-linux-gnu/openblas-openmp
         libblas.so.3 is openblas-pthread; openblas-openmp shares the threads of OpenMP
     GOMP_SPINCOUNT=3000
-        16 CPUs that other processes may use too: a thread whose partner has lost its core sleeps soon
-        and lets it run
+        16 CPUs that other processes may use too: a thread soon sleeps if the thread that it waits for
+        has lost its core
   
   Not set
     OMP_NUM_THREADS=3
         set by the user; would be 8
     OMP_PROC_BIND
-        the command is not known; set only for programs that name an OpenMP runtime
+        the command is unknown; set only for programs whose file names an OpenMP runtime
 
 A command that spans nodes with a setting for commands that do not.
 
@@ -101,7 +101,7 @@ A command that spans nodes with a setting for commands that do not.
   $ gputune run --print --root off.host | sed -n '/memory/,/^$/p'
     memory unchanged
         the CPUs span several nodes: memory stays where it is first touched; kernel.numa_balancing is
-        0, so what lies at the wrong node stays there, too
+        0, so pages on a wrong node stay there
   
 
 A GPU with an unknown node: nothing is bound to a wrong one. A cpuset and a quota are respected.
@@ -109,10 +109,10 @@ A GPU with an unknown node: nothing is bound to a wrong one. A cpuset and a quot
   $ gputune run --print --root $FIXTURES/gpu-lost-and-narrow.host | head -8
   Profile train-gpu
     processes up to 2
-        2 GPUs are visible, and the command may start a process for each. If it is one process:
+        2 GPUs are visible, and the command may start a process for each. For a single process use
         --ranks 1, or --gpu for one GPU
     CPUs unchanged
-        the node of GPU 0000:17:00.0 is not known: nothing is bound, rather than to a wrong one
+        the node of GPU 0000:17:00.0 is unknown: nothing is bound, to avoid a wrong one
     memory unchanged
         nothing is bound: memory stays where it is first touched
   $ gputune run --print --root $FIXTURES/container-cpuset.host -- python3 x.py | head -8
@@ -120,7 +120,7 @@ A GPU with an unknown node: nothing is bound to a wrong one. A cpuset and a quot
     CPUs 16-19,48-51
         node 1, next to GPU 0000:17:00.0
     memory preferred from node 1
-        preferred, not strict: a full node falls back to another instead of failing
+        preferred, not strict: if the node is full, another one is used
   
   Set
     OMP_NUM_THREADS=4
@@ -139,12 +139,12 @@ On this host the command replaces gputune; its exit status is returned.
   gputune: there is no program 'no-such-program'
   [127]
   $ gputune run -- /etc/passwd; gputune run -- /tmp; echo true >bare; chmod +x bare; gputune run -- ./bare
-  gputune: cannot start /etc/passwd: its permissions do not let it be executed
+  gputune: cannot start /etc/passwd: its permissions do not allow its execution
   gputune: cannot start /tmp: it is a directory
-  gputune: cannot start $HOME/./bare: it is no program for this machine, and no script whose first line begins with #!
+  gputune: cannot start $HOME/./bare: it is neither a program for this machine nor a script that begins with #!
   [126]
   $ mkdir path; cp bare path/bare-too; chmod -x path/bare-too; PATH=$PWD/path:$PATH gputune run -- bare-too
-  gputune: cannot start bare-too: its permissions do not let it be executed
+  gputune: cannot start bare-too: its permissions do not allow its execution
   [126]
   $ gputune run
   gputune: run needs a command: gputune run -- COMMAND ARGUMENT… (or --print)
@@ -179,12 +179,12 @@ The same for other launchers: settings that their format cannot express are repo
   $ for odd in $(printf '\377') $(printf '\r'); do
   > LD_LIBRARY_PATH=/opt/$odd gputune run --root $FIXTURES/cpu-server.host --only run.blas --env systemd -- python3; echo $?
   > done
-  gputune: LD_LIBRARY_PATH holds a carriage return or bytes that are not UTF-8, which systemd does not take: unset it first
+  gputune: LD_LIBRARY_PATH contains a carriage return or bytes that are not UTF-8, which systemd refuses: unset it first
   64
-  gputune: LD_LIBRARY_PATH holds a carriage return or bytes that are not UTF-8, which systemd does not take: unset it first
+  gputune: LD_LIBRARY_PATH contains a carriage return or bytes that are not UTF-8, which systemd refuses: unset it first
   64
   $ gputune run --root $FIXTURES/server-8gpu.host --gpu 5 --env slurm -- python3
-  gputune: warning: a TaskProlog cannot bind: let srun start gputune run, or say --cpu-bind and --mem-bind
+  gputune: warning: a TaskProlog cannot bind: let srun start gputune run, or use --cpu-bind and --mem-bind
   export OMP_NUM_THREADS=16
   export GOMP_SPINCOUNT=3000
   export CUDA_VISIBLE_DEVICES=5
@@ -203,7 +203,7 @@ The same for other launchers: settings that their format cannot express are repo
   NUMAMask=
   NUMAMask=1
   $ CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=4 gputune run --root $FIXTURES/server-8gpu.host --env docker --skip run.files -- python3
-  gputune: warning: --cpuset-mems would be strict, and a full node would end the job: memory is left where it is first touched, which is node 1 for these CPUs
+  gputune: warning: --cpuset-mems is strict, so that a full node would end the job: memory stays where it is first touched, which is node 1 for these CPUs
   --env
   OMP_NUM_THREADS=4
   --env
@@ -215,7 +215,7 @@ The same for other launchers: settings that their format cannot express are repo
   --cpuset-cpus
   16-31,48-63
   $ LD_LIBRARY_PATH="/opt/my libs" gputune run --root $FIXTURES/cpu-server.host --env docker -- python3
-  gputune: warning: LD_LIBRARY_PATH is left out: it names files of this host, which the image may not have
+  gputune: warning: LD_LIBRARY_PATH is left out: it names files of this host, which the image may lack
   --env
   OMP_NUM_THREADS=8
   --env
@@ -230,13 +230,13 @@ The same for other launchers: settings that their format cannot express are repo
   gputune: --allocator preloads a library of this host, which an image may not have: install it in the image and set LD_PRELOAD there
   [64]
   $ NCCL_ALGO='^Tree Ring' OMP_NUM_THREADS='4 2' gputune run --root $FIXTURES/cpu-server.host --env docker -- python3
-  gputune: OMP_NUM_THREADS holds blanks or one of *?[, which the shell would take apart in docker run $(…): call this with env -u OMP_NUM_THREADS, and docker run with --env OMP_NUM_THREADS
+  gputune: OMP_NUM_THREADS contains blanks or one of *?[, which the shell would split in docker run $(…): call this with env -u OMP_NUM_THREADS, and docker run with --env OMP_NUM_THREADS
   [64]
   $ LD_LIBRARY_PATH=$(printf '/a\n/b') gputune run --root $FIXTURES/cpu-server.host --only run.blas --env shell -- python3
   export LD_LIBRARY_PATH='/a
   /b:/usr/lib/x86_64-linux-gnu/openblas-openmp'
   $ LD_LIBRARY_PATH=$(printf '/a\n/b') gputune run --root $FIXTURES/cpu-server.host --only run.blas --env systemd -- python3
-  gputune: LD_LIBRARY_PATH holds a line break, which the form systemd cannot carry: unset it first
+  gputune: LD_LIBRARY_PATH contains a line break, which the form systemd cannot represent: unset it first
   [64]
   $ TOKEN='x y' gputune run --only run.leftovers --env shell; gputune run --env shell --json
   gputune: --env and --json are two forms of the same; choose one
@@ -264,34 +264,34 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, and
     CPUs 0-7,32-39
         rank 0 of 2: a share of node 0, next to GPU 0000:17:00.0
     memory preferred from node 0
-        preferred, not strict: a full node falls back to another instead of failing
+        preferred, not strict: if the node is full, another one is used
   
   Not set
     LD_LIBRARY_PATH
         no libblas.so.3 is installed
     OPENBLAS_CORETYPE
-        OpenBLAS itself would have to be asked, and this root is not live
+        OpenBLAS must be loaded for the answer, but this root is not live
     LD_PRELOAD
-        by choice only: a profile with run.allocator = on, or --allocator
+        opt-in: a profile with run.allocator = on, or --allocator
     run.malloc
-        the profile leaves it alone
+        excluded by the profile
   
   Rank 1 of 2
   Profile train-gpu
     CPUs 8-15,40-47
         rank 1 of 2: a share of node 0, next to GPU 0000:1f:00.0
     memory preferred from node 0
-        preferred, not strict: a full node falls back to another instead of failing
+        preferred, not strict: if the node is full, another one is used
   
   Not set
     LD_LIBRARY_PATH
         no libblas.so.3 is installed
     OPENBLAS_CORETYPE
-        OpenBLAS itself would have to be asked, and this root is not live
+        OpenBLAS must be loaded for the answer, but this root is not live
     LD_PRELOAD
-        by choice only: a profile with run.allocator = on, or --allocator
+        opt-in: a profile with run.allocator = on, or --allocator
     run.malloc
-        the profile leaves it alone
+        excluded by the profile
   $ gputune run --root $FIXTURES/server-8gpu.host --ranks 2 --json -- python3 x.py | python3 -c 'import json, sys; print([r["cpus"]["list"] for r in json.load(sys.stdin)["ranks"]])'
   ['0-7,32-39', '8-15,40-47']
   $ gputune run --ranks 5000 -- true
@@ -317,7 +317,7 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, and
         node 1, next to GPU 0000:3f:00.0
   --
     CUDA_VISIBLE_DEVICES=5
-        asked for by --gpu
+        set by --gpu
   $ CUDA_VISIBLE_DEVICES=2 env -u OMP_NUM_THREADS gputune run --print --root $FIXTURES/server-8gpu.host --only omp.threads --gpu 5 -- python3 x.py
   Profile train-gpu
     CPUs unchanged
@@ -327,27 +327,27 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, and
     OMP_NUM_THREADS=32
         one per physical core
     CUDA_VISIBLE_DEVICES=5
-        asked for by --gpu, instead of the user's 2
+        set by --gpu, instead of the user's 2
 
 The number of mpirun's ranks depends on its slots: nothing is guessed.
 
   $ unset OMP_NUM_THREADS; gputune run --print --root $FIXTURES/server-8gpu.host --only omp.threads --only run.affinity -- mpirun ./train
   Profile train-gpu
     processes unknown
-        mpirun: how many ranks it starts on this host is not said: say so by its option, or let it
-        start gputune run
+        mpirun: the number of ranks on this host is unknown: give it by the launcher's option, or let
+        the launcher start gputune run
     CPUs unchanged
-        it starts the ranks itself: nothing is bound here; to bind each to its GPU, let it start
-        gputune run (torchrun --no-python … gputune run -- python3 …)
+        it starts the ranks itself, so nothing is bound here; to bind each rank to its GPU, let it
+        start gputune run (torchrun --no-python … gputune run -- python3 …)
     memory unchanged
   
   Not set
     OMP_NUM_THREADS
-        how many ranks it starts on this host is not said: say so by its option, or let it start
-        gputune run
+        the number of ranks on this host is unknown: give it by the launcher's option, or let the
+        launcher start gputune run
   $ gputune run --print --root $FIXTURES/server-8gpu.host --only omp.threads -- torchrun --nproc-per-node=gpu train.py -n 1000 | grep -A1 OMP
     OMP_NUM_THREADS=4
-        32 cores shared out among the 8 ranks that it starts
+        32 cores divided by the 8 ranks that it starts
 
 An unknown command may start a process for each visible GPU, so threads are limited accordingly. The command behind wrappers
 such as env and nohup is found.
@@ -356,14 +356,14 @@ such as env and nohup is found.
   > gputune run --print --root $FIXTURES/server-8gpu.host --only omp.threads -- $command | grep -A2 -e processes -e NUM_THREADS
   > done
     processes up to 8
-        8 GPUs are visible, and uv may start a process for each. If it is one process: --ranks 1, or
-        --gpu for one GPU
+        8 GPUs are visible, and uv may start a process for each. For a single process use --ranks 1,
+        or --gpu for one GPU
   --
     OMP_NUM_THREADS=4
         32 cores for 8 visible GPUs: the command may start a process for each
     processes up to 8
-        8 GPUs are visible, and bash may start a process for each. If it is one process: --ranks 1, or
-        --gpu for one GPU
+        8 GPUs are visible, and bash may start a process for each. For a single process use --ranks 1,
+        or --gpu for one GPU
   --
     OMP_NUM_THREADS=4
         32 cores for 8 visible GPUs: the command may start a process for each
@@ -372,13 +372,13 @@ such as env and nohup is found.
     CPUs unchanged
   --
     OMP_NUM_THREADS=8
-        32 cores shared out among the 4 ranks that it starts
+        32 cores divided by the 4 ranks that it starts
     processes 16
         torchrun starts 16 on this host
     CPUs unchanged
   --
     OMP_NUM_THREADS=2
-        32 cores shared out among the 16 ranks that it starts
+        32 cores divided by the 16 ranks that it starts
     OMP_NUM_THREADS=32
         one per physical core
   

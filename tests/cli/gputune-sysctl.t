@@ -33,7 +33,7 @@ kernel refuses.
   KNOB             BEFORE            EXPECTED              ACTUAL RESULT
   vm.max_map_count  65530             1048576             1048576 lost at boot
   fs.file-max       65536 9223372036854775807 9223372036854775807 ok
-    vm.max_map_count: /etc/sysctl.d/99-a.conf:1 sets it to 65536 and comes after
+    vm.max_map_count: /etc/sysctl.d/99-a.conf:1 sets it to 65536 and is read after
     /etc/sysctl.d/90-gputune.conf
   /etc/sysctl.d/90-gputune.conf: ok
   [4]
@@ -41,8 +41,8 @@ kernel refuses.
   KNOB             BEFORE            EXPECTED              ACTUAL RESULT
   vm.max_map_count  65530             1048576             1048576 lost at boot
   fs.file-max       65536 9223372036854775807 9223372036854775807 ok
-    vm.max_map_count: /etc/sysctl.d/99-a.conf:1 says 2000000x, which the kernel refuses, and comes
-    after /etc/sysctl.d/90-gputune.conf
+    vm.max_map_count: /etc/sysctl.d/99-a.conf:1 contains 2000000x, which the kernel refuses, and is
+    read after /etc/sysctl.d/90-gputune.conf
   /etc/sysctl.d/90-gputune.conf: ok
   [4]
   $ gputune revert -q --root root; rm root/etc/sysctl.d/99-a.conf; gputune explain vm.max_map_count --root root | sed -n '/^On this host/,$p'
@@ -60,8 +60,8 @@ The same holds for an existing file of gputune: verify names the file that overr
   $ gputune verify --root root
   KNOB             BEFORE EXPECTED ACTUAL RESULT
   vm.max_map_count  65530   262144 262144 lost at boot
-    vm.max_map_count: /etc/sysctl.d/70-a.conf:1 says 1048576, which /etc/sysctl.d/90-gputune.conf:3
-    lowers to 262144: gputune apply --persist --only vm.max_map_count takes theirs
+    vm.max_map_count: /etc/sysctl.d/70-a.conf:1 sets 1048576, but /etc/sysctl.d/90-gputune.conf:3
+    lowers it to 262144: gputune apply --persist --only vm.max_map_count uses the other value
   /etc/sysctl.d/90-gputune.conf: ok
   [4]
   $ gputune apply -q --persist --only vm.max_map_count --root root
@@ -78,13 +78,13 @@ The other form of a pair too: 0x0 leaves gputune's value, and so does a value th
   $ echo 'vm.dirty_bytes = 0x10000000 # 256 MiB' >root/etc/sysctl.d/71-a.conf; gputune plan --only vm.dirty_ratio --root root -v
   Skipped (--optional includes all opt-in settings, --only KNOB one)
     vm.dirty_ratio: 20 %
-        /etc/sysctl.d/71-a.conf:1 sets the other form to 268435456 at boot; left as it is
+        /etc/sysctl.d/71-a.conf:1 sets the other form to 268435456 at boot; not changed
   
   Nothing to change, profile train-cpu.
   $ echo 'vm.dirty_bytes = 256M' >root/etc/sysctl.d/71-a.conf; gputune plan --only vm.dirty_ratio --root root
   Changes
     vm.dirty_ratio: 20 → 10 %
-        half the kernel's default: writing starts earlier and the stall at the end is shorter
+        half of the kernel's default: writing starts earlier, and the stall at the end is shorter
   
   1 change, profile train-cpu. The effect on this host is not measured (gpubench prove measures it).
   $ echo 'vm.dirty_bytes = 0x0' >root/etc/sysctl.d/71-a.conf; gputune plan --only vm.dirty_ratio --root root --json | grep -c 71-a.conf
@@ -98,29 +98,29 @@ The linter judges values that the kernel accepts, names lines that it does not c
   $ printf 'vm.dirty_ratio = 10\n' >root/etc/sysctl.d/61-b.conf
   $ gputune lint --root root
   WHERE                     SEVERITY WHAT
-  /etc/sysctl.d/60-a.conf:1 note     vm.overcommit_memory: the kernel takes 2 and ignores '# strict,
+  /etc/sysctl.d/60-a.conf:1 note     vm.overcommit_memory: the kernel stores 2 and ignores '# strict,
                                      DB': a comment needs a line of its own
-  /etc/sysctl.d/60-a.conf:1 bad      vm.overcommit_memory: strict overcommit: CUDA reserves far more
-                                     address space than it uses and fails
-  /etc/sysctl.d/60-a.conf:4 warning  vm.zone_reclaim_mode: throws away the page cache that data sets
-                                     are read from
-  /etc/sysctl.d/60-a.conf:4 warning  vm.zone_reclaim_mode = 3: not so, /etc/sysctl.d/60-a.conf:5 sets
-                                     it to 0 later
-  /etc/sysctl.d/60-a.conf:5 note     vm.zone_reclaim_mode: the kernel takes 0 and ignores '; off': a
+  /etc/sysctl.d/60-a.conf:1 bad      vm.overcommit_memory: strict overcommit: CUDA fails, because it
+                                     reserves far more address space than it uses
+  /etc/sysctl.d/60-a.conf:4 warning  vm.zone_reclaim_mode: drops the page cache that data sets are
+                                     read from
+  /etc/sysctl.d/60-a.conf:4 warning  vm.zone_reclaim_mode = 3: overridden, /etc/sysctl.d/60-a.conf:5
+                                     sets it to 0 later
+  /etc/sysctl.d/60-a.conf:5 note     vm.zone_reclaim_mode: the kernel stores 0 and ignores '; off': a
                                      comment needs a line of its own
-  /etc/sysctl.d/60-a.conf:6 warning  vm.swappiness: the kernel takes 10 and ignores '20'
+  /etc/sysctl.d/60-a.conf:6 warning  vm.swappiness: the kernel stores 10 and ignores '20'
   /etc/sysctl.d/60-a.conf:7 note     kernel.core_pattern: '# of us' is written to the kernel too: a
                                      comment needs a line of its own
   /etc/sysctl.d/60-a.conf:7 note     kernel.core_pattern: this kernel has no such parameter
-  /etc/sysctl.d/60-a.conf:8 bad      net.ipv4.tcp_rmem takes 3 numbers, and the kernel leaves those
-                                     behind 4096 87380 as they are
+  /etc/sysctl.d/60-a.conf:8 bad      net.ipv4.tcp_rmem has 3 numbers, and the kernel does not change
+                                     those after 4096 87380
   /etc/sysctl.d/60-a.conf:9 bad      vm.max_map_count takes whole numbers, not '300x'
   $ mkdir -p root/etc/tuned/own; printf '[sysctl]\nvm.swappiness = 10 # is a comment there\nvm.overcommit_memory = 2 # strict\n' >root/etc/tuned/own/tuned.conf; rm root/etc/sysctl.d/*; gputune lint --root root
   WHERE                       SEVERITY WHAT
-  /etc/sysctl.conf:2          warning  'kernel.pid_max = 4194304' is not read at boot: nothing in
-                                       sysctl.d links to this file
-  /etc/tuned/own/tuned.conf:3 bad      vm.overcommit_memory: strict overcommit: CUDA reserves far more
-                                       address space than it uses and fails
+  /etc/sysctl.conf:2          warning  'kernel.pid_max = 4194304' is not read at boot: no link in
+                                       sysctl.d leads to this file
+  /etc/tuned/own/tuned.conf:3 bad      vm.overcommit_memory: strict overcommit: CUDA fails, because it
+                                       reserves far more address space than it uses
 
 gputune writes values in the notation that the kernel prints.
 

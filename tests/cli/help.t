@@ -272,7 +272,7 @@ list has a name and a summary on each line, and takes a name like explain.
   Applied by default:
   Applied by default:
     vm.dirty_ratio                 unwritten data at which writers must wait
-    vm.dirty_background_ratio      unwritten data at which the kernel starts
+    vm.dirty_background_ratio      unwritten data at which writing starts
   Applied only with --optional, --only or a profile:
   Set for one command by gputune run:
   Checked and reported, never changed:

@@ -14,13 +14,13 @@ One that detects this processor as an old one, and uses the better kernels when 
   $ asked
   Set
     OPENBLAS_CORETYPE=BEST
-        OpenBLAS 0.3.21 does not know this processor: BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Prescott (SSE); it takes these (ITS), tried in a child
+        OpenBLAS 0.3.21 does not know this processor: BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Prescott (SSE); with the variable it uses these (ITS), as tested in a child process
   $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --only run.blas_kernels -- sh -c 'echo $OPENBLAS_CORETYPE' | best
   BEST
   $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --only run.blas_kernels --env shell | best
   export OPENBLAS_CORETYPE='BEST'
   $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --only run.blas_kernels --env docker
-  gputune: warning: OPENBLAS_CORETYPE is left out: it suits the OpenBLAS of this host, and the image has one of its own
+  gputune: warning: OPENBLAS_CORETYPE is left out: it is for the OpenBLAS of this host, but the image has its own
 
 The answer is cached for this file: a library that would crash now is not asked again. A changed file is asked again, and
 every file is if the cache is not the user's own.
@@ -68,19 +68,19 @@ or has only one kernel.
   $ STANDIN_CORE='STUBBORN Barcelona' asked
   Not set
     OPENBLAS_CORETYPE
-        BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Barcelona, and takes no better ones by this variable
+        BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Barcelona, and the variable selects no better ones
   $ STANDIN_CORE='ONE Prescott' asked
   Not set
     OPENBLAS_CORETYPE
-        BUILD/tests/standin/blas/libopenblas.so.0 is built for one processor, Prescott: there is nothing to choose
+        BUILD/tests/standin/blas/libopenblas.so.0 is built for one processor, Prescott, so there is no choice
   $ asked --root $FIXTURES/newer-than-openblas.host
   Not set
     OPENBLAS_CORETYPE
-        OpenBLAS itself would have to be asked, and this root is not live
+        OpenBLAS must be loaded for the answer, but this root is not live
   $ asked --root $FIXTURES/arm-server.host
   Not set
     OPENBLAS_CORETYPE
-        which of OpenBLAS' kernels are old is known for x86-64 only
+        old kernels of OpenBLAS are known for x86-64 only
 
 The command is started for any answer of a library.
 
@@ -128,14 +128,14 @@ A wheel's copy reads the same variable. One that detects the processor would los
   $ wheel SapphireRapids
   Not set
     OPENBLAS_CORETYPE
-        BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Prescott, but it is one variable for all: $HOME/venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so has those of a SapphireRapids by itself
+        BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Prescott, but the variable applies to all copies: $HOME/venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so selects those of a SapphireRapids by itself
   $ wheel Prescott | head -2
   Set
     OPENBLAS_CORETYPE=BEST
   $ wheel 'STUBBORN Prescott'
   Not set
     OPENBLAS_CORETYPE
-        $HOME/venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so computes with the kernels of a Prescott, and takes no better ones by this variable
+        $HOME/venv/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-0f.so computes with the kernels of a Prescott, and the variable selects no better ones
   $ wheel hang
   Not set
     OPENBLAS_CORETYPE

@@ -26,9 +26,9 @@ Files that root follows must be root's: a plan contains the changes, and a resum
 
   $ gputune plan --only vm.swappiness -o plan.json >/dev/null; chown nobody plan.json
   $ gpubench run --plan plan.json --workload null 2>&1 | sed "s,$PWD,PWD,g"
-  gpubench: PWD/plan.json does not belong to root: not followed; install -m 600 PWD/plan.json ~root/, then read and use the copy (a chown is not enough: the file may be open for writing)
+  gpubench: PWD/plan.json does not belong to root: refused; install -m 600 PWD/plan.json ~root/, then check and use the copy (a chown is not enough: the file may be open for writing)
   $ echo '{}' >r.json; chown nobody r.json; gpubench resume r.json 2>&1 | sed "s,$PWD,PWD,g"
-  gpubench: PWD/r.json does not belong to root: not followed; install -m 600 PWD/r.json ~root/, then read and use the copy (a chown is not enough: the file may be open for writing)
+  gpubench: PWD/r.json does not belong to root: refused; install -m 600 PWD/r.json ~root/, then check and use the copy (a chown is not enough: the file may be open for writing)
   $ gpubench run --plan plan.json --workload null 2>/dev/null
   [64]
 

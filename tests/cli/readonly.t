@@ -4,7 +4,7 @@ A read-only /etc is detected before anything is changed, and only if it must be 
   $ frozen() { unshare -rm sh -c 'mount --bind root/etc root/etc && mount -o remount,ro,bind root/etc && exec "$@"' - "$@"; }
   $ frozen true 2>/dev/null || { echo 'nothing can be mounted here'; exit 80; }
   $ frozen gputune apply --root root --only vm. --persist
-  gputune: /etc/sysctl.d is read-only: nothing is changed; without --persist settings hold until the next boot
+  gputune: /etc/sysctl.d is read-only: nothing is changed; without --persist settings last until the next boot
   [3]
   $ gputune apply --root root --only vm. --persist >/dev/null; gputune verify --root root >held
   $ frozen gputune apply --root root --only vm. --persist
@@ -18,7 +18,7 @@ A file that cannot be removed does not stop revert: the record keeps the rest, a
   vm.dirty_background_ratio   10 %     5 % restored
   vm.dirty_ratio              20 %    10 % restored
   /etc/sysctl.d/90-gputune.conf: failed
-  gputune: 1 value or file could not be put back (/etc/sysctl.d/90-gputune.conf: Read-only file system); all others are back. The journal keeps what is left: remount its file system read-write, then run gputune recover
+  gputune: 1 value or file could not be restored (/etc/sysctl.d/90-gputune.conf: Read-only file system); all others are restored. The journal keeps the rest: remount its file system read-write, then run gputune recover
   [6]
   $ gputune status --root root | tail -n +2
   KNOB                      BEFORE APPLIED RESULT
@@ -43,12 +43,12 @@ The same for a hidden /sys.
   KNOB             BEFORE APPLIED RESULT
   vm.max_map_count  65530  262144 restored
   thp.enabled       never madvise failed
-  gputune: 1 value or file could not be put back (/sys/kernel/mm/transparent_hugepage/enabled: No such file or directory); all others are back. The journal keeps what is left: mount what is missing here as the host has it, then run gputune recover
+  gputune: 1 value or file could not be restored (/sys/kernel/mm/transparent_hugepage/enabled: No such file or directory); all others are restored. The journal keeps the rest: mount the missing file system as on the host, then run gputune recover
   [6]
   $ unshare -rm sh -c 'mount -t tmpfs none root/sys && exec gputune recover --root root'
   KNOB        BEFORE APPLIED RESULT
   thp.enabled  never madvise failed
-  gputune: 1 value or file could not be put back (/sys/kernel/mm/transparent_hugepage/enabled: No such file or directory); all others are back. The journal keeps what is left: mount what is missing here as the host has it, then run gputune recover
+  gputune: 1 value or file could not be restored (/sys/kernel/mm/transparent_hugepage/enabled: No such file or directory); all others are restored. The journal keeps the rest: mount the missing file system as on the host, then run gputune recover
   [6]
   $ gputune recover --root root
   KNOB        BEFORE APPLIED RESULT

@@ -62,11 +62,11 @@ CPUs of a node.
     Made-up laptop CPU: an unknown number of CPUs, 1 NUMA node, 16.0 GiB of memory
   $ gputune run --root tree --print -- true | grep -A1 'CPUs\|OMP_NUM_THREADS'
     CPUs unchanged
-        the CPUs of this host are not known: nothing is bound
+        the CPUs of this host are unknown: nothing is bound
     memory unchanged
   --
     OMP_NUM_THREADS
-        the number of CPUs is not known
+        the number of CPUs is unknown
     OMP_PROC_BIND
   $ seq -f 'cpu%g 1 2 3 4' 0 5 > tree/proc/stat; gpuprobe --root tree | sed -n 3p
     Made-up laptop CPU: 6 cores, 6 CPUs, 1 NUMA node, 16.0 GiB of memory
@@ -79,7 +79,8 @@ DGX Spark: the kernel marks small cores by their capacity. The others get the th
         "efficiency_cores": "0-4,10-14",
   $ gputune run --root $FIXTURES/dgx-spark.host --print -- true | grep -A1 'CPUs\|OMP_NUM_THREADS'
     CPUs 5-9,15-19
-        those allowed, without isolated and small cores
+        the allowed CPUs without isolated and efficiency cores
+    memory unchanged
   --
     OMP_NUM_THREADS=10
         one per physical core
@@ -102,8 +103,8 @@ A ConnectX-3 is "other network controller" for PCI. It counts as a network card,
   between host bridges of one node, SYS between nodes, ? not known
   $ gpuprobe --root cx3.host | grep -A2 '^Warning:'
   Warning: pcie.acs
-    1 pairs of GPUs and network cards below one PCIe switch are in IOMMU groups of their own: ACS
-    sends what they say to each other up to the root complex and back
+    1 pairs of GPUs and network cards below one PCIe switch are in separate IOMMU groups: ACS sends
+    their traffic up to the root complex and back
 
 A kernel that has only the mask of the CPUs next to a device.
 

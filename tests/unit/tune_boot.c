@@ -35,7 +35,7 @@ static const struct {
 	{"ATTR{queue/read_ahead_kb}=\"1\"\nATTR{queue/read_ahead_kb}=\"2\"\n", READ_AHEAD, "2", RULES ":2", NULL},
 	{"ATTR{queue/rotational}!=\"0\", ATTR{queue/read_ahead_kb}=\"1\"\n", READ_AHEAD, NULL, NULL, NULL},
 	{"ACTION==\"change\", ATTR{queue/read_ahead_kb}=\"512\"\n", READ_AHEAD, NULL, NULL,
-	 "512 whenever the disk was open for writing"},
+	 "512 each time that the disk was open for writing"},
 	{"PROGRAM==\"/bin/true\", ATTR{queue/read_ahead_kb}=\"1\"\n", READ_AHEAD, NULL, NULL,
 	 RULES ":1 may set it to 1, depending on PROGRAM"},
 	{"ATTR{queue/read_ahead_kb}=\"7\"\nENV{ID_X}==\"y\", ATTR{queue/read_ahead_kb}=\"8\"\n", READ_AHEAD, "7",
@@ -213,7 +213,7 @@ START_TEST(tmpfiles_count_before_rules)
 	ck_assert_str_eq(nvme(plan)->at_boot, "32");
 	ck_assert_str_eq(nvme(plan)->at_boot_by, "/etc/tmpfiles.d/site.conf:1");
 	ck_assert_ptr_nonnull(strstr(nvme(plan)->at_boot_may, RULES ":1 sets it to 256 when its device appears"));
-	ck_assert_ptr_nonnull(strstr(nvme(plan)->conflict, "site.conf:1 sets it to 32 at boot, and counts before"));
+	ck_assert_ptr_nonnull(strstr(nvme(plan)->conflict, "site.conf:1 sets it to 32 at boot and has priority over"));
 }
 END_TEST
 
@@ -269,7 +269,7 @@ START_TEST(our_rule_does_not_take_back_what_goes_further)
 	box_put(&b, RULES, "KERNEL==\"nvme*\", ATTR{queue/read_ahead_kb}=\"16384\"\n");
 	ck_assert_int_eq(report_of(&report), TN_EXIT_DRIFT);
 	ck_assert_str_eq(said(report, "result"), "lost at boot");
-	ck_assert_ptr_nonnull(strstr(said(report, "overridden"), RULES ":1 says 16384, which /etc/udev/rules.d/90-gputune.rules"));
+	ck_assert_ptr_nonnull(strstr(said(report, "overridden"), RULES ":1 sets 16384, but /etc/udev/rules.d/90-gputune.rules"));
 	next = plan_of("block.read_ahead");
 	ck_assert_str_eq(nvme(next)->wanted, "16384");
 	ck_assert_int_eq(tn_apply(b.fs, next, &(struct tn_apply_opts){.persist = true}, NULL, &err), 0);
@@ -289,7 +289,7 @@ START_TEST(a_rule_of_ours_that_fits_no_more_is_lost_at_boot)
 	ck_assert_int_eq(report_of(&report), TN_EXIT_DRIFT);
 	ck_assert_str_eq(said(report, "result"), "lost at boot");
 	ck_assert_ptr_nonnull(
-		strstr(said(report, "overridden"), "nothing in /etc/udev/rules.d/90-gputune.rules sets it any more"));
+		strstr(said(report, "overridden"), "no line in /etc/udev/rules.d/90-gputune.rules sets it any more"));
 }
 END_TEST
 
@@ -311,7 +311,7 @@ START_TEST(ours_does_not_take_back_what_goes_further)
 	for (size_t i = 0; i < 2 * GT_ARRAY_SIZE(further); i++) {
 		const char *key = further[i / 2].key, *theirs = further[i / 2].theirs, *both = further[i / 2].both;
 		gt_autofree char *line = gt_xasprintf("%s = %s\n", key, theirs), *ours = gt_xasprintf("%s = %s\n", key, both);
-		gt_autofree char *said = gt_xasprintf("/usr/lib/sysctl.d/50-default.conf:1 says %s, which", theirs);
+		gt_autofree char *said = gt_xasprintf("/usr/lib/sysctl.d/50-default.conf:1 sets %s, but", theirs);
 		gt_autofree char *text = NULL, *kept = NULL;
 		gt_auto_json *report = NULL;
 		struct gt_strv only = {0};
@@ -384,14 +384,14 @@ START_TEST(what_a_later_module_brings_is_not_certain)
 	box_put(&b, "/etc/tmpfiles.d/site.conf", "w " GOVERNOR " - - - - ondemand\n");
 	tn_plan_free(gt_take(plan));
 	plan = plan_of("cpu.governor");
-	ck_assert_ptr_nonnull(strstr(plan->item[0].conflict, "once the module acpi_cpufreq is loaded"));
+	ck_assert_ptr_nonnull(strstr(plan->item[0].conflict, "only after the module acpi_cpufreq is loaded"));
 	ck_assert_str_eq(plan->item[0].at_boot, "ondemand");
-	ck_assert_ptr_nonnull(strstr(plan->item[0].at_boot_may, "once the module acpi_cpufreq is loaded"));
+	ck_assert_ptr_nonnull(strstr(plan->item[0].at_boot_may, "only after the module acpi_cpufreq is loaded"));
 	box_put(&b, "/proc/sys/sunrpc/tcp_max_slot_table_entries", "64\n");
 	box_put(&b, "/sys/module/sunrpc/initstate", "live\n");
 	tn_plan_free(gt_take(plan));
 	plan = plan_of("nfs.slots");
-	ck_assert_ptr_nonnull(strstr(plan->item[0].conflict, "once the module sunrpc is loaded"));
+	ck_assert_ptr_nonnull(strstr(plan->item[0].conflict, "only after the module sunrpc is loaded"));
 	box_put(&b, "/etc/modules-load.d/nfs.conf", "# early\n sunrpc \n");
 	tn_plan_free(gt_take(plan));
 	plan = plan_of("nfs.slots");

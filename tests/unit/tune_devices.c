@@ -197,7 +197,7 @@ START_TEST(options_of_the_driver_that_do_harm_are_reported)
 	} cases[] = {
 		{ "EnablePCIERelaxedOrderingMode: 0\nRegistryDwords: \"\"\nEnableStreamMemOPs: 0\n", NULL },
 		{ "ResmanDebugLevel: 4294967295\nEnablePCIERelaxedOrderingMode: 1\n", "relaxed ordering" },
-		{ "RegistryDwords: \"ForceP2P=17;Other=1\"\n", "wrong data" },
+		{ "RegistryDwords: \"ForceP2P=17;Other=1\"\n", "can corrupt data" },
 		{ "RegistryDwords: \"Other=1\"\n", NULL },
 		{ "", NULL },
 	};
@@ -318,7 +318,7 @@ START_TEST(a_profiles_own_value_is_taken_where_none_is_wished)
 		ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, NULL), 0);
 		it = box_item(plan, cases[i].knob, cases[i].instance);
 		ck_assert_msg(it->status == TN_CHANGE && gt_streq(it->wanted, cases[i].value) &&
-				      gt_starts_with(it->reason, "asked for by the profile"),
+				      gt_starts_with(it->reason, "set by the profile"),
 			      "%s: %s", cases[i].knob, it->reason);
 	}
 }

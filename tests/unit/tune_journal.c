@@ -289,7 +289,7 @@ START_TEST(a_state_that_others_could_have_written_is_not_believed)
 	expect_disbelief("journal can be written by others");
 	ck_assert_int_eq(chmod(journal, 0600), 0);
 	ck_assert_int_eq(link(journal, aside), 0);
-	expect_disbelief("journal has a second name");
+	expect_disbelief("journal has another hard link");
 	ck_assert_int_eq(unlink(journal), 0);
 	ck_assert_int_eq(symlink("/aside", journal), 0);
 	expect_disbelief("journal is a link");

@@ -457,7 +457,7 @@ static const struct {
 	{ "boot.kernel", { GIB, .nodes = 1 }, NULL, "not a PREEMPT_RT kernel", "Debian" },
 	{ "thp.defrag", { GIB, .nodes = 1 }, "never", "no program waits", NULL },
 	{ "thp.defrag", { GIB, .nodes = 1 }, "defer", "no program waits", NULL },
-	{ "thp.defrag", { GIB, .nodes = 1 }, "defer+madvise", "only programs that ask wait", NULL },
+	{ "thp.defrag", { GIB, .nodes = 1 }, "defer+madvise", "only programs that request huge pages wait", NULL },
 	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 2500 }, "212992", "has 2.5 Gbit/s", NULL },
 	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 100 }, "212992", "has 100 Mbit/s", NULL },
 	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 400000 }, "212992", "at 400 Gbit/s", NULL },

@@ -39,12 +39,12 @@ static const struct {
 	{ "conflict", "\"a\\u007f\"", "control" },
 	{ "precondition", "[{\"what\": \"a\\nFAKE LINE\", \"holds\": true}]", "control" },
 	{ "at_boot", "{\"may\": \"\\r\"}", "control" },
-	{ "wanted", "null", "lacks" },
-	{ "wanted", "10", "not text" },
+	{ "wanted", "null", "no current or no wanted" },
+	{ "wanted", "10", "not a string" },
 	{ "wanted", "\"30\"", "would not lower" },
-	{ "instance", "\"../../etc\"", "no device" },
-	{ "status", "\"done\"", "no status" },
-	{ "counterpart", "null", "lacks its counterpart" },
+	{ "instance", "\"../../etc\"", "not a valid device" },
+	{ "status", "\"done\"", "unknown status" },
+	{ "counterpart", "null", "no value of its counterpart" },
 };
 
 static json_t *first_change(json_t *doc)
@@ -119,14 +119,14 @@ START_TEST(a_plan_of_another_host_or_of_earlier_is_refused)
 	plan = box_plan(&b);
 	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/swappiness", "59"), 0);
 	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
-	ck_assert_ptr_nonnull(strstr(err.msg, "vm.swappiness is 59 now, not 60"));
+	ck_assert_ptr_nonnull(strstr(err.msg, "vm.swappiness is 59 now, but was 60"));
 	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/swappiness", "60"), 0);
 	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/dirty_bytes", "8192"), 0);
 	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
 	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/vm/dirty_ratio", "20"), 0);
 	box_remove(&b, "/proc/sys/vm/max_map_count");
 	ck_assert_int_lt(tn_apply(b.fs, plan, NULL, NULL, &err), 0);
-	ck_assert_ptr_nonnull(strstr(err.msg, "has gone"));
+	ck_assert_ptr_nonnull(strstr(err.msg, "no longer exists"));
 	ck_assert(!box_has_journal(&b));
 }
 END_TEST
@@ -211,14 +211,14 @@ static const struct {
 	{ "[knobs]\nvm.overcommit_memory = 1\n", ":2: vm.overcommit_memory is reported only" },
 	{ "[knobs]\nrun.allocator = ptmalloc\n", ":2: run.allocator takes on, off, tcmalloc, jemalloc, mimalloc; not 'ptmalloc'" },
 	{ "[knobs]\nomp.threads = 4\n", ":2: omp.threads takes on or off, not '4'" },
-	{ "[tuning]\n", ":1: unknown section; there are" },
+	{ "[tuning]\n", ":1: unknown section; known are" },
 	{ "[knobs]\n[tuning]\n", ":2: unknown section [tuning]" },
-	{ "[profile]\ninherit = site\n", "circle" },
-	{ "[profile]\ninherit = nowhere\n", "no profile 'nowhere'" },
-	{ "[profile]\ninherit = ../../etc/passwd\n", "'../../etc/passwd' is not the name of a profile" },
-	{ "[profile]\ninherit = /etc/passwd\n", "'/etc/passwd' is not the name of a profile" },
-	{ "[profile]\ninherit = ./default\n", "'./default' is not the name of a profile" },
-	{ "[profile]\ninherit = ..\n", "'..' is not the name of a profile" },
+	{ "[profile]\ninherit = site\n", "inherit each other" },
+	{ "[profile]\ninherit = nowhere\n", "unknown profile 'nowhere'" },
+	{ "[profile]\ninherit = ../../etc/passwd\n", "'../../etc/passwd' is not a valid name of a profile" },
+	{ "[profile]\ninherit = /etc/passwd\n", "'/etc/passwd' is not a valid name of a profile" },
+	{ "[profile]\ninherit = ./default\n", "'./default' is not a valid name of a profile" },
+	{ "[profile]\ninherit = ..\n", "'..' is not a valid name of a profile" },
 };
 
 START_TEST(a_bad_profile_is_refused_with_file_and_line)

@@ -114,7 +114,7 @@ static const char *const kept[][4] = {
 	 "libx depends on it"},
 	{"", PACKAGE("libx", "Depends: libdeep") PACKAGE("libdeep", ""), "libdeep", NULL},
 	{"", "Package: libx\nStatus: hold ok installed\nArchitecture: amd64\nVersion: 1\n\n", "libx",
-	 "someone has put it on hold since"},
+	 "it was put on hold since"},
 };
 
 static struct box b;

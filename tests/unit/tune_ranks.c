@@ -332,7 +332,7 @@ static const struct {
 	{ "one rank", "cpu-server", "4-7", "0-15", { "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=1", SRUN_BINDS },
 	  "4-7", "1", "4", NULL },
 	{ "away from its GPU", "server-8gpu", "8-15", "0-63", { "SLURM_LOCALID=5", "SLURM_STEP_TASKS_PER_NODE=8",
-	  SRUN_BINDS }, "8-15", "0", "8", "srun, kept as they are, although GPU 0000:3f:00.0 is at node 1" },
+	  SRUN_BINDS }, "8-15", "0", "8", "srun, not changed, although GPU 0000:3f:00.0 is at node 1" },
 	{ "small cores too, which the launcher has counted", "hybrid-laptop", "8-11", "0-15", { SLURM("4"), SRUN_BINDS },
 	  "8-11", "", "4", "srun" },
 };
@@ -455,9 +455,9 @@ START_TEST(half_a_word_of_a_launcher_is_said)
 	gt_auto(tn_run) *r = make("server-8gpu", python, env, NULL), *whole = make("server-8gpu", python, batch, NULL);
 
 	ck_assert_uint_eq(gt_set_count(&r->cpus), 0);
-	ck_assert_msg(strstr(r->cpus_reason, "LOCAL_RANK is 3, but LOCAL_WORLD_SIZE does not say of how many"), "%s",
+	ck_assert_msg(strstr(r->cpus_reason, "LOCAL_RANK is 3, but LOCAL_WORLD_SIZE does not give the number of ranks"), "%s",
 		      r->cpus_reason);
-	ck_assert_msg(strstr(whole->cpus_reason, "LOCAL_RANK says which one this is for") != NULL, "%s", whole->cpus_reason);
+	ck_assert_msg(strstr(whole->cpus_reason, "LOCAL_RANK selects one") != NULL, "%s", whole->cpus_reason);
 }
 END_TEST
 

@@ -189,9 +189,9 @@ START_TEST(who_has_changed_a_value_meanwhile_is_said)
 	static const struct {
 		const char *path, *text, *value, *says;
 	} cases[] = {
-		{ "/etc/sysctl.d/50-y.conf", "\nvm.swappiness = 40\n", "40", "/etc/sysctl.d/50-y.conf:2 says 40" },
+		{ "/etc/sysctl.d/50-y.conf", "\nvm.swappiness = 40\n", "40", "/etc/sysctl.d/50-y.conf:2 sets 40" },
 		{ "/run/tuned/tuned.pid", "1\n", "41", "tuned (running) sets it too" },
-		{ NULL, NULL, "42", "by hand, or by a program" },
+		{ NULL, NULL, "42", "changed by hand or by a program" },
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {

@@ -87,13 +87,13 @@ char *tn_persist_overridden_by(const struct sc_conf *boot, const struct tn_tunab
 
 	/* an exact key has priority over a glob in any file */
 	if (a && !a->glob && after_gputune(a->file) && refused)
-		return gt_xasprintf("%s:%u says %.40s, which the kernel refuses, and comes after %s", a->file, a->line, a->value,
-				    TN_SYSCTL_D_PATH);
+		return gt_xasprintf("%s:%u contains %.40s, which the kernel refuses, and is read after %s", a->file, a->line,
+				    a->value, TN_SYSCTL_D_PATH);
 	if (a && !a->glob && after_gputune(a->file) && !sc_value_equal(tn_tunable_key(k), taken, value))
-		return gt_xasprintf("%s:%u sets it to %s and comes after %s", a->file, a->line, taken, TN_SYSCTL_D_PATH);
+		return gt_xasprintf("%s:%u sets it to %s and is read after %s", a->file, a->line, taken, TN_SYSCTL_D_PATH);
 	a = key && key->counterpart ? sc_boot_value(boot, key->counterpart) : NULL;
 	if (a && after_gputune(a->file) && sc_takes_nonzero(key->counterpart, a->value))
-		return gt_xasprintf("%s:%u sets %s, which takes its place, and comes after %s", a->file, a->line,
+		return gt_xasprintf("%s:%u sets %s, which replaces it, and is read after %s", a->file, a->line,
 				    key->counterpart, TN_SYSCTL_D_PATH);
 	return NULL;
 }

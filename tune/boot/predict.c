@@ -106,7 +106,7 @@ static void put_line(struct tn_udev_answer *a, const char *key, const struct sc_
 		put(a, taken, gt_xasprintf("%s:%u", line->file, line->line));
 		return;
 	}
-	a->may = gt_xasprintf("%s%s%s:%u says %.40s, which the kernel refuses", may ? may : "", may ? "; " : "", line->file,
+	a->may = gt_xasprintf("%s%s%s:%u contains %.40s, which the kernel refuses", may ? may : "", may ? "; " : "", line->file,
 			      line->line, line->value);
 	free(may);
 }
@@ -145,10 +145,10 @@ static char *rule_beaten(struct tn_boot *b, const char *path, const char *value,
 
 	tn_udev_ask(&b->udev, path, value, &a);
 	if (t && !tn_value_equal(t->value, value))
-		override = gt_xasprintf("%s sets it to %s at boot, and counts before %s", t->by, t->value,
+		override = gt_xasprintf("%s sets it to %s at boot and has priority over %s", t->by, t->value,
 					TN_UDEV_RULE_PATH);
 	else if (!t && a.value && !tn_value_equal(a.value, value))
-		override = gt_xasprintf("%s sets it to %s at boot, and comes after %s", a.by, a.value, TN_UDEV_RULE_PATH);
+		override = gt_xasprintf("%s sets it to %s at boot and is read after %s", a.by, a.value, TN_UDEV_RULE_PATH);
 	*ret_may = gt_take(a.may);
 	tn_udev_answer_clear(&a);
 	return override;
@@ -166,5 +166,5 @@ char *tn_boot_overridden(struct tn_boot *b, const struct tn_tunable *k, const ch
 	t = tn_tunable_form(k) == TN_TMPFILES_D ? tn_tmpfiles_overriding(&b->tmpfiles, path) : NULL;
 	if (!t || tn_value_equal(t->value, value))
 		return NULL;
-	return gt_xasprintf("%s sets it to %s at boot, and counts before %s", t->by, t->value, TN_TMPFILES_D_PATH);
+	return gt_xasprintf("%s sets it to %s at boot and has priority over %s", t->by, t->value, TN_TMPFILES_D_PATH);
 }

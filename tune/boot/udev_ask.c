@@ -156,7 +156,8 @@ static void ask_event(struct ask *q, const char *action)
 	tn_udev_event(q->u, q->d, action, did, q);
 	keep_may(q);
 	if (q->a.value && change && !tn_value_equal(q->a.value, q->otherwise))
-		add(&q->lasting, gt_xasprintf("%s sets it to %s whenever the disk was open for writing", q->a.by, q->a.value));
+		add(&q->lasting, gt_xasprintf("%s sets it to %s each time that the disk was open for writing", q->a.by,
+					      q->a.value));
 	else if (q->a.value && before.value && !tn_value_equal(q->a.value, before.value))
 		add(&q->lasting, gt_xasprintf("%s sets it to %s at about the same time, for another device", before.by,
 					      before.value));

@@ -110,14 +110,14 @@ static char *rejected(const struct tn_udev_token *t)
 	while (g < GT_ARRAY_SIZE(groups) && !is_word_of(t->key, groups[g].keys))
 		g++;
 	if (g == GT_ARRAY_SIZE(groups))
-		return gt_xasprintf("there is no key '%.40s'", t->key);
+		return gt_xasprintf("unknown key '%.40s'", t->key);
 	if (groups[g].name == NEEDED && (!t->name || !*t->name))
-		return gt_xasprintf("%s lacks its {NAME}", t->key);
+		return gt_xasprintf("%s needs a {NAME}", t->key);
 	if (groups[g].name == NONE && t->name)
-		return gt_xasprintf("%s takes no {%.40s}", t->key, t->name);
+		return gt_xasprintf("%s has no {%.40s}", t->key, t->name);
 	if (!(groups[g].ops & ops) || (t->op != TN_UDEV_ASSIGN && is_word_of(t->key, " GOTO LABEL ")) ||
 	    (t->op == TN_UDEV_REMOVE && !is_word_of(t->key, " TAG SYMLINK ")))
-		return gt_xasprintf("%s is not for %s", op_text[t->op], t->key);
+		return gt_xasprintf("operator %s is not allowed for %s", op_text[t->op], t->key);
 	return NULL;
 }
 
@@ -156,7 +156,7 @@ static char *parse_line(char *text, struct tn_udev_rule *r)
 			r->wants = t->value;
 	}
 	text += strspn(text, BLANKS ",");
-	return more < 0 ? gt_xasprintf("'%.40s' is not KEY, operator and a value in quotes", text) : NULL;
+	return more < 0 ? gt_xasprintf("'%.40s' is not a key, an operator and a value in quotes", text) : NULL;
 }
 
 /* ---- one file ---- */
@@ -214,7 +214,7 @@ static void resolve_jumps(struct tn_udev *u, size_t first)
 			continue;
 		}
 		unclear |= r->unread != NULL;
-		complain(u, r->file, r->line, gt_xasprintf("GOTO=\"%.40s\": no such LABEL further down in this file", wants));
+		complain(u, r->file, r->line, gt_xasprintf("GOTO=\"%.40s\": no such LABEL below in this file", wants));
 	}
 	for (size_t i = first; i < u->n && unclear; i++)
 		set_unread(&u->rule[i], "GOTO", NULL);
@@ -250,7 +250,7 @@ static void parse_file(struct tn_udev *u, size_t file)
 		begin = 0;
 	}
 	if (joined.len)
-		complain(u, file, begin, gt_xstrdup("ends in a backslash, and the file with it"));
+		complain(u, file, begin, gt_xstrdup("ends in a backslash at the end of the file"));
 	resolve_jumps(u, first);
 }
 

@@ -33,7 +33,7 @@ static bool has_node(const struct tn_ctx *c, const struct tn_now *now, struct gt
 
 	if (port && pr_node_of_port(c->host, port))
 		return true;
-	gt_buf_printf(found, "that of %s is not", port ? port->name : "this interrupt's port");
+	gt_buf_printf(found, "the node of %s is unknown", port ? port->name : "this interrupt's port");
 	return false;
 }
 
@@ -63,7 +63,7 @@ static bool has_no_balancer(const struct tn_ctx *c, const struct tn_now *now, st
 	const char *balancer = tn_facts_tuner(c->facts, "irqbalance");
 
 	if (balancer)
-		gt_buf_printf(found, "%s; systemctl disable --now irqbalance stops it", balancer);
+		gt_buf_printf(found, "%s; to stop it: systemctl disable --now irqbalance", balancer);
 	return !balancer;
 }
 
@@ -73,10 +73,10 @@ static bool is_movable(const struct tn_ctx *c, const struct tn_now *now, struct 
 	return !now->read_only;
 }
 
-static const struct tn_precondition known_node = { "a port whose node is known", has_node, TN_SKIPPED };
-static const struct tn_precondition near = { "CPUs at the port's node", has_near_cpus };
+static const struct tn_precondition known_node = { "a port whose NUMA node is known", has_node, TN_SKIPPED };
+static const struct tn_precondition near = { "online CPUs at the port's node", has_near_cpus };
 static const struct tn_precondition no_balancer = { "no irqbalance, which moves interrupts itself", has_no_balancer, TN_SKIPPED };
-static const struct tn_precondition movable = { "an interrupt that the kernel lets others move; drivers keep some to themselves",
+static const struct tn_precondition movable = { "an interrupt that the kernel lets programs move; some drivers do not allow it",
 						is_movable, .test_write = true };
 
 static void want_irq_affinity(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
@@ -85,7 +85,7 @@ static void want_irq_affinity(const struct tn_ctx *c, const struct tn_now *now, 
 	const struct pr_node *node = pr_node_of_port(c->host, port);
 	gt_autofree char *cpus = near_cpus(c, node);
 
-	tn_want(w, cpus, "%s lies at node %d", port->name, node->id);
+	tn_want(w, cpus, "%s is at node %d", port->name, node->id);
 }
 
 static int check_cpu_list(const struct tn_tunable *k, const struct pr_host *host, const char *value, struct gt_err *err)
@@ -98,7 +98,7 @@ static int check_cpu_list(const struct tn_tunable *k, const struct pr_host *host
 		return 0;
 	gt_set_copy(&there, &cpus);
 	gt_set_and(&there, &host->cpu.online);
-	return gt_set_equal(&there, &cpus) ? 0 : gt_fail(err, ERANGE, "%s: not all CPUs of '%.40s' are online on this host", k->id,
+	return gt_set_equal(&there, &cpus) ? 0 : gt_fail(err, ERANGE, "%s: some CPUs of '%.40s' are not online on this host", k->id,
 							 value);
 }
 
@@ -108,19 +108,16 @@ const struct tn_tunable tn_tunable_irq_affinity = {
 	.instances = fast_irqs,
 	.names_change = true,
 	.check_value = check_cpu_list,
-	.summary = "fast network ports interrupt the CPUs of their own node",
-	.why = "A packet that is taken by a CPU of the other node crosses the link between the sockets twice, and its "
-	       "data "
-	       "land in the wrong cache. For ports of 25 Gbit/s and more; NVIDIA's Grace guide and mlnx_tune do the "
-	       "same. The "
-	       "kernel spreads the queues of a card over the CPUs of the list.",
-	.hazard = "Loader workers on that node share their CPUs with the interrupts. Only without irqbalance, which "
-		  "would undo "
-		  "it. One that the kernel keeps to itself is left out. Interrupt numbers change from boot to boot, so it is "
-		  "never persisted: gputune.service applies it anew.",
+	.summary = "CPUs for interrupts of fast network ports",
+	.why = "If a CPU of another node handles a packet, its data crosses the link between the sockets twice and lands in "
+	       "the wrong cache. Applies to ports of 25 Gbit/s and more. NVIDIA's Grace guide and mlnx_tune do the same. The "
+	       "kernel spreads the queues of a port over the CPUs of the list.",
+	.hazard = "Loader workers on that node share their CPUs with the interrupts. irqbalance would undo the change, so it "
+		  "must not run. Interrupts that the kernel does not let programs move are left out. Interrupt numbers change "
+		  "from boot to boot, so the setting is not persisted; gputune.service applies it again at each boot.",
 	.unit = "CPU list",
 	.mechanism = "",
-	.unmoved = "needs a network card at work; bring your own command",
+	.unmoved = "needs traffic on a network card; measure with your own command",
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,

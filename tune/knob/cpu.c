@@ -42,7 +42,7 @@ static const struct tn_precondition offered_profile = { "firmware that offers th
 
 static void want_governor(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want(w, FASTEST, "no ramp-up at the start of each burst of work");
+	tn_want(w, FASTEST, "no delay of the clock at the start of each burst of work");
 }
 
 static const char *const governor_choices[] = {"performance", "powersave", "ondemand", "conservative",
@@ -55,12 +55,12 @@ const struct tn_tunable tn_tunable_governor = {
 	.resets = "/sys/devices/system/cpu/cpufreq/%s/energy_performance_preference",
 	.module = frequency_driver,
 	.instances = all_policies,
-	.summary = "how CPU frequency follows the load",
-	.why = "A governor that follows the load is late by milliseconds at the start of each burst; short steps and "
-	       "the launching of GPU kernels feel it. NVIDIA's DGX and tuned's throughput profiles use performance.",
-	.hazard = "Power. On laptops and hosts at their power limit the busy cores lose turbo. With intel_pstate or "
-		  "amd_pstate in active mode the energy preference matters more, and is performance for as long as the "
-		  "governor is; going back puts it back too.",
+	.summary = "how the CPU frequency follows the load",
+	.why = "A governor that follows the load raises the clock some milliseconds after a burst starts. Short steps and "
+	       "launches of GPU kernels become slower. NVIDIA's DGX and tuned's throughput profiles use performance.",
+	.hazard = "More power. On laptops and on hosts at their power limit the busy cores lose turbo. With intel_pstate or "
+		  "amd_pstate in active mode the energy preference matters more. It is performance while the governor is "
+		  "performance, and revert restores it together with the governor.",
 	.unit = "choice",
 	.mechanism = "sync.wake",
 	.tag = 'A',
@@ -75,7 +75,7 @@ const struct tn_tunable tn_tunable_governor = {
 /* With intel_pstate and amd_pstate in active mode the governor is only a hint, and the preference decides. */
 static void want_epp(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want(w, FASTEST, "the processor's own governor holds its frequency");
+	tn_want(w, FASTEST, "the processor itself controls its frequency");
 }
 
 /* Without "default": drivers accept it, but read back the preset that it stands for. */
@@ -86,11 +86,10 @@ const struct tn_tunable tn_tunable_epp = {
 	.offers = "/sys/devices/system/cpu/cpufreq/%s/energy_performance_available_preferences",
 	.module = frequency_driver,
 	.instances = all_policies,
-	.summary = "what the processor itself prefers: speed or energy",
-	.why = "Where intel_pstate or amd_pstate is active the processor chooses its frequency, by this preference. "
-	       "tuned's "
+	.summary = "the processor's choice of speed or energy",
+	.why = "With intel_pstate or amd_pstate in active mode the processor selects its frequency by this preference. tuned's "
 	       "throughput profile sets performance.",
-	.hazard = "Power, as with cpu.governor; at a power limit the busy cores lose turbo.",
+	.hazard = "More power, as with cpu.governor. At a power limit the busy cores lose turbo.",
 	.unit = "choice",
 	.mechanism = "sync.wake",
 	.tag = 'B',
@@ -125,17 +124,17 @@ static void want_min_perf(const struct tn_ctx *c, const struct tn_now *now, stru
 	int64_t most = max_perf(c);
 
 	if (most < 100)
-		tn_want_num(w, most, "the highest frequency that max_perf_pct allows, whatever the load");
+		tn_want_num(w, most, "the highest frequency that max_perf_pct allows, at any load");
 	else
-		tn_want_num(w, 100, "the highest turbo frequency is asked for, whatever the load");
+		tn_want_num(w, 100, "the highest turbo frequency, at any load");
 }
 
 const struct tn_tunable tn_tunable_min_perf = {
 	.id = "cpu.min_perf",
 	.path = "/sys/devices/system/cpu/intel_pstate/min_perf_pct",
-	.summary = "lowest frequency that intel_pstate goes to",
-	.why = "tuned's throughput profile sets 100: bursts of work start at full frequency.",
-	.hazard = "Power also when idle; less turbo for the busy cores at a power limit.",
+	.summary = "lowest frequency that intel_pstate selects",
+	.why = "Bursts of work start at full frequency. tuned's throughput profile sets 100.",
+	.hazard = "More power when idle, and less turbo for the busy cores at a power limit.",
 	.unit = "percent",
 	.mechanism = "train.gpt",
 	.tag = 'B',
@@ -149,7 +148,7 @@ const struct tn_tunable tn_tunable_min_perf = {
 
 static void want_boost(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want(w, "1", "frequencies above the nominal one are allowed again");
+	tn_want(w, "1", "allows frequencies above the nominal one again");
 }
 
 static const char *const boost_choices[] = {"0", "1", NULL};
@@ -158,9 +157,8 @@ const struct tn_tunable tn_tunable_boost = {
 	.path = "/sys/devices/system/cpu/cpufreq/boost",
 	.module = frequency_driver,
 	.summary = "frequencies above the nominal one",
-	.why = "Somebody has switched turbo off, or the firmware has: a fifth or more of the speed of what runs on few "
-	       "cores.",
-	.hazard = "It may be off for a reason: noise, heat, power, or measurements that must not vary.",
+	.why = "A program or the firmware switched turbo off. That costs a fifth or more of the speed of programs on few cores.",
+	.hazard = "It may be off on purpose: because of noise, heat, power, or measurements that must not vary.",
 	.unit = "choice",
 	.mechanism = "train.gpt",
 	.tag = 'B',
@@ -173,7 +171,7 @@ const struct tn_tunable tn_tunable_boost = {
 
 static void want_platform_profile(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want(w, FASTEST, "the firmware gives fans and power for it");
+	tn_want(w, FASTEST, "the firmware allows more power and faster fans");
 }
 
 static const char *const platform_choices[] = {"low-power",   "cool", "quiet", "balanced", "balanced-performance",
@@ -182,9 +180,9 @@ const struct tn_tunable tn_tunable_platform_profile = {
 	.id = "cpu.platform_profile",
 	.path = "/sys/firmware/acpi/platform_profile",
 	.offers = "/sys/firmware/acpi/platform_profile_choices",
-	.summary = "what the firmware is asked for: quiet, balanced or fast",
-	.why = "On workstations and laptops the firmware holds power and fans back until it is asked.",
-	.hazard = "Noise and heat.",
+	.summary = "performance profile of the firmware",
+	.why = "On workstations and laptops the firmware limits power and fans unless another profile is set.",
+	.hazard = "More noise and heat.",
 	.unit = "choice",
 	.mechanism = "train.gpt",
 	.tag = 'B',
@@ -201,26 +199,26 @@ static bool has_link(const struct tn_ctx *c, const struct tn_now *now, struct gt
 	return pr_usable_gpus(c->host) || c->host->rdma.n;
 }
 
-static const struct tn_precondition a_link = { "a GPU or an RDMA card", has_link };
+static const struct tn_precondition a_link = { "a GPU or an RDMA adapter", has_link };
 
 static void want_aspm(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	if (!c->asked && gt_streq(now->current, "default"))
-		tn_leave(w, TN_ALREADY, "the firmware's choice");
+		tn_leave(w, TN_ALREADY, "the firmware decides");
 	else
-		tn_want(w, FASTEST, "links of GPUs and network cards are awake when work comes");
+		tn_want(w, FASTEST, "links of GPUs and network cards need no time to wake up");
 }
 
 static const char *const aspm_choices[] = {"default", "performance", "powersave", "powersupersave", NULL};
 const struct tn_tunable tn_tunable_aspm = {
 	.id = "pcie.aspm",
 	.path = "/sys/module/pcie_aspm/parameters/policy",
-	.summary = "whether idle PCIe links fall asleep",
-	.why = "A sleeping link takes microseconds to wake, which small transfers and kernel launches feel.",
-	.hazard = "Idle power. Some boards misbehave when it is changed at run time.",
+	.summary = "power saving of idle PCIe links",
+	.why = "A link takes microseconds to leave that state, which delays small transfers and kernel launches.",
+	.hazard = "More power when idle. Some boards malfunction when it is changed at run time.",
 	.unit = "choice",
 	.mechanism = "",
-	.unmoved = "needs a device behind the link; bring your own command",
+	.unmoved = "needs a device behind the link; measure with your own command",
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
@@ -251,19 +249,17 @@ static void cpus_with_bias(struct gt_fsroot *fs, const struct pr_host *h, struct
 
 static void want_epb(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 0, "the processor weighs speed above energy");
+	tn_want_num(w, 0, "the processor prefers speed to energy");
 }
 
 const struct tn_tunable tn_tunable_epb = {
 	.id = "cpu.epb",
 	.path = "/sys/devices/system/cpu/%s/power/energy_perf_bias",
 	.instances = cpus_with_bias,
-	.summary = "what Intel processors weigh: speed (0) or energy (15)",
-	.why = "Where the processor has no energy preference of its own (cpu.epp) this decides how soon it clocks up, "
-	       "and "
-	       "how it clocks what lies outside the cores: memory controller and mesh. tuned's throughput profile sets "
-	       "0.",
-	.hazard = "Power, also when idle.",
+	.summary = "Intel energy bias: speed (0) to energy (15)",
+	.why = "If the processor has no energy preference (cpu.epp), this decides how soon it raises the clock of the cores, "
+	       "the memory controller and the mesh. tuned's throughput profile sets 0.",
+	.hazard = "More power, also when idle.",
 	.unit = "0 to 15",
 	.mechanism = "train.gpt",
 	.tag = 'B',
@@ -318,9 +314,9 @@ static bool has_shallow_state(const struct tn_ctx *c, const struct tn_now *now, 
 	return best;
 }
 
-static const struct tn_precondition known_states = { "a processor whose idle states the kernel knows", has_idle_states };
-static const struct tn_precondition deep_state = { "an idle state that takes longer than 50 us to leave", has_deep_state };
-static const struct tn_precondition shallow_state = { "an idle state that takes at most 50 us to leave", has_shallow_state };
+static const struct tn_precondition known_states = { "a processor whose idle states the kernel lists", has_idle_states };
+static const struct tn_precondition deep_state = { "an idle state with an exit latency above 50 us", has_deep_state };
+static const struct tn_precondition shallow_state = { "an idle state with an exit latency of at most 50 us", has_shallow_state };
 
 static void want_idle_latency(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
@@ -329,9 +325,9 @@ static void want_idle_latency(const struct tn_ctx *c, const struct tn_now *now, 
 	idle_states(c->facts, &deepest, &best);
 	if (!c->asked && (gt_streq(now->current, "n/a") ||
 			  (now->current && !gt_parse_i64(now->current, &have) && have > 0 && have <= best)))
-		tn_leave(w, TN_ALREADY, "somebody limits it to that or less");
+		tn_leave(w, TN_ALREADY, "another program limits it to that or less");
 	else
-		tn_want_num(w, best, "the deepest idle state is left after %ld us; those within %d us stay", deepest,
+		tn_want_num(w, best, "the deepest idle state takes %ld us to leave; states within %d us stay allowed", deepest,
 			    IDLE_US);
 }
 
@@ -339,14 +335,11 @@ const struct tn_tunable tn_tunable_idle_latency = {
 	.id = "cpu.idle_latency",
 	.path = "/sys/devices/system/cpu/%s/power/pm_qos_resume_latency_us",
 	.instances = cpus_with_latency,
-	.summary = "how long an idle CPU may take to wake",
-	.why = "Threads that wait for each other, for a GPU or for the network sleep for less than a millisecond; a "
-	       "CPU in "
-	       "a deep state is late by 100 us and more each time. The shallow states stay, so that idle CPUs still "
-	       "rest.",
-	.hazard = "Power, and turbo: the busy cores clock highest while the others sleep deeply. Nothing to be gained "
-		  "where "
-		  "the GPUs set the pace. To be measured on the host.",
+	.summary = "how long an idle CPU may take to wake up",
+	.why = "Threads that wait for each other, for a GPU or for the network sleep for less than a millisecond. A CPU in a "
+	       "deep idle state delays them by 100 us and more each time. Shallow idle states stay allowed.",
+	.hazard = "More power and less turbo, because busy cores clock highest while others are in deep states. No gain if the "
+		  "GPUs limit the speed. Measure it on the host.",
 	.unit = "us",
 	.mechanism = "sync.wake",
 	.tag = 'B',

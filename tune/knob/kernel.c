@@ -16,19 +16,18 @@ static void want_pid_max(const struct tn_ctx *c, const struct tn_now *now, struc
 	int64_t cpus = gt_set_count(&c->host->cpu.online);
 
 	tn_want_num(w, GT_MIN(INT64_C(4194304), GT_MAX(INT64_C(65536), 1024 * cpus)),
-		    "threads have process ids too: %ld CPUs with loaders, OpenMP and NCCL start many", (long)cpus);
+		    "each thread has a process id: loaders, OpenMP and NCCL start many on %ld CPUs", (long)cpus);
 }
 
 const struct tn_tunable tn_tunable_pid_max = {
 	.id = "kernel.pid_max",
-	.summary = "processes and threads that may exist at once",
-	.why = "Eight ranks with sixteen loader workers each, every one with threads of OpenMP and of its libraries, "
-	       "pass the "
-	       "kernel's 32768; fork then fails in the middle of a run. Debian sets 4194304 by a file of its own.",
+	.summary = "maximum number of processes and threads",
+	.why = "Eight ranks with sixteen loader workers each, all with threads of OpenMP and other libraries, exceed the "
+	       "kernel's 32768. fork then fails in the middle of a run. A file of Debian sets 4194304.",
 	.hazard = "None known. Raised only.",
 	.unit = "ids",
 	.mechanism = "",
-	.unmoved = "a limit: what runs into it fails, nothing gets faster",
+	.unmoved = "a limit: programs that reach it fail, but nothing becomes faster",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -40,27 +39,26 @@ const struct tn_tunable tn_tunable_pid_max = {
 static void want_inotify_instances(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, 1024,
-		    "each TensorBoard, notebook and container runtime of a user takes some; 128 are soon gone");
+		    "each TensorBoard, notebook and container runtime of a user needs some; 128 are too few");
 }
 
 static void want_inotify_watches(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 524288, "one per directory that is watched: trees of checkpoints and logs have many");
+	tn_want_num(w, 524288, "one per watched directory; trees of checkpoints and logs have many");
 }
 
 #define INOTIFY_WHY                                                                                                    \
-	"Watchers such as TensorBoard, notebooks, kubelet and file synchronisers share one allowance per user; when "  \
-	"it is "                                                                                                       \
-	"used up they fail with \"too many open files\" or \"no space left on device\"."
+	"TensorBoard, notebooks, kubelet and file synchronisers share one limit per user. Beyond it they fail with \"too many " \
+	"open files\" or \"no space left on device\"."
 
 const struct tn_tunable tn_tunable_inotify_instances = {
 	.id = "fs.inotify.max_user_instances",
-	.summary = "programs of one user that may watch files",
+	.summary = "maximum inotify instances of one user",
 	.why = INOTIFY_WHY,
 	.hazard = "None known. Raised only.",
 	.unit = "instances",
 	.mechanism = "",
-	.unmoved = "a limit: what runs into it fails, nothing gets faster",
+	.unmoved = "a limit: programs that reach it fail, but nothing becomes faster",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -71,12 +69,12 @@ const struct tn_tunable tn_tunable_inotify_instances = {
 
 const struct tn_tunable tn_tunable_inotify_watches = {
 	.id = "fs.inotify.max_user_watches",
-	.summary = "files and directories that one user may watch",
+	.summary = "maximum inotify watches of one user",
 	.why = INOTIFY_WHY,
-	.hazard = "About 1 KiB of kernel memory for each watch that is really set. Raised only.",
+	.hazard = "About 1 KiB of kernel memory for each watch in use. Raised only.",
 	.unit = "watches",
 	.mechanism = "",
-	.unmoved = "a limit: what runs into it fails, nothing gets faster",
+	.unmoved = "a limit: programs that reach it fail, but nothing becomes faster",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -88,19 +86,18 @@ const struct tn_tunable tn_tunable_inotify_watches = {
 static void want_aio(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, 1048576,
-		    "loaders that read with libaio (DALI, DeepSpeed's NVMe offload) book their queues in advance");
+		    "loaders that read with libaio (DALI, DeepSpeed's NVMe offload) reserve their queues in advance");
 }
 
 const struct tn_tunable tn_tunable_aio_max_nr = {
 	.id = "fs.aio-max-nr",
-	.summary = "asynchronous reads and writes that may be under way",
-	.why = "DeepSpeed's offload to NVMe and loaders with libaio reserve thousands per queue and process; with the "
-	       "kernel's "
-	       "65536 for the whole host io_setup fails.",
-	.hazard = "None known: memory is taken only for queues that exist. Raised only.",
+	.summary = "maximum pending asynchronous reads and writes",
+	.why = "DeepSpeed's NVMe offload and loaders with libaio reserve thousands per queue and process. With the kernel's "
+	       "65536 for the whole host, io_setup fails.",
+	.hazard = "None known: memory is used only for existing queues. Raised only.",
 	.unit = "requests",
 	.mechanism = "",
-	.unmoved = "a limit: what runs into it fails, nothing gets faster",
+	.unmoved = "a limit: programs that reach it fail, but nothing becomes faster",
 	.tag = 'A',
 	.takes_effect = TN_NEW_PROCESS,
 	.op = TN_RAISE,
@@ -112,20 +109,18 @@ const struct tn_tunable tn_tunable_aio_max_nr = {
 static void want_file_max(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, GT_MAX(INT64_C(1048576), memory_pages(c)),
-		    "ranks, loader workers and memory-mapped shards of all users together");
+		    "for ranks, loader workers and memory-mapped shards of all users");
 }
 
 const struct tn_tunable tn_tunable_file_max = {
 	.id = "fs.file-max",
-	.summary = "files that all programs together may have open",
-	.why = "systemd lifts it at boot; recipes that \"raise\" it to a constant lower it, and hosts without systemd "
-	       "have "
-	       "a tenth of memory's worth. Beyond it every program on the host fails with \"too many open files in "
-	       "system\".",
-	.hazard = "None known: memory is taken only for files that are open. Raised only.",
+	.summary = "maximum open files of all programs together",
+	.why = "systemd removes the limit at boot. Recipes that \"raise\" it to a constant lower it, and hosts without systemd "
+	       "allow only a tenth of memory. Beyond it every program on the host fails with \"too many open files in system\".",
+	.hazard = "None known: memory is used only for open files. Raised only.",
 	.unit = "files",
 	.mechanism = "",
-	.unmoved = "a limit: what runs into it fails, nothing gets faster",
+	.unmoved = "a limit: programs that reach it fail, but nothing becomes faster",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,

@@ -46,7 +46,7 @@ static bool has_fast_port(const struct tn_ctx *c, const struct tn_now *now, stru
 	return mbit >= FAST_MBIT;
 }
 
-static const struct tn_precondition fast_port = { "a network port of 25 Gbit/s or more; slower ones do well with the default",
+static const struct tn_precondition fast_port = { "a network port of 25 Gbit/s or more; the default suffices for slower ones",
 						  has_fast_port };
 
 /* The data in flight during 5 ms, the delay of a long path with queues in a data centre; rounded up to a power of two. */
@@ -58,26 +58,24 @@ static void want_buffer(const struct tn_ctx *c, const struct tn_now *now, struct
 
 	while (want < mbit * 1000 * 1000 / 8 / 200 && want < 128 << 20)
 		want *= 2;
-	tn_want_num(w, want, "5 ms of %s at %s, for programs that ask for large socket buffers over TCP", name, speed(text, mbit));
+	tn_want_num(w, want, "5 ms of %s at %s, for programs that request large buffers for TCP sockets", name, speed(text, mbit));
 }
 
 #define BUFFER_WHY                                                                                                     \
-	"The most that a program may ask for with SO_RCVBUF and SO_SNDBUF. NCCL over sockets, NFS and object-store "   \
-	"clients "                                                                                                     \
-	"do ask; with less than bandwidth times delay a fast link cannot be filled."
+	"This is the maximum for SO_RCVBUF and SO_SNDBUF. NCCL over sockets, NFS and object-store clients request large " \
+	"buffers. A buffer smaller than bandwidth times delay cannot fill a fast link."
 #define BUFFER_HAZARD                                                                                                  \
-	"No effect on RDMA, NVLink, or TCP that sizes its buffers itself (tcp_rmem and tcp_wmem do that). Memory per " \
-	"socket "                                                                                                      \
-	"grows for programs that ask for the maximum. Raised only."
+	"No effect on RDMA, NVLink, or TCP that sizes its own buffers (tcp_rmem, tcp_wmem). More memory per socket of programs " \
+	"that request the maximum. Raised only."
 
 const struct tn_tunable tn_tunable_rmem_max = {
 	.id = "net.core.rmem_max",
-	.summary = "largest receive buffer a program may ask for",
+	.summary = "largest receive buffer a program may request",
 	.why = BUFFER_WHY,
 	.hazard = BUFFER_HAZARD,
 	.unit = "bytes",
 	.mechanism = "",
-	.unmoved = "a limit: what runs into it fails, nothing gets faster by itself: a program has to ask for the larger buffer",
+	.unmoved = "a limit: nothing becomes faster until a program requests a larger buffer",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -88,12 +86,12 @@ const struct tn_tunable tn_tunable_rmem_max = {
 };
 const struct tn_tunable tn_tunable_wmem_max = {
 	.id = "net.core.wmem_max",
-	.summary = "largest send buffer a program may ask for",
+	.summary = "largest send buffer a program may request",
 	.why = BUFFER_WHY,
 	.hazard = BUFFER_HAZARD,
 	.unit = "bytes",
 	.mechanism = "",
-	.unmoved = "a limit: what runs into it fails, nothing gets faster by itself: a program has to ask for the larger buffer",
+	.unmoved = "a limit: nothing becomes faster until a program requests a larger buffer",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -113,7 +111,7 @@ static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struc
 
 	want_buffer(c, now, &third);
 	if (!now->current || sscanf(now->current, "%ld %ld %ld", &min, &start, &max) != 3)
-		tn_leave(w, TN_BLOCKED, "it does not hold three numbers");
+		tn_leave(w, TN_BLOCKED, "the file does not contain three numbers");
 	else {
 		gt_autofree char *value = gt_xasprintf("%ld %ld %s", min, start, third.value);
 
@@ -122,20 +120,18 @@ static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struc
 }
 
 #define TCP_MEM_WHY                                                                                                    \
-	"TCP sizes its buffers itself, up to the third number; 6 and 4 MiB fill 10 Gbit/s over 5 ms. A single stream " \
-	"from "                                                                                                        \
-	"NFS or an object store cannot be faster than that. tuned's network-throughput profile raises it to 16 MiB."
+	"TCP sizes its own buffers up to the third number. The default maximum of 6 and 4 MiB fills 10 Gbit/s over 5 ms, which " \
+	"limits a single stream from NFS or an object store. tuned's network-throughput profile raises it to 16 MiB."
 #define TCP_MEM_HAZARD                                                                                                 \
-	"More memory per busy connection, and longer queues behind a slow one. No effect on RDMA and NVLink. The "     \
-	"first two "                                                                                                   \
-	"numbers, which every connection gets, are left alone; the third is raised only."
+	"More memory per busy connection, and longer queues behind a slow one. No effect on RDMA and NVLink. The first two " \
+	"numbers, which every connection gets, stay unchanged. The third is raised only."
 
 /* Every connection gets the first two, so few connections could take all memory. */
 #define TCP_MEM_RANGE { { 1024, 1 << 20, 0 }, { 4096, 64 << 20, 1024 }, { 65536, INT32_MAX, 8 } }
 
 const struct tn_tunable tn_tunable_tcp_rmem = {
 	.id = "net.ipv4.tcp_rmem",
-	.summary = "how large TCP's receive buffer may grow",
+	.summary = "limit of TCP's automatic receive buffer",
 	.why = TCP_MEM_WHY,
 	.hazard = TCP_MEM_HAZARD,
 	.unit = "bytes",
@@ -150,7 +146,7 @@ const struct tn_tunable tn_tunable_tcp_rmem = {
 };
 const struct tn_tunable tn_tunable_tcp_wmem = {
 	.id = "net.ipv4.tcp_wmem",
-	.summary = "how large TCP's send buffer may grow",
+	.summary = "limit of TCP's automatic send buffer",
 	.why = TCP_MEM_WHY,
 	.hazard = TCP_MEM_HAZARD,
 	.unit = "bytes",
@@ -173,23 +169,22 @@ static bool has_dropped(const struct tn_ctx *c, const struct tn_now *now, struct
 	return c->facts->dropped;
 }
 
-static const struct tn_precondition dropped = { "packets that were dropped for want of it since the host started", has_dropped };
+static const struct tn_precondition dropped = { "packets dropped since boot because the backlog was full", has_dropped };
 
 static void want_backlog(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 10000, "%ld packets found it full since the host started", (long)c->facts->dropped);
+	tn_want_num(w, 10000, "%ld packets were dropped since boot because it was full", (long)c->facts->dropped);
 }
 
 const struct tn_tunable tn_tunable_backlog = {
 	.id = "net.core.netdev_max_backlog",
-	.summary = "packets that may wait for a CPU to take them",
-	.why = "When packets arrive faster than a core takes them the rest is dropped and sent again. The kernel "
-	       "counts that "
-	       "(/proc/net/softnet_stat), so it is raised only where it happens.",
-	.hazard = "A longer queue is a longer delay. A drop may also mean that all interrupts land on one core.",
+	.summary = "packets that may wait for a CPU",
+	.why = "If packets arrive faster than a core handles them, the rest is dropped and sent again. The kernel counts such "
+	       "packets (/proc/net/softnet_stat), and the limit is raised only if there are any.",
+	.hazard = "A longer queue means a longer delay. Drops may also mean that one core handles all interrupts.",
 	.unit = "packets",
 	.mechanism = "",
-	.unmoved = "shows only when a network card delivers faster than a CPU takes; there is no second host here",
+	.unmoved = "has an effect only if a network card delivers faster than a CPU handles packets, which needs a second host",
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -204,23 +199,21 @@ static bool has_squeezed(const struct tn_ctx *c, const struct tn_now *now, struc
 	return c->facts->squeezed;
 }
 
-static const struct tn_precondition squeezed = { "a CPU that stopped with packets still waiting since the host started",
+static const struct tn_precondition squeezed = { "a CPU that stopped since boot while packets were waiting",
 						 has_squeezed };
 
 static void want_budget(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 600, "%ld times a CPU stopped with packets still waiting since the host started", (long)c->facts->squeezed);
+	tn_want_num(w, 600, "a CPU stopped %ld times since boot while packets were waiting", (long)c->facts->squeezed);
 }
 
 const struct tn_tunable tn_tunable_budget = {
 	.id = "net.core.netdev_budget",
-	.summary = "packets that a CPU takes before it lets others run",
-	.why = "A CPU that has taken its share stops although packets wait, and comes back later. The kernel counts "
-	       "that "
-	       "(/proc/net/softnet_stat), so it is raised only where it happens.",
-	.hazard = "The programs on that CPU wait longer. Time is limited as well (net.core.netdev_budget_usecs): where "
-		  "that "
-		  "is what ran out, more packets change nothing.",
+	.summary = "packets per CPU before other programs run",
+	.why = "A CPU that has used up its budget stops although packets wait, and continues later. The kernel counts such "
+	       "stops (/proc/net/softnet_stat), and the budget is raised only if there are any.",
+	.hazard = "Programs on that CPU wait longer. The time is limited too (net.core.netdev_budget_usecs); if that limit is "
+		  "reached first, more packets change nothing.",
 	.unit = "packets",
 	.mechanism = "tcp.stream",
 	.tag = 'B',
@@ -278,13 +271,13 @@ static bool shares_subnet(const struct tn_ctx *c, const struct tn_now *now, stru
 }
 
 static const struct tn_precondition two_fast_ports = { "two or more ports of 25 Gbit/s or more", has_rails };
-static const struct tn_precondition known_subnets = { "a readable /proc/net/route, which has the subnets of the ports", has_routes,
+static const struct tn_precondition known_subnets = { "a readable /proc/net/route with the subnets of the ports", has_routes,
 						      TN_SKIPPED };
-static const struct tn_precondition one_subnet = { "addresses of two fast ports in one subnet", shares_subnet };
+static const struct tn_precondition one_subnet = { "two fast ports with addresses in one subnet", shares_subnet };
 
 static void rails(const struct tn_ctx *c, struct tn_desired *w, int64_t value)
 {
-	tn_want_num(w, value, "%zu fast ports in one subnet: each answers for its own address only", rails_in_one(c));
+	tn_want_num(w, value, "%zu fast ports are in one subnet; each should answer for its own address only", rails_in_one(c));
 }
 
 static void want_arp_announce(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
@@ -298,21 +291,20 @@ static void want_arp_ignore(const struct tn_ctx *c, const struct tn_now *now, st
 }
 
 #define ARP_WHY                                                                                                        \
-	"With several ports in one subnet Linux answers for any address on any port: RoCE connections of different "   \
-	"rails all "                                                                                                   \
-	"end up on one card. NVIDIA's base profile sets it."
+	"With several ports in one subnet, Linux answers for any address on any port. RoCE connections of different rails then " \
+	"all use one card. NVIDIA's base profile sets it."
 #define ARP_HAZARD                                                                                                     \
 	"Breaks addresses that move between hosts (VRRP, keepalived, load balancers)."
 
 const struct tn_tunable tn_tunable_arp_announce = {
 	.id = "net.ipv4.arp_announce",
 	.key = "net.ipv4.conf.all.arp_announce",
-	.summary = "which address a port announces",
+	.summary = "address that a port announces",
 	.why = ARP_WHY,
 	.hazard = ARP_HAZARD,
 	.unit = "0 to 2",
 	.mechanism = "",
-	.unmoved = "about which card answers, not how fast",
+	.unmoved = "affects which card answers, not the speed",
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -324,12 +316,12 @@ const struct tn_tunable tn_tunable_arp_announce = {
 const struct tn_tunable tn_tunable_arp_ignore = {
 	.id = "net.ipv4.arp_ignore",
 	.key = "net.ipv4.conf.all.arp_ignore",
-	.summary = "for which addresses a port answers",
+	.summary = "addresses for which a port answers",
 	.why = ARP_WHY,
 	.hazard = ARP_HAZARD,
 	.unit = "0 to 8",
 	.mechanism = "",
-	.unmoved = "about which card answers, not how fast",
+	.unmoved = "affects which card answers, not the speed",
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -341,7 +333,7 @@ const struct tn_tunable tn_tunable_arp_ignore = {
 
 static void want_sunrpc(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 128, "so many reads of a data set on NFS are under way at once");
+	tn_want_num(w, 128, "allows that many simultaneous reads of a data set on NFS");
 }
 
 static const char *sunrpc(const struct pr_host *h)
@@ -353,15 +345,13 @@ const struct tn_tunable tn_tunable_sunrpc = {
 	.id = "nfs.slots",
 	.key = "sunrpc.tcp_max_slot_table_entries",
 	.module = sunrpc,
-	.summary = "requests that NFS sends before it waits for answers",
-	.why = "Loader workers that read a data set over NFS wait for each other when too few requests may be under "
-	       "way.",
-	.hazard = "A server for many clients may be overrun. The kernel's own limit is 65536 since 2.6.38: there it is "
-		  "already "
-		  "higher. New mounts only; the key exists once the sunrpc module is loaded.",
+	.summary = "simultaneous requests of NFS",
+	.why = "With few simultaneous requests, loader workers that read a data set over NFS wait for each other.",
+	.hazard = "It may overload a server with many clients. The kernel's own limit is 65536 since 2.6.38, which is higher "
+		  "already. Affects new mounts only; the key exists after the sunrpc module is loaded.",
 	.unit = "requests",
 	.mechanism = "",
-	.unmoved = "needs an NFS server; bring your own command",
+	.unmoved = "needs an NFS server; measure with your own command",
 	.tag = 'B',
 	.takes_effect = TN_NEW_DEVICE,
 	.op = TN_RAISE,

@@ -25,24 +25,24 @@ static const struct tn_precondition not_on_cmdline = { "a kernel command line th
 static void want_thp_enabled(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	if (c->asked)
-		tn_want(w, c->asked, "asked for by the profile%s",
+		tn_want(w, c->asked, "set by the profile%s",
 			strcmp(c->asked, "always") ? "" : ": fewer page faults and TLB misses on large tensors");
 	else if (now->current && !strcmp(now->current, "never"))
-		tn_want(w, "madvise", "so that programs which ask for huge pages get them");
+		tn_want(w, "madvise", "programs that request huge pages get them");
 	else
-		tn_leave(w, TN_ALREADY, "programs that ask for huge pages get them");
+		tn_leave(w, TN_ALREADY, "programs that request huge pages get them");
 }
 
 static const char *const thp_enabled_choices[] = { "always", "madvise", "never", NULL };
 const struct tn_tunable tn_tunable_thp_enabled = {
 	.id = "thp.enabled",
 	.path = "/sys/kernel/mm/transparent_hugepage/enabled",
-	.summary = "huge pages without being asked, on request, or never",
-	.why = "A page of 2 MiB costs one fault and one TLB entry instead of 512. Large arrays gain most. \"madvise\" "
-	       "gives them to programs that ask (PyTorch with THP_MEM_ALLOC_ENABLE=1, glibc with "
-	       "glibc.malloc.hugetlb=1); \"always\" is for programs that do not, and is to be measured.",
-	.hazard = "\"always\" swells resident memory under jemalloc and TCMalloc (jemalloc issue 1127: half as much "
-		  "again). Only new mappings are affected: restart the program.",
+	.summary = "huge pages always, on request, or never",
+	.why = "A page of 2 MiB costs one fault and one TLB entry instead of 512. Large arrays gain most. With \"madvise\" "
+	       "programs get them on request (PyTorch with THP_MEM_ALLOC_ENABLE=1, glibc with glibc.malloc.hugetlb=1). "
+	       "\"always\" is for other programs; measure its benefit first.",
+	.hazard = "\"always\" increases resident memory under jemalloc and TCMalloc (jemalloc issue 1127: half as much again). "
+		  "Only new mappings are affected: restart the program.",
 	.unit = "choice",
 	.mechanism = "mem.fault",
 	.tag = 'B',
@@ -57,25 +57,25 @@ const struct tn_tunable tn_tunable_thp_enabled = {
 static void want_thp_defrag(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	if (c->asked)
-		tn_want(w, c->asked, "asked for by the profile");
+		tn_want(w, c->asked, "set by the profile");
 	else if (now->current && !strcmp(now->current, "always"))
 		tn_want(w, "madvise",
-			"no program should wait for memory to be compacted that did not ask for huge pages");
+			"programs that do not request huge pages should not wait for memory to be compacted");
 	else if (gt_streq(now->current, "never") || gt_streq(now->current, "defer"))
-		tn_leave(w, TN_ALREADY, "no program waits for memory to be compacted, not even one that asks for huge pages");
+		tn_leave(w, TN_ALREADY, "no program waits for memory to be compacted, not even those that request huge pages");
 	else
-		tn_leave(w, TN_ALREADY, "only programs that ask wait for memory to be compacted");
+		tn_leave(w, TN_ALREADY, "only programs that request huge pages wait for memory to be compacted");
 }
 
 static const char *const thp_defrag_choices[] = { "always", "defer", "defer+madvise", "madvise", "never", NULL };
 const struct tn_tunable tn_tunable_thp_defrag = {
 	.id = "thp.defrag",
 	.path = "/sys/kernel/mm/transparent_hugepage/defrag",
-	.summary = "who waits for memory to be compacted into huge pages",
-	.why = "With \"always\" every page fault may stop to compact memory: stalls of milliseconds in the middle of a "
-	       "step. With \"defer+madvise\" those who ask wait, and the kernel compacts in the background for the "
-	       "others.",
-	.hazard = "With less compaction fewer huge pages are found once memory is fragmented.",
+	.summary = "which programs wait for compaction",
+	.why = "With \"always\" every page fault may compact memory, which stalls a step for milliseconds. With "
+	       "\"defer+madvise\" only programs that request huge pages wait, and the kernel compacts in the background for "
+	       "the others.",
+	.hazard = "With less compaction, fewer huge pages are available once memory is fragmented.",
 	.unit = "choice",
 	.mechanism = "mem.fault",
 	.tag = 'B',
@@ -145,7 +145,7 @@ static bool is_read_itself(const struct tn_ctx *c, const struct tn_now *now, str
 	return false;
 }
 
-static const struct tn_precondition read_itself = { "a device that is read itself, not through a volume of LVM or RAID",
+static const struct tn_precondition read_itself = { "a device that programs read directly, not through a volume of LVM or RAID",
 						    is_read_itself };
 
 static void want_read_ahead(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
@@ -154,10 +154,10 @@ static void want_read_ahead(const struct tn_ctx *c, const struct tn_now *now, st
 	bool is_virtual = pr_is_virtual_disk(c->host, now->instance), spinning = b && !is_virtual && pr_or(b->rotational, 0) == 1;
 
 	tn_want_num(w, spinning ? 8192 : 4096,
-		    "%s; shards that are read in order keep the disk busy while the step computes",
+		    "%s; shards that are read in order keep the disk busy during the computation",
 		    spinning   ? "a spinning disk: fewer seeks between readers" :
-		    is_virtual ? "a virtual disk: what lies beneath is not known" :
-				 "no seeks here");
+		    is_virtual ? "a virtual disk of unknown type" :
+				 "no seeks");
 }
 
 static char *read_ahead_line(const struct pr_host *h, const char *instance, const char *value)
@@ -171,12 +171,12 @@ const struct tn_tunable tn_tunable_read_ahead = {
 	.instances = all_that_is_read,
 	.preconditions = { &read_itself },
 	.names_change = true,
-	.summary = "how far ahead of a sequential reader a disk is read",
-	.why = "Shards (tar, TFRecord, memory-mapped token files) are read in order; the default of 128 KiB makes many "
-	       "small requests. tuned's throughput, accelerator and hpc profiles raise it to 4096. What counts is what the "
-	       "file system lies on: a volume of LVM or RAID, not the disks under it.",
-	.hazard = "Data sets of small files in random order read more than they use. No effect on O_DIRECT and "
-		  "GPUDirect Storage.",
+	.summary = "read-ahead of a disk for sequential readers",
+	.why = "Shards (tar, TFRecord, memory-mapped token files) are read in order. The default of 128 KiB makes many small "
+	       "requests. tuned's throughput, accelerator and hpc profiles raise it to 4096. For a volume of LVM or RAID the "
+	       "value of the volume counts, not that of its disks.",
+	.hazard = "Data sets of small files in random order read more data than they use. No effect on O_DIRECT and GPUDirect "
+		  "Storage.",
 	.unit = "KiB",
 	.mechanism = "file.read",
 	.tag = 'B',
@@ -221,7 +221,8 @@ static bool has_scheduler(const struct tn_ctx *c, const struct tn_now *now, stru
 }
 
 static const struct tn_precondition a_choice = { "a disk with a choice of schedulers", has_choice };
-static const struct tn_precondition real_disk = { "a disk that is not virtual; the host beneath orders its requests",
+static const struct tn_precondition real_disk = { "a disk that is not virtual (for a virtual one the host below orders the "
+						  "requests)",
 						  is_real_disk };
 static const struct tn_precondition offered_scheduler = { "a kernel that offers this scheduler for the disk", has_scheduler };
 
@@ -229,8 +230,8 @@ static void want_scheduler(const struct tn_ctx *c, const struct tn_now *now, str
 {
 	const char *want = scheduler(now);
 
-	tn_want(w, want, "%s", strcmp(want, "none") ? "readers are served before a checkpoint's writes" :
-						      "NVMe has its own deep queues; ordering requests in the kernel only costs");
+	tn_want(w, want, "%s", strcmp(want, "none") ? "reads have priority over the writes of a checkpoint" :
+						      "NVMe has deep queues of its own; ordering in the kernel only costs time");
 }
 
 static char *scheduler_line(const struct pr_host *h, const char *instance, const char *value)
@@ -245,12 +246,11 @@ const struct tn_tunable tn_tunable_scheduler = {
 	.resets = "/sys/block/%s/queue/nr_requests",
 	.instances = all_blocks,
 	.names_change = true,
-	.summary = "the order in which a disk's requests are served",
-	.why = "none for NVMe, which has queues of its own; mq-deadline for SATA and spinning disks, where a "
-	       "checkpoint's writes otherwise starve the data loader's reads.",
-	.hazard = "Changing it resets the queue's nr_requests and iosched/*: where somebody has set those they are the "
-		  "kernel's while it is changed. Going back puts nr_requests back, iosched/* not. Desktops with many "
-		  "interactive users may want bfq.",
+	.summary = "order in which a disk's requests are served",
+	.why = "none for NVMe, which has its own queues. mq-deadline for SATA and spinning disks, because the writes of a "
+	       "checkpoint otherwise delay the reads of the data loader.",
+	.hazard = "A change resets the queue's nr_requests and iosched/* to the kernel's defaults. Revert restores "
+		  "nr_requests, but not iosched/*. Desktops with many interactive users may want bfq.",
 	.unit = "choice",
 	.mechanism = "file.read",
 	.tag = 'A',
@@ -270,14 +270,15 @@ static bool has_no_guests(const struct tn_ctx *c, const struct tn_now *now, stru
 	return !c->facts->virtual_machines;
 }
 
-static const struct tn_precondition no_guests = { "a host without virtual machines, whose memory it saves", has_no_guests };
+static const struct tn_precondition no_guests = { "a host without virtual machines, which need the memory that it saves",
+						  has_no_guests };
 
 static void want_ksm(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	if (!c->asked && !gt_streq(now->current, "1"))
 		tn_leave(w, TN_ALREADY, "it does not run");
 	else
-		tn_want(w, "0", "no virtual machine runs here, and its thread reads through memory all the time");
+		tn_want(w, "0", "no virtual machine runs here, and its thread scans memory all the time");
 }
 
 /* Opt-in and not only reported: it is one value that can be restored. It is not offered if guests benefit from it. */
@@ -285,12 +286,12 @@ static const char *const ksm_choices[] = { "0", "1", "2", NULL };
 const struct tn_tunable tn_tunable_ksm = {
 	.id = "ksm.run",
 	.path = "/sys/kernel/mm/ksm/run",
-	.summary = "a kernel thread that merges equal pages",
-	.why = "It is made for hosts of virtual machines. Elsewhere it takes part of a core and memory bandwidth for nothing.",
-	.hazard = "Hosts of virtual machines need the memory that it saves; there it is left alone.",
+	.summary = "kernel thread that merges equal pages",
+	.why = "It is made for hosts of virtual machines. On other hosts it only uses CPU time and memory bandwidth.",
+	.hazard = "Hosts of virtual machines need the memory that it saves; it is not changed there.",
 	.unit = "choice",
 	.mechanism = "",
-	.unmoved = "costs only where programs offer their memory for merging, which no workload does",
+	.unmoved = "costs time only if programs mark memory for merging, which no workload does",
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,

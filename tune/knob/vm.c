@@ -15,15 +15,12 @@ static int64_t memory(const struct tn_ctx *c)
 /* ---- write-back ------------------------------------------------------------------------------------------------ */
 
 #define DIRTY_WHY                                                                                                      \
-	"Beyond this much unwritten data the kernel makes the writer itself wait for the disk (background: starts "    \
-	"writing). A "                                                                                                 \
-	"checkpoint larger than that stalls the step that saves it. The percentage is of available memory: on a host " \
-	"with a "                                                                                                      \
-	"terabyte the default of 20 is 200 GB, minutes of writing in one go."
+	"Beyond this amount of unwritten data the kernel makes the writer wait for the disk (background: it starts to write). " \
+	"A larger checkpoint stalls the step that saves it. The percentage is of available memory. On a host with a terabyte " \
+	"the default of 20 is 200 GB, which takes minutes to write."
 #define DIRTY_HAZARD                                                                                                   \
-	"Too low, and each checkpoint is throttled to the disk's speed; peers point both ways (tuned: 40 for "         \
-	"throughput, 10 for "                                                                                          \
-	"latency). Only lowered here, never raised: a percentage counts as that much of all memory."
+	"If it is too low, each checkpoint is limited to the speed of the disk. Other tools disagree: tuned uses 40 for " \
+	"throughput and 10 for latency. Lowered only; a percentage counts as that part of all memory."
 
 static bool is_small(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
@@ -39,7 +36,7 @@ static bool has_no_bytes(const struct tn_ctx *c, const struct tn_now *now, struc
 {
 	if (!gt_streq(now->current, "0") || !now->pair || !strcmp(now->pair, "0"))
 		return true;
-	gt_buf_printf(found, "they are %s", now->pair);
+	gt_buf_printf(found, "the host has %s", now->pair);
 	return false;
 }
 
@@ -49,14 +46,14 @@ static bool has_one_form(const struct tn_ctx *c, const struct tn_now *now, struc
 	return !gt_streq(now->current, "0") || !gt_streq(now->pair, "0");
 }
 
-static const struct tn_precondition small_host = { "less than 128 GiB of memory; larger hosts use the form in bytes", is_small };
-static const struct tn_precondition big_host = { "128 GiB of memory or more; smaller hosts use the form in percent", is_big };
+static const struct tn_precondition small_host = { "less than 128 GiB of memory (larger hosts use the form in bytes)", is_small };
+static const struct tn_precondition big_host = { "128 GiB of memory or more (smaller hosts use the form in percent)", is_big };
 static const struct tn_precondition no_bytes = { "no value in the form in bytes", has_no_bytes, TN_SKIPPED };
 static const struct tn_precondition one_form = { "a value other than 0 in one of the two forms", has_one_form, TN_BLOCKED };
 
 static void ratio(struct tn_desired *w, int64_t percent)
 {
-	tn_want_num(w, percent, "half the kernel's default: writing starts earlier and the stall at the end is shorter");
+	tn_want_num(w, percent, "half of the kernel's default: writing starts earlier, and the stall at the end is shorter");
 }
 
 static void want_dirty_ratio(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
@@ -86,7 +83,7 @@ const struct tn_tunable tn_tunable_dirty_ratio = {
 };
 const struct tn_tunable tn_tunable_dirty_background_ratio = {
 	.id = "vm.dirty_background_ratio",
-	.summary = "unwritten data at which the kernel starts writing",
+	.summary = "unwritten data at which writing starts",
 	.why = DIRTY_WHY,
 	.hazard = DIRTY_HAZARD,
 	.unit = "percent",
@@ -175,7 +172,7 @@ static void want_dirty_background_bytes(const struct tn_ctx *c, const struct tn_
 
 const struct tn_tunable tn_tunable_dirty_bytes = {
 	.id = "vm.dirty_bytes",
-	.summary = "unwritten data at which writers must wait, large hosts",
+	.summary = "unwritten bytes at which writers must wait",
 	.why = DIRTY_WHY,
 	.hazard = DIRTY_HAZARD,
 	.unit = "bytes",
@@ -191,7 +188,7 @@ const struct tn_tunable tn_tunable_dirty_bytes = {
 };
 const struct tn_tunable tn_tunable_dirty_background_bytes = {
 	.id = "vm.dirty_background_bytes",
-	.summary = "unwritten data at which the kernel starts writing, large hosts",
+	.summary = "unwritten bytes at which writing starts",
 	.why = DIRTY_WHY,
 	.hazard = DIRTY_HAZARD,
 	.unit = "bytes",
@@ -219,24 +216,24 @@ static bool swaps_to_disk(const struct tn_ctx *c, const struct tn_now *now, stru
 }
 
 static const struct tn_precondition swap = { "swap space", has_swap };
-static const struct tn_precondition swap_on_disk = { "swap on a disk; compressed memory (zram) wants a high value", swaps_to_disk,
+static const struct tn_precondition swap_on_disk = { "swap on a disk (compressed memory, zram, needs a high value)", swaps_to_disk,
 						     TN_SKIPPED };
 
 static void want_swappiness(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 10, "a trainer touches all its memory every step; give up cached files first");
+	tn_want_num(w, 10, "a trainer touches all its memory in every step; cached files should be dropped first");
 }
 
 const struct tn_tunable tn_tunable_swappiness = {
 	.id = "vm.swappiness",
-	.summary = "how readily a program's memory is swapped out",
-	.why = "A training process touches nearly all its memory in every step; each page swapped out stalls a step to "
-	       "come. tuned's throughput and accelerator profiles use 10.",
-	.hazard = "0 drops the cached data set first and runs out of memory earlier. Hosts that swap to zram want a "
+	.summary = "how readily the kernel swaps out memory",
+	.why = "A training process touches nearly all its memory in every step, so each page that is swapped out stalls a "
+	       "later step. tuned's throughput and accelerator profiles use 10.",
+	.hazard = "With 0 the cached data set is dropped first, and memory runs out earlier. Hosts that swap to zram need a "
 		  "high value.",
 	.unit = "0 to 200",
 	.mechanism = "",
-	.unmoved = "shows only when memory runs short, which no workload brings about",
+	.unmoved = "has an effect only if memory runs short, which no workload causes",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
@@ -271,23 +268,22 @@ static bool has_two_nodes_with_cpus(const struct tn_ctx *c, const struct tn_now 
 	return nodes_with_cpus(c->host) >= 2;
 }
 
-static const struct tn_precondition no_tiers = { "no memory tiers (2)", has_no_tiers, TN_SKIPPED };
+static const struct tn_precondition no_tiers = { "no memory tiering (2)", has_no_tiers, TN_SKIPPED };
 static const struct tn_precondition two_nodes_with_cpus = { "two or more NUMA nodes with CPUs", has_two_nodes_with_cpus };
 
 static void want_numa_balancing(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 0, "only beside binding: start the job with gputune run or in a cpuset");
+	tn_want_num(w, 0, "only together with binding: start the job with gputune run or in a cpuset");
 }
 
 const struct tn_tunable tn_tunable_numa_balancing = {
 	.id = "kernel.numa_balancing",
-	.summary = "moving pages to the node that uses them",
-	.why = "The kernel takes pages away for a moment to see who touches them. For a job that is bound to its node "
-	       "this is cost without gain: \"if the target workload is already bound to NUMA nodes then this feature "
-	       "should be disabled\".",
-	.hazard = "Programs that are not bound lose: up to 20 % was reported when a profile switched it off for all "
-		  "(tuned "
-		  "pull 283).",
+	.summary = "moves pages to the node that uses them",
+	.why = "The kernel unmaps pages for a moment to find out which threads use them. For a job that is bound to its node "
+	       "this has no benefit: \"if the target workload is already bound to NUMA nodes then this feature should be "
+	       "disabled\".",
+	.hazard = "Programs without binding become slower: a loss of up to 20 % was reported when a profile switched it off "
+		  "for all (tuned pull 283).",
 	.unit = "0 or 1",
 	.mechanism = "mem.bw",
 	.tag = 'B',
@@ -308,18 +304,18 @@ const struct tn_precondition tn_two_nodes = { "two or more NUMA nodes", has_two_
 
 static void want_zone_reclaim_mode(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 0, "use another node's free memory before dropping cached data");
+	tn_want_num(w, 0, "uses free memory of other nodes before it drops cached data");
 }
 
 const struct tn_tunable tn_tunable_zone_reclaim_mode = {
 	.id = "vm.zone_reclaim_mode",
-	.summary = "drop near page cache before using far memory",
-	.why = "With it on, a data set that fits the host's page cache is thrown out as soon as one node is full: "
-	       "\"for workloads that benefit from having their data cached it should be left disabled\".",
-	.hazard = "tuned's hpc-compute profile switches it on for programs that fit one node; those may want it.",
+	.summary = "reclaim the near node before using another",
+	.why = "If it is on, a data set that fits into the host's page cache is dropped when one node is full: \"for workloads "
+	       "that benefit from having their data cached it should be left disabled\".",
+	.hazard = "tuned's hpc-compute profile switches it on for programs that fit on one node; these may need it.",
 	.unit = "bit mask",
 	.mechanism = "",
-	.unmoved = "shows only when a node's memory is full, which no workload brings about",
+	.unmoved = "has an effect only if the memory of a node is full, which no workload causes",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_LOWER,
@@ -339,13 +335,13 @@ static void want_max_map_count(const struct tn_ctx *c, const struct tn_now *now,
 
 const struct tn_tunable tn_tunable_max_map_count = {
 	.id = "vm.max_map_count",
-	.summary = "memory mappings that one process may have",
-	.why = "Memory-mapped data sets, jemalloc and PyTorch's expandable segments run into the default of 65530; "
-	       "mmap then fails with \"cannot allocate memory\" in the middle of a run. NVIDIA sets it on GB200.",
-	.hazard = "None known: a mapping costs about 200 bytes of kernel memory, and only when it is made.",
+	.summary = "maximum memory mappings of one process",
+	.why = "Memory-mapped data sets, jemalloc and PyTorch's expandable segments reach the default of 65530. mmap then "
+	       "fails with \"cannot allocate memory\" in the middle of a run. NVIDIA raises it on GB200.",
+	.hazard = "None known: a mapping costs about 200 bytes of kernel memory while it exists.",
 	.unit = "mappings",
 	.mechanism = "",
-	.unmoved = "a limit: what runs into it fails, nothing gets faster",
+	.unmoved = "a limit: programs that reach it fail, but nothing becomes faster",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -367,19 +363,20 @@ static const struct tn_precondition enough_memory = { "32 GiB of memory or more"
 static void want_min_free(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	tn_want_num(w, GT_MIN(INT64_C(135168), memory(c) / 1024 / 200),
-		    "network and disk drivers find memory at once when the page cache has filled the rest");
+		    "network and disk drivers find free memory even if the page cache is full");
 }
 
 const struct tn_tunable tn_tunable_min_free_kbytes = {
 	.id = "vm.min_free_kbytes",
-	.summary = "memory that is kept free for requests that cannot wait",
-	.why = "A host that reads data sets has all its memory in the page cache; a network card's interrupt then finds "
-	       "none, drops packets, and the kernel reclaims in a hurry. NVIDIA and tuned's hpc-compute raise it.",
-	.hazard = "\"Setting this too high will OOM your machine instantly\": never more than half a percent of memory "
-		  "here. Raised only: on large hosts the kernel's own value is higher than what others set.",
+	.summary = "memory kept free for urgent requests",
+	.why = "On a host that reads data sets, the page cache fills all memory. An interrupt of a network card then finds no "
+	       "free memory and drops packets, and the kernel reclaims memory in a hurry. NVIDIA and tuned's hpc-compute raise "
+	       "the value.",
+	.hazard = "\"Setting this too high will OOM your machine instantly\": gputune sets at most half a percent of memory. "
+		  "Raised only: on large hosts the kernel's own value is higher than that of other tools.",
 	.unit = "KiB",
 	.mechanism = "",
-	.unmoved = "shows only when memory runs short, which no workload brings about",
+	.unmoved = "has an effect only if memory runs short, which no workload causes",
 	.tag = 'A',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -400,19 +397,19 @@ static const struct tn_precondition huge_pages = { "transparent huge pages that 
 
 static void want_compaction(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 20, "the kernel's default: it compacts free memory before a program asks for a huge page");
+	tn_want_num(w, 20, "the kernel's default: compacts free memory before a program requests a huge page");
 }
 
 const struct tn_tunable tn_tunable_compaction_proactiveness = {
 	.id = "vm.compaction_proactiveness",
-	.summary = "how much free memory is compacted in the background",
-	.why = "Recipes for low latency set 0 (off). Once memory is fragmented, a large tensor then gets small pages, or its page "
-	       "faults compact memory themselves. The kernel's default is 20 (since Linux 5.9).",
+	.summary = "background compaction of free memory",
+	.why = "Recipes for low latency set 0 (off). Once memory is fragmented, a large tensor then gets small pages, or its "
+	       "page faults compact memory. The kernel's default is 20 (since Linux 5.9).",
 	.hazard = "Compaction moves pages of all processes, \"which could also lead to latency spikes in unsuspecting "
 		  "applications\". Raised only, to the default, and never on a host without huge pages.",
 	.unit = "percent",
 	.mechanism = "",
-	.unmoved = "shows only once memory is fragmented, which no workload brings about",
+	.unmoved = "has an effect only if memory is fragmented, which no workload causes",
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,

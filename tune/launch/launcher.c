@@ -342,14 +342,15 @@ char *tn_processes_why(const struct tn_launch *c, const struct tn_processes *p)
 	if (p->kind == TN_LAUNCHER)
 		return gt_xasprintf("%.60s starts %d on this host", p->launcher, p->n);
 	if (p->kind == TN_UNKNOWN_COMMAND)
-		return gt_xasprintf("%d GPUs are visible, and %.60s may start a process for each. If it is one process: --ranks 1, "
-				    "or --gpu for one GPU", p->n, c->argv && c->argv[0] ? gt_basename(c->argv[0]) : "the command");
+		return gt_xasprintf("%d GPUs are visible, and %.60s may start a process for each. For a single process use "
+				    "--ranks 1, or --gpu for one GPU", p->n,
+				    c->argv && c->argv[0] ? gt_basename(c->argv[0]) : "the command");
 	if (rank.count > 1)
 		return gt_xasprintf("rank %u of %u%s%s", rank.index, rank.count, rank.variable ? " by " : "",
 				    rank.variable ? rank.variable : "");
 	if (c->program == TN_PROGRAM_OPENMP)
-		return gt_xstrdup("one process with OpenMP threads, as --openmp says");
+		return gt_xstrdup("one process with OpenMP threads, because of --openmp");
 	if (c->rank)
-		return gt_xstrdup("one rank, as --ranks says");
-	return gt_xstrdup(tn_rank_visible(c) ? "one GPU is visible" : "no GPU that CUDA could use");
+		return gt_xstrdup("one rank, because of --ranks");
+	return gt_xstrdup(tn_rank_visible(c) ? "one GPU is visible" : "no GPU that CUDA can use");
 }

@@ -25,5 +25,6 @@ unsigned tn_processes_sharing_cpus(const struct tn_launch *c, const struct tn_ru
  * a launcher can show it. */
 bool tn_job_has_many_hosts(const struct tn_launch *c);
 /* A clause with the remedy for an unknown number of ranks. */
-#define TN_PROCESSES_WHY "how many ranks it starts on this host is not said: say so by its option, or let it start gputune run"
+#define TN_PROCESSES_WHY                                                                                                      \
+	"the number of ranks on this host is unknown: give it by the launcher's option, or let the launcher start gputune run"
 #endif

@@ -80,7 +80,7 @@ static int give_all_away(void *arg, struct gt_err *err)
 {
 	int r = gt_priv_keep(0);
 
-	return r < 0 ? gt_fail(err, -r, "cannot give capabilities away") : 0;
+	return r < 0 ? gt_fail(err, -r, "cannot drop capabilities") : 0;
 }
 
 /* If the library needs too much static TLS or is for another processor, the loader reports that on stderr, continues

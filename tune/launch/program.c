@@ -62,8 +62,8 @@ char *tn_program_find(const char *name, char *const *envp, int *ret_why)
 const char *tn_program_why(int error)
 {
 	return error == EISDIR	? "it is a directory" :
-	       error == EACCES	? "its permissions do not let it be executed" :
-	       error == ENOEXEC ? "it is no program for this machine, and no script whose first line begins with #!" :
+	       error == EACCES	? "its permissions do not allow its execution" :
+	       error == ENOEXEC ? "it is neither a program for this machine nor a script that begins with #!" :
 				  strerror(error);
 }
 
@@ -97,11 +97,11 @@ static bool look_inside(const char *path, char **ret_why)
 	size_t len = 0;
 
 	if (gt_fs_open(NULL, &live, NULL) < 0 || gt_fs_read_prefix(live, path, SEARCH_MAX, &text, &len) < 0)
-		*ret_why = gt_xstrdup("the program cannot be read: it might fork workers, which would inherit one core");
+		*ret_why = gt_xstrdup("the program cannot be read: it may fork workers, which would inherit one core");
 	else if (gt_starts_with(text, "#!"))
-		*ret_why = gt_xstrdup("a script: what it starts might fork workers, which would inherit one core");
+		*ret_why = gt_xstrdup("a script: its programs may fork workers, which would inherit one core");
 	else if (!names_openmp(text, len))
-		*ret_why = gt_xstrdup("the program names no OpenMP runtime");
+		*ret_why = gt_xstrdup("the program file names no OpenMP runtime");
 	return !*ret_why;
 }
 
@@ -112,20 +112,20 @@ bool tn_program_may_bind(const struct tn_launch *c, char **ret_why)
 	if (c->program == TN_PROGRAM_OPENMP)
 		return true;
 	if (c->program == TN_PROGRAM_FORKS || (c->argv && c->argv[0] && is_python_name(c->argv[0]))) {
-		*ret_why = gt_xstrdup("Python forks data-loader workers, and each would inherit one single core");
+		*ret_why = gt_xstrdup("Python forks data-loader workers, and each would inherit a single core");
 		return false;
 	}
 	if (!c->argv || !c->argv[0]) {
-		*ret_why = gt_xstrdup("the command is not known; set only for programs that name an OpenMP runtime");
+		*ret_why = gt_xstrdup("the command is unknown; set only for programs whose file names an OpenMP runtime");
 		return false;
 	}
 	if (!c->host->live) {
-		*ret_why = gt_xstrdup("the program cannot be looked into in a root that is not live");
+		*ret_why = gt_xstrdup("the program cannot be read in a root that is not live");
 		return false;
 	}
 	path = tn_program_find(c->argv[0], c->envp, NULL);
 	if (!path) {
-		*ret_why = gt_xstrdup("there is no such program");
+		*ret_why = gt_xstrdup("the program does not exist");
 		return false;
 	}
 	return look_inside(path, ret_why);

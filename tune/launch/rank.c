@@ -79,7 +79,7 @@ static char *missing_count(const struct tn_launch *c)
 		bool batch = gt_starts_with(launchers[i].index, "SLURM_") && !tn_run_user(c, "SLURM_STEP_ID");
 
 		if (index && *index && !batch)
-			return gt_xasprintf("%s is %.20s, but %s does not say of how many", launchers[i].index, index,
+			return gt_xasprintf("%s is %.20s, but %s does not give the number of ranks", launchers[i].index, index,
 					    launchers[i].count);
 	}
 	return NULL;
@@ -153,7 +153,7 @@ char *tn_rank_order_differs(const struct tn_launch *c)
 		return NULL;
 	if (order)
 		return gt_xasprintf("CUDA_DEVICE_ORDER is %.20s", order);
-	return numbers ? gt_xstrdup("CUDA_VISIBLE_DEVICES counts them in CUDA's own order") : NULL;
+	return numbers ? gt_xstrdup("CUDA_VISIBLE_DEVICES has numbers in CUDA's own order") : NULL;
 }
 
 /* Returns whether the list (empty, "-1" or Slurm's word) gives the program no GPU. */
@@ -233,13 +233,13 @@ static const struct pr_gpu *listed_gpu(const struct tn_launch *c, struct tn_rank
 		*ret_why = gt_xasprintf("CUDA stops at '%.60s' of CUDA_VISIBLE_DEVICES, %s, and shows no GPU: nothing is bound",
 					visible.bad, visible.why);
 	else if (!gpu)
-		*ret_why = gt_xasprintf("which GPU '%.60s' of %s is cannot be told: nothing is bound, rather than to a wrong node",
+		*ret_why = gt_xasprintf("GPU '%.60s' of %s is unknown: nothing is bound, to avoid a wrong node",
 					name, origin);
 	for (size_t i = 0; gpu && !*ret_why && tn_rank_gpus(c) > 1 && i < visible.n; i++) {
 		other = visible.v[i].gpu >= 0 ? pr_usable_gpu(c->host, (size_t)visible.v[i].gpu) : NULL;
 		if (!other || !same_node(other, gpu))
-			*ret_why = gt_xasprintf("%zu GPUs of %s on several nodes, and the command may start a process for each: "
-						"nothing is bound", (size_t)visible.n, origin);
+			*ret_why = gt_xasprintf("%zu GPUs of %s are on several nodes, and the command may start a process for "
+						"each: nothing is bound", (size_t)visible.n, origin);
 	}
 	return *ret_why ? NULL : gpu;
 }
@@ -252,8 +252,8 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_launch *c, struct tn_rank rank,
 	if (!n || (list && none_meant(list)))
 		return NULL;
 	if (c->host->driver.some_inaccessible) {
-		*ret_why = gt_xasprintf("some of the %zu GPUs on the bus are kept from this container or job, and which "
-					"cannot be told: nothing is bound, rather than to a wrong node",
+		*ret_why = gt_xasprintf("this container or job may not use some of the %zu GPUs on the bus, and it is unknown "
+					"which: nothing is bound, to avoid a wrong node",
 					n);
 		return NULL;
 	}
@@ -261,8 +261,8 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_launch *c, struct tn_rank rank,
 		gt_autofree char *differs = tn_rank_order_differs(c);
 
 		if (differs) {
-			*ret_why = gt_xasprintf("the GPUs are of several models and %s: nothing is bound, rather than to a wrong "
-						"node (CUDA_DEVICE_ORDER=PCI_BUS_ID counts as nvidia-smi does)",
+			*ret_why = gt_xasprintf("the GPUs are of several models and %s: nothing is bound, to avoid a wrong "
+						"node (CUDA_DEVICE_ORDER=PCI_BUS_ID counts like nvidia-smi)",
 						differs);
 			return NULL;
 		}
@@ -273,9 +273,8 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_launch *c, struct tn_rank rank,
 		gt_autofree char *half = rank.from_launcher ? gt_xstrdup("this one process may use all of them") : missing_count(c);
 
 		if (!half)
-			half = gt_xstrdup("neither --gpu, CUDA_VISIBLE_DEVICES nor a launcher's LOCAL_RANK says which one this "
-					  "is for");
-		*ret_why = gt_xasprintf("%zu GPUs on several nodes, and %s: nothing is bound, rather than to a wrong node", n,
+			half = gt_xstrdup("neither --gpu, CUDA_VISIBLE_DEVICES nor a launcher's LOCAL_RANK selects one");
+		*ret_why = gt_xasprintf("%zu GPUs are on several nodes, and %s: nothing is bound, to avoid a wrong node", n,
 					half);
 		return NULL;
 	}

@@ -43,8 +43,8 @@ static void usable_cpus(const struct pr_host *h, struct gt_set *ret)
 
 static const char *all_of(const struct tn_launch *c, const struct gt_set *pool)
 {
-	return gt_set_equal(pool, &c->host->cpu.allowed) ? "all that are allowed"
-							 : "those allowed, without isolated and small cores";
+	return gt_set_equal(pool, &c->host->cpu.allowed) ? "all allowed CPUs"
+							 : "the allowed CPUs without isolated and efficiency cores";
 }
 
 /* A launcher is no rank itself, even if variables of a surrounding job give it a number. */
@@ -54,8 +54,8 @@ static bool leave_launcher(const struct tn_launch *c, const struct gt_set *pool,
 		*reason = gt_xasprintf("%s, for the ranks that it starts", all_of(c, pool));
 		return true;
 	}
-	*reason = gt_xstrdup("it starts the ranks itself: nothing is bound here; to bind each to its GPU, let it "
-			     "start gputune run (torchrun --no-python … gputune run -- python3 …)");
+	*reason = gt_xstrdup("it starts the ranks itself, so nothing is bound here; to bind each rank to its GPU, let it start "
+			     "gputune run (torchrun --no-python … gputune run -- python3 …)");
 	return false;
 }
 
@@ -78,14 +78,14 @@ static bool choose_pool(const struct tn_launch *c, struct tn_rank rank, struct g
 	}
 	node = pr_has(gpu->pci->numa_node) ? find_node(h, gpu->pci->numa_node.v) : NULL;
 	if (!node) {
-		*reason = gt_xasprintf("the node of GPU %s is not known: nothing is bound, rather than to a wrong one",
+		*reason = gt_xasprintf("the node of GPU %s is unknown: nothing is bound, to avoid a wrong one",
 				       gpu->pci->address);
 		return false;
 	}
 	gt_set_copy(&near, &node->cpus);
 	gt_set_and(&near, pool);
 	if (!gt_set_count(&near)) {
-		*reason = gt_xasprintf("none of node %d's CPUs, next to GPU %s, is allowed here: nothing is bound",
+		*reason = gt_xasprintf("none of the CPUs of node %d, next to GPU %s, is allowed here: nothing is bound",
 				       node->id, gpu->pci->address);
 		return false;
 	}
@@ -124,7 +124,7 @@ static void keep_affinity(const struct tn_launch *c, struct tn_rank rank, const 
 
 	gt_set_copy(&r->cpus, own);
 	r->cpus_ranks = GT_MAX(1u, (rank.count * gt_set_count(own) + all / 2) / all);
-	r->cpus_reason = gt_xasprintf("rank %u of %u: bound by %s, kept as they are", rank.index, rank.count, by);
+	r->cpus_reason = gt_xasprintf("rank %u of %u: bound by %s, not changed", rank.index, rank.count, by);
 	if (!node)
 		return;
 	gt_set_copy(&near, &node->cpus);
@@ -144,7 +144,7 @@ static void prepare_affinity(const struct tn_launch *c, struct tn_run *r)
 	gt_auto_set pool = {0};
 
 	if (c->host->cpu.unknown) {
-		r->cpus_reason = gt_xstrdup("the CPUs of this host are not known: nothing is bound");
+		r->cpus_reason = gt_xstrdup("the CPUs of this host are unknown: nothing is bound");
 		return;
 	}
 	usable_cpus(c->host, &pool);
@@ -160,12 +160,12 @@ static void prepare_affinity(const struct tn_launch *c, struct tn_run *r)
 
 const struct tn_launch_setting tn_launch_affinity = {
 	.id = "run.affinity",
-	.summary = "the CPUs a command may use: next to its GPU, no isolated ones, no small cores",
-	.why = "Copies from a far node, and threads on a hybrid's small cores, set the pace of all others. Ranks on "
-	       "one host that do not share out the cores stand in each other's way: they get whole nodes as far as the "
-	       "numbers allow, then whole cores. What srun or mpirun has bound already is kept as it is.",
+	.summary = "CPUs of the command: next to its GPU",
+	.why = "Copies from another node and threads on efficiency cores slow down all others. Ranks on one host that use the "
+	       "same cores disturb each other. They get whole nodes as far as the numbers allow, then whole cores. A binding "
+	       "by srun or mpirun is not changed.",
 	.hazard =
-		"A command that needs more CPUs than its GPU's node has. It is a mask, so children inherit all of it.",
+		"Commands that need more CPUs than the node of their GPU has. The mask is inherited by child processes.",
 	.unit = "CPU list",
 	.mechanism = "train.gpt",
 	.prepare = prepare_affinity,
@@ -206,7 +206,7 @@ static char *where_touched(const struct tn_launch *c, const char *because)
 	bool off = pr_has(c->host->numa_balancing) && !c->host->numa_balancing.v;
 
 	return gt_xasprintf("%s: memory stays where it is first touched%s", because,
-			    off ? "; kernel.numa_balancing is 0, so what lies at the wrong node stays there, too" : "");
+			    off ? "; kernel.numa_balancing is 0, so pages on a wrong node stay there" : "");
 }
 
 static void prepare_mempolicy(const struct tn_launch *c, struct tn_run *r)
@@ -235,20 +235,21 @@ static void prepare_mempolicy(const struct tn_launch *c, struct tn_run *r)
 	if (gt_set_count(&nodes) != 1) {
 		r->mem_reason = gt_set_count(&nodes)
 					? where_touched(c, "the CPUs span several nodes")
-					: gt_xstrdup("the CPUs' node has no memory: each page comes from the nearest that has");
+					: gt_xstrdup("the CPUs' node has no memory: pages come from the nearest node with "
+						     "memory");
 		return;
 	}
 	gt_set_copy(&r->mem_nodes, &nodes);
-	r->mem_reason = gt_xstrdup("preferred, not strict: a full node falls back to another instead of failing");
+	r->mem_reason = gt_xstrdup("preferred, not strict: if the node is full, another one is used");
 }
 
 const struct tn_launch_setting tn_launch_mempolicy = {
 	.id = "run.mempolicy",
-	.summary = "memory from the node whose CPUs are used, as long as it has any",
-	.why = "Memory of another node costs about half as much time again per access. A preferred node is asked first "
-	       "and another one helps out; strict binding, which other launchers use, kills the job when its node is "
-	       "full of page cache. A policy that numactl, srun or systemd has set is kept.",
-	.hazard = "None known. A container without SYS_NICE may refuse the call: then it is left out, with a message.",
+	.summary = "memory from the node of the used CPUs",
+	.why = "An access to another node's memory takes about half as long again. With a preferred node, the kernel uses "
+	       "another node if that one is full. Strict binding, which other launchers use, ends the job if page cache fills "
+	       "the node. A policy set by numactl, srun or systemd is kept.",
+	.hazard = "None known. A container without SYS_NICE may refuse the call; gputune then skips it with a message.",
 	.unit = "node list",
 	.mechanism = "mem.bw",
 	.prepare = prepare_mempolicy,
@@ -265,28 +266,25 @@ static void prepare_files(const struct tn_launch *c, struct tn_run *r)
 	int64_t soft, hard;
 
 	if (!tn_open_files(c->fs, &soft, &hard))
-		r->files_reason = gt_xstrdup("the limit is not known");
+		r->files_reason = gt_xstrdup("the limit is unknown");
 	else if (soft >= hard || soft >= FILES_MAX)
-		r->files_reason = gt_xstrdup("as high as it may be");
+		r->files_reason = gt_xstrdup("at its maximum already");
 	else {
 		r->files = GT_MIN(hard, FILES_MAX);
 		r->files_reason =
-			gt_xasprintf("instead of %ld: loader workers hand over tensors as open files", (long)soft);
+			gt_xasprintf("was %ld: loader workers pass tensors as open files", (long)soft);
 	}
 }
 
 const struct tn_launch_setting tn_launch_files = {
 	.id = "run.files",
-	.summary = "as many open files as the user may have",
-	.why = "systemd and Debian start programs with 1024 open files, for the sake of old ones that use select(), "
-	       "and allow "
-	       "half a million. PyTorch's loader workers hand over each tensor as a file descriptor: with batches of "
-	       "many "
-	       "tensors they die with \"too many open files\" or \"received 0 items of ancdata\".",
-	.hazard = "A program that calls select() with more than 1024 files open breaks; before, it would have been "
-		  "refused the "
-		  "file.",
+	.summary = "raises the limit of open files",
+	.why = "systemd and Debian start programs with a limit of 1024, for old programs that use select(), and allow half a "
+	       "million. PyTorch's loader workers pass each tensor as a file descriptor. With batches of many tensors they "
+	       "fail with \"too many open files\" or \"received 0 items of ancdata\".",
+	.hazard = "A program that calls select() with more than 1024 open files fails. With the old limit it could not have "
+		  "opened these files.",
 	.unit = "files",
-	.unmoved = "a limit: what runs into it fails, nothing gets faster",
+	.unmoved = "a limit: programs that reach it fail, but nothing becomes faster",
 	.prepare = prepare_files,
 };

@@ -21,33 +21,33 @@ static void prepare_cuda_order(const struct tn_launch *c, struct tn_run *r)
 			return;
 	if (pr_usable_gpus(c->host) < 2)
 		tn_run_skip(r, "CUDA_DEVICE_ORDER",
-			    pr_usable_gpus(c->host) ? "one GPU" : "no GPU that CUDA could use");
+			    pr_usable_gpus(c->host) ? "one GPU" : "no GPU that CUDA can use");
 	else if (differs && !tn_run_value(c, "CUDA_DEVICE_ORDER"))
-		tn_run_skip(r, "CUDA_DEVICE_ORDER", "GPUs of several models, and %s: its numbers would mean others", differs);
+		tn_run_skip(r, "CUDA_DEVICE_ORDER", "GPUs of several models, and %s: its numbers would select other GPUs", differs);
 	else
 		tn_run_set(c, r, "CUDA_DEVICE_ORDER", "PCI_BUS_ID",
-			   "a GPU's number is the same as in nvidia-smi and here");
+			   "a GPU's number is the same as in nvidia-smi and gputune");
 }
 
 const struct tn_launch_setting tn_launch_cuda_order = {
 	.id = "cuda.order",
-	.summary = "CUDA numbers the GPUs as nvidia-smi does",
-	.why = "By itself CUDA puts the fastest first. On a host with several models GPU 0 is then another one than "
-	       "nvidia-smi's, and a rank is bound to the CPUs next to the wrong one.",
-	.hazard = "Numbers that the user has written down for CUDA's own order mean other GPUs: on a host with several models it "
-		  "is then left out, and nothing is bound. Those of --gpu are nvidia-smi's.",
+	.summary = "CUDA numbers the GPUs like nvidia-smi",
+	.why = "By default CUDA puts the fastest GPU first. On a host with several models, GPU 0 then differs from that of "
+	       "nvidia-smi, and a rank is bound to the CPUs next to another GPU.",
+	.hazard = "Numbers that the user wrote for CUDA's own order would select other GPUs. On a host with several models the "
+		  "variable is then not set, and nothing is bound. Numbers of --gpu are those of nvidia-smi.",
 	.unit = "environment",
-	.unmoved = "about which GPU is which, not how fast",
+	.unmoved = "affects the order of GPUs, not the speed",
 	.prepare = prepare_cuda_order,
 };
 
 static void prepare_cuda_segments(const struct tn_launch *c, struct tn_run *r)
 {
 	if (!pr_usable_gpus(c->host))
-		tn_run_skip(r, "PYTORCH_CUDA_ALLOC_CONF", "no GPU that CUDA could use");
+		tn_run_skip(r, "PYTORCH_CUDA_ALLOC_CONF", "no GPU that CUDA can use");
 	else if (!c->chosen)
 		tn_run_skip(r, "PYTORCH_CUDA_ALLOC_CONF",
-			    "by choice only: a profile with cuda.segments = on, or --only");
+			    "opt-in: a profile with cuda.segments = on, or --only");
 	else
 		tn_run_set(c, r, "PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True",
 			   "batches of changing shape do not fragment GPU memory");
@@ -56,12 +56,11 @@ static void prepare_cuda_segments(const struct tn_launch *c, struct tn_run *r)
 const struct tn_launch_setting tn_launch_cuda_segments = {
 	.id = "cuda.segments",
 	.summary = "PyTorch's GPU memory grows in place",
-	.why = "With batches of changing length PyTorch's allocator keeps blocks that fit no later request, and a job "
-	       "runs "
-	       "out of memory with gigabytes reserved. Expandable segments avoid that (PyTorch 2.1 or newer).",
+	.why = "With batches of varying length, PyTorch's allocator keeps blocks that fit no later request, and a job runs out "
+	       "of memory with gigabytes reserved. Expandable segments avoid that (PyTorch 2.1 or newer).",
 	.hazard = "Some programs that share GPU memory between processes fail with it.",
 	.unit = "environment",
-	.unmoved = "needs PyTorch and memory that runs short; bring your own command",
+	.unmoved = "needs PyTorch and short memory; measure with your own command",
 	.prepare = prepare_cuda_segments,
 };
 
@@ -121,7 +120,7 @@ static void prepare_nccl_ifname(const struct tn_launch *c, struct tn_run *r)
 	gt_auto_strv names = {0};
 
 	if (!tn_job_has_many_hosts(c)) {
-		tn_run_skip(r, "NCCL_SOCKET_IFNAME", "the job does not say that it spans several hosts");
+		tn_run_skip(r, "NCCL_SOCKET_IFNAME", "nothing shows that the job spans several hosts");
 		return;
 	}
 	gt_fs_list(c->fs, "/sys/class/net", &names);
@@ -130,21 +129,20 @@ static void prepare_nccl_ifname(const struct tn_launch *c, struct tn_run *r)
 	if (found.len) {
 		gt_autofree char *value = gt_xasprintf("^lo,docker%s", found.s);
 
-		tn_run_set(c, r, "NCCL_SOCKET_IFNAME", value, "interfaces that lead to no other host are left out");
+		tn_run_set(c, r, "NCCL_SOCKET_IFNAME", value, "excludes interfaces that do not lead to another host");
 	} else {
-		tn_run_skip(r, "NCCL_SOCKET_IFNAME", "NCCL leaves out by itself what leads to no other host");
+		tn_run_skip(r, "NCCL_SOCKET_IFNAME", "NCCL excludes all interfaces that do not lead to another host by itself");
 	}
 }
 
 const struct tn_launch_setting tn_launch_nccl_ifname = {
 	.id = "nccl.ifname",
-	.summary = "NCCL does not try bridges that lead to no other host",
-	.why = "With containers or virtual machines on a host NCCL may choose one of their bridges, whose address the "
-	       "other "
-	       "hosts cannot reach: the job hangs at its first collective.",
-	.hazard = "A job that does run inside such a network. Set for jobs on several hosts only.",
+	.summary = "NCCL skips bridges to no other host",
+	.why = "On a host with containers or virtual machines, NCCL may choose one of their bridges. Other hosts cannot reach "
+	       "its address, and the job hangs at its first collective.",
+	.hazard = "Jobs that run inside such a network. Set only for jobs on several hosts.",
 	.unit = "environment",
-	.unmoved = "needs a second host; bring your own command",
+	.unmoved = "needs a second host; measure with your own command",
 	.prepare = prepare_nccl_ifname,
 };
 
@@ -164,12 +162,11 @@ static void prepare_leftovers(const struct tn_launch *c, struct tn_run *r)
 
 const struct tn_launch_setting tn_launch_leftovers = {
 	.id = "run.leftovers",
-	.summary = "debugging variables that were left behind are pointed out",
-	.why = "NCCL's guide: such variables \"should not be used in production nor retained in scripts\"; they cost "
-	       "speed, "
+	.summary = "reports leftover debugging variables",
+	.why = "NCCL's guide: such variables \"should not be used in production nor retained in scripts\". They cost speed, "
 	       "and some make a job hang or compute wrong numbers.",
-	.hazard = "None: they are kept as the user has set them.",
+	.hazard = "None: the user's values are kept.",
 	.unit = "environment",
-	.unmoved = "about what does not work, not how fast",
+	.unmoved = "affects function, not speed",
 	.prepare = prepare_leftovers,
 };

@@ -193,16 +193,18 @@ static void choose(const struct tn_launch *c, const struct copies *a, struct tn_
 		refusing = harmed < n ? n : find_refusing(c, a, core);
 		if (harmed < n || refusing < n)
 			continue;
-		tn_run_set(c, r, VARIABLE, core, "OpenBLAS %s does not know this processor: %s computes with the kernels of "
-			   "a %s (%s); it takes these (%s), tried in a child", old->version, path, old->core,
+		tn_run_set(c, r, VARIABLE, core,
+			   "OpenBLAS %s does not know this processor: %s computes with the kernels of a %s (%s); with the variable "
+			   "it uses these (%s), as tested in a child process", old->version, path, old->core,
 			   pr_isa_name(pr_openblas_isa(old->core)), pr_isa_name(pr_openblas_isa(core)));
 		return;
 	}
 	if (harmed < n)
-		tn_run_skip(r, VARIABLE, "%s computes with the kernels of a %s, but it is one variable for all: %s has those of "
-			    "a %s by itself", path, old->core, a->paths.v[harmed], a->answer[harmed].core);
+		tn_run_skip(r, VARIABLE, "%s computes with the kernels of a %s, but the variable applies to all copies: %s "
+					 "selects those of a %s by itself", path, old->core, a->paths.v[harmed],
+			    a->answer[harmed].core);
 	else
-		tn_run_skip(r, VARIABLE, "%s computes with the kernels of a %s, and takes no better ones by this variable",
+		tn_run_skip(r, VARIABLE, "%s computes with the kernels of a %s, and the variable selects no better ones",
 			    a->paths.v[refusing], a->answer[refusing].core);
 }
 
@@ -210,11 +212,11 @@ static void choose(const struct tn_launch *c, const struct copies *a, struct tn_
 static const char *why_not_asked(const struct tn_launch *c)
 {
 	if (!gt_streq(c->host->kernel.arch.v, "x86_64"))
-		return "which of OpenBLAS' kernels are old is known for x86-64 only";
+		return "old kernels of OpenBLAS are known for x86-64 only";
 	if (!c->host->live)
-		return "OpenBLAS itself would have to be asked, and this root is not live";
+		return "OpenBLAS must be loaded for the answer, but this root is not live";
 	if (!pr_openblas_fit(c->host->cpu.flags, c->host->cpu.vendor.v, 0))
-		return "this processor has no AVX2: OpenBLAS has no much better kernels for it";
+		return "this processor has no AVX2, so OpenBLAS has no much better kernels for it";
 	return NULL;
 }
 
@@ -239,7 +241,7 @@ static void prepare_kernels(const struct tn_launch *c, struct tn_run *r)
 	else if (all.old < all.paths.n)
 		choose(c, &all, r);
 	else if (all.answer[0].one_target)
-		tn_run_skip(r, VARIABLE, "%s is built for one processor, %s: there is nothing to choose", all.paths.v[0],
+		tn_run_skip(r, VARIABLE, "%s is built for one processor, %s, so there is no choice", all.paths.v[0],
 			    all.answer[0].core);
 	else
 		tn_run_skip(r, VARIABLE, "%s computes with the kernels of a %s", all.paths.v[0], all.answer[0].core);
@@ -247,14 +249,15 @@ static void prepare_kernels(const struct tn_launch *c, struct tn_run *r)
 
 const struct tn_launch_setting tn_launch_kernels = {
 	.id = "run.blas_kernels",
-	.summary = "OPENBLAS_CORETYPE where OpenBLAS takes this processor for a much older one",
-	.why = "OpenBLAS chooses its kernels by a table of processors. Up to 0.3.24 (Debian 12 has 0.3.21) one that is newer gets "
-	       "those of a very old one, without AVX: on an Emerald Rapids PyTorch trained GPT-2 at 254 tokens/s so and at 571 "
-	       "with SkylakeX. Each copy that the command may come to load, NumPy's wheels' too, is asked in a child, and asked "
-	       "again whether it takes the better one. The answers are cached in ~/.cache/gputune/openblas.",
-	.hazard = "It is one variable for all copies in a process: not set where one of them knows the processor by itself. A "
-		  "program that passes it on to another host, as mpirun may, ends there if that one lacks the instructions.",
+	.summary = "OPENBLAS_CORETYPE for newer processors",
+	.why = "OpenBLAS selects its kernels by a table of processors. With versions up to 0.3.24 (Debian 12 has 0.3.21) a "
+	       "newer processor gets those of a very old one, without AVX. On an Emerald Rapids PyTorch trained GPT-2 at 254 "
+	       "tokens/s with these and at 571 with SkylakeX. Each copy that the command may load, also in wheels of NumPy, is "
+	       "queried in a child process, and again with the better kernels. The answers are cached in "
+	       "~/.cache/gputune/openblas.",
+	.hazard = "One variable applies to all copies in a process: it is not set if one of them knows the processor. If a "
+		  "program such as mpirun passes it to another host that lacks the instructions, the job fails there.",
 	.unit = "environment",
-	.unmoved = "the workloads multiply with oneDNN and kernels of their own; bring your own command",
+	.unmoved = "the workloads multiply with oneDNN and kernels of their own; measure with your own command",
 	.prepare = prepare_kernels,
 };

@@ -83,7 +83,7 @@ static bool needs_other_blas(const struct tn_launch *c, struct tn_run *r, char *
 	gt_autofree char *wheel = tn_loader_wheel(c), *have = wheel ? NULL : blas_now(c);
 
 	if (wheel)
-		tn_run_skip(r, "LD_LIBRARY_PATH", "%s brings its own BLAS", wheel);
+		tn_run_skip(r, "LD_LIBRARY_PATH", "%s contains its own BLAS", wheel);
 	else if (!have)
 		tn_run_skip(r, "LD_LIBRARY_PATH", "no libblas.so.3 is installed");
 	else if (strcmp(have, "openblas-pthread") && strcmp(have, "blas"))
@@ -125,12 +125,12 @@ static void prepare_blas(const struct tn_launch *c, struct tn_run *r)
 
 const struct tn_launch_setting tn_launch_blas = {
 	.id = "run.blas",
-	.summary = "openblas-openmp where the host's choice is openblas-pthread",
-	.why = "openblas-pthread beside libgomp means two pools of spinning threads on the same cores: on Debian 12 "
-	       "with two cores PyTorch was 1.7 times (GPT-2) to 2.7 times (MLP) slower than with openblas-openmp. Which one "
-	       "a program gets is found as the loader would; for all programs: update-alternatives --config "
+	.summary = "openblas-openmp instead of openblas-pthread",
+	.why = "openblas-pthread and libgomp together run two pools of spinning threads on the same cores. On Debian 12 with "
+	       "two cores PyTorch was 1.7 times (GPT-2) to 2.7 times (MLP) slower than with openblas-openmp. The library is "
+	       "found like the loader finds it. To change it for all programs: update-alternatives --config "
 	       "libblas.so.3-x86_64-linux-gnu.",
-	.hazard = "A program that calls BLAS from several threads of its own and never uses OpenMP.",
+	.hazard = "Programs that call BLAS from several threads of their own and never use OpenMP.",
 	.unit = "environment",
 	.mechanism = "train.gpt",
 	.prepare = prepare_blas,
@@ -175,8 +175,8 @@ int tn_launch_check_value(const struct tn_launch_setting *s, const char *value, 
 	if (gt_strv_has(&names, value))
 		return 0;
 	if (!names.n)
-		return gt_fail(err, EINVAL, "%s takes on or off, not '%.40s': its value is found for each run, and what the "
-			       "environment says is kept", s->id, value);
+		return gt_fail(err, EINVAL, "%s takes on or off, not '%.40s': its value is derived for each run, and a value "
+					    "in the environment is kept", s->id, value);
 	for (size_t i = 0; i < names.n; i++)
 		gt_buf_printf(&said, ", %s", names.v[i]);
 	return gt_fail(err, EINVAL, "%s takes on, off%s; not '%.40s'", s->id, said.s, value);
@@ -230,16 +230,16 @@ static void preload_allocator(const struct tn_launch *c, const struct allocator 
 {
 	bool always = gt_streq(c->host->mem.thp_enabled.v, "always"), told = a->variable && !tn_run_value(c, a->variable);
 	gt_autofree char *reason =
-		gt_xasprintf("keeps freed memory instead of giving it back to the kernel; %s%s",
-			     c->host->live ? "loaded in a child first" : "not tried: this root is not live",
+		gt_xasprintf("keeps freed memory instead of returning it to the kernel; %s%s",
+			     c->host->live ? "tested in a child process" : "not tested: this root is not live",
 			     !always ? ""
-			     : told  ? "; huge pages are always on here, which it is told to do without"
-				     : "; huge pages are always on here: it keeps more than with madvise");
+			     : told  ? "; huge pages are always on here, so it is set not to use them"
+				     : "; huge pages are always on here: it uses more memory than with madvise");
 
 	add_preload(c, r, path, reason);
 	if (a->variable)
 		tn_run_set(c, r, a->variable, always ? a->no_huge_pages : a->value,
-			   always ? "its settings for large tensors, in small pages: in huge ones its memory grows by half"
+			   always ? "its settings for large tensors, with small pages: with huge pages its memory grows by half"
 				  : "its settings for large tensors");
 }
 
@@ -254,7 +254,7 @@ static bool try_allocator(const struct tn_launch *c, const struct allocator *a, 
 		return false;
 	}
 	if (c->host->live && !tn_loader_can_preload(path)) {
-		tn_run_skip(r, "LD_PRELOAD", "%s does not load into a program here", path);
+		tn_run_skip(r, "LD_PRELOAD", "the loader cannot load %s into a program here", path);
 		return false;
 	}
 	preload_allocator(c, a, path, r);
@@ -270,7 +270,7 @@ static void prepare_allocator(const struct tn_launch *c, struct tn_run *r)
 		return;
 	}
 	if (!c->chosen) {
-		tn_run_skip(r, "LD_PRELOAD", "by choice only: a profile with run.allocator = on, or --allocator");
+		tn_run_skip(r, "LD_PRELOAD", "opt-in: a profile with run.allocator = on, or --allocator");
 		return;
 	}
 	for (size_t i = 0; i < GT_ARRAY_SIZE(allocators); i++) {
@@ -280,18 +280,17 @@ static void prepare_allocator(const struct tn_launch *c, struct tn_run *r)
 		if (try_allocator(c, &allocators[i], r))
 			return;
 	}
-	tn_run_skip(r, "LD_PRELOAD", "none is installed that can be used; apt install %s", package);
+	tn_run_skip(r, "LD_PRELOAD", "no usable one is installed; apt install %s", package);
 }
 
 const struct tn_launch_setting tn_launch_allocator = {
 	.id = "run.allocator",
 	.summary = "preload TCMalloc, jemalloc or mimalloc",
-	.why = "Programs that allocate and free much from many threads, such as data loaders, wait for glibc's locks "
-	       "and for page faults on memory that was given back and is needed again. These allocators keep it, per "
-	       "thread.",
-	.hazard = "Resident memory grows, more so with huge pages set to always; jemalloc is then told to do without them. Every "
-		  "child inherits it. Clashes with "
-		  "sanitizers; too little static TLS on some builds, which is why it is loaded in a child first.",
+	.why = "Programs that allocate and free much from many threads, such as data loaders, wait for glibc's locks and for "
+	       "page faults on memory that was returned to the kernel and is needed again. These allocators keep it per thread.",
+	.hazard = "More resident memory, especially with huge pages set to always; jemalloc is then set not to use them. All "
+		  "child processes inherit the allocator. It conflicts with sanitizers. Some builds need too much static TLS, "
+		  "so it is tested in a child process first.",
 	.unit = "environment",
 	.mechanism = "alloc",
 	.prepare = prepare_allocator,
@@ -336,19 +335,18 @@ static void prepare_malloc(const struct tn_launch *c, struct tn_run *r)
 		"glibc.malloc.mmap_threshold=%ld:glibc.malloc.trim_threshold=%ld:glibc.malloc.top_pad=%ld%s",
 		memory / 4, keep, pad, huge ? ":glibc.malloc.hugetlb=1" : "");
 	tn_run_set(c, r, "GLIBC_TUNABLES", value,
-		   "large tensors are kept between steps instead of unmapped and faulted in again%s%s",
+		   "large tensors stay mapped between steps instead of being unmapped and faulted in again%s%s",
 		   ranks > 1 ? "; a rank's part of memory" : "", memory < total ? "; by the limit of the control group" : "");
 }
 
 const struct tn_launch_setting tn_launch_malloc = {
 	.id = "run.malloc",
-	.summary = "glibc's malloc keeps large blocks, in huge pages",
-	.why = "glibc maps and unmaps each large tensor: PyTorch on CPUs spent 13 to 38 % of its time in the page "
-	       "faults of memory that it had had a step before. With these thresholds, derived from the size of "
-	       "memory or the limit of the control group and the number of ranks, the blocks stay. PyTorch's "
-	       "THP_MEM_ALLOC_ENABLE=1 asks for huge pages for its tensors only; this does for all of the program.",
-	.hazard = "Memory once used is not given back before the program ends; with many processes per host that adds "
-		  "up.",
+	.summary = "glibc's malloc keeps large blocks",
+	.why = "glibc maps and unmaps each large tensor. PyTorch on CPUs spent 13 to 38 % of its time in page faults of memory "
+	       "that it had used one step before. With these thresholds the blocks stay. They follow from the size of memory "
+	       "or the limit of the control group, and from the number of ranks. PyTorch's THP_MEM_ALLOC_ENABLE=1 requests "
+	       "huge pages for its tensors only; this setting applies to the whole program.",
+	.hazard = "Used memory is not returned before the program ends, which matters with many processes per host.",
 	.unit = "environment",
 	.mechanism = "alloc",
 	.prepare = prepare_malloc,
@@ -395,17 +393,17 @@ static void prepare_omp_runtime(const struct tn_launch *c, struct tn_run *r)
 			    path || why ? "" : rt->package);
 		return;
 	}
-	add_preload(c, r, path, "an OpenMP runtime in place of the program's own");
-	tn_run_set(c, r, "KMP_BLOCKTIME", "1", "its threads sleep after 1 ms without work, not after 200");
+	add_preload(c, r, path, "an OpenMP runtime that replaces the program's own");
+	tn_run_set(c, r, "KMP_BLOCKTIME", "1", "its threads sleep after 1 ms without work instead of 200");
 }
 
 const struct tn_launch_setting tn_launch_omp_runtime = {
 	.id = "omp.runtime",
-	.summary = "LLVM's or Intel's OpenMP in place of GNU's",
-	.why = "libomp and libiomp5 also answer to libgomp's names; their barriers scale better on hosts with many cores. "
-	       "To be measured per program.",
-	.hazard = "Two runtimes in one process end it or start two pools of threads: a program that brings one of its own in "
-		  "a wheel must not get another. Intel's is not free software.",
+	.summary = "LLVM's or Intel's OpenMP instead of GNU's",
+	.why = "libomp and libiomp5 also define libgomp's symbols; their barriers scale better on hosts with many cores. "
+	       "Measure it per program.",
+	.hazard = "Two runtimes in one process end it or start two pools of threads: do not preload one for a program whose "
+		  "wheel contains its own. Intel's is not free software.",
 	.unit = "environment",
 	.mechanism = "train.gpt",
 	.prepare = prepare_omp_runtime,

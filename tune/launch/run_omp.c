@@ -38,15 +38,15 @@ static char *why_threads(const struct tn_launch *c, unsigned cores, unsigned sha
 	unsigned own = GT_MAX(1u, cores / sharers), here = tn_processes_here(c), paid = threads_paid(c, here);
 
 	if (by_quota && here > 1)
-		return gt_xasprintf("the cgroup's quota, shared by %u ranks, pays for %u of %u cores each", here, paid, own);
+		return gt_xasprintf("the cgroup's quota, shared by %u ranks, allows %u of %u cores each", here, paid, own);
 	if (by_quota)
-		return gt_xasprintf("the cgroup's quota pays for %u of %u cores", paid, own);
+		return gt_xasprintf("the cgroup's quota allows %u of %u cores", paid, own);
 	if (p.kind == TN_LAUNCHER && p.n > 1 && !p.one_task)
-		return gt_xasprintf("%u cores shared out among the %u ranks that it starts", cores, sharers);
+		return gt_xasprintf("%u cores divided by the %u ranks that it starts", cores, sharers);
 	if (p.n > 1)
 		return gt_xasprintf("%u cores for %d visible GPUs: the command may start a process for each", cores, p.n);
 	if (sharers > 1)
-		return gt_xasprintf("%u cores shared out among %u ranks", cores, sharers);
+		return gt_xasprintf("%u cores divided by %u ranks", cores, sharers);
 	return gt_xstrdup("one per physical core");
 }
 
@@ -62,7 +62,7 @@ static void prepare_omp_threads(const struct tn_launch *c, struct tn_run *r)
 		return;
 	}
 	if (c->host->cpu.unknown) {
-		tn_run_leave(c, r, "OMP_NUM_THREADS", "the number of CPUs is not known");
+		tn_run_leave(c, r, "OMP_NUM_THREADS", "the number of CPUs is unknown");
 		return;
 	}
 	pr_first_threads(c->host, cpus_of(c, r), &first);
@@ -78,7 +78,7 @@ static void prepare_omp_threads(const struct tn_launch *c, struct tn_run *r)
 	snprintf(text, sizeof(text), "%u", n);
 	if (set_by_torchrun(c))
 		tn_run_replace(r, "OMP_NUM_THREADS", text,
-			       "torchrun sets 1 when nobody has said: instead one per physical core of this rank%s",
+			       "torchrun's default of 1 is replaced by one per physical core of this rank%s",
 			       less ? less : "");
 	else
 		tn_run_set(c, r, "OMP_NUM_THREADS", text, "%s%s", why, less ? less : "");
@@ -86,14 +86,14 @@ static void prepare_omp_threads(const struct tn_launch *c, struct tn_run *r)
 
 const struct tn_launch_setting tn_launch_omp_threads = {
 	.id = "omp.threads",
-	.summary = "OMP_NUM_THREADS: one per physical core that may be used",
-	.why = "Two threads of one core share its multipliers: matrix products gain nothing and barriers wait for the "
-	       "slower one. A cgroup's quota is not seen by OpenMP, which then starts a thread on every CPU and is "
-	       "throttled. torchrun sets 1 when nobody has said; that is replaced. A command that is not known may start a "
-	       "process for each visible GPU, and each inherits the number: eight processes with 32 threads each on 32 cores "
-	       "wait for each other. It gets the cores divided by the number of visible GPUs.",
-	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core. How many loader workers "
-		  "a program will start nobody can see beforehand: where those keep cores busy say --workers.",
+	.summary = "OMP_NUM_THREADS: one per usable physical core",
+	.why = "Two threads of one core share its multipliers: matrix products gain nothing, and barriers wait for the slower "
+	       "thread. OpenMP ignores a cgroup's quota, starts a thread on every CPU, and is throttled. torchrun's default of "
+	       "1 is replaced. An unknown command may start a process for each visible GPU, and each inherits the number: "
+	       "eight processes with 32 threads each on 32 cores wait for each other. Its threads are therefore the cores "
+	       "divided by the number of visible GPUs.",
+	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core. The number of "
+		  "loader workers cannot be known in advance: if they keep cores busy, give it with --workers.",
 	.unit = "threads",
 	.mechanism = "train.gpt",
 	.prepare = prepare_omp_threads,
@@ -129,17 +129,17 @@ static void prepare_omp_bind(const struct tn_launch *c, struct tn_run *r)
 	}
 	tn_run_set(c, r, "OMP_PLACES", "cores", "one place per physical core");
 	tn_run_set(c, r, "OMP_PROC_BIND", spread ? "spread" : "close",
-		   spread ? "all nodes' memory is used from the start"
-			  : "threads stay beside their caches and first-touched memory");
+		   spread ? "uses the memory of all nodes from the start"
+			  : "threads stay near their caches and first-touched memory");
 }
 
 const struct tn_launch_setting tn_launch_omp_bind = {
 	.id = "omp.bind",
-	.summary = "OMP_PLACES and OMP_PROC_BIND: each OpenMP thread stays on its core",
-	.why = "A thread that is moved leaves its caches and the memory that it touched first behind.",
-	.hazard = "It binds the first thread to one core, and processes forked from it inherit that: data-loader "
-		  "workers of Python programs all land on one core (PyTorch issue 101850: ten times slower). Never set "
-		  "for Python, nor for programs that do not name an OpenMP runtime.",
+	.summary = "binds each OpenMP thread to its core",
+	.why = "A thread that moves to another core loses its caches and is far from the memory that it touched first.",
+	.hazard = "The first thread is bound to one core, and forked processes inherit that: all data-loader workers of a "
+		  "Python program run on one core (PyTorch issue 101850: ten times slower). Never set for Python, nor for "
+		  "programs whose file names no OpenMP runtime.",
 	.unit = "environment",
 	.mechanism = "mem.bw",
 	.prepare = prepare_omp_bind,
@@ -173,34 +173,31 @@ static void prepare_omp_spin(const struct tn_launch *c, struct tn_run *r)
 	if (policy)
 		tn_run_skip(r, "GOMP_SPINCOUNT", "the user has set OMP_WAIT_POLICY=%.20s", policy);
 	else if (!gt_streq(c->host->kernel.arch.v, "x86_64"))
-		tn_run_skip(r, "GOMP_SPINCOUNT", "how long a spin lasts is known for x86-64 only");
+		tn_run_skip(r, "GOMP_SPINCOUNT", "the duration of a spin is known for x86-64 only");
 	else if (all_isolated(c, r))
-		tn_run_skip(r, "GOMP_SPINCOUNT", "the CPUs are isolated: nobody takes them away");
+		tn_run_skip(r, "GOMP_SPINCOUNT", "the CPUs are isolated: no other process uses them");
 	else if (pr_has(c->host->cpu.quota_millicpu))
 		tn_run_set(c, r, "GOMP_SPINCOUNT", SPINS_QUOTA,
-			   "what is spun is paid from the cgroup's quota of CPU time");
+			   "spinning uses up the cgroup's quota of CPU time");
 	else if (r->two_pools)
 		tn_run_set(
 			c, r, "GOMP_SPINCOUNT", SPINS,
-			"OpenMP's threads wait beside those of a BLAS with its own: they must give the cores up soon");
+			"OpenMP's threads share cores with those of a BLAS: they must release the cores soon");
 	else
 		tn_run_set(c, r, "GOMP_SPINCOUNT", SPINS,
-			   "%u CPU%s that other processes may use too: a thread whose partner has lost its core sleeps "
-			   "soon and lets it run",
+			   "%u CPU%s that other processes may use too: a thread soon sleeps if the thread that it waits for "
+			   "has lost its core",
 			   n, n == 1 ? "" : "s");
 }
 
 const struct tn_launch_setting tn_launch_omp_spin = {
 	.id = "omp.spin",
-	.summary = "GOMP_SPINCOUNT: how long a waiting OpenMP thread keeps its core busy",
-	.why = "libgomp spins for milliseconds before it sleeps. With one of two cores taken by another process "
-	       "PyTorch "
-	       "trained an MLP at about 1000 samples/s so, and at 5300 to 5900 with 100 to 3000 spins; beside a BLAS "
-	       "with "
-	       "threads of its own at 5300 and 12400. On a quiet host 3000 spins cost nothing that could be measured.",
-	.hazard = "Programs with parallel regions that begin some 0.1 to 3 ms after the last one, on cores that nobody "
-		  "else "
-		  "uses: each then pays a wake-up. libgomp only; LLVM's and Intel's have KMP_BLOCKTIME.",
+	.summary = "GOMP_SPINCOUNT: spins of a waiting thread",
+	.why = "libgomp spins for milliseconds before it sleeps. With another process on one of two cores, PyTorch trained an "
+	       "MLP at about 1000 samples/s with that, and at 5300 to 5900 with 100 to 3000 spins. Together with a BLAS that "
+	       "has its own threads it reached 5300 and 12400. On a quiet host 3000 spins had no measurable cost.",
+	.hazard = "Programs whose parallel regions follow each other after 0.1 to 3 ms, on cores without other processes: each "
+		  "region then needs a wake-up. Affects libgomp only; LLVM's and Intel's have KMP_BLOCKTIME.",
 	.unit = "environment",
 	.mechanism = "train.gpt",
 	.prepare = prepare_omp_spin,

@@ -10,25 +10,25 @@ static const struct {
 	enum sc_severity severity;
 	const char *what;
 } table[] = {
-	{"elevator=*", SC_WARN, "does nothing on the kernels of Debian 12 and 13: block.scheduler is a disk's own"},
-	{"amd_iommu=on", SC_WARN, "does nothing: AMD's IOMMU is on by itself, and 'on' is no value of it"},
-	{"nouveau.blacklist=*", SC_WARN, "does nothing: nouveau has no such parameter; modprobe.blacklist=nouveau"},
-	{"vm.*=*", SC_WARN, "does nothing: the kernel takes it as sysctl.vm.NAME"},
-	{"kernel.*=*", SC_WARN, "does nothing: the kernel takes it as sysctl.kernel.NAME"},
-	{"net.core.*=*", SC_WARN, "does nothing: the kernel takes it as sysctl.net.core.NAME"},
-	{"numa=off", SC_BAD, "all memory looks as near as any other: nothing can be placed"},
-	{"mem=*", SC_WARN, "the memory beyond that is not used"},
-	{"maxcpus=*", SC_WARN, "the CPUs beyond that are not used"},
-	{"nr_cpus=*", SC_WARN, "the CPUs beyond that are not used"},
-	{"nosmp", SC_BAD, "one CPU is used"},
+	{"elevator=*", SC_WARN, "has no effect on the kernels of Debian 12 and 13: each disk has its own block.scheduler"},
+	{"amd_iommu=on", SC_WARN, "has no effect: AMD's IOMMU is on by default, and 'on' is not a valid value"},
+	{"nouveau.blacklist=*", SC_WARN, "has no effect: nouveau has no such parameter; use modprobe.blacklist=nouveau"},
+	{"vm.*=*", SC_WARN, "has no effect: the kernel expects sysctl.vm.NAME"},
+	{"kernel.*=*", SC_WARN, "has no effect: the kernel expects sysctl.kernel.NAME"},
+	{"net.core.*=*", SC_WARN, "has no effect: the kernel expects sysctl.net.core.NAME"},
+	{"numa=off", SC_BAD, "all memory appears equally near, so nothing can be placed"},
+	{"mem=*", SC_WARN, "memory beyond that is not used"},
+	{"maxcpus=*", SC_WARN, "CPUs beyond that are not used"},
+	{"nr_cpus=*", SC_WARN, "CPUs beyond that are not used"},
+	{"nosmp", SC_BAD, "only one CPU is used"},
 	{"isolcpus=*", SC_WARN,
-	 "the scheduler puts nothing there by itself: loader workers pile up on the rest (boot.isolcpus)"},
-	{"idle=poll", SC_WARN, "halves the busy thread of a core and takes the turbo from all (boot.idle)"},
+	 "the scheduler does not use these CPUs by itself: loader workers gather on the others (boot.isolcpus)"},
+	{"idle=poll", SC_WARN, "halves the speed of the busy thread of a core, and no core reaches its turbo (boot.idle)"},
 	{"init_on_free=1", SC_NOTE, "all freed memory is written once more (boot.init_on_free)"},
-	{"mce=off", SC_BAD, "broken memory goes unnoticed: wrong results in place of an error"},
-	{"transparent_hugepage=never", SC_WARN, "programs that ask for huge pages get none (thp.enabled)"},
+	{"mce=off", SC_BAD, "memory errors are not reported and become wrong results"},
+	{"transparent_hugepage=never", SC_WARN, "programs that request huge pages get none (thp.enabled)"},
 	{"pci=*disable_acs_redir=pci:0:0*", SC_WARN,
-	 "for every device there is: name the bridges above the GPUs only (pcie.acs)"},
+	 "applies to every device: name only the bridges above the GPUs (pcie.acs)"},
 };
 
 /* Parameters with one value in the kernel. Names with a dot are parameters of modules; some parameters of systemd and
@@ -86,7 +86,7 @@ static void judge_twice(struct sc_findings *out, const struct pr_params *all, si
 			last = &all->p[i];
 	if (last && strcmp(last->word, p->word))
 		sc_find(out, SC_WARN, p->file, p->line,
-			gt_xasprintf("%.80s: not so, %.80s of %s:%u comes later and replaces it", p->word, last->word,
+			gt_xasprintf("%.80s: overridden by %.80s in %s:%u, which comes later", p->word, last->word,
 				     last->file, last->line));
 }
 
@@ -105,7 +105,7 @@ static void judge_iommu(struct sc_findings *out, const struct pr_params *all)
 	}
 	if (off && pt)
 		sc_find(out, SC_WARN, pt->file, pt->line,
-			gt_xasprintf("%s: has no effect beside %s of %s:%u", pt->word, off->word, off->file,
+			gt_xasprintf("%s: has no effect together with %s in %s:%u", pt->word, off->word, off->file,
 				     off->line));
 }
 
@@ -123,9 +123,8 @@ static void judge_pending(struct sc_findings *out, const struct pr_params *all, 
 				gt_buf_printf(&missing, "%s%s", missing.len ? " " : "", all->p[k].word);
 		if (missing.len)
 			sc_find(out, SC_NOTE, all->p[i].file, all->p[i].line,
-				gt_xasprintf("this kernel was started without %.200s: no update-grub, or no reboot, "
-					     "since the line was "
-					     "written",
+				gt_xasprintf("this kernel was started without %.200s: update-grub or the reboot is missing "
+					     "since the line was written",
 					     missing.s));
 	}
 }
@@ -152,8 +151,8 @@ static void judge(struct gt_fsroot *fs, struct sc_findings *out, const struct pr
 		judge_pending(out, all, &running);
 	else
 		sc_find(out, SC_NOTE, PR_GRUB_DEFAULT, 0,
-			gt_xstrdup("this kernel was not started by GRUB (no BOOT_IMAGE= in /proc/cmdline): nothing of "
-				   "it applies"));
+			gt_xstrdup("this kernel was not started by GRUB (no BOOT_IMAGE= in /proc/cmdline), so no line here "
+				   "applies"));
 	pr_params_clear(&running);
 }
 

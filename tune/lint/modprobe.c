@@ -43,7 +43,7 @@ void tn_lint_unread(struct gt_fsroot *fs, const char *dir, const char *suffix, c
 			meant = meant && !gt_ends_with(names.v[i], left[k]);
 		if (meant && gt_fs_stat(fs, path, &st) >= 0 && S_ISREG(st.st_mode))
 			sc_find(ret, SC_WARN, path, 0,
-				gt_xasprintf("not read: %s takes only names that end in %s", reader, suffix));
+				gt_xasprintf("not read: %s reads only names that end in %s", reader, suffix));
 	}
 }
 
@@ -106,7 +106,7 @@ static void parse_install(struct conf *c, const char *rest, const char *file, un
 	gt_strv_take(&c->dead_by, gt_xasprintf("%s:%u", file, line));
 	if (is_nvidia(module))
 		sc_find(c->out, SC_BAD, file, line,
-			gt_xasprintf("%s is never loaded: no program can use the GPU", raw));
+			gt_xasprintf("%s is never loaded, so no program can use the GPU", raw));
 }
 
 static void take_line(struct conf *c, const char *text, const char *file, unsigned line)
@@ -130,13 +130,13 @@ static void take_line(struct conf *c, const char *text, const char *file, unsign
 
 		if (module && is_nvidia(module))
 			sc_find(c->out, SC_WARN, file, line,
-				gt_xasprintf("%s is not loaded at boot, only once a program asks for it by name", raw));
+				gt_xasprintf("%s is not loaded at boot, only when a program requests it by name", raw));
 		return;
 	}
 	for (size_t i = 0; i < GT_ARRAY_SIZE(known); i++)
 		if (!strcmp(first, known[i]))
 			return;
-	sc_find(c->out, SC_WARN, file, line, gt_xasprintf("ignored: modprobe knows no '%.40s'", first));
+	sc_find(c->out, SC_WARN, file, line, gt_xasprintf("ignored: modprobe does not know '%.40s'", first));
 }
 
 /* A backslash at the end joins a line with the next one. */
@@ -204,14 +204,14 @@ static bool judge_module(struct conf *c, size_t at)
 	for (size_t i = 0; i < c->dead.n && !dead; i++)
 		if ((dead = !strcmp(c->dead.v[i], o->module)) && !all_of_module_said(c, at))
 			sc_find(c->out, SC_WARN, o->file, o->line,
-				gt_xasprintf("options of %s are never used: %s keeps it from being loaded", o->module,
+				gt_xasprintf("options of %s are never used: %s prevents its loading", o->module,
 					     c->dead_by.v[i]));
 	if (dead || !is_builtin(c, o->module))
 		return dead;
 	if (!all_of_module_said(c, at))
 		sc_find(c->out, SC_WARN, o->file, o->line,
 			gt_xasprintf(
-				"never used: %s is built into this kernel; %s.%s=%s goes on the kernel's command line",
+				"never used: %s is built into this kernel; put %s.%s=%s on the kernel's command line",
 				o->module, o->module, o->name, o->value ? o->value : ""));
 	return true;
 }
@@ -263,7 +263,7 @@ static void judge_option(struct conf *c, size_t at)
 		sc_find(c->out, SC_BAD, o->file, o->line, gt_xasprintf("%s %s", o->name, cost));
 	if (later && !gt_streq(later->value, o->value)) {
 		sc_find(c->out, SC_WARN, o->file, o->line,
-			gt_xasprintf("%s %s=%.60s: not so, %s:%u sets it to %.60s later", o->module, o->name,
+			gt_xasprintf("%s %s=%.60s: overridden, %s:%u sets it to %.60s later", o->module, o->name,
 				     o->value ? o->value : "", later->file, later->line,
 				     later->value ? later->value : ""));
 		return;
@@ -272,8 +272,8 @@ static void judge_option(struct conf *c, size_t at)
 	if (now && *now && !same_value(now, o->value))
 		sc_find(c->out, SC_NOTE, o->file, o->line,
 			gt_xasprintf(
-				"%s runs with %s=%.60s: it was loaded before this line was there, or from an initramfs "
-				"without it (update-initramfs -u, then reboot), or another program set it since",
+				"%s runs with %s=%.60s: it was loaded before this line existed, or from an initramfs without "
+				"it (update-initramfs -u, then reboot), or another program changed it",
 				o->module, o->name, now));
 }
 

@@ -45,16 +45,14 @@ static void judge_plugin(struct tuned *t, const char *plugin, const char *key, c
 	if (!strcmp(plugin, "bootloader") && gt_starts_with(key, "cmdline") && !gt_fs_exists(t->fs, "/etc/grub2.cfg") &&
 	    !gt_fs_exists(t->fs, "/etc/grub2-efi.cfg"))
 		sc_find(t->out, SC_WARN, file, no,
-			gt_xasprintf("%s: does not reach the kernel: tuned adds it by way of /etc/grub2.cfg, which is "
-				     "not here; a "
-				     "file of /etc/default/grub.d does",
+			gt_xasprintf("%s: has no effect on the kernel: tuned adds it to /etc/grub2.cfg, which does not exist "
+				     "here; use a file in /etc/default/grub.d",
 				     key));
 	if (!strcmp(plugin, "irqbalance") && !strcmp(key, "banned_cpus") &&
 	    !gt_fs_exists(t->fs, "/etc/sysconfig/irqbalance"))
 		sc_find(t->out, SC_WARN, file, no,
-			gt_xstrdup("banned_cpus: irqbalance does not get it: tuned writes /etc/sysconfig/irqbalance, "
-				   "Debian's reads "
-				   "/etc/default/irqbalance"));
+			gt_xstrdup("banned_cpus: has no effect on irqbalance: tuned writes /etc/sysconfig/irqbalance, but "
+				   "Debian's irqbalance reads /etc/default/irqbalance"));
 }
 
 /* tuned treats a # after a blank as the beginning of a comment. */
@@ -146,13 +144,13 @@ static const char *no_limit(char *const word[4])
 	if (word[1] && !strcmp(word[1], "-") && !word[2])
 		return NULL; /* "DOMAIN -" removes all limits */
 	if (!word[1] || !word[2] || !word[3])
-		return "a line is DOMAIN TYPE ITEM VALUE";
+		return "the line must be DOMAIN TYPE ITEM VALUE";
 	if (!is_one_of(word[1], types, GT_ARRAY_SIZE(types)))
-		return "the type is soft, hard or -";
+		return "the type must be soft, hard or -";
 	if (!is_one_of(word[2], items, GT_ARRAY_SIZE(items)))
-		return "there is no such limit";
+		return "unknown limit";
 	if (strcmp(word[2], "chroot") && gt_parse_i64(word[3], &v) && !is_one_of(word[3], all, GT_ARRAY_SIZE(all)))
-		return "the value is a number or unlimited";
+		return "the value must be a number or unlimited";
 	return NULL;
 }
 
@@ -191,7 +189,7 @@ static void judge_limit(const struct limits *l, size_t at)
 			continue;
 		if (strcmp(o->value, m->value))
 			sc_find(l->out, SC_WARN, m->file, m->line,
-				gt_xasprintf("%.40s %s %s: not so, %s:%u sets it to %.40s later", m->domain, m->item,
+				gt_xasprintf("%.40s %s %s: overridden, %s:%u sets it to %.40s later", m->domain, m->item,
 					     m->value, o->file, o->line, o->value));
 		return;
 	}
@@ -199,14 +197,13 @@ static void judge_limit(const struct limits *l, size_t at)
 	all = !number || v == -1;
 	if (!strcmp(m->item, "nofile") && !all && l->nr_open && v > l->nr_open)
 		sc_find(l->out, SC_BAD, m->file, m->line,
-			gt_xasprintf("nofile %s is more than fs.nr_open (%ld): the kernel refuses it, and PAM then the "
+			gt_xasprintf("nofile %s is more than fs.nr_open (%ld): the kernel refuses it, and PAM then refuses the "
 				     "login",
 				     m->value, (long)l->nr_open));
 	if (!strcmp(m->item, "memlock") && all && !strcmp(m->domain, "*") && strcmp(m->type, "soft"))
 		sc_find(l->out, SC_WARN, m->file, m->line,
-			gt_xstrdup("memlock without limit for every user: any of them can lock all memory, and the "
-				   "host then has none; "
-				   "name the group that trains (@GROUP)"));
+			gt_xstrdup("memlock without limit for every user: each of them can lock all memory of the host; name "
+				   "the group that trains (@GROUP)"));
 }
 
 void tn_lint_limits(struct gt_fsroot *fs, struct sc_findings *ret)
@@ -257,19 +254,19 @@ static void parse_nccl(void *arg, char *line, const char *file, unsigned no)
 	if (*line == '#' || !line[strspn(line, BLANKS)])
 		return;
 	if (!value) {
-		sc_find(n->out, SC_WARN, file, no, gt_xstrdup("ignored: a line is NAME=VALUE"));
+		sc_find(n->out, SC_WARN, file, no, gt_xstrdup("ignored: the line must be NAME=VALUE"));
 		return;
 	}
 	*value++ = '\0';
 	if (strpbrk(line, BLANKS) || strpbrk(value, BLANKS)) {
 		sc_find(n->out, SC_WARN, file, no,
-			gt_xasprintf("'%.40s=%.40s': NCCL takes the blanks as part of the name and the value", line,
+			gt_xasprintf("'%.40s=%.40s': for NCCL the blanks belong to the name and the value", line,
 				     value));
 		return;
 	}
 	if (gt_strv_has(&n->names, line)) {
 		sc_find(n->out, SC_WARN, file, no,
-			gt_xasprintf("%.40s: not so, an earlier line sets it, and the first counts", line));
+			gt_xasprintf("%.40s: overridden by an earlier line, because the first one counts", line));
 		return;
 	}
 	gt_strv_add(&n->names, line);

@@ -11,14 +11,14 @@
 static const struct {
 	const char *attr, *value, *what;
 } dead[] = {
-	{"queue/scheduler", "noop", "dead: since Linux 5.0 it is called none"},
-	{"queue/scheduler", "deadline", "dead: since Linux 5.0 it is called mq-deadline"},
-	{"queue/scheduler", "cfq", "dead: gone since Linux 5.0; bfq is what is nearest to it"},
-	{"queue/scheduler", "anticipatory", "dead: gone since Linux 2.6.33"},
-	{"queue/iosched/quantum", NULL, "dead: cfq is gone since Linux 5.0"},
-	{"queue/iosched/slice_async_rq", NULL, "dead: cfq is gone since Linux 5.0"},
-	{"queue/iosched/group_idle", NULL, "dead: cfq is gone since Linux 5.0"},
-	{"queue/nomerges", "2", "no request is merged with another: reads in order become many small ones"},
+	{"queue/scheduler", "noop", "outdated: it is called none since Linux 5.0"},
+	{"queue/scheduler", "deadline", "outdated: it is called mq-deadline since Linux 5.0"},
+	{"queue/scheduler", "cfq", "outdated: removed in Linux 5.0; bfq is the closest scheduler"},
+	{"queue/scheduler", "anticipatory", "outdated: removed in Linux 2.6.33"},
+	{"queue/iosched/quantum", NULL, "outdated: cfq was removed in Linux 5.0"},
+	{"queue/iosched/slice_async_rq", NULL, "outdated: cfq was removed in Linux 5.0"},
+	{"queue/iosched/group_idle", NULL, "outdated: cfq was removed in Linux 5.0"},
+	{"queue/nomerges", "2", "no requests are merged: reads in order become many small ones"},
 };
 
 /* An assignment carried out by the events of one disk. */
@@ -66,7 +66,8 @@ static void judge_token(struct lint *c, const struct tn_udev_rule *r, const stru
 {
 	if (tn_udev_sets(t, "RUN") && strpbrk(t->value, "<>|;&") && !strstr(t->value, "sh -c"))
 		find(c, SC_WARN, r,
-		     gt_xasprintf("RUN: udev starts a program, no shell: '%c' is handed to it as it is; write /bin/sh -c '...'",
+		     gt_xasprintf("RUN: udev starts a program, not a shell, and passes '%c' to it unchanged; use /bin/sh -c "
+				  "'...'",
 				  *strpbrk(t->value, "<>|;&")));
 	for (size_t i = 0; i < GT_ARRAY_SIZE(dead) && tn_udev_sets(t, "ATTR"); i++)
 		if (!fnmatch(dead[i].attr, t->name, 0) && (!dead[i].value || !strcmp(dead[i].value, t->value)))
@@ -128,7 +129,7 @@ static void judge_done(struct lint *c, const struct tn_udev_device *d, const str
 
 	if (b)
 		find(c, SC_WARN, a->rule,
-		     gt_xasprintf("%s = %.40s: not so on %s, %s:%u sets it to %.40s later", attr, value, d->name,
+		     gt_xasprintf("%s = %.40s: overridden on %s, %s:%u sets it to %.40s later", attr, value, d->name,
 				  file_of(c, b->rule), b->rule->line, b->token->value));
 	else if (!a->sure)
 		return;
@@ -136,12 +137,14 @@ static void judge_done(struct lint *c, const struct tn_udev_device *d, const str
 		find(c, SC_NOTE, a->rule, gt_xasprintf("%s: %s has no such attribute", attr, d->name));
 	else if (!a->added)
 		find(c, SC_NOTE, a->rule,
-		     gt_xasprintf("%s: not at boot: for ACTION \"change\" only, which %s reports after it was open for writing",
+		     gt_xasprintf("%s: not at boot: it applies to ACTION \"change\" only, which %s reports after it was open "
+				  "for writing",
 				  attr, d->name));
 	else if (!strcmp(attr, "queue/scheduler") && gt_fs_read_line(c->fs, path, &line) >= 0 && strchr(line, '[') &&
 		 !tn_offers(line, value))
 		find(c, SC_NOTE, a->rule,
-		     gt_xasprintf("queue/scheduler = %.40s: %s offers %s; it takes this only if the kernel finds its module",
+		     gt_xasprintf("queue/scheduler = %.40s: %s offers %s; it accepts this value only if the kernel finds its "
+				  "module",
 				  value, d->name, line));
 }
 

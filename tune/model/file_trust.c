@@ -26,13 +26,13 @@ static int read_judged(struct gt_fsroot *fs, struct gt_fsroot *from, const char 
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s %s", path, why);
 	if (why)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EPERM,
-				    "%s %s: not followed; install -m 600 %s ~root/, then read and use the copy (a chown is not "
+				    "%s %s: refused; install -m 600 %s ~root/, then check and use the copy (a chown is not "
 				    "enough: the file may be open for writing)", path, why, path);
 	r = gt_read_all(fd, max, &text, &len); /* reads the checked descriptor: the path may name another file by now */
 	if (r < 0)
 		return r;
 	if (strlen(text) != len)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EILSEQ, "%s holds a NUL byte: not a text", path);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EILSEQ, "%s contains a NUL byte: not a text file", path);
 	*ret = gt_take(text);
 	return 0;
 }

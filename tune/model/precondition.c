@@ -15,12 +15,12 @@ char *tn_precondition_text(const struct tn_tunable *k, const char *path, size_t 
 	if (k->check) /* the check reports what is missing */
 		return NULL;
 	if (!n)
-		return gt_xasprintf("%s is there", path ? path : any);
+		return gt_xasprintf("%s exists", path ? path : any);
 	while (k->preconditions[own])
 		own++;
 	if (n <= own)
 		return gt_xstrdup(k->preconditions[n - 1]->text);
-	return n == own + 1 ? gt_xstrdup("it can be written (in a container it is read-only)") : NULL;
+	return n == own + 1 ? gt_xstrdup("the file is writable (it is read-only in a container)") : NULL;
 }
 
 size_t tn_preconditions_check(const struct tn_tunable *k, const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
@@ -70,5 +70,5 @@ static bool is_read_only(struct gt_fsroot *fs, const char *path)
 
 const char *tn_not_writable(struct gt_fsroot *fs, const char *path)
 {
-	return is_read_only(fs, path) ? "read-only here, as in a container: to be set on the host beneath" : NULL;
+	return is_read_only(fs, path) ? "read-only, as in a container: set it on the host outside" : NULL;
 }

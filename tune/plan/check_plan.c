@@ -10,7 +10,7 @@ static int refuse_changed(const struct tn_item *i, const char *what, const char 
 	gt_autofree char *label = tn_tunable_label(i->knob, i->instance);
 
 	return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
-			    "%s is %s now, not %s as when the plan was made: make a new plan%s", label,
+			    "%s is %s now, but was %s when the plan was made: make a new plan%s", label,
 			    now, i->current, what);
 }
 
@@ -55,13 +55,13 @@ static int check_item(struct gt_fsroot *fs, const struct tn_ctx *c, const struct
 	r = tn_value_read(fs, i->path, &now);
 	if (r == -ENOENT)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, ENOENT,
-				    "%s has gone: there is no %s any more; make a new plan", label, i->path);
+				    "%s: %s no longer exists: make a new plan", label, i->path);
 	if (r < 0)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", i->path, strerror(-r));
 	if (!tn_value_equal(now, i->current))
 		return refuse_changed(i, "", now, err);
 	if (i->pair_current && (tn_value_read(fs, i->pair_path, &pair) < 0 || !tn_value_equal(pair, i->pair_current)))
-		return refuse_changed(i, " (its counterpart moved)", now, err);
+		return refuse_changed(i, " (its counterpart changed)", now, err);
 	return check_preconditions(fs, c, i, err);
 }
 
@@ -70,8 +70,8 @@ static int refuse_renamed(const struct tn_item *i, struct gt_err *err)
 	gt_autofree char *label = tn_tunable_label(i->knob, i->instance);
 
 	return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
-			    "%s: the host was restarted since the plan was made, and that name may be another device's now: make "
-			    "a new plan", label);
+			    "%s: the host was restarted since the plan was made, and the name may belong to another device "
+			    "now: make a new plan", label);
 }
 
 static int check_one(const struct tn_facts *facts, struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan *plan,
@@ -105,7 +105,7 @@ int tn_plan_check_host(struct gt_fsroot *fs, const struct pr_host *host, const s
 		return r;
 	if (strcmp(plan->host, host->identity))
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EXDEV,
-				    "the plan is for another host (%s, this one is %s): make one here", plan->host,
+				    "the plan is for another host (%s, this one is %s): make a plan here", plan->host,
 				    host->identity);
 	tn_facts_read(fs, &facts);
 	for (size_t i = 0; i < plan->n_item && r >= 0; i++)

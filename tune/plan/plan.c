@@ -149,7 +149,7 @@ static bool other_form_is_set(const struct make *m, struct tn_item *i)
 		return false;
 	if (i->knob->from_pair && i->knob->from_pair(m->host, pair) > want)
 		return false;
-	why = gt_xasprintf("%s:%u sets the other form to %s at boot; left as it is", a->file, a->line, taken);
+	why = gt_xasprintf("%s:%u sets the other form to %s at boot; not changed", a->file, a->line, taken);
 	set_status(i, TN_SKIPPED, why);
 	free(gt_take(i->wanted));
 	return true;
@@ -206,11 +206,11 @@ static void apply_desired(struct make *m, struct tn_item *i, const struct tn_des
 	if (out_of_range(m, i, asked))
 		return;
 	if (asked && strcmp(asked, w->value))
-		set_status(i, TN_CHANGE, "asked for by the profile");
+		set_status(i, TN_CHANGE, "set by the profile");
 	i->chosen = k->tag != 'B' || m->opts->optional || tn_knob_named(k->id, m->opts->only) ||
 		    tn_profile_get(m->profile, k->id);
 	if (tn_item_good(i, i->current)) {
-		set_status(i, TN_ALREADY, tn_value_equal(i->current, i->wanted) ? "already so" :
+		set_status(i, TN_ALREADY, tn_value_equal(i->current, i->wanted) ? "already set" :
 				   k->op == TN_RAISE			 ? "already higher; never lowered" :
 									   "already lower; never raised");
 		return;
@@ -218,7 +218,7 @@ static void apply_desired(struct make *m, struct tn_item *i, const struct tn_des
 	if (!i->pair_path) /* the zero of a pair is not a number to compare */
 		keep_further(i, i->current);
 	if (!i->chosen) {
-		gt_autofree char *why = gt_xasprintf("by choice only: %s", i->reason);
+		gt_autofree char *why = gt_xasprintf("opt-in: %s", i->reason);
 
 		set_status(i, TN_SKIPPED, why);
 		return;
@@ -268,7 +268,7 @@ static char *loaded_late(const struct make *m, const struct tn_tunable *k)
 	loaded = name ? gt_xasprintf("/sys/module/%s/initstate", name) : NULL; /* a built-in module has no state */
 	if (!loaded || !gt_fs_exists(m->fs, loaded) || (tn_tunable_key(k) && loaded_first(m->fs, name)))
 		return NULL;
-	return gt_xasprintf("at boot it is there only once the module %s is loaded: what is written before that does not count",
+	return gt_xasprintf("it exists only after the module %s is loaded; a value written earlier at boot is lost",
 			    name);
 }
 
@@ -340,11 +340,11 @@ static void consider(struct make *m, const struct tn_tunable *k, const char *ins
 	struct tn_desired w = { 0 };
 
 	if (m->opts->skip && m->opts->skip->n && tn_knob_selected(k->id, m->opts->skip)) {
-		set_status(i, TN_SKIPPED, "left out by --skip");
+		set_status(i, TN_SKIPPED, "excluded by --skip");
 		return;
 	}
 	if (gt_streq(asked, "off") && !tn_knob_named(k->id, m->opts->only)) {
-		set_status(i, TN_SKIPPED, "the profile leaves it alone");
+		set_status(i, TN_SKIPPED, "excluded by the profile");
 		return;
 	}
 	if (k->check) {
@@ -361,7 +361,7 @@ static void consider(struct make *m, const struct tn_tunable *k, const char *ins
 	apply_desired(m, i, &w, ctx.asked);
 	predict_boot(m, i);
 	if (tn_item_persists(i)) {
-		gt_autofree char *why = gt_xasprintf("%s; no file sets it so at boot: apply --persist keeps it", i->reason);
+		gt_autofree char *why = gt_xasprintf("%s; not persistent: apply --persist writes it to a file", i->reason);
 
 		set_status(i, TN_ALREADY, why);
 	}
@@ -387,7 +387,7 @@ static void consider_all(struct make *m)
 			struct tn_item *i = tn_plan_add(m->plan, k, NULL);
 
 			i->precondition_fails = true;
-			set_status(i, TN_NOT_APPLICABLE, "this host has none");
+			set_status(i, TN_NOT_APPLICABLE, "not on this host");
 		}
 	}
 }

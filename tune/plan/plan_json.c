@@ -138,7 +138,7 @@ static int check_change(const struct tn_item *i, struct gt_err *err)
 	if (i->knob->tag == 'C')
 		return gt_fail(err, EINVAL, "%s is never written", i->knob->id);
 	if (!i->current || !i->wanted)
-		return gt_fail(err, EINVAL, "%s lacks current or wanted", i->knob->id);
+		return gt_fail(err, EINVAL, "%s has no current or no wanted value", i->knob->id);
 	if (strlen(i->current) > 127 || tn_tunable_check_value(i->knob, NULL, i->wanted, err) < 0)
 		return err->msg[0] ? -EINVAL : gt_fail(err, EINVAL, "%s: the current value is too long", i->knob->id);
 	if (tn_item_good(i, i->current))
@@ -163,12 +163,12 @@ static int read_item(struct tn_plan *p, const json_t *o, struct gt_err *err)
 	if (!k)
 		return gt_fail(err, EINVAL, "there is no knob '%.60s'", id);
 	if (instance && (!k->instances || !tn_instance_ok(instance)))
-		return gt_fail(err, EINVAL, "%s: '%.60s' is no device it could have", id, instance);
+		return gt_fail(err, EINVAL, "%s: '%.60s' is not a valid device", id, instance);
 	if (status_of(status_name, &status) < 0)
-		return gt_fail(err, EINVAL, "%s: there is no status '%.60s'", id, status_name);
+		return gt_fail(err, EINVAL, "%s: unknown status '%.60s'", id, status_name);
 	for (size_t n = 0; n < p->n_item; n++)
 		if (p->item[n].knob == k && gt_streq(p->item[n].instance, instance))
-			return gt_fail(err, EINVAL, "%s is there twice", id);
+			return gt_fail(err, EINVAL, "%s occurs twice", id);
 	i = tn_plan_add(p, k, instance);
 	i->status = status;
 	i->chosen = status == TN_CHANGE || gt_json_get_bool(o, "keeps", false);
@@ -179,9 +179,9 @@ static int read_item(struct tn_plan *p, const json_t *o, struct gt_err *err)
 	    !optional_text(json_object_get(o, "at_boot"), "value", &i->at_boot) ||
 	    !optional_text(json_object_get(o, "at_boot"), "decided_by", &i->at_boot_by) ||
 	    !optional_text(json_object_get(o, "at_boot"), "may", &i->at_boot_may))
-		return gt_fail(err, EINVAL, "%s: a value is not text", id);
+		return gt_fail(err, EINVAL, "%s: a value is not a string", id);
 	if (i->pair_path && !i->pair_current && status == TN_CHANGE)
-		return gt_fail(err, EINVAL, "%s lacks its counterpart", id);
+		return gt_fail(err, EINVAL, "%s has no value of its counterpart", id);
 	return status == TN_CHANGE ? check_change(i, err) : 0;
 }
 
@@ -220,7 +220,7 @@ static int read_plan(const json_t *doc, struct tn_plan *p, struct gt_err *err)
 	int r = gt_json_check_schema(doc, TN_PLAN_SCHEMA, "the plan", err);
 
 	if (!r && !tn_json_is_plain(doc))
-		r = gt_fail(err, EINVAL, "there are control characters in it");
+		r = gt_fail(err, EINVAL, "it contains control characters");
 	if (!r)
 		r = gt_json_req_str(doc, "host", &host, err);
 	if (!r)

@@ -34,10 +34,10 @@ static int check_age(const json_t *doc, const char *path, struct gt_err *err)
 		return r;
 	days = ((int64_t)time(NULL) - made) / DAY_S;
 	if (days > RECEIPT_AGE_DAYS)
-		return gt_fail(err, ESTALE, "%s is %lld days old; what helps may have changed: prove it again", path,
+		return gt_fail(err, ESTALE, "%s is %lld days old; the effects may have changed: prove it again", path,
 			       (long long)days);
 	if (days < -1)
-		return gt_fail(err, EINVAL, "%s was made in the future: the clock was or is wrong", path);
+		return gt_fail(err, EINVAL, "%s has a date in the future: the clock was or is wrong", path);
 	return 0;
 }
 
@@ -50,12 +50,12 @@ static int check_marks(const json_t *doc, const char *path, const json_t *here, 
 
 	pr_fingerprint_difference(there, here, &what);
 	if (what.len)
-		return gt_fail(err, EXDEV, "%s was measured on another host that is built like this one (not the same: %s): "
-			       "prove it here", path, what.s);
+		return gt_fail(err, EXDEV, "%s was measured on another host that is built like this one (different: %s): prove "
+					   "it here", path, what.s);
 	/* a receipt of an older version has no fingerprint; its identity is unique only with a machine id */
 	if (there ? !pr_fingerprint_shared(there, here) : !gt_json_get_str(here, "machine_id", NULL))
-		return gt_fail(err, ENODATA, "nothing shows that %s was measured on this host and not on one built like it: "
-			       "give it a machine id (systemd-machine-id-setup) and prove it again", path);
+		return gt_fail(err, ENODATA, "%s does not show whether it was measured on this host or on one built alike: "
+					     "give the host a machine id (systemd-machine-id-setup) and prove it again", path);
 	return 0;
 }
 
@@ -79,7 +79,7 @@ static int check_receipt(const json_t *doc, const char *path, const struct pr_ho
 			       driver ? driver : "none", host->driver.module_version.v ? host->driver.module_version.v : "none");
 	r = check_age(doc, path, err);
 	if (r == 0 && !gt_json_get_bool(doc, "confirmed", false))
-		return gt_fail(err, ENODATA, "%s proves nothing: no change was confirmed on fresh data", path);
+		return gt_fail(err, ENODATA, "%s proves nothing: no change was confirmed on new data", path);
 	return r;
 }
 
@@ -127,7 +127,7 @@ static int check_setting(const json_t *o, const struct pr_host *host, struct gt_
 	if (!k || k->tag == 'C')
 		return gt_fail(err, EINVAL, "there is no knob '%.60s' that gputune writes", id);
 	if (!k->instances != !instance || (instance && !tn_instance_ok(instance)))
-		return gt_fail(err, EINVAL, "%s: '%.60s' is no device it could have", id, instance ? instance : "");
+		return gt_fail(err, EINVAL, "%s: '%.60s' is not a valid device", id, instance ? instance : "");
 	r = tn_tunable_check_value(k, host, to, err);
 	if (r < 0)
 		return r;
@@ -148,12 +148,12 @@ static int check_knobs(const json_t *doc, const struct pr_host *host, struct gt_
 
 		r = gt_json_req_str(o, "kind", &kind, err);
 		if (r == 0 && !is_kind(kind))
-			r = gt_fail(err, EINVAL, "there is no kind of change '%.60s'", kind);
+			r = gt_fail(err, EINVAL, "unknown kind of change '%.60s'", kind);
 		if (r == 0 && !strcmp(kind, "knob"))
 			r = check_setting(o, host, err);
 		if (r == 0 && !strcmp(kind, "knob") &&
 		    find_knob(doc, gt_json_get_str(o, "knob", NULL), gt_json_get_str(o, "instance", NULL), i + 1))
-			r = gt_fail(err, EINVAL, "%.60s is there twice", gt_json_get_str(o, "knob", NULL));
+			r = gt_fail(err, EINVAL, "%.60s occurs twice", gt_json_get_str(o, "knob", NULL));
 		if (r < 0)
 			return gt_fail_prefix(err, "knob %zu", i + 1);
 	}
@@ -176,7 +176,7 @@ static int check_from(const struct tn_item *i, const json_t *proof, const char *
 
 	if (tn_value_equal(i->current, from) || tn_tunable_good(i->knob, to, i->current, i->pair_current))
 		return 0;
-	return gt_fail(err, ESTALE, "%s changes %s from %s, and it is %s now: prove it again", path, label, from, i->current);
+	return gt_fail(err, ESTALE, "%s changes %s from %s, but it is %s now: prove it again", path, label, from, i->current);
 }
 
 /* Uses the proven value, even if the profile would choose another one today. */
@@ -193,7 +193,7 @@ static int take_item(const json_t *doc, const char *path, struct tn_item *i, str
 	if (!i->chosen) {
 		if (i->status == TN_CHANGE) {
 			i->status = TN_SKIPPED;
-			replace(&i->reason, gt_xstrdup("not proved to help on this host"));
+			replace(&i->reason, gt_xstrdup("not proven to help on this host"));
 		}
 		return 0;
 	}
@@ -203,7 +203,7 @@ static int take_item(const json_t *doc, const char *path, struct tn_item *i, str
 	if (r < 0)
 		return r;
 	replace(&i->wanted, gt_xstrdup(to));
-	replace(&i->reason, gt_xasprintf("proved on %.10s: %+.1f %% [%+.1f, %+.1f] in %.60s",
+	replace(&i->reason, gt_xasprintf("proven on %.10s: %+.1f %% [%+.1f, %+.1f] in %.60s",
 					 gt_json_get_str(doc, "created", "?"), gt_json_get_real(effect, "change_pct", 0),
 					 gt_json_get_real(effect, "ci_low_pct", 0),
 					 gt_json_get_real(effect, "ci_high_pct", 0), gt_json_get_str(doc, "metric", "?")));
@@ -240,7 +240,7 @@ int tn_plan_take_receipt(const json_t *doc, const char *path, const struct pr_ho
 	if (r < 0)
 		return r;
 	if (!tn_json_is_plain(doc))
-		return gt_fail(err, EINVAL, "%s is refused: there are control characters in it", path);
+		return gt_fail(err, EINVAL, "%s is refused: it contains control characters", path);
 	r = check_knobs(doc, host, &e);
 	if (r == 0)
 		r = tn_receipt_check_samples(doc, &e);
@@ -294,7 +294,7 @@ static int check_schema(const json_t *doc, const char *path, struct gt_err *err)
 		return gt_fail_as(err, GT_EXIT_USAGE, gt_json_check_schema(doc, RECEIPT_SCHEMA, path, err));
 	command = prove_command(doc, path);
 	return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
-			    "%s is of an older gpubench and holds no samples; prove it again: %s", path, command);
+			    "%s was made by an older gpubench and has no samples; prove it again: %s", path, command);
 }
 
 int tn_plan_from_receipt(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, const char *path,

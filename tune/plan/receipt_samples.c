@@ -45,7 +45,7 @@ static int read_pairs(const json_t *holder, const char *key, double **ret, size_
 	if (r < 0)
 		return r;
 	if (json_array_size(list) > PAIRS_MAX)
-		return gt_fail(err, E2BIG, "\"%s\" holds more than %d pairs", key, PAIRS_MAX);
+		return gt_fail(err, E2BIG, "\"%s\" has more than %d pairs", key, PAIRS_MAX);
 	d = gt_xcalloc(json_array_size(list) + 1, sizeof(*d));
 	json_array_foreach(list, i, pair) {
 		double a = json_number_value(json_array_get(pair, 0)), b = json_number_value(json_array_get(pair, 1));
@@ -97,12 +97,12 @@ static int read_rows(const json_t *test, size_t pairs, size_t rows, size_t **ret
 	if (r < 0)
 		return r;
 	if (json_array_size(list) != pairs)
-		return gt_fail(err, EINVAL, "\"rows\" must name one row for each pair");
+		return gt_fail(err, EINVAL, "\"rows\" must have one row for each pair");
 	json_array_foreach(list, i, v) {
 		json_int_t at = json_is_integer(v) ? json_integer_value(v) : -1;
 
 		if (at < 0 || (size_t)at >= rows)
-			return gt_fail(err, EINVAL, "\"rows\" names a row that the design does not have");
+			return gt_fail(err, EINVAL, "\"rows\" has a row that the design lacks");
 		row[i] = (size_t)at;
 	}
 	*ret = gt_take(row);
@@ -183,7 +183,7 @@ static int read_changes(struct samples *s)
 			*c = (struct change){ .e = none, .test = gt_json_get_int(k, "test", -1),
 					      .column = gt_json_get_int(k, "column", 0), .seen = true };
 		if (!same_place(k, c))
-			return gt_fail(s->err, EINVAL, "change %lld is of two tests", (long long)at);
+			return gt_fail(s->err, EINVAL, "change %lld occurs in two tests", (long long)at);
 		s->n_change = GT_MAX(s->n_change, (size_t)at + 1);
 	}
 	for (i = 0; i < s->n_change; i++)
@@ -199,7 +199,7 @@ static int judge_changes(struct samples *s, const json_t *tests)
 	size_t i;
 
 	if (json_array_size(tests) > TESTS_MAX)
-		return gt_fail(s->err, E2BIG, "\"tests\" holds more than %d", TESTS_MAX);
+		return gt_fail(s->err, E2BIG, "\"tests\" has more than %d entries", TESTS_MAX);
 	json_array_foreach(tests, i, test) {
 		int r = judge_test(s, test, i);
 
@@ -245,10 +245,10 @@ static int check_knob(const struct samples *s, const json_t *knob)
 	bool kept = gt_json_get_bool(knob, "kept", false);
 
 	if (!gt_streq(verdict, bn_verdict_name[c->verdict]))
-		return gt_fail(s->err, EBADMSG, "the verdict of %.80s is \"%.20s\", and its samples give \"%s\"", id, verdict,
+		return gt_fail(s->err, EBADMSG, "the verdict of %.80s is \"%.20s\", but its samples give \"%s\"", id, verdict,
 			       bn_verdict_name[c->verdict]);
 	if (!same_effect(&c->e, json_object_get(knob, "effect")))
-		return gt_fail(s->err, EBADMSG, "the effect of %.80s is not that of its samples", id);
+		return gt_fail(s->err, EBADMSG, "the effect of %.80s does not follow from its samples", id);
 	if (kept != is_kept(s, c, knob))
 		return gt_fail(s->err, EBADMSG, "%.80s is %skept, although its verdict is \"%.20s\"%s", id, kept ? "" : "not ",
 			       verdict, kept && c->verdict == BN_BETTER ? " and a guard is worse" : "");
@@ -293,10 +293,10 @@ static int judge_confirmation(struct samples *s, json_t *metrics, uint64_t seed,
 		enum bn_verdict v = bn_decide(higher, e[i], p[i], alpha, (struct bn_margins){ own[i], own[i] });
 
 		if (decides && (higher != s->higher || !same_effect(&e[i], json_object_get(s->doc, "confirm"))))
-			return gt_fail(s->err, EBADMSG, "the effect of \"confirm\" is not that of its samples");
+			return gt_fail(s->err, EBADMSG, "the effect of \"confirm\" does not follow from its samples");
 		if (v == BN_WORSE || v == BN_INCONCLUSIVE || (decides && v != BN_BETTER))
 			return gt_fail(s->err, EBADMSG,
-				       "it is confirmed, and the samples of the confirmation give \"%s\" for %.80s",
+				       "it is confirmed, but the samples of the confirmation give \"%s\" for %.80s",
 				       bn_verdict_name[v], gt_json_get_str(m, "metric", "?"));
 		found |= decides;
 	}
@@ -343,7 +343,7 @@ static int check(struct samples *s, const json_t *samples)
 		kept += gt_json_get_bool(k, "kept", false);
 	}
 	if (r == 0 && !kept)
-		r = gt_fail(s->err, EBADMSG, "it is confirmed, and no change is kept");
+		r = gt_fail(s->err, EBADMSG, "it is confirmed, but no change is kept");
 	return r < 0 ? r : check_confirmation(s, samples);
 }
 

@@ -80,7 +80,7 @@ static int take_knob(struct parse *ps, const char *id, const char *value)
 		return BAD(ps, "there is no knob '%.60s'; gputune list shows them", id);
 	if (strcmp(value, "on") && strcmp(value, "off")) {
 		if (k && k->tag == 'C')
-			return BAD(ps, "%s is reported only; it takes on or off", id);
+			return BAD(ps, "%s is reported only; its value is on or off", id);
 		if ((s ? tn_launch_check_value(s, value, &err) : tn_tunable_check_value(k, NULL, value, &err)) < 0)
 			return BAD(ps, "%s", err.msg);
 	}
@@ -100,7 +100,7 @@ static int take_profile_key(struct parse *ps, const char *key, const char *value
 	if (!ps->inherits)
 		return 0;
 	if (ps->depth >= INHERIT_MAX)
-		return BAD(ps, "profiles inherit each other in a circle");
+		return BAD(ps, "profiles inherit each other");
 	return load_named(ps->fs, ps->p, value, ps->depth + 1, ps->err);
 }
 
@@ -108,7 +108,7 @@ static int take_section(struct parse *ps, const char *s)
 {
 	ps->section = !strcmp(s, "[profile]") ? PROFILE : !strcmp(s, "[knobs]") ? KNOBS : NO_SECTION;
 	if (!ps->section)
-		return BAD(ps, "unknown section%s%.60s; there are [profile] and [knobs]", ps->is_profile ? " " : "",
+		return BAD(ps, "unknown section%s%.60s; known are [profile] and [knobs]", ps->is_profile ? " " : "",
 			   ps->is_profile ? s : "");
 	ps->is_profile = true;
 	return 0;
@@ -159,7 +159,7 @@ static int parse(struct gt_fsroot *fs, struct tn_profile *p, const char *file, c
 
 	if (r >= 0 && !ps.section) /* a full disk may leave an empty file: without this error, local settings would be lost
 				    * silently */
-		r = gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s holds no section: a profile has [profile] or [knobs]", file);
+		r = gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s has no section: a profile has [profile] or [knobs]", file);
 	ps.inherits = false;
 	return r < 0 ? r : take_lines(&ps, text);
 }
@@ -199,8 +199,8 @@ static int no_such(struct gt_fsroot *fs, const char *name, struct gt_err *err)
 	for (const struct tn_builtin_profile *b = tn_builtin_profiles; b->name; b++)
 		gt_buf_printf(&said, "%s%s", b->name, b[1].name ? ", " : "");
 	hint = gt_hint(name, tn_profile_word, said.s);
-	return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "there is no profile '%.60s', neither in " ADMIN_DIR " nor built in; %s%s",
-			    name, strcmp(hint, said.s) ? "" : "there are ", hint);
+	return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "unknown profile '%.60s', neither in " ADMIN_DIR " nor built in; %s%s",
+			    name, strcmp(hint, said.s) ? "" : "known profiles are ", hint);
 }
 
 /* A name is one component of a path. Only the user can name files. Inherited profiles are read from the host in fs. */
@@ -212,7 +212,8 @@ static int load_named(struct gt_fsroot *fs, struct tn_profile *p, const char *na
 	if (!*name || *name == '.' || strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") !=
 						     strlen(name))
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "'%.60s' is not the name of a profile: a name has letters, digits, '.', '_' and '-'", name);
+				    "'%.60s' is not a valid name of a profile: letters, digits, '.', '_' and '-' are allowed",
+				    name);
 	r = tn_trusted_read_host(fs, admin, TEXT_MAX, &text, err);
 	if (r >= 0)
 		return parse(fs, p, admin, text, depth, err);

@@ -52,9 +52,9 @@ int tn_knob_check_list(const struct gt_strv *list, const char *option, struct gt
 		if (!id) {
 			bool several = strchr(list->v[i], ',');
 			gt_autofree char *hint = gt_hint(list->v[i], tn_knob_word,
-							 several ? "each takes an option of its own" : "gputune list shows them");
+							 several ? "each id needs its own option" : "gputune list shows them");
 
-			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s: there is no knob or family '%.60s'; %s", option,
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s: unknown knob or family '%.60s'; %s", option,
 					    list->v[i], hint);
 		}
 	}

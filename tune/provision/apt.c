@@ -64,7 +64,7 @@ void tn_apt_keeps(int fd)
 
 static int keep_lock(void *arg, struct gt_err *err)
 {
-	return lock_fd >= 0 && fcntl(lock_fd, F_SETFD, 0) < 0 ? gt_fail_errno(err, errno, "cannot hand on the lock") : 0;
+	return lock_fd >= 0 && fcntl(lock_fd, F_SETFD, 0) < 0 ? gt_fail_errno(err, errno, "cannot pass on the lock") : 0;
 }
 
 /* A query (out is set) ends together with this process. A change does not: a half installation is worse than a complete
@@ -82,7 +82,7 @@ static int run(const struct gt_strv *argv, double timeout_s, char **out, struct 
 	if (!r && s.status) {
 		gt_autofree char *why = first_error(s.errout);
 
-		r = gt_fail(err, EIO, "%s", *why ? why : "apt-get says no reason");
+		r = gt_fail(err, EIO, "%s", *why ? why : "apt-get gave no reason");
 	}
 	if (!r && out)
 		*out = gt_take(s.out);

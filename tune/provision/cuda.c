@@ -30,7 +30,7 @@ static struct fit fitting(const struct tn_prov *p)
 	struct fit f = {0};
 
 	if (p->driver.cuda_driver && pr_compat_max_cuda(p->fs, p->driver.cuda_driver, &f.last, NULL) == 1)
-		f.why = gt_xasprintf("driver %s carries CUDA %s", p->driver.cuda_driver, f.last);
+		f.why = gt_xasprintf("driver %s supports CUDA %s", p->driver.cuda_driver, f.last);
 	if (!p->driver.known || pr_compat_get(p->fs, &pr_gpu_arch, arch, &span, NULL) != 1 || !(comma = strchr(span, ',')))
 		return f;
 	f.first = gt_xstrndup(span, (size_t)(comma - span));
@@ -38,8 +38,8 @@ static struct fit fitting(const struct tn_prov *p)
 		free(f.last);
 		free(f.why);
 		f.last = gt_xstrdup(comma + 1);
-		f.why = strcmp(f.last, "99.99") ? gt_xasprintf("CUDA %s is the last for this card", f.last) :
-						  gt_xasprintf("this card needs CUDA %s or newer", f.first);
+		f.why = strcmp(f.last, "99.99") ? gt_xasprintf("CUDA %s is the last release for this GPU", f.last) :
+						  gt_xasprintf("this GPU needs CUDA %s or newer", f.first);
 	}
 	return f;
 }
@@ -130,15 +130,15 @@ enum tn_part_status tn_prov_toolkit(struct tn_prov *p, struct gt_strv *packages,
 		return TN_PART_LACKING;
 	}
 	if (others) {
-		*reason = gt_xasprintf("none that apt's sources have fits: %s", f.why ? f.why : "");
+		*reason = gt_xasprintf("apt's sources have no suitable release: %s", f.why ? f.why : "");
 		return TN_PART_ABSENT;
 	}
 	if (!p->offers.lists && !gt_fs_is_live(p->fs)) {
-		*reason = gt_xstrdup("this captured host does not say");
+		*reason = gt_xstrdup("the capture does not contain this");
 		return TN_PART_UNKNOWN;
 	}
-	*reason = gt_xstrdup("no source of apt has one; Debian's component non-free or NVIDIA's repository may, but not both: the "
-			     "driver is to come from the same one");
+	*reason = gt_xstrdup("no source of apt has one; Debian's component non-free or NVIDIA's repository may. Use only one "
+			     "of them, the same as for the driver");
 	return TN_PART_ABSENT;
 }
 
@@ -166,9 +166,9 @@ enum tn_part_status tn_prov_cudnn(struct tn_prov *p, struct gt_strv *packages, c
 	}
 	if (tn_dpkg_has(&p->dpkg, "libcudnn8") || tn_dpkg_has(&p->dpkg, "nvidia-cudnn"))
 		return TN_PART_PRESENT;
-	*reason = others ? gt_xasprintf("none that apt's sources have fits: %s", f.why) :
-			   gt_xstrdup("Debian's nvidia-cudnn fetches NVIDIA's archive while it is configured, which cannot be "
-				      "simulated or taken back: the wheels bring their own, or add NVIDIA's repository");
+	*reason = others ? gt_xasprintf("apt's sources have no suitable release: %s", f.why) :
+			   gt_xstrdup("Debian's nvidia-cudnn downloads NVIDIA's archive during its configuration, which cannot "
+				      "be simulated or undone: use the wheels, which contain cuDNN, or add NVIDIA's repository");
 	return TN_PART_ABSENT;
 }
 
@@ -206,10 +206,10 @@ enum tn_part_status tn_prov_nccl(struct tn_prov *p, struct gt_strv *packages, ch
 			fits = o;
 	}
 	if (best)
-		*reason = gt_xasprintf("apt would take %s, for another CUDA: %s%s%s", best->version, f.why,
-				       fits ? "; by hand: apt-get install libnccl2=" : "", fits ? fits->version : "");
+		*reason = gt_xasprintf("apt would install %s, which is for another CUDA: %s%s%s", best->version, f.why,
+				       fits ? "; to install it by hand: apt-get install libnccl2=" : "", fits ? fits->version : "");
 	else if (!p->offers.lists && !gt_fs_is_live(p->fs))
-		*reason = gt_xstrdup("this captured host does not say");
+		*reason = gt_xstrdup("the capture does not contain this");
 	else
 		*reason = gt_xstrdup("no source of apt has libnccl2; Debian's component contrib may");
 	return best || p->offers.lists || gt_fs_is_live(p->fs) ? TN_PART_ABSENT : TN_PART_UNKNOWN;

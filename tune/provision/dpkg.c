@@ -90,7 +90,7 @@ static void note_updates(struct gt_fsroot *fs, struct tn_dpkg *d)
 	gt_auto_strv names = {0};
 
 	if (!d->broken && gt_fs_list(fs, UPDATES_DIR, &names) >= 0 && names.n)
-		d->broken = gt_xasprintf("%s holds what dpkg was doing when it was ended", UPDATES_DIR);
+		d->broken = gt_xasprintf("unfinished work is left in %s", UPDATES_DIR);
 }
 
 static void from_host(const struct pr_host *h, struct load *l)

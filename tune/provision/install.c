@@ -29,7 +29,7 @@ static void strings_of(const json_t *a, struct gt_strv *ret)
 /* Checks that the given plan equals one made now. */
 static int check_same(const json_t *given, const json_t *now, struct gt_err *err)
 {
-	static const char *const changes[][2] = {{"host", "it is of another host"},
+	static const char *const changes[][2] = {{"host", "it is for another host"},
 						 {"kernel", "the host runs another kernel now"},
 						 {"dpkg", "packages were installed, removed, upgraded or held since"}};
 	static const char *const same[] = {"requested", "packages", "hold", "reboot"};
@@ -38,14 +38,13 @@ static int check_same(const json_t *given, const json_t *now, struct gt_err *err
 	for (size_t i = 0; i < GT_ARRAY_SIZE(changes); i++)
 		if (!json_equal(json_object_get(a, changes[i][0]), json_object_get(b, changes[i][0])))
 			return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
-					    "this plan does not fit any more: %s; nothing is changed, "
-					    "plan again",
+					    "this plan is outdated: %s; nothing is changed, plan again",
 					    changes[i][1]);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(same); i++)
 		if (!json_equal(json_object_get(given, same[i]), json_object_get(now, same[i])))
 			return gt_fail_exit(err, TN_EXIT_REFUSED, ESTALE,
-					    "this plan does not fit any more: apt would do something "
-					    "else now (its \"%s\"); nothing is changed, plan again",
+					    "this plan is outdated: apt would make other changes now (\"%s\" differs); nothing "
+					    "is changed, plan again",
 					    same[i]);
 	return 0;
 }
@@ -63,7 +62,7 @@ static int plan_again(struct gt_fsroot *fs, const struct pr_host *host, const js
 
 	if (r < 0 || !json_is_object(o) || gpu < 0 || gpu > 0xffff)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "this is not a plan of gputune provision plan: nothing is changed");
+				    "this is no document of gputune provision plan: nothing is changed");
 	opts.gpu = (unsigned)gpu;
 	strings_of(json_object_get(o, "with"), &with);
 	strings_of(json_object_get(o, "skip"), &skip);
@@ -136,7 +135,7 @@ static int check_installed(struct install *in, const struct pr_host *host, struc
 		const struct tn_deb *deb = tn_dpkg_find(&now, name);
 
 		if (!r && (!deb || !deb->installed || strcmp(deb->version, version)))
-			r = gt_fail(err, EIO, "apt ended well, but %s %s is not there", name, version);
+			r = gt_fail(err, EIO, "apt succeeded, but %s %s is not installed", name, version);
 	}
 	if (!r && now.broken)
 		r = gt_fail(err, EIO, "%s", now.broken);
@@ -150,15 +149,15 @@ static int undo_install(struct install *in, const struct pr_host *host, struct g
 	struct gt_err why = {0};
 	int r;
 
-	gt_warn("%s: taking back what was installed", err->msg);
+	gt_warn("%s: removing the new packages again", err->msg);
 	r = tn_remove_packages(in->fs, host, &in->record, &in->fresh, &why);
 	if (r < 0)
 		return gt_fail_exit(err, TN_EXIT_INTERRUPTED, EIO,
-				    "the packages could not be installed, and not be taken back "
-				    "either (%s): apt-get -f install, then gputune provision revert",
+				    "the packages could not be installed, and could not be removed again (%s): run apt-get -f "
+				    "install, then gputune provision revert",
 				    why.msg);
 	err->exit_status = TN_EXIT_FAILED;
-	return gt_fail_prefix(err, "the packages could not be installed, and what was is taken away again");
+	return gt_fail_prefix(err, "the packages could not be installed; those already installed are removed again");
 }
 
 static int do_install(struct install *in, const struct pr_host *host, struct gt_err *err)
@@ -183,7 +182,7 @@ static int do_install(struct install *in, const struct pr_host *host, struct gt_
 	tn_dpkg_clear(&before);
 	if (r < 0)
 		return r;
-	gt_info("installing; dpkg's own words go to /var/log/apt/term.log");
+	gt_info("installing; the output of dpkg is in /var/log/apt/term.log");
 	r = tn_apt_get(install, &packages, 0, NULL, err);
 	if (!r)
 		r = check_installed(in, host, err);
@@ -235,8 +234,7 @@ static int apply_locked(struct install *in, const struct pr_host *host, const js
 
 	if (!r && in->record.state == TN_RECORD_OPEN)
 		r = gt_fail_exit(err, TN_EXIT_INTERRUPTED, EBUSY,
-				 "an installation of ours was interrupted: gputune provision revert "
-				 "takes it back");
+				 "an earlier installation by gputune was interrupted; to undo it: gputune provision revert");
 	if (!r)
 		r = plan_again(in->fs, host, given, &now, err);
 	if (r < 0 || !json_array_size(json_object_get(now, "packages")))

@@ -160,9 +160,10 @@ static void marked_since(struct keep *k)
 		if (!d || !d->installed)
 			continue;
 		if (d->held && !p->held)
-			k->reason[i] = gt_xstrdup("someone has put it on hold since");
+			k->reason[i] = gt_xstrdup("it was put on hold since");
 		else if (!d->automatic && !p->requested)
-			k->reason[i] = gt_xstrdup("someone has marked it as wanted since (apt-mark manual, or installed by name)");
+			k->reason[i] = gt_xstrdup("it was marked as manually installed since (apt-mark manual, or installed by "
+						  "name)");
 		else if (module && tn_is_driver_package(p->name))
 			k->reason[i] = gt_xasprintf("the nvidia module is in use (%lld users)", (long long)uses);
 	}

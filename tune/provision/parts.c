@@ -36,7 +36,7 @@ static bool drives(const struct pr_driver_need *n, const struct tn_offer *o)
 static void by_nvidia(struct tn_prov *p, const struct tn_offer *o, char **reason)
 {
 	free(*reason);
-	*reason = gt_xasprintf("NVIDIA's repository, which is among apt's sources, has %s %s", o->name, o->version);
+	*reason = gt_xasprintf("NVIDIA's repository, one of apt's sources, has %s %s", o->name, o->version);
 	free(p->driver.version);
 	free(p->driver.cuda_driver);
 	p->driver.version = gt_xstrndup(o->version, strspn(o->version, "0123456789."));
@@ -58,7 +58,7 @@ static enum tn_part_status look_driver(struct tn_prov *p, struct gt_strv *packag
 		return TN_PART_PRESENT;
 	if (p->host->container.state == PR_PRESENT && !p->opts.gpu) {
 		free(*reason);
-		*reason = gt_xstrdup("a container uses the driver of the machine that runs it");
+		*reason = gt_xstrdup("a container uses the driver of its host");
 		return TN_PART_NOT_HERE;
 	}
 	if (n->state == PR_DRIVER_NONE)
@@ -67,7 +67,7 @@ static enum tn_part_status look_driver(struct tn_prov *p, struct gt_strv *packag
 		return TN_PART_PRESENT;
 	if (n->state == PR_DRIVER_NVIDIA && best && !nvidia) {
 		free(*reason);
-		*reason = gt_xasprintf("%s %s of apt's sources does not drive this card", best->name, best->version);
+		*reason = gt_xasprintf("%s %s of apt's sources does not support this GPU", best->name, best->version);
 		return TN_PART_ABSENT;
 	}
 	if (nvidia)
@@ -78,7 +78,7 @@ static enum tn_part_status look_driver(struct tn_prov *p, struct gt_strv *packag
 			gt_strv_add(packages, wanted.v[i]);
 	if (!packages->n) {
 		free(*reason);
-		*reason = gt_xstrdup("its packages are installed, but it is not loaded: gpuprobe says why");
+		*reason = gt_xstrdup("its packages are installed, but it is not loaded: run gpuprobe for the reason");
 		return TN_PART_PRESENT;
 	}
 	return TN_PART_LACKING;
@@ -107,7 +107,7 @@ static enum tn_part_status select_headers(struct tn_prov *p, struct gt_strv *pac
 	bool image = p->opts.gpu != 0, built = pr_or(p->host->driver.headers, 0) == 1;
 
 	if (!p->opts.gpu && (p->driver.state == PR_DRIVER_NO_GPU || p->host->container.state == PR_PRESENT)) {
-		*reason = gt_xstrdup("no kernel module has to be built here");
+		*reason = gt_xstrdup("no kernel module has to be built");
 		return TN_PART_NOT_HERE;
 	}
 	follow_images(p, packages);
@@ -116,7 +116,7 @@ static enum tn_part_status select_headers(struct tn_prov *p, struct gt_strv *pac
 
 		if (!packages->n && !tn_dpkg_has(&p->dpkg, any))
 			gt_strv_add(packages, any);
-		*reason = gt_xstrdup("for an image: those of the kernel that it will boot");
+		*reason = gt_xstrdup("for an image: the headers of the kernel that it will boot");
 	} else if (!built && !tn_dpkg_has(&p->dpkg, own)) {
 		gt_strv_add(packages, own);
 	}
@@ -130,7 +130,7 @@ const struct tn_part tn_parts[] = {
 	{
 		.id = "driver",
 		.summary = "NVIDIA driver",
-		.why = "CUDA programs reach the GPU through it; without a display's packages",
+		.why = "CUDA programs need it to use the GPU; installed without packages for displays",
 		.gpu = true,
 		.component = "non-free",
 		.select = look_driver,
@@ -138,14 +138,14 @@ const struct tn_part tn_parts[] = {
 	{
 		.id = "headers",
 		.summary = "kernel headers",
-		.why = "DKMS builds the driver's module with them, now and for each kernel to come",
+		.why = "DKMS builds the driver's module with them, now and for each later kernel",
 		.gpu = true,
 		.select = select_headers,
 	},
 	{
 		.id = "dkms",
 		.summary = "DKMS",
-		.why = "builds the module anew when the kernel changes",
+		.why = "rebuilds the module when the kernel changes",
 		.gpu = true,
 		.beside_driver = true,
 		.any = ANY("dkms"),
@@ -153,7 +153,7 @@ const struct tn_part tn_parts[] = {
 	{
 		.id = "persistenced",
 		.summary = "persistence daemon",
-		.why = "keeps the card awake: without it each first call waits a second or more",
+		.why = "keeps the GPU initialised: without it each first call waits a second or more",
 		.gpu = true,
 		.beside_driver = true,
 		.component = "contrib",
@@ -168,31 +168,31 @@ const struct tn_part tn_parts[] = {
 	{
 		.id = "openmp",
 		.summary = "OpenMP runtime",
-		.why = "the threads of PyTorch's CPU side, BLAS and gpubench",
+		.why = "threads for PyTorch on CPUs, BLAS and gpubench",
 		.any = ANY("libgomp1"),
 	},
 	{
 		.id = "blas",
 		.summary = "BLAS on OpenMP",
-		.why = "one pool of threads: beside libgomp OpenBLAS with its own threads is up to 2.7 times slower",
+		.why = "one pool of threads: OpenBLAS with its own threads is up to 2.7 times slower together with libgomp",
 		.any = ANY("libopenblas0-openmp"),
 	},
 	{
 		.id = "numactl",
 		.summary = "numactl",
-		.why = "looks at and binds memory and CPUs by hand",
+		.why = "shows and sets the placement of memory and CPUs",
 		.any = ANY("numactl"),
 	},
 	{
 		.id = "hwloc",
 		.summary = "hwloc's tools",
-		.why = "lstopo shows which GPU, NIC and disk are next to which CPUs",
+		.why = "lstopo shows the CPUs next to each GPU, network card and disk",
 		.any = ANY("hwloc-nox", "hwloc"),
 	},
 	{
 		.id = "venv",
 		.summary = "Python environments",
-		.why = "wheels go into a user's environment, never into the system",
+		.why = "wheels are installed into a user's environment, not into the system",
 		.any = ANY("python3-venv"),
 	},
 	{
@@ -205,7 +205,7 @@ const struct tn_part tn_parts[] = {
 	{
 		.id = "toolkit",
 		.summary = "CUDA toolkit",
-		.why = "only to compile CUDA programs: wheels bring the libraries that they need",
+		.why = "only needed to compile CUDA programs; wheels contain their libraries",
 		.optional = true,
 		.gpu = true,
 		.select = tn_prov_toolkit,
@@ -274,7 +274,7 @@ static enum tn_part_status select_any(struct tn_prov *p, const struct tn_part *t
 			gt_strv_add(packages, t->any[0]);
 			return TN_PART_LACKING;
 		}
-		*reason = gt_xstrdup("this captured host does not say");
+		*reason = gt_xstrdup("the capture does not contain this");
 		return TN_PART_UNKNOWN;
 	}
 	*reason = t->component ? gt_xasprintf("no source of apt has %s; Debian's component %s may", t->any[0], t->component) :
@@ -293,14 +293,14 @@ static enum tn_part_status judge(struct tn_prov *p, const struct tn_part *t, str
 		return TN_PART_NOT_HERE;
 	}
 	if (t->gpu && !t->optional && p->host->container.state == PR_PRESENT && !p->opts.gpu) {
-		*reason = gt_xstrdup("a container uses the driver of the machine that runs it");
+		*reason = gt_xstrdup("a container uses the driver of its host");
 		return TN_PART_NOT_HERE;
 	}
 	if (t->optional && !asked)
 		return TN_PART_BY_CHOICE;
 	if (t->beside_driver && (p->driver.state == PR_DRIVER_OK || p->driver.state == PR_DRIVER_FLAVOUR) &&
 	    !tn_dpkg_has(&p->dpkg, "libcuda1")) {
-		*reason = gt_xstrdup("the driver here is not of Debian's packages");
+		*reason = gt_xstrdup("the host's driver is not from Debian's packages");
 		return TN_PART_NOT_HERE;
 	}
 	return t->select ? t->select(p, packages, reason) : select_any(p, t, packages, reason);

@@ -117,10 +117,10 @@ static int simulate(struct tn_prov *p)
 	if (!r)
 		r = ask_apt(&exact, &result, &why);
 	if (r < 0) {
-		gt_autofree char *what = gt_xasprintf("apt finds no way to install this: %s", why.msg);
+		gt_autofree char *what = gt_xasprintf("apt cannot install this: %s", why.msg);
 
-		tn_prov_refuse(p, "apt", what, "apt-get install -s with the packages above tells more; held packages and pins are "
-					       "the usual reason");
+		tn_prov_refuse(p, "apt", what, "run apt-get install -s with the packages above for details; usual reasons are "
+					       "held packages and pins");
 		return r;
 	}
 	p->move = result.move;
@@ -161,17 +161,17 @@ static void notes(struct tn_prov *p)
 	for (size_t i = 0; i < p->n_move; i++)
 		upgrades += p->move[i].old != NULL;
 	if (upgrades)
-		tn_prov_note(p, "packages that apt would upgrade stay at the new version when this is taken back");
+		tn_prov_note(p, "packages that apt upgrades keep the new version when this is reverted");
 	if (p->requested.n && !p->simulated && !gt_fs_is_live(p->fs))
-		tn_prov_note(p, "not simulated, since this host is not the live one: what the packages depend on comes on top");
+		tn_prov_note(p, "not simulated, because this host is not live: dependencies of the packages are not included");
 	if (gt_fs_is_live(p->fs) && p->offers.newest && time(NULL) - p->offers.newest > OLD_LISTS_S)
-		tn_prov_note(p, "apt's lists are older than two weeks: apt-get update first");
+		tn_prov_note(p, "apt's lists are older than two weeks: run apt-get update first");
 	if (tn_prov_wants_driver(p) && !p->opts.no_hold)
-		tn_prov_note(p, "the driver's packages are put on hold: an upgrade under a loaded module breaks NVML until a "
-				"reboot. Take security updates by hand: apt-mark unhold, apt upgrade, reboot; --no-hold leaves "
-				"that to apt");
+		tn_prov_note(p, "the driver's packages are put on hold, because an upgrade under a loaded module breaks NVML "
+				"until a reboot. Install security updates by hand: apt-mark unhold, apt upgrade, reboot. With "
+				"--no-hold apt upgrades them");
 	if (tn_prov_wants_driver(p) && pr_or(p->host->secure_boot.on, 0) == 1 && !p->opts.gpu)
-		tn_prov_note(p, "Secure Boot is on and DKMS's key is enrolled: the module will be signed with it");
+		tn_prov_note(p, "Secure Boot is on and DKMS's key is enrolled, so the module will be signed with it");
 }
 
 /* ---- the document ----------------------------------------------------------------------------------------------------- */

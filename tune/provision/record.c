@@ -74,9 +74,8 @@ int tn_record_parse(const char *text, size_t len, struct tn_record *ret, struct 
 	if (bad) {
 		tn_record_clear(&r);
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EBADMSG,
-				    "the record of what was installed, %s, is damaged: nothing is changed. Take the "
-				    "packages that it "
-				    "lists away by hand, then remove it",
+				    "the record of installed packages, %s, is damaged: nothing is changed. Remove the packages "
+				    "that it lists by hand, then remove the record",
 				    RECORD_PATH);
 	}
 	r.state = strcmp(state, "open") ? TN_RECORD_DONE : TN_RECORD_OPEN;

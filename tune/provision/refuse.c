@@ -22,7 +22,7 @@ static bool not_debian(struct tn_prov *p, struct gt_buf *what, struct gt_buf *re
 
 	if (p->dpkg.state != PR_ABSENT || !gt_fs_is_live(p->fs))
 		return false;
-	gt_buf_printf(what, "%s has no dpkg: only Debian's packages are known here", pretty ? pretty : "this host");
+	gt_buf_printf(what, "%s has no dpkg: gputune installs Debian packages only", pretty ? pretty : "this host");
 	return true;
 }
 
@@ -43,13 +43,13 @@ static bool no_lists(struct tn_prov *p, struct gt_buf *what, struct gt_buf *reme
 	if (!gt_fs_is_live(p->fs) || p->dpkg.state != PR_PRESENT)
 		return false;
 	if (p->offers.unreadable)
-		gt_buf_printf(what, "apt's list of what is on offer cannot be read: %s", p->offers.unreadable);
+		gt_buf_printf(what, "apt's list of available packages cannot be read: %s", p->offers.unreadable);
 	else if (!p->sources.n)
 		gt_buf_puts(
 			what,
 			"apt has no source of packages: none is enabled in /etc/apt/sources.list or sources.list.d");
 	else if (!p->offers.lists)
-		gt_buf_puts(what, "apt has no list of what is on offer, so nothing can be planned");
+		gt_buf_puts(what, "apt has no list of available packages, so nothing can be planned");
 	else
 		return false;
 	gt_buf_puts(remedy, "apt-get update");
@@ -103,9 +103,8 @@ static bool components(struct tn_prov *p, struct gt_buf *what, struct gt_buf *re
 			strncmp(p->requested.v[i], "linux-headers-", 14);
 	if (!none)
 		return false;
-	gt_buf_puts(what, "the driver is in Debian's components contrib, non-free and non-free-firmware, which apt's "
-			  "sources do not "
-			  "have");
+	gt_buf_puts(what, "the driver is in Debian's components contrib, non-free and non-free-firmware, but apt's sources "
+			  "lack them");
 	lines_with(p, need, remedy);
 	return true;
 }
@@ -115,10 +114,10 @@ static bool other_branch(struct tn_prov *p, struct gt_buf *what, struct gt_buf *
 {
 	if (p->driver.state != PR_DRIVER_LEGACY || p->opts.gpu || !tn_dpkg_has(&p->dpkg, "nvidia-alternative"))
 		return false;
-	gt_buf_printf(what, "Debian's newer driver %s is installed, and would stay the one that is loaded",
+	gt_buf_printf(what, "Debian's newer driver %s is installed and would remain the loaded one",
 		      tn_dpkg_find(&p->dpkg, "nvidia-alternative")->version);
-	gt_buf_puts(remedy, "apt-get remove nvidia-alternative, and plan again; or install the older branch beside it and choose "
-			    "that one: gpuprobe can");
+	gt_buf_puts(remedy, "apt-get remove nvidia-alternative, and plan again; or install the older branch next to it and "
+			    "select that one: gpuprobe can");
 	return true;
 }
 
@@ -134,8 +133,8 @@ static bool two_repositories(struct tn_prov *p, struct gt_buf *what, struct gt_b
 		return false;
 	gt_buf_printf(
 		what,
-		"two repositories have a driver, Debian's non-free (%s:%u) and NVIDIA's (%s:%u): packages of one name "
-		"and other versions would be mixed",
+		"two repositories have a driver, Debian's non-free (%s:%u) and NVIDIA's (%s:%u): packages with equal names and "
+		"different versions would be mixed",
 		debian->file, debian->line, nvidia->file, nvidia->line);
 	gt_buf_printf(remedy, "disable one of the two lines, then apt-get update");
 	return true;
@@ -153,11 +152,10 @@ static bool nvidia_only(struct tn_prov *p, struct gt_buf *what, struct gt_buf *r
 	if (source_of(p, TN_NVIDIA))
 		return false;
 	gt_buf_printf(what,
-		      "%s, and only NVIDIA's own repository may have one for it, which is not among apt's sources",
+		      "%s; only NVIDIA's own repository may have one for it, but it is not among apt's sources",
 		      p->driver.why);
-	gt_buf_puts(remedy, "add NVIDIA's repository (package cuda-keyring of this release) and take non-free out of "
-			    "Debian's lines, "
-			    "then apt-get update");
+	gt_buf_puts(remedy, "add NVIDIA's repository (package cuda-keyring of this release) and remove non-free from Debian's "
+			    "lines, then apt-get update");
 	return true;
 }
 
@@ -180,11 +178,10 @@ static bool old_backports(struct tn_prov *p, struct gt_buf *what, struct gt_buf 
 		if (pr_deb_version_cmp(bpo, stable->version) >= 0)
 			continue;
 		gt_buf_printf(what,
-			      "%s would be of backports, %s, which is older than stable's %s: the rest of the driver "
-			      "would not "
-			      "fit it",
+			      "%s would come from backports in version %s, which is older than stable's %s: the rest of the "
+			      "driver would not match",
 			      names[i], bpo, stable->version);
-		gt_buf_printf(remedy, "apt-get install %s/%s, and take the pin on backports away", names[i],
+		gt_buf_printf(remedy, "apt-get install %s/%s, and remove the pin on backports", names[i],
 			      stable->suite);
 		return true;
 	}
@@ -198,7 +195,7 @@ static bool no_driver(struct tn_prov *p, struct gt_buf *what, struct gt_buf *rem
 	if (p->driver.state != PR_DRIVER_NONE)
 		return false;
 	gt_buf_puts(what, p->driver.why);
-	gt_buf_puts(remedy, "train on the CPU (--skip driver), or take the card out");
+	gt_buf_puts(remedy, "train on the CPU (--skip driver), or remove the GPU");
 	return true;
 }
 
@@ -206,9 +203,9 @@ static bool rt_kernel(struct tn_prov *p, struct gt_buf *what, struct gt_buf *rem
 {
 	if (!p->host->kernel.preempt_rt || p->opts.gpu)
 		return false;
-	gt_buf_printf(what, "kernel %s is PREEMPT_RT, for which NVIDIA's module refuses to build",
+	gt_buf_printf(what, "kernel %s is PREEMPT_RT, and NVIDIA's module does not build for it",
 		      p->host->kernel.release.v);
-	gt_buf_printf(remedy, "apt-get install linux-image-%s, choose it at boot, and plan again", pr_deb_arch(p->host));
+	gt_buf_printf(remedy, "apt-get install linux-image-%s, select it at boot, and plan again", pr_deb_arch(p->host));
 	return true;
 }
 
@@ -220,9 +217,8 @@ static bool run_file(struct tn_prov *p, struct gt_buf *what, struct gt_buf *reme
 		nvidia |= strstr(p->requested.v[i], "nvidia") || strstr(p->requested.v[i], "cuda");
 	if (!nvidia || !gt_fs_exists(p->fs, "/usr/bin/nvidia-uninstall"))
 		return false;
-	gt_buf_puts(what, "a driver was installed here by NVIDIA's .run file (/usr/bin/nvidia-uninstall is there): "
-			  "packages would "
-			  "overwrite half of it");
+	gt_buf_puts(what, "a driver was installed by NVIDIA's .run file (/usr/bin/nvidia-uninstall exists): packages would "
+			  "overwrite a part of it");
 	gt_buf_puts(remedy, "nvidia-uninstall, reboot, and plan again");
 	return true;
 }
@@ -252,12 +248,11 @@ static bool secure_boot(struct tn_prov *p, struct gt_buf *what, struct gt_buf *r
 	if (p->opts.gpu || pr_or(p->host->secure_boot.on, 0) != 1 || pr_or(p->host->secure_boot.shim_off, 0) == 1 ||
 	    key_enrolled(p))
 		return false;
-	gt_buf_puts(what, "Secure Boot is on and DKMS's signing key is not enrolled: the module would be built and not "
-			  "be loaded, and "
-			  "the installed driver takes nouveau away");
-	gt_buf_puts(remedy, "apt-get install dkms mokutil openssl && dkms generate_mok\n"
-			    "mokutil --import /var/lib/dkms/mok.pub\nreboot; a blue screen asks for the password; then "
-			    "plan again. Or turn Secure Boot off");
+	gt_buf_puts(what, "Secure Boot is on and DKMS's signing key is not enrolled: the module would be built but not loaded, "
+			  "and the installed driver disables nouveau");
+	gt_buf_puts(remedy, "apt-get install dkms mokutil openssl && dkms generate_mok\nmokutil --import "
+			    "/var/lib/dkms/mok.pub\nreboot; a blue screen requests the password; then plan again. Or switch "
+			    "Secure Boot off");
 	return true;
 }
 
@@ -269,7 +264,7 @@ static bool no_headers(struct tn_prov *p, struct gt_buf *what, struct gt_buf *re
 	if (!p->offers.lists || !gt_strv_has(&p->requested, own) || tn_offer_best(&p->offers, own, TN_OTHER))
 		return false;
 	gt_buf_printf(what,
-		      "no source of apt has %s, the headers of the running kernel, so DKMS could not build the module",
+		      "no source of apt has %s, the headers of the running kernel, so DKMS cannot build the module",
 		      own);
 	gt_buf_printf(remedy, "apt-get update, then apt-get install linux-image-%s, boot that kernel, and plan again",
 		      pr_deb_arch(p->host));
@@ -292,8 +287,8 @@ static bool removes(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remed
 		return false;
 	gt_buf_puts(what, "apt would remove ");
 	join(what, &p->removals);
-	gt_buf_puts(what, " to make room, which could not be taken back");
-	gt_buf_puts(remedy, "remove them yourself if they may go, or --skip the part that conflicts");
+	gt_buf_puts(what, ", which could not be undone");
+	gt_buf_puts(remedy, "remove them by hand if they are not needed, or --skip the part that conflicts");
 	return true;
 }
 
@@ -304,7 +299,7 @@ static bool held(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 
 		if (!deb || !deb->installed || !deb->held)
 			continue;
-		gt_buf_printf(what, "%s is on hold at %s and would have to become %s", deb->name, deb->version,
+		gt_buf_printf(what, "%s is on hold at %s but would have to become %s", deb->name, deb->version,
 			      p->move[i].version);
 		gt_buf_printf(remedy, "apt-mark unhold %s, if it may change", deb->name);
 		return true;
@@ -322,7 +317,7 @@ static bool lacks_room(struct tn_prov *p, const char *dir, uint64_t need, struct
 		return false;
 	gt_format_bytes(have, sizeof(have), (uint64_t)v.f_bavail * v.f_frsize);
 	gt_format_bytes(want, sizeof(want), need);
-	gt_buf_printf(what, "%s is needed below %s and %s is free", want, dir, have);
+	gt_buf_printf(what, "%s is needed below %s, but only %s is free", want, dir, have);
 	return true;
 }
 
@@ -342,7 +337,7 @@ static bool no_room(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remed
 	if (!lacks_room(p, "/usr", disk + (same ? download : 0), what) &&
 	    !lacks_room(p, "/var/cache/apt", download, what))
 		return false;
-	gt_buf_puts(remedy, "make room (apt-get clean), or --skip a part");
+	gt_buf_puts(remedy, "free some space (apt-get clean), or --skip a part");
 	return true;
 }
 

@@ -30,7 +30,7 @@ static int wait_for_dpkg(struct gt_fsroot *fs, struct gt_err *err)
 		struct timespec nap = {.tv_nsec = 200000000};
 
 		if (gt_interrupted || gt_now_s() > until)
-			return gt_fail(err, EBUSY, "process %d is at work with apt or dpkg: wait until it has ended", (int)pid);
+			return gt_fail(err, EBUSY, "process %d is using apt or dpkg: wait until it has ended", (int)pid);
 		nanosleep(&nap, NULL);
 	}
 	return 0;
@@ -61,11 +61,11 @@ static int simulate_removal(const char *verb, const struct gt_strv *names, struc
 		return r;
 	tn_apt_parse(text, &result);
 	if (result.n_move)
-		r = gt_fail(err, EPERM, "apt would install %s to let them go: take them away by hand",
+		r = gt_fail(err, EPERM, "apt would install %s for the removal: remove the packages by hand",
 			    result.move[0].name);
 	for (size_t i = 0; !r && i < result.removals.n; i++)
 		if (!gt_strv_has(names, result.removals.v[i]))
-			r = gt_fail(err, EPERM, "apt would take %s away with them, which is not ours",
+			r = gt_fail(err, EPERM, "apt would also remove %s, which gputune did not install",
 				    result.removals.v[i]);
 	tn_apt_result_clear(&result);
 	return r;
@@ -118,7 +118,7 @@ int tn_remove_packages(struct gt_fsroot *fs, const struct pr_host *host, struct 
 	tn_dpkg_clear(&dpkg);
 	for (size_t i = 0; !r && i < names->n; i++)
 		if (tn_record_find(record, names->v[i]))
-			r = gt_fail(err, EIO, "apt ended well, but %s is still there", names->v[i]);
+			r = gt_fail(err, EIO, "apt succeeded, but %s is still installed", names->v[i]);
 	if (!r)
 		record->state = TN_RECORD_DONE;
 	return r < 0 ? (tn_record_save(fs, record, NULL), r) : tn_record_save(fs, record, err);
@@ -141,7 +141,7 @@ static void judge(struct gt_fsroot *fs, const struct tn_dpkg *dpkg, const struct
 		const struct tn_deb *d = tn_dpkg_find(dpkg, rec->package[i].name);
 
 		if (!d) {
-			report_package(report, &rec->package[i], "gone", "someone has removed it since");
+			report_package(report, &rec->package[i], "gone", "removed by another program since");
 		} else if (reason[i]) {
 			report_package(report, &rec->package[i], "kept", reason[i]);
 			(*kept)++;
@@ -176,7 +176,7 @@ static int revert(struct gt_fsroot *fs, bool dry, json_t *report, int *ret_exit,
 		if (!r)
 			r = tn_remove_packages(fs, NULL, &rec, &go, err);
 		if (r < 0) {
-			gt_fail_prefix(err, "not everything could be taken away; dpkg --configure -a, then gputune "
+			gt_fail_prefix(err, "some packages could not be removed; run dpkg --configure -a, then gputune "
 					    "provision revert");
 			err->exit_status = TN_EXIT_INTERRUPTED;
 		}

@@ -93,18 +93,18 @@ static void slurm(struct gt_buf *b, const struct tn_run *run, const char *cpus, 
 		if (run->var[i].status == TN_VAR_SET)
 			gt_buf_printf(b, "export %s=%s\n", run->var[i].name, run->var[i].value);
 	if (run->files)
-		gt_warn("a TaskProlog cannot raise the limit of open files: srun takes along what its shell has, ulimit -Sn %ld",
+		gt_warn("a TaskProlog cannot raise the limit of open files: srun copies that of its shell, ulimit -Sn %ld",
 			(long)run->files);
 	if (*cpus || *nodes)
-		gt_warn("a TaskProlog cannot bind: let srun start gputune run, or say --cpu-bind and --mem-bind");
+		gt_warn("a TaskProlog cannot bind: let srun start gputune run, or use --cpu-bind and --mem-bind");
 }
 
 /* Returns why a variable is useless in a container; NULL: it is useful. */
 static const char *of_this_host(const struct tn_var *v)
 {
-	return gt_starts_with(v->name, "LD_") ? "names files of this host, which the image may not have" :
+	return gt_starts_with(v->name, "LD_") ? "names files of this host, which the image may lack" :
 	       !strcmp(v->name, "OPENBLAS_CORETYPE") ?
-						"suits the OpenBLAS of this host, and the image has one of its own" :
+						"is for the OpenBLAS of this host, but the image has its own" :
 						NULL;
 }
 
@@ -128,8 +128,7 @@ static void docker(struct gt_buf *b, const struct tn_run *run, const char *cpus,
 	if (*cpus)
 		gt_buf_printf(b, "--cpuset-cpus\n%s\n", cpus);
 	if (*nodes)
-		gt_warn("--cpuset-mems would be strict, and a full node would end the job: memory is left where it is "
-			"first "
+		gt_warn("--cpuset-mems is strict, so that a full node would end the job: memory stays where it is first "
 			"touched, which is node %s for these CPUs",
 			nodes);
 }
@@ -154,14 +153,15 @@ static int check(const struct tn_run *run, const char *form, struct gt_err *err)
 			continue;
 		if (strchr(v->value, '\n') && strcmp(form, "shell") != 0)
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "%s holds a line break, which the form %s cannot carry: unset it first", v->name, form);
+					    "%s contains a line break, which the form %s cannot represent: unset it first", v->name,
+					    form);
 		if (is_docker && strpbrk(v->value, " \t*?["))
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "%s holds blanks or one of *?[, which the shell would take apart in docker run $(…): "
+					    "%s contains blanks or one of *?[, which the shell would split in docker run $(…): "
 					    "call this with env -u %s, and docker run with --env %s", v->name, v->name, v->name);
 		if (is_systemd && !systemd_takes(v->value))
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "%s holds a carriage return or bytes that are not UTF-8, which systemd does not take: "
+					    "%s contains a carriage return or bytes that are not UTF-8, which systemd refuses: "
 					    "unset it first", v->name);
 	}
 	return 0;

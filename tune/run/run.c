@@ -40,7 +40,7 @@ static void name_gpus(const struct tn_launch *c, struct tn_run *r)
 		tn_run_keep(r, "CUDA_VISIBLE_DEVICES", user, "set by the user");
 	if (!c->gpus)
 		return;
-	tn_run_replace(r, "CUDA_VISIBLE_DEVICES", c->gpus, "asked for by --gpu%s%.60s", user ? ", instead of the user's " : "",
+	tn_run_replace(r, "CUDA_VISIBLE_DEVICES", c->gpus, "set by --gpu%s%.60s", user ? ", instead of the user's " : "",
 		       user ? user : "");
 	if (*c->gpus >= '0' && *c->gpus <= '9' && !pr_one_model(c->host) && !gt_streq(order, "PCI_BUS_ID"))
 		tn_run_replace(r, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", "the numbers of --gpu are nvidia-smi's%s%.20s",
@@ -57,15 +57,15 @@ static void prepare(struct tn_launch *c, const struct tn_profile *profile, const
 	if (!tn_knob_selected(s->id, o->only) && !by_option)
 		return;
 	if (o->image && (s == &tn_launch_allocator || s == &tn_launch_omp_runtime)) {
-		leave_out(r, "it would preload a library of this host, which the image may not have");
+		leave_out(r, "it would preload a library of this host, which the image may lack");
 		return;
 	}
 	if (o->skip && o->skip->n && tn_knob_selected(s->id, o->skip)) {
-		leave_out(r, "left out by --skip");
+		leave_out(r, "excluded by --skip");
 		return;
 	}
 	if (!named && !by_option && gt_streq(asked, "off")) {
-		leave_out(r, "the profile leaves it alone");
+		leave_out(r, "excluded by the profile");
 		return;
 	}
 	if (by_option)
@@ -166,7 +166,7 @@ static void enter_cpus(const struct gt_set *cpus)
 	if (sched_setaffinity(0, size, mask) < 0) {
 		gt_autofree char *list = gt_set_format(cpus);
 
-		gt_warn("cannot bind to CPUs %s (%s): running on all that are allowed", list, strerror(errno));
+		gt_warn("cannot bind to CPUs %s (%s): running on all allowed CPUs", list, strerror(errno));
 	}
 	free(mask);
 }

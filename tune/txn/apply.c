@@ -147,29 +147,28 @@ static int add_file(struct apply *a, enum tn_form form, const struct tn_persiste
 	dir = gt_xstrndup(path, (size_t)(strrchr(path, '/') - path));
 	if (gt_fs_lstat(a->fs, path, &st) >= 0 && S_ISLNK(st.st_mode)) /* revert would replace the link by a file */
 		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EEXIST,
-				    "%s is a link, which is neither followed nor replaced: nothing is changed; move it away "
+				    "%s is a link; gputune neither follows nor replaces it: nothing is changed; move it away "
 				    "first", path);
 	r = gt_fs_read(a->fs, path, &old, NULL);
 	if (r == -ENOENT) {
 		if (!gt_fs_exists(a->fs, dir))
 			return gt_fail_exit(a->err, TN_EXIT_REFUSED, ENOENT,
-					    "there is no %s here to keep settings for the next boot: nothing is "
-					    "changed; without --persist they hold until then", dir);
+					    "%s does not exist, so settings cannot be persisted: nothing is changed; without "
+					    "--persist they last until the next boot", dir);
 	} else if (r < 0) {
 		return gt_fail_exit(a->err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", path, strerror(-r));
 	} else if (!tn_persist_is_unedited(old)) {
 		return gt_fail_exit(
 			a->err, TN_EXIT_REFUSED, EEXIST,
-			"%s was changed by someone else and is not overwritten: nothing is changed; move it away "
-			"first",
+			"%s was changed by another program and is not overwritten: nothing is changed; move it away first",
 			path);
 	} else if (!strcmp(old, text)) {
 		return 0;
 	}
 	if (gt_fs_access(a->fs, dir, W_OK) == -EROFS) /* found before any write, so that nothing has to be rolled back */
 		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EROFS,
-				    "%s is read-only: nothing is changed; without --persist settings hold until the next "
-				    "boot", dir);
+				    "%s is read-only: nothing is changed; without --persist settings last until the next boot",
+				    dir);
 	tn_tx_add_file(a->t, path, old, text);
 	return 0;
 }
@@ -203,7 +202,7 @@ static int read_back(struct apply *a, struct tn_entry *e)
 	e->got = gt_take(got);
 	r = tn_journal_got(a->fs, a->j, a->t, e); /* so that recover recognises the value even if this process dies now */
 	if (r < 0)
-		gt_debug("the journal could not note what %s reads: %s", e->path, strerror(-r));
+		gt_debug("cannot record in the journal what %s reads: %s", e->path, strerror(-r));
 	return gt_fail(a->err, EINVAL, "%s was set to %s but reads %s", e->path, e->new_value, e->got);
 }
 
@@ -255,7 +254,7 @@ static void note_rolled_back(void *ctx, const struct tn_entry *e, enum tn_undo u
 		tn_report_set_str(line, "actual", now);
 	if (u != TN_UNDO_FAILED)
 		return;
-	gt_warn("%s could not be put back to %s: %s", e->path, e->old ? e->old : "nothing", strerror(-code));
+	gt_warn("%s could not be restored to %s: %s", e->path, e->old ? e->old : "nothing", strerror(-code));
 	b->failed++;
 }
 
@@ -269,15 +268,15 @@ static void roll_back(struct apply *a)
 	tn_undo(a->fs, a->j, &a->t, 1, note_rolled_back, &b);
 	if (b.failed) {
 		gt_fail_exit(a->err, TN_EXIT_INTERRUPTED, why.code,
-			     "%s; then %zu value%s could not be put back: run gputune recover", why.msg, b.failed,
+			     "%s; then %zu value%s could not be restored: run gputune recover", why.msg, b.failed,
 			     b.failed == 1 ? "" : "s");
 		return;
 	}
 	tn_journal_drop(a->j, a->j->n_tx - 1);
 	a->t = NULL;
 	r = tn_journal_rewrite(a->fs, a->j);
-	gt_fail_exit(a->err, TN_EXIT_FAILED, why.code, "%s; everything is back as it was%s", why.msg,
-		     r < 0 ? ", but the journal could not be closed: gputune recover will" : "");
+	gt_fail_exit(a->err, TN_EXIT_FAILED, why.code, "%s; all old values are restored%s", why.msg,
+		     r < 0 ? ", but the journal could not be closed: run gputune recover" : "");
 }
 
 static int write_all(struct apply *a)
@@ -287,8 +286,8 @@ static int write_all(struct apply *a)
 
 	if (!tn_journal_has_room(a->j, a->t))
 		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EFBIG,
-				    "the journal %s is full (%zu transactions, %zu KiB): nothing is changed; put back what it "
-				    "holds with gputune revert, then apply again", TN_JOURNAL_PATH, a->j->n_tx - 1,
+				    "the journal %s is full (%zu transactions, %zu KiB): nothing is changed; run gputune "
+				    "revert, then apply again", TN_JOURNAL_PATH, a->j->n_tx - 1,
 				    a->j->bytes >> 10);
 	r = tn_journal_begin(a->fs, a->j, a->t);
 	if (r < 0) {
@@ -327,7 +326,7 @@ static int apply_locked(struct apply *a)
 		return r;
 	if (a->opts->temporary && tn_journal_find(a->j, TN_STATUS_EXPERIMENT))
 		return gt_fail_exit(a->err, TN_EXIT_REFUSED, EBUSY,
-				    "this process has an experiment open already: revert it first");
+				    "this process has an open experiment already: revert it first");
 	a->t = tn_journal_new_tx(a->j);
 	a->t->temporary = a->opts->temporary;
 	free(a->t->profile);

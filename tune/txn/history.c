@@ -91,7 +91,7 @@ void tn_history_add(struct gt_fsroot *fs, const json_t *report, const char *prof
 	if (r >= 0)
 		r = gt_fs_append_sync(fs, PATH, line.s, line.len);
 	if (r < 0)
-		gt_warn("cannot note this in %s: %s", PATH, strerror(-r));
+		gt_warn("cannot record this in %s: %s", PATH, strerror(-r));
 }
 
 static bool is_record(const json_t *rec)
@@ -110,7 +110,7 @@ int tn_history_load(struct gt_fsroot *fs, json_t **ret, struct gt_err *err)
 	if (r < 0 && r != -ENOENT && r != -ENOTDIR) {
 		json_decref(records);
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read %s: %s%s", PATH, strerror(-r),
-				    r == -EACCES ? "; it is root's: sudo gputune history" : "");
+				    r == -EACCES ? "; only root may read it: sudo gputune history" : "");
 	}
 	gt_each_line(line, text) {
 		json_t *rec = NULL;

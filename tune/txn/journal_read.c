@@ -198,8 +198,8 @@ static int refuse_record(unsigned n, int why, struct gt_err *err)
 {
 	if (why == -ENOTSUP)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, ENOTSUP,
-				    "record %u of the journal %s has a format that only a newer gputune reads; nothing is "
-				    "changed: use that version to revert", n, TN_JOURNAL_PATH);
+				    "record %u of the journal %s has a format of a newer gputune; nothing is changed: use that "
+				    "version to revert", n, TN_JOURNAL_PATH);
 	return gt_fail_exit(err, TN_EXIT_REFUSED, EBADMSG,
 			    "record %u of the journal %s %s; nothing is changed: restore the old values that it lists by hand, "
 			    "then remove it", n, TN_JOURNAL_PATH,
@@ -237,8 +237,8 @@ static int require_boot_id(const struct tn_journal *j, int why, struct gt_err *e
 	for (size_t i = 0; i < j->n_tx; i++)
 		if (*j->tx[i].boot_id)
 			return gt_fail_exit(err, TN_EXIT_REFUSED, -why,
-					    "settings are applied, and whether since this boot cannot be read from "
-					    "%s: %s; nothing is changed", BOOT_ID_PATH, strerror(-why));
+					    "settings are applied, but %s cannot be read (%s), so it is unknown whether since "
+					    "this boot; nothing is changed", BOOT_ID_PATH, strerror(-why));
 	return 0;
 }
 
@@ -254,7 +254,7 @@ static int load(struct gt_fsroot *fs, struct tn_journal *j, char **ret_text, str
 
 	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read the journal %s: %s%s", TN_JOURNAL_PATH,
-				    strerror(-r), r == -EACCES ? "; it is root's: use sudo" : "");
+				    strerror(-r), r == -EACCES ? "; only root may read it: use sudo" : "");
 	boot = gt_fs_read_line(fs, BOOT_ID_PATH, &j->boot_id);
 	if (boot < 0)
 		j->boot_id = gt_xstrdup("");

@@ -8,5 +8,5 @@
  * unknown (NULL). but NULL, for users who cannot read the journal: all files; an edited one has new_value NULL.
  * Otherwise only files that gputune wrote whole and that no transaction of `but` has, because its record was lost. */
 int tn_persisted_load(struct gt_fsroot *fs, const struct tn_journal *but, struct tn_journal **ret, struct gt_err *err);
-#define TN_PERSISTED_LOST "kept, but the record of it is lost: gputune revert removes it"
+#define TN_PERSISTED_LOST "persisted, but its record is lost: gputune revert removes it"
 #endif

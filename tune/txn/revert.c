@@ -26,7 +26,7 @@ static const char *remedy_of(const struct tn_entry *e, int code)
 	if (code == -EROFS)
 		return "remount its file system read-write";
 	if (code == -ENOENT)
-		return "mount what is missing here as the host has it";
+		return "mount the missing file system as on the host";
 	if (code == -EPERM && e->kind == TN_ENTRY_FILE)
 		return "remove the immutable attribute (lsattr -d shows it, chattr -i removes it) from the file and its directory";
 	return "remove the cause";
@@ -145,13 +145,13 @@ static int undo_all(struct undo *u, enum tn_tx_status status, struct gt_err *err
 	r = tn_journal_rewrite(u->fs, u->j);
 	if (u->failed) /* if the journal was not rewritten, it still lists more than is left */
 		return gt_fail_exit(err, TN_EXIT_INTERRUPTED, EIO,
-				    "%zu value%s or file%s could not be put back (%s); all others are back. The journal keeps what "
-				    "is left: %s, then run gputune recover", u->failed, u->failed == 1 ? "" : "s",
+				    "%zu value%s or file%s could not be restored (%s); all others are restored. The journal "
+				    "keeps the rest: %s, then run gputune recover", u->failed, u->failed == 1 ? "" : "s",
 				    u->failed == 1 ? "" : "s", u->first_failure, u->remedy);
 	if (r < 0)
 		return gt_fail_exit(
 			err, TN_EXIT_INTERRUPTED, -r,
-			"everything is back, but the journal in %s could not be closed (%s): run gputune recover",
+			"everything is restored, but the journal in %s could not be closed (%s): run gputune recover",
 			TN_STATE_DIR, strerror(-r));
 	return 0;
 }

@@ -12,14 +12,13 @@ int tn_txn_check(const struct tn_journal *j, bool clean, struct gt_err *err)
 
 	if (busy)
 		return gt_fail_exit(err, TN_EXIT_REFUSED, EBUSY,
-				    "process %ld (%s) is in the middle of %s: try again when it is done",
+				    "process %ld (%s) is running %s: try again later",
 				    busy->process.pid, busy->process.by,
 				    busy->temporary ? "an experiment" : "a transaction");
 	if (clean && cut)
 		return gt_fail_exit(
 			err, TN_EXIT_INTERRUPTED, EAGAIN,
-			"%s of process %ld (%s) was interrupted and %zu value%s may not be as before: run gputune "
-			"recover",
+			"%s of process %ld (%s) was interrupted, and %zu value%s may still be changed: run gputune recover",
 			cut->temporary ? "an experiment" : "a transaction", cut->process.pid, cut->process.by, cut->n_entry,
 			cut->n_entry == 1 ? "" : "s");
 	return 0;

@@ -32,13 +32,13 @@ int tn_state_dir_check(struct gt_fsroot *fs, struct gt_err *err)
 		what = TN_JOURNAL_PATH;
 		why = untrusted(&st);
 		if (!why && S_ISREG(st.st_mode) && st.st_nlink > 1)
-			why = "has a second name elsewhere";
+			why = "has another hard link";
 	}
 	if (!why)
 		return 0;
 	return gt_fail_exit(err, TN_EXIT_REFUSED, EPERM,
-			    "%s %s: what is there is not believed, and nothing is changed; find out who made it, then put "
-			    "its owner and mode right or move it away", what, why);
+			    "%s %s, so it is not trusted, and nothing is changed; find out which program created it, then "
+			    "correct its owner and mode or move it away", what, why);
 }
 
 /* Directories above it are readable by all users. */
@@ -66,11 +66,11 @@ int tn_journal_lock(struct gt_fsroot *fs, int *ret_fd, struct gt_err *err)
 	if (r == -EWOULDBLOCK)
 		return gt_fail_exit(
 			err, TN_EXIT_REFUSED, EBUSY,
-			"another gputune is at work (it holds %s): nothing is changed, try again when it is done",
+			"another gputune is running (it holds %s): nothing is changed; try again later",
 			LOCK_PATH);
 	if (r < 0)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot keep a journal in %s (%s): nothing is changed%s",
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot write a journal in %s (%s): nothing is changed%s",
 				    TN_STATE_DIR, strerror(-r),
-				    r == -EACCES && geteuid() ? "; that is root's to do: use sudo" : "");
+				    r == -EACCES && geteuid() ? "; only root may do so: use sudo" : "");
 	return 0;
 }

@@ -29,7 +29,8 @@ static json_t *tx_json(const struct tn_journal *j, const struct tn_tx *t)
 	gt_time_iso8601(when, t->time);
 	return json_pack("{s:I, s:s, s:b, s:s, s:s, s:s, s:I, s:o}", "id", (json_int_t)t->id, "state", status_name(status),
 			 "temporary", t->temporary, "since", when, "profile", t->profile, "boot",
-			 tn_tx_other_boot(j, t) ? "earlier" : "this", "pid", (json_int_t)t->process.pid, "by", gt_json_str(t->process.by));
+			 tn_tx_other_boot(j, t) ? "earlier" : "this", "pid", (json_int_t)t->process.pid, "by",
+			 gt_json_str(t->process.by));
 }
 
 /* Adds persisted files without a record. Returns 1 if there are any, 0 or a negative errno. */

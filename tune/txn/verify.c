@@ -27,7 +27,7 @@ struct verify {
 	size_t drift, boot_drift;
 };
 
-#define HIDDEN "its file is missing here, and the host must have it: mount /proc and /sys as the host has them"
+#define HIDDEN "its file is missing, but the host must have it: mount /proc and /sys as on the host"
 
 /* Appends to the list of programs and files that override the value. */
 static void add_overridden(json_t *o, const char *what)
@@ -46,7 +46,7 @@ static void find_overriding_rules(struct verify *v, const char *path, const char
 
 	tn_udev_ask(&v->boot.udev, path, NULL, &a);
 	if (tn_value_equal(a.value, now))
-		what = gt_xasprintf("%s says %s", a.by, a.value);
+		what = gt_xasprintf("%s sets %s", a.by, a.value);
 	else
 		what = gt_take(a.may);
 	if (what)
@@ -65,7 +65,7 @@ static void find_overriding_files(struct verify *v, const struct tn_tunable *k, 
 
 		if (!a->value || !sc_value_equal(key, a->value, now) || fnmatch(a->key, key, FNM_PATHNAME | FNM_PERIOD))
 			continue;
-		what = gt_xasprintf("%s:%u says %s", a->file, a->line, a->value);
+		what = gt_xasprintf("%s:%u sets %s", a->file, a->line, a->value);
 		add_overridden(o, what);
 	}
 	for (size_t i = 0; !key && i < v->boot.tmpfiles.n; i++) {
@@ -74,7 +74,7 @@ static void find_overriding_files(struct verify *v, const struct tn_tunable *k, 
 
 		if (!tn_value_equal(l->value, now) || !tn_tmpfile_matches(l, path))
 			continue;
-		what = gt_xasprintf("%s says %s", l->by, l->value);
+		what = gt_xasprintf("%s sets %s", l->by, l->value);
 		add_overridden(o, what);
 	}
 	if (!key)
@@ -96,7 +96,7 @@ static void find_overriding(struct verify *v, const struct tn_entry *e, const ch
 			add_overridden(o, what);
 	}
 	if (!gt_json_get_str(o, "overridden", NULL))
-		add_overridden(o, "no file and no tuner here sets it so: by hand, or by a program");
+		add_overridden(o, "no file and no known tuner sets it: changed by hand or by a program");
 }
 
 /* Compares the current value. Beyond the applied value in the direction of the operation is no drift. */
@@ -180,7 +180,7 @@ static char *reduces_other(struct verify *v, const struct tn_tunable *k, const c
 	further = tn_boot_further(&v->boot, k, path, at_boot->value, &by);
 	if (!further || is_out_of_range(v, k, further))
 		return NULL;
-	return gt_xasprintf("%s says %s, which %s %s to %s: gputune apply --persist --only %s takes theirs", by, further,
+	return gt_xasprintf("%s sets %s, but %s %s it to %s: gputune apply --persist --only %s uses the other value", by, further,
 			    at_boot->by, k->op == TN_RAISE ? "lowers" : "raises", at_boot->value, k->id);
 }
 
@@ -204,7 +204,7 @@ static void verify_boot(struct verify *v, const struct tn_entry *e, bool persist
 	if (persisted && !overridden)
 		overridden = tn_boot_overridden(&v->boot, k, e->path, e->new_value, &may);
 	if (persisted && !overridden && !fits && strcmp(result, "n/a")) /* a device that is absent has no matching rule */
-		overridden = gt_xasprintf("nothing in %s sets it any more", tn_persist_file(tn_tunable_form(k)));
+		overridden = gt_xasprintf("no line in %s sets it any more", tn_persist_file(tn_tunable_form(k)));
 	tn_udev_answer_clear(&a);
 	if (may)
 		add_overridden(o, may);
