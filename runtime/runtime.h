@@ -219,7 +219,7 @@ struct rt_user_op {
 	 * gradient, and rt_compile refuses to train parameters before it (-EINVAL). */
 	void (*backward)(const float *const *in, const float *y, const float *dy, float *const *dx,
 			 const struct rt_shape *shapes, int threads, void *arg);
-	/* the definition, in double */
+	/* The definition of the op, in double, one element after the other. */
 	void (*reference)(const double *const *in, double *y, const struct rt_shape *shapes, void *arg);
 	const struct rt_user_cuda *cuda; /* NULL: CPU only */
 };
@@ -237,8 +237,8 @@ struct rt_node *rt_dot(struct rt_graph *g, struct rt_node *a, struct rt_node *b)
 
 /*
  * Computes the loss by the definition of each op, in double and in sequence: the reference for all tests. values[i]
- * holds input, parameter or buffer i in order of declaration (RT_I32 as doubles). If out is not NULL, the elements of
- * node `watch` are stored there.
+ * holds input, parameter or buffer i in order of declaration (RT_I32 as doubles). out receives the elements of node
+ * `watch`.
  */
 int rt_reference(const struct rt_graph *g, const struct rt_node *watch, const double *const *values, double *out,
 		 struct gt_err *err);
@@ -289,7 +289,7 @@ struct rt_ddp_options {
 	enum rt_when overlap;
 	/* Each rank updates its part of every parameter and sends it to the others (ZeRO stage 1, Rajbhandari et al.
 	 * 2020). The results are equal to the bit. Each rank does a part of the update and holds a part of the
-	 * optimizer's state. Sharded among the ranks of a node. Matrix products lose about as much time on cache lines
+	 * optimizer's state. Only ranks of the same node share the work. Matrix products lose about as much time on cache lines
 	 * that another rank wrote as the update gains. It saves memory, not time: AUTO is off. */
 	enum rt_when shard;
 	enum rt_compress compress;    /* compression of gradients; ddp/codec.h */
@@ -310,7 +310,7 @@ struct rt_memory {
 	uint64_t parameter_bytes, state_bytes; /* state: the optimizer's, and reduced-precision copies of parameters */
 	uint64_t gradient_bytes; /* gradients that outlive a batch; other gradients count as activations */
 	uint64_t activation_bytes, workspace_bytes, staging_bytes, other_bytes;
-	uint64_t free_bytes, total_bytes; /* of the device, after its context was created */
+	uint64_t free_bytes, total_bytes; /* memory of the device, after its context was created */
 };
 struct rt_fp8 {
 	bool use;
@@ -415,8 +415,8 @@ struct rt_metrics {
 	 * previous update, and `step` counts the current update as done. The next call, or rt_wait(), corrects them. */
 };
 /*
- * Runs one forward and backward pass. Every options.accum calls, also one update with the weighted mean of their
- * gradients (rt_set_weight). inputs[i] holds input i in order of declaration, in its dtype (or u8, options.pixels), and
+ * Runs one forward and backward pass. Every options.accum calls, it also runs one update with the weighted mean of
+ * their gradients (rt_set_weight). inputs[i] holds input i in order of declaration, in its dtype (or u8, options.pixels), and
  * is copied before the step starts. The next call after an error starts a new update.
  *
  * -EDOM: the loss is not finite (with the loss scaler: in the 25th consecutive update), or a gradient is not and
@@ -437,7 +437,8 @@ int64_t rt_skipped_updates(const struct rt_program *p);
  * device as of the last rt_wait(). */
 void rt_get_scaler(const struct rt_program *p, double *ret_scale, int64_t *ret_tracker);
 void rt_set_scaler(struct rt_program *p, double scale, int64_t tracker);
-/* Waits until all requested work is done. A device returns from rt_step() once the loss is known and updates afterwards. */
+/* Waits until all requested work is done. On a device, rt_step() returns once the loss is known, before the update is
+ * complete. */
 int rt_wait(struct rt_program *p, struct gt_err *err);
 /*
  * Registers memory that contains batches, for example a loader's ring (rt_loader_memory). Its pages are moved to the
@@ -465,9 +466,9 @@ void rt_set_lr(struct rt_program *p, double lr);
 /*
  * Memory of a tensor inside the program, valid until rt_program_free. Parameters and buffers are always available and
  * may be written between steps. Values need no_reuse. Gradients need keep_gradients: the sum over the update so far,
- * before loss scale and clipping are applied. NULL if the loss does not depend on n, or if fusion removed n.
+ * still multiplied by the loss scale, and not clipped. NULL if the loss does not depend on n, or if fusion removed n. A
+ * program without optimizer and gradients reads its parameters again after each rt_value() of one of them.
  */
-/* A program without optimizer and gradients reads its parameters again after each rt_value() of one of them. */
 float *rt_value(struct rt_program *p, const struct rt_node *n); /* NULL on devices other than the CPU */
 const float *rt_gradient(struct rt_program *p, const struct rt_node *n);
 /* The same by copy, on every device: elements of n as float. Waits for the device. -EINVAL: the tensor is not kept.
