@@ -24,7 +24,7 @@ enum gt_opt_type {
 	GT_OPT_CHOICE,	/* const char **, one of choices */
 };
 
-/* Where a command or an option is documented. */
+/* The help output that lists a command or an option. */
 enum gt_listed {
 	GT_EVERYDAY, /* --help */
 	GT_RARE,     /* --help --all, the man page and completion */

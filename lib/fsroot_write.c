@@ -89,7 +89,7 @@ static int rewrite(struct gt_fsroot *fs, const char *path, const char *text)
 	return 0;
 }
 
-/* Writes value, shown as a choice file of the kernel would show it. */
+/* Writes value. Keeps the format of a kernel choice file. */
 static int write_directory(struct gt_fsroot *fs, const char *path, const char *value)
 {
 	gt_autofree char *old = NULL, *text = NULL;

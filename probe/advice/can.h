@@ -20,13 +20,13 @@ struct pr_question {
 int pr_can_ask(struct pr_question *q, const char *what);
 /* Adds a reason with its source. The answer is that of the worst reason. */
 void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, const char *fmt, ...) GT_PRINTF(4, 5);
-/* Adds whether the host's driver runs programs of that CUDA release. */
+/* Adds the reason for or against: the host's driver runs programs of that CUDA release. */
 void pr_can_driver(struct pr_question *q, const char *cuda);
 /* Adds a reason if that CUDA release cannot generate code for the host's GPUs. */
 void pr_can_gpu(struct pr_question *q, const char *cuda);
 /* Evaluates an image's NVIDIA_REQUIRE_CUDA. */
 int pr_can_image(struct pr_question *q, const char *expression);
-/* Adds whether a framework release ("torch", "2.4") has wheels for a Python of this host. */
+/* Adds the reason for or against: a framework release ("torch", "2.4") has wheels for a Python of this host. */
 void pr_can_python(struct pr_question *q, const char *framework, const char *release);
 /* Examines a wheel, an environment or an unpacked image at a path of the host, or of this machine if the host lacks the
  * path. Returns 0, or a negative errno with a sentence. */

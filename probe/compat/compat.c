@@ -52,7 +52,7 @@ static void each_row(const char *text, pr_row_fn *fn, void *arg)
 		;
 }
 
-/* A table of the administrator is checked before its first row is used; unit tests check those of the program. */
+/* A local table is validated before its first row is used. Unit tests validate the compiled-in tables. */
 int pr_compat_each(struct gt_fsroot *fs, const struct pr_table *t, pr_row_fn *fn, void *arg, struct gt_err *err)
 {
 	gt_autofree char *path = gt_xasprintf(PR_COMPAT_DIR "/%s", t->name), *text = NULL;

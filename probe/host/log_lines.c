@@ -86,7 +86,7 @@ static const struct driver {
 	const char *check;		   /* the check that reports its unread lines */
 	const char *const *faults;	   /* texts that make a line an error */
 	const char *const *harmless;	   /* texts of harmless lines, whatever the level and the other words */
-	enum { BY_LEVEL, BY_WORDS, ALL } by; /* also lines of level error; only the words; every line above level info */
+	enum { BY_LEVEL, BY_WORDS, ALL } by; /* selects error lines: by words or level error; by words only; all above level info */
 } drivers[] = {
 	{.anywhere = "[Hardware Error]", .check = "log.hardware", .faults = hardware_faults, .by = BY_WORDS},
 	{.anywhere = "PCIe Bus Error:", .check = "log.pcie", .faults = bus_faults, .harmless = harmless_pcie, .by = BY_WORDS},

@@ -29,7 +29,7 @@ const struct pr_dist *pr_pyenv_dist(const struct pr_pyenv *e, const char *name);
 
 /* Object files that importing the module loads, relative to a site directory. The last path component may contain one '*'. */
 struct pr_import {
-	const char *module, *dist; /* "torch"; the distribution that provides it */
+	const char *module, *dist; /* module: "torch"; dist: the distribution that provides it */
 	const char *objects[4];
 	const char *dlopen_names; /* libraries that it opens by name when used, separated by blanks */
 };

@@ -12,7 +12,7 @@ void pr_render_metrics(const json_t *doc, struct gt_buf *out);	/* OpenMetrics fo
 const json_t *pr_deciding_check(const json_t *doc);
 /* The problem of check c in a few words: what it found, without the explanation after ": ". c may be NULL. The caller frees it. */
 char *pr_headline(const json_t *c);
-/* Is c a failure or a warning that no other check causes? */
+/* Returns whether c is a failure or warning without a cause among the other checks. */
 bool pr_is_problem(const json_t *c);
 /* "Cause" if other checks name c as their cause, else "Failure" or "Warning". */
 const char *pr_problem_label(const json_t *checks, const json_t *c);
