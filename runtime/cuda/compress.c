@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compressed gradients, as in ddp/ddp.c. Each rank compresses a bucket in one segment per rank, receives its own
+ * Compressed gradients, as in ddp/reduce.c. Each rank compresses a bucket in one segment per rank, receives its own
  * segment from all ranks, sums it in f32, compresses the sum and sends it to all. All of this is enqueued after the
  * bucket's gradients, on the stream of the reductions, and captured with the backward pass. All buckets share the
  * buffers, one after the other. The error feedback is stored per bucket, in two copies if an update may be skipped

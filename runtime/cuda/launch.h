@@ -162,6 +162,8 @@ void rt_engine_find_groups(struct rt_program *p);
 int rt_engine_allocate(struct rt_program *p, struct gt_err *err);
 int rt_engine_read_memory(struct rt_engine *e, struct gt_err *err);
 json_t *rt_engine_memory_report(const struct rt_engine *e);
+/* parameters.c: clears the persistent memory and writes the start values of parameters and buffers. */
+int rt_engine_start_parameters(struct rt_program *p, struct gt_err *err);
 /* Makes `shape` the current shape. */
 void rt_engine_use(struct rt_program *p, int shape);
 

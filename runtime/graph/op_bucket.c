@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Emitted by pass/bucket.c and run by ddp/ddp.c. bucket_start: starts the reduction of bucket attr.bucket over the
+ * Emitted by pass/bucket.c and run by ddp/reduce.c. bucket_start: starts the reduction of bucket attr.bucket over the
  * ranks. bucket_wait: waits for it. ranks_meet: waits until all ranks have sent their part of the updated parameters.
  */
 #include "runtime/graph/ops.h"

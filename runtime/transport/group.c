@@ -333,7 +333,7 @@ static void *be_thread(void *arg)
 
 static void end_thread(struct thread *t)
 {
-	for (struct rt_kept *k = t->c->kept, *next; k; k = next) {
+	for (struct rt_mapping *k = t->c->mappings, *next; k; k = next) {
 		next = k->next;
 		if (k->base)
 			munmap(k->base, k->bytes);

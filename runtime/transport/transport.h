@@ -69,11 +69,11 @@ struct rt_comm {
 	struct rt_shm *shm;
 	/* Ranks are threads: a window is mapped once, its address is shared, and it stays until the last rank has ended. */
 	bool one_process;
-	struct rt_kept {
-		struct rt_kept *next;
+	struct rt_mapping {
+		struct rt_mapping *next;
 		void *base;
 		size_t bytes;
-	} *kept;
+	} *mappings;
 	int fd[RT_MAX_RANKS]; /* memory of each rank's windows */
 	size_t fd_bytes;
 	struct rt_unmapped {
@@ -96,6 +96,8 @@ struct rt_comm {
 	int world[RT_MAX_RANKS]; /* rank in the world of each rank of this group */
 };
 
+int rt_shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err);
+void rt_shm_unmap(struct rt_window *w);
 void rt_shm_free_unmapped(struct rt_comm *c); /* called at the end of c */
 
 /* Placement of a rank of this host. */

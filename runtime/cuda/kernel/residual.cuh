@@ -2,7 +2,7 @@
 #ifndef RT_CUDA_RESIDUAL_CUH
 #define RT_CUDA_RESIDUAL_CUH
 /*
- * Error feedback of compressed gradients: rt_ddp_set_unit() and rt_ddp_settle() of runtime/ddp/ddp.c on the device,
+ * Error feedback of compressed gradients: rt_ddp_set_unit() and rt_ddp_settle() of runtime/ddp/reduce.c on the device,
  * where the loss scale and the result of an update are known without the host. One thread each.
  */
 #include "common.cuh"
