@@ -5,7 +5,7 @@
  *
  * All computations use x - mean with the mean rounded to float. That difference is exact where the mean is large and
  * the deviation small, so both directions are as accurate there as at mean 0. The rounding error of the mean is
- * corrected per channel: the forward pass has it, the backward pass sums it again.
+ * corrected per channel: the forward pass has computed it, the backward pass sums it again.
  */
 #include <math.h>
 #include <omp.h>

@@ -218,7 +218,7 @@ static int finish_update(struct rt_program *p, int next, struct rt_run *run, str
 	struct rt_cpu_state *s = p->state;
 	int r;
 
-	/* With several ranks, all know by now of a non-finite loss, and it has spread through the gradients. */
+	/* With several ranks, a non-finite loss is known on all ranks at this point, and has spread to the gradients. */
 	r = s->ddp ? reduced_loss(p, run, m, err) : 0;
 	if (r)
 		return r;

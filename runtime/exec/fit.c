@@ -86,7 +86,7 @@ static int search(struct search *s, struct gt_err *err)
 	return 0;
 }
 
-/* Returns " (about 3 of the 8 rows of a batch would fit as it is)" in buf, or "" if no row fits. Memory that is not
+/* Returns " (about 3 of the 8 rows of a batch would fit)" in buf, or "" if no row fits. Memory that is not
  * kept between batches grows with the rows. */
 static const char *rows_that_fit(const struct search *s, uint64_t need, uint64_t persistent, int64_t rows, char *buf, size_t size)
 {

@@ -51,7 +51,7 @@ struct rt_call *rt_ad_call(struct rt_ad *ad, enum rt_op_id op, const struct rt_a
 	return c;
 }
 
-/* grad[n] = grad[n] + g, in place if only n holds it. */
+/* grad[n] = grad[n] + g, in place unless another forward tensor uses it. */
 static void add_to(struct rt_ad *ad, const struct rt_node *n, struct rt_node *g)
 {
 	struct rt_node *old = ad->grad[n->id];

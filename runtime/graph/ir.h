@@ -109,7 +109,7 @@ enum rt_collective { RT_NOT_COLLECTIVE, RT_BUCKET_START, RT_BUCKET_WAIT, RT_RANK
 struct rt_op {
 	enum rt_op_id id;
 	const char *name;
-	/* ---- types; bit i stands for in[i] or out[i] ---- */
+	/* ---- types; bit i refers to in[i] or out[i] ---- */
 	unsigned reduced;	/* operands of a product: reduced precision under mixed precision */
 	bool storage_only;	/* the CPU kernel reads the reduced-precision type but multiplies in f32 */
 	unsigned f32_in, f32_out; /* f32 even if all tensors between ops have reduced precision */

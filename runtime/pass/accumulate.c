@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Gradient accumulation: the gradients of all parameters live across the batches of an update. The first batch assigns
- * them, the others add; nothing is zeroed. The list of toggles made here tells which calls change between assigning and
- * adding. Sums over batches and gradients that ranks reduce are f32, even if the tensors between ops have reduced
+ * them, the others add; nothing is zeroed. This pass lists the outputs that change between assigning and adding
+ * (toggles). Sums over batches and gradients that ranks reduce are f32, even if the tensors between ops have reduced
  * precision.
  */
 #include "runtime/pass/rewrite.h"
