@@ -51,7 +51,7 @@ static void judge_word(const struct pr_context *c, struct pr_finding *f)
 
 const struct pr_check pr_check_isolcpus = {
 	.id = "boot.isolcpus",
-	.title = "the scheduler balances all CPUs",
+	.title = "isolcpus excludes CPUs from the scheduler",
 	.story = "Recipes for latency isolate all but a few cores (isolcpus=). A trainer's loader workers and OpenMP threads then "
 		 "share these few cores while the others are idle, or gather on one. Programs that pin each of their threads need "
 		 "it.",
@@ -64,7 +64,7 @@ const struct pr_check pr_check_isolcpus = {
 };
 const struct pr_check pr_check_idle = {
 	.id = "boot.idle",
-	.title = "idle CPUs rest",
+	.title = "the command line keeps idle CPUs busy",
 	.story = "idle=poll saves microseconds of latency. With two threads per core it halves the speed of the busy one, and no "
 		 "core reaches its turbo frequency.",
 	.run = judge_word,
@@ -77,9 +77,9 @@ const struct pr_check pr_check_idle = {
 };
 const struct pr_check pr_check_preempt = {
 	.id = "boot.preempt",
-	.title = "the kernel seldom interrupts its own work",
-	.story = "Debian's kernels choose the kind of preemption at boot. For throughput preempt=none or Debian's own choice is "
-		 "best; NVIDIA's Grace guide sets none. preempt=full is for hosts with a desktop.",
+	.title = "the kernel is fully preemptible",
+	.story = "Debian's kernels select the preemption model at boot. preempt=none or Debian's default is best for "
+		 "throughput, and NVIDIA's Grace guide sets none. preempt=full is for desktops.",
 	.run = judge_word,
 	.rule = &(const struct rule){
 		.begin = "preempt=",
@@ -90,10 +90,11 @@ const struct pr_check pr_check_preempt = {
 };
 const struct pr_check pr_check_init_on_free = {
 	.id = "boot.init-on-free",
-	.title = "freed memory is not cleared a second time",
-	.story = "Loaders and the page cache free gigabytes per second, and init_on_free=1 writes all of it once more. It is a "
-		 "hardening: secrets do not stay in freed memory. NVIDIA's profiles switch it off; Debian does not switch it on. "
-		 "init_on_alloc, which Debian switches on, costs a program's pages nothing, since the kernel clears these anyway.",
+	.title = "the kernel clears freed memory",
+	.story = "Loaders and the page cache free gigabytes per second, and init_on_free=1 overwrites all of it. It "
+		 "is a hardening option: secrets do not stay in freed memory. NVIDIA's profiles switch it off, and Debian "
+		 "does not switch it on. init_on_alloc, which Debian switches on, costs nothing for pages of programs, "
+		 "because the kernel clears these anyway.",
 	.run = judge_word,
 	.rule = &(const struct rule){
 		.begin = "init_on_free=",

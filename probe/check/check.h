@@ -17,7 +17,7 @@ struct pr_finding {
 	char what[768];	   /* observation; one or two sentences */
 	/* the smallest safe remedy; "" if there is none. Checks write Debian's commands, and pr_judge() adapts them to
 	 * the host's distribution (probe/check/distro.h) */
-	char remedy[1024];
+	char remedy[2048];
 };
 
 struct pr_context {
@@ -55,6 +55,8 @@ void pr_remedy(struct pr_finding *f, const char *fmt, ...) GT_PRINTF(2, 3);
 
 /* Returns remedy lines that set a kernel setting now and at boot. The caller frees them. */
 char *pr_setting_lines(const struct pr_setting *s, const char *value);
+/* Returns remedy lines that reset a GPU: g, or the GPU that a log line names, or the only one, else all. The caller frees them. */
+char *pr_reset_lines(const struct pr_host *h, const struct pr_gpu *g, const char *log_line);
 /* Returns remedy lines that remove a kernel parameter with this prefix. The caller frees them. */
 char *pr_remove_word_lines(const struct pr_host *h, const char *begin);
 

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "probe/check/check.h"
+#include "probe/check/distro.h"
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
 #include "probe/compat/require.h"
@@ -17,8 +18,28 @@ const char *pr_give_devices(const struct pr_host *h)
 	if (gt_streq(h->container.v, "kubernetes") || gt_streq(h->container.v, "kubepods"))
 		return "Ask for it in the pod:  resources: { limits: { nvidia.com/gpu: 1 } }";
 	if (gt_streq(h->container.v, "apptainer"))
-		return "Start it with the GPU:  apptainer exec --nv …";
-	return "Start it with the GPU:  docker run --gpus all …";
+		return "Start it with the GPU: add --nv to apptainer exec or run";
+	return "Start it with the GPU: add --gpus all to docker run";
+}
+
+#define TOOLKIT_URL "https://nvidia.github.io/libnvidia-container"
+#define TOOLKIT_KEY "/usr/share/keyrings/nvidia-container-toolkit-keyring.gpg"
+
+/* The commands are those of NVIDIA's installation guide of the Container Toolkit, section "With apt". */
+static void remedy_toolkit(const struct pr_host *h, struct pr_finding *f)
+{
+	static const char repository[] = "  curl -fsSL " TOOLKIT_URL "/gpgkey | gpg --dearmor -o " TOOLKIT_KEY "\n"
+					 "  curl -fsSL " TOOLKIT_URL "/stable/deb/nvidia-container-toolkit.list | \\\n"
+					 "    sed 's#deb https://#deb [signed-by=" TOOLKIT_KEY "] https://#' \\\n"
+					 "    > /etc/apt/sources.list.d/nvidia-container-toolkit.list\n"
+					 "  apt update\n  apt install nvidia-container-toolkit\n";
+
+	pr_remedy(f, "The restart of docker stops running containers. %s\n%s"
+		     "  nvidia-ctk runtime configure --runtime=docker\n  systemctl restart docker",
+		  pr_is_debian(h) ? "The first lines add NVIDIA's repository, because Debian has no such package:" :
+				    "Install nvidia-container-toolkit as NVIDIA's guide describes "
+				    "(https://docs.nvidia.com/datacenter/cloud-native/container-toolkit), then:",
+		  pr_is_debian(h) ? repository : "");
 }
 
 static void runtime(const struct pr_context *c, struct pr_finding *f)
@@ -34,9 +55,7 @@ static void runtime(const struct pr_context *c, struct pr_finding *f)
 	} else if (!pr_has(h->container_runtime.toolkit)) {
 		pr_say(f, PR_WARN,
 		       "docker is installed without nvidia-container-toolkit: containers have no access to GPUs");
-		pr_remedy(f, "From NVIDIA's repository (Debian has no such package):\n  apt install "
-			     "nvidia-container-toolkit\n"
-			     "  nvidia-ctk runtime configure --runtime=docker\n  systemctl restart docker");
+		remedy_toolkit(h, f);
 	} else if (!pr_or(h->container_runtime.configured, 0)) {
 		pr_say(f, PR_WARN,
 		       "nvidia-container-toolkit is installed, but docker is not configured for it and there is no CDI file");
@@ -47,8 +66,8 @@ static void runtime(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_runtime = {
 	.id = "container.runtime",
-	.title = "docker can give GPUs to containers",
-	.story = "docker run --gpus needs nvidia-container-toolkit, and docker has to be told of it once.",
+	.title = "docker cannot give GPUs to containers",
+	.story = "docker run --gpus needs nvidia-container-toolkit and its entry in the configuration of docker.",
 	.messages =
 		"docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].",
 	.run = runtime,
@@ -75,7 +94,7 @@ static void devices(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_loaded[] = {"driver.loaded", NULL};
 const struct pr_check pr_check_container_devices = {
 	.id = "container.devices",
-	.title = "the container was given the GPU",
+	.title = "the container was started without the GPU",
 	.after = after_loaded,
 	.story = "A container sees the GPU on the PCI bus and the module in /sys, but uses it only if it was started "
 		 "with the "
@@ -114,12 +133,10 @@ static void lost_gpu(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_devices[] = {"driver.loaded", "container.devices", NULL};
 const struct pr_check pr_check_container_lost = {
 	.id = "container.lost-gpu",
-	.title = "containers keep their GPUs",
+	.title = "the container lost access to its GPU",
 	.after = after_devices,
-	.story =
-		"With the systemd cgroup driver a daemon-reload writes the device rules of running containers anew, "
-		"and devices "
-		"without a link in /dev/char are missing from them: GPUs vanish from a container that worked for days.",
+	.story = "With the systemd cgroup driver, a daemon-reload rewrites the device rules of running containers. Devices without "
+		 "a link in /dev/char are missing from the new rules. A container that worked for days then loses its GPUs.",
 	.messages = "Failed to initialize NVML: Unknown Error",
 	.run = lost_gpu,
 };
@@ -185,11 +202,10 @@ static void require(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_require = {
 	.id = "container.require",
-	.title = "the driver meets what the image requires",
+	.title = "the image requires a newer driver",
 	.after = after_loaded,
-	.story = "A CUDA image says in NVIDIA_REQUIRE_CUDA which driver it needs: blanks between alternatives, commas "
-		 "between "
-		 "conditions. The container runtime refuses to start it otherwise.",
+	.story = "NVIDIA_REQUIRE_CUDA of a CUDA image names the driver that it needs: blanks separate alternatives, "
+		 "commas separate conditions. If no alternative is met, the container runtime does not start the image.",
 	.messages = "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.1, please update your "
 		    "driver to a newer "
 		    "version, or use an earlier cuda container: unknown",

@@ -30,11 +30,11 @@ static void drop_compat(struct pr_finding *f, const struct pr_lib *l)
 	gt_autofree char *dir = gt_dirname(l->path);
 
 	if (gt_streq(l->rule, "LD_LIBRARY_PATH"))
-		pr_remedy(f, "Take %s out of LD_LIBRARY_PATH", dir);
+		pr_remedy(f, "Remove %s from LD_LIBRARY_PATH", dir);
 	else
-		pr_remedy(f, "Take %s out of the loader's cache:\n  grep -rl %s /etc/ld.so.conf.d\nremove that line, "
-			     "then\n  ldconfig",
-			  dir, dir);
+		pr_remedy(f, "Remove %s from the loader's cache:\n"
+			     "  grep -rl %s /etc/ld.so.conf.d | xargs -r sed -i '\\|^%s/*$|d'\n  ldconfig",
+			  dir, dir, dir);
 }
 
 /* Returns true for a libcuda of a cuda-compat package (…/compat/, conda's …/cuda-compat/) that is newer than the module. */
@@ -81,11 +81,11 @@ static void libcuda(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_libcuda = {
 	.id = "cuda.libcuda",
-	.title = "the libcuda that programs load fits the module",
+	.title = "programs load a libcuda that does not match the module",
 	.after = after_mismatch,
-	.story = "libcuda must be of the module's version. What counts is the copy that the loader meets first: LD_LIBRARY_PATH, "
-		 "then its cache, then its own directories. The libcuda of a cuda-compat package may be newer; with an older one "
-		 "CUDA does not start.",
+	.story = "libcuda must have the version of the module. The first copy on the loader's path counts: "
+		 "LD_LIBRARY_PATH, then the cache, then the default directories. The libcuda of a cuda-compat package may be "
+		 "newer. With an older one CUDA does not start.",
 	.messages = "CUDA error 803: system has unsupported display driver / cuda driver combination\nlibcuda.so.1: cannot open "
 		    "shared object file",
 	.run = libcuda,
@@ -179,10 +179,10 @@ static void forward_compat(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_forward = {
 	.id = "cuda.forward-compat",
-	.title = "a cuda-compat libcuda suits card and driver",
+	.title = "cuda-compat does not work with this GPU or driver",
 	.after = after_mismatch,
-	.story = "The cuda-compat packages bring a libcuda newer than the kernel's module. That works on data-centre cards only "
-		 "and on some driver branches; the library names them in a note of its own, or the table does.",
+	.story = "The cuda-compat packages contain a libcuda newer than the kernel module. It works on data-centre "
+		 "GPUs only, and on some driver branches. A note in the library lists them, or the table of gpuprobe does.",
 	.messages = "CUDA error 804: forward compatibility was attempted on non supported HW",
 	.run = forward_compat,
 };
@@ -336,7 +336,7 @@ static void toolkit(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_toolkit = {
 	.id = "cuda.toolkit",
-	.title = "driver and card suit the installed CUDA toolkits",
+	.title = "a CUDA toolkit does not suit driver or GPU",
 	.after = after_loaded,
 	.story = "A program built with CUDA 12 runs on every driver from 525 on, one built with CUDA 13 from 580 on. The \"CUDA "
 		 "Version\" that nvidia-smi prints is the driver's limit, not the toolkit that is installed. Within one major "
@@ -387,11 +387,11 @@ static void wheels(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_wheels = {
 	.id = "cuda.wheels",
-	.title = "a PyTorch wheel that this driver carries",
+	.title = "no PyTorch wheel runs on this driver",
 	.after = after_loaded,
-	.story = "A wheel brings its own CUDA; the driver must carry that. pip's default of today is built with CUDA 13 and needs "
-		 "driver 580, but Debian 12 has 535 and Debian 13 has 550: there the wheel of an older CUDA is the one to take, "
-		 "and nothing is wrong with the driver. Old cards (before Turing) need CUDA 12.6, new ones (Blackwell) 12.8.",
+	.story = "A wheel contains its own CUDA, and the driver must support it. pip's current default needs CUDA 13 "
+		 "and driver 580, but Debian 12 has 535 and Debian 13 has 550. On these a wheel for an older CUDA is right, "
+		 "and the driver has no fault. GPUs before Turing need CUDA 12.6, Blackwell needs 12.8.",
 	.messages = "The NVIDIA driver on your system is too old (found version 12040)\nCUDA error 209: no kernel image "
 		    "is available for execution on the device",
 	.run = wheels,
@@ -418,7 +418,8 @@ static void cuda_init(const struct pr_context *c, struct pr_finding *f)
 	else
 		pr_say(f, PR_PASS, "CUDA initialises");
 	if (f->result == PR_FAIL)
-		pr_remedy(f, "What the checks before this one say comes first; the kernel's side:\n  journalctl -k -b | grep -iE "
+		pr_remedy(f, "Correct the other problems of this report first. The kernel log may have the reason:\n"
+			     "  journalctl -k -b | grep -iE "
 			     "'nvrm|xid|nvidia'");
 }
 static const char *const after_all[] = { "driver.loaded", "driver.device-nodes", "driver.node-numbers", "driver.uvm",
@@ -427,10 +428,10 @@ static const char *const after_all[] = { "driver.loaded", "driver.device-nodes",
 					 "gpu.fabric",	 "cuda.hmm",		 NULL };
 const struct pr_check pr_check_cuda_init = {
 	.id = "cuda.init",
-	.title = "CUDA starts",
+	.title = "CUDA does not start",
 	.after = after_all,
-	.story = "What no file can tell, cuInit does: it is called in a child process with a time limit when --cuda is given, "
-		 "since it may take seconds and makes device nodes. Its error codes have their causes among the other checks.",
+	.story = "With --cuda, gpuprobe calls cuInit in a child process with a time limit. This can take seconds and "
+		 "creates device nodes. The causes of its error codes are other checks.",
 	.messages = "CUDA initialization: Unexpected error from cudaGetDeviceCount()\nRuntimeError: CUDA unknown error",
 	.run = cuda_init,
 };

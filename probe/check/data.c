@@ -16,7 +16,7 @@ static const struct {
 	{"9p", "shared from the host of this virtual machine, slowly",
 	 "Give the VM a disk of its own (virtio-blk or NVMe)"},
 	{"overlay", "the container's own layer: slow, and gone with the container",
-	 "Mount it:  docker run -v /data:/data …"},
+	 "Mount the data set from the host: add -v /data:/data to docker run"},
 	{"tmpfs", NULL, NULL},
 };
 
@@ -65,11 +65,10 @@ static void data(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_data = {
 	.id = "host.data",
-	.title = "the data set lies on a disk that keeps up",
-	.story = "With --data DIR the mount and the disk behind a data set are looked at. A training loop reads it in "
-		 "random order "
-		 "once per epoch: a spinning disk, a network file system or a container's layer make the GPUs wait for "
-		 "it.",
+	.title = "the data set is on slow storage",
+	.story = "With --data DIR, gpuprobe examines the mount and the disk of a data set. Training reads it in "
+		 "random order once per epoch. A spinning disk, a network file system or a container's layer can make the "
+		 "GPUs wait.",
 	.messages = "DataLoader is slow; GPU utilisation drops to zero between batches",
 	.run = data,
 };

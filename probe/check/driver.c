@@ -99,10 +99,11 @@ static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_gpu_present = {
 	.id = "gpu.present",
-	.title = "an NVIDIA GPU on the PCI bus",
-	.story = "Everything else about the NVIDIA stack follows from a card that the kernel sees on the PCI bus (vendor "
-		 "10de, class 03). A host without one is fine for training on CPUs; with --require-gpu it is a failure. GPUs of "
-		 "AMD and Intel are found by vendor, class and driver and are not examined: such a host is unknown.",
+	.title = "no NVIDIA GPU on the PCI bus",
+	.story = "The kernel lists an NVIDIA GPU on the PCI bus (vendor 10de, class 03). All other checks of the "
+		 "NVIDIA stack depend on this. A host without a GPU can train on CPUs; with --require-gpu it is a failure. "
+		 "GPUs of AMD and Intel are detected by vendor, class and driver, but not examined: the result for such a "
+		 "host is unknown.",
 	.run = gpu_present,
 };
 
@@ -131,10 +132,10 @@ static void preempt_rt(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_preempt_rt = {
 	.id = "kernel.preempt-rt",
-	.title = "an ordinary kernel, not a real-time one",
-	.story = "NVIDIA's module checks for PREEMPT_RT when it is built and stops; Debian's DKMS packages exclude such "
-		 "kernels, so that no module exists for them. A real-time kernel bounds latency at the price of throughput: "
-		 "it is never the right one for training.",
+	.title = "a real-time kernel is running",
+	.story = "The build of NVIDIA's module stops on a PREEMPT_RT kernel, and Debian's DKMS packages exclude such "
+		 "kernels. They therefore have no nvidia module. A real-time kernel limits latency at the cost of throughput, "
+		 "so it is not suitable for training.",
 	.messages = "dkms: skipped by BUILD_EXCLUSIVE\nThe kernel you are installing for is a PREEMPT_RT kernel!\nFailed "
 		    "PREEMPT_RT sanity check. Bailing out!",
 	.run = preempt_rt,
@@ -170,7 +171,7 @@ static void nouveau(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_rt[] = { "kernel.preempt-rt", NULL };
 const struct pr_check pr_check_nouveau = {
 	.id = "driver.nouveau",
-	.title = "nouveau keeps off the cards",
+	.title = "nouveau drives an NVIDIA GPU",
 	.after = after_rt,
 	.story = "The free nouveau driver binds NVIDIA cards early in the boot and cannot compute with CUDA. While it holds a "
 		 "card, the nvidia module finds no device.",
@@ -201,9 +202,9 @@ static void vfio(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_vfio = {
 	.id = "driver.vfio",
-	.title = "the GPUs are not all set aside for virtual machines",
-	.story = "A card bound to vfio-pci is passed through to a virtual machine, and the NVIDIA module of this host cannot have "
-		 "it. On a host of virtual machines that is what was wanted; on any other it is a left-over.",
+	.title = "all GPUs are reserved for virtual machines",
+	.story = "A GPU bound to vfio-pci is passed through to a virtual machine, and the nvidia module of this host "
+		 "cannot use it. This is intended on a host of virtual machines. On any other host it is a leftover.",
 	.run = vfio,
 };
 
@@ -241,7 +242,7 @@ static void module_built(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_bus[] = { "kernel.preempt-rt", "driver.nouveau", NULL };
 const struct pr_check pr_check_module_built = {
 	.id = "driver.module-built",
-	.title = "an nvidia module for the running kernel",
+	.title = "no nvidia module for the running kernel",
 	.after = after_bus,
 	.story = "Debian builds the module on the host by DKMS, once per kernel, and needs that kernel's headers. After a "
 		 "kernel upgrade without headers the old kernel still works and the new one has no module.",
@@ -273,10 +274,10 @@ static const char *const after_secure[] = { "kernel.preempt-rt", "driver.nouveau
 					    "driver.secure-boot", NULL };
 const struct pr_check pr_check_driver_loaded = {
 	.id = "driver.loaded",
-	.title = "the nvidia module is loaded",
+	.title = "the nvidia module is not loaded",
 	.after = after_secure,
-	.story = "A card on the bus without the nvidia module is the most common state of a fresh or freshly upgraded host. "
-		 "The checks before this one name the reason where files can tell it.",
+	.story = "A GPU without the nvidia module is common on a new or freshly upgraded host. If files show the "
+		 "reason, an earlier check reports it.",
 	.messages = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest "
 		    "NVIDIA driver is installed and running.",
 	.run = driver_loaded,
@@ -319,10 +320,11 @@ static void lib_versions(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_lib_versions = {
 	.id = "driver.lib-mismatch",
-	.title = "module and libnvidia-ml are of one version",
+	.title = "driver and libraries have different versions",
 	.after = after_loaded,
-	.story = "The kernel module, libnvidia-ml and libcuda must be of exactly one version. An upgrade replaces the files at "
-		 "once, the loaded module only at the next load. Three file reads decide it, without asking the driver.",
+	.story = "The kernel module, libnvidia-ml and libcuda must have exactly the same version. An upgrade replaces "
+		 "the files at once, but the loaded module stays until it is loaded again. Three files show this, without a "
+		 "call of the driver.",
 	.messages = "Failed to initialize NVML: Driver/library version mismatch\nNVRM: API mismatch: the client has the version",
 	.run = lib_versions,
 };
@@ -345,19 +347,22 @@ static void nvml(const struct pr_context *c, struct pr_finding *f)
 	case PR_NVML_NO_LIBRARY:
 		pr_branch_infix(h, branch);
 		pr_say(f, PR_FAIL, "libnvidia-ml.so.1 cannot be loaded");
-		pr_remedy(f, "  apt install libnvidia-%sml1 nvidia-%ssmi\nof the module's version%s%s; in a container: "
-			     "NVIDIA_DRIVER_CAPABILITIES=compute,utility",
-			  branch, branch, loaded(h) ? ", " : "", loaded(h) ? h->driver.module_version.v : "");
+		if (h->container.state == PR_PRESENT)
+			pr_remedy(f, "Start the container with the variable NVIDIA_DRIVER_CAPABILITIES=compute,utility");
+		else
+			pr_remedy(f, "Install the libraries of the module's version%s%s:\n"
+				     "  apt install libnvidia-%sml1 nvidia-%ssmi",
+				  loaded(h) ? ", " : "", loaded(h) ? h->driver.module_version.v : "", branch, branch);
 		break;
 	case PR_NVML_TIMEOUT:
 		pr_say(f, PR_FAIL, "%s: the driver or a GPU hangs", h->nvml.text ? h->nvml.text : "NVML hangs");
-		pr_remedy(f, "Look for Xid lines (journalctl -k | grep Xid), end what uses the GPU, then reset it "
-			     "(nvidia-smi --gpu-reset -i N) or reboot");
+		pr_remedy(f, "The kernel log may have the reason:\n  journalctl -k -b | grep -iE 'nvrm|xid'\nThen reboot: a driver "
+			     "that hangs cannot reset a GPU.");
 		break;
 	case PR_NVML_ERROR:
-		pr_say(f, PR_FAIL, "NVML fails with code %d: %s", h->nvml.code,
+		pr_say(f, PR_FAIL, "NVML fails with error %d (%s)", h->nvml.code,
 		       h->nvml.text ? h->nvml.text : "no text");
-		pr_remedy(f, "Read the kernel's side:  journalctl -k -b | grep -iE 'nvrm|xid'");
+		pr_remedy(f, "The kernel log may have the reason:\n  journalctl -k -b | grep -iE 'nvrm|xid'");
 		break;
 	case PR_NVML_NOT_ASKED:
 		pr_say(f, PR_NOT_KNOWN, "NVML was not queried");
@@ -368,10 +373,10 @@ static const char *const after_libs[] = { "driver.loaded",	"container.devices", 
 					  "gpu.lost",		"gpu.gsp",	       NULL };
 const struct pr_check pr_check_nvml = {
 	.id = "nvml.answers",
-	.title = "the driver answers",
+	.title = "NVML does not respond",
 	.after = after_libs,
-	.story = "NVML is the driver's own voice. It is asked in a child process with a time limit, since with a GPU that has "
-		 "fallen off the bus it may never return.",
+	.story = "NVML is the management library of the driver. gpuprobe calls it in a child process with a time "
+		 "limit, because the call may never return if a GPU has fallen off the bus.",
 	.messages = "NVIDIA-SMI has failed\nFailed to initialize NVML",
 	.run = nvml,
 };
@@ -403,10 +408,10 @@ static const char *const after_nvml[] = { "driver.legacy-gpu", "driver.new-gpu",
 					  "gpu.start",	       "nvml.answers",	 NULL };
 const struct pr_check pr_check_count = {
 	.id = "gpu.count",
-	.title = "every GPU on the bus is seen by the driver",
+	.title = "NVML reports fewer GPUs than the PCI bus",
 	.after = after_nvml,
-	.story = "A card that fell off the bus, or that the driver could not start, still has its PCI device. Frameworks then "
-		 "silently train on fewer GPUs.",
+	.story = "A GPU that fell off the bus or did not start still has its PCI device. Frameworks then train on "
+		 "fewer GPUs without a message.",
 	.messages = "NVRM: Xid 79, GPU has fallen off the bus.\nNVRM: rm_init_adapter failed",
 	.run = count,
 };

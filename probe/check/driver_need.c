@@ -244,6 +244,36 @@ void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned d
 	n->cuda_driver = cuda_version ? gt_xstrdup(cuda_version) : NULL;
 }
 
+/* The commands are those of NVIDIA's CUDA Installation Guide for Linux, section "Debian", network repository. */
+char *pr_nvidia_repo_lines(const struct pr_context *c, const char *indent)
+{
+	const struct pr_host *h = c->host;
+	const char *release = h->distro.version_id.v, *machine = h->kernel.arch.v;
+	gt_autofree char *key = gt_xasprintf("%s-%s", release ? release : "?", machine ? machine : "?"), *keyring = NULL;
+
+	if (!pr_is_debian(h) || pr_compat_get(c->fs, &pr_nvidia_repo, key, &keyring, NULL) <= 0)
+		return gt_xasprintf("%s# first add NVIDIA's repository: "
+				    "https://docs.nvidia.com/cuda/cuda-installation-guide-linux\n",
+				    indent);
+	return gt_xasprintf("%1$swget https://developer.download.nvidia.com/compute/cuda/repos/debian%2$s/%3$s/"
+			    "cuda-keyring_%4$s-1_all.deb\n%1$sdpkg -i cuda-keyring_%4$s-1_all.deb\n%1$sapt update\n",
+			    indent, release, strcmp(machine, "aarch64") ? machine : "sbsa", keyring);
+}
+
+/* Returns the lines that add Debian's components for the driver (non-free-firmware exists since Debian 12). */
+static char *components_lines(const struct pr_host *h)
+{
+	bool firmware = !h->distro.version_id.v || gt_version_cmp(h->distro.version_id.v, "12") >= 0;
+
+	if (!h->distro.codename.v)
+		return gt_xstrdup("# contrib non-free non-free-firmware in apt's sources; gputune provision does it\n");
+	return gt_xasprintf("# adds the components contrib and non-free; gputune provision does it too\n"
+			    "echo 'deb http://deb.debian.org/debian %s contrib non-free%s' > "
+			    "/etc/apt/sources.list.d/nvidia-driver.list\n"
+			    "apt update\n",
+			    h->distro.codename.v, firmware ? " non-free-firmware" : "");
+}
+
 /* Returns NVIDIA's package. The open module needs a GPU with a GSP (Turing and later). */
 static char *nvidia_package(const struct pr_driver_need *n)
 {
@@ -256,14 +286,15 @@ static char *flavour_lines(const struct pr_context *c, const struct pr_driver_ne
 {
 	const struct pr_host *h = c->host;
 	bool open = h->driver.open_module;
+	gt_autofree char *repository = pr_nvidia_repo_lines(c, "");
 
 	if (h->driver.run_file)
 		return gt_xasprintf("sh NVIDIA-Linux-%s-%s.run -m=kernel%s\nreboot", h->kernel.arch.v ? h->kernel.arch.v : "x86_64",
 				    n->version, open ? "" : "-open");
 	if (!is_debians(h, c->fs, n->version))
-		return open ? gt_xasprintf("# NVIDIA's repository\napt install --autoremove --purge cuda-drivers-%d\nreboot",
+		return open ? gt_xasprintf("%sapt install --autoremove --purge cuda-drivers-%d\nreboot", repository,
 					   n->kind.last_branch) :
-			      gt_xstrdup("# NVIDIA's repository\napt install --autoremove --purge nvidia-open\nreboot");
+			      gt_xasprintf("%sapt install --autoremove --purge nvidia-open\nreboot", repository);
 	return gt_xstrdup(open ? "apt install nvidia-kernel-dkms nvidia-open-kernel-dkms- nvidia-open-kernel-support-\nreboot" :
 				 "# contrib in apt's sources\n"
 				 "apt install nvidia-open-kernel-dkms nvidia-kernel-dkms- nvidia-kernel-support-\nreboot");
@@ -315,6 +346,7 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 				     "apt install mokutil && mokutil --import /var/lib/dkms/mok.pub\n"
 				   : "";
 	gt_autofree char *nvidia = nvidia_package(n), *choose = NULL, *packages = NULL;
+	gt_autofree char *repository = pr_nvidia_repo_lines(c, ""), *components = components_lines(c->host);
 
 	if (n->state != PR_DRIVER_NO_GPU && n->state != PR_DRIVER_OK && !unloaded_in_wsl && external_hint(c->host))
 		return step(c->host, "the driver comes from outside", gt_xstrdup(external_hint(c->host)));
@@ -338,13 +370,12 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 		packages = fold(n->packages);
 		return step(c->host, n->why,
 			    gt_xasprintf(
-				    "# contrib non-free non-free-firmware in apt's sources; gputune provision does it\n"
-				    "apt install --no-install-recommends linux-headers-%s \\\n  %s\n%s%sreboot",
+				    "%sapt install --no-install-recommends linux-headers-%s \\\n  %s\n%s%sreboot", components,
 				    release, packages, choose, enrol));
 	case PR_DRIVER_NVIDIA:
 		return step(c->host, n->why,
-			    gt_xasprintf("# NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole\n"
-					 "apt install %s\n%sreboot", nvidia, enrol));
+			    gt_xasprintf("# replaces all packages of Debian's driver by those of NVIDIA's repository\n"
+					 "%sapt install %s\n%sreboot", repository, nvidia, enrol));
 	case PR_DRIVER_NONE:
 		break;
 	}

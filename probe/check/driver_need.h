@@ -62,4 +62,7 @@ const char *pr_torch_glibc(const char *release);
 /* Adds the steps { why, lines } for PyTorch in a virtual environment: for the installed or planned driver, or for the
  * CPU. Adds none if the driver's version is unknown. lift: also adds pr_wheel_upgrade_step(). */
 int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool upgrade, json_t *steps, struct gt_err *err);
+/* Returns the lines, each after `indent`, that add NVIDIA's package repository to this Debian release. Where it has none, the line
+ * is a comment with the address of NVIDIA's guide. The caller frees it. */
+char *pr_nvidia_repo_lines(const struct pr_context *c, const char *indent);
 #endif

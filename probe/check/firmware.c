@@ -90,16 +90,12 @@ static void firmware(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_loaded[] = {"driver.module-built", "driver.nouveau", NULL};
 const struct pr_check pr_check_firmware = {
 	.id = "driver.firmware",
-	.title = "the firmware of the GPUs' own processor is there",
+	.title = "the GSP firmware of the driver is missing",
 	.after = after_loaded,
-	.story = "Since Turing a processor on the card, the GSP, does part of the driver's work. The module loads its "
-		 "firmware "
-		 "from /lib/firmware/nvidia/VERSION/gsp_*.bin, of its own very version, when it starts a card: the "
-		 "open module, "
-		 "Hopper and Blackwell cannot do without. Debian has it as a package of its own, firmware-nvidia-gsp; "
-		 "NVIDIA's "
-		 ".run file brings it. An upgrade of one without the other, or a module that was copied alone, leaves "
-		 "a card that "
+	.story = "Since Turing a processor on the GPU (GSP) runs a part of the driver. The module loads its firmware "
+		 "from /lib/firmware/nvidia/VERSION/gsp_*.bin when it starts a GPU. The version must be exactly that of the "
+		 "module. The open module, Hopper and Blackwell require it. On Debian it is in the package "
+		 "firmware-nvidia-gsp; NVIDIA's .run file contains it. If only one of both is upgraded or copied, the GPU "
 		 "does not start.",
 	.messages =
 		"nvidia 0000:01:00.0: Direct firmware load for nvidia/595.71.05/gsp_ga10x.bin failed with error -2\n"

@@ -98,10 +98,9 @@ static void legacy(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_legacy = {
 	.id = "driver.legacy-gpu",
-	.title = "the driver has not dropped the card",
-	.story = "Each driver branch ends support for old cards: Kepler with 470, Maxwell, Pascal and Volta with 580. "
-		 "A newer "
-		 "driver loads and then ignores the card. What the card is, its PCI id tells.",
+	.title = "the driver no longer supports the GPU",
+	.story = "Driver branches drop old GPUs: 470 is the last for Kepler, 580 for Maxwell, Pascal and Volta. A "
+		 "newer driver loads and ignores the GPU. The PCI id identifies the GPU.",
 	.messages =
 		"NVRM: The NVIDIA GPU installed in this system is supported through the NVIDIA 470.xx Legacy drivers.",
 	.run = legacy,
@@ -113,7 +112,7 @@ static void too_new(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_too_new = {
 	.id = "driver.new-gpu",
-	.title = "the driver knows the card",
+	.title = "the driver is too old for the GPU",
 	.story = "A driver of a branch older than the card finds no device, and nvidia-smi prints \"No devices were "
 		 "found\". "
 		 "Debian 12 has branch 535 and Debian 13 branch 550: neither knows Blackwell (B200, RTX 5090), which "
@@ -151,11 +150,11 @@ static void open_required(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_new[] = {"driver.new-gpu", NULL};
 const struct pr_check pr_check_open_required = {
 	.id = "driver.open-module",
-	.title = "the flavour of the kernel module drives the cards",
+	.title = "the GPU needs the other flavour of the kernel module",
 	.after = after_new,
-	.story = "NVIDIA ships its kernel module in two flavours. Grace Hopper, Blackwell and later cards are driven by "
-		 "the open one only, cards older than Turing by the proprietary one only; with the other they are seen on the "
-		 "bus and refused.",
+	.story = "NVIDIA provides its kernel module in two flavours. Grace Hopper, Blackwell and later GPUs need the "
+		 "open one. GPUs older than Turing need the proprietary one. With the wrong flavour the GPU is on the bus, "
+		 "but the module does not start it.",
 	.messages = "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
 	.run = open_required,
 };
@@ -230,11 +229,9 @@ static void next_kernel(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_next_kernel = {
 	.id = "driver.next-kernel",
-	.title = "the next boot has an nvidia module",
-	.story = "A kernel upgrade waits for the next boot. If DKMS did not build the module for the new kernel, "
-		 "because its "
-		 "headers are missing or it is too new for the driver, the GPUs are gone after that boot. Said before "
-		 "it.",
+	.title = "the next kernel to boot has no nvidia module",
+	.story = "A newer kernel starts at the next boot. If DKMS did not build the module for it, the GPUs are not "
+		 "usable after that boot. Reasons are missing headers, or a kernel that is too new for the driver.",
 	.messages = "modprobe: FATAL: Module nvidia-current not found in directory /lib/modules/",
 	.run = next_kernel,
 };
@@ -282,8 +279,8 @@ static void upgrade(const struct pr_context *c, struct pr_finding *f)
 		gt_autofree char *hold = pr_hold_line(h, p->version);
 
 		pr_say(f, PR_WARN,
-		       "the package lists have %s %s (installed: %s), and unattended-upgrades may install it while programs "
-		       "run: new programs then fail until the module is reloaded",
+		       "unattended-upgrades may replace the driver in use: the package lists have %s %s (installed: %s). New "
+		       "programs then fail until the module is reloaded",
 		       p->name, p->candidate, p->version);
 		pr_remedy(f, "Upgrade and reboot at a time of your choice%s%s",
 			  hold ? "; until then hold all packages of this version:\n  " : "", hold ? hold : "");
@@ -296,12 +293,11 @@ static void upgrade(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_upgrade = {
 	.id = "driver.upgrade",
-	.title = "no driver upgrade comes by surprise",
+	.title = "a driver upgrade is pending",
 	.after = (const char *const[]){"driver.loaded", NULL},
-	.story = "An upgrade replaces the libraries at once and the loaded module only at the next boot; in between "
-		 "every new "
-		 "program fails. unattended-upgrades does it at night. The package manager's status and lists on disk show what "
-		 "waits; the package manager itself is not run.",
+	.story = "An upgrade replaces the libraries at once and the loaded module only at the next boot. In between "
+		 "every new program fails. unattended-upgrades does this at night. The check reads the package manager's "
+		 "status and lists on disk and does not run the package manager.",
 	.run = upgrade,
 };
 
@@ -342,11 +338,10 @@ static void nvml_library(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_loaded[] = {"driver.loaded", "driver.device-nodes", NULL};
 const struct pr_check pr_check_nvml_library = {
 	.id = "driver.nvml-library",
-	.title = "libnvidia-ml is there",
+	.title = "libnvidia-ml is missing",
 	.after = after_loaded,
-	.story = "nvidia-smi and every monitoring tool load libnvidia-ml.so.1. It is a package of its own, and a "
-		 "container gets "
-		 "it only with the utility capability.",
+	.story = "nvidia-smi and all monitoring tools load libnvidia-ml.so.1. It has its own package, and a container "
+		 "gets it only with the utility capability.",
 	.messages = "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.",
 	.run = nvml_library,
 };

@@ -28,10 +28,10 @@ static void numa_node(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_gpu_node = {
 	.id = "gpu.numa-node",
-	.title = "the NUMA node of every GPU is known",
-	.story = "Copies between host and GPU are fastest from the node whose root port the card hangs on. -1 means that the "
-		 "firmware did not say; some frameworks turn it into node 0, which on a two-socket host is wrong half the "
-		 "time. It is never guessed here.",
+	.title = "the NUMA node of a GPU is unknown",
+	.story = "Copies between host and GPU are fastest from the NUMA node of the GPU's root port. numa_node is -1 "
+		 "if the firmware does not report the node. Some frameworks use node 0 then, which is wrong for half of the "
+		 "GPUs of a two-socket host. gpuprobe does not guess the node.",
 	.messages = "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA node",
 	.run = numa_node,
 };
@@ -50,7 +50,7 @@ static void topology(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_topology = {
 	.id = "host.topology",
-	.title = "the sources of the topology agree",
+	.title = "the sources of the topology contradict each other",
 	.story = "Several files of sysfs contain which CPUs and devices a NUMA node has. hwloc, which MPI and Slurm bind by, reads "
 		 "them by rules of its own. If the firmware contradicts itself, or if a VM was given half a topology, processes "
 		 "run on one node and their memory is on another, and no log reports it.",
@@ -85,9 +85,9 @@ static void pcie_width(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_pcie_width = {
 	.id = "gpu.pcie-width",
-	.title = "the PCIe links have their full width",
-	.story = "The speed of an idle link may drop to save power; its width does not. A link narrower than both ends can do "
-		 "halves every copy between host and GPU.",
+	.title = "a PCIe link has fewer lanes than it could",
+	.story = "The speed of an idle link may drop to save power, but its width does not. A link with half the "
+		 "lanes halves the bandwidth of every copy between host and GPU.",
 	.messages = "available PCIe bandwidth, limited by",
 	.run = pcie_width,
 };
@@ -115,10 +115,10 @@ static void persistence(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_nvml[] = { "nvml.answers", NULL };
 const struct pr_check pr_check_persistence = {
 	.id = "gpu.persistence",
-	.title = "the driver stays ready between jobs",
+	.title = "persistence mode is off",
 	.after = after_nvml,
-	.story = "Without a client the driver shuts the GPU down, and the next job waits for it to start. nvidia-persistenced "
-		 "is the supported way to keep it ready.",
+	.story = "Without a client the driver shuts the GPU down, and the next job waits for its start. "
+		 "nvidia-persistenced keeps it initialised.",
 	.messages = "Persistence mode for GPU is disabled.",
 	.run = persistence,
 };
@@ -137,7 +137,7 @@ static void compute_mode(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, mode == 2 ? PR_FAIL : PR_WARN, "GPU %s %s", h->gpu[i].pci->address,
 		       mode == 2 ? "is in compute mode Prohibited: no program may use it" :
 				   "is in an exclusive compute mode: it runs one process at a time, and a second one fails");
-		pr_remedy(f, "  nvidia-smi -c 0");
+		pr_remedy(f, "  nvidia-smi -i %s -c 0", h->gpu[i].pci->address);
 		return;
 	}
 	pr_say(f, h->nvml.answer == PR_NVML_OK ? PR_PASS : PR_SKIP,
@@ -145,10 +145,10 @@ static void compute_mode(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_compute_mode = {
 	.id = "gpu.compute-mode",
-	.title = "programs may share the GPUs",
+	.title = "the compute mode excludes programs",
 	.after = after_nvml,
-	.story = "In an exclusive compute mode a second process gets an error instead of waiting, which looks like a broken "
-		 "card; in mode Prohibited every process does.",
+	.story = "In an exclusive compute mode a second process fails instead of waiting, which looks like a broken "
+		 "GPU. In mode Prohibited every process fails.",
 	.messages = "CUDA error 46: all CUDA-capable devices are busy or unavailable\nCUDA-capable device(s) is/are busy or "
 		    "unavailable",
 	.run = compute_mode,
@@ -157,6 +157,7 @@ const struct pr_check pr_check_compute_mode = {
 static void mig(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
+	gt_autofree char *remedy = NULL;
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -166,7 +167,8 @@ static void mig(const struct pr_context *c, struct pr_finding *f)
 		if (pr_has(g->mig_pending) && pr_or(g->mig, 0) != g->mig_pending.v) {
 			pr_say(f, PR_WARN, "MIG of GPU %s will be switched %s at its next reset", g->pci->address,
 			       g->mig_pending.v ? "on" : "off");
-			pr_remedy(f, "End what uses it, then\n  nvidia-smi --gpu-reset -i %s", g->pci->address);
+			remedy = pr_reset_lines(h, g, NULL);
+			pr_remedy(f, "%s", remedy);
 			return;
 		}
 		if (pr_or(g->mig, 0) && pr_has(g->mig_instances) && !g->mig_instances.v) {
@@ -174,10 +176,9 @@ static void mig(const struct pr_context *c, struct pr_finding *f)
 			       g->pci->address);
 			if (h->container.state == PR_PRESENT) {
 				pr_remedy(f,
-					  "This container was given the card without a slice of it. In a pod:  "
-					  "resources: { limits: { "
-					  "nvidia.com/mig-1g.10gb: 1 } }; with docker:\n  nvidia-smi -L\nthere, and\n"
-					  "  docker run --gpus device=MIG-UUID ...");
+					  "This container was given the GPU without a MIG instance of it. In a pod: "
+					  "resources: { limits: { nvidia.com/mig-1g.10gb: 1 } }. With docker: add --gpus device= "
+					  "and the UUID of an instance, as the host lists it:\n  nvidia-smi -L");
 				return;
 			}
 			pr_remedy(f, "Cut it, for example in one piece:\n  nvidia-smi mig -i %s -cgi 0 -C\nor switch MIG off:\n"
@@ -190,10 +191,10 @@ static void mig(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_mig = {
 	.id = "gpu.mig",
-	.title = "a GPU in MIG mode has instances",
+	.title = "MIG is on without instances",
 	.after = after_nvml,
-	.story = "With MIG a card is cut into instances, and only these can be used: with MIG on and no instance, CUDA finds no "
-		 "device although nvidia-smi shows the card. Switching MIG takes effect at a reset.",
+	.story = "With MIG a GPU is divided into instances, and programs can use only these. With MIG on and no "
+		 "instance, CUDA finds no device although nvidia-smi shows the GPU. A change of MIG takes effect at a reset.",
 	.messages = "No CUDA GPUs are available\nNo MIG devices found",
 	.run = mig,
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "probe/check/check.h"
+#include "probe/check/driver_need.h"
 #include "probe/check/list.h"
 
 static const char *const after_loaded[] = {"driver.loaded", NULL};
@@ -58,7 +59,7 @@ static void report_line(const struct pr_context *c, struct pr_finding *f, const 
 {
 	if (all_respond(c->host)) {
 		pr_say(f, PR_WARN, "%s since boot; NVML now responds for every GPU: %.300s", what, x->text);
-		pr_remedy(f, "Watch whether it comes again; if it does, or the GPU was not reset since:\n%s", remedy);
+		pr_remedy(f, "If it recurs, or if the GPU was not reset since:\n%s", remedy);
 	} else {
 		pr_say(f, PR_FAIL, "%s: %.300s", what, x->text);
 		pr_remedy(f, "%s", remedy);
@@ -87,10 +88,9 @@ static void lost(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_lost = {
 	.id = "gpu.lost",
-	.title = "no GPU has fallen off the bus",
-	.story = "Xid 79: the card no longer answers on PCIe. Power, heat or a bad contact; only a cold start brings "
-		 "it back, "
-		 "and often only for a while.",
+	.title = "a GPU has fallen off the bus",
+	.story = "Xid 79: the GPU does not respond on PCIe. Causes are power, heat or a bad contact. Only a cold "
+		 "start brings it back, and often only for a short time.",
 	.messages = "NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.\nUnable to determine the device "
 		    "handle for GPU: "
 		    "GPU is lost. Reboot the system to recover this GPU",
@@ -126,9 +126,9 @@ static const struct pr_log_line *needs_reset(const struct pr_host *h)
 
 static void reset_required(const struct pr_context *c, struct pr_finding *f)
 {
-	static const char remedy[] = "End what uses it, then\n  nvidia-smi --gpu-reset -i N\nor reboot";
 	const struct pr_host *h = c->host;
 	const struct pr_log_line *x = needs_reset(h);
+	gt_autofree char *remedy = pr_reset_lines(h, NULL, x ? x->text : NULL);
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -145,10 +145,9 @@ static void reset_required(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_reset = {
 	.id = "gpu.reset",
-	.title = "no GPU waits for a reset",
-	.story = "After a fatal error the driver refuses the card until it is reset: NVML answers code 16, and newer "
-		 "drivers "
-		 "log Xid 154 with the recovery action.",
+	.title = "a GPU needs a reset",
+	.story = "After a fatal error the driver rejects the GPU until it is reset. NVML returns error 16, and newer "
+		 "drivers log Xid 154 with the recovery action.",
 	.messages = "GPU requires reset\nNVRM: Xid (PCI:0000:17:00): 154, GPU recovery action changed from 0x0 (None) "
 		    "to 0x1 (GPU "
 		    "Reset Required)",
@@ -209,11 +208,10 @@ static const char *const after_kind[] = {"driver.legacy-gpu", "driver.new-gpu", 
 					 NULL};
 const struct pr_check pr_check_init = {
 	.id = "gpu.start",
-	.title = "the driver starts every GPU",
+	.title = "the driver could not start a GPU",
 	.after = after_kind,
-	.story = "The driver loads and a card does not come up: broken hardware, firmware of another version, or too "
-		 "little "
-		 "power. The card stays on the bus and is missing from nvidia-smi.",
+	.story = "The driver loads, but a GPU does not start. Causes are broken hardware, firmware of another "
+		 "version, or too little power. The GPU is on the bus and missing in nvidia-smi.",
 	.messages = "NVRM: GPU 0000:17:00.0: RmInitAdapter failed! (0x26:0x56:1482)\nNVRM: GPU 0000:17:00.0: "
 		    "rm_init_adapter failed, "
 		    "device minor number 0",
@@ -225,6 +223,7 @@ static void ecc(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_host *h = c->host;
 	const struct pr_gpu *failed = FIRST_WITH(h, remap_failure), *pending = FIRST_WITH(h, remap_pending);
 	const struct pr_log_line *x = last_line(h, "gpu.ecc");
+	gt_autofree char *remedy = NULL;
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -236,24 +235,24 @@ static void ecc(const struct pr_context *c, struct pr_finding *f)
 	} else if (pending) {
 		pr_say(f, PR_WARN, "GPU %s has faulty memory that is remapped at its next reset",
 		       pending->pci->address);
-		pr_remedy(f, "End what uses it, then\n  nvidia-smi --gpu-reset -i N");
+		remedy = pr_reset_lines(h, pending, NULL);
+		pr_remedy(f, "%s", remedy);
 	} else if (x && x->xid.number == 94) {
 		pr_say(f, PR_WARN, "a GPU's memory had errors: %.300s", x->text);
 		pr_remedy(f, "The program that was hit has ended; start it again");
 	} else if (x) {
-		report_line(c, f, "a GPU's memory had errors", x,
-			    "End what uses it, then\n  nvidia-smi --gpu-reset -i N\nand watch whether it comes again");
+		remedy = pr_reset_lines(h, NULL, x->text);
+		report_line(c, f, "a GPU's memory had errors", x, remedy);
 	} else {
 		report_no_problem(c, f, "no memory error is pending");
 	}
 }
 const struct pr_check pr_check_ecc = {
 	.id = "gpu.ecc",
-	.title = "the GPUs' memory is sound",
+	.title = "GPU memory has errors",
 	.after = after_nvml,
-	.story = "ECC finds memory errors. Xid 63 only says that a row was mapped out; 94 ended one program; 48, 64, "
-		 "95 and 140 "
-		 "need a reset; when no spare rows are left the card needs a replacement.",
+	.story = "ECC detects memory errors. Xid 63 reports that a row was remapped, and 94 that one program was "
+		 "ended. 48, 64, 95 and 140 need a reset. Without spare rows the GPU must be replaced.",
 	.messages = "NVRM: Xid (PCI:0000:17:00): 48, An uncorrectable double bit error (DBE) has been detected on "
 		    "GPU\nNVRM: Xid "
 		    "(PCI:0000:17:00): 63, Row Remapper\nXid 64: Row remapper failure\nXid 94: Contained memory "
@@ -266,6 +265,7 @@ const struct pr_check pr_check_ecc = {
 static void gsp(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_log_line *x = last_line(c->host, "gpu.gsp");
+	gt_autofree char *reset = NULL, *remedy = NULL;
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -273,17 +273,20 @@ static void gsp(const struct pr_context *c, struct pr_finding *f)
 		report_no_problem(c, f, "the GPUs' firmware responds");
 		return;
 	}
-	report_line(c, f, "the firmware of a GPU hung", x,
-		    "Reset the GPU (nvidia-smi --gpu-reset -i N) or reboot, and take the newest driver of the branch. With the "
-		    "proprietary module before Blackwell NVreg_EnableGpuFirmware=0 does without that firmware");
+	reset = pr_reset_lines(c->host, NULL, x->text);
+	remedy = gt_xasprintf("%s%s", reset, c->host->driver.open_module ? "\nIf it recurs, install a newer driver of the branch." :
+					     "\nIf it recurs, install a newer driver of the branch, or run the GPU without this "
+					     "firmware (not on Blackwell):\n"
+					     "  echo options nvidia NVreg_EnableGpuFirmware=0 > /etc/modprobe.d/nvidia-gsp.conf\n"
+					     "  update-initramfs -u; reboot");
+	report_line(c, f, "the firmware of a GPU hung", x, remedy);
 }
 const struct pr_check pr_check_gsp = {
 	.id = "gpu.gsp",
-	.title = "the GPUs' firmware answers",
+	.title = "the firmware (GSP) of a GPU hung",
 	.after = after_loaded,
-	.story = "Since Turing a processor on the card, the GSP, does part of the driver's work. When it hangs, calls "
-		 "time out "
-		 "and processes end in state D.",
+	.story = "Since Turing a processor on the GPU (GSP) runs a part of the driver. When it hangs, calls time out "
+		 "and processes stay in state D.",
 	.messages = "NVRM: Xid (PCI:0000:17:00): 119, Timeout after 6s of waiting for RPC response from GPU0 "
 		    "GSP!\nNVRM: Xid "
 		    "(PCI:0000:17:00): 120, GSP Error",
@@ -292,9 +295,11 @@ const struct pr_check pr_check_gsp = {
 
 static void nvlink(const struct pr_context *c, struct pr_finding *f)
 {
-	static const char remedy[] = "Reset the GPUs or reboot; on a host with NVSwitch restart nvidia-fabricmanager. If it comes "
-				     "again, have the link's connector and the card looked at";
 	const struct pr_host *h = c->host;
+	gt_autofree char *remedy = gt_xasprintf("End all programs that use a GPU. Then reset the GPUs, or reboot:\n"
+						"  nvidia-smi --gpu-reset\n%s"
+						"If it recurs, check the connectors of the link and the GPU.",
+						h->fabric.n_switch ? "  systemctl restart nvidia-fabricmanager\n" : "");
 	const struct pr_gpu *g = FIRST_WITH(h, nvlinks_down);
 	const struct pr_log_line *x = last_line(h, "gpu.nvlink");
 
@@ -308,19 +313,18 @@ static void nvlink(const struct pr_context *c, struct pr_finding *f)
 	} else if (g && pr_or(g->nvlinks_down, 0) < pr_or(g->nvlinks, 0)) {
 		pr_say(f, PR_WARN, "%d of %d NVLinks of GPU %s are down", (int)g->nvlinks_down.v, (int)g->nvlinks.v,
 		       g->pci->address);
-		pr_remedy(f, "Compare:  nvidia-smi nvlink --status\nThe bridge or the connector is the first thing to "
-			     "look at");
+		pr_remedy(f, "Check the bridge or the connector. The state of each link:\n  nvidia-smi nvlink --status -i %s",
+			  g->pci->address);
 	} else {
 		report_no_problem(c, f, "no NVLink reports an error");
 	}
 }
 const struct pr_check pr_check_nvlink = {
 	.id = "gpu.nvlink",
-	.title = "the NVLinks are up",
+	.title = "an NVLink is down or reports errors",
 	.after = after_nvml,
-	.story = "An NVLink that is down or noisy halves the bandwidth between two cards or ends the job. Xid 74 and "
-		 "144 to 150 "
-		 "tell of it, and NVML the state of each link.",
+	.story = "An NVLink that is down or has errors halves the bandwidth between two GPUs or ends the job. Xid 74 "
+		 "and 144 to 150 report this, and NVML reports the state of each link.",
 	.messages = "NVRM: Xid (PCI:0000:17:00): 74, NVLink: fatal error detected on link\nXid 137: NVLink FLA "
 		    "privilege error\n"
 		    "Xid 145: NVLINK RLW error",
@@ -382,6 +386,7 @@ static void judge_numbers(const struct pr_context *c, struct pr_finding *f, cons
 	const struct pr_log_line *x = &h->log[at];
 	const struct pr_xid_entry *e;
 	enum pr_xid_action action;
+	const char *meaning;
 	char more[64] = "";
 	bool unresolved;
 
@@ -398,8 +403,9 @@ static void judge_numbers(const struct pr_context *c, struct pr_finding *f, cons
 		action = PR_ACTION_RESET;
 	if (lines + others > 1)
 		snprintf(more, sizeof(more), ", %zu line%s, %zu with other numbers", lines, lines == 1 ? "" : "s", others);
-	pr_say(f, unresolved ? PR_FAIL : PR_WARN, "%s %d%s: %s Newest line: %.300s", pr_xid_kind(&x->xid), x->xid.number, more,
-	       e ? e->meaning : "NVIDIA documents no meaning of this number.", x->text);
+	meaning = e ? e->meaning : "NVIDIA documents no meaning of this number.";
+	pr_say(f, unresolved ? PR_FAIL : PR_WARN, "%s %d in the kernel log (%.*s)%s: newest line: %.300s", pr_xid_kind(&x->xid),
+	       x->xid.number, (int)strcspn(meaning, "."), meaning, more, x->text);
 	pr_remedy(f, "%s\n(fault of %s)", pr_xid_action_text(action), e ? pr_xid_fault_text(e->fault) : "an unknown part");
 }
 
@@ -410,12 +416,12 @@ static void xid(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_xid = {
 	.id = "gpu.xid",
-	.title = "no GPU reports an error that needs action",
+	.title = "a GPU reports an error that needs action",
 	.after = after_loaded,
-	.story = "The driver logs each error of a GPU as a numbered Xid. gpuprobe has NVIDIA's catalogue of the numbers: the "
-		 "meaning, the fault and the action. Errors of programs do not count here. An error that needs a reset is critical "
-		 "until NVML answers for every GPU or the driver withdraws the need (Xid 154). gpuprobe explain 'Xid N' has one "
-		 "number.",
+	.story = "The driver logs each error of a GPU as a numbered Xid. gpuprobe contains NVIDIA's catalogue of "
+		 "meanings, faults and actions. Errors of programs do not count here. An error that needs a reset is critical "
+		 "until NVML responds for every GPU or the driver withdraws the request (Xid 154). gpuprobe explain 'Xid N' "
+		 "explains one number.",
 	.messages = "NVRM: Xid (PCI:0000:17:00): 62, pid='<unknown>', name=<unknown>\nNVRM: Xid (PCI:0000:17:00): 109, errorString "
 		    "CTX SWITCH TIMEOUT\nNVRM: Xid (PCI:0000:17:00): 143, GPU Initialization Error",
 	.run = xid,
@@ -428,12 +434,12 @@ static void nvswitch(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_nvswitch = {
 	.id = "gpu.nvswitch",
-	.title = "no NVSwitch reports an error",
+	.title = "an NVSwitch reports an error",
 	.after = after_loaded,
-	.story = "The driver logs each error of an NVSwitch as an SXid with a number, and says whether it is fatal. A fatal error "
-		 "stops the GPUs behind its link until the switch is reset. The kernel log does not tell of that reset, so the "
-		 "finding stays until the next boot. Errors that the switch corrected do not count. gpuprobe explain 'SXid N' has "
-		 "one number.",
+	.story = "The driver logs each error of an NVSwitch as a numbered SXid and whether it is fatal. A fatal error "
+		 "stops the GPUs on its link until the switch is reset. The kernel log does not report that reset, so the "
+		 "finding stays until the next boot. Corrected errors do not count. gpuprobe explain 'SXid N' explains one "
+		 "number.",
 	.messages = "nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal, Link 46 egress non-posted PRIV error (First)\n"
 		    "nvidia-nvswitch0: SXid (PCI:0000:c3:00.0): 20034, Fatal, Link 30 LTSSM Fault Up",
 	.run = nvswitch,
@@ -470,6 +476,7 @@ static void fabric(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_package *fm = manager_package(h);
 	const char *module = h->driver.module_version.v;
 	bool container = h->container.state == PR_PRESENT;
+	gt_autofree char *repository = NULL, *install = NULL;
 	int state = fabric_state(h);
 
 	if (pr_without_driver(c, f))
@@ -479,7 +486,9 @@ static void fabric(const struct pr_context *c, struct pr_finding *f)
 	} else if (!container && fm && strncmp(fm->version, module, strlen(module))) {
 		pr_say(f, PR_FAIL, "%s is %s, but the driver is %s: the versions must be identical", fm->name,
 		       fm->version, module);
-		pr_remedy(f, "  apt install %s=%s*\n  systemctl restart nvidia-fabricmanager", fm->name, module);
+		pr_remedy(f, "The restart ends all programs that use the GPUs.\n  apt install '%s=%s*'\n"
+			     "  systemctl restart nvidia-fabricmanager",
+			  fm->name, module);
 	} else if (state == 3) {
 		pr_say(f, PR_PASS, "NVML reports that all GPUs are connected to the switches");
 	} else if (container && state) {
@@ -491,20 +500,19 @@ static void fabric(const struct pr_context *c, struct pr_finding *f)
 	} else if (state || !pr_has(h->fabric.manager)) {
 		pr_say(f, PR_FAIL, "the GPUs are connected by NVSwitch, but nvidia-fabricmanager does not run%s",
 		       fm ? "" : ": it is not installed");
-		pr_remedy(f, "%s%s  systemctl enable --now nvidia-fabricmanager",
-			  fm ? "" : "From NVIDIA's repository, of the driver's version:\n",
-			  fm ? "" : "  apt install nvidia-fabricmanager\n");
+		repository = fm ? NULL : pr_nvidia_repo_lines(c, "  ");
+		install = fm ? gt_xstrdup("") : gt_xasprintf("%s  apt install 'nvidia-fabricmanager=%s*'\n", repository, module);
+		pr_remedy(f, "%s  systemctl enable --now nvidia-fabricmanager", install);
 	} else {
 		pr_say(f, PR_PASS, "nvidia-fabricmanager runs");
 	}
 }
 const struct pr_check pr_check_fabric = {
 	.id = "gpu.fabric",
-	.title = "NVSwitch is managed",
+	.title = "nvidia-fabricmanager is missing or has another version",
 	.after = after_loaded,
-	.story = "GPUs that are joined by NVSwitch start CUDA only after nvidia-fabricmanager has set up the switches, "
-		 "and it must "
-		 "be of exactly the driver's version. Debian does not package it.",
+	.story = "On hosts with NVSwitch, CUDA starts only after nvidia-fabricmanager has set up the switches. Its "
+		 "version must be exactly that of the driver. Debian does not package it.",
 	.messages = "CUDA error 802: system not yet initialized\ncudaErrorSystemNotReady\nfabric manager NVIDIA GPU "
 		    "driver interface "
 		    "version 535.183.01 don't match with driver version",
@@ -526,19 +534,19 @@ static void throttle(const struct pr_context *c, struct pr_finding *f)
 			if (pr_or(h->gpu[i].clock_reasons, 0) & reasons[k].bit) {
 				pr_say(f, PR_WARN, "the hardware limits the clocks of GPU %s: %s",
 				       h->gpu[i].pci->address, reasons[k].what);
-				pr_remedy(f, "Look at fans, inlet temperature and power cables:  nvidia-smi -q -d "
-					     "TEMPERATURE,POWER,PERFORMANCE");
+				pr_remedy(f, "Check fans, inlet temperature and power cables:\n"
+					     "  nvidia-smi -i %s -q -d TEMPERATURE,POWER,PERFORMANCE",
+					  h->gpu[i].pci->address);
 				return;
 			}
 	report_no_problem(c, f, "no hardware slowdown");
 }
 const struct pr_check pr_check_throttle = {
 	.id = "gpu.throttle",
-	.title = "the hardware does not hold the clocks down",
+	.title = "the hardware limits the clocks of a GPU",
 	.after = after_nvml,
-	.story = "A card that is too hot, or whose supply cannot deliver, halves its clocks or worse. Software power "
-		 "caps are "
-		 "normal and are not meant here.",
+	.story = "A GPU that is too hot or has too little power reduces its clocks to a half or less. Software power "
+		 "caps are normal and do not count.",
 	.messages = "HW Slowdown : Active\nHW Thermal Slowdown : Active\nHW Power Brake Slowdown : Active",
 	.run = throttle,
 };

@@ -24,7 +24,7 @@ static void nofile(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_ADVICE, "a program can open %ld files%s: loader workers pass each tensor as an open file and "
 				     "fail with \"too many open files\"", soft.v, raise ? raise : "");
 		pr_remedy(f, c->host->container.state == PR_PRESENT ?
-				     "Start the container with:  docker run --ulimit nofile=1048576 …" :
+				     "Start the container with a higher limit: add --ulimit nofile=1048576 to docker run" :
 				     "For all users, at their next login:\n"
 				     "  echo '* - nofile 1048576' > /etc/security/limits.d/90-files.conf\n"
 				     "A service needs LimitNOFILE=1048576.");
@@ -32,7 +32,7 @@ static void nofile(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_nofile = {
 	.id = "limits.nofile",
-	.title = "a process may have many open files",
+	.title = "the limit of open files is low",
 	.story = "PyTorch's loader workers pass each tensor as a file descriptor: thousands with a batch of many small tensors "
 		 "and a few batches ahead. Old programs that close every possible descriptor at their start take longer with a "
 		 "high limit.",
@@ -69,7 +69,7 @@ static void driver_options(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_driver_options = {
 	.id = "gpu.driver-options",
-	.title = "NVIDIA's module has no option of a recipe that harms",
+	.title = "an option of the nvidia module is harmful",
 	.story = "NVreg_EnablePCIERelaxedOrderingMode, NVreg_EnableStreamMemOPs and ForceP2P are in scripts for other machines. "
 		 "They stay in /etc/modprobe.d forever.",
 	.run = driver_options,
@@ -108,9 +108,9 @@ static void nccl_conf(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_nccl_conf = {
 	.id = "nccl.conf",
-	.title = "/etc/nccl.conf sets nothing for debugging",
-	.story = "NCCL reads /etc/nccl.conf before the environment, for every job of the host. A line that was added to find an "
-		 "error then slows down or breaks all jobs. Some clouds and clusters need what they wrote there.",
+	.title = "/etc/nccl.conf has debugging settings",
+	.story = "NCCL reads /etc/nccl.conf before the environment, for every job of the host. A line that was added "
+		 "to find an error can slow down or break all jobs. Some clouds and clusters need their settings there.",
 	.run = nccl_conf,
 };
 
@@ -135,7 +135,7 @@ static void nvme_timeout(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_nvme_timeout = {
 	.id = "nvme.io-timeout",
-	.title = "on EC2 a request to an NVMe disk may take long",
+	.title = "the NVMe timeout is too short for EC2",
 	.story = "On EC2 the NVMe disks are network volumes. Amazon's guide sets the longest timeout, so that a checkpoint "
 		 "survives a stall of the network. With real disks a dead one is then never noticed.",
 	.run = nvme_timeout,

@@ -61,7 +61,7 @@ static void judge_lines(const struct pr_context *c, struct pr_finding *f)
 
 const struct pr_check pr_check_log_gpu = {
 	.id = "log.gpu",
-	.title = "the kernel log has no unrecognised GPU error",
+	.title = "unrecognised GPU errors in the kernel log",
 	.story = STORY("the NVIDIA driver", "An Xid or SXid number is listed here only if NVIDIA publishes no meaning of it for "
 		       "GPUs from Ampere on, or where gpuprobe's catalogue is older than the number: see "
 		       "https://docs.nvidia.com/deploy/xid-errors (Xid) and the Fabric Manager User Guide (SXid)."),
@@ -70,28 +70,28 @@ const struct pr_check pr_check_log_gpu = {
 
 const struct pr_check pr_check_log_network = {
 	.id = "log.network",
-	.title = "the kernel log has no unrecognised InfiniBand or RoCE error",
+	.title = "unrecognised InfiniBand or RoCE errors in the kernel log",
 	.story = STORY("a driver of an InfiniBand or RoCE adapter", "A job over several hosts can hang or fail by it."),
 	.run = judge_lines,
 };
 
 const struct pr_check pr_check_log_disk = {
 	.id = "log.disk",
-	.title = "the kernel log has no unrecognised NVMe error",
+	.title = "unrecognised NVMe errors in the kernel log",
 	.story = STORY("the NVMe driver", "Data sets and checkpoints can be lost by it."),
 	.run = judge_lines,
 };
 
 const struct pr_check pr_check_log_pcie = {
 	.id = "log.pcie",
-	.title = "the kernel log has no uncorrected PCIe error",
+	.title = "uncorrected PCIe errors in the kernel log",
 	.story = STORY("a PCIe port", "Corrected errors (AER) are no loss of data and do not count."),
 	.run = judge_lines,
 };
 
 const struct pr_check pr_check_log_hardware = {
 	.id = "log.hardware",
-	.title = "the kernel log has no uncorrected memory or processor error",
+	.title = "uncorrected memory or processor errors in the kernel log",
 	.story = STORY("the memory controller's or machine-check code (EDAC, MCE) or the firmware (APEI)",
 		       "Corrected memory errors do not count. rasdaemon and the BMC's event log name the module."),
 	.run = judge_lines,
@@ -115,7 +115,7 @@ static const struct pr_log_line *newest(const struct pr_context *c, struct pr_fi
 	if (h->kernel_log != PR_PRESENT)
 		pr_log_not_examined(h, f);
 	else if (!x)
-		pr_say(f, PR_PASS, "%s", c->check->title);
+		pr_say(f, PR_PASS, "no such error in the kernel log");
 	return h->kernel_log == PR_PRESENT ? x : NULL;
 }
 
@@ -153,7 +153,7 @@ static void oom(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_log_oom = {
 	.id = "log.oom",
-	.title = "the kernel ended no process for lack of memory",
+	.title = "the kernel ended a process for lack of memory",
 	.story = "When a host or a cgroup has no memory left, the kernel ends a process (OOM killer). A training job then ends by "
 		 "signal 9 without a message of its own; a loader worker that is ended stops the job.",
 	.run = oom,
@@ -179,7 +179,7 @@ static void judge_newest(const struct pr_context *c, struct pr_finding *f)
 
 const struct pr_check pr_check_log_stall = {
 	.id = "log.stall",
-	.title = "no task and no CPU hung in the kernel",
+	.title = "a task or CPU hung in the kernel",
 	.story = "The kernel logs a task that waits longer than two minutes for a disk, a network file system or a driver, and a "
 		 "CPU that does not return from the kernel for many seconds. Jobs hang or run slowly meanwhile.",
 	.run = judge_newest,
@@ -190,7 +190,7 @@ const struct pr_check pr_check_log_stall = {
 };
 const struct pr_check pr_check_log_filesystem = {
 	.id = "log.filesystem",
-	.title = "no file system reports an error",
+	.title = "a file system reports errors",
 	.story = "A file system that finds a corrupted structure or cannot read or write a block logs it, and often becomes "
 		 "read-only. Data sets and checkpoints are then at risk.",
 	.run = judge_newest,
@@ -201,7 +201,7 @@ const struct pr_check pr_check_log_filesystem = {
 };
 const struct pr_check pr_check_log_thermal = {
 	.id = "log.thermal",
-	.title = "no processor reports heat",
+	.title = "a processor overheats",
 	.story = "A processor that reaches its temperature limit reduces its clock and logs it. Data loading and launches become "
 		 "slower.",
 	.run = judge_newest,

@@ -50,7 +50,7 @@ static void balance(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_irq_balance = {
 	.id = "irq.balance",
-	.title = "irqbalance moves no interrupts of very fast ports",
+	.title = "irqbalance moves interrupts of very fast ports",
 	.story = "irqbalance spreads interrupts by load every ten seconds. For a port of 100 Gbit/s NVIDIA's guides switch it off "
 		 "and place the queues once. Hosts with many slow devices gain from it.",
 	.run = balance,
@@ -86,7 +86,7 @@ static void rings(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_nic_rings = {
 	.id = "nic.rings",
-	.title = "network ports find a buffer for each frame",
+	.title = "receive rings of a network port are small",
 	.story = "Frames that find no buffer are lost and sent again after a timeout. The card counts them (rx_missed_errors), so "
 		 "more buffers are advised only where that happened. The link goes down for a moment, and larger rings fit worse "
 		 "into the cache.",
@@ -121,7 +121,7 @@ static void queues(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_nic_queues = {
 	.id = "nic.queues",
-	.title = "fast network ports have a queue per core near them",
+	.title = "a fast network port has fewer queues than cores near it",
 	.story = "Each queue is served by one core. A card of 100 Gbit/s with a few queues is as fast as a few cores. With many "
 		 "more queues than cores the packets of one queue wait for those of another. The link goes down for a moment when "
 		 "their number is changed.",
@@ -159,7 +159,7 @@ static void mtu(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_nic_mtu = {
 	.id = "nic.mtu",
-	.title = "fast network ports send large frames",
+	.title = "a fast network port sends small frames",
 	.story = "A stream of 25 Gbit/s in frames of 1500 bytes is two million packets per second, and some core handles each. If "
 		 "one host or switch on the way has smaller frames, large packets vanish without a message.",
 	.run = mtu,
@@ -191,7 +191,7 @@ static void read_request(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_read_request = {
 	.id = "pcie.read-request",
-	.title = "fast network cards read much at once",
+	.title = "the maximum read request of a fast network card is small",
 	.story = "A card that sends reads memory in pieces of this size and waits for each. With 512 bytes it hardly reaches 100 "
 		 "Gbit/s. mlnx_tune reports less than 4096. A wrong bit in the register hangs the device; a reset undoes it.",
 	.run = read_request,

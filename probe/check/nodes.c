@@ -25,7 +25,7 @@ static void device_nodes(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_PASS, "/dev/nvidiactl can be opened");
 	} else if (node.state == PR_UNREADABLE) {
 		pr_say(f, PR_FAIL, "/dev/nvidiactl exists, but this user may not open it");
-		pr_remedy(f, "  adduser USER video; then log in again");
+		pr_remedy(f, "Then log in again:\n  sudo usermod -aG video \"$USER\"");
 	} else if (h->platform.driver_root) {
 		pr_say(f, PR_SKIP,
 		       "the driver runs in a container; its device nodes are in " PR_DRIVER_ROOT
@@ -41,10 +41,11 @@ static void device_nodes(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_given[] = { "driver.loaded", "container.devices", "container.lost-gpu", NULL };
 const struct pr_check pr_check_device_nodes = {
 	.id = "driver.device-nodes",
-	.title = "the device nodes can be opened",
+	.title = "/dev/nvidiactl cannot be opened",
 	.after = after_given,
-	.story = "CUDA talks to the driver through /dev/nvidiactl, /dev/nvidia0 … and /dev/nvidia-uvm. nvidia-modprobe makes "
-		 "them; an admin may keep them for a group (NVreg_DeviceFileGID); a container must be given them.",
+	.story = "CUDA accesses the driver through /dev/nvidiactl, /dev/nvidia0 and the following, and "
+		 "/dev/nvidia-uvm. nvidia-modprobe creates them. An administrator can restrict them to a group "
+		 "(NVreg_DeviceFileGID). A container needs them passed in.",
 	.messages = "Failed to initialize NVML: Insufficient Permissions\nUnable to determine the device handle for GPU",
 	.run = device_nodes,
 };
@@ -124,13 +125,13 @@ static const char *const after_nodes[] = { "driver.loaded", "container.devices",
 					   NULL };
 const struct pr_check pr_check_device_numbers = {
 	.id = "driver.node-numbers",
-	.title = "the device nodes have the driver's numbers",
+	.title = "a device node has an outdated major number",
 	.after = after_nodes,
-	.story = "The kernel gives nvidia-uvm and nvidia-caps a major number when their module is loaded, whichever is free: "
-		 "another one after a reboot, an upgrade or a reload. Nodes that were made before stay as they were: in a "
-		 "container that runs on, in one whose configuration names the number (LXC, a CDI file), on a host where "
-		 "somebody makes them by hand. /proc/devices has the numbers of now. nvidia-smi works all the same, since the "
-		 "cards' own nodes are always 195.",
+	.story = "When its module is loaded, nvidia-uvm and nvidia-caps get any free major number. It can differ "
+		 "after a reboot, an upgrade or a reload. Existing nodes keep the old number: in a running container, in a "
+		 "container whose configuration contains the number (LXC, a CDI file), or on a host where a script creates "
+		 "them. /proc/devices has the current numbers. nvidia-smi still works, because the major number of the GPUs' "
+		 "own nodes is always 195.",
 	.messages = "openat(AT_FDCWD, \"/dev/nvidia-uvm\", O_RDWR|O_CLOEXEC) = -1 ENXIO (No such device or address)\n"
 		    "open(\"/dev/nvidia-uvm\", O_RDWR) = -1 EPERM (Operation not permitted)",
 	.run = device_numbers,
@@ -157,7 +158,7 @@ static void uvm(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_PASS, "/dev/nvidia-uvm can be opened");
 	} else if (h->driver.uvm_node.state == PR_UNREADABLE) {
 		pr_say(f, PR_FAIL, "/dev/nvidia-uvm exists, but this user may not open it");
-		pr_remedy(f, "  adduser USER video; then log in again");
+		pr_remedy(f, "Then log in again:\n  sudo usermod -aG video \"$USER\"");
 	} else if (pr_has(h->driver.modprobe) && !container) {
 		pr_say(f, PR_PASS, "nvidia-modprobe creates /dev/nvidia-uvm for the first CUDA program");
 	} else {
@@ -170,11 +171,11 @@ static void uvm(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_numbers[] = { "driver.loaded", "driver.device-nodes", "driver.node-numbers", NULL };
 const struct pr_check pr_check_uvm = {
 	.id = "driver.uvm",
-	.title = "the unified-memory device is there",
+	.title = "/dev/nvidia-uvm is missing",
 	.after = after_numbers,
-	.story = "CUDA needs /dev/nvidia-uvm beside the cards' own nodes. nvidia-smi does not: a host on which nvidia-smi "
-		 "works and every CUDA program fails with \"unknown error\" lacks this node, most often in a container or "
-		 "after a suspend.",
+	.story = "CUDA needs /dev/nvidia-uvm in addition to the nodes of the GPUs, but nvidia-smi does not. If "
+		 "nvidia-smi works and every CUDA program fails with \"unknown error\", this node is missing. This happens "
+		 "most often in a container or after a suspend.",
 	.messages = "CUDA error 999: unknown error\nCUDA unknown error - this may be due to an incorrectly set up environment",
 	.run = uvm,
 };

@@ -69,24 +69,20 @@ static void acs(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_PASS, "devices below one switch have separate groups, and the command line sets ACS");
 	} else {
 		pr_say(f, PR_WARN,
-		       "%zu pairs of GPUs and network cards below one PCIe switch are in separate IOMMU groups: ACS sends "
-		       "their traffic up to the root complex and back",
-		       h->iommu.split);
-		pr_remedy(f, "On a host that gives no devices to virtual machines, switch ACS off in the firmware; or "
-			     "see each\n"
-			     "switch port's control word as root:\n  lspci -vvv | grep -E '^[0-9a-f]|ACSCtl'\nand boot "
-			     "with  "
-			     "pci=disable_acs_redir=…");
+		       "%zu pair%s of a GPU and a network card below one PCIe switch in separate IOMMU groups: ACS sends their "
+		       "packets to the root complex and back",
+		       h->iommu.split, h->iommu.split == 1 ? "" : "s");
+		pr_remedy(f, "Virtual machines that are given devices need ACS. Only on other hosts, switch ACS off in the "
+			     "firmware, or for each switch port. As root, gpuprobe reads the ports and prints these commands:\n"
+			     "  sudo gpuprobe");
 	}
 }
 const struct pr_check pr_check_acs = {
 	.id = "pcie.acs",
-	.title = "GPUs below one switch talk directly",
-	.story = "ACS makes a PCIe switch send packets between its ports through the root complex, so that an IOMMU "
-		 "can check "
-		 "them. Peer-to-peer copies then take the long way or hang. Root reads the control words of the switch "
-		 "ports themselves; to everybody else devices below one switch that have IOMMU groups of their own "
-		 "tell the same.",
+	.title = "ACS redirects traffic between GPUs to the root complex",
+	.story = "ACS sends packets between the ports of a PCIe switch through the root complex, so that an IOMMU can "
+		 "check them. Peer-to-peer copies are then slow or hang. As root, gpuprobe reads the control words of the "
+		 "switch ports. Other users see only whether devices below one switch have separate IOMMU groups.",
 	.messages = "HINT: In many cases this error occurs when ACS is enabled\nNCCL WARN NET/IB : Got completion from "
 		    "peer with "
 		    "status=IBV_WC_RETRY_EXC_ERR",
@@ -131,10 +127,9 @@ static void iommu(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_iommu = {
 	.id = "pcie.iommu",
-	.title = "the IOMMU lets the host's own devices pass",
-	.story = "On bare metal a translating IOMMU stands between two GPUs that copy directly. With iommu=pt devices "
-		 "of the host "
-		 "itself pass untranslated, and devices of virtual machines are still kept apart.",
+	.title = "the IOMMU translates accesses of the host's own devices",
+	.story = "On bare metal a translating IOMMU slows direct copies between two GPUs. With iommu=pt, accesses of "
+		 "the host's own devices are not translated, and devices of virtual machines stay isolated.",
 	.messages = "P2P returns wrong data\nNCCL hangs at the first all-reduce\nP2P access is possible but the copied "
 		    "data differs",
 	.run = iommu,
@@ -171,11 +166,10 @@ static void peermem(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_loaded[] = {"driver.loaded", NULL};
 const struct pr_check pr_check_peermem = {
 	.id = "rdma.peermem",
-	.title = "network cards reach GPU memory",
+	.title = "network cards cannot access GPU memory",
 	.after = after_loaded,
-	.story = "GPUDirect RDMA needs either nvidia_peermem or, from kernel 5.12 on with the open module, DMA-BUF. "
-		 "Without it "
-		 "every message takes a detour through host memory, and NCCL says so only in its debug output.",
+	.story = "GPUDirect RDMA needs nvidia_peermem, or DMA-BUF (kernel 5.12 or newer with the open module). "
+		 "Without it every message is copied through host memory. NCCL reports this only in its debug output.",
 	.messages = "NET/IB : GPU Direct RDMA Disabled\nGPU Direct RDMA Disabled for HCA 0 'mlx5_0'",
 	.run = peermem,
 };
@@ -204,7 +198,7 @@ static void bar1(const struct pr_context *c, struct pr_finding *f)
 		       "other devices access GPU %s through a window of %s to its %s: peer copies and GPUDirect are limited "
 		       "or impossible",
 		       g->pci->address, small, whole);
-		pr_remedy(f, "Switch on \"Above 4G decoding\" and \"Resizable BAR\" in the firmware");
+		pr_remedy(f, "Enable \"Above 4G decoding\" and \"Resizable BAR\" in the firmware");
 		return;
 	}
 	pr_say(f, n_checked ? PR_PASS : PR_SKIP,
@@ -212,7 +206,7 @@ static void bar1(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_bar1 = {
 	.id = "gpu.bar1",
-	.title = "the whole of the GPU's memory can be reached from outside",
+	.title = "BAR1 covers only a part of the GPU's memory",
 	.story = "Other devices reach a GPU's memory through its BAR1. If the firmware maps only 256 MiB of it, "
 		 "GPUDirect RDMA "
 		 "and peer-to-peer copies work on a small part or not at all.",
@@ -244,11 +238,10 @@ static void p2p(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_p2p = {
 	.id = "gpu.p2p",
-	.title = "which GPUs copy directly",
+	.title = "GPUs cannot copy directly to each other",
 	.after = (const char *const[]){"nvml.answers", NULL},
-	.story = "GeForce cards have no peer-to-peer over PCIe, and no card has it across some chipsets. NCCL then "
-		 "uses shared "
-		 "memory: nothing is broken, and NCCL_P2P_DISABLE=1 changes nothing.",
+	.story = "GeForce GPUs have no peer-to-peer over PCIe, and some chipsets do not support it. NCCL uses shared "
+		 "memory instead. This is no fault, and NCCL_P2P_DISABLE=1 changes nothing.",
 	.messages = "P2P/CNS/chipset not supported\nP2P is disabled between connected GPUs\nPeer access is not "
 		    "supported between "
 		    "these two devices",

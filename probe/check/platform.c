@@ -55,7 +55,7 @@ static void wsl(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_wsl = {
 	.id = "wsl.driver",
-	.title = "under WSL programs load Windows' libcuda",
+	.title = "programs under WSL do not load the libcuda of Windows",
 	.story = "WSL 2 reaches the GPU through /dev/dxg and a libcuda that Windows' driver puts into "
 		 "/usr/lib/wsl/lib; there is "
 		 "no nvidia module and no PCI device. A Linux driver that was installed inside, often as a dependency "

@@ -40,10 +40,10 @@ static void libraries(const struct pr_context *c, struct pr_finding *f)
 			       h->pyenv[im->env].prefix, o->name, o->hit.broken ? "is malformed: " : "is not found",
 			       o->hit.broken ? o->hit.broken : "", by->name ? gt_basename(by->name) : NULL);
 			pr_remedy(f,
-				  "See the whole:  gpuprobe loads %s\nUsually a package of another CUDA release was "
-				  "mixed in; in the "
-				  "environment\n  python3 -m pip install --force-reinstall %s",
-				  h->pyenv[im->env].prefix, im->import->dist);
+				  "All libraries:\n  gpuprobe loads %s\n"
+				  "Usually a package of another CUDA release was installed over it:\n"
+				  "  %s/bin/python3 -m pip install --force-reinstall %s",
+				  h->pyenv[im->env].prefix, h->pyenv[im->env].prefix, im->import->dist);
 			return;
 		}
 	}
@@ -51,10 +51,10 @@ static void libraries(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_libraries = {
 	.id = "python.libraries",
-	.title = "frameworks find the libraries they need",
-	.story = "A wheel is linked to libraries of one CUDA release by name. If a package of another release replaced "
-		 "them, "
-		 "importing the framework fails. What the loader will do is computed from the files.",
+	.title = "a framework does not find its libraries",
+	.story = "A wheel is linked to the libraries of one CUDA release by name. If a package of another release "
+		 "replaced them, the import of the framework fails. gpuprobe computes from the files which libraries the "
+		 "loader finds.",
 	.messages =
 		"ImportError: libcudart.so.12: cannot open shared object file: No such file or directory\nImportError: "
 		"libcublas.so.12: cannot open shared object file",
@@ -134,10 +134,9 @@ static void cudnn(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_cudnn = {
 	.id = "python.cudnn",
-	.title = "frameworks get the cuDNN they were built with",
-	.story = "A wheel finds its own cuDNN by a RUNPATH, and LD_LIBRARY_PATH comes before that: an older cuDNN "
-		 "there takes its "
-		 "place. The major release must be the same and the minor one not lower.",
+	.title = "a framework loads another cuDNN than it was built with",
+	.story = "A wheel finds its cuDNN through RUNPATH, but LD_LIBRARY_PATH takes precedence. An older cuDNN on "
+		 "that path replaces it. The major release must be equal and the minor one not lower.",
 	.messages = "RuntimeError: cuDNN version incompatibility: PyTorch was compiled  against (8, 7, 0) but found "
 		    "runtime version (8, 2, "
 		    "4)\nLoaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.6.0",
@@ -157,22 +156,23 @@ static void nccl(const struct pr_context *c, struct pr_finding *f)
 		if (!a || !b || !strcmp(a->version, b->version))
 			continue;
 		pr_say(f, PR_FAIL,
-		       "%s has nvidia-nccl-cu12 %s and nvidia-nccl-cu13 %s: both install nvidia/nccl/lib/libnccl.so.2, and "
-		       "the last one overwrites it",
+		       "two NCCL packages in %s overwrite each other: nvidia-nccl-cu12 %s and nvidia-nccl-cu13 %s both "
+		       "contain nvidia/nccl/lib/libnccl.so.2",
 		       h->pyenv[i].prefix, a->version, b->version);
 		pr_remedy(f,
-			  "Keep the frameworks of one CUDA release in this environment, then\n  python3 -m pip install "
-			  "--force-reinstall nvidia-nccl-cu12   (or -cu13)");
+			  "Keep the frameworks of one CUDA release in this environment. Then, for CUDA 12:\n"
+			  "  %1$s/bin/python3 -m pip install --force-reinstall nvidia-nccl-cu12\nor, for CUDA 13:\n"
+			  "  %1$s/bin/python3 -m pip install --force-reinstall nvidia-nccl-cu13",
+			  h->pyenv[i].prefix);
 		return;
 	}
 	compare_bundled(c, f, "libnccl.so.2", "nvidia-nccl", "NCCL");
 }
 const struct pr_check pr_check_nccl = {
 	.id = "python.nccl",
-	.title = "frameworks get the NCCL they were built with",
-	.story = "Two wheels of NCCL share one path in site-packages, and Debian's libnccl2 or LD_LIBRARY_PATH can "
-		 "come before "
-		 "either. An older NCCL lacks functions that the framework calls.",
+	.title = "a framework loads another NCCL than it was built with",
+	.story = "Two NCCL wheels install to the same path in site-packages. Debian's libnccl2 or LD_LIBRARY_PATH can "
+		 "take precedence over both. An older NCCL lacks functions that the framework calls.",
 	.messages = "undefined symbol: ncclCommWindowRegister\nundefined symbol: ncclCommResume\nNCCL WARN Mismatched "
 		    "NCCL version "
 		    "detected",
@@ -215,10 +215,10 @@ static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, c
 			  "which %s has them (gpuprobe can)", driver_name, e->version, w.torch);
 	} else if (r > 0) {
 		tag = pr_cuda_tag(w.cuda);
-		pr_remedy(f, "In that environment, %s PyTorch with CUDA %s, which %s and this card carry:\n"
-			     "  python3 -m pip install --force-reinstall 'torch==%s.*' --index-url "
+		pr_remedy(f, "Install %s PyTorch with CUDA %s, which %s and this GPU support:\n"
+			     "  %s/bin/python3 -m pip install --force-reinstall 'torch==%s.*' --index-url "
 			     "https://download.pytorch.org/whl/%s",
-			  gt_streq(release, w.torch) ? "the same" : "the newest", w.cuda, driver_name, w.torch, tag);
+			  gt_streq(release, w.torch) ? "the same" : "the newest", w.cuda, driver_name, e->prefix, w.torch, tag);
 	} else if (!r && !pr_remedy_wheel_upgrade(c, f, &w)) {
 		pr_remedy(f, "No wheel of PyTorch's makers holds code for this card: build PyTorch from its sources");
 	}
@@ -274,9 +274,9 @@ static void remedy_framework(const struct pr_context *c, const struct pr_pyenv *
 		for (size_t i = 0; i < e->n_dist; i++)
 			if (gt_starts_with(e->dist[i].name, "nvidia-") && gt_ends_with(e->dist[i].name, "-cu13"))
 				gt_buf_printf(&libraries, " %s", e->dist[i].name);
-		pr_remedy(f, "In that environment, the same %s with CUDA 12, which driver %s carries:\n"
-			     "  python3 -m pip uninstall -y %s%s\n  python3 -m pip install '%s==%s'",
-			  w->name, driver, w->uninstall, libraries.s ? libraries.s : "", w->older, d->version);
+		pr_remedy(f, "Install the same %1$s with CUDA 12, which driver %2$s supports:\n"
+			     "  %3$s/bin/python3 -m pip uninstall -y %4$s%5$s\n  %3$s/bin/python3 -m pip install '%6$s==%7$s'",
+			  w->name, driver, e->prefix, w->uninstall, libraries.s ? libraries.s : "", w->older, d->version);
 		return;
 	}
 	pr_driver_need(c, NULL, 0, &n);
@@ -335,11 +335,11 @@ static void python_driver(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_loaded[] = {"driver.loaded", NULL};
 const struct pr_check pr_check_python_driver = {
 	.id = "python.driver",
-	.title = "the driver carries the CUDA of the installed frameworks",
+	.title = "a framework needs a newer driver",
 	.after = after_loaded,
-	.story = "A wheel brings its own CUDA, and the driver must be new enough for it: 525 for CUDA 12, 580 for CUDA 13. Of "
-		 "PyTorch counts what the installed wheel says in torch/version.py, of JAX its plug-in, of CuPy the name of its "
-		 "wheel, of TensorFlow the runtime that came with it.",
+	.story = "A wheel contains its own CUDA, and the driver must be new enough: 525 for CUDA 12, 580 for CUDA 13. "
+		 "The release is in torch/version.py of PyTorch, the plug-in of JAX, the name of CuPy's wheel, and the "
+		 "runtime installed with TensorFlow.",
 	.messages = "CUDA driver version is insufficient for CUDA runtime version\nThe NVIDIA driver on your system is too old "
 		    "(found version 12040). Please update your GPU driver\nUnable to initialize backend 'cuda'\nCould not find "
 		    "cuda drivers on your machine, GPU will not be used.",
@@ -416,12 +416,10 @@ static void torch_arch(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_torch_arch = {
 	.id = "python.arch",
-	.title = "the installed PyTorch has code for the card",
-	.story = "A wheel holds machine code for a list of capabilities. Code of one runs on the same major capability "
-		 "with an equal "
-		 "or higher minor one, so 8.0 serves 8.6 but not 9.0. CUDA 13 wheels have none for cards before "
-		 "Turing, CUDA 12.6 "
-		 "wheels none for Blackwell.",
+	.title = "the installed PyTorch has no code for the GPU",
+	.story = "A wheel contains machine code for a list of compute capabilities. Code runs on the same major "
+		 "capability with an equal or higher minor one: 8.0 runs on 8.6, not on 9.0. CUDA 13 wheels have no code for "
+		 "GPUs before Turing, CUDA 12.6 wheels none for Blackwell.",
 	.messages = "CUDA error: no kernel image is available for execution on the device\nNVIDIA GeForce RTX 5090 "
 		    "with CUDA capability "
 		    "sm_120 is not compatible with the current PyTorch installation",
@@ -454,10 +452,9 @@ static void glibc(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_glibc = {
 	.id = "python.glibc",
-	.title = "the C library is new enough for the wheels",
-	.story = "A wheel's tag names the oldest glibc it runs with: manylinux_2_28 since PyTorch 2.7. pip refuses "
-		 "such a wheel on "
-		 "an older system; one that was copied there fails when it is loaded.",
+	.title = "glibc is too old for an installed wheel",
+	.story = "The tag of a wheel names the oldest glibc that it supports: manylinux_2_28 since PyTorch 2.7. pip "
+		 "rejects such a wheel on an older system. A wheel that was copied there fails when it is loaded.",
 	.messages = "version `GLIBC_2.28' not found\nERROR: No matching distribution found for torch",
 	.run = glibc,
 };

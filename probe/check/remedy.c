@@ -18,6 +18,30 @@ char *pr_setting_lines(const struct pr_setting *s, const char *value)
 			    "which sets it at boot.", s->name, value, s->name, value, s->boot_by);
 }
 
+/* Returns the PCI address in "NVRM: Xid (PCI:0000:17:00): 79, ..." as nvidia-smi -i takes it; NULL: none. The caller frees it. */
+static char *gpu_of_line(const char *line)
+{
+	const char *at = line ? strstr(line, "(PCI:") : NULL;
+	size_t n = at ? strspn(at + 5, "0123456789abcdefABCDEF:") : 0;
+
+	return n && at[5 + n] == ')' ? gt_xasprintf("%.*s.0", (int)n, at + 5) : NULL;
+}
+
+char *pr_reset_lines(const struct pr_host *h, const struct pr_gpu *g, const char *log_line)
+{
+	gt_autofree char *logged = g ? NULL : gpu_of_line(log_line);
+	const char *address = g ? g->pci->address : logged ? logged : h->n_gpu == 1 ? h->gpu[0].pci->address : NULL;
+
+	if (!address)
+		return gt_xstrdup("End all programs that use a GPU, which are listed first. Then reset the GPUs, or reboot:\n"
+				  "  nvidia-smi --query-compute-apps=gpu_bus_id,pid,name --format=csv\n"
+				  "  nvidia-smi --gpu-reset");
+	return gt_xasprintf("End all programs that use the GPU, which are listed first. Then reset it, or reboot:\n"
+			    "  nvidia-smi -i %s --query-compute-apps=pid,name --format=csv\n"
+			    "  nvidia-smi --gpu-reset -i %s",
+			    address, address);
+}
+
 char *pr_remove_word_lines(const struct pr_host *h, const char *begin)
 {
 	for (size_t i = h->grub.n; i-- > 0;)

@@ -172,12 +172,12 @@ static void secure_boot(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_built[] = {"driver.module-built", NULL};
 const struct pr_check pr_check_secure_boot = {
 	.id = "driver.secure-boot",
-	.title = "Secure Boot accepts the module",
+	.title = "Secure Boot rejects the nvidia module",
 	.after = after_built,
-	.story = "With Secure Boot the kernel loads only modules signed by a key that the firmware knows. DKMS signs with a "
-		 "key of its own, which must be enrolled once with mokutil. The signer stands at the end of the module's "
-		 "file, and the firmware's keys can be read from its variables: MokListRT (the machine owner's), db (the "
-		 "maker's), MokNew (what waits for the next boot).",
+	.story = "With Secure Boot the kernel loads only modules signed by a key that the firmware trusts. DKMS signs "
+		 "with its own key, which must be enrolled once with mokutil. The signature at the end of the module's file "
+		 "names the signer. The firmware's keys are in its variables: MokListRT (machine owner), db (manufacturer) "
+		 "and MokNew (enrolled at the next boot).",
 	.messages = "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service\nRequired key not available",
 	.run = secure_boot,
 };

@@ -54,7 +54,7 @@ static void judge_setting(const struct pr_context *c, struct pr_finding *f)
 
 const struct pr_check pr_check_overcommit = {
 	.id = "vm.overcommit-memory",
-	.title = "reservations do not count as used memory",
+	.title = "strict overcommit counts reservations as used memory",
 	.story = "CUDA reserves address space many times larger than it uses. With vm.overcommit_memory 2 (strict) the kernel "
 		 "refuses such a reservation. 0 and 1 let programs reserve more memory than there is.",
 	.run = judge_setting,
@@ -109,7 +109,7 @@ static void hugepages(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_hugepages = {
 	.id = "vm.nr-hugepages",
-	.title = "no memory is set aside as a pool of huge pages",
+	.title = "a pool of huge pages reserves memory",
 	.story = "Recipes set a constant (NVIDIA's inference profile: 16 GiB, whatever the size of the host). Trainers do not use "
 		 "hugetlbfs, and transparent huge pages need no pool. Programs that use the pool fail without it.",
 	.run = hugepages,
@@ -137,10 +137,10 @@ static void shmem(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_thp_shmem = {
 	.id = "thp.shmem",
-	.title = "small tensors in shared memory take no huge page",
-	.story = "Loader workers pass batches on in /dev/shm, one file per tensor. That mount follows its own huge= option, unless "
-		 "/sys/kernel/mm/transparent_hugepage/shmem_enabled is force or deny. Large shared segments may gain from huge "
-		 "pages.",
+	.title = "small tensors in shared memory take whole huge pages",
+	.story = "Loader workers pass batches through /dev/shm, one file per tensor. The mount has its own huge= "
+		 "option, unless /sys/kernel/mm/transparent_hugepage/shmem_enabled is force or deny. Large shared segments "
+		 "may become faster with huge pages.",
 	.run = shmem,
 };
 
@@ -166,9 +166,9 @@ static void shmmax(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_shmmax = {
 	.id = "kernel.shmmax",
-	.title = "shared memory segments have no low limit",
-	.story = "Old recipes \"raise\" kernel.shmmax to a few gigabytes. Since Linux 3.16 there is no limit by default, so they "
-		 "lower it.",
+	.title = "the limit of shared memory segments is low",
+	.story = "Old recipes set kernel.shmmax to a few gigabytes. Since Linux 3.16 there is no limit by default, so "
+		 "these recipes lower it.",
 	.run = shmmax,
 };
 
@@ -176,9 +176,9 @@ const struct pr_check pr_check_shmmax = {
 
 const struct pr_check pr_check_rt_runtime = {
 	.id = "kernel.rt-runtime",
-	.title = "real-time threads leave some time to others",
-	.story = "kernel.sched_rt_runtime_us limits the time per second that real-time threads may take. -1 (no limit) comes from "
-		 "recipes for real-time work and has no use on a training host.",
+	.title = "real-time threads can take all CPU time",
+	.story = "kernel.sched_rt_runtime_us limits the time per second for real-time threads. -1 (no limit) comes "
+		 "from recipes for real-time work and has no benefit on a training host.",
 	.run = judge_setting,
 	.rule = &(const struct rule){
 		.setting = "kernel.sched_rt_runtime_us",
@@ -210,10 +210,10 @@ static void nmi_watchdog(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_nmi_watchdog = {
 	.id = "kernel.nmi-watchdog",
-	.title = "an interrupt per CPU finds a kernel that hangs",
-	.story = "The watchdog takes one of the few hardware counters of each CPU, which perf, likwid and nsys then lack: sysctl "
-		 "-w kernel.nmi_watchdog=0 while profiling. tuned's latency profiles switch it off permanently. That saves an "
-		 "interrupt per busy CPU every ten seconds, and a host that hangs then leaves no report of the cause.",
+	.title = "the NMI watchdog is off",
+	.story = "The watchdog uses one of the few hardware counters of each CPU, which perf, likwid and nsys need: "
+		 "set kernel.nmi_watchdog to 0 while profiling. tuned's latency profiles switch it off permanently. That "
+		 "saves an interrupt per busy CPU every ten seconds. A host that hangs then leaves no report of the cause.",
 	.run = nmi_watchdog,
 };
 
@@ -237,9 +237,9 @@ static void rmem_default(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_rmem_default = {
 	.id = "net.rmem-default",
-	.title = "sockets have small receive buffers by default",
-	.story = "Recipes, NVIDIA's multi-node profile among them, raise net.core.rmem_default to 128 MiB together with the "
-		 "maximum. TCP does not use it; every other socket does.",
+	.title = "the default receive buffer of sockets is large",
+	.story = "Recipes such as NVIDIA's multi-node profile raise net.core.rmem_default to 128 MiB together with "
+		 "the maximum. TCP does not use the default; every other socket does.",
 	.run = rmem_default,
 };
 
@@ -258,15 +258,15 @@ static void busy_read(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_busy_read = {
 	.id = "net.busy-read",
-	.title = "readers of sockets sleep until data comes",
-	.story = "tuned's hpc-compute profile sets net.core.busy_read to 50. Programs that only wait for the network have a "
-		 "little less latency, and the cores that loaders and OpenMP need are busy.",
+	.title = "readers of sockets poll the network card",
+	.story = "tuned's hpc-compute profile sets net.core.busy_read to 50. Programs that only wait for the network "
+		 "get slightly less latency. The polling takes cores that loaders and OpenMP need.",
 	.run = busy_read,
 };
 
 const struct pr_check pr_check_tcp_window = {
 	.id = "net.tcp-window",
-	.title = "TCP's windows may be larger than 64 KiB",
+	.title = "TCP window scaling is off",
 	.story = "Old recipes against broken firewalls set net.ipv4.tcp_window_scaling to 0. A stream then has at most 64 KiB "
 		 "under way: 5 Gbit/s where an answer takes 100 us (RFC 7323).",
 	.run = judge_setting,
@@ -281,7 +281,7 @@ const struct pr_check pr_check_tcp_window = {
 
 const struct pr_check pr_check_tcp_timestamps = {
 	.id = "net.tcp-timestamps",
-	.title = "TCP's packets carry the time",
+	.title = "TCP timestamps are off",
 	.story = "Recipes of 2006 (mlnx-tools' sysctl_perf_tuning) switch net.ipv4.tcp_timestamps off to save 12 bytes. At 10 "
 		 "Gbit/s and more the sequence numbers of a stream repeat within seconds, and only the time distinguishes them.",
 	.run = judge_setting,

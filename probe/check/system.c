@@ -43,8 +43,8 @@ static void blas(const struct pr_context *c, struct pr_finding *f)
 	} else if (!strcmp(b.v, "blas")) {
 		reference_blas(c->host, f);
 	} else if (!strcmp(b.v, "openblas-pthread")) {
-		pr_say(f, PR_WARN, "libblas.so.3 is openblas-pthread: its thread pool competes with a program's OpenMP "
-				   "threads for the same cores (PyTorch on two cores: 1.7 to 2.7 times slower)");
+		pr_say(f, PR_WARN, "the threads of OpenBLAS compete with OpenMP for the same cores: libblas.so.3 is "
+				   "openblas-pthread (PyTorch on two cores: 1.7 to 2.7 times slower)");
 		pr_remedy(f,
 			  "  apt install libopenblas0-openmp\n  update-alternatives --set libblas.so.3-%s "
 			  "/usr/lib/%s/openblas-openmp/libblas.so.3",
@@ -55,10 +55,11 @@ static void blas(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_blas = {
 	.id = "host.blas",
-	.title = "the BLAS is fast and shares its threads with OpenMP",
-	.story = "Debian's PyTorch and NumPy call libblas.so.3, an alternative. openblas-pthread keeps a spinning pool of its "
-		 "own; a program that uses OpenMP as well then has two pools on the same cores. openblas-openmp shares one. The "
-		 "reference BLAS (libblas3) has no threads and no vector code: the same MLP trains 30 times slower.",
+	.title = "the BLAS is slow, or its threads compete with OpenMP",
+	.story = "Debian's PyTorch and NumPy call libblas.so.3, an alternative. openblas-pthread has its own pool of "
+		 "spinning threads. A program that also uses OpenMP then has two pools on the same cores. openblas-openmp "
+		 "shares one pool. The reference BLAS (libblas3) has no threads and no vector code: the same MLP trains 30 "
+		 "times slower.",
 	.run = blas,
 };
 
@@ -96,7 +97,7 @@ static void remedy_openblas(const struct pr_host *h, struct pr_finding *f, const
 		pr_remedy(f, "For programs that load this copy:  export OPENBLAS_CORETYPE=%s\nNot for all: %s computes with the "
 			     "kernels of a %s by itself", old->better_core, other->path, other->core);
 	else
-		pr_remedy(f, "For one program:  gputune run -- python3 train.py, or\n  export OPENBLAS_CORETYPE=%s\n"
+		pr_remedy(f, "For one program: start it with gputune run, or\n  export OPENBLAS_CORETYPE=%s\n"
 			     "For all, until OpenBLAS is newer (0.3.25 mended this; Debian 13 has 0.3.29):\n"
 			     "  echo OPENBLAS_CORETYPE=%s >>/etc/environment", old->better_core, old->better_core);
 }
@@ -130,23 +131,25 @@ static void blas_kernels(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_blas_kernels = {
 	.id = "host.blas-kernels",
-	.title = "OpenBLAS computes with kernels for this processor",
-	.story = "OpenBLAS holds kernels for many processors and chooses when it is loaded, by a table of processors. Up to 0.3.24 "
-		 "(Debian 12 has 0.3.21) one that is newer than the library gets the kernels of a very old one, Prescott or "
-		 "Barcelona, which know SSE3 and no AVX: PyTorch trained GPT-2 on an Emerald Rapids 2.2 times slower than with "
-		 "OPENBLAS_CORETYPE=SkylakeX. The library itself is asked, in a child process; so are copies that NumPy's wheels "
-		 "bring.",
+	.title = "OpenBLAS does not use the processor's vector units",
+	.story = "OpenBLAS contains kernels for many processors and selects them by a table when it is loaded. "
+		 "Versions up to 0.3.24 (Debian 12 has 0.3.21) select Prescott or Barcelona kernels for a processor newer "
+		 "than the table. These use SSE3 and no AVX: PyTorch trained GPT-2 on an Emerald Rapids 2.2 times slower than "
+		 "with OPENBLAS_CORETYPE=SkylakeX. gpuprobe asks the library in a child process, and also copies in NumPy's "
+		 "wheels.",
 	.run = blas_kernels,
 };
 
 static void more_shm(const struct pr_context *c, struct pr_finding *f, const char *first)
 {
 	if (c->host->container.state == PR_PRESENT)
-		pr_remedy(f, "%s%s the container with more:  docker run --shm-size=%ldg …", first ? first : "",
+		pr_remedy(f, "%s%s the container with more: add --shm-size=%ldg to docker run", first ? first : "",
 			  first ? "\nand start" : "Start", pr_shm_gib(c->host));
 	else
-		pr_remedy(f, "%s", first ? first : "  mount -o remount,size=50% /dev/shm\nand write the same size into /etc/fstab. "
-						   "More than memory and swap hold ends in the out-of-memory killer.");
+		pr_remedy(f, "%s", first ? first : "Files in /dev/shm that exceed memory and swap end in the out-of-memory "
+						   "killer.\n"
+						   "  mount -o remount,size=50% /dev/shm\nAt every boot:\n"
+						   "  echo 'tmpfs /dev/shm tmpfs defaults,size=50% 0 0' >> /etc/fstab");
 }
 
 /* 1 GiB holds the batches of a few workers. A host with less than 4 GiB of memory gets a quarter of it. */
@@ -181,9 +184,9 @@ static void shm(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_shm = {
 	.id = "host.shm",
-	.title = "/dev/shm has room for workers",
-	.story = "Data-loader workers hand their batches over in /dev/shm, and NCCL uses it between processes of one host. "
-		 "Docker's default is 64 MiB.",
+	.title = "/dev/shm is too small",
+	.story = "Loader workers pass batches through /dev/shm, and NCCL uses it between processes of one host. "
+		 "Docker's default size is 64 MiB.",
 	.messages = "DataLoader worker is killed by signal: Bus error. It is possible that dataloader's workers are out of "
 		    "shared memory.\nError while creating shared memory segment /dev/shm/nccl-",
 	.run = shm,
@@ -203,9 +206,10 @@ static void balancing(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_balancing = {
 	.id = "host.numa-balancing",
-	.title = "NUMA balancing is a choice",
-	.story = "The kernel moves pages towards the threads that use them, which costs faults. For processes bound to their "
-		 "node that is cost without gain; for others it may be 20 % of speed. So it is measured, never assumed.",
+	.title = "NUMA balancing is on",
+	.story = "The kernel moves pages to the node of the threads that use them, which costs page faults. This cost "
+		 "has no benefit for processes bound to their node. For others balancing can be worth 20 % of speed. "
+		 "Therefore it should be measured.",
 	.run = balancing,
 };
 
@@ -233,9 +237,9 @@ static void governor(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_governor = {
 	.id = "host.governor",
-	.title = "CPUs may run at full frequency",
-	.story = "With acpi-cpufreq the powersave governor holds the lowest frequency. With intel_pstate and amd_pstate in "
-		 "their active mode it is the default and only a hint: gputune measures what the other brings.",
+	.title = "the governor limits the CPU frequency",
+	.story = "With acpi-cpufreq the powersave governor keeps the lowest frequency. With intel_pstate and "
+		 "amd_pstate in active mode it is the default and only a hint. gputune measures the effect of performance.",
 	.run = governor,
 };
 
@@ -256,9 +260,9 @@ static void quota(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_quota = {
 	.id = "host.cpu-quota",
-	.title = "no CPU quota below the CPUs that are seen",
-	.story = "A cgroup quota (docker --cpus, Kubernetes limits) does not hide CPUs: a runtime starts a thread on each and the "
-		 "kernel stops them all for the rest of every 100 ms period once the quota is used.",
+	.title = "a CPU quota is lower than the number of CPUs",
+	.story = "A cgroup quota (docker --cpus, Kubernetes limits) does not hide CPUs. A runtime starts a thread on "
+		 "each CPU. Once the quota is used, the kernel stops all threads for the rest of the 100 ms period.",
 	.run = quota,
 };
 
@@ -278,7 +282,7 @@ static void memory(const struct pr_context *c, struct pr_finding *f)
 	gt_format_bytes(gpus, sizeof(gpus), (uint64_t)sum);
 	if (sum / 2 > h->mem.total_bytes.v) {
 		pr_say(f, PR_WARN, "the host has %s of memory, but its GPUs have %s", total, gpus);
-		pr_remedy(f, "Load checkpoints with memory mapping (torch.load(…, mmap=True)) and keep pinned buffers and "
+		pr_remedy(f, "Load checkpoints with memory mapping (torch.load with mmap=True) and keep pinned buffers and "
 			     "workers few, or add memory");
 	} else if (sum) {
 		pr_say(f, PR_PASS, "%s of memory for %s on the GPUs", total, gpus);
@@ -288,10 +292,10 @@ static void memory(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_memory = {
 	.id = "host.memory",
-	.title = "the host has at least half as much memory as its GPUs",
-	.story = "A checkpoint passes through host memory on its way to the GPUs, and pinned buffers, data-loader workers "
-		 "and the page cache want their share. A host with much less memory than its GPUs loads and saves large "
-		 "models only piecewise.",
+	.title = "the host has less than half as much memory as its GPUs",
+	.story = "Checkpoints pass through host memory on their way to the GPUs. Pinned buffers, loader workers and "
+		 "the page cache need memory too. A host with much less memory than its GPUs must load and save large models "
+		 "in parts.",
 	.messages = "DataLoader worker is killed by signal: Killed.\nOut of memory: Killed process",
 	.run = memory,
 };
@@ -312,18 +316,18 @@ static void memlock(const struct pr_context *c, struct pr_finding *f)
 		gt_format_bytes(text, sizeof(text), (uint64_t)h->mem.memlock_bytes.v);
 		pr_say(f, PR_WARN, "only %s may be locked, but %s registers its buffers as locked memory", text, h->rdma.v[0]);
 		pr_remedy(f, h->container.state == PR_PRESENT ?
-				     "Start the container with:  docker run --ulimit memlock=-1 …" :
+				     "Start the container without the limit: add --ulimit memlock=-1 to docker run" :
 				     "Members of the group rdma may then lock all memory, at their next login:\n"
-				     "  groupadd -f rdma && usermod -aG rdma USER\n"
-				     "  echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf\n"
+				     "  echo '@rdma - memlock unlimited' | sudo tee /etc/security/limits.d/90-rdma.conf\n"
+				     "  sudo groupadd -f rdma && sudo usermod -aG rdma \"$USER\"\n"
 				     "A service needs LimitMEMLOCK=infinity.");
 	}
 }
 const struct pr_check pr_check_memlock = {
 	.id = "host.memlock",
-	.title = "RDMA may lock memory",
-	.story = "An InfiniBand or RoCE card reads and writes memory by itself, so that memory must not move: it is locked, and "
-		 "counts against RLIMIT_MEMLOCK, 8 MiB by default. NCCL then fails on the first large buffer.",
+	.title = "the limit of locked memory is too low for RDMA",
+	.story = "An InfiniBand or RoCE adapter accesses memory directly, so the memory is locked. It counts against "
+		 "RLIMIT_MEMLOCK, 8 MiB by default. NCCL then fails on the first large buffer.",
 	.messages = "NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory\nNCCL WARN Call to ibv_create_qp failed "
 		    "with error Cannot allocate memory errno 12",
 	.run = memlock,
@@ -361,10 +365,10 @@ static void cpu_features(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_cpu_features = {
 	.id = "host.cpu-features",
-	.title = "the CPU has the vector units that frameworks want",
-	.story = "Frameworks choose their CPU kernels by what the processor shows: AVX2, AVX-512, AMX on x86, NEON and "
-		 "SVE on ARM. A virtual machine with a generic CPU model hides them. AMX and AVX-512 BF16 make bfloat16 "
-		 "faster than float32; without them it is slower.",
+	.title = "the CPU lacks vector instructions that frameworks use",
+	.story = "Frameworks choose CPU kernels by the features of the processor: AVX2, AVX-512 and AMX on x86, NEON "
+		 "and SVE on ARM. A virtual machine with a generic CPU model hides them. With AMX or AVX-512 BF16, bfloat16 "
+		 "is faster than float32; without them it is slower.",
 	.messages = "Illegal instruction (core dumped)\nThis TensorFlow binary is optimized to use available CPU instructions",
 	.run = cpu_features,
 };

@@ -78,8 +78,8 @@ static void ptx(const struct pr_context *c, struct pr_finding *f)
 		       version, driver, cuda);
 		step = ptx_driver(c, version);
 		up = pr_step_text(step);
-		pr_remedy(f, "Build for the card itself, so that no PTX is needed:\n  nvcc -arch=native\nor use a toolkit up to "
-			     "CUDA %s.%s%s", cuda, step ? "\n" : "", up);
+		pr_remedy(f, "Build for the GPU itself, so that no PTX is needed (nvcc -arch=native), or use a toolkit up to CUDA "
+			     "%s.%s%s", cuda, step ? "\n" : "", up);
 		return;
 	}
 	pr_say(f, PR_PASS, "the driver compiles the PTX of every installed toolkit");
@@ -87,11 +87,10 @@ static void ptx(const struct pr_context *c, struct pr_finding *f)
 static const char *const after_toolkit[] = {"driver.loaded", "cuda.toolkit", NULL};
 const struct pr_check pr_check_ptx = {
 	.id = "cuda.ptx",
-	.title = "the driver compiles the PTX that the toolkits make",
+	.title = "the driver cannot compile PTX of an installed toolkit",
 	.after = after_toolkit,
-	.story = "Within a major release programs of a newer toolkit run on an older driver, but only with code for "
-		 "the card "
-		 "itself: the driver's compiler knows no PTX newer than its own CUDA release.",
+	.story = "Within a major release, programs of a newer toolkit run on an older driver only if they contain "
+		 "code for the GPU itself. The compiler of the driver rejects PTX that is newer than its own CUDA release.",
 	.messages = "CUDA error 222: the provided PTX was compiled with an unsupported "
 		    "toolchain.\nCUDA_ERROR_UNSUPPORTED_PTX_VERSION",
 	.run = ptx,
@@ -116,7 +115,7 @@ static void remedy_gcc(const struct pr_context *c, struct pr_finding *f, const c
 	int oldest, gxx = pr_nvcc_gxx(c, most, &oldest);
 
 	if (gxx) {
-		pr_remedy(f, "  apt install g++-%d\n  nvcc -ccbin g++-%d …   (or NVCC_CCBIN=g++-%d)", gxx, gxx, gxx);
+		pr_remedy(f, "  apt install g++-%d\n  export NVCC_PREPEND_FLAGS='-ccbin g++-%d'", gxx, gxx);
 		return;
 	}
 	own = pr_own_toolkit(c);
@@ -164,10 +163,9 @@ static void host_compiler(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_host_compiler = {
 	.id = "cuda.host-compiler",
-	.title = "nvcc accepts the host's compiler",
-	.story = "nvcc refuses a gcc newer than the one it was tested with. Distributions are often ahead of it: "
-		 "Debian 12's gcc 12 "
-		 "is too new for CUDA 11.8, Debian 13's gcc 14 for CUDA 12.4.",
+	.title = "nvcc does not support the host's compiler",
+	.story = "nvcc rejects a gcc newer than the newest one it supports. gcc 12 of Debian 12 is too new for CUDA "
+		 "11.8, and gcc 14 of Debian 13 for CUDA 12.4.",
 	.messages = "error: #error -- unsupported GNU version! gcc versions later than 13 are not supported!",
 	.run = host_compiler,
 };
@@ -210,10 +208,10 @@ static void toolkit_glibc(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_toolkit_glibc = {
 	.id = "cuda.glibc",
-	.title = "the toolkits' headers agree with glibc's",
-	.story = "glibc 2.41 brought cospi and sinpi, 2.42 rsqrt, which CUDA's headers before 13.1 and 13.2 declare without the "
-		 "same exception specification: nothing that includes both compiles, but where the compiler is told that CUDA's "
-		 "headers are the system's, as those of Debian's own toolkit are.",
+	.title = "headers of a toolkit conflict with those of glibc",
+	.story = "glibc 2.41 added cospi and sinpi, and 2.42 added rsqrt. CUDA's headers before 13.1 and 13.2 declare "
+		 "them with another exception specification. Code that includes both does not compile. It compiles if CUDA's "
+		 "headers count as system headers, as those of Debian's own toolkit do.",
 	.messages = "error: exception specification is incompatible with that of previous function \"cospi\"\nerror: exception "
 		    "specification is incompatible with that of previous function \"rsqrt\"",
 	.run = toolkit_glibc,
@@ -232,11 +230,10 @@ static void hmm(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_PASS, "nvidia_uvm does not use the kernel's HMM");
 	} else if (fails) {
 		pr_say(f, PR_FAIL,
-		       "CUDA returns 802 although there is no NVSwitch, and nvidia_uvm uses the kernel's HMM: the two "
-		       "conflict if the kernel's address randomisation leaves too little space");
-		pr_remedy(f, "  echo options nvidia_uvm uvm_disable_hmm=1 > /etc/modprobe.d/nvidia-hmm.conf\n  "
-			     "update-initramfs -u; "
-			     "reboot\nor boot with  nokaslr");
+		       "CUDA conflicts with the kernel's HMM (error 802): there is no NVSwitch, nvidia_uvm uses HMM, and the "
+		       "kernel's address randomisation can leave too little space for both");
+		pr_remedy(f, "  echo options nvidia_uvm uvm_disable_hmm=1 > /etc/modprobe.d/nvidia-hmm.conf\n"
+			     "  update-initramfs -u; reboot");
 	} else {
 		pr_say(f, PR_PASS, "nvidia_uvm uses the kernel's HMM%s",
 		       pr_has(h->cuda.init) ? " and CUDA initialises"
@@ -245,12 +242,11 @@ static void hmm(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_hmm = {
 	.id = "cuda.hmm",
-	.title = "HMM does not keep CUDA from starting",
+	.title = "CUDA conflicts with kernel HMM (error 802)",
 	.after = (const char *const[]){"driver.loaded", "gpu.fabric", NULL},
-	.story = "CUDA 12.9's and 13.0's release notes tell of it: on hosts without NVSwitch, HMM in nvidia_uvm and "
-		 "the kernel's "
-		 "address randomisation can clash, and CUDA then answers 802, which everywhere else means the fabric "
-		 "manager.",
+	.story = "According to the release notes of CUDA 12.9 and 13.0, HMM in nvidia_uvm can conflict with the "
+		 "kernel's address randomisation on hosts without NVSwitch. CUDA then returns error 802, which otherwise "
+		 "refers to the fabric manager.",
 	.messages = "CUDA error 802: system not yet initialized",
 	.run = hmm,
 };
@@ -276,7 +272,7 @@ static void visible(const struct pr_context *c, struct pr_finding *f)
 		return;
 	}
 	if (!seen.n)
-		pr_say(f, PR_FAIL, "CUDA_VISIBLE_DEVICES is \"%.60s\": it hides every GPU", list);
+		pr_say(f, PR_FAIL, "CUDA_VISIBLE_DEVICES=\"%.60s\" hides every GPU", list);
 	else
 		pr_say(f, PR_WARN, "CUDA_VISIBLE_DEVICES names \"%.40s\", %s: this and all following entries are ignored",
 		       seen.bad, seen.why);
@@ -284,10 +280,9 @@ static void visible(const struct pr_context *c, struct pr_finding *f)
 }
 const struct pr_check pr_check_visible = {
 	.id = "cuda.visible-devices",
-	.title = "the environment does not hide the GPUs",
-	.story = "CUDA_VISIBLE_DEVICES lists the GPUs that a program may see. An empty value hides all of them; at the "
-		 "first "
-		 "number or name that does not exist CUDA stops reading, without a word.",
+	.title = "CUDA_VISIBLE_DEVICES hides GPUs",
+	.story = "CUDA_VISIBLE_DEVICES lists the GPUs that a program may use. An empty value hides all GPUs. CUDA "
+		 "ignores the list from the first number or name that does not exist, without a message.",
 	.messages = "CUDA error 100: no CUDA-capable device is detected\nRuntimeError: No CUDA GPUs are available",
 	.run = visible,
 };

@@ -35,7 +35,7 @@ A container: report and plan apply its limits. Settings of the kernel are read-o
   Warning: host.shm
     /dev/shm has only 62.5 MiB: data-loader workers and NCCL share memory through it
     Remedy:
-      Start the container with more: docker run --shm-size=1g …
+      Start the container with more: add --shm-size=1g to docker run
   
   Warning: host.cpu-quota
     the cgroup allows 1.5 CPUs of time on 2 CPUs: with as many threads as CPUs they are throttled
@@ -62,7 +62,7 @@ A container: report and plan apply its limits. Settings of the kernel are read-o
   Manual steps
     mem.shm
         /dev/shm has only 62.5 MiB: data-loader workers and NCCL share memory through it
-        Start the container with more: docker run --shm-size=1g …
+        Start the container with more: add --shm-size=1g to docker run
   
   Unchanged and not applicable settings are hidden (--verbose shows them).
   Nothing to change, profile train-cpu.

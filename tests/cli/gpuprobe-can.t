@@ -259,7 +259,10 @@ The exact commands for a host, Debian's own packages first.
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   2. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
-       # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+       # replaces all packages of Debian's driver by those of NVIDIA's repository
+       wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
+       dpkg -i cuda-keyring_1.1-1_all.deb
+       apt update
        apt install nvidia-open
        reboot
 
@@ -274,13 +277,17 @@ belongs to another system, so does the change.
   $ on 0x1db4 440.100
   1. driver 440.100 carries no PyTorch with CUDA for this card; 525.60.13 or newer carries 2.14 with
   CUDA 12.6:
-       # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+       # adds the components contrib and non-free; gputune provision does it too
+       echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+       apt update
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
        reboot
   $ on 0x102d 440.100 | grep -v '#'
   1. driver 440.100 carries no PyTorch with CUDA for this card; 450.80.02 or newer carries 2.0 with
   CUDA 11.7:
+       echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+       apt update
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
          nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
@@ -292,7 +299,10 @@ belongs to another system, so does the change.
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   3. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
-       # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+       # replaces all packages of Debian's driver by those of NVIDIA's repository
+       wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
+       dpkg -i cuda-keyring_1.1-1_all.deb
+       apt update
        apt install nvidia-open
        # Secure Boot is on: a blue screen asks for the password at the reboot
        apt install mokutil && mokutil --import /var/lib/dkms/mok.pub
@@ -307,14 +317,19 @@ belongs to another system, so does the change.
   $ sed 's/581\.[0-9.]*/551.23/' $FIXTURES/wsl-rtx.host > x.host; gpuprobe can --root x.host | sed -n '/^2/,$p'
   2. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
        # in Windows: install NVIDIA's newest driver, then wsl --shutdown
-  $ gpuprobe can --root $FIXTURES/nouveau.host | head -n 4
+  $ gpuprobe can --root $FIXTURES/nouveau.host | head -n 6
   1. Debian 12 packages driver 535.261.03, which drives this card:
-       # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+       # adds the components contrib and non-free; gputune provision does it too
+       echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+       apt update
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
   $ gpuprobe can --root $FIXTURES/blackwell-on-550.host
   1. Debian's driver is older than this card:
-       # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+       # replaces all packages of Debian's driver by those of NVIDIA's repository
+       wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
+       dpkg -i cuda-keyring_1.1-1_all.deb
+       apt update
        apt install nvidia-open
        reboot
 
@@ -322,7 +337,9 @@ An old GPU gets the last branch that supports it, and the newest wheel with code
 
   $ gpuprobe can --root $FIXTURES/legacy-kepler.host
   1. this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own:
-       # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+       # adds the components contrib and non-free; gputune provision does it too
+       echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+       apt update
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
          nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced

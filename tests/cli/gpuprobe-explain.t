@@ -45,10 +45,10 @@ All numbers of a text are answered.
     to do:     take the host out of service and reboot it; if the error recurs, have the host repaired
     check:     gpu.lost
   
-  gpu.lost: no GPU has fallen off the bus
+  gpu.lost: a GPU has fallen off the bus
   
-    Xid 79: the card no longer answers on PCIe. Power, heat or a bad contact; only a cold start brings
-    it back, and often only for a while.
+    Xid 79: the GPU does not respond on PCIe. Causes are power, heat or a bad contact. Only a cold
+    start brings it back, and often only for a short time.
   
   Messages that lead here:
     NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.
@@ -61,10 +61,10 @@ All numbers of a text are answered.
     to do:     nothing
     check:     gpu.ecc
   
-  gpu.ecc: the GPUs' memory is sound
+  gpu.ecc: GPU memory has errors
   
-    ECC finds memory errors. Xid 63 only says that a row was mapped out; 94 ended one program; 48, 64,
-    95 and 140 need a reset; when no spare rows are left the card needs a replacement.
+    ECC detects memory errors. Xid 63 reports that a row was remapped, and 94 that one program was
+    ended. 48, 64, 95 and 140 need a reset. Without spare rows the GPU must be replaced.
   
   Messages that lead here:
     NVRM: Xid (PCI:0000:17:00): 48, An uncorrectable double bit error (DBE) has been detected on GPU
@@ -86,12 +86,12 @@ All numbers of a text are answered.
     to do:     end all programs on the GPU, then reset it or reboot
     check:     gpu.xid
   
-  gpu.xid: no GPU reports an error that needs action
+  gpu.xid: a GPU reports an error that needs action
   
-    The driver logs each error of a GPU as a numbered Xid. gpuprobe has NVIDIA's catalogue of the
-    numbers: the meaning, the fault and the action. Errors of programs do not count here. An error
-    that needs a reset is critical until NVML answers for every GPU or the driver withdraws the need
-    (Xid 154). gpuprobe explain 'Xid N' has one number.
+    The driver logs each error of a GPU as a numbered Xid. gpuprobe contains NVIDIA's catalogue of
+    meanings, faults and actions. Errors of programs do not count here. An error that needs a reset is
+    critical until NVML responds for every GPU or the driver withdraws the request (Xid 154). gpuprobe
+    explain 'Xid N' explains one number.
   
   Messages that lead here:
     NVRM: Xid (PCI:0000:17:00): 62, pid='<unknown>', name=<unknown>
@@ -288,13 +288,13 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
       driver failed
   3 no match: no check is about this message
       nvidia-smi shows no processes
-  0 possible match: gpu.throttle: the hardware does not hold the clocks down
+  0 possible match: gpu.throttle: the hardware limits the clocks of a GPU
       HW Slowdown                        : Not Active
   0 throttle: the hardware
           HW Slowdown : Active
   3 no match: no check is about this message
       no such check
-  0 possible match: python.nccl: frameworks get the NCCL they were built with
+  0 possible match: python.nccl: a framework loads another NCCL than it was built with
       undefined symbol
   0 fabric-not-ready: the driver or its setup
       cudaErrorSystemNotReady

@@ -23,7 +23,7 @@ Markdown for an issue: untrusted names are escaped.
   
   loaded driver 535.261.03, libraries 550.163.01: the driver was upgraded while its old kernel module stayed loaded (/usr/lib/x86\_64-linux-gnu/libnvidia-ml.so.1)
   
-  - Consequence: `nvml.answers` NVML fails with code 18: Driver/library version mismatch
+  - Consequence: `nvml.answers` NVML fails with error 18 (Driver/library version mismatch)
   - Consequence: `cuda.libcuda` a program loads /usr/lib/x86\_64-linux-gnu/libcuda.so.1, which is 550.163.01, but the loaded module is 535.261.03
   
   Stop what uses the GPU and reload the module, or reboot:

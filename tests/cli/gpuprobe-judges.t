@@ -70,36 +70,36 @@ A line is old if NVML answers for every GPU; without its answer it is not.
 The catalogue decides about the other numbers. A program's error is no finding; a fatal error of an NVSwitch stays.
 
   $ log "$X: 109, CTX SWITCH TIMEOUT" "$X: 109, again" "$Y: 40, x" > x.host; say x.host gpu.xid; hung < x.host > y.host; say y.host gpu.xid
-  gpu.xid warn Xid 109, 2 lines, 1 with other numbers: The GPU did not switch between
-  gpu.xid fail Xid 109, 2 lines, 1 with other numbers: The GPU did not switch between
+  gpu.xid warn Xid 109 in the kernel log (The GPU did not switch between two contexts
+  gpu.xid fail Xid 109 in the kernel log (The GPU did not switch between two contexts
   $ hung < x.host > y.host; log "$X: 109, x" "$X: 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)" | hung > z.host
   $ say z.host gpu.xid; log "$X: 13, x" "$Y: 69, x" > x.host; say x.host gpu.xid; say x.host log.gpu
-  gpu.xid warn Xid 109: The GPU did not switch between two contexts in time. Newest
+  gpu.xid warn Xid 109 in the kernel log (The GPU did not switch between two contexts
   gpu.xid pass no GPU reports an error
   log.gpu pass the kernel log has only errors of programs
   $ log "$X: 92, High single-bit ECC error rate" | hung > x.host; say x.host gpu.xid
-  gpu.xid warn Xid 92: The rate of corrected memory errors (single bit) is high. Newest
+  gpu.xid warn Xid 92 in the kernel log (The rate of corrected memory errors (single
   $ S='nvidia-nvswitch3: SXid (PCI:0000:c1:00.0)'
   $ for m in '20034, Fatal, x' '20034, Non-fatal, x' '22013, Fatal, x' '22013, Non-fatal, x' '12028, Non-fatal, x' '99999, Fatal, x' '99999, Non-fatal, x'; do
   >   log "$S: $m" | sed 's/^\tNVRM: nv/\tnv/' > x.host; echo "$m"; say x.host gpu.nvswitch; done
   20034, Fatal, x
-  gpu.nvswitch fail SXid 20034: An NVLink went down. Newest line: nvidia-nvswitch3: SXid
+  gpu.nvswitch fail SXid 20034 in the kernel log (An NVLink went down): newest line:
   20034, Non-fatal, x
-  gpu.nvswitch warn SXid 20034: An NVLink went down. Newest line: nvidia-nvswitch3: SXid
+  gpu.nvswitch warn SXid 20034 in the kernel log (An NVLink went down): newest line:
   22013, Fatal, x
-  gpu.nvswitch fail SXid 22013: The link controller (Minion) requested attention. Newest
+  gpu.nvswitch fail SXid 22013 in the kernel log (The link controller (Minion) requested
   22013, Non-fatal, x
   gpu.nvswitch pass no NVSwitch reports an error
   12028, Non-fatal, x
-  gpu.nvswitch warn SXid 12028: A GPU's access to the memory of another GPU was denied,
+  gpu.nvswitch warn SXid 12028 in the kernel log (A GPU's access to the memory of another
   99999, Fatal, x
-  gpu.nvswitch fail SXid 99999: NVIDIA documents no meaning of this number. Newest line:
+  gpu.nvswitch fail SXid 99999 in the kernel log (NVIDIA documents no meaning of this
   99999, Non-fatal, x
   gpu.nvswitch pass no NVSwitch reports an error
   $ gpuprobe --root y.host | sed -n '/gpu.xid/,/^$/p'
   Failure: gpu.xid
-    Xid 109, 2 lines, 1 with other numbers: The GPU did not switch between two contexts in time.
-    Newest line: NVRM: Xid (PCI:0000:17:00): 109, again
+    Xid 109 in the kernel log (The GPU did not switch between two contexts in time), 2 lines, 1 with
+    other numbers: newest line: NVRM: Xid (PCI:0000:17:00): 109, again
     Remedy:
       end all programs on the GPU, then reset it or reboot
       (fault of the driver or the GPU; NVIDIA does not specify which)
@@ -210,7 +210,9 @@ package for it.
   Cause: driver.open-module
     Remedy:
       driver 580.95.05 drives this card by its open kernel module, and the proprietary one is loaded:
-        # NVIDIA's repository
+        wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
+        dpkg -i cuda-keyring_1.1-1_all.deb
+        apt update
         apt install --autoremove --purge nvidia-open
         reboot
   
@@ -224,6 +226,7 @@ package for it.
         reboot
   
   $ card 1db6 $FIXTURES/server-8gpu.host | open 'Open Kernel Module' 580.95.05 | sed 's/550\.163\.01/580.95.05/g' > x.host; remedy | grep apt
+        apt update
         apt install --autoremove --purge cuda-drivers-580
   $ lines /usr/bin/nvidia-uninstall '' >> x.host; remedy | grep run; gpuprobe can torch==2.13+cu126 --root x.host | grep proprietary
         sh NVIDIA-Linux-x86_64-580.95.05.run -m=kernel
@@ -231,9 +234,11 @@ package for it.
 
 Grace Hopper is supported by Debian's own driver from 12 on, in the open flavour.
 
-  $ card 2342 $FIXTURES/nouveau.host > y.host; sed 's/VERSION_ID="12"/VERSION_ID="13"/' y.host > x.host; gpuprobe can --root x.host | head -n 6
+  $ card 2342 $FIXTURES/nouveau.host > y.host; sed 's/VERSION_ID="12"/VERSION_ID="13"/' y.host > x.host; gpuprobe can --root x.host | head -n 8
   1. Debian 13 packages driver 550.163.01, which drives this card:
-       # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+       # adds the components contrib and non-free; gputune provision does it too
+       echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+       apt update
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-open-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe \
          nvidia-persistenced
@@ -264,14 +269,19 @@ The recommended driver is that of gpuprobe can: for the GPU, and from a source t
   $ card 2b85 $FIXTURES/nouveau.host > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
       Debian's driver is older than this card:
-        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+        # replaces all packages of Debian's driver by those of NVIDIA's repository
+        wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
+        dpkg -i cuda-keyring_1.1-1_all.deb
+        apt update
         apt install nvidia-open
         reboot
   
   $ gpuprobe --root $FIXTURES/nouveau.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
       Debian 12 packages driver 535.261.03, which drives this card:
-        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+        # adds the components contrib and non-free; gputune provision does it too
+        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+        apt update
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
           nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
         reboot
@@ -285,7 +295,9 @@ The recommended driver is that of gpuprobe can: for the GPU, and from a source t
   $ gpuprobe --root $FIXTURES/legacy-kepler.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
       this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own:
-        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+        # adds the components contrib and non-free; gputune provision does it too
+        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+        apt update
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
           nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
           nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
@@ -295,7 +307,7 @@ The recommended driver is that of gpuprobe can: for the GPU, and from a source t
 Next to Debian's own branch the older one must be selected; missing packages are those of that branch.
 
   $ sed 's/^	libc6 2.*/&\n	nvidia-alternative 535.261.03-1/' $FIXTURES/legacy-kepler.host > x.host
-  $ gpuprobe can --root x.host | sed -n '4,7p'
+  $ gpuprobe can --root x.host | sed -n '6,9p'
          nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
          nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
        update-glx --set nvidia /usr/lib/nvidia/tesla-470
@@ -352,13 +364,13 @@ The requirements of an image are ignored if the runtime was told to ignore them.
 Nothing is installed from backports by default.
 
   $ say $FIXTURES/driver-upgrade-waits.host driver.upgrade
-  driver.upgrade warn the package lists have nvidia-kernel-dkms 550.163.01-3 (installed:
+  driver.upgrade warn unattended-upgrades may replace the driver in use: the package lists
   $ list() { sed 's/ newer .*//' $FIXTURES/driver-upgrade-waits.host
   >   lines /var/lib/apt/lists/mirror.example_debian_dists_$1_non-free_binary-amd64_Packages 'Package: nvidia-kernel-dkms' "Version: $2" ''; }
   $ list bookworm-backports 550.163.01-4~bpo12+1 > x.host; say x.host driver.upgrade
   driver.upgrade pass the package lists have no newer driver
   $ list bookworm 550.163.01-4 > x.host; say x.host driver.upgrade
-  driver.upgrade warn the package lists have nvidia-kernel-dkms 550.163.01-4 (installed:
+  driver.upgrade warn unattended-upgrades may replace the driver in use: the package lists
   $ sed 's/-dkms 550.163.01-2 /&hold /' $FIXTURES/driver-upgrade-waits.host > x.host; gpuprobe --root x.host -v | grep -A1 '^driver.upgrade '
   driver.upgrade       pass   the package lists have nvidia-kernel-dkms 550.163.01-3 (installed:
                               550.163.01-2, on hold)
@@ -569,17 +581,18 @@ A container with a GPU in MIG mode but no instance; a laptop with Secure Boot is
 
   $ { cat $FIXTURES/mig-no-instance.host; lines /.dockerenv ''; } > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
-      This container was given the card without a slice of it. In a pod: resources: { limits: {
-      nvidia.com/mig-1g.10gb: 1 } }; with docker:
+      This container was given the GPU without a MIG instance of it. In a pod: resources: { limits: {
+      nvidia.com/mig-1g.10gb: 1 } }. With docker: add --gpus device= and the UUID of an instance, as
+      the host lists it:
         nvidia-smi -L
-      there, and
-        docker run --gpus device=MIG-UUID ...
   
   $ { cat $FIXTURES/nouveau.host; printf 'hex  /sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c\n\t0600000001\n'; } > x.host
   $ gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
       Debian 12 packages driver 535.261.03, which drives this card:
-        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+        # adds the components contrib and non-free; gputune provision does it too
+        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+        apt update
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
           nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
         # Secure Boot is on: a blue screen asks for the password at the reboot
@@ -614,7 +627,10 @@ A GPU newer than the driver: Debian's own driver if that is new enough, otherwis
     is installed
     Remedy:
       Debian's driver is older than this card:
-        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+        # replaces all packages of Debian's driver by those of NVIDIA's repository
+        wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
+        dpkg -i cuda-keyring_1.1-1_all.deb
+        apt update
         apt install nvidia-open
         reboot
   
@@ -622,7 +638,9 @@ A GPU newer than the driver: Debian's own driver if that is new enough, otherwis
     GPU 0000:17:00.0 (10de:2684) has capability 8.9 and needs driver branch 525 or newer; 470.256.02
     Remedy:
       Debian 12 packages driver 535.261.03, which drives this card:
-        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+        # adds the components contrib and non-free; gputune provision does it too
+        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+        apt update
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
           nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
         reboot
@@ -635,27 +653,25 @@ one, otherwise a newer driver.
   $ C=$FIXTURES/venv-cuda13-on-550.host; cp $C x.host; fix
   Failure: python.driver
     Remedy:
-      In that environment, the same PyTorch with CUDA 12.6, which driver 550.163.01 and this card
-      carry:
-        python3 -m pip install --force-reinstall 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
+      Install the same PyTorch with CUDA 12.6, which driver 550.163.01 and this GPU support:
+        /srv/venv/bin/python3 -m pip install --force-reinstall 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   
   $ sed 's/torch-2\.14\.[0-9]*/torch-2.15.0/' $C > x.host; fix | tail -n 4
-      In that environment, the newest PyTorch with CUDA 12.6, which driver 550.163.01 and this card
-      carry:
-        python3 -m pip install --force-reinstall 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
+    Remedy:
+      Install the newest PyTorch with CUDA 12.6, which driver 550.163.01 and this GPU support:
+        /srv/venv/bin/python3 -m pip install --force-reinstall 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   
   $ sed 's/580\.95\.05/440.100/; s/"cuda": 1[0-9]*/"cuda": 10020/' $FIXTURES/venv-no-code-for-volta.host > x.host; fix | head -n 5
   Failure: python.driver
     Remedy:
       driver 440.100 carries no PyTorch with CUDA for this card; 525.60.13 or newer carries 2.14 with
       CUDA 12.6:
-        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+        # adds the components contrib and non-free; gputune provision does it too
   $ cp $FIXTURES/venv-no-code-for-volta.host x.host; fix
   Failure: python.arch
     Remedy:
-      In that environment, the same PyTorch with CUDA 12.6, which driver 580.95.05 and this card
-      carry:
-        python3 -m pip install --force-reinstall 'torch==2.11.*' --index-url https://download.pytorch.org/whl/cu126
+      Install the same PyTorch with CUDA 12.6, which driver 580.95.05 and this GPU support:
+        /srv/venv/bin/python3 -m pip install --force-reinstall 'torch==2.11.*' --index-url https://download.pytorch.org/whl/cu126
   
 
 JAX, CuPy and TensorFlow contain their CUDA too: the plug-in, the wheel's name or the installed runtime shows the version.
@@ -668,17 +684,17 @@ The remedy is the same release for CUDA 12 if the driver supports that, otherwis
   Failure: python.driver
     JAX in /srv/e has the plug-in for CUDA 13, which needs driver 580.65.06; this host has 550.163.01
     Remedy:
-      In that environment, the same JAX with CUDA 12, which driver 550.163.01 carries:
-        python3 -m pip uninstall -y jax-cuda13-plugin jax-cuda13-pjrt nvidia-nccl-cu13
-        python3 -m pip install 'jax[cuda12]==0.12.0'
+      Install the same JAX with CUDA 12, which driver 550.163.01 supports:
+        /srv/e/bin/python3 -m pip uninstall -y jax-cuda13-plugin jax-cuda13-pjrt nvidia-nccl-cu13
+        /srv/e/bin/python3 -m pip install 'jax[cuda12]==0.12.0'
   
   $ with server-8gpu cupy_cuda13x-14.2.0 > x.host; fix
   Failure: python.driver
     CuPy in /srv/e was built with CUDA 13, which needs driver 580.65.06; this host has 550.163.01
     Remedy:
-      In that environment, the same CuPy with CUDA 12, which driver 550.163.01 carries:
-        python3 -m pip uninstall -y cupy-cuda13x
-        python3 -m pip install 'cupy-cuda12x==14.2.0'
+      Install the same CuPy with CUDA 12, which driver 550.163.01 supports:
+        /srv/e/bin/python3 -m pip uninstall -y cupy-cuda13x
+        /srv/e/bin/python3 -m pip install 'cupy-cuda12x==14.2.0'
   
   $ with server-8gpu jax-0.12.0 jax_cuda12_plugin-0.12.0 cupy_cuda12x-14.2.0 > x.host; say x.host python.driver
   python.driver pass driver 550.163.01 supports CUDA 12 of the JAX in /srv/e
@@ -688,7 +704,9 @@ The remedy is the same release for CUDA 12 if the driver supports that, otherwis
     TensorFlow in /srv/e came with CUDA 12, which needs driver 525.60.13; this host has 470.256.02
     Remedy:
       TensorFlow with CUDA 12 needs driver 525.60.13 or newer:
-        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+        # adds the components contrib and non-free; gputune provision does it too
+        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+        apt update
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
           nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
         reboot
@@ -706,7 +724,10 @@ The remedy is the same release for CUDA 12 if the driver supports that, otherwis
     JAX in /srv/e has the plug-in for CUDA 13, which needs driver 580.65.06; this host has 550.163.01
     Remedy:
       JAX with CUDA 13 needs driver 580.65.06 or newer:
-        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+        # replaces all packages of Debian's driver by those of NVIDIA's repository
+        wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
+        dpkg -i cuda-keyring_1.1-1_all.deb
+        apt update
         apt install nvidia-open
         reboot
   

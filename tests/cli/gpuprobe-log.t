@@ -214,16 +214,17 @@ Lines of level error count without any known word; the same text with level info
 The report has the first lines and the count of the others; a flood of one error hides no other.
 
   $ { sed -n 1p faults; seq 5 | sed 's/.*/nvme nvme0: I\/O & QID 3 timeout, aborting/'; } | log > x.host; gpuprobe --root x.host
-  CRITICAL: SXid 12028 [gpu.nvswitch]
+  CRITICAL: SXid 12028 in the kernel log (A GPU's access to the memory of another GPU was denied,
+            often because a program ended) [gpu.nvswitch]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
     8 GPUs, 0000:17:00.0 to 0000:4f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
     NVIDIA driver 550.163.01, which carries CUDA up to 12.4
   
   Failure: gpu.nvswitch
-    SXid 12028: A GPU's access to the memory of another GPU was denied, often because a program ended.
-    Newest line: nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal, Link 46 egress non-posted
-    PRIV error (First)
+    SXid 12028 in the kernel log (A GPU's access to the memory of another GPU was denied, often
+    because a program ended): newest line: nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal,
+    Link 46 egress non-posted PRIV error (First)
     Remedy:
       end all programs on the GPU, then reset it or reboot
       (fault of an NVLink)

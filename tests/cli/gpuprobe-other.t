@@ -18,11 +18,11 @@ The document contains the cause for monitoring.
 Every check has an explanation and the messages that lead to it.
 
   $ gpuprobe explain driver.lib-mismatch
-  driver.lib-mismatch: module and libnvidia-ml are of one version
+  driver.lib-mismatch: driver and libraries have different versions
   
-    The kernel module, libnvidia-ml and libcuda must be of exactly one version. An upgrade replaces
-    the files at once, the loaded module only at the next load. Three file reads decide it, without
-    asking the driver.
+    The kernel module, libnvidia-ml and libcuda must have exactly the same version. An upgrade
+    replaces the files at once, but the loaded module stays until it is loaded again. Three files show
+    this, without a call of the driver.
   
   Messages that lead here:
     Failed to initialize NVML: Driver/library version mismatch
@@ -56,9 +56,9 @@ Every check has an explanation and the messages that lead to it.
   [3]
   $ gpuprobe list | head -4
   NAME                 EXPECTED STATE
-  gpu.present          an NVIDIA GPU on the PCI bus
-  wsl.driver           under WSL programs load Windows' libcuda
-  kernel.preempt-rt    an ordinary kernel, not a real-time one
+  gpu.present          no NVIDIA GPU on the PCI bus
+  wsl.driver           programs under WSL do not load the libcuda of Windows
+  kernel.preempt-rt    a real-time kernel is running
 
 A capture of a captured host, replayed, gives the same report.
 
@@ -111,7 +111,10 @@ A local compatibility table replaces the built-in one; a broken one is named wit
         apt install nvidia-cuda-toolkit
       and take /usr/local/cuda-13.0/bin out of PATH.
       Only if CUDA 13.0 is needed: driver 580.65.06 or newer:
-        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+        # replaces all packages of Debian's driver by those of NVIDIA's repository
+        wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
+        dpkg -i cuda-keyring_1.1-1_all.deb
+        apt update
         apt install nvidia-open
         reboot
   
@@ -138,7 +141,10 @@ suggested. A libcuda that lifts the driver counts.
         apt install nvidia-cuda-toolkit
       and take /usr/local/cuda-13.0/bin out of PATH.
       Only if CUDA 13.0 is needed: driver 580.65.06 or newer:
-        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+        # replaces all packages of Debian's driver by those of NVIDIA's repository
+        wget https://developer.download.nvidia.com/compute/cuda/repos/debian13/x86_64/cuda-keyring_1.1-1_all.deb
+        dpkg -i cuda-keyring_1.1-1_all.deb
+        apt update
         apt install nvidia-open
         reboot
   
@@ -159,11 +165,13 @@ PTX that the driver cannot compile: code for the GPU itself, and a newer driver 
   Warning: cuda.ptx
     toolkit 12.9 generates PTX that driver 550.163.01, which supports CUDA 12.4, cannot compile
     Remedy:
-      Build for the card itself, so that no PTX is needed:
-        nvcc -arch=native
-      or use a toolkit up to CUDA 12.4.
+      Build for the GPU itself, so that no PTX is needed (nvcc -arch=native), or use a toolkit up to
+      CUDA 12.4.
       Only if PTX of CUDA 12.9 is needed: driver 575 or newer:
-        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+        # replaces all packages of Debian's driver by those of NVIDIA's repository
+        wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
+        dpkg -i cuda-keyring_1.1-1_all.deb
+        apt update
         apt install nvidia-open
         reboot
   
@@ -171,9 +179,8 @@ PTX that the driver cannot compile: code for the GPU itself, and a newer driver 
   Warning: cuda.ptx
     toolkit 11.8 generates PTX that driver 450.248.02, which supports CUDA 11.0, cannot compile
     Remedy:
-      Build for the card itself, so that no PTX is needed:
-        nvcc -arch=native
-      or use a toolkit up to CUDA 11.0.
+      Build for the GPU itself, so that no PTX is needed (nvcc -arch=native), or use a toolkit up to
+      CUDA 11.0.
   
 
 A compiler that nvcc accepts: the newest in this Debian, or a container if even its oldest is too new.
@@ -184,7 +191,7 @@ A compiler that nvcc accepts: the newest in this Debian, or a container if even 
     gcc is 14, but nvcc of toolkit 12.4 supports gcc up to 13
     Remedy:
         apt install g++-12
-        nvcc -ccbin g++-12 …   (or NVCC_CCBIN=g++-12)
+        export NVCC_PREPEND_FLAGS='-ccbin g++-12'
   
   $ gcc 12 11.2 12
   Warning: cuda.host-compiler
@@ -205,7 +212,7 @@ A compiler that nvcc accepts: the newest in this Debian, or a container if even 
   $ gcc 14 12.4 15 | tail -n 4
     Remedy:
         apt install g++-13
-        nvcc -ccbin g++-13 …   (or NVCC_CCBIN=g++-13)
+        export NVCC_PREPEND_FLAGS='-ccbin g++-13'
   
   $ sed -i 's/VERSION_ID="14"/VERSION_ID="13"/' x.host; gpuprobe can cuda==11.8 cuda==12.4 --root x.host | grep nvcc -A 1
     yes: its nvcc supports gcc up to 11; this host has 15; Debian 13 has none older than 12, so

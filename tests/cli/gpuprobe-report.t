@@ -3,14 +3,14 @@ Every captured host is judged with its planted cause. Exit codes are those of mo
 A host without a GPU is no failure. Warnings that have no consequences are not called causes.
 
   $ gpuprobe --root $FIXTURES/laptop-no-gpu.host
-  WARNING: libblas.so.3 is openblas-pthread [host.blas]
+  WARNING: the threads of OpenBLAS compete with OpenMP for the same cores [host.blas]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
     Made-up laptop CPU: 4 cores, 8 CPUs, 1 NUMA node, 16.0 GiB of memory
     no NVIDIA GPU
   
   Warning: host.blas
-    libblas.so.3 is openblas-pthread: its thread pool competes with a program's OpenMP threads for the
-    same cores (PyTorch on two cores: 1.7 to 2.7 times slower)
+    the threads of OpenBLAS compete with OpenMP for the same cores: libblas.so.3 is openblas-pthread
+    (PyTorch on two cores: 1.7 to 2.7 times slower)
     Remedy:
         apt install libopenblas0-openmp
         update-alternatives --set libblas.so.3-x86_64-linux-gnu /usr/lib/x86_64-linux-gnu/openblas-openmp/libblas.so.3
@@ -47,7 +47,7 @@ The module is installed but not loaded. That is the cause, and the NVML failure 
   Cause: driver.loaded
     the nvidia kernel module is not loaded
     Consequences:
-      nvml.answers: NVML fails with code 9: Driver Not Loaded
+      nvml.answers: NVML fails with error 9 (Driver Not Loaded)
     Remedy:
         modprobe nvidia
       and if that fails, read why in: journalctl -k -b | grep -i nvidia
@@ -70,7 +70,7 @@ After a kernel upgrade without headers the missing build is the cause, not the m
     could not build it
     Consequences:
       driver.loaded: the nvidia kernel module is not loaded
-      nvml.answers: NVML fails with code 9: Driver Not Loaded
+      nvml.answers: NVML fails with error 9 (Driver Not Loaded)
     Remedy:
         apt install linux-headers-6.1.0-41-amd64
         dkms autoinstall -k 6.1.0-41-amd64
@@ -96,7 +96,7 @@ Module and libraries of two versions: decided from files, with NVML's own failur
     loaded driver 535.261.03, libraries 550.163.01: the driver was upgraded while its old kernel
     module stayed loaded (/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1)
     Consequences:
-      nvml.answers: NVML fails with code 18: Driver/library version mismatch
+      nvml.answers: NVML fails with error 18 (Driver/library version mismatch)
       cuda.libcuda: a program loads /usr/lib/x86_64-linux-gnu/libcuda.so.1, which is 550.163.01, but
       the loaded module is 535.261.03
     Remedy:
@@ -125,7 +125,9 @@ nouveau is bound to the GPU.
       nvml.answers: libnvidia-ml.so.1 cannot be loaded
     Remedy:
       Debian 12 packages driver 535.261.03, which drives this card:
-        # contrib non-free non-free-firmware in apt's sources; gputune provision does it
+        # adds the components contrib and non-free; gputune provision does it too
+        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+        apt update
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
           nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
         reboot
@@ -209,12 +211,12 @@ A container without the GPU, with a quota and a small /dev/shm.
       nvml.answers: libnvidia-ml.so.1 cannot be loaded
       cuda.libcuda: the loader finds no libcuda.so.1, so no CUDA program can start
     Remedy:
-      Start it with the GPU: docker run --gpus all …
+      Start it with the GPU: add --gpus all to docker run
   
   Warning: host.shm
     /dev/shm has only 64.0 MiB: data-loader workers and NCCL share memory through it
     Remedy:
-      Start the container with more: docker run --shm-size=256g …
+      Start the container with more: add --shm-size=256g to docker run
   
   Warning: host.cpu-quota
     the cgroup allows 4.0 CPUs of time on 8 CPUs: with as many threads as CPUs they are throttled
@@ -264,7 +266,7 @@ Secure Boot with an unsigned module: the key is the cause, not the missing modul
     Secure Boot is on and the kernel rejected the nvidia module: its signing key is not enrolled
     Consequences:
       driver.loaded: the nvidia kernel module is not loaded
-      nvml.answers: NVML fails with code 9: Driver Not Loaded
+      nvml.answers: NVML fails with error 9 (Driver Not Loaded)
     Remedy:
       Enrol DKMS's key; a blue screen (MokManager: Enroll MOK) asks for the password at the next boot:
         mokutil --import /var/lib/dkms/mok.pub; reboot
@@ -301,8 +303,9 @@ A driver that never answered is a finding, and the rest of the report is complet
   Failure: nvml.answers
     NVML did not respond within 10 s: the driver or a GPU hangs
     Remedy:
-      Look for Xid lines (journalctl -k | grep Xid), end what uses the GPU, then reset it (nvidia-smi
-      --gpu-reset -i N) or reboot
+      The kernel log may have the reason:
+        journalctl -k -b | grep -iE 'nvrm|xid'
+      Then reboot: a driver that hangs cannot reset a GPU.
   
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
@@ -321,7 +324,7 @@ The first libcuda in the search order decides: an image's older copy breaks CUDA
     /usr/local/cuda/compat/libcuda.so.1 has version 575.57.08, older than the driver 580.95.05: a
     compat library is only for older drivers
     Remedy:
-      Take /usr/local/cuda/compat out of LD_LIBRARY_PATH
+      Remove /usr/local/cuda/compat from LD_LIBRARY_PATH
   
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
@@ -343,19 +346,20 @@ The same newer libcuda on a consumer GPU, and one that the tables do not contain
     forward compatibility of /usr/local/cuda/compat/libcuda.so.1 (575.57.08) with driver 550.163.01 is
     not supported by consumer GPUs
     Remedy:
-      Take /usr/local/cuda/compat out of the loader's cache:
-        grep -rl /usr/local/cuda/compat /etc/ld.so.conf.d
-      remove that line, then
+      Remove /usr/local/cuda/compat from the loader's cache:
+        grep -rl /usr/local/cuda/compat /etc/ld.so.conf.d | xargs -r sed -i '\|^/usr/local/cuda/compat/*$|d'
         ldconfig
   
   Warning: cuda.ptx
     toolkit 12.9 generates PTX that driver 550.163.01, which supports CUDA 12.4, cannot compile
     Remedy:
-      Build for the card itself, so that no PTX is needed:
-        nvcc -arch=native
-      or use a toolkit up to CUDA 12.4.
+      Build for the GPU itself, so that no PTX is needed (nvcc -arch=native), or use a toolkit up to
+      CUDA 12.4.
       Only if PTX of CUDA 12.9 is needed: driver 575 or newer:
-        # NVIDIA's repository (package cuda-keyring); replaces Debian's driver whole
+        # replaces all packages of Debian's driver by those of NVIDIA's repository
+        wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
+        dpkg -i cuda-keyring_1.1-1_all.deb
+        apt update
         apt install nvidia-open
         reboot
   
@@ -414,8 +418,8 @@ A rented machine with several faults: the one that stops CUDA first, then each o
     only 8.0 MiB may be locked, but mlx5_0 registers its buffers as locked memory
     Remedy:
       Members of the group rdma may then lock all memory, at their next login:
-        groupadd -f rdma && usermod -aG rdma USER
-        echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf
+        echo '@rdma - memlock unlimited' | sudo tee /etc/security/limits.d/90-rdma.conf
+        sudo groupadd -f rdma && sudo usermod -aG rdma "$USER"
       A service needs LimitMEMLOCK=infinity.
   
   * checks pass (--verbose shows all) (glob)
@@ -429,8 +433,8 @@ Pending changes of the next boot or night: apt's lists on disk are read, apt is 
   >   'Package: nvidia-kernel-dkms' 'Architecture: amd64' 'Version: 550.163.01-2+deb12u1'; } > waits.host
   $ gpuprobe --root waits.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
   Warning: driver.upgrade
-    the package lists have nvidia-kernel-dkms 550.163.01-2+deb12u1 (installed: 550.163.01-2), and
-    unattended-upgrades may install it while programs run: new programs then fail until the module is
+    unattended-upgrades may replace the driver in use: the package lists have nvidia-kernel-dkms
+    550.163.01-2+deb12u1 (installed: 550.163.01-2). New programs then fail until the module is
     reloaded
     Remedy:
       Upgrade and reboot at a time of your choice; until then hold all packages of this version:

@@ -61,36 +61,36 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
     run.leftovers                  reports leftover debugging variables
   
   Checked and reported, never changed:
-    vm.overcommit_memory           reservations do not count as used memory
-    vm.nr_hugepages                no memory is set aside as a pool of huge pages
-    kernel.shmmax                  shared memory segments have no low limit
-    kernel.sched_rt_runtime_us     real-time threads leave some time to others
-    kernel.nmi_watchdog            an interrupt per CPU finds a kernel that hangs
-    net.core.rmem_default          sockets have small receive buffers by default
-    net.core.busy_read             readers of sockets sleep until data comes
-    net.ipv4.tcp_window_scaling    TCP's windows may be larger than 64 KiB
-    net.ipv4.tcp_timestamps        TCP's packets carry the time
-    thp.shmem                      small tensors in shared memory take no huge page
-    mem.shm                        /dev/shm has room for workers
-    limits.memlock                 RDMA may lock memory
-    limits.nofile                  a process may have many open files
-    irq.balance                    irqbalance moves no interrupts of very fast ports
-    nic.rings                      network ports find a buffer for each frame
-    nic.queues                     fast network ports have a queue per core near them
-    nic.mtu                        fast network ports send large frames
-    pcie.acs                       GPUs below one switch talk directly
-    pcie.read_request              fast network cards read much at once
-    nvme.io_timeout                on EC2 a request to an NVMe disk may take long
-    gpu.node                       the NUMA node of every GPU is known
-    gpu.persistence                the driver stays ready between jobs
-    gpu.driver_options             NVIDIA's module has no option of a recipe that harms
-    nccl.conf                      /etc/nccl.conf sets nothing for debugging
-    boot.kernel                    an ordinary kernel, not a real-time one
-    boot.isolcpus                  the scheduler balances all CPUs
-    boot.idle                      idle CPUs rest
-    boot.preempt                   the kernel seldom interrupts its own work
-    boot.init_on_free              freed memory is not cleared a second time
-    boot.iommu                     the IOMMU lets the host's own devices pass
+    vm.overcommit_memory           strict overcommit counts reservations as used memory
+    vm.nr_hugepages                a pool of huge pages reserves memory
+    kernel.shmmax                  the limit of shared memory segments is low
+    kernel.sched_rt_runtime_us     real-time threads can take all CPU time
+    kernel.nmi_watchdog            the NMI watchdog is off
+    net.core.rmem_default          the default receive buffer of sockets is large
+    net.core.busy_read             readers of sockets poll the network card
+    net.ipv4.tcp_window_scaling    TCP window scaling is off
+    net.ipv4.tcp_timestamps        TCP timestamps are off
+    thp.shmem                      small tensors in shared memory take whole huge pages
+    mem.shm                        /dev/shm is too small
+    limits.memlock                 the limit of locked memory is too low for RDMA
+    limits.nofile                  the limit of open files is low
+    irq.balance                    irqbalance moves interrupts of very fast ports
+    nic.rings                      receive rings of a network port are small
+    nic.queues                     a fast network port has fewer queues than cores near it
+    nic.mtu                        a fast network port sends small frames
+    pcie.acs                       ACS redirects traffic between GPUs to the root complex
+    pcie.read_request              the maximum read request of a fast network card is small
+    nvme.io_timeout                the NVMe timeout is too short for EC2
+    gpu.node                       the NUMA node of a GPU is unknown
+    gpu.persistence                persistence mode is off
+    gpu.driver_options             an option of the nvidia module is harmful
+    nccl.conf                      /etc/nccl.conf has debugging settings
+    boot.kernel                    a real-time kernel is running
+    boot.isolcpus                  isolcpus excludes CPUs from the scheduler
+    boot.idle                      the command line keeps idle CPUs busy
+    boot.preempt                   the kernel is fully preemptible
+    boot.init_on_free              the kernel clears freed memory
+    boot.iommu                     the IOMMU translates accesses of the host's own devices
   
   Details: gputune explain NAME
   $ gputune explain vm.dirty_bytes --root $FIXTURES/cpu-server-512g.host
@@ -193,8 +193,8 @@ gpuprobe judges the settings on which gputune only advises. The plan has the sam
     limits.memlock
         only 8.0 MiB may be locked, but mlx5_0 registers its buffers as locked memory
         Members of the group rdma may then lock all memory, at their next login:
-          groupadd -f rdma && usermod -aG rdma USER
-          echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf
+          echo '@rdma - memlock unlimited' | sudo tee /etc/security/limits.d/90-rdma.conf
+          sudo groupadd -f rdma && sudo usermod -aG rdma "$USER"
         A service needs LimitMEMLOCK=infinity.
   
   Nothing to change, profile train-gpu.
@@ -202,8 +202,8 @@ gpuprobe judges the settings on which gputune only advises. The plan has the sam
     only 8.0 MiB may be locked, but mlx5_0 registers its buffers as locked memory
     Remedy:
       Members of the group rdma may then lock all memory, at their next login:
-        groupadd -f rdma && usermod -aG rdma USER
-        echo '@rdma - memlock unlimited' > /etc/security/limits.d/90-rdma.conf
+        echo '@rdma - memlock unlimited' | sudo tee /etc/security/limits.d/90-rdma.conf
+        sudo groupadd -f rdma && sudo usermod -aG rdma "$USER"
       A service needs LimitMEMLOCK=infinity.
   
   * checks pass (--verbose shows all) (glob)
@@ -213,7 +213,7 @@ Advice about a setting changes no verdict.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/cpu-server.host advised; echo 2 > advised/proc/sys/vm/overcommit_memory
   $ gpuprobe --root advised | sed -n '1p;/^Advice/,$p'; gpuprobe --root advised -v | grep overcommit
-  WARNING: libblas.so.3 is openblas-pthread [host.blas]
+  WARNING: the threads of OpenBLAS compete with OpenMP for the same cores [host.blas]
   Advice (gputune plan has the commands):
     vm.overcommit-memory: strict overcommit (vm.overcommit_memory 2) refuses CUDA's large reservations
     of address space
@@ -249,15 +249,15 @@ Advice about a setting changes no verdict.
     Remedy:
         apt install nvidia-persistenced && systemctl enable --now nvidia-persistenced
   $ gputune explain gpu.persistence --root $FIXTURES/server-8gpu.host; gpuprobe --root $FIXTURES/server-8gpu.host -v | grep gpu.persistence
-  gpu.persistence: the driver stays ready between jobs
+  gpu.persistence: persistence mode is off
   
     policy        C: checked and reported, never written
     takes effect  now
     judged by     gpu.persistence
   
   Why
-    Without a client the driver shuts the GPU down, and the next job waits for it to start.
-    nvidia-persistenced is the supported way to keep it ready.
+    Without a client the driver shuts the GPU down, and the next job waits for its start.
+    nvidia-persistenced keeps it initialised.
   
   Hazard
     Reported, never written.

@@ -176,7 +176,7 @@ gpuprobe reports it for any host, and a capture stores the answer.
     /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so uses the kernels of a Prescott
     (SSE), although AVX-512 is available
     Remedy:
-      For one program: gputune run -- python3 train.py, or
+      For one program: start it with gputune run, or
         export OPENBLAS_CORETYPE=SkylakeX
       For all, until OpenBLAS is newer (0.3.25 mended this; Debian 13 has 0.3.29):
         echo OPENBLAS_CORETYPE=SkylakeX >>/etc/environment

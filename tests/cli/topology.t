@@ -103,8 +103,8 @@ A ConnectX-3 is "other network controller" for PCI. It counts as a network card,
   between host bridges of one node, SYS between nodes, ? not known
   $ gpuprobe --root cx3.host | grep -A2 '^Warning:'
   Warning: pcie.acs
-    1 pairs of GPUs and network cards below one PCIe switch are in separate IOMMU groups: ACS sends
-    their traffic up to the root complex and back
+    1 pair of a GPU and a network card below one PCIe switch in separate IOMMU groups: ACS sends their
+    packets to the root complex and back
 
 A kernel that has only the mask of the CPUs next to a device.
 
