@@ -2,7 +2,7 @@
 #ifndef TN_PERSIST_H
 #define TN_PERSIST_H
 /*
- * Persistence over a boot: up to three files of gputune in /etc. Each is generated whole from all applied settings. A
+ * Persistence over a boot: up to three files of gputune in /etc. Each file is always generated from all applied settings. A
  * checksum in its head protects a local edit from being overwritten or removed.
  *
  * The name 90-gputune.conf sorts after the distribution's 10-, 50- and 60- files and before 99-sysctl.conf.

@@ -192,7 +192,7 @@ static void add_line(struct tn_udev *u, size_t file, unsigned line, char *text)
 	u->rule[u->n++] = r;
 }
 
-/* Resolves each GOTO to the next rule below that has its label. Many jumps to one label need one search. If udevd may
+/* Resolves each GOTO to the next rule below that has its label. Jumps to the same label share one search. If udevd may
  * read other labels than this code, nothing in the file is certain. */
 static void resolve_jumps(struct tn_udev *u, size_t first)
 {

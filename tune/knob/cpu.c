@@ -78,7 +78,7 @@ static void want_epp(const struct tn_ctx *c, const struct tn_now *now, struct tn
 	tn_want(w, FASTEST, "the processor itself controls its frequency");
 }
 
-/* Without "default": drivers accept it, but read back the preset that it stands for. */
+/* "default" is missing: drivers accept it, but read back the preset that it stands for. */
 static const char *const epp_choices[] = {"performance", "balance_performance", "balance_power", "power", NULL};
 const struct tn_tunable tn_tunable_epp = {
 	.id = "cpu.epp",

@@ -40,7 +40,7 @@ static bool has_no_bytes(const struct tn_ctx *c, const struct tn_now *now, struc
 	return false;
 }
 
-/* Two zeros could not be restored. */
+/* If both forms are 0, revert cannot restore them. */
 static bool has_one_form(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	return !gt_streq(now->current, "0") || !gt_streq(now->pair, "0");

@@ -2,7 +2,7 @@
 #ifndef TN_LAUNCHER_H
 #define TN_LAUNCHER_H
 /* Number of processes of a job on this host. For a launcher it follows from its options. An unknown command may start
- * one process for each GPU that it sees. */
+ * one process for each visible GPU. */
 #include "tune/launch/context.h"
 
 #define TN_PROCESSES_UNKNOWN (-1)

@@ -12,7 +12,7 @@ struct tn_rank {
 	const char *variable;  /* variable that contains index; NULL: none */
 };
 struct tn_rank tn_rank_of(const struct tn_launch *c);
-/* Returns the number of GPUs that this process sees, by --gpu, else by CUDA_VISIBLE_DEVICES, else all of the host. */
+/* Returns the number of GPUs that this process may use, by --gpu, else by CUDA_VISIBLE_DEVICES, else all of the host. */
 unsigned tn_rank_visible(const struct tn_launch *c);
 /* Returns the number of GPUs for which this process may start a process. 1 if it is one of several ranks or known to be
  * one process. At least 1. */
@@ -27,8 +27,8 @@ char *tn_rank_order_differs(const struct tn_launch *c);
 /* Returns the GPU of one rank, by --gpu, else by CUDA_VISIBLE_DEVICES, else by the rank itself. NULL: none or unknown;
  * *ret_why (the caller frees it) has the reason. */
 const struct pr_gpu *tn_rank_gpu(const struct tn_launch *c, struct tn_rank rank, char **ret_why);
-/* Returns index and count of this rank among the ranks whose GPU is at the node of this rank's GPU. If each rank sees
- * only its own GPU, ranks are assumed to have GPUs in order. If the GPU of this rank contradicts that, every GPU is
- * assumed to have a rank. */
+/* Returns index and count of this rank among the ranks whose GPU is at the node of this rank's GPU. If only its own GPU
+ * is visible to each rank, ranks are assumed to have GPUs in order. If the GPU of this rank contradicts that, every GPU
+ * is assumed to have a rank. */
 struct tn_rank tn_rank_at_node(const struct tn_launch *c, struct tn_rank rank, const struct pr_gpu *gpu);
 #endif

@@ -8,7 +8,7 @@
  */
 #include "sysctl/sysctl.h"
 
-/* modprobe.d(5): *.conf of /etc, /run, /usr/local/lib and /usr/lib in the order of their names. The kernel sees all
+/* modprobe.d(5): *.conf of /etc, /run, /usr/local/lib and /usr/lib in the order of their names. The kernel gets all
  * options of a module as one line, in which the last value of a name counts. A built-in module gets no options. */
 void tn_lint_modprobe(struct gt_fsroot *fs, struct sc_findings *ret);
 /* /etc/default/grub, then /etc/default/grub.d/NAME.cfg, which sh reads when grub-mkconfig runs. */

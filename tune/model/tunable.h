@@ -65,7 +65,7 @@ struct tn_desired {
 	char reason[512];
 };
 struct tn_now {
-	const char *instance; /* NULL: the host has one */
+	const char *instance; /* NULL: not per device */
 	const char *current;  /* NULL if it cannot be read */
 	const char *pair;     /* value of the counterpart; NULL: there is none */
 	const char *offered;  /* content of tn_tunable.offers; NULL: no such file */

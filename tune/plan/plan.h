@@ -8,7 +8,7 @@
 /* Strings belong to the plan; NULL: none. */
 struct tn_item {
 	const struct tn_tunable *knob;
-	char *instance; /* device or policy; NULL: the host has one */
+	char *instance; /* device or policy; NULL: not per device */
 	char *path;	/* kernel file, without the root's directory */
 	enum tn_status status;
 	char *current, *wanted;

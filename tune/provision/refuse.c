@@ -9,7 +9,7 @@
 /* found() returns true for a refusal and puts its sentence and remedy into the two buffers. */
 struct rule {
 	const char *id;
-	bool driver;    /* only if the driver is to be installed */
+	bool driver;    /* only if the plan installs the driver */
 	bool simulated; /* judged after the simulation */
 	bool (*found)(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy);
 };

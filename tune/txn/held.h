@@ -7,7 +7,7 @@
 /* Finds the newest entry of each tunable and device, in the order in which they were first applied. *ret is an array of
  * pointers into j; the caller frees it. */
 size_t tn_held(const struct tn_journal *j, const struct tn_entry ***ret);
-/* Loads the journal. If this user cannot read it, takes what the files in /etc show, and *ret_all is false. */
+/* Loads the journal. If this user cannot read it, reads the files in /etc instead, and *ret_all is false. */
 int tn_held_load(struct gt_fsroot *fs, struct tn_journal **ret, bool *ret_all, struct gt_err *err);
 /* Returns the exit status of verify and status. An interrupted transaction has priority over drift, because it must be
  * recovered first. */

@@ -37,7 +37,7 @@ struct tn_entry {
 	enum tn_entry_kind kind;
 	char *path, *old, *new_value; /* of a file: old NULL: it did not exist; new_value NULL: it is removed */
 	/* for TN_ENTRY_VALUE: */
-	char *knob, *instance; /* instance NULL: the host has one */
+	char *knob, *instance; /* instance NULL: not per device */
 	char *pair_path, *pair_old;
 	char *side_path, *side_old, *side_left; /* file that the kernel resets with path: value before and after; side_left NULL:
 						 * unchanged */

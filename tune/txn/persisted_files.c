@@ -21,8 +21,7 @@ static const struct tn_tunable *knob_of_key(const char *key)
 	return NULL;
 }
 
-/* Returns the tunable of this path. *ret_instance: the name of the device, NULL if the host has one; the caller frees
- * it. */
+/* Returns the tunable of this path. *ret_instance: the name of the device, NULL: not per device; the caller frees it. */
 static const struct tn_tunable *knob_of_path(const char *path, char **ret_instance)
 {
 	for (size_t i = 0; tn_tunables[i]; i++) {

@@ -9,8 +9,8 @@
 
 #define LOCK_PATH TN_STATE_DIR "/lock"
 
-/* Whoever can write the journal decides which values are restored: only root may, or the user who runs this on a tree
- * of their own. */
+/* A user who can write the journal decides which values are restored. Only root may, or the user who runs this on a tree of
+ * their own. */
 static const char *untrusted(const struct stat *st)
 {
 	if (S_ISLNK(st->st_mode))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The report of gputune status: the transactions and what each of them changed. Reads only. */
+/* The report of gputune status: the transactions and their changes. Reads only. */
 #include "tune/txn/held.h"
 #include "tune/txn/persisted_files.h"
 #include "tune/txn/report.h"

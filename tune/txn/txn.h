@@ -17,7 +17,7 @@ struct tn_apply_opts {
 int tn_apply(struct gt_fsroot *fs, const struct tn_plan *plan, const struct tn_apply_opts *opts, json_t **ret_report,
 	     struct gt_err *err);
 /*
- * Restores the values from before apply, newest first. Skips values that differ from what gputune wrote. While this
+ * Restores the values from before apply, newest first. Skips values that another program changed since. While this
  * process has an experiment open, it reverts only that. Nothing to revert is success. *ret_exit: 0; TN_EXIT_DRIFT if a
  * value was skipped because another program set it or this version lacks its tunable; TN_EXIT_PENDING if values stay
  * until the next boot.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Restores old values, newest transaction first. Skips values that differ from what gputune wrote. */
+/* Restores old values, newest transaction first. Skips values that another program changed since. */
 #include <errno.h>
 #include <string.h>
 #include "tune/txn/device_renamed.h"

@@ -17,7 +17,7 @@ const char *tn_undo_name(enum tn_undo u);
 /* Restores what the transactions in set (newest first) changed. Each value returns in one step to the state before the
  * oldest of them, if it still equals what gputune wrote. The kernel refuses some values while another tuned value is
  * set (an energy preference under governor performance). Failed ones are therefore tried once more at the end. done()
- * is called once per value. e is the newest entry with the oldest one's old value. now: the current value, for
+ * is called once per value. e is the newest entry with the old value of the oldest. now: the current value, for
  * TN_UNDO_FOREIGN. code: a negative errno, for TN_UNDO_FAILED. */
 typedef void tn_undo_done(void *ctx, const struct tn_entry *e, enum tn_undo u, const char *now, int code);
 void tn_undo(struct gt_fsroot *fs, const struct tn_journal *j, struct tn_tx *const *set, size_t n, tn_undo_done *done, void *ctx);
