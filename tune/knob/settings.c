@@ -15,7 +15,7 @@
 const struct tn_setting_known tn_settings_known[] = {
 	/* memory and write-back */
 	{"vm.dirty_expire_centisecs", NULL,
-	 "limits the age of unwritten data; the amount is what stalls a checkpoint: vm.dirty_ratio"},
+	 "limits the age of unwritten data; their amount stalls a checkpoint: vm.dirty_ratio"},
 	{"vm.vfs_cache_pressure", NULL,
 	 "lower values help trees of small files, the default helps hosts that read shards; it depends on the data set"},
 	{"vm.stat_interval", NULL,
