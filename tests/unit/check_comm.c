@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks: collectives, and what happens when one is lost. Training together is in comm_train.c, compression in comm_codec.c. */
+/* Ranks: collectives, and the loss of a rank. comm_train.c tests joint training, comm_codec.c compression. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -68,7 +68,7 @@ static int sums(struct rt_comm *c, void *arg, struct gt_err *err)
 	return r;
 }
 
-/* More collectives one after the other than there are channels, of several kinds, while another keeps its own. */
+/* More consecutive collectives than channels, of several kinds, while another one keeps its channel. */
 static int one_after_the_other(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	int size = rt_comm_size(c), rank = rt_comm_rank(c), r;
@@ -103,7 +103,7 @@ static int one_after_the_other(struct rt_comm *c, void *arg, struct gt_err *err)
 			     got);
 			WANT(r || fabs((double)y[0] - mean) < 1e-3, "collective %d round %d: %g in the one that stays", i, round,
 			     (double)y[0]);
-			if (!r) /* nobody writes before all have read */
+			if (!r) /* no rank writes before all have read */
 				r = rt_comm_agree(c, 1, "the end of a round", err);
 		}
 		rt_coll_clear(&k);
@@ -120,7 +120,10 @@ START_TEST(channels_of_collectives_come_back)
 }
 END_TEST
 
-/* Programs of 30 collectives each, compiled one after the other on the same ranks, with and without what compression adds. */
+/*
+ * Programs of 30 collectives each, compiled one after the other on the same ranks, with and without the collectives of
+ * compression.
+ */
 static int many_programs(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	int r = 0;
@@ -147,7 +150,7 @@ START_TEST(programs_compiled_again_and_again_find_channels)
 }
 END_TEST
 
-/* A rank's memory in use; others still read an old window until all have asked for the next. */
+/* Memory use of a rank; others still read an old window until all have requested the next one. */
 static int windows(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	struct stat st = { 0 };
@@ -190,7 +193,7 @@ static const struct layout {
 	{ 4, { 0, 0, 1, 1 } },
 	{ 4, { 5, 2, 5, 2 } },	  /* nodes in any order */
 	{ 6, { 0, 0, 1, 1, 2, 2 } },
-	{ 3, { 0, 0, 1 } },	  /* not equally many: flat */
+	{ 3, { 0, 0, 1 } },	  /* unequal numbers: flat */
 };
 
 START_TEST(allreduce_is_the_weighted_sum_on_any_layout)
@@ -238,7 +241,7 @@ START_TEST(every_rank_gets_what_the_others_have_for_it)
 }
 END_TEST
 
-/* Pages of the mappings that hold the window's bytes, of all ranks: huge ones where the kernel can make them. */
+/* Pages of the mappings that contain the window, of all ranks: huge pages if the kernel supports them. */
 static uint64_t huge_bytes_of(const struct rt_window *w, int size)
 {
 	gt_autofree char *text = NULL;
@@ -291,7 +294,7 @@ START_TEST(windows_say_what_pages_they_have)
 }
 END_TEST
 
-/* ---- when one is lost ---- */
+/* ---- loss of a rank ---- */
 
 static int lose_one(struct rt_comm *c, void *arg, struct gt_err *err)
 {
@@ -352,7 +355,7 @@ START_TEST(ranks_with_different_programs_are_told)
 }
 END_TEST
 
-/* ---- as a rank that mpirun started: tests/peers/check_mpi.py ---- */
+/* ---- as a rank under mpirun: tests/peers/check_mpi.py ---- */
 
 static int under_mpirun(void)
 {

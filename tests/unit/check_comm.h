@@ -6,14 +6,14 @@
 #include "runtime/runtime.h"
 #include "runtime/transport/comm.h"
 
-/* Ranks check inside themselves and answer with an error; rt_group_run() brings it to the test. */
+/* Ranks check their own results and return an error; rt_group_run() passes it to the test. */
 #define WANT(cond, ...)                                                                                                \
 	do {                                                                                                           \
 		if (!(cond))                                                                                           \
 			return gt_fail(err, EPROTO, __VA_ARGS__);                                                      \
 	} while (0)
 
-/* All ranks end well. */
+/* All ranks end without an error. */
 void run(struct rt_group *g, rt_rank_main *fn, void *arg);
 
 #define ROWS	8 /* of all ranks */
@@ -22,7 +22,7 @@ void run(struct rt_group *g, rt_rank_main *fn, void *arg);
 struct job {
 	struct rt_options opt;
 	int rows[4]; /* of each rank; 0: equal */
-	bool weigh;  /* ranks count alike, and each batch says how many rows it has */
+	bool weigh;  /* the batches contain their numbers of rows, equal for all ranks */
 	const int *node; /* of each rank; NULL: one node */
 	int width;	 /* of the model; 0: 32 */
 	const char *load, *save; /* checkpoints before the first step and after the last */
@@ -36,11 +36,11 @@ struct together {
 };
 #define ADAMW	{ .kind = RT_ADAMW, .lr = 1e-2, .weight_decay = 0.1 }
 
-/* A small GPT trained by all ranks; arg is a struct job. The parameters are the same bits in all, or it fails. */
+/* Trains a small GPT with all ranks; arg is a struct job. Fails unless all ranks have the same parameters bit for bit. */
 int train(struct rt_comm *c, void *arg, struct gt_err *err);
-/* The losses of a run by so many ranks, and a hash of the parameters that they end with. */
+/* Returns the losses of a run with this many ranks, and a hash of the final parameters. */
 int64_t losses(struct job j, int ranks, double ret[STEPS]);
-/* A gradient that fills no line, after updates that were skipped; arg is an enum rt_compress. */
+/* A gradient shorter than a cache line, after skipped updates; arg is an enum rt_compress. */
 int few(struct rt_comm *c, void *arg, struct gt_err *err);
 
 TCase *case_training(void);

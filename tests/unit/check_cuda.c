@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Promises: whatever is missing between this program and a GPU, one sentence names it; every kernel computes what the
- * CPU computes, eagerly and captured; what fails in a step ends in one sentence. Each case opens the device in a
- * process of its own whose libcuda.so.1 and libcublasLt.so.12 are the stand-ins, which run the kernels' own sources on
- * the CPU.
+ * Properties: one message names the missing part between this program and a GPU. Every kernel computes the CPU's result,
+ * eagerly and captured. A failure in a step gives one message. Each case opens the device in a child process whose
+ * libcuda.so.1 and libcublasLt.so.12 are stand-ins, which run the kernel sources on the CPU.
  */
 #include <check.h>
 #include <dlfcn.h>
@@ -27,7 +26,7 @@ struct result run_with(const char *what, const char *var, const char *dir)
 {
 	gt_autofree char *path = gt_xasprintf("LD_LIBRARY_PATH=%s", dir);
 	gt_autofree char *vars = gt_xstrdup(var ? var : "");
-	static char policy[] = "OMP_WAIT_POLICY=passive"; /* the CPU's side, which waits for ranks and for other tests */
+	static char policy[] = "OMP_WAIT_POLICY=passive"; /* threads of the CPU, which waits for ranks and for other tests */
 	char *argv[] = {(char *)self, (char *)what, NULL}, *envp[8] = {path, policy}, *save = NULL;
 	struct gt_spawn s = {.argv = argv, .envp = envp, .timeout_s = 900};
 	struct result res = {-1, ""};
@@ -92,7 +91,7 @@ static int check_and_tell(enum rt_check_type type, const char *only)
 	return r != 0;
 }
 
-/* Asked to end in the middle of the first case. */
+/* Interrupted in the middle of the first case. */
 static int interrupted_and_tell(void)
 {
 	gt_auto_json *rows = json_array();
@@ -105,7 +104,7 @@ static int interrupted_and_tell(void)
 	return 0;
 }
 
-/* A small perceptron for some steps; the third batch's loss is infinite. Says what happened to its first weight. */
+/* Trains a small perceptron for some steps; the third batch's loss is infinite. Prints the change of its first weight. */
 static int train_and_tell(void)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -136,7 +135,7 @@ static int train_and_tell(void)
 	return r != 0;
 }
 
-/* Copies, launches and products of a meter, right and spoilt. */
+/* Copies, launches and products of a meter, correct and corrupted. */
 static int measure_and_tell(void)
 {
 	gt_auto(rt_meter) *m = NULL;
@@ -216,7 +215,7 @@ START_TEST(each_documented_failure_has_its_sentence)
 }
 END_TEST
 
-/* It runs what it can: only what it does not load is said to be too new, by both versions. */
+/* Runs the kernels that the driver loads; only the others are reported as too new, with both versions. */
 START_TEST(kernels_of_a_newer_toolkit_have_their_sentence)
 {
 	static const char *const fails[] = {"cuModuleLoadData:200", "cuModuleLoadData:218", "cuModuleLoadData:222",
@@ -251,7 +250,7 @@ START_TEST(every_op_matches_the_cpu)
 }
 END_TEST
 
-/* Wide heads want more shared memory than is given unasked. Where nothing works, or no longer, one sentence says so. */
+/* Large heads request more shared memory than the default. If that fails, one message says so. */
 START_TEST(what_cannot_be_run_costs_itself_alone)
 {
 	struct result r = run_with("bf16:attention.full.1", "STANDIN_FAIL=cuFuncSetAttribute:1", STANDIN_DIR);
@@ -272,7 +271,10 @@ START_TEST(what_cannot_be_run_costs_itself_alone)
 }
 END_TEST
 
-/* What sm_75 and sm_86 give a block: other rows are kept, other tiles fit, and what does not is refused before it is launched. */
+/*
+ * Shared memory per block of sm_75 and sm_86: other rows are kept, other tiles fit, and a kernel that does not fit is
+ * refused before its launch.
+ */
 START_TEST(cards_with_less_shared_memory_compute_the_same)
 {
 	static const char *const how[] = {"bf16:cross_entropy", "f32:cross_entropy", "bf16:layernorm", "f32:layernorm",
@@ -300,7 +302,7 @@ START_TEST(a_failure_in_a_step_is_one_sentence)
 		{"STANDIN_FAIL=cuMemHostAlloc:2", "cuMemHostAlloc failed with CUDA error 2"},
 		{"STANDIN_FAIL=cuMemcpyHtoDAsync:214:1", "the card's memory is damaged"},
 		{"STANDIN_MEMORY=1000000", ": use a smaller batch or model"},
-		/* a driver that is too old for any other library of this host, too */
+		/* also a driver that is too old for every other library of this host */
 		{"STANDIN_CUDA=11080", "cuBLASLt 120400 is made for CUDA 12 and this driver carries CUDA 11.8"},
 	};
 
@@ -313,7 +315,7 @@ START_TEST(a_failure_in_a_step_is_one_sentence)
 }
 END_TEST
 
-/* What is faster here is taken for each pass, and looked up from then on; where cuDNN cannot be had the report says why. */
+/* The faster implementation is chosen for each pass and stored. If cuDNN is not usable the report names the reason. */
 START_TEST(attention_is_by_the_faster_kernels)
 {
 	gt_autofree char *dir = gt_xasprintf("/tmp/check-cuda-%d-a", (int)getpid()), *home = gt_xasprintf("XDG_CACHE_HOME=%s", dir);
@@ -415,7 +417,7 @@ START_TEST(no_driver_library_is_its_own_answer)
 {
 	struct result r = open_with(NULL, "/nonexistent");
 
-	/* a host that has a driver may well open its card */
+	/* on a host with a driver the open may succeed */
 	if (r.status)
 		ck_assert_msg(strstr(r.out, "libcuda.so.1") || strstr(r.out, "CUDA error"), "%s", r.out);
 }
@@ -460,7 +462,7 @@ int main(int argc, char **argv)
 	ranks = tcase_create("ranks");
 	driver = tcase_create("driver");
 	tcase_add_test(tc, a_build_without_kernels_says_so);
-	if (built()) { /* without kernels the first missing link is always the same */
+	if (built()) { /* without kernels the first missing part is always the same */
 		tcase_add_test(driver, each_documented_failure_has_its_sentence);
 		tcase_add_test(driver, kernels_of_a_newer_toolkit_have_their_sentence);
 		tcase_add_test(tc, no_driver_library_is_its_own_answer);

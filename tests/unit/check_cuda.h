@@ -7,18 +7,18 @@ struct result {
 	int status;
 	char out[2048];
 };
-/* Run this program again with some more variables and the stand-in's directory first on the library path. */
+/* Runs this program again with additional variables and the stand-in's directory first in the library path. */
 struct result run_with(const char *what, const char *var, const char *dir);
 
-/* cuda_memory.c: memory, anomalies, checkpoints, watched kernels. -1: there is no such thing to tell. */
+/* cuda_memory.c: memory, anomalies, checkpoints, checked kernels. Returns -1 for an unknown name. */
 int tell_memory(const char *what);
 void add_memory_tests(TCase *tc, TCase *slow);
 
-/* cuda_driver.c: the driver's rules, choices by timing, where libraries lie. -1 likewise. */
+/* cuda_driver.c: the driver's rules, choices by timing, places of libraries. -1 likewise. */
 int tell_driver(const char *what);
 void add_driver_tests(TCase *tc, TCase *slow);
 
-/* cuda_own.c: ops of the caller's own. -1 likewise. */
+/* cuda_own.c: user ops. -1 likewise. */
 int tell_own(const char *what);
 void add_own_tests(TCase *tc);
 
@@ -26,11 +26,11 @@ void add_own_tests(TCase *tc);
 int tell_outputs(const char *what);
 void add_outputs_tests(TCase *tc);
 
-/* cuda_eight.c: products of 8 bits. -1 likewise. */
+/* cuda_eight.c: 8-bit products. -1 likewise. */
 int tell_eight(const char *what);
 void add_eight_tests(TCase *tc);
 
-/* cuda_trace.c: what a step waits for, and where its time is told. -1 likewise. */
+/* cuda_trace.c: waits of a step, and sources of its times. -1 likewise. */
 int tell_trace(const char *what);
 void add_trace_tests(TCase *tc, TCase *slow);
 

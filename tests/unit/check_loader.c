@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loader: what a batch holds follows from files, options and ticket alone. No OpenMP here, so that ThreadSanitizer sees
- * all that synchronises. */
+/*
+ * The loader: a batch depends only on files, options and ticket. No OpenMP here, so that ThreadSanitizer sees all
+ * synchronisation.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,13 +94,13 @@ START_TEST(each_epoch_has_an_order_of_its_own)
 		same += i == rt_order(7, 4, n, p);
 		other_seed += i == rt_order(8, 3, n, p);
 	}
-	/* of a random order one sample in all stays where it is */
+	/* a random order has one fixed point on average */
 	ck_assert_msg(n < 10 || (same < 10 && other_seed < 10), "%d and %d of %d stay", (int)same, (int)other_seed, (int)n);
 	free(seen);
 }
 END_TEST
 
-/* Where sample 0 comes is as good as uniform: chi-square with 9 degrees of freedom, 0.1 %. */
+/* The position of sample 0 is uniform: chi-square with 9 degrees of freedom, 0.1 %. */
 START_TEST(orders_are_even)
 {
 	int at[10] = { 0 };
@@ -163,7 +165,7 @@ START_TEST(a_run_goes_on_where_it_stopped)
 }
 END_TEST
 
-/* Behind 23 batches of 7, in batches of 5, of two ranks, and into the epochs that follow: no sample twice, none left out. */
+/* After 23 batches of 7, in batches of 5, of two ranks, and in the following epochs: each sample once. */
 START_TEST(other_batches_go_on_behind_the_last_sample)
 {
 	enum { BEFORE = 23 * 7, BATCHES = 40, X = 16 * 4 };
@@ -190,7 +192,7 @@ START_TEST(other_batches_go_on_behind_the_last_sample)
 }
 END_TEST
 
-/* Four ranks of 5 rows are one rank of 20, row by row: no sample twice in an epoch. */
+/* Four ranks of 5 rows equal one rank of 20, row by row: no sample twice in an epoch. */
 START_TEST(ranks_share_an_epoch)
 {
 	struct rt_loader_options o = tokens(20), part = o;
@@ -247,7 +249,7 @@ START_TEST(parts_do_not_meet)
 }
 END_TEST
 
-/* The same ids as llm.c's u16 and u32 files, as ids alone, and as text. */
+/* The same ids as llm.c's u16 and u32 files, as plain ids, and as text. */
 START_TEST(token_files_of_all_kinds)
 {
 	struct rt_loader_options o = tokens(10);
@@ -374,7 +376,7 @@ START_TEST(a_file_that_shrinks_ends_the_run)
 }
 END_TEST
 
-/* Many files: not all of them are asked before each batch, and the one that loses its pages is the last. */
+/* Many files: a batch does not check all of them, and the last one loses its pages. */
 START_TEST(one_of_many_files_that_shrinks_ends_the_run)
 {
 	enum { FILES = 30, IDS = 8192 };
@@ -427,7 +429,7 @@ START_TEST(the_reader_may_stop_at_any_time)
 }
 END_TEST
 
-/* More tickets than any other test, so that sleeping and waking meet in every order. */
+/* More tickets than any other test, so that sleeps and wake-ups occur in every order. */
 START_TEST(no_ticket_is_lost)
 {
 	struct rt_loader_options o = tokens(1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that find each other over TCP: what the environment says of them, who else may come to their port, and what
- * happens when one is lost. `check_rendezvous homes` says which nodes devices are beside; `check_rendezvous train STEPS` is such a
- * rank itself, on a device; tests/peers/check_rendezvous.py starts it.
+ * Ranks that find each other over TCP: their environment, foreign connections to their port, and the loss of a rank.
+ * `check_rendezvous homes` prints the nodes of the devices. `check_rendezvous train STEPS` is a rank on a device,
+ * started by tests/peers/check_rendezvous.py.
  */
 #include <check.h>
 #include <errno.h>
@@ -50,7 +50,7 @@ static const char *const names[] = {"RANK",
 				    "PMIX_RANK",
 				    "OMPI_COMM_WORLD_SIZE"};
 
-/* "A=1 B=2": these and no others. */
+/* "A=1 B=2": these variables and no others. */
 static void set_all(const char *vars)
 {
 	char buf[512], *save = NULL;
@@ -82,7 +82,7 @@ START_TEST(variables_say_who_a_rank_is)
 		{SLURM "SLURM_LOCALID=1 MASTER_ADDR=h MASTER_PORT=1", "h", 3, 4, 1, 1},
 		{SLURM "SLURM_STEP_NODELIST=n[01-03,7],gpu-a", "n01", 3, 4, -1, 0},
 		{SLURM "SLURM_LOCALID=1 LOCAL_RANK=1 " TORCH, "n1", 2, 4, 1, 29500},  /* torchrun under srun */
-		{SLURM "WORLD_SIZE=4 MASTER_ADDR=h MASTER_PORT=5", "h", 3, 4, -1, 5}, /* as batch scripts export it */
+		{SLURM "WORLD_SIZE=4 MASTER_ADDR=h MASTER_PORT=5", "h", 3, 4, -1, 5}, /* as exported by batch scripts */
 		{"PMI_RANK=1 PMI_SIZE=2 MPI_LOCALRANKID=0 MASTER_ADDR=h MASTER_PORT=5", "h", 1, 2, 0, 5},
 		{"PMIX_RANK=3 " SLURM "SLURM_STEP_NODELIST=a", "a", 3, 4, -1, 0},
 	};
@@ -201,7 +201,7 @@ END_TEST
 
 /* ---- the port ---- */
 
-/* One that is free now. */
+/* Returns a free port. */
 static int free_port(void)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -228,7 +228,7 @@ static struct rt_rendezvous meeting(int rank, int size, int port)
 
 typedef int rank_main(struct rt_comm *c, int rank, struct gt_err *err);
 
-/* A rank in a process of its own; what went wrong is its last word. */
+/* A rank in a child process; its last output is the error. */
 static pid_t start(int rank, int size, int port, rank_main *fn, int *ret_fd)
 {
 	int p[2];
@@ -291,7 +291,7 @@ START_TEST(ranks_gather_what_all_have)
 	pid_t pid[4];
 	char said[512];
 
-	for (int i = 0; i < 4; i++) /* the first last: the others wait for it */
+	for (int i = 0; i < 4; i++) /* the first rank starts last: the others wait for it */
 		pid[3 - i] = start(3 - i, 4, port, add_up, &fd[3 - i]);
 	for (int i = 0; i < 4; i++)
 		ck_assert_msg(finish(pid[i], fd[i], said) == 0, "rank %d: %s", i, said);
@@ -323,8 +323,10 @@ static bool closed_within(int fd, int ms)
 	return poll(&p, 1, ms) == 1 && recv(fd, &c, 1, 0) <= 0;
 }
 
-/* Who is no rank of the job is sent away at once, who says nothing after a while, and the ranks find each other
- * meanwhile. */
+/*
+ * A connection that is no rank of the job is closed at once, a silent one after a time limit, and the ranks find each
+ * other meanwhile.
+ */
 START_TEST(strangers_are_sent_away)
 {
 	const struct rt_frame good = {.magic = RT_FRAME_MAGIC, .kind = RT_HELLO, .rank = 1, .job = JOB};
@@ -351,18 +353,18 @@ START_TEST(strangers_are_sent_away)
 		ck_assert_msg(closed_within(s, 3000), "stranger %zu", i);
 		close(s);
 	}
-	half = go_there(port); /* half a frame, and gone */
+	half = go_there(port); /* half a frame, then closed */
 	ck_assert(send(half, &good, 100, MSG_NOSIGNAL) == 100);
 	close(half);
-	half = go_there(port); /* a rank that comes, and goes before the others are there */
+	half = go_there(port); /* a rank that connects and ends before the others */
 	ck_assert(send(half, &good, sizeof(good), MSG_NOSIGNAL) == sizeof(good));
 	usleep(300000);
 	close(half);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(flood); i++)
 		flood[i] = go_there(port);
-	slow = go_there(port); /* half a frame, and stays */
+	slow = go_there(port); /* half a frame, kept open */
 	ck_assert(send(slow, &good, 100, MSG_NOSIGNAL) == 100);
-	ck_assert(closed_within(flood[0], 3000)); /* the longest there makes room */
+	ck_assert(closed_within(flood[0], 3000)); /* the oldest connection is closed */
 	ck_assert(closed_within(slow, 9000));
 	for (int i = 1; i < 3; i++)
 		pid[i] = start(i, 3, port, add_up, &fd[i]);
@@ -374,7 +376,7 @@ START_TEST(strangers_are_sent_away)
 }
 END_TEST
 
-/* Another with our number, or of another job, hears why it may not stay. */
+/* A rank with the same number, or of another job, is told the reason of its rejection. */
 START_TEST(a_rank_that_is_there_already_is_told)
 {
 	struct rt_rendezvous m = meeting(1, 3, free_port());
@@ -428,7 +430,7 @@ START_TEST(who_does_not_come_is_named)
 }
 END_TEST
 
-/* ---- a rank that is lost ---- */
+/* ---- loss of a rank ---- */
 
 static int wait_for_ever(struct rt_comm *c, int rank, struct gt_err *err)
 {
@@ -462,7 +464,7 @@ START_TEST(a_lost_rank_ends_the_others_by_name)
 }
 END_TEST
 
-/* Rank 1 ends well while rank 0 still waits for its value. */
+/* Rank 1 ends normally while rank 0 still waits for its value. */
 static int leave_early(struct rt_comm *c, int rank, struct gt_err *err)
 {
 	double all[RT_MAX_RANKS];
@@ -497,7 +499,7 @@ START_TEST(a_rank_that_talks_nonsense_is_given_up)
 	ck_assert(send(s, &f, sizeof(f), MSG_NOSIGNAL) == sizeof(f));
 	ck_assert(recv(s, &f, sizeof(f), MSG_WAITALL) == sizeof(f) && f.kind == RT_WELCOME && !f.rank);
 	f.rank = 1;
-	f.kind = RT_CAME; /* counts that are none are let pass, and are none */
+	f.kind = RT_CAME; /* values that are no counts are ignored */
 	f.value[0] = (double)NAN;
 	ck_assert(send(s, &f, sizeof(f), MSG_NOSIGNAL) == sizeof(f));
 	f.rank = 0;
@@ -508,8 +510,7 @@ START_TEST(a_rank_that_talks_nonsense_is_given_up)
 }
 END_TEST
 
-/* One that computes for long reads nothing meanwhile: what waits for it stays small, and it is no reason to give it up.
- */
+/* A rank in a long computation reads nothing meanwhile: its queue stays small, and it is not given up. */
 START_TEST(who_computes_is_not_flooded)
 {
 	struct rt_frame f = {.magic = RT_FRAME_MAGIC, .kind = RT_HELLO, .rank = 1, .job = JOB};
@@ -530,7 +531,7 @@ START_TEST(who_computes_is_not_flooded)
 }
 END_TEST
 
-/* Rank 1 stops: who waits for the device learns whom for. */
+/* Rank 1 stops: a rank that waits for the device names it. */
 static int stop_one(struct rt_comm *c, int rank, struct gt_err *err)
 {
 	double all[RT_MAX_RANKS], until;
@@ -564,7 +565,7 @@ END_TEST
 
 /* ---- as a rank ---- */
 
-/* The same batch in all ranks, so that the loss is that of one alone. */
+/* The same batch in all ranks, so that the loss equals that of one rank. */
 static int train(const char *steps, struct rt_comm *c, struct gt_err *err)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();

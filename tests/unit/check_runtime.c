@@ -10,7 +10,7 @@ static void leaves_alloc(struct leaves *l, const struct rt_graph *g)
 	l->input = gt_xcalloc((size_t)l->n + 1, sizeof(*l->input));
 }
 
-/* Takes over `data`: the values of leaf i as 32-bit floats or integers. */
+/* Takes ownership of `data`: the values of leaf i as 32-bit floats or integers. */
 static void leaves_set(struct leaves *l, const struct rt_graph *g, int i, void *data)
 {
 	const struct rt_node *n = rt_graph_leaf(g, i);

@@ -29,17 +29,17 @@ TCase *case_outputs(void);
 struct leaves {
 	int n;
 	double **value;	    /* [leaf][element] */
-	const void **input; /* in order of inputs alone, for rt_step */
+	const void **input; /* in order of the inputs only, for rt_step */
 	int n_inputs;
 };
 /* Normal values times 0.7 around 0.1; ids from 0 to limit - 1. */
 void leaves_make(struct leaves *l, const struct rt_graph *g, int limit, uint64_t seed);
-/* The values of a case. */
+/* Returns the values of a case. */
 void leaves_of_case(struct leaves *l, const struct rt_case *c, const struct rt_graph *g, const struct rt_case_graph *built,
 		    uint64_t seed);
 void leaves_free(struct leaves *l);
-/* The kernels of every instruction set that this machine has; their number. */
+/* Lists the kernels of every instruction set of this machine; returns their number. */
 int simd_tables(const struct rt_simd *ret[3]);
-/* Parameters of p take the values of l. */
+/* Sets the parameters of p to the values of l. */
 void leaves_load(const struct leaves *l, const struct rt_graph *g, struct rt_program *p);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Gradients that travel compressed: what each way does to training, and each against its publication. */
+/* Compressed gradients: effect of each method on training, and comparison with its publication. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -33,7 +33,10 @@ END_TEST
 #define DN	48
 #define DM	40
 
-/* Gradients of a matrix (DN,DM) that each rank dictates; what the optimizer saw is lr 1 plain SGD: the change of w. */
+/*
+ * Gradients of a matrix (DN,DM) that each rank prescribes. With plain SGD of lr 1 the change of w is the gradient that
+ * the optimizer read.
+ */
 static float dictated(int rank, int round, int64_t i)
 {
 	return rt_random_normal(21 + (uint64_t)round, (uint64_t)rank, (uint64_t)i) * (i % 3 ? 1 : 0.01f);
@@ -41,13 +44,13 @@ static float dictated(int rank, int round, int64_t i)
 
 struct dictate {
 	enum rt_compress compress;
-	void (*expect)(double *mean, int round); /* keeps its own state */
-	double tolerance; /* 0: the very bits */
-	int levels; /* of each block of 512: each element is so many parts of the largest, a whole number; 0: none */
-	bool scaled; /* the loss scale doubles with every update, and halves where one is skipped */
+	void (*expect)(double *mean, int round); /* has state of its own */
+	double tolerance; /* 0: bit equality */
+	int levels; /* of each block of 512: each element is an integer multiple of this fraction of the largest; 0: none */
+	bool scaled; /* the loss scale doubles with every update, and halves with a skipped one */
 };
 
-/* One rank's gradients are not finite: no rank updates anything, and what was lost before is not lost by it. */
+/* One rank's gradients are not finite: no rank updates, and the residual is unchanged. */
 static int overflow(struct rt_program *p, struct rt_comm *c, struct gt_err *err)
 {
 	static float x[DN * DM];
@@ -64,7 +67,7 @@ static int overflow(struct rt_program *p, struct rt_comm *c, struct gt_err *err)
 
 static int on_levels(const double *x, int levels, struct gt_err *err)
 {
-	/* the second segment begins where a block does */
+	/* the second segment starts at a block */
 	for (int b = 0; b < DN * DM; b += 512) {
 		double most = 0;
 
@@ -96,7 +99,7 @@ static int follow(struct rt_comm *c, void *arg, struct gt_err *err)
 	for (int round = 0; !r && round < ROUNDS; round++) {
 		struct rt_metrics m;
 
-		if (d->scaled && round % 2) /* between the others the scale moves */
+		if (d->scaled && round % 2) /* between the others the scale changes */
 			r = overflow(p, c, err);
 		if (r)
 			return r;
@@ -116,7 +119,7 @@ static int follow(struct rt_comm *c, void *arg, struct gt_err *err)
 	return r;
 }
 
-/* 1-bit with feedback on both sides, of two ranks, in double. The two segments are 1024 and 896 long. */
+/* 1-bit with error feedback on both sides, two ranks, in double. The segments have 1024 and 896 elements. */
 static void expect_onebit(double *mean, int round)
 {
 	static double lost[2][DN * DM], lost_sum[DN * DM], sent[2][DN * DM];
@@ -151,7 +154,7 @@ static void expect_onebit(double *mean, int round)
 	}
 }
 
-/* Algorithm 1 of Vogels et al. with feedback, two ranks, in double. */
+/* Algorithm 1 of Vogels et al. with error feedback, two ranks, in double. */
 static void expect_powersgd(double *mean, int round)
 {
 	static double lost[2][DN * DM], q[DM * R];
@@ -201,7 +204,7 @@ static void expect_mean(double *mean, int round)
 		mean[i] = ((double)dictated(0, round, i) + (double)dictated(1, round, i)) / 2;
 }
 
-/* Rounded to nearest even, to so many bits of which the first is 1, and no finer than 2^least. */
+/* Rounds to nearest even with this many bits including the leading 1, and no finer than 2^least. */
 static float rounded(float x, int bits, int least)
 {
 	double unit = ldexp(1, GT_MAX((x < 0 || x > 0 ? ilogb((double)x) : 0) - bits + 1, least));
@@ -209,8 +212,10 @@ static float rounded(float x, int bits, int least)
 	return (float)(rint((double)x / unit) * unit);
 }
 
-/* What travels is rounded, twice: each rank's share, and the sum of what came. Of two ranks these are the bits of torch's own hooks
- * (fp16_compress_hook, bf16_compress_hook), for halving loses nothing. */
+/*
+ * Transmitted values are rounded twice: each rank's part, and the sum. With two ranks the bits equal those of torch's
+ * hooks (fp16_compress_hook, bf16_compress_hook), because halving is exact.
+ */
 static void expect_rounded(double *mean, int bits, int least, int round)
 {
 	for (int64_t i = 0; i < DN * DM; i++) {
@@ -249,7 +254,7 @@ START_TEST(compression_follows_its_publication)
 }
 END_TEST
 
-/* Ten gradients and what lies behind them in their bucket: what is not finite there must not outlast its update. */
+/* Ten gradients and the padding of their bucket: a value that is not finite there must not affect later updates. */
 int few(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	const enum rt_compress *compress = arg;
@@ -264,7 +269,7 @@ int few(struct rt_comm *c, void *arg, struct gt_err *err)
 
 	for (int round = 0; !r && round < 8; round++) {
 		float x[10] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
-		bool spoilt = round == 0 || round == 3; /* before and after the first coded update */
+		bool spoilt = round == 0 || round == 3; /* before and after the first compressed update */
 		struct rt_metrics m;
 
 		if (spoilt && rt_comm_rank(c) == rt_comm_size(c) - 1)
@@ -284,8 +289,10 @@ START_TEST(an_infinity_costs_one_update)
 }
 END_TEST
 
-/* What each of two ranks sends of 1920 gradients, there and back: of a segment of 1024, in whole lines of 64 bytes; of PowerSGD's
- * two factors of rank 1 half of each, both ways. */
+/*
+ * Bytes that each of two ranks sends for 1920 gradients, in both directions: of a segment of 1024, in whole lines of 64
+ * bytes; for PowerSGD half of each of two factors of rank 1, in both directions.
+ */
 static const struct sent {
 	enum rt_compress how;
 	double bytes;

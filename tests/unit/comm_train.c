@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks train together: as one rank would, to the bit where the update is shared out, from and to the same checkpoints. */
+/* Joint training equals that of one rank, bit for bit if the update is sharded, and uses the same checkpoints. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ int train(struct rt_comm *c, void *arg, struct gt_err *err)
 		hash = gt_hash64(rt_value(p, n), (size_t)rt_shape_elements(rt_node_shape(n)) * 4, hash);
 		r = rt_comm_agree(c, hash, rt_node_name(n), err);
 	}
-	/* one rank alone: the others hold still until it starts a bucket again */
+	/* one rank alone: the others wait until it starts a bucket again */
 	if (!r && j->save && rank == rt_comm_size(c) - 1)
 		r = rt_save(p, j->save, 3, err);
 	if (!r && rank == 0) {
@@ -132,12 +132,12 @@ START_TEST(the_same_run_gives_the_same_bits)
 }
 END_TEST
 
-/* What compression keeps is part of the plan: the same bytes before the program is made and after. */
+/* State of compression is part of the plan: the same bytes before and after compilation. */
 static int keeps_to_its_budget(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	static const struct {
 		enum rt_compress kind;
-		int copies; /* of the gradients, at least */
+		int copies; /* at least the gradients */
 	} t[] = { { RT_COMPRESS_ONEBIT, 1 }, { RT_COMPRESS_POWERSGD, 1 } };
 	const struct rt_gpt_config k = { .batch = 1, .seq = 16, .layers = 2, .width = 64, .heads = 2, .vocab = 64 };
 	struct rt_options o = { .threads = 1, .optimizer = ADAMW, .ranks = { .comm = c } };
@@ -180,7 +180,7 @@ START_TEST(what_compression_keeps_is_planned)
 }
 END_TEST
 
-/* ---- the update shared out ---- */
+/* ---- sharded updates ---- */
 
 static const int pairs[] = { 0, 0, 1, 1 }, uneven[] = { 0, 0, 1 };
 static const struct together shared[] = {
@@ -227,7 +227,7 @@ START_TEST(a_shared_update_gives_the_same_bits)
 }
 END_TEST
 
-/* A few ranks add the gradients up in the update itself; for one that keeps them they are reduced before it. */
+/* Few ranks sum the gradients in the update itself; if gradients are kept they are reduced before it. */
 START_TEST(the_updates_sum_is_the_reductions)
 {
 	static const struct together all[] = {
@@ -259,7 +259,7 @@ static void same_file(const char *a, const char *b)
 	ck_assert_mem_eq(x, y, nx);
 }
 
-/* A checkpoint says nothing of how many ranks wrote it: any other number reads it, and writes the same bytes again. */
+/* A checkpoint is independent of the number of ranks: any number reads it and writes the same bytes again. */
 START_TEST(a_checkpoint_is_the_same_from_any_number_of_ranks)
 {
 	static const enum rt_optimizer_kind kinds[] = { RT_SGD, RT_ADAMW, RT_ADAMW8 };
@@ -294,11 +294,11 @@ START_TEST(a_checkpoint_is_the_same_from_any_number_of_ranks)
 }
 END_TEST
 
-/* ---- what they have learnt ---- */
+/* ---- training results ---- */
 
 #define SIDE	8
 struct learn {
-	bool images; /* a residual network with batchnorms, whose statistics are of each rank's rows */
+	bool images; /* a residual network with batchnorms, whose statistics are those of each rank's rows */
 	int accum, steps;
 	struct rt_optimizer optimizer;
 	const char *save;
@@ -335,7 +335,7 @@ static int learn(struct rt_comm *c, void *arg, struct gt_err *err)
 	return !r && rt_comm_rank(c) == 0 ? rt_save(p, l->save, 0, err) : r;
 }
 
-/* All that the program keeps but the running statistics: the largest difference between two such files, as a share of 1 + |x|. */
+/* Compares two files without running statistics: the largest difference as a fraction of 1 + |x|. */
 static double apart(const char *a, const char *b)
 {
 	gt_autofree char *x = NULL, *y = NULL;
@@ -360,8 +360,10 @@ static double apart(const char *a, const char *b)
 	return most;
 }
 
-/* Parameters and optimizer state of 2 and 4 ranks are those of one with all rows; with batchnorms, of one that takes as many
- * batches per update, for a batch's statistics are its own. */
+/*
+ * Parameters and optimizer state of 2 and 4 ranks equal those of one with all rows. With batchnorms they equal one rank
+ * with as many batches per update, because a batch has its own statistics.
+ */
 START_TEST(ranks_learn_what_one_rank_learns)
 {
 	static const struct learn all[] = {
@@ -399,8 +401,11 @@ END_TEST
 
 /* ---- buckets ---- */
 
-/* torch, compute_bucket_assignment_by_size(): a bucket is closed by the gradient with which it reaches its limit, the first's or
- * the others', counted in the gradients' own bytes. The sizes are odd, so that what lies between gradients would count. */
+/*
+ * torch, compute_bucket_assignment_by_size(): a bucket is closed by the gradient with which it reaches its limit (that
+ * of the first bucket, or of the others), in bytes of the gradients. The sizes are odd, so padding between gradients
+ * would show.
+ */
 static int buckets(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	int r = 0;
@@ -438,7 +443,7 @@ START_TEST(buckets_are_filled_as_torch_fills_them)
 }
 END_TEST
 
-/* ---- what the trace shows of them ---- */
+/* ---- ranks in the trace ---- */
 
 static int trace(struct rt_comm *c, void *arg, struct gt_err *err)
 {
@@ -478,7 +483,7 @@ static int trace(struct rt_comm *c, void *arg, struct gt_err *err)
 		if (gt_streq(gt_json_get_str(e, "cat", ""), "backward"))
 			last = fmax(last, gt_json_get_real(e, "ts", 0));
 	}
-	/* all parameters, and all gradients: they lie in the window */
+	/* all parameters and gradients: they are in the window */
 	WANT(least >= 2 * 4 * (double)rt_program_parameters(p), "%g bytes are live of %g parameters", least,
 	     (double)rt_program_parameters(p));
 	WANT(most > least && most <= (double)rt_program_planned_bytes(p), "%g bytes are live, %g planned", most,

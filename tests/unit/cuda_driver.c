@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Promises: the stand-in driver refuses what NVIDIA's refuses, by the same code (CUDA Driver API: cuLaunchKernel,
- * cuFuncSetAttribute, cuStreamBeginCapture, "API synchronization behavior"), so that what passes on it has kept the rules;
- * choices are by timing where they may be, and never where the same bits were asked for; libraries are found where Python has them.
+ * Properties: the stand-in driver rejects the same calls as NVIDIA's, with the same codes (CUDA Driver API:
+ * cuLaunchKernel, cuFuncSetAttribute, cuStreamBeginCapture, "API synchronization behavior"). Choices are by timing only
+ * where the same bits are not requested. Libraries are found in Python's directories.
  */
 #include <check.h>
 #include <dlfcn.h>
@@ -57,7 +57,7 @@ static void launches(struct rt_cuda *c, cu_ptr x)
 	expect("more registers than there are", d->launch(greedy, 1, 1, 1, 1024, 1, 1, 0, NULL, few, NULL), 701);
 }
 
-/* What was put from pageable memory is on its way; what was pinned is read when its turn comes. */
+/* A copy from pageable memory is already under way; pinned memory is read when the copy runs. */
 static void copies(struct rt_cuda *c, cu_ptr x, cu_stream s)
 {
 	const struct rt_driver *d = &c->d;
@@ -90,7 +90,7 @@ static void copies(struct rt_cuda *c, cu_ptr x, cu_stream s)
 	expect("and again", d->host_free(pinned), 1);
 }
 
-/* Pinned memory is of the card's node, and the thread's own policy is what it was. */
+/* Pinned memory is on the device's node, and the thread's own policy is unchanged. */
 static void places(struct rt_cuda *c)
 {
 	void *lib = dlopen("libcuda.so.1", RTLD_NOLOAD | RTLD_NOW), *p = NULL;
@@ -197,7 +197,7 @@ static int rules_and_tell(void)
 	return wrong != 0;
 }
 
-/* Products of a model whose gradients are summed over batches: none is left to the library's first guess. */
+/* Products of a model whose gradients are summed over batches: none uses the library's first proposal untimed. */
 static int accumulate_and_tell(void)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -227,7 +227,7 @@ static bool alike(float a, float b)
 	return fabsf(a - b) <= 1e-4f * (1 + fabsf(a));
 }
 
-/* How many of the model's running statistics are alike; -1 on failure. */
+/* Returns the number of equal running statistics of the model; -1 on failure. */
 static int buffers_alike(struct rt_graph *g, struct rt_program *const *p, struct gt_err *err)
 {
 	int n = 0;
@@ -249,7 +249,10 @@ static int buffers_alike(struct rt_graph *g, struct rt_program *const *p, struct
 	return n;
 }
 
-/* A small residual network on both devices: losses, running statistics, the loss with these; then a loss that is no number. */
+/*
+ * A small residual network on both devices: losses, running statistics, the loss with these; then a loss that is not a
+ * number.
+ */
 static int images_and_tell(bool exact)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -306,7 +309,7 @@ START_TEST(the_drivers_rules_are_kept)
 }
 END_TEST
 
-/* Where the same bits are asked for nothing is timed, and what timing has chosen before is left alone. */
+/* With --deterministic nothing is timed, and earlier choices by timing are not used. */
 START_TEST(images_train_as_on_the_cpu_and_choices_are_kept)
 {
 	struct result exact;
@@ -341,7 +344,10 @@ START_TEST(products_that_add_are_timed_too)
 }
 END_TEST
 
-/* Backward of GPT-2 124M at a batch of 86: its sums are 258 MiB. Plans, not run: kept, left out, and the workspace kept for. */
+/*
+ * Backward pass of GPT-2 124M at a batch of 86: its sums are 258 MiB. Plans are counted, not run: used, left out, and
+ * the workspace reserved.
+ */
 static int plans_and_tell(bool exact)
 {
 	const struct rt_dnn_attention k = { .backward = true, .batch = 86, .len = 1024, .heads = 12, .depth = 64, .type = RT_BF16,
@@ -361,8 +367,10 @@ static int plans_and_tell(bool exact)
 	return r != 0;
 }
 
-/* What the sums of all rows take is no reason to leave a plan out; what all scores take is, and so is as much where these sums are
- * not wanted. */
+/*
+ * Workspace for the sums of all rows does not exclude a plan. Workspace for all scores does, and so does the same size
+ * where these sums are not needed.
+ */
 START_TEST(plans_of_large_batches_are_kept)
 {
 	static const struct {
@@ -381,7 +389,7 @@ START_TEST(plans_of_large_batches_are_kept)
 }
 END_TEST
 
-/* A library by a name that no loader knows: in a conda environment, among wheels, and as Debian's Python has them. */
+/* A library that the loader does not find: in a conda environment, among wheels, and in Debian's Python. */
 START_TEST(libraries_are_found_in_python_environments)
 {
 	static const struct gt_dlsym syms[] = { { .name = "cuInit" } };
@@ -435,7 +443,7 @@ static int judge(void *arg, struct gt_err *err)
 	return strstr(info.dli_fname, j->refuse) ? gt_fail(err, ERANGE, "not %s", info.dli_fname) : 0;
 }
 
-/* What loads and does not suit hides nothing that is found later; if it is judged apart it is never loaded here. */
+/* An unsuitable library does not hide a later one; one that is examined by a child is never loaded here. */
 START_TEST(a_library_that_does_not_suit_is_passed_over)
 {
 	static const struct gt_dlsym syms[] = { { .name = "cuInit" } };
@@ -458,7 +466,7 @@ START_TEST(a_library_that_does_not_suit_is_passed_over)
 		taken = dlopen(later, RTLD_NOW | RTLD_NOLOAD);
 		ck_assert(lib && lib == taken);
 		ck_assert_int_eq(dlopen(wheel, RTLD_NOW | RTLD_NOLOAD) != NULL, !apart);
-		ck_assert_int_eq(j.asked, apart ? 1 : 2); /* here */
+		ck_assert_int_eq(j.asked, apart ? 1 : 2); /* in this process */
 		j.refuse = "/";
 		lib = NULL;
 		ck_assert_int_eq(rt_vendor_open(&v, &lib, &err), -ERANGE);
@@ -469,8 +477,10 @@ START_TEST(a_library_that_does_not_suit_is_passed_over)
 }
 END_TEST
 
-/* The loader's path has a toolkit that is too new for the driver, the environment what it needs. No other library of this host
- * is old enough. */
+/*
+ * The loader's path has a toolkit that is too new for the driver, the environment has a suitable one. No other library
+ * of this host is old enough.
+ */
 START_TEST(libraries_for_this_driver_are_found_behind_newer_ones)
 {
 	char dir[] = "/tmp/check-cuda-XXXXXX";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products of 8 bits: what they hide of a number that is none, and where they cannot be. */
+/* 8-bit products: they must not hide NaN and infinity, and are not used for unsuitable shapes. */
 #include <check.h>
 #include <errno.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "runtime/runtime.h"
 #include "tests/unit/check_cuda.h"
 
-/* Batches of 16 and of 12 rows, of which 8-bit products take the first alone. */
+/* Batches of 16 and of 12 rows; only the first can use 8-bit products. */
 static int other_rows_and_tell(const struct rt_options *o)
 {
 	struct rt_graph *g[2] = {rt_graph_new(), rt_graph_new()};
@@ -28,8 +28,10 @@ static int other_rows_and_tell(const struct rt_options *o)
 	return 0;
 }
 
-/* The same in 8 bits, whose largest number would hide what is infinite: the first and the third batch have that. Small numbers are
- * gone without a scale, and with them the first layer's gradient. */
+/*
+ * The same in 8 bits, whose largest number could hide infinity: the first and the third batch contain it. Small numbers
+ * vanish without a scale, and with them the first layer's gradient.
+ */
 static int eight_and_tell(void)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory planned and measured, anomalies, checkpoints, and kernels that do what they must not. */
+/* Planned and measured memory, anomalies, checkpoints, and invalid kernels. */
 #include <check.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -64,7 +64,7 @@ static int memory_and_tell(void)
 	return 0;
 }
 
-/* Profiled from the third step on: kernels of the steps before would have no op. */
+/* Profiled from the third step on: kernels of earlier steps would have no op. */
 static int profile_and_tell(void)
 {
 	const struct rt_options o = { .device = RT_CUDA, .precision.amp = RT_BF16, .debug.profile = true,
@@ -100,7 +100,7 @@ static int profile_and_tell(void)
 	return 0;
 }
 
-/* One step of each; in the first case the forward pass goes wrong, in the second the backward pass alone. */
+/* One step of each; in the first case the forward pass fails, in the second only the backward pass. */
 static int one_anomaly(enum rt_device device, bool backward, struct gt_err *err)
 {
 	const struct rt_options o = { .device = device, .debug.anomaly = true, .optimizer = { .kind = RT_SGD, .lr = 0.1 } };
@@ -116,7 +116,8 @@ static int one_anomaly(enum rt_device device, bool backward, struct gt_err *err)
 	for (int i = 0; i < rt_graph_leaves(g); i++)
 		if (rt_node_is_param(rt_graph_leaf(g, i)))
 			params[n++] = rt_graph_leaf(g, i);
-	/* hidden layers just above zero, weights of 1e38 behind them: the gradient of the second is 2e38, the first's too much */
+	/* hidden layers just above zero, followed by weights of 1e38: the gradient of the second is 2e38, the first's
+	 * overflows */
 	for (int i = 0; i < 20; i++)
 		w[i] = i / 4 == y ? -1e38f : 1e38f;
 	w[0] = backward ? w[0] : NAN;
@@ -165,7 +166,7 @@ static int resume_and_tell(enum rt_optimizer_kind kind)
 	int r = 0;
 
 	fill_ids(ids);
-	/* all steps; then the last one by what the file holds, on the device and on the CPU */
+	/* all steps; then the last one from the file, on the device and on the CPU */
 	for (int k = 0; !r && k < 3; k++) {
 		gt_auto(rt_graph) *g = rt_graph_new();
 		gt_auto(rt_program) *p = NULL;
@@ -204,7 +205,7 @@ static unsigned long pageable(void)
 
 #define BATCH_BYTES (TOKENS * sizeof(int32_t))
 
-/* Steps whose batch is overwritten as soon as each returns; losses (4). */
+/* Steps whose batch is overwritten after each call; losses (4). */
 static int feed_steps(struct rt_program *p, int32_t *ids, double *losses, struct gt_err *err)
 {
 	unsigned long before = pageable();
@@ -231,7 +232,7 @@ static void tell_inputs(const struct rt_program *p)
 	printf("%d direct, %d copied\n", (int)gt_json_get_int(inputs, "direct", -1), (int)gt_json_get_int(inputs, "copied", -1));
 }
 
-/* Is the page bound to a node, as far as this process may bind any? */
+/* Is the page bound to a node, if this process may bind pages? */
 static bool is_bound(void *page)
 {
 	unsigned long node[16] = { 1 };
@@ -242,7 +243,7 @@ static bool is_bound(void *page)
 	return !get_mempolicy(&mode, NULL, 0, page, MPOL_F_ADDR) && mode == MPOL_PREFERRED;
 }
 
-/* The same from memory as it comes, from locked memory, and from that again when it is unlocked. */
+/* The same from ordinary memory, from page-locked memory, and after unlocking. */
 static int feed_and_tell(void)
 {
 	/* its last page is for is_bound() */
@@ -313,20 +314,22 @@ START_TEST(memory_is_planned_told_and_measured)
 	struct result r = run_with("memory", NULL, STANDIN_DIR);
 
 	ck_assert_msg(gt_streq(r.out, "planned in parts, less than free\nas planned, and measured\n"), "%s", r.out);
-	/* told before anything of it is asked for: the device's own test of itself takes the first two */
+	/* refused before any allocation: the device's self-test allocates the first two */
 	r = run_with("memory", "STANDIN_FAIL=cuMemAlloc:2:2", STANDIN_DIR);
 	ck_assert_msg(r.status && strstr(r.out, "planned in parts") && strstr(r.out, "cuMemAlloc failed with CUDA error 2"), "%s",
 		      r.out);
-	/* refused before it is asked for, with what would make it fit */
+	/* refused before any allocation, with a size that fits */
 	r = run_with("memory", "STANDIN_MEMORY=68500000", STANDIN_DIR);
 	ck_assert_msg(r.status && !strstr(r.out, "planned") && strstr(r.out, "may be used: checkpointing in ") &&
 			      strstr(r.out, " of the 16 rows of a batch would fit as it is"), "%s", r.out);
 }
 END_TEST
 
-/* 61 logits of each row are read and 64 gradients written; dy, x and dx of five norms, twice added to, and 512 rows of two sums
- * each; dy of the embedding and its table, which the logits' product has written first. Also where the thread is held up between
- * CUPTI's clock and its own for longer than a step takes. */
+/*
+ * 61 logits of each row are read and 64 gradients written; dy, x and dx of five norms, two of them accumulated, and 512
+ * rows of two sums each; dy of the embedding and its table, which the logits' product has written. Also if the thread is
+ * delayed between CUPTI's clock and its own for longer than a step.
+ */
 START_TEST(kernels_of_a_profiled_step_are_its_own_and_count_their_bytes)
 {
 	struct result r = run_with("profile", _i ? "STANDIN_CUPTI_LATE=300000" : NULL, STANDIN_DIR);
@@ -373,7 +376,7 @@ END_TEST
 START_TEST(what_a_kernel_must_not_do_is_noticed)
 {
 	static const struct {
-		const char *kernel, *says, *or; /* a race is seen by whoever comes second */
+		const char *kernel, *says, *or; /* the second thread of a race detects it */
 	} t[] = {
 		{"planted_nothing", "nobody noticed"},
 		{"planted_race", "nobody wrote this shared memory in this block", "there was no barrier since"},
@@ -395,7 +398,7 @@ START_TEST(what_a_kernel_must_not_do_is_noticed)
 }
 END_TEST
 
-/* The rest of them: make check-kernels. */
+/* The others: make check-kernels. */
 START_TEST(kernels_touch_what_is_theirs_in_order)
 {
 	static const char *const how[] = {"train", "loop", "loop16", "loop8", "images"};
