@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An op of the caller's own on a device: run, or refused in one sentence; what it does not write is seen. */
+/* User ops on a device: run, or refused with one message; an output that the op does not write is detected. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static void twice_back(const float *const *in, const float *y, const float *dy, 
 		dx[0][i] = 2 * dy[i];
 }
 
-/* y = 2 x + y, the y of before being a number that the test forgives: what is looked at is what is said. */
+/* y = 2 x + y, where the old y is within the tolerance: the message is checked. */
 static int saxpy(const struct rt_user_run *run, unsigned threads, size_t shared, struct gt_err *err)
 {
 	unsigned n = (unsigned)rt_shape_elements(&run->shapes[0]);
@@ -40,7 +40,7 @@ static int saxpy(const struct rt_user_run *run, unsigned threads, size_t shared,
 
 static int sound(const struct rt_user_run *run, struct gt_err *err)
 {
-	return saxpy(run, 32, 100 << 10, err); /* more shared memory than is given unasked */
+	return saxpy(run, 32, 100 << 10, err); /* more shared memory than the default */
 }
 
 static int wide(const struct rt_user_run *run, struct gt_err *err)
@@ -63,7 +63,7 @@ static int silent(const struct rt_user_run *run, struct gt_err *err)
 	return run->stream && err ? -5 : 0;
 }
 
-/* An op of the caller's own, in each way that its device code can be missing or wrong. */
+/* A user op whose device code is missing or wrong in each way. */
 static int own_op_and_tell(void)
 {
 	static const char *const saxpys[] = {"rt_saxpy", NULL}, *const others[] = {"rt_saxpy", "my_twice", NULL};
@@ -94,7 +94,7 @@ static int forgetful(const struct rt_user_run *run, struct gt_err *err)
 	return run->stream && err ? 0 : -5;
 }
 
-/* One whose device code writes nothing, with and without poison where every tensor has memory of its own. */
+/* An op whose device code writes nothing, with and without poison, where every tensor has its own memory. */
 static int unwritten_and_tell(void)
 {
 	static const char *const saxpys[] = {"rt_saxpy", NULL};

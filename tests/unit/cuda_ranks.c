@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Promises: ranks on devices train as one does, coded or not, and none outlives another that died or hangs. */
+/* Ranks on devices train like one rank, compressed or not, and all end if one dies or hangs. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/spawn.h"
@@ -9,7 +9,7 @@
 #include "runtime/transport/comm.h"
 #include "tests/unit/check_cuda.h"
 
-/* As many ranks as there are devices to be. */
+/* One rank per device. */
 static int ranks_and_tell(void)
 {
 	gt_auto_json *rows = json_array();
@@ -44,7 +44,7 @@ static int watched_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 	struct rt_metrics m = {0};
 	int r;
 
-	/* who does not come is waited for no longer than it takes; who dies is told of, however busy the host is meanwhile */
+	/* the wait for a missing rank is limited; a dead rank is reported on any load of the host */
 	rt_comm_set_timeout(c, fails && strstr(fails, ":hang:") ? 3 : 120);
 	r = rt_compile(g, loss, &o, &p, err);
 	for (int i = 0; !r && i < 6; i++)
@@ -65,7 +65,7 @@ static int watch_and_tell(bool powersgd)
 	return r != 0;
 }
 
-/* Means over three devices: right, and with one element spoilt. */
+/* Means over three devices: correct, and with one wrong element. */
 static int reducing_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	gt_auto(rt_reduce_meter) *m = NULL;
@@ -97,12 +97,12 @@ START_TEST(two_ranks_train_as_one_does)
 	struct result r = run_with("ranks", "STANDIN_DEVICES=2", STANDIN_DIR);
 
 	ck_assert_msg(!r.status && strstr(r.out, "18 compared, 0 wrong"), "%s", r.out);
-	/* coded or not; few bits alone turn a rounding error of a gradient, at a code's edge, into a difference */
+	/* compressed or not; only a code with few bits can enlarge a rounding error of a gradient */
 	for (const char *at = r.out; (at = strstr(at, "different losses")); at++)
 		ck_assert_msg(gt_starts_with(at, "different losses, 1 bit") || gt_starts_with(at, "different losses, int8 "), "%s",
 			      r.out);
 	ck_assert_msg(strstr(r.out, "equal losses ") && strstr(r.out, "equal losses, int8, clipped"), "%s", r.out);
-	/* vectors and small matrices alone: nothing pays */
+	/* only vectors and small matrices: compression does not pay */
 	r = run_with("lowrank", NULL, STANDIN_DIR);
 	ck_assert_msg(!r.status && gt_streq(r.out, "all is well\n"), "%s", r.out);
 	r = run_with("ranks", "STANDIN_DEVICES=1", STANDIN_DIR);
@@ -110,7 +110,7 @@ START_TEST(two_ranks_train_as_one_does)
 }
 END_TEST
 
-/* Neither a rank that dies nor one that hangs keeps the others, while they join or in the middle of a step. */
+/* A rank that dies or hangs stops the others, while they join or in the middle of a step. */
 START_TEST(a_lost_rank_ends_the_others_by_name)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a step waits for, and where its time is told: events of the trace, kernels timed by CUPTI. */
+/* Waits of a step, and sources of its times: events of the trace, kernels timed by CUPTI. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "runtime/runtime.h"
 #include "tests/unit/check_cuda.h"
 
-/* Events of a trace: one per call and step, one behind the other. */
+/* Events of a trace: one per call and step, consecutive. */
 static int look_at_trace(const struct rt_program *p, int steps)
 {
 	gt_auto_json *trace = rt_program_trace(p);
@@ -31,7 +31,7 @@ static int look_at_trace(const struct rt_program *p, int steps)
 	return bad ? -1 : n / steps * !(n % steps);
 }
 
-/* Rows of kernels in the report; -1 if their times do not add up to their ops', or an event lies outside its call's. */
+/* Rows of kernels in the report; -1 if their times do not add up to their ops', or an event is outside its call's. */
 static int look_at_kernels(const struct rt_program *p, const json_t *report)
 {
 	gt_auto_json *trace = rt_program_trace(p);
@@ -52,7 +52,7 @@ static int look_at_kernels(const struct rt_program *p, const json_t *report)
 	return (int)json_array_size(rows);
 }
 
-/* The op of each kernel that may be behind its product, or in it. */
+/* The op of each kernel that can be fused into its product. */
 static void tell_behind(const json_t *report)
 {
 	static const char *const behind[] = {"rt_bias_act", "rt_act_bwd", "rt_column_sums"};
@@ -65,7 +65,7 @@ static void tell_behind(const json_t *report)
 				printf("%s apart in %s\n", behind[k], gt_json_get_str(row, "op", "none"));
 }
 
-/* How often the host waits in a step: a GPT's, captured, in the named type. */
+/* Waits of the host per step of a captured GPT, in the given type. */
 static int loop_and_tell(const char *how)
 {
 	const int seq = strstr(how, ".128") ? 128 : 16;
@@ -122,7 +122,7 @@ static int loop_and_tell(const char *how)
 	return 0;
 }
 
-/* One event per step: the loss is there. */
+/* One event per step: the loss is ready. */
 START_TEST(a_step_waits_for_its_loss_alone)
 {
 	static const char *const how[] = {"loop", "loop16", "loop8", "looph"};
@@ -144,7 +144,9 @@ START_TEST(a_trace_has_every_call_of_the_device)
 }
 END_TEST
 
-/* Every kernel has its row and its place in the trace; where CUPTI cannot be had one sentence says why and events do it. */
+/*
+ * Every kernel has its row and its event in the trace. Without CUPTI one message gives the reason, and events are used.
+ */
 START_TEST(kernels_are_timed_by_cupti_or_their_calls_by_events)
 {
 	static const struct {
@@ -182,7 +184,7 @@ START_TEST(kernels_are_timed_by_cupti_or_their_calls_by_events)
 		ck_assert_int_eq(symlink(from, to), 0);
 	}
 	r = run_with("trace", NULL, dir);
-	/* none, or that of a toolkit on this host, which the stand-in's driver is too old for */
+	/* none, or that of a toolkit on this host that is newer than the stand-in's driver */
 	ck_assert_msg(strstr(r.out, "0 kernels by events; libcupti.so") ||
 			      strstr(r.out, "0 kernels by events; CUPTI is made for CUDA "), "%s", r.out);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(others); i++) {
@@ -194,7 +196,7 @@ START_TEST(kernels_are_timed_by_cupti_or_their_calls_by_events)
 }
 END_TEST
 
-/* What the library does in a product is compared with what two kernels take, forward and backward: the slower is not taken. */
+/* The library's fused product is timed against two kernels, forward and backward: the slower is not used. */
 START_TEST(a_slow_epilogue_is_not_taken)
 {
 	static const char *const apart[] = {"rt_bias_act apart in linear\n", "rt_act_bwd apart in linear_bwd_x\n",

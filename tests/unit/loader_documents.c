@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents of different lengths: each comes once, nothing crosses from one into the next, and little is padding. */
+/* Documents of different lengths: each occurs once, none spans two rows, and padding is small. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #define DOCUMENTS	400
 #define SEQ		64
 
-/* Document i: a number of its own in its first four letters, then as many letters as its length says. */
+/* Document i: its number in the first four letters, then letters up to its length. */
 static int letters(int i)
 {
 	return 4 + (i * 37) % 50 * ((i * 37) % 50) / 50;
@@ -40,7 +40,10 @@ static struct rt_loader_options documents(const char *path)
 					   .documents = { .end = RT_DOCUMENTS_LINE }, .prefetch = 3 };
 }
 
-/* A row is one document and padding: y is x one further, the last target the end mark. Returns its number, -1: all padding. */
+/*
+ * A row is one document and padding: y is x shifted by one, the last target the end mark. Returns its number, -1: all
+ * padding.
+ */
 static int check_row(const int32_t *x, const int32_t *y, int64_t width)
 {
 	char number[5] = { 0 };
@@ -94,7 +97,7 @@ static uint64_t epoch_batches(const struct rt_loader *l)
 	return n;
 }
 
-/* _i: rows of every length, or a budget of tokens; on one rank or three; workers or none. */
+/* _i: rows of every length, or a token budget; one rank or three; with or without workers. */
 START_TEST(each_document_comes_once_per_epoch)
 {
 	int ranks = _i & 1 ? 3 : 1, seen[DOCUMENTS] = { 0 };
@@ -152,7 +155,7 @@ START_TEST(a_budget_is_kept_and_little_is_padding)
 }
 END_TEST
 
-/* Batches are a function of their ticket: also those of the fifth epoch, by a loader that starts there. */
+/* Batches are a function of their ticket, also those of the fifth epoch from a loader that starts there. */
 START_TEST(a_run_over_documents_goes_on_where_it_stopped)
 {
 	struct rt_loader_options o = documents(lines());
@@ -180,7 +183,7 @@ START_TEST(a_run_over_documents_goes_on_where_it_stopped)
 }
 END_TEST
 
-/* What is held out does not depend on how documents are grouped. */
+/* The held-out part does not depend on the grouping of documents. */
 START_TEST(held_out_documents_are_never_trained_on)
 {
 	const char *path = lines();
@@ -216,7 +219,7 @@ START_TEST(long_documents_are_cut)
 	struct rt_loader *l;
 	uint64_t predicted = 0, want = 0;
 
-	/* document k has 20 k + 1 ids and then its mark, which also begins the next: 9999 alone is no document */
+	/* document k has 20 k + 1 ids and its end mark, which also starts the next one: 9999 alone is no document */
 	size_t n = 0;
 
 	ids[n++] = 9999;
@@ -269,7 +272,7 @@ START_TEST(documents_end_where_they_say)
 }
 END_TEST
 
-/* Against all ways of choosing three of ten widths. */
+/* Compared with all choices of three of ten widths. */
 START_TEST(the_chosen_lengths_pad_least)
 {
 	uint64_t counts[10];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Images: shards, folders, what is damaged, the cache. */
+/* Images: shards, folders, damaged samples, the cache. */
 #include "config.h"
 #include <errno.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static void tar_end(struct gt_buf *tar)
 	gt_buf_add(tar, zero, sizeof(zero));
 }
 
-/* 40 samples; `damage`: number 7 is no image, 8 ends early, 9 has no label, 10 a label of another class. */
+/* 40 samples; `damage`: number 7 is no image, 8 is truncated, 9 has no label, 10 a label of another class. */
 static void shard(struct gt_buf *tar, bool damage)
 {
 	for (int i = 0; i < IMAGES; i++) {
@@ -216,7 +216,7 @@ START_TEST(folders_are_classes)
 		gt_auto_buf png = { 0 };
 		char name[64];
 
-		snprintf(name, sizeof(name), "folder/class%d", 1 + i % 3 * 5); /* 1, 6, 11: as numbers, not as letters */
+		snprintf(name, sizeof(name), "folder/class%d", 1 + i % 3 * 5); /* 1, 6, 11: in numeric order */
 		mkdir(gen_path(name), 0755);
 		add_png(&png, i, SIDE);
 		snprintf(name, sizeof(name), "folder/class%d/%d.png", 1 + i % 3 * 5, i);
@@ -256,7 +256,7 @@ START_TEST(a_shard_that_ends_early_is_used_up_to_there)
 }
 END_TEST
 
-/* A header may claim anything: 60000 x 60000 pixels in 100 bytes. */
+/* A header may contain any size: 60000 x 60000 pixels in 100 bytes. */
 START_TEST(bombs_are_refused_by_their_header)
 {
 	static const unsigned char head[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\xea\x60\0\0\xea\x60\x08\2\0\0\0";
@@ -282,7 +282,7 @@ START_TEST(bombs_are_refused_by_their_header)
 END_TEST
 #endif
 
-/* A picture of one colour stays so at every size; a ramp keeps its mean. */
+/* An image of one colour keeps it at every size; a ramp keeps its mean. */
 START_TEST(resizing_keeps_colours)
 {
 	static const int64_t sizes[] = { 1, 3, 7, 16, 31, 64 };
@@ -360,7 +360,7 @@ START_TEST(planes_are_the_same_pixels)
 }
 END_TEST
 
-/* Channels innermost, planes, luma; each mirrored or not: the op's floats of the bytes are the loader's floats. */
+/* Interleaved channels, planes, luma, each mirrored or not: the op's floats of the bytes equal the loader's floats. */
 START_TEST(bytes_are_the_same_pixels)
 {
 	unsigned char in[7 * 7 * 3], bytes[7 * 7 * 3];

@@ -4,7 +4,7 @@
 #include "lib/util.h"
 #include "tests/unit/outputs_case.h"
 
-#define IDS	7 /* ids and targets lie below it */
+#define IDS	7 /* ids and targets are below it */
 
 static struct rt_node *mlp(struct rt_graph *g)
 {

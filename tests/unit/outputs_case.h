@@ -6,9 +6,9 @@
 
 #define OUTPUTS_MODELS 5
 /*
- * Runs model `which` by rt_run on the device. NULL, or what is wrong: the logits against rt_reference() (not of a model with
- * batchnorm, whose reference is that of training), and the loss against the cross entropy of the logits. tolerance: of the
- * largest logit.
+ * Runs model `which` by rt_run on the device. Returns NULL or the error: the logits compared with rt_reference() (not
+ * for a model with batchnorm, whose reference is that of training), and the loss with the cross entropy of the logits.
+ * tolerance: relative to the largest logit.
  */
 const char *outputs_case(int which, enum rt_device device, enum rt_dtype amp, double tolerance);
 #endif

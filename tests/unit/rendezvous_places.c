@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which CPUs each rank of a host gets. */
+/* CPUs of each rank of a host. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #define CPUS	   8
 #define MOST_RANKS 5
 
-/* "0145 2367 ": the CPUs of one rank after the other. */
+/* "0145 2367 ": the CPUs of each rank in turn. */
 static void want(const struct rt_place_cpu *list, int ranks, const int *home, const char *cpus, bool shared)
 {
 	struct rt_place got[MOST_RANKS];
@@ -45,7 +45,7 @@ START_TEST(ranks_are_put_beside_their_devices)
 		{ 4, { 1, 0, 1, 0 }, "45 01 67 23 ", false },
 		{ 3, { 0, 0, 1 }, "01 23 4567 ", false },
 		{ 5, { 1, 1, 1, 1, 1 }, "4 4 5 6 7 ", true },
-		{ 2, { 0, 2 }, "0123 4567 ", false }, /* a node without CPUs of ours: as if nobody wanted any */
+		{ 2, { 0, 2 }, "0123 4567 ", false }, /* a node without allowed CPUs: as if no rank preferred it */
 		{ 2, { 1, -1 }, "0123 4567 ", false },
 	};
 	struct rt_place_cpu list[CPUS];
@@ -58,7 +58,7 @@ START_TEST(ranks_are_put_beside_their_devices)
 }
 END_TEST
 
-/* One thread of each core has the low numbers, the other the high ones, as on most servers. */
+/* One thread of each core has a low number, the other a high one, as on most servers. */
 START_TEST(the_threads_of_a_core_stay_with_one_rank)
 {
 	static const char *const cpus[MOST_RANKS] = { "01234567 ", "0145 2367 ", "04 15 2367 ", "04 15 26 37 ", "0 14 5 26 37 " };

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step allocates nothing of its own: calls of malloc and its like from this program's code are counted, those of the libraries
- * that multiply and of the OpenMP runtime are theirs. */
+/*
+ * A step allocates nothing: calls of malloc and similar functions from this program's code are counted, not those of
+ * math libraries and the OpenMP runtime.
+ */
 #include <malloc.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -8,7 +10,7 @@
 #include "tests/unit/check_runtime.h"
 
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-extern char __executable_start, etext; /* where the linker puts this program's own code */
+extern char __executable_start, etext; /* addresses of this program's own code */
 extern void *__libc_malloc(size_t n), *__libc_calloc(size_t n, size_t size), *__libc_realloc(void *p, size_t n);
 static atomic_long ours;
 
@@ -71,7 +73,7 @@ START_TEST(a_step_allocates_nothing_of_its_own)
 
 	opt.threads = 2;
 	ck_assert_int_eq(rt_compile(g, loss, &opt, &p, NULL), 0);
-	ck_assert_int_gt(atomic_load(&ours), 0); /* they are seen */
+	ck_assert_int_gt(atomic_load(&ours), 0); /* the counter works */
 	for (int i = 0; !r && i < 12; i++) { /* without assertions, which allocate */
 		struct rt_metrics m;
 		double value;
@@ -86,8 +88,10 @@ START_TEST(a_step_allocates_nothing_of_its_own)
 END_TEST
 #define CASES	15
 
-/* What libraries allocate lies where the heap has been touched: from the third step on. Before, each of the first dozen steps
- * of this one faulted some hundred pages; and with AVX2 the first hundred 600 to 1200 in all. */
+/*
+ * From the third step on, libraries allocate in touched parts of the heap. Before this change each of the first dozen
+ * steps faulted some hundred pages, and with AVX2 the first hundred 600 to 1200 in all.
+ */
 START_TEST(a_step_faults_no_page)
 {
 	const int steps = _i == 2 ? 100 : 24;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mixed precision: the roundings bit by bit, products of low types, and what the pass does to a program. */
+/* Mixed precision: rounding bit by bit, products of reduced-precision types, and results of the pass. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "runtime/backend/program.h"
 #include "tests/unit/check_runtime.h"
 
-/* The definition, one number at a time: the nearest of the type's values, the even one of two equally near. */
+/* The definition, one number at a time: the nearest value of the type, ties to even. */
 struct format {
 	enum rt_dtype dtype;
 	int mantissa, bias, max_exponent;
@@ -60,7 +60,7 @@ START_TEST(every_pattern_survives_the_way_out_and_back)
 }
 END_TEST
 
-/* With every payload, also one that what is added in rounding would carry over. */
+/* With every payload, also one to which the addend of the rounding would carry over. */
 START_TEST(no_number_stays_none)
 {
 	static const uint32_t bits[] = { 0x7F800001, 0x7FC00000, 0x7FFFFFFF, 0x7FFF8001, 0xFF800001, 0xFFFFFFFF, 0xFFFF8000 };
@@ -80,7 +80,7 @@ START_TEST(no_number_stays_none)
 }
 END_TEST
 
-/* Between neighbours: below the middle down, above it up, in the middle to the even one. 33 at a time leaves a tail. */
+/* Between neighbours: below the middle down, above it up, in the middle to even. 33 at a time leaves a tail. */
 START_TEST(rounding_is_to_nearest_even)
 {
 	const struct format *f = &formats[_i];
@@ -116,7 +116,7 @@ START_TEST(rounding_is_to_nearest_even)
 }
 END_TEST
 
-/* Shapes with odd sizes and padded rows, all transposes, assigned and added; i: type. */
+/* Shapes with odd sizes and padded rows, all transposes, assigned and accumulated; i: type. */
 START_TEST(low_products_are_sums_of_exact_products)
 {
 	enum { M = 67, N = 45, K = 83, LD = 96 };
@@ -164,7 +164,7 @@ static struct rt_program *compile_amp(struct rt_graph *g, enum rt_dtype amp, boo
 	return p;
 }
 
-/* Low: operands of products. f32: everything else, parameters and their gradients above all. */
+/* Reduced precision: operands of products. f32: everything else, in particular parameters and their gradients. */
 START_TEST(only_operands_of_products_are_lowered)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -188,10 +188,10 @@ struct multiplied {
 	struct rt_graph *g;
 	struct rt_program *p;
 	struct rt_node *a, *b, *y;
-	int low; /* calls that read both operands in the low type */
+	int low; /* calls that read both operands in the reduced type */
 };
 
-/* y = op(a) op(b) and its gradients, of 6 products; leaves and weights rounded beforehand, or left to amp. */
+/* y = op(a) op(b) and its gradients, 6 products; leaves and weights rounded beforehand, or by amp. */
 static struct multiplied multiply(enum rt_dtype amp, const struct format *round, int mode)
 {
 	struct multiplied x = { .g = rt_graph_new() };
@@ -233,7 +233,10 @@ static void same_numbers(const char *what, const float *got, const float *want, 
 		ck_assert_msg(fabsf(got[i] - want[i]) < 1e-5f, "%s[%d] is %g, not %g", what, i, (double)got[i], (double)want[i]);
 }
 
-/* matmul reads what linear reads, forward and in both gradients: the very products of rounded operands in f32. */
+/*
+ * matmul reads the same operands as linear, forward and in both gradients: the products equal those of rounded operands
+ * in f32.
+ */
 START_TEST(matmul_is_a_product_like_any_other)
 {
 	const struct format *f = &formats[_i];
@@ -292,7 +295,7 @@ START_TEST(training_in_a_low_type_follows_training_in_f32)
 }
 END_TEST
 
-/* x overflows in f16 as it is cast; in bf16 nothing does before `big`. Poison lies behind each tensor. */
+/* The cast of x overflows in f16; in bf16 nothing overflows below `big`. Poison follows each tensor. */
 START_TEST(what_is_not_finite_is_named_in_any_type)
 {
 	const enum rt_dtype dtype = _i ? RT_F16 : RT_BF16;

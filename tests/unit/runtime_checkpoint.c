@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checkpoints: what a program knows of its parameters follows them, and only its own model's are taken. */
+/* Checkpoints: cached facts about parameters are updated, and only checkpoints of the same model are accepted. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -104,7 +104,7 @@ START_TEST(inference_follows_what_is_loaded)
 }
 END_TEST
 
-/* Half of a larger model is not a smaller one. */
+/* A part of a larger model is not a smaller model. */
 START_TEST(a_larger_model_is_another_model)
 {
 	gt_auto(rt_graph) *g = rt_graph_new(), *h = rt_graph_new();
@@ -129,7 +129,7 @@ static void rewrite(const char *key, const char *value)
 	size_t n = 0, old, len;
 
 	ck_assert_int_eq(gt_file_read(file, 1 << 24, &text, &n, NULL), 0);
-	memcpy(&old, text, sizeof(old)); /* little-endian hosts, as all that we test on */
+	memcpy(&old, text, sizeof(old)); /* little-endian hosts, as all tested ones */
 	header = json_loadb(text + 8, old, 0, NULL);
 	ck_assert_ptr_nonnull(header);
 	json_object_set_new(json_object_get(header, "__metadata__"), key, json_string(value));
@@ -141,7 +141,7 @@ static void rewrite(const char *key, const char *value)
 	ck_assert_int_eq(gt_file_write(file, out.s, out.len, 0600, NULL), 0);
 }
 
-/* Numbers that would overflow what is computed of them, and what is no number. */
+/* Numbers whose derived values would overflow, and NaN. */
 START_TEST(counts_beyond_reason_are_refused)
 {
 	static const char *const keys[] = { "step", "ticket", "loss_scale_held" };
@@ -179,7 +179,7 @@ static void go_on_alike(struct rt_program *one, struct rt_program *other, const 
 	}
 }
 
-/* Weights alone: the optimizer starts anew, also in a program that has stepped. */
+/* Only weights: the optimizer starts again, also in a program that has run steps. */
 START_TEST(an_optimizer_without_its_state_starts_anew)
 {
 	gt_auto(rt_graph) *g = rt_graph_new(), *h = rt_graph_new(), *k = rt_graph_new();
@@ -194,7 +194,7 @@ START_TEST(an_optimizer_without_its_state_starts_anew)
 }
 END_TEST
 
-/* SGD without momentum keeps nothing but its number, by which dropout goes on. */
+/* The only state of SGD without momentum is the step number, which dropout uses. */
 START_TEST(a_step_without_state_is_restored)
 {
 	gt_auto(rt_graph) *g = rt_graph_new(), *h = rt_graph_new();
@@ -211,7 +211,7 @@ START_TEST(a_step_without_state_is_restored)
 }
 END_TEST
 
-/* Cut off at any place: a sentence, and no signal. */
+/* Truncated at any position: an error message, and no signal. */
 START_TEST(a_file_that_was_cut_is_refused)
 {
 	static const off_t most[] = { 0, 7, 8, 100, 20000, 100000 };
@@ -224,7 +224,7 @@ START_TEST(a_file_that_was_cut_is_refused)
 }
 END_TEST
 
-/* ---- what a killed one leaves ---- */
+/* ---- leftovers of a killed writer ---- */
 
 static bool there(const char *name)
 {
@@ -239,7 +239,7 @@ static void touch(const char *name)
 	close(fd);
 }
 
-/* A child whose writing the kernel ends in the middle; returns what it left. */
+/* A child whose write the kernel stops in the middle; returns its leftover. */
 static char *killed_while_saving(struct rt_program *p)
 {
 	pid_t child = fork();
@@ -259,7 +259,7 @@ static char *killed_while_saving(struct rt_program *p)
 	return gt_xasprintf("%s.%ld.saving", file, (long)child);
 }
 
-/* The old file stays; what is left of the new one goes when the next is written, and nothing else does. */
+/* The old file stays. The next write removes the leftover of the new one, and nothing else. */
 START_TEST(what_a_killed_save_leaves_is_swept)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -278,7 +278,7 @@ START_TEST(what_a_killed_save_leaves_is_swept)
 	ck_assert_int_eq(link(users, twice), 0);
 	touch(held);
 	fd = open(held, O_WRONLY);
-	ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &whole), 0); /* as somebody else who is writing */
+	ck_assert_int_eq(fcntl(fd, F_OFD_SETLK, &whole), 0); /* as another running writer */
 	ck_assert_int_eq(rt_save(p, file, 6, NULL), 0);
 	ck_assert(!there(left));
 	ck_assert(there(users) && there(link_name) && there(twice) && there(held));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program shows of itself: gradients checked by differences, the trace. */
+/* Debug output of a program: gradients checked by finite differences, the trace. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static struct rt_node *p(struct rt_graph *g, const char *name, struct rt_shape s
 	return rt_param(g, name, s, RT_INIT_NORMAL(0.5f));
 }
 
-/* The check of gradients drops what the step drops, and each step drops something else. */
+/* The gradient check drops the same elements as the step, and each step drops others. */
 START_TEST(gradients_are_checked_through_dropouts)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -39,7 +39,7 @@ START_TEST(gradients_are_checked_through_dropouts)
 }
 END_TEST
 
-/* Bytes are a quarter of what the graph declares: they are read as bytes, and normalised. */
+/* Bytes are a quarter of the declared size: they are read as bytes and normalised. */
 START_TEST(gradients_are_checked_of_pixels)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -63,7 +63,7 @@ START_TEST(gradients_are_checked_of_pixels)
 }
 END_TEST
 
-/* y = x and dx = dy, but for the last element of one of them: of y if *arg is 1, of dx if it is 2. */
+/* y = x and dx = dy, except the last element of one of them: of y if *arg is 1, of dx if it is 2. */
 static int64_t but_for_the_last(const struct rt_shape *shapes, const void *arg, int forgets)
 {
 	return rt_shape_elements(&shapes[0]) - (*(const int *)arg == forgets);
@@ -85,8 +85,10 @@ static void copied_by_definition(const double *const *in, double *y, const struc
 	memcpy(y, in[0], (size_t)but_for_the_last(shapes, arg, 3) * sizeof(*y));
 }
 
-/* Also where every tensor has memory of its own and gradients are kept: no zero stands in for what was not written. An
- * evaluation takes nothing of the step's gradients away. */
+/*
+ * Also if every tensor has its own memory and gradients are kept: no zero replaces an unwritten value. An evaluation
+ * keeps the step's gradients.
+ */
 START_TEST(what_is_not_written_is_no_number)
 {
 	static const struct rt_user_op op = { .name = "copied", .inputs = 1, .forward = copied, .backward = copied_back,
@@ -118,7 +120,7 @@ START_TEST(what_is_not_written_is_no_number)
 }
 END_TEST
 
-/* Pages are said as they are: where the kernel gives no huge ones (here to this process alone), advice changes nothing. */
+/* The real page sizes are reported: if the kernel gives this process no huge pages, madvise changes nothing. */
 START_TEST(pages_are_said_as_they_are)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();

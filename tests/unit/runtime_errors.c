@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What does not fit is refused with one sentence that names it. */
+/* Invalid input is refused with one message that names it. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static struct rt_node *no_loss(struct rt_graph *g)
 	return rt_gelu(g, p(g, "x", RT_SHAPE(3)));
 }
 
-/* The first mistake is the one that is told. */
+/* The first error is reported. */
 static struct rt_node *goes_on(struct rt_graph *g)
 {
 	return rt_relu(g, rt_gelu(g, linear_shapes(g)));
@@ -219,7 +219,10 @@ static void copy_reference(const double *const *in, double *y, const struct rt_s
 
 static const struct rt_user_op one_way = { .name = "one_way", .inputs = 1, .forward = copy_forward, .reference = copy_reference };
 
-/* An op without a gradient serves where none is wanted: in evaluation, on what only inputs lead to, off the way to the loss. */
+/*
+ * An op without a gradient is accepted where none is needed: in evaluation, on inputs only, and off the path to the
+ * loss.
+ */
 START_TEST(an_op_without_gradient_is_refused_above_a_parameter)
 {
 	static const struct {

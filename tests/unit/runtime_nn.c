@@ -58,7 +58,10 @@ static void dropped_close(struct dropped *d)
 	free(d->ones);
 }
 
-/* Kept elements are scaled, the share that is dropped is the rate, forward and backward drop the same, each step others. */
+/*
+ * Kept elements are scaled, the dropped share is the rate, forward and backward drop the same elements, and each step
+ * drops others.
+ */
 START_TEST(dropout_drops_its_share)
 {
 	struct rt_metrics m = { 0 };
@@ -103,7 +106,7 @@ START_TEST(dropout_is_the_same_on_any_threads_and_none_in_eval)
 }
 END_TEST
 
-/* rt_step moves the running statistics as torch does, rt_eval uses them, a step that fails leaves them alone. */
+/* rt_step updates the running statistics as torch does, rt_eval uses them, and a failed step does not change them. */
 START_TEST(batchnorm_keeps_running_statistics)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -136,8 +139,10 @@ START_TEST(batchnorm_keeps_running_statistics)
 }
 END_TEST
 
-/* A bias before a batchnorm is left out of the product and still counts in the running mean; what an inference program makes
- * of all that, with the batchnorm folded into the product, is what rt_eval of the training program gives. */
+/*
+ * A bias before a batchnorm is left out of the product and still counts in the running mean. An inference program with
+ * the batchnorm folded into the product gives the result of rt_eval of the training program.
+ */
 START_TEST(batchnorm_folds_for_inference)
 {
 	double loss[3];
@@ -173,7 +178,7 @@ START_TEST(batchnorm_folds_for_inference)
 		text = json_dumps(report, 0);
 		ck_assert_int_eq(mode == 2, strstr(text, "1 batchnorms folded into the products before them, 1 relus") != NULL);
 		ck_assert_int_eq(mode == 1, strstr(text, "1 biases before them omitted") != NULL);
-		/* What is made once is made again when a parameter may have changed. */
+		/* Cached values are computed again after a change of a parameter. */
 		for (int i = 0; i < 16; i++)
 			rt_value(prog, rt_graph_node(g, "bn.gain"))[i] = 0;
 		for (int i = 0; i < 16; i++)
@@ -189,7 +194,10 @@ START_TEST(batchnorm_folds_for_inference)
 }
 END_TEST
 
-/* Rows with RT_IGNORE have neither loss nor gradient, the mean is over the others; nothing but them is no loss. */
+/*
+ * Rows with RT_IGNORE have neither loss nor gradient, and the mean is over the others; a batch with no others has no
+ * loss.
+ */
 START_TEST(ignored_targets_do_not_count)
 {
 	for (int fused = 0; fused < 2; fused++) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batchnorm where the mean is many times the deviation, or the first row far from all others: beside its definition in double of
- * the very floats that it reads, and beside the same definition in float. */
+/*
+ * batchnorm with a mean of many times the deviation, or a first row far from the others: compared with its definition in
+ * double on the same floats, and with the definition in float.
+ */
 #include <math.h>
 #include <string.h>
 #include "tests/unit/check_runtime.h"
@@ -10,7 +12,7 @@ enum { ROWS = 6007, COLS = 19, N = ROWS * COLS };
 struct normed {
 	float x[N], weights[N]; /* weights are the gradient of y */
 	double y[N], dx[N], dgain[COLS];
-	double plain; /* how far dx in float is off */
+	double plain; /* error of dx in float */
 };
 
 static double gain_of(int j)
@@ -18,7 +20,7 @@ static double gain_of(int j)
 	return 0.5 + 0.125 * j;
 }
 
-/* Gradients that go with x: the part of dx that a wrong mean spoils is as large as the rest. */
+/* Gradients proportional to x: the part of dx that a wrong mean would change is as large as the rest. */
 static void numbers(struct normed *n, double mean, double first)
 {
 	for (int i = 0; i < N; i++) {
@@ -90,7 +92,7 @@ static void train(const struct normed *n, int threads, double *ret_y, double *re
 	*ret_dgain = worst(rt_gradient(prog, gain), n->dgain, COLS);
 }
 
-/* y and dx are of the order of 1 to 10, in a first row that is far off of 100; dgain of 3000, whose last digit is 2.4e-4. */
+/* y and dx are of the order of 1 to 10, in an outlying first row of 100; dgain of 3000, whose last digit is 2.4e-4. */
 START_TEST(batchnorm_is_as_accurate_at_any_mean)
 {
 	static const double means[] = { 0, 30, 1e3, 1e5, 0, 1e3 }, firsts[] = { 0, 0, 0, 0, 60, -60 };
@@ -98,7 +100,7 @@ START_TEST(batchnorm_is_as_accurate_at_any_mean)
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(means); i++)
 		for (int threads = 1; threads <= 3; threads += 2) {
-			double y, dx, dgain, room = firsts[i] != 0 ? 10 : 1; /* as its largest y is */
+			double y, dx, dgain, room = firsts[i] != 0 ? 10 : 1; /* relative to its largest y */
 
 			n.plain = 0;
 			numbers(&n, means[i], firsts[i]);
@@ -108,14 +110,14 @@ START_TEST(batchnorm_is_as_accurate_at_any_mean)
 			ck_assert_msg(y < 2e-6 * room && dx < 3e-6 * room && dgain < 5e-4,
 				      "mean %g, first row %g, %d threads: y is off by %.2g, dx by %.2g, dgain by %.2g", means[i],
 				      firsts[i], threads, y, dx, dgain);
-			if (means[i] >= 1e3 && firsts[i] == 0) /* what the bounds above are worth */
+			if (means[i] >= 1e3 && firsts[i] == 0) /* margin of the bounds above */
 				ck_assert_msg(n.plain > 10 * dx, "mean %g: plain dx is off by %.2g, ours by %.2g", means[i],
 					      n.plain, dx);
 		}
 }
 END_TEST
 
-/* Each addition to a sum beyond 2^8 is a tie that rounds down: who adds on in one float is off by 2^-17. */
+/* Each addition to a sum above 2^8 is a tie that rounds down: a single float accumulator is off by 2^-17. */
 START_TEST(a_long_row_has_its_mean_on_each_instruction_set)
 {
 	enum { LONG = 1 << 20 };
@@ -137,7 +139,7 @@ START_TEST(a_long_row_has_its_mean_on_each_instruction_set)
 }
 END_TEST
 
-/* A layernorm's row of any length: what runs over all of it is as exact as over a short one, on each instruction set. */
+/* A layernorm row of any length: a long row is as exact as a short one, on each instruction set. */
 START_TEST(a_long_row_is_normed_as_accurately)
 {
 	enum { LONG = 1 << 20 };
@@ -175,7 +177,7 @@ START_TEST(a_long_row_is_normed_as_accurately)
 }
 END_TEST
 
-/* A relu that was taken in: a bit for each element that it let through, and none for NaN, whatever the width of vectors. */
+/* A fused relu: one bit for each element that passed, 0 for NaN, for any vector width. */
 START_TEST(bits_say_what_the_relu_let_through)
 {
 	enum { R = 9, MOST = 48 };

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The op cases on the CPU: results against the plain definition in double, gradients against its finite differences. */
+/*
+ * The op cases on the CPU: results compared with the plain definition in double, gradients with its finite differences.
+ */
 #include <math.h>
 #include <string.h>
 #include "tests/graphs/generated.h"
 #include "tests/unit/check_runtime.h"
 
-#define MOST_ELEMENTS	8192 /* of all leaves of a case that the device is compared in too: finite differences are slow */
+#define MOST_ELEMENTS	8192 /* of all leaves of a case that the device check also uses: finite differences are slow */
 
-/* What is checked: the loss of a graph, and `out`, unless NULL. */
+/* Checked values: the loss of a graph, and `out` unless NULL. */
 struct checked {
 	const char *name;
 	const struct rt_graph *g;
@@ -24,7 +26,7 @@ static double reference(const struct checked *c)
 	return v;
 }
 
-/* Central difference of fourth order: error h^4. h is so small that hardly any relu changes sides. */
+/* Central difference of fourth order: error h^4. h is so small that hardly any relu changes its sign. */
 static double slope(const struct checked *c, double *x)
 {
 	const double h = 2e-6, at = *x;
@@ -39,7 +41,7 @@ static double slope(const struct checked *c, double *x)
 	return (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * h);
 }
 
-/* relu has no derivative at 0. With the fixed seed no checked element is so near to 0 that its differences straddle it. */
+/* relu has no derivative at 0. With the fixed seed no checked element is so near to 0 that its differences cross it. */
 static void check_gradient(const struct checked *c, int leaf, struct rt_program *prog)
 {
 	const struct rt_node *n = rt_graph_leaf(c->g, leaf);
@@ -85,7 +87,7 @@ static void check_graph(const struct checked *c, bool fused, bool poison, int th
 
 	ck_assert_msg(rt_compile(c->g, c->loss, &opt, &prog, &err) == 0, "%s: %s", c->name, err.msg);
 	leaves_load(&c->l, c->g, prog);
-	for (int twice = 0; twice < 2; twice++) /* gradients are assigned, not added to those of the step before */
+	for (int twice = 0; twice < 2; twice++) /* gradients are assigned, not added to those of the previous step */
 		ck_assert_msg(rt_step(prog, c->l.input, &m, &err) == 0, "%s: %s", c->name, err.msg);
 	ck_assert_msg(fabs(m.loss - want) <= 1e-5 * fmax(1, fabs(want)), "%s: loss %.9g, plainly %.9g", c->name, m.loss, want);
 	if (c->out && !poison)
@@ -171,7 +173,7 @@ static const struct {
 	int window, stride, pad;
 } ties[] = { { 1, 0, 0, 0 }, { 2, 0, 0, 0 }, { 3, 0, 0, 0 }, { -1, 2, 2, 0 }, { -1, 3, 1, 1 }, { -1, 3, 2, 1 } };
 
-/* Where element k of what result i is the maximum of lies, in the order in which "first" is meant; -1: nowhere. */
+/* Position of element k among the inputs of result i, in the order that defines "first"; -1: outside. */
 static int place(int which, int i, int k)
 {
 	int w = ties[which].window, out = w ? (SIDE + 2 * ties[which].pad - w) / ties[which].stride + 1 : 0, row, col;
@@ -187,7 +189,7 @@ static int place(int which, int i, int k)
 	return k < w * w && row >= 0 && row < SIDE && col >= 0 && col < SIDE ? (row * SIDE + col) * DEEP + i % DEEP : -1;
 }
 
-/* Of several largest numbers the first has the gradient: once, and all of it. All are below zero, which padding is. */
+/* Of several equal maxima the first gets the whole gradient. All are below zero, the value of padding. */
 START_TEST(the_first_of_several_maxima_has_the_gradient)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();

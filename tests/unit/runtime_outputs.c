@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs with outputs: those of each model by their definition, memory of inference, and what is refused. */
+/* Programs with outputs: those of each model by their definition, memory of inference, and refused requests. */
 #include <errno.h>
 #include <string.h>
 #include "tests/unit/check_runtime.h"
@@ -26,7 +26,7 @@ static struct rt_program *compile(struct rt_graph *g, struct rt_node *const *out
 	return p;
 }
 
-/* No gradients, no optimizer state, and activations for as long as a later call reads them. */
+/* No gradients, no optimizer state, and activations only until their last use. */
 START_TEST(a_program_without_training_takes_less_memory)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -40,7 +40,7 @@ START_TEST(a_program_without_training_takes_less_memory)
 }
 END_TEST
 
-/* A program that trains computes its other outputs too, at the parameters of the last update. */
+/* A training program also computes its other outputs, with the parameters of the last update. */
 START_TEST(a_program_that_trains_has_outputs)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One program for batches of several shapes: padding changes nothing, short batches cost less, and no batch allocates. */
+/* One program for batches of several shapes: padding has no effect, short batches cost less, and no batch allocates. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -80,7 +80,7 @@ static double one_step(struct rt_program *p, uint64_t t, bool shapes, int32_t fi
 	return m.loss;
 }
 
-/* What the options do to memory and order differs: plain, clipped, accumulated, checkpointed, low types. */
+/* Options with different memory and order: plain, clipped, accumulated, checkpointed, reduced precision. */
 static const struct rt_options ways[] = {
 	{ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 } },
 	{ .optimizer = { .kind = RT_ADAMW, .lr = 1e-3 }, .clip_norm = 0.5 },
@@ -92,8 +92,10 @@ static const struct rt_options ways[] = {
 	{ .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 3, .debug = { .no_reuse = true, .keep_gradients = true } },
 };
 
-/* The same documents padded to one length, or to the shorter of two where they fit: the same losses and parameters, but for the
- * order in which sums are rounded. */
+/*
+ * The same documents padded to one length, or to the shorter of two if they fit: the same losses and parameters except
+ * for rounding of sums in another order.
+ */
 START_TEST(short_batches_train_as_padded_ones)
 {
 	struct rt_options opt = ways[_i];
@@ -122,7 +124,7 @@ START_TEST(short_batches_train_as_padded_ones)
 }
 END_TEST
 
-/* Another token in the padding: the same bits, so nothing of it has reached a loss or a gradient. */
+/* Another token in the padding gives the same bits, so padding reaches no loss and no gradient. */
 START_TEST(padding_gives_no_loss_and_no_gradient)
 {
 	struct rt_options opt = ways[_i];
@@ -188,7 +190,7 @@ START_TEST(batches_of_changing_shapes_fault_no_page)
 }
 END_TEST
 
-/* A rank may get nothing but padding of a batch: it takes part and counts for nothing. Alone it is a mistake. */
+/* A rank may get only padding of a batch: it takes part and counts for nothing. Without other ranks that is an error. */
 START_TEST(a_batch_of_padding_counts_nothing)
 {
 	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 2, .seed = 5 };
@@ -224,7 +226,7 @@ START_TEST(a_batch_of_padding_counts_nothing)
 }
 END_TEST
 
-/* Parameters that are folded once are folded again when another shape has used the memory. */
+/* Folded parameters are folded again after another shape has used the memory. */
 START_TEST(inference_of_two_shapes_folds_for_both)
 {
 	struct rt_graph *g[2] = { rt_graph_new(), rt_graph_new() };

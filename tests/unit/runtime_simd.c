@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each instruction set that this machine has, against libm in double, at sizes that leave tails. */
+/* Each instruction set of this machine, compared with libm in double, at sizes with tails. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +24,7 @@ START_TEST(who_limits_onednn_limits_all)
 {
 	static const struct {
 		const char *limit;
-		int most; /* 0 the least, 1 AVX2, 2 all */
+		int most; /* 0: the smallest, 1: AVX2, 2: all */
 	} t[] = { { NULL, 2 }, { "", 2 }, { "ALL", 2 }, { "default", 2 }, { "AVX512_CORE", 2 }, { "avx512_core_amx", 2 },
 		  { "AVX10_1_512", 2 }, { "AVX2", 1 }, { "avx2_vnni", 1 }, { "AVX", 0 }, { "sse41", 0 }, { "SSE", 2 },
 		  { "rvv", 2 } };
@@ -109,7 +109,7 @@ START_TEST(softmax_survives_extremes_and_keeps_nan)
 }
 END_TEST
 
-/* A float that 300,000 of a kind are added to is off by some 1e-5 of them. */
+/* A float accumulator of 300,000 equal numbers has an error of about 1e-5 of them. */
 START_TEST(sums_over_a_long_row_are_as_near_as_over_a_short_one)
 {
 	enum { N = 300001 };
@@ -135,13 +135,13 @@ START_TEST(sums_over_a_long_row_are_as_near_as_over_a_short_one)
 		ck_assert_double_eq_tol((double)rstd, 1 / sqrt(squares / N + 1e-5), 1e-6);
 		s[k]->row_dots(&dot, x, x, N, 1, N);
 		ck_assert_double_eq_tol((double)dot, squares, 1e-6 * squares);
-		s[k]->rms_bwd(y, ones, x, x, &rstd, 1, N, false); /* (x squared) has the mean that takes x away */
+		s[k]->rms_bwd(y, ones, x, x, &rstd, 1, N, false); /* (x squared) has the mean that cancels x */
 		ck_assert_double_eq_tol((double)y[9], (double)(x[9] * rstd) * (1 - (double)(rstd * rstd) * squares / N), 2e-6);
 	}
 }
 END_TEST
 
-/* Nothing behind the last element is touched. */
+/* Nothing beyond the last element is accessed. */
 START_TEST(tails_stay_inside)
 {
 	const struct rt_simd *s[3];
@@ -179,7 +179,7 @@ static void touch(const struct rt_gemm_end *end, int64_t row, int64_t rows, int6
 			t->times[i * t->cols + j]++;
 }
 
-/* Small whole numbers: every sum is exact. Operands end where their memory ends, and begin beside its alignment. */
+/* Small integers: every sum is exact. Operands end at the end of their memory and start unaligned. */
 static void one_product(const struct rt_cpu *cpu, const int64_t *d, bool add)
 {
 	int64_t m = d[0], n = d[1], k = d[2], ldc = n + 3;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Teams that come smaller than asked for, updates that nothing counts in, and what a profile of several batches says. */
+/* Teams smaller than requested, updates without effective samples, and profiles of several batches. */
 #include <errno.h>
 #include <math.h>
 #include <omp.h>
@@ -9,14 +9,17 @@
 #include "runtime/cpu/reduced.h"
 #include "tests/unit/check_runtime.h"
 
-/* What OMP_THREAD_LIMIT does to a whole process, an active region with no level left below it does to a call: one thread comes. */
+/*
+ * OMP_THREAD_LIMIT acts on a whole process; an active region without nested parallelism does the same to one call: one
+ * thread runs.
+ */
 static void convolve_alone(const struct rt_conv *s, enum rt_conv_kind kind, int threads, float *x, float *w, float *y)
 {
 	size_t bytes = rt_conv_own_scratch(s, kind, threads);
 	float *scratch = gt_xcalloc(1, bytes);
 
 	for (size_t i = 0; i < bytes / sizeof(*scratch); i++)
-		scratch[i] = NAN; /* what nobody writes is not to be read */
+		scratch[i] = NAN; /* memory that nothing writes must not be read */
 	omp_set_max_active_levels(1);
 #pragma omp parallel num_threads(2)
 #pragma omp master
@@ -62,7 +65,7 @@ static void define(const struct rt_conv *s, const float *x, const float *dy, dou
 	}
 }
 
-/* By the library, as many threads asked for; fewer come. Scratch memory holds no numbers. */
+/* With the library and the requested number of threads, of which fewer run. Scratch memory contains NaN. */
 static void library(const struct rt_conv *s, int threads, int come, float *x, float *dw, float *dy)
 {
 	int64_t bytes = rt_conv_library_scratch(s, RT_CONV_BWD_W, false, threads);
@@ -76,11 +79,11 @@ static void library(const struct rt_conv *s, int threads, int come, float *x, fl
 	free(scratch);
 }
 
-/* The batch is cut into parts that threads take as they come: the sums are the same bits, whoever made which. */
+/* The batch is split into parts that threads claim: the sums have the same bits for any assignment. */
 START_TEST(parts_of_a_batch_are_summed_in_their_order)
 {
 	static const struct rt_conv shapes[] = {
-		/* parts of two sizes; weights that the kernel wants in another order; few channels; groups */
+		/* parts of two sizes; weights in another order; few channels; groups */
 		{ 9, 48, 47, 16, .o = 32, .oh = 24, .ow = 24, .kh = 3, .kw = 3, .stride = 2, .pad = 1, .groups = 1 },
 		{ 16, 32, 32, 32, .o = 64, .oh = 16, .ow = 16, .kh = 1, .kw = 1, .stride = 2, .groups = 1 },
 		{ 8, 32, 32, 3, .o = 16, .oh = 32, .ow = 32, .kh = 3, .kw = 3, .stride = 1, .pad = 1, .groups = 1 },
@@ -122,7 +125,7 @@ static struct rt_program *mlp(struct rt_graph *g, const struct rt_options *opt)
 	return p;
 }
 
-/* Nothing is learnt from padding alone, whatever is done to gradients on the way; and nothing is broken by it. */
+/* Padding alone teaches nothing, with any processing of gradients, and breaks nothing. */
 START_TEST(an_update_that_nothing_counts_in_is_none)
 {
 	static const struct rt_options ways[] = {
@@ -172,7 +175,7 @@ static double flops_of(const struct rt_program *p, const char *phase)
 	return sum;
 }
 
-/* A step is an update: its seconds are those of all its batches, and so are its flops. */
+/* A step is an update: its seconds and flops are those of all its batches. */
 START_TEST(a_profile_counts_every_batch_of_an_update)
 {
 	struct rt_options opt = { .optimizer = { .kind = RT_ADAMW, .lr = 0.1 }, .debug.profile = true };
@@ -194,7 +197,7 @@ START_TEST(a_profile_counts_every_batch_of_an_update)
 }
 END_TEST
 
-/* Where the low type is only storage the products are f32's, and are set against f32's peak. */
+/* If the reduced type is only storage, the products are f32's and are compared with f32's peak. */
 START_TEST(storage_is_not_counted_as_a_low_product)
 {
 	struct rt_options opt = { .precision.amp = _i ? RT_F16 : RT_BF16, .optimizer = { .kind = RT_SGD, .lr = 0.1 },
@@ -214,7 +217,7 @@ START_TEST(storage_is_not_counted_as_a_low_product)
 }
 END_TEST
 
-/* As many shapes as documents of 32 lengths have: each is made ready once. */
+/* As many shapes as documents of 32 lengths have: each is prepared once. */
 START_TEST(products_of_many_shapes_are_made_once)
 {
 	enum { SHAPES = 700, SIDE = 40 };
@@ -224,7 +227,7 @@ START_TEST(products_of_many_shapes_are_made_once)
 	int64_t before = rt_bf16_primitives();
 
 	if (!rt_bf16_gemm_isa())
-		return; /* nothing is made: the products are f32's */
+		return; /* nothing to prepare: the products are f32's */
 	ck_assert_int_eq(rt_cpu_open(&cpu, 1, NULL), 0);
 	for (int64_t i = 0; i < SIDE * SIDE; i++)
 		a[i] = b[i] = 0x3f80; /* 1 */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Optimizers, determinism, learning, and a step that allocates nothing. */
+/* Optimizers, determinism, learning, and a step without allocations. */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 #define FAULTS_ALLOWED	10 /* in 20 steps */
 #endif
 
-/* One parameter whose gradient is whatever the step's input says. */
+/* One parameter whose gradient is the step's input. */
 static struct rt_program *one_param(struct rt_graph *g, struct rt_optimizer o)
 {
 	struct rt_node *w = rt_param(g, "w", RT_SHAPE(N), RT_INIT_NORMAL(1));
@@ -185,7 +185,7 @@ START_TEST(evaluation_changes_nothing)
 }
 END_TEST
 
-/* The bytes of the licences by their frequency alone cost 3.2 nats; less means that context is used. */
+/* The bytes of the licences by frequency alone cost 3.2 nats; a lower loss means that context is used. */
 START_TEST(a_gpt_learns_text_that_it_has_not_seen)
 {
 	struct training t;
@@ -210,7 +210,7 @@ static long faults(void)
 	return u.ru_minflt;
 }
 
-/* The kernel may split or move pages of anybody at any time, so the quietest of a few stretches counts. */
+/* The kernel may split or move pages at any time, so the quietest of a few intervals counts. */
 START_TEST(steps_after_the_second_fault_no_page)
 {
 	struct training t;
@@ -232,7 +232,7 @@ START_TEST(steps_after_the_second_fault_no_page)
 }
 END_TEST
 
-/* The same images as bytes and as the floats that the loader makes of them: the same losses and parameters, bit for bit. */
+/* The same images as bytes and as the loader's floats of them: the same losses and parameters, bit for bit. */
 START_TEST(images_as_bytes_train_the_same)
 {
 	static const struct rt_options ways[] = {
@@ -282,7 +282,7 @@ START_TEST(images_as_bytes_train_the_same)
 }
 END_TEST
 
-/* Known answers of Philox 4x32-10 (Random123 1.14, kat_vectors): first two words. */
+/* Known results of Philox 4x32-10 (Random123 1.14, kat_vectors): first two words. */
 START_TEST(random_numbers_are_philox)
 {
 	ck_assert_uint_eq((uint32_t)rt_random_u64(0, 0, 0), 0x6627e8d5u);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happens between gradients and parameters: accumulation, clipping, the loss scale, Adam and 8-bit AdamW. */
+/* Between gradients and parameters: accumulation, clipping, the loss scale, Adam and 8-bit AdamW. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static struct rt_program *compile(struct rt_graph *g, struct rt_node *loss, stru
 	return p;
 }
 
-/* One parameter of n elements whose gradient is whatever the step's input says. */
+/* One parameter of n elements whose gradient is the step's input. */
 static struct rt_program *one_param(struct rt_graph *g, int64_t n, struct rt_options opt)
 {
 	struct rt_node *w = rt_param(g, "w", RT_SHAPE(n), RT_INIT_NORMAL(1));
@@ -69,7 +69,7 @@ START_TEST(adam_follows_its_definition)
 }
 END_TEST
 
-/* Of the published construction: each decade's values, both ends, and that nothing falls twice into one cell. */
+/* Of the published construction: the values of each decade, both ends, and no two values in one cell. */
 START_TEST(the_8bit_maps_are_the_published_ones)
 {
 	for (int s = 0; s < 2; s++) {
@@ -98,8 +98,11 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* All values, by the algorithm that made the published ones (bitsandbytes, create_dynamic_map, of 7 exponent bits and 8 in all):
- * the middles between equal steps from 0.1 to 1, twice as many in each decade, of both signs or twice as many of one; 0 and 1. */
+/*
+ * All values by the algorithm of the published ones (bitsandbytes, create_dynamic_map, 7 exponent bits of 8): the
+ * middles between equal steps from 0.1 to 1, twice as many in each decade, of both signs, or twice as many of one sign;
+ * 0 and 1.
+ */
 START_TEST(the_8bit_maps_are_made_by_the_published_algorithm)
 {
 	bool both = _i;
@@ -137,8 +140,10 @@ static int nearest(const float *value, double x)
 	return best;
 }
 
-/* The algorithm of the paper, element by element and by linear search, for 4100 elements: the last block is short. A code may
- * differ where a number lies on the border of two; that moves the parameter by far less than the tolerance. */
+/*
+ * The algorithm of the paper, element by element with linear search, for 4100 elements: the last block is short. A code
+ * may differ for a number at the border of two cells; that changes the parameter by far less than the tolerance.
+ */
 START_TEST(adamw8_follows_its_definition)
 {
 	enum { BIG = 4100, BLOCKS = (BIG + RT_MAP8_BLOCK - 1) / RT_MAP8_BLOCK };
@@ -180,7 +185,7 @@ START_TEST(adamw8_follows_its_definition)
 	}
 	for (int i = 0; i < BIG; i++) {
 		worst = fmax(worst, fabs((double)have[i] - w[i]));
-		if (i % 5) /* a small number in a block of large ones is what 8 bits cannot hold */
+		if (i % 5) /* 8 bits cannot represent a small number in a block of large ones */
 			from_f32 = fmax(from_f32, fabs((double)have[i] - exact_w[i]));
 	}
 	ck_assert_msg(worst < 0.05 * lr, "off by %g steps from the definition", worst / lr);
@@ -199,7 +204,7 @@ static struct rt_program *gpt(struct rt_graph *g, int64_t batch, struct rt_optio
 }
 
 #define CURVE	10
-/* Mean losses of 100 steps each, on text half of which follows from what is before it; returns the last step's loss. */
+/* Mean losses of 100 steps each, on text of which half follows from the preceding text; returns the last step's loss. */
 static double curve(enum rt_optimizer_kind kind, double ret[CURVE])
 {
 	gt_auto(rt_graph) *graph = rt_graph_new();
@@ -239,7 +244,7 @@ START_TEST(adamw8_learns_like_adamw)
 }
 END_TEST
 
-/* Four batches of two rows are one of eight. i: what else is switched. */
+/* Four batches of two rows equal one of eight. i: other options. */
 START_TEST(accumulated_batches_are_one_large_batch)
 {
 	gt_auto(rt_graph) *ga = rt_graph_new(), *gb = rt_graph_new();
@@ -281,7 +286,7 @@ START_TEST(accumulated_batches_are_one_large_batch)
 }
 END_TEST
 
-/* Three batches that count 1, 2 and 5: the weighted mean of their gradients, exactly as plain SGD would take it. */
+/* Three batches with weights 1, 2 and 5: the weighted mean of their gradients, exactly as plain SGD uses it. */
 START_TEST(batches_count_by_their_weight)
 {
 	static const double weight[] = { 1, 2, 5 };
@@ -304,7 +309,7 @@ START_TEST(batches_count_by_their_weight)
 }
 END_TEST
 
-/* x (4,6) a (5,6)' b (3,5)': two parameters, of which the loss sees the product. */
+/* x (4,6) a (5,6)' b (3,5)': two parameters; the loss depends on their product. */
 struct two {
 	struct rt_node *a, *b;
 	struct rt_program *p;
@@ -356,8 +361,10 @@ START_TEST(clipping_is_by_the_global_norm)
 }
 END_TEST
 
-/* A loss scale grows for as long as gradients are finite. Their squares then are no floats, long before: it is the gradients
- * without the scale that have the norm. 0: those are small; 1: there is no scale, they are large themselves. */
+/*
+ * A loss scale grows while gradients are finite. Their squares overflow a float long before. Therefore the norm is that
+ * of the gradients without the scale. 0: these are small; 1: no scale, the gradients themselves are large.
+ */
 START_TEST(clipping_bears_any_finite_gradient)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -405,8 +412,10 @@ START_TEST(a_gradient_that_is_not_finite_stops_clipping)
 }
 END_TEST
 
-/* Overflows at updates 3, 4 and 9: the scale halves there, doubles after three good ones in a row, and neither the parameters
- * nor the step count move in a skipped update. */
+/*
+ * Overflows at updates 3, 4 and 9: the scale halves there and doubles after three good ones in a row. A skipped update
+ * changes neither the parameters nor the step count.
+ */
 START_TEST(the_loss_scale_moves_as_scripted)
 {
 	static const double scale[] = { 1024, 1024, 1024, 512, 256, 256, 256, 512, 512, 256, 256, 256 };

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Convolutions in tiles of 4x4 on each instruction set, against the plain definition in double; and where they are taken. */
+/* Winograd convolutions on each instruction set, compared with the plain definition in double; and the choice of them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "runtime/cpu/conv.h"
 #include "tests/unit/check_runtime.h"
 
-/* Of the largest element. Plain sums in f32 are off by a third of it at most; the longest here has 5 x 11 x 9 terms of 1. */
+/*
+ * Relative to the largest element. Plain sums in f32 have at most a third of this error; the longest here has 5 x 11 x 9
+ * terms of 1.
+ */
 #define TOLERANCE	1e-5
-#define GUARD		64 /* floats behind a tensor that nobody may touch */
+#define GUARD		64 /* floats after a tensor that must not be written */
 
 static const struct rt_conv shapes[] = {
-	/* sides that are whole tiles, odd ones, less than a tile; channels that are whole blocks of lanes, and not */
+	/* sides of whole tiles, odd ones, less than a tile; channels of whole lane blocks, and others */
 	{ .n = 1, .h = 4, .w = 4, .c = 16, .o = 16, .pad = 1 },
 	{ .n = 2, .h = 8, .w = 8, .c = 16, .o = 32, .pad = 1 },
 	{ .n = 3, .h = 7, .w = 5, .c = 24, .o = 16, .pad = 1 },
@@ -37,7 +40,7 @@ static struct rt_conv shape_of(int i)
 	return s;
 }
 
-/* x, w, y; the one that kind says is made from the others. */
+/* x, w, y; kind selects the one that is computed from the others. */
 struct tensors {
 	int64_t n[3];
 	float *value[3];
@@ -45,7 +48,7 @@ struct tensors {
 	int made;
 };
 
-/* What element (n,i,j,o) of y and (di,dj,c) of its patch have to do with each other, for all kinds. */
+/* Contribution of element (n,i,j,o) of y and (di,dj,c) of its patch, for all kinds. */
 static void add_product(const struct rt_conv *s, struct tensors *t, int64_t y, int64_t x, int64_t w)
 {
 	const int64_t at[3] = { x, w, y };
@@ -96,8 +99,10 @@ static void tensors_free(struct tensors *t)
 	free(t->want);
 }
 
-/* Once, the scratch memory being NaN before, and what is written `before`: a number that is added to, or NaN. simd NULL: patch by
- * patch, without tiles. */
+/*
+ * Runs once, with NaN in the scratch memory and `before` in the result: a number to add to, or NaN. simd NULL: patch by
+ * patch, without tiles.
+ */
 static void convolve(const struct rt_simd *simd, const struct rt_conv *s, enum rt_conv_kind kind, int threads, struct tensors *t,
 		     float before)
 {
@@ -129,7 +134,7 @@ static void check_values(const struct tensors *t, double before, double toleranc
 			      (double)t->value[t->made][i], t->want[i] + before);
 }
 
-/* All kinds, by each of n instruction sets; simd NULL: patch by patch. */
+/* All kinds, with each of n instruction sets; simd NULL: patch by patch. */
 static void check_shape(const struct rt_conv *s, const struct rt_simd *const *simd, int n, int number)
 {
 	static const char *const kinds[] = { "forward", "backward of x", "backward of w" };
@@ -151,7 +156,7 @@ static void check_shape(const struct rt_conv *s, const struct rt_simd *const *si
 				check_values(&t, 0, TOLERANCE * largest, what);
 				if (!simd[k] || kind == RT_CONV_BWD_W)
 					continue;
-				convolve(simd[k], s, kind, threads, &t, 2); /* images are also added to */
+				convolve(simd[k], s, kind, threads, &t, 2); /* images are also accumulated */
 				check_values(&t, 2, TOLERANCE * (largest + 2), what);
 			}
 		tensors_free(&t);
@@ -169,8 +174,10 @@ START_TEST(tiles_make_what_the_definition_says)
 }
 END_TEST
 
-/* What every shape can be made by where oneDNN is not, or has nothing fast: windows that overlap and that leave gaps, groups,
- * several images to a thread, and fewer than threads. */
+/*
+ * Shapes without oneDNN or without a fast kernel there: windows that overlap or leave gaps, groups, several images per
+ * thread, and fewer images than threads.
+ */
 static const struct rt_conv any_shapes[] = {
 	{ .n = 5, .h = 6, .w = 5, .c = 4, .o = 6, .kh = 3, .kw = 3, .stride = 1, .pad = 1, .groups = 1 },
 	{ .n = 4, .h = 7, .w = 6, .c = 6, .o = 8, .kh = 2, .kw = 4, .stride = 2, .pad = 1, .groups = 2 },
@@ -189,7 +196,7 @@ START_TEST(patches_make_what_the_definition_says)
 }
 END_TEST
 
-/* Images are the same bits on any number of threads, gradients of weights on the same number. */
+/* Images have the same bits on any number of threads, gradients of weights on the same number. */
 START_TEST(tiles_are_the_same_bits)
 {
 	struct rt_conv s = shape_of(8);
@@ -214,7 +221,7 @@ START_TEST(tiles_are_the_same_bits)
 }
 END_TEST
 
-/* Strides, other kernels, groups and wide padding are not made in tiles; small work and few channels would lose by it. */
+/* Strides, other kernels, groups and wide padding do not use tiles; small work and few channels would lose. */
 START_TEST(tiles_are_taken_where_they_win)
 {
 	const struct rt_conv good = { .n = 64, .h = 32, .w = 32, .c = 16, .o = 16, .oh = 32, .ow = 32, .kh = 3, .kw = 3,
@@ -256,7 +263,7 @@ END_TEST
 #define STEPS	20
 struct training {
 	double loss[STEPS], flops;
-	char tiles[200], amp[400]; /* what the passes said */
+	char tiles[200], amp[400]; /* messages of the passes */
 };
 
 static void note(const struct rt_program *p, const char *name, char *ret, size_t size)
@@ -302,8 +309,10 @@ static struct training train(int depth, bool without, enum rt_dtype amp)
 	return t;
 }
 
-/* 3 of 7 convolutions have 3x3, stride 1, 16 channels or more and work enough, and are three calls each, and round the one block
- * without a pool the gradient of its input is added to what the sum let through; the loss stays. */
+/*
+ * 3 of 7 convolutions have 3x3, stride 1, at least 16 channels and enough work, and have three calls each. In the one
+ * block without a pool the gradient of its input is added to the gradient that the sum passes on. The loss is unchanged.
+ */
 START_TEST(tiles_are_a_technique_with_a_switch)
 {
 	struct training with = train(8, false, RT_F32), without = train(8, true, RT_F32);
@@ -318,7 +327,7 @@ START_TEST(tiles_are_a_technique_with_a_switch)
 }
 END_TEST
 
-/* The calls that mixed precision leaves in f32 are those that tiles make faster than the type does, and it says so. */
+/* Mixed precision leaves the calls in f32 that are faster with tiles than with the type, and reports it. */
 static void check_kept(const struct training *f32, const struct training *low, const struct training *all, enum rt_dtype type)
 {
 	const char *products = rt_cpu_gemm_isa(type), *kept = strstr(low->amp, " 3x3 convolutions stay f32");
@@ -337,7 +346,10 @@ static void check_kept(const struct training *f32, const struct training *low, c
 	}
 }
 
-/* ResNet-20 in each type, tiles or not: the losses of 20 steps are those of f32, within what the type rounds. */
+/*
+ * ResNet-20 in each type, with and without tiles: the losses of 20 steps equal those of f32 within the rounding of the
+ * type.
+ */
 START_TEST(mixed_precision_keeps_tiles_and_the_loss_curve)
 {
 	static const enum rt_dtype types[] = { RT_BF16, RT_F16 };
