@@ -79,7 +79,7 @@ struct pr_span;
 int pr_compare_cuda_range(const struct pr_context *c, const struct pr_gpu *g, const char *cuda, struct pr_span *ret);
 int pr_branch_of(const char *driver_version); /* branch of a driver version: "550.163.01" -> 550 */
 
-/* Sets the remedy to the commands that install the driver for these GPUs, the same as gpuprobe can prints. */
+/* Sets the remedy to the commands that install the driver for these GPUs, as printed by `gpuprobe can`. */
 void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f);
 /* Sets the remedy to the driver that supports newer wheels than the current driver and GPUs (driver_need.h). Returns
  * false if there is none. */

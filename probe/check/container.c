@@ -141,7 +141,7 @@ const struct pr_check pr_check_container_lost = {
 	.run = lost_gpu,
 };
 
-/* Returns the brand. "NVIDIA H100" has the brand nvidia; older names contain theirs. */
+/* Returns the brand of the GPUs: most names contain one, as "Tesla T4"; "NVIDIA H100" has the brand nvidia. */
 static const char *brand_of(const struct pr_host *h)
 {
 	const char *name = h->n_gpu ? h->gpu[0].name.v : NULL;

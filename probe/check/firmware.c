@@ -17,7 +17,7 @@ static int newest_arch(const struct pr_context *c)
 	return newest;
 }
 
-/* Returns whether the firmware is mandatory. It is for the open module, and for Hopper and later. With the proprietary
+/* Returns whether the firmware is mandatory: for the open module, and for Hopper and later. With the proprietary
  * module, GPUs before Hopper also work without the GSP. */
 static bool is_needed(const struct pr_context *c)
 {
