@@ -95,9 +95,11 @@ static int collect_spans(struct rt_timing *t, struct rt_program *p, const struct
 		r = rt_cuda_check(t->dev, d->event_elapsed(&start, t->spans[0].before, s->before), "cuEventElapsedTime", err);
 		if (!r)
 			r = rt_cuda_check(t->dev, d->event_elapsed(&took, s->before, s->after), "cuEventElapsedTime", err);
-		if (!r && run->profiled)
+		if (r)
+			return r;
+		if (run->profiled)
 			p->plan.ir.calls[s->call]->seconds += (double)took * 1e-3;
-		if (!r && p->events)
+		if (p->events)
 			p->events[p->n_events++ % RT_TRACE_EVENTS] = (struct rt_event){
 				.shape = p->shape, .call = s->call, .step = run->step, .start = t0 + (double)start * 1e-3,
 				.end = t0 + (double)(start + took) * 1e-3

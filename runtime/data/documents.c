@@ -259,6 +259,7 @@ static const struct rt_source_ops documents_ops = {
 int rt_source_documents(const struct rt_loader_options *o, const struct gt_strv *files, bool text, struct rt_source **ret,
 			struct gt_err *err)
 {
+	gt_auto(rt_source) *s = NULL;
 	struct rt_tokens *t = NULL;
 	int r;
 
@@ -268,16 +269,15 @@ int rt_source_documents(const struct rt_loader_options *o, const struct gt_strv 
 	r = rt_tokens_open(o, files, text, &t, err);
 	if (r)
 		return r;
-	t->base.ops = &documents_ops;
+	s = &t->base;
+	s->ops = &documents_ops;
 	for (size_t i = 1; i < t->n; i++)
 		t->file[i].first = t->file[i - 1].first + t->file[i - 1].head.tokens;
 	if (t->tokens >= AT_MAX)
-		r = gt_fail(err, EFBIG, "%s has more than 2^40 tokens", o->path);
-	if (!r)
-		r = index_all(o, t, err);
+		return gt_fail(err, EFBIG, "%s has more than 2^40 tokens", o->path);
+	r = index_all(o, t, err);
 	if (r)
-		rt_tokens_free(&t->base);
-	else
-		*ret = &t->base;
-	return r;
+		return r;
+	*ret = gt_take(s);
+	return 0;
 }

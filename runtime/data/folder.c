@@ -74,22 +74,22 @@ static int add_class(struct folder *f, const char *directory, int32_t label, str
 int rt_source_folder(const struct rt_loader_options *o, const char *path, struct rt_source **ret, struct gt_err *err)
 {
 	struct folder *f = gt_xcalloc(1, sizeof(*f));
+	gt_auto(rt_source) *s = &f->base;
 	gt_auto_strv classes = { 0 };
-	int r = rt_files_directories(path, &classes, err);
+	int r;
 
-	f->base = (struct rt_source){ .ops = &folder_ops, .kind = RT_DATA_FOLDER };
+	*s = (struct rt_source){ .ops = &folder_ops, .kind = RT_DATA_FOLDER };
+	r = rt_files_directories(path, &classes, err);
 	for (size_t i = 0; !r && i < classes.n; i++) {
 		gt_autofree char *directory = gt_xasprintf("%s/%s", path, classes.v[i]);
 
 		r = add_class(f, directory, (int32_t)i, err);
 	}
-	f->base.n = f->path.n;
-	f->base.files = f->path.n;
-	if (!r && !f->base.n)
-		r = gt_fail(err, ENODATA, "%s: no directory in it has a .jpg, .jpeg or .png", path);
 	if (r)
-		rt_source_free(&f->base);
-	else
-		*ret = &f->base;
-	return r;
+		return r;
+	s->n = s->files = f->path.n;
+	if (!s->n)
+		return gt_fail(err, ENODATA, "%s: no directory in it has a .jpg, .jpeg or .png", path);
+	*ret = gt_take(s);
+	return 0;
 }

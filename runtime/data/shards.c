@@ -248,17 +248,18 @@ int rt_source_shards(const struct rt_loader_options *o, const struct gt_strv *fi
 {
 	gt_autofree unsigned char *window = gt_xcalloc(WINDOW, 1);
 	struct shards *s = gt_xcalloc(1, sizeof(*s));
-	int r = 0;
+	gt_auto(rt_source) *base = &s->base;
 
-	s->base = (struct rt_source){ .ops = &shards_ops, .kind = RT_DATA_SHARDS, .files = files->n, .truncated = json_array() };
+	*base = (struct rt_source){ .ops = &shards_ops, .kind = RT_DATA_SHARDS, .files = files->n, .truncated = json_array() };
 	s->shard = gt_xcalloc(files->n + 1, sizeof(*s->shard));
-	for (size_t i = 0; !r && i < files->n; i++)
-		r = add_shard(s, files->v[i], window, err);
-	if (!r && !s->base.n)
-		r = gt_fail(err, ENODATA, "%s: no sample with a .jpg, .jpeg or .png in it", o->path);
-	if (r)
-		rt_source_free(&s->base);
-	else
-		*ret = &s->base;
-	return r;
+	for (size_t i = 0; i < files->n; i++) {
+		int r = add_shard(s, files->v[i], window, err);
+
+		if (r)
+			return r;
+	}
+	if (!base->n)
+		return gt_fail(err, ENODATA, "%s: no sample with a .jpg, .jpeg or .png in it", o->path);
+	*ret = gt_take(base);
+	return 0;
 }

@@ -44,6 +44,7 @@ struct rt_source {
 	struct rt_lengths *lengths; /* of documents, which are grouped by length */
 };
 void rt_source_free(struct rt_source *s);
+GT_DEFINE_AUTO(rt_source, rt_source_free);
 
 int rt_source_tokens(const struct rt_loader_options *o, const struct gt_strv *files, bool text, struct rt_source **ret,
 		     struct gt_err *err);

@@ -234,26 +234,25 @@ int rt_tokens_open(const struct rt_loader_options *o, const struct gt_strv *file
 int rt_source_tokens(const struct rt_loader_options *o, const struct gt_strv *files, bool text, struct rt_source **ret,
 		     struct gt_err *err)
 {
+	gt_auto(rt_source) *s = NULL;
 	struct rt_tokens *t = NULL;
 	int r = rt_tokens_open(o, files, text, &t, err);
 
 	if (r)
 		return r;
-	t->base.ops = &tokens_ops;
+	s = &t->base;
+	s->ops = &tokens_ops;
 	for (size_t i = 0; i < t->n; i++) {
 		struct rt_token_map *f = &t->file[i];
 
-		f->first = t->base.n;
+		f->first = s->n;
 		/* the last window needs one more id, for its last target */
-		t->base.n += f->head.tokens ? (f->head.tokens - 1) / (uint64_t)t->seq : 0;
+		s->n += f->head.tokens ? (f->head.tokens - 1) / (uint64_t)t->seq : 0;
 	}
-	if (t->base.n < 10)
-		r = gt_fail(err, ENODATA, "%s has too %s: %" PRIu64 " tokens, and 10 windows of %lld and one more are needed",
-			    o->path ? o->path : RT_DEFAULT_TEXT, text ? "little text" : "few tokens", t->tokens,
-			    (long long)t->seq);
-	if (r)
-		rt_tokens_free(&t->base);
-	else
-		*ret = &t->base;
-	return r;
+	if (s->n < 10)
+		return gt_fail(err, ENODATA, "%s has too %s: %" PRIu64 " tokens, and 10 windows of %lld and one more are needed",
+			       o->path ? o->path : RT_DEFAULT_TEXT, text ? "little text" : "few tokens", t->tokens,
+			       (long long)t->seq);
+	*ret = gt_take(s);
+	return 0;
 }

@@ -261,11 +261,12 @@ static int share_cpus(struct rt_comm *c, int (*home)(int), struct rt_place *ret,
 	struct rt_place all[RT_MAX_RANKS];
 	int r = gather_ints(c, (uint64_t)(home ? home(c->local_rank) + 1 : 0), of, err);
 
-	for (int i = 0; !r && i < c->size; i++)
+	if (r)
+		return r;
+	for (int i = 0; i < c->size; i++)
 		if (c->host[i] == c->host[c->rank])
 			near[n++] = of[i] - 1;
-	if (!r)
-		r = rt_place_all(n, near, all, ret_shared, err);
+	r = rt_place_all(n, near, all, ret_shared, err);
 	if (!r)
 		*ret = all[local(c, c->rank)];
 	return r;
@@ -281,7 +282,9 @@ static int find_place(struct rt_comm *c, bool no_pin, int (*home)(int), struct g
 
 	if (!r)
 		r = gather_ints(c, gt_hash64(&now.cpus, sizeof(now.cpus), 0), where, err);
-	for (int i = 0; !r && i < c->size; i++) {
+	if (r)
+		return r;
+	for (int i = 0; i < c->size; i++) {
 		bool alike = where[i] == where[c->rank];
 
 		if (i == c->rank || c->host[i] != c->host[c->rank])
@@ -289,8 +292,7 @@ static int find_place(struct rt_comm *c, bool no_pin, int (*home)(int), struct g
 		same &= alike;
 		separate &= !alike;
 	}
-	if (!r)
-		r = share_cpus(c, home, &own, &shared, err); /* all ranks call it: it is collective */
+	r = share_cpus(c, home, &own, &shared, err); /* all ranks call it: it is collective */
 	if (r)
 		return r;
 	c->spin = same && !no_pin ? !shared : separate;
