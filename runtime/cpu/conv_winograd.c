@@ -249,7 +249,7 @@ static void sum_blocks(const struct wino *p, const float *x, const float *dy, in
 		for (int64_t i = lo; i < hi; i++, next_place(p, &at)) {
 			struct rt_wino_tile t = tile_of(&p->out, &at, 4);
 
-			p->k->slope(d + (i - lo) * p->out.lanes, p->out_plane, &t, dy);
+			p->k->output_grad(d + (i - lo) * p->out.lanes, p->out_plane, &t, dy);
 		}
 		for (int64_t k = 0; k < RT_WINO_PLANES; k++) {
 			fetch(&next_x, k);
@@ -260,8 +260,8 @@ static void sum_blocks(const struct wino *p, const float *x, const float *dy, in
 	}
 }
 
-static void weights_slope(const struct rt_cpu *cpu, const struct wino *p, const float *x, float *w, const float *dy,
-			  float *scratch)
+static void weights_gradient(const struct rt_cpu *cpu, const struct wino *p, const float *x, float *w, const float *dy,
+			     float *scratch)
 {
 	int64_t floats = RT_WINO_PLANES * (p->in_plane + p->out_plane + p->u_plane), offset = floats - RT_WINO_PLANES * p->u_plane;
 
@@ -281,8 +281,8 @@ static void weights_slope(const struct rt_cpu *cpu, const struct wino *p, const 
 
 					cpu->simd->add(sum, sum, sum + floats * t, p->out.lanes);
 				}
-			p->k->weights_slope(w + 9 * c, 9 * p->in.channels, scratch + offset + c * p->out.lanes, p->u_plane,
-					    p->out.channels);
+			p->k->weights_grad(w + 9 * c, 9 * p->in.channels, scratch + offset + c * p->out.lanes, p->u_plane,
+					   p->out.channels);
 		}
 	}
 }
@@ -296,7 +296,7 @@ void rt_conv_winograd(const struct rt_cpu *cpu, const struct rt_conv *s, enum rt
 	p.k = cpu->simd->wino;
 	p.add = add;
 	if (kind == RT_CONV_BWD_W)
-		weights_slope(cpu, &p, x, w, y, scratch);
+		weights_gradient(cpu, &p, x, w, y, scratch);
 	else if (kind == RT_CONV_FWD)
 		convolve(&p, cpu->threads, &weights, x, y, scratch);
 	else

@@ -26,9 +26,9 @@ static int check(const struct rt_options *o, struct gt_err *err)
 	if (o->ranks.comm && o->ranks.weight > 0 && fabs(o->ranks.weight * rt_comm_size(o->ranks.comm) - 1) > 1e-9)
 		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike: weights are the CPU's");
 	if (o->precision.no_master && o->precision.amp != RT_BF16)
-		return gt_fail(err, EINVAL, "parameters without f32 values are for the cuda device with amp in bf16 or fp8");
+		return gt_fail(err, EINVAL, "parameters without f32 values need the cuda device with amp in bf16 or fp8");
 	if (o->attention_by != RT_ATTENTION_FASTEST && o->precision.amp == RT_F32)
-		return gt_fail(err, EINVAL, "whose kernels attention takes is said for the cuda device with bf16, f16 or fp8");
+		return gt_fail(err, EINVAL, "a choice of attention kernels needs the cuda device with bf16, f16 or fp8");
 	return 0;
 }
 

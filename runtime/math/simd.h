@@ -66,7 +66,7 @@ struct rt_wino {
 	 * lanes are `block` floats apart. */
 	void (*input)(float *v, int64_t plane, int64_t block, const struct rt_wino_tile *t, const float *image);
 	/* The same for the 4x4 pixels of an output gradient, into planes of (tiles, channels). */
-	void (*slope)(float *d, int64_t plane, const struct rt_wino_tile *t, const float *image);
+	void (*output_grad)(float *d, int64_t plane, const struct rt_wino_tile *t, const float *image);
 	/* 4x4 pixels of the image = or += the output transform of planes of (tiles, channels). */
 	void (*output)(float *image, const struct rt_wino_tile *t, const float *m, int64_t plane, bool add);
 	/* One plane: m (rows,out) = v (rows,in) u (in,out). in and out are multiples of RT_WINO_LANES. */
@@ -77,7 +77,7 @@ struct rt_wino {
 	 * `out`. */
 	void (*weights)(float *u, int64_t plane, const struct rt_wino_weights *w, int64_t in, int64_t out);
 	/* Gradients of the nine weights of one input channel and each of n output channels, from p's planes. */
-	void (*weights_slope)(float *w, int64_t step, const float *p, int64_t plane, int64_t n);
+	void (*weights_grad)(float *w, int64_t step, const float *p, int64_t plane, int64_t n);
 };
 
 struct rt_simd {

@@ -12,9 +12,9 @@
 #define PA2	(PA * PA)
 #define PB2	(PB * PB)
 /* 1 / the product of a point's differences from the other finite points. */
-#define P0_SHARE	(1.0f / (PA2 * PB2))
-#define PA_SHARE	(1.0f / (2 * PA2 * (PA2 - PB2)))
-#define PB_SHARE	(1.0f / (2 * PB2 * (PB2 - PA2)))
+#define P0_FACTOR	(1.0f / (PA2 * PB2))
+#define PA_FACTOR	(1.0f / (2 * PA2 * (PA2 - PB2)))
+#define PB_FACTOR	(1.0f / (2 * PB2 * (PB2 - PA2)))
 
 #if RT_W == 16
 #define WINO_OUTER	8
@@ -48,7 +48,7 @@ INLINE void wino_write(vf *to, int64_t step, const vf *m)
 }
 
 /* The transpose of wino_write(): 4 values to 6. */
-INLINE void wino_spread(vf *to, int64_t step, const vf *y)
+INLINE void wino_write_transposed(vf *to, int64_t step, const vf *y)
 {
 	vf even_a = y[0] + PA2 * y[2], odd_a = PA * y[1] + PA * PA2 * y[3];
 	vf even_b = y[0] + PB2 * y[2], odd_b = PB * y[1] + PB * PB2 * y[3];
@@ -61,13 +61,13 @@ INLINE void wino_spread(vf *to, int64_t step, const vf *y)
 	to[5 * step] = y[3];
 }
 
-/* Transforms 3 weights to 6 points; wino_gather() is the transpose. */
+/* Transforms 3 weights to 6 points; wino_weigh_transposed() is the transpose. */
 INLINE void wino_weigh(vf *to, int64_t step, const vf *g)
 {
-	vf even_a = PA_SHARE * g[0] + PA_SHARE * PA2 * g[2], odd_a = PA_SHARE * PA * g[1];
-	vf even_b = PB_SHARE * g[0] + PB_SHARE * PB2 * g[2], odd_b = PB_SHARE * PB * g[1];
+	vf even_a = PA_FACTOR * g[0] + PA_FACTOR * PA2 * g[2], odd_a = PA_FACTOR * PA * g[1];
+	vf even_b = PB_FACTOR * g[0] + PB_FACTOR * PB2 * g[2], odd_b = PB_FACTOR * PB * g[1];
 
-	to[0] = P0_SHARE * g[0];
+	to[0] = P0_FACTOR * g[0];
 	to[step] = even_a + odd_a;
 	to[2 * step] = even_a - odd_a;
 	to[3 * step] = even_b + odd_b;
@@ -75,12 +75,12 @@ INLINE void wino_weigh(vf *to, int64_t step, const vf *g)
 	to[5 * step] = g[2];
 }
 
-INLINE void wino_gather(vf *to, int64_t step, const vf *m)
+INLINE void wino_weigh_transposed(vf *to, int64_t step, const vf *m)
 {
-	vf sum_a = PA_SHARE * (m[1] + m[2]), diff_a = PA_SHARE * (m[1] - m[2]);
-	vf sum_b = PB_SHARE * (m[3] + m[4]), diff_b = PB_SHARE * (m[3] - m[4]);
+	vf sum_a = PA_FACTOR * (m[1] + m[2]), diff_a = PA_FACTOR * (m[1] - m[2]);
+	vf sum_b = PB_FACTOR * (m[3] + m[4]), diff_b = PB_FACTOR * (m[3] - m[4]);
 
-	to[0] = P0_SHARE * m[0] + sum_a + sum_b;
+	to[0] = P0_FACTOR * m[0] + sum_a + sum_b;
 	to[step] = PA * diff_a + PB * diff_b;
 	to[2 * step] = PA2 * sum_a + PB2 * sum_b + m[5];
 }
@@ -134,33 +134,33 @@ static void wino_input(float *v, int64_t plane, int64_t block, const struct rt_w
 				wino_read_lanes(v + l, plane, t, image, c + l, false);
 }
 
-INLINE void wino_spread_lanes(float *d, int64_t plane, const struct rt_wino_tile *t, const float *image, int64_t channel,
-			      bool inside)
+INLINE void wino_output_grad_lanes(float *d, int64_t plane, const struct rt_wino_tile *t, const float *image, int64_t channel,
+				   bool inside)
 {
 	vf half[6][4], y[6];
 
 #pragma GCC unroll 4
 	for (int j = 0; j < 4; j++) {
 		wino_load(y, t, image, j, 4, channel, inside);
-		wino_spread(&half[0][j], 4, y);
+		wino_write_transposed(&half[0][j], 4, y);
 	}
 #pragma GCC unroll 6
 	for (int i = 0; i < 6; i++) {
-		wino_spread(y, 1, half[i]);
+		wino_write_transposed(y, 1, half[i]);
 #pragma GCC unroll 6
 		for (int j = 0; j < 6; j++)
 			st(d + (i * 6 + j) * plane, y[j]);
 	}
 }
 
-static void wino_slope(float *d, int64_t plane, const struct rt_wino_tile *t, const float *image)
+static void wino_output_grad(float *d, int64_t plane, const struct rt_wino_tile *t, const float *image)
 {
 	for (int64_t c = 0; c < t->channels; c += RT_WINO_LANES)
 		for (int64_t l = c; l < c + RT_WINO_LANES; l += W)
 			if (wino_inside(t, 4, l))
-				wino_spread_lanes(d + l, plane, t, image, l, true);
+				wino_output_grad_lanes(d + l, plane, t, image, l, true);
 			else
-				wino_spread_lanes(d + l, plane, t, image, l, false);
+				wino_output_grad_lanes(d + l, plane, t, image, l, false);
 }
 
 INLINE void wino_write_lanes(float *image, const struct rt_wino_tile *t, const float *m, int64_t plane, int64_t channel,
@@ -340,7 +340,7 @@ static void wino_weights(float *u, int64_t plane, const struct rt_wino_weights *
 }
 
 /* Gradients of the weights of one input channel and all output channels, which are `step` floats apart. */
-static void wino_weights_slope(float *w, int64_t step, const float *p, int64_t plane, int64_t out)
+static void wino_weights_grad(float *w, int64_t step, const float *p, int64_t plane, int64_t out)
 {
 	for (int64_t q = 0; q < out; q += W) {
 		float taps[9][RT_W];
@@ -349,10 +349,10 @@ static void wino_weights_slope(float *w, int64_t step, const float *p, int64_t p
 		for (int j = 0; j < 6; j++) {
 			for (int i = 0; i < 6; i++)
 				g[i] = ld(p + (i * 6 + j) * plane + q);
-			wino_gather(&half[0][j], 6, g);
+			wino_weigh_transposed(&half[0][j], 6, g);
 		}
 		for (int i = 0; i < 3; i++) {
-			wino_gather(t, 1, half[i]);
+			wino_weigh_transposed(t, 1, half[i]);
 			for (int j = 0; j < 3; j++)
 				st(taps[i * 3 + j], t[j]);
 		}
@@ -365,10 +365,10 @@ static void wino_weights_slope(float *w, int64_t step, const float *p, int64_t p
 static const struct rt_wino wino = {
 	.group = 2 * RT_W,
 	.input = wino_input,
-	.slope = wino_slope,
+	.output_grad = wino_output_grad,
 	.output = wino_output,
 	.product = wino_product,
 	.outer = wino_outer,
 	.weights = wino_weights,
-	.weights_slope = wino_weights_slope,
+	.weights_grad = wino_weights_grad,
 };
