@@ -116,6 +116,7 @@ static int set_choice(struct parse *p, const struct gt_opt *o, const char *value
 static int set_opt(struct parse *p, const struct gt_opt *o, const char *value)
 {
 	uint64_t count;
+	double real;
 	int r = 0;
 
 	switch (o->type) {
@@ -143,6 +144,12 @@ static int set_opt(struct parse *p, const struct gt_opt *o, const char *value)
 	case GT_OPT_REAL:
 		r = gt_parse_double(value, o->dest);
 		break;
+	case GT_OPT_ABOVE_0:
+		r = gt_parse_double(value, &real);
+		r = r < 0 || !(real > 0) ? -EINVAL : 0;
+		if (!r)
+			*(double *)o->dest = real;
+		break;
 	case GT_OPT_SIZE:
 		r = gt_parse_size(value, o->dest);
 		break;
@@ -152,6 +159,7 @@ static int set_opt(struct parse *p, const struct gt_opt *o, const char *value)
 			     o->type == GT_OPT_UINT ? "whole number" :
 			     o->type == GT_OPT_COUNT ? "whole number of 1 or more" :
 			     o->type == GT_OPT_REAL ? "number" :
+			     o->type == GT_OPT_ABOVE_0 ? "number above 0" :
 						      "size such as 64K or 2GiB",
 			     value);
 	return 0;

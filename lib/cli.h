@@ -20,6 +20,7 @@ enum gt_opt_type {
 	GT_OPT_UINT,	/* uint64_t * */
 	GT_OPT_COUNT,	/* uint64_t *, 1 or more; 0 is reserved for "not given" */
 	GT_OPT_REAL,	/* double * */
+	GT_OPT_ABOVE_0,	/* double *, above 0 */
 	GT_OPT_SIZE,	/* uint64_t *, bytes */
 	GT_OPT_CHOICE,	/* const char **, one of choices */
 };

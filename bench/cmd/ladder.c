@@ -9,6 +9,7 @@
 #include "bench/train/models.h"
 #include "lib/fsroot.h"
 #include "lib/log.h"
+#include "runtime/data/loader.h"
 
 #define ROUNDS 7
 
@@ -17,6 +18,8 @@ static struct bn_outputs outputs;
 
 static int check_options(struct gt_err *err)
 {
+	enum rt_data_kind kind;
+
 	req.rounds = req.rounds ? req.rounds : ROUNDS;
 	if (req.rounds > BN_LADDER_ROUNDS_MAX)
 		return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--rounds takes at most %d", BN_LADDER_ROUNDS_MAX);
@@ -24,7 +27,9 @@ static int check_options(struct gt_err *err)
 		return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--ranks takes at most 64");
 	req.seed = req.seed ? req.seed : (uint64_t)time(NULL) % 1000000;
 	req.save = outputs.json;
-	return 0;
+	if (req.model && !bn_model_find(req.model, err))
+		return -EINVAL;
+	return rt_data_guess(req.data, &kind, err);
 }
 
 static size_t failures(const json_t *doc)

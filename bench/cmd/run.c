@@ -269,13 +269,13 @@ static const char *const better[] = { "lower", "higher", NULL };
 	 &req.command.margin_pct, .group = "Workload"},								       \
 	{0, "warmup", "N", "skip N samples of each command launch (default: measured first)", GT_OPT_UINT,	       \
 	 &req.command.warmup, .group = "Workload"},								       \
-	{0, "timeout", "SECONDS", "stop a launch of the command after SECONDS", GT_OPT_REAL, &req.command.timeout_s,   \
+	{0, "timeout", "SECONDS", "stop a launch of the command after SECONDS", GT_OPT_ABOVE_0, &req.command.timeout_s,   \
 	 .group = "Workload"},											       \
 	{0, "pairs", "N", "measure exactly N pairs, or N launches without a change", GT_OPT_COUNT, &req.pairs,	       \
 	 .group = "Duration"},											       \
 	{0, "quick", NULL, "measure nine pairs, or six launches without a change", GT_OPT_FLAG, &req.quick,	       \
 	 .group = "Duration"},											       \
-	{0, "minutes", "N", "stop after N minutes (default: twice the estimate, at least 5)", GT_OPT_REAL, &req.minutes, \
+	{0, "minutes", "N", "stop after N minutes (default: twice the estimate, at least 5)", GT_OPT_ABOVE_0, &req.minutes, \
 	 .group = "Duration"},											       \
 	{0, "seed", "N", "set the seed of the random order (default: drawn and recorded)", GT_OPT_UINT, &req.seed,     \
 	 .group = "Duration"},											       \
@@ -447,7 +447,7 @@ static int cmd_resume(struct gt_cli *cli, int argc, char **argv)
 
 static const struct gt_opt resume_opts[] = {
 	BN_RESUME_OPTS(resume),
-	{0, "minutes", "N", "stop after N minutes, including earlier ones", GT_OPT_REAL, &req.minutes},
+	{0, "minutes", "N", "stop after N minutes, including earlier ones", GT_OPT_ABOVE_0, &req.minutes},
 	OUTPUT_OPTIONS,
 	{0},
 };

@@ -15,6 +15,7 @@
 #include "lib/parse.h"
 #include "lib/table.h"
 #include "probe/host/host.h"
+#include "runtime/data/loader.h"
 
 static struct bn_train_options options = { .lr = NAN, .warmup = UINT64_MAX, .workers = UINT64_MAX,
 					   .max_corrupt = UINT64_MAX };
@@ -103,7 +104,7 @@ static const struct gt_opt opts[] = {
 	  RARE("Ranks") },
 	{ 0, "shard", "WHEN", "shard the optimizer state among ranks (default: auto)", GT_OPT_CHOICE, &options.shard, whens,
 	  RARE("Ranks") },
-	{ 0, "rank-timeout", "SECONDS", "stop if a rank hangs for SECONDS (default: 300)", GT_OPT_REAL, &options.rank_timeout_s,
+	{ 0, "rank-timeout", "SECONDS", "stop if a rank hangs for SECONDS (default: 300)", GT_OPT_ABOVE_0, &options.rank_timeout_s,
 	  RARE("Ranks") },
 	{ 0, "no-pin", NULL, "do not bind ranks to CPUs", GT_OPT_FLAG, &options.no_pin, RARE("Ranks") },
 
@@ -443,8 +444,11 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 	struct bn_gpu_monitor gauge = BN_GPU_MONITOR_INIT;
 	gt_auto_json *doc = NULL;
 	json_t *cards = NULL;
+	enum rt_data_kind kind;
 	int r = gt_fs_require_live(cli->fs, "training", &cli->err);
 
+	if (r == 0) /* before the model is built */
+		r = rt_data_guess(options.data, &kind, &cli->err);
 	if (r < 0)
 		return r;
 	bn_omp_spin_bound();

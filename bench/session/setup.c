@@ -54,7 +54,7 @@ int bn_request_check(struct bn_request *q, struct gt_err *err)
 			return usage(err, "--boot-arg takes one argument of the kernel, NAME or NAME=VALUE, without blanks or "
 					  "quotes");
 	if (!(q->minutes >= 0))
-		return usage(err, "--minutes takes a number of minutes");
+		return usage(err, "--minutes takes a number of minutes above 0");
 	if (q->pairs > PAIRS_MAX)
 		return usage(err, "--pairs takes at most 1000");
 	for (size_t i = 0; i < q->env.n; i++)
@@ -216,8 +216,10 @@ static int load_plan(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *er
 }
 
 /* --library FILE is preloaded, --library DIR is searched first. Existing values of the variables stay after it. */
-static int add_libraries(struct bn_request *q, struct gt_err *err)
+static int add_libraries(struct bn_request *q, struct gt_fsroot *fs, struct gt_err *err)
 {
+	int r;
+
 	for (size_t i = 0; i < q->libraries.n; i++) {
 		const char *path = q->libraries.v[i];
 		bool file = strstr(path, ".so") != NULL;
@@ -226,6 +228,9 @@ static int add_libraries(struct bn_request *q, struct gt_err *err)
 		if (path[0] != '/' || strchr(path, ':'))
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 					    "--library %s: an absolute path of a library or of a folder is needed", path);
+		r = gt_fs_access(fs, path, R_OK);
+		if (r < 0)
+			return gt_fail_exit(err, GT_EXIT_USAGE, -r, "--library %s: %s", path, strerror(-r));
 		gt_strv_take(&q->env, gt_xasprintf("%s=%s%s%s", name, path, was && *was ? ":" : "", was ? was : ""));
 	}
 	gt_strv_clear(&q->libraries);
@@ -339,7 +344,7 @@ static int open_treatment(struct bn_stage *s, struct gt_fsroot *fs, struct gt_er
 	struct tn_run_opts o = { .argv = q->command.argv, .program = q->command.argv ? TN_PROGRAM_AUTO : TN_PROGRAM_OPENMP };
 	int r;
 
-	r = add_libraries(q, err);
+	r = add_libraries(q, fs, err);
 	if (r < 0 || !(q->plan || q->plan_doc || q->knobs.n))
 		return r;
 	r = check_interrupted(fs, err);

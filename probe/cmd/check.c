@@ -40,9 +40,6 @@ int pr_discover_as_asked(struct gt_cli *cli, struct pr_host **ret)
 
 	if (pr_data_dir && *pr_data_dir != '/')
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--data needs an absolute path, not '%s'", pr_data_dir);
-	if (pr_nvml_timeout_s <= 0)
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--nvml-timeout needs a time above 0, not %g",
-				    pr_nvml_timeout_s);
 	return pr_host_discover(cli->fs, &opts, ret, &cli->err);
 }
 

@@ -9,7 +9,7 @@ extern double pr_nvml_timeout_s; /* NaN: not given */
 extern bool pr_no_nvml, pr_ask_cuda;
 extern const char *pr_data_dir;
 #define PR_OPT_NVML_TIMEOUT											       \
-	{ 0, "nvml-timeout", "SECONDS", "stop waiting for the driver after SECONDS (default: 10)", GT_OPT_REAL,	       \
+	{ 0, "nvml-timeout", "SECONDS", "stop waiting for the driver after SECONDS (default: 10)", GT_OPT_ABOVE_0,	       \
 	  &pr_nvml_timeout_s }
 #define PR_OPT_NO_NVML { 0, "no-nvml", NULL, "do not query the NVIDIA driver (NVML)", GT_OPT_FLAG, &pr_no_nvml }
 #define PR_OPT_CUDA												       \

@@ -250,9 +250,6 @@ static int check_options(struct gt_cli *cli, const char *form)
 	if (!(interval_s >= 0.1 && interval_s <= 86400))
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
 				    "--interval needs a time from 0.1 to 86400 s, not %g", interval_s);
-	if (pr_nvml_timeout_s <= 0)
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--nvml-timeout needs a time above 0, not %g",
-				    pr_nvml_timeout_s);
 	if (output && strcmp(form, "openmetrics"))
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
 				    "--output is for --format openmetrics; send other forms to a file "

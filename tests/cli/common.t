@@ -84,3 +84,33 @@ With a root that is not live, no vendor library is loaded, no program is started
   $ gpubench run --no-reboot
   gpubench: the saved session is missing: --resume FILE
   [64]
+
+A time of 0 and paths that do not exist are refused before anything is measured.
+
+  $ gpubench run --minutes 0 --workload sim
+  gpubench: --minutes takes a number above 0, not '0' (see 'gpubench run --help')
+  [64]
+  $ gpubench run --timeout 0 -- true
+  gpubench: --timeout takes a number above 0, not '0' (see 'gpubench run --help')
+  [64]
+  $ gpubench train gpt2 --data nowhere
+  gpubench: cannot read data from nowhere: No such file or directory
+  [64]
+  $ gpubench ladder precision --model nonsense
+  gpubench: no model nonsense: gpt2, gpt, bert, vit, resnet20, resnet50 and mlp can be trained
+  [64]
+  $ gpubench ladder data --data nowhere
+  gpubench: cannot read data from nowhere: No such file or directory
+  [64]
+  $ gpubench run --library /nowhere/x.so --workload sim
+  gpubench: --library /nowhere/x.so: No such file or directory
+  [64]
+  $ gpubench run --workload sim -o nowhere/x.json
+  gpubench: cannot create nowhere/x.json: No such file or directory
+  [64]
+  $ gpubench train mlp --save nowhere/x --steps 1
+  gpubench: cannot create nowhere/x: No such file or directory
+  [64]
+  $ gpuprobe --nvml-timeout 0
+  gpuprobe: --nvml-timeout takes a number above 0, not '0' (see 'gpuprobe --help')
+  [64]

@@ -46,15 +46,15 @@ The same from JSON lines and from a file; a higher rate is better.
 
 The wall time needs no metric. A library can be the change too.
 
-  $ rm -f n; gpubench ab --library /nowhere/lib --pairs 1 --quiet -o wall.json -- true > wall.txt; grep -A1 'on purpose' wall.txt
+  $ rm -f n; mkdir lib; gpubench ab --library $PWD/lib --pairs 1 --quiet -o wall.json -- true > wall.txt; grep -A1 'on purpose' wall.txt
   changed on purpose: 1:
-    env.LD_LIBRARY_PATH (none) -> /nowhere/lib
+    env.LD_LIBRARY_PATH (none) -> $HOME/lib
   $ python3 -c 'import json; d = json.load(open("wall.json")); print([(m["unit"], m["role"]) for m in d["metrics"] if m["id"] == "cmd"])'
   [('s', 'primary')]
 
 The measured command gets the environment that the user gave, whatever its arguments are.
 
-  $ rm -f n; gpubench ab --library /nowhere/lib --pairs 1 --quiet -- sh -c 'echo "${GOMP_SPINCOUNT-none} ${GPUBENCH_BOUNDED_SPIN-none}" >> spins' train > /dev/null 2>&1; sort -u spins
+  $ rm -f n; gpubench ab --library $PWD/lib --pairs 1 --quiet -- sh -c 'echo "${GOMP_SPINCOUNT-none} ${GPUBENCH_BOUNDED_SPIN-none}" >> spins' train > /dev/null 2>&1; sort -u spins
   none none
 
 A command that leaves a daemon behind has ended when it exits, and the report says so.
@@ -145,7 +145,7 @@ document names other users of the CPUs.
   $ python3 -c 'import json; d = json.load(open("late.json")); r, b = d["run"], d["host"]["busy_at_start"]; print(r["looks"][-1]["pairs"] == d["pairs_done"] < 1000, 0 <= b["cpu_pct"] <= 100, len(b["top"]) <= 3)'
   True True True
   $ sim --minutes -1
-  gpubench: --minutes takes a number of minutes
+  gpubench: --minutes takes a number above 0, not '-1' (see 'gpubench run --help')
   [64]
 
 A time limit below the A/A pairs and one pair with the change is refused with the time that they need. This is known at

@@ -41,11 +41,11 @@ A library that LD_LIBRARY_PATH puts before the system's is detected, with the ru
   "rule": "LD_LIBRARY_PATH"
 
   $ gpuprobe --nvml-timeout soon
-  gpuprobe: --nvml-timeout takes a number, not 'soon' (see 'gpuprobe --help')
+  gpuprobe: --nvml-timeout takes a number above 0, not 'soon' (see 'gpuprobe --help')
   [64]
   $ gpuprobe --nvml-timeout -1
-  gpuprobe: --nvml-timeout needs a time above 0, not -1
+  gpuprobe: --nvml-timeout takes a number above 0, not '-1' (see 'gpuprobe --help')
   [64]
   $ gpuprobe --nvml-timeout 0
-  gpuprobe: --nvml-timeout needs a time above 0, not 0
+  gpuprobe: --nvml-timeout takes a number above 0, not '0' (see 'gpuprobe --help')
   [64]
