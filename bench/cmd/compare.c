@@ -13,6 +13,7 @@
 #include "bench/report/forms.h"
 #include "bench/result/text.h"
 #include "bench/result/result.h"
+#include "tune/profiles/select.h"
 
 static struct {
 	struct bn_outputs out;
@@ -36,13 +37,7 @@ static int refuse(struct gt_err *err, const char *fmt, ...)
 
 static bool declared_by_user(const char *key)
 {
-	for (size_t i = 0; i < opt.changed.n; i++) {
-		const char *name = opt.changed.v[i];
-
-		if (strcmp(name, key) == 0 || (gt_ends_with(name, ".") && gt_starts_with(key, name)))
-			return true;
-	}
-	return false;
+	return opt.changed.n && tn_knob_selected(key, &opt.changed);
 }
 
 static bool same_text(const char *a, const char *b)
@@ -202,9 +197,8 @@ static char *short_name(const char *path)
 	return gt_xasprintf("%s%s", len > 20 ? "..." : "", len > 20 ? name + len - 17 : name);
 }
 
-static json_t *merge(const json_t *a, const json_t *b, char **argv)
+static json_t *merge(const json_t *a, const json_t *b, char before, char after, char **argv)
 {
-	char before = opt.arm_before ? opt.arm_before[0] : 'A', after = opt.arm_after ? opt.arm_after[0] : 'A';
 	gt_autofree char *name_a = short_name(argv[0]), *name_b = short_name(argv[1]);
 	json_t *empty = json_object();
 	const json_t *sa = settings_of(a, before), *sb = settings_of(b, after);
@@ -262,21 +256,38 @@ static int analyse_and_publish(struct gt_cli *cli, json_t *doc, const char *name
 	return r < 0 ? r : code;
 }
 
+/* Converts the value of --arm-before or --arm-after to the name of the arm in documents. A and B are old spellings. */
+static int arm_of(const char *option, const char *name, char *ret, struct gt_err *err)
+{
+	if (!name || gt_streq(name, "before") || gt_streq(name, "A"))
+		*ret = 'A';
+	else if (gt_streq(name, "after") || gt_streq(name, "B"))
+		*ret = 'B';
+	else
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s takes before or after, not '%.60s'", option, name);
+	return 0;
+}
+
 static int cmd_compare(struct gt_cli *cli, int argc, char **argv)
 {
 	gt_auto_json *a = NULL, *b = NULL, *doc = NULL;
+	char before, after;
 	int r;
 
 	if (!(opt.floor_pct >= 0 && opt.floor_pct < 100))
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--floor takes percent below 100");
-	r = load(argv[0], &a, &cli->err);
+	r = arm_of("--arm-before", opt.arm_before, &before, &cli->err);
+	if (r == 0)
+		r = arm_of("--arm-after", opt.arm_after, &after, &cli->err);
+	if (r == 0)
+		r = load(argv[0], &a, &cli->err);
 	if (r == 0)
 		r = load(argv[1], &b, &cli->err);
 	if (r == 0)
 		r = comparable(a, b, &cli->err);
 	if (r < 0)
 		return r;
-	doc = merge(a, b, argv);
+	doc = merge(a, b, before, after, argv);
 	if (!doc)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "these two files do not make one result");
 	return analyse_and_publish(cli, doc, "comparison");
@@ -313,7 +324,12 @@ static int cmd_report(struct gt_cli *cli, int argc, char **argv)
 	return r < 0 || opt.gate ? r : 0;
 }
 
-static const char *const arm_names[] = { "A", "B", NULL };
+static const char *arm_word(size_t i)
+{
+	static const char *const names[] = { "before", "after", NULL };
+
+	return names[i];
+}
 
 #define OUTPUT_OPTS												       \
 	{ 'o', "output", "FILE", "save the analysed result as JSON", GT_OPT_STR, &opt.out.json, NULL },		       \
@@ -327,8 +343,8 @@ static const struct gt_opt compare_opts[] = {
 	{0, "changed", "KEY", "declare a setting or family, such as vm, as changed (repeatable)", GT_OPT_LIST, &opt.changed,
 	 NULL},
 	{0, "floor", "PERCENT", "ignore smaller effects than this (default: 3)", GT_OPT_REAL, &opt.floor_pct, NULL},
-	{0, "arm-before", "ARM", "take this arm of BEFORE (default: before)", GT_OPT_CHOICE, &opt.arm_before, arm_names},
-	{0, "arm-after", "ARM", "take this arm of AFTER (default: before)", GT_OPT_CHOICE, &opt.arm_after, arm_names},
+	{0, "arm-before", "ARM", "take this arm of BEFORE (default: before)", GT_OPT_STR, &opt.arm_before, NULL, arm_word},
+	{0, "arm-after", "ARM", "take this arm of AFTER (default: before)", GT_OPT_STR, &opt.arm_after, NULL, arm_word},
 	{0, "require-conclusive", NULL, "exit with 3 unless every primary and guard metric is decided", GT_OPT_FLAG,
 	 &opt.require_conclusive, NULL},
 	OUTPUT_OPTS,

@@ -46,7 +46,8 @@ static const struct gt_opt opts[] = {
 	{ 0, "lr", "RATE", "set the learning rate (default: the model's)", GT_OPT_REAL, &options.lr },
 	{ 0, "save", "FILE", "save a safetensors checkpoint at the end", GT_OPT_STR, &options.save },
 	{ 0, "resume", "FILE", "continue from a checkpoint", GT_OPT_STR, &options.resume },
-	{ 0, "profile", NULL, "time every op and compare with the peak of this host", GT_OPT_FLAG, &options.profile },
+	{ 0, "time-ops", NULL, "time every op and compare with the peak of this host", GT_OPT_FLAG, &options.profile },
+	{ 0, "profile", NULL, "", GT_OPT_FLAG, &options.profile, .listed = GT_OLD_NAME },
 	{ 0, "seed", "N", "set the seed of parameters and batches (default: 1)", GT_OPT_UINT, &options.seed },
 
 	{ 0, "warmup", "N", "run N steps before the timed ones", GT_OPT_UINT, &options.warmup, RARE("Steps") },

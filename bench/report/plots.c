@@ -263,7 +263,7 @@ static void open_run_order(struct gt_buf *out, unsigned id, const char *metric, 
 	gt_autofree char *title = gt_xasprintf("%s in the order of measuring", metric);
 	gt_auto_buf desc = { 0 };
 
-	gt_buf_puts(&desc, "Each mark is one launch: circles are the baseline, diamonds the changed host, hollow circles launches "
+	gt_buf_puts(&desc, "Each mark is one launch: circles are before the change, diamonds after it, hollow circles launches "
 			   "of A/A pairs. Lines join the two launches of a pair. A slope over the whole plot is drift.");
 	for (size_t i = 0; i < strips; i++) {
 		gt_autofree char *label = strip_label(&strip[i]);
@@ -313,8 +313,8 @@ void bn_plot_run_order(const json_t *doc, const json_t *c, unsigned id, struct g
 
 		snprintf(tip, sizeof(tip), "pair %lld, %s: %.5g %.20s", dot[i].block + 1,
 			 dot[i].kind == 'N'   ? "A/A"
-			 : dot[i].kind == 'B' ? "changed"
-					      : "baseline",
+			 : dot[i].kind == 'B' ? "after"
+					      : "before",
 			 dot[i].v, unit);
 		bn_svg_mark(out, cls, dot[i].kind == 'B' ? 'd' : 'o', bn_scale_at(&x, dot[i].t_min),
 			    bn_scale_at(&y, dot[i].v), tip);

@@ -109,7 +109,7 @@ static void plots_of(struct bn_view *v, const json_t *doc, const json_t *c, unsi
 	bn_view_add(v, BN_HEADING, BN_PAGE, "%s", bn_text_metric(c).s);
 	bn_plot_run_order(doc, c, id, &run);
 	bn_view_figure(v, &run,
-		       two ? "In the order of measuring. \xe2\x97\x8f baseline \xe2\x97\x86 changed \xe2\x97\x8b A/A."
+		       two ? "In the order of measuring. \xe2\x97\x8f before \xe2\x97\x86 after \xe2\x97\x8b A/A."
 			   : "In the order of measuring.");
 	bn_plot_pairs(doc, c, id, &pairs);
 	bn_view_figure(v, &pairs, "Change within each pair; line and band: estimate and interval.");

@@ -256,9 +256,12 @@ struct bn_text bn_text_aa(const json_t *doc)
 
 const char *bn_arm_name(const json_t *doc, bool b)
 {
-	const json_t *arms = json_object_get(doc, "arms");
+	const char *name = gt_json_get_str(json_object_get(doc, "arms"), b ? "b" : "a", NULL);
 
-	return gt_json_get_str(arms, b ? "b" : "a", b ? "tuned" : "baseline");
+	/* the arms of a session are stored as baseline and tuned; those of a comparison are names of files */
+	if (!name || gt_streq(name, b ? "tuned" : "baseline"))
+		return b ? "after" : "before";
+	return name;
 }
 
 /* Prints "train.gpt -2.4 % [-2.9, -1.8], lower is better" for every primary metric with that verdict. */

@@ -20,7 +20,7 @@ only on its position in the session, so all results are known in advance.
   changed on purpose: 1:
     env.SLOW (none) -> .02
   OTHER differences: none
-  METRIC      baseline * (glob)
+  METRIC      * before * (glob)
   cmd [P]     10.00 ms 10.20 ms * WORSE (p 0.0039 Holm) (glob)
   cmd.p99 [G] 10.0* ms 10.24 ms * (glob)
   VERDICT WORSE: cmd +* lower is better* (glob)

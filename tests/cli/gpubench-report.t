@@ -12,7 +12,7 @@ A saved result can be rendered at any time; everything is computed again from it
   
   \[P\] decides the verdict, \[G\] guard: must not get worse, \[C\] control: nothing should move it
   
-  | metric | baseline | tuned | change | 95% CI | verdict |
+  | metric | before | after | change | 95% CI | verdict |
   | --- | ---: | ---: | ---: | --- | --- |
   | sim \[P\] | 99.97 ms | 103.2 ms | +3.0 % | \[+2.7, +3.4\] | WORSE (p 0.0039 Holm) |
   | sim.p99 \[G\] | 100.4 ms | 103.6 ms | +3.0 % | \[+2.6, +3.5\] | WORSE (p 0.0039 BH) |

@@ -10,7 +10,7 @@ advance; the seed makes them repeatable. Notes on the load of this host are remo
     env.GPUBENCH_SIM (none) -> effect=.03
   OTHER differences: none
   
-  METRIC      baseline    tuned CHANGE 95% CI       VERDICT
+  METRIC        before    after CHANGE 95% CI       VERDICT
   sim [P]     99.97 ms 103.2 ms +3.0 % [+2.7, +3.4] WORSE (p 0.0039 Holm)
   sim.p99 [G] 100.4 ms 103.6 ms +3.0 % [+2.6, +3.5] WORSE (p 0.0039 BH)
   [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
@@ -23,7 +23,7 @@ advance; the seed makes them repeatable. Notes on the load of this host are remo
 An improvement is exit status 0, with the guard judged next to it.
 
   $ sim --env GPUBENCH_SIM=effect=-.02 --quick | tail -7
-  METRIC      baseline    tuned CHANGE 95% CI       VERDICT
+  METRIC        before    after CHANGE 95% CI       VERDICT
   sim [P]     99.97 ms 98.21 ms -2.0 % [-2.3, -1.6] BETTER (p 0.0039 Holm)
   sim.p99 [G] 100.4 ms 98.57 ms -2.0 % [-2.4, -1.6] BETTER (p 0.0039 BH)
   [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
@@ -164,7 +164,7 @@ A plan without changes is reported, and identical arms are compared.
   changed on purpose: 0
   OTHER differences: none
   
-  METRIC      baseline the same CHANGE 95% CI       VERDICT
+  METRIC        before the same CHANGE 95% CI       VERDICT
   sim [P]     99.72 ms 99.96 ms +0.3 % [-0.1, +0.8] same (within 1.0 %)
   sim.p99 [G] 100.1 ms 100.4 ms +0.3 % [-0.2, +0.9] same (within 2.0 %)
   [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it

@@ -229,14 +229,14 @@ The debug option names the op and the forward node of a gradient.
 
 The profile is compared with this host's peaks; the trace opens in Chrome and has a memory counter.
 
-  $ gpubench train mlp --batch 32 --steps 4 --profile --trace trace.json --json --quiet > profile.json
+  $ gpubench train mlp --batch 32 --steps 4 --time-ops --trace trace.json --json --quiet > profile.json
   $ python3 -c 'import json; d = json.load(open("profile.json")); t = json.load(open("trace.json"))["traceEvents"]; print(all(r["of_peak"] > 0 for r in d["ops"]), d["peaks"]["flops_per_s"] > 1e9); x = [e for e in t if e["ph"] == "X"]; m = [e["args"]["bytes"] for e in t if e["ph"] == "C"]; print(len({e["args"]["step"] for e in x}), {e["cat"] for e in x} == {"forward", "backward", "update"}, 0 < max(m) <= d["planned_bytes"])'
   True True
   7 True True
 
 The first updates are not timed; a run with no others says so. A step of several batches counts the flops of all.
 
-  $ gpubench train mlp --batch 8 --steps 1 --warmup 0 --profile --quiet | grep -e '^linear ' -e '^sgd'
+  $ gpubench train mlp --batch 8 --steps 1 --warmup 0 --time-ops --quiet | grep -e '^linear ' -e '^sgd'
   linear * 2 * - * - * - * - (glob)
   sgd * 6 * - * - * - * - (glob)
   $ for n in 1 3; do gpubench train mlp --batch 8 --steps 3 --warmup 2 --accum $n --profile --json --quiet > accum$n.json; done

@@ -173,8 +173,8 @@ Optional parts, and parts left out.
   $ plan --with mpi
   gputune: there is no part mpi: gputune provision plan --verbose names them
   [64]
-  $ plan --gpu 10de:2330
-  gputune: --gpu takes the card's PCI device id in hexadecimal, as lspci -nn shows it (10de:2330 is 2330)
+  $ plan --device-id 10de:xyz
+  gputune: --device-id takes the PCI device id of an NVIDIA GPU in hexadecimal, as lspci -nn prints it: 10de:2330 or 2330, not '10de:xyz'
   [64]
   $ gputune provision look --root root
   gputune: provision is followed by plan, apply [PLAN] or revert, not by 'look'
@@ -182,7 +182,7 @@ Optional parts, and parts left out.
 
 For an image that another machine boots, from a host without a GPU.
 
-  $ gpu cpu-server bookworm; plan --gpu 2330 | head -n 6
+  $ gpu cpu-server bookworm; plan --device-id 10de:2330 | head -n 6
   Lacking
     driver: Debian 12 packages driver 535.309.01, which drives this card
         CUDA programs need it to use the GPU; installed without packages for displays

@@ -157,14 +157,14 @@ On this host the command replaces gputune; its exit status is returned.
 
 The same for other launchers: settings that their format cannot express are reported to the user.
 
-  $ gputune run --root $FIXTURES/server-8gpu.host --gpu 5 --env shell -- python3
+  $ gputune run --root $FIXTURES/server-8gpu.host --gpu 5 --print-env shell -- python3
   gputune: warning: a shell cannot set the memory policy (preferred from node 1): start the command with gputune run
   export OMP_NUM_THREADS='16'
   export GOMP_SPINCOUNT='3000'
   export CUDA_VISIBLE_DEVICES='5'
   export CUDA_DEVICE_ORDER='PCI_BUS_ID'
   taskset -cp 16-31,48-63 $$ >/dev/null
-  $ gputune run --root $FIXTURES/server-8gpu.host --gpu 5 --env systemd -- python3
+  $ gputune run --root $FIXTURES/server-8gpu.host --gpu 5 --print-env systemd -- python3
   [Service]
   Environment="OMP_NUM_THREADS=16"
   Environment="GOMP_SPINCOUNT=3000"
@@ -177,19 +177,19 @@ The same for other launchers: settings that their format cannot express are repo
   NUMAMask=
   NUMAMask=1
   $ for odd in $(printf '\377') $(printf '\r'); do
-  > LD_LIBRARY_PATH=/opt/$odd gputune run --root $FIXTURES/cpu-server.host --only run.blas --env systemd -- python3; echo $?
+  > LD_LIBRARY_PATH=/opt/$odd gputune run --root $FIXTURES/cpu-server.host --only run.blas --print-env systemd -- python3; echo $?
   > done
   gputune: LD_LIBRARY_PATH contains a carriage return or bytes that are not UTF-8, which systemd refuses: unset it first
   64
   gputune: LD_LIBRARY_PATH contains a carriage return or bytes that are not UTF-8, which systemd refuses: unset it first
   64
-  $ gputune run --root $FIXTURES/server-8gpu.host --gpu 5 --env slurm -- python3
+  $ gputune run --root $FIXTURES/server-8gpu.host --gpu 5 --print-env slurm -- python3
   gputune: warning: a TaskProlog cannot bind: let srun start gputune run, or use --cpu-bind and --mem-bind
   export OMP_NUM_THREADS=16
   export GOMP_SPINCOUNT=3000
   export CUDA_VISIBLE_DEVICES=5
   export CUDA_DEVICE_ORDER=PCI_BUS_ID
-  $ CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=4 NCCL_DEBUG=INFO gputune run --root $FIXTURES/server-8gpu.host --env systemd -- python3
+  $ CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=4 NCCL_DEBUG=INFO gputune run --root $FIXTURES/server-8gpu.host --print-env systemd -- python3
   gputune: warning: NCCL_DEBUG=INFO is left out: set by the user: NCCL logs hundreds of lines per rank: for debugging only
   [Service]
   Environment="OMP_NUM_THREADS=4"
@@ -202,7 +202,7 @@ The same for other launchers: settings that their format cannot express are repo
   NUMAPolicy=preferred
   NUMAMask=
   NUMAMask=1
-  $ CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=4 gputune run --root $FIXTURES/server-8gpu.host --env docker --skip run.files -- python3
+  $ CUDA_VISIBLE_DEVICES=5 OMP_NUM_THREADS=4 gputune run --root $FIXTURES/server-8gpu.host --print-env docker --skip run.files -- python3
   gputune: warning: --cpuset-mems is strict, so that a full node would end the job: memory stays where it is first touched, which is node 1 for these CPUs
   --env
   OMP_NUM_THREADS=4
@@ -214,7 +214,7 @@ The same for other launchers: settings that their format cannot express are repo
   CUDA_DEVICE_ORDER=PCI_BUS_ID
   --cpuset-cpus
   16-31,48-63
-  $ LD_LIBRARY_PATH="/opt/my libs" gputune run --root $FIXTURES/cpu-server.host --env docker -- python3
+  $ LD_LIBRARY_PATH="/opt/my libs" gputune run --root $FIXTURES/cpu-server.host --print-env docker -- python3
   gputune: warning: LD_LIBRARY_PATH is left out: it names files of this host, which the image may lack
   --env
   OMP_NUM_THREADS=8
@@ -226,22 +226,22 @@ The same for other launchers: settings that their format cannot express are repo
   nofile=524288
   --cpuset-cpus
   0-15
-  $ gputune run --root $FIXTURES/cpu-server.host --allocator auto --env docker -- python3
+  $ gputune run --root $FIXTURES/cpu-server.host --allocator auto --print-env docker -- python3
   gputune: --allocator preloads a library of this host, which an image may not have: install it in the image and set LD_PRELOAD there
   [64]
-  $ NCCL_ALGO='^Tree Ring' OMP_NUM_THREADS='4 2' gputune run --root $FIXTURES/cpu-server.host --env docker -- python3
+  $ NCCL_ALGO='^Tree Ring' OMP_NUM_THREADS='4 2' gputune run --root $FIXTURES/cpu-server.host --print-env docker -- python3
   gputune: OMP_NUM_THREADS contains blanks or one of *?[, which the shell would split in docker run $(…): call this with env -u OMP_NUM_THREADS, and docker run with --env OMP_NUM_THREADS
   [64]
-  $ LD_LIBRARY_PATH=$(printf '/a\n/b') gputune run --root $FIXTURES/cpu-server.host --only run.blas --env shell -- python3
+  $ LD_LIBRARY_PATH=$(printf '/a\n/b') gputune run --root $FIXTURES/cpu-server.host --only run.blas --print-env shell -- python3
   export LD_LIBRARY_PATH='/a
   /b:/usr/lib/x86_64-linux-gnu/openblas-openmp'
-  $ LD_LIBRARY_PATH=$(printf '/a\n/b') gputune run --root $FIXTURES/cpu-server.host --only run.blas --env systemd -- python3
+  $ LD_LIBRARY_PATH=$(printf '/a\n/b') gputune run --root $FIXTURES/cpu-server.host --only run.blas --print-env systemd -- python3
   gputune: LD_LIBRARY_PATH contains a line break, which the form systemd cannot represent: unset it first
   [64]
-  $ TOKEN='x y' gputune run --only run.leftovers --env shell; gputune run --env shell --json
-  gputune: --env and --json are two forms of the same; choose one
+  $ TOKEN='x y' gputune run --only run.leftovers --print-env shell; gputune run --print-env shell --json
+  gputune: --print-env and --json exclude each other
   [64]
-  $ eval "$(gputune run --only omp.threads --env shell)" && echo "${OMP_NUM_THREADS:+set}"
+  $ eval "$(gputune run --only omp.threads --print-env shell)" && echo "${OMP_NUM_THREADS:+set}"
   set
 
 Several ranks: the variables of torch.distributed, a share of the CPUs each, and the first failure ends the others.
@@ -303,8 +303,8 @@ Several ranks: the variables of torch.distributed, a share of the CPUs each, and
   $ gputune run --workers 2000 -- true
   gputune: --workers takes 0 to 1024
   [64]
-  $ gputune run --ranks 2 --env shell
-  gputune: --env writes one environment; --ranks has one for each
+  $ gputune run --ranks 2 --print-env shell
+  gputune: --print-env prints one environment; --ranks has one per rank
   [64]
   $ gputune run --gpu 'x y' -- true
   gputune: --gpu takes auto or a list as CUDA_VISIBLE_DEVICES does, not 'x y'

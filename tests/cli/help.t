@@ -237,7 +237,7 @@ The help of a command starts with its summary. train has options that only --hel
         --lr RATE         set the learning rate (default: the model's)
         --save FILE       save a safetensors checkpoint at the end
         --resume FILE     continue from a checkpoint
-        --profile         time every op and compare with the peak of this host
+        --time-ops        time every op and compare with the peak of this host
         --seed N          set the seed of parameters and batches (default: 1)
   
   Common options: --json, --quiet, --verbose; see gpubench --help
@@ -255,6 +255,24 @@ Old names of commands still work, and are not listed.
   $ gpubench ab --help | head -n 1; gpubench resume --help | head -n 1
   Measure before and after a change; old name of gpubench run with a change.
   Continue an interrupted session; old name of gpubench run --resume FILE.
+
+So do old names of options.
+
+  $ gputune run --only omp.threads --root $FIXTURES/cpu-server.host --print-env shell -- python3 >one
+  $ gputune run --only omp.threads --root $FIXTURES/cpu-server.host --env shell -- python3 | diff one - && echo the same
+  the same
+  $ gputune provision plan --gpu nonsense
+  gputune: --device-id takes the PCI device id of an NVIDIA GPU in hexadecimal, as lspci -nn prints it: 10de:2330 or 2330, not 'nonsense'
+  [64]
+  $ gpubench compare --arm-before A --arm-after B none.json none.json
+  gpubench: cannot open none.json: No such file or directory
+  [64]
+  $ gpubench compare --arm-before neither none.json none.json
+  gpubench: --arm-before takes before or after, not 'neither'
+  [64]
+  $ for tool in gputune gpubench; do for c in run provision train compare; do $tool $c --help --all; done; done 2>/dev/null | grep -cE -e '--(env FORM|gpu ID|profile  )'
+  0
+  [1]
 
 --all is only for --help.
 

@@ -17,9 +17,9 @@ One that detects this processor as an old one, and uses the better kernels when 
         OpenBLAS 0.3.21 does not know this processor: BUILD/tests/standin/blas/libopenblas.so.0 computes with the kernels of a Prescott (SSE); with the variable it uses these (ITS), as tested in a child process
   $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --only run.blas_kernels -- sh -c 'echo $OPENBLAS_CORETYPE' | best
   BEST
-  $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --only run.blas_kernels --env shell | best
+  $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --only run.blas_kernels --print-env shell | best
   export OPENBLAS_CORETYPE='BEST'
-  $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --only run.blas_kernels --env docker
+  $ LD_LIBRARY_PATH=$BUILDDIR/tests/standin/blas gputune run --only run.blas_kernels --print-env docker
   gputune: warning: OPENBLAS_CORETYPE is left out: it is for the OpenBLAS of this host, but the image has its own
 
 The answer is cached for this file: a library that would crash now is not asked again. A changed file is asked again, and

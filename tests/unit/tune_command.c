@@ -50,7 +50,7 @@ static const char *const commands[] = {
 	"ray start --head",
 	"srun --ntasks-per-node=1 bash train.sh",
 	"./train",
-	"", /* none: gputune run --env */
+	"", /* none: gputune run --print-env */
 };
 
 /* A host of 8 GPUs and 32 cores, half of each per node. */

@@ -33,10 +33,10 @@ static int take_options(struct gt_cli *cli, struct tn_provision_opts *ret)
 
 	if (!r)
 		r = check_parts(cli, &skip);
-	if (!r && gpu && (gt_parse_hex(gpu, &id) < 0 || !id || id > 0xffff))
+	if (!r && gpu && (gt_parse_hex(gpu + 5 * gt_starts_with(gpu, "10de:"), &id) < 0 || !id || id > 0xffff))
 		r = gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
-				 "--gpu takes the card's PCI device id in hexadecimal, as lspci -nn shows it "
-				 "(10de:2330 is 2330)");
+				 "--device-id takes the PCI device id of an NVIDIA GPU in hexadecimal, as lspci -nn prints it: "
+				 "10de:2330 or 2330, not '%.60s'", gpu);
 	*ret = (struct tn_provision_opts){.with = &with, .skip = &skip, .gpu = (unsigned)id, .no_hold = no_hold};
 	return r;
 }
@@ -177,7 +177,8 @@ static const char *verb(size_t i)
 static const struct gt_opt opts[] = {
 	{0, "with", "PART", "include this optional part (repeatable)", GT_OPT_LIST, &with, .word = part_word},
 	{0, "skip", "PART", "leave out this part (repeatable)", GT_OPT_LIST, &skip, .word = part_word},
-	{0, "gpu", "ID", "plan for a GPU with this PCI device id", GT_OPT_STR, &gpu},
+	{0, "device-id", "ID", "plan for a GPU with this PCI device id, such as 10de:2330", GT_OPT_STR, &gpu},
+	{0, "gpu", "ID", "", GT_OPT_STR, &gpu, .listed = GT_OLD_NAME},
 	{0, "no-hold", NULL, "do not put the driver on hold", GT_OPT_FLAG, &no_hold},
 	{0, "dry-run", NULL, "with apply or revert: show the changes and make none", GT_OPT_FLAG, &dry_run},
 	{'o', "output", "FILE", "save the plan to FILE for gputune provision apply (-: standard output)", GT_OPT_STR, &output},

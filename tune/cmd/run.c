@@ -104,14 +104,14 @@ static int check_options(struct gt_cli *cli, int argc, bool printing)
 		return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--workers takes 0 to %d", RANKS_MAX);
 	if (form && ranks)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "--env writes one environment; --ranks has one for each");
+				    "--print-env prints one environment; --ranks has one per rank");
 	if (gt_streq(form, "docker") && (allocator || runtime))
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 				    "--%s preloads a library of this host, which an image may not have: install it in "
 				    "the image and set LD_PRELOAD there", allocator ? "allocator" : "openmp-runtime");
 	if (form && cli->json)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "--env and --json are two forms of the same; choose one");
+				    "--print-env and --json exclude each other");
 	if (!argc && !printing)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 				    "run needs a command: gputune run -- COMMAND ARGUMENT… (or --print)");
@@ -173,7 +173,8 @@ static int run_run(struct gt_cli *cli, int argc, char **argv)
 static const struct gt_opt opts[] = {
 	TN_CHOICE_OPTS,
 	{0, "print", NULL, "show the settings and run nothing", GT_OPT_FLAG, &print_only},
-	{0, "env", "FORM", "print the environment for shell, systemd, slurm or docker", GT_OPT_CHOICE, &form, tn_env_forms},
+	{0, "print-env", "FORM", "print the environment for shell, systemd, slurm or docker", GT_OPT_CHOICE, &form, tn_env_forms},
+	{0, "env", "FORM", "", GT_OPT_CHOICE, &form, tn_env_forms, .listed = GT_OLD_NAME},
 	{0, "ranks", "N", "start N processes with their own CPUs and torch.distributed variables", GT_OPT_UINT, &ranks},
 	{0, "workers", "N", "leave cores free for N loader workers per rank", GT_OPT_UINT, &workers},
 	{0, "gpu", "LIST", "use these GPU numbers or UUIDs (default: auto, from the environment)", GT_OPT_STR, &gpus},

@@ -23,7 +23,7 @@ static void quoted(struct gt_buf *b, const char *value)
 	gt_buf_puts(b, "'");
 }
 
-/* eval "$(gputune run --env shell)" */
+/* eval "$(gputune run --print-env shell)" */
 static void shell(struct gt_buf *b, const struct tn_run *run, const char *cpus, const char *nodes)
 {
 	for (size_t i = 0; i < run->n_var; i++)
@@ -108,7 +108,7 @@ static const char *of_this_host(const struct tn_var *v)
 						NULL;
 }
 
-/* Writes words for docker run $(gputune run --env docker) IMAGE …. No shell removes quotes from them. */
+/* Writes words for docker run $(gputune run --print-env docker) IMAGE …. No shell removes quotes from them. */
 static void docker(struct gt_buf *b, const struct tn_run *run, const char *cpus, const char *nodes)
 {
 	for (size_t i = 0; i < run->n_var; i++) {
