@@ -25,7 +25,7 @@ bool bn_resume_given(const struct bn_resume *r);
 /* Continues or ends a saved session of run or prove. q has only the options that resuming allows, and is filled from the file. */
 int bn_resume(struct gt_cli *cli, const struct bn_resume *r, struct bn_request *q);
 
-/* Take up the session of prove that doc (of file path) holds; out: where it goes on, NULL: path; minutes: its limit from now on,
- * 0: the one that it has. */
+/* Continues the session of prove in doc, which was read from path. out: file for the result; NULL: path. minutes: new time limit;
+ * 0: that of the session. */
 int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const char *out, double minutes);
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench compare A B, and gpubench report FILE: what saved results say. */
+/* gpubench compare BEFORE AFTER, and gpubench report FILE. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static bool same_text(const char *a, const char *b)
 	return gt_streq(a, b) || (!a && !b);
 }
 
-/* "550.163.01" and "550.90.07": of a driver the major version counts. */
+/* Compares the major versions of two drivers: 550.163.01 and 550.90.07 are equal. */
 static bool same_major(const char *a, const char *b)
 {
 	size_t n = a ? strcspn(a, ".") : 0;
@@ -53,7 +53,7 @@ static bool same_major(const char *a, const char *b)
 	return a && b ? n == strcspn(b, ".") && strncmp(a, b, n) == 0 : a == b;
 }
 
-/* A new kernel or driver moves so much that no other change could be seen beside it: it is the change, or the end. */
+/* A new kernel or driver changes so many metrics that no other change can be attributed. It must be declared, or is refused. */
 static int same_kernel(const json_t *a, const json_t *b, struct gt_err *err)
 {
 	static const struct {
@@ -75,7 +75,7 @@ static int same_kernel(const json_t *a, const json_t *b, struct gt_err *err)
 	return what.len ? refuse(err, "%s; if that is the change to be judged, say%s", what.s, say.s) : 0;
 }
 
-/* Same machine, same suite, same definitions: otherwise a difference means nothing. */
+/* Refuses results of different machines, suites or workload definitions. */
 static int comparable(const json_t *a, const json_t *b, struct gt_err *err)
 {
 	gt_auto_buf what = { 0 };
@@ -125,7 +125,7 @@ static const json_t *settings_of(const json_t *doc, char arm)
 	return json_object_get(s, arm == 'B' ? "b" : "a");
 }
 
-/* Every setting, and what of the host may change without its being another one. */
+/* Adds the differences of all settings, and of host facts that may differ on the same machine. */
 static void differences(json_t *doc, const json_t *a, const json_t *b)
 {
 	static const char *const host_keys[] = {"kernel",        "kernel_cmdline", "microcode", "distribution",
@@ -147,7 +147,7 @@ static void differences(json_t *doc, const json_t *a, const json_t *b)
 			difference(doc, key, NULL, v);
 }
 
-/* The launches of one file that were made in the chosen state, as one arm of the new document. */
+/* Adds the launches of one arm of a file as an arm of the new document. */
 static void take_launches(json_t *doc, const json_t *from, char state, const char *arm)
 {
 	json_t *list = json_object_get(doc, "launches"), *l;
@@ -188,7 +188,7 @@ static void take_metrics(json_t *doc, const json_t *a, const json_t *b)
 				   gt_json_get_str(m, "id", ""));
 }
 
-/* The file's name without its folders, short enough for a column. */
+/* Returns the file name without directories, shortened for a table column. The caller frees it. */
 static char *short_name(const char *path)
 {
 	const char *name = gt_basename(path);
@@ -227,7 +227,7 @@ static json_t *merge(const json_t *a, const json_t *b, char before, char after, 
 	return doc;
 }
 
-/* Parsed and checked: whatever is wrong with it is said here, with the file's name. */
+/* Loads and validates a result. Errors have the file name. */
 static int load(const char *path, json_t **ret, struct gt_err *err)
 {
 	gt_auto(bn_data) *data = NULL;
@@ -289,11 +289,11 @@ static int cmd_compare(struct gt_cli *cli, int argc, char **argv)
 		return r;
 	doc = merge(a, b, before, after, argv);
 	if (!doc)
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "these two files do not make one result");
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "these two files cannot be merged into one result");
 	return analyse_and_publish(cli, doc, "comparison");
 }
 
-/* What is no result of a session: drawn as the command that wrote it draws it. */
+/* Reports a document of another command, in the form of that command. */
 static int report_form(struct gt_cli *cli, const struct bn_form *form, json_t *doc, const char *path)
 {
 	int r = bn_form_check_schema(form, doc, path, &cli->err), code = (int)gt_json_get_int(doc, "exit_code", 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench data PATH: every sample read, decoded and put into batches; what is damaged named; how fast. */
+/* gpubench data PATH: reads, decodes and batches every sample; reports the rate and the unusable samples. */
 #include <errno.h>
 #include <stdio.h>
 #include "bench/cmd/cmds.h"
@@ -54,7 +54,7 @@ static int leave_out(const char *list, struct rt_loader_options *l, struct gt_er
 					      { "zero-copy", &l->copy_batches }, { "u8", &f32 } };
 	int r = bn_leave_out(list, switches, GT_ARRAY_SIZE(switches), err);
 
-	l->u8 = !f32; /* images are handed over as bytes */
+	l->u8 = !f32; /* images are passed as bytes */
 	return r;
 }
 
@@ -129,10 +129,10 @@ static int run_data(struct gt_cli *cli, int argc, char **argv)
 	if (r == 0)
 		r = bn_train_data_documents(opt.documents, &o.loader.documents, &cli->err);
 	if (r == 0 && !opt.documents && (opt.buckets || opt.token_budget))
-		r = gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--buckets and --token-budget go with --documents");
+		r = gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--buckets and --token-budget need --documents");
 	if (r == 0 && opt.batch && opt.token_budget)
 		r = gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
-				 "--token-budget says how large a batch is: --batch does not go with it");
+				 "--token-budget and --batch exclude each other");
 	if (r == 0)
 		r = leave_out(opt.without, &o.loader, &cli->err);
 	if (r == 0)
@@ -152,9 +152,9 @@ const struct gt_cmd bn_cmd_data = {
 	.args = "[PATH]",
 	.group = "Train and infer",
 	.summary = "Measure the data loader and find unusable samples",
-	.help = "PATH is what gpubench train --data accepts: text, token files, directories of images or tar shards "
-		"(default: the licence texts of the host). Reads, decodes and batches each sample once, without a model, and "
-		"prints the rate and the unusable samples.",
+	.help = "PATH is text, token files, directories of images or tar shards, as for gpubench train --data (default: the "
+		"licence texts of the host). Reads, decodes and batches each sample once, without a model, and prints the "
+		"rate and the unusable samples.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,
 	.min_args = 0,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench fleet: which host is unlike the others, in what, and why. */
+/* gpubench fleet: finds the hosts that differ from the others. */
 #include "bench/cmd/cmds.h"
 #include "bench/fleet/fleet.h"
 #include "bench/report/forms.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench history: since when is a host another one, in what, and what was changed then. */
+/* gpubench history: finds change points in the results of one host. */
 #include <errno.h>
 #include "bench/bench.h"
 #include "bench/cmd/cmds.h"
@@ -15,8 +15,8 @@ static struct {
 static struct bn_outputs outputs;
 static bool require_conclusive;
 
-/* One host: the one that was asked for, or the only one. Nodes that are cloned share an identity: those are told apart by what
- * else is known of them. */
+/* Skips results of other hosts than --host. Without --host, results of several hosts are an error. Cloned nodes share an
+ * identity; their other facts distinguish them. */
 static int only_one(struct bn_result_set_set *set, struct gt_err *err)
 {
 	const struct bn_result_set *first = NULL;

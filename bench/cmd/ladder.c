@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench ladder: what each technique brings here, rung by rung. */
+/* gpubench ladder: measures what each training technique gains. */
 #include <errno.h>
 #include <time.h>
 #include "bench/bench.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench launch WORKLOAD: one workload once, in this process. */
+/* gpubench launch WORKLOAD: runs one workload once, in this process. */
 #include <errno.h>
 #include <stdlib.h>
 #include "bench/cmd/cmds.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench list: the workloads. */
+/* gpubench list: lists the workloads. */
 #include <math.h>
 #include <stdio.h>
 #include "bench/cmd/cmds.h"
@@ -27,7 +27,7 @@ static json_t *list_doc(struct gt_fsroot *fs)
 	return json_pack("{s:s, s:o}", "schema", "gpubench-list/1", "workloads", list);
 }
 
-/* One workload in full. */
+/* Describes one workload. */
 static int show_one(const json_t *doc, const char *id, struct gt_err *err)
 {
 	json_t *w, *k;
@@ -59,7 +59,7 @@ static int show_one(const json_t *doc, const char *id, struct gt_err *err)
 	return bn_no_workload(id, err);
 }
 
-/* Each reason once, behind those that it keeps from running. */
+/* Prints each reason once, with the workloads that cannot run because of it. */
 static void print_unavailable(const json_t *list)
 {
 	gt_auto_json *by_reason = json_object();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench prove: the command, and taking it up again. */
+/* gpubench prove, and the continuation of its sessions. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static int publish(struct gt_cli *cli, struct bn_prove *p, int r)
 	return w;
 }
 
-/* Why it ended, in the words of the phase that did. */
+/* Reports why the session ended, with the reason of its last phase. */
 static int say_why(struct gt_cli *cli, const struct bn_prove *p, int code)
 {
 	json_t *phases = json_object_get(p->doc, "phases");
@@ -66,7 +66,7 @@ static int say_why(struct gt_cli *cli, const struct bn_prove *p, int code)
 			    why ? why : "the session is invalid");
 }
 
-/* Prints what a session over the changes of a profile would measure. Without --yes it is not started. */
+/* Prints the changes that a session would measure. Returns a usage error, because the session needs --yes. */
 static int show_changes(struct gt_cli *cli, const struct tn_plan *plan)
 {
 	size_t n = 0;
@@ -105,7 +105,7 @@ static int ask_profile(struct gt_cli *cli, json_t **ret)
 	return 0;
 }
 
-/* What the session is about, so that it can be taken up: resume asks the host for the same changes again. */
+/* Returns the changes of the session. A resumed session must have the same changes. */
 static json_t *changes_json(const struct bn_arms *a)
 {
 	json_t *list = json_array();
@@ -123,7 +123,7 @@ static void remember(const struct bn_prove *p)
 
 	bn_stage_remember(p->stage, 0);
 	json_object_set(run, "resume", json_object_get(json_object_get(p->stage->doc, "run"), "resume"));
-	json_object_del(json_object_get(p->stage->doc, "run"), "resume"); /* once is enough: not in each phase */
+	json_object_del(json_object_get(p->stage->doc, "run"), "resume"); /* stored once, not in each phase */
 	json_object_set_new(run, "prove",
 			    json_pack("{s:I, s:I, s:b, s:b, s:o, s:o, s:o, s:o, s:f}", "seed", (json_int_t)p->seed,
 				      "pairs", (json_int_t)p->pairs, "looks", p->looks, "keep_inconclusive",
@@ -136,7 +136,7 @@ static int finish(struct gt_cli *cli, struct bn_prove *p)
 {
 	int r = bn_prove_run(p);
 
-	if (r == -EINPROGRESS) { /* nothing to judge yet */
+	if (r == -EINPROGRESS) { /* the host reboots; the session continues after that */
 		bn_prove_clear(p);
 		return r;
 	}
@@ -167,16 +167,16 @@ static int prove(struct gt_cli *cli, struct bn_stage *stage, struct bn_race **ra
 
 	if (!stage->arms.n_factor)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, ENODATA,
-				    "this host is already as the profile wants it: there is nothing to prove");
+				    "this host already has all values of the profile: there is nothing to prove");
 	if (!bn_identity_shown(stage->doc, stage->doc))
-		fputs("gpubench: this host has no machine id, nor anything else that no other host has: gputune will not take the "
-		      "receipt (systemd-machine-id-setup makes one)\n", stderr);
+		fputs("gpubench: this host has no machine id and no other unique property, so gputune will refuse the receipt; "
+		      "create an id with systemd-machine-id-setup\n", stderr);
 	p.doc = json_pack("{s:s, s:O, s:o, s:O, s:b, s:[]}", "schema", BN_PROVE_SCHEMA, "tool",
 			  json_object_get(stage->doc, "tool"), "run",
 			  json_deep_copy(json_object_get(stage->doc, "run")), "host",
 			  json_object_get(stage->doc, "host"), "interrupted", true, "phases");
 	remember(&p);
-	*races = NULL; /* they go with p */
+	*races = NULL; /* owned by p now */
 	return finish(cli, &p);
 }
 
@@ -227,7 +227,7 @@ static int cmd_prove(struct gt_cli *cli, int argc, char **argv)
 
 /* ---- resume ---- */
 
-/* The saved session, checked: it is foreign input. */
+/* Reads and validates the saved session, which is untrusted input. */
 static int recall(struct bn_prove *p, const char *path, double minutes, struct gt_strv *argv, struct gt_err *err)
 {
 	json_t *run = json_object_get(p->doc, "run"), *o = NULL, *list;
@@ -272,7 +272,7 @@ static int recall(struct bn_prove *p, const char *path, double minutes, struct g
 	return 0;
 }
 
-/* The same machine, kernel and changes from the same values: otherwise its halves do not belong together. */
+/* Refuses another machine or kernel, and other changes or old values than at the start of the session. */
 static int check_same(struct bn_prove *p, struct gt_err *err)
 {
 	json_t *was = json_object_get(json_object_get(json_object_get(p->doc, "run"), "prove"), "changes"), *w, *n;
@@ -284,14 +284,14 @@ static int check_same(struct bn_prove *p, struct gt_err *err)
 		return r;
 	if (json_array_size(was) != json_array_size(now))
 		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV,
-				    "it was begun with %zu changes, now the host has %zu to make",
+				    "the session has %zu changes, and this host now has %zu",
 				    json_array_size(was), json_array_size(now));
 	json_array_foreach(was, i, w)
 	{
 		n = json_array_get(now, i);
 		if (!json_equal(w, n))
 			return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV,
-					    "it was begun with %s from %s to %s, now that is %s from %s to %s",
+					    "the session has %s from %s to %s, and this host now has %s from %s to %s",
 					    gt_json_get_str(w, "id", "?"), bn_text_json(json_object_get(w, "from")).s,
 					    bn_text_json(json_object_get(w, "to")).s, gt_json_get_str(n, "id", "?"),
 					    bn_text_json(json_object_get(n, "from")).s,
@@ -310,7 +310,7 @@ int bn_prove_resume(struct gt_cli *cli, json_t *doc, const char *path, const cha
 	if (!gt_json_get_bool(doc, "interrupted", true)) {
 		json_decref(doc);
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EALREADY,
-				    "%s: this session ended in order; nothing is left to do", path);
+				    "%s: this session is complete; nothing is left to do", path);
 	}
 	r = recall(&p, path, minutes, &command, &cli->err);
 	if (r < 0) {

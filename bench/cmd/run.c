@@ -17,7 +17,7 @@
 #include "tune/profiles/select.h"
 
 #define AA_PAIRS	6
-#define LIMIT_LEAST_S	300 /* and never less than this times the plan: */
+#define LIMIT_LEAST_S	300 /* at least, and at least this multiple of the estimate: */
 #define LIMIT_FACTOR	2
 
 static struct bn_resume resume;
@@ -43,7 +43,7 @@ static void plan_session(const struct bn_request *q, enum bn_session_design desi
 	s->seed = q->seed ? q->seed : (uint64_t)time(NULL) % 1000000;
 }
 
-/* A host that others use may take many times as long as planned: that is bounded, unless the user said how many pairs. */
+/* Returns the time limit in seconds. On a busy host a session may take many times the estimate. --pairs has no limit. */
 static double time_limit(const struct bn_request *q, const struct bn_session *s, const struct gt_strv *workloads)
 {
 	size_t most = s->looks[s->n_looks - 1].pairs + s->aa_pairs;
@@ -54,14 +54,14 @@ static double time_limit(const struct bn_request *q, const struct bn_session *s,
 	for (size_t i = 0; i < workloads->n; i++) {
 		const struct bn_workload *w = bn_workload_find(workloads->v[i]);
 
-		if (!w->run) /* nobody knows how long a command takes */
+		if (!w->run) /* the time of a command is unknown */
 			return 0;
 		group += w->launch_s;
 	}
 	return fmax(LIMIT_LEAST_S, LIMIT_FACTOR * group * (double)most * (s->design == BN_DESIGN_SINGLE ? 1 : 2));
 }
 
-/* What --minutes has to allow, before anything is started; 0 where a command's time is known after the pilot only. */
+/* Returns the shortest time of a session in seconds; 0 if it is unknown, as for a command before its pilot. */
 static double least_s(const struct bn_session *s, const struct gt_strv *workloads, double *ret_all_s)
 {
 	double pair = 0;
@@ -78,8 +78,8 @@ static double least_s(const struct bn_session *s, const struct gt_strv *workload
 }
 
 struct allowance {
-	double limit_s; /* of --minutes; 0: nobody said one */
-	size_t pairs;	/* all that is planned */
+	double limit_s; /* from --minutes; 0: not given */
+	size_t pairs;	/* number of planned pairs */
 	const char *file;
 };
 
@@ -111,7 +111,7 @@ static void say_plan(struct gt_cli *cli, const struct bn_session *s, const struc
 		group += bn_workload_find(workloads->v[i])->launch_s;
 	}
 	if (s->design == BN_DESIGN_AA)
-		fputs("gpubench: the plan changes nothing on this host: measuring A/A pairs only\n", stderr);
+		fputs("gpubench: the plan changes nothing on this host; measuring A/A pairs only\n", stderr);
 	else if (declared)
 		fprintf(stderr, "gpubench: %zu setting%s between the arms; the host's are put back after each\n",
 			declared, declared == 1 ? " differs" : "s differ");
@@ -121,10 +121,10 @@ static void say_plan(struct gt_cli *cli, const struct bn_session *s, const struc
 		return;
 	}
 	if (s->limit_s > 0)
-		fprintf(stderr, "gpubench: ends after %.0f min and the pair under way then, with what was measured\n",
+		fprintf(stderr, "gpubench: stops after %.0f min and the current pair, with the results so far\n",
 			fmax(1, s->limit_s / 60));
 	fprintf(stderr, "gpubench: %zu workload%s, ", workloads->n, workloads->n == 1 ? "" : "s");
-	if (own) { /* how long the command takes is known after the pilot */
+	if (own) { /* the time of a command is measured by the pilot */
 		fprintf(stderr, "%zu", first);
 		fprintf(stderr, first == last ? " %s, seed %llu\n" : " %s or more, seed %llu\n",
 			arms > 1 ? "pairs of launches" : "launches", (unsigned long long)s->seed);
@@ -139,7 +139,7 @@ static void say_plan(struct gt_cli *cli, const struct bn_session *s, const struc
 			(unsigned long long)s->seed);
 }
 
-/* Analyse what there is, write it, and find the exit status. */
+/* Analyses and writes the result. Returns the exit status. */
 static int finish(struct gt_cli *cli, const struct bn_request *q, json_t *doc, int r)
 {
 	struct bn_limits limits = { .floor = .03, .require_conclusive = q->require_conclusive };
@@ -343,7 +343,7 @@ static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
 	s.design = bn_design_of(gt_json_get_str(run, "design", bn_design_name[BN_DESIGN_SINGLE]));
 	s.seed = stage->q->seed;
 	s.aa_pairs = (size_t)gt_json_get_int(json_object_get(run, "resume"), "aa_pairs", 0);
-	s.limit_s = stage->q->minutes > 0 ? 60 * stage->q->minutes : /* all of it, with what was measured before */
+	s.limit_s = stage->q->minutes > 0 ? 60 * stage->q->minutes : /* including the time before the interruption */
 		fmax(0, gt_json_get_real(json_object_get(run, "resume"), "limit_s", 0));
 	json_object_set_new(json_object_get(run, "resume"), "limit_s", json_real(s.limit_s));
 	s.by_boot = stage->q->reboot;
@@ -356,7 +356,7 @@ static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
 	return r == -EINPROGRESS || r == -ETIME ? r : finish(cli, stage->q, doc, r);
 }
 
-/* A resumed session keeps its options; only results and time limit can be given anew. */
+/* Refuses options that a resumed session takes from its file. */
 static int check_only_resume(const struct bn_request *q, struct gt_err *err)
 {
 	if (q->plan || q->profile || q->workloads || q->data || q->knobs.n || q->env.n || q->libraries.n || q->command.argv ||
@@ -385,7 +385,7 @@ static int go_on_with(struct gt_cli *cli, const char *path, struct bn_request *q
 	struct bn_stage stage;
 	int r;
 
-	/* the file decides what is changed and what is run */
+	/* the file determines the changes and the command */
 	r = gt_fail_as(&cli->err, GT_EXIT_USAGE, tn_trusted_json(cli->fs, path, BN_FILE_MAX, &doc, &cli->err));
 	if (r == 0 && gt_streq(gt_json_get_str(doc, "schema", NULL), BN_PROVE_SCHEMA))
 		return resume_prove(cli, doc, path, q);
@@ -394,7 +394,7 @@ static int go_on_with(struct gt_cli *cli, const char *path, struct bn_request *q
 	if (r < 0)
 		return r;
 	if (!data->interrupted)
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EALREADY, "%s: this session ended in order; nothing is left to do",
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EALREADY, "%s: this session is complete; nothing is left to do",
 				    path);
 	if (bn_request_recall(doc, q, &command, &cli->err) < 0 || bn_request_check(q, &cli->err) < 0) {
 		cli->err.exit_status = GT_EXIT_USAGE;

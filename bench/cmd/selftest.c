@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench selftest: the statistics prove themselves on hosts whose truth is known. */
+/* gpubench selftest: checks the statistics on simulated hosts with a known effect. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static void print(const json_t *doc, bool color)
 
 static int cmd_selftest(struct gt_cli *cli, int argc, char **argv)
 {
-	/* A test seam: the checker itself is checked by taking steps for independent measurements. */
+	/* For tests of this check: treats steps as independent measurements, which must fail. */
 	bool broken = gt_streq(getenv("GPUBENCH_FAULT"), "steps");
 	struct bn_sim_result r[BN_SIM_RESULTS_MAX];
 	gt_auto_json *doc = NULL;
@@ -72,7 +72,7 @@ static int cmd_selftest(struct gt_cli *cli, int argc, char **argv)
 	size_t n;
 
 	if (!opt.stats)
-		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "selftest needs to know of what: --stats");
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "selftest needs --stats");
 	if (opt.trials < 200 || opt.trials > 100000)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, ERANGE,
 				    "--trials takes 200 to 100000: with fewer, chance alone breaks a promise");
@@ -83,7 +83,7 @@ static int cmd_selftest(struct gt_cli *cli, int argc, char **argv)
 	else
 		print(doc, cli->color);
 	if (!gt_json_get_bool(doc, "ok", false))
-		return gt_fail_exit(&cli->err, BN_EXIT_WRONG, EBADMSG, "the statistics do not keep what they promise");
+		return gt_fail_exit(&cli->err, BN_EXIT_WRONG, EBADMSG, "an error rate is out of bounds");
 	if (!cli->json)
 		printf("every promise holds: %llu simulated sessions each, seed %llu\n", (unsigned long long)opt.trials,
 		       (unsigned long long)opt.seed);

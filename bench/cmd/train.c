@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpubench train MODEL: the command round bn_train(). */
+/* gpubench train MODEL: the command for bn_train(). */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -126,7 +126,7 @@ static int show_progress(void *arg, uint64_t step, uint64_t total, double loss)
 	return gt_interrupted;
 }
 
-/* A device's memory, before it is asked for. */
+/* Prints the planned memory of a device before the allocation. */
 static void show_plan(void *arg, const struct rt_memory *m)
 {
 	const struct gt_cli *cli = arg;
@@ -168,7 +168,7 @@ static void print_ops(const json_t *ops, bool color)
 	gt_table_column(t, "of peak", GT_RIGHT);
 	json_array_foreach(ops, i, row) {
 		double s = gt_json_get_real(row, "seconds", NAN), flops = gt_json_get_real(row, "flops", 0);
-		bool timed = s > 0; /* the first steps are not */
+		bool timed = s > 0; /* the first steps are not timed */
 
 		gt_table_row(t);
 		gt_table_cell(t, "%s", gt_json_get_str(row, "op", ""));
@@ -182,7 +182,7 @@ static void print_ops(const json_t *ops, bool color)
 	gt_table_print(t, stdout, color);
 }
 
-/* Of a device that says which kernels ran; a kernel that shares its op's work with others has no rate of its own. */
+/* Prints the kernels of a device. A kernel that computes only a part of its op has no rate. */
 static void print_kernels(const json_t *kernels, bool color)
 {
 	gt_auto(gt_table) *t = gt_table_new();
@@ -221,7 +221,7 @@ static void print_warnings(const json_t *doc)
 		gt_warn("%s", json_string_value(w));
 }
 
-/* What was switched on, in the words of the passes that do it. */
+/* Prints the techniques that are on, with the text of their passes. */
 static void print_techniques(const json_t *passes)
 {
 	static const char *const techniques[] = {"amp",        "fp8",       "narrow", "pad", "checkpoint",
@@ -287,7 +287,7 @@ static void print_data(const json_t *data, const char *unit)
 	       (long long)(gt_json_get_int(cache, "hits", 0) + gt_json_get_int(cache, "misses", 0)));
 }
 
-/* "weights 100 % on 0; activations 50 % on 0, 50 % on 1": where the kernel says that they are. */
+/* Prints the nodes of the pages from the kernel: "weights 0, activations 0 (50 %) 1 (50 %)". */
 static void print_pages(const json_t *doc)
 {
 	const json_t *kinds = json_object_get(doc, "pages_by_kind");
@@ -329,7 +329,7 @@ static void print_homes(const json_t *ddp)
 	printf("\n");
 }
 
-/* Calls by whose kernels, forward and backward; what was not timed with them; and why none is cuDNN's. */
+/* Prints the kernels of attention, the cuDNN plans that were left out, and the reason if cuDNN is not used. */
 static void print_attention(const json_t *a)
 {
 	static const char *const passes[] = { "forward", "backward" };
@@ -352,7 +352,7 @@ static void print_attention(const json_t *a)
 	printf("\n");
 }
 
-/* What the cards did meanwhile, as of a session of one launch. */
+/* Prints the state of the GPUs during training, as for a session of one launch. */
 static void print_cards(const json_t *doc)
 {
 	gt_auto_json *one = json_pack("{s:[O]}", "launches", doc);
@@ -457,7 +457,7 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 	options.progress = show_progress;
 	options.planned = show_plan;
 	options.arg = cli;
-	if (!gt_streq(options.device, "cuda")) /* the card knows what it has free */
+	if (!gt_streq(options.device, "cuda")) /* a device reports its own free memory */
 		options.memory_limit_bytes = pr_available_bytes(cli->fs);
 	if (gt_streq(options.device, "cuda"))
 		bn_gpu_monitor_begin(&gauge);
@@ -473,7 +473,7 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 	gt_progress_end();
 	if (r < 0)
 		return r;
-	if (!doc) /* a rank that a launcher started: the first one says it all */
+	if (!doc) /* only the first rank prints the result */
 		return GT_EXIT_OK;
 	print_warnings(doc);
 	if (cli->json)

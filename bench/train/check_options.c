@@ -68,7 +68,7 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 	if (!bn_train_data_wanted(m, o) && (o->cache_bytes || o->augment || o->tokens || o->prefetch))
 		return usage(err, "--cache, --augment, --tokens and --prefetch go with --data");
 	if (!o->documents && (o->buckets || o->token_budget))
-		return usage(err, "--buckets and --token-budget go with --documents");
+		return usage(err, "--buckets and --token-budget need --documents");
 	if (o->documents && (!m->tokens || !bn_train_data_wanted(m, o)))
 		return usage(err, "--documents goes with --data and a model that reads text: gpt or gpt2");
 	if (o->documents && o->balance)

@@ -101,7 +101,7 @@ int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 {
 	if (o->batch && o->token_budget)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "--token-budget says how large a batch is: --batch does not go with it");
+				    "--token-budget and --batch exclude each other");
 	if (!o->alone && (rt_mpi_started() || rt_env_started()))
 		return started_ranks(o, ret, err);
 	return o->ranks > 1 ? own_ranks(o, ret, err) : bn_train_rank(o, NULL, ret, err);

@@ -19,7 +19,7 @@ static json_t *check_json(const struct pr_check *k)
 			 gt_json_str(k->messages), "after", after);
 }
 
-/* match: how it was found. */
+/* match: "id", "number", "message" or "possible" */
 static json_t *match_json(const struct pr_check *k, const char *match)
 {
 	json_t *o = check_json(k);
@@ -50,7 +50,7 @@ static const char *check_word(size_t i)
 	return pr_checks[i] ? pr_checks[i]->id : NULL;
 }
 
-/* "driver.lib-mismacth" is a misspelt name and no message. */
+/* Returns whether the word looks like a misspelled name of a check rather than a message. */
 static bool looks_like_id(int argc, const char *word)
 {
 	return argc == 1 && strchr(word, '.') && !word[strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789.-")];
@@ -68,7 +68,7 @@ static const struct pr_check *named(const char *id)
 
 #define MOST_NUMBERS 8
 
-/* The different Xid and SXid numbers of the text, in its order; how many. */
+/* Finds the distinct Xid and SXid numbers of the text, in order. Returns their number. */
 static size_t find_numbers(const char *text, struct pr_xid ret[MOST_NUMBERS])
 {
 	struct pr_xid x;
@@ -141,7 +141,7 @@ static json_t *number_json(const struct pr_xid *x)
 	return o;
 }
 
-/* 3 where a number has no entry. */
+/* Returns 3 if a number has no entry, else 0. */
 static int explain_numbers(const struct gt_cli *cli, const struct pr_xid *x, size_t n)
 {
 	json_t *checks = json_array(), *numbers = json_array();
@@ -166,7 +166,7 @@ static int explain_numbers(const struct gt_cli *cli, const struct pr_xid *x, siz
 	return unknown ? 3 : 0;
 }
 
-/* "79" alone; SXid numbers have five digits. */
+/* Parses a number without text, such as "79"; SXid numbers have five digits. */
 static bool bare_number(int argc, const char *word, struct pr_xid *ret)
 {
 	int64_t v;
@@ -259,7 +259,7 @@ static void print_matches(const struct pr_match *m, size_t n)
 		puts("\nOnly a part of the words agrees. gpuprobe explain ID has the details.");
 }
 
-/* 3 where nothing was found. */
+/* Returns 3 if no check matches, else 0. */
 static int explain_words(const struct gt_cli *cli, const char *text)
 {
 	json_t *checks = json_array();
@@ -278,7 +278,7 @@ static int explain_words(const struct gt_cli *cli, const char *text)
 	return n ? 0 : 3;
 }
 
-/* An id, a message with NVIDIA's number of an error, or another message; quoted or not. */
+/* Explains an id, a message with an Xid or SXid number, or another message, quoted or not. */
 static int run_explain(struct gt_cli *cli, int argc, char **argv)
 {
 	const struct pr_check *k = argc == 1 ? named(argv[0]) : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PR_GPUPROBE_H
 #define PR_GPUPROBE_H
-/* The subcommands of gpuprobe. */
+/* Subcommands of gpuprobe. */
 #include "lib/cli.h"
 
 /* Options that several commands share. */

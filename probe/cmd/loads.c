@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuprobe loads: which libraries a program or a Python environment will load, from where, and by which rule. */
+/* gpuprobe loads: shows the libraries that a program or a Python environment loads, and by which rule. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ struct task {
 
 /* ---- the document --------------------------------------------------------------------------------------------- */
 
-/* Names come from files of any user: no control characters may reach the terminal. */
+/* Replaces control characters: names come from files of any user. */
 static json_t *text_json(const char *s)
 {
 	gt_autofree char *copy = s ? gt_xstrdup(s) : NULL;
@@ -136,7 +136,7 @@ static int load_env(struct task *t, const char *prefix)
 	return r;
 }
 
-/* The interpreter that a script's first line names; NULL if the file is no script. The caller frees it. */
+/* Returns the interpreter in the first line of a script; NULL if the file is no script. The caller frees it. */
 static char *interpreter_of(struct gt_fsroot *fs, const char *path)
 {
 	gt_autofree char *text = NULL;
@@ -153,7 +153,7 @@ static char *interpreter_of(struct gt_fsroot *fs, const char *path)
 	return word ? gt_xstrdup(word) : NULL;
 }
 
-/* Where a name without a slash is, in the places a system's PATH has. The caller frees it. */
+/* Searches the default PATH of a system for a name without a slash. The caller frees the result. */
 static char *find_program(struct gt_fsroot *fs, const char *name)
 {
 	static const char *const dirs[] = {"/usr/local/bin",  "/usr/bin",  "/bin",
@@ -170,12 +170,12 @@ static char *find_program(struct gt_fsroot *fs, const char *name)
 		if (gt_fs_exists(fs, path))
 			return gt_take(path);
 	}
-	if (gt_fs_is_live(fs) && getcwd(cwd, sizeof(cwd))) /* "venv": whoever says it means the one that lies here */
+	if (gt_fs_is_live(fs) && getcwd(cwd, sizeof(cwd))) /* a directory such as "venv" in the current directory */
 		return gt_xasprintf("%s/%s", cwd, name);
 	return gt_xasprintf("/%s", name);
 }
 
-/* "/srv/venv" of "/srv/venv/bin/python3", if that is what it is. The caller frees it. */
+/* Returns the environment of an interpreter: "/srv/venv" of "/srv/venv/bin/python3"; NULL: none. The caller frees it. */
 static char *env_of_python(struct gt_fsroot *fs, const char *path)
 {
 	gt_autofree char *prefix = gt_xstrdup(path), *lib = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuprobe topo: nodes with their CPUs and memory, and what hangs on which. */
+/* gpuprobe topo: shows NUMA nodes, devices and the paths between devices. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/file.h"
@@ -41,7 +41,7 @@ static void print_nodes(const struct pr_host *h, bool color)
 	gt_table_print(t, stdout, color);
 }
 
-/* "x16 32 GT/s", and what it could be. */
+/* Formats a PCIe link: "x16 32 GT/s", with the maximum if that is higher. */
 static void link_text(const json_t *link, char *buf, size_t size)
 {
 	int width = (int)gt_json_get_int(link, "width", 0), max = (int)gt_json_get_int(link, "max_width", 0);

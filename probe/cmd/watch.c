@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuprobe watch: a look at the host every second, until ^C, and what it all was at the end. */
+/* gpuprobe watch: samples the host until ^C, then prints a summary. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -19,12 +19,12 @@ static const char *const formats[] = {"text", "jsonl", "openmetrics", NULL};
 struct watch {
 	struct gt_cli *cli;
 	const char *form;
-	bool draws; /* on a terminal, over the last drawing */
+	bool draws; /* redraws the terminal at each sample */
 	struct pr_watch_view view;
 	struct pr_session *session;
 	struct gt_helper helper;
-	void *state;         /* of the helper */
-	bool cards;          /* the helper is worth asking */
+	void *state;         /* state of the helper */
+	bool cards;          /* NVML is queried */
 	const char *trouble; /* "timeout" or "error", until NVML answers again; NULL: none */
 	double pause_s, retry_at_s;
 	char why[256];
@@ -32,7 +32,7 @@ struct watch {
 
 /* ---- the cards ---- */
 
-/* The next try comes later each time: a driver that hangs is not helped by being asked, nor a log by being told. */
+/* Stops the helper. The pause before the next query doubles each time, so that a hung driver is not flooded. */
 static void give_up(struct watch *w, const char *state, const char *why)
 {
 	w->trouble = state;
@@ -42,12 +42,12 @@ static void give_up(struct watch *w, const char *state, const char *why)
 	w->retry_at_s = gt_now_s() + w->pause_s;
 }
 
-/* The question goes out before the processors are looked at, so that both look at the same time. */
+/* Sends the query before the CPUs are sampled, so that both samples cover the same time. */
 static void ask_cards(struct watch *w)
 {
 	if (!w->cards || w->helper.asked || (w->trouble && gt_now_s() < w->retry_at_s))
 		return;
-	/* a child that hangs in the kernel cannot be ended: never a second one beside it */
+	/* a child that hangs in the kernel cannot be killed: do not start a second one */
 	if (w->helper.ask < 0 && !gt_helper_stop(&w->helper))
 		return;
 	if (!w->helper.pid && gt_helper_start(&w->helper, pr_watch_serve, w->state, &w->cli->err) < 0) {
@@ -71,7 +71,7 @@ static void take_cards(struct watch *w, const char *line, json_t *sample)
 		return;
 	}
 	if (gt_json_get_bool(doc, "no_library", false)) {
-		w->cards = false; /* not asked again */
+		w->cards = false; /* NVML is not queried again */
 		gt_helper_stop(&w->helper);
 		json_object_set_new(sample, "gpu_text", gt_json_str(gt_json_get_str(doc, "error", NULL)));
 		return;
@@ -82,8 +82,7 @@ static void take_cards(struct watch *w, const char *line, json_t *sample)
 	json_object_set(sample, "gpus", json_object_get(doc, "gpus"));
 }
 
-/* An answer that takes longer than a look is waited for in the next one; one that takes longer than the limit is a
- * finding. */
+/* Waits for the reply at most wait_s, and continues to wait in the next sample. A reply later than limit_s is a timeout. */
 static void look_at_cards(struct watch *w, double wait_s, double limit_s, json_t *sample)
 {
 	gt_autofree char *line = NULL;
@@ -146,7 +145,7 @@ static int show(struct watch *w, json_t *sample)
 	return r < 0 ? gt_fail_errno(&w->cli->err, -r, "cannot write to standard output") : 0;
 }
 
-/* Sleep until then, or until a signal; it is looked at five times a second in case it came just before. */
+/* Sleeps until the time or a signal. Checks for a signal five times a second, in case it came just before. */
 static void sleep_until(double then)
 {
 	double left;
@@ -158,8 +157,7 @@ static void sleep_until(double then)
 	}
 }
 
-/* Counters need two looks for a rate, and the first question starts NVML, which takes a while: so one look is for
- * nobody. */
+/* Takes a sample that is not shown: a rate needs two samples, and the first query starts NVML, which is slow. */
 static void first_look(struct watch *w, struct pr_node_watch *nodes, double limit_s)
 {
 	gt_auto_json *nobody = new_sample(0);
@@ -194,7 +192,7 @@ static int watch_live(struct watch *w)
 			break;
 		pr_session_add(w->session, sample);
 		r = show(w, sample);
-		next = GT_MAX(next + interval_s, gt_now_s()); /* looks that were missed are not made up for */
+		next = GT_MAX(next + interval_s, gt_now_s()); /* missed samples are not repeated */
 		if (!count || i + 1 < count)
 			sleep_until(next);
 	}
@@ -213,7 +211,7 @@ static int watch_again(struct watch *w)
 	if (r < 0)
 		return r;
 	if (strlen(text) != len)
-		return gt_fail_exit(&w->cli->err, GT_EXIT_USAGE, EINVAL, "%s is no recording: it has NUL bytes",
+		return gt_fail_exit(&w->cli->err, GT_EXIT_USAGE, EINVAL, "%s is not a recording: it contains NUL bytes",
 				    replay);
 	gt_each_line(line, text) {
 		gt_auto_json *doc = NULL;
@@ -230,7 +228,7 @@ static int watch_again(struct watch *w)
 			return r;
 		}
 		if (strcmp(gt_json_get_str(doc, "kind", ""), "sample"))
-			continue; /* its summary is made anew */
+			continue; /* the summary is computed again */
 		pr_session_add(w->session, doc);
 		r = show(w, doc);
 		if (r < 0)
@@ -238,8 +236,7 @@ static int watch_again(struct watch *w)
 	}
 	return number ? 0
 		      : gt_fail_exit(&w->cli->err, GT_EXIT_USAGE, EINVAL,
-				     "%s is empty: a recording is what watch --format jsonl "
-				     "writes",
+				     "%s is empty: record with gpuprobe watch --format jsonl",
 				     replay);
 }
 
@@ -280,7 +277,7 @@ static int run_watch(struct gt_cli *cli, int argc, char **argv)
 		  strcmp(getenv("TERM") ? getenv("TERM") : "dumb", "dumb");
 	w.state = pr_watch_serve_state();
 	r = replay ? watch_again(&w) : watch_live(&w);
-	if (r == -EPIPE) /* the reader, head say, has seen enough */
+	if (r == -EPIPE) /* the reader, such as head, has exited */
 		r = 0;
 	gt_helper_stop(&w.helper);
 	free(w.state);

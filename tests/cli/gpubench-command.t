@@ -105,7 +105,7 @@ Results survive kill -9. A resumed session continues with the same order and spl
   > END
   True 60
   $ gpubench resume cut.json
-  gpubench: cut.json: this session ended in order; nothing is left to do
+  gpubench: cut.json: this session is complete; nothing is left to do
   [64]
   $ python3 -c 'import json; d = json.load(open("cut.json")); d["run"]["interrupted"] = True; d["host"]["kernel"] = "5.4"; json.dump(d, open("old.json", "w"))'
   $ gpubench resume old.json --quiet

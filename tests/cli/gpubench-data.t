@@ -49,10 +49,10 @@ Documents have their own lengths: they are padded to a few lengths, in batches w
   $ gpubench data lines --documents paragraph --seq 256 -q | grep lengths
   lengths    2: batches of 10 x 184 to 16 x 256 tokens
   $ gpubench data lines --token-budget 900
-  gpubench: --buckets and --token-budget go with --documents
+  gpubench: --buckets and --token-budget need --documents
   [64]
   $ gpubench data s --documents line --batch 3 --token-budget 900
-  gpubench: --token-budget says how large a batch is: --batch does not go with it
+  gpubench: --token-budget and --batch exclude each other
   [64]
 
 A shard is read up to its damage, and unusable samples are listed.

@@ -175,7 +175,7 @@ The statements of a receipt must follow from its samples, which gputune judges a
   gputune: x.json is refused: the effect of "confirm" is not that of its samples
   [3]
   $ gputune apply --only-proven receipt.json plan.json
-  gputune: a receipt is applied by itself: no PLAN beside --only-proven
+  gputune: PLAN and --only-proven exclude each other
   [64]
 
 The proved values are written, here into a tree; the rest of the profile is not.
@@ -242,7 +242,7 @@ Killed in any phase, the session continues with the same phases, launches and ra
   True
   True
   $ gpubench resume killed.json
-  gpubench: killed.json: this session ended in order; nothing is left to do
+  gpubench: killed.json: this session is complete; nothing is left to do
   [64]
 
 Results that cannot be judged prove nothing, with the reason: a metric without a match, a command that fails in one arm
@@ -345,7 +345,7 @@ A saved session is untrusted: contradictory parts are refused, and so is another
   gpubench: it was begun by measuring suite 0, this one is 1
   [4]
   $ half 'd["run"]["prove"]["changes"][1]["from"] = "7"'
-  gpubench: it was begun with env.OTHER from 7 to 1, now that is env.OTHER from (none) to 1
+  gpubench: the session has env.OTHER from 7 to 1, and this host now has env.OTHER from (none) to 1
   [4]
   $ half 'd["run"]["prove"]["pairs"] = 10**9'
   gpubench: y.json cannot be taken up again: "pairs" is 1000000000
@@ -430,7 +430,7 @@ Without a plan or another change, prove prints the changes of the profile. It me
   [64]
   $ sed -n 1p changes.txt
   prove would measure these changes of the profile *, and the environment of gputune run: (glob)
-  $ gpubench prove --yes --minutes .0001 2>&1 | grep -oE 'is over before the A/A pairs|already as the profile wants it' | wc -l
+  $ gpubench prove --yes --minutes .0001 2>&1 | grep -oE 'is over before the A/A pairs|already has all values of the profile' | wc -l
   1
   [64]
 

@@ -1,7 +1,7 @@
 A session measures in pairs and reports the result. The workload sim generates its step times, so all results are known in
 advance; the seed makes them repeatable. Notes on the load of this host are removed from the output.
 
-  $ set -o pipefail; calm() { grep -vE '^note: .*others use the CPUs|^gpubench: (host busy|ends after)'; }
+  $ set -o pipefail; calm() { grep -vE '^note: .*others use the CPUs|^gpubench: (host busy|stops after)'; }
   $ sim() { gpubench run --workload sim --seed 7 --quiet "$@" | calm; }
   $ sim --env GPUBENCH_SIM=effect=.03 --pairs 9
   gpubench, host * (glob)
@@ -158,7 +158,7 @@ A plan without changes is reported, and identical arms are compared.
   $ gputune plan --only vm.swappiness -o plan.json > /dev/null
   $ python3 -c 'import json; d = json.load(open("plan.json")); d["items"] = []; json.dump(d, open("none.json", "w"))'
   $ gpubench run --plan none.json --no-env --workload sim --quick --seed 7 2>&1 | calm | grep -vE '^(gpubench, host|measuring)'
-  gpubench: the plan changes nothing on this host: measuring A/A pairs only
+  gpubench: the plan changes nothing on this host; measuring A/A pairs only
   gpubench: 1 workload, 9 pairs of launches, about 0.1 min, seed 7
   design: 9 A/A pairs, nothing changed, seed 7
   changed on purpose: 0

@@ -16,7 +16,7 @@ time.
 The self-test can fail: it detects steps of one process treated as independent measurements.
 
   $ GPUBENCH_FAULT=steps gpubench selftest --stats --trials 200 | grep -E 'false alarms, 12 pairs.*BROKEN$' | cut -d' ' -f1
-  gpubench: the statistics do not keep what they promise
+  gpubench: an error rate is out of bounds
   calm
   drifting
   bursty
@@ -24,7 +24,7 @@ The self-test can fail: it detects steps of one process treated as independent m
   [6]
 
   $ gpubench selftest
-  gpubench: selftest needs to know of what: --stats
+  gpubench: selftest needs --stats
   [64]
   $ gpubench selftest --stats --trials 10
   gpubench: --trials takes 200 to 100000: with fewer, chance alone breaks a promise

@@ -313,7 +313,7 @@ Invalid options are refused before anything starts.
   gpubench: --cache, --augment, --tokens and --prefetch go with --data
   [64]
   $ gpubench train gpt --token-budget 100
-  gpubench: --buckets and --token-budget go with --documents
+  gpubench: --buckets and --token-budget need --documents
   [64]
   $ gpubench train mlp --documents line
   gpubench: --documents goes with --data and a model that reads text: gpt or gpt2
@@ -328,7 +328,7 @@ Invalid options are refused before anything starts.
   gpubench: --buckets ends at 32
   [64]
   $ gpubench train gpt --documents line --batch 2 --token-budget 900
-  gpubench: --token-budget says how large a batch is: --batch does not go with it
+  gpubench: --token-budget and --batch exclude each other
   [64]
   $ gpubench train gpt2 --batch 4096 --seq 4096
   gpubench: the program needs * TiB of memory and the limit is *: checkpointing in * segments would still need * TiB; use a smaller batch or model (about * of the 4096 rows of a batch would fit) (glob)

@@ -41,7 +41,7 @@ A recording can be replayed anywhere: the same lines, the same summary.
   gpuprobe: cut:1:*: * (glob)
   [64]
   $ : > empty; gpuprobe watch --replay empty
-  gpuprobe: empty is empty: a recording is what watch --format jsonl writes
+  gpuprobe: empty is empty: record with gpuprobe watch --format jsonl
   [64]
 
 A driver that starts to hang stops nothing: the nodes are still monitored, and it is reported once.

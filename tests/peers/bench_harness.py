@@ -164,7 +164,7 @@ def judged_sessions(s):
                      f"{plan['pairs_taken']} pairs, {plan['minutes_taken']:.1f} min, with mechanisms {prove['wall_s'] / 60:.1f}",
                      plan["pairs_taken"] <= plan["pairs"] and plan["minutes_taken"] <= plan["minutes"] * 1.1))
     else:
-        rows.append(("a default prove of the auto profile", "within its plan", "this host is as the profile wants it", True))
+        rows.append(("a default prove of the auto profile", "within its plan", "this host has all values of the profile", True))
     return rows
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_GPUTUNE_H
 #define TN_GPUTUNE_H
-/* The subcommands of gputune. show.c and provision_report.c render their documents. */
+/* Subcommands of gputune. show.c and provision_report.c render their documents. */
 #include "lib/cli.h"
 #include "tune/profiles/profile.h"
 #include "tune/plan/plan.h"
@@ -30,9 +30,9 @@ struct tn_plan_opts tn_choice(void);
 int tn_make_plan(struct gt_cli *cli, struct tn_plan **ret);
 void tn_print_plan(struct gt_cli *cli, const json_t *doc);
 
-/* Rendered for people. */
-void tn_show_plan(const json_t *plan, bool all, bool color); /* all: also what is already so or not for this host */
-/* One line of a remedy. A command begins with a blank and is not wrapped. */
+/* Print documents as text. */
+void tn_show_plan(const json_t *plan, bool all, bool color); /* all: with knobs that are already set or do not apply */
+/* Prints one line of a remedy. A command begins with a blank and is not wrapped. */
 void tn_show_step(const char *line, unsigned indent);
 void tn_show_plan_diff(const json_t *plan, bool color);
 void tn_show_report(const json_t *report, bool color);

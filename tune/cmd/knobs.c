@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list, explain, lint: what there is to know without changing anything. */
+/* gputune list, explain and lint. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static json_t *knob_json(const struct tn_tunable *k)
 			 k->check ? k->check->id : NULL);
 }
 
-/* In the form of a tunable, with what is the same for all launch settings. */
+/* Returns a launch setting in the form of a tunable. */
 static json_t *launch_json(const struct tn_launch_setting *s)
 {
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:n, s:s, s:s, s:n, s:n, s:[], s:n, s:s?, s:s?, s:n}", "id", s->id, "tag",
@@ -106,7 +106,7 @@ static void field(const char *name, const char *value)
 		gt_print_columns(stdout, left, value, 16, gt_term_width(stdout));
 }
 
-/* All but that its file is there, which is said above. The caller frees it. */
+/* Joins the preconditions except the first one, which is the file. The caller frees the result. */
 static char *joined(const json_t *list)
 {
 	gt_auto_buf b = { 0 };
@@ -201,7 +201,7 @@ static int show_here(struct gt_cli *cli, const char *id)
 	return 0;
 }
 
-/* Known, and left alone. */
+/* Explains a setting that gputune knows and does not change. */
 static int explain_setting(struct gt_cli *cli, const struct tn_setting_known *s)
 {
 	gt_auto_json *doc = json_pack("{s:s, s:[], s:[o]}", "schema", "gputune-knobs/1", "knobs", "settings", setting_json(s));
@@ -216,7 +216,7 @@ static int explain_setting(struct gt_cli *cli, const struct tn_setting_known *s)
 
 static int run_explain(struct gt_cli *cli, int argc, char **argv)
 {
-	const char *id = argv[0] + (gt_starts_with(argv[0], "env.") ? 4 : 0); /* as gpubench calls a variable */
+	const char *id = argv[0] + (gt_starts_with(argv[0], "env.") ? 4 : 0); /* the name of a variable in gpubench */
 	const struct tn_setting_known *s = tn_setting_find(id);
 	const char *name = s && s->knob ? s->knob : id;
 	const struct tn_launch_setting *launch = tn_launch_find(name);
@@ -338,7 +338,7 @@ static json_t *findings_json(const struct sc_findings *l)
 	return json_pack("{s:s, s:o}", "schema", "gputune-lint/1", "findings", list);
 }
 
-/* Files of ours that outlived the journal; who may not read that is not told. */
+/* Adds persisted files that are missing in the journal. Without permission to read the journal, adds none. */
 static void lint_lost(struct gt_fsroot *fs, struct sc_findings *ret)
 {
 	gt_auto(tn_journal) *j = NULL, *lost = NULL;

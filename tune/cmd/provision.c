@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gputune provision: what the host lacks to train. */
+/* gputune provision: installs missing packages, and removes them again. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -55,8 +55,7 @@ static int save(struct gt_cli *cli, const json_t *doc)
 	return gt_file_write(output, text, strlen(text), 0644, &cli->err);
 }
 
-/* Refused is an answer too: the whole plan is shown, and the exit status says so. */
-/* Simulating takes apt seconds, twice: who waits at a terminal is told for what. */
+/* Makes the plan. The two simulations by apt take seconds, so a terminal gets a progress line. */
 static int make_plan(struct gt_cli *cli, const struct pr_host *host, const struct tn_provision_opts *o, json_t **ret)
 {
 	int r;
@@ -81,7 +80,7 @@ static int run_plan(struct gt_cli *cli, const struct pr_host *host)
 	if (r < 0)
 		return r;
 	if (gt_streq(output, "-"))
-		; /* the document is the answer, and is there */
+		; /* already on standard output */
 	else if (cli->json)
 		gt_json_print(stdout, doc);
 	else

@@ -169,7 +169,7 @@ void tn_show_provision(const json_t *doc, bool all, bool color)
 	size_t i;
 
 	if (!parts(doc, "Lacking", lacking))
-		puts("This host lacks nothing of what it needs to train, as far as is known.\n");
+		puts("No package for training is missing, as far as is known.\n");
 	if (all) {
 		parts(doc, "Already so, or not for this host", fine);
 		parts(doc, "By choice (--with PART)", choice);

@@ -12,7 +12,7 @@
 #include "tune/run/ranks.h"
 #include "tune/run/run.h"
 
-#define NOT_FOUND   127 /* as shells and env(1) say it */
+#define NOT_FOUND   127 /* as in shells and env(1) */
 #define NOT_STARTED 126
 
 #define RANKS_MAX 1024
@@ -23,7 +23,7 @@ static uint64_t ranks, workers;
 static const char *const allocators[] = {"auto", "tcmalloc", "jemalloc", "mimalloc", NULL};
 static const char *const runtimes[] = {"libomp", "libiomp5", NULL};
 
-/* An interrupted transaction does not keep a command from running, but its user should know. */
+/* Warns of an interrupted transaction, which does not prevent the command. */
 static void warn_interrupted(struct gt_cli *cli)
 {
 	gt_auto(tn_journal) *j = NULL;
@@ -87,7 +87,7 @@ static int print(struct gt_cli *cli, struct tn_run *const *run, unsigned n)
 	return 0;
 }
 
-/* --gpu 0,GPU-5ba7…: what CUDA itself takes. "auto" is what happens without the option. */
+/* --gpu has the syntax of CUDA_VISIBLE_DEVICES. "auto" is the default. */
 static int check_options(struct gt_cli *cli, int argc, bool printing)
 {
 	struct gt_err *err = &cli->err;
@@ -118,7 +118,7 @@ static int check_options(struct gt_cli *cli, int argc, bool printing)
 	return printing ? 0 : gt_fs_require_live(cli->fs, "running a command", err);
 }
 
-/* A list that CUDA would not read to its end starts the command with fewer GPUs than asked for, and nobody would say so. */
+/* Refuses a list that CUDA would ignore from some entry on, without a message: the command would get fewer GPUs. */
 static int check_gpus(struct gt_cli *cli, const struct pr_host *host)
 {
 	struct gt_visible seen;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* apply, verify, revert, status, recover. */
+/* gputune apply, verify, revert, status, recover and history. */
 #include <errno.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -27,17 +27,17 @@ static void show(struct gt_cli *cli, const json_t *report)
 		tn_show_report(report, cli->color);
 }
 
-/* Before a change of the host: root keeps only the capabilities that the kernel's files require. A plan and a profile were read
- * before, or belong to root. */
+/* Keeps only the capabilities that kernel files require, before the host is changed. A plan and a profile were read before, or
+ * belong to root. */
 static void narrow(struct gt_cli *cli)
 {
-	/* the PCI configuration space and kernel.numa_balancing; another's /proc entry, if they are hidden; the kernel's log */
+	/* the PCI configuration space and kernel.numa_balancing; hidden /proc entries of other users; the kernel log */
 	uint64_t caps = GT_CAP(CAP_SYS_ADMIN) | GT_CAP(CAP_SYS_PTRACE) | GT_CAP(CAP_SYSLOG);
 	int r = gt_fs_is_live(cli->fs) && geteuid() == 0 ? gt_priv_keep(caps) : 0;
 
 	cli->changes_host = true;
 	if (r < 0)
-		gt_warn("capabilities that are not needed could not be given away: %s", strerror(-r));
+		gt_warn("cannot drop capabilities that are not needed: %s", strerror(-r));
 }
 
 /* ---- apply ----------------------------------------------------------------------------------------------------------
@@ -51,8 +51,7 @@ static int read_plan(struct gt_cli *cli, const char *path, struct tn_plan **ret)
 	if (tn_opt_profile || tn_opt_only.n || tn_opt_skip.n || tn_opt_optional)
 		return gt_fail_exit(
 			&cli->err, GT_EXIT_USAGE, EINVAL,
-			"a saved plan is applied as it is: --profile, --only, --skip and --optional are for "
-			"gputune plan");
+			"a saved plan is applied unchanged: give --profile, --only, --skip and --optional to gputune plan");
 	r = tn_trusted_json(cli->fs, path, PLAN_MAX, &doc, &cli->err);
 	return r < 0 ? r : tn_plan_from_json(doc, ret, &cli->err);
 }
@@ -66,7 +65,7 @@ static int run_apply(struct gt_cli *cli, int argc, char **argv)
 
 	if (argc && only_proven)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
-				    "a receipt is applied by itself: no PLAN beside --only-proven");
+				    "PLAN and --only-proven exclude each other");
 	if (only_proven)
 		r = tn_plan_from_receipt(cli->fs, NULL, &o, only_proven, &plan, &cli->err);
 	else if (argc)
@@ -132,7 +131,7 @@ static int run_report(struct gt_cli *cli, report_fn *fn, bool changes)
 	return r < 0 ? r : status;
 }
 
-/* In systemd's journal the table is information like any other; what an alert looks for are lines of a higher priority. */
+/* Logs drift as warnings: in systemd's journal the table has the priority of information, and alerts need a higher one. */
 static void warn_drift(const json_t *report)
 {
 	const json_t *o;
@@ -185,7 +184,7 @@ const struct gt_cmd tn_cmd_revert = {
 	.help = "Restores the newest change first. Skips and reports values that were changed since.",
 };
 
-/* Settings, and the packages that gputune provision has installed. */
+/* Reports settings, and packages that gputune provision installed. */
 static int status_of_all(struct gt_fsroot *fs, json_t **ret, int *ret_exit, struct gt_err *err)
 {
 	int r = tn_status_report(fs, ret, ret_exit, err);
