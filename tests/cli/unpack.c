@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unpack NAME.host DIR: a captured host as a directory, so that a transcript can change it. DIR is made. */
+/* unpack NAME.host DIR: writes a captured host as a new directory DIR, so that a transcript can change it. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * apt_sources ROOT PACKAGE: apt's sources below the directory ROOT and what they offer of the package, for apt_targets.py.
- * One a line: "source TAB FILE TAB LINE TAB URI TAB SUITE TAB COMPONENTS TAB ORIGIN" and
+ * apt_sources ROOT PACKAGE: prints apt's sources below the directory ROOT and their versions of the package, for
+ * apt_targets.py.
+ * One per line: "source TAB FILE TAB LINE TAB URI TAB SUITE TAB COMPONENTS TAB ORIGIN" and
  * "offer TAB VERSION TAB SUITE TAB COMPONENT TAB ORIGIN".
  */
 #include <stdio.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The convolutions that the CUDA device makes of ResNet-50, ResNet-20 and ViT-S/16, and some odd ones, before NVIDIA's own cuDNN,
- * for cards that need not be here: since 9.8 it plans by a card's properties alone. The operation graph of every shape, pass and
- * type is accepted, the heuristics name engines, plans are finalized, their workspace is within bounds, what is wrong is refused,
- * and two handles choose among the same configurations, which is what the file of choices on disk relies on.
+ * Plans the convolutions of ResNet-50, ResNet-20 and ViT-S/16, and some unusual ones, with NVIDIA's cuDNN for GPUs that
+ * are not present: since 9.8 it plans from the properties of a GPU. The operation graph of every shape, pass and type is
+ * accepted, the heuristics return engines, plans are finalized, their workspace is within bounds, and invalid graphs are
+ * rejected. Two handles choose among the same configurations; the file of choices on disk depends on this.
  *
- * VENV=DIRECTORY: the cuDNN of that Python environment instead of the one that the runtime would find. DNN_CARDS=all: beside the
- * H200 an A100, an L4 and a T4.
+ * VENV=DIRECTORY: use the cuDNN of that Python environment. DNN_CARDS=all: also an A100, an L4 and a T4, not only the
+ * H200.
  */
 #include <errno.h>
 #include <glob.h>
@@ -17,8 +17,9 @@
 #include "runtime/graph/ir.h"
 
 #ifdef __SANITIZE_ADDRESS__
-/* cuDNN and cuBLASLt leave memory of their own behind, from modules that are unloaded by then; our side is tested beside the
- * stand-in. */
+/*
+ * cuDNN and cuBLASLt leak memory from modules that are unloaded by then. Leaks of our code are tested with the stand-in.
+ */
 const char *__lsan_default_options(void);
 const char *__lsan_default_options(void)
 {
@@ -99,7 +100,7 @@ static struct rt_dnn_conv conv(int64_t n, int64_t h, int64_t w, int64_t c, int64
 				     .groups = groups };
 }
 
-/* What gpubench check-device runs on the card. */
+/* The cases of gpubench check-device. */
 static void add_odd(struct shapes *s)
 {
 	add(s, conv(2, 9, 7, 5, 7, 3, 1, 1, 1));
@@ -153,7 +154,7 @@ static void plan_all(struct rt_dnn *d, const char *card, const char *model, cons
 	     refused ? first.msg : "too few plans, or too much workspace");
 }
 
-/* The same shape again by another handle: the same configurations in the same order. */
+/* The same shape with another handle: the same configurations in the same order. */
 static void compare(struct rt_dnn *d, const char *properties, const struct rt_dnn_conv *like)
 {
 	struct rt_dnn *other = NULL;
@@ -200,7 +201,10 @@ static const struct {
 	{ "all keys by 24", 9, 3, 24, true },	 { "all keys by 16", 25, 3, 16, true },
 };
 
-/* Both passes at several batches; forward with the same bits in each run. No plan is left out: it may be the fastest. */
+/*
+ * Both passes at several batches; forward with the same bits in each run. No plan is left out, because it may be the
+ * fastest.
+ */
 static void plan_attention(struct rt_dnn *d, const struct card *card, size_t i, enum rt_dtype type)
 {
 	static const int64_t batches[] = { 4, 64 };
@@ -230,7 +234,7 @@ static void plan_attention(struct rt_dnn *d, const struct card *card, size_t i, 
 	     refused ? first.msg : "too few plans");
 }
 
-/* Which of its candidates backward cuDNN promises to give the same bits with is its notes' to say: either answer is one. */
+/* cuDNN's notes state which backward candidates are deterministic: both answers are valid. */
 static void plan_deterministic(struct rt_dnn *d, const char *card)
 {
 	struct rt_dnn_attention k = { .backward = true, .batch = 4, .len = 1024, .heads = 12, .depth = 64, .type = RT_BF16,
@@ -310,8 +314,10 @@ static void check_card(const struct card *card)
 	rt_dnn_close(d);
 }
 
-/* The driver that loads what is compiled, and the libraries of a Python environment with what they compile with, are first on the
- * loader's path only when a program starts. */
+/*
+ * The driver that loads compiled code, and the libraries of a Python environment with their compilers, precede others on
+ * the loader's path only from program start on.
+ */
 static void start_again(char **argv)
 {
 	const char *venv = getenv("VENV"), *own = getenv("LD_LIBRARY_PATH");

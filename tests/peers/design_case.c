@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* design_case FACTORS SPARE SEED LOST: a design, made-up pairs on it of which some are lost, and its fit, as JSON. For
- * bench_stats.py. */
+/*
+ * design_case FACTORS SPARE SEED LOST: prints a design, generated pairs with some missing, and its fit, as JSON. For
+ * bench_stats.py.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include "bench/stats/design.h"

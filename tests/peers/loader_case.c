@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loader_case PATH ROWS SIZE CHANNELS AUGMENT START BATCHES WORKERS CACHE: batches of images as raw bytes on standard output,
- * x (f32) and y (i32) of each, pixels as they are; what the loader says of itself, as JSON, on standard error. */
+/*
+ * loader_case PATH ROWS SIZE CHANNELS AUGMENT START BATCHES WORKERS CACHE: writes batches of images as raw bytes to
+ * stdout, x (f32) and y (i32) of each, pixels unchanged, and the loader's report as JSON to stderr.
+ */
 #include <stdio.h>
 #include <string.h>
 #include "lib/json.h"

@@ -133,7 +133,7 @@ static int save_results(const struct test *t, struct gt_err *err)
 	int r = 0;
 
 	if (gt_streq(gt_json_get_str(options, "device", "cpu"), "cuda"))
-		return 0; /* what a device has of them is not in our memory */
+		return 0; /* a device's copies are not in host memory */
 	for (int i = 0; !r && i < rt_graph_leaves(t->graph); i++) {
 		const struct rt_node *n = rt_graph_leaf(t->graph, i);
 		size_t bytes = (size_t)rt_shape_elements(rt_node_shape(n)) * 4;
@@ -190,7 +190,7 @@ static int run(struct test *t, struct gt_err *err)
 	return r ? r : gt_file_write(path, (const char *)losses, (size_t)steps * sizeof(double), 0644, err);
 }
 
-/* The first watched node for batches that were not trained on. */
+/* The first watched node for held-out batches. */
 static int evaluate(const struct test *t, struct gt_err *err)
 {
 	const char *name = json_string_value(json_array_get(json_object_get(t->doc, "watch"), 0));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sc_predict now|next-boot ROOT KEY...: per key a line KEY=VALUE, as the kernel will show it; KEY alone if no file sets it, or to
- * what the kernel refuses. For systemd_sysctl.py. */
+/*
+ * sc_predict now|next-boot ROOT KEY...: prints KEY=VALUE per key, as the kernel will show it; KEY alone if no file sets
+ * it, or if the kernel refuses the value. For systemd_sysctl.py.
+ */
 #include <stdio.h>
 #include <string.h>
 #include "sysctl/sysctl.h"

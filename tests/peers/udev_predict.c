@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * udev_predict ROOT ACTION DEVICE PATH...: what the rules below ROOT do in one event of the device, one assignment a
- * line: "sure|maybe TAB FILE:LINE TAB KEY TAB path or name TAB value"; then per kernel file "ask TAB path
- * TAB value TAB who TAB who may". What is not known is "-". For udevadm.py.
+ * udev_predict ROOT ACTION DEVICE PATH...: prints the effects of the rules below ROOT on one event of the device, one
+ * assignment per line: "sure|maybe TAB FILE:LINE TAB KEY TAB path or name TAB value"; then per kernel file "ask TAB path
+ * TAB value TAB setter TAB possible setter". "-" stands for unknown. For udevadm.py.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef ALLOCATIONS_H
 #define ALLOCATIONS_H
-/* Device memory of the stand-in driver: what is allocated, each with a head before it. For libcuda.c alone. */
+/* Device memory of the stand-in driver: allocations, each after a header. For libcuda.c only. */
 #include <stddef.h>
 #include "standin.h"
 
 static size_t allocated;
 static struct allocation {
 	struct allocation *next;
-	size_t size;  /* with this head */
-	size_t bytes; /* as asked for */
+	size_t size;  /* including this header */
+	size_t bytes; /* as requested */
 	unsigned number;
 } *allocations;
 #define HEAD 256

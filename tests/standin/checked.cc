@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What compute-sanitizer looks for on a card, without one: the kernels are compiled with the compiler's hooks for every access
- * to memory (-fsanitize=thread), and here are the hooks. An access of a kernel must be aligned to its size and lie in device
- * memory that is allocated, in the block's shared memory as launched, or on the thread's own stack. In shared memory two threads
- * that touch the same byte, one of them writing, need a barrier of the block between them, or of the warp if both are in it; and
- * what is read there was written in the same block. The first violation is told and ends the process.
+ * The checks of compute-sanitizer without a GPU: the kernels are compiled with the compiler's hooks for every memory
+ * access (-fsanitize=thread), and this file defines the hooks. An access must be aligned to its size, and be in
+ * allocated device memory, in the block's shared memory as launched, or on the thread's own stack. If two threads access
+ * the same byte of shared memory and one writes, a barrier of the block must be between them, or of the warp if both are
+ * in it. Only data written in the same block may be read there. The first violation is reported and ends the process.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -17,10 +17,11 @@
 struct touch {
 	unsigned epoch, warp_epoch;
 	unsigned short thread;
-	bool several, warps; /* read by others of its warp at the same time; of other warps since the block's last barrier */
+	bool several, warps; /* read by others of its warp since the last barrier; by other warps since the block's last
+			      * barrier */
 };
 struct cell {
-	unsigned wrote_in, read_in; /* block, by number; 0: never */
+	unsigned wrote_in, read_in; /* number of the block; 0: never */
 	touch write, read;
 };
 struct region {
@@ -140,7 +141,7 @@ static bool within(uintptr_t at, size_t n, uintptr_t begin, uintptr_t end)
 	return at >= begin && at + n <= end;
 }
 
-/* What stands for registers of the hardware. */
+/* Stand-ins for hardware registers. */
 static bool is_register(uintptr_t at)
 {
 	const void *const words[] = { &threadIdx, &blockIdx, &blockDim, &gridDim };

@@ -23,7 +23,7 @@ emu_dim threadIdx, blockIdx, blockDim, gridDim;
 char *emu_shared;
 
 #define STACK	   (128u << 10)
-#define COLOUR	   320u /* so that the ends of two stacks do not lie in the same lines of the cache */
+#define COLOUR	   320u /* so that the ends of two stacks are not in the same cache lines */
 #define SHARED_MAX EMU_SHARED_MAX
 
 #ifdef __x86_64__
@@ -210,7 +210,7 @@ void copy_start(void *shared, const void *global, bool there)
 		emu_fault("cp.async with an address that is no multiple of 16");
 	if (there)
 		emu_touch(global, 16, false);
-	emu_touch(shared, 16, true); /* from now on, and until it is waited for */
+	emu_touch(shared, 16, true); /* from now on, until the wait for it */
 	e.fibers[e.current].copies.back().push_back({ shared, there ? global : nullptr });
 	emu_watch(true);
 }
@@ -243,7 +243,7 @@ static void fiber_main(void)
 	e.kernel->call(e.args);
 	f->done = true;
 	e.live--;
-	if (e.block.arrived && e.block.arrived >= e.live) { /* those who left count as arrived */
+	if (e.block.arrived && e.block.arrived >= e.live) { /* threads that have ended count as arrived */
 		e.block.arrived = 0;
 		e.block.round++;
 	}
@@ -328,7 +328,7 @@ int emu_run(const emu_kernel *k, const unsigned grid[3], const unsigned block[3]
 	return 0;
 }
 
-/* The arguments lie on the thread's stack; then the kernel's own accesses begin. */
+/* The arguments are on the thread's stack; then the kernel's own accesses start. */
 template <class... A, size_t... I> static void apply(void (*fn)(A...), void **args, std::index_sequence<I...>)
 {
 	std::tuple<std::remove_const_t<A>...> own(*static_cast<std::remove_const_t<A> *>(args[I])...);
@@ -364,7 +364,7 @@ static const emu_kernel kernels[] = { RT_KERNELS_PLAIN(ENTRY) RT_KERNELS_TYPED(T
 static const emu_kernel planted[] = { PLANTED(NAMED) };
 #endif
 
-/* Of programs that bring ops of their own. */
+/* Of programs with user ops. */
 static const emu_kernel brought[] = {
 	NAMED(my_gelu) NAMED(my_gelu_backward)
 	NAMED(user_bump) NAMED(user_bump_back) NAMED(user_times) NAMED(user_times_back_a) NAMED(user_times_back_b) NAMED(user_fold)

@@ -2,10 +2,10 @@
 #ifndef EMULATE_H
 #define EMULATE_H
 /*
- * CUDA's view of a kernel as plain C++: each thread of a block is a fiber, blocks run one after the other. Barriers and
- * shuffles hand over to the next thread; a barrier that not every thread reaches is reported instead of hanging, and shared
- * memory starts poisoned. Threads run in ascending order in one block and in descending order in the next, so that what only
- * works in one order fails.
+ * CUDA's view of a kernel as plain C++: each thread of a block is a fiber, and blocks run one after the other. Barriers
+ * and shuffles switch to the next thread. A barrier that not every thread reaches is reported instead of hanging. Shared
+ * memory starts poisoned. Threads run in ascending order in one block and in descending order in the next, so that code
+ * that depends on the order fails.
  */
 #include <cmath>
 #include <cstddef>
@@ -27,20 +27,20 @@ extern char *emu_shared;
 #define RT_DYNAMIC_SHARED(name)	float *name = reinterpret_cast<float *>(emu_shared)
 
 void emu_block_barrier(void);
-/* What the lanes of this warp brought; until this lane's next call but one. */
+/* Values of the lanes of this warp; valid until this lane's next call but one. */
 struct emu_words {
 	uint64_t w[3];
 };
 const emu_words *emu_share(unsigned mask, const emu_words &mine);
 
-/* Of accesses, with EMU_CHECKED (checked.cc); else only 16-byte accesses are looked at, by get and put. */
+/* Checks accesses, with EMU_CHECKED (checked.cc); otherwise get and put check only 16-byte accesses. */
 #define EMU_SHARED_MAX (227u << 10)
 struct emu_state {
 	const char *kernel;
-	unsigned thread, epoch, warp_epoch; /* barriers of the block, and of the warp, so far */
+	unsigned thread, epoch, warp_epoch; /* barriers of the block and of the warp so far */
 	uintptr_t stack, stack_end;
 };
-void emu_look(emu_state *ret); /* who is running */
+void emu_look(emu_state *ret); /* the running thread */
 void emu_block_begins(const char *kernel, size_t shared);
 #ifdef EMU_CHECKED
 void emu_watch(bool on);
@@ -194,7 +194,7 @@ static inline __half __float2half_rn(float f)
 template <class T> void tensor_mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
 void tensor_load(uint32_t (&r)[4], const void *row);
 void tensor_load_turned(uint32_t (&r)[4], const void *row);
-/* A copy happens when it is waited for and not before. */
+/* A copy runs when it is waited for and not before. */
 void copy_start(void *shared, const void *global, bool there);
 void copy_commit(void);
 void emu_copy_wait(size_t late);

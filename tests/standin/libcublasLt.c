@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuBLASLt for tests on hosts without a GPU: the calls that runtime/cuda/blas.c makes, by the documented meaning of
- * their descriptors, in plain loops on the stand-in driver's streams. Refuses what the real library refuses as far as
- * documented: odd auxiliary rows, and with STANDIN_LT_PLAIN=STATUS every fused epilogue, by that status. Its first guess is one
- * that it takes back by that guess's own state. STANDIN_LT_VERSION sets the version (standin_says); with
- * STANDIN_LT_MAX relu is fmax(x, 0); STANDIN_LT_SLOW=N makes a product with an epilogue take N microseconds longer.
+ * cuBLASLt for tests without a GPU: the calls of runtime/cuda/blas.c by the documented meaning of their descriptors, in
+ * plain loops on the stand-in driver's streams. Rejects what the documentation says the real library rejects: odd
+ * auxiliary rows, and with STANDIN_LT_PLAIN=STATUS every fused epilogue, with that status. The state of its first
+ * proposal marks it as unusable. STANDIN_LT_VERSION sets the version (says.h). With STANDIN_LT_MAX, relu is fmax(x, 0).
+ * STANDIN_LT_SLOW=N makes a product with an epilogue take N microseconds longer.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -184,8 +184,10 @@ static const char *describe(const struct desc *d, const struct layout *const l[3
 	return text;
 }
 
-/* What is documented of 8-bit products: the first operand transposed and the second not, sides and rows in multiples of 16
- * bytes, not both E5M2, no gradients of a bias. */
+/*
+ * Documented rules of 8-bit products: the first operand transposed and the second not, sides and rows in multiples of 16
+ * bytes, not both E5M2, no bias gradients.
+ */
 static int eights_fit(const struct desc *d, const struct layout *a, const struct layout *b, const struct layout *c)
 {
 	return eight(b->type) && (a->type != 29 || b->type != 29) && d->transa && !d->transb && !(a->ld % 16) &&
@@ -205,7 +207,7 @@ int cublasLtMatmulAlgoGetHeuristic(void *h, void *desc, void *a, void *b, void *
 		return INVALID;
 	standin_record("cublasLtMatmulAlgoGetHeuristic %s, wanted %d",
 		       describe(x, (const struct layout *const[]){ a, b, c }, text), wanted);
-	if (lc->batch > 1 && x->epilogue != 1) /* is not asked for */
+	if (lc->batch > 1 && x->epilogue != 1) /* never requested */
 		return NOT_SUPPORTED;
 	if (x->epilogue != 1 && getenv("STANDIN_LT_PLAIN"))
 		return atoi(getenv("STANDIN_LT_PLAIN"));
@@ -288,7 +290,7 @@ static float epilogue(const struct job *j, float x, int64_t row, int64_t col)
 	return x;
 }
 
-/* Decoded once, the rows of a column of A side by side: (n,rows). */
+/* Decoded once, with the rows of a column of A contiguous: (n,rows). */
 static float *left_of(const struct job *j, int64_t n, int64_t rows)
 {
 	float *left = malloc((size_t)(n * rows + 1) * sizeof(*left));

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A driver library for tests on hosts without a GPU. STANDIN_FAIL=CALL:CODE makes that call return that code, and
- * CALL:CODE:N the N+1st one and all behind it; STANDIN_WRONG=1 makes launches compute a wrong element; STANDIN_DEVICES=N sets
- * the device count (1), STANDIN_MAJOR the architecture's number (9), STANDIN_SMS that of its multiprocessors (4);
- * STANDIN_MEMORY=N the bytes of device memory, STANDIN_SHARED=N those of shared memory that a block can have (227 KiB),
- * STANDIN_CUDA=N the CUDA version that it carries (12040). STANDIN_TRACE=FILE records the calls (record.h).
+ * A driver library for tests without a GPU.
+ * STANDIN_FAIL=CALL:CODE makes that call return that code; CALL:CODE:N the N+1st call and all later ones.
+ * STANDIN_WRONG=1 makes launches compute a wrong element.
+ * STANDIN_DEVICES=N sets the device count (1), STANDIN_MAJOR the major compute capability (9), STANDIN_SMS the number of
+ * multiprocessors (4), STANDIN_MEMORY=N the bytes of device memory, STANDIN_SHARED=N the maximum shared memory per block
+ * (227 KiB), STANDIN_CUDA=N the CUDA version (12040). STANDIN_TRACE=FILE records the calls (record.h).
  *
- * "Device" memory is host memory, poisoned when allocated. Kernels run on the CPU (emulate.h). What NVIDIA's driver refuses
- * is refused here by the same code, as far as it is documented and this program could do it: calls without a context, or while
- * the thread captures; launches beyond a block's limits, beyond the shared memory that a kernel has asked for, or, where
- * kernels.res beside this library says what the compiled kernels take (made from the fatbin), beyond the registers.
+ * "Device" memory is host memory, poisoned when allocated. Kernels run on the CPU (emulate.h). Calls that NVIDIA's
+ * driver rejects are rejected with the same code, as far as documented and possible for this program: calls without a
+ * context, or during a capture; launches beyond a block's limits, beyond the requested shared memory, or beyond the
+ * registers (kernels.res next to this library lists those of the compiled kernels).
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -23,8 +24,8 @@
 #include "record.h"
 
 #define DEVICES	   16
-#define OPT_IN	   (227 << 10) /* bytes of shared memory that a block can have, sm_90 */
-#define UNASKED	   (48 << 10)  /* of these without asking for more */
+#define OPT_IN	   (227 << 10) /* maximum shared memory per block in bytes, sm_90 */
+#define UNASKED	   (48 << 10)  /* of these without a request */
 #define REGISTERS  65536       /* of a multiprocessor */
 #define KERNELS	   1024
 
@@ -43,14 +44,14 @@ int standin_fail(const char *call)
 	return calls++ < spared ? 0 : code;
 }
 
-/* How often somebody waited for the device, or for its memory; and for one event. */
+/* Number of waits for the device or its memory, and for one event. */
 void standin_waits(unsigned long *ret_all, unsigned long *ret_events)
 {
 	*ret_all = standin_waited;
 	*ret_events = standin_waited_events;
 }
 
-/* How many copies were of memory that is not pinned. */
+/* Number of copies of memory that is not pinned. */
 unsigned long standin_pageable(void);
 unsigned long standin_pageable(void)
 {
@@ -130,7 +131,7 @@ int cuDeviceGetAttribute(int *v, int attr, int dev)
 	case 97:
 		*v = (int)opt_in();
 		break;
-	case 134: /* the node that it is beside; each device has one of its own */
+	case 134: /* its NUMA node; each device has a different one */
 		*v = dev;
 		break;
 	default:
@@ -141,7 +142,7 @@ int cuDeviceGetAttribute(int *v, int attr, int dev)
 
 /* ---- contexts: the device's primary one, current or not in each thread ---- */
 static int retained[DEVICES];
-static unsigned long contexts; /* made so far */
+static unsigned long contexts; /* created so far */
 static __thread int *current;
 
 unsigned long standin_contexts(void)
@@ -173,7 +174,7 @@ int cuDevicePrimaryCtxRetain(void **ctx, int dev)
 
 static void free_all(void);
 
-/* The last one ends it, and what lay in its memory. */
+/* The last release destroys it and frees its memory. */
 int cuDevicePrimaryCtxRelease_v2(int dev)
 {
 	if (dev < 0 || dev >= DEVICES || !retained[dev])
@@ -194,7 +195,7 @@ int cuCtxSetCurrent(void *ctx)
 	return 0;
 }
 
-/* ---- priorities of streams: numbers below 0 come first ---- */
+/* ---- priorities of streams: lower numbers run first ---- */
 #define GREATEST (-5)
 int cuStreamCreate(void **stream, unsigned flags);
 
@@ -215,8 +216,8 @@ int cuStreamCreateWithPriority(void **stream, unsigned flags, int priority)
 static struct function {
 	const struct emu_kernel *kernel;
 	const void *module;
-	unsigned registers, fixed; /* of a thread; bytes of shared memory; 0: not known */
-	unsigned most;		   /* bytes of dynamic shared memory that may be had */
+	unsigned registers, fixed; /* registers of a thread; bytes of shared memory; 0: unknown */
+	unsigned most;		   /* maximum dynamic shared memory in bytes */
 } functions[KERNELS];
 static size_t n_functions;
 
@@ -228,8 +229,10 @@ static struct function *function_of(const struct emu_kernel *k)
 	return NULL;
 }
 
-/* What the compiled kernel takes, by kernels.res beside this library: name, registers, bytes. False: it is not among the
- * compiled ones. */
+/*
+ * Resources of the compiled kernel by kernels.res next to this library: name, registers, bytes. Returns false if it is
+ * not listed.
+ */
 static bool find_resources(const char *name, struct function *f)
 {
 	char path[4096], found[128];
@@ -254,8 +257,10 @@ static bool find_resources(const char *name, struct function *f)
 	return there;
 }
 
-/* Programs that load the same image share its functions here, until the last of them is gone. How many have it then; -1: too many
- * images. */
+/*
+ * Programs that load the same image share its functions until the last one unloads it. Returns the number of users; -1:
+ * too many images.
+ */
 static int hold(const void *image, int more)
 {
 	static struct {
@@ -274,7 +279,7 @@ static int hold(const void *image, int more)
 
 int cuModuleLoadData(void **module, const void *image)
 {
-	static const unsigned char magic[] = { 0x50, 0xed, 0x55, 0xba }; /* a fatbin begins so */
+	static const unsigned char magic[] = { 0x50, 0xed, 0x55, 0xba }; /* start of a fatbin */
 	int r = standin_unsafe("cuModuleLoadData");
 
 	if (r || memcmp(image, magic, sizeof(magic)))
@@ -333,7 +338,7 @@ int cuFuncSetAttribute(void *fn, int attribute, int value)
 	return 0;
 }
 
-/* A warp's registers come in pieces of 256, and warps four at a time. */
+/* Registers of a warp are allocated in units of 256, and warps in units of four. */
 static bool registers_suffice(const struct function *f, unsigned threads)
 {
 	unsigned warps = (threads + 127) / 128 * 4, each = (f->registers * 32 + 255) / 256 * 256;
@@ -382,7 +387,7 @@ int cuMemAlloc_v2(uint64_t *ptr, size_t bytes)
 	return 0;
 }
 
-/* It waits for what may still use the memory. */
+/* Waits for work that may still use the memory. */
 int cuMemFree_v2(uint64_t ptr)
 {
 	struct allocation *a = (struct allocation *)(void *)((char *)(uintptr_t)ptr - HEAD), **at = &allocations;
@@ -487,7 +492,7 @@ bool standin_find(const void *p, char *ret_kind, unsigned *ret_number, size_t *r
 	return false;
 }
 
-/* The one node that pinned memory was last to come from, -1 if nobody said. */
+/* Node of the last pinned allocation, -1 if none was requested. */
 int standin_pinned_from(void);
 static int pinned_from = -1;
 int standin_pinned_from(void)
@@ -546,7 +551,7 @@ int cuMemHostUnregister(void *p)
 	return 0;
 }
 
-/* ---- sentences ---- */
+/* ---- error texts ---- */
 int cuGetErrorName(int code, const char **name)
 {
 	*name = code == 100 ? "CUDA_ERROR_NO_DEVICE" :

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef LIBCUDA_H
 #define LIBCUDA_H
-/* Between the halves of the stand-in driver: libcuda.c has devices, contexts, kernels and memory, libcuda_streams.c what runs. */
+/*
+ * Interface between the parts of the stand-in driver: libcuda.c has devices, contexts, kernels and memory,
+ * libcuda_streams.c the work.
+ */
 #include <stdbool.h>
 #include <stdint.h>
 #include "standin.h"
 
-/* CUresult, as far as it is told apart here. */
+/* The CUresult values that are used here. */
 enum {
 	INVALID_VALUE = 1,
 	OUT_OF_MEMORY = 2,
@@ -29,19 +32,19 @@ enum {
 	CAPTURE_WRONG_THREAD = 908,
 };
 
-/* 0, or what STANDIN_FAIL says of this call; a context that is not there comes first. */
+/* Returns 0, or the code of STANDIN_FAIL for this call; a missing context has precedence. */
 int standin_verdict(const char *call);
 int standin_fail(const char *call); /* the same without a context */
-/* What a thread that captures must not do: 900, and its capture is void. */
+/* For calls that are forbidden during a capture: 900, which also invalidates the capture. */
 int standin_unsafe(const char *call);
 extern unsigned long standin_waited, standin_waited_events;
 extern unsigned long standin_unpinned; /* copies of memory that is not pinned */
 
-/* A block's and a kernel's limits: 0, or what the driver says. */
+/* Checks a block's and a kernel's limits: 0, or the driver's code. */
 int standin_may_launch(const struct emu_kernel *k, const unsigned grid[3], const unsigned block[3], unsigned shared);
 bool standin_pinned(const void *p, size_t n);
-int standin_device(void); /* whose context is current in this thread; -1: none */
-/* The allocation that p lies in: 'd' of the device or 'h' pinned, its number in order of allocation, from 1. */
+int standin_device(void); /* device of the current context of this thread; -1: none */
+/* Finds the allocation of p: 'd' (device) or 'h' (pinned), and its number in order of allocation, from 1. */
 bool standin_find(const void *p, char *ret_kind, unsigned *ret_number, size_t *ret_offset);
 void standin_drain_all(void);
 #endif

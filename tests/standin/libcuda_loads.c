@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A driver that loads code and has no card: what a library that compiles at run time wants of a driver before a kernel is
- * launched. An image must be what NVIDIA's compilers make, an ELF file for the machine 190; nothing can be launched, and every
- * other call says so by its result, 801 (CUDA_ERROR_NOT_SUPPORTED).
+ * A driver that loads code and has no GPU: the calls that a library makes when it compiles at run time, before it
+ * launches a kernel. An image must be an ELF file for machine 190, as NVIDIA's compilers make. Nothing can be launched;
+ * every other call returns 801 (CUDA_ERROR_NOT_SUPPORTED).
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stand-in driver's streams: queues that run as late as they may, so that a missing event or wait shows. What is enqueued
- * happens when somebody waits for it; the NULL stream is one of them, which no stream of CU_STREAM_NON_BLOCKING waits for. A copy
- * from memory that is not pinned is staged at once and arrives late, as NVIDIA's "API synchronization behavior" says.
+ * The stand-in driver's streams: queues that run as late as possible, so that a missing event or wait shows. Enqueued
+ * work runs when something waits for it. The NULL stream is one of them; streams with CU_STREAM_NON_BLOCKING do not wait
+ * for it. A copy from memory that is not pinned is staged at once and arrives late, as NVIDIA's "API synchronization
+ * behavior" describes.
  *
- * A capture is held to the rules: what the capturing thread must not call is refused and voids it, no dependency crosses its
- * border, whatever joined it comes back to its origin, and its events are nobody else's.
+ * A capture follows the rules: a forbidden call of the capturing thread is rejected and invalidates it, no dependency
+ * crosses its border, every joined stream returns to its origin, and its events are used only inside it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +17,9 @@
 #include "record.h"
 
 static struct stream null_stream = { .tail = &null_stream.head, .blocking = true }, *streams = &null_stream;
-static struct event *events; /* all that there ever were: a late stamp finds its own */
+static struct event *events; /* all events ever created: a late timestamp finds its event */
 static struct graph *captures;
-static int failed; /* sticky, as the driver's own */
+static int failed; /* sticky, as in the real driver */
 static unsigned long ran; /* pieces of work so far */
 
 static unsigned (*tell_enqueued)(void);
@@ -73,7 +74,7 @@ static bool run_one(struct stream *s)
 	return true;
 }
 
-/* As far as it goes at once: is all of it done? */
+/* Runs work that needs no wait. Returns whether all is done. */
 static bool advance(struct stream *s, unsigned long upto)
 {
 	while (s->head && s->done < upto)
@@ -104,7 +105,7 @@ unsigned standin_stream(const void *stream)
 	return stream ? ((const struct stream *)stream)->number : 0;
 }
 
-/* The NULL stream and those that are not CU_STREAM_NON_BLOCKING wait for each other. */
+/* The NULL stream and the streams without CU_STREAM_NON_BLOCKING wait for each other. */
 static void settle(const struct stream *s)
 {
 	for (struct stream *other = streams; s->blocking && other; other = other->next)
@@ -160,7 +161,7 @@ int standin_enqueue_polled(void *stream, int (*poll)(void *), const void *data, 
 	return append(stream_of(stream), w);
 }
 
-/* ---- captures: what they forbid ---- */
+/* ---- captures: forbidden calls ---- */
 static int void_capture(struct graph *g, int code)
 {
 	g->invalid = true;
@@ -208,7 +209,7 @@ static void free_graph(struct graph *g)
 	free(g);
 }
 
-/* All streams of it are free again; was any of them not waited for? */
+/* Releases all its streams. Returns whether one of them was not joined. */
 static bool release_streams(struct graph *g)
 {
 	bool loose = false;
@@ -271,7 +272,7 @@ int cuStreamCreate(void **stream, unsigned flags)
 	return 0;
 }
 
-/* Its work goes on; the handle is of no use any more. */
+/* Its work continues; the handle is invalid. */
 int cuStreamDestroy_v2(void *stream)
 {
 	struct stream *s = stream;
@@ -345,7 +346,7 @@ int cuEventDestroy_v2(void *event)
 	return 0;
 }
 
-/* When calls are recorded, time is the number of pieces of work, so that choices by time are the same in each run. */
+/* While calls are recorded, time is the number of pieces of work, so that choices by time are equal in each run. */
 static void stamp(void *data)
 {
 	(*(struct event **)data)->at = standin_records() ? (double)ran * 1e-3 : (double)standin_now() * 1e-6;
@@ -367,7 +368,7 @@ int cuEventRecord(void *event, void *stream)
 	return r;
 }
 
-/* May the host look at it? */
+/* May the host query it? */
 static int look(const struct event *e, const char *call)
 {
 	if (e->gone)
@@ -425,13 +426,13 @@ static int wait_in_stream(void *data)
 	return advance(e->stream, e->upto);
 }
 
-/* A stream that waits for what is captured is captured too. All of it is one list in the order of the calls. */
+/* A stream that waits for captured work is captured too. The capture is one list in the order of the calls. */
 static int wait_in_capture(struct stream *s, struct event *e)
 {
 	if (s->captures && s->captures != e->graph)
 		return void_capture(s->captures, CAPTURE_MERGE);
 	s->joined |= !s->captures;
-	s->captured += s->captures && s->joined; /* what waits has to be waited for */
+	s->captured += s->captures && s->joined; /* a waiting stream must be joined */
 	s->captures = e->graph;
 	if (e->stream->joined && e->upto > e->stream->rejoined)
 		e->stream->rejoined = e->upto;
@@ -487,7 +488,7 @@ static int copy(struct stream *s, uint64_t to, uint64_t from, size_t bytes)
 	return enqueue(s, do_copy, NULL, &c, sizeof(c));
 }
 
-/* The host's memory may be written again; the device's has it later. */
+/* The host's memory may be reused; the device's copy is complete later. */
 static int copy_staged(struct stream *s, uint64_t to, const void *from, size_t bytes)
 {
 	struct work *w;
@@ -601,7 +602,7 @@ static void do_launch(void *data)
 		(*(float **)args[3])[*(unsigned *)args[0] - 1] += 1;
 }
 
-/* Neither a stamp nor a wait. */
+/* Neither a timestamp nor a wait. */
 static bool is_work(void (*run)(void *))
 {
 	return run != stamp;

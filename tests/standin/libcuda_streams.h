@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef LIBCUDA_STREAMS_H
 #define LIBCUDA_STREAMS_H
-/* Streams, what is enqueued on them, captured graphs and events of the stand-in driver. */
+/* Streams, enqueued work, captured graphs and events of the stand-in driver. */
 #include <pthread.h>
 #include "libcuda.h"
 
@@ -9,8 +9,8 @@ struct work {
 	struct work *next;
 	unsigned correlation; /* for a tracer */
 	void (*run)(void *data);
-	int (*poll)(void *data); /* instead: 1 when done */
-	atomic_int *holders;	 /* how many captured copies of this there are */
+	int (*poll)(void *data); /* alternative: returns 1 when done */
+	atomic_int *holders;	 /* number of captured copies of this */
 	void *staged;
 	size_t size;
 	_Alignas(16) char data[];
@@ -22,12 +22,12 @@ struct stream {
 	unsigned number; /* for the record; 0: the NULL stream */
 	struct graph *captures;
 	bool blocking, gone;
-	bool joined;			  /* the capture began on another stream */
-	unsigned long captured, rejoined; /* work of a joined stream, and how much of it the others have waited for */
+	bool joined;			  /* the capture started on another stream */
+	unsigned long captured, rejoined; /* work of a joined stream, and the part that others have waited for */
 };
 struct graph {
 	struct work *head, **tail;
-	struct graph *next; /* of those that are being captured */
+	struct graph *next; /* of captured streams */
 	struct stream *origin;
 	pthread_t thread;
 	int mode;
@@ -40,7 +40,7 @@ struct event {
 	unsigned long upto;
 	double at;
 	unsigned number; /* for the record */
-	struct graph *graph; /* recorded while this was captured */
+	struct graph *graph; /* recorded during this capture */
 	bool recorded, timed, gone;
 };
 #endif

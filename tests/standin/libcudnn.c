@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuDNN for tests on hosts without a GPU: the graph interface as far as runtime/cuda/dnn_graph.c uses it, by the documented
- * meaning of its descriptors: an attribute has one type and number of elements, what is finalized is not changed, what is not
- * finalized is not used, shapes must fit. Convolutions are plain loops on the stand-in driver's streams.
+ * cuDNN for tests without a GPU: the part of the graph interface that runtime/cuda/dnn_graph.c uses, by the documented
+ * meaning of its descriptors. An attribute has one type and number of elements, a finalized descriptor is not changed,
+ * an unfinalized one is not used, and shapes must match. Convolutions are plain loops on the stand-in driver's streams.
  *
- * A graph has engines 0 to 4: 0 sums in the order of the definition; 1 is nondeterministic by its notes and computes nonsense,
- * so that a program that runs it shows; 2 rounds f32 to TF32, as its notes say; 3 wants workspace and writes on it,
- * STANDIN_DNN_WORKSPACE sets how much; 4 wants more than there is. Graphs of several operations are done one after the other as
- * each is defined, intermediates rounded to their types; all engines do them right, 1 says that it is nondeterministic.
- * STANDIN_DNN_SLOW=N makes them take N microseconds longer.
- * STANDIN_DNN_VERSION sets the version, STANDIN_DNN_CUDART that of CUDA (standin_says).
- * STANDIN_DNN_FAIL=WHAT:STATUS makes WHAT (create, finalize, plan, execute) return that status; WHAT none: no engine is suggested.
+ * A graph has engines 0 to 4. 0 sums in the order of the definition. 1 is nondeterministic by its notes and computes
+ * wrong values, so that its use shows. 2 rounds f32 to TF32, as its notes say. 3 uses workspace (STANDIN_DNN_WORKSPACE
+ * sets its size). 4 requests more than is available. Graphs of several operations run one operation at a time, with
+ * intermediates rounded to their types; all engines compute them correctly, and 1 is nondeterministic by its notes.
+ *
+ * STANDIN_DNN_SLOW=N makes them take N microseconds longer. STANDIN_DNN_VERSION sets the version, STANDIN_DNN_CUDART
+ * that of CUDA (says.h). STANDIN_DNN_FAIL=WHAT:STATUS makes WHAT (create, finalize, plan, execute) return that status;
+ * WHAT none: no engine is proposed.
  */
 #define _GNU_SOURCE
 #include "libcudnn.h"
 #include "says.h"
 
-/* What each attribute is: of which kind, its type, elements (-n: up to n). 801, a graph's operations, has its own code. */
+/* Attributes: kind of descriptor, type, elements (-n: up to n). 801, a graph's operations, has its own code. */
 static const struct attribute {
 	int name, kind, type;
 	int64_t n;
@@ -56,7 +57,7 @@ static int fails(const char *what)
 	return spec && !strncmp(spec, what, n) && spec[n] == ':' ? atoi(spec + n + 1) : 0;
 }
 
-/* The library's parts load each other by name: those of the copy that is called first are everybody's in this process. */
+/* The library's parts load each other by name, so the first copy called is used by the whole process. */
 static size_t said_first(const char *variable, size_t otherwise)
 {
 	char kept[64], text[24];
@@ -121,7 +122,7 @@ int cudnnBackendCreateDescriptor(int kind, void **ret)
 	return 0;
 }
 
-/* Descriptors that others refer to are copied by them, so that the owner may destroy his. */
+/* A descriptor copies the ones that it refers to, so the caller may destroy them. */
 static struct desc *copy(const struct desc *d)
 {
 	struct desc *c = malloc(sizeof(*c)), **own[] = { &c->conv, &c->w, &c->x, &c->y, &c->b, &c->t, &c->of };
@@ -203,7 +204,7 @@ static bool is_tensor(const struct desc *t)
 	       (t->type == 0 || t->type == 2 || t->type == 4 || t->type == 9 || t->type == 11);
 }
 
-/* Channels innermost and nothing between: what a convolution here takes. */
+/* Innermost channels without gaps: the layout of a convolution here. */
 static bool is_dense(const struct desc *t)
 {
 	const int64_t *d = t->dims, *s = t->strides;
@@ -227,7 +228,7 @@ static bool operation_fits(const struct desc *op)
 	return true;
 }
 
-/* Each dimension is that of `to`, or one. */
+/* Each dimension equals that of `to`, or is one. */
 static bool reaches(const struct desc *from, const struct desc *to)
 {
 	for (int i = 0; i < 4; i++)
@@ -265,7 +266,7 @@ static bool is_convolution(const struct desc *graph)
 	return graph->ops[0]->kind >= FORWARD && graph->ops[0]->kind <= DATA;
 }
 
-/* A convolution alone, or attention: products with what makes probabilities between them. */
+/* A single convolution, or attention: products with the computation of probabilities between them. */
 static bool is_known(const struct desc *graph)
 {
 	int products = 0;
@@ -277,7 +278,7 @@ static bool is_known(const struct desc *graph)
 	return products == 2 || products == 5;
 }
 
-/* Numbers of a descriptor and of all that it refers to. */
+/* Values of a descriptor and of all that it refers to. */
 static void describe(const struct desc *d, FILE *out)
 {
 	const struct desc *parts[] = { d->conv, d->w, d->x, d->y, d->b, d->t, d->of };
@@ -303,7 +304,7 @@ static void describe(const struct desc *d, FILE *out)
 	fputc('}', out);
 }
 
-/* A plan in full is some thousand characters: its hash stands for it, which the line of its graph has spelt out. */
+/* A complete plan has about a thousand characters. Its hash stands for it; the line of its graph contains the text. */
 static void record(const char *call, const struct desc *d, const struct handle *h, const struct desc *pack)
 {
 	char *text = NULL, *packed = NULL;
@@ -392,7 +393,7 @@ static int notes_of(int64_t engine, int *notes)
 	return engine == 1 || engine == 2;
 }
 
-/* The best guess first is engine 2, 1, 3; the fallback 4, 0. */
+/* The best proposals first: engine 2, 1, 3; the fallback 4, 0. */
 static int suggest(const struct desc *heur, int64_t room, int64_t *ret_n, struct desc **found)
 {
 	static const int64_t lists[2][3] = { { 4, 0, 0 }, { 2, 1, 3 } };
@@ -437,7 +438,7 @@ int cudnnBackendGetAttribute(void *desc, int name, int type, int64_t room, int64
 		out->index = d->index;
 		out->final = true;
 		return 0;
-	case 302: /* one knob: which engine it is of, times 10 */
+	case 302: /* one knob: number of its engine times 10 */
 		out = *(struct desc **)value;
 		if (d->kind != ENGINECFG || type != 15 || out->kind != KNOB_CHOICE)
 			return BAD_PARAM;

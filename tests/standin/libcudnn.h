@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef LIBCUDNN_H
 #define LIBCUDNN_H
-/* Inside the stand-in cuDNN: descriptors (libcudnn.c), and running what they describe (libcudnn_run.c). */
+/* Inside the stand-in cuDNN: descriptors (libcudnn.c) and their execution (libcudnn_run.c). */
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ enum {
 #define ENGINES	  5
 #define OPS	  32
 #define ARGS	  16
-#define SCRIBBLED (1 << 16) /* bytes of workspace that engine 3 wants */
+#define SCRIBBLED (1 << 16) /* bytes of workspace of engine 3 */
 
 struct desc {
 	int kind;
@@ -28,9 +28,10 @@ struct desc {
 	int64_t dims[4], strides[4], uid;			     /* tensor */
 	int64_t pad[2][2], stride[2], dilation[2], spatial;	     /* convolution */
 	bool is_virtual, by_value;
-	int type, mode;						     /* data type; of a heuristic, a pointwise operation too */
+	int type, mode;						     /* data type; also of a heuristic and a pointwise
+								      * operation */
 	int64_t axis;
-	struct desc *conv, *w, *x, *y, *b, *t;			     /* operation: copies; conv: how it is done */
+	struct desc *conv, *w, *x, *y, *b, *t;			     /* operation: copies; conv: parameters */
 	struct desc *ops[OPS];					     /* graph */
 	int64_t n_ops;
 	float alpha, beta;
@@ -51,7 +52,7 @@ static inline int64_t count_of(const struct desc *t)
 }
 
 size_t cudnnGetVersion(void);
-/* Enqueue what a plan's graph says, by its engine, on the pack's pointers. */
+/* Enqueues a plan's graph with its engine on the pack's pointers. */
 int run_convolution(struct handle *h, const struct desc *plan, const struct desc *pack);
 int run_operations(struct handle *h, const struct desc *plan, const struct desc *pack);
 #endif

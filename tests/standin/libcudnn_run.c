@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Running what descriptors say: convolutions as plain loops, graphs operation by operation. */
+/* Execution of descriptors: convolutions as plain loops, graphs operation by operation. */
 #include "libcudnn.h"
 
 /* ---- numbers ---- */
@@ -48,7 +48,7 @@ struct job {
 
 typedef void visit(void *arg, int64_t x, int64_t w, int64_t y);
 
-/* Every product of the definition by the places of its three elements. */
+/* Calls f for every product of the definition with the positions of its three elements. */
 static void each(const struct job *j, visit *fn, void *arg)
 {
 	int64_t total = j->n * j->oh * j->ow * j->o, outs = j->o / (j->c / j->per);
@@ -73,7 +73,7 @@ struct sums {
 	double *sum;
 };
 
-/* What engine 2 reads of an f32 operand: ten bits of its fraction, to nearest even. */
+/* Rounds an f32 operand for engine 2: ten bits of the fraction, to nearest even. */
 static float tf32(float x)
 {
 	uint32_t u;
@@ -121,7 +121,7 @@ static void run(void *data)
 }
 
 /* ---- graphs of several operations ---- */
-/* A tensor while a graph runs: where it lies, or what an intermediate holds, rounded to its type, by its strides. */
+/* A tensor of a running graph: its address, or the values of an intermediate, rounded to its type, with its strides. */
 struct place {
 	int64_t uid;
 	void *at;	/* in memory */
@@ -156,14 +156,14 @@ static struct place *place_of(struct run *r, const struct desc *t)
 		if (r->places[i].uid == t->uid)
 			return &r->places[i];
 	if (!t->is_virtual || r->n == 64)
-		abort(); /* execute looked */
+		abort(); /* checked by execute */
 	r->places[r->n] = (struct place){ .uid = t->uid, .held = malloc((size_t)extent_of(t) * sizeof(double)) };
 	for (int64_t i = 0; i < extent_of(t); i++)
 		r->places[r->n].held[i] = __builtin_nan("");
 	return &r->places[r->n++];
 }
 
-struct view { /* of a tensor that an operation names */
+struct view { /* of a tensor of an operation */
 	const struct desc *t;
 	struct place *p;
 };
@@ -227,7 +227,7 @@ static double product(const struct operation *o, const int64_t at[4])
 	return sum;
 }
 
-/* Over the last dimension, the only one that attention sums up. */
+/* Over the last dimension, the only one that attention sums. */
 static double reduced(const struct operation *o, const int64_t at[4])
 {
 	int64_t i[4] = { at[0], at[1], at[2], 0 };
@@ -239,7 +239,7 @@ static double reduced(const struct operation *o, const int64_t at[4])
 	return out;
 }
 
-/* The same memory by other strides. */
+/* The same memory with other strides. */
 static void reshape(const struct operation *o)
 {
 	for (int64_t i = 0; i < extent_of(o->y.t); i++)
@@ -287,7 +287,7 @@ static void run_graph(void *data)
 		free(r->places[r->n - 1].held);
 }
 
-/* Every tensor that is no intermediate has its pointer, a multiple of 16 unless it is the host's. */
+/* Every tensor except intermediates has a pointer, a multiple of 16 unless it is the host's. */
 static int gather(struct run *r, const struct desc *t, const struct desc *pack)
 {
 	for (int i = 0; i < r->n && t; i++)
@@ -300,7 +300,7 @@ static int gather(struct run *r, const struct desc *t, const struct desc *pack)
 			continue;
 		if (!at || (!t->by_value && (uintptr_t)at % 16) || r->n == 64)
 			return BAD_PARAM;
-		if (t->by_value && isinf(*(float *)at) && cudnnGetVersion() < 91000) /* cudnn-frontend gives it none */
+		if (t->by_value && isinf(*(float *)at) && cudnnGetVersion() < 91000) /* cudnn-frontend passes none */
 			return BAD_PARAM;
 		r->places[r->n++] = (struct place){ .uid = t->uid, .at = at, .number = t->by_value ? (double)*(float *)at : 0 };
 		return 0;

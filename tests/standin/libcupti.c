@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUPTI for tests on hosts without a GPU: the Activity API as far as runtime/cuda/cupti.c uses it, with the records that
- * cupti_activity.h documents, of what the stand-in driver runs. Before each record of a driver's call made between Push and Pop
- * stands one of external correlation, if both kinds are enabled; a buffer goes back when it is full or flushed.
- * STANDIN_CUPTI_FAIL=WHAT:STATUS makes WHAT (register, enable, flush, push) return that status; WHAT drop: records are lost.
- * STANDIN_CUPTI_VERSION=N says another version. STANDIN_CUPTI_LATE=US: who asks for the time is held up so long with the answer.
+ * CUPTI for tests without a GPU: the part of the Activity API that runtime/cuda/cupti.c uses, with the records of
+ * cupti_activity.h, for the work of the stand-in driver. A record of external correlation precedes each record of a
+ * driver call between Push and Pop, if both kinds are enabled. A buffer is returned when it is full or flushed.
+ *
+ * STANDIN_CUPTI_FAIL=WHAT:STATUS makes WHAT (register, enable, flush, push) return that status; WHAT drop: records are
+ * lost. STANDIN_CUPTI_VERSION=N sets another version. STANDIN_CUPTI_LATE=US delays each query of the time.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -213,5 +214,5 @@ int cuptiActivityGetNumDroppedRecords(void *context, uint32_t stream, size_t *dr
 {
 	*dropped = lost;
 	lost = 0;
-	return context || stream ? INVALID_PARAMETER : 0; /* as completed() was told */
+	return context || stream ? INVALID_PARAMETER : 0; /* as passed to completed() */
 }

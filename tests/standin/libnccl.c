@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NCCL for tests without a GPU: ranks meet in a file of shared memory, which the unique id names. Collectives are enqueued on the
- * stand-in driver's streams like any other work. A communicator that does not block says that it is busy after each call, as the
- * library may.
+ * NCCL for tests without a GPU: ranks communicate through a file of shared memory, named by the unique id. Collectives
+ * are enqueued on the stand-in driver's streams like other work. A non-blocking communicator reports busy after each
+ * call, as the library may.
  *
- * STANDIN_NCCL_VERSION=N says another version. STANDIN_NCCL_FAIL=RANK:HOW:N lets that rank, before its Nth collective on the
- * device, die (kill), stop for ever (hang), or find CODE as its asynchronous error (a number); "init" as N: while it joins.
+ * STANDIN_NCCL_VERSION=N sets another version. STANDIN_NCCL_FAIL=RANK:HOW:N makes that rank die (kill), stop forever
+ * (hang), or get CODE as its asynchronous error (a number), before its Nth collective on the device; "init" as N: while
+ * it joins.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -22,7 +23,7 @@
 #include "record.h"
 #include "standin.h"
 
-#define CHUNK	(1 << 17) /* bytes; a multiple of all counts of ranks that are tested */
+#define CHUNK	(1 << 17) /* bytes; a multiple of all tested numbers of ranks */
 #define RANKS	16
 #define CONNECTED 512 /* kinds and sizes of collectives */
 #define GROUPED 64
@@ -50,15 +51,15 @@ struct comm {
 	char name[64];
 	bool joined, nonblocking;
 	atomic_bool aborted;
-	int busy, entered, joining_round; /* calls of ncclCommGetAsyncError that still say so */
+	int busy, entered, joining_round; /* calls of ncclCommGetAsyncError that still report busy */
 	int async;			  /* error */
 	long collectives;
-	atomic_int captured; /* graphs hold so many of its collectives */
+	atomic_int captured; /* number of its collectives in graphs */
 	bool finalizing;
 	struct {
 		unsigned kind;
 		size_t bytes;
-	} connected[CONNECTED]; /* what has been run before */
+	} connected[CONNECTED]; /* kinds that have already run */
 	int n_connected;
 	struct {
 		const void *at;
@@ -67,7 +68,7 @@ struct comm {
 	int n_registered;
 };
 
-/* What the library itself says it was built for, nowhere but in its constants. */
+/* CUDA version of the build, which the library states only in its constants. */
 static const char built[] __attribute__((used)) = "NCCL version 2.22.3+cuda12.4";
 
 int ncclGetVersion(int *v)
@@ -103,7 +104,7 @@ int ncclGetUniqueId(struct unique_id *id)
 	return OK;
 }
 
-/* ---- what is to go wrong ---- */
+/* ---- planned faults ---- */
 static void misbehave(struct comm *c, long n)
 {
 	const char *spec = getenv("STANDIN_NCCL_FAIL");
@@ -121,7 +122,7 @@ static void misbehave(struct comm *c, long n)
 	c->async = atoi(how);
 }
 
-/* ---- meeting ---- */
+/* ---- rendezvous ---- */
 static int arrive(struct hall *h, int ranks)
 {
 	int round = h->round;
@@ -235,7 +236,7 @@ int ncclCommDestroy(void *comm)
 	return OK;
 }
 
-/* What is under way reads this later: the communicator stays. Blocks in communicators that do not, too. */
+/* Running work reads this later, so the communicator is kept. Non-blocking communicators block here, too. */
 int ncclCommAbort(void *comm)
 {
 	struct comm *c = comm;
@@ -261,7 +262,7 @@ struct op {
 	int stage, round;
 };
 
-/* Bytes of one round. An exchange has a place in its part for each rank. */
+/* Bytes of one round. An exchange has a slot in its part for each rank. */
 static size_t share(const struct op *o)
 {
 	size_t room = o->kind == EXCHANGE ? CHUNK / RANKS : CHUNK;
@@ -301,7 +302,7 @@ static void take(const struct op *o, size_t n)
 	}
 }
 
-/* bring, all have brought, take, all have taken, and again for the next part */
+/* write, all have written, read, all have read, and again for the next part */
 static int collective(void *data)
 {
 	struct op *o = data;
@@ -333,8 +334,10 @@ static int collective(void *data)
 	return 1;
 }
 
-/* NCCL connects ranks at the first collective that wants it, by algorithms that depend on the size. In a capture not every
- * transport bears that: here none does. */
+/*
+ * NCCL connects ranks at the first collective of an algorithm, which depends on the size. Not every transport supports
+ * this during a capture: here none does.
+ */
 static bool connects(struct comm *c, const struct op *o, bool capturing)
 {
 	for (int i = 0; i < c->n_connected; i++)
@@ -347,7 +350,7 @@ static bool connects(struct comm *c, const struct op *o, bool capturing)
 	return true;
 }
 
-/* NCCL registers the buffers of captured collectives, and takes that back only when the communicator goes, if not before. */
+/* NCCL registers the buffers of captured collectives and deregisters them when the communicator is destroyed. */
 static void note_buffers(const struct op *o)
 {
 	struct comm *c = o->comm;

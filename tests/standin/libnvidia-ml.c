@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An NVML for tests on hosts without a GPU. STANDIN_NVML=N makes nvmlInit return N (18: version mismatch …), "hang"
- * makes it never return, "crash" makes it die; "hang-later", "crash-later" and "lost-later" let the third question
- * about a card's load do so (lost: NVML's 15). There are STANDIN_GPUS cards (1), which compute STANDIN_COMPUTE percent
- * of the time (97); with STANDIN_LINKS=N each has N NVLinks to an NVSwitch, or with STANDIN_LINKS=-N N of them to the
- * next card. With STANDIN_EPISODE=FILE the cards do well until FILE holds a word: then they are slowed down by "heat", the
- * power "brake" or their power limit ("cap"), are "idle", know of nothing ("mute"), or are "lost".
+ * An NVML for tests without a GPU. STANDIN_NVML=N makes nvmlInit return N (18: version mismatch …), "hang" makes it
+ * hang, "crash" crash; "hang-later", "crash-later" and "lost-later" do this at the third query of a GPU's load (lost:
+ * NVML's 15). STANDIN_GPUS sets the number of GPUs (1), STANDIN_COMPUTE their load in percent (97). With STANDIN_LINKS=N
+ * each GPU has N NVLinks to an NVSwitch, with STANDIN_LINKS=-N N links to the next GPU. With STANDIN_EPISODE=FILE the
+ * GPUs are healthy until FILE contains a word: then they are slowed down by "heat", the power "brake" or their power
+ * limit ("cap"), are "idle", give no values ("mute"), or are "lost".
  */
 #include <signal.h>
 #include <stdio.h>
@@ -62,7 +62,7 @@ static int setting(const char *name, int otherwise)
 	return v ? atoi(v) : otherwise;
 }
 
-/* The word in STANDIN_EPISODE's file: "" none; NULL where there is no such variable. */
+/* Returns the word in STANDIN_EPISODE's file: "" none; NULL without the variable. */
 static const char *episode(void)
 {
 	static char word[16];
@@ -77,7 +77,7 @@ static const char *episode(void)
 	return path ? word : NULL;
 }
 
-/* 0, or the error with which a question of clocks, power and heat ends. */
+/* Returns 0, or the error of a query of clocks, power and temperature. */
 static int refused(void)
 {
 	const char *word = episode();
@@ -141,7 +141,7 @@ int nvmlDeviceGetCudaComputeCapability(void *dev, int *major, int *minor)
 	return 0;
 }
 
-/* ---- its load ---- */
+/* ---- load ---- */
 
 struct utilization {
 	unsigned gpu, memory;
@@ -176,7 +176,7 @@ struct field {
 		unsigned long long ull;
 	} value;
 };
-/* 50 GB/s from the host, 2 GB/s to it, since the machine was started. */
+/* 50 GB/s from the host, 2 GB/s to it, since the machine started. */
 int nvmlDeviceGetFieldValues(void *dev, int n, struct field *f)
 {
 	struct timespec now;
@@ -269,7 +269,7 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void *dev, unsigned long long *rea
 	return refused();
 }
 
-/* ---- its ways ---- */
+/* ---- paths ---- */
 
 int nvmlDeviceGetNvLinkState(void *dev, unsigned link, int *on)
 {
@@ -297,7 +297,7 @@ int nvmlDeviceGetNvLinkRemotePciInfo_v2(void *dev, unsigned link, struct pci_inf
 	return nvmlDeviceGetNvLinkState(dev, link, &on);
 }
 
-/* Four cards to a node; NVML's 40 is NODE, 50 is SYS. */
+/* Four GPUs per node; NVML's 40 is NODE, 50 is SYS. */
 int nvmlDeviceGetTopologyCommonAncestor(void *a, void *b, int *level)
 {
 	*level = number(a) / 4 == number(b) / 4 ? 40 : 50;

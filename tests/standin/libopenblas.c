@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An OpenBLAS for tests, that of a wheel if WHEEL is defined. It has chosen the kernels that STANDIN_CORE (STANDIN_WHEEL) names,
- * "Prescott", and takes others by OPENBLAS_CORETYPE as the real one does; "STUBBORN …" takes none, "ONE …" is built for one
- * processor. Instead of a name it "hang"s, "crash"es or "exit"s when it is loaded, answers "null", "nothing" or "rubbish", or
- * with a text that does not "end".
+ * An OpenBLAS for tests; with WHEEL defined, that of a wheel. It uses the kernels named by STANDIN_CORE (STANDIN_WHEEL),
+ * for example "Prescott", and accepts others by OPENBLAS_CORETYPE like the real one. "STUBBORN …" accepts none, "ONE …"
+ * is built for one processor. Other values make it "hang", "crash" or "exit" when it is loaded, answer "null", "nothing"
+ * or "rubbish", or return a text without an "end".
  */
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 static char core[64] = "Prescott";
 static const char *config = "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY Prescott MAX_THREADS=64";
 
-/* It ends where the page does, and behind that nothing may be read. */
+/* It ends at the end of a page; the next page must not be read. */
 static char *endless(void)
 {
 	char *p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

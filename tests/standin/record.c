@@ -21,7 +21,7 @@ bool standin_records(void)
 	return known;
 }
 
-/* One write per line: processes that share the file do not mix theirs. */
+/* One write per line, so that processes that share the file do not mix lines. */
 void standin_record(const char *format, ...)
 {
 	static int fd = -1;
@@ -109,7 +109,7 @@ uint64_t standin_hash(const void *p, size_t bytes)
 	return mix(h, c + i, bytes - i);
 }
 
-/* Words that are addresses by name, other arguments as numbers. */
+/* Words that are addresses are written by name, other arguments as numbers. */
 void standin_record_launch(const struct emu_kernel *k, const unsigned grid[3], const unsigned block[3], size_t shared,
 			   const char *args, const void *stream)
 {

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The number of a variable; NUMBER:PART is for the copy of a library, which symbol is of, that has PART in its path. */
+/*
+ * Returns the number of a variable. NUMBER:PART applies to the copy of the library of `symbol` whose path contains PART.
+ */
 static inline size_t standin_says(const char *variable, const void *symbol, size_t otherwise)
 {
 	const char *s = getenv(variable);
