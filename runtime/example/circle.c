@@ -45,7 +45,7 @@ int main(int argc, char **argv)
 		draw(step, x, y);
 		r = rt_step(trained, (const void *[]){ x, y }, &m, &err);
 	}
-	draw(1000, x, y); /* points that training has not seen */
+	draw(1000, x, y); /* points that are not in the training data */
 	if (r || rt_save(trained, argv[1], 0, &err) ||
 	    rt_compile_outputs(g, (struct rt_node *[]){ loss, logits }, 2, &predict, &loaded, &err) ||
 	    rt_load(loaded, argv[1], &(uint64_t){ 0 }, &err) ||

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program brings an op of its own: gelu (tanh form) in one pass over memory, with its gradient in another. Beside it the
- * same function made of seven small ops, as one writes it first. Both are trained the same way; they must agree, and the
- * fused one should be several times faster, for it reads and writes a tensor once where the other does so seven times.
+ * A program with its own op: gelu (tanh form) in one pass over memory, and its gradient in another. For comparison, the same
+ * function is built from seven small ops. Both are trained in the same way and must agree. The fused op should be several times
+ * faster, because it reads and writes a tensor once instead of seven times.
  *
  * Usage: user_gelu [ELEMENTS [IMAGE]]
- * IMAGE: user_gelu.cu, compiled (nvcc -fatbin -arch=all-major user_gelu.cu); both are then trained on the GPU.
+ * IMAGE: compiled user_gelu.cu (nvcc -fatbin -arch=all-major user_gelu.cu); both are then trained on the GPU.
  */
 #include <errno.h>
 #include <math.h>
@@ -18,11 +18,11 @@
 #define C	0.044715f
 #define STEPS	21
 
-/* What one op of this kind is made with: y = x / (1 + exp(-slope x (1 + cubic x x))). */
+/* Argument of the op: y = x / (1 + exp(-slope x (1 + cubic x x))). */
 struct curve {
 	float slope, cubic;
 };
-static struct curve tanh_form = { 2 * K, C }; /* { 1.702f, 0 } would be the gelu of CLIP */
+static struct curve tanh_form = { 2 * K, C }; /* { 1.702f, 0 } is the gelu of CLIP */
 
 static void gelu_forward(const float *const *in, float *y, const struct rt_shape *shapes, int threads, void *arg)
 {
@@ -89,13 +89,13 @@ static int gelu_backward_cuda(const struct rt_user_run *run, struct gt_err *err)
 	return launch(run, 1, n, (void *[]){ &n, run->arg, &x, &dy, &dx }, err);
 }
 
-static struct rt_user_cuda gelu_cuda = { /* main() reads the image */
+static struct rt_user_cuda gelu_cuda = { /* main() loads the image */
 	.kernels = kernels,
 	.forward = gelu_forward_cuda,
 	.backward = gelu_backward_cuda,
 };
 
-/* The op: this struct is all that the library needs to know. */
+/* The op: the library needs no other description. */
 static const struct rt_user_op gelu = {
 	.name = "my_gelu",
 	.inputs = 1,
@@ -113,12 +113,12 @@ static struct rt_node *small_ops(struct rt_graph *g, struct rt_node *x)
 	return rt_mul(g, rt_affine(g, x, 0.5f, 0), rt_affine(g, rt_tanh(g, inner), 1, 1));
 }
 
-/* The whole file, or NULL. */
+/* Reads the whole file. Returns NULL on failure. */
 static char *read_image(const char *path)
 {
 	FILE *f = fopen(path, "rb");
 	long n = f && !fseek(f, 0, SEEK_END) ? ftell(f) : -1;
-	char *image = n > 0 && !fseek(f, 0, SEEK_SET) ? calloc((size_t)n + 1, 1) : NULL; /* PTX is text, and ends */
+	char *image = n > 0 && !fseek(f, 0, SEEK_SET) ? calloc((size_t)n + 1, 1) : NULL; /* PTX is text and needs a final NUL */
 
 	if (image && fread(image, 1, (size_t)n, f) != (size_t)n) {
 		free(image);
@@ -130,7 +130,7 @@ static char *read_image(const char *path)
 }
 
 struct result {
-	double loss, median_s, bytes; /* bytes: that a step's calls read and write at least */
+	double loss, median_s, bytes; /* bytes: lower bound of the bytes that the calls of a step read and write */
 	float *dx;
 };
 

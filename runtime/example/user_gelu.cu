@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The device code of user_gelu.c: nvcc -fatbin -arch=all-major user_gelu.cu */
-struct curve { /* as user_gelu.c has it */
+/* Device code of user_gelu.c: nvcc -fatbin -arch=all-major user_gelu.cu */
+struct curve { /* same as in user_gelu.c */
 	float slope, cubic;
 };
 
