@@ -416,6 +416,22 @@ static int draw_attention(struct drawing *d)
 	return s.in[0] < 0 ? -1 : add(d, s);
 }
 
+/* Columns may be left after the heads. */
+static int draw_rope(struct drawing *d)
+{
+	int heads = 1 + pick(d, 3), depth = 2 * (1 + pick(d, 9)), left = pick(d, 4);
+	struct rt_shape own = RT_SHAPE(few(d), few(d), heads * depth + left);
+	int x = pick(d, 2) ? any_of(d, 3, 3) : leaf(d, GEN_PARAM, &own, GEN_ZERO);
+	struct gen_step s = step(GEN_ROPE, x, -1, -1);
+
+	if (x < 0 || shape_of(d, x)->n != 3)
+		return -1;
+	s.a[0] = heads;
+	s.a[1] = d->wild ? depth : (int)(last(d, x) - left) / heads / 2 * 2;
+	s.a[2] = pick(d, 2);
+	return s.a[1] < 2 ? -1 : add(d, s);
+}
+
 static int draw_dropout(struct drawing *d)
 {
 	struct gen_step s = step(GEN_DROPOUT, any(d), -1, -1);
@@ -545,10 +561,11 @@ static int draw_block(struct drawing *d)
 
 /* One that drew nothing leaves its leaves: they are dead, or of use later. */
 static int (*const draws[])(struct drawing *d) = {
-	draw_linear, draw_linear_act, draw_linear_act, draw_matmul, draw_matmul, draw_conv, draw_conv, draw_batchnorm, draw_block,
-	draw_block, draw_block, draw_block, draw_norm, draw_add_norm, draw_add_norm, draw_embedding, draw_attention, draw_attention,
-	draw_long_attention, draw_dropout, draw_dropout, draw_unary, draw_unary, draw_unary, draw_unary, draw_binary, draw_binary,
-	draw_binary, draw_reduce, draw_reduce, draw_reshape, draw_pool, draw_pool, draw_user,
+	draw_linear, draw_linear_act, draw_linear_act, draw_matmul, draw_matmul, draw_conv, draw_conv, draw_batchnorm,
+	draw_block, draw_block, draw_block, draw_block, draw_norm, draw_add_norm, draw_add_norm, draw_embedding,
+	draw_attention, draw_attention, draw_rope, draw_long_attention, draw_dropout, draw_dropout, draw_unary, draw_unary,
+	draw_unary, draw_unary, draw_binary, draw_binary, draw_binary, draw_reduce, draw_reduce, draw_reshape, draw_pool,
+	draw_pool, draw_user,
 };
 
 /* Some of what nothing has read yet, as one row of four numbers each, added up to x (…). */

@@ -180,6 +180,22 @@ static void attention(const struct back *b)
 	}
 }
 
+static void rope(const struct back *b)
+{
+	const struct rt_attr *a = &b->c->attr;
+	int64_t cols = rt_cols(b->c->in[0]), len = b->c->in[0]->shape.d[1], half = a->depth / 2;
+
+	for (int64_t i = 0; i < elements(b->c->in[0]); i++) {
+		int64_t e = i % cols % a->depth, other = e < half ? i + half : i - half;
+		double angle = (double)(i / cols % len) * pow((double)a->base, -2.0 * (double)(e % half) / a->depth);
+
+		if (i % cols >= (int64_t)a->heads * a->depth)
+			b->dx[0][i] += b->dy[i];
+		else
+			b->dx[0][i] += b->dy[i] * cos(angle) + (e < half ? 1 : -1) * b->dy[other] * sin(angle);
+	}
+}
+
 /* x read, y made */
 static double act_slope(enum rt_act act, double x, double y)
 {
@@ -338,7 +354,8 @@ static void dot(const struct back *b)
 static void (*const slopes[RT_N_OPS])(const struct back *b) = {
 	[RT_OP_LINEAR] = linear, [RT_OP_MATMUL] = matmul, [RT_OP_CONV] = conv, [RT_OP_EMBEDDING] = embedding,
 	[RT_OP_LAYERNORM] = rows_norm, [RT_OP_RMSNORM] = rows_norm, [RT_OP_BATCHNORM] = batchnorm,
-	[RT_OP_ATTENTION] = attention, [RT_OP_ACT] = act, [RT_OP_ADD] = add, [RT_OP_MUL] = mul, [RT_OP_AFFINE] = affine,
+	[RT_OP_ATTENTION] = attention, [RT_OP_ROPE] = rope, [RT_OP_ACT] = act, [RT_OP_ADD] = add,
+	[RT_OP_MUL] = mul, [RT_OP_AFFINE] = affine,
 	[RT_OP_DROPOUT] = affine, [RT_OP_RESHAPE] = affine, [RT_OP_SOFTMAX] = softmax, [RT_OP_REDUCE] = reduce,
 	[RT_OP_MAX_POOL] = pool, [RT_OP_AVG_POOL] = pool, [RT_OP_PAD] = pad, [RT_OP_USER] = user,
 	[RT_OP_CROSS_ENTROPY] = cross_entropy, [RT_OP_DOT] = dot,
