@@ -108,12 +108,12 @@ static void older_branch(const struct pr_context *c, struct pr_driver_need *n)
 		n->state = PR_DRIVER_LEGACY;
 		n->version = gt_xasprintf("%d", legacy);
 		n->packages = pr_legacy_packages(legacy);
-		n->why = gt_xasprintf("this card is supported up to branch %d, and Debian %s packages branch %d beside its own",
+		n->why = gt_xasprintf("this GPU is supported up to branch %d, and Debian %s also packages branch %d",
 				      n->kind.last_branch, c->host->distro.version_id.v, legacy);
 		return;
 	}
 	n->state = n->kind.last_branch >= 580 ? PR_DRIVER_NVIDIA : PR_DRIVER_NONE;
-	n->why = gt_xasprintf("this card is supported up to branch %d, which is older than any that Debian %s packages",
+	n->why = gt_xasprintf("this GPU is supported up to branch %d, and Debian %s packages only newer branches",
 			      n->kind.last_branch, c->host->distro.version_id.v ? c->host->distro.version_id.v : "");
 }
 
@@ -134,25 +134,26 @@ static void packaged_need(const struct pr_context *c, const char *packaged, stru
 		pr_compat_get(c->fs, &pr_debian_driver, release, &debian, NULL);
 	if (n->known && n->kind.first_branch > n->kind.last_branch) {
 		n->state = PR_DRIVER_NONE;
-		n->why = gt_xasprintf("one card needs branch %d or newer and another is supported up to %d: no driver "
-				      "drives both",
+		n->why = gt_xasprintf("one GPU needs branch %d or newer and another is supported up to branch %d: no "
+				      "driver supports both",
 				      n->kind.first_branch, n->kind.last_branch);
 	} else if (n->known && both_flavours(&n->kind)) {
 		n->state = PR_DRIVER_NONE;
-		n->why = gt_xstrdup("one card needs the open kernel module and another the proprietary one: no driver drives both");
+		n->why = gt_xstrdup("one GPU needs the open kernel module and another the proprietary one: no driver supports "
+				    "both");
 	} else if (n->known && within(debian, &n->kind)) {
 		n->state = PR_DRIVER_DEBIAN;
 		n->packages = gt_xstrdup(n->kind.open_only ? PR_DEBIAN_OPEN " " PR_DEBIAN_DRIVER :
 							     PR_DEBIAN_MODULE " " PR_DEBIAN_DRIVER);
-		n->why = gt_xasprintf("Debian %s packages driver %s, which drives this card", release, debian);
+		n->why = gt_xasprintf("Debian %s packages driver %s, which supports this GPU", release, debian);
 		n->version = gt_take(debian);
 	} else if (n->known && debian && pr_branch_of(debian) > n->kind.last_branch) {
 		older_branch(c, n);
 	} else {
 		n->state = PR_DRIVER_NVIDIA;
-		n->why = gt_xstrdup(!n->known ? "this card is not in this program's table: it may be newer" :
-				    debian    ? "Debian's driver is older than this card" :
-						"this distribution's driver is not known here");
+		n->why = gt_xstrdup(!n->known ? "this GPU is not in gpuprobe's table: it may be newer" :
+				    debian    ? "Debian's driver is older than this GPU" :
+						"gpuprobe does not know this distribution's driver");
 	}
 }
 
@@ -189,7 +190,7 @@ static void find_unloaded(const struct pr_context *c, struct pr_driver_need *n)
 	free(n->version);
 	n->version = gt_xstrdup(slash + 1);
 	free(n->why);
-	n->why = gt_xasprintf("driver %s, which drives this card, is installed but not loaded", n->version);
+	n->why = gt_xasprintf("driver %s, which supports this GPU, is installed but not loaded", n->version);
 }
 
 bool pr_flavour_fits(const struct pr_host *h, const struct pr_gpu_kind *k)
@@ -206,17 +207,17 @@ static void find_state(const struct pr_context *c, const char *packaged, unsigne
 	if (!device && pr_windows_gpus(h) && h->nvml.driver.v) {
 		n->state = PR_DRIVER_OK; /* any GPU: the driver belongs to Windows, and this system needs none */
 		n->version = gt_xstrdup(h->nvml.driver.v);
-		n->why = gt_xasprintf("Windows' driver %s answers", n->version);
+		n->why = gt_xasprintf("the Windows driver %s responds", n->version);
 		return;
 	}
 	if (!device && h->platform.windows_driver) {
 		n->state = PR_DRIVER_UNLOADED;
-		n->why = gt_xstrdup("Windows' driver is here, but no program reaches it");
+		n->why = gt_xstrdup("the Windows driver is installed, but programs cannot access it");
 		return;
 	}
 	if (!device && !pr_usable_gpus(h)) {
 		n->state = PR_DRIVER_NO_GPU;
-		n->why = gt_xstrdup("no NVIDIA GPU here that this host may use");
+		n->why = gt_xstrdup("no NVIDIA GPU that this host may use");
 		return;
 	}
 	n->known = common_kind(c, device, &n->kind);
@@ -226,7 +227,8 @@ static void find_state(const struct pr_context *c, const char *packaged, unsigne
 		n->state = fits ? PR_DRIVER_OK : PR_DRIVER_FLAVOUR;
 		n->version = gt_xstrdup(loaded);
 		n->why = fits ? gt_xasprintf("driver %s is loaded", loaded) :
-				gt_xasprintf("driver %s drives this card by its %s kernel module, and the %s one is loaded", loaded,
+				gt_xasprintf("driver %s supports this GPU with its %s kernel module, and the %s one is "
+					     "loaded", loaded,
 					     open ? "proprietary" : "open", open ? "open" : "proprietary");
 		return;
 	}
@@ -349,7 +351,7 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 	gt_autofree char *repository = pr_nvidia_repo_lines(c, ""), *components = components_lines(c->host);
 
 	if (n->state != PR_DRIVER_NO_GPU && n->state != PR_DRIVER_OK && !unloaded_in_wsl && external_hint(c->host))
-		return step(c->host, "the driver comes from outside", gt_xstrdup(external_hint(c->host)));
+		return step(c->host, "the driver is installed outside this system", gt_xstrdup(external_hint(c->host)));
 	if (!pr_is_debian(c->host) && !c->host->driver.run_file &&
 	    (n->state == PR_DRIVER_FLAVOUR || n->state == PR_DRIVER_DEBIAN || n->state == PR_DRIVER_LEGACY ||
 	     n->state == PR_DRIVER_NVIDIA))
@@ -379,7 +381,7 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 	case PR_DRIVER_NONE:
 		break;
 	}
-	return step(c->host, n->why, gt_xstrdup("# no package drives it: take the card out, or train on the CPU"));
+	return step(c->host, n->why, gt_xstrdup("# no package supports it: remove the GPU, or train on the CPU"));
 }
 
 /* ---- wheels ---------------------------------------------------------------------------------------------------------- */
@@ -445,7 +447,7 @@ json_t *pr_wheel_upgrade_step(const struct pr_context *c, const struct pr_driver
 		return NULL;
 	why = strcmp(now->torch, "0") ?
 		      gt_xasprintf("only if PyTorch %s with CUDA %s is needed: driver %s or newer", best.torch, best.cuda, least) :
-		      gt_xasprintf("driver %s carries no PyTorch with CUDA for this card; %s or newer carries %s with CUDA %s",
+		      gt_xasprintf("driver %s supports no PyTorch with CUDA for this GPU; %s or newer supports %s with CUDA %s",
 				   n->cuda_driver, least, best.torch, best.cuda);
 	return pr_driver_upgrade_step(c, n, least, why);
 }
@@ -462,14 +464,14 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	int r;
 
 	if (n->state == PR_DRIVER_NO_GPU && c->host->tegra.chip >= PR_TEGRA_THOR) {
-		why = gt_xasprintf("%s: since JetPack 7 PyTorch's own wheels with CUDA 13 hold code for the GPU of its processor",
+		why = gt_xasprintf("%s: since JetPack 7, PyTorch's own wheels with CUDA 13 support its GPU",
 				   c->host->tegra.board.v);
 		json_array_append_new(steps, step(c->host, why, gt_xstrdup(VENV "pip install torch --index-url "
 								       "https://download.pytorch.org/whl/cu130")));
 		return 0;
 	}
 	if (n->state == PR_DRIVER_NO_GPU && c->host->tegra.board.v) {
-		why = gt_xasprintf("%s: PyTorch's own wheels do not drive the GPU of its processor",
+		why = gt_xasprintf("%s: PyTorch's own wheels do not support its GPU",
 				   c->host->tegra.board.v);
 		json_array_append_new(
 			steps, step(c->host, why, gt_xstrdup("# take the wheel that NVIDIA makes for this JetPack: \"Installing "
@@ -480,14 +482,14 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	if (n->state == PR_DRIVER_NO_GPU && pr_other_gpu(c->host, 0)) {
 		bool amd = !strcmp(pr_gpu_maker(pr_other_gpu(c->host, 0)), "AMD");
 
-		why = gt_xasprintf("a GPU of %s, which is not examined: which PyTorch drives it is not known here",
+		why = gt_xasprintf("a GPU of %s: gpuprobe does not know which PyTorch supports it",
 				   pr_gpu_maker(pr_other_gpu(c->host, 0)));
 		json_array_append_new(steps, step(c->host, why, gt_xasprintf("# https://pytorch.org/get-started/locally has the "
 									     "command for %s", amd ? "ROCm" : "XPU")));
 		return 0;
 	}
 	if (n->state == PR_DRIVER_NO_GPU) {
-		json_array_append_new(steps, step(c->host, "no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA",
+		json_array_append_new(steps, step(c->host, "no NVIDIA GPU: the wheel for CPUs, without the gigabyte of CUDA",
 						  gt_xasprintf(VENV "pip install torch --index-url "
 							       "https://download.pytorch.org/whl/cpu%s",
 							       pr_is_debian(c->host) ?
@@ -513,7 +515,7 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	if (r && w.other_python) {
 		pr_compat_python(c->fs, "torch", w.torch, &span, NULL);
 		tag = pr_cuda_tag(w.cuda);
-		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest that driver %s and this card carry; for this host's "
+		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest that driver %s and this GPU support; for this host's "
 				   "Python %s it has no wheels, but for %s to %s", w.torch, w.cuda, driver, q.python, span.first,
 				   span.last);
 		lines = gt_xasprintf("uv venv --python %s venv && . venv/bin/activate\n"
@@ -521,7 +523,7 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 				     w.torch, tag);
 		json_array_append_new(steps, step(c->host, why, lines));
 	} else if (r) {
-		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest%s%s that driver %s and this card carry", w.torch, w.cuda,
+		why = gt_xasprintf("PyTorch %s with CUDA %s is the newest%s%s that driver %s and this GPU support", w.torch, w.cuda,
 				   q.python ? " for Python " : "", q.python ? q.python : "", driver);
 		json_array_append_new(steps, step(c->host, why, wheel_lines(w.torch, w.cuda)));
 	}

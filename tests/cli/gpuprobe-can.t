@@ -58,7 +58,7 @@ Without a version the newest release that works here is the answer; likewise for
 Without an argument can prints what to install. recommend is the old name of this.
 
   $ gpuprobe can --root $FIXTURES/server-8gpu.host >one; head -n 1 one; gpuprobe recommend --root $FIXTURES/server-8gpu.host | diff one - && echo the same
-  1. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this card carry:
+  1. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this GPU support:
   the same
   $ gpuprobe --help | grep -c recommend
   0
@@ -122,12 +122,12 @@ Arm servers have separate wheels: until 2.10 pip's default was the CPU wheel, an
     (torch_wheel.tsv)
   [3]
   $ gpuprobe can --root $A
-  1. PyTorch 2.15 with CUDA 13.2 is the newest that driver 580.95.05 and this card carry:
+  1. PyTorch 2.15 with CUDA 13.2 is the newest that driver 580.95.05 and this GPU support:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.15.*' --index-url https://download.pytorch.org/whl/cu132
   $ sed 's,^file /proc/cpuinfo$,file /usr/lib/python3.10/os.py\n\n&,' $A >x.host; gpuprobe can --root x.host | tail -n 4
-  1. PyTorch 2.14 with CUDA 13.0 is the newest for Python 3.10 that driver 580.95.05 and this card
-  carry:
+  1. PyTorch 2.14 with CUDA 13.0 is the newest for Python 3.10 that driver 580.95.05 and this GPU
+  support:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu130
 
@@ -255,7 +255,7 @@ An unknown question is refused with the known forms.
 The exact commands for a host, Debian's own packages first.
 
   $ gpuprobe can --root $FIXTURES/server-8gpu.host
-  1. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this card carry:
+  1. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this GPU support:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   2. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
@@ -271,11 +271,11 @@ belongs to another system, so does the change.
 
   $ on() { sed "s/0x2901/$1/; s/550\.163\.01/$2/" $FIXTURES/blackwell-on-550.host > x.host; gpuprobe can --root x.host; }
   $ on 0x1db4 535.261.03
-  1. PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.261.03 and this card carry:
+  1. PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.261.03 and this GPU support:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   $ on 0x1db4 440.100
-  1. driver 440.100 carries no PyTorch with CUDA for this card; 525.60.13 or newer carries 2.14 with
+  1. driver 440.100 supports no PyTorch with CUDA for this GPU; 525.60.13 or newer supports 2.14 with
   CUDA 12.6:
        # adds the components contrib and non-free; gputune provision does it too
        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
@@ -284,7 +284,7 @@ belongs to another system, so does the change.
          nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
        reboot
   $ on 0x102d 440.100 | grep -v '#'
-  1. driver 440.100 carries no PyTorch with CUDA for this card; 450.80.02 or newer carries 2.0 with
+  1. driver 440.100 supports no PyTorch with CUDA for this GPU; 450.80.02 or newer supports 2.0 with
   CUDA 11.7:
        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
        apt update
@@ -293,9 +293,9 @@ belongs to another system, so does the change.
          nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
        reboot
   $ gpuprobe can --root $FIXTURES/secure-boot.host
-  1. driver 550.163.01, which drives this card, is installed but not loaded:
+  1. driver 550.163.01, which supports this GPU, is installed but not loaded:
        gpuprobe   # says why
-  2. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this card carry:
+  2. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this GPU support:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   3. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
@@ -308,9 +308,9 @@ belongs to another system, so does the change.
        apt install mokutil && mokutil --import /var/lib/dkms/mok.pub
        reboot
   $ { cat $FIXTURES/nouveau.host; printf 'file /var/lib/dkms/nvidia/580.95.05/source\n'; } > x.host; gpuprobe can --root x.host | head -n 3
-  1. driver 580.95.05, which drives this card, is installed but not loaded:
+  1. driver 580.95.05, which supports this GPU, is installed but not loaded:
        gpuprobe   # says why
-  2. PyTorch 2.15 with CUDA 13.2 is the newest that driver 580.95.05 and this card carry:
+  2. PyTorch 2.15 with CUDA 13.2 is the newest that driver 580.95.05 and this GPU support:
   $ gpuprobe can --root $FIXTURES/container-require.host | sed -n '/^2/,$p'
   2. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
        # on the machine that runs this container: gpuprobe can
@@ -318,14 +318,14 @@ belongs to another system, so does the change.
   2. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
        # in Windows: install NVIDIA's newest driver, then wsl --shutdown
   $ gpuprobe can --root $FIXTURES/nouveau.host | head -n 6
-  1. Debian 12 packages driver 535.261.03, which drives this card:
+  1. Debian 12 packages driver 535.261.03, which supports this GPU:
        # adds the components contrib and non-free; gputune provision does it too
        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
        apt update
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
   $ gpuprobe can --root $FIXTURES/blackwell-on-550.host
-  1. Debian's driver is older than this card:
+  1. Debian's driver is older than this GPU:
        # replaces all packages of Debian's driver by those of NVIDIA's repository
        wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
        dpkg -i cuda-keyring_1.1-1_all.deb
@@ -336,7 +336,7 @@ belongs to another system, so does the change.
 An old GPU gets the last branch that supports it, and the newest wheel with code for it.
 
   $ gpuprobe can --root $FIXTURES/legacy-kepler.host
-  1. this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own:
+  1. this GPU is supported up to branch 470, and Debian 12 also packages branch 470:
        # adds the components contrib and non-free; gputune provision does it too
        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
        apt update
@@ -344,11 +344,11 @@ An old GPU gets the last branch that supports it, and the newest wheel with code
          nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
          nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
        reboot
-  2. PyTorch 2.0 with CUDA 11.7 is the newest that driver 470 and this card carry:
+  2. PyTorch 2.0 with CUDA 11.7 is the newest that driver 470 and this GPU support:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.0.*' --index-url https://download.pytorch.org/whl/cu117
   $ gpuprobe can --root $FIXTURES/laptop-no-gpu.host
-  1. no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA:
+  1. no NVIDIA GPU: the wheel for CPUs, without the gigabyte of CUDA:
        python3 -m venv venv && . venv/bin/activate
        pip install torch --index-url https://download.pytorch.org/whl/cpu
        # or Debian's own: apt install python3-torch

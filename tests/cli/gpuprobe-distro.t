@@ -56,7 +56,7 @@ Commands that every Linux has remain.
   
   $ distro fedora $FIXTURES/nouveau.host; gpuprobe --root other.host | sed -n '/^  Remedy:/,/^$/p'
     Remedy:
-      this distribution's driver is not known here:
+      gpuprobe does not know this distribution's driver:
         # install the driver, from this distribution's or NVIDIA's repository
         reboot
   
@@ -66,15 +66,15 @@ Commands that every Linux has remain.
         nvidia-modprobe -c 0 -u
   
   $ distro rocky $FIXTURES/driver-not-loaded.host; gpuprobe --root other.host recommend
-  1. driver 550.163.01, which drives this card, is installed but not loaded:
+  1. driver 550.163.01, which supports this GPU, is installed but not loaded:
        gpuprobe   # says why
-  2. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this card carry:
+  2. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this GPU support:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   3. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
        # install the driver, from this distribution's or NVIDIA's repository
        reboot
   $ distro rocky $FIXTURES/cpu-server.host; gpuprobe --root other.host recommend
-  1. no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA:
+  1. no NVIDIA GPU: the wheel for CPUs, without the gigabyte of CUDA:
        python3 -m venv venv && . venv/bin/activate
        pip install torch --index-url https://download.pytorch.org/whl/cpu

@@ -193,13 +193,14 @@ package for it.
   $ card 2342 $FIXTURES/server-8gpu.host | sed 's/550\.163\.01/535.261.03/g; s/^	libc6 2.*/&\n	nvidia-kernel-dkms 535.261.03-1/' > x.host; remedy
   Failure: driver.open-module
     Remedy:
-      driver 535.261.03 drives this card by its open kernel module, and the proprietary one is loaded:
+      driver 535.261.03 supports this GPU with its open kernel module, and the proprietary one is
+      loaded:
         # contrib in apt's sources
         apt install nvidia-open-kernel-dkms nvidia-kernel-dkms- nvidia-kernel-support-
         reboot
   
   $ gpuprobe can --root x.host | grep -A2 '^2'; gpuprobe can torch==2.13+cu126 --root x.host | head -n 4
-  2. PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.261.03 and this card carry:
+  2. PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.261.03 and this GPU support:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   torch==2.13+cu126: no
@@ -209,7 +210,8 @@ package for it.
   $ cp $FIXTURES/blackwell-proprietary.host x.host; remedy
   Cause: driver.open-module
     Remedy:
-      driver 580.95.05 drives this card by its open kernel module, and the proprietary one is loaded:
+      driver 580.95.05 supports this GPU with its open kernel module, and the proprietary one is
+      loaded:
         wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
         dpkg -i cuda-keyring_1.1-1_all.deb
         apt update
@@ -221,7 +223,8 @@ package for it.
   $ card 1db6 $FIXTURES/server-8gpu.host | open 'Open Kernel Module' 535.261.03 | sed 's/550\.163\.01/535.261.03/g' > x.host; remedy
   Failure: driver.open-module
     Remedy:
-      driver 535.261.03 drives this card by its proprietary kernel module, and the open one is loaded:
+      driver 535.261.03 supports this GPU with its proprietary kernel module, and the open one is
+      loaded:
         apt install nvidia-kernel-dkms nvidia-open-kernel-dkms- nvidia-open-kernel-support-
         reboot
   
@@ -235,7 +238,7 @@ package for it.
 Grace Hopper is supported by Debian's own driver from 12 on, in the open flavour.
 
   $ card 2342 $FIXTURES/nouveau.host > y.host; sed 's/VERSION_ID="12"/VERSION_ID="13"/' y.host > x.host; gpuprobe can --root x.host | head -n 8
-  1. Debian 13 packages driver 550.163.01, which drives this card:
+  1. Debian 13 packages driver 550.163.01, which supports this GPU:
        # adds the components contrib and non-free; gputune provision does it too
        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
        apt update
@@ -244,7 +247,7 @@ Grace Hopper is supported by Debian's own driver from 12 on, in the open flavour
          nvidia-persistenced
        reboot
   $ sed 's/VERSION_ID="12"/VERSION_ID="11"/' y.host > x.host; gpuprobe can --root x.host | head -n 1
-  1. Debian's driver is older than this card:
+  1. Debian's driver is older than this GPU:
 
 cuDNN 8 is judged like cuDNN 9.
 
@@ -268,7 +271,7 @@ The recommended driver is that of gpuprobe can: for the GPU, and from a source t
 
   $ card 2b85 $FIXTURES/nouveau.host > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
-      Debian's driver is older than this card:
+      Debian's driver is older than this GPU:
         # replaces all packages of Debian's driver by those of NVIDIA's repository
         wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
         dpkg -i cuda-keyring_1.1-1_all.deb
@@ -278,7 +281,7 @@ The recommended driver is that of gpuprobe can: for the GPU, and from a source t
   
   $ gpuprobe --root $FIXTURES/nouveau.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
-      Debian 12 packages driver 535.261.03, which drives this card:
+      Debian 12 packages driver 535.261.03, which supports this GPU:
         # adds the components contrib and non-free; gputune provision does it too
         echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
         apt update
@@ -289,12 +292,12 @@ The recommended driver is that of gpuprobe can: for the GPU, and from a source t
   $ trixie() { sed 's/VERSION_ID="12"/VERSION_ID="13"/' "$1"; }
   $ trixie $FIXTURES/legacy-kepler.host > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
-      this card is supported up to branch 470, which is older than any that Debian 13 packages:
-        # no package drives it: take the card out, or train on the CPU
+      this GPU is supported up to branch 470, and Debian 13 packages only newer branches:
+        # no package supports it: remove the GPU, or train on the CPU
   
   $ gpuprobe --root $FIXTURES/legacy-kepler.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
-      this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own:
+      this GPU is supported up to branch 470, and Debian 12 also packages branch 470:
         # adds the components contrib and non-free; gputune provision does it too
         echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
         apt update
@@ -543,17 +546,17 @@ node whose driver is a container.
     NVIDIA Jetson AGX Orin Developer Kit: its GPU is in the processor
   gpu.present pass NVIDIA Jetson AGX Orin Developer Kit has its GPU in the processor, not
   $ gpuprobe can --root $J; gpuprobe can torch==2.15 --root $J | head -n 1
-  1. NVIDIA Jetson AGX Orin Developer Kit: PyTorch's own wheels do not drive the GPU of its processor:
+  1. NVIDIA Jetson AGX Orin Developer Kit: PyTorch's own wheels do not support its GPU:
        # take the wheel that NVIDIA makes for this JetPack: "Installing PyTorch for Jetson Platform"
        head -n 1 /etc/nv_tegra_release   # says which
   torch==2.15: unknown
   $ sed 's/746567726132333400$/746567726132363400/; s/R36/R38/' $J >thor.host; gpuprobe can --root thor.host
-  1. NVIDIA Jetson AGX Orin Developer Kit: since JetPack 7 PyTorch's own wheels with CUDA 13 hold code
-  for the GPU of its processor:
+  1. NVIDIA Jetson AGX Orin Developer Kit: since JetPack 7, PyTorch's own wheels with CUDA 13 support
+  its GPU:
        python3 -m venv venv && . venv/bin/activate
        pip install torch --index-url https://download.pytorch.org/whl/cu130
   $ W=$FIXTURES/wsl-rtx.host; gpuprobe can --root $W | head -n 1; gpuprobe can torch==2.15 --root $W | head -n 1; say $W wsl.driver
-  1. PyTorch 2.15 with CUDA 13.2 is the newest that driver 581.29 and this card carry:
+  1. PyTorch 2.15 with CUDA 13.2 is the newest that driver 581.29 and this GPU support:
   torch==2.15: yes
   wsl.driver pass programs load Windows' libcuda
   $ without /usr/lib/wsl $W | without /.facts/nvml - | without /.facts/ldcache - > x.host; gpuprobe -q --root x.host; say x.host wsl.driver
@@ -589,7 +592,7 @@ A container with a GPU in MIG mode but no instance; a laptop with Secure Boot is
   $ { cat $FIXTURES/nouveau.host; printf 'hex  /sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c\n\t0600000001\n'; } > x.host
   $ gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
-      Debian 12 packages driver 535.261.03, which drives this card:
+      Debian 12 packages driver 535.261.03, which supports this GPU:
         # adds the components contrib and non-free; gputune provision does it too
         echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
         apt update
@@ -626,7 +629,7 @@ A GPU newer than the driver: Debian's own driver if that is new enough, otherwis
     GPU 0000:17:00.0 (10de:2901) has capability 10.0 and needs driver branch 570 or newer; 550.163.01
     is installed
     Remedy:
-      Debian's driver is older than this card:
+      Debian's driver is older than this GPU:
         # replaces all packages of Debian's driver by those of NVIDIA's repository
         wget https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/cuda-keyring_1.1-1_all.deb
         dpkg -i cuda-keyring_1.1-1_all.deb
@@ -637,7 +640,7 @@ A GPU newer than the driver: Debian's own driver if that is new enough, otherwis
   $ sed 's/0x2901/0x2684/; s/550\.163\.01/470.256.02/' $B > ada.host; gpuprobe --root ada.host | sed -n '/^  GPU .*needs driver/,/^$/p' | sed -n '1p; /Remedy:/,$p'
     GPU 0000:17:00.0 (10de:2684) has capability 8.9 and needs driver branch 525 or newer; 470.256.02
     Remedy:
-      Debian 12 packages driver 535.261.03, which drives this card:
+      Debian 12 packages driver 535.261.03, which supports this GPU:
         # adds the components contrib and non-free; gputune provision does it too
         echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
         apt update
@@ -664,7 +667,7 @@ one, otherwise a newer driver.
   $ sed 's/580\.95\.05/440.100/; s/"cuda": 1[0-9]*/"cuda": 10020/' $FIXTURES/venv-no-code-for-volta.host > x.host; fix | head -n 5
   Failure: python.driver
     Remedy:
-      driver 440.100 carries no PyTorch with CUDA for this card; 525.60.13 or newer carries 2.14 with
+      driver 440.100 supports no PyTorch with CUDA for this GPU; 525.60.13 or newer supports 2.14 with
       CUDA 12.6:
         # adds the components contrib and non-free; gputune provision does it too
   $ cp $FIXTURES/venv-no-code-for-volta.host x.host; fix

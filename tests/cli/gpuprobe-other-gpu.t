@@ -48,16 +48,16 @@ GPUs of AMD and Intel are found and not examined: such a host is unknown, not on
     GPU 0000:da:00.0: AMD, driver amdgpu, not examined
     gpu.present: no NVIDIA GPU, but 8 GPUs of AMD (the first is 0000:11:00.0, driver amdgpu), which
   $ gpuprobe --root mi300x.host --format line; gpuprobe --root igpu.host --format line
-  GPUPROBE WARNING - host.blas: libblas.so.3 is openblas-pthread: its thread pool competes with a program's OpenMP threads for the same cores (PyTorch on two cores: 1.7 to 2.7 times slower) | fail=0;;0 warn=2;0 unknown=1 pass=17 gpus=0
-  GPUPROBE WARNING - host.blas: libblas.so.3 is openblas-pthread: its thread pool competes with a program's OpenMP threads for the same cores (PyTorch on two cores: 1.7 to 2.7 times slower) | fail=0;;0 warn=2;0 unknown=0 pass=17 gpus=0
+  GPUPROBE WARNING - host.blas: the threads of OpenBLAS compete with OpenMP for the same cores: libblas.so.3 is openblas-pthread (PyTorch on two cores: 1.7 to 2.7 times slower) | fail=0;;0 warn=2;0 unknown=1 pass=17 gpus=0
+  GPUPROBE WARNING - host.blas: the threads of OpenBLAS compete with OpenMP for the same cores: libblas.so.3 is openblas-pthread (PyTorch on two cores: 1.7 to 2.7 times slower) | fail=0;;0 warn=2;0 unknown=0 pass=17 gpus=0
   [1]
   $ gpuprobe --root mi300x.host --require-gpu --format line
   GPUPROBE CRITICAL - gpu.present: no NVIDIA GPU on the PCI bus, but one is required | fail=1;;0 warn=2;0 unknown=0 pass=* gpus=0 (glob)
   [2]
   $ gpuprobe --root mi300x.host recommend; gpuprobe --root max1550.host recommend
-  1. a GPU of AMD, which is not examined: which PyTorch drives it is not known here:
+  1. a GPU of AMD: gpuprobe does not know which PyTorch supports it:
        # https://pytorch.org/get-started/locally has the command for ROCm
-  1. a GPU of Intel, which is not examined: which PyTorch drives it is not known here:
+  1. a GPU of Intel: gpuprobe does not know which PyTorch supports it:
        # https://pytorch.org/get-started/locally has the command for XPU
   $ gpuprobe --root mi300x.host can torch==2.8.0
   torch==2.8.0: unknown
@@ -73,7 +73,7 @@ GPUs of AMD and Intel are found and not examined: such a host is unknown, not on
     yes: it has wheels for Python 3.9 to 3.13; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
   $ gpuprobe --root igpu.host recommend
-  1. no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA:
+  1. no NVIDIA GPU: the wheel for CPUs, without the gigabyte of CUDA:
        python3 -m venv venv && . venv/bin/activate
        pip install torch --index-url https://download.pytorch.org/whl/cpu
        # or Debian's own: apt install python3-torch

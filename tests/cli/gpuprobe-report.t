@@ -124,7 +124,7 @@ nouveau is bound to the GPU.
       driver.loaded: the nvidia kernel module is not loaded
       nvml.answers: libnvidia-ml.so.1 cannot be loaded
     Remedy:
-      Debian 12 packages driver 535.261.03, which drives this card:
+      Debian 12 packages driver 535.261.03, which supports this GPU:
         # adds the components contrib and non-free; gputune provision does it too
         echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
         apt update

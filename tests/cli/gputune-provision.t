@@ -16,7 +16,7 @@ A fresh host with a GPU: the driver of stable and its security updates, never th
   $ gpu nouveau bookworm
   $ plan
   Lacking
-    driver: Debian 12 packages driver 535.309.01, which drives this card
+    driver: Debian 12 packages driver 535.309.01, which supports this GPU
         CUDA programs need it to use the GPU; installed without packages for displays
         nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
     headers: DKMS builds the driver's module with them, now and for each later kernel
@@ -68,7 +68,7 @@ A fresh host with a GPU: the driver of stable and its security updates, never th
   --no-hold apt upgrades them.
   
   As the user who trains, never as root:
-    PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.309.01 and this card carry:
+    PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.309.01 and this GPU support:
       python3 -m venv venv && . venv/bin/activate
       pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   $ plan -v | sed -n '/^Already/,/^Note/p'
@@ -141,7 +141,7 @@ A host without a GPU; Debian 13 has another name for TCMalloc.
   Note: not simulated, because this host is not live: dependencies of the packages are not included.
   
   As the user who trains, never as root:
-    no NVIDIA GPU here: the wheel for CPUs, without a gigabyte of CUDA:
+    no NVIDIA GPU: the wheel for CPUs, without the gigabyte of CUDA:
       python3 -m venv venv && . venv/bin/activate
       pip install torch --index-url https://download.pytorch.org/whl/cpu
       # or Debian's own: apt install python3-torch
@@ -184,7 +184,7 @@ For an image that another machine boots, from a host without a GPU.
 
   $ gpu cpu-server bookworm; plan --device-id 10de:2330 | head -n 6
   Lacking
-    driver: Debian 12 packages driver 535.309.01, which drives this card
+    driver: Debian 12 packages driver 535.309.01, which supports this GPU
         CUDA programs need it to use the GPU; installed without packages for displays
         nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
     headers: for an image: the headers of the kernel that it will boot
@@ -344,7 +344,7 @@ An older GPU gets its own branch from there, or none: never the newest, which do
   $ gpu legacy-kepler bookworm main; echo 'deb https://developer.download.nvidia.com/compute/cuda/repos/debian12/x86_64/ /' > root/etc/apt/sources.list.d/cuda.list
   $ cuda() { printf 'Package: %s\nVersion: %s\nInstalled-Size: 20\nArchitecture: amd64\nSize: 8000\n\n' $1 $2 >> root/var/lib/apt/lists/developer.download.nvidia.com_compute_cuda_repos_debian12_x86%5f64_Packages; }
   $ cuda cuda-drivers 590.44.01-1; cuda cuda-drivers 580.95.05-1; cuda nvidia-open 590.44.01-1; plan | sed -n '/ driver: /,+2p'
-    driver: this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own
+    driver: this GPU is supported up to branch 470, and Debian 12 also packages branch 470
         CUDA programs need it to use the GPU; installed without packages for displays
         nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
   $ cuda cuda-drivers-470 470.256.02-1; plan | sed -n '/ driver: /,+2p'
@@ -382,13 +382,13 @@ releases have one name.
 The open flavour if the GPU needs it; provision does not change a loaded other flavour.
 
   $ gpu nouveau bookworm; plan --gpu 2342 | sed -n '2,4p'
-    driver: Debian 12 packages driver 535.309.01, which drives this card
+    driver: Debian 12 packages driver 535.309.01, which supports this GPU
         CUDA programs need it to use the GPU; installed without packages for displays
         nvidia-open-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
   $ gpu driver-not-loaded bookworm; gputune --json provision plan --root root | grep -A4 '"id": "driver"' | tail -n 1
-        "reason": "driver 550.163.01, which drives this card, is installed but not loaded",
+        "reason": "driver 550.163.01, which supports this GPU, is installed but not loaded",
   $ mv root/var/lib/dkms/nvidia-current/550.163.01 root/var/lib/dkms/nvidia-current/535.261.03; plan | sed -n '2,4p'
-    driver: driver 535.261.03, which drives this card, is installed but not loaded
+    driver: driver 535.261.03, which supports this GPU, is installed but not loaded
         CUDA programs need it to use the GPU; installed without packages for displays
         nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
   $ gpu blackwell-proprietary bookworm; gputune --json provision plan --root root | grep -A4 '"id": "driver"'
@@ -396,19 +396,19 @@ The open flavour if the GPU needs it; provision does not change a loaded other f
         "summary": "NVIDIA driver",
         "status": "present",
         "why": "CUDA programs need it to use the GPU; installed without packages for displays",
-        "reason": "driver 580.95.05 drives this card by its open kernel module, and the proprietary one is loaded",
+        "reason": "driver 580.95.05 supports this GPU with its open kernel module, and the proprietary one is loaded",
 
 Refused: a GPU newer than Debian's driver, or older than all of Debian's drivers.
 
   $ gpu blackwell-on-550 bookworm; refused
   Refused
-    nvidia-repository: Debian's driver is older than this card; only NVIDIA's own repository may have
+    nvidia-repository: Debian's driver is older than this GPU; only NVIDIA's own repository may have
     one for it, but it is not among apt's sources.
         add NVIDIA's repository (package cuda-keyring of this release) and remove non-free from
         Debian's lines, then apt-get update
   
   $ gpu legacy-kepler bookworm; plan | sed -n '2,4p'
-    driver: this card is supported up to branch 470, and Debian 12 packages branch 470 beside its own
+    driver: this GPU is supported up to branch 470, and Debian 12 also packages branch 470
         CUDA programs need it to use the GPU; installed without packages for displays
         nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
   $ printf 'Package: nvidia-alternative\nStatus: install ok installed\nArchitecture: amd64\nVersion: 535.261.03-1\n\n' >> root/var/lib/dpkg/status; refused
@@ -419,8 +419,7 @@ Refused: a GPU newer than Debian's driver, or older than all of Debian's drivers
   
   $ gpu legacy-kepler trixie; sed -i 's/12/13/; s/bookworm/trixie/' root/etc/os-release; refused
   Refused
-    no-driver: this card is supported up to branch 470, which is older than any that Debian 13
-    packages.
+    no-driver: this GPU is supported up to branch 470, and Debian 13 packages only newer branches.
         train on the CPU (--skip driver), or remove the GPU
   
 
