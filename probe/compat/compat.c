@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "lib/parse.h"
 #include "lib/text.h"
@@ -133,10 +134,11 @@ static int match_gpu(void *arg, const char *key, const char *value)
 {
 	struct gpu_search *s = arg;
 	struct pr_gpu_kind k;
-	unsigned first, last;
+	char *end;
+	unsigned long first = strtoul(key, &end, 16), last = *end == '-' ? strtoul(end + 1, NULL, 16) : 0;
 	int open;
 
-	if (sscanf(key, "%x-%x", &first, &last) != 2 || s->device < first || s->device > last)
+	if (s->device < first || s->device > last)
 		return 0;
 	if (sscanf(value, "%d,%d,%d,%d", &k.arch, &k.first_branch, &k.last_branch, &open) != 4)
 		return 0;
