@@ -125,10 +125,10 @@ A receipt is valid for this host, kernel and driver, and for 90 days. Only tunab
   gputune: x.json was measured on another host (0123456789abcdef, this one is *): prove it here (glob)
   [3]
   $ edit 'd["marks"]["machine_id"] = "0"'; gputune apply --only-proven x.json
-  gputune: x.json was measured on another host that is built like this one (not the same: machine id): prove it here
+  gputune: x.json was measured on another host that is built like this one (different: machine id): prove it here
   [3]
   $ edit 'd["marks"] = {}'; gputune apply --only-proven x.json
-  gputune: nothing shows that x.json was measured on this host and not on one built like it: give it a machine id (systemd-machine-id-setup) and prove it again
+  gputune: x.json does not show whether it was measured on this host or on one built alike: give the host a machine id (systemd-machine-id-setup) and prove it again
   [3]
   $ edit 'del d["marks"]'; gputune apply --only-proven x.json
   Nothing to change.
@@ -139,10 +139,10 @@ A receipt is valid for this host, kernel and driver, and for 90 days. Only tunab
   gputune: x.json was measured with NVIDIA driver 999.1, this is *: prove it again (glob)
   [3]
   $ edit 'd["created_unix"] -= 100 * 86400'; gputune apply --only-proven x.json
-  gputune: x.json is 100 days old; what helps may have changed: prove it again
+  gputune: x.json is 100 days old; the effects may have changed: prove it again
   [3]
   $ edit 'd["confirmed"] = False'; gputune apply --only-proven x.json
-  gputune: x.json proves nothing: no change was confirmed on fresh data
+  gputune: x.json proves nothing: no change was confirmed on new data
   [3]
   $ edit 'd["schema"] = "gpubench-receipt/3"'; gputune apply --only-proven x.json
   gputune: x.json: * (glob)
@@ -151,28 +151,28 @@ A receipt is valid for this host, kernel and driver, and for 90 days. Only tunab
 A receipt of schema 1 holds no samples. The refusal names the command that makes a new one.
 
   $ edit 'd["schema"] = "gpubench-receipt/1"; del d["samples"]'; gputune apply --only-proven x.json
-  gputune: x.json is of an older gpubench and holds no samples; prove it again: gpubench prove --quick --quiet --metric 'regex:t ([0-9.]+)' --unit s --env FAST=1 --env SLOW=1 --env OTHER=1 --seed 5 -o all.json --receipt receipt.json -- bash step.sh
+  gputune: x.json was made by an older gpubench and has no samples; prove it again: gpubench prove --quick --quiet --metric 'regex:t ([0-9.]+)' --unit s --env FAST=1 --env SLOW=1 --env OTHER=1 --seed 5 -o all.json --receipt receipt.json -- bash step.sh
   [3]
   $ edit 'd["schema"] = "gpubench-receipt/1"; d["argv"] = ["rm", "-rf"]'; gputune apply --only-proven x.json
-  gputune: x.json is of an older gpubench and holds no samples; prove it again: gpubench prove --receipt x.json
+  gputune: x.json was made by an older gpubench and has no samples; prove it again: gpubench prove --receipt x.json
   [3]
 
 The statements of a receipt must follow from its samples, which gputune judges again.
 
   $ edit 'd["knobs"] = []'; gputune apply --only-proven x.json
-  gputune: x.json is refused: it is confirmed, and no change is kept
+  gputune: x.json is refused: it is confirmed, but no change is kept
   [3]
   $ edit 'd["knobs"][1]["kept"] = True'; gputune apply --only-proven x.json
   gputune: x.json is refused: env.SLOW is kept, although its verdict is "worse"
   [3]
   $ edit 'd["knobs"][1].update(kept=True, verdict="better")'; gputune apply --only-proven x.json
-  gputune: x.json is refused: the verdict of env.SLOW is "better", and its samples give "worse"
+  gputune: x.json is refused: the verdict of env.SLOW is "better", but its samples give "worse"
   [3]
   $ edit 'd["knobs"][0]["effect"]["change_pct"] = -50'; gputune apply --only-proven x.json
-  gputune: x.json is refused: the effect of env.FAST is not that of its samples
+  gputune: x.json is refused: the effect of env.FAST does not follow from its samples
   [3]
   $ edit 'd["samples"]["confirm"]["metrics"][0]["pairs"][0].reverse()'; gputune apply --only-proven x.json
-  gputune: x.json is refused: the effect of "confirm" is not that of its samples
+  gputune: x.json is refused: the effect of "confirm" does not follow from its samples
   [3]
   $ gputune apply --only-proven receipt.json plan.json
   gputune: PLAN and --only-proven exclude each other
@@ -204,7 +204,7 @@ The rules of a plan apply: known tunables, values in range and direction, from t
   gputune: x.json is refused: knob 1: vm.max_map_count would not raise from 500000 to 400000
   [3]
   $ knob vm.max_map_count 262144 400000
-  gputune: x.json changes vm.max_map_count from 262144, and it is 65530 now: prove it again
+  gputune: x.json changes vm.max_map_count from 262144, but it is 65530 now: prove it again
   [3]
   $ knob vm.max_map_count 65530 '-7; reboot'
   gputune: x.json is refused: knob 1: vm.max_map_count takes whole numbers, not '-7;'

@@ -5,7 +5,7 @@ reverted.
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/vm-2cpu.host root
   $ (GT_FAULT=12:KILL gputune apply --root root; true) 2>/dev/null
   $ gputune verify --root root 2>&1 | sed 's/process [0-9]*/process N/'
-  gputune: a transaction of process N (gputune) was interrupted and 3 values may not be as before: run gputune recover
+  gputune: a transaction of process N (gputune) was interrupted, and 3 values may still be changed: run gputune recover
   $ cat >hidden.sh <<'X'
   > mount -t proc -o hidepid=2,gid=1234 proc /proc || exit
   > sleep 100 & pid=$!
@@ -21,15 +21,15 @@ reverted.
   $ unshare -mpf sh hidden.sh 2>&1 | sed 's/process [0-9]*/process N/'
   A transaction or an experiment is in progress. Run gputune verify again after its end.
   verify: 5
-  gputune: process N (gputune) is in the middle of a transaction: try again when it is done
+  gputune: process N (gputune) is running a transaction: try again later
   apply: 3
-  gputune: process N (gputune) is in the middle of a transaction: try again when it is done
+  gputune: process N (gputune) is running a transaction: try again later
   recover: 3
-  gputune: process N (gputune) is in the middle of a transaction: try again when it is done
+  gputune: process N (gputune) is running a transaction: try again later
   recover: 3
-  gputune: a transaction of process N (gputune) was interrupted and 3 values may not be as before: run gputune recover
+  gputune: a transaction of process N (gputune) was interrupted, and 3 values may still be changed: run gputune recover
   verify: 6
-  gputune: a transaction of process N (gputune) was interrupted and 3 values may not be as before: run gputune recover
+  gputune: a transaction of process N (gputune) was interrupted, and 3 values may still be changed: run gputune recover
   apply: 6
   KNOB                      BEFORE APPLIED RESULT
   vm.max_map_count           65530  262144 as before

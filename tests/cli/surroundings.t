@@ -84,7 +84,7 @@ In systemd's journal each line has its priority, and drift is a warning.
   gputune: cannot open root nowhere: No such file or directory
   [64]
   $ cat journal
-  <4>gputune: warning: vm.max_map_count is 70000, not 262144: no file and no tuner here sets it so: by hand, or by a program
+  <4>gputune: warning: vm.max_map_count is 70000, not 262144: no file and no known tuner sets it: changed by hand or by a program
   <3>gputune: cannot open root nowhere: No such file or directory
 
 The caller's language and home directory do not matter.
