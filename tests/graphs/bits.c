@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What may not change a bit: where tensors lie, when they are updated, what is made again, what is looked at, a checkpoint. */
+/* Properties: the bits do not depend on memory plan, time of updates, recomputation, debug aids or checkpoints. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #define UPDATES	   3
 #define MOST_STEPS (UPDATES * 3)
 
-/* All that a run leaves: losses, then parameters and buffers. */
+/* The results of a run: losses, then parameters and buffers. */
 struct left {
 	int status; /* of the first step that failed */
 	double loss[MOST_STEPS];
@@ -57,7 +57,7 @@ static const char *name_at(const struct gen_program *m, const struct gen_graph *
 	return "?";
 }
 
-/* Batches first..end of the program's data, each with its weight; an evaluation after each if asked for. */
+/* Runs batches first to end - 1 with their weights, and an evaluation after each on request. */
 static void train(const struct gen_program *m, const struct gen_graph *mg, struct rt_program *p, int first, int end, bool look,
 		  struct left *ret)
 {
@@ -165,7 +165,7 @@ static uint64_t bytes_of(const struct rt_program *p)
 	return p->backend->host_memory ? p->plan.arena_bytes : rt_program_planned_bytes(p);
 }
 
-/* Every budget either is kept, with the same bits, or is refused with what would fit. */
+/* A memory budget is either met, with the same bits, or rejected with the least budget that fits. */
 static bool fits(struct trial *t, const struct gen_graph *mg, struct rt_options opt, const struct left *plain)
 {
 	struct rt_program *p = NULL;
@@ -212,7 +212,7 @@ bool variant_same_bits(struct trial *t)
 
 		modes[i].set(&o, t->m);
 		good = run(t, &mg, &o, modes[i].look, &l);
-		/* it looks at more than the loss */
+		/* it checks more than the loss */
 		if (good && !(o.debug.anomaly && l.status == -EDOM))
 			good = same_left(t, t->m, &mg, &plain, &l, modes[i].name);
 		left_clear(&l);
@@ -223,7 +223,7 @@ bool variant_same_bits(struct trial *t)
 	return good;
 }
 
-/* Two updates, a checkpoint, and the rest by a program that began with other values. */
+/* Two updates, a checkpoint, and further updates by a program that started with other values. */
 bool variant_resumed(struct trial *t)
 {
 	struct rt_options opt = trial_options(t->m);
@@ -251,7 +251,7 @@ bool variant_resumed(struct trial *t)
 		memcpy(parts.loss, whole.loss, sizeof(whole.loss));
 		if (rt_save(p, path, 7, &err) < 0 || rt_load(q, path, &ticket, &err) < 0 || ticket != 7)
 			good = broken(t, "a checkpoint: %s", err.msg);
-		q->opt.seed--; /* dropouts go on with what they were drawn from */
+		q->opt.seed--; /* the checkpoint restores the seed of dropouts */
 	}
 	if (good && !whole.status) {
 		train(t->m, &mg, p, at, at + accum, false, &whole);
@@ -269,7 +269,7 @@ bool variant_resumed(struct trial *t)
 	return good;
 }
 
-/* One batch of each shape: loss and gradients, bit for bit those of a program of that shape alone. */
+/* One batch of each shape: loss and gradients have the bits of a program with that shape alone. */
 static bool same_shape(struct trial *t, struct gen_program *m, const struct gen_graph *mg, struct rt_program *family, int shape)
 {
 	struct rt_options opt = { .debug = { .keep_gradients = true, .poison = true, .no_fuse = family->opt.debug.no_fuse },
@@ -314,14 +314,14 @@ bool variant_shapes(struct trial *t)
 	struct rt_program *p = NULL;
 	bool good = true;
 
-	m.dropout = false; /* which coins a batch draws depends on those before it */
+	m.dropout = false; /* the random numbers of a batch depend on the batches before */
 	for (int i = 0; i < 3; i++) {
 		good &= gen_build(&m, rows[i], &mg[i], NULL) == 0;
 		g[i] = mg[i].g;
 		loss[i] = mg[i].loss;
 	}
 	if (!good || rt_compile_shapes(g, loss, 3, &opt, &p, NULL) < 0)
-		pass_over(t); /* other rows would be another model */
+		pass_over(t); /* the number of rows is part of the model */
 	good = true;
 	for (size_t i = 0; p && good && i < GT_ARRAY_SIZE(order); i++)
 		good = same_shape(t, &m, mg, p, (int)order[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A drawn program as a graph, with its values. */
+/* Builds the graph of a generated program, with its values. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static struct rt_node *leaf(struct rt_graph *g, const struct gen_program *m, con
 	struct rt_shape shape = s->shape;
 	char name[16];
 
-	/* the step's number, or the next one while it is drawn */
+	/* the number of the step, or the next number while the program is generated */
 	snprintf(name, sizeof(name), "v%d", s >= m->step && s < m->step + GEN_STEPS ? (int)(s - m->step) : m->n);
 	if (s->op == GEN_INPUT || s->op == GEN_IDS)
 		shape = of_rows(shape, rows);
@@ -324,6 +324,6 @@ void gen_load(const struct gen_program *m, const struct gen_graph *mg, struct rt
 		w = gt_xcalloc((size_t)count, sizeof(*w));
 		for (int64_t k = 0; k < count; k++)
 			w[k] = (float)gen_value(m, i, 0, (uint64_t)k, fan_in(n));
-		(void)rt_write_param(p, n, w, NULL); /* nobody reads it: it has no place */
+		(void)rt_write_param(p, n, w, NULL); /* fails if no op reads the parameter: it has no memory */
 	}
 }

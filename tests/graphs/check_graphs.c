@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Random programs, every pass and technique, against the plain definitions.
+ * Property-based tests of the runtime: random programs, with all passes and techniques, against the references in double.
  *
- *   check_graphs [-n PROGRAMS] [-s FIRST_SEED] [-w PROMISE] [-d SECONDS] [-p] [-1] [FILE...]
+ *   check_graphs [-n PROGRAMS] [-s FIRST_SEED] [-w PROPERTY] [-d SECONDS] [-p] [-1] [FILE...]
  *   check_graphs_cuda [-r] …
  *
- * The second has programs on the CUDA device: by the stand-in driver, or, with -r, on the card that there is.
- * One TAP line per promise. A file holds the bytes of one program, as libFuzzer leaves them. A program that breaks a promise, or
- * dies, is reduced for as long as a smaller one still does, and printed with its seed. Each has a process of its own. -1: the
- * first one ends it, as it is.
+ * check_graphs_cuda runs the programs on the stand-in driver, or with -r on a real GPU. Prints one TAP line per property. A file
+ * has the bytes of one program, such as an input that libFuzzer saved. Each program runs in a process of its own. A counterexample
+ * is shrunk and printed with its seed. -1 stops at the first counterexample and does not shrink it. -p prints all programs.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -25,25 +24,25 @@
 #define TIME_LIMIT_S 120
 #define REDUCE_S     20
 
-/* What a process tells of one program. */
+/* The outcome of one program, written by its process. */
 struct told {
-	int way; /* under way, or broken */
+	int way; /* the property that runs, or that failed */
 	bool good;
 	char said[1024];
 	const char *kind;
 	int passed_over[16];
-	long judged, mildly; /* gradients, in all */
+	long judged, mildly; /* counts of gradients over all programs */
 };
 
 struct asked {
-	int programs, way; /* way -1: all */
+	int programs, way; /* way -1: all properties */
 	uint64_t seed;
-	double seconds; /* stop then, 0: never */
-	bool print;	/* every program */
-	bool once;	/* until a promise is broken */
+	double seconds; /* time limit; 0: no limit */
+	bool print;	/* print all programs */
+	bool once;	/* stop at the first counterexample */
 };
 
-static struct told *told; /* shared with the process */
+static struct told *told; /* memory shared with the child process */
 static int seen[16], failed[16];
 
 static void draw_seed(struct gen_program *m, uint64_t seed)
@@ -76,7 +75,7 @@ static void try_ways(const struct gen_program *m, int only)
 	}
 }
 
-/* In a process of its own: true if every promise was kept. */
+/* Runs the program in a child process. Returns true if all properties hold. */
 static bool try_program(const struct gen_program *m, int only, int limit_s)
 {
 	int status = 0;
@@ -88,11 +87,11 @@ static bool try_program(const struct gen_program *m, int only, int limit_s)
 	told->good = false;
 	pid = fork();
 	if (pid == 0) {
-		/* of its own time: others may have the processor; a rank that waits for ever has none */
+		/* CPU time, because the machine may be busy. The alarm ends a rank that waits for ever. */
 		setrlimit(RLIMIT_CPU, &(struct rlimit){ (rlim_t)limit_s, (rlim_t)limit_s });
 		alarm(10 * (unsigned)limit_s);
 		try_ways(m, only);
-		exit(0); /* and the leak check */
+		exit(0); /* runs the leak check */
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
 		perror("fork");
@@ -108,7 +107,7 @@ static bool try_program(const struct gen_program *m, int only, int limit_s)
 static void reduce(struct gen_program *m, int way)
 {
 	double until = gt_now_s() + REDUCE_S;
-	struct told before = *told; /* what is counted is counted once */
+	struct told before = *told; /* programs of the shrinking are not counted */
 	const char *kind = told->kind;
 	struct gen_program smaller;
 	bool again = true;
@@ -122,7 +121,7 @@ static void reduce(struct gen_program *m, int way)
 				continue;
 			*m = smaller;
 			again = true;
-			k -= k % 20 + 1; /* the same step once more */
+			k -= k % 20 + 1; /* try the same step again */
 			k = GT_MAX(k, -1);
 		}
 	}
@@ -210,7 +209,7 @@ static int find_way(const char *name)
 	exit(64);
 }
 
-/* Once more, with the loader looking there first. Choices that were timed are kept nowhere. */
+/* Restarts the program with the stand-in libraries first. Unsets the cache directories, so that no timed choice is kept. */
 static void run_beside(const char *libraries, char **argv)
 {
 	const char *now = getenv("LD_LIBRARY_PATH");

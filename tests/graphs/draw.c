@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From bytes to a program: every op, odd shapes, tensors read several times, weights that are shared, frozen or computed. */
+/* The generator: all ops, odd shapes, tensors read several times, weights that are shared, frozen or computed. */
 #include <string.h>
 #include "tests/graphs/generated.h"
 
@@ -7,17 +7,17 @@
 #define MOST_OPS      16
 #define MOST_ELEMENTS 2500
 #define MOST_FLOPS   400e3
-#define RUNNING	     (-1) /* spread of a running mean: about 0 */
+#define RUNNING	     (-1) /* spread of a running mean: around 0 */
 
 struct drawing {
 	struct gen_program *m;
 	struct gen_graph graph;
 	const uint8_t *bytes;
 	size_t n, at;
-	bool rows;  /* batches of GEN_ROWS rows, or sequences of that length */
-	int axis;   /* which dimension that is: 0 or 1 */
-	bool wild;  /* operands are taken as they come */
-	bool large; /* tensors that a team of threads shares */
+	bool rows;  /* the program has a variable dimension of GEN_ROWS */
+	int axis;   /* index of that dimension: 0 or 1 */
+	bool wild;  /* operands may have shapes that the op rejects */
+	bool large; /* tensors are large enough for several threads */
 };
 
 static int pick(struct drawing *d, int sides)
@@ -42,7 +42,7 @@ static int64_t few(struct drawing *d)
 	return n == GEN_ROWS ? n - 1 : n;
 }
 
-/* Running statistics are for their batchnorm alone: who else reads them reads what they were or what they become. */
+/* Excludes running statistics: another op would read them before or after their update. */
 static bool is_float(const struct drawing *d, int i)
 {
 	const struct gen_step *s = &d->m->step[i];
@@ -71,7 +71,7 @@ static bool too_much(const struct drawing *d, const struct rt_node *n)
 	       (makes && c->op->flops && c->op->flops(c) > (d->large ? 20 * MOST_FLOPS : MOST_FLOPS));
 }
 
-/* The step's number, or -1 if the library refuses it or there is no room for it. */
+/* Returns the number of the step, or -1 if the library rejects it or the program is full. */
 static int add(struct drawing *d, struct gen_step s)
 {
 	struct gen_program *m = d->m;
@@ -110,13 +110,13 @@ static int leaf(struct drawing *d, enum gen_op op, const struct rt_shape *s, int
 	return add(d, l);
 }
 
-/* Does it differ from batch to batch? */
+/* Whether a tensor of this shape has the variable dimension. */
 static bool is_batch(const struct drawing *d, const struct rt_shape *s)
 {
 	return d->rows && s->n > 1 + d->axis && s->d[d->axis] == GEN_ROWS;
 }
 
-/* Most are parameters; some are frozen, some come with the batch, some are computed from a parameter. */
+/* Adds a leaf: mostly a parameter, sometimes a buffer, an input, or the affine of a parameter. */
 static int new_of(struct drawing *d, const struct rt_shape *s, enum gen_spread spread)
 {
 	int kind = pick(d, 12), i;
@@ -133,7 +133,7 @@ static int new_of(struct drawing *d, const struct rt_shape *s, enum gen_spread s
 	return i;
 }
 
-/* A tensor of that shape: an old one or a new one. */
+/* Returns a tensor of that shape, an existing or a new one. */
 static int want(struct drawing *d, const struct rt_shape *s, enum gen_spread spread)
 {
 	int candidates[GEN_STEPS], n = 0;
@@ -186,7 +186,7 @@ static int result(struct drawing *d, bool unread)
 	return n ? list[unread ? 0 : pick(d, n)] : -1;
 }
 
-/* What the latest op read first: whoever reads it, too, adds to its gradient. */
+/* The first input of the latest op. A second reader adds to its gradient. */
 static int read_last(struct drawing *d)
 {
 	for (int i = d->m->n - 1; i >= 0; i--)
@@ -308,7 +308,7 @@ static int draw_conv(struct drawing *d)
 	groups = groups == 0 ? (int)in : groups == 1 && in % 2 == 0 ? 2 : 1;
 	groups = (int)in > 64 ? 1 : groups;
 	out = (out + groups - 1) / groups * groups;
-	if (!d->wild) { /* let it fit */
+	if (!d->wild) { /* pad so that the kernel fits */
 		pad = GT_MAX(pad, GT_MAX((int)((kh - shape_of(d, x)->d[1] + 1) / 2), (int)((kw - shape_of(d, x)->d[2] + 1) / 2)));
 		pad = GT_MAX(pad, 0);
 	}
@@ -373,7 +373,7 @@ static int draw_embedding(struct drawing *d)
 	int64_t t = d->rows && d->axis == 1 ? GEN_ROWS : few(d), longest = t == GEN_ROWS ? GEN_MOST_ROWS : t;
 	int table = want(d, &RT_SHAPE(v, c), GEN_ZERO), pos = -1, i;
 
-	v = table < 0 ? v : shape_of(d, table)->d[0]; /* taken as it comes, it has other rows */
+	v = table < 0 ? v : shape_of(d, table)->d[0]; /* an existing table may have another number of rows */
 	i = ids(d, RT_SHAPE(b, t), (int)v, 0);
 	if (table < 0 || i < 0)
 		return -1;
@@ -382,7 +382,7 @@ static int draw_embedding(struct drawing *d)
 	return add(d, step(GEN_EMBEDDING, i, table, pos));
 }
 
-/* More queries than the kernels take at once, as many, or hardly any. */
+/* Sequence lengths around the block sizes of the kernels. */
 static int draw_long_attention(struct drawing *d)
 {
 	static const int lengths[] = { 1, 1, 2, 63, 64, 65, 128, 129 };
@@ -405,7 +405,7 @@ static int draw_attention(struct drawing *d)
 
 	if (x < 0 || shape_of(d, x)->n != 3)
 		return -1;
-	if (last(d, x) % 3 || pick(d, 2)) { /* else it is what it is, one head */
+	if (last(d, x) % 3 || pick(d, 2)) { /* otherwise use the columns as they are, with one head */
 		w = want(d, &RT_SHAPE(3 * c, last(d, x)), GEN_WEIGHT);
 		s.in[0] = w < 0 ? -1 : add(d, step(GEN_LINEAR, x, w, maybe(d, 3 * c, GEN_ZERO)));
 	} else {
@@ -516,7 +516,7 @@ static int draw_user(struct drawing *d)
 	return add(d, s);
 }
 
-/* ---- what passes look for, with what they must not be taken in by between ---- */
+/* ---- patterns that passes fuse, and near misses ---- */
 static int act_of(struct drawing *d, int x, int which)
 {
 	struct gen_step s = step(GEN_ACT, x, -1, -1);
@@ -543,7 +543,7 @@ static int draw_add_norm(struct drawing *d)
 	return draw_norm(d);
 }
 
-/* Product, norm, sum, relu: some of them. The product may be read once more behind its norm. */
+/* Some of product, norm, sum and relu. The product may also be read after its norm. */
 static int draw_block(struct drawing *d)
 {
 	int product = pick(d, 3) ? draw_conv(d) : draw_linear(d), x = product;
@@ -559,7 +559,7 @@ static int draw_block(struct drawing *d)
 	return x;
 }
 
-/* One that drew nothing leaves its leaves: they are dead, or of use later. */
+/* A function that fails may leave leaves behind; later steps can use them. */
 static int (*const draws[])(struct drawing *d) = {
 	draw_linear, draw_linear_act, draw_linear_act, draw_matmul, draw_matmul, draw_conv, draw_conv, draw_batchnorm,
 	draw_block, draw_block, draw_block, draw_block, draw_norm, draw_add_norm, draw_add_norm, draw_embedding,
@@ -568,7 +568,7 @@ static int (*const draws[])(struct drawing *d) = {
 	draw_pool, draw_user,
 };
 
-/* Some of what nothing has read yet, as one row of four numbers each, added up to x (…). */
+/* Reduces some unread results to a row of four numbers each and returns their sum, or x. */
 static int gather(struct drawing *d, int x)
 {
 	int sum = -1, v;
@@ -620,7 +620,7 @@ static void finish(struct drawing *d)
 	}
 	if (y >= 0 && add(d, s) >= 0)
 		return;
-	/* there was no room: what there is, against itself */
+	/* the program is full: use the dot product of x with itself */
 	s = step(GEN_DOT, x, x, -1);
 	d->m->step[d->m->n++] = s;
 }

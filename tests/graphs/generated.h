@@ -2,15 +2,15 @@
 #ifndef TESTS_GRAPHS_GENERATED_H
 #define TESTS_GRAPHS_GENERATED_H
 /*
- * A program of the runtime's public ops, drawn from bytes: random ones, or those that libFuzzer thinks of. It is kept as a list of
- * steps, so that it can be built again, with other sizes or without some of its steps, and be printed.
+ * The generator: a program of the runtime's public ops, derived from bytes that are random or come from libFuzzer. The program is a
+ * list of steps, so that it can be rebuilt with other sizes, shrunk, and printed.
  */
 #include "lib/err.h"
 #include "runtime/graph/ir.h"
 
 #define GEN_STEPS  96
 #define GEN_INPUTS 5
-#define GEN_BYTES  512 /* that one program is drawn from at most */
+#define GEN_BYTES  512 /* maximum number of bytes that the generator consumes */
 
 enum gen_op {
 	/* leaves */
@@ -22,36 +22,36 @@ enum gen_op {
 	GEN_CROSS_ENTROPY, GEN_DOT,
 	GEN_N,
 };
-/* How the values of a leaf are spread: about 0, about 1, or as weights of so many inputs. */
+/* Distribution of the values of a leaf: around 0, around 1, or weights scaled by their fan-in. */
 enum gen_spread { GEN_ZERO, GEN_ONE, GEN_WEIGHT };
 struct gen_step {
 	enum gen_op op;
 	int in[GEN_INPUTS];   /* other steps, or -1 */
-	int a[4];	       /* what the op wants beside them, see gen_apply(); of a leaf: its spread; of ids: their
-				* limit, and whether some of them are ignored */
-	struct rt_shape shape; /* of a leaf, of a reshape */
+	int a[4];	       /* attributes of the op, see gen_apply(); leaf: its spread; ids: their limit, and whether
+				* some are ignored */
+	struct rt_shape shape; /* of a leaf or a reshape */
 };
 struct gen_program {
 	struct gen_step step[GEN_STEPS]; /* the last one is the loss */
 	int n;
-	struct gen_step refused; /* a step that the library refused while the program was drawn */
-	int refused_at;		  /* the number of steps before it; 0: none was */
-	uint64_t seed;		  /* of all values */
-	uint8_t how[16];	  /* what the checks draw their options from */
-	bool dropout;		  /* dropouts drop */
-	bool pixels;		  /* inputs are bytes v, which stand for (v / 255 - mean) / std */
+	struct gen_step refused; /* the first step that the library rejected during generation */
+	int refused_at;		  /* number of steps before it; 0: no step was rejected */
+	uint64_t seed;		  /* of all values of leaves */
+	uint8_t how[16];	  /* bytes from which the properties derive their options */
+	bool dropout;		  /* dropouts are active */
+	bool pixels;		  /* inputs are bytes v with the value (v / 255 - mean) / std */
 };
 #define GEN_PIXEL_MEAN 0.45f
 #define GEN_PIXEL_STD	0.25f
-/* Batches that may have another number of rows, or sequences of another length, have this many; the others are between the two. No
- * other size is drawn as this number. */
+/* Variable dimension: batches, or sequences, have GEN_ROWS rows by default and between the other two numbers in the shape
+ * properties. Other dimensions never have this number. */
 #define GEN_ROWS      6
 #define GEN_MOST_ROWS 10
 #define GEN_LEAST_ROWS 4
 
-/* Sizes for a device, whose kernels take rows in pieces of 16 bytes and tensor cores multiples of 16. */
+/* Selects sizes for CUDA: its kernels read rows in pieces of 16 bytes, tensor cores take multiples of 16. */
 extern const bool gen_for_device;
-/* The program that these bytes are; any bytes are one. */
+/* Derives a program from the bytes. All byte strings are valid. */
 void gen_draw(struct gen_program *m, const uint8_t *bytes, size_t n);
 
 struct gen_graph {
@@ -59,35 +59,35 @@ struct gen_graph {
 	struct rt_node *node[GEN_STEPS]; /* of each step */
 	struct rt_node *loss;
 };
-/* 0, or what the library refused. ret is valid, and to be freed, in both cases. rows: instead of GEN_ROWS. */
+/* Returns 0 or the error of the library. The caller frees ret in both cases. rows replaces GEN_ROWS. */
 int gen_build(const struct gen_program *m, int64_t rows, struct gen_graph *ret, struct gt_err *err);
 void gen_graph_free(struct gen_graph *mg);
 struct rt_node *gen_apply(struct gen_graph *mg, const struct gen_program *m, const struct gen_step *s, int64_t rows);
 bool gen_is_leaf(enum gen_op op);
 const char *gen_op_name(enum gen_op op);
-/* One line per step. */
+/* Prints one line per step. */
 void gen_print(const struct gen_program *m, FILE *to);
 
-/* Element i of a leaf; t: batch, of inputs alone. */
+/* Returns element i of a leaf. t is the batch, for inputs. */
 double gen_value(const struct gen_program *m, int step, uint64_t t, uint64_t i, int64_t fan_in);
-/* Inputs of batch t, in order of declaration, for a graph; to be freed with gen_inputs_free(). */
+/* Returns the inputs of batch t in the order of declaration. The caller frees them with gen_inputs_free(). */
 void **gen_inputs(const struct gen_program *m, const struct gen_graph *mg, uint64_t t);
 void gen_inputs_free(void **inputs);
-/* All leaves as doubles, inputs those of batch t, by node id; NULL for others. */
+/* Returns the values of all leaves as doubles, by node id, with the inputs of batch t. Other nodes have NULL. */
 double **gen_leaves(const struct gen_program *m, const struct gen_graph *mg, uint64_t t);
 void gen_values_free(double **values, int n);
-/* Parameters and buffers of p take their values. */
+/* Writes the parameters and buffers of p. */
 void gen_load(const struct gen_program *m, const struct gen_graph *mg, struct rt_program *p);
 
-/* Smaller programs made from m: change number k of them, or false if there are no more. */
+/* Shrinking step k of m. Returns false if there are no more; ret->n is 0 if the step does not apply. */
 bool gen_smaller(const struct gen_program *m, int k, struct gen_program *ret);
 
 enum { GEN_BUMP, GEN_TIMES, GEN_FMA, GEN_USER_OPS };
 #define GEN_USER_ARGS 2
 extern const struct rt_user_op gen_user_ops[GEN_USER_OPS];
-/* What the op is made with: one of GEN_USER_ARGS, or NULL if it takes nothing. */
+/* The argument of the op: one of GEN_USER_ARGS, or NULL if the op takes none. */
 void *gen_user_arg(int op, int which);
-/* The plain gradient of one of them, added to dx. */
+/* Adds the reference gradient of a user op to dx. */
 void gen_user_gradient(const struct rt_user_op *op, const double *const *in, const double *dy, double *const *dx,
 		       const struct rt_shape *shapes, void *arg);
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each op's plain gradient in double, one after the other, and how much of it float arithmetic may lose: see plain.h. */
+/* The reference gradient of each op in double, with the random errors of plain.h. */
 #include <math.h>
 #include "runtime/graph/reduce.h"
 #include "tests/graphs/generated.h"
 #include "tests/graphs/plain.h"
 
-/* One call on its way back; all that it reads is shaken as a pattern says. */
+/* The backward pass of one call. All values that it reads have the random errors of the pattern. */
 struct back {
 	const struct rt_call *c;
-	const double *in[RT_MAX_IO], *out[RT_MAX_IO]; /* what it read, and what it made */
-	const double *dy, *low_dy;		      /* as f32 has it; as products in a low type read it */
-	double *dx[RT_MAX_IO];			      /* to be added to: zeros, NULL for what has no gradient */
+	const double *in[RT_MAX_IO], *out[RT_MAX_IO]; /* the inputs and outputs of the forward call */
+	const double *dy, *low_dy;		      /* in f32; as products in reduced precision read it */
+	double *dx[RT_MAX_IO];			      /* zeros to accumulate in; NULL: no gradient */
 	const struct plain_how *how;
-	double level; /* of its own rounding */
+	double level; /* relative rounding error of this call */
 	uint64_t stream;
 };
 
@@ -21,7 +21,7 @@ static int64_t elements(const struct rt_node *n)
 	return rt_shape_elements(&n->shape);
 }
 
-/* Off by one rounding. */
+/* A factor with the error of one rounding. */
 static double own(const struct back *b, uint64_t what, int64_t i)
 {
 	return 1 + b->level * plain_noise(b->stream + what, (uint64_t)i);
@@ -60,7 +60,7 @@ static void matmul(const struct back *b)
 		}
 }
 
-/* One element of the result. */
+/* Gradient of one element of the result. */
 static void patch(const struct back *b, int64_t at)
 {
 	const int64_t *xs = b->c->in[0]->shape.d, *ws = b->c->in[1]->shape.d, *ys = b->c->out[0]->shape.d;
@@ -100,7 +100,7 @@ static void embedding(const struct back *b)
 	}
 }
 
-/* n numbers of one mean and deviation, `apart` each from the next; what belongs to each of them is as far from the next. */
+/* n values that share a mean and a deviation, at stride `apart`; `gains` is the stride of gain and bias. */
 static void norm(const struct back *b, int64_t at, int64_t n, int64_t apart, int64_t gain, int64_t gains, double mean, double rstd)
 {
 	double g_sum = 0, gx_sum = 0;
@@ -116,7 +116,7 @@ static void norm(const struct back *b, int64_t at, int64_t n, int64_t apart, int
 	}
 	if (b->c->op->id == RT_OP_RMSNORM)
 		g_sum = 0;
-	for (int64_t i = 0; i < n; i++) { /* made anew: not rounded as it was before */
+	for (int64_t i = 0; i < n; i++) { /* recomputed, so its rounding is independent of the loop above */
 		double g = b->dy[at + i * apart] * b->in[1][gain + i * gains] * own(b, 60, at + i * apart);
 		double x = (b->in[0][at + i * apart] - mean) * rstd * own(b, 61, at + i * apart);
 
@@ -141,7 +141,7 @@ static void batchnorm(const struct back *b)
 		norm(b, j, rows, cols, j, 0, b->out[1][j], b->out[2][j]);
 }
 
-/* One query; q is the place of its first number, y that of its result. */
+/* One query; q and y are the offsets of its first element and of its result. */
 static void query(const struct back *b, int64_t q, int64_t key, int64_t keys, int64_t depth, int64_t y, double lse)
 {
 	int64_t width = rt_cols(b->c->out[0]), stride = 3 * width;
@@ -196,7 +196,7 @@ static void rope(const struct back *b)
 	}
 }
 
-/* x read, y made */
+/* Derivative for input x and output y. */
 static double act_slope(enum rt_act act, double x, double y)
 {
 	const double k = sqrt(2 / M_PI);
@@ -245,7 +245,7 @@ static void mul(const struct back *b)
 	}
 }
 
-/* Also of a reshape and of a dropout. */
+/* Also for reshape and dropout. */
 static void affine(const struct back *b)
 {
 	double scale = b->c->op->id == RT_OP_AFFINE ? (double)b->c->attr.scale : 1;
@@ -335,7 +335,7 @@ static void cross_entropy(const struct back *b)
 		for (int64_t j = 0; j < cols; j++)
 			sum += exp(x[j] - max);
 		for (int64_t j = 0; j < cols && (int64_t)b->in[1][i] != RT_IGNORE; j++) {
-			/* where it is nearly one, its rounding is what is left */
+			/* if p is nearly 1, p - 1 consists of rounding */
 			double p = exp(x[j] - max) / sum * own(b, 0, i * cols + j);
 
 			b->dx[0][i * cols + j] += b->dy[0] * (p - (j == (int64_t)b->in[1][i])) / (double)count;
@@ -361,7 +361,7 @@ static void (*const slopes[RT_N_OPS])(const struct back *b) = {
 	[RT_OP_CROSS_ENTROPY] = cross_entropy, [RT_OP_DOT] = dot,
 };
 
-/* What the call adds to the slopes of its inputs. */
+/* Adds the gradients of the call to those of its inputs. */
 static void take_back(struct back *b, double **slope)
 {
 	slopes[b->c->op->id](b);

@@ -6,13 +6,12 @@
 #define EPSILON	   6e-8
 #define KINK_LEVEL (64 * EPSILON)
 #define TRIES	   8
-/* (v / 255 - mean) / std: a few roundings of numbers up to 1, divided by the standard deviation. */
+/* (v / 255 - mean) / std: a few roundings of numbers up to 1, divided by the standard deviation */
 #define BYTE_ERROR (2 * EPSILON / (double)GEN_PIXEL_STD)
-/* So many times what random errors make of it may a tensor be off: of low types all errors are those of the patterns, of f32 there
- * are more, in sums. */
+/* Tolerance in multiples of the spread of the samples. In f32 sums have more errors than the samples: F32_MORE. */
 #define SPREADS	 4
 #define F32_MORE 4
-#define LOOKS	 8 /* so many times what seems beyond is looked at again */
+#define LOOKS	 8 /* sets of further samples for a value outside its tolerance */
 
 void known_clear(struct known *k)
 {
@@ -30,7 +29,7 @@ void known_clear(struct known *k)
 	k->leaves = NULL;
 }
 
-/* Are all relus and maxima decided by more than rounding? */
+/* Whether no rounding error can change the branch of a relu or a maximum. */
 static bool decided(const struct known *k)
 {
 	for (int i = 0; i < KNOWN_PATTERNS; i++) {
@@ -51,7 +50,7 @@ static bool decided(const struct known *k)
 	return true;
 }
 
-/* Which elements are dropped is a function of seed, dropout, batch and element; its plainest kernel says which. */
+/* The elements that are dropped are a function of seed, dropout, batch and element; taken from the plain C kernel. */
 static double *mask_of(const struct rt_call *c)
 {
 	int64_t n = rt_shape_elements(&c->out[0]->shape);
@@ -85,7 +84,7 @@ static void start(struct known *k, const struct gen_program *m, uint64_t batch, 
 	k->relative = 1e-6 + 2e-8 * sqrt((double)most);
 }
 
-/* However large the program, its loss and many a bias are few numbers, of which two samples may both be small by chance. */
+/* Several samples, because the loss and biases are few numbers, and the errors of two samples may both be small by chance. */
 static void forward(struct known *k)
 {
 	for (int i = 0; i <= KNOWN_PATTERNS; i++) {
@@ -173,7 +172,7 @@ static double distance(const double *x, const double *y, int64_t n)
 	return most;
 }
 
-/* Which element of got, `scale` times too large, is farthest from want; of what is no number the first. NULL: zeros. */
+/* Returns the index of the largest error of got / scale, or of the first value that is not finite. NULL means zeros. */
 static int64_t farthest(const float *got, double scale, const double *want, int64_t n)
 {
 	double most = 0;
@@ -190,7 +189,7 @@ static int64_t farthest(const float *got, double scale, const double *want, int6
 	return at;
 }
 
-/* What is granted to n, of which readings are `spread` apart. */
+/* The tolerance for samples with this spread. */
 static double granted(const struct known *k, const double *exact, int64_t count, double spread)
 {
 	return SPREADS * spread + (exact ? k->relative * largest(exact, count) : 0) + 1e-30;
@@ -218,8 +217,7 @@ double known_slope_off(const struct known *k, const struct rt_node *n)
 	return granted(k, exact, count, spread);
 }
 
-/* How far so many further readings are from the exact one, at most; *kinked grows to how far those are that go another way at a
- * kink. */
+/* The largest error of further samples. *kinked receives that of samples on another branch of a kink. */
 static double further(const struct known *k, const struct rt_node *n, bool slope, int look, double *kinked)
 {
 	struct plain_how how = k->how;
@@ -242,11 +240,12 @@ static double further(const struct known *k, const struct rt_node *n, bool slope
 	return spread;
 }
 
-/* Is n, off by so much at most, beyond what is granted? That is drawn, too: all six readings of a single number with the error
- * s z, z being normal, lie within 0.16 s of it in one of 300000 cases, and a check has tens of thousands of such numbers. Then 4
- * times the largest is less than the error that is to be expected, and nothing is wrong but the measure. So what seems beyond is
- * judged by what would be granted on average. And a relu that one rounding in ten turns the other way was decided alike in all
- * readings of half the programs that have one: what that makes is granted once. *off becomes what it was judged by. */
+/*
+ * Whether the error `worst` of n is larger than its tolerance. The tolerance is a random number too: with an error s z, z normal,
+ * all six samples of a number are within 0.16 s in 1 of 300000 cases, and a run has tens of thousands of numbers. Therefore an
+ * error outside the tolerance is compared with the mean tolerance of further samples. A relu that one rounding in ten switches has
+ * the same branch in all samples of half of the programs; its effect is added once. *off receives the tolerance that was used.
+ */
 static bool beyond(const struct known *k, const struct rt_node *n, bool slope, double worst, double more, double *off)
 {
 	const double *exact = (slope ? k->exact.slope : k->exact.value)[n->id];
@@ -275,7 +274,7 @@ bool known_value(struct trial *t, const struct known *k, const struct rt_node *n
 
 bool known_loss(struct trial *t, const struct known *k, double got, const char *how)
 {
-	/* the logarithm of a sum of one and little */
+	/* the logarithm of 1 plus a small number */
 	double more = trial_has(&k->m, GEN_CROSS_ENTROPY) ? 2e-7 : 0, off;
 	double want = k->exact.value[k->mg.loss->id][0];
 
@@ -296,7 +295,7 @@ bool known_slope(struct trial *t, const struct known *k, const struct rt_node *n
 		      got ? "" : " (none)", w, off);
 }
 
-/* Of what is sharper than their width differences know nothing: one width has to agree. */
+/* Differences do not see features narrower than their step, so one step has to agree. */
 static bool agrees(struct trial *t, const struct known *k, const struct rt_node *n)
 {
 	static const double widths[] = { 1e-6, 1e-7, 1e-8, 1e-5 };
@@ -308,7 +307,7 @@ static bool agrees(struct trial *t, const struct known *k, const struct rt_node 
 		size += fabs(k->exact.slope[n->id][e]);
 	}
 	for (size_t i = 0; i < GT_ARRAY_SIZE(widths); i++)
-		/* the last: what differences lose */
+		/* the last term: rounding of the differences */
 		if (!plain_difference(k->mg.g, k->mg.loss, k->leaves, n, &exact, widths[i], &by_difference) ||
 		    fabs(got - by_difference) <= 1e-5 * size + 1e-7 * (1 + fabs(k->exact.value[k->mg.loss->id][0])))
 			return true;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESTS_GRAPHS_KNOWN_H
 #define TESTS_GRAPHS_KNOWN_H
-/* A program and one batch whose values are not near a kink; what they come to plainly, and how far float may be off. What is
- * dropped is what the first batch of a program of seed 0 drops. */
+/* A generated program with one batch whose values are not near a kink: its exact values and the error bound of float arithmetic.
+ * Dropout masks are those of the first batch of a program with seed 0. */
 #include "tests/graphs/plain.h"
 #include "tests/graphs/variants.h"
 
@@ -14,28 +14,28 @@ struct known {
 	void **inputs;
 	double **leaves, **masks; /* by node id */
 	struct plain_how how;
-	double relative; /* what is granted beside the spread: more where long sums are made */
+	double relative; /* tolerance in addition to the spread; larger for long sums */
 	struct plain exact, shaken[KNOWN_PATTERNS];
 };
-/* how: its type, what batchnorms take, and a level if it is more than float's; the pattern is set here. false: there is a kink
- * wherever one looks, and nothing to clear. */
+/* how has the type, the statistics of batchnorms, and the level if larger than that of float; know() sets the pattern. Returns
+ * false if all tried values are near a kink; then there is nothing to clear. */
 bool know(struct known *k, const struct gen_program *m, struct plain_how how);
-/* This batch of these very values, kinks or not, and nothing dropped: how far a backward pass may be off that begins with what
- * another had forward. */
+/* The same for this batch even near kinks, without dropout: the error bound of a backward pass that starts from the forward values
+ * of another program. */
 void know_back(struct known *k, const struct gen_program *m, uint64_t batch, int64_t rows);
 void known_clear(struct known *k);
-/* Is a value or a slope, as it may be rounded, beyond what a type can hold? */
+/* Whether a value or a gradient, with its errors, is larger than the type can represent. */
 bool known_exceeds(const struct known *k, double most);
 
-/* How far float may be off in this tensor; in its slope. */
+/* The error bounds of a tensor and of its gradient. */
 double known_off(const struct known *k, const struct rt_node *n);
 double known_slope_off(const struct known *k, const struct rt_node *n);
 bool known_loss(struct trial *t, const struct known *k, double got, const char *how);
 bool known_value(struct trial *t, const struct known *k, const struct rt_node *n, const float *got, const char *how);
-/* got: NULL stands for zeros; it is `scale` times what it should be. */
+/* got is multiplied by `scale`; NULL means zeros. */
 bool known_slope(struct trial *t, const struct known *k, const struct rt_node *n, const float *got, double scale, const char *how);
-/* Do the plain gradients agree with differences of the plain values? */
+/* Compares the reference gradients with differences of the reference values. */
 bool known_agrees(struct trial *t, const struct known *k);
-/* Counts the slopes of parameters in t, and those whose rounding may hide more than a part in 50. */
+/* Counts in t the gradients of parameters, and those whose error bound is more than 2 %. */
 void known_count(struct trial *t, const struct known *k);
 #endif

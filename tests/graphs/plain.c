@@ -10,7 +10,7 @@ static uint64_t mixed(uint64_t x)
 	return x ^ x >> 31;
 }
 
-/* From -1 to 1. */
+/* Returns a number from -1 to 1. */
 double plain_noise(uint64_t stream, uint64_t i)
 {
 	return (double)(int64_t)(mixed(stream + i * 0x9e3779b97f4a7c15ull) >> 11) / (double)(1ull << 52) - 1;
@@ -28,7 +28,7 @@ double *plain_read(const double *x, const struct rt_node *n, uint64_t stream, co
 	double input = how->pattern && n->role == RT_ROLE_INPUT ? how->input : 0;
 	uint64_t of_input = plain_stream(how, 2000000 + n->id);
 
-	if (how->pattern && type != PLAIN_F32 && how->low > 0) { /* a tensor is rounded once, for all who read it */
+	if (how->pattern && type != PLAIN_F32 && how->low > 0) { /* a tensor is rounded once for all readers */
 		stream = plain_stream(how, 1000000 + 2 * n->id + (type == PLAIN_LOW_SLOPE));
 		level = how->low;
 		least = how->least;
@@ -44,7 +44,7 @@ static bool is_leaf(const struct rt_node *n)
 	return n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER;
 }
 
-/* By the running statistics, which the definition in runtime/graph does not know. */
+/* Batchnorm with running statistics, which the reference in runtime/graph does not cover. */
 static void batchnorm_eval(const struct rt_call *c, const double *const *in, double *const *out)
 {
 	int64_t cols = rt_cols(c->in[0]);
@@ -61,7 +61,7 @@ static void choose(uint64_t *hash, uint64_t what)
 	*hash = mixed(*hash * 31 + what + 1);
 }
 
-/* Which way relus and maxima went. */
+/* Hashes the branches of relus and maxima. */
 static void note_choices(const struct rt_call *c, const double *const *in, double *const *out, uint64_t *hash)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape), m = rt_shape_elements(&c->out[0]->shape);
@@ -87,10 +87,9 @@ static void note_choices(const struct rt_call *c, const double *const *in, doubl
 	}
 }
 
-/* What an op loses beside the digits of its result, in units of how->level. A batchnorm is x a + b, in float: what its mean
- * makes of that may be far larger than the result. A layernorm's mean is rounded once, for all elements of a row alike, of which
- * many standard deviations may lie in its last digit. 1 + erf(x), as all have it, loses left of zero what it has beyond the
- * digits of 1. */
+/* Additional error of an op, relative to how->level. Batchnorm computes x a + b in float, and b may be far larger than the result.
+ * The mean of a layernorm is rounded once for a row, and its last digit may be many standard deviations. For negative x,
+ * 1 + erf(x) loses all digits below those of 1. */
 static double moved(const struct rt_call *c, const double *const *in, double *const *out, const struct plain_how *how, int64_t i)
 {
 	int64_t j = i % rt_cols(c->in[0]), row = i / rt_cols(c->in[0]);

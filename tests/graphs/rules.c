@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of a parameter: the rule of its optimizer, in double, on the gradients that the program says it had. */
+/* Property: each update follows the rule of its optimizer, computed in double from the gradients of the program. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -7,20 +7,20 @@
 #include "tests/graphs/variants.h"
 
 #define UPDATES	   3
-#define EIGHT_FROM 4096 /* elements: moments of 8 bits */
+#define EIGHT_FROM 4096 /* least number of elements for 8-bit moments */
 
-/* Of one parameter. */
+/* State of one parameter. */
 struct rule {
-	float *before, *gradient; /* NULL: the loss does not depend on it */
+	float *before, *gradient; /* gradient is NULL if the loss does not depend on the parameter */
 	double *m, *v;
 	int64_t n;
-	bool narrow; /* it is bf16 alone */
+	bool narrow; /* stored in bf16 only */
 };
 
-/* Of an update: by what the gradients are divided, and what is left of them by clipping. */
+/* One update: divisor of the gradients, and factor of clipping. */
 struct unit {
 	double scale, clip;
-	int step; /* updates that were done, with this one */
+	int step; /* number of this update, from 1; 0: skipped */
 };
 
 /* torch.optim.SGD, Adam, AdamW */
@@ -39,7 +39,7 @@ static double ruled(const struct rt_optimizer *o, const struct unit *u, double w
 	return w - o->lr * (*m / (1 - pow(0.9, u->step))) / (sqrt(*v / (1 - pow(0.999, u->step))) + 1e-8);
 }
 
-/* Float loses so much of what is added up. */
+/* The error bound of float arithmetic. */
 static double off_by(const struct rt_optimizer *o, const struct rule *r, double w, double want, double m)
 {
 	double moved = o->kind == RT_SGD ? fabs(m) : 1;
@@ -79,7 +79,7 @@ static bool follows(struct trial *t, struct rt_program *p, const struct rt_node 
 	return true;
 }
 
-/* What the program has of its parameters, before an update or behind it. */
+/* Reads the parameters before an update, or the gradients after it. */
 static void look(const struct gen_program *m, const struct gen_graph *mg, struct rt_program *p, struct rule *rules, bool behind)
 {
 	for (int i = 0; i < m->n; i++) {
@@ -109,7 +109,7 @@ static double norm_of(const struct gen_program *m, const struct rule *rules, dou
 	return sqrt(sum);
 }
 
-/* One update; *done: those before it. */
+/* Runs and checks one update. *done is the number of updates before. */
 static bool one_update(struct trial *t, const struct gen_graph *mg, struct rt_program *p, int u, struct rule *rules, int *done)
 {
 	int64_t skipped = rt_skipped_updates(p);
@@ -152,7 +152,7 @@ bool variant_rules(struct trial *t)
 
 	opt.debug.keep_gradients = true;
 	opt.debug.poison = t->m->how[12] % 2;
-	/* as far as a scale grows while gradients are finite: their squares are no floats */
+	/* a large scale: the gradients are finite, their squares overflow */
 	if (opt.precision.amp == RT_F32 && t->m->how[13] % 2)
 		opt.precision.scaler.init = 0x1p100;
 	gen_build(t->m, GEN_ROWS, &mg, NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program that breaks a promise is reduced by: each change makes another valid program, whose failure is tried anew. */
+/* Shrinking of a counterexample: each step makes another valid program. */
 #include <string.h>
 #include "tests/graphs/generated.h"
 
@@ -29,7 +29,7 @@ static bool is_read(const struct gen_program *m, int step)
 	return false;
 }
 
-/* Without the steps that nothing reads. */
+/* Removes steps that nothing reads. */
 static void sweep(struct gen_program *m)
 {
 	for (int i = m->n - 2; i >= 0; i--)
@@ -37,7 +37,7 @@ static void sweep(struct gen_program *m)
 			drop(m, i);
 }
 
-/* The value of a step, as a parameter. */
+/* Replaces a step by a parameter. */
 static bool as_param(struct gen_program *m, int at)
 {
 	struct gen_graph mg;
@@ -53,7 +53,7 @@ static bool as_param(struct gen_program *m, int at)
 	return true;
 }
 
-/* Who reads the step reads its first input instead. */
+/* Replaces a step by its first input. */
 static bool skip(struct gen_program *m, int at)
 {
 	int in = m->step[at].in[0];
@@ -75,7 +75,7 @@ static bool without_third(struct gen_program *m, int at)
 	return true;
 }
 
-/* A frozen or computed thing as a parameter, ids none of which is ignored. */
+/* Makes an input or a buffer a parameter; removes ignored ids. */
 static bool plainer(struct gen_program *m, int at)
 {
 	struct gen_step *s = &m->step[at];
@@ -89,7 +89,7 @@ static bool plainer(struct gen_program *m, int at)
 	return true;
 }
 
-/* The dimension of one leaf, wherever that size occurs, by another. */
+/* Replaces a dimension of a leaf by a smaller one, wherever that size occurs. */
 static bool resize(struct gen_program *m, int at, int dim, int64_t to)
 {
 	int64_t from = m->step[at].shape.d[dim];
@@ -129,7 +129,7 @@ static bool change(struct gen_program *m, int at, int what)
 	}
 }
 
-/* Ids stay inside what they index. */
+/* Keeps ids inside the range of their table or logits. */
 static void limit_ids(struct gen_program *m, const struct gen_graph *mg)
 {
 	for (int i = 0; i < m->n; i++) {
@@ -157,7 +157,7 @@ bool gen_smaller(const struct gen_program *m, int k, struct gen_program *ret)
 	*ret = *m;
 	ret->refused_at = 0;
 	if (!change(ret, at, k % CHANGES)) {
-		ret->n = 0; /* no such change: not to be tried */
+		ret->n = 0; /* the step does not apply */
 		return true;
 	}
 	fits = gen_build(ret, GEN_ROWS, &mg, NULL) == 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Updates as the publications define them, in double, from the gradients that the program itself kept: weights, loss scale,
+/* Property: updates follow the published rules, computed in double from the gradients of the program: weights, loss scale,
  * clipping, skipped updates, optimizers. */
 #include <errno.h>
 #include <math.h>
@@ -8,13 +8,13 @@
 #include "tests/graphs/variants.h"
 
 #define UPDATES	  4
-#define ROUNDING  1.2e-7 /* of a sum of two floats, and of the product before it */
-#define LEAST_MAP 4096 /* elements from which on a tensor's moments may have 8 bits */
+#define ROUNDING  1.2e-7 /* of a multiplication followed by an addition in float */
+#define LEAST_MAP 4096 /* least number of elements for 8-bit moments */
 
 struct tensor {
 	const struct rt_node *n;
 	double *before, *m, *v; /* elements */
-	double *m_off, *v_off;	/* how far what is kept may be from m and v, because it is rounded, or coded in 8 bits */
+	double *m_off, *v_off;	/* error bounds of m and v: rounding, or the 8-bit code */
 };
 struct plain_update {
 	struct rt_options opt;
@@ -23,7 +23,7 @@ struct plain_update {
 	int64_t step, tracker;
 	float scale;
 	bool scaled;
-	/* the update under way */
+	/* the current update */
 	double weights, weighted_loss;
 	bool bad_loss;
 };
@@ -38,7 +38,7 @@ static void start(struct plain_update *u, const struct gen_program *m, const str
 	memset(u, 0, sizeof(*u));
 	u->opt = trial_options(m);
 	u->opt.debug.keep_gradients = u->opt.debug.poison = true;
-	/* so large that some updates overflow, and growing soon */
+	/* so large that some updates overflow, and it grows soon */
 	if (u->opt.precision.scaler.use == RT_SCALER_ON || u->opt.precision.amp == RT_F16)
 		u->opt.precision.scaler = (struct rt_scaler){ .use = RT_SCALER_ON, .growth = 4, .backoff = 0x1p-5,
 						    .init = m->how[12] % 2 && u->opt.precision.amp != RT_F16 ? 0x1p120 : 0x1p12,
@@ -77,7 +77,7 @@ static void note_before(struct plain_update *u, struct rt_program *p)
 	u->bad_loss = false;
 }
 
-/* The global norm of what was kept, times unit; *ret_finite: all of it is a number. */
+/* The global norm of the gradients times unit. *ret_finite: all are finite. */
 static double norm(const struct plain_update *u, struct rt_program *p, double unit, bool *ret_finite)
 {
 	double sum = 0;
@@ -94,13 +94,13 @@ static double norm(const struct plain_update *u, struct rt_program *p, double un
 	return sqrt(sum);
 }
 
-/* Adam's m / sqrt(v), corrected for their start at zero. */
+/* Adam's m / sqrt(v) with bias correction. */
 static double adam_ratio(double m, double v, int64_t step)
 {
 	return m / (1 - pow(0.9, (double)step)) / (sqrt(v / (1 - pow(0.999, (double)step))) + 1e-8);
 }
 
-/* How far that may be off because the moments are: it grows with m and falls with v, of which this update's own share is there. */
+/* The error bound of that ratio from those of the moments. It grows with m and falls with v; v has at least the current term. */
 static double ratio_off(const struct tensor *t, int64_t k, double least_v, int64_t step)
 {
 	double exact = adam_ratio(t->m[k], t->v[k], step), most = 0;
@@ -113,8 +113,7 @@ static double ratio_off(const struct tensor *t, int64_t k, double least_v, int64
 	return most;
 }
 
-/* What element k of a tensor goes by, and how far the moments may make it be off: they are of g and the decay, which may nearly
- * cancel each other. */
+/* The update of element k, and its error bound from the moments. Gradient and decay may nearly cancel in them. */
 static double step_of(const struct plain_update *u, const struct tensor *t, int64_t k, double g, double *ret_off)
 {
 	const struct rt_optimizer *o = &u->opt.optimizer;
@@ -137,7 +136,7 @@ static double step_of(const struct plain_update *u, const struct tensor *t, int6
 	return -(o->kind == RT_ADAM ? 0 : o->lr * o->weight_decay * p) - o->lr * adam_ratio(t->m[k], t->v[k], u->step);
 }
 
-/* x goes to the nearest of the map's values times the largest of its block, itself not known better than `off` says. */
+/* Error of the 8-bit code: the nearest value of the map times the maximum of the block, which has the error `off`. */
 static void code(const struct rt_map8 *map, const double *x, double *off, int64_t n)
 {
 	double high = 0, low = 0;
@@ -156,13 +155,13 @@ static void code(const struct rt_map8 *map, const double *x, double *off, int64_
 	}
 }
 
-/* Both alike. */
+/* Whether both are NaN, or infinite with the same sign. */
 static bool diverged(float a, double b)
 {
 	return isnan(b) ? isnan(a) : isinf(b) && a == (float)b;
 }
 
-/* unit: of the gradients; 0: nothing may have changed. */
+/* unit: scale of the gradients; 0: nothing may have changed. */
 static bool moved(struct trial *t, const struct plain_update *u, struct rt_program *p, double unit)
 {
 	for (int i = 0; i < u->n; i++) {
@@ -210,7 +209,7 @@ static void follow_scale(struct plain_update *u, bool skipped)
 	}
 }
 
-/* The last batch of an update has been run. */
+/* Checks the state after the last batch of an update. */
 static bool follow(struct trial *t, struct plain_update *u, struct rt_program *p, const struct rt_metrics *metrics)
 {
 	double unit = 1 / (u->scaled ? (double)u->scale : 1) * u->opt.accum / u->weights, size, scale;
@@ -273,7 +272,7 @@ bool variant_trained(struct trial *t)
 		u.weights += weight_of(t->m, b);
 		u.weighted_loss += weight_of(t->m, b) * metrics.loss;
 		u.bad_loss |= !isfinite(metrics.loss);
-		if (r) /* a loss or a gradient that is no number */
+		if (r) /* the loss or a gradient is not finite */
 			good = r == -EDOM ? moved(t, &u, p, 0) : broken(t, "batch %d: %s", b, err.msg);
 		else if ((b + 1) % u.opt.accum == 0)
 			good = follow(t, &u, p, &metrics);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Updates of several batches: accumulated, or of ranks; and what is refused. */
+/* Properties of updates from several batches, accumulated or of several ranks; and of rejected programs. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,19 +10,19 @@
 #include "tests/graphs/known.h"
 
 #define LR	0.25
-#define FLOATS	(1 << 20) /* that ranks hand over */
+#define FLOATS	(1 << 20) /* size of the memory that ranks share */
 
 static double batch_weight(const struct gen_program *m, int t)
 {
 	return m->how[10] % 3 ? 1 + (m->how[10] + 3 * t) % 4 : 1;
 }
 
-/* What an update of several batches has to come to, element by element. */
+/* The expected update from several batches. */
 struct mean {
 	struct gen_program m; /* without dropout */
 	struct gen_graph mg;
-	double **sum, weights; /* of weight times gradient, by node id */
-	double off[GEN_STEPS]; /* of that, by step: what rounding may make of it */
+	double **sum, weights; /* sum of weight times gradient, by node id */
+	double off[GEN_STEPS]; /* error bound of the sum, by step */
 };
 
 static void mean_start(struct mean *s, const struct gen_program *m)
@@ -55,7 +55,7 @@ static void mean_of(struct mean *s, const struct known *k, struct rt_program *p,
 	}
 }
 
-/* One more batch, by a program that knows no other. */
+/* Adds a batch, which a program of its own runs. */
 static bool mean_add(struct trial *t, struct mean *s, int batch, int64_t rows, double weight)
 {
 	struct rt_options opt = { .debug = { .keep_gradients = true, .no_fuse = s->m.how[4] % 4 == 0 }, .threads = 1 };
@@ -77,7 +77,7 @@ static bool mean_add(struct trial *t, struct mean *s, int batch, int64_t rows, d
 	return good;
 }
 
-/* One update by SGD takes each parameter by its mean gradient. */
+/* An SGD update moves each parameter by its mean gradient. */
 static bool moved_by(struct trial *t, const struct mean *s, struct rt_program *p)
 {
 	double **start = gen_leaves(&s->m, &s->mg, 0);
@@ -183,10 +183,10 @@ bool variant_mixed(struct trial *t)
 /* ---- ranks ---- */
 struct job {
 	const struct gen_program *m;
-	bool apart; /* other batches for each rank, which count differently */
-	enum rt_compress compress; /* then one batch for all, whose gradient SGD takes as it comes */
+	bool apart; /* each rank has its own batches with different weights */
+	enum rt_compress compress; /* with compression: one batch for all ranks, and plain SGD */
 	int updates;
-	float *values; /* shared memory: what rank 0 ends with */
+	float *values; /* shared memory: the final values of rank 0 */
 };
 
 static struct rt_options rank_options(const struct gen_program *m, bool apart, enum rt_compress compress)
@@ -207,15 +207,15 @@ static struct rt_options rank_options(const struct gen_program *m, bool apart, e
 		opt.optimizer = (struct rt_optimizer){ .kind = RT_SGD, .lr = LR };
 		opt.accum = 1 + m->how[1] % 2;
 		opt.clip_norm = 0;
-		opt.debug.no_winograd = false; /* as the programs of one batch each */
+		opt.debug.no_winograd = false; /* as in the programs with one batch */
 	}
 	opt.ranks.compress = compress;
 	if (compress != RT_COMPRESS_NONE)
-		opt.precision.scaler.use = RT_SCALER_OFF; /* in fp16 its gradients might overflow */
+		opt.precision.scaler.use = RT_SCALER_OFF; /* with fp16 compression scaled gradients might overflow */
 	return opt;
 }
 
-/* Of the rows of all ranks. */
+/* For the rows of all ranks. */
 static double rank_share(const struct gen_program *m, int rank, int ranks)
 {
 	return m->how[11] % 2 ? 1.0 / ranks : 2.0 * (rank + 1) / (ranks * (ranks + 1));
@@ -298,7 +298,7 @@ static int n_ranks(const struct gen_program *m)
 	return m->how[15] % 3 == 0 ? 4 : 2;
 }
 
-/* Halves and quarters of the same gradient add up to it, whatever is rounded. */
+/* Halves and quarters of a gradient add up exactly, however they are rounded. */
 bool variant_ranks_alike(struct trial *t)
 {
 	struct gen_program m = *t->m;
@@ -309,7 +309,7 @@ bool variant_ranks_alike(struct trial *t)
 	struct rt_metrics metrics;
 	bool good;
 
-	m.dropout = false; /* ranks draw coins of their own */
+	m.dropout = false; /* each rank has its own random numbers */
 	j.values = mmap(NULL, FLOATS * sizeof(float), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	gen_build(&m, GEN_ROWS, &mg, NULL);
 	good = run_ranks(t, &j, n_ranks(&m));
@@ -329,7 +329,7 @@ bool variant_ranks_alike(struct trial *t)
 	return good;
 }
 
-/* Where rank 0 ended, into a program of ours. */
+/* Copies the final values of rank 0 into a program of this process. */
 static bool take_values(const struct job *j, const struct gen_graph *mg, struct rt_program *p)
 {
 	int64_t at = 0;
@@ -367,18 +367,18 @@ bool variant_ranks_apart(struct trial *t)
 	return good;
 }
 
-/* What a gradient may be off by after its journey out and back, largest being that of any: see runtime/ddp/codec.h. */
+/* Error bound of a gradient after compression; largest is the largest of all gradients. See runtime/ddp/codec.h. */
 static double journey(enum rt_compress how, double g, double largest)
 {
-	if (how == RT_COMPRESS_FP16 && fabs(g) > 65000) /* its largest is 65504: beyond, it is infinite, as in PyTorch's hook */
+	if (how == RT_COMPRESS_FP16 && fabs(g) > 65000) /* above 65504 fp16 is infinite, as in PyTorch's hook */
 		return INFINITY;
 	if (how == RT_COMPRESS_FP16)
 		return 3 * 0x1p-11 * fabs(g) + 0x1p-22;
 	return how == RT_COMPRESS_BF16 ? 3 * 0x1p-8 * fabs(g) : 2.2 / 127 * largest;
 }
 
-/* One update from where all began, by gradients that p kept: of the codings that promise it, each element is near; of those that
- * keep what they lose for the next update, no more is lost than there was, in all parameters: they share what they lose. */
+/* One update from the start values with the gradients of p. Without error feedback each element is near. With error feedback the
+ * residual of all parameters together is not larger than the gradient. */
 static bool near_gradients(struct trial *t, const struct job *j, const struct gen_graph *mg, struct rt_program *p)
 {
 	double largest = 0, lost = 0, all = 0;
@@ -400,7 +400,7 @@ static bool near_gradients(struct trial *t, const struct job *j, const struct ge
 			}
 			for (int64_t k = 0; g && pass && k < count && at + count <= FLOATS; k++) {
 				double went = ((double)start[k] - (double)j->values[at + k]) / LR, off = went - (double)g[k];
-				double least = 4e-7 * fabs((double)start[k]) / LR; /* of its rounding */
+				double least = 4e-7 * fabs((double)start[k]) / LR; /* rounding of the update */
 
 				lost += fmax(off * off - least * least, 0);
 				if (!feeds_back && !(fabs(off) <= journey(j->compress, (double)g[k], largest) + least))
@@ -414,8 +414,8 @@ static bool near_gradients(struct trial *t, const struct job *j, const struct ge
 		broken(t, "%s: %.9g is lost of gradients of %.9g", rt_compress_name(j->compress), sqrt(lost), sqrt(all));
 }
 
-/* All ranks end alike (one_rank() sees to it), the same once more, and not far from where gradients that travel whole would
- * lead. */
+/* All ranks have the same result (checked by one_rank()), a second run repeats it, and it is near the result without
+ * compression. */
 bool variant_ranks_compressed(struct trial *t)
 {
 	struct gen_program m = *t->m;
@@ -452,7 +452,7 @@ bool variant_ranks_compressed(struct trial *t)
 	return good;
 }
 
-/* ---- refusals ---- */
+/* ---- rejected programs ---- */
 bool variant_refused(struct trial *t)
 {
 	struct gen_program m = *t->m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs against the plain definitions, within what rounding explains. */
+/* Properties: values, losses and gradients equal the references within the error bound. */
 #include <math.h>
 #include <string.h>
 #include "tests/graphs/known.h"
@@ -14,7 +14,7 @@ static bool same_gradients(struct trial *t, const struct known *k, struct rt_pro
 	return true;
 }
 
-/* After one batch, from the values that they began with. */
+/* Running statistics after one batch, from their start values. */
 static bool same_statistics(struct trial *t, const struct known *k, struct rt_program *p, const char *how)
 {
 	for (int i = 0; i < k->mg.g->ir.n_calls; i++) {
@@ -22,12 +22,12 @@ static bool same_statistics(struct trial *t, const struct known *k, struct rt_pr
 		double rows = (double)rt_rows(c->in[0]), rate = (double)c->attr.rate, less = rows / (rows - 1), x;
 		const float *got[2];
 
-		/* one that the loss does not depend on is not run */
+		/* a batchnorm that the loss does not depend on is not run */
 		if (c->op->id != RT_OP_BATCHNORM || !rt_ir_producer(&p->plan.ir, p->plan.ir.nodes[c->out[1]->id]))
 			continue;
 		got[0] = seen_value(p, c->in[3]);
 		got[1] = seen_value(p, c->in[4]);
-		x = known_off(k, c->in[0]) + (k->how.level > 1e-6 ? 16 * k->how.level : 0); /* a leaf is rounded, too */
+		x = known_off(k, c->in[0]) + (k->how.level > 1e-6 ? 16 * k->how.level : 0); /* leaves are rounded too */
 		for (int64_t j = 0; j < rt_cols(c->in[0]); j++) {
 			double mean = k->exact.value[c->out[1]->id][j], rstd = k->exact.value[c->out[2]->id][j];
 			double var = (1 / (rstd * rstd) - (double)c->attr.eps) * less;
@@ -49,10 +49,10 @@ static bool same_statistics(struct trial *t, const struct known *k, struct rt_pr
 struct arm {
 	const char *name;
 	struct rt_options opt;
-	const struct rt_simd *simd; /* NULL: the best of this machine */
+	const struct rt_simd *simd; /* NULL: the best instruction set of this machine */
 };
 
-/* Every value that the program keeps. */
+/* All values that the program keeps. */
 static bool same_values(struct trial *t, const struct known *k, struct rt_program *p, const char *how)
 {
 	for (int i = 0; i < k->m.n; i++)
@@ -110,7 +110,7 @@ bool variant_values(struct trial *t)
 	return good;
 }
 
-/* Arms that round alike: beside one reading of the plain definitions. */
+/* Compares arms that round in the same way with one reference. */
 static bool run_arms(struct trial *t, const struct gen_program *m, struct plain_how how, const struct arm *arms, size_t n)
 {
 	struct known k;
@@ -118,7 +118,7 @@ static bool run_arms(struct trial *t, const struct gen_program *m, struct plain_
 
 	if (!know(&k, m, how))
 		return pass_over(t);
-	/* the largest of f16 is 65504 */
+	/* the largest number of f16 is 65504 */
 	if (arms[0].opt.precision.amp == RT_F16 && known_exceeds(&k, 32000)) {
 		known_clear(&k);
 		return pass_over(t);
@@ -133,7 +133,7 @@ bool variant_reduced_values(struct trial *t)
 {
 	static const struct {
 		struct arm arm;
-		struct plain_how how; /* what is rounded: relative, and below the least normal number */
+		struct plain_how how; /* rounding errors: relative, and below the least normal number */
 	} arms[] = {
 		{ { "bf16", { .precision.amp = RT_BF16, .threads = 2, .debug.no_reuse = true }, NULL }, { .low = 0x1p-8 } },
 		{ { "f16", { .precision = { .amp = RT_F16, .scaler = { .use = RT_SCALER_OFF } }, .threads = 1,
@@ -147,7 +147,7 @@ bool variant_reduced_values(struct trial *t)
 	return good;
 }
 
-/* Captured, unless they are poisoned. */
+/* The arms without poison run as captured graphs. */
 bool variant_values_cuda(struct trial *t)
 {
 	static const struct arm arms[] = {
@@ -160,12 +160,12 @@ bool variant_values_cuda(struct trial *t)
 	return run_arms(t, t->m, (struct plain_how){ 0 }, arms, GT_ARRAY_SIZE(arms));
 }
 
-/* Operands of products that are rounded to 11 bits; all tensors between the ops in a low type; 8 bits in linear layers. */
+/* TF32 rounds operands of products to 11 bits, bf16 and f16 round all tensors between ops, fp8 rounds linear layers. */
 bool variant_reduced_values_cuda(struct trial *t)
 {
 	static const struct {
 		struct arm arm;
-		struct plain_how how; /* its level: of all that an op reads and writes */
+		struct plain_how how; /* level: error of all values that an op reads and writes */
 	} arms[] = {
 		{ { "tf32", { .precision.tf32 = true, .debug.no_reuse = true }, NULL }, { .low = 0x1p-11 } },
 		{ { "bf16", { .precision.amp = RT_BF16, .debug.no_reuse = true, .attention_by = RT_ATTENTION_OWN }, NULL },
@@ -187,7 +187,7 @@ bool variant_reduced_values_cuda(struct trial *t)
 	return good;
 }
 
-/* Inputs as bytes, which the first call normalises. */
+/* Inputs are bytes, which the first call normalises. */
 bool variant_pixels(struct trial *t)
 {
 	static const struct arm arms[] = {
@@ -196,7 +196,7 @@ bool variant_pixels(struct trial *t)
 		{ "bytes, low", { .pixels = { GEN_PIXEL_MEAN, GEN_PIXEL_STD }, .precision.amp = RT_BF16, .threads = 1 }, NULL },
 	};
 	struct gen_program m = *t->m;
-	struct plain_how low = { .low = 0x1p-8, .level = variants_device == RT_CUDA ? 0x1p-8 : 0 }; /* all tensors are low there */
+	struct plain_how low = { .low = 0x1p-8, .level = variants_device == RT_CUDA ? 0x1p-8 : 0 }; /* CUDA: all tensors */
 
 	if (!trial_has(&m, GEN_INPUT))
 		return pass_over(t);
@@ -215,7 +215,7 @@ static void halve(struct rt_program *p, const struct rt_node *n)
 	(void)rt_write_param(p, n, w, NULL);
 }
 
-/* Parameters of other values first: what was made of them once is made anew. */
+/* Changes the parameters and restores them: values computed once from parameters must be recomputed. */
 static void change_and_back(const struct known *k, struct rt_program *p)
 {
 	double loss;
@@ -246,7 +246,7 @@ static bool evaluate(struct trial *t, const struct known *k, const struct rt_opt
 	return true;
 }
 
-/* rt_eval() of a program that trains, and of one that does not: what is dropped in training is not. */
+/* rt_eval() of a training program and of an inference program, both without dropout. */
 bool variant_inference(struct trial *t)
 {
 	static const struct arm arms[] = {

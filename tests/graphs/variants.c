@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the checks of all promises share. */
+/* Functions that the properties share. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ struct rt_program *trial_program(struct trial *t, const struct gen_program *m, c
 	return p;
 }
 
-/* Copies of what a device has, until the trial ends. */
+/* Copies of device tensors until the trial ends. */
 static struct seen {
 	struct seen *next;
 	float x[];
@@ -113,7 +113,7 @@ struct rt_options trial_options(const struct gen_program *m)
 		.seed = 5,
 	};
 
-	if (variants_device == RT_CUDA) { /* which assigns gradients; bits are compared of what promises them */
+	if (variants_device == RT_CUDA) { /* CUDA assigns gradients; compared bits need deterministic kernels */
 		o.debug.zero_gradients = false;
 		o.deterministic = true;
 		o.precision.tf32 = how[8] % 3 == 0;

@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESTS_GRAPHS_VARIANTS_H
 #define TESTS_GRAPHS_VARIANTS_H
-/* What every program must hold, each promise one function. */
+/* The properties that all generated programs must have, one function each. */
 #include "runtime/cpu/run.h"
 #include "tests/graphs/generated.h"
 
 struct trial {
 	struct gen_program *m;
-	char said[1024]; /* what was broken */
-	const char *kind; /* the same for what is broken in the same way */
-	bool passed_over; /* nothing to be seen in this program */
-	bool refused; /* the device has no kernel for something in it, and said so */
-	int judged, mildly; /* gradients compared; those that rounding may be a fiftieth of, or more */
+	char said[1024]; /* how the property failed */
+	const char *kind; /* identifies the kind of failure */
+	bool passed_over; /* discarded: the property does not apply to the program */
+	bool refused; /* the device has no kernel for an op of the program */
+	int judged, mildly; /* gradients compared; those with an error bound of 2 % or more */
 };
 struct variant {
 	const char *name;
 	const char *promise;
 	bool (*holds)(struct trial *t);
-	bool forks; /* must come before any team of threads; not for libFuzzer */
+	bool forks; /* must run before any OpenMP team exists; not for libFuzzer */
 };
-/* All of them and the device that they are about: variants_cpu.c, variants_cuda.c. */
+/* All properties and their device: variants_cpu.c, variants_cuda.c. */
 extern const struct variant variants[];
 extern const int n_variants;
 extern const enum rt_device variants_device;
-extern const int variants_programs, variants_first; /* so many from that seed, unless asked otherwise */
-extern const char *const variants_libraries; /* where the device's stand-ins lie */
+extern const int variants_programs, variants_first; /* default number of programs and first seed */
+extern const char *const variants_libraries; /* directory of the stand-in libraries */
 
-/* false, with what was broken. */
+/* Records how the property failed; returns false. */
 bool broken(struct trial *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-bool pass_over(struct trial *t); /* true */
-/* A program of the graph with the values of m, or NULL with what compiling said. */
+bool pass_over(struct trial *t); /* discards the program; returns true */
+/* Compiles the graph with the values of m. Returns NULL after recording the error. */
 struct rt_program *trial_program(struct trial *t, const struct gen_program *m, const struct gen_graph *mg,
 				 const struct rt_options *opt);
-/* rt_value() and rt_gradient(), on a device copies: valid until seen_clear(). */
+/* rt_value() and rt_gradient(); on a device they are copies, valid until seen_clear(). */
 const float *seen_value(struct rt_program *p, const struct rt_node *n);
 const float *seen_gradient(struct rt_program *p, const struct rt_node *n);
 void seen_clear(void);
-/* Options as the program's bytes say. */
+/* Derives the options from the bytes of the program. */
 struct rt_options trial_options(const struct gen_program *m);
 bool trial_has(const struct gen_program *m, enum gen_op op);
 
@@ -47,7 +47,7 @@ bool variant_reduced_values_cuda(struct trial *t);
 bool variant_pixels(struct trial *t);
 bool variant_inference(struct trial *t);
 bool variant_trained(struct trial *t);
-bool variant_rules(struct trial *t); /* as a device tells of its updates: later */
+bool variant_rules(struct trial *t); /* the optimizer rules, with the delayed reports of a device */
 bool variant_same_bits(struct trial *t);
 bool variant_resumed(struct trial *t);
 bool variant_shapes(struct trial *t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs promise on the CPU. */
+/* The properties of programs on the CPU. */
 #include "tests/graphs/variants.h"
 
 const enum rt_device variants_device = RT_CPU;

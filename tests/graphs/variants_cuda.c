@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What programs promise on the CUDA device: what they do on the CPU, and what is the device's own. */
+/* The properties of programs on the CUDA device. */
 #include "tests/graphs/variants.h"
 
 const enum rt_device variants_device = RT_CUDA;
