@@ -52,7 +52,7 @@ static int leave_out(const char *list, struct rt_loader_options *l, struct gt_er
 	bool f32 = false;
 	const struct bn_switch switches[] = { { "huge-pages", &l->no_huge_pages }, { "persistent", &l->restart_workers },
 					      { "zero-copy", &l->copy_batches }, { "u8", &f32 } };
-	int r = bn_leave_out(list, switches, GT_ARRAY_SIZE(switches), err);
+	int r = bn_apply_without(list, switches, GT_ARRAY_SIZE(switches), err);
 
 	l->u8 = !f32; /* images are passed as bytes */
 	return r;

@@ -9,7 +9,7 @@ static bool require_conclusive;
 
 static int cmd_fleet(struct gt_cli *cli, int argc, char **argv)
 {
-	bn_auto_saved set = {0};
+	bn_auto_result_set set = {0};
 	gt_auto_json *doc = NULL;
 	int r = bn_result_set_load(argv, &set, &cli->err);
 

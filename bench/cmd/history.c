@@ -17,12 +17,12 @@ static bool require_conclusive;
 
 /* Skips results of other hosts than --host. Without --host, results of several hosts are an error. Cloned nodes share an
  * identity; their other facts distinguish them. */
-static int only_one(struct bn_result_set_set *set, struct gt_err *err)
+static int only_one(struct bn_result_set *set, struct gt_err *err)
 {
-	const struct bn_result_set *first = NULL;
+	const struct bn_result *first = NULL;
 
 	for (size_t i = 0; i < set->n; i++) {
-		struct bn_result_set *s = &set->v[i];
+		struct bn_result *s = &set->v[i];
 		gt_auto_buf what = {0};
 
 		if (s->skipped)
@@ -49,7 +49,7 @@ static int only_one(struct bn_result_set_set *set, struct gt_err *err)
 
 static int cmd_history(struct gt_cli *cli, int argc, char **argv)
 {
-	bn_auto_saved set = {0};
+	bn_auto_result_set set = {0};
 	gt_auto_json *doc = NULL;
 	int r;
 

@@ -59,7 +59,7 @@ static int cmd_ladder(struct gt_cli *cli, int argc, char **argv)
 	r = bn_outputs_try(&outputs, &cli->err);
 	if (r < 0)
 		return r;
-	r = bn_ladder_climb(cli, &req, argv, argc, &doc, &wrong);
+	r = bn_ladder_run(cli, &req, argv, argc, &doc, &wrong);
 	if (r < 0)
 		return r;
 	r = bn_form_publish(cli, &bn_form_ladder, doc, &outputs);

@@ -121,12 +121,12 @@ static void remember(const struct bn_prove *p)
 {
 	json_t *run = json_object_get(p->doc, "run");
 
-	bn_stage_remember(p->stage, 0);
+	bn_stage_store_request(p->stage, 0);
 	json_object_set(run, "resume", json_object_get(json_object_get(p->stage->doc, "run"), "resume"));
 	json_object_del(json_object_get(p->stage->doc, "run"), "resume"); /* stored once, not in each phase */
 	json_object_set_new(run, "prove",
 			    json_pack("{s:I, s:I, s:b, s:b, s:o, s:o, s:o, s:o, s:f}", "seed", (json_int_t)p->seed,
-				      "pairs", (json_int_t)p->pairs, "looks", p->looks, "keep_inconclusive",
+				      "pairs", (json_int_t)p->pairs, "looks", p->interims, "keep_inconclusive",
 				      p->keep_inconclusive, "receipt", gt_json_str(opt.receipt), "html",
 				      gt_json_str(opt.html), "changes", changes_json(&p->stage->arms), "races",
 				      bn_races_json(p->races, p->n_races), "limit_s", p->limit_s));
@@ -159,7 +159,7 @@ static int prove(struct gt_cli *cli, struct bn_stage *stage, struct bn_race **ra
 			     .races = *races,
 			     .n_races = n_races,
 			     .pairs = req.pairs ? req.pairs : req.reboot ? BN_BOOT_PAIRS : PAIRS,
-			     .looks = !req.pairs && !req.quick && !req.reboot,
+			     .interims = !req.pairs && !req.quick && !req.reboot,
 			     .by_boot = req.reboot,
 			     .keep_inconclusive = opt.keep_inconclusive,
 			     .limit_s = 60 * req.minutes,
@@ -208,7 +208,7 @@ static int cmd_prove(struct gt_cli *cli, int argc, char **argv)
 	if (r == 0)
 		r = gt_file_try(opt.html, &cli->err);
 	if (r == 0 && req.reboot)
-		r = bn_boots_alone(cli->fs, &cli->err);
+		r = bn_boots_check_idle(cli->fs, &cli->err);
 	if (r == 0)
 		r = ask_profile(cli, &plan);
 	if (r < 0) {
@@ -244,11 +244,11 @@ static int recall(struct bn_prove *p, const char *path, double minutes, struct g
 	if (r == 0)
 		r = gt_json_req_array(p->doc, "phases", &list, err);
 	if (r == 0)
-		r = bn_request_recall(p->doc, &req, argv, err);
+		r = bn_request_restore(p->doc, &req, argv, err);
 	if (r == 0 && (pairs < (req.reboot ? BN_BOOT_PAIRS : 9) || pairs > 1000))
 		r = gt_fail(err, ERANGE, "\"pairs\" is %lld", (long long)pairs);
 	if (r == 0)
-		r = bn_races_recall(json_object_get(o, "races"), &p->races, &p->n_races, err);
+		r = bn_races_restore(json_object_get(o, "races"), &p->races, &p->n_races, err);
 	if (r == 0)
 		r = bn_request_check(&req, err);
 	if (r < 0) {
@@ -258,7 +258,7 @@ static int recall(struct bn_prove *p, const char *path, double minutes, struct g
 	}
 	p->pairs = (size_t)pairs;
 	p->seed = (uint64_t)seed;
-	p->looks = gt_json_get_bool(o, "looks", false);
+	p->interims = gt_json_get_bool(o, "looks", false);
 	p->limit_s = fmax(0, gt_json_get_real(o, "limit_s", 0));
 	if (minutes > 0) {
 		p->limit_s = 60 * minutes;

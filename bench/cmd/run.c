@@ -29,14 +29,14 @@ static void plan_session(const struct bn_request *q, enum bn_session_design desi
 	bool pairs = declared > 0, single = design == BN_DESIGN_SINGLE;
 
 	s->design = design;
-	s->looks = one;
-	s->n_looks = 1;
+	s->interims = one;
+	s->n_interims = 1;
 	*one = (struct bn_interim){ .pairs = q->pairs ? q->pairs : q->quick && single ? 6 : 9, .alpha = .05 };
 	if (q->reboot) {
 		one->pairs = q->pairs ? q->pairs : BN_BOOT_PAIRS;
 	} else if (pairs && !q->pairs && !q->quick) {
-		s->looks = bn_interims;
-		s->n_looks = bn_n_interims;
+		s->interims = bn_interims;
+		s->n_interims = bn_n_interims;
 	}
 	s->aa_pairs = !pairs ? 0 : q->reboot ? GT_MIN(q->pairs ? q->pairs : BN_BOOT_AA, (uint64_t)BN_BOOT_AA) : AA_PAIRS;
 	s->by_boot = q->reboot;
@@ -46,7 +46,7 @@ static void plan_session(const struct bn_request *q, enum bn_session_design desi
 /* Returns the time limit in seconds. On a busy host a session may take many times the estimate. --pairs has no limit. */
 static double time_limit(const struct bn_request *q, const struct bn_session *s, const struct gt_strv *workloads)
 {
-	size_t most = s->looks[s->n_looks - 1].pairs + s->aa_pairs;
+	size_t most = s->interims[s->n_interims - 1].pairs + s->aa_pairs;
 	double group = 0;
 
 	if (q->minutes > 0 || q->pairs || q->reboot)
@@ -73,7 +73,7 @@ static double least_s(const struct bn_session *s, const struct gt_strv *workload
 			return 0;
 		pair += 2 * w->launch_s;
 	}
-	*ret_all_s = pair * (double)(s->looks[s->n_looks - 1].pairs + s->aa_pairs);
+	*ret_all_s = pair * (double)(s->interims[s->n_interims - 1].pairs + s->aa_pairs);
 	return pair * (double)(s->aa_pairs + 1);
 }
 
@@ -94,13 +94,13 @@ static int enough_time(void *ctx, const json_t *run, double need_s, struct gt_er
 
 static struct allowance allowance_of(const struct bn_request *q, const struct bn_session *s)
 {
-	return (struct allowance){ 60 * q->minutes, s->looks[s->n_looks - 1].pairs + s->aa_pairs,
+	return (struct allowance){ 60 * q->minutes, s->interims[s->n_interims - 1].pairs + s->aa_pairs,
 				   gt_streq(q->out.json, "-") ? NULL : q->out.json };
 }
 
 static void say_plan(struct gt_cli *cli, const struct bn_session *s, const struct gt_strv *workloads, size_t declared)
 {
-	size_t first = s->looks[0].pairs + s->aa_pairs, last = s->looks[s->n_looks - 1].pairs + s->aa_pairs;
+	size_t first = s->interims[0].pairs + s->aa_pairs, last = s->interims[s->n_interims - 1].pairs + s->aa_pairs;
 	double group = 0, arms = s->design == BN_DESIGN_SINGLE ? 1 : 2;
 	bool own = false;
 
@@ -192,7 +192,7 @@ static int measure(struct gt_cli *cli, struct bn_stage *stage)
 	say_plan(cli, &s, &stage->workloads, declared);
 	if (s.design == BN_DESIGN_AA)
 		json_object_set_new(json_object_get(stage->doc, "arms"), "b", json_string("the same"));
-	bn_stage_remember(stage, s.aa_pairs);
+	bn_stage_store_request(stage, s.aa_pairs);
 	json_object_set_new(json_object_get(json_object_get(stage->doc, "run"), "resume"), "limit_s", json_real(s.limit_s));
 	stage->boots.seed = s.seed;
 	bn_arms_ops(&stage->arms, &ops);
@@ -210,7 +210,7 @@ static int cmd_run(struct gt_cli *cli, int argc, char **argv)
 		return bn_resume(cli, &resume, &req);
 	r = bn_request_check(&req, &cli->err);
 	if (r == 0 && req.reboot)
-		r = bn_boots_alone(cli->fs, &cli->err);
+		r = bn_boots_check_idle(cli->fs, &cli->err);
 	if (r < 0)
 		return r;
 	r = bn_stage_open(cli, &req, &stage);
@@ -315,14 +315,15 @@ const struct gt_cmd bn_cmd_ab = {
 };
 /* ---- resume ---- */
 
-static int read_looks(const json_t *run, struct bn_interim *looks, size_t max, size_t *ret_n)
+static int read_interims(const json_t *run, struct bn_interim *interims, size_t max, size_t *ret_n)
 {
 	json_t *list = json_object_get(run, "looks"), *j;
 	size_t i;
 
 	json_array_foreach(list, i, j)
 		if (i < max)
-			looks[i] = (struct bn_interim){ (size_t)gt_json_get_int(j, "pairs", 0), gt_json_get_real(j, "alpha", 0) };
+			interims[i] = (struct bn_interim){ (size_t)gt_json_get_int(j, "pairs", 0),
+							   gt_json_get_real(j, "alpha", 0) };
 	*ret_n = GT_MIN(json_array_size(list), max);
 	return *ret_n ? 0 : -EINVAL;
 }
@@ -332,14 +333,14 @@ static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
 	const json_t *run = json_object_get(doc, "run");
 	struct bn_session s = { .workload = (const char *const *)stage->workloads.v, .n_workloads = stage->workloads.n,
 				.resume = true, .quiet = cli->quiet, .stop = &gt_interrupted };
-	struct bn_interim looks[8];
+	struct bn_interim interims[8];
 	struct allowance time;
 	struct bn_ops ops;
 	int r;
 
-	if (read_looks(run, looks, GT_ARRAY_SIZE(looks), &s.n_looks) < 0)
+	if (read_interims(run, interims, GT_ARRAY_SIZE(interims), &s.n_interims) < 0)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "its planned looks are missing");
-	s.looks = looks;
+	s.interims = interims;
 	s.design = bn_design_of(gt_json_get_str(run, "design", bn_design_name[BN_DESIGN_SINGLE]));
 	s.seed = stage->q->seed;
 	s.aa_pairs = (size_t)gt_json_get_int(json_object_get(run, "resume"), "aa_pairs", 0);
@@ -396,7 +397,7 @@ static int go_on_with(struct gt_cli *cli, const char *path, struct bn_request *q
 	if (!data->interrupted)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EALREADY, "%s: this session is complete; nothing is left to do",
 				    path);
-	if (bn_request_recall(doc, q, &command, &cli->err) < 0 || bn_request_check(q, &cli->err) < 0) {
+	if (bn_request_restore(doc, q, &command, &cli->err) < 0 || bn_request_check(q, &cli->err) < 0) {
 		cli->err.exit_status = GT_EXIT_USAGE;
 		return gt_fail_prefix(&cli->err, "%s cannot be taken up again", path);
 	}

@@ -466,7 +466,7 @@ static int run_train(struct gt_cli *cli, int argc, char **argv)
 	bn_gpu_monitor_close(&gauge);
 	if (doc && gt_streq(options.device, "cuda")) {
 		json_object_set_new(doc, "env", json_object());
-		bn_gpu_monitor_tell(&gauge, cards, NULL, doc);
+		bn_gpu_monitor_store(&gauge, cards, NULL, doc);
 	} else {
 		json_decref(cards);
 	}

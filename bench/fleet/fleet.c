@@ -16,15 +16,15 @@
 struct column {
 	const struct bn_metric *metric;
 	const char *cpu;
-	const struct bn_result_set **host;
+	const struct bn_result **host;
 	double *level, *se;
 	size_t n;
 	struct bn_robust robust;
 };
 
-static void column_add(struct column *c, const struct bn_result_set *s, const struct bn_metric *m)
+static void column_add(struct column *c, const struct bn_result *s, const struct bn_metric *m)
 {
-	double se, level = bn_result_set_level(s, m, &se);
+	double se, level = bn_result_level(s, m, &se);
 
 	if (!isfinite(level))
 		return;
@@ -36,7 +36,7 @@ static void column_add(struct column *c, const struct bn_result_set *s, const st
 	c->se[c->n++] = se;
 }
 
-static struct column *column_of(struct column **all, size_t *n, const struct bn_result_set *s, const struct bn_metric *m)
+static struct column *column_of(struct column **all, size_t *n, const struct bn_result *s, const struct bn_metric *m)
 {
 	for (size_t i = 0; i < *n; i++) {
 		struct column *c = &(*all)[i];
@@ -57,19 +57,19 @@ static struct column *column_of(struct column **all, size_t *n, const struct bn_
 static const json_t *usual(const struct column *c, const bool *out, size_t host, const char *key, double *ret_share,
 			   double *ret_rare)
 {
-	const json_t *mine = bn_result_set_setting(c->host[host], key), *best = NULL;
+	const json_t *mine = bn_result_setting(c->host[host], key), *best = NULL;
 	size_t others = 0, most = 0, like_me = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
-		const json_t *v = bn_result_set_setting(c->host[i], key);
+		const json_t *v = bn_result_setting(c->host[i], key);
 		size_t same = 0;
 
 		if (out[i])
 			continue;
 		others++;
-		like_me += bn_result_set_same(v, mine, key);
+		like_me += bn_setting_equal(v, mine, key);
 		for (size_t k = 0; k < c->n; k++)
-			same += !out[k] && bn_result_set_same(v, bn_result_set_setting(c->host[k], key), key);
+			same += !out[k] && bn_setting_equal(v, bn_result_setting(c->host[k], key), key);
 		if (same > most) {
 			most = same;
 			best = v;
@@ -77,7 +77,7 @@ static const json_t *usual(const struct column *c, const bool *out, size_t host,
 	}
 	*ret_share = others ? (double)most / (double)others : 0;
 	*ret_rare = others ? (double)like_me / (double)others : 0;
-	return *ret_share >= USUAL && !bn_result_set_same(best, mine, key) ? best : NULL;
+	return *ret_share >= USUAL && !bn_setting_equal(best, mine, key) ? best : NULL;
 }
 
 static double weight(const json_t *cause)
@@ -104,14 +104,14 @@ static json_t *causes_of(const struct column *c, const bool *out, size_t host, c
 
 	for (size_t i = 0; i < keys->n; i++) {
 		const char *key = keys->v[i];
-		const json_t *mine = bn_result_set_setting(c->host[host], key);
+		const json_t *mine = bn_result_setting(c->host[host], key);
 		double share, rare;
 		const json_t *others = usual(c, out, host, key, &share, &rare);
 
 		if (others && rare < .5)
 			keep_cause(list, json_pack("{s:s, s:O?, s:O, s:f, s:f, s:b}", "key", key, "value", mine,
 						   "usual", others, "others_share", share, "like_me_share", rare,
-						   "moves_it", bn_moves(c->metric->workload, key)));
+						   "moves_it", bn_knob_affects(c->metric->workload, key)));
 	}
 	return list;
 }
@@ -172,24 +172,24 @@ static void judge_column(struct column *c, double critical, const struct gt_strv
 }
 
 /* Returns whether a newer result of the same machine exists. */
-static bool superseded(const struct bn_result_set_set *set, size_t i)
+static bool superseded(const struct bn_result_set *set, size_t i)
 {
 	for (size_t k = 0; k < set->n; k++) {
 		int later = strcmp(set->v[k].started, set->v[i].started);
 
-		if (k != i && !set->v[k].skipped && bn_result_set_one_machine(&set->v[k], &set->v[i]) &&
+		if (k != i && !set->v[k].skipped && bn_result_same_machine(&set->v[k], &set->v[i]) &&
 		    (later > 0 || (later == 0 && k > i)))
 			return true;
 	}
 	return false;
 }
 
-static void hosts_json(const struct bn_result_set_set *set, const bool *counts, json_t *doc)
+static void hosts_json(const struct bn_result_set *set, const bool *counts, json_t *doc)
 {
 	json_t *hosts = json_object_get(doc, "hosts"), *warnings = json_object_get(doc, "warnings");
 
 	for (size_t i = 0; i < set->n; i++) {
-		const struct bn_result_set *s = &set->v[i];
+		const struct bn_result *s = &set->v[i];
 
 		json_array_append_new(hosts,
 				      json_pack("{s:s, s:s, s:s, s:s, s:b}", "name", s->name, "identity", s->identity,
@@ -216,7 +216,7 @@ static void verdict(json_t *doc, size_t judged)
 						 : 0));
 }
 
-json_t *bn_fleet_judge(const struct bn_result_set_set *set)
+json_t *bn_fleet_judge(const struct bn_result_set *set)
 {
 	json_t *doc = json_pack("{s:s, s:[], s:[], s:[], s:[]}", "schema", BN_FLEET_SCHEMA, "hosts", "metrics",
 				"outliers", "warnings");

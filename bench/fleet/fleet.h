@@ -20,7 +20,7 @@
 
 /* Returns {schema, hosts, metrics, outliers, warnings, verdict, exit_code}. outliers[].causes[] has the settings of the
  * host and the usual values. */
-json_t *bn_fleet_judge(const struct bn_result_set_set *set);
+json_t *bn_fleet_judge(const struct bn_result_set *set);
 /* Returns {schema, host, results, metrics, changes, warnings, verdict, exit_code}. All results must be from one host. */
-json_t *bn_history_judge(const struct bn_result_set_set *set, uint64_t seed);
+json_t *bn_history_judge(const struct bn_result_set *set, uint64_t seed);
 #endif

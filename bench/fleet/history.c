@@ -14,7 +14,7 @@
 /* ---- one metric ---- */
 
 struct series {
-	const struct bn_result_set **of;
+	const struct bn_result **of;
 	double *level;
 	size_t n;
 	const struct bn_metric *metric; /* of the newest result */
@@ -22,7 +22,7 @@ struct series {
 
 static int by_date(const void *a, const void *b)
 {
-	const struct bn_result_set *x = *(const struct bn_result_set *const *)a, *y = *(const struct bn_result_set *const *)b;
+	const struct bn_result *x = *(const struct bn_result *const *)a, *y = *(const struct bn_result *const *)b;
 	int d = strcmp(x->started, y->started);
 
 	return d ? d : strcmp(x->name, y->name);
@@ -41,13 +41,13 @@ static json_t *what_changed(const struct series *s, size_t at, const struct gt_s
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < keys->n && json_array_size(list) < CHANGES_MAX; i++) {
 			const char *key = keys->v[i];
-			const json_t *was = bn_result_set_setting(s->of[at - 1], key),
-				     *is = bn_result_set_setting(s->of[at], key);
-			bool moves = bn_moves(s->metric->workload, key);
+			const json_t *was = bn_result_setting(s->of[at - 1], key),
+				     *is = bn_result_setting(s->of[at], key);
+			bool moves = bn_knob_affects(s->metric->workload, key);
 
-			if (bn_result_set_same(was, is, key) || moves != (pass == 0) ||
-			    !bn_result_set_same(was, bn_result_set_setting(s->of[at - 2], key), key) ||
-			    (at + 1 < s->n && !bn_result_set_same(is, bn_result_set_setting(s->of[at + 1], key), key)))
+			if (bn_setting_equal(was, is, key) || moves != (pass == 0) ||
+			    !bn_setting_equal(was, bn_result_setting(s->of[at - 2], key), key) ||
+			    (at + 1 < s->n && !bn_setting_equal(is, bn_result_setting(s->of[at + 1], key), key)))
 				continue;
 			json_array_append_new(list, json_pack("{s:s, s:O?, s:O?, s:b}", "key", key, "from", was, "to",
 							      is, "moves_it", moves));
@@ -60,7 +60,7 @@ static json_t *change_json(const struct series *s, const size_t *points, size_t 
 	size_t from = i ? points[i - 1] : 0, to = i + 1 < n ? points[i + 1] : s->n;
 	double before = median_between(s, from, points[i]), after = median_between(s, points[i], to);
 	bool worse = (after < before) == (s->metric->direction == BN_HIGHER);
-	const struct bn_result_set *first = s->of[points[i]];
+	const struct bn_result *first = s->of[points[i]];
 
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:f, s:I, s:b, s:s, s:o}", "metric", s->metric->id,
 			 "unit", s->metric->unit ? s->metric->unit : "", "role", bn_role_name[s->metric->role],
@@ -112,7 +112,7 @@ static void judge_series(const struct series *s, double alpha, uint64_t seed, co
 
 /* ---- all ---- */
 
-static size_t in_order(const struct bn_result_set_set *set, const struct bn_result_set **ret, json_t *doc)
+static size_t in_order(const struct bn_result_set *set, const struct bn_result **ret, json_t *doc)
 {
 	json_t *warnings = json_object_get(doc, "warnings");
 	size_t n = 0;
@@ -133,7 +133,7 @@ static size_t in_order(const struct bn_result_set_set *set, const struct bn_resu
 	return n;
 }
 
-static void make_series(const struct bn_result_set *const *all, size_t n, const struct bn_metric *m, struct series *s,
+static void make_series(const struct bn_result *const *all, size_t n, const struct bn_metric *m, struct series *s,
 			json_t *doc)
 {
 	size_t other = 0;
@@ -141,10 +141,10 @@ static void make_series(const struct bn_result_set *const *all, size_t n, const 
 	*s = (struct series){
 		.metric = m, .of = gt_xcalloc(n + 1, sizeof(*s->of)), .level = gt_xcalloc(n + 1, sizeof(*s->level))};
 	for (size_t i = 0; i < n; i++) {
-		const struct bn_metric *same = bn_result_set_metric(all[i], m->id, m->definition);
-		double se, level = same ? bn_result_set_level(all[i], same, &se) : NAN;
+		const struct bn_metric *same = bn_result_metric(all[i], m->id, m->definition);
+		double se, level = same ? bn_result_level(all[i], same, &se) : NAN;
 
-		other += !same && bn_result_set_metric(all[i], m->id, NULL);
+		other += !same && bn_result_metric(all[i], m->id, NULL);
 		if (isfinite(level)) {
 			s->of[s->n] = all[i];
 			s->level[s->n++] = level;
@@ -175,11 +175,11 @@ static void verdict(json_t *doc, bool judged)
 						 : 0));
 }
 
-json_t *bn_history_judge(const struct bn_result_set_set *set, uint64_t seed)
+json_t *bn_history_judge(const struct bn_result_set *set, uint64_t seed)
 {
 	json_t *doc = json_pack("{s:s, s:s, s:[], s:[], s:[]}", "schema", BN_HISTORY_SCHEMA, "host",
 				set->n ? set->v[0].identity : "unknown", "metrics", "changes", "warnings");
-	const struct bn_result_set **all = gt_xcalloc(set->n + 1, sizeof(*all));
+	const struct bn_result **all = gt_xcalloc(set->n + 1, sizeof(*all));
 	size_t n = in_order(set, all, doc), metrics = n ? all[n - 1]->data->n_metrics : 0;
 	gt_auto_strv keys = {0};
 	bool judged = false;

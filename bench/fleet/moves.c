@@ -2,7 +2,7 @@
 #include "bench/fleet/moves.h"
 #include "bench/workload/workload.h"
 
-bool bn_moves(const char *workload, const char *key)
+bool bn_knob_affects(const char *workload, const char *key)
 {
 	const struct bn_workload *w = bn_workload_find(workload);
 

@@ -4,5 +4,5 @@
 #include <stdbool.h>
 
 /* Returns whether the key is one of the workload's knobs, which should affect it. */
-bool bn_moves(const char *workload, const char *key);
+bool bn_knob_affects(const char *workload, const char *key);
 #endif

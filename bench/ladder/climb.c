@@ -19,7 +19,7 @@
 #define RUNGS_MAX  16
 #define ARGS_MAX   64
 
-struct climb {
+struct ladder_run {
 	struct gt_cli *cli;
 	const struct bn_ladder_request *q;
 	char *exe;
@@ -89,7 +89,7 @@ static void command(struct gt_strv *argv, const struct bn_ladder_request *q, con
 	add_words(argv, q, l, rung->options);
 }
 
-static json_t *outcome(const struct gt_spawn *sp, struct climb *c)
+static json_t *outcome(const struct gt_spawn *sp, struct ladder_run *c)
 {
 	static const char *const keep[] = {"items_per_s", "median_step_s", "planned_bytes", "max_rss_bytes", "threads",
 					  "env", "gpu", "gpu_trouble"};
@@ -115,7 +115,7 @@ static json_t *outcome(const struct gt_spawn *sp, struct climb *c)
 	return launch;
 }
 
-static int launch(struct climb *c, json_t *rung, uint64_t round, struct gt_err *err)
+static int launch(struct ladder_run *c, json_t *rung, uint64_t round, struct gt_err *err)
 {
 	gt_autofree char *seed = gt_xasprintf("%llu", (unsigned long long)(1 + round));
 	const char *head[] = {c->exe}, *tail[] = {"--seed", seed, "--json", "--quiet"};
@@ -164,7 +164,7 @@ static json_t *ladder_json(const struct bn_ladder_request *q, const struct bn_la
 	return json_pack("{s:s, s:s, s:s, s:o}", "id", l->id, "title", l->title, "what", l->what, "rungs", rungs);
 }
 
-static int save(const struct climb *c)
+static int save(const struct ladder_run *c)
 {
 	gt_autofree char *text = NULL;
 
@@ -175,7 +175,7 @@ static int save(const struct climb *c)
 }
 
 /* Runs every rung once, in random order. */
-static int one_round(struct climb *c, json_t *ladder, uint64_t round)
+static int one_round(struct ladder_run *c, json_t *ladder, uint64_t round)
 {
 	json_t *rungs = json_object_get(ladder, "rungs");
 	size_t n = json_array_size(rungs), order[RUNGS_MAX];
@@ -207,7 +207,7 @@ static int one_round(struct climb *c, json_t *ladder, uint64_t round)
 	return 0;
 }
 
-static int all_rounds(struct climb *c)
+static int all_rounds(struct ladder_run *c)
 {
 	json_t *ladders = json_object_get(c->doc, "ladders"), *l;
 	size_t i;
@@ -224,7 +224,7 @@ static int all_rounds(struct climb *c)
 	return 0;
 }
 
-static int choose(struct climb *c, int argc, char *const *argv)
+static int choose(struct ladder_run *c, int argc, char *const *argv)
 {
 	json_t *ladders = json_object_get(c->doc, "ladders");
 
@@ -249,7 +249,7 @@ static int choose(struct climb *c, int argc, char *const *argv)
 	return 0;
 }
 
-static json_t *new_document(const struct climb *c, struct gt_err *err)
+static json_t *new_document(const struct ladder_run *c, struct gt_err *err)
 {
 	struct pr_discover_opts discover = {.nvml_timeout_s = 5};
 	char *const none[] = {NULL};
@@ -273,12 +273,12 @@ static json_t *new_document(const struct climb *c, struct gt_err *err)
 			 gt_json_real(e.load1), "ladders");
 }
 
-int bn_ladder_climb(struct gt_cli *cli, const struct bn_ladder_request *q, char *const *names, int n, json_t **ret,
-		    bool *ret_wrong)
+int bn_ladder_run(struct gt_cli *cli, const struct bn_ladder_request *q, char *const *names, int n, json_t **ret,
+		  bool *ret_wrong)
 {
 	gt_autofree char *exe = NULL;
 	gt_auto_json *doc = NULL;
-	struct climb c = { .cli = cli, .q = q };
+	struct ladder_run c = { .cli = cli, .q = q };
 	double t0 = gt_now_s();
 	json_t *run;
 	int r;

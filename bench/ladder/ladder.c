@@ -4,7 +4,7 @@
 #include "bench/ladder/ladder.h"
 #include "bench/stats/stats.h"
 
-static double of_round(const json_t *rung, int64_t round, const char *key)
+static double round_value(const json_t *rung, int64_t round, const char *key)
 {
 	json_t *l;
 	size_t i;
@@ -38,7 +38,7 @@ static void compare(json_t *rung, const json_t *base, int64_t rounds, uint64_t s
 	size_t n = 0;
 
 	for (int64_t k = 0; k < GT_MIN(rounds, BN_LADDER_ROUNDS_MAX); k++) {
-		double v = log(of_round(rung, k, "items_per_s") / of_round(base, k, "items_per_s"));
+		double v = log(round_value(rung, k, "items_per_s") / round_value(base, k, "items_per_s"));
 
 		if (isfinite(v))
 			d[n++] = v;

@@ -37,8 +37,8 @@ struct bn_ladder_request {
 	uint64_t rounds, ranks, seed; /* ranks 0: the number of CPUs, at most 4 */
 };
 /* Runs the named ladders, or all that can run. *ret: the analysed document. *ret_wrong: the loss of a run did not fall. */
-int bn_ladder_climb(struct gt_cli *cli, const struct bn_ladder_request *q, char *const *names, int n, json_t **ret,
-		    bool *ret_wrong);
+int bn_ladder_run(struct gt_cli *cli, const struct bn_ladder_request *q, char *const *names, int n, json_t **ret,
+		  bool *ret_wrong);
 
 /* Computes medians, speed-ups and their intervals from the launches in the document. Replaces existing ones. */
 void bn_ladder_analyze(json_t *doc);

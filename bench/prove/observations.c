@@ -71,7 +71,7 @@ static bool starts_from_host(const json_t *doc)
 static const char *const of_difference[] = {"key", "from", "to", "when", NULL};
 
 /* Adds differences between two phases. Differences already reported as changed during a phase are skipped. */
-static void between_phases(const struct bn_prove *p, const json_t *was, const json_t *now, json_t *list)
+static void add_phase_differences(const struct bn_prove *p, const json_t *was, const json_t *now, json_t *list)
 {
 	json_t *a = json_object_get(json_object_get(was, "settings"), "a"),
 	       *b = json_object_get(json_object_get(now, "settings"), "a");
@@ -83,13 +83,13 @@ static void between_phases(const struct bn_prove *p, const json_t *was, const js
 	{
 		json_t *old = json_object_get(a, key);
 		gt_auto_json *entry = NULL;
-		bool said = false;
+		bool reported = false;
 
 		if (!old || json_equal(old, v) || is_change(p, key))
 			continue;
-		json_array_foreach(list, i, known) said |= gt_streq(gt_json_get_str(known, "key", NULL), key) &&
+		json_array_foreach(list, i, known) reported |= gt_streq(gt_json_get_str(known, "key", NULL), key) &&
 							   json_equal(json_object_get(known, "to"), v);
-		if (said)
+		if (reported)
 			continue;
 		entry = json_pack("{s:s, s:O, s:O, s:s}", "key", key, "from", old, "to", v, "when", "between phases");
 		add(list, entry, of_difference, now);
@@ -105,7 +105,7 @@ json_t *bn_prove_confounders(const struct bn_prove *p)
 	json_array_foreach(phases, i, doc)
 	{
 		if (last && starts_from_host(doc))
-			between_phases(p, last, doc, list);
+			add_phase_differences(p, last, doc, list);
 		json_array_foreach(json_object_get(doc, "confounders"), k, c)
 		{
 			gt_auto_json *entry = json_pack("{s:O, s:O, s:O, s:O}", "key", json_object_get(c, "key"),
@@ -122,7 +122,7 @@ json_t *bn_prove_confounders(const struct bn_prove *p)
 
 /* Returns whether a control alarm may be chance. The alarm of one phase is raised at 1 %, so one of many phases raises
  * it by chance. */
-static bool by_chance(const json_t *doc, size_t phases)
+static bool may_be_chance(const json_t *doc, size_t phases)
 {
 	json_t *list = json_object_get(doc, "comparisons"), *c;
 	double p = 1;
@@ -144,7 +144,7 @@ json_t *bn_prove_warnings(const struct bn_prove *p)
 		const char *code = gt_json_get_str(w, "code", NULL);
 
 		if (gt_streq(code, "time-limit") || /* not_reached describes it better */
-		    (gt_streq(code, "control") && by_chance(doc, json_array_size(phases))))
+		    (gt_streq(code, "control") && may_be_chance(doc, json_array_size(phases))))
 			continue;
 		add(list, w, keys, doc);
 	}

@@ -69,7 +69,7 @@ static int phase_document(struct bn_prove *p, const struct bn_phase *ph, json_t 
 }
 
 /* Returns whether the phase ended normally. This includes the verdict "invalid". */
-static bool whole(const json_t *doc)
+static bool is_complete(const json_t *doc)
 {
 	return !gt_json_get_bool(json_object_get(doc, "run"), "interrupted", true);
 }
@@ -83,8 +83,8 @@ static int measure(struct bn_prove *p, const struct bn_phase *ph, double limit_s
 	struct bn_session s = {.design = BN_DESIGN_PAIRS,
 			       .workload = ph->workload ? one : (const char *const *)p->stage->workloads.v,
 			       .n_workloads = ph->workload ? 1 : p->stage->workloads.n,
-			       .looks = ph->looks ? bn_interims : &fixed,
-			       .n_looks = ph->looks ? bn_n_interims : 1,
+			       .interims = ph->interims ? bn_interims : &fixed,
+			       .n_interims = ph->interims ? bn_n_interims : 1,
 			       .aa_pairs = ph->aa_pairs,
 			       .quiet = p->cli->quiet,
 			       .resume = begun,
@@ -102,7 +102,7 @@ static int measure(struct bn_prove *p, const struct bn_phase *ph, double limit_s
 	arms->next_block = ph->design ? by_design : NULL;
 	if (!ph->design && !begun)
 		bn_arms_declare(arms, doc);
-	arms->whole = p->doc;
+	arms->session_doc = p->doc;
 	if (arms->boots) {
 		arms->boots->seed = s.seed;
 		arms->boots->phase = p->next_phase;
@@ -128,7 +128,7 @@ static struct bn_phase_result *add_result(struct bn_prove *p, json_t *doc, struc
 int bn_phase_run(struct bn_prove *p, const struct bn_phase *ph, const struct bn_phase_result **ret)
 {
 	const struct bn_limits limits = { .floor = .03 };
-	double limit_s = bn_plan_left_s(p) - ph->keep_s;
+	double limit_s = bn_plan_left_s(p) - ph->reserve_s;
 	struct bn_analysis *a;
 	struct bn_data *data;
 	json_t *doc = NULL;
@@ -138,7 +138,7 @@ int bn_phase_run(struct bn_prove *p, const struct bn_phase *ph, const struct bn_
 	r = phase_document(p, ph, &doc, &begun);
 	if (r < 0)
 		return r;
-	r = begun && whole(doc) ? 0 : measure(p, ph, limit_s, doc, begun);
+	r = begun && is_complete(doc) ? 0 : measure(p, ph, limit_s, doc, begun);
 	if (r < 0)
 		return r;
 	r = bn_data_from_doc(doc, ph->name, &data, &p->cli->err);

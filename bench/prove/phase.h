@@ -11,9 +11,9 @@ struct bn_phase {
 	const char *what;     /* the change that is measured, or NULL */
 	const char *workload; /* the only workload to run; NULL: the workloads of the request */
 	size_t pairs, aa_pairs;
-	bool looks;
+	bool interims;
 	const struct bn_design *design;
-	double keep_s; /* part of the time limit that is reserved for later phases */
+	double reserve_s; /* part of the time limit that is reserved for later phases */
 };
 bool bn_phase_cut(const struct bn_phase_result *r); /* was the phase ended by the time limit? */
 /* Run it, or what is left of it, and analyse it. *ret is borrowed from p. Returns the exit code of the analysis, or a negative

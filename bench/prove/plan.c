@@ -14,7 +14,7 @@
 
 #define POWER .8 /* power of bn_mde() */
 
-enum { RACES, TOTAL, EACH, ALL_AT_ONCE, SPLIT, CONFIRM, BESIDE };
+enum { RACES, TOTAL, EACH, ALL_AT_ONCE, SPLIT, CONFIRM, KEPT_VS_ALL };
 static const struct {
 	const char *name, *phases; /* with ',' before and after each */
 } kinds[] = {
@@ -24,7 +24,7 @@ static const struct {
 	[ALL_AT_ONCE] = {"all changes at once", ",design,"},
 	[SPLIT] = {"groups that move, split", ",leave-one-out,add-one,"},
 	[CONFIRM] = {"confirmation", ",confirm,"},
-	[BESIDE] = {"what is kept beside all", ",kept against all,"},
+	[KEPT_VS_ALL] = {"what is kept beside all", ",kept against all,"},
 };
 
 struct step {
@@ -49,7 +49,7 @@ static size_t splits(const struct bn_prove *p)
 /* Lists all planned steps in order. Returns their number. */
 static size_t steps_of(const struct bn_prove *p, struct step step[STEPS_MAX])
 {
-	size_t decide = p->looks ? bn_interims[bn_n_interims - 1].pairs : p->pairs, n = p->n_proof, k = 0;
+	size_t decide = p->interims ? bn_interims[bn_n_interims - 1].pairs : p->pairs, n = p->n_proof, k = 0;
 	bool designed = bn_prove_designed(p);
 
 	if (p->n_races)
@@ -65,7 +65,7 @@ static size_t steps_of(const struct bn_prove *p, struct step step[STEPS_MAX])
 		step[k++] = (struct step){EACH, each + splits(p), p->pairs, n};
 	}
 	step[k++] = (struct step){CONFIRM, 1, decide, 1};
-	step[k++] = (struct step){BESIDE, 1, n == 1 ? 0 : p->pairs, 1};
+	step[k++] = (struct step){KEPT_VS_ALL, 1, n == 1 ? 0 : p->pairs, 1};
 	return k;
 }
 
@@ -97,7 +97,7 @@ static double expected_pair_s(const struct bn_prove *p)
 	return s;
 }
 
-static void keep_minutes(const struct bn_prove *p, double minutes)
+static void store_minutes(const struct bn_prove *p, double minutes)
 {
 	json_t *plan = json_object_get(p->doc, "plan");
 
@@ -107,7 +107,7 @@ static void keep_minutes(const struct bn_prove *p, double minutes)
 }
 
 /* The first plan is stored and never changed. Later, groups are split and races have a winner, which changes the steps. */
-static void keep_plan(const struct bn_prove *p)
+static void store_plan(const struct bn_prove *p)
 {
 	json_t *list = json_array();
 	struct step step[STEPS_MAX];
@@ -140,15 +140,15 @@ static double shortest_s(const struct bn_prove *p, double need_s)
 	return need_s * (double)pairs_of(p, 0) / (double)(pairs_of(p, first) - pairs_of(p, first + 1));
 }
 
-int bn_plan_say(struct bn_prove *p)
+int bn_plan_print(struct bn_prove *p)
 {
 	double pair_s = expected_pair_s(p), all_s = pair_s * (double)pairs_of(p, 0), minutes = all_s / 60;
 	double least_s = shortest_s(p, pair_s * (double)(bn_prove_aa(p) + 1));
 
 	if (p->limit_s > 0 && least_s > p->limit_s && !json_array_size(json_object_get(p->doc, "phases")))
 		return bn_session_short(p->limit_s, least_s, all_s, NULL, &p->cli->err);
-	keep_plan(p);
-	keep_minutes(p, minutes);
+	store_plan(p);
+	store_minutes(p, minutes);
 	if (p->cli->quiet)
 		return 0;
 	fprintf(stderr, "gpubench: %zu change%s, %s: at most %zu pairs of %s", p->n_proof, p->n_proof == 1 ? "" : "s",
@@ -184,7 +184,7 @@ int bn_plan_pilot(void *ctx, const json_t *run, double need_s, struct gt_err *er
 			if (gt_streq(gt_json_get_str(s, "name", NULL), kinds[step[i].kind].name))
 				json_object_set_new(s, "mde_pct", gt_json_real(mde));
 	}
-	keep_minutes(p, minutes);
+	store_minutes(p, minutes);
 	if (p->limit_s > 0 && need_s > p->total_s)
 		return bn_session_short(p->limit_s, fmax(shortest_s(p, need_s), p->limit_s), 60 * minutes,
 					gt_streq(p->stage->arms.out, "-") ? NULL : p->stage->arms.out, err);
@@ -221,7 +221,7 @@ void bn_plan_refine(struct bn_prove *p, const json_t *total)
 /* ---- real duration ---- */
 
 /* phases NULL: all planned phases */
-static void took(const struct bn_prove *p, const char *phases, size_t *pairs, double *s)
+static void real_duration(const struct bn_prove *p, const char *phases, size_t *pairs, double *s)
 {
 	json_t *ph;
 	size_t i;
@@ -248,11 +248,11 @@ json_t *bn_plan_json(const struct bn_prove *p)
 	json_array_foreach(json_object_get(plan, "steps"), i, s)
 		for (size_t k = 0; k < GT_ARRAY_SIZE(kinds); k++)
 			if (gt_streq(gt_json_get_str(s, "name", NULL), kinds[k].name)) {
-				took(p, kinds[k].phases, &pairs, &seconds);
+				real_duration(p, kinds[k].phases, &pairs, &seconds);
 				json_object_set_new(s, "pairs_taken", json_integer((json_int_t)pairs));
 				json_object_set_new(s, "minutes_taken", json_real(seconds / 60));
 			}
-	took(p, NULL, &pairs, &seconds);
+	real_duration(p, NULL, &pairs, &seconds);
 	json_object_set_new(plan, "pairs_taken", json_integer((json_int_t)pairs));
 	json_object_set_new(plan, "minutes_taken", json_real(seconds / 60));
 	return plan;
@@ -272,9 +272,9 @@ double bn_plan_left_s(const struct bn_prove *p)
 	return p->limit_s - spent;
 }
 
-bool bn_plan_time_for(const struct bn_prove *p, double keep_s)
+bool bn_plan_time_for(const struct bn_prove *p, double reserve_s)
 {
-	return !(bn_plan_left_s(p) - keep_s < (isfinite(p->pair_s) ? p->pair_s : 0));
+	return !(bn_plan_left_s(p) - reserve_s < (isfinite(p->pair_s) ? p->pair_s : 0));
 }
 
 double bn_plan_confirm_s(const struct bn_prove *p)
@@ -294,7 +294,7 @@ double bn_plan_after_races_s(const struct bn_prove *p)
 	return p->limit_s > 0 ? p->limit_s * (double)pairs_of(p, 1) / (double)pairs_of(p, 0) : 0;
 }
 
-void bn_plan_missed(struct bn_prove *p, const char *what)
+void bn_plan_skipped(struct bn_prove *p, const char *what)
 {
 	json_t *list = json_object_get(p->doc, "not_reached"), *v;
 	size_t i;

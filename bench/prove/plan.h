@@ -5,7 +5,7 @@
 #include "bench/prove/state.h"
 
 /* Prints and stores the plan, before the measurement. Fails with -ETIME and exit status 64 if --minutes is too short. */
-int bn_plan_say(struct bn_prove *p);
+int bn_plan_print(struct bn_prove *p);
 /* After three A/A pairs: prints the detectable effect and the expected duration. Fails as bn_plan_say(). See struct
  * bn_session, planned. */
 int bn_plan_pilot(void *p, const json_t *run, double need_s, struct gt_err *err);
@@ -13,10 +13,10 @@ void bn_plan_refine(struct bn_prove *p, const json_t *total); /* after the total
 json_t *bn_plan_json(const struct bn_prove *p);		      /* the plan with the real duration, for the receipt */
 /* Returns the seconds of --minutes that are left for the next phase; infinite without a limit. */
 double bn_plan_left_s(const struct bn_prove *p);
-bool bn_plan_time_for(const struct bn_prove *p, double keep_s); /* is there time for one pair and keep_s after it? */
+bool bn_plan_time_for(const struct bn_prove *p, double reserve_s); /* is there time for one pair and reserve_s after it? */
 double bn_plan_confirm_s(const struct bn_prove *p);		/* minimum duration of the confirmation */
 double bn_plan_after_races_s(const struct bn_prove *p);		/* part of the limit for the phases after the races */
 double bn_plan_after_total_s(const struct bn_prove *p);		/* part of the remaining time for the phases after the total
 								 * effect */
-void bn_plan_missed(struct bn_prove *p, const char *what);	/* adds to doc.not_reached */
+void bn_plan_skipped(struct bn_prove *p, const char *what);	/* adds to doc.not_reached */
 #endif

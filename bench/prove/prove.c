@@ -19,7 +19,7 @@
 static void all(struct bn_prove *p, int arm, bool on)
 {
 	for (size_t i = 0; i < p->stage->arms.n_factor; i++)
-		p->stage->arms.on[arm][i] = on && !p->stage->arms.factor[i].out;
+		p->stage->arms.on[arm][i] = on && !p->stage->arms.factor[i].disabled;
 }
 
 static void set(struct bn_prove *p, int arm, const struct bn_proof *f, bool on)
@@ -28,7 +28,7 @@ static void set(struct bn_prove *p, int arm, const struct bn_proof *f, bool on)
 		p->stage->arms.on[arm][f->factor[i]] = on;
 }
 
-static void kept(struct bn_prove *p, int arm)
+static void set_kept(struct bn_prove *p, int arm)
 {
 	all(p, arm, false);
 	for (size_t k = 0; k < p->n_proof; k++)
@@ -42,7 +42,7 @@ static const char *name_of(const struct bn_prove *p, const struct bn_proof *f)
 	return f->n > 1 && first->knob ? first->knob : first->id;
 }
 
-static struct bn_proof nothing_known(void)
+static struct bn_proof unmeasured(void)
 {
 	const struct bn_effect none = {NAN, -INFINITY, INFINITY, NAN, 0, false};
 
@@ -58,7 +58,7 @@ static void make_groups(struct bn_prove *p)
 	for (size_t i = 0; i < a->n_factor; i++) {
 		struct bn_proof *f = NULL;
 
-		if (a->factor[i].out)
+		if (a->factor[i].disabled)
 			continue;
 		for (size_t k = 0; k < p->n_proof; k++) {
 			const struct bn_factor *first = &a->factor[p->proof[k].factor[0]];
@@ -69,7 +69,7 @@ static void make_groups(struct bn_prove *p)
 		}
 		if (!f) {
 			f = &p->proof[p->n_proof++];
-			*f = nothing_known();
+			*f = unmeasured();
 		}
 		f->factor = gt_xrealloc(f->factor, (f->n + 1) * sizeof(*f->factor));
 		f->factor[f->n++] = i;
@@ -97,20 +97,20 @@ static void take_phase(const struct bn_prove *p, struct bn_proof *f, const char 
 
 static int total(struct bn_prove *p)
 {
-	struct bn_phase ph = {.name = "total", .pairs = p->pairs, .aa_pairs = bn_prove_aa(p), .looks = p->looks,
-			      .keep_s = bn_plan_after_total_s(p)};
+	struct bn_phase ph = {.name = "total", .pairs = p->pairs, .aa_pairs = bn_prove_aa(p), .interims = p->interims,
+			      .reserve_s = bn_plan_after_total_s(p)};
 	const struct bn_phase_result *result;
 	int r;
 
 	all(p, 0, false);
 	all(p, 1, true);
-	p->total_s = bn_plan_left_s(p) - ph.keep_s;
+	p->total_s = bn_plan_left_s(p) - ph.reserve_s;
 	r = bn_phase_run(p, &ph, &result);
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
 	bn_plan_refine(p, result->doc);
 	if (bn_phase_cut(result))
-		bn_plan_missed(p, "all pairs of the total effect");
+		bn_plan_skipped(p, "all pairs of the total effect");
 	r = bn_prove_metric(p, result);
 	if (r < 0)
 		return r;
@@ -121,22 +121,22 @@ static int total(struct bn_prove *p)
 	return 0;
 }
 
-static int late(struct bn_prove *p, struct bn_proof *f)
+static int mark_late(struct bn_prove *p, struct bn_proof *f)
 {
 	f->late = true;
-	bn_plan_missed(p, name_of(p, f));
+	bn_plan_skipped(p, name_of(p, f));
 	return 0;
 }
 
 /* Measures a change among all the others and by itself. */
 static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 {
-	struct bn_phase ph = {.name = "leave-one-out", .what = name_of(p, f), .pairs = p->pairs, .keep_s = bn_plan_confirm_s(p)};
+	struct bn_phase ph = {.name = "leave-one-out", .what = name_of(p, f), .pairs = p->pairs, .reserve_s = bn_plan_confirm_s(p)};
 	const struct bn_phase_result *result;
 	int r;
 
-	if (!bn_plan_time_for(p, ph.keep_s))
-		return late(p, f);
+	if (!bn_plan_time_for(p, ph.reserve_s))
+		return mark_late(p, f);
 	all(p, 0, true);
 	set(p, 0, f, false);
 	all(p, 1, true);
@@ -145,15 +145,15 @@ static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 		return r;
 	take_phase(p, f, "leave-one-out", result);
 	if (bn_phase_cut(result))
-		late(p, f);
+		mark_late(p, f);
 	if (p->n_proof == 1) { /* the second comparison would be the same */
 		f->alone = f->loss;
 		return 0;
 	}
-	if (!bn_plan_time_for(p, ph.keep_s)) {
+	if (!bn_plan_time_for(p, ph.reserve_s)) {
 		gt_autofree char *what = gt_xasprintf("%s by itself", ph.what);
 
-		bn_plan_missed(p, what);
+		bn_plan_skipped(p, what);
 		return 0;
 	}
 	ph.name = "add-one";
@@ -200,21 +200,21 @@ static void take_design(struct bn_prove *p, const struct bn_design *d, const str
 		f->changes = n;
 		f->column = k;
 		if (bn_phase_cut(result))
-			late(p, f);
+			mark_late(p, f);
 	}
 }
 
 static int all_at_once(struct bn_prove *p)
 {
 	bn_auto_design d = {0};
-	struct bn_phase ph = {.name = "design", .design = &d, .keep_s = bn_plan_confirm_s(p)};
+	struct bn_phase ph = {.name = "design", .design = &d, .reserve_s = bn_plan_confirm_s(p)};
 	const struct bn_phase_result *result = NULL;
 	struct bn_rng rng;
 	int r;
 
-	if (!bn_plan_time_for(p, ph.keep_s)) {
+	if (!bn_plan_time_for(p, ph.reserve_s)) {
 		for (size_t k = 0; k < p->n_proof; k++)
-			late(p, &p->proof[k]);
+			mark_late(p, &p->proof[k]);
 		return 0;
 	}
 	bn_rng_seed(&rng, p->seed);
@@ -261,7 +261,7 @@ static void split(struct bn_prove *p, size_t k)
 	for (size_t i = 0; i < group.n; i++) {
 		struct bn_proof *f = i ? &p->proof[p->n_proof++] : &p->proof[k];
 
-		*f = nothing_known();
+		*f = unmeasured();
 		f->factor = gt_xcalloc(1, sizeof(size_t));
 		f->factor[0] = group.factor[i];
 		f->n = 1;
@@ -283,7 +283,7 @@ static int split_groups(struct bn_prove *p)
 		if (!bn_plan_time_for(p, bn_plan_confirm_s(p))) { /* the group stays one change */
 			gt_autofree char *what = gt_xasprintf("the instances of %s", name_of(p, group));
 
-			bn_plan_missed(p, what);
+			bn_plan_skipped(p, what);
 			continue;
 		}
 		split(p, k);
@@ -324,13 +324,13 @@ static int mechanisms(struct bn_prove *p)
 		if (!bn_plan_time_for(p, bn_plan_confirm_s(p))) {
 			gt_autofree char *what = gt_xasprintf("the mechanism of %s", ph.what);
 
-			bn_plan_missed(p, what);
+			bn_plan_skipped(p, what);
 			continue;
 		}
 		ph.workload = w->id;
-		ph.keep_s = bn_plan_confirm_s(p);
-		kept(p, 0);
-		kept(p, 1);
+		ph.reserve_s = bn_plan_confirm_s(p);
+		set_kept(p, 0);
+		set_kept(p, 1);
 		set(p, 0, f, false);
 		r = bn_phase_run(p, &ph, &result);
 		if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
@@ -372,7 +372,7 @@ static void take_confirmation(struct bn_prove *p, const struct bn_phase_result *
 /* Measures the kept changes on new data. The estimates that selected them are biased upwards. */
 static int confirm(struct bn_prove *p)
 {
-	struct bn_phase ph = {.name = "confirm", .pairs = p->pairs, .looks = p->looks};
+	struct bn_phase ph = {.name = "confirm", .pairs = p->pairs, .interims = p->interims};
 	size_t n = 0;
 	const struct bn_phase_result *result;
 	int r;
@@ -382,21 +382,21 @@ static int confirm(struct bn_prove *p)
 	if (!n)
 		return 0;
 	if (!bn_plan_time_for(p, 0)) {
-		bn_plan_missed(p, "confirmation");
+		bn_plan_skipped(p, "confirmation");
 		return 0;
 	}
 	all(p, 0, false);
-	kept(p, 1);
+	set_kept(p, 1);
 	r = bn_phase_run(p, &ph, &result);
 	if (r < 0 || r >= BN_EXIT_INCOMPARABLE)
 		return r;
 	take_confirmation(p, result);
 	if (bn_phase_cut(result))
-		bn_plan_missed(p, "all pairs of the confirmation");
+		bn_plan_skipped(p, "all pairs of the confirmation");
 	if (n == p->n_proof)
 		return 0;
 	if (!bn_plan_time_for(p, 0)) {
-		bn_plan_missed(p, "what is kept beside all");
+		bn_plan_skipped(p, "what is kept beside all");
 		return 0;
 	}
 	ph = (struct bn_phase){.name = "kept against all", .pairs = p->pairs};
@@ -445,7 +445,7 @@ int bn_prove_run(struct bn_prove *p)
 			&p->cli->err, GT_EXIT_USAGE, E2BIG,
 			"%zu changes: one session proves at most %d; choose with --knob, or prove them in parts",
 			p->n_proof, BN_DESIGN_MAX);
-	r = bn_plan_say(p);
+	r = bn_plan_print(p);
 	if (r < 0)
 		return r;
 	if (p->n_races) {

@@ -18,7 +18,7 @@ static bool is_about(const struct bn_factor *f, const struct bn_race *race)
 }
 
 /* Sets the value of the changed arm; NULL: the factor is off. */
-static void give(struct bn_prove *p, const struct bn_race *race, const char *value)
+static void set_value(struct bn_prove *p, const struct bn_race *race, const char *value)
 {
 	struct bn_stage *s = p->stage;
 
@@ -28,7 +28,7 @@ static void give(struct bn_prove *p, const struct bn_race *race, const char *val
 
 		if (!is_about(f, race))
 			continue;
-		f->out = !value;
+		f->disabled = !value;
 		if (!value)
 			continue;
 		free(f->to);
@@ -39,34 +39,34 @@ static void give(struct bn_prove *p, const struct bn_race *race, const char *val
 	}
 }
 
-struct runner {
+struct candidate {
 	const char *value;
 	struct bn_effect e;
-	bool lost;
+	bool rejected;
 	size_t pairs;
 };
 
 /* Returns the improvement over the host's own value. A value that could not be measured or makes a guard worse is last. */
-static double merit(const struct bn_prove *p, const struct runner *r)
+static double merit(const struct bn_prove *p, const struct candidate *r)
 {
-	return r->lost || !isfinite(r->e.est) ? -INFINITY : p->higher ? r->e.est : -r->e.est;
+	return r->rejected || !isfinite(r->e.est) ? -INFINITY : p->higher ? r->e.est : -r->e.est;
 }
 
-static int heat(struct bn_prove *p, const struct bn_race *race, struct runner *r)
+static int run_heat(struct bn_prove *p, const struct bn_race *race, struct candidate *r)
 {
 	gt_autofree char *what = gt_xasprintf("%s=%s", race->id, r->value);
-	struct bn_phase ph = {.name = "race", .what = what, .pairs = r->pairs, .keep_s = bn_plan_after_races_s(p)};
+	struct bn_phase ph = {.name = "race", .what = what, .pairs = r->pairs, .reserve_s = bn_plan_after_races_s(p)};
 	struct bn_arms *a = &p->stage->arms;
 	const struct bn_phase_result *result;
 	bool open;
 	int code;
 
-	if (!bn_plan_time_for(p, ph.keep_s)) {
-		bn_plan_missed(p, what);
-		r->lost = true;
+	if (!bn_plan_time_for(p, ph.reserve_s)) {
+		bn_plan_skipped(p, what);
+		r->rejected = true;
 		return 0;
 	}
-	give(p, race, r->value);
+	set_value(p, race, r->value);
 	for (size_t i = 0; i < a->n_factor; i++) {
 		a->on[0][i] = false;
 		a->on[1][i] = is_about(&a->factor[i], race);
@@ -75,41 +75,41 @@ static int heat(struct bn_prove *p, const struct bn_race *race, struct runner *r
 	if (code < 0 || code >= BN_EXIT_INCOMPARABLE)
 		return code;
 	if (bn_phase_cut(result))
-		bn_plan_missed(p, what);
+		bn_plan_skipped(p, what);
 	code = bn_prove_metric(p, result);
 	r->e = bn_comparison_effect(bn_analysis_find(result->analysis, p->metric));
-	bn_phase_guards(result, &r->lost, &open);
+	bn_phase_guards(result, &r->rejected, &open);
 	return code;
 }
 
-static void note_heat(json_t *heats, size_t round, const struct runner *r)
+static void note_heat(json_t *heats, size_t round, const struct candidate *r)
 {
 	json_array_append_new(heats, json_pack("{s:I, s:s, s:o, s:I, s:b}", "round", (json_int_t)round, "value", r->value, "effect",
-					       bn_effect_json(&r->e), "pairs", (json_int_t)r->pairs, "guard_worse", r->lost));
+					       bn_effect_json(&r->e), "pairs", (json_int_t)r->pairs, "guard_worse", r->rejected));
 }
 
 static int one_race(struct bn_prove *p, const struct bn_race *race)
 {
-	struct runner r[BN_RACE_VALUES_MAX];
+	struct candidate r[BN_RACE_VALUES_MAX];
 	size_t n = 0, pairs = BN_RACE_FIRST_PAIRS, round = 1;
 	json_t *heats = json_array(), *out = json_pack("{s:s, s:o}", "id", race->id, "heats", heats);
 
 	json_array_append_new(json_object_get(p->doc, "races"), out);
 	for (size_t i = 0; i < race->values.n; i++)
-		r[n++] = (struct runner){.value = race->values.v[i]};
+		r[n++] = (struct candidate){.value = race->values.v[i]};
 	for (;; round++, pairs *= 2) {
 		for (size_t i = 0; i < n; i++) {
 			int code;
 
 			r[i].pairs = pairs;
-			code = heat(p, race, &r[i]);
+			code = run_heat(p, race, &r[i]);
 			if (code)
 				return code;
 			note_heat(heats, round, &r[i]);
 		}
 		for (size_t i = 1; i < n; i++) /* best first; ties keep the order of the request */
 			for (size_t k = i; k > 0 && merit(p, &r[k]) > merit(p, &r[k - 1]); k--) {
-				struct runner t = r[k];
+				struct candidate t = r[k];
 
 				r[k] = r[k - 1];
 				r[k - 1] = t;
@@ -118,7 +118,7 @@ static int one_race(struct bn_prove *p, const struct bn_race *race)
 			break;
 		n = (n + 1) / 2;
 	}
-	give(p, race, merit(p, &r[0]) > 0 ? r[0].value : NULL);
+	set_value(p, race, merit(p, &r[0]) > 0 ? r[0].value : NULL);
 	json_object_set_new(out, "winner", merit(p, &r[0]) > 0 ? gt_json_str(r[0].value) : json_null());
 	return 0;
 }

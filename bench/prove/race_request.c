@@ -121,7 +121,7 @@ json_t *bn_races_json(const struct bn_race *races, size_t n)
 	return list;
 }
 
-int bn_races_recall(const json_t *list, struct bn_race **ret, size_t *ret_n, struct gt_err *err)
+int bn_races_restore(const json_t *list, struct bn_race **ret, size_t *ret_n, struct gt_err *err)
 {
 	size_t n = json_array_size(list), i, k;
 	struct bn_race *races = gt_xcalloc(n + 1, sizeof(*races));

@@ -12,7 +12,7 @@
 int bn_races_parse(struct gt_fsroot *fs, const struct gt_strv *specs, struct bn_request *q, struct bn_race **ret, size_t *ret_n,
 		   struct gt_err *err);
 json_t *bn_races_json(const struct bn_race *races, size_t n);
-int bn_races_recall(const json_t *list, struct bn_race **ret, size_t *ret_n, struct gt_err *err);
+int bn_races_restore(const json_t *list, struct bn_race **ret, size_t *ret_n, struct gt_err *err);
 void bn_races_free(struct bn_race *races, size_t n);
 size_t bn_races_pairs(const struct bn_race *races, size_t n); /* pairs of launches in all rounds */
 #endif

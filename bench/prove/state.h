@@ -49,7 +49,7 @@ struct bn_prove {
 	struct bn_stage *stage;
 	uint64_t seed;
 	size_t pairs;	      /* per comparison */
-	bool looks;	      /* planned interim analyses in the total effect and the confirmation */
+	bool interims;	      /* planned interim analyses in the total effect and the confirmation */
 	bool by_boot;	      /* each arm is a separate boot */
 	bool keep_inconclusive;
 	double limit_s;	      /* time limit of the whole session; 0: none. Skipped steps are listed. */

@@ -215,7 +215,7 @@ static size_t read_strips(const json_t *doc, double end_min, struct strip strip[
 			s->v[i] = NAN;
 		json_array_foreach(json_object_get(doc, "launches"), i, l) {
 			const json_t *env = json_object_get(l, "env");
-			double v = s->key ? gt_json_get_real(env, s->key, NAN) : bn_gpu_monitor_held_pct(env);
+			double v = s->key ? gt_json_get_real(env, s->key, NAN) : bn_gpu_limited_pct(env);
 			double t = gt_json_get_real(l, "t_s", NAN) / 60;
 			double *bin;
 

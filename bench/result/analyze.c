@@ -18,7 +18,7 @@ static double pct(double log_ratio)
 }
 
 /* Determines what the session as a whole allows: the alpha that applies, or the reason why no verdict may be given. */
-static void stand(struct bn_analysis *s)
+static void set_alpha(struct bn_analysis *s)
 {
 	const struct bn_data *d = s->data;
 
@@ -28,14 +28,14 @@ static void stand(struct bn_analysis *s)
 	if (!s->paired)
 		return;
 	if (d->clock_broken)
-		s->hold = "the clock ran backwards";
+		s->withheld = "the clock ran backwards";
 	else
-		s->hold = d->interrupted ? "interrupted before a planned look" : "not at a planned look";
-	for (size_t i = 0; i < d->n_looks; i++)
-		if (d->looks[i].pairs == d->blocks_done) {
-			s->alpha = d->looks[i].alpha;
+		s->withheld = d->interrupted ? "interrupted before a planned look" : "not at a planned look";
+	for (size_t i = 0; i < d->n_interims; i++)
+		if (d->interims[i].pairs == d->blocks_done) {
+			s->alpha = d->interims[i].alpha;
 			if (!d->clock_broken)
-				s->hold = NULL;
+				s->withheld = NULL;
 		}
 }
 
@@ -116,7 +116,7 @@ bool bn_comparison_not_worse(const struct bn_comparison *r)
 }
 
 /* Computes the number of further pairs that would decide with 80 % power, assuming the observed effect. */
-static void needs_more(struct bn_analysis *s, struct bn_comparison *r)
+static void further_pairs(struct bn_analysis *s, struct bn_comparison *r)
 {
 	double size = fabs(r->e.est), gap = size >= r->margin.change ? size : r->margin.same - size;
 	bool guard =
@@ -153,7 +153,7 @@ static void set_reason(struct bn_comparison *r, const char *text)
 
 static void judge_guard(const struct bn_analysis *s, struct bn_comparison *r)
 {
-	r->open = r->m->role == BN_GUARD && s->kind != BN_KIND_AA && !s->hold && r->verdict != BN_WORSE &&
+	r->open = r->m->role == BN_GUARD && s->kind != BN_KIND_AA && !s->withheld && r->verdict != BN_WORSE &&
 		  !bn_comparison_not_worse(r);
 	r->seems_worse = r->open && gain(r) <= -r->margin.same;
 }
@@ -169,7 +169,7 @@ static void decide(struct bn_analysis *s, struct bn_comparison *r)
 	r->margin = bn_margins(own, r->aa);
 	r->verdict = BN_INCONCLUSIVE;
 	r->breaks = s->kind == BN_KIND_AB && p->failed_b > p->failed_a;
-	r->unfit = s->hold || r->n_a == 0 || r->n_b == 0 || p->failed_a != p->failed_b || zero;
+	r->unfit = s->withheld || r->n_a == 0 || r->n_b == 0 || p->failed_a != p->failed_b || zero;
 	if (r->n_a == 0 || r->n_b == 0)
 		set_reason(r, p->failed_b > p->failed_a ? "no numbers with the change"
 							: "no numbers from one arm or both");
@@ -181,13 +181,13 @@ static void decide(struct bn_analysis *s, struct bn_comparison *r)
 	else
 		r->verdict = bn_decide(r->m->direction == BN_HIGHER, r->e, r->p_adj, s->alpha, r->margin);
 	if (r->verdict == BN_INCONCLUSIVE && !r->reason[0])
-		needs_more(s, r);
+		further_pairs(s, r);
 	if (r->verdict == BN_INCONCLUSIVE && !r->reason[0])
 		set_reason(r, "too few launches for an interval");
-	if (s->hold) {
+	if (s->withheld) {
 		r->verdict = BN_INCONCLUSIVE;
 		if (r->n_a && r->n_b)
-			set_reason(r, s->hold);
+			set_reason(r, s->withheld);
 	}
 	judge_guard(s, r);
 	/* An unpaired difference may be entirely drift, so it never counts as a real effect. */
@@ -218,11 +218,11 @@ static void warn_about_runs(const struct bn_data *d, json_t *warnings)
 	for (size_t w = 0; w < d->n_metrics; w++) {
 		const char *id = d->metrics[w].workload, *why = NULL;
 		size_t failed = 0, unsteady = 0, all = 0;
-		bool seen = false;
+		bool reported = false;
 
 		for (size_t k = 0; k < w; k++)
-			seen |= strcmp(d->metrics[k].workload, id) == 0;
-		for (size_t i = 0; i < d->n_runs && !seen; i++) {
+			reported |= strcmp(d->metrics[k].workload, id) == 0;
+		for (size_t i = 0; i < d->n_runs && !reported; i++) {
 			if (strcmp(d->runs[i].workload, id) != 0)
 				continue;
 			all++;
@@ -349,7 +349,7 @@ static int void_outcome(struct bn_analysis *s, enum bn_outcome outcome, int code
 }
 
 /* Checks whether the session as a whole can have a verdict. Returns 0 if so, otherwise the exit code. */
-static int find_fault(struct bn_analysis *s)
+static int check_session(struct bn_analysis *s)
 {
 	const struct bn_data *d = s->data;
 	const char *workload = NULL, *wrong = first_wrong(d, &workload);
@@ -385,7 +385,7 @@ static void conclude(struct bn_analysis *s)
 	size_t primaries = 0;
 	enum bn_verdict v;
 
-	if (find_fault(s))
+	if (check_session(s))
 		return;
 	s->outcome = BN_OUTCOME_MEASURED;
 	if (s->data->design == BN_DESIGN_SINGLE)
@@ -425,7 +425,7 @@ struct bn_analysis *bn_analysis_new(const struct bn_data *data, const struct bn_
 	s->warnings = json_copy(data->warnings);
 	s->n = data->design == BN_DESIGN_SINGLE ? 0 : data->n_metrics;
 	s->row = gt_xcalloc(s->n + 1, sizeof(*s->row));
-	stand(s);
+	set_alpha(s);
 	for (size_t i = 0; i < s->n; i++)
 		s->primaries += data->metrics[i].role == BN_PRIMARY;
 	for (size_t i = 0; i < s->n; i++) {

@@ -61,7 +61,7 @@ struct bn_analysis {
 	bool paired;
 	size_t primaries;
 	double alpha;	  /* of the interim analysis that was reached */
-	const char *hold; /* why no verdict may be given, or NULL */
+	const char *withheld; /* why no verdict may be given, or NULL */
 	enum bn_outcome outcome;
 	int exit_code;
 	char why[256];	  /* reason of the outcome, or "" */

@@ -273,19 +273,19 @@ static void check_clock(struct bn_data *d)
 	}
 }
 
-static int read_looks(struct bn_data *d, const json_t *run, struct gt_err *err)
+static int read_interims(struct bn_data *d, const json_t *run, struct gt_err *err)
 {
 	json_t *list = json_object_get(run, "looks"), *j;
 	size_t i;
 
-	d->looks = gt_xcalloc(json_array_size(list) + 1, sizeof(*d->looks));
+	d->interims = gt_xcalloc(json_array_size(list) + 1, sizeof(*d->interims));
 	json_array_foreach(list, i, j) {
 		int64_t pairs = gt_json_get_int(j, "pairs", 0);
 		double alpha = gt_json_get_real(j, "alpha", 0);
 
 		if (pairs < 1 || pairs > RUNS_MAX || !(alpha > 0 && alpha <= .2) || i >= 64)
 			return gt_fail(err, EINVAL, "run.looks[%zu] is no planned look", i);
-		d->looks[d->n_looks++] = (struct bn_interim){ (size_t)pairs, alpha };
+		d->interims[d->n_interims++] = (struct bn_interim){ (size_t)pairs, alpha };
 	}
 	return 0;
 }
@@ -323,7 +323,7 @@ static void count_blocks(struct bn_data *d, const json_t *run)
 }
 
 /* Copies the warnings that the session itself recorded. A later analysis could not find them again. */
-static void keep_notes(struct bn_data *d, const json_t *run)
+static void copy_notes(struct bn_data *d, const json_t *run)
 {
 	json_t *note;
 	size_t i;
@@ -407,7 +407,7 @@ static int read_session(struct bn_data *d, struct gt_err *err)
 	r = gt_json_req_str(run, "design", &design, err);
 	if (r < 0)
 		return r;
-	r = read_looks(d, run, err);
+	r = read_interims(d, run, err);
 	if (r < 0)
 		return r;
 	r = read_metrics(d, err);
@@ -423,7 +423,7 @@ static int read_session(struct bn_data *d, struct gt_err *err)
 	if (d->design != BN_DESIGN_UNPAIRED)
 		check_clock(d);
 	count_blocks(d, run);
-	keep_notes(d, run);
+	copy_notes(d, run);
 	return 0;
 }
 
@@ -467,7 +467,7 @@ void bn_data_free(struct bn_data *d)
 		free(d->runs[i].value);
 	free(d->metrics);
 	free(d->runs);
-	free(d->looks);
+	free(d->interims);
 	json_decref(d->warnings);
 	free(d);
 }
@@ -530,16 +530,16 @@ static void add_pair(struct bn_pairs *p, size_t metric, const struct bn_run *a, 
 void bn_pairs_collect(const struct bn_data *data, size_t metric, enum bn_kind kind, struct bn_pairs *ret)
 {
 	gt_autofree struct cell *cell = gt_xcalloc(data->n_runs + 1, sizeof(*cell));
-	size_t n = 0, room;
+	size_t n = 0, capacity;
 
 	for (size_t i = 0; i < data->n_runs; i++)
 		if (data->runs[i].kind == kind && strcmp(data->runs[i].workload, data->metrics[metric].workload) == 0)
 			cell[n++] = (struct cell){ data->runs[i].block, &data->runs[i] };
 	qsort(cell, n, sizeof(*cell), cmp_cell);
-	room = n + 1;
-	*ret = (struct bn_pairs){ .d = gt_xcalloc(room, sizeof(double)), .a = gt_xcalloc(room, sizeof(double)),
-				  .b = gt_xcalloc(room, sizeof(double)), .t_s = gt_xcalloc(room, sizeof(double)),
-				  .block = gt_xcalloc(room, sizeof(int64_t)) };
+	capacity = n + 1;
+	*ret = (struct bn_pairs){ .d = gt_xcalloc(capacity, sizeof(double)), .a = gt_xcalloc(capacity, sizeof(double)),
+				  .b = gt_xcalloc(capacity, sizeof(double)), .t_s = gt_xcalloc(capacity, sizeof(double)),
+				  .block = gt_xcalloc(capacity, sizeof(int64_t)) };
 	for (size_t i = 0, j; i < n; i = j) {
 		const struct bn_run *arm[2] = { NULL, NULL };
 

@@ -49,8 +49,8 @@ struct bn_data {
 	size_t n_metrics;
 	struct bn_run *runs;	/* sorted by seq */
 	size_t n_runs;
-	struct bn_interim *looks;	/* planned interim analyses; empty for single and unpaired */
-	size_t n_looks;
+	struct bn_interim *interims;	/* planned interim analyses; empty for single and unpaired */
+	size_t n_interims;
 	size_t blocks_done;	/* A/B blocks (A/A blocks in design "aa") with all launches */
 	uint64_t seed;
 	double block_s;		/* mean duration of a block; NaN: unknown */

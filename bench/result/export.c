@@ -159,7 +159,7 @@ static void info(struct gt_buf *out, const json_t *doc)
 	gt_buf_puts(out, "} 1\n");
 }
 
-static void of_result(const json_t *doc, struct gt_buf *out)
+static void result_families(const json_t *doc, struct gt_buf *out)
 {
 	static const char *const whole[] = {"better", "worse", "same", "inconclusive", "measured", "invalid", "wrong"};
 	json_t *list = json_object_get(doc, "comparisons"), *c;
@@ -193,7 +193,7 @@ static void of_result(const json_t *doc, struct gt_buf *out)
 	}
 }
 
-static void of_receipt(const json_t *doc, struct gt_buf *out)
+static void receipt_families(const json_t *doc, struct gt_buf *out)
 {
 	json_t *knobs = json_object_get(doc, "knobs"), *k;
 	size_t i;
@@ -220,15 +220,15 @@ static void of_receipt(const json_t *doc, struct gt_buf *out)
 void bn_openmetrics(const json_t *doc, struct gt_buf *out)
 {
 	if (gt_starts_with(gt_json_get_str(doc, "schema", ""), "gpubench-receipt/"))
-		of_receipt(doc, out);
+		receipt_families(doc, out);
 	else
-		of_result(doc, out);
+		result_families(doc, out);
 	gt_buf_puts(out, "# EOF\n");
 }
 
 /* ---- trace ---- */
 
-static void named(json_t *events, const char *what, int64_t tid, const char *name)
+static void metadata_event(json_t *events, const char *what, int64_t tid, const char *name)
 {
 	json_array_append_new(events, json_pack("{s:s, s:s, s:i, s:I, s:{s:o}}", "name", what, "ph", "M", "pid", 1,
 						"tid", (json_int_t)tid, "args", "name", gt_json_str(name)));
@@ -242,7 +242,7 @@ static int64_t row_of(json_t *rows, json_t *events, const char *workload)
 	if (!row) {
 		row = json_integer((json_int_t)json_object_size(rows) + 1);
 		json_object_set_new(rows, workload, row);
-		named(events, "thread_name", json_integer_value(row), workload);
+		metadata_event(events, "thread_name", json_integer_value(row), workload);
 	}
 	return json_integer_value(row);
 }
@@ -310,7 +310,7 @@ json_t *bn_chrome_trace(const json_t *doc)
 	size_t i;
 
 	bn_text_headline(doc, &headline);
-	named(events, "process_name", 0, "gpubench");
+	metadata_event(events, "process_name", 0, "gpubench");
 	json_array_foreach(json_object_get(doc, "launches"), i, l) slice(events, rows, l);
 	instants(events, doc);
 	return json_pack("{s:o, s:s, s:{s:o}}", "traceEvents", events, "displayTimeUnit", "ms", "otherData", "verdict",

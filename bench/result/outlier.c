@@ -5,7 +5,7 @@
 #include "bench/result/outlier.h"
 #include "bench/result/text.h"
 
-#define FAR	 5.0 /* robust standard deviations */
+#define LIMIT_SD	 5.0 /* robust standard deviations */
 #define LAUNCHES 6   /* with fewer launches there is no usual value */
 #define LIST_MAX 100
 
@@ -130,7 +130,7 @@ static double mad(const double *x, size_t n, double center)
 	return 1.4826 * bn_median(a, n);
 }
 
-static void of_arm(const struct bn_data *d, size_t metric, enum bn_arm arm, json_t *list)
+static void find_in_arm(const struct bn_data *d, size_t metric, enum bn_arm arm, json_t *list)
 {
 	struct group g = { gt_xcalloc(d->n_runs + 1, sizeof(json_t *)), gt_xcalloc(d->n_runs + 1, sizeof(double)),
 			   gt_xcalloc(d->n_runs + 1, sizeof(size_t)), 0 };
@@ -148,9 +148,9 @@ static void of_arm(const struct bn_data *d, size_t metric, enum bn_arm arm, json
 		g.run[g.n++] = i;
 	}
 	center = bn_median(g.y, g.n);
-	spread = fmax(mad(g.y, g.n, center), log1p(d->metrics[metric].margin) / FAR);
+	spread = fmax(mad(g.y, g.n, center), log1p(d->metrics[metric].margin) / LIMIT_SD);
 	for (size_t i = 0; g.n >= LAUNCHES && i < g.n && json_array_size(list) < LIST_MAX; i++)
-		if (fabs(g.y[i] - center) > FAR * spread)
+		if (fabs(g.y[i] - center) > LIMIT_SD * spread)
 			describe(d, metric, &g, i, center, list);
 	free(g.env);
 	free(g.y);
@@ -164,8 +164,8 @@ json_t *bn_outliers(const struct bn_data *d)
 	for (size_t m = 0; m < d->n_metrics; m++) {
 		if (d->metrics[m].tail || d->metrics[m].role == BN_CONTROL)
 			continue;
-		of_arm(d, m, BN_ARM_A, list);
-		of_arm(d, m, BN_ARM_B, list);
+		find_in_arm(d, m, BN_ARM_A, list);
+		find_in_arm(d, m, BN_ARM_B, list);
 	}
 	return list;
 }

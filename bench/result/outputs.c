@@ -67,12 +67,12 @@ int bn_outputs_try(const struct bn_outputs *out, struct gt_err *err)
 
 void bn_output_write(const char *path, const char *text, size_t len, int *r, struct gt_err *err)
 {
-	struct gt_err mine = { 0 };
-	int now = path ? gt_file_write(path, text ? text : "", len, 0644, &mine) : 0;
+	struct gt_err failure = { 0 };
+	int status = path ? gt_file_write(path, text ? text : "", len, 0644, &failure) : 0;
 
-	if (now < 0 && *r == 0) {
-		*r = now;
-		*err = mine;
+	if (status < 0 && *r == 0) {
+		*r = status;
+		*err = failure;
 	}
 }
 

@@ -41,7 +41,7 @@ static int expand(const char *path, struct gt_strv *files, struct gt_err *err)
 	return n ? 0 : gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "%.400s holds no results (*.json)", path);
 }
 
-static char *why_not(const struct bn_result_set *s)
+static char *skip_reason(const struct bn_result *s)
 {
 	const json_t *run = json_object_get(s->doc, "run");
 	int64_t major = gt_json_get_int(json_object_get(s->doc, "tool"), "suite_major", -1);
@@ -58,11 +58,11 @@ static char *why_not(const struct bn_result_set *s)
 	return NULL;
 }
 
-int bn_result_set_add(struct bn_result_set_set *set, const char *path, json_t *doc, struct gt_err *err)
+int bn_result_set_add(struct bn_result_set *set, const char *path, json_t *doc, struct gt_err *err)
 {
 	const char *slash = strrchr(path, '/');
 	struct bn_data *data;
-	struct bn_result_set *s;
+	struct bn_result *s;
 	const json_t *host;
 	int r = bn_data_from_doc(doc, path, &data, err);
 
@@ -70,7 +70,7 @@ int bn_result_set_add(struct bn_result_set_set *set, const char *path, json_t *d
 		return r;
 	set->v = gt_xrealloc(set->v, (set->n + 1) * sizeof(*set->v));
 	s = &set->v[set->n++];
-	*s = (struct bn_result_set){.doc = json_incref(doc), .data = data};
+	*s = (struct bn_result){.doc = json_incref(doc), .data = data};
 	s->name = gt_xstrdup(slash ? slash + 1 : path);
 	if (gt_ends_with(s->name, ".json"))
 		s->name[strlen(s->name) - strlen(".json")] = '\0';
@@ -78,14 +78,14 @@ int bn_result_set_add(struct bn_result_set_set *set, const char *path, json_t *d
 	s->identity = gt_json_get_str(host, "identity", "unknown");
 	s->cpu = gt_json_get_str(host, "cpu", "unknown CPU");
 	s->started = gt_json_get_str(json_object_get(s->doc, "run"), "started", "");
-	s->skipped = why_not(s);
+	s->skipped = skip_reason(s);
 	return 0;
 }
 
-int bn_result_set_load(char *const *paths, struct bn_result_set_set *ret, struct gt_err *err)
+int bn_result_set_load(char *const *paths, struct bn_result_set *ret, struct gt_err *err)
 {
 	gt_auto_strv files = {0};
-	bn_auto_saved set = {0};
+	bn_auto_result_set set = {0};
 	int r;
 
 	*ret = set;
@@ -105,11 +105,11 @@ int bn_result_set_load(char *const *paths, struct bn_result_set_set *ret, struct
 			return r;
 	}
 	*ret = set;
-	set = (struct bn_result_set_set){0};
+	set = (struct bn_result_set){0};
 	return 0;
 }
 
-void bn_result_set_clear(struct bn_result_set_set *s)
+void bn_result_set_clear(struct bn_result_set *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		bn_data_free(s->v[i].data);
@@ -118,10 +118,10 @@ void bn_result_set_clear(struct bn_result_set_set *s)
 		free(s->v[i].skipped);
 	}
 	free(s->v);
-	*s = (struct bn_result_set_set){0};
+	*s = (struct bn_result_set){0};
 }
 
-bool bn_result_set_one_machine(const struct bn_result_set *a, const struct bn_result_set *b)
+bool bn_result_same_machine(const struct bn_result *a, const struct bn_result *b)
 {
 	gt_auto_buf what = {0};
 
@@ -131,7 +131,7 @@ bool bn_result_set_one_machine(const struct bn_result_set *a, const struct bn_re
 	return !what.len && bn_identity_shown(a->doc, b->doc);
 }
 
-const struct bn_metric *bn_result_set_metric(const struct bn_result_set *s, const char *id, const char *definition)
+const struct bn_metric *bn_result_metric(const struct bn_result *s, const char *id, const char *definition)
 {
 	for (size_t i = 0; i < s->data->n_metrics; i++)
 		if (gt_streq(s->data->metrics[i].id, id) &&
@@ -140,7 +140,7 @@ const struct bn_metric *bn_result_set_metric(const struct bn_result_set *s, cons
 	return NULL;
 }
 
-double bn_result_set_level(const struct bn_result_set *s, const struct bn_metric *m, double *ret_se)
+double bn_result_level(const struct bn_result *s, const struct bn_metric *m, double *ret_se)
 {
 	size_t which = (size_t)(m - s->data->metrics), n = 0;
 	gt_autofree double *x = gt_xcalloc(s->data->n_runs + 1, sizeof(*x));
@@ -156,7 +156,7 @@ double bn_result_set_level(const struct bn_result_set *s, const struct bn_metric
 	return bn_median(x, n);
 }
 
-const json_t *bn_result_set_setting(const struct bn_result_set *s, const char *key)
+const json_t *bn_result_setting(const struct bn_result *s, const char *key)
 {
 	const json_t *v = json_object_get(json_object_get(json_object_get(s->doc, "settings"), "a"), key);
 
@@ -168,7 +168,7 @@ const json_t *bn_result_set_setting(const struct bn_result_set *s, const char *k
 	return v;
 }
 
-bool bn_result_set_same(const json_t *a, const json_t *b, const char *key)
+bool bn_setting_equal(const json_t *a, const json_t *b, const char *key)
 {
 	if (!a || !b)
 		return a == b;
@@ -177,7 +177,7 @@ bool bn_result_set_same(const json_t *a, const json_t *b, const char *key)
 	return json_equal((json_t *)a, (json_t *)b);
 }
 
-void bn_result_set_keys(const struct bn_result_set_set *s, struct gt_strv *ret)
+void bn_result_set_keys(const struct bn_result_set *s, struct gt_strv *ret)
 {
 	const char *key;
 	json_t *v;

@@ -213,12 +213,12 @@ struct bn_text bn_text_design(const json_t *doc)
 	const char *design = gt_json_get_str(run, "design", "");
 	long long done = (long long)gt_json_get_int(doc, "pairs_done", 0),
 		  seed = (long long)gt_json_get_int(run, "seed", 0);
-	size_t looks = json_array_size(json_object_get(run, "looks"));
+	size_t interims = json_array_size(json_object_get(run, "looks"));
 	struct bn_text t;
 
 	if (gt_streq(design, "pairs"))
 		snprintf(t.s, sizeof(t.s), "%lld random pairs%s + %zu A/A pairs, seed %lld", done,
-			 looks > 1 ? " (planned looks)" : "", aa_pairs(doc), seed);
+			 interims > 1 ? " (planned looks)" : "", aa_pairs(doc), seed);
 	else if (gt_streq(design, "aa"))
 		snprintf(t.s, sizeof(t.s), "%lld A/A pairs, nothing changed, seed %lld", done, seed);
 	else if (gt_streq(design, "unpaired"))

@@ -6,12 +6,12 @@
 #include "bench/result/data.h"
 #include "lib/file.h"
 
-#define ENOUGH 256 /* samples of a launch that are enough for its median and its tail */
+#define SAMPLES_MIN 256 /* samples of a launch that are enough for its median and its tail */
 
 typedef void series_fn(json_t *series, void *arg);
 
 /* Calls fn for each series of one session with more than ENOUGH samples. */
-static void of_session(const json_t *session, series_fn *fn, void *arg)
+static void each_series(const json_t *session, series_fn *fn, void *arg)
 {
 	json_t *launch, *series;
 	const char *id;
@@ -19,7 +19,7 @@ static void of_session(const json_t *session, series_fn *fn, void *arg)
 
 	json_array_foreach(json_object_get(session, "launches"), i, launch)
 		json_object_foreach(json_object_get(launch, "metrics"), id, series)
-			if (json_array_size(json_object_get(series, "samples")) > ENOUGH)
+			if (json_array_size(json_object_get(series, "samples")) > SAMPLES_MIN)
 				fn(series, arg);
 }
 
@@ -38,22 +38,22 @@ struct halving {
 static void halve(json_t *series, void *arg)
 {
 	struct halving *h = arg;
-	json_t *old = json_object_get(series, "samples"), *kept, *v;
+	json_t *old = json_object_get(series, "samples"), *remaining, *v;
 	size_t i;
 
 	if (gt_json_get_int(series, "every", 1) != h->every)
 		return;
-	kept = json_array();
+	remaining = json_array();
 	json_array_foreach(old, i, v)
 		if (i % 2 == 0)
-			json_array_append(kept, v);
+			json_array_append(remaining, v);
 	json_object_set_new(series, "warmup", json_integer((json_int_t)(gt_json_get_int(series, "warmup", 0) + 1) / 2));
 	json_object_set_new(series, "every", json_integer((json_int_t)(2 * h->every)));
-	json_object_set_new(series, "samples", kept);
+	json_object_set_new(series, "samples", remaining);
 	h->n++;
 }
 
-static void say_so(json_t *session)
+static void add_note(json_t *session)
 {
 	json_t *notes = json_object_get(json_object_get(session, "run"), "notes"), *note;
 	size_t i;
@@ -75,14 +75,14 @@ static bool thin(json_t *doc)
 	size_t n = GT_MAX(json_array_size(phases), (size_t)1);
 
 	for (size_t i = 0; i < n; i++)
-		of_session(phases ? json_array_get(phases, i) : doc, find_densest, &h.every);
+		each_series(phases ? json_array_get(phases, i) : doc, find_densest, &h.every);
 	for (size_t i = 0; i < n; i++) {
 		json_t *session = phases ? json_array_get(phases, i) : doc;
 		size_t before = h.n;
 
-		of_session(session, halve, &h);
+		each_series(session, halve, &h);
 		if (h.n > before)
-			say_so(session);
+			add_note(session);
 	}
 	return h.n > 0;
 }

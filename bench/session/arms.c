@@ -193,7 +193,7 @@ static void drop_counterparts(const struct bn_arms *a, json_t *flat)
 /* The kernel resets some settings when another one changes, such as the energy preference when the governor changes.
  * Such a setting is not compared, unless it is itself a factor of these arms. In a design it is recorded as set by the
  * design. */
-static void drop_sides(const struct bn_arms *a, bool changed, json_t *flat)
+static void drop_side_effects(const struct bn_arms *a, bool changed, json_t *flat)
 {
 	for (size_t i = 0; i < a->n_factor; i++) {
 		const struct bn_factor *f = &a->factor[i];
@@ -235,7 +235,7 @@ static json_t *arms_settings(void *ctx, bool changed)
 	}
 	boot_settings(a, flat);
 	drop_counterparts(a, flat);
-	drop_sides(a, changed, flat);
+	drop_side_effects(a, changed, flat);
 	for (size_t i = 0; a->design && i < a->n_factor; i++) { /* settings that the design changes from block to block */
 		const struct bn_factor *f = &a->factor[i];
 		const char *now = gt_json_get_str(flat, f->id, NULL);
@@ -303,7 +303,7 @@ static int enter_child(void *arg, struct gt_err *err)
 }
 
 /* Returns the last line of a program's stderr with control characters replaced, or its exit status as text. */
-static char *last_words(const char *errout, int status)
+static char *last_stderr_line(const char *errout, int status)
 {
 	gt_autofree char *copy = gt_xstrdup(errout ? errout : "");
 	char *line = NULL;
@@ -321,7 +321,7 @@ static char *last_words(const char *errout, int status)
 
 static json_t *failed(const struct gt_spawn *sp, const char *why)
 {
-	gt_autofree char *text = why ? gt_xstrdup(why) : last_words(sp->errout, sp->status);
+	gt_autofree char *text = why ? gt_xstrdup(why) : last_stderr_line(sp->errout, sp->status);
 
 	return json_pack("{s:o}", "failure", gt_json_str(text));
 }
@@ -340,13 +340,13 @@ static json_t *launch_document(const struct gt_spawn *sp)
 }
 
 /* Returns the document of a finished process, or one with "failure". */
-static json_t *outcome(struct bn_arms *a, const struct gt_spawn *sp, bool own, int r)
+static json_t *launch_result(struct bn_arms *a, const struct gt_spawn *sp, bool is_command, int r)
 {
 	if (r == -ETIMEDOUT)
 		return failed(sp, "did not end in time");
 	if (r == -EINTR) /* the measurement of this launch is lost; the session ends normally */
 		return failed(sp, "interrupted");
-	if (!own)
+	if (!is_command)
 		return launch_document(sp);
 	return sp->status ? failed(sp, NULL) : bn_command_document(a->command, sp);
 }
@@ -371,16 +371,16 @@ static const char *variable(const struct bn_arms *a, bool changed, const char *n
 
 /* Lists the PCI addresses of the GPUs that a launch of this arm can use. Returns false if they cannot be determined;
  * then all GPUs count. */
-static bool cards_of(const struct bn_arms *a, bool changed, struct gt_strv *ret)
+static bool visible_gpus(const struct bn_arms *a, bool changed, struct gt_strv *ret)
 {
 	const char *list = variable(a, changed, "CUDA_VISIBLE_DEVICES"), *order = variable(a, changed, "CUDA_DEVICE_ORDER");
-	struct gt_visible seen;
+	struct gt_visible visible;
 
 	if (!list || !pr_usable_gpus(a->host) || (!gt_streq(order, "PCI_BUS_ID") && !pr_one_model(a->host)))
 		return false;
-	pr_visible(a->fs, a->host, list, &seen);
-	for (size_t i = 0; i < seen.n; i++) {
-		const struct pr_gpu *gpu = seen.v[i].gpu < 0 ? NULL : pr_usable_gpu(a->host, (size_t)seen.v[i].gpu);
+	pr_visible(a->fs, a->host, list, &visible);
+	for (size_t i = 0; i < visible.n; i++) {
+		const struct pr_gpu *gpu = visible.v[i].gpu < 0 ? NULL : pr_usable_gpu(a->host, (size_t)visible.v[i].gpu);
 
 		if (!gpu) {
 			gt_strv_clear(ret);
@@ -392,12 +392,12 @@ static bool cards_of(const struct bn_arms *a, bool changed, struct gt_strv *ret)
 }
 
 /* Adds the GPU readings to the launch's document. */
-static void record_cards(struct bn_arms *a, bool changed, json_t *answer, json_t *doc)
+static void record_gpus(struct bn_arms *a, bool changed, json_t *answer, json_t *doc)
 {
 	struct gt_strv visible = { 0 };
-	bool known = answer && cards_of(a, changed, &visible);
+	bool known = answer && visible_gpus(a, changed, &visible);
 
-	bn_gpu_monitor_tell(a->gauge, answer, known ? &visible : NULL, doc);
+	bn_gpu_monitor_store(a->gpu_monitor, answer, known ? &visible : NULL, doc);
 	gt_strv_clear(&visible);
 }
 
@@ -411,36 +411,36 @@ static int arms_launch(void *ctx, const char *workload, bool changed, uint64_t s
 	gt_autofree char *salt_text = gt_xasprintf("%llu", (unsigned long long)salt);
 	char *argv[] = { a->exe, "launch", (char *)workload, "--json", "--seed", seed_text, "--salt", salt_text,
 			 a->data ? "--data" : NULL, (char *)a->data, NULL };
-	bool own = !w->run;
-	struct gt_spawn sp = { .argv = own ? a->command->argv : argv, .in_child = enter_child, .arg = &c,
-			       .timeout_s = own ? a->command->timeout_s : 60 + 40 * w->launch_s,
-			       .max_output = own ? BN_COMMAND_OUTPUT_MAX : 8u << 20, .cancel = &gt_interrupted };
+	bool is_command = !w->run;
+	struct gt_spawn sp = { .argv = is_command ? a->command->argv : argv, .in_child = enter_child, .arg = &c,
+			       .timeout_s = is_command ? a->command->timeout_s : 60 + 40 * w->launch_s,
+			       .max_output = is_command ? BN_COMMAND_OUTPUT_MAX : 8u << 20, .cancel = &gt_interrupted };
 	struct bn_environ before, after;
 	gt_autofree char *boot = NULL;
-	json_t *doc, *cards;
+	json_t *doc, *readings;
 	int r;
 
-	if (own)
+	if (is_command)
 		bn_command_begin(a->command);
-	if (own || w->gpu)
-		bn_gpu_monitor_begin(a->gauge);
+	if (is_command || w->gpu)
+		bn_gpu_monitor_begin(a->gpu_monitor);
 	bn_environ_read(a->fs, &before);
 	r = gt_spawn(&sp, err);
 	bn_environ_read(a->fs, &after);
-	cards = bn_gpu_monitor_end(a->gauge);
+	readings = bn_gpu_monitor_end(a->gpu_monitor);
 	if (r < 0 && r != -ETIMEDOUT && r != -EINTR) {
 		gt_spawn_clear(&sp);
-		json_decref(cards);
-		if (own && err)
+		json_decref(readings);
+		if (is_command && err)
 			err->exit_status = GT_EXIT_USAGE;
 		return gt_fail_prefix(err, "%s", workload);
 	}
 	if (r < 0)
 		gt_err_clear(err);
-	doc = outcome(a, &sp, own, r);
+	doc = launch_result(a, &sp, is_command, r);
 	json_object_set_new(doc, "wall_s", gt_json_real(sp.wall_s));
 	json_object_set_new(doc, "env", bn_environ_json(&before, &after));
-	record_cards(a, changed, cards, doc);
+	record_gpus(a, changed, readings, doc);
 	if (a->boots && gt_fs_read_line(a->fs, "/proc/sys/kernel/random/boot_id", &boot) == 0)
 		json_object_set_new(json_object_get(doc, "env"), "boot_id", gt_json_str(boot));
 	gt_spawn_clear(&sp);
@@ -455,7 +455,7 @@ static int arms_save(void *ctx, json_t *doc, struct gt_err *err)
 
 	if (!a->out || gt_streq(a->out, "-"))
 		return 0;
-	r = bn_thinned_write(a->out, a->whole ? a->whole : doc, err);
+	r = bn_thinned_write(a->out, a->session_doc ? a->session_doc : doc, err);
 	if (r < 0 && r != -E2BIG && a->saved)
 		gt_fail_suffix(err, "; the samples so far are saved: free some space, then continue with: gpubench run --resume %s",
 			       a->out);
@@ -576,8 +576,8 @@ void bn_arms_init(struct bn_arms *a)
 	}
 	boot_factors(a);
 	a->on[0] = gt_xcalloc(a->n_factor + 1, sizeof(bool));
-	a->gauge = gt_xcalloc(1, sizeof(*a->gauge));
-	*a->gauge = (struct bn_gpu_monitor)BN_GPU_MONITOR_INIT;
+	a->gpu_monitor = gt_xcalloc(1, sizeof(*a->gpu_monitor));
+	*a->gpu_monitor = (struct bn_gpu_monitor)BN_GPU_MONITOR_INIT;
 	a->on[1] = gt_xcalloc(a->n_factor + 1, sizeof(bool));
 	memset(a->on[1], true, a->n_factor * sizeof(bool));
 }
@@ -592,10 +592,10 @@ void bn_arms_clear(struct bn_arms *a)
 	free(a->factor);
 	free(a->on[0]);
 	free(a->on[1]);
-	if (a->gauge)
-		bn_gpu_monitor_close(a->gauge);
-	free(a->gauge);
-	a->gauge = NULL;
+	if (a->gpu_monitor)
+		bn_gpu_monitor_close(a->gpu_monitor);
+	free(a->gpu_monitor);
+	a->gpu_monitor = NULL;
 	a->factor = NULL;
 	a->n_factor = 0;
 	a->on[0] = a->on[1] = NULL;

@@ -21,7 +21,7 @@ struct bn_factor {
 	const char *knob;      /* id of the tunable or launch setting; NULL: chosen by the user */
 	const char *mechanism; /* of the knob, or NULL */
 	const char *unmoved;   /* of the knob, or NULL */
-	bool out;		    /* no value of the factor won its race, so it stays off */
+	bool disabled;		    /* no value of the factor won its race, so it stays off */
 };
 
 struct bn_arms {
@@ -39,9 +39,9 @@ struct bn_arms {
 	const char *data;
 	const char *out;	    /* file saved after every launch, or NULL */
 	bool saved;		    /* at least once */
-	json_t *whole;		    /* the document to save; NULL: the session's own */
+	json_t *session_doc;		    /* the document to save; NULL: the session's own */
 	bool applied;
-	struct bn_gpu_monitor *gauge;	    /* created by bn_arms_init() */
+	struct bn_gpu_monitor *gpu_monitor;	    /* created by bn_arms_init() */
 	/* filled by bn_arms_init() */
 	struct bn_factor *factor;
 	size_t n_factor;

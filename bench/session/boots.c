@@ -22,7 +22,7 @@
 extern char **environ;
 
 #define TOKEN	 "gpubench.boot="
-#define FENCE	 "gpubench.arm" /* separates the host's command line from the arguments of the arm */
+#define SEPARATOR	 "gpubench.arm" /* separates the host's command line from the arguments of the arm */
 #define TRIES	 3		/* boots without progress before the session is ended */
 #define LINE_LEN 2047		/* maximum length of a kernel command line: COMMAND_LINE_SIZE of x86 without the final NUL */
 #define BOOT_ID	 "/proc/sys/kernel/random/boot_id"
@@ -45,11 +45,11 @@ static int systemctl(char *const *argv, double timeout_s, struct gt_err *err)
 
 char *bn_boots_base(const char *cmdline, bool *ret_arm)
 {
-	const char *fence = strstr(cmdline, " " FENCE " ");
-	gt_autofree char *base = fence ? gt_xstrndup(cmdline, (size_t)(fence - cmdline)) : gt_xstrdup(cmdline);
+	const char *separator = strstr(cmdline, " " SEPARATOR " ");
+	gt_autofree char *base = separator ? gt_xstrndup(cmdline, (size_t)(separator - cmdline)) : gt_xstrdup(cmdline);
 
 	if (ret_arm)
-		*ret_arm = fence != NULL;
+		*ret_arm = separator != NULL;
 	return gt_xstrdup(gt_strip(base));
 }
 
@@ -57,7 +57,7 @@ static char *arm_line(const char *base, const char *token, const char *args)
 {
 	bool panics = gt_starts_with(base, "panic=") || strstr(base, " panic=");
 
-	return gt_xasprintf("%s " FENCE " " TOKEN "%s%s%s%s", base, token, panics ? "" : " " PANIC, args[0] ? " " : "", args);
+	return gt_xasprintf("%s " SEPARATOR " " TOKEN "%s%s%s%s", base, token, panics ? "" : " " PANIC, args[0] ? " " : "", args);
 }
 
 /* ---- record of the boot, written before the boot ---- */
@@ -82,16 +82,16 @@ static json_t *record_read(struct gt_fsroot *fs)
 	return rec;
 }
 
-char *bn_boots_under_way(struct gt_fsroot *fs)
+char *bn_boots_active(struct gt_fsroot *fs)
 {
 	gt_auto_json *rec = record_read(fs);
 
 	return rec ? gt_xstrdup(gt_json_get_str(rec, "file", "an unknown file")) : NULL;
 }
 
-int bn_boots_alone(struct gt_fsroot *fs, struct gt_err *err)
+int bn_boots_check_idle(struct gt_fsroot *fs, struct gt_err *err)
 {
-	gt_autofree char *file = bn_boots_under_way(fs);
+	gt_autofree char *file = bn_boots_active(fs);
 
 	return !file ? 0 : gt_fail_exit(err, BN_EXIT_INVALID, EBUSY,
 					"a session with --reboot is in progress on this host: gpubench run --resume %s, or "
@@ -123,7 +123,7 @@ static char *kernel_file(const char *stem)
 }
 
 /* Returns whether a variable is copied to the unit, because it determines how a launch runs. */
-static bool is_kept(const char *pair)
+static bool is_passed_on(const char *pair)
 {
 	static const char *const keep[] = { "PATH=", "HOME=", "LANG=", "LC_ALL=", "VIRTUAL_ENV=", "CONDA_PREFIX=", "PYTHONPATH=",
 					    "GPUBENCH_" };
@@ -164,7 +164,7 @@ static int check_surroundings(const struct bn_boots *b, struct gt_err *err)
 				    "the working directory %s %s, and root would work in it after each boot: change to one that is "
 				    "root's alone", cwd ? cwd : "", why);
 	for (char **e = environ; *e; e++) {
-		int r = is_kept(*e) ? check_variable(b, cwd, *e, err) : 0;
+		int r = is_passed_on(*e) ? check_variable(b, cwd, *e, err) : 0;
 
 		if (r < 0)
 			return r;
@@ -256,7 +256,7 @@ static int load(struct gt_fsroot *fs, const char *line, struct gt_err *err)
 	return 0;
 }
 
-static void rest(struct bn_boots *b)
+static void wait_for_rest(struct bn_boots *b)
 {
 	char *const wait[] = { "/usr/bin/systemctl", "is-system-running", "--wait", NULL };
 	double end;
@@ -270,7 +270,7 @@ static void rest(struct bn_boots *b)
 }
 
 /* Checks whether this boot is the one in the record. Returns 0 if so and 1 if the host must be booted (again). */
-static int arrived(struct bn_boots *b, json_t *rec, const char *boot, const char *line, const char *token, struct gt_err *err)
+static int check_arrival(struct bn_boots *b, json_t *rec, const char *boot, const char *line, const char *token, struct gt_err *err)
 {
 	const char *reached = gt_json_get_str(rec, "reached", NULL);
 	gt_autofree char *here = gt_xasprintf(" " TOKEN "%s ", token), *padded = gt_xasprintf(" %s ", line);
@@ -289,7 +289,7 @@ static int arrived(struct bn_boots *b, json_t *rec, const char *boot, const char
 }
 
 /* Returns whether this position of the session, (phase, block, arm), is beyond the furthest one that was booted. */
-static bool further(const json_t *rec, const int64_t at[3])
+static bool is_progress(const json_t *rec, const int64_t at[3])
 {
 	const json_t *was = json_object_get(rec, "furthest");
 
@@ -304,9 +304,9 @@ static bool further(const json_t *rec, const int64_t at[3])
 
 /* Writes the next boot to disk before it is tried. The session boots at most TRIES times without progress and then
  * ends. */
-static int try(struct bn_boots *b, const json_t *old, const int64_t at[3], json_t *rec, struct gt_err *err)
+static int record_attempt(struct bn_boots *b, const json_t *old, const int64_t at[3], json_t *rec, struct gt_err *err)
 {
-	bool on = further(old, at);
+	bool on = is_progress(old, at);
 	int64_t tries = on ? 1 : gt_json_get_int(old, "tries", 0) + 1;
 	json_t *furthest = on ? json_pack("[III]", (json_int_t)at[0], (json_int_t)at[1], (json_int_t)at[2]) :
 				json_incref(json_object_get(old, "furthest"));
@@ -330,13 +330,13 @@ int bn_boots_enter(struct bn_boots *b, int64_t block, int nth, const char *args,
 	if (gt_fs_read_line(b->fs, BOOT_ID, &boot) < 0 || gt_fs_read_line(b->fs, "/proc/cmdline", &line) < 0)
 		return gt_fail(err, ENODATA, "the kernel does not say which boot this is");
 	if (old && !gt_streq(gt_json_get_str(old, "file", NULL), b->file))
-		return bn_boots_alone(b->fs, err);
+		return bn_boots_check_idle(b->fs, err);
 	if (gt_streq(gt_json_get_str(old, "token", NULL), token))
-		r = arrived(b, old, boot, line, token, err);
+		r = check_arrival(b, old, boot, line, token, err);
 	if (r < 0)
 		return r;
 	if (r == 0) {
-		rest(b);
+		wait_for_rest(b);
 		return 0;
 	}
 	base = bn_boots_base(line, NULL);
@@ -346,7 +346,7 @@ int bn_boots_enter(struct bn_boots *b, int64_t block, int nth, const char *args,
 				    "the kernel's command line would have %zu characters, %d are possible", strlen(next), LINE_LEN);
 	rec = json_pack("{s:s, s:o, s:s, s:o, s:s}", "schema", "gpubench-boots/1", "file", gt_json_str(b->file), "token", token,
 			"args", gt_json_str(args), "from", boot);
-	r = try(b, old, at, rec, err);
+	r = record_attempt(b, old, at, rec, err);
 	if (r < 0)
 		return r;
 	r = load(b->fs, next, err);
@@ -368,7 +368,7 @@ static void unit_text(struct gt_buf *out, const char *s, const char *doubled, co
 }
 
 /* Writes one Environment= line. A value with a line break is left out. */
-static void keep_variable(struct gt_buf *out, const char *pair)
+static void add_variable(struct gt_buf *out, const char *pair)
 {
 	if (strpbrk(pair, "\n\r"))
 		return;
@@ -377,11 +377,11 @@ static void keep_variable(struct gt_buf *out, const char *pair)
 	gt_buf_puts(out, "\"\n");
 }
 
-static void keep_environment(struct gt_buf *out)
+static void add_environment(struct gt_buf *out)
 {
 	for (char **e = environ; *e; e++)
-		if (is_kept(*e))
-			keep_variable(out, *e);
+		if (is_passed_on(*e))
+			add_variable(out, *e);
 }
 
 static int install(const struct bn_boots *b, struct gt_err *err)
@@ -405,7 +405,7 @@ static int install(const struct bn_boots *b, struct gt_err *err)
 	gt_buf_puts(&unit, "\" --quiet\nWorkingDirectory=");
 	unit_text(&unit, cwd ? cwd : "/", "", "");
 	gt_buf_puts(&unit, "\n");
-	keep_environment(&unit);
+	add_environment(&unit);
 	gt_buf_puts(&unit, "\n[Install]\nWantedBy=multi-user.target\n");
 	r = gt_fs_write_atomic(b->fs, BN_BOOTS_UNIT, unit.s, unit.len, 0644);
 	if (r < 0)
@@ -414,7 +414,7 @@ static int install(const struct bn_boots *b, struct gt_err *err)
 	return r < 0 ? r : systemctl(enable, 60, err);
 }
 
-int bn_boots_go(const struct bn_boots *b, struct gt_err *err)
+int bn_boots_reboot(const struct bn_boots *b, struct gt_err *err)
 {
 	char *const kexec[] = { "/usr/bin/systemctl", "kexec", "--no-block", NULL };
 	if (install(b, err) < 0 || systemctl(kexec, 60, err) < 0)
@@ -422,14 +422,14 @@ int bn_boots_go(const struct bn_boots *b, struct gt_err *err)
 	return 0;
 }
 
-static int end(struct gt_fsroot *fs, const char *file, bool reboots, struct gt_err *err)
+static int end_session(struct gt_fsroot *fs, const char *file, bool reboots, struct gt_err *err)
 {
 	char *const reload[] = { "/usr/bin/systemctl", "daemon-reload", NULL };
 	char *const reboot[] = { "/usr/bin/systemctl", "reboot", "--no-block", NULL };
-	gt_autofree char *line = NULL, *base = NULL, *theirs = bn_boots_under_way(fs);
+	gt_autofree char *line = NULL, *base = NULL, *active = bn_boots_active(fs);
 	bool arm = false;
 
-	if (!file || !gt_streq(theirs, file))
+	if (!file || !gt_streq(active, file))
 		return 0;
 	/* The record is removed last, because --abandon needs it to repeat these steps. */
 	if (gt_fs_unlink(fs, WANTED) == 0 || gt_fs_exists(fs, BN_BOOTS_UNIT)) {
@@ -453,25 +453,25 @@ static int end(struct gt_fsroot *fs, const char *file, bool reboots, struct gt_e
 
 int bn_boots_end(struct gt_fsroot *fs, const char *file, struct gt_err *err)
 {
-	return end(fs, file, true, err);
+	return end_session(fs, file, true, err);
 }
 
 int bn_boots_abandon(struct gt_fsroot *fs, const char *file, bool reboot, char **ret_file, struct gt_err *err)
 {
 	char *const stop[] = { "/usr/bin/systemctl", "stop", UNIT, NULL };
-	gt_autofree char *theirs = bn_boots_under_way(fs);
+	gt_autofree char *active = bn_boots_active(fs);
 
 	if (geteuid() != 0 && gt_fs_exists(fs, BN_BOOTS_UNIT))
 		return gt_fail_exit(err, GT_EXIT_USAGE, EPERM, "--abandon needs root, as the session did");
-	if (!theirs)
+	if (!active)
 		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT,
 				    "--abandon: no session with --reboot is in progress on this host");
-	if (file && !gt_streq(theirs, file))
+	if (file && !gt_streq(active, file))
 		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "the session that this host is in the middle of is that of %s",
-				    theirs);
+				    active);
 	if (gt_fs_exists(fs, BN_BOOTS_UNIT))
 		systemctl(stop, 120, NULL);
 	if (ret_file)
-		*ret_file = gt_xstrdup(theirs);
-	return end(fs, theirs, reboot, err);
+		*ret_file = gt_xstrdup(active);
+	return end_session(fs, active, reboot, err);
 }

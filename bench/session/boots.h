@@ -31,11 +31,11 @@ struct bn_boots {
  * with exit status 64 or 5. */
 int bn_boots_check(const struct bn_boots *b, struct gt_err *err);
 /* Checks whether this boot belongs to that arm. Returns 0 if so, after the rest. Returns -EINPROGRESS if the boot was
- * recorded and the kernel is loaded; call bn_boots_go() next. Any other error ends the session: a boot that failed, or
+ * recorded and the kernel is loaded; call bn_boots_reboot() next. Any other error ends the session: a boot that failed, or
  * three boots without progress. args: kernel arguments of the arm, "" for none. */
 int bn_boots_enter(struct bn_boots *b, int64_t block, int nth, const char *args, struct gt_err *err);
 /* Installs the unit and boots. The caller has saved the document. Returns when systemd has started the reboot. */
-int bn_boots_go(const struct bn_boots *b, struct gt_err *err);
+int bn_boots_reboot(const struct bn_boots *b, struct gt_err *err);
 /* Ends the session of this document, whatever its result. Removes unit and record, and reboots a host that runs with
  * the command line of an arm. Does nothing if no such session is active. */
 int bn_boots_end(struct gt_fsroot *fs, const char *file, struct gt_err *err);
@@ -44,9 +44,9 @@ int bn_boots_end(struct gt_fsroot *fs, const char *file, struct gt_err *err);
  * an arm's. Fails with exit status 64 if there is no such session. */
 int bn_boots_abandon(struct gt_fsroot *fs, const char *file, bool reboot, char **ret_file, struct gt_err *err);
 /* Returns the document of the active session of boots, or NULL. The caller frees it. */
-char *bn_boots_under_way(struct gt_fsroot *fs);
+char *bn_boots_active(struct gt_fsroot *fs);
 /* Fails with exit status 5 if a session of boots is active. */
-int bn_boots_alone(struct gt_fsroot *fs, struct gt_err *err);
+int bn_boots_check_idle(struct gt_fsroot *fs, struct gt_err *err);
 /* Returns the canonical name of the document: absolute, with the links of its directory resolved. The caller frees it. */
 char *bn_boots_path(struct gt_fsroot *fs, const char *file);
 /* Returns the host's command line without the arguments of an arm, and whether it has an arm's token. The caller frees

@@ -15,7 +15,7 @@ static const struct {
 	enum bn_source source;
 } sources[] = { { "regex:", BN_REGEX }, { "json:", BN_JSON }, { "file:", BN_FILE } };
 
-static int bad(struct gt_err *err, const char *what, const char *text)
+static int bad_metric(struct gt_err *err, const char *what, const char *text)
 {
 	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--metric %.200s: %s", text, what);
 }
@@ -27,11 +27,11 @@ static int check_regex(struct bn_command *c, struct gt_err *err)
 
 	if (r) {
 		regerror(r, &c->re, why, sizeof(why));
-		return bad(err, why, c->spec);
+		return bad_metric(err, why, c->spec);
 	}
 	if (c->re.re_nsub != 1) {
 		regfree(&c->re);
-		return bad(err, "the pattern needs exactly one group in parentheses, round the number", c->spec);
+		return bad_metric(err, "the pattern needs exactly one group in parentheses, round the number", c->spec);
 	}
 	return 0;
 }
@@ -49,11 +49,11 @@ int bn_command_check(struct bn_command *c, struct gt_err *err)
 			c->detail = c->spec + strlen(sources[i].name);
 		}
 	if (source == BN_WALL && strcmp(c->spec, "wall") != 0)
-		return bad(err, "it is wall, regex:PATTERN, json:KEY or file:PATH", c->spec);
+		return bad_metric(err, "it is wall, regex:PATTERN, json:KEY or file:PATH", c->spec);
 	if (source != BN_WALL && !c->detail[0])
-		return bad(err, "nothing follows the colon", c->spec);
+		return bad_metric(err, "nothing follows the colon", c->spec);
 	if (source == BN_WALL && (c->unit || gt_streq(c->better, "higher")))
-		return bad(err, "the time a command takes is in seconds, and lower is better", c->spec);
+		return bad_metric(err, "the time a command takes is in seconds, and lower is better", c->spec);
 	if (!(c->margin_pct > 0 && c->margin_pct < 50))
 		return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--margin takes percent above 0 and below 50");
 	if (!(c->timeout_s >= 0))
@@ -70,8 +70,8 @@ void bn_command_clear(struct bn_command *c)
 {
 	if (c->source == BN_REGEX)
 		regfree(&c->re);
-	free(c->before);
-	c->before = NULL;
+	free(c->previous_text);
+	c->previous_text = NULL;
 	c->source = BN_WALL;
 }
 
@@ -87,7 +87,7 @@ json_t *bn_command_to_json(const struct bn_command *c)
 			 c->warmup == UINT64_MAX ? (json_int_t)-1 : (json_int_t)c->warmup);
 }
 
-static char *slurp(const char *path)
+static char *read_text(const char *path)
 {
 	char *text = NULL;
 	size_t len;
@@ -97,8 +97,8 @@ static char *slurp(const char *path)
 
 void bn_command_begin(struct bn_command *c)
 {
-	free(c->before);
-	c->before = c->source == BN_FILE ? slurp(c->detail) : NULL;
+	free(c->previous_text);
+	c->previous_text = c->source == BN_FILE ? read_text(c->detail) : NULL;
 }
 
 /* Parses the number at the start of text. nan and inf cannot be measurements; they stay NaN or infinite and are written
@@ -112,7 +112,7 @@ static bool number(const char *text, size_t len, double *ret)
 	return end != copy && *gt_strip(end) == '\0';
 }
 
-static void add(json_t *samples, double v)
+static void add_sample(json_t *samples, double v)
 {
 	if (json_array_size(samples) < SAMPLES_MAX)
 		json_array_append_new(samples, gt_json_real(v));
@@ -121,18 +121,18 @@ static void add(json_t *samples, double v)
 /* Returns the number of matches that are not numbers. */
 static size_t scan_regex(const struct bn_command *c, const char *text, json_t *samples)
 {
-	size_t odd = 0;
+	size_t not_numbers = 0;
 	regmatch_t m[2];
 	double v;
 
 	for (const char *p = text; p && *p && regexec(&c->re, p, 2, m, p == text ? 0 : REG_NOTBOL) == 0;) {
 		if (m[1].rm_so >= 0 && number(p + m[1].rm_so, (size_t)(m[1].rm_eo - m[1].rm_so), &v))
-			add(samples, v);
+			add_sample(samples, v);
 		else
-			odd++;
+			not_numbers++;
 		p += m[0].rm_eo > 0 ? m[0].rm_eo : 1;
 	}
-	return odd;
+	return not_numbers;
 }
 
 /* Finds "train.step_s" in nested objects, or a member with exactly that name. */
@@ -150,7 +150,7 @@ static json_t *lookup(json_t *o, const char *key)
 
 static size_t scan_json(const struct bn_command *c, const char *text, json_t *samples)
 {
-	size_t odd = 0;
+	size_t not_numbers = 0;
 
 	for (const char *p = text; p && *p; p = gt_next_line(p)) {
 		gt_auto_json *line = NULL;
@@ -161,43 +161,43 @@ static size_t scan_json(const struct bn_command *c, const char *text, json_t *sa
 			continue;
 		v = lookup(line, c->detail);
 		if (json_is_number(v))
-			add(samples, json_number_value(v));
-		odd += v && !json_is_number(v);
+			add_sample(samples, json_number_value(v));
+		not_numbers += v && !json_is_number(v);
 	}
-	return odd;
+	return not_numbers;
 }
 
 static size_t scan_file(const char *text, json_t *samples)
 {
-	size_t odd = 0;
+	size_t not_numbers = 0;
 	double v;
 
 	gt_each_word(w, text, " \t\r\n,;") {
 		if (number(w, strlen(w), &v))
-			add(samples, v);
+			add_sample(samples, v);
 		else
-			odd++;
+			not_numbers++;
 	}
-	return odd;
+	return not_numbers;
 }
 
 /* Collects the samples of this launch. Returns NULL, or the reason why there are none. */
 static char *collect(struct bn_command *c, const struct gt_spawn *sp, json_t *samples)
 {
 	gt_autofree char *file = NULL;
-	size_t odd = 0;
+	size_t not_numbers = 0;
 
 	if (c->source == BN_WALL) {
-		add(samples, sp->wall_s);
+		add_sample(samples, sp->wall_s);
 		return NULL;
 	}
 	if (c->source == BN_FILE) {
-		file = slurp(c->detail);
+		file = read_text(c->detail);
 		if (!file)
 			return gt_xasprintf("%.200s was not written", c->detail);
-		if (gt_streq(file, c->before))
+		if (gt_streq(file, c->previous_text))
 			return gt_xasprintf("%.200s was not written anew by this launch", c->detail);
-		odd = scan_file(file, samples);
+		not_numbers = scan_file(file, samples);
 	} else if (sp->truncated) {
 		return gt_xasprintf("it printed more than %u MiB; with --metric file:PATH its numbers need not be found among that",
 				   BN_COMMAND_OUTPUT_MAX >> 20);
@@ -205,12 +205,12 @@ static char *collect(struct bn_command *c, const struct gt_spawn *sp, json_t *sa
 		size_t (*scan)(const struct bn_command *, const char *, json_t *) = c->source == BN_REGEX ? scan_regex :
 													   scan_json;
 
-		odd = scan(c, sp->out ? sp->out : "", samples);
+		not_numbers = scan(c, sp->out ? sp->out : "", samples);
 		if (!json_array_size(samples))
-			odd += scan(c, sp->errout ? sp->errout : "", samples);
+			not_numbers += scan(c, sp->errout ? sp->errout : "", samples);
 	}
 	if (!json_array_size(samples))
-		return odd ? gt_xasprintf("--metric %.100s found %zu places, none of them a number", c->spec, odd) :
+		return not_numbers ? gt_xasprintf("--metric %.100s found %zu places, none of them a number", c->spec, not_numbers) :
 			     gt_xasprintf("--metric %.100s matched nothing in what it printed", c->spec);
 	return NULL;
 }

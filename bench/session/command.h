@@ -21,7 +21,7 @@ struct bn_command {
 	enum bn_source source;	/* filled by bn_command_check() */
 	const char *detail;	/* the part after the colon */
 	regex_t re;
-	char *before;		/* content of the file before this launch */
+	char *previous_text;		/* content of the file before this launch */
 };
 #define BN_COMMAND_OUTPUT_MAX (64u << 20)
 

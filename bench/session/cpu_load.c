@@ -13,7 +13,7 @@ struct process {
 	char name[32];
 };
 
-struct look {
+struct snapshot {
 	double busy, all; /* ticks of all CPUs since boot */
 	struct process *p;
 	size_t n;
@@ -38,7 +38,7 @@ static bool parse_stat(char *text, struct process *p)
 	return true;
 }
 
-static void take_look(struct gt_fsroot *fs, struct look *l)
+static void take_snapshot(struct gt_fsroot *fs, struct snapshot *l)
 {
 	gt_autofree char *stat = NULL;
 	gt_auto_strv names = { 0 };
@@ -64,7 +64,7 @@ static void take_look(struct gt_fsroot *fs, struct look *l)
 	}
 }
 
-static double used(const struct look *before, const struct process *p)
+static double ticks_used(const struct snapshot *before, const struct process *p)
 {
 	for (size_t i = 0; i < before->n; i++)
 		if (before->p[i].pid == p->pid)
@@ -73,12 +73,12 @@ static double used(const struct look *before, const struct process *p)
 }
 
 /* Adds up the processes with the same name. Keeps the order of their first appearance. */
-static size_t add_up(const struct look *a, const struct look *b, struct process *sum)
+static size_t add_up(const struct snapshot *a, const struct snapshot *b, struct process *sum)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < b->n; i++) {
-		double ticks = used(a, &b->p[i]);
+		double ticks = ticks_used(a, &b->p[i]);
 		size_t k = 0;
 
 		while (k < n && strcmp(sum[k].name, b->p[i].name) != 0)
@@ -95,22 +95,22 @@ static size_t add_up(const struct look *a, const struct look *b, struct process 
 
 void bn_cpu_load_read(struct gt_fsroot *fs, double seconds, struct bn_cpu_load *ret)
 {
-	struct look a = { 0 }, b = { 0 };
+	struct snapshot a = { 0 }, b = { 0 };
 	gt_autofree struct process *sum = NULL;
 	double all, end;
 	size_t n;
 
 	*ret = (struct bn_cpu_load){ .share = NAN };
-	take_look(fs, &a);
+	take_snapshot(fs, &a);
 	for (end = gt_now_s() + seconds; gt_now_s() < end;)
 		nanosleep(&(struct timespec){ .tv_nsec = 20000000 }, NULL);
-	take_look(fs, &b);
+	take_snapshot(fs, &b);
 	all = b.all - a.all;
 	if (all > 0) {
 		ret->share = (b.busy - a.busy) / all;
 		sum = gt_xcalloc(b.n + 1, sizeof(*sum));
 		n = add_up(&a, &b, sum);
-		for (size_t k = 0; k < BN_BUSY_TOP; k++) {
+		for (size_t k = 0; k < BN_CPU_LOAD_TOP; k++) {
 			struct process *most = NULL;
 
 			for (size_t i = 0; i < n; i++)

@@ -10,7 +10,7 @@
 #define KLOG_READ_ALL	3
 #define KLOG_SIZE	10
 #define KLOG_WARNING	4
-#define SLEPT		.1 /* s; shorter differences are the time between two clock readings */
+#define SUSPENDED_MIN_S		.1 /* s; shorter differences are the time between two clock readings */
 
 /* Returns the number after `key` at the start of a line, or NaN. */
 static double keyed(const char *text, const char *key)
@@ -64,7 +64,7 @@ static void read_memory(struct gt_fsroot *fs, struct bn_environ *e)
 	e->anon_huge_bytes = 1024 * keyed(mem, "AnonHugePages:");
 }
 
-static void read_heat(struct gt_fsroot *fs, struct bn_environ *e)
+static void read_temperature(struct gt_fsroot *fs, struct bn_environ *e)
 {
 	gt_auto_strv zones = { 0 }, policies = { 0 };
 	double sum = 0, n = 0;
@@ -150,7 +150,7 @@ void bn_environ_read(struct gt_fsroot *fs, struct bn_environ *ret)
 	ret->psi_io = pressure(fs, "/proc/pressure/io");
 	read_stat(fs, ret);
 	read_memory(fs, ret);
-	read_heat(fs, ret);
+	read_temperature(fs, ret);
 	ret->throttled = read_throttled(fs);
 	ret->suspended_s = gt_suspended_s();
 	ret->kernel_log_s = walk_kernel_log(INFINITY, NULL, 0);
@@ -188,7 +188,7 @@ json_t *bn_environ_json(const struct bn_environ *b, const struct bn_environ *a)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(field); i++)
 		if (isfinite(field[i].v)) /* leave out values that this host does not report */
 			json_object_set_new(j, field[i].name, json_real(field[i].v));
-	if (a->suspended_s - b->suspended_s > SLEPT)
+	if (a->suspended_s - b->suspended_s > SUSPENDED_MIN_S)
 		json_object_set_new(j, "suspended_s", json_real(a->suspended_s - b->suspended_s));
 	if (isfinite(b->kernel_log_s) && a->kernel_log_s > b->kernel_log_s) {
 		walk_kernel_log(b->kernel_log_s, line, sizeof(line));

@@ -9,9 +9,9 @@
 #define START_S	15.0 /* NVML's initialisation can take seconds if the driver has to wake the GPUs */
 #define ANSWER_S 5.0
 
-static void give_up(struct bn_gpu_monitor *g, const char *why)
+static void stop_monitor(struct bn_gpu_monitor *g, const char *why)
 {
-	snprintf(g->trouble, sizeof(g->trouble), "%.240s", why);
+	snprintf(g->failure, sizeof(g->failure), "%.240s", why);
 	g->off = true;
 	g->running = false;
 	gt_helper_stop(&g->helper);
@@ -29,9 +29,9 @@ static json_t *answer(struct bn_gpu_monitor *g, double wait_s)
 	r = r ? r : gt_helper_answer(&g->helper, wait_s, NULL, &line);
 	snprintf(why, sizeof(why), "NVML gave no answer within %g s", wait_s);
 	if (r)
-		give_up(g, r == -EAGAIN ? why : "the child process that asks NVML died");
+		stop_monitor(g, r == -EAGAIN ? why : "the child process that asks NVML died");
 	else if (gt_json_parse(line, strlen(line), "NVML's answer", &doc, &err) < 0)
-		give_up(g, err.msg);
+		stop_monitor(g, err.msg);
 	return doc;
 }
 
@@ -45,7 +45,7 @@ void bn_gpu_monitor_begin(struct bn_gpu_monitor *g)
 	if (!g->helper.pid) {
 		g->state = g->state ? g->state : pr_gpu_monitor_state();
 		if (gt_helper_start(&g->helper, pr_gpu_monitor_serve, g->state, &err) < 0) {
-			give_up(g, err.msg);
+			stop_monitor(g, err.msg);
 			return;
 		}
 	}
@@ -56,9 +56,9 @@ void bn_gpu_monitor_begin(struct bn_gpu_monitor *g)
 	if (!g->running) {
 		gt_autofree char *why = gt_xasprintf("NVML says: %s", gt_json_get_str(doc, "error", "nothing"));
 
-		give_up(g, why);
+		stop_monitor(g, why);
 		if (gt_json_get_bool(doc, "no_library", false))
-			g->trouble[0] = '\0'; /* most likely a host without GPUs, which is no fault */
+			g->failure[0] = '\0'; /* most likely a host without GPUs, which is no fault */
 	}
 }
 
@@ -88,7 +88,7 @@ static bool is_visible(const json_t *card, const struct gt_strv *visible)
 
 enum worst { LOWEST, HIGHEST };
 
-static void keep_worst(json_t *env, const char *key, double v, enum worst worst)
+static void set_worst(json_t *env, const char *key, double v, enum worst worst)
 {
 	double before = gt_json_get_real(env, key, NAN);
 
@@ -97,26 +97,26 @@ static void keep_worst(json_t *env, const char *key, double v, enum worst worst)
 }
 
 /* Records the shares of the time in which a limit reduced the clocks. 0 is a valid value. */
-static void keep_held(json_t *env, const json_t *card)
+static void set_limits(json_t *env, const json_t *card)
 {
 	static const struct {
 		const char *key, *reason[2];
-	} held[] = { { "gpu_power_cap_pct", { "software power cap" } },
+	} limits[] = { { "gpu_power_cap_pct", { "software power cap" } },
 		     { "gpu_heat_pct", { "software thermal", "hardware thermal" } },
 		     { "gpu_brake_pct", { "power brake" } },
 		     { "gpu_slowdown_pct", { "hardware slowdown" } } };
 	json_t *shares = json_object_get(card, "held_pct");
 
-	for (size_t i = 0; json_is_object(shares) && i < GT_ARRAY_SIZE(held); i++) {
+	for (size_t i = 0; json_is_object(shares) && i < GT_ARRAY_SIZE(limits); i++) {
 		double share = 0;
 
-		for (size_t k = 0; k < GT_ARRAY_SIZE(held[i].reason) && held[i].reason[k]; k++)
-			share = fmax(share, gt_json_get_real(shares, held[i].reason[k], 0));
-		keep_worst(env, held[i].key, share, HIGHEST);
+		for (size_t k = 0; k < GT_ARRAY_SIZE(limits[i].reason) && limits[i].reason[k]; k++)
+			share = fmax(share, gt_json_get_real(shares, limits[i].reason[k], 0));
+		set_worst(env, limits[i].key, share, HIGHEST);
 	}
 }
 
-static void keep_levels(json_t *env, const json_t *card)
+static void set_levels(json_t *env, const json_t *card)
 {
 	static const struct {
 		const char *key, *of;
@@ -128,13 +128,13 @@ static void keep_levels(json_t *env, const json_t *card)
 	double share = 100 * gt_json_get_real(card, "sm_mhz", NAN) / gt_json_get_real(card, "sm_max_mhz", NAN);
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(level); i++)
-		keep_worst(env, level[i].key, gt_json_get_real(card, level[i].of, NAN), level[i].worst);
-	keep_worst(env, "gpu_clock_pct", share, LOWEST);
+		set_worst(env, level[i].key, gt_json_get_real(card, level[i].of, NAN), level[i].worst);
+	set_worst(env, "gpu_clock_pct", share, LOWEST);
 }
 
 void bn_gpu_monitor_record(const json_t *doc, const struct gt_strv *visible, json_t **ret_gpu, json_t *env)
 {
-	json_t *cards = json_object_get(doc, "cards"), *card, *kept = json_array();
+	json_t *cards = json_object_get(doc, "cards"), *card, *used = json_array();
 	double seconds = gt_json_get_real(doc, "seconds", NAN), cpu_s = gt_json_get_real(doc, "cpu_s", NAN);
 	size_t i;
 
@@ -144,21 +144,21 @@ void bn_gpu_monitor_record(const json_t *doc, const struct gt_strv *visible, jso
 
 		if (!is_visible(card, visible) || (!error && !gt_json_get_int(card, "used_looks", 0)))
 			continue;
-		json_array_append(kept, card);
-		keep_levels(env, card);
-		keep_held(env, card);
+		json_array_append(used, card);
+		set_levels(env, card);
+		set_limits(env, card);
 		if (error)
 			json_object_set_new(env, "gpu_error",
 					    json_sprintf("GPU %lld: %s", (long long)gt_json_get_int(card, "index", -1), error));
 	}
-	if (json_array_size(kept))
+	if (json_array_size(used))
 		*ret_gpu = json_pack("{s:I, s:o, s:o, s:o, s:O}", "looks", (json_int_t)gt_json_get_int(doc, "looks", 0), "nvml_s",
 				     gt_json_real(gt_json_get_real(doc, "nvml_s", NAN)), "cpu_s", gt_json_real(cpu_s),
-				     "cpu_share", gt_json_real(cpu_s / seconds), "cards", kept);
-	json_decref(kept);
+				     "cpu_share", gt_json_real(cpu_s / seconds), "cards", used);
+	json_decref(used);
 }
 
-void bn_gpu_monitor_tell(struct bn_gpu_monitor *g, json_t *answer, const struct gt_strv *visible, json_t *doc)
+void bn_gpu_monitor_store(struct bn_gpu_monitor *g, json_t *answer, const struct gt_strv *visible, json_t *doc)
 {
 	json_t *gpu = NULL;
 
@@ -166,8 +166,8 @@ void bn_gpu_monitor_tell(struct bn_gpu_monitor *g, json_t *answer, const struct 
 		bn_gpu_monitor_record(answer, visible, &gpu, json_object_get(doc, "env"));
 	if (gpu)
 		json_object_set_new(doc, "gpu", gpu);
-	if (g->trouble[0])
-		json_object_set_new(doc, "gpu_trouble", gt_json_str(g->trouble));
-	g->trouble[0] = '\0'; /* reported once */
+	if (g->failure[0])
+		json_object_set_new(doc, "gpu_trouble", gt_json_str(g->failure));
+	g->failure[0] = '\0'; /* reported once */
 	json_decref(answer);
 }

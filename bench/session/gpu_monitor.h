@@ -16,7 +16,7 @@ struct bn_gpu_monitor {
 	void *state;
 	bool off;	 /* NVML failed; not used again */
 	bool running;
-	char trouble[256]; /* the reason, if it should be reported; otherwise "" */
+	char failure[256]; /* the reason, if it should be reported; otherwise "" */
 };
 #define BN_GPU_MONITOR_INIT { .helper = GT_HELPER_INIT }
 
@@ -35,5 +35,5 @@ void bn_gpu_monitor_close(struct bn_gpu_monitor *g);
 void bn_gpu_monitor_record(const json_t *answer, const struct gt_strv *visible, json_t **ret_gpu, json_t *env);
 /* Adds "gpu", its part of "env", and once the reason of missing readings, "gpu_trouble", to the launch's document.
  * Takes ownership of the answer. */
-void bn_gpu_monitor_tell(struct bn_gpu_monitor *g, json_t *answer, const struct gt_strv *visible, json_t *doc);
+void bn_gpu_monitor_store(struct bn_gpu_monitor *g, json_t *answer, const struct gt_strv *visible, json_t *doc);
 #endif

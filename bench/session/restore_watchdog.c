@@ -49,7 +49,7 @@ int bn_restore_watchdog_settle(struct gt_fsroot *fs, pid_t pid)
 	return r;
 }
 
-static _Noreturn void guard(pid_t pid, int pidfd)
+static _Noreturn void run_watchdog(pid_t pid, int pidfd)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 	struct gt_fsroot *fs = NULL;
@@ -86,7 +86,7 @@ int bn_restore_watchdog_start(struct gt_fsroot *live, struct gt_err *err)
 		return gt_fail_errno(err, errno, "cannot watch over this process");
 	child = fork();
 	if (child == 0)
-		guard(pid, pidfd);
+		run_watchdog(pid, pidfd);
 	close(pidfd);
 	if (child < 0)
 		return gt_fail_errno(err, errno, "cannot start a guard");

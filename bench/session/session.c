@@ -11,9 +11,9 @@
 #include "bench/workload/workload.h"
 #include "lib/log.h"
 
-#define ENOUGH   3 /* minimum number of launches of one arm; fewer have no variance */
-#define SLEPT	 .1 /* s; shorter differences are the time between two clock readings */
-#define PROMOTED 3 /* maximum number of metrics that become primary if none is */
+#define LAUNCHES_MIN   3 /* minimum number of launches of one arm; fewer have no variance */
+#define SUSPENDED_MIN_S	 .1 /* s; shorter differences are the time between two clock readings */
+#define PROMOTED_MAX 3 /* maximum number of metrics that become primary if none is */
 
 struct state {
 	const struct bn_session *s;
@@ -28,8 +28,8 @@ struct state {
 	int64_t seq, block;
 	size_t launches_total;
 	int64_t replay;		/* number of blocks measured by an earlier part of this session */
-	bool half;		/* the first arm of the next block was measured too */
-	double before_s;	/* time spent in the earlier part */
+	bool first_arm_done;		/* the first arm of the next block was measured too */
+	double earlier_s;	/* time spent in the earlier part */
 	bool ended;		/* a result was wrong or a setting changed during the session */
 };
 
@@ -39,15 +39,15 @@ static bool stopped(const struct state *st)
 }
 
 /* The decision depends on time only, never on the numbers. The samples measured so far may therefore be analysed. */
-static bool late(const struct state *st)
+static bool past_limit(const struct state *st)
 {
 	return st->s->limit_s > 0 && st->block >= st->replay &&
-	       st->before_s + st->ops->now_s(st->ops->ctx) - st->start_s > st->s->limit_s;
+	       st->earlier_s + st->ops->now_s(st->ops->ctx) - st->start_s > st->s->limit_s;
 }
 
 static double elapsed(const struct state *st)
 {
-	return st->before_s + st->ops->now_s(st->ops->ctx) - st->start_s;
+	return st->earlier_s + st->ops->now_s(st->ops->ctx) - st->start_s;
 }
 
 static void note(struct state *st, const char *code, const char *hint, const char *text)
@@ -94,7 +94,7 @@ static void promote(struct state *st)
 	if (!st->promote)
 		return;
 	st->promote = false;
-	for (size_t w = 0; w < st->s->n_workloads && n < PROMOTED; w++)
+	for (size_t w = 0; w < st->s->n_workloads && n < PROMOTED_MAX; w++)
 		json_array_foreach(st->metrics, i,
 				   m) if (gt_streq(gt_json_get_str(m, "workload", NULL), st->s->workload[w]) &&
 					  !gt_streq(gt_json_get_str(m, "role", NULL), bn_role_name[BN_CONTROL]))
@@ -159,12 +159,12 @@ static int save(struct state *st, struct gt_err *err)
 }
 
 /* Records a workload's remark about this host once. */
-static void remark(struct state *st, const char *text)
+static void add_remark(struct state *st, const char *text)
 {
-	json_t *said = json_object_get(st->run, "notes"), *n;
+	json_t *notes = json_object_get(st->run, "notes"), *n;
 	size_t i;
 
-	json_array_foreach(said, i, n)
+	json_array_foreach(notes, i, n)
 		if (gt_streq(gt_json_get_str(n, "text", NULL), text))
 			return;
 	if (text)
@@ -189,7 +189,7 @@ static int one_launch(struct state *st, const char *workload, enum bn_kind kind,
 	if (gt_json_get_str(launch, "gpu_trouble", NULL))
 		note(st, "gpu", "the GPU's clocks, power and temperature are not recorded from here on; see gpuprobe report",
 		     gt_json_get_str(launch, "gpu_trouble", ""));
-	remark(st, gt_json_get_str(json_object_get(launch, "notes"), "remark", NULL));
+	add_remark(st, gt_json_get_str(json_object_get(launch, "notes"), "remark", NULL));
 	json_object_set_new(rec, "seq", json_integer(st->seq++));
 	json_object_set_new(rec, "block", json_integer(st->block));
 	json_object_set_new(rec, "kind", json_string(bn_kind_name[kind]));
@@ -250,9 +250,9 @@ static int run_arm(struct state *st, enum bn_kind kind, enum bn_arm arm, int nth
 }
 
 /* Removes a workload that failed in all launches of the first block, and records it in the result. */
-static void drop_hopeless(struct state *st)
+static void drop_failing(struct state *st)
 {
-	size_t kept = 0;
+	size_t remaining = 0;
 
 	for (size_t w = 0; w < st->n_workloads; w++) {
 		size_t i, failed = 0, all = 0;
@@ -279,16 +279,16 @@ static void drop_hopeless(struct state *st)
 				json_object_get(st->doc, "unavailable"),
 				json_pack("{s:s, s:o}", "workload", st->workload[w], "why", gt_json_str(why)));
 		else
-			st->workload[kept++] = st->workload[w];
+			st->workload[remaining++] = st->workload[w];
 	}
-	if (kept < st->n_workloads) {
+	if (remaining < st->n_workloads) {
 		json_t *list = json_array();
 
-		for (size_t w = 0; w < kept; w++)
+		for (size_t w = 0; w < remaining; w++)
 			json_array_append_new(list, json_string(st->workload[w]));
 		json_object_set_new(st->run, "workloads", list);
 	}
-	st->n_workloads = kept;
+	st->n_workloads = remaining;
 }
 
 static void replay_block(struct state *st, enum bn_kind kind)
@@ -297,17 +297,17 @@ static void replay_block(struct state *st, enum bn_kind kind)
 	if (kind != BN_KIND_SINGLE)
 		shuffle(st);
 	if (st->block++ == 0) {
-		drop_hopeless(st);
+		drop_failing(st);
 		promote(st);
 	}
 }
 
 static int run_first_arm(struct state *st, enum bn_kind kind, enum bn_arm arm, struct gt_err *err)
 {
-	if (!st->half)
+	if (!st->first_arm_done)
 		return run_arm(st, kind, arm, 0, err);
 	shuffle(st);
-	st->half = false;
+	st->first_arm_done = false;
 	return 0;
 }
 
@@ -329,7 +329,7 @@ static int run_block(struct state *st, enum bn_kind kind, struct gt_err *err)
 			return r;
 	}
 	if (st->block++ == 0 && !stopped(st)) {
-		drop_hopeless(st);
+		drop_failing(st);
 		promote(st);
 	}
 	return 0;
@@ -348,7 +348,7 @@ static bool conclusive(const struct state *st)
 	a = bn_analysis_new(data, &limits);
 	if (a->outcome == BN_OUTCOME_BETTER || a->outcome == BN_OUTCOME_SAME)
 		for (size_t i = 0; i < a->n; i++)
-			if (a->row[i].open && bn_guard_needed(a, &a->row[i]) <= st->s->looks[st->s->n_looks - 1].pairs)
+			if (a->row[i].open && bn_guard_needed(a, &a->row[i]) <= st->s->interims[st->s->n_interims - 1].pairs)
 				return false;
 	return a->outcome != BN_OUTCOME_INCONCLUSIVE;
 }
@@ -364,9 +364,9 @@ static double since_start(const struct state *st)
 }
 
 /* After the pilot: reports the detectable change and the expected duration. */
-static int announce(struct state *st, struct gt_err *err)
+static int report_plan(struct state *st, struct gt_err *err)
 {
-	const struct bn_interim *last = &st->s->looks[st->s->n_looks - 1];
+	const struct bn_interim *last = &st->s->interims[st->s->n_interims - 1];
 	gt_auto(bn_data) *data = NULL;
 	double spent = st->s->by_boot ? since_start(st) : elapsed(st), per_block = spent / (double)GT_MAX(st->block, 1), minutes;
 	size_t blocks = last->pairs + st->s->aa_pairs - (size_t)st->block;
@@ -399,7 +399,7 @@ static int announce(struct state *st, struct gt_err *err)
 			fprintf(stderr,
 				"gpubench: with %zu pairs (%s%.1f min more) changes of about %s %% in %s can be "
 				"seen\n",
-				last->pairs, st->s->n_looks > 1 ? "at most " : "", minutes,
+				last->pairs, st->s->n_interims > 1 ? "at most " : "", minutes,
 				bn_text_number(mde, 2).s, data->metrics[m].id);
 	}
 	json_object_set_new(st->run, "plan", plan);
@@ -411,29 +411,29 @@ static int announce(struct state *st, struct gt_err *err)
 
 /* At the time limit the next interim analysis is done now, with its alpha. It has fewer pairs than planned, which only
  * makes it more conservative. */
-static void cut_looks(struct state *st, size_t done)
+static void cut_interims(struct state *st, size_t done)
 {
-	json_t *looks;
+	json_t *interims;
 	size_t i = 0;
 
 	note(st, "time-limit", "measure when the host is quiet, or allow more time with --minutes",
 	     "the time was up before all planned pairs were measured");
 	if (!done)
 		return;
-	looks = json_array();
-	for (; i < st->s->n_looks && st->s->looks[i].pairs <= done; i++)
-		json_array_append_new(looks, json_pack("{s:I, s:f}", "pairs", (json_int_t)st->s->looks[i].pairs, "alpha",
-						       st->s->looks[i].alpha));
-	if (i < st->s->n_looks && (!i || st->s->looks[i - 1].pairs < done))
-		json_array_append_new(looks, json_pack("{s:I, s:f}", "pairs", (json_int_t)done, "alpha",
-						       st->s->looks[i].alpha));
-	json_object_set_new(st->run, "looks", looks);
+	interims = json_array();
+	for (; i < st->s->n_interims && st->s->interims[i].pairs <= done; i++)
+		json_array_append_new(interims, json_pack("{s:I, s:f}", "pairs", (json_int_t)st->s->interims[i].pairs, "alpha",
+							  st->s->interims[i].alpha));
+	if (i < st->s->n_interims && (!i || st->s->interims[i - 1].pairs < done))
+		json_array_append_new(interims, json_pack("{s:I, s:f}", "pairs", (json_int_t)done, "alpha",
+							  st->s->interims[i].alpha));
+	json_object_set_new(st->run, "looks", interims);
 }
 
 /* Ends the session if the command fails with the change, and only with it. More launches would add no information. */
 static void drop_broken_change(struct state *st)
 {
-	if (!bn_fails_with_change(st->launches, ENOUGH))
+	if (!bn_fails_with_change(st->launches, LAUNCHES_MIN))
 		return;
 	note(st, "fails-with-change", "it failed in all of them, and in none without the change; nothing more was measured",
 	     "the session ended after the first launches of the command with the change");
@@ -443,7 +443,7 @@ static void drop_broken_change(struct state *st)
 /* Runs the first A/A blocks, sets the warm-up and prints the plan. */
 static int run_pilot(struct state *st, size_t blocks, struct gt_err *err)
 {
-	for (size_t i = 0; i < blocks && !stopped(st) && (!i || !late(st)); i++) {
+	for (size_t i = 0; i < blocks && !stopped(st) && (!i || !past_limit(st)); i++) {
 		int r = run_block(st, BN_KIND_AA, err);
 
 		if (r < 0)
@@ -452,7 +452,7 @@ static int run_pilot(struct state *st, size_t blocks, struct gt_err *err)
 	if (!blocks || stopped(st))
 		return 0;
 	bn_freeze_warmup(st->metrics, st->launches);
-	return st->block < st->replay ? 0 : announce(st, err);
+	return st->block < st->replay ? 0 : report_plan(st, err);
 }
 
 struct progress {
@@ -464,9 +464,9 @@ struct progress {
  * they decide whether it is valid. */
 static int run_to(struct state *st, size_t interim, struct progress *p, struct gt_err *err)
 {
-	size_t want = st->s->looks[interim].pairs, first = st->s->looks[0].pairs;
+	size_t want = st->s->interims[interim].pairs, first = st->s->interims[0].pairs;
 
-	while ((p->pairs < want || (interim == 0 && p->aa_left)) && !stopped(st) && !late(st)) {
+	while ((p->pairs < want || (interim == 0 && p->aa_left)) && !stopped(st) && !past_limit(st)) {
 		size_t ab_left = first > p->pairs ? first - p->pairs : 0;
 		bool aa = p->aa_left && bn_rng_below(&st->rng, p->aa_left + ab_left) < p->aa_left;
 		int r = run_block(st, aa ? BN_KIND_AA : BN_KIND_AB, err);
@@ -485,27 +485,27 @@ static int run_to(struct state *st, size_t interim, struct progress *p, struct g
 
 static int run_pairs(struct state *st, struct gt_err *err)
 {
-	size_t last = st->s->looks[st->s->n_looks - 1].pairs, pilot = GT_MIN(st->s->aa_pairs, (size_t)BN_PILOT);
+	size_t last = st->s->interims[st->s->n_interims - 1].pairs, pilot = GT_MIN(st->s->aa_pairs, (size_t)BN_PILOT);
 	struct progress p = { .aa_left = st->s->aa_pairs - pilot };
 	int r;
 
 	r = run_pilot(st, pilot, err);
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < st->s->n_looks && !stopped(st) && !late(st); i++) {
+	for (size_t i = 0; i < st->s->n_interims && !stopped(st) && !past_limit(st); i++) {
 		r = run_to(st, i, &p, err);
 		if (r < 0)
 			return r;
-		if (!stopped(st) && i + 1 < st->s->n_looks && st->block >= st->replay && conclusive(st))
+		if (!stopped(st) && i + 1 < st->s->n_interims && st->block >= st->replay && conclusive(st))
 			break;
 	}
-	if (!stopped(st) && late(st) && p.pairs < last)
-		cut_looks(st, p.pairs);
+	if (!stopped(st) && past_limit(st) && p.pairs < last)
+		cut_interims(st, p.pairs);
 	return 0;
 }
 
 /* Keeps a complete arm of the last block, because each arm was a separate boot. Returns whether there is one. */
-static bool keep_whole_arm(struct state *st, int64_t last, size_t per_arm)
+static bool keep_complete_arm(struct state *st, int64_t last, size_t per_arm)
 {
 	size_t n, have[2] = { 0 };
 
@@ -528,7 +528,7 @@ static bool keep_whole_arm(struct state *st, int64_t last, size_t per_arm)
  * removes a complete block if the session was found invalid in it: the fault may have existed during the block. */
 static void drop_partial_block(struct state *st)
 {
-	bool tainted = gt_json_get_str(st->run, "invalid", NULL) != NULL;
+	bool invalid = gt_json_get_str(st->run, "invalid", NULL) != NULL;
 	size_t want = json_array_size(json_object_get(st->run, "workloads")), have = 0, n;
 	int64_t last = -1;
 	json_t *rec;
@@ -540,11 +540,11 @@ static void drop_partial_block(struct state *st)
 		have += gt_json_get_int(rec, "block", -1) == last &&
 			!gt_streq(gt_json_get_str(rec, "failure", NULL), "interrupted");
 	st->replay = last + 1;
-	if (have >= want && !tainted)
+	if (have >= want && !invalid)
 		return;
 	st->replay = GT_MAX(last, 0);
-	if (st->s->by_boot && !tainted) {
-		st->half = keep_whole_arm(st, last, json_array_size(json_object_get(st->run, "workloads")));
+	if (st->s->by_boot && !invalid) {
+		st->first_arm_done = keep_complete_arm(st, last, json_array_size(json_object_get(st->run, "workloads")));
 		return;
 	}
 	for (n = json_array_size(st->launches); n-- > 0;)
@@ -553,7 +553,7 @@ static void drop_partial_block(struct state *st)
 }
 
 /* Continues an interrupted session from its document. */
-static void take_up(struct state *st)
+static void continue_session(struct state *st)
 {
 	json_t *settings = json_object_get(st->doc, "settings"), *rec;
 	size_t i;
@@ -568,8 +568,8 @@ static void take_up(struct state *st)
 	drop_partial_block(st);
 	json_array_foreach(st->launches, i, rec) {
 		st->seq = GT_MAX(st->seq, gt_json_get_int(rec, "seq", 0) + 1);
-		st->before_s = fmax(st->before_s,
-				    gt_json_get_real(rec, "t_s", 0) + gt_json_get_real(rec, "wall_s", 0));
+		st->earlier_s = fmax(st->earlier_s,
+				     gt_json_get_real(rec, "t_s", 0) + gt_json_get_real(rec, "wall_s", 0));
 	}
 	json_object_del(st->run, "invalid");
 	if (!st->s->by_boot)
@@ -580,14 +580,14 @@ static void take_up(struct state *st)
 static void begin(struct state *st)
 {
 	const struct bn_session *s = st->s;
-	json_t *looks = json_array(), *workloads = json_array();
-	size_t blocks = s->looks[s->n_looks - 1].pairs + (s->design == BN_DESIGN_PAIRS ? s->aa_pairs : 0);
+	json_t *interims = json_array(), *workloads = json_array();
+	size_t blocks = s->interims[s->n_interims - 1].pairs + (s->design == BN_DESIGN_PAIRS ? s->aa_pairs : 0);
 	char now[21];
 
 	gt_time_iso8601(now, (int64_t)time(NULL));
-	for (size_t i = 0; i < s->n_looks; i++)
-		json_array_append_new(looks, json_pack("{s:I, s:f}", "pairs", (json_int_t)s->looks[i].pairs, "alpha",
-						       s->looks[i].alpha));
+	for (size_t i = 0; i < s->n_interims; i++)
+		json_array_append_new(interims, json_pack("{s:I, s:f}", "pairs", (json_int_t)s->interims[i].pairs, "alpha",
+							  s->interims[i].alpha));
 	st->promote = true;
 	for (size_t i = 0; i < s->n_workloads; i++) {
 		const struct bn_workload *w = bn_workload_find(s->workload[i]);
@@ -602,14 +602,14 @@ static void begin(struct state *st)
 	bn_rng_seed(&st->rng, s->seed);
 	st->start_s = st->ops->now_s(st->ops->ctx);
 	if (s->resume) {
-		json_decref(looks);
+		json_decref(interims);
 		json_decref(workloads);
-		take_up(st);
+		continue_session(st);
 		return;
 	}
 	json_object_set_new(st->run, "design", json_string(bn_design_name[s->design]));
 	json_object_set_new(st->run, "seed", json_integer((json_int_t)s->seed));
-	json_object_set_new(st->run, "looks", looks);
+	json_object_set_new(st->run, "looks", interims);
 	json_object_set_new(st->run, "workloads", workloads);
 	json_object_set_new(st->run, "started", json_string(now));
 	json_object_set_new(st->run, "interrupted", json_true()); /* until the session has ended normally */
@@ -629,15 +629,15 @@ static double suspended(const struct state *st)
 }
 
 /* Records suspends and clock changes. The session's clock stops while the host is suspended, and cannot be set. */
-static void note_clocks(struct state *st, double wall_s, double slept_s)
+static void note_clocks(struct state *st, double wall_s, double suspended_s)
 {
 	char text[96];
 
-	if (slept_s > SLEPT) {
-		snprintf(text, sizeof(text), "the host was suspended for %.0f s while measuring", ceil(slept_s));
+	if (suspended_s > SUSPENDED_MIN_S) {
+		snprintf(text, sizeof(text), "the host was suspended for %.0f s while measuring", ceil(suspended_s));
 		note(st, "suspended", "a launch that was under way is named where it is far from the others", text);
 	}
-	if (fabs(wall_s - slept_s - (elapsed(st) - st->before_s)) > 2)
+	if (fabs(wall_s - suspended_s - (elapsed(st) - st->earlier_s)) > 2)
 		note(st, "wall-clock", "times within the session come from the monotonic clock",
 		     "the wall clock was set while measuring");
 }
@@ -645,7 +645,7 @@ static void note_clocks(struct state *st, double wall_s, double slept_s)
 static int run_schedule(struct state *st, struct gt_err *err)
 {
 	const struct bn_session *s = st->s;
-	size_t n = s->looks[s->n_looks - 1].pairs;
+	size_t n = s->interims[s->n_interims - 1].pairs;
 	int r;
 
 	r = save(st, err); /* finds a file that cannot be written before the measurement */
@@ -653,7 +653,7 @@ static int run_schedule(struct state *st, struct gt_err *err)
 		return r;
 	if (s->design == BN_DESIGN_PAIRS)
 		return run_pairs(st, err);
-	for (size_t i = 0; i < n && !stopped(st) && !(i >= ENOUGH && late(st)); i++) {
+	for (size_t i = 0; i < n && !stopped(st) && !(i >= LAUNCHES_MIN && past_limit(st)); i++) {
 		r = run_block(st, s->design == BN_DESIGN_AA ? BN_KIND_AA : BN_KIND_SINGLE, err);
 		if (r < 0)
 			return r;
@@ -664,17 +664,17 @@ static int run_schedule(struct state *st, struct gt_err *err)
 int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t *doc, struct gt_err *err)
 {
 	struct state st = { .s = s, .ops = ops, .doc = doc };
-	double wall0 = (double)time(NULL), slept0;
+	double wall0 = (double)time(NULL), suspended0;
 	int r, saved;
 
 	st.workload = gt_xcalloc(s->n_workloads + 1, sizeof(*st.workload));
 	begin(&st);
-	slept0 = suspended(&st);
+	suspended0 = suspended(&st);
 	r = run_schedule(&st, err);
 	gt_progress_end();
 	bn_freeze_warmup(st.metrics, st.launches);
 	if (r >= 0) {
-		note_clocks(&st, (double)time(NULL) - wall0, suspended(&st) - slept0);
+		note_clocks(&st, (double)time(NULL) - wall0, suspended(&st) - suspended0);
 		if (!(s->stop && *s->stop))
 			json_object_set_new(st.run, "interrupted", json_false());
 	}

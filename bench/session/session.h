@@ -29,8 +29,8 @@ struct bn_session {
 	enum bn_session_design design; /* not BN_DESIGN_UNPAIRED */
 	const char *const *workload; /* ids */
 	size_t n_workloads;
-	const struct bn_interim *looks; /* planned interim analyses; for a single arm one, its number of launches */
-	size_t n_looks;
+	const struct bn_interim *interims; /* planned interim analyses; for a single arm one, its number of launches */
+	size_t n_interims;
 	size_t aa_pairs;	     /* A/A pairs to mix in; the first BN_PILOT of them run first */
 	uint64_t seed;
 	bool resume;		     /* doc contains the first part of this session */

@@ -23,7 +23,7 @@
 
 #define PLAN_MAX	(4u << 20)
 #define PAIRS_MAX	1000
-#define BUSY_LOOK_S	.3
+#define BUSY_SAMPLE_S	.3
 #define BUSY_SHARE	.1
 
 static int usage(struct gt_err *err, const char *what)
@@ -253,22 +253,22 @@ static void command_line(struct gt_fsroot *fs, struct gt_strv *ret)
  * these programs. */
 static void warn_busy(struct gt_fsroot *fs, bool quiet, json_t *doc)
 {
-	gt_auto_buf who = { 0 };
+	gt_auto_buf programs = { 0 };
 	json_t *top = json_array();
 	struct bn_cpu_load b;
 
-	bn_cpu_load_read(fs, BUSY_LOOK_S, &b);
-	for (size_t i = 0; i < BN_BUSY_TOP && b.of[i] > 0; i++) {
+	bn_cpu_load_read(fs, BUSY_SAMPLE_S, &b);
+	for (size_t i = 0; i < BN_CPU_LOAD_TOP && b.of[i] > 0; i++) {
 		json_array_append_new(top, json_pack("{s:o, s:f}", "name", gt_json_str(b.name[i]), "cpu_pct", 100 * b.of[i]));
 		if (b.of[i] >= .01)
-			gt_buf_printf(&who, "%s%s %.0f %%", who.len ? ", " : " (", b.name[i], 100 * b.of[i]);
+			gt_buf_printf(&programs, "%s%s %.0f %%", programs.len ? ", " : " (", b.name[i], 100 * b.of[i]);
 	}
 	json_object_set_new(json_object_get(doc, "host"), "busy_at_start",
 			    json_pack("{s:o, s:o}", "cpu_pct", gt_json_real(100 * b.share), "top", top));
 	if (b.share > BUSY_SHARE && !quiet)
 		fprintf(stderr, "gpubench: host busy: %.0f %% of the CPUs is used by others%s%s; stop them, or measure when they "
-			"are done: until then expect wide intervals and \"inconclusive\"\n", 100 * b.share, who.len ? who.s : "",
-			who.len ? ")" : "");
+			"are done: until then expect wide intervals and \"inconclusive\"\n",
+			100 * b.share, programs.len ? programs.s : "", programs.len ? ")" : "");
 }
 
 /* Records conditions that make measurements on this host unreliable. */
@@ -310,7 +310,7 @@ int bn_stage_end(struct bn_stage *s, struct gt_cli *cli, int r)
 							    "interrupted; continue with: gpubench run --resume %s", s->file);
 	if (r == -EINPROGRESS) {
 		gt_err_clear(&cli->err);
-		r = gt_fail_as(&cli->err, BN_EXIT_INVALID, bn_boots_go(&s->boots, &cli->err));
+		r = gt_fail_as(&cli->err, BN_EXIT_INVALID, bn_boots_reboot(&s->boots, &cli->err));
 		if (r >= 0) {
 			fprintf(stderr, "gpubench: the host boots into the next arm; what was measured is in %s, to end it all: "
 				"gpubench run --abandon --resume %s\n", s->file, s->file);
@@ -415,7 +415,7 @@ static json_t *strings(char *const *v, size_t n)
 	return list;
 }
 
-void bn_stage_remember(const struct bn_stage *s, size_t aa_pairs)
+void bn_stage_store_request(const struct bn_stage *s, size_t aa_pairs)
 {
 	const struct bn_request *q = s->q;
 
@@ -443,7 +443,7 @@ static int recall_strings(const json_t *o, const char *key, struct gt_strv *ret,
 	return r;
 }
 
-int bn_request_recall(const json_t *doc, struct bn_request *q, struct gt_strv *argv, struct gt_err *err)
+int bn_request_restore(const json_t *doc, struct bn_request *q, struct gt_strv *argv, struct gt_err *err)
 {
 	json_t *o = NULL, *cmd, *plan;
 	gt_auto_strv ids = { 0 };

@@ -45,6 +45,6 @@ int bn_stage_open(struct gt_cli *cli, struct bn_request *q, struct bn_stage *ret
 int bn_stage_end(struct bn_stage *s, struct gt_cli *cli, int r);
 void bn_stage_close(struct bn_stage *s);
 /* Stores what is needed to resume the session in doc.run.resume. */
-void bn_stage_remember(const struct bn_stage *s, size_t aa_pairs);
-int bn_request_recall(const json_t *doc, struct bn_request *q, struct gt_strv *argv, struct gt_err *err);
+void bn_stage_store_request(const struct bn_stage *s, size_t aa_pairs);
+int bn_request_restore(const json_t *doc, struct bn_request *q, struct gt_strv *argv, struct gt_err *err);
 #endif

@@ -84,7 +84,7 @@ struct promise {
 typedef bool (*event_fn)(struct sim *s, const struct promise *p, uint64_t seed);
 
 /* Returns true if any interim analysis claims a change. */
-static bool claims_at_a_look(struct sim *s, const struct promise *p, uint64_t seed)
+static bool claims_at_interim(struct sim *s, const struct promise *p, uint64_t seed)
 {
 	double d[PAIRS_MOST];
 
@@ -126,12 +126,12 @@ static enum bn_verdict session_verdict(struct sim *s, double effect, uint64_t se
 	return BN_INCONCLUSIVE;
 }
 
-static bool says_better(struct sim *s, const struct promise *p, uint64_t seed)
+static bool concludes_better(struct sim *s, const struct promise *p, uint64_t seed)
 {
 	return session_verdict(s, p->effect, seed) == BN_BETTER;
 }
 
-static bool says_same(struct sim *s, const struct promise *p, uint64_t seed)
+static bool concludes_same(struct sim *s, const struct promise *p, uint64_t seed)
 {
 	return session_verdict(s, p->effect, seed) == BN_SAME;
 }
@@ -220,7 +220,7 @@ static bool holm_claims(struct sim *s, const struct promise *p, uint64_t seed)
 static bool bh_false_discovery(struct sim *s, const struct promise *p, uint64_t seed)
 {
 	double d[PAIRS], pv[EXPLORES];
-	int found = 0, lies = 0;
+	int found = 0, false_claims = 0;
 
 	for (int m = 0; m < EXPLORES; m++) {
 		pairs(s, m < 2 ? .03 : 0, PAIRS, d);
@@ -229,13 +229,13 @@ static bool bh_false_discovery(struct sim *s, const struct promise *p, uint64_t 
 	bn_benjamini_hochberg(pv, EXPLORES, pv);
 	for (int m = 0; m < EXPLORES; m++) {
 		found += pv[m] <= .05;
-		lies += m >= 2 && pv[m] <= .05;
+		false_claims += m >= 2 && pv[m] <= .05;
 	}
-	return found && bn_rng_uniform(&s->rng) * found < lies;
+	return found && bn_rng_uniform(&s->rng) * found < false_claims;
 }
 
 /* The usual practice: all launches before, then all launches after. */
-static bool habit_claims(struct sim *s, const struct promise *p, uint64_t seed)
+static bool sequential_claims(struct sim *s, const struct promise *p, uint64_t seed)
 {
 	double a[PAIRS], b[PAIRS];
 
@@ -261,7 +261,7 @@ static double rate(const struct bn_sim_host *h, event_fn event, const struct pro
 }
 
 /* Returns the standard deviation of a pair on this host, from a long A/A session. */
-static double scatter(const struct bn_sim_host *h, uint64_t seed)
+static double pair_sd(const struct bn_sim_host *h, uint64_t seed)
 {
 	double d[400];
 	struct sim s;
@@ -301,25 +301,25 @@ size_t bn_simulate(uint64_t seed, size_t trials, bool broken, struct bn_sim_resu
 		bool margins; /* depends on the margins */
 	} promises[] = {
 		{"false alarms, 12 pairs at 5 %", claims, 0, BN_AT_MOST, .07, false},
-		{"false alarms at any of the planned looks", claims_at_a_look, 0, BN_AT_MOST, .07, false},
+		{"false alarms at any of the planned looks", claims_at_interim, 0, BN_AT_MOST, .07, false},
 		{"intervals that hold no change", covers, 0, BN_AT_LEAST, .93, false},
 		{"intervals that hold a change of -3 %", covers, -.03, BN_AT_LEAST, .93, false},
 		{"a change of %.2f %% is found, promised 80 %", claims, INFINITY, BN_AT_LEAST, .73, false},
-		{"\"same\" of a change as large as the margin", says_same, -MARGIN, BN_AT_MOST, .07, true},
+		{"\"same\" of a change as large as the margin", concludes_same, -MARGIN, BN_AT_MOST, .07, true},
 		{"\"not worse\" of a guard worse by its margin", guard_passes, 0, BN_AT_MOST, .07, true},
-		{"\"better\" where nothing changed", says_better, 0, BN_AT_MOST, .07, true},
+		{"\"better\" where nothing changed", concludes_better, 0, BN_AT_MOST, .07, true},
 		{"honest sessions that A/A pairs call biased", aa_fails, 0, BN_AT_MOST, .07, false},
 		{"honest sessions of three primaries called biased", aa_fails_of_three, 0, BN_AT_MOST, .07, false},
 		{"a bias of %.2f %% in one of three is found, promised 80 %", aa_fails_of_three, -INFINITY, BN_AT_LEAST, .73,
 		 false},
 		{"a false claim among three primaries (Holm)", holm_claims, 0, BN_AT_MOST, .07, false},
 		{"false among the claims of ten metrics (BH)", bh_false_discovery, 0, BN_AT_MOST, .07, false},
-		{"for comparison: all before, then all after", habit_claims, 0, BN_AT_MOST, NAN, false},
+		{"for comparison: all before, then all after", sequential_claims, 0, BN_AT_MOST, NAN, false},
 	};
 	size_t n = 0;
 
 	for (size_t h = 0; h < bn_n_sim_hosts; h++) {
-		double sd = scatter(&bn_sim_hosts[h], seed), mde = bn_mde(sd, PAIRS, .05), bias = aa_bias(sd);
+		double sd = pair_sd(&bn_sim_hosts[h], seed), mde = bn_mde(sd, PAIRS, .05), bias = aa_bias(sd);
 
 		for (size_t i = 0; i < GT_ARRAY_SIZE(promises) && n < BN_SIM_RESULTS_MAX; i++) {
 			double effect = !isinf(promises[i].effect) ? promises[i].effect : promises[i].effect > 0 ? -mde : -bias;

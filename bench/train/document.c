@@ -47,12 +47,12 @@ static void put_times(json_t *doc, const struct bn_training *r)
 		json_array_append_new(times, gt_json_real(r->step_s[i]));
 	json_object_set_new(doc, "step_s", times);
 	put_real(doc, "median_step_s", med);
-	put_real(doc, "items_per_s", r->o.documents ? r->feed.tokens / r->feed.step_s : items_per_step(r) / med);
+	put_real(doc, "items_per_s", r->o.documents ? r->data.tokens / r->data.step_s : items_per_step(r) / med);
 	json_object_set_new(doc, "unit", json_string(r->model->unit));
 	put_int(doc, "max_rss_bytes", r->rss_bytes);
 	put_real(doc, "heldout_loss_before", r->before);
 	put_real(doc, "heldout_loss_after", r->after);
-	json_object_set_new(doc, "void", json_boolean(r->feed.train && r->model->tokens && r->o.lr > 0 &&
+	json_object_set_new(doc, "void", json_boolean(r->data.train && r->model->tokens && r->o.lr > 0 &&
 						      !(r->after < r->before)));
 	put_real(doc, "minor_faults_per_step", (double)r->faults / (double)r->o.steps);
 	put_real(doc, "flops_per_s", r->all_flops_per_s);
@@ -109,7 +109,7 @@ void bn_train_put_peaks(json_t *doc, const struct bn_training *r)
 }
 
 /* The error feedback of each rank is as large as the parameters, so no checkpoint contains it. */
-static void warn_of_feedback(json_t *doc, const struct bn_training *r)
+static void warn_about_feedback(json_t *doc, const struct bn_training *r)
 {
 	char text[160];
 
@@ -123,7 +123,7 @@ static void warn_of_feedback(json_t *doc, const struct bn_training *r)
 
 json_t *bn_train_document(const struct bn_training *r)
 {
-	static const char *const from_report[] = {
+	static const char *const report_keys[] = {
 		"flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas", "isa", "pages", "placement",
 		"memory", "inputs", "pages_on_node", "pages_by_kind", "threads_on_node", "passes", "shapes", "ddp", "warnings",
 		"products", "attention", "host_s_per_step", "timed_by",
@@ -159,13 +159,13 @@ json_t *bn_train_document(const struct bn_training *r)
 	put_int(doc, "parameters", (uint64_t)rt_program_parameters(r->program));
 	put_real(doc, "loss", r->loss);
 	put_times(doc, r);
-	for (size_t i = 0; i < GT_ARRAY_SIZE(from_report); i++)
-		if (r->o.profile || strcmp(from_report[i], "ops") != 0)
-			json_object_set(doc, from_report[i], json_object_get(report, from_report[i]));
-	json_object_set_new(doc, "data", bn_train_data_report(&r->feed, r->o.documents ? r->feed.tokens :
+	for (size_t i = 0; i < GT_ARRAY_SIZE(report_keys); i++)
+		if (r->o.profile || strcmp(report_keys[i], "ops") != 0)
+			json_object_set(doc, report_keys[i], json_object_get(report, report_keys[i]));
+	json_object_set_new(doc, "data", bn_train_data_report(&r->data, r->o.documents ? r->data.tokens :
 									items_per_step(r) * (double)r->o.steps,
 							      json_object_get(doc, "warnings")));
-	warn_of_feedback(doc, r);
+	warn_about_feedback(doc, r);
 	if (*r->resumed)
 		json_array_append_new(json_object_get(doc, "warnings"), gt_json_str(r->resumed));
 	if (r->ranks)

@@ -14,8 +14,8 @@
 
 #define RUNS	 50
 #define WARMUP	 5
-#define CLOSE	 1e-3 /* f32: largest difference of a row's logits between two batches, relative to the largest logit */
-#define CLOSE_LOW 0.1 /* the same in lower precision */
+#define TOLERANCE	 1e-3 /* f32: largest difference of a row's logits between two batches, relative to the largest logit */
+#define TOLERANCE_LOW 0.1 /* the same in lower precision */
 
 struct inference {
 	const struct bn_infer_options *o;
@@ -129,7 +129,7 @@ static int measure(struct inference *f, struct gt_err *err)
 /* Checks that rows are independent, as they are without training: the first row has the same logits in every batch. */
 static int verify(struct inference *f, uint64_t batch, struct gt_err *err)
 {
-	double close = gt_streq(f->model.amp, "fp32") ? CLOSE : CLOSE_LOW, most = 1e-6, worst = 0;
+	double tolerance = gt_streq(f->model.amp, "fp32") ? TOLERANCE : TOLERANCE_LOW, most = 1e-6, worst = 0;
 	int64_t all = f->row_logits * (int64_t)batch;
 
 	for (int64_t i = 0; i < all; i++)
@@ -149,7 +149,7 @@ static int verify(struct inference *f, uint64_t batch, struct gt_err *err)
 		most = fmax(most, fabs((double)f->first[i]));
 		worst = fmax(worst, fabs((double)f->logits[i] - (double)f->first[i]));
 	}
-	if (worst > close * most)
+	if (worst > tolerance * most)
 		return gt_fail_exit(err, BN_EXIT_WRONG, EDOM,
 				    "the first row has other logits in a batch of %llu than in one of %llu: they differ by %g "
 				    "of the largest", (unsigned long long)batch, (unsigned long long)f->batch[0], worst / most);
@@ -173,7 +173,7 @@ static json_t *row(const struct inference *f, uint64_t batch)
 static void describe(const struct inference *f, json_t *doc)
 {
 	gt_auto_json *report = rt_program_report(f->program);
-	static const char *const kept[] = { "device", "isa", "blas", "threads", "parameters", "warnings" };
+	static const char *const report_keys[] = { "device", "isa", "blas", "threads", "parameters", "warnings" };
 
 	json_object_set_new(doc, "schema", json_string("gpubench-infer/1"));
 	json_object_set_new(doc, "model", json_string(f->kind->name));
@@ -185,8 +185,8 @@ static void describe(const struct inference *f, json_t *doc)
 	json_object_set_new(doc, "warmup", json_integer((json_int_t)f->model.warmup));
 	json_object_set_new(doc, "runs", json_integer((json_int_t)f->model.steps));
 	json_object_set_new(doc, "row_logits", json_integer((json_int_t)f->row_logits));
-	for (size_t i = 0; i < GT_ARRAY_SIZE(kept); i++)
-		json_object_set(doc, kept[i], json_object_get(report, kept[i]));
+	for (size_t i = 0; i < GT_ARRAY_SIZE(report_keys); i++)
+		json_object_set(doc, report_keys[i], json_object_get(report, report_keys[i]));
 }
 
 static int run_batch(struct inference *f, uint64_t batch, json_t *rows, struct gt_err *err)

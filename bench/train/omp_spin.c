@@ -16,8 +16,8 @@
 /* If libomp is in the process (built with clang, or preloaded), it also implements libgomp's calls and reads its own
  * variables. */
 static const struct runtime {
-	const char *variable, *bound, *says; /* about 20 us; 1 ms */
-	const char *users[3]; /* variables with which the user may have chosen */
+	const char *variable, *bound, *description; /* about 20 us; 1 ms */
+	const char *user_variables[3]; /* variables with which the user may have chosen */
 } gomp = { "GOMP_SPINCOUNT", "1000", "bounded to 1000 rounds by gpubench", { "OMP_WAIT_POLICY", "GOMP_SPINCOUNT" } },
   omp = { "KMP_BLOCKTIME", "1", "bounded to 1 ms by gpubench, for libomp", { "OMP_WAIT_POLICY", "KMP_BLOCKTIME", "KMP_LIBRARY" } };
 
@@ -28,22 +28,22 @@ void bn_omp_spin_begin(char **argv)
 	arguments = argv;
 }
 
-static const struct runtime *in_process(void)
+static const struct runtime *loaded_runtime(void)
 {
 	return dlsym(RTLD_DEFAULT, "kmp_set_blocktime") ? &omp : &gomp;
 }
 
 static const char *set_by_user(const struct runtime *k)
 {
-	for (size_t i = 0; i < GT_ARRAY_SIZE(k->users) && k->users[i]; i++)
-		if (getenv(k->users[i]))
-			return k->users[i];
+	for (size_t i = 0; i < GT_ARRAY_SIZE(k->user_variables) && k->user_variables[i]; i++)
+		if (getenv(k->user_variables[i]))
+			return k->user_variables[i];
 	return NULL;
 }
 
 void bn_omp_spin_bound(void)
 {
-	const struct runtime *k = in_process();
+	const struct runtime *k = loaded_runtime();
 
 	if (!arguments || set_by_user(k))
 		return;
@@ -57,10 +57,10 @@ void bn_omp_spin_bound(void)
 
 char *bn_omp_spin_text(void)
 {
-	const struct runtime *k = in_process();
+	const struct runtime *k = loaded_runtime();
 	const char *user = set_by_user(k);
 
 	if (user && gt_streq(getenv(MARK), k->variable) && gt_streq(getenv(k->variable), k->bound))
-		return gt_xstrdup(k->says);
+		return gt_xstrdup(k->description);
 	return user ? gt_xasprintf("as %s=%s says", user, getenv(user)) : gt_xstrdup("OpenMP's own default");
 }

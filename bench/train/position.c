@@ -12,13 +12,13 @@
 #include "bench/train/run.h"
 #include "lib/buf.h"
 
-#define HAD_MOST	(INT64_C(1) << 60)
+#define CONSUMED_MAX	(INT64_C(1) << 60)
 
 /* Describes the batches of documents over all ranks: "64x16x301 128x8x77"; "" without documents. The caller frees it. */
-static char *cut_of(const struct bn_training *r)
+static char *batch_shapes(const struct bn_training *r)
 {
 	const struct rt_length *k;
-	int n = bn_train_data_shapes(&r->feed, &k);
+	int n = bn_train_data_shapes(&r->data, &k);
 	gt_auto_buf b = { 0 };
 
 	for (int i = 0; i < n; i++)
@@ -28,7 +28,7 @@ static char *cut_of(const struct bn_training *r)
 }
 
 /* Converts updates to the unit of the position: samples, or batches of documents. */
-static uint64_t counted(const struct bn_training *r, uint64_t updates)
+static uint64_t position_units(const struct bn_training *r, uint64_t updates)
 {
 	return updates * r->o.accum * (r->o.documents ? 1 : r->all_rows);
 }
@@ -38,41 +38,41 @@ void bn_train_note_position(const struct bn_training *r, uint64_t done)
 	gt_auto_json *note = NULL;
 	gt_autofree char *text = NULL, *cut = NULL;
 
-	if (!r->feed.train)
+	if (!r->data.train)
 		return;
-	cut = cut_of(r);
-	note = json_pack("{s:{s:I, s:I, s:I, s:s}}", "data", "had", (json_int_t)(r->had + counted(r, done)), "of",
-			 (json_int_t)rt_loader_samples(r->feed.train), "seed", (json_int_t)r->o.seed, "cut", cut);
+	cut = batch_shapes(r);
+	note = json_pack("{s:{s:I, s:I, s:I, s:s}}", "data", "had", (json_int_t)(r->consumed + position_units(r, done)), "of",
+			 (json_int_t)rt_loader_samples(r->data.train), "seed", (json_int_t)r->o.seed, "cut", cut);
 	text = json_dumps(note, JSON_COMPACT);
 	rt_set_note(r->program, text);
 }
 
-static int open_at(struct bn_training *r, uint64_t had, struct gt_err *err)
+static int open_at(struct bn_training *r, uint64_t consumed, struct gt_err *err)
 {
-	bn_train_data_close(&r->feed);
-	r->had = had;
-	return bn_train_data_open(&r->feed, r->model, &r->o, r->rows, r->all_rows, r->first_row, had, err);
+	bn_train_data_close(&r->data);
+	r->consumed = consumed;
+	return bn_train_data_open(&r->data, r->model, &r->o, r->rows, r->all_rows, r->first_row, consumed, err);
 }
 
-static int other_data(struct bn_training *r, int64_t then, uint64_t now, struct gt_err *err)
+static int start_again(struct bn_training *r, int64_t then, uint64_t now, struct gt_err *err)
 {
 	snprintf(r->resumed, sizeof(r->resumed),
 		 "the checkpoint was trained on %" PRId64 " samples, and these data have %" PRIu64 " or are cut otherwise: "
 		 "this run begins with the first", then, now);
-	return r->had ? open_at(r, 0, err) : 0;
+	return r->consumed ? open_at(r, 0, err) : 0;
 }
 
 /* Checks that the checkpoint's data are the data of this run. Other data start with the first sample. A position that
  * does not exist in this run's order is an error. */
-static int same_data(struct bn_training *r, const json_t *was, struct gt_err *err)
+static int check_data(struct bn_training *r, const json_t *was, struct gt_err *err)
 {
-	gt_autofree char *cut = cut_of(r);
+	gt_autofree char *cut = batch_shapes(r);
 	const char *then = gt_json_get_str(was, "cut", "");
 	int64_t of = gt_json_get_int(was, "of", 0), seed = gt_json_get_int(was, "seed", 0);
-	uint64_t now = rt_loader_samples(r->feed.train);
+	uint64_t now = rt_loader_samples(r->data.train);
 
 	if (of != (int64_t)now || !*then != !*cut)
-		return other_data(r, of, now, err);
+		return start_again(r, of, now, err);
 	if (seed != (int64_t)r->o.seed)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s has seen its samples in the order of --seed %" PRId64
 				    ": with another seed this run would read some of them again and leave others out", r->o.resume,
@@ -85,27 +85,28 @@ static int same_data(struct bn_training *r, const json_t *was, struct gt_err *er
 }
 
 /* Reads the checkpoint's position. *ret_had: samples, or batches of documents, before this run. */
-static int position(struct bn_training *r, json_t **ret, uint64_t *ret_had, struct gt_err *err)
+static int read_position(struct bn_training *r, json_t **ret, uint64_t *ret_consumed, struct gt_err *err)
 {
 	const char *text = rt_note(r->program);
 	gt_auto_json *note = NULL;
 	const json_t *data = NULL;
-	int64_t had;
+	int64_t consumed;
 
 	if (text && gt_json_parse(text, strlen(text), r->o.resume, &note, NULL) == 0)
 		data = json_object_get(note, "data");
 	if (!json_is_object(data)) {
-		*ret_had = counted(r, r->ticket);
+		*ret_consumed = position_units(r, r->ticket);
 		if (r->ticket)
 			snprintf(r->resumed, sizeof(r->resumed),
 				 "the checkpoint does not say which samples it has seen: this run goes on as if they had come in "
 				 "batches like its own");
 		return 0;
 	}
-	had = gt_json_get_int(data, "had", -1);
-	if (had < 0 || had > HAD_MOST)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EBADMSG, "%s says that it has seen %" PRId64 " samples", r->o.resume, had);
-	*ret_had = (uint64_t)had;
+	consumed = gt_json_get_int(data, "had", -1);
+	if (consumed < 0 || consumed > CONSUMED_MAX)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EBADMSG, "%s says that it has seen %" PRId64 " samples", r->o.resume,
+				    consumed);
+	*ret_consumed = (uint64_t)consumed;
 	*ret = json_incref((json_t *)data);
 	return 0;
 }
@@ -113,16 +114,16 @@ static int position(struct bn_training *r, json_t **ret, uint64_t *ret_had, stru
 int bn_train_open_data(struct bn_training *r, bool compiled, struct gt_err *err)
 {
 	gt_auto_json *was = NULL;
-	uint64_t had = 0;
+	uint64_t consumed = 0;
 	int status;
 
 	if (!bn_train_data_wanted(r->model, &r->o) || (!compiled && !r->o.documents))
 		return 0;
-	status = compiled && r->o.resume ? position(r, &was, &had, err) : 0;
+	status = compiled && r->o.resume ? read_position(r, &was, &consumed, err) : 0;
 	if (status)
 		return status;
-	status = had || !r->feed.train ? open_at(r, had, err) : 0;
+	status = consumed || !r->data.train ? open_at(r, consumed, err) : 0;
 	if (status)
 		return status;
-	return was ? same_data(r, was, err) : 0;
+	return was ? check_data(r, was, err) : 0;
 }

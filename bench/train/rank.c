@@ -37,7 +37,7 @@ static void run_clear(struct bn_training *r)
 {
 	rt_program_free(r->program);
 	graphs_clear(r);
-	bn_train_data_close(&r->feed);
+	bn_train_data_close(&r->data);
 	free(r->input[0]);
 	free(r->input[1]);
 	free(r->step_s);
@@ -45,7 +45,7 @@ static void run_clear(struct bn_training *r)
 }
 
 /* Subtracts the cache from the memory limit of the program. */
-static int leave_room(struct bn_train_options *o, struct gt_err *err)
+static int reserve_cache(struct bn_train_options *o, struct gt_err *err)
 {
 	char cache[32], have[32];
 
@@ -60,7 +60,7 @@ static int leave_room(struct bn_train_options *o, struct gt_err *err)
 	return gt_fail(err, ENOMEM, "--cache %s, and %s of memory may be used: take less", cache, have);
 }
 
-static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct gt_err *err)
+static int apply_without(struct bn_train_options *o, struct rt_options *opt, struct gt_err *err)
 {
 	const struct bn_switch switches[] = {
 		{ "fuse", &opt->debug.no_fuse },	   { "reuse", &opt->debug.no_reuse },
@@ -70,7 +70,7 @@ static int leave_out(struct bn_train_options *o, struct rt_options *opt, struct 
 		{ "pad", &opt->debug.no_pad }, { "winograd", &opt->debug.no_winograd },
 	};
 
-	return bn_leave_out(o->without, switches, GT_ARRAY_SIZE(switches), err);
+	return bn_apply_without(o->without, switches, GT_ARRAY_SIZE(switches), err);
 }
 
 /* The same hyperparameters as in the PyTorch comparison. */
@@ -118,7 +118,7 @@ static int declare(struct bn_training *r, struct rt_node **ret_loss)
 {
 	struct bn_train_options sized = r->o;
 	const struct rt_length *shape;
-	int n = bn_train_data_shapes(&r->feed, &shape);
+	int n = bn_train_data_shapes(&r->data, &shape);
 
 	sized.positions = n ? r->o.seq : 0;
 	graphs_clear(r);
@@ -131,9 +131,9 @@ static int declare(struct bn_training *r, struct rt_node **ret_loss)
 	return GT_MAX(n, 1);
 }
 
-static enum rt_attention_by attention_by(const char *whose)
+static enum rt_attention_by attention_by(const char *name)
 {
-	return gt_streq(whose, "own") ? RT_ATTENTION_OWN : gt_streq(whose, "cudnn") ? RT_ATTENTION_CUDNN : RT_ATTENTION_FASTEST;
+	return gt_streq(name, "own") ? RT_ATTENTION_OWN : gt_streq(name, "cudnn") ? RT_ATTENTION_CUDNN : RT_ATTENTION_FASTEST;
 }
 
 static int build(struct bn_training *r, struct gt_err *err)
@@ -157,7 +157,7 @@ static int build(struct bn_training *r, struct gt_err *err)
 		.optimizer = optimizer_of(&r->o),
 		.ranks = ddp_options(r),
 	};
-	int status = leave_out(&r->o, &opt, err), shapes;
+	int status = apply_without(&r->o, &opt, err), shapes;
 
 	rt_keep_heap();
 	if (status)
@@ -232,8 +232,8 @@ static void pin_batches(struct bn_training *r)
 	size_t bytes[2] = { to_pages(r->row_elements[0] * r->all_rows), to_pages(r->row_elements[1] * r->all_rows) };
 	int n = 2;
 
-	if (r->feed.train) {
-		rt_loader_memory(r->feed.train, &base[0], &bytes[0]);
+	if (r->data.train) {
+		rt_loader_memory(r->data.train, &base[0], &bytes[0]);
 		n = 1;
 	}
 	for (int i = 0; i < n; i++)
@@ -283,7 +283,7 @@ static int held_out(struct bn_training *r, double *ret, struct gt_err *err)
 	int status;
 
 	*ret = NAN;
-	if (!r->feed.train || (r->comm && rt_comm_rank(r->comm) > 0))
+	if (!r->data.train || (r->comm && rt_comm_rank(r->comm) > 0))
 		return 0;
 	status = bn_train_data_held_out(r->model, &r->o, r->rows, &l, err);
 	if (status)
@@ -352,7 +352,7 @@ static uint64_t resident_bytes(void)
 }
 
 /* Sets the exit status: a loss that is not finite is a wrong result, not an internal error. */
-static int wrong(int status, struct gt_err *err)
+static int mark_wrong(int status, struct gt_err *err)
 {
 	if (status == -EDOM && err)
 		err->exit_status = BN_EXIT_WRONG;
@@ -366,14 +366,14 @@ static void take_shape(struct bn_training *r, const struct rt_batch *b)
 	const struct rt_length *shape;
 	double most = 1, all;
 
-	for (int i = bn_train_data_shapes(&r->feed, &shape); i-- > 0;)
+	for (int i = bn_train_data_shapes(&r->data, &shape); i-- > 0;)
 		most = fmax(most, (double)shape[i].rows * (double)shape[i].width);
 	rt_use_shape(r->program, b->length);
 	rt_set_weight(r->program, (double)b->tokens / most);
 	all = (double)shape[b->length].rows * (double)shape[b->length].width;
-	r->feed.tokens += (double)b->tokens;
-	r->feed.padded += all;
-	r->feed.flops += rt_program_flops(r->program);
+	r->data.tokens += (double)b->tokens;
+	r->data.padded += all;
+	r->data.flops += rt_program_flops(r->program);
 }
 
 static int next_input(struct bn_training *r, const void *input[2], struct gt_err *err)
@@ -381,11 +381,11 @@ static int next_input(struct bn_training *r, const void *input[2], struct gt_err
 	struct rt_batch b;
 	int status;
 
-	if (!r->feed.train) {
+	if (!r->data.train) {
 		rank_input(r, input);
 		return 0;
 	}
-	status = rt_loader_next(r->feed.train, &b, err);
+	status = rt_loader_next(r->data.train, &b, err);
 	if (status)
 		return status;
 	input[0] = b.x;
@@ -407,7 +407,7 @@ static int update(struct bn_training *r, double *ret_s, struct gt_err *err)
 
 		if (status)
 			return status;
-		status = wrong(rt_step(r->program, input, &r->last, err), err);
+		status = mark_wrong(rt_step(r->program, input, &r->last, err), err);
 		if (status)
 			return status;
 		seconds += gt_now_s() - t0;
@@ -450,8 +450,8 @@ static int train(struct bn_training *r, struct gt_err *err)
 
 		if (i == r->o.warmup) {
 			r->faults = minor_faults();
-			r->feed.wait_before = r->feed.train ? rt_loader_wait_s(r->feed.train) : 0;
-			r->feed.tokens = r->feed.padded = r->feed.flops = 0;
+			r->data.wait_before = r->data.train ? rt_loader_wait_s(r->data.train) : 0;
+			r->data.tokens = r->data.padded = r->data.flops = 0;
 		}
 		status = update(r, &seconds, err);
 		if (status)
@@ -461,7 +461,7 @@ static int train(struct bn_training *r, struct gt_err *err)
 			return status;
 		if (i >= r->o.warmup) {
 			r->step_s[i - r->o.warmup] = seconds;
-			r->feed.step_s += seconds;
+			r->data.step_s += seconds;
 		}
 		if (r->o.progress && r->o.progress(r->o.arg, i + 1, total, r->loss))
 			return gt_fail(err, EINTR, "interrupted after step %" PRIu64, i + 1);
@@ -470,7 +470,7 @@ static int train(struct bn_training *r, struct gt_err *err)
 		return -ENODEV;
 	r->skipped = (uint64_t)rt_skipped_updates(r->program);
 	r->faults = minor_faults() - r->faults;
-	r->feed.wait_s = r->feed.train ? rt_loader_wait_s(r->feed.train) - r->feed.wait_before : 0;
+	r->data.wait_s = r->data.train ? rt_loader_wait_s(r->data.train) - r->data.wait_before : 0;
 	return 0;
 }
 
@@ -497,9 +497,9 @@ static int measure_peaks(struct bn_training *r, struct gt_err *err)
 /* Computes the flops per second of this rank and of all ranks together, in the timed steps. */
 static int add_up_ranks(struct bn_training *r, struct gt_err *err)
 {
-	double flops = r->o.documents ? r->feed.flops : rt_program_flops(r->program) * (double)r->o.accum;
-	double seconds = r->o.documents ? r->feed.step_s : bn_train_median(r->step_s, r->o.steps);
-	double *const sums[] = { &flops, &r->feed.tokens, &r->feed.padded };
+	double flops = r->o.documents ? r->data.flops : rt_program_flops(r->program) * (double)r->o.accum;
+	double seconds = r->o.documents ? r->data.step_s : bn_train_median(r->step_s, r->o.steps);
+	double *const sums[] = { &flops, &r->data.tokens, &r->data.padded };
 
 	r->flops_per_s = flops / seconds;
 	for (size_t i = 0; r->comm && i < GT_ARRAY_SIZE(sums); i++) {
@@ -517,7 +517,7 @@ static int prepare(struct bn_training *r, int rank, struct gt_err *err)
 {
 	int status;
 
-	status = leave_room(&r->o, err);
+	status = reserve_cache(&r->o, err);
 	if (status)
 		return status;
 	r->rows = r->o.batch;

@@ -10,7 +10,7 @@ struct bn_training {
 	const struct bn_model *model;
 	struct rt_graph *graph[RT_LENGTHS_MAX]; /* one, or one per length of documents */
 	struct rt_program *program;
-	struct bn_train_data feed;
+	struct bn_train_data data;
 	struct rt_comm *comm; /* NULL: a single process */
 	uint64_t rows, first_row, all_rows; /* of a batch: rows of this rank, index of its first row, rows of all ranks */
 	void *input[2];	      /* for all ranks */
@@ -25,7 +25,7 @@ struct bn_training {
 	uint64_t rss_bytes;
 	uint64_t skipped; /* skipped updates */
 	uint64_t ticket;  /* updates before this run, from the checkpoint */
-	uint64_t had;	  /* samples, or batches of documents, that all ranks together read before this run */
+	uint64_t consumed;	  /* samples, or batches of documents, that all ranks together read before this run */
 	char resumed[192]; /* a warning about the position after resuming; "": none */
 	long faults;
 };

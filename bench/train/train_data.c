@@ -115,7 +115,7 @@ static struct rt_loader_options options_of(const struct bn_model *m, const struc
 }
 
 int bn_train_data_open(struct bn_train_data *f, const struct bn_model *m, const struct bn_train_options *o, uint64_t rows,
-		       uint64_t all_rows, uint64_t first_row, uint64_t had, struct gt_err *err)
+		       uint64_t all_rows, uint64_t first_row, uint64_t consumed, struct gt_err *err)
 {
 	struct rt_loader_options l = options_of(m, o);
 	gt_auto_set cpus = { 0 };
@@ -136,7 +136,7 @@ int bn_train_data_open(struct bn_train_data *f, const struct bn_model *m, const 
 	l.first_row = (int64_t)first_row;
 	l.augment = augment_of(o->augment);
 	l.seed = o->seed;
-	*(o->documents ? &l.start : &l.start_sample) = had;
+	*(o->documents ? &l.start : &l.start_sample) = consumed;
 	/* One per four training threads; more would take CPU time from them. */
 	l.workers = o->workers != UINT64_MAX ? (int)GT_MIN(o->workers, 1u << 20) :
 					       (int)GT_MAX((o->threads ? o->threads : gt_set_count(&cpus)) / 4, 1u);
@@ -174,7 +174,7 @@ static void add_warning(json_t *warnings, char *text)
 	free(text);
 }
 
-static void warn_of_samples(const json_t *doc, json_t *warnings)
+static void warn_about_samples(const json_t *doc, json_t *warnings)
 {
 	const json_t *corrupt = json_object_get(doc, "corrupt"), *list = json_object_get(corrupt, "samples");
 	int64_t count = gt_json_get_int(corrupt, "count", 0);
@@ -208,7 +208,7 @@ json_t *bn_train_data_report(const struct bn_train_data *f, double items, json_t
 		json_object_set_new(docs, "tokens_per_s", gt_json_real(f->tokens / f->step_s));
 		json_object_set_new(docs, "padded_tokens_per_s", gt_json_real(f->padded / f->step_s));
 	}
-	warn_of_samples(doc, warnings);
+	warn_about_samples(doc, warnings);
 	if (share > BN_LOADER_BOUND)
 		add_warning(warnings,
 			    gt_xasprintf("the run waits for its data %.0f %% of the time: try more --workers, --prefetch%s",
@@ -224,7 +224,7 @@ static const struct bn_switch *switch_of(const char *word, size_t len, const str
 	return NULL;
 }
 
-int bn_leave_out(const char *list, const struct bn_switch *switches, size_t n, struct gt_err *err)
+int bn_apply_without(const char *list, const struct bn_switch *switches, size_t n, struct gt_err *err)
 {
 	for (size_t len; list && *list; list += len + (list[len] == ',')) {
 		const struct bn_switch *s;

@@ -24,7 +24,7 @@ bool bn_train_data_u8(const struct bn_model *m, const struct bn_train_options *o
 /* Opens the loader for the rows first_row … of all_rows, after the first `had` samples or batches of documents. Returns
  * -EINVAL if the model cannot read this kind of data. */
 int bn_train_data_open(struct bn_train_data *f, const struct bn_model *m, const struct bn_train_options *o, uint64_t rows,
-		       uint64_t all_rows, uint64_t first_row, uint64_t had, struct gt_err *err);
+		       uint64_t all_rows, uint64_t first_row, uint64_t consumed, struct gt_err *err);
 /* Opens the held-out part at its beginning. */
 int bn_train_data_held_out(const struct bn_model *m, const struct bn_train_options *o, uint64_t rows, struct rt_loader **ret,
 			   struct gt_err *err);
@@ -37,7 +37,7 @@ struct bn_switch {
 	bool *off;
 };
 /* Sets the flags that the words of --without name, separated by commas; list may be NULL. */
-int bn_leave_out(const char *list, const struct bn_switch *switches, size_t n, struct gt_err *err);
+int bn_apply_without(const char *list, const struct bn_switch *switches, size_t n, struct gt_err *err);
 /* Prints two lines: the lengths and the share of padding. */
 void bn_print_documents(const json_t *docs);
 void bn_train_data_close(struct bn_train_data *f);

@@ -97,7 +97,7 @@ static int check_log(int fd, unsigned char *buf, uint64_t seed, size_t *wrong, s
 
 static int measure(struct bn_launch *l, int fd, unsigned char *buf, struct writer *w, struct gt_err *err)
 {
-	double alone[STEPS], beside[STEPS];
+	double alone[STEPS], concurrent[STEPS];
 	pthread_t thread;
 	int r;
 
@@ -107,7 +107,7 @@ static int measure(struct bn_launch *l, int fd, unsigned char *buf, struct write
 	r = pthread_create(&thread, NULL, write_checkpoints, w);
 	if (r)
 		return gt_fail_errno(err, r, "cannot start a thread");
-	r = steps(fd, buf, STEPS, l->seed, beside, err);
+	r = steps(fd, buf, STEPS, l->seed, concurrent, err);
 	atomic_store(&w->stop, true);
 	pthread_join(thread, NULL);
 	if (r)
@@ -115,7 +115,7 @@ static int measure(struct bn_launch *l, int fd, unsigned char *buf, struct write
 	if (w->error)
 		return gt_fail_errno(err, w->error, "cannot write a checkpoint of %zu MiB", CKPT_BYTES >> 20);
 	bn_series(l, &bn_workload_file_write, ".alone", BN_EXPLORE, alone, STEPS, WARMUP, true);
-	bn_series(l, &bn_workload_file_write, ".checkpoint", BN_EXPLORE, beside, STEPS, WARMUP, true);
+	bn_series(l, &bn_workload_file_write, ".checkpoint", BN_EXPLORE, concurrent, STEPS, WARMUP, true);
 	return 0;
 }
 

@@ -110,7 +110,7 @@ static int copies_of(struct bn_launch *l, const struct copies *c, int node, cons
 	return r;
 }
 
-static int within(struct bn_launch *l, const struct copies *c, struct gt_err *err)
+static int copy_within(struct bn_launch *l, const struct copies *c, struct gt_err *err)
 {
 	gt_autofree char *host = gt_xcalloc(1, c->bytes);
 	double s[REPS];
@@ -148,7 +148,7 @@ static int all_copies(struct bn_launch *l, const struct copies *c, struct gt_err
 			return r;
 	}
 	r = copies_of(l, c, pairs.v[0].mem_node, "pageable", false, err);
-	return r ? r : within(l, c, err);
+	return r ? r : copy_within(l, c, err);
 }
 
 static int copy_run(struct bn_launch *l, struct gt_err *err)
@@ -237,7 +237,7 @@ static int gemm_run(struct bn_launch *l, struct gt_err *err)
 }
 
 static const char *const link_knobs[] = { "run.affinity", "kernel.numa_balancing", "gpu.", "cpu.governor", NULL };
-static const char *const card_knobs[] = { "gpu.", "cuda.", NULL };
+static const char *const gpu_knobs[] = { "gpu.", "cuda.", NULL };
 
 #define OVERHEAD "events of the device or a wait for it per sample; null_us of each launch is that round nothing"
 #define GPU(name, id_, summary_, unit_, direction_, verifies_, knobs_, seconds, run_)                                          \
@@ -252,4 +252,4 @@ GPU(copy, "gpu.copy", "copies between the host's memory and the first CUDA devic
 GPU(launch, "gpu.launch", "the smallest kernel: waited for, in a row, as a captured graph", "us", BN_LOWER,
     "each launch counts once", link_knobs, 2, launch_run);
 GPU(gemm, "gpu.gemm", "large matrix products by cuBLASLt on the first CUDA device", "Tflop/s", BN_HIGHER,
-    "24 elements against sums in double", card_knobs, 3, gemm_run);
+    "24 elements against sums in double", gpu_knobs, 3, gemm_run);

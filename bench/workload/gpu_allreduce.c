@@ -134,7 +134,7 @@ static const char *without_name(const char *text)
 	return strncmp(text, "gpubench: ", 10) ? text : text + 10;
 }
 
-static int run_again(struct bn_launch *l, json_t **ret, struct gt_err *err)
+static int run_in_new_process(struct bn_launch *l, json_t **ret, struct gt_err *err)
 {
 	gt_autofree char *seed = gt_xasprintf("%llu", (unsigned long long)l->seed), *exe = NULL, *ranks = NULL;
 	char *argv[] = { NULL, "launch", "gpu.allreduce", "--json", "--seed", seed, NULL };
@@ -166,7 +166,7 @@ static int allreduce_run(struct bn_launch *l, struct gt_err *err)
 
 	if (ranks)
 		return run_ranks(l, ranks, err);
-	r = run_again(l, &doc, err);
+	r = run_in_new_process(l, &doc, err);
 	if (r)
 		return r;
 	if (!json_array_size(json_object_get(doc, "metrics")))
@@ -175,7 +175,7 @@ static int allreduce_run(struct bn_launch *l, struct gt_err *err)
 	return 0;
 }
 
-static const char *alone(struct gt_fsroot *fs)
+static const char *unavailable_here(struct gt_fsroot *fs)
 {
 	static struct gt_err err;
 	const char *why;
@@ -208,6 +208,6 @@ const struct bn_workload bn_workload_gpu_allreduce = {
 	.knobs	     = knobs,
 	.launch_s    = 6,
 	.optional    = true,
-	.unavailable = alone,
+	.unavailable = unavailable_here,
 	.run	     = allreduce_run,
 };

@@ -11,7 +11,7 @@
 #include "lib/parse.h"
 
 #define CPU_DIR	    "/sys/devices/system/cpu"
-#define PAGES_ASKED 4096 /* evenly distributed over the mapping */
+#define PAGES_CHECKED 4096 /* evenly distributed over the mapping */
 
 static uint64_t kib_line(struct gt_fsroot *fs, const char *path)
 {
@@ -23,7 +23,7 @@ static uint64_t kib_line(struct gt_fsroot *fs, const char *path)
 
 uint64_t bn_llc_bytes(struct gt_fsroot *fs)
 {
-	gt_auto_strv cpus = { 0 }, seen = { 0 };
+	gt_auto_strv cpus = { 0 }, counted = { 0 };
 	uint64_t total = 0;
 
 	if (gt_fs_list(fs, CPU_DIR, &cpus) < 0)
@@ -41,8 +41,8 @@ uint64_t bn_llc_bytes(struct gt_fsroot *fs)
 
 			if (gt_fs_read_line(fs, list, &shared) < 0)
 				continue;
-			if (!gt_strv_has(&seen, shared)) {
-				gt_strv_add(&seen, shared);
+			if (!gt_strv_has(&counted, shared)) {
+				gt_strv_add(&counted, shared);
 				total += kib_line(fs, size);
 			}
 			break;
@@ -140,7 +140,7 @@ void *bn_node_map(size_t bytes, int node, bool huge)
 
 int bn_node_placed(void *p, size_t bytes, int node, struct gt_err *err)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = bytes / page, n = GT_MIN(pages, (size_t)PAGES_ASKED), there = 0;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = bytes / page, n = GT_MIN(pages, (size_t)PAGES_CHECKED), on_node = 0;
 	gt_autofree void **at = gt_xcalloc(n + 1, sizeof(*at));
 	gt_autofree int *on = gt_xcalloc(n + 1, sizeof(*on));
 
@@ -151,11 +151,11 @@ int bn_node_placed(void *p, size_t bytes, int node, struct gt_err *err)
 	if (numa_move_pages(0, n, at, NULL, on, 0) < 0)
 		return 0; /* a sandbox may forbid the query; then only the policy is known */
 	for (size_t i = 0; i < n; i++)
-		there += on[i] == node;
-	if (there * 100 >= n * 99)
+		on_node += on[i] == node;
+	if (on_node * 100 >= n * 99)
 		return 0;
 	return gt_fail(err, ENOMEM, "only %zu %% of the memory asked for on node %d lies there: it has too little free",
-		       100 * there / n, node);
+		       100 * on_node / n, node);
 }
 
 void bn_bind_cpu(int cpu)

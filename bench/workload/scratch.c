@@ -9,7 +9,7 @@
 
 #define BLOCK 4096
 
-static int nameless(void)
+static int open_unnamed(void)
 {
 	const char *dir = getenv("GPUBENCH_SCRATCH");
 	gt_autofree char *name = NULL;
@@ -29,7 +29,7 @@ static int nameless(void)
 
 int bn_scratch_open(struct gt_err *err)
 {
-	int fd = nameless();
+	int fd = open_unnamed();
 
 	if (fd < 0)
 		return gt_fail_exit(err, GT_EXIT_USAGE, errno,

@@ -12,7 +12,7 @@
 
 #define ROUNDS	30
 #define WARMUP	4
-#define HELD	((size_t)256 << 20)
+#define MAPPED_BYTES	((size_t)256 << 20)
 #define PROGRAM	"/bin/true"
 #define STATUS	42
 
@@ -27,7 +27,7 @@ static int reap(pid_t pid, int *ret_status, struct gt_err *err)
 }
 
 /* The child checks the parent's memory, changes its own copy and returns the result as its exit status. */
-static int fork_once(unsigned char *held, uint64_t *bad, struct gt_err *err)
+static int fork_once(unsigned char *mapped, uint64_t *bad, struct gt_err *err)
 {
 	pid_t pid = fork();
 	int status = 0, r;
@@ -35,13 +35,13 @@ static int fork_once(unsigned char *held, uint64_t *bad, struct gt_err *err)
 	if (pid < 0)
 		return gt_fail_errno(err, errno, "cannot fork");
 	if (pid == 0) {
-		bool ok = held[HELD / 2] == 7;
+		bool ok = mapped[MAPPED_BYTES / 2] == 7;
 
-		held[HELD / 2] = 9;
+		mapped[MAPPED_BYTES / 2] = 9;
 		_exit(ok ? STATUS : 1);
 	}
 	r = reap(pid, &status, err);
-	*bad += !WIFEXITED(status) || WEXITSTATUS(status) != STATUS || held[HELD / 2] != 7;
+	*bad += !WIFEXITED(status) || WEXITSTATUS(status) != STATUS || mapped[MAPPED_BYTES / 2] != 7;
 	return r;
 }
 
@@ -59,13 +59,13 @@ static int exec_once(uint64_t *bad, struct gt_err *err)
 	return r;
 }
 
-static int measure(unsigned char *held, double *fork_ns, double *exec_ns, uint64_t *bad, struct gt_err *err)
+static int measure(unsigned char *mapped, double *fork_ns, double *exec_ns, uint64_t *bad, struct gt_err *err)
 {
 	for (int i = 0; i < ROUNDS; i++) {
 		double t0 = gt_now_s(), t1;
 		int r;
 
-		r = fork_once(held, bad, err);
+		r = fork_once(mapped, bad, err);
 		if (r)
 			return r;
 		t1 = gt_now_s();
@@ -80,22 +80,22 @@ static int measure(unsigned char *held, double *fork_ns, double *exec_ns, uint64
 
 static int spawn_run(struct bn_launch *l, struct gt_err *err)
 {
-	unsigned char *held = mmap(NULL, HELD, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *mapped = mmap(NULL, MAPPED_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	double fork_ns[ROUNDS], exec_ns[ROUNDS];
 	uint64_t bad = l->fault;
 	int r;
 
-	if (held == MAP_FAILED)
-		return gt_fail_errno(err, errno, "cannot map %zu MiB", HELD >> 20);
-	memset(held, 7, HELD);
-	r = measure(held, fork_ns, exec_ns, &bad, err);
-	munmap(held, HELD);
+	if (mapped == MAP_FAILED)
+		return gt_fail_errno(err, errno, "cannot map %zu MiB", MAPPED_BYTES >> 20);
+	memset(mapped, 7, MAPPED_BYTES);
+	r = measure(mapped, fork_ns, exec_ns, &bad, err);
+	munmap(mapped, MAPPED_BYTES);
 	if (r)
 		return r;
 	if (bad)
 		snprintf(l->wrong, sizeof(l->wrong), "%llu children did not do what they were started for",
 			 (unsigned long long)bad);
-	json_object_set_new(l->params, "held_bytes", json_integer((json_int_t)HELD));
+	json_object_set_new(l->params, "held_bytes", json_integer((json_int_t)MAPPED_BYTES));
 	bn_series(l, &bn_workload_spawn, ".fork", BN_EXPLORE, fork_ns, ROUNDS, WARMUP, false);
 	bn_series(l, &bn_workload_spawn, ".exec", BN_EXPLORE, exec_ns, ROUNDS, WARMUP, false);
 	return 0;

@@ -55,7 +55,7 @@ static void *receive(void *arg)
 }
 
 /* Call before connecting, because the window is negotiated then. */
-static void ask_for_buffers(int fd, int bytes)
+static void set_buffers(int fd, int bytes)
 {
 	if (bytes) {
 		setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
@@ -66,17 +66,17 @@ static void ask_for_buffers(int fd, int bytes)
 static int connect_pair(int buffer, int *ret_a, int *ret_b, struct gt_err *err)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	gt_autoclose int door = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	gt_autoclose int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	gt_autoclose int a = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	socklen_t len = sizeof(addr);
 	int b;
 
-	ask_for_buffers(door, buffer);
-	ask_for_buffers(a, buffer);
-	if (door < 0 || a < 0 || bind(door, (struct sockaddr *)&addr, len) < 0 || listen(door, 1) < 0 ||
-	    getsockname(door, (struct sockaddr *)&addr, &len) < 0 || connect(a, (struct sockaddr *)&addr, len) < 0)
+	set_buffers(listener, buffer);
+	set_buffers(a, buffer);
+	if (listener < 0 || a < 0 || bind(listener, (struct sockaddr *)&addr, len) < 0 || listen(listener, 1) < 0 ||
+	    getsockname(listener, (struct sockaddr *)&addr, &len) < 0 || connect(a, (struct sockaddr *)&addr, len) < 0)
 		return gt_fail_errno(err, errno, "cannot connect over the loopback device");
-	b = accept4(door, NULL, NULL, SOCK_CLOEXEC);
+	b = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
 	if (b < 0)
 		return gt_fail_errno(err, errno, "cannot accept over the loopback device");
 	*ret_a = a;

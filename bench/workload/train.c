@@ -13,7 +13,7 @@
 
 /* Copies members. Sizes belong to the definition; values that the run chose itself (threads, pages, instruction set) do
  * not. */
-static void keep(const json_t *from, json_t *to, const char *const *names)
+static void copy_members(const json_t *from, json_t *to, const char *const *names)
 {
 	for (; *names; names++)
 		if (json_object_get(from, *names))
@@ -65,13 +65,13 @@ static int train(struct bn_launch *l, const struct bn_workload *w, struct bn_tra
 		if (n < timed + WARMUP)
 			step_s[n++] = json_number_value(v);
 	verify(l, doc, guess);
-	keep(doc, l->params, sizes);
+	copy_members(doc, l->params, sizes);
 	json_object_set_new(l->params, "steps", json_integer((json_int_t)timed));
 	if (guess == 0)
 		json_object_set_new(l->params, "data", gt_json_str(o->data ? o->data : "licence texts of this host"));
 	if (o->ranks > 1)
 		json_object_set_new(l->params, "ranks", json_integer((json_int_t)o->ranks));
-	keep(doc, l->notes, chosen);
+	copy_members(doc, l->notes, chosen);
 	bn_series(l, w, "", role, step_s, n, WARMUP, true);
 	return 0;
 }
@@ -123,7 +123,7 @@ static int gpu_run(struct bn_launch *l, struct gt_err *err)
 #define SLICE_STEPS	3
 struct slice {
 	struct bn_train_options o;
-	double most; /* largest difference of the losses, as a share */
+	double max_difference; /* largest difference of the losses, as a share */
 };
 
 static int slice_loss(const struct bn_train_options *slice, const char *device, double *ret, struct gt_err *err)
@@ -157,9 +157,9 @@ static int compare_slice(struct bn_launch *l, const struct slice *s, struct gt_e
 	if (r)
 		return r;
 	if (l->fault)
-		device *= 1 + 2 * s->most;
+		device *= 1 + 2 * s->max_difference;
 	json_object_set_new(l->notes, key, json_pack("{s:o, s:o}", "cuda", gt_json_real(device), "cpu", gt_json_real(cpu)));
-	if (!(fabs(device - cpu) <= s->most * fabs(cpu)))
+	if (!(fabs(device - cpu) <= s->max_difference * fabs(cpu)))
 		snprintf(l->wrong, sizeof(l->wrong),
 			 "%d updates of a slice in %s end at a loss of %.4f, and on the CPU at %.4f: the run is void", SLICE_STEPS,
 			 o.amp ? o.amp : "fp32", device, cpu);

@@ -16,20 +16,20 @@
 #define SLEEPS	50  /* per batch, one every: */
 #define EVERY_NS 500000
 
-struct court {
-	sem_t here, there;
+struct token {
+	sem_t back_sem, forth_sem;
 	size_t back;
 };
 
 static void *partner(void *arg)
 {
-	struct court *c = arg;
+	struct token *c = arg;
 
 	for (int i = 0; i < BATCHES * TURNS; i++) {
-		while (sem_wait(&c->there) < 0 && errno == EINTR)
+		while (sem_wait(&c->forth_sem) < 0 && errno == EINTR)
 			;
 		c->back++;
-		sem_post(&c->here);
+		sem_post(&c->back_sem);
 	}
 	return NULL;
 }
@@ -63,13 +63,13 @@ static void by_timer(struct bn_launch *l)
 
 static int wake_run(struct bn_launch *l, struct gt_err *err)
 {
-	struct court c = { .back = 0 };
+	struct token c = { .back = 0 };
 	double ns[BATCHES];
 	pthread_t thread;
 	int r;
 
-	sem_init(&c.here, 0, 0);
-	sem_init(&c.there, 0, 0);
+	sem_init(&c.back_sem, 0, 0);
+	sem_init(&c.forth_sem, 0, 0);
 	r = pthread_create(&thread, NULL, partner, &c);
 	if (r)
 		return gt_fail_errno(err, r, "cannot start a thread");
@@ -77,8 +77,8 @@ static int wake_run(struct bn_launch *l, struct gt_err *err)
 		double t0 = gt_now_s();
 
 		for (int i = 0; i < TURNS; i++) {
-			sem_post(&c.there);
-			while (sem_wait(&c.here) < 0 && errno == EINTR)
+			sem_post(&c.forth_sem);
+			while (sem_wait(&c.back_sem) < 0 && errno == EINTR)
 				;
 		}
 		ns[b] = (gt_now_s() - t0) / (2 * TURNS) * 1e9;

@@ -7,7 +7,7 @@
 
 const unsigned fuzz_rounds = 300;
 
-static void add(struct bn_result_set_set *set, json_t *doc, size_t i)
+static void add(struct bn_result_set *set, json_t *doc, size_t i)
 {
 	gt_autofree char *name = gt_xasprintf("folder/r%zu.json", i);
 	struct gt_err err = { 0 };
@@ -25,7 +25,7 @@ static void page_of(struct bn_view *v, struct gt_buf *out)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	gt_auto_json *doc = NULL, *fleet = NULL, *history = NULL;
-	bn_auto_saved set = { 0 };
+	bn_auto_result_set set = { 0 };
 	gt_auto_buf page = { 0 };
 	struct gt_err err = { 0 };
 	json_t *one;

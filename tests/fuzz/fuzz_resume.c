@@ -18,10 +18,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (gt_json_parse((const char *)data, size, "session", &doc, &err) < 0)
 		return 0;
-	r = bn_request_recall(doc, &q, &argv, &err);
+	r = bn_request_restore(doc, &q, &argv, &err);
 	if (r == 0)
-		r = bn_races_recall(json_object_get(json_object_get(json_object_get(doc, "run"), "prove"), "races"), &races, &n,
-				    &err);
+		r = bn_races_restore(json_object_get(json_object_get(json_object_get(doc, "run"), "prove"), "races"), &races, &n,
+				     &err);
 	if (r == 0)
 		r = bn_request_check(&q, &err);
 	FUZZ_ASSERT(r == 0 || err.msg[0]);

@@ -44,7 +44,7 @@ START_TEST(of_the_cards_that_were_used_the_worst_is_kept)
 	ck_assert_double_eq(gt_json_get_real(env, "gpu_temp_c", NAN), 80);
 	ck_assert_double_eq(gt_json_get_real(env, "gpu_heat_pct", NAN), 40);
 	ck_assert_double_eq(gt_json_get_real(env, "gpu_power_cap_pct", NAN), 0);
-	ck_assert_double_eq(bn_gpu_monitor_held_pct(env), 40);
+	ck_assert_double_eq(bn_gpu_limited_pct(env), 40);
 }
 END_TEST
 
@@ -75,7 +75,7 @@ START_TEST(what_a_card_does_not_tell_is_left_out)
 	ck_assert_ptr_nonnull(gpu);
 	ck_assert(json_is_null(json_object_get(gpu, "cpu_share")));
 	ck_assert_uint_eq(json_object_size(env), 0);
-	ck_assert(isnan(bn_gpu_monitor_held_pct(env)));
+	ck_assert(isnan(bn_gpu_limited_pct(env)));
 }
 END_TEST
 

@@ -127,7 +127,7 @@ END_TEST
 
 START_TEST(pages_of_many_results_let_no_foreign_text_out_either)
 {
-	bn_auto_saved set = { 0 };
+	bn_auto_result_set set = { 0 };
 	gt_auto_json *fleet = NULL, *history = NULL;
 	struct gt_buf page[2] = { { 0 }, { 0 } };
 

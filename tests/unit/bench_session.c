@@ -109,14 +109,14 @@ static double suspended_s(void *ctx)
 
 static const struct bn_interim one_look[] = { { 9, .05 } };
 
-static json_t *play(struct stage *st, const struct bn_interim *looks, size_t n_looks, int *ret_r)
+static json_t *play(struct stage *st, const struct bn_interim *interims, size_t n_interims, int *ret_r)
 {
 	static const char *const ids[] = { "one", "two" };
 	struct bn_session s = {.design = BN_DESIGN_PAIRS,
 			       .workload = ids,
 			       .n_workloads = st->workloads ? st->workloads : 2,
-			       .looks = looks,
-			       .n_looks = n_looks,
+			       .interims = interims,
+			       .n_interims = n_interims,
 			       .aa_pairs = 6,
 			       .seed = st->seed ? st->seed : 11,
 			       .quiet = true,
@@ -181,8 +181,8 @@ START_TEST(what_decides_does_not_depend_on_the_coins)
 		struct bn_session s = {.design = BN_DESIGN_PAIRS,
 				       .workload = ids,
 				       .n_workloads = 5,
-				       .looks = &look,
-				       .n_looks = 1,
+				       .interims = &look,
+				       .n_interims = 1,
 				       .seed = seed,
 				       .quiet = true,
 				       .stop = &st.stop};
@@ -210,8 +210,8 @@ START_TEST(a_block_that_was_found_tainted_is_measured_again)
 	struct bn_session s = {.design = BN_DESIGN_PAIRS,
 			       .workload = ids,
 			       .n_workloads = 2,
-			       .looks = one_look,
-			       .n_looks = 1,
+			       .interims = one_look,
+			       .n_interims = 1,
 			       .aa_pairs = 6,
 			       .seed = 11,
 			       .quiet = true,
@@ -391,7 +391,7 @@ END_TEST
 static json_t *play_boots(struct stage *st, int lost)
 {
 	static const char *const ids[] = { "one", "two" };
-	struct bn_session s = { .design = BN_DESIGN_PAIRS, .workload = ids, .n_workloads = 2, .looks = one_look, .n_looks = 1,
+	struct bn_session s = { .design = BN_DESIGN_PAIRS, .workload = ids, .n_workloads = 2, .interims = one_look, .n_interims = 1,
 				.aa_pairs = 6, .seed = 11, .quiet = true, .stop = &st->stop, .by_boot = true };
 	struct bn_ops ops = { st, block, enter, leave, launch, settings, save, now_s };
 	json_t *doc = json_pack("{s:s, s:{s:i}, s:{}, s:{}, s:{s:[{s:s}]}}", "schema", BN_SCHEMA, "tool", "suite_major", 1, "run",
