@@ -197,7 +197,7 @@ static void hosts_json(const struct bn_result_set *set, const bool *counts, json
 		if (s->skipped)
 			bn_warning(warnings, "skipped", "left out", "%s: %s", s->name, s->skipped);
 		else if (!counts[i])
-			bn_warning(warnings, "twice", "left out", "%s: a newer result of the same machine is there",
+			bn_warning(warnings, "twice", "left out", "%s: a newer result of the same machine exists",
 				   s->name);
 	}
 }

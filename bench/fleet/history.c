@@ -125,7 +125,7 @@ static size_t in_order(const struct bn_result_set *set, const struct bn_result *
 	}
 	qsort(ret, n, sizeof(*ret), by_date);
 	if (n > BN_HISTORY_MAX) {
-		bn_warning(warnings, "long", "older ones are left out", "only the newest %d results are looked at",
+		bn_warning(warnings, "long", "older ones are left out", "only the newest %d results are used",
 			   BN_HISTORY_MAX);
 		memmove(ret, ret + n - BN_HISTORY_MAX, BN_HISTORY_MAX * sizeof(*ret));
 		n = BN_HISTORY_MAX;
@@ -152,7 +152,7 @@ static void make_series(const struct bn_result *const *all, size_t n, const stru
 	}
 	if (other)
 		bn_warning(json_object_get(doc, "warnings"), "definition", "they are left out",
-			   "%s was defined otherwise in %zu results", m->id, other);
+			   "%s has another definition in %zu results", m->id, other);
 }
 
 static void verdict(json_t *doc, bool judged)

@@ -99,7 +99,7 @@ static json_t *outcome(const struct gt_spawn *sp, struct ladder_run *c)
 	const char *why = NULL;
 
 	if (sp->status != 0 && sp->status != BN_EXIT_WRONG)
-		why = sp->errout && sp->errout[0] ? gt_strip(sp->errout) : "it ended without a word";
+		why = sp->errout && sp->errout[0] ? gt_strip(sp->errout) : "it ended without a message";
 	else if (gt_json_parse(sp->out, sp->out_len, "its answer", &doc, &err) < 0)
 		why = err.msg;
 	else if (sp->status == BN_EXIT_WRONG || gt_json_get_bool(doc, "void", false))
@@ -236,8 +236,8 @@ static int choose(struct ladder_run *c, int argc, char *const *argv)
 		if (!l->id)
 			return gt_fail_exit(
 				&c->cli->err, GT_EXIT_USAGE, EINVAL,
-				"no ladder is called \"%s\": precision, techniques, images, ranks, accumulation, lengths and "
-				"data are", argv[i]);
+				"no ladder \"%s\"; the ladders are precision, techniques, images, ranks, "
+				"accumulation, lengths and data", argv[i]);
 		if (l->data && !c->q->data)
 			return gt_fail_exit(&c->cli->err, GT_EXIT_USAGE, EINVAL,
 					    "the ladder %s needs --data: directories or tar shards of images, token files", l->id);
@@ -284,7 +284,7 @@ int bn_ladder_run(struct gt_cli *cli, const struct bn_ladder_request *q, char *c
 	int r;
 
 	if (gt_fs_readlink(cli->fs, "/proc/self/exe", &exe) < 0)
-		return gt_fail(&cli->err, ENOENT, "cannot find out where this program lies");
+		return gt_fail(&cli->err, ENOENT, "cannot find the path of this program");
 	c.exe = exe;
 	c.doc = doc = new_document(&c, &cli->err);
 	if (!doc)

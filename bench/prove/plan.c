@@ -129,7 +129,7 @@ static void store_plan(const struct bn_prove *p)
 static void warn_short(const struct bn_prove *p, double minutes)
 {
 	if (p->limit_s > 0 && minutes > p->limit_s / 60 && !p->cli->quiet)
-		fprintf(stderr, "gpubench: --minutes allows %.3g: what is not reached until then is named\n", p->limit_s / 60);
+		fprintf(stderr, "gpubench: --minutes allows %.3g min; skipped steps are listed\n", p->limit_s / 60);
 }
 
 /* Returns the duration of the whole session for which the total effect gets need_s. */
@@ -156,10 +156,10 @@ int bn_plan_print(struct bn_prove *p)
 		p->by_boot ? "boots" : "launches");
 	if (isfinite(minutes))
 		fprintf(stderr, ", about %.0f min", fmax(1, minutes));
-	fprintf(stderr, ", then up to %zu for each that is kept, seed %llu\n", bn_prove_mechanism_pairs(p),
+	fprintf(stderr, ", then up to %zu for each kept change, seed %llu\n", bn_prove_mechanism_pairs(p),
 		(unsigned long long)p->seed);
 	if (!isfinite(minutes))
-		fputs("gpubench: how long that takes, and what it can show, is known after three A/A pairs\n", stderr);
+		fputs("gpubench: duration and detectable effect are known after three A/A pairs\n", stderr);
 	warn_short(p, minutes);
 	return 0;
 }
@@ -193,11 +193,12 @@ int bn_plan_pilot(void *ctx, const json_t *run, double need_s, struct gt_err *er
 	gt_progress_end();
 	if (isfinite(each))
 		fprintf(stderr,
-			"gpubench: all of it takes about %.1f min if no look ends it earlier; of each change about "
-			"%s %% can be seen\n",
+			"gpubench: the whole session takes about %.1f min unless an interim analysis ends it "
+			"earlier; effects of about %s %% per change can be detected\n",
 			minutes, bn_text_number(each, 2).s);
 	else
-		fprintf(stderr, "gpubench: all of it takes about %.1f min if no look ends it earlier\n", minutes);
+		fprintf(stderr, "gpubench: the whole session takes about %.1f min unless an interim analysis ends it "
+				"earlier\n", minutes);
 	warn_short(p, minutes);
 	return 0;
 }
@@ -215,7 +216,7 @@ void bn_plan_refine(struct bn_prove *p, const json_t *total)
 		return;
 	json_object_set_new(json_object_get(p->doc, "plan"), "minutes_left", gt_json_real(minutes));
 	if (!p->cli->quiet)
-		fprintf(stderr, "gpubench: what follows takes at most %zu pairs, about %.1f min\n", left, minutes);
+		fprintf(stderr, "gpubench: the remaining steps take at most %zu pairs, about %.1f min\n", left, minutes);
 }
 
 /* ---- real duration ---- */

@@ -245,7 +245,7 @@ static void judge(struct bn_prove *p)
 		f->p_adj = pv[k];
 		f->verdict = bn_decide(p->higher, f->loss, pv[k], BN_PROVE_ALPHA, p->margin);
 		if (!isfinite(f->loss.est) && !f->why)
-			f->why = f->late ? "the time was up before it was measured" : "too few of its pairs gave numbers";
+			f->why = f->late ? "the time limit ended before it was measured" : "too few of its pairs gave numbers";
 		f->kept = !f->guard_worse &&
 			  (f->verdict == BN_BETTER ||
 			   (p->keep_inconclusive && f->verdict == BN_INCONCLUSIVE && isfinite(f->loss.est)));

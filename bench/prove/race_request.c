@@ -31,7 +31,7 @@ static int current_value(struct gt_fsroot *fs, const struct pr_host *host, const
 	if (gt_starts_with(id, "env."))
 		return 0;
 	if (!tn_tunable_find(id) && !tn_launch_find(id))
-		return bad(err, spec, "it is no knob of gputune (gputune list), and no env.NAME");
+		return bad(err, spec, "it is neither a knob of gputune (see gputune list) nor env.NAME");
 	gt_strv_add(&only, id);
 	r = tn_plan_make(fs, host, &(struct tn_plan_opts){.only = &only, .optional = true}, &plan, err);
 	if (r < 0)
@@ -49,7 +49,7 @@ static int parse(struct gt_fsroot *fs, const struct pr_host *host, const char *s
 	int r;
 
 	if (!eq || eq == spec)
-		return bad(err, spec, "ID=VALUE,VALUE,... is needed");
+		return bad(err, spec, "it must be ID=VALUE,VALUE,...");
 	race->id = gt_xstrndup(spec, (size_t)(eq - spec));
 	r = gt_fail_as(err, GT_EXIT_USAGE, current_value(fs, host, race->id, spec, &own, err));
 	if (r < 0)
@@ -65,7 +65,7 @@ static int parse(struct gt_fsroot *fs, const struct pr_host *host, const char *s
 		gt_strv_add(&race->values, v);
 	}
 	if (race->values.n < 2 || race->values.n > BN_RACE_VALUES_MAX)
-		return bad(err, spec, "2 to 16 values other than the host's own are needed; for one there is --knob or --env");
+		return bad(err, spec, "give 2 to 16 values other than the host's own; for one value use --knob or --env");
 	return 0;
 }
 
@@ -141,7 +141,7 @@ int bn_races_restore(const json_t *list, struct bn_race **ret, size_t *ret_n, st
 		json_array_foreach(values, k, v)
 		{
 			if (!json_is_string(v))
-				return gt_fail(err, EINVAL, "\"races\" holds a value that is no text");
+				return gt_fail(err, EINVAL, "\"races\" contains a value that is not text");
 			gt_strv_add(&races[i].values, json_string_value(v));
 			if (tn_tunable_find(id) && tn_tunable_check_value(tn_tunable_find(id), NULL, json_string_value(v), err) < 0)
 				return -EINVAL;

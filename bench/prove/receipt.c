@@ -50,7 +50,7 @@ static char *revert_line(const struct bn_stage *s, const struct bn_factor *f)
 	if (f->kind == BN_FACTOR_ITEM)
 		return revert_item(&s->plan->item[f->index]);
 	if (f->kind == BN_FACTOR_BOOT)
-		return gt_xasprintf("take %s off the kernel's command line in the boot loader", f->id + strlen("boot."));
+		return gt_xasprintf("remove %s from the kernel's command line in the boot loader", f->id + strlen("boot."));
 	if (f->kind == BN_FACTOR_CPUS || f->kind == BN_FACTOR_NODES)
 		return gt_xstrdup("start the command without gputune run");
 	return f->from ? gt_xasprintf("export %s=%s", f->id + 4, was) : gt_xasprintf("unset %s", f->id + 4);

@@ -30,7 +30,8 @@ static void set_alpha(struct bn_analysis *s)
 	if (d->clock_broken)
 		s->withheld = "the clock ran backwards";
 	else
-		s->withheld = d->interrupted ? "interrupted before a planned look" : "not at a planned look";
+		s->withheld = d->interrupted ? "interrupted before a planned interim analysis" : "not at a planned "
+					       "interim analysis";
 	for (size_t i = 0; i < d->n_interims; i++)
 		if (d->interims[i].pairs == d->blocks_done) {
 			s->alpha = d->interims[i].alpha;
@@ -101,7 +102,7 @@ static void adjust(struct bn_analysis *s, const char *family, void (*method)(con
 static const char *zero_variance(const struct bn_analysis *s, const struct bn_comparison *r)
 {
 	if (r->sd < 1e-12 && r->n_a >= 2) /* of logs: less is rounding */
-		return "never varies: not a measurement";
+		return "no variance: not a measurement";
 	return NULL;
 }
 
@@ -234,7 +235,7 @@ static void warn_about_runs(const struct bn_data *d, json_t *warnings)
 			bn_warning(warnings, "failed", "its pairs are incomplete",
 				   "%s failed in %zu of %zu launches: %s", id, failed, all, why);
 		if (unsteady > all / 2)
-			bn_warning(warnings, "unsteady", "its steps had not reached a steady pace; nothing was cut",
+			bn_warning(warnings, "unsteady", "its steps had not reached a steady state; no samples were removed",
 				   "%s: a trend within the launch in %zu of %zu launches", id, unsteady, all);
 	}
 }
@@ -373,7 +374,7 @@ static int check_session(struct bn_analysis *s)
 	else if (!usable_launches(d))
 		set_why(s, "no launch gave a valid number");
 	else if (d->interrupted)
-		set_why(s, "interrupted: what was measured is kept, no verdict is given");
+		set_why(s, "interrupted: the measurements are kept, without a verdict");
 	else
 		return 0;
 	return void_outcome(s, BN_OUTCOME_INVALID, BN_EXIT_INVALID);
@@ -394,7 +395,7 @@ static void conclude(struct bn_analysis *s)
 	s->outcome = (enum bn_outcome)v;
 	if (guard)
 		snprintf(s->why, sizeof(s->why),
-			 "%s seems worse, by %.1f %% where %.1f %% is allowed: more %s would tell", guard->m->id,
+			 "%s seems worse by %.1f %% (allowed %.1f %%): more %s would decide", guard->m->id,
 			 100 * fabs(expm1(guard->e.est)), pct(guard->margin.same), s->paired ? "pairs" : "launches");
 	if (v == BN_WORSE)
 		s->exit_code = BN_EXIT_REGRESSION;
@@ -412,7 +413,7 @@ static void control_alarm(struct bn_analysis *s)
 		if (r->m->role == BN_CONTROL && r->e.p <= .01 && fabs(r->e.est) >= r->margin.change)
 			bn_warning(s->warnings, "control",
 				   "something besides the settings changed between the arms",
-				   "%s, which no setting should move, moved by %+.1f %%", r->m->id, pct(r->e.est));
+				   "%s changed by %+.1f %%, although no setting should affect it", r->m->id, pct(r->e.est));
 	}
 }
 

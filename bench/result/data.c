@@ -94,7 +94,7 @@ static int read_metrics(struct bn_data *d, struct gt_err *err)
 	if (r < 0)
 		return r;
 	if (json_array_size(list) > METRICS_MAX)
-		return gt_fail(err, E2BIG, "more than %d metrics; that is no result of ours", METRICS_MAX);
+		return gt_fail(err, E2BIG, "more than %d metrics; not a gpubench result", METRICS_MAX);
 	d->metrics = gt_xcalloc(2 * json_array_size(list) + 1, sizeof(*d->metrics));
 	json_array_foreach(list, i, j) {
 		struct bn_metric *m = &d->metrics[d->n_metrics];
@@ -105,7 +105,7 @@ static int read_metrics(struct bn_data *d, struct gt_err *err)
 		d->n_metrics++;
 		for (size_t k = 0; k + 1 < d->n_metrics; k++)
 			if (strcmp(d->metrics[k].series, m->series) == 0 && !d->metrics[k].tail)
-				return gt_fail(err, EINVAL, "metrics[%zu]: %.100s is there twice", i, m->series);
+				return gt_fail(err, EINVAL, "metrics[%zu]: %.100s is listed twice", i, m->series);
 		if (!gt_json_get_bool(j, "tail", false))
 			continue;
 		m[1] = m[0];
@@ -236,9 +236,9 @@ static int read_runs(struct bn_data *d, struct gt_err *err)
 	if (r < 0)
 		return r;
 	if (json_array_size(list) > RUNS_MAX)
-		return gt_fail(err, E2BIG, "more than %d launches; that is no result of ours", RUNS_MAX);
+		return gt_fail(err, E2BIG, "more than %d launches; not a gpubench result", RUNS_MAX);
 	if (json_array_size(list) * d->n_metrics > VALUES_MAX)
-		return gt_fail(err, E2BIG, "%zu launches of %zu metrics; that is no result of ours",
+		return gt_fail(err, E2BIG, "%zu launches of %zu metrics; not a gpubench result",
 			       json_array_size(list), d->n_metrics);
 	d->runs = gt_xcalloc(json_array_size(list) + 1, sizeof(*d->runs));
 	json_array_foreach(list, i, j) {
@@ -250,7 +250,7 @@ static int read_runs(struct bn_data *d, struct gt_err *err)
 	qsort(d->runs, d->n_runs, sizeof(*d->runs), cmp_run);
 	for (size_t m = 0; m < d->n_metrics; m++)
 		if (bad[m])
-			bn_warning(d->warnings, "samples", "those launches are left out, and their pairs with them",
+			bn_warning(d->warnings, "samples", "these launches and their pairs are left out",
 				   "%s: %zu launch%s samples that are not positive numbers", d->metrics[m].id, bad[m],
 				   bad[m] == 1 ? " has" : "es have");
 	return 0;
@@ -266,7 +266,7 @@ static void check_clock(struct bn_data *d)
 		if (isnan(run->t_s) || run->t_s < last) {
 			d->clock_broken = true;
 			bn_warning(d->warnings, "clock", "the order of the launches cannot be trusted",
-				   "time runs backwards or is missing at launch %lld", (long long)run->seq);
+				   "the time decreases or is missing at launch %lld", (long long)run->seq);
 			return;
 		}
 		last = run->t_s;
@@ -284,7 +284,7 @@ static int read_interims(struct bn_data *d, const json_t *run, struct gt_err *er
 		double alpha = gt_json_get_real(j, "alpha", 0);
 
 		if (pairs < 1 || pairs > RUNS_MAX || !(alpha > 0 && alpha <= .2) || i >= 64)
-			return gt_fail(err, EINVAL, "run.looks[%zu] is no planned look", i);
+			return gt_fail(err, EINVAL, "run.looks[%zu] is not a planned interim analysis", i);
 		d->interims[d->n_interims++] = (struct bn_interim){ (size_t)pairs, alpha };
 	}
 	return 0;
@@ -392,7 +392,8 @@ static int clean(json_t *j)
 
 int bn_doc_clean(json_t *doc, const char *name, struct gt_err *err)
 {
-	return clean(doc) == 0 ? 0 : gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s: a member's name holds control characters", name);
+	return clean(doc) == 0 ? 0 : gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s: the name of a member contains "
+									      "control characters", name);
 }
 
 static int read_session(struct bn_data *d, struct gt_err *err)
@@ -438,7 +439,8 @@ static int read_document(json_t *doc, const char *name, bool untrusted, struct b
 		return r;
 	d->doc = doc;
 	d->warnings = json_array();
-	r = untrusted && clean(doc) < 0 ? gt_fail(err, EINVAL, "a member's name holds control characters") : read_session(d, err);
+	r = untrusted && clean(doc) < 0 ? gt_fail(err, EINVAL, "the name of a member contains control "
+							       "characters") : read_session(d, err);
 	if (r < 0) {
 		gt_fail_prefix(err, "%s", name);
 		return gt_fail_as(err, GT_EXIT_USAGE, r);

@@ -147,7 +147,7 @@ static void info(struct gt_buf *out, const json_t *doc)
 {
 	const json_t *host = json_object_get(doc, "host"), *run = json_object_get(doc, "run");
 
-	family(out, "gpubench_run_info", "What was run where; the value is always 1.");
+	family(out, "gpubench_run_info", "Version, design and host of the session; the value is always 1.");
 	gt_buf_puts(out, "gpubench_run_info{");
 	label(out, "version", gt_json_get_str(json_object_get(doc, "tool"), "version", ""));
 	gt_buf_puts(out, ",");
@@ -181,13 +181,13 @@ static void result_families(const json_t *doc, struct gt_buf *out)
 	for (i = 0; i < GT_ARRAY_SIZE(whole); i++)
 		sample(out, "gpubench_session_verdict", "verdict", whole[i], NULL, NULL,
 		       gt_streq(gt_json_get_str(doc, "verdict", "inconclusive"), whole[i]));
-	family(out, "gpubench_exit_status", "What gpubench run ended with.");
+	family(out, "gpubench_exit_status", "Exit status of gpubench run.");
 	sample(out, "gpubench_exit_status", NULL, NULL, NULL, NULL, (double)gt_json_get_int(doc, "exit_code", 0));
 	family(out, "gpubench_launches", "Launches in the session.");
 	sample(out, "gpubench_launches", NULL, NULL, NULL, NULL,
 	       (double)json_array_size(json_object_get(doc, "launches")));
 	if (isfinite(unix_time(gt_json_get_str(json_object_get(doc, "run"), "started", NULL)))) {
-		family(out, "gpubench_start_timestamp_seconds", "When the session began.");
+		family(out, "gpubench_start_timestamp_seconds", "Start of the session.");
 		sample(out, "gpubench_start_timestamp_seconds", NULL, NULL, NULL, NULL,
 		       unix_time(gt_json_get_str(json_object_get(doc, "run"), "started", NULL)));
 	}
@@ -198,12 +198,12 @@ static void receipt_families(const json_t *doc, struct gt_buf *out)
 	json_t *knobs = json_object_get(doc, "knobs"), *k;
 	size_t i;
 
-	family(out, "gpubench_prove_confirmed", "1 when what was kept was better again on fresh data.");
+	family(out, "gpubench_prove_confirmed", "1 if the kept changes were better again on new data.");
 	sample(out, "gpubench_prove_confirmed", NULL, NULL, NULL, NULL, gt_json_get_bool(doc, "confirmed", false));
-	family(out, "gpubench_prove_ratio", "Effect of what was kept on fresh data, as a share.");
+	family(out, "gpubench_prove_ratio", "Effect of the kept changes on new data, as a share.");
 	effect(out, "gpubench_prove_ratio", "metric", gt_json_get_str(doc, "metric", "?"),
 	       json_object_get(doc, "confirm"));
-	family(out, "gpubench_knob_effect_ratio", "Effect of turning each change on among the others, as a share.");
+	family(out, "gpubench_knob_effect_ratio", "Effect of each change among the others, as a share.");
 	json_array_foreach(knobs, i, k) effect(out, "gpubench_knob_effect_ratio", "knob", gt_json_get_str(k, "id", "?"),
 					       json_object_get(k, "effect"));
 	family(out, "gpubench_knob_verdict", "1 for the verdict of the change, 0 for the others.");

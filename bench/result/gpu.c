@@ -58,6 +58,6 @@ void bn_text_gpu(const json_t *doc, struct gt_buf *out)
 	print_span(out, &temp, "degrees");
 	print_span(out, &power, "W");
 	if (n_limited)
-		gt_buf_printf(out, ", its clocks held down in %zu of them, at most %.0f %% of the time", n_limited, limited.hi);
-	gt_buf_printf(out, "; looking on took %.2g %% of a CPU", 100 * cpu / (double)n);
+		gt_buf_printf(out, ", clocks limited in %zu of them for at most %.0f %% of the time", n_limited, limited.hi);
+	gt_buf_printf(out, "; monitoring took %.2g %% of a CPU", 100 * cpu / (double)n);
 }

@@ -17,7 +17,7 @@ static const struct cause {
 } causes[] = {
 	{ "throttled", "the CPU was throttled by heat", "times", 1, 1, 0 },
 	{ "gpu_heat_pct", "the GPU was slowed down by heat", "% of the time", 1, 1, 10 },
-	{ "gpu_brake_pct", "the GPU's power brake was pulled", "% of the time", 1, 1, 10 },
+	{ "gpu_brake_pct", "the GPU's power brake was active", "% of the time", 1, 1, 10 },
 	{ "gpu_power_cap_pct", "the GPU reached its power limit", "% of the time", 1, 1.5, 20 },
 	{ "gpu_slowdown_pct", "the GPU's hardware slowed it down", "% of the time", 1, 1, 10 },
 	{ "gpu_sm_mhz", "the GPU ran slower", "MHz", 1, .95, 0 },
@@ -33,7 +33,7 @@ static const struct cause {
 	{ "interrupts", "a burst of interrupts", "interrupts", 1, 2, 2000 },
 	{ "context_switches", "other tasks ran", "switches", 1, 2, 2000 },
 	{ "psi_cpu_pct", "tasks waited for a CPU", "% of 10 s", 1, 1.5, 5 },
-	{ "load1", "others used the CPUs, load", "", 1, 1.5, .7 },
+	{ "load1", "other programs used the CPUs, load", "", 1, 1.5, .7 },
 	{ "temp_c", "the host was hotter", "degrees", 1, 1, 8 },
 };
 
@@ -87,7 +87,7 @@ static bool find_cause(const struct group *g, const json_t *env, char *text, siz
 		return true;
 	}
 	if (line || gpu) {
-		snprintf(text, size, "the %s said: %.150s", line ? "kernel" : "driver", line ? line : gpu);
+		snprintf(text, size, "%s message: %.150s", line ? "kernel" : "driver", line ? line : gpu);
 		*ret_code = line ? "kernel_log" : "gpu_error";
 		return true;
 	}

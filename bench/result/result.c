@@ -112,15 +112,17 @@ int bn_same_host(const json_t *old, const json_t *now, struct gt_err *err)
 
 	bn_identity_difference(old, now, &what);
 	if (what.len)
-		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was begun on another machine: %s differ", what.s);
+		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was started on another machine: %s differ", what.s);
 	if (!json_equal(json_object_get(a, "kernel"), json_object_get(b, "kernel")))
-		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was begun under another kernel (%s)",
+		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was started with another kernel (%s)",
 				    gt_json_get_str(a, "kernel", "unknown"));
 	if (!json_equal(json_object_get(a, "nvidia_driver"), json_object_get(b, "nvidia_driver")))
-		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was begun with NVIDIA driver %s, now it is %s",
+		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was started with NVIDIA driver %s, and the "
+								      "driver is now %s",
 				    gt_json_get_str(a, "nvidia_driver", "none"), gt_json_get_str(b, "nvidia_driver", "none"));
 	if (bn_suite_major(old) != bn_suite_major(now))
-		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was begun by measuring suite %lld, this one is %lld",
+		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was started by measuring suite %lld, this "
+								      "one is %lld",
 				    (long long)bn_suite_major(old), (long long)bn_suite_major(now));
 	return 0;
 }

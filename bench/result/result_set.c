@@ -38,7 +38,7 @@ static int expand(const char *path, struct gt_strv *files, struct gt_err *err)
 		free(list[i]);
 	}
 	free(list);
-	return n ? 0 : gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "%.400s holds no results (*.json)", path);
+	return n ? 0 : gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "%.400s contains no results (*.json)", path);
 }
 
 static char *skip_reason(const struct bn_result *s)

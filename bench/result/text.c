@@ -164,7 +164,7 @@ struct bn_text bn_text_outlier(const json_t *o)
 
 	snprintf(t.s, sizeof(t.s), "launch %lld (%.8s), %.60s %+.0f %%: %.100s", (long long)gt_json_get_int(o, "seq", 0),
 		 gt_json_get_str(o, "arm", "?"), gt_json_get_str(o, "metric", "?"),
-		 gt_json_get_real(o, "deviation_pct", NAN), cause ? cause : "nothing else stood out on the host");
+		 gt_json_get_real(o, "deviation_pct", NAN), cause ? cause : "no unusual reading on the host");
 	return t;
 }
 
@@ -218,7 +218,7 @@ struct bn_text bn_text_design(const json_t *doc)
 
 	if (gt_streq(design, "pairs"))
 		snprintf(t.s, sizeof(t.s), "%lld random pairs%s + %zu A/A pairs, seed %lld", done,
-			 interims > 1 ? " (planned looks)" : "", aa_pairs(doc), seed);
+			 interims > 1 ? " (planned interim analyses)" : "", aa_pairs(doc), seed);
 	else if (gt_streq(design, "aa"))
 		snprintf(t.s, sizeof(t.s), "%lld A/A pairs, nothing changed, seed %lld", done, seed);
 	else if (gt_streq(design, "unpaired"))

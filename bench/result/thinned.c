@@ -62,8 +62,8 @@ static void add_note(json_t *session)
 		if (gt_streq(gt_json_get_str(note, "code", NULL), "thinned"))
 			return;
 	if (notes)
-		bn_warning(notes, "thinned", "\"every\" beside a launch's samples says which ones are kept",
-			   "the launches gave more samples than a file can hold: some were left out, at even distances");
+		bn_warning(notes, "thinned", "member \"every\" of a launch's samples gives their distance",
+			   "the launches have more samples than a file can store: some were left out at regular distances");
 }
 
 /* Drops half of the samples of the densest series of all sessions. Returns false if no series has more than ENOUGH
@@ -95,7 +95,8 @@ char *bn_thinned_text(json_t *doc, size_t max, struct gt_err *err)
 		free(text);
 		if (!thin(doc)) {
 			gt_fail_exit(err, BN_EXIT_INVALID, E2BIG,
-				     "the session has more launches than a file of %zu MiB holds; what was saved before is whole",
+				     "the session has more launches than a file of %zu MiB can store; the file saved "
+				     "before is complete",
 				     max >> 20);
 			return NULL;
 		}

@@ -80,7 +80,7 @@ static int arms_enter(void *ctx, bool changed, struct gt_err *err)
 	if (r < 0) {
 		if (err)
 			err->exit_status = BN_EXIT_INVALID;
-		return gt_fail_prefix(err, "cannot bring the host into the changed state");
+		return gt_fail_prefix(err, "cannot apply the changes");
 	}
 	a->applied = true;
 	return 0;
@@ -98,12 +98,12 @@ static int arms_leave(void *ctx, bool changed, struct gt_err *err)
 	if (r < 0) {
 		if (err) /* gputune's exit status would mean "results wrong" here */
 			err->exit_status = BN_EXIT_INVALID;
-		return gt_fail_prefix(err, "cannot put the host's settings back (gputune recover can)");
+		return gt_fail_prefix(err, "cannot restore the host's settings (run gputune recover)");
 	}
 	if (exit_status == TN_EXIT_DRIFT)
 		return gt_fail_exit(
 			err, BN_EXIT_INVALID, EBUSY,
-			"someone else changed a setting while it was ours; it was left alone (gputune status)");
+			"another program changed a setting during the session; that value was kept (see gputune status)");
 	return 0;
 }
 

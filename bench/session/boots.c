@@ -146,8 +146,9 @@ static int check_variable(const struct bn_boots *b, const char *cwd, const char 
 
 		if (why)
 			return gt_fail_exit(err, BN_EXIT_INVALID, EPERM,
-					    "%.*s: %s %s, and root would use it after each boot: unset the variable or choose "
-					    "directories that are root's alone", (int)(value - pair), pair, path, why);
+					    "%.*s: %s %s, and root would use it after each boot: unset the variable "
+					    "or choose directories that only root can "
+					    "write", (int)(value - pair), pair, path, why);
 	}
 	return 0;
 }
@@ -161,8 +162,8 @@ static int check_surroundings(const struct bn_boots *b, struct gt_err *err)
 
 	if (why)
 		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM,
-				    "the working directory %s %s, and root would work in it after each boot: change to one that is "
-				    "root's alone", cwd ? cwd : "", why);
+				    "the working directory %s %s, and root would work in it after each boot: use one "
+				    "that only root can write", cwd ? cwd : "", why);
 	for (char **e = environ; *e; e++) {
 		int r = is_passed_on(*e) ? check_variable(b, cwd, *e, err) : 0;
 
@@ -185,7 +186,8 @@ static int check_trust(const struct bn_boots *b, struct gt_err *err)
 		why = gt_check_file_trust(b->fs, &st);
 	if (why)
 		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM,
-				    "%s %s, and root would follow it after each boot: choose a place that is root's alone",
+				    "%s %s, and root would read it after each boot: choose a directory that only "
+				    "root can write",
 				    b->file, why);
 	why = gt_check_dirs_trust(b->fs, b->exe);
 	if (why)
@@ -200,15 +202,15 @@ static int check_file(const struct bn_boots *b, struct gt_err *err)
 
 	if (!b->file)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "--reboot needs -o FILE: what was measured has to survive the boots");
+				    "--reboot needs -o FILE, because the measurements must survive the boots");
 	for (const char *c = b->file; *c; c++)
 		if ((unsigned char)*c < ' ')
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "a file name with control characters cannot be kept for the next boot");
+					    "a file name with control characters cannot be stored for the next boot");
 	*strrchr(dir, '/') = '\0';
 	if (statfs(dir[0] ? dir : "/", &st) == 0 && (st.f_type == TMPFS_MAGIC || st.f_type == RAMFS_MAGIC))
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "%s lies in memory and does not survive a boot: choose another place", b->file);
+				    "%s is in memory and does not survive a boot: choose another directory", b->file);
 	return 0;
 }
 
@@ -222,19 +224,20 @@ int bn_boots_check(const struct bn_boots *b, struct gt_err *err)
 	if (r < 0)
 		return r;
 	if (geteuid() != 0)
-		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM, "--reboot needs root: the host is booted again and again");
+		return gt_fail_exit(err, BN_EXIT_INVALID, EPERM, "--reboot needs root, because it reboots the host");
 	r = check_trust(b, err);
 	if (r < 0)
 		return r;
 	if (!gt_fs_exists(b->fs, "/run/systemd/system"))
-		return gt_fail_exit(err, BN_EXIT_INVALID, ENOTSUP, "--reboot needs a host that systemd has booted");
+		return gt_fail_exit(err, BN_EXIT_INVALID, ENOTSUP, "--reboot needs a host with systemd as init");
 	if (!gt_fs_exists(b->fs, "/sys/kernel/kexec_loaded") ||
 	    (gt_fs_read_i64(b->fs, "/proc/sys/kernel/kexec_load_disabled", &disabled) == 0 && disabled))
 		return gt_fail_exit(err, BN_EXIT_INVALID, ENOTSUP,
 				    "--reboot needs kexec, which this kernel does not have or does not allow");
 	if (gt_fs_read_line(b->fs, "/proc/cmdline", &line) == 0 && strstr(line, " -- "))
 		return gt_fail_exit(err, BN_EXIT_INVALID, ENOTSUP,
-				    "this kernel's command line ends with arguments of init, after which none can be added");
+				    "this kernel's command line ends with arguments of init; no kernel argument can "
+				    "follow them");
 	if (!gt_fs_exists(b->fs, kernel))
 		return gt_fail_exit(err, BN_EXIT_INVALID, ENOENT, "the running kernel is not in %s: it cannot be booted again",
 				    kernel);
@@ -314,7 +317,7 @@ static int record_attempt(struct bn_boots *b, const json_t *old, const int64_t a
 	json_object_set_new(rec, "furthest", furthest);
 	json_object_set_new(rec, "tries", json_integer(tries));
 	if (tries > TRIES)
-		return gt_fail_exit(err, BN_EXIT_INVALID, ELOOP, "%d boots and nothing more was measured, the last with \"%s\"",
+		return gt_fail_exit(err, BN_EXIT_INVALID, ELOOP, "%d boots without a new measurement, the last with \"%s\"",
 				    TRIES, gt_json_get_str(rec, "args", ""));
 	return record_write(b->fs, rec, err);
 }
@@ -328,7 +331,7 @@ int bn_boots_enter(struct bn_boots *b, int64_t block, int nth, const char *args,
 	int r = 1;
 
 	if (gt_fs_read_line(b->fs, BOOT_ID, &boot) < 0 || gt_fs_read_line(b->fs, "/proc/cmdline", &line) < 0)
-		return gt_fail(err, ENODATA, "the kernel does not say which boot this is");
+		return gt_fail(err, ENODATA, "cannot read the boot id or the kernel's command line");
 	if (old && !gt_streq(gt_json_get_str(old, "file", NULL), b->file))
 		return bn_boots_check_idle(b->fs, err);
 	if (gt_streq(gt_json_get_str(old, "token", NULL), token))
@@ -343,7 +346,8 @@ int bn_boots_enter(struct bn_boots *b, int64_t block, int nth, const char *args,
 	next = arm_line(base, token, args);
 	if (strlen(next) > LINE_LEN)
 		return gt_fail_exit(err, GT_EXIT_USAGE, E2BIG,
-				    "the kernel's command line would have %zu characters, %d are possible", strlen(next), LINE_LEN);
+				    "the kernel's command line would have %zu characters, at most %d are "
+				    "possible", strlen(next), LINE_LEN);
 	rec = json_pack("{s:s, s:o, s:s, s:o, s:s}", "schema", "gpubench-boots/1", "file", gt_json_str(b->file), "token", token,
 			"args", gt_json_str(args), "from", boot);
 	r = record_attempt(b, old, at, rec, err);
@@ -395,8 +399,8 @@ static int install(const struct bn_boots *b, struct gt_err *err)
 	if (gt_fs_exists(b->fs, BN_BOOTS_UNIT))
 		return 0;
 	gt_buf_puts(&unit,
-		    "# Made by gpubench for one session, and removed at its end or by gpubench run --abandon.\n"
-		    "[Unit]\nDescription=gpubench: the next boot of a session whose arms are boots\n"
+		    "# Created by gpubench for one session, and removed at its end or by gpubench run --abandon.\n"
+		    "[Unit]\nDescription=gpubench: continue a session with --reboot\n"
 		    "ConditionPathExists=" BN_BOOTS_STATE "\nAfter=multi-user.target\n\n"
 		    "[Service]\nType=exec\nExecStart=\"");
 	unit_text(&unit, b->exe, "$", "\"\\");
@@ -443,11 +447,11 @@ static int end_session(struct gt_fsroot *fs, const char *file, bool reboots, str
 	if (!arm)
 		return 0;
 	if (!reboots) {
-		fputs("gpubench: the session is over; this boot has the arguments of one of its arms, the next one is the host's "
-		      "own\n", stderr);
+		fputs("gpubench: the session has ended; this boot still has the kernel arguments of an arm, the next "
+		      "boot has the host's own\n", stderr);
 		return 0;
 	}
-	fputs("gpubench: the session is over; the host reboots to its own command line\n", stderr);
+	fputs("gpubench: the session has ended; the host reboots with its own command line\n", stderr);
 	return systemctl(reboot, 60, err);
 }
 
@@ -467,7 +471,7 @@ int bn_boots_abandon(struct gt_fsroot *fs, const char *file, bool reboot, char *
 		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT,
 				    "--abandon: no session with --reboot is in progress on this host");
 	if (file && !gt_streq(active, file))
-		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "the session that this host is in the middle of is that of %s",
+		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "the active session on this host is that of %s",
 				    active);
 	if (gt_fs_exists(fs, BN_BOOTS_UNIT))
 		systemctl(stop, 120, NULL);

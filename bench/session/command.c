@@ -31,7 +31,7 @@ static int check_regex(struct bn_command *c, struct gt_err *err)
 	}
 	if (c->re.re_nsub != 1) {
 		regfree(&c->re);
-		return bad_metric(err, "the pattern needs exactly one group in parentheses, round the number", c->spec);
+		return bad_metric(err, "the pattern needs exactly one group in parentheses, around the number", c->spec);
 	}
 	return 0;
 }
@@ -49,7 +49,7 @@ int bn_command_check(struct bn_command *c, struct gt_err *err)
 			c->detail = c->spec + strlen(sources[i].name);
 		}
 	if (source == BN_WALL && strcmp(c->spec, "wall") != 0)
-		return bad_metric(err, "it is wall, regex:PATTERN, json:KEY or file:PATH", c->spec);
+		return bad_metric(err, "it must be wall, regex:PATTERN, json:KEY or file:PATH", c->spec);
 	if (source != BN_WALL && !c->detail[0])
 		return bad_metric(err, "nothing follows the colon", c->spec);
 	if (source == BN_WALL && (c->unit || gt_streq(c->better, "higher")))
@@ -196,10 +196,10 @@ static char *collect(struct bn_command *c, const struct gt_spawn *sp, json_t *sa
 		if (!file)
 			return gt_xasprintf("%.200s was not written", c->detail);
 		if (gt_streq(file, c->previous_text))
-			return gt_xasprintf("%.200s was not written anew by this launch", c->detail);
+			return gt_xasprintf("%.200s was not rewritten by this launch", c->detail);
 		not_numbers = scan_file(file, samples);
 	} else if (sp->truncated) {
-		return gt_xasprintf("it printed more than %u MiB; with --metric file:PATH its numbers need not be found among that",
+		return gt_xasprintf("it printed more than %u MiB; write the numbers to a file and use --metric file:PATH",
 				   BN_COMMAND_OUTPUT_MAX >> 20);
 	} else {
 		size_t (*scan)(const struct bn_command *, const char *, json_t *) = c->source == BN_REGEX ? scan_regex :
@@ -210,8 +210,9 @@ static char *collect(struct bn_command *c, const struct gt_spawn *sp, json_t *sa
 			not_numbers += scan(c, sp->errout ? sp->errout : "", samples);
 	}
 	if (!json_array_size(samples))
-		return not_numbers ? gt_xasprintf("--metric %.100s found %zu places, none of them a number", c->spec, not_numbers) :
-			     gt_xasprintf("--metric %.100s matched nothing in what it printed", c->spec);
+		return not_numbers ? gt_xasprintf("--metric %.100s matched %zu times, but no match is a "
+						  "number", c->spec, not_numbers) :
+			     gt_xasprintf("--metric %.100s matched nothing in its output", c->spec);
 	return NULL;
 }
 
@@ -225,8 +226,8 @@ json_t *bn_command_document(struct bn_command *c, const struct gt_spawn *sp)
 		return json_pack("{s:o}", "failure", gt_json_str(why));
 	if (sp->left_running)
 		json_object_set_new(notes, "remark",
-				    json_string("the command leaves processes running behind it; they may disturb "
-						"the launches that follow"));
+				    json_string("the command leaves processes running; they may disturb the "
+						"following launches"));
 	json_object_del(spec, "timeout_s");
 	text = json_dumps(spec, JSON_COMPACT | JSON_SORT_KEYS);
 	return json_pack("{s:s, s:s, s:o, s:O, s:O, s:[{s:s, s:s, s:s, s:s, s:f, s:b, s:i, s:b, s:O}], s:{s:b, s:s, s:n}, "

@@ -29,7 +29,7 @@ static json_t *answer(struct bn_gpu_monitor *g, double wait_s)
 	r = r ? r : gt_helper_answer(&g->helper, wait_s, NULL, &line);
 	snprintf(why, sizeof(why), "NVML gave no answer within %g s", wait_s);
 	if (r)
-		stop_monitor(g, r == -EAGAIN ? why : "the child process that asks NVML died");
+		stop_monitor(g, r == -EAGAIN ? why : "the child process that reads NVML ended");
 	else if (gt_json_parse(line, strlen(line), "NVML's answer", &doc, &err) < 0)
 		stop_monitor(g, err.msg);
 	return doc;
@@ -54,7 +54,7 @@ void bn_gpu_monitor_begin(struct bn_gpu_monitor *g)
 		return;
 	g->running = json_is_integer(json_object_get(doc, "code")) && !gt_json_get_int(doc, "code", 0);
 	if (!g->running) {
-		gt_autofree char *why = gt_xasprintf("NVML says: %s", gt_json_get_str(doc, "error", "nothing"));
+		gt_autofree char *why = gt_xasprintf("NVML: %s", gt_json_get_str(doc, "error", "nothing"));
 
 		stop_monitor(g, why);
 		if (gt_json_get_bool(doc, "no_library", false))

@@ -83,13 +83,13 @@ int bn_restore_watchdog_start(struct gt_fsroot *live, struct gt_err *err)
 		return 0;
 	pidfd = (int)syscall(SYS_pidfd_open, pid, 0u);
 	if (pidfd < 0)
-		return gt_fail_errno(err, errno, "cannot watch over this process");
+		return gt_fail_errno(err, errno, "cannot open a pidfd of this process");
 	child = fork();
 	if (child == 0)
 		run_watchdog(pid, pidfd);
 	close(pidfd);
 	if (child < 0)
-		return gt_fail_errno(err, errno, "cannot start a guard");
+		return gt_fail_errno(err, errno, "cannot start the restore watchdog");
 	started = pid;
 	return 0;
 }

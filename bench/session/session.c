@@ -393,12 +393,11 @@ static int report_plan(struct state *st, struct gt_err *err)
 		if (!st->s->quiet)
 			gt_progress_end();
 		if (!st->s->quiet && sd < 1e-12) /* of logs: less is rounding */
-			fprintf(stderr, "gpubench: %s was the same number in each launch so far: that is no measurement\n",
+			fprintf(stderr, "gpubench: %s has the same value in each launch so far: not a measurement\n",
 				data->metrics[m].id);
 		else if (!st->s->quiet && isfinite(mde))
 			fprintf(stderr,
-				"gpubench: with %zu pairs (%s%.1f min more) changes of about %s %% in %s can be "
-				"seen\n",
+				"gpubench: with %zu pairs (%s%.1f min more) changes of about %s %% in %s can be detected\n",
 				last->pairs, st->s->n_interims > 1 ? "at most " : "", minutes,
 				bn_text_number(mde, 2).s, data->metrics[m].id);
 	}
@@ -417,7 +416,7 @@ static void cut_interims(struct state *st, size_t done)
 	size_t i = 0;
 
 	note(st, "time-limit", "measure when the host is quiet, or allow more time with --minutes",
-	     "the time was up before all planned pairs were measured");
+	     "the time limit ended the session before all planned pairs were measured");
 	if (!done)
 		return;
 	interims = json_array();
@@ -573,8 +572,8 @@ static void continue_session(struct state *st)
 	}
 	json_object_del(st->run, "invalid");
 	if (!st->s->by_boot)
-		note(st, "resumed", "the host may have drifted in between; pairs were not torn apart",
-		     "the session was interrupted and taken up again");
+		note(st, "resumed", "the host may have drifted in between; no pair was split",
+		     "the session was interrupted and resumed");
 }
 
 static void begin(struct state *st)
@@ -635,7 +634,7 @@ static void note_clocks(struct state *st, double wall_s, double suspended_s)
 
 	if (suspended_s > SUSPENDED_MIN_S) {
 		snprintf(text, sizeof(text), "the host was suspended for %.0f s while measuring", ceil(suspended_s));
-		note(st, "suspended", "a launch that was under way is named where it is far from the others", text);
+		note(st, "suspended", "a launch that was running is listed if it is an outlier", text);
 	}
 	if (fabs(wall_s - suspended_s - (elapsed(st) - st->earlier_s)) > 2)
 		note(st, "wall-clock", "times within the session come from the monotonic clock",

@@ -36,7 +36,7 @@ static bool differences(json_t *doc, json_t *old, json_t *new, bool midway, int6
 			continue;
 		if (midway && declared(doc, key)) {
 			json_object_set_new(json_object_get(doc, "run"), "invalid",
-					    json_sprintf("%s changed midway, and not by this session", key));
+					    json_sprintf("%s was changed during the session by another program", key));
 			invalid = true;
 		}
 		if (midway || !declared(doc, key))

@@ -44,15 +44,14 @@ int bn_request_check(struct bn_request *q, struct gt_err *err)
 	if (q->no_env && !q->plan && !q->plan_doc)
 		return usage(err, "--no-env only makes sense with --plan");
 	if (q->reboot && (q->out.html || q->out.markdown || q->out.openmetrics || q->out.trace || q->minutes > 0))
-		return usage(err, "--reboot takes -o alone, and no --minutes: gpubench report makes the other files afterwards");
+		return usage(err, "--reboot allows only -o and no --minutes: create other files later with gpubench report");
 	if (q->kernel_args.n && !q->reboot)
-		return usage(err, "--boot-arg only makes sense with --reboot: the kernel takes it when it starts");
+		return usage(err, "--boot-arg needs --reboot, because the kernel reads it at boot");
 	if (!(q->settle_s >= 0 && q->settle_s <= 3600))
 		return usage(err, "--settle takes 0 to 3600 seconds");
 	for (size_t i = 0; i < q->kernel_args.n; i++)
 		if (!q->kernel_args.v[i][0] || strpbrk(q->kernel_args.v[i], " \t\n\"'") || q->kernel_args.v[i][0] == '=')
-			return usage(err, "--boot-arg takes one argument of the kernel, NAME or NAME=VALUE, without blanks or "
-					  "quotes");
+			return usage(err, "--boot-arg takes one kernel argument, NAME or NAME=VALUE, without blanks or quotes");
 	if (!(q->minutes >= 0))
 		return usage(err, "--minutes takes a number of minutes above 0");
 	if (q->pairs > PAIRS_MAX)
@@ -61,7 +60,7 @@ int bn_request_check(struct bn_request *q, struct gt_err *err)
 		if (!strchr(q->env.v[i], '=') || q->env.v[i][0] == '=')
 			return usage(err, "--env takes NAME=VALUE");
 	if (!q->command.argv && (q->command.spec || q->command.unit || q->command.better))
-		return usage(err, "--metric, --unit and --better are about a command: gpubench run [options] -- CMD");
+		return usage(err, "--metric, --unit and --better need a command: gpubench run [options] -- CMD");
 	r = rt_data_guess(q->data, &kind, err);
 	if (r < 0)
 		return r;
@@ -82,8 +81,8 @@ static int check_program(const struct bn_request *q, struct gt_err *err)
 	if (found)
 		return 0;
 	if (bn_workload_find(name))
-		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "there is no program %s, but a workload: "
-				    "gpubench run --workload %s", name, name);
+		return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "there is no program %s, but a workload with that "
+								"name: gpubench run --workload %s", name, name);
 	return gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "cannot run %.200s: %s", name,
 			    why != ENOENT      ? tn_program_why(why) :
 			    strchr(name, '/') ? "there is no such file" :
@@ -139,7 +138,7 @@ static int check_interrupted(struct gt_fsroot *fs, struct gt_err *err)
 		nanosleep(&nap, NULL);
 	}
 	return gt_fail_exit(err, BN_EXIT_INVALID, EBUSY,
-			    "a change of settings was interrupted and not put back yet: gputune recover");
+			    "an interrupted change of settings was not restored yet: run gputune recover");
 }
 
 /* Sets the desired value of one plan item to the value given by the user. */
@@ -159,7 +158,7 @@ static int set_desired(json_t *doc, const char *id, const char *value, struct gt
 		}
 		json_object_set_new(item, "wanted", json_string(value));
 		json_object_set_new(item, "status", json_string("change"));
-		json_object_set_new(item, "reason", json_string("asked for on the command line"));
+		json_object_set_new(item, "reason", json_string("requested on the command line"));
 	}
 	return found ? 0 : gt_fail_exit(err, GT_EXIT_USAGE, ENOENT, "--knob %s: this host does not have it", id);
 }
@@ -227,7 +226,7 @@ static int add_libraries(struct bn_request *q, struct gt_fsroot *fs, struct gt_e
 
 		if (path[0] != '/' || strchr(path, ':'))
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-					    "--library %s: an absolute path of a library or of a folder is needed", path);
+					    "--library %s: must be the absolute path of a library or directory", path);
 		r = gt_fs_access(fs, path, R_OK);
 		if (r < 0)
 			return gt_fail_exit(err, GT_EXIT_USAGE, -r, "--library %s: %s", path, strerror(-r));
@@ -266,8 +265,8 @@ static void warn_busy(struct gt_fsroot *fs, bool quiet, json_t *doc)
 	json_object_set_new(json_object_get(doc, "host"), "busy_at_start",
 			    json_pack("{s:o, s:o}", "cpu_pct", gt_json_real(100 * b.share), "top", top));
 	if (b.share > BUSY_SHARE && !quiet)
-		fprintf(stderr, "gpubench: host busy: %.0f %% of the CPUs is used by others%s%s; stop them, or measure when they "
-			"are done: until then expect wide intervals and \"inconclusive\"\n",
+		fprintf(stderr, "gpubench: host busy: other programs use %.0f %% of the CPUs%s%s; stop them or "
+				"measure later, otherwise expect wide intervals and \"inconclusive\"\n",
 			100 * b.share, programs.len ? programs.s : "", programs.len ? ")" : "");
 }
 
@@ -281,7 +280,7 @@ static void preflight(struct gt_fsroot *fs, const struct pr_host *host, bool qui
 	json_object_set_new(json_object_get(doc, "run"), "notes", notes);
 	json_object_set_new(json_object_get(doc, "host"), "load_at_start", gt_json_real(e.load1));
 	if (e.load1 > .5 * (double)GT_MAX(1u, gt_set_count(&host->cpu.allowed)))
-		bn_warning(notes, "load", "others use the CPUs; expect wide intervals", "load was %.1f at the start",
+		bn_warning(notes, "load", "other programs use the CPUs; expect wide intervals", "load was %.1f at the start",
 			   e.load1);
 	if (e.psi_memory > 5)
 		bn_warning(notes, "pressure", "free some memory", "tasks waited for memory %.0f %% of the last 10 s",
@@ -312,8 +311,8 @@ int bn_stage_end(struct bn_stage *s, struct gt_cli *cli, int r)
 		gt_err_clear(&cli->err);
 		r = gt_fail_as(&cli->err, BN_EXIT_INVALID, bn_boots_reboot(&s->boots, &cli->err));
 		if (r >= 0) {
-			fprintf(stderr, "gpubench: the host boots into the next arm; what was measured is in %s, to end it all: "
-				"gpubench run --abandon --resume %s\n", s->file, s->file);
+			fprintf(stderr, "gpubench: the host boots into the next arm; the measurements are in %s; to end the "
+				"session: gpubench run --abandon --resume %s\n", s->file, s->file);
 			return 0;
 		}
 	}
@@ -333,8 +332,8 @@ static int check_root(const struct bn_stage *s, struct gt_err *err)
 	if (!n || !geteuid())
 		return 0;
 	return gt_fail_exit(err, BN_EXIT_INVALID, EPERM,
-			    "one arm runs with %zu setting%s of the host changed, which is root's to do: use sudo, or compare what "
-			    "needs no root (--no-plan, --env, --library)", n, n == 1 ? "" : "s");
+			    "one arm changes %zu setting%s of the host, which needs root: use sudo, or compare "
+			    "changes that need no root (--no-plan, --env, --library)", n, n == 1 ? "" : "s");
 }
 
 /* Loads the plan and the launch environment of its profile. */
@@ -367,7 +366,7 @@ int bn_stage_open(struct gt_cli *cli, struct bn_request *q, struct bn_stage *s)
 	if (gt_fs_require_live(cli->fs, "measuring", &cli->err) < 0)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "measuring needs the live host, not --root");
 	if (gt_fs_readlink(cli->fs, "/proc/self/exe", &s->exe) < 0)
-		return gt_fail(&cli->err, ENOENT, "cannot find out where this program lies");
+		return gt_fail(&cli->err, ENOENT, "cannot find the path of this program");
 	r = pr_host_discover(cli->fs, &discover, &s->host, &cli->err);
 	if (r < 0)
 		return r;
@@ -437,7 +436,7 @@ static int recall_strings(const json_t *o, const char *key, struct gt_strv *ret,
 
 	json_array_foreach(list, i, v) {
 		if (!json_is_string(v))
-			return gt_fail(err, EINVAL, "\"%s\" is no list of strings", key);
+			return gt_fail(err, EINVAL, "\"%s\" is not a list of strings", key);
 		gt_strv_add(ret, json_string_value(v));
 	}
 	return r;

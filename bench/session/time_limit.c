@@ -18,7 +18,7 @@ int bn_session_short(double limit_s, double need_s, double all_s, const char *fi
 		gt_xasprintf("; continue with: gpubench run --resume %s --minutes %g", file, minutes_of(need_s));
 
 	return gt_fail_exit(err, GT_EXIT_USAGE, ETIME,
-			    "--minutes %.3g is over before the A/A pairs and one pair with the change are measured: those take "
-			    "about %g min, all of it %g%s", limit_s / 60, minutes_of(need_s), minutes_of(fmax(all_s, need_s)),
-			    more ? more : "");
+			    "--minutes %.3g is too short for the A/A pairs and one pair with the change: these take "
+			    "about %g min, the whole session %g%s", limit_s / 60, minutes_of(need_s),
+			    minutes_of(fmax(all_s, need_s)), more ? more : "");
 }

@@ -18,7 +18,7 @@
 
 const struct bn_sim_host bn_sim_hosts[] = {
 	{"calm", "launches differ by 0.4 %", .004, 0, 0, 0, 0, false},
-	{"drifting", "2 % slower by the end, and wandering by 0.57 % a launch", .004, .02, .0057, 0, 0, false},
+	{"drifting", "2 % slower at the end, with a random walk of 0.57 % per launch", .004, .02, .0057, 0, 0, false},
 	{"bursty", "one launch in ten is disturbed, by 8 % on average", .004, .005, .001, .1, .08, false},
 	{"noisy", "launches differ by 4.5 %, far more than the margin", .045, 0, 0, 0, 0, true},
 };
@@ -301,15 +301,15 @@ size_t bn_simulate(uint64_t seed, size_t trials, bool broken, struct bn_sim_resu
 		bool margins; /* depends on the margins */
 	} promises[] = {
 		{"false alarms, 12 pairs at 5 %", claims, 0, BN_AT_MOST, .07, false},
-		{"false alarms at any of the planned looks", claims_at_interim, 0, BN_AT_MOST, .07, false},
-		{"intervals that hold no change", covers, 0, BN_AT_LEAST, .93, false},
-		{"intervals that hold a change of -3 %", covers, -.03, BN_AT_LEAST, .93, false},
+		{"false alarms at any interim analysis", claims_at_interim, 0, BN_AT_MOST, .07, false},
+		{"intervals that contain no change", covers, 0, BN_AT_LEAST, .93, false},
+		{"intervals that contain a change of -3 %", covers, -.03, BN_AT_LEAST, .93, false},
 		{"a change of %.2f %% is found, promised 80 %", claims, INFINITY, BN_AT_LEAST, .73, false},
 		{"\"same\" of a change as large as the margin", concludes_same, -MARGIN, BN_AT_MOST, .07, true},
 		{"\"not worse\" of a guard worse by its margin", guard_passes, 0, BN_AT_MOST, .07, true},
 		{"\"better\" where nothing changed", concludes_better, 0, BN_AT_MOST, .07, true},
-		{"honest sessions that A/A pairs call biased", aa_fails, 0, BN_AT_MOST, .07, false},
-		{"honest sessions of three primaries called biased", aa_fails_of_three, 0, BN_AT_MOST, .07, false},
+		{"unbiased sessions that A/A pairs call biased", aa_fails, 0, BN_AT_MOST, .07, false},
+		{"unbiased sessions of three primaries called biased", aa_fails_of_three, 0, BN_AT_MOST, .07, false},
 		{"a bias of %.2f %% in one of three is found, promised 80 %", aa_fails_of_three, -INFINITY, BN_AT_LEAST, .73,
 		 false},
 		{"a false claim among three primaries (Holm)", holm_claims, 0, BN_AT_MOST, .07, false},

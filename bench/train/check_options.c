@@ -54,40 +54,40 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 		if (dims[i].value > DIM_MAX)
 			return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--%s ends at %" PRIu64, dims[i].option, DIM_MAX);
 	if (o->ranks > RT_MAX_RANKS)
-		return usage(err, "--ranks ends at 64");
+		return usage(err, "--ranks takes at most 64");
 	if (o->ranks == 1 && (o->compress || o->balance || o->overlap || o->shard || o->powersgd_rank))
-		return usage(err, "--compress, --powersgd-rank, --balance, --overlap and --shard are for --ranks of 2 and more");
+		return usage(err, "--compress, --powersgd-rank, --balance, --overlap and --shard need --ranks of at least 2");
 	if (o->powersgd_rank && !gt_streq(o->compress, "powersgd"))
-		return usage(err, "--powersgd-rank goes with --compress powersgd");
+		return usage(err, "--powersgd-rank needs --compress powersgd");
 	if (!isfinite(o->rank_timeout_s) || o->rank_timeout_s < 0)
 		return usage(err, "--rank-timeout takes seconds, such as 30");
 	if (o->ranks == 1 && o->rank_timeout_s > 0)
-		return usage(err, "--rank-timeout is for --ranks of 2 and more");
+		return usage(err, "--rank-timeout needs --ranks of at least 2");
 	if (o->powersgd_rank > 64)
-		return usage(err, "--powersgd-rank ends at 64");
+		return usage(err, "--powersgd-rank takes at most 64");
 	if (!bn_train_data_wanted(m, o) && (o->cache_bytes || o->augment || o->tokens || o->prefetch))
-		return usage(err, "--cache, --augment, --tokens and --prefetch go with --data");
+		return usage(err, "--cache, --augment, --tokens and --prefetch need --data");
 	if (!o->documents && (o->buckets || o->token_budget))
 		return usage(err, "--buckets and --token-budget need --documents");
 	if (o->documents && (!m->tokens || !bn_train_data_wanted(m, o)))
-		return usage(err, "--documents goes with --data and a model that reads text: gpt or gpt2");
+		return usage(err, "--documents needs --data and a model that reads text: gpt or gpt2");
 	if (o->documents && o->balance)
-		return usage(err, "--documents makes batches of several shapes: --balance does not take them");
+		return usage(err, "--documents has batches of several shapes, which --balance does not support");
 	if (o->documents && o->ranks > 1 && gt_streq(o->device, "cuda"))
-		return usage(err, "--documents gives each rank other tokens, and ranks on cuda devices count alike: take one "
-				  "rank, or --device cpu");
+		return usage(err, "--documents gives ranks different numbers of tokens, which ranks on CUDA devices "
+				  "do not support: use one rank, or --device cpu");
 	if (o->buckets > RT_LENGTHS_MAX)
-		return usage(err, "--buckets ends at 32");
+		return usage(err, "--buckets takes at most 32");
 	if (o->token_budget > 64 * DIM_MAX)
-		return usage(err, "--token-budget ends at 1073741824");
+		return usage(err, "--token-budget takes at most 1073741824");
 	if ((o->fp8_history || o->fp8_margin) && !gt_streq(o->amp, "fp8"))
-		return usage(err, "--fp8-history and --fp8-margin go with --amp fp8");
+		return usage(err, "--fp8-history and --fp8-margin need --amp fp8");
 	if (o->fp8_history > 4096 || o->fp8_margin > 64)
-		return usage(err, "--fp8-history ends at 4096, --fp8-margin at 64");
+		return usage(err, "--fp8-history takes at most 4096, --fp8-margin at most 64");
 	if (o->save_every && !o->save)
-		return usage(err, "--save-every goes with --save");
+		return usage(err, "--save-every needs --save");
 	if (o->threads > 4096)
-		return usage(err, "--threads ends at 4096");
+		return usage(err, "--threads takes at most 4096");
 	if (!isfinite(o->clip_norm) || o->clip_norm < 0)
 		return usage(err, "--clip must be a norm such as 1.0");
 	if (!isfinite(o->lr) || o->lr < 0 || o->lr > 1e6)

@@ -23,7 +23,7 @@ int bn_train_split(struct rt_comm *c, double speed, uint64_t all, uint64_t *rows
 		return r;
 	for (int i = 0; i < size; i++) {
 		if (!isfinite(of[i]) || of[i] <= 0)
-			return gt_fail(err, EPROTO, "rank %d says that its speed is %g", i, of[i]);
+			return gt_fail(err, EPROTO, "rank %d reports a speed of %g", i, of[i]);
 		sum += of[i];
 	}
 	for (int i = 0; i < size; i++) {

@@ -116,7 +116,7 @@ static void warn_about_feedback(json_t *doc, const struct bn_training *r)
 	if (!r->o.resume || !(gt_streq(r->o.compress, "powersgd") || gt_streq(r->o.compress, "onebit")))
 		return;
 	snprintf(text, sizeof(text),
-		 "a checkpoint does not keep what %s had not sent yet: this run does not repeat one that did not stop",
+		 "a checkpoint does not contain the error feedback of %s: this run differs from one without interruption",
 		 r->o.compress);
 	json_array_append_new(json_object_get(doc, "warnings"), json_string(text));
 }

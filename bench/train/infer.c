@@ -151,8 +151,8 @@ static int verify(struct inference *f, uint64_t batch, struct gt_err *err)
 	}
 	if (worst > tolerance * most)
 		return gt_fail_exit(err, BN_EXIT_WRONG, EDOM,
-				    "the first row has other logits in a batch of %llu than in one of %llu: they differ by %g "
-				    "of the largest", (unsigned long long)batch, (unsigned long long)f->batch[0], worst / most);
+				    "the logits of the first row differ between batches of %llu and %llu, by %g of "
+				    "the largest", (unsigned long long)batch, (unsigned long long)f->batch[0], worst / most);
 	return 0;
 }
 

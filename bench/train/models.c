@@ -129,6 +129,6 @@ int bn_model_check(const struct bn_model *m, const struct bn_train_options *o, s
 	if (m->declare == vit && (o->size % PATCH || o->size > 4096))
 		return misfit(err, "--size must be a multiple of 16, at most 4096: the model cuts images into such patches");
 	if (m->size && (o->size < 8 || o->size > 4096))
-		return misfit(err, "--size lies between 8 and 4096 pixels");
+		return misfit(err, "--size must be 8 to 4096 pixels");
 	return 0;
 }

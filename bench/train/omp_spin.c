@@ -62,5 +62,5 @@ char *bn_omp_spin_text(void)
 
 	if (user && gt_streq(getenv(MARK), k->variable) && gt_streq(getenv(k->variable), k->bound))
 		return gt_xstrdup(k->description);
-	return user ? gt_xasprintf("as %s=%s says", user, getenv(user)) : gt_xstrdup("OpenMP's own default");
+	return user ? gt_xasprintf("set by %s=%s", user, getenv(user)) : gt_xstrdup("OpenMP's own default");
 }

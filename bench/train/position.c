@@ -57,8 +57,8 @@ static int open_at(struct bn_training *r, uint64_t consumed, struct gt_err *err)
 static int start_again(struct bn_training *r, int64_t then, uint64_t now, struct gt_err *err)
 {
 	snprintf(r->resumed, sizeof(r->resumed),
-		 "the checkpoint was trained on %" PRId64 " samples, and these data have %" PRIu64 " or are cut otherwise: "
-		 "this run begins with the first", then, now);
+		 "the checkpoint was trained on %" PRId64 " samples, but these data have %" PRIu64 " or other batches: "
+		 "this run starts with the first sample", then, now);
 	return r->consumed ? open_at(r, 0, err) : 0;
 }
 
@@ -74,13 +74,12 @@ static int check_data(struct bn_training *r, const json_t *was, struct gt_err *e
 	if (of != (int64_t)now || !*then != !*cut)
 		return start_again(r, of, now, err);
 	if (seed != (int64_t)r->o.seed)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s has seen its samples in the order of --seed %" PRId64
-				    ": with another seed this run would read some of them again and leave others out", r->o.resume,
-				    seed);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s read its samples in the order of --seed %" PRId64
+				    ": with another seed this run would read some samples twice and skip others",
+				    r->o.resume, seed);
 	if (!gt_streq(then, cut))
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s has seen documents in batches that --batch, --ranks, "
-				    "--buckets or --token-budget cut otherwise: where it stopped is between no two of these",
-				    r->o.resume);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s read documents in other batches: continue with the same "
+				    "--batch, --ranks, --buckets and --token-budget", r->o.resume);
 	return 0;
 }
 
@@ -98,14 +97,14 @@ static int read_position(struct bn_training *r, json_t **ret, uint64_t *ret_cons
 		*ret_consumed = position_units(r, r->ticket);
 		if (r->ticket)
 			snprintf(r->resumed, sizeof(r->resumed),
-				 "the checkpoint does not say which samples it has seen: this run goes on as if they had come in "
-				 "batches like its own");
+				 "the checkpoint does not contain its position in the data: this run assumes batches "
+				 "like its own");
 		return 0;
 	}
 	consumed = gt_json_get_int(data, "had", -1);
 	if (consumed < 0 || consumed > CONSUMED_MAX)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EBADMSG, "%s says that it has seen %" PRId64 " samples", r->o.resume,
-				    consumed);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EBADMSG, "%s has an impossible position of %" PRId64 " samples",
+				    r->o.resume, consumed);
 	*ret_consumed = (uint64_t)consumed;
 	*ret = json_incref((json_t *)data);
 	return 0;

@@ -57,7 +57,7 @@ static int reserve_cache(struct bn_train_options *o, struct gt_err *err)
 	}
 	gt_format_bytes(cache, sizeof(cache), o->cache_bytes);
 	gt_format_bytes(have, sizeof(have), o->memory_limit_bytes);
-	return gt_fail(err, ENOMEM, "--cache %s, and %s of memory may be used: take less", cache, have);
+	return gt_fail(err, ENOMEM, "--cache %s does not fit in the memory limit of %s: use a smaller cache", cache, have);
 }
 
 static int apply_without(struct bn_train_options *o, struct rt_options *opt, struct gt_err *err)
@@ -267,7 +267,7 @@ static int check_gradients(struct bn_training *r, struct gt_err *err)
 	if (status)
 		return status;
 	if (r->checked.worst > GRADIENT_CHECK_OFF)
-		return gt_fail_exit(err, BN_EXIT_WRONG, EDOM, "the gradient of %s[%lld] is %g; differences say %g",
+		return gt_fail_exit(err, BN_EXIT_WRONG, EDOM, "the gradient of %s[%lld] is %g, but finite differences give %g",
 				    rt_node_name(r->checked.node), (long long)r->checked.element, r->checked.got,
 				    r->checked.numeric);
 	r->checked.node = NULL;
@@ -578,7 +578,7 @@ static int add_peaks(struct bn_training *r, json_t *doc, struct gt_err *err)
 	status = measure_peaks(r, err);
 	if (status == -ENOMEM)
 		json_array_append_new(json_object_get(doc, "warnings"),
-				      json_string("no memory was left to measure the card's peaks: no MFU"));
+				      json_string("no memory was left to measure the GPU's peaks: no MFU"));
 	else if (status)
 		return status;
 	if (r->peaks.flops_per_s > 0)

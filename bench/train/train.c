@@ -81,12 +81,12 @@ static int started_ranks(const struct bn_train_options *o, json_t **ret, struct 
 	int r;
 
 	if (o->ranks)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--ranks: %s has started the ranks, it says how many",
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--ranks: %s started the ranks and sets their number",
 				    mpi ? "mpirun" : "srun or torchrun");
 	if (!mpi && !gt_streq(o->device, "cuda"))
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "ranks that srun or torchrun started go with --device cuda: on CPUs take --ranks or mpirun, "
-				    "or unset RANK and SLURM_PROCID for one alone");
+				    "ranks of srun or torchrun need --device cuda: on CPUs use --ranks or mpirun, or "
+				    "unset RANK and SLURM_PROCID for a single process");
 	r = mpi ? rt_comm_mpi(o->no_pin, &c, &why) : rt_comm_env(o->no_pin, rt_cuda_home_own, &c, &why);
 	if (r)
 		abort_ranks(c, &why);

@@ -83,8 +83,8 @@ int bn_train_data_documents(const char *text, struct rt_documents *ret, struct g
 		return 0;
 	if (gt_parse_u64(text, &id) < 0 || id > UINT32_MAX)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "--documents %s: a document ends with its line, paragraph or file, or with the id of a token "
-				    "such as 50256", text);
+				    "--documents %s: it takes line, paragraph, file or the id of an end token such "
+				    "as 50256", text);
 	*ret = (struct rt_documents){ RT_DOCUMENTS_TOKEN, (uint32_t)id };
 	return 0;
 }
@@ -251,6 +251,6 @@ void bn_print_documents(const json_t *docs)
 	printf("lengths    %zu: batches of %lld x %lld to %lld x %lld tokens\n", json_array_size(lengths),
 	       (long long)gt_json_get_int(shortest, "rows", 0), (long long)gt_json_get_int(shortest, "width", 0),
 	       (long long)gt_json_get_int(longest, "rows", 0), (long long)gt_json_get_int(longest, "width", 0));
-	printf("padding    %.1f %% of the positions, %.1f %% if all were of one length\n",
+	printf("padding    %.1f %% of the positions, %.1f %% with a single length\n",
 	       100 * gt_json_get_real(docs, "padding_share", 0), 100 * gt_json_get_real(docs, "padding_share_one_length", 0));
 }

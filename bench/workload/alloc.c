@@ -120,7 +120,7 @@ static int alloc_run(struct bn_launch *l, struct gt_err *err)
 	free(shelf);
 	bad += l->fault;
 	if (bad)
-		snprintf(l->wrong, sizeof(l->wrong), "%zu objects were refused or came back damaged", bad);
+		snprintf(l->wrong, sizeof(l->wrong), "%zu objects could not be allocated or were damaged", bad);
 	json_object_set_new(l->params, "small_objects", json_integer(SMALL_OBJS));
 	json_object_set_new(l->params, "tensor_objects", json_integer(TENSOR_OBJS));
 	json_object_set_new(l->notes, "threads", json_integer(threads));
@@ -134,14 +134,14 @@ static const char *const knobs[] = { "run.malloc", "run.allocator", "thp.enabled
 
 const struct bn_workload bn_workload_alloc = {
 	.id	   = "alloc",
-	.summary   = "allocator under threads: small objects freed by a neighbour, tensor-like blocks touched",
+	.summary   = "allocator with several threads: small objects freed by another thread, tensor-sized blocks",
 	.unit	   = "ns",
 	.direction = BN_LOWER,
 	.role	   = BN_EXPLORE,
 	.version   = 1,
 	.margin	   = .02,
-	.verifies  = "every object keeps what was written at both its ends",
-	.overhead  = "two clock readings per round of 20,000 objects; the size drawn for each and its two marks lie within",
+	.verifies  = "the marks at both ends of every object",
+	.overhead  = "two clock readings per round of 20,000 objects; drawing a size and writing two marks are included",
 	.knobs	   = knobs,
 	.launch_s  = .6,
 	.run	   = alloc_run,

@@ -201,7 +201,7 @@ static int publish(struct bn_launch *l, const struct bn_workload *w, const json_
 		bn_series(l, w, sizes[i].suffix, BN_EXPLORE, gbs, n, WARMUP, false);
 	}
 	if (!(wrong == 0))
-		snprintf(l->wrong, sizeof(l->wrong), "%.0f elements are not the mean of what the ranks had", wrong);
+		snprintf(l->wrong, sizeof(l->wrong), "%.0f elements are not the mean over the ranks", wrong);
 	json_object_set(l->params, "ranks", json_object_get(doc, "ranks"));
 	json_object_set(l->notes, "transport", json_object_get(doc, "transport"));
 	return 0;
@@ -236,7 +236,7 @@ const struct bn_workload bn_workload_allreduce = {
 	.role	   = BN_EXPLORE,
 	.version   = 1,
 	.margin	   = .03,
-	.verifies  = "each rank holds the mean of all",
+	.verifies  = "each rank has the mean over all ranks",
 	.overhead  = "two clock readings of each rank per sample of repeated means; the slowest rank counts",
 	.knobs	   = knobs,
 	.launch_s  = 1.5,
@@ -275,7 +275,7 @@ static int run_mpirun(struct bn_launch *l, json_t **ret, struct gt_err *err)
 	int r = gt_fs_readlink(l->fs, "/proc/self/exe", &exe);
 
 	if (r < 0)
-		return gt_fail_errno(err, -r, "cannot tell which program this is");
+		return gt_fail_errno(err, -r, "cannot find the path of this program");
 	argv[8] = exe;
 	/* OpenMPI requires both variables */
 	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
@@ -299,7 +299,7 @@ static int mpi_run(struct bn_launch *l, struct gt_err *err)
 	if (r)
 		return r;
 	if (!json_array_size(json_object_get(doc, "metrics")))
-		return gt_fail(err, EBADMSG, "mpirun answered without any metric");
+		return gt_fail(err, EBADMSG, "mpirun returned no metric");
 	bn_launch_take(l, doc);
 	return 0;
 }
@@ -311,14 +311,14 @@ static const char *no_mpirun(struct gt_fsroot *fs)
 	if (getenv(MPI_RANK))
 		return NULL;
 	if (rt_mpi_started())
-		return "mpirun has started this process: there is no mpirun inside another";
+		return "mpirun started this process, and mpirun cannot be nested";
 	gt_each_word(dir, path ? path : "", ":") {
 		gt_autofree char *file = gt_xasprintf("%s/mpirun", dir);
 
 		if (gt_fs_access(fs, file, X_OK) == 0)
 			return NULL;
 	}
-	return "there is no mpirun: Debian has it in openmpi-bin";
+	return "mpirun not found: install openmpi-bin";
 }
 
 const struct bn_workload bn_workload_mpi = {
@@ -329,7 +329,7 @@ const struct bn_workload bn_workload_mpi = {
 	.role	     = BN_EXPLORE,
 	.version     = 1,
 	.margin	     = .03,
-	.verifies    = "each rank holds the mean of all",
+	.verifies    = "each rank has the mean over all ranks",
 	.overhead    = "two clock readings of each rank per sample of repeated means; the slowest rank counts",
 	.knobs	     = knobs,
 	.launch_s    = 4,

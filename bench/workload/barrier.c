@@ -48,7 +48,7 @@ static int barrier_run(struct bn_launch *l, struct gt_err *err)
 	free(slot);
 	bad += (long)l->fault;
 	if (bad)
-		snprintf(l->wrong, sizeof(l->wrong), "%ld times a thread left a barrier before another had come", bad);
+		snprintf(l->wrong, sizeof(l->wrong), "%ld times a thread left a barrier before another thread reached it", bad);
 	json_object_set_new(l->params, "turns", json_integer(TURNS));
 	json_object_set_new(l->notes, "threads", json_integer(threads));
 	bn_series(l, &bn_workload_barrier, "", BN_EXPLORE, ns, BATCHES, WARMUP, true);
@@ -65,8 +65,8 @@ const struct bn_workload bn_workload_barrier = {
 	.role	   = BN_EXPLORE,
 	.version   = 1,
 	.margin	   = .03,
-	.verifies  = "no thread leaves before all have come",
-	.overhead  = "two clock readings per batch of barriers; a store and a load of each thread lie within",
+	.verifies  = "no thread leaves the barrier before all have reached it",
+	.overhead  = "two clock readings per batch of barriers; a store and a load per thread are included",
 	.knobs	   = knobs,
 	.launch_s  = .5,
 	.optional  = true,

@@ -11,14 +11,14 @@ static const char *const knobs[] = { NULL };
 
 const struct bn_workload bn_workload_cmd = {
 	.id	     = "cmd",
-	.summary     = "your own command: its wall time, or what it prints or writes about itself (--metric)",
+	.summary     = "your own command: its wall time, or numbers that it prints or writes (--metric)",
 	.unit	     = "s",
 	.direction   = BN_LOWER,
 	.role	     = BN_PRIMARY,
 	.version     = 1,
 	.margin	     = .01,
 	.verifies    = "the command ends with exit status 0",
-	.overhead    = "of the wall time the start and end of a process; what the command measures itself is its own",
+	.overhead    = "wall time includes the start and end of a process; the command's own numbers do not",
 	.knobs	     = knobs,
 	.launch_s    = 0,
 	.optional    = true,

@@ -119,13 +119,13 @@ static const char *const knobs[] = { "run.affinity", "run.mempolicy", "thp.", "b
 
 const struct bn_workload bn_workload_data_load = {
 	.id	   = "data.load",
-	.summary   = "samples that the data loader hands over: text windows, or what --data names",
+	.summary   = "samples per second of the data loader: text windows, or the data of --data",
 	.unit	   = "samples/s",
 	.direction = BN_HIGHER,
 	.role	   = BN_EXPLORE,
 	.version   = 1,
 	.margin	   = .03,
-	.verifies  = "batches are those of a loader without threads",
+	.verifies  = "batches equal those of a loader without threads",
 	.overhead  = "two clock readings per some hundredths of a second of batches",
 	.knobs	   = knobs,
 	.launch_s  = 2,

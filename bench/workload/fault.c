@@ -30,7 +30,7 @@ static int fault_run(struct bn_launch *l, struct gt_err *err)
 		munmap(p, BYTES);
 	}
 	if (dirty)
-		snprintf(l->wrong, sizeof(l->wrong), "fresh memory was not zero in %zu places", dirty);
+		snprintf(l->wrong, sizeof(l->wrong), "new memory was not zero in %zu places", dirty);
 	json_object_set_new(l->params, "bytes", json_integer((json_int_t)BYTES));
 	bn_series(l, &bn_workload_fault, "", BN_EXPLORE, ns, ROUNDS, WARMUP, false);
 	return 0;
@@ -40,14 +40,14 @@ static const char *const knobs[] = { "thp.enabled", "thp.defrag", "vm.overcommit
 
 const struct bn_workload bn_workload_fault = {
 	.id	   = "mem.fault",
-	.summary   = "first touch of fresh memory, per 4 KiB",
+	.summary   = "first touch of new memory, per 4 KiB",
 	.unit	   = "ns",
 	.direction = BN_LOWER,
 	.role	   = BN_EXPLORE,
 	.version   = 1,
 	.margin	   = .02,
-	.verifies  = "fresh memory is zero",
-	.overhead  = "two clock readings per mapping; one load and one store of each page are the touch",
+	.verifies  = "new memory is zero",
+	.overhead  = "two clock readings per mapping; a touch is one load and one store",
 	.knobs	   = knobs,
 	.launch_s  = .8,
 	.optional  = true,

@@ -138,7 +138,7 @@ static int file_read_run(struct bn_launch *l, struct gt_err *err)
 		return r;
 	bn_scratch_note(l, fd);
 	if (f.wrong)
-		snprintf(l->wrong, sizeof(l->wrong), "%zu blocks of 4 KiB came back other than they were written", f.wrong);
+		snprintf(l->wrong, sizeof(l->wrong), "%zu blocks of 4 KiB differ from the written data", f.wrong);
 	json_object_set_new(l->params, "bytes", json_integer((json_int_t)BYTES));
 	json_object_set_new(l->params, "chunk_bytes", json_integer((json_int_t)CHUNK));
 	return 0;
@@ -148,14 +148,14 @@ static const char *const knobs[] = { "block.read_ahead", "block.scheduler", "vm.
 
 const struct bn_workload bn_workload_file_read = {
 	.id	   = "file.read",
-	.summary   = "a file read in order: through the page cache from the disk, past it, and from the page cache",
+	.summary   = "sequential file reads: from disk, from disk with O_DIRECT, and from the page cache",
 	.unit	   = "GB/s",
 	.direction = BN_HIGHER,
 	.role	   = BN_EXPLORE,
 	.version   = 2,
 	.margin	   = .03,
-	.verifies  = "every word that is read is the one that was written",
-	.overhead  = "two clock readings per piece of the file; what came is checked after them",
+	.verifies  = "every word read equals the word written",
+	.overhead  = "two clock readings per piece of the file; the data is checked afterwards",
 	.knobs	   = knobs,
 	.launch_s  = 4,
 	.optional  = true,

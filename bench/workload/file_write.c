@@ -137,7 +137,7 @@ static int file_write_run(struct bn_launch *l, struct gt_err *err)
 		return r;
 	wrong += w.wrong;
 	if (wrong)
-		snprintf(l->wrong, sizeof(l->wrong), "%zu blocks of 4 KiB came back other than they were written", wrong);
+		snprintf(l->wrong, sizeof(l->wrong), "%zu blocks of 4 KiB differ from the written data", wrong);
 	bn_scratch_note(l, fd);
 	json_object_set_new(l->notes, "checkpoints", json_integer((json_int_t)w.written));
 	json_object_set_new(l->params, "step_bytes", json_integer((json_int_t)STEP_BYTES));
@@ -150,14 +150,14 @@ static const char *const knobs[] = { "vm.dirty_ratio", "vm.dirty_background_rati
 
 const struct bn_workload bn_workload_file_write = {
 	.id	   = "file.writeback",
-	.summary   = "a step that writes a little, alone and while checkpoints are written beside it",
+	.summary   = "a step with a small write, alone and while checkpoints are written",
 	.unit	   = "s",
 	.direction = BN_LOWER,
 	.role	   = BN_EXPLORE,
 	.version   = 1,
 	.margin	   = .05,
-	.verifies  = "what the steps and the checkpoints wrote is there",
-	.overhead  = "two clock readings per step; what is written is made before them",
+	.verifies  = "the data of the steps and checkpoints can be read back",
+	.overhead  = "two clock readings per step; the data is prepared before them",
 	.knobs	   = knobs,
 	.launch_s  = 4,
 	.optional  = true,

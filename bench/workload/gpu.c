@@ -19,12 +19,12 @@ const char *bn_no_cuda(struct gt_fsroot *fs)
 	int n;
 
 	if (!gt_fs_is_live(fs))
-		return "a captured host has no device to run on";
+		return "a captured host has no devices";
 	n = rt_backends(backend);
 	for (int i = 0; i < n; i++)
 		if (gt_streq(backend[i].name, "cuda"))
 			return backend[i].available ? NULL : backend[i].reason;
-	return "this build knows no CUDA devices";
+	return "this build has no CUDA support";
 }
 
 /* Returns 0 after a wrong result, which voids the run, and the error otherwise. */
@@ -162,7 +162,7 @@ static int copy_run(struct bn_launch *l, struct gt_err *err)
 	c = (struct copies){ .meter = meter, .bytes = (size_t)GT_MIN(rt_meter_free_bytes(meter) / 16, (uint64_t)MAX_BYTES) };
 	c.bytes = c.bytes >> 21 << 21;
 	if (!c.bytes)
-		return gt_fail(err, ENOMEM, "%s has too little free memory to copy anything that says something",
+		return gt_fail(err, ENOMEM, "%s has too little free memory for a useful copy",
 			       rt_meter_card(meter));
 	json_object_set_new(l->params, "bytes", json_integer((json_int_t)c.bytes));
 	json_object_set_new(l->notes, "card", gt_json_str(rt_meter_card(meter)));
@@ -239,7 +239,7 @@ static int gemm_run(struct bn_launch *l, struct gt_err *err)
 static const char *const link_knobs[] = { "run.affinity", "kernel.numa_balancing", "gpu.", "cpu.governor", NULL };
 static const char *const gpu_knobs[] = { "gpu.", "cuda.", NULL };
 
-#define OVERHEAD "events of the device or a wait for it per sample; null_us of each launch is that round nothing"
+#define OVERHEAD "device events or a wait per sample; null_us of each launch is an empty measurement"
 #define GPU(name, id_, summary_, unit_, direction_, verifies_, knobs_, seconds, run_)                                          \
 	const struct bn_workload bn_workload_gpu_##name = {                                                                    \
 		.id = id_, .summary = summary_, .unit = unit_, .direction = direction_, .role = BN_EXPLORE, .version = 1,      \
@@ -248,8 +248,8 @@ static const char *const gpu_knobs[] = { "gpu.", "cuda.", NULL };
 		.unavailable = bn_no_cuda, .run = run_ }
 
 GPU(copy, "gpu.copy", "copies between the host's memory and the first CUDA device, and within it", "GB/s", BN_HIGHER,
-    "every byte that was copied last", link_knobs, 4, copy_run);
-GPU(launch, "gpu.launch", "the smallest kernel: waited for, in a row, as a captured graph", "us", BN_LOWER,
+    "every byte of the last copy", link_knobs, 4, copy_run);
+GPU(launch, "gpu.launch", "the smallest kernel: with a wait, in sequence, as a captured graph", "us", BN_LOWER,
     "each launch counts once", link_knobs, 2, launch_run);
 GPU(gemm, "gpu.gemm", "large matrix products by cuBLASLt on the first CUDA device", "Tflop/s", BN_HIGHER,
     "24 elements against sums in double", gpu_knobs, 3, gemm_run);

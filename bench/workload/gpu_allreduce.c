@@ -101,7 +101,7 @@ static int publish(struct bn_launch *l, const json_t *doc, struct gt_err *err)
 		bn_series(l, &bn_workload_gpu_allreduce, sizes[i].suffix, BN_EXPLORE, gbs, n, WARMUP, false);
 	}
 	if (!(wrong == 0))
-		snprintf(l->wrong, sizeof(l->wrong), "%.0f elements are not the mean of what the devices had", wrong);
+		snprintf(l->wrong, sizeof(l->wrong), "%.0f elements are not the mean over the devices", wrong);
 	json_object_set(l->params, "ranks", json_object_get(doc, "ranks"));
 	json_object_set(l->notes, "card", json_object_get(doc, "card"));
 	json_object_set(l->notes, "nccl", json_object_get(doc, "nccl"));
@@ -145,7 +145,7 @@ static int run_in_new_process(struct bn_launch *l, json_t **ret, struct gt_err *
 		return r;
 	r = gt_fs_readlink(l->fs, "/proc/self/exe", &exe);
 	if (r < 0)
-		return gt_fail_errno(err, -r, "cannot tell which program this is");
+		return gt_fail_errno(err, -r, "cannot find the path of this program");
 	argv[0] = exe;
 	ranks = gt_xasprintf("%d", GT_MIN(n, RT_MAX_RANKS));
 	setenv(RANKS, ranks, 1);
@@ -154,7 +154,7 @@ static int run_in_new_process(struct bn_launch *l, json_t **ret, struct gt_err *
 	if (r)
 		return r;
 	if (sp.status && sp.status != BN_EXIT_WRONG)
-		return gt_fail(err, EIO, "%.400s", sp.errout ? without_name(gt_strip(sp.errout)) : "the ranks said nothing");
+		return gt_fail(err, EIO, "%.400s", sp.errout ? without_name(gt_strip(sp.errout)) : "the ranks gave no reason");
 	return gt_json_parse(sp.out ? sp.out : "", sp.out_len, "the answer of the ranks", ret, err);
 }
 
@@ -170,7 +170,7 @@ static int allreduce_run(struct bn_launch *l, struct gt_err *err)
 	if (r)
 		return r;
 	if (!json_array_size(json_object_get(doc, "metrics")))
-		return gt_fail(err, ENOMEM, "the cards have too little free memory to sum anything that says something");
+		return gt_fail(err, ENOMEM, "the GPUs have too little free memory for a useful reduction");
 	bn_launch_take(l, doc);
 	return 0;
 }
@@ -189,7 +189,7 @@ static const char *unavailable_here(struct gt_fsroot *fs)
 	if (rt_cuda_count(&n, &err))
 		return err.msg;
 	if (n < 2)
-		return "there is one CUDA device: a mean over it alone moves nothing between devices";
+		return "there is one CUDA device: nothing would be sent between devices";
 	return rt_nccl_probe(&err) ? err.msg : NULL;
 }
 
@@ -203,7 +203,7 @@ const struct bn_workload bn_workload_gpu_allreduce = {
 	.role	     = BN_EXPLORE,
 	.version     = 1,
 	.margin	     = .03,
-	.verifies    = "each device holds the mean of all",
+	.verifies    = "each device has the mean over all devices",
 	.overhead    = "two clock readings and one wait for the devices per sample of repeated means",
 	.knobs	     = knobs,
 	.launch_s    = 6,

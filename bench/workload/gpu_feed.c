@@ -81,8 +81,8 @@ static int check(struct bn_launch *l, const struct rt_loader_options *o, struct 
 	if (r)
 		return r;
 	if (got != want + l->fault)
-		snprintf(l->wrong, sizeof(l->wrong), "what arrived on the device is not what the loader read: the sums of %d "
-			 "batches differ", CHECKED);
+		snprintf(l->wrong, sizeof(l->wrong), "the device received other data than the loader read: the sums "
+						     "of %d batches differ", CHECKED);
 	return 0;
 }
 
@@ -176,13 +176,13 @@ static const char *const knobs[] = { "run.affinity", "run.mempolicy", "thp.", "b
 
 const struct bn_workload bn_workload_gpu_feed = {
 	.id	   = "gpu.feed",
-	.summary   = "samples that the data loader brings to the first CUDA device, by copies beside its work",
+	.summary   = "samples per second from the data loader to the first CUDA device, copied during its work",
 	.unit	   = "samples/s",
 	.direction = BN_HIGHER,
 	.role	   = BN_EXPLORE,
 	.version   = 1,
 	.margin	   = .03,
-	.verifies  = "the device's sum of what arrived is that of a loader without threads",
+	.verifies  = "the device's sum of the data equals that of a loader without threads",
 	.overhead  = "two clock readings and a wait for the device per some hundredths of a second; null_us is an empty wait",
 	.knobs	   = knobs,
 	.launch_s  = 4,

@@ -95,7 +95,7 @@ static int device_row(struct bn_launch *l, int device, const int *node, size_t n
 	*ret_devices = GT_MIN(rt_meter_devices(m), DEVICES);
 	bytes = (size_t)GT_MIN(rt_meter_free_bytes(m) / 16, (uint64_t)MAX_BYTES) >> 21 << 21;
 	if (!bytes)
-		return gt_fail(err, ENOMEM, "%s has too little free memory to copy anything that says something", rt_meter_card(m));
+		return gt_fail(err, ENOMEM, "%s has too little free memory for a useful copy", rt_meter_card(m));
 	if (!device)
 		json_object_set_new(l->params, "bytes", json_integer((json_int_t)bytes));
 	json_array_append_new(json_object_get(l->notes, "cards"), gt_json_str(rt_meter_card(m)));
@@ -135,8 +135,8 @@ static int gpu_matrix_run(struct bn_launch *l, struct gt_err *err)
 	}
 	if (nodes == 1)
 		json_object_set_new(l->notes, "remark",
-				    json_string("gpu.matrix: all memory is on one node, so that it has one cell for each GPU "
-						"and way"));
+				    json_string("gpu.matrix: all memory is on one node, so it has one cell for each "
+						"GPU and direction"));
 	return 0;
 }
 
@@ -151,8 +151,8 @@ const struct bn_workload bn_workload_gpu_matrix = {
 	.role	   = BN_EXPLORE,
 	.version   = 1,
 	.margin	   = .03,
-	.verifies  = "every byte that was copied last, from memory on the node named",
-	.overhead  = "two events of the device, and a wait for the second, per copy; null_us of each launch is that without a copy",
+	.verifies  = "every byte of the last copy, and the node of its memory",
+	.overhead  = "two device events and a wait per copy; null_us of each launch is the same without a copy",
 	.knobs	   = knobs,
 	.launch_s  = 8,
 	.optional  = true,

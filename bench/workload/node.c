@@ -154,7 +154,8 @@ int bn_node_placed(void *p, size_t bytes, int node, struct gt_err *err)
 		on_node += on[i] == node;
 	if (on_node * 100 >= n * 99)
 		return 0;
-	return gt_fail(err, ENOMEM, "only %zu %% of the memory asked for on node %d lies there: it has too little free",
+	return gt_fail(err, ENOMEM, "only %zu %% of the memory for node %d was allocated there: the node has too "
+				    "little free memory",
 		       100 * on_node / n, node);
 }
 

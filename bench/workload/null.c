@@ -26,7 +26,7 @@ static int null_run(struct bn_launch *l, struct gt_err *err)
 	for (int b = 0; b < BATCHES; b++) {
 		ns[b] = bn_null_ns();
 		if (!(ns[b] > 0))
-			snprintf(l->wrong, sizeof(l->wrong), "the monotonic clock stood still over %d readings",
+			snprintf(l->wrong, sizeof(l->wrong), "the monotonic clock did not advance in %d readings",
 				 2 * STEPS);
 	}
 	json_object_set_new(l->params, "steps", json_integer(STEPS));
@@ -44,7 +44,7 @@ const struct bn_workload bn_workload_null = {
 	.role	   = BN_CONTROL,
 	.version   = 1,
 	.margin	   = .05,
-	.verifies  = "the clock moves",
+	.verifies  = "the clock advances",
 	.overhead  = "it is the overhead of all others: two clock readings and the store of a sample",
 	.knobs	   = knobs,
 	.launch_s  = .05,

@@ -33,7 +33,8 @@ int bn_scratch_open(struct gt_err *err)
 
 	if (fd < 0)
 		return gt_fail_exit(err, GT_EXIT_USAGE, errno,
-				    "cannot make a scratch file: %s (GPUBENCH_SCRATCH names another folder)", strerror(errno));
+				    "cannot create a scratch file: %s (set GPUBENCH_SCRATCH to another "
+				    "directory)", strerror(errno));
 	return fd;
 }
 

@@ -75,7 +75,7 @@ static const char *const knobs[] = { NULL };
 
 const struct bn_workload bn_workload_sim = {
 	.id	   = "sim",
-	.summary   = "made-up step times with a known effect (GPUBENCH_SIM), to try the statistics",
+	.summary   = "simulated step times with a known effect (GPUBENCH_SIM), to test the statistics",
 	.unit	   = "s",
 	.direction = BN_LOWER,
 	.role	   = BN_PRIMARY,

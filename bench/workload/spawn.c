@@ -93,7 +93,7 @@ static int spawn_run(struct bn_launch *l, struct gt_err *err)
 	if (r)
 		return r;
 	if (bad)
-		snprintf(l->wrong, sizeof(l->wrong), "%llu children did not do what they were started for",
+		snprintf(l->wrong, sizeof(l->wrong), "%llu children failed",
 			 (unsigned long long)bad);
 	json_object_set_new(l->params, "held_bytes", json_integer((json_int_t)MAPPED_BYTES));
 	bn_series(l, &bn_workload_spawn, ".fork", BN_EXPLORE, fork_ns, ROUNDS, WARMUP, false);
@@ -105,14 +105,14 @@ static const char *const knobs[] = { "thp.enabled", "vm.overcommit_memory", "cpu
 
 const struct bn_workload bn_workload_spawn = {
 	.id	   = "proc.spawn",
-	.summary   = "fork of a process that holds 256 MiB, and start of a small program, each until it has ended",
+	.summary   = "fork of a process with 256 MiB, and start of a small program, until the child has ended",
 	.unit	   = "ns",
 	.direction = BN_LOWER,
 	.role	   = BN_EXPLORE,
 	.version   = 1,
 	.margin	   = .03,
 	.verifies  = "each child saw the memory, changed only its own, and ended as it should",
-	.overhead  = "two clock readings per child, which answers by its exit status",
+	.overhead  = "two clock readings per child, whose exit status is its result",
 	.knobs	   = knobs,
 	.launch_s  = .7,
 	.optional  = true,

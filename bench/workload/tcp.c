@@ -135,7 +135,7 @@ static int one_stream(struct bn_launch *l, const struct variant *v, const unsign
 	if (r < 0)
 		return r;
 	if (s.bytes != ROUNDS * ROUND || s.damaged + l->fault)
-		snprintf(l->wrong, sizeof(l->wrong), "%zu bytes came through, %llu of them damaged", s.bytes,
+		snprintf(l->wrong, sizeof(l->wrong), "%zu bytes arrived, %llu of them damaged", s.bytes,
 			 (unsigned long long)(s.damaged + l->fault));
 	bn_series(l, &bn_workload_tcp, v->suffix, BN_EXPLORE, rate, ROUNDS, WARMUP, false);
 	return 0;
@@ -157,14 +157,14 @@ static const char *const knobs[] = { "net.", "cpu.governor", NULL };
 
 const struct bn_workload bn_workload_tcp = {
 	.id	   = "tcp.stream",
-	.summary   = "one TCP stream over the loopback device, by what is sent at a time and by socket buffer",
+	.summary   = "one TCP stream over the loopback device, by size of a send and of the socket buffers",
 	.unit	   = "GB/s",
 	.direction = BN_HIGHER,
 	.role	   = BN_EXPLORE,
 	.version   = 2,
 	.margin	   = .03,
 	.verifies  = "every byte arrives as it was sent",
-	.overhead  = "two clock readings per round of megabytes; the other end checks what it receives, and is waited for",
+	.overhead  = "two clock readings per round of megabytes; the sender waits while the receiver checks the data",
 	.knobs	   = knobs,
 	.launch_s  = 2.5,
 	.optional  = true,

@@ -31,7 +31,7 @@ static void verify(struct bn_launch *l, const json_t *doc, double guess)
 		loss = guess;
 	}
 	if (guess > 0 && !(loss < guess))
-		snprintf(l->wrong, sizeof(l->wrong), "the loss came to %.4f, and guessing has %.4f: the run is void", loss,
+		snprintf(l->wrong, sizeof(l->wrong), "the final loss is %.4f, but guessing has %.4f: the run is void", loss,
 			 guess);
 	else if (guess == 0 && (gt_json_get_bool(doc, "void", true) || !(after < before)))
 		snprintf(l->wrong, sizeof(l->wrong),
@@ -230,7 +230,7 @@ TRAIN(ddp, "train.ddp", BN_EXPLORE, 2, "one training step of two ranks that aver
       HELD_OUT, knobs, 5, true, false, NULL, ddp_run);
 TRAIN(gpu, "train.gpu", BN_EXPLORE, 1, "one training step of a small GPT on the first CUDA device", HELD_OUT, gpu_knobs, 5, true,
       true, bn_no_cuda, gpu_run);
-#define AS_CPU	"a slice of it trains as on the CPU, and " GUESS
+#define AS_CPU	"a slice trains as on the CPU, and " GUESS
 TRAIN(gpu_gpt2, "train.gpu.gpt2", BN_EXPLORE, 1,
       "one training step of GPT-2 124M, 4 x 1024 tokens in bf16, on the first CUDA device", AS_CPU, gpu_knobs, 20, true, true,
       bn_no_cuda, gpu_gpt2_run);

@@ -1,7 +1,7 @@
 A user's command is a workload. This one prints its step times in three forms, with three slow steps first. Its times depend
 only on its position in the session, so all results are known in advance.
 
-  $ set -o pipefail; calm() { grep -v '^note: .*others use the CPUs' | grep -v '^gpubench, host'; }
+  $ set -o pipefail; calm() { grep -v '^note: .*other programs use the CPUs' | grep -v '^gpubench, host'; }
   $ cat > train.py <<'END'
   > import json, os, random
   > n = int(open("n").read()) if os.path.exists("n") else 0
@@ -60,21 +60,20 @@ The measured command gets the environment that the user gave, whatever its argum
 A command that leaves a daemon behind has ended when it exits, and the report says so.
 
   $ rm -f n; gpubench ab --env X=1 --pairs 1 --quiet -o daemon.json -- sh -c 'setsid sleep 4 & sleep .05' > daemon.txt; grep '^note: the command' daemon.txt
-  note: the command leaves processes running behind it; they may disturb the launches that follow
+  note: the command leaves processes running; they may disturb the following launches
   $ python3 -c 'import json; print({l["wall_s"] < 4 for l in json.load(open("daemon.json"))["launches"]})'
   {True}
 
 A metric without a match, a value that is not a number, and an old file are reported, and there is no verdict.
 
-  $ ab --pairs 2 --metric 'regex:nothing ([0-9]+)' -- python3 train.py | tail -2
-  VERDICT INVALID SESSION: the command: --metric regex:nothing ([0-9]+) matched nothing in what it
-  printed
+  $ ab --pairs 2 --metric 'regex:nothing ([0-9]+)' -- python3 train.py | tail -1
+  VERDICT INVALID SESSION: the command: --metric regex:nothing ([0-9]+) matched nothing in its output
   [5]
   $ ab --pairs 2 --metric json:perf.odd -- python3 train.py | tail -1
-  VERDICT INVALID SESSION: the command: --metric json:perf.odd found 30 places, none of them a number
+  number
   [5]
   $ ab --pairs 2 --metric file:steps.txt -- true | tail -1
-  VERDICT INVALID SESSION: the command: steps.txt was not written anew by this launch
+  VERDICT INVALID SESSION: the command: steps.txt was not rewritten by this launch
   [5]
   $ ab --pairs 2 -- sh -c 'echo no memory left >&2; exit 3' | tail -1
   VERDICT INVALID SESSION: the command: no memory left
@@ -109,7 +108,7 @@ Results survive kill -9. A resumed session continues with the same order and spl
   [64]
   $ python3 -c 'import json; d = json.load(open("cut.json")); d["run"]["interrupted"] = True; d["host"]["kernel"] = "5.4"; json.dump(d, open("old.json", "w"))'
   $ gpubench resume old.json --quiet
-  gpubench: it was begun under another kernel (5.4)
+  gpubench: it was started with another kernel (5.4)
   [4]
 
 A command of several lines is resumed completely.
@@ -140,7 +139,7 @@ document names other users of the CPUs.
 
   $ sim() { gpubench run --workload sim --seed 7 --quiet "$@"; }
   $ sim --env GPUBENCH_SIM=effect=-.05 --pairs 1000 --minutes .06 -o late.json | grep -E '^(note: the time|VERDICT)'
-  note: the time was up before all planned pairs were measured; measure when the host is quiet, or
+  note: the time limit ended the session before all planned pairs were measured; measure when the host
   VERDICT BETTER: sim -* (glob)
   $ python3 -c 'import json; d = json.load(open("late.json")); r, b = d["run"], d["host"]["busy_at_start"]; print(r["looks"][-1]["pairs"] == d["pairs_done"] < 1000, 0 <= b["cpu_pct"] <= 100, len(b["top"]) <= 3)'
   True True True
@@ -153,10 +152,10 @@ once, or for a command after the first A/A pairs, before anything was changed. T
 time continues.
 
   $ sim --env GPUBENCH_SIM=effect=-.05 --minutes .0001
-  gpubench: --minutes 0.0001 is over before the A/A pairs and one pair with the change are measured: those take about * min, all of it * (glob)
+  gpubench: --minutes 0.0001 is too short for the A/A pairs and one pair with the change: these take about * min, the whole session * (glob)
   [64]
   $ gpubench ab --env X=1 --quiet --pairs 6 --minutes .01 -o soon.json -- sleep .25
-  gpubench: --minutes 0.01 is over before the A/A pairs and one pair with the change are measured: those take about * min, all of it *; continue with: gpubench run --resume soon.json --minutes * (glob)
+  gpubench: --minutes 0.01 is too short for the A/A pairs and one pair with the change: these take about * min, the whole session *; continue with: gpubench run --resume soon.json --minutes * (glob)
   [64]
   $ python3 -c 'import json; d = json.load(open("soon.json")); print({l["kind"] for l in d["launches"]}, len(d["launches"]) < 12)'
   {'aa'} True
@@ -174,13 +173,13 @@ Invalid options are refused before anything runs.
   gpubench: --metric regex:[: * (glob)
   [64]
   $ gpubench run --metric 'regex:steps' -- true
-  gpubench: --metric regex:steps: the pattern needs exactly one group in parentheses, round the number
+  gpubench: --metric regex:steps: the pattern needs exactly one group in parentheses, around the number
   [64]
   $ gpubench run --metric speed -- true
-  gpubench: --metric speed: it is wall, regex:PATTERN, json:KEY or file:PATH
+  gpubench: --metric speed: it must be wall, regex:PATTERN, json:KEY or file:PATH
   [64]
   $ gpubench run --metric wall
-  gpubench: --metric, --unit and --better are about a command: gpubench run [options] -- CMD
+  gpubench: --metric, --unit and --better need a command: gpubench run [options] -- CMD
   [64]
   $ gpubench run -- nowhere/nonesuch
   gpubench: cannot run nowhere/nonesuch: there is no such file
@@ -189,7 +188,7 @@ Invalid options are refused before anything runs.
   gpubench: cannot run nonesuch: PATH has no such program
   [64]
   $ gpubench run null
-  gpubench: there is no program null, but a workload: gpubench run --workload null
+  gpubench: there is no program null, but a workload with that name: gpubench run --workload null
   [64]
   $ gpubench run --quiet --env PATH=$PWD/no -- nonesuch > /dev/null
   gpubench: cmd: cannot run nonesuch: No such file or directory

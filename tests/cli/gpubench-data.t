@@ -27,7 +27,7 @@ Documents have their own lengths: they are padded to a few lengths, in batches w
   $ gpubench data lines --documents line --buckets 4 --token-budget 800 --seq 128 -q | grep -v ^loader
   data       text, 990 samples in 1 files, 49.3 KiB
   lengths    4: batches of 30 x 24 to 7 x 104 tokens
-  padding    21.5 % of the positions, 51.9 % if all were of one length
+  padding    21.5 % of the positions, 51.9 % with a single length
   speed      [0-9]+ tokens/s \([0-9]+ batches in [0-9.]+ s, .*/s handed over\) (re)
   unusable   0 samples
   $ gpubench data lines --documents line --buckets 1 --seq 128 --json -q | python3 -c 'import json, sys; d = json.load(sys.stdin)["documents"]; print(d["lengths"], d["skipped"], d["tokens"], d["tokens_read"])'
@@ -38,7 +38,7 @@ Documents have their own lengths: they are padded to a few lengths, in batches w
   gpubench: a.bin holds tokens, not text: its documents end with a token, not with a line or paragraph
   [64]
   $ gpubench data lines --documents words
-  gpubench: --documents words: a document ends with its line, paragraph or file, or with the id of a token such as 50256
+  gpubench: --documents words: it takes line, paragraph, file or the id of an end token such as 50256
   [64]
   $ gpubench data lines --documents line --token-budget 9
   gpubench: a budget of 9 tokens holds no sample of 104: the longest must fit

@@ -12,9 +12,9 @@ The GPU workloads, on a driver that runs on the CPU: each verifies its result an
   >     print(d["verify"]["ok"], d["verify"]["what"], d["notes"]["null_us"] > 0)
   >     print(*sorted({m["id"].replace(w, "*").split("-")[0] + " " + m["unit"] for m in d["metrics"]}), sep=", ")
   > END
-  True every byte that was copied last, from memory on the node named True
+  True every byte of the last copy, and the node of its memory True
   *.pageable.from.gpu0 GB/s, *.pageable.from.gpu1 GB/s, *.pageable.to.gpu0 GB/s, *.pageable.to.gpu1 GB/s, *.pinned.from.gpu0 GB/s, *.pinned.from.gpu1 GB/s, *.pinned.to.gpu0 GB/s, *.pinned.to.gpu1 GB/s
-  True the device's sum of what arrived is that of a loader without threads True
+  True the device's sum of the data equals that of a loader without threads True
   * samples/s, *.bytes GB/s
 
 A wrong copy gives no speed.
@@ -22,7 +22,7 @@ A wrong copy gives no speed.
   $ for w in gpu.matrix gpu.feed; do GPUBENCH_FAULT=verify gpu launch $w 2>&1 > /dev/null; echo $?; done
   gpubench: gpu.matrix: a copy to the card of 33554432 bytes did not bring what was there
   6
-  gpubench: gpu.feed: what arrived on the device is not what the loader read: the sums of 8 batches differ
+  gpubench: gpu.feed: the device received other data than the loader read: the sums of 8 batches differ
   6
 
 Training on the GPU is compared with the CPU before it is timed.
@@ -36,7 +36,7 @@ A host with one NUMA node says so once.
   $ STANDIN_DEVICES=2 gpu run --workload gpu.matrix --pairs 2 --quiet > text; grep -q '^gpu.matrix.pageable.from.gpu1-mem' text; echo $?
   0
   $ nodes=$(ls -d /sys/devices/system/node/node[0-9]* 2> /dev/null | wc -l); test $nodes -gt 1 && echo 1 ||
-  >   tr '\n' ' ' < text | grep -c 'note: gpu.matrix: all memory is on one node, so that it has one cell for each GPU and way'
+  >   tr '\n' ' ' < text | grep -c 'note: gpu.matrix: all memory is on one node, so it has one cell for each GPU and direction'
   1
 
 Models without a causal mask train there as on the CPU, with either library's attention.
@@ -63,7 +63,7 @@ A run that fills the GPU loses nothing: peaks are measured after the program is 
   > import json, sys; d = json.load(sys.stdin); print(d["planned_bytes"] > 2 ** 26, "peaks" in d, "mfu" in d, d["warnings"])'; }
   $ full; STANDIN_FAIL=cuMemAlloc:2:4 full
   True True True []
-  True False False ["no memory was left to measure the card's peaks: no MFU"]
+  True False False ["no memory was left to measure the GPU's peaks: no MFU"]
 
 Batches are copied from their place, except batches in new memory and the few without training.
 

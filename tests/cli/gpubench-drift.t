@@ -25,9 +25,9 @@ In the changed arm the command sets another value: detected when the arm ends.
   > echo $?; cat said $K; grep ^VERDICT x.txt; gputune status
   > END
   5
-  gpubench: someone else changed a setting while it was ours; it was left alone (gputune status)
+  gpubench: another program changed a setting during the session; that value was kept (see gputune status)
   200000
-  VERDICT INVALID SESSION: someone else changed a setting while it was ours; it was left alone
+  VERDICT INVALID SESSION: another program changed a setting during the session; that value was kept
   Nothing is applied.
   $ python3 -c "import json; d = json.load(open('x.json')); print(d['verdict'], d['exit_code'], len(d['launches']) < 30)"
   invalid 5 True
@@ -36,14 +36,14 @@ In an unchanged arm: detected when the next arm begins. prove ends in the same w
 
   $ ours <<'END'
   > gpubench ab --knob vm.max_map_count=300000 -q --pairs 9 --seed 1 -o x.json -- sh -c "grep -qv 100000 $K || echo 200000 > $K" > x.txt
-  > echo $?; cat $K; grep -o 'VERDICT INVALID SESSION: .*changed midway' x.txt
+  > echo $?; cat $K; grep -o 'VERDICT INVALID SESSION: .*changed during the session by another program' x.txt
   > gpubench prove --knob vm.max_map_count=300000 --env A=1 -q --quick --seed 1 -o y.json -- sh -c "grep -qv 300000 $K || echo 250000 > $K" > y.txt
   > echo $?; cat $K; gputune status
   > END
   5
   200000
-  VERDICT INVALID SESSION: vm.max_map_count changed midway
-  gpubench: someone else changed a setting while it was ours; it was left alone (gputune status)
+  VERDICT INVALID SESSION: vm.max_map_count was changed during the session by another program
+  gpubench: another program changed a setting during the session; that value was kept (see gputune status)
   5
   250000
   Nothing is applied.
@@ -52,7 +52,7 @@ A value that cannot be restored is exit status 5 too, with a remedy.
 
   $ ours <<'END'
   > gpubench ab --knob vm.max_map_count=300000 -q --pairs 9 --seed 1 -o x.json -- sh -c "grep -qv 300000 $K || { mount --bind $K $K; mount -o remount,ro,bind $K; }" > x.txt 2> said
-  > echo $?; grep -o 'cannot put the host.s settings back (gputune recover can)' said | head -1
+  > echo $?; grep -o 'cannot restore the host.s settings (run gputune recover)' said | head -1
   > END
   5
-  cannot put the host's settings back (gputune recover can)
+  cannot restore the host's settings (run gputune recover)

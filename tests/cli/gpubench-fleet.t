@@ -97,7 +97,7 @@ Terminal control sequences are escaped there too.
   0
   [1]
   $ gpubench report e5.json
-  gpubench: e5.json: a member's name holds control characters
+  gpubench: e5.json: the name of a member contains control characters
   [64]
 
 A foreign verdict is not inserted into the page.
@@ -124,7 +124,7 @@ An older result of the same machine and an interrupted session are left out and 
 
   $ cp fleet/h1.json old.json; dress old.json id1 2026-11-01; sed 's/"interrupted": false/"interrupted": true/' fleet/h2.json > cut.json
   $ gpubench fleet fleet/h[1-6].json old.json cut.json | grep -E '^(note|VERDICT)'
-  note: old: a newer result of the same machine is there; left out
+  note: old: a newer result of the same machine exists; left out
   note: cut: its session was interrupted; left out
   VERDICT SAME: no host is unlike the others
 
@@ -183,7 +183,7 @@ Results of several machines are refused unless one is selected; an invalid resul
   note: h2: of another machine; left out
   VERDICT SAME: the newest state of what counts is not worse than the one before
   $ mkdir empty; gpubench fleet empty
-  gpubench: empty holds no results (*.json)
+  gpubench: empty contains no results (*.json)
   [64]
   $ gpubench fleet nowhere.json
   gpubench: cannot open nowhere.json: No such file or directory

@@ -21,7 +21,7 @@ A slow launch is explained.
 
   $ episode heat
   cmd 264 N % of the time, usually 0
-  $ grep -c '^GPU in 10 launches, 1[0-9]* to 1980 MHz, 64 to 91 degrees, 612 W, its clocks held down in 1 of' text
+  $ grep -c '^GPU in 10 launches, 1[0-9]* to 1980 MHz, 64 to 91 degrees, 612 W, clocks limited in 1 of' text
   1
   $ python3 - <<'END'
   > import json
@@ -42,7 +42,7 @@ A slow launch is explained.
   1
   $ gpubench report r.json --html r.html > /dev/null; grep -c 'mean clock of the GPU: [0-9]* to 1980 MHz</text>' r.html
   2
-  $ episode brake; grep -c "GPU's power brake was pulled" r.json
+  $ episode brake; grep -c "GPU's power brake was active" r.json
   cmd 264 N % of the time, usually 0
   1
   $ episode cap; grep -c 'GPU reached its power limit' r.json
@@ -62,9 +62,9 @@ An NVML that fails, crashes or hangs is reported once, and the run continues wit
 
   $ trouble() { STANDIN_NVML=$1 run --pairs 2 -- true | tr '\n' ' ' | grep -o 'note: [^;]*;  *the GPU.s clocks[^;]*'; }
   $ trouble 9
-  note: NVML says: Driver Not Loaded; the GPU's clocks, power and temperature are not recorded from here on
+  note: NVML: Driver Not Loaded; the GPU's clocks, power and temperature are not recorded from here on
   $ trouble crash
-  note: the child process that asks NVML died; the GPU's clocks, power and temperature are not recorded from here on
+  note: the child process that reads NVML ended; the GPU's clocks, power and temperature are not recorded from here on
   $ trouble hang
   note: NVML gave no answer within 15 s; the GPU's clocks, power and temperature are not recorded from here on
   $ gpubench run --workload null --quiet --pairs 2 -- true | grep GPU
@@ -75,7 +75,7 @@ Also next to a training run and each rung of a ladder.
   $ test -e "$BUILDDIR/tests/standin/libcuda.so.1" || { echo 'built without kernels'; exit 80; }
   $ small() { LD_LIBRARY_PATH=$BUILDDIR/tests/standin "$@"; }; : > episode
   $ small gpubench train mlp --device cuda --batch 4 --steps 2 --warmup 0 --quiet | grep '^card'
-  card       GPU in 1 launch, 1980 MHz, 64 degrees, 612 W; looking on took * % of a CPU (glob)
+  card       GPU in 1 launch, 1980 MHz, 64 degrees, 612 W; monitoring took * % of a CPU (glob)
   $ small gpubench train mlp --device cuda --batch 4 --steps 2 --warmup 0 --quiet --json > t.json
   $ python3 - <<'END'
   > import json
@@ -84,7 +84,7 @@ Also next to a training run and each rung of a ladder.
   > END
   1980.0 64.0 0.0 Stand-in card False
   $ STANDIN_NVML=9 small gpubench train mlp --device cuda --batch 4 --steps 2 --warmup 0 --quiet | grep '^card'
-  card       its clocks, power and temperature are not recorded: NVML says: Driver Not Loaded
+  card       its clocks, power and temperature are not recorded: NVML: Driver Not Loaded
   $ gpubench train mlp --batch 4 --steps 2 --warmup 0 --quiet | grep -c '^card'
   0
   [1]

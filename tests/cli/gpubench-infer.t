@@ -31,7 +31,7 @@ Parameters come from a checkpoint, also from one with optimizer state. One of an
 A result that depends on the other rows of its batch is wrong.
 
   $ GPUBENCH_FAULT=verify gpubench infer mlp --batch 1,4 --runs 2 --warmup 0 --threads 1 --quiet
-  gpubench: the first row has other logits in a batch of 4 than in one of 1: they differ by * of the largest (glob)
+  gpubench: the logits of the first row differ between batches of 4 and 1, by * of the largest (glob)
   [6]
 
 Invalid options give one sentence.

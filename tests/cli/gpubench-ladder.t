@@ -6,7 +6,7 @@ A ladder is measured in rounds of random order, each launch in a new process; si
   6 rounds in random order, seed 5
   $ sed -E "1,/^$/d; /^VERDICT/,\$d; /^RUNG/s/ +/ /g; s/ +[0-9.]+ +([0-9.]+ )? *(\[[0-9., ]+\])?( +[0-9.]+ MiB){2}//" l.txt
   FP32 to AMP (precision)
-  Only the type that matrix products read differs.
+  Only the input type of matrix products differs.
   
   RUNG SAMPLES/S SPEED-UP 95% CI PLANNED PEAK
   FP32
@@ -71,7 +71,7 @@ A failed rung is named, and so is a run that did not learn.
 Invalid arguments are refused.
 
   $ gpubench ladder nonsense
-  gpubench: no ladder is called "nonsense": precision, techniques, images, ranks, accumulation, lengths and data are
+  gpubench: no ladder "nonsense"; the ladders are precision, techniques, images, ranks, accumulation, lengths and data
   [64]
   $ gpubench ladder data
   gpubench: the ladder data needs --data: directories or tar shards of images, token files

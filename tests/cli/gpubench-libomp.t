@@ -15,7 +15,7 @@ The same program with LLVM's OpenMP runtime: the same numbers, and its own varia
 The user's variable for the loaded runtime is kept; the other runtime's variable has no effect.
 
   $ LD_PRELOAD=$omp KMP_BLOCKTIME=7 train | grep spinning
-  spinning   as KMP_BLOCKTIME=7 says
+  spinning   set by KMP_BLOCKTIME=7
   $ LD_PRELOAD=$omp GOMP_SPINCOUNT=7 train | grep spinning
   spinning   bounded to 1 ms by gpubench, for libomp
   $ KMP_BLOCKTIME=7 train | grep spinning

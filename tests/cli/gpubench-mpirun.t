@@ -6,7 +6,7 @@ Each process under mpirun writes its own result; fleet reads them and recognises
   r0.json
   r1.json
   $ gpubench fleet r*.json | grep -E '^(note|VERDICT)'
-  note: r*: a newer result of the same machine is there; left out (glob)
+  note: r*: a newer result of the same machine exists; left out (glob)
   VERDICT INCONCLUSIVE: a class of hosts is judged from four on
 
 The MPI library's allreduce between two ranks is a workload, which detects a wrong result.
@@ -14,11 +14,11 @@ The MPI library's allreduce between two ranks is a workload, which detects a wro
   $ gpubench launch comm.mpi --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print([m["id"] for m in d["metrics"]], d["params"]["ranks"], d["notes"]["transport"])'
   ['comm.mpi.64k', 'comm.mpi.1m', 'comm.mpi.25m'] 2 mpi
   $ GPUBENCH_FAULT=verify gpubench launch comm.mpi > /dev/null
-  gpubench: comm.mpi: 3 elements are not the mean of what the ranks had
+  gpubench: comm.mpi: 3 elements are not the mean over the ranks
   [6]
   $ OMPI_COMM_WORLD_SIZE=2 gpubench launch comm.mpi
-  gpubench: comm.mpi cannot run here: mpirun has started this process: there is no mpirun inside another
+  gpubench: comm.mpi cannot run here: mpirun started this process, and mpirun cannot be nested
   [70]
   $ PATH=$(dirname $(command -v gpubench)) gpubench launch comm.mpi
-  gpubench: comm.mpi cannot run here: there is no mpirun: Debian has it in openmpi-bin
+  gpubench: comm.mpi cannot run here: mpirun not found: install openmpi-bin
   [70]

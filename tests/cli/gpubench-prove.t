@@ -1,7 +1,7 @@
 The workload is a command whose step really takes 5 % less with FAST and 3 % more with SLOW; OTHER has no effect. Only FAST
 is kept, and it is confirmed on fresh data. Notes on the load of this host are removed from the output.
 
-  $ set -o pipefail; calm() { grep -vE '^note: .*others use the CPUs'; }
+  $ set -o pipefail; calm() { grep -vE '^note: .*other programs use the CPUs'; }
   $ cat > step.sh <<'END'
   > awk -v fast="$FAST" -v slow="$SLOW" -v seed="$RANDOM$$" 'BEGIN { srand(seed); for (i = 0; i < 9; i++)
   >   printf "t %.7f\n", .1 * (fast ? .95 : 1) * (slow ? 1.03 : 1) * (1 + .002 * (rand() - .5)) }'
@@ -94,9 +94,9 @@ tenth step half as long again. An undecided guard is named: with TAIL these step
   PROVED: 1 of 1 changes help, confirmed on fresh data: -* %*; may be worse: cmd.p99 *, allowed 2.0 %* (glob)
   $ spiky 2
   better, a guard may be worse yes
-  NOT CONFIRMED: 1 of 1 changes seemed to help, and did again on fresh data: *, but cmd.p99 seems worse, by * % where 2.0 % is allowed: more pairs would tell* (glob)
+  NOT CONFIRMED: 1 of 1 changes seemed to help, and did again on fresh data: *, but cmd.p99 seems worse by * % (allowed 2.0 %): more pairs would decide* (glob)
   $ gpubench report tail.json --markdown - | head -1
-  **NOT CONFIRMED: 1 of 1 changes seemed to help, and did again on fresh data: *, but cmd.p99 seems worse, * (glob)
+  **NOT CONFIRMED: 1 of 1 changes seemed to help, and did again on fresh data: *, but cmd.p99 seems worse * (glob)
 
 The kept changes must be better again in the receipt's metric: here that gain is gone on fresh data, while another one
 remains.
@@ -250,7 +250,7 @@ only, constant numbers, invalid numbers.
 
   $ bad() { gpubench prove --quick -q --env S=1 --seed 4 --metric 'regex:is (.*)' -- sh -c "$1" | calm | grep -v -E '^(gpubench prove|metric|Effect|took|CHANGE|$)'; echo ${PIPESTATUS[0]}; }
   $ bad 'echo nothing'
-  gpubench: total: the command: --metric regex:is (.*) matched nothing in what it printed; nothing is proved
+  gpubench: total: the command: --metric regex:is (.*) matched nothing in its output; nothing is proved
   5
   $ bad 'test -z "$S" && echo is 1.5$(($$ % 1000 + 1000))'
   env.S (none) -> 1      - unknown inconclusive no   names none
@@ -264,19 +264,19 @@ only, constant numbers, invalid numbers.
   0
   $ bad 'echo is 1.5'
   env.S (none) -> 1 +0.0 % [+0.0, +0.0] inconclusive no   names none
-  env.S: never varies: not a measurement
+  env.S: no variance: not a measurement
   VERDICT INCONCLUSIVE: no change was shown to help this workload; undecided: 1 of 1
   0
   $ bad 'test -z "$S" && echo is 1.5 || echo is 1.2'
   env.S (none) -> 1 -20.000 % [-20.000, -20.000] inconclusive no   names none
-  env.S: never varies: not a measurement
+  env.S: no variance: not a measurement
   VERDICT INCONCLUSIVE: no change was shown to help this workload; undecided: 1 of 1
   0
   $ bad 'test -z "$S" && echo is 1.5$(($$ % 1000 + 1000)) || echo is nan'
   env.S (none) -> 1      - unknown inconclusive no   names none
   env.S: no numbers with the change
-  note: cmd: 9 launches have samples that are not positive numbers; those launches are left out, and
-  their pairs with them
+  note: cmd: 9 launches have samples that are not positive numbers; these launches and their pairs are
+  left out
   VERDICT INCONCLUSIVE: no change was shown to help this workload; undecided: 1 of 1
   0
 
@@ -296,9 +296,9 @@ and detectable effects is in the receipt. A killed session may be given more tim
   env.MORE (none) -> 1            - unknown inconclusive no   names none
   No effect was measured.
   
-  env.GPUBENCH_SIM, env.OTHER, env.MORE: the time was up before it was measured
-  note: the session was interrupted and taken up again; the host may have drifted in between; pairs
-  were not torn apart
+  env.GPUBENCH_SIM, env.OTHER, env.MORE: the time limit ended before it was measured
+  note: the session was interrupted and resumed; the host may have drifted in between; no pair was
+  split
   took 8 of at most 87 pairs, N min of about N
   not reached in the N min allowed: all pairs of the total effect, env.GPUBENCH_SIM, env.OTHER,
   env.MORE
@@ -316,18 +316,18 @@ and detectable effects is in the receipt. A killed session may be given more tim
   $ gpubench resume more.json --quiet --minutes 30 | grep -oE 'PROVED: 1 of 3|not reached'
   PROVED: 1 of 3
   $ sim --minutes .0001
-  gpubench: --minutes 0.0001 is over before the A/A pairs and one pair with the change are measured: those take about 0.041 min, all of it 0.087
+  gpubench: --minutes 0.0001 is too short for the A/A pairs and one pair with the change: these take about 0.041 min, the whole session 0.087
   [64]
   $ gpubench prove --quick --quiet --env OTHER=1 --minutes .005 -o soon.json -- sleep .1
-  gpubench: --minutes 0.005 is over before the A/A pairs and one pair with the change are measured: those take about * min, all of it *; continue with: gpubench run --resume soon.json --minutes * (glob)
+  gpubench: --minutes 0.005 is too short for the A/A pairs and one pair with the change: these take about * min, the whole session *; continue with: gpubench run --resume soon.json --minutes * (glob)
   [64]
   $ python3 -c 'import json; p, = json.load(open("soon.json"))["phases"]; print({l["kind"] for l in p["launches"]})'
   {'aa'}
   $ sim --minutes=-1
   gpubench: --minutes takes a number of minutes
   [64]
-  $ GPUBENCH_SIM=effect=-.05 $TESTDIR/cli/strike KILL ab.json '"t_s"' 20 -- gpubench ab --env OTHER=1 --workload sim --pairs 40 --seed 8 --quiet -o ab.json; gpubench resume ab.json --quiet --minutes 0.0001 | grep -o 'the time was up'
-  the time was up
+  $ GPUBENCH_SIM=effect=-.05 $TESTDIR/cli/strike KILL ab.json '"t_s"' 20 -- gpubench ab --env OTHER=1 --workload sim --pairs 40 --seed 8 --quiet -o ab.json; gpubench resume ab.json --quiet --minutes 0.0001 | grep -o 'the time limit ended'
+  the time limit ended
 
 A saved session is untrusted: contradictory parts are refused, and so is another host.
 
@@ -336,13 +336,13 @@ A saved session is untrusted: contradictory parts are refused, and so is another
   gpubench: phase 2 of the saved session is "confirm" and should be "leave-one-out": it was edited, or written by another version
   [5]
   $ half 'd["host"]["kernel"] = "5.4"'
-  gpubench: it was begun under another kernel (5.4)
+  gpubench: it was started with another kernel (5.4)
   [4]
   $ half 'd["host"]["nvidia_driver"] = "1.2"'
-  gpubench: it was begun with NVIDIA driver 1.2, now it is * (glob)
+  gpubench: it was started with NVIDIA driver 1.2, and the driver is now * (glob)
   [4]
   $ half 'd["tool"]["suite_major"] = 0'
-  gpubench: it was begun by measuring suite 0, this one is 1
+  gpubench: it was started by measuring suite 0, this one is 1
   [4]
   $ half 'd["run"]["prove"]["changes"][1]["from"] = "7"'
   gpubench: the session has env.OTHER from 7 to 1, and this host now has env.OTHER from (none) to 1
@@ -390,31 +390,31 @@ any other change. If no value wins, nothing changes.
   gpubench: vm.max_map_count takes whole numbers, not 'x'
   [64]
   $ gpubench prove --race vm.x=1,2 -- true
-  gpubench: --race vm.x=1,2: it is no knob of gputune (gputune list), and no env.NAME
+  gpubench: --race vm.x=1,2: it is neither a knob of gputune (see gputune list) nor env.NAME
   [64]
   $ gpubench prove --race env.X=1 -- true
-  gpubench: --race env.X=1: 2 to 16 values other than the host's own are needed; for one there is --knob or --env
+  gpubench: --race env.X=1: give 2 to 16 values other than the host's own; for one value use --knob or --env
   [64]
   $ gpubench prove --race nonsense -- true
-  gpubench: --race nonsense: ID=VALUE,VALUE,... is needed
+  gpubench: --race nonsense: it must be ID=VALUE,VALUE,...
   [64]
 
 Arms that are boots need a host that can reboot, and a file that survives it.
 
   $ gpubench ab --boot-arg mitigations=off -- true
-  gpubench: --boot-arg only makes sense with --reboot: the kernel takes it when it starts
+  gpubench: --boot-arg needs --reboot, because the kernel reads it at boot
   [64]
   $ gpubench ab --reboot --boot-arg mitigations=off -- true
-  gpubench: --reboot needs -o FILE: what was measured has to survive the boots
+  gpubench: --reboot needs -o FILE, because the measurements must survive the boots
   [64]
   $ gpubench ab --reboot --boot-arg 'a b' -o x.json -- true
-  gpubench: --boot-arg takes one argument of the kernel, NAME or NAME=VALUE, without blanks or quotes
+  gpubench: --boot-arg takes one kernel argument, NAME or NAME=VALUE, without blanks or quotes
   [64]
   $ gpubench ab --reboot --boot-arg a -o /dev/shm/x.json -- true
-  gpubench: /dev/shm/x.json lies in memory and does not survive a boot: choose another place
+  gpubench: /dev/shm/x.json is in memory and does not survive a boot: choose another directory
   [64]
   $ gpubench ab --reboot --boot-arg a -o x.json --html x.html -- true
-  gpubench: --reboot takes -o alone, and no --minutes: gpubench report makes the other files afterwards
+  gpubench: --reboot allows only -o and no --minutes: create other files later with gpubench report
   [64]
   $ gpubench prove --reboot --pairs 5 --boot-arg a -o x.json -- true
   gpubench: --pairs takes 6 or more: fewer cannot prove several changes
@@ -430,7 +430,7 @@ Without a plan or another change, prove prints the changes of the profile. It me
   [64]
   $ sed -n 1p changes.txt
   prove would measure these changes of the profile *, and the environment of gputune run: (glob)
-  $ gpubench prove --yes --minutes .0001 2>&1 | grep -oE 'is over before the A/A pairs|already has all values of the profile' | wc -l
+  $ gpubench prove --yes --minutes .0001 2>&1 | grep -oE 'is too short for the A/A pairs|already has all values of the profile' | wc -l
   1
   [64]
 

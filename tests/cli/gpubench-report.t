@@ -48,8 +48,8 @@ A failed verification of the workload is exit status 6. A clock that ran backwar
 
   $ edit 'd["launches"][4]["wrong"] = "bad sum"'; gpubench report x.json --gate > /dev/null
   [6]
-  $ edit 'd["launches"][9]["t_s"] = 0'; gpubench report x.json --gate --require-conclusive | grep -E '^(note: time|VERDICT)'
-  note: time runs backwards or is missing at launch 9; the order of the launches cannot be trusted
+  $ edit 'd["launches"][9]["t_s"] = 0'; gpubench report x.json --gate --require-conclusive | grep -E '^(note: the time|VERDICT)'
+  note: the time decreases or is missing at launch 9; the order of the launches cannot be trusted
   VERDICT INCONCLUSIVE: sim +3.0 % [+2.7, +3.4], lower is better: the clock ran backwards
 
 Constant samples give no verdict, because a counter or a constant was read. A guard does not pass either.
@@ -57,9 +57,9 @@ Constant samples give no verdict, because a counter or a constant was read. A gu
   $ edit '[l["metrics"]["sim"].update(samples=[.1] * 32) for l in d["launches"]]'; gpubench report x.json --gate --require-conclusive > out.txt
   [3]
   $ grep -E '^(sim|VERDICT)' out.txt
-  sim [P]     100.0 ms 100.0 ms +0.0 % [+0.0, +0.0] inconclusive: never varies: not a measurement
-  sim.p99 [G] 100.0 ms 100.0 ms +0.0 % [+0.0, +0.0] inconclusive: never varies: not a measurement
-  VERDICT INCONCLUSIVE: sim +0.0 % [+0.0, +0.0], lower is better: never varies: not a measurement
+  sim [P]     100.0 ms 100.0 ms +0.0 % [+0.0, +0.0] inconclusive: no variance: not a measurement
+  sim.p99 [G] 100.0 ms 100.0 ms +0.0 % [+0.0, +0.0] inconclusive: no variance: not a measurement
+  VERDICT INCONCLUSIVE: sim +0.0 % [+0.0, +0.0], lower is better: no variance: not a measurement
 
 A truncated or empty file, one of a newer version, or one with an invalid number, is refused with the position.
 

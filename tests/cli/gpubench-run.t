@@ -1,7 +1,7 @@
 A session measures in pairs and reports the result. The workload sim generates its step times, so all results are known in
 advance; the seed makes them repeatable. Notes on the load of this host are removed from the output.
 
-  $ set -o pipefail; calm() { grep -vE '^note: .*others use the CPUs|^gpubench: (host busy|stops after)'; }
+  $ set -o pipefail; calm() { grep -vE '^note: .*other programs use the CPUs|^gpubench: (host busy|stops after)'; }
   $ sim() { gpubench run --workload sim --seed 7 --quiet "$@" | calm; }
   $ sim --env GPUBENCH_SIM=effect=.03 --pairs 9
   gpubench, host * (glob)
@@ -50,9 +50,9 @@ Noise is inconclusive, with the number of pairs that are still needed; with --re
 Without --quick and --pairs the session stops at an interim analysis, as soon as there is a result.
 
   $ sim --env GPUBENCH_SIM=effect=-.05 | sed -n 's/. A.A check.*//; /^design/p'
-  design: 9 random pairs (planned looks) + 6 A/A pairs, seed 7
+  design: 9 random pairs (planned interim analyses) + 6 A/A pairs, seed 7
   $ sim --env GPUBENCH_SIM=effect=-.01,sd=.02 | sed -n 's/. A.A check.*//; /^design/p'
-  design: 24 random pairs (planned looks) + 6 A/A pairs, seed 7
+  design: 24 random pairs (planned interim analyses) + 6 A/A pairs, seed 7
 
 A workload with a wrong result makes the session invalid: exit status 6.
 
@@ -63,14 +63,14 @@ A workload with a wrong result makes the session invalid: exit status 6.
 Each workload detects its own wrong result.
 
   $ GPUBENCH_FAULT=verify gpubench launch alloc > /dev/null
-  gpubench: alloc: 1 objects were refused or came back damaged
+  gpubench: alloc: 1 objects could not be allocated or were damaged
   [6]
   $ GPUBENCH_FAULT=verify gpubench launch mem.bw > /dev/null
   gpubench: mem.bw: 1 of * triad elements are wrong (glob)
   [6]
   $ export GPUBENCH_SCRATCH=$HOME
   $ for w in mem.fault mem.matrix mem.latency sync.wake sync.barrier proc.spawn file.read file.writeback tcp.stream comm.allreduce; do GPUBENCH_FAULT=verify gpubench launch $w > /dev/null || echo $?; done
-  gpubench: mem.fault: fresh memory was not zero in 1 places
+  gpubench: mem.fault: new memory was not zero in 1 places
   6
   gpubench: mem.matrix: 10 of 10 sums over the memory of node * are wrong (glob)
   6
@@ -78,20 +78,20 @@ Each workload detects its own wrong result.
   6
   gpubench: sync.wake: the token came back 20001 times, not 20000
   6
-  gpubench: sync.barrier: 1 times a thread left a barrier before another had come
+  gpubench: sync.barrier: 1 times a thread left a barrier before another thread reached it
   6
-  gpubench: proc.spawn: 1 children did not do what they were started for
+  gpubench: proc.spawn: 1 children failed
   6
-  gpubench: file.read: 262144 blocks of 4 KiB came back other than they were written
+  gpubench: file.read: 262144 blocks of 4 KiB differ from the written data
   6
-  gpubench: file.writeback: 32000 blocks of 4 KiB came back other than they were written
+  gpubench: file.writeback: 32000 blocks of 4 KiB differ from the written data
   6
-  gpubench: tcp.stream: 402653184 bytes came through, 1 of them damaged
+  gpubench: tcp.stream: 402653184 bytes arrived, 1 of them damaged
   6
-  gpubench: comm.allreduce: * elements are not the mean of what the ranks had (glob)
+  gpubench: comm.allreduce: * elements are not the mean over the ranks (glob)
   6
   $ for w in train.mlp train.ddp; do GPUBENCH_FAULT=verify gpubench launch $w > /dev/null || echo $?; done
-  gpubench: train.mlp: the loss came to 2.3026, and guessing has 2.3026: the run is void
+  gpubench: train.mlp: the final loss is 2.3026, but guessing has 2.3026: the run is void
   6
   gpubench: train.ddp: the held-out loss did not fall (* before, * after): the run is void (glob)
   6
@@ -103,14 +103,14 @@ Files are written in GPUBENCH_SCRATCH, without a name, and a failure to create o
 
   $ ls
   $ GPUBENCH_SCRATCH=nowhere gpubench launch file.read
-  gpubench: cannot make a scratch file: No such file or directory (GPUBENCH_SCRATCH names another folder)
+  gpubench: cannot create a scratch file: No such file or directory (set GPUBENCH_SCRATCH to another directory)
   [64]
   $ gpubench list sync.barrier
   sync.barrier: one OpenMP barrier of all threads
     unit      ns, lower is better; a change below 3 % does not matter
     role      explore; not in the default list; definition 1
-    verifies  no thread leaves before all have come
-    overhead  two clock readings per batch of barriers; a store and a load of each thread lie within
+    verifies  no thread leaves the barrier before all have reached it
+    overhead  two clock readings per batch of barriers; a store and a load per thread are included
     here      an empty step (null) takes * ns (glob)
     knobs     omp.*, cpu.governor, cpu.*, run.affinity should move it
     a launch  about 0.5 s

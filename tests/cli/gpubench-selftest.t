@@ -5,7 +5,7 @@ The statistics are tested on simulated hosts with known truth: every error rate 
   42
   $ grep -E '^calm +false alarms' out
   calm     false alarms, 12 pairs at 5 % * <= 7 % ok (glob)
-  calm     false alarms at any of the planned looks * <= 7 % ok (glob)
+  calm     false alarms at any interim analysis * <= 7 % ok (glob)
 
 The common method, all before and then all after, is shown for comparison: on a host with drift it is wrong most of the
 time.

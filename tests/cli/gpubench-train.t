@@ -50,7 +50,7 @@ Checkpointing keeps the loss bit for bit; a budget selects the amount, or the re
 OpenMP's spinning is limited unless the user sets it.
 
   $ OMP_WAIT_POLICY=passive gpubench train mlp --batch 8 --steps 1 --quiet | grep spinning
-  spinning   as OMP_WAIT_POLICY=passive says
+  spinning   set by OMP_WAIT_POLICY=passive
 
 A team is no larger than OMP_THREAD_LIMIT allows, and computes the same.
 
@@ -87,7 +87,7 @@ With --shard on, ranks share the update; the numbers are the same, and any numbe
   1.883
   1.883
   $ gpubench train mlp --shard on
-  gpubench: --compress, --powersgd-rank, --balance, --overlap and --shard are for --ranks of 2 and more
+  gpubench: --compress, --powersgd-rank, --balance, --overlap and --shard need --ranks of at least 2
   [64]
 
 The report shows the effect of compression on the loss next to its saving.
@@ -115,9 +115,9 @@ A checkpoint contains all state of the next step. A checkpoint of another model 
   [64]
   $ gpubench train gpt --batch 2 --seq 16 --threads 1 --steps 2 --ranks 2 --compress onebit --resume half.safetensors --quiet --json | grep onebit
       "compress": "onebit",
-      "a checkpoint does not keep what onebit had not sent yet: this run does not repeat one that did not stop"
+      "a checkpoint does not contain the error feedback of onebit: this run differs from one without interruption"
   $ gpubench train gpt --save-every 5
-  gpubench: --save-every goes with --save
+  gpubench: --save-every needs --save
   [64]
   $ gpubench train mlp --lr -1
   gpubench: --lr must be a learning rate such as 0.001
@@ -153,10 +153,10 @@ A resumed run continues with the next sample, for any ranks and batches. A loss 
   $ gpubench $T --batch 5 --steps 2 --save c.st > /dev/null; gpubench $T --batch 3 --ranks 2 --steps 1 --resume c.st --save d.st > /dev/null || :
   $ at --resume d.st | diff a -; at --resume a.st --batch 1 --accum 2 | diff a -
   $ gpubench $T --batch 2 --steps 1 --resume a.st --seed 2
-  gpubench: a.st has seen its samples in the order of --seed 1: with another seed this run would read some of them again and leave others out
+  gpubench: a.st read its samples in the order of --seed 1: with another seed this run would read some samples twice and skip others
   [64]
   $ seq 9999 > other; at --resume a.st --data other | grep -o 'the checkpoint was trained on .*'
-  the checkpoint was trained on * samples, and these data have * or are cut otherwise: this run begins with the first'] (glob)
+  the checkpoint was trained on * samples, but these data have * or other batches: this run starts with the first sample'] (glob)
 
 A failed rank ends the run and is named.
 
@@ -261,7 +261,7 @@ resumed run equals an uninterrupted one.
   True True
   True True False
   $ gpubench $D --steps 20 --resume half.st --buckets 2
-  gpubench: half.st has seen documents in batches that --batch, --ranks, --buckets or --token-budget cut otherwise: where it stopped is between no two of these
+  gpubench: half.st read documents in other batches: continue with the same --batch, --ranks, --buckets and --token-budget
   [64]
 
 Ranks with different numbers of tokens per batch give the loss of one rank with all of them; the speed is the sum.
@@ -283,13 +283,13 @@ Invalid options are refused before anything starts.
   gpubench: no model gpt3: gpt2, gpt, bert, vit, resnet20, resnet50 and mlp can be trained
   [64]
   $ gpubench train gpt --ranks 65
-  gpubench: --ranks ends at 64
+  gpubench: --ranks takes at most 64
   [64]
   $ gpubench train gpt --compress fp16
-  gpubench: --compress, --powersgd-rank, --balance, --overlap and --shard are for --ranks of 2 and more
+  gpubench: --compress, --powersgd-rank, --balance, --overlap and --shard need --ranks of at least 2
   [64]
   $ gpubench train gpt --ranks 2 --powersgd-rank 2
-  gpubench: --powersgd-rank goes with --compress powersgd
+  gpubench: --powersgd-rank needs --compress powersgd
   [64]
   $ gpubench train gpt --width 100 --heads 3
   gpubench: --width must be a multiple of --heads
@@ -298,7 +298,7 @@ Invalid options are refused before anything starts.
   gpubench: mlp takes no --seq
   [64]
   $ gpubench train resnet20 --size 5000
-  gpubench: --size lies between 8 and 4096 pixels
+  gpubench: --size must be 8 to 4096 pixels
   [64]
   $ gpubench train vit --size 30
   gpubench: --size must be a multiple of 16, at most 4096: the model cuts images into such patches
@@ -310,22 +310,22 @@ Invalid options are refused before anything starts.
   gpubench: --augment is for images: gpt reads tokens
   [64]
   $ gpubench train mlp --cache 1M
-  gpubench: --cache, --augment, --tokens and --prefetch go with --data
+  gpubench: --cache, --augment, --tokens and --prefetch need --data
   [64]
   $ gpubench train gpt --token-budget 100
   gpubench: --buckets and --token-budget need --documents
   [64]
   $ gpubench train mlp --documents line
-  gpubench: --documents goes with --data and a model that reads text: gpt or gpt2
+  gpubench: --documents needs --data and a model that reads text: gpt or gpt2
   [64]
   $ gpubench train gpt --documents line --balance --ranks 2
-  gpubench: --documents makes batches of several shapes: --balance does not take them
+  gpubench: --documents has batches of several shapes, which --balance does not support
   [64]
   $ gpubench train gpt --documents line --device cuda --ranks 2
-  gpubench: --documents gives each rank other tokens, and ranks on cuda devices count alike: take one rank, or --device cpu
+  gpubench: --documents gives ranks different numbers of tokens, which ranks on CUDA devices do not support: use one rank, or --device cpu
   [64]
   $ gpubench train gpt --documents line --buckets 33
-  gpubench: --buckets ends at 32
+  gpubench: --buckets takes at most 32
   [64]
   $ gpubench train gpt --documents line --batch 2 --token-budget 900
   gpubench: --token-budget and --batch exclude each other

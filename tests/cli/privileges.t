@@ -36,5 +36,5 @@ Only root changes settings of the host: other users are told before anything is 
 
   $ cp $BUILDDIR/gpubench bench; chmod 755 .; chmod u-s bench
   $ runuser -u nobody -- ./bench ab --knob vm.max_map_count=1000003 --workload null --quick
-  gpubench: one arm runs with 1 setting of the host changed, which is root's to do: use sudo, or compare what needs no root (--no-plan, --env, --library)
+  gpubench: one arm changes 1 setting of the host, which needs root: use sudo, or compare changes that need no root (--no-plan, --env, --library)
   [5]

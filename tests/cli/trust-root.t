@@ -10,7 +10,7 @@ Neither may lead to files of another user. systemd is out of reach here, so a fa
   $ file=$PWD/ours/x.json; bench=$(command -v gpubench)
   $ reboots() { unshare -m sh -c 'mount -t tmpfs none /run && exec env "$@"' sh "$@" "$bench" ab --reboot --boot-arg a -o "$file" -- true 2>&1 | grep -v '^ERROR: ld.so'; }
   $ (cd theirs; reboots)
-  gpubench: the working directory $HOME/theirs does not belong to root, and root would work in it after each boot: change to one that is root's alone
+  gpubench: the working directory $HOME/theirs does not belong to root, and root would work in it after each boot: use one that only root can write
   $ for v in LD_LIBRARY_PATH=/usr/lib:$PWD/theirs LD_LIBRARY_PATH=theirs/lib: LD_PRELOAD=theirs/x.so PATH=$PWD/theirs/bin:$PATH PYTHONPATH=$PWD/theirs HOME=$PWD/theirs; do
   >   reboots "$v" | cut -d, -f1; done
   gpubench: LD_LIBRARY_PATH: $HOME/theirs does not belong to root
@@ -23,9 +23,9 @@ Neither may lead to files of another user. systemd is out of reach here, so a fa
 The sticky bit of a directory does not prevent others from creating a file in it.
 
   $ mkdir -m 1777 all; reboots LD_LIBRARY_PATH=$PWD/all
-  gpubench: LD_LIBRARY_PATH: $HOME/all is writable by users other than root, and root would use it after each boot: unset the variable or choose directories that are root's alone
+  gpubench: LD_LIBRARY_PATH: $HOME/all is writable by users other than root, and root would use it after each boot: unset the variable or choose directories that only root can write
 
 Other text in the environment is no path.
 
   $ reboots OMP_NUM_THREADS=4 XLA_FLAGS='--x=1 --y=2' OMPI_MCA_x=/dev/null LD_PRELOAD=libfoo.so.4
-  gpubench: --reboot needs a host that systemd has booted
+  gpubench: --reboot needs a host with systemd as init

@@ -122,8 +122,8 @@ def homes():
 def refused():
     by_hand = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}
     for env, more, says in (
-            (by_hand, ["--ranks", "2"], "--ranks: srun or torchrun has started the ranks, it says how many"),
-            (by_hand, ["--device", "cpu"], "ranks that srun or torchrun started go with --device cuda"),
+            (by_hand, ["--ranks", "2"], "--ranks: srun or torchrun started the ranks and sets their number"),
+            (by_hand, ["--device", "cpu"], "ranks of srun or torchrun need --device cuda"),
             ({"WORLD_SIZE": "2"}, [], "WORLD_SIZE=2 says that there are several ranks, and no RANK which one this is"),
             ({"PMIX_RANK": "0"}, [], "PMIX_RANK=0 says that this is one of several ranks, and nothing how many")):
         done = subprocess.run([*TRAIN, "--steps", "2", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

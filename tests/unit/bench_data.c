@@ -263,9 +263,9 @@ static const struct {
 	{ one_arm_fails, "no numbers with the change", BN_EXIT_INCONCLUSIVE },
 	{ clock_back, "the clock ran backwards", 0 },
 	{ clock_missing, "the clock ran backwards", 0 },
-	{ zero_variance, "never varies", 0 },
-	{ no_variance_no_change, "never varies", 0 },
-	{ too_early, "not at a planned look", 0 },
+	{ zero_variance, "no variance", 0 },
+	{ no_variance_no_change, "no variance", 0 },
+	{ too_early, "not at a planned interim analysis", 0 },
 	{ interrupted, "interrupted", BN_EXIT_INVALID },
 	{ no_launches, "no numbers", BN_EXIT_INVALID },
 };
@@ -309,7 +309,7 @@ static const struct {
 	{"{\"schema\":\"gpubench/1\",\"run\":{\"design\":\"pairs\"}}", 64, "\"metrics\" is missing"},
 	{"{\"schema\":\"gpubench/"
 	 "1\",\"run\":{\"design\":\"pairs\",\"looks\":[{\"pairs\":-1}]},\"metrics\":[],\"launches\":[]}",
-	 64, "no planned look"},
+	 64, "not a planned interim analysis"},
 	{"{\"schema\":\"gpubench/"
 	 "1\",\"run\":{\"design\":\"pairs\"},\"metrics\":[{\"id\":\"a\",\"workload\":\"a\",\"unit\":\"s\","
 	 "\"margin\":7,\"direction\":\"lower\",\"role\":\"primary\"}],\"launches\":[]}",

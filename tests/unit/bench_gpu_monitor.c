@@ -98,7 +98,7 @@ static const struct {
 	const char *code, *cause;
 } causes[] = {
 	{ "gpu_heat_pct", 0, 60, "gpu_heat_pct", "the GPU was slowed down by heat: 60 % of the time, usually 0" },
-	{ "gpu_brake_pct", 0, 30, "gpu_brake_pct", "the GPU's power brake was pulled: 30 % of the time, usually 0" },
+	{ "gpu_brake_pct", 0, 30, "gpu_brake_pct", "the GPU's power brake was active: 30 % of the time, usually 0" },
 	{ "gpu_slowdown_pct", 0, 30, "gpu_slowdown_pct", "the GPU's hardware slowed it down: 30 % of the time, usually 0" },
 	{ "gpu_power_cap_pct", 0, 90, "gpu_power_cap_pct", "the GPU reached its power limit: 90 % of the time, usually 0" },
 	{ "gpu_power_cap_pct", 95, 100, NULL, NULL }, /* normal: a GPU at full load runs at its limit */
@@ -148,8 +148,8 @@ START_TEST(the_report_says_what_the_cards_did_and_what_looking_on_took)
 		json_object_set_new(json_array_get(json_object_get(doc, "launches"), i), "gpu",
 				    json_pack("{s:f, s:[]}", "cpu_share", .002, "cards"));
 	bn_text_gpu(doc, &text);
-	ck_assert_str_eq(text.s, "GPU in 3 launches, 1400 to 1980 MHz, 60 to 62 degrees, 612 W, its clocks held down in 1 of "
-				 "them, at most 40 % of the time; looking on took 0.2 % of a CPU");
+	ck_assert_str_eq(text.s, "GPU in 3 launches, 1400 to 1980 MHz, 60 to 62 degrees, 612 W, clocks limited in 1 of them "
+				 "for at most 40 % of the time; monitoring took 0.2 % of a CPU");
 }
 END_TEST
 
