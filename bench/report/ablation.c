@@ -81,7 +81,7 @@ void bn_plot_ablation(const json_t *receipt, struct gt_buf *out)
 	double bottom = TOP + ROW * (double)n, y = TOP;
 	struct bn_scale x = { -reach, reach, 1, 99 };
 
-	bn_svg_open(out, "ablation", 0, bottom + 44, "What each change brings",
+	bn_svg_open(out, "ablation", 0, bottom + 44, "Effect of each change",
 		    "Bars from the middle line; right is better. The upper bar of a change is its effect among the others, "
 		    "the lower one alone; a thin line is the 95 % interval. The table has the same numbers.");
 	bn_svg_effect_axis(out, &x, TOP, bottom);

@@ -262,7 +262,7 @@ struct bn_view *bn_view_fleet(const json_t *doc)
 	bn_view_section(v, 0, "hosts", "Results");
 	results(v, doc);
 	bn_view_notes(v, json_object_get(doc, "warnings"));
-	bn_view_section(v, 0, "method", "How to read this");
+	bn_view_section(v, 0, "method", "Method");
 	bn_view_add(v, BN_PROSE, BN_PAGE,
 		    "Hosts with the same processor are a class, judged from four on. The centre is the median host, a "
 		    "*scale* the median distance from it (times 1.48). An outlier is farther out than chance puts any one "

@@ -193,7 +193,7 @@ struct bn_view *bn_view_history(const json_t *doc)
 		plot(v, doc, m, (unsigned)i);
 		value_table(v, m);
 	}
-	bn_view_section(v, 0, "method", "How to read this");
+	bn_view_section(v, 0, "method", "Method");
 	bn_view_add(
 		v, BN_PROSE, BN_PAGE,
 		"Each mark is the median over the launches of one result, of the host without changes. A *change point* is "

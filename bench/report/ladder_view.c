@@ -84,6 +84,24 @@ static const json_t *fastest(const json_t *l)
 	return best;
 }
 
+/* Adds the rungs whose interval lies below the first rung: "AMP (bf16)" 0.875x [0.870, 0.880]. Returns their number. */
+static size_t add_slower(const json_t *doc, struct gt_buf *out)
+{
+	json_t *l, *rung;
+	size_t i, k, n = 0;
+
+	json_array_foreach(json_object_get(doc, "ladders"), i, l)
+		json_array_foreach(json_object_get(l, "rungs"), k, rung) {
+			double high = gt_json_get_real(rung, "speedup_high", NAN);
+
+			if (!k || !(high < 1))
+				continue;
+			gt_buf_printf(out, "%s%s \"%s\" %sx %s", n++ ? ", " : "", gt_json_get_str(l, "id", "?"),
+				      gt_json_get_str(rung, "name", "?"), speedup(rung).s, interval(rung, false).s);
+		}
+	return n;
+}
+
 static bool has_interval(const json_t *l)
 {
 	json_t *rung;
@@ -110,8 +128,8 @@ static const json_t *failed_rung(const json_t *doc)
 static void answer(struct bn_view *v, const json_t *doc)
 {
 	const json_t *failed = failed_rung(doc);
-	size_t i, judged = 0, faster = 0;
-	gt_auto_buf text = { 0 };
+	size_t i, judged = 0, faster = 0, slower;
+	gt_auto_buf text = { 0 }, losses = { 0 };
 	json_t *l;
 
 	json_array_foreach(json_object_get(doc, "ladders"), i, l) {
@@ -119,18 +137,21 @@ static void answer(struct bn_view *v, const json_t *doc)
 
 		judged += has_interval(l);
 		if (best)
-			gt_buf_printf(&text, "%s%s %s x %s with \"%s\"", faster++ ? "; " : "", gt_json_get_str(l, "id", "?"),
-				      speedup(best).s, interval(best, false).s, gt_json_get_str(best, "name", "?"));
+			gt_buf_printf(&text, "%s%s \"%s\" %sx %s", faster++ ? ", " : "", gt_json_get_str(l, "id", "?"),
+				      gt_json_get_str(best, "name", "?"), speedup(best).s, interval(best, false).s);
 	}
-	v->class = failed ? "invalid" : faster ? "better" : judged ? "inconclusive" : "measured";
+	slower = add_slower(doc, &losses);
+	v->class = failed ? "invalid" : faster ? "better" : slower ? "worse" : judged ? "inconclusive" : "measured";
 	if (failed)
 		bn_view_set(&v->headline, "INCOMPLETE: \"%s\" failed: %s", gt_json_get_str(failed, "name", "?"),
 			    failure_of(failed));
 	else if (faster)
-		bn_view_set(&v->headline, "FASTER: %s", text.s);
+		bn_view_set(&v->headline, "FASTER: %s%s%s", text.s, slower ? "; slower: " : "", slower ? losses.s : "");
+	else if (slower)
+		bn_view_set(&v->headline, "SLOWER: %s; no rung is faster than the first one of its ladder", losses.s);
 	else
 		bn_view_set(&v->headline, "%s",
-			    judged ? "INCONCLUSIVE: no rung is surely faster than the first one of its ladder"
+			    judged ? "INCONCLUSIVE: every interval contains 1, so no rung is faster or slower than the first one"
 				   : "MEASURED: nothing is judged; an interval needs six rounds");
 }
 
@@ -158,7 +179,7 @@ static void bar(struct gt_buf *out, const json_t *rung, bool first, double scale
 	double v = gt_json_get_real(rung, "speedup", NAN), lo = gt_json_get_real(rung, "speedup_low", NAN);
 	double hi = gt_json_get_real(rung, "speedup_high", NAN);
 	bool judged = !first && isfinite(lo) && isfinite(hi);
-	gt_autofree char *label = isfinite(v) ? gt_xasprintf("%s x", speedup(rung).s) : gt_xstrdup("failed");
+	gt_autofree char *label = isfinite(v) ? gt_xasprintf("%sx", speedup(rung).s) : gt_xstrdup("failed");
 
 	bn_svg_text(out, "", "start", 0, y + 14, gt_json_get_str(rung, "name", "?"));
 	if (isfinite(v))
@@ -208,17 +229,6 @@ static void table(struct bn_view *v, const json_t *l)
 	}
 }
 
-static void command(struct bn_view *v, unsigned where, const char *label, const json_t *rung)
-{
-	gt_auto_buf text = { 0 };
-	json_t *word;
-	size_t i;
-
-	json_array_foreach(json_object_get(rung, "command"), i, word)
-		gt_buf_printf(&text, "%s%s", i ? " " : "", json_is_string(word) ? json_string_value(word) : "?");
-	bn_view_add(v, BN_COMMAND, where, "%s", text.s ? text.s : "")->name = gt_xstrdup(label);
-}
-
 static void ladder(struct bn_view *v, const json_t *l, unsigned id)
 {
 	gt_autofree char *anchor = gt_xasprintf("ladder%u", id);
@@ -230,10 +240,10 @@ static void ladder(struct bn_view *v, const json_t *l, unsigned id)
 	bn_view_add(v, BN_TEXT, BN_ALL, "%s", gt_json_get_str(l, "what", ""));
 	bars(v, l, id);
 	table(v, l);
-	command(v, BN_MARKDOWN, "First rung", json_array_get(rungs, 0));
+	bn_view_command(v, BN_MARKDOWN, "First rung", json_object_get(json_array_get(rungs, 0), "command"));
 	bn_view_add(v, BN_DETAILS, BN_PAGE, "Commands");
 	json_array_foreach(rungs, k, rung)
-		command(v, BN_PAGE, gt_json_get_str(rung, "name", "?"), rung);
+		bn_view_command(v, BN_PAGE, gt_json_get_str(rung, "name", "?"), json_object_get(rung, "command"));
 	bn_view_add(v, BN_END, BN_PAGE, "%s", "");
 }
 
@@ -254,7 +264,7 @@ struct bn_view *bn_view_ladder(const json_t *doc)
 		    (long long)gt_json_get_int(run, "seed", 0), load > .5 ? busy : "");
 	json_array_foreach(json_object_get(doc, "ladders"), i, l)
 		ladder(v, l, (unsigned)i);
-	bn_view_section(v, 0, "method", "How to read this");
+	bn_view_section(v, 0, "method", "Method");
 	bn_view_add(v, BN_PROSE, BN_FILES,
 		    "Each launch is a fresh process. Each round runs all rungs in random order. A *speed-up* is the mean "
 		    "ratio to the first rung within rounds; its interval comes from the sign-flip randomisation test. "

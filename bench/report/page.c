@@ -49,7 +49,10 @@ static const char css[] =
 	"table.change td.w,table.change th{overflow-wrap:anywhere}\n"
 	"@media(min-width:40.01rem){table.change{table-layout:fixed}table.change th:nth-child(1){width:27%}"
 	"table.change th:nth-child(2){width:19%}table.change th:nth-child(3){width:36%}}\n"
-	"code{font:.9em ui-monospace,'DejaVu Sans Mono',monospace;overflow-wrap:anywhere}\n"
+	"code{font:.9em ui-monospace,'DejaVu Sans Mono',monospace;white-space:pre;overflow-x:auto}"
+	"td code{display:inline-block;max-width:100%}\n"
+	".command{white-space:nowrap;background:var(--card);margin:.6rem 0;padding:.5rem 1rem;border-radius:.4rem;"
+	"box-shadow:0 0 0 1px var(--line)}\n"
 	"figure{margin:0;background:var(--card);box-shadow:0 0 0 1px var(--line);border-radius:.4rem;padding:.8rem "
 	"1rem}\n"
 	"figure+.scroll{margin-top:.8rem}figcaption{font-size:.85rem;color:var(--soft);margin-top:.4rem}\n"
@@ -294,8 +297,9 @@ static void add_block(struct page *p, const struct bn_block *b)
 		prose(out, b->text);
 		break;
 	case BN_COMMAND:
-		element(out, "<p class=\"soft\">", b->name, ": <code>");
-		element(out, "", b->text, "</code></p>\n");
+		element(out, "<div class=\"command scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", b->name, "\">");
+		element(out, "<span class=\"soft\">", b->name, ":</span> <code>");
+		element(out, "", b->text, "</code></div>\n");
 		break;
 	case BN_ITEM:
 		item(out, b);

@@ -109,6 +109,7 @@ static void changes(struct bn_view *v, const json_t *receipt)
 						    { "kept", BN_WORDS },           { "mechanism", BN_LONG },
 						    { "revert", BN_CODE, BN_FILES } };
 	json_t *list = json_object_get(receipt, "knobs"), *k;
+	bool confirmed = gt_json_get_bool(receipt, "confirmed", false);
 	size_t i;
 
 	if (!json_array_size(list))
@@ -126,7 +127,7 @@ static void changes(struct bn_view *v, const json_t *receipt)
 		bn_view_cell(v, "%s", alone_of(k).s);
 		bn_view_cell(v, "%lld", (long long)gt_json_get_int(e, "n", 0));
 		bn_view_cell(v, "%s%s%s", verdict, guard_of(k), gt_json_get_bool(k, "interacts", false) ? ", other alone" : "");
-		bn_view_cell(v, "%s", gt_json_get_bool(k, "kept", false) ? "yes" : "no");
+		bn_view_cell(v, "%s", !gt_json_get_bool(k, "kept", false) ? "no" : confirmed ? "yes" : "not confirmed");
 		bn_view_cell(v, "%s%s%s", metric ? metric : "", metric ? ": " : "", gt_json_get_str(m, "moved", ""));
 		bn_view_cell(v, "%s", gt_json_get_str(k, "revert", ""));
 	}
@@ -272,12 +273,12 @@ static void facts(struct bn_view *v, const json_t *receipt)
 
 	bn_view_section(v, 0, "host", "Host");
 	for (size_t i = 0; i < GT_ARRAY_SIZE(keys); i++)
-		bn_view_fact(v, BN_PAGE, keys[i], bn_text_json(json_object_get(receipt, keys[i])).s);
+		bn_view_fact(v, BN_PAGE, bn_view_host_label(keys[i]), bn_text_json(json_object_get(receipt, keys[i])).s);
 }
 
 static void method(struct bn_view *v, const json_t *receipt)
 {
-	bn_view_section(v, 0, "method", "How to read this");
+	bn_view_section(v, 0, "method", "Method");
 	bn_view_add(v, BN_TEXT, BN_PAGE, "%s", meaning_of(receipt));
 	bn_view_add(v, BN_PROSE, BN_PAGE,
 		    "It is measured in interleaved pairs. The verdict says *other alone* where the change alone has another "
@@ -302,7 +303,8 @@ struct bn_view *bn_view_receipt(const json_t *receipt)
 		    gt_json_get_str(receipt, "created", "no date"));
 	bn_view_set(&v->design, "metric: %s, %s is better, seed %lld", gt_json_get_str(receipt, "metric", "none"),
 		    gt_json_get_str(receipt, "direction", "lower"), (long long)gt_json_get_int(receipt, "seed", 0));
-	bn_view_section(v, 0, "changes", "Every change");
+	bn_view_command(v, BN_PAGE, "Measured command", json_object_get(receipt, "argv"));
+	bn_view_section(v, 0, "changes", "Changes");
 	changes(v, receipt);
 	undecided(v, json_object_get(receipt, "knobs"));
 	json_array_foreach(json_object_get(receipt, "races"), i, k)
@@ -312,7 +314,7 @@ struct bn_view *bn_view_receipt(const json_t *receipt)
 			    gt_json_get_str(k, "why", ""));
 	bn_view_section(v, 0, "plot", "Effects");
 	forest(v, receipt);
-	bn_view_section(v, 0, "ablation", "What each change brings");
+	bn_view_section(v, 0, "ablation", "Effect of each change");
 	bn_plot_ablation(receipt, &ablation);
 	bn_view_figure(v, &ablation,
 		       "Upper bar: among the others; lower bar: alone; an arrowhead at the edge: the interval goes on "

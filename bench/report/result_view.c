@@ -38,6 +38,9 @@ static void comparisons(struct bn_view *v, const json_t *doc)
 		bn_view_cell(v, "%s", bn_text_interval(c).s);
 		bn_view_cell(v, "%s", bn_text_verdict(c).s);
 	}
+	if (has_design(doc, "pairs") || has_design(doc, "aa"))
+		bn_view_add(v, BN_TEXT, BN_ALL,
+			    "Change: mean ratio within pairs. Its sign can differ from that of the difference of the medians.");
 }
 
 static void levels(struct bn_view *v, const json_t *doc)
@@ -94,7 +97,7 @@ static void changed(struct bn_view *v, const json_t *doc)
 
 	if (has_design(doc, "single"))
 		return;
-	bn_view_section(v, 0, "changed", "What changed")->context = true;
+	bn_view_section(v, 0, "changed", "Changes")->context = true;
 	bn_view_changes(v, declared, "id", BN_FILES, caption, caption);
 	bn_view_changes(v, json_object_get(doc, "confounders"), "key", BN_ALL, "OTHER differences", "OTHER differences: none");
 }
@@ -183,19 +186,15 @@ static void host(struct bn_view *v, const json_t *doc)
 		if (json_is_object(value) || json_is_array(value))
 			continue;
 		snprintf(size, sizeof(size), "%.1f GiB", json_number_value(value) / (1 << 30));
-		bn_view_fact(v, BN_PAGE, key,
+		bn_view_fact(v, BN_PAGE, bn_view_host_label(key),
 			     gt_ends_with(key, "_bytes") && json_is_number(value) ? size : bn_text_json(value).s);
 	}
 	settings(v, doc);
 }
 
-static void method(struct bn_view *v, const json_t *doc)
+static void method(struct bn_view *v)
 {
-	json_t *word;
-	gt_auto_buf command = { 0 };
-	size_t i;
-
-	bn_view_section(v, 0, "method", "How to read this");
+	bn_view_section(v, 0, "method", "Method");
 	bn_view_add(v, BN_PROSE, BN_PAGE,
 		    "A *launch* is a fresh process that runs one workload; its median step is one number. A *pair* is one "
 		    "launch before and one after the change, in random order, so that drift of the host favours neither "
@@ -211,9 +210,6 @@ static void method(struct bn_view *v, const json_t *doc)
 		v, BN_PROSE, BN_PAGE,
 		"Two saved results are compared without pairs: drift between them is not controlled, so small effects are "
 		"never called better or worse.");
-	json_array_foreach(json_object_get(json_object_get(doc, "run"), "argv"), i, word)
-		gt_buf_printf(&command, "%s%s", i ? " " : "", json_is_string(word) ? json_string_value(word) : "?");
-	bn_view_add(v, BN_COMMAND, BN_PAGE, "%s", command.s ? command.s : "")->name = gt_xstrdup("Command");
 }
 
 struct bn_view *bn_view_result(const json_t *doc, bool page)
@@ -231,6 +227,7 @@ struct bn_view *bn_view_result(const json_t *doc, bool page)
 		    gt_json_get_str(json_object_get(doc, "run"), "started", "no date"));
 	bn_view_set(&v->design, "design: %s%s%s", bn_text_design(doc).s, pairs ? ". A/A check: " : "",
 		    pairs ? bn_text_aa(doc).s : "");
+	bn_view_command(v, BN_PAGE, "Measured command", json_object_get(json_object_get(doc, "run"), "argv"));
 	bn_view_section(v, 0, "results", "Results");
 	if (json_array_size(json_object_get(doc, "comparisons")))
 		comparisons(v, doc);
@@ -247,6 +244,6 @@ struct bn_view *bn_view_result(const json_t *doc, bool page)
 		bn_heat_tables(v, doc);
 	}
 	host(v, doc);
-	method(v, doc);
+	method(v);
 	return v;
 }

@@ -93,7 +93,7 @@ static void changes(struct terminal *t, const struct bn_block *b)
 		const struct bn_cell *c = &b->cell[i * b->n_columns];
 		const char *when = b->column[3].where & BN_TERMINAL ? c[3].text : "";
 
-		line(t, 2, "%s %s -> %s%s%s%s", c[0].text, c[1].text, c[2].text, when[0] ? " (" : "", when, when[0] ? ")" : "");
+		line(t, 2, "%s %s → %s%s%s%s", c[0].text, c[1].text, c[2].text, when[0] ? " (" : "", when, when[0] ? ")" : "");
 	}
 }
 
@@ -107,6 +107,14 @@ static void prose(struct terminal *t, const char *text)
 			*to++ = *p;
 	*to = '\0';
 	line(t, 0, "%s", copy);
+}
+
+static void command(struct terminal *t, const struct bn_block *b)
+{
+	gt_autofree char *name = bn_view_plain(b->name), *text = bn_view_plain(b->text);
+
+	begin(t);
+	fprintf(t->out, "%s: %s\n", name, text);
 }
 
 static void print_block(struct terminal *t, const struct bn_block *b)
@@ -127,7 +135,9 @@ static void print_block(struct terminal *t, const struct bn_block *b)
 		line(t, 0, "%s%s%s%s%s", b->name ? b->name : "", b->name ? ": " : "", b->text, b->more ? "; " : "",
 		     b->more ? b->more : "");
 		break;
-	case BN_COMMAND:
+	case BN_COMMAND: /* to be copied: never wrapped */
+		command(t, b);
+		break;
 	case BN_FACT:
 		line(t, 0, "%s: %s", b->name, b->text);
 		break;

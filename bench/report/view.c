@@ -97,6 +97,46 @@ void bn_view_fact(struct bn_view *v, unsigned where, const char *name, const cha
 	bn_view_add(v, BN_FACT, where, "%s", value)->name = gt_xstrdup(name);
 }
 
+const char *bn_view_host_label(const char *key)
+{
+	static const struct {
+		const char *key, *label;
+	} labels[] = { { "identity", "Host identity" },
+		       { "host", "Host identity" },
+		       { "cpu", "CPU model" },
+		       { "cpus", "CPUs online" },
+		       { "cpus_allowed", "CPUs allowed" },
+		       { "numa_nodes", "NUMA nodes" },
+		       { "memory_bytes", "Memory" },
+		       { "distribution", "Distribution" },
+		       { "kernel", "Kernel" },
+		       { "kernel_cmdline", "Kernel command line" },
+		       { "microcode", "Microcode" },
+		       { "virtualization", "Virtualization" },
+		       { "container", "Container" },
+		       { "nvidia_driver", "NVIDIA driver" },
+		       { "profile", "Profile" },
+		       { "created", "Created" },
+		       { "seed", "Seed" } };
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(labels); i++)
+		if (!strcmp(key, labels[i].key))
+			return labels[i].label;
+	return key;
+}
+
+void bn_view_command(struct bn_view *v, unsigned where, const char *label, const json_t *words)
+{
+	gt_auto_buf text = { 0 };
+	json_t *word;
+	size_t i;
+
+	json_array_foreach(words, i, word)
+		gt_buf_printf(&text, "%s%s", i ? " " : "", json_is_string(word) ? json_string_value(word) : "?");
+	if (text.len)
+		bn_view_add(v, BN_COMMAND, where, "%s", text.s)->name = gt_xstrdup(label);
+}
+
 /* Returns " (total and 2 more)": the phases of a note. */
 static char *phases_of(const json_t *note)
 {

@@ -91,6 +91,10 @@ struct bn_block *bn_view_add(struct bn_view *v, enum bn_block_kind kind, unsigne
 /* where: the outputs that print the heading. */
 struct bn_block *bn_view_section(struct bn_view *v, unsigned where, const char *id, const char *heading);
 void bn_view_fact(struct bn_view *v, unsigned where, const char *name, const char *value);
+/* Returns the label of a member of the host in a document: "NUMA nodes" of numa_nodes. */
+const char *bn_view_host_label(const char *key);
+/* Adds a command line from an array of words. */
+void bn_view_command(struct bn_view *v, unsigned where, const char *label, const json_t *words);
 void bn_view_notes(struct bn_view *v, const json_t *warnings); /* array of {text, hint, phases} */
 struct bn_block *bn_view_table(struct bn_view *v, unsigned where, const struct bn_column *column, size_t n, const char *caption);
 /* Rows and cells of the table that was added last. */

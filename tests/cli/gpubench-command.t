@@ -18,7 +18,7 @@ only on its position in the session, so all results are known in advance.
   >   grep -E '^(design|changed|  env|OTHER|METRIC|cmd|VERDICT)'
   design: 9 random pairs + 6 A/A pairs, seed 3. A/A check: ok (identical arms differ by 0.0 % in cmd)
   changed on purpose: 1:
-    env.SLOW (none) -> .02
+    env.SLOW (none) → .02
   OTHER differences: none
   METRIC      * before * (glob)
   cmd [P]     10.00 ms 10.20 ms * WORSE (p 0.0039 Holm) (glob)
@@ -48,7 +48,7 @@ The wall time needs no metric. A library can be the change too.
 
   $ rm -f n; mkdir lib; gpubench ab --library $PWD/lib --pairs 1 --quiet -o wall.json -- true > wall.txt; grep -A1 'on purpose' wall.txt
   changed on purpose: 1:
-    env.LD_LIBRARY_PATH (none) -> $HOME/lib
+    env.LD_LIBRARY_PATH (none) → $HOME/lib
   $ python3 -c 'import json; d = json.load(open("wall.json")); print([(m["unit"], m["role"]) for m in d["metrics"] if m["id"] == "cmd"])'
   [('s', 'primary')]
 

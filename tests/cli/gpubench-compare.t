@@ -7,7 +7,7 @@ Two saved results of one host can be compared, and every difference between them
   design: unpaired: drift not controlled
   changed on purpose: 0
   OTHER differences:
-    env.GPUBENCH_SIM (none) -> effect=.1 (between the files)
+    env.GPUBENCH_SIM (none) → effect=.1 (between the files)
   
   METRIC        a.json   b.json  CHANGE 95% CI        VERDICT
   sim [P]     99.74 ms 109.8 ms +10.0 % [+9.7, +10.4] WORSE (p 1.2e-20 Holm)
@@ -23,7 +23,7 @@ An intended change is declared and is then not a confounder.
 
   $ gpubench compare a.json b.json --changed env.GPUBENCH_SIM | sed -n '3,5p'
   changed on purpose: 1:
-    env.GPUBENCH_SIM (none) -> effect=.1
+    env.GPUBENCH_SIM (none) → effect=.1
   OTHER differences: none
 
 A variable that PyTorch, Python or MPI reads is a setting too.
@@ -31,10 +31,10 @@ A variable that PyTorch, Python or MPI reads is a setting too.
   $ env PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True PYTHONPATH=/srv UCX_TLS=tcp OMPI_MCA_btl=self gpubench run --workload sim --pairs 9 --seed 1 -q -o e.json > /dev/null
   $ gpubench compare a.json e.json | sed -n '/^OTHER/,/^$/p' | LC_ALL=C sort
   
-    env.OMPI_MCA_btl (none) -> self (between the files)
-    env.PYTHONPATH (none) -> /srv (between the files)
-    env.PYTORCH_CUDA_ALLOC_CONF (none) -> expandable_segments:True (between the files)
-    env.UCX_TLS (none) -> tcp (between the files)
+    env.OMPI_MCA_btl (none) → self (between the files)
+    env.PYTHONPATH (none) → /srv (between the files)
+    env.PYTORCH_CUDA_ALLOC_CONF (none) → expandable_segments:True (between the files)
+    env.UCX_TLS (none) → tcp (between the files)
   OTHER differences:
 
 Below the minimum of launches two unpaired files never show an effect, however narrow the interval.
@@ -71,7 +71,7 @@ Another kernel or another major version of the driver is refused too, unless it 
   [4]
   $ gpubench compare a.json x.json --changed kernel | sed -n '3,5p'
   changed on purpose: 1:
-    kernel * -> 9.9 (glob)
+    kernel * → 9.9 (glob)
   OTHER differences: none
   $ edit 'd["host"]["kernel"] = "9.9"; d["host"]["nvidia_driver"] = "570.1"'; gpubench compare a.json x.json
   gpubench: cannot be compared: another kernel * and 9.9, NVIDIA driver * and 570.1; if that is the change to be judged, say --changed kernel --changed nvidia_driver (glob)
@@ -84,7 +84,7 @@ Another kernel or another major version of the driver is refused too, unless it 
   gpubench: cannot be compared: another NVIDIA driver 550.90.07 and 570.1; if that is the change to be judged, say --changed nvidia_driver
   $ drivers 550.90.07 550.163.01
   OTHER differences:
-    nvidia_driver 550.90.07 -> 550.163.01 (between the files)
+    nvidia_driver 550.90.07 → 550.163.01 (between the files)
   
 
 Cloned nodes have the same identity. Other known facts distinguish them; a fact that one of them lacks does not.

@@ -35,16 +35,23 @@ The page starts with the result, and report renders the same from the file.
 
   $ say() { python3 -c "import json; d = json.load(open('l.json')); r = d['ladders'][0]['rungs']; $1; json.dump(d, open('said.json', 'w'))"; gpubench report said.json --html said.html --markdown said.md | sed -n '/^VERDICT/,$p'; }
   $ say 'r[1].update(speedup=1.4, speedup_low=1.3, speedup_high=1.5); r[2].update(speedup=1.5, speedup_low=.9, speedup_high=2.1)'
-  VERDICT FASTER: precision 1.40 x [1.30, 1.50] with "AMP, bf16"
+  VERDICT FASTER: precision "AMP, bf16" 1.40x [1.30, 1.50]
   $ grep -oE '<title>[^<]*|<strong>[^<]*|<h[12][^>]*>[^<]*' said.html; sed -n 1p said.md
   <title>gpubench ladder: FASTER
   <h1>gpubench ladder, host * (glob)
   <strong>FASTER
   <h2 id="ladder0-h">FP32 to AMP (precision)
-  <h2 id="method-h">How to read this
-  **FASTER: precision 1.40 x \[1.30, 1.50\] with "AMP, bf16"**
-  $ say 'r[1].update(speedup_low=.9); r[2].update(speedup_low=.9)'
-  VERDICT INCONCLUSIVE: no rung is surely faster than the first one of its ladder
+  <h2 id="method-h">Method
+  **FASTER: precision "AMP, bf16" 1.40x \[1.30, 1.50\]**
+  $ say 'r[1].update(speedup=.875, speedup_low=.87, speedup_high=.88); r[2].update(speedup=1.5, speedup_low=1.4, speedup_high=1.6)'
+  VERDICT FASTER: precision "AMP, fp16 with loss scaling" 1.50x [1.40, 1.60]; slower: precision "AMP,
+  bf16" 0.875x [0.870, 0.880]
+  $ say 'r[1].update(speedup=.875, speedup_low=.87, speedup_high=.88); r[2].update(speedup_low=.9, speedup_high=2.1)'; grep -o 'verdict worse' said.html
+  VERDICT SLOWER: precision "AMP, bf16" 0.875x [0.870, 0.880]; no rung is faster than the first one of
+  its ladder
+  verdict worse
+  $ say 'r[1].update(speedup_low=.9, speedup_high=1.1); r[2].update(speedup_low=.9, speedup_high=1.1)'
+  VERDICT INCONCLUSIVE: every interval contains 1, so no rung is faster or slower than the first one
   $ say 'r[2]["launches"][0]["failure"] = "out of memory"'
   VERDICT INCOMPLETE: "AMP, fp16 with loss scaling" failed: out of memory
   $ gpubench report l.json --trace x.json

@@ -17,6 +17,8 @@ A saved result can be rendered at any time; everything is computed again from it
   | sim \[P\] | 99.97 ms | 103.2 ms | +3.0 % | \[+2.7, +3.4\] | WORSE (p 0.0039 Holm) |
   | sim.p99 \[G\] | 100.4 ms | 103.6 ms | +3.0 % | \[+2.6, +3.5\] | WORSE (p 0.0039 BH) |
   
+  Change: mean ratio within pairs. Its sign can differ from that of the difference of the medians.
+  
   - 0 better, 2 worse, 0 same, 0 inconclusive
   
   changed on purpose: 1

@@ -15,6 +15,7 @@ advance; the seed makes them repeatable. Notes on the load of this host are remo
   sim.p99 [G] 100.4 ms 103.6 ms +3.0 % [+2.6, +3.5] WORSE (p 0.0039 BH)
   [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
   
+  Change: mean ratio within pairs. Its sign can differ from that of the difference of the medians.
   0 better, 2 worse, 0 same, 0 inconclusive
   VERDICT WORSE: sim +3.0 % [+2.7, +3.4], lower is better; sim.p99 +3.0 % [+2.6, +3.5], lower is
   better
@@ -28,6 +29,7 @@ An improvement is exit status 0, with the guard judged next to it.
   sim.p99 [G] 100.4 ms 98.57 ms -2.0 % [-2.4, -1.6] BETTER (p 0.0039 BH)
   [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
   
+  Change: mean ratio within pairs. Its sign can differ from that of the difference of the medians.
   2 better, 0 worse, 0 same, 0 inconclusive
   VERDICT BETTER: sim -2.0 % [-2.3, -1.6], lower is better
 
@@ -169,6 +171,7 @@ A plan without changes is reported, and identical arms are compared.
   sim.p99 [G] 100.1 ms 100.4 ms +0.3 % [-0.2, +0.9] same (within 2.0 %)
   [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
   
+  Change: mean ratio within pairs. Its sign can differ from that of the difference of the medians.
   0 better, 0 worse, 2 same, 0 inconclusive
   VERDICT SAME: nothing was changed, so this only shows how well identical arms agree: sim +0.3 %
   [-0.1, +0.8], lower is better
