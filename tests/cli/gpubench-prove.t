@@ -324,7 +324,7 @@ and detectable effects is in the receipt. A killed session may be given more tim
   $ python3 -c 'import json; p, = json.load(open("soon.json"))["phases"]; print({l["kind"] for l in p["launches"]})'
   {'aa'}
   $ sim --minutes=-1
-  gpubench: --minutes takes a number of minutes
+  gpubench: --minutes takes a number above 0, not '-1' (see 'gpubench prove --help')
   [64]
   $ GPUBENCH_SIM=effect=-.05 $TESTDIR/cli/strike KILL ab.json '"t_s"' 20 -- gpubench ab --env OTHER=1 --workload sim --pairs 40 --seed 8 --quiet -o ab.json; gpubench resume ab.json --quiet --minutes 0.0001 | grep -o 'the time limit ended'
   the time limit ended

@@ -125,8 +125,8 @@ Files are written in GPUBENCH_SCRATCH, without a name, and a failure to create o
 A workload that fails in one arm only gives no verdict; one that always fails is named, and nothing remains to judge.
 
   $ sim --env GPUBENCH_SIM=fail=1 --quick | grep -E '^(sim|note|VERDICT)'
-  sim [P]            -     -      - unknown inconclusive: no numbers with the change
-  sim.p99 [G]        -     -      - unknown inconclusive: no numbers with the change
+  sim [P]          -     -      - unknown inconclusive: no numbers with the change
+  sim.p99 [G]      -     -      - unknown inconclusive: no numbers with the change
   note: sim failed in 9 of 30 launches: simulated failure; its pairs are incomplete
   VERDICT INCONCLUSIVE: sim has no number in 9 of 9 launches with the change: simulated failure
   [3]
