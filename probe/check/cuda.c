@@ -265,11 +265,12 @@ static void remedy_toolkit(const struct pr_context *c, struct pr_finding *f, con
 		snprintf(most, sizeof(most), "%s", last);
 	if (own)
 		snprintf(take, sizeof(take),
-			 "Take Debian %s's own, CUDA %s%s%s, which driver and card carry:\n  apt install nvidia-cuda-toolkit\n",
+			 "Take Debian %s's own, CUDA %s%s%s, which driver and GPU support:\n  apt install nvidia-cuda-toolkit\n",
 			 c->host->distro.version_id.v, own, *most && strcmp(own, most) ? ", or another up to " : "",
 			 *most && strcmp(own, most) ? most : "");
 	else
-		snprintf(take, sizeof(take), "Take a toolkit%s%s that driver and card carry,\n", *most ? " up to CUDA " : "", most);
+		snprintf(take, sizeof(take), "Take a toolkit%s%s that driver and GPU support,\n", *most ? " up to CUDA " : "",
+			 most);
 	if (!last) {
 		why = gt_xasprintf("Only if CUDA %s is needed: driver %s or newer", version, least);
 		pr_driver_need(c, NULL, 0, &n);
@@ -340,8 +341,8 @@ const struct pr_check pr_check_toolkit = {
 	.after = after_loaded,
 	.story = "A program built with CUDA 12 runs on every driver from 525 on, one built with CUDA 13 from 580 on. The \"CUDA "
 		 "Version\" that nvidia-smi prints is the driver's limit, not the toolkit that is installed. Within one major "
-		 "release a newer toolkit runs too, but its PTX does not: such a program must hold code for the card itself. A "
-		 "release also leaves old cards behind: CUDA 13 makes no code for those before Turing, CUDA 12 none for Kepler.",
+		 "release a newer toolkit runs too, but its PTX does not: such a program must hold code for the GPU itself. A "
+		 "release also drops old GPUs: CUDA 13 makes no code for those before Turing, CUDA 12 none for Kepler.",
 	.messages = "CUDA error 35: CUDA driver version is insufficient for CUDA runtime version\nThe NVIDIA driver on your "
 		    "system is too old\nCUDA error 222: the provided PTX was compiled with an unsupported toolchain\n"
 		    "nvcc fatal   : Unsupported gpu architecture 'compute_70'",

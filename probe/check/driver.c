@@ -79,7 +79,7 @@ static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_NOT_KNOWN, "the PCI bus cannot be read; it is unknown whether there is an NVIDIA GPU");
 	} else if (c->require_gpu) {
 		pr_say(f, PR_FAIL, "no NVIDIA GPU on the PCI bus, but one is required");
-		pr_remedy(f, "Check that the card is seated and powered, that the VM has it passed through, and that it is "
+		pr_remedy(f, "Check that the GPU is seated and powered, that the VM has it passed through, and that it is "
 			     "listed by: lspci -d 10de:");
 		if (gt_streq(h->virt.v, "wsl"))
 			pr_remedy(f, "Install NVIDIA's driver in Windows, not here, then in Windows:\n  wsl --update\n "
@@ -150,7 +150,7 @@ static void remedy_nouveau(const struct pr_context *c, struct pr_finding *f)
 		pr_remedy_driver(c, f); /* every driver package blacklists nouveau */
 		return;
 	}
-	pr_remedy(f, "A driver is installed; keep nouveau off the card, from the initial RAM disk on:\n"
+	pr_remedy(f, "A driver is installed. Block nouveau, also in the initial RAM disk:\n"
 		     "  modprobe -c | grep -qx 'blacklist nouveau' || echo 'blacklist nouveau' > /etc/modprobe.d/nouveau.conf\n"
 		     "  update-initramfs -u; reboot");
 }
@@ -173,8 +173,8 @@ const struct pr_check pr_check_nouveau = {
 	.id = "driver.nouveau",
 	.title = "nouveau drives an NVIDIA GPU",
 	.after = after_rt,
-	.story = "The free nouveau driver binds NVIDIA cards early in the boot and cannot compute with CUDA. While it holds a "
-		 "card, the nvidia module finds no device.",
+	.story = "The free nouveau driver binds NVIDIA GPUs early in the boot and cannot compute with CUDA. While it is bound to "
+		 "a GPU, the nvidia module finds no device.",
 	.messages = "NVRM: The NVIDIA probe routine was not called for 1 device(s).",
 	.run = nouveau,
 };
@@ -195,7 +195,7 @@ static void vfio(const struct pr_context *c, struct pr_finding *f)
 	else {
 		pr_say(f, PR_WARN, "vfio-pci is bound to every GPU: all are reserved for virtual machines and unusable on "
 				   "the host");
-		pr_remedy(f, "If that is not meant:  grep -rn vfio /etc/modprobe.d /etc/default/grub\nremove the card's "
+		pr_remedy(f, "If that is not meant:  grep -rn vfio /etc/modprobe.d /etc/default/grub\nremove the GPU's "
 			     "id there, then\n"
 			     "  update-initramfs -u && update-grub; reboot");
 	}

@@ -113,7 +113,7 @@ static void too_new(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_too_new = {
 	.id = "driver.new-gpu",
 	.title = "the driver is too old for the GPU",
-	.story = "A driver of a branch older than the card finds no device, and nvidia-smi prints \"No devices were "
+	.story = "A driver of a branch older than the GPU finds no device, and nvidia-smi prints \"No devices were "
 		 "found\". "
 		 "Debian 12 has branch 535 and Debian 13 branch 550: neither knows Blackwell (B200, RTX 5090), which "
 		 "needs 570.",

@@ -76,7 +76,7 @@ static void pcie_width(const struct pr_context *c, struct pr_finding *f)
 		if (d->link_width.v < can) {
 			pr_say(f, PR_WARN, "GPU %s runs at PCIe x%d although GPU and slot support x%d", d->address,
 			       (int)d->link_width.v, (int)can);
-			pr_remedy(f, "Reseat the card or its riser, and look at the slot's bifurcation in the firmware");
+			pr_remedy(f, "Reseat the GPU or its riser, and check the slot's bifurcation in the firmware");
 			return;
 		}
 	}

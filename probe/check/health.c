@@ -70,8 +70,8 @@ static void lost(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 	const struct pr_log_line *x = last_line(h, "gpu.lost");
-	static const char remedy[] = "Take the host out of service and power it off and on; if it comes again, look at power "
-				     "cables, riser and temperature, then have the card replaced";
+	static const char remedy[] = "Take the host out of service and power it off and on; if it recurs, check power "
+				     "cables, riser and temperature, then have the GPU replaced";
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -185,7 +185,7 @@ static void could_not_start(const struct pr_context *c, struct pr_finding *f, co
 			     "  modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\nor reboot");
 	} else {
 		pr_say(f, PR_FAIL, "the driver could not start a GPU: %.300s", line);
-		pr_remedy(f, "Power the host off and on; then reseat the card, and see that /lib/firmware/nvidia/ has the "
+		pr_remedy(f, "Power the host off and on; then reseat the GPU, and check that /lib/firmware/nvidia/ has the "
 			     "GSP firmware of the driver's version (apt install firmware-nvidia-gsp)");
 	}
 }
@@ -231,7 +231,7 @@ static void ecc(const struct pr_context *c, struct pr_finding *f)
 	if (failed) {
 		pr_say(f, PR_FAIL, "GPU %s could not remap faulty memory: no spare rows are left",
 		       failed->pci->address);
-		pr_remedy(f, "Have the card replaced");
+		pr_remedy(f, "Have the GPU replaced");
 	} else if (pending) {
 		pr_say(f, PR_WARN, "GPU %s has faulty memory that is remapped at its next reset",
 		       pending->pci->address);

@@ -211,7 +211,7 @@ static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, c
 	q.release = NULL;
 	r = r > 0 && !w.other_python ? r : pr_compat_wheel(c->fs, &q, &w, NULL);
 	if (r > 0 && w.other_python) {
-		pr_remedy(f, "No PyTorch for %s and this card has wheels for Python %s: make an environment with a Python for "
+		pr_remedy(f, "No PyTorch for %s and this GPU has wheels for Python %s: make an environment with a Python for "
 			  "which %s has them (gpuprobe can)", driver_name, e->version, w.torch);
 	} else if (r > 0) {
 		tag = pr_cuda_tag(w.cuda);
@@ -220,7 +220,7 @@ static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, c
 			     "https://download.pytorch.org/whl/%s",
 			  gt_streq(release, w.torch) ? "the same" : "the newest", w.cuda, driver_name, e->prefix, w.torch, tag);
 	} else if (!r && !pr_remedy_wheel_upgrade(c, f, &w)) {
-		pr_remedy(f, "No wheel of PyTorch's makers holds code for this card: build PyTorch from its sources");
+		pr_remedy(f, "No official wheel of PyTorch holds code for this GPU: build PyTorch from its sources");
 	}
 	pr_driver_need_clear(&need);
 }
@@ -284,7 +284,7 @@ static void remedy_framework(const struct pr_context *c, const struct pr_pyenv *
 	step = pr_driver_upgrade_step(c, &n, least, why);
 	step = step ? step : pr_driver_step(c, &n); /* a loaded driver that does not support this GPU has no upgrade step */
 	text = pr_step_text(step);
-	pr_remedy(f, "%s%s", text, step ? "" : "No driver of this card carries that CUDA: take an older release, or the CPU");
+	pr_remedy(f, "%s%s", text, step ? "" : "No driver of this GPU supports that CUDA: use an older release, or the CPU");
 	pr_driver_need_clear(&n);
 }
 

@@ -4,12 +4,12 @@
 
 static const struct pr_check gpu_memory = {
 	.id = "program.gpu-memory",
-	.title = "the card has memory enough for the program",
-	.story = "The card's memory is full, or free in pieces that are too small: the program's matter and not the host's, so "
-		 "that no check tells of it. Who else holds memory there: nvidia-smi, or gpuprobe watch. What helps, the "
-		 "cheapest first: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where much is \"reserved but unallocated\", "
-		 "bf16, a smaller batch with gradients accumulated, checkpointed activations, a sharded optimizer. What each "
-		 "brings on this host: gpubench ladder techniques.",
+	.title = "the GPU has enough memory for the program",
+	.story = "The GPU's memory is full, or free only in pieces that are too small. The cause is the program and not the "
+		 "host, so no check reports it. nvidia-smi and gpuprobe watch list the other programs that use the memory. "
+		 "What helps, the cheapest first: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where much is \"reserved "
+		 "but unallocated\", bf16, a smaller batch with gradients accumulated, checkpointed activations, a sharded "
+		 "optimizer. gpubench ladder techniques measures what each gains on this host.",
 	.messages = "CUDA out of memory. Tried to allocate\nRuntimeError: CUDA error: out of memory\n"
 		    "torch.OutOfMemoryError\ntorch.cuda.OutOfMemoryError\nCUBLAS_STATUS_ALLOC_FAILED\n"
 		    "CUDNN_STATUS_ALLOC_FAILED\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate",
@@ -34,7 +34,7 @@ static const struct pr_check pip_managed = {
 	.title = "pip installs into an environment of its own",
 	.story = "Since Debian 12 pip keeps out of the system's Python, which the distribution's packages own (PEP 668): "
 		 "python3 -m venv venv && . venv/bin/activate, then pip. gpuprobe can gives the lines for this "
-		 "host's driver and card; --break-system-packages does what its name says.",
+		 "host's driver and GPU; --break-system-packages does what its name says.",
 	.messages = "error: externally-managed-environment\nThis environment is externally managed",
 };
 

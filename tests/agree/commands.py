@@ -36,7 +36,7 @@ def answer(host, what):
 
 def drivers(text):
     """Versions of which the text says that this host's driver has them."""
-    return set(re.findall(rf"this host has {VERSION}", text) + re.findall(rf"driver {VERSION}(?: carries| supports| and this card| and this GPU)", text))
+    return set(re.findall(rf"this host has {VERSION}", text) + re.findall(rf"driver {VERSION}(?: supports| and this GPU)", text))
 
 
 def contradictions(host):

@@ -151,7 +151,7 @@ A CUDA release that dropped the GPU, with any driver; its PTX may still run on a
   Warning: cuda.toolkit
     CUDA 13.0 does not support capability 7.0 of GPU 0000:17:00.0; 12.9 is the last release that does
     Remedy:
-      Take Debian 12's own, CUDA 11.8, or another up to 12.9, which driver and card carry:
+      Take Debian 12's own, CUDA 11.8, or another up to 12.9, which driver and GPU support:
         apt install nvidia-cuda-toolkit
       and take /usr/local/cuda-13.0/bin out of PATH.
   

@@ -167,7 +167,7 @@ nouveau is bound to the GPU although a driver is installed: nothing must be inst
   $ { cat $FIXTURES/nouveau.host; lines /var/lib/dkms/nvidia/580.95.05/source ''; } > x.host; gpuprobe --root x.host | sed -n '/^\(Cause\|Failure\|Warning\):/p; /Remedy:/,/^$/p'
   Cause: driver.nouveau
     Remedy:
-      A driver is installed; keep nouveau off the card, from the initial RAM disk on:
+      A driver is installed. Block nouveau, also in the initial RAM disk:
         modprobe -c | grep -qx 'blacklist nouveau' || echo 'blacklist nouveau' > /etc/modprobe.d/nouveau.conf
         update-initramfs -u; reboot
   
@@ -718,7 +718,7 @@ The remedy is the same release for CUDA 12 if the driver supports that, otherwis
   Failure: python.driver
     TensorFlow in /srv/e came with CUDA 12, which needs driver 525.60.13; this host has 470.256.02
     Remedy:
-      No driver of this card carries that CUDA: take an older release, or the CPU
+      No driver of this GPU supports that CUDA: use an older release, or the CPU
   
   $ with server-8gpu tensorflow-2.20.0 | old 0x1db4 > x.host; say x.host python.driver
   python.driver skip the examined Python environments contain no framework with CUDA

@@ -107,7 +107,7 @@ A local compatibility table replaces the built-in one; a broken one is named wit
   Warning: cuda.toolkit
     toolkit 13.0 needs driver 580.65.06 or newer; this host has 550.163.01
     Remedy:
-      Take Debian 12's own, CUDA 11.8, or another up to 12.4, which driver and card carry:
+      Take Debian 12's own, CUDA 11.8, or another up to 12.4, which driver and GPU support:
         apt install nvidia-cuda-toolkit
       and take /usr/local/cuda-13.0/bin out of PATH.
       Only if CUDA 13.0 is needed: driver 580.65.06 or newer:
@@ -137,7 +137,7 @@ suggested. A libcuda that lifts the driver counts.
   Warning: cuda.toolkit
     toolkit 13.0 needs driver 580.65.06 or newer; this host has 550.163.01
     Remedy:
-      Take Debian 13's own, CUDA 12.4, which driver and card carry:
+      Take Debian 13's own, CUDA 12.4, which driver and GPU support:
         apt install nvidia-cuda-toolkit
       and take /usr/local/cuda-13.0/bin out of PATH.
       Only if CUDA 13.0 is needed: driver 580.65.06 or newer:
@@ -153,7 +153,7 @@ suggested. A libcuda that lifts the driver counts.
   Warning: cuda.toolkit
     CUDA 12.4 does not support capability 3.7 of GPU 0000:17:00.0; 11.8 is the last release that does
     Remedy:
-      Take a toolkit up to CUDA 11.4 that driver and card carry,
+      Take a toolkit up to CUDA 11.4 that driver and GPU support,
       and take /usr/local/cuda-12.4/bin out of PATH.
   
   $ { cat $FIXTURES/compat-lifts.host; printf 'file /usr/local/cuda-13.0/version.json\n'; } | sed 's/575\.[0-9.]*[0-9]/580.65.06/; s/12040/13000/' > x.host; gpuprobe -v --root x.host | grep cuda.toolkit

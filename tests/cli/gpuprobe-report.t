@@ -188,7 +188,7 @@ A GPU that the driver does not list, a narrow link, and unknown NUMA nodes are t
   Warning: gpu.pcie-width
     GPU 0000:1f:00.0 runs at PCIe x4 although GPU and slot support x16
     Remedy:
-      Reseat the card or its riser, and look at the slot's bifurcation in the firmware
+      Reseat the GPU or its riser, and check the slot's bifurcation in the firmware
   
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
@@ -285,7 +285,7 @@ GPUs that are all assigned to virtual machines are a warning; no other check rep
     vfio-pci is bound to every GPU: all are reserved for virtual machines and unusable on the host
     Remedy:
       If that is not meant: grep -rn vfio /etc/modprobe.d /etc/default/grub
-      remove the card's id there, then
+      remove the GPU's id there, then
         update-initramfs -u && update-grub; reboot
   
   * checks pass (--verbose shows all) (glob)
