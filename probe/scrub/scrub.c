@@ -18,15 +18,6 @@ static size_t fits(const char *s, const char *form)
 	return isalnum((unsigned char)s[n]) || s[n] == ':' ? 0 : n;
 }
 
-unsigned pr_scrub_number(struct gt_strv *seen, const char *word, size_t len)
-{
-	for (size_t i = 0; i < seen->n; i++)
-		if (strlen(seen->v[i]) == len && !strncasecmp(seen->v[i], word, len))
-			return (unsigned)i + 1;
-	gt_strv_take(seen, gt_xstrndup(word, len));
-	return (unsigned)seen->n;
-}
-
 /* Matches a port name derived from its MAC address: "enx78e7d1ea46da", "wlx…". */
 static size_t fits_port(const char *s)
 {

@@ -98,6 +98,15 @@ static size_t value_length(const char *v, bool in_quotes)
 	return end ? (size_t)(end - v) + 1 : strlen(v);
 }
 
+unsigned pr_scrub_number(struct gt_strv *seen, const char *word, size_t len)
+{
+	for (size_t i = 0; i < seen->n; i++)
+		if (strlen(seen->v[i]) == len && !strncasecmp(seen->v[i], word, len))
+			return (unsigned)i + 1;
+	gt_strv_take(seen, gt_xstrndup(word, len));
+	return (unsigned)seen->n;
+}
+
 static void put_scrubbed(struct gt_buf *out, const char *value, size_t len, struct gt_strv *seen)
 {
 	unsigned n = pr_scrub_number(seen, value, len);

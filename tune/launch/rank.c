@@ -199,13 +199,13 @@ unsigned tn_rank_visible(const struct tn_launch *c)
 static bool list_of_its_own(const struct tn_launch *c, struct tn_rank rank)
 {
 	const char *list = tn_run_value(c, "CUDA_VISIBLE_DEVICES");
-	gt_autofree char *theirs = NULL;
+	gt_autofree char *inherited = NULL;
 
 	if (c->gpus || c->rank || rank.count < 2 || !rank.variable)
 		return false;
 	if (gt_starts_with(rank.variable, "SLURM_") && tn_run_value(c, "SLURM_GPUS_PER_TASK"))
 		return true;
-	return list && tn_launcher_had(c, rank.variable, "CUDA_VISIBLE_DEVICES", &theirs) && !gt_streq(theirs, list);
+	return list && tn_launcher_had(c, rank.variable, "CUDA_VISIBLE_DEVICES", &inherited) && !gt_streq(inherited, list);
 }
 
 unsigned tn_rank_gpus(const struct tn_launch *c)
