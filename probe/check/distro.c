@@ -5,8 +5,8 @@
 #include "lib/text.h"
 #include "probe/check/distro.h"
 
-/* Commands that exist only on Debian and derivatives, and sentences for them. The operands, the last one, or `object`
- * complete the sentence. */
+/* Commands that exist only on Debian and derivatives, and sentences for them. The sentence ends with the command's
+ * operands (only the last one if last_operand), or with `object` if there is no operand. */
 static const struct debian_command {
 	const char *command, *sentence, *object;
 	bool last_operand;

@@ -21,7 +21,7 @@ static const char *const faults[] = {
 	"mismatch", "miss count", "containment", "Xid (", "Xid:", "bad ", "removing after", "refused",
 	"inaccessible", NULL};
 
-/* Firmware and the machine-check code print many lines for one error. These lines have its severity; the others are details. */
+/* Firmware and the machine-check code print many lines for one error. Lines with these texts state its severity. */
 static const char *const hardware_faults[] = {
 	"severity: fatal", "severity: recoverable", "type: fatal", "type: recoverable", "check events logged", "Machine Check",
 	"uncorrected", "system fatal", "fatal error", "deferred", "|UE|", "context corrupt", NULL};

@@ -2,8 +2,8 @@
 /*
  * Reads PKWARE's format (APPNOTE.TXT) with the 64-bit directory. Every number in the file is checked before use.
  *
- * No library replaces this file, because none rejects all of the archives that this one rejects. Measured with Debian
- * 12's versions:
+ * No library replaces this reader, because every library accepts broken archives that this reader rejects. Measured
+ * with Debian 12's versions:
  *
  * - libzip 1.7.3 accepts a member that contains another one (a bomb without a large ratio), also with ZIP_CHECKCONS.
  *   No function returns the offset of a member, so a caller cannot reject it either. A port has 195 lines and loads
