@@ -206,7 +206,7 @@ static int fma_back_cuda(const struct rt_user_run *run, struct gt_err *err)
 }
 
 #ifdef USER_FATBIN
-__asm__(".section .rodata, \"a\"\n.balign 64\nmade_user_image:\n.incbin \"" USER_FATBIN "\"\n.byte 0\n.previous\n");
+__asm__(".section .rodata, \"a\"\n.balign 64\ngen_user_image:\n.incbin \"" USER_FATBIN "\"\n.byte 0\n.previous\n");
 extern const unsigned char gen_user_image[];
 #else
 #define gen_user_image NULL /* never opened: there is no such device */
