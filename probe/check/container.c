@@ -116,9 +116,8 @@ static void lost_gpu(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_FAIL,
 		       "this container has the device nodes but may no longer open them: systemd revoked the access when it "
 		       "reloaded its units");
-		pr_remedy(f, "On the machine that runs it:\n  nvidia-ctk system create-dev-char-symlinks "
-			     "--create-all\nthen start the "
-			     "container anew; or use CDI");
+		pr_remedy(f, "On the machine that runs the container (not needed with CDI):\n"
+			     "  nvidia-ctk system create-dev-char-symlinks --create-all\nThen restart the container.");
 	} else if (!inside(h) && docker && !pr_has(h->fabric.char_links)) {
 		pr_say(f, PR_WARN,
 		       "/dev/char has no links to the NVIDIA devices: after the next systemctl daemon-reload running "

@@ -307,14 +307,14 @@ static void lib_versions(const struct pr_context *c, struct pr_finding *f)
 		       "loaded driver %s, libraries %s: the driver was upgraded while its old kernel module stayed loaded (%s)",
 		       h->driver.module_version.v, l->version, l->path);
 		if (h->container.state == PR_PRESENT)
-			pr_remedy(f, "The machine that runs this container had its driver upgraded: start the container "
-				     "anew, and if that does not help, run gpuprobe on that machine");
+			pr_remedy(f, "The driver of the machine that runs this container was upgraded. Restart the "
+				     "container. If that does not help, run gpuprobe on that machine.");
 		else
-			pr_remedy(f, "Stop what uses the GPU and reload the module, or reboot:\n"
+			pr_remedy(f, "Stop all programs that use the GPU and reload the module, or reboot:\n"
 				     "  systemctl stop nvidia-persistenced\n"
 				     "  modprobe -r %snvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia%s%s",
 				  pr_has(h->fabric.peermem) ? "nvidia_peermem " : "",
-				  hold ? "\nTo keep it from happening unattended, hold all packages of that version:\n  " : "",
+				  hold ? "\nTo prevent unattended upgrades, hold all packages of that version:\n  " : "",
 				  hold ? hold : "");
 	}
 }

@@ -45,8 +45,8 @@ static void topology(const struct pr_context *c, struct pr_finding *f)
 		return;
 	}
 	pr_say(f, PR_WARN, "%s%s", contradictions->v[0], contradictions->n > 1 ? " (and more: gpuprobe --json)" : "");
-	pr_remedy(f, "Look at both:  lstopo --no-io; numactl -H\nand update the firmware, or mend the VM's topology. "
-		     "Until then bind nothing to nodes");
+	pr_remedy(f, "Compare both, then update the firmware or correct the VM's topology. Until then bind no process to a "
+		     "node:\n  lstopo --no-io; numactl -H");
 }
 const struct pr_check pr_check_topology = {
 	.id = "host.topology",

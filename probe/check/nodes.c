@@ -75,16 +75,18 @@ static void remedy_numbers(const struct pr_host *h, const struct pr_devnode *n, 
 {
 	if (inside(h))
 		pr_remedy(f, "On the machine that runs this container:\n  nvidia-modprobe -u -c=0\n"
-			     "  nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml\nthe second where it is given its GPUs by "
-			     "CDI; under LXC put the number of now into lxc.cgroup2.devices.allow. Then start the container anew");
+			     "Only with CDI:\n  nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml\n"
+			     "Only under LXC: write the current number into lxc.cgroup2.devices.allow. Then restart the "
+			     "container.");
 	else if (!strcmp(n->kind, "nvidia-caps"))
 		pr_remedy(f, "  rm -r /dev/nvidia-caps\n"
 			     "  find /proc/driver/nvidia/capabilities -type f -exec nvidia-modprobe -f {} ';'");
 	else if (gt_starts_with(n->kind, "nvidia-caps-imex"))
 		pr_remedy(f, "  rm %s\n  mknod -m 666 %s c %u %u", n->path, n->path, (unsigned)n->now.v, n->minor);
 	else
-		pr_remedy(f, "%s  nvidia-modprobe -u -c=0%s\nIt makes a node with a wrong number anew. If the number comes back at "
-			     "each boot, something makes the nodes by hand:\n  grep -rsn mknod /etc/udev/rules.d /etc/rc.local",
+		pr_remedy(f, "%s  nvidia-modprobe -u -c=0%s\nThis recreates a node with a wrong number. If the number is wrong "
+			     "again after the next boot, find the script that creates the nodes:\n"
+			     "  grep -rsn mknod /etc/udev/rules.d /etc/rc.local",
 			  pr_has(h->driver.modprobe) ? "" : "  apt install nvidia-modprobe\n",
 			  gt_starts_with(n->path, "/dev/nvidia-modeset") ? " -m" : "");
 }
@@ -109,7 +111,7 @@ static void device_numbers(const struct pr_context *c, struct pr_finding *f)
 	} else if (!pr_has(bad->now) && inside(h)) {
 		pr_say(f, PR_FAIL, "%s belongs to no driver: nvidia_uvm is not loaded on the machine that runs this "
 				   "container, and CUDA fails with error 999", bad->path);
-		pr_remedy(f, "On the machine that runs this container:\n  nvidia-modprobe -u -c=0\nthen start the container anew");
+		pr_remedy(f, "On the machine that runs this container:\n  nvidia-modprobe -u -c=0\nThen restart the container.");
 	} else if (!pr_has(bad->now)) {
 		pr_say(f, PR_WARN, "nvidia_uvm is not loaded, and without nvidia-modprobe only root's programs can load it: "
 				   "for others CUDA fails with error 999");
@@ -153,7 +155,7 @@ static void uvm(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_SKIP, "see the check of /dev/nvidiactl first");
 	} else if (stale) {
 		pr_say(f, PR_FAIL, "/dev/nvidia-uvm belongs to no driver");
-		pr_remedy(f, "As driver.node-numbers says");
+		pr_remedy(f, "See the remedy of driver.node-numbers");
 	} else if (pr_has(h->driver.uvm_node)) {
 		pr_say(f, PR_PASS, "/dev/nvidia-uvm can be opened");
 	} else if (h->driver.uvm_node.state == PR_UNREADABLE) {
@@ -163,8 +165,8 @@ static void uvm(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_PASS, "nvidia-modprobe creates /dev/nvidia-uvm for the first CUDA program");
 	} else {
 		pr_say(f, PR_FAIL, "/dev/nvidia-uvm is absent: CUDA cannot start");
-		pr_remedy(f, container ? "On the machine that runs this container:  nvidia-modprobe -c 0 -u\nthen start "
-					 "the container anew" :
+		pr_remedy(f, container ? "On the machine that runs this container:\n  nvidia-modprobe -c 0 -u\n"
+					 "Then restart the container." :
 					 "  apt install nvidia-modprobe && nvidia-modprobe -c 0 -u");
 	}
 }

@@ -100,11 +100,11 @@ static void report_untrusted(const struct pr_host *h, const struct pr_key *signe
 	if (file)
 		pr_remedy(f, "Enrol the certificate; " SCREEN ":\n  mokutil --import %s; reboot", file->where);
 	else if (h->driver.dkms_source.v)
-		pr_remedy(f, "Its certificate is not on this host. Build the module anew, which signs it by DKMS's key, and "
-			     "enrol that; " SCREEN ":\n  dkms remove %s -k %s && dkms install %s -k %s\n" ENROL,
+		pr_remedy(f, "Its certificate is not on this host. Rebuild the module, which signs it with DKMS's key, and enrol "
+			     "that key; " SCREEN ":\n  dkms remove %s -k %s && dkms install %s -k %s\n" ENROL,
 			  source, release(h), source, release(h));
 	else
-		pr_remedy(f, "Enrol the certificate of who signed it (mokutil --import FILE; reboot), or install Debian's driver");
+		pr_remedy(f, "Enrol the certificate of the signer with mokutil --import and reboot, or install Debian's driver");
 }
 
 static bool by_keys(const struct pr_host *h, struct pr_finding *f)
@@ -135,7 +135,7 @@ static void not_loaded(const struct pr_host *h, struct pr_finding *f)
 
 	if (pr_has(h->secure_boot.signature) && !h->secure_boot.signature.v) {
 		pr_say(f, PR_FAIL, "%s and the nvidia module is built but not loaded: it is not signed", on);
-		pr_remedy(f, "Build it anew, which signs it, then enrol DKMS's key; " SCREEN ":\n"
+		pr_remedy(f, "Rebuild the module, which signs it, then enrol DKMS's key; " SCREEN ":\n"
 			     "  dkms remove %s -k %s && dkms install %s -k %s\n" ENROL,
 			  source, release(h), source, release(h));
 	} else if (by_keys(h, f)) {

@@ -30,7 +30,7 @@ static void reference_blas(const struct pr_host *h, struct pr_finding *f)
 	pr_say(f, PR_WARN, "libblas.so.3 is the reference BLAS, which uses one core and no vector unit (PyTorch trains an MLP at "
 			   "400 samples/s with it and at 12,400 with OpenBLAS)%s%s%s",
 	       e ? "; it is loaded by " : "", !e ? "" : e->python ? e->python : e->prefix, e ? ", which has NumPy or PyTorch" : "");
-	pr_remedy(f, "The alternative changes to OpenBLAS by itself, unless somebody has set it by hand:\n"
+	pr_remedy(f, "This also selects OpenBLAS, unless the alternative was set by hand:\n"
 		     "  apt install libopenblas0-openmp");
 }
 
@@ -91,14 +91,14 @@ static void remedy_openblas(const struct pr_host *h, struct pr_finding *f, const
 	const struct pr_openblas *other = old->better_core ? other_openblas(h, old) : NULL;
 
 	if (!old->better_core)
-		pr_remedy(f, "It takes no better kernels by OPENBLAS_CORETYPE: install a newer one (0.3.25 mended what it takes "
-			     "for processors that it does not know; Debian 13 has 0.3.29)");
+		pr_remedy(f, "OPENBLAS_CORETYPE selects no better kernels in this version. Install 0.3.25 or newer (Debian 13 has "
+			     "0.3.29).");
 	else if (other)
-		pr_remedy(f, "For programs that load this copy:  export OPENBLAS_CORETYPE=%s\nNot for all: %s computes with the "
-			     "kernels of a %s by itself", old->better_core, other->path, other->core);
+		pr_remedy(f, "For programs that load this copy:\n  export OPENBLAS_CORETYPE=%s\nDo not set it for all programs: %s "
+			     "selects the kernels of a %s without it", old->better_core, other->path, other->core);
 	else
 		pr_remedy(f, "For one program: start it with gputune run, or\n  export OPENBLAS_CORETYPE=%s\n"
-			     "For all, until OpenBLAS is newer (0.3.25 mended this; Debian 13 has 0.3.29):\n"
+			     "For all, until OpenBLAS is newer (0.3.25 fixed this; Debian 13 has 0.3.29):\n"
 			     "  echo OPENBLAS_CORETYPE=%s >>/etc/environment", old->better_core, old->better_core);
 }
 

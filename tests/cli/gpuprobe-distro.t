@@ -29,10 +29,10 @@ Commands that every Linux has remain.
 
   $ distro rocky $FIXTURES/driver-mismatch.host; gpuprobe --root other.host | sed -n '/^  Remedy:/,/^$/p'
     Remedy:
-      Stop what uses the GPU and reload the module, or reboot:
+      Stop all programs that use the GPU and reload the module, or reboot:
         systemctl stop nvidia-persistenced
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
-      To keep it from happening unattended, hold all packages of that version:
+      To prevent unattended upgrades, hold all packages of that version:
       Exclude the driver's packages from upgrades
   
   $ distro rocky $FIXTURES/driver-no-headers.host; gpuprobe --root other.host | sed -n '/^  Remedy:/,/^$/p'

@@ -26,14 +26,14 @@ Markdown for an issue: untrusted names are escaped.
   - Consequence: `nvml.answers` NVML fails with error 18 (Driver/library version mismatch)
   - Consequence: `cuda.libcuda` a program loads /usr/lib/x86\_64-linux-gnu/libcuda.so.1, which is 550.163.01, but the loaded module is 535.261.03
   
-  Stop what uses the GPU and reload the module, or reboot:
+  Stop all programs that use the GPU and reload the module, or reboot:
   
   ```sh
   systemctl stop nvidia-persistenced
   modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
   ```
   
-  To keep it from happening unattended, hold all packages of that version:
+  To prevent unattended upgrades, hold all packages of that version:
   
   ```sh
   apt-mark hold '~i~V550.163.01'

@@ -396,10 +396,10 @@ Libraries and module of two versions: a container cannot reload the module.
 
   $ gpuprobe --root $FIXTURES/driver-mismatch.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
-      Stop what uses the GPU and reload the module, or reboot:
+      Stop all programs that use the GPU and reload the module, or reboot:
         systemctl stop nvidia-persistenced
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
-      To keep it from happening unattended, hold all packages of that version:
+      To prevent unattended upgrades, hold all packages of that version:
         apt-mark hold '~i~V550.163.01'
   
   $ grep -v 'nvidia-kernel\|libcuda1\|libnvidia-ml1' $FIXTURES/driver-mismatch.host > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p' | tail -n 2
@@ -407,8 +407,8 @@ Libraries and module of two versions: a container cannot reload the module.
   
   $ { cat $FIXTURES/driver-mismatch.host; lines /.dockerenv ''; } > x.host; gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
-      The machine that runs this container had its driver upgraded: start the container anew, and if
-      that does not help, run gpuprobe on that machine
+      The driver of the machine that runs this container was upgraded. Restart the container. If that
+      does not help, run gpuprobe on that machine.
   
 
 Under WSL the GPU is on no bus.
@@ -436,7 +436,7 @@ older driver (nvidia-frontend); a node of MIG instances, without and with instan
     Remedy:
       On the machine that runs this container:
         nvidia-modprobe -u -c=0
-      then start the container anew
+      Then restart the container.
   
   $ sed 's/^	195 nvidia$/	195 nvidia-frontend/; /195 nvidia-modeset/d; /195 nvidiactl/d; s/^	243:0/	511:0/' $H > x.host
   $ say x.host driver.node-numbers

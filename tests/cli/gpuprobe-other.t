@@ -279,8 +279,8 @@ The reference BLAS is a warning, with the Python that loads it.
   $ printf 'file /usr/bin/python3.11 mode 755\nlink /usr/bin/python3 python3.11\nfile /usr/lib/python3.11/os.py\nfile /usr/lib/python3/dist-packages/numpy-1.24.2.egg-info/PKG-INFO\n' >>reference.host
   $ gpuprobe --root reference.host --json | python3 -c 'import json, sys; print(next(c["what"] for c in json.load(sys.stdin)["checks"] if c["id"] == "host.blas"))'
   libblas.so.3 is the reference BLAS, which uses one core and no vector unit (PyTorch trains an MLP at 400 samples/s with it and at 12,400 with OpenBLAS); it is loaded by /usr/bin/python3, which has NumPy or PyTorch
-  $ sed -i 's/ID=debian/ID=rocky/' reference.host; gpuprobe --root reference.host | grep -A2 'alternative changes'
-      The alternative changes to OpenBLAS by itself, unless somebody has set it by hand:
+  $ sed -i 's/ID=debian/ID=rocky/' reference.host; gpuprobe --root reference.host | grep -A2 'also selects OpenBLAS'
+      This also selects OpenBLAS, unless the alternative was set by hand:
       Install what Debian packages as libopenblas0-openmp
   
   $ gputune run --print --root reference.host --only run.blas -- python3 x.py | grep -A2 LD_LIBRARY

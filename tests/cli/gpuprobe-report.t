@@ -100,10 +100,10 @@ Module and libraries of two versions: decided from files, with NVML's own failur
       cuda.libcuda: a program loads /usr/lib/x86_64-linux-gnu/libcuda.so.1, which is 550.163.01, but
       the loaded module is 535.261.03
     Remedy:
-      Stop what uses the GPU and reload the module, or reboot:
+      Stop all programs that use the GPU and reload the module, or reboot:
         systemctl stop nvidia-persistenced
         modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia
-      To keep it from happening unattended, hold all packages of that version:
+      To prevent unattended upgrades, hold all packages of that version:
         apt-mark hold '~i~V550.163.01'
   
   * checks pass (--verbose shows all) (glob)
@@ -397,8 +397,9 @@ A rented machine with several faults: the one that stops CUDA first, then each o
   Warning: host.topology
     0000:17:00.0 is on node 1 (CPUs 8-15), but its local_cpulist is 0-7
     Remedy:
-      Look at both: lstopo --no-io; numactl -H
-      and update the firmware, or mend the VM's topology. Until then bind nothing to nodes
+      Compare both, then update the firmware or correct the VM's topology. Until then bind no process
+      to a node:
+        lstopo --no-io; numactl -H
   
   Warning: rdma.peermem
     mlx5_0 cannot access GPU memory: nvidia_peermem is not loaded, and the module does not export the

@@ -178,7 +178,7 @@ gpuprobe reports it for any host, and a capture stores the answer.
     Remedy:
       For one program: start it with gputune run, or
         export OPENBLAS_CORETYPE=SkylakeX
-      For all, until OpenBLAS is newer (0.3.25 mended this; Debian 13 has 0.3.29):
+      For all, until OpenBLAS is newer (0.3.25 fixed this; Debian 13 has 0.3.29):
         echo OPENBLAS_CORETYPE=SkylakeX >>/etc/environment
   
   * checks pass (--verbose shows all) (glob)
@@ -188,7 +188,7 @@ gpuprobe reports it for any host, and a capture stores the answer.
   Warning: host.blas-kernels
     OpenBLAS 0.3.21 does not know this processor: /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so uses the kernels of a Prescott (SSE), although AVX-512 is available
     Remedy:
-      It takes no better kernels by OPENBLAS_CORETYPE: install a newer one (0.3.25 mended what it takes for processors that it does not know; Debian 13 has 0.3.29)
+      OPENBLAS_CORETYPE selects no better kernels in this version. Install 0.3.25 or newer (Debian 13 has 0.3.29).
   
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
@@ -197,8 +197,9 @@ gpuprobe reports it for any host, and a capture stores the answer.
   Warning: host.blas-kernels
     OpenBLAS 0.3.21 does not know this processor: /usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblasp-r0.3.21.so uses the kernels of a Prescott (SSE), although AVX-512 is available
     Remedy:
-      For programs that load this copy: export OPENBLAS_CORETYPE=SkylakeX
-      Not for all: /srv/venv/libscipy_openblas64_.so computes with the kernels of a SapphireRapids by itself
+      For programs that load this copy:
+        export OPENBLAS_CORETYPE=SkylakeX
+      Do not set it for all programs: /srv/venv/libscipy_openblas64_.so selects the kernels of a SapphireRapids without it
   
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
