@@ -7,7 +7,7 @@ advance; the seed makes them repeatable. Notes on the load of this host are remo
   gpubench, host * (glob)
   design: 9 random pairs + 6 A/A pairs, seed 7. A/A check: ok (identical arms differ by 0.0 % in sim)
   changed on purpose: 1:
-    env.GPUBENCH_SIM (none) -> effect=.03
+    env.GPUBENCH_SIM (none) → effect=.03
   OTHER differences: none
   
   METRIC        before    after CHANGE 95% CI       VERDICT
@@ -23,7 +23,7 @@ advance; the seed makes them repeatable. Notes on the load of this host are remo
 
 An improvement is exit status 0, with the guard judged next to it.
 
-  $ sim --env GPUBENCH_SIM=effect=-.02 --quick | tail -7
+  $ sim --env GPUBENCH_SIM=effect=-.02 --quick | tail -8
   METRIC        before    after CHANGE 95% CI       VERDICT
   sim [P]     99.97 ms 98.21 ms -2.0 % [-2.3, -1.6] BETTER (p 0.0039 Holm)
   sim.p99 [G] 100.4 ms 98.57 ms -2.0 % [-2.4, -1.6] BETTER (p 0.0039 BH)
