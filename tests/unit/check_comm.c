@@ -114,7 +114,7 @@ static int one_after_the_other(struct rt_comm *c, void *arg, struct gt_err *err)
 	return r;
 }
 
-START_TEST(channels_of_collectives_come_back)
+START_TEST(channels_of_collectives_are_reused)
 {
 	run(&(struct rt_group){ .ranks = 3 }, one_after_the_other, NULL);
 }
@@ -176,7 +176,7 @@ static int windows(struct rt_comm *c, void *arg, struct gt_err *err)
 	return r;
 }
 
-START_TEST(an_unmapped_windows_memory_goes_back)
+START_TEST(the_memory_of_an_unmapped_window_is_freed)
 {
 	run(&(struct rt_group){ .ranks = 2 }, windows, NULL);
 }
@@ -286,7 +286,7 @@ static int look_at_pages(struct rt_comm *c, void *arg, struct gt_err *err)
 	return 0;
 }
 
-START_TEST(windows_say_what_pages_they_have)
+START_TEST(windows_report_their_page_size)
 {
 	bool huge = _i;
 
@@ -344,7 +344,7 @@ static int disagree(struct rt_comm *c, void *arg, struct gt_err *err)
 	return rt_window_map(c, rt_comm_rank(c) ? 4096 : 8192, false, &w, err);
 }
 
-START_TEST(ranks_with_different_programs_are_told)
+START_TEST(ranks_with_different_programs_are_reported)
 {
 	struct rt_group g = { .ranks = 2 }, none = { .ranks = 0 };
 	struct gt_err err = { 0 };
@@ -447,14 +447,14 @@ int main(int argc, char **argv)
 	if (argc > 1 && gt_streq(argv[1], "--one-process"))
 		return in_one_process();
 	tcase_set_timeout(t, 300);
-	tcase_add_test(t, channels_of_collectives_come_back);
+	tcase_add_test(t, channels_of_collectives_are_reused);
 	tcase_add_test(t, programs_compiled_again_and_again_find_channels);
-	tcase_add_test(t, an_unmapped_windows_memory_goes_back);
+	tcase_add_test(t, the_memory_of_an_unmapped_window_is_freed);
 	tcase_add_loop_test(t, allreduce_is_the_weighted_sum_on_any_layout, 0, GT_ARRAY_SIZE(layouts));
 	tcase_add_test(t, every_rank_gets_what_the_others_have_for_it);
-	tcase_add_loop_test(t, windows_say_what_pages_they_have, 0, 2);
+	tcase_add_loop_test(t, windows_report_their_page_size, 0, 2);
 	tcase_add_loop_test(t, a_lost_rank_ends_the_others_with_its_name, 0, 4);
-	tcase_add_test(t, ranks_with_different_programs_are_told);
+	tcase_add_test(t, ranks_with_different_programs_are_reported);
 	suite_add_tcase(s, t);
 	suite_add_tcase(s, case_training());
 	suite_add_tcase(s, case_compression());

@@ -251,7 +251,7 @@ START_TEST(every_op_matches_the_cpu)
 END_TEST
 
 /* Large heads request more shared memory than the default. If that fails, one message says so. */
-START_TEST(what_cannot_be_run_costs_itself_alone)
+START_TEST(a_case_that_cannot_run_does_not_stop_others)
 {
 	struct result r = run_with("bf16:attention.full.1", "STANDIN_FAIL=cuFuncSetAttribute:1", STANDIN_DIR);
 
@@ -389,7 +389,7 @@ START_TEST(each_failure_of_cudnn_has_its_sentence)
 }
 END_TEST
 
-START_TEST(a_loss_that_is_no_number_changes_no_parameter)
+START_TEST(a_loss_that_is_nan_changes_no_parameter)
 {
 	struct result r = run_with("train", NULL, STANDIN_DIR);
 
@@ -403,7 +403,7 @@ START_TEST(a_loss_that_is_no_number_changes_no_parameter)
 }
 END_TEST
 
-START_TEST(what_is_measured_is_looked_at)
+START_TEST(measured_transfers_are_verified)
 {
 	struct result r = run_with("measure", "STANDIN_MEMORY=400000000", STANDIN_DIR);
 
@@ -413,7 +413,7 @@ START_TEST(what_is_measured_is_looked_at)
 }
 END_TEST
 
-START_TEST(no_driver_library_is_its_own_answer)
+START_TEST(a_missing_driver_library_is_named)
 {
 	struct result r = open_with(NULL, "/nonexistent");
 
@@ -465,7 +465,7 @@ int main(int argc, char **argv)
 	if (built()) { /* without kernels the first missing part is always the same */
 		tcase_add_test(driver, each_documented_failure_has_its_sentence);
 		tcase_add_test(driver, kernels_of_a_newer_toolkit_have_their_sentence);
-		tcase_add_test(tc, no_driver_library_is_its_own_answer);
+		tcase_add_test(tc, a_missing_driver_library_is_named);
 		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 7);
 		tcase_add_loop_test(tc, cards_with_less_shared_memory_compute_the_same, 0, 10);
 		add_ranks_tests(ranks);
@@ -475,12 +475,12 @@ int main(int argc, char **argv)
 		add_outputs_tests(tc);
 		add_eight_tests(tc);
 		add_trace_tests(tc, images);
-		tcase_add_test(tc, what_is_measured_is_looked_at);
+		tcase_add_test(tc, measured_transfers_are_verified);
 		tcase_add_test(images, attention_is_by_the_faster_kernels);
 		tcase_add_test(images, each_failure_of_cudnn_has_its_sentence);
-		tcase_add_test(tc, what_cannot_be_run_costs_itself_alone);
+		tcase_add_test(tc, a_case_that_cannot_run_does_not_stop_others);
 		tcase_add_test(tc, a_failure_in_a_step_is_one_sentence);
-		tcase_add_test(tc, a_loss_that_is_no_number_changes_no_parameter);
+		tcase_add_test(tc, a_loss_that_is_nan_changes_no_parameter);
 	}
 	tcase_set_timeout(tc, 900);
 	tcase_set_timeout(images, 900);

@@ -150,7 +150,7 @@ START_TEST(batches_do_not_depend_on_the_workers)
 }
 END_TEST
 
-START_TEST(a_run_goes_on_where_it_stopped)
+START_TEST(a_run_resumes_where_it_stopped)
 {
 	struct rt_loader_options o = tokens(7);
 	size_t len, rest;
@@ -166,7 +166,7 @@ START_TEST(a_run_goes_on_where_it_stopped)
 END_TEST
 
 /* After 23 batches of 7, in batches of 5, of two ranks, and in the following epochs: each sample once. */
-START_TEST(other_batches_go_on_behind_the_last_sample)
+START_TEST(other_batches_resume_after_the_last_sample)
 {
 	enum { BEFORE = 23 * 7, BATCHES = 40, X = 16 * 4 };
 	struct rt_loader_options one = tokens(1), part = tokens(5);
@@ -224,7 +224,7 @@ START_TEST(ranks_share_an_epoch)
 }
 END_TEST
 
-START_TEST(parts_do_not_meet)
+START_TEST(parts_do_not_overlap)
 {
 	struct rt_loader_options o = tokens(10);
 	struct rt_loader *train, *held;
@@ -430,7 +430,7 @@ START_TEST(the_reader_may_stop_at_any_time)
 END_TEST
 
 /* More tickets than any other test, so that sleeps and wake-ups occur in every order. */
-START_TEST(no_ticket_is_lost)
+START_TEST(no_batch_is_lost)
 {
 	struct rt_loader_options o = tokens(1);
 	struct rt_loader *l;
@@ -499,10 +499,10 @@ static Suite *suite(void)
 	tcase_add_loop_test(t, each_epoch_has_an_order_of_its_own, 0, 8);
 	tcase_add_test(t, orders_are_even);
 	tcase_add_loop_test(k, batches_do_not_depend_on_the_workers, 0, 9);
-	tcase_add_test(k, a_run_goes_on_where_it_stopped);
-	tcase_add_test(k, other_batches_go_on_behind_the_last_sample);
+	tcase_add_test(k, a_run_resumes_where_it_stopped);
+	tcase_add_test(k, other_batches_resume_after_the_last_sample);
 	tcase_add_test(k, ranks_share_an_epoch);
-	tcase_add_test(k, parts_do_not_meet);
+	tcase_add_test(k, parts_do_not_overlap);
 	tcase_add_test(k, token_files_of_all_kinds);
 	tcase_add_test(k, a_list_of_files_is_one_set);
 	tcase_add_test(k, wrong_token_files_are_named);
@@ -510,7 +510,7 @@ static Suite *suite(void)
 	tcase_add_test(k, a_file_that_shrinks_ends_the_run);
 	tcase_add_loop_test(k, one_of_many_files_that_shrinks_ends_the_run, 0, 3);
 	tcase_add_test(r, the_reader_may_stop_at_any_time);
-	tcase_add_test(r, no_ticket_is_lost);
+	tcase_add_test(r, no_batch_is_lost);
 	tcase_add_test(r, batches_lie_in_pinned_pages);
 	suite_add_tcase(s, t);
 	suite_add_tcase(s, k);

@@ -69,7 +69,7 @@ static void set_all(const char *vars)
 #define TORCH "MASTER_ADDR=n1 MASTER_PORT=29500 WORLD_SIZE=4 RANK=2 "
 #define SLURM "SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=4 SLURM_JOB_ID=12 SLURM_STEP_ID=0 "
 
-START_TEST(variables_say_who_a_rank_is)
+START_TEST(variables_identify_a_rank)
 {
 	static const struct {
 		const char *vars, *host;
@@ -103,7 +103,7 @@ START_TEST(variables_say_who_a_rank_is)
 }
 END_TEST
 
-START_TEST(one_alone_is_no_rank)
+START_TEST(a_single_process_is_no_rank)
 {
 	static const char *const t[] = {"",
 					"WORLD_SIZE=1",
@@ -327,7 +327,7 @@ static bool closed_within(int fd, int ms)
  * A connection that is no rank of the job is closed at once, a silent one after a time limit, and the ranks find each
  * other meanwhile.
  */
-START_TEST(strangers_are_sent_away)
+START_TEST(connections_of_other_jobs_are_rejected)
 {
 	const struct rt_frame good = {.magic = RT_FRAME_MAGIC, .kind = RT_HELLO, .rank = 1, .job = JOB};
 	struct rt_frame bad[8];
@@ -377,7 +377,7 @@ START_TEST(strangers_are_sent_away)
 END_TEST
 
 /* A rank with the same number, or of another job, is told the reason of its rejection. */
-START_TEST(a_rank_that_is_there_already_is_told)
+START_TEST(a_duplicate_rank_is_reported)
 {
 	struct rt_rendezvous m = meeting(1, 3, free_port());
 	struct rt_comm *c = NULL;
@@ -403,7 +403,7 @@ START_TEST(a_rank_that_is_there_already_is_told)
 }
 END_TEST
 
-START_TEST(who_does_not_come_is_named)
+START_TEST(missing_ranks_are_named)
 {
 	struct rt_rendezvous m = meeting(0, 3, free_port());
 	struct rt_comm *c = NULL;
@@ -472,7 +472,7 @@ static int leave_early(struct rt_comm *c, int rank, struct gt_err *err)
 	return rank ? 0 : rt_comm_gather(c, 0, all, err);
 }
 
-START_TEST(who_leaves_early_is_named)
+START_TEST(a_rank_that_leaves_early_is_named)
 {
 	int port = free_port(), fd[2], status[2];
 	pid_t pid[2];
@@ -488,7 +488,7 @@ START_TEST(who_leaves_early_is_named)
 }
 END_TEST
 
-START_TEST(a_rank_that_talks_nonsense_is_given_up)
+START_TEST(a_rank_that_sends_garbage_is_dropped)
 {
 	struct rt_frame f = {.magic = RT_FRAME_MAGIC, .kind = RT_HELLO, .rank = 1, .job = JOB};
 	int port = free_port(), fd, s;
@@ -511,7 +511,7 @@ START_TEST(a_rank_that_talks_nonsense_is_given_up)
 END_TEST
 
 /* A rank in a long computation reads nothing meanwhile: its queue stays small, and it is not given up. */
-START_TEST(who_computes_is_not_flooded)
+START_TEST(a_computing_rank_is_not_flooded)
 {
 	struct rt_frame f = {.magic = RT_FRAME_MAGIC, .kind = RT_HELLO, .rank = 1, .job = JOB};
 	int port = free_port(), fd, s, waits = 0;
@@ -550,7 +550,7 @@ static int stop_one(struct rt_comm *c, int rank, struct gt_err *err)
 	return r ? r : rt_comm_gather(c, rank, all, err);
 }
 
-START_TEST(all_know_who_is_behind)
+START_TEST(all_ranks_learn_the_slowest_rank)
 {
 	int port = free_port(), fd[3];
 	pid_t pid[3];
@@ -623,20 +623,20 @@ int main(int argc, char **argv)
 	if (argc == 2 && gt_streq(argv[1], "homes"))
 		return printf("%d %d %d, own %d\n", rt_cuda_home(0), rt_cuda_home(1), rt_cuda_home(2),
 			      rt_cuda_home_own(1)) < 0;
-	tcase_add_loop_test(t, variables_say_who_a_rank_is, 0, 10);
-	tcase_add_test(t, one_alone_is_no_rank);
+	tcase_add_loop_test(t, variables_identify_a_rank, 0, 10);
+	tcase_add_test(t, a_single_process_is_no_rank);
 	tcase_add_loop_test(t, variables_that_make_no_sense_are_refused, 0, 15);
 	tcase_add_test(t, the_first_of_a_list_of_hosts);
 	tcase_set_timeout(p, 120);
 	tcase_add_test(p, ranks_gather_what_all_have);
-	tcase_add_test(p, strangers_are_sent_away);
-	tcase_add_test(p, a_rank_that_is_there_already_is_told);
-	tcase_add_test(p, who_does_not_come_is_named);
+	tcase_add_test(p, connections_of_other_jobs_are_rejected);
+	tcase_add_test(p, a_duplicate_rank_is_reported);
+	tcase_add_test(p, missing_ranks_are_named);
 	tcase_add_loop_test(p, a_lost_rank_ends_the_others_by_name, 0, 3);
-	tcase_add_test(p, who_leaves_early_is_named);
-	tcase_add_test(p, a_rank_that_talks_nonsense_is_given_up);
-	tcase_add_test(p, who_computes_is_not_flooded);
-	tcase_add_test(p, all_know_who_is_behind);
+	tcase_add_test(p, a_rank_that_leaves_early_is_named);
+	tcase_add_test(p, a_rank_that_sends_garbage_is_dropped);
+	tcase_add_test(p, a_computing_rank_is_not_flooded);
+	tcase_add_test(p, all_ranks_learn_the_slowest_rank);
 	suite_add_tcase(s, t);
 	suite_add_tcase(s, p);
 	suite_add_tcase(s, case_places());

@@ -330,7 +330,7 @@ static int count_sent(struct rt_comm *c, void *arg, struct gt_err *err)
 	return r;
 }
 
-START_TEST(what_is_sent_is_counted)
+START_TEST(sent_bytes_are_counted)
 {
 	struct sent want = sent[_i];
 
@@ -373,7 +373,7 @@ TCase *case_compression(void)
 	tcase_add_loop_test(t, every_compression_trains, 0, 5);
 	tcase_add_loop_test(t, compression_follows_its_publication, 0, 8);
 	tcase_add_loop_test(t, an_infinity_costs_one_update, RT_COMPRESS_NONE, RT_COMPRESS_ONEBIT + 1);
-	tcase_add_loop_test(t, what_is_sent_is_counted, 0, GT_ARRAY_SIZE(sent));
+	tcase_add_loop_test(t, sent_bytes_are_counted, 0, GT_ARRAY_SIZE(sent));
 	tcase_add_test(t, int8_is_right_on_average);
 	return t;
 }

@@ -172,7 +172,7 @@ static int keeps_to_its_budget(struct rt_comm *c, void *arg, struct gt_err *err)
 	return r;
 }
 
-START_TEST(what_compression_keeps_is_planned)
+START_TEST(the_state_of_compression_is_planned)
 {
 	struct rt_group g = { .ranks = 2 };
 
@@ -493,7 +493,7 @@ static int trace(struct rt_comm *c, void *arg, struct gt_err *err)
 	return 0;
 }
 
-START_TEST(the_trace_shows_buckets_on_their_way_during_the_backward_pass)
+START_TEST(the_trace_shows_transfers_of_buckets_in_the_backward_pass)
 {
 	run(&(struct rt_group){ .ranks = 2 }, trace, NULL);
 }
@@ -506,12 +506,12 @@ TCase *case_training(void)
 	tcase_set_timeout(t, 300);
 	tcase_add_loop_test(t, ranks_together_equal_one_rank, 0, GT_ARRAY_SIZE(together));
 	tcase_add_loop_test(t, the_same_run_gives_the_same_bits, RT_COMPRESS_NONE, RT_COMPRESS_ONEBIT + 1);
-	tcase_add_test(t, what_compression_keeps_is_planned);
+	tcase_add_test(t, the_state_of_compression_is_planned);
 	tcase_add_loop_test(t, a_shared_update_gives_the_same_bits, 0, GT_ARRAY_SIZE(shared));
 	tcase_add_loop_test(t, the_updates_sum_is_the_reductions, 0, 5);
 	tcase_add_loop_test(t, a_checkpoint_is_the_same_from_any_number_of_ranks, 0, 3);
 	tcase_add_loop_test(t, ranks_learn_what_one_rank_learns, 0, 3);
 	tcase_add_test(t, buckets_are_filled_as_torch_fills_them);
-	tcase_add_test(t, the_trace_shows_buckets_on_their_way_during_the_backward_pass);
+	tcase_add_test(t, the_trace_shows_transfers_of_buckets_in_the_backward_pass);
 	return t;
 }

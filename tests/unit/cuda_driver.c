@@ -301,7 +301,7 @@ static int images_and_tell(bool exact)
 	return r != 0;
 }
 
-START_TEST(the_drivers_rules_are_kept)
+START_TEST(the_stand_in_enforces_the_rules_of_the_driver)
 {
 	struct result r = run_with("rules", NULL, STANDIN_DIR);
 
@@ -310,7 +310,7 @@ START_TEST(the_drivers_rules_are_kept)
 END_TEST
 
 /* With --deterministic nothing is timed, and earlier choices by timing are not used. */
-START_TEST(images_train_as_on_the_cpu_and_choices_are_kept)
+START_TEST(images_train_as_on_the_cpu_and_choices_are_cached)
 {
 	struct result exact;
 	gt_autofree char *dir = gt_xasprintf("/tmp/check-cuda-%d", (int)getpid()), *home = gt_xasprintf("XDG_CACHE_HOME=%s", dir);
@@ -371,7 +371,7 @@ static int plans_and_tell(bool exact)
  * Workspace for the sums of all rows does not exclude a plan. Workspace for all scores does, and so does the same size
  * where these sums are not needed.
  */
-START_TEST(plans_of_large_batches_are_kept)
+START_TEST(plans_of_large_batches_are_cached)
 {
 	static const struct {
 		const char *how, *var, *says;
@@ -444,7 +444,7 @@ static int judge(void *arg, struct gt_err *err)
 }
 
 /* An unsuitable library does not hide a later one; one that is examined by a child is never loaded here. */
-START_TEST(a_library_that_does_not_suit_is_passed_over)
+START_TEST(an_unsuitable_library_is_skipped)
 {
 	static const struct gt_dlsym syms[] = { { .name = "cuInit" } };
 	static const char *const names[] = { "libgputune-none.so", "libgputune-judged.so.1", "libgputune-judged.so", NULL };
@@ -481,7 +481,7 @@ END_TEST
  * The loader's path has a toolkit that is too new for the driver, the environment has a suitable one. No other library
  * of this host is old enough.
  */
-START_TEST(libraries_for_this_driver_are_found_behind_newer_ones)
+START_TEST(libraries_for_this_driver_are_found_after_newer_ones)
 {
 	char dir[] = "/tmp/check-cuda-XXXXXX";
 	gt_autofree char *lt = NULL, *dnn = NULL, *nccl = NULL, *vars = NULL, *older = NULL, *drop = NULL;
@@ -508,13 +508,13 @@ END_TEST
 
 void add_driver_tests(TCase *tc, TCase *slow)
 {
-	tcase_add_test(tc, the_drivers_rules_are_kept);
-	tcase_add_test(slow, images_train_as_on_the_cpu_and_choices_are_kept);
+	tcase_add_test(tc, the_stand_in_enforces_the_rules_of_the_driver);
+	tcase_add_test(slow, images_train_as_on_the_cpu_and_choices_are_cached);
 	tcase_add_test(tc, products_that_add_are_timed_too);
-	tcase_add_test(tc, plans_of_large_batches_are_kept);
+	tcase_add_test(tc, plans_of_large_batches_are_cached);
 	tcase_add_test(tc, libraries_are_found_in_python_environments);
-	tcase_add_test(tc, a_library_that_does_not_suit_is_passed_over);
-	tcase_add_test(slow, libraries_for_this_driver_are_found_behind_newer_ones);
+	tcase_add_test(tc, an_unsuitable_library_is_skipped);
+	tcase_add_test(slow, libraries_for_this_driver_are_found_after_newer_ones);
 }
 
 int tell_driver(const char *what)

@@ -62,7 +62,7 @@ static int eight_and_tell(void)
 	return r ? 1 : other_rows_and_tell(&o);
 }
 
-START_TEST(fp8_where_it_cannot_be_is_one_sentence)
+START_TEST(fp8_without_support_is_one_sentence)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_node *loss = rt_model_mlp(g, 16, (const int64_t[]){16, 32, 16}, 3);
@@ -77,7 +77,7 @@ START_TEST(fp8_where_it_cannot_be_is_one_sentence)
 }
 END_TEST
 
-START_TEST(what_is_infinite_is_seen_in_8_bits)
+START_TEST(infinity_is_detected_in_8_bits)
 {
 	struct result r = run_with("eight", NULL, STANDIN_DIR);
 
@@ -88,8 +88,8 @@ END_TEST
 
 void add_eight_tests(TCase *tc)
 {
-	tcase_add_test(tc, fp8_where_it_cannot_be_is_one_sentence);
-	tcase_add_test(tc, what_is_infinite_is_seen_in_8_bits);
+	tcase_add_test(tc, fp8_without_support_is_one_sentence);
+	tcase_add_test(tc, infinity_is_detected_in_8_bits);
 }
 
 int tell_eight(const char *what)

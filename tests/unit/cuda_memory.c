@@ -309,7 +309,7 @@ static int planted_and_tell(const char *kernel)
 
 #define CHECKED STANDIN_DIR "/checked:" STANDIN_DIR
 
-START_TEST(memory_is_planned_told_and_measured)
+START_TEST(memory_is_planned_reported_and_measured)
 {
 	struct result r = run_with("memory", NULL, STANDIN_DIR);
 
@@ -341,7 +341,7 @@ START_TEST(kernels_of_a_profiled_step_are_its_own_and_count_their_bytes)
 }
 END_TEST
 
-START_TEST(batches_are_copied_from_where_they_lie)
+START_TEST(batches_are_copied_from_the_callers_memory)
 {
 	struct result r = run_with("feed", NULL, STANDIN_DIR);
 
@@ -353,7 +353,7 @@ START_TEST(batches_are_copied_from_where_they_lie)
 }
 END_TEST
 
-START_TEST(an_anomaly_is_told_as_on_the_cpu)
+START_TEST(an_anomaly_is_reported_as_on_the_cpu)
 {
 	struct result r = run_with("anomaly", NULL, STANDIN_DIR);
 
@@ -363,7 +363,7 @@ START_TEST(an_anomaly_is_told_as_on_the_cpu)
 }
 END_TEST
 
-START_TEST(a_run_goes_on_from_its_checkpoint_here_and_on_the_cpu)
+START_TEST(a_run_resumes_from_its_checkpoint_here_and_on_the_cpu)
 {
 	static const char *const how[] = { "resume", "resume8" };
 	struct result r = run_with(how[_i], NULL, STANDIN_DIR);
@@ -373,7 +373,7 @@ START_TEST(a_run_goes_on_from_its_checkpoint_here_and_on_the_cpu)
 }
 END_TEST
 
-START_TEST(what_a_kernel_must_not_do_is_noticed)
+START_TEST(forbidden_accesses_of_kernels_are_detected)
 {
 	static const struct {
 		const char *kernel, *says, *or; /* the second thread of a race detects it */
@@ -399,7 +399,7 @@ START_TEST(what_a_kernel_must_not_do_is_noticed)
 END_TEST
 
 /* The others: make check-kernels. */
-START_TEST(kernels_touch_what_is_theirs_in_order)
+START_TEST(kernels_access_their_own_memory_in_order)
 {
 	static const char *const how[] = {"train", "loop", "loop16", "loop8", "images"};
 	struct result r = run_with(how[_i], NULL, CHECKED);
@@ -410,13 +410,13 @@ END_TEST
 
 void add_memory_tests(TCase *tc, TCase *slow)
 {
-	tcase_add_test(tc, memory_is_planned_told_and_measured);
+	tcase_add_test(tc, memory_is_planned_reported_and_measured);
 	tcase_add_loop_test(tc, kernels_of_a_profiled_step_are_its_own_and_count_their_bytes, 0, 2);
-	tcase_add_test(tc, batches_are_copied_from_where_they_lie);
-	tcase_add_test(tc, an_anomaly_is_told_as_on_the_cpu);
-	tcase_add_loop_test(tc, a_run_goes_on_from_its_checkpoint_here_and_on_the_cpu, 0, 2);
-	tcase_add_test(tc, what_a_kernel_must_not_do_is_noticed);
-	tcase_add_loop_test(slow, kernels_touch_what_is_theirs_in_order, 0, 5);
+	tcase_add_test(tc, batches_are_copied_from_the_callers_memory);
+	tcase_add_test(tc, an_anomaly_is_reported_as_on_the_cpu);
+	tcase_add_loop_test(tc, a_run_resumes_from_its_checkpoint_here_and_on_the_cpu, 0, 2);
+	tcase_add_test(tc, forbidden_accesses_of_kernels_are_detected);
+	tcase_add_loop_test(slow, kernels_access_their_own_memory_in_order, 0, 5);
 }
 
 int tell_memory(const char *what)

@@ -123,7 +123,7 @@ static int unwritten_and_tell(void)
 	return 0;
 }
 
-START_TEST(an_op_of_ones_own_is_run_or_refused_in_one_sentence)
+START_TEST(a_user_op_runs_or_is_refused_in_one_sentence)
 {
 	static const char says[] =
 		"-38 mine of x: it has no device code: give its struct rt_user_op a .cuda with an image and a forward; the CPU can "
@@ -147,7 +147,7 @@ START_TEST(an_op_of_ones_own_is_run_or_refused_in_one_sentence)
 }
 END_TEST
 
-START_TEST(what_is_not_written_is_no_number)
+START_TEST(a_value_that_is_not_written_is_nan)
 {
 	struct result r = run_with("unwritten", NULL, STANDIN_DIR);
 
@@ -158,8 +158,8 @@ END_TEST
 
 void add_own_tests(TCase *tc)
 {
-	tcase_add_test(tc, an_op_of_ones_own_is_run_or_refused_in_one_sentence);
-	tcase_add_test(tc, what_is_not_written_is_no_number);
+	tcase_add_test(tc, a_user_op_runs_or_is_refused_in_one_sentence);
+	tcase_add_test(tc, a_value_that_is_not_written_is_nan);
 }
 
 int tell_own(const char *what)

@@ -142,7 +142,7 @@ START_TEST(a_lost_rank_ends_the_others_by_name)
 }
 END_TEST
 
-START_TEST(means_between_devices_are_looked_at)
+START_TEST(paths_between_devices_are_checked)
 {
 	struct result r = run_with("reduce", "STANDIN_DEVICES=3 STANDIN_MEMORY=40000000", STANDIN_DIR);
 
@@ -158,7 +158,7 @@ END_TEST
 void add_ranks_tests(TCase *tc)
 {
 	tcase_add_test(tc, two_ranks_train_as_one_does);
-	tcase_add_test(tc, means_between_devices_are_looked_at);
+	tcase_add_test(tc, paths_between_devices_are_checked);
 	tcase_add_test(tc, a_lost_rank_ends_the_others_by_name);
 }
 

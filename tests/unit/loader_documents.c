@@ -156,7 +156,7 @@ START_TEST(a_budget_is_kept_and_little_is_padding)
 END_TEST
 
 /* Batches are a function of their ticket, also those of the fifth epoch from a loader that starts there. */
-START_TEST(a_run_over_documents_goes_on_where_it_stopped)
+START_TEST(a_run_over_documents_resumes_where_it_stopped)
 {
 	struct rt_loader_options o = documents(lines());
 	struct rt_loader *l = opened(&o), *later;
@@ -304,7 +304,7 @@ START_TEST(the_chosen_lengths_pad_least)
 }
 END_TEST
 
-START_TEST(widths_are_multiples_of_what_is_asked)
+START_TEST(widths_are_multiples_of_the_request)
 {
 	struct rt_loader_options o = documents(lines());
 	gt_auto(rt_loader) *l = NULL;
@@ -322,7 +322,7 @@ START_TEST(widths_are_multiples_of_what_is_asked)
 }
 END_TEST
 
-START_TEST(documents_that_cannot_be_are_refused)
+START_TEST(impossible_documents_are_refused)
 {
 	struct rt_loader_options o = documents(lines());
 
@@ -355,13 +355,13 @@ TCase *case_documents(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, each_document_comes_once_per_epoch, 0, 8);
-	tcase_add_test(t, widths_are_multiples_of_what_is_asked);
+	tcase_add_test(t, widths_are_multiples_of_the_request);
 	tcase_add_test(t, a_budget_is_kept_and_little_is_padding);
-	tcase_add_test(t, a_run_over_documents_goes_on_where_it_stopped);
+	tcase_add_test(t, a_run_over_documents_resumes_where_it_stopped);
 	tcase_add_test(t, held_out_documents_are_never_trained_on);
 	tcase_add_test(t, long_documents_are_cut);
 	tcase_add_loop_test(t, documents_end_where_they_say, 0, GT_ARRAY_SIZE(ends));
 	tcase_add_loop_test(t, the_chosen_lengths_pad_least, 0, 9);
-	tcase_add_test(t, documents_that_cannot_be_are_refused);
+	tcase_add_test(t, impossible_documents_are_refused);
 	return t;
 }

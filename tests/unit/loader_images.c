@@ -385,7 +385,7 @@ static int from_memory(void *arg, uint64_t at, void *out, size_t n, struct gt_er
 	return 0;
 }
 
-START_TEST(tar_headers_lie)
+START_TEST(wrong_tar_headers_are_refused)
 {
 	static const struct {
 		int at;
@@ -442,6 +442,6 @@ TCase *case_images(void)
 	tcase_add_test(t, crops_are_as_torchvision_draws_them);
 	tcase_add_test(t, planes_are_the_same_pixels);
 	tcase_add_loop_test(t, bytes_are_the_same_pixels, 0, 6);
-	tcase_add_loop_test(t, tar_headers_lie, 0, 3);
+	tcase_add_loop_test(t, wrong_tar_headers_are_refused, 0, 3);
 	return t;
 }

@@ -32,7 +32,7 @@ static void want(const struct rt_place_cpu *list, int ranks, const int *home, co
 }
 
 /* Two nodes of four CPUs each. */
-START_TEST(ranks_are_put_beside_their_devices)
+START_TEST(ranks_run_near_their_devices)
 {
 	static const struct {
 		int ranks, home[MOST_RANKS];
@@ -87,7 +87,7 @@ TCase *case_places(void)
 {
 	TCase *t = tcase_create("places");
 
-	tcase_add_test(t, ranks_are_put_beside_their_devices);
+	tcase_add_test(t, ranks_run_near_their_devices);
 	tcase_add_test(t, the_threads_of_a_core_stay_with_one_rank);
 	return t;
 }

@@ -33,7 +33,7 @@ static void convert(const struct rt_simd *s, enum rt_dtype dtype, uint16_t *low,
 }
 
 #define ALL	65536
-START_TEST(every_pattern_survives_the_way_out_and_back)
+START_TEST(every_16_bit_pattern_survives_a_round_trip)
 {
 	static float wide[ALL], again[ALL];
 	static uint16_t bits[ALL], low[ALL];
@@ -61,7 +61,7 @@ START_TEST(every_pattern_survives_the_way_out_and_back)
 END_TEST
 
 /* With every payload, also one to which the addend of the rounding would carry over. */
-START_TEST(no_number_stays_none)
+START_TEST(nan_stays_nan)
 {
 	static const uint32_t bits[] = { 0x7F800001, 0x7FC00000, 0x7FFFFFFF, 0x7FFF8001, 0xFF800001, 0xFFFFFFFF, 0xFFFF8000 };
 	const struct rt_simd *s[3];
@@ -296,7 +296,7 @@ START_TEST(training_in_a_low_type_follows_training_in_f32)
 END_TEST
 
 /* The cast of x overflows in f16; in bf16 nothing overflows below `big`. Poison follows each tensor. */
-START_TEST(what_is_not_finite_is_named_in_any_type)
+START_TEST(a_value_that_is_not_finite_is_named_in_any_type)
 {
 	const enum rt_dtype dtype = _i ? RT_F16 : RT_BF16;
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -323,13 +323,13 @@ TCase *case_amp(void)
 	TCase *t = tcase_create("amp");
 
 	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, every_pattern_survives_the_way_out_and_back, 0, 2);
+	tcase_add_loop_test(t, every_16_bit_pattern_survives_a_round_trip, 0, 2);
 	tcase_add_loop_test(t, rounding_is_to_nearest_even, 0, 2);
-	tcase_add_loop_test(t, no_number_stays_none, 0, 2);
+	tcase_add_loop_test(t, nan_stays_nan, 0, 2);
 	tcase_add_loop_test(t, low_products_are_sums_of_exact_products, 0, 2);
 	tcase_add_loop_test(t, only_operands_of_products_are_lowered, 0, 2);
 	tcase_add_loop_test(t, matmul_is_a_product_like_any_other, 0, 2);
 	tcase_add_loop_test(t, training_in_a_low_type_follows_training_in_f32, 0, 2);
-	tcase_add_loop_test(t, what_is_not_finite_is_named_in_any_type, 0, 3);
+	tcase_add_loop_test(t, a_value_that_is_not_finite_is_named_in_any_type, 0, 3);
 	return t;
 }

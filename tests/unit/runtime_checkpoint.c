@@ -142,7 +142,7 @@ static void rewrite(const char *key, const char *value)
 }
 
 /* Numbers whose derived values would overflow, and NaN. */
-START_TEST(counts_beyond_reason_are_refused)
+START_TEST(counts_that_overflow_are_refused)
 {
 	static const char *const keys[] = { "step", "ticket", "loss_scale_held" };
 	static const char *const values[] = { "9223372036854775807", "18446744073709551616", "-1", "x", "1099511627777" };
@@ -180,7 +180,7 @@ static void go_on_alike(struct rt_program *one, struct rt_program *other, const 
 }
 
 /* Only weights: the optimizer starts again, also in a program that has run steps. */
-START_TEST(an_optimizer_without_its_state_starts_anew)
+START_TEST(an_optimizer_without_state_starts_again)
 {
 	gt_auto(rt_graph) *g = rt_graph_new(), *h = rt_graph_new(), *k = rt_graph_new();
 	gt_auto(rt_program) *plain = resnet(g, &(struct rt_options){ .threads = 2 });
@@ -212,7 +212,7 @@ START_TEST(a_step_without_state_is_restored)
 END_TEST
 
 /* Truncated at any position: an error message, and no signal. */
-START_TEST(a_file_that_was_cut_is_refused)
+START_TEST(a_truncated_file_is_refused)
 {
 	static const off_t most[] = { 0, 7, 8, 100, 20000, 100000 };
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -260,7 +260,7 @@ static char *killed_while_saving(struct rt_program *p)
 }
 
 /* The old file stays. The next write removes the leftover of the new one, and nothing else. */
-START_TEST(what_a_killed_save_leaves_is_swept)
+START_TEST(leftovers_of_a_killed_save_are_removed)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *p = resnet(g, &(struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 0.1 } });
@@ -299,10 +299,10 @@ TCase *case_checkpoint(void)
 	tcase_add_checked_fixture(t, begin, end);
 	tcase_add_test(t, inference_follows_what_is_loaded);
 	tcase_add_test(t, a_larger_model_is_another_model);
-	tcase_add_loop_test(t, counts_beyond_reason_are_refused, 0, 3);
-	tcase_add_test(t, an_optimizer_without_its_state_starts_anew);
+	tcase_add_loop_test(t, counts_that_overflow_are_refused, 0, 3);
+	tcase_add_test(t, an_optimizer_without_state_starts_again);
 	tcase_add_test(t, a_step_without_state_is_restored);
-	tcase_add_loop_test(t, a_file_that_was_cut_is_refused, 0, 6);
-	tcase_add_test(t, what_a_killed_save_leaves_is_swept);
+	tcase_add_loop_test(t, a_truncated_file_is_refused, 0, 6);
+	tcase_add_test(t, leftovers_of_a_killed_save_are_removed);
 	return t;
 }

@@ -89,7 +89,7 @@ static void copied_by_definition(const double *const *in, double *y, const struc
  * Also if every tensor has its own memory and gradients are kept: no zero replaces an unwritten value. An evaluation
  * keeps the step's gradients.
  */
-START_TEST(what_is_not_written_is_no_number)
+START_TEST(a_value_that_is_not_written_is_nan)
 {
 	static const struct rt_user_op op = { .name = "copied", .inputs = 1, .forward = copied, .backward = copied_back,
 					      .reference = copied_by_definition };
@@ -121,7 +121,7 @@ START_TEST(what_is_not_written_is_no_number)
 END_TEST
 
 /* The real page sizes are reported: if the kernel gives this process no huge pages, madvise changes nothing. */
-START_TEST(pages_are_said_as_they_are)
+START_TEST(the_real_page_sizes_are_reported)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_node *loss = rt_model_mlp(g, 64, (const int64_t[]){ 784, 1024, 10 }, 3);
@@ -153,7 +153,7 @@ TCase *case_debug(void)
 
 	tcase_add_test(t, gradients_are_checked_through_dropouts);
 	tcase_add_test(t, gradients_are_checked_of_pixels);
-	tcase_add_test(t, what_is_not_written_is_no_number);
-	tcase_add_test(t, pages_are_said_as_they_are);
+	tcase_add_test(t, a_value_that_is_not_written_is_nan);
+	tcase_add_test(t, the_real_page_sizes_are_reported);
 	return t;
 }

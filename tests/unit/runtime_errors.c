@@ -151,7 +151,7 @@ START_TEST(ids_outside_the_table_are_refused)
 }
 END_TEST
 
-START_TEST(nan_stops_with_where_and_leaves_parameters)
+START_TEST(nan_is_located_and_leaves_parameters)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *prog = small_mlp(g);
@@ -248,7 +248,7 @@ START_TEST(an_op_without_gradient_is_refused_above_a_parameter)
 END_TEST
 
 /* NaN is on neither side of any bound. */
-START_TEST(options_that_are_no_numbers_are_refused)
+START_TEST(options_that_are_nan_are_refused)
 {
 	const struct {
 		struct rt_options opt;
@@ -281,7 +281,7 @@ START_TEST(options_that_are_no_numbers_are_refused)
 }
 END_TEST
 
-START_TEST(settings_that_are_no_numbers_stop_the_step)
+START_TEST(settings_that_are_nan_stop_the_step)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	gt_auto(rt_program) *prog = NULL;
@@ -325,9 +325,9 @@ TCase *case_errors(void)
 	tcase_add_loop_test(t, an_op_without_gradient_is_refused_above_a_parameter, 0, 3);
 	tcase_add_test(t, too_much_memory_is_refused_before_the_first_step);
 	tcase_add_test(t, ids_outside_the_table_are_refused);
-	tcase_add_test(t, nan_stops_with_where_and_leaves_parameters);
-	tcase_add_test(t, options_that_are_no_numbers_are_refused);
-	tcase_add_test(t, settings_that_are_no_numbers_stop_the_step);
+	tcase_add_test(t, nan_is_located_and_leaves_parameters);
+	tcase_add_test(t, options_that_are_nan_are_refused);
+	tcase_add_test(t, settings_that_are_nan_stop_the_step);
 	tcase_add_test(t, a_missing_device_says_why);
 	return t;
 }

@@ -178,7 +178,7 @@ START_TEST(a_long_row_is_normed_as_accurately)
 END_TEST
 
 /* A fused relu: one bit for each element that passed, 0 for NaN, for any vector width. */
-START_TEST(bits_say_what_the_relu_let_through)
+START_TEST(relu_bits_mark_the_elements_that_passed)
 {
 	enum { R = 9, MOST = 48 };
 	static const int widths[] = { 1, 19, 16, 24, MOST };
@@ -216,6 +216,6 @@ TCase *case_norm(void)
 	tcase_add_test(t, batchnorm_is_as_accurate_at_any_mean);
 	tcase_add_test(t, a_long_row_has_its_mean_on_each_instruction_set);
 	tcase_add_test(t, a_long_row_is_normed_as_accurately);
-	tcase_add_loop_test(t, bits_say_what_the_relu_let_through, 0, 5);
+	tcase_add_loop_test(t, relu_bits_mark_the_elements_that_passed, 0, 5);
 	return t;
 }

@@ -61,7 +61,7 @@ START_TEST(a_program_that_trains_has_outputs)
 }
 END_TEST
 
-START_TEST(outputs_that_cannot_be_are_named)
+START_TEST(impossible_outputs_are_named)
 {
 	gt_auto(rt_graph) *g = rt_graph_new(), *other = rt_graph_new();
 	struct rt_node *loss = rt_model_mlp(g, 2, (const int64_t[]){ 3, 4 }, 2), *logits = rt_logits(loss);
@@ -122,7 +122,7 @@ TCase *case_outputs(void)
 	tcase_add_loop_test(tc, outputs_of_models_follow_their_definition, 0, OUTPUTS_MODELS);
 	tcase_add_test(tc, a_program_without_training_takes_less_memory);
 	tcase_add_test(tc, a_program_that_trains_has_outputs);
-	tcase_add_test(tc, outputs_that_cannot_be_are_named);
+	tcase_add_test(tc, impossible_outputs_are_named);
 	tcase_add_test(tc, missing_memory_is_named);
 	return tc;
 }

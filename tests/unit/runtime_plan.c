@@ -84,7 +84,7 @@ END_TEST
 
 /* Parameters after three steps, bit for bit. */
 /* A row is added to every row of a tensor four times as large; each has a place of 64 bytes. */
-START_TEST(a_sum_is_not_made_where_its_row_lies)
+START_TEST(a_sum_does_not_overwrite_its_row)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_node *a = rt_param(g, "a", RT_SHAPE(4, 4), RT_INIT_NORMAL(1));
@@ -107,7 +107,7 @@ START_TEST(a_sum_is_not_made_where_its_row_lies)
 END_TEST
 
 /* The bias of a norm is one of the two terms summed before it. */
-START_TEST(a_sum_is_not_made_where_its_norm_still_reads)
+START_TEST(a_sum_does_not_overwrite_the_bias_of_its_norm)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_node *a = rt_param(g, "a", RT_SHAPE(4), RT_INIT_NORMAL(1)), *x = rt_affine(g, a, 2, 0);
@@ -328,8 +328,8 @@ TCase *case_plan(void)
 
 	tcase_set_timeout(t, 60);
 	tcase_add_loop_test(t, no_two_live_tensors_share_memory, 0, GRAPHS);
-	tcase_add_test(t, a_sum_is_not_made_where_its_row_lies);
-	tcase_add_test(t, a_sum_is_not_made_where_its_norm_still_reads);
+	tcase_add_test(t, a_sum_does_not_overwrite_its_row);
+	tcase_add_test(t, a_sum_does_not_overwrite_the_bias_of_its_norm);
 	tcase_add_loop_test(t, poisoned_memory_gives_the_same_bits, 0, GRAPHS);
 	tcase_add_loop_test(t, checkpointed_graphs_give_the_same_bits, 0, GRAPHS);
 	tcase_add_loop_test(t, checkpointing_changes_memory_and_work_alone, 0, 8);

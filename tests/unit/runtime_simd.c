@@ -20,7 +20,7 @@ int simd_tables(const struct rt_simd *ret[3])
 	return n;
 }
 
-START_TEST(who_limits_onednn_limits_all)
+START_TEST(the_limit_of_onednn_applies_to_all_kernels)
 {
 	static const struct {
 		const char *limit;
@@ -235,7 +235,7 @@ TCase *case_simd(void)
 {
 	TCase *t = tcase_create("simd");
 
-	tcase_add_test(t, who_limits_onednn_limits_all);
+	tcase_add_test(t, the_limit_of_onednn_applies_to_all_kernels);
 	tcase_add_test(t, gelu_follows_libm);
 	tcase_add_test(t, exp_is_accurate_to_a_part_in_four_million);
 	tcase_add_test(t, softmax_survives_extremes_and_keeps_nan);

@@ -126,7 +126,7 @@ static struct rt_program *mlp(struct rt_graph *g, const struct rt_options *opt)
 }
 
 /* Padding alone teaches nothing, with any processing of gradients, and breaks nothing. */
-START_TEST(an_update_that_nothing_counts_in_is_none)
+START_TEST(an_update_without_targets_changes_nothing)
 {
 	static const struct rt_options ways[] = {
 		{ .optimizer = { .kind = RT_ADAMW, .lr = 0.1 }, .accum = 2 },
@@ -218,7 +218,7 @@ START_TEST(storage_is_not_counted_as_a_low_product)
 END_TEST
 
 /* As many shapes as documents of 32 lengths have: each is prepared once. */
-START_TEST(products_of_many_shapes_are_made_once)
+START_TEST(products_of_many_shapes_are_prepared_once)
 {
 	enum { SHAPES = 700, SIDE = 40 };
 	static uint16_t a[SIDE * SIDE], b[SIDE * SIDE];
@@ -273,9 +273,9 @@ TCase *case_team(void)
 	tcase_set_timeout(t, 120);
 	tcase_add_test(t, a_smaller_team_sums_its_own_parts);
 	tcase_add_loop_test(t, parts_of_a_batch_are_summed_in_their_order, 0, 4);
-	tcase_add_loop_test(t, an_update_that_nothing_counts_in_is_none, 0, 4);
+	tcase_add_loop_test(t, an_update_without_targets_changes_nothing, 0, 4);
 	tcase_add_test(t, a_profile_counts_every_batch_of_an_update);
-	tcase_add_test(t, products_of_many_shapes_are_made_once);
+	tcase_add_test(t, products_of_many_shapes_are_prepared_once);
 	tcase_add_loop_test(t, the_openmp_settings_of_the_caller_are_restored, 0, 2);
 	tcase_add_loop_test(t, storage_is_not_counted_as_a_low_product, 0, 2);
 	return t;

@@ -365,7 +365,7 @@ END_TEST
  * A loss scale grows while gradients are finite. Their squares overflow a float long before. Therefore the norm is that
  * of the gradients without the scale. 0: these are small; 1: no scale, the gradients themselves are large.
  */
-START_TEST(clipping_bears_any_finite_gradient)
+START_TEST(clipping_accepts_any_finite_gradient)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_metrics m;
@@ -416,7 +416,7 @@ END_TEST
  * Overflows at updates 3, 4 and 9: the scale halves there and doubles after three good ones in a row. A skipped update
  * changes neither the parameters nor the step count.
  */
-START_TEST(the_loss_scale_moves_as_scripted)
+START_TEST(the_loss_scale_follows_the_overflows)
 {
 	static const double scale[] = { 1024, 1024, 1024, 512, 256, 256, 256, 512, 512, 256, 256, 256 };
 	gt_auto(rt_graph) *graph = rt_graph_new();
@@ -448,7 +448,7 @@ START_TEST(the_loss_scale_moves_as_scripted)
 }
 END_TEST
 
-START_TEST(a_loss_that_stays_infinite_stops_with_where)
+START_TEST(a_loss_that_stays_infinite_is_located)
 {
 	gt_auto(rt_graph) *graph = rt_graph_new();
 	gt_auto(rt_program) *p = one_param(graph, N, (struct rt_options){ .optimizer = { .kind = RT_SGD, .lr = 0.5 },
@@ -490,9 +490,9 @@ TCase *case_update(void)
 	tcase_add_loop_test(t, accumulated_batches_are_one_large_batch, 0, 6);
 	tcase_add_test(t, batches_count_by_their_weight);
 	tcase_add_test(t, clipping_is_by_the_global_norm);
-	tcase_add_loop_test(t, clipping_bears_any_finite_gradient, 0, 2);
+	tcase_add_loop_test(t, clipping_accepts_any_finite_gradient, 0, 2);
 	tcase_add_test(t, a_gradient_that_is_not_finite_stops_clipping);
-	tcase_add_test(t, the_loss_scale_moves_as_scripted);
-	tcase_add_test(t, a_loss_that_stays_infinite_stops_with_where);
+	tcase_add_test(t, the_loss_scale_follows_the_overflows);
+	tcase_add_test(t, a_loss_that_stays_infinite_is_located);
 	return t;
 }

@@ -163,7 +163,7 @@ static void check_shape(const struct rt_conv *s, const struct rt_simd *const *si
 	}
 }
 
-START_TEST(tiles_make_what_the_definition_says)
+START_TEST(tiles_follow_the_definition)
 {
 	struct rt_conv s = shape_of(_i);
 	const struct rt_simd *simd[3];
@@ -186,7 +186,7 @@ static const struct rt_conv any_shapes[] = {
 	{ .n = 7, .h = 1, .w = 8, .c = 3, .o = 2, .kh = 1, .kw = 7, .stride = 1, .pad = 0, .groups = 1 },
 };
 
-START_TEST(patches_make_what_the_definition_says)
+START_TEST(patches_follow_the_definition)
 {
 	struct rt_conv s = any_shapes[_i];
 
@@ -222,7 +222,7 @@ START_TEST(tiles_are_the_same_bits)
 END_TEST
 
 /* Strides, other kernels, groups and wide padding do not use tiles; small work and few channels would lose. */
-START_TEST(tiles_are_taken_where_they_win)
+START_TEST(tiles_are_used_if_they_are_faster)
 {
 	const struct rt_conv good = { .n = 64, .h = 32, .w = 32, .c = 16, .o = 16, .oh = 32, .ow = 32, .kh = 3, .kw = 3,
 				      .stride = 1, .pad = 1, .groups = 1 };
@@ -375,10 +375,10 @@ TCase *case_winograd(void)
 	TCase *c = tcase_create("winograd");
 
 	tcase_set_timeout(c, 120);
-	tcase_add_loop_test(c, tiles_make_what_the_definition_says, 0, GT_ARRAY_SIZE(shapes));
-	tcase_add_loop_test(c, patches_make_what_the_definition_says, 0, GT_ARRAY_SIZE(any_shapes));
+	tcase_add_loop_test(c, tiles_follow_the_definition, 0, GT_ARRAY_SIZE(shapes));
+	tcase_add_loop_test(c, patches_follow_the_definition, 0, GT_ARRAY_SIZE(any_shapes));
 	tcase_add_test(c, tiles_are_the_same_bits);
-	tcase_add_test(c, tiles_are_taken_where_they_win);
+	tcase_add_test(c, tiles_are_used_if_they_are_faster);
 	tcase_add_test(c, tiles_are_a_technique_with_a_switch);
 	tcase_add_loop_test(c, mixed_precision_keeps_tiles_and_the_loss_curve, 0, 2);
 	return c;
