@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		if (variants[w].forks || variants[w].holds == variant_reduced_values || variants[w].holds(&t))
 			continue;
-		fprintf(stderr, "%s: %s\n", variants[w].name, t.said);
+		fprintf(stderr, "%s: %s\n", variants[w].name, t.message);
 		gen_print(&m, stderr);
 		FUZZ_ASSERT(!"a program kept every promise");
 	}

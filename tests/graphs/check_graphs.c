@@ -22,27 +22,27 @@
 #include "tests/graphs/variants.h"
 
 #define TIME_LIMIT_S 120
-#define REDUCE_S     20
+#define SHRINK_S     20
 
 /* The outcome of one program, written by its process. */
-struct told {
-	int way; /* the property that runs, or that failed */
+struct outcome {
+	int property; /* the property that runs, or that failed */
 	bool good;
-	char said[1024];
+	char message[1024];
 	const char *kind;
-	int passed_over[16];
-	long judged, mildly; /* counts of gradients over all programs */
+	int discarded[16];
+	long compared, imprecise; /* counts of gradients over all programs */
 };
 
-struct asked {
-	int programs, way; /* way -1: all properties */
+struct request {
+	int programs, property; /* property -1: all properties */
 	uint64_t seed;
 	double seconds; /* time limit; 0: no limit */
 	bool print;	/* print all programs */
 	bool once;	/* stop at the first counterexample */
 };
 
-static struct told *told; /* memory shared with the child process */
+static struct outcome *outcome; /* memory shared with the child process */
 static int seen[16], failed[16];
 
 static void draw_seed(struct gen_program *m, uint64_t seed)
@@ -54,24 +54,24 @@ static void draw_seed(struct gen_program *m, uint64_t seed)
 	gen_draw(m, bytes, sizeof(bytes));
 }
 
-static void try_ways(const struct gen_program *m, int only)
+static void check_properties(const struct gen_program *m, int only)
 {
-	told->good = true;
-	for (int w = 0; w < n_variants && told->good; w++) {
+	outcome->good = true;
+	for (int w = 0; w < n_variants && outcome->good; w++) {
 		struct gen_program mine = *m;
 		struct trial t = { .m = &mine };
 
 		if (only >= 0 && w != only)
 			continue;
-		told->way = w;
-		told->good = variants[w].holds(&t);
-		told->good |= t.refused;
+		outcome->property = w;
+		outcome->good = variants[w].holds(&t);
+		outcome->good |= t.refused;
 		seen_clear();
-		told->passed_over[w] += t.passed_over || t.refused;
-		told->judged += t.judged;
-		told->mildly += t.mildly;
-		memcpy(told->said, t.said, sizeof(t.said));
-		told->kind = t.kind;
+		outcome->discarded[w] += t.discarded || t.refused;
+		outcome->compared += t.compared;
+		outcome->imprecise += t.imprecise;
+		memcpy(outcome->message, t.message, sizeof(t.message));
+		outcome->kind = t.kind;
 	}
 }
 
@@ -82,33 +82,33 @@ static bool try_program(const struct gen_program *m, int only, int limit_s)
 	pid_t pid;
 
 	fflush(stdout);
-	told->said[0] = '\0';
-	told->kind = NULL;
-	told->good = false;
+	outcome->message[0] = '\0';
+	outcome->kind = NULL;
+	outcome->good = false;
 	pid = fork();
 	if (pid == 0) {
 		/* CPU time, because the machine may be busy. The alarm ends a rank that waits for ever. */
 		setrlimit(RLIMIT_CPU, &(struct rlimit){ (rlim_t)limit_s, (rlim_t)limit_s });
 		alarm(10 * (unsigned)limit_s);
-		try_ways(m, only);
+		check_properties(m, only);
 		exit(0); /* runs the leak check */
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
 		perror("fork");
 		exit(2);
 	}
-	if (WIFEXITED(status) && WEXITSTATUS(status) && told->good)
-		snprintf(told->said, sizeof(told->said), "%s", "it leaks");
+	if (WIFEXITED(status) && WEXITSTATUS(status) && outcome->good)
+		snprintf(outcome->message, sizeof(outcome->message), "%s", "the process leaks memory");
 	else if (status)
-		snprintf(told->said, sizeof(told->said), "it dies: wait status %#x", (unsigned)status);
-	return told->good && !status;
+		snprintf(outcome->message, sizeof(outcome->message), "the process died: wait status %#x", (unsigned)status);
+	return outcome->good && !status;
 }
 
-static void reduce(struct gen_program *m, int way)
+static void shrink(struct gen_program *m, int property)
 {
-	double until = gt_now_s() + REDUCE_S;
-	struct told before = *told; /* programs of the shrinking are not counted */
-	const char *kind = told->kind;
+	double until = gt_now_s() + SHRINK_S;
+	struct outcome before = *outcome; /* programs of the shrinking are not counted */
+	const char *kind = outcome->kind;
 	struct gen_program smaller;
 	bool again = true;
 	int null = open("/dev/null", O_WRONLY), old = dup(2);
@@ -116,8 +116,8 @@ static void reduce(struct gen_program *m, int way)
 	dup2(null, 2);
 	while (again && gt_now_s() < until) {
 		again = false;
-		for (int k = 0; gt_now_s() < until && gen_smaller(m, k, &smaller); k++) {
-			if (!smaller.n || try_program(&smaller, way, 10) || told->kind != kind)
+		for (int k = 0; gt_now_s() < until && gen_shrink(m, k, &smaller); k++) {
+			if (!smaller.n || try_program(&smaller, property, 10) || outcome->kind != kind)
 				continue;
 			*m = smaller;
 			again = true;
@@ -128,46 +128,46 @@ static void reduce(struct gen_program *m, int way)
 	dup2(old, 2);
 	close(null);
 	close(old);
-	try_program(m, way, 30);
-	told->judged = before.judged;
-	told->mildly = before.mildly;
-	memcpy(told->passed_over, before.passed_over, sizeof(before.passed_over));
+	try_program(m, property, 30);
+	outcome->compared = before.compared;
+	outcome->imprecise = before.imprecise;
+	memcpy(outcome->discarded, before.discarded, sizeof(before.discarded));
 }
 
-static void report(struct gen_program *m, const char *name, int way, bool as_it_is)
+static void report(struct gen_program *m, const char *name, int property, bool as_found)
 {
-	printf("# %s: %s: %s\n", name, variants[way].name, told->said);
-	if (as_it_is)
+	printf("# %s: %s: %s\n", name, variants[property].name, outcome->message);
+	if (as_found)
 		return;
-	if (variants[way].holds != variant_refused)
-		reduce(m, way);
-	printf("# reduced: %s\n", told->said);
+	if (variants[property].holds != variant_refused)
+		shrink(m, property);
+	printf("# shrunk: %s\n", outcome->message);
 	gen_print(m, stdout);
 	fflush(stdout);
 }
 
-static bool check_program(struct gen_program *m, const char *name, const struct asked *a)
+static bool check_program(struct gen_program *m, const char *name, const struct request *a)
 {
 	bool good;
-	int way;
+	int property;
 
 	if (a->print) {
 		printf("# %s\n", name);
 		gen_print(m, stdout);
 	}
-	good = try_program(m, a->way, TIME_LIMIT_S);
+	good = try_program(m, a->property, TIME_LIMIT_S);
 
-	way = told->way;
+	property = outcome->property;
 	for (int w = 0; w < n_variants; w++) {
-		seen[w] += a->way < 0 ? good || w < way : w == a->way && good;
-		failed[w] += !good && w == way;
+		seen[w] += a->property < 0 ? good || w < property : w == a->property && good;
+		failed[w] += !good && w == property;
 	}
 	if (!good)
-		report(m, name, way, a->once);
+		report(m, name, property, a->once);
 	return good;
 }
 
-static void check_file(const char *path, const struct asked *a)
+static void check_file(const char *path, const struct request *a)
 {
 	gt_autofree char *bytes = NULL;
 	size_t n = 0;
@@ -182,30 +182,30 @@ static void check_file(const char *path, const struct asked *a)
 	check_program(&m, path, a);
 }
 
-static int summary(const struct asked *a)
+static int summary(const struct request *a)
 {
 	int bad = 0, n = 0;
 
 	for (int w = 0; w < n_variants; w++) {
-		if (a->way >= 0 && w != a->way)
+		if (a->property >= 0 && w != a->property)
 			continue;
-		printf("%s %d - %d random programs: %s (%d passed over)\n", failed[w] ? "not ok" : "ok", ++n, seen[w] + failed[w],
-		       variants[w].promise, told->passed_over[w]);
+		printf("%s %d - %d random programs: %s (%d discarded)\n", failed[w] ? "not ok" : "ok", ++n, seen[w] + failed[w],
+		       variants[w].property, outcome->discarded[w]);
 		bad += failed[w];
 	}
-	if (told->judged)
-		printf("# %ld gradients compared in f32; of %.1f %% rounding may be a fiftieth or more\n", told->judged,
-		       100.0 * (double)told->mildly / (double)told->judged);
+	if (outcome->compared)
+		printf("# %ld gradients compared in f32; %.1f %% of them have an error bound of 2 %% or more\n", outcome->compared,
+		       100.0 * (double)outcome->imprecise / (double)outcome->compared);
 	printf("1..%d\n", n);
 	return bad != 0;
 }
 
-static int find_way(const char *name)
+static int find_property(const char *name)
 {
 	for (int w = 0; w < n_variants; w++)
 		if (gt_streq(variants[w].name, name))
 			return w;
-	fprintf(stderr, "no promise '%s'\n", name);
+	fprintf(stderr, "no property '%s'\n", name);
 	exit(64);
 }
 
@@ -227,7 +227,7 @@ static void run_beside(const char *libraries, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct asked a = { .programs = variants_programs, .way = -1, .seed = (uint64_t)variants_first };
+	struct request a = { .programs = variants_programs, .property = -1, .seed = (uint64_t)variants_first };
 	double start = gt_now_s();
 	const char *libraries = variants_libraries;
 	int opt;
@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 		else if (opt == 's')
 			a.seed = strtoull(optarg, NULL, 10);
 		else if (opt == 'w')
-			a.way = find_way(optarg);
+			a.property = find_property(optarg);
 		else if (opt == 'p')
 			a.print = true;
 		else if (opt == 'r')
@@ -255,8 +255,8 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	run_beside(libraries, argv);
-	told = mmap(NULL, sizeof(*told), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (told == MAP_FAILED)
+	outcome = mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (outcome == MAP_FAILED)
 		return 2;
 	for (int i = optind; i < argc; i++)
 		check_file(argv[i], &a);

@@ -80,7 +80,7 @@ void gen_values_free(double **values, int n);
 void gen_load(const struct gen_program *m, const struct gen_graph *mg, struct rt_program *p);
 
 /* Shrinking step k of m. Returns false if there are no more; ret->n is 0 if the step does not apply. */
-bool gen_smaller(const struct gen_program *m, int k, struct gen_program *ret);
+bool gen_shrink(const struct gen_program *m, int k, struct gen_program *ret);
 
 enum { GEN_BUMP, GEN_TIMES, GEN_FMA, GEN_USER_OPS };
 #define GEN_USER_ARGS 2

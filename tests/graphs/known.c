@@ -330,7 +330,7 @@ void known_count(struct trial *t, const struct known *k)
 
 		if (k->m.step[i].op != GEN_PARAM || !slope)
 			continue;
-		t->judged++;
-		t->mildly += known_slope_off(k, n) > 0.02 * largest(slope, rt_shape_elements(&n->shape));
+		t->compared++;
+		t->imprecise += known_slope_off(k, n) > 0.02 * largest(slope, rt_shape_elements(&n->shape));
 	}
 }

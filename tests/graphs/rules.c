@@ -126,7 +126,7 @@ static bool one_update(struct trial *t, const struct gen_graph *mg, struct rt_pr
 		gen_inputs_free(inputs);
 	}
 	if (r || rt_wait(p, NULL))
-		return r == -EDOM ? pass_over(t) : broken(t, "update %d ends with %d", u + 1, r);
+		return r == -EDOM ? discard(t) : broken(t, "update %d ends with %d", u + 1, r);
 	look(t->m, mg, p, rules, true);
 	norm = norm_of(t->m, rules, metrics.loss_scale);
 	unit = (struct unit){ .scale = metrics.loss_scale, .clip = 1 };
@@ -158,7 +158,7 @@ bool variant_rules(struct trial *t)
 	gen_build(t->m, GEN_ROWS, &mg, NULL);
 	p = trial_program(t, t->m, &mg, &opt);
 	good = p != NULL;
-	for (int u = 0; good && !t->passed_over && u < UPDATES; u++)
+	for (int u = 0; good && !t->discarded && u < UPDATES; u++)
 		good = one_update(t, &mg, p, u, rules, &done);
 	for (int i = 0; i < t->m->n; i++) {
 		free(rules[i].before);

@@ -156,7 +156,7 @@ bool variant_mixed(struct trial *t)
 		loss[i] = mg[i].loss;
 	}
 	if (!good || rt_compile_shapes(g, loss, 3, &opt, &p, NULL) < 0)
-		pass_over(t);
+		discard(t);
 	else
 		gen_load(&mean.m, &mean.mg, p);
 	good = true;
@@ -463,12 +463,12 @@ bool variant_refused(struct trial *t)
 	bool good = true;
 
 	if (!m.refused_at)
-		return pass_over(t);
+		return discard(t);
 	m.n = m.refused_at;
 	gen_build(&m, GEN_ROWS, &mg, NULL);
 	n = gen_apply(&mg, &m, &m.refused, GEN_ROWS);
 	if (n || rt_graph_error(mg.g, &first) >= 0 || strlen(first.msg) < 10)
-		good = broken(t, "%s was refused once, and now it says '%s'", gen_op_name(m.refused.op), first.msg);
+		good = broken(t, "%s was rejected before, now the message is '%s'", gen_op_name(m.refused.op), first.msg);
 	loss = rt_dot(mg.g, rt_relu(mg.g, n), mg.node[0]);
 	if (good && loss)
 		good = broken(t, "what follows a refusal is something");

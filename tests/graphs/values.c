@@ -101,7 +101,7 @@ bool variant_values(struct trial *t)
 	bool good;
 
 	if (!know(&k, t->m, (struct plain_how){ 0 }))
-		return pass_over(t);
+		return discard(t);
 	known_count(t, &k);
 	good = known_agrees(t, &k);
 	for (size_t i = 0; good && i < GT_ARRAY_SIZE(arms); i++)
@@ -117,11 +117,11 @@ static bool run_arms(struct trial *t, const struct gen_program *m, struct plain_
 	bool good = true;
 
 	if (!know(&k, m, how))
-		return pass_over(t);
+		return discard(t);
 	/* the largest number of f16 is 65504 */
 	if (arms[0].opt.precision.amp == RT_F16 && known_exceeds(&k, 32000)) {
 		known_clear(&k);
-		return pass_over(t);
+		return discard(t);
 	}
 	for (size_t i = 0; good && i < n; i++)
 		good = run_arm(t, &k, &arms[i]);
@@ -199,7 +199,7 @@ bool variant_pixels(struct trial *t)
 	struct plain_how low = { .low = 0x1p-8, .level = variants_device == RT_CUDA ? 0x1p-8 : 0 }; /* CUDA: all tensors */
 
 	if (!trial_has(&m, GEN_INPUT))
-		return pass_over(t);
+		return discard(t);
 	m.pixels = true;
 	return run_arms(t, &m, (struct plain_how){ 0 }, arms, 2) && run_arms(t, &m, low, arms + 2, 1);
 }

@@ -11,15 +11,15 @@ bool broken(struct trial *t, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(t->said, sizeof(t->said), fmt, ap);
+	vsnprintf(t->message, sizeof(t->message), fmt, ap);
 	va_end(ap);
 	t->kind = fmt;
 	return false;
 }
 
-bool pass_over(struct trial *t)
+bool discard(struct trial *t)
 {
-	t->passed_over = true;
+	t->discarded = true;
 	return true;
 }
 

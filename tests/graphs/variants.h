@@ -7,15 +7,15 @@
 
 struct trial {
 	struct gen_program *m;
-	char said[1024]; /* how the property failed */
+	char message[1024]; /* how the property failed */
 	const char *kind; /* identifies the kind of failure */
-	bool passed_over; /* discarded: the property does not apply to the program */
+	bool discarded; /* discarded: the property does not apply to the program */
 	bool refused; /* the device has no kernel for an op of the program */
-	int judged, mildly; /* gradients compared; those with an error bound of 2 % or more */
+	int compared, imprecise; /* gradients compared; those with an error bound of 2 % or more */
 };
 struct variant {
 	const char *name;
-	const char *promise;
+	const char *property; /* in words */
 	bool (*holds)(struct trial *t);
 	bool forks; /* must run before any OpenMP team exists; not for libFuzzer */
 };
@@ -28,7 +28,7 @@ extern const char *const variants_libraries; /* directory of the stand-in librar
 
 /* Records how the property failed; returns false. */
 bool broken(struct trial *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-bool pass_over(struct trial *t); /* discards the program; returns true */
+bool discard(struct trial *t); /* discards the program; returns true */
 /* Compiles the graph with the values of m. Returns NULL after recording the error. */
 struct rt_program *trial_program(struct trial *t, const struct gen_program *m, const struct gen_graph *mg,
 				 const struct rt_options *opt);

@@ -9,11 +9,11 @@ const char *const variants_libraries = NULL;
 const struct variant variants[] = {
 	{ "alike", "2 and 4 ranks with the same batch train as one, to the bit", variant_ranks_alike, true },
 	{ "apart", "2 and 4 ranks with batches of their own train by the weighted mean of all", variant_ranks_apart, true },
-	{ "coded", "2 and 4 ranks whose gradients travel coded stay alike, and near; again the same bits",
+	{ "coded", "2 and 4 ranks with compressed gradients stay equal, near the uncompressed result, and reproducible",
 	  variant_ranks_compressed, true },
 	{ "values", "values, losses, gradients and running statistics are those of the plain definitions", variant_values, false },
-	{ "low", "mixed precision is as near as its type", variant_reduced_values, false },
-	{ "pixels", "inputs as bytes are the numbers that they stand for", variant_pixels, false },
+	{ "low", "mixed precision is within the error bound of its type", variant_reduced_values, false },
+	{ "pixels", "inputs as bytes give the results of the numbers that they encode", variant_pixels, false },
 	{ "inference", "a program without a backward pass gives the loss of the plain definitions", variant_inference, false },
 	{ "trained", "updates are the plain optimizers', with weights, clipping and a loss scale that skips some", variant_trained,
 	  false },
@@ -22,6 +22,6 @@ const struct variant variants[] = {
 	{ "shapes", "a program of several batch shapes gives the bits of programs of one", variant_shapes, false },
 	{ "accumulated", "batches of an update are averaged by their weights", variant_accumulated, false },
 	{ "mixed", "batches of several shapes are averaged in one update", variant_mixed, false },
-	{ "refused", "what does not fit is refused by a sentence", variant_refused, false },
+	{ "refused", "a program that does not fit is rejected with a message", variant_refused, false },
 };
 const int n_variants = GT_ARRAY_SIZE(variants);

@@ -146,7 +146,7 @@ static void limit_ids(struct gen_program *m, const struct gen_graph *mg)
 
 #define CHANGES 20
 
-bool gen_smaller(const struct gen_program *m, int k, struct gen_program *ret)
+bool gen_shrink(const struct gen_program *m, int k, struct gen_program *ret)
 {
 	struct gen_graph mg;
 	int at = m->n - 1 - k / CHANGES;
