@@ -4,7 +4,7 @@
 #include <string.h>
 #include "bench/bench.h"
 #include "bench/fleet/fleet.h"
-#include "bench/fleet/moves.h"
+#include "bench/fleet/knob_affects.h"
 
 #define ALPHA       .05 /* probability of one false alarm in all metrics together */
 #define POINTS_MAX  32

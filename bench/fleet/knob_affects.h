@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef BN_MOVES_H
-#define BN_MOVES_H
+#ifndef BN_KNOB_AFFECTS_H
+#define BN_KNOB_AFFECTS_H
 #include <stdbool.h>
 
 /* Returns whether the key is one of the workload's knobs, which should affect it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "bench/fleet/moves.h"
+#include "bench/fleet/knob_affects.h"
 #include "bench/workload/workload.h"
 
 bool bn_knob_affects(const char *workload, const char *key)
