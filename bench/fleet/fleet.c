@@ -57,8 +57,8 @@ static struct column *column_of(struct column **all, size_t *n, const struct bn_
 static const json_t *usual(const struct column *c, const bool *out, size_t host, const char *key, double *ret_share,
 			   double *ret_rare)
 {
-	const json_t *mine = bn_result_setting(c->host[host], key), *best = NULL;
-	size_t others = 0, most = 0, like_me = 0;
+	const json_t *own_value = bn_result_setting(c->host[host], key), *best = NULL;
+	size_t others = 0, most = 0, same_as_host = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
 		const json_t *v = bn_result_setting(c->host[i], key);
@@ -67,7 +67,7 @@ static const json_t *usual(const struct column *c, const bool *out, size_t host,
 		if (out[i])
 			continue;
 		others++;
-		like_me += bn_setting_equal(v, mine, key);
+		same_as_host += bn_setting_equal(v, own_value, key);
 		for (size_t k = 0; k < c->n; k++)
 			same += !out[k] && bn_setting_equal(v, bn_result_setting(c->host[k], key), key);
 		if (same > most) {
@@ -76,8 +76,8 @@ static const json_t *usual(const struct column *c, const bool *out, size_t host,
 		}
 	}
 	*ret_share = others ? (double)most / (double)others : 0;
-	*ret_rare = others ? (double)like_me / (double)others : 0;
-	return *ret_share >= USUAL && !bn_setting_equal(best, mine, key) ? best : NULL;
+	*ret_rare = others ? (double)same_as_host / (double)others : 0;
+	return *ret_share >= USUAL && !bn_setting_equal(best, own_value, key) ? best : NULL;
 }
 
 static double weight(const json_t *cause)
@@ -104,13 +104,13 @@ static json_t *causes_of(const struct column *c, const bool *out, size_t host, c
 
 	for (size_t i = 0; i < keys->n; i++) {
 		const char *key = keys->v[i];
-		const json_t *mine = bn_result_setting(c->host[host], key);
-		double share, rare;
-		const json_t *others = usual(c, out, host, key, &share, &rare);
+		const json_t *own_value = bn_result_setting(c->host[host], key);
+		double share, rare_share;
+		const json_t *usual_value = usual(c, out, host, key, &share, &rare_share);
 
-		if (others && rare < .5)
-			keep_cause(list, json_pack("{s:s, s:O?, s:O, s:f, s:f, s:b}", "key", key, "value", mine,
-						   "usual", others, "others_share", share, "like_me_share", rare,
+		if (usual_value && rare_share < .5)
+			keep_cause(list, json_pack("{s:s, s:O?, s:O, s:f, s:f, s:b}", "key", key, "value", own_value,
+						   "usual", usual_value, "others_share", share, "like_me_share", rare_share,
 						   "moves_it", bn_knob_affects(c->metric->workload, key)));
 	}
 	return list;

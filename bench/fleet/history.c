@@ -41,16 +41,16 @@ static json_t *what_changed(const struct series *s, size_t at, const struct gt_s
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < keys->n && json_array_size(list) < CHANGES_MAX; i++) {
 			const char *key = keys->v[i];
-			const json_t *was = bn_result_setting(s->of[at - 1], key),
-				     *is = bn_result_setting(s->of[at], key);
+			const json_t *before = bn_result_setting(s->of[at - 1], key),
+				     *after = bn_result_setting(s->of[at], key);
 			bool moves = bn_knob_affects(s->metric->workload, key);
 
-			if (bn_setting_equal(was, is, key) || moves != (pass == 0) ||
-			    !bn_setting_equal(was, bn_result_setting(s->of[at - 2], key), key) ||
-			    (at + 1 < s->n && !bn_setting_equal(is, bn_result_setting(s->of[at + 1], key), key)))
+			if (bn_setting_equal(before, after, key) || moves != (pass == 0) ||
+			    !bn_setting_equal(before, bn_result_setting(s->of[at - 2], key), key) ||
+			    (at + 1 < s->n && !bn_setting_equal(after, bn_result_setting(s->of[at + 1], key), key)))
 				continue;
-			json_array_append_new(list, json_pack("{s:s, s:O?, s:O?, s:b}", "key", key, "from", was, "to",
-							      is, "moves_it", moves));
+			json_array_append_new(list, json_pack("{s:s, s:O?, s:O?, s:b}", "key", key, "from", before, "to",
+							      after, "moves_it", moves));
 		}
 	return list;
 }

@@ -33,9 +33,9 @@ struct ladder_run {
 
 static uint64_t cpus(void)
 {
-	cpu_set_t mine;
+	cpu_set_t usable;
 
-	return sched_getaffinity(0, sizeof(mine), &mine) == 0 ? (uint64_t)CPU_COUNT(&mine) : 1;
+	return sched_getaffinity(0, sizeof(usable), &usable) == 0 ? (uint64_t)CPU_COUNT(&usable) : 1;
 }
 
 static uint64_t ranks(const struct bn_ladder_request *q)
@@ -91,7 +91,7 @@ static void command(struct gt_strv *argv, const struct bn_ladder_request *q, con
 
 static json_t *outcome(const struct gt_spawn *sp, struct ladder_run *c)
 {
-	static const char *const keep[] = {"items_per_s", "median_step_s", "planned_bytes", "max_rss_bytes", "threads",
+	static const char *const members[] = {"items_per_s", "median_step_s", "planned_bytes", "max_rss_bytes", "threads",
 					  "env", "gpu", "gpu_trouble"};
 	gt_auto_json *doc = NULL;
 	json_t *launch = json_object();
@@ -108,8 +108,8 @@ static json_t *outcome(const struct gt_spawn *sp, struct ladder_run *c)
 	if (why && gt_starts_with(why, "gpubench: "))
 		why += strlen("gpubench: ");
 	json_object_set_new(launch, "failure", gt_json_str(why));
-	for (size_t i = 0; doc && i < GT_ARRAY_SIZE(keep); i++)
-		json_object_set(launch, keep[i], json_object_get(doc, keep[i]));
+	for (size_t i = 0; doc && i < GT_ARRAY_SIZE(members); i++)
+		json_object_set(launch, members[i], json_object_get(doc, members[i]));
 	if (doc)
 		json_object_set(c->doc, "unit", json_object_get(doc, "unit"));
 	return launch;

@@ -46,23 +46,23 @@ static bool is_phase(const json_t *doc, const struct bn_phase *ph)
 /* Returns the document of the next phase: from an earlier part of this session, or a new one. */
 static int phase_document(struct bn_prove *p, const struct bn_phase *ph, json_t **ret, bool *begun)
 {
-	json_t *phases = json_object_get(p->doc, "phases"), *was = json_array_get(phases, p->next_phase);
+	json_t *phases = json_object_get(p->doc, "phases"), *saved = json_array_get(phases, p->next_phase);
 
-	if (was && p->more_time && !is_phase(was, ph)) { /* a phase that was skipped for lack of time is measured now */
+	if (saved && p->more_time && !is_phase(saved, ph)) { /* a phase that was skipped for lack of time is measured now */
 		while (json_array_size(phases) > p->next_phase)
 			json_array_remove(phases, p->next_phase);
-		was = NULL;
+		saved = NULL;
 	}
-	*begun = was != NULL;
-	*ret = was;
-	if (!was) {
+	*begun = saved != NULL;
+	*ret = saved;
+	if (!saved) {
 		*ret = phase_frame(p, ph);
 		json_array_append_new(phases, *ret);
-	} else if (!is_phase(was, ph)) {
+	} else if (!is_phase(saved, ph)) {
 		return gt_fail_exit(&p->cli->err, BN_EXIT_INVALID, EINVAL,
 				    "phase %zu of the saved session is \"%s\" and should be \"%s\": it was edited, or "
 				    "written by another version",
-				    p->next_phase + 1, gt_json_get_str(json_object_get(was, "phase"), "name", "?"), ph->name);
+				    p->next_phase + 1, gt_json_get_str(json_object_get(saved, "phase"), "name", "?"), ph->name);
 	}
 	p->next_phase++;
 	return 0;

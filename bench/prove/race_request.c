@@ -22,12 +22,12 @@ static int bad(struct gt_err *err, const char *spec, const char *why)
 static int current_value(struct gt_fsroot *fs, const struct pr_host *host, const char *id, const char *spec, char **ret,
 			 struct gt_err *err)
 {
-	const char *own = gt_starts_with(id, "env.") ? getenv(id + 4) : NULL;
+	const char *host_value = gt_starts_with(id, "env.") ? getenv(id + 4) : NULL;
 	gt_auto(tn_plan) *plan = NULL;
 	gt_auto_strv only = {0};
 	int r;
 
-	*ret = own ? gt_xstrdup(own) : NULL;
+	*ret = host_value ? gt_xstrdup(host_value) : NULL;
 	if (gt_starts_with(id, "env."))
 		return 0;
 	if (!tn_tunable_find(id) && !tn_launch_find(id))
@@ -45,20 +45,20 @@ static int current_value(struct gt_fsroot *fs, const struct pr_host *host, const
 static int parse(struct gt_fsroot *fs, const struct pr_host *host, const char *spec, struct bn_race *race, struct gt_err *err)
 {
 	const char *eq = strchr(spec, '=');
-	gt_autofree char *own = NULL;
+	gt_autofree char *host_value = NULL;
 	int r;
 
 	if (!eq || eq == spec)
 		return bad(err, spec, "it must be ID=VALUE,VALUE,...");
 	race->id = gt_xstrndup(spec, (size_t)(eq - spec));
-	r = gt_fail_as(err, GT_EXIT_USAGE, current_value(fs, host, race->id, spec, &own, err));
+	r = gt_fail_as(err, GT_EXIT_USAGE, current_value(fs, host, race->id, spec, &host_value, err));
 	if (r < 0)
 		return r;
 	gt_each_word(v, eq + 1, ",") {
 		const struct tn_tunable *t = tn_tunable_find(race->id);
 
-		if (gt_streq(v, own) || gt_strv_has(&race->values, v))
-			continue; /* the host's own value runs in every pair anyway */
+		if (gt_streq(v, host_value) || gt_strv_has(&race->values, v))
+			continue; /* every pair already includes the host's own value */
 		r = t ? gt_fail_as(err, GT_EXIT_USAGE, tn_tunable_check_value(t, host, v, err)) : 0;
 		if (r < 0)
 			return r;
@@ -74,14 +74,14 @@ int bn_races_parse(struct gt_fsroot *fs, const struct gt_strv *specs, struct bn_
 {
 	struct bn_race *races = gt_xcalloc(specs->n + 1, sizeof(*races));
 	const struct pr_host *host = NULL;
-	gt_auto(pr_host) *own = NULL;
+	gt_auto(pr_host) *discovered = NULL;
 	int r;
 
 	*ret = races;
 	*ret_n = 0;
 	if (specs->n > RACES_MAX)
 		return bad(err, specs->v[0], "at most eight races in one session");
-	r = specs->n ? tn_host_get(fs, NULL, &own, &host, err) : 0;
+	r = specs->n ? tn_host_get(fs, NULL, &discovered, &host, err) : 0;
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < specs->n; i++) {

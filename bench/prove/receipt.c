@@ -45,7 +45,7 @@ static char *revert_item(const struct tn_item *i)
 /* Returns a command line that restores the old value without gputune. */
 static char *revert_line(const struct bn_stage *s, const struct bn_factor *f)
 {
-	gt_autofree char *was = quoted(f->from);
+	gt_autofree char *old_value = quoted(f->from);
 
 	if (f->kind == BN_FACTOR_ITEM)
 		return revert_item(&s->plan->item[f->index]);
@@ -53,7 +53,7 @@ static char *revert_line(const struct bn_stage *s, const struct bn_factor *f)
 		return gt_xasprintf("remove %s from the kernel's command line in the boot loader", f->id + strlen("boot."));
 	if (f->kind == BN_FACTOR_CPUS || f->kind == BN_FACTOR_NODES)
 		return gt_xstrdup("start the command without gputune run");
-	return f->from ? gt_xasprintf("export %s=%s", f->id + 4, was) : gt_xasprintf("unset %s", f->id + 4);
+	return f->from ? gt_xasprintf("export %s=%s", f->id + 4, old_value) : gt_xasprintf("unset %s", f->id + 4);
 }
 
 static json_t *knob_json(const struct bn_prove *p, const struct bn_proof *proof, const struct bn_factor *f)

@@ -75,7 +75,7 @@ bool bn_prove_total_is_all(const struct bn_prove *p); /* one change whose arms a
 						       * it */
 size_t bn_prove_aa(const struct bn_prove *p);	    /* A/A pairs of the total effect */
 size_t bn_prove_mechanism_pairs(const struct bn_prove *p); /* per kept change */
-size_t bn_prove_design_rows(size_t changes);	    /* pairs of the design */
+size_t bn_prove_design_rows(size_t changes);	    /* number of pairs in the design */
 const struct bn_phase_result *bn_prove_result(const struct bn_prove *p, const char *name); /* the last phase of that name, or
 											    * NULL */
 json_t *bn_effect_json(const struct bn_effect *e); /* in the form of the receipt; null without an effect */

@@ -96,7 +96,7 @@ static void draw_hosts(const json_t *m, const struct bn_scale *x, double y, stru
 	size_t i, found = 0;
 	json_t *h;
 
-	/* the usual ones first: outliers are drawn over them */
+	/* usual hosts first, because outliers are drawn over them */
 	for (int pass = 0; pass < 2; pass++)
 		json_array_foreach(json_object_get(m, "hosts"), i, h) {
 			const char *verdict = gt_json_get_str(h, "verdict", "usual"), *name = gt_json_get_str(h, "host", "?");

@@ -15,7 +15,7 @@
 
 struct spread {
 	double *v;
-	size_t n, beyond; /* samples; samples outside of the plot */
+	size_t n, beyond; /* number of samples, and of those outside the plot */
 	double share[BINS], median, tail;
 };
 

@@ -161,7 +161,7 @@ static void info(struct gt_buf *out, const json_t *doc)
 
 static void result_families(const json_t *doc, struct gt_buf *out)
 {
-	static const char *const whole[] = {"better", "worse", "same", "inconclusive", "measured", "invalid", "wrong"};
+	static const char *const outcomes[] = {"better", "worse", "same", "inconclusive", "measured", "invalid", "wrong"};
 	json_t *list = json_object_get(doc, "comparisons"), *c;
 	size_t i;
 
@@ -178,9 +178,9 @@ static void result_families(const json_t *doc, struct gt_buf *out)
 				    gt_json_get_str(c, "verdict", "inconclusive"));
 	}
 	family(out, "gpubench_session_verdict", "1 for the verdict of the session, 0 for the others.");
-	for (i = 0; i < GT_ARRAY_SIZE(whole); i++)
-		sample(out, "gpubench_session_verdict", "verdict", whole[i], NULL, NULL,
-		       gt_streq(gt_json_get_str(doc, "verdict", "inconclusive"), whole[i]));
+	for (i = 0; i < GT_ARRAY_SIZE(outcomes); i++)
+		sample(out, "gpubench_session_verdict", "verdict", outcomes[i], NULL, NULL,
+		       gt_streq(gt_json_get_str(doc, "verdict", "inconclusive"), outcomes[i]));
 	family(out, "gpubench_exit_status", "Exit status of gpubench run.");
 	sample(out, "gpubench_exit_status", NULL, NULL, NULL, NULL, (double)gt_json_get_int(doc, "exit_code", 0));
 	family(out, "gpubench_launches", "Launches in the session.");

@@ -8,8 +8,8 @@
 
 struct pr_host;
 struct gt_fsroot;
-/* Returns {schema, tool, run{argv,…}, host, treatment{declared:[]}, arms}. argv: the arguments of main(). fs: of the
- * host. */
+/* Returns {schema, tool, run{argv,…}, host, treatment{declared:[]}, arms}. argv: the arguments of main(). fs: filesystem
+ * of the host. */
 json_t *bn_result_new(struct gt_fsroot *fs, const struct pr_host *host, char *const *argv);
 void bn_declare(json_t *doc, const char *id, const char *from, const char *to, const char *when);
 /* Prints the identity parts or fingerprint members that differ between two results; "" if both may be from one machine. */

@@ -125,11 +125,11 @@ static char *kernel_file(const char *stem)
 /* Returns whether a variable is copied to the unit, because it determines how a launch runs. */
 static bool is_passed_on(const char *pair)
 {
-	static const char *const keep[] = { "PATH=", "HOME=", "LANG=", "LC_ALL=", "VIRTUAL_ENV=", "CONDA_PREFIX=", "PYTHONPATH=",
+	static const char *const names[] = { "PATH=", "HOME=", "LANG=", "LC_ALL=", "VIRTUAL_ENV=", "CONDA_PREFIX=", "PYTHONPATH=",
 					    "GPUBENCH_" };
 
-	for (size_t i = 0; i < GT_ARRAY_SIZE(keep); i++)
-		if (gt_starts_with(pair, keep[i]))
+	for (size_t i = 0; i < GT_ARRAY_SIZE(names); i++)
+		if (gt_starts_with(pair, names[i]))
 			return true;
 	return bn_changes_launch(pair);
 }

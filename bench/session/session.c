@@ -112,7 +112,7 @@ static json_t *launch_record(struct state *st, const char *workload, json_t *lau
 	const char *definition = gt_json_get_str(launch, "definition", ""),
 		   *failure = gt_json_get_str(launch, "failure", NULL);
 	size_t i;
-	static const char *const keep[] = { "wall_s", "params", "notes", "verify", "process", "env", "gpu", "inside_s" };
+	static const char *const copied_members[] = { "wall_s", "params", "notes", "verify", "process", "env", "gpu", "inside_s" };
 
 	json_array_foreach(json_object_get(launch, "metrics"), i, series) {
 		const char *id = gt_json_get_str(series, "id", "");
@@ -129,9 +129,9 @@ static json_t *launch_record(struct state *st, const char *workload, json_t *lau
 	json_object_set_new(rec, "failure", gt_json_str(failure));
 	json_object_set_new(rec, "wrong", gt_json_str(gt_json_get_str(verify, "wrong", NULL)));
 	json_object_set_new(rec, "metrics", by_id);
-	for (i = 0; i < GT_ARRAY_SIZE(keep); i++)
-		if (json_object_get(launch, keep[i]))
-			json_object_set(rec, keep[i], json_object_get(launch, keep[i]));
+	for (i = 0; i < GT_ARRAY_SIZE(copied_members); i++)
+		if (json_object_get(launch, copied_members[i]))
+			json_object_set(rec, copied_members[i], json_object_get(launch, copied_members[i]));
 	return rec;
 }
 

@@ -28,11 +28,11 @@ static bool differences(json_t *doc, json_t *old, json_t *new, bool midway, int6
 	const char *key;
 
 	json_object_foreach(new, key, v) {
-		json_t *was = json_object_get(old, key);
+		json_t *old_value = json_object_get(old, key);
 
-		if (!was)
-			was = null;
-		if (json_equal(was, v))
+		if (!old_value)
+			old_value = null;
+		if (json_equal(old_value, v))
 			continue;
 		if (midway && declared(doc, key)) {
 			json_object_set_new(json_object_get(doc, "run"), "invalid",
@@ -40,7 +40,7 @@ static bool differences(json_t *doc, json_t *old, json_t *new, bool midway, int6
 			invalid = true;
 		}
 		if (midway || !declared(doc, key))
-			add_confounder(doc, key, was, v, midway ? "midway" : "between arms", block);
+			add_confounder(doc, key, old_value, v, midway ? "midway" : "between arms", block);
 	}
 	return invalid;
 }

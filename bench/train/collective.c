@@ -107,11 +107,11 @@ static int put_times(struct rt_comm *c, json_t *doc, struct gt_err *err)
 }
 
 /* Sets doc[key] to the values of all ranks, null for NAN. */
-static int put_all(struct rt_comm *c, double mine, const char *key, json_t *doc, struct gt_err *err)
+static int put_all(struct rt_comm *c, double value, const char *key, json_t *doc, struct gt_err *err)
 {
 	double of[RT_MAX_RANKS];
 	json_t *list;
-	int r = rt_comm_gather(c, mine, of, err);
+	int r = rt_comm_gather(c, value, of, err);
 
 	if (r)
 		return r;

@@ -64,11 +64,11 @@ static int start_again(struct bn_training *r, int64_t then, uint64_t now, struct
 
 /* Checks that the checkpoint's data are the data of this run. Other data start with the first sample. A position that
  * does not exist in this run's order is an error. */
-static int check_data(struct bn_training *r, const json_t *was, struct gt_err *err)
+static int check_data(struct bn_training *r, const json_t *saved, struct gt_err *err)
 {
 	gt_autofree char *cut = batch_shapes(r);
-	const char *then = gt_json_get_str(was, "cut", "");
-	int64_t of = gt_json_get_int(was, "of", 0), seed = gt_json_get_int(was, "seed", 0);
+	const char *then = gt_json_get_str(saved, "cut", "");
+	int64_t of = gt_json_get_int(saved, "of", 0), seed = gt_json_get_int(saved, "seed", 0);
 	uint64_t now = rt_loader_samples(r->data.train);
 
 	if (of != (int64_t)now || !*then != !*cut)
@@ -112,17 +112,17 @@ static int read_position(struct bn_training *r, json_t **ret, uint64_t *ret_cons
 
 int bn_train_open_data(struct bn_training *r, bool compiled, struct gt_err *err)
 {
-	gt_auto_json *was = NULL;
+	gt_auto_json *saved = NULL;
 	uint64_t consumed = 0;
 	int status;
 
 	if (!bn_train_data_wanted(r->model, &r->o) || (!compiled && !r->o.documents))
 		return 0;
-	status = compiled && r->o.resume ? read_position(r, &was, &consumed, err) : 0;
+	status = compiled && r->o.resume ? read_position(r, &saved, &consumed, err) : 0;
 	if (status)
 		return status;
 	status = consumed || !r->data.train ? open_at(r, consumed, err) : 0;
 	if (status)
 		return status;
-	return was ? check_data(r, was, err) : 0;
+	return saved ? check_data(r, saved, err) : 0;
 }

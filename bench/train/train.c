@@ -74,7 +74,7 @@ _Noreturn static void abort_ranks(struct rt_comm *c, struct gt_err *err)
  * others NULL. An error ends all ranks and does not return. */
 static int started_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 {
-	struct bn_train_options mine = *o;
+	struct bn_train_options own = *o;
 	struct gt_err why = { 0 };
 	struct rt_comm *c = NULL;
 	bool mpi = rt_mpi_started();
@@ -90,8 +90,8 @@ static int started_ranks(const struct bn_train_options *o, json_t **ret, struct 
 	r = mpi ? rt_comm_mpi(o->no_pin, &c, &why) : rt_comm_env(o->no_pin, rt_cuda_home_own, &c, &why);
 	if (r)
 		abort_ranks(c, &why);
-	mine.ranks = (uint64_t)rt_comm_size(c);
-	if (part(c, &mine, ret, &why))
+	own.ranks = (uint64_t)rt_comm_size(c);
+	if (part(c, &own, ret, &why))
 		abort_ranks(c, &why);
 	rt_comm_free(c);
 	return 0;

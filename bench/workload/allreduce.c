@@ -64,10 +64,10 @@ static double wrong_elements(const float *x, int64_t n, uint64_t seed, int ranks
 	return wrong;
 }
 
-static int slowest(struct rt_comm *c, double mine, double *ret, struct gt_err *err)
+static int slowest(struct rt_comm *c, double value, double *ret, struct gt_err *err)
 {
 	double of[RT_MAX_RANKS];
-	int r = rt_comm_gather(c, mine, of, err);
+	int r = rt_comm_gather(c, value, of, err);
 
 	if (r)
 		return r;
@@ -125,10 +125,10 @@ static int one_size(struct rt_comm *c, struct rt_window *w, size_t which, const 
 	return 0;
 }
 
-static int add_over_ranks(struct rt_comm *c, double mine, double *sum, struct gt_err *err)
+static int add_over_ranks(struct rt_comm *c, double value, double *sum, struct gt_err *err)
 {
 	double of[RT_MAX_RANKS];
-	int r = rt_comm_gather(c, mine, of, err);
+	int r = rt_comm_gather(c, value, of, err);
 
 	if (r)
 		return r;
@@ -213,11 +213,11 @@ static int allreduce_run(struct bn_launch *l, struct gt_err *err)
 	struct rt_group g = { .ranks = 2 };
 	gt_autofree char *answer = NULL;
 	gt_auto_json *doc = NULL;
-	cpu_set_t mine;
+	cpu_set_t usable;
 	int r;
 
-	if (sched_getaffinity(0, sizeof(mine), &mine) == 0)
-		g.ranks = GT_MAX(2, GT_MIN(CPU_COUNT(&mine), RANKS_MAX));
+	if (sched_getaffinity(0, sizeof(usable), &usable) == 0)
+		g.ranks = GT_MAX(2, GT_MIN(CPU_COUNT(&usable), RANKS_MAX));
 	r = rt_group_run(&g, shm_rank, &job, err);
 	answer = g.answer;
 	if (r)
@@ -267,8 +267,8 @@ static int mpi_rank(struct bn_launch *l, struct gt_err *err)
 static int run_mpirun(struct bn_launch *l, json_t **ret, struct gt_err *err)
 {
 	gt_autofree char *seed = gt_xasprintf("%llu", (unsigned long long)l->seed), *exe = NULL;
-	cpu_set_t mine;
-	bool apart = sched_getaffinity(0, sizeof(mine), &mine) == 0 && CPU_COUNT(&mine) > 1;
+	cpu_set_t usable;
+	bool apart = sched_getaffinity(0, sizeof(usable), &usable) == 0 && CPU_COUNT(&usable) > 1;
 	char *argv[] = { "mpirun", "-n", "2", "--oversubscribe", "--bind-to", apart ? "core" : "none", "-x", MPI_RANK "=1",
 			 NULL, "launch", "comm.mpi", "--json", "--seed", seed, NULL };
 	gt_auto_spawn sp = { .argv = argv, .timeout_s = MPI_S, .cancel = &gt_interrupted };

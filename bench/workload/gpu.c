@@ -69,14 +69,14 @@ static void publish_copy(struct bn_launch *l, const char *suffix, const struct c
 
 static int both_ways(struct bn_launch *l, const struct copies *c, void *host, const char *name, bool pinned, struct gt_err *err)
 {
-	static const char *const ways[] = { "to", "from" };
+	static const char *const directions[] = { "to", "from" };
 
-	for (int way = RT_COPY_TO; way <= RT_COPY_FROM; way++) {
-		gt_autofree char *suffix = gt_xasprintf(".%s.%s", ways[way], name);
+	for (int direction = RT_COPY_TO; direction <= RT_COPY_FROM; direction++) {
+		gt_autofree char *suffix = gt_xasprintf(".%s.%s", directions[direction], name);
 		double s[REPS];
 		int r;
 
-		r = rt_meter_copy(c->meter, (enum rt_meter_copy)way, host, c->bytes, pinned, l->fault != 0, REPS, s, err);
+		r = rt_meter_copy(c->meter, (enum rt_meter_copy)direction, host, c->bytes, pinned, l->fault != 0, REPS, s, err);
 		if (r)
 			return r;
 		publish_copy(l, suffix, c, s);
@@ -175,18 +175,18 @@ static int all_launches(struct bn_launch *l, struct rt_meter *meter, struct gt_e
 	static const struct {
 		const char *suffix;
 		enum rt_meter_launch kind;
-	} ways[] = { { ".alone", RT_LAUNCH_ALONE }, { ".row", RT_LAUNCH_ROW }, { ".graph", RT_LAUNCH_GRAPH } };
+	} kinds[] = { { ".alone", RT_LAUNCH_ALONE }, { ".row", RT_LAUNCH_ROW }, { ".graph", RT_LAUNCH_GRAPH } };
 	double us[REPS];
 
-	for (size_t w = 0; w < GT_ARRAY_SIZE(ways); w++) {
+	for (size_t k = 0; k < GT_ARRAY_SIZE(kinds); k++) {
 		for (int i = 0; i < REPS; i++) {
-			int r = rt_meter_launch(meter, ways[w].kind, LAUNCHES, l->fault != 0, &us[i], err);
+			int r = rt_meter_launch(meter, kinds[k].kind, LAUNCHES, l->fault != 0, &us[i], err);
 
 			if (r)
 				return r;
 			us[i] *= 1e6;
 		}
-		bn_series(l, &bn_workload_gpu_launch, ways[w].suffix, BN_EXPLORE, us, REPS, WARMUP, false);
+		bn_series(l, &bn_workload_gpu_launch, kinds[k].suffix, BN_EXPLORE, us, REPS, WARMUP, false);
 	}
 	return 0;
 }

@@ -25,15 +25,16 @@ struct cell {
 
 static int both_ways(struct bn_launch *l, const struct cell *c, bool pinned, struct gt_err *err)
 {
-	static const char *const ways[] = { "to", "from" };
+	static const char *const directions[] = { "to", "from" };
 	double s[REPS];
 
-	for (int way = RT_COPY_TO; way <= RT_COPY_FROM; way++) {
+	for (int direction = RT_COPY_TO; direction <= RT_COPY_FROM; direction++) {
 		gt_autofree char *suffix =
-			gt_xasprintf(".%s.%s.gpu%d-mem%d", pinned ? "pinned" : "pageable", ways[way], c->device, c->node);
+			gt_xasprintf(".%s.%s.gpu%d-mem%d", pinned ? "pinned" : "pageable", directions[direction], c->device,
+				     c->node);
 		int r;
 
-		r = rt_meter_copy(c->meter, (enum rt_meter_copy)way, c->host, c->bytes, pinned, l->fault != 0, REPS, s, err);
+		r = rt_meter_copy(c->meter, (enum rt_meter_copy)direction, c->host, c->bytes, pinned, l->fault != 0, REPS, s, err);
 		if (r)
 			return r;
 		for (int i = 0; i < REPS; i++)

@@ -52,7 +52,7 @@ uint64_t bn_llc_bytes(struct gt_fsroot *fs)
 }
 
 /* Returns the CPUs of one node that this process may use; all of them for node -1. */
-static size_t cpus_of(int node, const cpu_set_t *mine, int **ret)
+static size_t cpus_of(int node, const cpu_set_t *usable, int **ret)
 {
 	struct bitmask *of_node = node < 0 ? NULL : numa_allocate_cpumask();
 	int *list = gt_xcalloc(CPU_SETSIZE, sizeof(*list));
@@ -60,7 +60,7 @@ static size_t cpus_of(int node, const cpu_set_t *mine, int **ret)
 
 	if (!of_node || numa_node_to_cpus(node, of_node) == 0)
 		for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-			if (CPU_ISSET(cpu, mine) && (!of_node || numa_bitmask_isbitset(of_node, (unsigned)cpu)))
+			if (CPU_ISSET(cpu, usable) && (!of_node || numa_bitmask_isbitset(of_node, (unsigned)cpu)))
 				list[n++] = cpu;
 	if (of_node)
 		numa_free_cpumask(of_node);
@@ -68,11 +68,11 @@ static size_t cpus_of(int node, const cpu_set_t *mine, int **ret)
 	return n;
 }
 
-static void add(struct bn_node_pairs *p, int cpu_node, int mem_node, const cpu_set_t *mine)
+static void add(struct bn_node_pairs *p, int cpu_node, int mem_node, const cpu_set_t *usable)
 {
 	struct bn_node_pair pair = { .cpu_node = GT_MAX(cpu_node, 0), .mem_node = mem_node };
 
-	pair.n_cpu = cpus_of(cpu_node, mine, &pair.cpu);
+	pair.n_cpu = cpus_of(cpu_node, usable, &pair.cpu);
 	if (!pair.n_cpu) {
 		free(pair.cpu);
 		return;
@@ -83,9 +83,9 @@ static void add(struct bn_node_pairs *p, int cpu_node, int mem_node, const cpu_s
 
 /* Returns the CPUs of all threads together. OMP_PROC_BIND narrows the calling thread to its own place, so its CPUs
  * alone would measure one thread in one arm and all threads in the other. */
-static void cpus_of_team(cpu_set_t *mine)
+static void cpus_of_team(cpu_set_t *usable)
 {
-	CPU_ZERO(mine);
+	CPU_ZERO(usable);
 #pragma omp parallel
 	{
 		cpu_set_t own;
@@ -94,26 +94,26 @@ static void cpus_of_team(cpu_set_t *mine)
 		if (sched_getaffinity(0, sizeof(own), &own) < 0)
 			CPU_SET(0, &own);
 #pragma omp critical
-		CPU_OR(mine, mine, &own);
+		CPU_OR(usable, usable, &own);
 	}
 }
 
 void bn_node_pairs(struct bn_node_pairs *ret)
 {
 	struct bitmask *allowed;
-	cpu_set_t mine;
+	cpu_set_t usable;
 
 	*ret = (struct bn_node_pairs){ 0 };
-	cpus_of_team(&mine);
+	cpus_of_team(&usable);
 	if (numa_available() < 0) {
-		add(ret, -1, 0, &mine);
+		add(ret, -1, 0, &usable);
 		return;
 	}
 	allowed = numa_get_mems_allowed();
 	for (int c = 0; c <= numa_max_node(); c++)
 		for (int m = 0; m <= numa_max_node(); m++)
 			if (numa_bitmask_isbitset(numa_all_nodes_ptr, (unsigned)m) && numa_bitmask_isbitset(allowed, (unsigned)m))
-				add(ret, c, m, &mine);
+				add(ret, c, m, &usable);
 	numa_bitmask_free(allowed);
 }
 

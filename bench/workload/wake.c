@@ -38,7 +38,7 @@ static void *partner(void *arg)
  * sleeps. */
 static void by_timer(struct bn_launch *l)
 {
-	double late[SLEEPS], ns[BATCHES];
+	double delay_ns[SLEEPS], ns[BATCHES];
 	struct timespec next, now;
 
 	clock_gettime(CLOCK_MONOTONIC, &next);
@@ -50,13 +50,13 @@ static void by_timer(struct bn_launch *l)
 			while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, NULL) == EINTR)
 				;
 			clock_gettime(CLOCK_MONOTONIC, &now);
-			late[i] = (double)(now.tv_sec - next.tv_sec) * 1e9 + (double)(now.tv_nsec - next.tv_nsec);
-			if (late[i] < 0)
-				snprintf(l->wrong, sizeof(l->wrong), "a sleep ended %.0f ns before its time", -late[i]);
-			if (late[i] > EVERY_NS) /* a missed time is not caught up, because that would be no sleep */
+			delay_ns[i] = (double)(now.tv_sec - next.tv_sec) * 1e9 + (double)(now.tv_nsec - next.tv_nsec);
+			if (delay_ns[i] < 0)
+				snprintf(l->wrong, sizeof(l->wrong), "a sleep ended %.0f ns before its time", -delay_ns[i]);
+			if (delay_ns[i] > EVERY_NS) /* a missed time is not caught up, because that would be no sleep */
 				next = now;
 		}
-		ns[b] = bn_median(late, SLEEPS);
+		ns[b] = bn_median(delay_ns, SLEEPS);
 	}
 	bn_series(l, &bn_workload_wake, ".timer", BN_EXPLORE, ns, BATCHES, WARMUP, true);
 }

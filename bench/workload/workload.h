@@ -21,8 +21,8 @@ struct bn_launch {
 	const char *data;      /* argument of --data, or NULL */
 	uint64_t fault;	       /* test seam: GPUBENCH_FAULT; 0: none, 1: corrupt the result before it is verified */
 	json_t *metrics;       /* filled by bn_series() */
-	json_t *params;	       /* object: problem sizes; part of the definition */
-	json_t *notes;	       /* object: useful facts that are not part of the definition (threads, losses) */
+	json_t *params;	       /* JSON object: problem sizes, part of the definition */
+	json_t *notes;	       /* JSON object: facts that are not part of the definition (threads, losses) */
 	const char *verify;    /* one sentence: what was verified; NULL: w->verifies */
 	char wrong[256];       /* why the result is wrong; "": verified */
 };
