@@ -206,7 +206,7 @@ A plan for another host is refused: exit status 4.
 
   $ python3 -c 'import json; d = json.load(open("plan.json")); d["host"] = "0123456789abcdef"; json.dump(d, open("x.json", "w"))'
   $ gpubench run --plan x.json --workload sim
-  gpubench: the plan is for another host (0123456789abcdef, this one is *): make one here (glob)
+  gpubench: the plan is for another host (0123456789abcdef, this one is *): make a plan here (glob)
   [4]
 
 Invalid options are refused before anything is measured.
