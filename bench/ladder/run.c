@@ -43,7 +43,7 @@ static uint64_t ranks(const struct bn_ladder_request *q)
 	return q->ranks ? q->ranks : GT_MAX(2, GT_MIN(cpus(), 4));
 }
 
-/* Returns a word of a table as argument of gpubench train. */
+/* Replaces @ranks, @cpus and @share in an argument of gpubench train. */
 static char *word_of(const struct bn_ladder_request *q, const struct bn_ladder *l, const char *w)
 {
 	unsigned long long n = gt_streq(w, "@ranks")  ? ranks(q)

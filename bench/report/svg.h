@@ -18,7 +18,8 @@ double bn_nice_step(double range, int n);
 double bn_nice_range(double *lo, double *hi, int n);
 int bn_step_decimals(double step);
 
-/* Opens <svg> with its title and description, and ids that kind and id make unique on the page. */
+/* Opens <svg> with its title and description. Its ids contain kind and id, so they are unique on
+ * the page. */
 void bn_svg_open(struct gt_buf *out, const char *kind, unsigned id, double height, const char *title, const char *desc);
 void bn_svg_line(struct gt_buf *out, const char *cls, double x1, double y1, double x2, double y2);
 /* Draws the name of a row at the left and its numbers at the right: on one line, or with wrap the numbers below.

@@ -33,7 +33,7 @@ void bn_gpu_monitor_close(struct bn_gpu_monitor *g);
  * *ret_gpu is NULL if no GPU was used.
  */
 void bn_gpu_monitor_record(const json_t *answer, const struct gt_strv *visible, json_t **ret_gpu, json_t *env);
-/* Adds "gpu", its part of "env", and once the reason of missing readings, "gpu_trouble", to the launch's document.
- * Takes ownership of the answer. */
+/* Adds "gpu" and its part of "env" to the launch's document. If readings are missing, adds the reason once as
+ * "gpu_trouble". Takes ownership of the answer. */
 void bn_gpu_monitor_store(struct bn_gpu_monitor *g, json_t *answer, const struct gt_strv *visible, json_t *doc);
 #endif

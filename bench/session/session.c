@@ -408,8 +408,8 @@ static int report_plan(struct state *st, struct gt_err *err)
 			      spent + (double)(st->s->aa_pairs + 1 - (size_t)st->block) * per_block, err);
 }
 
-/* At the time limit the next interim analysis is done now, with its alpha. It has fewer pairs than planned, which only
- * makes it more conservative. */
+/* At the time limit the next interim analysis is done now, with its alpha. It has fewer pairs than planned,
+ * so it is conservative. */
 static void cut_interims(struct state *st, size_t done)
 {
 	json_t *interims;

@@ -47,7 +47,7 @@ struct bn_session {
 
 /* Runs the session. doc already contains tool, host and treatment. All measurements are in doc, also on failure. */
 int bn_session_run(const struct bn_session *s, const struct bn_ops *ops, json_t *doc, struct gt_err *err);
-/* Conclusions from the launches so far (launches.c). */
+/* Derived from the launches so far (launches.c). */
 void bn_freeze_warmup(json_t *metrics, json_t *launches); /* sets the number of warm-up samples of each launch */
 bool bn_is_command(const char *workload);		  /* is the workload the user's command? */
 /* Returns whether the command failed in each launch with the change, at least `enough` of them, and in none without it. */

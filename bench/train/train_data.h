@@ -36,7 +36,7 @@ struct bn_switch {
 	const char *name;
 	bool *off;
 };
-/* Sets the flags that the words of --without name, separated by commas; list may be NULL. */
+/* Sets the flag of each technique in list, the argument of --without (comma-separated); list may be NULL. */
 int bn_apply_without(const char *list, const struct bn_switch *switches, size_t n, struct gt_err *err);
 /* Prints two lines: the lengths and the share of padding. */
 void bn_print_documents(const json_t *docs);
