@@ -138,12 +138,12 @@ START_TEST(switch_ports_that_do_not_redirect_are_fine_and_unreadable_ones_unknow
 END_TEST
 
 /* One GPU next to a network card, which counts as RDMA only with its driver; and groups that show the same. */
-START_TEST(what_gpuprobe_knows_of_acs_is_said_here_too)
+START_TEST(the_acs_finding_equals_that_of_gpuprobe)
 {
 	static const struct {
 		const char *host, *finding;
 	} cases[] = { { "acs-control-words", "1 of 2 switch ports redirect" },
-		      { "acs-below-switch", "IOMMU groups of their own" } };
+		      { "acs-below-switch", "in separate IOMMU groups" } };
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(cases); i++) {
 		gt_auto(tn_plan) *plan = NULL;
@@ -237,7 +237,7 @@ TCase *tune_pcie_case(void)
 	tcase_add_test(t, switch_ports_that_redirect_are_named_to_root);
 	tcase_add_test(t, root_ports_may_redirect);
 	tcase_add_test(t, switch_ports_that_do_not_redirect_are_fine_and_unreadable_ones_unknown);
-	tcase_add_test(t, what_gpuprobe_knows_of_acs_is_said_here_too);
+	tcase_add_test(t, the_acs_finding_equals_that_of_gpuprobe);
 	tcase_add_test(t, a_card_that_asks_for_little_at_once_is_reported);
 	tcase_add_test(t, a_hostile_configuration_space_ends);
 	tcase_add_test(t, lines_for_the_boot_loader_add_and_never_replace);
