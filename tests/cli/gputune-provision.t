@@ -72,7 +72,7 @@ A fresh host with a GPU: the driver of stable and its security updates, never th
       python3 -m venv venv && . venv/bin/activate
       pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
   $ plan -v | sed -n '/^Already/,/^Note/p'
-  Already so, or not for this host
+  Unchanged or not applicable
     openmp: libgomp1 12.2.0-14+deb12u1
   
   By choice (--with PART)

@@ -171,7 +171,7 @@ void tn_show_provision(const json_t *doc, bool all, bool color)
 	if (!parts(doc, "Lacking", lacking))
 		puts("No package for training is missing, as far as is known.\n");
 	if (all) {
-		parts(doc, "Already so, or not for this host", fine);
+		parts(doc, "Unchanged or not applicable", fine);
 		parts(doc, "By choice (--with PART)", choice);
 		parts(doc, "Not known", unknown);
 	}
