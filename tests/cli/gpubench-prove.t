@@ -88,12 +88,12 @@ tenth step half as long again. An undecided guard is named: with TAIL these step
   env.FAST (none) -> 1 * better * yes  names none (glob)
   env.TRADE (none) -> 1 * better, a guard is worse no   names none (glob)
   VERDICT PROVED: 1 of 2 changes help, confirmed on fresh data: * (glob)
-  $ spiky() { rm launches; TAIL=.2 trade --env FAST=1 --seed $1 --receipt tail.json | tr '\n' ' ' | grep -oE 'better, a guard.*yes|(PROVED|NOT CONF).*'; }
+  $ spiky() { rm launches; TAIL=.2 trade --env FAST=1 --seed $1 --receipt tail.json | tr '\n' ' ' | grep -oE 'better, a guard.*(yes|not confirmed)|(PROVED|NOT CONF).*'; }
   $ spiky 1
   better, a guard may be worse yes
   PROVED: 1 of 1 changes help, confirmed on fresh data: -* %*; may be worse: cmd.p99 *, allowed 2.0 %* (glob)
   $ spiky 2
-  better, a guard may be worse yes
+  better, a guard may be worse not confirmed
   NOT CONFIRMED: 1 of 1 changes seemed to help, and did again on fresh data: *, but cmd.p99 seems worse by * % (allowed 2.0 %): more pairs would decide* (glob)
   $ gpubench report tail.json --markdown - | head -1
   **NOT CONFIRMED: 1 of 1 changes seemed to help, and did again on fresh data: *, but cmd.p99 seems worse * (glob)
