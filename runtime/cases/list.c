@@ -145,7 +145,7 @@ const struct rt_case rt_cases[] = {
 	{ "softmax.wide", "add(softmax(affine(x[2,8200], 3, 0)), gelu(x))" },
 	{ "softmax.small", "softmax(x[3,2,37])" },
 	{ "softmax.small.twice", "add(softmax(x[3,19]), x)" },
-	{ "softmax.large", "softmax(x[7,5,193:3])" },
+	{ "softmax.large", "softmax(x[7,5,193:3])", .kink = true },
 	/* Half of the columns after the first eight are -inf. */
 	{ "softmax.masked", "softmax(add(x[9,67], pad(affine(affine(affine(relu(mask[9,59]), 1e30, 0), 1e30, 0), -1, 0), 8, 0)))" },
 
