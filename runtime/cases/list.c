@@ -264,7 +264,8 @@ const struct rt_case rt_cases[] = {
 	{ "sum.rows", "sum(x[5,9,7], 2)" },
 	{ "sum.small.first", "sum(x[5,3,7], 0)" },
 	{ "mean.small.middle", "mean(x[5,3,70], 1)" },
-	{ "max.small.last", "max(x[5,3,7], 2)", .kink = true },
+	/* Not for the device: rounding makes maxima of reduced precision equal, and another element has the gradient. */
+	{ "max.small.last", "max(x[5,3,7], 2)", .skip = RT_CASE_DEVICE },
 	{ "sum.small.all", "sum(x[17], 0)" },
 	{ "mean.small.shared", "y = mean(x[5,7], 0); add(tanh(x), y)" },
 	{ "sum.large.0", "sum(x[6,35,97], 0)" },
@@ -273,9 +274,9 @@ const struct rt_case rt_cases[] = {
 	{ "mean.large.0", "mean(x[6,35,97], 0)" },
 	{ "mean.large.1", "mean(x[6,35,97], 1)" },
 	{ "mean.large.2", "mean(x[6,35,97], 2)" },
-	{ "max.large.0", "max(x[6,35,97], 0)", .kink = true },
-	{ "max.large.1", "max(x[6,35,97], 1)", .kink = true },
-	{ "max.large.2", "max(x[6,35,97], 2)", .kink = true },
+	{ "max.large.0", "max(x[6,35,97], 0)", .skip = RT_CASE_DEVICE },
+	{ "max.large.1", "max(x[6,35,97], 1)", .skip = RT_CASE_DEVICE },
+	{ "max.large.2", "max(x[6,35,97], 2)", .skip = RT_CASE_DEVICE },
 	/* Numbers that every type represents, many of them equal: the first of the largest ones has the gradient. */
 	{ "max", "v = add(dropout(x[5,9,7:0:1], 0.5), affine(dropout(y[5,9,7:0:1], 0.5), -2, 1)); add(max(v, 1), mean(v, 1))" },
 	{ "max.even",
