@@ -30,7 +30,7 @@ int gt_helper_ask(struct gt_helper *h);
 /* Waits for the answer, at most wait_s seconds or until *cancel. On success *ret_line is the line without its newline,
  * and the caller frees it. Returns -EAGAIN if there is no answer yet, -EPIPE if the child died, -EINTR if cancelled. */
 int gt_helper_answer(struct gt_helper *h, double wait_s, const volatile int *cancel, char **ret_line);
-/* Ends the child without waiting for one that hangs in the kernel. Returns true if the child has exited; else call
+/* Kills the child. Does not wait if the child hangs in the kernel. Returns true if the child has exited; else call
  * again later. */
 bool gt_helper_stop(struct gt_helper *h);
 #endif

@@ -34,7 +34,8 @@ const struct gt_cmd bn_cmd_fleet = {
 	.group = "Many results",
 	.summary = "Find the hosts that differ from the others, and why",
 	.help = "RESULT is a file of gpubench run or a directory of such files; the newest result of each machine counts. "
-		"Compares hosts with the same processor, from four hosts on. An outlier differs from the median host by more "
+		"Compares hosts with the same processor, if there are at least four. An outlier differs from the "
+		"median host by more "
 		"than chance and by the margin of the metric. Lists its settings that differ from most other hosts. Exit "
 		"status 1 means that a host is worse. On a cluster, each host writes its file: srun --ntasks-per-node=1 "
 		"gpubench run -o results/%h.json.",

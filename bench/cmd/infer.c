@@ -105,7 +105,8 @@ const struct gt_cmd bn_cmd_infer = {
 	.group = "Train and infer",
 	.summary = "Measure latency and throughput of inference by batch size",
 	.help = "MODEL is a model of gpubench train. Each run copies a batch of random inputs, computes the logits and "
-		"copies them back. p50 and p99 are quantiles over the timed runs; the rate is their mean. Exit status 6 "
+		"copies them back. p50 and p99 are quantiles over the timed runs; the rate is the mean over these "
+		"runs. Exit status 6 "
 		"means that a logit is not finite, or that the first row has other logits in another batch.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,

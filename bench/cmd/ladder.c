@@ -74,7 +74,8 @@ static const struct gt_opt opts[] = {
 	{0, "data", "PATH", "read this in the data ladder (see gpubench data)", GT_OPT_STR, &req.data, NULL},
 	{0, "device", "DEVICE", "train on cpu or cuda (default: cpu)", GT_OPT_CHOICE, &req.device, devices},
 	{0, "train", "WORD", "pass WORD to gpubench train (repeatable): --train=--steps --train=3", GT_OPT_LIST, &req.train, NULL},
-	{0, "rounds", "N", "launch each rung N times; an interval needs six (default: 7)", GT_OPT_COUNT, &req.rounds, NULL},
+	{0, "rounds", "N", "launch each rung N times; an interval needs 6 launches (default: "
+		"7)", GT_OPT_COUNT, &req.rounds, NULL},
 	{0, "ranks", "N", "use N processes where needed (default: the CPUs, at most 4)", GT_OPT_COUNT, &req.ranks, NULL},
 	{0, "seed", "N", "set the seed of the order (default: drawn and recorded)", GT_OPT_UINT, &req.seed, NULL},
 	{'o', "output", "FILE", "save the result as JSON after each launch", GT_OPT_STR, &outputs.json, NULL},

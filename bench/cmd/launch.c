@@ -81,7 +81,8 @@ const struct gt_cmd bn_cmd_launch = {
 	.group = "Internal",
 	.listed = GT_RARE,
 	.summary = "Run one workload once, in this process",
-	.help = "run starts this command in a fresh process for each launch. --json prints the samples (gpubench-launch/1).",
+	.help = "For each launch, gpubench run starts this command in a new process. --json prints the samples "
+		"(gpubench-launch/1).",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = launch_opts,
 	.min_args = 1,

@@ -15,9 +15,11 @@ static const struct gt_cmd *const cmds[] = {
 static const struct gt_exit_code exit_codes[] = {
 	{ 0, "measured; no primary or guard metric got worse" },
 	{ BN_EXIT_REGRESSION, "a primary or guard metric got worse" },
-	{ BN_EXIT_INCONCLUSIVE, "inconclusive with --require-conclusive, or launches with the change gave no number" },
+	{ BN_EXIT_INCONCLUSIVE, "a metric is inconclusive and --require-conclusive is set, or launches with the "
+		"change gave no result" },
 	{ BN_EXIT_INCOMPARABLE, "results of different hosts, suites or workload definitions" },
-	{ BN_EXIT_INVALID, "invalid session: identical arms differed, settings changed, or interrupted" },
+	{ BN_EXIT_INVALID, "invalid session: two runs without a change differed, settings changed, or the session "
+		"was interrupted" },
 	{ BN_EXIT_WRONG, "a workload computed a wrong result, or the self-test failed" },
 	{ 0, NULL },
 };
@@ -41,7 +43,8 @@ static const struct gt_tool tool = {
 	.summary = "Measure a deep-learning host before and after a change",
 	.description =
 		"Runs workloads in fresh processes, in randomised pairs before and after a change. Each metric gets a verdict "
-		"with a confidence interval: better, worse, same, or inconclusive with the number of further pairs. The settings "
+		"with a confidence interval: better, worse, same, or inconclusive with the number of pairs still "
+		"needed. The settings "
 		"of the host are restored, also after an interruption.",
 	.cmds = cmds,
 	.exit_codes = exit_codes,

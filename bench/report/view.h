@@ -111,7 +111,7 @@ void bn_view_figure(struct bn_view *v, struct gt_buf *svg, const char *caption);
 
 /* ---- renderers ---- */
 
-char *bn_view_plain(const char *text); /* a copy without control characters; items of a list stay lines */
+char *bn_view_plain(const char *text); /* a copy without control characters except newlines, which separate list items */
 void bn_view_print(const struct bn_view *v, FILE *out, bool color); /* terminal */
 void bn_view_markdown(const struct bn_view *v, struct gt_buf *out);
 void bn_view_html(const struct bn_view *v, struct gt_buf *out);

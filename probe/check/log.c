@@ -71,7 +71,8 @@ const struct pr_check pr_check_log_gpu = {
 const struct pr_check pr_check_log_network = {
 	.id = "log.network",
 	.title = "unrecognised InfiniBand or RoCE errors in the kernel log",
-	.story = STORY("a driver of an InfiniBand or RoCE adapter", "A job over several hosts can hang or fail by it."),
+	.story = STORY("a driver of an InfiniBand or RoCE adapter", "The error can make a job on several hosts hang "
+		"or fail."),
 	.run = judge_lines,
 };
 

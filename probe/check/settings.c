@@ -111,7 +111,7 @@ const struct pr_check pr_check_hugepages = {
 	.id = "vm.nr-hugepages",
 	.title = "a pool of huge pages reserves memory",
 	.story = "Recipes set a constant (NVIDIA's inference profile: 16 GiB, whatever the size of the host). Trainers do not use "
-		 "hugetlbfs, and transparent huge pages need no pool. Programs that use the pool fail without it.",
+		 "hugetlbfs, and transparent huge pages need no pool. Without the pool, programs that use it fail.",
 	.run = hugepages,
 };
 

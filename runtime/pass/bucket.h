@@ -15,8 +15,8 @@ struct rt_bucket {
 };
 /*
  * Returns the padding after gradient i in floats, and its start in *ret_at. Codecs compress the bucket including
- * padding. The padding must be cleared before each use, because the result of a bucket with non-finite values is not
- * finite there either.
+ * padding. Clear the padding before each use: the reduction of a bucket with non-finite values leaves such values in the
+ * padding too.
  */
 int64_t rt_bucket_gap(const struct rt_bucket *b, int i, int64_t *ret_at);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A vocabulary such as 50257 gives the output projection and its two backward products rows that do not start on 16
- * bytes. Such products cannot use the fast path of the tensor cores (cuBLAS documentation, "Tensor Core Usage"). They
+ * With a vocabulary size such as 50257, rows of the output projection and its two backward products are not aligned to
+ * 16 bytes. Such products cannot use the fast path of the tensor cores (cuBLAS documentation, "Tensor Core Usage"). They
  * are computed with the next multiple of 64 instead: the weight and its gradient are allocated with extra rows, which
  * are and stay zero.
  *

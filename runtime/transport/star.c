@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Ranks without a common parent, on one or several hosts. Each has a TCP connection to the first rank. The connections
- * carry single numbers, for ranks on devices whose gradients go over NCCL. They also carry the message that a rank has
- * ended: its connection closes, and the first rank tells the others. All messages are frames of one size; a rank that
+ * carry single numbers, for ranks on devices whose gradients go over NCCL. They also show that a rank has ended: the
+ * first rank sees its connection close and notifies the others. All messages are frames of one size; a rank that
  * sends anything else is dropped.
  */
 #include <errno.h>

@@ -51,7 +51,7 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
     omp.bind                       binds each OpenMP thread to its core
     run.blas                       openblas-openmp instead of openblas-pthread
     run.blas_kernels               OPENBLAS_CORETYPE for newer processors
-    omp.spin                       GOMP_SPINCOUNT: spins of a waiting thread
+    omp.spin                       GOMP_SPINCOUNT: polls before a thread sleeps
     run.allocator                  preload TCMalloc, jemalloc or mimalloc
     run.malloc                     glibc's malloc keeps large blocks
     omp.runtime                    LLVM's or Intel's OpenMP instead of GNU's

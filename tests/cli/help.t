@@ -76,7 +76,7 @@ The help of each tool lists its commands by task. Only --help --all lists comman
   
   Usage: gputune [OPTIONS] COMMAND [ARGUMENTS]
   
-  Changes kernel, disk, network and GPU settings that help training. Each value is
+  Changes kernel, CPU, disk and network settings that help training. Each value is
   derived from this host and is shown with its reason and its risk. The journal
   stores the old value before a new one is written: gputune revert restores it,
   also after a crash. No process stays in the background.
@@ -144,8 +144,8 @@ The help of each tool lists its commands by task. Only --help --all lists comman
   
   Runs workloads in fresh processes, in randomised pairs before and after a
   change. Each metric gets a verdict with a confidence interval: better, worse,
-  same, or inconclusive with the number of further pairs. The settings of the host
-  are restored, also after an interruption.
+  same, or inconclusive with the number of pairs still needed. The settings of the
+  host are restored, also after an interruption.
   
   Measure a change:
     run           Measure this host or a command, also before and after a change
@@ -178,11 +178,11 @@ The help of each tool lists its commands by task. Only --help --all lists comman
   Exit status:
       0  measured; no primary or guard metric got worse
       1  a primary or guard metric got worse
-      3  inconclusive with --require-conclusive, or launches with the change gave
-         no number
+      3  a metric is inconclusive and --require-conclusive is set, or launches
+         with the change gave no result
       4  results of different hosts, suites or workload definitions
-      5  invalid session: identical arms differed, settings changed, or
-         interrupted
+      5  invalid session: two runs without a change differed, settings changed, or
+         the session was interrupted
       6  a workload computed a wrong result, or the self-test failed
      64  invalid command line or input file
      70  system error, such as a missing device or too little memory

@@ -237,7 +237,7 @@ double gen_value(const struct gen_program *m, int step, uint64_t t, uint64_t i, 
 	return (double)(0.8f * x);
 }
 
-/* What one element of the result sums up. */
+/* Returns the number of terms in one element of the result. */
 static int64_t fan_in(const struct rt_node *n)
 {
 	return n->shape.n == 4 ? rt_shape_elements(&n->shape) / n->shape.d[0] : n->shape.d[n->shape.n - 1];

@@ -438,7 +438,7 @@ int cudnnBackendGetAttribute(void *desc, int name, int type, int64_t room, int64
 		out->index = d->index;
 		out->final = true;
 		return 0;
-	case 302: /* one knob: number of its engine times 10 */
+	case 302: /* Returns one knob; its value is 10 times the engine number. */
 		out = *(struct desc **)value;
 		if (d->kind != ENGINECFG || type != 15 || out->kind != KNOB_CHOICE)
 			return BAD_PARAM;

@@ -110,7 +110,7 @@ START_TEST(an_interrupt_that_the_kernel_keeps_is_left_out)
 			ck_assert_str_eq(strcmp(one, "0-63") ? one : two, "16-31,48-63");
 			ck_assert_str_eq(strcmp(one, "0-63") ? two : one, "0-63");
 			ck_assert_str_eq(swap, "0");
-			ck_assert_ptr_nonnull(strstr(text, "left out: requires an interrupt that the kernel lets programs move"));
+			ck_assert_ptr_nonnull(strstr(text, "left out: requires an interrupt that programs can move"));
 			ck_assert_int_eq(tn_revert(b.fs, NULL, NULL, &err), 0);
 		}
 		box_reopen(&b);

@@ -30,7 +30,8 @@ static const char *const examples[] = {
 static const struct gt_tool tool = {
 	.name = "gputune",
 	.summary = "Tune a deep-learning host and undo the changes",
-	.description = "Changes kernel, disk, network and GPU settings that help training. Each value is derived from this host "
+	.description = "Changes kernel, CPU, disk and network settings that help training. Each value is derived "
+		"from this host "
 		       "and is shown with its reason and its risk. The journal stores the old value before a new one is "
 		       "written: gputune revert restores it, also after a crash. No process stays in the background.",
 	.cmds = cmds,

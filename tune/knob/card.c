@@ -76,7 +76,7 @@ static bool is_movable(const struct tn_ctx *c, const struct tn_now *now, struct 
 static const struct tn_precondition known_node = { "a port whose NUMA node is known", has_node, TN_SKIPPED };
 static const struct tn_precondition near = { "online CPUs at the port's node", has_near_cpus };
 static const struct tn_precondition no_balancer = { "no irqbalance, which moves interrupts itself", has_no_balancer, TN_SKIPPED };
-static const struct tn_precondition movable = { "an interrupt that the kernel lets programs move; some drivers do not allow it",
+static const struct tn_precondition movable = { "an interrupt that programs can move (some drivers forbid it)",
 						is_movable, .test_write = true };
 
 static void want_irq_affinity(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)

@@ -291,7 +291,8 @@ static void want_arp_ignore(const struct tn_ctx *c, const struct tn_now *now, st
 }
 
 #define ARP_WHY                                                                                                        \
-	"With several ports in one subnet, Linux answers for any address on any port. RoCE connections of different rails then " \
+	"If several ports are in one subnet, Linux answers ARP requests for any of its addresses on any port. RoCE " \
+	"connections of different rails then " \
 	"all use one card. NVIDIA's base profile sets it."
 #define ARP_HAZARD                                                                                                     \
 	"Breaks addresses that move between hosts (VRRP, keepalived, load balancers)."

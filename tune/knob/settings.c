@@ -9,7 +9,7 @@
 #define DEAD                                                                                                           \
 	"it moved from sysctl to debugfs in Linux 5.13; Debian 12 and 13 have no such key; gputune lint finds it in files"
 #define FOLLOWS                                                                                                        \
-	"the library selects it by hardware and message size; a fixed value for an older version remains and costs speed"
+	"the library selects it by hardware and message size; a fixed value from an older version slows it down"
 #define BENCH "it changes the measured object, not the quality of the host's settings; gpubench records it"
 
 const struct tn_setting_known tn_settings_known[] = {

@@ -162,10 +162,12 @@ const struct tn_launch_setting tn_launch_affinity = {
 	.id = "run.affinity",
 	.summary = "CPUs of the command: next to its GPU",
 	.why = "Copies from another node and threads on efficiency cores slow down all others. Ranks on one host that use the "
-	       "same cores disturb each other. They get whole nodes as far as the numbers allow, then whole cores. A binding "
+	       "same cores disturb each other. Each rank gets whole NUMA nodes if there are enough, otherwise whole "
+	       "cores. A binding "
 	       "by srun or mpirun is not changed.",
 	.hazard =
-		"Commands that need more CPUs than the node of their GPU has. The mask is inherited by child processes.",
+		"A command that needs more CPUs than its GPU's node has becomes slower. The mask is inherited by "
+		"child processes.",
 	.unit = "CPU list",
 	.mechanism = "train.gpt",
 	.prepare = prepare_affinity,

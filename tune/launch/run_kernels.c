@@ -255,7 +255,8 @@ const struct tn_launch_setting tn_launch_kernels = {
 	       "tokens/s with these and at 571 with SkylakeX. Each copy that the command may load, also in wheels of NumPy, is "
 	       "queried in a child process, and again with the better kernels. The answers are cached in "
 	       "~/.cache/gputune/openblas.",
-	.hazard = "One variable applies to all copies in a process: it is not set if one of them knows the processor. If a "
+	.hazard = "One variable applies to all copies of OpenBLAS in a process. gputune does not set it if one copy "
+		"supports the processor. If a "
 		  "program such as mpirun passes it to another host that lacks the instructions, the job fails there.",
 	.unit = "environment",
 	.unmoved = "the workloads multiply with oneDNN and kernels of their own; measure with your own command",

@@ -192,12 +192,13 @@ static void prepare_omp_spin(const struct tn_launch *c, struct tn_run *r)
 
 const struct tn_launch_setting tn_launch_omp_spin = {
 	.id = "omp.spin",
-	.summary = "GOMP_SPINCOUNT: spins of a waiting thread",
+	.summary = "GOMP_SPINCOUNT: polls before a thread sleeps",
 	.why = "libgomp spins for milliseconds before it sleeps. With another process on one of two cores, PyTorch trained an "
 	       "MLP at about 1000 samples/s with that, and at 5300 to 5900 with 100 to 3000 spins. Together with a BLAS that "
 	       "has its own threads it reached 5300 and 12400. On a quiet host 3000 spins had no measurable cost.",
 	.hazard = "Programs whose parallel regions follow each other after 0.1 to 3 ms, on cores without other processes: each "
-		  "region then needs a wake-up. Affects libgomp only; LLVM's and Intel's have KMP_BLOCKTIME.",
+		  "region then needs a wake-up. Affects libgomp only. The OpenMP libraries of LLVM and Intel use "
+		  "KMP_BLOCKTIME.",
 	.unit = "environment",
 	.mechanism = "train.gpt",
 	.prepare = prepare_omp_spin,

@@ -98,8 +98,9 @@ static int ask_apt(const struct gt_strv *wanted, struct tn_apt_result *ret, stru
 }
 
 /*
- * Simulates exactly what apply runs: name=version, ordered by name. With bare names apt chooses differently if a
- * dependency has alternatives. For dkms, which needs "gcc | c-compiler", it keeps the kernel's gcc-12, but installs gcc
+ * Simulates exactly what apply runs: name=version, ordered by name. If a dependency has alternatives, apt can choose
+ * other packages for names without a version. For dkms, which needs "gcc | c-compiler", it keeps the kernel's gcc-12,
+ * but installs gcc
  * for name=version.
  */
 static int simulate(struct tn_prov *p)

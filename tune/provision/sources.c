@@ -90,7 +90,10 @@ bool tn_release_origin(const char *text, enum tn_origin *ret)
 	return true;
 }
 
-/* Reads the origin in the Release file of a list. The address of a mirror list or a proxy has no name of an archive. */
+/*
+ * Reads the origin in the Release file of a list. This is needed for mirror lists and proxies, because their addresses
+ * do not name the archive.
+ */
 static void ask_release(struct gt_fsroot *fs, const char *base, enum tn_origin *origin)
 {
 	static const char *const names[] = {"InRelease", "Release"};

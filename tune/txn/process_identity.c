@@ -8,7 +8,7 @@
 #include "lib/util.h"
 #include "tune/txn/process_identity.h"
 
-/* Reads field 22 of /proc/PID/stat. The program's name before it may contain blanks and parentheses. */
+/* Reads field 22 of /proc/PID/stat. The program name precedes this field and may contain spaces and parentheses. */
 static int start_of(int64_t pid, int64_t *ret)
 {
 	gt_autofree char *path = gt_xasprintf("/proc/%ld/stat", pid), *text = NULL;

@@ -133,8 +133,10 @@ RT_DEVICE void set_scale(float *slot, float amax, float factor)
 	slot[RT_FP8_INVERSE] = 1 / scale;
 }
 
-/* Initial scale of a tensor without history, or after its parameters changed: from its present values, with an empty
- * history. 32 threads. */
+/*
+ * Computes a tensor's scale from its current values and clears its history. Used before a history exists, and after
+ * parameters are overwritten. 32 threads.
+ */
 RT_KERNEL rt_fp8_begin(float *slot, int history, float most, float factor)
 {
 	float amax = slot[RT_FP8_AMAX];
