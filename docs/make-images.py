@@ -31,7 +31,7 @@ def terminal(build, command):
         try:
             while chunk := os.read(master, 65536):
                 out += chunk
-        except OSError:  # the end of a terminal is an error
+        except OSError:  # Reading a closed terminal is an error.
             pass
     return out.decode().replace("\r", "").rstrip("\n").split("\n")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A capture is judged like the host. Each synthetic host gets a command line, module options and comments that hold secrets next to
-words that checks read, and a host name that is such a word. All tools must give the same answers for it and for its capture."""
+"""Checks that a capture is judged like its host. Each synthetic host gets a command line, module options and comments with secrets
+next to words that checks read, and a host name that is such a word. All tools must answer the same for it and for its capture."""
 import concurrent.futures
 import glob
 import os
@@ -16,9 +16,9 @@ HOSTS = sorted(glob.glob(os.environ.get("HOSTS", os.path.join(tap.FIXTURES, "*.h
 QUESTIONS = (("gpuprobe", "--json"), ("gpuprobe", "-v"), ("gpuprobe", "topo", "--json"), ("gpuprobe", "can", "--json"),
              ("gpuprobe", "can", "torch==2.11", "--json"), ("gputune", "plan", "--optional", "--json"), ("gputune", "lint", "--json"),
              ("gputune", "run", "--print", "--", "true"))
-# Fields that hold what names the machine, and so differ in a capture.
+# Fields that identify the machine and therefore differ in a capture.
 DECLARED = ('"boot_id"',)
-# Host names that checks, files and tools use as words of their own.
+# Host names that are also words in checks, files and tools.
 NAMES = ("debian", "nouveau", "nvidia", "options", "vm", "blacklist", "always", "x86_64", "gputune", "dkms")
 
 READ = ("iommu.passthrough=1 iommu=pt transparent_hugepage=always hugepagesz=1G hugepages=8 isolcpus=1 mitigations=off "
@@ -36,7 +36,7 @@ SHOWN = (("password=SECRET15", "password=[scrubbed-2]"), ("ip=dhcp", "ip=[scrubb
 
 
 def poisoned(text, name):
-    """The capture with files that hold secrets; each replaces a file of the same path."""
+    """Returns the capture with added files that contain secrets. Each replaces a file of the same path."""
     files = {
         "/proc/sys/kernel/hostname": name,
         "/etc/default/grub": f"# {name} boots so\nGRUB_CMDLINE_LINUX_DEFAULT='{READ} quiet'\n"
@@ -68,7 +68,7 @@ def poisoned(text, name):
 
 
 def answer(question, host):
-    """Exit status and what was printed, with the name of the host's file and declared fields left out."""
+    """Returns the exit status and the output without the name of the host's file and the fields that may differ."""
     tool, *words = question
     at = words.index("--") if "--" in words else len(words)
     done = tap.run(tool, *words[:at], "--root", host, *words[at:])
@@ -79,7 +79,7 @@ def answer(question, host):
 
 
 def differences(host, scratch):
-    """Pairs of lines in which the host and its capture are judged differently, and secrets that are left."""
+    """Returns the pairs of lines that differ between the host and its capture, and the secrets left in the capture."""
     bad, copy = [], os.path.join(scratch, os.path.basename(host) + ".capture")
     done = tap.run("gpuprobe", "capture", copy, "--root", host)
     if done.returncode:
@@ -93,7 +93,7 @@ def differences(host, scratch):
             bad.append(f"{os.path.basename(host)}: {' '.join(question)}: host: {a[at:at + 1]}, capture: {b[at:at + 1]}")
     again = os.path.join(scratch, os.path.basename(host) + ".again")
     tap.run("gpuprobe", "capture", again, "--root", copy)
-    with open(copy, "rb") as f, open(again, "rb") as g: # facts that are new files are in another order
+    with open(copy, "rb") as f, open(again, "rb") as g: # New files make facts appear in another order.
         if sorted(f) != sorted(g):
             bad.append(f"{os.path.basename(host)}: a capture of the capture differs from it")
     return bad

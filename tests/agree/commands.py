@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpuprobe's report, `can` and `recommend` and gputune's profile give one answer about a host's GPU, driver and wheel, on each
-synthetic host and on each with an environment that holds PyTorch for CUDA 13."""
+"""Checks that gpuprobe's report, `can` and `recommend` and gputune's profile agree about a host's GPU, driver and wheel. The
+hosts are the synthetic ones, each also with an environment that contains PyTorch for CUDA 13."""
 import concurrent.futures
 import glob
 import json
@@ -29,13 +29,13 @@ def ask(tool, *words):
 
 
 def answer(host, what):
-    """yes, no or unknown, and the reasons as one text."""
+    """Returns yes, no or unknown, and the reasons as one text."""
     said = ask("gpuprobe", "can", what, "--json", "--root", host)["answers"][0]
     return said["answer"], "; ".join(r["what"] for r in said["reasons"])
 
 
 def drivers(text):
-    """Versions of which the text says that this host's driver has them."""
+    """Returns the versions that the text attributes to this host's driver."""
     return set(re.findall(rf"this host has {VERSION}", text) + re.findall(rf"driver {VERSION}(?: supports| and this GPU)", text))
 
 
@@ -66,7 +66,7 @@ def contradictions(host):
 
 
 def environment():
-    """The entries of a host's environment, as text of a capture."""
+    """Returns the entries of a host's environment as text of a capture."""
     with open(WITH_TORCH, encoding="utf-8") as f:
         entries = re.split(r"\n(?=\S)", f.read().rstrip("\n"))
     return "\n".join(e for e in entries if "venv/" in e.split("\n", 1)[0]) + "\n"

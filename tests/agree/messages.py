@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpuprobe explain is right about the messages in tests/messages: it names their fault or says that several are possible, and it
-explains no line that is about something else. A message without an answer is no error here; their number is printed."""
+"""Checks gpuprobe explain with the messages in tests/messages. It must name the right fault or report that several are possible,
+and must not explain an unrelated line. A message without an answer is not an error; the number of these is printed."""
 import concurrent.futures
 import json
 import os
@@ -10,9 +10,9 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lint"))
 import tap  # noqa: E402
 
-# Faults of the catalogue that are no contradiction to the fault of a thread: the catalogue names the part.
+# Faults of the catalogue that agree with the fault of a thread because the catalogue names a part of it.
 SAME = {("hardware", "link"), ("several", "gpu"), ("several", "link"), ("several", "unused")}
-# Beginnings of messages about whose fault the thread and the catalogue may differ, and the reason.
+# Beginnings of messages for which the thread and the catalogue may name different faults, and the reason.
 OPEN = {
     "/usr/bin/ld: cannot find -lcuda": "the driver's library is missing where a program is linked",
     "RuntimeError: FlashAttention only supports": "the program asks for a package that does not suit the card",
@@ -45,8 +45,8 @@ def main():
         elif answer not in (fault, "none", "several", "check") and (fault, answer) not in SAME and \
                 not any(message.strip().startswith(start) for start in OPEN):
             wrong.append(f"{answer} instead of {fault} ({subject}): {message[:100]}")
-    tap.rule("a line that is about something else has no answer", invented)
-    tap.rule("each answer names the fault, or says that several are possible", wrong)
+    tap.rule("an unrelated line has no answer", invented)
+    tap.rule("each answer names the right fault or reports that several are possible", wrong)
     print(f"# {len(rows)} lines, {silent} messages without an answer")
     tap.check("at least four of five messages have an answer", silent * 5 <= len(rows))
     tap.plan()

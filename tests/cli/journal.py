@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""journal.py FILE CODE: a journal of gputune with each record r as CODE makes it, and checksums that fit."""
+"""journal.py FILE CODE: runs CODE on each record r of a journal of gputune and updates the checksums."""
 import json
 import sys
 

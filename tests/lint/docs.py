@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of the tools are the truth: --help, manual pages, completion and the lists of ids must say the same."""
+"""Checks --help, the manual pages, shell completion and the lists of ids against the tools' own tables."""
 import os
 import re
 import shutil
@@ -16,7 +16,7 @@ REGISTRIES = (("gpuprobe", "checks", "gpuprobe-checks.7"), ("gputune", "knobs", 
 
 
 def path_of(name):
-    """A page is written by hand (source tree) or generated (build tree)."""
+    """Returns a manual page, hand-written (source tree) or generated (build tree)."""
     return next((p for p in (os.path.join(tree, "man", name) for tree in (tap.TOP, tap.BUILD)) if os.path.exists(p)), None)
 
 
@@ -30,7 +30,7 @@ def options(mdoc):
 
 
 def options_of(mdoc):
-    """The options that each command's own list has: "ab --pairs"."""
+    """Returns the options in each command's own list, such as "ab --pairs"."""
     found, cmd = set(), None
     for line in mdoc.splitlines():
         if line.startswith(".Sh "):
@@ -93,7 +93,7 @@ def wording(tool, truth):
 
 
 def completed(tool, script, words):
-    """What bash offers after these words."""
+    """Returns bash's completions after these words."""
     asked = (f". {script}; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _{tool}; "
              "printf '%s\\n' \"${COMPREPLY[@]}\"")
     done = subprocess.run(["bash", "--norc", "-c", asked.replace("''", "")], stdin=subprocess.DEVNULL,
@@ -102,7 +102,7 @@ def completed(tool, script, words):
 
 
 def values(tool):
-    """Words of a command line, and what may stand in the place of the last."""
+    """Returns command lines as words, each with the expected completions of its last word."""
     ids = {x["id"] for key in ("checks", "knobs", "workloads") for x in tap.document(tool, "list")[0].get(key, [])}
     lines = {
         "gpuprobe": (("watch --format ''", {"text", "jsonl", "openmetrics"}), ("-f m", {"markdown"}), ("explain ''", ids)),
@@ -126,8 +126,8 @@ def completion(tool, truth):
         tap.rule(f"bash completes every command and option of {tool}", bad)
         bad = [f"{' '.join(words)}: {sorted(want ^ completed(tool, script, words))}" for words, want in values(tool)
                if completed(tool, script, words) != want]
-        tap.rule(f"and the words that they take, of {tool}", bad)
-        name = f"the zsh completion of {tool} is sound"
+        tap.rule(f"bash completes the arguments of the options of {tool}", bad)
+        name = f"the zsh completion of {tool} has no syntax error"
         if not shutil.which("zsh"):
             tap.skip(name, "no zsh here")
             return
@@ -140,7 +140,7 @@ def completion(tool, truth):
 
 
 def zsh_options(tool, script, truth):
-    """What a stand-in for zsh's _arguments is told once a command stands on the line, after a global option."""
+    """Checks the options that zsh offers for a command after a global option. A stub of zsh's _arguments prints them."""
     sections = re.split(r"^\.It Cm ", truth.split(".Sh OPTIONS")[0], flags=re.M)[1:]
     common, bad = options(truth.split(".Sh OPTIONS")[1]), []
     for section in sections:
@@ -160,17 +160,17 @@ def registry(tool, key, name):
     true = {x["id"] for x in doc[key]} if doc else set()
     said = set(re.findall(r"^\.It (?:Ic|Cm|Li|Sy|Va) ([a-z0-9_.*<>/-]+)", page(name), re.M))
     if key == "workloads":
-        said &= true    # that page has other lists too
+        said &= true    # The page has other lists too.
     bad += [f"not in {name}: {x}" for x in sorted(true - said)]
-    bad += [f"{name} tells of {x}, which {tool} list does not have" for x in sorted(said - true)]
-    tap.rule(f"{name} tells of each of the {key} of {tool}", bad or ([] if true else [f"{tool} list is empty"]))
+    bad += [f"{name} documents {x}, which {tool} list does not have" for x in sorted(said - true)]
+    tap.rule(f"{name} documents all {key} of {tool}", bad or ([] if true else [f"{tool} list is empty"]))
     bad = []
     for x in sorted(true):
         done = tap.run(tool, "explain", x) if key != "workloads" else None
         if done and (done.returncode or x not in done.stdout):
             bad.append(f"{tool} explain {x}: status {done.returncode} {done.stderr.strip()}")
     if key != "workloads":
-        tap.rule(f"{tool} explains each of its {key}", bad)
+        tap.rule(f"{tool} explains all of its {key}", bad)
 
 
 def lint(name):

@@ -12,7 +12,7 @@ import tap
 
 
 def excerpts(text):
-    """(command, output) of each indented block's commands."""
+    """Returns (command, output) of each command in the indented blocks."""
     found, lines = [], text.splitlines()
     for i, line in enumerate(lines):
         if not line.startswith("    $ "):
@@ -63,16 +63,16 @@ def commands_of(tool):
 
 
 def named(page, text, known):
-    """`gputune plan …` in running text: the word after the tool is a command of it."""
+    """Checks in running text, such as `gputune plan …`, that the word after the tool is one of its commands."""
     bad = []
     for tool, word in re.findall(r"[`$] ?(gpuprobe|gputune|gpubench) ([a-z][a-z-]*)\b", text):
         if word not in known[tool]:
             bad.append(f"{tool} {word}")
-    tap.rule(f"{page} names only commands that there are", sorted(set(bad)))
+    tap.rule(f"{page} names only commands that exist", sorted(set(bad)))
 
 
 def options_of(tool):
-    """Options by command; under "" those that every command takes."""
+    """Returns the options by command. The key "" has those that every command takes."""
     found, command, section = {"": set()}, "", ""
     for line in tap.run(tool, "--print-man").stdout.splitlines():
         section = line[4:] if line.startswith(".Sh ") else section
@@ -85,7 +85,7 @@ def options_of(tool):
 
 
 def shown_commands(page, text):
-    """(tool, words) of every command that a page shows as code."""
+    """Returns (tool, words) of every command that a page shows as code."""
     if re.search(r"\.[1-8]$", page):
         code = [c.replace("\\-", "-").replace("\\&", "") for c in re.findall(r"^\.(?:Dl|Ql) +(.*)$", text, re.M)]
     else:
@@ -97,7 +97,7 @@ def shown_commands(page, text):
 
 
 def taken(page, text, options):
-    """Each option that is shown is one that its command takes."""
+    """Checks that each command takes the options that a page shows for it."""
     bad, n = [], 0
     for tool, words in shown_commands(page, text):
         command = next((w for w in words if w in options[tool]), "check" if tool == "gpuprobe" else "")
@@ -106,7 +106,7 @@ def taken(page, text, options):
             n += bool(m)
             if m and m[0] not in options[tool][""] | options[tool].get(command, set()):
                 bad.append(f"{tool} {' '.join(words)[:80]}: {command} takes no {m[0]}")
-    tap.rule(f"{page} shows only options that there are ({n})", bad)
+    tap.rule(f"{page} shows only options that exist ({n})", bad)
 
 
 def main():

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """Remedies are commands that can be pasted. On every synthetic host no command of a remedy has a placeholder, nvidia-smi gets the
-GPU's own address, and a package of NVIDIA's comes after the lines that add its repository."""
+GPU's own address, and a package from NVIDIA's repository follows the lines that add this repository."""
 import glob
 import json
 import os
@@ -15,7 +15,7 @@ SETS_GPU = re.compile(r"nvidia-smi .*(-c|-mig|-pl|-pm|-lgc) ")
 
 
 def problems(lines, repository):
-    """What is wrong with the commands, line by line. repository: the commands must add NVIDIA's themselves."""
+    """Returns one line per error in the commands. repository: the commands themselves must add NVIDIA's repository."""
     found, added = [], not repository
     for line in lines:
         if line.lstrip().startswith("#"):
@@ -50,7 +50,7 @@ def main():
         for step in advice["steps"]:
             bad += [f"{name}: recommend: {p}" for p in problems(step["lines"].split("\n"), True)]
     tap.rule(f"remedies on {len(hosts)} hosts are complete commands ({n})", bad if n > 100 else [f"only {n} commands"])
-    tap.rule("a placeholder, a GPU that is not named and a missing repository are found",
+    tap.rule("the check finds a placeholder, a missing GPU address and a missing repository",
              [] if len(problems(["  nvidia-smi --gpu-reset -i N", "  apt install nvidia-open", "  nvidia-smi -c 0"], True)) == 3
              else ["no"])
 

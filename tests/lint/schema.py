@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Every JSON document holds to the schema that is shipped for it: its field "schema" names it (gpuprobe/1 ->
-gpuprobe-1.json). Documents come from this host, from the captured hosts, and from one tiny benchmark."""
+"""Validates JSON documents against the shipped schemas. A document's field "schema" names its schema (gpuprobe/1 ->
+gpuprobe-1.json). The documents are of this host, of the captured hosts and of one small benchmark."""
 import glob
 import json
 import os
@@ -38,7 +38,7 @@ def offences(doc, known):
 def validate(known, tool, *args):
     doc, bad = tap.document(tool, *args)
     shown = [os.path.basename(a) if a.startswith("/") else a for a in args]
-    tap.rule(f"{tool} {' '.join(shown)} --json holds to its schema", bad or offences(doc, known))
+    tap.rule(f"{tool} {' '.join(shown)} --json matches its schema", bad or offences(doc, known))
 
 
 def validate_file(known, name, path, done):
@@ -52,7 +52,7 @@ def validate_file(known, name, path, done):
 
 
 def device(known):
-    """What a card computed, and what it could not: on the stand-in, where this build has kernels."""
+    """Validates the documents of check-device on the CUDA stand-in, with and without failed cases, if this build has kernels."""
     fails = {"STANDIN_FAIL": "cuFuncSetAttribute:1"}
     if not os.path.exists(os.path.join(STANDIN["LD_LIBRARY_PATH"], "libcuda.so.1")):
         return
@@ -63,13 +63,14 @@ def device(known):
             bad = offences(json.loads(done.stdout), known)
         except ValueError as why:
             bad = [str(why), done.stderr.strip()]
-        tap.rule(f"gpubench {' '.join(args)} holds to its schema{', where some fail' if env else ''}", bad)
+        tap.rule(f"gpubench {' '.join(args)} matches its schema{', with failed cases' if env else ''}", bad)
 
 
 def judgements(known, scratch):
-    """Results of made-up step times, and what compare, fleet and history say of them."""
+    """Validates results with simulated step times, and the output of compare, fleet and history for them."""
     made = []
-    for i in range(12): # the second half is slower: a change in time, and of the first seven one that is unlike the others
+    # The last six results are slower: history finds a change, and fleet finds one outlier among the first seven.
+    for i in range(12):
         made.append(os.path.join(scratch, f"h{i}.json"))
         tap.run("gpubench", "run", "--workload", "sim", "--pairs", "6", "--seed", str(i + 1), "-q", "-o", made[-1],
                 env={"GPUBENCH_SIM": f"effect={.2 if i > 5 else 0},sd=.002"})
@@ -89,12 +90,12 @@ def judgements(known, scratch):
                 with open(path, "w", encoding="utf-8") as f:
                     json.dump(doc, f)
         done = tap.run("gpubench", cmd, *what, "-q", "-o", kept)
-        validate_file(known, f"what gpubench {cmd} finds holds to its schema", kept, done)
+        validate_file(known, f"the output of gpubench {cmd} matches its schema", kept, done)
         with open(kept, encoding="utf-8") as f:
             doc = json.load(f)
         found = {"compare": "confounders", "history": "changes", "fleet": "outliers"}[cmd]
-        tap.rule(f"and there are {found} in it", [] if doc[found] else ["none"])
-    validate(known, "gpubench", "compare", made[0], made[1]) # fleet gave them identities of their own
+        tap.rule(f"the output of gpubench {cmd} has {found}", [] if doc[found] else ["none"])
+    validate(known, "gpubench", "compare", made[0], made[1]) # The fleet step gave them different identities.
 
 
 def main():
@@ -108,7 +109,7 @@ def main():
     hosts = sorted(glob.glob(os.path.join(tap.FIXTURES, "*.host")))
     for i, root in enumerate([[]] + [["--root", h] for h in hosts]):
         validate(known, "gpuprobe", *root)
-        if i % 7:   # the reports differ most; of the others a sample tells the same
+        if i % 7:   # The reports differ most between hosts. A sample is enough for the other documents.
             continue
         for cmd in (["gpuprobe", "topo"], ["gpuprobe", "list"], ["gputune", "list"], ["gputune", "plan"], ["gputune", "status"],
                     ["gputune", "provision", "plan"], ["gputune", "provision", "revert", "--dry-run"]):
@@ -120,7 +121,7 @@ def main():
         validate(known, "gpuprobe", "explain", message)
     device(known)
     watched = tap.run("gpuprobe", "watch", "-n", "3", "-i", "0.1", "--json", env=STANDIN).stdout.splitlines()
-    tap.rule("each line of gpuprobe watch --json holds to its schema", ([] if len(watched) == 4 else [f"{len(watched)} lines"]) +
+    tap.rule("each line of gpuprobe watch --json matches its schema", ([] if len(watched) == 4 else [f"{len(watched)} lines"]) +
              [o for line in watched for o in offences(json.loads(line), known)])
     validate(known, "gpubench", "list")
     validate(known, "gpubench", "data", "--batches", "3", "--quiet")
@@ -133,22 +134,22 @@ def main():
         path = os.path.join(scratch, "ladder.json")
         tiny = [f"--train={w}" for w in ("--batch", "4", "--steps", "1", "--warmup", "1")]
         done = tap.run("gpubench", "ladder", "precision", "--model", "mlp", "--rounds", "1", "-o", path, *tiny)
-        validate_file(known, "a measured ladder holds to its schema", path, done)
+        validate_file(known, "a measured ladder matches its schema", path, done)
         path = os.path.join(scratch, "result.json")
         done = tap.run("gpubench", "run", "--workload", "null", "--quick", "-o", path)
-        validate_file(known, "a result of gpubench run holds to its schema", path, done)
+        validate_file(known, "a result of gpubench run matches its schema", path, done)
         done = tap.run("gpubench", "run", "--workload", "null", "--quick", "-o", path, "--", "true", env=STANDIN)
-        validate_file(known, "a result with what the cards did holds to its schema", path, done)
+        validate_file(known, "a result with GPU readings matches its schema", path, done)
         judgements(known, scratch)
         receipt = os.path.join(scratch, "receipt.json")
         done = tap.run("gpubench", "prove", "--workload", "sim", "--env", "GPUBENCH_SIM=effect=-.05", "--quick", "-o", path,
                        "--receipt", receipt)
-        validate_file(known, "a proof of gpubench prove holds to its schema", path, done)
-        validate_file(known, "its receipt holds to its schema", receipt, done)
+        validate_file(known, "a result of gpubench prove matches its schema", path, done)
+        validate_file(known, "the receipt of gpubench prove matches its schema", receipt, done)
 
 
 if jsonschema:
     main()
 else:
-    tap.skip("documents hold to their schemas", "no python3-jsonschema here")
+    tap.skip("documents match their schemas", "no python3-jsonschema here")
 tap.plan()

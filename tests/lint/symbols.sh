@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The prefix of a name is the room it lives in; the arrows between the rooms run one way.
+# Checks that each symbol has the prefix of its library, and that a library calls only libraries below it.
 . "$(dirname "$0")/tap.sh"
 cd "$TOP_BUILDDIR" || exit 1
 
@@ -17,7 +17,7 @@ for pair in liblib:gt_ libprobe:pr_ libsysctl:sc_ libstats:bn_ libtune:tn_ libru
 	rule "each symbol of $archive begins with $prefix"
 done
 
-# arrows USER PREFIX...: the archive may call only those, and the functions in $also
+# arrows USER PREFIX...: the archive may call only symbols with these prefixes and the functions in $also.
 also=
 arrows() {
 	user=$1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TAP for tests in Python: a point holds or does not, and why; a rule is a list of lines that break it."""
+"""TAP for tests in Python. check() prints a test point with the reason of a failure; rule() fails if it gets offending lines."""
 import json
 import os
 import subprocess
@@ -43,14 +43,14 @@ def plan():
 
 
 def run(tool, *args, env=None):
-    """The finished process of a built tool; text output, no terminal."""
+    """Runs a built tool without a terminal and returns the finished process with its output as text."""
     return subprocess.run([os.path.join(BUILD, tool), *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=300, check=False,
                           env={**os.environ, "NO_COLOR": "1", "COLUMNS": "100", **(env or {})})
 
 
 def document(tool, *args):
-    """The JSON document a tool prints, or None with the offence."""
+    """Returns the JSON document that a tool prints, or None and the error."""
     done = run(tool, *args, "--json")
     try:
         return json.loads(done.stdout), []

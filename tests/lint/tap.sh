@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# TAP for the lint tests: each rule prints the lines that break it; a rule without such lines holds.
+# TAP for the lint tests. A rule fails if it has offending lines, and prints them.
 n=0
 failed=0
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 offences=$scratch/offences
 
-# rule NAME: the file $offences lists the lines that break it.
+# rule NAME: fails if the file $offences is not empty.
 rule() {
 	n=$((n + 1))
 	if [ ! -s "$offences" ]; then
@@ -26,7 +26,7 @@ plan() { echo "1..$n"; exit "$failed"; }
 : "${TOP_SRCDIR:=$(cd "$(dirname "$0")/../.." && pwd)}" "${TOP_BUILDDIR:=$PWD}" "${NM:=nm}" "${MANDOC:=mandoc}"
 rooms='lib probe sysctl tune runtime bench'
 
-# Files of ours with one of the endings given, relative to the top: whatever made them.
+# Lists the files of the tree with one of the given endings, relative to the top, tracked by git or not.
 sources() {
 	for ending; do
 		find $rooms tests man m4 .ci ./*.am configure.ac bootstrap ./*.md -type f -name "*$ending" 2>/dev/null

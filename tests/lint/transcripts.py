@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""tests/cli/run itself: a transcript that holds, one that does not, one that skips, one that ends early."""
+"""Checks tests/cli/run with transcripts that pass, fail, skip and end early."""
 import os
 import subprocess
 import tempfile
@@ -10,24 +10,24 @@ import tap
 RUN = os.path.join(tap.TOP, "tests", "cli", "run")
 HOLDS = "  $ echo a; (exit 3)\n  a\n  [3]\n"
 CASES = (
-    ("what is as it was written holds", HOLDS, 0, ["ok 1"]),
-    ("another output does not", HOLDS + "  $ echo b\n  a\n", 1, ["ok 1", "not ok 2"]),
-    ("nor another status", "  $ (exit 3)\n  [4]\n", 1, ["not ok 1"]),
-    ("a command that lacks something skips itself and the rest", HOLDS + "  $ echo no card; (exit 80)\n  $ false\n", 0,
+    ("an unchanged output passes", HOLDS, 0, ["ok 1"]),
+    ("a changed output fails", HOLDS + "  $ echo b\n  a\n", 1, ["ok 1", "not ok 2"]),
+    ("a changed exit status fails", "  $ (exit 3)\n  [4]\n", 1, ["not ok 1"]),
+    ("a command with a missing requirement skips itself and the rest", HOLDS + "  $ echo no card; (exit 80)\n  $ false\n", 0,
      ["ok 1", "ok 2 # SKIP no card"]),
-    ("also where it ends the shell", HOLDS + "  $ false || { echo no card; exit 80; }\n  $ false\n", 0,
+    ("it also skips when it ends the shell", HOLDS + "  $ false || { echo no card; exit 80; }\n  $ false\n", 0,
      ["ok 1", "ok 2 # SKIP no card"]),
-    ("as the first command too", "  $ echo no card; exit 80\n  $ false\n", 0, ["ok 1 # SKIP no card"]),
-    ("what failed before it counts", "  $ echo b\n  $ exit 80\n", 1, ["not ok 1", "ok 2 # SKIP"]),
-    ("a shell that ended early fails what it did not reach", HOLDS + "  $ echo gone; exit 7\n  $ echo c\n  c\n", 1,
+    ("the first command can skip the whole file", "  $ echo no card; exit 80\n  $ false\n", 0, ["ok 1 # SKIP no card"]),
+    ("a failure before the skip counts", "  $ echo b\n  $ exit 80\n", 1, ["not ok 1", "ok 2 # SKIP"]),
+    ("a shell that ends early fails the remaining commands", HOLDS + "  $ echo gone; exit 7\n  $ echo c\n  c\n", 1,
      ["ok 1", "not ok 2", "not ok 3"]),
-    ("and so does one that ended in order", HOLDS + "  $ exit 0\n  $ true\n", 1, ["ok 1", "not ok 2", "not ok 3"]),
+    ("a shell that ends early with status 0 fails them too", HOLDS + "  $ exit 0\n  $ true\n", 1, ["ok 1", "not ok 2", "not ok 3"]),
     ("a file without a command fails", "prose\n", 1, ["not ok 1"]),
 )
 
 
 def short(line):
-    """`ok 2 - name: title # SKIP why` without what the title repeats."""
+    """Returns `ok 2 - name: title # SKIP why` without the name and title."""
     head, _, rest = line.partition(" - ")
     return (head + " #" + rest.partition(" #")[2] if " # SKIP" in rest else head).rstrip()
 

@@ -20,7 +20,7 @@ bad += [f"{s['name']}: there is no knob {s['knob']}" for s in settings if s["kno
 names = [s["name"] for s in settings]
 bad += [f"{n}: twice" for n in sorted(set(names)) if names.count(n) > 1]
 bad += [f"{n}: is a knob itself" for n in names if n in knobs]
-tap.rule("each setting that others turn is a knob or has a reason why not", bad or ([] if settings else ["no settings"]))
+tap.rule("each setting that other tools change is a knob or has a reason why not", bad or ([] if settings else ["no settings"]))
 
 bad = []
 for s in settings:
@@ -28,7 +28,7 @@ for s in settings:
     said = " ".join(done.stdout.split())
     if done.returncode or s["name"] not in said or (s["why_not"] or s["knob"]) not in said:
         bad.append(f"gputune explain {s['name']}: status {done.returncode} {done.stderr.strip()}")
-tap.rule("gputune explain answers to each of them", bad)
+tap.rule("gputune explain explains each of these settings", bad)
 
 # ---- subjects: gpuprobe judges, gputune writes ----
 
@@ -37,13 +37,13 @@ SAME_NAME = {
     "cpu.governor": "the remedy of host.governor is the plan of this knob",
     "kernel.numa_balancing": "host.numa-balancing reports the state and never warns",
     "omp.runtime": "container.runtime is about docker",
-    "run.blas": "a launch setting, for hosts where host.blas warns",
-    "run.blas_kernels": "a launch setting, for hosts where host.blas-kernels warns",
+    "run.blas": "a launch setting for hosts on which host.blas warns",
+    "run.blas_kernels": "a launch setting for hosts on which host.blas-kernels warns",
 }
 
 
 def subject(name):
-    """The subject of a knob or a check: the last part of its id."""
+    """Returns the subject of a knob or check, which is the last part of its id."""
     return name.rsplit(".", 1)[-1].replace("-", "_")
 
 
@@ -57,7 +57,7 @@ bad += [f"{k['id']}: advice without a check of gpuprobe" for k in knobs.values()
         if k["tag"] == "C" and not k.get("check")]
 bad += [f"{k['id']}: judged by {c} too" for k in knobs.values() for c in sorted(checks)
         if subject(k["id"]) == subject(c) and k.get("check") != c and k["id"] not in SAME_NAME]
-tap.rule("no subject is judged in two places", bad or ([] if len(judged) > 28 else ["no checks"]))
+tap.rule("no subject is judged by both gpuprobe and gputune", bad or ([] if len(judged) > 28 else ["no checks"]))
 
 expected = "".join(read(f"tests/unit/{n}") for n in ("probe_advice.c", "probe_failures.c", "tune_devices.c", "tune_interrupts.c", "tune_pcie.c"))
 tap.rule("each piece of advice has an expectation with its commands",
@@ -66,7 +66,7 @@ tap.rule("each piece of advice has an expectation with its commands",
 # ---- lessons: each names a test ----
 
 def missing(path, words):
-    """The reason why the file has no such test, or None."""
+    """Returns the reason why the file has no such test, or None."""
     if not os.path.exists(os.path.join(tap.TOP, path)):
         return "no such file"
     return None if words in read(path) else f"the file does not contain '{words}'"
