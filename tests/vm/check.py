@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""check.py [PART…]: what gputune promises, on a real Debian under systemd. `make check-vm` runs all parts.
+"""check.py [PART…]: tests the promises of gputune on a real Debian under systemd. `make check-vm` runs all parts.
 
-TAP on stdout; the last line counts. CUTS=N power cuts (default 36), SEED=N chooses others; CUT_IN="revert recover" leaves out
-those in apply.
+Prints TAP. CUTS=N sets the number of power cuts (default 36), SEED=N their random seed. CUT_IN="revert recover" omits the power
+cuts in apply.
 """
 
 import json
@@ -29,7 +29,7 @@ from vm import Image, Vm, install, installed  # noqa: E402
 CUTS = int(os.environ.get("CUTS") or 36)
 SEED = int(os.environ.get("SEED") or 1)
 CUT_IN = (os.environ.get("CUT_IN") or "apply revert recover").split()
-# The whole of it that we may touch: kernel values, and what /etc and our state directory hold.
+# All state that gputune may change: kernel values, /etc and the state directory.
 KERNEL = (
     "sysctl -a 2>/dev/null | grep -E '^(vm|net\\.core|kernel\\.(numa|sched|perf|nmi|watchdog|pid))' | "
     "grep -vE 'netdev_rss_key|_reserve_kbytes|stat_refresh';"
@@ -108,7 +108,7 @@ TREE = (
 
 
 def newer(deb, where):
-    """The same package, one version on."""
+    """Returns the same package with a higher version."""
     with tempfile.TemporaryDirectory() as scratch:
         subprocess.run(["dpkg-deb", "-R", deb, scratch + "/x"], check=True)
         control = scratch + "/x/DEBIAN/control"
@@ -141,7 +141,7 @@ def package_is_sound(image):
     )
 
 
-# of systemd-analyze security; docs/security.md has the table
+# Limits for systemd-analyze security. docs/security.md has the table.
 MOST_EXPOSED = {"gputune": 2.1, "gputune-recover": 2.2, "gputune-verify": 1.6, "gputune-devices": 2.6, "gputune@job": 2.3}
 
 
@@ -153,7 +153,7 @@ def package_install(vm, debs, before):
         "$(systemctl is-enabled $u) $(systemctl is-active $u); done"
     ).out
     tap.ok(
-        "only what puts right an interrupted change is enabled",
+        "only the recovery of interrupted changes is enabled",
         state
         == "gputune.service disabled inactive\ngputune-verify.timer disabled inactive\ngputune-recover.service enabled inactive\n",
         state,
@@ -162,11 +162,11 @@ def package_install(vm, debs, before):
         "systemd-analyze verify --man=no gputune.service gputune-verify.service gputune-verify.timer gputune-recover.service "
         "gputune-devices.service gputune@job.service"
     )
-    tap.ok("systemd finds nothing wrong with the units", out.status == 0 and not out.out.strip(), out.out)
+    tap.ok("systemd-analyze verify finds no error in the units", out.status == 0 and not out.out.strip(), out.out)
     for unit, most in MOST_EXPOSED.items():
         out = vm.sh(f"systemd-analyze security --no-pager {unit}.service | tail -1").out
         score = re.search(r"([0-9.]+) \w+", out)
-        tap.ok(f"{unit}.service is exposed by at most {most}", score and float(score.group(1)) <= most, out)
+        tap.ok(f"{unit}.service has an exposure level of at most {most}", score and float(score.group(1)) <= most, out)
 
 
 def package_service(vm, before):
@@ -177,30 +177,33 @@ def package_service(vm, before):
         done.status == 0 and applied != before,
         done.out + vm.sh("journalctl -u gputune").out,
     )
-    tap.ok("and its verification is due from now on", vm.sh("systemctl is-active gputune-verify.timer").out.strip() == "active")
+    tap.ok(
+        "enabling gputune.service schedules its verification",
+        vm.sh("systemctl is-active gputune-verify.timer").out.strip() == "active",
+    )
     held = vm.json("gputune status --json")["transactions"]
     vm.reboot()
     again = vm.json("gputune status --json")["transactions"]
-    tap.same("and at the next boot the same values", applied, kernel(vm))
-    tap.ok("by a transaction of that boot", len(again) == 1 and again[0]["since"] != held[0]["since"], (held, again))
+    tap.same("the next boot has the same values", applied, kernel(vm))
+    tap.ok("a transaction of that boot has set them", len(again) == 1 and again[0]["since"] != held[0]["since"], (held, again))
     order = vm.ok(
         "systemctl show -P ActiveEnterTimestampMonotonic systemd-sysctl systemd-udev-trigger; "
         "systemctl show -P ExecMainStartTimestampMonotonic gputune"
     ).split()
-    tap.ok("after sysctl.d and udev", order[:2] and int(order[-1]) > max(map(int, order[:-1])), order)
+    tap.ok("gputune.service starts after sysctl.d and udev", order[:2] and int(order[-1]) > max(map(int, order[:-1])), order)
     done = vm.sh("systemctl is-active gputune-verify.timer && systemctl start gputune-verify")
-    tap.ok("verification is scheduled and content", done.status == 0, done.out)
+    tap.ok("verification is scheduled and passes", done.status == 0, done.out)
     vm.ok("sysctl -qw vm.max_map_count=70000")
     done = vm.sh(
         "systemctl start gputune-verify; systemctl show -P ExecMainStatus gputune-verify; journalctl -b -u gputune-verify -o cat"
     )
     tap.ok(
-        "drift fails its service, with the knob named in the journal",
+        "drift fails the verify service, and the journal names the knob",
         re.search(r"^4$", done.out, re.M) and "vm.max_map_count" in done.out,
         done.out,
     )
     done = vm.sh("journalctl -b -p warning -t gputune -o cat")
-    tap.ok("and that as a warning", "vm.max_map_count is 70000, not " in done.out, done.out)
+    tap.ok("the journal entry is a warning", "vm.max_map_count is 70000, not " in done.out, done.out)
     vm.ok(
         'sysctl -qw vm.max_map_count=$(gputune status --json | python3 -c \'import json, sys; print([v["new"] for v in '
         'json.load(sys.stdin)["values"] if v["knob"] == "vm.max_map_count"][0])\')'
@@ -208,9 +211,9 @@ def package_service(vm, before):
     vm.ok("gputune apply -q --optional --persist --only vm.")
     held = picture(vm)
     vm.ok("systemctl restart gputune && systemctl stop gputune")
-    tap.same("restarting and stopping it take nothing back, nor what was applied by hand", held, picture(vm))
+    tap.same("restarting and stopping the service revert nothing, not even manually applied knobs", held, picture(vm))
     vm.ok("gputune revert")
-    tap.same("gputune revert puts everything back", before, kernel(vm))
+    tap.same("gputune revert restores everything", before, kernel(vm))
     vm.ok("systemctl disable gputune; systemctl reset-failed; systemctl is-enabled gputune-verify.timer || true")
 
 
@@ -231,19 +234,19 @@ def part_package(image):
         vm.ok("gputune apply --persist --optional")
         applied, held = picture(vm), vm.ok("cat /var/lib/gputune/journal")
         vm.ok("dpkg -i " + " ".join(f"/mnt/next/{os.path.basename(d)}" for d in next_debs))
-        tap.same("an upgrade leaves what is applied", applied, picture(vm))
+        tap.same("an upgrade keeps the applied values", applied, picture(vm))
         tap.ok(
-            "and the journal as it is",
+            "an upgrade keeps the journal",
             held == vm.ok("cat /var/lib/gputune/journal") and vm.sh("gputune verify").status == 0,
         )
         vm.ok("dpkg --remove gpubench gputune gpuprobe")
-        tap.same("removing puts everything back", before, kernel(vm))
-        # as where going back had failed, with what a write that was cut short leaves beside it
+        tap.same("removing the packages restores everything", before, kernel(vm))
+        # The state after a failed revert, with the temporary file of an interrupted write.
         vm.ok("cd /etc/sysctl.d && echo vm.swappiness=11 >90-gputune.conf && cp 90-gputune.conf .90-gputune.conf.gputune-new")
         vm.ok("dpkg --purge gpubench gputune gpuprobe; ldconfig; systemctl daemon-reload")
         tap.same("purging leaves nothing", tree, vm.ok(TREE))
         vm.reboot()
-        tap.same("nor does the next boot know of it", before, kernel(vm))
+        tap.same("the boot after a purge has the values from before", before, kernel(vm))
         failed = vm.ok("systemctl --failed --no-legend --plain")
         tap.ok("no unit has failed", not failed.strip(), failed)
     shutil.rmtree(extra)
@@ -272,7 +275,7 @@ def write_admin(vm):
 
 
 def now(vm, items):
-    """What the kernel says of each knob of a plan: {label: value}."""
+    """Returns the kernel's value of each knob of a plan: {label: value}."""
     out = {}
     for item in items:
         text = vm.sh(f"cat {item['path']}").out.strip()
@@ -282,7 +285,7 @@ def now(vm, items):
 
 
 def part_reboot(image):
-    """apply, verify, reboot, verify; every prediction against what really is after the reboot"""
+    """apply, verify, reboot, verify; compares every prediction with the value after the reboot"""
     with Vm(image, installed(image), append=LIGHT, slim=True) as vm:
         before = picture(vm)
         write_admin(vm)
@@ -291,7 +294,7 @@ def part_reboot(image):
         vm.ok("gputune apply --optional")
         vm.reboot()
         have = now(vm, items)
-        # what no file sets and none may set is the kernel's own again, as it was before
+        # A value that no file sets or may set is the kernel's default again, as before.
         wrong = [
             f"{i['path']}: predicted {i['at_boot']}, was {i['current']}, is {have[i['path']]}"
             for i in items
@@ -303,14 +306,14 @@ def part_reboot(image):
             wrong,
         )
         tap.ok(
-            "nothing of it is held after the reboot",
+            "gputune holds no knob after the reboot",
             vm.sh("gputune verify").status == 0 and not vm.json("gputune status --json")["transactions"],
             vm.sh("gputune status").out,
         )
         vm.ok("gputune apply --optional --persist --profile huge-pages")
         done = vm.sh("gputune verify")
         tap.ok(
-            "where an admin's later file wins, verify says so, with file and line, before the reboot",
+            "verify reports a later file of the administrator that overrides a value, with file and line",
             done.status == 4 and "sysctl.conf:1" in done.out,
             done.out,
         )
@@ -324,27 +327,27 @@ def part_reboot(image):
             said = (v.get("at_boot") or {}).get("value") if v.get("at_boot") else v["new"]
             if said is not None and said != is_now:
                 wrong.append(f"{v['path']}: predicted {said}, is {is_now}")
-        tap.ok(f"and it is so after the reboot ({len(report)} values)", report and not wrong, wrong)
+        tap.ok(f"the reported files override the values after the reboot ({len(report)} values)", report and not wrong, wrong)
         for path in ADMIN:
             vm.ok(f"rm -f {path}")
         vm.ok("[ ! -e /var/tmp/sysctl.conf ] || mv /var/tmp/sysctl.conf /etc/sysctl.conf")
         vm.reboot()
         done = vm.sh("gputune verify")
-        tap.ok("without the admin's files everything persisted is so after a reboot", done.status == 0, done.out)
+        tap.ok("without the administrator's files all persisted values are set after a reboot", done.status == 0, done.out)
         done = vm.sh("gputune revert")
         tap.ok(
-            "reverting in a later boot says that values stay until the next one",
+            "revert in a later boot reports that values stay until the next boot",
             done.status == 5,
             (done.status, done.out),
         )
-        tap.ok("verify says it too", vm.sh("gputune verify").status == 5)
+        tap.ok("verify reports it too", vm.sh("gputune verify").status == 5)
         vm.reboot()
-        tap.same("after that everything is as before", before, picture(vm))
+        tap.same("after the next boot everything is as before", before, picture(vm))
 
 
 # ---- rivals ------------------------------------------------------------------------------------------------------------
 
-# One rival writes all the time, another waits for our value and writes at once, into the moment before it is read back.
+# One rival writes all the time. Another waits for gputune's value and overwrites it at once, before gputune reads it back.
 RACES = (
     """i=0; while [ ! -e /tmp/stop ]; do i=$((i + 1)); echo $((70000 + i % 100)) >/proc/sys/vm/max_map_count; done""",
     """while [ ! -e /tmp/stop ]; do read v </proc/sys/vm/max_map_count; [ $v = 65530 ] || echo 77777 >/proc/sys/vm/max_map_count; done""",
@@ -352,13 +355,13 @@ RACES = (
 
 
 def part_rivals(image):
-    """someone else changes a knob before, during and after; tuned and irqbalance beside us"""
+    """another program changes a knob before, during and after apply; tuned and irqbalance run at the same time"""
     with Vm(image, installed(image), append=LIGHT, slim=True) as vm:
         before = picture(vm)
         vm.ok("gputune plan -o /tmp/plan.json && sysctl -qw vm.dirty_ratio=17")
         done = vm.sh("gputune apply /tmp/plan.json")
         tap.ok(
-            "a saved plan is refused when a knob has moved, and the knob is named",
+            "apply refuses a saved plan if a knob has changed since, and names the knob",
             done.status == 3 and "vm.dirty_ratio" in done.out,
             done.out,
         )
@@ -366,21 +369,21 @@ def part_rivals(image):
         tap.same("nothing was changed", before, picture(vm))
         vm.ok("gputune apply --persist && sysctl -qw vm.max_map_count=77777")
         done = vm.sh("gputune verify")
-        tap.ok("a rival's change afterwards is drift", done.status == 4 and "77777" in done.out, done.out)
+        tap.ok("a rival's later change is drift", done.status == 4 and "77777" in done.out, done.out)
         done = vm.sh("gputune revert")
         tap.ok(
-            "and is left alone when we go back",
+            "revert does not touch the rival's value",
             done.status == 4 and vm.ok("sysctl -n vm.max_map_count").strip() == "77777",
             done.out,
         )
         vm.ok("sysctl -qw vm.max_map_count=65530")
-        tap.same("all else is as before", before, picture(vm))
+        tap.same("all other values are as before", before, picture(vm))
         race(vm, before)
         beside(vm, before)
 
 
 def race(vm, before):
-    """We win or lose each time, and are whole each time."""
+    """gputune or the rival wins, and apply is never half done."""
     statuses, bad = [], []
     for n in range(16):
         rival = vm.begin(RACES[n % 4 > 0])
@@ -403,25 +406,33 @@ SPEED = "/sys/class/net/eth0/speed"
 
 
 def beside_irqbalance(vm):
-    """No card of QEMU's has both 25 Gbit/s and interrupts that can be moved: one is made to say so."""
+    """No network card of QEMU has both 25 Gbit/s and movable interrupts. A bind mount fakes the speed of one."""
     vm.ok(f"modprobe e1000e && ip link set eth0 up && echo 100000 >/tmp/speed && mount --bind /tmp/speed {SPEED}")
-    # the kernel begins with its node by itself
+    # The kernel itself starts with the port's node.
     vm.ok("for i in /sys/class/net/eth0/device/msi_irqs/*; do echo 0-1 >/proc/irq/${i##*/}/smp_affinity_list; done")
     near = vm.ok("cat /sys/devices/system/node/node1/cpulist").strip()
     paths = [v["path"] for v in vm.json("gputune apply --only irq.affinity --json")["values"]]
     where = [vm.ok(f"cat {p}").strip() for p in paths]
-    tap.ok("a fast port's interrupts go to its node, and stay", paths and {*where} == {near}, (paths, where, near))
-    tap.ok("with nobody beside us that is no drift", vm.sh("gputune verify").status == 0)
-    vm.ok(f"systemctl start irqbalance && sleep 12 && systemctl is-active irqbalance && echo 0 >{paths[0]}")  # as it does under load
+    tap.ok("the interrupts of a fast port move to its node", paths and {*where} == {near}, (paths, where, near))
+    tap.ok("without irqbalance there is no drift", vm.sh("gputune verify").status == 0)
+    # irqbalance does the same under load.
+    vm.ok(f"systemctl start irqbalance && sleep 12 && systemctl is-active irqbalance && echo 0 >{paths[0]}")
     done = vm.sh("gputune verify --json")
     named = "irqbalance (running) sets it too" in done.out
-    tap.ok("one that has been moved beside irqbalance is drift, and irqbalance is named", done.status == 4 and named, done.out)
-    tap.ok("it is left where it was put", vm.sh("gputune revert").status == 4 and vm.ok(f"cat {paths[0]}").strip() == "0")
+    tap.ok(
+        "an interrupt that moved while irqbalance runs is drift, and verify names irqbalance",
+        done.status == 4 and named,
+        done.out,
+    )
+    tap.ok(
+        "revert does not touch the moved interrupt",
+        vm.sh("gputune revert").status == 4 and vm.ok(f"cat {paths[0]}").strip() == "0",
+    )
     items = vm.json("gputune plan --optional --only irq.affinity --json")["items"]
     left = [i for i in items if i["status"] == "skipped" and "irqbalance (running)" in i["reason"]]
-    tap.ok("a plan leaves interrupts to irqbalance while it runs", len(left) == len(items) > 0, items)
+    tap.ok("a plan omits interrupts while irqbalance runs", len(left) == len(items) > 0, items)
     done = vm.sh("gputune apply && sleep 12 && gputune verify && gputune revert")
-    tap.ok("and all else holds beside it", done.status == 0, done.out)
+    tap.ok("all other knobs stay set while irqbalance runs", done.status == 0, done.out)
     vm.ok(f"systemctl stop irqbalance && umount {SPEED} && rm /tmp/speed && ip link set eth0 down && modprobe -r e1000e")
 
 
@@ -431,14 +442,14 @@ def beside(vm, before):
     theirs = kernel(vm)
     plan = vm.json("gputune plan --json")
     named = [i["knob"] for i in plan["items"] if "tuned" in json.dumps([i.get("conflict"), i.get("reason")])]
-    tap.ok("a plan names the knobs that tuned holds", named, plan["items"][:2])
+    tap.ok("a plan names the knobs that tuned sets", named, plan["items"][:2])
     vm.ok("gputune apply")
-    tap.ok("what is applied beside tuned holds", vm.sh("gputune verify").status == 0, vm.sh("gputune verify").out)
+    tap.ok("applied values stay set while tuned runs", vm.sh("gputune verify").status == 0, vm.sh("gputune verify").out)
     vm.sh("gputune revert")
-    tap.same("and tuned's values are back after a revert", theirs, kernel(vm))
+    tap.same("revert restores the values of tuned", theirs, kernel(vm))
     vm.ok("tuned-adm off; systemctl stop tuned; rm -rf /etc/tuned/active_profile /etc/tuned/profile_mode")
     vm.reboot()
-    tap.same("both gone, everything is as before", kernel_of(before), kernel(vm))
+    tap.same("without tuned and gputune everything is as before", kernel_of(before), kernel(vm))
 
 
 def kernel_of(text):
@@ -450,7 +461,7 @@ def kernel_of(text):
 APPLY = "gputune apply --persist --optional --profile huge-pages"
 
 
-# Units and drivers that have no part in it; booting is most of the time.
+# Units and drivers that the tests do not need. Booting takes most of the time.
 LEAN = (
     "systemd.unit=basic.target systemd.wants=qemu-guest-agent.service "
     + " ".join(
@@ -470,7 +481,7 @@ LIGHT = LEAN.replace("systemd.unit=basic.target", "systemd.unit=multi-user.targe
 
 
 def steadily(run):
-    """run(), begun afresh where QEMU itself crashed (its log of writes does that, rarely)."""
+    """Calls run(), and again if QEMU itself crashed, which its log of writes rarely causes."""
     for left in (2, 1, 0):
         try:
             return run()
@@ -482,7 +493,7 @@ def steadily(run):
 
 
 def logged(image, disk, script, append=LEAN):
-    """Run a script in a machine whose disk's writes are kept: log, first and last entry of it, status and output."""
+    """Runs a script in a machine whose disk writes are logged. Returns the log, its first and last entry, status and output."""
     log = image.path("writes.log")
 
     def run():
@@ -499,7 +510,7 @@ def logged(image, disk, script, append=LEAN):
 
 
 def look(image, disk):
-    """Boot it: the picture, and what gputune said on the way. What stays until the next boot is over after that."""
+    """Boots the image. Returns the state and gputune's messages. Boots again if values stay until the next boot."""
 
     def run():
         with Vm(image, disk, append=LEAN, slim=True) as vm:
@@ -516,7 +527,7 @@ def look(image, disk):
 
 
 class Cuts:
-    """Cut the power in the middle of something, boot, and compare with the two pictures that are right."""
+    """Cuts the power during a command, boots, and compares the state with the two correct ones."""
 
     def __init__(self, image, disk, pictures):
         self.image, self.disk, self.pictures = image, disk, pictures
@@ -545,7 +556,7 @@ class Cuts:
 
 
 def part_power(image):
-    """the power goes at random moments of apply, revert and recover"""
+    """power cuts at random moments of apply, revert and recover"""
     clean = installed(image)
     disk = image.path("power.raw")
     shutil.rmtree(disk, ignore_errors=True)
@@ -557,7 +568,7 @@ def part_power(image):
     with powercut.patched(disk, applied):
         pictures["as planned"] = look(image, disk)[0]
     tap.ok(
-        "what was applied is there when the power goes right after it", pictures["as planned"] != pictures["as before"]
+        "applied values survive a power cut right after apply", pictures["as planned"] != pictures["as before"]
     )
     cuts = Cuts(image, disk, pictures)
     cuts.run("apply", [], log, first, last, ["as before", "as planned"])
@@ -569,10 +580,10 @@ def part_power(image):
         tap.ok("revert writes to the disk", done.status == 5 and last - first > 10, (done.status, done.out))
     cuts.run("revert", applied, undo, first, last, ["as planned", "as before"])
     with powercut.patched(disk, interrupted):
-        # not by the unit, so that the writes of recover itself are known
+        # Not by the unit, so that the writes of recover itself are known.
         mend, first, last, done = logged(image, disk, "gputune status; echo $?; gputune recover", append=NO_RECOVER)
         tap.ok(
-            "an apply without its end is found interrupted, and recover writes to the disk",
+            "status reports an unfinished apply as interrupted, and recover writes to the disk",
             "\n6\n" in done.out and done.status in (0, 5) and last - first > 5,
             (done.status, done.out),
         )
@@ -584,13 +595,13 @@ def part_power(image):
 
 
 def part_topology(image):
-    """gpuprobe and the launcher against a real kernel with two nodes"""
+    """gpuprobe and the launcher on a real kernel with two nodes"""
     with Vm(image, installed(image)) as vm:
         topo = vm.json("gpuprobe topo --json")
         nodes = {n["id"]: n for n in topo["nodes"]}
         truth = {int(n): vm.ok(f"cat /sys/devices/system/node/node{n}/cpulist").strip() for n in (0, 1)}
         tap.ok(
-            "the nodes and their CPUs are the kernel's",
+            "gpuprobe reports the kernel's nodes and their CPUs",
             {k: v["cpus"] for k, v in nodes.items()} == truth,
             topo["nodes"],
         )
@@ -601,9 +612,9 @@ def part_topology(image):
                 "for d in /sys/bus/pci/devices/*; do echo ${d##*/} $(cat $d/numa_node); done"
             ).splitlines()
         )
-        wrong = [f"{a}: {n}, the kernel says {true.get(a)}" for a, n in where.items() if str(n) != true.get(a)]
+        wrong = [f"{a}: {n}, the kernel has {true.get(a)}" for a, n in where.items() if str(n) != true.get(a)]
         tap.ok(
-            "disks and ports lie at the node that the kernel says: node 1",
+            "gpuprobe reports the kernel's node of disks and ports: node 1",
             where and not wrong and set(where.values()) == {1},
             (wrong, where),
         )
@@ -613,14 +624,14 @@ def part_topology(image):
                 f"taskset -c {cpus} gputune run -- numactl --show"
             )
             tap.ok(
-                f"a program that may use node {node} only is given its memory first",
+                f"a program that may use only node {node} prefers this node's memory",
                 f"preferred node: {node}" in done.out
                 or f"preferred: {node}" in done.out
                 or re.search(rf"policy: preferred[\s\S]*{node}", done.out),
                 done.out,
             )
         said, known = vm.json("gpuprobe --json")["host"]["virtual"], vm.sh("systemd-detect-virt").out.strip()
-        tap.ok("the hypervisor is the one that systemd knows", said.split()[0] == known, (said, known))
+        tap.ok("gpuprobe and systemd report the same hypervisor", said.split()[0] == known, (said, known))
         placement(vm)
         matrix(vm)
         ranks(vm)
@@ -628,12 +639,12 @@ def part_topology(image):
 
 
 def placement(vm):
-    """A training process that may use one node has its pages there; one that may use both has them on both."""
+    """A training process limited to one node has its pages on this node. A process that may use both has them on both."""
     train = "gpubench train mlp --batch 32 --steps 3 --warmup 1 --json 2>/dev/null"
     for node, cpus in ((0, "0-1"), (1, "2-3")):
         doc = vm.json(f"taskset -c {cpus} {train}")
         tap.ok(
-            f"the tensors of a rank on node {node} lie there",
+            f"the tensors of a rank on node {node} are on this node",
             doc["placement"] == f"node {node}"
             and list(doc["pages_on_node"]) == [str(node)]
             and sum(doc["pages_on_node"].values()) > 500,
@@ -641,28 +652,28 @@ def placement(vm):
         )
     doc = vm.json(f"systemd-run -q --wait --pipe -p AllowedCPUs=2-3 -p AllowedMemoryNodes=0 {train}")
     tap.ok(
-        "where the CPUs of node 1 may have memory of node 0 only, the report says node 0: it is asked, not assumed",
+        "the report names the node of the pages, not of the CPUs (CPUs of node 1, memory of node 0)",
         list(doc["pages_on_node"]) == ["0"] and list(doc["threads_on_node"]) == ["1"],
         (doc["placement"], doc["pages_on_node"], doc["threads_on_node"]),
     )
     doc = vm.json(train)
     pages = doc["pages_on_node"]
     tap.ok(
-        "those of a rank on both nodes are shared out",
+        "the tensors of a rank on both nodes are on both nodes",
         set(pages) == {"0", "1"} and min(pages.values()) * 3 > max(pages.values()),
         (doc["placement"], pages),
     )
 
 
 def matrix(vm):
-    """The matrix by node pair: each way once, and only those that a cpuset allows. (That memory elsewhere gives no number is
-    a unit test: tests/unit/bench_node.c.)"""
+    """The matrix by node pair: each direction once, and only pairs that a cpuset allows. (tests/unit/bench_node.c tests that memory
+    on another node gives no number.)"""
     pairs = [f".cpu{c}-mem{m}" for c in (0, 1) for m in (0, 1)]
     for workload in ("mem.matrix", "mem.latency"):
         doc = vm.json(f"gpubench launch {workload} --json")
         ids = [m["id"].removeprefix(workload) for m in doc["metrics"]]
         tap.ok(
-            f"{workload} measures each pair of nodes, and its result is right",
+            f"{workload} measures each pair of nodes, and its result is valid",
             [i for i in ids if i in pairs] == pairs
             and not doc["verify"].get("wrong")
             and all(min(m["samples"]) > 0 for m in doc["metrics"]),
@@ -672,15 +683,15 @@ def matrix(vm):
         "systemd-run -q --wait --pipe -p AllowedCPUs=2-3 -p AllowedMemoryNodes=0 gpubench launch mem.matrix --json"
     )
     ids = [m["id"] for m in doc["metrics"]]
-    tap.ok("a cpuset leaves the one way that it allows", ids == ["mem.matrix.cpu1-mem0"], ids)
+    tap.ok("with a cpuset only the allowed pair is measured", ids == ["mem.matrix.cpu1-mem0"], ids)
 
 
 def ranks(vm):
-    """Each rank's threads and pages are on its node, and in a cpuset on the node that the set has."""
+    """Each rank's threads and pages are on its node, or on the node of a cpuset."""
     train = "gpubench train mlp --batch 32 --steps 3 --warmup 1 --ranks 2 --json 2>/dev/null"
     doc = vm.json(train)
     tap.ok(
-        "two ranks: one per node, its pages and threads there",
+        "two ranks: one per node, with its pages and threads",
         doc["ddp"]["nodes"] == 2
         and doc["ddp"]["home_node"] == [0, 1]
         and min(doc["ddp"]["pages_at_home"]) > 0.99
@@ -693,7 +704,7 @@ def ranks(vm):
     ):
         doc = vm.json(f"{how}{train}")
         tap.ok(
-            f"ranks that may use node 1 only ({how.split()[0]}): all of both is there",
+            f"two ranks limited to node 1 ({how.split()[0]}): all pages and threads are on node 1",
             doc["ddp"]["home_node"] == [1, 1]
             and doc["ddp"]["pages_at_home"] == [1, 1]
             and list(doc["threads_on_node"]) == ["1"]
@@ -702,7 +713,7 @@ def ranks(vm):
         )
 
 
-# What a rank is, from the inside: the CPUs that it may use, and the node of each page of 64 MiB that it has touched.
+# Prints a rank's allowed CPUs and the nodes of the pages of 64 MiB that it has touched.
 RANK = """
 import mmap, os
 block = mmap.mmap(-1, 64 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -719,7 +730,7 @@ print("rank", os.environ["LOCAL_RANK"], sorted(os.sched_getaffinity(0)), pages, 
 
 
 def launched(vm):
-    """gputune run --ranks: each rank's CPUs and pages lie at one node, and no two ranks share a CPU."""
+    """gputune run --ranks: each rank's CPUs and pages are on one node, and no two ranks share a CPU."""
     vm.ok(f"cat >/tmp/rank.py <<'EOF'\n{RANK}\nEOF")
     node = {0: [0, 1], 1: [2, 3]}
     for prefix, count, where in (
@@ -739,15 +750,15 @@ def launched(vm):
             for r, (cpus, n) in where.items()
         )
         tap.ok(
-            f"{count} ranks{prefix and ', on node 1 only (' + prefix.split()[0] + '),'} have CPUs of their own and their pages "
-            "beside them",
+            f"{count} ranks{prefix and ', on node 1 only (' + prefix.split()[0] + '),'} have disjoint CPUs, and their pages "
+            "on the same node",
             right,
             (seen, done.out),
         )
 
 
 def part_devices(image):
-    """a disk's queue comes back with its scheduler; what rules of udev are foretold to do is what udevd does"""
+    """revert restores a disk's queue length with its scheduler; udevd does what the plan predicts of udev rules"""
     devices.part_devices(tap, image, installed(image), picture, LIGHT)
 
 
@@ -755,22 +766,22 @@ def part_devices(image):
 
 
 def part_sessions(image):
-    """gpubench ab and prove, killed and cut off in the tuned arm"""
+    """gpubench ab and prove, killed or without power in the tuned arm"""
     sessions.part_sessions(tap, image, installed(image), picture, LIGHT)
 
 
 def part_jobs(image):
-    """gputune@NAME: a job's user and rights, and a job that tries to have its library loaded by root"""
+    """gputune@NAME: a job's user and rights, and a job that tries to make root load its library"""
     jobs.part_jobs(tap, image, installed(image), LIGHT)
 
 
 def part_boots(image):
-    """gpubench ab --reboot: each arm a boot; one that does not come back, a pulled plug, the end of a session, the packages gone"""
+    """gpubench ab --reboot: each arm is a boot; failed boot, power cut, end of a session, removed packages"""
     sessions.part_boots(tap, image, installed(image), picture, f"panic=1 {LIGHT}")
 
 
 def part_proved(image):
-    """gpubench prove --reboot: an argument of the kernel that helps, from the first boot to the receipt"""
+    """gpubench prove --reboot: a kernel argument that helps, from the first boot to the receipt"""
     sessions.part_proved(tap, image, installed(image), picture, f"panic=1 {LIGHT}")
 
 
@@ -792,7 +803,7 @@ def main():
     names = sys.argv[1:] or list(PARTS)
     unknown = [n for n in names if n not in PARTS]
     if unknown:
-        print(f"check.py: there is no part '{unknown[0]}'; parts: {' '.join(PARTS)}", file=sys.stderr)
+        print(f"check.py: unknown part '{unknown[0]}'; parts: {' '.join(PARTS)}", file=sys.stderr)
         return 64
     why = machine.missing()
     if why:
@@ -805,12 +816,12 @@ def main():
         try:
             PARTS[name](image)
         except machine.Failure as why:
-            tap.ok(f"{name}: the machine does what it is told", False, why)
+            tap.ok(f"{name}: all commands in the machine succeed", False, why)
         except (OSError, KeyError, ValueError, TypeError):
-            tap.ok(f"{name} runs to its end", False, traceback.format_exc())
+            tap.ok(f"{name} completes", False, traceback.format_exc())
     return tap.end()
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that mounts and machines end in order
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # Mounts and machines end in order.
     sys.exit(main())

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a disk's scheduler and the rules of udev do on a real kernel, under the real systemd-udevd. Part "devices" of check.py:
-the queue's length, which the kernel sets anew with the scheduler, comes back with it; what a plan says that udev's rules will
-make of a disk is what udevd makes of it, for RULES generated sets at an event and for an administrator's at a reboot."""
+"""Disk schedulers and udev rules on a real kernel with the real systemd-udevd. Part "devices" of check.py.
+
+The kernel resets a queue's length with its scheduler; revert restores both. The plan must predict what udevd does to a disk, for
+RULES generated sets of rules at an event and for an administrator's rules at a reboot."""
 
 import json
 import os
@@ -15,11 +16,11 @@ PROFILE = "/srv/disk.conf"
 SETS = int(os.environ.get("RULES") or 24)
 SEED = int(os.environ.get("SEED") or 1)
 
-# ---- a scheduler takes the queue's length with it ----------------------------------------------------------------------
+# ---- a scheduler resets the queue's length -----------------------------------------------------------------------------
 
 
 def queue(vm):
-    """(scheduler, nr_requests) as the kernel has them."""
+    """Returns the kernel's (scheduler, nr_requests)."""
     return tuple(vm.ok(f"sed 's/.*\\[\\(.*\\)\\].*/\\1/' {QUEUE}/scheduler; cat {QUEUE}/nr_requests").split())
 
 
@@ -37,13 +38,13 @@ def side_comes_back(tap, vm, mine, other):
     vm.ok(want(vm, other))
     changed = queue(vm)
     tap.ok(
-        f"{other} in place of {mine[0]}: the kernel sets the queue's length anew",
+        f"{other} instead of {mine[0]}: the kernel resets the queue's length",
         changed[0] == other and changed[1] != mine[1],
         changed,
     )
     done = vm.sh("gputune verify; gputune revert")
     tap.ok(
-        f"going back to {mine[0]} puts back its {mine[1]} requests",
+        f"reverting to {mine[0]} restores its {mine[1]} requests",
         done.status == 0 and queue(vm) == mine,
         (queue(vm), done.out),
     )
@@ -53,11 +54,15 @@ def side_is_kept(tap, vm, mine):
     put_queue(vm, *mine)
     vm.ok(want(vm, "mq-deadline") + f" && echo 99 >{QUEUE}/nr_requests")
     done = vm.sh("gputune revert")
-    tap.ok("a length that somebody has set since is left", queue(vm) == (mine[0], "99"), (done.status, queue(vm), done.out))
+    tap.ok(
+        "revert does not touch a length that another program has set since",
+        queue(vm) == (mine[0], "99"),
+        (done.status, queue(vm), done.out),
+    )
 
 
 def side_after_kill(tap, vm, mine):
-    """kill -9 anywhere in apply and in revert: recover, then a revert of what was whole."""
+    """kill -9 at random moments of apply and revert, then recover, then a revert of completed changes."""
     rng, seen, bad = random.Random(SEED), {}, []
     apply = want(vm, "mq-deadline")
     took = vm.ok(f"t=$(date +%s%N); {apply}; echo $((($(date +%s%N) - t) / 1000000)); gputune revert >/dev/null")
@@ -74,12 +79,12 @@ def side_after_kill(tap, vm, mine):
             bad.append((n, done.status, now, queue(vm), mended.out))
         how = ("killed" if done.status in (137, 128 + 9) else "to its end") + (", held" if held else ", as before")
         seen[how] = seen.get(how, 0) + 1
-    tap.ok(f"kill -9 in it, recover, revert: scheduler and length are those from before ({seen})", not bad, bad)
+    tap.ok(f"kill -9, recover, revert: scheduler and length are those from before ({seen})", not bad, bad)
 
 
-# ---- rules of udev -----------------------------------------------------------------------------------------------------
+# ---- udev rules --------------------------------------------------------------------------------------------------------
 
-# what is in /run is gone at the next boot, of which the plan speaks
+# The plan predicts the next boot, when files in /run no longer exist.
 DIRS = ("/etc/udev/rules.d", "/usr/local/lib/udev/rules.d", "/usr/lib/udev/rules.d")
 NAMES = ("61-site.rules", "61-vendor.rules", "89-a.rules", "91-late.rules", "99-z.rules")
 MATCHES = """
@@ -106,7 +111,7 @@ def rule(rng, labels):
         return f'SUBSYSTEM=="bdi", ATTR{{read_ahead_kb}}="{rng.choice(READ_AHEAD)}"'
     if kind < 0.4:
         return 'SUBSYSTEM=="block", RUN+="/bin/sh -c \'echo 768 >/sys/block/%k/queue/read_ahead_kb\'"'
-    if kind < 0.45:  # not udev's words: the line is ignored whole
+    if kind < 0.45:  # Not udev's syntax: the whole line is ignored.
         return rng.choice(('KERNEL="vda", ATTR{queue/read_ahead_kb}="3"', 'FOO=="1", ATTR{queue/read_ahead_kb}="5"'))
     leaf, values = rng.choice((("read_ahead_kb", READ_AHEAD), ("read_ahead_kb", READ_AHEAD), ("scheduler", SCHEDULERS)))
     assignment = f'ATTR{{queue/{leaf}}}{rng.choice(("=", "=", ":="))}"{rng.choice(values)}"'
@@ -124,7 +129,7 @@ def generated(rng):
 
 
 def write(files):
-    """A script that makes them."""
+    """Returns a script that makes these files."""
     out = []
     for path, text in files.items():
         out.append(f"mkdir -p {os.path.dirname(path)}; rm -f {path}")
@@ -141,13 +146,13 @@ def values(vm):
 
 
 def foretold(vm):
-    """{path: what the plan says of the next boot}"""
+    """Returns {path: the plan's prediction for the next boot}."""
     items = vm.json("gputune plan --optional --json")["items"]
     return {i["path"]: i["at_boot"] or {} for i in items if i["path"] in LEAVES}
 
 
 def judge(said, default, is_now):
-    """What is wrong, and how many were foretold without doubt."""
+    """Returns the wrong predictions and the number of definite ones."""
     bad, sure = [], 0
     for path, now in is_now.items():
         told = said.get(path) or {}
@@ -155,7 +160,7 @@ def judge(said, default, is_now):
             continue
         sure += 1
         if now != (told.get("value") or default[path]):
-            bad.append(f"{path}: foretold {json.dumps(told)}, is {now}, without rules {default[path]}")
+            bad.append(f"{path}: predicted {json.dumps(told)}, is {now}, without rules {default[path]}")
     return bad, sure
 
 
@@ -177,7 +182,7 @@ def rules_at_an_event(tap, vm):
     vm.ok(forget + reset)
     all_ = SETS * len(LEAVES)
     tap.ok(
-        f"what a plan foretells of {SETS} sets of rules is what udevd does ({sure} of {all_} values without doubt, {moved} set)",
+        f"udevd does what the plan predicts for {SETS} sets of rules ({sure} of {all_} predictions definite, {moved} values set)",
         not bad and sure > all_ // 4 and moved > SETS // 2,
         "\n".join(bad) or (sure, moved),
     )
@@ -187,7 +192,7 @@ ADMIN = {
     "/etc/udev/rules.d/60-site-disks.rules": 'ACTION!="add|change", GOTO="end"\nSUBSYSTEM!="block", GOTO="end"\n'
     'KERNEL=="nvme[0-9]*n[0-9]*", ATTR{queue/rotational}=="0", ATTR{queue/scheduler}="mq-deadline"\n'
     'KERNEL=="nvme[0-9]*n[0-9]*", ATTR{removable}!="1", ATTR{queue/read_ahead_kb}="512"\nLABEL="end"\n',
-    # hidden by the one in /etc
+    # overridden by the file in /etc
     "/usr/lib/udev/rules.d/60-site-disks.rules": 'SUBSYSTEM=="block", ATTR{queue/read_ahead_kb}="16"\n',
     "/usr/lib/udev/rules.d/97-vendor.rules": 'SUBSYSTEM=="block", ATTR{queue/read_ahead_kb}="32"\n',
     "/etc/udev/rules.d/97-vendor.rules": None,  # masked
@@ -207,32 +212,36 @@ def rules_at_a_reboot(tap, vm):
     bad, sure = judge(said, default, values(vm))
     chosen = {p: a.get("value") for p, a in said.items() if a.get("value")}
     tap.ok(
-        "after a reboot an administrator's rules have made of the disks what the plan foretold",
+        "after a reboot with an administrator's rules the disks are as predicted",
         not bad
         and sure == len(LEAVES)
         and chosen == {f"{QUEUE}/scheduler": "mq-deadline", f"{QUEUE}/read_ahead_kb": "512"},
         (bad, said),
     )
     done = vm.sh("gputune apply --persist --only block. --optional && gputune verify")
-    tap.ok("ours come after his and are foretold to stay", done.status == 0, done.out)
+    tap.ok("gputune's rules follow the administrator's and are predicted to win", done.status == 0, done.out)
     applied = values(vm)
     vm.reboot()
     done = vm.sh("gputune verify")
-    tap.ok("and so it is after the reboot", done.status == 0 and values(vm) == applied, (done.out, applied, values(vm)))
+    tap.ok("gputune's rules win after the reboot", done.status == 0 and values(vm) == applied, (done.out, applied, values(vm)))
     vm.ok(write(LATE))
     done = vm.sh("gputune verify")
     tap.ok(
-        "a later rule of his is named as the one that will win",
+        "verify names a later rule of the administrator that will win",
         done.status == 4 and "95-late.rules:1" in done.out and "1024" in done.out,
         done.out,
     )
     vm.reboot()
     now = values(vm)
-    tap.ok("as it does", now == {**applied, f"{QUEUE}/read_ahead_kb": "1024"}, (applied, now))
+    tap.ok(
+        "the administrator's later rule wins after the reboot",
+        now == {**applied, f"{QUEUE}/read_ahead_kb": "1024"},
+        (applied, now),
+    )
     vm.ok("rm -f " + " ".join([*ADMIN, *LATE]))
     vm.sh("gputune revert")
     vm.reboot()
-    tap.ok("without any of the rules the disks are the kernel's own again", values(vm) == default, (default, values(vm)))
+    tap.ok("without any of the rules the disks have the kernel's defaults", values(vm) == default, (default, values(vm)))
 
 
 def part_devices(tap, image, disk, picture, append):
@@ -246,4 +255,4 @@ def part_devices(tap, image, disk, picture, append):
         put_queue(vm, *own)
         rules_at_an_event(tap, vm)
         rules_at_a_reboot(tap, vm)
-        tap.same("at the end the host is as it began", before, picture(vm))
+        tap.same("at the end the host is as at the start", before, picture(vm))

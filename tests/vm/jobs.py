@@ -9,7 +9,7 @@ import tempfile
 
 from vm import Vm
 
-# In the place of the driver's tool, which needs a GPU: it loads NVML by its name, as nvidia-smi does.
+# Replaces the driver's tool, which needs a GPU. It loads NVML by its name, as nvidia-smi does.
 TOOL = r"""
 #include <dlfcn.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ def compile_c(source, out, *options):
 
 
 def job(vm, name, *lines):
-    """Run a job to its end; what it and root's unit printed."""
+    """Runs a job to its end. Returns the output of the job and of root's unit."""
     text = "\n".join(lines)
     vm.ok(f"mkdir -p /etc/gputune/jobs; cat >/etc/gputune/jobs/{name}.conf <<'X'\n{text}\nX")
     return vm.sh(
@@ -66,7 +66,7 @@ def job(vm, name, *lines):
 def command(tap, vm):
     out = job(vm, "probe", "COMMAND=/usr/bin/env", "OF_THE_JOB=yes")
     tap.ok(
-        "gputune@NAME runs the job's command as a user of its own, with what suits it here",
+        "gputune@NAME runs the job's command as a separate user, with the launch settings of the host",
         re.search(rf"^OMP_NUM_THREADS={vm.ok('nproc').strip()}$", out, re.M)
         and "OF_THE_JOB=yes" in out
         and "/var/lib/" in out
@@ -74,16 +74,16 @@ def command(tap, vm):
         out,
     )
     tap.ok(
-        "root makes the nodes of the GPUs first",
+        "root makes the device nodes of the GPUs first",
         "asked -c 0 -u" in out and "nvidia-smi runs with uid 0" in out and vm.sh("test -c /dev/made").status == 0,
         out,
     )
     vm.ok("rm /dev/made")
     out = job(vm, "probe", "COMMAND=/usr/bin/env")
-    tap.ok("and again at the next start of a job", vm.sh("test -c /dev/made").status == 0, out)
+    tap.ok("root makes them again at the next start of a job", vm.sh("test -c /dev/made").status == 0, out)
     made = re.search(r"^CapEff:\s*(\w+)\nNoNewPrivs:\s*1$", out, re.M)
     tap.ok(
-        "with capabilities for modules and nodes, and without those for networks and other users' processes",
+        "root's unit has capabilities for modules and nodes, but not for networks and other users' processes",
         made and int(made.group(1), 16) == sum(1 << n for n in (0, 1, 3, 16, 21, 27)),
         out,
     )
@@ -91,7 +91,7 @@ def command(tap, vm):
     tap.ok("a job has no capability", re.search(r"^CapBnd:\s*0+$", out, re.M), out)
     vm.ok("rm -f /usr/bin/nvidia-modprobe")
     out = job(vm, "probe", "COMMAND=/bin/echo it ran")
-    tap.ok("a job starts where the driver's programs are missing", "it ran" in out, out)
+    tap.ok("a job starts without the driver's programs", "it ran" in out, out)
 
 
 def attack(tap, vm):

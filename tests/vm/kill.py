@@ -29,7 +29,7 @@ RIVAL = int(os.environ.get("RIVAL") or 40)
 SWAPPINESS = "proc/sys/vm/swappiness"
 TOOL, UNPACK = os.path.join(BUILD, "gputune"), os.path.join(BUILD, "tests/cli/unpack")
 APPLY = ["apply", "--persist", "--optional"]
-# What may lie beneath. The preference of the first is refused under the governor of what is applied on top.
+# Earlier applies. The preference of the first is refused under the governor of the apply on top.
 BELOW = {
     "one": "[knobs]\nvm.swappiness = 30\nvm.dirty_ratio = 15\ncpu.epp = balance_power\n",
     "two": "[knobs]\nvm.swappiness = 20\nvm.dirty_ratio = 12\ncpu.epp = power\nblock.read_ahead = 256\n",
@@ -49,7 +49,7 @@ def call(root, *args):
 
 
 def killed(root, rng, longest, *args):
-    """Start it, kill it after a random time; True if it died of that."""
+    """Starts gputune and kills it after a random time. Returns True if the kill ended it."""
     child = subprocess.Popen(
         [TOOL, "--root", root, "-q", *args],
         stdin=subprocess.DEVNULL,
@@ -69,7 +69,7 @@ def flip(root, value):
 
 
 def killed_at(root, n, *args):
-    """Its status, and whether it died in the middle of writing the journal anew."""
+    """Returns the exit status, and whether the kill came during the rewrite of the journal."""
     done = subprocess.run(
         [TOOL, "--root", root, "-q", *args],
         env={**os.environ, "GT_FAULT": f"{n}:KILL"},
@@ -82,7 +82,7 @@ def killed_at(root, n, *args):
 
 
 def compaction(root, bad):
-    """Kill at each step of the fourth apply. Returns how many died, and how many of them while the new journal was written."""
+    """Kills at each step of the fourth apply. Returns the number of kills, and of those during the rewrite of the journal."""
     dead = inside = n = 0
     only = ["apply", "--persist", "--only", "vm.swappiness"]
     while True:
@@ -96,7 +96,7 @@ def compaction(root, bad):
             break
         dead += 1
         inside += writing
-        # values of two other programs were replaced: revert leaves the older one alone, which is drift
+        # Values of two other programs were replaced. revert does not restore the older one, which is drift.
         recovered, shown, now = call(root, "recover"), call(root, "status"), picture(root)
         held = now != found
         back = call(root, "revert")
@@ -112,7 +112,7 @@ def compaction(root, bad):
 
 
 def rival(root, bad):
-    """Another program resets a value between the calls: the largest journal, in bytes."""
+    """Lets another program reset a value between the calls. Returns the largest size of the journal in bytes."""
     largest = 0
     for n in range(RIVAL):
         flip(root, 61 + n % 100)
@@ -148,7 +148,7 @@ class Walk:
         assert picture(root) == self.before and self.planned != self.before
 
     def lay(self):
-        """Nothing, one or both of the others beneath, kept for the next boot or not."""
+        """Applies none, one or both of the earlier applies, persistent or not."""
         for name in list(BELOW)[: self.rng.randrange(3)]:
             only = [word for knob in KNOBS for word in ("--only", knob)]
             took(self.root, "apply", "--profile", name, *only, *["--persist"][: self.rng.randrange(2)])
@@ -160,7 +160,7 @@ class Walk:
             self.planned = picture(twin)
 
     def right(self, what):
-        """Recover, however often it is killed on the way; then one of the two pictures, and nothing left to recover."""
+        """Recovers, even if recover is killed. Then the tree is in one of the two states, and nothing is left to recover."""
         for _ in range(self.rng.randrange(3)):
             killed(self.root, self.rng, self.t_revert, "recover")
         done, status = call(self.root, "recover"), call(self.root, "status")
@@ -211,7 +211,7 @@ def main():
     )
     good = not steps and inside >= 3
     print(f"{'ok' if good else 'not ok'} 2 - {died} kills at each step of an apply, {inside} of them in the compaction")
-    print(f"{'not ok' if small else 'ok'} 3 - {RIVAL} calls of apply beside a rival: the journal has at most {largest} bytes")
+    print(f"{'not ok' if small else 'ok'} 3 - {RIVAL} calls of apply with a rival program: the journal has at most {largest} bytes")
     ok = ok and good and not small
     for line in walk.bad + steps + small:
         print("# " + line.replace("\n", "\n# ")[:2000])

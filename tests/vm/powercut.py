@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a disk with a volatile cache holds when the power goes.
+"""Contents of a disk with a volatile cache after a power cut.
 
 QEMU's blklogwrites keeps every write and flush of a machine's disk, in the format of the kernel's dm-log-writes. A write
-before the last flush is on the disk; of the writes after it any may be, in any order, and the last of them in part. So each
-cut is a place in the log and a choice, and can be made again.
+before the last flush is on the disk. Any of the later writes may be on it, in any order, and the last one in part. A cut is a
+position in the log and a choice of writes, so it can be repeated.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ class Write:
 
 
 def entries(path):
-    """The log as a list: a Write, or None for a flush."""
+    """Returns the log as a list: a Write, or None for a flush."""
     out = []
     with open(path, "rb") as f:
         magic, _, _, sector = struct.unpack("<QQQI", f.read(28))
@@ -34,7 +34,7 @@ def entries(path):
                 break
             at += sector
             if n and flags & DISCARD:
-                out.append(Write(where * sector, None))  # reads as anything; we leave what was there
+                out.append(Write(where * sector, None))  # Later reads may return anything. The old contents stay.
             elif n:
                 out.append(Write(where * sector, _at(f, at, n * sector)))
                 at += n * sector
@@ -49,12 +49,12 @@ def _at(f, at, size):
 
 
 def whole(log):
-    """All writes: an orderly end."""
+    """Returns all writes, as after a shutdown."""
     return [e for e in log if e]
 
 
 def cut(log, at, rng):
-    """The writes that are on the disk when the power goes after entry `at`."""
+    """Returns the writes that are on the disk if the power is cut after entry `at`."""
     flushed = max((i for i in range(at) if log[i] is None), default=0)
     kept = [e for e in log[:flushed] if e]
     loose = [e for e in log[flushed:at] if e]
@@ -71,7 +71,7 @@ def cut(log, at, rng):
 
 @contextlib.contextmanager
 def patched(path, writes):
-    """The disk with these writes, in order, for as long as the block lasts."""
+    """Applies these writes to the disk in order until the end of the with block."""
     undo = []
     with open(path, "r+b", buffering=0) as f:
 

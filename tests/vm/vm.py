@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Debian machine of our own: an image made with debootstrap, two NUMA nodes under QEMU, commands through its agent.
+"""A virtual Debian machine: an image made with debootstrap, two NUMA nodes under QEMU, commands through the guest agent.
 
     image = Image(directory)
     with Vm(image, installed(image)) as vm:
         vm.sh("gputune plan").out
 
 Node 0 has CPUs 0 and 1, node 1 has CPUs 2 and 3 and, behind a PCI bridge of its own, an NVMe disk and two network ports.
-What a machine writes lies in an overlay that is thrown away with it. README.md says how the image is cached.
+A machine writes to an overlay that is deleted with it. README.md describes how the image is cached.
 """
 
 import base64
@@ -28,7 +28,7 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 SUITE = os.environ.get("VM_SUITE", "bookworm")
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 import mirror  # noqa: E402
-# kernel and init, the agent, those who tune beside us, and what the tests look with
+# Kernel and init, the agent, other tuning programs, and the tools of the tests.
 PACKAGES = (
     "systemd systemd-sysv udev dbus kmod linux-image-amd64 initramfs-tools qemu-guest-agent procps iproute2 "
     "numactl irqbalance tuned python3 ca-certificates"
@@ -44,11 +44,11 @@ BOOT_S = int(os.environ.get("VM_BOOT_SECONDS", "600"))
 
 
 class Failure(Exception):
-    """What the machine, or making it, answered: one sentence."""
+    """An error of the machine or of making it, as one sentence."""
 
 
 def missing():
-    """What is not here, as one sentence; None if all is."""
+    """Returns one sentence about missing requirements, or None."""
     names = [package for program, package in NEEDED.items() if not shutil.which(program)]
     if names:
         return "missing: apt-get install --no-install-recommends " + " ".join(names)
@@ -64,7 +64,7 @@ def call(*args, log=None, **kw):
 
 @contextlib.contextmanager
 def mounted(*mounts):
-    """mounts: arguments of mount(8); the last one is where."""
+    """mounts: arguments of mount(8); the last one is the mount point."""
     done = []
     try:
         for each in mounts:
@@ -79,7 +79,7 @@ def mounted(*mounts):
 
 @contextlib.contextmanager
 def rooted(root, archives):
-    """A root in which packages can be installed, and nothing is started."""
+    """A root directory in which packages can be installed and no service starts."""
     os.makedirs(f"{archives}/partial", exist_ok=True)
     policy = f"{root}/usr/sbin/policy-rc.d"
     with mounted(
@@ -116,9 +116,9 @@ FILES = {
     "/etc/machine-id": "",
     "/etc/initramfs-tools/modules": "virtio_pci\nvirtio_blk\next4\n",
     "/etc/initramfs-tools/conf.d/vm": "MODULES=list\nRESUME=none\n",
-    # files of the host: src is the source tree, build the build tree, both to be read only
+    # Files of the host: src is the source tree, build the build tree, both read-only.
     "/etc/modules-load.d/vm.conf": "9pnet_virtio\n",
-    # a device that a busy host lets appear late is no failure
+    # A device that appears late on a busy host is no failure.
     "/etc/systemd/system.conf.d/vm.conf": "[Manager]\nDefaultDeviceTimeoutSec=900\n",
 }
 OFF = (
@@ -128,7 +128,7 @@ OFF = (
 
 
 def sources():
-    """What the packages are made from, with a sum of it."""
+    """Returns the sources of the packages and their checksum."""
     names = subprocess.run(
         ["git", "-c", f"safe.directory={TOP}", "-C", TOP, "ls-files", "-co", "--exclude-standard", "-z"],
         capture_output=True,
@@ -147,7 +147,7 @@ def sources():
 
 
 class Image:
-    """What machines start from, made once and kept in a directory: root/ (debootstrap), disk.raw, kernel, initrd, packages/."""
+    """The base of all machines, cached in a directory: root/ (debootstrap), disk.raw, kernel, initrd, packages/."""
 
     def __init__(self, where, say=print):
         self.dir, self.say = where, say
@@ -158,7 +158,7 @@ class Image:
         return os.path.join(self.dir, name)
 
     def _once(self, name, make):
-        """Make a file or directory under another name; rename it when it is whole."""
+        """Makes a file or directory under another name and renames it when it is complete."""
         path = self.path(name)
         if not os.path.exists(path):
             part = path + ".part"
@@ -180,7 +180,7 @@ class Image:
             run(self.log, "systemctl", "disable", *OFF[:2])
             run(self.log, "systemctl", "mask", *OFF[2:])
             run(self.log, "systemctl", "enable", "qemu-guest-agent.service")
-        # what boots is not in the file system: QEMU loads it
+        # QEMU loads kernel and initrd, so they are not in the file system.
         shutil.copy(f"{part}/vmlinuz", self.path("kernel"))
         shutil.copy(f"{part}/initrd.img", self.path("initrd"))
 
@@ -188,7 +188,7 @@ class Image:
         return self._once("root", self._root)
 
     def disk(self):
-        """The root as a file system, with what our packages depend on, but without them."""
+        """Makes the root file system with the dependencies of gputune's packages, but without these packages."""
         depends = ", ".join(
             subprocess.run(
                 ["dpkg-deb", "-f", deb, "Depends"], stdout=subprocess.PIPE, text=True, check=True
@@ -216,7 +216,7 @@ class Image:
         return self.path("disk.raw")
 
     def fresh(self, name, of):
-        """Is the file there, made of this?"""
+        """Returns whether the file exists and was made from these sources."""
         try:
             with open(self.path(name + ".of"), encoding="utf-8") as f:
                 return os.path.exists(self.path(name)) and f.read() == of
@@ -228,7 +228,7 @@ class Image:
             f.write(of)
 
     def packages(self):
-        """What of our packages is for running, built in a copy of the root from the tree as it is: their paths."""
+        """Builds gputune's packages from the tree in a copy of the root. Returns the paths of those without development files."""
         names, total = sources()
         where = self.path("packages")
         if not self.fresh("packages", total):
@@ -264,12 +264,12 @@ class Image:
 
 
 def die_with_us():
-    """In the child before exec: a machine does not outlive the test, however that ends (prctl PR_SET_PDEATHSIG)."""
+    """Runs in the child before exec. The machine ends with the test in every case (prctl PR_SET_PDEATHSIG)."""
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)
 
 
 class Crash(Failure):
-    """QEMU itself has died: nothing is said about what ran in it."""
+    """QEMU itself crashed, so the result of the program in it is unknown."""
 
 
 class Done:
@@ -278,7 +278,7 @@ class Done:
 
 
 def works(image, accel):
-    """Does a kernel say its first words under this accelerator? /dev/kvm may be there and hang."""
+    """Returns whether a kernel starts with this accelerator. /dev/kvm may exist and hang."""
     image.root()
     mark = image.path(f"accel-{accel}")
     if not os.path.exists(mark):
@@ -313,7 +313,7 @@ def works(image, accel):
         return f.read() == "yes"
 
 
-# Two nodes; what is behind the bridge "far" lies at node 1.
+# Two nodes. Devices behind the bridge "far" are on node 1.
 HARDWARE = """qemu-system-x86_64 -machine q35 -nodefaults -display none -m 2G -smp 4,sockets=2,cores=2
     -object memory-backend-ram,id=m0,size=1G -numa node,nodeid=0,cpus=0-1,memdev=m0
     -object memory-backend-ram,id=m1,size=1G -numa node,nodeid=1,cpus=2-3,memdev=m1 -numa dist,src=0,dst=1,val=21
@@ -387,11 +387,11 @@ class Vm:
         self._settle()
 
     def _settle(self):
-        """The agent answers early; a test wants the devices there and the units started."""
+        """Waits for all devices and units. The agent answers earlier."""
         self.sh("systemctl is-system-running --wait; udevadm settle")
 
     def cut(self):
-        """The plug is pulled."""
+        """Cuts the power."""
         if self.process:
             self.process.send_signal(signal.SIGKILL)
             self.process.wait()
@@ -401,7 +401,7 @@ class Vm:
             self.agent = None
 
     def off(self):
-        """Shut down in order."""
+        """Shuts down."""
         self._send("guest-shutdown")
         try:
             self.process.wait(BOOT_S)
@@ -422,7 +422,7 @@ class Vm:
             except (OSError, Failure):
                 pass
             time.sleep(0.5)
-        raise Failure("the machine does not come back: " + self.console())
+        raise Failure("the machine does not restart: " + self.console())
 
     def console(self):
         with open(f"{self.dir}/console", "rb") as f:
@@ -431,7 +431,7 @@ class Vm:
     # ---- agent ----
 
     def _connect(self):
-        """Until the agent answers, which it does when the machine has booted far enough."""
+        """Waits until the machine has booted and its agent answers."""
         deadline, last = time.monotonic() + BOOT_S, None
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
@@ -464,7 +464,7 @@ class Vm:
         while not got.endswith(end):
             piece = self.agent.recv(1)
             if not piece:
-                raise OSError("the agent is gone")
+                raise OSError("the agent closed the connection")
             got += piece
         return got
 
@@ -479,7 +479,7 @@ class Vm:
         return answer["return"]
 
     def begin(self, script):
-        """Start a shell script; the number to ask for with end()."""
+        """Starts a shell script. Returns its number for end()."""
         return self.ask(
             "guest-exec",
             **{
@@ -498,21 +498,21 @@ class Vm:
                 out = base64.b64decode(state.get("out-data", "")).decode(errors="replace")
                 return Done(state.get("exitcode", 128 + state.get("signal", 0)), out)
             time.sleep(0.05)
-        raise Failure("a command of the machine does not end")
+        raise Failure("a command in the machine does not end")
 
     def sh(self, script, timeout=300):
-        """Run a script; its status, and its stdout and stderr as one text."""
+        """Runs a script. Returns its status, and its stdout and stderr as one text."""
         return self.end(self.begin(script), timeout)
 
     def ok(self, script, timeout=300):
-        """The output of a script that must succeed."""
+        """Returns the output of a script that must succeed."""
         done = self.sh(script, timeout)
         if done.status:
             raise Failure(f"'{script[:120]}' ended with {done.status}: {done.out[-600:]}")
         return done.out
 
     def json(self, script):
-        """A document, whatever the exit status."""
+        """Returns a JSON document. The exit status may be any."""
         out = self.sh(script + " 2>/dev/null").out
         try:
             return json.loads(out)
@@ -523,25 +523,25 @@ class Vm:
         return self.ok("cat /proc/sys/kernel/random/boot_id").strip()
 
     def share(self):
-        """Mount the host's directories under /mnt."""
+        """Mounts the host's directories under /mnt."""
         for tag in self.shares:
             self.ok(f"mkdir -p /mnt/{tag} && mount -t 9p -o trans=virtio,version=9p2000.L,ro {tag} /mnt/{tag}")
 
     def keep(self, path):
-        """What the disk holds now (the machine is off) as a new image."""
+        """Copies the disk to a new image. The machine must be off."""
         call("qemu-img", "convert", "-f", "qcow2", "-O", "raw", self.over, path + ".part")
         os.rename(path + ".part", path)
 
 
 def install(vm, debs):
-    """Of the host's packages directory, which is mounted in the machine."""
+    """Installs packages from the host's packages directory, which is mounted in the machine."""
     return vm.ok(
         "DEBIAN_FRONTEND=noninteractive dpkg -i " + " ".join(f"/mnt/packages/{os.path.basename(d)}" for d in debs)
     )
 
 
 def installed(image):
-    """A disk with the packages of the tree as it is, installed in a running machine and shut down in order."""
+    """Makes a disk with the packages of the tree, installed in a running machine that is then shut down."""
     debs, total = image.packages(), sources()[1]
     if not image.fresh("installed.raw", total):
         image.say("installing the packages in a machine")
