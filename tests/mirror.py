@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Debian archive that this host itself installs from: suites that make a Debian of their own take it from there."""
+"""Finds the Debian archive that this host installs from. Test suites that make a Debian root use it."""
 import os
 import subprocess
 import sys
 
 
 def archive():
-    """Its address, such as apt's sources have it; MIRROR=ADDRESS names another. Ends the program on a host without one."""
+    """Returns the archive's address from apt's sources, or MIRROR=ADDRESS. Ends the program if there is none."""
     if os.environ.get("MIRROR"):
         return os.environ["MIRROR"]
     try:
@@ -17,4 +17,4 @@ def archive():
     for address in known:
         if address.rstrip("/").endswith("/debian"):
             return address.rstrip("/")
-    return sys.exit("no Debian archive among apt's sources: name one with MIRROR=ADDRESS")
+    return sys.exit("apt's sources have no Debian archive: set MIRROR=ADDRESS")

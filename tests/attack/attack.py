@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Common code of the attack suites: the built programs, a tree to work on, and the results as TAP."""
+"""Common code of the attack suites: the built programs, a test tree and the results as TAP."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ BUILD = os.path.abspath(os.environ.get("TOP_BUILDDIR") or os.getcwd())
 FIXTURES = os.environ.get("FIXTURES") or os.path.join(BUILD, "tests", "fixtures")
 GPUTUNE, GPUPROBE, GPUBENCH = (os.path.join(BUILD, name) for name in ("gputune", "gpuprobe", "gpubench"))
 STATE = "var/lib/gputune"
-TIMEOUT = 60  # seconds; a command that takes longer counts as a hang
+TIMEOUT = 60  # seconds; a longer command counts as a hang
 HANG = "hang"
 
 
@@ -21,7 +21,7 @@ def number(name, default):
 
 
 def scratch(dirs=("/dev/shm",)):
-    """A new directory in the first of these that can be written, else in the build directory. In memory, fsync costs nothing."""
+    """Makes a directory in the first writable one of these, else in the build directory. fsync costs nothing in memory."""
     dirs = [d for d in dirs if os.path.isdir(d) and os.access(d, os.W_OK)]
     return tempfile.TemporaryDirectory(prefix="attack-", dir=(dirs or [BUILD])[0])
 
@@ -31,7 +31,7 @@ def unpack(root, host="cpu-server"):
 
 
 def run(*argv, **more):
-    """The exit status (negative: a signal, HANG: killed after TIMEOUT) and the output."""
+    """Returns the exit status (negative: a signal, HANG: killed after TIMEOUT) and the output."""
     try:
         done = subprocess.run(
             argv,
@@ -52,8 +52,8 @@ def gputune(root, *args):
 
 
 def picture(root):
-    """Each file with its contents, without the state directory. A kernel file may have empty lines at its end: in a directory
-    it cannot be written and shortened in one step."""
+    """Returns all files with their contents, without the state directory. A kernel file may end with empty lines, because a regular
+    file cannot be written and shortened in one step."""
     out = {}
     for where, _, names in os.walk(root):
         for name in names:
@@ -68,7 +68,7 @@ def picture(root):
 
 
 def put_back(root, want):
-    """Makes the tree as in the picture, with nothing applied."""
+    """Restores the tree's files from a picture, with nothing applied."""
     now = picture(root)
     for path in set(now) - set(want):
         os.unlink(os.path.join(root, path))
@@ -79,7 +79,7 @@ def put_back(root, want):
 
 
 def first_difference(a, b):
-    """Both from the first byte that differs."""
+    """Returns both contents from the first byte that differs."""
     at = next((i for i, (x, y) in enumerate(zip(a or b"", b or b"")) if x != y), 0)
     return a and a[at:][:60], b and b[at:][:60]
 
@@ -90,7 +90,7 @@ def difference(now, want):
 
 
 class Tap:
-    """Each case is a name and the list of its failures."""
+    """Prints TAP. Each case is a name and the list of its failures."""
 
     def __init__(self):
         self.n, self.failed = 0, False

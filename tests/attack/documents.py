@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random changes of valid receipts and plans, applied to a tree.
+"""Applies randomly changed receipts and plans to a tree.
 
 A change is one of bytes (flip, cut, insert, repeat) or of the structure (delete a key, exchange two values, repeat an element,
-put an extreme number or another type). gputune refuses the document with 3 or 64, or applies it with 0. It never writes a value
+insert an extreme number or another type). gputune refuses the document with 3 or 64, or applies it with 0. It never writes a value
 outside the tunable's range, never one against the tunable's direction, and never crashes. MUTATIONS=N (default 4) of each
 document, SEED=N.
 """
@@ -26,11 +26,11 @@ EXTREME = NUMBERS + TEXTS + [True, False, None, [], {}]
 DECIDING = ("to", "from", "wanted", "current", "knob", "instance", "path", "status", "operation", "kept")
 
 
-# ---- what may be written ----
+# ---- permitted writes ----
 
 
 class Rules:
-    """Range and direction of each tunable, as `gputune list` documents them."""
+    """Returns the range and direction of each tunable as `gputune list` documents them."""
 
     def __init__(self, root):
         with open(os.path.join(root, "proc/meminfo"), encoding="utf-8") as f:
@@ -44,7 +44,7 @@ class Rules:
         return None
 
     def limits(self, knob):
-        """(least, most) of each number: "A to B", "A to 1/N of memory in bytes" or both."""
+        """Returns (minimum, maximum) of each number: "A to B", "A to 1/N of memory in bytes" or both."""
         out = []
         for text in (knob["range"] or "").split(", ") if knob["range"] else []:
             least, most = text.split(" to ", 1)
@@ -78,7 +78,7 @@ class Rules:
 
 
 def places(doc, out):
-    """Each (container, key) of the document."""
+    """Returns every (container, key) of the document."""
     for key, value in doc.items() if isinstance(doc, dict) else enumerate(doc):
         out.append((doc, key))
         if isinstance(value, (dict, list)):
@@ -108,7 +108,7 @@ def change_structure(rng, doc):
 
 
 def change_values(rng, doc):
-    """Only what decides about the written value: more of these pass the first checks."""
+    """Returns only the places that determine the written value. More changes of these pass the first checks."""
     doc = copy.deepcopy(doc)
     at = [(w, k) for w, k in places(doc, []) if k in DECIDING]
     for _ in range(1 + rng.randrange(2)):
@@ -156,7 +156,7 @@ def plan(root):
 
 
 def receipt(name, root, host):
-    """A receipt of the fuzz corpus, as if it was made on the tree's host."""
+    """Returns a receipt of the fuzz corpus, changed so that it is of the tree's host."""
     with open(os.path.join(TOP, "tests/fuzz/corpus/receipt", name + ".json"), encoding="utf-8") as f:
         doc = json.load(f)
     doc.update(host=host["host"], kernel=host["kernel"], nvidia_driver=None, created_unix=int(time.time()))
@@ -168,11 +168,11 @@ def receipt(name, root, host):
 
 
 def attack(root, path, doc, command):
-    """Returns the failures and how many documents were applied, refused as input and refused for this host."""
+    """Returns the failures and the numbers of documents applied, refused as input and refused for this host."""
     rng, before, rules, bad = random.Random(SEED), picture(root), Rules(root), []
     count = {0: 0, 3: 0, 64: 0}
     for n in range(MUTATIONS + 1):
-        with open(path, "wb") as f:  # the first is the valid document: it must be applied
+        with open(path, "wb") as f:  # The first is the valid document, which must be applied.
             f.write(changed(rng, doc) if n else json.dumps(doc).encode())
         status, text = run(GPUTUNE, "--root", root, "-q", "apply", *command, path)
         now = picture(root)

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Commands of root in directories that another user changes at the same time.
+"""Runs commands as root in directories that another user changes at the same time.
 
-A process of that user exchanges the file or directory that root names for links, FIFOs, files and directories, as fast as it can.
-Nothing outside of its directory changes, no command hangs, no temporary file is left, and no value of its documents is written.
-RUNS=N (default 1) of each command, SEED=N. Needs root.
+A process of that user replaces the file or directory that root names by links, FIFOs, files and directories, as fast as possible.
+Nothing outside the user's directory may change, no command may hang, no temporary file may be left, and no value of the user's
+documents may be written. RUNS=N (default 1) of each command, SEED=N. Needs root.
 """
 
 import ctypes
@@ -35,7 +35,7 @@ def supported(where):
 
 
 class Rival:
-    """Exchanges `name` in a directory for each of the others in turn, as USER. Counts the exchanges."""
+    """Exchanges `name` in a directory with each of the others in turn, as USER. Counts the exchanges."""
 
     def __init__(self, where, name):
         self.count = mmap.mmap(-1, 8)
@@ -65,7 +65,7 @@ class Rival:
         return struct.unpack("q", self.count[:])[0]
 
     def wait(self):
-        """Until it has begun, or has ended."""
+        """Waits until the process has begun or ended."""
         while not self.exchanges() and os.waitpid(self.pid, os.WNOHANG)[0] == 0:
             os.sched_yield()
 
@@ -76,7 +76,7 @@ class Rival:
 
 
 def content(where):
-    """What a directory contains, also kinds, owners, modes and times of change."""
+    """Returns the contents of a directory with kinds, owners, modes and times of change."""
     out = {}
     for at, dirs, names in os.walk(where):
         for name in dirs + names + ["."]:
@@ -123,7 +123,7 @@ class Case:
         os.mkdir(os.path.join(self.theirs, "other-dir"))
 
     def directories(self, name):
-        """A directory on the way is exchanged."""
+        """A directory in the path is exchanged."""
         for each in (name, "other-dir"):
             os.mkdir(os.path.join(self.theirs, each))
         self.link("other-link", "../trap")
@@ -133,7 +133,7 @@ class Case:
             os.chown(os.path.join(self.theirs, each), USER, USER, follow_symlinks=False)
 
     def attack(self, name, command, at=None, wrong=lambda: None):
-        """Runs the command RUNS times beside the rival. Returns failures, exchanges and the exit statuses."""
+        """Runs the command RUNS times while the rival works. Returns the failures, exchanges and exit statuses."""
         before, bad, statuses = content(self.trap), [], {}
         rival = Rival(at or self.theirs, name)
         try:
@@ -172,7 +172,7 @@ class Suite:
         bad, count, statuses = c.attack(name, lambda: command(c.theirs), **more)
         shown = ", ".join(f"{n} x {status}" for status, n in sorted(statuses.items(), key=str))
         print(f"# {what}: {count} exchanges during {RUNS} runs; exit status {shown}")
-        self.tap.case(f"{what}: nothing changes outside of the other user's directory", bad)
+        self.tap.case(f"{what}: nothing changes outside the other user's directory", bad)
 
     def outputs(self):
         env = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"}
@@ -202,7 +202,7 @@ class Suite:
         self.case("cache directory's parent", Case.directories, "gputune", cache)
 
     def documents(self):
-        """A document of root's, exchanged for the user's, in a network namespace and with a state directory of its own."""
+        """Root's document is exchanged with the user's, in a private network namespace and with a separate state directory."""
         here = (
             "mount -t tmpfs none /var/lib && mount -t tmpfs none /etc/sysctl.d || exit 99; "
             '"$@"; status=$?; cat /proc/sys/net/ipv4/conf/all/arp_announce; exit $status'
@@ -235,7 +235,7 @@ class Suite:
         wrong = lambda: f"the user's value {seen[-1]} was written" if seen[-1] == doc["items"][0]["wanted"] else None
         self.case("apply PLAN", layout, "out", apply, wrong=wrong)
 
-        # made on another host each: the refusal names the host, and with it the receipt that was read
+        # Each is of a different host. The refusal names the host and so identifies the receipt that was read.
         theirs = receipt("knobs", self.root, plan(self.root))
 
         def receipts(c, name):
@@ -253,7 +253,7 @@ class Suite:
         self.case("apply --only-proven RECEIPT", receipts, "out", prove, wrong=wrong)
 
     def reading(self):
-        """Files that are read from the tree, exchanged for FIFOs and for a device without an end."""
+        """Files read from the tree are exchanged with FIFOs and an endless device."""
         for inside, name in (("proc", "cpuinfo"), ("sys/devices/system", "cpu"), ("etc", "os-release")):
             at = os.path.join(self.root, inside)
 
@@ -268,7 +268,7 @@ class Suite:
             unpack(self.root)
 
     def tree(self):
-        """Directories of the tree itself belong to the user."""
+        """Directories of the tree belong to the user."""
         for inside, name in (("etc/sysctl.d", "90-gputune.conf"), ("etc", "sysctl.d"), ("proc/sys", "vm"), (STATE, "journal")):
             at = os.path.join(self.root, inside)
             os.makedirs(at, exist_ok=True)
@@ -294,7 +294,7 @@ class Suite:
 
 def main():
     if os.geteuid() != 0:
-        skip_all("needs root, who can become another user")
+        skip_all("needs root to become another user")
     with scratch(()) as where:
         os.chmod(where, 0o755)
         if not supported(where):

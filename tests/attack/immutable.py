@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""revert with the immutable attribute (chattr +i) on each file and directory that it must change.
+"""Runs revert with the immutable attribute (chattr +i) on each file and directory that it must change.
 
-revert puts everything else back, ends with 6 and names what is left. After chattr -i, recover puts the rest back.
+revert must restore everything else, exit with 6 and name the remaining files. After chattr -i, recover must restore the rest.
 """
 
 import os
@@ -22,7 +22,7 @@ def immutable(root, path, before, planned):
     assert run("chattr", "+i", full)[0] == 0
     status, text = gputune(root, "revert")
     now = picture(root)
-    # a directory that cannot be changed keeps its file
+    # An immutable directory keeps its file.
     kept = path if path in planned else next(f for f in FILES if os.path.dirname(f) == path)
     if status != 6 or kept not in text:
         bad.append(f"revert {status}: {text[-600:]}")
@@ -62,7 +62,7 @@ def main():
         try:
             for path in FILES + DIRS:
                 bad = immutable(root, path, before, planned)
-                tap.case(f"revert with chattr +i {path}: all else is put back, recover puts back the rest", bad)
+                tap.case(f"revert with chattr +i {path}: everything else is restored, recover restores the rest", bad)
         finally:
             run("chattr", "-R", "-i", root)
     tap.end()

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Kills and errors at each system call that changes a file or makes it durable, in apply, revert and recover.
+"""Injects kills and errors at each system call that changes or syncs a file, in apply, revert and recover.
 
 strace injects SIGKILL, EIO, ENOSPC or EINTR into the N-th call of one kind, for N = 1, 2, 3 ... until the command ends without
-an injection. After each, recover ends whatever was interrupted. Each file is then as before or as planned, and no temporary file
-is left. CODES="KILL EIO+" selects what is injected (default: KILL). With a "+", the later calls of that kind fail too. STEP=N
-(default 40) takes every N-th call, OPEN_STEP=N (default 0: none) every N-th call that opens a file.
+an injection. After each, recover completes the interrupted change. Each file must be as before or as planned, and no temporary
+file may be left. CODES="KILL EIO+" selects the injections (default: KILL). With a "+", the later calls of that kind fail too.
+STEP=N (default 40) takes every N-th call, OPEN_STEP=N (default 0: none) every N-th call that opens a file.
 """
 
 import os
@@ -20,12 +20,12 @@ CALLS += "fsync fdatasync ftruncate fchmod fchown flock".split()
 CODES = (os.environ.get("CODES") or "KILL").split()
 STEP, OPEN_STEP = number("STEP", 40), number("OPEN_STEP", 0)
 DOCUMENTED = (0, 1, 3, 4, 5, 6, 64, 70)
-NOT_LOADED = "error while loading shared libraries"  # from the dynamic loader, which ends with 127 before main()
+NOT_LOADED = "error while loading shared libraries"  # The dynamic loader's message. It exits with 127 before main().
 KEPT = {"lock", "history", "journal"}
 
 
 def inject(root, call, code, n, *args):
-    """The exit status, the output, and whether the N-th call was made."""
+    """Returns the exit status, the output, and whether the N-th call was made."""
     how = f"signal={code}" if code == "KILL" else "error=" + code.rstrip("+")
     when = f"{n}+" if code.endswith("+") else n
     with tempfile.NamedTemporaryFile() as log:
@@ -36,7 +36,7 @@ def inject(root, call, code, n, *args):
 
 
 def left(root):
-    """Temporary files, and files of the state directory that nothing needs."""
+    """Returns temporary files and unused files of the state directory."""
     out = [n for n in os.listdir(os.path.join(root, STATE)) if n not in KEPT] if os.path.isdir(os.path.join(root, STATE)) else []
     for where, _, names in os.walk(root):
         out += [os.path.relpath(os.path.join(where, n), root) for n in names if n.endswith((".gputune-new", ".saving"))]
@@ -56,7 +56,7 @@ class Suite:
         self.must(["revert"])
         assert picture(self.root) == self.before and self.planned != self.before
         self.clean = self.snapshot("clean")
-        # in the middle of its writes
+        # during its writes
         status, _, _ = inject(self.root, "pwrite64", "KILL", 17, *self.apply)
         assert status not in (0, HANG)
         self.interrupted = self.snapshot("interrupted")
@@ -111,7 +111,7 @@ class Suite:
 
 def main():
     if not shutil.which("strace") or run("strace", "-qq", "-o", "/dev/null", "true")[0]:
-        skip_all("needs strace, and the right to trace")
+        skip_all("needs strace and permission to trace")
     tap = Tap()
     with scratch() as where:
         suite = Suite(where)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""gputune provision in a real Debian: plan, apply and revert with the real apt and dpkg, in a root of its own.
+"""Tests gputune provision in a real Debian: plan, apply and revert with the real apt and dpkg, in a separate root directory.
 
-A root is made by debootstrap, or taken from PROVISION_ROOTS ("bookworm=DIR trixie=DIR", left as they are); what is done
-goes into an overlay that is thrown away. README.md beside this says the rest. One TAP line per promise."""
+A root is made by debootstrap or taken from PROVISION_ROOTS ("bookworm=DIR trixie=DIR", not changed). All changes go into an
+overlay that is deleted. README.md in this directory has the details. Prints one TAP line per promise."""
 import json
 import os
 import re
@@ -52,7 +52,7 @@ class Root:
         self.mount("-t", "sysfs", "-o", "ro", "sys", f"{self.mnt}/sys")
         self.mount("--bind", "/dev", f"{self.mnt}/dev")
         shutil.copy("/etc/resolv.conf", f"{self.mnt}/etc/resolv.conf")
-        self.put("/etc/hosts", "127.0.0.1 localhost\n")  # netbase makes it where it is missing
+        self.put("/etc/hosts", "127.0.0.1 localhost\n")  # netbase makes this file if it is missing.
         self.put("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", 0o755)
         self.take_tool()
 
@@ -71,7 +71,7 @@ class Root:
             subprocess.run(["umount", "-l", m], check=False)
 
     def take_tool(self):
-        """It is linked to this host's libraries: they come along, with the loader."""
+        """Copies gputune with its libraries and loader, because it is linked to this host's libraries."""
         opt = f"{self.mnt}/opt/gputune"
         os.makedirs(opt)
         shutil.copy("gputune", opt)
@@ -113,11 +113,11 @@ class Root:
         self.put("/etc/apt/sources.list", "".join(lines))
 
     def state(self):
-        """What revert promises to put back."""
+        """Returns the state that revert promises to restore."""
         words = (("dpkg", "--get-selections"), ("apt-mark", "showmanual"), ("apt-mark", "showhold"),
                  ("update-alternatives", "--get-selections"))
         state = {" ".join(w): self.must(*w) for w in words}
-        # libraries that the loader's cache names would be a change too; caches of apt and dpkg, and depmod's, are none
+        # Libraries in the loader's cache count as changes. The caches of apt, dpkg and depmod do not.
         state["files"] = self.must("find", "/etc", "/usr", "/opt", "-xdev", "(", "-name", "__pycache__", "-o", "-name", "*.pyc",
                                    "-o", "-name", "*-", "-o", "-name", "ld.so.cache", "-o", "-path", "/usr/lib/modules/*/modules.*",
                                    ")", "-prune", "-o", "-print")
@@ -139,7 +139,7 @@ def status(done, want):
 
 
 def kept(done):
-    """What revert left, and why."""
+    """Returns what revert left, with the reasons."""
     try:
         packages = json.loads(done.stdout)["packages"]
     except (ValueError, KeyError):
@@ -163,16 +163,17 @@ def refusal(root, name, want, *args):
 
 
 def check_plan(root):
-    """The set and the bytes are those that apt itself has."""
+    """The packages and the download size are those of apt."""
     done, doc = root.plan(*LIGHT)
-    judge(f"{root.release}: a plan is simulated and not refused", status(done, 0) + ([] if doc.get("simulated") else ["not simulated"]))
+    judge(f"{root.release}: apt simulates the plan and does not refuse it",
+          status(done, 0) + ([] if doc.get("simulated") else ["not simulated"]))
     sim = root.must("apt-get", "-s", "install", "--no-install-recommends", *doc["requested"])
     want = sorted(re.findall(r"^Inst (\S+)", sim, re.M))
     got = [p["name"] for p in doc["packages"]]
-    judge(f"{root.release}: its packages are those of apt-get -s", [] if want == got else [f"{set(want) ^ set(got)}"])
+    judge(f"{root.release}: the plan's packages are those of apt-get -s", [] if want == got else [f"{set(want) ^ set(got)}"])
     uris = root.must("apt-get", "--print-uris", "-qq", "-y", "install", "--no-install-recommends", *doc["requested"])
     total = sum(int(n) for n in re.findall(r"^'[^']+' \S+ (\d+)", uris, re.M))
-    judge(f"{root.release}: and so is the size of the download",
+    judge(f"{root.release}: the plan's download size is that of apt-get -s",
           [] if total == doc["download_bytes"] else [f"{doc['download_bytes']}, apt says {total}"])
 
 
@@ -183,20 +184,20 @@ def check_identity(root):
     done = root.apply("/tmp/plan.json")
     judge(f"{root.release}: apply installs the plan", status(done, 0))
     there = root.must("dpkg-query", "-W", "-f", "${Package} ${Version} ${db:Status-Status}\n")
-    judge(f"{root.release}: every package is there at its version",
+    judge(f"{root.release}: every package is installed in its version",
           [f"{p['name']} {p['version']}" for p in doc["packages"] if f"{p['name']} {p['version']} installed" not in there])
     done, again = root.plan(*LIGHT)
-    judge(f"{root.release}: then nothing is lacking", status(done, 0) + again["requested"])
+    judge(f"{root.release}: a second plan finds nothing missing", status(done, 0) + again["requested"])
     done = root.apply(*LIGHT)
     judge(f"{root.release}: applying again does nothing",
           status(done, 0) + ([] if json.loads(done.stdout)["result"] == "nothing" else [done.stdout]))
     done = root.run("gputune", "provision", "revert", "--dry-run", "--json")
     dry = json.loads(done.stdout)
-    judge(f"{root.release}: revert --dry-run names them and removes none",
+    judge(f"{root.release}: revert --dry-run names the packages and removes none",
           status(done, 0) + ([] if all(p["result"] == "would go" for p in dry["packages"]) else [done.stdout[:400]]) +
           [f"{p['name']} is gone" for p in dry["packages"] if f"{p['name']} {p['old']} installed" not in there])
     done = root.revert()
-    judge(f"{root.release}: revert ends well", status(done, 0))
+    judge(f"{root.release}: revert succeeds", status(done, 0))
     judge(f"{root.release}: packages, marks, holds, alternatives and files are those from before", differs(before, root.state()))
     done = root.revert()
     judge(f"{root.release}: a second revert has nothing to do",
@@ -208,9 +209,9 @@ def reasons(done):
 
 
 def check_keep(root):
-    """What others have come to use stays, with the reason; when they are gone it can go."""
+    """revert keeps packages that are used otherwise, with the reason, and removes them when that use has ended."""
     before = root.state()
-    judge(f"{root.release}: apply once more", status(root.apply(*LIGHT), 0))
+    judge(f"{root.release}: a second apply succeeds", status(root.apply(*LIGHT), 0))
     root.must("apt-get", "-qq", "-y", "install", "--no-install-recommends", "libfftw3-single3")  # depends on libgomp1
     root.must("apt-mark", "manual", "libnuma1")
     root.must("apt-mark", "hold", "numactl")
@@ -220,17 +221,17 @@ def check_keep(root):
     done = root.revert()
     kept = reasons(done)
     want = {"libgomp1": "depends on it", "libnuma1": "wanted", "numactl": "hold", "libjemalloc2": "process"}
-    judge(f"{root.release}: kept with the reason: depended upon, marked, held, in use", status(done, 4) +
+    judge(f"{root.release}: revert keeps packages and gives the reason: depended upon, marked, held, in use", status(done, 4) +
           [f"{k}: {kept.get(k)}" for k, v in want.items() if v not in (kept.get(k) or "")])
     gone = root.run("dpkg-query", "-W", "libopenblas0-openmp")
-    judge(f"{root.release}: what nobody else uses is gone", [] if gone.returncode else [gone.stdout])
+    judge(f"{root.release}: revert removes the unused packages", [] if gone.returncode else [gone.stdout])
     user.kill()
     user.wait()
     root.must("apt-get", "-qq", "-y", "purge", "libfftw3-single3")
     root.must("apt-mark", "unhold", "numactl")
     root.must("apt-mark", "auto", "libnuma1")
     done = root.revert()
-    judge(f"{root.release}: and goes when they are gone", status(done, 0) + differs(before, root.state()))
+    judge(f"{root.release}: revert removes the others when their use has ended", status(done, 0) + differs(before, root.state()))
 
 
 def check_moved(root):
@@ -239,7 +240,7 @@ def check_moved(root):
     before = root.state()
     root.must("apt-get", "-qq", "-y", "install", "--no-install-recommends", "libjemalloc2")
     done = root.apply("/tmp/plan.json")
-    judge(f"{root.release}: a plan is refused when packages were installed since", status(done, 3))
+    judge(f"{root.release}: a plan is refused if packages were installed since", status(done, 3))
     root.must("apt-get", "-qq", "-y", "purge", "libjemalloc2")
     doc["basis"]["host"] = "0" * 16
     root.put("/tmp/plan.json", json.dumps(doc))
@@ -247,10 +248,10 @@ def check_moved(root):
     done, doc = root.plan(*LIGHT)
     doc["requested"].append("telnet")
     root.put("/tmp/plan.json", json.dumps(doc))
-    judge(f"{root.release}: a plan that someone has changed is refused", status(root.apply("/tmp/plan.json"), 3))
+    judge(f"{root.release}: a changed plan is refused", status(root.apply("/tmp/plan.json"), 3))
     os.chmod(root.mnt + "/tmp/plan.json", 0o666)
     judge(f"{root.release}: a plan that others can write is refused", status(root.apply("/tmp/plan.json"), 3))
-    judge(f"{root.release}: and nothing was changed by all that", differs(before, root.state()))
+    judge(f"{root.release}: the refusals have changed nothing", differs(before, root.state()))
 
 
 def check_failures(root):
@@ -261,14 +262,14 @@ def check_failures(root):
     judge(f"{root.release}: without a network nothing is changed",
           status(done, 3) + ([] if "cannot be downloaded" in done.stderr else [done.stderr]))
     root.put("/etc/apt/apt.conf.d/99test", "")
-    # a package whose configuration fails when half of the others are done
+    # A package whose configuration fails after half of the others are configured.
     root.put("/opt/fail-once", "#!/bin/sh\ntest -e /opt/failed && exit 0\ntouch /opt/failed\nexit 1\n", 0o755)
     root.put("/etc/apt/apt.conf.d/99test", 'DPkg::Post-Invoke { "/opt/fail-once"; };\n')
     done = root.apply(*LIGHT)
-    judge(f"{root.release}: what fails in the middle is taken back", status(done, 1))
+    judge(f"{root.release}: a failure during apply is rolled back", status(done, 1))
     for path in ("/etc/apt/apt.conf.d/99test", "/opt/fail-once", "/opt/failed"):
         os.unlink(root.mnt + path)
-    judge(f"{root.release}: and the host is as before", differs(before, root.state()))
+    judge(f"{root.release}: after the rollback the host is as before", differs(before, root.state()))
 
 
 def check_interrupted(root):
@@ -285,7 +286,7 @@ def check_interrupted(root):
         for victim in [str(p.pid), *[x for x in pid if "gputune" in open(f"/proc/{x}/cmdline").read()]]:
             subprocess.run(["kill", "-9", victim], check=False, stderr=subprocess.DEVNULL)
         p.wait()
-        # apt comes to its end without us; until then nobody may take half of it for the whole
+        # apt continues without gputune. Until it ends, no half-installed set may count as complete.
         for _ in range(1200):
             done = root.apply(*LIGHT)
             if done.returncode != 3 or "at work" not in done.stderr:
@@ -293,7 +294,7 @@ def check_interrupted(root):
             time.sleep(.5)
         open_ = done.returncode == 6
         done = root.revert()
-        judge(f"{root.release}: killed {when} s into apply, {'seen and ' if open_ else ''}taken back",
+        judge(f"{root.release}: killed {when} s into apply, {'detected and ' if open_ else ''}rolled back",
               status(done, 0) + differs(before, root.state()))
 
 
@@ -320,7 +321,7 @@ def check_refusals(root):
     with subprocess.Popen(["flock", root.mnt + "/var/lib/gputune/lock", "sleep", "30"]) as p:
         time.sleep(.5)
         done = root.apply(*LIGHT)
-        judge(f"{root.release}: while another gputune is at work", status(done, 3))
+        judge(f"{root.release}: while another gputune runs", status(done, 3))
         p.terminate()
     subprocess.run(["pkill", "-P", str(p.pid)], check=False)
     done = root.run("chroot", "--userspec=nobody", "/", "gputune", "provision", "apply")
@@ -328,44 +329,44 @@ def check_refusals(root):
 
 
 def check_driver(root):
-    """Debian's driver for a card that is not here, as for an image."""
+    """Debian's driver for a GPU that this host does not have, as for an image."""
     doc = refusal(root, "components that the sources lack", "components", "--gpu", "2330")
     line = re.search(r"line 1:\n +(deb .*)$", doc["refusals"][0]["do"], re.M)
-    judge(f"{root.release}: the line that is needed is said", [] if line else [doc["refusals"][0]["do"]])
+    judge(f"{root.release}: the message has the missing sources line", [] if line else [doc["refusals"][0]["do"]])
     root.sources("main contrib non-free non-free-firmware", ("", "-security", "-backports"))
     if line:
         with open(root.mnt + "/etc/apt/sources.list", encoding="utf-8") as f:
-            judge(f"{root.release}: and is the line that apt takes", [] if line.group(1) in f.read() else [line.group(1)])
+            judge(f"{root.release}: apt accepts this line", [] if line.group(1) in f.read() else [line.group(1)])
     root.must("apt-get", "-qq", "update")
     done, doc = root.plan("--gpu", "2330")
     names = {p["name"]: p for p in doc["packages"]}
-    judge(f"{root.release}: the driver's set is simulated", status(done, 0) +
+    judge(f"{root.release}: apt simulates the driver's packages", status(done, 0) +
           [f"no {n}" for n in ("nvidia-kernel-dkms", "libcuda1", "nvidia-smi", "dkms", "linux-headers-amd64") if n not in names])
-    judge(f"{root.release}: no driver of backports is in it", [n for n, p in names.items() if "~bpo" in p["version"]])
+    judge(f"{root.release}: the plan has no driver from backports", [n for n, p in names.items() if "~bpo" in p["version"]])
     same = {names[n]["version"] for n in ("nvidia-kernel-dkms", "libcuda1", "libnvidia-ml1", "nvidia-smi") if n in names}
-    judge(f"{root.release}: module and libraries are of one version", [] if len(same) == 1 else [str(same)])
+    judge(f"{root.release}: module and libraries have the same version", [] if len(same) == 1 else [str(same)])
     root.put("/etc/apt/preferences.d/backports", f"Package: *nvidia* libcuda1\nPin: release n={root.release}-backports\n"
              "Pin-Priority: 900\n")
     done, doc = root.plan("--gpu", "2330")
     older = any(p["name"] == "libcuda1" and "~bpo" in p["version"] for p in doc["packages"])
     ids = [r["id"] for r in doc["refusals"]]
-    stable_newer = root.release == "bookworm"   # its backports are older than its security updates
-    judge(f"{root.release}: a pin on backports older than stable is refused",
+    stable_newer = root.release == "bookworm"   # The backports are older than the security updates.
+    judge(f"{root.release}: a pin to backports older than stable is refused",
           [] if ("old-backports" in ids or "apt" in ids) == stable_newer or not older else [str(ids)])
     os.unlink(root.mnt + "/etc/apt/preferences.d/backports")
     if not DRIVER:
         return
-    # A host has systemd, whose purge would leave files that its own installation made.
+    # A host has systemd. A purge of it would leave files that its installation made.
     root.must("apt-get", "-qq", "-y", "install", "--no-install-recommends", "systemd", "udev")
     root.must("mkdir", "-p", f"/usr/lib/modules/{os.uname().release}")  # of the running kernel, for depmod
     before = root.state()
     done = root.apply("--gpu", "2330")
-    judge(f"{root.release}: the driver is really installed", status(done, 5))
+    judge(f"{root.release}: apply installs the driver", status(done, 5))
     held = root.must("apt-mark", "showhold").split()
-    judge(f"{root.release}: and on hold", [n for n in ("nvidia-kernel-dkms", "libcuda1") if n not in held])
+    judge(f"{root.release}: nvidia-kernel-dkms and libcuda1 are on hold", [n for n in ("nvidia-kernel-dkms", "libcuda1") if n not in held])
     done = root.revert()
     after = root.state()
-    judge(f"{root.release}: and taken back", status(done, 0) + differs(before, after))
+    judge(f"{root.release}: revert removes the driver", status(done, 0) + differs(before, after))
 
 
 PARTS = {"identity": check_identity, "moved": check_moved, "keep": check_keep, "failures": check_failures,
@@ -378,13 +379,14 @@ def check(release, scratch):
         root = Root(release, scratch)
         root.sources("main")
         root.must("apt-get", "-qq", "update")
-        root.must("apt-get", "-qq", "-y", "upgrade")  # what stays upgraded after revert is documented, and not judged here
+        # The documentation names packages that stay upgraded after revert. They are not checked here.
+        root.must("apt-get", "-qq", "-y", "upgrade")
         root.must("apt-get", "-qq", "-y", "install", "--no-install-recommends", "psmisc")
         check_plan(root)
         for part in os.environ.get("PROVISION_PARTS", " ".join(PARTS)).split():
             PARTS[part](root)
     except (RuntimeError, OSError, ValueError, KeyError, subprocess.SubprocessError) as why:
-        judge(f"{release}: the suite came to its end", [repr(why)[:2000]])
+        judge(f"{release}: the suite completes", [repr(why)[:2000]])
     finally:
         if root:
             root.close()
@@ -392,7 +394,7 @@ def check(release, scratch):
 
 def main():
     if os.geteuid():
-        skip_all("it needs root, for a root of its own")
+        skip_all("it needs root for a separate root directory")
     if not all(r in GIVEN for r in RELEASES) and not shutil.which("debootstrap"):
         skip_all("no debootstrap here")
     scratch = tempfile.mkdtemp(prefix="gputune-provision-")

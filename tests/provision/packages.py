@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The Debian packages of this tree, in a Debian of each release: built twice, under different circumstances, to the same bytes;
-lintian of that release finds nothing; they are installed, tried with the scripts of debian/tests, upgraded and purged, and
-nothing is left. Roots as for check.py. PACKAGES_TESTS=1: the first build runs the whole test suite too."""
+"""Tests the Debian packages of this tree in each Debian release. Two builds under different conditions must have the same bytes,
+and lintian must find nothing. The packages are installed, tested with debian/tests, upgraded and purged, and nothing may be left.
+Roots as for check.py. PACKAGES_TESTS=1: the first build runs the whole test suite too."""
 import filecmp
 import os
 import re
@@ -18,10 +18,10 @@ import check  # noqa: E402
 from check import judge  # noqa: E402
 
 INSTALL = ("apt-get", "-qq", "-y", "--no-install-recommends", "-o", "Dpkg::Use-Pty=0", "install")
-# Two people who build it, one from this tree, one from the source package that the first has made: where, when and how.
+# Two builders: one builds from this tree, the other from the source package of the first, at another place, time and setting.
 ONE = {"at": "/build", "umask": "022", "TZ": "UTC", "HOME": "/", "LANG": "C.UTF-8"}
 TWO = {"at": "/srv/somebody/s-own/place", "umask": "077", "TZ": "Pacific/Kiritimati", "HOME": "/nonexistent", "LANG": "C"}
-# What is left after a purge would be elsewhere than in these, which are the kernel's, or logs, caches and lists of others.
+# Directories that are not checked after a purge: the kernel's, and logs, caches and lists of other programs.
 OTHERS = "/proc /sys /dev /run /tmp /var/log /var/cache /var/lib/apt /var/lib/dpkg".split()
 TREE = ("find", "/", "-xdev", "(", "-name", "__pycache__", *(w for p in OTHERS for w in ("-o", "-path", p)), ")", "-prune", "-o",
         "-printf", "%y %m %U:%G %p\\n")
@@ -30,7 +30,7 @@ PACKAGES = ("gpubench", "gputune", "gpuprobe", "libgputune-runtime0", "libgputun
 
 class Place(check.Root):
     def take_tool(self):
-        """The packages bring it."""
+        """The packages contain gputune, so nothing is copied."""
 
 
 def plain(release, scratch, name):
@@ -71,7 +71,7 @@ def products(root, how):
 
 
 def unlike(scratch, *pair):
-    """Which files within differ."""
+    """Returns the files in the packages that differ."""
     where = os.path.join(scratch, "unlike")
     shutil.rmtree(where, ignore_errors=True)
     for side, path in zip("ab", pair):
@@ -88,20 +88,21 @@ def check_builds(root, scratch):
     copy_tree(root, "/dependencies")
     root.must("sh", "-c", "cd /dependencies/gputune && apt-get -qq -y --no-install-recommends build-dep ./")
     tests = os.environ.get("PACKAGES_TESTS") == "1"
-    first = "the packages are built" + (" and pass their tests" if tests else "")
-    for how, name in ((ONE, first), (TWO, "and by somebody else, elsewhere")):
+    first = "the packages are built" + (" and pass the tests" if tests else "")
+    for how, name in ((ONE, first), (TWO, "a second builder builds them in another place")):
         code, log = build(root, how, tests and how is ONE)
         judge(f"{root.release}: {name}", [f"exit {code}", *log.splitlines()[-30:]] if code else [])
         warnings = re.findall(r"^.*(?:warning|Warnung): .*$", log, re.M | re.I)
-        judge(f"{root.release}: without a warning", sorted(set(warnings))[:20])
+        judge(f"{root.release}: the build has no warning", sorted(set(warnings))[:20])
         if tests and how is ONE:
             print("#   " + " ".join(re.findall(r"^\d+ passed, .*$", log, re.M)[-1:]))
     one, two = products(root, ONE), products(root, TWO)
     both = sorted(set(one) & set(two))
-    judge(f"{root.release}: both have the same {len(one)} files", sorted(set(one) ^ set(two)) or ([] if len(both) > 4 else both))
+    judge(f"{root.release}: both builds have the same {len(one)} files",
+          sorted(set(one) ^ set(two)) or ([] if len(both) > 4 else both))
     for name in both:
         same = filecmp.cmp(one[name], two[name], shallow=False)
-        judge(f"{root.release}: {name} is the same byte for byte", [] if same else unlike(scratch, one[name], two[name]))
+        judge(f"{root.release}: {name} is identical in both builds", [] if same else unlike(scratch, one[name], two[name]))
     changes = [n for n in os.listdir(root.mnt + ONE["at"]) if n.endswith(".changes")][0]
     done = root.run("lintian", "--allow-root", "-L", ">=warning", f"{ONE['at']}/{changes}")
     judge(f"{root.release}: {root.must('lintian', '--version').strip()} finds nothing wrong",
@@ -133,20 +134,20 @@ def status(done):
 
 
 def said(text):
-    """What failed, if it says so as TAP; else its end."""
+    """Returns the failed points of TAP output, else the end of the output."""
     bad = re.findall(r"^not ok.*(?:\n#.*)*", text, re.M)
     return "\n".join(bad).splitlines()[:60] or text.splitlines()[-30:]
 
 
 def needed_by_tests():
-    """What debian/tests/control says that they need besides our packages."""
+    """Returns the dependencies in debian/tests/control other than these packages."""
     with open(f"{TOP}/debian/tests/control", encoding="utf-8") as f:
         lists = re.findall(r"^Depends: (.*)$", f.read(), re.M)
     return sorted({word.strip() for each in lists for word in each.split(",")} - {"@"})
 
 
 def autopkgtest(root, name):
-    """As autopkgtest runs it: in the source tree, with a directory of its own."""
+    """Runs a test like autopkgtest: in the source tree, with a temporary directory."""
     root.must("rm", "-rf", "/tmp/autopkgtest")
     root.must("mkdir", "-p", "/tmp/autopkgtest")
     root.put(f"/tmp/run-{name}", f"cd /tmp/src/gputune && AUTOPKGTEST_TMP=/tmp/autopkgtest sh debian/tests/{name} 2>&1\n")
@@ -163,7 +164,7 @@ def check_installed(root, scratch, debs):
     files, newer = take(root, debs), take(root, [next_version(scratch, d) for d in debs])
     before = root.must(*TREE)
     done = root.run("dpkg", "-i", *files)
-    judge(f"{root.release}: they are installed", status(done))
+    judge(f"{root.release}: the packages install", status(done))
     copy_tree(root, "/tmp/src")
     for name in ("smoke", "transcripts", "library", "provision"):
         autopkgtest(root, name)
@@ -173,19 +174,20 @@ def check_installed(root, scratch, debs):
     done = root.run("dpkg", "-i", *newer)
     there = root.must("dpkg-query", "-W", "-f", "${Version} ${db:Status-Status}\n", *PACKAGES)
     kept = there.count("+next installed") == len(PACKAGES) and os.path.exists(root.mnt + job)
-    judge(f"{root.release}: an upgrade keeps what is the administrator's", status(done) + ([] if kept else [there]))
+    judge(f"{root.release}: an upgrade keeps the administrator's files", status(done) + ([] if kept else [there]))
     done = root.run("dpkg", "--remove", *PACKAGES)
     kept = os.path.exists(root.mnt + job)
-    judge(f"{root.release}: removing them keeps it too", status(done) + ([] if kept else [f"{job} is gone"]))
+    judge(f"{root.release}: removing the packages keeps the administrator's files",
+          status(done) + ([] if kept else [f"{job} is gone"]))
     done = root.run("dpkg", "--purge", *PACKAGES)
     root.must("ldconfig")
     left = check.differs({"files": before}, {"files": root.must(*TREE)})
-    judge(f"{root.release}: purging them leaves nothing", status(done) + left)
+    judge(f"{root.release}: purging the packages leaves nothing", status(done) + left)
 
 
 def main():
     if os.geteuid():
-        check.skip_all("it needs root, for a root of its own")
+        check.skip_all("it needs root for a separate root directory")
     if not all(r in check.GIVEN for r in check.RELEASES) and not shutil.which("debootstrap"):
         check.skip_all("no debootstrap here")
     scratch = tempfile.mkdtemp(prefix="gputune-packages-")
@@ -198,7 +200,7 @@ def main():
                 roots.append(plain(release, scratch, "user"))
                 check_installed(roots[1], scratch, debs)
             except (RuntimeError, OSError, ValueError, LookupError, subprocess.SubprocessError) as why:
-                judge(f"{release}: the suite came to its end", [repr(why)[:2000]])
+                judge(f"{release}: the suite completes", [repr(why)[:2000]])
             finally:
                 for root in roots:
                     root.close()
