@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The reader of apt's sources and lists against apt itself, on generated sets of files.
+"""Compares the reader of apt's sources and lists with apt itself, on generated sets of files.
 
 Each set of sources names archives on this disk. apt-get update fetches their lists, and what `apt-get indextargets` prints is
 compared with what apt_sources prints. apt works in a scratch directory with a configuration of its own. SETS and SEED choose other
@@ -20,7 +20,7 @@ SEED = int(os.environ.get("SEED", "1"))
 DEBIAN, SECURITY = ("Debian", "Debian", "debian"), ("Debian", "Debian-Security", "security")
 BACKPORTS, NVIDIA = ("Debian Backports", "Debian Backports", "backports"), ("NVIDIA", "NVIDIA CUDA", "nvidia")
 VENDOR = ("Vendor", "Vendor", "other")
-# archive: suite: (origin, label, name of our origin), components
+# archive: suite: (origin, label, gputune's name of the origin), components
 ARCHIVES = {
     "debian": {"bookworm": (DEBIAN, "main contrib non-free"), "bookworm-updates": (DEBIAN, "main"),
                "bookworm-backports": (BACKPORTS, "main contrib"), "bookworm/updates": (SECURITY, "main non-free")},
@@ -57,7 +57,7 @@ def make_archive(top, archive, suite, kind, components):
 
 
 def pick(rng, archive):
-    """Suites of one form, and components of which some exist."""
+    """Returns suites of one form, and components, some of which exist."""
     suites = [s for s in ARCHIVES[archive] if s.endswith("/") == (archive == "cuda/x86_64")]
     suites = rng.sample(suites, min(len(suites), rng.choice((1, 1, 2))))
     known = sorted({c for s in suites for c in ARCHIVES[archive][s][1].split()})
@@ -75,7 +75,7 @@ def one_line(rng, address):
 
 
 def folded(rng, key, words):
-    """A field on one line, or with continuation lines and a comment among them."""
+    """Returns a field on one line, or on continuation lines with a comment among them."""
     if len(words) < 2 or rng.random() < .6:
         return f"{key}:{rng.choice((' ', '  ', ''))}{' '.join(words)}\n"
     return f"{key}: {words[0]}\n" + rng.choice(("", "# nothing\n")) + "".join(f" {w}\n" for w in words[1:])
@@ -99,7 +99,7 @@ def paragraph(rng, address):
 
 
 def sources(rng, root, address):
-    """Write a set of files; returns path below the root: text."""
+    """Writes a set of files. Returns {path below the root: text}."""
     texts = {}
     for name in rng.sample(FILES, 5):
         form = paragraph if "sources." in name + "." and name != "sources.list" else one_line
@@ -110,7 +110,7 @@ def sources(rng, root, address):
 
 
 def paragraph_of(text, line):
-    """Number of the paragraph that the line belongs to, as apt counts them: those with nothing but comments do not count."""
+    """Returns the number of the line's paragraph as apt counts: paragraphs of only comments do not count."""
     number, inside = 0, False
     for at in text.splitlines()[:line]:
         if not at.strip():
@@ -179,7 +179,8 @@ def main():
             texts = sources(rng, root, f"copy:{top}/")
             bad, n = compare(root, top, env, texts)
             targets += n
-            print(f"{'not ok' if bad else 'ok'} {number + 1} - set {number}: {n} targets of apt are those of the reader", flush=True)
+            print(f"{'not ok' if bad else 'ok'} {number + 1} - set {number}: apt and the reader have the same {n} targets",
+                  flush=True)
             for line in bad + [f"{p}: {x}" for p in texts if any(p in b for b in bad) for x in texts[p].splitlines()]:
                 print(f"#   {line.replace(scratch, '')}")
             failures += bool(bad)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Two ranks on this host: their allreduce beside OpenMPI's and gloo's, how training scales, what compression does to the loss.
+"""Two ranks on this host: allreduce compared with OpenMPI and gloo, scaling of training, effect of compression on the loss.
 
 Usage: bench_comm.py GPUBENCH [--rounds N] [--parts allreduce,scaling,compress] [--results DIR]
-Arms run in interleaved rounds of fresh processes. All samples go to DIR/comm.json, DIR/comm.md is made from it; parts that are
-not run keep their older rows. OpenMPI's program is compiled with mpicc (Debian: libopenmpi-dev), gloo is PyTorch's; each is left
-out with a word where it is missing. Wants a quiet host with at least two cores. Three minutes.
+Arms run in interleaved rounds of fresh processes. All samples go to DIR/comm.json, and DIR/comm.md is made from it. Parts
+that are not run keep their older rows. OpenMPI's program is compiled with mpicc (Debian: libopenmpi-dev), gloo is PyTorch's. A
+missing one is skipped with a message. Needs a quiet host with at least two cores. Takes three minutes.
 """
 import argparse
 import datetime
@@ -22,7 +22,7 @@ import bench_torch
 
 BYTES = (1 << 20, 4 << 20, 26214400)
 LOOPS = 15
-# As osu_allreduce does it: a barrier, then one reduction out of place; the first rank's time.
+# Measures like osu_allreduce: a barrier, then one out-of-place reduction; the first rank's time.
 MPI_PROGRAM = """
 #include <mpi.h>
 #include <stdio.h>
@@ -71,7 +71,8 @@ for size in map(int, sys.argv[4:]):
             print(size, t)
 """
 MLP = ["mlp", "--batch", "256", "--threads", "1", "--steps", "60", "--warmup", "10"]
-GPT = ["gpt", "--batch", "4", "--seq", "64", "--threads", "1", "--steps", "60", "--seed", "1"]  # later, roundings alone part the curves
+# After more steps, rounding alone makes the curves differ.
+GPT = ["gpt", "--batch", "4", "--seq", "64", "--threads", "1", "--steps", "60", "--seed", "1"]
 CODINGS = (("none", []), ("fp16", []), ("bf16", []), ("int8", []), ("powersgd", ["--powersgd-rank", "1"]),
            ("powersgd", ["--powersgd-rank", "4"]), ("onebit", []), ("onebit", ["--compress-after", "20"]))
 
@@ -88,7 +89,7 @@ def train(gpubench, *options):
 
 
 def times(text):
-    """Bytes to seconds, the median of what was printed."""
+    """Returns {bytes: seconds}, the medians of the printed times."""
     found = {}
     for line in text.splitlines():
         size, seconds = line.split()
@@ -227,7 +228,7 @@ def main():
     if unknown:
         sys.exit(f"no {', '.join(sorted(unknown))}: there are {', '.join(PARTS)}")
     if len(os.sched_getaffinity(0)) < 2:
-        sys.exit("two ranks want two cores")
+        sys.exit("two ranks need two cores")
     os.makedirs(a.results, exist_ok=True)
     path = os.path.join(a.results, "comm.json")
     data = {}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `gputune run` makes of a PyTorch program, beside the plain call and other launchers, in interleaved rounds.
+"""Compares a PyTorch program under `gputune run` with the plain call and other launchers, in interleaved rounds.
 
 Usage: bench_effect.py GPUTUNE [--rounds N] [--jobs a,b] [--results DIR] [--python PATH] [--blas stock|as-is]
 The same command in several arms: as a user types it; under gputune run; under torch.backends.xeon.run_cpu (one instance on all
@@ -51,7 +51,7 @@ def arms(a, job):
         found["run_cpu"] = [a.python, "-m", "torch.backends.xeon.run_cpu", "--ninstances", "1", "--ncores_per_instance",
                             str(physical_cores()), TRAIN, *JOBS[job]]
     seen = subprocess.run([a.python, "-c", "import torch; print(torch.get_num_threads())"], stdout=subprocess.PIPE, text=True)
-    if seen.stdout.strip() != str(physical_cores()):  # virtual processors that call themselves threads of one core
+    if seen.stdout.strip() != str(physical_cores()):  # virtual processors that are reported as threads of one core
         found["plain, all cores"] = ["env", f"OMP_NUM_THREADS={physical_cores()}", *plain]
     if shutil.which("numactl"):
         found["numactl"] = ["numactl", "--cpunodebind=0", "--localalloc", *plain]
@@ -59,7 +59,7 @@ def arms(a, job):
 
 
 def answers(directory):
-    """run_cpu keeps what its instances print in files below its working directory."""
+    """Returns the instances' output, which run_cpu writes to files in its working directory."""
     for folder, _, names in os.walk(directory):
         for name in names:
             with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as f:
@@ -113,7 +113,7 @@ def default_blas():
 
 
 class Alternative:
-    """One of Debian's choices of a library; what was chosen before is put back."""
+    """Selects one of Debian's alternatives of a library and restores the previous selection at the end."""
 
     def __init__(self, soname):
         self.name = f"{soname}-{platform.machine()}-linux-gnu"
@@ -138,7 +138,7 @@ class Alternative:
 
 @contextlib.contextmanager
 def stock_blas(wanted):
-    """openblas-pthread for the time being; one sentence where that cannot be had."""
+    """Selects openblas-pthread for the measurement. Ends with one sentence if this is not possible."""
     if not wanted or default_blas() == "openblas-pthread":
         yield
         return

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What gpubench itself costs: its statistics, its page, and the harness around a measured step.
+"""Measures the cost of gpubench itself: its statistics, its page, and the harness around a measured step.
 
 Usage: bench_harness.py GPUBENCH [--rounds N] [--sessions] [--results DIR]
-A real session of the workload `sim` is drawn out to as many launches as wanted: its launches are repeated in tossed order, each
-with its samples times a normal number, so that every launch has its own. Promises that are measured:
+A real session of the workload `sim` is extended to the wanted number of launches. Its launches are repeated in random order, each
+with its samples times a normal random number, so that all launches differ. The measured promises:
   report   CPU time of `gpubench report` of 10,000 launches of 32 samples, and of 60 launches of 4,000: under 1 s
   page     size of the HTML page of 1,000 launches: under 2 MB, and the time it takes
-  step     what an empty step of a workload of ours costs, by `null`: at most 0.1 % of a step of 100 ms
-  command  CPU time that gpubench takes beside a command for each of its steps of 100 ms (what it prints is read and searched, the
-           host is looked at): that of 6 launches of 60 steps less that of 6 launches of 10, less what the command itself took
-With --sessions, as root and on a quiet host, where settings are changed and put back:
+  step     cost of an empty step of a built-in workload, by `null`: at most 0.1 % of a step of 100 ms
+  command  gpubench's CPU time per step of 100 ms of a command (it parses the output and monitors the host): the time of 6
+           launches of 60 steps less the time of 6 launches of 10 steps, less the command's own time
+With --sessions, as root and on a quiet host, with settings changed and restored:
   run      a default `gpubench run` within 5 minutes
   prove    a default `gpubench prove` of the auto profile within the pairs and minutes of its own plan
-Results go to DIR/harness.json (everything) and DIR/harness.md (made from it). Without --sessions, what an earlier call measured of
-those stays. Ends with 1 when a promise is broken.
+Results go to DIR/harness.json (everything) and DIR/harness.md (made from it). Without --sessions, an earlier call's results of
+sessions stay. Exits with 1 if a promise is broken.
 """
 import argparse
 import datetime
@@ -31,7 +31,7 @@ import time
 
 STEP_S = 0.1
 LAUNCHES = 6
-# A step of 100 ms that takes no CPU; at the end what this process took itself, start included.
+# A step of 100 ms that takes no CPU. At the end, the process writes its own CPU time, with the start.
 COMMAND = """
 import time
 for i in range(%d):
@@ -43,7 +43,7 @@ print(time.process_time(), file=open("cpu", "a"))
 
 
 def gpubench(a, *args, folder=None, codes=(0, 1)):
-    """Wall and CPU seconds of one call."""
+    """Returns the wall and CPU seconds of one call."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     done = subprocess.run([a.gpubench, *args], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False,
@@ -61,7 +61,7 @@ def load(path):
 
 
 def drawn_out(doc, launches, path, samples=None):
-    """One A/A pair for four pairs, as one session of that many launches, each of so many samples."""
+    """Returns a session with these numbers of launches and samples per launch, and one A/A pair for every four pairs."""
     toss = random.Random(5)
     model = {(x["kind"], x["arm"]): x for x in doc["launches"]}
     aa = launches // 10
@@ -84,7 +84,7 @@ def drawn_out(doc, launches, path, samples=None):
 
 
 def beside_a_command(a, folder):
-    """Seconds of CPU of gpubench per step of a command, by the difference of long and short launches."""
+    """Returns gpubench's CPU seconds per step of a command, from the difference of long and short launches."""
     own = {}
     for steps in (10, 60):
         with open(os.path.join(folder, "step.py"), "w", encoding="ascii") as f:
@@ -98,7 +98,7 @@ def beside_a_command(a, folder):
 
 
 def sessions(a, folder):
-    """A default run and a default prove, as a user types them."""
+    """Measures a default run and a default prove."""
     out, receipt = (os.path.join(folder, n) for n in ("session.json", "receipt.json"))
     run = gpubench(a, "run", "--quiet", "-o", out, codes=(0,))
     doc = load(out)

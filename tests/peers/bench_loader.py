@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpubench's loader beside PyTorch's DataLoader, a plain loop over tar shards, and Pillow, in interleaved rounds.
+"""Compares gpubench's loader with PyTorch's DataLoader, a plain loop over tar shards, and Pillow, in interleaved rounds.
 
 Usage: bench_loader.py GPUBENCH [--rounds N] [--parts images,tokens,jpeg] [--results DIR]
-Every run is a fresh process on the same data, made anew from real photographs and digits that Debian packages carry. All runs
-go to DIR/loader.json, medians and ratios to DIR/loader.md. Exit status 77 without PyTorch, Pillow or the photographs.
+Every run is a fresh process on the same data, generated from real photographs and digits in Debian packages. All runs go to
+DIR/loader.json, medians and ratios to DIR/loader.md. Exit status 77 without PyTorch, Pillow or the photographs.
 """
 import argparse
 import datetime
@@ -78,7 +78,7 @@ def small_images(folder):
 
     class Images(torch.utils.data.Dataset):
         def __len__(self):
-            return 16 * len(raw)  # epochs of a size that hides the start
+            return 16 * len(raw)  # Long epochs make the cost of the start negligible.
 
         def __getitem__(self, i):
             x = torch.from_numpy(raw[i % len(raw)]).permute(2, 0, 1).float().div_(255).sub_(0.45).div_(0.225)
@@ -132,7 +132,7 @@ def torch_loader(part, folder, workers):
     loader = torch.utils.data.DataLoader(data, batch_size=batch, shuffle=True, num_workers=workers, persistent_workers=workers > 0,
                                          **({"prefetch_factor": 4} if workers else {}))
     if part == "jpeg" or workers:
-        for k, _ in enumerate(loader):  # workers have started, files are in memory
+        for k, _ in enumerate(loader):  # The workers have started, and the files are in memory.
             if part != "jpeg" and k == 100:
                 break
     t0 = time.perf_counter()
@@ -141,7 +141,7 @@ def torch_loader(part, folder, workers):
 
 
 def plain_shards(_, folder, __):
-    """As WebDataset reads: tar after tar, sample after sample, in this process."""
+    """Reads like WebDataset: tar by tar and sample by sample, in this process."""
     import torch
     torch.set_num_threads(1)
     t0, n, batch = time.perf_counter(), 0, []
@@ -159,7 +159,7 @@ def plain_shards(_, folder, __):
 
 
 def pillow(_, folder, __):
-    """Decoding and resizing alone, on one core."""
+    """Only decodes and resizes, on one core."""
     from PIL import Image
     blobs = []
     for path in sorted(glob.glob(f"{folder}/jpeg/*.tar")):

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Does gpubench find what is known to be there? Effects planted on this host, placebos, and sixteen changes in one session.
+"""Tests whether gpubench finds known effects: planted effects on this host, placebos, and sixteen changes in one session.
 
 Usage: bench_planted.py GPUBENCH [--sessions N] [--parts a,b] [--minutes N] [--afresh] [--results DIR]
 The workload is real work: each step hashes 64 KiB a hundred times, and PLANT=N makes it N times more, so a step does exactly
 N per cent more work. Other variables do nothing. Three parts:
-  effects   N sessions of `gpubench ab` for 1, 2 and 5 per cent each: how many found it, how often did the interval hold the
-            truth, and how many had to by the power that each session had stated for itself after its pilot (80 % at its MDE)
-  placebos  one session of `gpubench prove` over twenty changes that do nothing: at most one may seem to do something
-  sixteen   one session of `gpubench prove` over sixteen changes, three of which do something, and what the plan had said
-Results go to DIR/planted.json (everything) and DIR/planted.md (made from it), after each session; what was cut short goes on
-where it was, on the same host with the same program, unless --afresh. --minutes begins no session after that long, and ends with
-2. Ends with 1 when a promise is broken.
+  effects   N sessions of `gpubench ab` for 1, 2 and 5 per cent each: the number that found the effect, the number of intervals
+            with the true effect, and the number required by the power that each session stated after its pilot (80 % at its MDE)
+  placebos  one session of `gpubench prove` with twenty changes without effect: at most one may appear to have an effect
+  sixteen   one session of `gpubench prove` with sixteen changes, three of which have an effect, compared with the plan
+Results go to DIR/planted.json (everything) and DIR/planted.md (made from it) after each session. An interrupted call is
+continued on the same host with the same program, unless --afresh. With --minutes, no session begins after that time, and the exit
+status is 2. Exits with 1 if a promise is broken.
 """
 import argparse
 import datetime
@@ -41,7 +41,7 @@ COMMON = ["--metric", "regex:step ([0-9.]+)", "--unit", "s", "--margin", "0.5"]
 
 
 def gpubench(a, *args):
-    """One session; its document, what it said on stderr, its exit status, seconds."""
+    """Runs one session. Returns its document, stderr, exit status and seconds."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "out.json")
         step = os.path.join(folder, "step.py")
@@ -60,7 +60,7 @@ def primary(doc):
 
 
 class Enough(Exception):
-    """Of the time that was allowed."""
+    """The allowed time is over."""
 
 
 def may_begin(a):
@@ -69,7 +69,7 @@ def may_begin(a):
 
 
 def effects(a, rows, save):
-    """rows: of an earlier call, perhaps none; gets one more session at a time."""
+    """rows: sessions of an earlier call, possibly none. One session at a time is appended."""
     for pct in (1, 2, 5):
         row = next((r for r in rows if r["planted_pct"] == pct), None)
         if not row:
@@ -105,7 +105,7 @@ def judge(row, pct):
 
 
 def least(n, p):
-    """The number of n that a chance of p reaches with 99.9 %: fewer is a broken promise, not bad luck."""
+    """Returns the minimum number of n successes at probability p with 99.9 % confidence. Fewer is a broken promise, not chance."""
     total, k = 0.0, -1
     while total < 0.001:
         k += 1
@@ -245,7 +245,7 @@ def main():
 
 
 def begun(path, doc):
-    """An earlier call that was cut short, here and with this program; otherwise doc."""
+    """Returns the document of an interrupted call on this host with this program, otherwise doc."""
     try:
         with open(path, encoding="utf-8") as f:
             old = json.load(f)

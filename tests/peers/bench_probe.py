@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""bench_probe.py GPUPROBE FIXTURES: the figures that gpuprobe promises, measured in one run, interleaved with its peer."""
+"""bench_probe.py GPUPROBE FIXTURES: measures the promised figures of gpuprobe in one run, interleaved with its peer."""
 import glob
 import os
 import subprocess
@@ -12,7 +12,7 @@ ROUNDS = int(os.environ.get("ROUNDS", "15"))
 
 
 def run(cmd):
-    """Wall seconds and peak KiB of one run."""
+    """Returns the wall seconds and peak KiB of one run."""
     start = time.perf_counter()
     child = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
@@ -31,7 +31,7 @@ def spread(values):
 
 
 def alone(cmd):
-    """Peak KiB and CPU seconds of one run. A child of ours would be charged with the memory of this interpreter."""
+    """Returns the peak KiB and CPU seconds of one run. A direct child would count the memory of this interpreter."""
     if not os.path.exists("/usr/bin/time"):
         return None, None
     with tempfile.NamedTemporaryFile("r") as out:

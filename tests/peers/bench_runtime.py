@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How far the runtime is from this host's limit, what mixed precision brings, and what is left when another process takes a core.
+"""Measures the runtime's distance from this host's limit, the gain of mixed precision, and the speed when a core is taken.
 
 Usage: bench_runtime.py GPUBENCH [--rounds N] [--parts limit,amp,stolen] [--results DIR] [--python PATH] [--resume]
 Samples go to DIR/runtime.json; DIR/cpu.md is made from that and from bench_torch.py's cpu.json. Parts that are not run keep
-their older figures. What has been measured is written after every model; --resume leaves out what this very program measured on
-this host today with as many rounds. Wants a quiet host: about two minutes for each part on two cores.
+their older figures. Results are written after every model. --resume skips models that the same program measured on this host
+today with as many rounds. Needs a quiet host and about two minutes for each part on two cores.
 """
 import argparse
 import datetime
@@ -26,7 +26,8 @@ MODELS = {
     "resnet20": ["resnet20", "--batch", "64", "--steps", "20", "--warmup", "3"],
     "mlp": ["mlp", "--batch", "256", "--steps", "60", "--warmup", "10"],
 }
-STOLEN = {"mlp": ["--steps", "40", "--warmup", "5"], "gpt2-6x384": ["--steps", "3", "--warmup", "1"]}  # without the core a step may take many times as long
+# Without the core, a step may take many times as long.
+STOLEN = {"mlp": ["--steps", "40", "--warmup", "5"], "gpt2-6x384": ["--steps", "3", "--warmup", "1"]}
 
 
 def launch(gpubench, model, options, env=None):
@@ -41,7 +42,7 @@ def launch(gpubench, model, options, env=None):
 
 
 class Taken:
-    """One core kept busy by another process, as long as this lives."""
+    """Keeps one core busy with another process while the object exists."""
 
     def __init__(self, cpu):
         self.cpu = cpu
@@ -61,7 +62,7 @@ def launch_torch(python, model, options):
 
 
 def stolen(a, threads, model):
-    """Undisturbed and beside one busy process, with bounded spinning and with libgomp's own (active waiting); and PyTorch."""
+    """Measures undisturbed and with one busy process: bounded spinning, libgomp's own active waiting, and PyTorch."""
     cpu = max(os.sched_getaffinity(0))
     options = ["--threads", str(threads), *STOLEN[model]]
     arms = {
@@ -82,7 +83,7 @@ def stolen(a, threads, model):
 
 
 def limit(a, threads, model):
-    """The least time that a step's flops and its optimizer's bytes need, over the time it took; f32."""
+    """Returns the minimum time for a step's flops and its optimizer's bytes, divided by the measured time; f32."""
     return [launch(a.gpubench, model, ["--threads", str(threads), "--profile"]) for _ in range(a.rounds)]
 
 
@@ -90,7 +91,7 @@ TYPES = ("fp32", "bf16", "fp16")
 
 
 def amp(a, threads, model):
-    """The same job with products that read each type, in turns."""
+    """Measures the same job with matrix products in each type, alternating."""
     runs = {t: [] for t in TYPES}
     for i in range(a.rounds):
         for t in TYPES[::-1] if i % 2 else TYPES:
@@ -132,7 +133,7 @@ def stolen_lines(data):
     return lines
 
 
-STATE_BYTES = {"sgd": 20, "adam": 28, "adamw": 28, "adamw8": 16}  # that an update moves per parameter
+STATE_BYTES = {"sgd": 20, "adam": 28, "adamw": 28, "adamw8": 16}  # bytes that an update moves per parameter
 
 
 def limit_lines(data):
@@ -160,7 +161,7 @@ def load(results, name):
 
 
 def render(results):
-    """DIR/cpu.md from everything that has been measured."""
+    """Writes DIR/cpu.md from all measurements."""
     beside, data = load(results, "cpu.json"), load(results, "runtime.json")
     text = bench_torch.table({k: beside[k] for k in bench_torch.JOBS if k in beside}).splitlines()
     for part, lines in (("limit", limit_lines), ("amp", amp_lines), ("stolen", stolen_lines)):
@@ -176,7 +177,7 @@ PARTS = {"limit": (limit, MODELS), "amp": (amp, MODELS), "stolen": (stolen, STOL
 
 
 def measure(a, data, part, stamp, threads):
-    """Each model of a part, written as soon as it is there; data["done"] says with what it was measured."""
+    """Measures each model of a part and writes it at once. data["done"] records the program, host, day and rounds."""
     run, models = PARTS[part]
     for model in models:
         if a.resume and data["done"].get(f"{part} {model}") == stamp:
@@ -205,7 +206,7 @@ def main():
     os.makedirs(a.results, exist_ok=True)
     data = load(a.results, "runtime.json")
     data.setdefault("done", {})
-    data.setdefault("made", {})  # each part may be of another day
+    data.setdefault("made", {})  # Each part may have been measured on another day.
     threads = len(os.sched_getaffinity(0))
     host = f"{bench_torch.cpu_name()}, {threads} CPUs, Linux {os.uname().release}"
     made = f"{datetime.date.today().isoformat()}, {host}, {a.rounds} rounds"

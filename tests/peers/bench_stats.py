@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpubench's statistics against SciPy: made-up results go through `gpubench report` and `gpubench compare`, and what comes
-out is computed again by scipy.stats. Skips where Debian's python3-scipy is not installed."""
+"""Compares gpubench's statistics with SciPy. Generated results go through `gpubench report` and `gpubench compare`, and
+scipy.stats computes the same numbers. Skipped without Debian's python3-scipy."""
 import json
 import math
 import os
@@ -89,7 +89,7 @@ def paired(doc, out, bad):
         df = len(d) - 1
         mde = (stats.t.ppf(.975, df) + stats.t.ppf(.8, df)) * stats.sem(d)
         close(f"{m} MDE", row["mde_pct"], pct(mde), bad)
-        # The interval is that of the test: at its ends the shifted differences are just not rejected.
+        # The interval inverts the test: at its ends the shifted differences are just not rejected.
         for end, out_by in (("ci_low_pct", -1e-6), ("ci_high_pct", 1e-6)):
             at = math.log1p(row[end] / 100)
             inside = stats.permutation_test((d - at + out_by,), np.mean, permutation_type="samples", n_resamples=np.inf)
@@ -100,7 +100,7 @@ def paired(doc, out, bad):
 
 
 def adjusted(out, raw, bad):
-    """Holm and Benjamini-Hochberg by their definitions (SciPy 1.10 has neither)."""
+    """Computes Holm and Benjamini-Hochberg by definition (SciPy 1.10 has neither)."""
     first = sorted(p for m, p in raw.items() if m[0] == "p")
     rest = sorted(p for m, p in raw.items() if m[0] != "p")
     for row in out["comparisons"]:
@@ -120,7 +120,7 @@ def unpaired(a, b, out, bad):
 
 
 def designed(factors, spare, seed, lost, bad):
-    """Each change's effect is least squares over the pairs that are left; the rows by which they were made are orthogonal."""
+    """Each change's effect is the least-squares estimate over the remaining pairs. The rows of the design are orthogonal."""
     done = subprocess.run([os.path.join(tap.BUILD, "tests/peers/design_case"), *map(str, (factors, spare, seed, lost))],
                           capture_output=True, text=True, check=True)
     out = json.loads(done.stdout)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Our training step beside PyTorch's, on the same cores, in interleaved rounds of fresh processes.
+"""Compares gpubench's training step with PyTorch's on the same cores, in interleaved rounds of fresh processes.
 
 Usage: bench_torch.py GPUBENCH [--rounds N] [--jobs a,b,...] [--results DIR] [--python PATH] [--newest PATH]
 Three arms: gpubench train; PyTorch as Debian starts it; PyTorch at its best here (OpenMP flavour of OpenBLAS instead of the
@@ -28,7 +28,7 @@ import tempfile
 sys.dont_write_bytecode = True
 import openblas
 
-JOBS = {  # name: options that both sides take
+JOBS = {  # name: options for both sides
     "gpt2-124m-b4-t64": ["gpt2", "--batch", "4", "--seq", "64", "--steps", "6", "--warmup", "2"],
     "gpt2-124m-b4-t256": ["gpt2", "--batch", "4", "--seq", "256", "--steps", "3", "--warmup", "2"],
     "gpt2-6x384-b4-t64": ["gpt2", "--layers", "6", "--width", "384", "--heads", "6", "--batch", "4", "--seq", "64",
@@ -38,7 +38,7 @@ JOBS = {  # name: options that both sides take
     "resnet20-b64": ["resnet20", "--batch", "64", "--steps", "30", "--warmup", "4"],
     "mlp-784-1024-1024-10-b256": ["mlp", "--batch", "256", "--steps", "100", "--warmup", "10"],
 }
-BEST_OPTIONS = {"resnet20": ["--channels-last"]}  # what else makes PyTorch fast at a model
+BEST_OPTIONS = {"resnet20": ["--channels-last"]}  # further options that make PyTorch fast for a model
 OPENMP_BLAS = f"/usr/lib/{platform.machine()}-linux-gnu/openblas-openmp"
 BEST = {
     "LD_LIBRARY_PATH": OPENMP_BLAS,
@@ -50,7 +50,7 @@ KEEP = ("framework", "items_per_s", "unit", "loss", "step_s", "max_rss_bytes", "
 
 
 def best_env():
-    """BEST, and OPENBLAS_CORETYPE where the OpenBLAS of BEST computes with the kernels of a much older processor."""
+    """Returns BEST, with OPENBLAS_CORETYPE if the OpenBLAS of BEST uses the kernels of a much older processor."""
     blas = ctypes.CDLL(os.path.join(OPENMP_BLAS, "libopenblas.so.0"))
     blas.openblas_get_corename.restype = ctypes.c_char_p
     if blas.openblas_get_corename().decode().lower() not in openblas.OLD:
@@ -68,7 +68,7 @@ def launch(command, env):
     return {k: v for k, v in json.loads(done.stdout).items() if k in KEEP}
 
 
-# What holds oneDNN (and with it our kernels), ATen's own kernels, OpenBLAS and MKL to an instruction set.
+# Variables that limit oneDNN (and so gpubench's kernels), ATen's own kernels, OpenBLAS and MKL to an instruction set.
 HELD = {"AVX2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "DNNL_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "OPENBLAS_CORETYPE": "Haswell",
                  "MKL_ENABLE_INSTRUCTIONS": "AVX2"}}
 
@@ -78,7 +78,7 @@ def option(options, name, otherwise):
 
 
 def make_llmc_files(where, options):
-    """What llm.c's trainer opens: a checkpoint of random numbers, which has the model's sizes, and random tokens."""
+    """Writes the input of llm.c's trainer: a checkpoint of random numbers with the model's sizes, and random tokens."""
     layers, width, heads = (option(options, *o) for o in (("--layers", 12), ("--width", 768), ("--heads", 12)))
     vocab, padded, context = 50257, 50304, 1024
     # in the file's order; None: random. Embeddings; of all layers: norm, attention, projection, norm, two linears; norm
@@ -108,7 +108,7 @@ def make_llmc_files(where, options):
 
 
 def launch_llmc(program, options, env):
-    """The median of as many steps as the others make, before it begins to write samples of text."""
+    """Returns the median of as many steps as the others make, before llm.c begins to print samples of text."""
     steps, warmup = option(options, "--steps", 6), option(options, "--warmup", 2)
     with tempfile.TemporaryDirectory() as where:
         make_llmc_files(where, options)
@@ -164,13 +164,13 @@ def summary(runs):
 
 
 def middle(runs):
-    """What else a row says, each the median of its own."""
+    """Returns the other columns of a row, each the median of its samples."""
     return {k: statistics.median(r[k] for r in runs) for k in ("flops_per_s", "max_rss_bytes", "minor_faults_per_step")
             if all(k in r for r in runs)}
 
 
 def default_blas():
-    """The flavour that PyTorch gets when nobody says otherwise: it is what the alternatives point to."""
+    """Returns PyTorch's default flavour of OpenBLAS, which the alternatives select."""
     path = os.path.realpath(f"/usr/lib/{platform.machine()}-linux-gnu/libblas.so.3")
     return os.path.basename(os.path.dirname(path)) if os.path.exists(path) else "unknown"
 
@@ -231,7 +231,7 @@ def table(results):
 
 
 def main():
-    import bench_runtime  # it knows the whole of cpu.md, and imports this file
+    import bench_runtime  # It writes the whole of cpu.md and imports this file.
 
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("gpubench")

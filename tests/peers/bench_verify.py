@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""How long plan and verify take, beside `tuned-adm verify`, and what a launch costs, in interleaved rounds.
+"""Measures the time of plan and verify, compared with `tuned-adm verify`, and the cost of a launch, in interleaved rounds.
 
 Usage: bench_verify.py GPUTUNE UNPACK HOST [--rounds N] [--launches N] [--results DIR]
-HOST is a captured host; UNPACK makes a tree of it, on which plan, and verify with everything applied, are timed. tuned has to be
-running with a profile (tuned-adm profile throughput-performance); where it is not, it is left out and the result says so.
+HOST is a captured host. UNPACK makes a tree of it, on which plan and verify (with everything applied) are timed. tuned must be
+running with a profile (tuned-adm profile throughput-performance). Otherwise it is omitted, and the result notes this.
 """
 import argparse
 import json

@@ -1,11 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Workloads beside the programs that people measure the same things with: STREAM, fio, sysbench and cyclictest, in interleaved
-rounds of the same minute, the ratio of medians within stated bounds. What is not installed is skipped and said.
+"""Compares workloads with the usual programs for the same measurements: STREAM, fio, sysbench and cyclictest. Rounds are
+interleaved within the same minute, and the ratio of medians must be within stated bounds. Missing programs are skipped.
 
 Usage: bench_workloads.py GPUBENCH [--rounds N] [--results DIR]    STREAM_C=stream.c names STREAM's source; it is compiled with
-cc -O3 -fopenmp. Debian: fio, sysbench, rt-tests. Wants a quiet host. Prints TAP; DIR gets peers.json, with every round, and
-peers.md, made from it.
+cc -O3 -fopenmp. Debian: fio, sysbench, rt-tests. Needs a quiet host. Prints TAP and writes DIR/peers.json, with every round, and
+DIR/peers.md, made from it.
 """
 import argparse
 import datetime
@@ -39,7 +39,7 @@ def ours(gpubench, workload, metric):
 
 
 class Peers:
-    """Each returns its value in our unit; doc is our launch of the same round."""
+    """Peers. Each returns its value in gpubench's unit; doc is gpubench's launch of the same round."""
 
     def __init__(self, scratch):
         self.scratch, self.stream_binary = scratch, None
@@ -60,14 +60,14 @@ class Peers:
 
     @staticmethod
     def sysbench(doc):
-        """Reads by all CPUs, each of its own block, which is larger than the caches."""
+        """All CPUs read, each its own block, which is larger than the caches."""
         text = output("sysbench", "memory", "--memory-block-size=256M", "--memory-oper=read", "--memory-scope=local",
                       "--memory-total-size=16G", f"--threads={len(os.sched_getaffinity(0))}", "run")
         return float(re.search(r"\(([0-9.]+) MiB/sec\)", text)[1]) * MIB / 1e9
 
     @staticmethod
     def cyclictest(doc):
-        """The median of its histogram, whose classes are microseconds: the same sleeps by the same clock, of an ordinary task."""
+        """The median of the histogram with bins of 1 us: the same sleeps by the same clock, in an ordinary task."""
         every = doc["params"]["sleep_ns"] // 1000
         text = output("cyclictest", "-q", "-l", "2000", "-i", str(every), "--default-system", "--policy=other", "-h", "20000")
         seen = [(int(us), int(n)) for us, n in re.findall(r"^(\d{6}) (\d{6})$", text, re.M)]
@@ -79,7 +79,7 @@ class Peers:
         raise RuntimeError("cyclictest: more than half of the sleeps ended 20 ms late")
 
 
-# ours, peer's program, ratio ours / peer at least and at most, and why it may differ so much
+# gpubench's metric, peer program, minimum and maximum ratio gpubench / peer, and the reason for the difference
 TABLE = [
     ("mem.bw", "mem.bw", "stream", "cc", .9, 1.7,
      "STREAM's stores may read the line first (four words moved where three are counted: up to 1.33) and its static arrays have small "
@@ -93,7 +93,7 @@ TABLE = [
 
 
 def compare(gpubench, peers, rounds, row):
-    """What was found of one row: either why it was skipped, or every round and the median of the ratios."""
+    """Returns the result of one row: the reason for skipping, or every round and the median of the ratios."""
     workload, metric, name, program, low, high, why = row
     found = {"metric": metric, "peer": name, "low": low, "high": high, "why": why}
     if name == "stream" and not os.environ.get("STREAM_C"):
@@ -108,7 +108,7 @@ def compare(gpubench, peers, rounds, row):
             theirs.append(getattr(peers, name)(doc))
     except LookupError as nothing:
         return {**found, "skipped": str(nothing)}
-    except (RuntimeError, TypeError, ValueError, KeyError) as why:  # the other rows are still of use
+    except (RuntimeError, TypeError, ValueError, KeyError) as why:  # The other rows are still useful.
         return {**found, "failed": f"{why}", "within": False}
     unit = next(m["unit"] for m in doc["metrics"] if m["id"] == metric)
     ratios = [a / b for a, b in zip(mine, theirs)]
@@ -145,7 +145,7 @@ def markdown(doc):
 
 
 def write(doc, folder):
-    """After each row: what was measured is there whatever comes."""
+    """Writes the results after each row, so that a later failure loses nothing."""
     for name, text in (("json", json.dumps(doc, indent=1) + "\n"), ("md", markdown(doc))):
         with open(os.path.join(folder, f"peers.{name}"), "w", encoding="utf-8") as f:
             f.write(text)

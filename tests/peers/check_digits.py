@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""A residual network learns real images: 1797 handwritten digits of 8x8 pixels, which Debian's python3-sklearn carries.
+"""A residual network learns real images: 1797 handwritten digits of 8x8 pixels from Debian's python3-sklearn.
 
 Usage: check_digits.py [RT_CASE]    (default: $TOP_BUILDDIR/tests/peers/rt_case)
 Every fifth image is held out. From random weights, 300 steps of SGD on batches of 51, then the held-out images go through
-rt_eval, which normalises by the running statistics. At least 95 in 100 of them must be told apart; chance is 10.
+rt_eval, which normalises by the running statistics. At least 95 in 100 of them must be classified correctly; chance is 10.
 Exit status 77 where the images or NumPy are missing.
 """
 import gzip
@@ -26,7 +26,7 @@ STEPS, BATCH, SIZE, CLASSES, DEPTH, WANTED = 300, 51, 8, 10, 8, 0.95
 
 
 def read():
-    """Images (N,8,8,3) around zero, the grey value in each channel; labels (N)."""
+    """Returns images (N,8,8,3) around zero, with the grey value in each channel, and labels (N)."""
     with gzip.open(IMAGES, "rt") as f:
         rows = np.loadtxt(f, delimiter=",")
     grey = (rows[:, :64].reshape(-1, SIZE, SIZE, 1) / 16 - 0.3) / 0.37
@@ -34,7 +34,7 @@ def read():
 
 
 def parameters(rng):
-    """Start values and running statistics by the names of the model."""
+    """Returns initial values and running statistics by the names of the model."""
     def conv(out, into):
         return rng.normal(0, (2 / (9 * out)) ** 0.5, (out, into, 3, 3))
 
@@ -74,7 +74,7 @@ def main():
         losses = np.fromfile(f"{where}/losses.bin", "<f8")
         logits = np.fromfile(f"{where}/logits.eval.out.bin", "<f4").reshape(-1, CLASSES)
     right = (logits.argmax(1) == y[test]).mean()
-    print(f"{'ok' if right >= WANTED else 'not ok'} 1 - ResNet-{DEPTH} tells at least {WANTED:.0%} of held-out digits apart")
+    print(f"{'ok' if right >= WANTED else 'not ok'} 1 - ResNet-{DEPTH} classifies at least {WANTED:.0%} of the held-out digits")
     print(f"# {right:.2%} of {len(test)} images after {STEPS} steps; loss {losses[0]:.3f} -> {losses[-10:].mean():.4f}\n1..1")
     return 0 if right >= WANTED else 1
 

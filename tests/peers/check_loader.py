@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The loader beside Pillow and Python's tarfile: the same pixels from every kind of JPEG and PNG, shards that another program
-wrote, damage named, training that goes on exactly, and a network that learns real images from shards.
+"""Compares the loader with Pillow and Python's tarfile: pixels of every kind of JPEG and PNG, and shards of another program. Also
+tests damaged files, exact resumption of training, and a network that learns real images from shards.
 
 Usage: check_loader.py [BUILD]    (default: $TOP_BUILDDIR). Exit status 77 without Pillow, NumPy or scikit-learn's images.
 """
@@ -31,7 +31,7 @@ DATA = "/usr/lib/python3/dist-packages/sklearn/datasets"
 
 
 def rule(name, said):
-    """said: what is wrong, or nothing."""
+    """said: the error, or an empty string."""
     tap.rule(name, [said] if said else [])
 
 
@@ -65,13 +65,13 @@ def load(path, rows, size, batches=1, channels=3, augment=0, start=0, workers=0,
 
 
 def picture(size=(500, 375)):
-    """A part of a real photograph."""
+    """Returns a part of a real photograph."""
     china = Image.open(f"{DATA}/images/china.jpg").convert("RGB")
     return china.crop((60, 20, 60 + size[0], 20 + size[1]))
 
 
 def pixels(folder):
-    """Every kind of file, at its own size (no resize) and made smaller."""
+    """Every kind of file, at its own size (no resize) and reduced."""
     img, small = picture(), picture((96, 96))
     kinds = {
         "JPEG 4:2:0": (dict(format="JPEG", quality=90), "RGB", 1), "JPEG 4:4:4": (dict(format="JPEG", quality=95, subsampling=0), "RGB", 1),
@@ -89,7 +89,7 @@ def pixels(folder):
         same = np.asarray(Image.open(io.BytesIO(files[0])).convert("RGB"), "f4")
         less = Image.open(io.BytesIO(files[1]))
         if ext == "jpg":
-            less.draft(None, (250, 187))  # half the size while decoding, as the loader does
+            less.draft(None, (250, 187))  # Pillow halves the size while decoding, as the loader does.
         less = np.asarray(less.convert("RGB").resize((180, 180), Image.BILINEAR), "f4")
         worst, mean = np.abs(mine[0][0] - same).max(), np.abs(mine[1][1] - less).mean()
         rule(f"{name}: Pillow's pixels, resized too (at most {worst:.0f} of 255 apart, resized {mean:.2f} on average)",
@@ -124,7 +124,7 @@ def interlaced(folder):
 
 
 def writers(folder):
-    """Labels and images come through whatever wrote the tar."""
+    """Labels and images are read from a tar of any program."""
     for name, fmt in (("ustar", tarfile.USTAR_FORMAT), ("GNU", tarfile.GNU_FORMAT), ("pax", tarfile.PAX_FORMAT)):
         path = os.path.join(folder, f"{name}.tar")
         deep = "d" * 60 + "/" + ("e" * 60 if name == "ustar" else "e" * 120) + "/"
@@ -137,7 +137,7 @@ def writers(folder):
 
 
 def damage(folder):
-    """What cannot be used is named with its reason, and training goes on with the rest."""
+    """Training reports unusable samples with the reason and continues with the others."""
     good = encoded(picture((300, 200)), format="JPEG")
     bomb = b"\x89PNG\r\n\x1a\n"
     for kind, body in ((b"IHDR", struct.pack(">IIBBBBB", 60000, 60000, 8, 2, 0, 0, 0)), (b"IDAT", zlib.compress(b"")), (b"IEND", b"")):
@@ -156,7 +156,7 @@ def damage(folder):
     wrong = [f"{k}: {named.get(k)}" for k, (_, why) in bad.items() if why not in named.get(k, "")]
     if report["corrupt"]["count"] != 6 or "no number" not in named.get("label", ""):
         wrong.append(str(named))
-    rule("damaged samples are named: cut short, bombs, no image, no label", "; ".join(wrong))
+    rule("damaged samples are reported: truncated, decompression bombs, no image, no label", "; ".join(wrong))
     truncated = "/usr/lib/python3/dist-packages/skimage/data/truncated.jpg"
     if os.path.exists(truncated):
         with open(truncated, "rb") as f:
@@ -195,25 +195,25 @@ def training(folder):
     train(*common, "--steps", "5", "--save", half)
     for workers in ("0", "3"):
         rest.append(train(*common, "--steps", "7", "--resume", half, "--workers", workers))
-    rule("a run that goes on from its checkpoint sees the very batches of one that was never stopped",
+    rule("a run resumed from its checkpoint gets the same batches as an uninterrupted run",
          "" if all(r["loss"] == whole["loss"] and r["heldout_loss_after"] == whole["heldout_loss_after"] for r in rest) else
          f"{whole['loss']} and {[r['loss'] for r in rest]}")
     steps = os.environ.get("STEPS", "110")
     doc = train("resnet20", "--data", shards, "--size", "16", "--batch", "32", "--steps", steps, "--cache", "8M", "--lr", "0.05",
                 "--workers", "1")
-    wanted = 0.5  # nats; 2.3 is guessing among ten
+    wanted = 0.5  # nats; 2.3 is a random guess among ten
     rule(f"ResNet-20 learns digits from shards: held-out loss {doc['heldout_loss_before']:.2f} to {doc['heldout_loss_after']:.2f}, "
          f"at most {wanted} is demanded", "" if doc["heldout_loss_after"] <= wanted and doc["data"]["cache"]["hits"] else "too much")
 
 
 def bound(folder):
-    """Large photographs for a small model, made when they are asked for: the run says that it waits."""
+    """Large photographs for a small model, decoded on demand: the run reports that it waits for data."""
     path = os.path.join(folder, "photos.tar")
     photo = encoded(picture(), format="JPEG", quality=90)
     write_shard(path, [(f"{i:03d}", {"jpg": photo, "cls": b"1"}) for i in range(64)])
     doc = train("mlp", "--data", path, "--batch", "32", "--steps", "3", "--warmup", "1", "--workers", "0", "--threads", "1")
     said = [w for w in doc["warnings"] if "waits for its data" in w and "--workers" in w]
-    rule("a run that its loader holds back says so, and what to try",
+    rule("a run that waits for its loader reports this with a remedy",
          "" if doc["data"]["loader_bound"] and said and doc["data"]["items_per_s"] < doc["items_per_s"] else str(doc["data"]))
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks that OpenMPI's mpirun starts: on this host, and on several made of network namespaces.
+"""Tests ranks that OpenMPI's mpirun starts on this host and on several hosts made of network namespaces.
 
-Usage: check_mpi.py [--all] (programs: $TOP_BUILDDIR, or build/ beside the sources)
-Alone it is this host; --all (make check-mpi) adds several hosts, a few minutes. These live in namespaces of this test alone
-(user, network, mount), each with a name and an address of its own, joined by a bridge: nothing of them is seen outside and nobody
-has to be root. --hosts, inside of them, is how the test calls itself.
-Prints TAP. Exit status 77 where mpirun is missing.
+Usage: check_mpi.py [--all] (programs: $TOP_BUILDDIR, or build/ in the source tree)
+Without options it tests this host. --all (make check-mpi) adds several hosts and takes a few minutes. The hosts are private
+namespaces (user, network, mount), each with a separate name and address, joined by a bridge. They are not visible outside, and
+root is not needed. The test calls itself inside of them with --hosts.
+Prints TAP. Exit status 77 without mpirun.
 """
 import json
 import os
@@ -34,7 +34,7 @@ exec ip netns exec "$host" unshare --uts sh -c "hostname $host; $*"
 
 
 def mpirun(slots, agent=None):
-    """The command; slots: ranks of each host of HOSTS, or their number on this host."""
+    """Returns the command. slots: ranks of each host of HOSTS, or their number on this host."""
     command = ["mpirun", "--oversubscribe", "--bind-to", "none"]
     if os.geteuid() == 0:
         command.append("--allow-run-as-root")
@@ -47,7 +47,7 @@ def mpirun(slots, agent=None):
 
 
 def run(command):
-    # mpirun keeps its session under TMPDIR, and wants the path short
+    # mpirun has its session under TMPDIR and needs a short path.
     return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=PATIENCE)
 
 
@@ -72,7 +72,7 @@ def collectives(prefix, says):
 
 
 def others_end(prefix, victims):
-    """A rank is killed in the middle: all end within seconds, and it is named."""
+    """A rank is killed during training: all ranks end within seconds, and the message names it."""
     with tempfile.TemporaryFile("w+") as said:
         job = subprocess.Popen([*prefix, *TRAIN, "--batch", "1", "--steps", "1000000"], stdout=said, stderr=said, text=True,
                                start_new_session=True)
@@ -93,13 +93,13 @@ def others_end(prefix, victims):
                 os.killpg(job.pid, signal.SIGKILL)
         said.seek(0)
         text = " ".join(said.read().split())
-        tap.check("a killed rank ends the others within seconds, with its name",
+        tap.check("a killed rank ends the others within seconds, and the message names it",
                   job.returncode != 0 and took < 10 and not left and "process rank 1 with PID" in text and "signal 9" in text,
                   f"status {job.returncode} after {took:.1f} s, left {left}: {text}")
 
 
 def ranks_of(launcher):
-    """Rank to process of everything below a launcher that trains."""
+    """Returns {rank: process} of all training processes below a launcher."""
     parents, ranks = {}, {}
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -113,7 +113,7 @@ def ranks_of(launcher):
             ranks[int(env[b"OMPI_COMM_WORLD_RANK"])] = int(pid)
         except (OSError, KeyError, IndexError):
             continue
-    # orted of another host is started by the agent, so that it is below the launcher too unless it has left it
+    # The agent starts orted of another host, so it is below the launcher too unless it has detached.
     return {rank: pid for rank, pid in ranks.items() if below(pid, launcher, parents) or env_session(pid)}
 
 
@@ -131,7 +131,7 @@ def env_session(pid):
 def own_error(prefix):
     done = run([*prefix, *TRAIN, "--batch", "1", "--resume", "/nonexistent/x.safetensors"])
     text = " ".join(done.stderr.split())
-    tap.check("a rank's own error is said with its name and ends all",
+    tap.check("a rank's own error ends all ranks, and the message names it",
               done.returncode == 64 and "gpubench: rank " in text and "/nonexistent/x.safetensors" in text, f"{done.returncode}: {text}")
 
 
@@ -183,7 +183,7 @@ def several_hosts():
     for how in ("fp16", "bf16", "int8", "powersgd", "onebit"):
         want = train([], "--ranks", "2", "--batch", "2", "--compress", how)
         same_loss(f"{how} between hosts of one rank", train(on(1, 1), "--batch", "2", "--compress", how), want, like=like)
-        # the ranks of a host sum first and one codes for them: the same two sides, other roundings before
+        # The ranks of a host sum first, and one compresses for them: the same two sides with other rounding before.
         same_loss(f"{how} between hosts of two ranks", train(on(2, 2), "--batch", "1", "--compress", how), want, 5e-2, like)
     own_error(on(1, 1))
     others_end(on(1, 1), 2)
@@ -191,7 +191,7 @@ def several_hosts():
 
 
 def hosts_of_our_own(program):
-    """program --hosts in namespaces of its own; its points are points here."""
+    """Runs the program with --hosts in private namespaces. Its test points count here."""
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     inner = subprocess.run(["unshare", *user, "--net", "--mount", sys.executable, os.path.abspath(program), "--hosts"],
                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
@@ -202,7 +202,7 @@ def hosts_of_our_own(program):
         elif not line.startswith("1.."):
             print(line)
     if inner.returncode not in (0, 1):
-        tap.skip("several hosts", f"this system makes no namespaces here (status {inner.returncode})")
+        tap.skip("several hosts", f"this system allows no namespaces here (status {inner.returncode})")
 
 
 def main():

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""OpenBLAS with threads of its own is refused by configure, and warned of by a program that meets it later.
+"""configure refuses OpenBLAS with its own threads, and a program that loads it at run time warns.
 
 Usage: check_openblas.py [--pthread DIRECTORY] [--openmp DIRECTORY]
-The directories hold libopenblas.so.0 of either flavour; without them, where Debian's libopenblas0-pthread and -openmp put it. (A
-package that is not installed can be unpacked anywhere with dpkg -x.) Prints TAP; what is not there is skipped."""
+The directories have libopenblas.so.0 of each flavour. The default is that of Debian's libopenblas0-pthread and -openmp. (A
+package that is not installed can be unpacked anywhere with dpkg -x.) Prints TAP; missing flavours are skipped."""
 import argparse
 import glob
 import json
@@ -41,7 +41,7 @@ def main():
         refused = done.returncode != 0 and "pthread flavour" in done.stderr and "libopenblas-openmp-dev" in done.stderr
         tap.check(says, refused if flavour == "pthread" else done.returncode == 0, done.stderr)
     for flavour, want in (("pthread", True), ("openmp", False)):
-        name = f"a run with the {flavour} flavour in its process is {'' if want else 'not '}warned"
+        name = f"a run with the {flavour} flavour in its process does {'' if want else 'not '}warn"
         if flavour not in there:
             tap.skip(name, "no OpenBLAS of that flavour")
             continue

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The pages that gpubench writes, in a real browser: wide and narrow, light and dark.
+"""Tests the pages of gpubench in a real browser: wide and narrow, light and dark.
 
-Usage: check_pages.py GPUBENCH [PAGE.html...] [--shots DIR]    CHROMIUM names the browser (default chromium); without one all is
-skipped. Without pages, one of each kind is made from simulated hosts: a comparison, one arm, both with a matrix by node, a receipt,
-a ladder, a fleet and a history. Per page: nothing is wider than the window at 1200 and 400 px; text stands out from its ground (WCAG 4.5:1, 3:1 for large
-text) in both colour schemes; language, title, one h1, no heading level left out; every table has a caption and heads; every
-picture a title; every link leads somewhere; the keyboard reaches links and details in the order in which they stand; nothing
-is fetched and nothing runs. With --shots the screenshots stay in DIR, to be looked at. The browser is spoken to through a pipe
-(DevTools protocol).
+Usage: check_pages.py GPUBENCH [PAGE.html...] [--shots DIR]    CHROMIUM names the browser (default chromium). Without a browser, all
+is skipped. Without pages, one of each kind is made from simulated hosts: a comparison, one arm, both with a matrix by node, a
+receipt, a ladder, a fleet and a history. Checks per page:
+  - nothing is wider than the window at 1200 and 400 px
+  - text has enough contrast in both colour schemes (WCAG 4.5:1, 3:1 for large text)
+  - the page has a language, a title, one h1, and no skipped heading level
+  - every table has a caption and headers, every picture a title, every link a target
+  - the keyboard reaches links and details in document order
+  - nothing is fetched and no script runs
+With --shots the screenshots stay in DIR for inspection. The browser is controlled through a pipe (DevTools protocol).
 """
 import argparse
 import base64
@@ -22,7 +25,7 @@ import tempfile
 SIZES = (1200, 400)
 SCHEMES = ("light", "dark")
 
-# Runs in the page; the page's own policy forbids it scripts, the inspector's are not the page's.
+# Runs in the page. The page's policy forbids its own scripts, but not those of the inspector.
 LOOK = r"""
 (() => {
   const bad = [], width = document.documentElement.clientWidth;
@@ -98,7 +101,7 @@ FOCUS = "document.activeElement.textContent.trim()"
 
 
 class Browser:
-    """Chromium behind --remote-debugging-pipe: one JSON document and a zero byte per message."""
+    """Chromium with --remote-debugging-pipe: one JSON document and a zero byte per message."""
 
     def __init__(self, program):
         self.folder = tempfile.mkdtemp(prefix="pages.")
@@ -109,7 +112,7 @@ class Browser:
             os.dup2(there, 3)
             os.dup2(here, 4)
 
-        # dup2 onto itself would keep close-on-exec: move both out of the way first
+        # dup2 to the same number would keep close-on-exec, so both are moved to other numbers first.
         there, here = (os.dup(os.dup(os.dup(fd))) for fd in (there, here))
         argv = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--remote-debugging-pipe",
                 f"--user-data-dir={self.folder}", "about:blank"]
@@ -126,7 +129,7 @@ class Browser:
         while b"\0" not in self.rest:
             piece = os.read(self.back, 1 << 20)
             if not piece:
-                raise RuntimeError("the browser is gone")
+                raise RuntimeError("the browser has ended")
             self.rest += piece
         first, self.rest = self.rest.split(b"\0", 1)
         return json.loads(first)
@@ -169,13 +172,13 @@ class Browser:
             f.write(base64.b64decode(data))
 
     def key_order(self):
-        """What Tab reaches, in order, up to the number of places there should be."""
+        """Returns the elements that Tab reaches, in order, up to the expected number."""
         want, got = self.value(STOPS), []
         for _ in want:
             for kind in ("rawKeyDown", "keyUp"):
                 self.ask("Input.dispatchKeyEvent", type=kind, key="Tab", code="Tab", windowsVirtualKeyCode=9)
             got.append(self.value(FOCUS))
-        return [] if got == want else [f"the keyboard goes through {got}, the page has {want}"]
+        return [] if got == want else [f"the keyboard reaches {got}, the page has {want}"]
 
     def close(self):
         self.process.terminate()
@@ -196,7 +199,7 @@ def saved(run, path, sim, seed, host, day, balancing):
 
 
 def by_node(path, to, nodes):
-    """The session of that file as one of a machine with many nodes: each pair of them a series, the far ones slower."""
+    """Changes the session of that file to one of a machine with many nodes: a series per pair, distant pairs slower."""
     with open(path, encoding="utf-8") as f:
         doc = json.load(f)
     model = doc["metrics"][0]

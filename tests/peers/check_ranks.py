@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks of one host when something is wrong: one that gets little of its core gets fewer rows, and the numbers stay; one that is
-killed ends the other within seconds, by its name.
+"""Tests faults of ranks on one host. A rank with little of its core gets fewer rows with the same results. A killed rank ends the
+other within seconds, and the message names it.
 
 Runs gpubench from TOP_BUILDDIR; needs two CPUs."""
 import json
@@ -17,7 +17,7 @@ import tap  # noqa: E402
 
 TOOL = os.path.join(os.environ.get("TOP_BUILDDIR") or os.getcwd(), "gpubench")
 TRAIN = [TOOL, "train", "mlp", "--batch", "32", "--threads", "1", "--warmup", "0", "--seed", "1", "--quiet"]
-TRIES = 5  # others on the machine may slow the other rank as well
+TRIES = 5  # Other processes may slow the other rank as well.
 
 
 def train(*more):
@@ -33,7 +33,7 @@ def children(pid):
 
 
 def wait_for(job):
-    """The ranks, in the order in which they were forked."""
+    """Returns the ranks in the order of their forks."""
     until = time.monotonic() + 60
     while len(children(job.pid)) < 2:
         if time.monotonic() > until or job.poll() is not None:
@@ -43,7 +43,7 @@ def wait_for(job):
 
 
 def with_a_slow_rank():
-    """Rank 0 is stopped nine tenths of the time, as if others had its core; a forward pass fits between two stops."""
+    """Rank 0 is stopped nine tenths of the time, as if other processes had its core. A forward pass fits between two stops."""
     with tempfile.TemporaryFile("w+") as said:
         job = subprocess.Popen([*TRAIN, "--steps", "4", "--json", "--ranks", "2", "--balance"], stdout=said)
         victim = wait_for(job)[0]
@@ -67,8 +67,8 @@ def slowed():
         seen.append(split["ddp"]["rows"])
         if seen[-1][0] <= 24:
             break
-    tap.check("a rank that others slow gets fewer rows", seen[-1][0] <= 24 and sum(seen[-1]) == 64, f"rows {seen}")
-    tap.check("and the rows count alike, whoever has them", abs(split["loss"] - plain["loss"]) < 1e-4,
+    tap.check("a slowed rank gets fewer rows", seen[-1][0] <= 24 and sum(seen[-1]) == 64, f"rows {seen}")
+    tap.check("the loss does not depend on the split of the rows", abs(split["loss"] - plain["loss"]) < 1e-4,
               f"loss {split['loss']}, with equal rows {plain['loss']}")
 
 
@@ -88,14 +88,14 @@ def killed():
         said.seek(0)
         text = " ".join(said.read().split())
     left = [p for p in ranks if os.path.exists(f"/proc/{p}")]
-    tap.check("a killed rank ends the other within seconds, by its name",
+    tap.check("a killed rank ends the other within seconds, and the message names it",
               job.returncode != 0 and took < 10 and not left and "rank 1: killed by signal 9" in text,
               f"status {job.returncode} after {took:.1f} s, left {left}: {text}")
 
 
 def main():
     if len(os.sched_getaffinity(0)) < 2:
-        print("1..0 # SKIP two ranks with a CPU each need two CPUs")
+        print("1..0 # SKIP two ranks need two CPUs")
         return 0
     slowed()
     killed()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks on devices that a launcher started and that find each other by its variables; the devices are the stand-in driver's.
+"""Tests ranks that a launcher starts on devices and that find each other by its variables. The stand-in driver has the devices.
 
-Usage: check_rendezvous.py [--all] (programs: $TOP_BUILDDIR, or build/ beside the sources)
-Alone it is processes of this host with the variables set by hand; --all (make check-rendezvous) adds torchrun, if there is one (on PATH,
-or in the environment that VENV names), and hosts made of network namespaces of this test alone. --hosts, inside of these, is how
-the test calls itself. Prints TAP. Exit status 77 where the stand-in driver is not built.
+Usage: check_rendezvous.py [--all] (programs: $TOP_BUILDDIR, or build/ in the source tree)
+Without options it tests processes of this host with the variables set by hand. --all (make check-rendezvous) adds torchrun, if it
+is on PATH or in the environment VENV, and hosts made of private network namespaces. The test calls itself inside of them with
+--hosts. Prints TAP. Exit status 77 without the stand-in driver.
 """
 import os
 import re
@@ -31,7 +31,7 @@ LAUNCHED = re.compile(r"RANK|WORLD_SIZE|MASTER_|SLURM_|PMI|OMPI_|TORCHELASTIC_|M
 
 
 def variables(**more):
-    """The environment without any launcher's variables, on the stand-in driver."""
+    """Returns the environment without a launcher's variables, with the stand-in driver."""
     env = {k: v for k, v in os.environ.items() if not LAUNCHED.search(k)}
     return {**env, "LD_LIBRARY_PATH": STANDIN, "STANDIN_DEVICES": "3", "STANDIN_MEMORY": str(1 << 29), "OMP_NUM_THREADS": "1",
             "XDG_CACHE_HOME": os.environ["TMPDIR"], **more}
@@ -44,7 +44,7 @@ def free_port():
 
 
 def on(host):
-    """What starts a command on a host of several, the process itself becoming the command."""
+    """Returns the words that start a command on one of several hosts by exec."""
     return ["ip", "netns", "exec", host, "unshare", "--uts", "sh", "-c", f'hostname {host}; exec "$@"', "sh"] if host else []
 
 
@@ -65,7 +65,7 @@ def text_of(said):
 
 
 def finish(ranks, patience=120):
-    """Status and words of each."""
+    """Returns the status and output of each process."""
     for process, _ in ranks:
         try:
             process.wait(patience)
@@ -91,7 +91,7 @@ def judge(what, ends, hosts, local):
 
 
 def lose(what, victim, hosts=(None, None), address="127.0.0.1", how=None, within=10):
-    """One goes while both train: the other ends, by its name."""
+    """A rank is killed while both train: the other ends, and its message names the killed rank."""
     ranks = start([*TRAIN, "--steps", "1000000"], address, hosts)
     until = time.monotonic() + 60
     while "training" not in text_of(ranks[0][1]) and time.monotonic() < until and ranks[0][0].poll() is None:
@@ -116,7 +116,7 @@ def homes():
                       ({"STANDIN_FAIL": "cuDeviceGetAttribute:1"}, "-1 -1 -1, own -1"), ({"STANDIN_FAIL": "cuInit:100"}, "-1 -1 -1, own -1"),
                       ({"LD_LIBRARY_PATH": ""}, "-1 -1 -1, own -1")):
         done = subprocess.run([RANK, "homes"], stdout=subprocess.PIPE, text=True, env=variables(**env), timeout=60)
-        tap.check(f"nodes that devices are beside, {env}: {want}", done.stdout.strip() == want, done.stdout)
+        tap.check(f"nodes next to the devices, {env}: {want}", done.stdout.strip() == want, done.stdout)
 
 
 def refused():
@@ -136,9 +136,9 @@ def refused():
 def one_host():
     judge("two ranks by their variables", finish(start([RANK, "train", "6"])), 1, (0, 1))
     judge("three ranks, as localhost", finish(start([RANK, "train", "6"], "localhost", (None, None, None))), 1, (0, 1, 2))
-    judge("each with one device, which is its own", finish(start([RANK, "train", "6"], STANDIN_DEVICES="1")), 1, (0, 1))
-    lose("the first rank is killed: the other ends within seconds, by its name", 0)
-    lose("the second rank is killed: the first ends within seconds, by its name", 1)
+    judge("each rank has a different device", finish(start([RANK, "train", "6"], STANDIN_DEVICES="1")), 1, (0, 1))
+    lose("the first rank is killed: the other ends within seconds and names it", 0)
+    lose("the second rank is killed: the first ends within seconds and names it", 1)
     homes()
     refused()
 
@@ -147,7 +147,7 @@ def torchrun():
     venv = os.environ.get("VENV")
     program = os.path.join(venv, "bin/torchrun") if venv else shutil.which("torchrun")
     if not program or not os.path.exists(program):
-        tap.skip("torchrun", "there is none: VENV=DIRECTORY names an environment that has it")
+        tap.skip("torchrun", "not found: set VENV=DIRECTORY to an environment with torchrun")
         return
     for form in (["--standalone"], ["--master-addr", "127.0.0.1", "--master-port", str(free_port())]):
         done = subprocess.run([program, *form, "--nproc-per-node", "2", "--no-python", RANK, "train", "6"], stdout=subprocess.PIPE,
@@ -163,8 +163,8 @@ def several_hosts():
     judge("two hosts", finish(start([RANK, "train", "6"], "192.0.2.1", hosts)), 2, (0, 0))
     judge("three hosts", finish(start([RANK, "train", "6"], "192.0.2.1", tuple(check_mpi.HOSTS))), 3, (0, 0, 0))
     for victim in range(2):
-        lose(f"rank {victim} is killed on its host: the other ends, by its name", victim, hosts, "192.0.2.1")
-    lose("a host leaves the network: the first rank ends, by the name of the other", 1, hosts, "192.0.2.1",
+        lose(f"rank {victim} is killed on its host: the other ends and names it", victim, hosts, "192.0.2.1")
+    lose("a host loses its network: the first rank ends and names the other", 1, hosts, "192.0.2.1",
          lambda: subprocess.run(["ip", "-n", "gtb", "link", "set", "eth0", "down"], check=True), 30)
     return 0
 

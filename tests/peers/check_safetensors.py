@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoints: read by a reader of a few lines and by the safetensors package where there is one; written by others and read by
-us; killed in the middle of writing; hostile headers refused in one sentence.
+"""Tests checkpoints: read by a short reader and by the safetensors package, if installed; written by the package and read by
+gpubench; the writer killed during a write; hostile headers refused in one sentence.
 
-Runs gpubench from TOP_BUILDDIR. The package's part is skipped where it is absent."""
+Runs gpubench from TOP_BUILDDIR. The package's part is skipped if it is missing."""
 import json
 import os
 import signal
@@ -25,7 +25,7 @@ def train(*more, steps=3):
 
 
 def taken(done):
-    """One step more may or may not lower the loss on held-out text: 6 says that it did not."""
+    """Returns whether the run loaded the file. One more step may not lower the held-out loss, which gives status 6."""
     return done.returncode in (0, 6) and not done.stderr
 
 
@@ -55,19 +55,19 @@ def resume():
     whole = json.loads(train(steps=6).stdout)["loss"]
     train("--save", "half.safetensors")
     rest = json.loads(train("--resume", "half.safetensors").stdout)["loss"]
-    tap.check("a resumed run is the same to the last bit", whole == rest, f"{whole} {rest}")
+    tap.check("a resumed run is bit-identical", whole == rest, f"{whole} {rest}")
     two = json.loads(train("--resume", "half.safetensors", "--ranks", "2", "--save", "two.safetensors").stdout)
     tap.check("ranks resume from the same file", two["ranks"] == 2 and read("two.safetensors")[1]["step"] == "6")
 
 
 def other_way():
     tensors, meta = read("half.safetensors")
-    tap.check("its steps are told", meta["step"] == "3" and meta["ticket"] == "3", str(meta))
+    tap.check("the checkpoint has its number of steps", meta["step"] == "3" and meta["ticket"] == "3", str(meta))
     weights = {k: v for k, v in reversed(tensors.items()) if not k.startswith("optimizer.")}
     write("weights.safetensors", weights)
     done = train("--resume", "weights.safetensors", "--save", "again.safetensors", "--lr", "1e-30", steps=1)
     kept = {k: v for k, v in read("again.safetensors")[0].items() if not k.startswith("optimizer.")}
-    tap.check("weights alone, in another order, are taken", kept == weights, done.stderr)
+    tap.check("a file with only weights, in another order, is accepted", kept == weights, done.stderr)
     return weights
 
 
@@ -117,7 +117,7 @@ def hostile(weights):
 
 
 def killed():
-    """A writer that saves without pause is killed at ten moments; the file is sound each time."""
+    """A writer that saves all the time is killed at ten moments. The file must be valid each time."""
     bad = []
     for i in range(10):
         p = subprocess.Popen([TOOL, *ARGS, "--steps", "100000", "--save", "live.safetensors", "--save-every", "1"],
@@ -133,7 +133,7 @@ def killed():
         except (ValueError, KeyError, struct.error) as why:
             bad.append(f"round {i}: {why}")
     done = train("--resume", "live.safetensors", steps=1)
-    tap.check("kill -9 in the middle of writing loses nothing", not bad and taken(done), str(bad) + done.stderr)
+    tap.check("kill -9 during a write leaves a valid file", not bad and taken(done), str(bad) + done.stderr)
 
 
 def main():

@@ -1,10 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpubench under a real srun, in a cluster of one node that is made for it: each task writes its own file, and fleet reads them;
-and two tasks that train together on the stand-in driver's devices, where that is built. And gputune run, where srun has bound the
-tasks and where it has not.
+"""Tests gpubench under a real srun in a temporary cluster of one node. Each task writes a separate file, and fleet reads them. Two
+tasks train together on the stand-in driver's devices, if it is built. Also tests gputune run with tasks that srun binds or not.
 
-Usage: check_srun.py GPUBENCH    Wants root, slurmctld, slurmd and srun (Debian: slurmctld slurmd slurm-client); skipped without.
+Usage: check_srun.py GPUBENCH    Needs root, slurmctld, slurmd and srun (Debian: slurmctld slurmd slurm-client), else skipped.
 """
 import json
 import os
@@ -27,7 +26,7 @@ def say(name, true, detail=""):
 
 
 def session(gpubench, folder):
-    """Two tasks on the node; what srun said."""
+    """Runs two tasks on the node. Returns srun's output."""
     out = os.path.join(folder, "r%r.json")
 
     def ask(env):
@@ -39,7 +38,7 @@ def session(gpubench, folder):
 
 
 def together(gpubench, folder):
-    """Two ranks that know each other by srun's variables alone."""
+    """Two ranks that find each other only by srun's variables."""
     build = os.path.dirname(gpubench)
     rank, standin = os.path.join(build, "tests/unit/check_rendezvous"), os.path.join(build, "tests/standin")
     if not os.path.exists(rank) or not os.path.exists(os.path.join(standin, "libnccl.so.2")):
@@ -61,7 +60,7 @@ def together(gpubench, folder):
 
 
 def launches(gputune, folder):
-    """What gputune run makes of tasks that srun has bound by task/affinity, and of those that it has not."""
+    """gputune run with tasks that srun has bound by task/affinity, and with unbound tasks."""
     show = [gputune, "run", "--print", "--json", "--", "python3", "x.py"]
     job = os.path.join(folder, "job")
     with open(job, "w", encoding="ascii") as f:
@@ -76,7 +75,7 @@ def launches(gputune, folder):
             return [*said, f.read()]
 
     def read(text):
-        """CPUs, why, and threads of each."""
+        """Returns the CPUs, the reason and the threads of each task."""
         docs, at = [], 0
         while at < len(text.rstrip()):
             doc, at = json.JSONDecoder().raw_decode(text, at)
@@ -89,12 +88,14 @@ def launches(gputune, folder):
     try:
         two, one, free, batch = map(read, said)
     except ValueError as e:
-        return say("gputune run under srun speaks", False, f"{e}: {said}")
-    whole = say("what srun binds is not cut again", [x[0] for x in two] == ["0", "1"] and all("bound by srun" in x[1] for x in two) and
+        return say("gputune run under srun prints its settings", False, f"{e}: {said}")
+    whole = say("gputune run does not split the CPUs of a bound task",
+                [x[0] for x in two] == ["0", "1"] and all("bound by srun" in x[1] for x in two) and
                 [x[2] for x in two] == [1, 1], two)
-    whole &= say("one task has all that srun gives it", [x[0] for x in one] == ["0-1"] and one[0][2] == 2, one)
-    whole &= say("what it does not bind is shared out", [x[0] for x in free] == ["0", "1"] and all("a share of" in x[1] for x in free), free)
-    whole &= say("a batch script is one process: it has all CPUs, and what it starts shares the threads",
+    whole &= say("a single task has all CPUs that srun gives it", [x[0] for x in one] == ["0-1"] and one[0][2] == 2, one)
+    whole &= say("gputune run divides the CPUs among unbound tasks",
+                 [x[0] for x in free] == ["0", "1"] and all("a share of" in x[1] for x in free), free)
+    whole &= say("a batch script is one process with all CPUs, and its children share the threads",
                  [x[0] for x in batch] == ["0-1", "0-1"] and sorted(x[2] for x in batch) == [1, 2], batch)
     return whole
 
@@ -108,16 +109,17 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         done = session(gpubench, folder)
         files = [os.path.join(folder, f"r{r}.json") for r in range(TASKS)]
-        whole = say("srun starts two tasks, each with a result in a file of its own",
+        whole = say("srun starts two tasks, each with a separate result file",
                     getattr(done, "returncode", 1) == 0 and all(map(os.path.exists, files)), f"{done} {os.listdir(folder)}")
         docs = []
         for name in files if whole else []:
             with open(name, encoding="utf-8") as f:
                 docs.append(json.load(f))
-        whole &= say("both are whole", len(docs) == TASKS and all(len(d["launches"]) == 3 and d["verdict"] == "measured" for d in docs),
+        whole &= say("both results are complete", len(docs) == TASKS and all(len(d["launches"]) == 3 and d["verdict"] == "measured" for d in docs),
                      [(len(d["launches"]), d["verdict"]) for d in docs])
         fleet = subprocess.run([gpubench, "fleet", *files], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        whole &= say("fleet knows that it is one machine", fleet.returncode == 0 and "a newer result of the same machine" in fleet.stdout,
+        whole &= say("fleet detects that both results are of one machine",
+                     fleet.returncode == 0 and "a newer result of the same machine" in fleet.stdout,
                      fleet.stdout)
         os.mkdir(os.path.join(folder, "together"))
         whole &= together(gpubench, os.path.join(folder, "together"))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Hold the techniques to PyTorch: GradScaler traces, accumulation with clipping, Adam, autocast, 8-bit moments.
+"""Compares training techniques with PyTorch: GradScaler traces, accumulation with clipping, Adam, autocast, 8-bit moments.
 
 Usage: check_techniques.py [RT_CASE]    (default: $TOP_BUILDDIR/tests/peers/rt_case)
 Prints TAP. The scaler is PyTorch's own class; releases that have its two kernels for CUDA alone get them here in Python, as
@@ -8,7 +8,7 @@ aten/src/ATen/native/cuda/AmpKernels.cu defines them. Exit status 77 where PyTor
 """
 import sys
 
-sys.dont_write_bytecode = True  # the source tree may be read-only
+sys.dont_write_bytecode = True  # The source tree may be read-only.
 import check_torch
 from check_torch import Case, gpt_loss, near, np, point, torch
 
@@ -63,7 +63,7 @@ def make_scaler(**settings):
 
 
 def scaler_trace(label, init, interval, overflows, accum, clip):
-    """Gradients come from a script; where it says so one of them overflows after scaling."""
+    """A script gives the gradients. At its marked steps, one of them overflows after scaling."""
     updates, n = 40, 301
     c = Case(f"scaler {label}", f"dot(p[{n}:0.5], weights[{n}])")
     p, g = c.params["p"], torch.randn(updates * accum, n, generator=c.rng)
@@ -135,7 +135,7 @@ def accumulation():
 
 
 def autocast(kind, dtype, tolerance):
-    """The curve, not the digits: PyTorch also rounds the results of products, and attention's operands."""
+    """Compares the curve, not the digits: PyTorch also rounds the results of products and attention's operands."""
     steps = 30
     c = gpt_case(f"autocast {kind}", steps, 1)
     settings = {"kind": "adamw", "lr": 1e-3, "weight_decay": 0.01}
@@ -158,7 +158,7 @@ def autocast(kind, dtype, tolerance):
 
 
 def rounded_linear(kind, dtype):
-    """One product: both sides round the operands and sum in f32."""
+    """One matrix product: both sides round the operands and sum in f32."""
     c = Case(f"linear {kind}", "linear(x[65,129:0.5], w[77,129:0.5], b[77:0.5])")
     (x, w, b), weights = c.params.values(), c.weigh()
     got = c.run(steps=1, watch=["y"], options={"amp": kind, "loss_scale": 1})

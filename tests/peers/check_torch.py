@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compare the runtime with PyTorch: all op cases forward and backward, optimizers over 100 steps, a GPT, a ResNet and an MLP in training.
+"""Compares the runtime with PyTorch: all op cases forward and backward, optimizers over 100 steps, training of a GPT, a ResNet and
+an MLP.
 
 Usage: check_torch.py [RT_CASE]    (default: $TOP_BUILDDIR/tests/peers/rt_case)
 Prints TAP, one line per op, optimizer and model. Both sides get the same tensors as raw files. Tolerances are shares of the largest element of each tensor:
@@ -31,7 +32,7 @@ failures, compared, points, broken = [], 0, 0, 0
 
 
 def point(name):
-    """One TAP line for everything compared since the last."""
+    """Prints one TAP line for all comparisons since the last one."""
     global points, broken
     points += 1
     broken += bool(failures)
@@ -42,7 +43,7 @@ def point(name):
 
 
 def near(what, got, want, tolerance):
-    """Largest difference as a share of the largest element wanted."""
+    """Returns the largest difference as a share of the largest expected element."""
     global compared
     compared += 1
     got, want = np.asarray(got, np.float64).ravel(), np.asarray(want, np.float64).ravel()
@@ -59,8 +60,8 @@ def distance(got, want):
 
 
 def near_autocast(what, got, theirs, exact):
-    """Half as far from f32 as what is allowed between us and PyTorch's autocast. That itself is ten times as far from f32 on
-    a processor without AVX-512, where it sums in bf16 too: there it is no measure, and only its own distance is added."""
+    """Allows half the distance from f32 that it allows from PyTorch's autocast. Without AVX-512, autocast also sums in bf16 and is
+    ten times as far from f32. Its own distance from f32 is then added to the tolerance."""
     exact, theirs = (t.detach().double().numpy().ravel() for t in (exact, theirs))
     near(f"{what} beside f32", got, exact, AUTOCAST / 2)
     off = distance(theirs, exact)
@@ -68,12 +69,12 @@ def near_autocast(what, got, theirs, exact):
 
 
 def last(y):
-    """(N,C,H,W) as the runtime stores it."""
+    """Converts (N,C,H,W) to the runtime's layout."""
     return y.permute(0, 2, 3, 1)
 
 
 def first(x):
-    """The other way round."""
+    """Converts the runtime's layout to (N,C,H,W)."""
     return x.permute(0, 3, 1, 2)
 
 
@@ -86,7 +87,7 @@ def attend(qkv, heads, causal=True):
 
 
 def rope(x, heads, depth, base):
-    """Su et al., RoFormer: each pair of elements turns by its position times its frequency."""
+    """Su et al., RoFormer: rotates each pair of elements by its position times its frequency."""
     angle = torch.arange(x.shape[1]).double()[:, None] * float(base) ** (-2 * torch.arange(depth // 2).double() / depth)
     cos, sin = (f(angle).to(x.dtype)[:, None, :] for f in (torch.cos, torch.sin))
     a, b = x[..., :heads * depth].unflatten(-1, (heads, 2, depth // 2)).unbind(-2)
@@ -99,7 +100,7 @@ def conv(x, w, b, stride=1, pad=0, groups=1):
 
 
 def batchnorm(x, gain, bias, mean, var):
-    """Moves mean and var."""
+    """Updates mean and var."""
     y = F.batch_norm(first(x) if x.dim() == 4 else x, mean, var, gain, bias, True, 0.1, 1e-5)
     return last(y) if x.dim() == 4 else y
 
@@ -139,7 +140,7 @@ OPS = {
 
 
 class Names(dict):
-    """What the names of a graph's text mean: ops, results, and tensors, which leaf(name, shape, deviation, mean) gives."""
+    """Maps the names in a graph's text to ops, results, and tensors, which leaf(name, shape, deviation, mean) gives."""
 
     def __init__(self, leaf):
         super().__init__()
@@ -149,7 +150,7 @@ class Names(dict):
         return Name(self, name)
 
     def evaluate(self, graph):
-        """The result of the last op of a text such as "h = gelu(x[5,9]); add(h, x)"."""
+        """Returns the result of the last op of a text such as "h = gelu(x[5,9]); add(h, x)"."""
         for name, text in re.findall(r"(?:(\w+) = )?([^;]+);?\s*", graph):
             self[name] = eval(text, {}, self)
         return self[""]
@@ -171,7 +172,7 @@ class Name:
 
 
 class Case:
-    """A graph for rt_case and PyTorch, and its tensors by name. Those of a model are the caller's."""
+    """A graph for rt_case and PyTorch, and its tensors by name. The caller owns those of a model."""
 
     def __init__(self, name, graph, seed=1, ids=0, ignore=False, **options):
         self.name, self.graph, self.ids, self.ignore, self.options = name, graph, ids, ignore, options
@@ -182,7 +183,7 @@ class Case:
         self.loss = re.search(r"(dot|cross_entropy)\([^;]*$", graph) and self.shape == ()
 
     def declare(self, name, shape, deviation, mean):
-        """Draws the tensor; inputs have one step in front."""
+        """Draws the tensor. Inputs have a leading dimension of one step."""
         kind, normal = name.rstrip("0123456789"), torch.randn(shape, generator=self.rng)
         if kind == "ids":
             self.inputs[name] = torch.randint(0, self.ids, (1, *shape), generator=self.rng)
@@ -200,12 +201,12 @@ class Case:
         return {name: p for name, p in self.params.items() if p.requires_grad}
 
     def evaluate(self, values=None):
-        """The result in PyTorch, of these values or the case's own; buffers are moved in values."""
+        """Returns PyTorch's result for these values or the case's own. Buffers are updated in values."""
         values = {**self.params, **(values or {})}
         return Names(lambda name, *_: values[name] if name in values else self.inputs[name][0]).evaluate(self.graph)
 
     def weigh(self, y=None):
-        """Random weights of the result for rt_case's loss; with a part of the result y itself, so that the sum does not cancel."""
+        """Draws random weights of the result for rt_case's loss. A part of the result y keeps the sum from cancelling."""
         self.inputs["weights"] = torch.randn((1, *(self.shape or (1,))), generator=self.rng)
         weights = self.inputs["weights"][0].reshape(self.shape)
         if y is not None:
@@ -221,7 +222,7 @@ class Case:
             json.dump({"graph": self.graph, **self.doc}, f)
 
     def run(self, **doc):
-        """Results of the runtime: file name -> array."""
+        """Returns the results of the runtime: {file name: array}."""
         self.doc = doc
         with tempfile.TemporaryDirectory() as where:
             self.files(where)
@@ -252,8 +253,8 @@ class Case:
         point(f"{self.name}: forward and backward as in PyTorch")
 
     def check_low(self, amp, autocast=True):
-        """The same with amp: what the product reads is rounded, and so is the gradient that it reads; all sums are f32. The results
-        are as near to PyTorch's autocast as the type allows, which rounds results too."""
+        """The same with amp: the product's operands and its gradient are rounded, and all sums are f32. The results are as close to
+        PyTorch's autocast as the type allows. Autocast also rounds results."""
         dtype = {"bf16": torch.bfloat16, "f16": torch.float16}[amp]
 
         def rounded(t):
@@ -264,7 +265,7 @@ class Case:
         y = self.evaluate(read)
         weights = self.weigh()
         want = dict(zip(read, torch.autograd.grad(y, list(read.values()), weights, retain_graph=True)))
-        if low != ["qkv"]:  # attention's own products read its gradient in f32
+        if low != ["qkv"]:  # Attention's own products read its gradient in f32.
             want.update(zip(low, torch.autograd.grad(y, [read[k] for k in low], rounded(weights))))
         got = self.run(steps=1, watch=["y"], options={"amp": amp, "loss_scale": 1 if amp == "f16" else 0})
         near(f"{self.name} {amp} forward", got["y.out"], y.detach(), FORWARD)
@@ -294,13 +295,13 @@ def ops():
 
 
 def dropout():
-    """Which elements are dropped is ours to draw; what becomes of them and of the others is as in PyTorch."""
+    """The runtime draws the dropped elements. With this mask, forward and backward are as in PyTorch."""
     rate, c = 0.3, Case("dropout", "mul(x[64,1001:0.5:5], x)")  # none is 0
     x, c.graph = c.params["x"], "dropout(x[64,1001], 0.3)"
     weights = c.weigh()
     got = c.run(steps=1, watch=["y"], options={})
     kept = torch.from_numpy(got["y.out"] != 0).reshape(x.shape)
-    y = x * kept / (1 - rate)  # torch's definition: native_dropout(x, rate, True) with this mask
+    y = x * kept / (1 - rate)  # PyTorch's definition: native_dropout(x, rate, True) with this mask.
     near("dropout forward", got["y.out"], y.detach(), FORWARD)
     near("dropout d x", got["x.grad"], torch.autograd.grad((y * weights).sum(), x)[0], GRADIENT)
     share = kept.float().mean().item()
@@ -308,11 +309,11 @@ def dropout():
         failures.append(f"dropout keeps {share:.4f} of the elements")
     if torch.equal(kept[0], kept[1]):
         failures.append("dropout drops the same elements of each row")
-    point("dropout: forward and backward as in PyTorch, with the elements that we drop")
+    point("dropout: forward and backward as in PyTorch with the same mask")
 
 
 def norm_at_a_large_mean():
-    """Where the mean is 3000 deviations float has few digits left to lose: beside double, and PyTorch's own distance from that."""
+    """With a mean of 3000 deviations, float has few digits left. The references are double and PyTorch's own distance from it."""
     c = Case("batchnorm at a large mean",
              "batchnorm(x[5,7,9,35:1:3000], gain[35:0.5:1], bias[35:0.5], mean[35], var[35])")
     leaves = list(c.trained().values())
@@ -329,7 +330,7 @@ def norm_at_a_large_mean():
         off, torchs = distance(got[name], exact), distance(theirs, exact)
         near(f"{name} beside double", got[name], exact, 1e-6)
         print(f"# {c.name}: {name} is off by {off:.2g} of its largest element, PyTorch's by {torchs:.2g}")
-    point(f"{c.name}: as accurate as at any other")
+    point(f"{c.name}: as accurate as at other means")
 
 
 def optimizers():
@@ -374,7 +375,7 @@ def gpt_loss(p, k, tokens, targets):
 
 
 def gpt_case(name, k):
-    """A GPT with random parameters, without its inputs. k: the numbers of gpt(), in that order."""
+    """Returns a GPT with random parameters, without its inputs. k: the numbers of gpt(), in that order."""
     c, w = Case(name, f"gpt({', '.join(map(str, k.values()))})"), k["width"]
     shapes = {"wte": (k["vocab"], w), "wpe": (k["positions"], w)}
     for i in range(k["layers"]):
@@ -447,7 +448,7 @@ def resnet_loss(c, depth, x, y):
 
 
 def trained_resnet(c, start, kind, steps, lr):
-    """Losses of PyTorch in that type."""
+    """Returns PyTorch's losses in that type."""
     c.params = {name: p.to(kind).clone().requires_grad_("running" not in name) for name, p in start.items()}
     opt = torch.optim.SGD([p for p in c.params.values() if p.requires_grad], lr=lr, momentum=0.9)
     losses = []
@@ -476,7 +477,7 @@ def resnet(steps):
     noise, error = (np.maximum.accumulate(np.abs(x - double) / double) for x in (single, ours))
     noise = np.append(noise[FLIP:], np.full(FLIP, noise[-1]))
     for s in np.nonzero(error > RESNET * noise + 1e-6)[0]:
-        failures.append(f"step {s + 1}: {error[s]:.2g} from float64 by now, PyTorch's float32 {noise[s]:.2g}")
+        failures.append(f"step {s + 1}: {error[s]:.2g} from float64, PyTorch's float32 {noise[s]:.2g}")
     near("ResNet-20 first loss", ours[0], double[0], FORWARD)
     point(f"ResNet-20: {steps} steps of training within {RESNET} times PyTorch's own rounding")
     print(f"# loss {double[0]:.5f} -> {double[-1]:.5f} in float64, {single[-1]:.5f} in PyTorch's float32, {ours[-1]:.5f} here;"
@@ -523,7 +524,7 @@ def buckets():
     try:
         assign = torch.distributed._compute_bucket_assignment_by_size
     except AttributeError:
-        print("# this PyTorch has no torch.distributed: its buckets were not compared")
+        print("# this PyTorch has no torch.distributed: the buckets were not compared")
         return
     draw = random.Random(1)
     for _ in range(20):

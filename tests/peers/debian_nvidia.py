@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Debian's own NVIDIA user space (non-free) unpacked into a root: real libraries with real version strings, and a real NVML
-that says that no driver is loaded. Downloads by an apt of its own that changes nothing of this host; needs the network, and is
-therefore no part of `make check`: make check-nvidia, or DEBS=DIRECTORY with SUITE/*.deb already there."""
+"""Tests gpuprobe on Debian's NVIDIA user space (non-free), unpacked into a root directory: real libraries with real version
+strings, and a real NVML that reports no loaded driver. Downloads with a private apt configuration that changes nothing on this
+host. It needs the network and is therefore no part of `make check`: make check-nvidia, or DEBS=DIRECTORY with SUITE/*.deb."""
 import glob
 import json
 import os
@@ -49,7 +49,8 @@ def make_root(root, packages):
     for p in packages:
         subprocess.run(["dpkg-deb", "-x", p, root], check=True)
     lib = os.path.join(root, "usr/lib/x86_64-linux-gnu")
-    for real in glob.glob(os.path.join(lib, "nvidia/current/*.so.1")):     # what Debian's alternatives do when configured
+    # Debian's alternatives make these links when the packages are configured.
+    for real in glob.glob(os.path.join(lib, "nvidia/current/*.so.1")):
         link = os.path.join(lib, os.path.basename(real))
         if not os.path.lexists(link):
             os.symlink("nvidia/current/" + os.path.basename(real), link)
@@ -78,7 +79,7 @@ def suite(name, scratch):
     libs = {l["soname"]: l for l in report("--root", root)["host"]["nvidia"]["libraries"]}
     bad = [f"{so}: {libs.get(so)}" for so in ("libcuda.so.1", "libnvidia-ml.so.1")
            if not str(libs.get(so, {}).get("version")).startswith(branch) or libs[so]["rule"] != "ld.so.cache"]
-    tap.rule(f"{name}: libcuda and libnvidia-ml are found by the loader's cache and tell their versions", bad)
+    tap.rule(f"{name}: libcuda and libnvidia-ml are found by the loader's cache, with their versions", bad)
     done = subprocess.run([TOOL, "loads", "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "--json", "--root", root],
                           stdout=subprocess.PIPE, text=True, check=False)
     objects = json.loads(done.stdout)["runs"][0]["objects"]

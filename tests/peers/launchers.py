@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""gputune run under real launchers: torchrun (CPU, gloo) and mpirun, and with the variables that srun sets (srun itself: check_srun.py).
+"""Tests gputune run under real launchers: torchrun (CPU, gloo), mpirun, and with the variables of srun (for srun: check_srun.py).
 
 Each rank says which CPUs and threads it has; together they have every core once. Launchers that are not installed are skipped:
 TORCHRUN names torchrun where it is not on PATH.
@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import tap  # noqa: E402
 
 GPUTUNE = os.path.join(os.environ.get("TOP_BUILDDIR", "."), "gputune")
-# what a rank is: printed as one line, whole
+# Prints a rank's properties as one line in a single write.
 RANK = """
 import json, os, sys
 line = {"rank": os.environ.get("LOCAL_RANK") or os.environ.get("OMPI_COMM_WORLD_LOCAL_RANK") or os.environ.get("SLURM_LOCALID"),
@@ -33,7 +33,7 @@ os.write(1, (json.dumps(line) + chr(10)).encode())
 
 
 def launch(command, env=None):
-    """Lines of the ranks, and what was said."""
+    """Returns the lines of the ranks and the messages."""
     ours = ("OMP_", "GOMP_", "SLURM_", "OMPI_", "LOCAL_", "RANK", "WORLD_")
     clean = {k: v for k, v in os.environ.items() if not k.startswith(ours)}
     done = subprocess.run(command, env={**clean, **(env or {})}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -53,9 +53,9 @@ def torchrun(script, n):
     if not program:
         tap.skip(name, "no torchrun here")
         return
-    # Debian 12's PyTorch 1.13 is older than its Python: its torchrun starts nothing
+    # Debian 12's PyTorch 1.13 is older than its Python, and its torchrun cannot start programs.
     if subprocess.run([program, "--standalone", "--nproc_per_node=1", "--no_python", "true"], capture_output=True).returncode:
-        tap.skip(name, f"{program} cannot start even true")
+        tap.skip(name, f"{program} cannot start true")
         return
     python = os.path.join(os.path.dirname(program), "python3")
     run = [GPUTUNE, "run", "--", python, script, "gloo"]
@@ -64,7 +64,7 @@ def torchrun(script, n):
     tap.check(name, apart(ranks, n) and all(r["sum"] == n * (n + 1) / 2 and 1 <= int(r["threads"]) <= share for r in ranks), said)
     for env, status in (({}, "set"), ({"OMP_NUM_THREADS": "1"}, "kept")):
         with tempfile.TemporaryDirectory() as logs:
-            shown = os.path.join(logs, "show")  # torchrun would take --print for an option of its own
+            shown = os.path.join(logs, "show")  # torchrun would interpret --print as its own option.
             with open(shown, "w", encoding="utf-8") as f:
                 f.write(f"#!/bin/sh\n{os.path.abspath(GPUTUNE)} run --print --json -- python3 train.py\nexit $?\n")
             os.chmod(shown, 0o755)
@@ -78,7 +78,7 @@ def torchrun(script, n):
         tap.check(f"OMP_NUM_THREADS=1 under torchrun is {'the user' if env else 'torchrun'}'s own: {status}", seen == [status] * n,
                   (seen, docs))
     ranks, said = launch([GPUTUNE, "run", "--", program, "--standalone", f"--nproc_per_node={n}", script, "gloo"])
-    tap.check("torchrun under gputune run is left free, with the cores shared out as threads",
+    tap.check("torchrun under gputune run is not bound, and the ranks divide the cores as threads",
               len(ranks) == n and all(1 <= int(r["threads"]) <= share for r in ranks) and
               all(set(r["cpus"]) == os.sched_getaffinity(0) for r in ranks), said)
 
@@ -92,21 +92,22 @@ def mpirun(script, n):
     run = [GPUTUNE, "run", "--", sys.executable, script]
     ranks, said = launch(["mpirun", *root, "--oversubscribe", "--bind-to", "none", "-np", str(n), *run])
     tap.check(name, apart(ranks, n) and all(int(r["threads"]) >= 1 for r in ranks), said)
-    # by default it binds: by itself to cores or nodes, each rank has what plain mpirun would give it
-    for what, options in (("as it does by itself", []), ("to nodes", ["--bind-to", "numa"]), ("to cores", ["--bind-to", "core"])):
+    # mpirun binds by default, to cores or nodes. Each rank must have the CPUs that plain mpirun gives it.
+    for what, options in (("by default", []), ("to nodes", ["--bind-to", "numa"]), ("to cores", ["--bind-to", "core"])):
         plain, _ = launch(["mpirun", *root, *options, "-np", str(n), sys.executable, script])
         ranks, said = launch(["mpirun", *root, *options, "-np", str(n), *run])
         fair = sum(int(r["threads"]) for r in ranks) <= len(os.sched_getaffinity(0))
-        all_cpus = sorted(os.sched_getaffinity(0))  # to one of one node binds nothing
+        all_cpus = sorted(os.sched_getaffinity(0))  # A binding to the only node is no restriction.
         bound = [r["cpus"] for r in plain] != [all_cpus] * n
-        tap.check(f"what mpirun binds {what} is not cut again", len(plain) == n and fair and
+        tap.check(f"gputune run does not split the CPUs that mpirun binds {what}", len(plain) == n and fair and
                   ([r["cpus"] for r in ranks] == [r["cpus"] for r in plain] if bound else apart(ranks, n)), (plain, said))
     ranks, said = launch(["mpirun", *root, "--bind-to", "core", "-np", str(n), "sh", "-c", '"$@"; exit $?', "sh", *run])
-    tap.check("nor where a shell stands between", apart(ranks, n) and sum(len(r["cpus"]) for r in ranks) >= n, said)
+    tap.check("gputune run does not split them with a shell in between",
+              apart(ranks, n) and sum(len(r["cpus"]) for r in ranks) >= n, said)
 
 
 def masks(script):
-    """Launchers that say nothing of what they bind: theirs and ours are compared."""
+    """Launchers without information about binding: gputune run compares the launcher's CPUs with its own."""
     cpu = max(os.sched_getaffinity(0))
     both = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
     mine = {"MPI_LOCALRANKID": "1", "MPI_LOCALNRANKS": "2"}
@@ -120,15 +121,16 @@ def masks(script):
 
     variables = [f"{k}={v}" for k, v in mine.items()]
     said = reason(["sh", "-c", '"$@"; exit $?', "sh", "taskset", "-c", str(cpu), "env", *variables, *run])
-    tap.check("a mask that the launcher does not have itself is this rank's", said[0] == str(cpu) and "bound by its launcher" in said[1], said)
+    tap.check("a CPU mask that differs from the launcher's is the rank's own",
+              said[0] == str(cpu) and "bound by its launcher" in said[1], said)
     said = reason(["sh", "-c", '"$@"; exit $?', "sh", "taskset", "-c", str(cpu), "sh", "-c", '"$@"; exit $?', "sh", "env", *variables, *run])
-    tap.check("one that it has too is shared out", "a share of" in said[1], said)
+    tap.check("the ranks divide a CPU mask that the launcher also has", "a share of" in said[1], said)
     said = reason(["taskset", "-c", both, "sh", "-c", '"$@"; exit $?', "sh", "env", *variables, *run])
-    tap.check("and so are all CPUs", "a share of" in said[1] and said[0] in both.split(","), said)
+    tap.check("the ranks divide all CPUs", "a share of" in said[1] and said[0] in both.split(","), said)
 
 
 def srun(script, n):
-    """srun itself needs a cluster; what a task sees of it is its variables."""
+    """srun itself needs a cluster. A task only sees its variables."""
     ranks, said = [], ""
     for i in range(n):
         got, text = launch([GPUTUNE, "run", "--", sys.executable, script],
@@ -136,13 +138,13 @@ def srun(script, n):
                             "SLURM_PROCID": str(i), "SLURM_NTASKS": str(2 * n)})
         ranks += got
         said += text
-    tap.check(f"with srun's variables the {n} tasks of a node share out its CPUs", apart(ranks, n), said)
+    tap.check(f"with srun's variables the {n} tasks of a node divide its CPUs", apart(ranks, n), said)
 
 
 def main():
     cpus = len(os.sched_getaffinity(0))
     if cpus < 2:
-        print("1..0 # SKIP one CPU cannot be shared out")
+        print("1..0 # SKIP one CPU cannot be divided")
         return 0
     with tempfile.TemporaryDirectory() as scratch:
         script = os.path.join(scratch, "rank.py")

@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""gputune lint against the two whose files it judges, on generated sets: what sh makes of GRUB's, and what modprobe makes of
-modprobe.d. The words that lint says this kernel was started without must be those that sh has in the end, and an option that
-is "overridden" one that modprobe overrides."""
+"""Compares gputune lint with sh (GRUB's files) and modprobe (modprobe.d) on generated sets of files. The kernel arguments that lint
+reports as missing must be those that sh computes. An option reported as "overridden" must be one that modprobe overrides."""
 import json
 import os
 import random
@@ -52,7 +51,7 @@ def grub_line(rng):
 
 
 def grub_set(rng, root):
-    """Returns what sh has in the end, or None where it fails."""
+    """Returns the kernel arguments that sh computes, or None if sh fails."""
     files = ["/etc/default/grub"] + [f"/etc/default/grub.d/{n}" for n in rng.sample(["10-a.cfg", "50-B.cfg", "50-a.cfg", "z.cfg", "no"], 3)]
     for path in files:
         put(root, path, "".join(grub_line(rng) for _ in range(rng.randint(0, 3))))
@@ -75,7 +74,7 @@ def check_grub(rng, scratch):
             offences.append(f"set {n}: sh has {sorted(want or [])}, lint {sorted(got)}")
         else:
             shutil.rmtree(root)
-    tap.rule(f"what reaches the kernel's command line is what sh makes of {SETS} sets of files", offences)
+    tap.rule(f"lint and sh agree about the kernel's command line for {SETS} sets of files", offences)
 
 
 def check_modprobe(rng, scratch):
@@ -105,7 +104,7 @@ def check_modprobe(rng, scratch):
         got = {f["what"].split(":")[0] for f in lint(root) if ": overridden" in f["what"]}
         if want != got:
             offences.append(f"set {n}: modprobe overrides {sorted(want)}, lint says {sorted(got)}")
-    tap.rule(f"options that do not count are those that modprobe overrides, in {SETS} sets", offences)
+    tap.rule(f"lint and modprobe agree about overridden options for {SETS} sets of files", offences)
 
 
 def main():

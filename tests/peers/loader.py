@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpuprobe loads against the loader of this system: the programs of /usr/bin, made-up trees of libraries with every rule in
-play, and what `import torch` really loads where Debian's python3-torch is installed."""
+"""Compares gpuprobe loads with the system's loader: the programs of /usr/bin, generated trees of libraries that use every rule, and
+the libraries of `import torch` if Debian's python3-torch is installed."""
 import glob
 import json
 import os
@@ -29,12 +29,12 @@ def ours(target, env=None):
 
 
 def by_name(run):
-    """Names as asked for -> path; None for what is not found."""
+    """Returns {requested name: path}; None for names that are not found."""
     return {o["name"]: (None if o["broken"] else o["path"]) for o in run["objects"][1:] if not o["opened"]}
 
 
 def loader(program, env=None):
-    """The same by the loader itself; None if it refuses the program."""
+    """Returns the loader's own answer, or None if it refuses the program."""
     done = subprocess.run([program], env={**(env or os.environ), "LD_TRACE_LOADED_OBJECTS": "1"}, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     found = {}
@@ -68,7 +68,7 @@ def entries_that_are_no_programs():
             with open(at[name], "wb") as f:
                 f.write(text)
             os.chmod(at[name], 0o755)
-        tap.rule("entries that are no programs are left out", [n for n, path in at.items() if is_program(path)])
+        tap.rule("entries that are no programs are skipped", [n for n, path in at.items() if is_program(path)])
 
 
 def system_programs():
@@ -80,16 +80,16 @@ def system_programs():
             continue
         true = loader(path)
         if not true:
-            continue    # statically linked
+            continue    # a static program
         seen += 1
         bad += [f"{path}: {d}" for d in differences(by_name(ours(path)[0]), true)]
         if seen == PROGRAMS:
             break
-    tap.rule(f"{seen} programs of this system load what the loader says", bad if seen else ["no program was found"])
+    tap.rule(f"gpuprobe and the loader agree about {seen} programs of this system", bad if seen else ["no program was found"])
 
 
 class Tree:
-    """Libraries l0.so … in directories d0 …, each copy with its own needs and paths, and a program beside them."""
+    """Builds libraries l0.so … in directories d0 …, each copy with its own dependencies and paths, and a program."""
 
     def __init__(self, rng, top):
         self.rng, self.top = rng, top
@@ -123,7 +123,7 @@ class Tree:
     def make(self, path, needs, soname):
         dummy = os.path.join(self.top, "dummy")
         os.makedirs(dummy, exist_ok=True)
-        for n in needs:     # linked by name only: what is found at run time is the question
+        for n in needs:     # Linked by name only. The test is about the search at run time.
             stub = os.path.join(dummy, n)
             if not os.path.exists(stub):
                 subprocess.run(["cc", "-shared", "-nostdlib", "-o", stub, "-Wl,-soname," + n, "-x", "c", "/dev/null"], check=True)
@@ -144,18 +144,18 @@ def made_trees():
         with tempfile.TemporaryDirectory() as top:
             tree = Tree(random.Random(seed), top)
             true, run = loader(tree.program, tree.env), ours(tree.program, tree.env)[0]
-            if true is None:    # a broken file in the way: we must have seen it too
+            if true is None:    # A broken file precedes the library: gpuprobe must report it too.
                 refused += 1
                 if not any(o["broken"] for o in run["objects"]):
                     bad.append(f"seed {seed}: the loader refuses it, we do not")
                 continue
             true = {n: p for n, p in true.items() if not n.startswith("/")}
             bad += [f"seed {seed}: {d}" for d in differences(by_name(run), true)]
-    tap.rule(f"{TREES} made-up trees of libraries load what the loader says ({refused} refused by both)", bad)
+    tap.rule(f"gpuprobe and the loader agree about {TREES} generated trees of libraries ({refused} refused by both)", bad)
 
 
 def import_torch():
-    name = "import torch loads what the loader says"
+    name = "gpuprobe and the loader agree about import torch"
     env = {k: v for k, v in os.environ.items() if not k.startswith(("LD_", "PYTHON"))}
     done = subprocess.run(["/usr/bin/python3", "-c", "import torch"], env={**env, "LD_DEBUG": "files"},
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)

@@ -46,7 +46,7 @@ def run(*cmd, **kw):
 
 
 def host(directory, fixture):
-    """A directory for PATH in which gpuprobe is that captured host's."""
+    """Makes a directory for PATH in which gpuprobe reads that captured host."""
     os.makedirs(directory, exist_ok=True)
     path = os.path.join(directory, "gpuprobe")
     with open(path, "w", encoding="utf-8") as f:
@@ -63,7 +63,7 @@ def script(path, text):
 
 
 def have(name, *programs):
-    """True if all are here; else the rule is skipped with the reason."""
+    """Returns true if all programs are installed. Otherwise skips the rule with the reason."""
     missing = [p for p in programs if not shutil.which(p)]
     if missing:
         tap.skip(name, f"no {missing[0]} here")
@@ -87,7 +87,7 @@ def metrics():
 
 
 def rules(scratch, blocks):
-    name = "Prometheus takes the rules, and they fire for a critical host and for no other"
+    name = "Prometheus accepts the rules, and they fire only for a critical host"
     if not have(name, "promtool"):
         return
     with open(f"{scratch}/gpuprobe.rules.yml", "w", encoding="utf-8") as f:
@@ -121,7 +121,7 @@ def scrape(port, tries=50):
 
 
 def exporter(scratch, blocks):
-    name = "node_exporter shows what gpuprobe wrote"
+    name = "node_exporter exports gpuprobe's metrics"
     if not have(name, "prometheus-node-exporter"):
         return
     folder = f"{scratch}/textfile"
@@ -148,7 +148,8 @@ def exporter(scratch, blocks):
                     page = scrape(port)
                     looks += 1
                     torn += [] if "node_textfile_scrape_error 0" in page and "gpuprobe_watch_node_memory_size_bytes" in page else [page[-300:]]
-            tap.rule("it never sees half a file while gpuprobe watch writes", torn or ([] if looks > 5 else [f"{looks} looks"]))
+            tap.rule("node_exporter never reads an incomplete file while gpuprobe watch writes",
+                     torn or ([] if looks > 5 else [f"{looks} looks"]))
         finally:
             server.terminate()
 
@@ -156,7 +157,7 @@ def exporter(scratch, blocks):
 # ---- schedulers ------------------------------------------------------------------------------------------------------
 
 def health(scratch, blocks):
-    """The recipe with a scontrol that notes what it is told: always possible."""
+    """The recipe with a scontrol that records its arguments. Needs no Slurm."""
     text = recipe(blocks, "HealthCheckProgram")
     bad = []
     for fixture, drained in (("driver-mismatch", True), ("gpu-ecc", False), ("server-8gpu", False)):
@@ -170,7 +171,7 @@ def health(scratch, blocks):
         done = run(script(f"{folder}/prolog", recipe(blocks, "`Prolog`")), env=env)
         if bool(done.returncode) != drained or ("driver.lib-mismatch" in done.stderr) != drained:
             bad.append(f"{fixture}: prolog {done.returncode} {done.stderr}")
-    tap.rule("Slurm's health check drains a critical node and no other, the prolog fails there", bad)
+    tap.rule("Slurm's health check drains only a critical node, and only there the prolog fails", bad)
 
 
 SLURM = """ClusterName=madeup
@@ -197,7 +198,7 @@ PartitionName=all Nodes={node} Default=YES MaxTime=INFINITE State=UP
 
 
 def free_ports(n):
-    """Ports that nobody has now."""
+    """Returns unused ports."""
     held = [socket.socket() for _ in range(n)]
     for s in held:
         s.bind(("127.0.0.1", 0))
@@ -208,7 +209,7 @@ def free_ports(n):
 
 
 def slurm(folder, more, ask, task="none", cpus=1):
-    """What ask() says once a cluster of one node, with these lines in its configuration, has given it an answer."""
+    """Returns the first answer of ask() from a cluster of one node with these lines in its configuration."""
     node = socket.gethostname().split(".")[0]
     with open(f"{folder}/slurm.conf", "w", encoding="utf-8") as f:
         f.write(SLURM.format(node=node, user="root", ports=free_ports(2), dir=folder, more=more, task=task, cpus=cpus))
@@ -236,7 +237,7 @@ def state(env):
 
 
 def real_slurm(scratch, blocks):
-    names = ("slurmd drains a critical node by the health check, with the reason", "and leaves a well one alone",
+    names = ("slurmd drains a critical node by the health check, with the reason", "slurmd does not drain a healthy node",
              "the prolog keeps a job off a critical node")
     if os.geteuid() or not all(map(shutil.which, ("slurmctld", "slurmd", "srun"))):
         for name in names:
@@ -279,7 +280,7 @@ def detector(scratch, blocks):
         done = run(path, env=host(f"{scratch}/npd-{fixture}", fixture))
         if done.returncode != code or not done.stdout.startswith("GPUPROBE ") or "|" in done.stdout:
             bad.append(f"{fixture}: {done.returncode} {done.stdout}")
-    tap.rule("the plug-in of node-problem-detector says 0, 1 or else unknown", bad)
+    tap.rule("the plug-in of node-problem-detector exits with 0, 1 or another status for unknown", bad)
 
 
 def play(scratch, env, book):
@@ -288,7 +289,7 @@ def play(scratch, env, book):
 
 
 def ansible(scratch, blocks):
-    name = "Ansible's play tells a critical host from a well one"
+    name = "Ansible's play distinguishes a critical host from a healthy one"
     if not have(name, "ansible-playbook"):
         return
     with open(f"{scratch}/gpuprobe.yml", "w", encoding="utf-8") as f:
@@ -305,7 +306,7 @@ def ansible(scratch, blocks):
 
 
 def tuned(folder):
-    """A directory for PATH in which gputune is a made host's, which can be changed; and the file of a knob there."""
+    """Makes a directory for PATH in which gputune works on a synthetic host, and returns the file of a knob there."""
     root = f"{folder}/root"
     os.makedirs(folder)
     run(os.path.join(tap.BUILD, "tests", "cli", "unpack"), f"{tap.FIXTURES}/vm-2cpu.host", root)
@@ -326,7 +327,7 @@ def verify(scratch, blocks):
     textfile = here(recipe(blocks, "textfile collector"))
     if os.geteuid() == 0:
         os.chown(folder, 65534, 65534)
-    else:  # only root can become the directory's owner
+    else:  # Only root can become the directory's owner.
         textfile = re.sub(r"runuser .* -- sh", "sh", textfile)
     bad = []
     run("gputune", "apply", "--only", "vm.max_map_count", env=env)
@@ -349,11 +350,11 @@ def verify(scratch, blocks):
         run("sh", "-c", textfile, env=env)
         bad += ["the textfile recipe wrote as root through a link of the directory's owner"] if os.path.getsize(victim.name) else []
     shutil.rmtree(folder)
-    tap.rule("drift is told by cron's mail, the plug-in and the metric, and nothing else is", bad)
+    tap.rule("cron's mail, the plug-in and the metric report drift and nothing else", bad)
 
 
 def fleet(scratch, blocks):
-    name = "Ansible's play tunes a host once, and again where it has drifted"
+    name = "Ansible's play tunes a host once, and again after drift"
     if not have(name, "ansible-playbook"):
         return
     with open(f"{scratch}/gputune.yml", "w", encoding="utf-8") as f:

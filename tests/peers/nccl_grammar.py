@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""nccl_grammar.py FILE: is it what NCCL's reader takes (src/graph/xml.cc and topo.cc of NCCL 2.30)? That reader knows neither
-declarations nor entities, counts elements, attributes and characters, and asks certain attributes of certain elements."""
+"""nccl_grammar.py FILE: checks that NCCL's reader accepts the file (src/graph/xml.cc and topo.cc of NCCL 2.30). That reader has no
+declarations or entities, limits elements, attributes and characters, and requires certain attributes of certain elements."""
 import re
 import sys
 import xml.etree.ElementTree as tree

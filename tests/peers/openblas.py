@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""What gputune and gpuprobe say of OpenBLAS, beside what Debian's own OpenBLAS says when a program loads it. Prints TAP."""
+"""Compares gputune and gpuprobe with the answer of Debian's OpenBLAS when a program loads it. Prints TAP."""
 import glob
 import json
 import os
@@ -28,15 +28,15 @@ def run(command, env):
 
 
 def judge(where, env):
-    """One flavour, found by LD_LIBRARY_PATH."""
+    """Tests one flavour, found by LD_LIBRARY_PATH."""
     name = os.path.basename(where)
     plain = run([sys.executable, "-c", ASK], env).stdout.strip()
     doc = json.loads(run([os.path.join(BUILD, "gpuprobe"), "--json"], env).stdout)
     said = {b["path"]: b for b in doc["host"]["openblas"]}
     mine = said.get(os.path.realpath(os.path.join(where, "libopenblas.so.0")), {})
-    tap.check(f"{name}: gpuprobe says with which kernels it computes", mine.get("core") == plain, f"{plain} beside {said}")
+    tap.check(f"{name}: gpuprobe reports its kernels", mine.get("core") == plain, f"{plain} beside {said}")
     old = plain.lower() in OLD and {"avx2", "fma"} <= flags()
-    tap.check(f"{name}: it is a finding where these are old", (mine.get("takes") is not None) == old, said)
+    tap.check(f"{name}: old kernels are a finding", (mine.get("takes") is not None) == old, said)
     launch = [os.path.join(BUILD, "gputune"), "run", "--only", "run.blas_kernels", "--", sys.executable, "-c", ASK]
     for time in ("first", "second"):
         done = run(launch, env)
@@ -45,7 +45,7 @@ def judge(where, env):
               done.returncode == 0 and (told.lower() not in OLD if old else told == plain), f"{plain}, {told}: {done.stderr}")
     plan = json.loads(run([*launch[:2], "--print", "--json", *launch[2:]], env).stdout)
     var = next((v for v in plan["environment"] if v["name"] == "OPENBLAS_CORETYPE"), {})
-    tap.check(f"{name}: and it is what --print shows", var.get("value") == (told if old else None), var)
+    tap.check(f"{name}: --print shows the same kernels", var.get("value") == (told if old else None), var)
 
 
 def main():

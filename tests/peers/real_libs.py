@@ -1,9 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""gpuprobe loads on NVIDIA's own libraries of several versions, beside what the system's loader does (LD_DEBUG, ld.so --list):
-wheels side by side, one version in the way of another by LD_LIBRARY_PATH, RPATH and RUNPATH, a conda-like libstdc++, and with
-VENV=DIRECTORY what `import torch` loads there, plainly and with each of them in the way. WHEELS=DIRECTORY holds the wheels, else
-pip downloads them: no part of `make check`, but make check-loads."""
+"""Compares gpuprobe loads with the system's loader (LD_DEBUG, ld.so --list) on several versions of NVIDIA's libraries. One version
+hides another by LD_LIBRARY_PATH, RPATH or RUNPATH, or there is a conda-like libstdc++. VENV=DIRECTORY adds `import torch` there,
+without and with each of these. WHEELS=DIRECTORY has the wheels, else pip downloads them. Not in `make check`: make check-loads."""
 import glob
 import json
 import os
@@ -49,7 +48,7 @@ def differences(got, true):
 
 
 def unpack(scratch):
-    """Each wheel into a directory of its own: {"nvidia_nccl_cu12-2.32.3": [libraries]}."""
+    """Unpacks each wheel into a separate directory. Returns {"nvidia_nccl_cu12-2.32.3": [libraries]}."""
     place = os.environ.get("WHEELS") or os.path.join(scratch, "wheels")
     for w in [] if os.environ.get("WHEELS") else WANTED:
         subprocess.run([sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", place, w], check=False,
@@ -83,7 +82,7 @@ def program(scratch, library, flags):
 
 
 def in_the_way(scratch, found):
-    """Two versions of libcudart.so.12: which of them does a program get that names one and finds the other in its way?"""
+    """Two versions of libcudart.so.12: a program is linked with one, and the other precedes it in the search."""
     two = [p for libs in found.values() for p in libs if os.path.basename(p) == "libcudart.so.12"]
     if len(two) < 2:
         tap.skip("two versions of libcudart.so.12", "one is there")
@@ -109,7 +108,7 @@ def imported(python, library_path):
 
 
 def environment(scratch, found):
-    """What import torch loads; a library that it opens lazily (CUDA's, where no GPU is) may be missing from the loader's list."""
+    """The libraries of import torch. The loader's list may lack libraries that torch opens lazily (CUDA's without a GPU)."""
     venv = os.environ["VENV"]
     conda = os.path.join(scratch, "conda/lib")
     os.makedirs(conda)
@@ -123,7 +122,7 @@ def environment(scratch, found):
     for how, library_path in ways.items():
         code, true = imported(os.path.join(venv, "bin/python3"), library_path)
         run = next(r for r in ours(venv, library_path) if r["what"] == "import torch")
-        # torch opens some of them by a path of its own before: the same files, by another way
+        # torch opens some of them earlier by a path. The files are the same.
         got = {os.path.realpath(o["path"]) for o in run["objects"][1:] if o["path"] and not o["opened"]}
         bad = [f"the loader does not take {p}" for p in sorted(got - true) if "/ld-linux" not in p and not code]
         for base in ("libnccl.so.2", "libstdc++.so.6", "libcudart.so.13", "libcudnn.so.9", "libgomp.so.1"):

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Secure Boot with the real tools: certificates by openssl, a module signed by the kernel's own sign-file, lists of keys by
-efitools' cert-to-efi-sig-list; gpuprobe must name the signer and know whether the firmware trusts it. What is not installed is
-skipped by name. CORPUS=DIR writes what was made as seeds of the fuzz target."""
+"""Tests Secure Boot with the real tools: certificates by openssl, a module signed by the kernel's sign-file, lists of keys by
+efitools' cert-to-efi-sig-list. gpuprobe must name the signer and report whether the firmware trusts it. Skipped with the names of
+missing tools. CORPUS=DIR writes the generated files as seeds of the fuzz target."""
 import glob
 import json
 import os
@@ -31,7 +31,7 @@ def run(*command):
 
 
 class Keys:
-    """A self-signed certificate as DKMS makes its own, and the firmware's list of it."""
+    """A self-signed certificate like that of DKMS, and the firmware's list with it."""
 
     def __init__(self, work, name):
         self.key, self.der, self.esl = (os.path.join(work, f"{name}.{e}".replace(" ", "-")) for e in ("key", "der", "esl"))
@@ -55,7 +55,7 @@ def read(path):
 
 
 def sign(keys, work, by_key_id=False):
-    """A module as DKMS signs it: the tail is all that counts."""
+    """Makes a module signed like one of DKMS. Only its tail is relevant."""
     module = os.path.join(work, "module.ko")
     put(work, "module.ko", b"\x7fELF" + b"\0" * 4096)
     run(SIGN, *(["-k"] if by_key_id else []), "sha512", keys.key, keys.der, module)
@@ -77,18 +77,18 @@ def cases(work):
     dkms, other, maker = (Keys(work, n) for n in ("DKMS module signing key", "Another key", "Maker of the board"))
     enrolled = lambda root: variable(root, "MokListRT", maker, dkms)
     yield "the signer is enrolled", dkms, False, enrolled, "pass", "which this firmware trusts", ""
-    yield "and is named by its key alone", dkms, True, enrolled, "pass", '"DKMS module signing key"', ""
+    yield "the signature names the signer only by its key", dkms, True, enrolled, "pass", '"DKMS module signing key"', ""
     yield "the owner's list is in two pieces", dkms, False, lambda r: (variable(r, "MokListRT", maker), variable(
         r, "MokListRT1", other, dkms)), "pass", "which this firmware trusts", ""
     yield "root reads the owner's list whole", dkms, False, lambda r: put(
         r, "sys/firmware/efi/mok-variables/MokListRT", read(maker.esl) + read(dkms.esl)), "pass", "which this firmware trusts", ""
-    yield "the maker's list has it", dkms, False, lambda r: variable(r, "db", maker, dkms, guid=DB), "pass", "trusts", ""
+    yield "the vendor's list has the signer", dkms, False, lambda r: variable(r, "db", maker, dkms, guid=DB), "pass", "trusts", ""
     yield "another key is enrolled", dkms, False, lambda r: (variable(r, "MokListRT", maker, other), put(
         r, "var/lib/dkms/mok.pub", read(dkms.der))), "fail", "does not trust", "mokutil --import /var/lib/dkms/mok.pub; reboot"
-    yield "it waits for the next boot", dkms, False, lambda r: (variable(r, "MokListRT", maker), variable(
+    yield "the enrolment waits for the next boot", dkms, False, lambda r: (variable(r, "MokListRT", maker), variable(
         r, "MokNew", dkms)), "fail", "waits for the next boot", "reboot"
-    yield "nobody knows the signer's certificate", other, False, enrolled, "warn", "does not trust", "dkms install"
-    yield "a list that is cut decides nothing more", dkms, False, lambda r: put(
+    yield "the signer's certificate is unknown", other, False, enrolled, "warn", "does not trust", "dkms install"
+    yield "a truncated list is not used", dkms, False, lambda r: put(
         r, f"sys/firmware/efi/efivars/MokListRT-{SHIM}", b"\x06\0\0\0" + read(dkms.esl)[:-20]), "warn", "does not trust", ""
 
 

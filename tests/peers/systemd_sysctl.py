@@ -1,11 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The emulation of sysctl.d's precedence against the real systemd-sysctl, on generated sets of files, and what the kernel makes
-of the values in them.
+"""Compares the emulation of sysctl.d's precedence and of the kernel's parsing with the real systemd-sysctl, on generated files.
 
-Each set is written under the real directories inside private mount, network and IPC namespaces (so that only settings of a
-network and of shared memory that nobody else sees are changed), systemd-sysctl is run, and what the kernel then holds is
-compared with what sc_predict says of the same files. Needs root and systemd-sysctl; says so and is skipped otherwise.
+Each set is written to the real directories inside private mount, network and IPC namespaces, so that only settings of a private
+network and of private shared memory change. systemd-sysctl runs, and the kernel's values are compared with the prediction of
+sc_predict for the same files. Needs root and systemd-sysctl, else it is skipped with the reason.
 """
 import os
 import random
@@ -21,11 +20,11 @@ SEED = int(os.environ.get("SEED", "1"))
 DIRS = ["/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d"]
 NAMES = ["10-a.conf", "50-b.conf", "50-B.conf", "5-c.conf", "90-gputune.conf", "99-sysctl.conf", "zz.conf", "no-suffix",
          "x.conf.bak", ".hidden.conf"]
-# names with upper and lower case, numbers of other lengths and dots: where a sort can go wrong
+# Names with upper and lower case, numbers of different lengths and dots: hard cases for sorting.
 BASE = "net/ipv4/conf"
 KEYS = {f"{BASE}/{dev}/{leaf}": values for dev in ("lo", "a.b") for leaf, values in (
     ("rp_filter", "012"), ("arp_ignore", "0123"), ("arp_announce", "012"), ("log_martians", "01"), ("medium_id", "3456789"))}
-# of our table, with their type there: spelled in every way, also in such as the kernel refuses
+# Keys of gputune's table with their types. Their values have every spelling, also refused ones.
 NUMBERS = {"net/ipv4/tcp_rmem": "vector", "net/ipv4/tcp_wmem": "vector", "net/ipv4/tcp_timestamps": "u8",
            f"{BASE}/all/arp_announce": "int", f"{BASE}/all/arp_ignore": "int", "kernel/shmmax": "ulong",
            "kernel/shmall": "ulong"}
@@ -38,7 +37,7 @@ UNSET = "unset"
 
 
 def spelled(rng, key):
-    """The same key the ways an admin may write it."""
+    """Returns the key in one of the spellings that an administrator may use."""
     dotted = key.translate(str.maketrans("/.", "./"))
     return rng.choice([key, dotted, dotted, "/" + key, key.replace("/", "//", 1)])
 
@@ -52,7 +51,7 @@ def pattern(rng, key):
 
 
 def number(rng, kind):
-    """One word that the kernel takes for a number, and sometimes one that it does not."""
+    """Returns a word that the kernel accepts as a number, and sometimes one that it refuses."""
     n = {"u8": rng.randint(0, 2), "int": rng.randint(0, 2), "vector": rng.randint(1, 2 ** rng.randint(1, 30)),
          "ulong": rng.choice([rng.getrandbits(rng.randint(1, 64)), 2 ** 64 - 2 ** 24 - 1, 2 ** 64 - 1])}[kind]
     good = rng.choice([f"{n}", f"{n}", f"{n:#x}", f"{n:#X}", f"0{n:o}", f"0x{n:018x}", f"{n:020}"])
@@ -65,7 +64,8 @@ def number(rng, kind):
 def value(rng, kind):
     fields = 3 if kind == "vector" else 1
     words = [number(rng, kind)]
-    while len(words) < rng.choice([fields, fields, fields, fields - 1 or 1]):  # what is refused half-way is half set: not said
+    # The kernel sets only a part of a value that it refuses midway. This is not predicted.
+    while len(words) < rng.choice([fields, fields, fields, fields - 1 or 1]):
         words.append(f"{rng.randint(1, 2 ** 30):{rng.choice(['', '#x'])}}")
     if words[0] and len(words) == fields:
         words.append(rng.choice(["", "", "", "# a comment", "#", "; x", "7", "x", "0x 08"]))
@@ -126,7 +126,7 @@ def read(key):
 
 
 def real(root):
-    """Run in a child that has its own mounts and network; the values afterwards, against a known start."""
+    """Runs in a child with private mounts and network. Returns the values after a known start."""
     for key in [*KEYS, *NUMBERS]:
         with open("/proc/sys/" + key, "w") as f:
             f.write(START[key.rsplit("/", 1)[1]])
@@ -145,7 +145,7 @@ def real(root):
 
 
 def expected(key, said):
-    """What is not said stays: all of it, or the last numbers of a vector."""
+    """Values that are not set stay: the whole value, or the last numbers of a vector."""
     words, start = [] if said == UNSET else said.split(), START[key.rsplit("/", 1)[1]].split()
     return " ".join(words + start[len(words):])
 
@@ -156,7 +156,7 @@ def predicted(when, root):
 
 
 def inside():
-    for kind in ("dummy", "ifb", "bridge", "veth"):  # a device with a dot in its name, of a kind this kernel has
+    for kind in ("dummy", "ifb", "bridge", "veth"):  # A device with a dot in its name, of a type that this kernel supports.
         subprocess.run(["ip", "link", "add", "a.b", "type", kind], check=False, capture_output=True)
     if not os.path.isdir(f"/proc/sys/{BASE}/a.b"):
         for key in [k for k in KEYS if "/a.b/" in k]:
@@ -170,7 +170,7 @@ def inside():
         bad = []
         for when in ("now", "next-boot"):
             want = predicted(when, root)
-            if when == "next-boot":  # /run is made anew
+            if when == "next-boot":  # /run is a new mount.
                 shutil.rmtree(root + "/run/sysctl.d")
                 os.mkdir(root + "/run/sysctl.d")
             bad += [f"{when}: {k}: systemd-sysctl {v}, predicted {want[k]}" for k, v in real(root).items()
@@ -188,7 +188,7 @@ def main():
     if os.geteuid() or not os.path.exists(REAL) or subprocess.run(probe, capture_output=True).returncode:
         print("1..0 # SKIP needs root, namespaces and systemd-sysctl")
         return 0
-    made = [d for d in DIRS if not os.path.isdir(d)]  # something to mount on
+    made = [d for d in DIRS if not os.path.isdir(d)]  # mount points
     for d in made:
         os.makedirs(d)
     try:

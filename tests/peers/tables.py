@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""The compatibility table of PCI ids beside pci.ids, where chips have their names: each id is of the capability that NVIDIA gives
-its chip, and no CUDA-capable card is missing. PCI_IDS=FILE, else the system's (Debian: pci.ids): make check-tables."""
+"""Compares the table of PCI ids with pci.ids, which has the names of chips. Each id must have the compute capability of its chip
+according to NVIDIA, and no CUDA GPU may be missing. PCI_IDS=FILE, else the system's (Debian: pci.ids): make check-tables."""
 import os
 import re
 import sys
@@ -50,8 +50,8 @@ def main():
             missing.append(f"{number:04x} {name}: {want}")
         elif got != want:
             wrong.append(f"{number:04x} {name}: the table has {got}, the chip is {want}")
-    for number, (what, offences) in enumerate(((f"{seen} cards are of the capability of their chip", wrong),
-                                               ("no card is missing", missing)), 1):
+    for number, (what, offences) in enumerate(((f"{seen} GPUs have the compute capability of their chip", wrong),
+                                               ("no GPU is missing", missing)), 1):
         print(f"{'not ok' if offences else 'ok'} {number} - {what}")
         for line in offences:
             print(f"#   {line}")

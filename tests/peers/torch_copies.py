@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Copies between the host's memory and a card by PyTorch, pinned and pageable, as one JSON line: the best of some, in GB/s. What
-`gpubench launch gpu.matrix` is held against on the same card. Each copy is looked at."""
+"""Measures copies between host memory and a GPU by PyTorch, pinned and pageable. Prints the best rates in GB/s as one JSON line,
+for comparison with `gpubench launch gpu.matrix` on the same GPU. Verifies each copy."""
 import argparse
 import json
 import time

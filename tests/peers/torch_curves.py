@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A GPT trained by us and by PyTorch on the same card, from the same weights, on the same tokens: the losses of every step, as one
-JSON line. usage: torch_curves.py RT_CASE [--device cuda|cpu] [--theirs cuda|cpu] [--steps N] [--small]"""
+"""Trains a GPT with gpubench's runtime and with PyTorch on the same GPU, with the same weights and tokens. Prints the losses of
+every step as one JSON line. usage: torch_curves.py RT_CASE [--device cuda|cpu] [--theirs cuda|cpu] [--steps N] [--small]"""
 import argparse
 import json
 import os

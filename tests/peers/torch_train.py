@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Train GPT-2, ResNet-20, ResNet-50 or an MLP in PyTorch and print one JSON line, with the options and fields of `gpubench train`.
+"""Trains GPT-2, ResNet-20, ResNet-50 or an MLP in PyTorch and prints one JSON line. Options and fields are those of `gpubench train`.
 
-The model, the initial distribution, the optimizer and the data (one random batch) are the same as there. Whatever this
-PyTorch offers for speed is used or is a switch: scaled_dot_product_attention where it exists, --fused, --compile, --pad-vocab,
---channels-last.
+The model, the initial distribution, the optimizer and the data (one random batch) are the same as there. The
+fast paths of this PyTorch are used or have an option: scaled_dot_product_attention where it exists, --fused, --compile,
+--pad-vocab, --channels-last.
 """
 import argparse
 import json
@@ -102,7 +102,7 @@ class Bottleneck(nn.Module):
 
 
 class ResNet50(nn.Module):
-    """As torchvision has it, stride in the 3x3 convolution."""
+    """As in torchvision, with the stride in the 3x3 convolution."""
     def __init__(self):
         super().__init__()
         self.conv1, self.bn1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64)
@@ -123,11 +123,11 @@ class ResNet50(nn.Module):
 
 
 def build(a):
-    """Model, batch, targets, optimizer, items per step, their unit."""
+    """Returns the model, batch, targets, optimizer, items per step and their unit."""
     extra = {"fused": True} if a.fused else {}
     if a.model == "gpt2":
         text = torch.randint(0, a.vocab, (a.batch, a.seq + 1))
-        if a.pad_vocab:  # tensor cores want rows of 16 bytes; targets stay below what they were
+        if a.pad_vocab:  # Tensor cores need rows of 16 bytes. The targets stay below the unpadded size.
             a.vocab = (a.vocab + 63) // 64 * 64
         net = GPT2(a)
         opt = torch.optim.AdamW(net.parameters(), lr=1e-4, weight_decay=0.01, **extra)
@@ -172,7 +172,7 @@ def train(a):
     usage = resource.getrusage(resource.RUSAGE_SELF)
     median = statistics.median(times)
     card = {}
-    if a.device == "cuda":  # what tensors took at most, and what the allocator held for them
+    if a.device == "cuda":  # peak memory of the tensors, and of the allocator for them
         card = {"max_device_bytes": torch.cuda.max_memory_allocated(), "max_device_bytes_held": torch.cuda.max_memory_reserved()}
     return {
         **card,

@@ -19,7 +19,7 @@ REAL = shutil.which("udevadm") or "/usr/bin/udevadm"
 PREDICT = os.path.join(os.environ.get("TOP_BUILDDIR", "."), "tests/peers/udev_predict")
 SETS = int(os.environ.get("SETS", "200"))
 SEED = int(os.environ.get("SEED", "1"))
-ALL = os.environ.get("ALL")  # each set for every device
+ALL = os.environ.get("ALL")  # Each set is tested for every device.
 DIRS = ["/etc/udev/rules.d", "/run/udev/rules.d", "/usr/local/lib/udev/rules.d", "/usr/lib/udev/rules.d"]
 NAMES = ["10-a.rules", "60-sched.rules", "60-Sched.rules", "5-c.rules", "90-gputune.rules", "99-z.rules", "zz.rules",
          "no-suffix", "x.rules.bak", ".hidden.rules"]
@@ -89,7 +89,7 @@ def assignment(rng):
 
 
 def plain(rng, labels):
-    """A line of which the reader evaluates everything."""
+    """Returns a line that the reader evaluates completely."""
     conditions = [evaluated(rng) for _ in range(rng.choice([0, 1, 1, 2]))]
     kind = rng.random()
     if kind < 0.15:
@@ -118,7 +118,7 @@ def line(rng, labels, uncommon):
 
 
 def broken(rng, text):
-    """The same over several lines."""
+    """Returns the text with line continuations at some commas."""
     at = [i for i, c in enumerate(text) if c == ","]
     if not at:
         return text
@@ -253,7 +253,7 @@ def inside():
         for text in bad + ([f"{p}: {t}" for p, t in sorted(files.items())] if bad else []):
             print("\n".join("# " + row for row in text.split("\n")))
         sys.stdout.flush()
-    enough = sure >= 0.25 * all_ and sure > SETS // 2  # a reader that is never certain is never wrong
+    enough = sure >= 0.25 * all_ and sure > SETS // 2  # A reader that is never certain would never be wrong.
     print(f"{'ok' if enough else 'not ok'} {SETS + 1} {sure} of {all_} assignments were predicted for certain")
     subprocess.run(["umount", "/sys"], check=True)
     shutil.rmtree(root)

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""`gpuprobe can WHEEL` on real wheels, beside those who know: pip's own parser of tags and requirements, and cuobjdump for the
-capabilities. The wheels come by `pip download`, or lie in WHEELS=DIRECTORY; VENV=DIRECTORY adds an environment. Needs the
-network, and is therefore no part of `make check`: make check-wheels."""
+"""Compares `gpuprobe can WHEEL` on real wheels with pip's parser of tags and requirements, and with cuobjdump for the compute
+capabilities. `pip download` gets the wheels, or WHEELS=DIRECTORY has them. VENV=DIRECTORY adds an environment. Needs the network
+and is therefore no part of `make check`: make check-wheels."""
 import email.parser
 import glob
 import json
@@ -58,7 +58,7 @@ def check_tags(answer, told):
 
 
 def check_cuda(answer, meta):
-    """What the runtime's wheel pins, and the driver's verdict for it by NVIDIA's three numbers."""
+    """Compares the pins of the runtime's wheel, and the verdict for the driver with NVIDIA's three version numbers."""
     pins = {r.name: str(r.specifier)[2:] for r in map(requirements.Requirement, meta.get_all("Requires-Dist") or [])
             if str(r.specifier).startswith("==")}
     told = next((v for n, v in pins.items() if n.startswith("nvidia-cuda-runtime") or n == "cuda-toolkit"), None)
@@ -76,7 +76,7 @@ def check_cuda(answer, meta):
 
 
 def find_cuobjdump(scratch):
-    """Of the system or a toolkit, else NVIDIA's own wheel of it."""
+    """Returns cuobjdump of the system or a toolkit, else of NVIDIA's wheel."""
     global CUOBJDUMP
     if os.path.exists(CUOBJDUMP):
         return
@@ -92,7 +92,7 @@ def find_cuobjdump(scratch):
 
 
 def capabilities(path):
-    """By cuobjdump: machine code and PTX images of a library."""
+    """Returns the machine code and PTX images of a library according to cuobjdump."""
     found = {}
     for what, mark in (("--list-elf", ""), ("--list-ptx", "+PTX")):
         done = subprocess.run([CUOBJDUMP, what, path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
@@ -127,8 +127,8 @@ def one(path, scratch):
         return
     with zipfile.ZipFile(path) as z:
         meta, told = metadata(z)
-        tap.rule(f"{name} fits this host as pip has it", check_tags(answer, told))
-        tap.rule(f"{name} is made with the CUDA that it pins", check_cuda(answer, meta))
+        tap.rule(f"{name}: gpuprobe and pip agree about this host", check_tags(answer, told))
+        tap.rule(f"{name}: the CUDA version is the pinned one", check_cuda(answer, meta))
         if os.path.exists(CUOBJDUMP):
             tap.rule(f"{name} holds code as cuobjdump lists it", check_code(answer, z, scratch))
         else:
@@ -136,7 +136,7 @@ def one(path, scratch):
 
 
 def environment(path):
-    """Each exact pin on NVIDIA's wheels, by pip's parser, and torch's own word for the rest."""
+    """Compares each exact pin on NVIDIA's wheels with pip's parser, and the rest with torch's own answer."""
     answer = ask(path)
     site = glob.glob(os.path.join(path, "lib/python3.*/site-packages"))[0]
     have, pins = {}, []
@@ -149,7 +149,7 @@ def environment(path):
     broken = [str(r) for r in pins if str(r.specifier).startswith("==") and (not r.marker or r.marker.evaluate())
               and (r.name not in have or have[r.name] not in r.specifier)]
     said = [r for r in reasons(answer, "installed") if r["holds"] == "no" and r["source"] == "METADATA"]
-    tap.rule(f"{path}: what is pinned is installed", [] if bool(broken) == bool(said) else [f"pip: {broken}; said: {said}"])
+    tap.rule(f"{path}: the pinned versions are installed", [] if bool(broken) == bool(said) else [f"pip: {broken}; said: {said}"])
     with open(os.path.join(site, "torch/version.py"), encoding="utf-8") as f:
         cuda = re.search(r"cuda[^=]*= '([\d.]+)'", f.read()).group(1)
     tap.rule(f"{path}: torch uses CUDA {cuda}", [] if reasons(answer, f"uses CUDA {cuda}") else [str(answer["reasons"])])
@@ -158,7 +158,8 @@ def environment(path):
         done = subprocess.run([os.path.join(path, "bin/python3"), "-c", code], stdout=subprocess.PIPE, stderr=null, text=True, check=False)
     flags = {a for a in done.stdout.strip().split(",") if a.isdigit()}
     listed = re.search(r"capabilities (\S+);", reasons(answer, "holds code")[0]["what"]).group(1).split(",")
-    tap.rule(f"{path}: torch holds the code that it says itself", [] if flags == set(listed) else [f"torch: {flags}; said: {listed}"])
+    tap.rule(f"{path}: the code in torch is for the architectures that torch reports",
+             [] if flags == set(listed) else [f"torch: {flags}; said: {listed}"])
 
 
 def main():
