@@ -115,7 +115,8 @@ def main():
         for name in files if whole else []:
             with open(name, encoding="utf-8") as f:
                 docs.append(json.load(f))
-        whole &= say("both results are complete", len(docs) == TASKS and all(len(d["launches"]) == 3 and d["verdict"] == "measured" for d in docs),
+        whole &= say("both results are complete",
+                     len(docs) == TASKS and all(len(d["launches"]) == 3 and d["verdict"] == "measured" for d in docs),
                      [(len(d["launches"]), d["verdict"]) for d in docs])
         fleet = subprocess.run([gpubench, "fleet", *files], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         whole &= say("fleet detects that both results are of one machine",

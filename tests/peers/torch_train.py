@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Trains GPT-2, ResNet-20, ResNet-50 or an MLP in PyTorch and prints one JSON line. Options and fields are those of `gpubench train`.
+"""Trains GPT-2, ResNet-20, ResNet-50 or an MLP in PyTorch and prints one JSON line, with the options and fields of
+`gpubench train`.
 
 The model, the initial distribution, the optimizer and the data (one random batch) are the same as there. The
 fast paths of this PyTorch are used or have an option: scaled_dot_product_attention where it exists, --fused, --compile,
