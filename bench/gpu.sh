@@ -1,17 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Everything that a GPU is needed for, in one command: build (or unpack a build), check every op against the CPU, train beside
-# PyTorch on the same card. Results as JSON in $OUT (default: gpu-results), each job under a time limit of its own; the table of
-# bench/results/h200.md is made of what lies there, whenever it was measured: $OUT/table.md (gpu_table.py).
+# Runs all checks and measurements that need a GPU: builds (or unpacks a build), checks every op against the CPU, and compares
+# training with PyTorch on the same GPU. Writes results as JSON to $OUT (default: gpu-results). Each job has its own time limit.
+# gpu_table.py makes $OUT/table.md, the table of bench/results/h200.md, from all results in $OUT.
 #
-#   bench/gpu.sh                    on the machine with the card: what is asked of it first, in ten minutes with the build; what
-#                                   does not fit any more is said to be left out
-#   bench/gpu.sh PART…              more of it, each part ended after ten minutes: check, workloads, sanitizer, gpt2, xl, xl-loss,
-#                                   encoders, attention, loss, image, small; or all. What one run measured stays in $OUT until
-#                                   another has something newer: a job that fails takes nothing with it. PART_S=SECONDS ends
-#                                   each part, or the run without one, after so many (590)
-#   bench/gpu.sh pack BUILD FILE    elsewhere: put the build directory BUILD with its libraries into FILE (.tar.xz), to be
-#                                   carried to a machine without compilers; GPUTUNE_BUILD=FILE uses it there
+#   bench/gpu.sh                    on the machine with the GPU: the most important jobs, in ten minutes with the build; lists
+#                                   the jobs that did not fit
+#   bench/gpu.sh PART…              more jobs, at most ten minutes for each part: check, workloads, sanitizer, gpt2, xl, xl-loss,
+#                                   encoders, attention, loss, image, small; or all. A result stays in $OUT until a newer run
+#                                   replaces it; a failed job deletes nothing. PART_S=SECONDS is the time limit of each part, or
+#                                   of the run without parts (590)
+#   bench/gpu.sh pack BUILD FILE    on any machine: packs the build directory BUILD with its libraries into FILE (.tar.xz) for a
+#                                   machine without compilers; GPUTUNE_BUILD=FILE uses it there
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd)
 fail() { echo "gpu.sh: $*" >&2; exit 1; }
@@ -24,7 +24,7 @@ pack() {
 		[ -x "$build/$tool" ] || fail "$build/$tool is missing: make $tool"
 		cp "$build/$tool" "$dir/" && strip "$dir/${tool##*/}"
 	done
-	# all but the C library itself, which must be the other machine's
+	# All libraries except the C library, which must be the other machine's.
 	ldd "$build/gpubench" "$build/gpuprobe" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
 		grep -vE '/(libc|libm|libdl|librt|libpthread|ld-linux[^/]*)\.so' | xargs -I{} cp -L {} "$dir/lib/"
 	tar -C "$dir" -cJf "$file" . && ls -l "$file"
@@ -38,7 +38,7 @@ if [ "${1:-}" = pack ]; then
 fi
 
 PARTS=$*
-ALL="check gpt2 xl xl-loss image loss attention workloads encoders small sanitizer" # what is asked for first
+ALL="check gpt2 xl xl-loss image loss attention workloads encoders small sanitizer" # most important first
 for part in $PARTS; do
 	case " $ALL all " in
 	*" $part "*) ;;
@@ -48,11 +48,11 @@ done
 [ "$PARTS" != all ] || PARTS=$ALL
 PATH=$PATH:/usr/local/cuda/bin # where NVIDIA's packages put nvcc and compute-sanitizer
 PART_S=${PART_S:-590}
-TEXT=${TEXT:-/usr/share/common-licenses} # what xl-loss learns
+TEXT=${TEXT:-/usr/share/common-licenses} # training text of xl-loss
 work=$(mktemp -d) || exit 1
 OUT=$(realpath -m "${OUT:-gpu-results}") && mkdir -p "$OUT" || fail "cannot make $OUT"
 trap 'rm -rf "$work"' EXIT
-# without persistence mode each program that is the first on the card would wait for the driver's start
+# Without persistence mode, each program that is the first on the GPU would wait for the driver's start.
 { exec 9</dev/nvidia0; } 2>/dev/null || :
 
 # ---- a program to run ----
@@ -65,7 +65,7 @@ else
 		command -v "$tool" >/dev/null || missing="$missing $tool"
 	done
 	[ -z "$missing" ] || fail "missing:$missing; install them, or carry a build: GPUTUNE_BUILD=FILE made by gpu.sh pack"
-	# for the cards that are here: the kernels of all architectures take minutes
+	# Only for this machine's GPUs, because building the kernels of all architectures takes minutes.
 	gencode=
 	for cap in $(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d . | sort -u); do
 		gencode="$gencode -gencode arch=compute_$cap,code=sm_$cap"
@@ -77,25 +77,25 @@ else
 	cd "$work" || exit 1
 fi
 gpubench=$work/gpubench
-# The libraries that came along are for our own programs: PyTorch, compilers and NVIDIA's tools have others of these names. NVIDIA's
-# stay where gpubench finds them.
+# The packed libraries are only for gputune's programs, because PyTorch, compilers and NVIDIA's tools use other libraries of these
+# names. gpubench finds NVIDIA's libraries by itself.
 beside=()
 [ -d "$work/lib" ] && beside=(env "LD_LIBRARY_PATH=$work/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}")
-# ... which is beside the python3 that PATH finds, unless that is a script: then Python itself says where its wheels are
+# gpubench looks next to the python3 in PATH. If that is a script, Python itself prints the directory of its wheels.
 python=$(command -v python3)
 wheels=$("${python:-false}" -c 'import nvidia; print(list(nvidia.__path__)[0].split("/lib/python")[0])' 2>/dev/null)
 [ -n "${VIRTUAL_ENV:-}" ] || [ ! -d "$wheels" ] || beside=("${beside[@]:-env}" "VIRTUAL_ENV=$wheels")
 export XDG_CACHE_HOME=$work/cache
-# PyTorch's side starts it
+# The programs for PyTorch's side start this script.
 printf '#!/bin/sh\nexec %s "$0.own" "$@"\n' "${beside[*]@Q}" >"$work/case" && chmod +x "$work/case"
 [ ! -e "$work/rt_case" ] || mv "$work/rt_case" "$work/case.own"
 "${beside[@]}" "$gpubench" --version >"$OUT/version.log" 2>&1 || fail "gpubench does not run here: $(tail -n 1 "$OUT/version.log")"
 
-# ---- what is here ----
+# ---- the machine ----
 command -v nvidia-smi >/dev/null || echo "gpu.sh: no nvidia-smi: clocks and temperature are not recorded" >&2
 look() { nvidia-smi --query-gpu=name,driver_version,clocks.sm,clocks.mem,temperature.gpu,power.draw,clocks_event_reasons.active \
 	--format=csv,noheader 2>/dev/null || echo "no nvidia-smi"; }
-# what this process sees: CUDA_VISIBLE_DEVICES ends at the first number that is none
+# The GPUs that this process sees. CUDA_VISIBLE_DEVICES ends at the first invalid number.
 cards() {
 	local n seen=0 each
 	n=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ')
@@ -112,7 +112,7 @@ cards() {
 }
 timeout -k 5 60 "${beside[@]}" "$work/gpuprobe" --json >"$OUT/probe.json" 2>"$OUT/probe.log"
 
-# ---- jobs: name, seconds, command; the exit status, the card and the time beside each result ----
+# ---- jobs: name, seconds, command. The exit status, the GPU and the time are stored with each result ----
 echo "# $(date -u +%FT%TZ) ${PARTS:-in ten minutes}" >>"$OUT/jobs.txt"
 failed=0 left_out=0
 leave_out() { # name, why, command
@@ -180,9 +180,9 @@ part_check() { # a type each, so that none takes the others with it
 		ours check-$type 74 check-device --type $type --json
 	done
 	copies
-	# a communicator of its own, which wants NCCL
+	# A separate communicator, which needs NCCL.
 	ours check-ranks 60 check-device --type tf32 --ranks 1 --json
-	# between all cards; a single one moves nothing, by the definition 0, and shows that a communicator of its own works
+	# Between all GPUs. A single GPU moves no bytes and reports 0 by definition, but shows that a separate communicator works.
 	job allreduce 50 env GPUBENCH_NCCL_RANKS="$(cards)" "${beside[@]}" "$gpubench" launch gpu.allreduce --json --seed 1
 }
 
@@ -229,7 +229,7 @@ part_xl() {
 	peer xl-bf16 300 $xl --batch 16 --amp bf16 --steps 8 --compile --fused --pad-vocab
 }
 
-# The same text in the same order: what fp8 gains, and what it loses in 200 steps of 16k tokens.
+# The same text in the same order: speed and loss of fp8 over 200 steps of 16k tokens.
 part_xl-loss() {
 	for type in bf16 fp8; do
 		train xl-loss-$type 290 $xl --batch 16 --amp $type --data "$TEXT" --steps 200
@@ -254,7 +254,7 @@ part_attention() { # our kernels beside cuDNN's, in the step and each kernel
 	train xl-attention-cudnn 100 $xl --batch 16 --amp bf16 --attention cudnn --steps 5
 }
 
-# The same text, the same order: what each type loses in 200 steps.
+# The same text in the same order: the loss of each type over 200 steps.
 part_loss() { # and each step's loss beside PyTorch's, from the same weights
 	theirs torch-curves 90 "$top/tests/peers/torch_curves.py" "$work/case"
 	local of="gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --steps 200"
@@ -284,7 +284,7 @@ part_small() { # what must work whatever it takes
 	train gpt2-tf32 60 gpt2 --batch 8 --seq 1024 --amp tf32 --steps 10
 }
 
-# The first things asked of a card, by what is lost if the time does not do.
+# The first jobs on a GPU, the most important first.
 in_ten_minutes() {
 	ours check-bf16 120 check-device --type bf16 --json
 	train gpt2-b64 50 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The table of one card from the JSON that bench/gpu.sh left: each job beside PyTorch's, its floor and what is asked of it.
-usage: gpu_table.py DIRECTORY. What no job has measured says so."""
+"""Makes the table of one GPU from the JSON of bench/gpu.sh: each job with PyTorch's result, its floor and its target.
+usage: gpu_table.py DIRECTORY. Rows without a measurement are marked."""
 import functools
 import json
 import os
@@ -13,7 +13,7 @@ ODD = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 def row(make):
-    """Where a job left JSON that is not its own, this row says so, and the others are made."""
+    """Makes a row. If a job's JSON is invalid, the row reports this, and the other rows are still made."""
     @functools.wraps(make)
     def made(r, title, *args, **more):
         try:
@@ -48,7 +48,7 @@ def ratio(a, b):
 
 
 def verdict(tests):
-    """Of (value, limit, at least?): what is not measured decides nothing."""
+    """Judges tuples of (value, limit, whether it is a minimum). Missing values are ignored."""
     known = [value >= limit if least else value <= limit for value, limit, least in tests if value is not None]
     return "" if not known else "no" if not all(known) else "yes" if len(known) == len(tests) else "as far as measured"
 
@@ -100,13 +100,13 @@ def copies(r, title, way):
 
 
 def share_of_ops(doc, names):
-    """Of the measured rate of copies, by the bytes that the run counted: the least of those ops."""
+    """Returns the minimum share of the measured copy rate among these ops, by the bytes that the run counted."""
     shares = [o["of_peak"] for o in doc.get("ops", []) if o["op"] in names and o.get("of_peak") is not None]
     return min(shares, default=None)
 
 
 def share_of_cross_entropy(doc):
-    """The kernel behind the product: one reading of the logits, one writing of their gradients."""
+    """The kernel after the matrix product: reads the logits once and writes their gradients once."""
     shares = [k["of_peak"] for k in doc.get("kernels", [])
               if k["kernel"].startswith("rt_cross_entropy") and k.get("op") and k.get("of_peak") is not None]
     return min(shares, default=None)
@@ -127,7 +127,7 @@ def host_time(r, title, job):
 
 
 def told(name):
-    """What compute-sanitizer said last in its own file: errors or hazards, None if it came to no end."""
+    """Returns the last count of errors or hazards in compute-sanitizer's file, None if it did not complete."""
     try:
         with open(name, errors="replace") as f:
             said = re.findall(r"SUMMARY: (\d+) (?:errors?|hazards?)", f.read())
@@ -159,7 +159,7 @@ def checked(r, title, jobs, part, sanitized=False):
 
 @row
 def curves(r, title, amp, limit):
-    """Losses of every step beside PyTorch's: the step that is farthest off."""
+    """Compares the losses of every step with PyTorch's. Reports the step with the largest difference."""
     doc = r.get("torch-curves").get(amp, {})
     off, steps = doc.get("worst"), len(doc.get("ours", []))
     return (title, show(doc.get("theirs", [None])[-1], "PyTorch's: {:.4f}"), f"equal to {100 * limit:g} % in each step",
