@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the reader of apt's sources and lists with apt itself, on generated sets of files.
 
-Each set of sources names archives on this disk. apt-get update fetches their lists, and what `apt-get indextargets` prints is
-compared with what apt_sources prints. apt works in a scratch directory with a configuration of its own. SETS and SEED choose other
-sets. Left out, since the reader does not know them: %41 for a letter, $(ARCH) and other architectures. Without apt-get the test is
-skipped."""
+Each set of sources names archives on this disk. apt-get update fetches their lists, and the output of `apt-get indextargets` is
+compared with that of apt_sources. apt works in a scratch directory with a separate configuration. SETS and SEED select other sets.
+Not tested, because the reader does not support them: %41 for a letter, $(ARCH) and other architectures. Skipped without apt-get."""
 import hashlib
 import os
 import random

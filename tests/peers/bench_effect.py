@@ -3,15 +3,14 @@
 """Compares a PyTorch program under `gputune run` with the plain call and other launchers, in interleaved rounds.
 
 Usage: bench_effect.py GPUTUNE [--rounds N] [--jobs a,b] [--results DIR] [--python PATH] [--blas stock|as-is]
-The same command in several arms: as a user types it; under gputune run; under torch.backends.xeon.run_cpu (one instance on all
-cores); under numactl; and, where PyTorch takes fewer threads than the kernel shows cores, with all of them. Nothing else is
-set. A second part times what a launch costs: 1000 times `gputune run -- true`, `numactl true` and `true`. Results go to
-DIR/effect.json (all samples) and DIR/effect.md (made from it).
+The same command runs in several arms: plain; under gputune run; under torch.backends.xeon.run_cpu (one instance on all cores);
+under numactl; and with a thread per core, if PyTorch uses fewer by default. Nothing else is set. A second part measures the cost
+of a launch: 1000 times `gputune run -- true`, `numactl true` and `true`. Results go to DIR/effect.json (all samples) and
+DIR/effect.md (made from it).
 
 The stock state of a Debian 12 with python3-torch and libopenblas is openblas-pthread as libblas.so.3: Debian gives it the
-highest priority. Where libopenblas0-pthread is installed and another one is chosen, it is chosen for the time of the
-measurement (as root) and the host's own choice is put back, whatever ends it. --blas as-is measures the host as it is. Which
-one was there is part of the result.
+highest priority. If libopenblas0-pthread is installed but not selected, it is selected during the measurement (as root), and the
+host's selection is restored in every case. --blas as-is measures the host without this change. The result records the BLAS.
 """
 import argparse
 import contextlib

@@ -3,13 +3,13 @@
 """Compares gpubench's training step with PyTorch's on the same cores, in interleaved rounds of fresh processes.
 
 Usage: bench_torch.py GPUBENCH [--rounds N] [--jobs a,b,...] [--results DIR] [--python PATH] [--newest PATH]
-Three arms: gpubench train; PyTorch as Debian starts it; PyTorch at its best here (OpenMP flavour of OpenBLAS instead of the
-pthread one, told this processor's kernels where it does not know the processor; glibc's malloc told to keep its memory; images
-with their channels innermost). All get the same number of threads. Results go to DIR/cpu.json (all samples) and DIR/cpu.md
-(made from it); jobs that are not run keep their older rows.
---newest names the Python of another environment with a newer PyTorch: two more arms, without and with torch.compile, both
-with everything else that makes it fast here. --llmc names a directory in which llm.c's train_gpt2 is built: one more arm in the
-jobs that it can do, which are those of 4 x 64 tokens. --isa AVX2 holds all arms to that instruction set.
+Three arms: gpubench train; PyTorch with Debian's defaults; PyTorch with its best settings. These are the OpenMP flavour of OpenBLAS
+instead of the pthread one, OPENBLAS_CORETYPE if OpenBLAS does not detect the processor, a glibc malloc that keeps its memory, and
+images with their channels innermost. All arms have the same number of threads. Results go to DIR/cpu.json (all samples) and
+DIR/cpu.md (made from it). Jobs that are not run keep their older rows.
+--newest names the Python of an environment with a newer PyTorch. It adds two arms with the best settings, without and with
+torch.compile. --llmc names a directory with a built train_gpt2 of llm.c. It adds an arm to the jobs of 4 x 64 tokens, which llm.c
+supports. --isa AVX2 limits all arms to that instruction set.
 """
 import argparse
 import array

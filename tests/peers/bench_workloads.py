@@ -119,9 +119,9 @@ def compare(gpubench, peers, rounds, row):
 
 def tap(f):
     if "skipped" in f:
-        return f"ok - {f['metric']} beside {f['peer']} # SKIP {f['skipped']}"
+        return f"ok - {f['metric']} compared with {f['peer']} # SKIP {f['skipped']}"
     if "failed" in f:
-        return f"not ok - {f['metric']} beside {f['peer']}: {f['failed']}"
+        return f"not ok - {f['metric']} compared with {f['peer']}: {f['failed']}"
     said = (f"{f['metric']} {statistics.median(f['ours']):.4g} {f['unit']}, {f['peer']} {statistics.median(f['theirs']):.4g}: "
             f"ratio {f['ratio']:.2f} in [{f['low']}, {f['high']}]")
     return f"{'ok' if f['within'] else 'not ok'} - {said} ({f['why']})"

@@ -283,8 +283,8 @@ class Case:
 
 
 def ops():
-    """All op cases, and those of one product in reduced precision too: linear, matmul, conv, attention, as in autocast's list. The
-    large convolutions stay in f32 on CPUs where that is not slower (runtime/pass/precision.c)."""
+    """Checks all op cases. Cases of one matrix product (linear, matmul, conv, attention, as in autocast's list) are also checked in
+    reduced precision. Large convolutions stay in f32 on CPUs where that is not slower (runtime/pass/precision.c)."""
     rows = json.loads(subprocess.run([RT_CASE, "--list"], check=True, stdout=subprocess.PIPE).stdout)
     for row in rows:
         Case(**row).check()
@@ -462,10 +462,9 @@ def trained_resnet(c, start, kind, steps, lr):
 
 
 def resnet(steps):
-    """Ten batches in turn, from the same weights. Every relu that changes sides by a rounding makes the curves part a little
-    more, so the yardstick is PyTorch itself: how far its float32 is from its float64 up to FLIP steps later, for in which of the
-    first steps a relu lies so near to zero is chance (of PyTorch's the first does in the third to fifth step), and until one does
-    all that is seen is the rounding of the loss itself."""
+    """Ten batches in turn, from the same weights. Every relu whose sign changes by rounding makes the curves differ more. The limit
+    is the difference between PyTorch's float32 and float64 up to FLIP steps later, because the step with the first such relu is
+    random (in PyTorch the third to fifth). Before it, the only difference is the rounding of the loss itself."""
     batch, size, classes, lr = 16, 16, 10, 0.002
     c = Case("ResNet-20", f"resnet({batch}, {size}, 20, {classes})")
     resnet_params(c, 20, classes)
@@ -519,8 +518,8 @@ def models():
 
 
 def buckets():
-    """The rule by which tests/unit/comm_train.c judges our buckets is what PyTorch does: one is closed by the gradient with which it
-    reaches its limit."""
+    """Checks that PyTorch uses the rule by which tests/unit/comm_train.c judges the runtime's buckets: the gradient with which a
+    bucket reaches its limit closes it."""
     try:
         assign = torch.distributed._compute_bucket_assignment_by_size
     except AttributeError:

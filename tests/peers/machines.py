@@ -102,7 +102,7 @@ def numbered(directory, prefix):
 
 
 class Raw:
-    """What the files of one machine contain."""
+    """The contents of the files of one machine."""
 
     def __init__(self, root):
         self.cpu_dir, self.node_dir = root + "/sys/devices/system/cpu", root + "/sys/devices/system/node"
@@ -158,7 +158,7 @@ class Raw:
         return node if node >= 0 else None, read_set(d, "local_cpulist", "local_cpus")
 
     def is_edited(self, address):
-        """Whether somebody has edited one of the two files, as for a test of hwloc."""
+        """Returns whether one of the two files was edited, as for a test of hwloc."""
         d = f"{self.root}/sys/bus/pci/devices/{address}"
         mask = read(d + "/local_cpus")
         return mask is not None and parse_mask(mask) != read_set(d, "local_cpulist", "local_cpus")

@@ -54,7 +54,7 @@ def metadata(z):
 def check_tags(answer, told):
     fits = any(set(tags.parse_tag(t)) & host_tags() for t in told)
     ours = not [r for r in answer["reasons"] if r["source"] == "tag of the wheel" and r["holds"] != "yes"]
-    return [] if fits == ours else [f"pip installs it: {fits}; we say {ours}: {told}"]
+    return [] if fits == ours else [f"pip installs it: {fits}; gpuprobe: {ours}: {told}"]
 
 
 def check_cuda(answer, meta):
@@ -109,14 +109,14 @@ def check_code(answer, z, scratch):
             theirs[arch] = theirs.get(arch, 0) + count
     said = reasons(answer, "holds? code")
     if not theirs:
-        return [f"cuobjdump finds no code; said: {said}"] if said else []
+        return [f"cuobjdump finds no code; gpuprobe: {said}"] if said else []
     if not said:
-        return [f"cuobjdump finds {theirs}; nothing is said"]
+        return [f"cuobjdump finds {theirs}; gpuprobe reports nothing"]
     list_said = re.search(r"capabilities (\S+);", said[0]["what"])
     strange = [a for a in (list_said.group(1).split(",") if list_said else []) if a not in theirs]
     most = max(theirs, key=theirs.get)
     missing = [] if not list_said or most in list_said.group(1).split(",") else [f"{most} is missing"]
-    return [f"{a} is no capability of it: {theirs}" for a in strange] + missing
+    return [f"{a} is not in cuobjdump's list: {theirs}" for a in strange] + missing
 
 
 def one(path, scratch):

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""kill -9 in apply, revert and recover, in a plain directory root, with the built gputune.
+"""Tests kill -9 in apply, revert and recover, in a plain directory root, with the built gputune.
 
-First at random moments. Then at every step of an apply that compacts the journal, because another program has reset a value. Then
-RIVAL=N (default 40, `make check-kill` takes 2000) calls of apply between which a value is reset: the journal stays small.
+The kills come first at random moments, then at every step of an apply that compacts the journal because another program has reset
+a value. Then a value is reset between RIVAL=N calls of apply (default 40, `make check-kill`: 2000). The journal must stay small.
 
-Alone and on top of other applies, which set some of the same knobs to other values. After each the next call knows whether
-something was interrupted, `recover` ends it, and the tree is exactly as before or exactly as planned. KILLS=N (default 40;
-`make check-kill` takes 500), SEED=N for others.
+gputune runs alone and on top of other applies, which set some of the same knobs to other values. After each kill, the next call
+must detect an interrupted change, `recover` must complete it, and the tree must be exactly as before or exactly as planned.
+KILLS=N is the number of random kills (default 40, `make check-kill`: 500), SEED=N their random seed.
 """
 
 import os

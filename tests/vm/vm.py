@@ -5,7 +5,7 @@
     with Vm(image, installed(image)) as vm:
         vm.sh("gputune plan").out
 
-Node 0 has CPUs 0 and 1, node 1 has CPUs 2 and 3 and, behind a PCI bridge of its own, an NVMe disk and two network ports.
+Node 0 has CPUs 0 and 1, node 1 has CPUs 2 and 3 and, behind a separate PCI bridge, an NVMe disk and two network ports.
 A machine writes to an overlay that is deleted with it. README.md describes how the image is cached.
 """
 
