@@ -71,7 +71,7 @@ A fresh host with a GPU: the driver of stable and its security updates, never th
     PyTorch 2.14 with CUDA 12.6 is the newest that driver 535.309.01 and this GPU support:
       python3 -m venv venv && . venv/bin/activate
       pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
-  $ plan -v | sed -n '/^Already/,/^Note/p'
+  $ plan -v | sed -n '/^Unchanged/,/^Note/p'
   Unchanged or not applicable
     openmp: libgomp1 12.2.0-14+deb12u1
   
