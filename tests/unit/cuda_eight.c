@@ -82,7 +82,7 @@ START_TEST(infinity_is_detected_in_8_bits)
 	struct result r = run_with("eight", NULL, STANDIN_DIR);
 
 	ck_assert_str_eq(r.out, "no number, unchanged\na number, changed\nno number, unchanged\na number, changed\n"
-				"fp8: products of 8 bits want rows in multiples of 16, in each shape of a batch or in none\n");
+				"fp8: 8-bit products need a multiple of 16 rows, in all batch shapes or in none\n");
 }
 END_TEST
 

@@ -320,8 +320,9 @@ START_TEST(memory_is_planned_reported_and_measured)
 		      r.out);
 	/* refused before any allocation, with a size that fits */
 	r = run_with("memory", "STANDIN_MEMORY=68500000", STANDIN_DIR);
-	ck_assert_msg(r.status && !strstr(r.out, "planned") && strstr(r.out, "may be used: checkpointing in ") &&
-			      strstr(r.out, " of the 16 rows of a batch would fit as it is"), "%s", r.out);
+	ck_assert_msg(r.status && !strstr(r.out, "planned") && strstr(r.out, "and the limit is ") &&
+			      strstr(r.out, ": checkpointing in ") &&
+			      strstr(r.out, " of the 16 rows of a batch would fit"), "%s", r.out);
 }
 END_TEST
 
