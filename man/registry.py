@@ -7,7 +7,7 @@ import sys
 
 
 # Titles that begin with one of these keep the lower case.
-PROGRAMS = ("docker", "glibc", "lib", "nv")
+PROGRAMS = ("docker", "glibc", "isolcpus", "lib", "nv")
 
 
 def mdoc(text):

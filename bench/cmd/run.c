@@ -292,9 +292,10 @@ const struct gt_cmd bn_cmd_run = {
 	.group = "Measure a change",
 	.summary = "Measure this host or a command, also before and after a change",
 	.help = "Without a change, measures the host as it is. With --plan, --knob, --env, --library or --boot-arg, measures "
-		"in pairs before and after the change, in random order, each launch in a fresh process. CMD is the workload "
-		"if it is given; its metric is its wall time unless --metric is given. The host is restored after each "
-		"launch. An interrupted session exits with 5; --resume continues it. gpubench(1) describes the method.",
+		"in pairs before and after the change, in random order, each launch in a fresh process. If CMD is given, "
+		"it is the workload. Its wall time is measured unless --metric names another metric. The host "
+		"is restored after each launch. An interrupted session exits with 5; --resume continues it. gpubench(1) "
+		"describes the method.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = run_opts,
 	.max_args = -1,

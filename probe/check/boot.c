@@ -65,8 +65,8 @@ const struct pr_check pr_check_isolcpus = {
 const struct pr_check pr_check_idle = {
 	.id = "boot.idle",
 	.title = "the command line keeps idle CPUs busy",
-	.story = "idle=poll saves microseconds of latency. With two threads per core it halves the speed of the busy one, and no "
-		 "core reaches its turbo frequency.",
+	.story = "idle=poll saves microseconds of latency. If a core has two threads, the polling idle thread halves "
+		 "the speed of the busy thread. No core reaches its turbo frequency.",
 	.run = judge_word,
 	.rule = &(const struct rule){
 		.begin = "idle=",

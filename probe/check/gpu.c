@@ -51,9 +51,9 @@ static void topology(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_topology = {
 	.id = "host.topology",
 	.title = "the sources of the topology contradict each other",
-	.story = "Several files of sysfs contain which CPUs and devices a NUMA node has. hwloc, which MPI and Slurm bind by, reads "
-		 "them by rules of its own. If the firmware contradicts itself, or if a VM was given half a topology, processes "
-		 "run on one node and their memory is on another, and no log reports it.",
+	.story = "Several sysfs files list the CPUs and devices of a NUMA node. MPI and Slurm use hwloc for binding, and hwloc "
+		 "interprets these files differently. If the firmware contradicts itself, or if a VM was given half a topology, "
+		 "processes run on one node and their memory is on another, and no log reports it.",
 	.run = topology,
 };
 

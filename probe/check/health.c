@@ -420,7 +420,7 @@ const struct pr_check pr_check_xid = {
 	.after = after_loaded,
 	.story = "The driver logs each error of a GPU as a numbered Xid. gpuprobe contains NVIDIA's catalogue of "
 		 "meanings, faults and actions. Errors of programs do not count here. An error that needs a reset is critical "
-		 "until NVML responds for every GPU or the driver withdraws the request (Xid 154). gpuprobe explain 'Xid N' "
+		 "until NVML responds for every GPU or the driver withdraws its reset request (Xid 154). gpuprobe explain 'Xid N' "
 		 "explains one number.",
 	.messages = "NVRM: Xid (PCI:0000:17:00): 62, pid='<unknown>', name=<unknown>\nNVRM: Xid (PCI:0000:17:00): 109, errorString "
 		    "CTX SWITCH TIMEOUT\nNVRM: Xid (PCI:0000:17:00): 143, GPU Initialization Error",

@@ -58,9 +58,9 @@ const struct pr_check pr_check_wsl = {
 	.title = "programs under WSL do not load the libcuda of Windows",
 	.story = "WSL 2 reaches the GPU through /dev/dxg and a libcuda that Windows' driver puts into "
 		 "/usr/lib/wsl/lib; there is "
-		 "no nvidia module and no PCI device. A Linux driver that was installed inside, often as a dependency "
-		 "of a CUDA "
-		 "package, hides that libcuda with one that finds no device.",
+		 "no nvidia module and no PCI device. A Linux driver installed in WSL, often as a dependency "
+		 "of a CUDA package, brings its own libcuda, which finds no device. Programs load it "
+		 "instead of Windows' libcuda.",
 	.messages = "libcuda.so.1: file exists: unknown\nGPU access blocked by the operating system\nFailed to "
 		    "initialize NVML: GPU "
 		    "access blocked by the operating system",

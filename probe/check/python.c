@@ -338,8 +338,8 @@ const struct pr_check pr_check_python_driver = {
 	.title = "a framework needs a newer driver",
 	.after = after_loaded,
 	.story = "A wheel contains its own CUDA, and the driver must be new enough: 525 for CUDA 12, 580 for CUDA 13. "
-		 "The release is in torch/version.py of PyTorch, the plug-in of JAX, the name of CuPy's wheel, and the "
-		 "runtime installed with TensorFlow.",
+		 "gpuprobe reads the CUDA release from torch/version.py, JAX's plug-in, the name of CuPy's wheel, or "
+		 "TensorFlow's runtime.",
 	.messages = "CUDA driver version is insufficient for CUDA runtime version\nThe NVIDIA driver on your system is too old "
 		    "(found version 12040). Please update your GPU driver\nUnable to initialize backend 'cuda'\nCould not find "
 		    "cuda drivers on your machine, GPU will not be used.",

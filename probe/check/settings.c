@@ -268,7 +268,7 @@ const struct pr_check pr_check_tcp_window = {
 	.id = "net.tcp-window",
 	.title = "TCP window scaling is off",
 	.story = "Old recipes against broken firewalls set net.ipv4.tcp_window_scaling to 0. A stream then has at most 64 KiB "
-		 "under way: 5 Gbit/s where an answer takes 100 us (RFC 7323).",
+		 "in flight, which limits it to 5 Gbit/s at a round-trip time of 100 us (RFC 7323).",
 	.run = judge_setting,
 	.rule = &(const struct rule){
 		.setting = "net.ipv4.tcp_window_scaling",

@@ -90,8 +90,8 @@ All numbers of a text are answered.
   
     The driver logs each error of a GPU as a numbered Xid. gpuprobe contains NVIDIA's catalogue of
     meanings, faults and actions. Errors of programs do not count here. An error that needs a reset is
-    critical until NVML responds for every GPU or the driver withdraws the request (Xid 154). gpuprobe
-    explain 'Xid N' explains one number.
+    critical until NVML responds for every GPU or the driver withdraws its reset request (Xid 154).
+    gpuprobe explain 'Xid N' explains one number.
   
   Messages that lead here:
     NVRM: Xid (PCI:0000:17:00): 62, pid='<unknown>', name=<unknown>

@@ -117,8 +117,8 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
   
   Hazard
     If it is too low, each checkpoint is limited to the speed of the disk. Other tools disagree: tuned
-    uses 40 for throughput and 10 for latency. Lowered only; a percentage counts as that part of all
-    memory.
+    uses 40 for throughput and 10 for latency. gputune only lowers the value. A percentage is compared
+    as a share of all memory.
   
   On this host
     change, 0 → 16 GiB; writing 16 GiB takes 6 s, 20 percent of memory up to 37 s (NVMe disk; assuming
@@ -260,7 +260,7 @@ Advice about a setting changes no verdict.
     nvidia-persistenced keeps it initialised.
   
   Hazard
-    Reported, never written.
+    gputune only reports this setting.
   
   On this host
     already; persistence mode is on

@@ -5,8 +5,8 @@
 #include "tune/knob/list.h"
 
 #define ADVICE(ID, CHECK, EFFECT)                                                                                              \
-	{ .id = ID, .check = &CHECK, .tag = 'C', .takes_effect = EFFECT, .hazard = "Reported, never written.", .unit = "",      \
-	  .mechanism = "" }
+	{ .id = ID, .check = &CHECK, .tag = 'C', .takes_effect = EFFECT, .hazard = "gputune only reports this setting.",         \
+	  .unit = "", .mechanism = "" }
 
 const struct tn_tunable tn_tunable_shm = ADVICE("mem.shm", pr_check_shm, TN_NOW);
 const struct tn_tunable tn_tunable_memlock = ADVICE("limits.memlock", pr_check_memlock, TN_NEW_PROCESS);

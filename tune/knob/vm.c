@@ -20,7 +20,7 @@ static int64_t memory(const struct tn_ctx *c)
 	"the default of 20 is 200 GB, which takes minutes to write."
 #define DIRTY_HAZARD                                                                                                   \
 	"If it is too low, each checkpoint is limited to the speed of the disk. Other tools disagree: tuned uses 40 for " \
-	"throughput and 10 for latency. Lowered only; a percentage counts as that part of all memory."
+	"throughput and 10 for latency. gputune only lowers the value. A percentage is compared as a share of all memory."
 
 static bool is_small(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
@@ -406,7 +406,7 @@ const struct tn_tunable tn_tunable_compaction_proactiveness = {
 	.why = "Recipes for low latency set 0 (off). Once memory is fragmented, a large tensor then gets small pages, or its "
 	       "page faults compact memory. The kernel's default is 20 (since Linux 5.9).",
 	.hazard = "Compaction moves pages of all processes, \"which could also lead to latency spikes in unsuspecting "
-		  "applications\". Raised only, to the default, and never on a host without huge pages.",
+		  "applications\". gputune only raises the value, to the default, and not on hosts without huge pages.",
 	.unit = "percent",
 	.mechanism = "",
 	.unmoved = "has an effect only if memory is fragmented, which no workload causes",

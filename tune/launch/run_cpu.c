@@ -281,9 +281,9 @@ static void prepare_files(const struct tn_launch *c, struct tn_run *r)
 const struct tn_launch_setting tn_launch_files = {
 	.id = "run.files",
 	.summary = "raises the limit of open files",
-	.why = "systemd and Debian start programs with a limit of 1024, for old programs that use select(), and allow half a "
-	       "million. PyTorch's loader workers pass each tensor as a file descriptor. With batches of many tensors they "
-	       "fail with \"too many open files\" or \"received 0 items of ancdata\".",
+	.why = "systemd and Debian start programs with a soft limit of 1024 open files, for old programs that use select(). The "
+	       "hard limit is 524288. PyTorch's loader workers pass each tensor as a file descriptor. With batches of many "
+	       "tensors they fail with \"too many open files\" or \"received 0 items of ancdata\".",
 	.hazard = "A program that calls select() with more than 1024 open files fails. With the old limit it could not have "
 		  "opened these files.",
 	.unit = "files",

@@ -343,8 +343,8 @@ const struct tn_launch_setting tn_launch_malloc = {
 	.id = "run.malloc",
 	.summary = "glibc's malloc keeps large blocks",
 	.why = "glibc maps and unmaps each large tensor. PyTorch on CPUs spent 13 to 38 % of its time in page faults of memory "
-	       "that it had used one step before. With these thresholds the blocks stay. They follow from the size of memory "
-	       "or the limit of the control group, and from the number of ranks. PyTorch's THP_MEM_ALLOC_ENABLE=1 requests "
+	       "that it had used one step before. With these thresholds the blocks stay. gputune derives them from the "
+	       "memory size or the control group's limit, and from the number of ranks. PyTorch's THP_MEM_ALLOC_ENABLE=1 requests "
 	       "huge pages for its tensors only; this setting applies to the whole program.",
 	.hazard = "Used memory is not returned before the program ends, which matters with many processes per host.",
 	.unit = "environment",

@@ -90,8 +90,8 @@ const struct tn_launch_setting tn_launch_omp_threads = {
 	.why = "Two threads of one core share its multipliers: matrix products gain nothing, and barriers wait for the slower "
 	       "thread. OpenMP ignores a cgroup's quota, starts a thread on every CPU, and is throttled. torchrun's default of "
 	       "1 is replaced. An unknown command may start a process for each visible GPU, and each inherits the number: "
-	       "eight processes with 32 threads each on 32 cores wait for each other. Its threads are therefore the cores "
-	       "divided by the number of visible GPUs.",
+	       "eight processes with 32 threads each on 32 cores wait for each other. gputune therefore gives an "
+	       "unknown command as many threads as there are cores per visible GPU.",
 	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core. The number of "
 		  "loader workers cannot be known in advance: if they keep cores busy, give it with --workers.",
 	.unit = "threads",
