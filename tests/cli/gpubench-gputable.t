@@ -35,6 +35,6 @@ numbers.
   | GPT-2 124M, cross entropy | measured copy rate | 85 % of it | 80 % |  |  | no | gpt2 |
   | every op against the CPU (`gpubench check-device`) |  | all | 1 of 2 in f16 |  |  | no | check |
   $ table
-  The table of one card from the JSON that bench/gpu.sh left: each job beside PyTorch's, its floor and what is asked of it.
+  Makes the table of one GPU from the JSON of bench/gpu.sh: each job with PyTorch's result, its floor and its target.
   usage: * (glob)
   [1]
