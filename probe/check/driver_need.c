@@ -262,16 +262,18 @@ char *pr_nvidia_repo_lines(const struct pr_context *c, const char *indent)
 			    indent, release, strcmp(machine, "aarch64") ? machine : "sbsa", keyring);
 }
 
-/* Returns the lines that add Debian's components for the driver (non-free-firmware exists since Debian 12). */
+/* Returns the lines that add Debian's components for the driver (non-free-firmware exists since Debian 12). They edit the
+ * existing sources: apt refuses a second entry of a repository with another Signed-By. */
 static char *components_lines(const struct pr_host *h)
 {
 	bool firmware = !h->distro.version_id.v || gt_version_cmp(h->distro.version_id.v, "12") >= 0;
 
 	if (!h->distro.codename.v)
-		return gt_xstrdup("# contrib non-free non-free-firmware in apt's sources; gputune provision does it\n");
-	return gt_xasprintf("# adds the components contrib and non-free; gputune provision does it too\n"
-			    "echo 'deb http://deb.debian.org/debian %s contrib non-free%s' > "
-			    "/etc/apt/sources.list.d/nvidia-driver.list\n"
+		return gt_xstrdup("# add contrib, non-free and non-free-firmware to apt's sources; gputune provision plan prints "
+				  "the lines\n");
+	return gt_xasprintf("# adds the components contrib and non-free to Debian's sources\n"
+			    "sed -i.bak -E '/^(deb .* %s|Components:)/s/ main\\b.*/ main contrib non-free%s/' \\\n"
+			    "  $(ls /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null)\n"
 			    "apt update\n",
 			    h->distro.codename.v, firmware ? " non-free-firmware" : "");
 }

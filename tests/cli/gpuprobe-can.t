@@ -277,8 +277,9 @@ belongs to another system, so does the change.
   $ on 0x1db4 440.100
   1. driver 440.100 supports no PyTorch with CUDA for this GPU; 525.60.13 or newer supports 2.14 with
   CUDA 12.6:
-       # adds the components contrib and non-free; gputune provision does it too
-       echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+       # adds the components contrib and non-free to Debian's sources
+       sed -i.bak -E '/^(deb .* bookworm|Components:)/s/ main\b.*/ main contrib non-free non-free-firmware/' \
+         $(ls /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null)
        apt update
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
@@ -286,7 +287,8 @@ belongs to another system, so does the change.
   $ on 0x102d 440.100 | grep -v '#'
   1. driver 440.100 supports no PyTorch with CUDA for this GPU; 450.80.02 or newer supports 2.0 with
   CUDA 11.7:
-       echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+       sed -i.bak -E '/^(deb .* bookworm|Components:)/s/ main\b.*/ main contrib non-free non-free-firmware/' \
+         $(ls /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null)
        apt update
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
@@ -317,10 +319,11 @@ belongs to another system, so does the change.
   $ sed 's/581\.[0-9.]*/551.23/' $FIXTURES/wsl-rtx.host > x.host; gpuprobe can --root x.host | sed -n '/^2/,$p'
   2. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:
        # in Windows: install NVIDIA's newest driver, then wsl --shutdown
-  $ gpuprobe can --root $FIXTURES/nouveau.host | head -n 6
+  $ gpuprobe can --root $FIXTURES/nouveau.host | head -n 7
   1. Debian 12 packages driver 535.261.03, which supports this GPU:
-       # adds the components contrib and non-free; gputune provision does it too
-       echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+       # adds the components contrib and non-free to Debian's sources
+       sed -i.bak -E '/^(deb .* bookworm|Components:)/s/ main\b.*/ main contrib non-free non-free-firmware/' \
+         $(ls /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null)
        apt update
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
@@ -337,8 +340,9 @@ An old GPU gets the last branch that supports it, and the newest wheel with code
 
   $ gpuprobe can --root $FIXTURES/legacy-kepler.host
   1. this GPU is supported up to branch 470, and Debian 12 also packages branch 470:
-       # adds the components contrib and non-free; gputune provision does it too
-       echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+       # adds the components contrib and non-free to Debian's sources
+       sed -i.bak -E '/^(deb .* bookworm|Components:)/s/ main\b.*/ main contrib non-free non-free-firmware/' \
+         $(ls /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null)
        apt update
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
@@ -352,3 +356,19 @@ An old GPU gets the last branch that supports it, and the newest wheel with code
        python3 -m venv venv && . venv/bin/activate
        pip install torch --index-url https://download.pytorch.org/whl/cpu
        # or Debian's own: apt install python3-torch
+
+The command that adds Debian's components edits both formats of apt's sources, keeps other repositories, and can be repeated.
+
+  $ mkdir s; printf '%s\n' '# main' 'deb http://a/debian bookworm main' 'deb http://b/apt stable main' > s/sources.list
+  $ printf '%s\n' 'Types: deb' 'Suites: bookworm' 'Components: main' 'Signed-By: /k.gpg' > s/debian.sources
+  $ gpuprobe can --root $FIXTURES/nouveau.host | grep -A 1 'sed -i' | sed 's#/etc/apt/sources.list.d/#s/#; s#/etc/apt/#s/#' > add.sh
+  $ sh -e add.sh; sh -e add.sh; rm s/*.bak; cat s/sources.list s/debian.sources
+  # main
+  deb http://a/debian bookworm main contrib non-free non-free-firmware
+  deb http://b/apt stable main
+  Types: deb
+  Suites: bookworm
+  Components: main contrib non-free non-free-firmware
+  Signed-By: /k.gpg
+  $ rm s/sources.list; sh -e add.sh && echo done
+  done

@@ -237,10 +237,11 @@ package for it.
 
 Grace Hopper is supported by Debian's own driver from 12 on, in the open flavour.
 
-  $ card 2342 $FIXTURES/nouveau.host > y.host; sed 's/VERSION_ID="12"/VERSION_ID="13"/' y.host > x.host; gpuprobe can --root x.host | head -n 8
+  $ card 2342 $FIXTURES/nouveau.host > y.host; sed 's/VERSION_ID="12"/VERSION_ID="13"/' y.host > x.host; gpuprobe can --root x.host | head -n 9
   1. Debian 13 packages driver 550.163.01, which supports this GPU:
-       # adds the components contrib and non-free; gputune provision does it too
-       echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+       # adds the components contrib and non-free to Debian's sources
+       sed -i.bak -E '/^(deb .* bookworm|Components:)/s/ main\b.*/ main contrib non-free non-free-firmware/' \
+         $(ls /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null)
        apt update
        apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
          nvidia-open-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe \
@@ -282,8 +283,9 @@ The recommended driver is that of gpuprobe can: for the GPU, and from a source t
   $ gpuprobe --root $FIXTURES/nouveau.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
       Debian 12 packages driver 535.261.03, which supports this GPU:
-        # adds the components contrib and non-free; gputune provision does it too
-        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+        # adds the components contrib and non-free to Debian's sources
+        sed -i.bak -E '/^(deb .* bookworm|Components:)/s/ main\b.*/ main contrib non-free non-free-firmware/' \
+          $(ls /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null)
         apt update
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
           nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
@@ -298,8 +300,9 @@ The recommended driver is that of gpuprobe can: for the GPU, and from a source t
   $ gpuprobe --root $FIXTURES/legacy-kepler.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
       this GPU is supported up to branch 470, and Debian 12 also packages branch 470:
-        # adds the components contrib and non-free; gputune provision does it too
-        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+        # adds the components contrib and non-free to Debian's sources
+        sed -i.bak -E '/^(deb .* bookworm|Components:)/s/ main\b.*/ main contrib non-free non-free-firmware/' \
+          $(ls /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null)
         apt update
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
           nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
@@ -310,7 +313,7 @@ The recommended driver is that of gpuprobe can: for the GPU, and from a source t
 Next to Debian's own branch the older one must be selected; missing packages are those of that branch.
 
   $ sed 's/^	libc6 2.*/&\n	nvidia-alternative 535.261.03-1/' $FIXTURES/legacy-kepler.host > x.host
-  $ gpuprobe can --root x.host | sed -n '6,9p'
+  $ gpuprobe can --root x.host | sed -n '7,10p'
          nvidia-tesla-470-kernel-dkms libnvidia-tesla-470-cuda1 libnvidia-tesla-470-ml1 \
          nvidia-tesla-470-smi libnvidia-tesla-470-cfg1 nvidia-modprobe nvidia-persistenced
        update-glx --set nvidia /usr/lib/nvidia/tesla-470
@@ -593,8 +596,9 @@ A container with a GPU in MIG mode but no instance; a laptop with Secure Boot is
   $ gpuprobe --root x.host | sed -n '/Remedy:/,/^$/p'
     Remedy:
       Debian 12 packages driver 535.261.03, which supports this GPU:
-        # adds the components contrib and non-free; gputune provision does it too
-        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+        # adds the components contrib and non-free to Debian's sources
+        sed -i.bak -E '/^(deb .* bookworm|Components:)/s/ main\b.*/ main contrib non-free non-free-firmware/' \
+          $(ls /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null)
         apt update
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
           nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
@@ -641,8 +645,9 @@ A GPU newer than the driver: Debian's own driver if that is new enough, otherwis
     GPU 0000:17:00.0 (10de:2684) has capability 8.9 and needs driver branch 525 or newer; 470.256.02
     Remedy:
       Debian 12 packages driver 535.261.03, which supports this GPU:
-        # adds the components contrib and non-free; gputune provision does it too
-        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+        # adds the components contrib and non-free to Debian's sources
+        sed -i.bak -E '/^(deb .* bookworm|Components:)/s/ main\b.*/ main contrib non-free non-free-firmware/' \
+          $(ls /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null)
         apt update
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
           nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced
@@ -669,7 +674,7 @@ one, otherwise a newer driver.
     Remedy:
       driver 440.100 supports no PyTorch with CUDA for this GPU; 525.60.13 or newer supports 2.14 with
       CUDA 12.6:
-        # adds the components contrib and non-free; gputune provision does it too
+        # adds the components contrib and non-free to Debian's sources
   $ cp $FIXTURES/venv-no-code-for-volta.host x.host; fix
   Failure: python.arch
     Remedy:
@@ -707,8 +712,9 @@ The remedy is the same release for CUDA 12 if the driver supports that, otherwis
     TensorFlow in /srv/e came with CUDA 12, which needs driver 525.60.13; this host has 470.256.02
     Remedy:
       TensorFlow with CUDA 12 needs driver 525.60.13 or newer:
-        # adds the components contrib and non-free; gputune provision does it too
-        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+        # adds the components contrib and non-free to Debian's sources
+        sed -i.bak -E '/^(deb .* bookworm|Components:)/s/ main\b.*/ main contrib non-free non-free-firmware/' \
+          $(ls /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null)
         apt update
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
           nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced

@@ -125,8 +125,9 @@ nouveau is bound to the GPU.
       nvml.answers: libnvidia-ml.so.1 cannot be loaded
     Remedy:
       Debian 12 packages driver 535.261.03, which supports this GPU:
-        # adds the components contrib and non-free; gputune provision does it too
-        echo 'deb http://deb.debian.org/debian bookworm contrib non-free non-free-firmware' > /etc/apt/sources.list.d/nvidia-driver.list
+        # adds the components contrib and non-free to Debian's sources
+        sed -i.bak -E '/^(deb .* bookworm|Components:)/s/ main\b.*/ main contrib non-free non-free-firmware/' \
+          $(ls /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null)
         apt update
         apt install --no-install-recommends linux-headers-6.1.0-41-amd64 \
           nvidia-kernel-dkms libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced

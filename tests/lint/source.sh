@@ -51,6 +51,8 @@ grep -nE "\b(TO""DO|FIX""ME|XX""X|HA""CK)\b" $code $scripts $(sources .md .t .1 
 rule 'nothing is left for later'
 grep -nE '(^|[^A-Za-z0-9_.$}/*-])/(ro''ot|wo''rk|ho''me/[a-z]+)/' $code $scripts $(sources .md .t .1 .7 .8 .json) >"$offences"
 rule 'no path of a developer'"'"'s machine'
+grep -nE "deb\.deb""ian\.org|pyp""i\.org|python""hosted" $code $scripts $(sources .md .t .1 .7 .8 .json .tsv) >"$offences"
+rule 'no host of a package registry'
 grep -nE '[[:blank:]]+$' $code $scripts $(sources .1 .7 .8) >"$offences"
 rule 'no blanks at the end of a line'
 
