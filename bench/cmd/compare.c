@@ -53,7 +53,7 @@ static bool same_major(const char *a, const char *b)
 	return a && b ? n == strcspn(b, ".") && strncmp(a, b, n) == 0 : a == b;
 }
 
-/* A new kernel or driver changes so many metrics that no other change can be attributed. It must be declared, or is refused. */
+/* A new kernel or driver changes many metrics, which hides the effect of other changes. It must be declared, or is refused. */
 static int same_kernel(const json_t *a, const json_t *b, struct gt_err *err)
 {
 	static const struct {

@@ -15,7 +15,7 @@ static void answer(struct bn_view *v, const json_t *doc)
 	bn_view_set(&v->headline, "%s",
 		    code == BN_EXIT_REGRESSION     ? "WORSE: the newest change of a primary or guard metric is for the worse"
 		    : code == BN_EXIT_INCONCLUSIVE ? "INCONCLUSIVE: a history is judged from eight results on"
-						   : "SAME: the newest state of what counts is not worse than the one before");
+						   : "SAME: in the newest results no primary or guard metric is worse than before");
 }
 
 static void changes(struct bn_view *v, const json_t *doc)

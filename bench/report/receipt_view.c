@@ -20,10 +20,10 @@ static const char *meaning_of(const json_t *receipt)
 {
 	static const struct {
 		const char *method, *meaning;
-	} known[] = { { "leave-one-out", "Effect: what turning the change on does while all others are on." },
+	} known[] = { { "leave-one-out", "Effect: result of the change while all others are on." },
 		      { "fold-over design",
-			"Effect: what turning the change on does, on average over the settings of the others." },
-		      { "total effect", "Effect: what turning the change on does; there is no other." } };
+			"Effect: mean result of the change over all settings of the others." },
+		      { "total effect", "Effect: result of the only change." } };
 	const char *found = NULL;
 	json_t *k;
 	size_t i;
@@ -33,7 +33,7 @@ static const char *meaning_of(const json_t *receipt)
 			if (!gt_streq(gt_json_get_str(k, "method", NULL), known[m].method))
 				continue;
 			if (found && found != known[m].meaning) /* a group that was split */
-				return "Effect: what turning the change on does among the others; its method says which are on.";
+				return "Effect: result of the change among the others; its method names those that are on.";
 			found = known[m].meaning;
 		}
 	return found ? found : "No effect was measured.";
@@ -228,7 +228,7 @@ static void steps(struct bn_view *v, const json_t *plan)
 	size_t i;
 
 	bn_view_table(v, BN_PAGE, columns, GT_ARRAY_SIZE(columns),
-		      "The plan before the first change was measured, and what it took. Detectable effect: the smallest "
+		      "The plan before the measurement, and its real duration. Detectable effect: the smallest "
 		      "that is found four times out of five, by the spread of three A/A pairs.");
 	json_array_foreach(json_object_get(plan, "steps"), i, s) {
 		double mde = gt_json_get_real(s, "mde_pct", NAN);

@@ -152,7 +152,7 @@ One host over twenty nights: it became slower on the thirteenth, when a setting 
   $ gpubench history nights --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], d["results"], [(c["metric"], c["result"], c["verdict"]) for c in d["changes"]], d["exit_code"])'
   gpubench-history/1 20 [('sim', 'n22', 'worse'), ('sim.p99', 'n22', 'worse')] 1
   $ gpubench history nights/n1*.json nights/n20.json nights/n21.json | tail -1
-  VERDICT SAME: the newest state of what counts is not worse than the one before
+  VERDICT SAME: in the newest results no primary or guard metric is worse than before
   $ gpubench history nights/n1[0-4].json --require-conclusive | tail -1; echo ${PIPESTATUS[0]}
   VERDICT INCONCLUSIVE: a history is judged from eight results on
   3
@@ -181,7 +181,7 @@ Results of several machines are refused unless one is selected; an invalid resul
   [4]
   $ gpubench history nights/n1*.json fleet/h2.json --host id1 | grep -E '^(note|VERDICT)'
   note: h2: of another machine; left out
-  VERDICT SAME: the newest state of what counts is not worse than the one before
+  VERDICT SAME: in the newest results no primary or guard metric is worse than before
   $ mkdir empty; gpubench fleet empty
   gpubench: empty contains no results (*.json)
   [64]

@@ -15,7 +15,7 @@ is kept, and it is confirmed on fresh data. Notes on the load of this host are r
   env.FAST (none) -> 1  * better  yes  names none (glob)
   env.SLOW (none) -> 1  * worse   no   names none (glob)
   env.OTHER (none) -> 1 * same    no   names none (glob)
-  Effect: what turning the change on does while all others are on.
+  Effect: result of the change while all others are on.
   
   took 87 of at most 87 pairs, * min of about * (glob)
   VERDICT PROVED: 1 of 3 changes help, confirmed on fresh data: * (glob)
@@ -53,9 +53,9 @@ Page and Markdown name the kind of each effect, the effect of a change alone, an
 
   $ page() { gpubench report $1 --html p.html --markdown p.md > /dev/null; grep -oh 'Effect: [^.]*[.]' p.html p.md | sort | uniq -c; }
   $ page receipt.json
-        3 Effect: what turning the change on does while all others are on.
+        3 Effect: result of the change while all others are on.
   $ page ten-receipt.json
-        3 Effect: what turning the change on does, on average over the settings of the others.
+        3 Effect: mean result of the change over all settings of the others.
   $ python3 -c "import json; d = json.load(open('receipt.json')); print(d['total']['change_pct'] < 0); d['knobs'][1].update(interacts=True, alone=dict(d['knobs'][1]['effect'], change_pct=9.5, ci_low_pct=9.25, ci_high_pct=9.75)); json.dump(d, open('x.json', 'w'))"
   True
   $ page x.json > /dev/null; grep -c 'other alone' p.md; sed '/^<script/,$d' p.html > p.txt; grep -o 'worse, other alone' p.txt; grep -oE 'data-h="Alone"><span>[+-][0-9.]+ %' p.txt | wc -l; grep -c '[+]9.5 % .*[+]9.[23], ' p.txt p.md
