@@ -22,9 +22,9 @@ static const struct {
 	[TOTAL] = {"total effect and A/A", ",total,"},
 	[EACH] = {"each change", ",leave-one-out,add-one,"},
 	[ALL_AT_ONCE] = {"all changes at once", ",design,"},
-	[SPLIT] = {"groups that move, split", ",leave-one-out,add-one,"},
+	[SPLIT] = {"groups with an effect, split", ",leave-one-out,add-one,"},
 	[CONFIRM] = {"confirmation", ",confirm,"},
-	[KEPT_VS_ALL] = {"what is kept beside all", ",kept against all,"},
+	[KEPT_VS_ALL] = {"kept changes compared with all", ",kept against all,"},
 };
 
 struct step {

@@ -396,7 +396,7 @@ static int confirm(struct bn_prove *p)
 	if (n == p->n_proof)
 		return 0;
 	if (!bn_plan_time_for(p, 0)) {
-		bn_plan_skipped(p, "what is kept beside all");
+		bn_plan_skipped(p, "kept changes compared with all");
 		return 0;
 	}
 	ph = (struct bn_phase){.name = "kept against all", .pairs = p->pairs};

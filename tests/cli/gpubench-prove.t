@@ -306,7 +306,7 @@ and detectable effects is in the receipt. A killed session may be given more tim
   $ python3 -c '
   > import json; r = json.load(open("short-receipt.json")); p = r["plan"]
   > print(r["confirmed"], r["not_reached"], p["pairs"], [(s["name"], s["comparisons"] * s["pairs"], s["pairs_taken"] in (8, 9), (s["mde_pct"] or 0) > 0) for s in p["steps"]])'
-  False ['all pairs of the total effect', 'env.GPUBENCH_SIM', 'env.OTHER', 'env.MORE'] 87 [('total effect and A/A', 15, True, True), ('each change', 54, False, True), ('confirmation', 9, False, True), ('what is kept beside all', 9, False, True)]
+  False ['all pairs of the total effect', 'env.GPUBENCH_SIM', 'env.OTHER', 'env.MORE'] 87 [('total effect and A/A', 15, True, True), ('each change', 54, False, True), ('confirmation', 9, False, True), ('kept changes compared with all', 9, False, True)]
   $ grep -oE '<strong>[A-Z]+</strong>|<h2 id="plan-h">Plan|allowed: .*' short.html | sed 's/<.li>//'
   <strong>INCONCLUSIVE</strong>
   <h2 id="plan-h">Plan
