@@ -100,6 +100,30 @@ int rt_coll_poll(struct rt_coll *k, struct gt_err *err);
 int rt_coll_wait(struct rt_coll *k, struct gt_err *err);
 const void *rt_coll_from(const struct rt_coll *k, int rank);
 
+/*
+ * A one-way queue of messages from one rank to another, in a window of their group. Sending copies into a free slot and
+ * does not wait for the receiver, except while all slots are full. Only the two ranks use it.
+ */
+struct rt_p2p {
+	struct rt_window *window;
+	size_t offset; /* in the sender's window, a multiple of 64; the queue takes rt_p2p_bytes() there */
+	int from, to;  /* ranks */
+	size_t bytes;  /* of each message */
+	int slots;
+	int tag; /* 0..1023, unique among the queues of a group between hosts */
+	/* private */
+	uint32_t count; /* messages sent or received so far */
+	void **requests;
+};
+size_t rt_p2p_bytes(size_t bytes, int slots);
+/* Opens a queue (private fields zero) at its two ranks. The window stays mapped until both have cleared it. -ENOSYS: the
+ * ranks share no memory and no MPI. */
+int rt_p2p_init(struct rt_p2p *q, struct gt_err *err);
+void rt_p2p_clear(struct rt_p2p *q);
+/* Wait at most the group's time limit. -ECONNRESET, -ETIMEDOUT: as rt_coll_wait(). */
+int rt_send(struct rt_p2p *q, const void *data, struct gt_err *err);
+int rt_receive(struct rt_p2p *q, void *data, struct gt_err *err);
+
 /* Sets the weights of ALLREDUCE for all ranks. Their sum must be 1. Default: 1/size each. Collective. */
 int rt_comm_set_weight(struct rt_comm *c, double weight, struct gt_err *err);
 double rt_comm_weight(const struct rt_comm *c, int rank);

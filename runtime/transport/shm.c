@@ -24,8 +24,10 @@
 #define STAGES	16u
 #define QUIET_S	1.0 /* longest interval between two polls of a waiting rank */
 
-static void ring(struct rt_shm *s)
+void rt_shm_ring(struct rt_comm *c)
 {
+	struct rt_shm *s = c->shm;
+
 	atomic_fetch_add(&s->bell, 1);
 	if (atomic_load(&s->sleepers))
 		syscall(SYS_futex, &s->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
@@ -38,7 +40,7 @@ static void arrive(struct rt_coll *k, int stage)
 	k->stage = stage;
 	atomic_store_explicit(&c->shm->rank[c->rank].seq[k->channel], k->generation * STAGES + (uint32_t)stage,
 			      memory_order_release);
-	ring(c->shm);
+	rt_shm_ring(c);
 }
 
 static bool reached(const struct rt_coll *k, int rank, int stage)
@@ -247,8 +249,7 @@ static void sleep_on(struct rt_shm *s, uint32_t seen)
 	syscall(SYS_futex, &s->bell, FUTEX_WAIT, seen, &wait, NULL, 0);
 }
 
-/* Waits until done(arg): spins briefly if every rank has its own CPU, then sleeps until a rank makes progress. */
-static int wait_until(struct rt_comm *c, int (*done)(void *arg), void *arg, int (*late)(void *arg), struct gt_err *err)
+int rt_shm_wait_until(struct rt_comm *c, int (*done)(void *arg), void *arg, int (*late)(void *arg), struct gt_err *err)
 {
 	double until = gt_now_s() + c->timeout_s;
 	int r = 0;
@@ -286,7 +287,7 @@ static int coll_late(void *arg)
 
 static int shm_wait(struct rt_coll *k, struct gt_err *err)
 {
-	return wait_until(k->window->comm, coll_done, k, coll_late, err);
+	return rt_shm_wait_until(k->window->comm, coll_done, k, coll_late, err);
 }
 
 static const void *shm_from(const struct rt_coll *k, int rank)
@@ -322,8 +323,8 @@ static int shm_gather(struct rt_comm *c, double own, double *ret, struct gt_err 
 
 	c->shm->rank[c->rank].mail[g % 2] = own;
 	atomic_store(&c->shm->rank[c->rank].gathered, g);
-	ring(c->shm);
-	r = wait_until(c, gather_done, c, gather_late, err);
+	rt_shm_ring(c);
+	r = rt_shm_wait_until(c, gather_done, c, gather_late, err);
 	for (int i = 0; !r && i < c->size; i++)
 		ret[i] = c->shm->rank[i].mail[g % 2];
 	return r;

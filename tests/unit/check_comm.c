@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks: collectives, and the loss of a rank. comm_train.c tests joint training, comm_codec.c compression. */
+/* Ranks: collectives, and the loss of a rank. comm_p2p.c tests messages, comm_train.c joint training, comm_codec.c
+ * compression. */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -369,6 +370,8 @@ static int under_mpirun(void)
 	if (!r)
 		r = exchanges(c, NULL, &err);
 	if (!r)
+		r = messages(c, NULL, &err);
+	if (!r)
 		r = train(c, &j, &err);
 	for (int k = RT_COMPRESS_NONE; !r && k <= RT_COMPRESS_ONEBIT; k++)
 		r = few(c, &(enum rt_compress){ (enum rt_compress)k }, &err);
@@ -420,6 +423,8 @@ static int in_one_process(void)
 		r = rt_group_threads(&(struct rt_group){ .ranks = layouts[i].ranks, .node = layouts[i].node }, sums, NULL, &err);
 	if (!r)
 		r = rt_group_threads(&(struct rt_group){ .ranks = 3 }, exchanges, NULL, &err);
+	if (!r)
+		r = rt_group_threads(&(struct rt_group){ .ranks = 3 }, messages, NULL, &err);
 	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(quick); i++) {
 		struct job j[4] = { quick[i].job, quick[i].job, quick[i].job, quick[i].job };
 		struct rt_group g = { .ranks = quick[i].ranks, .node = quick[i].job.node };
@@ -456,6 +461,7 @@ int main(int argc, char **argv)
 	tcase_add_loop_test(t, a_lost_rank_ends_the_others_with_its_name, 0, 4);
 	tcase_add_test(t, ranks_with_different_programs_are_reported);
 	suite_add_tcase(s, t);
+	suite_add_tcase(s, case_messages());
 	suite_add_tcase(s, case_training());
 	suite_add_tcase(s, case_compression());
 	r = srunner_create(s);

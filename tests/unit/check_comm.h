@@ -43,6 +43,10 @@ int64_t losses(struct job j, int ranks, double ret[STEPS]);
 /* A gradient shorter than a cache line, after skipped updates; arg is an enum rt_compress. */
 int few(struct rt_comm *c, void *arg, struct gt_err *err);
 
+/* Messages of several sizes between neighbouring ranks, there and back. */
+int messages(struct rt_comm *c, void *arg, struct gt_err *err);
+
+TCase *case_messages(void);
 TCase *case_training(void);
 TCase *case_compression(void);
 #endif
