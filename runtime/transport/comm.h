@@ -80,6 +80,7 @@ struct rt_coll {
 	int64_t n;    /* floats; of ALLREDUCE and HOST_* */
 	size_t bytes; /* per rank; of the other kinds */
 	int threads;  /* team size for the sum; 0: 1 */
+	bool unweighted; /* ALLREDUCE and HOST_SUM: all weights are 1 */
 	/* private */
 	bool open;
 	int channel, stage;
@@ -123,6 +124,31 @@ void rt_p2p_clear(struct rt_p2p *q);
 /* Wait at most the group's time limit. -ECONNRESET, -ETIMEDOUT: as rt_coll_wait(). */
 int rt_send(struct rt_p2p *q, const void *data, struct gt_err *err);
 int rt_receive(struct rt_p2p *q, void *data, struct gt_err *err);
+
+/*
+ * Makes one group of the ranks of c that pass the same color, ordered by their rank in c. It works like any other group:
+ * windows, collectives, gathers, detection of ended ranks. Messages name a rank by its number in the first group.
+ * Collective over c. All ranks of c free their groups before c's next collective call. -ENOSYS: the transport has no
+ * such groups.
+ */
+int rt_comm_split(struct rt_comm *c, int color, struct rt_comm **ret, struct gt_err *err);
+
+/*
+ * The ranks as a grid with one dimension per kind of parallelism. Ranks with neighbouring numbers differ in the first
+ * dimension, whose ranks exchange the most data.
+ */
+enum rt_dim { RT_DIM_TENSOR, RT_DIM_DATA, RT_DIM_PIPELINE, RT_DIMS };
+struct rt_mesh {
+	struct rt_comm *world;
+	int size[RT_DIMS], at[RT_DIMS]; /* ranks of each dimension, and the coordinates of this rank */
+	/* The ranks that differ from this one in this coordinate only; its own rank there is `at`. NULL if the size is 1. */
+	struct rt_comm *group[RT_DIMS];
+};
+/* Collective. -EINVAL: the sizes do not multiply to the number of ranks. Close it before the world is freed. */
+int rt_mesh_open(struct rt_comm *world, const int size[RT_DIMS], struct rt_mesh *ret, struct gt_err *err);
+void rt_mesh_close(struct rt_mesh *m);
+int rt_mesh_rank(const struct rt_mesh *m, const int at[RT_DIMS]); /* rank in the world of these coordinates */
+#define rt_auto_mesh	__attribute__((cleanup(rt_mesh_close))) struct rt_mesh
 
 /* Sets the weights of ALLREDUCE for all ranks. Their sum must be 1. Default: 1/size each. Collective. */
 int rt_comm_set_weight(struct rt_comm *c, double weight, struct gt_err *err);

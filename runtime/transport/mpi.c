@@ -230,6 +230,10 @@ void rt_comm_free(struct rt_comm *c)
 
 	if (!c)
 		return;
+	if (c->root) {
+		rt_shm_leave(c);
+		return;
+	}
 	if (c->star) {
 		rt_star_leave(c, true);
 		return;
@@ -303,7 +307,7 @@ static int mpi_init(struct rt_coll *k, struct gt_err *err)
 	p->here = rt_window_local(k->window);
 	p->there = rt_window_across(k->window);
 	p->up = p->across = p->down = (struct rt_coll){ .kind = k->kind, .offset = k->offset, .n = k->n, .bytes = k->bytes,
-							.threads = k->threads };
+							.threads = k->threads, .unweighted = k->unweighted };
 	p->up.window = p->down.window = &p->here;
 	p->across.window = &p->there;
 	p->up.kind = RT_HOST_SUM;

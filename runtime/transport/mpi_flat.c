@@ -155,7 +155,7 @@ static void sum_mine(struct rt_coll *k)
 	for (int i = 0; i < c->size; i++)
 		x[i] = (float *)(void *)(i == c->rank ? own(k) + at : received(k, i));
 	out = x[c->rank];
-	rt_sum_ranks(&out, 1, x, c->weight, c->size, 0, (int64_t)(bytes / sizeof(float)), k->threads);
+	rt_sum_ranks(&out, 1, x, rt_coll_weights(k), c->size, 0, (int64_t)(bytes / sizeof(float)), k->threads);
 	k->stage = 2;
 	for (int i = 0; i < c->size; i++) {
 		size_t theirs = 0, to = part_of(k, i, &theirs);

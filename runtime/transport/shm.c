@@ -66,14 +66,15 @@ static int missing(const struct rt_coll *k, const struct rt_team *team, int stag
 
 static int shm_alive(struct rt_comm *c, struct gt_err *err)
 {
-	int dead = atomic_load(&c->shm->dead);
+	const struct rt_shm *root = rt_comm_root(c)->shm;
+	int dead = atomic_load(&root->dead);
 
 	atomic_store(&c->shm->rank[c->rank].polled_ms, (int64_t)(gt_now_s() * 1e3));
 	if (!dead)
 		return 0;
 	if (dead < 0)
 		return gt_fail(err, EINTR, "interrupted");
-	return gt_fail(err, ECONNRESET, "rank %d is gone: %s", dead - 1, c->shm->why);
+	return gt_fail(err, ECONNRESET, "rank %d is gone: %s", dead - 1, root->why);
 }
 
 /* ---- collectives ---- */
@@ -104,7 +105,7 @@ static int flat(struct rt_coll *k)
 		for (int i = 0; i < c->size; i++)
 			x[i] = at_rank(k, i);
 		rt_comm_part(0, k->n, c->size, c->rank, &lo, &hi);
-		rt_sum_ranks(x, c->size, x, c->weight, c->size, lo, hi, k->threads);
+		rt_sum_ranks(x, c->size, x, rt_coll_weights(k), c->size, lo, hi, k->threads);
 		arrive(k, 2);
 	}
 	return missing(k, NULL, 2) < 0;
@@ -118,7 +119,7 @@ static void sum_node(struct rt_coll *k, const struct rt_team *team)
 
 	for (int i = 0; i < team->n; i++) {
 		x[i] = at_rank(k, team->rank[i]);
-		w[i] = c->weight[team->rank[i]];
+		w[i] = rt_coll_weights(k)[team->rank[i]];
 	}
 	rt_comm_part(0, k->n, team->n, team->me, &lo, &hi);
 	rt_sum_ranks(&out, 1, x, w, team->n, lo, hi, k->threads);
@@ -188,7 +189,7 @@ static int host_sum(struct rt_coll *k)
 		for (int i = 0; i < c->size; i++)
 			x[i] = at_rank(k, i);
 		rt_comm_part(0, k->n, c->size, c->rank, &lo, &hi);
-		rt_sum_ranks(x, 1, x, c->weight, c->size, lo, hi, k->threads);
+		rt_sum_ranks(x, 1, x, rt_coll_weights(k), c->size, lo, hi, k->threads);
 		arrive(k, 2);
 	}
 	return c->rank > 0 || missing(k, NULL, 2) < 0;
@@ -249,6 +250,35 @@ static void sleep_on(struct rt_shm *s, uint32_t seen)
 	syscall(SYS_futex, &s->bell, FUTEX_WAIT, seen, &wait, NULL, 0);
 }
 
+static int in_root(const struct rt_comm *c, int rank)
+{
+	return c->root ? c->in_root[rank] : rank;
+}
+
+/* Publishes the rank that this one waits for. rank -1: none. */
+static void set_awaited(struct rt_comm *c, int rank)
+{
+	struct rt_comm *root = rt_comm_root(c);
+
+	atomic_store(&root->shm->rank[root->rank].waits_for, rank < 0 ? 0 : in_root(c, rank) + 1);
+}
+
+/* Returns the number of the rank for which `rank` waits, perhaps through others that wait for each other in other groups. */
+static int find_missing(struct rt_comm *c, int rank)
+{
+	struct rt_comm *root = rt_comm_root(c);
+	int at = rank < 0 ? root->rank : in_root(c, rank);
+
+	for (int i = 0; i < root->size; i++) {
+		int next = atomic_load(&root->shm->rank[at].waits_for) - 1;
+
+		if (next < 0 || next == root->rank)
+			break;
+		at = next;
+	}
+	return root->world[at];
+}
+
 int rt_shm_wait_until(struct rt_comm *c, int (*done)(void *arg), void *arg, int (*late)(void *arg), struct gt_err *err)
 {
 	double until = gt_now_s() + c->timeout_s;
@@ -266,11 +296,16 @@ int rt_shm_wait_until(struct rt_comm *c, int (*done)(void *arg), void *arg, int 
 		if (done(arg))
 			break;
 		r = shm_alive(c, err);
+		if (!r)
+			set_awaited(c, late(arg));
 		if (!r && gt_now_s() > until)
-			r = gt_fail(err, ETIMEDOUT, "rank %d has not come for %g s", c->world[late(arg)], c->timeout_s);
+			r = gt_fail(err, ETIMEDOUT, "rank %d has not come for %g s", find_missing(c, late(arg)),
+				    c->timeout_s);
 		if (!r)
 			sleep_on(c->shm, seen);
 	}
+	if (!r) /* after a failure, the others still need to find the cause */
+		set_awaited(c, -1);
 	atomic_fetch_sub(&c->shm->sleepers, 1);
 	return r;
 }
@@ -367,4 +402,5 @@ const struct rt_transport rt_transport_shm = {
 	.alive = shm_alive,
 	.arrive = shm_arrive,
 	.missing_rank = shm_missing_rank,
+	.split = rt_shm_split,
 };

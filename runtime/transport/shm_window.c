@@ -56,24 +56,25 @@ static int map_rank(struct rt_window *w, int rank, size_t at, struct gt_err *err
 	return 0;
 }
 
-static int map_all(struct rt_window *w, size_t at, struct gt_err *err)
+/* at: offset of the window in the memory of each rank. */
+static int map_all(struct rt_window *w, const double *at, struct gt_err *err)
 {
 	int r = 0;
 
 	for (int i = 0; !r && i < w->comm->size; i++)
-		r = map_rank(w, i, at, err);
+		r = map_rank(w, i, (size_t)at[i], err);
 	return r;
 }
 
 static int map_once(struct rt_window *w, size_t at, struct gt_err *err)
 {
-	struct rt_comm *c = w->comm;
+	struct rt_comm *c = w->comm, *root = rt_comm_root(c);
 	struct rt_mapping *own = gt_xcalloc(1, sizeof(*own));
 	double all[RT_MAX_RANKS];
 	int r = map_rank(w, c->rank, at, err);
 
-	*own = (struct rt_mapping){ .next = c->mappings, .base = w->peer[c->rank], .bytes = window_size(w) };
-	c->mappings = own;
+	*own = (struct rt_mapping){ .next = root->mappings, .base = w->peer[c->rank], .bytes = window_size(w) };
+	root->mappings = own;
 	/* user addresses have 47 bits, a double is exact up to 53 */
 	if (!r)
 		r = rt_comm_gather(c, (double)(uintptr_t)w->peer[c->rank], all, err);
@@ -104,26 +105,27 @@ static void give_back(struct rt_comm *c)
 
 int rt_shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
 {
-	size_t size = window_size(w), at = c->fd_bytes;
+	size_t size = window_size(w), at = rt_comm_root(c)->fd_bytes;
 	double all[RT_MAX_RANKS];
 	int r = 0;
 
 	if (ftruncate(c->fd[c->rank], (off_t)(at + size)) < 0)
 		r = gt_fail_errno(err, errno, "cannot get %zu bytes of shared memory for rank %d", size, c->rank);
+	/* the ranks of a group may have mapped other windows with other groups before */
 	if (!r)
-		r = rt_comm_gather(c, 0, all, err);
+		r = rt_comm_gather(c, (double)at, all, err);
 	if (!r)
 		give_back(c);
 	w->at = at;
 	if (!r)
-		r = c->one_process ? map_once(w, at, err) : map_all(w, at, err);
+		r = c->one_process ? map_once(w, at, err) : map_all(w, all, err);
 	w->base = w->peer[c->rank];
 	if (r) {
 		c->transport->unmap(w);
 		return r;
 	}
 	touch_own(w);
-	c->fd_bytes = at + size;
+	rt_comm_root(c)->fd_bytes = at + size;
 	r = rt_comm_gather(c, 0, all, err);
 	if (r)
 		c->transport->unmap(w);

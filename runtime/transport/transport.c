@@ -181,6 +181,13 @@ const void *rt_coll_from(const struct rt_coll *k, int rank)
 	return k->window->comm->transport->from(k, rank);
 }
 
+const float *rt_coll_weights(const struct rt_coll *k)
+{
+	static const float ones[RT_MAX_RANKS] = { [0 ... RT_MAX_RANKS - 1] = 1 };
+
+	return k->unweighted ? ones : k->window->comm->weight;
+}
+
 int rt_comm_gather(struct rt_comm *c, double own, double ret[RT_MAX_RANKS], struct gt_err *err)
 {
 	return c->transport->gather(c, own, ret, err);

@@ -13,6 +13,12 @@ struct gt_fsroot;
 
 #define RT_CHANNELS	1024
 
+/* Some ranks of a group, and this rank's index among them. */
+struct rt_team {
+	int n, me;
+	int rank[RT_MAX_RANKS];
+};
+
 struct rt_transport {
 	const char *name;
 	int (*map)(struct rt_comm *c, struct rt_window *w, struct gt_err *err);
@@ -28,6 +34,8 @@ struct rt_transport {
 	int (*alive)(struct rt_comm *c, struct gt_err *err);
 	void (*arrive)(struct rt_comm *c);
 	int (*missing_rank)(struct rt_comm *c);
+	/* Makes the group of these ranks of c. Collective over c: every rank passes its own team. */
+	int (*split)(struct rt_comm *c, const struct rt_team *team, struct rt_comm **ret, struct gt_err *err);
 };
 /* shm: the ranks of one host. mpi_flat: nothing is shared between ranks. mpi: several ranks per host, built from the
  * other two. */
@@ -41,6 +49,7 @@ struct rt_shm_rank {
 	_Atomic uint32_t gathered;
 	_Atomic uint32_t arrivals; /* number of rt_comm_arrive() calls */
 	_Atomic int64_t polled_ms; /* time of the last poll of a waiting rank */
+	_Atomic int32_t waits_for; /* in the first group: rank + 1 of the rank that this one waits for; 0: none */
 	double mail[2];
 	_Alignas(64) char end[64];
 };
@@ -74,8 +83,13 @@ struct rt_comm {
 		void *base;
 		size_t bytes;
 	} *mappings;
+	/* A group of rt_comm_split(): the first group of its transport, the group that it is a part of, and the window of
+	 * that group that contains shm. NULL in a first group. */
+	struct rt_comm *root, *parent;
+	struct rt_window *control;
+	int in_root[RT_MAX_RANKS]; /* rank in the first group of each rank of this group */
 	int fd[RT_MAX_RANKS]; /* memory of each rank's windows */
-	size_t fd_bytes;
+	size_t fd_bytes; /* used bytes of this rank's memory; of the first group */
 	struct rt_unmapped {
 		struct rt_unmapped *next;
 		size_t at, bytes;
@@ -96,6 +110,8 @@ struct rt_comm {
 	int world[RT_MAX_RANKS]; /* rank in the world of each rank of this group */
 };
 
+int rt_shm_split(struct rt_comm *c, const struct rt_team *team, struct rt_comm **ret, struct gt_err *err);
+void rt_shm_leave(struct rt_comm *c); /* of a group of rt_shm_split() */
 int rt_shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err);
 void rt_shm_unmap(struct rt_window *w);
 void rt_shm_free_unmapped(struct rt_comm *c); /* called at the end of c */
@@ -138,6 +154,15 @@ int rt_local_join(int listener, uint64_t key, int rank, int size, struct rt_comm
 void rt_local_leave(struct rt_comm *c);
 
 #define RT_SPINS	4000 /* about 20 us: less than the cost of sleeping and waking */
+/* Returns the weights of the sum, by rank. */
+const float *rt_coll_weights(const struct rt_coll *k);
+
+/* Returns the group that rt_group_run(), mpirun or another launcher made. */
+static inline struct rt_comm *rt_comm_root(struct rt_comm *c)
+{
+	return c->root ? c->root : c;
+}
+
 static inline void rt_pause_cpu(void)
 {
 #if defined(__x86_64__)
@@ -148,11 +173,6 @@ static inline void rt_pause_cpu(void)
 /* Sets from..to to part i of m of lo..hi, in whole cache lines. */
 void rt_comm_part(int64_t lo, int64_t hi, int m, int i, int64_t *from, int64_t *to);
 
-/* The ranks of a node, and this rank's index among them. */
-struct rt_team {
-	int n, me;
-	int rank[RT_MAX_RANKS];
-};
 void rt_comm_node_team(const struct rt_comm *c, struct rt_team *ret);  /* ranks of the own node */
 void rt_comm_cross_team(const struct rt_comm *c, struct rt_team *ret); /* ranks with the same index on the other nodes */
 bool rt_comm_is_hierarchical(const struct rt_comm *c); /* several nodes with the same number of ranks */

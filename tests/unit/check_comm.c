@@ -462,6 +462,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, ranks_with_different_programs_are_reported);
 	suite_add_tcase(s, t);
 	suite_add_tcase(s, case_messages());
+	suite_add_tcase(s, case_groups());
 	suite_add_tcase(s, case_training());
 	suite_add_tcase(s, case_compression());
 	r = srunner_create(s);

@@ -49,4 +49,5 @@ int messages(struct rt_comm *c, void *arg, struct gt_err *err);
 TCase *case_messages(void);
 TCase *case_training(void);
 TCase *case_compression(void);
+TCase *case_groups(void);
 #endif
