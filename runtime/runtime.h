@@ -103,11 +103,16 @@ struct rt_node *rt_layernorm(struct rt_graph *g, struct rt_node *x, struct rt_no
 /* y (B,T,C) = softmax(q k^T / sqrt(C/heads), causal) v per head, with q, k, v side by side in qkv (B,T,3C). The
  * (B,heads,T,T) scores are not stored. */
 struct rt_node *rt_attention(struct rt_graph *g, struct rt_node *qkv, int heads);
+/* The same with fewer heads of keys and values (grouped-query attention). qkv is (B,T,C + 2 kv_heads D) with D =
+ * C/heads. heads / kv_heads consecutive heads share one key/value head. CUDA supports kv_heads = heads only. */
+struct rt_node *rt_attention_grouped(struct rt_graph *g, struct rt_node *qkv, int heads, int kv_heads);
 /* The tanh form of GELU: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). */
 struct rt_node *rt_gelu(struct rt_graph *g, struct rt_node *x);
 struct rt_node *rt_gelu_erf(struct rt_graph *g, struct rt_node *x); /* 0.5 x (1 + erf(x / sqrt(2))) */
 struct rt_node *rt_relu(struct rt_graph *g, struct rt_node *x);
 struct rt_node *rt_silu(struct rt_graph *g, struct rt_node *x); /* x / (1 + e^-x) */
+/* y (…,F) = silu(a) b, with a and b side by side in x (…,2F). */
+struct rt_node *rt_swiglu(struct rt_graph *g, struct rt_node *x);
 struct rt_node *rt_tanh(struct rt_graph *g, struct rt_node *x);
 struct rt_node *rt_sigmoid(struct rt_graph *g, struct rt_node *x);
 /* y = a + b. b has the shape of a, or the last dimensions of a's shape. In the second case it is broadcast over a's

@@ -100,6 +100,11 @@ const struct rt_case rt_cases[] = {
 	{ "attention.full.large.64x2", "attention_full(qkv[1,200,384], 2)" },
 	{ "attention.full.large.8x1", "attention_full(qkv[2,1,24], 1)" },
 	{ "attention.full.large.16x3", "attention_full(qkv[2,130,144], 3)" },
+	/* the device has no kernel for fewer key/value heads */
+	{ "attention.grouped", "attention_gqa(qkv[2,37,40], 4, 2)", .skip = RT_CASE_DEVICE },
+	{ "attention.grouped.one", "attention_gqa(qkv[2,13,35], 3, 1)", .skip = RT_CASE_DEVICE },
+	{ "attention.grouped.blocks", "attention_gqa(qkv[1,131,24], 6, 3)", .skip = RT_CASE_DEVICE },
+	{ "attention.grouped.equal", "attention_gqa(qkv[2,37,45], 3, 3)" },
 	/* x is read twice, so that one of its gradients is added to the other; so below. */
 	{ "rope", "add(rope(x[3,17,43], 3, 14, 10000), gelu(x))" },
 	{ "rope.small", "rope(x[2,5,14], 3, 4, 10000)" },
@@ -118,6 +123,10 @@ const struct rt_case rt_cases[] = {
 	{ "relu.large", "relu(x[5,1001:3])", .kink = true },
 	{ "silu.small", "silu(x[67])" },
 	{ "silu.large", "silu(x[5,1001:3])" },
+	{ "swiglu", "swiglu(linear(x[33,24], w[80,24:0.3]))" },
+	{ "swiglu.small", "swiglu(x[3,5,14])" },
+	{ "swiglu.large", "swiglu(x[7,514:2])" },
+	{ "swiglu.twice", "matmul(swiglu(x[5,66]), x, 1)" },
 	{ "tanh.small", "tanh(x[67])" },
 	{ "tanh.large", "tanh(x[5,1001:3])" },
 	{ "sigmoid.small", "sigmoid(x[67])" },

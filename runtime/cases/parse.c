@@ -68,6 +68,8 @@ static struct rt_gpt_config transformer(const struct args *a)
 	OP(batchnorm, false, 5, 5, 0, 0, rt_batchnorm(g, x, y, z, a->in[3], a->in[4], EPS, 0.1f))                                  \
 	OP(attention, false, 1, 1, 1, 1, rt_attention(g, x, N(0)))                                                                 \
 	OP(attention_full, false, 1, 1, 1, 1, rt_attention_full(g, x, N(0)))                                                       \
+	OP(attention_gqa, false, 1, 1, 2, 2, rt_attention_grouped(g, x, N(0), N(1)))                                               \
+	OP(swiglu, false, 1, 1, 0, 0, rt_swiglu(g, x))                                                                             \
 	OP(rope, false, 1, 1, 3, 3, rt_rope(g, x, N(0), N(1), F(2)))                                                               \
 	OP(gelu, false, 1, 1, 0, 0, rt_gelu(g, x))                                                                                 \
 	OP(gelu_erf, false, 1, 1, 0, 0, rt_gelu_erf(g, x))                                                                         \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax, rmsnorm, reductions and batched products. */
+/* Softmax, rmsnorm, swiglu, reductions and batched products. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -85,6 +85,41 @@ static void run_rmsnorm_bwd(const struct rt_cpu *cpu, const struct rt_call *c, c
 }
 
 const struct rt_cpu_kernel rt_cpu_rmsnorm_bwd = { .run = run_rmsnorm_bwd };
+
+/* y (M,F) = silu(a) b, with a and b side by side in x (M,2F) */
+static void run_swiglu(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t rows = rt_rows(c->out[0]), cols = rt_cols(c->out[0]);
+	int team = rt_cpu_team(cpu, 16.0 * (double)rows * (double)cols);
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		int64_t lo, hi;
+
+		rt_part(rows, 1, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
+		cpu->simd->swiglu(rt_f32(c->out[0]) + lo * cols, rt_f32(c->in[0]) + 2 * lo * cols, hi - lo, cols);
+	}
+}
+
+const struct rt_cpu_kernel rt_cpu_swiglu = { .run = run_swiglu };
+
+/* dx (M,2F) from dy (M,F) and x (M,2F) */
+static void run_swiglu_bwd(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]);
+	int team = rt_cpu_team(cpu, 24.0 * (double)rows * (double)cols);
+
+#pragma omp parallel num_threads(team) if (team > 1)
+	{
+		int64_t lo, hi;
+
+		rt_part(rows, 1, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
+		cpu->simd->swiglu_bwd(rt_f32(c->out[0]) + 2 * lo * cols, rt_f32(c->in[0]) + lo * cols,
+				      rt_f32(c->in[1]) + 2 * lo * cols, hi - lo, cols);
+	}
+}
+
+const struct rt_cpu_kernel rt_cpu_swiglu_bwd = { .run = run_swiglu_bwd };
 
 #define COLUMNS	64 /* columns reduced at once, row by row in memory order */
 

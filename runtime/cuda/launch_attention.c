@@ -32,7 +32,7 @@ static int padded_depth(int depth)
 
 static struct attention_shape attention_shape(const struct rt_call *c, const struct rt_node *qkv)
 {
-	int depth = (int)(rt_cols(qkv) / 3 / c->attr.heads);
+	int depth = (int)rt_heads_of(&c->attr, rt_cols(qkv)).depth;
 
 	return (struct attention_shape){ .len = (int)qkv->shape.d[1], .heads = c->attr.heads, .depth = depth,
 					 .scale = 1 / sqrtf((float)depth), .all_keys = c->attr.all_keys };
@@ -231,6 +231,8 @@ static const char *attention_refuses(const struct rt_engine *e, const struct rt_
 	int depth = attention_shape(c, qkv).depth;
 	size_t shared = by_tensor(e, qkv, depth) ? tensor_shared(depth, backward) : attention_shared(depth, backward);
 
+	if (c->attr.kv_heads != c->attr.heads)
+		return "heads share keys and values (grouped-query attention), which only the CPU computes";
 	if (depth > 128)
 		return "heads are wider than 128";
 	return shared > (size_t)e->dev->max_shared ? "a tile of its heads does not fit into the card's shared memory" : NULL;

@@ -76,6 +76,28 @@ static void run_rope(struct rt_engine *e, const struct rt_call *c)
 
 const struct rt_cuda_kernel rt_cuda_rope = { .run = run_rope };
 
+/* in: x (rows,2 cols). out: y (rows,cols) */
+static void run_swiglu(struct rt_engine *e, const struct rt_call *c)
+{
+	int64_t n = elements(c->out[0]), cols = rt_cols(c->out[0]);
+	cu_ptr x = rt_at(c->in[0]), y = rt_at(c->out[0]);
+
+	RT_LAUNCH(e, typed(RT_K_swiglu, c->in[0]), grid(e, n), 1, RT_THREADS, 1, 0, &y, &x, &n, &cols);
+}
+
+const struct rt_cuda_kernel rt_cuda_swiglu = { .run = run_swiglu };
+
+/* in: dy (rows,cols), x (rows,2 cols). out: dx (rows,2 cols) */
+static void run_swiglu_bwd(struct rt_engine *e, const struct rt_call *c)
+{
+	int64_t n = elements(c->in[0]), cols = rt_cols(c->in[0]);
+	cu_ptr dy = rt_at(c->in[0]), x = rt_at(c->in[1]), dx = rt_at(c->out[0]);
+
+	RT_LAUNCH(e, typed(RT_K_swiglu_bwd, c->in[1]), grid(e, n), 1, RT_THREADS, 1, 0, &dx, &dy, &x, &n, &cols);
+}
+
+const struct rt_cuda_kernel rt_cuda_swiglu_bwd = { .run = run_swiglu_bwd };
+
 /* One product per index of the leading dimensions. */
 static void run_matmul(struct rt_engine *e, const struct rt_call *c)
 {

@@ -222,7 +222,7 @@ struct rt_node *rt_attention(struct rt_graph *g, struct rt_node *qkv, int heads)
 {
 	if (rt_missing(g, "attention", qkv, qkv))
 		return NULL;
-	return rt_apply(g, RT_OP_ATTENTION, &(struct rt_attr){ .heads = heads }, &qkv, 1);
+	return rt_apply(g, RT_OP_ATTENTION, &(struct rt_attr){ .heads = heads, .kv_heads = heads }, &qkv, 1);
 }
 
 struct rt_node *rt_add(struct rt_graph *g, struct rt_node *a, struct rt_node *b)

@@ -71,7 +71,18 @@ struct rt_node *rt_reshape(struct rt_graph *g, struct rt_node *x, struct rt_shap
 
 struct rt_node *rt_attention_full(struct rt_graph *g, struct rt_node *qkv, int heads)
 {
-	return unary(g, RT_OP_ATTENTION, "attention", qkv, &(struct rt_attr){ .heads = heads, .all_keys = true });
+	return unary(g, RT_OP_ATTENTION, "attention", qkv,
+		     &(struct rt_attr){ .heads = heads, .kv_heads = heads, .all_keys = true });
+}
+
+struct rt_node *rt_attention_grouped(struct rt_graph *g, struct rt_node *qkv, int heads, int kv_heads)
+{
+	return unary(g, RT_OP_ATTENTION, "attention", qkv, &(struct rt_attr){ .heads = heads, .kv_heads = kv_heads });
+}
+
+struct rt_node *rt_swiglu(struct rt_graph *g, struct rt_node *x)
+{
+	return unary(g, RT_OP_SWIGLU, "swiglu", x, NULL);
 }
 
 struct rt_node *rt_max_pool(struct rt_graph *g, struct rt_node *x, int window, int stride, int pad)

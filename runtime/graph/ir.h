@@ -43,7 +43,7 @@ struct rt_node {
 
 struct rt_attr {
 	enum rt_act act;
-	int heads;
+	int heads, kv_heads; /* attention: equal if each head has its own keys and values */
 	bool all_keys;		     /* attention without causal mask */
 	float eps;
 	int window, stride, pad, groups; /* convolution, pooling */

@@ -37,6 +37,8 @@
 	X(SOFTMAX, softmax, BOTH) \
 	X(SOFTMAX_BWD, softmax_bwd, BOTH) \
 	X(ROPE, rope, BOTH) \
+	X(SWIGLU, swiglu, BOTH) \
+	X(SWIGLU_BWD, swiglu_bwd, BOTH) \
 	X(RMSNORM, rmsnorm, BOTH) \
 	X(RMSNORM_BWD, rmsnorm_bwd, BOTH) \
 	X(MUL, mul, BOTH) \

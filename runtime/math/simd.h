@@ -150,6 +150,9 @@ struct rt_simd {
 			int64_t cols, bool add);
 	void (*rms_bwd_gain)(float *dgain, const float *dy, const float *x, const float *rstd, int64_t rows, int64_t cols,
 			     int64_t c0, int64_t c1, bool add);
+	/* y (rows,cols) = silu(a) b, with a and b side by side in x (rows,2 cols); dx is the gradient of x. */
+	void (*swiglu)(float *y, const float *x, int64_t rows, int64_t cols);
+	void (*swiglu_bwd)(float *dx, const float *dy, const float *x, int64_t rows, int64_t cols);
 	/* y = or += a b; y = or += x scale + offset. */
 	void (*mul)(float *y, const float *a, const float *b, int64_t n, bool add);
 	void (*affine)(float *y, const float *x, float scale, float offset, int64_t n, bool add);

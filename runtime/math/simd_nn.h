@@ -297,6 +297,27 @@ static void rms_bwd_gain(float *dgain, const float *dy, const float *x, const fl
 	}
 }
 
+static void swiglu(float *y, const float *x, int64_t rows, int64_t cols)
+{
+	for (int64_t r = 0; r < rows; r++, x += 2 * cols, y += cols)
+		EACH(i, cols) {
+			vf a = ldx(x + i, cols - i);
+
+			stx(y + i, a * sigmoid(a) * ldx(x + cols + i, cols - i), cols - i);
+		}
+}
+
+static void swiglu_bwd(float *dx, const float *dy, const float *x, int64_t rows, int64_t cols)
+{
+	for (int64_t r = 0; r < rows; r++, x += 2 * cols, dx += 2 * cols, dy += cols)
+		EACH(i, cols) {
+			vf a = ldx(x + i, cols - i), b = ldx(x + cols + i, cols - i), g = ldx(dy + i, cols - i), s = sigmoid(a);
+
+			stx(dx + i, g * b * (s + a * s * (1.0f - s)), cols - i);
+			stx(dx + cols + i, g * a * s, cols - i);
+		}
+}
+
 static void mul(float *y, const float *a, const float *b, int64_t n, bool accumulate)
 {
 	EACH(i, n)

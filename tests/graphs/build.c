@@ -9,7 +9,8 @@ static const char *const op_names[GEN_N] = {
 	[GEN_INPUT] = "input", [GEN_IDS] = "ids", [GEN_PARAM] = "param", [GEN_BUFFER] = "buffer",
 	[GEN_VARIANCE] = "variance", [GEN_LINEAR] = "linear", [GEN_MATMUL] = "matmul", [GEN_CONV] = "conv",
 	[GEN_BATCHNORM] = "batchnorm", [GEN_LAYERNORM] = "layernorm", [GEN_RMSNORM] = "rmsnorm",
-	[GEN_EMBEDDING] = "embedding", [GEN_ATTENTION] = "attention", [GEN_ROPE] = "rope", [GEN_ACT] = "act",
+	[GEN_EMBEDDING] = "embedding", [GEN_ATTENTION] = "attention", [GEN_ROPE] = "rope",
+	[GEN_SWIGLU] = "swiglu", [GEN_ACT] = "act",
 	[GEN_ADD] = "add",
 	[GEN_MUL] = "mul", [GEN_AFFINE] = "affine", [GEN_DROPOUT] = "dropout", [GEN_SOFTMAX] = "softmax",
 	[GEN_REDUCE] = "reduce", [GEN_RESHAPE] = "reshape", [GEN_MAX_POOL] = "max_pool", [GEN_AVG_POOL] = "avg_pool",
@@ -95,9 +96,13 @@ struct rt_node *gen_apply(struct gen_graph *mg, const struct gen_program *m, con
 	case GEN_EMBEDDING:
 		return rt_embedding(g, in[0], in[1], in[2]);
 	case GEN_ATTENTION:
+		if (s->a[2])
+			return rt_attention_grouped(g, in[0], s->a[0], s->a[2]);
 		return s->a[1] ? rt_attention(g, in[0], s->a[0]) : rt_attention_full(g, in[0], s->a[0]);
 	case GEN_ROPE:
 		return rt_rope(g, in[0], s->a[0], s->a[1], s->a[2] ? 10000 : 20);
+	case GEN_SWIGLU:
+		return rt_swiglu(g, in[0]);
 	case GEN_ACT:
 		return act(g, in[0], s->a[0]);
 	case GEN_ADD:
@@ -173,6 +178,8 @@ static void print_step(const struct gen_program *m, const struct gen_graph *mg, 
 		break;
 	case GEN_ATTENTION:
 		fprintf(to, " heads %d%s", s->a[0], s->a[1] ? " causal" : "");
+		if (s->a[2])
+			fprintf(to, " key/value heads %d", s->a[2]);
 		break;
 	case GEN_REDUCE:
 		fprintf(to, " %s over %d", kinds[s->a[0]], s->a[1]);

@@ -416,6 +416,26 @@ static int draw_attention(struct drawing *d)
 	return s.in[0] < 0 ? -1 : add(d, s);
 }
 
+/* The device has no kernel for fewer key/value heads. A wild program may have numbers that do not fit. */
+static int draw_grouped_attention(struct drawing *d)
+{
+	int kv = 1 + pick(d, 3), heads = kv * (1 + pick(d, 3)) + (d->wild && pick(d, 3) == 0), depth = 1 + pick(d, 6);
+	struct rt_shape qkv = RT_SHAPE(few(d), pick(d, 4) ? few(d) : 60 + pick(d, 20), (heads + 2 * kv) * depth);
+	struct gen_step s = step(GEN_ATTENTION, gen_for_device ? -1 : leaf(d, GEN_PARAM, &qkv, GEN_ZERO), -1, -1);
+
+	s.a[0] = heads;
+	s.a[1] = 1;
+	s.a[2] = kv;
+	return s.in[0] < 0 ? -1 : add(d, s);
+}
+
+static int draw_swiglu(struct drawing *d)
+{
+	int x = any(d);
+
+	return x < 0 || (last(d, x) % 2 && !d->wild) ? -1 : add(d, step(GEN_SWIGLU, x, -1, -1));
+}
+
 /* Columns may be left after the heads. */
 static int draw_rope(struct drawing *d)
 {
@@ -563,7 +583,8 @@ static int draw_block(struct drawing *d)
 static int (*const draws[])(struct drawing *d) = {
 	draw_linear, draw_linear_act, draw_linear_act, draw_matmul, draw_matmul, draw_conv, draw_conv, draw_batchnorm,
 	draw_block, draw_block, draw_block, draw_block, draw_norm, draw_add_norm, draw_add_norm, draw_embedding,
-	draw_attention, draw_attention, draw_rope, draw_long_attention, draw_dropout, draw_dropout, draw_unary, draw_unary,
+	draw_attention, draw_attention, draw_grouped_attention, draw_swiglu, draw_swiglu, draw_rope, draw_long_attention,
+	draw_dropout, draw_dropout, draw_unary, draw_unary,
 	draw_unary, draw_unary, draw_binary, draw_binary, draw_binary, draw_reduce, draw_reduce, draw_reshape, draw_pool,
 	draw_pool, draw_user,
 };

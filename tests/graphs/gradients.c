@@ -141,16 +141,17 @@ static void batchnorm(const struct back *b)
 		norm(b, j, rows, cols, j, 0, b->out[1][j], b->out[2][j]);
 }
 
-/* One query; q and y are the offsets of its first element and of its result. */
-static void query(const struct back *b, int64_t q, int64_t key, int64_t keys, int64_t depth, int64_t y, double lse)
+/* One query; q, key and y are the offsets of its first element, of the first key, and of its result. The first value is
+ * `value` elements after the first key. */
+static void query(const struct back *b, int64_t q, int64_t key, int64_t value, int64_t keys, int64_t depth, int64_t y, double lse)
 {
-	int64_t width = rt_cols(b->c->out[0]), stride = 3 * width;
+	int64_t stride = rt_cols(b->c->in[0]);
 	double d = 0, scale = 1 / sqrt((double)depth);
 
 	for (int64_t i = 0; i < depth; i++)
 		d += b->out[0][y + i] * b->dy[y + i];
 	for (int64_t j = 0; j < keys; j++) {
-		int64_t k = key + j * stride, v = k + width;
+		int64_t k = key + j * stride, v = k + value;
 		double s = 0, dp = 0, p, ds;
 
 		for (int64_t i = 0; i < depth; i++) {
@@ -170,12 +171,13 @@ static void query(const struct back *b, int64_t q, int64_t key, int64_t keys, in
 static void attention(const struct back *b)
 {
 	int64_t len = b->c->in[0]->shape.d[1], width = rt_cols(b->c->out[0]), heads = b->c->attr.heads, depth = width / heads;
+	int64_t stride = rt_cols(b->c->in[0]), kv = b->c->attr.kv_heads;
 
 	for (int64_t i = 0; i < elements(b->c->out[1]); i++) {
 		int64_t t = i % len, h = i / len % heads, image = i / len / heads;
-		int64_t first = image * len * 3 * width + h * depth;
+		int64_t first = image * len * stride, key = first + width + h / (heads / kv) * depth;
 
-		query(b, first + t * 3 * width, first + width, b->c->attr.all_keys ? len : t + 1, depth,
+		query(b, first + t * stride + h * depth, key, kv * depth, b->c->attr.all_keys ? len : t + 1, depth,
 		      (image * len + t) * width + h * depth, b->out[1][i]);
 	}
 }
@@ -225,6 +227,19 @@ static void act(const struct back *b)
 {
 	for (int64_t i = 0; i < elements(b->c->in[0]); i++)
 		b->dx[0][i] += b->dy[i] * act_slope(b->c->attr.act, b->in[0][i], b->out[0][i]);
+}
+
+static void swiglu(const struct back *b)
+{
+	int64_t cols = rt_cols(b->c->out[0]);
+
+	for (int64_t i = 0; i < elements(b->c->out[0]); i++) {
+		int64_t at = i / cols * cols + i;
+		double a = b->in[0][at], s = 1 / (1 + exp(-a));
+
+		b->dx[0][at] += b->dy[i] * b->in[0][at + cols] * act_slope(RT_ACT_SILU, a, 0);
+		b->dx[0][at + cols] += b->dy[i] * a * s;
+	}
 }
 
 static void add(const struct back *b)
@@ -354,7 +369,7 @@ static void dot(const struct back *b)
 static void (*const slopes[RT_N_OPS])(const struct back *b) = {
 	[RT_OP_LINEAR] = linear, [RT_OP_MATMUL] = matmul, [RT_OP_CONV] = conv, [RT_OP_EMBEDDING] = embedding,
 	[RT_OP_LAYERNORM] = rows_norm, [RT_OP_RMSNORM] = rows_norm, [RT_OP_BATCHNORM] = batchnorm,
-	[RT_OP_ATTENTION] = attention, [RT_OP_ROPE] = rope, [RT_OP_ACT] = act, [RT_OP_ADD] = add,
+	[RT_OP_ATTENTION] = attention, [RT_OP_ROPE] = rope, [RT_OP_SWIGLU] = swiglu, [RT_OP_ACT] = act, [RT_OP_ADD] = add,
 	[RT_OP_MUL] = mul, [RT_OP_AFFINE] = affine,
 	[RT_OP_DROPOUT] = affine, [RT_OP_RESHAPE] = affine, [RT_OP_SOFTMAX] = softmax, [RT_OP_REDUCE] = reduce,
 	[RT_OP_MAX_POOL] = pool, [RT_OP_AVG_POOL] = pool, [RT_OP_PAD] = pad, [RT_OP_USER] = user,

@@ -86,6 +86,14 @@ def attend(qkv, heads, causal=True):
     return (p @ v).transpose(1, 2).reshape(b, t, c3 // 3)
 
 
+def attend_grouped(qkv, heads, kv):
+    """Repeats each key/value head for the heads that share it."""
+    depth = qkv.shape[-1] // (heads + 2 * kv)
+    q, k, v = qkv.split([heads * depth, kv * depth, kv * depth], 2)
+    k, v = (x.unflatten(-1, (kv, depth)).repeat_interleave(heads // kv, 2).flatten(-2) for x in (k, v))
+    return attend(torch.cat((q, k, v), 2), heads)
+
+
 def rope(x, heads, depth, base):
     """Su et al., RoFormer: rotates each pair of elements by its position times its frequency."""
     angle = torch.arange(x.shape[1]).double()[:, None] * float(base) ** (-2 * torch.arange(depth // 2).double() / depth)
@@ -116,6 +124,8 @@ OPS = {
     "batchnorm": lambda t: batchnorm(*t),
     "attention": lambda t, heads: attend(t[0], heads),
     "attention_full": lambda t, heads: attend(t[0], heads, causal=False),
+    "attention_gqa": lambda t, heads, kv: attend_grouped(t[0], heads, kv),
+    "swiglu": lambda t: F.silu(t[0].chunk(2, -1)[0]) * t[0].chunk(2, -1)[1],
     "rope": lambda t, *n: rope(t[0], *n),
     "gelu": lambda t: F.gelu(t[0], approximate="tanh"),
     "gelu_erf": lambda t: F.gelu(t[0]),

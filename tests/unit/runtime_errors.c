@@ -45,6 +45,26 @@ static struct rt_node *head_count(struct rt_graph *g)
 	return rt_attention(g, p(g, "qkv", RT_SHAPE(2, 4, 30)), 3);
 }
 
+static struct rt_node *group_count(struct rt_graph *g)
+{
+	return rt_attention_grouped(g, p(g, "qkv", RT_SHAPE(2, 4, 30)), 4, 3);
+}
+
+static struct rt_node *no_group(struct rt_graph *g)
+{
+	return rt_attention_grouped(g, p(g, "qkv", RT_SHAPE(2, 4, 30)), 4, 0);
+}
+
+static struct rt_node *group_width(struct rt_graph *g)
+{
+	return rt_attention_grouped(g, p(g, "qkv", RT_SHAPE(2, 4, 30)), 4, 2);
+}
+
+static struct rt_node *odd_swiglu(struct rt_graph *g)
+{
+	return rt_swiglu(g, p(g, "x", RT_SHAPE(3, 7)));
+}
+
 static struct rt_node *few_positions(struct rt_graph *g)
 {
 	return rt_embedding(g, rt_input(g, "ids", RT_I32, RT_SHAPE(2, 9)), p(g, "table", RT_SHAPE(5, 4)),
@@ -90,6 +110,10 @@ static const struct bad_graph bad[] = {
 	{ target_count, "cross_entropy of logits (3,5) and targets (4): there must be one target per row" },
 	{ target_type, "the targets targets are f32, not i32" },
 	{ head_count, "attention of qkv (2,4,30) with 3 heads" },
+	{ group_count, "attention of qkv: 4 heads are not a multiple of 3 key/value heads" },
+	{ no_group, "attention of qkv: 4 heads are not a multiple of 0 key/value heads" },
+	{ group_width, "attention of qkv (2,4,30) with 4 heads and 2 key/value heads: it must be (B,T,W) with W a multiple of 8" },
+	{ odd_swiglu, "swiglu of x (3,7): the last dimension must be even" },
 	{ few_positions, "embedding of ids (2,9) and positions (8,4)" },
 	{ twice, "x is declared twice" },
 	{ empty, "x: dimension 1 is 0" },

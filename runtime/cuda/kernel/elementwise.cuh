@@ -230,3 +230,27 @@ RT_TYPED(odd, (int *found, const T *x, int64_t n),
 /* y (n) = or += x */
 RT_TYPED(sum_up, (int64_t n, const T *x, float *y, int add),
 	cast_body(n, x, y, add))
+
+/* y (n) = silu(a) b: rows of `cols` elements, with a and b side by side in x. */
+template <class T> RT_DEVICE void swiglu_body(T *y, const T *x, int64_t n, int64_t cols)
+{
+	for (int64_t i = global_thread(); i < n; i += global_threads()) {
+		int64_t at = i / cols * cols + i;
+		float a = as_float(x[at]);
+
+		assign(y[i], a * sigmoid(a) * as_float(x[at + cols]));
+	}
+}
+RT_TYPED(swiglu, (T *y, const T *x, int64_t n, int64_t cols), swiglu_body(y, x, n, cols))
+
+template <class T> RT_DEVICE void swiglu_bwd_body(T *dx, const T *dy, const T *x, int64_t n, int64_t cols)
+{
+	for (int64_t i = global_thread(); i < n; i += global_threads()) {
+		int64_t at = i / cols * cols + i;
+		float a = as_float(x[at]), g = as_float(dy[i]), s = sigmoid(a);
+
+		assign(dx[at], g * as_float(x[at + cols]) * dact(ACT_SILU, a));
+		assign(dx[at + cols], g * a * s);
+	}
+}
+RT_TYPED(swiglu_bwd, (T *dx, const T *dy, const T *x, int64_t n, int64_t cols), swiglu_bwd_body(dx, dy, x, n, cols))

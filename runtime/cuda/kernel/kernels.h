@@ -17,7 +17,7 @@
 	X(channel_sums) X(channel_stats) X(channel_affine) X(channel_bwd_sums) X(channel_bwd) X(max_pool) X(avg_pool)  \
 	X(pool_bwd) X(pad) X(middle_sum) X(middle_spread) X(pixels) X(fold_norm) X(filter_in) X(filter_out) X(cast8)          \
 	X(mul) X(affine) X(dropout) X(softmax) X(softmax_bwd) X(rows_reduce) X(rows_max_bwd) X(middle_max) X(middle_max_bwd) \
-	X(rope)
+	X(rope) X(swiglu) X(swiglu_bwd)
 /* by padded depth: 16, 64, 128 */
 #define RT_KERNELS_ATTENTION(X)	X(attention) X(attention_dkv) X(attention_dq)
 /* for bf16, then for f16, each by padded depth: 64, 128; since sm_80 */
