@@ -19,7 +19,7 @@ def row(make):
         try:
             return make(r, title, *args, **more)
         except ODD as e:
-            return (title, "", "", f"its JSON cannot be used: {type(e).__name__}", "", "", "", "")
+            return (title, "", "", f"invalid JSON: {type(e).__name__}", "", "", "", "")
     return made
 
 
@@ -85,7 +85,7 @@ def loss(r, title, job, base, part, limit=0.01):
     steps = len(r.get(f"ours-{job}").get("step_s", []))
     off = abs(ours - other) / other if ours is not None and other else None
     after = f" after {steps} steps" if steps else ""
-    return (title, show(other, base + ": {:.4f}"), "equal to 1 %", show(ours, "{:.4f}") + after, "",
+    return (title, show(other, base + ": {:.4f}"), "within 1 %", show(ours, "{:.4f}") + after, "",
             show(off and 100 * off, "{:.2f} % off"), verdict([(off, limit, False)]), part)
 
 
@@ -153,7 +153,7 @@ def checked(r, title, jobs, part, sanitized=False):
     if have and sanitized and ended:
         right += f", {sum(found)} errors"
     if have and not ended:
-        right += ", not to the end"
+        right += ", incomplete"
     return (title, "", "all", right, "", "", verdict([(wrong, 0, False)] + [(None, 0, False)] * (not whole)) if have else "", part)
 
 
@@ -162,7 +162,7 @@ def curves(r, title, amp, limit):
     """Compares the losses of every step with PyTorch's. Reports the step with the largest difference."""
     doc = r.get("torch-curves").get(amp, {})
     off, steps = doc.get("worst"), len(doc.get("ours", []))
-    return (title, show(doc.get("theirs", [None])[-1], "PyTorch's: {:.4f}"), f"equal to {100 * limit:g} % in each step",
+    return (title, show(doc.get("theirs", [None])[-1], "PyTorch's: {:.4f}"), f"within {100 * limit:g} % in each step",
             show(doc.get("ours", [None])[-1], "{:.4f}") + (f" after {steps} steps" if steps else ""), "",
             show(off and 100 * off, "{:.3f} % off"), verdict([(off, limit, False)]), "loss")
 
@@ -170,7 +170,7 @@ def curves(r, title, amp, limit):
 @row
 def attention(r, title, own, cudnn):
     a, b = r.number("ours-" + own, "items_per_s"), r.number("ours-" + cudnn, "items_per_s")
-    return (title, "", "the faster is taken", show(a, "own {:.0f}") + ", " + show(b, "cuDNN {:.0f} tok/s"), "",
+    return (title, "", "the faster is used", show(a, "own {:.0f}") + ", " + show(b, "cuDNN {:.0f} tok/s"), "",
             show(ratio(b, a), "cuDNN {:.2f}x"), "", "attention")
 
 
@@ -189,13 +189,13 @@ def rows(r):
     yield loss(r, "GPT-2 1558M on text, fp8: loss", "xl-loss-fp8", "xl-loss-bf16", "xl-loss")
     for job, title in (("loss-fp8", "fp8"), ("loss-master-none", "bf16 without f32 values"), ("loss-fp16", "fp16")):
         yield loss(r, f"GPT of 12 layers on text, {title}: loss", job, "loss-bf16", "loss")
-    yield loss(r, "the same, bf16 beside tf32: loss", "loss-bf16", "loss-f32", "loss")
+    yield loss(r, "the same, bf16 compared with tf32: loss", "loss-bf16", "loss-f32", "loss")
     for amp, limit in (("fp32", 1e-3), ("bf16", 1e-2)):
-        yield curves(r, f"GPT of 6 layers beside PyTorch on the same card, {amp}: losses", amp, limit)
+        yield curves(r, f"GPT of 6 layers compared with PyTorch on the same GPU, {amp}: losses", amp, limit)
     yield host_time(r, "host time per step, GPT-2 124M, B64", "gpt2-b64")
     yield host_time(r, "host time per step, GPT-2 124M, B4", "gpt2-b4")
     for way in "to", "from":
-        yield copies(r, f"copies {way} the card, pinned", way)
+        yield copies(r, f"copies {way} the GPU, pinned", way)
     for title, names in (("layer normalisation", ("layernorm", "add_layernorm")), ("its gradient", ("layernorm_bwd",)),
                          ("AdamW", ("adamw",))):
         yield bound_by_memory(r, f"GPT-2 124M, {title}", share_of_ops, names)
@@ -203,10 +203,10 @@ def rows(r):
     yield attention(r, "attention, GPT-2 124M", "gpt2-attention-own", "gpt2-attention-cudnn")
     yield attention(r, "attention, GPT-2 1558M", "xl-attention-own", "xl-attention-cudnn")
     for job, title in (("bert-b64", "BERT base, T512, bf16, B64"), ("vit-b256", "ViT-S/16, bf16, B256")):
-        yield (title, "", "none stated", show(r.number("ours-" + job, "items_per_s"), "{:.0f} /s"), "", "", "", "encoders")
+        yield (title, "", "none", show(r.number("ours-" + job, "items_per_s"), "{:.0f} /s"), "", "", "", "encoders")
     yield checked(r, "every op against the CPU (`gpubench check-device`)",
                   [f"check-{t}" for t in ("f32", "tf32", "bf16", "f16", "fp8")], "check")
-    yield checked(r, "ranks with a communicator of NCCL's (`--ranks 1`)", ["check-ranks"], "check")
+    yield checked(r, "ranks with an NCCL communicator (`--ranks 1`)", ["check-ranks"], "check")
     yield checked(r, "compute-sanitizer: every op of each type", [f"sanitizer-{t}" for t in ("bf16", "f32", "f16", "fp8")],
                   "sanitizer", sanitized=True)
 
@@ -214,7 +214,7 @@ def rows(r):
 def main():
     if len(sys.argv) != 2 or not os.path.isdir(sys.argv[1]):
         sys.exit(__doc__)
-    head = ("job", "floor (counted) or base", "asked", "ours", "PyTorch's best", "ours / its", "kept", "part")
+    head = ("job", "floor (counted) or base", "target", "gputune", "best PyTorch", "ratio", "met", "part")
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for row in rows(Results(sys.argv[1])):
         print("| " + " | ".join(row) + " |")

@@ -34,10 +34,10 @@ One script runs all jobs that need a GPU. A job that fails or crashes does not s
   check-ranks	exit 0
   allreduce	exit 0
   gpu.sh: 3 jobs failed, 1 were left out; results in $HOME/results
-  $ grep -e 'every op against' -e 'to the card' -e 'communicator' results/table.md
-  | copies to the card, pinned | link | within 3 % of PyTorch's | 52.0 GB/s | not yet measured | not yet measured |  | check |
+  $ grep -e 'every op against' -e 'to the GPU' -e 'communicator' results/table.md
+  | copies to the GPU, pinned | link | within 3 % of PyTorch's | 52.0 GB/s | not yet measured | not yet measured |  | check |
   | every op against the CPU (`gpubench check-device`) |  | all | 3 of 4 in bf16, f16 |  |  | no | check |
-  | ranks with a communicator of NCCL's (`--ranks 1`) |  | all | 2 of 2 |  |  | yes | check |
+  | ranks with an NCCL communicator (`--ranks 1`) |  | all | 2 of 2 |  |  | yes | check |
   $ ls results
   allreduce.json
   allreduce.log
@@ -73,7 +73,7 @@ A result stays until a newer one exists, and jobs that do not fit into the time 
   $ grep -c '^| GPT-2 124M, T1024, bf16, B64 .* 500000 tok/s' results/table.md
   1
   $ sed -i 's/\*gpu.matrix\*.*/*gpu.matrix*) exit 70 ;;/' build/gpubench; tar -C build -cJf build.tar.xz .; gpu check > /dev/null 2>&1
-  $ grep -c '^| copies to the card.* 52.0 GB/s' results/table.md; grep -c '^copies	exit' results/jobs.txt
+  $ grep -c '^| copies to the GPU.* 52.0 GB/s' results/table.md; grep -c '^copies	exit' results/jobs.txt
   1
   2
 
@@ -84,18 +84,18 @@ Invalid JSON of a job only costs its row; errors of compute-sanitizer count with
   >   echo '========= ERROR SUMMARY: 0 errors' > results/sanitizer-$t.txt; done
   $ table() { python3 "$TESTDIR/../bench/gpu_table.py" results | grep -e '^| comp' -e '^| copies to'; }
   $ table; echo '========= ERROR SUMMARY: 2 errors' > results/sanitizer-f16.txt; table | tail -1
-  | copies to the card, pinned |  |  | its JSON cannot be used: TypeError |  |  |  |  |
+  | copies to the GPU, pinned |  |  | invalid JSON: TypeError |  |  |  |  |
   | compute-sanitizer: every op of each type |  | all | 4 of 4, 0 errors |  |  | yes | sanitizer |
   | compute-sanitizer: every op of each type |  | all | 4 of 4, 2 errors |  |  | no | sanitizer |
   $ : > results/sanitizer-f16.txt; table | tail -1
-  | compute-sanitizer: every op of each type |  | all | 4 of 4, not to the end |  |  | as far as measured | sanitizer |
+  | compute-sanitizer: every op of each type |  | all | 4 of 4, incomplete |  |  | as far as measured | sanitizer |
 
 An interrupted check counts as far as it ran.
 
   $ for t in f32 tf32 bf16 f16 fp8; do echo '{"rows":[{"ok":true}]}' > results/check-$t.json; done
   $ echo '{"rows":[{"ok":true}],"failure":"interrupted"}' > results/check-f16.json
   $ python3 "$TESTDIR/../bench/gpu_table.py" results | grep 'every op against'
-  | every op against the CPU (`gpubench check-device`) |  | all | 5 of 5, not to the end |  |  | as far as measured | check |
+  | every op against the CPU (`gpubench check-device`) |  | all | 5 of 5, incomplete |  |  | as far as measured | check |
 
 A python3 that is a script prints the place of its wheels.
 

@@ -149,8 +149,8 @@ def allreduce(a):
 def scaling(a):
     two = ["--ranks", "2"]
     arms = {"one rank": [], "two ranks": two, "two ranks, overlapped": [*two, "--overlap", "on"],
-            "two ranks, the update shared out": [*two, "--shard", "on"],
-            "two ranks, the update shared out, overlapped": [*two, "--shard", "on", "--overlap", "on"]}
+            "two ranks, sharded update": [*two, "--shard", "on"],
+            "two ranks, sharded update, overlapped": [*two, "--shard", "on", "--overlap", "on"]}
     runs = {name: [] for name in arms}
     for i in range(a.rounds):
         for name in list(arms)[i % len(arms):] + list(arms)[: i % len(arms)]:
@@ -171,7 +171,7 @@ def compress(a):
 
 
 def allreduce_lines(runs):
-    lines = ["", "## Allreduce of two ranks", "", "Milliseconds, medians of rounds; in brackets how many times ours.", "",
+    lines = ["", "## Allreduce of two ranks", "", "Milliseconds, medians of rounds; in brackets the ratio to gputune.", "",
              "| bytes | " + " | ".join(runs) + " |", "|---|" + "---|" * len(runs)]
     for size in map(str, BYTES):
         cells = []
@@ -185,8 +185,8 @@ def allreduce_lines(runs):
 
 def scaling_lines(runs):
     one = runs["one rank"]
-    lines = ["", "## Scaling", "", f"`gpubench train {' '.join(MLP)}`, alone and with `--ranks 2`; ratios are medians of the rounds'.",
-             "", "| | samples/s | of twice one rank |", "|---|---|---|"]
+    lines = ["", "## Scaling", "", f"`gpubench train {' '.join(MLP)}`, with one rank and with `--ranks 2`. A ratio is the median of the rounds' ratios.",
+             "", "| ranks | samples/s | relative to linear scaling |", "|---|---|---|"]
     for name, rates in runs.items():
         share = statistics.median(r / o for r, o in zip(rates, one)) / (1 if name == "one rank" else 2)
         lines.append(f"| {name} | {statistics.median(rates):.0f} | {100 * share:.1f} % |")
@@ -194,10 +194,10 @@ def scaling_lines(runs):
 
 
 def compress_lines(rows):
-    lines = ["", "## What compression does to the loss", "",
-             f"`gpubench train {' '.join(GPT)} --ranks 2 --compress …`: the same seed and data for all. Over shared memory coding costs",
-             "more than it saves; between hosts it is the bytes that count.", "",
-             "| compression | bytes sent | loss at the end | held out | tokens/s |", "|---|---|---|---|---|"]
+    lines = ["", "## Effect of compression on the loss", "",
+             f"`gpubench train {' '.join(GPT)} --ranks 2 --compress …`, all with the same seed and data. Over shared memory compression",
+             "costs more time than it saves. Between hosts the bytes decide.", "",
+             "| compression | bytes sent | final loss | held-out loss | tokens/s |", "|---|---|---|---|---|"]
     for r in rows:
         lines.append(f"| {r['how']} | {100 * r['sent'] / r['raw']:.1f} % | {r['loss']:.4f} | {r['heldout']:.4f} | {r['items_per_s']:.0f} |")
     return lines

@@ -167,11 +167,11 @@ def cpu_name():
 
 def text(results):
     lines = [
-        "# What `gputune run` makes of a PyTorch program", "",
-        "Made by `make bench-effect` from effect.json, which has every sample. The same command in each arm, nothing else set;",
-        "medians over interleaved rounds of fresh processes; a ratio is the median of the rounds' ratios, above 1 where gputune",
-        "run is faster.", "",
-        "| job | arm | threads | median | gputune run is … times as fast | loss | load before, at most |",
+        "# Effect of `gputune run` on PyTorch programs", "",
+        "Made by `make bench-effect` from effect.json, which has every sample. Each arm runs the same command without other",
+        "settings. Rates are medians over interleaved rounds of fresh processes. A ratio is the median of the rounds' ratios and is",
+        "above 1 if gputune run is faster.", "",
+        "| job | arm | threads | median | gputune run / arm | loss | maximum load before |",
         "|---|---|---|---|---|---|---|",
     ]
     for job, r in results["jobs"].items():
@@ -180,13 +180,13 @@ def text(results):
             rate = statistics.median(x["items_per_s"] for x in rs)
             lines.append(f"| {job} | {arm} | {rs[0].get('threads', '')} | {rate:.0f} {rs[0]['unit']}/s | {ratio[arm]:.2f} "
                          f"| {rs[0]['loss']:.4f} | {max(x['load_before'] for x in rs):.1f} |")
-    lines += ["", "| job | when | host | BLAS of the plain call | PyTorch | rounds |", "|---|---|---|---|---|---|"]
+    lines += ["", "| job | date | host | BLAS of the plain call | PyTorch | rounds |", "|---|---|---|---|---|---|"]
     for job, r in results["jobs"].items():
         lines.append(f"| {job} | {r['date']} | {r['host']} | {r['blas']} | {r['runs']['plain'][0]['framework']} | {r['rounds']} |")
     if results.get("launch_s"):
         base = statistics.median(results["launch_s"]["true"])
-        lines += ["", "What a launch costs: medians over interleaved launches, above a plain call of `true`.", "",
-                  "| launcher | ms above | launches |", "|---|---|---|"]
+        lines += ["", "Cost of a launch: medians over interleaved launches, minus that of a plain call of `true`.", "",
+                  "| launcher | extra ms | launches |", "|---|---|---|"]
         for arm, v in results["launch_s"].items():
             if arm != "true":
                 lines.append(f"| {arm} | {(statistics.median(v) - base) * 1e3:.2f} | {len(v)} |")

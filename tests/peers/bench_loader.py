@@ -213,17 +213,17 @@ def measure(a, folder):
 
 
 def render(data):
-    lines = ["# The loader beside others", "",
+    lines = ["# The data loader, compared with others", "",
              f"{data['date']}, {data['host']}; medians of {data['rounds']} interleaved rounds, load before {data['load_before']:.1f}.",
-             "Made by `make bench-loader` from loader.json, which has every run. 0 workers: one thread does all.", ""]
+             "Made by `make bench-loader` from loader.json, which has every run. With 0 workers one thread does all work.", ""]
     for part, runs in data["runs"].items():
         scale = 1e6 if part == "tokens" else 1
         mid = {name: statistics.median(v) / scale for name, v in runs.items()}
         best = max(v for k, v in mid.items() if not k.startswith(("gpubench", "Pillow")))
-        lines += [f"## {WORDS[part]}", "", f"| reader | {UNITS[part]} | of the best peer |", "|---|---|---|"]
+        lines += [f"## {WORDS[part]}", "", f"| reader | {UNITS[part]} | ratio to the best peer |", "|---|---|---|"]
         lines += [f"| {name} | {v:.0f} | {v / best:.2f} |" for name, v in mid.items()]
         if part == "jpeg":
-            lines += ["", f"On one core, all of ours (read, decode, resize, normalise, batch) beside Pillow's decoding and resizing alone: "
+            lines += ["", f"Ratio on one core, gpubench (read, decode, resize, normalise, batch) to Pillow (decode and resize only): "
                       f"{mid['gpubench, 0 workers'] / mid['Pillow alone']:.2f}."]
         lines.append("")
     return "\n".join(lines)

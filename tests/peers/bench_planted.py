@@ -154,18 +154,18 @@ def broken(doc):
         if not n:
             continue
         if r["entitled_found"] < least(r["entitled"], .8):
-            bad.append(f"{pct} %: {r['entitled_found']} of {r['entitled']} sessions with the power to see it saw it")
+            bad.append(f"{pct} %: {r['entitled_found']} of {r['entitled']} sessions with enough power found the effect")
         if r["covered"] < least(n, .93):
-            bad.append(f"{pct} %: {r['covered']} of {n} intervals hold the truth")
+            bad.append(f"{pct} %: {r['covered']} of {n} intervals contain the planted value")
         if r["wrong_way"]:
-            bad.append(f"{pct} %: {r['wrong_way']} sessions call it better")
+            bad.append(f"{pct} %: {r['wrong_way']} sessions have the verdict better")
     p = doc.get("placebos")
     if p and p["exit"] == 0 and sum(c["verdict"] in ("better", "worse") for c in p["changes"]) > 1:
-        bad.append("more than one of twenty placebos seems to do something")
+        bad.append("more than one of twenty placebos has a verdict")
     s = doc.get("sixteen")
     if s and s["exit"] == 0:
         if {c["id"] for c in s["changes"] if c["kept"]} != {"env.LESS"}:
-            bad.append("not exactly the one that helps was kept of sixteen")
+            bad.append("the kept changes of the sixteen are not exactly the one that helps")
         if s["planned_pairs"] is None or s["pairs"] > s["planned_pairs"]:
             bad.append(f"sixteen took {s['pairs']} pairs, {s['planned_pairs']} were planned")
     bad += [f"{name}: the session was not valid" for name in ("placebos", "sixteen") if doc.get(name, {}).get("exit", 0) != 0]
@@ -174,21 +174,21 @@ def broken(doc):
 
 def markdown(doc):
     out = ["<!-- made by `make bench-planted`; planted.json has every session -->", "# Planted effects", "",
-           f"{doc['host']}, load {doc['load'][0]:.1f} to {doc['load'][1]:.1f}, {doc['date']}. Each step does exactly so much more "
-           "work than before.", ""]
+           f"{doc['host']}, load {doc['load'][0]:.1f} to {doc['load'][1]:.1f}, {doc['date']}. Each step does exactly the planted percentage of "
+           "additional work.", ""]
     if "effects" in doc:
-        out += ["| planted | sessions | of these, invalid | called worse | had the power (MDE) | of these, found | intervals that hold it |"
-                " median found |", "|--:|--:|--:|--:|--:|--:|--:|--:|"]
+        out += ["| planted | sessions | invalid | verdict worse | MDE at most planted | found of these | intervals with the planted value |"
+                " median estimate |", "|--:|--:|--:|--:|--:|--:|--:|--:|"]
         out += [f"| {r['planted_pct']} % | {len(r['sessions'])} | {len(r['sessions']) - r['valid']} | {r['found']} | {r['entitled']} | {r['entitled_found']} | {r['covered']} | "
                 f"{r['median_pct']:+.2f} % |" for r in doc["effects"] if r.get("median_pct") is not None]
-        out += ["", "A session whose A/A pairs differ says that it is invalid, and gives no verdict: it counts in the first two columns only.",
+        out += ["", "A session whose A/A pairs differ is invalid and has no verdict. It counts only in the columns sessions and invalid.",
                 ""]
-    for name, title in (("placebos", "Twenty placebos in one session"), ("sixteen", "Sixteen changes, three of which do something")):
+    for name, title in (("placebos", "Twenty placebos in one session"), ("sixteen", "Sixteen changes, three of them with an effect")):
         if name in doc:
             s = doc[name]
             planned = f"{s['planned_minutes']:.1f}" if s["planned_minutes"] is not None else "unknown"
             out += [f"## {title}", "", f"{s['pairs']} pairs of at most {s['planned_pairs']}, {s['seconds'] / 60:.1f} min of about "
-                    f"{planned} by its pilot, which said that of each change {s['mde_pct'] or float('nan'):.2f} % could be seen.", "",
+                    f"{planned} planned after the pilot. Minimum detectable effect of each change: {s['mde_pct'] or float('nan'):.2f} %.", "",
                     "| change | effect | 95 % | verdict | kept |", "|---|--:|---|---|---|"]
             for c in s["changes"]:
                 e = c["effect"] or {}
@@ -196,9 +196,9 @@ def markdown(doc):
                                   for k in ("ci_low_pct", "change_pct", "ci_high_pct"))
                 out.append(f"| {c['id']} | {mid:+.2f} % | [{low:+.2f}, {high:+.2f}] | {c['verdict']} | {'yes' if c['kept'] else 'no'} |")
             out.append("")
-    out += [f"Broken promises: {'; '.join(doc['broken']) or 'none'}.", ""]
+    out += [f"Missed targets: {'; '.join(doc['broken']) or 'none'}.", ""]
     if not doc["whole"]:
-        out += ["Not all of it was measured yet.", ""]
+        out += ["The measurement is incomplete.", ""]
     return "\n".join(out)
 
 

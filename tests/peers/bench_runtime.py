@@ -66,11 +66,11 @@ def stolen(a, threads, model):
     cpu = max(os.sched_getaffinity(0))
     options = ["--threads", str(threads), *STOLEN[model]]
     arms = {
-        "as gpubench sets it": lambda: launch(a.gpubench, model, options),
-        "as libgomp starts": lambda: launch(a.gpubench, model, options, {"GOMP_SPINCOUNT": "300000"}),
+        "bounded by gpubench": lambda: launch(a.gpubench, model, options),
+        "default of libgomp": lambda: launch(a.gpubench, model, options, {"GOMP_SPINCOUNT": "300000"}),
     }
     if not subprocess.run([a.python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode:
-        arms["PyTorch at its best"] = lambda: launch_torch(a.python, model, options)
+        arms["best PyTorch"] = lambda: launch_torch(a.python, model, options)
     runs = {f"{k}, {w}": [] for k in arms for w in ("undisturbed", "one core taken")}
     for _ in range(a.rounds):
         for k, arm in arms.items():
@@ -102,9 +102,9 @@ def amp(a, threads, model):
 
 def amp_lines(data):
     lines = ["", "## Mixed precision", "",
-             "The same job with products that read bf16 or fp16 (`--amp`): how many times as fast as in FP32, the median of the rounds'",
-             "ratios. Below 1 the type is a loss: it is only storage where the processor does not multiply it. 3x3 convolutions stay in",
-             "FP32 where their tiles, a quarter of the products, are faster than all products in the low type.", ""]
+             "The same job with matrix products in bf16 or fp16 (`--amp`). The speed-up over FP32 is the median of the rounds' ratios.",
+             "It is below 1 if the processor cannot multiply the type and only stores it. 3x3 convolutions stay in FP32 where Winograd",
+             "tiles, which need a quarter of the products, are faster than all products in reduced precision.", ""]
     lines += [f"- {t}: {said.split('; ', 1)[1]}" for t in TYPES[1:]
               for said in [next(iter(data["amp"].values()))[t][0]["amp"]]]
     lines += [f"- {model} in {t}: {said.split('; ')[-1]}" for model, runs in data["amp"].items() for t in TYPES[1:]
@@ -122,10 +122,10 @@ def median(runs, key):
 
 
 def stolen_lines(data):
-    lines = ["", "## One core taken by another process", "",
-             "A process that never sleeps sits on one of the cores. What is left of the undisturbed speed, with OpenMP's spinning",
-             "bounded as gpubench does when the user has not said otherwise, and with libgomp's own; and PyTorch in the same rounds.", "",
-             "| job | spinning | undisturbed | one core taken | left |", "|---|---|---|---|---|"]
+    lines = ["", "## One core used by another process", "",
+             "A process that never sleeps runs on one of the cores. The last column is the remaining share of the undisturbed speed: with",
+             "bounded OpenMP spinning (gpubench's default), with libgomp's default, and for PyTorch in the same rounds.", "",
+             "| job | spinning | undisturbed | one core used | remaining |", "|---|---|---|---|---|"]
     for model, runs in data["stolen"].items():
         for kind in sorted({name.split(", ")[0] for name in runs}):
             free, busy = (median(runs[f"{kind}, {w}"], "items_per_s") for w in ("undisturbed", "one core taken"))
@@ -144,7 +144,7 @@ def limit_lines(data):
              f"{f', {low / 1e9:.0f} in bf16' if low else ''},",
              f"{memory / 1e9:.1f} GB/s for c = a + b over 192 MiB. The limit is the time that a step's counted flops and the bytes of",
              "its update need at these rates; activations are not counted.", "",
-             "| job | limit | measured | of the limit |", "|---|---|---|---|"]
+             "| job | limit | measured | share of the limit |", "|---|---|---|---|"]
     for model, rs in data["limit"].items():
         least = rs[0]["flops_per_step"] / flops + rs[0]["parameters"] * STATE_BYTES[rs[0]["optimizer"]] / memory
         rate, took = median(rs, "items_per_s"), median(rs, "median_step_s")

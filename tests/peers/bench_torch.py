@@ -185,12 +185,12 @@ def cpu_name():
 
 def table(results):
     lines = [
-        "# The training step on CPUs, beside PyTorch", "",
+        "# Training steps on CPUs, compared with PyTorch", "",
         "Made by `make bench-torch` from cpu.json, which has every sample. One row is the median over interleaved rounds of",
-        "fresh processes; ratios are medians of the rounds' ratios. \"Best\" PyTorch has the OpenMP flavour of OpenBLAS, told this",
-        "processor's kernels where it takes the processor for an older one, and glibc's malloc told to keep its memory; \"default\"",
-        "is PyTorch as Debian starts it. FP32 throughout.", "",
-        "| job | ours | best PyTorch | ratio | default PyTorch | ratio | Gflop/s | peak memory, ours / best | faults per step, ours / best |",
+        "fresh processes. A ratio is the median of the rounds' ratios. \"Best\" PyTorch uses the OpenMP build of OpenBLAS, the kernels",
+        "of this processor if OpenBLAS detects an older one, and glibc's malloc with settings that keep freed memory. \"Default\" is",
+        "PyTorch as Debian starts it. All runs are FP32.", "",
+        "| job | gputune | best PyTorch | ratio | default PyTorch | ratio | Gflop/s | peak memory, gputune / best | faults per step, gputune / best |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for name, r in results.items():
@@ -203,7 +203,7 @@ def table(results):
             f"| {ours['minor_faults_per_step']:.0f} / {best['minor_faults_per_step']:.0f} |")
     newer = {name: r["runs"] for name, r in results.items() if "torch compile" in r["runs"]}
     if newer:
-        lines += ["", "| job | ours | newest PyTorch | ratio | with torch.compile | ratio | version |", "|---|---|---|---|---|---|---|"]
+        lines += ["", "| job | gputune | newest PyTorch | ratio | with torch.compile | ratio | version |", "|---|---|---|---|---|---|---|"]
     for name, runs in newer.items():
         rate, ratio = summary(runs)
         lines.append(f"| {name} | {rate['gputune']:.0f} {runs['gputune'][-1]['unit']}/s | {rate['torch newest']:.0f} "
@@ -211,22 +211,22 @@ def table(results):
                      f"| {runs['torch compile'][0]['framework']} |")
     small = {name: r["runs"] for name, r in results.items() if "llm.c" in r["runs"]}
     if small:
-        lines += ["", "| job | ours | llm.c | ratio |", "|---|---|---|---|"]
+        lines += ["", "| job | gputune | llm.c | ratio |", "|---|---|---|---|"]
     for name, runs in small.items():
         rate, ratio = summary(runs)
         lines.append(f"| {name} | {rate['gputune']:.0f} {runs['gputune'][-1]['unit']}/s | {rate['llm.c']:.0f} | **{ratio['llm.c']:.2f}** |")
-    lines += ["", "| job | when | host | threads | rounds | load before, at most | ours | PyTorch, its default BLAS |", "|---|---|---|---|---|---|---|---|"]
+    lines += ["", "| job | date | host | threads | rounds | maximum load before | gputune | PyTorch, default BLAS |", "|---|---|---|---|---|---|---|---|"]
     for name, r in results.items():
         ours = r["runs"]["gputune"][0]
         load = max(x["load_before"] for rs in r["runs"].values() for x in rs)
         lines.append(f"| {name} | {r['date']} | {r['host']} | {r['threads']} | {r['rounds']} | {load:.1f} "
                      f"| {ours['framework']}, {ours['blas']}, {ours['isa']} | {r['runs']['torch best'][0]['framework']}, {r['torch_default_blas']} |")
-    lines += ["", "| job | ours | PyTorch's |", "|---|---|---|"]
+    lines += ["", "| job | gputune command | PyTorch command |", "|---|---|---|"]
     for name, r in results.items():
         words = " ".join(r["command"][2:])
         env = " ".join(f"{k}={v}" for k, v in r.get("best_env", BEST).items() if k != "GLIBC_TUNABLES")
         lines.append(f"| {name} | `gpubench train {words}` | `{env} GLIBC_TUNABLES=… torch_train.py {words}` |")
-    lines += ["", f"GLIBC_TUNABLES: `{BEST['GLIBC_TUNABLES']}`; the script is tests/peers/torch_train.py."]
+    lines += ["", f"GLIBC_TUNABLES: `{BEST['GLIBC_TUNABLES']}`; the script is `tests/peers/torch_train.py`."]
     return "\n".join(lines) + "\n"
 
 

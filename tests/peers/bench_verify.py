@@ -61,16 +61,16 @@ def main():
     with open(os.path.join(a.results, "verify.json"), "w", encoding="utf-8") as f:
         json.dump({"host": os.path.basename(a.host), "seconds": times, "launch_s": launched}, f)
         f.write("\n")
-    why = [] if tuned else ["tuned was not running: it is left out.", ""]
-    lines = ["# How long plan and verify take", "",
+    why = [] if tuned else ["tuned was not running and is left out.", ""]
+    lines = ["# Time of plan and verify", "",
              "Made by `make bench-verify` from verify.json: interleaved rounds of fresh processes.", "",
              f"The captured host is {os.path.basename(a.host)}.", "", *why,
              "| command | median ms | fastest ms | rounds |", "|---|---|---|---|"]
     for name, v in times.items():
         lines.append(f"| {name} | {statistics.median(v) * 1e3:.1f} | {min(v) * 1e3:.1f} | {len(v)} |")
     base = statistics.median(launched["true"])
-    lines += ["", f"{a.launches} launches, interleaved: medians above a plain call of `true`.", "",
-              "| launcher | ms above |", "|---|---|"]
+    lines += ["", f"{a.launches} launches, interleaved: medians minus that of a plain call of `true`.", "",
+              "| launcher | extra ms |", "|---|---|"]
     lines += [f"| {k} | {(statistics.median(v) - base) * 1e3:.2f} |" for k, v in launched.items() if k != "true"]
     with open(os.path.join(a.results, "verify.md"), "w", encoding="utf-8") as f:
         f.write("\n".join(lines) + "\n")

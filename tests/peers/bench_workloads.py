@@ -82,13 +82,13 @@ class Peers:
 # gpubench's metric, peer program, minimum and maximum ratio gpubench / peer, and the reason for the difference
 TABLE = [
     ("mem.bw", "mem.bw", "stream", "cc", .9, 1.7,
-     "STREAM's stores may read the line first (four words moved where three are counted: up to 1.33) and its static arrays have small "
-     "pages, ours huge ones (up to 1.25)"),
+     "STREAM's stores may read the line first: 4 words moved, 3 counted (up to 1.33). Its static arrays have small pages, those of "
+     "gpubench huge pages (up to 1.25)"),
     ("mem.matrix", "mem.matrix.cpu0-mem0", "sysbench", "sysbench", .7, 4,
-     "sysbench adds up word by word, which may be what limits it"),
+     "sysbench adds word by word, which may be its limit"),
     ("file.read", "file.read.direct", "fio", "fio", .6, 1.6, "one request at a time on the same disk"),
     ("sync.wake", "sync.wake.timer", "cyclictest", "cyclictest", .7, 1.4,
-     "the same sleeps; cyclictest counts in microseconds, and a thread of its own wakes"),
+     "the same sleeps; cyclictest counts in microseconds and wakes a separate thread"),
 ]
 
 
@@ -128,10 +128,10 @@ def tap(f):
 
 
 def markdown(doc):
-    out = ["<!-- made by `make bench-peers`; peers.json has every round -->", "# Workloads beside the programs people use", "",
+    out = ["<!-- made by `make bench-peers`; peers.json has every round -->", "# Workloads, compared with common programs", "",
            f"{doc['host']}, load {doc['load'][0]:.1f} to {doc['load'][1]:.1f}, {doc['date']}; {doc['rounds']} interleaved rounds, "
-           f"{doc['minutes']:.1f} min. Ratio: ours to the peer's, median of the rounds and their range.", "",
-           "| metric | peer | ours | the peer's | ratio | rounds | bounds | within | why they may differ |",
+           f"{doc['minutes']:.1f} min. Ratio: gpubench to peer, median and range of the rounds.", "",
+           "| metric | peer | gpubench | peer's value | ratio | range | bounds | within | reason for a difference |",
            "|---|---|--:|--:|--:|---|---|---|---|"]
     for f in doc["found"]:
         if "ratio" not in f:
