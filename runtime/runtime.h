@@ -32,7 +32,7 @@
 RT_API_BEGIN
 
 /* Tensors that a model declares are RT_F32 or RT_I32. Passes create tensors of the other types. */
-enum rt_dtype { RT_F32, RT_I32, RT_BF16, RT_F16, RT_U8, RT_E4M3, RT_E5M2 };
+enum rt_dtype { RT_F32, RT_I32, RT_BF16, RT_F16, RT_U8, RT_E4M3, RT_E5M2, RT_I8 };
 const char *rt_dtype_name(enum rt_dtype dtype);
 size_t rt_dtype_bytes(enum rt_dtype dtype);
 
@@ -322,6 +322,12 @@ struct rt_fp8 {
 	int history; /* number of updates whose largest absolute value sets a tensor's scale; 0: 1024 */
 	int margin;  /* scales are lower than the largest possible one by 2^margin */
 };
+/*
+ * INT8 inference on RT_CPU, for programs that do not train: linear layers and convolutions multiply 8-bit weights, with one
+ * scale per output, by 8-bit activations, and sum in 32 bits (pass/quantize.c). DYNAMIC: the range of the activations is
+ * found in each run, per row of a linear layer and per image of a convolution.
+ */
+enum rt_int8 { RT_INT8_OFF, RT_INT8_DYNAMIC };
 /* Types of tensors and matrix products. */
 struct rt_precision {
 	enum rt_dtype amp; /* RT_BF16 or RT_F16: type of the operands of products, see pass/precision.c; RT_F32 (0):
@@ -330,6 +336,7 @@ struct rt_precision {
 	struct rt_fp8 fp8; /* RT_CUDA with RT_BF16: linear layers read 8-bit operands, see pass/fp8.c */
 	bool no_master;	   /* RT_CUDA with RT_BF16: parameters are stored in bf16 only, and updates use stochastic rounding */
 	bool tf32;	   /* RT_CUDA: products of f32 tensors round their operands to TF32 */
+	enum rt_int8 int8;
 };
 /* Memory limit, and recomputation to reduce memory. */
 struct rt_memory_options {

@@ -58,7 +58,7 @@ static const char *dtype_of(const struct rt_node *n)
 {
 	static const char *const names[] = {
 		[RT_F32] = "F32", [RT_I32] = "I32", [RT_BF16] = "BF16", [RT_F16] = "F16", [RT_U8] = "U8",
-		[RT_E4M3] = "F8_E4M3", [RT_E5M2] = "F8_E5M2",
+		[RT_E4M3] = "F8_E4M3", [RT_E5M2] = "F8_E5M2", [RT_I8] = "I8",
 	};
 
 	return names[n->dtype];

@@ -32,6 +32,7 @@ static inline float *rt_f32(const struct rt_node *n)
 /* by op; NULL: no CPU kernel */
 extern const struct rt_cpu_kernel *const rt_cpu_kernels[RT_N_OPS];
 #define RT_CPU_BOTH(X, ID, name)  X(ID, name)
+#define RT_CPU_CPU(X, ID, name)	  X(ID, name)
 #define RT_CPU_CUDA(X, ID, name)
 #define RT_CPU_RANKS(X, ID, name)
 #define RT_CPU_EXTERN(ID, name)	  extern const struct rt_cpu_kernel rt_cpu_##name;

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "runtime/cpu/cpu.h"
 #include "runtime/cpu/reduced.h"
+#include "runtime/math/int8.h"
 
 /* Conversions from and to f32 in one thread. */
 static void narrow_part(enum rt_dtype dtype, uint16_t *to, const float *from, int64_t n)
@@ -61,6 +62,8 @@ const struct rt_cpu_kernel rt_cpu_cast = { .run = run_cast };
 
 const char *rt_cpu_gemm_isa(enum rt_dtype dtype)
 {
+	if (dtype == RT_I8)
+		return rt_i8_best()->faster ? rt_i8_best()->name : NULL;
 	return dtype == RT_BF16 ? rt_bf16_gemm_isa() : NULL;
 }
 

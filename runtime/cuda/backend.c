@@ -25,6 +25,8 @@ static int check(const struct rt_options *o, struct gt_err *err)
 		return gt_fail(err, ENOSYS, "the cuda device assigns gradients: zero_gradients is the CPU's");
 	if (o->ranks.comm && o->ranks.weight > 0 && fabs(o->ranks.weight * rt_comm_size(o->ranks.comm) - 1) > 1e-9)
 		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike: weights are the CPU's");
+	if (o->precision.int8 != RT_INT8_OFF)
+		return gt_fail(err, ENOSYS, "INT8 products run on the CPU: choose fp8 or bf16 for the cuda device");
 	if (o->precision.no_master && o->precision.amp != RT_BF16)
 		return gt_fail(err, EINVAL, "parameters without f32 values need the cuda device with amp in bf16 or fp8");
 	if (o->attention_by != RT_ATTENTION_FASTEST && o->precision.amp == RT_F32)

@@ -136,6 +136,7 @@ struct rt_cuda_kernel {
 /* by op; NULL: no CUDA kernel */
 extern const struct rt_cuda_kernel *const rt_cuda_kernels[RT_N_OPS];
 #define RT_CUDA_BOTH(X, ID, name)  X(ID, name)
+#define RT_CUDA_CPU(X, ID, name)
 #define RT_CUDA_CUDA(X, ID, name)  X(ID, name)
 #define RT_CUDA_RANKS(X, ID, name)
 #define RT_CUDA_EXTERN(ID, name)   extern const struct rt_cuda_kernel rt_cuda_##name;

@@ -28,6 +28,11 @@ static int check_optimizer(const struct rt_optimizer *z, struct gt_err *err)
 	return 0;
 }
 
+static bool trains(const struct rt_options *o)
+{
+	return o->optimizer.kind != RT_NO_OPTIMIZER || o->debug.keep_gradients;
+}
+
 static int check_options(const struct rt_options *o, struct gt_err *err)
 {
 	const struct rt_scaler *s = &o->precision.scaler;
@@ -41,6 +46,8 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 	if (fp8->use && (o->precision.amp != RT_BF16 || fp8->history < 1 || fp8->history > 4096 || abs(fp8->margin) > 64))
 		return gt_fail(err, EINVAL, "fp8 needs amp in bf16, a history of 1 to 4096 updates and a margin of at most "
 			       "64");
+	if (o->precision.int8 != RT_INT8_OFF && (trains(o) || o->precision.amp != RT_F32))
+		return gt_fail(err, EINVAL, "INT8 products are for programs in f32 that do not train");
 	if (o->threads < 0 || o->threads > 4096)
 		return gt_fail(err, EINVAL, "%d threads: 0 to 4096 are supported", o->threads);
 	if (o->accum < 0 || o->accum > 1 << 20 || !isfinite(o->clip_norm) || o->clip_norm < 0)
@@ -101,11 +108,6 @@ static int check_loss(const struct rt_graph *g, const struct rt_node *loss, stru
 	if (!is_loss(g, loss))
 		return gt_fail(err, EINVAL, "%s is not a loss: a loss is the result of cross_entropy or dot", loss->name);
 	return 0;
-}
-
-static bool trains(const struct rt_options *o)
-{
-	return o->optimizer.kind != RT_NO_OPTIMIZER || o->debug.keep_gradients;
 }
 
 static int check_outputs(const struct rt_graph *g, struct rt_outputs out, const struct rt_options *o, struct gt_err *err)

@@ -9,7 +9,7 @@ const char *rt_dtype_name(enum rt_dtype dtype)
 {
 	static const char *const names[] = {
 		[RT_F32] = "f32", [RT_I32] = "i32", [RT_BF16] = "bf16", [RT_F16] = "f16", [RT_U8] = "u8",
-		[RT_E4M3] = "e4m3", [RT_E5M2] = "e5m2",
+		[RT_E4M3] = "e4m3", [RT_E5M2] = "e5m2", [RT_I8] = "i8",
 	};
 
 	return names[dtype];
@@ -18,7 +18,7 @@ const char *rt_dtype_name(enum rt_dtype dtype)
 size_t rt_dtype_bytes(enum rt_dtype dtype)
 {
 	static const size_t bytes[] = { [RT_F32] = 4, [RT_I32] = 4, [RT_BF16] = 2, [RT_F16] = 2, [RT_U8] = 1,
-					[RT_E4M3] = 1, [RT_E5M2] = 1 };
+					[RT_E4M3] = 1, [RT_E5M2] = 1, [RT_I8] = 1 };
 
 	return bytes[dtype];
 }

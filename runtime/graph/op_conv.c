@@ -126,6 +126,7 @@ double rt_conv_flops(const struct rt_call *c)
 const struct rt_op rt_op_conv = {
 	.id = RT_OP_CONV,
 	.name = "conv",
+	.int8 = RT_OP_CONV_INT8,
 	.reduced = 3,
 	.shape = conv_shape,
 	.gradient = conv_gradient,

@@ -92,6 +92,7 @@ const struct rt_op rt_op_linear = {
 	.id = RT_OP_LINEAR,
 	.name = "linear",
 	.linear = true,
+	.int8 = RT_OP_LINEAR_INT8,
 	.fp8 = { { RT_E4M3, false }, { RT_E4M3, false } },
 	.reduced = 3,
 	.shape = linear_shape,

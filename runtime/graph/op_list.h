@@ -3,7 +3,7 @@
 #define RT_OP_LIST_H
 /*
  * All ops: X(ID, name, kernels). Each has a struct rt_op rt_op_NAME in graph/. `kernels` is BOTH (struct rt_cpu_kernel
- * rt_cpu_NAME and struct rt_cuda_kernel rt_cuda_NAME), CUDA (only the latter), or RANKS: none, the executor works with
+ * rt_cpu_NAME and struct rt_cuda_kernel rt_cuda_NAME), CPU or CUDA (one of them), or RANKS: none, the executor works with
  * the other ranks.
  */
 #define RT_OPS(X) \
@@ -55,6 +55,9 @@
 	X(CAST, cast, BOTH) \
 	X(CAST8, cast8, CUDA) \
 	X(SCALES8, scales8, CUDA) \
+	X(QUANTIZE_WEIGHT, quantize_weight, CPU) \
+	X(LINEAR_INT8, linear_int8, CPU) \
+	X(CONV_INT8, conv_int8, CPU) \
 	X(SCALE, scale, BOTH) \
 	X(SUM_UP, sum_up, BOTH) \
 	X(GRAD_NORM, grad_norm, BOTH) \

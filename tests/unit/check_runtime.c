@@ -99,6 +99,7 @@ int main(void)
 	suite_add_tcase(s, case_norm());
 	suite_add_tcase(s, case_ties());
 	suite_add_tcase(s, case_outputs());
+	suite_add_tcase(s, case_int8());
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Linear layers and convolutions with INT8 weights (math/int8.h). */
+#include <omp.h>
+#include <string.h>
+#include "runtime/cpu/conv.h"
+#include "runtime/math/int8.h"
+
+#define LINE	64 /* bytes */
+
+static size_t lines(size_t bytes)
+{
+	return (bytes + LINE - 1) / LINE * LINE;
+}
+
+static struct rt_i8_weight weight_of(const struct rt_node *packed, const struct rt_node *scale, const struct rt_node *sum,
+				     const struct rt_shape *shape)
+{
+	return (struct rt_i8_weight){ .n = shape->d[0], .k = rt_shape_elements(shape) / shape->d[0], .packed = packed->data,
+				      .scale = scale->data, .sum = sum->data };
+}
+
+/* w (O,K), or (O,C,KH,KW) in the order (O,KH,KW,C) */
+static void run_quantize_weight(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	const struct rt_shape *s = &c->in[0]->shape;
+	struct rt_i8_weight to = weight_of(c->out[0], c->out[1], c->out[2], s);
+
+	rt_i8_pack(cpu, &to, rt_f32(c->in[0]), s->d[1], to.k / s->d[1]);
+}
+
+const struct rt_cpu_kernel rt_cpu_quantize_weight = { .run = run_quantize_weight };
+
+/* Applies the activation to a finished part of y. */
+struct act {
+	struct rt_gemm_end end;
+	const struct rt_simd *simd;
+	float *y;
+	int64_t ld;
+	enum rt_act act;
+};
+
+static void run_act(const struct rt_gemm_end *end, int64_t row, int64_t rows, int64_t col, int64_t cols)
+{
+	const struct act *a = (const void *)end;
+	float *y = a->y + row * a->ld + col;
+
+	for (int64_t r = 0; r < rows; r++, y += a->ld)
+		a->simd->bias_act(y, y, NULL, 1, cols, a->act);
+}
+
+/* in: x, packed weight, scales, sums, bias. Sets all but `rows` and `arg`. */
+static struct rt_i8_product product_of(const struct rt_call *c)
+{
+	return (struct rt_i8_product){
+		.kernels = rt_i8_best(),
+		.m = rt_rows(c->out[0]),
+		.w = weight_of(c->in[1], c->in[2], c->in[3], &c->attr.shape),
+		.bias = rt_f32(c->in[4]),
+		.y = rt_f32(c->out[0]),
+	};
+}
+
+static void multiply(const struct rt_cpu *cpu, const struct rt_call *c, struct rt_i8_product *p, void *scratch)
+{
+	struct act act = { { run_act }, cpu->simd, p->y, p->w.n, c->attr.act };
+
+	p->end = c->attr.act == RT_ACT_NONE ? NULL : &act.end;
+	rt_i8_multiply(cpu, p, scratch);
+}
+
+/* Quantises x (n) by its own range. */
+static void quantize(uint8_t *to, const float *x, int64_t n, float *scale, int32_t *zero)
+{
+	const struct rt_i8 *k = rt_i8_best();
+	struct rt_i8_range r;
+	float lo, hi, bad = k->range(x, n, &lo, &hi);
+
+	r = rt_i8_range(lo, hi);
+	k->quantize(to, x, n, r.inverse, r.zero);
+	*scale = r.scale + bad;
+	*zero = r.zero;
+}
+
+static void linear_rows(const struct rt_i8_product *p, int64_t row, int64_t rows, uint8_t *to, int64_t ld, float *scale,
+			int32_t *zero)
+{
+	const float *x = p->arg;
+
+	for (int64_t i = 0; i < rows; i++)
+		quantize(to + i * ld, x + (row + i) * p->w.k, p->w.k, &scale[i], &zero[i]);
+}
+
+static size_t linear_scratch(const struct rt_call *c, int threads)
+{
+	return rt_i8_scratch_bytes(c->attr.shape.d[1], threads);
+}
+
+/* y (M,N) = act(x (M,K) w (N,K)^T + b) */
+static void run_linear_int8(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	struct rt_i8_product p = product_of(c);
+
+	p.rows = linear_rows;
+	p.arg = c->in[0]->data;
+	multiply(cpu, c, &p, c->out[RT_MAX_IO - 1]->data);
+}
+
+const struct rt_cpu_kernel rt_cpu_linear_int8 = { .run = run_linear_int8, .scratch = linear_scratch };
+
+/* The quantised images (N,H+2P,W+2P,C). Padding has the value of the zero point. */
+struct images {
+	struct rt_conv s;
+	int64_t row, image; /* bytes */
+	uint8_t *at;
+	float *scale;  /* (N) */
+	int32_t *zero; /* (N) */
+};
+
+static struct images images_of(const struct rt_call *c)
+{
+	const struct rt_node w = { .shape = c->attr.shape };
+	struct images m = { .s = rt_conv_of(c, c->in[0], &w, c->out[0]) };
+
+	m.row = (m.s.w + 2 * m.s.pad) * m.s.c;
+	m.image = (m.s.h + 2 * m.s.pad) * m.row;
+	return m;
+}
+
+static size_t images_bytes(const struct images *m)
+{
+	return lines((size_t)(m->s.n * m->image)) + lines((size_t)m->s.n * 8);
+}
+
+static void quantize_image(const struct images *m, const float *x, int64_t i)
+{
+	const struct rt_conv *s = &m->s;
+	const struct rt_i8 *k = rt_i8_best();
+	int64_t row = s->w * s->c;
+	uint8_t *to = m->at + i * m->image;
+	struct rt_i8_range r;
+	float lo, hi, bad;
+
+	x += i * s->h * row;
+	bad = k->range(x, s->h * row, &lo, &hi);
+	r = rt_i8_range(lo, hi);
+	if (s->pad)
+		memset(to, r.zero, (size_t)m->image);
+	for (int64_t y = 0; y < s->h; y++)
+		k->quantize(to + (y + s->pad) * m->row + s->pad * s->c, x + y * row, row, r.inverse, r.zero);
+	m->scale[i] = r.scale + bad;
+	m->zero[i] = r.zero;
+}
+
+/* Copies the patches of output pixels row..row+rows. */
+static void conv_rows(const struct rt_i8_product *p, int64_t row, int64_t rows, uint8_t *to, int64_t ld, float *scale,
+		      int32_t *zero)
+{
+	const struct images *m = p->arg;
+	const struct rt_conv *s = &m->s;
+	int64_t pixels = s->oh * s->ow, line = s->kw * s->c;
+
+	for (int64_t i = 0; i < rows; i++) {
+		int64_t image = (row + i) / pixels, y = (row + i) % pixels / s->ow, x = (row + i) % s->ow;
+		const uint8_t *from = m->at + image * m->image + y * s->stride * m->row + x * s->stride * s->c;
+
+		for (int64_t k = 0; k < s->kh; k++)
+			memcpy(to + i * ld + k * line, from + k * m->row, (size_t)line);
+		scale[i] = m->scale[image];
+		zero[i] = m->zero[image];
+	}
+}
+
+static size_t conv_scratch(const struct rt_call *c, int threads)
+{
+	struct images m = images_of(c);
+
+	return images_bytes(&m) + rt_i8_scratch_bytes(rt_shape_elements(&c->attr.shape) / m.s.o, threads);
+}
+
+static void run_conv_int8(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	char *scratch = c->out[RT_MAX_IO - 1]->data;
+	struct images m = images_of(c);
+	struct rt_i8_product p = product_of(c);
+	const float *x = rt_f32(c->in[0]);
+	int team = rt_cpu_team(cpu, 5.0 * (double)m.s.n * (double)m.image);
+
+	m.at = (uint8_t *)scratch;
+	m.scale = (float *)(scratch + lines((size_t)(m.s.n * m.image)));
+	m.zero = (int32_t *)(m.scale + m.s.n);
+#pragma omp parallel for num_threads(team) schedule(dynamic) if (team > 1)
+	for (int64_t i = 0; i < m.s.n; i++)
+		quantize_image(&m, x, i);
+	p.rows = conv_rows;
+	p.arg = &m;
+	multiply(cpu, c, &p, scratch + images_bytes(&m));
+}
+
+const struct rt_cpu_kernel rt_cpu_conv_int8 = { .run = run_conv_int8, .scratch = conv_scratch };

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Products with INT8 weights, emitted by pass/quantize.c. Formats: math/int8.h.
+ * quantize_weight: in: w (O,…). out: packed weight, scales, sums of the quantised weights, the last two (O) padded to panels.
+ * linear_int8: y (M,N) = act(x (M,K) w (N,K)^T + b (N)). in: x, packed weight, scales, sums, b or NULL. out: y.
+ * conv_int8: the same for a convolution of one group. attr.shape is the shape of the weight.
+ */
+#include "runtime/graph/ops.h"
+
+static double linear_flops(const struct rt_call *c)
+{
+	return 2.0 * (double)rt_shape_elements(&c->in[0]->shape) * (double)rt_cols(c->out[0]);
+}
+
+static double conv_flops(const struct rt_call *c)
+{
+	const int64_t *w = c->attr.shape.d;
+
+	return 2.0 * (double)rt_shape_elements(&c->out[0]->shape) * (double)(w[1] * w[2] * w[3]);
+}
+
+const struct rt_op rt_op_quantize_weight = {
+	.id = RT_OP_QUANTIZE_WEIGHT,
+	.name = "quantize_weight",
+};
+const struct rt_op rt_op_linear_int8 = {
+	.id = RT_OP_LINEAR_INT8,
+	.name = "linear_int8",
+	.flops = linear_flops,
+};
+const struct rt_op rt_op_conv_int8 = {
+	.id = RT_OP_CONV_INT8,
+	.name = "conv_int8",
+	.flops = conv_flops,
+};

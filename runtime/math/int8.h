@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RT_INT8_H
+#define RT_INT8_H
+/*
+ * INT8 matrix products y (m,n) = x (m,k) w (n,k)^T with exact 32-bit sums.
+ *
+ * Weights are symmetric, with one scale per output: w = scale[j] v, v in -127..127. Activations are affine, with one scale and
+ * one zero point per row: x = scale[i] (q - zero[i]), q in 0..255. The instructions multiply unsigned by signed bytes, so
+ * sum (q - zero) v = sum q v - zero sum v, and the last sum is a constant of the weight.
+ *
+ * A packed weight is (panels, groups, RT_I8_COLS, RT_I8_GROUP): RT_I8_COLS outputs next to each other, RT_I8_GROUP
+ * elements of k of each. Missing outputs and elements are zero. The layout is the same for all instruction sets.
+ */
+#include "runtime/math/gemm.h"
+
+#define RT_I8_COLS	INT64_C(32)
+#define RT_I8_GROUP	INT64_C(4)
+/* Largest k without overflow: 255 * 127 * k < 2^31. */
+#define RT_I8_DEPTH	INT64_C(65536)
+
+static inline int64_t rt_i8_groups(int64_t k)
+{
+	return (k + RT_I8_GROUP - 1) / RT_I8_GROUP;
+}
+
+static inline int64_t rt_i8_padded(int64_t n) /* outputs of whole panels */
+{
+	return (n + RT_I8_COLS - 1) / RT_I8_COLS * RT_I8_COLS;
+}
+
+/* A tile of the result. Column arrays except bias are readable up to the end of the panel. */
+struct rt_i8_tile {
+	const uint32_t *a; /* (groups,rows) of 4 activations each */
+	const int8_t *b;   /* one panel of the weight */
+	int64_t rows, cols, groups;
+	const float *row_scale;
+	const int32_t *row_zero;
+	const float *col_scale, *bias; /* bias may be NULL */
+	const int32_t *col_sum;
+	float *y;
+	int64_t ldy;
+};
+/* Kernels of one instruction set. */
+struct rt_i8 {
+	const char *name;
+	bool faster; /* has instructions for these products */
+	int rows;    /* of the largest tile */
+	/* *lo and *hi: the smallest and the largest of x (n) and 0. Returns 0, or NAN if an element is not finite. */
+	float (*range)(const float *x, int64_t n, float *lo, float *hi);
+	/* to = x * inverse + zero, rounded to nearest even and limited to 0..255. Returns as range(). */
+	float (*quantize)(uint8_t *to, const float *x, int64_t n, float inverse, int32_t zero);
+	/* y = row_scale col_scale (a b - row_zero col_sum) + bias */
+	void (*tile)(const struct rt_i8_tile *t);
+};
+extern const struct rt_i8 rt_i8_avx512_vnni, rt_i8_avx512, rt_i8_avx_vnni, rt_i8_avx2, rt_i8_base;
+/* Returns the best kernels for this CPU, within the limits of rt_simd_best(). */
+const struct rt_i8 *rt_i8_best(void);
+/* Returns all kernels that this CPU can run, the best first; NULL-terminated. */
+#define RT_I8_SETS	6
+void rt_i8_all(const struct rt_i8 *ret[RT_I8_SETS]);
+
+/* Scale and zero point of activations in lo..hi, lo <= 0 <= hi. */
+struct rt_i8_range {
+	float scale, inverse;
+	int32_t zero;
+};
+struct rt_i8_range rt_i8_range(float lo, float hi);
+
+struct rt_i8_weight {
+	int64_t n, k;
+	int8_t *packed;
+	float *scale; /* (rt_i8_padded(n)) */
+	int32_t *sum; /* the same */
+};
+/* Quantises and packs w (n,channels,taps), on the team. k = channels * taps; the packed order is (taps,channels). */
+void rt_i8_pack(const struct rt_cpu *cpu, const struct rt_i8_weight *to, const float *w, int64_t channels, int64_t taps);
+
+struct rt_i8_product {
+	const struct rt_i8 *kernels; /* NULL: rt_i8_best() */
+	int64_t m;
+	struct rt_i8_weight w;
+	const float *bias; /* may be NULL */
+	float *y;	   /* (m,n) */
+	/* Writes quantised rows row..row+rows to `to`, with stride ld, and their scales and zero points. */
+	void (*rows)(const struct rt_i8_product *p, int64_t row, int64_t rows, uint8_t *to, int64_t ld, float *scale,
+		     int32_t *zero);
+	const void *arg;
+	const struct rt_gemm_end *end; /* may be NULL */
+};
+/* Returns the scratch memory of a product in bytes. */
+size_t rt_i8_scratch_bytes(int64_t k, int threads);
+/* Runs the product on the team. scratch is aligned to 64 bytes. */
+void rt_i8_multiply(const struct rt_cpu *cpu, const struct rt_i8_product *p, void *scratch);
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kernels of struct rt_i8 for one instruction set. No include guard: included once per set, with RT_W, RT_I8_TABLE,
+ * RT_I8_NAME, RT_I8_FASTER and optionally RT_I8_VNNI defined.
+ */
+#include "runtime/math/int8.h"
+#include "runtime/math/vec.h"
+
+#define VECTORS		(RT_I8_COLS / RT_W)
+/* Vectors of a tile in registers at once. */
+#define AT_ONCE		2
+
+INLINE vi ldi(const void *p)
+{
+	vi v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+#if defined(RT_I8_VNNI) && RT_W == 16
+INLINE vi dot(vi sum, vi a, vi b)
+{
+	return (vi)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)a, (__m512i)b);
+}
+#elif defined(RT_I8_VNNI)
+INLINE vi dot(vi sum, vi a, vi b)
+{
+	return (vi)_mm256_dpbusd_avx_epi32((__m256i)sum, (__m256i)a, (__m256i)b);
+}
+#elif RT_W >= 8
+/* vpmaddubsw would saturate at 16 bits, so both operands are widened: even and odd bytes. */
+#if RT_W == 16
+#define MADD(a, b)	((vi)_mm512_madd_epi16((__m512i)(a), (__m512i)(b)))
+#else
+#define MADD(a, b)	((vi)_mm256_madd_epi16((__m256i)(a), (__m256i)(b)))
+#endif
+typedef int16_t vs __attribute__((vector_size(4 * RT_W)));
+
+INLINE vi dot(vi sum, vi a, vi b)
+{
+	vs even = (vs)((vu)a & 0x00ff00ffu), odd = (vs)((vu)a >> 8 & 0x00ff00ffu);
+
+	return sum + MADD(even, (vs)((vs)b << 8) >> 8) + MADD(odd, (vs)b >> 8);
+}
+#else
+INLINE vi dot(vi sum, vi a, vi b)
+{
+	uint8_t q[4 * RT_W];
+	int8_t v[4 * RT_W];
+
+	memcpy(q, &a, sizeof(q));
+	memcpy(v, &b, sizeof(v));
+	for (int l = 0; l < RT_W; l++)
+		for (int j = 0; j < 4; j++)
+			sum[l] += q[4 * l + j] * v[4 * l + j];
+	return sum;
+}
+#endif
+
+INLINE vi splat_i(uint32_t x)
+{
+	return (vi){ 0 } + (int32_t)x;
+}
+
+/* Writes columns col..col+W of one row of the result. */
+INLINE void finish(const struct rt_i8_tile *t, int64_t row, int64_t col, vi sum)
+{
+	int64_t left = t->cols - col;
+	vi exact;
+	vf y;
+
+	if (left <= 0)
+		return;
+	exact = (vi)((vu)sum - (vu)ldi(t->col_sum + col) * (uint32_t)t->row_zero[row]);
+	y = __builtin_convertvector(exact, vf) * (ld(t->col_scale + col) * t->row_scale[row]);
+	if (t->bias)
+		y += ldx(t->bias + col, left);
+	stx(t->y + row * t->ldy + col, y, left);
+}
+
+INLINE void some_columns(const struct rt_i8_tile *t, int rows, int64_t col)
+{
+	const int8_t *b = t->b + RT_I8_GROUP * col;
+	const uint32_t *a = t->a;
+	vi sum[TILE_ROWS][AT_ONCE];
+
+#pragma GCC unroll 16
+	for (int i = 0; i < rows; i++)
+		for (int v = 0; v < AT_ONCE; v++)
+			sum[i][v] = (vi){ 0 };
+	for (int64_t p = 0; p < t->groups; p++, a += rows, b += RT_I8_GROUP * RT_I8_COLS) {
+		vi b0 = ldi(b), b1 = ldi(b + RT_I8_GROUP * RT_W);
+
+#pragma GCC unroll 16
+		for (int i = 0; i < rows; i++) {
+			vi x = splat_i(a[i]);
+
+			sum[i][0] = dot(sum[i][0], x, b0);
+			sum[i][1] = dot(sum[i][1], x, b1);
+		}
+	}
+#pragma GCC unroll 16
+	for (int i = 0; i < rows; i++)
+		for (int v = 0; v < AT_ONCE; v++)
+			finish(t, i, col + v * W, sum[i][v]);
+}
+
+/* One or two rows: SPLIT sums per element, because one sum would wait for the latency of each product. */
+#define SPLIT	4
+INLINE void few_rows(const struct rt_i8_tile *t, int rows, int64_t col)
+{
+	const int64_t step = RT_I8_GROUP * RT_I8_COLS, whole = t->groups / SPLIT * SPLIT;
+	const int8_t *b = t->b + RT_I8_GROUP * col;
+	const uint32_t *a = t->a;
+	vi sum[SPLIT][2][AT_ONCE];
+
+#pragma GCC unroll 4
+	for (int s = 0; s < SPLIT; s++)
+		for (int i = 0; i < rows; i++)
+			for (int v = 0; v < AT_ONCE; v++)
+				sum[s][i][v] = (vi){ 0 };
+	for (int64_t p = 0; p < whole; p += SPLIT)
+#pragma GCC unroll 4
+		for (int s = 0; s < SPLIT; s++, a += rows, b += step)
+			for (int i = 0; i < rows; i++)
+				for (int v = 0; v < AT_ONCE; v++)
+					sum[s][i][v] = dot(sum[s][i][v], splat_i(a[i]), ldi(b + RT_I8_GROUP * v * RT_W));
+	for (int64_t p = whole; p < t->groups; p++, a += rows, b += step)
+		for (int i = 0; i < rows; i++)
+			for (int v = 0; v < AT_ONCE; v++)
+				sum[0][i][v] = dot(sum[0][i][v], splat_i(a[i]), ldi(b + RT_I8_GROUP * v * RT_W));
+	for (int i = 0; i < rows; i++)
+		for (int v = 0; v < AT_ONCE; v++)
+			finish(t, i, col + v * W, sum[0][i][v] + sum[1][i][v] + sum[2][i][v] + sum[3][i][v]);
+}
+
+static void i8_tile(const struct rt_i8_tile *t)
+{
+	for (int64_t col = 0; col < t->cols; col += AT_ONCE * W)
+		switch (t->rows) {
+		case 1:
+			few_rows(t, 1, col);
+			break;
+		case 2:
+			few_rows(t, 2, col);
+			break;
+#define ROWS(n)                                                                                                        \
+	case n:                                                                                                        \
+		if (n > 2)                                                                                             \
+			some_columns(t, n, col);                                                                       \
+		break;
+#if RT_W == 16
+		ROWS(3) ROWS(4) ROWS(5) ROWS(6) ROWS(7) ROWS(8) ROWS(9) ROWS(10) ROWS(11) ROWS(12) ROWS(13) ROWS(14)
+#else
+		ROWS(3) ROWS(4) ROWS(5) ROWS(6)
+#endif
+#undef ROWS
+		default:
+			break;
+		}
+}
+
+static float i8_range(const float *x, int64_t n, float *lo, float *hi)
+{
+	vf least = { 0 }, most = { 0 }, bad = { 0 };
+
+	for (int64_t i = 0; i < n; i += W) {
+		vf v = ldx(x + i, n - i);
+
+		least = vmin(v, least);
+		most = vmax(v, most);
+		bad += v * 0;
+	}
+	*lo = -hmax(-least);
+	*hi = hmax(most);
+	return hsum(bad);
+}
+
+static float i8_quantize(uint8_t *to, const float *x, int64_t n, float inverse, int32_t zero)
+{
+	typedef uint8_t bytes __attribute__((vector_size(RT_W)));
+	const float magic = 12582912.0f; /* 1.5 2^23; adding it rounds to an integer */
+	vf lo = splat((float)-zero), hi = splat((float)(255 - zero)), bad = { 0 };
+
+	for (int64_t i = 0; i < n; i += W) {
+		vf v = ldx(x + i, n - i), scaled = vmin(vmax(v * inverse, lo), hi);
+		bytes q = __builtin_convertvector((vi)(scaled + magic) - (vi)splat(magic) + zero, bytes);
+
+		bad += v * 0;
+		memcpy(to + i, &q, (size_t)GT_MIN(n - i, W));
+	}
+	return hsum(bad);
+}
+
+const struct rt_i8 RT_I8_TABLE = {
+	.name = RT_I8_NAME,
+	.faster = RT_I8_FASTER,
+	.rows = TILE_ROWS,
+	.range = i8_range,
+	.quantize = i8_quantize,
+	.tile = i8_tile,
+};

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * INT8 inference: replaces linear layers and convolutions by the same ops with 8-bit weights (struct rt_op, int8). Weights
+ * are quantised when parameters may have changed, not per run. Runs after the fusions, so that the bias and the activation
+ * are part of the product.
+ */
+#include "runtime/pass/rewrite.h"
+#include "runtime/math/int8.h"
+
+/* Outputs of a quantize_weight call. */
+struct weight {
+	struct rt_node *packed, *scale, *sum;
+};
+struct quantize {
+	struct rt_plan *plan;
+	struct weight *weights; /* by id of the f32 weight; packed NULL: not quantised */
+	int n_nodes, products, plain;
+	const struct rt_node *first_plain; /* result of the first product that stays f32 */
+	const char *reason;
+};
+
+/* Returns why the product keeps its f32 weight, or NULL. */
+static const char *keeps_f32(const struct quantize *q, const struct rt_call *c)
+{
+	const struct rt_node *w = c->in[1];
+	int producer = rt_producer(q->plan, w, NULL);
+
+	if (!c->op->int8)
+		return "computes the loss";
+	if (w->role != RT_ROLE_PARAM && (producer < 0 || !q->plan->ir.calls[producer]->run_once))
+		return "its weight is computed in each run";
+	if (c->attr.groups > 1)
+		return "it has groups";
+	if (rt_shape_elements(&w->shape) / w->shape.d[0] > RT_I8_DEPTH)
+		return "its sums would exceed 32 bits";
+	return c->out[1] && rt_plan_uses(q->plan, c->out[1]) ? "its sum before the activation is read" : NULL;
+}
+
+static struct rt_node *constant(struct quantize *q, enum rt_dtype type, const struct rt_node *w, struct rt_shape shape,
+				const char *what)
+{
+	gt_autofree char *name = gt_xasprintf("%s of %s", what, w->name);
+	struct rt_node *n = rt_ir_node(&q->plan->ir, RT_ROLE_VALUE, type, &shape, name);
+
+	n->pinned = true;
+	return n;
+}
+
+/* Returns the quantised weight. *at is the call that reads it, adjusted when a call is inserted before it. */
+static struct weight weight_of(struct quantize *q, struct rt_node *w, int *at)
+{
+	struct weight *r = &q->weights[w->id];
+	int64_t outputs = rt_i8_padded(w->shape.d[0]), k = rt_shape_elements(&w->shape) / w->shape.d[0];
+	struct rt_call *c;
+
+	if (r->packed)
+		return *r;
+	r->packed = constant(q, RT_I8, w, RT_SHAPE(outputs, rt_i8_groups(k) * RT_I8_GROUP), "int8");
+	r->scale = constant(q, RT_F32, w, RT_SHAPE(outputs), "scales");
+	r->sum = constant(q, RT_I32, w, RT_SHAPE(outputs), "sums");
+	c = rt_emit_before(q->plan, (*at)++, RT_OP_QUANTIZE_WEIGHT, RT_PHASE_FORWARD);
+	c->run_once = true;
+	c->in[0] = w;
+	c->out[0] = r->packed;
+	c->out[1] = r->scale;
+	c->out[2] = r->sum;
+	return *r;
+}
+
+/* Returns the new position of the call. */
+static int convert(struct quantize *q, int at)
+{
+	struct rt_call *c = q->plan->ir.calls[at];
+	struct weight w = weight_of(q, c->in[1], &at);
+
+	c->attr.shape = c->in[1]->shape;
+	c->op = rt_ops[c->op->int8];
+	c->in[4] = c->in[2];
+	c->in[1] = w.packed;
+	c->in[2] = w.scale;
+	c->in[3] = w.sum;
+	c->out[1] = NULL;
+	q->products++;
+	return at;
+}
+
+static void report(const struct quantize *q, struct gt_buf *did)
+{
+	const char *isa = q->plan->target->multiplies_by(RT_I8);
+
+	gt_buf_printf(did, "%d products in INT8, activations quantised in each run, ", q->products);
+	if (isa)
+		gt_buf_printf(did, "multiplied by %s", isa);
+	else
+		gt_buf_puts(did, "without an instruction for it on this CPU: smaller weights, but no faster than f32");
+	if (q->plain)
+		gt_buf_printf(did, "; f32: %d (%s: %s)", q->plain, q->first_plain->name, q->reason);
+}
+
+static int quantize(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
+{
+	struct quantize q = { .plan = p, .n_nodes = p->ir.n_nodes };
+
+	if (p->opt->precision.int8 == RT_INT8_OFF)
+		return 0;
+	q.weights = gt_xcalloc((size_t)q.n_nodes, sizeof(*q.weights));
+	for (int i = 0; i < p->ir.n_calls; i++) {
+		const struct rt_call *c = p->ir.calls[i];
+		const char *reason;
+
+		if (!c->op->int8 && !c->op->linear)
+			continue;
+		reason = keeps_f32(&q, c);
+		if (!reason) {
+			i = convert(&q, i);
+			continue;
+		}
+		if (!q.plain++) {
+			q.first_plain = c->out[0];
+			q.reason = reason;
+		}
+	}
+	free(q.weights);
+	report(&q, did);
+	return 0;
+}
+
+const struct rt_pass rt_pass_quantize = { .name = "quantize", .run = quantize };
