@@ -243,7 +243,7 @@ def part_package(image):
         tap.same("removing the packages restores everything", before, kernel(vm))
         # The state after a failed revert, with the temporary file of an interrupted write.
         vm.ok("cd /etc/sysctl.d && echo vm.swappiness=11 >90-gputune.conf && cp 90-gputune.conf .90-gputune.conf.gputune-new")
-        vm.ok("dpkg --purge gpubench gputune gpuprobe; ldconfig; systemctl daemon-reload")
+        vm.ok("dpkg --purge gpubench gputune gpuprobe libgputune-runtime0; ldconfig; systemctl daemon-reload")
         tap.same("purging leaves nothing", tree, vm.ok(TREE))
         vm.reboot()
         tap.same("the boot after a purge has the values from before", before, kernel(vm))
