@@ -21,9 +21,13 @@ def sentence(text):
     return mdoc(text if text.endswith((".", "!", "?")) else text + ".")
 
 
+POLICIES = {"A": "default", "B": "opt-in", "C": "report only", "R": "gputune run"}
+
+
 def knob(k):
-    lines = [f".It Sy {k['id']} Pq class {k['tag']}, takes effect: {k['takes_effect']}", sentence(k["summary"]), mdoc(k["why"])]
-    return lines + ([mdoc("Hazard: " + k["hazard"])] if k["hazard"] else []) + ([f"Range: {k['range']}."] if k["range"] else [])
+    lines = [f".It Sy {k['id']} Pq {POLICIES[k['tag']]}", sentence(k["summary"]), mdoc(k["why"])]
+    lines += [mdoc("Hazard: " + k["hazard"])] if k["hazard"] and k["tag"] != "C" else []
+    return lines + [f"Takes effect: {k['takes_effect']}."] + ([f"Range: {k['range']}."] if k["range"] else [])
 
 
 def check(c):
@@ -34,14 +38,13 @@ def settings(doc):
     lines = []
     for s in doc["settings"]:
         if s["why_not"]:
-            lines += [f".It Em {s['name']}", sentence("Not set: " + s["why_not"])]
+            lines += [f".It Em {s['name']}", mdoc(s["why_not"])]
     aliases = {}
     for s in doc["settings"]:
         if s["knob"]:
             aliases.setdefault(s["knob"], []).append(s["name"])
-    lines.append(".It Set under another name")
-    return lines + [f"{', '.join(names)}:\n{knob_id}{'.' if knob_id == list(aliases)[-1] else ';'}"
-                    for knob_id, names in aliases.items()]
+    lines += [".El", ".Pp", "These names belong to a knob:", ".Bl -tag -width Ds"]
+    return lines + [f".It Em {', '.join(names)}\n{knob_id}" for knob_id, names in aliases.items()]
 
 
 def main():

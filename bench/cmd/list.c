@@ -41,16 +41,16 @@ static int show_one(const json_t *doc, const char *id, struct gt_err *err)
 		printf("%s: %s\n", id, gt_json_get_str(w, "summary", ""));
 		printf("  unit      %s, %s is better; a change below %.3g %% does not matter\n", gt_json_get_str(w, "unit", ""),
 		       gt_json_get_str(w, "direction", ""), 100 * gt_json_get_real(w, "margin", NAN));
-		printf("  role      %s; %s the default list; definition %lld\n", gt_json_get_str(w, "role", ""),
-		       gt_json_get_bool(w, "default", false) ? "in" : "not in",
+		printf("  role      %s; %s by default; definition %lld\n", gt_json_get_str(w, "role", ""),
+		       gt_json_get_bool(w, "default", false) ? "measured" : "not measured",
 		       (long long)gt_json_get_int(w, "version", 0));
 		printf("  verifies  %s\n", gt_json_get_str(w, "verifies", ""));
 		printf("  overhead  %s\n", gt_json_get_str(w, "overhead", ""));
-		printf("  here      an empty step (null) takes %.0f ns\n", bn_null_ns());
+		printf("  harness   an empty step (null) takes %.0f ns on this host\n", bn_null_ns());
 		printf("  knobs     ");
 		json_array_foreach(json_object_get(w, "knobs"), n, k)
 			printf("%s%s%s", n ? ", " : "", json_string_value(k), gt_ends_with(json_string_value(k), ".") ? "*" : "");
-		printf("%s\n  a launch  about %.3g s\n", n ? " should move it" : "none should move it",
+		printf("%s\n  duration  about %.3g s per launch\n", n ? "" : "none",
 		       gt_json_get_real(w, "launch_s", NAN));
 		if (why)
 			printf("  not here  %s\n", why);

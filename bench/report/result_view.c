@@ -26,7 +26,7 @@ static void comparisons(struct bn_view *v, const json_t *doc)
 	size_t i;
 
 	bn_view_table(v, BN_ALL, columns, GT_ARRAY_SIZE(columns),
-		      "[P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it");
+		      "[P] decides the verdict, [G] guard: must not get worse, [C] control: must not change");
 	json_array_foreach(json_object_get(doc, "comparisons"), i, c) {
 		const char *unit = gt_json_get_str(c, "unit", "");
 

@@ -12,7 +12,7 @@ Two saved results of one host can be compared, and every difference between them
   METRIC        a.json   b.json  CHANGE 95% CI        VERDICT
   sim [P]     99.74 ms 109.8 ms +10.0 % [+9.7, +10.4] WORSE (p 1.2e-20 Holm)
   sim.p99 [G] 100.2 ms 110.2 ms +10.0 % [+9.6, +10.4] WORSE (p 8.3e-20 BH)
-  [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
+  [P] decides the verdict, [G] guard: must not get worse, [C] control: must not change
   
   0 better, 2 worse, 0 same, 0 inconclusive
   VERDICT WORSE: sim +10.0 % [+9.7, +10.4], lower is better; sim.p99 +10.0 % [+9.6, +10.4], lower is

@@ -13,7 +13,7 @@ advance; the seed makes them repeatable. Notes on the load of this host are remo
   METRIC        before    after CHANGE 95% CI       VERDICT
   sim [P]     99.97 ms 103.2 ms +3.0 % [+2.7, +3.4] WORSE (p 0.0039 Holm)
   sim.p99 [G] 100.4 ms 103.6 ms +3.0 % [+2.6, +3.5] WORSE (p 0.0039 BH)
-  [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
+  [P] decides the verdict, [G] guard: must not get worse, [C] control: must not change
   
   Change: mean ratio within pairs. Its sign can differ from that of the difference of the medians.
   0 better, 2 worse, 0 same, 0 inconclusive
@@ -27,7 +27,7 @@ An improvement is exit status 0, with the guard judged next to it.
   METRIC        before    after CHANGE 95% CI       VERDICT
   sim [P]     99.97 ms 98.21 ms -2.0 % [-2.3, -1.6] BETTER (p 0.0039 Holm)
   sim.p99 [G] 100.4 ms 98.57 ms -2.0 % [-2.4, -1.6] BETTER (p 0.0039 BH)
-  [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
+  [P] decides the verdict, [G] guard: must not get worse, [C] control: must not change
   
   Change: mean ratio within pairs. Its sign can differ from that of the difference of the medians.
   2 better, 0 worse, 0 same, 0 inconclusive
@@ -110,12 +110,12 @@ Files are written in GPUBENCH_SCRATCH, without a name, and a failure to create o
   $ gpubench list sync.barrier
   sync.barrier: one OpenMP barrier of all threads
     unit      ns, lower is better; a change below 3 % does not matter
-    role      explore; not in the default list; definition 1
+    role      explore; not measured by default; definition 1
     verifies  no thread leaves the barrier before all have reached it
     overhead  two clock readings per batch of barriers; a store and a load per thread are included
-    here      an empty step (null) takes * ns (glob)
-    knobs     omp.*, cpu.governor, cpu.*, run.affinity should move it
-    a launch  about 0.5 s
+    harness   an empty step (null) takes * ns on this host (glob)
+    knobs     omp.*, cpu.governor, cpu.*, run.affinity
+    duration  about 0.5 s per launch
   $ gpubench list | sed -n '/^Cannot run here/,$p' | tail -1
     cmd: needs a command: gpubench run -- CMD
   $ gpubench list sync.nothing
@@ -169,7 +169,7 @@ A plan without changes is reported, and identical arms are compared.
   METRIC        before the same CHANGE 95% CI       VERDICT
   sim [P]     99.72 ms 99.96 ms +0.3 % [-0.1, +0.8] same (within 1.0 %)
   sim.p99 [G] 100.1 ms 100.4 ms +0.3 % [-0.2, +0.9] same (within 2.0 %)
-  [P] decides the verdict, [G] guard: must not get worse, [C] control: nothing should move it
+  [P] decides the verdict, [G] guard: must not get worse, [C] control: must not change
   
   Change: mean ratio within pairs. Its sign can differ from that of the difference of the medians.
   0 better, 0 worse, 2 same, 0 inconclusive

@@ -2,12 +2,12 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
 
   $ gputune list
   Applied by default:
-    vm.dirty_ratio                 unwritten data at which writers must wait
-    vm.dirty_background_ratio      unwritten data at which writing starts
-    vm.dirty_bytes                 unwritten bytes at which writers must wait
+    vm.dirty_ratio                 unwritten data (%) at which programs wait
+    vm.dirty_background_ratio      unwritten data (%) at which writing starts
+    vm.dirty_bytes                 unwritten bytes at which programs wait
     vm.dirty_background_bytes      unwritten bytes at which writing starts
     vm.swappiness                  how readily the kernel swaps out memory
-    vm.zone_reclaim_mode           reclaim the near node before using another
+    vm.zone_reclaim_mode           dropping cached data before using another node
     vm.max_map_count               maximum memory mappings of one process
     vm.min_free_kbytes             memory kept free for urgent requests
     kernel.pid_max                 maximum number of processes and threads
@@ -22,42 +22,42 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
   
   Applied only with --optional, --only or a profile:
     vm.compaction_proactiveness    background compaction of free memory
-    kernel.numa_balancing          moves pages to the node that uses them
+    kernel.numa_balancing          moving pages to the node that uses them
     net.ipv4.tcp_rmem              limit of TCP's automatic receive buffer
     net.ipv4.tcp_wmem              limit of TCP's automatic send buffer
-    net.core.netdev_max_backlog    packets that may wait for a CPU
-    net.core.netdev_budget         packets per CPU before other programs run
-    net.ipv4.arp_announce          address that a port announces
-    net.ipv4.arp_ignore            addresses for which a port answers
-    nfs.slots                      simultaneous requests of NFS
-    thp.enabled                    huge pages always, on request, or never
-    thp.defrag                     which programs wait for compaction
+    net.core.netdev_max_backlog    received packets that may wait for a CPU
+    net.core.netdev_budget         packets handled before other programs run
+    net.ipv4.arp_announce          address that a port announces by ARP
+    net.ipv4.arp_ignore            ARP requests that a port answers
+    nfs.slots                      simultaneous requests to an NFS server
+    thp.enabled                    use of huge pages: always, on request or never
+    thp.defrag                     which programs wait for memory compaction
     ksm.run                        kernel thread that merges equal pages
     block.read_ahead               read-ahead of a disk for sequential readers
     cpu.platform_profile           performance profile of the firmware
     cpu.epp                        the processor's choice of speed or energy
     cpu.min_perf                   lowest frequency that intel_pstate selects
     cpu.epb                        Intel energy bias: speed (0) to energy (15)
-    cpu.boost                      frequencies above the nominal one
+    cpu.boost                      turbo: frequencies above the nominal one
     cpu.idle_latency               how long an idle CPU may take to wake up
     pcie.aspm                      power saving of idle PCIe links
     irq.affinity                   CPUs for interrupts of fast network ports
   
   Set for one command by gputune run:
-    run.affinity                   CPUs of the command: next to its GPU
-    run.mempolicy                  memory from the node of the used CPUs
+    run.affinity                   binds the command to the CPUs next to its GPU
+    run.mempolicy                  prefers memory of the node of the used CPUs
     run.files                      raises the limit of open files
     omp.threads                    OMP_NUM_THREADS: one per usable physical core
     omp.bind                       binds each OpenMP thread to its core
     run.blas                       openblas-openmp instead of openblas-pthread
-    run.blas_kernels               OPENBLAS_CORETYPE for newer processors
+    run.blas_kernels               OPENBLAS_CORETYPE: vector code of OpenBLAS
     omp.spin                       GOMP_SPINCOUNT: polls before a thread sleeps
-    run.allocator                  preload TCMalloc, jemalloc or mimalloc
+    run.allocator                  preloads TCMalloc, jemalloc or mimalloc
     run.malloc                     glibc's malloc keeps large blocks
-    omp.runtime                    LLVM's or Intel's OpenMP instead of GNU's
+    omp.runtime                    uses the OpenMP of LLVM or Intel, not GNU's
     cuda.order                     CUDA numbers the GPUs like nvidia-smi
     cuda.segments                  PyTorch's GPU memory grows in place
-    nccl.ifname                    NCCL skips bridges to no other host
+    nccl.ifname                    NCCL ignores bridges of containers and VMs
     run.leftovers                  reports leftover debugging variables
   
   Checked and reported, never changed:
@@ -94,31 +94,31 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
   
   Details: gputune explain NAME
   $ gputune explain vm.dirty_bytes --root $FIXTURES/cpu-server-512g.host
-  vm.dirty_bytes: unwritten bytes at which writers must wait
+  vm.dirty_bytes: unwritten bytes at which programs wait
   
-    policy        A: applied by default
+    policy        applied by default
     file          /proc/sys/vm/dirty_bytes
     unit          bytes
     range         16777216 to 1/2 of memory in bytes
     operation     lowered only, never raised
     takes effect  now
     counterpart   /proc/sys/vm/dirty_ratio
-    needs         128 GiB of memory or more (smaller hosts use the form in percent); a value other
-                  than 0 in one of the two forms; the file is writable (it is read-only in a
+    requires      128 GiB of memory or more (smaller hosts use the knob in percent); a value other
+                  than 0, in percent or in bytes; the file is writable (it is read-only in a
                   container)
     persisted in  /etc/sysctl.d/90-gputune.conf
-    must move     file.writeback
+    measured by   file.writeback
   
   Why
-    Beyond this amount of unwritten data the kernel makes the writer wait for the disk (background: it
-    starts to write). A larger checkpoint stalls the step that saves it. The percentage is of
-    available memory. On a host with a terabyte the default of 20 is 200 GB, which takes minutes to
-    write.
+    Programs write files to memory first. At the background limit, the kernel starts to write this
+    data to disk. At the other limit, it makes the program wait. A checkpoint above that limit stalls
+    the step that saves it. The percentage is of available memory: with 1 TB, the default of 20 is 200
+    GB, which takes minutes to write.
   
   Hazard
     If it is too low, each checkpoint is limited to the speed of the disk. Other tools disagree: tuned
-    uses 40 for throughput and 10 for latency. gputune only lowers the value. A percentage is compared
-    as a share of all memory.
+    uses 40 for throughput and 10 for latency. gputune only lowers the value. To compare a percentage
+    with bytes, it takes the percentage of all memory.
   
   On this host
     change, 0 → 16 GiB; writing 16 GiB takes 6 s, 20 percent of memory up to 37 s (NVMe disk; assuming
@@ -128,22 +128,23 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
     sda: change, 128 → 8192 KiB; a spinning disk: fewer seeks between readers; shards that are read in
     order keep the disk busy during the computation
   $ gputune explain run.allocator --root $FIXTURES/cpu-server.host | head -8
-  run.allocator: preload TCMalloc, jemalloc or mimalloc
+  run.allocator: preloads TCMalloc, jemalloc or mimalloc
   
-    policy        R: set for one run by gputune run
+    policy        set for one command by gputune run
     unit          environment
     takes effect  new processes
-    must move     alloc
+    measured by   alloc
   
   Why
   $ gputune explain vm.drop_caches
-  vm.drop_caches is left alone: an action, not a setting: it discards the cached data set.
+  gputune does not change vm.drop_caches. It is an action, not a setting: it discards the cached data
+  set.
   $ gputune explain GLIBC_TUNABLES | head -3
-  GLIBC_TUNABLES is this knob:
+  GLIBC_TUNABLES belongs to this knob:
   
   run.malloc: glibc's malloc keeps large blocks
   $ gputune explain vm.drop_caches --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["settings"])'
-  [{'name': 'vm.drop_caches', 'knob': None, 'why_not': 'an action, not a setting: it discards the cached data set'}]
+  [{'name': 'vm.drop_caches', 'knob': None, 'why_not': 'It is an action, not a setting: it discards the cached data set.'}]
   $ gputune explain nonsense
   gputune: there is no knob 'nonsense'; gputune list shows them
   [64]
@@ -151,7 +152,7 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
   gputune: there is no knob 'vm.swapiness'; did you mean vm.swappiness?
   [64]
   $ gputune explain env.GLIBC_TUNABLES | head -1
-  GLIBC_TUNABLES is this knob:
+  GLIBC_TUNABLES belongs to this knob:
   $ gputune list --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["schema"], len(d["knobs"]) > 60, all(k["why"] and k["hazard"] for k in d["knobs"]))'
   gputune-knobs/1 True True
 
@@ -251,16 +252,13 @@ Advice about a setting changes no verdict.
   $ gputune explain gpu.persistence --root $FIXTURES/server-8gpu.host; gpuprobe --root $FIXTURES/server-8gpu.host -v | grep gpu.persistence
   gpu.persistence: persistence mode is off
   
-    policy        C: checked and reported, never written
+    policy        checked and reported, never changed
     takes effect  now
-    judged by     gpu.persistence
+    checked by    gpu.persistence
   
   Why
     Without a client the driver shuts the GPU down, and the next job waits for its start.
     nvidia-persistenced keeps it initialised.
-  
-  Hazard
-    gputune only reports this setting.
   
   On this host
     already; persistence mode is on

@@ -7,7 +7,7 @@ A plan shows for each knob the current value, the desired value, and the reason.
     vm.dirty_background_ratio: 10 → 5 %
         half of the kernel's default: writing starts earlier, and the stall at the end is shorter
     vm.swappiness: 60 → 10
-        a trainer touches all its memory in every step; cached files should be dropped first
+        a trainer uses all its memory in every step; cached files should be dropped first
     vm.zone_reclaim_mode: 1 → 0
         uses free memory of other nodes before it drops cached data
     vm.max_map_count: 65530 → 262144 mappings
@@ -80,7 +80,7 @@ Desired values of a large host: bytes instead of percent, and buffers for the sp
     vm.dirty_background_bytes: 0 → 4 GiB
         writing 4 GiB takes 1 s, 10 percent of memory up to 18 s (NVMe disk; assuming 3 GB/s)
     vm.swappiness: 60 → 10
-        a trainer touches all its memory in every step; cached files should be dropped first
+        a trainer uses all its memory in every step; cached files should be dropped first
     vm.zone_reclaim_mode: 1 → 0
         uses free memory of other nodes before it drops cached data
     vm.max_map_count: 65530 → 524288 mappings

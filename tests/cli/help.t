@@ -289,8 +289,8 @@ list has a name and a summary on each line, and takes a name like explain.
   $ COLUMNS=80 gputune list | sed -n '1,3p; /^[A-Z]/p'
   Applied by default:
   Applied by default:
-    vm.dirty_ratio                 unwritten data at which writers must wait
-    vm.dirty_background_ratio      unwritten data at which writing starts
+    vm.dirty_ratio                 unwritten data (%) at which programs wait
+    vm.dirty_background_ratio      unwritten data (%) at which writing starts
   Applied only with --optional, --only or a profile:
   Set for one command by gputune run:
   Checked and reported, never changed:

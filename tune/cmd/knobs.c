@@ -77,11 +77,10 @@ static const struct policy {
 	char tag;
 	const char *heading, *text;
 } policies[] = {
-	{ 'A', "Applied by default", "A: applied by default" },
-	{ 'B', "Applied only with --optional, --only or a profile",
-	  "B: applied by choice only (--optional, --only, or a profile)" },
-	{ 'R', "Set for one command by gputune run", "R: set for one run by gputune run" },
-	{ 'C', "Checked and reported, never changed", "C: checked and reported, never written" },
+	{ 'A', "Applied by default", "applied by default" },
+	{ 'B', "Applied only with --optional, --only or a profile", "applied only with --optional, --only or a profile" },
+	{ 'R', "Set for one command by gputune run", "set for one command by gputune run" },
+	{ 'C', "Checked and reported, never changed", "checked and reported, never changed" },
 };
 
 static const char *tag_text(char tag)
@@ -138,13 +137,14 @@ static void show_knob(const json_t *k)
 							       op);
 	field("takes effect", gt_json_get_str(k, "takes_effect", NULL));
 	field("counterpart", gt_json_get_str(k, "counterpart", NULL));
-	field("needs", needs);
+	field("requires", needs);
 	field("persisted in", gt_json_get_str(k, "persisted_in", NULL));
-	field("must move", gt_json_get_str(k, "mechanism", NULL));
+	field("measured by", gt_json_get_str(k, "mechanism", NULL));
 	field("not measured", gt_json_get_str(k, "unmoved", NULL));
-	field("judged by", gt_json_get_str(k, "check", NULL));
+	field("checked by", gt_json_get_str(k, "check", NULL));
 	paragraph("Why", gt_json_get_str(k, "why", ""));
-	paragraph("Hazard", gt_json_get_str(k, "hazard", ""));
+	if (tag != 'C')
+		paragraph("Hazard", gt_json_get_str(k, "hazard", ""));
 }
 
 static bool alike(const struct tn_item *a, const struct tn_item *b)
@@ -205,7 +205,7 @@ static int show_here(struct gt_cli *cli, const char *id)
 static int explain_setting(struct gt_cli *cli, const struct tn_setting_known *s)
 {
 	gt_auto_json *doc = json_pack("{s:s, s:[], s:[o]}", "schema", "gputune-knobs/1", "knobs", "settings", setting_json(s));
-	gt_autofree char *line = gt_xasprintf("%s is left alone: %s.", s->name, s->why);
+	gt_autofree char *line = gt_xasprintf("gputune does not change %s. %s", s->name, s->why);
 
 	if (cli->json)
 		gt_json_print(stdout, doc);
@@ -237,7 +237,7 @@ static int run_explain(struct gt_cli *cli, int argc, char **argv)
 		return 0;
 	}
 	if (s)
-		printf("%s is this knob:\n\n", s->name);
+		printf("%s belongs to this knob:\n\n", s->name);
 	show_knob(json_array_get(json_object_get(doc, "knobs"), 0));
 	return k ? show_here(cli, k->id) : 0;
 }

@@ -109,12 +109,13 @@ const struct tn_tunable tn_tunable_irq_affinity = {
 	.names_change = true,
 	.check_value = check_cpu_list,
 	.summary = "CPUs for interrupts of fast network ports",
-	.why = "If a CPU of another node handles a packet, its data crosses the link between the sockets twice and lands in "
-	       "the wrong cache. Applies to ports of 25 Gbit/s and more. NVIDIA's Grace guide and mlnx_tune do the same. The "
-	       "kernel spreads the queues of a port over the CPUs of the list.",
-	.hazard = "Loader workers on that node share their CPUs with the interrupts. irqbalance would undo the change, so it "
-		  "must not run. Interrupts that the kernel does not let programs move are left out. Interrupt numbers change "
-		  "from boot to boot, so the setting is not persisted; gputune.service applies it again at each boot.",
+	.why = "If a CPU of another NUMA node handles a packet, the data crosses the link between the sockets twice and is "
+	       "stored in the wrong cache. gputune sets the CPUs of the port's own node, for ports of 25 Gbit/s and more. "
+	       "NVIDIA's Grace guide and mlnx_tune do the same. The kernel distributes the queues of a port over these "
+	       "CPUs.",
+	.hazard = "Loader workers on that node share their CPUs with the interrupts. irqbalance would undo the change, so "
+		  "it must not run. Interrupts that cannot be moved are skipped. Interrupt numbers change from boot to "
+		  "boot, so the setting is not stored in a file; gputune.service applies it again at each boot.",
 	.unit = "CPU list",
 	.mechanism = "",
 	.unmoved = "needs traffic on a network card; measure with your own command",

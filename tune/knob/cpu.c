@@ -56,11 +56,11 @@ const struct tn_tunable tn_tunable_governor = {
 	.module = frequency_driver,
 	.instances = all_policies,
 	.summary = "how the CPU frequency follows the load",
-	.why = "A governor that follows the load raises the clock some milliseconds after a burst starts. Short steps and "
-	       "launches of GPU kernels become slower. NVIDIA's DGX and tuned's throughput profiles use performance.",
-	.hazard = "More power. On laptops and on hosts at their power limit the busy cores lose turbo. With intel_pstate or "
-		  "amd_pstate in active mode the energy preference matters more. It is performance while the governor is "
-		  "performance, and revert restores it together with the governor.",
+	.why = "Most governors raise the clock only some milliseconds after a burst of work starts. This slows down short "
+	       "steps and launches of GPU kernels. NVIDIA's DGX and tuned's throughput profiles use performance.",
+	.hazard = "The host uses more power. On laptops and on hosts at their power limit, the busy cores reach a lower "
+		  "turbo frequency. With intel_pstate or amd_pstate in active mode, the energy preference (cpu.epp) matters "
+		  "more. The kernel sets it to performance together with the governor, and revert restores both.",
 	.unit = "choice",
 	.mechanism = "sync.wake",
 	.tag = 'A',
@@ -89,7 +89,7 @@ const struct tn_tunable tn_tunable_epp = {
 	.summary = "the processor's choice of speed or energy",
 	.why = "With intel_pstate or amd_pstate in active mode the processor selects its frequency by this preference. tuned's "
 	       "throughput profile sets performance.",
-	.hazard = "More power, as with cpu.governor. At a power limit the busy cores lose turbo.",
+	.hazard = "The host uses more power. At a power limit, the busy cores reach a lower turbo frequency.",
 	.unit = "choice",
 	.mechanism = "sync.wake",
 	.tag = 'B',
@@ -133,8 +133,8 @@ const struct tn_tunable tn_tunable_min_perf = {
 	.id = "cpu.min_perf",
 	.path = "/sys/devices/system/cpu/intel_pstate/min_perf_pct",
 	.summary = "lowest frequency that intel_pstate selects",
-	.why = "Bursts of work start at full frequency. tuned's throughput profile sets 100.",
-	.hazard = "More power when idle, and less turbo for the busy cores at a power limit.",
+	.why = "With 100, each burst of work starts at full frequency. tuned's throughput profile sets 100.",
+	.hazard = "The idle host uses more power. At a power limit, the busy cores reach a lower turbo frequency.",
 	.unit = "percent",
 	.mechanism = "train.gpt",
 	.tag = 'B',
@@ -156,9 +156,9 @@ const struct tn_tunable tn_tunable_boost = {
 	.id = "cpu.boost",
 	.path = "/sys/devices/system/cpu/cpufreq/boost",
 	.module = frequency_driver,
-	.summary = "frequencies above the nominal one",
-	.why = "A program or the firmware switched turbo off. That costs a fifth or more of the speed of programs on few cores.",
-	.hazard = "It may be off on purpose: because of noise, heat, power, or measurements that must not vary.",
+	.summary = "turbo: frequencies above the nominal one",
+	.why = "If turbo is off, programs on few cores lose a fifth or more of their speed.",
+	.hazard = "Turbo may be off on purpose: because of noise, heat, power, or measurements that must not vary.",
 	.unit = "choice",
 	.mechanism = "train.gpt",
 	.tag = 'B',
@@ -181,8 +181,8 @@ const struct tn_tunable tn_tunable_platform_profile = {
 	.path = "/sys/firmware/acpi/platform_profile",
 	.offers = "/sys/firmware/acpi/platform_profile_choices",
 	.summary = "performance profile of the firmware",
-	.why = "On workstations and laptops the firmware limits power and fans unless another profile is set.",
-	.hazard = "More noise and heat.",
+	.why = "On workstations and laptops, the firmware limits power and fan speed with any other profile.",
+	.hazard = "The host becomes louder and hotter.",
 	.unit = "choice",
 	.mechanism = "train.gpt",
 	.tag = 'B',
@@ -214,11 +214,12 @@ const struct tn_tunable tn_tunable_aspm = {
 	.id = "pcie.aspm",
 	.path = "/sys/module/pcie_aspm/parameters/policy",
 	.summary = "power saving of idle PCIe links",
-	.why = "A link takes microseconds to leave that state, which delays small transfers and kernel launches.",
-	.hazard = "More power when idle. Some boards malfunction when it is changed at run time.",
+	.why = "A link needs microseconds to leave the power-saving state, which delays small transfers and kernel "
+	       "launches.",
+	.hazard = "The idle host uses more power. Some boards malfunction when this is changed at run time.",
 	.unit = "choice",
 	.mechanism = "",
-	.unmoved = "needs a device behind the link; measure with your own command",
+	.unmoved = "needs a device on the link; measure with your own command",
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_SET,
@@ -257,9 +258,9 @@ const struct tn_tunable tn_tunable_epb = {
 	.path = "/sys/devices/system/cpu/%s/power/energy_perf_bias",
 	.instances = cpus_with_bias,
 	.summary = "Intel energy bias: speed (0) to energy (15)",
-	.why = "If the processor has no energy preference (cpu.epp), this decides how soon it raises the clock of the cores, "
-	       "the memory controller and the mesh. tuned's throughput profile sets 0.",
-	.hazard = "More power, also when idle.",
+	.why = "Used on processors without an energy preference (cpu.epp). A low value raises the clock of the cores, the "
+	       "memory controller and the mesh sooner. tuned's throughput profile sets 0.",
+	.hazard = "The host uses more power, also when idle.",
 	.unit = "0 to 15",
 	.mechanism = "train.gpt",
 	.tag = 'B',
@@ -336,10 +337,10 @@ const struct tn_tunable tn_tunable_idle_latency = {
 	.path = "/sys/devices/system/cpu/%s/power/pm_qos_resume_latency_us",
 	.instances = cpus_with_latency,
 	.summary = "how long an idle CPU may take to wake up",
-	.why = "Threads that wait for each other, for a GPU or for the network sleep for less than a millisecond. A CPU in a "
-	       "deep idle state delays them by 100 us and more each time. Shallow idle states stay allowed.",
-	.hazard = "More power and less turbo, because busy cores clock highest while others are in deep states. No gain if the "
-		  "GPUs limit the speed. Measure it on the host.",
+	.why = "Threads that wait for each other, for a GPU or for the network sleep for less than a millisecond. A CPU in "
+	       "a deep idle state delays each wake-up by 100 us and more. gputune forbids only such states.",
+	.hazard = "The host uses more power. Busy cores reach a lower turbo frequency, because the highest one needs other "
+		  "cores in deep states. There is no gain if the GPUs limit the speed. Measure it on the host.",
 	.unit = "us",
 	.mechanism = "sync.wake",
 	.tag = 'B',

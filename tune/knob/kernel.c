@@ -22,9 +22,10 @@ static void want_pid_max(const struct tn_ctx *c, const struct tn_now *now, struc
 const struct tn_tunable tn_tunable_pid_max = {
 	.id = "kernel.pid_max",
 	.summary = "maximum number of processes and threads",
-	.why = "Eight ranks with sixteen loader workers each, all with threads of OpenMP and other libraries, exceed the "
-	       "kernel's 32768. fork then fails in the middle of a run. A file of Debian sets 4194304.",
-	.hazard = "None known. Raised only.",
+	.why = "Each thread needs a process id. Eight ranks with sixteen loader workers each can exceed the kernel's "
+	       "default of 32768 with their OpenMP and library threads. fork then fails in the middle of a run. Debian's "
+	       "systemd sets 4194304.",
+	.hazard = "None known. gputune only raises the value.",
 	.unit = "ids",
 	.mechanism = "",
 	.unmoved = "a limit: programs that reach it fail, but nothing becomes faster",
@@ -48,14 +49,14 @@ static void want_inotify_watches(const struct tn_ctx *c, const struct tn_now *no
 }
 
 #define INOTIFY_WHY                                                                                                    \
-	"TensorBoard, notebooks, kubelet and file synchronisers share one limit per user. Beyond it they fail with \"too many " \
-	"open files\" or \"no space left on device\"."
+	"TensorBoard, notebooks, kubelet and file synchronisers of a user share one limit. When it is reached, they " \
+	"fail with \"too many open files\" or \"no space left on device\"."
 
 const struct tn_tunable tn_tunable_inotify_instances = {
 	.id = "fs.inotify.max_user_instances",
 	.summary = "maximum inotify instances of one user",
 	.why = INOTIFY_WHY,
-	.hazard = "None known. Raised only.",
+	.hazard = "None known. gputune only raises the value.",
 	.unit = "instances",
 	.mechanism = "",
 	.unmoved = "a limit: programs that reach it fail, but nothing becomes faster",
@@ -71,7 +72,7 @@ const struct tn_tunable tn_tunable_inotify_watches = {
 	.id = "fs.inotify.max_user_watches",
 	.summary = "maximum inotify watches of one user",
 	.why = INOTIFY_WHY,
-	.hazard = "About 1 KiB of kernel memory for each watch in use. Raised only.",
+	.hazard = "About 1 KiB of kernel memory for each watch in use. gputune only raises the value.",
 	.unit = "watches",
 	.mechanism = "",
 	.unmoved = "a limit: programs that reach it fail, but nothing becomes faster",
@@ -92,9 +93,9 @@ static void want_aio(const struct tn_ctx *c, const struct tn_now *now, struct tn
 const struct tn_tunable tn_tunable_aio_max_nr = {
 	.id = "fs.aio-max-nr",
 	.summary = "maximum pending asynchronous reads and writes",
-	.why = "DeepSpeed's NVMe offload and loaders with libaio reserve thousands per queue and process. With the kernel's "
-	       "65536 for the whole host, io_setup fails.",
-	.hazard = "None known: memory is used only for existing queues. Raised only.",
+	.why = "DeepSpeed's NVMe offload and loaders with libaio reserve thousands of requests per queue and process. The "
+	       "kernel's default of 65536 for the whole host is then too low, and io_setup fails.",
+	.hazard = "None known: memory is used only for existing queues. gputune only raises the value.",
 	.unit = "requests",
 	.mechanism = "",
 	.unmoved = "a limit: programs that reach it fail, but nothing becomes faster",
@@ -115,9 +116,10 @@ static void want_file_max(const struct tn_ctx *c, const struct tn_now *now, stru
 const struct tn_tunable tn_tunable_file_max = {
 	.id = "fs.file-max",
 	.summary = "maximum open files of all programs together",
-	.why = "systemd removes the limit at boot. Recipes that \"raise\" it to a constant lower it, and hosts without systemd "
-	       "allow only a tenth of memory. Beyond it every program on the host fails with \"too many open files in system\".",
-	.hazard = "None known: memory is used only for open files. Raised only.",
+	.why = "systemd removes this limit at boot, but guides that set a constant lower it again. On hosts without systemd "
+	       "it is a tenth of memory. When it is reached, every program on the host fails with \"too many open files in "
+	       "system\".",
+	.hazard = "None known: memory is used only for open files. gputune only raises the value.",
 	.unit = "files",
 	.mechanism = "",
 	.unmoved = "a limit: programs that reach it fail, but nothing becomes faster",

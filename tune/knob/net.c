@@ -62,11 +62,11 @@ static void want_buffer(const struct tn_ctx *c, const struct tn_now *now, struct
 }
 
 #define BUFFER_WHY                                                                                                     \
-	"This is the maximum for SO_RCVBUF and SO_SNDBUF. NCCL over sockets, NFS and object-store clients request large " \
-	"buffers. A buffer smaller than bandwidth times delay cannot fill a fast link."
+	"This is the maximum for SO_RCVBUF and SO_SNDBUF. NCCL over sockets, NFS and object-store clients request " \
+	"large buffers. A buffer smaller than the bandwidth multiplied by the delay cannot fill a fast link."
 #define BUFFER_HAZARD                                                                                                  \
-	"No effect on RDMA, NVLink, or TCP that sizes its own buffers (tcp_rmem, tcp_wmem). More memory per socket of programs " \
-	"that request the maximum. Raised only."
+	"No effect on RDMA, NVLink, or TCP that sizes its own buffers (tcp_rmem, tcp_wmem). Programs that request " \
+	"the maximum use more memory per socket. gputune only raises the value."
 
 const struct tn_tunable tn_tunable_rmem_max = {
 	.id = "net.core.rmem_max",
@@ -120,11 +120,12 @@ static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struc
 }
 
 #define TCP_MEM_WHY                                                                                                    \
-	"TCP sizes its own buffers up to the third number. The default maximum of 6 and 4 MiB fills 10 Gbit/s over 5 ms, which " \
-	"limits a single stream from NFS or an object store. tuned's network-throughput profile raises it to 16 MiB."
+	"TCP sizes its buffers automatically, up to the third number. The defaults are 6 MiB for receiving and 4 " \
+	"MiB for sending. This is enough for 10 Gbit/s with a delay of 5 ms, and limits a single faster stream from " \
+	"NFS or an object store. tuned's network-throughput profile raises it to 16 MiB."
 #define TCP_MEM_HAZARD                                                                                                 \
-	"More memory per busy connection, and longer queues behind a slow one. No effect on RDMA and NVLink. The first two " \
-	"numbers, which every connection gets, stay unchanged. The third is raised only."
+	"More memory per busy connection, and longer queues behind a slow one. No effect on RDMA and NVLink. " \
+	"gputune does not change the first two numbers, which apply to every connection, and only raises the third."
 
 /* Every connection gets the first two, so few connections could take all memory. */
 #define TCP_MEM_RANGE { { 1024, 1 << 20, 0 }, { 4096, 64 << 20, 1024 }, { 65536, INT32_MAX, 8 } }
@@ -178,9 +179,10 @@ static void want_backlog(const struct tn_ctx *c, const struct tn_now *now, struc
 
 const struct tn_tunable tn_tunable_backlog = {
 	.id = "net.core.netdev_max_backlog",
-	.summary = "packets that may wait for a CPU",
-	.why = "If packets arrive faster than a core handles them, the rest is dropped and sent again. The kernel counts such "
-	       "packets (/proc/net/softnet_stat), and the limit is raised only if there are any.",
+	.summary = "received packets that may wait for a CPU",
+	.why = "If packets arrive faster than a CPU handles them, they wait in this queue; when it is full, further packets "
+	       "are dropped and sent again. The kernel counts dropped packets (/proc/net/softnet_stat). gputune raises the "
+	       "limit only if there are any.",
 	.hazard = "A longer queue means a longer delay. Drops may also mean that one core handles all interrupts.",
 	.unit = "packets",
 	.mechanism = "",
@@ -209,11 +211,11 @@ static void want_budget(const struct tn_ctx *c, const struct tn_now *now, struct
 
 const struct tn_tunable tn_tunable_budget = {
 	.id = "net.core.netdev_budget",
-	.summary = "packets per CPU before other programs run",
-	.why = "A CPU that has used up its budget stops although packets wait, and continues later. The kernel counts such "
-	       "stops (/proc/net/softnet_stat), and the budget is raised only if there are any.",
-	.hazard = "Programs on that CPU wait longer. The time is limited too (net.core.netdev_budget_usecs); if that limit is "
-		  "reached first, more packets change nothing.",
+	.summary = "packets handled before other programs run",
+	.why = "A CPU that has handled this number of packets lets other programs run, even if more packets wait. The "
+	       "kernel counts such stops (/proc/net/softnet_stat). gputune raises the budget only if there are any.",
+	.hazard = "Programs on that CPU wait longer. net.core.netdev_budget_usecs limits the time; if that limit is reached "
+		  "first, a larger budget has no effect.",
 	.unit = "packets",
 	.mechanism = "tcp.stream",
 	.tag = 'B',
@@ -292,20 +294,19 @@ static void want_arp_ignore(const struct tn_ctx *c, const struct tn_now *now, st
 
 #define ARP_WHY                                                                                                        \
 	"If several ports are in one subnet, Linux answers ARP requests for any of its addresses on any port. RoCE " \
-	"connections of different rails then " \
-	"all use one card. NVIDIA's base profile sets it."
+	"connections of different network cards (rails) then all use one card. NVIDIA's base profile sets it."
 #define ARP_HAZARD                                                                                                     \
 	"Breaks addresses that move between hosts (VRRP, keepalived, load balancers)."
 
 const struct tn_tunable tn_tunable_arp_announce = {
 	.id = "net.ipv4.arp_announce",
 	.key = "net.ipv4.conf.all.arp_announce",
-	.summary = "address that a port announces",
+	.summary = "address that a port announces by ARP",
 	.why = ARP_WHY,
 	.hazard = ARP_HAZARD,
 	.unit = "0 to 2",
 	.mechanism = "",
-	.unmoved = "affects which card answers, not the speed",
+	.unmoved = "determines which card answers, not the speed",
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -317,12 +318,12 @@ const struct tn_tunable tn_tunable_arp_announce = {
 const struct tn_tunable tn_tunable_arp_ignore = {
 	.id = "net.ipv4.arp_ignore",
 	.key = "net.ipv4.conf.all.arp_ignore",
-	.summary = "addresses for which a port answers",
+	.summary = "ARP requests that a port answers",
 	.why = ARP_WHY,
 	.hazard = ARP_HAZARD,
 	.unit = "0 to 8",
 	.mechanism = "",
-	.unmoved = "affects which card answers, not the speed",
+	.unmoved = "determines which card answers, not the speed",
 	.tag = 'B',
 	.takes_effect = TN_NOW,
 	.op = TN_RAISE,
@@ -346,10 +347,10 @@ const struct tn_tunable tn_tunable_sunrpc = {
 	.id = "nfs.slots",
 	.key = "sunrpc.tcp_max_slot_table_entries",
 	.module = sunrpc,
-	.summary = "simultaneous requests of NFS",
+	.summary = "simultaneous requests to an NFS server",
 	.why = "With few simultaneous requests, loader workers that read a data set over NFS wait for each other.",
-	.hazard = "It may overload a server with many clients. The kernel's own limit is 65536 since 2.6.38, which is higher "
-		  "already. Affects new mounts only; the key exists after the sunrpc module is loaded.",
+	.hazard = "Many requests may overload a server with many clients. Since Linux 2.6.38 the kernel's default of 65536 "
+		  "is higher already. Affects new mounts only. The setting exists only after the sunrpc module is loaded.",
 	.unit = "requests",
 	.mechanism = "",
 	.unmoved = "needs an NFS server; measure with your own command",

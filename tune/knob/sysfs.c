@@ -37,12 +37,12 @@ static const char *const thp_enabled_choices[] = { "always", "madvise", "never",
 const struct tn_tunable tn_tunable_thp_enabled = {
 	.id = "thp.enabled",
 	.path = "/sys/kernel/mm/transparent_hugepage/enabled",
-	.summary = "huge pages always, on request, or never",
-	.why = "A page of 2 MiB costs one fault and one TLB entry instead of 512. Large arrays gain most. With \"madvise\" "
-	       "programs get them on request (PyTorch with THP_MEM_ALLOC_ENABLE=1, glibc with glibc.malloc.hugetlb=1). "
-	       "\"always\" is for other programs; measure its benefit first.",
-	.hazard = "\"always\" increases resident memory under jemalloc and TCMalloc (jemalloc issue 1127: half as much again). "
-		  "Only new mappings are affected: restart the program.",
+	.summary = "use of huge pages: always, on request or never",
+	.why = "A huge page of 2 MiB needs one page fault and one TLB entry instead of 512. Programs with large arrays gain "
+	       "most. With \"madvise\", a program gets huge pages if it requests them (PyTorch with THP_MEM_ALLOC_ENABLE=1, "
+	       "glibc with glibc.malloc.hugetlb=1). With \"always\", all programs get them; measure the benefit first.",
+	.hazard = "\"always\" increases the resident memory of programs with jemalloc or TCMalloc (jemalloc issue 1127: by "
+		  "half). Only new mappings are affected: restart the program.",
 	.unit = "choice",
 	.mechanism = "mem.fault",
 	.tag = 'B',
@@ -71,10 +71,10 @@ static const char *const thp_defrag_choices[] = { "always", "defer", "defer+madv
 const struct tn_tunable tn_tunable_thp_defrag = {
 	.id = "thp.defrag",
 	.path = "/sys/kernel/mm/transparent_hugepage/defrag",
-	.summary = "which programs wait for compaction",
+	.summary = "which programs wait for memory compaction",
 	.why = "With \"always\" every page fault may compact memory, which stalls a step for milliseconds. With "
-	       "\"defer+madvise\" only programs that request huge pages wait, and the kernel compacts in the background for "
-	       "the others.",
+	       "\"defer+madvise\", only programs that request huge pages wait. For the others, the kernel compacts memory "
+	       "in the background.",
 	.hazard = "With less compaction, fewer huge pages are available once memory is fragmented.",
 	.unit = "choice",
 	.mechanism = "mem.fault",
@@ -172,11 +172,11 @@ const struct tn_tunable tn_tunable_read_ahead = {
 	.preconditions = { &read_itself },
 	.names_change = true,
 	.summary = "read-ahead of a disk for sequential readers",
-	.why = "Shards (tar, TFRecord, memory-mapped token files) are read in order. The default of 128 KiB makes many small "
-	       "requests. tuned's throughput, accelerator and hpc profiles raise it to 4096. For a volume of LVM or RAID the "
-	       "value of the volume counts, not that of its disks.",
-	.hazard = "Data sets of small files in random order read more data than they use. No effect on O_DIRECT and GPUDirect "
-		  "Storage.",
+	.why = "Shards (tar, TFRecord, memory-mapped token files) are read in order. The default of 128 KiB makes many "
+	       "small requests. tuned's throughput, accelerator and hpc profiles raise it to 4096. For an LVM or RAID "
+	       "volume, gputune sets the value of the volume, because that of its disks has no effect.",
+	.hazard = "If small files are read in random order, more data is read than used. There is no effect on O_DIRECT and "
+		  "GPUDirect Storage.",
 	.unit = "KiB",
 	.mechanism = "file.read",
 	.tag = 'B',
@@ -247,8 +247,8 @@ const struct tn_tunable tn_tunable_scheduler = {
 	.instances = all_blocks,
 	.names_change = true,
 	.summary = "order in which a disk's requests are served",
-	.why = "none for NVMe, which has its own queues. mq-deadline for SATA and spinning disks, because the writes of a "
-	       "checkpoint otherwise delay the reads of the data loader.",
+	.why = "For NVMe disks, which have their own queues, gputune sets none. For SATA and spinning disks it sets "
+	       "mq-deadline; otherwise the writes of a checkpoint delay the reads of the data loader.",
 	.hazard = "A change resets the queue's nr_requests and iosched/* to the kernel's defaults. Revert restores "
 		  "nr_requests, but not iosched/*. Desktops with many interactive users may want bfq.",
 	.unit = "choice",
@@ -287,8 +287,9 @@ const struct tn_tunable tn_tunable_ksm = {
 	.id = "ksm.run",
 	.path = "/sys/kernel/mm/ksm/run",
 	.summary = "kernel thread that merges equal pages",
-	.why = "It is made for hosts of virtual machines. On other hosts it only uses CPU time and memory bandwidth.",
-	.hazard = "Hosts of virtual machines need the memory that it saves; it is not changed there.",
+	.why = "The thread is made for hosts of virtual machines. On other hosts it only uses CPU time and memory "
+	       "bandwidth.",
+	.hazard = "Hosts of virtual machines need the memory that it saves. gputune does not change the setting there.",
 	.unit = "choice",
 	.mechanism = "",
 	.unmoved = "costs time only if programs mark memory for merging, which no workload does",

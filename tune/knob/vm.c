@@ -15,12 +15,14 @@ static int64_t memory(const struct tn_ctx *c)
 /* ---- write-back ------------------------------------------------------------------------------------------------ */
 
 #define DIRTY_WHY                                                                                                      \
-	"Beyond this amount of unwritten data the kernel makes the writer wait for the disk (background: it starts to write). " \
-	"A larger checkpoint stalls the step that saves it. The percentage is of available memory. On a host with a terabyte " \
-	"the default of 20 is 200 GB, which takes minutes to write."
+	"Programs write files to memory first. At the background limit, the kernel starts to write this data to " \
+	"disk. At the other limit, it makes the program wait. A checkpoint above that limit stalls the step that " \
+	"saves it. The percentage is of available memory: with 1 TB, the default of 20 is 200 GB, which takes " \
+	"minutes to write."
 #define DIRTY_HAZARD                                                                                                   \
-	"If it is too low, each checkpoint is limited to the speed of the disk. Other tools disagree: tuned uses 40 for " \
-	"throughput and 10 for latency. gputune only lowers the value. A percentage is compared as a share of all memory."
+	"If it is too low, each checkpoint is limited to the speed of the disk. Other tools disagree: tuned uses 40 " \
+	"for throughput and 10 for latency. gputune only lowers the value. To compare a percentage with bytes, it " \
+	"takes the percentage of all memory."
 
 static bool is_small(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
@@ -46,10 +48,10 @@ static bool has_one_form(const struct tn_ctx *c, const struct tn_now *now, struc
 	return !gt_streq(now->current, "0") || !gt_streq(now->pair, "0");
 }
 
-static const struct tn_precondition small_host = { "less than 128 GiB of memory (larger hosts use the form in bytes)", is_small };
-static const struct tn_precondition big_host = { "128 GiB of memory or more (smaller hosts use the form in percent)", is_big };
-static const struct tn_precondition no_bytes = { "no value in the form in bytes", has_no_bytes, TN_SKIPPED };
-static const struct tn_precondition one_form = { "a value other than 0 in one of the two forms", has_one_form, TN_BLOCKED };
+static const struct tn_precondition small_host = { "less than 128 GiB of memory (larger hosts use the knob in bytes)", is_small };
+static const struct tn_precondition big_host = { "128 GiB of memory or more (smaller hosts use the knob in percent)", is_big };
+static const struct tn_precondition no_bytes = { "no value in bytes", has_no_bytes, TN_SKIPPED };
+static const struct tn_precondition one_form = { "a value other than 0, in percent or in bytes", has_one_form, TN_BLOCKED };
 
 static void ratio(struct tn_desired *w, int64_t percent)
 {
@@ -68,7 +70,7 @@ static void want_dirty_background_ratio(const struct tn_ctx *c, const struct tn_
 
 const struct tn_tunable tn_tunable_dirty_ratio = {
 	.id = "vm.dirty_ratio",
-	.summary = "unwritten data at which writers must wait",
+	.summary = "unwritten data (%) at which programs wait",
 	.why = DIRTY_WHY,
 	.hazard = DIRTY_HAZARD,
 	.unit = "percent",
@@ -83,7 +85,7 @@ const struct tn_tunable tn_tunable_dirty_ratio = {
 };
 const struct tn_tunable tn_tunable_dirty_background_ratio = {
 	.id = "vm.dirty_background_ratio",
-	.summary = "unwritten data at which writing starts",
+	.summary = "unwritten data (%) at which writing starts",
 	.why = DIRTY_WHY,
 	.hazard = DIRTY_HAZARD,
 	.unit = "percent",
@@ -172,7 +174,7 @@ static void want_dirty_background_bytes(const struct tn_ctx *c, const struct tn_
 
 const struct tn_tunable tn_tunable_dirty_bytes = {
 	.id = "vm.dirty_bytes",
-	.summary = "unwritten bytes at which writers must wait",
+	.summary = "unwritten bytes at which programs wait",
 	.why = DIRTY_WHY,
 	.hazard = DIRTY_HAZARD,
 	.unit = "bytes",
@@ -221,13 +223,13 @@ static const struct tn_precondition swap_on_disk = { "swap on a disk (compressed
 
 static void want_swappiness(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
-	tn_want_num(w, 10, "a trainer touches all its memory in every step; cached files should be dropped first");
+	tn_want_num(w, 10, "a trainer uses all its memory in every step; cached files should be dropped first");
 }
 
 const struct tn_tunable tn_tunable_swappiness = {
 	.id = "vm.swappiness",
 	.summary = "how readily the kernel swaps out memory",
-	.why = "A training process touches nearly all its memory in every step, so each page that is swapped out stalls a "
+	.why = "A training process uses nearly all its memory in every step, so each page that is swapped out stalls a "
 	       "later step. tuned's throughput and accelerator profiles use 10.",
 	.hazard = "With 0 the cached data set is dropped first, and memory runs out earlier. Hosts that swap to zram need a "
 		  "high value.",
@@ -278,12 +280,11 @@ static void want_numa_balancing(const struct tn_ctx *c, const struct tn_now *now
 
 const struct tn_tunable tn_tunable_numa_balancing = {
 	.id = "kernel.numa_balancing",
-	.summary = "moves pages to the node that uses them",
-	.why = "The kernel unmaps pages for a moment to find out which threads use them. For a job that is bound to its node "
-	       "this has no benefit: \"if the target workload is already bound to NUMA nodes then this feature should be "
-	       "disabled\".",
-	.hazard = "Programs without binding become slower: a loss of up to 20 % was reported when a profile switched it off "
-		  "for all (tuned pull 283).",
+	.summary = "moving pages to the node that uses them",
+	.why = "The kernel unmaps pages for a moment to find out which threads use them. This has no benefit for a job that "
+	       "is bound to its node. The kernel's documentation advises to disable it for such jobs.",
+	.hazard = "Programs without binding become slower: a loss of up to 20 % was reported when a tuned profile switched "
+		  "it off for all hosts (tuned pull request 283).",
 	.unit = "0 or 1",
 	.mechanism = "mem.bw",
 	.tag = 'B',
@@ -309,9 +310,10 @@ static void want_zone_reclaim_mode(const struct tn_ctx *c, const struct tn_now *
 
 const struct tn_tunable tn_tunable_zone_reclaim_mode = {
 	.id = "vm.zone_reclaim_mode",
-	.summary = "reclaim the near node before using another",
-	.why = "If it is on, a data set that fits into the host's page cache is dropped when one node is full: \"for workloads "
-	       "that benefit from having their data cached it should be left disabled\".",
+	.summary = "dropping cached data before using another node",
+	.why = "If it is on, the kernel drops cached data of a node that is full, even if other nodes have free memory. A "
+	       "data set that would fit into the page cache of the host is then read from disk again. The kernel's "
+	       "documentation advises to leave it disabled for such workloads.",
 	.hazard = "tuned's hpc-compute profile switches it on for programs that fit on one node; these may need it.",
 	.unit = "bit mask",
 	.mechanism = "",
@@ -372,8 +374,9 @@ const struct tn_tunable tn_tunable_min_free_kbytes = {
 	.why = "On a host that reads data sets, the page cache fills all memory. An interrupt of a network card then finds no "
 	       "free memory and drops packets, and the kernel reclaims memory in a hurry. NVIDIA and tuned's hpc-compute raise "
 	       "the value.",
-	.hazard = "\"Setting this too high will OOM your machine instantly\": gputune sets at most half a percent of memory. "
-		  "Raised only: on large hosts the kernel's own value is higher than that of other tools.",
+	.hazard = "A value that is too high makes the host run out of memory at once; gputune sets at most half a percent "
+		  "of memory. gputune only raises the value, because the kernel's default on large hosts is higher than the "
+		  "value of other tools.",
 	.unit = "KiB",
 	.mechanism = "",
 	.unmoved = "has an effect only if memory runs short, which no workload causes",
@@ -403,10 +406,10 @@ static void want_compaction(const struct tn_ctx *c, const struct tn_now *now, st
 const struct tn_tunable tn_tunable_compaction_proactiveness = {
 	.id = "vm.compaction_proactiveness",
 	.summary = "background compaction of free memory",
-	.why = "Recipes for low latency set 0 (off). Once memory is fragmented, a large tensor then gets small pages, or its "
-	       "page faults compact memory. The kernel's default is 20 (since Linux 5.9).",
-	.hazard = "Compaction moves pages of all processes, \"which could also lead to latency spikes in unsuspecting "
-		  "applications\". gputune only raises the value, to the default, and not on hosts without huge pages.",
+	.why = "Guides for low latency set 0 (off). Then, in fragmented memory, a large tensor gets small pages, or its "
+	       "page faults must compact memory. The kernel's default is 20 (since Linux 5.9).",
+	.hazard = "Compaction moves pages of all processes, which can delay other programs for a moment. gputune only "
+		  "raises the value to the default, and not on hosts without huge pages.",
 	.unit = "percent",
 	.mechanism = "",
 	.unmoved = "has an effect only if memory is fragmented, which no workload causes",

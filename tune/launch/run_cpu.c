@@ -160,14 +160,13 @@ static void prepare_affinity(const struct tn_launch *c, struct tn_run *r)
 
 const struct tn_launch_setting tn_launch_affinity = {
 	.id = "run.affinity",
-	.summary = "CPUs of the command: next to its GPU",
-	.why = "Copies from another node and threads on efficiency cores slow down all others. Ranks on one host that use the "
-	       "same cores disturb each other. Each rank gets whole NUMA nodes if there are enough, otherwise whole "
-	       "cores. A binding "
-	       "by srun or mpirun is not changed.",
+	.summary = "binds the command to the CPUs next to its GPU",
+	.why = "Threads on another NUMA node or on efficiency cores are slower, and all other threads wait for them. Ranks "
+	       "on one host that use the same cores disturb each other. Each rank gets whole NUMA nodes if there are enough "
+	       "of them, otherwise whole cores. A binding by srun or mpirun is not changed.",
 	.hazard =
-		"A command that needs more CPUs than its GPU's node has becomes slower. The mask is inherited by "
-		"child processes.",
+		"A command that needs more CPUs than its GPU's node has becomes slower. Child processes inherit the "
+		"binding.",
 	.unit = "CPU list",
 	.mechanism = "train.gpt",
 	.prepare = prepare_affinity,
@@ -247,10 +246,10 @@ static void prepare_mempolicy(const struct tn_launch *c, struct tn_run *r)
 
 const struct tn_launch_setting tn_launch_mempolicy = {
 	.id = "run.mempolicy",
-	.summary = "memory from the node of the used CPUs",
-	.why = "An access to another node's memory takes about half as long again. With a preferred node, the kernel uses "
-	       "another node if that one is full. Strict binding, which other launchers use, ends the job if page cache fills "
-	       "the node. A policy set by numactl, srun or systemd is kept.",
+	.summary = "prefers memory of the node of the used CPUs",
+	.why = "An access to the memory of another node takes about 1.5 times as long. With a preferred node, the kernel "
+	       "uses another node if that one is full. Other launchers bind strictly: then the job ends if the page cache "
+	       "fills the node. A policy set by numactl, srun or systemd is kept.",
 	.hazard = "None known. A container without SYS_NICE may refuse the call; gputune then skips it with a message.",
 	.unit = "node list",
 	.mechanism = "mem.bw",
@@ -284,8 +283,8 @@ const struct tn_launch_setting tn_launch_files = {
 	.why = "systemd and Debian start programs with a soft limit of 1024 open files, for old programs that use select(). The "
 	       "hard limit is 524288. PyTorch's loader workers pass each tensor as a file descriptor. With batches of many "
 	       "tensors they fail with \"too many open files\" or \"received 0 items of ancdata\".",
-	.hazard = "A program that calls select() with more than 1024 open files fails. With the old limit it could not have "
-		  "opened these files.",
+	.hazard = "A program that calls select() with more than 1024 open files fails. Under the old limit, the program "
+		  "would already fail when it opens these files.",
 	.unit = "files",
 	.unmoved = "a limit: programs that reach it fail, but nothing becomes faster",
 	.prepare = prepare_files,

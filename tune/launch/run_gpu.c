@@ -32,10 +32,11 @@ static void prepare_cuda_order(const struct tn_launch *c, struct tn_run *r)
 const struct tn_launch_setting tn_launch_cuda_order = {
 	.id = "cuda.order",
 	.summary = "CUDA numbers the GPUs like nvidia-smi",
-	.why = "By default CUDA puts the fastest GPU first. On a host with several models, GPU 0 then differs from that of "
-	       "nvidia-smi, and a rank is bound to the CPUs next to another GPU.",
-	.hazard = "Numbers that the user wrote for CUDA's own order would select other GPUs. On a host with several models the "
-		  "variable is then not set, and nothing is bound. Numbers of --gpu are those of nvidia-smi.",
+	.why = "By default, GPU 0 of CUDA is the fastest GPU. On a host with several models, nvidia-smi can have another "
+	       "GPU 0, and a rank would be bound to the CPUs next to the wrong GPU.",
+	.hazard = "GPU numbers that a user chose in CUDA's own order would select other GPUs. On a host with several models "
+		  "and such numbers, gputune does not set the variable and does not bind the command. The numbers of --gpu "
+		  "are those of nvidia-smi.",
 	.unit = "environment",
 	.unmoved = "affects the order of GPUs, not the speed",
 	.prepare = prepare_cuda_order,
@@ -56,11 +57,12 @@ static void prepare_cuda_segments(const struct tn_launch *c, struct tn_run *r)
 const struct tn_launch_setting tn_launch_cuda_segments = {
 	.id = "cuda.segments",
 	.summary = "PyTorch's GPU memory grows in place",
-	.why = "With batches of varying length, PyTorch's allocator keeps blocks that fit no later request, and a job runs out "
-	       "of memory with gigabytes reserved. Expandable segments avoid that (PyTorch 2.1 or newer).",
-	.hazard = "Some programs that share GPU memory between processes fail with it.",
+	.why = "With batches of varying length, PyTorch's allocator keeps blocks that are too small for later requests. A "
+	       "job can then run out of memory although gigabytes are reserved. Expandable segments avoid this (PyTorch 2.1 "
+	       "or newer).",
+	.hazard = "Some programs that share GPU memory between processes fail with expandable segments.",
 	.unit = "environment",
-	.unmoved = "needs PyTorch and short memory; measure with your own command",
+	.unmoved = "needs PyTorch and little free GPU memory; measure with your own command",
 	.prepare = prepare_cuda_segments,
 };
 
@@ -137,10 +139,11 @@ static void prepare_nccl_ifname(const struct tn_launch *c, struct tn_run *r)
 
 const struct tn_launch_setting tn_launch_nccl_ifname = {
 	.id = "nccl.ifname",
-	.summary = "NCCL skips bridges to no other host",
+	.summary = "NCCL ignores bridges of containers and VMs",
 	.why = "On a host with containers or virtual machines, NCCL may choose one of their bridges. Other hosts cannot reach "
 	       "its address, and the job hangs at its first collective.",
-	.hazard = "Jobs that run inside such a network. Set only for jobs on several hosts.",
+	.hazard = "Jobs whose hosts are connected by such a network fail. gputune sets the variable only for jobs on "
+		  "several hosts.",
 	.unit = "environment",
 	.unmoved = "needs a second host; measure with your own command",
 	.prepare = prepare_nccl_ifname,
@@ -163,8 +166,8 @@ static void prepare_leftovers(const struct tn_launch *c, struct tn_run *r)
 const struct tn_launch_setting tn_launch_leftovers = {
 	.id = "run.leftovers",
 	.summary = "reports leftover debugging variables",
-	.why = "NCCL's guide: such variables \"should not be used in production nor retained in scripts\". They cost speed, "
-	       "and some make a job hang or compute wrong numbers.",
+	.why = "Debugging variables that were left in a script make programs slower, and some make a job hang or compute "
+	       "wrong results. NCCL's guide advises against them in production.",
 	.hazard = "None: the user's values are kept.",
 	.unit = "environment",
 	.unmoved = "affects function, not speed",

@@ -249,15 +249,15 @@ static void prepare_kernels(const struct tn_launch *c, struct tn_run *r)
 
 const struct tn_launch_setting tn_launch_kernels = {
 	.id = "run.blas_kernels",
-	.summary = "OPENBLAS_CORETYPE for newer processors",
-	.why = "OpenBLAS selects its kernels by a table of processors. With versions up to 0.3.24 (Debian 12 has 0.3.21) a "
-	       "newer processor gets those of a very old one, without AVX. On an Emerald Rapids PyTorch trained GPT-2 at 254 "
-	       "tokens/s with these and at 571 with SkylakeX. Each copy that the command may load, also in wheels of NumPy, is "
-	       "queried in a child process, and again with the better kernels. The answers are cached in "
-	       "~/.cache/gputune/openblas.",
+	.summary = "OPENBLAS_CORETYPE: vector code of OpenBLAS",
+	.why = "OpenBLAS selects its CPU kernels by a table of processors. Versions up to 0.3.24 (Debian 12 has 0.3.21) "
+	       "select the kernels of a very old processor, without AVX, if the processor is newer than the table. On an "
+	       "Emerald Rapids processor, PyTorch trained GPT-2 at 254 tokens/s with such kernels and at 571 with those for "
+	       "SkylakeX. gputune loads each copy of OpenBLAS that the command may load, also in wheels of NumPy, into a "
+	       "child process, with and without the variable. It caches the results in ~/.cache/gputune/openblas.",
 	.hazard = "One variable applies to all copies of OpenBLAS in a process. gputune does not set it if one copy "
-		"supports the processor. If a "
-		  "program such as mpirun passes it to another host that lacks the instructions, the job fails there.",
+		"supports the processor. If a program such as mpirun passes the variable to a host whose processor lacks "
+		"the instructions, the job fails there.",
 	.unit = "environment",
 	.unmoved = "the workloads multiply with oneDNN and kernels of their own; measure with your own command",
 	.prepare = prepare_kernels,

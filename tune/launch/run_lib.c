@@ -126,11 +126,11 @@ static void prepare_blas(const struct tn_launch *c, struct tn_run *r)
 const struct tn_launch_setting tn_launch_blas = {
 	.id = "run.blas",
 	.summary = "openblas-openmp instead of openblas-pthread",
-	.why = "openblas-pthread and libgomp together run two pools of spinning threads on the same cores. On Debian 12 with "
-	       "two cores PyTorch was 1.7 times (GPT-2) to 2.7 times (MLP) slower than with openblas-openmp. The library is "
-	       "found like the loader finds it. To change it for all programs: update-alternatives --config "
-	       "libblas.so.3-x86_64-linux-gnu.",
-	.hazard = "Programs that call BLAS from several threads of their own and never use OpenMP.",
+	.why = "openblas-pthread and libgomp together run two pools of polling threads on the same cores. On Debian 12 with "
+	       "two cores, PyTorch was 1.7 times (GPT-2) to 2.7 times (MLP) slower with it than with openblas-openmp. "
+	       "gputune checks which library the loader would select for the command. To change it for all programs, run "
+	       "update-alternatives --config libblas.so.3-x86_64-linux-gnu.",
+	.hazard = "Programs that call BLAS from several threads of their own and never use OpenMP can become slower.",
 	.unit = "environment",
 	.mechanism = "train.gpt",
 	.prepare = prepare_blas,
@@ -285,12 +285,13 @@ static void prepare_allocator(const struct tn_launch *c, struct tn_run *r)
 
 const struct tn_launch_setting tn_launch_allocator = {
 	.id = "run.allocator",
-	.summary = "preload TCMalloc, jemalloc or mimalloc",
-	.why = "Programs that allocate and free much from many threads, such as data loaders, wait for glibc's locks and for "
-	       "page faults on memory that was returned to the kernel and is needed again. These allocators keep it per thread.",
-	.hazard = "More resident memory, especially with huge pages set to always; jemalloc is then set not to use them. All "
-		  "child processes inherit the allocator. It conflicts with sanitizers. Some builds need too much static TLS, "
-		  "so it is tested in a child process first.",
+	.summary = "preloads TCMalloc, jemalloc or mimalloc",
+	.why = "Programs that allocate and free memory from many threads, such as data loaders, wait for the locks of "
+	       "glibc's allocator. They also wait for page faults, because glibc returns freed memory to the kernel. These "
+	       "allocators keep freed memory for each thread.",
+	.hazard = "Programs use more resident memory, especially if huge pages are set to always; gputune then disables "
+		  "them for jemalloc. All child processes inherit the allocator. It conflicts with sanitizers. Some builds "
+		  "need too much static TLS, so gputune first loads the allocator into a child process.",
 	.unit = "environment",
 	.mechanism = "alloc",
 	.prepare = prepare_allocator,
@@ -342,11 +343,13 @@ static void prepare_malloc(const struct tn_launch *c, struct tn_run *r)
 const struct tn_launch_setting tn_launch_malloc = {
 	.id = "run.malloc",
 	.summary = "glibc's malloc keeps large blocks",
-	.why = "glibc maps and unmaps each large tensor. PyTorch on CPUs spent 13 to 38 % of its time in page faults of memory "
-	       "that it had used one step before. With these thresholds the blocks stay. gputune derives them from the "
-	       "memory size or the control group's limit, and from the number of ranks. PyTorch's THP_MEM_ALLOC_ENABLE=1 requests "
-	       "huge pages for its tensors only; this setting applies to the whole program.",
-	.hazard = "Used memory is not returned before the program ends, which matters with many processes per host.",
+	.why = "By default, glibc maps each large tensor from the kernel and unmaps it when it is freed. PyTorch on CPUs "
+	       "spent 13 to 38 % of its time in page faults on memory that it had used one step before. With higher "
+	       "thresholds, glibc keeps the memory. gputune derives the thresholds from the memory size or the control "
+	       "group's limit, and from the number of ranks. PyTorch's THP_MEM_ALLOC_ENABLE=1 requests huge pages for its "
+	       "tensors only; this setting applies to the whole program.",
+	.hazard = "Freed memory is not returned to the kernel before the program ends. This matters with many processes per "
+		  "host.",
 	.unit = "environment",
 	.mechanism = "alloc",
 	.prepare = prepare_malloc,
@@ -399,11 +402,11 @@ static void prepare_omp_runtime(const struct tn_launch *c, struct tn_run *r)
 
 const struct tn_launch_setting tn_launch_omp_runtime = {
 	.id = "omp.runtime",
-	.summary = "LLVM's or Intel's OpenMP instead of GNU's",
-	.why = "libomp and libiomp5 also define libgomp's symbols; their barriers scale better on hosts with many cores. "
-	       "Measure it per program.",
-	.hazard = "Two runtimes in one process end it or start two pools of threads: do not preload one for a program whose "
-		  "wheel contains its own. Intel's is not free software.",
+	.summary = "uses the OpenMP of LLVM or Intel, not GNU's",
+	.why = "libomp and libiomp5 also define the symbols of libgomp, so they can replace it. Their barriers scale better "
+	       "on hosts with many cores. Measure the effect for each program.",
+	.hazard = "Two OpenMP runtimes in one process abort it or start two pools of threads. Do not preload one for a "
+		  "program whose wheel contains its own. Intel's runtime is not free software.",
 	.unit = "environment",
 	.mechanism = "train.gpt",
 	.prepare = prepare_omp_runtime,

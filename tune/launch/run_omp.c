@@ -87,13 +87,13 @@ static void prepare_omp_threads(const struct tn_launch *c, struct tn_run *r)
 const struct tn_launch_setting tn_launch_omp_threads = {
 	.id = "omp.threads",
 	.summary = "OMP_NUM_THREADS: one per usable physical core",
-	.why = "Two threads of one core share its multipliers: matrix products gain nothing, and barriers wait for the slower "
-	       "thread. OpenMP ignores a cgroup's quota, starts a thread on every CPU, and is throttled. torchrun's default of "
-	       "1 is replaced. An unknown command may start a process for each visible GPU, and each inherits the number: "
-	       "eight processes with 32 threads each on 32 cores wait for each other. gputune therefore gives an "
-	       "unknown command as many threads as there are cores per visible GPU.",
-	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core. The number of "
-		  "loader workers cannot be known in advance: if they keep cores busy, give it with --workers.",
+	.why = "The two hardware threads of a core share its arithmetic units: matrix products do not become faster with "
+	       "both, and barriers wait for the slower one. OpenMP ignores the CPU quota of a cgroup: it starts a thread on "
+	       "every CPU, and the kernel then stops all of them for a while. torchrun's default of 1 is replaced. An "
+	       "unknown command may start a process for each visible GPU, and each process uses the same number of threads. "
+	       "Therefore gputune divides the cores by the number of visible GPUs for an unknown command.",
+	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core. If loader "
+		  "workers keep cores busy, give their number with --workers, because gputune does not know it in advance.",
 	.unit = "threads",
 	.mechanism = "train.gpt",
 	.prepare = prepare_omp_threads,
@@ -136,10 +136,10 @@ static void prepare_omp_bind(const struct tn_launch *c, struct tn_run *r)
 const struct tn_launch_setting tn_launch_omp_bind = {
 	.id = "omp.bind",
 	.summary = "binds each OpenMP thread to its core",
-	.why = "A thread that moves to another core loses its caches and is far from the memory that it touched first.",
-	.hazard = "The first thread is bound to one core, and forked processes inherit that: all data-loader workers of a "
-		  "Python program run on one core (PyTorch issue 101850: ten times slower). Never set for Python, nor for "
-		  "programs whose file names no OpenMP runtime.",
+	.why = "A thread that moves to another core loses its cached data, and may be far from its memory.",
+	.hazard = "Processes that the first thread forks inherit its binding. All data-loader workers of a Python program "
+		  "would run on one core (PyTorch issue 101850: ten times slower). Therefore gputune never sets this for "
+		  "Python, or for programs that are not linked to an OpenMP runtime.",
 	.unit = "environment",
 	.mechanism = "mem.bw",
 	.prepare = prepare_omp_bind,
@@ -193,12 +193,14 @@ static void prepare_omp_spin(const struct tn_launch *c, struct tn_run *r)
 const struct tn_launch_setting tn_launch_omp_spin = {
 	.id = "omp.spin",
 	.summary = "GOMP_SPINCOUNT: polls before a thread sleeps",
-	.why = "libgomp spins for milliseconds before it sleeps. With another process on one of two cores, PyTorch trained an "
-	       "MLP at about 1000 samples/s with that, and at 5300 to 5900 with 100 to 3000 spins. Together with a BLAS that "
-	       "has its own threads it reached 5300 and 12400. On a quiet host 3000 spins had no measurable cost.",
-	.hazard = "Programs whose parallel regions follow each other after 0.1 to 3 ms, on cores without other processes: each "
-		  "region then needs a wake-up. Affects libgomp only. The OpenMP libraries of LLVM and Intel use "
-		  "KMP_BLOCKTIME.",
+	.why = "A waiting thread of libgomp polls for milliseconds before it sleeps, and takes CPU time from other "
+	       "processes. Example: PyTorch trained an MLP on two cores, with another process on one of them. By default it "
+	       "reached about 1000 samples/s, with 100 to 3000 polls 5300 to 5900. With a BLAS that has its own threads, "
+	       "the rate rose from 5300 to 12400 samples/s. On a host without other processes, 3000 polls had no measurable "
+	       "cost.",
+	.hazard = "Programs become slower if their parallel regions are 0.1 to 3 ms apart and no other process uses the "
+		  "cores: each region then needs a wake-up. Affects libgomp only. The OpenMP libraries of LLVM and Intel "
+		  "use KMP_BLOCKTIME.",
 	.unit = "environment",
 	.mechanism = "train.gpt",
 	.prepare = prepare_omp_spin,
