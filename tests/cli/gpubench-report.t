@@ -10,7 +10,7 @@ A saved result can be rendered at any time; everything is computed again from it
   
   design: 9 random pairs + 6 A/A pairs, seed 7. A/A check: ok (identical arms differ by 0.0 % in sim)
   
-  \[P\] decides the verdict, \[G\] guard: must not get worse, \[C\] control: nothing should move it
+  \[P\] decides the verdict, \[G\] guard: must not get worse, \[C\] control: must not change
   
   | metric | before | after | change | 95% CI | verdict |
   | --- | ---: | ---: | ---: | --- | --- |
