@@ -52,9 +52,9 @@ static void judge_word(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_isolcpus = {
 	.id = "boot.isolcpus",
 	.title = "isolcpus excludes CPUs from the scheduler",
-	.story = "Recipes for latency isolate all but a few cores (isolcpus=). A trainer's loader workers and OpenMP threads then "
-		 "share these few cores while the others are idle, or gather on one. Programs that pin each of their threads need "
-		 "it.",
+	.story = "Guides for low latency isolate all but a few cores (isolcpus=). Loader workers and OpenMP threads then "
+		 "share these few cores while the isolated ones are idle. isolcpus is only for programs that bind each of "
+		 "their threads to a core.",
 	.run = judge_word,
 	.rule = &(const struct rule){
 		.begin = "isolcpus=",

@@ -203,8 +203,9 @@ const struct pr_check pr_check_require = {
 	.id = "container.require",
 	.title = "the image requires a newer driver",
 	.after = after_loaded,
-	.story = "NVIDIA_REQUIRE_CUDA of a CUDA image names the driver that it needs: blanks separate alternatives, "
-		 "commas separate conditions. If no alternative is met, the container runtime does not start the image.",
+	.story = "The variable NVIDIA_REQUIRE_CUDA of a CUDA image lists the required CUDA and driver versions. Blanks "
+		 "separate alternatives, and commas separate the conditions of one alternative. If no alternative is met, "
+		 "the container runtime does not start the image.",
 	.messages = "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=13.1, please update your "
 		    "driver to a newer "
 		    "version, or use an earlier cuda container: unknown",

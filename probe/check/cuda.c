@@ -83,9 +83,9 @@ const struct pr_check pr_check_libcuda = {
 	.id = "cuda.libcuda",
 	.title = "programs load a libcuda that does not match the module",
 	.after = after_mismatch,
-	.story = "libcuda must have the version of the module. The first copy on the loader's path counts: "
-		 "LD_LIBRARY_PATH, then the cache, then the default directories. The libcuda of a cuda-compat package may be "
-		 "newer. With an older one CUDA does not start.",
+	.story = "libcuda must have the version of the module. The first copy on the loader's path counts: LD_LIBRARY_PATH, "
+		 "then the cache, then the default directories. Only the libcuda of a cuda-compat package may be newer. "
+		 "With an older libcuda, CUDA does not start.",
 	.messages = "CUDA error 803: system has unsupported display driver / cuda driver combination\nlibcuda.so.1: cannot open "
 		    "shared object file",
 	.run = libcuda,
@@ -181,8 +181,9 @@ const struct pr_check pr_check_forward = {
 	.id = "cuda.forward-compat",
 	.title = "cuda-compat does not work with this GPU or driver",
 	.after = after_mismatch,
-	.story = "The cuda-compat packages contain a libcuda newer than the kernel module. It works on data-centre "
-		 "GPUs only, and on some driver branches. A note in the library lists them, or the table of gpuprobe does.",
+	.story = "The cuda-compat packages contain a libcuda newer than the kernel module. This works only on data-centre "
+		 "GPUs and with some driver branches. gpuprobe reads these branches from a note in the library, or from its "
+		 "own table.",
 	.messages = "CUDA error 804: forward compatibility was attempted on non supported HW",
 	.run = forward_compat,
 };
@@ -339,10 +340,11 @@ const struct pr_check pr_check_toolkit = {
 	.id = "cuda.toolkit",
 	.title = "a CUDA toolkit does not suit driver or GPU",
 	.after = after_loaded,
-	.story = "A program built with CUDA 12 runs on every driver from 525 on, one built with CUDA 13 from 580 on. The \"CUDA "
-		 "Version\" that nvidia-smi prints is the driver's limit, not the toolkit that is installed. Within one major "
-		 "release a newer toolkit runs too, but its PTX does not: such a program must hold code for the GPU itself. A "
-		 "release also drops old GPUs: CUDA 13 makes no code for those before Turing, CUDA 12 none for Kepler.",
+	.story = "A program built with CUDA 12 runs on every driver from 525 on, one built with CUDA 13 from 580 on. The "
+		 "\"CUDA Version\" that nvidia-smi prints is the driver's limit, not the toolkit that is installed. "
+		 "Programs of a newer toolkit with the same major number run too, if they contain machine code for the GPU, "
+		 "not only PTX. Each release also drops old GPUs: CUDA 13 does not support GPUs before Turing, and CUDA 12 "
+		 "does not support Kepler.",
 	.messages = "CUDA error 35: CUDA driver version is insufficient for CUDA runtime version\nThe NVIDIA driver on your "
 		    "system is too old\nCUDA error 222: the provided PTX was compiled with an unsupported toolchain\n"
 		    "nvcc fatal   : Unsupported gpu architecture 'compute_70'",
@@ -390,9 +392,9 @@ const struct pr_check pr_check_wheels = {
 	.id = "cuda.wheels",
 	.title = "no PyTorch wheel runs on this driver",
 	.after = after_loaded,
-	.story = "A wheel contains its own CUDA, and the driver must support it. pip's current default needs CUDA 13 "
-		 "and driver 580, but Debian 12 has 535 and Debian 13 has 550. On these a wheel for an older CUDA is right, "
-		 "and the driver has no fault. GPUs before Turing need CUDA 12.6, Blackwell needs 12.8.",
+	.story = "A wheel contains its own CUDA, and the driver must support it. pip's current default needs CUDA 13 and "
+		 "driver 580, but Debian 12 has 535 and Debian 13 has 550. On these releases, install a wheel for an older "
+		 "CUDA; the driver is not broken. GPUs before Turing need CUDA 12.6, Blackwell needs 12.8.",
 	.messages = "The NVIDIA driver on your system is too old (found version 12040)\nCUDA error 209: no kernel image "
 		    "is available for execution on the device",
 	.run = wheels,
@@ -432,7 +434,7 @@ const struct pr_check pr_check_cuda_init = {
 	.title = "CUDA does not start",
 	.after = after_all,
 	.story = "With --cuda, gpuprobe calls cuInit in a child process with a time limit. This can take seconds and "
-		 "creates device nodes. The causes of its error codes are other checks.",
+		 "creates device nodes. Other checks find the cause of an error.",
 	.messages = "CUDA initialization: Unexpected error from cudaGetDeviceCount()\nRuntimeError: CUDA unknown error",
 	.run = cuda_init,
 };

@@ -133,9 +133,9 @@ static void preempt_rt(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_preempt_rt = {
 	.id = "kernel.preempt-rt",
 	.title = "a real-time kernel is running",
-	.story = "The build of NVIDIA's module stops on a PREEMPT_RT kernel, and Debian's DKMS packages exclude such "
-		 "kernels. They therefore have no nvidia module. A real-time kernel limits latency at the cost of throughput, "
-		 "so it is not suitable for training.",
+	.story = "NVIDIA's module cannot be built for a PREEMPT_RT kernel, and Debian's DKMS packages skip such kernels. "
+		 "Such a kernel therefore has no nvidia module. A real-time kernel limits latency at the cost of "
+		 "throughput, so it is not suitable for training.",
 	.messages = "dkms: skipped by BUILD_EXCLUSIVE\nThe kernel you are installing for is a PREEMPT_RT kernel!\nFailed "
 		    "PREEMPT_RT sanity check. Bailing out!",
 	.run = preempt_rt,
@@ -203,8 +203,9 @@ static void vfio(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_vfio = {
 	.id = "driver.vfio",
 	.title = "all GPUs are reserved for virtual machines",
-	.story = "A GPU bound to vfio-pci is passed through to a virtual machine, and the nvidia module of this host "
-		 "cannot use it. This is intended on a host of virtual machines. On any other host it is a leftover.",
+	.story = "A GPU bound to vfio-pci is passed through to a virtual machine, and the nvidia module of this host cannot "
+		 "use it. This is intended on a host of virtual machines. On any other host, it is a setting that was left "
+		 "behind.",
 	.run = vfio,
 };
 
@@ -276,8 +277,8 @@ const struct pr_check pr_check_driver_loaded = {
 	.id = "driver.loaded",
 	.title = "the nvidia module is not loaded",
 	.after = after_secure,
-	.story = "A GPU without the nvidia module is common on a new or freshly upgraded host. If files show the "
-		 "reason, an earlier check reports it.",
+	.story = "This is common on a new or freshly upgraded host. An earlier check reports the reason if gpuprobe finds "
+		 "it in the files of the host.",
 	.messages = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest "
 		    "NVIDIA driver is installed and running.",
 	.run = driver_loaded,
@@ -322,9 +323,9 @@ const struct pr_check pr_check_lib_versions = {
 	.id = "driver.lib-mismatch",
 	.title = "driver and libraries have different versions",
 	.after = after_loaded,
-	.story = "The kernel module, libnvidia-ml and libcuda must have exactly the same version. An upgrade replaces "
-		 "the files at once, but the loaded module stays until it is loaded again. Three files show this, without a "
-		 "call of the driver.",
+	.story = "The kernel module, libnvidia-ml and libcuda must have exactly the same version. An upgrade replaces the "
+		 "files at once, but the old module stays loaded until a reload or reboot. gpuprobe compares the versions "
+		 "in files and does not call the driver.",
 	.messages = "Failed to initialize NVML: Driver/library version mismatch\nNVRM: API mismatch: the client has the version",
 	.run = lib_versions,
 };

@@ -92,11 +92,11 @@ const struct pr_check pr_check_firmware = {
 	.id = "driver.firmware",
 	.title = "the GSP firmware of the driver is missing",
 	.after = after_loaded,
-	.story = "Since Turing a processor on the GPU (GSP) runs a part of the driver. The module loads its firmware "
-		 "from /lib/firmware/nvidia/VERSION/gsp_*.bin when it starts a GPU. The version must be exactly that of the "
-		 "module. The open module, Hopper and Blackwell require it. On Debian it is in the package "
-		 "firmware-nvidia-gsp; NVIDIA's .run file contains it. If only one of both is upgraded or copied, the GPU "
-		 "does not start.",
+	.story = "Since Turing a processor on the GPU (GSP) runs a part of the driver. The module loads its firmware from "
+		 "/lib/firmware/nvidia/VERSION/gsp_*.bin when it starts a GPU. The version must be exactly that of the "
+		 "module. The open module, Hopper and Blackwell require it. On Debian the firmware is in the package "
+		 "firmware-nvidia-gsp; NVIDIA's .run file contains it. If only the module or only the firmware is upgraded, "
+		 "the GPU does not start.",
 	.messages =
 		"nvidia 0000:01:00.0: Direct firmware load for nvidia/595.71.05/gsp_ga10x.bin failed with error -2\n"
 		"NVRM: RmFetchGspRmImages: No firmware image found",

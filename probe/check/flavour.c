@@ -230,8 +230,9 @@ static void next_kernel(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_next_kernel = {
 	.id = "driver.next-kernel",
 	.title = "the next kernel to boot has no nvidia module",
-	.story = "A newer kernel starts at the next boot. If DKMS did not build the module for it, the GPUs are not "
-		 "usable after that boot. Reasons are missing headers, or a kernel that is too new for the driver.",
+	.story = "A newer kernel is installed and starts at the next boot. DKMS did not build the nvidia module for it, so "
+		 "the GPUs are not usable after that boot. Causes are missing kernel headers, or a kernel that is too new "
+		 "for the driver.",
 	.messages = "modprobe: FATAL: Module nvidia-current not found in directory /lib/modules/",
 	.run = next_kernel,
 };

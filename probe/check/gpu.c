@@ -51,9 +51,10 @@ static void topology(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_topology = {
 	.id = "host.topology",
 	.title = "the sources of the topology contradict each other",
-	.story = "Several sysfs files list the CPUs and devices of a NUMA node. MPI and Slurm use hwloc for binding, and hwloc "
-		 "interprets these files differently. If the firmware contradicts itself, or if a VM was given half a topology, "
-		 "processes run on one node and their memory is on another, and no log reports it.",
+	.story = "Several sysfs files list the CPUs and devices of a NUMA node. MPI and Slurm use hwloc for binding, and "
+		 "hwloc interprets these files differently. The firmware can contradict itself, and a VM can have an "
+		 "incomplete topology. Then processes run on one node while their memory is on another, and no log reports "
+		 "it.",
 	.run = topology,
 };
 
@@ -117,7 +118,7 @@ const struct pr_check pr_check_persistence = {
 	.id = "gpu.persistence",
 	.title = "persistence mode is off",
 	.after = after_nvml,
-	.story = "Without a client the driver shuts the GPU down, and the next job waits for its start. "
+	.story = "If no program uses the GPU, the driver shuts it down, and the next job waits until it has started again. "
 		 "nvidia-persistenced keeps it initialised.",
 	.messages = "Persistence mode for GPU is disabled.",
 	.run = persistence,

@@ -89,8 +89,8 @@ static void lost(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_lost = {
 	.id = "gpu.lost",
 	.title = "a GPU has fallen off the bus",
-	.story = "Xid 79: the GPU does not respond on PCIe. Causes are power, heat or a bad contact. Only a cold "
-		 "start brings it back, and often only for a short time.",
+	.story = "The GPU does not respond on PCIe (Xid 79). Causes are power, heat or a bad contact. Only switching the "
+		 "machine off and on makes the GPU work again, and often only for a short time.",
 	.messages = "NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.\nUnable to determine the device "
 		    "handle for GPU: "
 		    "GPU is lost. Reboot the system to recover this GPU",
@@ -251,8 +251,9 @@ const struct pr_check pr_check_ecc = {
 	.id = "gpu.ecc",
 	.title = "GPU memory has errors",
 	.after = after_nvml,
-	.story = "ECC detects memory errors. Xid 63 reports that a row was remapped, and 94 that one program was "
-		 "ended. 48, 64, 95 and 140 need a reset. Without spare rows the GPU must be replaced.",
+	.story = "ECC detects memory errors. Xid 63 reports that a memory row was replaced by a spare row, and Xid 94 that "
+		 "one program was ended. Xids 48, 64, 95 and 140 need a reset of the GPU. If no spare rows are left, the "
+		 "GPU must be replaced.",
 	.messages = "NVRM: Xid (PCI:0000:17:00): 48, An uncorrectable double bit error (DBE) has been detected on "
 		    "GPU\nNVRM: Xid "
 		    "(PCI:0000:17:00): 63, Row Remapper\nXid 64: Row remapper failure\nXid 94: Contained memory "
@@ -418,10 +419,10 @@ const struct pr_check pr_check_xid = {
 	.id = "gpu.xid",
 	.title = "a GPU reports an error that needs action",
 	.after = after_loaded,
-	.story = "The driver logs each error of a GPU as a numbered Xid. gpuprobe contains NVIDIA's catalogue of "
-		 "meanings, faults and actions. Errors of programs do not count here. An error that needs a reset is critical "
-		 "until NVML responds for every GPU or the driver withdraws its reset request (Xid 154). gpuprobe explain 'Xid N' "
-		 "explains one number.",
+	.story = "The driver logs each error of a GPU as a numbered Xid. gpuprobe contains NVIDIA's catalogue of meanings, "
+		 "faults and actions. Errors of programs do not count here. An error that needs a reset is critical until "
+		 "it is resolved: NVML responds for every GPU, or the driver withdraws its reset request (Xid 154). "
+		 "gpuprobe explain 'Xid N' explains one number.",
 	.messages = "NVRM: Xid (PCI:0000:17:00): 62, pid='<unknown>', name=<unknown>\nNVRM: Xid (PCI:0000:17:00): 109, errorString "
 		    "CTX SWITCH TIMEOUT\nNVRM: Xid (PCI:0000:17:00): 143, GPU Initialization Error",
 	.run = xid,

@@ -70,8 +70,8 @@ static void driver_options(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_driver_options = {
 	.id = "gpu.driver-options",
 	.title = "an option of the nvidia module is harmful",
-	.story = "NVreg_EnablePCIERelaxedOrderingMode, NVreg_EnableStreamMemOPs and ForceP2P are in scripts for other machines. "
-		 "They stay in /etc/modprobe.d forever.",
+	.story = "NVreg_EnablePCIERelaxedOrderingMode, NVreg_EnableStreamMemOPs and ForceP2P are in scripts for other "
+		 "machines. Such a script leaves them in /etc/modprobe.d.",
 	.run = driver_options,
 };
 
@@ -137,6 +137,6 @@ const struct pr_check pr_check_nvme_timeout = {
 	.id = "nvme.io-timeout",
 	.title = "the NVMe timeout is too short for EC2",
 	.story = "On EC2 the NVMe disks are network volumes. Amazon's guide sets the longest timeout, so that a checkpoint "
-		 "survives a stall of the network. With real disks a dead one is then never noticed.",
+		 "survives a stall of the network. With local disks, this timeout hides a failed disk.",
 	.run = nvme_timeout,
 };

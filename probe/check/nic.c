@@ -51,8 +51,8 @@ static void balance(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_irq_balance = {
 	.id = "irq.balance",
 	.title = "irqbalance moves interrupts of very fast ports",
-	.story = "irqbalance spreads interrupts by load every ten seconds. For a port of 100 Gbit/s NVIDIA's guides switch it off "
-		 "and place the queues once. Hosts with many slow devices gain from it.",
+	.story = "irqbalance spreads interrupts by load every ten seconds. For ports of 100 Gbit/s, NVIDIA's guides stop "
+		 "irqbalance and assign the interrupts to CPUs once. On hosts with many slow devices, irqbalance is useful.",
 	.run = balance,
 };
 
@@ -87,9 +87,9 @@ static void rings(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_nic_rings = {
 	.id = "nic.rings",
 	.title = "receive rings of a network port are small",
-	.story = "Frames that find no buffer are lost and sent again after a timeout. The card counts them (rx_missed_errors), so "
-		 "more buffers are advised only where that happened. The link goes down for a moment, and larger rings fit worse "
-		 "into the cache.",
+	.story = "Frames that find no buffer are lost and sent again after a timeout. The card counts these frames "
+		 "(rx_missed_errors). gpuprobe advises larger rings only if there are any. A change takes the link down for "
+		 "a moment, and larger rings use more of the CPU cache.",
 	.run = rings,
 };
 
@@ -160,8 +160,9 @@ static void mtu(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_nic_mtu = {
 	.id = "nic.mtu",
 	.title = "a fast network port sends small frames",
-	.story = "A stream of 25 Gbit/s in frames of 1500 bytes is two million packets per second, and some core handles each. If "
-		 "one host or switch on the way has smaller frames, large packets vanish without a message.",
+	.story = "A stream of 25 Gbit/s in frames of 1500 bytes is two million packets per second, which CPU cores must "
+		 "handle. If one host or switch on the path supports only smaller frames, large packets are lost without a "
+		 "message.",
 	.run = mtu,
 };
 
@@ -192,7 +193,8 @@ static void read_request(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_read_request = {
 	.id = "pcie.read-request",
 	.title = "the maximum read request of a fast network card is small",
-	.story = "A card that sends reads memory in pieces of this size and waits for each. With 512 bytes it hardly reaches 100 "
-		 "Gbit/s. mlnx_tune reports less than 4096. A wrong bit in the register hangs the device; a reset undoes it.",
+	.story = "A network card reads the data that it sends from memory, in requests of this size. With 512 bytes, it "
+		 "hardly reaches 100 Gbit/s. NVIDIA's mlnx_tune reports values below 4096 as a problem. A wrong bit in the "
+		 "register hangs the device; a reset undoes it.",
 	.run = read_request,
 };

@@ -43,9 +43,9 @@ const struct pr_check pr_check_device_nodes = {
 	.id = "driver.device-nodes",
 	.title = "/dev/nvidiactl cannot be opened",
 	.after = after_given,
-	.story = "CUDA accesses the driver through /dev/nvidiactl, /dev/nvidia0 and the following, and "
-		 "/dev/nvidia-uvm. nvidia-modprobe creates them. An administrator can restrict them to a group "
-		 "(NVreg_DeviceFileGID). A container needs them passed in.",
+	.story = "CUDA accesses the driver through /dev/nvidiactl, /dev/nvidia-uvm and one node per GPU (/dev/nvidia0 and "
+		 "so on). nvidia-modprobe creates these device nodes. An administrator can restrict them to a group "
+		 "(NVreg_DeviceFileGID). A container must be started with these nodes.",
 	.messages = "Failed to initialize NVML: Insufficient Permissions\nUnable to determine the device handle for GPU",
 	.run = device_nodes,
 };
@@ -129,11 +129,11 @@ const struct pr_check pr_check_device_numbers = {
 	.id = "driver.node-numbers",
 	.title = "a device node has an outdated major number",
 	.after = after_nodes,
-	.story = "When its module is loaded, nvidia-uvm and nvidia-caps get any free major number. It can differ "
-		 "after a reboot, an upgrade or a reload. Existing nodes keep the old number: in a running container, in a "
-		 "container whose configuration contains the number (LXC, a CDI file), or on a host where a script creates "
-		 "them. /proc/devices has the current numbers. nvidia-smi still works, because the major number of the GPUs' "
-		 "own nodes is always 195.",
+	.story = "The kernel gives nvidia-uvm and nvidia-caps any free major number when the module is loaded. The number "
+		 "can differ after a reboot, an upgrade or a reload. A device node with the old number then fails. Such "
+		 "nodes exist in running containers, in containers whose configuration contains the number (LXC, a CDI "
+		 "file), and on hosts where a script creates them. /proc/devices has the current numbers. nvidia-smi still "
+		 "works, because the major number of the GPUs' own nodes is always 195.",
 	.messages = "openat(AT_FDCWD, \"/dev/nvidia-uvm\", O_RDWR|O_CLOEXEC) = -1 ENXIO (No such device or address)\n"
 		    "open(\"/dev/nvidia-uvm\", O_RDWR) = -1 EPERM (Operation not permitted)",
 	.run = device_numbers,

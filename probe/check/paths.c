@@ -80,9 +80,9 @@ static void acs(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_acs = {
 	.id = "pcie.acs",
 	.title = "ACS redirects traffic between GPUs to the root complex",
-	.story = "ACS sends packets between the ports of a PCIe switch through the root complex, so that an IOMMU can "
-		 "check them. Peer-to-peer copies are then slow or hang. As root, gpuprobe reads the control words of the "
-		 "switch ports. Other users see only whether devices below one switch have separate IOMMU groups.",
+	.story = "ACS sends packets between the ports of a PCIe switch through the root complex, so that an IOMMU can check "
+		 "them. Peer-to-peer copies are then slow or hang. As root, gpuprobe reads the ACS settings of the switch "
+		 "ports. For other users, it only checks whether the devices below one switch have separate IOMMU groups.",
 	.messages = "HINT: In many cases this error occurs when ACS is enabled\nNCCL WARN NET/IB : Got completion from "
 		    "peer with "
 		    "status=IBV_WC_RETRY_EXC_ERR",

@@ -56,11 +56,9 @@ static void wsl(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_wsl = {
 	.id = "wsl.driver",
 	.title = "programs under WSL do not load the libcuda of Windows",
-	.story = "WSL 2 reaches the GPU through /dev/dxg and a libcuda that Windows' driver puts into "
-		 "/usr/lib/wsl/lib; there is "
-		 "no nvidia module and no PCI device. A Linux driver installed in WSL, often as a dependency "
-		 "of a CUDA package, brings its own libcuda, which finds no device. Programs load it "
-		 "instead of Windows' libcuda.",
+	.story = "WSL 2 reaches the GPU through /dev/dxg. The Windows driver provides libcuda in /usr/lib/wsl/lib. There is "
+		 "no nvidia module and no PCI device. A Linux driver in WSL, often a dependency of a CUDA package, installs "
+		 "a second libcuda. Programs load this one, and it finds no device.",
 	.messages = "libcuda.so.1: file exists: unknown\nGPU access blocked by the operating system\nFailed to "
 		    "initialize NVML: GPU "
 		    "access blocked by the operating system",

@@ -453,8 +453,8 @@ static void glibc(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_glibc = {
 	.id = "python.glibc",
 	.title = "glibc is too old for an installed wheel",
-	.story = "The tag of a wheel names the oldest glibc that it supports: manylinux_2_28 since PyTorch 2.7. pip "
-		 "rejects such a wheel on an older system. A wheel that was copied there fails when it is loaded.",
+	.story = "The tag of a wheel names the oldest glibc that it supports: manylinux_2_28 since PyTorch 2.7. pip rejects "
+		 "such a wheel on an older system. A wheel that was copied to an older system fails when it is loaded.",
 	.messages = "version `GLIBC_2.28' not found\nERROR: No matching distribution found for torch",
 	.run = glibc,
 };

@@ -55,8 +55,9 @@ static void judge_setting(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_overcommit = {
 	.id = "vm.overcommit-memory",
 	.title = "strict overcommit counts reservations as used memory",
-	.story = "CUDA reserves address space many times larger than it uses. With vm.overcommit_memory 2 (strict) the kernel "
-		 "refuses such a reservation. 0 and 1 let programs reserve more memory than there is.",
+	.story = "CUDA reserves address space many times larger than it uses. With vm.overcommit_memory 2 (strict) the "
+		 "kernel refuses such a reservation. With 0 and 1, programs can reserve more address space than there is "
+		 "memory.",
 	.run = judge_setting,
 	.rule = &(const struct rule){
 		.setting = "vm.overcommit_memory",
@@ -110,8 +111,9 @@ static void hugepages(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_hugepages = {
 	.id = "vm.nr-hugepages",
 	.title = "a pool of huge pages reserves memory",
-	.story = "Recipes set a constant (NVIDIA's inference profile: 16 GiB, whatever the size of the host). Trainers do not use "
-		 "hugetlbfs, and transparent huge pages need no pool. Without the pool, programs that use it fail.",
+	.story = "Guides set a constant (NVIDIA's inference profile: 16 GiB on any host). Trainers do not use hugetlbfs, "
+		 "and transparent huge pages need no pool. Remove the pool only if no program uses it, because such a "
+		 "program then fails.",
 	.run = hugepages,
 };
 
@@ -138,8 +140,8 @@ static void shmem(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_thp_shmem = {
 	.id = "thp.shmem",
 	.title = "small tensors in shared memory take whole huge pages",
-	.story = "Loader workers pass batches through /dev/shm, one file per tensor. The mount has its own huge= "
-		 "option, unless /sys/kernel/mm/transparent_hugepage/shmem_enabled is force or deny. Large shared segments "
+	.story = "Loader workers pass batches through /dev/shm, one file per tensor. The option huge= of the mount controls "
+		 "this, unless /sys/kernel/mm/transparent_hugepage/shmem_enabled is force or deny. Large shared segments "
 		 "may become faster with huge pages.",
 	.run = shmem,
 };
@@ -211,9 +213,9 @@ static void nmi_watchdog(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_nmi_watchdog = {
 	.id = "kernel.nmi-watchdog",
 	.title = "the NMI watchdog is off",
-	.story = "The watchdog uses one of the few hardware counters of each CPU, which perf, likwid and nsys need: "
-		 "set kernel.nmi_watchdog to 0 while profiling. tuned's latency profiles switch it off permanently. That "
-		 "saves an interrupt per busy CPU every ten seconds. A host that hangs then leaves no report of the cause.",
+	.story = "The watchdog uses one of the few hardware counters of each CPU, which perf, likwid and nsys need: set "
+		 "kernel.nmi_watchdog to 0 while profiling. tuned's latency profiles switch it off permanently, which saves "
+		 "one interrupt per busy CPU every ten seconds. If such a host hangs, there is no report of the cause.",
 	.run = nmi_watchdog,
 };
 

@@ -207,9 +207,9 @@ static void balancing(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_balancing = {
 	.id = "host.numa-balancing",
 	.title = "NUMA balancing is on",
-	.story = "The kernel moves pages to the node of the threads that use them, which costs page faults. This cost "
-		 "has no benefit for processes bound to their node. For others balancing can be worth 20 % of speed. "
-		 "Therefore it should be measured.",
+	.story = "The kernel moves pages to the node of the threads that use them, which costs page faults. This cost has "
+		 "no benefit for processes bound to their node. Other processes can be 20 % faster with balancing. "
+		 "Therefore measure both settings.",
 	.run = balancing,
 };
 
@@ -238,8 +238,8 @@ static void governor(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_governor = {
 	.id = "host.governor",
 	.title = "the governor limits the CPU frequency",
-	.story = "With acpi-cpufreq the powersave governor keeps the lowest frequency. With intel_pstate and "
-		 "amd_pstate in active mode it is the default and only a hint. gputune measures the effect of performance.",
+	.story = "With acpi-cpufreq the powersave governor keeps the lowest frequency. With intel_pstate and amd_pstate in "
+		 "active mode, it is the default and only a hint.",
 	.run = governor,
 };
 

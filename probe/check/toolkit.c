@@ -209,9 +209,9 @@ static void toolkit_glibc(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_toolkit_glibc = {
 	.id = "cuda.glibc",
 	.title = "headers of a toolkit conflict with those of glibc",
-	.story = "glibc 2.41 added cospi and sinpi, and 2.42 added rsqrt. CUDA's headers before 13.1 and 13.2 declare "
-		 "them with another exception specification. Code that includes both does not compile. It compiles if CUDA's "
-		 "headers count as system headers, as those of Debian's own toolkit do.",
+	.story = "glibc 2.41 added cospi and sinpi, and 2.42 added rsqrt. CUDA's headers before 13.1 (for cospi and sinpi) "
+		 "and 13.2 (for rsqrt) declare them with another exception specification. Code that includes both headers "
+		 "does not compile. The headers of Debian's own toolkit compile, because they are system headers.",
 	.messages = "error: exception specification is incompatible with that of previous function \"cospi\"\nerror: exception "
 		    "specification is incompatible with that of previous function \"rsqrt\"",
 	.run = toolkit_glibc,
@@ -244,9 +244,9 @@ const struct pr_check pr_check_hmm = {
 	.id = "cuda.hmm",
 	.title = "CUDA conflicts with kernel HMM (error 802)",
 	.after = (const char *const[]){"driver.loaded", "gpu.fabric", NULL},
-	.story = "According to the release notes of CUDA 12.9 and 13.0, HMM in nvidia_uvm can conflict with the "
-		 "kernel's address randomisation on hosts without NVSwitch. CUDA then returns error 802, which otherwise "
-		 "refers to the fabric manager.",
+	.story = "Heterogeneous memory management (HMM) in nvidia_uvm can conflict with the kernel's address randomisation "
+		 "on hosts without NVSwitch (release notes of CUDA 12.9 and 13.0). CUDA then returns error 802, which "
+		 "usually means a problem with the fabric manager.",
 	.messages = "CUDA error 802: system not yet initialized",
 	.run = hmm,
 };
@@ -281,8 +281,8 @@ static void visible(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_visible = {
 	.id = "cuda.visible-devices",
 	.title = "CUDA_VISIBLE_DEVICES hides GPUs",
-	.story = "CUDA_VISIBLE_DEVICES lists the GPUs that a program may use. An empty value hides all GPUs. CUDA "
-		 "ignores the list from the first number or name that does not exist, without a message.",
+	.story = "CUDA_VISIBLE_DEVICES lists the GPUs that a program may use. An empty value hides all GPUs. If an entry "
+		 "does not exist, CUDA ignores it and all entries after it, without a message.",
 	.messages = "CUDA error 100: no CUDA-capable device is detected\nRuntimeError: No CUDA GPUs are available",
 	.run = visible,
 };

@@ -47,8 +47,8 @@ All numbers of a text are answered.
   
   gpu.lost: a GPU has fallen off the bus
   
-    Xid 79: the GPU does not respond on PCIe. Causes are power, heat or a bad contact. Only a cold
-    start brings it back, and often only for a short time.
+    The GPU does not respond on PCIe (Xid 79). Causes are power, heat or a bad contact. Only switching
+    the machine off and on makes the GPU work again, and often only for a short time.
   
   Messages that lead here:
     NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.
@@ -63,8 +63,9 @@ All numbers of a text are answered.
   
   gpu.ecc: GPU memory has errors
   
-    ECC detects memory errors. Xid 63 reports that a row was remapped, and 94 that one program was
-    ended. 48, 64, 95 and 140 need a reset. Without spare rows the GPU must be replaced.
+    ECC detects memory errors. Xid 63 reports that a memory row was replaced by a spare row, and Xid
+    94 that one program was ended. Xids 48, 64, 95 and 140 need a reset of the GPU. If no spare rows
+    are left, the GPU must be replaced.
   
   Messages that lead here:
     NVRM: Xid (PCI:0000:17:00): 48, An uncorrectable double bit error (DBE) has been detected on GPU
@@ -90,8 +91,8 @@ All numbers of a text are answered.
   
     The driver logs each error of a GPU as a numbered Xid. gpuprobe contains NVIDIA's catalogue of
     meanings, faults and actions. Errors of programs do not count here. An error that needs a reset is
-    critical until NVML responds for every GPU or the driver withdraws its reset request (Xid 154).
-    gpuprobe explain 'Xid N' explains one number.
+    critical until it is resolved: NVML responds for every GPU, or the driver withdraws its reset
+    request (Xid 154). gpuprobe explain 'Xid N' explains one number.
   
   Messages that lead here:
     NVRM: Xid (PCI:0000:17:00): 62, pid='<unknown>', name=<unknown>
