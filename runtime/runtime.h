@@ -302,6 +302,18 @@ struct rt_ddp_options {
 	int64_t compress_after;	      /* updates before the first compressed one */
 };
 /*
+ * Pipeline parallelism: each rank of `comm` runs one stage of the model on the microbatches of an update. accum is their
+ * number, and a batch of rt_step() is a microbatch, which all stages get. The stages hold different parameters; the first
+ * stage and the last may share one. Only the last stage computes the loss, and all stages return it. rt_save() and rt_load()
+ * are collective; the file does not depend on the stages.
+ */
+enum rt_schedule { RT_1F1B, RT_GPIPE };
+struct rt_pipeline_options {
+	struct rt_comm *comm; /* NULL: no pipeline */
+	enum rt_schedule schedule;
+	int stages, stage; /* set from comm by rt_compile() */
+};
+/*
  * Attention of bf16 on RT_CUDA. FASTEST: the faster implementation per shape, timed when the program is built; with
  * options.deterministic the runtime's own kernels. OWN: the runtime's own kernels. CUDNN: NVIDIA's cuDNN; compiling
  * fails without it.
@@ -382,9 +394,12 @@ struct rt_options {
 	struct rt_precision precision;
 	struct rt_memory_options memory;
 	struct rt_ddp_options ranks;
+	struct rt_pipeline_options pipeline;
 	struct rt_debug debug;
 };
 struct rt_program;
+/* Returns the largest number of pipeline stages of the graph. */
+int rt_pipeline_most_stages(const struct rt_graph *g);
 /*
  * Compiles a training program. Errors: -EINVAL for shapes, -ENOSYS or -ENODEV if the backend is missing, -ENOMEM with
  * the size and a remedy. On failure everything is freed. All memory of the program is mapped, placed and touched here.
@@ -505,6 +520,7 @@ int rt_program_threads(const struct rt_program *p);
  *   "shapes": [{ "planned_bytes", "flops_per_step" }]: if there are several,
  *   "memory": { struct rt_memory, "measured_bytes": decrease of free memory, "free_before_bytes" }: devices only,
  *   "inputs": { "direct", "copied" }: batches copied by the device directly, or through a buffer; devices only,
+ *   "pipeline": stage of a pipeline, see runtime/ddp/pipeline.h,
  *   "warnings": [ … ],
  *   "ops": [{ "op", "phase", "calls", "flops", "bytes",
  *             "low_flops": of reduced-precision products, "fp8_flops": 8-bit part of these,

@@ -4,6 +4,7 @@
 /* A compiled program, shared by exec/ and the backends. */
 #include "lib/json.h"
 #include "runtime/ddp/ddp.h"
+#include "runtime/ddp/pipeline.h"
 #include "runtime/pass/pass.h"
 
 /* Largest number of consecutive skipped updates. The scale has then dropped from 65536 to 2^-9, so it is not the cause
@@ -83,6 +84,7 @@ struct rt_program {
 	const struct rt_call *anomaly; /* options.anomaly: the call that wrote a non-finite value */
 	const struct rt_node *anomaly_node;
 	struct rt_ranks ranks; /* multi-rank state */
+	struct rt_pipeline *pipeline; /* NULL: the program computes the whole model */
 };
 
 /* Sets the program's OpenMP team size for parallel regions of libraries until the end of the scope (rt_auto_omp). */

@@ -124,6 +124,8 @@ const struct rt_node *rt_run_find_nonfinite(struct rt_program *p)
 {
 	struct rt_run run = { .eval = true };
 
+	if (p->pipeline) /* the other stages do not run it again */
+		return NULL;
 	for (int i = 0; i < p->plan.ir.n_calls && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD; i++) {
 		const struct rt_call *c = p->plan.ir.calls[i];
 

@@ -19,6 +19,7 @@
 
 #define OPTIMIZER	"optimizer."
 #define HEADER_MOST	(100u << 20) /* limit of the format, in bytes */
+#define PIECE		(UINT64_C(1) << 20)
 #define COUNT_MOST	(UINT64_C(1) << 40) /* limit of updates: times the batches per update (at most 2^20) it still
 					     * fits in 64 bits */
 
@@ -35,7 +36,7 @@ static bool of_optimizer(const struct rt_program *p, const struct rt_node *n)
 static bool is_saved(const struct rt_program *p, const struct rt_node *n)
 {
 	return n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER ||
-	       (n->role == RT_ROLE_STATE && n->first >= 0 && of_optimizer(p, n));
+	       (n->role == RT_ROLE_STATE && (n->absent || (n->first >= 0 && of_optimizer(p, n))));
 }
 
 /* Returns the shape in the file. Sharded state is one tensor in the file. */
@@ -145,7 +146,31 @@ static int write_tensor(const struct rt_program *p, const struct rt_node *n, int
 	return gt_fd_write(fd, copy, bytes_of(n));
 }
 
-static int write_all(const struct rt_program *p, int fd, uint64_t ticket)
+/* Stage 0 writes the tensor of another stage, piece by piece. */
+static int write_received(const struct rt_program *p, const struct rt_node *n, int fd, struct gt_err *err)
+{
+	gt_autofree char *piece = gt_xcalloc(1, PIECE);
+	uint64_t bytes = bytes_of(n);
+
+	for (uint64_t at = 0; at < bytes; at += PIECE) {
+		uint64_t some = GT_MIN(bytes - at, PIECE);
+		int r = rt_pipeline_take(p->pipeline, n->stage, piece, some, err);
+
+		if (r)
+			return r;
+		r = gt_fd_write(fd, piece, some);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int write_tensor_of(const struct rt_program *p, const struct rt_node *n, int fd, struct gt_err *err)
+{
+	return p->pipeline && n->stage > 0 ? write_received(p, n, fd, err) : write_tensor(p, n, fd);
+}
+
+static int write_all(const struct rt_program *p, int fd, uint64_t ticket, struct gt_err *err)
 {
 	gt_auto_buf head = { 0 };
 	int r;
@@ -157,7 +182,29 @@ static int write_all(const struct rt_program *p, int fd, uint64_t ticket)
 	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
 		if (!is_saved(p, p->plan.ir.nodes[i]))
 			continue;
-		r = write_tensor(p, p->plan.ir.nodes[i], fd);
+		r = write_tensor_of(p, p->plan.ir.nodes[i], fd, err);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+/* Sends the tensors of this stage to stage 0, in the order of the file. */
+static int send_all(const struct rt_program *p, struct gt_err *err)
+{
+	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
+		const struct rt_node *n = p->plan.ir.nodes[i];
+		gt_autofree char *copy = NULL;
+		int r = 0;
+
+		if (!is_saved(p, n) || n->stage != p->plan.stage->index)
+			continue;
+		if (!memory_of(p, n)) {
+			copy = gt_xcalloc(1, bytes_of(n));
+			r = p->backend->get(p, n, copy, err);
+		}
+		if (!r)
+			r = rt_pipeline_give(p->pipeline, 0, copy ? copy : memory_of(p, n), bytes_of(n), err);
 		if (r)
 			return r;
 	}
@@ -167,14 +214,21 @@ static int write_all(const struct rt_program *p, int fd, uint64_t ticket)
 int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err)
 {
 	struct gt_replace file;
+	struct gt_err why = { 0 };
 	int r = rt_wait((struct rt_program *)p, err); /* the step and the loss scale are then final */
 
 	if (r)
 		return r;
+	if (p->pipeline && p->plan.stage->index > 0)
+		return send_all(p, err);
 	r = gt_replace_begin(path, 0644, &file, err);
 	if (r)
 		return r;
-	r = gt_replace_end(&file, write_all(p, file.fd, ticket));
+	r = gt_replace_end(&file, write_all(p, file.fd, ticket, &why));
+	if (why.code && err)
+		*err = why;
+	if (why.code)
+		return -why.code;
 	return r ? gt_fail_errno(err, -r, "cannot write %s", path) : 0;
 }
 
@@ -271,6 +325,8 @@ static int read_tensor(struct rt_program *p, struct rt_node *n, const struct fil
 	gt_autofree char *copy = NULL;
 	int r;
 
+	if (n->absent)
+		return 0;
 	if (memory_of(p, n))
 		return read_at(f, at, memory_of(p, n), bytes_of(n), err);
 	copy = gt_xcalloc(1, bytes_of(n));
@@ -300,6 +356,8 @@ static int clear_state(struct rt_program *p, struct rt_node *n, struct gt_err *e
 {
 	gt_autofree char *zeros = NULL;
 
+	if (n->absent)
+		return 0;
 	if (memory_of(p, n)) {
 		memset(n->data, 0, n->bytes);
 		return 0;

@@ -41,8 +41,9 @@ static uint64_t plan_bytes(const struct rt_program *p)
 {
 	const struct rt_plan *plan = &p->plan;
 
-	return plan->arena_bytes + (p->opt.ranks.comm ? rt_ddp_plan_bytes(&p->opt, &p->ranks, plan->buckets, plan->n_buckets,
-									plan->window_bytes) : plan->window_bytes);
+	return plan->arena_bytes + (plan->stage ? plan->stage->window_bytes : 0) +
+	       (p->opt.ranks.comm ? rt_ddp_plan_bytes(&p->opt, &p->ranks, plan->buckets, plan->n_buckets, plan->window_bytes) :
+				    plan->window_bytes);
 }
 
 static void init_params(struct rt_program *p)
@@ -50,6 +51,8 @@ static void init_params(struct rt_program *p)
 	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
 		struct rt_node *n = p->plan.ir.nodes[i];
 
+		if (n->absent)
+			continue;
 		if (n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER)
 			rt_run_init_param(n, n->data, p->opt.seed, p->threads);
 		else if (n->role == RT_ROLE_STATE)

@@ -13,7 +13,7 @@ static void load_inputs(struct rt_program *p, const void *const *inputs)
 	for (int i = 0; i < p->plan.n_graph_nodes; i++) {
 		struct rt_node *n = p->plan.ir.nodes[i];
 
-		if (n->role == RT_ROLE_INPUT && inputs[k++])
+		if (n->role == RT_ROLE_INPUT && inputs[k++] && !n->absent)
 			memcpy(n->data, inputs[k - 1], rt_node_bytes(n));
 	}
 }
@@ -74,6 +74,27 @@ static int wait_for_bucket(struct rt_program *p, int bucket, struct rt_run *run,
 	return get_losses(p, run, err);
 }
 
+static int send_tensor(struct rt_program *p, const struct rt_call *c, struct gt_err *err)
+{
+	if (c->out[0]) /* the loss of a stage that sends its result */
+		*rt_f32(c->out[0]) = 0;
+	return rt_pipeline_send(p->pipeline, c->attr.queue, c->in[0]->data, err);
+}
+
+/* After this, no stage can fail before the update. */
+static int meet_stages(struct rt_program *p, const struct rt_run *run, struct gt_err *err)
+{
+	struct rt_cpu_state *s = p->state;
+	double loss = p->weighted_loss;
+	int r = rt_pipeline_last(p->pipeline, &loss, err);
+
+	if (r)
+		return r;
+	s->pipeline_loss = loss;
+	rt_pipeline_end(p->pipeline, run->profiled);
+	return 0;
+}
+
 static int run_collective(struct rt_program *p, const struct rt_call *c, struct rt_run *run, struct gt_err *err)
 {
 	struct rt_cpu_state *s = p->state;
@@ -85,6 +106,15 @@ static int run_collective(struct rt_program *p, const struct rt_call *c, struct 
 		return wait_for_bucket(p, c->attr.bucket, run, err);
 	case RT_RANKS_MEET:
 		return rt_ddp_rendezvous(s->ddp, err);
+	case RT_SEND:
+		return send_tensor(p, c, err);
+	case RT_RECEIVE:
+		return rt_pipeline_receive(p->pipeline, c->attr.queue, c->out[0]->data, err);
+	case RT_STAGE_SUM:
+		return rt_pipeline_add(p->pipeline, c->attr.queue, c->attr.back_queue, c->out[0]->data,
+				       rt_shape_elements(&c->out[0]->shape), err);
+	case RT_STAGES_MEET:
+		return meet_stages(p, run, err);
 	case RT_NOT_COLLECTIVE:
 		break;
 	}
@@ -98,6 +128,8 @@ void rt_cpu_run_call(struct rt_program *p, int i, struct rt_run *run)
 	bool timed = p->opt.debug.profile || p->opt.debug.trace;
 	double t0 = 0;
 
+	if (p->plan.segment)
+		run->batch = p->step * p->opt.accum + c->microbatch;
 	if (p->opt.debug.poison)
 		rt_run_poison(p, i, run->eval && rt_plan_trains(&p->plan));
 	if (timed)
@@ -115,14 +147,33 @@ void rt_cpu_run_call(struct rt_program *p, int i, struct rt_run *run)
 		rt_run_watch(p, c);
 }
 
+static int reduction_failed(const struct rt_cpu_state *s, struct gt_err *err)
+{
+	if (s->ddp_status && err)
+		*err = s->ddp_err;
+	return s->ddp_status;
+}
+
+/* Return the range of calls of the current batch. */
+static int first_call(const struct rt_program *p)
+{
+	return p->plan.segment ? p->plan.segment[p->batches] : 0;
+}
+
+static int end_call(const struct rt_program *p)
+{
+	return p->plan.segment ? p->plan.segment[p->batches + 1] : p->plan.ir.n_calls;
+}
+
 /* Runs the forward pass. *ret_next is the first call after it. */
 static double forward(struct rt_program *p, struct rt_run *run, int *ret_next)
 {
-	int i = 0;
+	const struct rt_cpu_state *s = p->state;
+	int i = first_call(p), end = end_call(p);
 
-	if (p->opt.debug.poison)
+	if (p->opt.debug.poison && i == 0)
 		rt_run_poison_all(p);
-	for (; i < p->plan.ir.n_calls && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD; i++)
+	for (; i < end && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD && !s->ddp_status; i++)
 		if (!p->plan.ir.calls[i]->run_once || p->stale)
 			rt_cpu_run_call(p, i, run);
 	p->stale = false;
@@ -143,7 +194,9 @@ static int run_until(struct rt_program *p, int next, enum rt_phase end, struct r
 {
 	const struct rt_cpu_state *s = p->state;
 
-	for (; next < p->plan.ir.n_calls && p->plan.ir.calls[next]->phase != end && !p->anomaly && !s->ddp_status; next++)
+	int limit = end_call(p);
+
+	for (; next < limit && p->plan.ir.calls[next]->phase != end && !p->anomaly && !s->ddp_status; next++)
 		if (run->update || p->plan.ir.calls[next]->phase == RT_PHASE_BACKWARD)
 			rt_cpu_run_call(p, next, run);
 	return next;
@@ -179,6 +232,15 @@ static int check_gradients(struct rt_program *p, struct rt_run *run, struct rt_m
 
 	if (!rt_plan_measures_gradients(&p->plan))
 		return 0;
+	if (p->pipeline) {
+		int r = rt_pipeline_sum(p->pipeline, &run->gradients->sum_squares, err);
+
+		if (r)
+			return r;
+		if (!bad && !isfinite(run->gradients->sum_squares))
+			return gt_fail(err, EDOM, "step %lld: a gradient of another stage is not finite; no parameter was changed",
+				       (long long)run->step);
+	}
 	m->grad_norm = sqrt(run->gradients->sum_squares);
 	m->skipped = p->scale.on && (bad || s->overflow);
 	if (bad && !p->scale.on)
@@ -187,13 +249,6 @@ static int check_gradients(struct rt_program *p, struct rt_run *run, struct rt_m
 	if (p->opt.clip_norm > 0)
 		run->grad_scale *= (float)fmin(1, p->opt.clip_norm / (m->grad_norm + 1e-6));
 	return 0;
-}
-
-static int reduction_failed(const struct rt_cpu_state *s, struct gt_err *err)
-{
-	if (s->ddp_status && err)
-		*err = s->ddp_err;
-	return s->ddp_status;
 }
 
 /* Sets the weighted means over the ranks. */
@@ -213,13 +268,31 @@ static int reduced_loss(struct rt_program *p, struct rt_run *run, struct rt_metr
 	return 0;
 }
 
+/* Sets the loss of the last stage, which is the mean over its ranks if there are several. */
+static int last_stage_loss(struct rt_program *p, struct rt_metrics *m, struct gt_err *err)
+{
+	const struct rt_cpu_state *s = p->state;
+	double loss = m->update_loss;
+	int r = s->ddp ? rt_pipeline_last(p->pipeline, &loss, err) : 0;
+
+	if (r)
+		return r;
+	m->update_loss = m->loss = s->ddp ? loss : s->pipeline_loss / p->weights;
+	return 0;
+}
+
 static int finish_update(struct rt_program *p, int next, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
 {
 	struct rt_cpu_state *s = p->state;
 	int r;
 
+	if (s->ddp_status)
+		return reduction_failed(s, err);
 	/* With several ranks, a non-finite loss is known on all ranks at this point, and has spread to the gradients. */
 	r = s->ddp ? reduced_loss(p, run, m, err) : 0;
+	if (r)
+		return r;
+	r = p->pipeline ? last_stage_loss(p, m, err) : 0;
 	if (r)
 		return r;
 	if (!s->overflow || s->ddp)
@@ -264,8 +337,12 @@ int rt_cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *
 	rt_plan_set_accumulate(&p->plan, p->batches > 0 || p->opt.debug.zero_gradients);
 	if (p->opt.debug.zero_gradients && !p->batches)
 		clear_gradients(p);
+	if (p->pipeline && !p->batches)
+		rt_pipeline_begin(p->pipeline);
 	m->loss = forward(p, run, &next);
 	rt_run_count_loss(p, m);
+	if (s->ddp_status)
+		return reduction_failed(s, err);
 	if (p->anomaly)
 		return -EDOM;
 	if (!isfinite(m->loss)) {
@@ -284,7 +361,7 @@ int rt_cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *
 	if (p->anomaly)
 		return -EDOM;
 	if (!run->update)
-		return 0;
+		return reduction_failed(s, err);
 	r = finish_update(p, next, run, m, err);
 	if (r)
 		return r;
@@ -296,11 +373,20 @@ int rt_cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *
 int rt_cpu_eval(struct rt_program *p, const void *const *inputs, struct rt_run *run, double *ret_loss, struct gt_err *err)
 {
 	rt_auto_omp openmp = rt_run_enter(p);
+	struct rt_cpu_state *s = p->state;
 	double loss;
-	int next;
+	int next, r;
 
 	load_inputs(p, inputs);
+	s->ddp_status = 0;
 	loss = forward(p, run, &next);
+	if (s->ddp_status)
+		return reduction_failed(s, err);
+	if (p->pipeline) {
+		r = rt_pipeline_last(p->pipeline, &loss, err);
+		if (r)
+			return r;
+	}
 	if (p->anomaly)
 		return -EDOM;
 	if (!ret_loss)

@@ -16,6 +16,7 @@ struct rt_cpu_state {
 	bool overflow; /* a loss was not finite */
 	bool reduced;  /* `losses` contains the means over all ranks */
 	struct rt_losses losses;
+	double pipeline_loss; /* sum of the weighted losses of the last stage */
 };
 extern const struct rt_backend rt_backend_cpu;
 int rt_cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *run, struct rt_metrics *m, struct gt_err *err);

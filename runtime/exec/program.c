@@ -64,6 +64,8 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 			       "updates");
 	if (!(o->ranks.weight >= 0 && o->ranks.weight <= 1))
 		return gt_fail(err, EINVAL, "a rank's fraction of the rows is %g: it must be in [0,1]", o->ranks.weight);
+	if (o->pipeline.comm && o->device != RT_CPU)
+		return gt_fail(err, ENOSYS, "a pipeline of %d stages needs the cpu device", rt_comm_size(o->pipeline.comm));
 	return check_optimizer(&o->optimizer, err);
 }
 
@@ -158,6 +160,10 @@ void rt_plan_clear(struct rt_plan *plan)
 	free(plan->buckets);
 	free(plan->outputs);
 	free(plan->reduced);
+	free(plan->segment);
+	if (plan->stage)
+		free(plan->stage->queue);
+	free(plan->stage);
 	json_decref(plan->did);
 	memset(plan, 0, sizeof(*plan));
 }
@@ -201,6 +207,9 @@ static int build(struct rt_program *p, const struct rt_graph *const *g, const st
 	if (p->opt.debug.trace)
 		p->events = gt_xcalloc(RT_TRACE_EVENTS, sizeof(*p->events));
 	p->scale.on = rt_plan_scales_loss(&p->plan);
+	r = p->plan.stage ? rt_pipeline_new(&p->opt, p->plan.stage, &p->pipeline, err) : 0;
+	if (r)
+		return r;
 	return p->backend->build(p, err);
 }
 
@@ -229,6 +238,10 @@ static int compile(const struct rt_graph *const *g, const struct rt_outputs *out
 	int r;
 
 	p->opt = *opt;
+	if (opt->pipeline.comm) {
+		p->opt.pipeline.stages = rt_comm_size(opt->pipeline.comm);
+		p->opt.pipeline.stage = rt_comm_rank(opt->pipeline.comm);
+	}
 	p->weight = 1;
 	p->scale.scale = (float)opt->precision.scaler.init;
 	r = choose_backend(p, err);
@@ -254,6 +267,9 @@ int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *lo
 	r = check_options(&o, err);
 	if (r)
 		return r;
+	if (n > 1 && o.pipeline.comm)
+		return gt_fail(err, ENOSYS, "a pipeline of %d stages trains on batches of one shape, not of %d",
+			       rt_comm_size(o.pipeline.comm), n);
 	out = gt_xcalloc((size_t)n, sizeof(*out));
 	for (int i = 0; i < n; i++) {
 		out[i] = (struct rt_outputs){ &loss[i], 1 };
@@ -293,6 +309,7 @@ void rt_program_free(struct rt_program *p)
 		return;
 	if (p->backend)
 		p->backend->free(p);
+	rt_pipeline_free(p->pipeline);
 	free(p->note);
 	free(p->events);
 	for (int i = 0; i < p->n_kernels; i++)
@@ -376,14 +393,14 @@ int64_t rt_program_parameters(const struct rt_program *p)
 	int64_t n = 0;
 
 	for (int i = 0; i < p->plan.n_graph_nodes; i++)
-		if (p->plan.ir.nodes[i]->role == RT_ROLE_PARAM)
+		if (p->plan.ir.nodes[i]->role == RT_ROLE_PARAM && !p->plan.ir.nodes[i]->absent)
 			n += rt_shape_elements(&p->plan.ir.nodes[i]->shape);
 	return n;
 }
 
 uint64_t rt_program_planned_bytes(const struct rt_program *p)
 {
-	return p->backend->bytes(p);
+	return p->backend->bytes(p) + (p->pipeline ? rt_pipeline_bytes(p->pipeline) : 0);
 }
 
 int rt_program_threads(const struct rt_program *p)

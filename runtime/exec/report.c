@@ -12,7 +12,7 @@ static double plan_flops(const struct rt_plan *plan)
 	for (int i = 0; i < plan->ir.n_calls; i++)
 		if (plan->ir.calls[i]->op->flops)
 			flops += plan->ir.calls[i]->op->flops(plan->ir.calls[i]);
-	return flops;
+	return plan->segment ? flops / plan->opt->accum : flops; /* of one batch */
 }
 
 double rt_program_flops(const struct rt_program *p)
@@ -86,7 +86,7 @@ static bool of_each_batch(enum rt_phase phase)
 static double runs_per_step(const struct rt_program *p, int s, enum rt_phase phase)
 {
 	double steps = (double)steps_profiled(p);
-	bool each = of_each_batch(phase);
+	bool each = of_each_batch(phase) && !p->plan.segment;
 
 	if (steps > 0)
 		return (double)(each ? p->shapes[s].batches_profiled : p->shapes[s].steps_profiled) / steps;
@@ -207,6 +207,8 @@ json_t *rt_program_report(const struct rt_program *p)
 	json_object_set_new(doc, "threads", json_integer(p->threads));
 	json_object_set_new(doc, "warnings", json_array());
 	p->backend->report(p, doc);
+	if (p->pipeline)
+		json_object_set_new(doc, "pipeline", rt_pipeline_report(p->pipeline));
 	json_object_set_new(doc, "parameters", json_integer(rt_program_parameters(p)));
 	json_object_set_new(doc, "flops_per_step", gt_json_real(rt_program_flops(p)));
 	json_object_set_new(doc, "bytes_per_step", gt_json_real(call_bytes(p)));

@@ -108,7 +108,7 @@ static void find_required(struct rt_ad *ad)
 		ad->requires_grad[i] = ad->ir->nodes[i]->role == RT_ROLE_PARAM;
 	for (int i = 0; i < ad->ir->n_calls; i++) {
 		const struct rt_call *c = ad->ir->calls[i];
-		bool any = false;
+		bool any = c->op->needs_gradient;
 
 		for (int k = 0; k < RT_MAX_IO; k++)
 			any |= rt_ad_requires_grad(ad, c->in[k]);

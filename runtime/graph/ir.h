@@ -36,6 +36,11 @@ struct rt_node {
 	 * is then the shape of the largest piece and `whole` that of the tensor. */
 	int64_t piece_unit;
 	struct rt_shape whole;
+	/* Pipeline: the stage that owns this parameter or buffer, or its state. absent: no call of the own stage uses it, and
+	 * it has no memory. */
+	int stage;
+	int shared_with; /* 1 + the other stage that has this parameter; 0: none */
+	bool absent;
 	int64_t padded_rows;	 /* allocated rows if more than in `shape`; the extra rows are zero; pass/pad.c */
 	size_t bytes, offset;
 	void *data;
@@ -59,6 +64,7 @@ struct rt_attr {
 	int64_t rows;		     /* batchnorm_bwd: rows of x, because input x may be absent */
 	int stream;		     /* dropout: random stream */
 	int bucket;		     /* index of a gradient bucket */
+	int queue, back_queue;	     /* send, receive: index of the queue; back_queue: queue of the gradient */
 	int slot;		     /* cast8: index of the scale */
 	const struct rt_user_op *user;
 	void *arg;		     /* argument of the user-defined op */
@@ -79,6 +85,7 @@ struct rt_call {
 	bool recomputed;    /* recomputes a forward call (pass/checkpoint.c) */
 	bool run_once; /* reads parameters only: runs when these may have changed, and its results are kept; on RT_CUDA:
 		    * runs only in the first batch of an update */
+	int microbatch; /* in a pipeline: index within the update */
 	double seconds; /* with options.debug.profile: sum over steps */
 };
 
@@ -105,7 +112,8 @@ struct rt_op_state {
 	int64_t block;
 };
 /* Calls that involve the other ranks. */
-enum rt_collective { RT_NOT_COLLECTIVE, RT_BUCKET_START, RT_BUCKET_WAIT, RT_RANKS_MEET };
+enum rt_collective { RT_NOT_COLLECTIVE, RT_BUCKET_START, RT_BUCKET_WAIT, RT_RANKS_MEET, RT_SEND, RT_RECEIVE, RT_STAGE_SUM,
+		     RT_STAGES_MEET };
 struct rt_op {
 	enum rt_op_id id;
 	const char *name;
@@ -127,6 +135,7 @@ struct rt_op {
 	bool moves_buffers;	/* the backward call updates buffers, and is emitted even without a gradient */
 	bool loss;		/* out[0] is the loss; the other outputs are the gradients of the inputs */
 	uint64_t inplace;	/* bit 8*o+i: out[o] may reuse the memory of in[i] if in[i]'s last use is this call */
+	bool needs_gradient;	/* the outputs need a gradient although no input is a parameter */
 	unsigned accumulates;	/* bit o: the kernel can add to out[o] (attr.accumulate) */
 	int index_in;		/* if index_limit is set: the input that contains indexes */
 	int64_t (*index_limit)(const struct rt_call *c); /* upper limit (exclusive) of the indexes */

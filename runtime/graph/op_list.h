@@ -66,5 +66,9 @@
 	X(ADAMW8, adamw8, BOTH) \
 	X(BUCKET_START, bucket_start, RANKS) \
 	X(BUCKET_WAIT, bucket_wait, RANKS) \
-	X(RANKS_MEET, ranks_meet, RANKS)
+	X(RANKS_MEET, ranks_meet, RANKS) \
+	X(SEND, send, RANKS) \
+	X(RECEIVE, receive, RANKS) \
+	X(STAGE_SUM, stage_sum, RANKS) \
+	X(STAGES_MEET, stages_meet, RANKS)
 #endif

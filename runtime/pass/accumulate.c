@@ -51,7 +51,7 @@ void rt_plan_set_accumulate(struct rt_plan *p, bool add)
 static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	int in_place = 0, summed = 0;
-	bool sums = p->opt->accum > 1 || p->opt->debug.zero_gradients;
+	bool sums = p->opt->accum > 1 || p->opt->debug.zero_gradients || p->stage;
 
 	if ((!sums && !p->opt->ranks.comm) || !rt_plan_trains(p))
 		return 0;

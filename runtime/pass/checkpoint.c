@@ -88,9 +88,13 @@ static int producer_in(const struct work *w, const struct span *s, const struct 
 	return rt_producer_in(w->plan, n, s->first, s->end);
 }
 
-/* Returns whether a later segment's forward pass reads n, so that n is kept. */
+/* Returns whether n is kept: a later segment's forward pass reads it, or it is received from another rank. */
 static bool crosses(const struct work *w, const struct span *s, const struct rt_node *n)
 {
+	int at = producer_in(w, s, n);
+
+	if (at >= 0 && w->plan->ir.calls[at]->op->collective)
+		return true;
 	return rt_consumer_in(w->plan, n, s->end, w->n_forward) >= 0;
 }
 

@@ -4,6 +4,7 @@
  * scaler. Updates then wait for the end of the backward pass.
  */
 #include "runtime/pass/pass.h"
+#include "runtime/pass/pipeline.h"
 
 bool rt_plan_scales_loss(const struct rt_plan *p)
 {
@@ -27,6 +28,8 @@ static int gradients(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 
 		if (p->ir.nodes[i]->role != RT_ROLE_PARAM || !p->gradient[i])
 			continue;
+		if (p->stage && p->ir.nodes[i]->stage != p->stage->index)
+			continue; /* the owner of a shared parameter counts its gradient */
 		c = rt_ir_call(&p->ir, RT_OP_GRAD_NORM, NULL);
 		c->phase = RT_PHASE_GRADIENT;
 		c->origin = p->ir.nodes[i]->name;

@@ -19,6 +19,8 @@ static uint64_t aligned(const struct rt_plan *p, uint64_t bytes)
 
 static bool is_permanent(const struct rt_plan *p, const struct rt_node *n)
 {
+	if (n->absent)
+		return false;
 	return n->pinned || n->shared || n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER ||
 	       n->role == RT_ROLE_STATE || rt_plan_is_output(p, n);
 }

@@ -26,6 +26,7 @@ struct rt_target {
 };
 struct rt_bucket;
 struct rt_ranks;
+struct rt_stage;
 struct rt_plan {
 	const struct rt_options *opt;
 	const struct rt_target *target;
@@ -37,6 +38,8 @@ struct rt_plan {
 	struct rt_node **gradient;  /* by graph node id; may be NULL; filled by autodiff */
 	struct rt_toggle *toggles;
 	int n_toggles;
+	struct rt_stage *stage; /* of a pipeline; NULL: the program computes the whole model; pass/pipeline.h */
+	int *segment; /* in a pipeline: first call of each batch of an update, and the number of calls; NULL: all calls */
 	const struct rt_ranks *ranks; /* how the ranks work together; NULL: one rank; pass/bucket.h */
 	struct rt_bucket *buckets; /* gradient buckets, with several ranks; pass/bucket.h */
 	int n_buckets;
@@ -60,6 +63,7 @@ extern const struct rt_pass rt_pass_prune, rt_pass_infer, rt_pass_batchnorm, rt_
 	rt_pass_autodiff, rt_pass_gelu, rt_pass_pixels, rt_pass_amp, rt_pass_checkpoint, rt_pass_accumulate,
 	rt_pass_gradients, rt_pass_update, rt_pass_fp8, rt_pass_narrow, rt_pass_pad, rt_pass_winograd, rt_pass_shard,
 	rt_pass_bucket, rt_pass_memplan;
+extern const struct rt_pass rt_pass_pipeline, rt_pass_stages, rt_pass_schedule;
 
 bool rt_plan_is_output(const struct rt_plan *p, const struct rt_node *n);
 /* Returns whether mixed precision gives output `slot` of the call a reduced-precision type; pass/precision.c. */

@@ -26,7 +26,7 @@ static int pixels(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	int n = 0;
 
 	for (int i = 0; p->opt->pixels.std > 0 && i < p->n_graph_nodes; i++)
-		if (p->ir.nodes[i]->role == RT_ROLE_INPUT && p->ir.nodes[i]->dtype == RT_F32) {
+		if (p->ir.nodes[i]->role == RT_ROLE_INPUT && !p->ir.nodes[i]->absent && p->ir.nodes[i]->dtype == RT_F32) {
 			convert(p, p->ir.nodes[i]);
 			n++;
 		}

@@ -25,6 +25,11 @@ static enum rt_op_id update_op(const struct rt_optimizer *o, const struct rt_nod
 	return o->kind == RT_ADAMW8 && rt_shape_elements(&param->shape) >= MIN_8BIT ? RT_OP_ADAMW8 : RT_OP_ADAMW;
 }
 
+static bool has_state(const struct rt_optimizer *o)
+{
+	return o->kind != RT_SGD || o->momentum != 0;
+}
+
 static struct rt_call *update_call(struct rt_plan *p, struct rt_node *param, struct rt_node *gradient)
 {
 	const struct rt_optimizer *o = &p->opt->optimizer;
@@ -36,8 +41,10 @@ static struct rt_call *update_call(struct rt_plan *p, struct rt_node *param, str
 	c->in[0] = gradient;
 	c->out[0] = param;
 	for (int k = 0; c->op->states[k].name; k++)
-		if (o->kind != RT_SGD || o->momentum != 0)
+		if (has_state(o)) {
 			c->out[1 + k] = new_state(p, param, &c->op->states[k]);
+			c->out[1 + k]->stage = param->stage;
+		}
 	return c;
 }
 
@@ -50,9 +57,22 @@ static int earliest(const struct rt_plan *p, const struct rt_node *param, const 
 	return GT_MAX(last + 1, rt_forward_end(p));
 }
 
+/* Declares the state of parameters of other stages, which this rank may write to a checkpoint. */
+static void declare_absent(struct rt_plan *p, const struct rt_node *param)
+{
+	const struct rt_op *op = rt_ops[update_op(&p->opt->optimizer, param)];
+
+	for (int k = 0; op->states[k].name && has_state(&p->opt->optimizer); k++) {
+		struct rt_node *state = new_state(p, param, &op->states[k]);
+
+		state->absent = true;
+		state->stage = param->stage;
+	}
+}
+
 static int update(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
-	bool wait = p->opt->debug.no_early_update || p->opt->debug.anomaly || rt_plan_measures_gradients(p);
+	bool wait = p->opt->debug.no_early_update || p->opt->debug.anomaly || rt_plan_measures_gradients(p) || p->stage;
 	int n = 0, early = 0;
 
 	if (p->opt->optimizer.kind == RT_NO_OPTIMIZER)
@@ -61,6 +81,8 @@ static int update(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		struct rt_node *param = p->ir.nodes[i], *g = p->gradient[i];
 		int at;
 
+		if (param->role == RT_ROLE_PARAM && param->absent)
+			declare_absent(p, param);
 		if (param->role != RT_ROLE_PARAM || !g)
 			continue;
 		at = wait ? p->ir.n_calls : earliest(p, param, g);

@@ -425,6 +425,8 @@ static int in_one_process(void)
 		r = rt_group_threads(&(struct rt_group){ .ranks = 3 }, exchanges, NULL, &err);
 	if (!r)
 		r = rt_group_threads(&(struct rt_group){ .ranks = 3 }, messages, NULL, &err);
+	if (!r)
+		r = pipelines_in_one_process(&err);
 	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(quick); i++) {
 		struct job j[4] = { quick[i].job, quick[i].job, quick[i].job, quick[i].job };
 		struct rt_group g = { .ranks = quick[i].ranks, .node = quick[i].job.node };
@@ -463,6 +465,7 @@ int main(int argc, char **argv)
 	suite_add_tcase(s, t);
 	suite_add_tcase(s, case_messages());
 	suite_add_tcase(s, case_groups());
+	suite_add_tcase(s, case_pipeline());
 	suite_add_tcase(s, case_training());
 	suite_add_tcase(s, case_compression());
 	r = srunner_create(s);

@@ -47,6 +47,8 @@ int few(struct rt_comm *c, void *arg, struct gt_err *err);
 int messages(struct rt_comm *c, void *arg, struct gt_err *err);
 
 TCase *case_messages(void);
+TCase *case_pipeline(void);
+int pipelines_in_one_process(struct gt_err *err);
 TCase *case_training(void);
 TCase *case_compression(void);
 TCase *case_groups(void);
