@@ -15,8 +15,8 @@ const char *pr_result_name(enum pr_result r);
 struct pr_finding {
 	enum pr_result result;
 	char what[768];	   /* observation; one or two sentences */
-	/* the smallest safe remedy; "" if there is none. Checks write Debian's commands, and pr_judge() adapts them to
-	 * the host's distribution (probe/check/distro.h) */
+	/* the smallest safe remedy; "" if there is none. Checks name actions for commands that depend on the distribution, and
+	 * pr_judge() renders them (probe/check/distro.h) */
 	char remedy[2048];
 };
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "probe/check/check.h"
-#include "probe/check/distro.h"
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
 #include "probe/compat/require.h"
@@ -22,26 +21,6 @@ const char *pr_give_devices(const struct pr_host *h)
 	return "Start it with the GPU: add --gpus all to docker run";
 }
 
-#define TOOLKIT_URL "https://nvidia.github.io/libnvidia-container"
-#define TOOLKIT_KEY "/usr/share/keyrings/nvidia-container-toolkit-keyring.gpg"
-
-/* The commands are those of NVIDIA's installation guide of the Container Toolkit, section "With apt". */
-static void remedy_toolkit(const struct pr_host *h, struct pr_finding *f)
-{
-	static const char repository[] = "  curl -fsSL " TOOLKIT_URL "/gpgkey | gpg --dearmor -o " TOOLKIT_KEY "\n"
-					 "  curl -fsSL " TOOLKIT_URL "/stable/deb/nvidia-container-toolkit.list | \\\n"
-					 "    sed 's#deb https://#deb [signed-by=" TOOLKIT_KEY "] https://#' \\\n"
-					 "    > /etc/apt/sources.list.d/nvidia-container-toolkit.list\n"
-					 "  apt update\n  apt install nvidia-container-toolkit\n";
-
-	pr_remedy(f, "The restart of docker stops running containers. %s\n%s"
-		     "  nvidia-ctk runtime configure --runtime=docker\n  systemctl restart docker",
-		  pr_is_debian(h) ? "The first lines add NVIDIA's repository, because Debian has no such package:" :
-				    "Install nvidia-container-toolkit as NVIDIA's guide describes "
-				    "(https://docs.nvidia.com/datacenter/cloud-native/container-toolkit), then:",
-		  pr_is_debian(h) ? repository : "");
-}
-
 static void runtime(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
@@ -55,7 +34,8 @@ static void runtime(const struct pr_context *c, struct pr_finding *f)
 	} else if (!pr_has(h->container_runtime.toolkit)) {
 		pr_say(f, PR_WARN,
 		       "docker is installed without nvidia-container-toolkit: containers have no access to GPUs");
-		remedy_toolkit(h, f);
+		pr_remedy(f, "The restart of docker stops running containers.\n  @{container-toolkit}\n"
+			     "  nvidia-ctk runtime configure --runtime=docker\n  systemctl restart docker");
 	} else if (!pr_or(h->container_runtime.configured, 0)) {
 		pr_say(f, PR_WARN,
 		       "nvidia-container-toolkit is installed, but docker is not configured for it and there is no CDI file");

@@ -6,6 +6,7 @@
 #include "lib/parse.h"
 #include "lib/text.h"
 #include "probe/check/check.h"
+#include "probe/check/distro.h"
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
 #include "probe/loader/loader.h"
@@ -55,14 +56,14 @@ static void libcuda(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_SKIP,
 		       "the driver runs in a container: CUDA programs run in other containers, not on this host itself");
 	} else if (!l) {
-		char branch[16];
+		char branch[PR_BRANCH_SUFFIX];
 
-		pr_branch_infix(h, branch);
+		pr_branch_suffix(h, branch);
 		pr_say(f, PR_WARN, "the loader finds no libcuda.so.1, so no CUDA program can start");
 		if (h->container.state == PR_PRESENT)
 			pr_remedy(f, "Start the container with NVIDIA_DRIVER_CAPABILITIES=compute,utility");
 		else
-			pr_remedy(f, "  apt install lib%s%scuda1", *branch ? "nvidia-" : "", branch);
+			pr_remedy(f, "  @{libcuda%s}", branch);
 	} else if (!l->version) {
 		pr_say(f, PR_NOT_KNOWN, "the file name of %s contains no version", l->path);
 	} else if (!strcmp(l->version, module)) {
@@ -76,7 +77,7 @@ static void libcuda(const struct pr_context *c, struct pr_finding *f)
 	} else {
 		pr_say(f, PR_FAIL, "a program loads %s, which is %s, but the loaded module is %s", l->path, l->version, module);
 		pr_remedy(f, "Stop what uses the GPU and reload the module, or reboot; if the file is a stray copy:\n"
-			     "  dpkg -S %s\n  ldconfig -p | grep libcuda.so.1", l->path);
+			     "  @{package-of %s}\n  ldconfig -p | grep libcuda.so.1", l->path);
 	}
 }
 const struct pr_check pr_check_libcuda = {
@@ -240,7 +241,7 @@ char *pr_own_toolkit(const struct pr_context *c)
 	gt_autofree char *own = NULL;
 	char max[16] = "";
 
-	if (!gt_streq(h->distro.id.v, "debian") || !h->distro.version_id.v ||
+	if (!pr_is_debian(h) || !h->distro.version_id.v ||
 	    pr_compat_get(c->fs, &pr_debian_toolkit, h->distro.version_id.v, &own, NULL) <= 0)
 		return NULL;
 	if (h->driver.module_version.v) {
@@ -266,7 +267,7 @@ static void remedy_toolkit(const struct pr_context *c, struct pr_finding *f, con
 		snprintf(most, sizeof(most), "%s", last);
 	if (own)
 		snprintf(take, sizeof(take),
-			 "Take Debian %s's own, CUDA %s%s%s, which driver and GPU support:\n  apt install nvidia-cuda-toolkit\n",
+			 "Take Debian %s's own, CUDA %s%s%s, which driver and GPU support:\n  @{debian-toolkit}\n",
 			 c->host->distro.version_id.v, own, *most && strcmp(own, most) ? ", or another up to " : "",
 			 *most && strcmp(own, most) ? most : "");
 	else

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PR_DISTRO_H
 #define PR_DISTRO_H
-/* Checks write remedies with Debian's commands and package names. Other distributions, including derivatives, have
- * other names. */
+/*
+ * Remedies by distribution. A text names an action as "@{ACTION PARAMETERS}", and probe/compat/remedies.tsv has its lines
+ * for each family of distributions.
+ */
 #include "probe/host/host.h"
 
+/* Returns the family "debian", "ubuntu", "rhel", "fedora", "suse" or "amzn". NULL: unknown, older than the commands of
+ * the table, installed from an image, or an os-release that contradicts itself. */
+const char *pr_family(const struct pr_host *h);
+/* Returns whether the host has Debian's own packages. False for derivatives. */
 bool pr_is_debian(const struct pr_host *h);
-/* Returns the remedy for this host: unchanged on Debian. Elsewhere replaces each command that only Debian has by a
- * sentence. Lines that begin with `indent` are commands, and a sentence that replaces one begins with `comment`. The
- * caller frees it. */
+/* Returns text with its actions rendered for this host. An action at the start of a line after `indent` becomes lines:
+ * commands after `indent`, sentences after `comment`. Elsewhere it becomes part of the sentence. The caller frees it. */
 char *pr_for_distro(const struct pr_host *h, const char *text, const char *indent, const char *comment);
 #endif

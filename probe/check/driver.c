@@ -125,10 +125,9 @@ static void preempt_rt(const struct pr_context *c, struct pr_finding *f)
 	pr_remedy(f,
 		  "Install the ordinary kernel, and choose it in GRUB's menu (Advanced options), which starts the "
 		  "real-time one first:\n"
-		  "  apt install linux-image-%1$s linux-headers-%1$s; reboot\n"
+		  "  @{standard-kernel}; reboot\n"
 		  "Then remove the real-time kernel, each version of it:\n"
-		  "  apt purge 'linux-image-*-rt-%1$s' linux-image-rt-%1$s",
-		  pr_deb_arch(c->host));
+		  "  @{remove-rt-kernel}");
 }
 const struct pr_check pr_check_preempt_rt = {
 	.id = "kernel.preempt-rt",
@@ -152,7 +151,7 @@ static void remedy_nouveau(const struct pr_context *c, struct pr_finding *f)
 	}
 	pr_remedy(f, "A driver is installed. Block nouveau, also in the initial RAM disk:\n"
 		     "  modprobe -c | grep -qx 'blacklist nouveau' || echo 'blacklist nouveau' > /etc/modprobe.d/nouveau.conf\n"
-		     "  update-initramfs -u; reboot");
+		     "  @{initramfs}; reboot");
 }
 
 static void nouveau(const struct pr_context *c, struct pr_finding *f)
@@ -197,7 +196,7 @@ static void vfio(const struct pr_context *c, struct pr_finding *f)
 				   "the host");
 		pr_remedy(f, "If that is not meant:  grep -rn vfio /etc/modprobe.d /etc/default/grub\nremove the GPU's "
 			     "id there, then\n"
-			     "  update-initramfs -u && update-grub; reboot");
+			     "  @{initramfs}\n  @{grub}; reboot");
 	}
 }
 const struct pr_check pr_check_vfio = {
@@ -233,11 +232,11 @@ static void module_built(const struct pr_context *c, struct pr_finding *f)
 			pr_remedy_driver(c, f);
 		else
 			pr_remedy(f,
-				  "  apt install linux-headers-%s\n  dkms autoinstall -k %s\n  modprobe nvidia\n"
+				  "  @{kernel-headers %s}\n  dkms autoinstall -k %s\n  modprobe nvidia\n"
 				  "If it does not build, the reason is in:  /var/lib/dkms/%s/build/make.log\n"
 				  "If the archive has the headers of this kernel no longer, take the newest of both:\n"
-				  "  apt install linux-image-%s linux-headers-%s; reboot",
-				  release(h), release(h), source, pr_deb_arch(h), pr_deb_arch(h));
+				  "  @{newest-kernel}; reboot",
+				  release(h), release(h), source);
 	}
 }
 static const char *const after_bus[] = { "kernel.preempt-rt", "driver.nouveau", NULL };
@@ -333,7 +332,7 @@ const struct pr_check pr_check_lib_versions = {
 static void nvml(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	char branch[16];
+	char branch[PR_BRANCH_SUFFIX];
 
 	if (pr_without_gpu(c, f))
 		return;
@@ -346,14 +345,14 @@ static void nvml(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_PASS, "NVML responds: driver %s", h->nvml.driver.v ? h->nvml.driver.v : "?");
 		break;
 	case PR_NVML_NO_LIBRARY:
-		pr_branch_infix(h, branch);
+		pr_branch_suffix(h, branch);
 		pr_say(f, PR_FAIL, "libnvidia-ml.so.1 cannot be loaded");
 		if (h->container.state == PR_PRESENT)
 			pr_remedy(f, "Start the container with the variable NVIDIA_DRIVER_CAPABILITIES=compute,utility");
 		else
 			pr_remedy(f, "Install the libraries of the module's version%s%s:\n"
-				     "  apt install libnvidia-%sml1 nvidia-%ssmi",
-				  loaded(h) ? ", " : "", loaded(h) ? h->driver.module_version.v : "", branch, branch);
+				     "  @{nvml%s}",
+				  loaded(h) ? ", " : "", loaded(h) ? h->driver.module_version.v : "", branch);
 		break;
 	case PR_NVML_TIMEOUT:
 		pr_say(f, PR_FAIL, "%s: the driver or a GPU hangs", h->nvml.text ? h->nvml.text : "NVML hangs");

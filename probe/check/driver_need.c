@@ -76,14 +76,14 @@ char *pr_legacy_packages(int branch)
 			    "nvidia-tesla-%1$d-smi libnvidia-tesla-%1$d-cfg1 nvidia-modprobe nvidia-persistenced", branch);
 }
 
-void pr_branch_infix(const struct pr_host *h, char ret[16])
+void pr_branch_suffix(const struct pr_host *h, char ret[PR_BRANCH_SUFFIX])
 {
 	const char *source = h->driver.dkms_source.v;
 	int digits = 0;
 
 	if (source && gt_starts_with(source, "nvidia-tesla-"))
 		digits = (int)strspn(source + 13, "0123456789");
-	snprintf(ret, 16, digits && digits < 5 ? "tesla-%.*s-" : "", digits, source ? source + 13 : "");
+	snprintf(ret, PR_BRANCH_SUFFIX, digits && digits < 5 ? "-legacy %.*s" : "", digits, source ? source + 13 : "");
 }
 
 char *pr_hold_line(const struct pr_host *h, const char *version)
@@ -95,7 +95,7 @@ char *pr_hold_line(const struct pr_host *h, const char *version)
 		const char *epoch = strchr(h->package[i].version, ':'), *has = epoch ? epoch + 1 : h->package[i].version;
 
 		if (pr_is_driver_package(h->package[i].name) && !strncmp(has, upstream, (size_t)n))
-			return gt_xasprintf("apt-mark hold '~i~V%.*s'", n, upstream);
+			return gt_xasprintf("@{hold %.*s}", n, upstream);
 	}
 	return NULL;
 }
@@ -130,7 +130,7 @@ static void packaged_need(const struct pr_context *c, const char *packaged, stru
 	gt_autofree char *debian = packaged ? gt_xstrdup(packaged) : NULL;
 	const char *release = h->distro.version_id.v ? h->distro.version_id.v : "?";
 
-	if (!debian && gt_streq(h->distro.id.v, "debian") && h->distro.version_id.v)
+	if (!debian && pr_is_debian(h) && h->distro.version_id.v)
 		pr_compat_get(c->fs, &pr_debian_driver, release, &debian, NULL);
 	if (n->known && n->kind.first_branch > n->kind.last_branch) {
 		n->state = PR_DRIVER_NONE;
@@ -153,7 +153,8 @@ static void packaged_need(const struct pr_context *c, const char *packaged, stru
 		n->state = PR_DRIVER_NVIDIA;
 		n->why = gt_xstrdup(!n->known ? "this GPU is not in gpuprobe's table: it may be newer" :
 				    debian    ? "Debian's driver is older than this GPU" :
-						"gpuprobe does not know this distribution's driver");
+				    pr_family(h) ? "NVIDIA's repository has a driver for this distribution" :
+						   "gpuprobe does not know this distribution's driver");
 	}
 }
 
@@ -167,7 +168,7 @@ static bool is_debians(const struct pr_host *h, struct gt_fsroot *fs, const char
 		return false;
 	if (h->driver.dkms_source.v && gt_starts_with(h->driver.dkms_source.v, "nvidia-tesla-"))
 		return true;
-	if (!gt_streq(h->distro.id.v, "debian"))
+	if (!pr_is_debian(h))
 		return false;
 	return !h->distro.version_id.v ||
 	       pr_compat_get(fs, &pr_debian_driver, h->distro.version_id.v, &own, NULL) <= 0 ||
@@ -246,22 +247,6 @@ void pr_driver_need(const struct pr_context *c, const char *packaged, unsigned d
 	n->cuda_driver = cuda_version ? gt_xstrdup(cuda_version) : NULL;
 }
 
-/* The commands are those of NVIDIA's CUDA Installation Guide for Linux, section "Debian", network repository. */
-char *pr_nvidia_repo_lines(const struct pr_context *c, const char *indent)
-{
-	const struct pr_host *h = c->host;
-	const char *release = h->distro.version_id.v, *machine = h->kernel.arch.v;
-	gt_autofree char *key = gt_xasprintf("%s-%s", release ? release : "?", machine ? machine : "?"), *keyring = NULL;
-
-	if (!pr_is_debian(h) || pr_compat_get(c->fs, &pr_nvidia_repo, key, &keyring, NULL) <= 0)
-		return gt_xasprintf("%s# first add NVIDIA's repository: "
-				    "https://docs.nvidia.com/cuda/cuda-installation-guide-linux\n",
-				    indent);
-	return gt_xasprintf("%1$swget https://developer.download.nvidia.com/compute/cuda/repos/debian%2$s/%3$s/"
-			    "cuda-keyring_%4$s-1_all.deb\n%1$sdpkg -i cuda-keyring_%4$s-1_all.deb\n%1$sapt update\n",
-			    indent, release, strcmp(machine, "aarch64") ? machine : "sbsa", keyring);
-}
-
 /* Returns the lines that add Debian's components for the driver (non-free-firmware exists since Debian 12). They edit the
  * existing sources: apt refuses a second entry of a repository with another Signed-By. */
 static char *components_lines(const struct pr_host *h)
@@ -278,10 +263,12 @@ static char *components_lines(const struct pr_host *h)
 			    h->distro.codename.v, firmware ? " non-free-firmware" : "");
 }
 
-/* Returns NVIDIA's package. The open module needs a GPU with a GSP (Turing and later). */
-static char *nvidia_package(const struct pr_driver_need *n)
+/* Returns the action that installs NVIDIA's driver. The open module needs a GPU with a GSP (Turing and later). */
+static char *nvidia_driver(const struct pr_driver_need *n)
 {
-	return n->known && n->kind.arch < 75 ? gt_xasprintf("cuda-drivers-%d", n->kind.last_branch) : gt_xstrdup("nvidia-open");
+	if (!n->known || n->kind.arch >= 75)
+		return gt_xstrdup("@{driver-open}\n");
+	return gt_xasprintf("@{driver-%s %d}\n", n->kind.last_branch >= 580 ? "proprietary" : "branch", n->kind.last_branch);
 }
 
 /* Returns commands that replace the installed flavour. Debian's alternative "nvidia" prefers the proprietary one while
@@ -290,35 +277,22 @@ static char *flavour_lines(const struct pr_context *c, const struct pr_driver_ne
 {
 	const struct pr_host *h = c->host;
 	bool open = h->driver.open_module;
-	gt_autofree char *repository = pr_nvidia_repo_lines(c, "");
 
 	if (h->driver.run_file)
 		return gt_xasprintf("sh NVIDIA-Linux-%s-%s.run -m=kernel%s\nreboot", h->kernel.arch.v ? h->kernel.arch.v : "x86_64",
 				    n->version, open ? "" : "-open");
 	if (!is_debians(h, c->fs, n->version))
-		return open ? gt_xasprintf("%sapt install --autoremove --purge cuda-drivers-%d\nreboot", repository,
-					   n->kind.last_branch) :
-			      gt_xasprintf("%sapt install --autoremove --purge nvidia-open\nreboot", repository);
+		return open ? gt_xasprintf("@{driver-proprietary-instead %d}\nreboot", n->kind.last_branch) :
+			      gt_xstrdup("@{driver-open-instead}\nreboot");
 	return gt_xstrdup(open ? "apt install nvidia-kernel-dkms nvidia-open-kernel-dkms- nvidia-open-kernel-support-\nreboot" :
 				 "# contrib in apt's sources\n"
 				 "apt install nvidia-open-kernel-dkms nvidia-kernel-dkms- nvidia-kernel-support-\nreboot");
 }
 
-/* Returns where to change the driver, if it does not belong to this system; NULL: here. */
-static const char *external_hint(const struct pr_host *h)
+/* Returns whether the driver is installed outside this system. */
+static bool is_external(const struct pr_host *h)
 {
-	return gt_streq(h->virt.v, "wsl")	  ? "# in Windows: install NVIDIA's newest driver, then wsl --shutdown" :
-	       h->container.state == PR_PRESENT ? "# on the machine that runs this container: gpuprobe can" :
-						  NULL;
-}
-
-/* Returns a general instruction, because package sources of other distributions are unknown. The caller frees it. */
-static char *other_distro_lines(const struct pr_driver_need *n)
-{
-	gt_autofree char *most = n->known && n->kind.last_branch < 999 ? gt_xasprintf(", branch %d at most", n->kind.last_branch) :
-									 gt_xstrdup("");
-
-	return gt_xasprintf("# install the driver%s, from this distribution's or NVIDIA's repository\nreboot", most);
+	return gt_streq(h->virt.v, "wsl") || h->container.state == PR_PRESENT;
 }
 
 #define LONGEST_LINE 88
@@ -347,17 +321,12 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 	bool secure = pr_or(c->host->secure_boot.on, 0) && !pr_or(c->host->secure_boot.shim_off, 0);
 	/* otherwise the next boot rejects the module that DKMS builds */
 	const char *enrol = secure ? "# Secure Boot is on: a blue screen asks for the password at the reboot\n"
-				     "apt install mokutil && mokutil --import /var/lib/dkms/mok.pub\n"
+				     "@{mokutil} && mokutil --import /var/lib/dkms/mok.pub\n"
 				   : "";
-	gt_autofree char *nvidia = nvidia_package(n), *choose = NULL, *packages = NULL;
-	gt_autofree char *repository = pr_nvidia_repo_lines(c, ""), *components = components_lines(c->host);
+	gt_autofree char *nvidia = nvidia_driver(n), *choose = NULL, *packages = NULL, *components = components_lines(c->host);
 
-	if (n->state != PR_DRIVER_NO_GPU && n->state != PR_DRIVER_OK && !unloaded_in_wsl && external_hint(c->host))
-		return step(c->host, "the driver is installed outside this system", gt_xstrdup(external_hint(c->host)));
-	if (!pr_is_debian(c->host) && !c->host->driver.run_file &&
-	    (n->state == PR_DRIVER_FLAVOUR || n->state == PR_DRIVER_DEBIAN || n->state == PR_DRIVER_LEGACY ||
-	     n->state == PR_DRIVER_NVIDIA))
-		return step(c->host, n->why, other_distro_lines(n));
+	if (n->state != PR_DRIVER_NO_GPU && n->state != PR_DRIVER_OK && !unloaded_in_wsl && is_external(c->host))
+		return step(c->host, "the driver is installed outside this system", gt_xstrdup("@{driver-open}"));
 	switch (n->state) {
 	case PR_DRIVER_NO_GPU:
 	case PR_DRIVER_OK:
@@ -377,9 +346,7 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 				    "%sapt install --no-install-recommends linux-headers-%s \\\n  %s\n%s%sreboot", components,
 				    release, packages, choose, enrol));
 	case PR_DRIVER_NVIDIA:
-		return step(c->host, n->why,
-			    gt_xasprintf("# replaces all packages of Debian's driver by those of NVIDIA's repository\n"
-					 "%sapt install %s\n%sreboot", repository, nvidia, enrol));
+		return step(c->host, n->why, gt_xasprintf("%s%sreboot", nvidia, enrol));
 	case PR_DRIVER_NONE:
 		break;
 	}
@@ -419,7 +386,7 @@ json_t *pr_driver_upgrade_step(const struct pr_context *c, const struct pr_drive
 	packaged_need(c, NULL, &up);
 	if (up.version && gt_version_cmp(up.version, least) < 0)
 		up.state = PR_DRIVER_NVIDIA;
-	if (up.state != PR_DRIVER_NONE || external_hint(c->host))
+	if (up.state != PR_DRIVER_NONE || is_external(c->host))
 		source = pr_driver_step(c, &up);
 	pr_driver_need_clear(&up);
 	return source ? step(c->host, why, gt_xstrdup(gt_json_get_str(source, "lines", ""))) : NULL;
@@ -492,10 +459,8 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	}
 	if (n->state == PR_DRIVER_NO_GPU) {
 		json_array_append_new(steps, step(c->host, "no NVIDIA GPU: the wheel for CPUs, without the gigabyte of CUDA",
-						  gt_xasprintf(VENV "pip install torch --index-url "
-							       "https://download.pytorch.org/whl/cpu%s",
-							       pr_is_debian(c->host) ?
-								       "\n# or Debian's own: apt install python3-torch" : "")));
+						  gt_xstrdup(VENV "pip install torch --index-url "
+							     "https://download.pytorch.org/whl/cpu\n@{debian-torch}")));
 		return 0;
 	}
 	if (!driver)

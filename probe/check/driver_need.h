@@ -15,9 +15,10 @@
 #define PR_DEBIAN_DRIVER "libcuda1 libnvidia-ml1 nvidia-smi nvidia-modprobe nvidia-persistenced"
 /* Returns the same packages for a legacy branch of Debian. The caller frees it. */
 char *pr_legacy_packages(int branch);
-/* Returns the branch part in the names of this host's Debian packages: "tesla-470-" as in libnvidia-tesla-470-ml1, or "". */
-void pr_branch_infix(const struct pr_host *h, char ret[16]);
-/* Returns a command that keeps apt from upgrading this driver version. It holds every installed package of the version: if
+/* Returns the suffix of actions (distro.h) for packages of Debian's legacy branches: "-legacy 470", or "". */
+#define PR_BRANCH_SUFFIX 16
+void pr_branch_suffix(const struct pr_host *h, char ret[PR_BRANCH_SUFFIX]);
+/* Returns the action (distro.h) that keeps this driver version. On Debian it holds every installed package of the version: if
  * only some were held, apt would upgrade the others without them, or remove them. NULL: no package has this version.
  * The caller frees it. */
 char *pr_hold_line(const struct pr_host *h, const char *version);
@@ -62,7 +63,4 @@ const char *pr_torch_glibc(const char *release);
 /* Adds the steps { why, lines } for PyTorch in a virtual environment: for the installed or planned driver, or for the
  * CPU. Adds none if the driver's version is unknown. lift: also adds pr_wheel_upgrade_step(). */
 int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, bool upgrade, json_t *steps, struct gt_err *err);
-/* Returns the lines, each after `indent`, that add NVIDIA's package repository to this Debian release. Where it has none, the line
- * is a comment with the address of NVIDIA's guide. The caller frees it. */
-char *pr_nvidia_repo_lines(const struct pr_context *c, const char *indent);
 #endif

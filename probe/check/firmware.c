@@ -36,9 +36,9 @@ static bool all_respond(const struct pr_host *h)
 /* The firmware comes from the same source as the driver. */
 static void remedy_firmware(const struct pr_host *h, struct pr_finding *f)
 {
-	char branch[16];
+	char branch[PR_BRANCH_SUFFIX];
 
-	pr_branch_infix(h, branch);
+	pr_branch_suffix(h, branch);
 	if (h->driver.run_file)
 		pr_remedy(f,
 			  "Install the driver again by NVIDIA's file of that version, which brings it:\n"
@@ -47,7 +47,7 @@ static void remedy_firmware(const struct pr_host *h, struct pr_finding *f)
 			  h->kernel.arch.v ? h->kernel.arch.v : "x86_64", h->gsp.version);
 	else
 		pr_remedy(f,
-			  "  apt install firmware-nvidia-%sgsp\n(non-free-firmware; of the driver's version, from "
+			  "  @{gsp-firmware%s}\n(non-free-firmware; of the driver's version, from "
 			  "where the "
 			  "driver is from), then\n"
 			  "  modprobe -r %snvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\nor reboot",

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "lib/text.h"
 #include "probe/check/check.h"
+#include "probe/check/distro.h"
 #include "probe/check/list.h"
 #include "probe/host/reading.h"
 #include "probe/compat/compat.h"
@@ -174,7 +175,7 @@ static bool builds_by_backports(const struct pr_host *h, const struct pr_kernel 
 	const struct pr_package *p = pr_find_package(h, "nvidia-kernel-dkms");
 
 	p = p ? p : pr_find_package(h, "nvidia-open-kernel-dkms");
-	return gt_streq(h->distro.id.v, "debian") && gt_streq(h->distro.version_id.v, "13") && p &&
+	return pr_is_debian(h) && gt_streq(h->distro.version_id.v, "13") && p &&
 	       gt_starts_with(p->version, "550.163.01-") && pr_deb_version_cmp(p->version, "550.163.01-4~") < 0 &&
 	       gt_version_cmp(k->release, "6.16") >= 0 && gt_version_cmp(k->release, "6.18") < 0;
 }
@@ -187,10 +188,9 @@ static void remedy_failed_build(const struct pr_host *h, const struct pr_kernel 
 
 	pr_remedy(f, "The end of the log says why:\n  tail %1$s\n%2$s"
 		     "If driver %3$s is older than that kernel, keep the running one:\n"
-		     "  apt purge linux-image-%4$s linux-headers-%4$s\n"
-		     "Where that removes linux-image-%5$s too, no update of the kernel comes until it is installed again.",
+		     "  @{remove-kernel %4$s}\n  @{remove-kernel-note}",
 		  k->build_log, backports ? "The driver's packaging in trixie-backports builds for kernels up to 6.17.\n" : "",
-		  slash ? slash + 1 : "", k->release, pr_deb_arch(h));
+		  slash ? slash + 1 : "", k->release);
 }
 
 static void no_module(const struct pr_host *h, struct pr_finding *f)
@@ -205,7 +205,7 @@ static void no_module(const struct pr_host *h, struct pr_finding *f)
 	if (k && k->headers.v && k->build_log)
 		remedy_failed_build(h, k, f);
 	else
-		pr_remedy(f, "  apt install linux-headers-%1$s\n  dkms autoinstall -k %1$s", h->driver.next_kernel);
+		pr_remedy(f, "  @{kernel-headers %1$s}\n  dkms autoinstall -k %1$s", h->driver.next_kernel);
 }
 
 static void next_kernel(const struct pr_context *c, struct pr_finding *f)
@@ -323,17 +323,16 @@ static void nvml_library(const struct pr_context *c, struct pr_finding *f)
 	} else if (!loaded && !pr_or(h->driver.dkms, 0)) {
 		pr_say(f, PR_SKIP, "no driver is installed");
 	} else {
-		char branch[16];
+		char branch[PR_BRANCH_SUFFIX];
 
-		pr_branch_infix(h, branch);
+		pr_branch_suffix(h, branch);
 		pr_say(f, PR_FAIL, "libnvidia-ml.so.1 is not on this %s",
 		       h->container.state == PR_PRESENT ? "container's disk" : "host");
 		if (h->container.state == PR_PRESENT)
 			pr_remedy(f, "Start the container with  NVIDIA_DRIVER_CAPABILITIES=compute,utility");
 		else
-			pr_remedy(f, "Of the module's version%s%s:\n  apt install libnvidia-%sml1 nvidia-%ssmi lib%s%scuda1",
-				  loaded ? ", " : "", loaded ? h->driver.module_version.v : "", branch, branch,
-				  *branch ? "nvidia-" : "", branch);
+			pr_remedy(f, "Of the module's version%s%s:\n  @{libraries%s}",
+				  loaded ? ", " : "", loaded ? h->driver.module_version.v : "", branch);
 	}
 }
 static const char *const after_loaded[] = {"driver.loaded", "driver.device-nodes", NULL};

@@ -96,18 +96,17 @@ const struct pr_check pr_check_pcie_width = {
 static void persistence(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	char branch[16];
+	char branch[PR_BRANCH_SUFFIX];
 
 	if (pr_without_gpu(c, f))
 		return;
-	pr_branch_infix(h, branch);
+	pr_branch_suffix(h, branch);
 	for (size_t i = 0; i < h->n_gpu; i++)
 		if (pr_has(h->gpu[i].persistence) && !h->gpu[i].persistence.v) {
 			pr_say(f, PR_WARN, "persistence mode is off: the driver initialises the GPU for each job (1-3 s "
 					   "each) and forgets its settings");
-			pr_remedy(f, "%s  apt install %s%s%snvidia-persistenced && systemctl enable --now nvidia-persistenced",
-				  h->container.state == PR_PRESENT ? "On the machine that runs this container:\n" : "",
-				  *branch ? "libnvidia-" : "", branch, *branch ? "cfg1 " : "");
+			pr_remedy(f, "%s  @{persistenced%s} && systemctl enable --now nvidia-persistenced",
+				  h->container.state == PR_PRESENT ? "On the machine that runs this container:\n" : "", branch);
 			return;
 		}
 	pr_say(f, h->nvml.answer == PR_NVML_OK ? PR_PASS : PR_SKIP,

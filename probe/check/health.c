@@ -178,15 +178,15 @@ static void could_not_start(const struct pr_context *c, struct pr_finding *f, co
 		       "the driver could not start a GPU, because its firmware is installed but was not visible when the "
 		       "module started: %.300s",
 		       firmware);
-		pr_remedy(f, "A module that starts in the initramfs needs it there:\n  update-initramfs -u; reboot");
+		pr_remedy(f, "A module that starts in the initramfs needs it there:\n  @{initramfs}; reboot");
 	} else if (firmware) {
 		pr_say(f, PR_FAIL, "the driver could not start a GPU, because its firmware is not installed: %.300s", firmware);
-		pr_remedy(f, "  apt install firmware-nvidia-gsp\n(non-free-firmware; of the driver's version), then\n"
+		pr_remedy(f, "  @{gsp-firmware}\n(non-free-firmware; of the driver's version), then\n"
 			     "  modprobe -r nvidia_uvm nvidia_drm nvidia_modeset nvidia && modprobe nvidia\nor reboot");
 	} else {
 		pr_say(f, PR_FAIL, "the driver could not start a GPU: %.300s", line);
 		pr_remedy(f, "Power the host off and on; then reseat the GPU, and check that /lib/firmware/nvidia/ has the "
-			     "GSP firmware of the driver's version (apt install firmware-nvidia-gsp)");
+			     "GSP firmware of the driver's version (@{gsp-firmware})");
 	}
 }
 
@@ -279,7 +279,7 @@ static void gsp(const struct pr_context *c, struct pr_finding *f)
 					     "\nIf it recurs, install a newer driver of the branch, or run the GPU without this "
 					     "firmware (not on Blackwell):\n"
 					     "  echo options nvidia NVreg_EnableGpuFirmware=0 > /etc/modprobe.d/nvidia-gsp.conf\n"
-					     "  update-initramfs -u; reboot");
+					     "  @{initramfs}; reboot");
 	report_line(c, f, "the firmware of a GPU hung", x, remedy);
 }
 const struct pr_check pr_check_gsp = {
@@ -477,7 +477,7 @@ static void fabric(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_package *fm = manager_package(h);
 	const char *module = h->driver.module_version.v;
 	bool container = h->container.state == PR_PRESENT;
-	gt_autofree char *repository = NULL, *install = NULL;
+	gt_autofree char *install = NULL;
 	int state = fabric_state(h);
 
 	if (pr_without_driver(c, f))
@@ -487,7 +487,7 @@ static void fabric(const struct pr_context *c, struct pr_finding *f)
 	} else if (!container && fm && strncmp(fm->version, module, strlen(module))) {
 		pr_say(f, PR_FAIL, "%s is %s, but the driver is %s: the versions must be identical", fm->name,
 		       fm->version, module);
-		pr_remedy(f, "The restart ends all programs that use the GPUs.\n  apt install '%s=%s*'\n"
+		pr_remedy(f, "The restart ends all programs that use the GPUs.\n  @{package-version %s %s}\n"
 			     "  systemctl restart nvidia-fabricmanager",
 			  fm->name, module);
 	} else if (state == 3) {
@@ -501,8 +501,7 @@ static void fabric(const struct pr_context *c, struct pr_finding *f)
 	} else if (state || !pr_has(h->fabric.manager)) {
 		pr_say(f, PR_FAIL, "the GPUs are connected by NVSwitch, but nvidia-fabricmanager does not run%s",
 		       fm ? "" : ": it is not installed");
-		repository = fm ? NULL : pr_nvidia_repo_lines(c, "  ");
-		install = fm ? gt_xstrdup("") : gt_xasprintf("%s  apt install 'nvidia-fabricmanager=%s*'\n", repository, module);
+		install = fm ? gt_xstrdup("") : gt_xasprintf("  @{fabricmanager %s}\n", module);
 		pr_remedy(f, "%s  systemctl enable --now nvidia-fabricmanager", install);
 	} else {
 		pr_say(f, PR_PASS, "nvidia-fabricmanager runs");

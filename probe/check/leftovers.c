@@ -65,7 +65,7 @@ static void driver_options(const struct pr_context *c, struct pr_finding *f)
 	}
 	pr_say(f, PR_ADVICE, "%s", found.s);
 	pr_remedy(f, "Unless it was validated for this machine, remove it from the file that this prints:\n"
-		     "  grep -rl NVreg_%s /etc/modprobe.d\nThen:\n  update-initramfs -u; reboot", first);
+		     "  grep -rl NVreg_%s /etc/modprobe.d\nThen:\n  @{initramfs}; reboot", first);
 }
 const struct pr_check pr_check_driver_options = {
 	.id = "gpu.driver-options",
@@ -130,7 +130,7 @@ static void nvme_timeout(const struct pr_context *c, struct pr_finding *f)
 		       seconds.v);
 		pr_remedy(f, "A dead local disk is then never noticed:\n"
 			     "  echo 'options nvme_core io_timeout=4294967295' > /etc/modprobe.d/nvme-ebs.conf\n"
-			     "  update-initramfs -u; reboot");
+			     "  @{initramfs}; reboot");
 	}
 }
 const struct pr_check pr_check_nvme_timeout = {

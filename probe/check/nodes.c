@@ -35,7 +35,7 @@ static void device_nodes(const struct pr_context *c, struct pr_finding *f)
 		pr_remedy(f, "%s", pr_give_devices(h));
 	} else {
 		pr_say(f, PR_FAIL, "/dev/nvidiactl is absent although the module is loaded");
-		pr_remedy(f, "  apt install nvidia-modprobe && nvidia-modprobe -c 0 -u");
+		pr_remedy(f, "  @{nvidia-modprobe} && nvidia-modprobe -c 0 -u");
 	}
 }
 static const char *const after_given[] = { "driver.loaded", "container.devices", "container.lost-gpu", NULL };
@@ -87,7 +87,7 @@ static void remedy_numbers(const struct pr_host *h, const struct pr_devnode *n, 
 		pr_remedy(f, "%s  nvidia-modprobe -u -c=0%s\nThis recreates a node with a wrong number. If the number is wrong "
 			     "again after the next boot, find the script that creates the nodes:\n"
 			     "  grep -rsn mknod /etc/udev/rules.d /etc/rc.local",
-			  pr_has(h->driver.modprobe) ? "" : "  apt install nvidia-modprobe\n",
+			  pr_has(h->driver.modprobe) ? "" : "  @{nvidia-modprobe}\n",
 			  gt_starts_with(n->path, "/dev/nvidia-modeset") ? " -m" : "");
 }
 
@@ -115,7 +115,7 @@ static void device_numbers(const struct pr_context *c, struct pr_finding *f)
 	} else if (!pr_has(bad->now)) {
 		pr_say(f, PR_WARN, "nvidia_uvm is not loaded, and without nvidia-modprobe only root's programs can load it: "
 				   "for others CUDA fails with error 999");
-		pr_remedy(f, "  apt install nvidia-modprobe\n  nvidia-modprobe -u -c=0");
+		pr_remedy(f, "  @{nvidia-modprobe}\n  nvidia-modprobe -u -c=0");
 	} else {
 		pr_say(f, severity(h, bad), "%s has the number %u:%u, but the kernel now has %s at %u: it belongs to no driver%s",
 		       bad->path, bad->major, bad->minor, bad->kind, (unsigned)bad->now.v,
@@ -167,7 +167,7 @@ static void uvm(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_FAIL, "/dev/nvidia-uvm is absent: CUDA cannot start");
 		pr_remedy(f, container ? "On the machine that runs this container:\n  nvidia-modprobe -c 0 -u\n"
 					 "Then restart the container." :
-					 "  apt install nvidia-modprobe && nvidia-modprobe -c 0 -u");
+					 "  @{nvidia-modprobe} && nvidia-modprobe -c 0 -u");
 	}
 }
 static const char *const after_numbers[] = { "driver.loaded", "driver.device-nodes", "driver.node-numbers", NULL };

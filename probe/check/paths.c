@@ -4,7 +4,6 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "probe/check/check.h"
-#include "probe/check/distro.h"
 #include "lib/parse.h"
 #include "probe/check/list.h"
 
@@ -13,21 +12,11 @@ static bool is_virtual(const struct pr_host *h)
 	return h->virt.state == PR_PRESENT;
 }
 
-/* Returns remedy lines that add words to the kernel command line for every boot. The caller frees them. */
-static char *boot_lines(const struct pr_host *h, const char *words, const char *name)
-{
-	if (!pr_is_debian(h))
-		return gt_xasprintf("Add  %s  to the kernel's command line, and reboot", words);
-	return gt_xasprintf("  echo 'GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT %s\"' > /etc/default/grub.d/%s.cfg\n"
-			    "  update-grub; reboot", words, name);
-}
-
 /* Uses the switch ports' control words, which only root can read. They are conclusive. */
 static void acs_words(const struct pr_host *h, struct pr_finding *f)
 {
 	const struct gt_strv *on = &h->iommu.acs_redirect;
 	gt_auto_buf ports = {0}, now = {0}, words = {0};
-	gt_autofree char *boot = NULL;
 
 	if (!on->n) {
 		pr_say(f, PR_PASS, "none of the %d switch ports above GPUs and network cards redirects", (int)h->iommu.acs_ports.v);
@@ -38,14 +27,13 @@ static void acs_words(const struct pr_host *h, struct pr_finding *f)
 		gt_buf_printf(&ports, "%s%s", i ? ", " : "", on->v[i]);
 		/* clears source validation and the three redirections */
 		gt_buf_printf(&now, "  setpci -s %s ECAP_ACS+6.w=0:1d\n", on->v[i]);
-		gt_buf_printf(&words, "%s%s", i ? "\\;" : "", on->v[i]);
+		gt_buf_printf(&words, "%s%s", i ? ";" : "", on->v[i]);
 	}
-	boot = boot_lines(h, words.s, "50-acs");
 	pr_say(f, PR_WARN, "%zu of %d switch ports redirect: ACS of %s%s sends packets between GPUs and network cards up to "
 			   "the root complex and back",
 	       on->n, (int)h->iommu.acs_ports.v, ports.s, on->n > 8 ? " and more" : "");
 	pr_remedy(f, "Virtual machines that are given devices need ACS. Only on other hosts, as root until the next boot:\n%s"
-		     "At every boot:\n%s", now.s, boot);
+		     "At every boot:\n  @{kernel-add 50-acs %s}; reboot", now.s, words.s);
 }
 
 static void acs(const struct pr_context *c, struct pr_finding *f)
@@ -92,15 +80,14 @@ const struct pr_check pr_check_acs = {
 static void iommu_remedy(const struct pr_host *h, struct pr_finding *f)
 {
 	const char *cmdline = h->kernel.cmdline.v ? h->kernel.cmdline.v : "";
-	gt_autofree char *boot = NULL;
 
 	if (strstr(cmdline, "iommu=pt") || strstr(cmdline, "iommu.passthrough=1")) {
 		pr_remedy(f, "The command line asks for it already. The kernel log has the reason:\n"
 			     "  dmesg | grep -i -e iommu -e dmar");
 		return;
 	}
-	boot = boot_lines(h, "iommu=pt", "50-iommu");
-	pr_remedy(f, "With iommu=pt the IOMMU does not protect memory from the devices of the host itself:\n%s", boot);
+	pr_remedy(f, "With iommu=pt the IOMMU does not protect memory from the devices of the host itself:\n"
+		     "  @{kernel-add 50-iommu iommu=pt}; reboot");
 }
 
 static void iommu(const struct pr_context *c, struct pr_finding *f)

@@ -34,7 +34,7 @@ static void wsl(const struct pr_context *c, struct pr_finding *f)
 		       "programs load %s of a Linux driver instead of Windows' %s: it finds no device here",
 		       loaded->path, windows_lib->path);
 		pr_remedy(f, "WSL uses the driver of Windows, so remove the Linux driver:\n"
-			     "  apt purge libcuda1 libnvidia-ml1 nvidia-driver; ldconfig");
+			     "  @{wsl-remove-driver}; ldconfig");
 	} else if (!loaded) {
 		pr_say(f, PR_FAIL, "%s exists, but the loader does not search " WSL_LIB, windows_lib->path);
 		pr_remedy(f, "  echo " WSL_LIB " > /etc/ld.so.conf.d/ld.wsl.conf && ldconfig");

@@ -46,8 +46,7 @@ char *pr_remove_word_lines(const struct pr_host *h, const char *begin)
 {
 	for (size_t i = h->grub.n; i-- > 0;)
 		if (gt_starts_with(h->grub.p[i].word, begin))
-			return gt_xasprintf("Remove %s from %s:%u. Then:\n  update-grub; reboot", begin, h->grub.p[i].file,
-					    h->grub.p[i].line);
-	return gt_xasprintf("Remove %s from /etc/default/grub or from the file in /etc/default/grub.d that has it. Then:\n"
-			    "  update-grub; reboot", begin);
+			return gt_xasprintf("  @{kernel-remove %s %s:%u}; reboot", begin, h->grub.p[i].file, h->grub.p[i].line);
+	return gt_xasprintf("  @{kernel-remove %s /etc/default/grub or from the file in /etc/default/grub.d that has it}; reboot",
+			    begin);
 }

@@ -31,7 +31,7 @@ static void reference_blas(const struct pr_host *h, struct pr_finding *f)
 			   "400 samples/s with it and at 12,400 with OpenBLAS)%s%s%s",
 	       e ? "; it is loaded by " : "", !e ? "" : e->python ? e->python : e->prefix, e ? ", which has NumPy or PyTorch" : "");
 	pr_remedy(f, "This also selects OpenBLAS, unless the alternative was set by hand:\n"
-		     "  apt install libopenblas0-openmp");
+		     "  @{openblas}");
 }
 
 static void blas(const struct pr_context *c, struct pr_finding *f)
@@ -45,10 +45,7 @@ static void blas(const struct pr_context *c, struct pr_finding *f)
 	} else if (!strcmp(b.v, "openblas-pthread")) {
 		pr_say(f, PR_WARN, "the threads of OpenBLAS compete with OpenMP for the same cores: libblas.so.3 is "
 				   "openblas-pthread (PyTorch on two cores: 1.7 to 2.7 times slower)");
-		pr_remedy(f,
-			  "  apt install libopenblas0-openmp\n  update-alternatives --set libblas.so.3-%s "
-			  "/usr/lib/%s/openblas-openmp/libblas.so.3",
-			  pr_triplet(c->host), pr_triplet(c->host));
+		pr_remedy(f, "  @{openblas}\n  @{select-openblas}");
 	} else {
 		pr_say(f, PR_PASS, "libblas.so.3 is %s", b.v);
 	}

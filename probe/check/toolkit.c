@@ -5,6 +5,7 @@
 #include <string.h>
 #include "lib/parse.h"
 #include "probe/check/check.h"
+#include "probe/check/distro.h"
 #include "probe/check/list.h"
 #include "probe/compat/compat.h"
 #include "probe/check/driver_need.h"
@@ -102,7 +103,7 @@ int pr_nvcc_gxx(const struct pr_context *c, int most, int *ret_oldest)
 	gt_autofree char *range = NULL;
 	int newest;
 
-	if (!gt_streq(h->distro.id.v, "debian") || !h->distro.version_id.v ||
+	if (!pr_is_debian(h) || !h->distro.version_id.v ||
 	    pr_compat_get(c->fs, &pr_debian_gcc, h->distro.version_id.v, &range, NULL) <= 0 ||
 	    sscanf(range, "%d,%d", ret_oldest, &newest) != 2)
 		return most;
@@ -115,7 +116,7 @@ static void remedy_gcc(const struct pr_context *c, struct pr_finding *f, const c
 	int oldest, gxx = pr_nvcc_gxx(c, most, &oldest);
 
 	if (gxx) {
-		pr_remedy(f, "  apt install g++-%d\n  export NVCC_PREPEND_FLAGS='-ccbin g++-%d'", gxx, gxx);
+		pr_remedy(f, "  @{nvcc-gxx %d}", gxx);
 		return;
 	}
 	own = pr_own_toolkit(c);
@@ -123,7 +124,7 @@ static void remedy_gcc(const struct pr_context *c, struct pr_finding *f, const c
 		  "Debian %s has no g++ older than %d. Compile in a container that has one, such as NVIDIA's image for CUDA "
 		  "%s%s%s%s",
 		  c->host->distro.version_id.v, oldest, version, own ? "; or take Debian's own toolkit, CUDA " : "", own ? own : "",
-		  own ? ", or a newer one:\n  apt install nvidia-cuda-toolkit" : "");
+		  own ? ", or a newer one:\n  @{debian-toolkit}" : "");
 }
 
 static void host_compiler(const struct pr_context *c, struct pr_finding *f)
@@ -233,7 +234,7 @@ static void hmm(const struct pr_context *c, struct pr_finding *f)
 		       "CUDA conflicts with the kernel's HMM (error 802): there is no NVSwitch, nvidia_uvm uses HMM, and the "
 		       "kernel's address randomisation can leave too little space for both");
 		pr_remedy(f, "  echo options nvidia_uvm uvm_disable_hmm=1 > /etc/modprobe.d/nvidia-hmm.conf\n"
-			     "  update-initramfs -u; reboot");
+			     "  @{initramfs}; reboot");
 	} else {
 		pr_say(f, PR_PASS, "nvidia_uvm uses the kernel's HMM%s",
 		       pr_has(h->cuda.init) ? " and CUDA initialises"

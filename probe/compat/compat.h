@@ -30,7 +30,6 @@ extern const struct pr_table pr_cuda_driver,  /* CUDA major release -> oldest dr
 	pr_debian_legacy,		      /* Debian release -> legacy driver branches that it also packages */
 	pr_debian_toolkit,		      /* Debian release -> CUDA toolkit that it packages */
 	pr_debian_gcc,			      /* Debian release -> oldest and newest g++ that it packages */
-	pr_nvidia_repo,			      /* Debian release and machine -> cuda-keyring of NVIDIA's repository */
 	pr_nvcc_gcc;			      /* CUDA release -> newest gcc that its nvcc accepts */
 
 /* Looks up key. Returns 1 and *ret_value (the caller frees it), 0 if the table lacks the key, or a negative errno with

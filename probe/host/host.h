@@ -170,7 +170,8 @@ struct pr_host {
 		bool preempt_rt;
 	} kernel;
 	struct {
-		struct pr_str id, version_id, codename, pretty;
+		struct pr_str id, id_like, version_id, variant, codename, pretty;
+		bool image_based; /* ostree: packages come with the image */
 	} distro;
 	struct {
 		struct pr_str vendor, model_name, codename, microcode;

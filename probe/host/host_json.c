@@ -321,8 +321,9 @@ json_t *pr_host_to_json(const struct pr_host *h)
 				      "cmdline", pr_str_json(cmdline), "preempt_rt", h->kernel.preempt_rt, "lockdown",
 				      pr_str_json(h->kernel.lockdown)));
 	json_object_set_new(doc, "distribution",
-			    json_pack("{s:o, s:o, s:o}", "id", pr_str_json(h->distro.id), "version_id",
-				      pr_str_json(h->distro.version_id), "pretty", pr_str_json(h->distro.pretty)));
+			    json_pack("{s:o, s:o, s:o, s:o, s:o}", "id", pr_str_json(h->distro.id), "id_like",
+				      pr_str_json(h->distro.id_like), "version_id", pr_str_json(h->distro.version_id), "variant_id",
+				      pr_str_json(h->distro.variant), "pretty", pr_str_json(h->distro.pretty)));
 	json_object_set_new(doc, "virtual", pr_str_json(h->virt));
 	json_object_set_new(doc, "container", pr_str_json(h->container));
 	json_object_set_new(doc, "cpu", cpu_json(h));

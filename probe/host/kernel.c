@@ -12,11 +12,15 @@ static void os_release(struct gt_fsroot *fs, struct pr_host *h)
 		const char *key;
 		struct pr_str *to;
 	} want[] = { { "ID", &h->distro.id },
+		     { "ID_LIKE", &h->distro.id_like },
 		     { "VERSION_ID", &h->distro.version_id },
+		     { "VARIANT_ID", &h->distro.variant },
 		     { "VERSION_CODENAME", &h->distro.codename },
 		     { "PRETTY_NAME", &h->distro.pretty } };
 	gt_autofree char *text = NULL;
 	int r = gt_fs_read_prefix(fs, "/etc/os-release", 65536, &text, NULL);
+
+	h->distro.image_based = gt_fs_exists(fs, "/run/ostree-booted");
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(want); i++)
 		want[i].to->state = r < 0 ? pr_state_of(r) : PR_ABSENT;

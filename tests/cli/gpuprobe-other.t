@@ -281,7 +281,7 @@ The reference BLAS is a warning, with the Python that loads it.
   libblas.so.3 is the reference BLAS, which uses one core and no vector unit (PyTorch trains an MLP at 400 samples/s with it and at 12,400 with OpenBLAS); it is loaded by /usr/bin/python3, which has NumPy or PyTorch
   $ sed -i 's/ID=debian/ID=rocky/' reference.host; gpuprobe --root reference.host | grep -A2 'also selects OpenBLAS'
       This also selects OpenBLAS, unless the alternative was set by hand:
-      Install what Debian packages as libopenblas0-openmp
+        dnf install openblas-openmp
   
   $ gputune run --print --root reference.host --only run.blas -- python3 x.py | grep -A2 LD_LIBRARY
     LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu/openblas-openmp

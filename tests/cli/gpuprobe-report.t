@@ -287,7 +287,8 @@ GPUs that are all assigned to virtual machines are a warning; no other check rep
     Remedy:
       If that is not meant: grep -rn vfio /etc/modprobe.d /etc/default/grub
       remove the GPU's id there, then
-        update-initramfs -u && update-grub; reboot
+        update-initramfs -u
+        update-grub; reboot
   
   * checks pass (--verbose shows all) (glob)
   the kernel log was not examined
@@ -451,8 +452,8 @@ Pending changes of the next boot or night: apt's lists on disk are read, apt is 
         tail /var/lib/dkms/nvidia-current/550.163.01/build/make.log
       If driver 550.163.01 is older than that kernel, keep the running one:
         apt purge linux-image-6.12.0-1-amd64 linux-headers-6.12.0-1-amd64
-      Where that removes linux-image-amd64 too, no update of the kernel comes until it is installed
-      again.
+      If that also removes linux-image-amd64, no update of the kernel comes until it is installed
+      again
   
   $ gpuprobe --root $FIXTURES/acs-control-words.host | sed -n '/^\(Cause\|Failure\|Warning\):/,/^$/p'
   Warning: pcie.acs

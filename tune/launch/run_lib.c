@@ -105,7 +105,7 @@ static void prepare_blas(const struct tn_launch *c, struct tn_run *r)
 	if (!dir) {
 		r->two_pools = !strcmp(have, "openblas-pthread");
 		tn_run_skip(r, "LD_LIBRARY_PATH", "libblas.so.3 is %s; openblas-openmp %s%s", have,
-			    why ? why : "is not installed", why ? "" : " (apt install libopenblas0-openmp)");
+			    why ? why : "is not installed", why ? "" : " (@{openblas})");
 		return;
 	}
 	if (user) { /* the user's own path has priority; a BLAS in it is the user's choice */
@@ -139,26 +139,26 @@ const struct tn_launch_setting tn_launch_blas = {
 /* ---- allocators ---------------------------------------------------------------------------------------------------
  */
 
+/* Actions of probe/check/distro.h have the names of allocators and runtimes; they install one. */
 static const struct allocator {
-	const char *name, *soname, *package;
+	const char *name, *soname;
 	const char *variable, *value; /* its setting for large tensors; NULL: none */
 	const char *no_huge_pages;    /* the same setting for hosts with huge pages always on: disables them for the allocator */
 } allocators[] = {
-	{"tcmalloc", "libtcmalloc_minimal.so.4", "libtcmalloc-minimal4 (Debian 13: libtcmalloc-minimal4t64)", NULL,
-	 NULL, NULL},
-	{"jemalloc", "libjemalloc.so.2", "libjemalloc2", "MALLOC_CONF",
+	{"tcmalloc", "libtcmalloc_minimal.so.4", NULL, NULL, NULL},
+	{"jemalloc", "libjemalloc.so.2", "MALLOC_CONF",
 	 "oversize_threshold:1,background_thread:true,metadata_thp:auto", "oversize_threshold:1,background_thread:true,thp:never"},
-	{"mimalloc", "libmimalloc.so.2", "libmimalloc2.0", NULL, NULL, NULL},
-	{"mimalloc", "libmimalloc.so.3", "libmimalloc3", NULL, NULL, NULL},
+	{"mimalloc", "libmimalloc.so.2", NULL, NULL, NULL},
+	{"mimalloc", "libmimalloc.so.3", NULL, NULL, NULL},
 };
 
 static const struct runtime {
-	const char *name, *soname, *package;
+	const char *name, *soname;
 	const char *dirs[6];
 } runtimes[] = {
-	{"libomp", "libomp.so.5", "libomp5-14 (Debian 13: libomp5-19)",
+	{"libomp", "libomp.so.5",
 	 {"/usr/lib/llvm-14/lib", "/usr/lib/llvm-16/lib", "/usr/lib/llvm-17/lib", "/usr/lib/llvm-18/lib", "/usr/lib/llvm-19/lib"}},
-	{"libiomp5", "libiomp5.so", "intel-oneapi-openmp, from Intel's repository",
+	{"libiomp5", "libiomp5.so",
 	 {"/opt/intel/oneapi/compiler/latest/lib", "/opt/intel/oneapi/compiler/latest/linux/compiler/lib/intel64_lin"}},
 };
 
@@ -263,7 +263,7 @@ static bool try_allocator(const struct tn_launch *c, const struct allocator *a, 
 
 static void prepare_allocator(const struct tn_launch *c, struct tn_run *r)
 {
-	const char *package = allocators[0].package, *user = tn_run_value(c, "LD_PRELOAD");
+	const char *wanted = c->asked ? c->asked : allocators[0].name, *user = tn_run_value(c, "LD_PRELOAD");
 
 	if (user && (!c->chosen || preloads(user, mallocs, GT_ARRAY_SIZE(mallocs)))) {
 		tn_run_set(c, r, "LD_PRELOAD", "", "set by the user");
@@ -276,11 +276,10 @@ static void prepare_allocator(const struct tn_launch *c, struct tn_run *r)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(allocators); i++) {
 		if (c->asked && strcmp(c->asked, allocators[i].name))
 			continue;
-		package = c->asked ? allocators[i].package : package;
 		if (try_allocator(c, &allocators[i], r))
 			return;
 	}
-	tn_run_skip(r, "LD_PRELOAD", "no usable one is installed; apt install %s", package);
+	tn_run_skip(r, "LD_PRELOAD", "no usable one is installed; @{%s}", wanted);
 }
 
 const struct tn_launch_setting tn_launch_allocator = {
@@ -391,9 +390,8 @@ static void prepare_omp_runtime(const struct tn_launch *c, struct tn_run *r)
 	}
 	path = find_runtime(c, rt, &why);
 	if (!path || (c->host->live && !tn_loader_can_preload(path))) {
-		tn_run_skip(r, "LD_PRELOAD", "%s %s%s", rt->soname,
-			    path ? "does not load into a program here" : why ? why : "is not installed: apt install ",
-			    path || why ? "" : rt->package);
+		tn_run_skip(r, "LD_PRELOAD", path || why ? "%s %s" : "%s is not installed: @{%s}", rt->soname,
+			    path ? "does not load into a program here" : why ? why : rt->name);
 		return;
 	}
 	add_preload(c, r, path, "an OpenMP runtime that replaces the program's own");
