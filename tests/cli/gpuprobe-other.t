@@ -21,8 +21,8 @@ Every check has an explanation and the messages that lead to it.
   driver.lib-mismatch: driver and libraries have different versions
   
     The kernel module, libnvidia-ml and libcuda must have exactly the same version. An upgrade
-    replaces the files at once, but the loaded module stays until it is loaded again. Three files show
-    this, without a call of the driver.
+    replaces the files at once, but the old module stays loaded until a reload or reboot. gpuprobe
+    compares the versions in files and does not call the driver.
   
   Messages that lead here:
     Failed to initialize NVML: Driver/library version mismatch
