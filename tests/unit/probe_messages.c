@@ -47,6 +47,7 @@ START_TEST(the_specific_message_comes_first)
 		{"x.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev", "undef-torch"},
 		{"x.so: undefined symbol: foo", "undef-other"},
 		{"ChildFailedError\n[rank0]: torch.OutOfMemoryError: CUDA out of memory", "torch-cuda-oom"},
+		{"CUDA out of memory", "torch-cuda-oom"},
 	};
 	const struct pr_message *m[4];
 
