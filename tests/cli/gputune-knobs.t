@@ -59,6 +59,7 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
     cuda.segments                  PyTorch's GPU memory grows in place
     nccl.ifname                    NCCL ignores bridges of containers and VMs
     run.leftovers                  reports leftover debugging variables
+    run.ranks                      settings for each rank, whatever starts it
   
   Checked and reported, never changed:
     vm.overcommit_memory           strict overcommit counts reservations as used memory

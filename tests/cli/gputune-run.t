@@ -128,7 +128,7 @@ A GPU with an unknown node: nothing is bound to a wrong one. A cpuset and a quot
 On this host the command replaces gputune; its exit status is returned.
 
   $ gputune run -- sh -c 'echo "threads ${OMP_NUM_THREADS:+set} $1"; exit 7' sh 'one word'
-  threads set one word
+  threads  one word
   [7]
   $ env OMP_NUM_THREADS=9 gputune run sh -c 'echo $OMP_NUM_THREADS'
   9

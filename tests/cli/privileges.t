@@ -9,7 +9,7 @@ A program has no more rights than its caller: none of the three runs setuid or s
   $ chown root:nogroup gputune; chmod u-s,g+s gputune; ./gputune run -- true
   gputune: this program has privileges that its caller may lack (setuid, setgid or file capabilities) and refuses to run; use sudo instead
   [64]
-  $ chmod g-s gputune; ./gputune run -- echo as ever
+  $ chmod g-s gputune; ./gputune run --no-preload -- echo as ever
   as ever
 
 Reverting nothing changes nothing, and needs few rights: three of root's capabilities are kept for files of the kernel, and

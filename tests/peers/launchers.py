@@ -66,7 +66,7 @@ def torchrun(script, n):
         with tempfile.TemporaryDirectory() as logs:
             shown = os.path.join(logs, "show")  # torchrun would interpret --print as its own option.
             with open(shown, "w", encoding="utf-8") as f:
-                f.write(f"#!/bin/sh\n{os.path.abspath(GPUTUNE)} run --print --json -- python3 train.py\nexit $?\n")
+                f.write(f"#!/bin/sh\n{os.path.abspath(GPUTUNE)} run --no-preload --print --json -- python3 train.py\nexit $?\n")
             os.chmod(shown, 0o755)
             launch([program, "--standalone", f"--nproc_per_node={n}", "--log_dir", logs, "--redirects", "3", "--no_python",
                     shown], env)
@@ -78,7 +78,10 @@ def torchrun(script, n):
         tap.check(f"OMP_NUM_THREADS=1 under torchrun is {'the user' if env else 'torchrun'}'s own: {status}", seen == [status] * n,
                   (seen, docs))
     ranks, said = launch([GPUTUNE, "run", "--", program, "--standalone", f"--nproc_per_node={n}", script, "gloo"])
-    tap.check("torchrun under gputune run is not bound, and the ranks divide the cores as threads",
+    tap.check("torchrun under gputune run: each rank has its own CPUs and threads",
+              apart(ranks, n) and all(1 <= int(r["threads"]) <= share for r in ranks), said)
+    ranks, said = launch([GPUTUNE, "run", "--no-preload", "--", program, "--standalone", f"--nproc_per_node={n}", script, "gloo"])
+    tap.check("torchrun under gputune run --no-preload is not bound, and the ranks divide the cores as threads",
               len(ranks) == n and all(1 <= int(r["threads"]) <= share for r in ranks) and
               all(set(r["cpus"]) == os.sched_getaffinity(0) for r in ranks), said)
 

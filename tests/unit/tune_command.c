@@ -98,14 +98,43 @@ START_TEST(a_command_that_is_not_known_has_one_gpus_part_of_the_cores)
 }
 END_TEST
 
-/* Without several GPUs nothing is derived from a command. */
-START_TEST(a_host_without_several_gpus_gives_all_cores)
+/* Returns whether the command is one process: a Python script, also behind wrappers whose options are known. */
+static bool is_one_process(const char *command)
+{
+	return !*command || (strstr(command, "python3 ") && !strstr(command, "-S"));
+}
+
+/* A shell or uv may start ranks or a pool of workers, and each process would inherit the number. */
+START_TEST(without_gpus_only_a_python_script_gets_all_cores)
 {
 	char *argv[16];
 	gt_autofree char *copy = split(strstr(commands[_i], "nproc") ? "" : commands[_i], argv);
 	gt_auto(tn_run) *r = make("cpu-server", argv[0] ? argv : NULL, no_env, NULL);
+	bool one = is_one_process(commands[_i]) || strstr(commands[_i], "nproc") || strstr(commands[_i], "-c torchrun") ||
+		   strstr(commands[_i], "accelerate");
 
-	ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, "8");
+	ck_assert_msg(gt_streq(var(r, "OMP_NUM_THREADS")->value, one ? "8" : NULL), "%s: %s", commands[_i],
+		      var(r, "OMP_NUM_THREADS")->value);
+}
+END_TEST
+
+/* The library gives each rank its own number, so a single process behind a wrapper keeps its default. */
+START_TEST(with_the_rank_library_a_wrapper_gets_no_number)
+{
+	char *argv[16];
+	gt_autofree char *copy = split(commands[_i], argv);
+	struct tn_run_opts o = { .argv = argv[0] ? argv : NULL, .envp = no_env, .rank_library = "/usr/lib/libgputune-rank.so" };
+	const char *command = commands[_i];
+	bool wrapper = !is_one_process(command) && !strstr(command, "nproc") && !strstr(command, "-c torchrun") &&
+		       !strstr(command, "accelerate");
+	gt_auto(tn_run) *r = NULL;
+	struct box b;
+
+	box_open(&b, "server-8gpu");
+	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &r, NULL), 0);
+	ck_assert_msg(gt_streq(var(r, "OMP_NUM_THREADS")->value, wrapper ? NULL : "4"), "%s: %s", command,
+		      var(r, "OMP_NUM_THREADS")->value);
+	box_close(&b);
 }
 END_TEST
 
@@ -218,7 +247,8 @@ TCase *tune_command_case(void)
 	TCase *tc = tcase_create("command");
 
 	tcase_add_loop_test(tc, a_command_that_is_not_known_has_one_gpus_part_of_the_cores, 0, GT_ARRAY_SIZE(commands));
-	tcase_add_loop_test(tc, a_host_without_several_gpus_gives_all_cores, 0, GT_ARRAY_SIZE(commands));
+	tcase_add_loop_test(tc, without_gpus_only_a_python_script_gets_all_cores, 0, GT_ARRAY_SIZE(commands));
+	tcase_add_loop_test(tc, with_the_rank_library_a_wrapper_gets_no_number, 0, GT_ARRAY_SIZE(commands));
 	tcase_add_loop_test(tc, a_wrapper_is_looked_through_where_its_options_are_known, 0, GT_ARRAY_SIZE(wrapper_cases));
 	tcase_add_test(tc, gpus_of_another_maker_count_as_well);
 	tcase_add_test(tc, a_command_that_is_said_to_be_one_process_has_all_cores);

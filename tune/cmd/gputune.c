@@ -4,7 +4,7 @@
 
 static const struct gt_cmd *const cmds[] = {
 	&tn_cmd_plan,	 &tn_cmd_apply, &tn_cmd_verify,	 &tn_cmd_revert, &tn_cmd_status, &tn_cmd_history, &tn_cmd_recover,
-	&tn_cmd_run,	 &tn_cmd_provision,
+	&tn_cmd_run,	 &tn_cmd_rank,	&tn_cmd_provision,
 	&tn_cmd_explain, &tn_cmd_list,	&tn_cmd_lint,	 NULL,
 };
 static const struct gt_exit_code codes[] = {

@@ -11,7 +11,7 @@ extern const struct gt_cmd tn_cmd_list, tn_cmd_explain, tn_cmd_lint;			 /* knobs
 extern const struct gt_cmd tn_cmd_plan;							 /* plan.c */
 extern const struct gt_cmd tn_cmd_apply, tn_cmd_verify, tn_cmd_revert, tn_cmd_status, tn_cmd_recover,
 	tn_cmd_history; /* txn.c */
-extern const struct gt_cmd tn_cmd_run;							 /* run.c */
+extern const struct gt_cmd tn_cmd_run, tn_cmd_rank;					 /* run.c */
 extern const struct gt_cmd tn_cmd_provision;						 /* provision.c */
 
 /* Options that select knobs, shared by plan, apply and run. */

@@ -9,6 +9,9 @@
 #include "tune/cmd/gputune.h"
 #include "tune/txn/journal.h"
 #include "tune/launch/program.h"
+#include "tune/launch/rank.h"
+#include "tune/launch/rank_library.h"
+#include "tune/run/rank_plan.h"
 #include "tune/run/ranks.h"
 #include "tune/run/run.h"
 
@@ -17,7 +20,7 @@
 
 #define RANKS_MAX 1024
 
-static bool print_only, openmp;
+static bool print_only, openmp, no_preload;
 static const char *allocator, *runtime, *gpus, *form;
 static uint64_t ranks, workers;
 static const char *const allocators[] = {"auto", "tcmalloc", "jemalloc", "mimalloc", NULL};
@@ -132,6 +135,21 @@ static int check_gpus(struct gt_cli *cli, const struct pr_host *host)
 			    gpus, seen.bad, seen.why);
 }
 
+/* Ranks that gputune starts itself need no library, and printed settings are for another launcher. */
+static char *find_rank_library(struct gt_cli *cli)
+{
+	gt_autofree char *why = NULL;
+	char *path;
+
+	if (no_preload || ranks || form || !gt_fs_is_live(cli->fs))
+		return NULL;
+	path = tn_rank_library_find(cli->fs, &why);
+	if (!path)
+		gt_warn("%s: ranks that a script or wrapper starts get no settings of their own (--no-preload omits this message)",
+			why);
+	return path;
+}
+
 static int run_run(struct gt_cli *cli, int argc, char **argv)
 {
 	struct tn_run_opts o = {.profile = tn_opt_profile,
@@ -147,11 +165,15 @@ static int run_run(struct gt_cli *cli, int argc, char **argv)
 	bool printing = print_only || form || cli->json;
 	unsigned n = ranks ? (unsigned)ranks : 1;
 	gt_auto(pr_host) *host = NULL;
+	gt_autofree char *library = NULL;
 	struct tn_run **run;
 	int r = check_options(cli, argc, printing);
 
-	if (r >= 0)
+	if (r >= 0) {
+		json_decref(tn_rank_plan_undo());
+		o.rank_library = library = find_rank_library(cli);
 		r = pr_host_discover(cli->fs, &(struct pr_discover_opts){.launch = true}, &host, &cli->err);
+	}
 	if (r >= 0)
 		r = check_gpus(cli, host);
 	if (r < 0)
@@ -182,6 +204,7 @@ static const struct gt_opt opts[] = {
 	 runtimes},
 	{0, "allocator", "NAME", "preload this allocator; auto takes the first that loads", GT_OPT_CHOICE, &allocator,
 	 allocators},
+	{0, "no-preload", NULL, "choose settings by the command's words only", GT_OPT_FLAG, &no_preload},
 	{0, "openmp", NULL, "bind the threads of one OpenMP process that starts no workers", GT_OPT_FLAG, &openmp},
 	{0},
 };
@@ -198,5 +221,52 @@ const struct gt_cmd tn_cmd_run = {
 		"Keeps variables that are already set. Replaces this process by the command; the exit status is that of the "
 		"command. Under torchrun, srun and mpirun each rank gets its part of the CPUs. If several GPUs are visible, "
 		"a command gets the cores divided by the number of GPUs; --ranks 1, --openmp or --gpu with one GPU gives it "
-		"all cores.",
+		"all cores. A preloaded library (libgputune-rank.so) gives each rank its settings, whatever starts it: a script, "
+		"uv, make or a launcher.",
+};
+
+/* ---- rank: for libgputune-rank.so ------------------------------------------------------------------------------------- */
+
+static int write_answer(struct gt_cli *cli, const struct tn_run *run, const json_t *plan)
+{
+	size_t len = 0;
+	gt_autofree char *answer = tn_rank_answer(run, plan, &len);
+
+	if (fwrite(answer, 1, len, stdout) != len || fflush(stdout) != 0)
+		return gt_fail(&cli->err, EIO, "cannot write the answer");
+	return 0;
+}
+
+static int rank_run(struct gt_cli *cli, int argc, char **argv)
+{
+	gt_auto_strv only = {0}, skip = {0};
+	struct tn_run_opts o = {.argv = argv};
+	gt_auto_json *plan = tn_rank_plan_undo();
+	gt_auto(tn_run) *run = NULL;
+	gt_autofree char *why = NULL, *library = tn_rank_library_find(cli->fs, &why);
+	int r;
+
+	if (!argc || !plan)
+		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
+				    "rank is called by libgputune-rank.so with the variables of gputune run");
+	tn_rank_plan_opts(plan, &o, &only, &skip);
+	o.rank_library = library;
+	r = tn_run_make(cli->fs, NULL, &o, &run, &cli->err);
+	if (r < 0 || !tn_rank_of(&(struct tn_launch){.envp = environ}).from_launcher)
+		return r;
+	return write_answer(cli, run, plan);
+}
+
+const struct gt_cmd tn_cmd_rank = {
+	.name = "rank",
+	.args = "[--] COMMAND [ARGUMENT…]",
+	.group = "Run and install",
+	.summary = "Print the settings of this rank for libgputune-rank.so",
+	.max_args = -1,
+	.stop_at_arg = true,
+	.run = rank_run,
+	.listed = GT_RARE,
+	.ignores = GT_ROOT_IGNORED | GT_JSON_IGNORED,
+	.help = "Called by the preloaded library in the first process of each rank. Prints the records that the library applies: "
+		"CPUs, memory policy, limit of open files and environment. Prints nothing if no launcher has set a rank.",
 };

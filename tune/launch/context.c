@@ -77,6 +77,17 @@ void tn_run_add(const struct tn_launch *c, struct tn_run *r, const char *name, c
 	tn_run_set(c, r, name, value, "%s", reason);
 }
 
+void tn_run_preload(const struct tn_launch *c, struct tn_run *r, const char *path, const char *reason)
+{
+	const char *user = tn_run_value(c, "LD_PRELOAD");
+	gt_autofree char *after = user ? gt_xasprintf("%s:%s", user, path) : NULL;
+
+	for (size_t i = 0; i < r->n_var && after; i++)
+		if (!strcmp(r->var[i].name, "LD_PRELOAD") && r->var[i].status == TN_VAR_SET)
+			free(gt_take(after)); /* the user's libraries are in it already */
+	tn_run_add(c, r, "LD_PRELOAD", after ? after : path, reason);
+}
+
 void tn_run_replace(struct tn_run *r, const char *name, const char *value, const char *fmt, ...)
 {
 	va_list ap;
@@ -128,6 +139,8 @@ void tn_run_free(struct tn_run *r)
 	free(r->cpus_reason);
 	free(r->mem_reason);
 	free(r->files_reason);
+	free(r->rank_program);
+	free(r->rank_plan);
 	free(r->profile);
 	free(r);
 }

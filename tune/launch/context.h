@@ -42,6 +42,8 @@ struct tn_run {
 	char *mem_reason;
 	int64_t files;		   /* soft limit of open files; 0: unchanged */
 	char *files_reason;
+	bool for_descendants;	   /* a preloaded library applies rank_plan to ranks that the command starts */
+	char *rank_program, *rank_plan; /* TN_RANK_PROGRAM and TN_RANK_PLAN; NULL: not for_descendants */
 	bool two_pools;		   /* OpenMP's threads run at the same time as those of a BLAS with its own threads */
 };
 void tn_run_free(struct tn_run *run);
@@ -66,6 +68,7 @@ struct tn_launch {
 	enum tn_program program;
 	const char *gpus;	    /* as in struct tn_run_opts */
 	unsigned workers;	    /* as in struct tn_run_opts */
+	const char *rank_library;   /* as in struct tn_run_opts */
 	const struct tn_rank *rank; /* rank given by the caller; NULL: taken from the environment */
 };
 
@@ -78,6 +81,8 @@ void tn_run_set(const struct tn_launch *c, struct tn_run *r, const char *name, c
 void tn_run_replace(struct tn_run *r, const char *name, const char *value, const char *fmt, ...) GT_PRINTF(4, 5);
 /* Appends to a list that other settings add to, such as LD_PRELOAD. */
 void tn_run_add(const struct tn_launch *c, struct tn_run *r, const char *name, const char *value, const char *reason);
+/* Appends a library to LD_PRELOAD, after the user's: of two that define a symbol the first one counts. */
+void tn_run_preload(const struct tn_launch *c, struct tn_run *r, const char *path, const char *reason);
 /* Keeps the user's value and adds a remark. */
 void tn_run_keep(struct tn_run *r, const char *name, const char *value, const char *fmt, ...) GT_PRINTF(4, 5);
 /* Calls tn_run_keep() if the user has set the variable, else tn_run_skip(). */

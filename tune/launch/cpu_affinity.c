@@ -55,6 +55,20 @@ static int launcher_of(const struct tn_launch *c, const char *variable, char **r
 	return 0;
 }
 
+char *tn_launcher_command(const struct tn_launch *c, const char *variable)
+{
+	gt_autofree char *environment = NULL, *path = NULL, *text = NULL;
+	size_t len = 0;
+	int pid = launcher_of(c, variable, &environment, &len);
+
+	path = gt_xasprintf("/proc/%d/cmdline", pid);
+	if (!pid || gt_fs_read(c->fs, path, &text, &len) < 0)
+		return NULL;
+	for (char *p = text; len && p < text + len - 1; p++)
+		*p = *p ? *p : ' ';
+	return gt_take(text);
+}
+
 bool tn_launcher_had(const struct tn_launch *c, const char *variable, const char *name, char **ret_value)
 {
 	gt_autofree char *environment = NULL;

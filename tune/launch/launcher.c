@@ -2,6 +2,7 @@
 #include <string.h>
 #include "lib/text.h"
 #include "tune/launch/launcher.h"
+#include "tune/launch/program.h"
 #include "tune/launch/rank.h"
 #include "tune/launch/wrapper.h"
 
@@ -270,6 +271,16 @@ bool tn_job_has_many_hosts(const struct tn_launch *c)
 
 /* ---- processes ---------------------------------------------------------------------------------------------------------- */
 
+/* Returns whether the program of argv may start ranks or a pool of workers, such as a shell, make, uv or an entry point
+ * of a Python package. A Python script, and a program whose file names an OpenMP runtime, count as one process. */
+static bool may_start_more(const struct tn_launch *c)
+{
+	if (!c->argv || !c->argv[0] || c->program == TN_PROGRAM_OPENMP || c->rank || tn_rank_of(c).count > 1)
+		return false;
+	return !gt_starts_with(gt_basename(c->argv[0]), "python") && !gt_ends_with(c->argv[0], ".py") &&
+	       !tn_program_names_openmp(c);
+}
+
 /* Counts the ranks on this host by the launcher that argv calls. Returns false if it calls none. */
 static bool launched(const struct tn_launch *c, struct tn_processes *ret)
 {
@@ -290,6 +301,7 @@ static bool launched(const struct tn_launch *c, struct tn_processes *ret)
 		/* a single task of srun or mpirun is seldom a rank: usually a script, or a process that uses all GPUs */
 		ret->n = (int)tn_rank_gpus(c);
 		ret->one_task = ret->n > 1;
+		ret->may_start_more = may_start_more(&inner);
 	}
 	return true;
 }
@@ -317,7 +329,8 @@ struct tn_processes tn_processes_of(const struct tn_launch *c)
 
 	if (launched(c, &p) || launched_behind(c, &p))
 		return p;
-	return (struct tn_processes){.kind = gpus > 1 ? TN_UNKNOWN_COMMAND : TN_ONE_PROCESS, .n = gpus};
+	return (struct tn_processes){.kind = gpus > 1 ? TN_UNKNOWN_COMMAND : TN_ONE_PROCESS, .n = gpus,
+				     .may_start_more = may_start_more(c)};
 }
 
 unsigned tn_processes_here(const struct tn_launch *c)

@@ -12,6 +12,7 @@ struct tn_processes {
 	int n;		      /* at least 1; TN_PROCESSES_UNKNOWN: depends on the launcher's slots or on a file */
 	const char *launcher; /* name of the launcher as in the command; NULL: the command is no launcher */
 	bool one_task;	      /* the launcher starts one process, which may start the others */
+	bool may_start_more;  /* n is what the command's words show, but its program may start other processes */
 };
 struct tn_processes tn_processes_of(const struct tn_launch *c);
 /* Returns the reason for this number; the caller frees it. */

@@ -105,6 +105,13 @@ static bool look_inside(const char *path, char **ret_why)
 	return !*ret_why;
 }
 
+bool tn_program_names_openmp(const struct tn_launch *c)
+{
+	gt_autofree char *path = c->host->live ? tn_program_find(c->argv[0], c->envp, NULL) : NULL, *why = NULL;
+
+	return path && look_inside(path, &why);
+}
+
 bool tn_program_may_bind(const struct tn_launch *c, char **ret_why)
 {
 	gt_autofree char *path = NULL;

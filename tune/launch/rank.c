@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <string.h>
+#include "lib/buf.h"
 #include "probe/host/visible.h"
 #include "tune/launch/cpu_affinity.h"
 #include "tune/launch/rank.h"
+#include "tune/preload/rank_variables.h"
 
 /* ---- ranks ------------------------------------------------------------------------------------------------------- */
 
-/* Variables of launchers: rank of this process on this host, number of ranks on this host, number of all ranks. */
+#define ROW(index, count, world) {index, count, world},
 static const struct {
 	const char *index, *count, *world;
-} launchers[] = {
-	{"LOCAL_RANK", "LOCAL_WORLD_SIZE", "WORLD_SIZE"}, /* torchrun, accelerate, gputune run --ranks */
-	{"LOCAL_RANK", "LOCAL_SIZE", "WORLD_SIZE"},	  /* deepspeed */
-	{"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE"},
-	{"MPI_LOCALRANKID", "MPI_LOCALNRANKS", "PMI_SIZE"}, /* MPICH and Intel MPI */
-	{"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_SIZE"},
-	{"HOROVOD_LOCAL_RANK", "HOROVOD_LOCAL_SIZE", "HOROVOD_SIZE"},
-	/* not SLURM_NTASKS_PER_NODE: it is the requested number, and also set in the batch script, which is one process */
-	{"SLURM_LOCALID", "SLURM_STEP_TASKS_PER_NODE", "SLURM_STEP_NUM_TASKS"},
-};
+} launchers[] = {TN_RANK_VARIABLES(ROW)};
+#undef ROW
 
 static bool digits(const char **p, uint64_t *ret)
 {
@@ -67,6 +61,20 @@ struct tn_rank tn_rank_of(const struct tn_launch *c)
 			return (struct tn_rank){(unsigned)a, (unsigned)b, true, launchers[i].index};
 	}
 	return (struct tn_rank){0, 1, false, NULL};
+}
+
+char *tn_rank_identity(char *const *envp)
+{
+	struct tn_launch c = {.envp = envp};
+	gt_auto_buf b = {0};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
+		const char *index = tn_run_value(&c, launchers[i].index), *count = tn_run_user(&c, launchers[i].count);
+
+		if (index && strspn(index, "0123456789") == strlen(index) && count)
+			gt_buf_printf(&b, "%s=%s %s=%s ", launchers[i].index, index, launchers[i].count, count);
+	}
+	return b.len ? gt_buf_take(&b) : NULL;
 }
 
 /* Returns a sentence if a launcher set the rank of this process but not the number of ranks. NULL: no such launcher.

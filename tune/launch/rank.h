@@ -12,6 +12,8 @@ struct tn_rank {
 	const char *variable;  /* variable that contains index; NULL: none */
 };
 struct tn_rank tn_rank_of(const struct tn_launch *c);
+/* Returns the launchers' variables of this rank as in TN_RANK_DONE; NULL: no launcher has set them. The caller frees it. */
+char *tn_rank_identity(char *const *envp);
 /* Returns the number of GPUs that this process may use, by --gpu, else by CUDA_VISIBLE_DEVICES, else all of the host. */
 unsigned tn_rank_visible(const struct tn_launch *c);
 /* Returns the number of GPUs for which this process may start a process. 1 if it is one of several ranks or known to be

@@ -211,18 +211,6 @@ static bool preloads(const char *list, const char *const *words, size_t n)
 	return false;
 }
 
-/* Libraries are appended to the user's LD_PRELOAD: of two that define a symbol the first one counts. */
-static void add_preload(const struct tn_launch *c, struct tn_run *r, const char *path, const char *reason)
-{
-	const char *user = tn_run_value(c, "LD_PRELOAD");
-	gt_autofree char *after = user ? gt_xasprintf("%s:%s", user, path) : NULL;
-
-	for (size_t i = 0; i < r->n_var && after; i++)
-		if (!strcmp(r->var[i].name, "LD_PRELOAD") && r->var[i].status == TN_VAR_SET)
-			free(gt_take(after)); /* the user's libraries are in it already */
-	tn_run_add(c, r, "LD_PRELOAD", after ? after : path, reason);
-}
-
 /* Measured with eight threads that kept 10 000 of 640 000 blocks of 4 KiB: jemalloc had 75 MiB resident with small
  * pages and 124 MiB with huge pages. */
 static void preload_allocator(const struct tn_launch *c, const struct allocator *a, const char *path,
@@ -236,7 +224,7 @@ static void preload_allocator(const struct tn_launch *c, const struct allocator 
 			     : told  ? "; huge pages are always on here, so it is set not to use them"
 				     : "; huge pages are always on here: it uses more memory than with madvise");
 
-	add_preload(c, r, path, reason);
+	tn_run_preload(c, r, path, reason);
 	if (a->variable)
 		tn_run_set(c, r, a->variable, always ? a->no_huge_pages : a->value,
 			   always ? "its settings for large tensors, with small pages: with huge pages its memory grows by half"
@@ -394,7 +382,7 @@ static void prepare_omp_runtime(const struct tn_launch *c, struct tn_run *r)
 			    path ? "does not load into a program here" : why ? why : rt->name);
 		return;
 	}
-	add_preload(c, r, path, "an OpenMP runtime that replaces the program's own");
+	tn_run_preload(c, r, path, "an OpenMP runtime that replaces the program's own");
 	tn_run_set(c, r, "KMP_BLOCKTIME", "1", "its threads sleep after 1 ms without work instead of 200");
 }
 

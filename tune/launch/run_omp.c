@@ -2,24 +2,33 @@
 /* OpenMP: number of threads, their binding and their waiting. */
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "tune/launch/cpu_affinity.h"
 #include "tune/launch/settings.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/program.h"
+#include "tune/launch/rank.h"
 
 static const struct gt_set *cpus_of(const struct tn_launch *c, const struct tn_run *r)
 {
 	return gt_set_count(&r->cpus) ? &r->cpus : &c->host->cpu.allowed;
 }
 
-/* Returns whether torchrun set the value. It sets 1 if its own user set nothing. The environment with which torchrun
- * was started shows that: /proc does not change when the program sets a variable. */
-static bool set_by_torchrun(const struct tn_launch *c)
+/* Returns whether torchrun, accelerate or deepspeed set the value. They set 1 if their own user set nothing. The environment
+ * with which the launcher was started shows that: /proc does not change when the program sets a variable. */
+static bool set_by_launcher(const struct tn_launch *c)
 {
-	gt_autofree char *value = NULL;
+	const char *mark = tn_run_user(c, "TORCHELASTIC_RUN_ID") ? "TORCHELASTIC_RUN_ID" : "LOCAL_RANK";
+	gt_autofree char *value = NULL, *command = NULL;
+	bool known;
 
-	return tn_run_user(c, "TORCHELASTIC_RUN_ID") && gt_streq(tn_run_user(c, "OMP_NUM_THREADS"), "1") &&
-	       tn_launcher_had(c, "TORCHELASTIC_RUN_ID", "OMP_NUM_THREADS", &value) && !value;
+	if (!gt_streq(tn_run_user(c, "OMP_NUM_THREADS"), "1") || !tn_run_user(c, mark) ||
+	    !tn_launcher_had(c, mark, "OMP_NUM_THREADS", &value) || value)
+		return false;
+	command = tn_launcher_command(c, mark);
+	known = !strcmp(mark, "TORCHELASTIC_RUN_ID") || (command && strstr(command, "deepspeed"));
+	return known && !(command && (strstr(command, "num_cpu_threads_per_process") ||
+				      strstr(command, "num-cpu-threads-per-process")));
 }
 
 /* Returns the number of threads that the CPU quota allows per rank. With more threads all of them are stopped together.
@@ -50,15 +59,32 @@ static char *why_threads(const struct tn_launch *c, unsigned cores, unsigned sha
 	return gt_xstrdup("one per physical core");
 }
 
+/* Returns why a number of threads, which all descendants inherit, could be multiplied by processes of this command. NULL: it
+ * could not, one GPU is visible, or the number is divided by the visible GPUs because no library follows the ranks. */
+static char *why_multiplied(const struct tn_launch *c)
+{
+	struct tn_processes p = tn_processes_of(c);
+	const char *name = c->argv && c->argv[0] ? gt_basename(c->argv[0]) : "the command";
+
+	if (!p.may_start_more || (tn_rank_visible(c) && (p.n < 2 || !c->rank_library)))
+		return NULL;
+	return gt_xasprintf("%.60s may start several processes, and each would inherit it%s", p.launcher ? p.launcher : name,
+			    c->rank_library ? ": each rank gets its own number when it starts" : "");
+}
+
 static void prepare_omp_threads(const struct tn_launch *c, struct tn_run *r)
 {
 	unsigned cores, own, paid, n, sharers = tn_processes_sharing_cpus(c, r);
-	gt_autofree char *why = NULL, *less = NULL;
+	gt_autofree char *why = NULL, *less = NULL, *multiplied = why_multiplied(c);
 	gt_auto_set first = {0};
 	char text[16];
 
 	if (r->processes == 0) {
 		tn_run_leave(c, r, "OMP_NUM_THREADS", TN_PROCESSES_WHY);
+		return;
+	}
+	if (multiplied) {
+		tn_run_leave(c, r, "OMP_NUM_THREADS", multiplied);
 		return;
 	}
 	if (c->host->cpu.unknown) {
@@ -76,9 +102,9 @@ static void prepare_omp_threads(const struct tn_launch *c, struct tn_run *r)
 	}
 	why = why_threads(c, cores, sharers, paid < own);
 	snprintf(text, sizeof(text), "%u", n);
-	if (set_by_torchrun(c))
+	if (set_by_launcher(c))
 		tn_run_replace(r, "OMP_NUM_THREADS", text,
-			       "torchrun's default of 1 is replaced by one per physical core of this rank%s",
+			       "the launcher's default of 1 is replaced by one per physical core of this rank%s",
 			       less ? less : "");
 	else
 		tn_run_set(c, r, "OMP_NUM_THREADS", text, "%s%s", why, less ? less : "");

@@ -27,6 +27,8 @@ extern const struct tn_launch_setting tn_launch_cuda_order, tn_launch_cuda_segme
  * values if not. */
 int tn_launch_check_value(const struct tn_launch_setting *s, const char *value, struct gt_err *err);
 extern const struct tn_launch_setting tn_launch_blas, tn_launch_allocator, tn_launch_malloc, tn_launch_omp_runtime;
+/* run_ranks.c */
+extern const struct tn_launch_setting tn_launch_ranks;
 /* run_kernels.c */
 extern const struct tn_launch_setting tn_launch_kernels;
 #endif

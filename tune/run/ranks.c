@@ -136,11 +136,12 @@ static void meeting_point(void)
 /* A single process replaces this one, so that no process has to wait for it. */
 static int exec_single(const char *program, char *const *argv, const struct tn_run *run, struct gt_err *err)
 {
-	int r = tn_run_enter(run, err);
+	int r;
 
+	name_rank(0, 1);
+	r = tn_run_enter(run, err);
 	if (r < 0)
 		return r;
-	name_rank(0, 1);
 	gt_restore_signals();
 	execve(program, argv, environ);
 	return gt_fail_exit(err, NOT_STARTED, errno, "cannot start %s: %s", program, tn_program_why(errno));

@@ -12,7 +12,10 @@
 #include "probe/host/visible.h"
 #include "tune/launch/launcher.h"
 #include "tune/launch/rank.h"
+#include "tune/launch/rank_library.h"
+#include "tune/preload/rank_variables.h"
 #include "tune/profiles/select.h"
+#include "tune/run/rank_plan.h"
 #include "tune/run/run.h"
 #include "tune/launch/settings.h"
 #include "tune/launch/wrapper.h"
@@ -93,7 +96,8 @@ int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct t
 	gt_auto(pr_host) *own = NULL;
 	gt_auto(tn_profile) *profile = NULL;
 	__attribute__((cleanup(tn_command_clear))) struct tn_command command;
-	struct tn_launch c = { .fs = fs, .program = o->program, .gpus = o->gpus, .workers = o->workers };
+	struct tn_launch c = { .fs = fs, .program = o->program, .gpus = o->gpus, .workers = o->workers,
+			       .rank_library = o->rank_library };
 	struct tn_rank rank = { o->rank, o->ranks, true, NULL };
 	struct tn_run *r;
 	int e = host ? 0 : pr_host_discover(fs, &(struct pr_discover_opts){ .launch = true }, &own, err);
@@ -119,6 +123,10 @@ int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct t
 		if (r->setting == &tn_launch_cuda_order)
 			name_gpus(&c, r);
 		prepare(&c, profile, o, r);
+	}
+	if (r->for_descendants) {
+		r->rank_program = tn_own_program(fs);
+		r->rank_plan = tn_rank_plan(r, o);
 	}
 	for (size_t i = 0; i < r->n_var; i++) {
 		gt_autofree char *reason = r->var[i].reason;
@@ -198,11 +206,25 @@ static void enter_files(int64_t files)
 		gt_warn("cannot raise the limit of open files to %ld (%s)", (long)files, strerror(errno));
 }
 
+/* Sets the variables of the library that a surrounding gputune run may have preloaded, too. */
+static int enter_plan(const struct tn_run *r)
+{
+	gt_autofree char *rank = tn_rank_identity(environ);
+
+	if (rank && setenv(TN_RANK_DONE, rank, 1) < 0)
+		return -1;
+	if (!r->rank_program || !r->rank_plan)
+		return 0;
+	return setenv(TN_RANK_PROGRAM, r->rank_program, 1) < 0 ? -1 : setenv(TN_RANK_PLAN, r->rank_plan, 1);
+}
+
 int tn_run_enter(const struct tn_run *r, struct gt_err *err)
 {
 	for (size_t i = 0; i < r->n_var; i++)
 		if (r->var[i].status == TN_VAR_SET && setenv(r->var[i].name, r->var[i].value, 1) < 0)
 			return gt_fail_errno(err, errno, "cannot set %s", r->var[i].name);
+	if (enter_plan(r) < 0)
+		return gt_fail_errno(err, errno, "cannot set " TN_RANK_PLAN);
 	enter_cpus(&r->cpus);
 	enter_nodes(&r->mem_nodes);
 	enter_files(r->files);
