@@ -9,7 +9,7 @@
 #include "lib/fsroot.h"
 #include "lib/json.h"
 #include "lib/parse.h"
-#include "probe/compat/xid.h"
+#include "probe/compat/log_lines.h"
 #include "probe/host/cuda.h"
 #include "probe/host/driver.h"
 #include "probe/host/fabric.h"
@@ -86,6 +86,8 @@ struct pr_package {
 	bool held;
 };
 
+#define PR_LOG_MOST 256 /* maximum number of kernel log lines of interest */
+
 /* An installed kernel, and whether the GPUs work with it. */
 struct pr_kernel {
 	const char *release;
@@ -94,24 +96,6 @@ struct pr_kernel {
 	struct pr_num dkms;    /* 1: DKMS has built the module for it; absent: there is no DKMS source */
 	const char *build_log; /* path of the log of DKMS's last build, if that produced no module; NULL: none */
 };
-
-/* One line of the kernel log. */
-enum pr_log_kind {
-	PR_LOG_NOTE,	/* not an error */
-	PR_LOG_READ,	/* an error that a check evaluates */
-	PR_LOG_PROGRAM, /* an error of a program that ran on a GPU */
-	PR_LOG_UNREAD	/* an error that no check evaluates */
-};
-#define PR_LOG_MOST 256 /* maximum number of lines of interest */
-struct pr_log_line {
-	const char *text;
-	int level; /* the kernel's level, 0 to 7; -1: unknown */
-	enum pr_log_kind kind;
-	const char *check; /* id of the check that evaluates or lists it; NULL: none */
-	struct pr_xid xid;
-};
-/* Returns whether the line of an NVSwitch reports a fatal error. */
-bool pr_log_is_fatal(const char *text);
 
 struct pr_block {
 	const char *name, *pci; /* pci: address of its controller, NULL if there is none */

@@ -11,7 +11,7 @@
 #include "lib/buf.h"
 #include "lib/parse.h"
 #include "lib/text.h"
-#include "probe/host/log_lines.h"
+#include "probe/compat/log_lines.h"
 #include "probe/host/reading.h"
 
 #define LONGEST_LINE 1024 /* bytes; the kernel's own limit is about this */

@@ -7,7 +7,8 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
-#include "probe/host/log_lines.h"
+#include "lib/util.h"
+#include "probe/compat/log_lines.h"
 
 /* ---- drivers --------------------------------------------------------------------------------------------------- */
 
