@@ -54,7 +54,7 @@ enum pr_grade pr_grade_of_check(const char *result)
 /* ---- comparison with another host ----------------------------------------------------------------------------- */
 
 /* Values that differ between healthy hosts of one kind, or within minutes. */
-static const char *const excluded[] = {"identity",           "identity_parts.*", "kernel_log.*",
+static const char *const excluded[] = {"identity",           "identity_parts.*", "kernel_log.*",     "error_counters.*",
 				       "environment",        "data.*",           "gpus[*].clock_reasons",
 				       "gpus[*].link_speed", "nvidia.nvml_text", "*.free_bytes",
 				       "nvidia.cuda_text",   "nvidia.cuda_init"};

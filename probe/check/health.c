@@ -10,11 +10,17 @@
 static const char *const after_loaded[] = {"driver.loaded", NULL};
 static const char *const after_nvml[] = {"driver.loaded", "nvml.answers", NULL};
 
+/* Returns whether the line is an error of the check that is not over. */
+static bool is_of(const struct pr_log_line *l, const char *check)
+{
+	return l->kind == PR_LOG_READ && !l->past && !strcmp(l->check, check);
+}
+
 /* Returns the newest line of the kernel log that belongs to the check; NULL: none. */
 static const struct pr_log_line *last_line(const struct pr_host *h, const char *check)
 {
 	for (size_t i = h->n_log; i-- > 0;)
-		if (h->log[i].kind == PR_LOG_READ && !strcmp(h->log[i].check, check))
+		if (is_of(&h->log[i], check))
 			return &h->log[i];
 	return NULL;
 }
@@ -97,28 +103,14 @@ const struct pr_check pr_check_lost = {
 	.run = lost,
 };
 
-/* Returns whether both lines are Xids of one GPU ("Xid (PCI:0000:17:00)"). */
-static bool is_same_gpu(const struct pr_log_line *a, const struct pr_log_line *b)
-{
-	const char *gpu = strstr(a->text, "Xid ("), *other = strstr(b->text, "Xid (");
-
-	return gpu && other && !strncmp(gpu, other, strcspn(gpu, ")") + 1);
-}
-
-/* Finds a GPU that needs a reset: "…154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)". The
- * last such line of a GPU decides, and "None" equals no line. */
+/* Returns the newest line that requests the reset of a GPU; NULL: none. A request "to 0x0 (None)" withdraws it. */
 static const struct pr_log_line *needs_reset(const struct pr_host *h)
 {
 	for (size_t i = h->n_log; i-- > 0;) {
 		const struct pr_log_line *x = &h->log[i];
 		const char *to = strstr(x->text, " to 0x");
-		bool newer = false;
 
-		if (x->xid.number != 154)
-			continue;
-		for (size_t k = i + 1; k < h->n_log; k++)
-			newer |= h->log[k].xid.number == 154 && is_same_gpu(x, &h->log[k]);
-		if (!newer && (!to || strtoul(to + strlen(" to 0x"), NULL, 16)))
+		if (is_of(x, "gpu.reset") && (!to || strtoul(to + strlen(" to 0x"), NULL, 16)))
 			return x;
 	}
 	return NULL;
@@ -339,15 +331,6 @@ static bool needs_action(const struct pr_xid_entry *e)
 	return e && (e->action == PR_ACTION_RESET || e->action == PR_ACTION_REBOOT || e->action == PR_ACTION_POWER);
 }
 
-/* Returns whether a later line withdrew the reset request for this line's GPU ("154, ... to 0x0 (None)"). */
-static bool was_reset(const struct pr_host *h, size_t at)
-{
-	for (size_t i = at + 1; i < h->n_log; i++)
-		if (h->log[i].xid.number == 154 && is_same_gpu(&h->log[at], &h->log[i]) && strstr(h->log[i].text, " to 0x0 "))
-			return true;
-	return false;
-}
-
 enum weight { OVER, ACTION_DONE, UNRESOLVED };
 
 /* Weighs a line. A fatal error of an NVSwitch lasts until the switch is reset, and no log line reports that reset. */
@@ -360,7 +343,7 @@ static enum weight weight(const struct pr_host *h, size_t at)
 		return pr_log_is_fatal(x->text) || (action && !strstr(x->text, ", Non-fatal")) ? UNRESOLVED : OVER;
 	if (!action)
 		return OVER;
-	return all_respond(h) || was_reset(h, at) ? ACTION_DONE : UNRESOLVED;
+	return all_respond(h) ? ACTION_DONE : UNRESOLVED;
 }
 
 /* Returns the newest of the most severe lines for the check; h->n_log: none. lines: count with the same number; others:
@@ -371,11 +354,11 @@ static size_t find_most_severe(const struct pr_host *h, const char *check, size_
 
 	*lines = *others = 0;
 	for (size_t i = h->n_log; i-- > 0;)
-		if (h->log[i].kind == PR_LOG_READ && !strcmp(h->log[i].check, check) &&
+		if (is_of(&h->log[i], check) &&
 		    (worst == h->n_log || weight(h, i) > weight(h, worst)))
 			worst = i;
 	for (size_t i = 0; worst < h->n_log && i < h->n_log; i++)
-		if (h->log[i].kind == PR_LOG_READ && !strcmp(h->log[i].check, check))
+		if (is_of(&h->log[i], check))
 			++*(h->log[i].xid.number == h->log[worst].xid.number ? lines : others);
 	return worst;
 }

@@ -102,11 +102,13 @@
 	CHECK(init_on_free) \
 	CHECK(log_gpu) \
 	CHECK(log_network) \
+	CHECK(log_link) \
 	CHECK(log_disk) \
 	CHECK(log_pcie) \
 	CHECK(log_hardware) \
 	CHECK(log_oom) \
 	CHECK(log_stall) \
+	CHECK(log_oops) \
 	CHECK(log_filesystem) \
 	CHECK(log_thermal)
 

@@ -232,6 +232,7 @@ static void add_facts(struct gt_fsroot *fs, const struct gt_strv *paths, const s
 		      { "shm_huge", h->mem.shm_huge ? gt_xstrdup("always\n") : NULL },
 		      { "packages", pr_packages_fact(h) },
 		      { "kernel_log", pr_kernel_log_fact(h) },
+		      { "kernel_log_source", pr_log_source_fact(h) },
 		      { "cuda", pr_cuda_fact(h) },
 		      { "openblas", pr_openblas_fact(h) },
 		      { "keys", pr_keys_fact(h) },

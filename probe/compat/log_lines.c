@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables that classify kernel log lines: the watched drivers, and their harmless lines. A line of a watched driver that
- * looks like an error and is in no table is "unread". A new message or driver needs one more row. Xid and SXid numbers
- * have their own catalogue (xid.tsv).
+ * Classifies kernel log lines. log_rules.tsv has the messages with a known meaning, xid.tsv the Xid and SXid numbers. The
+ * tables here have the watched drivers and their harmless lines: a line of a watched driver that looks like an error and
+ * that no catalogue contains is "unread".
  */
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include "lib/util.h"
 #include "probe/compat/log_lines.h"
@@ -46,6 +48,11 @@ static const char *const harmless_nvidia[] = {
 	"applied patches",
 	"Unrecognized AMD processor",
 	"Unable to read EDID",
+	"drive a VGA console",
+	"primary VGA device",
+	"text-mode VGA console",
+	"drivers including, but not limited to, vesafb",
+	"corruption and stability problems, and is not supported",
 	"[NV_ERR_NO_MEMORY]",		  /* a request that a program made */
 	"Failed to grab modeset ownership", /* a second program that uses the display */
 	"i2c timeout error",		  /* the USB-C port of a GeForce */
@@ -60,6 +67,7 @@ static const char *const harmless_nvidia[] = {
 	"Legacy drivers",
 	NULL};
 static const char *const harmless_network[] = {"firmware level support is missing", "Missing SyncE capability", NULL};
+static const char *const harmless_amdgpu[] = {"ras ta ucode is not available", "failed to suspend display audio", NULL};
 static const char *const harmless_disk[] = {
 	"Identify Descriptors failed",
 	"Failed to configure AEN",
@@ -67,8 +75,6 @@ static const char *const harmless_disk[] = {
 	"Shutdown timeout set",
 	"bad crto",
 	"duplicate IDs",
-	"I/O Error (sct 0x0 / sc 0x2)", /* a command or field that the disk does not support */
-	"I/O Error (sct 0x0 / sc 0xb)",
 	"operation not supported error",
 	NULL};
 static const char *const harmless_pcie[] = {
@@ -104,6 +110,16 @@ static const struct driver {
 	{.start = "irdma", .check = "log.network", .faults = faults, .harmless = harmless_network},
 	{.start = "nvme", .check = "log.disk", .faults = faults, .harmless = harmless_disk},
 	{.anywhere = "dev nvme", .check = "log.disk", .faults = disk_faults, .harmless = harmless_disk},
+	{.start = "bnxt_en", .check = "log.network", .faults = faults, .harmless = harmless_network},
+	{.start = "bnxt_re", .check = "log.network", .faults = faults, .harmless = harmless_network},
+	{.start = "ice ", .check = "log.network", .faults = faults, .harmless = harmless_network},
+	{.start = "ena ", .check = "log.network", .faults = faults, .harmless = harmless_network},
+	{.start = "efa ", .check = "log.network", .faults = faults, .harmless = harmless_network},
+	{.start = "gve ", .check = "log.network", .faults = faults, .harmless = harmless_network},
+	{.start = "amdgpu", .check = "log.gpu", .faults = faults, .harmless = harmless_amdgpu},
+	{.start = "[drm:amdgpu", .check = "log.gpu", .faults = faults, .harmless = harmless_amdgpu},
+	{.start = "habanalabs", .check = "log.gpu", .faults = faults},
+	{.start = "xe ", .check = "log.gpu", .faults = faults},
 	{.start = "pcieport", .check = "log.pcie", .faults = faults, .harmless = harmless_pcie},
 	{.start = "EDAC", .check = "log.hardware", .faults = edac_faults, .harmless = harmless_edac},
 	{.start = "mce:", .check = "log.hardware", .faults = faults},
@@ -150,39 +166,6 @@ static bool is_error(const struct driver *d, const char *text, int level)
 
 /* ---- lines ----------------------------------------------------------------------------------------------------- */
 
-/* Lines of any driver that a check evaluates or that help the reader. */
-static const struct {
-	const char *part, *check;
-	enum pr_log_kind what;
-} texts[] = {
-	{"RmInitAdapter failed", "gpu.start", PR_LOG_READ},
-	{"rm_init_adapter failed", "gpu.start", PR_LOG_READ},
-	{"Key was rejected", NULL, PR_LOG_NOTE},
-	{"unsigned module", NULL, PR_LOG_NOTE},
-	{"with unavailable key", NULL, PR_LOG_NOTE},
-	{"module verification failed", NULL, PR_LOG_NOTE},
-	{"available PCIe bandwidth", NULL, PR_LOG_NOTE},
-	{"no space for", NULL, PR_LOG_NOTE},
-	{"oom-kill:constraint=", "log.oom", PR_LOG_READ},
-	{"Out of memory: Killed process", "log.oom", PR_LOG_READ},
-	{"Memory cgroup out of memory: Kill", "log.oom", PR_LOG_READ},
-	{"Out of memory: Kill process", "log.oom", PR_LOG_READ}, /* before Linux 4.20 */
-	{" blocked for more than ", "log.stall", PR_LOG_READ},
-	{"soft lockup - CPU", "log.stall", PR_LOG_READ},
-	{"hard LOCKUP", "log.stall", PR_LOG_READ},
-	{"detected stalls on CPUs", "log.stall", PR_LOG_READ},
-	{"self-detected stall on CPU", "log.stall", PR_LOG_READ},
-	{"EXT4-fs error", "log.filesystem", PR_LOG_READ},
-	{"BTRFS error", "log.filesystem", PR_LOG_READ},
-	{"BTRFS critical", "log.filesystem", PR_LOG_READ},
-	{"Remounting filesystem read-only", "log.filesystem", PR_LOG_READ},
-	{"Shutting down filesystem", "log.filesystem", PR_LOG_READ},
-	{": Corruption ", "log.filesystem", PR_LOG_READ}, /* XFS */
-	{": metadata I/O error", "log.filesystem", PR_LOG_READ},
-	{"Buffer I/O error on dev", "log.filesystem", PR_LOG_READ},
-	{"cpu clock throttled", "log.thermal", PR_LOG_READ},
-};
-
 /* Returns whether the line of an NVSwitch reports a fatal error. */
 bool pr_log_is_fatal(const char *text)
 {
@@ -210,29 +193,133 @@ static bool classify_number(const char *text, struct pr_log_line *l)
 	return true;
 }
 
+bool pr_log_is_corrected_mce(const char *text)
+{
+	const char *bank = strstr(text, ": Machine Check: "), *status = bank ? strstr(bank, " Bank ") : NULL;
+	const unsigned long long uncorrected = 1ull << 61; /* bit UC of MCi_STATUS */
+
+	status = status ? strchr(status, ':') : NULL;
+	return status && !(strtoull(status + 1, NULL, 16) & uncorrected);
+}
+
+static enum pr_log_kind kind_of(enum pr_log_effect effect)
+{
+	return effect == PR_LOG_EFFECT_PROGRAM	   ? PR_LOG_PROGRAM
+	       : effect == PR_LOG_EFFECT_CORRECTED ? PR_LOG_CORRECTED
+	       : effect >= PR_LOG_EFFECT_EVENT	   ? PR_LOG_READ
+						   : PR_LOG_NOTE;
+}
+
+/* Classifies a line that no catalogue contains. Harmless lines of the GPU drivers are kept, because they show that the
+ * driver ran. */
+static bool classify_unlisted(const char *text, const struct driver *d, struct pr_log_line *l)
+{
+	bool error = d && is_error(d, text, l->level);
+	bool firmware = strstr(text, "firmware load for nvidia/") || strstr(text, "failed to load nvidia/");
+
+	l->kind = error ? PR_LOG_UNREAD : PR_LOG_NOTE;
+	l->check = error ? d->check : NULL;
+	return error || firmware || gt_starts_with(text, "NVRM") || gt_starts_with(text, "nvidia") || strstr(text, "[nvidia-drm]");
+}
+
 bool pr_log_classify(const char *text, int level, struct pr_log_line *ret)
 {
 	const struct driver *d = driver_of(text);
-	struct pr_log_line l = {.text = text, .level = level};
-	bool known = d && !strcmp(d->check, "log.gpu") && classify_number(text, &l);
+	struct pr_log_line l = {.text = text, .level = level, .count = 1, .first_s = NAN, .time_s = NAN};
 
 	if (gt_starts_with(text, "NVRM") && strcasestr(text, "serial number")) /* not an error, and it identifies the machine */
 		return false;
-	for (size_t i = 0; i < GT_ARRAY_SIZE(texts) && !known; i++) {
-		known = strstr(text, texts[i].part) != NULL;
-		l.kind = texts[i].what;
-		l.check = texts[i].check;
-	}
-	if (!known) {
-		bool error = d && is_error(d, text, level);
-		bool firmware = strstr(text, "firmware load for nvidia/") || strstr(text, "failed to load nvidia/");
-
-		/* harmless lines of the GPU driver are kept, because they show that the driver ran */
-		if (!error && !firmware && !(d && !strcmp(d->check, "log.gpu")))
+	if (pr_log_is_corrected_mce(text)) {
+		l.kind = PR_LOG_CORRECTED;
+		l.check = "log.hardware";
+	} else if (!d || strcmp(d->check, "log.gpu") != 0 || !classify_number(text, &l)) {
+		l.rule = pr_log_rule_find(text, &l.at);
+		if (l.rule && l.rule->effect == PR_LOG_EFFECT_HARMLESS)
 			return false;
-		l.kind = error ? PR_LOG_UNREAD : PR_LOG_NOTE;
-		l.check = error ? d->check : NULL;
+		if (l.rule) {
+			l.kind = kind_of(l.rule->effect);
+			l.check = l.rule->check;
+		} else if (!classify_unlisted(text, d, &l)) {
+			return false;
+		}
 	}
 	*ret = l;
 	return true;
+}
+
+/* ---- errors that are over ---------------------------------------------------------------------------------------- */
+
+/* Returns the length of the device's name in the line: a PCI address, else the text before the rule's pattern. */
+static size_t device_of(const struct pr_log_line *l, const char **ret)
+{
+	static const char form[] = "xxxx:xx:xx.x";
+
+	for (const char *p = l->text; *p; p++) {
+		size_t n = 0;
+
+		while (form[n] && (form[n] == 'x' ? isxdigit((unsigned char)p[n]) != 0 : p[n] == form[n]))
+			n++;
+		if (!form[n]) {
+			*ret = p;
+			return n;
+		}
+	}
+	*ret = l->text;
+	return l->rule && *l->rule->pattern == '^' ? strcspn(l->text, ":") : l->at;
+}
+
+/* One name may have more words than the other. */
+bool pr_log_same_device(const struct pr_log_line *a, const struct pr_log_line *b)
+{
+	const char *x, *y;
+	size_t n = device_of(a, &x), m = device_of(b, &y), common = n < m ? n : m;
+
+	return common && !strncmp(x, y, common) && (n == m || !isalnum((unsigned char)(n < m ? y : x)[common]));
+}
+
+/* Returns whether the line a withdraws the reset request of the GPU of line b: "154, ... to 0x0 (None)". */
+static bool was_reset(const struct pr_log_line *a, const struct pr_log_line *b)
+{
+	const char *gpu = strstr(a->text, "Xid ("), *other = strstr(b->text, "Xid (");
+
+	return a->xid.number == 154 && !a->xid.nvswitch && gpu && other && strstr(a->text, " to 0x0 ") &&
+	       !strncmp(gpu, other, strcspn(gpu, ")") + 1);
+}
+
+/* Returns whether the line a ends the error of the earlier line b. */
+static bool ends(const struct pr_log_line *a, const struct pr_log_line *b)
+{
+	if (was_reset(a, b))
+		return true;
+	if (!a->rule || a->rule->effect != PR_LOG_EFFECT_OVER)
+		return false;
+	if (!strcmp(a->check, "nvidia"))
+		return gt_starts_with(b->text, "NVRM") || gt_starts_with(b->text, "nvidia");
+	return b->check && !strcmp(a->check, b->check) && pr_log_same_device(a, b);
+}
+
+/* Returns whether the line reports the lost link of a port that had none before: it has no cable. Of equal lines only the
+ * last is in the list. */
+static bool never_had_link(const struct pr_log_line *line, size_t n, size_t at)
+{
+	if (!line[at].check || strcmp(line[at].check, "log.link") != 0)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		bool timed = !isnan(line[i].first_s) && !isnan(line[at].time_s);
+		bool before = i < at || (timed ? line[i].first_s < line[at].time_s : line[i].count > 1);
+
+		if (before && ends(&line[i], &line[at]))
+			return false;
+	}
+	return true;
+}
+
+void pr_log_mark_past(struct pr_log_line *line, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (line[i].kind == PR_LOG_READ && never_had_link(line, n, i))
+			line[i].kind = PR_LOG_NOTE;
+		for (size_t k = i + 1; k < n && !line[i].past; k++)
+			line[i].past = ends(&line[k], &line[i]);
+	}
 }

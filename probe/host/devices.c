@@ -156,6 +156,17 @@ static struct pr_num read_request(struct gt_fsroot *fs, const char *address)
 	return pr_value(128 << (word(config, (size_t)n, at + PCI_EXP_DEVCTL) >> 12 & 7));
 }
 
+static struct pr_num read_flags(struct gt_fsroot *fs, const char *name)
+{
+	gt_autofree char *path = gt_xasprintf("/sys/class/net/%s/flags", name), *line = NULL;
+	int r = gt_fs_read_line(fs, path, &line);
+	uint64_t v;
+
+	if (r < 0)
+		return (struct pr_num){ pr_state_of(r), 0 };
+	return gt_parse_hex(line, &v) < 0 || v > UINT32_MAX ? (struct pr_num){ PR_BROKEN, 0 } : pr_value((int64_t)v);
+}
+
 static void add_net(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 {
 	struct pr_net *n = &h->net[h->n_net];
@@ -176,6 +187,7 @@ static void add_net(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 	n->driver = r < 0 ? (struct pr_str){ pr_state_of(r), NULL } :
 			    pr_text(h, gt_basename(target));
 	n->mtu = pr_read_num(fs, "/sys/class/net/%s/mtu", name);
+	n->flags = read_flags(fs, name);
 	n->missed = pr_read_num(fs, "/sys/class/net/%s/statistics/rx_missed_errors", name);
 	if (n->pci)
 		gt_fs_list(fs, irqs, &n->irqs);

@@ -56,6 +56,7 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 	pr_discover_pci(fs, h);
 	pr_discover_iommu(fs, h);
 	pr_discover_acs(fs, h);
+	pr_discover_error_counters(fs, h);
 	pr_discover_driver(fs, h);
 	pr_discover_nodes(fs, h);
 	pr_discover_platform(fs, h);
@@ -124,6 +125,7 @@ void pr_host_free(struct pr_host *h)
 	gt_strv_clear(&h->iommu.acs_words);
 	gt_strv_clear(&h->iommu.acs_redirect);
 	free(h->log);
+	pr_error_counters_clear(&h->errors);
 	free(h->setting);
 	gt_strv_clear(&h->tuners);
 	pr_params_clear(&h->grub);

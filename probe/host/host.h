@@ -12,6 +12,7 @@
 #include "probe/compat/log_lines.h"
 #include "probe/host/cuda.h"
 #include "probe/host/driver.h"
+#include "probe/host/error_counters.h"
 #include "probe/host/fabric.h"
 #include "probe/host/firmware.h"
 #include "probe/host/libs.h"
@@ -110,6 +111,7 @@ struct pr_net {
 	const char *shown;	/* name for documents, without a MAC address */
 	struct pr_num speed_mbit, numa_node, mtu, missed; /* missed: frames dropped for lack of a buffer since the link came up */
 	struct pr_str driver;
+	struct pr_num flags; /* the kernel's interface flags; bit 0: switched on */
 	struct pr_num rx_ring, rx_ring_max, channels, channels_max; /* as reported by ethtool -g and -l */
 	struct pr_num read_request; /* maximum bytes of one memory read by a fast port; unreadable: needs root */
 	struct gt_strv irqs; /* interrupt numbers */
@@ -196,6 +198,7 @@ struct pr_host {
 	struct pr_nvml nvml;
 	struct pr_cuda cuda;
 	struct pr_fabric fabric;
+	struct pr_error_counters errors;
 	struct pr_tegra tegra;
 	struct pr_platform platform;
 	struct gt_strv tuners; /* services that change kernel settings: "tuned (running)", "irqbalance (enabled)" */
@@ -225,6 +228,12 @@ struct pr_host {
 	const char *python;	 /* version of /usr/bin/python3, "3.11"; NULL: not installed or not examined */
 	struct pr_str gcc;	 /* major version of the compiler that gcc links to: "12" */
 	enum pr_state kernel_log; /* unreadable for most users */
+	struct {
+		const char *name;  /* "kernel buffer" or "journal"; NULL: unknown */
+		double now_s;	   /* time of reading in seconds after boot; NAN: unknown */
+		bool start_lost;   /* the first lines since boot are missing */
+		struct pr_num crashes; /* number of crash records of earlier boots in pstore */
+	} log_source;
 	struct pr_log_line *log; /* lines of interest, in log order */
 	size_t n_log;
 	struct {

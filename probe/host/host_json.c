@@ -236,7 +236,9 @@ static json_t *log_json(const struct pr_host *h)
 		if (l->xid.number && !l->xid.nvswitch)
 			json_array_append_new(xids, json_pack("{s:i, s:o}", "number", l->xid.number, "line", gt_json_str(l->text)));
 	}
-	return json_pack("{s:s, s:o, s:o}", "state", pr_state_name(h->kernel_log), "lines", lines, "xids", xids);
+	return json_pack("{s:s, s:o, s:b, s:o, s:o, s:o}", "state", pr_state_name(h->kernel_log), "source",
+			 gt_json_str(h->log_source.name), "start_lost", h->log_source.start_lost, "crashes",
+			 pr_num_json(h->log_source.crashes), "lines", lines, "xids", xids);
 }
 
 static json_t *imports_json(const struct pr_host *h, size_t env)
@@ -350,6 +352,7 @@ json_t *pr_host_to_json(const struct pr_host *h)
 	json_object_set_new(doc, "kernels", kernels_json(h));
 	json_object_set_new(doc, "packages", packages_json(h));
 	json_object_set_new(doc, "kernel_log", log_json(h));
+	json_object_set_new(doc, "error_counters", pr_error_counters_json(&h->errors));
 	json_object_set_new(doc, "ways", ways_json(h));
 	json_object_set_new(doc, "data",
 			    json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "path", gt_json_str(h->data.path), "mount",

@@ -72,10 +72,11 @@ void pr_discover_identity(struct gt_fsroot *fs, struct pr_host *h);
 /* Returns the relevant variables as the fact "environment"; NULL if none is set. The caller frees it. */
 char *pr_environment_fact(const struct pr_host *h);
 #define PR_DPKG_STATUS	"/var/lib/dpkg/status"
-/* Return the relevant packages and log lines as the facts "packages" and "kernel_log"; NULL if there are none. The
- * caller frees them. */
+/* Return the relevant packages and log lines as the facts "packages", "kernel_log" and "kernel_log_source"; NULL if there
+ * are none. The caller frees them. */
 char *pr_packages_fact(const struct pr_host *h);
 char *pr_kernel_log_fact(const struct pr_host *h);
+char *pr_log_source_fact(const struct pr_host *h);
 /* Reads the rings and queues of a network card. pr_ethtool_fact() returns those of all cards as the fact "ethtool". */
 void pr_read_ethtool(struct gt_fsroot *fs, struct pr_net *n);
 char *pr_ethtool_fact(const struct pr_host *h);

@@ -27,11 +27,27 @@ static const json_t *find(const json_t *checks, const char *id)
 	return NULL;
 }
 
-bool pr_log_examined(const json_t *doc)
+static const json_t *kernel_log(const json_t *doc)
 {
-	const json_t *host = json_object_get(doc, "host");
+	return json_object_get(json_object_get(doc, "host"), "kernel_log");
+}
 
-	return !strcmp(text_of(json_object_get(host, "kernel_log"), "state"), "present");
+static bool log_examined(const json_t *doc)
+{
+	return !strcmp(text_of(kernel_log(doc), "state"), "present");
+}
+
+const char *pr_log_note(const json_t *doc)
+{
+	const json_t *log = kernel_log(doc);
+
+	if (!log_examined(doc))
+		return "the kernel log was not examined";
+	if (gt_json_get_bool(log, "start_lost", false))
+		return "the start of the kernel log is lost, so the errors in it were not examined";
+	if (!strcmp(text_of(log, "source"), "journal"))
+		return "the kernel log was read from the journal";
+	return *text_of(log, "source") ? "the kernel log was read from the kernel's buffer" : NULL;
 }
 
 static const json_t *first_unknown(const json_t *checks)
@@ -93,7 +109,9 @@ void pr_render_line(const json_t *doc, struct gt_buf *out)
 		gt_buf_printf(out, " - %s: %s", text_of(deciding, "id"), what);
 	else
 		gt_buf_printf(out, " - %zu checks pass, %zu unknown%s", count(checks, "pass"), count(checks, "unknown"),
-			      pr_log_examined(doc) ? "" : ", kernel log not examined");
+			      !log_examined(doc)				      ? ", kernel log not examined"
+			      : gt_json_get_bool(kernel_log(doc), "start_lost", false) ? ", start of the kernel log not examined"
+										       : "");
 	gt_buf_printf(out, " | fail=%zu;;0 warn=%zu;0 unknown=%zu pass=%zu gpus=%zu\n", count(checks, "fail"),
 		      count(checks, "warn"), count(checks, "unknown"), count(checks, "pass"),
 		      json_array_size(json_object_get(json_object_get(doc, "host"), "gpus")));

@@ -16,8 +16,8 @@ char *pr_headline(const json_t *c);
 bool pr_is_problem(const json_t *c);
 /* "Cause" if other checks name c as their cause, else "Failure" or "Warning". */
 const char *pr_problem_label(const json_t *checks, const json_t *c);
-/* Returns false if the kernel log could not be read, so that the report does not cover it. */
-bool pr_log_examined(const json_t *doc);
+/* Returns a sentence about the source of the kernel log, or about what was not examined; NULL: the source is unknown. */
+const char *pr_log_note(const json_t *doc);
 /* Prints the report on stdout. verbose: a table of all checks; quiet: the verdict only. */
 void pr_print_report(const json_t *doc, bool verbose, bool quiet, bool color);
 #endif

@@ -231,8 +231,8 @@ static void print_rest(const json_t *doc)
 	print_those(checks, "unknown", "Unknown:");
 	print_those(checks, "advice", "Advice (gputune plan has the commands):");
 	printf("\n%zu checks pass (--verbose shows all)\n", passed);
-	if (!pr_log_examined(doc))
-		puts("the kernel log was not examined");
+	if (pr_log_note(doc))
+		puts(pr_log_note(doc));
 }
 
 /* Prints the verdict, the problem that decides it in words, and its id. */

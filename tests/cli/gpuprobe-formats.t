@@ -93,7 +93,7 @@ Metrics for Prometheus, written atomically.
   gpuprobe_gpu_remap_pending{pci="0000:17:00.0"} 1
   # EOF
   $ grep -c 'check_status{' gpuprobe.prom
-  57
+  59
   $ grep 'gpu.ecc' gpuprobe.prom
   gpuprobe_check_status{check="gpu.ecc"} 1
   gpuprobe_cause{check="gpu.ecc"} 1

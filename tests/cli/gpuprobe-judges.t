@@ -74,7 +74,7 @@ The catalogue decides about the other numbers. A program's error is no finding; 
   gpu.xid fail Xid 109 in the kernel log (The GPU did not switch between two contexts
   $ hung < x.host > y.host; log "$X: 109, x" "$X: 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)" | hung > z.host
   $ say z.host gpu.xid; log "$X: 13, x" "$Y: 69, x" > x.host; say x.host gpu.xid; say x.host log.gpu
-  gpu.xid warn Xid 109 in the kernel log (The GPU did not switch between two contexts
+  gpu.xid pass no GPU reports an error
   gpu.xid pass no GPU reports an error
   log.gpu pass the kernel log has only errors of programs
   $ log "$X: 92, High single-bit ECC error rate" | hung > x.host; say x.host gpu.xid

@@ -103,8 +103,8 @@ Each of these lines alone makes a healthy host of eight GPUs unknown or worse; n
   > mlx5_core 0000:3b:00.0: E-Switch: Total vports 2, per vport: max uc(128) max mc(2048)
   > mlx5_core 0000:3b:00.0: Supported tc chains and prios offload
   > mlx5_core 0000:3b:00.0: Rate limit: 127 rates are supported, range: 0Mbps to 97656Mbps
-  > mlx5_core 0000:3b:00.0 ens1f0np0: Link up
   > mlx5_core 0000:3b:00.0 ens1f0np0: Link down
+  > mlx5_core 0000:3b:00.0 ens1f0np0: Link up
   > mlx5_core 0000:3b:00.0: MLX5E: StrdRq(1) RqSz(8) StrdSz(2048) RxCqeCmprss(0 enhanced)
   > ib0: enabling connected mode will cause multicast packet drops
   > nvme nvme0: pci function 0000:65:00.0
@@ -213,7 +213,7 @@ Lines of level error count without any known word; the same text with level info
 
 The report has the first lines and the count of the others; a flood of one error hides no other.
 
-  $ { sed -n 1p faults; seq 5 | sed 's/.*/nvme nvme0: I\/O & QID 3 timeout, aborting/'; } | log > x.host; gpuprobe --root x.host
+  $ { sed -n 1p faults; seq 5 | sed 's/.*/nvme nvme0: qwerty & failed/'; } | log > x.host; gpuprobe --root x.host
   CRITICAL: SXid 12028 in the kernel log (A GPU's access to the memory of another GPU was denied,
             often because a program ended) [gpu.nvswitch]
     Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
@@ -230,20 +230,123 @@ The report has the first lines and the count of the others; a flood of one error
       (fault of an NVLink)
   
   Unknown:
-    log.disk: 5 unrecognised error lines in the kernel log: nvme nvme0: I/O 1 QID 3 timeout, aborting
-    / nvme nvme0: I/O 2 QID 3 timeout, aborting / nvme nvme0: I/O 3 QID 3 timeout, aborting / and 2
-    more
+    log.disk: 5 unrecognised error lines in the kernel log: nvme nvme0: qwerty 1 failed / nvme nvme0:
+    qwerty 2 failed / nvme nvme0: qwerty 3 failed / and 2 more
   
   * checks pass (--verbose shows all) (glob)
   [2]
-  $ { sed -n 1p faults; seq 3000 | sed 's/.*/nvme nvme0: I\/O & QID 3 timeout, aborting/'; } | log > x.host; gpuprobe --root x.host | sed -n '/^Unknown:/,$p'
+  $ { sed -n 1p faults; seq 3000 | sed 's/.*/nvme nvme0: qwerty & failed/'; } | log > x.host; gpuprobe --root x.host | sed -n '/^Unknown:/,$p'
   Unknown:
-    log.disk: at least 255 unrecognised error lines in the kernel log: nvme nvme0: I/O 2746 QID 3
-    timeout, aborting / nvme nvme0: I/O 2747 QID 3 timeout, aborting / nvme nvme0: I/O 2748 QID 3
-    timeout, aborting / and 252 more
+    log.disk: at least 255 unrecognised error lines in the kernel log: nvme nvme0: qwerty 2746 failed
+    / nvme nvme0: qwerty 2747 failed / nvme nvme0: qwerty 2748 failed / and 252 more
   
   * checks pass (--verbose shows all) (glob)
   $ gpuprobe capture --root x.host y.host; gpuprobe --root x.host > one; gpuprobe --root y.host | cmp - one
+
+Errors with a known meaning have a verdict of their own, and the unknown ones next to them are counted.
+
+  $ { sed -n '/reached miss count/p' faults; echo 'mlx5_core 0000:3b:00.0: qwerty failed'; } | log > x.host; gpuprobe --root x.host
+  CRITICAL: the firmware of an mlx5 adapter failed (1 line) [log.network]
+    Debian GNU/Linux 12 (bookworm), kernel 6.1.0-41-amd64
+    Made-up CPU: 32 cores, 64 CPUs, 2 NUMA nodes, 512 GiB of memory
+    8 GPUs, 0000:17:00.0 to 0000:4f:00.0: NVIDIA H100 80GB HBM3, 79.6 GiB, driver nvidia
+    NVIDIA driver 550.163.01, which carries CUDA up to 12.4
+  
+  Failure: log.network
+    the firmware of an mlx5 adapter failed (1 line): mlx5_core 0000:3b:00.0: poll_health:825:(pid 0):
+    device's health compromised - reached miss count; 1 more error line with unknown meaning
+    Remedy:
+      Update the adapter's firmware. To restart the adapter, reboot or:
+        devlink health show
+      If it recurs with current firmware, have the adapter replaced.
+  
+  * checks pass (--verbose shows all) (glob)
+  [2]
+  $ log() { cat $FIXTURES/epyc-nps4.host; [ -z "$1" ] || printf 'file /.facts/kernel_log_source\n\tnow %s start_lost 0 crashes 0 from kernel buffer\n' "$1"; echo 'file /.facts/kernel_log'; sed 's/^/\t/'; }
+  $ check() { gpuprobe --root x.host -v | sed -n "/^$1 /,/^log/p" | sed '$d' | tr -s ' ' | tr -d '\n'; echo; }
+
+An error that is over counts for a day, or for a week if it recurs. Later lines about the same device end an error: a new start of the
+driver, a recovery, a link that is up again. A new boot ends everything.
+
+  $ T='nvme nvme0: I/O 2 QID 3 timeout, aborting'; DAY=86400
+  $ echo "<4>[100.5] $T" | log $((DAY / 2)) > x.host; check log.disk
+  log.disk warn an NVMe disk did not answer in time (1 line, 12 h ago): nvme nvme0: I/O 2 QID 3 timeout, aborting
+  $ echo "<4>[100.5] $T" | log $((2 * DAY)) > x.host; check log.disk
+  log.disk pass no such error in the kernel log; 1 line about errors that are over
+  $ for t in 100.5 300 5000; do echo "<4>[$t] $T"; done | log $((2 * DAY)) > x.host; check log.disk
+  log.disk warn an NVMe disk did not answer in time (3 lines, 47 h ago): nvme nvme0: I/O 2 QID 3 timeout, aborting
+  $ for t in 100.5 300 5000; do echo "<4>[$t] $T"; done | log $((9 * DAY)) > x.host; check log.disk
+  log.disk pass no such error in the kernel log; 1 line about errors that are over
+  $ { echo 'nvme nvme0: controller is down; will reset: CSTS=0x3'; echo 'nvme nvme0: 63/0/0 default/read/poll queues'; } | log > x.host; check log.disk
+  log.disk pass no such error in the kernel log; 1 line about errors that are over
+  $ { echo 'nvme nvme0: controller is down; will reset: CSTS=0x3'; echo 'nvme nvme1: 63/0/0 default/read/poll queues'; } | log > x.host; check log.disk
+  log.disk fail an NVMe disk does not respond (1 line): nvme nvme0: controller is down; will reset: CSTS=0x3
+  $ { echo 'mlx5_core 0000:3b:00.0: Fatal error 1 detected'; echo 'mlx5_core 0000:3b:00.0: firmware version: 28.39.1002'; } | log > x.host; check log.network
+  log.network pass no such error in the kernel log; 1 line about errors that are over
+  $ { echo 'mlx5_core 0000:3b:00.0 e1: Link up'; echo 'mlx5_core 0000:3b:00.0 e1: Link down'; } | log > x.host; check log.link
+  log.link warn the link of a network port went down (1 line): mlx5_core 0000:3b:00.0 e1: Link down
+  $ echo 'mlx5_core 0000:3b:00.0 e1: Link down' | log > x.host; check log.link
+  log.link pass no such error in the kernel log
+  $ { for t in 1 2 3; do echo "<6>[$t] mlx5_core 0000:3b:00.0 e1: Link up"; echo "<6>[$t.5] mlx5_core 0000:3b:00.0 e1: Link down"; done; echo '<6>[4] mlx5_core 0000:3b:00.0 e1: Link up'; } | log 500 > x.host; check log.link
+  log.link warn the link of a network port went down, recovered, and had the error again (3 lines, 8 min ago): mlx5_core 0000:3b:00.0 e1: Link down
+  $ { echo 'EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2'; echo '[    0.000000] Linux version 6.1.0-41-amd64'; } | log > x.host; check log.filesystem
+  log.filesystem pass no such error in the kernel log
+
+The same for NVIDIA's modules and resets.
+
+  $ gpu() { cat $FIXTURES/server-8gpu.host; echo 'file /.facts/kernel_log'; sed 's/^/\t/'; }
+  $ X='NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.'
+  $ echo "$X" | gpu > x.host; gpuprobe --root x.host -q
+  WARNING: a GPU has fallen off the bus since boot; NVML now responds for every GPU [gpu.lost]
+  [1]
+  $ { echo "$X"; echo 'nvidia-nvlink: Nvlink Core is being initialized, major device number 236'; } | gpu > x.host; gpuprobe --root x.host -q
+  OK: no problem found
+  $ { echo "$X"; echo 'NVRM: Xid (PCI:0000:17:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)'; } | gpu > x.host; gpuprobe --root x.host -q
+  OK: no problem found
+  $ { echo "$X"; echo 'NVRM: Xid (PCI:0000:1f:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)'; } | gpu > x.host; gpuprobe --root x.host -q
+  WARNING: a GPU has fallen off the bus since boot; NVML now responds for every GPU [gpu.lost]
+  [1]
+
+Corrected errors count by their rate: of a module per day, of a PCIe device per hour. The counters need no root.
+
+  $ CE='EDAC MC0: 3 CE memory read error on DIMM_A1 (channel:0 slot:0 page:0x3b8e4d offset:0x0 grain:32)'
+  $ for t in 1 2 3; do echo "<3>[$t] $CE"; done | log 100 > x.host; check log.hardware
+  log.hardware pass no such error in the kernel log
+  $ for t in 1 2 3 4; do echo "<3>[$t] $CE"; done | log 100 > x.host; check log.hardware
+  log.hardware warn memory module DIMM_A1 has 12 corrected errors in the kernel log, 12 per day
+  $ for t in 1 2 3 4; do echo "<3>[$t] $CE"; done | log $((3 * DAY)) > x.host; check log.hardware
+  log.hardware pass no such error in the kernel log
+  $ A='pcieport 0000:16:01.0: AER: Corrected error received: 0000:17:00.0'
+  $ for t in $(seq 400); do echo "<4>[$t] $A"; done | log 4000 > x.host; check log.pcie
+  log.pcie pass no such error in the kernel log
+  $ for t in $(seq 700); do echo "<4>[$t] $A"; done | log 4000 > x.host; check log.pcie
+  log.pcie warn PCIe device pcieport 0000:16:01.0 has 700 corrected errors (AER), 630 per hour; each costs a repeated transfer
+  $ edac() { printf 'file /sys/devices/system/edac/mc/mc0/%s\n\t%s\n' seconds_since_reset $1 ce_count $2 ue_count $3 dimm3/dimm_ce_count $2 dimm3/dimm_ue_count $3 dimm3/dimm_label P0_DIMM_C1; }
+  $ { cat $FIXTURES/epyc-nps4.host; edac $((10 * DAY)) 99 0; } > x.host; check log.hardware
+  log.hardware skip the kernel log was not examined: only root can read it
+  $ { cat $FIXTURES/epyc-nps4.host; edac $((10 * DAY)) 100 0; } > x.host; check log.hardware
+  log.hardware warn memory module P0_DIMM_C1 has 100 corrected errors, 10 per day
+  $ { cat $FIXTURES/epyc-nps4.host; edac $((10 * DAY)) 0 2; } > x.host; check log.hardware
+  log.hardware fail memory module P0_DIMM_C1 has 2 uncorrectable errors since boot
+  $ aer() { D=/sys/devices/pci0000:17/0000:16:01.0/0000:17:00.0; printf "file $D/aer_dev_%s\n\tRxErr 0\n\t%s %s\n" correctable TOTAL_ERR_COR $1 nonfatal TOTAL_ERR_NONFATAL $2 fatal TOTAL_ERR_FATAL $3; printf 'file /proc/uptime\n\t36000.12 4711.00\n'; }
+  $ { cat $FIXTURES/server-8gpu.host; aer 4800 0 0; } > x.host; check log.pcie
+  log.pcie skip the kernel log was not examined: only root can read it
+  $ { cat $FIXTURES/server-8gpu.host; aer 4801 0 0; } > x.host; check log.pcie
+  log.pcie warn PCIe device 0000:17:00.0 has 4801 corrected errors (AER), 480 per hour; each costs a repeated transfer
+  $ { cat $FIXTURES/server-8gpu.host; aer 0 0 1; } > x.host; check log.pcie
+  log.pcie warn PCIe device 0000:17:00.0 has 1 fatal and 0 other uncorrected errors (AER) since boot
+
+The report names the source. A lost start is not examined.
+
+  $ echo '<6>[7] nvme nvme0: x' | log 100 > x.host; gpuprobe --root x.host | tail -n 1
+  the kernel log was read from the kernel's buffer
+  $ sed 's/start_lost 0 crashes 0 from kernel buffer/start_lost 1 crashes 2 from kernel buffer/' x.host > y.host; gpuprobe --root y.host | tail -n 1; gpuprobe --root y.host -f line
+  the start of the kernel log is lost, so the errors in it were not examined
+  GPUPROBE OK - * checks pass, 0 unknown, start of the kernel log not examined | fail=0;;0 warn=0;0 unknown=0 pass=* gpus=0 (glob)
+  $ mv y.host x.host; check log.oops; check log.oom; sed -i 's/start_lost 1 crashes 2 from kernel buffer/start_lost 0 crashes 0 from journal/' x.host; gpuprobe --root x.host | tail -n 1
+  log.oops pass no such error in the kernel log, whose start is lost; 2 records of crashes of earlier boots in pstore
+  log.oom pass no such error in the kernel log, whose start is lost
+  the kernel log was read from the journal
 
 Errors of the kernel itself have separate checks, also on hosts without a GPU.
 
@@ -258,7 +361,7 @@ Errors of the kernel itself have separate checks, also on hosts without a GPU.
   >   gpuprobe --root x.host -v | grep -E '^log[.][a-z]* +(warn|fail|unknown)' | tr -s ' ' | cut -c1-150; done
   log.oom warn the kernel killed python3 for lack of memory in cgroup
   log.oom warn the kernel killed python3 for lack of memory in cgroup
-  log.oom warn the kernel killed a process for lack of memory: Out of memory: Killed
+  log.oom warn the kernel killed a process for lack of memory (1 line): Out of memory:
   log.stall warn a task or a CPU hung in the kernel (1 line): INFO: task
   log.stall warn a task or a CPU hung in the kernel (1 line): watchdog: BUG: soft lockup
   log.stall warn a task or a CPU hung in the kernel (1 line): rcu: INFO: rcu_sched
@@ -283,11 +386,13 @@ An unreadable log is reported as not examined, in each format.
   $ gpuprobe --root $FIXTURES/server-8gpu.host -v | grep -A 1 '^log[.]'
   log.gpu              skip   the kernel log was not examined: only root can read it
   log.network          skip   the kernel log was not examined: only root can read it
+  log.link             skip   the kernel log was not examined: only root can read it
   log.disk             skip   the kernel log was not examined: only root can read it
   log.pcie             skip   the kernel log was not examined: only root can read it
   log.hardware         skip   the kernel log was not examined: only root can read it
   log.oom              skip   the kernel log was not examined: only root can read it
   log.stall            skip   the kernel log was not examined: only root can read it
+  log.oops             skip   the kernel log was not examined: only root can read it
   log.filesystem       skip   the kernel log was not examined: only root can read it
   log.thermal          skip   the kernel log was not examined: only root can read it
 

@@ -551,16 +551,23 @@ START_TEST(nvml_tells_ways_and_a_capture_keeps_them)
 }
 END_TEST
 
-/* The capture of a host gives the same judgement of its log: levels and lines are kept. */
-START_TEST(the_kernel_log_of_a_capture_has_the_levels)
+/* The capture of a host gives the same judgement of its log: levels, times and lines are kept. */
+START_TEST(the_kernel_log_of_a_capture_has_levels_and_times)
 {
-	gt_auto(gt_fsroot) *fs = open_text("file /.facts/kernel_log\n\t<3>[    1.5] mlx5_core 0000:3b:00.0: qwerty\n"
-					   "\t<6>mlx5_core 0000:3b:00.0: qwerty 2\n\t<12>NVRM: Xid (PCI:0000:17:00): 79, x\n"
-					   "\tnvidia: module license taints kernel.\n");
+	gt_auto(gt_fsroot) *fs = open_text(
+		"file /.facts/kernel_log\n\t<3>[    1.5] mlx5_core 0000:3b:00.0: qwerty\n"
+		"\t<3>[   61.25] mlx5_core 0000:3b:00.0: qwerty\n\t<12>mlx5_core: a program's failed line\n"
+		"\t<6>mlx5_core 0000:3b:00.0: qwerty 2\n\t<4>NVRM: Xid (PCI:0000:17:00): 79, x\n"
+		"\tnvidia: module license taints kernel.\n"
+		"file /.facts/kernel_log_source\n\tnow 90.5 start_lost 1 crashes 2 from kernel buffer\n");
 	gt_auto(pr_host) *h = discover(fs);
-	gt_autofree char *fact = pr_kernel_log_fact(h);
+	gt_autofree char *fact = pr_kernel_log_fact(h), *source = pr_log_source_fact(h);
 
-	ck_assert_str_eq(fact, "<3>mlx5_core 0000:3b:00.0: qwerty\n<4>NVRM: Xid (PCI:0000:17:00): 79, x\n"
+	ck_assert_str_eq(source, "now 90.500000 start_lost 1 crashes 2 from kernel buffer\n");
+	ck_assert_uint_eq(h->log[0].count, 2);
+	ck_assert(h->log[0].first_s == 1.5 && h->log[0].time_s == 61.25);
+	ck_assert_str_eq(fact, "<3>[61.250000] [x2 since 1.500000] mlx5_core 0000:3b:00.0: qwerty\n"
+			       "<4>NVRM: Xid (PCI:0000:17:00): 79, x\n"
 			       "nvidia: module license taints kernel.\n");
 	ck_assert_uint_eq(h->n_log, 3);
 	ck_assert_int_eq(h->log[0].kind, PR_LOG_UNREAD);
@@ -629,7 +636,7 @@ int main(void)
 		four_thousand_cpus_are_counted,
 		hostile_kernel_files_do_no_harm,
 		machines_of_every_kind_are_read,
-		the_kernel_log_of_a_capture_has_the_levels,
+		the_kernel_log_of_a_capture_has_levels_and_times,
 		numbers_of_errors_are_read_as_people_write_them,
 		nvml_tells_ways_and_a_capture_keeps_them,
 	};
