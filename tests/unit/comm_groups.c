@@ -56,7 +56,7 @@ static int sum_in(const struct rt_mesh *m, int d, int rounds, struct gt_err *err
 			return r;
 		for (int64_t i = 0; i < FLOATS; i++)
 			WANT(fabs((double)x[i] - expected_sum(m, d, i + round)) < 1e-5, "dimension %d element %lld is %g, not %g",
-			     (long long)i, (double)x[i], expected_sum(m, d, i + round));
+			     d, (long long)i, (double)x[i], expected_sum(m, d, i + round));
 		r = rt_comm_agree(m->group[d], gt_hash64(x, sizeof(float) * FLOATS, 0), "the sum", err);
 		if (r)
 			return r;
