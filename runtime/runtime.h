@@ -287,6 +287,9 @@ enum rt_when { RT_WHEN_AUTO, RT_WHEN_ON, RT_WHEN_OFF };
 struct rt_comm;
 struct rt_ddp_options {
 	struct rt_comm *comm;	      /* NULL: one rank */
+	/* Tensor parallelism: these ranks split the products of linear layers, the heads of attention and the vocabulary
+	 * (pass/tensor.c). They get the same batches. NULL: none. CPU only. */
+	struct rt_comm *tensor;
 	double weight;		      /* this rank's fraction of the rows of all ranks; the fractions add up to 1; 0: equal */
 	uint64_t first_bucket_bytes, bucket_bytes; /* 0: 1 MiB and 25 MiB */
 	/* Reduces buckets during the backward pass. AUTO: on if a device or a network moves the gradients. Ranks of one

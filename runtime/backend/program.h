@@ -38,6 +38,7 @@ struct rt_kernel {
 /* Results of the calls of RT_PHASE_GRADIENT. */
 struct rt_gradients {
 	double sum_squares; /* of the gradients times grad_scale */
+	double split_squares; /* the same, of gradients of parameters that ranks split */
 	const struct rt_node *not_finite; /* first gradient that is not finite, or NULL */
 };
 struct rt_run {

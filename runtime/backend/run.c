@@ -37,6 +37,12 @@ void rt_use_shape(struct rt_program *p, int shape)
 	p->stale = true; /* results of run-once calls share memory with the other shape's tensors */
 }
 
+/* Returns the index of element i in the whole tensor, so that initial values do not depend on the split. */
+static uint64_t whole_index(const struct rt_node *n, int64_t i)
+{
+	return (uint64_t)(n->cut.parts ? rt_cut_index(&n->cut, i) : i);
+}
+
 void rt_run_init_param(const struct rt_node *n, float *w, uint64_t seed, int threads)
 {
 	int64_t count = rt_shape_elements(&n->shape);
@@ -52,12 +58,12 @@ void rt_run_init_param(const struct rt_node *n, float *w, uint64_t seed, int thr
 	case RT_INIT_NORMAL_STD:
 #pragma omp parallel for schedule(static) num_threads(threads)
 		for (int64_t i = 0; i < count; i++)
-			w[i] = scale * rt_random_normal(seed, stream, (uint64_t)i);
+			w[i] = scale * rt_random_normal(seed, stream, whole_index(n, i));
 		break;
 	case RT_INIT_UNIFORM_BOUND:
 #pragma omp parallel for schedule(static) num_threads(threads)
 		for (int64_t i = 0; i < count; i++)
-			w[i] = scale * (2 * rt_random_uniform(seed, stream, (uint64_t)i) - 1);
+			w[i] = scale * (2 * rt_random_uniform(seed, stream, whole_index(n, i)) - 1);
 		break;
 	}
 }

@@ -40,10 +40,11 @@ static size_t plan_scratch(void *state, const struct rt_call *c)
 static uint64_t plan_bytes(const struct rt_program *p)
 {
 	const struct rt_plan *plan = &p->plan;
+	uint64_t bytes = plan->arena_bytes + rt_groups_plan_bytes(&p->opt, plan) + (plan->stage ? plan->stage->window_bytes : 0);
 
-	return plan->arena_bytes + (plan->stage ? plan->stage->window_bytes : 0) +
-	       (p->opt.ranks.comm ? rt_ddp_plan_bytes(&p->opt, &p->ranks, plan->buckets, plan->n_buckets, plan->window_bytes) :
-				    plan->window_bytes);
+	if (!p->opt.ranks.comm)
+		return bytes + plan->window_bytes;
+	return bytes + rt_ddp_plan_bytes(&p->opt, &p->ranks, plan->buckets, plan->n_buckets, plan->window_bytes);
 }
 
 static void init_params(struct rt_program *p)
@@ -72,6 +73,9 @@ static int build(struct rt_program *p, struct gt_err *err)
 		if (r)
 			return r;
 	}
+	r = rt_groups_new(&p->opt, p->shapes, p->n_shapes, s->cpu.threads, &s->groups, err);
+	if (r)
+		return r;
 	p->base = s->arena.base;
 	p->window = s->ddp ? rt_ddp_base(s->ddp) : NULL;
 	rt_run_place(p);
@@ -86,6 +90,7 @@ static void cpu_free(struct rt_program *p)
 
 	if (!s)
 		return;
+	rt_groups_free(s->groups);
 	rt_ddp_free(s->ddp);
 	rt_arena_unmap(&s->arena);
 	free(s);
@@ -172,7 +177,7 @@ static uint64_t bytes(const struct rt_program *p)
 {
 	const struct rt_cpu_state *s = p->state;
 
-	return s->arena.bytes + (s->ddp ? rt_ddp_bytes(s->ddp) : 0);
+	return s->arena.bytes + (s->ddp ? rt_ddp_bytes(s->ddp) : 0) + (s->groups ? rt_groups_bytes(s->groups) : 0);
 }
 
 #define NODES	1024
@@ -293,6 +298,8 @@ static void report(const struct rt_program *p, json_t *doc)
 	json_object_set_new(doc, "threads_on_node", threads_on_node(p));
 	if (s->ddp)
 		json_object_set_new(doc, "ddp", rt_ddp_report(s->ddp));
+	if (s->groups)
+		json_object_set_new(doc, "groups", rt_groups_report(s->groups));
 	for (size_t i = 0; i < GT_ARRAY_SIZE(warnings); i++)
 		if (warnings[i])
 			json_array_append_new(json_object_get(doc, "warnings"), json_string(warnings[i]));

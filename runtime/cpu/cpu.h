@@ -45,6 +45,10 @@ size_t rt_widen_scratch_bytes(const struct rt_node *a, const struct rt_node *b);
 /* y (rows,cols) = act(x + bias) on the team. bias (cols) may be NULL. x keeps x + bias unless y is x. */
 void rt_cpu_bias_act(const struct rt_cpu *cpu, float *x, float *y, const float *bias, int64_t rows, int64_t cols,
 		     enum rt_act act);
+/* Returns the number of rows that count in a loss, at least 1: a batch of padding only has loss 0. */
+int64_t rt_cpu_count_targets(const int32_t *targets, int64_t rows);
+/* loss = mean over `count` rows; the other rows have loss 0. */
+void rt_cpu_mean_loss(float *loss, const float *losses, int64_t rows, int64_t count);
 /* out (cols) = or += sums over the rows of x (rows,cols) with stride ld, on the team. */
 void rt_cpu_column_sums(const struct rt_cpu *cpu, float *out, const float *x, int64_t rows, int64_t cols, int64_t ld, bool add);
 #endif

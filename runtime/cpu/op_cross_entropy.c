@@ -25,8 +25,7 @@ static void rows_loss(const struct rt_cpu *cpu, float *logits, int64_t ld, const
 	}
 }
 
-/* Returns the number of rows that count, at least 1: a batch of padding only has loss 0. */
-static int64_t count_targets(const int32_t *targets, int64_t rows)
+int64_t rt_cpu_count_targets(const int32_t *targets, int64_t rows)
 {
 	int64_t n = 0;
 
@@ -35,8 +34,7 @@ static int64_t count_targets(const int32_t *targets, int64_t rows)
 	return GT_MAX(n, 1);
 }
 
-/* Mean over `count` rows; the other rows have loss 0. */
-static void mean_loss(float *loss, const float *losses, int64_t rows, int64_t count)
+void rt_cpu_mean_loss(float *loss, const float *losses, int64_t rows, int64_t count)
 {
 	double sum = 0;
 
@@ -48,12 +46,12 @@ static void mean_loss(float *loss, const float *losses, int64_t rows, int64_t co
 /* in: logits (M,V), targets. out: loss, dlogits (M,V), rows (M) */
 static void run_cross_entropy(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
-	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]), count = count_targets(c->in[1]->data, rows);
+	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]), count = rt_cpu_count_targets(c->in[1]->data, rows);
 	float *grad = run->eval ? NULL : rt_f32(c->out[1]), *losses = rt_f32(c->out[2]);
 
 	rows_loss(cpu, rt_f32(c->in[0]), cols, NULL, grad, cols, c->in[1]->data, losses, rows, cols,
 		  run->loss_scale / (float)count);
-	mean_loss(rt_f32(c->out[0]), losses, rows, count);
+	rt_cpu_mean_loss(rt_f32(c->out[0]), losses, rows, count);
 }
 
 const struct rt_cpu_kernel rt_cpu_cross_entropy = { .run = run_cross_entropy };
@@ -88,7 +86,7 @@ static void run_linear_cross_entropy(const struct rt_cpu *cpu, const struct rt_c
 	const char *x = c->in[0]->data, *w = c->in[1]->data;
 	const float *b = rt_f32(c->in[2]);
 	const int32_t *targets = c->in[3]->data;
-	int64_t count = count_targets(targets, rows);
+	int64_t count = rt_cpu_count_targets(targets, rows);
 	float *logits = rt_f32(c->out[RT_MAX_IO - 1]), *losses = rt_f32(c->out[4]), scale = run->loss_scale / (float)count;
 	float *dx = run->eval ? NULL : rt_f32(c->out[1]), *dw = run->eval ? NULL : rt_f32(c->out[2]);
 	float *db = run->eval ? NULL : rt_f32(c->out[3]);
@@ -115,7 +113,7 @@ static void run_linear_cross_entropy(const struct rt_cpu *cpu, const struct rt_c
 			rt_gemm_any(cpu, type, true, false, cols, inner, m, d, ld, xs, inner,
 				    r > 0 || c->attr.accumulate & 4, dw, inner, widened);
 	}
-	mean_loss(rt_f32(c->out[0]), losses, rows, count);
+	rt_cpu_mean_loss(rt_f32(c->out[0]), losses, rows, count);
 }
 
 const struct rt_cpu_kernel rt_cpu_linear_cross_entropy = {

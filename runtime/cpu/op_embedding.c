@@ -3,22 +3,37 @@
 #include <string.h>
 #include "runtime/cpu/cpu.h"
 
+/* Returns the row of the table for an id, or NULL if it is in another part of the vocabulary. */
+static float *row_of(const struct rt_call *c, float *table, int64_t rows, int64_t cols, int32_t id)
+{
+	int64_t at = id - c->attr.first_row;
+
+	return table && at >= 0 && at < rows ? table + at * cols : NULL;
+}
+
+static void embed_row(const struct rt_cpu *cpu, float *y, const float *row, const float *position, int64_t cols)
+{
+	if (row && position)
+		cpu->simd->add(y, row, position, cols);
+	else if (row || position)
+		memcpy(y, row ? row : position, (size_t)cols * sizeof(float));
+	else
+		memset(y, 0, (size_t)cols * sizeof(float));
+}
+
 /* y (B,T,C) = table[ids] + positions[t] */
 static void run_embedding(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	int64_t rows = rt_shape_elements(&c->in[0]->shape), len = c->in[0]->shape.d[1], cols = rt_cols(c->in[1]);
 	const int32_t *ids = c->in[0]->data;
-	const float *table = rt_f32(c->in[1]), *positions = rt_f32(c->in[2]);
-	float *y = rt_f32(c->out[0]);
+	const float *positions = c->attr.first_row ? NULL : rt_f32(c->in[2]);
+	float *table = rt_f32(c->in[1]), *y = rt_f32(c->out[0]);
 	int team = rt_cpu_team(cpu, 12.0 * (double)rows * (double)cols);
 
 #pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
-	for (int64_t i = 0; i < rows; i++) {
-		if (positions)
-			cpu->simd->add(y + i * cols, table + ids[i] * cols, positions + i % len * cols, cols);
-		else
-			memcpy(y + i * cols, table + ids[i] * cols, (size_t)cols * sizeof(float));
-	}
+	for (int64_t i = 0; i < rows; i++)
+		embed_row(cpu, y + i * cols, row_of(c, table, c->in[1]->shape.d[0], cols, ids[i]),
+			  positions ? positions + i % len * cols : NULL, cols);
 }
 
 const struct rt_cpu_kernel rt_cpu_embedding = { .run = run_embedding };
@@ -48,11 +63,11 @@ static void run_embedding_bwd(const struct rt_cpu *cpu, const struct rt_call *c,
 		if (hi > lo && positions && !(c->attr.accumulate & 2))
 			clear_rows(positions, c->out[1]->shape.d[0], cols, lo, hi);
 		for (int64_t i = 0; hi > lo && i < rows; i++) {
-			float *t = table ? table + ids[i] * cols + lo : NULL;
+			float *t = row_of(c, table, table ? c->out[0]->shape.d[0] : 0, cols, ids[i]);
 			float *p = positions ? positions + i % len * cols + lo : NULL;
 
 			if (t)
-				cpu->simd->add(t, t, dy + i * cols + lo, hi - lo);
+				cpu->simd->add(t + lo, t + lo, dy + i * cols + lo, hi - lo);
 			if (p)
 				cpu->simd->add(p, p, dy + i * cols + lo, hi - lo);
 		}

@@ -54,6 +54,7 @@ static void run_grad_norm(const struct rt_cpu *cpu, const struct rt_call *c, con
 	int64_t n = rt_shape_elements(&c->in[0]->shape), chunks = (n + RT_NORM_CHUNK - 1) / RT_NORM_CHUNK;
 	const float *g = rt_f32(c->in[0]);
 	double *sums = (double *)c->out[RT_MAX_IO - 1]->data;
+	double *total = c->attr.parts ? &run->gradients->split_squares : &run->gradients->sum_squares;
 	int team = rt_cpu_team(cpu, 4.0 * (double)n), bad = 0;
 
 #pragma omp parallel for schedule(static) num_threads(team) if (team > 1) reduction(| : bad)
@@ -61,7 +62,7 @@ static void run_grad_norm(const struct rt_cpu *cpu, const struct rt_call *c, con
 		bad |= !cpu->simd->sum_squares(g + i * RT_NORM_CHUNK, GT_MIN(RT_NORM_CHUNK, n - i * RT_NORM_CHUNK), run->grad_scale,
 					      &sums[i]);
 	for (int64_t i = 0; i < chunks; i++)
-		run->gradients->sum_squares += sums[i];
+		*total += sums[i];
 	if (bad && !run->gradients->not_finite)
 		run->gradients->not_finite = c->in[0];
 }

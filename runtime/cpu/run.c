@@ -115,6 +115,8 @@ static int run_collective(struct rt_program *p, const struct rt_call *c, struct 
 				       rt_shape_elements(&c->out[0]->shape), err);
 	case RT_STAGES_MEET:
 		return meet_stages(p, run, err);
+	case RT_GROUP_CALL:
+		return rt_groups_run(s->groups, c, err);
 	case RT_NOT_COLLECTIVE:
 		break;
 	}
@@ -128,6 +130,8 @@ void rt_cpu_run_call(struct rt_program *p, int i, struct rt_run *run)
 	bool timed = p->opt.debug.profile || p->opt.debug.trace;
 	double t0 = 0;
 
+	if (s->ddp_status)
+		return;
 	if (p->plan.segment)
 		run->batch = p->step * p->opt.accum + c->microbatch;
 	if (p->opt.debug.poison)
@@ -251,6 +255,25 @@ static int check_gradients(struct rt_program *p, struct rt_run *run, struct rt_m
 	return 0;
 }
 
+/* Sums the squares of split gradients over the ranks that split them. Every rank learns of a gradient that is not finite. */
+static int join_squares(struct rt_program *p, struct rt_gradients *g, struct gt_err *err)
+{
+	struct rt_comm *c = p->opt.ranks.tensor;
+	double all[RT_MAX_RANKS];
+	int r;
+
+	if (!c)
+		return 0;
+	r = rt_comm_gather(c, g->not_finite ? NAN : g->split_squares, all, err);
+	if (r)
+		return r;
+	for (int i = 0; i < rt_comm_size(c); i++)
+		g->sum_squares += all[i];
+	if (isnan(g->sum_squares) && !g->not_finite)
+		g->not_finite = p->plan.loss;
+	return 0;
+}
+
 /* Sets the weighted means over the ranks. */
 static int reduced_loss(struct rt_program *p, struct rt_run *run, struct rt_metrics *m, struct gt_err *err)
 {
@@ -297,6 +320,11 @@ static int finish_update(struct rt_program *p, int next, struct rt_run *run, str
 		return r;
 	if (!s->overflow || s->ddp)
 		next = run_until(p, next, RT_PHASE_UPDATE, run);
+	if (rt_plan_measures_gradients(&p->plan)) {
+		r = join_squares(p, run->gradients, err);
+		if (r)
+			return r;
+	}
 	r = check_gradients(p, run, m, err);
 	if (r)
 		return r;
@@ -358,6 +386,8 @@ int rt_cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *
 	}
 	if (!s->overflow || s->ddp)
 		next = run_until(p, next, RT_PHASE_GRADIENT, run);
+	if (s->ddp_status)
+		return reduction_failed(s, err);
 	if (p->anomaly)
 		return -EDOM;
 	if (!run->update)

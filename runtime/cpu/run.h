@@ -4,13 +4,15 @@
 /* A program's state in the CPU backend. */
 #include "runtime/backend/backend.h"
 #include "runtime/cpu/cpu.h"
+#include "runtime/ddp/groups.h"
 #include "runtime/memory/arena.h"
 
 struct rt_cpu_state {
 	struct rt_cpu cpu;
 	struct rt_arena arena;
 	struct rt_ddp *ddp; /* NULL: one rank */
-	int ddp_status;	    /* first error of a reduction in this step */
+	struct rt_groups *groups; /* NULL: no call is a collective of a group */
+	int ddp_status;	    /* first error of a collective in this step */
 	struct gt_err ddp_err;
 	/* current update */
 	bool overflow; /* a loss was not finite */

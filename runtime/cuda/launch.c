@@ -414,7 +414,7 @@ const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c
 {
 	const struct rt_cuda_kernel *kernel = rt_cuda_kernels[c->op->id];
 
-	if (!kernel && !c->op->collective)
+	if (!kernel && (!c->op->collective || c->op->collective == RT_GROUP_CALL))
 		return "the device has no kernel for it";
 	for (int k = 0; k < 2 * RT_MAX_IO; k++) {
 		const struct rt_node *n = k < RT_MAX_IO ? c->in[k] : c->out[k - RT_MAX_IO];

@@ -16,6 +16,15 @@
 /* BUFFER: declared by the model and saved, but not trained, for example the running statistics of batchnorm. */
 enum rt_role { RT_ROLE_INPUT, RT_ROLE_PARAM, RT_ROLE_BUFFER, RT_ROLE_STATE, RT_ROLE_VALUE, RT_ROLE_GRADIENT, RT_ROLE_SCRATCH };
 
+/* Part `part` of a tensor that the ranks of a group split along dimension `axis`. That dimension consists of blocks of
+ * these lengths, for example q, k and v, and each block is divided into `parts` parts. parts 0: not split. */
+#define RT_CUT_BLOCKS	3
+struct rt_cut {
+	int axis, parts, part, blocks;
+	int64_t len[RT_CUT_BLOCKS];
+	struct rt_shape whole;
+};
+
 struct rt_node {
 	int id; /* index in its ir */
 	enum rt_role role;
@@ -36,6 +45,7 @@ struct rt_node {
 	 * is then the shape of the largest piece and `whole` that of the tensor. */
 	int64_t piece_unit;
 	struct rt_shape whole;
+	struct rt_cut cut;
 	/* Pipeline: the stage that owns this parameter or buffer, or its state. absent: no call of the own stage uses it, and
 	 * it has no memory. */
 	int stage;
@@ -68,6 +78,9 @@ struct rt_attr {
 	int slot;		     /* cast8: index of the scale */
 	const struct rt_user_op *user;
 	void *arg;		     /* argument of the user-defined op */
+	int dim;	     /* collective: enum rt_dim of its group */
+	int parts, part;     /* collective, softmax_part: ranks of the group, and the own index */
+	int64_t first_row, whole_rows; /* part of a vocabulary: its first row, and all rows; whole_rows 0: not split */
 	unsigned accumulate; /* bit i: add to out[i] instead of assigning */
 	uint64_t slice_bytes;
 	int64_t padded_cols; /* linear_cross_entropy: multiplied columns of the logits, if more than the weight has rows */
@@ -113,7 +126,7 @@ struct rt_op_state {
 };
 /* Calls that involve the other ranks. */
 enum rt_collective { RT_NOT_COLLECTIVE, RT_BUCKET_START, RT_BUCKET_WAIT, RT_RANKS_MEET, RT_SEND, RT_RECEIVE, RT_STAGE_SUM,
-		     RT_STAGES_MEET };
+		     RT_STAGES_MEET, RT_GROUP_CALL };
 struct rt_op {
 	enum rt_op_id id;
 	const char *name;
@@ -199,6 +212,17 @@ struct rt_dropout_key {
 /* Like rt_reference(), with the dropout masks of that key; NULL: no dropout. */
 int rt_reference_dropout(const struct rt_graph *g, const struct rt_node *watch, const double *const *values,
 			 const struct rt_dropout_key *dropout, double *out, struct gt_err *err);
+
+/* ---- split tensors (rt_node.cut) ---- */
+/* Returns the shape of the whole tensor; n's own shape if it is not split. */
+const struct rt_shape *rt_cut_whole(const struct rt_node *n);
+int64_t rt_cut_length(const struct rt_cut *c, int part); /* of the axis in that part */
+int64_t rt_cut_elements(const struct rt_cut *c, int part);
+/* Copy a part, of elements of `size` bytes, out of the whole tensor, or into it. */
+void rt_cut_take(const struct rt_cut *c, int part, size_t size, const void *whole, void *to);
+void rt_cut_put(const struct rt_cut *c, int part, size_t size, void *whole, const void *from);
+/* Returns the index in the whole tensor of element i of the own part. */
+int64_t rt_cut_index(const struct rt_cut *c, int64_t i);
 
 /* ---- for shape rules ---- */
 /* rt_rows(): product of all dimensions except the last. rt_cols(): the last dimension. */

@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* embedding: y (B,T,C) = table (V,C)[ids (B,T)] + positions (P,C)[t]. in: ids, table, positions or NULL. */
+/*
+ * embedding: y (B,T,C) = table (V,C)[ids (B,T)] + positions (P,C)[t]. in: ids, table, positions or NULL.
+ *
+ * With attr.whole_rows the table is a part of a vocabulary, from row attr.first_row on. The sum over all parts is the
+ * result: an id of another part gives a row of zeros, and the first part alone adds the positions. Each part computes the
+ * gradient of all positions.
+ */
 #include <errno.h>
 #include "runtime/graph/gradient.h"
 #include "runtime/graph/ops.h"
@@ -28,7 +34,8 @@ static void embedding_gradient(struct rt_ad *ad, const struct rt_call *c)
 
 	if (!rt_ad_requires_grad(ad, c->in[1]) && !rt_ad_requires_grad(ad, c->in[2]))
 		return;
-	k = rt_ad_call(ad, RT_OP_EMBEDDING_BWD, NULL);
+	k = rt_ad_call(ad, RT_OP_EMBEDDING_BWD,
+		       &(struct rt_attr){ .first_row = c->attr.first_row, .whole_rows = c->attr.whole_rows });
 	k->in[0] = rt_ad_get(ad, c->out[0]);
 	k->in[1] = c->in[0];
 	rt_ad_into(ad, k, 0, c->in[1]);
@@ -46,7 +53,7 @@ static void embedding_reference(const struct rt_call *c, const double *const *in
 
 static int64_t table_rows(const struct rt_call *c)
 {
-	return c->in[1]->shape.d[0];
+	return c->attr.whole_rows ? c->attr.whole_rows : c->in[1]->shape.d[0];
 }
 
 const struct rt_op rt_op_embedding = {

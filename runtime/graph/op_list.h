@@ -64,6 +64,12 @@
 	X(SGD, sgd, BOTH) \
 	X(ADAMW, adamw, BOTH) \
 	X(ADAMW8, adamw8, BOTH) \
+	X(SOFTMAX_PART, softmax_part, CPU) \
+	X(CROSS_ENTROPY_PARTS, cross_entropy_parts, CPU) \
+	X(REPLICATE, replicate, RANKS) \
+	X(ALL_REDUCE, all_reduce, RANKS) \
+	X(ALL_GATHER, all_gather, RANKS) \
+	X(REDUCE_SCATTER, reduce_scatter, RANKS) \
 	X(BUCKET_START, bucket_start, RANKS) \
 	X(BUCKET_WAIT, bucket_wait, RANKS) \
 	X(RANKS_MEET, ranks_meet, RANKS) \

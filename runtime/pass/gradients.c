@@ -34,6 +34,7 @@ static int gradients(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		c->phase = RT_PHASE_GRADIENT;
 		c->origin = p->ir.nodes[i]->name;
 		c->in[0] = p->gradient[i];
+		c->attr.parts = p->ir.nodes[i]->cut.parts;
 	}
 	if (p->opt->clip_norm > 0)
 		gt_buf_printf(did, "clipped to a global norm of %g", p->opt->clip_norm);

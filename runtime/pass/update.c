@@ -12,10 +12,13 @@ static struct rt_node *new_state(struct rt_plan *p, const struct rt_node *param,
 {
 	gt_autofree char *name = gt_xasprintf("%s %s", s->name, param->name);
 	struct rt_shape shape = param->shape;
+	struct rt_node *n;
 
 	if (s->block)
 		shape = RT_SHAPE((rt_shape_elements(&shape) + s->block - 1) / s->block);
-	return rt_ir_node(&p->ir, RT_ROLE_STATE, s->dtype, &shape, name);
+	n = rt_ir_node(&p->ir, RT_ROLE_STATE, s->dtype, &shape, name);
+	n->cut = param->cut;
+	return n;
 }
 
 static enum rt_op_id update_op(const struct rt_optimizer *o, const struct rt_node *param)
