@@ -562,7 +562,8 @@ int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err);
 
 /* ---- checkpoints ---- */
 /* Saves parameters, buffers, optimizer state and loss scale as one safetensors file, atomically and durably. ticket:
- * the caller's position in its data; rt_load returns it. */
+ * the caller's position in its data; rt_load returns it. Collective over the ranks of ranks.tensor, the first of which
+ * writes. The file does not depend on the split. */
 int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err);
 /* Sets a note (UTF-8) that rt_save() stores with the ticket. rt_load() replaces it by the file's. NULL: none. */
 void rt_set_note(struct rt_program *p, const char *note);

@@ -14,6 +14,7 @@
 #include "lib/file.h"
 #include "lib/parse.h"
 #include "lib/replace.h"
+#include "runtime/ckpt/parts.h"
 #include "runtime/ckpt/safetensors.h"
 #include "runtime/backend/backend.h"
 
@@ -39,15 +40,26 @@ static bool is_saved(const struct rt_program *p, const struct rt_node *n)
 	       (n->role == RT_ROLE_STATE && (n->absent || (n->first >= 0 && of_optimizer(p, n))));
 }
 
-/* Returns the shape in the file. Sharded state is one tensor in the file. */
-static const struct rt_shape *shape_of(const struct rt_node *n)
+/* Returns the shape that get() and put() of the backend copy. Sharded state is one tensor there. */
+static const struct rt_shape *own_shape(const struct rt_node *n)
 {
 	return n->piece_unit ? &n->whole : &n->shape;
+}
+
+/* Returns the shape in the file, which does not depend on how ranks split the tensor. */
+static const struct rt_shape *shape_of(const struct rt_node *n)
+{
+	return n->cut.parts ? &n->cut.whole : own_shape(n);
 }
 
 static uint64_t bytes_of(const struct rt_node *n)
 {
 	return (uint64_t)rt_shape_elements(shape_of(n)) * rt_dtype_bytes(n->dtype);
+}
+
+static uint64_t own_bytes(const struct rt_node *n)
+{
+	return (uint64_t)rt_shape_elements(own_shape(n)) * rt_dtype_bytes(n->dtype);
 }
 
 static char *name_of(const struct rt_node *n)
@@ -128,29 +140,52 @@ static void header(const struct rt_program *p, uint64_t ticket, struct gt_buf *o
 /* Returns the memory that contains all of n, or NULL if the backend has none. */
 static void *memory_of(const struct rt_program *p, const struct rt_node *n)
 {
-	return p->backend->host_memory && !n->piece_unit ? n->data : NULL;
+	return p->backend->host_memory && !n->piece_unit && !n->cut.parts ? n->data : NULL;
 }
 
-static int write_tensor(const struct rt_program *p, const struct rt_node *n, int fd)
+static bool is_first_part(const struct rt_parts *parts)
 {
-	gt_autofree char *copy = NULL;
-	struct gt_err err = { 0 };
+	return !parts->comm || rt_comm_rank(parts->comm) == 0;
+}
+
+/* Sets *ret to all elements of n in the first of the ranks that split tensors, and to NULL in the others. *copy owns them
+ * unless they are in the program's memory. */
+static int gather_tensor(const struct rt_program *p, const struct rt_node *n, struct rt_parts *parts, char **copy,
+			 const char **ret, struct gt_err *err)
+{
+	gt_autofree char *own = NULL;
 	int r;
 
-	if (memory_of(p, n))
-		return gt_fd_write(fd, memory_of(p, n), bytes_of(n));
-	copy = gt_xcalloc(1, bytes_of(n));
-	r = p->backend->get(p, n, copy, &err);
+	*ret = is_first_part(parts) ? memory_of(p, n) : NULL;
+	if (memory_of(p, n) || (!n->cut.parts && !is_first_part(parts)))
+		return 0;
+	own = gt_xcalloc(1, own_bytes(n));
+	r = p->backend->get(p, n, own, err);
 	if (r)
 		return r;
-	return gt_fd_write(fd, copy, bytes_of(n));
+	if (!n->cut.parts)
+		*copy = gt_take(own);
+	else if (is_first_part(parts))
+		*copy = gt_xcalloc(1, bytes_of(n));
+	*ret = *copy;
+	return n->cut.parts ? rt_parts_gather(parts, n, own, *copy, err) : 0;
+}
+
+/* fd -1: this rank does not write. It sends its part to the rank that does. */
+static int write_tensor(const struct rt_program *p, const struct rt_node *n, struct rt_parts *parts, int fd, struct gt_err *err)
+{
+	gt_autofree char *copy = NULL;
+	const char *whole = NULL;
+	int r = gather_tensor(p, n, parts, &copy, &whole, err);
+
+	return r || fd < 0 ? r : gt_fd_write(fd, whole, bytes_of(n));
 }
 
 /* Stage 0 writes the tensor of another stage, piece by piece. */
 static int write_received(const struct rt_program *p, const struct rt_node *n, int fd, struct gt_err *err)
 {
 	gt_autofree char *piece = gt_xcalloc(1, PIECE);
-	uint64_t bytes = bytes_of(n);
+	uint64_t bytes = fd < 0 ? 0 : bytes_of(n);
 
 	for (uint64_t at = 0; at < bytes; at += PIECE) {
 		uint64_t some = GT_MIN(bytes - at, PIECE);
@@ -165,24 +200,22 @@ static int write_received(const struct rt_program *p, const struct rt_node *n, i
 	return 0;
 }
 
-static int write_tensor_of(const struct rt_program *p, const struct rt_node *n, int fd, struct gt_err *err)
-{
-	return p->pipeline && n->stage > 0 ? write_received(p, n, fd, err) : write_tensor(p, n, fd);
-}
-
-static int write_all(const struct rt_program *p, int fd, uint64_t ticket, struct gt_err *err)
+static int write_all(const struct rt_program *p, struct rt_parts *parts, int fd, uint64_t ticket, struct gt_err *err)
 {
 	gt_auto_buf head = { 0 };
-	int r;
+	int r = 0;
 
 	header(p, ticket, &head);
-	r = gt_fd_write(fd, head.s, head.len);
+	if (fd >= 0)
+		r = gt_fd_write(fd, head.s, head.len);
 	if (r)
 		return r;
 	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
-		if (!is_saved(p, p->plan.ir.nodes[i]))
+		const struct rt_node *n = p->plan.ir.nodes[i];
+
+		if (!is_saved(p, n))
 			continue;
-		r = write_tensor_of(p, p->plan.ir.nodes[i], fd, err);
+		r = p->pipeline && n->stage > 0 ? write_received(p, n, fd, err) : write_tensor(p, n, parts, fd, err);
 		if (r)
 			return r;
 	}
@@ -190,21 +223,19 @@ static int write_all(const struct rt_program *p, int fd, uint64_t ticket, struct
 }
 
 /* Sends the tensors of this stage to stage 0, in the order of the file. */
-static int send_all(const struct rt_program *p, struct gt_err *err)
+static int send_all(const struct rt_program *p, struct rt_parts *parts, struct gt_err *err)
 {
 	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
 		const struct rt_node *n = p->plan.ir.nodes[i];
 		gt_autofree char *copy = NULL;
-		int r = 0;
+		const char *whole = NULL;
+		int r;
 
 		if (!is_saved(p, n) || n->stage != p->plan.stage->index)
 			continue;
-		if (!memory_of(p, n)) {
-			copy = gt_xcalloc(1, bytes_of(n));
-			r = p->backend->get(p, n, copy, err);
-		}
-		if (!r)
-			r = rt_pipeline_give(p->pipeline, 0, copy ? copy : memory_of(p, n), bytes_of(n), err);
+		r = gather_tensor(p, n, parts, &copy, &whole, err);
+		if (!r && whole)
+			r = rt_pipeline_give(p->pipeline, 0, whole, bytes_of(n), err);
 		if (r)
 			return r;
 	}
@@ -215,16 +246,22 @@ int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struc
 {
 	struct gt_replace file;
 	struct gt_err why = { 0 };
+	rt_auto_parts parts = { 0 };
 	int r = rt_wait((struct rt_program *)p, err); /* the step and the loss scale are then final */
 
 	if (r)
 		return r;
+	r = rt_parts_open(p, &parts, err);
+	if (r)
+		return r;
 	if (p->pipeline && p->plan.stage->index > 0)
-		return send_all(p, err);
+		return send_all(p, &parts, err);
+	if (!is_first_part(&parts))
+		return write_all(p, &parts, -1, ticket, err);
 	r = gt_replace_begin(path, 0644, &file, err);
 	if (r)
 		return r;
-	r = gt_replace_end(&file, write_all(p, file.fd, ticket, &why));
+	r = gt_replace_end(&file, write_all(p, &parts, file.fd, ticket, &why));
 	if (why.code && err)
 		*err = why;
 	if (why.code)
@@ -322,7 +359,7 @@ static int check_tensor(const char *path, const struct rt_node *n, const struct 
 
 static int read_tensor(struct rt_program *p, struct rt_node *n, const struct file *f, uint64_t at, struct gt_err *err)
 {
-	gt_autofree char *copy = NULL;
+	gt_autofree char *copy = NULL, *own = NULL;
 	int r;
 
 	if (n->absent)
@@ -333,7 +370,11 @@ static int read_tensor(struct rt_program *p, struct rt_node *n, const struct fil
 	r = read_at(f, at, copy, bytes_of(n), err);
 	if (r)
 		return r;
-	return p->backend->put(p, n, copy, err);
+	if (!n->cut.parts)
+		return p->backend->put(p, n, copy, err);
+	own = gt_xcalloc(1, own_bytes(n));
+	rt_cut_take(&n->cut, n->cut.part, rt_dtype_bytes(n->dtype), copy, own);
+	return p->backend->put(p, n, own, err);
 }
 
 static bool has_state(const struct rt_safetensors *s)
@@ -362,7 +403,7 @@ static int clear_state(struct rt_program *p, struct rt_node *n, struct gt_err *e
 		memset(n->data, 0, n->bytes);
 		return 0;
 	}
-	zeros = gt_xcalloc(1, bytes_of(n));
+	zeros = gt_xcalloc(1, own_bytes(n));
 	return p->backend->put(p, n, zeros, err);
 }
 

@@ -53,6 +53,15 @@ uint64_t rt_groups_plan_bytes(const struct rt_options *opt, const struct rt_plan
 	return bytes;
 }
 
+/* Returns a hash of the options that all ranks of the group must have in common. */
+static uint64_t hash_of_options(const struct rt_options *o)
+{
+	const uint64_t what[] = { o->seed, (uint64_t)o->accum, o->optimizer.kind, o->precision.amp, o->clip_norm > 0,
+				  o->precision.scaler.use };
+
+	return gt_hash64(what, sizeof(what), 0);
+}
+
 /* Returns a hash of the collectives that all ranks of the group must have in common. */
 static uint64_t hash_of(const struct rt_plan *plan, int dim, uint64_t hash)
 {
@@ -103,7 +112,7 @@ int rt_groups_new(const struct rt_options *opt, const struct rt_plan *plans, int
 	for (int d = 0; d < RT_DIMS; d++) {
 		struct rt_comm *comm = rt_groups_comm(opt, d);
 		struct group *k = &g->group[d];
-		uint64_t hash = 0;
+		uint64_t hash = hash_of_options(opt);
 		int r;
 
 		for (int s = 0; s < n; s++) {

@@ -498,4 +498,4 @@ static int replicate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	return 0;
 }
 
-const struct rt_pass rt_pass_replicate = { .name = "replicate", .run = replicate };
+const struct rt_pass rt_pass_replicate = { .name = "sums", .run = replicate };

@@ -109,6 +109,26 @@ static int first_of(const struct rt_mesh *m, int d)
 	return rt_mesh_rank(m, at);
 }
 
+/* Fails in every rank unless all ranks passed the same sizes. */
+static int agree(struct rt_comm *world, const int size[RT_DIMS], struct gt_err *err)
+{
+	static const char *const names[RT_DIMS] = { [RT_DIM_TENSOR] = "tensor", [RT_DIM_DATA] = "data",
+						    [RT_DIM_PIPELINE] = "pipeline" };
+
+	for (int d = 0; d < RT_DIMS; d++) {
+		double all[RT_MAX_RANKS];
+		int r = rt_comm_gather(world, size[d], all, err);
+
+		if (r)
+			return r;
+		for (int i = 1; i < world->size; i++)
+			if (fabs(all[i] - all[0]) > 0)
+				return gt_fail(err, EINVAL, "rank 0 has %g %s parallel ranks and rank %d has %g: all ranks need the "
+					       "same options", all[0], names[d], i, all[i]);
+	}
+	return 0;
+}
+
 static int open_groups(struct rt_mesh *m, struct gt_err *err)
 {
 	for (int d = 0; d < RT_DIMS; d++) {
@@ -127,8 +147,10 @@ static int open_groups(struct rt_mesh *m, struct gt_err *err)
 int rt_mesh_open(struct rt_comm *world, const int size[RT_DIMS], struct rt_mesh *ret, struct gt_err *err)
 {
 	struct rt_mesh m = { .world = world };
-	int rest = world->rank, r;
+	int rest = world->rank, r = agree(world, size, err);
 
+	if (r)
+		return r;
 	for (int d = 0; d < RT_DIMS; d++) {
 		if (size[d] < 1 || size[d] > world->size)
 			return gt_fail(err, EINVAL, "a dimension of %d ranks: 1 to %d are possible", size[d], world->size);

@@ -176,6 +176,24 @@ START_TEST(a_rank_lost_in_a_group_ends_all_ranks_with_its_name)
 }
 END_TEST
 
+static int other_size(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	rt_auto_mesh m = { 0 };
+	int tensor = rt_comm_rank(c) == 2 ? 4 : 2;
+
+	return rt_mesh_open(c, (const int[]){ tensor, 4 / tensor, 1 }, &m, err);
+}
+
+START_TEST(ranks_with_different_grids_are_reported)
+{
+	struct gt_err err = { 0 };
+
+	ck_assert_int_eq(rt_group_run(&(struct rt_group){ .ranks = 4 }, other_size, NULL, &err), -EINVAL);
+	ck_assert_msg(strstr(err.msg, "rank 0 has 2 tensor parallel ranks and rank 2 has 4: all ranks need the same options"),
+		      "%s", err.msg);
+}
+END_TEST
+
 static int wrong_size(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	rt_auto_mesh m = { 0 };
@@ -202,6 +220,7 @@ TCase *case_groups(void)
 	tcase_add_loop_test(t, groups_of_a_grid_work_on_their_own, 0, GT_ARRAY_SIZE(grids));
 	tcase_add_test(t, groups_can_be_divided_and_made_again);
 	tcase_add_loop_test(t, a_rank_lost_in_a_group_ends_all_ranks_with_its_name, 0, 3);
+	tcase_add_test(t, ranks_with_different_grids_are_reported);
 	tcase_add_test(t, a_grid_of_another_size_is_refused);
 	return t;
 }
