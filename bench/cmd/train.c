@@ -105,6 +105,7 @@ static const struct gt_opt opts[] = {
 	  RARE("Ranks") },
 	{ 0, "shard", "WHEN", "shard the optimizer state among ranks (default: auto)", GT_OPT_CHOICE, &options.shard, whens,
 	  RARE("Ranks") },
+	{ 0, "tp", "N", "split each model among N ranks (default: 1)", GT_OPT_COUNT, &options.tp, RARE("Ranks") },
 	{ 0, "rank-timeout", "SECONDS", "stop if a rank hangs for SECONDS (default: 300)", GT_OPT_ABOVE_0, &options.rank_timeout_s,
 	  RARE("Ranks") },
 	{ 0, "no-pin", NULL, "do not bind ranks to CPUs", GT_OPT_FLAG, &options.no_pin, RARE("Ranks") },
@@ -225,7 +226,8 @@ static void print_warnings(const json_t *doc)
 static void print_techniques(const json_t *passes)
 {
 	static const char *const techniques[] = {"amp",        "fp8",       "narrow", "pad", "checkpoint",
-						 "accumulate", "gradients", "shard",  "pixels"};
+						 "accumulate", "gradients", "shard",  "pixels", "tensor",
+						 "sums"};
 	json_t *pass;
 	size_t i;
 
@@ -257,6 +259,23 @@ static void print_ranks(const json_t *doc, const json_t *ddp)
 		       gt_json_get_str(ddp, "overlap_why", ""));
 	if (strcmp(gt_json_get_str(ddp, "compress", "none"), "none") != 0)
 		printf("compress   %s: %.1f %% of the bytes\n", gt_json_get_str(ddp, "compress", ""), sent / raw * 100);
+}
+
+/* Prints the groups of ranks that exchange tensors within a step. */
+static void print_groups(json_t *groups)
+{
+	const char *name;
+	json_t *g;
+
+	json_object_foreach(groups, name, g) {
+		double calls = (double)gt_json_get_int(g, "calls", 0);
+		char bytes[32];
+
+		gt_format_bytes(bytes, sizeof(bytes), calls > 0 ? (uint64_t)(gt_json_get_real(g, "sent_bytes", 0) / calls) : 0);
+		printf("exchange   %s and %.3f ms among %lld %s parallel ranks\n", bytes,
+		       calls > 0 ? gt_json_get_real(g, "waited_s", 0) / calls * 1e3 : 0,
+		       (long long)gt_json_get_int(g, "ranks", 0), name);
+	}
 }
 
 static void print_documents(const json_t *docs)
@@ -415,6 +434,7 @@ static void print_text(const json_t *doc, bool color)
 		print_ranks(doc, json_object_get(doc, "ddp"));
 		print_homes(json_object_get(doc, "ddp"));
 	}
+	print_groups(json_object_get(doc, "groups"));
 	if (json_is_real(json_object_get(doc, "heldout_loss_before")))
 		print_held_out(doc);
 	if (json_object_get(doc, "peaks")) {

@@ -34,10 +34,35 @@ static void fill_defaults(const struct bn_model *m, const struct bn_train_option
 	ret->accum = or_default(o->accum, 1);
 	ret->optimizer = o->optimizer ? o->optimizer : m->optimizer;
 	ret->ranks = or_default(o->ranks, 1);
+	ret->tp = or_default(o->tp, 1);
 	ret->seed = or_default(o->seed, 1);
 	ret->lr = isnan(o->lr) ? m->lr : o->lr;
 	if (o->warmup == UINT64_MAX)
 		ret->warmup = m->warmup;
+}
+
+static int check_tensor(const struct bn_model *m, const struct bn_train_options *o, struct gt_err *err)
+{
+	if (o->tp == 1)
+		return 0;
+	if (gt_streq(o->device, "cuda"))
+		return usage(err, "--tp needs --device cpu: the device has no kernels for split layers");
+	if (o->ranks % o->tp)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--tp %" PRIu64 " does not divide the %" PRIu64 " rank%s of --ranks", o->tp,
+				    o->ranks, o->ranks == 1 ? "" : "s");
+	if (o->balance)
+		return usage(err, "--balance and --tp exclude each other");
+	if (o->check_gradients)
+		return usage(err, "--check-gradients and --tp exclude each other");
+	if (gt_streq(o->optimizer, "adamw8"))
+		return usage(err, "--optimizer adamw8 and --tp exclude each other: use adamw");
+	if (m->heads && o->heads % o->tp)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--heads %" PRIu64 " cannot be divided among --tp %" PRIu64 " ranks", o->heads, o->tp);
+	if (m->size && !m->heads)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s has no layers that --tp can split", m->name);
+	return 0;
 }
 
 static int check_options(const struct bn_model *m, const struct bn_train_options *o, struct gt_err *err)
@@ -55,6 +80,12 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 			return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--%s ends at %" PRIu64, dims[i].option, DIM_MAX);
 	if (o->ranks > RT_MAX_RANKS)
 		return usage(err, "--ranks takes at most 64");
+	if (check_tensor(m, o, err))
+		return -EINVAL;
+	if (o->ranks == o->tp && o->tp > 1 && (o->compress || o->overlap || o->shard || o->powersgd_rank))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--compress, --powersgd-rank, --overlap and --shard need ranks with different batches: "
+				    "--ranks %" PRIu64 " and --tp %" PRIu64 " have one", o->ranks, o->tp);
 	if (o->ranks == 1 && (o->compress || o->balance || o->overlap || o->shard || o->powersgd_rank))
 		return usage(err, "--compress, --powersgd-rank, --balance, --overlap and --shard need --ranks of at least 2");
 	if (o->powersgd_rank && !gt_streq(o->compress, "powersgd"))

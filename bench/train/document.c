@@ -125,7 +125,8 @@ json_t *bn_train_document(const struct bn_training *r)
 {
 	static const char *const report_keys[] = {
 		"flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas", "isa", "pages", "placement",
-		"memory", "inputs", "pages_on_node", "pages_by_kind", "threads_on_node", "passes", "shapes", "ddp", "warnings",
+		"memory", "inputs", "pages_on_node", "pages_by_kind", "threads_on_node", "passes", "shapes", "ddp", "groups",
+		"warnings",
 		"products", "attention", "host_s_per_step", "timed_by",
 		"ops", "kernels" };
 	gt_auto_json *report = rt_program_report(r->program);
@@ -144,6 +145,7 @@ json_t *bn_train_document(const struct bn_training *r)
 	put_int(doc, "vocab", r->o.vocab);
 	put_int(doc, "size", r->o.size);
 	put_int(doc, "ranks", r->o.ranks);
+	put_int(doc, "tp", r->o.tp);
 	put_int(doc, "threads", (uint64_t)rt_program_threads(r->program));
 	json_object_set_new(doc, "amp", gt_json_str(r->o.amp ? r->o.amp : "fp32"));
 	spin = bn_omp_spin_text();

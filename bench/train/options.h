@@ -48,6 +48,7 @@ struct bn_train_options {
 	uint64_t powersgd_rank, compress_after;
 	double rank_timeout_s;	/* 0: 300 */
 	const char *overlap, *shard; /* "on", "off"; NULL, "auto": chosen automatically */
+	uint64_t tp;		/* tensor parallel ranks; 0: 1 */
 	bool balance, no_pin;	/* only with ranks */
 	bool alone;		/* ignore the launcher that started this process */
 	uint64_t memory_limit_bytes;

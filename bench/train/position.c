@@ -22,8 +22,8 @@ static char *batch_shapes(const struct bn_training *r)
 	gt_auto_buf b = { 0 };
 
 	for (int i = 0; i < n; i++)
-		gt_buf_printf(&b, "%s%" PRId64 "x%" PRIu64 "x%" PRIu64, i ? " " : "", k[i].width, (uint64_t)k[i].rows * r->o.ranks,
-			      k[i].batches);
+		gt_buf_printf(&b, "%s%" PRId64 "x%" PRIu64 "x%" PRIu64, i ? " " : "", k[i].width,
+			      (uint64_t)k[i].rows * r->data_ranks, k[i].batches);
 	return b.s ? gt_take(b.s) : gt_xstrdup("");
 }
 

@@ -36,6 +36,7 @@ static void graphs_clear(struct bn_training *r)
 static void run_clear(struct bn_training *r)
 {
 	rt_program_free(r->program);
+	rt_mesh_close(&r->mesh);
 	graphs_clear(r);
 	bn_train_data_close(&r->data);
 	free(r->input[0]);
@@ -103,7 +104,8 @@ static int compression(const char *name)
 static struct rt_ddp_options ddp_options(const struct bn_training *r)
 {
 	return (struct rt_ddp_options){
-		.comm = r->comm,
+		.comm = r->mesh.group[RT_DIM_DATA],
+		.tensor = r->mesh.group[RT_DIM_TENSOR],
 		.weight = (double)r->rows / (double)r->all_rows,
 		.overlap = when(r->o.overlap),
 		.shard = when(r->o.shard),
@@ -170,7 +172,10 @@ static int build(struct bn_training *r, struct gt_err *err)
 	rt_program_free(r->program);
 	r->program = NULL;
 	shapes = declare(r, loss);
-	return rt_compile_shapes((const struct rt_graph *const *)r->graph, loss, shapes, &opt, &r->program, err);
+	status = rt_compile_shapes((const struct rt_graph *const *)r->graph, loss, shapes, &opt, &r->program, err);
+	if (status == -EINVAL && r->o.tp > 1 && err && !err->exit_status)
+		err->exit_status = GT_EXIT_USAGE; /* the model cannot be split like this */
+	return status;
 }
 
 static size_t to_pages(size_t elements)
@@ -274,8 +279,8 @@ static int check_gradients(struct bn_training *r, struct gt_err *err)
 	return 0;
 }
 
-/* Computes the loss on held-out batches, the same ones each time, weighted by tokens. With ranks only the first one
- * does it, because all ranks have the same parameters. */
+/* Computes the loss on held-out batches, the same ones each time, weighted by tokens. All data parallel ranks have the
+ * same parameters, so the first one does it, with the ranks that split its model. */
 static int held_out(struct bn_training *r, double *ret, struct gt_err *err)
 {
 	gt_auto(rt_loader) *l = NULL;
@@ -283,7 +288,7 @@ static int held_out(struct bn_training *r, double *ret, struct gt_err *err)
 	int status;
 
 	*ret = NAN;
-	if (!r->data.train || (r->comm && rt_comm_rank(r->comm) > 0))
+	if (!r->data.train || r->data_rank > 0)
 		return 0;
 	status = bn_train_data_held_out(r->model, &r->o, r->rows, &l, err);
 	if (status)
@@ -417,10 +422,11 @@ static int update(struct bn_training *r, double *ret_s, struct gt_err *err)
 	return 0;
 }
 
-/* Writes a checkpoint. All ranks have the same parameters, so only the first one writes. */
+/* Writes a checkpoint. All data parallel ranks have the same parameters, so the first one writes, with the ranks that
+ * split its model. */
 static int save(const struct bn_training *r, uint64_t done, bool last, struct gt_err *err)
 {
-	if (!r->o.save || (r->comm && rt_comm_rank(r->comm) > 0) || !(last || (r->o.save_every && done % r->o.save_every == 0)))
+	if (!r->o.save || r->data_rank > 0 || !(last || (r->o.save_every && done % r->o.save_every == 0)))
 		return 0;
 	bn_train_note_position(r, done);
 	return rt_save(r->program, r->o.save, r->ticket + done, err);
@@ -500,6 +506,7 @@ static int add_up_ranks(struct bn_training *r, struct gt_err *err)
 	double flops = r->o.documents ? r->data.flops : rt_program_flops(r->program) * (double)r->o.accum;
 	double seconds = r->o.documents ? r->data.step_s : bn_train_median(r->step_s, r->o.steps);
 	double *const sums[] = { &flops, &r->data.tokens, &r->data.padded };
+	double same = r->mesh.world ? r->mesh.size[RT_DIM_TENSOR] : 1; /* ranks that read the same batches */
 
 	r->flops_per_s = flops / seconds;
 	for (size_t i = 0; r->comm && i < GT_ARRAY_SIZE(sums); i++) {
@@ -508,21 +515,43 @@ static int add_up_ranks(struct bn_training *r, struct gt_err *err)
 		if (status)
 			return status;
 	}
+	r->data.tokens /= same;
+	r->data.padded /= same;
 	r->all_flops_per_s = flops / seconds;
 	return 0;
 }
 
+/* Arranges the ranks: neighbours split a model, and each such group has its own batches. */
+static int open_mesh(struct bn_training *r, struct gt_err *err)
+{
+	int size[RT_DIMS] = { [RT_DIM_TENSOR] = (int)r->o.tp, [RT_DIM_DATA] = (int)(r->o.ranks / r->o.tp), [RT_DIM_PIPELINE] = 1 };
+	int status;
+
+	r->data_ranks = 1;
+	if (!r->comm)
+		return 0;
+	status = rt_mesh_open(r->comm, size, &r->mesh, err);
+	if (status)
+		return status;
+	r->data_ranks = (uint64_t)r->mesh.size[RT_DIM_DATA];
+	r->data_rank = (uint64_t)r->mesh.at[RT_DIM_DATA];
+	return 0;
+}
+
 /* Compiles the program, sets its parameters and opens the data. */
-static int prepare(struct bn_training *r, int rank, struct gt_err *err)
+static int prepare(struct bn_training *r, struct gt_err *err)
 {
 	int status;
 
+	status = open_mesh(r, err);
+	if (status)
+		return status;
 	status = reserve_cache(&r->o, err);
 	if (status)
 		return status;
 	r->rows = r->o.batch;
-	r->all_rows = r->o.batch * r->o.ranks;
-	r->first_row = r->rows * (uint64_t)rank;
+	r->all_rows = r->o.batch * r->data_ranks;
+	r->first_row = r->rows * r->data_rank;
 	status = bn_train_open_data(r, false, err);
 	if (status)
 		return status;
@@ -596,7 +625,7 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	if (status)
 		return status;
 	r.model = bn_model_find(o->model, err);
-	status = prepare(&r, rank, err);
+	status = prepare(&r, err);
 	if (status)
 		return status;
 	status = run(&r, err);

@@ -12,6 +12,9 @@ struct bn_training {
 	struct rt_program *program;
 	struct bn_train_data data;
 	struct rt_comm *comm; /* NULL: a single process */
+	struct rt_mesh mesh;  /* all zero: a single process */
+	/* Ranks with their own batches, and this rank among them. The ranks of a tensor group get the same batches. */
+	uint64_t data_ranks, data_rank;
 	uint64_t rows, first_row, all_rows; /* of a batch: rows of this rank, index of its first row, rows of all ranks */
 	void *input[2];	      /* for all ranks */
 	size_t row_elements[2];

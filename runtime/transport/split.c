@@ -123,8 +123,8 @@ static int agree(struct rt_comm *world, const int size[RT_DIMS], struct gt_err *
 			return r;
 		for (int i = 1; i < world->size; i++)
 			if (fabs(all[i] - all[0]) > 0)
-				return gt_fail(err, EINVAL, "rank 0 has %g %s parallel ranks and rank %d has %g: all ranks need the "
-					       "same options", all[0], names[d], i, all[i]);
+				return gt_fail(err, EINVAL, "rank 0 has %g %s parallel ranks and rank %d has %g: all ranks need "
+					       "the same options", all[0], names[d], i, all[i]);
 	}
 	return 0;
 }

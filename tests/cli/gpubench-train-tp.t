@@ -1,0 +1,66 @@
+Ranks that split a model compute what one rank computes, and use the same checkpoints.
+
+  $ T='train gpt --seq 16 --layers 2 --width 32 --heads 4 --vocab 259 --batch 4 --threads 1 --warmup 0 --quiet'
+  $ gpubench $T --steps 50 --json > 1.json
+  $ for tp in 2 4; do gpubench $T --steps 50 --ranks 4 --batch $((tp)) --tp $tp --json > $tp.json; done
+  $ python3 -c 'import json; a, b, c = (json.load(open(f"{i}.json")) for i in (1, 2, 4)); print(abs(a["loss"] - b["loss"]) < 1e-4, abs(a["loss"] - c["loss"]) < 1e-4, a["parameters"] == b["parameters"] == c["parameters"], [d["tp"] for d in (a, b, c)], abs(a["heldout_loss_after"] - c["heldout_loss_after"]) < 1e-4, b["ddp"]["rows"])'
+  True True True [1, 2, 4] True [2, 2, 2, 2]
+  $ gpubench $T --steps 2 --ranks 2 --tp 2 | grep -E '^(tensor|sums|exchange)' | sed 's/[0-9.]* ms/T ms/'
+  tensor     each of 2 ranks has a part of 4 pairs of layers and of the vocabulary
+  sums       5 sums over the ranks forward and 5 backward, 80.0 KiB in each batch
+  exchange   6.9 KiB and T ms among 2 tensor parallel ranks
+  $ for m in gpt2 bert vit mlp; do s='--seq 8 --layers 1 --width 32 --heads 4 --vocab 101'; test $m = vit && s='--layers 1 --width 32 --heads 4 --size 32'; test $m = mlp && s=; for tp in 1 4; do gpubench train $m $s --batch 2 --steps 3 --warmup 0 --threads 1 --quiet --ranks $tp --tp $tp --json | python3 -c 'import json, sys; print("%.4f" % json.load(sys.stdin)["loss"])'; done | uniq | wc -l; done
+  1
+  1
+  1
+  1
+
+  $ gpubench $T --steps 2 --ranks 4 --tp 4 --save four.safetensors > /dev/null
+  $ gpubench $T --steps 2 --save one.safetensors > /dev/null
+  $ for tp in 1 2 4; do gpubench $T --steps 1 --lr 0 --ranks $tp --tp $tp --resume four.safetensors --save $tp.safetensors > /dev/null; python3 -c 'import sys; a, b = (open(f, "rb").read() for f in ("1.safetensors", sys.argv[1])); print(len(a) == len(b))' $tp.safetensors; done
+  True
+  True
+  True
+
+Bad splits end before any work with both numbers.
+
+  $ gpubench $T --ranks 4 --tp 3
+  gpubench: --tp 3 does not divide the 4 ranks of --ranks
+  [64]
+  $ gpubench $T --tp 2
+  gpubench: --tp 2 does not divide the 1 rank of --ranks
+  [64]
+  $ gpubench $T --ranks 3 --tp 3
+  gpubench: --heads 4 cannot be divided among --tp 3 ranks
+  [64]
+  $ gpubench train resnet20 --ranks 2 --tp 2
+  gpubench: resnet20 has no layers that --tp can split
+  [64]
+  $ gpubench train mlp --ranks 3 --tp 3 --quiet
+  gpubench: rank *: fc0: 1024 columns cannot be divided among 3 tensor parallel ranks (glob)
+  [64]
+  $ gpubench $T --ranks 2 --tp 2 --device cuda
+  gpubench: --tp needs --device cpu: the device has no kernels for split layers
+  [64]
+  $ gpubench $T --ranks 2 --tp 2 --balance
+  gpubench: --balance and --tp exclude each other
+  [64]
+  $ gpubench $T --ranks 2 --tp 2 --compress fp16
+  gpubench: --compress, --powersgd-rank, --overlap and --shard need ranks with different batches: --ranks 2 and --tp 2 have one
+  [64]
+  $ gpubench $T --ranks 2 --tp 2 --optimizer adamw8
+  gpubench: --optimizer adamw8 and --tp exclude each other: use adamw
+  [64]
+  $ gpubench $T --ranks 2 --tp 2 --check-gradients 3
+  gpubench: --check-gradients and --tp exclude each other
+  [64]
+  $ gpubench $T --ranks 2 --tp 2 --width 64 --resume four.safetensors
+  gpubench: rank *: four.safetensors: tensor wte has another shape or type than the program's F32 (259,64) (glob)
+  [64]
+
+A rank that dies ends the others, and leaves no checkpoint.
+
+  $ gpubench $T --steps 1000000 --ranks 4 --tp 4 --save lost.safetensors 2> why & until n=$(pgrep -P $! | wc -l) && test $n = 4 && sleep 1; do sleep 0.1; done; kill -9 $(pgrep -P $! | tail -1); wait $!; echo $?; cat why; ls lost* 2> /dev/null
+  70
+  gpubench: rank 3: killed by signal 9 (Killed)
+  [2]
