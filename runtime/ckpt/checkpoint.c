@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A program's parameters, buffers and optimizer state as one safetensors file. Parameters have their own names, so that
- * other programs can read them; other tensors are "optimizer.NAME". If the process is killed during a save, the
- * previous file stays intact.
+ * other programs can read them; other tensors are "optimizer.NAME". save.c writes the file, this file reads it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,91 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "lib/buf.h"
 #include "lib/file.h"
 #include "lib/parse.h"
-#include "lib/replace.h"
-#include "runtime/ckpt/parts.h"
 #include "runtime/ckpt/safetensors.h"
-#include "runtime/backend/backend.h"
+#include "runtime/ckpt/tensors.h"
 
-#define OPTIMIZER	"optimizer."
 #define HEADER_MOST	(100u << 20) /* limit of the format, in bytes */
-#define PIECE		(UINT64_C(1) << 20)
 #define COUNT_MOST	(UINT64_C(1) << 40) /* limit of updates: times the batches per update (at most 2^20) it still
 					     * fits in 64 bits */
-
-/* Returns whether n is optimizer state. A device also has reduced-precision copies of parameters and their scales,
- * which follow from the parameters. */
-static bool of_optimizer(const struct rt_program *p, const struct rt_node *n)
-{
-	for (int i = 0; i < p->plan.ir.n_calls; i++)
-		if (p->plan.ir.calls[i]->phase == RT_PHASE_UPDATE && rt_writes(p->plan.ir.calls[i], n))
-			return true;
-	return false;
-}
-
-static bool is_saved(const struct rt_program *p, const struct rt_node *n)
-{
-	return n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER ||
-	       (n->role == RT_ROLE_STATE && (n->absent || (n->first >= 0 && of_optimizer(p, n))));
-}
-
-/* Returns the shape that get() and put() of the backend copy. Sharded state is one tensor there. */
-static const struct rt_shape *own_shape(const struct rt_node *n)
-{
-	return n->piece_unit ? &n->whole : &n->shape;
-}
-
-/* Returns the shape in the file, which does not depend on how ranks split the tensor. */
-static const struct rt_shape *shape_of(const struct rt_node *n)
-{
-	return n->cut.parts ? &n->cut.whole : own_shape(n);
-}
-
-static uint64_t bytes_of(const struct rt_node *n)
-{
-	return (uint64_t)rt_shape_elements(shape_of(n)) * rt_dtype_bytes(n->dtype);
-}
-
-static uint64_t own_bytes(const struct rt_node *n)
-{
-	return (uint64_t)rt_shape_elements(own_shape(n)) * rt_dtype_bytes(n->dtype);
-}
-
-static char *name_of(const struct rt_node *n)
-{
-	return n->role == RT_ROLE_STATE ? gt_xasprintf(OPTIMIZER "%s", n->name) : gt_xstrdup(n->name);
-}
-
-static const char *dtype_of(const struct rt_node *n)
-{
-	static const char *const names[] = {
-		[RT_F32] = "F32", [RT_I32] = "I32", [RT_BF16] = "BF16", [RT_F16] = "F16", [RT_U8] = "U8",
-		[RT_E4M3] = "F8_E4M3", [RT_E5M2] = "F8_E5M2", [RT_I8] = "I8",
-	};
-
-	return names[n->dtype];
-}
-
-static json_t *metadata(const struct rt_program *p, uint64_t ticket)
-{
-	json_t *o = json_object();
-	char text[64];
-
-	json_object_set_new(o, "format", json_string("pt"));
-	snprintf(text, sizeof(text), "%" PRId64, p->step);
-	json_object_set_new(o, "step", json_string(text));
-	snprintf(text, sizeof(text), "%" PRIu64, ticket);
-	json_object_set_new(o, "ticket", json_string(text));
-	snprintf(text, sizeof(text), "%.9g", (double)p->scale.scale);
-	json_object_set_new(o, "loss_scale", json_string(text));
-	snprintf(text, sizeof(text), "%" PRId64, p->scale.tracker);
-	json_object_set_new(o, "loss_scale_held", json_string(text));
-	if (p->note)
-		json_object_set_new(o, "note", gt_json_str(p->note));
-	return o;
-}
 
 void rt_set_note(struct rt_program *p, const char *note)
 {
@@ -105,168 +27,6 @@ void rt_set_note(struct rt_program *p, const char *note)
 const char *rt_note(const struct rt_program *p)
 {
 	return p->note;
-}
-
-/* Appends the length and the header, padded to 8 bytes. */
-static void header(const struct rt_program *p, uint64_t ticket, struct gt_buf *out)
-{
-	gt_auto_json *o = json_object();
-	gt_autofree char *text = NULL;
-	uint64_t at = 0, len;
-
-	json_object_set_new(o, "__metadata__", metadata(p, ticket));
-	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
-		const struct rt_node *n = p->plan.ir.nodes[i];
-		gt_autofree char *name = NULL;
-		json_t *shape;
-
-		if (!is_saved(p, n))
-			continue;
-		name = name_of(n);
-		shape = json_array();
-		for (int d = 0; d < shape_of(n)->n; d++)
-			json_array_append_new(shape, json_integer(shape_of(n)->d[d]));
-		json_object_set_new(o, name, json_pack("{s:s, s:o, s:[I, I]}", "dtype", dtype_of(n), "shape", shape,
-						       "data_offsets", (json_int_t)at, (json_int_t)(at + bytes_of(n))));
-		at += bytes_of(n);
-	}
-	text = json_dumps(o, JSON_COMPACT);
-	len = (strlen(text) + 7) / 8 * 8;
-	for (int i = 0; i < 8; i++)
-		gt_buf_add(out, &(char){ (char)(len >> (8 * i)) }, 1);
-	gt_buf_printf(out, "%-*s", (int)len, text);
-}
-
-/* Returns the memory that contains all of n, or NULL if the backend has none. */
-static void *memory_of(const struct rt_program *p, const struct rt_node *n)
-{
-	return p->backend->host_memory && !n->piece_unit && !n->cut.parts ? n->data : NULL;
-}
-
-static bool is_first_part(const struct rt_parts *parts)
-{
-	return !parts->comm || rt_comm_rank(parts->comm) == 0;
-}
-
-/* Sets *ret to all elements of n in the first of the ranks that split tensors, and to NULL in the others. *copy owns them
- * unless they are in the program's memory. */
-static int gather_tensor(const struct rt_program *p, const struct rt_node *n, struct rt_parts *parts, char **copy,
-			 const char **ret, struct gt_err *err)
-{
-	gt_autofree char *own = NULL;
-	int r;
-
-	*ret = is_first_part(parts) ? memory_of(p, n) : NULL;
-	if (memory_of(p, n) || (!n->cut.parts && !is_first_part(parts)))
-		return 0;
-	own = gt_xcalloc(1, own_bytes(n));
-	r = p->backend->get(p, n, own, err);
-	if (r)
-		return r;
-	if (!n->cut.parts)
-		*copy = gt_take(own);
-	else if (is_first_part(parts))
-		*copy = gt_xcalloc(1, bytes_of(n));
-	*ret = *copy;
-	return n->cut.parts ? rt_parts_gather(parts, n, own, *copy, err) : 0;
-}
-
-/* fd -1: this rank does not write. It sends its part to the rank that does. */
-static int write_tensor(const struct rt_program *p, const struct rt_node *n, struct rt_parts *parts, int fd, struct gt_err *err)
-{
-	gt_autofree char *copy = NULL;
-	const char *whole = NULL;
-	int r = gather_tensor(p, n, parts, &copy, &whole, err);
-
-	return r || fd < 0 ? r : gt_fd_write(fd, whole, bytes_of(n));
-}
-
-/* Stage 0 writes the tensor of another stage, piece by piece. */
-static int write_received(const struct rt_program *p, const struct rt_node *n, int fd, struct gt_err *err)
-{
-	gt_autofree char *piece = gt_xcalloc(1, PIECE);
-	uint64_t bytes = fd < 0 ? 0 : bytes_of(n);
-
-	for (uint64_t at = 0; at < bytes; at += PIECE) {
-		uint64_t some = GT_MIN(bytes - at, PIECE);
-		int r = rt_pipeline_take(p->pipeline, n->stage, piece, some, err);
-
-		if (r)
-			return r;
-		r = gt_fd_write(fd, piece, some);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-static int write_all(const struct rt_program *p, struct rt_parts *parts, int fd, uint64_t ticket, struct gt_err *err)
-{
-	gt_auto_buf head = { 0 };
-	int r = 0;
-
-	header(p, ticket, &head);
-	if (fd >= 0)
-		r = gt_fd_write(fd, head.s, head.len);
-	if (r)
-		return r;
-	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
-		const struct rt_node *n = p->plan.ir.nodes[i];
-
-		if (!is_saved(p, n))
-			continue;
-		r = p->pipeline && n->stage > 0 ? write_received(p, n, fd, err) : write_tensor(p, n, parts, fd, err);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-/* Sends the tensors of this stage to stage 0, in the order of the file. */
-static int send_all(const struct rt_program *p, struct rt_parts *parts, struct gt_err *err)
-{
-	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
-		const struct rt_node *n = p->plan.ir.nodes[i];
-		gt_autofree char *copy = NULL;
-		const char *whole = NULL;
-		int r;
-
-		if (!is_saved(p, n) || n->stage != p->plan.stage->index)
-			continue;
-		r = gather_tensor(p, n, parts, &copy, &whole, err);
-		if (!r && whole)
-			r = rt_pipeline_give(p->pipeline, 0, whole, bytes_of(n), err);
-		if (r)
-			return r;
-	}
-	return 0;
-}
-
-int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err)
-{
-	struct gt_replace file;
-	struct gt_err why = { 0 };
-	rt_auto_parts parts = { 0 };
-	int r = rt_wait((struct rt_program *)p, err); /* the step and the loss scale are then final */
-
-	if (r)
-		return r;
-	r = rt_parts_open(p, &parts, err);
-	if (r)
-		return r;
-	if (p->pipeline && p->plan.stage->index > 0)
-		return send_all(p, &parts, err);
-	if (!is_first_part(&parts))
-		return write_all(p, &parts, -1, ticket, err);
-	r = gt_replace_begin(path, 0644, &file, err);
-	if (r)
-		return r;
-	r = gt_replace_end(&file, write_all(p, &parts, file.fd, ticket, &why));
-	if (why.code && err)
-		*err = why;
-	if (why.code)
-		return -why.code;
-	return r ? gt_fail_errno(err, -r, "cannot write %s", path) : 0;
 }
 
 /* A file that is read, not mapped: if it is truncated meanwhile, that is an error instead of SIGBUS. */
@@ -341,8 +101,8 @@ static int read_head(struct file *f, struct rt_safetensors *ret, struct gt_err *
 static int check_tensor(const char *path, const struct rt_node *n, const struct rt_st_tensor *t, const char *name,
 			struct gt_err *err)
 {
-	const struct rt_shape *shape = shape_of(n);
-	bool same = t && t->n_dims == shape->n && gt_streq(t->dtype, dtype_of(n));
+	const struct rt_shape *shape = rt_ckpt_shape(n);
+	bool same = t && t->n_dims == shape->n && gt_streq(t->dtype, rt_ckpt_dtype(n));
 
 	if (!t)
 		return gt_fail(err, EINVAL, "%s: it has no tensor %s: it belongs to another model or optimizer", path, name);
@@ -352,7 +112,7 @@ static int check_tensor(const char *path, const struct rt_node *n, const struct 
 		char text[64];
 
 		return gt_fail(err, EINVAL, "%s: tensor %s has another shape or type than the program's %s %s", path, name,
-			       dtype_of(n), rt_shape_format(shape, text, sizeof(text)));
+			       rt_ckpt_dtype(n), rt_shape_format(shape, text, sizeof(text)));
 	}
 	return 0;
 }
@@ -364,15 +124,15 @@ static int read_tensor(struct rt_program *p, struct rt_node *n, const struct fil
 
 	if (n->absent)
 		return 0;
-	if (memory_of(p, n))
-		return read_at(f, at, memory_of(p, n), bytes_of(n), err);
-	copy = gt_xcalloc(1, bytes_of(n));
-	r = read_at(f, at, copy, bytes_of(n), err);
+	if (rt_ckpt_memory(p, n))
+		return read_at(f, at, rt_ckpt_memory(p, n), rt_ckpt_bytes(n), err);
+	copy = gt_xcalloc(1, rt_ckpt_bytes(n));
+	r = read_at(f, at, copy, rt_ckpt_bytes(n), err);
 	if (r)
 		return r;
 	if (!n->cut.parts)
 		return p->backend->put(p, n, copy, err);
-	own = gt_xcalloc(1, own_bytes(n));
+	own = gt_xcalloc(1, rt_ckpt_own_bytes(n));
 	rt_cut_take(&n->cut, n->cut.part, rt_dtype_bytes(n->dtype), copy, own);
 	return p->backend->put(p, n, own, err);
 }
@@ -380,7 +140,7 @@ static int read_tensor(struct rt_program *p, struct rt_node *n, const struct fil
 static bool has_state(const struct rt_safetensors *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (gt_starts_with(s->tensor[i].name, OPTIMIZER))
+		if (gt_starts_with(s->tensor[i].name, RT_CKPT_OPTIMIZER))
 			return true;
 	return false;
 }
@@ -388,7 +148,7 @@ static bool has_state(const struct rt_safetensors *s)
 static bool needs_state(const struct rt_program *p)
 {
 	for (int i = 0; i < p->plan.ir.n_nodes; i++)
-		if (p->plan.ir.nodes[i]->role == RT_ROLE_STATE && is_saved(p, p->plan.ir.nodes[i]))
+		if (p->plan.ir.nodes[i]->role == RT_ROLE_STATE && rt_ckpt_is_saved(p, p->plan.ir.nodes[i]))
 			return true;
 	return false;
 }
@@ -399,18 +159,18 @@ static int clear_state(struct rt_program *p, struct rt_node *n, struct gt_err *e
 
 	if (n->absent)
 		return 0;
-	if (memory_of(p, n)) {
+	if (rt_ckpt_memory(p, n)) {
 		memset(n->data, 0, n->bytes);
 		return 0;
 	}
-	zeros = gt_xcalloc(1, own_bytes(n));
+	zeros = gt_xcalloc(1, rt_ckpt_own_bytes(n));
 	return p->backend->put(p, n, zeros, err);
 }
 
 static int load_tensor(struct rt_program *p, struct rt_node *n, const struct file *f, const struct rt_safetensors *s, bool copy,
 		       struct gt_err *err)
 {
-	gt_autofree char *name = name_of(n);
+	gt_autofree char *name = rt_ckpt_name(n);
 	const struct rt_st_tensor *t = rt_safetensors_find(s, name);
 	int r = check_tensor(f->path, n, t, name, err);
 
@@ -428,7 +188,7 @@ static int load_all(struct rt_program *p, const struct file *f, const struct rt_
 		struct rt_node *n = p->plan.ir.nodes[i];
 		int r = 0;
 
-		if (!is_saved(p, n))
+		if (!rt_ckpt_is_saved(p, n))
 			continue;
 		if (n->role != RT_ROLE_STATE || state)
 			r = load_tensor(p, n, f, s, copy, err);
@@ -443,13 +203,14 @@ static int load_all(struct rt_program *p, const struct file *f, const struct rt_
 /* Returns whether the tensor belongs to the model. Integer counters of other frameworks and optimizer state are ignored. */
 static bool is_model_tensor(const struct rt_st_tensor *t)
 {
-	return !gt_starts_with(t->name, OPTIMIZER) && (t->dtype[0] == 'F' || t->dtype[0] == 'B') && !gt_streq(t->dtype, "BOOL");
+	return !gt_starts_with(t->name, RT_CKPT_OPTIMIZER) && (t->dtype[0] == 'F' || t->dtype[0] == 'B') &&
+	       !gt_streq(t->dtype, "BOOL");
 }
 
 static bool has_tensor(const struct rt_program *p, const char *name)
 {
 	for (int i = 0; i < p->plan.ir.n_nodes; i++)
-		if (p->plan.ir.nodes[i]->role != RT_ROLE_STATE && is_saved(p, p->plan.ir.nodes[i]) &&
+		if (p->plan.ir.nodes[i]->role != RT_ROLE_STATE && rt_ckpt_is_saved(p, p->plan.ir.nodes[i]) &&
 		    gt_streq(p->plan.ir.nodes[i]->name, name))
 			return true;
 	return false;
