@@ -12,6 +12,7 @@
 #include "lib/json.h"
 #include "lib/text.h"
 #include "probe/check/check.h"
+#include "probe/cmd/bundle.h"
 #include "probe/cmd/gpuprobe.h"
 #include "probe/loader/ldcache.h"
 #include "probe/loader/loader.h"
@@ -255,6 +256,20 @@ static void add_facts(struct gt_fsroot *fs, const struct gt_strv *paths, const s
 	}
 }
 
+static bool as_bundle;
+
+/* Writes the capture or the bundle to the user's file. */
+static int write_result(const struct gt_buf *capture, const char *path, struct gt_err *err)
+{
+	gt_auto_buf bundle = { 0 };
+	int r;
+
+	if (!as_bundle)
+		return gt_file_write(path, capture->s, capture->len, 0644, err);
+	r = pr_bundle(capture, &bundle, err);
+	return r < 0 ? r : gt_file_write(path, bundle.s, bundle.len, 0644, err);
+}
+
 static int run_capture(struct gt_cli *cli, int argc, char **argv)
 {
 	struct pr_context c = { .fs = cli->fs };
@@ -286,10 +301,12 @@ static int run_capture(struct gt_cli *cli, int argc, char **argv)
 	add_elf_cache(cli->fs, &paths, h, &out);
 	gt_fs_read_line(cli->fs, "/proc/sys/kernel/hostname", &hostname);
 	pr_scrub_capture(&out, hostname);
-	return gt_file_write(argv[0], out.s, out.len, 0644, &cli->err);
+	return write_result(&out, argv[0], &cli->err);
 }
 
-static const struct gt_opt capture_opts[] = { PR_OPT_CUDA, PR_OPT_DATA, PR_OPT_NVML_TIMEOUT, { 0 } };
+static const struct gt_opt capture_opts[] = {
+	{ 0, "bundle", NULL, "write a support bundle (.tar.gz) with report and log", GT_OPT_FLAG, &as_bundle },
+	PR_OPT_CUDA, PR_OPT_DATA, PR_OPT_NVML_TIMEOUT, { 0 } };
 const struct gt_cmd pr_cmd_capture = {
 	.name = "capture",
 	.args = "FILE",
@@ -297,7 +314,8 @@ const struct gt_cmd pr_cmd_capture = {
 	.summary = "Save this host as one text file",
 	.help = "Writes the files and links that discovery reads, the answers of NVML and the hwloc topology to FILE (-: "
 		"standard output). Replaces host name, machine id, serial numbers, UUIDs, MAC addresses, user names, "
-		"passwords and other secrets. gpuprobe, gputune and gpubench read the file with --root FILE.",
+		"passwords and other secrets. gpuprobe, gputune and gpubench read the file with --root FILE. With --bundle "
+		"the file is a .tar.gz for a support ticket: the capture, the report, kernel log lines and versions.",
 	.ignores = GT_JSON_IGNORED,
 	.opts = capture_opts,
 	.min_args = 1,

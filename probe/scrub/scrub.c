@@ -259,6 +259,45 @@ static void scrub_limit(struct gt_buf *out, const char *line, struct gt_strv *na
 		gt_buf_printf(out, "user%s", line + skip + n);
 }
 
+static size_t fits_ipv4(const char *s)
+{
+	size_t n = 0;
+
+	for (int group = 0; group < 4; group++) {
+		size_t digits = strspn(s + n, "0123456789");
+
+		if (!digits || digits > 3 || (group < 3 && s[n + digits] != '.'))
+			return 0;
+		n += digits + (group < 3);
+	}
+	return isalnum((unsigned char)s[n]) || s[n] == '.' ? 0 : n;
+}
+
+/* Scrubs a line of the kernel log: the host name, IP addresses and the name of an NFS server. */
+static void scrub_log(struct gt_buf *out, const char *line, struct scrub *s)
+{
+	static const char nfs[] = "nfs: server ";
+	const char *server = strstr(line, nfs);
+	gt_auto_buf b = { 0 };
+	char before = ' ';
+
+	for (const char *p = line; *p;) {
+		bool at_word = !isalnum((unsigned char)before) && before != '.';
+		size_t n = server && p == server + strlen(nfs) ? strcspn(p, " ") : at_word ? fits_ipv4(p) : 0;
+
+		if (n)
+			gt_buf_printf(&b, "address-%u", pr_scrub_number(&s->addresses, p, n));
+		else
+			gt_buf_add(&b, p, 1);
+		p += n ? n : 1;
+		before = p[-1];
+	}
+	if (s->hostname && *s->hostname)
+		replace_word(out, b.s ? b.s : "", s->hostname);
+	else
+		gt_buf_puts(out, b.s ? b.s : "");
+}
+
 static bool has_words(const char *path)
 {
 	return gt_starts_with(path, "/etc/default/grub") || strstr(path, "/modprobe.d/") || strstr(path, "/sysctl") ||
@@ -282,6 +321,8 @@ static void scrub_content(struct gt_buf *out, const char *path, const char *line
 		pr_scrub_secrets(&plain, line, gt_starts_with(path, "/etc/default/grub"), &s->secrets);
 	else if (gt_starts_with(path, "/etc/security/limits."))
 		scrub_limit(&plain, line, &s->names);
+	else if (!strcmp(path, "/.facts/kernel_log"))
+		scrub_log(&plain, line, s);
 	else if (!strcmp(path, "/proc/net/route"))
 		scrub_route(&plain, line, &s->addresses);
 	else if (gt_starts_with(path, "/.facts/keys") || gt_starts_with(path, "/.facts/signature"))
