@@ -62,8 +62,10 @@ const struct pr_log_rule *pr_log_rule_find(const char *text, size_t *ret_at)
 	for (const char *p = text; *p; p++)
 		for (size_t i = bucket[bucket_of(p)]; i; i = next_rule[i - 1]) {
 			const struct pr_log_rule *r = &rules[i - 1];
+			const char *first = first_part(r);
 
-			if (i - 1 < best && (*r->pattern != '^' || p == text) && matches(p, first_part(r))) {
+			if (i - 1 < best && p[0] == first[0] && p[1] == first[1] && (*r->pattern != '^' || p == text) &&
+			    matches(p, first)) {
 				best = i - 1;
 				*ret_at = (size_t)(p - text);
 			}

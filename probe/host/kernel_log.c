@@ -79,16 +79,19 @@ struct prefix {
 /* Reads "[   12.345678]", and "[x17 since 3.5]" in the fact of a capture. */
 static void read_bracket(const char *line, struct prefix *ret)
 {
-	double time_s, first_s;
+	const char *p = *line == '[' ? line + 1 + strspn(line + 1, " ") : "";
+	double first_s, time_s;
 	unsigned count;
-	char end;
+	char *end;
 
-	if (sscanf(line, "[%lf%c", &time_s, &end) == 2 && end == ']' && time_s >= 0)
-		ret->time_s = ret->first_s = time_s;
-	if (sscanf(line, "[x%u since %lf]", &count, &first_s) == 2 && count && first_s >= 0) {
+	if (isdigit((unsigned char)*p)) {
+		time_s = strtod(p, &end);
+		if (*end == ']')
+			ret->time_s = ret->first_s = time_s;
+	} else if (*p == 'x' && sscanf(p, "x%u since %lf]", &count, &first_s) == 2 && count && first_s >= 0) {
 		ret->count = count;
 		ret->first_s = first_s;
-	} else if (sscanf(line, "[x%u%c", &count, &end) == 2 && end == ']' && count) {
+	} else if (*p == 'x' && sscanf(p, "x%u", &count) == 1 && count) {
 		ret->count = count;
 	}
 }
