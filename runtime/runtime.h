@@ -340,9 +340,18 @@ struct rt_fp8 {
 /*
  * INT8 inference on RT_CPU, for programs that do not train: linear layers and convolutions multiply 8-bit weights, with one
  * scale per output, by 8-bit activations, and sum in 32 bits (pass/quantize.c). DYNAMIC: the range of the activations is
- * found in each run, per row of a linear layer and per image of a convolution.
+ * found in each run, per row of a linear layer and per image of a convolution. STATIC: the range of each tensor is given by
+ * a calibration. OBSERVE: products in f32; the program counts the values of its activations for rt_calibrate().
  */
-enum rt_int8 { RT_INT8_OFF, RT_INT8_DYNAMIC };
+enum rt_int8 { RT_INT8_OFF, RT_INT8_DYNAMIC, RT_INT8_STATIC, RT_INT8_OBSERVE };
+struct rt_range {
+	char *name;
+	float lo, hi;
+};
+struct rt_ranges { /* in the order of the products */
+	struct rt_range *range;
+	int n;
+};
 /* Types of tensors and matrix products. */
 struct rt_precision {
 	enum rt_dtype amp; /* RT_BF16 or RT_F16: type of the operands of products, see pass/precision.c; RT_F32 (0):
@@ -352,6 +361,7 @@ struct rt_precision {
 	bool no_master;	   /* RT_CUDA with RT_BF16: parameters are stored in bf16 only, and updates use stochastic rounding */
 	bool tf32;	   /* RT_CUDA: products of f32 tensors round their operands to TF32 */
 	enum rt_int8 int8;
+	const struct rt_ranges *ranges; /* RT_INT8_STATIC: of a program of the same graph; read while compiling */
 };
 /* Memory limit, and recomputation to reduce memory. */
 struct rt_memory_options {
@@ -510,6 +520,8 @@ int64_t rt_program_parameters(const struct rt_program *p); /* number of elements
 double rt_program_flops(const struct rt_program *p);	   /* flops of the matrix products per step, as executed */
 uint64_t rt_program_planned_bytes(const struct rt_program *p); /* equal to the mapped size */
 int rt_program_threads(const struct rt_program *p);
+/* Returns the bytes of the parameters, buffers and quantised weights that a run reads. */
+uint64_t rt_program_weight_bytes(const struct rt_program *p);
 /*
  * Describes the program as JSON:
  * { "device", "isa", "blas", "threads",
@@ -575,6 +587,19 @@ const char *rt_note(const struct rt_program *p); /* valid until the next rt_set_
  * reading failed, and the program is partly loaded.
  */
 int rt_load(struct rt_program *p, const char *path, uint64_t *ret_ticket, struct gt_err *err);
+
+/* ---- INT8 calibration ---- */
+/* MINMAX: all values. PERCENTILE: without the outermost values. ENTROPY: the range with the smallest Kullback-Leibler
+ * divergence between the values and their quantised distribution. */
+enum rt_calibration { RT_CALIBRATE_MINMAX, RT_CALIBRATE_PERCENTILE, RT_CALIBRATE_ENTROPY };
+/*
+ * Returns the ranges of the activations in all runs so far of p, compiled with RT_INT8_OBSERVE. percentile: such as 99.99,
+ * for PERCENTILE only. -EINVAL: no run, or invalid arguments. -EDOM: an activation was not finite; the message names the tensor.
+ */
+int rt_calibrate(const struct rt_program *p, enum rt_calibration method, double percentile, struct rt_ranges **ret,
+		 struct gt_err *err);
+void rt_ranges_free(struct rt_ranges *r);
+GT_DEFINE_AUTO(rt_ranges, rt_ranges_free);
 
 /* ---- helpers for programs that link the library ---- */
 /* Stores a message in err (may be NULL) and returns -code. For the functions of a struct rt_user_op. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linear layers and convolutions with INT8 weights (math/int8.h). */
+/* Linear layers and convolutions with INT8 weights (math/int8.h), and the observation of their activations. */
 #include <omp.h>
 #include <string.h>
 #include "runtime/cpu/conv.h"
+#include "runtime/math/histogram.h"
 #include "runtime/math/int8.h"
 
 #define LINE	64 /* bytes */
@@ -69,7 +70,7 @@ static void multiply(const struct rt_cpu *cpu, const struct rt_call *c, struct r
 }
 
 /* Quantises x (n) by its own range. */
-static void quantize(uint8_t *to, const float *x, int64_t n, float *scale, int32_t *zero)
+static void quantize_by_own_range(uint8_t *to, const float *x, int64_t n, float *scale, int32_t *zero)
 {
 	const struct rt_i8 *k = rt_i8_best();
 	struct rt_i8_range r;
@@ -81,13 +82,25 @@ static void quantize(uint8_t *to, const float *x, int64_t n, float *scale, int32
 	*zero = r.zero;
 }
 
+/* Quantises x (n) by the calibrated range of the call, or by its own range if there is none. */
+static void quantize(const struct rt_call *c, uint8_t *to, const float *x, int64_t n, float *scale, int32_t *zero)
+{
+	if (!(c->attr.scale > 0)) {
+		quantize_by_own_range(to, x, n, scale, zero);
+		return;
+	}
+	*zero = (int32_t)c->attr.offset;
+	*scale = c->attr.scale + rt_i8_best()->quantize(to, x, n, 1 / c->attr.scale, *zero);
+}
+
 static void linear_rows(const struct rt_i8_product *p, int64_t row, int64_t rows, uint8_t *to, int64_t ld, float *scale,
 			int32_t *zero)
 {
-	const float *x = p->arg;
+	const struct rt_call *c = p->arg;
+	const float *x = rt_f32(c->in[0]);
 
 	for (int64_t i = 0; i < rows; i++)
-		quantize(to + i * ld, x + (row + i) * p->w.k, p->w.k, &scale[i], &zero[i]);
+		quantize(c, to + i * ld, x + (row + i) * p->w.k, p->w.k, &scale[i], &zero[i]);
 }
 
 static size_t linear_scratch(const struct rt_call *c, int threads)
@@ -101,7 +114,7 @@ static void run_linear_int8(const struct rt_cpu *cpu, const struct rt_call *c, c
 	struct rt_i8_product p = product_of(c);
 
 	p.rows = linear_rows;
-	p.arg = c->in[0]->data;
+	p.arg = c;
 	multiply(cpu, c, &p, c->out[RT_MAX_IO - 1]->data);
 }
 
@@ -131,22 +144,32 @@ static size_t images_bytes(const struct images *m)
 	return lines((size_t)(m->s.n * m->image)) + lines((size_t)m->s.n * 8);
 }
 
-static void quantize_image(const struct images *m, const float *x, int64_t i)
+static struct rt_i8_range image_range(const struct rt_call *c, const float *x, int64_t n)
 {
-	const struct rt_conv *s = &m->s;
-	const struct rt_i8 *k = rt_i8_best();
-	int64_t row = s->w * s->c;
-	uint8_t *to = m->at + i * m->image;
-	struct rt_i8_range r;
+	struct rt_i8_range r = { .scale = c->attr.scale, .inverse = 1 / c->attr.scale, .zero = (int32_t)c->attr.offset };
 	float lo, hi, bad;
 
-	x += i * s->h * row;
-	bad = k->range(x, s->h * row, &lo, &hi);
+	if (c->attr.scale > 0)
+		return r;
+	bad = rt_i8_best()->range(x, n, &lo, &hi);
 	r = rt_i8_range(lo, hi);
+	r.scale += bad;
+	return r;
+}
+
+static void quantize_image(const struct rt_call *c, const struct images *m, int64_t i)
+{
+	const struct rt_conv *s = &m->s;
+	int64_t row = s->w * s->c;
+	const float *x = rt_f32(c->in[0]) + i * s->h * row;
+	uint8_t *to = m->at + i * m->image;
+	struct rt_i8_range r = image_range(c, x, s->h * row);
+	float bad = 0;
+
 	if (s->pad)
 		memset(to, r.zero, (size_t)m->image);
 	for (int64_t y = 0; y < s->h; y++)
-		k->quantize(to + (y + s->pad) * m->row + s->pad * s->c, x + y * row, row, r.inverse, r.zero);
+		bad += rt_i8_best()->quantize(to + (y + s->pad) * m->row + s->pad * s->c, x + y * row, row, r.inverse, r.zero);
 	m->scale[i] = r.scale + bad;
 	m->zero[i] = r.zero;
 }
@@ -182,7 +205,6 @@ static void run_conv_int8(const struct rt_cpu *cpu, const struct rt_call *c, con
 	char *scratch = c->out[RT_MAX_IO - 1]->data;
 	struct images m = images_of(c);
 	struct rt_i8_product p = product_of(c);
-	const float *x = rt_f32(c->in[0]);
 	int team = rt_cpu_team(cpu, 5.0 * (double)m.s.n * (double)m.image);
 
 	m.at = (uint8_t *)scratch;
@@ -190,10 +212,17 @@ static void run_conv_int8(const struct rt_cpu *cpu, const struct rt_call *c, con
 	m.zero = (int32_t *)(m.scale + m.s.n);
 #pragma omp parallel for num_threads(team) schedule(dynamic) if (team > 1)
 	for (int64_t i = 0; i < m.s.n; i++)
-		quantize_image(&m, x, i);
+		quantize_image(c, &m, i);
 	p.rows = conv_rows;
 	p.arg = &m;
 	multiply(cpu, c, &p, scratch + images_bytes(&m));
 }
 
 const struct rt_cpu_kernel rt_cpu_conv_int8 = { .run = run_conv_int8, .scratch = conv_scratch };
+
+static void run_observe(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	rt_histogram_add(c->out[0]->data, rt_f32(c->in[0]), rt_shape_elements(&c->in[0]->shape));
+}
+
+const struct rt_cpu_kernel rt_cpu_observe = { .run = run_observe };

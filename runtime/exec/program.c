@@ -48,6 +48,8 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 			       "64");
 	if (o->precision.int8 != RT_INT8_OFF && (trains(o) || o->precision.amp != RT_F32))
 		return gt_fail(err, EINVAL, "INT8 products are for programs in f32 that do not train");
+	if (o->precision.int8 == RT_INT8_STATIC && !o->precision.ranges)
+		return gt_fail(err, EINVAL, "static INT8 products need the ranges of a calibration");
 	if (o->threads < 0 || o->threads > 4096)
 		return gt_fail(err, EINVAL, "%d threads: 0 to 4096 are supported", o->threads);
 	if (o->accum < 0 || o->accum > 1 << 20 || !isfinite(o->clip_norm) || o->clip_norm < 0)
@@ -396,6 +398,26 @@ int64_t rt_program_parameters(const struct rt_program *p)
 		if (p->plan.ir.nodes[i]->role == RT_ROLE_PARAM && !p->plan.ir.nodes[i]->absent)
 			n += rt_shape_elements(rt_cut_whole(p->plan.ir.nodes[i]));
 	return n;
+}
+
+static bool is_constant(const struct rt_node *n)
+{
+	return n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER || (n->role == RT_ROLE_VALUE && n->pinned);
+}
+
+uint64_t rt_program_weight_bytes(const struct rt_program *p)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
+		const struct rt_node *n = p->plan.ir.nodes[i];
+		bool read = false;
+
+		for (int k = 0; is_constant(n) && !read && k < p->plan.ir.n_calls; k++)
+			read = !p->plan.ir.calls[k]->run_once && rt_reads(p->plan.ir.calls[k], n);
+		bytes += read ? rt_node_bytes(n) : 0;
+	}
+	return bytes;
 }
 
 uint64_t rt_program_planned_bytes(const struct rt_program *p)

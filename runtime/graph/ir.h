@@ -138,6 +138,7 @@ struct rt_op {
 	unsigned master_in;	/* read the f32 values of a parameter or input, not a reduced-precision copy */
 	bool keeps_type;	/* out[0] is f32 if in[0] is */
 	bool linear;		/* product of a linear layer: can use fp8 */
+	bool observes;		/* out[0] is a struct rt_histogram of in[0] */
 	enum rt_op_id int8;	/* the same op with an INT8 weight; 0: none; pass/quantize.c */
 	struct {
 		enum rt_dtype type; /* RT_F32: none */

@@ -4,6 +4,8 @@
  * quantize_weight: in: w (O,…). out: packed weight, scales, sums of the quantised weights, the last two (O) padded to panels.
  * linear_int8: y (M,N) = act(x (M,K) w (N,K)^T + b (N)). in: x, packed weight, scales, sums, b or NULL. out: y.
  * conv_int8: the same for a convolution of one group. attr.shape is the shape of the weight.
+ * attr.scale and attr.offset of both are the scale and the zero point of x; scale 0: found in each run.
+ * observe: counts the values of a tensor. in: x. out: struct rt_histogram.
  */
 #include "runtime/graph/ops.h"
 
@@ -32,4 +34,9 @@ const struct rt_op rt_op_conv_int8 = {
 	.id = RT_OP_CONV_INT8,
 	.name = "conv_int8",
 	.flops = conv_flops,
+};
+const struct rt_op rt_op_observe = {
+	.id = RT_OP_OBSERVE,
+	.name = "observe",
+	.observes = true,
 };

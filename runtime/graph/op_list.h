@@ -58,6 +58,7 @@
 	X(QUANTIZE_WEIGHT, quantize_weight, CPU) \
 	X(LINEAR_INT8, linear_int8, CPU) \
 	X(CONV_INT8, conv_int8, CPU) \
+	X(OBSERVE, observe, CPU) \
 	X(SCALE, scale, BOTH) \
 	X(SUM_UP, sum_up, BOTH) \
 	X(GRAD_NORM, grad_norm, BOTH) \

@@ -2,9 +2,12 @@
 /*
  * INT8 inference: replaces linear layers and convolutions by the same ops with 8-bit weights (struct rt_op, int8). Weights
  * are quantised when parameters may have changed, not per run. Runs after the fusions, so that the bias and the activation
- * are part of the product.
+ * are part of the product. With RT_INT8_OBSERVE it only counts the values of the activations.
  */
+#include <errno.h>
+#include <math.h>
 #include "runtime/pass/rewrite.h"
+#include "runtime/math/histogram.h"
 #include "runtime/math/int8.h"
 
 /* Outputs of a quantize_weight call. */
@@ -67,6 +70,46 @@ static struct weight weight_of(struct quantize *q, struct rt_node *w, int *at)
 	return *r;
 }
 
+/* Returns the name of the range of product c's activations. */
+static char *range_name(const struct rt_call *c)
+{
+	return gt_xasprintf("input of %s", c->in[1]->name);
+}
+
+/* Inserts a call that counts the activations of the product at `at`. Returns the new position of the product. */
+static int observe(struct quantize *q, int at)
+{
+	struct rt_call *product = q->plan->ir.calls[at], *c = rt_emit_before(q->plan, at, RT_OP_OBSERVE, RT_PHASE_FORWARD);
+	gt_autofree char *name = range_name(product);
+
+	c->in[0] = product->in[0];
+	c->out[0] = rt_ir_node(&q->plan->ir, RT_ROLE_STATE, RT_F32, &RT_SHAPE(RT_HISTOGRAM_FLOATS), name);
+	q->products++;
+	return at + 1;
+}
+
+/* Sets the range of the activations of product c, the next one in order. */
+static int set_range(const struct quantize *q, struct rt_call *c, struct gt_err *err)
+{
+	const struct rt_ranges *ranges = q->plan->opt->precision.ranges;
+	gt_autofree char *name = range_name(c);
+	const struct rt_range *r;
+	struct rt_i8_range to;
+
+	if (q->plan->opt->precision.int8 != RT_INT8_STATIC)
+		return 0;
+	if (q->products >= ranges->n || !gt_streq(ranges->range[q->products].name, name))
+		return gt_fail(err, EINVAL, "the calibration has no range for the %s: it is of another model", name);
+	r = &ranges->range[q->products];
+	to = rt_i8_range(r->lo, r->hi);
+	if (!(r->lo <= 0 && r->hi >= 0) || !isfinite(to.scale))
+		return gt_fail(err, EINVAL, "the range of the %s is %g to %g: it must be finite and contain 0", name,
+			       (double)r->lo, (double)r->hi);
+	c->attr.scale = to.scale;
+	c->attr.offset = (float)to.zero;
+	return 0;
+}
+
 /* Returns the new position of the call. */
 static int convert(struct quantize *q, int at)
 {
@@ -88,7 +131,12 @@ static void report(const struct quantize *q, struct gt_buf *did)
 {
 	const char *isa = q->plan->target->multiplies_by(RT_I8);
 
-	gt_buf_printf(did, "%d products in INT8, activations quantised in each run, ", q->products);
+	if (q->plan->opt->precision.int8 == RT_INT8_OBSERVE) {
+		gt_buf_printf(did, "activations of %d products observed", q->products);
+		return;
+	}
+	gt_buf_printf(did, "%d products in INT8, activations quantised %s, ", q->products,
+		      q->plan->opt->precision.int8 == RT_INT8_STATIC ? "by calibrated ranges" : "by their range in each run");
 	if (isa)
 		gt_buf_printf(did, "multiplied by %s", isa);
 	else
@@ -100,18 +148,24 @@ static void report(const struct quantize *q, struct gt_buf *did)
 static int quantize(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	struct quantize q = { .plan = p, .n_nodes = p->ir.n_nodes };
+	int r = 0;
 
 	if (p->opt->precision.int8 == RT_INT8_OFF)
 		return 0;
 	q.weights = gt_xcalloc((size_t)q.n_nodes, sizeof(*q.weights));
-	for (int i = 0; i < p->ir.n_calls; i++) {
-		const struct rt_call *c = p->ir.calls[i];
+	for (int i = 0; !r && i < p->ir.n_calls; i++) {
+		struct rt_call *c = p->ir.calls[i];
 		const char *reason;
 
 		if (!c->op->int8 && !c->op->linear)
 			continue;
 		reason = keeps_f32(&q, c);
+		if (!reason && p->opt->precision.int8 == RT_INT8_OBSERVE) {
+			i = observe(&q, i);
+			continue;
+		}
 		if (!reason) {
+			r = set_range(&q, c, err);
 			i = convert(&q, i);
 			continue;
 		}
@@ -122,7 +176,7 @@ static int quantize(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	}
 	free(q.weights);
 	report(&q, did);
-	return 0;
+	return r;
 }
 
 const struct rt_pass rt_pass_quantize = { .name = "quantize", .run = quantize };

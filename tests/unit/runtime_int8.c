@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "runtime/math/histogram.h"
 #include "runtime/math/int8.h"
 #include "tests/unit/check_runtime.h"
 
@@ -156,14 +157,20 @@ static double distance(const float *a, const double *b, int64_t n)
 	return sqrt(d / s);
 }
 
-static struct rt_program *compile(struct rt_graph *g, struct rt_node *out, int threads)
+static struct rt_program *compile_as(struct rt_graph *g, struct rt_node *out, int threads, enum rt_int8 int8,
+				     const struct rt_ranges *ranges)
 {
-	struct rt_options o = { .threads = threads, .precision.int8 = RT_INT8_DYNAMIC };
+	struct rt_options o = { .threads = threads, .precision = { .int8 = int8, .ranges = ranges } };
 	struct rt_program *p = NULL;
 	struct gt_err err = { 0 };
 
 	ck_assert_msg(!rt_compile_outputs(g, &out, 1, &o, &p, &err), "%s", err.msg);
 	return p;
+}
+
+static struct rt_program *compile(struct rt_graph *g, struct rt_node *out, int threads)
+{
+	return compile_as(g, out, threads, RT_INT8_DYNAMIC, NULL);
 }
 
 /* Compiles the case with INT8 products and compares its result with the plain definition in double. Returns whether the
@@ -205,7 +212,8 @@ START_TEST(linear_layers_and_convolutions_follow_their_definition)
 	for (int i = 0; i < rt_n_cases; i++) {
 		const struct rt_case *c = &rt_cases[i];
 
-		if (c->skip & RT_CASE_CPU || c->exact || (strncmp(c->name, "linear", 6) && strncmp(c->name, "conv", 4)))
+		if (c->skip & RT_CASE_CPU || c->exact || strstr(c->name, "winograd") ||
+		    (strncmp(c->name, "linear", 6) && strncmp(c->name, "conv", 4)))
 			continue;
 		n += compare_case(c, 0.04);
 	}
@@ -293,16 +301,167 @@ START_TEST(training_and_mixed_precision_are_refused)
 }
 END_TEST
 
+static int by_value(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+#define VALUES	20000
+
+/* Batches whose values grow give the histogram of all values at once; ranges are those of the sorted values. */
+START_TEST(ranges_are_those_of_all_values)
+{
+	float *x = gt_xcalloc(VALUES, sizeof(*x)), lo, hi;
+	struct rt_histogram *once = gt_xcalloc(1, sizeof(*once)), *parts = gt_xcalloc(1, sizeof(*parts));
+
+	for (int i = 0; i < VALUES; i++)
+		x[i] = rt_random_normal(5, 1, (uint64_t)i) * (i < VALUES / 2 ? 0.01f : 1) + (i % 7 ? 0 : 0.5f);
+	x[17] = 90;
+	rt_histogram_add(once, x, VALUES);
+	for (int i = 0; i < VALUES; i += 1000)
+		rt_histogram_add(parts, x + VALUES - 1000 - i, 1000);
+	ck_assert(!memcmp(once, parts, sizeof(*once)));
+	memset(parts, 0, sizeof(*parts));
+	for (int i = 0; i < VALUES; i += 1000)
+		rt_histogram_add(parts, x + i, 1000);
+	ck_assert(!memcmp(once, parts, sizeof(*once)));
+	qsort(x, VALUES, sizeof(*x), by_value);
+	rt_histogram_range(once, RT_CALIBRATE_MINMAX, 0, &lo, &hi);
+	ck_assert(lo == x[0] && hi == x[VALUES - 1]);
+	rt_histogram_range(once, RT_CALIBRATE_PERCENTILE, 99, &lo, &hi);
+	ck_assert_float_eq_tol(lo, x[VALUES / 100], 2 * 128.f / RT_HISTOGRAM_BINS);
+	ck_assert_float_eq_tol(hi, x[VALUES - 1 - VALUES / 100], 2 * 128.f / RT_HISTOGRAM_BINS);
+	/* One value of 90 among 20000 below 5 is not worth the resolution of all others. */
+	rt_histogram_range(once, RT_CALIBRATE_ENTROPY, 0, &lo, &hi);
+	ck_assert_msg(lo == x[0] && hi > 1 && hi < 20, "%g to %g", (double)lo, (double)hi);
+	free(x);
+	free(once);
+	free(parts);
+}
+END_TEST
+
+/* l: values of the parameters; NULL: the initial ones. input NULL: no run. */
+static int calibration(struct rt_graph *g, struct rt_node *out, const struct leaves *l, const void *const *input, float *y,
+		       enum rt_calibration method, struct rt_ranges **ret, struct gt_err *err)
+{
+	gt_auto(rt_program) *p = compile_as(g, out, 2, RT_INT8_OBSERVE, NULL);
+
+	if (l)
+		leaves_load(l, g, p);
+	if (input)
+		ck_assert_int_eq(rt_run(p, input, &y, NULL), 0);
+	return rt_calibrate(p, method, 99.9, ret, err);
+}
+
+/* Ranges of the same inputs: as exact as ranges found in each run. Larger inputs saturate. */
+START_TEST(calibrated_products_follow_their_definition)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(2, 9, 8, 16));
+	struct rt_node *w = rt_param(g, "w", RT_SHAPE(24, 16, 3, 3), RT_INIT_NORMAL(0.1f));
+	struct rt_node *b = rt_param(g, "b", RT_SHAPE(24), RT_INIT_ONES);
+	struct rt_node *v = rt_param(g, "v", RT_SHAPE(10, 24), RT_INIT_NORMAL(0.1f));
+	struct rt_node *y = rt_linear(g, rt_relu(g, rt_conv2d(g, x, w, b, (struct rt_conv2d){ .pad = 1 })), v, NULL);
+	int64_t n = rt_shape_elements(rt_node_shape(y));
+	gt_autofree float *got = gt_xcalloc((size_t)n, sizeof(*got));
+	struct leaves l;
+
+	leaves_make(&l, g, 2, 7);
+	for (int method = RT_CALIBRATE_MINMAX; method <= RT_CALIBRATE_ENTROPY; method++) {
+		gt_auto(rt_ranges) *ranges = NULL;
+		gt_autofree double *want = gt_xcalloc((size_t)n, sizeof(*want));
+		struct gt_err err = { 0 };
+
+		ck_assert_msg(!calibration(g, y, &l, l.input, got, (enum rt_calibration)method, &ranges, &err), "%s",
+			      err.msg);
+		ck_assert_int_eq(ranges->n, 2);
+		{
+			gt_auto(rt_program) *p = compile_as(g, y, 2, RT_INT8_STATIC, ranges);
+			double far;
+
+			leaves_load(&l, g, p);
+			ck_assert_int_eq(rt_run(p, l.input, &got, NULL), 0);
+			ck_assert_int_eq(rt_reference(g, y, (const double *const *)l.value, want, NULL), 0);
+			far = distance(got, want, n);
+			ck_assert_msg(far < 0.06 && far > 1e-5, "method %d: %g from the definition", method, far);
+			((float *)(uintptr_t)l.input[0])[5] = 1e30f;
+			ck_assert_int_eq(rt_run(p, l.input, &got, NULL), 0);
+			for (int64_t i = 0; i < n; i++)
+				ck_assert(fabsf(got[i]) < 1e3f);
+			((float *)(uintptr_t)l.input[0])[5] = (float)l.value[0][5];
+		}
+	}
+	leaves_free(&l);
+}
+END_TEST
+
+START_TEST(unusable_calibrations_are_refused)
+{
+	gt_auto(rt_graph) *g = rt_graph_new(), *other = rt_graph_new();
+	struct rt_node *y = rt_logits(rt_model_mlp(g, 1, (const int64_t[]){ 3, 4 }, 2));
+	struct rt_node *z = rt_logits(rt_model_mlp(other, 1, (const int64_t[]){ 3, 4, 5 }, 3));
+	struct rt_range bad = { .name = (char[]){ "input of fc0.weight" }, .lo = NAN, .hi = 1 };
+	const struct {
+		const struct rt_ranges *ranges;
+		const char *message;
+	} refused[] = {
+		{ NULL, "the calibration has no range for the input of fc1.weight: it is of another model" },
+		{ &(struct rt_ranges){ &bad, 1 }, "the range of the input of fc0.weight is nan to 1: it must be finite and contain 0" },
+		{ NULL, "static INT8 products need the ranges of a calibration" },
+	};
+	float out[5], x[3] = { 1, INFINITY, 3 };
+	gt_auto(rt_ranges) *ranges = NULL;
+	struct rt_program *p = NULL;
+	struct gt_err err = { 0 };
+
+	ck_assert_int_eq(calibration(g, y, NULL, NULL, out, RT_CALIBRATE_MINMAX, &ranges, &err), -EINVAL);
+	ck_assert_str_eq(err.msg, "no batch was run: a calibration needs at least one");
+	ck_assert_int_eq(calibration(g, y, NULL, (const void *[]){ x, NULL }, out, RT_CALIBRATE_MINMAX, &ranges, &err), -EDOM);
+	ck_assert_str_eq(err.msg, "input of fc0.weight: 1 values are not finite");
+	ck_assert_int_eq(calibration(g, y, NULL, (const void *[]){ x, NULL }, out, (enum rt_calibration)3, &ranges, &err), -EINVAL);
+	ck_assert_str_eq(err.msg, "calibration method 3: 0 to 2 are supported");
+	ck_assert_ptr_null(ranges);
+	x[1] = 2;
+	ck_assert_int_eq(calibration(g, y, NULL, (const void *[]){ x, NULL }, out, RT_CALIBRATE_MINMAX, &ranges, &err), 0);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(refused); i++) {
+		const struct rt_options o = { .precision = { .int8 = RT_INT8_STATIC, .ranges = i == 0 ? ranges : refused[i].ranges } };
+
+		ck_assert_int_eq(rt_compile_outputs(i ? g : other, i ? &y : &z, 1, &o, &p, &err), -EINVAL);
+		ck_assert_str_eq(err.msg, refused[i].message);
+	}
+	ck_assert_ptr_null(p);
+}
+END_TEST
+
+/* 8-bit weights, a scale and a sum per output, padded to whole panels, and the bias. */
+START_TEST(weights_take_a_quarter)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *y = rt_logits(rt_model_mlp(g, 1, (const int64_t[]){ 64, 32 }, 2));
+	gt_auto(rt_program) *p = compile(g, y, 1), *fp32 = compile_as(g, y, 1, RT_INT8_OFF, NULL);
+
+	ck_assert_uint_eq(rt_program_weight_bytes(fp32), (64 + 1) * 32 * 4);
+	ck_assert_uint_eq(rt_program_weight_bytes(p), 64 * 32 + 3 * 32 * 4);
+}
+END_TEST
+
 TCase *case_int8(void)
 {
 	TCase *tc = tcase_create("int8");
 
+	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, products_are_exact_on_each_instruction_set);
 	tcase_add_test(tc, each_instruction_set_quantizes_alike);
 	tcase_add_test(tc, linear_layers_and_convolutions_follow_their_definition);
 	tcase_add_test(tc, the_report_names_what_stays_f32);
 	tcase_add_test(tc, values_that_are_not_finite_stay_visible);
 	tcase_add_test(tc, new_parameters_are_quantized);
+	tcase_add_test(tc, ranges_are_those_of_all_values);
+	tcase_add_test(tc, calibrated_products_follow_their_definition);
+	tcase_add_test(tc, unusable_calibrations_are_refused);
+	tcase_add_test(tc, weights_take_a_quarter);
 	tcase_add_test(tc, training_and_mixed_precision_are_refused);
 	return tc;
 }
