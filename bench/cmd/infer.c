@@ -14,12 +14,21 @@ static struct bn_infer_options options = { .model = { .warmup = UINT64_MAX, .wor
 
 static const char *const devices[] = { "cpu", "cuda", NULL };
 static const char *const types[] = { "fp32", "tf32", "bf16", "fp16", "fp8", NULL };
+static const char *const activations[] = { "dynamic", "static", NULL };
+static const char *const methods[] = { "minmax", "percentile", "entropy", NULL };
 static const struct gt_opt opts[] = {
 	{ 0, "batch", "LIST", "measure these batch sizes, such as 1,8,32 (default: 1,8)", GT_OPT_STR, &options.batches },
 	{ 0, "load", "FILE", "load parameters from a checkpoint (default: initial values)", GT_OPT_STR, &options.load },
 	{ 0, "device", "DEVICE", "compute on cpu or cuda (default: cpu)", GT_OPT_CHOICE, &options.model.device, devices },
 	{ 0, "amp", "TYPE", "compute matrix products in fp32, tf32, bf16, fp16 or fp8 (default: fp32)", GT_OPT_CHOICE,
 	  &options.model.amp, types },
+	{ 0, "int8", "WHICH", "compute products in INT8, with dynamic or static ranges; compare with FP32", GT_OPT_CHOICE,
+	  &options.int8.int8, activations },
+	{ 0, "calibrate", "METHOD", "choose static ranges by minmax, percentile or entropy (default: minmax)", GT_OPT_CHOICE,
+	  &options.int8.calibrate, methods },
+	{ 0, "calibration-batches", "N", "calibrate on N batches (default: 8)", GT_OPT_COUNT, &options.int8.calibration_batches },
+	{ 0, "data", "PATH", "calibrate and evaluate on this data (default of gpt: licence texts)", GT_OPT_STR,
+	  &options.model.data },
 	{ 0, "threads", "N", "use N threads (default: chosen by OpenMP)", GT_OPT_UINT, &options.model.threads },
 	{ 0, "seq", "N", "use N tokens per sequence", GT_OPT_COUNT, &options.model.seq },
 	{ 0, "layers", "N", "use N transformer blocks", GT_OPT_COUNT, &options.model.layers },
@@ -42,8 +51,25 @@ static int show_progress(void *arg, uint64_t run, uint64_t total)
 	return gt_interrupted;
 }
 
+static void print_int8(const json_t *int8)
+{
+	const json_t *e = json_object_get(int8, "evaluated");
+	char bytes[2][32];
+
+	gt_format_bytes(bytes[0], sizeof(bytes[0]), (uint64_t)gt_json_get_int(int8, "weight_bytes", 0));
+	gt_format_bytes(bytes[1], sizeof(bytes[1]), (uint64_t)gt_json_get_int(int8, "fp32_weight_bytes", 0));
+	printf("int8       %s\n", gt_json_get_str(int8, "products", ""));
+	printf("weights    %s, FP32 %s\n", bytes[0], bytes[1]);
+	if (json_is_object(e))
+		printf("held out   loss %.4f, FP32 %.4f; accuracy %.2f %%, FP32 %.2f %%; %lld rows\n",
+		       gt_json_get_real(e, "loss", 0), gt_json_get_real(e, "fp32_loss", 0),
+		       100 * gt_json_get_real(e, "accuracy", 0), 100 * gt_json_get_real(e, "fp32_accuracy", 0),
+		       (long long)gt_json_get_int(e, "rows", 0));
+}
+
 static void print(const json_t *doc, bool color)
 {
+	bool compared = json_is_object(json_object_get(doc, "int8"));
 	const char *unit = gt_json_get_str(doc, "unit", "samples");
 	gt_auto(gt_table) *t = gt_table_new();
 	char rate[32], bytes[32];
@@ -56,11 +82,18 @@ static void print(const json_t *doc, bool color)
 	       gt_json_get_str(doc, "load", ""));
 	printf("runs on    %s, %s, %s, %lld threads\n", gt_json_get_str(doc, "device", ""), gt_json_get_str(doc, "isa", ""),
 	       gt_json_get_str(doc, "blas", ""), (long long)gt_json_get_int(doc, "threads", 0));
+	if (compared)
+		print_int8(json_object_get(doc, "int8"));
 	gt_table_column(t, "batch", GT_RIGHT);
 	gt_table_column(t, "p50 ms", GT_RIGHT);
 	gt_table_column(t, "p99 ms", GT_RIGHT);
 	gt_table_column(t, rate, GT_RIGHT);
 	gt_table_column(t, "memory", GT_RIGHT);
+	if (compared) {
+		gt_table_column(t, "FP32 p50 ms", GT_RIGHT);
+		gt_table_column(t, "speed-up", GT_RIGHT);
+		gt_table_column(t, "difference", GT_RIGHT);
+	}
 	json_array_foreach(json_object_get(doc, "batches"), i, b) {
 		gt_table_row(t);
 		gt_table_cell(t, "%lld", (long long)gt_json_get_int(b, "batch", 0));
@@ -69,6 +102,11 @@ static void print(const json_t *doc, bool color)
 		gt_table_cell(t, "%.0f", gt_json_get_real(b, "items_per_s", 0));
 		gt_format_bytes(bytes, sizeof(bytes), (uint64_t)gt_json_get_int(b, "planned_bytes", 0));
 		gt_table_cell(t, "%s", bytes);
+		if (!compared)
+			continue;
+		gt_table_cell(t, "%.3f", 1e3 * gt_json_get_real(json_object_get(b, "fp32"), "p50_s", 0));
+		gt_table_cell(t, "%.2f", gt_json_get_real(b, "speedup", 0));
+		gt_table_cell(t, "%.2f %%", 100 * gt_json_get_real(b, "logits_difference", 0));
 	}
 	gt_table_print(t, stdout, color);
 }
@@ -106,7 +144,8 @@ const struct gt_cmd bn_cmd_infer = {
 	.summary = "Measure latency and throughput of inference by batch size",
 	.help = "MODEL is a model of gpubench train. Each run copies a batch of random inputs, computes the logits and "
 		"copies them back. p50 and p99 are quantiles over the timed runs; the rate is the mean over these "
-		"runs. Exit status 6 "
+		"runs. With --int8 each run is compared with FP32: the speed-up is the median ratio of neighbouring runs, "
+		"the difference is that of the logits. Exit status 6 "
 		"means that a logit is not finite, or that the first row has other logits in another batch.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,

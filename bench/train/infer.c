@@ -23,12 +23,14 @@ struct inference {
 	const struct bn_model *kind;
 	uint64_t batch[BN_INFER_BATCHES];
 	int n;
+	struct bn_int8 int8;
 	/* of the current batch */
 	struct rt_graph *graph;
-	struct rt_program *program;
-	float *input, *logits;
+	struct rt_program *program, *fp32; /* fp32: the same without INT8, for comparison; NULL: not compared */
+	struct rt_node *output;
+	float *input, *logits, *fp32_logits;
 	int64_t row_logits; /* number of elements */
-	double *run_s;
+	double *run_s, *fp32_run_s;
 	float *first; /* logits of the first row in the first batch */
 	uint64_t done; /* runs, including warm-up */
 };
@@ -54,47 +56,76 @@ static int parse_batches(struct inference *f, const char *list, struct gt_err *e
 static void release(struct inference *f)
 {
 	rt_program_free(f->program);
+	rt_program_free(f->fp32);
 	rt_graph_free(f->graph);
 	free(f->input);
 	free(f->logits);
-	f->program = NULL;
+	free(f->fp32_logits);
+	f->program = f->fp32 = NULL;
 	f->graph = NULL;
-	f->input = f->logits = NULL;
+	f->input = f->logits = f->fp32_logits = NULL;
 }
 
-static int build(struct inference *f, uint64_t batch, struct gt_err *err)
+static int compile(struct inference *f, enum rt_int8 int8, const struct rt_ranges *ranges, struct rt_program **ret,
+		   struct gt_err *err)
 {
-	const struct rt_options opt = {
+	struct rt_options opt = {
 		.device = gt_streq(f->model.device, "cuda") ? RT_CUDA : RT_CPU,
 		.threads = (int)f->model.threads,
 		.seed = f->model.seed,
 		.precision = bn_train_precision(&f->model),
 		.memory.limit_bytes = f->model.memory_limit_bytes,
 	};
-	struct rt_node *logits;
 	uint64_t ticket;
 	int r;
 
+	opt.precision.int8 = int8;
+	opt.precision.ranges = ranges;
+	r = rt_compile_outputs(f->graph, &f->output, 1, &opt, ret, err);
+	if (r)
+		return gt_fail_prefix(err, "batch %llu", (unsigned long long)f->model.batch);
+	return f->o->load ? rt_load(*ret, f->o->load, &ticket, err) : 0;
+}
+
+static int declare(struct inference *f, uint64_t batch, struct gt_err *err)
+{
 	f->model.batch = batch;
 	f->graph = rt_graph_new();
-	logits = rt_logits(f->kind->declare(f->graph, &f->model));
-	r = rt_compile_outputs(f->graph, &logits, 1, &opt, &f->program, err);
+	f->output = rt_logits(f->kind->declare(f->graph, &f->model));
+	return rt_graph_error(f->graph, err);
+}
+
+static int calibrate(struct inference *f, struct rt_ranges **ret, struct gt_err *err)
+{
+	gt_auto(rt_program) *p = NULL;
+	int r = compile(f, RT_INT8_OBSERVE, NULL, &p, err);
+
+	return r ? r : bn_int8_calibrate(&f->int8, f->kind, &f->model, p, f->input, f->logits, ret, err);
+}
+
+static int build(struct inference *f, struct gt_err *err)
+{
+	gt_auto(rt_ranges) *ranges = NULL;
+	int r = f->int8.use == RT_INT8_STATIC ? calibrate(f, &ranges, err) : 0;
+
 	if (r)
-		return gt_fail_prefix(err, "batch %llu", (unsigned long long)batch);
-	return f->o->load ? rt_load(f->program, f->o->load, &ticket, err) : 0;
+		return r;
+	r = compile(f, f->int8.use, ranges, &f->program, err);
+	return r || f->int8.use == RT_INT8_OFF ? r : compile(f, RT_INT8_OFF, NULL, &f->fp32, err);
 }
 
 /* Row i of a batch is the same for every batch size. */
 static int make_input(struct inference *f, uint64_t batch, struct gt_err *err)
 {
 	const struct rt_node *n = rt_graph_leaf(f->graph, 0);
-	int64_t count = rt_shape_elements(rt_node_shape(n)), outputs = rt_shape_elements(rt_program_output_shape(f->program, 0));
+	int64_t count = rt_shape_elements(rt_node_shape(n)), outputs = rt_shape_elements(rt_node_shape(f->output));
 	uint64_t limit = f->kind->classes ? f->kind->classes : f->model.vocab;
 
 	f->row_logits = outputs / (int64_t)batch;
 	f->input = malloc((size_t)count * sizeof(float));
 	f->logits = malloc((size_t)outputs * sizeof(float));
-	if (!f->input || !f->logits)
+	f->fp32_logits = malloc((size_t)outputs * sizeof(float));
+	if (!f->input || !f->logits || !f->fp32_logits)
 		return gt_fail(err, ENOMEM, "no memory for the logits of a batch of %llu", (unsigned long long)batch);
 	for (int64_t i = 0; i < count; i++) {
 		int32_t id = (int32_t)(rt_random_u64(f->model.seed, 100, (uint64_t)i) % limit);
@@ -107,18 +138,37 @@ static int make_input(struct inference *f, uint64_t batch, struct gt_err *err)
 	return 0;
 }
 
+static int timed_run(const struct inference *f, struct rt_program *p, float *logits, double *ret_s, struct gt_err *err)
+{
+	double t0 = gt_now_s();
+	int r = rt_run(p, (const void *[]){ f->input, NULL }, &logits, err);
+
+	*ret_s = gt_now_s() - t0;
+	return r;
+}
+
+/* Runs the program, and the one to compare it with, in alternating order. */
+static int run_once(struct inference *f, uint64_t i, double *ret_s, double *ret_fp32_s, struct gt_err *err)
+{
+	bool fp32_first = f->fp32 && i % 2;
+	int r = fp32_first ? timed_run(f, f->fp32, f->fp32_logits, ret_fp32_s, err) : 0;
+
+	if (r)
+		return r;
+	r = timed_run(f, f->program, f->logits, ret_s, err);
+	return r || !f->fp32 || fp32_first ? r : timed_run(f, f->fp32, f->fp32_logits, ret_fp32_s, err);
+}
+
 static int measure(struct inference *f, struct gt_err *err)
 {
 	uint64_t total = (uint64_t)f->n * (f->model.warmup + f->model.steps);
 
 	for (uint64_t i = 0; i < f->model.warmup + f->model.steps; i++) {
-		double t0 = gt_now_s();
-		int r = rt_run(f->program, (const void *[]){ f->input, NULL }, &f->logits, err);
+		uint64_t at = i < f->model.warmup ? 0 : i - f->model.warmup;
+		int r = run_once(f, i, &f->run_s[at], &f->fp32_run_s[at], err);
 
 		if (r)
 			return r;
-		if (i >= f->model.warmup)
-			f->run_s[i - f->model.warmup] = gt_now_s() - t0;
 		f->done++;
 		if (f->o->progress && f->o->progress(f->o->arg, f->done, total))
 			return gt_fail(err, EINTR, "interrupted");
@@ -129,7 +179,7 @@ static int measure(struct inference *f, struct gt_err *err)
 /* Checks that rows are independent, as they are without training: the first row has the same logits in every batch. */
 static int verify(struct inference *f, uint64_t batch, struct gt_err *err)
 {
-	double tolerance = gt_streq(f->model.amp, "fp32") ? TOLERANCE : TOLERANCE_LOW, most = 1e-6, worst = 0;
+	double tolerance = gt_streq(f->model.amp, "fp32") && !f->fp32 ? TOLERANCE : TOLERANCE_LOW, most = 1e-6, worst = 0;
 	int64_t all = f->row_logits * (int64_t)batch;
 
 	for (int64_t i = 0; i < all; i++)
@@ -156,18 +206,71 @@ static int verify(struct inference *f, uint64_t batch, struct gt_err *err)
 	return 0;
 }
 
-static json_t *row(const struct inference *f, uint64_t batch)
+static json_t *times(const struct inference *f, uint64_t batch, const struct rt_program *p, const double *run_s)
 {
 	size_t n = (size_t)f->model.steps;
 	double sum = 0, items = (double)batch * (double)(f->kind->seq ? f->model.seq : 1);
 
 	for (size_t i = 0; i < n; i++)
-		sum += f->run_s[i];
+		sum += run_s[i];
 	return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o, s:I}", "batch", (json_int_t)batch, "p50_s",
-			 gt_json_real(bn_quantile(f->run_s, n, 0.5)), "p99_s", gt_json_real(bn_quantile(f->run_s, n, 0.99)),
+			 gt_json_real(bn_quantile(run_s, n, 0.5)), "p99_s", gt_json_real(bn_quantile(run_s, n, 0.99)),
 			 "mean_s", gt_json_real(sum / (double)n), "samples_per_s", gt_json_real((double)batch * (double)n / sum),
 			 "items_per_s", gt_json_real(items * (double)n / sum), "planned_bytes",
-			 (json_int_t)rt_program_planned_bytes(f->program));
+			 (json_int_t)rt_program_planned_bytes(p));
+}
+
+static json_t *row(const struct inference *f, uint64_t batch)
+{
+	json_t *doc = times(f, batch, f->program, f->run_s);
+	gt_autofree double *ratio = NULL;
+
+	if (!f->fp32)
+		return doc;
+	ratio = gt_xcalloc((size_t)f->model.steps, sizeof(*ratio));
+	for (uint64_t i = 0; i < f->model.steps; i++)
+		ratio[i] = f->fp32_run_s[i] / f->run_s[i];
+	json_object_set_new(doc, "fp32", times(f, batch, f->fp32, f->fp32_run_s));
+	json_object_set_new(doc, "speedup", gt_json_real(bn_quantile(ratio, (size_t)f->model.steps, 0.5)));
+	json_object_set_new(doc, "logits_difference",
+			    gt_json_real(bn_int8_difference(f->logits, f->fp32_logits, f->row_logits * (int64_t)batch)));
+	return doc;
+}
+
+/* Returns what the pass of that name reported. */
+static const char *pass_report(const json_t *report, const char *name)
+{
+	size_t i;
+	json_t *pass;
+
+	json_array_foreach(json_object_get(report, "passes"), i, pass)
+		if (gt_streq(gt_json_get_str(pass, "name", ""), name))
+			return gt_json_get_str(pass, "did", "");
+	return "";
+}
+
+/* Returns "int8" of the document, for the last batch. *ret: null without INT8. */
+static int describe_int8(struct inference *f, json_t **ret, struct gt_err *err)
+{
+	gt_auto_json *report = rt_program_report(f->program);
+	json_t *evaluated = NULL;
+	int r;
+
+	*ret = json_null();
+	if (!f->fp32)
+		return 0;
+	r = bn_int8_evaluate(f->kind, &f->model, f->program, f->fp32, (float *[]){ f->logits, f->fp32_logits }, &evaluated, err);
+	if (r)
+		return r;
+	*ret = json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:o}", "activations", f->o->int8.int8, "calibration",
+			 f->int8.use != RT_INT8_STATIC ? json_null() :
+						       json_string(f->o->int8.calibrate ? f->o->int8.calibrate : "minmax"),
+			 "calibration_batches",
+			 json_integer(f->int8.use == RT_INT8_STATIC ? (json_int_t)f->int8.batches : 0), "products",
+			 gt_json_str(pass_report(report, "quantize")), "weight_bytes",
+			 (json_int_t)rt_program_weight_bytes(f->program), "fp32_weight_bytes",
+			 (json_int_t)rt_program_weight_bytes(f->fp32), "evaluated", evaluated);
+	return 0;
 }
 
 static void describe(const struct inference *f, json_t *doc)
@@ -194,10 +297,13 @@ static int run_batch(struct inference *f, uint64_t batch, json_t *rows, struct g
 	int r;
 
 	release(f);
-	r = build(f, batch, err);
+	r = declare(f, batch, err);
 	if (r)
 		return r;
 	r = make_input(f, batch, err);
+	if (r)
+		return r;
+	r = build(f, err);
 	if (r)
 		return r;
 	r = measure(f, err);
@@ -212,16 +318,19 @@ static int run_batch(struct inference *f, uint64_t batch, json_t *rows, struct g
 
 static int run_all(struct inference *f, json_t *doc, struct gt_err *err)
 {
-	json_t *rows = json_array();
+	json_t *rows = json_array(), *int8 = NULL;
+	int r = 0;
 
 	json_object_set_new(doc, "batches", rows);
-	for (int i = 0; i < f->n; i++) {
-		int r = run_batch(f, f->batch[i], rows, err);
-
-		if (r)
-			return r;
-	}
+	for (int i = 0; !r && i < f->n; i++)
+		r = run_batch(f, f->batch[i], rows, err);
+	if (r)
+		return r;
 	describe(f, doc); /* of the last batch, whose program still exists */
+	r = describe_int8(f, &int8, err);
+	if (r)
+		return r;
+	json_object_set_new(doc, "int8", int8);
 	return 0;
 }
 
@@ -233,6 +342,9 @@ int bn_infer(const struct bn_infer_options *o, json_t **ret, struct gt_err *err)
 
 	if (r < 0)
 		return r;
+	r = bn_int8_parse(&o->int8, &o->model, &f.int8, err);
+	if (r < 0)
+		return r;
 	r = bn_train_resolve(&o->model, &f.model, err);
 	if (r < 0)
 		return r;
@@ -240,11 +352,14 @@ int bn_infer(const struct bn_infer_options *o, json_t **ret, struct gt_err *err)
 	f.model.steps = o->model.steps ? o->model.steps : RUNS;
 	f.model.warmup = o->model.warmup == UINT64_MAX ? WARMUP : o->model.warmup;
 	f.model.amp = f.model.amp ? f.model.amp : "fp32";
+	f.model.no_u8 = true; /* images as f32, like the random inputs */
 	f.run_s = gt_xcalloc((size_t)f.model.steps, sizeof(*f.run_s));
+	f.fp32_run_s = gt_xcalloc((size_t)f.model.steps, sizeof(*f.fp32_run_s));
 	rt_keep_heap();
 	r = run_all(&f, doc, err);
 	release(&f);
 	free(f.run_s);
+	free(f.fp32_run_s);
 	free(f.first);
 	if (r)
 		return r;

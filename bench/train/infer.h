@@ -2,6 +2,7 @@
 #ifndef BN_INFER_H
 #define BN_INFER_H
 /* gpubench infer MODEL: latency and throughput of the forward pass, by batch. */
+#include "bench/train/infer_int8.h"
 #include "bench/train/options.h"
 #include "lib/err.h"
 #include "lib/json.h"
@@ -13,6 +14,7 @@ struct bn_infer_options {
 	struct bn_train_options model;
 	const char *batches; /* "1,8,32"; NULL: "1,8" */
 	const char *load;    /* checkpoint; NULL: initial parameters */
+	struct bn_int8_options int8; /* INT8 products, compared with f32 in interleaved runs */
 	/* Called after each run; may be NULL. A non-zero return value ends the measurement with -EINTR. */
 	int (*progress)(void *arg, uint64_t run, uint64_t total);
 	void *arg;

@@ -290,7 +290,7 @@ static int held_out(struct bn_training *r, double *ret, struct gt_err *err)
 	*ret = NAN;
 	if (!r->data.train || r->data_rank > 0)
 		return 0;
-	status = bn_train_data_held_out(r->model, &r->o, r->rows, &l, err);
+	status = bn_train_data_part(r->model, &r->o, RT_PART_HELD_OUT, r->rows, &l, err);
 	if (status)
 		return status;
 	for (uint64_t i = 0; i < HELD_OUT_BATCHES; i++) {

@@ -147,15 +147,18 @@ int bn_train_data_open(struct bn_train_data *f, const struct bn_model *m, const 
 	return rt_loader_open(&l, &f->train, err);
 }
 
-int bn_train_data_held_out(const struct bn_model *m, const struct bn_train_options *o, uint64_t rows, struct rt_loader **ret,
-			   struct gt_err *err)
+int bn_train_data_part(const struct bn_model *m, const struct bn_train_options *o, enum rt_part part, uint64_t rows,
+		       struct rt_loader **ret, struct gt_err *err)
 {
 	struct rt_loader_options l = options_of(m, o);
-	int r = bn_train_data_documents(o->documents, &l.documents, err);
+	int r = kind_of(m, o, &l.kind, err);
 
 	if (r)
 		return r;
-	l.part = RT_PART_HELD_OUT;
+	r = bn_train_data_documents(o->documents, &l.documents, err);
+	if (r)
+		return r;
+	l.part = part;
 	l.rows = (int64_t)rows;
 	l.seed = HELD_OUT_SEED;
 	l.cache_bytes = 0;

@@ -25,9 +25,9 @@ bool bn_train_data_u8(const struct bn_model *m, const struct bn_train_options *o
  * -EINVAL if the model cannot read this kind of data. */
 int bn_train_data_open(struct bn_train_data *f, const struct bn_model *m, const struct bn_train_options *o, uint64_t rows,
 		       uint64_t all_rows, uint64_t first_row, uint64_t consumed, struct gt_err *err);
-/* Opens the held-out part at its beginning. */
-int bn_train_data_held_out(const struct bn_model *m, const struct bn_train_options *o, uint64_t rows, struct rt_loader **ret,
-			   struct gt_err *err);
+/* Opens one part at its beginning, without workers. Batches are the same each time. */
+int bn_train_data_part(const struct bn_model *m, const struct bn_train_options *o, enum rt_part part, uint64_t rows,
+		       struct rt_loader **ret, struct gt_err *err);
 /* Returns the number of batch shapes if samples are documents, otherwise 0. */
 int bn_train_data_shapes(const struct bn_train_data *f, const struct rt_length **ret);
 /* Parses "line", "paragraph", "file" or the id of a token; NULL: no documents. */

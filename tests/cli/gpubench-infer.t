@@ -28,6 +28,61 @@ Parameters come from a checkpoint, also from one with optimizer state. One of an
   gpubench: cannot read missing: No such file or directory
   [70]
 
+INT8 products are compared with FP32, on data where the model has some: the loss of a trained model differs by less than 1 %.
+
+  $ gpubench train gpt --layers 2 --width 64 --heads 2 --seq 32 --batch 8 --steps 40 --warmup 1 --threads 1 --quiet --save bytes.st --json >trained
+  $ bytes="--layers 2 --width 64 --heads 2 --seq 32 --threads 1 --runs 4 --warmup 1 --quiet --load bytes.st --batch 4"
+  $ for how in dynamic "static --calibrate minmax" "static --calibrate percentile" "static --calibrate entropy"; do
+  >   gpubench infer gpt $bytes --int8 $how --json | python3 -c '
+  > import json, sys
+  > d = json.load(sys.stdin)["int8"]
+  > e = d["evaluated"]
+  > print(d["activations"], d["calibration"], d["calibration_batches"], d["products"].split(",")[:2], e["rows"],
+  >       abs(e["loss"] / e["fp32_loss"] - 1) < 0.01, e["loss"] != e["fp32_loss"], d["weight_bytes"] < d["fp32_weight_bytes"] / 2)'
+  > done
+  dynamic None 0 ['9 products in INT8', ' activations quantised by their range in each run'] 2048 True True True
+  static minmax 8 ['9 products in INT8', ' activations quantised by calibrated ranges'] 2048 True True True
+  static percentile 8 ['9 products in INT8', ' activations quantised by calibrated ranges'] 2048 True True True
+  static entropy 8 ['9 products in INT8', ' activations quantised by calibrated ranges'] 2048 True True True
+  $ gpubench infer resnet20 --size 8 --int8 static --batch 1,3 --runs 2 --warmup 0 --threads 1 --calibration-batches 1 --quiet
+  model      resnet20, fp32, * parameters (glob)
+  runs on    cpu, *, *, 1 threads (glob)
+  int8       20 products in INT8, activations quantised by calibrated ranges, * (glob)
+  weights    * KiB, FP32 1.0 MiB (glob)
+  batch *p50 ms *p99 ms *samples/s *memory *FP32 p50 ms *speed-up *difference (glob)
+      1 * (glob)
+      3 * (glob)
+  $ gpubench infer mlp --int8 exact
+  gpubench: --int8 takes one of dynamic, static, not 'exact' (see 'gpubench infer --help')
+  [64]
+  $ gpubench infer mlp --int8 static --calibrate mean
+  gpubench: --calibrate takes one of minmax, percentile, entropy, not 'mean' (see 'gpubench infer --help')
+  [64]
+  $ gpubench infer mlp --int8 dynamic --calibrate minmax
+  gpubench: --calibrate and --calibration-batches need --int8 static
+  [64]
+  $ gpubench infer mlp --int8 dynamic --device cuda
+  gpubench: --int8 runs on the CPU: choose --amp fp8 or --amp bf16 with --device cuda
+  [64]
+  $ gpubench infer mlp --int8 dynamic --amp bf16
+  gpubench: --int8 multiplies 8-bit numbers: it takes no --amp
+  [64]
+  $ gpubench infer gpt --data .
+  gpubench: --data needs --int8: without it inference runs on random inputs
+  [64]
+
+A calibration set that is empty, of another kind or too short is refused.
+
+  $ mkdir empty && gpubench infer gpt --int8 static --data empty --quiet
+  gpubench: empty has too little text: 0 tokens, and 10 windows of 128 and one more are needed
+  [64]
+  $ printf 'too short' >short.txt && gpubench infer gpt --int8 static --data short.txt --quiet
+  gpubench: short.txt has too little text: 9 tokens, and 10 windows of 128 and one more are needed
+  [64]
+  $ gpubench infer resnet20 --int8 static --data short.txt --quiet
+  gpubench: resnet20 reads directories or tar shards of images, but short.txt is text: see gpubench train --help
+  [64]
+
 A result that depends on the other rows of its batch is wrong.
 
   $ GPUBENCH_FAULT=verify gpubench infer mlp --batch 1,4 --runs 2 --warmup 0 --threads 1 --quiet

@@ -408,7 +408,8 @@ START_TEST(unusable_calibrations_are_refused)
 		const char *message;
 	} refused[] = {
 		{ NULL, "the calibration has no range for the input of fc1.weight: it is of another model" },
-		{ &(struct rt_ranges){ &bad, 1 }, "the range of the input of fc0.weight is nan to 1: it must be finite and contain 0" },
+		{ &(struct rt_ranges){ &bad, 1 },
+		  "the range of the input of fc0.weight is nan to 1: it must be finite and contain 0" },
 		{ NULL, "static INT8 products need the ranges of a calibration" },
 	};
 	float out[5], x[3] = { 1, INFINITY, 3 };
@@ -426,7 +427,8 @@ START_TEST(unusable_calibrations_are_refused)
 	x[1] = 2;
 	ck_assert_int_eq(calibration(g, y, NULL, (const void *[]){ x, NULL }, out, RT_CALIBRATE_MINMAX, &ranges, &err), 0);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(refused); i++) {
-		const struct rt_options o = { .precision = { .int8 = RT_INT8_STATIC, .ranges = i == 0 ? ranges : refused[i].ranges } };
+		const struct rt_options o = { .precision = { .int8 = RT_INT8_STATIC,
+							     .ranges = i == 0 ? ranges : refused[i].ranges } };
 
 		ck_assert_int_eq(rt_compile_outputs(i ? g : other, i ? &y : &z, 1, &o, &p, &err), -EINVAL);
 		ck_assert_str_eq(err.msg, refused[i].message);
