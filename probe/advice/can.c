@@ -41,6 +41,11 @@ void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, 
 		q->worst = a;
 }
 
+bool pr_only_cpu(const struct pr_host *h)
+{
+	return !pr_trains_on_gpu(h) && !pr_other_gpu(h, 0) && !h->tegra.board.v && !h->pci_unreadable;
+}
+
 void pr_can_driver(struct pr_question *q, const char *cuda)
 {
 	const struct pr_host *h = q->c->host;
@@ -158,6 +163,13 @@ static char *cuda_of_tag(const char *tag)
 	return gt_xasprintf("%.*s.%s", (int)n - 3, tag + 2, tag + n - 1);
 }
 
+/* Adds the reason for a framework that also runs on CPUs, on a host without a GPU. */
+static void on_cpu(struct pr_question *q)
+{
+	q->on_cpu = true;
+	pr_can_reason(q, PR_YES, "this host", "there is no GPU that it may use, so it runs on the CPU");
+}
+
 /* If the driver or the GPU does not support this build of the release, suggests the build that works. */
 static void other_build(struct pr_question *q, const char *release)
 {
@@ -176,6 +188,7 @@ static void other_build(struct pr_question *q, const char *release)
 		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "its build with CUDA %s runs here: pip install 'torch==%s.*' "
 							    "--index-url https://download.pytorch.org/whl/%s",
 			      w.cuda, release, tag);
+		q->instead = q->instead ? q->instead : gt_xasprintf("torch==%s+%s", release, tag);
 	}
 	pr_driver_need_clear(&n);
 }
@@ -205,6 +218,12 @@ static int ask_torch(struct pr_question *q, const char *version)
 		       release, on ? " for " : "", on ? on + 1 : "", on ? " or older" : "");
 		if (!cuda)
 			return 0;
+	} else if (!cuda && pr_only_cpu(h)) {
+		on_cpu(q);
+		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "the smaller wheel for CPUs: pip install 'torch==%s.*' --index-url "
+							    "https://download.pytorch.org/whl/cpu", release);
+		judge_system(q, release);
+		return 0;
 	} else if (!cuda) {
 		cuda = last_of(builds);
 		if (!strcmp(cuda, "cpu")) {
@@ -282,7 +301,11 @@ static int ask_framework(struct pr_question *q, const struct pr_table *table, co
 	}
 	pr_can_reason(q, PR_YES, table->name, "%s %s is built with CUDA %s", name, release, builds);
 	rest = builds;
-	for (char *cuda; (cuda = gt_cut(&rest, ","));) {
+	if (pr_only_cpu(q->c->host)) {
+		on_cpu(q);
+		rest = NULL;
+	}
+	for (char *cuda; rest && (cuda = gt_cut(&rest, ","));) {
 		struct pr_question one = {.c = q->c, .err = q->err, .reasons = json_array()};
 
 		pr_can_driver(&one, cuda);
@@ -356,11 +379,13 @@ static int ask_newest(struct pr_question *q, const struct matching *m)
 	for (size_t i = 0; i < m->versions.n; i++) {
 		struct pr_question one = {.c = q->c, .host = q->host, .err = q->err, .reasons = json_array()};
 		gt_auto_json *reasons = one.reasons;
+		gt_autofree char *instead = NULL;
 		int r;
 
 		pr_can_reason(&one, PR_YES, table, "%s==%s is the newest release in the table that %s", name, m->versions.v[i],
 			      i ? "works here" : "matches");
 		r = ask_release(&one, m->framework, m->versions.v[i]);
+		instead = one.instead;
 		if (r < 0)
 			return r;
 		if (!i) {
@@ -369,6 +394,7 @@ static int ask_newest(struct pr_question *q, const struct matching *m)
 		}
 		if (one.worst == PR_YES) {
 			json_array_extend(q->reasons, reasons);
+			q->on_cpu = one.on_cpu;
 			return 0;
 		}
 	}
@@ -439,8 +465,10 @@ int pr_can_image(struct pr_question *q, const char *expression)
 
 /* ---- the command ---------------------------------------------------------------------------------------------- */
 
-int pr_can_ask(struct pr_question *q, const char *what)
+static int ask(struct pr_question *q, const char *what)
 {
+	int r;
+
 	if (!strpbrk(what, "<>=") && (strchr(what, '/') || gt_ends_with(what, ".whl") || !strcmp(what, ".")))
 		return pr_can_disk(q, what);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(frameworks); i++) {
@@ -449,12 +477,75 @@ int pr_can_ask(struct pr_question *q, const char *what)
 		if (gt_starts_with(what, frameworks[i].name) && (!what[n] || strchr("<>=!~", what[n])))
 			return ask_requirement(q, &frameworks[i], what + n);
 	}
+	r = pr_can_extension(q, what);
+	if (r)
+		return GT_MIN(r, 0);
 	if (gt_starts_with(what, "cuda==") && isdigit((unsigned char)what[6]))
 		return ask_cuda(q, what + 6);
 	if (strpbrk(what, "<>=") && !strstr(what, "=="))
 		return pr_can_image(q, what);
 	return gt_fail_exit(q->err, GT_EXIT_USAGE, EINVAL,
 			    "cannot answer for '%.100s': expected torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, "
-			    "tensorflow, jax, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, "
-			    "./image", what);
+			    "tensorflow, jax, vllm, xformers, flash-attn, transformer-engine, bitsandbytes, deepspeed, triton, an "
+			    "image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image", what);
+}
+
+bool pr_can_driver_fits(const struct pr_question *q)
+{
+	struct pr_driver_need need;
+	bool fits;
+
+	pr_driver_need(q->c, NULL, 0, &need);
+	fits = need.state == PR_DRIVER_OK;
+	pr_driver_need_clear(&need);
+	return fits;
+}
+
+/* Returns the newest CUDA release that both the driver and the first GPU support. The caller frees it. NULL: unknown. */
+static char *newest_cuda(const struct pr_question *q)
+{
+	int arch = pr_first_arch(q->c);
+	char *most = NULL;
+	struct pr_span span;
+
+	if (pr_compat_max_cuda(q->c->fs, pr_effective_driver(q->c), &most, NULL) <= 0)
+		return NULL;
+	if (!arch || pr_compat_span(q->c->fs, arch, &span, NULL) <= 0 || gt_version_cmp(most, span.last) <= 0)
+		return most;
+	free(most);
+	return gt_xstrdup(span.last);
+}
+
+/* Returns what to use after a no whose question had no better answer. The caller frees it. */
+static char *general_instead(const struct pr_question *q, const char *what)
+{
+	const struct pr_host *h = q->c->host;
+	const char *driver = pr_effective_driver(q->c);
+	struct pr_wheel_query query = {.machine = h->kernel.arch.v, .driver = driver, .python = h->python,
+				       .arch = pr_first_arch(q->c)};
+	gt_autofree char *tag = NULL, *most = NULL;
+	struct pr_wheel w;
+
+	if (pr_only_cpu(h))
+		return gt_xstrdup(gt_starts_with(what, "torch") ? "the wheel for CPUs, which gpuprobe can prints" :
+								  "a build for CPUs");
+	if (!driver || !pr_can_driver_fits(q))
+		return gt_xstrdup("the driver that gpuprobe can prints, then ask again");
+	if (gt_starts_with(what, "torch") && pr_compat_wheel(q->c->fs, &query, &w, NULL) > 0 && !w.other_python) {
+		tag = pr_cuda_tag(w.cuda);
+		return gt_xasprintf("torch==%s+%s", w.torch, tag);
+	}
+	most = newest_cuda(q);
+	if (gt_starts_with(what, "cuda") && most)
+		return gt_xasprintf("CUDA %s, or an older release", most);
+	return gt_xstrdup("a release that the driver, GPU and Python of this host support");
+}
+
+int pr_can_ask(struct pr_question *q, const char *what)
+{
+	int r = ask(q, what);
+
+	if (r >= 0 && q->worst == PR_NO && !q->instead)
+		q->instead = general_instead(q, what);
+	return r;
 }

@@ -14,7 +14,16 @@ struct pr_question {
 	struct gt_err *err;
 	json_t *reasons;
 	enum pr_answer worst;
+	bool on_cpu;   /* it works, on the CPU only */
+	char *instead; /* what to use after a no; NULL: not known yet. The caller frees it */
 };
+
+/* Returns whether the loaded driver supports the host's GPUs. */
+bool pr_can_driver_fits(const struct pr_question *q);
+/* Returns whether the host has no GPU that programs may use, of any maker. */
+bool pr_only_cpu(const struct pr_host *h);
+/* Answers for an extension of PyTorch, "vllm" or "flash-attn==2.8.3". Returns 1, 0 if `what` names none, or a negative errno. */
+int pr_can_extension(struct pr_question *q, const char *what);
 
 /* Answers "torch==2.14", "cuda>=12.8" or a path; the reasons are in q. Fails (exit 64) if `what` cannot be parsed. */
 int pr_can_ask(struct pr_question *q, const char *what);

@@ -57,11 +57,19 @@ static void print_answer(const json_t *a)
 	const json_t *list = json_object_get(a, "reasons"), *r;
 	size_t i;
 
-	printf("%s: %s\n", gt_json_get_str(a, "what", ""), gt_json_get_str(a, "answer", ""));
+	const char *instead = gt_json_get_str(a, "instead", NULL);
+
+	printf("%s: %s%s\n", gt_json_get_str(a, "what", ""), gt_json_get_str(a, "answer", ""),
+	       json_is_true(json_object_get(a, "on_cpu")) ? ", on the CPU" : "");
 	json_array_foreach(list, i, r)
 	{
 		gt_autofree char *line = gt_xasprintf("%s: %s (%s)", gt_json_get_str(r, "holds", ""),
 						      gt_json_get_str(r, "what", ""), gt_json_get_str(r, "source", ""));
+
+		gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
+	}
+	if (instead) {
+		gt_autofree char *line = gt_xasprintf("Use instead: %s", instead);
 
 		gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
 	}
@@ -86,8 +94,11 @@ static int run_can(struct gt_cli *cli, int argc, char **argv)
 		struct pr_question q = {.c = &c, .host = h, .err = &cli->err, .reasons = json_array()};
 
 		r = pr_can_ask(&q, argv[k]);
-		json_array_append_new(answers, json_pack("{s:o, s:s, s:o}", "what", gt_json_str(argv[k]), "answer",
-							 pr_answer_name(q.worst), "reasons", q.reasons));
+		json_array_append_new(answers, json_pack("{s:o, s:s, s:b, s:o, s:o}", "what", gt_json_str(argv[k]), "answer",
+							 pr_answer_name(q.worst), "on_cpu", q.on_cpu && q.worst == PR_YES,
+							 "instead", q.instead ? gt_json_str(q.instead) : json_null(),
+							 "reasons", q.reasons));
+		free(q.instead);
 		worst = q.worst == PR_NO || worst == PR_NO ? PR_NO : GT_MAX(q.worst, worst);
 	}
 	if (r < 0)
@@ -111,11 +122,12 @@ const struct gt_cmd pr_cmd_can = {
 	.args = "[WHAT...]",
 	.group = "Choose software",
 	.summary = "Check whether a framework, wheel, environment or image works here",
-	.help = "WHAT is torch, torch==2.14, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, a quoted "
-		"NVIDIA_REQUIRE_CUDA expression, or the path of a wheel, a Python environment or an unpacked container image. "
-		"Compares it with the driver, GPUs, C library and Python of this host; each reason names its source. Without "
-		"WHAT, prints the commands for the driver and the PyTorch wheel that fit this host. Installs and starts nothing. "
-		"Exit status: 0 yes, 2 no, 3 unknown. Of several answers, a no decides first, then an unknown.",
+	.help = "WHAT is torch, torch==2.14, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, an extension such as "
+		"vllm or flash-attn==2.8, a quoted NVIDIA_REQUIRE_CUDA expression, or the path of a wheel, a Python environment or "
+		"an unpacked container image. Compares it with the driver, GPUs, C library and Python of this host; each reason "
+		"names its source. Without WHAT, prints the commands for the driver and the PyTorch wheel that fit this host. "
+		"Installs and starts nothing. Exit status: 0 yes, 2 no, 3 unknown. Of several answers, a no decides first, then "
+		"an unknown.",
 	.opts = can_opts,
 	.max_args = -1,
 	.only_reads = true,

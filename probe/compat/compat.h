@@ -25,6 +25,7 @@ extern const struct pr_table pr_cuda_driver,  /* CUDA major release -> oldest dr
 					       * code for */
 	pr_tensorflow_cuda,		      /* TensorFlow release -> CUDA release of its wheels */
 	pr_jax_cuda,			      /* JAX release -> CUDA releases of its plug-ins */
+	pr_extension,			      /* extension of PyTorch and release -> PyTorch, GPUs and CUDA that it needs */
 	pr_framework_python,		      /* "torch-2.4" -> oldest and newest Python of its wheels */
 	pr_debian_driver,		      /* Debian release -> driver that it packages */
 	pr_debian_legacy,		      /* Debian release -> legacy driver branches that it also packages */

@@ -14,6 +14,7 @@ The files take precedence over the tables: tags, requirements, and the headers o
     yes: CUDA 12.8 needs driver 525.60.13; this host has 580.95.05 (cuda_driver.tsv)
     no: it contains code for the capabilities 75,80,90; GPU 0000:17:00.0 has 70 (.nv_fatbin of
     made/libmade.so)
+    Use instead: a release that the driver, GPU and Python of this host support
   [2]
   $ gpuprobe can made-1.0-py3-none-manylinux_2_28_x86_64.whl --root $FIXTURES/server-8gpu.host | tail -n 3
     yes: CUDA 12.8 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
@@ -40,6 +41,7 @@ PTX runs on any newer GPU; without PTX a GPU of another major version does not w
     no: CUDA 13.2 needs driver 580.65.06; this host has 550.163.01 (cuda_driver.tsv)
     no: it contains code for the capabilities 50,60; GPU 0000:17:00.0 has 90 (.nv_fatbin of
     old/libold.so)
+    Use instead: a release that the driver, GPU and Python of this host support
   [2]
 
 Tags of other systems, a newer C library, another Python.
@@ -66,6 +68,7 @@ Tags of other systems, a newer C library, another Python.
     yes: other: it is for any platform; this host is x86_64 with glibc 2.36 (tag of the wheel)
     no: it requires Python >=3.99; the Python here is 3.11 (METADATA)
     yes: it requires no CUDA and contains no GPU code (METADATA)
+    Use instead: a release that the driver, GPU and Python of this host support
   [2]
 
 Any untrusted wheel gives one sentence, and nothing is unpacked.
@@ -132,6 +135,7 @@ An environment, in the captured host or here: the installed versions must match 
     yes: torch 2.14.0 uses CUDA 13.2 (torch/version.py)
     no: CUDA 13.2 needs driver 580.65.06; this host has 550.163.01 (cuda_driver.tsv)
     yes: import torch finds all 12 libraries (loader)
+    Use instead: a release that the driver, GPU and Python of this host support
   [2]
   $ mkdir -p venv/bin venv/lib/python3.11/site-packages; cd venv/lib/python3.11/site-packages
   $ mkdir vllm-0.20.dist-info nvidia_cublas_cu12-12.4.1.dist-info vllm
@@ -154,6 +158,7 @@ An environment, in the captured host or here: the installed versions must match 
     yes: 2 pinned versions of NVIDIA's wheels were compared (METADATA)
     no: it contains code for the capabilities 80,90; GPU 0000:17:00.0 has 70 (.nv_fatbin of
     vllm/_C.abi3.so)
+    Use instead: a release that the driver, GPU and Python of this host support
   [2]
 
 An unpacked image: its contents are compared with this host; an OCI bundle contains its requirements.
@@ -165,6 +170,7 @@ An unpacked image: its contents are compared with this host; an OCI bundle conta
     no: driver 550.163.01 supports CUDA 12.4; not satisfied: cuda>=12.9 (driver_cuda.tsv)
     yes: it contains CUDA 12.9 in /usr/local/cuda-12.9 (image)
     yes: CUDA 12.9 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
+    Use instead: a release that the driver, GPU and Python of this host support
   [2]
   $ gpuprobe can ./bundle/rootfs --root $FIXTURES/server-8gpu.host --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["answers"][0]["answer"], d["exit_code"])'
   yes 0
@@ -175,5 +181,5 @@ An unpacked image: its contents are compared with this host; an OCI bundle conta
   gpuprobe: $HOME/bundle/rootfs/etc is neither a Python environment (it has no lib/python3.N) nor an unpacked image (it has no etc/os-release and no bin/sh)
   [64]
   $ gpuprobe can bundle
-  gpuprobe: cannot answer for 'bundle': expected torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image
+  gpuprobe: cannot answer for 'bundle': expected torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, vllm, xformers, flash-attn, transformer-engine, bitsandbytes, deepspeed, triton, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image
   [64]

@@ -12,6 +12,7 @@ pip's default needs a newer driver than Debian's; the wheel of an older CUDA run
     https://download.pytorch.org/whl/cu126 (torch_wheel.tsv)
     yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+    Use instead: torch==2.14+cu126
   [2]
   $ gpuprobe can torch==2.14+cu126 --root $FIXTURES/server-8gpu.host
   torch==2.14+cu126: yes
@@ -41,9 +42,9 @@ Without a version the newest release that works here is the answer; likewise for
   $ gpuprobe can torch==2.14 --root $FIXTURES/server-8gpu.host | sed 's/==2.14: no/=2.14: no/' | diff one - && echo the same
   the same
   $ gpuprobe can torch --root $FIXTURES/cpu-server.host | head -n 3
-  torch: no
+  torch: yes, on the CPU
     yes: torch==2.15 is the newest release in the table that matches (torch_wheel.tsv)
-    yes: pip's default build of PyTorch 2.15 uses CUDA 13.2 (torch_wheel.tsv)
+    yes: there is no GPU that it may use, so it runs on the CPU (this host)
   $ gpuprobe can 'torch>=99' --root $FIXTURES/server-8gpu.host
   torch>=99: unknown
     unknown: no release of torch in this program's table matches (torch_wheel.tsv)
@@ -52,8 +53,130 @@ Without a version the newest release that works here is the answer; likewise for
   gpuprobe: 'torch>>2' is no requirement: use torch, torch==2.14, 'torch>=2.8' or 'torch>=2.8,<2.12'
   [64]
   $ gpuprobe can pytorch --root $FIXTURES/server-8gpu.host
-  gpuprobe: cannot answer for 'pytorch': expected torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image
+  gpuprobe: cannot answer for 'pytorch': expected torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, vllm, xformers, flash-attn, transformer-engine, bitsandbytes, deepspeed, triton, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image
   [64]
+
+Extensions of PyTorch: the PyTorch and the CUDA that their wheels need, the compute capability, and for flash-attn the wheel of PyTorch's
+C++ ABI. Each no ends with an alternative. Without a GPU, software that runs on CPUs does so.
+
+  $ gpuprobe can vllm vllm==0.33.0 flash-attn==2.8.3.post1 'xformers<0.0.35' --root $FIXTURES/server-8gpu.host
+  vllm: yes
+    yes: vllm 0.19 needs PyTorch 2.10 (extension.tsv)
+    yes: it has wheels for Python 3.10 to 3.13; this host has none yet (framework_python.tsv)
+    yes: it needs compute capability 7.0; GPU 0000:17:00.0 has 9.0 (extension.tsv)
+    yes: PyTorch 2.10 with CUDA 12.8 has code for this GPU (torch_wheel.tsv)
+    yes: CUDA 12.8 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
+  vllm==0.33.0: no
+    yes: vllm 0.33 needs PyTorch 2.14 (extension.tsv)
+    yes: it has wheels for Python 3.11 to 3.14; this host has none yet (framework_python.tsv)
+    yes: it needs compute capability 7.5; GPU 0000:17:00.0 has 9.0 (extension.tsv)
+    no: no such PyTorch with CUDA 13 runs with driver 550.163.01 and this GPU (torch_wheel.tsv)
+    Use instead: vllm 0.19
+  flash-attn==2.8.3.post1: yes
+    yes: flash-attn 2.8 needs PyTorch 2.4 to 2.8 (extension.tsv)
+    yes: it needs compute capability 8.0; GPU 0000:17:00.0 has 9.0 (extension.tsv)
+    yes: PyTorch 2.8 with CUDA 12.8 has code for this GPU (torch_wheel.tsv)
+    yes: CUDA 12.8 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
+    yes: take the wheel whose name has cu12torch2.8cxx11abiTRUE (extension.tsv)
+  xformers<0.0.35: yes
+    yes: xformers 0.0.34 needs PyTorch 2.10 (extension.tsv)
+    yes: it needs compute capability 7.5; GPU 0000:17:00.0 has 9.0 (extension.tsv)
+    yes: PyTorch 2.10 with CUDA 12.8 has code for this GPU (torch_wheel.tsv)
+    yes: CUDA 12.8 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
+  [2]
+  $ gpuprobe can torch==2.14 tensorflow jax deepspeed bitsandbytes==0.50.2 vllm flash-attn torch==2.14+cu126 --root $FIXTURES/cpu-server.host
+  torch==2.14: yes, on the CPU
+    yes: there is no GPU that it may use, so it runs on the CPU (this host)
+    yes: the smaller wheel for CPUs: pip install 'torch==2.14.*' --index-url
+    https://download.pytorch.org/whl/cpu (torch_wheel.tsv)
+    yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
+    yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+  tensorflow: yes, on the CPU
+    yes: tensorflow==2.21 is the newest release in the table that matches (tensorflow_cuda.tsv)
+    yes: tensorflow 2.21 is built with CUDA 12.5 (tensorflow_cuda.tsv)
+    yes: there is no GPU that it may use, so it runs on the CPU (this host)
+    yes: it has wheels for Python 3.10 to 3.13; this host has none yet (framework_python.tsv)
+  jax: yes, on the CPU
+    yes: jax==0.12 is the newest release in the table that matches (jax_cuda.tsv)
+    yes: jax 0.12 is built with CUDA 12.0,13.0 (jax_cuda.tsv)
+    yes: there is no GPU that it may use, so it runs on the CPU (this host)
+    yes: it has wheels for Python 3.12 to 3.15; this host has none yet (framework_python.tsv)
+  deepspeed: yes, on the CPU
+    yes: deepspeed 0 needs PyTorch 2.0 or newer (extension.tsv)
+    yes: it also runs on CPUs (extension.tsv)
+  bitsandbytes==0.50.2: yes, on the CPU
+    yes: bitsandbytes 0.50 needs PyTorch 2.4 or newer (extension.tsv)
+    yes: it also runs on CPUs (extension.tsv)
+  vllm: no
+    yes: vllm 0.33 needs PyTorch 2.14 (extension.tsv)
+    yes: it has wheels for Python 3.11 to 3.14; this host has none yet (framework_python.tsv)
+    no: its wheels need an NVIDIA GPU, and this host has none that it may use (extension.tsv)
+    Use instead: llama.cpp, which also runs on CPUs and on older GPUs
+  flash-attn: no
+    yes: flash-attn 2.8 needs PyTorch 2.4 to 2.8 (extension.tsv)
+    no: its wheels need an NVIDIA GPU, and this host has none that it may use (extension.tsv)
+    Use instead: torch.nn.functional.scaled_dot_product_attention of PyTorch
+  torch==2.14+cu126: no
+    yes: PyTorch 2.14 is built with CUDA 12.6,13.2,13.0 (torch_wheel.tsv)
+    no: CUDA needs an NVIDIA GPU, and this host has none that it may use (this host)
+    yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
+    yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+    Use instead: the wheel for CPUs, which gpuprobe can prints
+  [2]
+  $ gpuprobe can vllm bitsandbytes triton --root $FIXTURES/legacy-kepler.host
+  vllm: no
+    yes: vllm 0.33 needs PyTorch 2.14 (extension.tsv)
+    yes: it has wheels for Python 3.11 to 3.14; this host has none yet (framework_python.tsv)
+    no: it needs compute capability 7.5; GPU 0000:17:00.0 has 3.7 (extension.tsv)
+    no: no such PyTorch with CUDA 13 runs with driver 550.163.01 and this GPU (torch_wheel.tsv)
+    Use instead: llama.cpp, which also runs on CPUs and on older GPUs
+  bitsandbytes: no
+    yes: bitsandbytes 0.50 needs PyTorch 2.4 or newer (extension.tsv)
+    no: it needs compute capability 6.0; GPU 0000:17:00.0 has 3.7 (extension.tsv)
+    no: no such PyTorch runs with driver 550.163.01 and this GPU (torch_wheel.tsv)
+    Use instead: torch.optim's optimizers, and torchao for quantisation
+  triton: no
+    yes: triton 3.7 needs PyTorch 2.12 (extension.tsv)
+    no: it needs compute capability 7.0; GPU 0000:17:00.0 has 3.7 (extension.tsv)
+    no: no such PyTorch runs with driver 550.163.01 and this GPU (torch_wheel.tsv)
+    Use instead: PyTorch without torch.compile
+  [2]
+  $ gpuprobe can torch vllm --root $FIXTURES/blackwell-on-550.host | grep -v '^  yes'
+  torch: no
+    no: GPU 0000:17:00.0 needs a driver of branches 570 to 999; this host has 550.163.01 (gpu_pci.tsv)
+    no: CUDA 13.2 needs driver 580.65.06; this host has 550.163.01 (cuda_driver.tsv)
+    (torch_arch.tsv)
+    Use instead: the driver that gpuprobe can prints, then ask again
+  vllm: no
+    no: no such PyTorch with CUDA 13 runs with driver 550.163.01 and this GPU (torch_wheel.tsv)
+    Use instead: the driver that gpuprobe can prints, then ask again
+  $ gpuprobe can vllm==99 --root $FIXTURES/server-8gpu.host
+  vllm==99: unknown
+    unknown: no release of vllm in this program's table matches; it may be newer (extension.tsv)
+  [3]
+  $ gpuprobe can 'flash-attn>>2' --root $FIXTURES/server-8gpu.host
+  gpuprobe: 'flash-attn>>2' is no requirement: use flash-attn, flash-attn==1.2 or 'flash-attn>=1.2'
+  [64]
+  $ gpuprobe can vllm==0.33 deepspeed --json --root $FIXTURES/cpu-server.host | grep -E '"(what|answer|on_cpu|instead|exit_code)"'
+        "what": "vllm==0.33",
+        "answer": "no",
+        "on_cpu": false,
+        "instead": "llama.cpp, which also runs on CPUs and on older GPUs",
+            "what": "vllm 0.33 needs PyTorch 2.14",
+            "what": "it has wheels for Python 3.11 to 3.14; this host has none yet",
+            "what": "its wheels need an NVIDIA GPU, and this host has none that it may use",
+        "what": "deepspeed",
+        "answer": "yes",
+        "on_cpu": true,
+        "instead": null,
+            "what": "deepspeed 0 needs PyTorch 2.0 or newer",
+            "what": "it also runs on CPUs",
+    "exit_code": 2
+  $ for host in $FIXTURES/*.host; do
+  >   for what in torch torch==2.14 tensorflow==2.16 jax cuda==13.0 vllm xformers==0.0.29 flash-attn triton==3.3 'cuda>=13.0'; do
+  >     gpuprobe can "$what" --root $host | sed -n '1{/: no$/!q}; ${/Use instead: /!p}'
+  >   done
+  > done
 
 Without an argument can prints what to install. recommend is the old name of this.
 
@@ -76,6 +199,7 @@ A wheel without code for the GPU, and a GPU newer than the wheel.
     https://download.pytorch.org/whl/cu126 (torch_wheel.tsv)
     yes: it has wheels for Python 3.10 to 3.14; this host has 3.11 (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+    Use instead: torch==2.11+cu126
   torch==2.11+cu126: yes
     yes: PyTorch 2.11 is built with CUDA 12.6,12.8,13.0 (torch_wheel.tsv)
     yes: CUDA 12.6 needs driver 525.60.13; this host has 580.95.05 (cuda_driver.tsv)
@@ -107,6 +231,7 @@ Arm servers have separate wheels: until 2.10 pip's default was the CPU wheel, an
     (torch_wheel.tsv)
     yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+    Use instead: torch==2.15+cu132
   [2]
   $ gpuprobe can torch==2.11+cu130 --root $A
   torch==2.11+cu130: yes
@@ -137,6 +262,7 @@ A CUDA release that dropped the GPU, with any driver; its PTX may still run on a
   cuda==13.0: no
     yes: CUDA 13.0 needs driver 580.65.06; this host has 580.95.05 (cuda_driver.tsv)
     no: CUDA 13.0 does not support capability 7.0 of GPU 0000:17:00.0; 12.9 is the last (gpu_arch.tsv)
+    Use instead: CUDA 12.9, or an older release
   cuda==12.9: yes
     yes: CUDA 12.9 needs driver 525.60.13; this host has 580.95.05 (cuda_driver.tsv)
   [2]
@@ -165,6 +291,7 @@ With different GPUs each one counts for the question; the check accepts a toolki
   cuda==12.4: no
     yes: CUDA 12.4 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
     no: CUDA 12.4 does not support capability 3.7 of GPU 0000:17:00.0; 11.8 is the last (gpu_arch.tsv)
+    Use instead: CUDA 11.8, or an older release
   cuda.toolkit         pass   driver 550.163.01 supports every installed toolkit
 
 Wheels exist for some Python releases. If the host's Python has none, another installed or available one is named.
@@ -179,6 +306,7 @@ Wheels exist for some Python releases. If the host's Python has none, another in
     no: it has wheels for Python 3.8 to 3.12; this host has 3.13, for which 2.5 to 2.15 have them.
     Install a second Python 3.12, for example with uv or conda (framework_python.tsv)
     yes: the wheel needs glibc 2.17; this host has 2.36 (wheel tags on PyPI)
+    Use instead: torch==2.14+cu126
   torch==2.6+cpu: yes
     yes: the wheel for CPUs needs no driver (PyTorch)
     yes: it has wheels for Python 3.9 to 3.13; this host has 3.13 (framework_python.tsv)
@@ -188,16 +316,19 @@ Wheels exist for some Python releases. If the host's Python has none, another in
     yes: CUDA 12.3 needs driver 525.60.13; this host has 550.163.01 (cuda_driver.tsv)
     no: it has wheels for Python 3.9 to 3.12; this host has 3.13, for which 2.20 to 2.21 have them.
     Install a second Python 3.12, for example with uv or conda (framework_python.tsv)
+    Use instead: a release that the driver, GPU and Python of this host support
   [2]
   $ { cat trixie.host; printf 'file /usr/local/bin/python3.11\n'; } > x.host; gpuprobe can torch==2.4 --root x.host | grep Python
     yes: it has wheels for Python 3.8 to 3.12; not for 3.13, the host's default, but
   $ sed 's/python3\.13/python3.14/' trixie.host > x.host; gpuprobe can tensorflow==2.21 jax==0.6 --root x.host | grep -A 1 Python
     no: it has wheels for Python 3.10 to 3.13; this host has 3.14, for which no release has them.
     Install a second Python 3.13, for example with uv or conda (framework_python.tsv)
+    Use instead: a release that the driver, GPU and Python of this host support
   jax==0.6: no
   --
     no: it has wheels for Python 3.10 to 3.13; this host has 3.14, for which 0.7 to 0.12 have them.
     Install a second Python 3.13, for example with uv or conda (framework_python.tsv)
+    Use instead: a release that the driver, GPU and Python of this host support
   $ { cat trixie.host; printf 'file /etc/gputune/compat.d/framework_python.tsv\n\ttorch-2.4\t3.13,3.13\n'; } > x.host; gpuprobe can torch==2.4 torch==2.5 --root x.host | grep Python
     yes: it has wheels for Python 3.13 to 3.13; this host has 3.13 (framework_python.tsv)
     unknown: the Python releases with wheels are unknown (framework_python.tsv)
@@ -224,6 +355,7 @@ Other frameworks, toolkits and images.
   $ gpuprobe can 'cuda>=13.1' --root $FIXTURES/server-8gpu.host
   cuda>=13.1: no
     no: driver 550.163.01 supports CUDA 12.4; not satisfied: cuda>=13.1 (driver_cuda.tsv)
+    Use instead: CUDA 12.4, or an older release
   [2]
   $ gpuprobe can torch==2.14 --root $FIXTURES/nouveau.host
   torch==2.14: no
@@ -233,6 +365,7 @@ Other frameworks, toolkits and images.
     (torch_arch.tsv)
     yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
     yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+    Use instead: the driver that gpuprobe can prints, then ask again
   [2]
   $ gpuprobe can torch==2.14+cpu --root $FIXTURES/laptop-no-gpu.host
   torch==2.14+cpu: yes
@@ -243,7 +376,7 @@ Other frameworks, toolkits and images.
 An unknown question is refused with the known forms.
 
   $ gpuprobe can pytorch
-  gpuprobe: cannot answer for 'pytorch': expected torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image
+  gpuprobe: cannot answer for 'pytorch': expected torch, torch==2.14+cu126, 'torch>=2.8', cuda==12.8, tensorflow, jax, vllm, xformers, flash-attn, transformer-engine, bitsandbytes, deepspeed, triton, an image's NVIDIA_REQUIRE_CUDA such as 'cuda>=12.8', or a path: NAME.whl, ./venv, ./image
   [64]
   $ gpuprobe can 'cuda=>12' --root $FIXTURES/server-8gpu.host
   gpuprobe: "cuda=>12" is not a condition of NVIDIA_REQUIRE_CUDA: expected cuda, driver, arch or brand, an operator and a value
