@@ -90,6 +90,11 @@ bool pr_is_hardware(const char *path)
 	return MATCHES_ANY(hardware, path);
 }
 
+bool pr_baseline_excluded(const char *path)
+{
+	return MATCHES_ANY(excluded, path);
+}
+
 static bool about_same(const struct pr_value *a, const struct pr_value *b)
 {
 	double x = strtod(a->text, NULL), y = strtod(b->text, NULL);
@@ -112,6 +117,14 @@ static char *plain_cmdline(const char *s)
 			gt_buf_printf(&b, "%s%s", b.len ? " " : "", w);
 	}
 	return gt_buf_take(&b);
+}
+
+char *pr_baseline_text(const struct pr_value *value)
+{
+	if (!strcmp(value->path, "kernel.cmdline"))
+		return plain_cmdline(value->text);
+	return value->number && MATCHES_ANY(approximate, value->path) ?
+		       gt_xasprintf("about %.0f GiB", strtod(value->text, NULL) / (1 << 30)) : NULL;
 }
 
 static bool same(const struct pr_value *here, const struct pr_value *golden)

@@ -19,5 +19,5 @@ struct pr_host;
 int pr_discover_as_asked(struct gt_cli *cli, struct pr_host **ret);
 
 extern const struct gt_cmd pr_cmd_check, pr_cmd_topo, pr_cmd_capture, pr_cmd_explain, pr_cmd_list, pr_cmd_loads,
-	pr_cmd_can, pr_cmd_recommend, pr_cmd_watch;
+	pr_cmd_can, pr_cmd_recommend, pr_cmd_watch, pr_cmd_fleet;
 #endif

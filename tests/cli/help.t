@@ -8,12 +8,14 @@ The help of each tool lists its commands by task. Only --help --all lists comman
   Prints the kernel, CPUs, memory, NUMA nodes, PCIe devices and NVIDIA software of
   this host, and checks them. Failed checks form one chain: the cause first, then
   the failures that follow from it. The report gives the smallest safe fix as
-  Debian commands. gpuprobe changes nothing and does not need root.
+  commands of the host's distribution. gpuprobe changes nothing and does not need
+  root.
   
   Diagnose:
     check    Check this host and print its problems (default)
     explain  Explain a check, an error number or a message
     watch    Monitor GPUs and NUMA nodes and report bottlenecks
+    fleet    Find the hosts whose reports differ from those of the same hardware
   
   Choose software:
     can      Check whether a framework, wheel, environment or image works here
@@ -68,6 +70,8 @@ The help of each tool lists its commands by task. Only --help --all lists comman
         Check whether a PyTorch release works on this host.
     gpuprobe capture host.txt
         Save this host; gpuprobe --root host.txt reads the file.
+    gpuprobe fleet *.json
+        Find the hosts whose reports differ from those of the same hardware.
   
   See also: gpuprobe COMMAND --help, gpuprobe --help --all, man gpuprobe
 

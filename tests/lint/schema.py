@@ -119,6 +119,13 @@ def main():
     validate(known, "gpuprobe", "loads", "/srv/venv", "--root", os.path.join(tap.FIXTURES, "venv-cudnn-shadowed.host"))
     for message in ("gpu.lost", "Xid 79", "Xid 173", "SXid 12028", "CUDA out of memory. Tried to allocate", "undefined symbol: x", "foo bar"):
         validate(known, "gpuprobe", "explain", message)
+    with tempfile.TemporaryDirectory() as d:
+        paths = []
+        for name in ("server-8gpu", "cpu-server", "cpu-server-512g"):
+            paths.append(os.path.join(d, name + ".json"))
+            with open(paths[-1], "w", encoding="utf-8") as f:
+                f.write(tap.run("gpuprobe", "--json", "--root", os.path.join(tap.FIXTURES, name + ".host")).stdout)
+        validate(known, "gpuprobe", "fleet", *paths, os.devnull)
     device(known)
     watched = tap.run("gpuprobe", "watch", "-n", "3", "-i", "0.1", "--json", env=STANDIN).stdout.splitlines()
     tap.rule("each line of gpuprobe watch --json matches its schema", ([] if len(watched) == 4 else [f"{len(watched)} lines"]) +
