@@ -16,7 +16,7 @@
 
 /* Substrings suffice: "fail" also matches "Failed" and "failure". Case is ignored. */
 static const char *const faults[] = {
-	"error", "fail", "fatal", "timeout", "timed out", "uncorrect", "corrupt", " fault", "panic", "hung",
+	"error", "fail", "fatal", "timeout", "timed out", "time out", "uncorrect", "corrupt", " fault", "panic", "hung",
 	"fallen off", "lost", "unable", "cannot", "can't", "could not", "couldn't", "not respond", "not ready",
 	"is down", " dead", "abort", "resetting", "be reset", "reset req", "insufficient", "compromised", "invalid",
 	"illegal", "violation", "broken", "degraded", "killing", "assert", "exception", "poison", "overflow",
@@ -49,6 +49,7 @@ static const char *const harmless_nvidia[] = {
 	"Unrecognized AMD processor",
 	"Unable to read EDID",
 	"drive a VGA console",
+	"cleanup successful",
 	"primary VGA device",
 	"text-mode VGA console",
 	"drivers including, but not limited to, vesafb",
@@ -68,6 +69,7 @@ static const char *const harmless_nvidia[] = {
 	NULL};
 static const char *const harmless_network[] = {"firmware level support is missing", "Missing SyncE capability", NULL};
 static const char *const harmless_amdgpu[] = {"ras ta ucode is not available", "failed to suspend display audio", NULL};
+static const char *const harmless_filesystem[] = {"mounted ", "recovery complete", "errors=", NULL};
 static const char *const harmless_disk[] = {
 	"Identify Descriptors failed",
 	"Failed to configure AEN",
@@ -118,9 +120,15 @@ static const struct driver {
 	{.start = "gve ", .check = "log.network", .faults = faults, .harmless = harmless_network},
 	{.start = "amdgpu", .check = "log.gpu", .faults = faults, .harmless = harmless_amdgpu},
 	{.start = "[drm:amdgpu", .check = "log.gpu", .faults = faults, .harmless = harmless_amdgpu},
+	{.anywhere = "[amdgpu]]", .check = "log.gpu", .faults = faults, .harmless = harmless_amdgpu},
 	{.start = "habanalabs", .check = "log.gpu", .faults = faults},
 	{.start = "xe ", .check = "log.gpu", .faults = faults},
 	{.start = "pcieport", .check = "log.pcie", .faults = faults, .harmless = harmless_pcie},
+	{.start = "EXT4-fs", .check = "log.filesystem", .faults = faults, .harmless = harmless_filesystem},
+	{.start = "XFS", .check = "log.filesystem", .faults = faults, .harmless = harmless_filesystem},
+	{.start = "BTRFS", .check = "log.filesystem", .faults = faults, .harmless = harmless_filesystem},
+	{.start = "LustreError", .check = "log.filesystem", .faults = faults},
+	{.start = "md/raid", .check = "log.disk", .faults = faults},
 	{.start = "EDAC", .check = "log.hardware", .faults = edac_faults, .harmless = harmless_edac},
 	{.start = "mce:", .check = "log.hardware", .faults = faults},
 	{.start = "MCE:", .check = "log.hardware", .faults = faults},
