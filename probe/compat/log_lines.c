@@ -31,6 +31,7 @@ static const char *const hardware_faults[] = {
 static const char *const edac_faults[] = {" UE ", "uncorrect", "error", "fail", "fatal", "timeout", NULL};
 static const char *const bus_faults[] = {"uncorrect", "fatal", NULL};
 static const char *const disk_faults[] = {"error", NULL};
+static const char *const scsi_faults[] = {"FAILED Result", "Unrecovered", "offline", "Medium Error", NULL};
 
 static const char *const harmless_nvidia[] = {
 	"taints kernel",
@@ -128,6 +129,7 @@ static const struct driver {
 	{.start = "XFS", .check = "log.filesystem", .faults = faults, .harmless = harmless_filesystem},
 	{.start = "BTRFS", .check = "log.filesystem", .faults = faults, .harmless = harmless_filesystem},
 	{.start = "LustreError", .check = "log.filesystem", .faults = faults},
+	{.start = "sd ", .check = "log.disk", .faults = scsi_faults, .by = BY_WORDS},
 	{.start = "md/raid", .check = "log.disk", .faults = faults},
 	{.start = "EDAC", .check = "log.hardware", .faults = edac_faults, .harmless = harmless_edac},
 	{.start = "mce:", .check = "log.hardware", .faults = faults},
