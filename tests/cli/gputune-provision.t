@@ -11,6 +11,66 @@ packages.
   $ plan() { gputune provision plan --root root "$@"; }
   $ refused() { plan "$@" | sed -n '/^Refused/,/^$/p'; }
 
+Another distribution: its commands are listed, but not run.
+
+  $ other() { sed "s/^\tPRETTY_NAME=.*/\tPRETTY_NAME=\"$1 $2\"/; s/^\tID=debian/\tID=$1/; s/^\tVERSION_ID=.*/\tVERSION_ID=\"$2\"/; /^\tVERSION_CODENAME/d" $FIXTURES/$3.host >other.host; }
+  $ other ubuntu 24.04 nouveau; gputune provision plan --root other.host
+  Refused
+    other-distribution: ubuntu 24.04 is not Debian: gputune lists the commands for it, but does not
+    run them.
+  
+  Commands to run as root:
+    apt install libopenblas0-openmp
+    apt install libtcmalloc-minimal4t64
+    apt install numactl hwloc-nox python3-venv
+    wget https://developer.download.nvidia.com/compute/cuda/repos/ubuntu2404/x86_64/cuda-keyring_1.1-1_all.deb
+    dpkg -i cuda-keyring_1.1-1_all.deb
+    apt update
+    apt install linux-headers-6.1.0-41-amd64
+    apt install nvidia-open
+    reboot
+  
+  [3]
+  $ other rocky 9.4 nouveau; gputune provision plan --root other.host -o plan.json >/dev/null; gputune provision plan --root other.host
+  Refused
+    other-distribution: rocky 9.4 is not Debian: gputune lists the commands for it, but does not run
+    them.
+  
+  Commands to run as root:
+    dnf install openblas-openmp
+    dnf install https://dl.fedoraproject.org/pub/epel/epel-release-latest-9.noarch.rpm
+    dnf install gperftools-libs
+    dnf install numactl hwloc python3-pip
+    curl -fsSL -o /etc/yum.repos.d/cuda-rhel9.repo \
+      https://developer.download.nvidia.com/compute/cuda/repos/rhel9/x86_64/cuda-rhel9.repo
+    dnf install kernel-devel-6.1.0-41-amd64
+    dnf module enable nvidia-driver:open-dkms
+    dnf install nvidia-open
+    reboot
+  
+  [3]
+  $ gputune provision apply --root other.host plan.json
+  gputune: install packages needs the live host and cannot be done in the root other.host
+  [3]
+  $ other rhel 8.10 cpu-server; gputune provision plan --root other.host
+  Refused
+    other-distribution: rhel 8.10 is not Debian: gputune lists the commands for it, but does not run
+    them.
+  
+  Commands to run as root:
+    dnf install openblas-openmp
+    dnf install https://dl.fedoraproject.org/pub/epel/epel-release-latest-8.noarch.rpm
+    dnf install gperftools-libs
+    dnf install numactl hwloc python3-pip
+  
+  As the user who trains, never as root:
+    no NVIDIA GPU: the wheel for CPUs, without the gigabyte of CUDA:
+      python3 -m venv venv && . venv/bin/activate
+      pip install torch --index-url https://download.pytorch.org/whl/cpu
+  [3]
+  $ gputune provision plan --root other.host --json | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["refusals"][0]["id"], len(d["commands"]), d["parts"], d["packages"])'
+  other-distribution 4 [] []
+
 A fresh host with a GPU: the driver of stable and its security updates, never the older one of backports.
 
   $ gpu nouveau bookworm

@@ -135,10 +135,19 @@ static void commands(const json_t *doc)
 	const json_t *list = json_object_get(doc, "commands"), *c;
 	size_t i;
 
-	if (!json_array_size(list) || json_array_size(json_object_get(doc, "refusals")))
+	const json_t *refusal = json_array_get(json_object_get(doc, "refusals"), 0);
+	bool other = refusal && !strcmp(text(refusal, "id"), "other-distribution");
+
+	if (!json_array_size(list) || (refusal && !other))
 		return;
-	puts("What apply runs, or you by hand:");
-	json_array_foreach(list, i, c) command(json_string_value(c));
+	puts(other ? "Commands to run as root:" : "What apply runs, or you by hand:");
+	json_array_foreach(list, i, c)
+	{
+		if (other)
+			printf("  %s\n", json_string_value(c));
+		else
+			command(json_string_value(c));
+	}
 	puts("");
 }
 
@@ -168,7 +177,7 @@ void tn_show_provision(const json_t *doc, bool all, bool color)
 	const json_t *list = json_object_get(doc, "notes"), *note;
 	size_t i;
 
-	if (!parts(doc, "Lacking", lacking))
+	if (!parts(doc, "Lacking", lacking) && json_array_size(json_object_get(doc, "parts")))
 		puts("No package for training is missing, as far as is known.\n");
 	if (all) {
 		parts(doc, "Unchanged or not applicable", fine);

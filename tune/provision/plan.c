@@ -6,6 +6,7 @@
 #include <time.h>
 #include "lib/buf.h"
 #include "lib/text.h"
+#include "probe/check/distro.h"
 #include "tune/provision/provision.h"
 
 #define OLD_LISTS_S (14 * 86400)
@@ -193,7 +194,7 @@ static json_t *parts_array(const struct tn_prov *p)
 {
 	json_t *a = json_array();
 
-	for (size_t i = 0; tn_parts[i].id; i++)
+	for (size_t i = 0; tn_parts[i].id && !tn_prov_is_other(p->host); i++) /* the parts are Debian's packages */
 		json_array_append_new(a, json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "id", tn_parts[i].id, "summary",
 						   tn_parts[i].summary, "status", status_names[p->status[i]], "why",
 						   tn_parts[i].why, "reason", gt_json_str(p->reason[i]), "packages",
@@ -258,6 +259,21 @@ static json_t *commands_array(const struct tn_prov *p, const struct gt_strv *hol
 	return a;
 }
 
+/* Returns the commands of another distribution, which gputune does not run there. */
+static json_t *other_commands(const struct tn_prov *p)
+{
+	static const char packages[] = "@{openblas}\n@{tcmalloc}\n@{training-tools}";
+	gt_autofree char *lines = pr_for_distro(p->host, packages, "", "# ");
+	gt_auto_json *driver = pr_driver_step(&p->context, &p->driver);
+	gt_autofree char *all = gt_xasprintf("%s\n%s", lines, driver ? gt_json_get_str(driver, "lines", "") : "");
+	gt_auto_strv commands = {0};
+
+	gt_each_line(line, all)
+		if (!gt_strv_has(&commands, line)) /* two steps may need the same repository */
+			gt_strv_add(&commands, line);
+	return names_array(&commands);
+}
+
 static json_t *options_object(const struct tn_provision_opts *o)
 {
 	static const struct gt_strv none;
@@ -296,7 +312,7 @@ static json_t *document(struct tn_prov *p, json_t *wheels)
 	json_object_set_new(doc, "disk_bytes", json_integer(disk));
 	json_object_set_new(doc, "hold", names_array(&hold));
 	json_object_set_new(doc, "reboot", json_boolean(reboot));
-	json_object_set_new(doc, "commands", commands_array(p, &hold, reboot));
+	json_object_set_new(doc, "commands", tn_prov_is_other(h) ? other_commands(p) : commands_array(p, &hold, reboot));
 	json_object_set_new(doc, "wheels", wheels);
 	json_object_set_new(doc, "notes", json_incref(p->notes));
 	return doc;
@@ -320,13 +336,16 @@ int tn_provision_plan(struct gt_fsroot *fs, const struct pr_host *host, const st
 	pr_driver_need(&p.context, packaged, opts->gpu, &p.driver);
 	tn_prov_parts(&p);
 	tn_prov_refusals(&p, false);
+	if (tn_prov_is_other(host))
+		gt_strv_clear(&p.requested);
 	if (p.requested.n && !json_array_size(p.refusals) && gt_fs_is_live(fs))
 		simulate(&p);
 	else if (!gt_fs_is_live(fs))
 		without_simulation(&p);
 	if (p.simulated)
 		tn_prov_refusals(&p, true);
-	notes(&p);
+	if (!tn_prov_is_other(host))
+		notes(&p);
 	r = pr_wheel_steps(&p.context, &p.driver, false, wheels, err);
 	if (r < 0)
 		json_decref(wheels);

@@ -97,6 +97,8 @@ enum tn_part_status tn_prov_toolkit(struct tn_prov *p, struct gt_strv *packages,
 enum tn_part_status tn_prov_cudnn(struct tn_prov *p, struct gt_strv *packages, char **reason);
 enum tn_part_status tn_prov_nccl(struct tn_prov *p, struct gt_strv *packages, char **reason);
 void tn_prov_cuda_names(struct gt_strv *names); /* all packages that these three parts may name */
+/* Returns whether the host has a known distribution other than Debian and its derivatives. */
+bool tn_prov_is_other(const struct pr_host *h);
 void tn_prov_refusals(struct tn_prov *p, bool simulated); /* refusals known before the simulation, or after it */
 
 struct tn_apt_result {

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
+#include "probe/check/distro.h"
 #include "tune/provision/provision.h"
 
 /* found() returns true for a refusal and puts its sentence and remedy into the two buffers. */
@@ -16,13 +17,31 @@ struct rule {
 
 /* ---- package manager --------------------------------------------------------------------------------------------- */
 
+bool tn_prov_is_other(const struct pr_host *h)
+{
+	const char *family = pr_family(h);
+
+	return family && strcmp(family, "debian");
+}
+
 static bool not_debian(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 {
 	const char *pretty = p->host->distro.pretty.v;
 
-	if (p->dpkg.state != PR_ABSENT || !gt_fs_is_live(p->fs))
+	if (p->dpkg.state != PR_ABSENT || !gt_fs_is_live(p->fs) || tn_prov_is_other(p->host))
 		return false;
 	gt_buf_printf(what, "%s has no dpkg: gputune installs Debian packages only", pretty ? pretty : "this host");
+	return true;
+}
+
+static bool other_distribution(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
+{
+	const char *pretty = p->host->distro.pretty.v;
+
+	if (!tn_prov_is_other(p->host))
+		return false;
+	gt_buf_printf(what, "%s is not Debian: gputune lists the commands for it, but does not run them",
+		      pretty ? pretty : "this host");
 	return true;
 }
 
@@ -343,6 +362,7 @@ static bool no_room(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remed
 
 static const struct rule rules[] = {
 	{"not-debian", false, false, not_debian},
+	{"other-distribution", false, false, other_distribution},
 	{"dpkg-broken", false, false, dpkg_broken},
 	{"no-lists", false, false, no_lists},
 	{"run-file", false, false, run_file},
@@ -377,6 +397,8 @@ void tn_prov_refusals(struct tn_prov *p, bool simulated)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(rules); i++) {
 		gt_auto_buf what = {0}, remedy = {0};
 
+		if (tn_prov_is_other(p->host) && rules[i].found != other_distribution)
+			continue; /* the other rules are about apt and Debian's packages */
 		if (rules[i].simulated != simulated || (rules[i].driver && !tn_prov_wants_driver(p)))
 			continue;
 		if (rules[i].found(p, &what, &remedy))
