@@ -601,6 +601,37 @@ int rt_calibrate(const struct rt_program *p, enum rt_calibration method, double 
 void rt_ranges_free(struct rt_ranges *r);
 GT_DEFINE_AUTO(rt_ranges, rt_ranges_free);
 
+struct rt_llama_config {
+	int64_t batch, seq, layers, width, heads, kv_heads, ffn, vocab;
+	int64_t depth;	 /* columns of a head; 0: width / heads */
+	int64_t context; /* largest number of positions; 0: no limit. Only stored */
+	float rope_base, eps;
+	bool tied; /* the output projection is the token table */
+};
+/*
+ * ---- Hugging Face layout ---- A directory with config.json and model.safetensors, or several files and
+ * model.safetensors.index.json, of a program of rt_model_llama() or rt_model_gpt(). transformers reads and writes the
+ * same.
+ */
+enum rt_hf_family { RT_HF_LLAMA, RT_HF_GPT2 };
+struct rt_hf_config {
+	enum rt_hf_family family;
+	struct rt_llama_config size; /* without batch and seq */
+};
+/* Reads config.json. Unknown keys are ignored. -EBADMSG: not such a file. -EINVAL: a value that the models here do not
+ * support. */
+int rt_hf_read_config(const char *dir, struct rt_hf_config *ret, struct gt_err *err);
+/*
+ * Loads all parameters; types F32, BF16 and F16. -EBADMSG: not a valid file. -EINVAL: a tensor is missing, has another
+ * shape or type, or belongs to another model. After both, the program is unchanged. -EIO: reading failed, and the
+ * program is partly loaded.
+ */
+int rt_hf_load(struct rt_program *p, const struct rt_hf_config *c, const char *dir, struct gt_err *err);
+/* Saves all parameters in f32. dir must not exist, or be empty (-ENOTEMPTY); it appears when all files are complete.
+ * shard_bytes: largest file; 0: 5 GiB. */
+int rt_hf_save(struct rt_program *p, const struct rt_hf_config *c, const char *dir, uint64_t shard_bytes, struct gt_err *err);
+int rt_hf_try(const char *dir, struct gt_err *err); /* checks that rt_hf_save() can create dir */
+
 /* ---- helpers for programs that link the library ---- */
 /* Stores a message in err (may be NULL) and returns -code. For the functions of a struct rt_user_op. */
 int rt_fail(struct gt_err *err, int code, const char *fmt, ...) GT_PRINTF(3, 4);
@@ -651,6 +682,9 @@ struct rt_node *rt_model_gpt(struct rt_graph *g, const struct rt_gpt_config *c);
 /* A BERT-style encoder with masked-language loss: post-norm blocks, no causal mask, erf form of GELU. Same inputs; a
  * target is the masked token, or RT_IGNORE. */
 struct rt_node *rt_model_bert(struct rt_graph *g, const struct rt_gpt_config *c);
+/* Llama: pre-norm blocks with rmsnorm, rotated positions, shared key/value heads and swiglu, without biases. Same
+ * inputs as rt_model_gpt(). */
+struct rt_node *rt_model_llama(struct rt_graph *g, const struct rt_llama_config *c);
 struct rt_vit_config {
 	int64_t batch, size, patch, layers, width, heads, classes;
 	float dropout;

@@ -19,6 +19,7 @@ static const char *const methods[] = { "minmax", "percentile", "entropy", NULL }
 static const struct gt_opt opts[] = {
 	{ 0, "batch", "LIST", "measure these batch sizes, such as 1,8,32 (default: 1,8)", GT_OPT_STR, &options.batches },
 	{ 0, "load", "FILE", "load parameters from a checkpoint (default: initial values)", GT_OPT_STR, &options.load },
+	{ 0, "weights", "DIR", "load llama or gpt2 weights in the Hugging Face layout", GT_OPT_STR, &options.model.weights },
 	{ 0, "device", "DEVICE", "compute on cpu or cuda (default: cpu)", GT_OPT_CHOICE, &options.model.device, devices },
 	{ 0, "amp", "TYPE", "compute matrix products in fp32, tf32, bf16, fp16 or fp8 (default: fp32)", GT_OPT_CHOICE,
 	  &options.model.amp, types },
@@ -34,6 +35,9 @@ static const struct gt_opt opts[] = {
 	{ 0, "layers", "N", "use N transformer blocks", GT_OPT_COUNT, &options.model.layers },
 	{ 0, "width", "N", "set the width of the model", GT_OPT_COUNT, &options.model.width },
 	{ 0, "heads", "N", "use N attention heads", GT_OPT_COUNT, &options.model.heads },
+	{ 0, "kv-heads", "N", "use N key/value heads in llama (default: 4, or --heads)", GT_OPT_COUNT, &options.model.kv_heads },
+	{ 0, "ffn", "N", "set the width of the MLP of llama (default: 8/3 of --width)", GT_OPT_COUNT, &options.model.ffn },
+	{ 0, "tied", NULL, "use the token table of llama as output projection", GT_OPT_FLAG, &options.model.tied },
 	{ 0, "vocab", "N", "set the size of the vocabulary", GT_OPT_COUNT, &options.model.vocab },
 	{ 0, "size", "N", "use images of N x N pixels", GT_OPT_COUNT, &options.model.size },
 	{ 0, "runs", "N", "time N runs per batch size (default: 50)", GT_OPT_COUNT, &options.model.steps },

@@ -46,6 +46,8 @@ static const struct gt_opt opts[] = {
 	{ 0, "lr", "RATE", "set the learning rate (default: the model's)", GT_OPT_REAL, &options.lr },
 	{ 0, "save", "FILE", "save a safetensors checkpoint at the end", GT_OPT_STR, &options.save },
 	{ 0, "resume", "FILE", "continue from a checkpoint", GT_OPT_STR, &options.resume },
+	{ 0, "weights", "DIR", "start from llama or gpt2 weights in the Hugging Face layout", GT_OPT_STR, &options.weights },
+	{ 0, "save-weights", "DIR", "save the weights in that layout at the end", GT_OPT_STR, &options.save_weights },
 	{ 0, "time-ops", NULL, "time every op and compare with the peak of this host", GT_OPT_FLAG, &options.profile },
 	{ 0, "profile", NULL, "", GT_OPT_FLAG, &options.profile, .listed = GT_OLD_NAME },
 	{ 0, "seed", "N", "set the seed of parameters and batches (default: 1)", GT_OPT_UINT, &options.seed },
@@ -54,10 +56,18 @@ static const struct gt_opt opts[] = {
 	{ 0, "clip", "NORM", "limit the global norm of the gradients to NORM", GT_OPT_REAL, &options.clip_norm, RARE("Steps") },
 	{ 0, "save-every", "N", "also save the checkpoint after every N updates", GT_OPT_COUNT, &options.save_every,
 	  RARE("Steps") },
+	{ 0, "weights-shard", "SIZE", "limit a file of --save-weights to SIZE (default: 5G)", GT_OPT_SIZE,
+	  &options.weights_shard_bytes, RARE("Steps") },
 
 	{ 0, "layers", "N", "use N transformer blocks", GT_OPT_COUNT, &options.layers, RARE("Size of the model") },
 	{ 0, "width", "N", "set the width of the model", GT_OPT_COUNT, &options.width, RARE("Size of the model") },
 	{ 0, "heads", "N", "use N attention heads", GT_OPT_COUNT, &options.heads, RARE("Size of the model") },
+	{ 0, "kv-heads", "N", "use N key/value heads in llama (default: 4, or --heads)", GT_OPT_COUNT, &options.kv_heads,
+	  RARE("Size of the model") },
+	{ 0, "ffn", "N", "set the width of the MLP of llama (default: 8/3 of --width)", GT_OPT_COUNT, &options.ffn,
+	  RARE("Size of the model") },
+	{ 0, "tied", NULL, "use the token table of llama as output projection", GT_OPT_FLAG, &options.tied,
+	  RARE("Size of the model") },
 	{ 0, "vocab", "N", "set the size of the vocabulary", GT_OPT_COUNT, &options.vocab, RARE("Size of the model") },
 	{ 0, "size", "N", "use images of N x N pixels", GT_OPT_COUNT, &options.size, RARE("Size of the model") },
 
@@ -508,7 +518,8 @@ const struct gt_cmd bn_cmd_train = {
 	.args = "MODEL",
 	.group = "Train and infer",
 	.summary = "Train one model and print its speed",
-	.help = "MODEL is gpt2 (GPT-2 124M), gpt (a small GPT), bert (BERT base), vit (ViT-S/16), resnet20, resnet50 or mlp. "
+	.help = "MODEL is gpt2 (GPT-2 124M), llama, gpt (a small GPT), bert (BERT base), vit (ViT-S/16), resnet20, resnet50 or "
+		"mlp. "
 		"Without --data, gpt trains on the licence texts of the host and the others on random numbers. Sizes that "
 		"are not given are those of the model. With --ranks, --batch is per rank; mpirun, srun and torchrun can "
 		"start the ranks instead. Exit status 6 means that the held-out loss on text did not fall. gpubench(1) "

@@ -28,6 +28,8 @@ static void fill_defaults(const struct bn_model *m, const struct bn_train_option
 	ret->layers = or_default(o->layers, m->layers);
 	ret->width = or_default(o->width, m->width);
 	ret->heads = or_default(o->heads, m->heads);
+	ret->kv_heads = or_default(o->kv_heads, o->heads && m->kv_heads ? ret->heads : m->kv_heads);
+	ret->ffn = or_default(o->ffn, o->width && m->ffn ? (8 * ret->width / 3 + 63) / 64 * 64 : m->ffn);
 	ret->vocab = or_default(o->vocab, m->vocab);
 	ret->size = or_default(o->size, m->size);
 	ret->steps = or_default(o->steps, m->steps);
@@ -71,7 +73,8 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 		const char *option;
 		uint64_t value;
 	} dims[] = { { "batch", o->batch }, { "seq", o->seq }, { "layers", o->layers }, { "width", o->width },
-		     { "heads", o->heads }, { "vocab", o->vocab }, { "size", o->size }, { "steps", o->steps },
+		     { "heads", o->heads }, { "kv-heads", o->kv_heads }, { "ffn", o->ffn },
+		     { "vocab", o->vocab }, { "size", o->size }, { "steps", o->steps },
 		     { "warmup", o->warmup }, { "accum", o->accum }, { "checkpoint", o->checkpoint },
 		     { "check-gradients", o->check_gradients }, { "compress-after", o->compress_after } };
 
@@ -115,6 +118,8 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 		return usage(err, "--fp8-history and --fp8-margin need --amp fp8");
 	if (o->fp8_history > 4096 || o->fp8_margin > 64)
 		return usage(err, "--fp8-history takes at most 4096, --fp8-margin at most 64");
+	if (o->weights && o->resume)
+		return usage(err, "--weights and --resume exclude each other");
 	if (o->save_every && !o->save)
 		return usage(err, "--save-every needs --save");
 	if (o->threads > 4096)
@@ -126,6 +131,55 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 	return bn_model_check(m, o, err);
 }
 
+/* Takes the sizes from --weights. A size that is also an option must be equal. */
+static int use_config(const struct bn_model *m, const struct bn_train_options *o, struct bn_train_options *ret, struct gt_err *err)
+{
+	struct rt_llama_config *c = &ret->hf.size;
+	int r = gt_fail_as(err, GT_EXIT_USAGE, rt_hf_read_config(o->weights, &ret->hf, err));
+	const struct {
+		const char *option;
+		uint64_t given, *size;
+		int64_t has;
+	} sizes[] = { { "layers", o->layers, &ret->layers, c->layers }, { "width", o->width, &ret->width, c->width },
+		      { "heads", o->heads, &ret->heads, c->heads }, { "kv-heads", o->kv_heads, &ret->kv_heads, c->kv_heads },
+		      { "ffn", o->ffn, &ret->ffn, c->ffn }, { "vocab", o->vocab, &ret->vocab, c->vocab } };
+
+	if (r < 0)
+		return r;
+	if (m->hf != 1 + (int)ret->hf.family)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s/config.json is of %s, not of %s", o->weights,
+				    ret->hf.family == RT_HF_LLAMA ? "llama" : "gpt2", m->name);
+	for (size_t i = 0; i < GT_ARRAY_SIZE(sizes); i++) {
+		if (sizes[i].given && sizes[i].given != (uint64_t)sizes[i].has)
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+					    "--%s %" PRIu64 " differs from the %" PRId64 " of %s/config.json",
+					    sizes[i].option, sizes[i].given, sizes[i].has, o->weights);
+		if (m->kv_heads || !(gt_streq(sizes[i].option, "kv-heads") || gt_streq(sizes[i].option, "ffn")))
+			*sizes[i].size = (uint64_t)sizes[i].has;
+	}
+	ret->tied = c->tied && m->kv_heads;
+	if (ret->seq > (uint64_t)c->context)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--seq %" PRIu64 " is longer than the context of %" PRId64 " tokens of %s", ret->seq,
+				    c->context, o->weights);
+	return 0;
+}
+
+/* PyTorch's GPT-2 has at least 1024 positions. The runtime pads them for documents. */
+static void fill_config(const struct bn_model *m, struct bn_train_options *o)
+{
+	bool llama = m->hf == 1 + RT_HF_LLAMA;
+
+	o->hf = (struct rt_hf_config){
+		.family = llama ? RT_HF_LLAMA : RT_HF_GPT2,
+		.size = { .layers = (int64_t)o->layers, .width = (int64_t)o->width, .heads = (int64_t)o->heads,
+			  .kv_heads = (int64_t)(llama ? o->kv_heads : o->heads), .ffn = (int64_t)(llama ? o->ffn : 4 * o->width),
+			  .vocab = (int64_t)o->vocab, .depth = o->heads ? (int64_t)(o->width / o->heads) : 0,
+			  .context = (int64_t)GT_MAX(GT_MAX(o->seq, o->positions), llama ? 2048u : 1024u), .rope_base = 10000,
+			  .eps = 1e-5f, .tied = llama ? o->tied : true },
+	};
+}
+
 int bn_train_check(const struct bn_train_options *o, struct bn_train_options *ret, struct gt_err *err)
 {
 	const struct bn_model *m = bn_model_find(o->model, err);
@@ -135,6 +189,11 @@ int bn_train_check(const struct bn_train_options *o, struct bn_train_options *re
 	if (!m)
 		return -EINVAL;
 	fill_defaults(m, o, &full);
+	if (m->hf)
+		fill_config(m, &full);
+	status = o->weights && m->hf ? use_config(m, o, &full, err) : 0;
+	if (status < 0)
+		return status;
 	status = check_options(m, &full, err);
 	if (status < 0)
 		return status;
@@ -151,6 +210,9 @@ int bn_train_resolve(const struct bn_train_options *o, struct bn_train_options *
 	if (status < 0)
 		return status;
 	status = gt_file_try(full.save, err);
+	if (status < 0)
+		return status;
+	status = full.save_weights ? gt_fail_as(err, GT_EXIT_USAGE, rt_hf_try(full.save_weights, err)) : 0;
 	if (status < 0)
 		return status;
 	status = gt_file_try(full.trace, err);

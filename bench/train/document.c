@@ -142,6 +142,11 @@ json_t *bn_train_document(const struct bn_training *r)
 	put_int(doc, "layers", r->o.layers);
 	put_int(doc, "width", r->o.width);
 	put_int(doc, "heads", r->o.heads);
+	if (r->model->kv_heads) {
+		put_int(doc, "kv_heads", r->o.kv_heads);
+		put_int(doc, "ffn", r->o.ffn);
+		json_object_set_new(doc, "tied", json_boolean(r->o.tied));
+	}
 	put_int(doc, "vocab", r->o.vocab);
 	put_int(doc, "size", r->o.size);
 	put_int(doc, "ranks", r->o.ranks);

@@ -84,6 +84,8 @@ static int compile(struct inference *f, enum rt_int8 int8, const struct rt_range
 	r = rt_compile_outputs(f->graph, &f->output, 1, &opt, ret, err);
 	if (r)
 		return gt_fail_prefix(err, "batch %llu", (unsigned long long)f->model.batch);
+	if (f->model.weights)
+		return gt_fail_as(err, GT_EXIT_USAGE, rt_hf_load(*ret, &f->model.hf, f->model.weights, err));
 	return f->o->load ? rt_load(*ret, f->o->load, &ticket, err) : 0;
 }
 

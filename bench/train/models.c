@@ -16,13 +16,21 @@ static struct rt_gpt_config tokens_of(const struct bn_train_options *o)
 	};
 }
 
-/* The PyTorch model's position table has at least 1024 rows. */
 static struct rt_node *gpt2(struct rt_graph *g, const struct bn_train_options *o)
 {
 	struct rt_gpt_config c = tokens_of(o);
 
-	c.positions = GT_MAX(GT_MAX(c.seq, (int64_t)o->positions), 1024);
+	c.positions = o->hf.size.context;
 	return rt_model_gpt(g, &c);
+}
+
+static struct rt_node *llama(struct rt_graph *g, const struct bn_train_options *o)
+{
+	struct rt_llama_config c = o->hf.size;
+
+	c.batch = (int64_t)o->batch;
+	c.seq = (int64_t)o->seq;
+	return rt_model_llama(g, &c);
 }
 
 static struct rt_node *gpt(struct rt_graph *g, const struct bn_train_options *o)
@@ -68,7 +76,11 @@ static struct rt_node *vit(struct rt_graph *g, const struct bn_train_options *o)
 /* gpt is small enough to learn in seconds on two cores. The PyTorch comparison trains the others. */
 const struct bn_model bn_models[] = {
 	{ .name = "gpt2", .unit = "tokens", .batch = 4, .seq = 256, .layers = 12, .width = 768, .heads = 12, .vocab = 50257,
-	  .steps = 8, .warmup = 2, .lr = 1e-4, .optimizer = "adamw", .tokens = true, .declare = gpt2 },
+	  .steps = 8, .warmup = 2, .lr = 1e-4, .optimizer = "adamw", .tokens = true, .hf = 1 + RT_HF_GPT2,
+	  .declare = gpt2 },
+	{ .name = "llama", .unit = "tokens", .batch = 4, .seq = 256, .layers = 12, .width = 768, .heads = 12, .kv_heads = 4,
+	  .ffn = 2048, .vocab = 32000, .steps = 8, .warmup = 2, .lr = 1e-4, .optimizer = "adamw", .tokens = true,
+	  .hf = 1 + RT_HF_LLAMA, .declare = llama },
 	{ .name = "gpt", .unit = "tokens", .batch = 8, .seq = 128, .layers = 4, .width = 128, .heads = 4, .vocab = 256,
 	  .steps = 60, .warmup = 3, .lr = 1e-3, .optimizer = "adamw", .tokens = true, .text = true, .declare = gpt },
 	{ .name = "bert", .unit = "tokens", .batch = 8, .seq = 128, .layers = 12, .width = 768, .heads = 12, .vocab = 30522,
@@ -115,6 +127,7 @@ int bn_model_check(const struct bn_model *m, const struct bn_train_options *o, s
 	} sizes[] = {
 		{ "seq", m->seq ? 0 : o->seq > 1, m->seq }, { "layers", o->layers, m->layers }, { "width", o->width, m->width },
 		{ "heads", o->heads, m->heads }, { "vocab", o->vocab, m->vocab }, { "size", o->size, m->size },
+		{ "kv-heads", o->kv_heads, m->kv_heads }, { "ffn", o->ffn, m->ffn }, { "tied", o->tied, m->kv_heads },
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(sizes); i++)
@@ -122,6 +135,15 @@ int bn_model_check(const struct bn_model *m, const struct bn_train_options *o, s
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s takes no --%s", m->name, sizes[i].option);
 	if (m->heads && o->width % o->heads)
 		return misfit(err, "--width must be a multiple of --heads");
+	if (m->kv_heads && o->heads % o->kv_heads)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--heads %llu must be a multiple of --kv-heads %llu",
+				    (unsigned long long)o->heads, (unsigned long long)o->kv_heads);
+	if (m->kv_heads && o->hf.size.depth % 2)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--width %llu with --heads %llu: the width of a head, %lld, must be even",
+				    (unsigned long long)o->width, (unsigned long long)o->heads, (long long)o->hf.size.depth);
+	if (!m->hf && (o->weights || o->save_weights))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s has no Hugging Face layout: llama and gpt2 have", m->name);
 	if (!m->tokens && !m->classes && o->data)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s trains on random samples: it takes no --data", m->name);
 	if (m->text && !o->data && o->vocab < 256)

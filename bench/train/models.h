@@ -9,6 +9,8 @@
 struct bn_model {
 	const char *name, *unit;
 	uint64_t batch, seq, layers, width, heads, vocab, size, steps, warmup; /* 0: the model has no such size */
+	uint64_t kv_heads, ffn; /* the same */
+	int hf; /* 1 + enum rt_hf_family of its layout; 0: none */
 	uint64_t classes; /* of images; for models of tokens the number of classes is vocab */
 	double lr;
 	const char *optimizer;

@@ -4,8 +4,7 @@
 /* The options of one training run. */
 #include <stdbool.h>
 #include <stdint.h>
-
-struct rt_memory;
+#include "runtime/runtime.h"
 
 /* Zero means the model's own default; for warmup it is UINT64_MAX. */
 struct bn_train_options {
@@ -35,6 +34,11 @@ struct bn_train_options {
 	uint64_t fit_bytes;	/* memory limit for which the segments are chosen */
 	double clip_norm;	/* 0: no clipping */
 	uint64_t batch, seq, layers, width, heads, vocab, size, threads, ranks, steps, warmup, seed;
+	uint64_t kv_heads, ffn;	/* llama: key/value heads, width of the MLP */
+	bool tied;		/* llama: the output projection is the token table */
+	const char *weights, *save_weights; /* directories in the Hugging Face layout, or NULL */
+	uint64_t weights_shard_bytes;	/* largest file of save_weights; 0: 5 GiB */
+	struct rt_hf_config hf; /* sizes of llama and gpt2; filled in by bn_train_check() */
 	double lr;		/* 0: no training; NAN: the model's own */
 	const char *without;	/* techniques to leave out, separated by commas: fuse, reuse, assign, early-update,
 				 * huge-pages, persistent, zero-copy, u8, pad, winograd */

@@ -437,6 +437,8 @@ static int load_checkpoint(struct bn_training *r, struct gt_err *err)
 {
 	int status;
 
+	if (r->o.weights)
+		return gt_fail_as(err, GT_EXIT_USAGE, rt_hf_load(r->program, &r->o.hf, r->o.weights, err));
 	if (!r->o.resume)
 		return 0;
 	status = rt_load(r->program, r->o.resume, &r->ticket, err);
@@ -631,6 +633,11 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	status = run(&r, err);
 	if (status || rank)
 		return status;
+	if (r.o.save_weights) {
+		status = rt_hf_save(r.program, &r.o.hf, r.o.save_weights, r.o.weights_shard_bytes, err);
+		if (status)
+			return status;
+	}
 	status = write_trace(&r, err);
 	if (status)
 		return status;

@@ -333,6 +333,7 @@ const struct rt_case rt_cases[] = {
 	{ "gpt.cudnn", GPT, .ids = 61, .steps = 8, .fused = true },
 	{ "bert", BERT, .ids = 61, .steps = 8, .eight = true, .ignore = true },
 	{ "bert.cudnn", BERT, .ids = 61, .steps = 8, .fused = true, .ignore = true },
+	{ "llama", "llama(2, 24, 2, 48, 3, 3, 64, 61)", .ids = 61, .steps = 8, .eight = true },
 	{ "vit", VIT, .ids = 10, .steps = 8, .eight = true },
 	{ "vit.cudnn", VIT, .ids = 10, .steps = 8, .fused = true },
 	{ "mlp", "mlp(32, 17, 40, 24, 10)", .ids = 10, .steps = 8, .eight = true, .kink = true },
@@ -341,6 +342,8 @@ const struct rt_case rt_cases[] = {
 	{ "resnet.accum", "resnet(4, 8, 8, 10)", .ids = 10, .steps = 4, .accum = 2, .kink = true },
 	/* The device and PyTorch train larger ones. */
 	{ "gpt.small", "gpt(2, 9, 2, 12, 3, 7, 11)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },
+	{ "llama.small", "llama(2, 9, 2, 12, 3, 3, 10, 7)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },
+	{ "llama.grouped", "llama(2, 9, 2, 16, 4, 2, 10, 7)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },
 	{ "mlp.small", "mlp(5, 13, 17, 9, 7)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },
 	{ "resnet.small", "resnet(3, 8, 8, 7)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },
 	{ "bert.small", "bert(2, 9, 2, 12, 3, 7)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },

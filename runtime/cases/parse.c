@@ -54,6 +54,14 @@ static struct rt_gpt_config transformer(const struct args *a)
 				       .dropout = (float)a->num[7] };
 }
 
+/* A model that shares key/value heads also ties its head, so that the cases contain both. */
+static struct rt_llama_config llama(const struct args *a)
+{
+	return (struct rt_llama_config){ .batch = whole(a, 0), .seq = whole(a, 1), .layers = whole(a, 2), .width = whole(a, 3),
+					 .heads = whole(a, 4), .kv_heads = whole(a, 5), .ffn = whole(a, 6), .vocab = whole(a, 7),
+					 .rope_base = 10000, .eps = 1e-5f, .tied = a->num[4] > a->num[5] };
+}
+
 #define EPS	1e-5f
 #define N(i)	whole(a, i)
 #define F(i)	((float)a->num[i])
@@ -95,6 +103,7 @@ static struct rt_gpt_config transformer(const struct args *a)
 	OP(resnet, true, 0, 0, 4, 4, rt_model_resnet_small(g, N(0), N(1), N(2), N(3)))                                             \
 	OP(gpt, true, 0, 0, 6, 8, rt_model_gpt(g, &(struct rt_gpt_config[]){ transformer(a) }[0]))                                 \
 	OP(bert, true, 0, 0, 6, 6, rt_model_bert(g, &(struct rt_gpt_config[]){ transformer(a) }[0]))                               \
+	OP(llama, true, 0, 0, 8, 8, rt_model_llama(g, &(struct rt_llama_config[]){ llama(a) }[0]))                                 \
 	OP(vit, true, 0, 0, 7, 7,                                                                                                  \
 	   rt_model_vit(g, &(struct rt_vit_config){ .batch = N(0), .size = N(1), .patch = N(2), .layers = N(3), .width = N(4),     \
 						    .heads = N(5), .classes = N(6) }))

@@ -4,17 +4,14 @@
  * other programs can read them; other tensors are "optimizer.NAME". save.c writes the file, this file reads it.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include "lib/file.h"
 #include "lib/parse.h"
-#include "runtime/ckpt/safetensors.h"
+#include "runtime/ckpt/st_file.h"
 #include "runtime/ckpt/tensors.h"
 
-#define HEADER_MOST	(100u << 20) /* limit of the format, in bytes */
 #define COUNT_MOST	(UINT64_C(1) << 40) /* limit of updates: times the batches per update (at most 2^20) it still
 					     * fits in 64 bits */
 
@@ -27,75 +24,6 @@ void rt_set_note(struct rt_program *p, const char *note)
 const char *rt_note(const struct rt_program *p)
 {
 	return p->note;
-}
-
-/* A file that is read, not mapped: if it is truncated meanwhile, that is an error instead of SIGBUS. */
-struct file {
-	const char *path;
-	int fd;
-	uint64_t len;
-	uint64_t data_at;
-};
-
-static void close_file(struct file *f)
-{
-	if (f->fd >= 0)
-		close(f->fd);
-}
-
-static int read_at(const struct file *f, uint64_t at, void *out, uint64_t n, struct gt_err *err)
-{
-	for (uint64_t done = 0; done < n;) {
-		ssize_t got = pread(f->fd, (char *)out + done, GT_MIN(n - done, UINT64_C(1) << 30), (off_t)(at + done));
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return gt_fail_errno(err, errno, "cannot read %s", f->path);
-		if (got == 0)
-			return gt_fail(err, EIO, "%s ends early: it was truncated while it was read", f->path);
-		done += (uint64_t)got;
-	}
-	return 0;
-}
-
-static int open_file(const char *path, struct file *ret, struct gt_err *err)
-{
-	struct stat st;
-
-	*ret = (struct file){ .path = path, .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
-	if (ret->fd < 0)
-		return gt_fail_errno(err, errno, "cannot read %s", path);
-	if (fstat(ret->fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < 8)
-		return gt_fail(err, EBADMSG, "%s is not a safetensors file", path);
-	ret->len = (uint64_t)st.st_size;
-	return 0;
-}
-
-static int read_head(struct file *f, struct rt_safetensors *ret, struct gt_err *err)
-{
-	unsigned char first[8];
-	gt_autofree char *head = NULL;
-	uint64_t len = 0;
-	int r = read_at(f, 0, first, sizeof(first), err);
-
-	if (r)
-		return r;
-	for (int i = 0; i < 8; i++)
-		len |= (uint64_t)first[i] << (8 * i);
-	if (len > HEADER_MOST || len > f->len - 8)
-		len = 0; /* the parser reports the error */
-	head = malloc(len + 8);
-	if (!head)
-		return gt_fail(err, ENOMEM, "no memory for the header of %s", f->path);
-	r = read_at(f, 0, head, len + 8, err);
-	if (r)
-		return r;
-	r = rt_safetensors_parse(head, len + 8, f->len, f->path, ret, err);
-	if (r)
-		return r;
-	f->data_at = ret->data_at;
-	return 0;
 }
 
 static int check_tensor(const char *path, const struct rt_node *n, const struct rt_st_tensor *t, const char *name,
@@ -117,7 +45,7 @@ static int check_tensor(const char *path, const struct rt_node *n, const struct 
 	return 0;
 }
 
-static int read_tensor(struct rt_program *p, struct rt_node *n, const struct file *f, uint64_t at, struct gt_err *err)
+static int read_tensor(struct rt_program *p, struct rt_node *n, const struct rt_st_file *f, uint64_t at, struct gt_err *err)
 {
 	gt_autofree char *copy = NULL, *own = NULL;
 	int r;
@@ -125,9 +53,9 @@ static int read_tensor(struct rt_program *p, struct rt_node *n, const struct fil
 	if (n->absent)
 		return 0;
 	if (rt_ckpt_memory(p, n))
-		return read_at(f, at, rt_ckpt_memory(p, n), rt_ckpt_bytes(n), err);
+		return rt_st_read(f, at, rt_ckpt_memory(p, n), rt_ckpt_bytes(n), err);
 	copy = gt_xcalloc(1, rt_ckpt_bytes(n));
-	r = read_at(f, at, copy, rt_ckpt_bytes(n), err);
+	r = rt_st_read(f, at, copy, rt_ckpt_bytes(n), err);
 	if (r)
 		return r;
 	if (!n->cut.parts)
@@ -167,8 +95,8 @@ static int clear_state(struct rt_program *p, struct rt_node *n, struct gt_err *e
 	return p->backend->put(p, n, zeros, err);
 }
 
-static int load_tensor(struct rt_program *p, struct rt_node *n, const struct file *f, const struct rt_safetensors *s, bool copy,
-		       struct gt_err *err)
+static int load_tensor(struct rt_program *p, struct rt_node *n, const struct rt_st_file *f, const struct rt_safetensors *s,
+		       bool copy, struct gt_err *err)
 {
 	gt_autofree char *name = rt_ckpt_name(n);
 	const struct rt_st_tensor *t = rt_safetensors_find(s, name);
@@ -176,11 +104,11 @@ static int load_tensor(struct rt_program *p, struct rt_node *n, const struct fil
 
 	if (r || !copy)
 		return r;
-	return read_tensor(p, n, f, f->data_at + t->begin, err);
+	return read_tensor(p, n, f, t->begin, err);
 }
 
 /* Checks all tensors, or copies them if `copy`. A file that does not match changes nothing, because all are checked first. */
-static int load_all(struct rt_program *p, const struct file *f, const struct rt_safetensors *s, bool copy, struct gt_err *err)
+static int load_all(struct rt_program *p, const struct rt_st_file *f, const struct rt_safetensors *s, bool copy, struct gt_err *err)
 {
 	bool state = has_state(s);
 
@@ -259,7 +187,7 @@ static int read_position(const char *path, const json_t *metadata, struct positi
 	return 0;
 }
 
-static int load(struct rt_program *p, const struct file *f, const struct rt_safetensors *s, uint64_t *ret_ticket,
+static int load(struct rt_program *p, const struct rt_st_file *f, const struct rt_safetensors *s, uint64_t *ret_ticket,
 		struct gt_err *err)
 {
 	struct position at = { 0 };
@@ -298,12 +226,9 @@ static int load(struct rt_program *p, const struct file *f, const struct rt_safe
 int rt_load(struct rt_program *p, const char *path, uint64_t *ret_ticket, struct gt_err *err)
 {
 	rt_auto_safetensors s = { 0 };
-	__attribute__((cleanup(close_file))) struct file f = { .fd = -1 };
-	int r = open_file(path, &f, err);
+	rt_auto_st_file f = RT_ST_CLOSED;
+	int r = rt_st_open(path, &f, &s, err);
 
-	if (r)
-		return r;
-	r = read_head(&f, &s, err);
 	if (r)
 		return r;
 	return load(p, &f, &s, ret_ticket, err);

@@ -6,7 +6,7 @@
 
 struct rt_scope {
 	struct rt_graph *g;
-	char prefix[32];
+	char prefix[48];
 	int64_t width;
 	int heads;
 	float eps;  /* epsilon of norms */

@@ -97,7 +97,7 @@ A time of 0 and paths that do not exist are refused before anything is measured.
   gpubench: cannot read data from nowhere: No such file or directory
   [64]
   $ gpubench ladder precision --model nonsense
-  gpubench: no model nonsense: gpt2, gpt, bert, vit, resnet20, resnet50 and mlp can be trained
+  gpubench: no model nonsense: gpt2, llama, gpt, bert, vit, resnet20, resnet50 and mlp can be trained
   [64]
   $ gpubench ladder data --data nowhere
   gpubench: cannot read data from nowhere: No such file or directory

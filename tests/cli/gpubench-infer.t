@@ -101,7 +101,7 @@ Invalid options give one sentence.
   gpubench: --batch 0: a batch has 1 to 1048576 rows, as in 1,8,32
   [64]
   $ gpubench infer nothing
-  gpubench: no model nothing: gpt2, gpt, bert, vit, resnet20, resnet50 and mlp can be trained
+  gpubench: no model nothing: gpt2, llama, gpt, bert, vit, resnet20, resnet50 and mlp can be trained
   [64]
   $ gpubench infer mlp --heads 3
   gpubench: mlp takes no --heads

@@ -280,7 +280,7 @@ Ranks with different numbers of tokens per batch give the loss of one rank with 
 Invalid options are refused before anything starts.
 
   $ gpubench train gpt3
-  gpubench: no model gpt3: gpt2, gpt, bert, vit, resnet20, resnet50 and mlp can be trained
+  gpubench: no model gpt3: gpt2, llama, gpt, bert, vit, resnet20, resnet50 and mlp can be trained
   [64]
   $ gpubench train gpt --ranks 65
   gpubench: --ranks takes at most 64

@@ -218,38 +218,41 @@ The help of a command starts with its summary. train has options that only --hel
   
   Usage: gpubench train [OPTIONS] MODEL
   
-  MODEL is gpt2 (GPT-2 124M), gpt (a small GPT), bert (BERT base), vit (ViT-S/16),
-  resnet20, resnet50 or mlp. Without --data, gpt trains on the licence texts of
-  the host and the others on random numbers. Sizes that are not given are those of
-  the model. With --ranks, --batch is per rank; mpirun, srun and torchrun can
-  start the ranks instead. Exit status 6 means that the held-out loss on text did
-  not fall. gpubench(1) describes data formats and launchers.
+  MODEL is gpt2 (GPT-2 124M), llama, gpt (a small GPT), bert (BERT base), vit
+  (ViT-S/16), resnet20, resnet50 or mlp. Without --data, gpt trains on the licence
+  texts of the host and the others on random numbers. Sizes that are not given are
+  those of the model. With --ranks, --batch is per rank; mpirun, srun and torchrun
+  can start the ranks instead. Exit status 6 means that the held-out loss on text
+  did not fall. gpubench(1) describes data formats and launchers.
   
   Options:
-        --device DEVICE   train on cpu or cuda (default: cpu)
-        --ranks N         train with N processes, each with its own batch
-        --threads N       use N threads per rank (default: chosen by OpenMP)
-        --batch N         use N sequences or samples per step
-        --seq N           use N tokens per sequence
-        --steps N         time N steps
-        --accum N         accumulate N batches per update
-        --amp TYPE        compute matrix products in fp32, tf32, bf16, fp16 or fp8
-                          (default: fp32)
-        --data PATH       train on text, token files, image directories or tar
-                          shards
-        --optimizer NAME  use sgd, adam, adamw or adamw8 (default: the model's)
-        --lr RATE         set the learning rate (default: the model's)
-        --save FILE       save a safetensors checkpoint at the end
-        --resume FILE     continue from a checkpoint
-        --time-ops        time every op and compare with the peak of this host
-        --seed N          set the seed of parameters and batches (default: 1)
+        --device DEVICE     train on cpu or cuda (default: cpu)
+        --ranks N           train with N processes, each with its own batch
+        --threads N         use N threads per rank (default: chosen by OpenMP)
+        --batch N           use N sequences or samples per step
+        --seq N             use N tokens per sequence
+        --steps N           time N steps
+        --accum N           accumulate N batches per update
+        --amp TYPE          compute matrix products in fp32, tf32, bf16, fp16 or
+                            fp8 (default: fp32)
+        --data PATH         train on text, token files, image directories or tar
+                            shards
+        --optimizer NAME    use sgd, adam, adamw or adamw8 (default: the model's)
+        --lr RATE           set the learning rate (default: the model's)
+        --save FILE         save a safetensors checkpoint at the end
+        --resume FILE       continue from a checkpoint
+        --weights DIR       start from llama or gpt2 weights in the Hugging Face
+                            layout
+        --save-weights DIR  save the weights in that layout at the end
+        --time-ops          time every op and compare with the peak of this host
+        --seed N            set the seed of parameters and batches (default: 1)
   
   Common options: --json, --quiet, --verbose; see gpubench --help
   More options: gpubench train --help --all
   $ gpubench train --help --all | grep -A2 '^Memory'
   Memory:
-        --checkpoint N       store activations at N segments and recompute the
-                             others
+        --checkpoint N        store activations at N segments and recompute the
+                              others
 
 Old names of commands still work, and are not listed.
 

@@ -93,6 +93,7 @@ int main(void)
 	suite_add_tcase(s, case_shapes());
 	suite_add_tcase(s, case_winograd());
 	suite_add_tcase(s, case_checkpoint());
+	suite_add_tcase(s, case_hf());
 	suite_add_tcase(s, case_team());
 	suite_add_tcase(s, case_alloc());
 	suite_add_tcase(s, case_debug());

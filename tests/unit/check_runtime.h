@@ -18,6 +18,7 @@ TCase *case_update(void);
 TCase *case_shapes(void);
 TCase *case_winograd(void);
 TCase *case_checkpoint(void);
+TCase *case_hf(void);
 TCase *case_team(void);
 TCase *case_alloc(void);
 TCase *case_debug(void);
