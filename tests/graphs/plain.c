@@ -87,6 +87,21 @@ static void note_choices(const struct rt_call *c, const double *const *in, doubl
 	}
 }
 
+#define LONG_SUM 4096
+
+/* The additional error of a long sum: a float sum of k terms in 16 lanes rounds k / 16 partial sums. Each of them is about as
+ * large as the root of the number of its terms. */
+static double sum_error(const struct rt_call *c, const double *const *in, int64_t i)
+{
+	int64_t k = rt_cols(c->in[0]), cols = rt_cols(c->out[0]);
+	const double *x = in[0] + i / cols * k, *w = in[1] + i % cols * k;
+	double squares = 0;
+
+	for (int64_t j = 0; j < k; j++)
+		squares += x[j] * x[j] * w[j] * w[j];
+	return sqrt(squares * (double)k) / 64;
+}
+
 /* Additional error of an op, relative to how->level. Batchnorm computes x a + b in float, and b may be far larger than the result.
  * The mean of a layernorm is rounded once for a row, and its last digit may be many standard deviations. For negative x,
  * 1 + erf(x) loses all digits below those of 1. */
@@ -96,6 +111,8 @@ static double moved(const struct rt_call *c, const double *const *in, double *co
 
 	if (c->op->id == RT_OP_ACT && c->attr.act == RT_ACT_GELU_ERF)
 		return fabs(in[0][i]) * 0x1p-24 / how->level;
+	if (c->op->id == RT_OP_LINEAR && rt_cols(c->in[0]) >= LONG_SUM)
+		return sum_error(c, in, i);
 	if (c->op->id == RT_OP_LAYERNORM)
 		return fabs(in[1][j] * out[1][row]) * out[2][row] / 4;
 	if (c->op->id != RT_OP_BATCHNORM)
