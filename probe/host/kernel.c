@@ -6,7 +6,7 @@
 #include "lib/text.h"
 #include "probe/host/reading.h"
 
-static void os_release(struct gt_fsroot *fs, struct pr_host *h)
+void pr_discover_distro(struct gt_fsroot *fs, struct pr_host *h)
 {
 	struct {
 		const char *key;
@@ -122,6 +122,6 @@ void pr_discover_kernel(struct gt_fsroot *fs, struct pr_host *h)
 	h->kernel.boot_id = pr_read_str(h, fs, "/proc/sys/kernel/random/boot_id");
 	h->kernel.preempt_rt = pr_or(realtime, 0) == 1 || (h->kernel.version.v && strstr(h->kernel.version.v, "PREEMPT_RT"));
 	h->kernel.lockdown = pr_chosen(h, pr_read_str(h, fs, "/sys/kernel/security/lockdown"));
-	os_release(fs, h);
+	pr_discover_distro(fs, h);
 	find_container(fs, h);
 }

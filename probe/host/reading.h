@@ -31,6 +31,7 @@ char *pr_cpu_name(const char *text);
 
 /* The phases of discovery, in the order of discover.c. Phases with a struct of their own are declared in its header. */
 void pr_discover_environment(struct gt_fsroot *fs, struct pr_host *h);
+void pr_discover_distro(struct gt_fsroot *fs, struct pr_host *h); /* os-release */
 void pr_discover_kernel(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_grub(struct gt_fsroot *fs, struct pr_host *h);
 void pr_discover_settings(struct gt_fsroot *fs, struct pr_host *h);

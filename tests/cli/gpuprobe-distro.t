@@ -162,5 +162,6 @@ than the commands of the table.
   1. no NVIDIA GPU: the wheel for CPUs, without the gigabyte of CUDA:
        python3 -m venv venv && . venv/bin/activate
        pip install torch --index-url https://download.pytorch.org/whl/cpu
-  $ distro rocky 9.4 $FIXTURES/cpu-server.host; gputune run --print --root other.host --allocator mimalloc -- python3 x.py | grep mimalloc
-        no usable one is installed; install libmimalloc.so.2 or libmimalloc.so.3
+  $ distro rocky 9.4 $FIXTURES/cpu-server.host; gputune run --print --root other.host --allocator mimalloc -- python3 x.py | grep "dnf install"
+        no usable one is installed; dnf install
+        https://dl.fedoraproject.org/pub/epel/epel-release-latest-9.noarch.rpm && dnf install mimalloc
