@@ -59,6 +59,7 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
     cuda.segments                  PyTorch's GPU memory grows in place
     nccl.ifname                    NCCL ignores bridges of containers and VMs
     run.leftovers                  reports leftover debugging variables
+    run.loader                     arguments of PyTorch's DataLoader
     run.ranks                      settings for each rank, whatever starts it
   
   Checked and reported, never changed:
@@ -258,8 +259,8 @@ Advice about a setting changes no verdict.
     checked by    gpu.persistence
   
   Why
-    Without a client the driver shuts the GPU down, and the next job waits for its start.
-    nvidia-persistenced keeps it initialised.
+    If no program uses the GPU, the driver shuts it down, and the next job waits until it has started
+    again. nvidia-persistenced keeps it initialised.
   
   On this host
     already; persistence mode is on

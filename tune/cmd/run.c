@@ -9,6 +9,7 @@
 #include "tune/cmd/gputune.h"
 #include "tune/txn/journal.h"
 #include "tune/launch/program.h"
+#include "tune/launch/loader.h"
 #include "tune/launch/rank.h"
 #include "tune/launch/rank_library.h"
 #include "tune/run/rank_plan.h"
@@ -20,8 +21,8 @@
 
 #define RANKS_MAX 1024
 
-static bool print_only, openmp, no_preload;
-static const char *allocator, *runtime, *gpus, *form;
+static bool print_only, openmp, no_preload, loader_force;
+static const char *loader, *allocator, *runtime, *gpus, *form;
 static uint64_t ranks, workers;
 static const char *const allocators[] = {"auto", "tcmalloc", "jemalloc", "mimalloc", NULL};
 static const char *const runtimes[] = {"libomp", "libiomp5", NULL};
@@ -33,6 +34,14 @@ static void warn_interrupted(struct gt_cli *cli)
 
 	if (tn_journal_load(cli->fs, &j, NULL) >= 0 && tn_journal_find(j, TN_STATUS_INTERRUPTED))
 		gt_warn("an interrupted transaction was found: run gputune recover");
+}
+
+static void warn_loader(const struct pr_host *host, char *const *argv)
+{
+	gt_autofree char *why = loader ? tn_loader_doubt(host, loader, argv) : NULL;
+
+	if (why)
+		gt_warn("%s", why);
 }
 
 static void tell_skipped(const struct tn_run *run)
@@ -105,6 +114,10 @@ static int check_options(struct gt_cli *cli, int argc, bool printing)
 		return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--ranks takes 1 to %d", RANKS_MAX);
 	if (workers > RANKS_MAX)
 		return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--workers takes 0 to %d", RANKS_MAX);
+	if (loader && tn_loader_check(loader, err) < 0)
+		return gt_fail_as(err, GT_EXIT_USAGE, -EINVAL);
+	if (loader_force && !loader)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--loader-force needs --loader");
 	if (form && ranks)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 				    "--print-env prints one environment; --ranks has one per rank");
@@ -160,6 +173,8 @@ static int run_run(struct gt_cli *cli, int argc, char **argv)
 				.runtime = runtime,
 				.ranks = (unsigned)ranks,
 				.workers = (unsigned)workers,
+				.loader = loader,
+				.loader_force = loader_force,
 				.image = gt_streq(form, "docker"),
 				.program = openmp ? TN_PROGRAM_OPENMP : TN_PROGRAM_AUTO};
 	bool printing = print_only || form || cli->json;
@@ -183,6 +198,8 @@ static int run_run(struct gt_cli *cli, int argc, char **argv)
 	for (o.rank = 0; o.rank < n && r >= 0; o.rank++)
 		r = tn_run_make(cli->fs, host, &o, &run[o.rank], &cli->err);
 	if (r >= 0)
+		warn_loader(host, argv);
+	if (r >= 0)
 		warn_interrupted(cli);
 	if (r >= 0)
 		r = printing ? print(cli, run, n) : start(cli, run, n, argv);
@@ -199,6 +216,8 @@ static const struct gt_opt opts[] = {
 	{0, "env", "FORM", "", GT_OPT_CHOICE, &form, tn_env_forms, .listed = GT_OLD_NAME},
 	{0, "ranks", "N", "start N processes with their own CPUs and torch.distributed variables", GT_OPT_UINT, &ranks},
 	{0, "workers", "N", "leave cores free for N loader workers per rank", GT_OPT_UINT, &workers},
+	{0, "loader", "LIST", "set workers=N,prefetch=N,pin=on|off of PyTorch's DataLoader, or auto, measure", GT_OPT_STR, &loader},
+	{0, "loader-force", NULL, "replace arguments of DataLoader that the script passes", GT_OPT_FLAG, &loader_force},
 	{0, "gpu", "LIST", "use these GPU numbers or UUIDs (default: auto, from the environment)", GT_OPT_STR, &gpus},
 	{0, "openmp-runtime", "NAME", "preload libomp (LLVM) or libiomp5 (Intel) instead of libgomp", GT_OPT_CHOICE, &runtime,
 	 runtimes},

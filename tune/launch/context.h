@@ -69,6 +69,8 @@ struct tn_launch {
 	const char *gpus;	    /* as in struct tn_run_opts */
 	unsigned workers;	    /* as in struct tn_run_opts */
 	const char *rank_library;   /* as in struct tn_run_opts */
+	const char *loader;	    /* as in struct tn_run_opts */
+	bool loader_force;
 	const struct tn_rank *rank; /* rank given by the caller; NULL: taken from the environment */
 };
 

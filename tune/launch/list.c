@@ -19,6 +19,7 @@ const struct tn_launch_setting *const tn_launch_settings[] = {
 	&tn_launch_cuda_segments,
 	&tn_launch_nccl_ifname,
 	&tn_launch_leftovers,
+	&tn_launch_loader,
 	&tn_launch_ranks, /* last in LD_PRELOAD */
 	NULL,
 };

@@ -29,6 +29,8 @@ int tn_launch_check_value(const struct tn_launch_setting *s, const char *value, 
 extern const struct tn_launch_setting tn_launch_blas, tn_launch_allocator, tn_launch_malloc, tn_launch_omp_runtime;
 /* run_ranks.c */
 extern const struct tn_launch_setting tn_launch_ranks;
+/* run_loader.c */
+extern const struct tn_launch_setting tn_launch_loader;
 /* run_kernels.c */
 extern const struct tn_launch_setting tn_launch_kernels;
 #endif

@@ -15,6 +15,8 @@ struct tn_run_opts {
 	const char *runtime;	    /* preloads "libomp" or "libiomp5"; NULL: by the profile */
 	const char *allocator;	    /* preloads "auto", "tcmalloc", "jemalloc" or "mimalloc"; NULL: by the profile */
 	const char *rank_library;   /* libgputune-rank.so, preloaded to set up each rank; NULL: none */
+	const char *loader;	    /* --loader (tune/launch/loader.h); NULL: DataLoader is unchanged */
+	bool loader_force;	    /* also arguments that the script passes */
 	bool image;		    /* the command will run in a container, from an image with its own libraries */
 	const struct gt_strv *only; /* knob ids or families ("omp.", "run.alloc"); NULL or empty: all */
 	const struct gt_strv *skip;

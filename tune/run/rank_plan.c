@@ -35,8 +35,8 @@ char *tn_rank_plan(const struct tn_run *run, const struct tn_run_opts *o)
 	for (size_t i = 0; i < run->n_var; i++) {
 		const struct tn_var *v = &run->var[i];
 
-		/* the GPUs of --gpu are those of all ranks: a launcher may divide them */
-		if (v->status == TN_VAR_SET && v->setting != &tn_launch_cuda_order)
+		/* the GPUs of --gpu are those of all ranks, which a launcher may divide; --loader is the same in all ranks */
+		if (v->status == TN_VAR_SET && v->setting != &tn_launch_cuda_order && v->setting != &tn_launch_loader)
 			json_object_set_new(set, v->name,
 					    json_pack("[o, o]", gt_json_str(v->value),
 						      value_in(o->envp ? o->envp : environ, v->name)));

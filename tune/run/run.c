@@ -55,7 +55,7 @@ static void prepare(struct tn_launch *c, const struct tn_profile *profile, const
 	const struct tn_launch_setting *s = r->setting;
 	const char *asked = tn_profile_get(profile, s->id);
 	const char *option = s == &tn_launch_allocator ? o->allocator : s == &tn_launch_omp_runtime ? o->runtime : NULL;
-	bool named = o->only && gt_strv_has(o->only, s->id), by_option = option != NULL;
+	bool named = o->only && gt_strv_has(o->only, s->id), by_option = option != NULL || (s == &tn_launch_loader && o->loader);
 
 	if (!tn_knob_selected(s->id, o->only) && !by_option)
 		return;
@@ -71,7 +71,7 @@ static void prepare(struct tn_launch *c, const struct tn_profile *profile, const
 		leave_out(r, "excluded by the profile");
 		return;
 	}
-	if (by_option)
+	if (option)
 		asked = strcmp(option, "auto") ? option : "on";
 	/* selecting a family does not enable its opt-in settings */
 	c->chosen = named || by_option || (asked && strcmp(asked, "off"));
@@ -97,7 +97,7 @@ int tn_run_make(struct gt_fsroot *fs, const struct pr_host *host, const struct t
 	gt_auto(tn_profile) *profile = NULL;
 	__attribute__((cleanup(tn_command_clear))) struct tn_command command;
 	struct tn_launch c = { .fs = fs, .program = o->program, .gpus = o->gpus, .workers = o->workers,
-			       .rank_library = o->rank_library };
+			       .rank_library = o->rank_library, .loader = o->loader, .loader_force = o->loader_force };
 	struct tn_rank rank = { o->rank, o->ranks, true, NULL };
 	struct tn_run *r;
 	int e = host ? 0 : pr_host_discover(fs, &(struct pr_discover_opts){ .launch = true }, &own, err);
