@@ -29,6 +29,7 @@ static const char *const ids[] = { "u16", "u32", NULL };
 static const char *const whens[] = { "auto", "on", "off", NULL };
 static const char *const attentions[] = { "fastest", "own", "cudnn", NULL };
 static const char *const codings[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit", NULL };
+static const char *const schedules[] = { "1f1b", "gpipe", NULL };
 #define RARE(heading) .group = (heading), .listed = GT_RARE
 static const struct gt_opt opts[] = {
 	{ 0, "device", "DEVICE", "train on cpu or cuda (default: cpu)", GT_OPT_CHOICE, &options.device, devices },
@@ -116,6 +117,11 @@ static const struct gt_opt opts[] = {
 	{ 0, "shard", "WHEN", "shard the optimizer state among ranks (default: auto)", GT_OPT_CHOICE, &options.shard, whens,
 	  RARE("Ranks") },
 	{ 0, "tp", "N", "split each model among N ranks (default: 1)", GT_OPT_COUNT, &options.tp, RARE("Ranks") },
+	{ 0, "pp", "N", "train the model as a pipeline of N stages (default: 1)", GT_OPT_COUNT, &options.pp, RARE("Ranks") },
+	{ 0, "microbatches", "N", "divide each batch into N microbatches (default: at most 4 per stage)", GT_OPT_COUNT,
+	  &options.microbatches, RARE("Ranks") },
+	{ 0, "schedule", "NAME", "order microbatches by 1f1b or gpipe (default: 1f1b)", GT_OPT_CHOICE, &options.schedule,
+	  schedules, RARE("Ranks") },
 	{ 0, "rank-timeout", "SECONDS", "stop if a rank hangs for SECONDS (default: 300)", GT_OPT_ABOVE_0, &options.rank_timeout_s,
 	  RARE("Ranks") },
 	{ 0, "no-pin", NULL, "do not bind ranks to CPUs", GT_OPT_FLAG, &options.no_pin, RARE("Ranks") },
@@ -288,6 +294,34 @@ static void print_groups(json_t *groups)
 	}
 }
 
+static void print_pipeline(const json_t *p)
+{
+	double bubble = gt_json_get_real(p, "bubble", NAN);
+	json_t *rank;
+	size_t i;
+
+	if (!p)
+		return;
+	printf("pipeline   %lld stages, %s, %lld microbatches, bubble ", (long long)gt_json_get_int(p, "stages", 0),
+	       gt_json_get_str(p, "schedule", ""), (long long)gt_json_get_int(p, "microbatches", 0));
+	if (isnan(bubble))
+		printf("not measured");
+	else
+		printf("%.1f %%", 100 * bubble);
+	printf(" (%.1f %% by counted work, %.1f %% with equal stages)\n", 100 * gt_json_get_real(p, "bubble_counted_work", 0),
+	       100 * gt_json_get_real(p, "bubble_equal_stages", 0));
+	json_array_foreach(json_object_get(p, "ranks"), i, rank) {
+		char planned[32], sent[32];
+
+		gt_format_bytes(planned, sizeof(planned), (uint64_t)gt_json_get_int(rank, "planned_bytes", 0));
+		gt_format_bytes(sent, sizeof(sent), (uint64_t)json_number_value(json_object_get(rank, "sent_bytes")));
+		printf("  rank %-4zu stage %lld, %.1f %% of the work, %s planned, holds %lld of %lld microbatches, %s sent per "
+		       "update\n", i, (long long)gt_json_get_int(rank, "stage", 0) + 1,
+		       100 * gt_json_get_real(rank, "work_share", 0), planned, (long long)gt_json_get_int(rank, "in_flight", 0),
+		       (long long)gt_json_get_int(p, "microbatches", 0), sent);
+	}
+}
+
 static void print_documents(const json_t *docs)
 {
 	bn_print_documents(docs);
@@ -445,6 +479,7 @@ static void print_text(const json_t *doc, bool color)
 		print_homes(json_object_get(doc, "ddp"));
 	}
 	print_groups(json_object_get(doc, "groups"));
+	print_pipeline(json_object_get(doc, "pipeline"));
 	if (json_is_real(json_object_get(doc, "heldout_loss_before")))
 		print_held_out(doc);
 	if (json_object_get(doc, "peaks")) {

@@ -20,6 +20,17 @@ static int usage(struct gt_err *err, const char *what)
 	return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s", what);
 }
 
+/* By default a batch has at most four microbatches per stage. */
+static void fill_stages(const struct bn_train_options *o, struct bn_train_options *ret)
+{
+	ret->pp = or_default(o->pp, 1);
+	if (ret->pp > 1)
+		ret->ranks = or_default(o->ranks, ret->pp);
+	ret->microbatches = or_default(o->microbatches, ret->pp > 1 ? GT_MIN(4 * ret->pp, ret->batch) : 1);
+	while (!o->microbatches && ret->batch % ret->microbatches)
+		ret->microbatches--;
+}
+
 static void fill_defaults(const struct bn_model *m, const struct bn_train_options *o, struct bn_train_options *ret)
 {
 	*ret = *o;
@@ -38,6 +49,7 @@ static void fill_defaults(const struct bn_model *m, const struct bn_train_option
 	ret->ranks = or_default(o->ranks, 1);
 	ret->tp = or_default(o->tp, 1);
 	ret->seed = or_default(o->seed, 1);
+	fill_stages(o, ret);
 	ret->lr = isnan(o->lr) ? m->lr : o->lr;
 	if (o->warmup == UINT64_MAX)
 		ret->warmup = m->warmup;
@@ -67,6 +79,70 @@ static int check_tensor(const struct bn_model *m, const struct bn_train_options 
 	return 0;
 }
 
+static int check_microbatches(const struct bn_train_options *o, struct gt_err *err)
+{
+	if (o->microbatches == 1)
+		return 0;
+	if (o->accum > 1)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--accum %" PRIu64 " and --microbatches %" PRIu64 " exclude each "
+				    "other: the microbatches of an update are accumulated", o->accum, o->microbatches);
+	if (o->batch % o->microbatches)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--microbatches %" PRIu64 " does not divide --batch %" PRIu64,
+				    o->microbatches, o->batch);
+	if (o->documents || o->balance)
+		return usage(err, "--microbatches and --pp need batches of one shape: not with --documents or --balance");
+	return 0;
+}
+
+/* Counts the places where the model can be cut, before any rank starts. */
+static int check_cuts(const struct bn_model *m, const struct bn_train_options *o, struct gt_err *err)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct bn_train_options sized = *o;
+	int most, r;
+
+	sized.batch = o->batch / o->microbatches;
+	m->declare(g, &sized);
+	r = rt_graph_error(g, err);
+	if (r) {
+		err->exit_status = GT_EXIT_USAGE;
+		return r;
+	}
+	most = rt_pipeline_most_stages(g);
+	if (o->pp > (uint64_t)most)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--pp %" PRIu64 ": %s can be cut into at most %d stages", o->pp,
+				    m->name, most);
+	return 0;
+}
+
+static int check_stages(const struct bn_model *m, const struct bn_train_options *o, struct gt_err *err)
+{
+	int r = check_microbatches(o, err);
+
+	if (r)
+		return r;
+	if (o->pp == 1)
+		return o->schedule ? usage(err, "--schedule needs --pp of at least 2") : 0;
+	if (gt_streq(o->device, "cuda"))
+		return usage(err, "--pp needs --device cpu: stages on CUDA devices are not supported");
+	if (o->tp > 1)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--tp %" PRIu64 " and --pp %" PRIu64 " exclude each other", o->tp,
+				    o->pp);
+	if (o->weights)
+		return usage(err, "--weights and --pp exclude each other");
+	if (o->ranks % o->pp)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--ranks %" PRIu64 " is not a multiple of --pp %" PRIu64, o->ranks,
+				    o->pp);
+	if (o->ranks == o->pp && (o->compress || o->shard || o->powersgd_rank))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--compress, --powersgd-rank and --shard need several pipelines: "
+				    "--ranks %" PRIu64 " and --pp %" PRIu64 " are one", o->ranks, o->pp);
+	if (o->overlap || o->check_gradients)
+		return usage(err, "--overlap and --check-gradients exclude --pp");
+	if (gt_streq(o->amp, "fp16"))
+		return usage(err, "--amp fp16 excludes --pp: the stages do not agree on a loss scale, so use bf16");
+	return check_cuts(m, o, err);
+}
+
 static int check_options(const struct bn_model *m, const struct bn_train_options *o, struct gt_err *err)
 {
 	const struct {
@@ -75,7 +151,8 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 	} dims[] = { { "batch", o->batch }, { "seq", o->seq }, { "layers", o->layers }, { "width", o->width },
 		     { "heads", o->heads }, { "kv-heads", o->kv_heads }, { "ffn", o->ffn },
 		     { "vocab", o->vocab }, { "size", o->size }, { "steps", o->steps },
-		     { "warmup", o->warmup }, { "accum", o->accum }, { "checkpoint", o->checkpoint },
+		     { "warmup", o->warmup }, { "accum", o->accum }, { "microbatches", o->microbatches },
+		     { "checkpoint", o->checkpoint },
 		     { "check-gradients", o->check_gradients }, { "compress-after", o->compress_after } };
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(dims); i++)
@@ -128,7 +205,9 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 		return usage(err, "--clip must be a norm such as 1.0");
 	if (!isfinite(o->lr) || o->lr < 0 || o->lr > 1e6)
 		return usage(err, "--lr must be a learning rate such as 0.001");
-	return bn_model_check(m, o, err);
+	if (bn_model_check(m, o, err))
+		return -EINVAL;
+	return check_stages(m, o, err);
 }
 
 /* Takes the sizes from --weights. A size that is also an option must be equal. */

@@ -151,6 +151,8 @@ json_t *bn_train_document(const struct bn_training *r)
 	put_int(doc, "size", r->o.size);
 	put_int(doc, "ranks", r->o.ranks);
 	put_int(doc, "tp", r->o.tp);
+	put_int(doc, "pp", r->o.pp);
+	put_int(doc, "microbatches", r->o.microbatches);
 	put_int(doc, "threads", (uint64_t)rt_program_threads(r->program));
 	json_object_set_new(doc, "amp", gt_json_str(r->o.amp ? r->o.amp : "fp32"));
 	spin = bn_omp_spin_text();
@@ -175,6 +177,8 @@ json_t *bn_train_document(const struct bn_training *r)
 	warn_about_feedback(doc, r);
 	if (*r->resumed)
 		json_array_append_new(json_object_get(doc, "warnings"), gt_json_str(r->resumed));
+	if (r->stages)
+		json_object_set(doc, "pipeline", r->stages);
 	if (r->ranks)
 		json_object_update(json_object_get(doc, "ddp"), r->ranks);
 	if (r->o.check_gradients)

@@ -53,6 +53,9 @@ struct bn_train_options {
 	double rank_timeout_s;	/* 0: 300 */
 	const char *overlap, *shard; /* "on", "off"; NULL, "auto": chosen automatically */
 	uint64_t tp;		/* tensor parallel ranks; 0: 1 */
+	uint64_t pp;		/* stages of the pipeline; 0: 1 */
+	uint64_t microbatches;	/* parts of a batch; 0: with stages a default, otherwise 1 */
+	const char *schedule;	/* "1f1b" (also NULL), "gpipe" */
 	bool balance, no_pin;	/* only with ranks */
 	bool alone;		/* ignore the launcher that started this process */
 	uint64_t memory_limit_bytes;

@@ -11,6 +11,7 @@
 #include "bench/train/models.h"
 #include "bench/train/rank.h"
 #include "bench/train/run.h"
+#include "bench/train/stages.h"
 #include "lib/file.h"
 #include "lib/log.h"
 #include "lib/table.h"
@@ -43,6 +44,7 @@ static void run_clear(struct bn_training *r)
 	free(r->input[1]);
 	free(r->step_s);
 	json_decref(r->ranks);
+	json_decref(r->stages);
 }
 
 /* Subtracts the cache from the memory limit of the program. */
@@ -158,6 +160,8 @@ static int build(struct bn_training *r, struct gt_err *err)
 		.clip_norm = r->o.clip_norm,
 		.optimizer = optimizer_of(&r->o),
 		.ranks = ddp_options(r),
+		.pipeline = { .comm = r->mesh.group[RT_DIM_PIPELINE],
+			      .schedule = gt_streq(r->o.schedule, "gpipe") ? RT_GPIPE : RT_1F1B },
 	};
 	int status = apply_without(&r->o, &opt, err), shapes;
 
@@ -186,7 +190,7 @@ static size_t to_pages(size_t elements)
 /* Returns input `which` (0, 1) of the model: random numbers, or ids below the number of classes or tokens. */
 static void *random_input(const struct bn_training *r, const struct rt_node *n, uint64_t which)
 {
-	size_t count = r->row_elements[which] * r->all_rows;
+	size_t count = r->row_elements[which] * r->all_rows * r->parts;
 	int32_t *ids = aligned_alloc(PAGE, to_pages(count));
 	float *x = (float *)(void *)ids;
 	uint64_t limit = r->model->classes ? r->model->classes : r->o.vocab;
@@ -220,11 +224,11 @@ static int make_inputs(struct bn_training *r, struct gt_err *err)
 	return 0;
 }
 
-/* Returns this rank's rows. The batch of all ranks together equals that of one rank with as many rows. */
-static const void *const *rank_input(const struct bn_training *r, const void *ret[2])
+/* Returns this rank's rows of a microbatch. The batch of all ranks together equals that of one rank with as many rows. */
+static const void *const *rank_input(const struct bn_training *r, uint64_t part, const void *ret[2])
 {
 	for (int k = 0; k < 2; k++)
-		ret[k] = (const char *)r->input[k] + r->first_row * r->row_elements[k] * 4;
+		ret[k] = (const char *)r->input[k] + (part * r->all_rows + r->first_row) * r->row_elements[k] * 4;
 	return ret;
 }
 
@@ -234,7 +238,8 @@ static void pin_batches(struct bn_training *r)
 {
 	struct gt_err why = { 0 };
 	void *base[2] = { r->input[0], r->input[1] };
-	size_t bytes[2] = { to_pages(r->row_elements[0] * r->all_rows), to_pages(r->row_elements[1] * r->all_rows) };
+	size_t bytes[2] = { to_pages(r->row_elements[0] * r->all_rows * r->parts),
+			    to_pages(r->row_elements[1] * r->all_rows * r->parts) };
 	int n = 2;
 
 	if (r->data.train) {
@@ -268,7 +273,7 @@ static int check_gradients(struct bn_training *r, struct gt_err *err)
 	status = rt_compile(g, loss, &opt, &p, err);
 	if (status)
 		return status;
-	status = rt_check_gradients(g, loss, p, rank_input(r, input), (int)r->o.check_gradients, &r->checked, err);
+	status = rt_check_gradients(g, loss, p, rank_input(r, 0, input), (int)r->o.check_gradients, &r->checked, err);
 	if (status)
 		return status;
 	if (r->checked.worst > GRADIENT_CHECK_OFF)
@@ -323,7 +328,7 @@ static int balance(struct bn_training *r, struct gt_err *err)
 	int status;
 
 	for (; runs < 2 || seconds < BALANCE_S; runs++) {
-		status = rt_eval(r->program, rank_input(r, input), &loss, err);
+		status = rt_eval(r->program, rank_input(r, 0, input), &loss, err);
 		if (status)
 			return status;
 		if (!runs) /* the first run allocates buffers */
@@ -381,13 +386,13 @@ static void take_shape(struct bn_training *r, const struct rt_batch *b)
 	r->data.flops += rt_program_flops(r->program);
 }
 
-static int next_input(struct bn_training *r, const void *input[2], struct gt_err *err)
+static int next_input(struct bn_training *r, uint64_t part, const void *input[2], struct gt_err *err)
 {
 	struct rt_batch b;
 	int status;
 
 	if (!r->data.train) {
-		rank_input(r, input);
+		rank_input(r, part, input);
 		return 0;
 	}
 	status = rt_loader_next(r->data.train, &b, err);
@@ -407,7 +412,7 @@ static int update(struct bn_training *r, double *ret_s, struct gt_err *err)
 
 	for (uint64_t i = 0; i < r->o.accum; i++) {
 		const void *input[2];
-		int status = next_input(r, input, err);
+		int status = next_input(r, i % r->parts, input, err);
 		double t0 = gt_now_s();
 
 		if (status)
@@ -523,15 +528,19 @@ static int add_up_ranks(struct bn_training *r, struct gt_err *err)
 	return 0;
 }
 
-/* Arranges the ranks: neighbours split a model, and each such group has its own batches. */
+/* Arranges the ranks: neighbours split the layers of a model, others are its stages, and each model has its own batches. */
 static int open_mesh(struct bn_training *r, struct gt_err *err)
 {
-	int size[RT_DIMS] = { [RT_DIM_TENSOR] = (int)r->o.tp, [RT_DIM_DATA] = (int)(r->o.ranks / r->o.tp), [RT_DIM_PIPELINE] = 1 };
+	int size[RT_DIMS] = { [RT_DIM_TENSOR] = (int)r->o.tp, [RT_DIM_DATA] = (int)(r->o.ranks / r->o.tp / r->o.pp),
+			      [RT_DIM_PIPELINE] = (int)r->o.pp };
 	int status;
 
 	r->data_ranks = 1;
 	if (!r->comm)
 		return 0;
+	status = bn_train_agree(r->comm, &r->o, err);
+	if (status)
+		return status;
 	status = rt_mesh_open(r->comm, size, &r->mesh, err);
 	if (status)
 		return status;
@@ -551,8 +560,10 @@ static int prepare(struct bn_training *r, struct gt_err *err)
 	status = reserve_cache(&r->o, err);
 	if (status)
 		return status;
-	r->rows = r->o.batch;
-	r->all_rows = r->o.batch * r->data_ranks;
+	r->parts = r->o.microbatches;
+	r->o.accum *= r->parts;
+	r->rows = r->o.batch / r->parts;
+	r->all_rows = r->rows * r->data_ranks;
 	r->first_row = r->rows * r->data_rank;
 	status = bn_train_open_data(r, false, err);
 	if (status)
@@ -595,6 +606,9 @@ static int run(struct bn_training *r, struct gt_err *err)
 	r->rss_bytes = resident_bytes(); /* read before the measurements below allocate memory */
 	status = add_up_ranks(r, err);
 	if (status || !r->comm)
+		return status;
+	status = bn_train_measure_stages(r, err);
+	if (status)
 		return status;
 	return bn_train_measure_ranks(r->comm, r->program, r->rows, &r->ranks, err);
 }

@@ -13,15 +13,18 @@ struct bn_training {
 	struct bn_train_data data;
 	struct rt_comm *comm; /* NULL: a single process */
 	struct rt_mesh mesh;  /* all zero: a single process */
-	/* Ranks with their own batches, and this rank among them. The ranks of a tensor group get the same batches. */
+	/* Ranks with their own batches, and this rank among them. The ranks that split a model get the same batches. */
 	uint64_t data_ranks, data_rank;
-	uint64_t rows, first_row, all_rows; /* of a batch: rows of this rank, index of its first row, rows of all ranks */
+	/* Of a batch, or a microbatch: rows of this rank, index of its first row, rows of all ranks. */
+	uint64_t rows, first_row, all_rows;
+	uint64_t parts; /* microbatches of a batch */
 	void *input[2];	      /* for all ranks */
 	size_t row_elements[2];
 	double *step_s;
 	double before, after, loss;
 	double flops_per_s, all_flops_per_s; /* of this rank, and of all ranks */
 	json_t *ranks; /* measurements over all ranks */
+	json_t *stages; /* measurements of the stages of a pipeline; NULL: one stage */
 	struct rt_metrics last;
 	struct rt_peaks peaks;
 	struct rt_gradient_check checked;

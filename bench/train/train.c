@@ -40,11 +40,10 @@ static int one_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 	return 0;
 }
 
-/* Runs o->ranks processes. The document is that of rank 0. */
+/* Runs the processes of --ranks, or one per stage. The document is that of rank 0. */
 static int own_ranks(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 {
-	struct rt_group g = { .ranks = (int)o->ranks,
-			      .no_pin = o->no_pin,
+	struct rt_group g = { .no_pin = o->no_pin,
 			      .home = gt_streq(o->device, "cuda") ? rt_cuda_home : NULL };
 	gt_autofree char *answer = NULL;
 	struct bn_train_options full;
@@ -53,6 +52,7 @@ static int own_ranks(const struct bn_train_options *o, json_t **ret, struct gt_e
 	r = bn_train_resolve(o, &full, err);
 	if (r < 0)
 		return r;
+	g.ranks = (int)full.ranks;
 	r = rt_group_run(&g, one_rank, &full, err);
 	answer = g.answer;
 	return r ? r : gt_json_parse(answer ? answer : "", answer ? strlen(answer) : 0, "the answer of rank 0", ret, err);
@@ -104,5 +104,5 @@ int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 				    "--token-budget and --batch exclude each other");
 	if (!o->alone && (rt_mpi_started() || rt_env_started()))
 		return started_ranks(o, ret, err);
-	return o->ranks > 1 ? own_ranks(o, ret, err) : bn_train_rank(o, NULL, ret, err);
+	return o->ranks > 1 || o->pp > 1 ? own_ranks(o, ret, err) : bn_train_rank(o, NULL, ret, err);
 }

@@ -395,7 +395,7 @@ int64_t rt_program_parameters(const struct rt_program *p)
 	int64_t n = 0;
 
 	for (int i = 0; i < p->plan.n_graph_nodes; i++)
-		if (p->plan.ir.nodes[i]->role == RT_ROLE_PARAM && !p->plan.ir.nodes[i]->absent)
+		if (p->plan.ir.nodes[i]->role == RT_ROLE_PARAM)
 			n += rt_shape_elements(rt_cut_whole(p->plan.ir.nodes[i]));
 	return n;
 }

@@ -1,0 +1,79 @@
+The stages of a pipeline train like one process that accumulates the microbatches. The report describes each stage.
+
+  $ tiny="--batch 4 --seq 32 --width 64 --microbatches 4 --steps 4 --threads 1 --quiet --json"
+  $ gpubench train gpt $tiny --save one.st > one.json
+  $ gpubench train gpt $tiny --pp 2 --save pp.st > pp.json
+  $ gpubench train gpt $tiny --pp 4 --schedule gpipe > gpipe.json
+  $ cat > look.py <<'END'
+  > import json, sys
+  > one, pp, gpipe = (json.load(open(f"{name}.json")) for name in ("one", "pp", "gpipe"))
+  > print([abs(d["loss"] - one["loss"]) < 1e-4 for d in (pp, gpipe)], [d["parameters"] == one["parameters"] for d in (pp, gpipe)])
+  > for d in (pp, gpipe):
+  >     p = d["pipeline"]
+  >     print(d["ranks"], p["schedule"], [r["in_flight"] for r in p["ranks"]], round(p["bubble_equal_stages"], 3), 0 < p["bubble"] < 1)
+  >     print(sum(r["work_share"] for r in p["ranks"]) > 0.999, sum(r["sent_bytes"] for r in p["ranks"]))
+  > END
+  $ python3 look.py
+  [True, True] [True, True]
+  2 1f1b [2, 1] 0.2 True
+  True 589824
+  4 gpipe [4, 4, 4, 4] 0.429 True
+  True 720896
+
+A checkpoint does not depend on the number of stages.
+
+  $ cat > head.py <<'END'
+  > import struct, sys
+  > heads = [open(name, "rb") for name in sys.argv[1:]]
+  > print(len({h.read(struct.unpack("<Q", h.read(8))[0]) for h in heads}), "header")
+  > END
+  $ python3 head.py one.st pp.st
+  1 header
+  $ gpubench train gpt $tiny --pp 3 --resume one.st | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["heldout_loss_before"])' > a
+  $ gpubench train gpt $tiny --resume one.st | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["heldout_loss_before"])' > b
+  $ paste a b | awk '{ d = $1 - $2; print (d < 1e-5 && d > -1e-5) }'
+  1
+
+Two pipelines have different batches and average their gradients.
+
+  $ gpubench train gpt $tiny --pp 2 --ranks 4 | python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["ranks"], d["ddp"]["rows"], [r["stage"] for r in d["pipeline"]["ranks"]], d["void"])'
+  4 [1, 1, 1, 1] [0, 0, 1, 1] False
+
+A pipeline that is impossible is refused before any rank starts.
+
+  $ gpubench train mlp --pp 4
+  gpubench: --pp 4: mlp can be cut into at most 3 stages
+  [64]
+  $ gpubench train gpt --pp 2 --microbatches 3
+  gpubench: --microbatches 3 does not divide --batch 8
+  [64]
+  $ gpubench train gpt --pp 2 --ranks 3
+  gpubench: --ranks 3 is not a multiple of --pp 2
+  [64]
+  $ gpubench train gpt --accum 2 --microbatches 4
+  gpubench: --accum 2 and --microbatches 4 exclude each other: the microbatches of an update are accumulated
+  [64]
+  $ gpubench train gpt --pp 2 --device cuda
+  gpubench: --pp needs --device cpu: stages on CUDA devices are not supported
+  [64]
+  $ gpubench train gpt --ranks 4 --pp 2 --tp 2
+  gpubench: --tp 2 and --pp 2 exclude each other
+  [64]
+  $ gpubench train gpt --pp 2 --amp fp16
+  gpubench: --amp fp16 excludes --pp: the stages do not agree on a loss scale, so use bf16
+  [64]
+  $ gpubench train gpt --schedule gpipe
+  gpubench: --schedule needs --pp of at least 2
+  [64]
+  $ gpubench train gpt --pp 2 --shard on
+  gpubench: --compress, --powersgd-rank and --shard need several pipelines: --ranks 2 and --pp 2 are one
+  [64]
+  $ gpubench train gpt $tiny --pp 2 --save /dev/full/x.st
+  gpubench: cannot create /dev/full/x.st: Not a directory
+  [64]
+
+Ranks of mpirun with different options end with both values.
+
+  $ command -v mpirun > /dev/null || { echo 'no mpirun here'; exit 80; }
+  $ mpirun --allow-run-as-root --oversubscribe -n 1 gpubench train gpt --pp 2 --microbatches 4 --quiet : -n 1 gpubench train gpt --pp 2 --microbatches 8 --quiet 2>&1 | grep -o 'rank 0 has --.*' | sort -u
+  rank 0 has --microbatches 4 and rank 1 has --microbatches 8: all ranks need the same options
