@@ -357,9 +357,9 @@ const struct gt_cmd bn_cmd_compare = {
 	.group = "Measure a change",
 	.summary = "Compare two saved results and list the differing settings",
 	.help = "The files are not measured in pairs, so the host may have changed in between: effects below --floor are "
-		"never called better or worse. Refuses results of another machine, suite or workload definition (exit status "
-		"4), and of another kernel or NVIDIA driver unless that is the change: --changed kernel, --changed "
-		"nvidia_driver. Lists every other difference as a confounder.",
+		"never called better or worse. Refuses results of another machine or version of the workloads (exit status "
+		"4). Also refuses those of another kernel or NVIDIA driver, unless --changed kernel or --changed "
+		"nvidia_driver declares the difference. Lists every other difference as a confounder.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = compare_opts,
 	.min_args = 2,

@@ -202,7 +202,8 @@ const struct tn_setting_known tn_settings_known[] = {
 	{"NCCL_P2P_LEVEL", NULL, FOLLOWS},
 	{"NCCL_NET_GDR_LEVEL", NULL, FOLLOWS},
 	{"num_workers", NULL,
-	 "It is an argument of the program. Use at most the CPUs of gputune run --print minus OMP_NUM_THREADS."},
+	 "It is an argument of the program. gputune run --print shows the CPUs and OMP_NUM_THREADS of the command; use at "
+	 "most the difference of both."},
 	{"pin_memory", NULL, "It is an argument of the program. Set it to True with a GPU."},
 	{0},
 };

@@ -283,8 +283,8 @@ const struct tn_launch_setting tn_launch_files = {
 	.why = "systemd and Debian start programs with a soft limit of 1024 open files, for old programs that use select(). The "
 	       "hard limit is 524288. PyTorch's loader workers pass each tensor as a file descriptor. With batches of many "
 	       "tensors they fail with \"too many open files\" or \"received 0 items of ancdata\".",
-	.hazard = "A program that calls select() with more than 1024 open files fails. Under the old limit, the program "
-		  "would already fail when it opens these files.",
+	.hazard = "A program that calls select() with more than 1024 open files fails. With the old limit, it would fail "
+		  "earlier, at opening the files.",
 	.unit = "files",
 	.unmoved = "a limit: programs that reach it fail, but nothing becomes faster",
 	.prepare = prepare_files,
