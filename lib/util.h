@@ -63,6 +63,6 @@ void gt_format_bytes(char *buf, size_t size, uint64_t bytes);    /* "1.5 GiB" */
 void gt_time_iso8601(char buf[21], int64_t unix_s);		     /* "2026-11-21T03:04:05Z" */
 
 /* The signal that asked this process to end, 0 if none. Long operations check it and shut down cleanly.
- * gt_install_signals() (lib/signals.h) installs handlers that set it. A program with its own handlers sets it itself. */
+ * gt_install_signals() (lib/signals.h) installs handlers that set it. A program that installs other handlers must set it. */
 extern volatile int gt_interrupted;
 #endif

@@ -343,8 +343,10 @@ static const struct gt_opt compare_opts[] = {
 	{0, "changed", "KEY", "declare a setting or family, such as vm, as changed (repeatable)", GT_OPT_LIST, &opt.changed,
 	 NULL},
 	{0, "floor", "PERCENT", "ignore smaller effects than this (default: 3)", GT_OPT_REAL, &opt.floor_pct, NULL},
-	{0, "arm-before", "ARM", "take this arm of BEFORE (default: before)", GT_OPT_STR, &opt.arm_before, NULL, arm_word},
-	{0, "arm-after", "ARM", "take this arm of AFTER (default: before)", GT_OPT_STR, &opt.arm_after, NULL, arm_word},
+	{0, "arm-before", "ARM", "if BEFORE has two arms: use before or after (default: before)", GT_OPT_STR,
+	 &opt.arm_before, NULL, arm_word},
+	{0, "arm-after", "ARM", "if AFTER has two arms: use before or after (default: before)", GT_OPT_STR,
+	 &opt.arm_after, NULL, arm_word},
 	{0, "require-conclusive", NULL, "exit with 3 unless every primary and guard metric is decided", GT_OPT_FLAG,
 	 &opt.require_conclusive, NULL},
 	OUTPUT_OPTS,
@@ -368,7 +370,7 @@ const struct gt_cmd bn_cmd_compare = {
 };
 
 static const struct gt_opt report_opts[] = {
-	{ 0, "gate", NULL, "use the exit status of run: 1, 3, 5 or 6", GT_OPT_FLAG, &opt.gate, NULL },
+	{ 0, "gate", NULL, "exit as gpubench run does for this result (1, 3, 5, 6)", GT_OPT_FLAG, &opt.gate, NULL },
 	{ 0, "require-conclusive", NULL, "with --gate: exit with 3 unless every metric is decided", GT_OPT_FLAG,
 	  &opt.require_conclusive, NULL },
 	OUTPUT_OPTS,

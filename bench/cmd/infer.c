@@ -150,7 +150,7 @@ const struct gt_cmd bn_cmd_infer = {
 		"copies them back. p50 and p99 are quantiles over the timed runs; the rate is the mean over these "
 		"runs. With --int8 each run is compared with FP32: the speed-up is the median ratio of neighbouring runs, "
 		"the difference is that of the logits. Exit status 6 "
-		"means that a logit is not finite, or that the first row has other logits in another batch.",
+		"means that a logit is not finite, or that the logits of the first row depend on the batch.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,
 	.min_args = 1,

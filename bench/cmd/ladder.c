@@ -71,7 +71,7 @@ static int cmd_ladder(struct gt_cli *cli, int argc, char **argv)
 static const char *const devices[] = {"cpu", "cuda", NULL};
 static const struct gt_opt opts[] = {
 	{0, "model", "NAME", "train this model (see gpubench train)", GT_OPT_STR, &req.model, NULL, bn_model_word},
-	{0, "data", "PATH", "read this in the data ladder (see gpubench data)", GT_OPT_STR, &req.data, NULL},
+	{0, "data", "PATH", "use this data set in the data ladder (see gpubench data)", GT_OPT_STR, &req.data, NULL},
 	{0, "device", "DEVICE", "train on cpu or cuda (default: cpu)", GT_OPT_CHOICE, &req.device, devices},
 	{0, "train", "WORD", "pass WORD to gpubench train (repeatable): --train=--steps --train=3", GT_OPT_LIST, &req.train, NULL},
 	{0, "rounds", "N", "launch each rung N times; an interval needs 6 launches (default: "

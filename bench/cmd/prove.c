@@ -335,7 +335,8 @@ static const char *const better[] = {"lower", "higher", NULL};
 static const struct gt_opt prove_opts[] = {
 	{0, "profile", "NAME", "prove the changes of this profile (default: that of the host)", GT_OPT_STR, &req.profile, NULL,
 	 tn_profile_word, .group = "Changes"},
-	{0, "yes", NULL, "prove the changes of the profile without a plan", GT_OPT_FLAG, &opt.yes, .group = "Changes"},
+	{0, "yes", NULL, "measure the profile's changes; without it they are only printed", GT_OPT_FLAG, &opt.yes,
+	 .group = "Changes"},
 	{0, "plan", "FILE", "prove the changes of this plan of gputune", GT_OPT_STR, &req.plan, .group = "Changes"},
 	{0, "no-env", NULL, "with --plan: leave out environment and CPU affinity", GT_OPT_FLAG, &req.no_env, .group = "Changes"},
 	{0, "knob", "ID[=VALUE]", "prove this knob, with VALUE if given (repeatable)", GT_OPT_LIST, &req.knobs, NULL,

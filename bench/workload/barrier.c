@@ -38,7 +38,7 @@ static int barrier_run(struct bn_launch *l, struct gt_err *err)
 
 				slot[me].turn = turn;
 #pragma omp barrier
-				/* the neighbour may already be one turn ahead, but never late */
+				/* after the barrier, the neighbour is in the same turn or the next */
 				bad += slot[next].turn < turn;
 			}
 			if (me == 0)

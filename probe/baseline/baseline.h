@@ -35,8 +35,8 @@ const struct pr_value *pr_values_find(const struct pr_values *v, const char *pat
 /* Matches a pattern in which '*' stands for any text and '?' for one character. No other character is special. */
 bool pr_glob(const char *pattern, const char *s);
 
-/* Return the document gpuprobe-baseline/1 for a report and a second report, or for a report and expectations (text).
- * name: for error messages about the text, which have exit status 64. allow: patterns of paths whose differences are
+/* Compare a report with a second report, or with expectations (text), and return the document gpuprobe-baseline/1.
+ * name: name of the text for error messages, which have exit status 64. allow: patterns of paths whose differences are
  * listed but do not count. */
 json_t *pr_baseline_reports(const json_t *here, const json_t *golden, const struct gt_strv *allow);
 int pr_baseline_expect(const json_t *here, const char *text, const char *name, const struct gt_strv *allow,

@@ -337,7 +337,7 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 		return step(c->host, n->why, flavour_lines(c, n));
 	case PR_DRIVER_DEBIAN:
 	case PR_DRIVER_LEGACY:
-		/* if both are installed, the alternative still selects the newest */
+		/* with both drivers installed, update-glx keeps the newest selected */
 		choose = n->state == PR_DRIVER_LEGACY && pr_find_package(c->host, "nvidia-alternative") ?
 				 gt_xasprintf("update-glx --set nvidia /usr/lib/nvidia/tesla-%s\n", n->version) : gt_xstrdup("");
 		packages = fold(n->packages);

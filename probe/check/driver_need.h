@@ -30,7 +30,7 @@ enum pr_driver_state {
 	PR_DRIVER_FLAVOUR, /* the driver needs the other flavour of its kernel module */
 	PR_DRIVER_DEBIAN,  /* Debian's driver supports the GPUs */
 	PR_DRIVER_LEGACY,  /* a legacy branch packaged by Debian supports the GPUs */
-	PR_DRIVER_NVIDIA,  /* only a driver newer than Debian's: NVIDIA's repository */
+	PR_DRIVER_NVIDIA,  /* Debian's driver is too old; NVIDIA's repository has one */
 	PR_DRIVER_NONE,	   /* no packaged driver supports the GPUs */
 };
 struct pr_driver_need {

@@ -293,7 +293,7 @@ const struct pr_check pr_check_log_pcie = {
 	.id = "log.pcie",
 	.title = "PCIe errors",
 	.story = "A PCIe port or device reported an uncorrected error (AER), or the IOMMU rejected an access. Corrected errors "
-		 "lose no data. They count if a device has more than 480 per hour: NVIDIA's DCGM warns from 8 replays per minute "
+		 "lose no data. More than 480 per hour of one device are a problem: NVIDIA's DCGM warns from 8 replays per minute "
 		 "on. The sources are the kernel log and the counters in /sys/bus/pci/devices/*/aer_dev_*.",
 	.run = judge,
 };

@@ -126,8 +126,7 @@ const struct gt_cmd pr_cmd_can = {
 		"vllm or flash-attn==2.8, a quoted NVIDIA_REQUIRE_CUDA expression, or the path of a wheel, a Python environment or "
 		"an unpacked container image. Compares it with the driver, GPUs, C library and Python of this host; each reason "
 		"names its source. Without WHAT, prints the commands for the driver and the PyTorch wheel that fit this host. "
-		"Installs and starts nothing. Exit status: 0 yes, 2 no, 3 unknown. Of several answers, a no decides first, then "
-		"an unknown.",
+		"Installs and starts nothing. Exit status: 2 if an answer is no, else 3 if one is unknown, else 0.",
 	.opts = can_opts,
 	.max_args = -1,
 	.only_reads = true,

@@ -93,7 +93,7 @@ static const char *const harmless_edac[] = {
 static const struct driver {
 	const char *start;		   /* start of the line, or NULL; # is a digit */
 	const char *anywhere;		   /* text anywhere in the line, or NULL */
-	const char *check;		   /* the check that reports its unread lines */
+	const char *check;		   /* the check that reports lines of unknown meaning */
 	const char *const *faults;	   /* texts that make a line an error */
 	const char *const *harmless;	   /* texts of harmless lines, whatever the level and the other words */
 	enum { BY_LEVEL, BY_WORDS, ALL } by; /* selects error lines: by words or level error; by words only; all above level info */

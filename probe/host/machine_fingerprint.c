@@ -123,7 +123,7 @@ json_t *pr_fingerprint(struct gt_fsroot *fs, const struct pr_host *h)
 
 struct tally {
 	size_t equal, different;
-	const char *which; /* address of one that differs */
+	const char *which; /* PCI address of a differing device */
 };
 
 static struct tally compare_devices(const json_t *a, const json_t *b, const char *key)

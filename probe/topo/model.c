@@ -97,7 +97,7 @@ static void compare_cpus(struct topo *t, const struct device *d)
 	contradict(t, "%s (%s) is near CPUs %s by sysfs, but %s by NVML", d->name, d->pci->address, one, two);
 }
 
-/* Numbers GPUs by NVML's index, which programs use, if every GPU has one. Other devices are counted. */
+/* Names the devices. GPUs get the index of NVML, which programs use, if every GPU has one. Other devices are numbered in order. */
 static void name_devices(struct topo *t)
 {
 	bool numbered = true;

@@ -283,7 +283,7 @@ static int parse_tensor(struct parser *p, struct rt_node **ret)
 	return fail(p, "no such tensor");
 }
 
-/* One or more results with names, then the last one. */
+/* Parses assignments "NAME = ...;" and then the last expression. */
 static int parse_text(struct parser *p, struct rt_node **ret)
 {
 	for (;;) {

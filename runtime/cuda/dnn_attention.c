@@ -244,8 +244,8 @@ static size_t own_bytes(const struct rt_dnn_attention *k)
 }
 
 /* If sums may be in any order, plans need those of dq in f32 once more, with a length that is a multiple of 8, and some
- * bytes (9.26.0, sm_80 to sm_90). This reserves more: a multiple of 64 and 8 more columns. B H T T elements are
- * excluded. */
+ * bytes (9.26.0, sm_80 to sm_90). This reserves more: the length rounded up to a multiple of 64, and 8 more columns.
+ * B H T T elements are excluded. */
 static size_t room(const struct rt_dnn_attention *k)
 {
 	int64_t sums = k->batch * k->heads * ((k->len + 63) / 64 * 64) * (k->depth + 8) * 4;

@@ -140,7 +140,7 @@ void rt_nccl_abort(struct rt_nccl *n)
 }
 
 /* Waits for the abort after the graphs are destroyed, which takes a moment. Returns false if the library is still busy;
- * its resources must then stay. */
+ * the caller must then not free its resources. */
 static bool ended(struct rt_nccl *n)
 {
 	struct timespec until;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Documents of mapped files: text, or ids with an end mark. The first pass finds their bounds. The second pass groups
- * the samples by padded length, with eight bytes for each.
+ * Documents in mapped files: text, or token ids with an end-of-document id.
+ * The first pass finds their bounds. The second pass groups the samples by padded length, with eight bytes for each.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -13,7 +13,7 @@ struct rt_image_scratch {
 	unsigned char *small; /* (size,size,3) */
 	float *line;	      /* one row of sums, 4 floats per pixel */
 	size_t line_cap;      /* pixels */
-	float *weight;	      /* of the results of one axis */
+	float *weight;	      /* tap weights of the output pixels, one axis */
 	size_t weight_cap;
 	int32_t *from;	      /* first tap and number of taps of each result, for both axes */
 	int64_t size;

@@ -350,7 +350,7 @@ static int gather_done(void *arg)
 	return gather_late(arg) < 0;
 }
 
-/* Uses two boxes alternately. A rank writes a box again only after the next gather, when all ranks have read it. */
+/* Uses two slots alternately. A rank reuses a slot only after the next gather, when all ranks have read it. */
 static int shm_gather(struct rt_comm *c, double own, double *ret, struct gt_err *err)
 {
 	uint32_t g = ++c->gather_generation;

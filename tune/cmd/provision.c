@@ -193,8 +193,8 @@ const struct gt_cmd tn_cmd_provision = {
 	.max_args = 2,
 	.word = verb,
 	.run = run_provision,
-	.help = "plan: show driver, kernel headers, TCMalloc, OpenMP and other missing packages as one set that fits the "
-		"GPU, with sizes and the exact commands, simulated by apt. Refuses combinations that break.\n"
+	.help = "plan: show the missing packages that fit the GPU: driver, kernel headers, TCMalloc, OpenMP and others. Prints "
+		"their sizes and the commands, after a simulation by apt. Refuses incompatible combinations.\n"
 		"apply: install this set; after a failure, remove it again.\n"
 		"revert: remove what apply installed, except packages that are used since.\n"
 		"Nothing is installed by pip: plan prints the commands for a virtual environment.",

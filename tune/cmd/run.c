@@ -223,7 +223,7 @@ static const struct gt_opt opts[] = {
 	 runtimes},
 	{0, "allocator", "NAME", "preload this allocator; auto takes the first that loads", GT_OPT_CHOICE, &allocator,
 	 allocators},
-	{0, "no-preload", NULL, "choose settings by the command's words only", GT_OPT_FLAG, &no_preload},
+	{0, "no-preload", NULL, "do not preload the library; use only the command line", GT_OPT_FLAG, &no_preload},
 	{0, "openmp", NULL, "bind the threads of one OpenMP process that starts no workers", GT_OPT_FLAG, &openmp},
 	{0},
 };

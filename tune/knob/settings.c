@@ -35,7 +35,8 @@ const struct tn_setting_known tn_settings_known[] = {
 	{"THP_MEM_ALLOC_ENABLE", "run.malloc", NULL},
 	{"ksm", "ksm.run", NULL},
 	{"zswap", NULL,
-	 "A training process uses all its memory in each step. With a low vm.swappiness almost nothing is swapped."},
+	 "zswap compresses pages that would be swapped. With a low vm.swappiness almost nothing is swapped, because a training "
+	 "process uses all its memory in each step."},
 	{"kernel.shmall", "kernel.shmmax", NULL},
 	/* limits */
 	{"kernel.threads-max", NULL,

@@ -32,8 +32,8 @@ static void prepare_cuda_order(const struct tn_launch *c, struct tn_run *r)
 const struct tn_launch_setting tn_launch_cuda_order = {
 	.id = "cuda.order",
 	.summary = "CUDA numbers the GPUs like nvidia-smi",
-	.why = "By default, GPU 0 of CUDA is the fastest GPU. On a host with several models, nvidia-smi can have another "
-	       "GPU 0, and a rank would be bound to the CPUs next to the wrong GPU.",
+	.why = "By default, CUDA numbers the fastest GPU 0, and nvidia-smi numbers GPUs by PCI address. With different GPU "
+	       "models the numbers can differ, and a rank would be bound to the CPUs next to the wrong GPU.",
 	.hazard = "GPU numbers that a user chose in CUDA's own order would select other GPUs. On a host with several models "
 		  "and such numbers, gputune does not set the variable and does not bind the command. The numbers of --gpu "
 		  "are those of nvidia-smi.",

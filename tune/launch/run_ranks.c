@@ -22,10 +22,10 @@ static void prepare_ranks(const struct tn_launch *c, struct tn_run *r)
 const struct tn_launch_setting tn_launch_ranks = {
 	.id = "run.ranks",
 	.summary = "settings for each rank, whatever starts it",
-	.why = "A script, uv or make starts ranks that the command's words do not show. A preloaded library finds the first "
-	       "process of each rank by its launcher's variables, such as LOCAL_RANK. It executes this process again with the "
-	       "settings of the rank. The launcher and all other programs are unchanged. OMP_NUM_THREADS=1 by torchrun is "
-	       "replaced. A value that the user or a script has set is kept.",
+	.why = "If a script, uv or make starts a launcher, the command line does not show that there will be ranks. A preloaded "
+	       "library recognises the first process of each rank by the launcher's variables, such as LOCAL_RANK. It executes "
+	       "this process again with the settings of the rank. The launcher and all other programs are unchanged. "
+	       "OMP_NUM_THREADS=1 by torchrun is replaced. A value that the user or a script has set is kept.",
 	.hazard = "Programs that refuse preloaded libraries, and 32-bit programs, for which ld.so prints an error. The library "
 		  "is removed from the environment of container runtimes and of launchers that name other hosts: use gputune "
 		  "run there, in each rank.",

@@ -80,8 +80,8 @@ struct tn_precondition {
 	const char *text; /* "two or more NUMA nodes" */
 	bool (*holds)(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found);
 	enum tn_status status; /* status of the item if the condition does not hold; 0: TN_NOT_APPLICABLE */
-	bool test_write; /* holds() misses some cases: apply writes the current value, and EIO means that the condition does not
-			  * hold */
+	bool test_write; /* holds() cannot detect all cases: apply also writes the current value; the error EIO means that the
+			  * condition does not hold */
 };
 #define TN_PRECONDITIONS 5 /* per tunable, at most */
 
