@@ -300,6 +300,10 @@ struct rt_ddp_options {
 	 * optimizer's state. Only ranks of the same node share the work. Matrix products lose about as much time on cache lines
 	 * that another rank wrote as the update gains. It saves memory, not time: AUTO is off. */
 	enum rt_when shard;
+	/* What is sharded: 1, or 0: the optimizer's state; 2: also the sums of gradients; 3: also the parameters, which are
+	 * gathered for each call that reads them. 2 and 3: all ranks of comm share one NUMA node. With 3, rt_value() of a
+	 * parameter is NULL. */
+	int shard_stage;
 	enum rt_compress compress;    /* compression of gradients; ddp/codec.h */
 	int powersgd_rank;	      /* 0: 1 */
 	int64_t compress_after;	      /* updates before the first compressed one */

@@ -27,6 +27,7 @@ static const char *const optimizers[] = { "sgd", "adam", "adamw", "adamw8", NULL
 static const char *const augments[] = { "none", "flip", "crop", NULL };
 static const char *const ids[] = { "u16", "u32", NULL };
 static const char *const whens[] = { "auto", "on", "off", NULL };
+static const char *const shards[] = { "auto", "on", "off", "1", "2", "3", NULL };
 static const char *const attentions[] = { "fastest", "own", "cudnn", NULL };
 static const char *const codings[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit", NULL };
 static const char *const schedules[] = { "1f1b", "gpipe", NULL };
@@ -115,7 +116,8 @@ static const struct gt_opt opts[] = {
 	{ 0, "balance", NULL, "split batches by the measured speed of each rank", GT_OPT_FLAG, &options.balance, RARE("Ranks") },
 	{ 0, "overlap", "WHEN", "reduce gradients during the backward pass (default: auto)", GT_OPT_CHOICE, &options.overlap, whens,
 	  RARE("Ranks") },
-	{ 0, "shard", "WHEN", "shard the optimizer state among ranks (default: auto)", GT_OPT_CHOICE, &options.shard, whens,
+	{ 0, "shard", "WHAT", "shard optimizer state (1), gradients (2), parameters (3) (default: auto)", GT_OPT_CHOICE,
+	  &options.shard, shards,
 	  RARE("Ranks") },
 	{ 0, "tp", "N", "split each model among N ranks (default: 1)", GT_OPT_COUNT, &options.tp, RARE("Ranks") },
 	{ 0, "pp", "N", "train the model as a pipeline of N stages (default: 1)", GT_OPT_COUNT, &options.pp, RARE("Ranks") },

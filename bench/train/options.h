@@ -51,7 +51,7 @@ struct bn_train_options {
 	const char *compress;	/* NULL: gradients are sent uncompressed */
 	uint64_t powersgd_rank, compress_after;
 	double rank_timeout_s;	/* 0: 300 */
-	const char *overlap, *shard; /* "on", "off"; NULL, "auto": chosen automatically */
+	const char *overlap, *shard; /* "on", "off"; shard also "1", "2", "3"; NULL, "auto": chosen automatically */
 	uint64_t tp;		/* tensor parallel ranks; 0: 1 */
 	uint64_t pp;		/* stages of the pipeline; 0: 1 */
 	uint64_t microbatches;	/* parts of a batch; 0: with stages a default, otherwise 1 */

@@ -93,6 +93,12 @@ static enum rt_when when(const char *name)
 	return gt_streq(name, "on") ? RT_WHEN_ON : gt_streq(name, "off") ? RT_WHEN_OFF : RT_WHEN_AUTO;
 }
 
+/* Returns the stage of --shard 1, 2 or 3; 0 for the other choices. */
+static int shard_stage(const char *name)
+{
+	return name && name[0] >= '1' && name[0] <= '3' ? name[0] - '0' : 0;
+}
+
 static int compression(const char *name)
 {
 	static const char *const names[] = { "none", "fp16", "bf16", "int8", "powersgd", "onebit" };
@@ -110,7 +116,8 @@ static struct rt_ddp_options ddp_options(const struct bn_training *r)
 		.tensor = r->mesh.group[RT_DIM_TENSOR],
 		.weight = (double)r->rows / (double)r->all_rows,
 		.overlap = when(r->o.overlap),
-		.shard = when(r->o.shard),
+		.shard = shard_stage(r->o.shard) ? RT_WHEN_ON : when(r->o.shard),
+		.shard_stage = shard_stage(r->o.shard),
 		.compress = compression(r->o.compress),
 		.powersgd_rank = (int)r->o.powersgd_rank,
 		.compress_after = (int64_t)r->o.compress_after,

@@ -37,8 +37,9 @@ struct rt_kernel {
 };
 /* Results of the calls of RT_PHASE_GRADIENT. */
 struct rt_gradients {
-	double sum_squares; /* of the gradients times grad_scale */
-	double split_squares; /* the same, of gradients of parameters that ranks split */
+	/* Sums of squares of the gradients times grad_scale: [of parameters that tensor parallel ranks split][of which data
+	 * parallel ranks have a piece each]. [0][0] becomes the sum over all. */
+	double squares[2][2];
 	const struct rt_node *not_finite; /* first gradient that is not finite, or NULL */
 };
 struct rt_run {

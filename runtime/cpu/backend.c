@@ -47,6 +47,24 @@ static uint64_t plan_bytes(const struct rt_program *p)
 	return bytes + rt_ddp_plan_bytes(&p->opt, &p->ranks, plan->buckets, plan->n_buckets, plan->window_bytes);
 }
 
+/* A piece is cut from the values of the whole tensor. */
+static void init_param(struct rt_program *p, struct rt_node *n)
+{
+	struct rt_node whole = *n;
+	gt_autofree float *values = NULL;
+	int64_t lo, hi;
+
+	if (!n->piece_unit) {
+		rt_run_init_param(n, n->data, p->opt.seed, p->threads);
+		return;
+	}
+	values = gt_xcalloc((size_t)rt_shape_elements(&n->whole), sizeof(float));
+	whole.shape = n->whole;
+	rt_run_init_param(&whole, values, p->opt.seed, p->threads);
+	rt_part(rt_shape_elements(&n->whole), n->piece_unit, p->ranks.team, p->ranks.index, &lo, &hi);
+	memcpy(n->data, values + lo, (size_t)(hi - lo) * sizeof(float));
+}
+
 static void init_params(struct rt_program *p)
 {
 	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
@@ -55,10 +73,18 @@ static void init_params(struct rt_program *p)
 		if (n->absent)
 			continue;
 		if (n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER)
-			rt_run_init_param(n, n->data, p->opt.seed, p->threads);
+			init_param(p, n);
 		else if (n->role == RT_ROLE_STATE)
 			memset(n->data, 0, n->bytes);
 	}
+}
+
+/* Waits until all ranks have written their pieces of parameters, which this rank may then gather. */
+static int pieces_ready(struct rt_program *p, struct gt_err *err)
+{
+	struct rt_cpu_state *s = p->state;
+
+	return p->ranks.stage >= 3 ? rt_ddp_rendezvous(s->ddp, err) : 0;
 }
 
 static int build(struct rt_program *p, struct gt_err *err)
@@ -81,7 +107,7 @@ static int build(struct rt_program *p, struct gt_err *err)
 	rt_run_place(p);
 	init_params(p);
 	p->stale = true;
-	return 0;
+	return pieces_ready(p, err);
 }
 
 static void cpu_free(struct rt_program *p)
@@ -166,10 +192,9 @@ static int restart(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_cpu_state *s = p->state;
 
-	(void)err;
 	if (s->ddp)
 		rt_ddp_clear_residual(s->ddp);
-	return 0;
+	return pieces_ready(p, err);
 }
 
 /* ---- report ---- */
@@ -284,6 +309,28 @@ static bool multiplies(const struct rt_call *c, enum rt_dtype type)
 	return !c->op->storage_only && rt_cpu_gemm_isa(type);
 }
 
+/* Adds the memory of this rank by kind. Gradients: buckets, and sums that outlive a batch. */
+static json_t *ddp_report(const struct rt_program *p)
+{
+	const struct rt_cpu_state *s = p->state;
+	uint64_t parameters = 0, optimizer = 0, gradients = p->plan.gradient_bytes;
+	json_t *doc = rt_ddp_report(s->ddp);
+
+	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
+		const struct rt_node *n = p->plan.ir.nodes[i];
+
+		if (n->first < 0 || n->storage != n)
+			continue;
+		parameters += n->role == RT_ROLE_PARAM ? rt_node_bytes(n) : 0;
+		optimizer += n->role == RT_ROLE_STATE ? rt_node_bytes(n) : 0;
+		gradients += n->sums && !n->shared ? rt_node_bytes(n) : 0;
+	}
+	json_object_set_new(doc, "parameter_bytes", json_integer((json_int_t)parameters));
+	json_object_set_new(doc, "gradient_bytes", json_integer((json_int_t)gradients));
+	json_object_set_new(doc, "optimizer_bytes", json_integer((json_int_t)optimizer));
+	return doc;
+}
+
 static void report(const struct rt_program *p, json_t *doc)
 {
 	const char *const warnings[] = { rt_cpu_blas_warning(), rt_cpu_kernels_warning() };
@@ -297,7 +344,7 @@ static void report(const struct rt_program *p, json_t *doc)
 	json_object_set_new(doc, "pages_by_kind", pages_by_kind(p));
 	json_object_set_new(doc, "threads_on_node", threads_on_node(p));
 	if (s->ddp)
-		json_object_set_new(doc, "ddp", rt_ddp_report(s->ddp));
+		json_object_set_new(doc, "ddp", ddp_report(p));
 	if (s->groups)
 		json_object_set_new(doc, "groups", rt_groups_report(s->groups));
 	for (size_t i = 0; i < GT_ARRAY_SIZE(warnings); i++)

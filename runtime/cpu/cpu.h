@@ -24,6 +24,12 @@ void rt_gemm_any(const struct rt_cpu *cpu, enum rt_dtype dtype, bool ta, bool tb
 void rt_narrow(const struct rt_cpu *cpu, enum rt_dtype dtype, void *to, const float *from, int64_t n);
 void rt_widen(const struct rt_cpu *cpu, enum rt_dtype dtype, float *to, const void *from, int64_t n);
 
+/* Returns the address of the same tensor in another rank's window. */
+static inline float *rt_cpu_at_rank(const struct rt_shard *s, char *base, const struct rt_node *n)
+{
+	return (float *)(void *)(base + ((const char *)n->data - s->base));
+}
+
 static inline float *rt_f32(const struct rt_node *n)
 {
 	return n ? n->data : NULL;

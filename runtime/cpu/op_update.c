@@ -49,12 +49,22 @@ static size_t grad_norm_scratch(const struct rt_call *c, int threads)
 
 /* Squares are summed per chunk and the chunks in order: the bits do not depend on the number of threads. The gradients
  * are scaled as in the update, because with a large loss scale their squares overflow. */
+/* Returns the number of elements; of a piece, of this rank's, which may be shorter than the largest one. */
+static int64_t own_elements(const struct rt_node *n, const struct rt_shard *s)
+{
+	int64_t lo = 0, hi = rt_shape_elements(&n->shape);
+
+	if (n->piece_unit)
+		rt_part(rt_shape_elements(&n->whole), n->piece_unit, s->n, s->index, &lo, &hi);
+	return hi - lo;
+}
+
 static void run_grad_norm(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
-	int64_t n = rt_shape_elements(&c->in[0]->shape), chunks = (n + RT_NORM_CHUNK - 1) / RT_NORM_CHUNK;
+	int64_t n = own_elements(c->in[0], run->shard), chunks = (n + RT_NORM_CHUNK - 1) / RT_NORM_CHUNK;
 	const float *g = rt_f32(c->in[0]);
 	double *sums = (double *)c->out[RT_MAX_IO - 1]->data;
-	double *total = c->attr.parts ? &run->gradients->split_squares : &run->gradients->sum_squares;
+	double *total = &run->gradients->squares[c->attr.parts > 0][c->in[0]->piece_unit > 0];
 	int team = rt_cpu_team(cpu, 4.0 * (double)n), bad = 0;
 
 #pragma omp parallel for schedule(static) num_threads(team) if (team > 1) reduction(| : bad)
@@ -85,31 +95,32 @@ static struct rt_adamw adamw_numbers(const struct rt_run *run)
  */
 #define BLOCK	RT_PIECE_UNIT
 
-/* Updates elements from..to of the parameter with gradient g, which starts at `from`. State starts at `origin`. */
-typedef void update_fn(const struct rt_cpu *cpu, const struct rt_call *c, const float *g, int64_t from, int64_t to,
+/* Updates elements from..to of the parameter. w and g are their values and gradients. State starts at `origin`. */
+typedef void update_fn(const struct rt_cpu *cpu, const struct rt_call *c, float *w, const float *g, int64_t from, int64_t to,
 		       int64_t origin, const void *numbers);
 
-/* Returns the address of the same tensor in another rank's window. */
-static float *at_rank(const struct rt_shard *s, char *base, const struct rt_node *n)
+/* Returns element i of a tensor; of a piece, whose first element is `origin`. */
+static float *element(const struct rt_node *n, int64_t i, int64_t origin)
 {
-	return (float *)(void *)(base + ((const char *)n->data - s->base));
+	return rt_f32(n) + i - (n->piece_unit ? origin : 0);
 }
 
 /* Sums the gradients, updates, and copies new values to the other ranks in one pass over memory. */
 static void sharded_block(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_shard *s, update_fn *fn, int64_t from,
 			  int64_t to, int64_t origin, const void *numbers)
 {
-	float *x[RT_MAX_RANKS], sum[BLOCK], *g = rt_f32(c->in[0]) + from;
+	float *x[RT_MAX_RANKS], sum[BLOCK], *g = element(c->in[0], from, origin), *w = element(c->out[0], from, origin);
+	bool reduces = s->n_in && !c->in[0]->piece_unit;
 
 	for (int i = 0; i < s->n_in; i++)
-		x[i] = at_rank(s, s->in[i], c->in[0]) + from;
-	if (s->n_in) {
+		x[i] = rt_cpu_at_rank(s, s->in[i], c->in[0]) + from;
+	if (reduces) {
 		g = sum;
 		rt_sum_ranks(&g, 1, x, s->weight, s->n_in, 0, to - from, 1);
 	}
-	fn(cpu, c, g, from, to, origin, numbers);
-	for (int i = 0; i < s->n_peers; i++)
-		memcpy(at_rank(s, s->peer[i], c->out[0]) + from, rt_f32(c->out[0]) + from, (size_t)(to - from) * sizeof(float));
+	fn(cpu, c, w, g, from, to, origin, numbers);
+	for (int i = 0; i < s->n_peers && !c->out[0]->piece_unit; i++)
+		memcpy(rt_cpu_at_rank(s, s->peer[i], c->out[0]) + from, w, (size_t)(to - from) * sizeof(float));
 }
 
 /* bytes: memory traffic per element. */
@@ -120,7 +131,8 @@ static void update(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 	int64_t first, end;
 	int team;
 
-	rt_part(rt_shape_elements(&c->in[0]->shape), RT_PIECE_UNIT, s ? s->n : 1, s ? s->index : 0, &first, &end);
+	rt_part(rt_shape_elements(c->in[0]->piece_unit ? &c->in[0]->whole : &c->in[0]->shape), RT_PIECE_UNIT, s ? s->n : 1,
+		s ? s->index : 0, &first, &end);
 	team = rt_cpu_team(cpu, bytes * (double)(end - first));
 #pragma omp parallel num_threads(team) if (team > 1)
 	{
@@ -130,16 +142,16 @@ static void update(const struct rt_cpu *cpu, const struct rt_call *c, const stru
 		lo += first;
 		hi += first;
 		if (!s && hi > lo)
-			fn(cpu, c, rt_f32(c->in[0]) + lo, lo, hi, 0, numbers);
+			fn(cpu, c, rt_f32(c->out[0]) + lo, rt_f32(c->in[0]) + lo, lo, hi, 0, numbers);
 		for (int64_t at = lo; s && at < hi; at += BLOCK)
 			sharded_block(cpu, c, s, fn, at, GT_MIN(at + BLOCK, hi), first, numbers);
 	}
 }
 
-static void adamw(const struct rt_cpu *cpu, const struct rt_call *c, const float *g, int64_t from, int64_t to, int64_t origin,
-		  const void *numbers)
+static void adamw(const struct rt_cpu *cpu, const struct rt_call *c, float *w, const float *g, int64_t from, int64_t to,
+		  int64_t origin, const void *numbers)
 {
-	cpu->simd->adamw(rt_f32(c->out[0]) + from, rt_f32(c->out[1]) + from - origin, rt_f32(c->out[2]) + from - origin, g,
+	cpu->simd->adamw(w, rt_f32(c->out[1]) + from - origin, rt_f32(c->out[2]) + from - origin, g,
 			 to - from, numbers);
 }
 
@@ -154,8 +166,8 @@ static void run_adamw(const struct rt_cpu *cpu, const struct rt_call *c, const s
 const struct rt_cpu_kernel rt_cpu_adamw = { .run = run_adamw };
 
 /* from and to are multiples of a block, because each block has its own maximum. */
-static void adamw8(const struct rt_cpu *cpu, const struct rt_call *c, const float *g, int64_t from, int64_t to, int64_t origin,
-		   const void *numbers)
+static void adamw8(const struct rt_cpu *cpu, const struct rt_call *c, float *w, const float *g, int64_t from, int64_t to,
+		   int64_t origin, const void *numbers)
 {
 	const struct rt_map8 *map_m = rt_map8(true), *map_v = rt_map8(false);
 	uint8_t *m = c->out[1]->data, *v = c->out[2]->data;
@@ -163,7 +175,7 @@ static void adamw8(const struct rt_cpu *cpu, const struct rt_call *c, const floa
 	for (int64_t i = from; i < to; i += RT_MAP8_BLOCK) {
 		int64_t at = i - origin, block = at / RT_MAP8_BLOCK;
 
-		cpu->simd->adamw8(rt_f32(c->out[0]) + i, m + at, v + at, rt_f32(c->out[3]) + block, rt_f32(c->out[4]) + block,
+		cpu->simd->adamw8(w + (i - from), m + at, v + at, rt_f32(c->out[3]) + block, rt_f32(c->out[4]) + block,
 				  g + (i - from), GT_MIN(RT_MAP8_BLOCK, to - i), numbers, map_m, map_v);
 	}
 }
@@ -178,12 +190,12 @@ static void run_adamw8(const struct rt_cpu *cpu, const struct rt_call *c, const 
 
 const struct rt_cpu_kernel rt_cpu_adamw8 = { .run = run_adamw8 };
 
-static void sgd(const struct rt_cpu *cpu, const struct rt_call *c, const float *g, int64_t from, int64_t to, int64_t origin,
-		const void *numbers)
+static void sgd(const struct rt_cpu *cpu, const struct rt_call *c, float *w, const float *g, int64_t from, int64_t to,
+		int64_t origin, const void *numbers)
 {
 	float *m = rt_f32(c->out[1]);
 
-	cpu->simd->sgd(rt_f32(c->out[0]) + from, m ? m + from - origin : NULL, g, to - from, numbers);
+	cpu->simd->sgd(w, m ? m + from - origin : NULL, g, to - from, numbers);
 }
 
 /* parameter and momentum (may be absent): updated in place from the gradient of the same shape */

@@ -69,9 +69,7 @@ static int wait_for_bucket(struct rt_program *p, int bucket, struct rt_run *run,
 	struct rt_cpu_state *s = p->state;
 	int r = rt_ddp_wait(s->ddp, bucket, err);
 
-	if (r)
-		return r;
-	return get_losses(p, run, err);
+	return r || !run->update ? r : get_losses(p, run, err);
 }
 
 static int send_tensor(struct rt_program *p, const struct rt_call *c, struct gt_err *err)
@@ -104,6 +102,10 @@ static int run_collective(struct rt_program *p, const struct rt_call *c, struct 
 		return start_bucket(p, c->attr.bucket, run, err);
 	case RT_BUCKET_WAIT:
 		return wait_for_bucket(p, c->attr.bucket, run, err);
+	case RT_BUCKET_DONE:
+		return rt_ddp_done(s->ddp, c->attr.bucket, err);
+	case RT_BUCKET_FREE:
+		return rt_ddp_free_bucket(s->ddp, c->attr.bucket, err);
 	case RT_RANKS_MEET:
 		return rt_ddp_rendezvous(s->ddp, err);
 	case RT_SEND:
@@ -132,6 +134,7 @@ void rt_cpu_run_call(struct rt_program *p, int i, struct rt_run *run)
 
 	if (s->ddp_status)
 		return;
+	run->shard = s->ddp ? rt_ddp_shard(s->ddp) : NULL;
 	if (p->plan.segment)
 		run->batch = p->step * p->opt.accum + c->microbatch;
 	if (p->opt.debug.poison)
@@ -237,15 +240,15 @@ static int check_gradients(struct rt_program *p, struct rt_run *run, struct rt_m
 	if (!rt_plan_measures_gradients(&p->plan))
 		return 0;
 	if (p->pipeline) {
-		int r = rt_pipeline_sum(p->pipeline, &run->gradients->sum_squares, err);
+		int r = rt_pipeline_sum(p->pipeline, &run->gradients->squares[0][0], err);
 
 		if (r)
 			return r;
-		if (!bad && !isfinite(run->gradients->sum_squares))
+		if (!bad && !isfinite(run->gradients->squares[0][0]))
 			return gt_fail(err, EDOM, "step %lld: a gradient of another stage is not finite; no parameter was changed",
 				       (long long)run->step);
 	}
-	m->grad_norm = sqrt(run->gradients->sum_squares);
+	m->grad_norm = sqrt(run->gradients->squares[0][0]);
 	m->skipped = p->scale.on && (bad || s->overflow);
 	if (bad && !p->scale.on)
 		return rt_run_bad_gradient(bad->name, run->step, err);
@@ -255,23 +258,30 @@ static int check_gradients(struct rt_program *p, struct rt_run *run, struct rt_m
 	return 0;
 }
 
-/* Sums the squares of split gradients over the ranks that split them. Every rank learns of a gradient that is not finite. */
+/* Adds the sum of x over the ranks of c to *to. */
+static int join(struct rt_comm *c, const struct rt_gradients *g, double x, double *to, struct gt_err *err)
+{
+	double all[RT_MAX_RANKS];
+	int r = rt_comm_gather(c, g->not_finite ? NAN : x, all, err);
+
+	for (int i = 0; !r && i < rt_comm_size(c); i++)
+		*to += all[i];
+	return r;
+}
+
+/* Sums the squares of gradients over the ranks that have parts of them. Every rank learns of a gradient that is not finite. */
 static int join_squares(struct rt_program *p, struct rt_gradients *g, struct gt_err *err)
 {
-	struct rt_comm *c = p->opt.ranks.tensor;
-	double all[RT_MAX_RANKS];
-	int r;
+	struct rt_comm *data = p->ranks.stage >= 2 ? p->opt.ranks.comm : NULL, *tensor = p->opt.ranks.tensor;
+	int r = 0;
 
-	if (!c)
-		return 0;
-	r = rt_comm_gather(c, g->not_finite ? NAN : g->split_squares, all, err);
-	if (r)
-		return r;
-	for (int i = 0; i < rt_comm_size(c); i++)
-		g->sum_squares += all[i];
-	if (isnan(g->sum_squares) && !g->not_finite)
+	for (int split = 0; !r && data && split < 2; split++)
+		r = join(data, g, g->squares[split][1], &g->squares[split][0], err);
+	if (!r && tensor)
+		r = join(tensor, g, g->squares[1][0], &g->squares[0][0], err);
+	if (isnan(g->squares[0][0]) && !g->not_finite)
 		g->not_finite = p->plan.loss;
-	return 0;
+	return r;
 }
 
 /* Sets the weighted means over the ranks. */
@@ -360,7 +370,6 @@ int rt_cpu_step(struct rt_program *p, const void *const *inputs, struct rt_run *
 	if (!p->batches)
 		s->overflow = s->reduced = false;
 	s->ddp_status = 0;
-	run->shard = s->ddp ? rt_ddp_shard(s->ddp) : NULL;
 	load_inputs(p, inputs);
 	rt_plan_set_accumulate(&p->plan, p->batches > 0 || p->opt.debug.zero_gradients);
 	if (p->opt.debug.zero_gradients && !p->batches)

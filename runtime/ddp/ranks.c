@@ -23,6 +23,40 @@ static bool has_state_to_share(const struct rt_options *o)
 	return o->device == RT_CPU && o->optimizer.kind != RT_NO_OPTIMIZER && o->ranks.shard == RT_WHEN_ON;
 }
 
+/* Fails in every rank unless all ranks shard the same tensors. */
+static int agree_on_stage(const struct rt_options *o, struct gt_err *err)
+{
+	double of[RT_MAX_RANKS];
+	int r = rt_comm_gather(o->ranks.comm, has_state_to_share(o) ? GT_MAX(o->ranks.shard_stage, 1) : 0, of, err);
+
+	for (int i = 1; !r && i < rt_comm_size(o->ranks.comm); i++)
+		if (fabs(of[i] - of[0]) > 0)
+			return gt_fail(err, EINVAL, "rank 0 shards at stage %g and rank %d at stage %g: all ranks need the same "
+				       "options", of[0], i, of[i]);
+	return r;
+}
+
+/* Gradients are summed, and parameters gathered, in the windows of all ranks. */
+static int check_stage(const struct rt_options *o, const struct rt_ranks *k, struct gt_err *err)
+{
+	int stage = o->ranks.shard_stage, size = rt_comm_size(o->ranks.comm);
+
+	if (stage < 0 || stage > 3)
+		return gt_fail(err, EINVAL, "stage %d of sharding: 1 to 3 are possible", stage);
+	if (stage < 2 || !has_state_to_share(o))
+		return 0;
+	if (size > 1 && k->team != size)
+		return gt_fail(err, EINVAL, "stage %d of sharding needs all %d ranks on one NUMA node: this node has %d", stage,
+			       size, GT_MAX(k->team, 1));
+	if (o->pipeline.comm)
+		return gt_fail(err, EINVAL, "stage %d of sharding does not work in a pipeline: use stage 1", stage);
+	if (o->ranks.compress != RT_COMPRESS_NONE)
+		return gt_fail(err, EINVAL, "stage %d of sharding does not compress gradients: use stage 1", stage);
+	if (o->debug.keep_gradients || o->debug.zero_gradients)
+		return gt_fail(err, EINVAL, "stage %d of sharding has no whole gradients to keep or to clear: use stage 1", stage);
+	return 0;
+}
+
 /* Every rank takes part in the agreement, whatever its own options. */
 static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct gt_err *err)
 {
@@ -47,6 +81,7 @@ static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct
 	if (!equal || !has_state_to_share(o) || team.n < 2)
 		return 0;
 	ret->shard_why = NULL;
+	ret->stage = GT_MAX(o->ranks.shard_stage, 1);
 	ret->team = team.n;
 	ret->index = team.me;
 	for (int i = 0; i < team.n; i++)
@@ -84,11 +119,17 @@ int rt_ranks_decide(const struct rt_options *o, bool gradients_wanted, struct rt
 	if (o->device == RT_CUDA && o->ranks.shard == RT_WHEN_ON)
 		return gt_fail(err, ENOSYS, "ranks on cuda devices each update everything: a shared update is the CPU's");
 	decide_overlap(o, &w);
+	r = agree_on_stage(o, err);
+	if (r)
+		return r;
 	r = decide_shard(o, &w, err);
 	if (r)
 		return r;
+	r = check_stage(o, &w, err);
+	if (r)
+		return r;
 	w.may_skip = gradients_wanted;
-	w.fused = !gradients_wanted && can_fuse(o, &w);
+	w.fused = w.stage >= 2 || (!gradients_wanted && can_fuse(o, &w));
 	*ret = w;
 	return 0;
 }

@@ -268,6 +268,20 @@ int rt_ddp_wait(struct rt_ddp *d, int bucket, struct gt_err *err)
 	return r < 0 ? r : 0;
 }
 
+int rt_ddp_done(struct rt_ddp *d, int bucket, struct gt_err *err)
+{
+	return rt_coll_start(&d->list[bucket].done, err);
+}
+
+int rt_ddp_free_bucket(struct rt_ddp *d, int bucket, struct gt_err *err)
+{
+	double t0 = gt_now_s();
+	int r = rt_coll_wait(&d->list[bucket].done, err);
+
+	d->waited_s += gt_now_s() - t0;
+	return r;
+}
+
 json_t *rt_ddp_report(const struct rt_ddp *d)
 {
 	json_t *doc = json_object(), *buckets = json_array();
@@ -286,6 +300,7 @@ json_t *rt_ddp_report(const struct rt_ddp *d)
 	json_object_set_new(doc, "overlap", json_boolean(d->ranks->overlap));
 	json_object_set_new(doc, "overlap_why", json_string(d->ranks->overlap_why));
 	json_object_set_new(doc, "update_parts", json_integer(GT_MAX(d->ranks->team, 1)));
+	json_object_set_new(doc, "shard_stage", json_integer(d->ranks->stage));
 	json_object_set_new(doc, "update_reduces", json_boolean(d->ranks->fused));
 	json_object_set_new(doc, "window_pages", json_string(d->window.huge_pages ? "huge" : "small"));
 	json_object_set_new(doc, "compress", json_string(rt_compress_name(d->compress)));

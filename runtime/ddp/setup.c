@@ -92,8 +92,9 @@ static int open_bucket(struct rt_ddp *d, struct bucket *x, const struct rt_optio
 	int r;
 
 	if (d->ranks->fused) {
-		x->ready = (struct rt_coll){ .kind = RT_ALLGATHER, .window = &d->window };
-		return rt_coll_init(&x->ready, err);
+		x->ready = x->done = (struct rt_coll){ .kind = RT_ALLGATHER, .window = &d->window };
+		r = rt_coll_init(&x->ready, err);
+		return r || d->ranks->stage < 2 ? r : rt_coll_init(&x->done, err);
 	}
 	x->raw = (struct rt_coll){ .kind = RT_ALLREDUCE, .window = &d->window, .offset = x->b->offset, .n = x->b->floats,
 				   .threads = cpu->threads };
@@ -220,6 +221,7 @@ void rt_ddp_free(struct rt_ddp *d)
 		struct bucket *x = &d->list[i];
 
 		rt_coll_clear(&x->ready);
+		rt_coll_clear(&x->done);
 		rt_coll_clear(&x->raw);
 		rt_coll_clear(&x->up);
 		rt_coll_clear(&x->down);

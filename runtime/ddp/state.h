@@ -12,6 +12,7 @@ struct bucket {
 	enum stage stage;
 	uint64_t key;
 	struct rt_coll ready; /* all ranks have their gradients; fused updates sum them */
+	struct rt_coll done;  /* all ranks have summed their pieces; with sharded sums */
 	struct rt_coll raw;
 	struct rt_coll up, down; /* with a codec and several hosts: to and from the rank that compresses */
 	/* with a codec: segments are sent, their sums are received */

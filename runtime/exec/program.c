@@ -342,7 +342,7 @@ float *rt_value(struct rt_program *p, const struct rt_node *n)
 {
 	struct rt_node *node = visible(p, n);
 
-	if (!node || !p->backend->host_memory || node->dtype != RT_F32)
+	if (!node || !p->backend->host_memory || node->dtype != RT_F32 || node->piece_unit)
 		return NULL;
 	if (node->role == RT_ROLE_PARAM || node->role == RT_ROLE_BUFFER)
 		p->stale = true;
@@ -390,13 +390,19 @@ void rt_set_lr(struct rt_program *p, double lr)
 	p->opt.optimizer.lr = lr;
 }
 
+/* Returns the elements of a tensor that ranks may split or shard. */
+static int64_t whole_elements(const struct rt_node *n)
+{
+	return rt_shape_elements(n->piece_unit && !n->cut.parts ? &n->whole : rt_cut_whole(n));
+}
+
 int64_t rt_program_parameters(const struct rt_program *p)
 {
 	int64_t n = 0;
 
 	for (int i = 0; i < p->plan.n_graph_nodes; i++)
 		if (p->plan.ir.nodes[i]->role == RT_ROLE_PARAM)
-			n += rt_shape_elements(rt_cut_whole(p->plan.ir.nodes[i]));
+			n += whole_elements(p->plan.ir.nodes[i]);
 	return n;
 }
 

@@ -125,8 +125,8 @@ struct rt_op_state {
 	int64_t block;
 };
 /* Calls that involve the other ranks. */
-enum rt_collective { RT_NOT_COLLECTIVE, RT_BUCKET_START, RT_BUCKET_WAIT, RT_RANKS_MEET, RT_SEND, RT_RECEIVE, RT_STAGE_SUM,
-		     RT_STAGES_MEET, RT_GROUP_CALL };
+enum rt_collective { RT_NOT_COLLECTIVE, RT_BUCKET_START, RT_BUCKET_WAIT, RT_BUCKET_DONE, RT_BUCKET_FREE, RT_RANKS_MEET,
+		     RT_SEND, RT_RECEIVE, RT_STAGE_SUM, RT_STAGES_MEET, RT_GROUP_CALL };
 struct rt_op {
 	enum rt_op_id id;
 	const char *name;

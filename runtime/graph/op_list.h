@@ -71,8 +71,12 @@
 	X(ALL_REDUCE, all_reduce, RANKS) \
 	X(ALL_GATHER, all_gather, RANKS) \
 	X(REDUCE_SCATTER, reduce_scatter, RANKS) \
+	X(SHARD_SUM, shard_sum, CPU) \
+	X(SHARD_GATHER, shard_gather, CPU) \
 	X(BUCKET_START, bucket_start, RANKS) \
 	X(BUCKET_WAIT, bucket_wait, RANKS) \
+	X(BUCKET_DONE, bucket_done, RANKS) \
+	X(BUCKET_FREE, bucket_free, RANKS) \
 	X(RANKS_MEET, ranks_meet, RANKS) \
 	X(SEND, send, RANKS) \
 	X(RECEIVE, receive, RANKS) \

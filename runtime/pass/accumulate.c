@@ -5,6 +5,7 @@
  * (toggles). Sums over batches and gradients that ranks reduce are f32, even if the tensors between ops have reduced
  * precision.
  */
+#include "runtime/pass/bucket.h"
 #include "runtime/pass/rewrite.h"
 
 /* Returns whether the call that assigns g can add to the previous batches' sum. False if another call or gradient uses
@@ -21,7 +22,7 @@ static bool can_add_in_place(const struct rt_plan *p, int param, int writer, int
 	return writer >= 0 && g->role == RT_ROLE_GRADIENT && p->ir.calls[writer]->op->accumulates >> slot & 1;
 }
 
-static void add_toggle(struct rt_plan *p, struct rt_call *c, int slot)
+void rt_plan_add_toggle(struct rt_plan *p, struct rt_call *c, int slot)
 {
 	p->toggles = gt_xrealloc(p->toggles, (size_t)(p->n_toggles + 1) * sizeof(*p->toggles));
 	p->toggles[p->n_toggles++] = (struct rt_toggle){ c, slot };
@@ -36,7 +37,7 @@ static void add_sum(struct rt_plan *p, int param)
 	c->origin = p->ir.nodes[param]->name;
 	c->in[0] = g;
 	c->out[0] = p->gradient[param] = rt_node_like(p, RT_ROLE_GRADIENT, RT_F32, g, "sum of");
-	add_toggle(p, c, 0);
+	rt_plan_add_toggle(p, c, 0);
 }
 
 void rt_plan_set_accumulate(struct rt_plan *p, bool add)
@@ -51,7 +52,9 @@ void rt_plan_set_accumulate(struct rt_plan *p, bool add)
 static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	int in_place = 0, summed = 0;
-	bool sums = p->opt->accum > 1 || p->opt->debug.zero_gradients || p->stage;
+	/* sharded sums are the sums over batches: pass/shard.c */
+	bool sharded = p->ranks && p->ranks->stage >= 2;
+	bool sums = !sharded && (p->opt->accum > 1 || p->opt->debug.zero_gradients || p->stage);
 
 	if ((!sums && !p->opt->ranks.comm) || !rt_plan_trains(p))
 		return 0;
@@ -66,7 +69,7 @@ static int accumulate(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		if (!sums && !reduced)
 			continue;
 		if (!reduced && can_add_in_place(p, i, writer, slot)) {
-			add_toggle(p, p->ir.calls[writer], slot);
+			rt_plan_add_toggle(p, p->ir.calls[writer], slot);
 			in_place++;
 		} else {
 			add_sum(p, i);

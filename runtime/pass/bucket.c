@@ -129,7 +129,7 @@ static int position_of(const struct rt_plan *p, int bucket)
 	return at < 0 ? p->ir.n_calls : at;
 }
 
-static int start_position(const struct rt_plan *p, const struct rt_bucket *b)
+int rt_bucket_start_position(const struct rt_plan *p, const struct rt_bucket *b)
 {
 	int at = 0;
 
@@ -220,19 +220,23 @@ static int bucket(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	n = find_gradients(p, list);
 	fill_buckets(p, list, n);
 	free(list);
+	if (p->ranks->stage >= 2)
+		rt_bucket_shard(p);
+	p->gradient_bytes = p->window_bytes;
 	gt_format_bytes(bytes, sizeof(bytes), p->window_bytes);
 	if (p->ranks->team)
 		move_into_window(p);
-	for (int k = 0; k < p->n_buckets; k++)
-		emit(p, start_position(p, &p->buckets[k]), RT_OP_BUCKET_START, k);
-	if (rt_plan_measures_gradients(p))
+	for (int k = 0; p->ranks->stage < 2 && k < p->n_buckets; k++)
+		emit(p, rt_bucket_start_position(p, &p->buckets[k]), RT_OP_BUCKET_START, k);
+	if (p->ranks->stage < 2 && rt_plan_measures_gradients(p))
 		insert_all_waits(p);
-	else
+	else if (p->ranks->stage < 2)
 		insert_waits_and_updates(p);
 	if ((p->ranks->team || p->ranks->fused) && p->opt->optimizer.kind != RT_NO_OPTIMIZER)
 		emit(p, p->ir.n_calls, RT_OP_RANKS_MEET, 0);
 	gt_buf_printf(did, "%d gradients, %s, in %d buckets, reduced %s%s the backward pass: %s", n, bytes, p->n_buckets,
-		      p->ranks->fused ? "by the updates " : "", p->ranks->overlap ? "during" : "after", p->ranks->overlap_why);
+		      p->ranks->stage >= 2 ? "to shards " : p->ranks->fused ? "by the updates " : "",
+		      p->ranks->overlap ? "during" : "after", p->ranks->overlap_why);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "runtime/graph/ir.h"
 #include "runtime/transport/comm.h"
 
+struct rt_plan;
 /* A bucket, filled by the pass. Gradient i starts at float `at[i]` of the bucket. */
 struct rt_bucket {
 	struct rt_node **gradient;
@@ -27,8 +28,13 @@ struct rt_ranks {
 	/* Sharded update: number of ranks of this node, own index, and their ranks in rt_comm_local(). team 0: each
 	 * rank updates everything. */
 	int team, index, member[RT_MAX_RANKS];
+	int stage; /* of a sharded update: options.ranks.shard_stage, from 1; 0: not sharded */
 	const char *shard_why; /* reason if updates are not sharded */
 	bool fused;	       /* no separate reduction: the update adds the gradients of all ranks */
 	bool may_skip;	       /* gradients are checked before the update, so an update may be skipped */
 };
+/* Returns the position after the last use of the bucket's gradients and, with sharded updates, of its parameters. */
+int rt_bucket_start_position(const struct rt_plan *p, const struct rt_bucket *b);
+/* Places the buckets and their calls for sharded sums of gradients. pass/bucket_shard.c */
+void rt_bucket_shard(struct rt_plan *p);
 #endif

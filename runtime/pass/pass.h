@@ -44,6 +44,7 @@ struct rt_plan {
 	struct rt_bucket *buckets; /* gradient buckets, with several ranks; pass/bucket.h */
 	int n_buckets;
 	uint64_t window_bytes;
+	uint64_t gradient_bytes;    /* of the buckets in the window */
 	uint64_t pinned_bytes, arena_bytes, unplanned_bytes;
 	uint64_t align;		    /* alignment of tensors in bytes; 0: 64 */
 	/* Returns the scratch memory of a call on the device in bytes. */
@@ -71,6 +72,8 @@ bool rt_plan_is_output(const struct rt_plan *p, const struct rt_node *n);
 bool rt_becomes_reduced(const struct rt_plan *p, const struct rt_call *c, int slot);
 /* Returns the reduced-precision copy that products read instead of parameter n, or NULL. */
 struct rt_node *rt_plan_reduced_copy(const struct rt_plan *p, const struct rt_node *n);
+/* Makes an output change between assigning and adding. */
+void rt_plan_add_toggle(struct rt_plan *p, struct rt_call *c, int slot);
 /* Selects adding (true) or assigning gradients (false, in the first batch of an update). */
 void rt_plan_set_accumulate(struct rt_plan *p, bool add);
 bool rt_plan_trains(const struct rt_plan *p); /* whether the program has a backward pass */

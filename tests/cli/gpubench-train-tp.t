@@ -64,3 +64,13 @@ A rank that dies ends the others, and leaves no checkpoint.
   70
   gpubench: rank 3: killed by signal 9 (Killed)
   [2]
+
+--shard 2 and 3 also shard gradients and parameters. The numbers are the same, and the memory of a rank shrinks.
+
+  $ for s in off 1 2 3; do gpubench train mlp --batch 8 --threads 1 --steps 3 --warmup 0 --ranks 4 --shard $s --save $s.st --json --quiet > s$s.json; done; cmp off.st 1.st && cmp off.st 2.st && cmp off.st 3.st && echo the same
+  the same
+  $ python3 -c 'import json; d = [json.load(open(f"s{s}.json")) for s in ("off", 1, 2, 3)]; print([x["ddp"]["shard_stage"] for x in d], len({x["loss"] for x in d}), d[0]["planned_bytes"] > d[1]["planned_bytes"] > d[2]["planned_bytes"] > d[3]["planned_bytes"])'
+  [0, 1, 2, 3] 1 True
+  $ gpubench train mlp --shard 2
+  gpubench: --compress, --powersgd-rank, --balance, --overlap and --shard need --ranks of at least 2
+  [64]

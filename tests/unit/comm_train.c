@@ -46,11 +46,15 @@ int train(struct rt_comm *c, void *arg, struct gt_err *err)
 	}
 	for (int i = 0; !r && i < rt_graph_leaves(g); i++) {
 		const struct rt_node *n = rt_graph_leaf(g, i);
+		gt_autofree float *value = NULL;
 
 		if (!rt_node_is_param(n))
 			continue;
-		hash = gt_hash64(rt_value(p, n), (size_t)rt_shape_elements(rt_node_shape(n)) * 4, hash);
-		r = rt_comm_agree(c, hash, rt_node_name(n), err);
+		value = gt_xcalloc((size_t)rt_shape_elements(rt_node_shape(n)), sizeof(float));
+		r = rt_read_value(p, n, value, err);
+		hash = gt_hash64(value, (size_t)rt_shape_elements(rt_node_shape(n)) * 4, hash);
+		if (!r)
+			r = rt_comm_agree(c, hash, rt_node_name(n), err);
 	}
 	/* one rank alone: the others wait until it starts a bucket again */
 	if (!r && j->save && rank == rt_comm_size(c) - 1)
@@ -227,6 +231,109 @@ START_TEST(a_shared_update_gives_the_same_bits)
 }
 END_TEST
 
+/* Stages 2 and 3 of sharding. A sum over two batches and a norm over pieces round in another order. */
+START_TEST(sharded_gradients_and_parameters_change_no_bits)
+{
+	const struct together *t = &shared[_i];
+	bool rounds = t->job.opt.accum > 1 || t->job.opt.clip_norm > 0 || t->job.opt.precision.scaler.use == RT_SCALER_ON;
+
+	if (t->job.node || t->job.opt.ranks.compress || t->job.opt.debug.keep_gradients)
+		return; /* refused: see stages_of_sharding_that_are_refused */
+	for (int stage = 2; stage <= 3; stage++) {
+		struct job apart = t->job, together_ = t->job;
+		double a[STEPS], b[STEPS];
+		int64_t one, many;
+
+		apart.opt.ranks.shard = RT_WHEN_OFF;
+		together_.opt.ranks.shard = RT_WHEN_ON;
+		together_.opt.ranks.shard_stage = stage;
+		one = losses(apart, t->ranks, a);
+		many = losses(together_, t->ranks, b);
+		ck_assert_msg(rounds || one == many, "%s, stage %d: other parameters", t->what, stage);
+		for (int i = 0; i < STEPS; i++)
+			ck_assert_msg(fabs(a[i] - b[i]) <= (rounds ? 1e-6 * fabs(a[i]) : 0), "%s, stage %d, step %d: %.9g and %.9g",
+				      t->what, stage, i, a[i], b[i]);
+	}
+}
+END_TEST
+
+/* Memory of a rank by kind, for a model whose buckets are small. */
+static int measure_memory(struct rt_comm *c, void *arg, struct gt_err *err)
+{
+	const struct rt_gpt_config k = { .batch = 2, .seq = 16, .layers = 4, .width = 64, .heads = 2, .vocab = 64 };
+	uint64_t bytes[4][3], planned[4], p4;
+
+	for (int stage = 0; stage <= 3; stage++) {
+		struct rt_options o = { .threads = 1, .optimizer = ADAMW, .memory.no_huge_pages = true,
+					.ranks = { .comm = c, .first_bucket_bytes = 1, .bucket_bytes = 1, .shard_stage = stage,
+						   .shard = stage ? RT_WHEN_ON : RT_WHEN_OFF } };
+		gt_auto(rt_graph) *g = rt_graph_new();
+		gt_auto(rt_program) *p = NULL;
+		gt_auto_json *doc = NULL;
+		const json_t *ddp;
+		int r = rt_compile(g, rt_model_gpt(g, &k), &o, &p, err);
+
+		if (r)
+			return r;
+		doc = rt_program_report(p);
+		ddp = json_object_get(doc, "ddp");
+		bytes[stage][0] = (uint64_t)gt_json_get_int(ddp, "parameter_bytes", 0);
+		bytes[stage][1] = (uint64_t)gt_json_get_int(ddp, "gradient_bytes", 0);
+		bytes[stage][2] = (uint64_t)gt_json_get_int(ddp, "optimizer_bytes", 0);
+		planned[stage] = rt_program_planned_bytes(p);
+		p4 = (uint64_t)rt_program_parameters(p) * 4;
+		WANT(gt_json_get_int(ddp, "shard_stage", -1) == stage, "stage %d", stage);
+	}
+	(void)arg;
+	/* P parameters: 4 P bytes of parameters and of gradients, 8 P of state. 256 elements more per tensor at most. */
+	WANT(bytes[0][0] == p4 && bytes[0][1] >= p4 && bytes[0][2] == 2 * p4, "one rank's memory");
+	for (int stage = 1; stage <= 3; stage++)
+		WANT(bytes[stage][2] <= 2 * p4 / 4 + 54 * 2 * 1024, "stage %d: %llu bytes of state", stage,
+		     (unsigned long long)bytes[stage][2]);
+	WANT(bytes[1][1] >= p4 && bytes[2][1] < p4 / 4 && bytes[3][1] < p4 / 4, "gradients: %llu of %llu bytes",
+	     (unsigned long long)bytes[2][1], (unsigned long long)p4);
+	WANT(bytes[2][0] == p4 && bytes[3][0] <= p4 / 4 + 54 * 1024, "parameters: %llu of %llu bytes",
+	     (unsigned long long)bytes[3][0], (unsigned long long)p4);
+	WANT(planned[0] > planned[1] && planned[1] > planned[2] && planned[2] > planned[3], "planned: %llu %llu %llu %llu",
+	     (unsigned long long)planned[0], (unsigned long long)planned[1], (unsigned long long)planned[2],
+	     (unsigned long long)planned[3]);
+	return 0;
+}
+
+START_TEST(each_stage_of_sharding_needs_less_memory)
+{
+	run(&(struct rt_group){ .ranks = 4 }, measure_memory, NULL);
+}
+END_TEST
+
+START_TEST(stages_of_sharding_that_are_refused)
+{
+	static const struct {
+		struct job job;
+		int ranks;
+		const char *message;
+	} bad[] = {
+		{ { .opt = { .optimizer = ADAMW, .ranks = { .shard_stage = 4 } } }, 2, "stage 4 of sharding: 1 to 3 are possible" },
+		{ { .opt = { .optimizer = ADAMW, .ranks = { .shard_stage = 2 } }, .node = pairs }, 4,
+		  "stage 2 of sharding needs all 4 ranks on one NUMA node: this node has 2" },
+		{ { .opt = { .optimizer = ADAMW, .ranks = { .shard_stage = 3, .compress = RT_COMPRESS_FP16 } } }, 2,
+		  "stage 3 of sharding does not compress gradients" },
+		{ { .opt = { .optimizer = ADAMW, .ranks = { .shard_stage = 2 }, .debug.keep_gradients = true } }, 2,
+		  "stage 2 of sharding has no whole gradients to keep" },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(bad); i++) {
+		struct rt_group g = { .ranks = bad[i].ranks, .node = bad[i].job.node };
+		struct job j = bad[i].job;
+		struct gt_err err = { 0 };
+
+		j.opt.ranks.shard = RT_WHEN_ON;
+		ck_assert_int_eq(rt_group_run(&g, train, &j, &err), -EINVAL);
+		ck_assert_msg(strstr(err.msg, bad[i].message) != NULL, "%s", err.msg);
+	}
+}
+END_TEST
+
 /* Few ranks sum the gradients in the update itself; if gradients are kept they are reduced before it. */
 START_TEST(the_updates_sum_is_the_reductions)
 {
@@ -277,12 +384,16 @@ START_TEST(a_checkpoint_is_the_same_from_any_number_of_ranks)
 	losses(j, 4, unused);
 	j.opt.ranks.shard = RT_WHEN_ON;
 	j.save = parts;
-	losses(j, 4, unused);
-	same_file(plain, parts);
+	for (int stage = 3; stage >= 1; stage--) {
+		j.opt.ranks.shard_stage = stage;
+		losses(j, 4, unused);
+		same_file(plain, parts);
+	}
 	j.load = parts;
 	j.save = again;
 	j.steps = -1; /* read and written, nothing between */
 	for (int ranks = 1; ranks <= 3; ranks++) {
+		j.opt.ranks.shard_stage = ranks; /* with one rank, nothing is sharded */
 		memcpy(j.rows, ranks == 3 ? (const int[4]){ 3, 3, 2 } : (const int[4]){ 0 }, sizeof(j.rows));
 		losses(j, ranks, unused);
 		same_file(plain, again);
@@ -508,6 +619,9 @@ TCase *case_training(void)
 	tcase_add_loop_test(t, the_same_run_gives_the_same_bits, RT_COMPRESS_NONE, RT_COMPRESS_ONEBIT + 1);
 	tcase_add_test(t, the_state_of_compression_is_planned);
 	tcase_add_loop_test(t, a_shared_update_gives_the_same_bits, 0, GT_ARRAY_SIZE(shared));
+	tcase_add_loop_test(t, sharded_gradients_and_parameters_change_no_bits, 0, GT_ARRAY_SIZE(shared));
+	tcase_add_test(t, each_stage_of_sharding_needs_less_memory);
+	tcase_add_test(t, stages_of_sharding_that_are_refused);
 	tcase_add_loop_test(t, the_updates_sum_is_the_reductions, 0, 5);
 	tcase_add_loop_test(t, a_checkpoint_is_the_same_from_any_number_of_ranks, 0, 3);
 	tcase_add_loop_test(t, ranks_learn_what_one_rank_learns, 0, 3);
