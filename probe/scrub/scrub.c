@@ -273,6 +273,19 @@ static size_t fits_ipv4(const char *s)
 	return isalnum((unsigned char)s[n]) || s[n] == '.' ? 0 : n;
 }
 
+/* Returns whether the first word of a log line, its driver, is also the name of the host. The journal has the host name
+ * there, before "kernel:". */
+static bool is_driver(const char *line, const char *hostname)
+{
+	const char *at = strchr(line, ';');
+	size_t n = strlen(hostname);
+
+	if (!at)
+		at = strstr(line, "] ");
+	at = !at ? line : at + (*at == ';' ? 1 : 2);
+	return gt_starts_with(at, hostname) && strchr(" :", at[n]) && !gt_starts_with(at + n, " kernel:");
+}
+
 /* Scrubs a line of the kernel log: the host name, IP addresses and the name of an NFS server. */
 static void scrub_log(struct gt_buf *out, const char *line, struct scrub *s)
 {
@@ -292,10 +305,11 @@ static void scrub_log(struct gt_buf *out, const char *line, struct scrub *s)
 		p += n ? n : 1;
 		before = p[-1];
 	}
-	if (s->hostname && *s->hostname)
-		replace_word(out, b.s ? b.s : "", s->hostname);
+	line = b.s ? b.s : "";
+	if (s->hostname && *s->hostname && !is_driver(line, s->hostname))
+		replace_word(out, line, s->hostname);
 	else
-		gt_buf_puts(out, b.s ? b.s : "");
+		gt_buf_puts(out, line);
 }
 
 static bool has_words(const char *path)

@@ -66,7 +66,7 @@ A container: report and plan apply its limits. Settings of the kernel are read-o
   
   Unchanged and not applicable settings are hidden (--verbose shows them).
   Nothing to change, profile train-cpu.
-  $ gputune run --root $FIXTURES/podman-container.host --print -- true
+  $ gputune run --root $FIXTURES/podman-container.host --print -- python3 x.py
   Profile train-cpu
     CPUs 2-3
         all allowed CPUs
@@ -81,7 +81,7 @@ A container: report and plan apply its limits. Settings of the kernel are read-o
   
   Not set
     OMP_PROC_BIND
-        the program cannot be read in a root that is not live
+        Python forks data-loader workers, and each would inherit a single core
     LD_LIBRARY_PATH
         no libblas.so.3 is installed
     OPENBLAS_CORETYPE

@@ -53,14 +53,14 @@ CPUs of a node.
   $ find tree/sys/devices/system -name '*_list' -delete; rm tree/sys/devices/system/cpu/online tree/sys/devices/system/node/online
   $ rm tree/sys/devices/system/node/node0/cpulist; gpuprobe --root tree | sed -n 3p
     Made-up laptop CPU: 4 cores, 8 CPUs, 1 NUMA node, 16.0 GiB of memory
-  $ gputune run --root tree --print -- true | grep -A1 OMP_NUM_THREADS
+  $ gputune run --root tree --print -- python3 x.py | grep -A1 OMP_NUM_THREADS
     OMP_NUM_THREADS=4
         one per physical core
   $ echo 0 > tree/sys/devices/system/cpu/cpu7/online; gpuprobe --root tree | sed -n 3p
     Made-up laptop CPU: 4 cores, 7 CPUs, 1 NUMA node, 16.0 GiB of memory
   $ rm -r tree/sys/devices/system/cpu; gpuprobe --root tree | sed -n 3p
     Made-up laptop CPU: an unknown number of CPUs, 1 NUMA node, 16.0 GiB of memory
-  $ gputune run --root tree --print -- true | grep -A1 'CPUs\|OMP_NUM_THREADS'
+  $ gputune run --root tree --print -- python3 x.py | grep -A1 'CPUs\|OMP_NUM_THREADS'
     CPUs unchanged
         the CPUs of this host are unknown: nothing is bound
     memory unchanged
@@ -77,7 +77,7 @@ DGX Spark: the kernel marks small cores by their capacity. The others get the th
     ARM Cortex-A725 + ARM Cortex-X925: 20 cores, 20 CPUs, 1 NUMA node, 120 GiB of memory
   $ gpuprobe --json --root $FIXTURES/dgx-spark.host | grep efficiency
         "efficiency_cores": "0-4,10-14",
-  $ gputune run --root $FIXTURES/dgx-spark.host --print -- true | grep -A1 'CPUs\|OMP_NUM_THREADS'
+  $ gputune run --root $FIXTURES/dgx-spark.host --print -- python3 x.py | grep -A1 'CPUs\|OMP_NUM_THREADS'
     CPUs 5-9,15-19
         the allowed CPUs without isolated and efficiency cores
     memory unchanged
