@@ -130,6 +130,8 @@ static int check_stages(const struct bn_model *m, const struct bn_train_options 
 				    o->pp);
 	if (o->weights)
 		return usage(err, "--weights and --pp exclude each other");
+	if (o->save_weights)
+		return usage(err, "--save-weights and --pp exclude each other");
 	if (o->ranks % o->pp)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--ranks %" PRIu64 " is not a multiple of --pp %" PRIu64, o->ranks,
 				    o->pp);
