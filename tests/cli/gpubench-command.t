@@ -5,7 +5,8 @@ only on its position in the session, so all results are known in advance.
   $ cat > train.py <<'END'
   > import json, os, random
   > n = int(open("n").read()) if os.path.exists("n") else 0
-  > open("n", "w").write(str(n + 1))
+  > with open("next", "w") as f: f.write(str(n + 1))
+  > os.replace("next", "n")  # a kill in between leaves the old count, never an empty file
   > rng, slow, out = random.Random(n), 1 + float(os.environ.get("SLOW", "0")), open("steps.txt", "w")
   > for i in range(30):
   >     t = .01 * slow * (1 + .002 * rng.gauss(0, 1)) * (3 if i < 3 else 1)
