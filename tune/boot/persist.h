@@ -19,12 +19,14 @@ struct tn_persisted {
 const char *tn_persist_file(enum tn_form form); /* NULL for TN_NO_FORM */
 /* Returns the text of the form's file, or NULL if none of the n values has this form. The caller frees it. */
 char *tn_persist_text(const struct pr_host *host, enum tn_form form, const struct tn_persisted *keep, size_t n);
-/* Returns the line that persists the value, for tunables whose line identifies the device. NULL: another tunable, or
- * the device is absent. The caller frees it. */
+/*
+ * Returns the line that persists the value of a tunable whose devices may be renamed. The line identifies the device by
+ * more than its name. NULL: another tunable, or the device is absent. The caller frees it.
+ */
 char *tn_persist_line(const struct pr_host *host, const struct tn_tunable *k, const char *instance, const char *value);
-/* Returns whether two such lines are for the same device, also if they contain different names of it. */
+/* Returns whether two such lines are for the same device, even if its name differs. */
 bool tn_persist_same(const char *line, const char *other);
-/* Returns whether gputune wrote this text and it is unedited. */
+/* Returns whether gputune wrote this text and it has not been edited since. */
 bool tn_persist_is_unedited(const char *text);
 /* Values that tmpfiles.d writes at boot. Of several lines with the same path or pattern, systemd-tmpfiles uses the
  * first, in the order of file names, and ignores the others ("w+" after "w" too). The remaining lines are written in
@@ -39,8 +41,7 @@ void tn_tmpfiles_load(struct gt_fsroot *fs, struct tn_tmpfiles *ret);
 void tn_tmpfiles_clear(struct tn_tmpfiles *t);
 const struct tn_tmpfile *tn_tmpfiles_find(const struct tn_tmpfiles *t, const char *path); /* NULL: no line */
 bool tn_tmpfile_matches(const struct tn_tmpfile *l, const char *path);
-/* Returns the line that decides path although gputune's file has, or would have, a line for it. NULL: gputune's line
- * decides. */
+/* Returns the line that sets path at boot although gputune's file sets it too, or would. NULL: gputune's line decides. */
 const struct tn_tmpfile *tn_tmpfiles_overriding(const struct tn_tmpfiles *t, const char *path);
 /* Returns a sentence such as "/etc/sysctl.d/99-sysctl.conf:3 sets it to 60 and comes later" if a line overrides a value
  * that gputune would persist; else NULL. The caller frees it. */

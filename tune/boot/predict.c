@@ -35,7 +35,7 @@ bool tn_boot_knows(const struct tn_tunable *k)
 	return tn_tunable_key(k) || (k->path && gt_starts_with(k->path, "/sys/"));
 }
 
-/* A certain value that is set last overrides the value of a udev rule. */
+/* A value that is certainly set later overrides the value of a udev rule. */
 static void put(struct tn_udev_answer *a, const char *value, char *by)
 {
 	if (a->value && !tn_value_equal(a->value, value)) {
@@ -90,13 +90,16 @@ char *tn_boot_further(struct tn_boot *b, const struct tn_tunable *k, const char 
 
 	if (!both || tn_value_equal(both, than))
 		return NULL;
-	if (tn_value_equal(other, "0") && key && key->counterpart) /* the zero only leaves the other form in force */
+	if (tn_value_equal(other, "0") && key && key->counterpart) /* a 0 only means that the other form is in force */
 		return NULL;
 	*ret_by = gt_take(by);
 	return gt_take(other);
 }
 
-/* Applies a line of sysctl.d. If the kernel refuses its value, the previous one stays, which no file contains. */
+/*
+ * Applies a line of sysctl.d. If the kernel refuses its value, the previous value stays; it is then not the value of any
+ * file.
+ */
 static void put_line(struct tn_udev_answer *a, const char *key, const struct sc_assign *line)
 {
 	gt_autofree char *taken = NULL;
@@ -135,8 +138,10 @@ json_t *tn_boot_json(const char *value, const char *by, const char *may)
 			 gt_json_str(may));
 }
 
-/* gputune's file is a udev rule. A later rule overrides it, and so does tmpfiles.d, which is written after the devices
- * of the boot appeared. */
+/*
+ * gputune's file is a udev rule. A later rule overrides it. So does tmpfiles.d, because systemd-tmpfiles runs after the
+ * devices of the boot appeared.
+ */
 static char *rule_beaten(struct tn_boot *b, const char *path, const char *value, char **ret_may)
 {
 	const struct tn_tmpfile *t = tn_tmpfiles_find(&b->tmpfiles, path);

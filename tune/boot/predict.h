@@ -7,28 +7,34 @@
 #include "tune/boot/udev.h"
 
 struct tn_boot {
-	struct sc_conf *sysctl, *others; /* others: without gputune's own file */
+	struct sc_conf *sysctl, *others; /* others: without gputune's own files */
 	struct tn_tmpfiles tmpfiles;
 	struct tn_udev udev;
 };
-/* Fails only if an existing directory cannot be listed. The caller clears b in any case. */
+/* Fails only if an existing directory cannot be listed. The caller clears b, also after a failure. */
 int tn_boot_load(struct gt_fsroot *fs, struct tn_boot *b, struct gt_err *err);
 void tn_boot_clear(struct tn_boot *b);
-/* Returns whether a file can set the tunable at boot. */
+/* Returns whether any configuration file can set the tunable at boot. */
 bool tn_boot_knows(const struct tn_tunable *k);
-/* Returns the line that sets the other form of a pair, if that form is in force after the boot (the later of the two
- * lines). This form is then 0. Otherwise NULL. */
+/*
+ * Of a pair such as dirty_ratio and dirty_bytes: returns the line that sets the other form, if that line is the later
+ * one and therefore decides at boot. The kernel then sets this form to 0. Otherwise NULL.
+ */
 const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn_tunable *k);
-/* Returns the value of a sysctl.d line or udev rule of others, if it goes further than `than` for a tunable that is
- * only raised or only lowered (of several numbers: in one of them). gputune does not reduce such a value. NULL: there
- * is none. *ret_by: "FILE:LINE". The caller frees both. */
+/*
+ * For a tunable that is only raised or only lowered: returns the value of another program's sysctl.d line or udev rule,
+ * if it exceeds `than` in that direction (of several numbers: at least one of them). gputune does not reduce such a
+ * value. NULL: there is none. *ret_by: "FILE:LINE". The caller frees both.
+ */
 char *tn_boot_further(struct tn_boot *b, const struct tn_tunable *k, const char *path, const char *than, char **ret_by);
 /* Predicts the value from the current files. path: the tunable's kernel file. The caller clears the answer
  * (tn_udev_answer_clear). */
 void tn_boot_ask(struct tn_boot *b, const struct tn_tunable *k, const char *path, struct tn_udev_answer *ret);
 /* Returns the answer as JSON: {"value", "decided_by", "may"}. */
 json_t *tn_boot_json(const char *value, const char *by, const char *may);
-/* Returns a sentence about the line that sets another value although gputune's file has, or would have, value for it;
- * NULL: none. *ret_may (not NULL): lines that may do so. The caller frees both. */
+/*
+ * Returns a sentence about the line that sets another value although gputune's file has a value for the tunable, or
+ * would have one. NULL: no such line. *ret_may (not NULL): lines that may do so. The caller frees both.
+ */
 char *tn_boot_overridden(struct tn_boot *b, const struct tn_tunable *k, const char *path, const char *value, char **ret_may);
 #endif

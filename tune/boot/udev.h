@@ -46,7 +46,7 @@ struct tn_udev {
 	struct gt_fsroot *fs;
 	struct gt_strv files, texts;
 	bool parsed;
-	bool without_gputune; /* set by the caller: tn_udev_ask() answers as if gputune had no rules */
+	bool without_gputune; /* set by the caller: tn_udev_ask() ignores gputune's rules */
 	struct tn_udev_rule *rule; /* of all files, in order */
 	size_t n;
 	struct tn_udev_problem *problem; /* lines that udevd ignores */

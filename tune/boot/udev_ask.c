@@ -24,7 +24,7 @@ struct ask {
 	struct tn_udev *u;
 	const char *path, *real, *leaf, *own;
 	const struct tn_udev_device *d; /* the event's device */
-	struct tn_udev_answer a;	/* of this event; may is filled last */
+	struct tn_udev_answer a;	/* for this event; `may` is filled last */
 	const char *otherwise;		/* the value if this event sets none, NULL: unknown */
 	struct gt_strv may, lasting;	/* a later certain rule of the event overrides the lines in may, but not those in lasting */
 };
@@ -90,14 +90,16 @@ static void may_set(struct ask *q, const struct tn_udev_rule *r, const struct tn
 		add(&q->may, gt_xasprintf("%s may set it to %.40s, depending on %s", at, t->value, depends_on));
 }
 
-/* Returns whether the attribute is not simply a file below the device. */
+/* Returns whether the attribute may be a file outside the device's directory (a substitution, "[…]" or ".."). */
 static bool is_elsewhere(const char *attr)
 {
 	return strpbrk(attr, "[*%$") || strstr(attr, "..");
 }
 
-/* Returns whether the attribute of this device is the file. The kernel shows a disk's read-ahead in two places. On a
- * captured host the link from a CPU to its policy is missing. */
+/*
+ * Returns whether the attribute of this device is the file in question. The kernel shows a disk's read-ahead in two
+ * places. On a captured host the link from a CPU to its policy is missing.
+ */
 static bool is_target(const struct ask *q, const char *attr)
 {
 	gt_autofree char *path = gt_xasprintf("%s/%s", q->d->path, attr), *real = NULL;
@@ -111,7 +113,10 @@ static bool is_target(const struct ask *q, const char *attr)
 						     !fnmatch("cpufreq/*", attr, FNM_PATHNAME);
 }
 
-/* The kernel refuses a choice that it does not offer, unless a module adds it. */
+/*
+ * Returns whether the kernel would accept the value. It refuses a choice that the file does not list, unless a module
+ * adds it.
+ */
 static bool is_offered(const struct ask *q, const char *value)
 {
 	gt_autofree char *line = NULL;
@@ -144,8 +149,10 @@ static void keep_may(struct ask *q)
 	gt_strv_clear(&q->may);
 }
 
-/* Several devices may set one file, in no certain order. A "change" event occurs after each time that a disk was open
- * for writing. */
+/*
+ * Several devices may set one file, in no certain order. A "change" event occurs each time a disk that was open for
+ * writing is closed.
+ */
 static void ask_event(struct ask *q, const char *action)
 {
 	struct tn_udev_answer before = q->a;

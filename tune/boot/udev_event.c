@@ -78,7 +78,7 @@ static enum tn_truth get_attr(const struct tn_udev_device *d, const char *name, 
 
 /* ---- conditions ---- */
 
-/* Each of these words stands for all three. */
+/* For udevd each of these three words means any of the three directories. */
 static bool is_any_subsystem(const char *s)
 {
 	return !strcmp(s, "subsystem") || !strcmp(s, "bus") || !strcmp(s, "class");

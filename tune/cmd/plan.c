@@ -20,7 +20,7 @@ struct tn_plan_opts tn_choice(void)
 				      .optional = tn_opt_optional };
 }
 
-/* A plan that is made during a transaction would take temporary values for those of the host. */
+/* A plan made during a transaction would mistake temporary values for those of the host. */
 static int check_quiet(struct gt_cli *cli)
 {
 	gt_auto(tn_journal) *j = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Documents of provision as people read them. */
+/* Prints the documents of gputune provision as text. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/table.h"
@@ -17,7 +17,7 @@ static void wrapped(const char *s, unsigned indent)
 	gt_print_wrapped(stdout, s, indent, gt_term_width(stdout));
 }
 
-/* Commands are cut at blanks with a backslash, so that they can be copied. */
+/* Long commands are broken at blanks with a backslash, so that they can be copied. */
 static void command(const char *line)
 {
 	size_t width = GT_MAX(gt_term_width(stdout), 40u) - 4, at = 0;
@@ -38,7 +38,7 @@ static void lines(const char *s, unsigned indent)
 {
 	gt_each_word(l, s, "\n") {
 		if (*l == ' ')
-			printf("%*s%s\n", (int)indent, "", l); /* a line of a file, as it is */
+			printf("%*s%s\n", (int)indent, "", l); /* a line of a file, unchanged */
 		else
 			wrapped(l, indent);
 	}

@@ -134,7 +134,10 @@ static int check_options(struct gt_cli *cli, int argc, bool printing)
 	return printing ? 0 : gt_fs_require_live(cli->fs, "running a command", err);
 }
 
-/* Refuses a list that CUDA would ignore from some entry on, without a message: the command would get fewer GPUs. */
+/*
+ * Refuses a list that contains an invalid entry. CUDA would ignore that entry and all later ones without a message, so
+ * the command would get fewer GPUs.
+ */
 static int check_gpus(struct gt_cli *cli, const struct pr_host *host)
 {
 	struct gt_visible seen;
@@ -148,7 +151,10 @@ static int check_gpus(struct gt_cli *cli, const struct pr_host *host)
 			    gpus, seen.bad, seen.why);
 }
 
-/* Ranks that gputune starts itself need no library, and printed settings are for another launcher. */
+/*
+ * Refuses --ranks together with options that it excludes: ranks that gputune starts need no library, and printed
+ * settings are for another launcher.
+ */
 static char *find_rank_library(struct gt_cli *cli)
 {
 	gt_autofree char *why = NULL;

@@ -135,10 +135,10 @@ static void plan_item(const json_t *o, size_t more)
 		tn_show_step(json_string_value(line), 6);
 }
 
-/* In the order in which the reader has to decide. */
+/* Parts of the plan, in the order of the decisions that the reader has to make. */
 static const struct {
 	const char *status, *head;
-	bool quiet; /* counted only, unless asked for */
+	bool quiet; /* only the number of items is printed, unless all are requested */
 } plan_parts[] = {
 	{ "change", "Changes", false },
 	{ "blocked", "Blocked changes", false },

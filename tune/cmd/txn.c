@@ -27,8 +27,10 @@ static void show(struct gt_cli *cli, const json_t *report)
 		tn_show_report(report, cli->color);
 }
 
-/* Keeps only the capabilities that kernel files require, before the host is changed. A plan and a profile were read before, or
- * belong to root. */
+/*
+ * Drops all capabilities except those that writing kernel files requires, before the host is changed. Plans and profiles
+ * were read before that, or belong to root.
+ */
 static void narrow(struct gt_cli *cli)
 {
 	/* the PCI configuration space and kernel.numa_balancing; hidden /proc entries of other users; the kernel log */
@@ -131,7 +133,7 @@ static int run_report(struct gt_cli *cli, report_fn *fn, bool changes)
 	return r < 0 ? r : status;
 }
 
-/* Logs drift as warnings: in systemd's journal the table has the priority of information, and alerts need a higher one. */
+/* Logs drift with priority warning. The report itself has priority info in systemd's journal, too low for an alert. */
 static void warn_drift(const json_t *report)
 {
 	const json_t *o;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Subjects that gputune never writes. A check of gpuprobe judges each of them; the plan shows its finding and its
- * remedy. */
+/*
+ * Subjects that gputune never changes. For each of them the plan shows the finding and the remedy of a check of
+ * gpuprobe.
+ */
 #include "probe/check/list.h"
 #include "tune/knob/list.h"
 

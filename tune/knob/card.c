@@ -14,7 +14,7 @@ static void fast_irqs(struct gt_fsroot *fs, const struct pr_host *h, struct gt_s
 		for (size_t k = 0; pr_is_fast(&h->net[i]) && k < h->net[i].irqs.n; k++) {
 			gt_autofree char *path = gt_xasprintf("/proc/irq/%s/smp_affinity_list", h->net[i].irqs.v[k]);
 
-			if (gt_fs_exists(fs, path)) /* a vector without a queue has no such file */
+			if (gt_fs_exists(fs, path)) /* an interrupt vector without a queue has no such file */
 				gt_strv_add(ret, h->net[i].irqs.v[k]);
 		}
 }
@@ -37,7 +37,7 @@ static bool has_node(const struct tn_ctx *c, const struct tn_now *now, struct gt
 	return false;
 }
 
-/* Returns the online CPUs of the port's node; "": none. The caller frees it. */
+/* Returns the online CPUs of the network port's NUMA node; "": none. The caller frees it. */
 static char *near_cpus(const struct tn_ctx *c, const struct pr_node *node)
 {
 	gt_auto_set near = {0};
@@ -67,7 +67,7 @@ static bool has_no_balancer(const struct tn_ctx *c, const struct tn_now *now, st
 	return !balancer;
 }
 
-/* The mode of the file shows it since Linux 6.11. */
+/* Since Linux 6.11 the mode of the file shows whether the affinity can be changed. */
 static bool is_movable(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	return !now->read_only;

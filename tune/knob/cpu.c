@@ -51,7 +51,7 @@ const struct tn_tunable tn_tunable_governor = {
 	.id = "cpu.governor",
 	.path = "/sys/devices/system/cpu/cpufreq/%s/scaling_governor",
 	.offers = "/sys/devices/system/cpu/cpufreq/%s/scaling_available_governors",
-	/* both drivers do so in active mode; intel_pstate restores it by itself */
+	/* both drivers do so in active mode; intel_pstate restores the preference by itself */
 	.resets = "/sys/devices/system/cpu/cpufreq/%s/energy_performance_preference",
 	.module = frequency_driver,
 	.instances = all_policies,
@@ -78,7 +78,7 @@ static void want_epp(const struct tn_ctx *c, const struct tn_now *now, struct tn
 	tn_want(w, FASTEST, "the processor itself controls its frequency");
 }
 
-/* "default" is missing: drivers accept it, but read back the preset that it stands for. */
+/* "default" is missing here. Drivers accept it, but a later read returns the name of the preset that it selected. */
 static const char *const epp_choices[] = {"performance", "balance_performance", "balance_power", "power", NULL};
 const struct tn_tunable tn_tunable_epp = {
 	.id = "cpu.epp",
@@ -101,7 +101,7 @@ const struct tn_tunable tn_tunable_epp = {
 	.desired = want_epp,
 };
 
-/* Above this limit the kernel reads back less than was written. */
+/* Above this limit the kernel stores a smaller value than the written one. */
 static int64_t max_perf(const struct tn_ctx *c)
 {
 	return c->facts->max_perf_percent ? c->facts->max_perf_percent : 100;
@@ -276,11 +276,16 @@ static void cpus_with_latency(struct gt_fsroot *fs, const struct pr_host *h, str
 	cpus_with(fs, h, "pm_qos_resume_latency_us", ret);
 }
 
-/* Microseconds. Without any idle state, waking a thread takes about 5 us; ten times that affects a collective. */
+/*
+ * Latency limit in microseconds. A thread wakes in about 5 us if its CPU has no idle state. Ten times that slows a
+ * collective operation.
+ */
 #define IDLE_US 50
 
-/* Finds the exit latency of the deepest state, and that of the deepest state within IDLE_US; 0: there is none. 0 as a
- * limit would allow no idle state, so that the CPU spins. */
+/*
+ * Finds the exit latency of the deepest state, and that of the deepest state within IDLE_US. 0: there is none. It must
+ * not be used as a limit, because a limit of 0 us allows no idle state and the CPU spins.
+ */
 static void idle_states(const struct tn_facts *f, int64_t *ret_deepest, int64_t *ret_best)
 {
 	*ret_deepest = *ret_best = 0;
@@ -306,7 +311,7 @@ static bool has_deep_state(const struct tn_ctx *c, const struct tn_now *now, str
 	return deepest > IDLE_US;
 }
 
-/* Without such a state the CPUs would spin. */
+/* Returns whether an idle state within the limit exists. Without one the CPUs would spin. */
 static bool has_shallow_state(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	int64_t deepest, best;

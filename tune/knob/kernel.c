@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel limits that many workers reach. Source unless stated otherwise: Documentation/admin-guide/sysctl of Linux
- * (kernel.rst, fs.rst) and inotify(7). */
+/*
+ * Kernel limits that jobs with many workers reach. Source unless stated otherwise: Documentation/admin-guide/sysctl of
+ * Linux (kernel.rst, fs.rst) and inotify(7).
+ */
 #include <string.h>
 #include "tune/knob/list.h"
 

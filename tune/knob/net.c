@@ -23,7 +23,7 @@ static int64_t fastest_mbit(const struct pr_host *h, const char **ret_name)
 	return best;
 }
 
-/* Formats a speed such as "100 Gbit/s", "2.5 Gbit/s" or "100 Mbit/s". */
+/* Formats a link speed such as "100 Gbit/s", "2.5 Gbit/s" or "100 Mbit/s". */
 static const char *speed(char text[32], int64_t mbit)
 {
 	if (mbit < 1000)
@@ -49,7 +49,10 @@ static bool has_fast_port(const struct tn_ctx *c, const struct tn_now *now, stru
 static const struct tn_precondition fast_port = { "a network port of 25 Gbit/s or more; the default suffices for slower ones",
 						  has_fast_port };
 
-/* The data in flight during 5 ms, the delay of a long path with queues in a data centre; rounded up to a power of two. */
+/*
+ * Returns the data in flight during 5 ms, rounded up to a power of two. 5 ms is the delay of a long path with queues in
+ * a data centre.
+ */
 static void want_buffer(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	const char *name = NULL;
@@ -103,7 +106,7 @@ const struct tn_tunable tn_tunable_wmem_max = {
 
 /* ---- buffers of TCP --------------------------------------------------------------------------------------------- */
 
-/* "min default max": only the last number is raised. */
+/* The sysctls have the form "min default max". Only the maximum is raised. */
 static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	long min, start, max;
@@ -127,7 +130,7 @@ static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struc
 	"More memory per busy connection, and longer queues behind a slow one. No effect on RDMA and NVLink. " \
 	"gputune does not change the first two numbers, which apply to every connection, and only raises the third."
 
-/* Every connection gets the first two, so few connections could take all memory. */
+/* Every connection gets the minimum and the default, so with large values a few connections could take all memory. */
 #define TCP_MEM_RANGE { { 1024, 1 << 20, 0 }, { 4096, 64 << 20, 1024 }, { 65536, INT32_MAX, 8 } }
 
 const struct tn_tunable tn_tunable_tcp_rmem = {
@@ -163,7 +166,10 @@ const struct tn_tunable tn_tunable_tcp_wmem = {
 
 /* ---- by counters, and by number of ports -------------------------------------------------------------------------- */
 
-/* Only one step: the counters cover the whole time since boot and do not show losses after the change. */
+/*
+ * The value is raised by one step only: the counters cover the whole time since boot, so they do not show whether a
+ * change stopped the losses.
+ */
 
 static bool has_dropped(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings that other tools and guides change on training hosts, under their names there. Each has a knob, or the
- * reason why gputune has none, as sentences. gputune explain prints them. */
+/*
+ * Settings that other tools and guides change on training hosts, under the names they use. Each entry has the
+ * corresponding knob, or sentences that tell why gputune has none. gputune explain prints them.
+ */
 #include <string.h>
 #include "tune/knob/list.h"
 #include "tune/knob/settings.h"

@@ -20,8 +20,7 @@ static bool is_not_on_cmdline(const struct tn_ctx *c, const struct tn_now *now, 
 static const struct tn_precondition not_on_cmdline = { "a kernel command line that does not set it", is_not_on_cmdline,
 						       TN_SKIPPED };
 
-/* Uses the profile's value. Without one only "never" is changed, because the benefit of "always" must be measured
- * first. */
+/* Uses the profile's value. Without one, changes only "never", because the benefit of "always" must be measured first. */
 static void want_thp_enabled(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w)
 {
 	if (c->asked)
@@ -112,16 +111,19 @@ static void all_that_is_read(struct gt_fsroot *fs, const struct pr_host *h, stru
 		gt_strv_add(ret, h->volume[i].name);
 }
 
-/* Returns whether a volume of the device mapper has a name of its own without characters that a rule treats as a
- * pattern. */
+/*
+ * Returns whether a device-mapper volume has a name that a udev rule can match, that is, one without pattern characters.
+ */
 static bool is_named(const struct pr_block *b)
 {
 	return gt_starts_with(b->name, "dm-") && b->uuid.v && *b->uuid.v && !strpbrk(b->uuid.v, "\"\\*?[]|$%");
 }
 
-/* A disk may have another name after the next boot, so the rule compares its size too. Rules of other programs also
- * match "change" events, which occur after each time that a disk was open for writing. A rule for "add" alone would be
- * overridden by the first of these events. */
+/*
+ * A disk may have another name after the next boot, so the rule compares its size too. The rule also matches "change"
+ * events. They occur each time a disk that was open for writing is closed, and rules of other programs match them. A
+ * rule for "add" alone would be overridden by the first of these events.
+ */
 static char *udev_line(const struct pr_host *h, const char *disk, const char *attribute, const char *value)
 {
 	const struct pr_block *b = find_block(h, disk);
@@ -281,7 +283,7 @@ static void want_ksm(const struct tn_ctx *c, const struct tn_now *now, struct tn
 		tn_want(w, "0", "no virtual machine runs here, and its thread scans memory all the time");
 }
 
-/* Opt-in and not only reported: it is one value that can be restored. It is not offered if guests benefit from it. */
+/* Opt-in, because it is a single value that can be restored. Not offered if guests benefit from merging. */
 static const char *const ksm_choices[] = { "0", "1", "2", NULL };
 const struct tn_tunable tn_tunable_ksm = {
 	.id = "ksm.run",

@@ -42,7 +42,7 @@ static bool has_no_bytes(const struct tn_ctx *c, const struct tn_now *now, struc
 	return false;
 }
 
-/* If both forms are 0, revert cannot restore them. */
+/* If both forms are 0, there is no old value that revert could restore. */
 static bool has_one_form(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	return !gt_streq(now->current, "0") || !gt_streq(now->pair, "0");
@@ -99,9 +99,11 @@ const struct tn_tunable tn_tunable_dirty_background_ratio = {
 	.desired = want_dirty_background_ratio,
 };
 
-/* The hard limit is a 16th of memory, within the amount that NVMe disks write in some seconds (8 to 16 GiB). The
- * background limit is a quarter of it. Slower disks get no lower limit, because checkpoints that fit into memory now
- * would have to wait for them. */
+/*
+ * The hard limit is a 16th of memory, but between 8 and 16 GiB, which NVMe disks write within seconds. The background
+ * limit is a quarter of it. Hosts with slower disks get the same limits: with lower ones, checkpoints that fit into
+ * memory now would have to wait for the disk.
+ */
 static int64_t hard_limit(const struct tn_ctx *c)
 {
 	return GT_MIN(16 * GIB, GT_MAX(8 * GIB, memory(c) / 16 / GIB * GIB));
@@ -123,7 +125,7 @@ static const struct {
 	{ 3e9, "NVMe disk; assuming 3 GB/s" },
 };
 
-/* Index into speeds. The rotational flag of a virtual disk is not that of the disk behind it. */
+/* Returns an index into speeds. The rotational flag of a virtual disk does not describe the physical disk. */
 static size_t speed_of(const struct pr_host *h, const struct pr_block *disk)
 {
 	if (gt_starts_with(disk->name, "nvme"))
@@ -133,7 +135,7 @@ static size_t speed_of(const struct pr_host *h, const struct pr_block *disk)
 	return pr_or(disk->rotational, 0) == 1 ? 0 : 2;
 }
 
-/* Gives the time that the fastest disk of the host needs to write the limit, and the present limit. */
+/* Describes how long the fastest disk of the host needs to write the new limit, and the present limit. */
 static void want_by_disk_speed(const struct pr_host *h, int64_t want, int64_t percent, struct tn_desired *w)
 {
 	double now = (double)percent_bytes(h, percent), rate;
@@ -254,7 +256,7 @@ static size_t nodes_with_cpus(const struct pr_host *h)
 	return n;
 }
 
-/* The values are ORed: 3 means balancing and tiering. */
+/* Bits of kernel.numa_balancing: 1 is balancing, 2 is memory tiering, 3 is both. */
 static bool has_no_tiers(const struct tn_ctx *c, const struct tn_now *now, struct gt_buf *found)
 {
 	int64_t mode = 0;

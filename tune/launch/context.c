@@ -49,7 +49,7 @@ void tn_run_set(const struct tn_launch *c, struct tn_run *r, const char *name, c
 	const char *user = tn_run_value(c, name);
 	va_list ap;
 
-	/* a value that begins with the user's value extends it */
+	/* a value that consists of the user's value and a suffix extends it */
 	if (user && !(gt_starts_with(value, user) && value[strlen(user)] == ':')) {
 		add_var(r, name, user,
 			*value ? gt_xasprintf("set by the user; would be %s", value) : gt_xstrdup("set by the user"), TN_VAR_KEPT);
@@ -84,7 +84,7 @@ void tn_run_preload(const struct tn_launch *c, struct tn_run *r, const char *pat
 
 	for (size_t i = 0; i < r->n_var && after; i++)
 		if (!strcmp(r->var[i].name, "LD_PRELOAD") && r->var[i].status == TN_VAR_SET)
-			free(gt_take(after)); /* the user's libraries are in it already */
+			free(gt_take(after)); /* already contains the user's libraries */
 	tn_run_add(c, r, "LD_PRELOAD", after ? after : path, reason);
 }
 

@@ -21,7 +21,7 @@ struct tn_var {
 };
 
 enum tn_processes_kind {
-	TN_ONE_PROCESS,	    /* known to be one process, or at most one GPU is visible */
+	TN_ONE_PROCESS,	    /* certainly one process, or at most one GPU is visible */
 	TN_LAUNCHER,	    /* starts ranks; their number follows from its options */
 	TN_UNKNOWN_COMMAND, /* may start one process for each visible GPU */
 };
@@ -44,14 +44,14 @@ struct tn_run {
 	char *files_reason;
 	bool for_descendants;	   /* a preloaded library applies rank_plan to ranks that the command starts */
 	char *rank_program, *rank_plan; /* TN_RANK_PROGRAM and TN_RANK_PLAN; NULL: not for_descendants */
-	bool two_pools;		   /* OpenMP's threads run at the same time as those of a BLAS with its own threads */
+	bool two_pools;		   /* threads of OpenMP and of a BLAS with its own threads run at the same time */
 };
 void tn_run_free(struct tn_run *run);
 GT_DEFINE_AUTO(tn_run, tn_run_free);
 
 enum tn_program {
-	TN_PROGRAM_AUTO,   /* decided by argv[0] */
-	TN_PROGRAM_FORKS,  /* Python and similar programs: forked workers would inherit a one-core mask from OMP_PROC_BIND */
+	TN_PROGRAM_AUTO,   /* derived from argv[0] */
+	TN_PROGRAM_FORKS,  /* Python and similar: with OMP_PROC_BIND, forked workers inherit a mask of one core */
 	TN_PROGRAM_OPENMP, /* one process with one OpenMP runtime: its threads may be bound */
 };
 const char *tn_var_status_name(enum tn_var_status s);
@@ -75,15 +75,15 @@ struct tn_launch {
 };
 
 /*
- * Used by prepare(). Each adds one variable of r->setting. tn_run_set() keeps the value of the user's environment.
- * tn_run_replace() overwrites it if a launcher has set it.
+ * Functions for prepare(). Each adds one variable of r->setting. tn_run_set() leaves a variable unchanged if the user
+ * has set it. tn_run_replace() overwrites it if a launcher has set it.
  */
 void tn_run_set(const struct tn_launch *c, struct tn_run *r, const char *name, const char *value, const char *fmt, ...)
 	GT_PRINTF(5, 6);
 void tn_run_replace(struct tn_run *r, const char *name, const char *value, const char *fmt, ...) GT_PRINTF(4, 5);
-/* Appends to a list that other settings add to, such as LD_PRELOAD. */
+/* Appends to a list to which other settings append too, such as LD_PRELOAD. */
 void tn_run_add(const struct tn_launch *c, struct tn_run *r, const char *name, const char *value, const char *reason);
-/* Appends a library to LD_PRELOAD, after the user's: of two that define a symbol the first one counts. */
+/* Appends a library to LD_PRELOAD after the user's libraries, because the first definition of a symbol is used. */
 void tn_run_preload(const struct tn_launch *c, struct tn_run *r, const char *path, const char *reason);
 /* Keeps the user's value and adds a remark. */
 void tn_run_keep(struct tn_run *r, const char *name, const char *value, const char *fmt, ...) GT_PRINTF(4, 5);

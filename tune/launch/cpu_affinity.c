@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds out what the launcher of this process did: the CPU mask that it gave to this rank, and its own environment. */
+/* Determines the CPU mask that the launcher gave to this process (a rank), and reads the launcher's environment. */
 #include <stdio.h>
 #include <string.h>
 #include "tune/launch/cpu_affinity.h"
 
-#define ANCESTORS_MAX 8 /* shells and wrappers between a launcher and this process, at most */
+#define ANCESTORS_MAX 8 /* maximum number of shells and wrappers between a launcher and this process */
 
 /* Returns the value of the "key:" line in /proc/PID/status; NULL: unreadable. The caller frees it. */
 static char *status_of(const struct tn_launch *c, int pid, const char *key)
@@ -33,8 +33,11 @@ static const char *find(const char *environment, size_t len, const char *name)
 	return NULL;
 }
 
-/* Returns the nearest ancestor that was not itself started as this rank. A shell in between has the same variables. A
- * process whose environment cannot be read belongs to another user and is no part of the rank. 0: unknown. */
+/*
+ * Returns the nearest ancestor that does not belong to this rank. A shell between the launcher and the rank has the
+ * rank's variables. A process with an unreadable environment belongs to another user, so it is no part of the rank. 0:
+ * unknown.
+ */
 static int launcher_of(const struct tn_launch *c, const char *variable, char **ret_environment, size_t *ret_len)
 {
 	int pid = c->host->live ? (int)getppid() : 0;
@@ -82,8 +85,7 @@ bool tn_launcher_had(const struct tn_launch *c, const char *variable, const char
 	return true;
 }
 
-/* Returns the launcher that states a binding in its variables. These count only if the same launcher gave the rank its
- * number. */
+/* Returns the launcher whose variables describe a CPU binding. They are used only if the same launcher set the rank. */
 static const char *stated_by(const struct tn_launch *c, const char *variable)
 {
 	const char *srun = tn_run_value(c, "SLURM_CPU_BIND_TYPE");

@@ -9,9 +9,12 @@
  * the mask with the launcher's own, else with the cpuset. variable: the one that gave the rank its number; NULL: there
  * is none. */
 const char *tn_affinity_launcher(const struct tn_launch *c, const char *variable);
-/* Returns the CPUs that this process could use: its cpuset, or all online CPUs if that is unknown. */
+/* Returns the CPUs that this process could be allowed to use: its cpuset, or all online CPUs if the cpuset is unknown. */
 const struct gt_set *tn_possible_cpus(const struct pr_host *h);
-/* Returns the words of the launcher that set `variable`, separated by blanks; NULL: unknown. The caller frees it. */
+/*
+ * Returns the command line of the launcher that set `variable`, its words separated by blanks. NULL: unknown. The caller
+ * frees it.
+ */
 char *tn_launcher_command(const struct tn_launch *c, const char *variable);
 /* Gets the value of `name` in the environment of the launcher that set `variable`; *ret_value NULL: not set there. The
  * caller frees it. Returns false if that environment is unknown. */

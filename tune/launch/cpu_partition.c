@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partitions CPUs among ranks. Nodes are assigned first, because a rank on two nodes has half of its memory far away.
- * Each node gets ranks in proportion to its cores, and these ranks divide its cores. If some rank would get much less
- * than the others (four ranks on three nodes), the cores are divided evenly instead. The slowest thread of a rank waits
- * half as long again for memory of another node. Whole nodes are therefore worth up to a third of the cores.
+ * Partitions CPUs among ranks. Nodes are assigned first, because a rank on two nodes has half of its memory on a remote
+ * node. Each node gets ranks in proportion to its cores, and these ranks divide its cores. If some rank would get far
+ * fewer cores than the others (four ranks on three nodes), the cores are divided evenly instead. Memory access to
+ * another node takes about half as long again, and the slowest thread determines a rank's speed. Assigning whole nodes
+ * is therefore worth up to a third of the cores.
  */
 #include "tune/launch/cpu_partition.h"
 
-/* Cores of a pool, given by their first thread and ordered by node. Neighbours in this order are near each other. */
+/*
+ * Cores of a pool, each given by its first thread, ordered by node. Neighbours in this order are on the same or a near
+ * node.
+ */
 struct cores {
 	int *cpu;
 	unsigned n;
@@ -50,7 +54,7 @@ static void list_cores(const struct pr_host *h, const struct gt_set *pool, struc
 	add_cores(h, NULL, &left, ret);
 }
 
-/* Replaces the range of cores by share `index` of `count`. */
+/* Reduces the range of cores to part `index` of `count`. */
 static void cut(unsigned *from, unsigned *n, unsigned index, unsigned count)
 {
 	unsigned begin = count > *n ? index % *n : index * *n / count,
@@ -60,14 +64,16 @@ static void cut(unsigned *from, unsigned *n, unsigned index, unsigned count)
 	*n = end - begin;
 }
 
-/* Returns whether the smallest share by whole nodes is worth more than an even share. */
+/* Returns whether assigning whole nodes is better than dividing the cores evenly, by the smallest part of each. */
 static bool worth_it(unsigned smallest, const struct cores *c, unsigned count)
 {
 	return smallest * 3 >= c->n / count * 2;
 }
 
-/* For at least as many ranks as nodes: assigns one rank to each node, then each further rank to the node that keeps the
- * smallest share largest. */
+/*
+ * For at least as many ranks as nodes: assigns one rank to each node, then each further rank to the node where the
+ * smallest part stays largest.
+ */
 static bool ranks_to_nodes(struct cores *c, unsigned count)
 {
 	unsigned smallest = c->n;

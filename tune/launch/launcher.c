@@ -26,7 +26,7 @@ static bool deepspeed_is_configured(const struct tn_launch *c)
 enum by_default {	 /* number of ranks without an option */
 	ONE,	 /* one on each host */
 	GPUS,	 /* one for each visible GPU, at least one */
-	NOT_KNOWN /* depends on facts that are not visible here */
+	NOT_KNOWN /* depends on facts that gputune cannot read */
 };
 
 /* Launchers and their options. Names are separated by blanks, without dashes and with '-' for '_'. An option takes one
@@ -39,13 +39,13 @@ static const struct launcher {
 	const char *in_all;  /* options for the ranks of the whole job */
 	const char *hosts;   /* options for the number of hosts */
 	const char *named;   /* options that name hosts or GPUs */
-	const char *between; /* characters that separate two hosts in such an option */
+	const char *between; /* separators of hosts in such an option */
 	const char *files;   /* options that name files of hosts */
 	const char *flags, *two; /* options without a word, and with two words */
 	const char *variable, *hosts_variable; /* variables used instead of on_each and hosts; NULL: none */
 	enum by_default by_default;
 	bool (*configured)(const struct tn_launch *); /* whether a file that is not read here configures it; NULL: it has none */
-	bool slurm; /* "-n8" means -n 8; the options of the allocation count; the smaller of two numbers counts */
+	bool slurm; /* "-n8" means -n 8; options of the allocation apply; of two numbers the smaller one applies */
 } launchers[] = {
 	{"torchrun", "torch.distributed.run torch.distributed.launch", "nproc-per-node", "", "nnodes", "", "", "",
 	 "standalone no-python m module run-path use-env virtual-local-rank h help", "", "PET_NPROC_PER_NODE", "PET_NNODES", ONE},
@@ -104,7 +104,7 @@ static const struct launcher *find(char *const *argv, char *const **ret_rest)
 
 struct options {
 	const char *on_each, *in_all, *hosts; /* words after the options; NULL: option not given */
-	bool places, several, parts; /* hosts are named; several hosts, or a file of hosts; several programs */
+	bool places, several, parts; /* several hosts, or a file of hosts; several programs */
 };
 
 /* Returns the option without dashes and with '-' for '_'. len: length before '='. The caller frees it. */
@@ -137,7 +137,7 @@ static bool attached(const struct launcher *l, const char *option, struct option
 	return whole;
 }
 
-/* Reads the options up to the program to be started, and returns that. Words after it belong to the program. */
+/* Parses the launcher's options. Returns the program to start; all later words belong to that program. */
 static char *const *read_options(const struct launcher *l, char *const *words, struct options *s)
 {
 	char *const *w = words, *const *program;
@@ -157,7 +157,7 @@ static char *const *read_options(const struct launcher *l, char *const *words, s
 			s->several |= !gt_span_in(l->named, " ", name, len) || (value && *l->between && strstr(value, l->between));
 		}
 		takes = name[len] || gt_span_in(l->flags, " ", name, len) ? 0 : gt_span_in(l->two, " ", name, len) ? 2 : 1;
-		/* an unknown option that has no word */
+		/* an unknown option, assumed to take no word */
 		for (; takes && w[1] && (place || *w[1] != '-'); takes--)
 			w++;
 	}
@@ -183,7 +183,7 @@ static int number(const struct tn_launch *c, const char *word)
 	return (!strcmp(word, "gpu") || !strcmp(word, "auto")) && gpus ? gpus : TN_PROCESSES_UNKNOWN;
 }
 
-/* Returns the number of hosts of the job, by the option, else by Slurm's allocation; 0: unknown. */
+/* Returns the number of hosts of the job, from the option or else from Slurm's allocation. 0: unknown. */
 static int hosts_of(const struct tn_launch *c, const struct options *s)
 {
 	const char *slurm = tn_run_value(c, "SLURM_NNODES");
@@ -247,8 +247,10 @@ static bool is_several(const char *hosts)
 	return several;
 }
 
-/* Returns whether the command names other hosts for the job. False if it is no launcher, or if its options do not show
- * it. */
+/*
+ * Returns whether the command names other hosts for the job. Returns false if it is no launcher, or if its options do
+ * not name hosts.
+ */
 static bool command_names_hosts(const struct tn_launch *c)
 {
 	struct tn_launch inner = *c;
@@ -271,8 +273,10 @@ bool tn_job_has_many_hosts(const struct tn_launch *c)
 
 /* ---- processes ---------------------------------------------------------------------------------------------------------- */
 
-/* Returns whether the program of argv may start ranks or a pool of workers, such as a shell, make, uv or an entry point
- * of a Python package. A Python script, and a program whose file names an OpenMP runtime, count as one process. */
+/*
+ * Returns whether the program may start ranks or a pool of workers, as a shell, make, uv or an entry point of a Python
+ * package may. A Python script counts as one process. So does a program whose file names an OpenMP runtime.
+ */
 static bool may_start_more(const struct tn_launch *c)
 {
 	if (!c->argv || !c->argv[0] || c->program == TN_PROGRAM_OPENMP || c->rank || tn_rank_of(c).count > 1)
@@ -295,10 +299,10 @@ static bool launched(const struct tn_launch *c, struct tn_processes *ret)
 	*ret = (struct tn_processes){.kind = TN_LAUNCHER, .launcher = gt_basename(c->argv[0])};
 	inner.argv = read_options(l, rest, &s);
 	ret->n = by_options(c, l, &s);
-	if (ret->n > 0 && launched(&inner, &more)) { /* a launcher that starts launchers, such as srun … torchrun … */
+	if (ret->n > 0 && launched(&inner, &more)) { /* a launcher that starts another launcher: srun … torchrun … */
 		ret->n = more.n < 0 ? more.n : (int)GT_MIN((int64_t)ret->n * more.n, TN_RANKS_MAX);
 	} else if (ret->n == 1 && (l->slurm || l->by_default == NOT_KNOWN)) {
-		/* a single task of srun or mpirun is seldom a rank: usually a script, or a process that uses all GPUs */
+		/* one task of srun or mpirun is seldom a rank; usually it is a script, or a process that uses all GPUs */
 		ret->n = (int)tn_rank_gpus(c);
 		ret->one_task = ret->n > 1;
 		ret->may_start_more = may_start_more(&inner);

@@ -83,8 +83,10 @@ static int give_all_away(void *arg, struct gt_err *err)
 	return r < 0 ? gt_fail(err, -r, "cannot drop capabilities") : 0;
 }
 
-/* If the library needs too much static TLS or is for another processor, the loader reports that on stderr, continues
- * without it, and exits with 0. */
+/*
+ * If the library needs too much static TLS or is for another processor, the loader prints an error to stderr, continues
+ * without it, and exits with 0.
+ */
 bool tn_loader_can_preload(const char *path)
 {
 	char *argv[] = { "/bin/true", NULL }, *envp[] = { gt_xasprintf("LD_PRELOAD=%s", path), NULL };

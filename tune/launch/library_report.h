@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_LIBRARY_REPORT_H
 #define TN_LIBRARY_REPORT_H
-/* Libraries that a program would load, determined without starting it. */
+/* Finds the libraries that a program would load, without starting the program. */
 #include "tune/launch/context.h"
 
 /* Returns the file for soname that ld.so finds for a program without RPATH in c's environment (pr_load_find). All links

@@ -10,7 +10,7 @@ const struct tn_launch_setting *const tn_launch_settings[] = {
 	&tn_launch_omp_threads,
 	&tn_launch_omp_bind,
 	&tn_launch_blas,
-	&tn_launch_kernels, /* for the BLAS that tn_launch_blas chose */
+	&tn_launch_kernels, /* for the BLAS selected by tn_launch_blas */
 	&tn_launch_omp_spin, /* depends on the BLAS */
 	&tn_launch_allocator,
 	&tn_launch_malloc,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Caches answers of OpenBLAS in the file openblas of the user's cache directory (lib/cache.h). Each answer is one line,
+ * Caches OpenBLAS's answers in the file openblas of the user's cache directory (lib/cache.h). Each answer is one line,
  * the newest last. A line begins with a hash of the library file (name, inode, size, times) and of the processor, so
- * that outdated answers are not found. If the file cannot be read or written, the library is asked again.
+ * that outdated answers are not used. If the file cannot be read or written, OpenBLAS is queried each time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +21,7 @@ struct cached {
 	struct pr_openblas_answer answer;
 };
 
-/* Also used by the ranks of one launch if no file can be written. */
+/* Also used by the ranks of one launch if the file cannot be written. */
 static struct cached cached[CACHED_MAX];
 static size_t n_cached;
 static bool loaded;

@@ -25,7 +25,7 @@ static char *full_path(const char *path)
 	return cwd ? gt_xasprintf("%s/%s", cwd, path) : gt_xstrdup(path);
 }
 
-/* Returns 0 if the file can be executed, else ENOENT, EACCES or EISDIR. */
+/* Returns 0 if the file can be executed, otherwise ENOENT, EACCES or EISDIR (positive). */
 static int judge(struct gt_fsroot *live, const char *path)
 {
 	struct stat st;

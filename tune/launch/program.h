@@ -3,10 +3,12 @@
 #define TN_PROGRAM_H
 #include "tune/launch/context.h"
 
-/* Returns the file that NAME starts, by PATH of envp. NULL: none can be executed. *ret_why (may be NULL) is then
- * ENOENT, or EACCES or EISDIR if a file of that name exists. The caller frees the result. */
+/*
+ * Returns the file that NAME starts, searched in PATH of envp. NULL: no such file can be executed. *ret_why (may be
+ * NULL) is then ENOENT, or EACCES or EISDIR if a file of that name exists. The caller frees the result.
+ */
 char *tn_program_find(const char *name, char *const *envp, int *ret_why);
-/* Returns a clause with the reason why a file could not be started. error: from tn_program_find() or execve(). */
+/* Returns a clause that tells why a file could not be started. error: from tn_program_find() or execve(). */
 const char *tn_program_why(int error);
 /* Returns whether the file of the command names an OpenMP runtime. False if it cannot be read, or is a script. */
 bool tn_program_names_openmp(const struct tn_launch *c);

@@ -23,8 +23,10 @@ static bool digits(const char **p, uint64_t *ret)
 	return !gt_parse_u64(d, ret);
 }
 
-/* Parses "8", or Slurm's "8(x2),4" for 8, 8 and 4 tasks on the nodes of the step. SLURM_NODEID, counted from 0, selects
- * the node. If it is not set, as in an allocation of one node, the first number counts if all numbers are equal. */
+/*
+ * Parses "8", or Slurm's "8(x2),4" for 8, 8 and 4 tasks on the nodes of the step. SLURM_NODEID (from 0) selects the
+ * node. If it is not set, as in an allocation of one node, all numbers must be equal.
+ */
 static bool tasks_of(const struct tn_launch *c, const char *list, uint64_t *ret)
 {
 	const char *id = tn_run_user(c, "SLURM_NODEID");
@@ -118,7 +120,7 @@ bool tn_rank_many_hosts(const struct tn_launch *c)
 
 /* ---- GPUs -------------------------------------------------------------------------------------------------------- */
 
-/* Returns the nth entry of "0,3,GPU-5ba7", counted modulo its length. The caller frees it. */
+/* Returns entry n modulo the length of a list such as "0,3,GPU-5ba7". The caller frees it. */
 static char *nth_of(const char *list, unsigned nth)
 {
 	unsigned n = 1;
@@ -146,7 +148,7 @@ static bool on_several_nodes(const struct pr_host *h)
 	return false;
 }
 
-/* Returns the list of GPUs that the user gave; NULL: none. */
+/* Returns the list of GPUs that the user selected; NULL: none. */
 static const char *visible_list(const struct tn_launch *c)
 {
 	return c->gpus ? c->gpus : tn_run_user(c, "CUDA_VISIBLE_DEVICES");
@@ -164,7 +166,7 @@ char *tn_rank_order_differs(const struct tn_launch *c)
 	return numbers ? gt_xstrdup("CUDA_VISIBLE_DEVICES has numbers in CUDA's own order") : NULL;
 }
 
-/* Returns whether the list (empty, "-1" or Slurm's word) gives the program no GPU. */
+/* Returns whether the list (empty, "-1" or Slurm's word) hides all GPUs from the program. */
 static bool none_meant(const char *list)
 {
 	return !*list || *list == '-' || !strcmp(list, "NoDevFiles");
@@ -202,8 +204,9 @@ unsigned tn_rank_visible(const struct tn_launch *c)
 	return (unsigned)visible.n;
 }
 
-/* Returns whether the list of GPUs belongs to this rank alone, as given by srun --gpus-per-task or a wrapper under
- * mpirun. */
+/*
+ * Returns whether the list of GPUs is for this rank alone, as set by srun --gpus-per-task or by a wrapper under mpirun.
+ */
 static bool list_of_its_own(const struct tn_launch *c, struct tn_rank rank)
 {
 	const char *list = tn_run_value(c, "CUDA_VISIBLE_DEVICES");
@@ -224,7 +227,7 @@ unsigned tn_rank_gpus(const struct tn_launch *c)
 	return one ? 1 : GT_MAX(1u, tn_rank_visible(c));
 }
 
-/* Returns the rank's GPU in the list. NULL if the process may use all GPUs of the list and they are on several nodes. */
+/* Returns the rank's GPU from the list. NULL: the process may use all GPUs of the list, and they are on several nodes. */
 static const struct pr_gpu *listed_gpu(const struct tn_launch *c, struct tn_rank rank, const char *list, char **ret_why)
 {
 	gt_autofree char *name = nth_of(list, rank.index);
@@ -291,7 +294,7 @@ const struct pr_gpu *tn_rank_gpu(const struct tn_launch *c, struct tn_rank rank,
 
 /* ---- one GPU per rank ------------------------------------------------------------------------------------------- */
 
-/* Returns the GPU's index on the bus, counting GPUs that this job may not use. */
+/* Returns the GPU's index in bus order, in which GPUs that this job may not use count too. */
 static unsigned place_of(const struct pr_host *h, const struct pr_gpu *gpu)
 {
 	unsigned n = 0;
@@ -301,7 +304,7 @@ static unsigned place_of(const struct pr_host *h, const struct pr_gpu *gpu)
 	return n;
 }
 
-/* Returns whether each rank has one GPU that the other ranks do not see. */
+/* Returns whether each rank sees only its own GPU. */
 static bool gpu_of_its_own(const struct tn_launch *c, struct tn_rank rank)
 {
 	const char *list = tn_run_value(c, "CUDA_VISIBLE_DEVICES"), *slurm = tn_run_user(c, "SLURM_GPUS_PER_TASK");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPUs, memory policy and limit of open files of a command. They follow from the host and the CPUs that this process
- * may use. */
+/*
+ * CPUs, memory policy and open-file limit of a command. They follow from the host and from the CPUs that this process
+ * may use.
+ */
 #include <linux/mempolicy.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +26,10 @@ static const struct pr_node *find_node(const struct pr_host *h, int64_t id)
 	return NULL;
 }
 
-/* Tasks on isolated CPUs are not balanced: threads without affinity would gather on one of them. Efficiency cores
- * determine the speed of a parallel loop. Both are excluded while other CPUs remain. */
+/*
+ * Tasks on isolated CPUs are not balanced, so threads without an affinity would all run on one of them. Efficiency cores
+ * determine the speed of a parallel loop. Both kinds are excluded if other CPUs remain.
+ */
 static void usable_cpus(const struct pr_host *h, struct gt_set *ret)
 {
 	const struct gt_set *unwanted[] = {&h->cpu.isolated, &h->cpu.efficiency};
@@ -47,7 +51,7 @@ static const char *all_of(const struct tn_launch *c, const struct gt_set *pool)
 							 : "the allowed CPUs without isolated and efficiency cores";
 }
 
-/* A launcher is no rank itself, even if variables of a surrounding job give it a number. */
+/* A launcher is not a rank, even if variables of a surrounding job give it a rank number. */
 static bool leave_launcher(const struct tn_launch *c, const struct gt_set *pool, char **reason)
 {
 	if (c->host->n_node < 2) {
@@ -59,8 +63,10 @@ static bool leave_launcher(const struct tn_launch *c, const struct gt_set *pool,
 	return false;
 }
 
-/* Finds the pool that this rank shares with other ranks: the CPUs next to its GPU, or all CPUs. Returns false, with the
- * reason, if that would be a guess. */
+/*
+ * Finds the pool that this rank shares with other ranks: the CPUs next to its GPU, or all CPUs. Returns false with a
+ * reason if the pool is uncertain.
+ */
 static bool choose_pool(const struct tn_launch *c, struct tn_rank rank, struct gt_set *pool, struct tn_rank *in_pool,
 			char **reason)
 {
@@ -111,8 +117,10 @@ static void take_share(const struct tn_launch *c, struct tn_rank rank, struct gt
 	gt_set_copy(&r->cpus, pool);
 }
 
-/* The mask from the launcher is this rank's share already. Other ranks may have the same mask, for example if mpirun
- * binds to nodes. */
+/*
+ * The launcher's mask already restricts this process to the CPUs of its rank. Other ranks may have the same mask, for
+ * example if mpirun binds to nodes.
+ */
 static void keep_affinity(const struct tn_launch *c, struct tn_rank rank, const char *by, struct tn_run *r)
 {
 	const struct gt_set *own = &c->host->cpu.allowed;
@@ -200,8 +208,10 @@ static char *users_policy(const struct tn_launch *c)
 	return *list ? gt_xasprintf("%s:%s", names[mode], list) : gt_xstrdup(names[mode]);
 }
 
-/* For a command on several nodes, NUMA balancing moves pages to the threads that use them. The tunable
- * kernel.numa_balancing is for commands on one node. */
+/*
+ * For a command on several nodes, automatic NUMA balancing moves pages to the threads that use them. The tunable
+ * kernel.numa_balancing is for commands on one node.
+ */
 static char *where_touched(const struct tn_launch *c, const char *because)
 {
 	bool off = pr_has(c->host->numa_balancing) && !c->host->numa_balancing.v;
@@ -259,7 +269,7 @@ const struct tn_launch_setting tn_launch_mempolicy = {
 /* ---- open files ----------------------------------------------------------------------------------------------------
  */
 
-/* More than any job needs. Programs that iterate over every possible descriptor still finish this number quickly. */
+/* More than any job needs. Small enough for programs that iterate over every possible descriptor. */
 #define FILES_MAX INT64_C(1048576)
 
 static void prepare_files(const struct tn_launch *c, struct tn_run *r)

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables of CUDA and NCCL. Few of them are useful: the defaults follow the hardware, and values chosen for older
- * hardware remain set. Facts: NCCL's user guide (environment variables), CUDA's programming guide. */
+/*
+ * Variables of CUDA and NCCL. Few of them are useful. The libraries' defaults suit the hardware, while values that were
+ * chosen for older hardware often stay in scripts. Sources: NCCL's user guide (environment variables), CUDA's
+ * programming guide.
+ */
 #include <stdio.h>
 #include <string.h>
 #include "lib/buf.h"
@@ -68,13 +71,14 @@ const struct tn_launch_setting tn_launch_cuda_segments = {
 
 /* ---- NCCL -------------------------------------------------------------------------------------------------------- */
 
-/* Interfaces that do not lead to another host. NCCL excludes lo and docker* itself, but would use these. */
+/* Prefixes of interfaces that do not lead to another host. NCCL excludes lo and docker* itself, but would use these. */
 static const char *const inward[] = {"virbr", "br-",   "cni",   "flannel", "cali",
 				     "veth",  "vxlan", "lxcbr", "lxdbr",   "podman"};
 
-/* Returns whether a port of the bridge is a device, or is built on one, such as a bond or VLAN. The bridge then leads
- * to other hosts whatever its name is: br-mgmt on OpenStack hosts. Ports of virtual machines and containers are
- * neither. */
+/*
+ * Returns whether a port of the bridge is a network device, or a bond or VLAN on one. The bridge then leads to other
+ * hosts, whatever its name is (br-mgmt on OpenStack hosts). Ports of virtual machines and containers do not count.
+ */
 static bool leads_out(const struct tn_launch *c, const char *interface)
 {
 	gt_autofree char *ports = gt_xasprintf("/sys/class/net/%s/brif", interface);
@@ -95,8 +99,10 @@ static bool leads_out(const struct tn_launch *c, const char *interface)
 	return false;
 }
 
-/* Appends the interfaces to exclude among those that begin with word. NCCL matches prefixes, so ",br-" excludes all. If
- * one of them leads to other hosts, the others are excluded by their names. */
+/*
+ * Appends the interfaces to exclude whose names begin with `word`. NCCL matches prefixes, so ",br-" excludes all of
+ * them. If one of them leads to other hosts, the others are excluded by their full names.
+ */
 static void add_inward(const struct tn_launch *c, const struct gt_strv *names, const char *word, struct gt_buf *to)
 {
 	gt_auto_strv in = {0}, out = {0};

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Selects the kernels of OpenBLAS. One variable applies to all copies in a process, and wheels of NumPy and SciPy
- * contain their own copies. It is therefore set only if it makes no copy that the command may load slower. */
+/*
+ * Selects the kernels of OpenBLAS. One variable applies to all copies in a process, and wheels of NumPy and SciPy
+ * contain their own copies. The variable is therefore set only if no copy that the command may load becomes slower.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,8 +98,10 @@ static void add_python_path(const struct tn_launch *c, struct gt_strv *ret)
 			add_site(c, dir, ret);
 }
 
-/* Finds every OpenBLAS that the command may load: the host's, by the library path of the command, and those of the
- * Python that it is or may start. */
+/*
+ * Finds every copy of OpenBLAS that the command may load: the host's, by the library path of the command, and those of
+ * each Python environment that the command may use.
+ */
 static void find_copies(const struct tn_launch *c, const struct tn_run *r, struct gt_strv *ret)
 {
 	static const char *const environments[] = { "VIRTUAL_ENV", "CONDA_PREFIX" };
@@ -130,7 +134,7 @@ static void find_copies(const struct tn_launch *c, const struct tn_run *r, struc
 struct copies {
 	struct gt_strv paths;
 	struct pr_openblas_answer *answer; /* one answer per path */
-	size_t old;			 /* index of the first copy that uses kernels of a much older processor; paths.n: none */
+	size_t old;			 /* index of the first copy that uses kernels for a much older processor; paths.n: none */
 };
 
 static void copies_clear(struct copies *a)
@@ -159,7 +163,7 @@ static int ask_all(const struct tn_launch *c, struct copies *a, struct gt_err *e
 	return r;
 }
 
-/* Returns the index of a copy that selects good kernels by default but not with this core; paths.n: none. */
+/* Returns the index of a copy that uses good kernels by default but others with this core. paths.n: none. */
 static size_t find_harmed(const struct tn_launch *c, const struct copies *a, const char *core)
 {
 	size_t i = 0;
@@ -169,7 +173,7 @@ static size_t find_harmed(const struct tn_launch *c, const struct copies *a, con
 	return i;
 }
 
-/* Returns the index of a copy that needs this core but does not accept it; paths.n: none. */
+/* Returns the index of a copy that would benefit from this core but does not support it. paths.n: none. */
 static size_t find_refusing(const struct tn_launch *c, const struct copies *a, const char *core)
 {
 	struct pr_openblas_answer answer;
@@ -208,7 +212,7 @@ static void choose(const struct tn_launch *c, const struct copies *a, struct tn_
 			    a->paths.v[refusing], a->answer[refusing].core);
 }
 
-/* Returns why OpenBLAS need not be asked; NULL: it must be. */
+/* Returns why OpenBLAS need not be queried. NULL: it must be. */
 static const char *why_not_asked(const struct tn_launch *c)
 {
 	if (!gt_streq(c->host->kernel.arch.v, "x86_64"))

@@ -30,9 +30,11 @@ static bool usable(const struct tn_launch *c, const char *path, const char **ret
 	return !*ret_why;
 }
 
-/* Measured in the rounds described at omp.spin (run_omp.c). 793 samples/s if PyTorch and openblas-pthread each have two
- * threads for the two CPUs; 3713 under gputune run. 3453 if PyTorch uses one thread, because the virtual processors are
- * reported as threads of one core, and leaves the CPUs to BLAS. */
+/*
+ * Measured in the rounds described at omp.spin (run_omp.c), on two CPUs. PyTorch and openblas-pthread with two threads
+ * each: 793 samples/s. gputune run: 3713. PyTorch with one thread, so that BLAS has the CPUs: 3453; PyTorch chose one
+ * because the virtual processors are reported as threads of one core.
+ */
 
 /* ---- BLAS ---------------------------------------------------------------------------------------------------------
  */
@@ -50,8 +52,10 @@ static char *flavour(const char *path)
 	return gt_xstrdup(base ? base + 1 : dir);
 }
 
-/* Returns the BLAS that the program gets without gputune. A capture may have only the alternative, not the file behind
- * it. */
+/*
+ * Returns the BLAS that the program uses without gputune. A captured host may have the alternative's link without its
+ * target.
+ */
 static char *blas_now(const struct tn_launch *c)
 {
 	gt_autofree char *path = tn_loader_find(c, "libblas.so.3");
@@ -61,7 +65,7 @@ static char *blas_now(const struct tn_launch *c)
 	return c->host->blas.v ? gt_xstrdup(c->host->blas.v) : NULL;
 }
 
-/* Returns the directory of a better libblas.so.3; NULL: none. */
+/* Returns the directory of a libblas.so.3 that is better; NULL: none. */
 static char *better_blas(const struct tn_launch *c, const char **ret_name, const char **ret_why)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(shared_pool); i++) {
@@ -76,8 +80,10 @@ static char *better_blas(const struct tn_launch *c, const char **ret_name, const
 	return NULL;
 }
 
-/* Returns whether the program, or PyTorch in it, uses the host's libblas.so.3 and that library is slow together with
- * OpenMP. */
+/*
+ * Returns whether the program, or the PyTorch it imports, uses the host's libblas.so.3 and that library is slow together
+ * with OpenMP.
+ */
 static bool needs_other_blas(const struct tn_launch *c, struct tn_run *r, char **ret_have)
 {
 	gt_autofree char *wheel = tn_loader_wheel(c), *have = wheel ? NULL : blas_now(c);
@@ -139,11 +145,11 @@ const struct tn_launch_setting tn_launch_blas = {
 /* ---- allocators ---------------------------------------------------------------------------------------------------
  */
 
-/* Actions of probe/check/distro.h have the names of allocators and runtimes; they install one. */
+/* The names of allocators and runtimes are also the names of the actions in probe/check/distro.h that install them. */
 static const struct allocator {
 	const char *name, *soname;
-	const char *variable, *value; /* its setting for large tensors; NULL: none */
-	const char *no_huge_pages;    /* the same setting for hosts with huge pages always on: disables them for the allocator */
+	const char *variable, *value; /* the allocator's setting for large tensors; NULL: none */
+	const char *no_huge_pages;    /* the same for hosts with huge pages set to always: the allocator then uses none */
 } allocators[] = {
 	{"tcmalloc", "libtcmalloc_minimal.so.4", NULL, NULL, NULL},
 	{"jemalloc", "libjemalloc.so.2", "MALLOC_CONF",
@@ -196,7 +202,7 @@ static char *find_allocator(const struct tn_launch *c, const struct allocator *a
 	return NULL;
 }
 
-/* Words in the names of libraries that contain a malloc. */
+/* Words in the names of allocator libraries. */
 static const char *const mallocs[] = {"malloc", "hoard", "scudo", "umem",   "lockless", "scalloc",
 				      "asan",	"lsan",	 "tsan",  "efence", "DUMA"};
 
@@ -293,9 +299,11 @@ static bool preloads_allocator(const struct tn_run *r)
 	return false;
 }
 
-/* Blocks up to a quarter of a rank's part of memory come from the heap. The heap is trimmed only beyond the whole part,
- * or beyond half of it under a control group's limit. Unused memory that a process keeps is charged to the whole group,
- * and the kernel ends a process of a group that exceeds its limit. */
+/*
+ * Blocks up to a quarter of the rank's part of memory are allocated from the heap. The heap is returned to the kernel
+ * only if it exceeds that part, or half of it under a control group's limit. Memory that a process keeps is charged to
+ * its group. The kernel kills a process of a group that exceeds its limit.
+ */
 static void prepare_malloc(const struct tn_launch *c, struct tn_run *r)
 {
 	unsigned ranks = tn_processes_here(c);
@@ -367,7 +375,7 @@ static void prepare_omp_runtime(const struct tn_launch *c, struct tn_run *r)
 	gt_autofree char *path = NULL;
 	const char *why = NULL;
 
-	if (!c->chosen) /* no value to report: the program uses the runtime that it was built with */
+	if (!c->chosen) /* nothing to report: the program uses the runtime that it was built with */
 		return;
 	for (size_t i = 0; i < GT_ARRAY_SIZE(runtimes); i++)
 		if (gt_streq(c->asked, runtimes[i].name))

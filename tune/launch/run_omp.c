@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* OpenMP: number of threads, their binding and their waiting. */
+/* OpenMP: number of threads, binding, and spinning while they wait. */
 #include <stdio.h>
 #include <string.h>
 #include "lib/text.h"
@@ -14,8 +14,11 @@ static const struct gt_set *cpus_of(const struct tn_launch *c, const struct tn_r
 	return gt_set_count(&r->cpus) ? &r->cpus : &c->host->cpu.allowed;
 }
 
-/* Returns whether torchrun, accelerate or deepspeed set the value. They set 1 if their own user set nothing. The environment
- * with which the launcher was started shows that: /proc does not change when the program sets a variable. */
+/*
+ * Returns whether torchrun, accelerate or deepspeed set the value. They set 1 if the user set nothing. The environment
+ * that the launcher was started with shows whether the user did, because /proc does not show variables that a program
+ * sets later.
+ */
 static bool set_by_launcher(const struct tn_launch *c)
 {
 	const char *mark = tn_run_user(c, "TORCHELASTIC_RUN_ID") ? "TORCHELASTIC_RUN_ID" : "LOCAL_RANK";
@@ -31,8 +34,10 @@ static bool set_by_launcher(const struct tn_launch *c)
 				      strstr(command, "num-cpu-threads-per-process")));
 }
 
-/* Returns the number of threads that the CPU quota allows per rank. With more threads all of them are stopped together.
- * All ranks share one quota. */
+/*
+ * Returns the number of threads that the CPU quota allows per rank. If more threads run, the kernel stops all of them
+ * together. All ranks share one quota.
+ */
 static unsigned threads_paid(const struct tn_launch *c, unsigned ranks)
 {
 	struct pr_num quota = c->host->cpu.quota_millicpu;
@@ -59,8 +64,11 @@ static char *why_threads(const struct tn_launch *c, unsigned cores, unsigned sha
 	return gt_xstrdup("one per physical core");
 }
 
-/* Returns why a number of threads, which all descendants inherit, could be multiplied by processes of this command. NULL: it
- * could not, one GPU is visible, or the number is divided by the visible GPUs because no library follows the ranks. */
+/*
+ * Returns why a number of threads, which all descendants inherit, could be multiplied by processes of this command.
+ * NULL: this cannot happen, one GPU is visible, or the number is already divided by the visible GPUs because the rank
+ * library is not preloaded.
+ */
 static char *why_multiplied(const struct tn_launch *c)
 {
 	struct tn_processes p = tn_processes_of(c);
@@ -174,11 +182,13 @@ const struct tn_launch_setting tn_launch_omp_bind = {
 /* ---- waiting ------------------------------------------------------------------------------------------------------
  */
 
-/* libgomp spins 300 000 times before it sleeps, which takes milliseconds. If a thread loses its core to another process
- * for a moment, the other threads keep the cores busy while they wait. Sleeping and waking costs about 50 us (measured
- * in a virtual machine), about as long as 3000 "pause" instructions. A thread that spins for the cost of sleeping takes
- * at most twice the time of the best choice. Four interleaved rounds of PyTorch's MLP on two CPUs with eight other
- * threads running: 3713 samples/s with 3000 spins, 3530 with none, 1572 with 30 000, 1072 with libgomp's own 300 000. */
+/*
+ * libgomp spins 300 000 times before it sleeps, which takes milliseconds. If a thread loses its core to another process
+ * for a moment, the other threads keep their cores busy while they wait. Sleeping and waking takes about 50 us (measured
+ * in a virtual machine), as long as about 3000 "pause" instructions. A thread that spins no longer than that takes at
+ * most twice the time of the best choice. Four interleaved rounds of PyTorch's MLP on two CPUs with eight other threads
+ * running: 3713 samples/s with 3000 spins, 3530 with none, 1572 with 30 000, 1072 with libgomp's own 300 000.
+ */
 #define SPINS       "3000"
 #define SPINS_QUOTA "1000"
 

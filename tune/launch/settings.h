@@ -7,10 +7,10 @@
 struct tn_launch_setting {
 	const char *id, *summary;
 	const char *why;       /* evidence for its benefit */
-	const char *hazard;    /* when it harms */
+	const char *hazard;    /* when the setting is harmful */
 	const char *unit;
-	const char *mechanism; /* the metric that moves if the claim is true; NULL: none */
-	const char *unmoved;   /* why no workload shows it; NULL: mechanism does */
+	const char *mechanism; /* metric that improves if the mechanism is true; NULL: none */
+	const char *unmoved;   /* why no workload shows the benefit; NULL: mechanism does */
 	void (*prepare)(const struct tn_launch *c, struct tn_run *r);
 };
 extern const struct tn_launch_setting *const tn_launch_settings[]; /* NULL-terminated */
@@ -23,8 +23,7 @@ extern const struct tn_launch_setting tn_launch_omp_threads, tn_launch_omp_bind,
 /* run_gpu.c */
 extern const struct tn_launch_setting tn_launch_cuda_order, tn_launch_cuda_segments, tn_launch_nccl_ifname, tn_launch_leftovers;
 /* run_lib.c */
-/* Checks whether a profile may give the setting this value. Returns -EINVAL with a sentence that lists the possible
- * values if not. */
+/* Checks whether a profile may set this value. If not, returns -EINVAL with a sentence that lists the possible values. */
 int tn_launch_check_value(const struct tn_launch_setting *s, const char *value, struct gt_err *err);
 extern const struct tn_launch_setting tn_launch_blas, tn_launch_allocator, tn_launch_malloc, tn_launch_omp_runtime;
 /* run_ranks.c */

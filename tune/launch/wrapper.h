@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TN_WRAPPER_H
 #define TN_WRAPPER_H
-/* Wrappers such as env, nohup and taskset: programs that change one property of the process and then execute the
- * command in their arguments. */
+/*
+ * Wrappers such as env, nohup and taskset: programs that change one property of the process and then execute the command
+ * given in their arguments.
+ */
 #include <stdbool.h>
 #include <stddef.h>
 

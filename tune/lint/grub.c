@@ -31,8 +31,10 @@ static const struct {
 	 "applies to every device: name only the bridges above the GPUs (pcie.acs)"},
 };
 
-/* Parameters with one value in the kernel. Names with a dot are parameters of modules; some parameters of systemd and
- * dracut are lists. */
+/*
+ * Kernel parameters that have one value. Names with a dot are parameters of modules, and some parameters of systemd and
+ * dracut are lists. Both are excluded.
+ */
 static bool is_single(const char *name)
 {
 	static const char *const single[] = {"transparent_hugepage",
@@ -90,7 +92,7 @@ static void judge_twice(struct sc_findings *out, const struct pr_params *all, si
 				     last->file, last->line));
 }
 
-/* An IOMMU that is off translates nothing, so its mode has no effect. */
+/* If the IOMMU is off, its mode has no effect. */
 static void judge_iommu(struct sc_findings *out, const struct pr_params *all)
 {
 	const struct pr_param *off = NULL, *pt = NULL;
@@ -109,7 +111,7 @@ static void judge_iommu(struct sc_findings *out, const struct pr_params *all)
 				     off->line));
 }
 
-/* Compares both lists of words, as grub-mkconfig joins them, with the command line of the running kernel. */
+/* Compares both lists of words, joined as grub-mkconfig joins them, with the command line of the running kernel. */
 static void judge_pending(struct sc_findings *out, const struct pr_params *all, const struct pr_params *running)
 {
 	for (size_t i = 0; i < all->n; i++) {

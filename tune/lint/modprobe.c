@@ -90,7 +90,7 @@ static bool is_nvidia(const char *module)
 	return !strcmp(module, "nvidia") || !strcmp(module, "nvidia_uvm") || !strcmp(module, "nvidia_current");
 }
 
-/* Parses "install MODULE COMMAND". With the command true or false the module is never loaded. */
+/* Parses "install MODULE COMMAND". If the command is true or false, the module is never loaded. */
 static void parse_install(struct conf *c, const char *rest, const char *file, unsigned line)
 {
 	gt_autofree char *raw = word(&rest), *command = word(&rest), *module = NULL;
@@ -170,7 +170,7 @@ static void parse_file(struct conf *c, const char *file)
 
 /* ---- judgement ---- */
 
-/* Searches lines such as "kernel/drivers/nvme/host/nvme-core.ko". */
+/* Searches for the module in modules.builtin, which has lines such as "kernel/drivers/nvme/host/nvme-core.ko". */
 static bool is_builtin(const struct conf *c, const char *module)
 {
 	for (const char *p = c->builtin; p && *p;) {
@@ -216,7 +216,7 @@ static bool judge_module(struct conf *c, size_t at)
 	return true;
 }
 
-/* Returns the line that decides the option, if it is another line. */
+/* Returns the last line that overrides the option; NULL: none. */
 static const struct option *overridden_by(const struct conf *c, size_t at)
 {
 	for (size_t j = c->n; j-- > at + 1;)
@@ -240,7 +240,10 @@ static bool same_value(const char *a, const char *b)
 	return is[0] >= 0 && is[0] == is[1];
 }
 
-/* Returns the value in the loaded module; NULL: not loaded, or not shown. The caller frees it. */
+/*
+ * Returns the value in the loaded module. NULL: the module is not loaded or does not show the value. The caller frees
+ * it.
+ */
 static char *running(const struct conf *c, const struct option *o)
 {
 	gt_autofree char *path = gt_xasprintf("/sys/module/%s/parameters/%s", o->module, o->name);

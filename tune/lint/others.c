@@ -29,17 +29,17 @@ static void each_line(struct gt_fsroot *fs, const char *file, line_fn take, void
 struct tuned {
 	struct gt_fsroot *fs;
 	struct sc_findings *out;
-	char section[32], type[32]; /* the plug-in of a section is its type, or else its name */
+	char section[32], type[32]; /* the plug-in is the value of type, or else the section's name */
 };
 
-/* "> 4096" raises to, "< 4096" lowers to. Only tuned can evaluate a value with a variable. */
+/* "> 4096" raises the value to 4096, "< 4096" lowers it. Only tuned can evaluate a value with a variable. */
 static void judge_sysctl(struct tuned *t, const char *key, char *value, const char *file, unsigned no)
 {
 	value += strspn(value, "<>");
 	sc_lint_one(t->fs, key, strstr(value, "${") ? NULL : gt_strip(value), file, no, t->out);
 }
 
-/* Reports plug-ins that use a file with another path on Debian. */
+/* Reports plug-ins whose file has another path on Debian. */
 static void judge_plugin(struct tuned *t, const char *plugin, const char *key, const char *file, unsigned no)
 {
 	if (!strcmp(plugin, "bootloader") && gt_starts_with(key, "cmdline") && !gt_fs_exists(t->fs, "/etc/grub2.cfg") &&

@@ -175,7 +175,7 @@ void tn_lint_udev(struct gt_fsroot *fs, struct sc_findings *ret)
 	tn_udev_load(fs, SC_NOW, &c.u);
 	for (size_t i = 0; i < c.u.files.n; i++)
 		any |= is_local(c.u.files.v[i]);
-	if (any) { /* files of packages are judged only together with local ones */
+	if (any) { /* files of packages are checked only for conflicts with local files */
 		tn_udev_parse(&c.u);
 		c.reported = gt_xcalloc(c.u.n + 1, sizeof(*c.reported));
 		judge_lines(&c);
