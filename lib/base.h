@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 /*
- * The error contract. A function returns 0 (or a count), or a negative errno. The function that detects the error
- * writes one sentence: what failed, on which object, what to do. Callers may prefix the sentence, and main prints it
- * once. Outputs stay untouched on failure. A caller that does not need the sentence passes NULL.
+ * The error contract. A function returns 0 (or a count), or a negative errno. The function that detects the error writes
+ * one sentence: what failed, on which object, what to do. Callers may put a prefix before the sentence, and main prints
+ * it once. Outputs stay untouched on failure. A caller that does not need the sentence passes NULL.
  */
 struct gt_err {
 	int code;	 /* positive errno, 0 = no error */

@@ -204,7 +204,7 @@ static int take_short(struct parse *p, char **argv, int *i)
 	return 0;
 }
 
-/* Takes the first plain argument as the command, unless the default command accepts arguments. */
+/* Takes the first plain argument as the command, unless the tool has a default command that accepts arguments. */
 static int take_command(struct parse *p, const char *word, bool *was_command)
 {
 	const struct gt_tool *tool = p->tool;

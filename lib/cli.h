@@ -60,7 +60,7 @@ struct gt_cmd {
 	bool stop_at_arg;	    /* the first plain argument or "--" ends the options: for `run CMD …` */
 	/* Returns an exit status >= 0, or a negative errno with cli->err filled. */
 	int (*run)(struct gt_cli *cli, int argc, char **argv); /* argv without command and options, NULL-terminated */
-	bool only_reads;	    /* needs no cleanup: the first signal ends it */
+	bool only_reads;	    /* needs no cleanup: the first signal ends the process */
 	gt_word *word;		    /* words that completion offers for the arguments, besides files if args names one */
 	const char *group;	    /* heading in the help of the tool; commands of a group follow each other */
 	enum gt_listed listed;
@@ -91,7 +91,7 @@ struct gt_cli {
 	const char *root;     /* argument of --root, or NULL */
 	bool json, quiet, color;
 	int verbose;
-	bool changes_host; /* set by a command: its exit status reports the state of the host even if its output is lost */
+	bool changes_host; /* set by a command: a failed write of its output must not replace its exit status */
 	struct gt_err err;
 };
 

@@ -51,7 +51,7 @@ static int run_command(struct gt_cli *cli, const struct gt_cli_line *line)
 	return line->cmd->run(cli, line->n_args, line->args);
 }
 
-/* With borrowed privileges the caller's environment and paths are not trustworthy. */
+/* With setuid or similar privileges, the caller's environment and paths are not trustworthy. */
 static int refuse_borrowed(struct gt_cli *cli)
 {
 	if (!gt_priv_borrowed())
@@ -61,8 +61,10 @@ static int refuse_borrowed(struct gt_cli *cli)
 			    "refuses to run; use sudo instead");
 }
 
-/* Reports lost output. Returns true if that determines the exit status. A reader that exits early, such as head, is not
- * an error. */
+/*
+ * Reports a failed write to stdout. Returns true if the failure determines the exit status. A reader that exits early,
+ * such as head, is not an error.
+ */
 static bool lost_output(const struct gt_cli *cli)
 {
 	int r = gt_stdout_flush();
@@ -74,7 +76,7 @@ static bool lost_output(const struct gt_cli *cli)
 	return !cli->changes_host;
 }
 
-/* With --json prints a refusal as a document, for scripts that read the exit status and the reason from stdout. */
+/* With --json prints an error as a document too, for scripts that read the exit status and the reason from stdout. */
 static void print_refusal(const struct gt_cli *cli, int status)
 {
 	gt_auto_json *doc = NULL;

@@ -28,7 +28,7 @@ int gt_dl_open(const char *const *names, const struct gt_dlsym *syms, size_t n_s
 	int r;
 
 	for (name = names; *name && !handle; name++) {
-		/* Never unloaded: drivers and their libraries have threads and exit handlers. */
+		/* Libraries are never unloaded, because drivers and their libraries have threads and exit handlers. */
 		handle = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 		if (handle)
 			break;

@@ -56,7 +56,7 @@ int gt_file_read(const char *path, size_t max, char **ret, size_t *ret_len, stru
 	if (fstat(fd, &st) || S_ISDIR(st.st_mode) || S_ISBLK(st.st_mode) || (S_ISCHR(st.st_mode) && !std_in))
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s is not a regular file", path);
 	if (!std_in)
-		fcntl(fd, F_SETFL, 0); /* back to blocking reads, for a pipe whose writer is slow */
+		fcntl(fd, F_SETFL, 0); /* blocking reads again, for a pipe with a slow writer */
 	r = gt_read_all(fd, max, ret, ret_len);
 	if (r == -EFBIG)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EFBIG, "%s is larger than the limit of %zu bytes", path, max);
@@ -83,7 +83,7 @@ int gt_stdout_flush(void)
 	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
 	int code = fflush(stdout) ? errno : 0;
 
-	if (!code && ferror(stdout)) /* stdout failed earlier; trust errno only for errors that persist */
+	if (!code && ferror(stdout)) /* stdout failed earlier; errno is then reliable only for errors that persist */
 		code = errno == ENOSPC || errno == EDQUOT || errno == EFBIG ? errno : EIO;
 	return code && poll(&p, 1, 0) > 0 && p.revents & POLLERR ? -EPIPE : -code;
 }

@@ -44,7 +44,10 @@ const char *gt_check_dirs_trust(struct gt_fsroot *fs, const char *path)
 	return why ? why : check_dirs(fs, real);
 }
 
-/* Checks a directory. The sticky bit protects only files that exist, so a directory writable by others is never trusted. */
+/*
+ * Returns why the directory is not trusted. The sticky bit protects only files that exist, so a directory that others
+ * can write is never trusted.
+ */
 static const char *check_dir(const struct stat *st)
 {
 	if (st->st_uid != 0)

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef GT_FILE_TRUST_H
 #define GT_FILE_TRUST_H
-/* Files that root may follow, load and execute: only root can write to them. For other users every file passes. */
+/*
+ * Checks of files that root may load, execute or follow as links: only root can write to them. For other users every
+ * file passes.
+ */
 #include <sys/stat.h>
 #include "lib/fsroot.h"
 

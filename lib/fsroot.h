@@ -73,8 +73,10 @@ int gt_fs_sweep(struct gt_fsroot *fs, const char *path);
 int gt_fs_append_sync(struct gt_fsroot *fs, const char *path, const char *data, size_t len);
 int gt_fs_mkdirs(struct gt_fsroot *fs, const char *path, mode_t mode); /* durable; existing directories are accepted */
 int gt_fs_unlink(struct gt_fsroot *fs, const char *path); /* durable; -ENOENT if it does not exist */
-/* Takes an exclusive lock on path (created with mode 0600). The lock lasts until *ret_fd is closed. Returns
- * -EWOULDBLOCK if another process holds it. */
+/*
+ * Takes an exclusive lock on path (creates it with mode 0600). The lock lasts until *ret_fd is closed. Returns
+ * -EWOULDBLOCK if another process holds the lock.
+ */
 int gt_fs_lock(struct gt_fsroot *fs, const char *path, int *ret_fd);
 int gt_fs_wait_lock(struct gt_fsroot *fs, const char *path); /* waits until no other process holds the lock; does not take it */
 

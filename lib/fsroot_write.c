@@ -24,7 +24,7 @@ unsigned gt_fs_mutations(const struct gt_fsroot *fs)
 	return fs->mutations;
 }
 
-/* Counts a step that changes the tree and injects the fault of a test. Called before each step. */
+/* Counts a step that changes the tree, and injects an error if a test requests one. Called before each step. */
 static int mutate(struct gt_fsroot *fs)
 {
 	if (fs->readonly)

@@ -4,7 +4,7 @@
 /* Suggestions for misspelled words. */
 #include <stddef.h>
 
-/* Returns the i-th word of a set, such as the ids of checks; NULL after the last. */
+/* Returns word i of a set, such as the ids of checks; NULL after the last. */
 typedef const char *gt_word(size_t i);
 
 /* Returns "did you mean X?" for the nearest word within two edits, else a copy of `otherwise`. The caller frees it. */

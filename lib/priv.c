@@ -15,7 +15,7 @@ static int get(struct __user_cap_data_struct d[2])
 	return syscall(SYS_capget, &head, d) < 0 ? -errno : 0;
 }
 
-/* A security module may also set AT_SECURE without any gain of privileges. That is not a reason to refuse. */
+/* A security module may also set AT_SECURE although the process gained no privileges. That is not a reason to refuse. */
 bool gt_priv_borrowed(void)
 {
 	struct __user_cap_data_struct d[2] = {0};

@@ -79,8 +79,10 @@ static const char *kind_name(mode_t mode)
 	}
 }
 
-/* Returns whether following the link is safe. In a shared directory another user can create a link, or move one of the
- * caller's links there with rename(2). */
+/*
+ * Returns whether the link may be followed. In a shared directory another user can create a link, or use rename(2) to
+ * put one of the caller's links there.
+ */
 static bool may_follow(int dir, const struct stat *link)
 {
 	struct stat st;
@@ -90,7 +92,7 @@ static bool may_follow(int dir, const struct stat *link)
 	return geteuid() != 0 || (st.st_uid == 0 && !(st.st_mode & (S_IWGRP | S_IWOTH)));
 }
 
-/* Returns the link's target as a path relative to the start of path. */
+/* Returns the link's target as a path relative to the directory where the resolution of path started. */
 static int read_link(int dir, const char *base, const char *path, char **ret)
 {
 	const char *slash = strrchr(path, '/');
@@ -271,8 +273,10 @@ static bool is_temporary(const char *name, const char *base)
 	return digits && gt_streq(name + digits, SUFFIX);
 }
 
-/* Removes a leftover file if it is not locked, which means that it has no writer. Nothing renames such a file, so name
- * and inode still match at unlinkat(). */
+/*
+ * Removes a leftover file if it is not locked, that is, if it has no writer. Nothing renames such a file, so name and
+ * inode still belong together at unlinkat().
+ */
 static void remove_leftover(int dir, const char *name)
 {
 	gt_autoclose int fd = openat(dir, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

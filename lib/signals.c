@@ -4,7 +4,10 @@
 #include "lib/signals.h"
 #include "lib/util.h"
 
-/* O_PATH: the descriptor can neither be read nor written. O_CLOEXEC: an executed program finds the descriptor closed again. */
+/*
+ * Opens with O_PATH, so that the descriptor can be neither read nor written, and with O_CLOEXEC, so that an executed
+ * program finds it closed.
+ */
 void gt_hold_standard_files(void)
 {
 	for (int fd = 0; fd < 3; fd++)
@@ -17,7 +20,7 @@ static void on_signal(int sig)
 	gt_interrupted = sig;
 }
 
-/* SIGINT, SIGTERM and SIGHUP stay ignored, also in children, if they were ignored at the start (nohup). */
+/* If SIGINT, SIGTERM or SIGHUP was ignored at the start (nohup), it stays ignored, also in children. */
 static struct {
 	int sig;
 	void (*handler)(int);

@@ -3,8 +3,10 @@
 #define GT_SIGNALS_H
 /* Signal handling and standard descriptors of a tool. */
 
-/* Opens "/" for each closed standard descriptor, so that no other file, such as a journal, gets its number. A process
- * that closes standard descriptors later must call it again. */
+/*
+ * Opens "/" for each closed standard descriptor. Otherwise a file opened later, such as a journal, would get the number
+ * of standard output. A process that closes standard descriptors later must call it again.
+ */
 void gt_hold_standard_files(void);
 /* Installs the handlers. The first SIGINT, SIGTERM or SIGHUP sets gt_interrupted (lib/util.h); the second one kills the
  * process. */

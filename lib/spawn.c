@@ -138,7 +138,7 @@ static int reap(struct gt_spawn *s, pid_t pid, int pidfd, int r, double deadline
 			kill(-pid, SIGTERM);
 			give_up = now + KILL_AFTER_S;
 		} else if (r && now > give_up && killed) {
-			status = SIGKILL; /* do not wait for a child that hangs in the kernel */
+			status = SIGKILL; /* a child that hangs in the kernel is not waited for */
 			break;
 		} else if (r && now > give_up) {
 			kill(-pid, SIGKILL);

@@ -23,7 +23,7 @@ struct gt_spawn {
 	/* output */
 	char *out, *errout;   /* NUL-terminated; the caller frees them with gt_spawn_clear() */
 	size_t out_len;
-	int status;	      /* exit status, or 128 + signal */
+	int status;	      /* exit status, or 128 + number of the signal that killed the child */
 	bool timed_out, truncated;
 	bool left_running;    /* a descendant, such as a daemon, still held the output open when the child exited */
 	struct rusage usage;

@@ -207,7 +207,7 @@ double gt_suspended_s(void)
 	struct timespec up, awake;
 
 	clock_gettime(CLOCK_MONOTONIC, &awake);
-	clock_gettime(CLOCK_BOOTTIME, &up); /* read later, so that the difference is never negative */
+	clock_gettime(CLOCK_BOOTTIME, &up); /* read after the other clock, so that the difference is never negative */
 	return (double)(up.tv_sec - awake.tv_sec) + (double)(up.tv_nsec - awake.tv_nsec) * 1e-9;
 }
 

@@ -93,12 +93,14 @@ static const char *by_instance(const struct reader *r, const char *word, struct 
 		}
 	}
 	if (cut != 1 || unknown)
-		ret->gpu = -1; /* a MIG UUID does not contain the UUID of its GPU */
+		ret->gpu = -1; /* not found by the UUID of the GPU: the UUID of a MIG instance does not contain it */
 	return cut || unknown ? NULL : "but no GPU of this host is partitioned into MIG instances";
 }
 
-/* Returns whether an earlier entry names the same device. Compares the GPU, or the text of the entries if the GPU is
- * unknown. */
+/*
+ * Returns whether an earlier entry names the same device. Compares the GPUs, or the texts of the entries if the GPU is
+ * unknown.
+ */
 static bool named_before(const struct gt_visible *v, const struct gt_visible_device *d, const char *list, const char *at)
 {
 	size_t len = strcspn(at, ",");

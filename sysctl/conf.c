@@ -139,7 +139,10 @@ static void load_file(struct gt_fsroot *fs, const struct sc_overlay *overlay, st
 
 /* ---- what counts ---------------------------------------------------------------------------------------------- */
 
-/* Like systemd: an assignment of the same value keeps the place of the first one; another value gets its own place. */
+/*
+ * Like systemd: if a key gets the same value again, its first assignment keeps its place. With another value the
+ * assignment moves to the place of the later line.
+ */
 static void settle(struct sc_conf *c)
 {
 	c->effective = gt_xcalloc(c->n_all + 1, sizeof(*c->effective));

@@ -6,9 +6,9 @@
 #include "lib/parse.h"
 #include "sysctl/sysctl.h"
 
-/* Keys that old recipes still set, and values that harm a training host. */
+/* Keys that old recipes still set, and values that harm a host for training. */
 static const struct {
-	const char *key; /* normalised glob */
+	const char *key; /* normalised key, may be a glob */
 	enum sc_severity severity;
 	const char *value; /* only this value, any other value ("!0"), a smaller or a larger one ("<1024", ">0"); NULL: any value */
 	const char *what;
@@ -135,7 +135,7 @@ static bool has_value(const struct sc_assign *a, const char *want)
 	return sc_value_equal(a->key, want + other, taken) != other;
 }
 
-/* Returns whether the table contains the key. */
+/* Returns whether the table has the key. */
 static bool lint_table(struct sc_findings *l, const struct sc_assign *a)
 {
 	gt_autofree char *name = dotted(a->key);
@@ -170,7 +170,7 @@ static void lint_missing(struct gt_fsroot *fs, struct sc_findings *l, const stru
 {
 	gt_autofree char *path = gt_xasprintf("/proc/sys/%s", a->key), *name = dotted(a->key);
 
-	if (a->glob || !a->value || !gt_fs_dir(fs) || gt_fs_exists(fs, path)) /* a capture has only some keys */
+	if (a->glob || !a->value || !gt_fs_dir(fs) || gt_fs_exists(fs, path)) /* a captured host has only some keys */
 		return;
 	if (may_come(fs, a->key))
 		return;
@@ -266,7 +266,7 @@ void sc_lint_one(struct gt_fsroot *fs, const char *key, const char *value, const
 
 	if (value)
 		lint_value(l, &a);
-	a.value = a.value ? a.value : (char *)""; /* judged by its key alone */
+	a.value = a.value ? a.value : (char *)""; /* only the key is checked */
 	if (!lint_table(l, &a))
 		lint_missing(fs, l, &a);
 }

@@ -26,7 +26,7 @@ struct sc_key {
 	const char *unit;
 	const char *counterpart; /* a non-zero value in one zeroes the other; NULL: none */
 };
-extern const struct sc_key sc_keys[]; /* the last one has name NULL */
+extern const struct sc_key sc_keys[]; /* ends the table: name NULL */
 const struct sc_key *sc_key_find(const char *name);
 /* Normalises "vm.dirty_ratio" or "net/ipv4/conf/eth0.1/forwarding" like systemd: slashes as separators. The caller
  * frees the result. */
@@ -43,7 +43,7 @@ char *sc_path(const char *key);
 int sc_read_value(const char *key, const char *text, char **ret, const char **ret_rest, struct gt_err *err);
 /* Like sc_read_value(), but returns the text itself if the kernel refuses it. The caller frees it. */
 char *sc_taken(const char *key, const char *text);
-/* Returns whether the kernel accepts the text as another value than 0. (0 leaves the counterpart in force.) */
+/* Returns whether the kernel accepts the text and its value is not 0. A value of 0 leaves the counterpart in force. */
 bool sc_takes_nonzero(const char *key, const char *text);
 /* Compares two texts by the values that the kernel stores. */
 bool sc_value_equal(const char *key, const char *a, const char *b);
@@ -69,7 +69,7 @@ struct sc_conf {
 	struct gt_strv files;	 /* in the order of reading */
 	struct sc_assign *all;	 /* all assignments, in the same order */
 	size_t n_all;
-	size_t *effective;	 /* indices into all; each key once, as applied */
+	size_t *effective;	 /* indices into all; each key once, in the order of writing */
 	size_t n_effective;
 	struct sc_problem *problem; /* lines that systemd ignores, files that it cannot read */
 	size_t n_problem;
@@ -78,8 +78,10 @@ struct sc_conf {
 struct sc_overlay {
 	const char *path, *text;
 };
-/* /run is empty after a boot. Its files count now, but neither set nor hide anything at the next boot. Whether a
- * program (cloud-init, a generator) writes them again by then is unknown; the linter reports what would be lost. */
+/*
+ * /run is empty after a boot. Its files apply now. At the next boot they neither set nor hide anything, unless a program
+ * (cloud-init, a generator) writes them again. That is unknown here; the linter reports settings that would be lost.
+ */
 enum sc_when { SC_NOW, SC_NEXT_BOOT };
 /* Lists the files of all four directories of a kind ("sysctl.d" with ".conf", "udev/rules.d" with ".rules") in the
  * order in which systemd reads them. Files masked by one of the same name are omitted, links to /dev/null are not.
@@ -113,7 +115,7 @@ void sc_findings_clear(struct sc_findings *l);
 #define sc_auto_findings	__attribute__((cleanup(sc_findings_clear))) struct sc_findings
 /* Adds findings for obsolete, unknown, dangerous, contradicted and never-read assignments. */
 void sc_lint(struct gt_fsroot *fs, const struct sc_conf *conf, struct sc_findings *ret);
-/* Judges one assignment in a file of another program, such as a profile of tuned. value NULL: unknown. */
+/* Checks one assignment in a file of another program, such as a profile of tuned. value NULL: unknown. */
 void sc_lint_one(struct gt_fsroot *fs, const char *key, const char *value, const char *file, unsigned line,
 		 struct sc_findings *ret);
 const char *sc_severity_name(enum sc_severity s);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers whether a framework, wheel, environment or image works on this host. Each reason has its source. */
+/* Reports whether a framework, wheel, environment or image works on this host. Each reason has its source. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -101,7 +101,7 @@ void pr_can_gpu(struct pr_question *q, const char *cuda)
 		struct pr_span span;
 		int order = pr_on_bus(g) && arch != seen ? pr_compare_cuda_range(q->c, g, cuda, &span) : 0;
 
-		seen = pr_on_bus(g) ? arch : seen; /* one line for equal GPUs */
+		seen = pr_on_bus(g) ? arch : seen; /* one line for identical GPUs */
 		if (order)
 			pr_can_reason(q, order > 0 ? PR_NO : PR_YES, "gpu_arch.tsv",
 				      "CUDA %s does not support capability %d.%d of GPU %s; %s is the %s", cuda, arch / 10,
@@ -129,7 +129,7 @@ static void judge_arch(struct pr_question *q, const char *torch, const char *cud
 	}
 }
 
-/* Adds the requirements of PyTorch's wheels for any CUDA. */
+/* Adds the requirements of all of PyTorch's wheels, whatever their CUDA release. */
 static void judge_system(struct pr_question *q, const char *torch)
 {
 	const char *least = pr_torch_glibc(torch), *have = q->c->host->glibc.v;
@@ -249,7 +249,7 @@ static int ask_torch(struct pr_question *q, const char *version)
 	return 0;
 }
 
-/* Adds which gcc the nvcc of the release accepts. This does not affect running compiled programs. */
+/* Adds the newest gcc that the nvcc of the release accepts. Programs that are already compiled do not need it. */
 static void judge_compiler(struct pr_question *q, const char *release)
 {
 	const char *have = q->c->host->gcc.v;
@@ -286,7 +286,7 @@ static int ask_cuda(struct pr_question *q, const char *version)
 	return 0;
 }
 
-/* Answers for a framework with known CUDA releases: one that the driver supports is enough. */
+/* Evaluates a framework whose wheels are built for known CUDA releases. One release that the driver supports suffices. */
 static int ask_framework(struct pr_question *q, const struct pr_table *table, const char *name, const char *version)
 {
 	gt_autofree char *release = pr_release_of(version), *builds = NULL;
@@ -328,7 +328,7 @@ static const struct framework {
 	const struct pr_table *table; /* release -> CUDA releases of its wheels */
 } frameworks[] = {{"torch", &pr_torch_wheel}, {"tensorflow", &pr_tensorflow_cuda}, {"jax", &pr_jax_cuda}};
 
-/* Answers for one release; version may have a build, as in "2.14+cu126". */
+/* Evaluates one release. version may name a build, as in "2.14+cu126". */
 static int ask_release(struct pr_question *q, const struct framework *f, const char *version)
 {
 	return f->table == &pr_torch_wheel ? ask_torch(q, version) : ask_framework(q, f->table, f->name, version);
@@ -369,7 +369,7 @@ static int newest_first(const void *a, const void *b)
 	return r ? r : strlen(x) == strlen(y) ? gt_version_cmp(y, x) : strlen(x) < strlen(y) ? -1 : 1;
 }
 
-/* Answers for the newest matching version that works here, or for the newest one if none does. */
+/* Evaluates the newest matching version that works here, or the newest one if none does. */
 static int ask_newest(struct pr_question *q, const struct matching *m)
 {
 	const char *name = m->framework->name, *table = m->framework->table->name;
@@ -403,7 +403,7 @@ static int ask_newest(struct pr_question *q, const struct matching *m)
 	return 0;
 }
 
-/* Answers for "torch", "torch=2.14" and 'torch>=2.8,<2.12'; spec is the part after the name. */
+/* Evaluates "torch", "torch=2.14" and 'torch>=2.8,<2.12'. spec is the part after the name. */
 static int ask_requirement(struct pr_question *q, const struct framework *f, const char *spec)
 {
 	struct matching m = {.framework = f, .spec = spec, .machine = q->c->host->kernel.arch.v};
@@ -516,7 +516,7 @@ static char *newest_cuda(const struct pr_question *q)
 	return gt_xstrdup(span.last);
 }
 
-/* Returns what to use after a no whose question had no better answer. The caller frees it. */
+/* Returns what to use instead, if the answer is no and no reason suggested an alternative. The caller frees it. */
 static char *general_instead(const struct pr_question *q, const char *what)
 {
 	const struct pr_host *h = q->c->host;

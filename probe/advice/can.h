@@ -10,32 +10,35 @@ const char *pr_answer_name(enum pr_answer a); /* "yes", "no", "unknown" */
 
 struct pr_question {
 	const struct pr_context *c;
-	struct pr_host *host; /* the same as c->host, but writable: only its pool of strings grows */
+	struct pr_host *host; /* the same as c->host but writable: only its pool of strings grows */
 	struct gt_err *err;
 	json_t *reasons;
 	enum pr_answer worst;
 	bool on_cpu;   /* it works, on the CPU only */
-	char *instead; /* what to use after a no; NULL: not known yet. The caller frees it */
+	char *instead; /* what to use instead if the answer is no; NULL: not known yet. The caller frees it */
 };
 
 /* Returns whether the loaded driver supports the host's GPUs. */
 bool pr_can_driver_fits(const struct pr_question *q);
 /* Returns whether the host has no GPU that programs may use, of any maker. */
 bool pr_only_cpu(const struct pr_host *h);
-/* Answers for an extension of PyTorch, "vllm" or "flash-attn==2.8.3". Returns 1, 0 if `what` names none, or a negative errno. */
+/*
+ * Evaluates an extension of PyTorch, "vllm" or "flash-attn==2.8.3". Returns 1, 0 if `what` names no extension, or a
+ * negative errno.
+ */
 int pr_can_extension(struct pr_question *q, const char *what);
 
-/* Answers "torch==2.14", "cuda>=12.8" or a path; the reasons are in q. Fails (exit 64) if `what` cannot be parsed. */
+/* Evaluates "torch==2.14", "cuda>=12.8" or a path; the reasons are in q. Fails (exit 64) if `what` cannot be parsed. */
 int pr_can_ask(struct pr_question *q, const char *what);
-/* Adds a reason with its source. The answer is that of the worst reason. */
+/* Adds a reason with its source. The result of q is that of its worst reason. */
 void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, const char *fmt, ...) GT_PRINTF(4, 5);
-/* Adds the reason for or against: the host's driver runs programs of that CUDA release. */
+/* Adds whether the host's driver runs programs of that CUDA release. */
 void pr_can_driver(struct pr_question *q, const char *cuda);
 /* Adds a reason if that CUDA release cannot generate code for the host's GPUs. */
 void pr_can_gpu(struct pr_question *q, const char *cuda);
 /* Evaluates an image's NVIDIA_REQUIRE_CUDA. */
 int pr_can_image(struct pr_question *q, const char *expression);
-/* Adds the reason for or against: a framework release ("torch", "2.4") has wheels for a Python of this host. */
+/* Adds whether a framework release ("torch", "2.4") has wheels for a Python of this host. */
 void pr_can_python(struct pr_question *q, const char *framework, const char *release);
 /* Examines a wheel, an environment or an unpacked image at a path of the host, or of this machine if the host lacks the
  * path. Returns 0, or a negative errno with a sentence. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpuprobe can, for things on disk: a wheel, a Python environment, an unpacked container image. Data in the files has
- * priority over the tables. Nothing is executed or unpacked. */
+/*
+ * gpuprobe can, for files on disk: a wheel, a Python environment, an unpacked container image. Data in the files has
+ * priority over the tables. Nothing is executed or unpacked.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,9 +25,9 @@
 /* ---- GPU code ------------------------------------------------------------------------------------------------- */
 
 struct code {
-	struct pr_fatbin all, *library; /* all: totals; library: one per library with GPU code */
+	struct pr_fatbin all, *library; /* all: sums over all libraries; library: one element per library with GPU code */
 	size_t n;
-	char largest[256]; /* name of the library with the most containers */
+	char largest[256]; /* name of the library with the most fat-binary containers */
 	size_t most;
 };
 
@@ -48,8 +50,10 @@ static void clear_code(struct code *c)
 	*c = (struct code){0};
 }
 
-/* Yes if most of the code runs on the GPU, no if none does. Wheels with one library per CUDA release are between the
- * two: unknown. */
+/*
+ * Returns yes if most of the code runs on the GPU, no if none does. A wheel with one library per CUDA release is in
+ * between; the result is unknown.
+ */
 static void judge_gpu(struct pr_question *q, const struct code *code, const char *list, const char *source,
 		      const char *address, unsigned arch)
 {
@@ -626,7 +630,7 @@ int pr_can_disk(struct pr_question *q, const char *what)
 	while (strlen(path) > 1 && gt_ends_with(path, "/"))
 		path[strlen(path) - 1] = '\0';
 	r = gt_fs_stat(fs, path, &st);
-	if (r < 0 && !gt_fs_is_live(fs)) { /* a captured host with a path of this machine */
+	if (r < 0 && !gt_fs_is_live(fs)) { /* a path of this machine, which the captured host lacks */
 		r = gt_fs_open(NULL, &machine, q->err);
 		fs = machine;
 		if (r >= 0)

@@ -95,7 +95,7 @@ static int take_torch(void *arg, const char *key, const char *builds)
 	return 0;
 }
 
-/* Adds whether a PyTorch that the extension needs runs with this host's driver and GPU. */
+/* Adds whether a PyTorch release that the extension needs runs with this host's driver and GPU. */
 static void judge_torch(struct pr_question *q, const struct requirement *need)
 {
 	struct torch_search s = {.q = q, .need = need};
@@ -166,7 +166,7 @@ struct release_search {
 	struct requirement newest, works; /* release "": none */
 };
 
-/* Returns whether key, a release of the table, begins the version: "2.8" begins "2.8.3.post1". */
+/* Returns whether key, a release of the table, is a prefix of the version: "2.8" is one of "2.8.3.post1". */
 static bool begins(const char *key, const char *version)
 {
 	size_t n = strlen(key);

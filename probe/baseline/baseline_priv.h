@@ -21,8 +21,10 @@ json_t *pr_baseline_finish(struct pr_comparison *c, const char *kind);
 enum pr_grade pr_grade_of_check(const char *result);
 /* Returns whether healthy hosts of one kind differ at this path. */
 bool pr_baseline_excluded(const char *path);
-/* Returns the part of a value that is compared between hosts: the command line without the disk, a size without its last
- * digits. The caller frees it. NULL: the whole text. */
+/*
+ * Returns the part of a value that is compared between hosts: of the command line all words except those about the disk,
+ * of a size all digits except the last. The caller frees it. NULL: the whole text.
+ */
 char *pr_baseline_text(const struct pr_value *value);
 /* Returns whether a smaller value at this path means broken hardware. */
 bool pr_is_hardware(const char *path);

@@ -53,7 +53,7 @@ enum pr_grade pr_grade_of_check(const char *result)
 
 /* ---- comparison with another host ----------------------------------------------------------------------------- */
 
-/* Values that differ between healthy hosts of one kind, or within minutes. */
+/* Paths whose values differ between healthy hosts of one kind, or change within minutes. */
 static const char *const excluded[] = {"identity",           "identity_parts.*", "kernel_log.*",     "error_counters.*",
 				       "environment",        "data.*",           "gpus[*].clock_reasons",
 				       "gpus[*].link_speed", "nvidia.nvml_text", "*.free_bytes",
@@ -61,7 +61,7 @@ static const char *const excluded[] = {"identity",           "identity_parts.*",
 /* Sizes that vary slightly between boards, due to firmware. */
 static const char *const approximate[] = {"memory.total_bytes", "memory.shm_bytes", "nodes[*].mem_bytes",
 					  "devices.block[*].size_bytes"};
-/* Values that decrease if hardware is broken. Other differences concern configuration. */
+/* Paths whose values decrease if hardware is broken. Other differences are differences of configuration. */
 static const char *const hardware[] = {"gpus[*].link_width",
 				       "gpus[*].max_link_width",
 				       "gpus[*].memory_bytes",
@@ -73,7 +73,7 @@ static const char *const hardware[] = {"gpus[*].link_width",
 				       "nodes[*].mem_bytes",
 				       "nvidia.nvml_count",
 				       "ways.switches"};
-/* A missing element of these lists is a missing device. */
+/* Lists of devices: a missing element is a missing device. */
 static const char *const device_lists[] = {"gpus[*", "nodes[*", "devices.block[*", "devices.net[*"};
 
 static bool matches_any(const char *const *list, size_t n, const char *path)
@@ -170,7 +170,10 @@ static bool has_element(const struct pr_values *v, const char *element)
 	return false;
 }
 
-/* Returns whether the element is missing on one side. Reports it once (*ret_first), not for each of its values. */
+/*
+ * Returns whether the element that contains the value is missing on one side. Reports the element once (*ret_first), not
+ * for each of its values.
+ */
 static bool is_missing_element(struct gt_strv *missing_elements, const struct pr_values *other, const char *element,
 			       bool *ret_first)
 {
@@ -215,7 +218,7 @@ json_t *pr_baseline_reports(const json_t *report, const json_t *golden_report, c
 		    first)
 			pr_baseline_differ(&c, PR_GRADE_WARNING, element, "there", NULL);
 	}
-	/* checks that are newer than the baseline */
+	/* checks that the baseline does not have because they are newer */
 	for (size_t i = 0; i < c.here.n; i++)
 		if (gt_starts_with(c.here.v[i].path, "check.") &&
 		    pr_grade_of_check(c.here.v[i].text) != PR_GRADE_SAME &&

@@ -29,7 +29,7 @@ static int parse_expectation(char *line, struct expectation *ret)
 	return *ret->path && *ret->value && !strpbrk(ret->path, " \t") ? 0 : -EINVAL;
 }
 
-/* Returns 1 if met, 0 if not, -EINVAL if the two values cannot be ordered. */
+/* Returns 1 if the expectation is met, 0 if not, -EINVAL if the two values cannot be ordered. */
 static int is_met(const struct pr_value *v, const struct expectation *e)
 {
 	double x = strtod(v->text, NULL), y;
@@ -55,7 +55,10 @@ static int is_met(const struct pr_value *v, const struct expectation *e)
 	return *e->op == '>' ? x > y || (e->op[1] && x == y) : x < y || (e->op[1] && x == y);
 }
 
-/* Returns whether the list exists. "gpus[*].name" without any GPU is a missing device, but "gpsu" is a mistake in the file. */
+/*
+ * Returns whether the list is part of the report's format. If a host has no GPU, "gpus[*].name" is a missing device,
+ * while "gpsu" is a mistake in the file.
+ */
 static bool is_known_list(const struct pr_values *v, const char *path)
 {
 	gt_autofree char *list = gt_xstrndup(path, strcspn(path, "["));
@@ -174,7 +177,7 @@ int pr_baseline_expect(const json_t *report, const char *text, const char *name,
 	if (r >= 0)
 		r = take_lines(&ini, text, err);
 	for (size_t i = 0; r >= 0 && i < c.here.n;
-	     i++) { /* a finding counts as a difference unless it is expected */
+	     i++) { /* a failed check counts as a difference unless it is expected */
 		const char *path = c.here.v[i].path;
 		enum pr_grade g = gt_starts_with(path, "check.") ? pr_grade_of_check(c.here.v[i].text) : PR_GRADE_SAME;
 

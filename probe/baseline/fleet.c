@@ -6,8 +6,8 @@
 #include "probe/baseline/baseline_priv.h"
 #include "probe/baseline/fleet.h"
 
-#define NAMED	   8  /* hosts that are named for one value, and skipped files */
-#define MOST_VALUES 64 /* a path with more different values describes hosts, not a setting */
+#define NAMED	   8  /* maximum number of names listed per value, and of skipped files */
+#define MOST_VALUES 64 /* a path with more different values describes the individual host, not a setting */
 
 /* A value that hosts of a class have at a path. */
 struct observed {
@@ -111,7 +111,10 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Returns the texts of a member of list elements with counts: "8 x NVIDIA H100, mlx5_core". The caller frees it. */
+/*
+ * Returns the texts of a member of all list elements, with their counts: "8 x NVIDIA H100, mlx5_core". The caller frees
+ * it.
+ */
 static char *count_members(const json_t *list, const char *key, const char *fallback)
 {
 	gt_auto_strv texts = {0};
@@ -282,7 +285,10 @@ static json_t *strings(const struct gt_strv *list)
 	return j;
 }
 
-/* Returns the values of a path, the most frequent first. The hosts of the first one are not named if it is the majority. */
+/*
+ * Returns the values of a path, the most frequent first. The hosts with the first value are not named if they are the
+ * majority.
+ */
 static json_t *values_json(struct path *p, size_t absent)
 {
 	static const struct gt_strv none;

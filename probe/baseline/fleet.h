@@ -10,7 +10,7 @@
 struct pr_fleet;
 struct pr_fleet *pr_fleet_new(void);
 void pr_fleet_free(struct pr_fleet *f);
-/* Adds a report (gpuprobe/1). name: the host in the result. */
+/* Adds a report (gpuprobe/1). name: of the host, for the result. */
 void pr_fleet_add(struct pr_fleet *f, const char *name, const json_t *report);
 /* Counts a file that is no report. why: one sentence. */
 void pr_fleet_skip(struct pr_fleet *f, const char *why);

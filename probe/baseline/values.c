@@ -45,7 +45,7 @@ static char *scalar_text(const json_t *j)
 	return gt_xstrdup(json_is_true(j) ? "true" : json_is_false(j) ? "false" : "none");
 }
 
-/* Returns the state of a reading without a value; NULL for a value. */
+/* Returns the state ("unreadable", …) of a reading without a value; NULL if there is a value. */
 static const char *state_of(const json_t *j)
 {
 	static const char *const states[] = {"unknown", "unreadable", "broken"};

@@ -26,9 +26,9 @@ static char *word_of(const struct pr_context *c, const char *begin, struct pr_fi
 
 /* Advice against a kernel parameter. */
 struct rule {
-	const char *begin; /* prefix of the parameter */
+	const char *begin; /* prefix of the kernel parameter */
 	const char *bad;   /* the complete parameter; NULL: any with the prefix */
-	const char *pass;  /* finding if the parameter is absent */
+	const char *pass;  /* text of the finding if the parameter is absent */
 	const char *cost;  /* cost of the parameter */
 	const char *risk;  /* risk of removing it */
 };

@@ -77,7 +77,7 @@ const char *pr_effective_driver(const struct pr_context *c);
  * unknown. */
 struct pr_span;
 int pr_compare_cuda_range(const struct pr_context *c, const struct pr_gpu *g, const char *cuda, struct pr_span *ret);
-int pr_branch_of(const char *driver_version); /* branch of a driver version: "550.163.01" -> 550 */
+int pr_branch_of(const char *driver_version); /* driver branch: "550.163.01" -> 550 */
 
 /* Sets the remedy to the commands that install the driver for these GPUs, as printed by `gpuprobe can`. */
 void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f);
@@ -85,7 +85,7 @@ void pr_remedy_driver(const struct pr_context *c, struct pr_finding *f);
  * false if there is none. */
 struct pr_wheel;
 bool pr_remedy_wheel_upgrade(const struct pr_context *c, struct pr_finding *f, const struct pr_wheel *now);
-/* Formats such a step as text: "WHY:" and the indented lines; "" for NULL. The caller frees it. */
+/* Formats such a step as text: "WHY:" and the indented lines. "" for NULL. The caller frees it. */
 char *pr_step_text(const json_t *step);
 /* Returns the CUDA release of Debian's toolkit if the driver (if loaded) and a GPU (if present) support it; else NULL.
  * The caller frees it. */

@@ -283,7 +283,7 @@ static void remedy_toolkit(const struct pr_context *c, struct pr_finding *f, con
 	pr_remedy(f, "%sand take /usr/local/cuda-%s/bin out of PATH.%s%s", take, version, *up ? "\n" : "", up);
 }
 
-/* Evaluates one toolkit. Returns false if the finding is final. */
+/* Evaluates one toolkit. Returns false if no further toolkit need be evaluated. */
 static bool judge_toolkit(const struct pr_context *c, struct pr_finding *f, const char *version)
 {
 	const char *driver = pr_effective_driver(c);

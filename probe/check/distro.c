@@ -23,7 +23,7 @@ static const struct distribution {
 	{"opensuse", "suse", 15},	  {"suse", "suse", 15},		    {"amzn", "amzn", 2023},
 };
 
-/* Systems from images: a package command fails on them or is lost with the next image. */
+/* Image-based systems: package commands fail on them, or the next image discards the changes. */
 static const char *const images[] = {"rhcos", "scos", "opensuse-microos", "sl-micro", "sle-micro", "suse-microos", "opensuse-aeon",
 				     "opensuse-kalpa"};
 static const char *const image_variants[] = {"coreos", "silverblue", "kinoite", "iot", "sericea", "onyx", "sway-atomic",
@@ -97,7 +97,7 @@ static const struct pr_remedy_row {
 #include "probe/compat/remedies_rows.h"
 };
 
-/* Adds a key of the table if all parts are known. Takes key. */
+/* Adds a key for the table if all its parts are known. Takes ownership of key. */
 static void add_key(struct gt_strv *keys, bool known, char *key)
 {
 	gt_autofree char *own = key;

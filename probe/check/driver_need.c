@@ -123,7 +123,7 @@ static bool both_flavours(const struct pr_gpu_kind *k)
 	return k->open_only && k->arch < 75;
 }
 
-/* Finds the package source of a driver, as if none were installed. */
+/* Finds the package source of the driver, ignoring what is installed. */
 static void packaged_need(const struct pr_context *c, const char *packaged, struct pr_driver_need *n)
 {
 	const struct pr_host *h = c->host;
@@ -175,8 +175,10 @@ static bool is_debians(const struct pr_host *h, struct gt_fsroot *fs, const char
 	       pr_branch_of(own) == pr_branch_of(driver);
 }
 
-/* Handles a suitable driver that is installed but not loaded. For Debian's packages keeps the list, because some may be
- * missing. */
+/*
+ * Handles a suitable driver that is installed but not loaded. For Debian's packages keeps the package list, because some
+ * packages may be missing.
+ */
 static void find_unloaded(const struct pr_context *c, struct pr_driver_need *n)
 {
 	const char *source = c->host->driver.dkms_source.v, *slash = source ? strchr(source, '/') : NULL;
@@ -289,7 +291,7 @@ static char *flavour_lines(const struct pr_context *c, const struct pr_driver_ne
 				 "apt install nvidia-open-kernel-dkms nvidia-kernel-dkms- nvidia-kernel-support-\nreboot");
 }
 
-/* Returns whether the driver is installed outside this system. */
+/* Returns whether the driver was installed outside the package manager of this system. */
 static bool is_external(const struct pr_host *h)
 {
 	return gt_streq(h->virt.v, "wsl") || h->container.state == PR_PRESENT;
@@ -337,7 +339,7 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 		return step(c->host, n->why, flavour_lines(c, n));
 	case PR_DRIVER_DEBIAN:
 	case PR_DRIVER_LEGACY:
-		/* with both drivers installed, update-glx keeps the newest selected */
+		/* with both drivers installed, update-glx keeps the newest one selected */
 		choose = n->state == PR_DRIVER_LEGACY && pr_find_package(c->host, "nvidia-alternative") ?
 				 gt_xasprintf("update-glx --set nvidia /usr/lib/nvidia/tesla-%s\n", n->version) : gt_xstrdup("");
 		packages = fold(n->packages);

@@ -33,7 +33,7 @@ static bool all_respond(const struct pr_host *h)
 	       h->nvml.count.v >= (int64_t)pr_usable_gpus(h);
 }
 
-/* The firmware comes from the same source as the driver. */
+/* The firmware is installed from the same source as the driver. */
 static void remedy_firmware(const struct pr_host *h, struct pr_finding *f)
 {
 	char branch[PR_BRANCH_SUFFIX];

@@ -64,8 +64,10 @@ static const char *gpu_name(const struct pr_gpu *g, char buf[64])
 	return buf;
 }
 
-/* Compares the installed driver with the branches that support the GPU. before: is the driver older than the first
- * branch? Otherwise: is it newer than the last one? */
+/*
+ * Compares the installed driver with the branches that support the GPU. before true: returns whether the driver is older
+ * than the first branch. before false: whether it is newer than the last one.
+ */
 static void judge_branch(const struct pr_context *c, struct pr_finding *f, bool before)
 {
 	const char *driver = installed_driver(c->host);

@@ -10,7 +10,7 @@
 static const char *const after_loaded[] = {"driver.loaded", NULL};
 static const char *const after_nvml[] = {"driver.loaded", "nvml.answers", NULL};
 
-/* Returns whether the line is an error of the check that is not over. */
+/* Returns whether the line reports an error of the check that is not over. */
 static bool is_of(const struct pr_log_line *l, const char *check)
 {
 	return l->kind == PR_LOG_READ && !l->past && !strcmp(l->check, check);
@@ -50,8 +50,10 @@ static void report_no_problem(const struct pr_context *c, struct pr_finding *f, 
 		       h->kernel_log == PR_PRESENT ? "; the kernel log reports no problem" : "");
 }
 
-/* Returns whether NVML responds for every usable GPU. A logged error is then over, by a reset or by itself. The log
- * contains all errors since boot, and a GPU that was reset is fully usable. */
+/*
+ * Returns whether NVML responds for every usable GPU. Logged errors are then over: the log contains all errors since
+ * boot, and a GPU that was reset or recovered is fully usable.
+ */
 static bool all_respond(const struct pr_host *h)
 {
 	return h->nvml.answer == PR_NVML_OK && pr_has(h->nvml.count) &&
@@ -333,7 +335,10 @@ static bool needs_action(const struct pr_xid_entry *e)
 
 enum weight { OVER, ACTION_DONE, UNRESOLVED };
 
-/* Weighs a line. A fatal error of an NVSwitch lasts until the switch is reset, and no log line reports that reset. */
+/*
+ * Returns the severity of a line. A fatal error of an NVSwitch lasts until the switch is reset, and the log has no line
+ * about that reset.
+ */
 static enum weight weight(const struct pr_host *h, size_t at)
 {
 	const struct pr_log_line *x = &h->log[at];
@@ -346,8 +351,10 @@ static enum weight weight(const struct pr_host *h, size_t at)
 	return all_respond(h) ? ACTION_DONE : UNRESOLVED;
 }
 
-/* Returns the newest of the most severe lines for the check; h->n_log: none. lines: count with the same number; others:
- * with other numbers. */
+/*
+ * Returns the newest of the most severe lines for the check; h->n_log: none. lines: number of lines with the same error
+ * number. others: with other numbers.
+ */
 static size_t find_most_severe(const struct pr_host *h, const char *check, size_t *lines, size_t *others)
 {
 	size_t worst = h->n_log;

@@ -112,7 +112,10 @@ int pr_branch_of(const char *driver_version)
 	return (int)strtol(driver_version, NULL, 10);
 }
 
-/* Returns the root cause of finding i: the first bad earlier one in its `after` list, or the cause of that one. */
+/*
+ * Returns the root cause of finding i: the first earlier check in its `after` list that failed, or the root cause of
+ * that one.
+ */
 static int find_cause(const struct pr_judged *j, size_t i)
 {
 	for (const char *const *id = j[i].check->after; id && *id; id++)

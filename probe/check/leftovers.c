@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options and limits meant for other machines or for debugging, which stay in files and slow down every job. */
+/*
+ * Options and limits that were set for another machine or for debugging and remained in files. They slow down every job.
+ */
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/text.h"

@@ -10,9 +10,9 @@
 #define MOST_SHOWN 3
 #define OF_LINE	   180 /* maximum bytes of a line in the finding */
 #define DAY_S	   86400.0
-#define RECURS	   3 /* number of errors within a week that makes an error which is over a finding */
+#define RECURS	   3 /* an error that is over is reported only if it occurred this often within a week */
 
-/* Lines about graphics inside a processor do not matter for training. */
+/* Lines about the processor's integrated graphics do not matter for training. */
 static bool is_about_display(const struct pr_host *h, const char *text)
 {
 	return !pr_other_gpu(h, 0) && (strstr(text, "amdgpu") || gt_starts_with(text, "i915") || gt_starts_with(text, "xe "));
@@ -35,7 +35,7 @@ static bool belongs_to(const struct pr_host *h, const struct pr_log_line *l, con
 	return !strcmp(l->check, id) || (gt_starts_with(l->check, "gpu.") && !strcmp(id, "log.gpu") && !pr_usable_gpus(h));
 }
 
-/* Returns whether no rule gives the line a meaning on this host. */
+/* Returns whether the line has no known meaning on this host. */
 static bool is_unread(const struct pr_log_line *l, const char *id)
 {
 	return !l->past && (l->kind == PR_LOG_UNREAD || (l->kind == PR_LOG_READ && strcmp(l->check, id) != 0));
@@ -72,8 +72,10 @@ static double number_in_week(const struct pr_host *h, const struct pr_log_line *
 	return n;
 }
 
-/* Returns the result that the line causes. An error that is over counts for a day, if it recurs for a week; one after which
- * the device recovered counts only if it recurs. */
+/*
+ * Returns the result for the line. An error that is over counts for a day, or for a week if it recurs. An error after
+ * which the device recovered counts only if it recurs.
+ */
 static enum pr_result weight(const struct pr_host *h, const struct pr_log_line *l)
 {
 	if (l->kind != PR_LOG_READ || !l->rule)
@@ -93,7 +95,7 @@ static enum pr_result weight(const struct pr_host *h, const struct pr_log_line *
 struct tally {
 	const struct pr_log_line *worst; /* the newest of the most severe lines; NULL: none */
 	enum pr_result result;
-	size_t lines, others;		 /* lines of the same kind, and of other kinds with a meaning */
+	size_t lines, others;		 /* number of lines of the same kind, and of other kinds with a known meaning */
 	size_t unread, history, programs;
 	char unread_text[MOST_SHOWN * (OF_LINE + 3) + 1];
 };
@@ -154,7 +156,7 @@ static const char *value_of(const char *line, const char *name, int *ret_len)
 	return at;
 }
 
-/* Names the process and the cgroup. One form of the message has them. */
+/* Returns the process and the cgroup that the line names. Only one form of the message names them. */
 static bool say_oom(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_log_line *x = NULL;

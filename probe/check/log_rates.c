@@ -10,7 +10,7 @@
 #define PCIE_PER_HOUR	480.0 /* DCGM warns above 8 replays per minute (DCGM_LIMIT_MAX_PCIREPLAY_RATE) */
 #define MEMORY_PER_DAY	10.0  /* per module; mcelog.conf, ce-error-threshold */
 
-/* Errors per period: all of them, if they are younger than a period or of unknown age. */
+/* Returns the number of errors per period. Counts all errors if they are younger than one period or of unknown age. */
 static double rate(double n, double age_s, double period_s)
 {
 	return age_s > period_s ? n * period_s / age_s : n;

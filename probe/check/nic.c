@@ -93,7 +93,10 @@ const struct pr_check pr_check_nic_rings = {
 	.run = rings,
 };
 
-/* Expects one queue per core of the port's node. With fewer, some cores have more work; with more, queues share a core. */
+/*
+ * Expects one queue per core of the port's NUMA node. With fewer queues some cores do more work; with more queues than
+ * cores, queues share a core.
+ */
 static void queues(const struct pr_context *c, struct pr_finding *f)
 {
 	size_t judged = 0;

@@ -12,7 +12,7 @@ static bool is_virtual(const struct pr_host *h)
 	return h->virt.state == PR_PRESENT;
 }
 
-/* Uses the switch ports' control words, which only root can read. They are conclusive. */
+/* Reads the control words of the switch ports. They are conclusive, but only root can read them. */
 static void acs_words(const struct pr_host *h, struct pr_finding *f)
 {
 	const struct gt_strv *on = &h->iommu.acs_redirect;
@@ -25,7 +25,7 @@ static void acs_words(const struct pr_host *h, struct pr_finding *f)
 	gt_buf_puts(&words, "pci=disable_acs_redir=");
 	for (size_t i = 0; i < on->n && i < 8; i++) {
 		gt_buf_printf(&ports, "%s%s", i ? ", " : "", on->v[i]);
-		/* clears source validation and the three redirections */
+		/* a mask that clears source validation and the three redirections */
 		gt_buf_printf(&now, "  setpci -s %s ECAP_ACS+6.w=0:1d\n", on->v[i]);
 		gt_buf_printf(&words, "%s%s", i ? ";" : "", on->v[i]);
 	}

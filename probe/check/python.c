@@ -181,7 +181,7 @@ const struct pr_check pr_check_nccl = {
 
 /* ---- frameworks and the driver -------------------------------------------------------------------------------- */
 
-/* Keeps the worst of several findings, of equal ones the first. */
+/* Replaces the finding by a worse one. Of equally bad findings the first stays. */
 static void keep_worse(struct pr_finding *f, const struct pr_finding *one, bool *seen)
 {
 	static const int weight[] = {[PR_SKIP] = 0, [PR_PASS] = 1, [PR_NOT_KNOWN] = 2, [PR_WARN] = 3, [PR_FAIL] = 4};
@@ -282,7 +282,7 @@ static void remedy_framework(const struct pr_context *c, const struct pr_pyenv *
 	pr_driver_need(c, NULL, 0, &n);
 	why = gt_xasprintf("%s with CUDA %s needs driver %s or newer", w->name, w->cuda, least);
 	step = pr_driver_upgrade_step(c, &n, least, why);
-	step = step ? step : pr_driver_step(c, &n); /* a loaded driver that does not support this GPU has no upgrade step */
+	step = step ? step : pr_driver_step(c, &n); /* no upgrade step if the loaded driver does not support this GPU */
 	text = pr_step_text(step);
 	pr_remedy(f, "%s%s", text, step ? "" : "No driver of this GPU supports that CUDA: use an older release, or the CPU");
 	pr_driver_need_clear(&n);

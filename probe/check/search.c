@@ -18,7 +18,7 @@
 #define NEAR       0.6 /* minimum share of the best rank to be listed */
 #define WHOLE      0.85 /* minimum share of the message for a complete match */
 #define PART       0.75 /* the same if every word of the text is in some message */
-#define IDENTIFIER 12   /* letters of a word that identifies a message alone: "cudaErrorSystemNotReady" */
+#define IDENTIFIER 12   /* letters of a word that identifies a message by itself: "cudaErrorSystemNotReady" */
 
 struct words {
 	char w[MOST_WORDS][LONGEST];

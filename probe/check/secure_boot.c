@@ -94,7 +94,7 @@ static void report_untrusted(const struct pr_host *h, const struct pr_key *signe
 		pr_remedy(f, "  reboot\nand give the blue screen (MokManager: Enroll MOK) the password that mokutil asked for");
 		return;
 	}
-	/* a key of this host is in no kernel; another key may be built into this kernel */
+	/* no kernel contains a key of this host; another key may be built into this kernel */
 	pr_say(f, file || was_rejected(h) ? PR_FAIL : PR_WARN,
 	       "%s; the nvidia module is signed by \"%s\", which this firmware does not trust", why_signed(h), who);
 	if (file)

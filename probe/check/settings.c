@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel settings that tuning guides change and that gputune never writes. The source is
- * Documentation/admin-guide/sysctl of Linux, unless another is named. */
+/*
+ * Kernel settings that tuning guides change and that gputune never writes. Source unless stated otherwise:
+ * Documentation/admin-guide/sysctl of Linux.
+ */
 #include <string.h>
 #include "probe/check/check.h"
 #include "probe/check/list.h"
@@ -30,9 +32,9 @@ static void set_instead(const struct pr_context *c, struct pr_finding *f, const 
 struct rule {
 	const char *setting, *bad;
 	const char *pass;  /* finding with any other value */
-	const char *cost;  /* cost of the bad value */
+	const char *cost;  /* what the bad value costs */
 	const char *value; /* value that the remedy sets */
-	const char *risk;  /* risk of that value, the first line of the remedy; "": none */
+	const char *risk;  /* risk of the remedy, its first line; "": none */
 };
 
 static void judge_setting(const struct pr_context *c, struct pr_finding *f)
@@ -95,7 +97,7 @@ static void hugepages(const struct pr_context *c, struct pr_finding *f)
 
 	if (!now)
 		return;
-	gt_parse_i64(now, &n); /* host/settings.c has checked the range */
+	gt_parse_i64(now, &n); /* probe/host/settings.c has already checked the range */
 	if (!n) {
 		pr_say(f, PR_PASS, "no memory is reserved for huge pages");
 		return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Stories about error messages of programs that are not problems of the host, so that no check covers them. */
+/* Explanations of error messages that come from programs. They are not problems of the host, so no check covers them. */
 #include "probe/check/check.h"
 
 static const struct pr_check gpu_memory = {

@@ -7,7 +7,10 @@
 #include "probe/host/python.h"
 #include "probe/host/openblas.h"
 
-/* Returns the Python whose NumPy or PyTorch is a distribution package and loads the system's BLAS. Wheels contain their own. */
+/*
+ * Returns the Python whose NumPy or PyTorch is a distribution package and loads the system's BLAS. NULL: none. Wheels
+ * contain their own BLAS.
+ */
 static const struct pr_pyenv *system_python(const struct pr_host *h)
 {
 	static const char *const users[] = {"numpy", "torch"};
@@ -60,7 +63,7 @@ const struct pr_check pr_check_blas = {
 	.run = blas,
 };
 
-/* Returns the first copy that uses kernels for a much older processor. */
+/* Returns the first copy of OpenBLAS that uses kernels for a much older processor. */
 static const struct pr_openblas *old_openblas(const struct pr_host *h)
 {
 	for (size_t i = 0; i < h->n_openblas; i++)
@@ -70,7 +73,7 @@ static const struct pr_openblas *old_openblas(const struct pr_host *h)
 	return NULL;
 }
 
-/* Returns a copy for which OPENBLAS_CORETYPE would select other, possibly slower kernels. */
+/* Returns a copy of OpenBLAS that would select other, possibly slower kernels if OPENBLAS_CORETYPE were set. */
 static const struct pr_openblas *other_openblas(const struct pr_host *h, const struct pr_openblas *old)
 {
 	for (size_t i = 0; i < h->n_openblas; i++) {
@@ -210,8 +213,10 @@ const struct pr_check pr_check_balancing = {
 	.run = balancing,
 };
 
-/* With these drivers powersave is the default and allows full speed. The cost of the preference hint is measured by
- * gputune, not judged here. */
+/*
+ * With these drivers powersave is the default and allows full speed. This check does not judge the preference hint,
+ * because gputune measures its cost.
+ */
 static bool only_hints(const struct pr_cpufreq *p)
 {
 	return gt_streq(p->driver.v, "intel_pstate") || gt_streq(p->driver.v, "amd-pstate-epp") ||

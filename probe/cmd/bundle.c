@@ -30,7 +30,7 @@ static void add_file(struct gt_buf *tar, const char *name, const char *text, siz
 	snprintf(head + 116, 8, "%07o", 0u);
 	snprintf(head + 124, 12, "%011zo", len);
 	snprintf(head + 136, 12, "%011o", 0u);
-	memset(head + 148, ' ', 8); /* the sum is formed with blanks in its place */
+	memset(head + 148, ' ', 8); /* the checksum counts its own field as blanks */
 	head[156] = '0';
 	memcpy(head + 257, "ustar\00000", 8);
 	for (size_t i = 0; i < BLOCK; i++)
@@ -89,7 +89,7 @@ static int open_capture(const struct gt_buf *capture, struct gt_fsroot **ret, st
 	return gt_fs_open(path, ret, err);
 }
 
-/* Compresses in gzip's format, without a time, so that equal bundles are equal files. */
+/* Compresses in gzip's format, without a time stamp, so that equal bundles are equal files. */
 static int compress_all(const struct gt_buf *tar, struct gt_buf *ret, struct gt_err *err)
 {
 	z_stream z = { .next_in = (unsigned char *)tar->s, .avail_in = (unsigned)tar->len };

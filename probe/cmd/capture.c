@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpuprobe capture: runs the discovery, records the files that it reads, and writes these with NVML's answers and hwloc's export.
- * Scrubs words that identify a machine or a person; the same word always becomes the same replacement.
+ * gpuprobe capture: runs the discovery and records the files that it reads. Writes these files with NVML's answers and
+ * hwloc's export. Scrubs words that identify a machine or a person; equal words get equal replacements.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -50,7 +50,7 @@ static const struct subtree {
 /* Further files. A component may be a pattern. After '?' only the existence of the file is captured, not its content. */
 static const char *const also[] = {
 	"/proc/net/softnet_stat",
-	"?/proc/sys/net/ipv4/tcp_fastopen_key", /* a secret; sysctl.d may name it */
+	"?/proc/sys/net/ipv4/tcp_fastopen_key", /* names a secret; sysctl.d may contain it */
 	"/proc/net/route",
 	"/proc/self/limits",
 	"/proc/swaps",
@@ -83,7 +83,7 @@ static const char *const also[] = {
 	"/proc/driver/nvidia/params",
 	"?/etc/grub2*.cfg",
 	"?/etc/sysconfig/irqbalance",
-	/* libraries that gputune run may give to a program */
+	/* libraries that gputune run may preload into a program */
 	"?/usr/lib/*-linux-gnu/openblas-openmp/libblas.so.3",
 	"?/usr/lib/*-linux-gnu/blis-openmp/libblas.so.3",
 	"?/usr/lib/*-linux-gnu/libtcmalloc_minimal.so.4",
@@ -180,13 +180,16 @@ static char *read_only(struct gt_fsroot *fs)
 	return b.s ? gt_buf_take(&b) : NULL;
 }
 
-/* A captured host's fact is a file, which is already in the new capture if it was read. */
+/* If the host is itself a capture, its facts are files. A file that was read is already in the new capture. */
 static bool is_recorded(struct gt_fsroot *fs, const struct gt_strv *paths, const char *path)
 {
 	return gt_strv_has(paths, path) && gt_fs_exists(fs, path);
 }
 
-/* Of a library only what a loader reads of it, and of the loader's cache the lines that a search came upon. */
+/*
+ * Of a library, captures only the parts that a loader reads; of the loader's cache, only the lines that a search has
+ * used.
+ */
 static void add_elf_cache(struct gt_fsroot *fs, const struct gt_strv *paths, const struct pr_host *h, struct gt_buf *out)
 {
 	char *name, *text;
@@ -216,7 +219,7 @@ static char *cached_lines(const struct pr_host *h)
 	return gt_buf_take(&b);
 }
 
-/* Adds facts: answers that are not files, and extracts of files that are too long to review. */
+/* Adds facts: readings that are not files, and extracts of files that are too long to be reviewed by a person. */
 static void add_facts(struct gt_fsroot *fs, const struct gt_strv *paths, const struct pr_host *h, struct gt_buf *out)
 {
 	char *name = NULL;
@@ -286,7 +289,7 @@ static int run_capture(struct gt_cli *cli, int argc, char **argv)
 	if (r < 0)
 		return r;
 	c.host = h;
-	pr_judge(&c, &judged); /* a check may read more: a library's note, an admin's tables */
+	pr_judge(&c, &judged); /* a check may read further files, such as the note in a library or an administrator's tables */
 	seen = gt_fs_recorded(cli->fs);
 	for (size_t i = 0; i < seen->n; i++)
 		if (strcmp(seen->v[i], PR_LDCACHE) && strcmp(seen->v[i], PR_DPKG_STATUS))

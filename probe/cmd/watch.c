@@ -23,7 +23,7 @@ struct watch {
 	struct pr_watch_view view;
 	struct pr_session *session;
 	struct gt_helper helper;
-	void *state;         /* state of the helper */
+	void *state;         /* state of the NVML helper process */
 	bool cards;          /* NVML is queried */
 	const char *trouble; /* "timeout" or "error", until NVML answers again; NULL: none */
 	double pause_s, retry_at_s;
@@ -145,7 +145,7 @@ static int show(struct watch *w, json_t *sample)
 	return r < 0 ? gt_fail_errno(&w->cli->err, -r, "cannot write to standard output") : 0;
 }
 
-/* Sleeps until the time or a signal. Checks for a signal five times a second, in case it came just before. */
+/* Sleeps until the given time or a signal. Checks five times a second whether a signal arrived just before the sleep. */
 static void sleep_until(double then)
 {
 	double left;
@@ -228,7 +228,7 @@ static int watch_again(struct watch *w)
 			return r;
 		}
 		if (strcmp(gt_json_get_str(doc, "kind", ""), "sample"))
-			continue; /* the summary is computed again */
+			continue; /* the summary is computed again for the display */
 		pr_session_add(w->session, doc);
 		r = show(w, doc);
 		if (r < 0)

@@ -104,7 +104,7 @@ int pr_compat_get(struct gt_fsroot *fs, const struct pr_table *t, const char *ke
 	return found(pr_compat_each(fs, t, match, &s, err), &s, ret_value);
 }
 
-/* Returns the first number of a version, for use as a key. */
+/* Returns the first number of a version; it is the key of some tables. */
 static char *first_number(const char *version)
 {
 	return gt_xstrndup(version, strspn(version, "0123456789"));
@@ -272,10 +272,10 @@ static int take_torch(void *arg, const char *key, const char *builds)
 	newer &= !s->q->release || !strcmp(s->q->release, torch);
 	gt_each_word(cuda, builds, ",") {
 		if (newest)
-			copy16(s->w->newest_cuda, cuda); /* the last one is the default */
+			copy16(s->w->newest_cuda, cuda); /* the default wheel is the last one in the row */
 		if (!newer || !runs(s, torch, cuda))
 			continue;
-		copy16(s->w->cuda, cuda); /* here too the last one is the default */
+		copy16(s->w->cuda, cuda); /* the default is the last one here too */
 		copy16(s->w->torch, torch);
 	}
 	return s->failed;

@@ -3,8 +3,8 @@
 #define PR_COMPAT_H
 /*
  * Compatibility tables. Each table is compiled in from NAME.tsv (with source and as-of date). A file of that name in
- * /etc/gputune/compat.d replaces the whole table. A row is a key, a TAB and one or more comma-separated versions. A key
- * that is missing may be newer than the table, so the answer is "unknown", never "incompatible".
+ * /etc/gputune/compat.d replaces the whole table. A row is a key, a TAB and one or more comma-separated versions. A
+ * missing key may be newer than the table. The answer is then "unknown", never "incompatible".
  */
 #include "lib/err.h"
 #include "lib/fsroot.h"

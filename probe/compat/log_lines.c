@@ -24,7 +24,9 @@ static const char *const faults[] = {
 	"mismatch", "miss count", "containment", "Xid (", "Xid:", "bad ", "removing after", "refused",
 	"inaccessible", NULL};
 
-/* Firmware and the machine-check code print many lines for one error. Lines with these texts state its severity. */
+/*
+ * Firmware and the machine-check code print several lines for one error. Only lines with these texts state the severity.
+ */
 static const char *const hardware_faults[] = {
 	"severity: fatal", "severity: recoverable", "type: fatal", "type: recoverable", "check events logged", "Machine Check",
 	"uncorrected", "system fatal", "fatal error", "deferred", "|UE|", "context corrupt", NULL};
@@ -55,11 +57,11 @@ static const char *const harmless_nvidia[] = {
 	"text-mode VGA console",
 	"drivers including, but not limited to, vesafb",
 	"corruption and stability problems, and is not supported",
-	"[NV_ERR_NO_MEMORY]",		  /* a request that a program made */
-	"Failed to grab modeset ownership", /* a second program that uses the display */
+	"[NV_ERR_NO_MEMORY]",		  /* a request by a program that the driver rejects */
+	"Failed to grab modeset ownership", /* a second program requests the display */
 	"i2c timeout error",		  /* the USB-C port of a GeForce */
-	"detected invalid context",	  /* nvidia-peermem, when a program exits first */
-	/* a check reports these problems from the versions and devices themselves */
+	"detected invalid context",	  /* printed by nvidia-peermem if the program exits first */
+	/* checks detect these problems from the versions and devices themselves */
 	"API mismatch",
 	"this kernel module has the version",
 	"make sure that this kernel module",
@@ -146,7 +148,7 @@ static bool has_any(const char *text, const char *const *words)
 	return false;
 }
 
-/* Rejects "nvidia-smi[4711]: segfault", which is about a process. */
+/* Rejects lines such as "nvidia-smi[4711]: segfault": the name is that of a process, not of a driver. */
 static bool starts(const char *text, const char *start)
 {
 	const char *bracket = text + strcspn(text, ": [");
@@ -220,8 +222,10 @@ static enum pr_log_kind kind_of(enum pr_log_effect effect)
 						   : PR_LOG_NOTE;
 }
 
-/* Classifies a line that no catalogue contains. Harmless lines of the GPU drivers are kept, because they show that the
- * driver ran. */
+/*
+ * Classifies a line that no catalogue contains. Keeps harmless lines of the GPU drivers as well, because they show that
+ * the driver ran.
+ */
 static bool classify_unlisted(const char *text, const struct driver *d, struct pr_log_line *l)
 {
 	bool error = d && is_error(d, text, l->level);
@@ -237,7 +241,7 @@ bool pr_log_classify(const char *text, int level, struct pr_log_line *ret)
 	const struct driver *d = driver_of(text);
 	struct pr_log_line l = {.text = text, .level = level, .count = 1, .first_s = NAN, .time_s = NAN};
 
-	if (gt_starts_with(text, "NVRM") && strcasestr(text, "serial number")) /* not an error, and it identifies the machine */
+	if (gt_starts_with(text, "NVRM") && strcasestr(text, "serial number")) /* no error; identifies the machine */
 		return false;
 	if (pr_log_is_corrected_mce(text)) {
 		l.kind = PR_LOG_CORRECTED;
@@ -308,8 +312,10 @@ static bool ends(const struct pr_log_line *a, const struct pr_log_line *b)
 	return b->check && !strcmp(a->check, b->check) && pr_log_same_device(a, b);
 }
 
-/* Returns whether the line reports the lost link of a port that had none before: it has no cable. Of equal lines only the
- * last is in the list. */
+/*
+ * Returns whether the line reports the lost link of a port that had no link before, because it has no cable. Of equal
+ * lines only the last is in the list.
+ */
 static bool never_had_link(const struct pr_log_line *line, size_t n, size_t at)
 {
 	if (!line[at].check || strcmp(line[at].check, "log.link") != 0)

@@ -38,6 +38,6 @@ bool pr_log_is_corrected_mce(const char *text);
 bool pr_log_classify(const char *text, int level, struct pr_log_line *ret);
 /* Returns whether the lines are about one device: the same PCI address, else the same text before the rules' patterns. */
 bool pr_log_same_device(const struct pr_log_line *a, const struct pr_log_line *b);
-/* Sets `past` in the lines, which are in log order. */
+/* Sets `past` in the lines, which are in the order of the log. */
 void pr_log_mark_past(struct pr_log_line *line, size_t n);
 #endif

@@ -36,7 +36,10 @@ static void make_index(void)
 	}
 }
 
-/* Returns whether the parts of the pattern, separated by '*', occur in the text in this order, the first at its start. */
+/*
+ * Returns whether the parts of the pattern, separated by '*', occur in the text in this order, with the first part at
+ * the start of the text.
+ */
 static bool matches(const char *text, const char *pattern)
 {
 	size_t n = strcspn(pattern, "*");

@@ -34,7 +34,7 @@ const char *pr_message_fault(const struct pr_message *m)
 	return m->fault;
 }
 
-/* Finds a matching line and removes it, so that each line yields one entry. */
+/* Finds a line that matches, and removes it, so that each line yields one entry. */
 static bool take_line(const regex_t *re, char **lines, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

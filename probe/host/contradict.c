@@ -28,7 +28,7 @@ static const struct pr_node *find_node(const struct pr_node *node, size_t n, int
 	return NULL;
 }
 
-/* Reports CPUs that are on two nodes. With such firmware the node of a CPU is a guess. */
+/* Reports CPUs that the firmware assigns to two nodes. Their node is then uncertain. */
 static void compare_nodes(struct pr_host *h)
 {
 	for (size_t i = 0; i < h->n_node; i++)
@@ -46,7 +46,10 @@ static void compare_nodes(struct pr_host *h)
 		}
 }
 
-/* Skips nodes without CPUs: hwloc hides those of GPU memory, and assigns the others the CPUs of their neighbours. */
+/*
+ * Skips nodes without CPUs in the comparison. hwloc omits those that are GPU memory, and gives the others the CPUs of
+ * neighbouring nodes.
+ */
 static void compare_with_hwloc(struct gt_fsroot *fs, struct pr_host *h)
 {
 	struct pr_node *all;

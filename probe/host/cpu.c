@@ -49,7 +49,7 @@ static struct pr_str cpuinfo_str(struct pr_host *h, const char *text, const char
 
 /* Only the first processor is needed. On a large host the file has megabytes and is generated on each read. */
 #define CPUINFO_MAX	   65536
-#define CPUINFO_LAUNCH_MAX 8192 /* the flags end well before */
+#define CPUINFO_LAUNCH_MAX 8192 /* the flags are within this part of the file */
 
 static void read_cpuinfo(struct gt_fsroot *fs, struct pr_host *h, size_t max)
 {
@@ -171,11 +171,11 @@ static void read_allowed(struct gt_fsroot *fs, struct pr_host *h)
 		list = pr_cpuinfo_value(text, "Cpus_allowed_list");
 	if (list && gt_parse_cpulist(list, &h->cpu.allowed) >= 0)
 		gt_set_and(&h->cpu.allowed, &h->cpu.online);
-	if (!gt_set_count(&h->cpu.allowed)) /* not readable: assume all, because a running process has at least one */
+	if (!gt_set_count(&h->cpu.allowed)) /* not readable: assume all online CPUs */
 		gt_set_copy(&h->cpu.allowed, &h->cpu.online);
 }
 
-/* Reads the innermost cpuset, which its ancestors already restrict. */
+/* Reads the cpuset of the innermost control group, which is a subset of those of its ancestors. */
 static void nearest_cpuset(struct gt_fsroot *fs, void *arg, const char *group, bool v2)
 {
 	struct pr_host *h = arg;
@@ -301,7 +301,7 @@ static void online_of_affinity(struct gt_set *online)
 			gt_set_add(online, id);
 }
 
-/* Uses CPU 0 if the CPUs are unknown, because several parts need at least one CPU. */
+/* Falls back to CPU 0 if the CPUs are unknown, because later code needs at least one CPU. */
 static void read_online(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree char *line = NULL;
@@ -320,7 +320,9 @@ static void read_online(struct gt_fsroot *fs, struct pr_host *h)
 		gt_set_add(&h->cpu.online, 0);
 }
 
-/* Uses the kernel's own limit (fits_capacity): a task that needs more than 80 % of a CPU's capacity does not fit. */
+/*
+ * The kernel's own limit (fits_capacity): a task does not fit on a CPU if it needs more than 80 % of the CPU's capacity.
+ */
 static bool is_small(int64_t capacity, int64_t largest)
 {
 	return capacity * 1280 < largest * 1024;
@@ -347,7 +349,7 @@ static void read_efficiency(struct gt_fsroot *fs, struct pr_host *h)
 			gt_set_add(&h->cpu.efficiency, (unsigned)h->cpu.cpu[i].id);
 }
 
-/* Reads the CPUs that this process may use, and which of them it should avoid. */
+/* Finds the CPUs that this process may use, and the slow ones among them. */
 static void read_usable(struct gt_fsroot *fs, struct pr_host *h)
 {
 	read_allowed(fs, h);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names of processors whose /proc/cpuinfo has no "model name". 64-bit ARM prints two numbers of its MIDR register;
- * others have a different key. Source: Linux' arch/arm64/include/asm/cputype.h and util-linux' lscpu, as of 2026-11.
- * Other processors have no name.
+ * Names of processors whose /proc/cpuinfo has no "model name". For 64-bit ARM they follow from two numbers of the MIDR
+ * register; other architectures print the name under another key. Source: Linux' arch/arm64/include/asm/cputype.h and
+ * util-linux' lscpu, as of 2026-11. All other processors have no name.
  */
 #include <stdlib.h>
 #include <string.h>

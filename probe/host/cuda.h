@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PR_CUDA_H
 #define PR_CUDA_H
-/* Result of initialising CUDA. */
+/* The return code of CUDA's initialisation. */
 #include "lib/fsroot.h"
 #include "probe/host/value.h"
 

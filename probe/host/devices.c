@@ -8,7 +8,7 @@
 #include "probe/scrub/scrub.h"
 
 #define FAST_MBIT 25000
-#define CAP_STEPS 48 /* more than fit into 256 bytes: a longer list is a loop */
+#define CAP_STEPS 48 /* a list with more members would not fit into 256 bytes; ends loops */
 
 bool pr_is_virtual_disk(const struct pr_host *h, const char *name)
 {
@@ -42,7 +42,10 @@ static const char *holder_of(struct gt_fsroot *fs, struct pr_host *h, const char
 	return gt_fs_list(fs, path, &names) >= 0 && names.n ? pr_keep(h, names.v[0]) : NULL;
 }
 
-/* Returns the volume that uses the disk, or the last one if volumes use each of its partitions; else NULL. */
+/*
+ * Returns the volume that uses the disk. If no volume uses the whole disk but volumes use each of its partitions, returns
+ * the last of these. Else NULL.
+ */
 static const char *holder_of_all(struct gt_fsroot *fs, struct pr_host *h, const char *name)
 {
 	gt_autofree char *dir = gt_xasprintf("/sys/block/%s", name);

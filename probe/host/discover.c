@@ -6,7 +6,10 @@
 #include "probe/host/reading.h"
 #include "probe/host/visible.h"
 
-/* Discovers the data for a launcher. A program waits for this, so few files are read: most are one per two CPUs. */
+/*
+ * Discovers only the data for a launcher. The user's program waits for it, so few files are read: most are one per two
+ * CPUs.
+ */
 static void discover_launch(struct gt_fsroot *fs, struct pr_host *h)
 {
 	h->kernel.release = pr_read_str(h, fs, "/proc/sys/kernel/osrelease");

@@ -16,7 +16,9 @@ static const struct {
 	{"libnccl", "libcuda.so.1 libnvidia-ml.so.1"},
 };
 
-/* Returns the version of "nvidia-cudnn-cu12" or "nvidia-cudnn", if that distribution contains the file. */
+/*
+ * Returns the version of the distribution "nvidia-cudnn-cu12" or "nvidia-cudnn", if that distribution contains the file.
+ */
 static const char *dist_version(const struct pr_pyenv *env, const char *dist, const char *real)
 {
 	for (size_t i = 0; i < env->n_dist; i++) {

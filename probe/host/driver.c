@@ -77,7 +77,7 @@ static struct pr_num find_module_file(struct gt_fsroot *fs, const char *release,
 	return pr_value(0);
 }
 
-/* Finds every installed kernel. The newest of the same flavour is the one that the next boot starts. */
+/* Finds every installed kernel. The next boot starts the newest one of the same flavour. */
 static void find_kernels(struct gt_fsroot *fs, struct pr_host *h, const char *release)
 {
 	gt_auto_strv names = { 0 };
@@ -103,7 +103,7 @@ static void find_kernels(struct gt_fsroot *fs, struct pr_host *h, const char *re
 	}
 }
 
-/* Ranks several sources: 2 for the version of the loaded module, 1 for its branch (after an upgrade), else 0. */
+/* Ranks DKMS sources: 2 if its version is that of the loaded module, 1 if its branch is (after an upgrade), else 0. */
 static int source_rank(const char *version, const char *loaded)
 {
 	return !loaded ? 0 : !strcmp(version, loaded) ? 2 : atoi(version) == atoi(loaded);
@@ -120,7 +120,7 @@ static struct pr_str find_dkms(struct gt_fsroot *fs, struct pr_host *h)
 		gt_autofree char *dir = gt_xasprintf("/var/lib/dkms/%s", names.v[i]), *best = NULL;
 		gt_auto_strv versions = { 0 };
 
-		/* separate modules with versions of their own */
+		/* separate modules that have their own versions */
 		if (gt_starts_with(names.v[i], "nvidia-fs") || gt_starts_with(names.v[i], "nvidia-peermem"))
 			continue;
 		if (!gt_starts_with(names.v[i], "nvidia") || gt_fs_list(fs, dir, &versions) < 0)
@@ -151,9 +151,11 @@ static struct pr_num usable(struct gt_fsroot *fs, const char *node)
 	return r < 0 ? (struct pr_num){ pr_state_of(r), 0 } : pr_value(1);
 }
 
-/* Returns N of "Device Minor:  N" in /proc/driver/nvidia/gpus/ADDRESS/information; the node is /dev/nvidiaN. A
- * container that NVIDIA's tools give some GPUs has only these there. Returns -ENOENT: not one of them; -EBADMSG: the
- * file lacks the number. */
+/*
+ * Returns N of "Device Minor:  N" in /proc/driver/nvidia/gpus/ADDRESS/information; the node is /dev/nvidiaN. In a
+ * container that NVIDIA's tools created, only the container's GPUs have this file. Returns -ENOENT: not one of them;
+ * -EBADMSG: the file lacks the number.
+ */
 static int device_minor(struct gt_fsroot *fs, const struct pr_gpu *gpu)
 {
 	gt_autofree char *path = gt_xasprintf("/proc/driver/nvidia/gpus/%s/information", gpu->pci->address), *text = NULL;
@@ -173,9 +175,11 @@ static bool may_open(struct gt_fsroot *fs, const char *name)
 	return pr_has(usable(fs, node));
 }
 
-/* Finds the GPUs that this container or job cannot use. The PCI bus shows all GPUs of the host, also in a container
- * with one of them and in a job whose control group (Slurm's ConstrainDevices) allows only some. If no node can be
- * opened, nothing is concluded: the first program creates the nodes, and a check reports the cause. */
+/*
+ * Finds the GPUs that this container or job cannot use. The PCI bus shows all GPUs of the host, even if a container or a
+ * job's control group (Slurm's ConstrainDevices) allows only some. If no node can be opened, no GPU is marked: the first
+ * program creates the nodes, and a check reports the cause.
+ */
 void pr_find_inaccessible_gpus(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_auto_strv names = { 0 };

@@ -7,7 +7,7 @@
 
 #define EDAC "/sys/devices/system/edac/mc"
 #define PCI  "/sys/bus/pci/devices"
-#define MOST 64 /* maximum number of modules and of devices with errors */
+#define MOST 64 /* maximum number of memory modules, and of devices, with errors */
 
 static bool is_not_zero(struct pr_num n)
 {

@@ -29,7 +29,7 @@ static bool same_switch(const struct pr_pci *a, const struct pr_pci *b)
 			port--;
 		up[k] = (size_t)(port - path[k]);
 	}
-	/* only a switch has a bridge above its ports; the parent of a root port is the root complex */
+	/* a bridge above means a switch port; above a root port is the root complex */
 	return up[0] == up[1] && !strncmp(path[0], path[1], up[0]) && root < path[0] + up[0];
 }
 

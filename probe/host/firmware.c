@@ -37,7 +37,7 @@ static const char *other_version(struct gt_fsroot *fs, struct pr_host *h)
 	return NULL;
 }
 
-/* Returns true for "EnableGpuFirmware: 0": the module does not use the firmware. */
+/* Returns whether the module does not use the firmware ("EnableGpuFirmware: 0"). */
 static bool switched_off(struct gt_fsroot *fs)
 {
 	gt_autofree char *text = NULL;
@@ -48,7 +48,7 @@ static bool switched_off(struct gt_fsroot *fs)
 	return at && at[strlen("EnableGpuFirmware:") + strspn(at + strlen("EnableGpuFirmware:"), " ")] == '0';
 }
 
-/* Skipped in a container, where the kernel does not search the container's files, and without /lib/firmware. */
+/* Skipped without /lib/firmware, and in a container: the kernel does not search the container's files. */
 void pr_discover_firmware(struct gt_fsroot *fs, struct pr_host *h)
 {
 	const char *release = h->kernel.release.v ? h->kernel.release.v : "",
@@ -57,7 +57,8 @@ void pr_discover_firmware(struct gt_fsroot *fs, struct pr_host *h)
 			      : built                    ? built + 1
 							 : NULL;
 	struct pr_str extra = pr_read_str(h, fs, "/sys/module/firmware_class/parameters/path");
-	/* the last one is not a standard directory: the GPU operator's driver container adds it to the kernel's search path */
+	/* the last directory is not a standard one: the GPU operator's driver container adds it to the kernel's search
+	 * path */
 	char *dirs[] = {gt_xstrdup(extra.v && *extra.v == '/' ? extra.v : ""),
 			gt_xasprintf("/lib/firmware/updates/%s", release),
 			gt_xstrdup("/lib/firmware/updates"),

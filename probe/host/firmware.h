@@ -9,7 +9,7 @@ struct pr_host;
 
 struct pr_gsp {
 	struct pr_num firmware;	   /* 1: firmware of the module's version is on disk; 0: the module is configured not to use it */
-	const char *version;	   /* version of the module; NULL: unknown */
+	const char *version;	   /* version of the loaded module; NULL: unknown */
 	const char *other_version; /* version of firmware on disk that does not match; NULL: none */
 };
 

@@ -12,7 +12,7 @@
 #define DEFAULT PR_GRUB_DEFAULT
 #define PREFIX "GRUB_CMDLINE"
 
-/* The variables that reach the kernel, in this order. */
+/* The variables that become the kernel command line, in this order. */
 enum { LINUX, LINUX_DEFAULT, N_VARS };
 static const char *const vars[N_VARS] = {
 	[LINUX] = "GRUB_CMDLINE_LINUX", [LINUX_DEFAULT] = "GRUB_CMDLINE_LINUX_DEFAULT"};

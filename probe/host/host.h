@@ -2,8 +2,8 @@
 #ifndef PR_HOST_H
 #define PR_HOST_H
 /*
- * The host model. pr_host_discover() fills it once, then it is read-only. Every reading has a state: absent,
- * unreadable, broken and unknown are different from each other and from zero.
+ * The host model. pr_host_discover() fills it once, then it is read-only. Every reading has a state. The states absent,
+ * unreadable, broken and unknown are distinct, and none of them means zero.
  */
 #include "lib/err.h"
 #include "lib/fsroot.h"
@@ -165,7 +165,7 @@ struct pr_host {
 		const char *flags; /* " fpu vme … ", with a blank at both ends; "" if unknown */
 		struct gt_set online, allowed, isolated, efficiency; /* efficiency: the small cores of a hybrid CPU */
 		struct gt_set cpuset; /* cpuset of the control group; `allowed` may be a subset; empty: unknown */
-		bool unknown; /* no source lists the CPUs: `online` is CPU 0 only */
+		bool unknown; /* no source lists the CPUs: `online` contains only CPU 0 */
 		struct pr_cpu *cpu;
 		size_t n_cpu;
 		int n_cores, n_packages;	/* online */
@@ -280,9 +280,9 @@ struct pr_host {
 
 struct pr_discover_opts {
 	bool no_nvml;		/* do not query the driver */
-	bool launch;		/* only the data for a launcher, within a millisecond or two: usable CPUs and their siblings,
-				 * quota, memory and its limit, nodes, NVIDIA GPUs by PCI and by device node, BLAS. The rest
-				 * stays unknown or empty. */
+	bool launch;		/* only the data for a launcher, in at most 2 ms: usable CPUs and their siblings, quota,
+				 * memory and its limit, nodes, NVIDIA GPUs by PCI and by device node, BLAS. The rest stays
+				 * unknown or empty. */
 	bool hardware;		/* skip installed software: libraries, packages, Python and the kernel's log stay unknown */
 	bool cuda;		/* also call cuInit */
 	const char *data;	/* a directory to examine, NULL for none */
@@ -294,8 +294,10 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 void pr_host_free(struct pr_host *h);
 GT_DEFINE_AUTO(pr_host, pr_host_free);
 
-/* Returns the memory that this process can use without swapping and without the OOM killer: the kernel's MemAvailable,
- * or less if a control group has a lower limit. 0: unknown. */
+/*
+ * Returns the memory that this process can use before the host swaps or the OOM killer runs: the kernel's MemAvailable,
+ * or less if a control group has a lower limit. 0: unknown.
+ */
 uint64_t pr_available_bytes(struct gt_fsroot *fs);
 /* Finds the services that change kernel settings. pr_find_tuner() returns the list entry of one service, NULL if it is
  * not active. */
@@ -319,7 +321,10 @@ const char *pr_getenv(const struct pr_host *h, const char *name);
 bool pr_is_virtual_disk(const struct pr_host *h, const char *name);
 /* Returns the memory that this process may use: the host's memory, or its control group's limit. 0: unknown. */
 int64_t pr_memory_bytes(const struct pr_host *h);
-/* Returns the recommended size of /dev/shm in whole GiB: half of the memory. Its content counts against the same limit. */
+/*
+ * Returns the recommended size of /dev/shm in whole GiB: half of the memory. The memory limit covers the content of
+ * /dev/shm too.
+ */
 int64_t pr_shm_gib(const struct pr_host *h);
 /* Returns the number of GPUs that CUDA can use here: not reserved for virtual machines, and accessible to this
  * container or job. */

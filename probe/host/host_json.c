@@ -13,7 +13,7 @@ static json_t *set_json(const struct gt_set *s)
 	return json_string(text);
 }
 
-/* Lists only the CPU flags that affect which kernels a framework selects. */
+/* Lists only the CPU flags that a framework uses to select its kernels. */
 static json_t *features_json(const struct pr_host *h)
 {
 	static const char *const relevant[] = { "sse4_2",	    "avx",	   "avx2",     "fma",	   "f16c",     "avx512f",
@@ -314,7 +314,7 @@ json_t *pr_host_to_json(const struct pr_host *h)
 	struct pr_str cmdline = h->kernel.cmdline;
 	gt_autofree char *clean = cmdline.v ? pr_scrub_cmdline(cmdline.v) : NULL;
 
-	cmdline.v = clean; /* reports are posted in public */
+	cmdline.v = clean; /* reports are published in issue trackers */
 	json_object_set_new(doc, "identity", json_string(h->identity));
 	json_object_set_new(doc, "identity_parts", json_deep_copy(h->identity_parts));
 	json_object_set_new(doc, "kernel",

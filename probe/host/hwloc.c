@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the NUMA nodes from hwloc: for comparison with sysfs (numa.c) on the live host, and as an export for captures.
- * hwloc opens files itself, outside lib/fsroot. So it never gets a directory root, in which a FIFO instead of a file
- * would block it for ever.
+ * Reads the NUMA nodes from hwloc: on the live host for a comparison with sysfs (numa.c), and as an export for captures.
+ * hwloc opens files itself, outside lib/fsroot. It therefore never gets a directory as root: if the directory contained
+ * a FIFO instead of a file, hwloc would block for ever.
  */
 #include <errno.h>
 #include <hwloc.h>
 #include <string.h>
 #include "probe/host/reading.h"
 
-/* hwloc's environment while it is loaded. PCI is read in pci.c. Vendor plug-ins would open the libraries that are
- * diagnosed. NULL: unset, because the variable would replace the live host by another topology. */
+/*
+ * Environment variables that are set while hwloc is loaded. PCI is read in pci.c, and hwloc's vendor plug-ins would open
+ * the libraries that gpuprobe diagnoses. NULL: unset the variable, because it would replace the live host by another
+ * topology.
+ */
 static const struct {
 	const char *name, *value;
 } variables[] = {
@@ -46,7 +49,7 @@ static int load_topology(struct gt_fsroot *fs, hwloc_topology_t *ret)
 	}
 	if (hwloc_topology_init(&t) < 0)
 		return -ENOMEM;
-	/* the whole machine, including CPUs outside the cpuset */
+	/* include the CPUs outside the cpuset */
 	hwloc_topology_set_flags(t, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
 	if (xml)
 		r = hwloc_topology_set_xmlbuffer(t, xml, (int)len + 1);
@@ -94,7 +97,7 @@ static size_t index_of(const struct pr_node *node, size_t n, const struct hwloc_
 	return i;
 }
 
-/* The matrix has its own order of objects, which differs from the order of the node numbers. */
+/* The matrix has its own order, which may differ from the order of the node numbers. */
 static void add_distances(hwloc_topology_t t, struct pr_node *node, size_t n)
 {
 	struct hwloc_distances_s *d;

@@ -31,7 +31,7 @@ void pr_discover_identity(struct gt_fsroot *fs, struct pr_host *h)
 	gt_autofree char *fact = NULL;
 	char *text;
 
-	/* the machine id is private; its hash distinguishes machines, and a capture records the hash as a fact */
+	/* the machine id is private, so only its hash is used; a capture records the hash as a fact */
 	if (gt_fs_fact(fs, "machine_id_hash", &fact, NULL) < 0 && machine.v && strspn(machine.v, "0123456789abcdef") == 32)
 		fact = gt_xasprintf("%016lx", gt_hash64(machine.v, strlen(machine.v), 0));
 	part(h, "machine_id_hash", fact ? gt_json_str(gt_strip(fact)) : json_null());

@@ -23,7 +23,7 @@
 #define MOST_BYTES   ((int)GT_FS_MAX)
 enum { READ_ALL = 3, SIZE_BUFFER = 10 };
 
-/* Lines of one sort have the same error number, or come from the same driver. */
+/* Lines of one sort have the same error number, or the same driver. */
 struct keep {
 	struct pr_log_line *line;
 	size_t n;
@@ -96,7 +96,7 @@ static void read_bracket(const char *line, struct prefix *ret)
 	}
 }
 
-/* Skips "<3>", "[   12.345678] " and syslog's "Nov 21 03:00:07 node7 kernel: ". */
+/* Skips the prefixes "<3>", "[   12.345678] " and syslog's "Nov 21 03:00:07 node7 kernel: ". */
 static char *skip_prefix(char *line, struct prefix *ret)
 {
 	char *end, *kernel, *next;
@@ -133,14 +133,14 @@ static void read_section(struct keep *k, const char *line)
 	}
 }
 
-/* "Machine check events logged" says nothing about the severity. Drops the line before one that reports a corrected error. */
+/* "Machine check events logged" does not state a severity. Drops it if the next line reports a corrected error. */
 static void drop_announcement(struct keep *k)
 {
 	if (k->n && strstr(k->line[k->n - 1].text, "Machine check events logged"))
 		drop(k, k->n - 1);
 }
 
-/* Removes an equal line and adds its occurrences to l. */
+/* Removes an earlier equal line and adds its count to l. */
 static void merge_equal(struct keep *k, struct pr_log_line *l)
 {
 	for (size_t i = k->n; i-- > 0;) {
@@ -183,7 +183,10 @@ static void take_line(struct keep *k, char *line)
 	k->line[k->n++] = l;
 }
 
-/* Returns whether the text has the first message of the boot. Its time is 0; without times it is one of the first lines. */
+/*
+ * Returns whether the text has the first message of the boot: a line with time 0, or without times one of the first
+ * lines.
+ */
 static bool has_start(const char *text)
 {
 	struct prefix prefix;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the libraries of the NVIDIA stack in the search order of a program without RPATH: LD_LIBRARY_PATH, the loader's
- * cache, its default directories. Other copies on disk follow.
+ * Finds the libraries of the NVIDIA stack in the order in which a program without RPATH searches: LD_LIBRARY_PATH, the
+ * loader's cache, its default directories. Copies elsewhere on disk are listed after them.
  */
 #include <string.h>
 #include "lib/buf.h"

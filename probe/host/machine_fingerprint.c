@@ -95,7 +95,7 @@ static void add_system(struct gt_fsroot *fs, uint64_t salt, json_t *marks)
 json_t *pr_fingerprint(struct gt_fsroot *fs, const struct pr_host *h)
 {
 	const char *id = gt_json_get_str(h->identity_parts, "machine_id_hash", NULL);
-	/* the machine id itself is never stored: without it no address can be guessed from its hash */
+	/* the machine id itself is never stored; without it an address cannot be guessed from its hash */
 	gt_autofree char *secret = NULL;
 	uint64_t salt = gt_fs_read_line(fs, "/etc/machine-id", &secret) < 0 ? 1 : gt_hash64(secret, strlen(secret), 1);
 	json_t *marks = json_object(), *gpus = json_object(), *ports = json_object();

@@ -124,8 +124,10 @@ void pr_launch_memory(struct gt_fsroot *fs, struct pr_host *h)
 	h->mem.thp_enabled = pr_chosen(h, pr_read_str(h, fs, "/sys/kernel/mm/transparent_hugepage/enabled"));
 }
 
-/* Parses "tmpfs /dev/shm tmpfs rw,nosuid,nodev,huge=always 0 0". The last one of several mounts is on top. The other
- * mounts are private, so a captured host has the fact "shm_huge" instead. */
+/*
+ * Parses "tmpfs /dev/shm tmpfs rw,nosuid,nodev,huge=always 0 0". Of several mounts on /dev/shm the last one is visible.
+ * The other mounts are private data, so a captured host has the fact "shm_huge" instead of the file.
+ */
 static bool shm_is_huge(struct gt_fsroot *fs)
 {
 	gt_autofree char *fact = NULL, *line = NULL;

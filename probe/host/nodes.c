@@ -9,7 +9,7 @@
 #include "lib/text.h"
 #include "probe/host/reading.h"
 
-#define MOST_OF_A_KIND 16 /* limit: all nodes of MIG instances have the same state */
+#define MOST_OF_A_KIND 16 /* maximum number of nodes; the nodes of MIG instances all have the same state */
 
 /* Before branch 550, /proc/devices listed "nvidia-frontend" for the first three. */
 #define FRONTEND "nvidia nvidia-frontend"
@@ -25,7 +25,10 @@ static const struct {
 	{"nvidia-caps-imex-channels/", "nvidia-caps-imex-channels"},
 };
 
-/* Returns the major number of a kind of character devices: "511 nvidia-uvm". Absent: the kernel has no such kind now. */
+/*
+ * Returns the major number of a kind of character device: "511 nvidia-uvm". Absent: the kernel has no device of that
+ * kind now.
+ */
 static struct pr_num major_of(const char *devices, const char *kind)
 {
 	const char *line = strstr(devices, "Character devices:"), *end = strstr(devices, "Block devices:");

@@ -347,7 +347,7 @@ struct pr_num *pr_gpu_number(const struct pr_gpu *g, size_t i)
 	return (struct pr_num *)((char *)g + pr_gpu_numbers[i].offset);
 }
 
-#define ENDS_MAX 512 /* limit of links and GPUs, for forged captures */
+#define ENDS_MAX 512 /* maximum number of links and GPUs, in case a capture is forged */
 
 static void take_paths(struct pr_host *h, struct pr_gpu *g, const json_t *d)
 {
@@ -444,7 +444,7 @@ void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s)
 	size_t len;
 
 	if (h->live) {
-		/* without GPU, module and library skip the child */
+		/* without GPU, module and library no child is started */
 		if (h->n_gpu || h->driver.module_version.v || pr_find_lib(h, "libnvidia-ml.so.1", 0))
 			query_in_child(h, timeout_s);
 		else

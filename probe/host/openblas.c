@@ -88,8 +88,10 @@ struct request {
 
 typedef char *query_fn(void);
 
-/* Finds one of its functions. NumPy and SciPy wheels contain copies with a prefix or suffix in the names, to avoid
- * conflicts. */
+/*
+ * Returns a function of the library. Wheels of NumPy and SciPy contain copies whose function names have a prefix or
+ * suffix, to avoid conflicts.
+ */
 static query_fn *find(void *handle, const char *name)
 {
 	static const char *const prefix[] = { "", "scipy_" }, *const suffix[] = { "", "64_", "_64" };
@@ -105,7 +107,7 @@ static query_fn *find(void *handle, const char *name)
 	return NULL;
 }
 
-/* Sets one thread, because OpenBLAS starts its threads when it is loaded. */
+/* Sets one thread first, because OpenBLAS starts its threads when it is loaded. */
 static void set_environment(const char *coretype)
 {
 	unsetenv("OPENBLAS_CORETYPE");
@@ -116,8 +118,10 @@ static void set_environment(const char *coretype)
 		setenv("OPENBLAS_CORETYPE", coretype, 1);
 }
 
-/* Prints core and configuration, one per line. Exit status 1: cannot be loaded, 2: no such function. If this program
- * already uses the library, its core is fixed, so a second copy is loaded. */
+/*
+ * Prints core and configuration, one per line. Exit status 1: the library cannot be loaded, 2: it lacks the function. If
+ * this program already uses the library, the core is already selected, so a second copy is loaded.
+ */
 static int child(void *arg, struct gt_err *err)
 {
 	const struct request *q = arg;

@@ -39,7 +39,7 @@ static bool matters(const char *name)
 	return false;
 }
 
-/* Accepts only characters of package names and versions, because the untrusted text is printed in reports. */
+/* Accepts only the characters of package names and versions, because reports print the text and it is untrusted. */
 static bool is_plain(const char *s)
 {
 	for (; *s; s++)

@@ -45,7 +45,10 @@ static struct pr_num read_group(struct gt_fsroot *fs, const char *address)
 	return gt_parse_i64(gt_basename(target), &v) < 0 ? (struct pr_num){ PR_BROKEN, 0 } : pr_value(v);
 }
 
-/* Reads the window on a GPU's memory: line 2 of "resource", "START END FLAGS" in hexadecimal. */
+/*
+ * Reads the size of the window (BAR1) that maps the GPU's memory: line 2 of "resource", "START END FLAGS" in
+ * hexadecimal.
+ */
 static struct pr_num read_bar1(struct gt_fsroot *fs, const char *address)
 {
 	gt_autofree char *path = gt_xasprintf(PCI "/%s/resource", address), *text = NULL;

@@ -4,7 +4,10 @@
 #include <string.h>
 #include "probe/host/reading.h"
 
-/* Detects NVIDIA's own processors, which contain the GPU, by "nvidia,p3737-0000\0nvidia,tegra234\0". */
+/*
+ * Detects NVIDIA's own processors, which contain the GPU, in the device tree's list
+ * "nvidia,p3737-0000\\0nvidia,tegra234\\0".
+ */
 static void find_tegra(struct gt_fsroot *fs, struct pr_host *h)
 {
 	gt_autofree char *compatible = NULL;

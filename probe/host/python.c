@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds Python environments and their distributions from directories alone. By its specification the name of a
- * dist-info directory contains name and version. The name is untrusted, so it is accepted only with harmless
- * characters.
+ * Finds Python environments and their distributions from directory names alone. By its specification the name of a
+ * dist-info directory contains the distribution's name and version. The directory name is untrusted, so it is accepted
+ * only if all its characters are harmless.
  */
 #include <ctype.h>
 #include <errno.h>

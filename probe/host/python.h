@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PR_PYTHON_H
 #define PR_PYTHON_H
-/* Python environments, read from files alone. No code of them is run. */
+/* Python environments, read from files alone. No code in them is executed. */
 #include "probe/host/host.h"
 
 /* A relevant distribution, from the name of its dist-info or egg-info directory. */

@@ -60,8 +60,10 @@ void pr_launch_cpu(struct gt_fsroot *fs, struct pr_host *h);
 void pr_launch_memory(struct gt_fsroot *fs, struct pr_host *h);
 void pr_launch_numa(struct gt_fsroot *fs, struct pr_host *h);
 void pr_launch_pci(struct gt_fsroot *fs, struct pr_host *h);
-/* Calls see for the control group of this process and each ancestor: "/a/b", "/a", "". controller: name in version 1,
- * where each controller has its own tree. */
+/*
+ * Calls see() for the control group of this process and for each ancestor: "/a/b", "/a", "". controller: a name in
+ * version 1, where each controller has a tree of its own.
+ */
 typedef void (*pr_cgroup_fn)(struct gt_fsroot *fs, void *arg, const char *group, bool v2);
 void pr_each_cgroup(struct gt_fsroot *fs, const char *controller, pr_cgroup_fn see, void *arg);
 void pr_discover_openblas(struct gt_fsroot *fs, struct pr_host *h); /* runs after Python */
@@ -81,9 +83,11 @@ char *pr_log_source_fact(const struct pr_host *h);
 /* Reads the rings and queues of a network card. pr_ethtool_fact() returns those of all cards as the fact "ethtool". */
 void pr_read_ethtool(struct gt_fsroot *fs, struct pr_net *n);
 char *pr_ethtool_fact(const struct pr_host *h);
-/* Returns the NUMA nodes from hwloc, ordered by number: of the live host, or from the fact "hwloc.xml". In hwloc a node
- * without CPUs has those of its neighbours. Returns 0, or a negative errno if there is no such reading. The caller
- * frees them with pr_free_nodes(). */
+/*
+ * Returns the NUMA nodes from hwloc, ordered by number: of the live host, or from the fact "hwloc.xml". hwloc gives a
+ * node without CPUs those of a neighbour. Returns 0, or a negative errno if hwloc has no data. The caller frees them
+ * with pr_free_nodes().
+ */
 int pr_hwloc_nodes(struct gt_fsroot *fs, struct pr_node **ret, size_t *ret_n);
 void pr_free_nodes(struct pr_node *node, size_t n);
 /* Returns hwloc's XML export of the host, for captures; NULL if it finds nothing. The caller frees it. */

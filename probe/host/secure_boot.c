@@ -25,7 +25,7 @@ static int read_part(struct gt_fsroot *fs, const char *path, char **ret, size_t 
 	return fd < 0 ? fd : gt_read_up_to(fd, LIST_MAX, ret, ret_len);
 }
 
-/* Reads a variable whose last byte is the value. Unknown without efivarfs. */
+/* Reads a variable whose last byte is the value. The value is unknown without efivarfs. */
 static struct pr_num read_switch(struct gt_fsroot *fs, const char *path)
 {
 	gt_autofree char *data = NULL;

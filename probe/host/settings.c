@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernel settings that checks evaluate: now, and at the next boot by sysctl.d. Also the services that change some of them. */
+/*
+ * Kernel settings that checks evaluate: their current values, and their values at the next boot by sysctl.d. Also the
+ * services that change some of them.
+ */
 #include <string.h>
 #include "probe/host/reading.h"
 #include "sysctl/sysctl.h"
@@ -22,8 +25,10 @@ static const struct {
 
 /* ---- services ------------------------------------------------------------------------------------------------- */
 
-/* Detected from files: the unit's control group or a file in /run while it runs, or an enabled unit. A unit need not be
- * enabled to run: a desktop starts power-profiles-daemon on demand. */
+/*
+ * Detects services from files. A running unit has a control group or a file in /run. An enabled unit has a link. A unit
+ * may run without being enabled: a desktop starts power-profiles-daemon on demand.
+ */
 static const struct {
 	const char *name, *running, *unit;
 } tuners[] = {

@@ -57,7 +57,7 @@ static bool take(struct der *d, int tag, struct der *ret)
 	return next(d, &found, ret) && found == tag;
 }
 
-/* The same for an optional element. */
+/* Reads the next element if it has that tag (an optional element). */
 static bool take_if(struct der *d, int tag, struct der *ret)
 {
 	return d->at < d->end && *d->at == tag && take(d, tag, ret);

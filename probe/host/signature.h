@@ -4,7 +4,7 @@
 /*
  * Reads the signer of a kernel module and the keys that the firmware trusts. Parses parts of X.509 (RFC 5280), PKCS #7
  * (RFC 2315), the kernel's appended signatures (include/linux/module_signature.h) and UEFI signature lists (UEFI 2.10,
- * 32.4.1). Only compares names; verifying signatures is the kernel's task. All input is untrusted.
+ * 32.4.1). Compares names only, because the kernel verifies the signatures. All input is untrusted.
  */
 #include "lib/util.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds changes of the next boot or the next upgrade: each installed kernel with its module and headers, and newer
+ * Finds what the next boot or the next upgrade changes: each installed kernel with its module and headers, and newer
  * packages in apt's lists on disk. Runs neither apt nor dkms. Reads only the lists of NVIDIA and of non-free, because
  * Debian's main list has fifty megabytes and no driver.
  */

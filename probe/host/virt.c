@@ -13,8 +13,10 @@
 
 #define CLOCKS "/sys/devices/system/clocksource/clocksource0/available_clocksource"
 
-/* Returns the signature of twelve characters, or NULL. A KVM guest with Hyper-V enlightenments has KVM's signature
- * 0x100 further on. */
+/*
+ * Returns the signature of twelve characters, or NULL. A KVM guest with Hyper-V enlightenments has KVM's signature at a
+ * leaf that is 0x100 higher.
+ */
 static char *query_cpuid(void)
 {
 #ifdef HAVE_LIBCPUID
@@ -112,7 +114,7 @@ void pr_discover_virt(struct gt_fsroot *fs, struct pr_host *h)
 		return;
 	}
 	if (x86 && !guest)
-		return; /* a cloud's bare-metal host has the same firmware */
+		return; /* a cloud's bare-metal host has the same firmware name */
 	if (h->live)
 		signature = query_cpuid();
 	else

@@ -118,7 +118,7 @@ static uint64_t file_offset(const struct reader *r, uint64_t vaddr)
 static char *string_at(struct reader *r, uint64_t offset)
 {
 	gt_auto_buf b = {0};
-	char c[1024]; /* small steps: names are short, but a hostile file may have a thousand of 64 KiB */
+	char c[1024]; /* read in small steps: names are short, but a hostile file may have a thousand of 64 KiB */
 	size_t step = sizeof(c);
 
 	while (b.len < LONGEST_STRING && step) {
@@ -149,7 +149,7 @@ static int take_string(struct reader *r, struct pr_elf *e, uint64_t tag, uint64_
 
 	if (value >= strsz)
 		return broken(r, "a name is past the end of its string table");
-	if (to ? *to != NULL : e->needed.n >= MOST_NEEDED) /* only the first one counts; a hostile file may have 65,000 */
+	if (to ? *to != NULL : e->needed.n >= MOST_NEEDED) /* only the first one is used; a hostile file may have 65,000 */
 		return 0;
 	s = string_at(r, strtab + value);
 	if (!s)

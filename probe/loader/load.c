@@ -5,7 +5,7 @@
 #include "lib/text.h"
 #include "probe/loader/loader_priv.h"
 
-#define MOST_OBJECTS 4096 /* more than any process has; ends loops of forged names */
+#define MOST_OBJECTS 4096 /* more objects than any process has; ends loops of forged names */
 
 static struct pr_object *append(struct pr_loader *l, const char *name, int by, bool opened)
 {
@@ -76,8 +76,7 @@ static int add(struct pr_loader *l, const char *name, int by, bool opened, bool 
 		return at;
 	}
 	at = n ? -1 : find_object(l, name, false);
-	if (at >=
-	    0) /* already missing for another object; each search is still made, because the RPATH of the next object may find it */
+	if (at >= 0) /* already missing for another object; the caller searches anyway, because another RPATH may find it */
 		return at;
 	o = append(l, name, by, opened);
 	if (!n)

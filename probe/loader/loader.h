@@ -54,7 +54,7 @@ struct pr_loader {
 	size_t n;
 	bool secure; /* the program is set-user-ID: LD_LIBRARY_PATH is ignored */
 	struct gt_strv preload_missing;
-	/* borrowed from the caller */
+	/* borrowed from the caller, who must keep them */
 	struct gt_fsroot *fs;
 	struct pr_elf_cache *elf_cache;
 	/* lists from the environment and the host */

@@ -134,7 +134,7 @@ struct search {
 	const char *name;
 	struct pr_hit *hit;
 	size_t n;
-	bool ended; /* stopped at a malformed file, or because the first hit is enough */
+	bool ended; /* stop: the file is malformed, or the first match suffices */
 	bool all;
 };
 

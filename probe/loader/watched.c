@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libraries that reports list. For these the loader simulation also records the hidden copies. */
+/*
+ * The libraries that reports list. For these the loader simulation also records hidden copies, which a search would find
+ * later.
+ */
 #include <string.h>
 #include "lib/text.h"
 #include "probe/loader/loader.h"

@@ -94,8 +94,10 @@ const char *pr_problem_label(const json_t *checks, const json_t *c)
 
 /* ---- one line ------------------------------------------------------------------------------------------------- */
 
-/* Writes the format of Nagios plug-ins: a sentence, '|', and numbers. A '|' in the sentence is replaced, because it
- * would end it. */
+/*
+ * Writes the format of Nagios plug-ins: a sentence, '|', and numbers. Replaces '|' within the sentence, because it would
+ * end the sentence.
+ */
 void pr_render_line(const json_t *doc, struct gt_buf *out)
 {
 	const json_t *checks = json_object_get(doc, "checks"), *deciding = pr_deciding_check(doc);

@@ -135,7 +135,7 @@ static void print_remedy(const json_t *c, unsigned indent)
 	}
 }
 
-/* Prints one line for each problem that has this cause. */
+/* Prints one line for each problem that has this check as its cause. */
 static void print_consequences(const json_t *checks, const char *cause)
 {
 	const json_t *c;

@@ -65,7 +65,7 @@ static bool is_address(const char *s)
 	       part[1] < 256 && part[2] < 256 && part[3] < 256 && !isalnum((unsigned char)s[n]) && s[n] != '.';
 }
 
-/* Returns whether the value names another machine, whatever its key, or was scrubbed before. */
+/* Returns whether the value is an address of another machine, whatever its key, or was scrubbed before. */
 static bool is_secret_value(const char *value, size_t len)
 {
 	static const char *const remote[] = { "nfs:", "nfs4:", "nbd:", "iscsi:", "cifs:", "fcoe:", "[scrubbed", NULL };

@@ -127,7 +127,7 @@ static void collect(struct topo *t)
 
 		d->pci = &t->h->pci[i];
 		d->kind = kind_of(d->pci);
-		if (!d->kind || d->pci->virtual_function) /* one device may have a hundred of them */
+		if (!d->kind || d->pci->virtual_function) /* one device may have a hundred virtual functions */
 			continue;
 		for (size_t k = 0; k < t->h->n_gpu; k++)
 			if (t->h->gpu[k].pci == d->pci)

@@ -33,7 +33,7 @@ const char *pr_pcie_path(const struct pr_host *h, const struct pr_pci *a, const 
 			same = i;
 	root = strlen(top) + strcspn(a->path + strlen(top), "/"); /* end of the root complex's name */
 	*ret_from = "pci tree";
-	if (same > root) /* devices below one switch diverge at its ports, so at most a port and the device differ */
+	if (same > root) /* devices below one switch diverge at its ports, so at most one port and the device differ */
 		return GT_MAX(count_slashes(a->path + same), count_slashes(b->path + same)) <= 2 ? "PIX" : "PXB";
 	if (same == root)
 		return "PHB";

@@ -45,8 +45,10 @@ static json_t *reason_names(unsigned long long mask)
 	return list;
 }
 
-/* Reads the byte counters that exist since R550 and Hopper, with the time of reading. A 32-bit counter is not used,
- * because it wraps several times a second. */
+/*
+ * Reads the byte counters of NVLink (since R550 and Hopper) with the time of reading. Does not use a 32-bit counter,
+ * because it wraps several times a second.
+ */
 static bool query_counters(struct state *s, unsigned i, pr_gpu_handle dev, json_t *d)
 {
 	static const char *const keys[] = {"pcie_tx_bytes_per_s", "pcie_rx_bytes_per_s"};

@@ -72,7 +72,7 @@ static void count_used(struct gpu *c, const struct pr_gpu_clocks *now)
 		c->held[i] += now->reasons_known && now->reasons >> i & 1;
 }
 
-/* Returns whether the GPU is lost. It is not queried again in this measurement; the others are. */
+/* Returns whether the GPU is lost. This measurement does not query it again, but continues with the other GPUs. */
 static bool is_lost(const struct gpu_monitor *g, struct gpu *c)
 {
 	struct pr_nvml_utilization use;

@@ -3,8 +3,8 @@
 #define PR_GPU_MONITOR_H
 /*
  * Records the state of the GPUs while a workload runs: clocks, the reasons that limit them, power, temperature. A child
- * process takes the readings, so that the measuring process never waits. Two requests of gt_helper make one
- * measurement: the first begins it and returns {"code", …}, the second ends it.
+ * process takes the readings, so that the measuring process never waits. One measurement consists of two requests to
+ * gt_helper: the first begins it and returns {"code", …}, the second ends it.
  */
 #include "lib/json.h"
 

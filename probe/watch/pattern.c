@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Patterns of a GPU that waits: each is one struct and a pure function of the last few samples. They use a mean over
- * the window, so that one idle second between two steps does not match.
+ * Patterns of a GPU that waits. Each pattern is one struct and a pure function of the last few samples. The function
+ * uses a mean over these samples, so that one idle second between two steps does not match.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -26,7 +26,7 @@ struct items {
 	size_t n;
 };
 struct occurrence {
-	char *id, *subject, *what; /* what: the latest text */
+	char *id, *subject, *what; /* what: the most recent text */
 	size_t n;
 };
 struct pr_session {
@@ -71,7 +71,7 @@ void pr_session_free(struct pr_session *s)
 	free(s);
 }
 
-#define ITEMS_MAX 4096 /* limit for untrusted recordings */
+#define ITEMS_MAX 4096 /* maximum number, because recordings are untrusted */
 
 static struct item *item_of(struct items *t, const json_t *d, const char *id_key)
 {

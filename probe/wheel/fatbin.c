@@ -7,9 +7,9 @@
 
 #define MAGIC          0xba55ed50u
 #define CONTAINER_HEAD 16
-#define IMAGE_HEAD     32 /* the part that is parsed; the rest is not needed */
+#define IMAGE_HEAD     32 /* the part of a header that is parsed */
 #define LONGEST_HEAD   65536
-#define MOST_ARCH      999 /* limit; real capabilities x 10 are far below */
+#define MOST_ARCH      999 /* upper limit; real capabilities x 10 are far below */
 enum { KIND_PTX = 1, KIND_ELF = 2 };
 
 static uint64_t number(const unsigned char *p, size_t size)
@@ -34,7 +34,10 @@ static void count(struct pr_fatbin *f, unsigned arch, bool ptx, size_t n)
 	f->code[i].n += n;
 }
 
-/* Returns whether the 8 bytes at p begin a container. Between containers there are zeros, or in a whole file any data. */
+/*
+ * Returns whether the 8 bytes at p begin a container. Between containers a section has zeros, while a whole file may
+ * have any data.
+ */
 static bool begins_container(const unsigned char *p)
 {
 	return number(p, 4) == MAGIC && number(p + 4, 2) == 1 && number(p + 6, 2) == CONTAINER_HEAD;
@@ -46,7 +49,7 @@ static void take_image(struct pr_fatbin_walk *w)
 	uint64_t head = number(w->head + 4, 4), size = number(w->head + 8, 8);
 
 	if (head < IMAGE_HEAD || head > LONGEST_HEAD || head > w->left || size > w->left - head) {
-		w->left = 0; /* not a fat binary after all */
+		w->left = 0; /* what looked like a fat binary is none */
 		return;
 	}
 	if (kind == KIND_PTX || kind == KIND_ELF)
@@ -92,7 +95,7 @@ void pr_fatbin_feed(struct pr_fatbin_walk *w, const void *data, size_t n)
 			p += k;
 			continue;
 		}
-		/* fast path through data outside containers */
+		/* skips data outside containers quickly */
 		while (!w->left && !w->have && end - p >= 8 && !begins_container(p))
 			p += 8;
 		k = GT_MIN(wanted(w) - w->have, (size_t)(end - p));

@@ -85,8 +85,8 @@ int pr_metadata_parse(const char *text, const char *where, struct pr_metadata *m
 		if (n && line[n - 1] == '\r')
 			line[n - 1] = '\0';
 		if (!*line)
-			break;                     /* the description follows */
-		if (*line != ' ' && *line != '\t') /* continuation lines never belong to a field that is read here */
+			break;                     /* the description follows, which is not read */
+		if (*line != ' ' && *line != '\t') /* no field that is read here has continuation lines */
 			r = take_field(line, where, number, m, err);
 		text += n + (text[n] == '\n');
 	}
@@ -193,7 +193,7 @@ static int satisfies_one(const char *version, char *one)
 		return op[1] ? order >= 0 : order > 0;
 	case '<':
 		return op[1] ? order <= 0 : order < 0;
-	default: /* "~=2.3": not below it, and equal except for the last number */
+	default: /* "~=2.3": at least 2.3, and equal except for the last number */
 		while (n && value[n - 1] != '.')
 			n--;
 		return order >= 0 && (!n || has_prefix(version, value, n - 1));
@@ -374,7 +374,7 @@ bool pr_tag_judge(const char *tag, const char *python, const char *glibc, const 
 {
 	gt_autofree char *copy = gt_xstrdup(tag);
 	char *abi = strchr(copy, '-'), *platform = abi ? strchr(abi + 1, '-') : NULL;
-	static const int rank[] = {1, 0, 2}; /* rank of the answers -1, 0, 1 */
+	static const int rank[] = {1, 0, 2}; /* order of the answers -1, 0, 1 */
 	struct pr_tag_answer best = {0};
 	bool first = true;
 

@@ -152,8 +152,8 @@ static int check_gpus(struct gt_cli *cli, const struct pr_host *host)
 }
 
 /*
- * Refuses --ranks together with options that it excludes: ranks that gputune starts need no library, and printed
- * settings are for another launcher.
+ * Returns the library that sets up each rank; NULL: none is preloaded. Ranks that gputune starts itself need none, and
+ * printed settings are for another launcher.
  */
 static char *find_rank_library(struct gt_cli *cli)
 {
