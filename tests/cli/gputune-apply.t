@@ -313,3 +313,19 @@ drift.
   3
   gputune: cannot read the journal /var/lib/gputune/journal: Permission denied; only root may read it: use sudo
   3
+
+A chosen setting that cannot be read is left out of apply without a plan, and the status is 3. The others are applied.
+
+  $ cp -a before eio; rm eio/proc/sys/vm/swappiness; mkdir eio/proc/sys/vm/swappiness
+  $ gputune apply --root eio --only vm.swappiness --only vm.max_map_count
+  KNOB             BEFORE APPLIED RESULT
+  vm.max_map_count  65530  262144 written
+    left out: vm.swappiness: cannot read /proc/sys/vm/swappiness: Is a directory
+  [3]
+  $ gputune apply --root eio --only vm.swappiness --json | grep -A3 left_out
+    "left_out": [
+      {
+        "knob": "vm.swappiness",
+        "instance": null,
+  $ gputune plan --root eio --only vm.swappiness --only vm.max_map_count -o eio.json >/dev/null; gputune apply --root eio eio.json
+  Nothing to change.

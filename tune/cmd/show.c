@@ -276,6 +276,18 @@ static void report_notes(const json_t *report)
 		printf("%s: %s\n", text(o, "path"), text(o, "result"));
 }
 
+static void report_left_out(const json_t *report)
+{
+	const json_t *o;
+	size_t i;
+
+	json_array_foreach(json_object_get(report, "left_out"), i, o) {
+		gt_autofree char *name = label(o), *line = gt_xasprintf("left out: %s: %s", name, text(o, "reason"));
+
+		gt_print_wrapped(stdout, line, 2, gt_term_width(stdout));
+	}
+}
+
 static void report_transactions(const json_t *report)
 {
 	const json_t *o;
@@ -354,6 +366,7 @@ void tn_show_report(const json_t *report, bool color)
 	report_transactions(report);
 	report_values(report, color);
 	report_notes(report);
+	report_left_out(report);
 	if (summary(report))
 		puts(summary(report));
 	report_unknown(report);

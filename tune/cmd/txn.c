@@ -90,7 +90,7 @@ static int run_apply(struct gt_cli *cli, int argc, char **argv)
 		show(cli, report);
 	else if (report && cli->json)
 		gt_json_print(stdout, report);
-	return r;
+	return r < 0 ? r : json_object_get(report, "left_out") ? TN_EXIT_REFUSED : 0;
 }
 
 static const struct gt_opt apply_opts[] = {

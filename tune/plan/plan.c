@@ -90,6 +90,11 @@ bool tn_item_good(const struct tn_item *i, const char *current)
 	return tn_tunable_good(i->knob, i->wanted, current, i->pair_current);
 }
 
+bool tn_item_unreadable(const struct tn_item *i)
+{
+	return i->status == TN_BLOCKED && i->chosen && !i->current;
+}
+
 bool tn_item_persists(const struct tn_item *i)
 {
 	const struct tn_tunable *k = i->knob;
@@ -207,8 +212,6 @@ static void apply_desired(struct make *m, struct tn_item *i, const struct tn_des
 		return;
 	if (asked && strcmp(asked, w->value))
 		set_status(i, TN_CHANGE, "set by the profile");
-	i->chosen = k->tag != 'B' || m->opts->optional || tn_knob_named(k->id, m->opts->only) ||
-		    tn_profile_get(m->profile, k->id);
 	if (tn_item_good(i, i->current)) {
 		set_status(i, TN_ALREADY, tn_value_equal(i->current, i->wanted) ? "already set" :
 				   k->op == TN_RAISE			 ? "already higher; never lowered" :
@@ -330,6 +333,11 @@ static void set_finding(const struct make *m, struct tn_item *i)
 	i->remedy = *f.remedy ? gt_xstrdup(f.remedy) : NULL;
 }
 
+static bool is_chosen(const struct make *m, const struct tn_tunable *k)
+{
+	return k->tag != 'B' || m->opts->optional || tn_knob_named(k->id, m->opts->only) || tn_profile_get(m->profile, k->id);
+}
+
 static void consider(struct make *m, const struct tn_tunable *k, const char *instance)
 {
 	const char *asked = tn_profile_get(m->profile, k->id);
@@ -351,6 +359,7 @@ static void consider(struct make *m, const struct tn_tunable *k, const char *ins
 		set_finding(m, i);
 		return;
 	}
+	i->chosen = is_chosen(m, k);
 	i->precondition_fails = !read_current(m, i);
 	if (i->precondition_fails)
 		return;

@@ -52,6 +52,8 @@ void tn_item_clear(struct tn_item *i);
  * only lowered. pair: value of the counterpart; NULL: none. */
 bool tn_tunable_good(const struct tn_tunable *k, const char *want, const char *have, const char *pair);
 bool tn_item_good(const struct tn_item *i, const char *current);
+/* Returns whether the item was chosen, but its current value cannot be read. */
+bool tn_item_unreadable(const struct tn_item *i);
 /* Returns whether the current value is good enough but no file sets it at boot. apply --persist then writes it to a
  * file. */
 bool tn_item_persists(const struct tn_item *i);

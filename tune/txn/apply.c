@@ -345,6 +345,22 @@ static int apply_locked(struct apply *a)
 	return r;
 }
 
+/* Adds the chosen settings that cannot be read. A saved plan has shown them already. */
+static void report_left_out(json_t *report, const struct tn_plan *plan)
+{
+	gt_auto_json *list = json_array();
+
+	for (size_t i = 0; i < plan->n_item; i++) {
+		const struct tn_item *it = &plan->item[i];
+
+		if (tn_item_unreadable(it))
+			json_array_append_new(list, json_pack("{s:s, s:o, s:s}", "knob", it->knob->id, "instance",
+							      gt_json_str(it->instance), "reason", it->reason));
+	}
+	if (json_array_size(list))
+		json_object_set(report, "left_out", list);
+}
+
 static bool nothing_to_do(const struct tn_plan *plan, const struct tn_apply_opts *opts)
 {
 	return !tn_plan_changes(plan) && !opts->persist;
@@ -380,6 +396,7 @@ int tn_apply(struct gt_fsroot *fs, const struct tn_plan *plan, const struct tn_a
 		}
 	}
 	tn_report_set_str(report, "result", r >= 0 ? "applied" : "failed");
+	report_left_out(report, plan);
 	if (r < 0 && !json_array_size(json_object_get(report, "values")) && !json_array_size(json_object_get(report, "files")))
 		return r;
 	if (ret_report)
