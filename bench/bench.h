@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BN_BENCH_H
 #define BN_BENCH_H
-/* Names and versions of the documents, and the exit codes: what other programs rely on. */
+/* Names and versions of the documents, and the exit codes. Other programs rely on them. */
 #define BN_SCHEMA	 "gpubench/1"
 #define BN_LAUNCH_SCHEMA "gpubench-launch/1"
 #define BN_DATA_SCHEMA	 "gpubench-data/1"
@@ -10,7 +10,10 @@
 #define BN_RECEIPT_SCHEMA "gpubench-receipt/2"
 #define BN_FLEET_SCHEMA	  "gpubench-fleet/1"
 #define BN_HISTORY_SCHEMA "gpubench-history/1"
-/* Results of another major are not comparable: raised when a workload or the way of measuring changes meaning. */
+/*
+ * Results with different major versions are not comparable. Increased when a workload or the measuring method changes
+ * its meaning.
+ */
 #define BN_SUITE_MAJOR	1
 
 /* Exit codes of gpubench besides the common ones. */

@@ -22,7 +22,10 @@ struct bn_resume {
 	{0, "no-reboot", NULL, "with --abandon: do not reboot now", GT_OPT_FLAG, &(r).no_reboot,			       \
 	 .group = "Interrupted session"}
 bool bn_resume_given(const struct bn_resume *r);
-/* Continues or ends a saved session of run or prove. q has only the options that resuming allows, and is filled from the file. */
+/*
+ * Continues or ends a saved session of run or prove. q has only the options that can be given with --resume; the rest is
+ * read from the file.
+ */
 int bn_resume(struct gt_cli *cli, const struct bn_resume *r, struct bn_request *q);
 
 /* Continues the session of prove in doc, which was read from path. out: file for the result; NULL: path. minutes: new time limit;

@@ -53,7 +53,10 @@ static bool same_major(const char *a, const char *b)
 	return a && b ? n == strcspn(b, ".") && strncmp(a, b, n) == 0 : a == b;
 }
 
-/* A new kernel or driver changes many metrics, which hides the effect of other changes. It must be declared, or is refused. */
+/*
+ * A new kernel or driver changes many metrics, which hides the effect of other changes. Such a comparison is refused
+ * unless the difference is declared.
+ */
 static int same_kernel(const json_t *a, const json_t *b, struct gt_err *err)
 {
 	static const struct {
@@ -147,7 +150,7 @@ static void differences(json_t *doc, const json_t *a, const json_t *b)
 			difference(doc, key, NULL, v);
 }
 
-/* Adds the launches of one arm of a file as an arm of the new document. */
+/* Adds the launches of one arm of a saved result as an arm of the new document. */
 static void take_launches(json_t *doc, const json_t *from, char state, const char *arm)
 {
 	json_t *list = json_object_get(doc, "launches"), *l;
@@ -293,7 +296,7 @@ static int cmd_compare(struct gt_cli *cli, int argc, char **argv)
 	return analyse_and_publish(cli, doc, "comparison");
 }
 
-/* Reports a document of another command, in the form of that command. */
+/* Prints the report of a document that another command made, in that command's form. */
 static int report_form(struct gt_cli *cli, const struct bn_form *form, json_t *doc, const char *path)
 {
 	int r = bn_form_check_schema(form, doc, path, &cli->err), code = (int)gt_json_get_int(doc, "exit_code", 0);

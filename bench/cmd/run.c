@@ -43,7 +43,10 @@ static void plan_session(const struct bn_request *q, enum bn_session_design desi
 	s->seed = q->seed ? q->seed : (uint64_t)time(NULL) % 1000000;
 }
 
-/* Returns the time limit in seconds. On a busy host a session may take many times the estimate. --pairs has no limit. */
+/*
+ * Returns the time limit in seconds. On a busy host a session may take many times the estimate. With --pairs there is no
+ * limit.
+ */
 static double time_limit(const struct bn_request *q, const struct bn_session *s, const struct gt_strv *workloads)
 {
 	size_t most = s->interims[s->n_interims - 1].pairs + s->aa_pairs;
@@ -54,7 +57,7 @@ static double time_limit(const struct bn_request *q, const struct bn_session *s,
 	for (size_t i = 0; i < workloads->n; i++) {
 		const struct bn_workload *w = bn_workload_find(workloads->v[i]);
 
-		if (!w->run) /* the time of a command is unknown */
+		if (!w->run) /* the duration of a command is unknown */
 			return 0;
 		group += w->launch_s;
 	}
@@ -345,7 +348,7 @@ static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
 	s.design = bn_design_of(gt_json_get_str(run, "design", bn_design_name[BN_DESIGN_SINGLE]));
 	s.seed = stage->q->seed;
 	s.aa_pairs = (size_t)gt_json_get_int(json_object_get(run, "resume"), "aa_pairs", 0);
-	s.limit_s = stage->q->minutes > 0 ? 60 * stage->q->minutes : /* including the time before the interruption */
+	s.limit_s = stage->q->minutes > 0 ? 60 * stage->q->minutes : /* including the time of the interrupted part */
 		fmax(0, gt_json_get_real(json_object_get(run, "resume"), "limit_s", 0));
 	json_object_set_new(json_object_get(run, "resume"), "limit_s", json_real(s.limit_s));
 	s.by_boot = stage->q->reboot;

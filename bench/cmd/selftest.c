@@ -64,7 +64,7 @@ static void print(const json_t *doc, bool color)
 
 static int cmd_selftest(struct gt_cli *cli, int argc, char **argv)
 {
-	/* For tests of this check: treats steps as independent measurements, which must fail. */
+	/* Test of the selftest: treats steps as independent measurements, which must make it fail. */
 	bool broken = gt_streq(getenv("GPUBENCH_FAULT"), "steps");
 	struct bn_sim_result r[BN_SIM_RESULTS_MAX];
 	gt_auto_json *doc = NULL;

@@ -202,7 +202,7 @@ static void print_ops(const json_t *ops, bool color)
 	gt_table_print(t, stdout, color);
 }
 
-/* Prints the kernels of a device. A kernel that computes only a part of its op has no rate. */
+/* Prints the kernels of a device. No rate is shown for a kernel that computes only a part of its op. */
 static void print_kernels(const json_t *kernels, bool color)
 {
 	gt_auto(gt_table) *t = gt_table_new();

@@ -91,7 +91,7 @@ static const struct bn_rung data[] = {
 	{ .name = NULL },
 };
 
-/* The first rung ignores lengths and pads every document to the longest. */
+/* The first rung ignores the documents' lengths and pads each document to the longest. */
 static const struct bn_rung lengths[] = {
 	{ .name = "naive: every document padded to the longest", .options = { "--batch", "16", "--buckets", "1" } },
 	{ .name = "+ grouped by length, 8 lengths", .options = { "--batch", "16", "--buckets", "8" } },

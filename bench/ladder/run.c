@@ -63,8 +63,10 @@ static void add_words(struct gt_strv *argv, const struct bn_ladder_request *q, c
 	}
 }
 
-/* Builds the command: data PATH, or train MODEL with the ladder's sizes, or with --model that model's own. Then the
- * user's options, then the rung's. The last of repeated options counts. */
+/*
+ * Builds the command: data PATH, or train MODEL with the ladder's sizes, or with --model that model's own sizes. The
+ * user's options follow, then the rung's. If an option is repeated, the last one applies.
+ */
 static void command(struct gt_strv *argv, const struct bn_ladder_request *q, const struct bn_ladder *l,
 		    const struct bn_rung *rung)
 {

@@ -196,7 +196,7 @@ void bn_design_guards(const struct bn_data *data, const struct bn_effect *effect
 	gt_autofree double *p = gt_xcalloc(data->n_metrics + 1, sizeof(*p));
 
 	*ret_worse = *ret_open = false;
-	for (int primary = 0; primary < 2; primary++) { /* the two families of a session: primary metrics, and the others */
+	for (int primary = 0; primary < 2; primary++) { /* the families: primary metrics, and all others */
 		size_t tests = 0, at = 0;
 
 		for (size_t m = 0; m < data->n_metrics; m++)

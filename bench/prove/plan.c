@@ -16,7 +16,7 @@
 
 enum { RACES, TOTAL, EACH, ALL_AT_ONCE, SPLIT, CONFIRM, KEPT_VS_ALL };
 static const struct {
-	const char *name, *phases; /* with ',' before and after each */
+	const char *name, *phases; /* list that begins and ends with ',' */
 } kinds[] = {
 	[RACES] = {"races", ",race,"},
 	[TOTAL] = {"total effect and A/A", ",total,"},
@@ -132,7 +132,7 @@ static void warn_short(const struct bn_prove *p, double minutes)
 		fprintf(stderr, "gpubench: --minutes allows %.3g min; skipped steps are listed\n", p->limit_s / 60);
 }
 
-/* Returns the duration of the whole session for which the total effect gets need_s. */
+/* Returns the duration of a session in which the phase of the total effect may take need_s. */
 static double shortest_s(const struct bn_prove *p, double need_s)
 {
 	size_t first = p->n_races ? 1 : 0;
@@ -267,7 +267,7 @@ double bn_plan_left_s(const struct bn_prove *p)
 
 	if (!(p->limit_s > 0))
 		return INFINITY;
-	for (size_t i = 0; i < p->next_phase; i++) /* only earlier phases: a resumed session makes the same decisions again */
+	for (size_t i = 0; i < p->next_phase; i++) /* only earlier phases: a resumed session decides the same */
 		spent += fmax(0, gt_json_get_real(json_object_get(json_array_get(json_object_get(p->doc, "phases"), i), "run"),
 						  "duration_s", 0));
 	return p->limit_s - spent;

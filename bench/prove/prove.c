@@ -128,7 +128,7 @@ static int mark_late(struct bn_prove *p, struct bn_proof *f)
 	return 0;
 }
 
-/* Measures a change among all the others and by itself. */
+/* Measures a change twice: among all other changes, and by itself. */
 static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 {
 	struct bn_phase ph = {.name = "leave-one-out", .what = name_of(p, f), .pairs = p->pairs, .reserve_s = bn_plan_confirm_s(p)};
@@ -146,7 +146,7 @@ static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 	take_phase(p, f, "leave-one-out", result);
 	if (bn_phase_cut(result))
 		mark_late(p, f);
-	if (p->n_proof == 1) { /* the second comparison would be the same */
+	if (p->n_proof == 1) { /* with one change, the second comparison would be the same as the first */
 		f->alone = f->loss;
 		return 0;
 	}
@@ -280,7 +280,7 @@ static int split_groups(struct bn_prove *p)
 
 		if (size < 2 || (group->verdict != BN_BETTER && group->verdict != BN_WORSE))
 			continue;
-		if (!bn_plan_time_for(p, bn_plan_confirm_s(p))) { /* the group stays one change */
+		if (!bn_plan_time_for(p, bn_plan_confirm_s(p))) { /* no time to split the group: it stays one change */
 			gt_autofree char *what = gt_xasprintf("the instances of %s", name_of(p, group));
 
 			bn_plan_skipped(p, what);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Selects the value of a setting that gpubench prove then tests. It uses successive halving. In each round every
- * remaining value runs in pairs against the host's own value, so drift cancels. The better half continues with twice
- * the pairs. The winner's estimate is biased by the selection; the other phases measure its effect on new data.
+ * remaining value is compared in pairs with the host's own value, so drift cancels. The better half of the values
+ * continues with twice the pairs. The estimate of the best value is biased by the selection, so the other phases measure
+ * its effect on new data.
  */
 #include <errno.h>
 #include <math.h>

@@ -87,7 +87,7 @@ static json_t *knob_json(const struct bn_prove *p, const struct bn_proof *proof,
 	return j;
 }
 
-/* Planned changes that no session can switch. They are listed, not silently left out. */
+/* Planned changes that no session can switch on and off. The receipt lists them with the reason. */
 static json_t *not_measured(const struct bn_stage *s)
 {
 	json_t *list = json_array();

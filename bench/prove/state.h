@@ -14,7 +14,7 @@
 /* The analysis of a measured phase. */
 struct bn_phase_result {
 	const char *name; /* borrowed from doc */
-	json_t *doc;	  /* borrowed from the session's document */
+	json_t *doc;	  /* borrowed from the document of the session */
 	struct bn_data *data;
 	struct bn_analysis *analysis;
 };
@@ -32,7 +32,7 @@ struct bn_proof {
 	bool guard_open; /* a guard is not shown to be not worse */
 	const char *method;
 	const struct bn_phase_result *phase; /* phase that measured loss, or NULL */
-	size_t changes, column; /* of a design: number of changes and index of this one; 0: leave-one-out */
+	size_t changes, column; /* in a design: number of changes and index of this one; 0: measured by leave-one-out */
 	const char *why; /* why the verdict is inconclusive, or NULL; borrowed from phase */
 	bool late; /* the time limit ended its measurement */
 	int moved; /* effect on its mechanism: 1 yes, 0 no, -1 no mechanism or not measured */
@@ -70,7 +70,7 @@ struct bn_prove {
 	struct bn_margins margin;
 };
 
-bool bn_prove_designed(const struct bn_prove *p); /* all changes at once instead of one by one? */
+bool bn_prove_designed(const struct bn_prove *p); /* whether all changes are measured at once, not one by one */
 bool bn_prove_total_is_all(const struct bn_prove *p); /* one change whose arms are boots: the first phase has already measured
 						       * it */
 size_t bn_prove_aa(const struct bn_prove *p);	    /* A/A pairs of the total effect */
@@ -78,5 +78,5 @@ size_t bn_prove_mechanism_pairs(const struct bn_prove *p); /* per kept change */
 size_t bn_prove_design_rows(size_t changes);	    /* number of pairs in the design */
 const struct bn_phase_result *bn_prove_result(const struct bn_prove *p, const char *name); /* the last phase of that name, or
 											    * NULL */
-json_t *bn_effect_json(const struct bn_effect *e); /* in the form of the receipt; null without an effect */
+json_t *bn_effect_json(const struct bn_effect *e); /* in the form of the receipt; null if no effect was measured */
 #endif

@@ -9,7 +9,7 @@
 #include "bench/result/text.h"
 
 #define ROW       52
-#define NAMES_MAX 3 /* outliers with a name next to a row; the table has all */
+#define NAMES_MAX 3 /* maximum number of outliers labelled in a row; the table has all of them */
 
 static void answer(struct bn_view *v, const json_t *doc)
 {

@@ -14,7 +14,7 @@ struct bn_view *bn_view_fleet(const json_t *doc);
 struct bn_view *bn_view_history(const json_t *doc);
 struct bn_view *bn_view_ladder(const json_t *doc);
 
-/* A document with a verdict of its own, unlike the result of a session. */
+/* How a kind of document is printed, except the result of a session. */
 struct bn_form {
 	const char *schema;
 	const char *what; /* "a receipt" */

@@ -8,7 +8,7 @@
 
 #define CELLS_MAX 256
 
-/* The node at the other end of the path: the word in the series name, the head of the rows, the name of a row. */
+/* The two kinds of series: the word in the series name, the head of the rows, the name of a row. */
 static const struct side {
 	const char *word, *corner, *row;
 } sides[] = { { "cpu", "CPUs of", "node" }, { "gpu", "from and to", "GPU" } };
@@ -71,8 +71,10 @@ static void add_cell(const json_t *doc, struct matrix *m, const char *id, unsign
 	m->n += c->v[0] > 0 || c->v[1] > 0;
 }
 
-/* Finds the series whose first cell is metric `from`. Returns false if an earlier metric is its first cell, or there is
- * no series. */
+/*
+ * Finds the series whose first cell is metric `from`. Returns false if there is no series, or if an earlier metric is
+ * already its first cell.
+ */
 static bool read_matrix(const json_t *doc, size_t from, struct matrix *m)
 {
 	json_t *list = json_object_get(doc, "metrics"), *j;

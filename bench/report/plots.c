@@ -239,7 +239,7 @@ static char *strip_label(const struct strip *s)
 
 static void draw_strip(struct gt_buf *out, const struct strip *s, double top)
 {
-	/* at least a tenth of the value, so that small changes look small */
+	/* the range is at least a tenth of the value, so that small changes look small */
 	double span = fmax(fmax(s->hi - s->lo, .1 * fabs(s->hi)), 1e-9), from = (s->lo + s->hi) / 2 - span / 2;
 	gt_autofree char *label = strip_label(s);
 

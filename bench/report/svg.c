@@ -146,7 +146,7 @@ void bn_svg_frame(struct gt_buf *out, struct bn_scale *x, struct bn_scale *y, co
 {
 	double v = y->lo;
 
-	/* counts the steps, because one can be too small to change a very large value */
+	/* the loop counts the steps, because a step can be too small to change a very large value */
 	for (int i = 0; i < TICKS_MAX && v <= y->hi + ystep / 2; i++, v += ystep) {
 		gt_autofree char *label = gt_xasprintf("%.*f%s%s", bn_step_decimals(ystep), fabs(v) < ystep / 2 ? 0 : v,
 						       v + ystep > y->hi + ystep / 2 ? " " : "",

@@ -135,7 +135,7 @@ static void print_block(struct terminal *t, const struct bn_block *b)
 		line(t, 0, "%s%s%s%s%s", b->name ? b->name : "", b->name ? ": " : "", b->text, b->more ? "; " : "",
 		     b->more ? b->more : "");
 		break;
-	case BN_COMMAND: /* to be copied: never wrapped */
+	case BN_COMMAND: /* not wrapped, so that it can be copied */
 		command(t, b);
 		break;
 	case BN_FACT:

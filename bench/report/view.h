@@ -2,10 +2,11 @@
 #ifndef BN_VIEW_H
 #define BN_VIEW_H
 /*
- * A document as people read it: a verdict and a list of blocks. One function per kind of document builds the view (views.h), three
- * renderers print it. The renderers know no document. Text in a view is plain text; each renderer escapes it for its output.
- *
- * The page and Markdown begin with the verdict. On a terminal the verdict is the last line, and sections with context come first.
+ * A document as a person reads it: a verdict and a list of blocks. One function per kind of document builds the view
+ * (views.h), and three renderers print it. The renderers do not depend on the kind of document. Text in a view is plain
+ * text; each renderer escapes it for its output.
+ * The page and Markdown begin with the verdict. On a terminal the verdict is the last line, and sections with context
+ * come first.
  */
 #include <stdio.h>
 #include "lib/buf.h"
@@ -56,13 +57,13 @@ struct bn_block {
 	unsigned where;
 	bool context;  /* of a section: the terminal prints it first */
 	char *name, *text, *more;
-	/* of a table */
+	/* for a table */
 	struct bn_column *column;
 	struct bn_cell *cell;	/* row after row */
 	const char **row_class; /* verdict of each row, or NULL */
 	size_t n_columns, n_cells, n_rows;
 	bool changes; /* the columns are setting, from, to and when: the terminal prints lines */
-	bool matrix;  /* as narrow as its cells are */
+	bool matrix;  /* columns only as wide as their cells */
 };
 
 struct bn_view {

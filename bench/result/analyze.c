@@ -121,8 +121,7 @@ static void further_pairs(struct bn_analysis *s, struct bn_comparison *r)
 {
 	double size = fabs(r->e.est), gap = size >= r->margin.change ? size : r->margin.same - size;
 	bool guard =
-		r->m->role == BN_GUARD && gain(r) > -r->margin.same; /* the question for a guard is only whether it is not
-								      * worse */
+		r->m->role == BN_GUARD && gain(r) > -r->margin.same; /* a guard must only be not worse */
 	double sd = isfinite(r->sd) ? r->sd : bn_sd(r->aa_pairs.d, r->aa_pairs.n);
 	size_t needed;
 
@@ -305,7 +304,9 @@ static const struct bn_comparison *first_broken(const struct bn_analysis *s)
 	return NULL;
 }
 
-/* Sets the exit code if the change makes launches fail. Such a change is no gain, whatever the other metrics show. */
+/*
+ * Sets the exit code if the change makes launches fail. Such a change is never a gain, whatever the other metrics show.
+ */
 static void broken_by_change(struct bn_analysis *s)
 {
 	const struct bn_comparison *r = first_broken(s);

@@ -27,7 +27,7 @@ struct bn_comparison {
 	struct bn_pairs pairs, aa_pairs;
 	double a_median, b_median;
 	size_t n_a, n_b;
-	struct bn_effect e, t, aa; /* by the test that decides, by Student's t, of the A/A pairs */
+	struct bn_effect e, t, aa; /* by the deciding test, by Student's t, of the A/A pairs */
 	double hl, sd, p_adj, aa_p_adj;
 	struct bn_margins margin;
 	const char *family;

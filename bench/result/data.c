@@ -119,7 +119,7 @@ static int read_metrics(struct bn_data *d, struct gt_err *err)
 	return 0;
 }
 
-/* Returns the samples after the warm-up, or NULL if one of them is not a positive number. */
+/* Returns the samples after the warm-up. Returns NULL if one of them is not a positive number. */
 static double *read_samples(const json_t *series, size_t *ret_n)
 {
 	json_t *list = json_object_get(series, "samples"), *v;

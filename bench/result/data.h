@@ -22,7 +22,7 @@ enum bn_session_design bn_design_of(const char *name);
 
 struct bn_metric {
 	char *id;		/* with ".p99" for a tail */
-	const char *series;	/* id of the series that the metric is computed from */
+	const char *series;	/* id of the series from which the metric is computed */
 	const char *workload, *unit, *definition;
 	enum bn_direction direction;
 	enum bn_role role;
@@ -36,8 +36,8 @@ struct bn_run {			/* one launch */
 	enum bn_arm arm;
 	const char *workload;
 	double t_s;		/* since the start of the session */
-	const char *failure;	/* why it gave no numbers, or NULL */
-	const char *wrong;	/* why its result is wrong, or NULL */
+	const char *failure;	/* why the launch gave no numbers, or NULL */
+	const char *wrong;	/* why the launch's result is wrong, or NULL */
 	bool unsteady;
 	double *value;		/* per metric; NaN: none */
 };

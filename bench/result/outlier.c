@@ -6,7 +6,7 @@
 #include "bench/result/text.h"
 
 #define LIMIT_SD	 5.0 /* robust standard deviations */
-#define LAUNCHES 6   /* with fewer launches there is no usual value */
+#define LAUNCHES 6   /* with fewer launches the usual value is unknown */
 #define LIST_MAX 100
 
 /* Possible causes of a slow launch. A reading is a cause if it exceeds its limit, which is computed from the session's
@@ -50,7 +50,7 @@ static json_t *env_of(const struct bn_data *d, int64_t seq)
 	json_t *list = json_object_get(d->doc, "launches"), *l;
 	size_t i;
 
-	l = json_array_get(list, (size_t)seq); /* the usual position, unless the file was edited */
+	l = json_array_get(list, (size_t)seq); /* usually at this index, unless the file was edited */
 	if (gt_json_get_int(l, "seq", -1) == seq)
 		return json_object_get(l, "env");
 	json_array_foreach(list, i, l)
@@ -73,8 +73,10 @@ static double usual(const struct group *g, const char *field)
 	return bn_median(x, n);
 }
 
-/* Finds the most likely cause: a suspended host first, then messages of the kernel or driver, then the reading that
- * exceeds its limit most. */
+/*
+ * Finds the most likely cause. Tests first whether the host was suspended, then messages of the kernel or driver, then
+ * the reading that exceeds its limit by the largest factor.
+ */
 static bool find_cause(const struct group *g, const json_t *env, char *text, size_t size, const char **ret_code)
 {
 	const char *line = gt_json_get_str(env, "kernel_log", NULL);

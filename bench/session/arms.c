@@ -96,7 +96,7 @@ static int arms_leave(void *ctx, bool changed, struct gt_err *err)
 	a->applied = false;
 	r = tn_revert(a->fs, NULL, &exit_status, err);
 	if (r < 0) {
-		if (err) /* gputune's exit status would mean "results wrong" here */
+		if (err) /* gputune's exit status has another meaning in gpubench ("results wrong") */
 			err->exit_status = BN_EXIT_INVALID;
 		return gt_fail_prefix(err, "cannot restore the host's settings (run gputune recover)");
 	}
@@ -236,7 +236,7 @@ static json_t *arms_settings(void *ctx, bool changed)
 	boot_settings(a, flat);
 	drop_counterparts(a, flat);
 	drop_side_effects(a, changed, flat);
-	for (size_t i = 0; a->design && i < a->n_factor; i++) { /* settings that the design changes from block to block */
+	for (size_t i = 0; a->design && i < a->n_factor; i++) { /* not compared: the design changes them */
 		const struct bn_factor *f = &a->factor[i];
 		const char *now = gt_json_get_str(flat, f->id, NULL);
 

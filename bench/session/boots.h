@@ -3,12 +3,11 @@
 #define BN_BOOTS_H
 /*
  * Arms that are separate boots: for settings that the kernel accepts only at boot, and for differences between boots.
- *
  * An arm is entered by kexec with the host's own kernel and command line, the arguments of the arm and a token that
- * identifies the arm. The boot loader and its files are never changed. Whatever happens in such a boot, the next
- * power-on starts the host as before. A systemd unit that exists during the session then finds that the token is
- * missing. After a panic the host reboots by itself (panic=60 in both arms). Each boot is recorded on disk before it is
- * tried and when it is reached.
+ * identifies the arm. The boot loader and its files are never changed, so the next power-on always starts the host as
+ * before. During the session a systemd unit exists. After such a power-on it finds that the token is missing. After a
+ * panic the host reboots by itself (panic=60 in both arms). Each boot is recorded on disk before it is tried and after
+ * it succeeded.
  */
 #include "lib/buf.h"
 #include "lib/err.h"
@@ -21,7 +20,7 @@ struct bn_boots {
 	struct gt_fsroot *fs;
 	const char *file;   /* absolute path of the session's document */
 	const char *exe;
-	double settle_s;    /* rest after the boot has finished, in seconds */
+	double settle_s;    /* seconds to wait after the boot has finished */
 	size_t phase;	    /* phase of prove, otherwise 0 */
 	uint64_t seed;
 	bool settled;	    /* this process has already waited */
@@ -30,9 +29,11 @@ struct bn_boots {
 /* Checks that this host can boot into arms, and that the document survives a boot and only root can change it. Fails
  * with exit status 64 or 5. */
 int bn_boots_check(const struct bn_boots *b, struct gt_err *err);
-/* Checks whether this boot belongs to that arm. Returns 0 if so, after the rest. Returns -EINPROGRESS if the boot was
- * recorded and the kernel is loaded; call bn_boots_reboot() next. Any other error ends the session: a boot that failed, or
- * three boots without progress. args: kernel arguments of the arm, "" for none. */
+/*
+ * Checks whether the running boot is that of the arm. If so, waits rest_s and returns 0. Returns -EINPROGRESS if the
+ * boot was recorded and the kernel is loaded; call bn_boots_reboot() next. Any other error ends the session: a boot that
+ * failed, or three boots without progress. args: kernel arguments of the arm, "" for none.
+ */
 int bn_boots_enter(struct bn_boots *b, int64_t block, int nth, const char *args, struct gt_err *err);
 /* Installs the unit and boots. The caller has saved the document. Returns when systemd has started the reboot. */
 int bn_boots_reboot(const struct bn_boots *b, struct gt_err *err);

@@ -41,7 +41,7 @@ int bn_command_check(struct bn_command *c, struct gt_err *err)
 	enum bn_source source = BN_WALL;
 
 	c->spec = c->spec ? c->spec : "wall";
-	c->source = BN_WALL; /* until all checks pass: nothing to free */
+	c->source = BN_WALL; /* kept until all checks pass, so that nothing has to be freed before */
 	c->detail = "";
 	for (size_t i = 0; i < GT_ARRAY_SIZE(sources); i++)
 		if (gt_starts_with(c->spec, sources[i].name)) {

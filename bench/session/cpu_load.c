@@ -19,7 +19,7 @@ struct snapshot {
 	size_t n;
 };
 
-/* "12 (a name) R 1 ... utime stime": the name may contain blanks and parentheses. */
+/* Parses "12 (a name) R 1 ... utime stime": the name may contain blanks and parentheses. */
 static bool parse_stat(char *text, struct process *p)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')');

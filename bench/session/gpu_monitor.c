@@ -6,7 +6,7 @@
 #include "bench/session/gpu_monitor.h"
 #include "probe/watch/gpu_monitor.h"
 
-#define START_S	15.0 /* NVML's initialisation can take seconds if the driver has to wake the GPUs */
+#define START_S	15.0 /* initialising NVML can take seconds, because the driver may have to wake the GPUs */
 #define ANSWER_S 5.0
 
 static void stop_monitor(struct bn_gpu_monitor *g, const char *why)

@@ -38,7 +38,10 @@ static bool stopped(const struct state *st)
 	return st->ended || (st->s->stop && *st->s->stop);
 }
 
-/* The decision depends on time only, never on the numbers. The samples measured so far may therefore be analysed. */
+/*
+ * The decision to stop depends only on the time, never on the numbers. The samples measured so far may therefore be
+ * analysed.
+ */
 static bool past_limit(const struct state *st)
 {
 	return st->s->limit_s > 0 && st->block >= st->replay &&
@@ -266,8 +269,7 @@ static void drop_failing(struct state *st)
 			failed += gt_json_get_str(rec, "failure", NULL) != NULL;
 			why = gt_json_get_str(rec, "failure", why);
 		}
-		if (all && failed == all && bn_is_command(st->workload[w])) { /* the user's question: without it nothing else
-									       * matters */
+		if (all && failed == all && bn_is_command(st->workload[w])) { /* without the command the session is useless */
 			json_object_set_new(st->run, "invalid", json_sprintf("the command: %s", why ? why : "no launch succeeded"));
 			st->ended = true;
 			return;
@@ -316,7 +318,7 @@ static int run_block(struct state *st, enum bn_kind kind, struct gt_err *err)
 	enum bn_arm first = kind != BN_KIND_SINGLE && (bn_rng_u64(&st->rng) >> 63) ? BN_ARM_B : BN_ARM_A;
 	int r;
 
-	if (st->block < st->replay) { /* measured earlier: only draw the random numbers again */
+	if (st->block < st->replay) { /* measured by an earlier part; only the random numbers are drawn again */
 		replay_block(st, kind);
 		return 0;
 	}
@@ -344,7 +346,7 @@ static bool conclusive(const struct state *st)
 
 	if (bn_data_read(st->doc, "session", &data, NULL) < 0)
 		return false;
-	data->interrupted = false; /* set until the session ends */
+	data->interrupted = false; /* the mark is set until the session ends */
 	a = bn_analysis_new(data, &limits);
 	if (a->outcome == BN_OUTCOME_BETTER || a->outcome == BN_OUTCOME_SAME)
 		for (size_t i = 0; i < a->n; i++)
@@ -353,7 +355,7 @@ static bool conclusive(const struct state *st)
 	return a->outcome != BN_OUTCOME_INCONCLUSIVE;
 }
 
-/* By the wall clock, including the time of boots. */
+/* Returns the time since the start by the wall clock, including the time of boots. */
 static double since_start(const struct state *st)
 {
 	struct tm started = { 0 };
@@ -408,8 +410,10 @@ static int report_plan(struct state *st, struct gt_err *err)
 			      spent + (double)(st->s->aa_pairs + 1 - (size_t)st->block) * per_block, err);
 }
 
-/* At the time limit the next interim analysis is done now, with its alpha. It has fewer pairs than planned,
- * so it is conservative. */
+/*
+ * At the time limit the next interim analysis is done early, with the alpha planned for it. It has fewer pairs than
+ * planned, so it is conservative.
+ */
 static void cut_interims(struct state *st, size_t done)
 {
 	json_t *interims;
@@ -503,7 +507,10 @@ static int run_pairs(struct state *st, struct gt_err *err)
 	return 0;
 }
 
-/* Keeps a complete arm of the last block, because each arm was a separate boot. Returns whether there is one. */
+/*
+ * Removes the incomplete arm of the last block. Keeps a complete one, because each arm was a separate boot. Returns
+ * whether a complete arm is left.
+ */
 static bool keep_complete_arm(struct state *st, int64_t last, size_t per_arm)
 {
 	size_t n, have[2] = { 0 };
@@ -647,7 +654,7 @@ static int run_schedule(struct state *st, struct gt_err *err)
 	size_t n = s->interims[s->n_interims - 1].pairs;
 	int r;
 
-	r = save(st, err); /* finds a file that cannot be written before the measurement */
+	r = save(st, err); /* detects a file that cannot be written before the measurement starts */
 	if (r < 0)
 		return r;
 	if (s->design == BN_DESIGN_PAIRS)

@@ -103,7 +103,7 @@ static int choose_workloads(struct bn_stage *s, struct gt_fsroot *fs, struct gt_
 	if (q->command.argv) {
 		gt_strv_add(&wanted, "cmd");
 		if (!q->workloads)
-			gt_strv_add(&wanted, "null"); /* a control costs little */
+			gt_strv_add(&wanted, "null"); /* a control workload takes little time */
 	}
 	gt_each_word(id, q->workloads ? q->workloads : "", ",") {
 		if (!bn_workload_find(id))
@@ -124,7 +124,10 @@ static int choose_workloads(struct bn_stage *s, struct gt_fsroot *fs, struct gt_
 	return s->workloads.n ? 0 : usage(err, "none of these workloads can run here; see gpubench list");
 }
 
-/* Fails if an interrupted change is still open, perhaps from a killed gpubench: the host is not in its normal state. */
+/*
+ * Fails if an interrupted experiment is still open, for example of a gpubench that was killed: the host is not in its
+ * normal state.
+ */
 static int check_interrupted(struct gt_fsroot *fs, struct gt_err *err)
 {
 	struct timespec nap = { .tv_nsec = 100000000 };
@@ -195,7 +198,7 @@ static int knob_plan(struct bn_stage *s, struct gt_fsroot *fs, json_t **ret, str
 	return 0;
 }
 
-/* Loads the plan. gputune's own exit codes have other meanings here. */
+/* Loads the plan. gputune's own exit codes have other meanings in gpubench. */
 static int load_plan(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *err)
 {
 	struct bn_request *q = s->q;
@@ -470,7 +473,7 @@ int bn_request_restore(const json_t *doc, struct bn_request *q, struct gt_strv *
 	for (size_t i = 0; i < ids.n; i++)
 		if (!gt_streq(ids.v[i], "cmd"))
 			gt_buf_printf(&list, "%s%s", list.len ? "," : "", ids.v[i]);
-	q->workloads = list.len || argv->n ? gt_buf_take(&list) : NULL; /* "": the command alone */
+	q->workloads = list.len || argv->n ? gt_buf_take(&list) : NULL; /* only the command is measured */
 	plan = json_object_get(o, "plan");
 	q->plan_doc = json_is_object(plan) ? plan : NULL;
 	q->no_env = gt_json_get_bool(o, "no_env", false);

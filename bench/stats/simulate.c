@@ -234,7 +234,7 @@ static bool bh_false_discovery(struct sim *s, const struct promise *p, uint64_t 
 	return found && bn_rng_uniform(&s->rng) * found < false_claims;
 }
 
-/* The usual practice: all launches before, then all launches after. */
+/* Simulates the usual practice: first all launches before the change, then all launches after it. */
 static bool sequential_claims(struct sim *s, const struct promise *p, uint64_t seed)
 {
 	double a[PAIRS], b[PAIRS];
@@ -271,7 +271,7 @@ static double pair_sd(const struct bn_sim_host *h, uint64_t seed)
 	return bn_sd(d, GT_ARRAY_SIZE(d));
 }
 
-/* The bias that the t-test of the A/A pairs of three metrics is promised to find in one of them. */
+/* The smallest bias that the t-test of the A/A pairs of three metrics must find in one of them. */
 static double aa_bias(double sd)
 {
 	double df = AA_PAIRS - 1;

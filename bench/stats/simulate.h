@@ -10,17 +10,17 @@
 
 struct bn_sim_host {
 	const char *name, *what;
-	double launch_sd; /* between launches, log */
-	double drift;	  /* linear over the session, log */
-	double walk_sd;	  /* random walk, per launch, log */
+	double launch_sd; /* deviation between launches, log */
+	double drift;	  /* linear drift over the session, log */
+	double walk_sd;	  /* random walk, deviation per launch, log */
 	double burst_p;	  /* probability that another program disturbs a launch */
 	double burst;	  /* mean slowdown of a disturbed launch, log (exponential) */
-	bool margins;     /* test only what depends on the margin; all other rates grow with the noise */
+	bool margins;     /* only the tests that depend on the margin are run; all other rates grow with the noise */
 };
 extern const struct bn_sim_host bn_sim_hosts[];
 extern const size_t bn_n_sim_hosts;
 
-/* One promise on one host. bound NaN: shown for comparison, not promised. */
+/* One property that the statistics must have on one host. bound NaN: shown for comparison, no requirement. */
 enum bn_sim_sense { BN_AT_MOST, BN_AT_LEAST };
 struct bn_sim_result {
 	const char *host;
@@ -30,8 +30,10 @@ struct bn_sim_result {
 	size_t trials;
 };
 #define BN_SIM_RESULTS_MAX 64
-/* Tests all promises on all hosts. Fills out[0 … BN_SIM_RESULTS_MAX-1] and returns the number of results. broken:
- * treats steps as independent, to show that the test can fail. */
+/*
+ * Tests all properties on all hosts. Fills out[0 … BN_SIM_RESULTS_MAX-1] and returns the number of results. broken:
+ * treats steps as independent, to show that the test can fail.
+ */
 size_t bn_simulate(uint64_t seed, size_t trials, bool broken, struct bn_sim_result *out);
 bool bn_sim_holds(const struct bn_sim_result *r);
 #endif

@@ -11,8 +11,10 @@
 #define ROUNDS	15
 #define FLOATS_MAX	6553600 /* of the largest timed allreduce */
 
-/* Each rank gets one row and the integer part of its share of the others. The remaining rows go to the largest
- * fractions. */
+/*
+ * Splits the rows: each rank gets one row and the integer part of its share of the others. The remaining rows go to the
+ * ranks with the largest fractions.
+ */
 int bn_train_split(struct rt_comm *c, double speed, uint64_t all, uint64_t *rows, struct gt_err *err)
 {
 	double of[RT_MAX_RANKS], sum = 0;

@@ -83,9 +83,11 @@ static void put_shares(json_t *rows, const struct rt_peaks *k)
 	}
 }
 
-/* Adds the measured peaks, and the share of them that the step and each row reached. The step's share is MFU: its flops
- * alone, compared with matrix products of its type. A row's share is the longer of the minimum times of its flops and
- * its bytes, divided by its duration. */
+/*
+ * Adds the measured peaks, and the shares of them that the step and each row reached. The step's share is MFU: its flops
+ * relative to matrix products of its type. For a row, the minimum time is the longer of those of its flops and of its
+ * bytes. The share is the minimum time divided by the row's duration.
+ */
 void bn_train_put_peaks(json_t *doc, const struct bn_training *r)
 {
 	const struct rt_peaks *k = &r->peaks;

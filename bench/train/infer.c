@@ -149,7 +149,7 @@ static int timed_run(const struct inference *f, struct rt_program *p, float *log
 	return r;
 }
 
-/* Runs the program, and the one to compare it with, in alternating order. */
+/* Runs the program and the one that it is compared with in alternating order. */
 static int run_once(struct inference *f, uint64_t i, double *ret_s, double *ret_fp32_s, struct gt_err *err)
 {
 	bool fp32_first = f->fp32 && i % 2;
@@ -178,7 +178,10 @@ static int measure(struct inference *f, struct gt_err *err)
 	return 0;
 }
 
-/* Checks that rows are independent, as they are without training: the first row has the same logits in every batch. */
+/*
+ * Checks that the result of a row does not depend on the other rows, as must hold without training: the first row has
+ * the same logits in every batch.
+ */
 static int verify(struct inference *f, uint64_t batch, struct gt_err *err)
 {
 	double tolerance = gt_streq(f->model.amp, "fp32") && !f->fp32 ? TOLERANCE : TOLERANCE_LOW, most = 1e-6, worst = 0;

@@ -14,8 +14,8 @@ struct bn_model {
 	uint64_t classes; /* of images; for models of tokens the number of classes is vocab */
 	double lr;
 	const char *optimizer;
-	bool text;   /* reads text by default */
-	bool tokens; /* can read text */
+	bool text;   /* trains on text by default */
+	bool tokens; /* can train on text */
 	struct rt_node *(*declare)(struct rt_graph *g, const struct bn_train_options *o);
 };
 /* Ends with an entry without a name. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Limits how long OpenMP threads spin before they sleep. The runtimes' defaults, some milliseconds in libgomp and 200
- * ms in libomp, are right on dedicated cores. They slow a run down if another process uses a core: the waiting thread
- * uses the time that the working thread needs. A limit close to the cost of a sleep and a wake-up is never much worse
- * than the better of both. libomp counts in milliseconds, so its minimum is one. Both read the variable before main(),
- * so this program executes itself again, once. Variables that the user has set are not changed.
+ * Limits how long OpenMP threads spin before they sleep. The defaults are some milliseconds in libgomp and 200 ms in
+ * libomp. They suit dedicated cores, but slow a run down if another process uses a core: a spinning thread then takes
+ * CPU time from a working thread. A limit near the cost of one sleep and wake-up is never much worse than the better of
+ * spinning and sleeping. libomp counts in milliseconds, so its minimum is one. Both libraries read the variable before
+ * main(), so this program executes itself again, once. Variables that the user has set are not changed.
  */
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
  * variables. */
 static const struct runtime {
 	const char *variable, *bound, *description; /* about 20 us; 1 ms */
-	const char *user_variables[3]; /* variables with which the user may have chosen */
+	const char *user_variables[3]; /* variables with which the user may have set the waiting */
 } gomp = { "GOMP_SPINCOUNT", "1000", "bounded to 1000 rounds by gpubench", { "OMP_WAIT_POLICY", "GOMP_SPINCOUNT" } },
   omp = { "KMP_BLOCKTIME", "1", "bounded to 1 ms by gpubench, for libomp", { "OMP_WAIT_POLICY", "KMP_BLOCKTIME", "KMP_LIBRARY" } };
 

@@ -8,15 +8,14 @@
 
 /* Zero means the model's own default; for warmup it is UINT64_MAX. */
 struct bn_train_options {
-	const char *model;	/* "gpt2", "gpt" (bytes of real text) …: see bench/train/models.c */
+	const char *model;	/* "gpt2", "gpt" (trains on bytes of text) …: see bench/train/models.c */
 	const char *device;	/* "cpu" or "cuda"; NULL: cpu */
 	const char *amp;	/* "tf32" (cuda), "bf16", "fp16", "fp8" (cuda): input type of matrix products; NULL: fp32 */
 	const char *attention;	/* "fastest", "own", "cudnn": implementation of attention on cuda; NULL: fastest */
 	const char *master;	/* "fp32" (also NULL), "none": bf16 parameters without an fp32 copy (cuda) */
 	uint64_t fp8_history, fp8_margin; /* struct rt_fp8 */
 	bool deterministic;
-	const char *data; /* see runtime/data/loader.h; NULL: gpt reads the licence texts of this host, the others random
-			   * numbers */
+	const char *data; /* runtime/data/loader.h; NULL: gpt reads licence texts of this host, the others random numbers */
 	const char *tokens;	/* "u16", "u32": type of the ids in token files without a header */
 	const char *augment;	/* "flip", "crop" */
 	const char *documents;	/* "line", "paragraph", "file" or the id of the end token; NULL: windows of --seq tokens */

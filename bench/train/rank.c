@@ -19,7 +19,7 @@
 #include "runtime/runtime.h"
 
 #define HELD_OUT_BATCHES	4
-#define BALANCE_S		0.25 /* many times the time slice of a scheduler */
+#define BALANCE_S		0.25 /* many times a scheduler's time slice */
 /* Plain evaluations reach about 1 Gflop/s, so this takes minutes. A difference beyond GRADIENT_CHECK_OFF, as a share of
  * the largest gradient, is an error and not f32 rounding. */
 #define GRADIENT_CHECK_FLOPS	1e11
@@ -325,8 +325,10 @@ static int held_out(struct bn_training *r, double *ret, struct gt_err *err)
 	return 0;
 }
 
-/* Distributes rows in proportion to the ranks' forward speeds, measured while all ranks run. The measurement is long
- * enough to include preemption for slices of milliseconds. The best of a few runs would not include it. */
+/*
+ * Distributes rows in proportion to the ranks' forward speeds, measured while all ranks run. The measurement takes many
+ * time slices of the scheduler, so it includes preemption. The fastest of a few runs would not.
+ */
 static int balance(struct bn_training *r, struct gt_err *err)
 {
 	const void *input[2];
@@ -535,7 +537,10 @@ static int add_up_ranks(struct bn_training *r, struct gt_err *err)
 	return 0;
 }
 
-/* Arranges the ranks: neighbours split the layers of a model, others are its stages, and each model has its own batches. */
+/*
+ * Arranges the ranks: neighbours split the layers of a model, the next dimension is the stages, and each complete model
+ * has its own batches.
+ */
 static int open_mesh(struct bn_training *r, struct gt_err *err)
 {
 	int size[RT_DIMS] = { [RT_DIM_TENSOR] = (int)r->o.tp, [RT_DIM_DATA] = (int)(r->o.ranks / r->o.tp / r->o.pp),
@@ -610,7 +615,7 @@ static int run(struct bn_training *r, struct gt_err *err)
 	status = held_out(r, &r->after, err);
 	if (status)
 		return status;
-	r->rss_bytes = resident_bytes(); /* read before the measurements below allocate memory */
+	r->rss_bytes = resident_bytes(); /* read first, because the measurements below allocate memory */
 	status = add_up_ranks(r, err);
 	if (status || !r->comm)
 		return status;

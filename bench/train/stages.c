@@ -66,8 +66,10 @@ static int gather(struct rt_comm *c, double value, const char *key, json_t *rank
 	return 0;
 }
 
-/* Returns the bubble of stages that take as long as their counted work: a batch passes all stages once, and the longest
- * stage then finishes one microbatch after the other. */
+/*
+ * Returns the bubble that follows from counted work: a batch passes all stages once, and the longest stage then finishes
+ * one microbatch after the other.
+ */
 static double planned_bubble(const json_t *ranks, double stages, double microbatches)
 {
 	double sum = 0, most = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The allocator with several threads. Small objects are allocated by one thread and freed by another, as in a data
- * loader. Tensor-like blocks of 64 KiB to 8 MiB have every page touched, as activations do. The loaded malloc is
- * measured, including its page faults.
+ * loader. Tensor-like blocks of 64 KiB to 8 MiB have every page touched, as activations do. Measures the malloc that the
+ * process uses, including its page faults.
  */
 #include <omp.h>
 #include <stdio.h>
@@ -17,8 +17,10 @@
 #define TENSOR_LIVE  6
 #define PAGE	     4096
 
-/* The size is stored before the object and its complement after it, so overlapping or lost objects are detected on
- * free. */
+/*
+ * The size is stored before the object, and its complement after it, so that free detects overlapping or overwritten
+ * objects.
+ */
 static void *stamped(size_t size)
 {
 	size_t *p = malloc(size + sizeof(size_t));
@@ -44,8 +46,10 @@ static bool check_and_free(size_t *p)
 	return ok;
 }
 
-/* Each thread fills its own shelf and, after the barrier, empties its neighbour's. Returns the number of damaged
- * objects. */
+/*
+ * Each thread fills its own array of objects and, after the barrier, frees those of its neighbour. Returns the number of
+ * damaged objects.
+ */
 static size_t small_round(size_t ***shelf, int threads, uint64_t seed)
 {
 	size_t bad = 0;

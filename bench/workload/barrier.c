@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One OpenMP barrier of the team that the environment configures. Every parallel loop of a training step ends with one.
- * Each thread writes its turn between two barriers and reads its neighbour's after the next one. */
+/*
+ * One OpenMP barrier of the thread team that the environment configures. Every parallel loop of a training step ends
+ * with one. Each thread writes its turn between two barriers and reads its neighbour's turn after the next barrier.
+ */
 #include <errno.h>
 #include <omp.h>
 #include <stdio.h>

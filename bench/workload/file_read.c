@@ -38,8 +38,10 @@ static int write_file(const struct file *f, struct gt_err *err)
 	return 0;
 }
 
-/* The requests of a sample have no pause between them, and their data is checked afterwards. In a pause the kernel
- * would read ahead without being measured. A busy host would also give the CPU to another program. */
+/*
+ * Reads all requests of a sample without a pause and checks the data afterwards. In a pause the kernel would read ahead
+ * without being measured, and a busy host would give the CPU to another program.
+ */
 static int read_series(struct file *f, double *gbs, struct gt_err *err)
 {
 	for (size_t s = 0; s < SAMPLES; s++) {

@@ -36,7 +36,10 @@ static const struct {
 	{ ".256m", (size_t)256 << 20, 1 },
 };
 
-/* Returns { "ranks", "card", "nccl", "wrong", ".64k": [GB/s …], … }. Sizes that do not fit the GPUs are left out. */
+/*
+ * Returns { "ranks", "card", "nccl", "wrong", ".64k": [GB/s …], … }. Sizes that do not fit into the GPUs' memory are
+ * left out.
+ */
 static int measure(struct rt_comm *c, bool fault, json_t **ret, struct gt_err *err)
 {
 	gt_auto_json *doc = json_object();

@@ -21,8 +21,8 @@
 #define HOPS	   200000 /* per sample: tens of milliseconds */
 #define CHAIN_MIN  ((size_t)64 << 20)
 #define CHAIN_MAX  ((size_t)1 << 30)
-#define LOAD_BYTES ((size_t)32 << 20) /* read repeatedly by each load thread */
-#define PAUSE_MID  400 /* empty iterations after each 4 KiB at half load */
+#define LOAD_BYTES ((size_t)32 << 20) /* bytes that each load thread reads repeatedly */
+#define PAUSE_MID  400 /* empty iterations after each 4 KiB at half of the load */
 
 struct chain {
 	char *p;
@@ -56,7 +56,7 @@ static uint32_t hop(const struct chain *c, uint32_t at, size_t hops)
 	return at;
 }
 
-/* Checks that the way back to the first line has as many hops as there are lines. */
+/* Checks that the chain returns to the first line after as many hops as there are lines. */
 static bool one_cycle(const struct chain *c)
 {
 	size_t n = c->bytes / LINE;

@@ -81,8 +81,10 @@ static void add(struct bn_node_pairs *p, int cpu_node, int mem_node, const cpu_s
 	p->v[p->n++] = pair;
 }
 
-/* Returns the CPUs of all threads together. OMP_PROC_BIND narrows the calling thread to its own place, so its CPUs
- * alone would measure one thread in one arm and all threads in the other. */
+/*
+ * Returns the CPUs of all threads together. OMP_PROC_BIND narrows the mask of the calling thread to its own place. With
+ * its mask alone, one arm would use one thread and the other all threads.
+ */
 static void cpus_of_team(cpu_set_t *usable)
 {
 	CPU_ZERO(usable);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting processes, as data loaders and launchers do: fork of a process with much memory (its page tables are copied,
- * which huge pages make cheap), and the start of a small program. */
+/*
+ * Starting processes, as data loaders and launchers do: fork of a process with much memory, and the start of a small
+ * program. fork copies the page tables, which are small with huge pages.
+ */
 #include <errno.h>
 #include <spawn.h>
 #include <stdio.h>

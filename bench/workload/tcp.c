@@ -41,7 +41,8 @@ static void *receive(void *arg)
 	gt_autofree unsigned char *buf = gt_xcalloc(1, CHUNK_MAX);
 	ssize_t n;
 
-	/* One byte acknowledges every round, so that a round ends with the arrival and not with the last send. */
+	/* The receiver acknowledges every round with one byte, so that a round ends when the data has arrived, not with
+	 * the last send. */
 	while (s->bytes < ROUNDS * ROUND && (n = recv(s->fd, buf, CHUNK_MAX, 0)) > 0) {
 		size_t before = s->bytes / ROUND;
 
@@ -54,7 +55,7 @@ static void *receive(void *arg)
 	return NULL;
 }
 
-/* Call before connecting, because the window is negotiated then. */
+/* Call before connecting, because connecting negotiates the window. */
 static void set_buffers(int fd, int bytes)
 {
 	if (bytes) {

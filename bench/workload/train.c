@@ -56,7 +56,7 @@ static int train(struct bn_launch *l, const struct bn_workload *w, struct bn_tra
 	o->seed = 1 + l->seed % 1000000;
 	o->steps += WARMUP;
 	o->warmup = 0;
-	o->alone = true; /* mpirun, srun and torchrun started the session, not this run */
+	o->alone = true; /* a launcher started the session, not this run */
 	o->workers = 1; /* the same work, whatever the number of threads in an arm */
 	r = bn_train(o, &doc, err);
 	if (r < 0)
@@ -113,12 +113,11 @@ static int gpu_run(struct bn_launch *l, struct gt_err *err)
 }
 
 /*
- * The models that are commonly used to measure GPUs. Before each run a slice of the model with its original widths
- * takes SLICE_STEPS updates on the CPU in f32 and on the device in its type. With the same parameters and batch, the
- * losses must agree within a share of the CPU's loss.
- *
- * On the CPU, bf16 changes the loss of the GPT-2 slice by 0.01 %. It changes the loss of the ResNet-50 slice, whose
- * last batchnorms have 32 samples, by 1.7 %. The limit for f32 is narrower, and there the slice learns faster.
+ * The models that are commonly used to measure GPUs. Before each run a slice of the model, with its original widths, is
+ * trained for SLICE_STEPS updates on the CPU in f32 and on the device in its type. Both start from the same parameters
+ * and batch. Their losses must agree within a share of the CPU's loss.
+ * On the CPU, bf16 changes the loss of the GPT-2 slice by 0.01 %. It changes the loss of the ResNet-50 slice, whose last
+ * batchnorms have 32 samples, by 1.7 %. The limit for f32 is narrower, and the slice learns faster in f32.
  */
 #define SLICE_STEPS	3
 struct slice {

@@ -16,8 +16,8 @@ struct gt_fsroot;
 /* The parameters and results of one launch. */
 struct bn_launch {
 	struct gt_fsroot *fs;
-	uint64_t seed;	       /* of the pair: both arms do the same work */
-	uint64_t salt;	       /* of this launch only */
+	uint64_t seed;	       /* seed of the pair: both arms do the same work */
+	uint64_t salt;	       /* seed of this launch only */
 	const char *data;      /* argument of --data, or NULL */
 	uint64_t fault;	       /* test seam: GPUBENCH_FAULT; 0: none, 1: corrupt the result before it is verified */
 	json_t *metrics;       /* filled by bn_series() */
@@ -33,7 +33,7 @@ struct bn_workload {
 	const char *unit;
 	enum bn_direction direction;
 	enum bn_role role;
-	unsigned version;	   /* increased when results are no longer comparable */
+	unsigned version;	   /* increased when results are no longer comparable with older ones */
 	double margin;		   /* smallest relevant change, as a share */
 	const char *verifies;	   /* what is verified; a wrong result voids the run */
 	const char *overhead;	   /* share of a sample that is spent in the harness */
