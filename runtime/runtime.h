@@ -292,13 +292,14 @@ struct rt_ddp_options {
 	struct rt_comm *tensor;
 	double weight;		      /* this rank's fraction of the rows of all ranks; the fractions add up to 1; 0: equal */
 	uint64_t first_bucket_bytes, bucket_bytes; /* 0: 1 MiB and 25 MiB */
-	/* Reduces buckets during the backward pass. AUTO: on if a device or a network moves the gradients. Ranks of one
-	 * host, whose own threads move them, gain nothing. */
+	/* Reduces buckets during the backward pass. AUTO: on if a device or a network moves the gradients. On one host
+	 * the ranks' own threads move them, so there is no gain. */
 	enum rt_when overlap;
 	/* Each rank updates its part of every parameter and sends it to the others (ZeRO stage 1, Rajbhandari et al.
 	 * 2020). The results are equal to the bit. Each rank does a part of the update and holds a part of the
-	 * optimizer's state. Only ranks of the same node share the work. Matrix products lose about as much time on cache lines
-	 * that another rank wrote as the update gains. It saves memory, not time: AUTO is off. */
+	 * optimizer's state. Only ranks of the same node share the work. The update gains time. Matrix products lose
+	 * about as much, because another rank wrote the parameters' cache lines. The option saves memory, not time, so
+	 * AUTO is off. */
 	enum rt_when shard;
 	/* What is sharded: 1, or 0: the optimizer's state; 2: also the sums of gradients; 3: also the parameters, which are
 	 * gathered for each call that reads them. 2 and 3: all ranks of comm share one NUMA node. With 3, rt_value() of a

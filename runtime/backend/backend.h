@@ -2,9 +2,9 @@
 #ifndef RT_BACKEND_H
 #define RT_BACKEND_H
 /*
- * A backend runs programs on one kind of device. exec/ plans and drives a program and uses backends through this table
- * only. Functions that can fail return 0, or a negative errno with a message. NULL: the backend has nothing to do for
- * this function.
+ * A backend runs programs on one kind of device. exec/ plans and drives a program and calls backends only through this
+ * table. Functions that can fail return 0, or a negative errno with a message. A function that is NULL is not needed by
+ * the backend.
  */
 #include "runtime/backend/program.h"
 
@@ -12,7 +12,7 @@ struct rt_backend {
 	enum rt_device device;
 	const char *name;      /* "cpu" */
 	const char *track;     /* title of its row of calls in a trace */
-	bool host_memory;      /* node data is an address of this process */
+	bool host_memory;      /* addresses of nodes are addresses of this process */
 	bool scales_loss;      /* the device holds the loss scale and applies it */
 	struct rt_target target;
 	uint64_t align;	       /* alignment of tensors in bytes; 0: 64 */
@@ -51,7 +51,7 @@ struct rt_backend {
 
 	/* Prepares for a change of the program's loss scale or step. */
 	int (*scale_changes)(struct rt_program *p, struct gt_err *err);
-	/* Reacts to the replacement of all parameters. */
+	/* Called after all parameters were replaced. */
 	int (*restart)(struct rt_program *p, struct gt_err *err);
 	int (*pin)(struct rt_program *p, void *base, size_t bytes, struct gt_err *err);
 	void (*unpin)(struct rt_program *p, const void *base);
@@ -63,6 +63,9 @@ struct rt_backend {
 	/* Adds device-specific members to rt_program_report(). */
 	void (*report)(const struct rt_program *p, json_t *doc);
 };
-/* The backends of a program, NULL-terminated. The program defines the list by linking one file of runtime/devices. */
+/*
+ * The backends of a program, NULL-terminated. The file of runtime/devices that the program is linked with defines the
+ * list.
+ */
 extern const struct rt_backend *const rt_backend_list[];
 #endif

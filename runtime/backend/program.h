@@ -7,8 +7,10 @@
 #include "runtime/ddp/pipeline.h"
 #include "runtime/pass/pass.h"
 
-/* Largest number of consecutive skipped updates. The scale has then dropped from 65536 to 2^-9, so it is not the cause
- * of the infinite loss. */
+/*
+ * Largest number of consecutive skipped updates. By then the scale has dropped from 65536 to 2^-9, so it does not cause
+ * the infinite loss.
+ */
 #define RT_MOST_SKIPPED	24
 
 /* Steps that fill caches and make the product library compile its kernels. They are not profiled. */
@@ -33,7 +35,7 @@ struct rt_kernel {
 	char *name;
 	const struct rt_call *call; /* first call that launched it; NULL: none */
 	int64_t launches;	    /* in profiled steps */
-	double seconds, moved;	    /* in profiled steps; moved: bytes of copies and fills, and those that a launcher counts */
+	double seconds, moved;	    /* in profiled steps; moved: bytes of copies and fills, and bytes that a launcher counts */
 };
 /* Results of the calls of RT_PHASE_GRADIENT. */
 struct rt_gradients {
@@ -46,7 +48,7 @@ struct rt_run {
 	bool eval; /* evaluation: no gradients */
 	bool profiled;
 	bool update;	  /* this batch is the last of its update */
-	bool no_weight;	  /* all batches of the update on all ranks have weight 0: no update */
+	bool no_weight;	  /* all batches of the update on all ranks have weight 0, so nothing is updated */
 	float loss_scale; /* factor of the first gradients, applied by losses */
 	float grad_scale; /* factor of gradients in updates: undoes the loss scale, clips */
 	struct rt_gradients *gradients;
@@ -63,7 +65,7 @@ struct rt_run {
 struct rt_backend;
 struct rt_program {
 	struct rt_options opt;
-	struct rt_plan plan;	/* of the current batch shape; same pointers as shapes[shape] */
+	struct rt_plan plan;	/* shape of the current batch; the pointers are those of shapes[shape] */
 	struct rt_plan *shapes; /* one plan per batch shape, all in one arena */
 	int n_shapes, shape;
 	const struct rt_backend *backend;
@@ -71,7 +73,7 @@ struct rt_program {
 	int threads;	     /* CPU threads */
 	char *base, *window; /* tensor memory: the arena, and the window that ranks share */
 	char *note; /* from rt_set_note() */
-	bool stale; /* parameters may have changed since the run-once calls ran */
+	bool stale; /* run-once calls must run again, because parameters may have changed */
 	int64_t step;
 	/* the current update */
 	int batches;	     /* batches so far */
@@ -89,7 +91,10 @@ struct rt_program {
 	struct rt_pipeline *pipeline; /* NULL: the program computes the whole model */
 };
 
-/* Sets the program's OpenMP team size for parallel regions of libraries until the end of the scope (rt_auto_omp). */
+/*
+ * Sets the number of threads of the OpenMP team for parallel regions of libraries, until the end of the scope
+ * (rt_auto_omp).
+ */
 static inline struct rt_omp rt_run_enter(const struct rt_program *p)
 {
 	return rt_cpu_enter(&(struct rt_cpu){ .threads = p->threads });
@@ -104,8 +109,10 @@ void rt_run_init_param(const struct rt_node *n, float *w, uint64_t seed, int thr
 /* Copy the elements of n as float, with the backend's get() and put(). */
 int rt_run_read(const struct rt_program *p, const struct rt_node *n, float *out, struct gt_err *err);
 int rt_run_write(struct rt_program *p, struct rt_node *n, const float *in, struct gt_err *err);
-/* options.poison: fill with NaN the tensors that call i writes first, or all tensors that live for one batch only.
- * evaluates: no step follows. */
+/*
+ * options.poison: fills with NaN the tensors that call i writes first, or all tensors whose values live for one batch
+ * only. evaluates: no step follows.
+ */
 void rt_run_poison(struct rt_program *p, int i, bool evaluates);
 void rt_run_poison_all(struct rt_program *p);
 /* options.anomaly: sets p->anomaly to call c if it wrote a non-finite value. */

@@ -37,7 +37,7 @@ void rt_use_shape(struct rt_program *p, int shape)
 	p->stale = true; /* results of run-once calls share memory with the other shape's tensors */
 }
 
-/* Returns the index of element i in the whole tensor, so that initial values do not depend on the split. */
+/* Returns the index of element i in the whole tensor, so that initial values do not depend on how the tensor is split. */
 static uint64_t whole_index(const struct rt_node *n, int64_t i)
 {
 	return (uint64_t)(n->cut.parts ? rt_cut_index(&n->cut, i) : i);
@@ -130,7 +130,7 @@ const struct rt_node *rt_run_find_nonfinite(struct rt_program *p)
 {
 	struct rt_run run = { .eval = true };
 
-	if (p->pipeline) /* the other stages do not run it again */
+	if (p->pipeline) /* the other stages do not compute it again */
 		return NULL;
 	for (int i = 0; i < p->plan.ir.n_calls && p->plan.ir.calls[i]->phase == RT_PHASE_FORWARD; i++) {
 		const struct rt_call *c = p->plan.ir.calls[i];

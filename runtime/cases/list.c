@@ -16,7 +16,7 @@ const struct rt_case rt_cases[] = {
 	{ "linear.gelu", "gelu(linear(x[33,24], w[40,24:0.3], b[40]))" },
 	{ "linear.gelu.odd", "gelu(linear(x[21,11], w[13,11:0.3], b[13]))" },
 	{ "linear.relu", "relu(linear(x[48,17], w[32,17:0.3], b[32]))", .kink = true },
-	/* The product of the second layer multiplies by the derivative of gelu. */
+	/* The second product's gradient is multiplied by the derivative of gelu. */
 	{ "linear.layers", "linear(gelu(linear(x[33,24], w[40,24:0.3], b[40])), w2[17,40:0.3], b2[17])" },
 	{ "linear.layers.even", "linear(gelu(linear(x[80,32], w[64,32:0.3], b[64])), w2[48,64:0.3], b2[48])" },
 	{ "linear.layers.odd", "linear(gelu(linear(x[21,11], w[13,11:0.3], b[13])), w2[7,13:0.3], b2[7])" },
@@ -24,7 +24,7 @@ const struct rt_case rt_cases[] = {
 	{ "linear.gelu.exact", "gelu(linear(x[33,24], w[40,24:0.3], b[40]))", .exact = true },
 	{ "linear.leading", "linear(x[3,5,7], w[11,7])" },
 	{ "linear.bias", "linear(x[5,33], w[17,33], b[17])" },
-	/* One weight read twice: its gradient is a sum. */
+	/* One weight used twice: its gradient is a sum. */
 	{ "linear.shared", "linear(linear(x[5,9], w[9,9], b[9]), w, b)" },
 	{ "linear.small.gelu", "gelu(linear(x[5,9], w[19,9], b[19]))" },
 	{ "linear.small.relu", "relu(linear(x[5,9], w[19,9], b[19]))", .kink = true },
@@ -48,12 +48,12 @@ const struct rt_case rt_cases[] = {
 	/* Rows that fit neither into the registers of a warp nor into those of a block. */
 	{ "layernorm.long", "layernorm(add(x[3,4352], residual[3,4352]), gain[4352], bias[4352])" },
 	{ "layernorm.long.odd", "layernorm(add(x[5,517], residual[5,517]), gain[517], bias[517])" },
-	/* Gains that are activations: the first gradient of u is the one in f32, of v the one in reduced precision. */
+	/* Gains that are activations: u gets its first gradient in f32, v in reduced precision. */
 	{ "layernorm.shared",
 	  "u = gelu(s[24]); v = gelu(t[24]); add(layernorm(layernorm(add(x[13,24], u), u, b[24]), v, b2[24]), v)" },
 	{ "layernorm.small", "layernorm(x[3,2,37], gain[37], bias[37])" },
 	{ "layernorm.large", "layernorm(x[7,5,193:2:1], gain[193:0.5:1], bias[193:0.5])" },
-	/* A residual connection: the sum and its norm are both read. */
+	/* A residual connection: both the sum and its norm are used. */
 	{ "layernorm.residual", "s = add(x[4,19], linear(x, w[19,19])); add(s, linear(layernorm(s, gain[19], bias[19]), w))" },
 	{ "layernorm.residual.large", "s = add(a[35,65:0.5], b[35,65:0.5]); add(s, layernorm(s, gain[65:0.5:1], bias[65:0.5]))" },
 	{ "rmsnorm", "add(rmsnorm(x[13,37], gain[37]), gelu(x))" },
@@ -85,7 +85,7 @@ const struct rt_case rt_cases[] = {
 	{ "attention.full.24.cudnn", "attention_full(qkv[3,5,216], 3)", .fused = true },
 	{ "attention.full.vit.cudnn", "attention_full(qkv[1,196,192], 1)", .fused = true },
 	{ "attention.small", "attention(qkv[2,13,45], 3)" },
-	/* 131 queries are more than a block has, and no multiple of it. */
+	/* 131 queries are more than a block has, and not a multiple of that number. */
 	{ "attention.blocks", "attention(qkv[1,131,12], 1)" },
 	{ "attention.small.one", "attention(qkv[2,1,6], 2)" },
 	{ "attention.large.16x4", "attention(qkv[2,64,192], 4)" },
@@ -105,7 +105,7 @@ const struct rt_case rt_cases[] = {
 	{ "attention.grouped.one", "attention_gqa(qkv[2,13,35], 3, 1)", .skip = RT_CASE_DEVICE },
 	{ "attention.grouped.blocks", "attention_gqa(qkv[1,131,24], 6, 3)", .skip = RT_CASE_DEVICE },
 	{ "attention.grouped.equal", "attention_gqa(qkv[2,37,45], 3, 3)" },
-	/* x is read twice, so that one of its gradients is added to the other; so below. */
+	/* x is used twice, so one of its gradients is added to the other. The same holds for the next cases. */
 	{ "rope", "add(rope(x[3,17,43], 3, 14, 10000), gelu(x))" },
 	{ "rope.small", "rope(x[2,5,14], 3, 4, 10000)" },
 	{ "rope.small.twice", "add(rope(x[2,19,8], 2, 4, 50), x)" },
@@ -160,9 +160,9 @@ const struct rt_case rt_cases[] = {
 
 	{ "cross_entropy", "cross_entropy(x[19,57], ids[19])", .ids = 57 },
 	{ "cross_entropy.even", "cross_entropy(x[33,1096], ids[33])", .ids = 1000 },
-	/* Rows larger than half of the shared memory. Compared with the few large elements the others have no size: kink. */
+	/* Rows larger than half of the shared memory. All values are small except a few: kink. */
 	{ "cross_entropy.long", "cross_entropy(x[3,58120], ids[3])", .ids = 58000, .kink = true },
-	/* In bf16 a row takes all shared memory that the driver gives by default. */
+	/* In bf16 a row uses all shared memory that the driver permits by default. */
 	{ "cross_entropy.kept", "cross_entropy(x[3,24576], ids[3])", .ids = 24576, .kink = true },
 	{ "cross_entropy.linear", "cross_entropy(linear(x[50,24], w[101,24], b[101]), ids[50])", .ids = 101 },
 	/* Several slices of 256 KiB. */
@@ -171,7 +171,7 @@ const struct rt_case rt_cases[] = {
 	{ "cross_entropy.linear.ignored",
 	  "cross_entropy(linear(x[50,24], w[101,24], b[101]), ids[50])", .ids = 101, .ignore = true },
 	{ "cross_entropy.slices.ignored", "cross_entropy(linear(x[300,16], w[1000,16]), ids[300])", .ids = 1000, .ignore = true },
-	/* A weight that is no parameter has no padding after its rows (pass/pad.c). */
+	/* A weight that is not a parameter has no padding after its rows (pass/pad.c). */
 	{ "cross_entropy.computed", "cross_entropy(linear(x[50,24], gelu(w[101,24])), ids[50])", .ids = 101 },
 	{ "cross_entropy.masked",
 	  "cross_entropy(add(x[9,267], pad(affine(affine(affine(relu(mask[9,259]), 1e30, 0), 1e30, 0), -1, 0), 8, 0)), ids[9])",
@@ -203,7 +203,7 @@ const struct rt_case rt_cases[] = {
 	{ "conv.small.groups", "conv(x[2,5,4,32], w[32,16,3,3], b[32], 1, 1, 2)" },
 	{ "conv.small.groups.odd", "conv(x[3,5,4,6], w[9,2,3,3], b[9], 1, 1, 3)" },
 	{ "conv.small.depthwise", "conv(x[2,5,4,8], w[8,1,3,3], b[8], 1, 1, 8)" },
-	/* The image is read twice: its gradient is a sum of two. */
+	/* The image is used twice: its gradient is a sum of two. */
 	{ "conv.shared", "x = relu(i[2,4,4,16]); add(conv(conv(x, w[16,16,3,3], 1, 1), w, 1, 1), x)", .kink = true },
 	{ "conv.1.16to32", "conv(x[4,9,10,16], w[32,16,1,1], b[32])" },
 	{ "conv.1.16to32.stride", "conv(x[4,9,10,16], w[32,16,1,1], b[32], 2)" },
@@ -227,16 +227,16 @@ const struct rt_case rt_cases[] = {
 	{ "batchnorm.wide", "batchnorm(x[37,2056], gain[2056], bias[2056], mean[2056], var[2056])" },
 	{ "batchnorm.sum",
 	  "relu(add(residual[2,6,6,24], batchnorm(x[2,6,6,24], gain[24], bias[24], mean[24], var[24])))", .kink = true },
-	/* Two outputs of one call are parts of one gradient, for which a third op reads h. */
+	/* The two outputs of one call are parts of one gradient. The third op reads h to compute that gradient. */
 	{ "batchnorm.reread",
 	  "h = linear(x[48,8], w[16,8]); add(add(batchnorm(h, gain[16], bias[16], mean[16], var[16]), h), h)" },
-	/* The gradients of the square depend on the value of the batchnorm itself. */
+	/* The gradients of the square depend on the output of the batchnorm. */
 	{ "batchnorm.far", "y = batchnorm(x[5,9,7,12], gain[12], bias[12], mean[12], var[12]); mul(y, y)", .mean = 1e4f },
 	{ "batchnorm.first", "y = batchnorm(x[5,9,7,12], gain[12], bias[12], mean[12], var[12]); mul(y, y)", .first = 60 },
 	{ "batchnorm.small", "batchnorm(x[3,4,5,19], gain[19], bias[19], mean[19], var[19])" },
 	{ "batchnorm.small.rows", "batchnorm(x[131,6], gain[6], bias[6], mean[6], var[6])" },
 	{ "batchnorm.small.relu", "relu(batchnorm(x[3,4,5,19], gain[19], bias[19], mean[19], var[19]))", .kink = true },
-	/* A block of a residual network, whose input is read after it too. */
+	/* A block of a residual network, whose input is also used after it. */
 	{ "batchnorm.block",
 	  "x = relu(i[2,5,4,16]); y = relu(batchnorm(conv(x, w[16,16,3,3], 1, 1), gain[16], bias[16], mean[16], var[16])); "
 	  "z = batchnorm(conv(y, w2[16,16,3,3], 1, 1), gain2[16], bias2[16], mean2[16], var2[16]); add(relu(add(x, z)), x)",
@@ -273,7 +273,8 @@ const struct rt_case rt_cases[] = {
 	{ "sum.rows", "sum(x[5,9,7], 2)" },
 	{ "sum.small.first", "sum(x[5,3,7], 0)" },
 	{ "mean.small.middle", "mean(x[5,3,70], 1)" },
-	/* Not for the device: rounding makes maxima of reduced precision equal, and another element has the gradient. */
+	/* Skipped on the device: in reduced precision, rounding makes several elements equal to the maximum, and the
+	 * gradient goes to another of them. */
 	{ "max.small.last", "max(x[5,3,7], 2)", .skip = RT_CASE_DEVICE },
 	{ "sum.small.all", "sum(x[17], 0)" },
 	{ "mean.small.shared", "y = mean(x[5,7], 0); add(tanh(x), y)" },
@@ -286,7 +287,7 @@ const struct rt_case rt_cases[] = {
 	{ "max.large.0", "max(x[6,35,97], 0)", .skip = RT_CASE_DEVICE },
 	{ "max.large.1", "max(x[6,35,97], 1)", .skip = RT_CASE_DEVICE },
 	{ "max.large.2", "max(x[6,35,97], 2)", .skip = RT_CASE_DEVICE },
-	/* Numbers that every type represents, many of them equal: the first of the largest ones has the gradient. */
+	/* Numbers that every type represents, many of them equal: the gradient goes to the first of the largest ones. */
 	{ "max", "v = add(dropout(x[5,9,7:0:1], 0.5), affine(dropout(y[5,9,7:0:1], 0.5), -2, 1)); add(max(v, 1), mean(v, 1))" },
 	{ "max.even",
 	  "v = add(dropout(x[3,6,24:0:1], 0.5), affine(dropout(y[3,6,24:0:1], 0.5), -2, 1)); add(max(v, 1), mean(v, 1))" },
@@ -297,7 +298,7 @@ const struct rt_case rt_cases[] = {
 	{ "max.rows.long",
 	  "v = add(dropout(x[2,2056:0:1], 0.5), affine(dropout(y[2,2056:0:1], 0.5), -2, 1)); add(max(v, 1), mean(v, 1))" },
 
-	/* Each operand stored both ways; x is read by two products. */
+	/* Each operand in both orders of storage; two products read x. */
 	{ "matmul", "add(matmul(x[3,17,11:0.3], y[3,11,7:0.3]), matmul(x, gelu(y)))" },
 	{ "matmul.even", "add(matmul(x[2,3,24,16:0.3], y[2,3,32,16:0.3], 0, 1), matmul(x, gelu(y), 0, 1))" },
 	{ "matmul.turned", "add(matmul(x[2,3,24,13:0.3], y[2,3,24,9:0.3], 1, 0), matmul(x, gelu(y), 1, 0))" },
@@ -340,7 +341,7 @@ const struct rt_case rt_cases[] = {
 	{ "mlp.clip", "mlp(32, 17, 40, 24, 10)", .ids = 10, .steps = 8, .clip = 0.1, .kink = true },
 	{ "resnet", "resnet(4, 8, 8, 10)", .ids = 10, .steps = 4, .kink = true },
 	{ "resnet.accum", "resnet(4, 8, 8, 10)", .ids = 10, .steps = 4, .accum = 2, .kink = true },
-	/* The device and PyTorch train larger ones. */
+	/* Smaller than the models that the device and PyTorch train. */
 	{ "gpt.small", "gpt(2, 9, 2, 12, 3, 7, 11)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },
 	{ "llama.small", "llama(2, 9, 2, 12, 3, 3, 10, 7)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },
 	{ "llama.grouped", "llama(2, 9, 2, 16, 4, 2, 10, 7)", .ids = 7, .skip = RT_CASE_DEVICE | RT_CASE_TORCH },
@@ -353,7 +354,7 @@ const int rt_n_cases = GT_ARRAY_SIZE(rt_cases);
 
 bool rt_case_applies(const struct rt_case *c, enum rt_case_user user)
 {
-	/* The reference and PyTorch do not drop the elements that the runtime drops; both devices drop the same ones. */
+	/* The reference and PyTorch drop other elements than the runtime; both devices drop the same ones. */
 	bool device_only = c->steps || c->exact || c->fused || c->mean != 0 || c->first != 0 || strstr(c->graph, "dropout");
 
 	return !(c->skip & user) && (user == RT_CASE_DEVICE || !device_only);

@@ -37,7 +37,7 @@ static int whole(const struct args *a, int i)
 	return (int)a->num[i];
 }
 
-/* The numbers from number `from` on as a shape. */
+/* Reads the numbers from number `from` on as a shape. */
 static struct rt_shape shape_from(const struct args *a, int from)
 {
 	struct rt_shape s = { 0 };
@@ -54,7 +54,7 @@ static struct rt_gpt_config transformer(const struct args *a)
 				       .dropout = (float)a->num[7] };
 }
 
-/* A model that shares key/value heads also ties its head, so that the cases contain both. */
+/* A model that shares key/value heads also uses tied weights, so that the cases contain both. */
 static struct rt_llama_config llama(const struct args *a)
 {
 	return (struct rt_llama_config){ .batch = whole(a, 0), .seq = whole(a, 1), .layers = whole(a, 2), .width = whole(a, 3),
@@ -65,7 +65,7 @@ static struct rt_llama_config llama(const struct args *a)
 #define EPS	1e-5f
 #define N(i)	whole(a, i)
 #define F(i)	((float)a->num[i])
-/* name, whether it is a loss, least and most tensors, least and most numbers (those left out are 0), call */
+/* name, whether it is a loss, minimum and maximum number of tensors and of numbers (missing numbers are 0), function */
 #define OPS(OP)                                                                                                                    \
 	OP(linear, false, 2, 3, 0, 0, rt_linear(g, x, y, z))                                                                       \
 	OP(matmul, false, 2, 2, 0, 2, rt_matmul(g, x, N(0), y, N(1)))                                                              \
@@ -180,7 +180,7 @@ static int bind(struct parser *p, const char *name, struct rt_node *n)
 	return 0;
 }
 
-/* Whether the name without digits at its end is this word. */
+/* Returns whether the name without trailing digits is this word. */
 static bool is(const char *name, const char *word)
 {
 	size_t n = strcspn(name, "0123456789");
@@ -201,7 +201,7 @@ static struct rt_node *declare(struct rt_graph *g, const char *name, struct rt_s
 	return rt_param(g, name, s, r->deviation > 0 ? RT_INIT_NORMAL(r->deviation) : RT_INIT_ONES);
 }
 
-/* name[5,9:0.3:1], after the bracket */
+/* Parses name[5,9:0.3:1] from the bracket on. */
 static int parse_leaf(struct parser *p, const char *name, struct rt_node **ret)
 {
 	struct rt_case_range range = { 1, 0 };
@@ -229,7 +229,7 @@ static int parse_leaf(struct parser *p, const char *name, struct rt_node **ret)
 
 static int parse_tensor(struct parser *p, struct rt_node **ret);
 
-/* The arguments of an op, after the bracket. */
+/* Parses the arguments of an op from the bracket on. */
 static int parse_args(struct parser *p, struct args *a)
 {
 	do {
@@ -311,7 +311,7 @@ int rt_case_parse(const char *text, struct rt_graph *g, struct rt_case_graph *re
 
 	if (r < 0)
 		return r;
-	if (!root) /* an op refused its inputs */
+	if (!root) /* an op rejected its inputs */
 		return rt_graph_error(g, err);
 	*ret = (struct rt_case_graph){ .out = p.loss ? NULL : root, .loss = root };
 	if (!p.loss)

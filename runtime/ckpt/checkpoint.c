@@ -12,8 +12,7 @@
 #include "runtime/ckpt/st_file.h"
 #include "runtime/ckpt/tensors.h"
 
-#define COUNT_MOST	(UINT64_C(1) << 40) /* limit of updates: times the batches per update (at most 2^20) it still
-					     * fits in 64 bits */
+#define COUNT_MOST	(UINT64_C(1) << 40) /* times the batches per update (at most 2^20) it fits in 64 bits */
 
 void rt_set_note(struct rt_program *p, const char *note)
 {
@@ -144,7 +143,7 @@ static bool has_tensor(const struct rt_program *p, const char *name)
 	return false;
 }
 
-/* Fails if the file has tensors that the model lacks: a subset of another model is refused. */
+/* Fails if the file has tensors that the model lacks. Otherwise a file of a larger model would be accepted. */
 static int check_rest(const struct rt_program *p, const char *path, const struct rt_safetensors *s, struct gt_err *err)
 {
 	for (size_t i = 0; i < s->n; i++)
@@ -201,7 +200,7 @@ static int load(struct rt_program *p, const struct rt_st_file *f, const struct r
 	r = check_rest(p, f->path, s, err);
 	if (r)
 		return r;
-	p->stale = true; /* even a file that ends early has changed some parameters */
+	p->stale = true; /* even if the file ends early, some parameters have changed */
 	r = load_all(p, f, s, true, err);
 	if (r)
 		return r;

@@ -22,7 +22,10 @@ struct rt_hf_piece {
 	bool transposed;
 };
 #define RT_HF_PIECES	3
-/* Returns the number of tensors that together are the parameter of that name with `rows` rows. */
+/*
+ * Returns the number of tensors that together are the parameter of that name with `rows` rows, and describes them in
+ * ret.
+ */
 int rt_hf_pieces(const struct rt_hf_config *c, const char *param, int64_t rows, struct rt_hf_piece ret[RT_HF_PIECES]);
 /* Returns the place of the name without the "transformer." that some files put before the names of GPT-2. */
 const char *rt_hf_plain_name(const struct rt_hf_config *c, const char *name);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * config.json of the Hugging Face layout. Unknown keys are accepted. Known keys with values that change the computation
- * in a way that the models of runtime/model do not have are refused.
+ * Parses config.json of the Hugging Face layout. Unknown keys are ignored. Known keys are refused if their values
+ * request a computation that the models of runtime/model do not have.
  */
 #include <errno.h>
 #include <math.h>
@@ -77,8 +77,10 @@ static int require_text(const struct reader *f, const char *key, const char *wan
 		       text ? text : "no text", want);
 }
 
-/* Reads rope_theta from where the version of the writer put it: the top level, or rope_parameters. Scaled angles are
- * refused. */
+/*
+ * Reads rope_theta from the top level or from rope_parameters, depending on the version of the writer. Scaled angles are
+ * refused.
+ */
 static int read_rope(const struct reader *f, float *ret)
 {
 	static const char *const keys[] = { "rope_scaling", "rope_parameters" };
@@ -224,7 +226,7 @@ int rt_hf_parse_index(const char *text, size_t len, const char *name, json_t **r
 	return 0;
 }
 
-/* A real with the digits of a float, so that 1e-5f is 1e-05. */
+/* Writes a real with the digits of a float, so that 1e-5f is 1e-05. */
 static json_t *float_json(float v)
 {
 	char text[32];

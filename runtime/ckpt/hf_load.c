@@ -111,7 +111,7 @@ static int open_sharded(struct model *m, const char *dir, struct gt_err *err)
 	return check_index(m, map, path, err);
 }
 
-/* A directory with both is read by its index, as transformers does only if there is no single file. */
+/* If a directory has both a single file and an index, the single file is read, as in transformers. */
 static int open_model(struct model *m, const char *dir, struct gt_err *err)
 {
 	gt_autofree char *single = gt_xasprintf("%s/%s", dir, RT_HF_SINGLE);
@@ -119,7 +119,7 @@ static int open_model(struct model *m, const char *dir, struct gt_err *err)
 	return access(single, F_OK) ? open_sharded(m, dir, err) : add_shard(m, dir, RT_HF_SINGLE, err);
 }
 
-/* Returns the tensor of that plain name, and its file. */
+/* Returns the tensor of that name without prefix, and its file. */
 static const struct rt_st_tensor *find_tensor(const struct model *m, const char *name, const struct shard **ret)
 {
 	for (int i = 0; i < m->n; i++)

@@ -14,7 +14,10 @@ static void set_name(struct rt_hf_piece *p, const char *param, size_t cut, const
 	snprintf(p->name, sizeof(p->name), "%.*s%s", (int)(strlen(param) - cut), param, tail);
 }
 
-/* Splits the joined weights of a layer. All other parameters have their own names. */
+/*
+ * Splits the weights of a layer that this program stores joined. All other parameters have their own names in the
+ * layout.
+ */
 static int llama_pieces(const struct rt_llama_config *k, const char *param, int64_t rows, struct rt_hf_piece *ret)
 {
 	const struct {
@@ -44,7 +47,7 @@ static int llama_pieces(const struct rt_llama_config *k, const char *param, int6
 	return 1;
 }
 
-/* The linear layers of GPT-2 are stored transposed there. */
+/* The layout stores the linear layers of GPT-2 transposed. */
 static int gpt2_pieces(const char *param, int64_t rows, struct rt_hf_piece *ret)
 {
 	static const struct {
@@ -86,7 +89,10 @@ const char *rt_hf_plain_name(const struct rt_hf_config *c, const char *name)
 	return c->family == RT_HF_GPT2 && gt_starts_with(name, GPT2_PREFIX) ? name + strlen(GPT2_PREFIX) : name;
 }
 
-/* A copy of a tied weight, and tables that older versions stored although they follow from the sizes. */
+/*
+ * Tensors that a file may contain although no parameter needs them: copies of tied weights, and tables of older versions
+ * that follow from the sizes.
+ */
 bool rt_hf_ignored(const struct rt_hf_config *c, const char *plain_name)
 {
 	if (gt_streq(plain_name, "lm_head.weight"))

@@ -41,8 +41,10 @@ static size_t part_bytes(const struct rt_node *n, int part)
 	return (size_t)rt_cut_elements(&n->cut, part) * rt_dtype_bytes(n->dtype);
 }
 
-/* Sends bytes at.. of every part. The two places are used in turn, so that a place is written again only after all ranks
- * have read it. */
+/*
+ * Sends bytes at.. of every part. Two buffers are used in turn, so that a buffer is overwritten only after all ranks
+ * have read it.
+ */
 static int gather_chunk(struct rt_parts *s, const struct rt_node *n, size_t at, const char *own, char *const *parts,
 			struct gt_err *err)
 {

@@ -88,7 +88,7 @@ static int gather_tensor(const struct rt_program *p, const struct rt_node *n, st
 	return n->cut.parts ? rt_parts_gather(parts, n, own, *copy, err) : 0;
 }
 
-/* fd -1: this rank does not write. It sends its part to the rank that does. */
+/* fd -1: this rank does not write. It sends its part to the rank that writes. */
 static int write_tensor(const struct rt_program *p, const struct rt_node *n, struct rt_parts *parts, int fd, struct gt_err *err)
 {
 	gt_autofree char *copy = NULL;
@@ -164,7 +164,7 @@ int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struc
 	struct gt_replace file;
 	struct gt_err why = { 0 };
 	rt_auto_parts parts = { 0 };
-	int r = rt_wait((struct rt_program *)p, err); /* the step and the loss scale are then final */
+	int r = rt_wait((struct rt_program *)p, err); /* the step and the loss scale are final only after this */
 
 	if (r)
 		return r;

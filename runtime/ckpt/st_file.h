@@ -3,7 +3,10 @@
 #define RT_ST_FILE_H
 #include "runtime/ckpt/safetensors.h"
 
-/* A safetensors file that is read, not mapped: if it is truncated meanwhile, that is an error instead of SIGBUS. */
+/*
+ * A safetensors file that is read with pread(), not mapped. If the file is truncated while it is read, a function
+ * returns an error; a mapping would raise SIGBUS.
+ */
 struct rt_st_file {
 	const char *path; /* owned by the caller */
 	int fd;

@@ -47,7 +47,7 @@ static uint64_t plan_bytes(const struct rt_program *p)
 	return bytes + rt_ddp_plan_bytes(&p->opt, &p->ranks, plan->buckets, plan->n_buckets, plan->window_bytes);
 }
 
-/* A piece is cut from the values of the whole tensor. */
+/* A piece is copied out of the values of the whole tensor. */
 static void init_param(struct rt_program *p, struct rt_node *n)
 {
 	struct rt_node whole = *n;
@@ -79,7 +79,7 @@ static void init_params(struct rt_program *p)
 	}
 }
 
-/* Waits until all ranks have written their pieces of parameters, which this rank may then gather. */
+/* Waits until all ranks have written their pieces of the parameters. After that this rank may gather them. */
 static int pieces_ready(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_cpu_state *s = p->state;

@@ -398,7 +398,7 @@ bool rt_conv_kernels_share_weights(const struct rt_conv_kernel *a, const struct 
 
 static void execute(dnnl_primitive_t p, const dnnl_exec_arg_t *args, int n)
 {
-	/* Everything was checked when the primitive was created, so a failure is a bug. */
+	/* Everything was checked when the primitive was created, so a failure here is a bug. */
 	if (dnnl_primitive_execute(p, stream, n, args) != dnnl_success || dnnl_stream_wait(stream) != dnnl_success)
 		abort();
 }

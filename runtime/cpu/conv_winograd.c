@@ -13,12 +13,12 @@
 #include <string.h>
 #include "runtime/cpu/conv.h"
 
-/* Floats of a thread's input and output planes: a quarter of an L2 cache of 1 MiB. */
+/* Number of floats in a thread's input and output planes: a quarter of an L2 cache of 1 MiB. */
 #define BLOCK_FLOATS	(INT64_C(64) << 10)
 #define SUM_FLOATS	(INT64_C(192) << 10) /* floats of gradient sums that fit in the L2 cache in addition to the planes */
 #define BLOCK_MIN	INT64_C(28) /* tiles: two panels of the widest product */
 #define BLOCK_MAX	INT64_C(112)
-#define LINE		INT64_C(16) /* floats: planes start in different sets of the L1 cache */
+#define LINE		INT64_C(16) /* floats; lets planes start in different sets of the L1 cache */
 
 struct image {
 	int64_t h, w, channels, lanes; /* lanes: channels rounded up to whole blocks */
@@ -107,8 +107,10 @@ size_t rt_conv_winograd_scratch(const struct rt_conv *s, enum rt_conv_kind kind,
 	return (size_t)(RT_WINO_PLANES * planes) * sizeof(float);
 }
 
-/* Position of a tile. It is advanced tile by tile, because computing it takes three divisions, 5 % of the time of
- * the transform. */
+/*
+ * Position of a tile. It advances tile by tile, because computing it from the index takes three divisions, 5 % of the
+ * time of the transform.
+ */
 struct place {
 	int64_t image, row, col;
 };
@@ -173,7 +175,7 @@ static struct ahead ahead_of(const struct wino *p, const struct image *m, const 
 	return (struct ahead){ (const char *)image + first * row, lo < p->tiles ? GT_MAX(end - first, 0) * row : 0 };
 }
 
-/* Always inlined, because GCC 12 considers a function that only prefetches free of effects and removes its calls. */
+/* Always inlined: GCC 12 treats a function that only prefetches as free of effects and removes its calls. */
 static inline __attribute__((always_inline)) void fetch(const struct ahead *a, int64_t part)
 {
 	int64_t end = a->bytes * (part + 1) / RT_WINO_PLANES;

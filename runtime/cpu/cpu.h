@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RT_CPU_H
 #define RT_CPU_H
-/* The CPU backend: one kernel per op. A kernel runs an OpenMP team over its rows or columns, or one thread if the work
- * is smaller than the cost of a team. */
+/*
+ * The CPU backend has one kernel per op. A kernel divides its rows or columns among an OpenMP team. It uses one thread
+ * if the work is smaller than the cost of a team.
+ */
 #include "runtime/backend/program.h"
 #include "runtime/math/gemm.h"
 
@@ -44,14 +46,19 @@ extern const struct rt_cpu_kernel *const rt_cpu_kernels[RT_N_OPS];
 #define RT_CPU_EXTERN(ID, name)	  extern const struct rt_cpu_kernel rt_cpu_##name;
 #define RT_CPU_DECLARE(ID, name, kernels) RT_CPU_##kernels(RT_CPU_EXTERN, ID, name)
 RT_OPS(RT_CPU_DECLARE)
-/* Returns the speed of products of that type relative to f32, by counted work. 1 if the type is for storage only. */
+/*
+ * Returns the speed of matrix products of that type relative to f32, by counted work. 1 if the type is for storage only.
+ */
 double rt_cpu_gemm_rate(enum rt_dtype dtype);
-/* Returns the scratch bytes of a product of two reduced-precision tensors. 0 for f32, or if the CPU multiplies the type. */
+/*
+ * Returns the scratch bytes of a matrix product of two reduced-precision tensors. 0 for f32, and if the CPU multiplies
+ * the type.
+ */
 size_t rt_widen_scratch_bytes(const struct rt_node *a, const struct rt_node *b);
 /* y (rows,cols) = act(x + bias) on the team. bias (cols) may be NULL. x keeps x + bias unless y is x. */
 void rt_cpu_bias_act(const struct rt_cpu *cpu, float *x, float *y, const float *bias, int64_t rows, int64_t cols,
 		     enum rt_act act);
-/* Returns the number of rows that count in a loss, at least 1: a batch of padding only has loss 0. */
+/* Returns the number of rows that count in a loss, at least 1, so that a batch of padding only has loss 0. */
 int64_t rt_cpu_count_targets(const int32_t *targets, int64_t rows);
 /* loss = mean over `count` rows; the other rows have loss 0. */
 void rt_cpu_mean_loss(float *loss, const float *losses, int64_t rows, int64_t count);

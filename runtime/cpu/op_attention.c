@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One head of one batch row is a task of one thread; in the backward pass all heads that share a key/value head. A
+ * One task of a thread is one head of one batch row; in the backward pass all heads that share a key/value head. A
  * thread processes queries in blocks of BLOCK. With a causal mask it uses only keys up to the block's last query. The
- * products run on one thread.
+ * matrix products run on one thread.
  */
 #include <math.h>
 #include <omp.h>
@@ -62,7 +62,7 @@ static struct head head_of(const struct rt_cpu *cpu, const struct shape *s, cons
 	return (struct head){ widened, widened + s->depth, widened + 2 * s->depth };
 }
 
-/* Returns the space after the scores and D of scratch_floats(). */
+/* Returns the end of the scores and D in the scratch memory. */
 static float *widened_in(const struct shape *s, float *scratch)
 {
 	return scratch + 2 * BLOCK * s->ld + 64;
@@ -85,8 +85,10 @@ static void head_fwd(const struct rt_cpu *cpu, const struct shape *s, struct hea
 	}
 }
 
-/* Scores of one block of queries, twice (probabilities and their gradient), and D per query. In reduced precision also
- * one head in f32. */
+/*
+ * Returns the scratch size: scores of one block of queries, twice (probabilities and their gradient), and D per query.
+ * In reduced precision also one head in f32.
+ */
 static size_t scratch_floats(const struct rt_call *c)
 {
 	const struct rt_node *qkv = c->in[rt_attention_is_backward(c)];

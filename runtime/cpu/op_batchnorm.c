@@ -52,9 +52,9 @@ static void set_affine(const struct norm *n, int64_t j, double m, double r, doub
 
 /*
  * Chooses the value that is subtracted from x before summing. It must be near the mean, or the variance loses digits to
- * cancellation. A median is within one standard deviation of the mean for any distribution; the median of three rows
- * approximates it. One row alone may be an outlier, often the first: a corner of the padding, or the token that attends
- * only to itself.
+ * cancellation. For any distribution the median is within one standard deviation of the mean. The median of three rows
+ * approximates it. A single row may be an outlier, and the first row often is one: a corner of the padding, or the token
+ * that attends only to itself.
  */
 static void find_shift(const struct norm *n, const float *x)
 {

@@ -17,7 +17,7 @@ static void run_act(const struct rt_cpu *cpu, const struct rt_call *c, const str
 		int64_t lo, hi;
 
 		rt_part(n, 64, omp_get_num_threads(), omp_get_thread_num(), &lo, &hi);
-		/* Without a bias, bias_act() does not write its input. */
+		/* bias_act() writes its input only if there is a bias. */
 		cpu->simd->bias_act((float *)(uintptr_t)(x + lo), y + lo, NULL, 1, hi - lo, c->attr.act);
 	}
 }
@@ -136,7 +136,7 @@ static void run_reshape(const struct rt_cpu *cpu, const struct rt_call *c, const
 
 const struct rt_cpu_kernel rt_cpu_reshape = { .run = run_reshape };
 
-/* For checks: one thread, in double. */
+/* One thread, in double; for checks. */
 static void run_dot(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
 	const float *a = rt_f32(c->in[0]), *b = rt_f32(c->in[1]);

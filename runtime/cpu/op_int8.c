@@ -31,7 +31,7 @@ static void run_quantize_weight(const struct rt_cpu *cpu, const struct rt_call *
 
 const struct rt_cpu_kernel rt_cpu_quantize_weight = { .run = run_quantize_weight };
 
-/* Applies the activation to a finished part of y. */
+/* Applies the activation to a finished block of y. */
 struct act {
 	struct rt_gemm_end end;
 	const struct rt_simd *simd;

@@ -172,7 +172,9 @@ static void run_reduce(const struct rt_cpu *cpu, const struct rt_call *c, const 
 
 const struct rt_cpu_kernel rt_cpu_reduce = { .run = run_reduce };
 
-/* Spreads one row of dy over the n rows of its sum. For a maximum, only to the first row that has it. */
+/*
+ * Adds one row of dy to each of the n rows that were summed. For a maximum, only to the first row that has the maximum.
+ */
 static void reduce_bwd_row(const struct rt_call *c, const struct rt_extents *e, int64_t o)
 {
 	const float *dy = rt_f32(c->in[0]) + o * e->inner;

@@ -47,9 +47,13 @@ static size_t grad_norm_scratch(const struct rt_call *c, int threads)
 	return (size_t)((rt_shape_elements(&c->in[0]->shape) + RT_NORM_CHUNK - 1) / RT_NORM_CHUNK) * sizeof(double);
 }
 
-/* Squares are summed per chunk and the chunks in order: the bits do not depend on the number of threads. The gradients
- * are scaled as in the update, because with a large loss scale their squares overflow. */
-/* Returns the number of elements; of a piece, of this rank's, which may be shorter than the largest one. */
+/*
+ * Sums the squares per chunk, and the chunks in order, so that the bits do not depend on the number of threads. The
+ * gradients are scaled first, as in the update, because with a large loss scale their squares overflow.
+ */
+/*
+ * Returns the number of elements. Of a piece, returns those of this rank, which may be fewer than in the largest piece.
+ */
 static int64_t own_elements(const struct rt_node *n, const struct rt_shard *s)
 {
 	int64_t lo = 0, hi = rt_shape_elements(&n->shape);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parts of a vocabulary: see graph/op_vocabulary.c. */
+/* Ops on the part of a vocabulary that this rank has: see graph/op_vocabulary.c. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>

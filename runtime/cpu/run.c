@@ -28,9 +28,9 @@ static void note_time(struct rt_program *p, struct rt_call *c, int i, const stru
 }
 
 /*
- * Gets the weighted means of the losses over the ranks, once per update. Their reduction started before the backward
- * pass. Once a bucket is complete, it has finished on every rank. Gradients are divided by the weights of all ranks'
- * batches.
+ * Gets the means of the losses, weighted over the ranks, once per update. Their reduction started before the backward
+ * pass. When a bucket is complete, this reduction has finished on every rank. Gradients are divided by the weights of
+ * all ranks' batches.
  */
 static int get_losses(struct rt_program *p, struct rt_run *run, struct gt_err *err)
 {
@@ -74,12 +74,12 @@ static int wait_for_bucket(struct rt_program *p, int bucket, struct rt_run *run,
 
 static int send_tensor(struct rt_program *p, const struct rt_call *c, struct gt_err *err)
 {
-	if (c->out[0]) /* the loss of a stage that sends its result */
+	if (c->out[0]) /* the forward message returns an empty loss */
 		*rt_f32(c->out[0]) = 0;
 	return rt_pipeline_send(p->pipeline, c->attr.queue, c->in[0]->data, err);
 }
 
-/* After this, no stage can fail before the update. */
+/* No stage can fail between this point and the update. */
 static int meet_stages(struct rt_program *p, const struct rt_run *run, struct gt_err *err)
 {
 	struct rt_cpu_state *s = p->state;
@@ -188,7 +188,10 @@ static double forward(struct rt_program *p, struct rt_run *run, int *ret_next)
 	return p->plan.loss ? (double)*(const float *)p->plan.loss->data : 0;
 }
 
-/* options.debug.zero_gradients: as in other frameworks, to measure the cost. */
+/*
+ * options.debug.zero_gradients: sets gradients to zero before the backward pass as other frameworks do, to measure the
+ * cost.
+ */
 static void clear_gradients(const struct rt_program *p)
 {
 	for (int i = 0; i < p->plan.n_graph_nodes; i++)
@@ -321,7 +324,8 @@ static int finish_update(struct rt_program *p, int next, struct rt_run *run, str
 
 	if (s->ddp_status)
 		return reduction_failed(s, err);
-	/* With several ranks, a non-finite loss is known on all ranks at this point, and has spread to the gradients. */
+	/* With several ranks, all ranks have the result of the reduction here. A non-finite loss has spread to the
+	 * gradients. */
 	r = s->ddp ? reduced_loss(p, run, m, err) : 0;
 	if (r)
 		return r;

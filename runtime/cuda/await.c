@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waiting for the device. With ranks, the device itself may wait for a rank that ended or hangs. Therefore the host
- * polls the event and the other ranks alternately. This costs the same as cuEventSynchronize, which also spins.
+ * Waiting for the device. With several ranks, the device may wait for a rank that ended or hangs. The host therefore
+ * polls the event and the other ranks alternately. Polling costs the same as cuEventSynchronize, which also spins.
  */
 #include <time.h>
 #include "runtime/cuda/launch.h"
 #include "runtime/cuda/nccl.h"
 
 #define CHECK_S	   1e-3 /* between two polls of the other ranks */
-#define SPIN_S	   2e-4 /* then short sleeps, if ranks share CPUs */
+#define SPIN_S	   2e-4 /* sleep briefly after that, if ranks share CPUs */
 #define NAP_NS	   50000
 #define STALL_S	   2.0	/* longer gaps between two polls mean that this process was suspended, and do not count */
 #define RELEASE_S   2.0

@@ -28,7 +28,7 @@ static const struct gt_dlsym lt_syms[] = {
 };
 
 #define GUESSES	 8
-#define NOT_WORTH_IT SIZE_MAX /* workspace value for "the epilogue is slower than a separate kernel" */
+#define NOT_WORTH_IT SIZE_MAX /* stored instead of a workspace: the epilogue is slower than a separate kernel */
 #define ROUNDS	 3 /* timed runs of each algorithm, after one warm-up run */
 
 struct plan {
@@ -319,8 +319,10 @@ static void name_key(const struct rt_gemm *g, uint32_t align, char *buf, size_t 
 		 (int)g->epilogue, g->bias ? " bias" : "", g->aux ? " aux" : "", batch);
 }
 
-/* Returns the library's suggestions, best first, without those that it rejects itself. "None" has two status codes: an
- * unsupported combination of epilogue and types or layouts is a conflict. If none, sets p->none. */
+/*
+ * Gets the library's suggestions, best first, without those that it rejects itself. Two status codes mean "none"; one of
+ * them is returned if the epilogue conflicts with types or layouts. Sets p->none if there is no suggestion.
+ */
 static int ask(struct rt_blas *b, struct plan *p, void *pref, struct heuristic *list, int *ret_n, struct gt_err *err)
 {
 	int found = 0, n = 0;
@@ -336,7 +338,10 @@ static int ask(struct rt_blas *b, struct plan *p, void *pref, struct heuristic *
 	return p->none ? 0 : check(b, status, "cublasLtMatmulAlgoGetHeuristic", err);
 }
 
-/* Takes the choice from disk if the library accepts it for this shape; otherwise by timing, or its first suggestion. */
+/*
+ * Uses the choice stored on disk if the library accepts it for this shape. Otherwise chooses by timing, or takes the
+ * library's first suggestion.
+ */
 static int choose(struct rt_blas *b, struct plan *p, const struct rt_gemm_args *x, cu_stream stream, bool tune,
 		  struct gt_err *err)
 {

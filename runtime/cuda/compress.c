@@ -158,8 +158,10 @@ bool rt_compress_active(const struct rt_program *p, int64_t step)
 	return (codec_of(p) || is_lowrank(p)) && step > p->opt.ranks.compress_after;
 }
 
-/* Returns the first copy of the bucket's error feedback, followed by that of the own segment's sum. 0: no error
- * feedback. */
+/*
+ * Returns the first copy of the bucket's error feedback; the error feedback of the own segment's sum follows it. 0: no
+ * error feedback.
+ */
 static cu_ptr residual_of(const struct rt_program *p, int bucket)
 {
 	cu_ptr at = rt_engine_of(p)->compress.residual;

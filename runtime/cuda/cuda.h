@@ -20,8 +20,10 @@ const char *rt_cuda_built_archs(void);
  * may never return, so call it in a child process if it is only a test.
  */
 int rt_cuda_open(struct rt_cuda **ret, struct gt_err *err);
-/* The same for the device of a rank, which has index `rank`. own: a launcher may have restricted each rank to its own
- * device, which is then the first visible one. */
+/*
+ * The same for the device of the rank with index `rank`. own: a launcher may have restricted each rank to its own
+ * device, which is then the only visible one and has index 0.
+ */
 int rt_cuda_open_rank(int rank, bool own, struct rt_cuda **ret, struct gt_err *err);
 /* Return the NUMA node of a rank's device, or -1 if the driver does not report it. For rt_group_run(), and for
  * rt_comm_env() with `own` as above. */

@@ -320,8 +320,10 @@ int rt_cupti_drop(struct rt_cupti *c, struct gt_err *err)
 	return r;
 }
 
-/* Reads both clocks at one moment. Takes the closest of a few readings, because the thread may be preempted between
- * them. */
+/*
+ * Reads both clocks at the same moment. Uses the closest of a few readings, because the thread may be preempted between
+ * the two.
+ */
 static int read_clocks(const struct rt_cupti *c, uint64_t *ret_now, double *ret_at, struct gt_err *err)
 {
 	double closest = INFINITY;

@@ -26,7 +26,7 @@ struct rt_dnn_args {
 };
 
 struct rt_dnn;
-#define RT_DNN_WORKSPACE	(256u << 20) /* workspace limit; attention backward: or the size of its sums */
+#define RT_DNN_WORKSPACE	(256u << 20) /* workspace limit; for attention backward the size of its sums, if that is larger */
 #define RT_DNN_CANDIDATES	8	     /* limit of timed configurations of a shape */
 /* exact: no choice by timing, neither now nor by an earlier program on disk. -ENOENT: no library. -ENOSYS: the library
  * is too old, or made for a newer driver or other devices. */

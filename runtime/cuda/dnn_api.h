@@ -166,7 +166,7 @@ struct dnn_choice {
 	bool any_order;	 /* the order of sums, and so their last bits, may differ between runs */
 	int most;	 /* limit of built plans, up to RT_DNN_CANDIDATES */
 	size_t room;	 /* workspace limit of each plan, in bytes */
-	bool rivalled;	 /* a rival outside this library may be chosen */
+	bool rivalled;	 /* an implementation outside this library may be chosen */
 	struct rt_dnn_info info;
 	struct dnn_candidate candidates[RT_DNN_CANDIDATES];
 	int chosen; /* -1: not yet; DNN_RIVAL: the rival */

@@ -250,7 +250,7 @@ int rt_dnn_build(struct rt_dnn *d, struct dnn_choice *c, void (*operations)(stru
 
 	c->chosen = -1;
 	c->from_disk = d->tuned && rt_tuned_get(d->tuned, c->name, c->candidates[0].words, &workspace);
-	if (c->from_disk && c->rivalled && !c->candidates[0].words[1]) { /* not an engine's: see identify() */
+	if (c->from_disk && c->rivalled && !c->candidates[0].words[1]) { /* the rival was chosen: see identify() */
 		c->chosen = DNN_RIVAL;
 		d->cached++;
 		return 0;

@@ -206,7 +206,7 @@ static int open_device(struct rt_cuda *c, int index, bool own, struct gt_err *er
 	return r;
 }
 
-/* Kernels of a newer toolkit are not rejected by its version, because a driver runs many of them. */
+/* Kernels of a newer toolkit are not rejected because of its version: a driver runs many of them. */
 static int check_load(const struct rt_cuda *c, cu_result code, const char *what, struct gt_err *err)
 {
 	int toolkit = rt_fatbin_toolkit(), have = c->version;

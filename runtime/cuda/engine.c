@@ -202,7 +202,10 @@ static int fill_group(struct rt_program *p, const struct update_group *g, struct
 	return r ? r : rt_cuda_put(e->dev, g->chunks, chunks, (size_t)g->n_chunks * sizeof(*chunks), err);
 }
 
-/* The border between two codes is in the cell of its upper 16 bits. The lower bits then select the side of the border. */
+/*
+ * Writes the tables of the 8-bit codes. A cell contains at most one border between two codes; the lower 16 bits of a
+ * value then select its side.
+ */
 static int put_maps(struct rt_program *p, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
@@ -367,7 +370,7 @@ static int rehearse(struct rt_program *p, struct gt_err *err)
 	e->plain = !rt_compress_active(p, INT64_MAX);
 	if (!r)
 		r = rt_launch_calls(p, 0, p->plan.ir.n_calls, (struct rt_launch_how){.mean_loss = true}, err);
-	if (!r && p->opt.accum > 1 && !e->infers) { /* products that add to their output are different ones */
+	if (!r && p->opt.accum > 1 && !e->infers) { /* products that add to their output use other algorithms */
 		rt_plan_set_accumulate(&p->plan, true);
 		r = rt_launch_calls(p, 0, e->s->n_backward, (struct rt_launch_how){.no_updates = true}, err);
 		rt_plan_set_accumulate(&p->plan, false);

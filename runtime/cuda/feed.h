@@ -9,8 +9,10 @@
 #include "runtime/cuda/cuda.h"
 
 struct rt_feed;
-/* most: size of the largest batch in bytes. passes: number of times that the device reads each batch, which sets the
- * duration of its work. */
+/*
+ * most: size of the largest batch in bytes. passes: number of times that the device reads each batch; determines how
+ * long its work takes.
+ */
 int rt_feed_open(size_t most, unsigned passes, struct rt_feed **ret, struct gt_err *err);
 void rt_feed_close(struct rt_feed *f);
 GT_DEFINE_AUTO(rt_feed, rt_feed_close);

@@ -8,7 +8,7 @@
 #include "runtime/cuda/blas.h"
 #include "runtime/cuda/dnn.h"
 
-/* Calls done by one kernel: the updates of consecutive tensors. */
+/* Calls that one kernel executes together: the updates of consecutive tensors. */
 struct update_group {
 	int first, n; /* calls */
 	cu_ptr tensors, chunks;
@@ -40,7 +40,7 @@ struct rt_engine {
 	struct { /* launch_attention.c */
 		enum rt_attention_by by;
 		bool absent;	  /* cuDNN could not be opened */
-		struct gt_err why; /* reason why cuDNN is not used */
+		struct gt_err why; /* why cuDNN is not used; "": it is */
 		int own[2], dnn[2]; /* [backward]: number of calls of the built program */
 		int too_large[2];   /* cuDNN plans that were not timed because of their workspace */
 	} attention;
@@ -55,8 +55,8 @@ struct rt_engine {
 	bool eval;   /* evaluation: forward pass only */
 	bool exact;  /* the same bits in each run */
 	unsigned runs; /* number of forward passes; selects one of two input buffers */
-	bool initial_scales; /* scales of 8-bit tensors come from the present values: first step, and evaluations before it */
-	bool scaled; /* after such a step: the table contains scales */
+	bool initial_scales; /* in the first step and earlier evaluations, 8-bit scales come from the present values */
+	bool scaled; /* after the first such step: the table contains scales */
 	int fp8_history;
 	float fp8_factor; /* 2^-margin */
 	double moves; /* bytes of the next launch, for reports */
@@ -203,7 +203,7 @@ int rt_scaler_begin(struct rt_program *p, const struct rt_run *run, struct gt_er
 void rt_scaler_check(struct rt_program *p);
 void rt_scaler_judge(struct rt_engine *e);
 int rt_scaler_end(struct rt_program *p, struct gt_err *err);
-/* The device has finished that update: reads its result into the program. */
+/* Called when the device has finished that update: copies its result into the program. */
 void rt_scaler_settle(struct rt_program *p, unsigned update);
 
 /* lowrank.c: the same for PowerSGD. base: rt_lowrank_bytes() of memory. start_q: the initial Q. sent_floats: P and Q

@@ -5,7 +5,7 @@
 #include "runtime/graph/conv.h"
 
 /* ---- convolutions ---- */
-/* w is NULL if only the bias gradient is computed. */
+/* w is NULL if only the gradient of the bias is computed. */
 static struct rt_dnn_conv conv_of(const struct rt_engine *e, const struct rt_call *c, const struct rt_node **ret_x,
 				  const struct rt_node **ret_w, const struct rt_node **ret_y)
 {

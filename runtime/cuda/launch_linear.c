@@ -37,7 +37,7 @@ static void product_only(struct rt_engine *e, const struct rt_gemm *g, const str
 /* The same in two launches: the product and a kernel for the epilogue. */
 typedef void separate_fn(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a);
 
-/* ret_ms: time of a few runs after a warm-up run. separate NULL: the product with its epilogue. */
+/* ret_ms: time of a few runs after a warm-up run. separate NULL: the product and its epilogue in one launch. */
 static int time_variant(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a,
 			separate_fn *separate, const cu_event event[2], float *ret_ms, struct gt_err *err)
 {
@@ -59,7 +59,10 @@ static int time_variant(struct rt_engine *e, const struct rt_call *c, const stru
 	return r ? r : rt_engine_check(e, d->event_elapsed(ret_ms, event[0], event[1]), "cuEventElapsedTime", err);
 }
 
-/* Compares the fastest algorithm for the epilogue with two launches. Some epilogues of the library are slow. */
+/*
+ * Compares the product with its epilogue (fastest algorithm) with two separate launches. Some epilogues of the library
+ * are slow.
+ */
 static void compare_variants(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g, const struct rt_gemm_args *a,
 			     separate_fn *separate)
 {
@@ -88,7 +91,10 @@ static void compare_variants(struct rt_engine *e, const struct rt_call *c, const
 	rt_launch_result(e, r, &err);
 }
 
-/* Runs the product with its epilogue if the library supports it and it was the faster way; otherwise in two launches. */
+/*
+ * Runs the product and its epilogue in one launch if the library supports that and it was faster. Otherwise uses two
+ * launches.
+ */
 static void product_with_epilogue(struct rt_engine *e, const struct rt_call *c, const struct rt_gemm *g,
 				  const struct rt_gemm_args *a, separate_fn *separate)
 {

@@ -39,8 +39,10 @@ static void run_affine(struct rt_engine *e, const struct rt_call *c)
 
 const struct rt_cuda_kernel rt_cuda_affine = { .run = run_affine };
 
-/* The dropped elements depend on the batch number, which the kernel reads. So each replay of a captured step drops
- * others. */
+/*
+ * The dropped elements depend on the batch number, which the kernel reads. Each replay of a captured step therefore
+ * drops other elements.
+ */
 static void run_dropout(struct rt_engine *e, const struct rt_call *c)
 {
 	int64_t n = elements(c->in[0]);

@@ -80,7 +80,7 @@ struct rt_nccl {
 	int version;
 	bool nonblocking;
 	struct ending *ending; /* after an abort */
-	bool abandoned;	       /* leave it to the end of the process */
+	bool abandoned;	       /* not freed, because NCCL may still use it */
 };
 
 /* "2.28.9" */
@@ -133,7 +133,7 @@ void rt_nccl_abort(struct rt_nccl *n)
 	n->comm = NULL;
 	if (!pthread_create(&e->thread, NULL, end, e))
 		return;
-	/* without a thread, leave it to the end of the process */
+	/* without a thread the abort is left to the end of the process */
 	n->ending = NULL;
 	n->abandoned = true;
 	free(e);
@@ -297,7 +297,7 @@ static int suits(void *arg, struct gt_err *err)
 	return r || !n->dev ? r : check_cuda(n, n->dev, err);
 }
 
-/* Loads the library only. dev NULL: for an unknown device. */
+/* Only loads the library. dev NULL: for an unknown device. */
 static int load(const struct rt_cuda *dev, struct rt_nccl **ret, struct gt_err *err)
 {
 	static const char *const names[] = { "libnccl.so.2", NULL };

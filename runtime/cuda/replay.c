@@ -175,8 +175,8 @@ static int enqueue_forward(struct rt_program *p, const void *const *inputs, cons
 {
 	struct rt_engine *e = p->state;
 	const struct rt_driver *d = &e->dev->d;
-	/* The results of run-once calls are valid: since the update's first batch, or, without updates, since a
-	 * parameter was written. */
+	/* The results of run-once calls are valid after the first batch of an update. In a program without updates they
+	 * are valid until a parameter is written. */
 	bool again = e->infers ? !p->stale : p->batches > 0 && !e->eval;
 	int r = rt_engine_check(e, d->ctx_set(e->dev->ctx), "cuCtxSetCurrent", err);
 
@@ -266,7 +266,7 @@ static int enqueue_backward(struct rt_program *p, const struct rt_run *run, bool
 	return r ? r : replay(p, e->s->update, e->s->n_measure, n, how, err);
 }
 
-/* The updates did nothing. Runs the forward pass again, call by call, to find the first non-finite tensor. */
+/* No parameter was updated. Runs the forward pass again, call by call, to find the first non-finite tensor. */
 static int bad_loss(struct rt_program *p, double loss, int64_t step, struct gt_err *err)
 {
 	struct rt_engine *e = p->state;
@@ -278,7 +278,7 @@ static int bad_loss(struct rt_program *p, double loss, int64_t step, struct gt_e
 	return r;
 }
 
-/* The updates did nothing. */
+/* No parameter was updated. */
 static int bad_gradient(struct rt_program *p, int64_t step, struct gt_err *err)
 {
 	const struct rt_node *bad = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The loss scaler on the device (kernel/scaler.cuh). The host reads the result of an update together with the loss of
- * the next batch, or when it waits for everything. It never waits for the result alone.
+ * the next batch, or when it waits for all work. It never waits only for the result.
  */
 #include <math.h>
 #include "runtime/cuda/engine.h"

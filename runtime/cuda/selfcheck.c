@@ -34,7 +34,7 @@ void rt_check_set_type(enum rt_check_type t, struct rt_options *o)
 	o->precision.fp8.use = types[t].fp8;
 	if (o->precision.amp != RT_F32) /* cuDNN's order of sums differs between runs */
 		o->attention_by = RT_ATTENTION_OWN;
-	o->precision.scaler.init = 256; /* no update may be skipped on one side only */
+	o->precision.scaler.init = 256; /* an update must not be skipped on one side only */
 }
 
 /* ---- running a case ---- */
@@ -288,8 +288,10 @@ out:
 	return r;
 }
 
-/* A case that cannot be compared gets a row with the reason. The other cases continue as long as the device works. Also
- * handles a request to stop. */
+/*
+ * A case that cannot be compared gets a row with the reason. The other cases continue if the device still works. Also
+ * handles a request to stop.
+ */
 static int count(struct bench *b, const char *name, int r, struct gt_err *err)
 {
 	struct gt_err why;
@@ -320,7 +322,7 @@ static bool is_named(const char *name, const char *only)
 	return !only || !strncmp(name, only, strlen(only));
 }
 
-/* Checks that are not a case of one graph. */
+/* Checks that do not consist of one graph. */
 static int check_parts(struct bench *b, const char *only, struct gt_err *err)
 {
 	enum rt_check_type type = b->type;

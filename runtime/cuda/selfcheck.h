@@ -25,7 +25,7 @@ int rt_cuda_selfcheck(enum rt_check_type type, const char *only, uint64_t seed, 
  * as above.
  */
 int rt_cuda_selfcheck_ranks(int ranks, uint64_t seed, json_t *rows, struct gt_err *err);
-/* A part of it: the error feedback of compression, across skipped updates and a checkpoint. */
+/* Runs only the part about the error feedback of compression, across skipped updates and a checkpoint. */
 int rt_check_residual(int ranks, uint64_t seed, json_t *rows, struct gt_err *err);
 
 /* Checks the casts to 8 bits, bit by bit: every bf16 number and random floats of all sizes, NaN and infinities, under
@@ -53,8 +53,10 @@ int rt_cuda_selfcheck_nan(enum rt_check_type type, uint64_t seed, json_t *rows, 
 uint8_t rt_fp8_nearest(float x, bool e5m2);
 double rt_fp8_value(unsigned code, bool e5m2); /* for finite numbers */
 
-/* Compares a tensor and adds a row of case `name`. kink: a value on the other side of zero changes a gradient
- * completely. Returns whether it is right. */
+/*
+ * Compares a tensor and adds a row of case `name`. kink: rounding may move a value across zero, which changes a gradient
+ * completely. Returns whether the tensor is right.
+ */
 bool rt_check_compare(enum rt_check_type type, const char *name, bool kink, const char *tensor, const float *want,
 		      const float *got, int64_t n, json_t *rows);
 /* The same, bit by bit, for any type. */

@@ -239,8 +239,8 @@ int rt_cuda_selfcheck_long(uint64_t seed, json_t *rows, struct gt_err *err)
 			  rt_param(g, "bias", RT_SHAPE(LONG), RT_INIT_ZEROS), 0);
 	in = rt_name(in, "result");
 	loss = rt_dot(g, in, in);
-	/* exact in sums up to 2^8; added to a sum of 2^14, whose last digit is 2^-9, it is rounded up by a quarter of
-	 * that on average */
+	/* sums up to 2^8 are exact; added to a sum of 2^14, whose last digit is 2^-9, the value is rounded up by a
+	 * quarter of that on average */
 	for (int i = 0; i < LONG; i++)
 		x[i] = 1 + 1983.0f / 65536 * (rt_random_u64(seed, 94, (uint64_t)i) % 4 ? -1 : 3);
 	for (int k = 0; !r && k < 2; k++) {

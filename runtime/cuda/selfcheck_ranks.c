@@ -66,7 +66,7 @@ static int train(struct rt_comm *c, const struct job *job, enum rt_device device
 					     job->mode->type == RT_CHECK_BF16 ? RT_BF16 :
 					     job->mode->type == RT_CHECK_F16  ? RT_F16 :
 									       RT_F32,
-				      .precision.scaler.init = 256, /* no update may be skipped on one side only */
+				      .precision.scaler.init = 256, /* an update must not be skipped on one side only */
 				      .optimizer = { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 },
 				      .ranks = { .comm = c, .first_bucket_bytes = 1 << 10, .bucket_bytes = 16 << 10,
 					       .compress = c ? job->mode->compress : RT_COMPRESS_NONE,

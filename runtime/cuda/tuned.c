@@ -29,8 +29,10 @@ struct rt_tuned {
 	struct rt_tuned *next;
 };
 
-/* Stays until the end of the process: its programs make the same choices, even one after the other, whatever other
- * processes write. */
+/*
+ * Lives until the end of the process. Programs of one process therefore make the same choices, even one after the other,
+ * whatever other processes write.
+ */
 static struct rt_tuned *all;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

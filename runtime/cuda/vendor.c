@@ -58,8 +58,10 @@ static int open_here(struct search *s, const char *file, struct gt_err *err)
 	return r;
 }
 
-/* Runs `suits` in a child process, which ends with all libraries that it loaded. If the child gives no answer, the
- * library is not rejected. */
+/*
+ * Runs `suits` in a child process, because the libraries that it loads end with that process. If the child gives no
+ * answer, the library is not rejected.
+ */
 static int check_in_child(struct search *s, const char *file, struct gt_err *err)
 {
 	struct {

@@ -64,7 +64,9 @@ static int one_row(struct rt_loader *l, struct rt_worker *w, uint64_t epoch, uin
 	return gt_fail_exit(err, GT_EXIT_USAGE, EBADMSG, "%s: not one sample can be used; the last one: %s", l->o.path, why.msg);
 }
 
-/* Fills row `at` of all rows of length k in this epoch. Rows after the last document are padding. */
+/*
+ * Fills row `at`, an index among all rows with padded length k in this epoch. Rows after the last document are padding.
+ */
 static int document_row(struct rt_loader *l, int k, uint64_t epoch, uint64_t at, int32_t *x, int32_t *y, uint64_t *tokens,
 			struct gt_err *err)
 {
@@ -100,7 +102,7 @@ static void fill_documents(struct rt_loader *l, struct rt_slot *s, uint64_t tick
 	s->tokens = 0;
 	k = &all->of[s->length];
 	for (int64_t b = 0; !s->status && b < k->rows; b++)
-		/* ranks alternate, so that the padding at the end is distributed */
+		/* rows alternate among the ranks, so that the padding at the end is distributed */
 		s->status = document_row(l, s->length, epoch, (batch * (uint64_t)k->rows + (uint64_t)b) * ranks + rank,
 					 (int32_t *)(void *)s->x + b * k->width, s->y + b * k->width, &s->tokens, &s->err);
 }

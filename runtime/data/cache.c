@@ -28,7 +28,7 @@ int rt_image_cache_new(const struct rt_loader_options *o, uint64_t n, struct rt_
 
 	if (!o->cache_bytes)
 		return 0;
-	if (o->augment != RT_AUGMENT_CROP) /* all images then have one size: limit the budget to their total */
+	if (o->augment != RT_AUGMENT_CROP) /* all images then have one size: no more than their total is needed */
 		most = GT_MIN(most, (small + 63) / 64 * 64 * n);
 	if (most / (uint64_t)sysconf(_SC_PAGESIZE) > (uint64_t)sysconf(_SC_PHYS_PAGES))
 		return gt_fail(err, ENOMEM, "the cache of images is larger than the machine's memory");
@@ -70,8 +70,10 @@ bool rt_image_cache_get(struct rt_image_cache *c, uint64_t sample, struct rt_cac
 	return true;
 }
 
-/* Reserves the space before the entry. Two workers with the same sample, at the border of two epochs, do not both fill
- * it. */
+/*
+ * Reserves the space before the entry is filled. Two workers may have the same sample at the border of two epochs; only
+ * one fills the entry.
+ */
 void rt_image_cache_put(struct rt_image_cache *c, uint64_t sample, const struct rt_cached *from, size_t bytes)
 {
 	struct entry *e = c ? &c->entry[sample] : NULL;

@@ -4,7 +4,7 @@
 #include "runtime/math/pixels.h"
 #include "runtime/data/image.h"
 
-#define LUMA(p)	((19595u * (p)[0] + 38470u * (p)[1] + 7471u * (p)[2] + 0x8000u) >> 16) /* as Pillow's "L" */
+#define LUMA(p)	((19595u * (p)[0] + 38470u * (p)[1] + 7471u * (p)[2] + 0x8000u) >> 16) /* luma as computed by Pillow's mode "L" */
 
 static void turn_row(const unsigned char *restrict in, int64_t size, unsigned char *restrict out)
 {

@@ -197,7 +197,7 @@ static void on_bus(int signal, siginfo_t *info, void *context)
 {
 	if (sigbus_jump)
 		siglongjmp(*sigbus_jump, 1);
-	/* not from the mapping: on return the signal is raised again, with the previous handler */
+	/* the signal is not about the mapping: on return it is raised again, with the previous handler */
 	sigaction(SIGBUS, &handler_before, NULL);
 }
 

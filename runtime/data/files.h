@@ -32,9 +32,9 @@ int rt_file_map(const char *path, struct rt_map *ret, struct gt_err *err);
 int rt_map_check(const struct rt_map *m, const char *path, struct gt_err *err); /* checks that the file has not become shorter */
 void rt_file_unmap(struct rt_map *m);
 /*
- * A read of mapped memory that the file no longer has (truncated file, disk error) raises SIGBUS. rt_map_read() runs
- * read(arg) and converts that signal to -EIO; the message names path. read() must only read: no lock, no allocation.
- * Signals with another cause go to the previous handler.
+ * Mapped memory that the file no longer has (truncated file, disk error) raises SIGBUS when it is read. rt_map_read()
+ * runs read(arg) and converts that signal to -EIO; the message names path. read() must only read: no lock, no
+ * allocation. Signals with another cause go to the previous handler.
  */
 int rt_map_read(const char *path, void (*read)(void *arg), void *arg, struct gt_err *err);
 #endif

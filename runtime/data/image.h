@@ -57,8 +57,10 @@ struct rt_codec {
 };
 extern const struct rt_codec rt_codec_jpeg, rt_codec_png;
 
-/* Decoded images by sample. The cache fills until its budget is used and evicts nothing. With orders that use each
- * sample once per epoch, this gives more hits than evicting the oldest. */
+/*
+ * A cache of decoded images, by sample. It fills up to its budget and never evicts an entry. If each epoch uses each
+ * sample once, this gives more hits than evicting the oldest entry.
+ */
 struct rt_image_cache;
 int rt_image_cache_new(const struct rt_loader_options *o, uint64_t n, struct rt_image_cache **ret, struct gt_err *err);
 void rt_image_cache_free(struct rt_image_cache *c);

@@ -13,9 +13,9 @@ struct rt_image_scratch {
 	unsigned char *small; /* (size,size,3) */
 	float *line;	      /* one row of sums, 4 floats per pixel */
 	size_t line_cap;      /* pixels */
-	float *weight;	      /* tap weights of the output pixels, one axis */
+	float *weight;	      /* filter weights of the output pixels, one axis */
 	size_t weight_cap;
-	int32_t *from;	      /* first tap and number of taps of each result, for both axes */
+	int32_t *from;	      /* for each output pixel: its first input pixel and their number, both axes */
 	int64_t size;
 };
 #endif

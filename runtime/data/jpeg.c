@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JPEG by libjpeg-turbo. Decodes only what the result needs. The scale is the smallest of 1/8 … 8/8 (in the inverse
- * transform) that still has the required size. Lines below the crop are not decoded.
+ * JPEG by libjpeg-turbo. Decodes only the pixels that the result needs. The scale is the smallest of 1/8 … 8/8 (in the
+ * inverse transform) that still gives the required size. Lines below the crop are not decoded.
  */
 #include "config.h"
 #include <stdio.h>

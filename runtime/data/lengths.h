@@ -2,9 +2,9 @@
 #ifndef RT_LENGTHS_H
 #define RT_LENGTHS_H
 /*
- * Samples of different lengths in batches of few shapes. The padded lengths are chosen for the least padding. A batch
- * has samples of one padded length. In each epoch a keyed permutation selects which samples of a length are in one
- * batch. So nothing is read ahead, and batch t can be computed without the batches before it.
+ * Puts samples of different lengths into batches of few shapes. The padded lengths are chosen for the least padding. All
+ * samples of a batch have the same padded length. In each epoch a keyed permutation selects which samples of a length
+ * form a batch. Batch t can therefore be computed without reading ahead and without the batches before it.
  */
 #include "runtime/data/loader.h"
 

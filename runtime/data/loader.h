@@ -3,11 +3,10 @@
 #define RT_LOADER_H
 /*
  * The loader: source -> order -> decode -> collate -> ring of complete batches.
- *
- * Batches have tickets 0, 1, 2 …. The contents of a batch are a function of the files, the options and its ticket, for any number
- * of workers. Workers draw tickets and fill the slots of a ring. The reader takes the batches in order, without a lock and without
- * an allocation, and sleeps only if the next one is not complete. To continue from a checkpoint, start at its ticket.
- *
+ * Batches have tickets 0, 1, 2 …. The contents of a batch are a function of the files, the options and its ticket, for
+ * any number of workers. Workers draw tickets and fill the slots of a ring. The reader gets the batches in order,
+ * without a lock and without an allocation. It sleeps only if the next batch is not complete. To continue from a
+ * checkpoint, start at its ticket.
  *   struct rt_loader *l;
  *   struct rt_batch b;
  *   rt_loader_open(&(struct rt_loader_options){ .path = "shards/", .rows = 64, .size = 32, .workers = 2 }, &l, &err);

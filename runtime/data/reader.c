@@ -64,7 +64,7 @@ static void run_on(const struct gt_set *cpus)
 	CPU_ZERO_S(size, set);
 	gt_set_for_each(cpu, cpus)
 		CPU_SET_S(cpu, size, set);
-	/* If a CPU has been taken offline, the thread stays where it may run now. */
+	/* Fails if a CPU has been taken offline. The thread then keeps its present CPUs. */
 	pthread_setaffinity_np(pthread_self(), size, set);
 	CPU_FREE(set);
 }

@@ -46,7 +46,10 @@ static void axis(double lo, double hi, uint32_t length, int64_t n, float *weight
 	}
 }
 
-/* line (n) = weighted sum of taps rows of n bytes. Two rows per pass, so that the line is loaded and stored less often. */
+/*
+ * line (n) = weighted sum of `taps` rows of n bytes each. Two rows per pass, so that the line is loaded and stored less
+ * often.
+ */
 static inline __attribute__((always_inline)) void sum_rows(const unsigned char *restrict p, size_t stride, size_t n,
 							   const float *w, int taps, float *restrict line)
 {

@@ -54,8 +54,10 @@ struct scan {
 	bool open, has_image;
 };
 
-/* Headers are between files of any size. If files are small, headers come from a window; if they are large, each header
- * is read by itself. */
+/*
+ * Headers are between files of any size. With small files, headers are read in larger windows; with large files, each
+ * header is read by itself.
+ */
 static int scan_read(void *arg, uint64_t at, void *out, size_t n, struct gt_err *err)
 {
 	struct scan *s = arg;
@@ -140,7 +142,7 @@ static void add_member(struct scan *s, const char *extension, uint64_t at, uint6
 {
 	if (gt_streq(extension, "jpg") || gt_streq(extension, "jpeg") || gt_streq(extension, "png")) {
 		s->now.at = at;
-		/* larger ones keep their place in the order and are refused when they are read */
+		/* larger files keep their place in the order and are refused when they are read */
 		s->now.bytes = (uint32_t)GT_MIN(size, IMAGE_MAX + 1);
 		s->now.shard = s->shard;
 		s->has_image = true;

@@ -126,7 +126,7 @@ int rt_tar_pax(const char *text, size_t len, struct rt_tar_entry *e, bool *ret_p
 	return 0;
 }
 
-/* Data of the headers before a header, which apply to the next file. */
+/* Attributes from extra headers, which apply to the next file. */
 struct extra {
 	struct rt_tar_entry e;
 	bool path, size;

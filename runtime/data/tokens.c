@@ -85,8 +85,10 @@ static char *tokens_where(const struct rt_source *s, uint64_t i)
 	return gt_xasprintf("%s: token %" PRIu64, f->path, (i - f->first) * (uint64_t)t->seq);
 }
 
-/* Converts seq + 1 ids to x and y and returns the largest. The maximum is computed on the stored type, because a
- * register holds more of these. */
+/*
+ * Converts seq + 1 ids to x and y and returns the largest id. The maximum is computed in the stored type, because a
+ * register holds more values of that type.
+ */
 typedef uint32_t widen_fn(const void *from, int64_t seq, int32_t *restrict x, int32_t *restrict y);
 #define WIDEN(type, isa, target)                                                                                       \
 	target static uint32_t widen_##type##_##isa(const void *from, int64_t seq, int32_t *restrict x, int32_t *restrict y) \

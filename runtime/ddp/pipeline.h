@@ -11,7 +11,7 @@ struct rt_pipeline;
 int rt_pipeline_new(const struct rt_options *opt, const struct rt_stage *stage, struct rt_pipeline **ret, struct gt_err *err);
 void rt_pipeline_free(struct rt_pipeline *l);
 uint64_t rt_pipeline_bytes(const struct rt_pipeline *l); /* of its window */
-/* Send or receive a tensor of queue `queue`. */
+/* Send or receive a tensor through queue `queue`. */
 int rt_pipeline_send(struct rt_pipeline *l, int queue, const void *data, struct gt_err *err);
 int rt_pipeline_receive(struct rt_pipeline *l, int queue, void *data, struct gt_err *err);
 /* Send or receive any number of bytes, in chunks. */
@@ -19,7 +19,7 @@ int rt_pipeline_give(struct rt_pipeline *l, int to, const void *data, uint64_t b
 int rt_pipeline_take(struct rt_pipeline *l, int from, void *data, uint64_t bytes, struct gt_err *err);
 /* x (n) += x of the other stage. out, in: the queues of chunks to and from it. */
 int rt_pipeline_add(struct rt_pipeline *l, int out, int in, float *x, int64_t n, struct gt_err *err);
-/* Returns the last stage's *x, or the sum over all stages, in *x. Waits for all stages. */
+/* Sets *x to the last stage's *x, or to the sum over all stages. Waits for all stages. */
 int rt_pipeline_last(struct rt_pipeline *l, double *x, struct gt_err *err);
 int rt_pipeline_sum(struct rt_pipeline *l, double *x, struct gt_err *err);
 /* Marks the start of the first batch of an update, and the end of the last backward pass of all stages. counted: the

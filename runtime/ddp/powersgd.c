@@ -163,7 +163,7 @@ void rt_powersgd_free(struct rt_powersgd *s)
 	free(s);
 }
 
-/* Gram-Schmidt over the columns of p (n,r). A column that vanishes stays zero. */
+/* Gram-Schmidt over the columns of p (n,r). A column that becomes zero stays zero. */
 static void orthonormal(float *p, int64_t n, int64_t r)
 {
 	for (int64_t c = 0; c < r; c++) {

@@ -36,7 +36,10 @@ static int agree_on_stage(const struct rt_options *o, struct gt_err *err)
 	return r;
 }
 
-/* Gradients are summed, and parameters gathered, in the windows of all ranks. */
+/*
+ * Refuses a stage of sharding that these ranks cannot run: gradients are summed, and parameters gathered, in the windows
+ * of all ranks.
+ */
 static int check_stage(const struct rt_options *o, const struct rt_ranks *k, struct gt_err *err)
 {
 	int stage = o->ranks.shard_stage, size = rt_comm_size(o->ranks.comm);
@@ -57,7 +60,7 @@ static int check_stage(const struct rt_options *o, const struct rt_ranks *k, str
 	return 0;
 }
 
-/* Every rank takes part in the agreement, whatever its own options. */
+/* Decides whether updates are sharded. Every rank takes part, whatever its own options are. */
 static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct gt_err *err)
 {
 	const struct rt_comm *local = rt_comm_local(o->ranks.comm);
@@ -93,9 +96,9 @@ static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct
 #define FEW	3
 
 /*
- * The update can sum the gradients itself in its own pass over memory. With a sharded update this always saves work.
- * Otherwise each of n ranks updates all P parameters: it reads n P gradients and writes none. A reduction reads P and
- * writes P, half of it into cache lines of other ranks, and the update then reads P.
+ * Returns whether the update sums the gradients itself, in its own pass over memory. With a sharded update this always
+ * saves work. Otherwise each of n ranks updates all P parameters: it reads n P gradients and writes none. A separate
+ * reduction reads P and writes P, half of it into cache lines of other ranks, and the update then reads P.
  */
 static bool can_fuse(const struct rt_options *o, const struct rt_ranks *k)
 {

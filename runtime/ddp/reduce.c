@@ -39,7 +39,7 @@ static void send_segment(const struct rt_codec *codec, const float *x, int64_t n
 		residual[i] = isfinite(x[i] - scratch[i]) ? x[i] - scratch[i] : 0;
 }
 
-/* Applies the weights, so that the sum over the ranks is the mean. A host's sum is weighted already. */
+/* Multiplies by the weights, so that the sum over the ranks is the mean. The sum of a host already includes them. */
 static int send_segments(struct rt_ddp *d, struct bucket *x, struct gt_err *err)
 {
 	int rank = rt_comm_rank(d->compressors);
@@ -155,7 +155,7 @@ static double compressed_bytes(const struct rt_ddp *d, const struct bucket *x)
 int rt_ddp_start(struct rt_ddp *d, int bucket, int64_t step, struct gt_err *err)
 {
 	struct bucket *x = &d->list[bucket];
-	/* without a counting batch there is nothing to compress, and the error feedback stays unchanged */
+	/* if no batch counts, there is nothing to compress, and the error feedback stays unchanged */
 	bool compress = compresses(d, step) && !(rt_ddp_feeds_back(d, step) && d->unit <= 0);
 
 	d->steps += bucket == 0;

@@ -115,7 +115,7 @@ static int agree(struct rt_ddp *d, struct gt_err *err)
 	return rt_comm_agree(d->comm, hash, "the buckets of gradients", err);
 }
 
-/* Finds the same tensors in the windows of the team's other ranks. */
+/* Finds the addresses of the same tensors in the windows of the team's other ranks. */
 static void find_shares(struct rt_ddp *d)
 {
 	const struct rt_ranks *k = d->ranks;
@@ -140,7 +140,7 @@ static int open_rendezvous(struct rt_ddp *d, struct gt_err *err)
 	return rt_coll_init(&d->meet, err);
 }
 
-/* Initialises everything that needs no memory except the list. */
+/* Initialises all members except those that need memory. */
 static void begin(struct rt_ddp *d, const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_bucket *buckets,
 		  int n, uint64_t bytes)
 {
@@ -296,7 +296,7 @@ int rt_ddp_put_losses(struct rt_ddp *d, const struct rt_losses *own, struct gt_e
 	return rt_coll_start(&d->loss, err);
 }
 
-/* The mean of weight 0 is 0. */
+/* The mean of values with total weight 0 is 0. */
 static double mean_of(float sum, float weight)
 {
 	return weight > 0 ? (double)(sum / weight) : 0;

@@ -43,7 +43,7 @@ struct rt_ddp {
 	int n, n_started;
 	struct rt_coll loss, meet;
 	float *scratch; /* one decompressed segment, then its sum */
-	double unit, residual_unit; /* rt_ddp_set_unit(): of this update, and of the update that left the present error */
+	double unit, residual_unit; /* factor of this update, and of the one that left the error */
 	float residual_factor;
 	int64_t steps, started, overlapped;
 	double waited_s, sent_bytes;

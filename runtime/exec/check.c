@@ -4,7 +4,7 @@
 #include <math.h>
 #include "runtime/exec/program.h"
 
-#define STEP	1e-5 /* step of the difference, relative to the size of the parameter */
+#define STEP	1e-5 /* step of the finite difference, relative to the size of the parameter */
 
 struct checked {
 	const struct rt_graph *g;
@@ -73,7 +73,7 @@ static double largest(const float *x, int64_t n)
 	return max;
 }
 
-/* Checks one element. `sample` selects the parameter in turn and the element at random. */
+/* Checks one element: parameters are selected in turn by `sample`, the element at random. */
 static int check_one(const struct checked *c, struct rt_program *p, int leaf, uint64_t sample, struct rt_gradient_check *ret,
 		     struct gt_err *err)
 {

@@ -11,11 +11,11 @@ struct search {
 	const struct rt_graph *g;
 	struct rt_outputs out;
 	uint64_t limit;
-	/* best so far */
+	/* the best choice so far */
 	int segments, recomputed;
 	double flops;
 	uint64_t bytes;
-	/* choice with the least memory, if nothing fits */
+	/* the choice with the least memory, used if none fits */
 	int least_segments;
 	uint64_t least_bytes;
 };

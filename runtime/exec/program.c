@@ -6,7 +6,7 @@
 #include "runtime/exec/program.h"
 #include "runtime/transport/comm.h"
 
-/* Returns whether x can be a learning rate or a similar factor. NaN cannot. */
+/* Returns whether x can be a learning rate or a similar factor. False for NaN. */
 static bool is_rate(double x)
 {
 	return x >= 0 && isfinite((float)x);
@@ -325,7 +325,7 @@ void rt_program_free(struct rt_program *p)
 	free(p);
 }
 
-/* Returns the program's tensor for n if it holds floats that can be read after a step, otherwise NULL. */
+/* Returns the program's tensor for n, or NULL unless it holds floats that can be read after a step. */
 static struct rt_node *visible(struct rt_program *p, const struct rt_node *n)
 {
 	struct rt_node *node = n && n->id < p->plan.n_graph_nodes ? p->plan.ir.nodes[n->id] : NULL;

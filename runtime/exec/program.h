@@ -11,8 +11,10 @@ struct rt_outputs {
 };
 /* Plans graph g with the current options of p, without memory. May be repeated. */
 int rt_program_plan(struct rt_program *p, const struct rt_graph *g, struct rt_outputs out, struct gt_err *err);
-/* Makes the plan fit: chooses the checkpointing for options.fit_bytes, and refuses a plan larger than the machine's
- * memory. */
+/*
+ * Makes the plan fit into memory: chooses the checkpointing for options.fit_bytes, and refuses a plan larger than the
+ * machine's memory.
+ */
 int rt_program_fit(struct rt_program *p, const struct rt_graph *g, struct rt_outputs out, struct gt_err *err);
 /* Makes the plans of all shapes; the first is the current one. out: per shape. */
 int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g, const struct rt_outputs *out, int n,

@@ -81,8 +81,10 @@ static bool of_each_batch(enum rt_phase phase)
 	return phase == RT_PHASE_FORWARD || phase == RT_PHASE_BACKWARD;
 }
 
-/* Returns how often a step ran the calls of a phase in shape s: forward and backward once per batch, the others once,
- * with the last batch. */
+/*
+ * Returns how often a step ran the calls of a phase in shape s: forward and backward calls once per batch, all others
+ * once per update.
+ */
 static double runs_per_step(const struct rt_program *p, int s, enum rt_phase phase)
 {
 	double steps = (double)steps_profiled(p);
@@ -130,7 +132,10 @@ static json_t *op_rows(const struct rt_program *p)
 	return rows;
 }
 
-/* Adds the flops and bytes of an op with only this kernel. If an op has several kernels, their parts are unknown. */
+/*
+ * Adds the flops and bytes of an op that has only this kernel. For an op with several kernels the part of each is
+ * unknown.
+ */
 static void put_work(const struct rt_program *p, const struct rt_kernel *k, json_t *doc)
 {
 	struct row row = { .name = k->name };
@@ -183,7 +188,7 @@ static json_t *kernel_rows(const struct rt_program *p)
 	return rows;
 }
 
-/* [{ "planned_bytes", "flops_per_step" }]: requirements of each batch shape alone. */
+/* [{ "planned_bytes", "flops_per_step" }]: what each batch shape alone would need. */
 static json_t *shapes(const struct rt_program *p)
 {
 	json_t *list = json_array();

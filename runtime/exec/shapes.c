@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One program for batches of several shapes. Each shape has its own graph and plan, so that a short batch runs short
- * calls. All plans share one arena of the size that the largest needs. Tensors that outlive a batch (parameters,
- * buffers, optimizer state, sums of gradients) have the same address in each plan (pass/memplan.c). Selecting a plan
- * copies one struct.
+ * One program for batches of several shapes. Each shape has its own graph and plan, so that a short batch takes less
+ * time. All plans share one arena of the size that the largest needs. Tensors that outlive a batch (parameters, buffers,
+ * optimizer state, sums of gradients) have the same address in each plan (pass/memplan.c). Selecting a plan copies one
+ * struct.
  */
 #include <errno.h>
 #include <string.h>

@@ -112,7 +112,8 @@ static void start_run(const struct rt_program *p, struct rt_run *run)
 	run->eval = !rt_plan_trains(&p->plan);
 	run->step = p->step + 1;
 	run->profiled = p->step >= RT_FIRST_STEPS;
-	/* If all batches have weight 0 there is no update. With several ranks, batches of other ranks may have weight. */
+	/* Without weight in all batches there is no update. With several ranks that is unknown here: other ranks'
+	 * batches may have weight. */
 	run->update = last_batch(p) && (p->opt.ranks.comm || p->weights + p->weight > 0);
 	/* The loss of each batch is divided by their number. The update applies the remaining factor of the weighted mean. */
 	run->loss_scale = (float)(scale * p->weight / p->opt.accum);

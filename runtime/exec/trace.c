@@ -4,8 +4,10 @@
 
 static const char *const phases[] = { "forward", "backward", "gradient", "update" };
 
-/* Returns the bytes of all live tensors during call i: the permanent ones, of which some are in the window of the
- * ranks, and the others, after them in the arena. */
+/*
+ * Returns the bytes of all live tensors during call i. Permanent tensors are in the arena before pinned_bytes, or in the
+ * window of the ranks. All others are in the arena after them.
+ */
 static uint64_t live_bytes(const struct rt_plan *p, int i)
 {
 	uint64_t bytes = p->pinned_bytes;

@@ -46,12 +46,12 @@ int64_t rt_cut_elements(const struct rt_cut *c, int part)
 	return outer_of(c) * rt_cut_length(c, part) * inner_of(c);
 }
 
-/* A run of consecutive elements of a part: its first index in the whole tensor and in the part, and its length. */
+/* A range of consecutive elements of a part: its first index in the whole tensor and in the part, and its length. */
 struct run {
 	int64_t whole, own, n;
 };
 
-/* Calls fn for each run of the part, in order, until it returns true. */
+/* Calls fn for each range of the part, in order, until fn returns true. */
 static void each_run(const struct rt_cut *c, int part, bool (*fn)(const struct run *r, void *arg), void *arg)
 {
 	int64_t inner = inner_of(c), outer = outer_of(c), len = c->whole.d[c->axis], at = 0;

@@ -62,8 +62,10 @@ static void add_to(struct rt_ad *ad, const struct rt_node *n, struct rt_node *g)
 	c->out[0] = ad->grad[n->id] = may_add_to(ad, old) ? old : rt_ad_temp(ad, n, "d");
 }
 
-/* Returns whether g is written by c or by a later call. c cannot add to such a tensor: the order in which c's kernel
- * writes its outputs is unknown, and a sum emitted for another of c's inputs runs after c. */
+/*
+ * Returns whether call c or a later call writes g. c must not add to such a tensor. The order in which c's kernel writes
+ * its outputs is unknown, and a sum emitted for another input of c runs after c.
+ */
 static bool written_since(const struct rt_ad *ad, const struct rt_call *c, const struct rt_node *g)
 {
 	const struct rt_ir *ir = ad->ir;
@@ -145,7 +147,7 @@ void rt_ad_differentiate(struct rt_ad *ad, const struct rt_call *c)
 	ad->origin = c->out[0]->name;
 	if (reached || c->op->moves_buffers)
 		c->op->gradient(ad, c);
-	/* A value's gradient is not needed after the call that computed the value was differentiated. */
+	/* The gradient of a value is not needed after the call that computed the value was differentiated. */
 	for (int k = 0; k < RT_MAX_IO; k++)
 		if (c->out[k] && c->out[k]->role == RT_ROLE_VALUE)
 			ad->grad[c->out[k]->id] = NULL;

@@ -38,7 +38,7 @@ struct rt_node {
 	bool sums;		 /* gradient that sums over batches; same address for all batch shapes */
 	int first, last;	 /* live range, as indices of calls; first -1: not allocated */
 	int first_write;	 /* call that writes the node before any call reads it; -1: none */
-	struct rt_node *storage; /* the node itself, or the node whose memory it reuses */
+	struct rt_node *storage; /* the node itself, or the node whose memory it shares */
 	int slot;		 /* 8-bit tensors: index of its scale (pass/fp8.c) */
 	bool shared;		 /* stored in the window shared by the ranks, not in the arena */
 	/* Sharded state: each rank of a node keeps one piece, in units of this many elements; 0: not sharded. `shape`
@@ -59,7 +59,7 @@ struct rt_node {
 struct rt_attr {
 	enum rt_act act;
 	int heads, kv_heads; /* attention: equal if each head has its own keys and values */
-	bool all_keys;		     /* attention without causal mask */
+	bool all_keys;		     /* attention without the causal mask */
 	float eps;
 	int window, stride, pad, groups; /* convolution, pooling */
 	double winograd_flops;	     /* convolution: flops with Winograd's algorithm, pass/winograd.c; 0: direct convolution */
@@ -86,7 +86,7 @@ struct rt_attr {
 	int64_t padded_cols; /* linear_cross_entropy: multiplied columns of the logits, if more than the weight has rows */
 };
 
-/* GRADIENT: reads the finished gradients of all parameters, once per update, before any of them is used. */
+/* GRADIENT: calls that read the finished gradients of all parameters, once per update, before any gradient is used. */
 enum rt_phase { RT_PHASE_FORWARD, RT_PHASE_BACKWARD, RT_PHASE_GRADIENT, RT_PHASE_UPDATE };
 struct rt_op;
 struct rt_call {
@@ -94,7 +94,7 @@ struct rt_call {
 	struct rt_node *in[RT_MAX_IO], *out[RT_MAX_IO];
 	struct rt_attr attr;
 	enum rt_phase phase;
-	const char *origin; /* name of the forward node or parameter whose gradient this call computes; NULL: forward */
+	const char *origin; /* name of the forward node or parameter whose gradient this call computes; NULL: a forward call */
 	bool recomputed;    /* recomputes a forward call (pass/checkpoint.c) */
 	bool run_once; /* reads parameters only: runs when these may have changed, and its results are kept; on RT_CUDA:
 		    * runs only in the first batch of an update */
@@ -132,10 +132,10 @@ struct rt_op {
 	const char *name;
 	/* ---- types; bit i refers to in[i] or out[i] ---- */
 	unsigned reduced;	/* operands of a product: reduced precision under mixed precision */
-	bool storage_only;	/* the CPU kernel reads the reduced-precision type but multiplies in f32 */
+	bool storage_only;	/* the CPU kernel converts reduced-precision operands to f32 before it multiplies */
 	unsigned f32_in, f32_out; /* f32 even if all tensors between ops have reduced precision */
-	unsigned any_in;	/* read in the type of the tensor */
-	unsigned master_in;	/* read the f32 values of a parameter or input, not a reduced-precision copy */
+	unsigned any_in;	/* read in the type that the tensor has */
+	unsigned master_in;	/* read as f32: not the reduced-precision copy of a parameter or input */
 	bool keeps_type;	/* out[0] is f32 if in[0] is */
 	bool linear;		/* product of a linear layer: can use fp8 */
 	bool observes;		/* out[0] is a struct rt_histogram of in[0] */
@@ -160,7 +160,7 @@ struct rt_op {
 	int (*shape)(struct rt_ir *ir, struct rt_call *c, struct gt_err *err);
 	/* Emits the calls that compute the gradients of the inputs (graph/gradient.h). */
 	void (*gradient)(struct rt_ad *ad, const struct rt_call *c);
-	/* The definition, in double. */
+	/* The definition of the op, in double. */
 	void (*reference)(const struct rt_call *c, const double *const *in, double *const *out);
 	double (*flops)(const struct rt_call *c);
 };

@@ -106,7 +106,7 @@ static double mean_keys(const struct rt_call *c)
 	return c->attr.all_keys ? len : (len + 1) / 2;
 }
 
-/* Two products forward and five backward, over the keys that the mask leaves. */
+/* Two matrix products forward and five backward, over the keys that the mask permits. */
 static double attention_flops(const struct rt_call *c)
 {
 	return 2 * 2 * (double)rt_rows(c->in[0]) * (double)rt_cols(c->out[0]) * mean_keys(c);

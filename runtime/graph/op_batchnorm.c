@@ -53,7 +53,7 @@ static void batchnorm_gradient(struct rt_ad *ad, const struct rt_call *c)
 	k->out[4] = c->in[3];
 	k->out[5] = c->in[4];
 	if (!k->in[0])
-		return; /* nothing before it is trained: only the statistics are updated, and x need not be kept */
+		return; /* no parameter before this op is trained: only the statistics are updated, and x need not be kept */
 	k->in[1] = c->in[0];
 	k->in[2] = c->in[1];
 	k->in[5] = c->attr.act == RT_ACT_NONE ? NULL : c->out[3] ? c->out[3] : c->out[0];

@@ -59,7 +59,7 @@ const struct rt_op rt_op_mul = {
 	.reference = mul_reference,
 };
 
-/* Applies the same op to dy, without its constant term. */
+/* Applies the op to dy, without its constant term. */
 static void linear_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	struct rt_attr attr = c->attr;
@@ -98,7 +98,7 @@ static int dropout_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err
 	return same_shape(ir, c, err);
 }
 
-/* The mean of dropout: the definition does not include which elements are dropped. */
+/* The expectation over the dropout masks, because the definition does not include which elements are dropped. */
 static void copy_reference(const struct rt_call *c, const double *const *in, double *const *out)
 {
 	for (int64_t i = 0, n = rt_shape_elements(&c->in[0]->shape); i < n; i++)

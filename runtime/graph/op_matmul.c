@@ -36,7 +36,7 @@ static void product(struct rt_ad *ad, const struct rt_node *of, struct rt_node *
 	rt_ad_into(ad, k, 0, of);
 }
 
-/* d op(a) = dy op(b)^T, d op(b) = op(a)^T dy. For a transposed operand, the transpose of that. */
+/* d op(a) = dy op(b)^T, d op(b) = op(a)^T dy. For a transposed operand the result is transposed. */
 static void matmul_gradient(struct rt_ad *ad, const struct rt_call *c)
 {
 	struct rt_node *dy = rt_ad_get(ad, c->out[0]), *a = c->in[0], *b = c->in[1];

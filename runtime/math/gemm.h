@@ -18,7 +18,7 @@ struct rt_gemm_end {
 /* rt_gemm(), then `end` (may be NULL) once for each element of c. */
 void rt_gemm_then(const struct rt_cpu *cpu, bool ta, bool tb, int64_t m, int64_t n, int64_t k, float alpha, const float *a,
 		  int64_t lda, const float *b, int64_t ldb, float beta, float *c, int64_t ldc, const struct rt_gemm_end *end);
-/* Runs `end` on all of c (m,n), on the team. For a c that another function has computed. */
+/* Runs `end` on all of c (m,n), on the team, if another function has computed c. */
 void rt_gemm_finish(const struct rt_cpu *cpu, const struct rt_gemm_end *end, int64_t m, int64_t n);
 /*
  * c (m,n) = or += a (m,k) b (n,k)^T with the runtime's own tiles, on a team of that size. Returns false, without

@@ -11,7 +11,7 @@
 
 /* Bytes of the quantised rows of a task: a quarter of an L2 cache. */
 #define BLOCK_BYTES	(INT64_C(256) << 10)
-/* Largest number of tiles below each other in a task. */
+/* Largest number of tiles in a task, one below the other. */
 #define BLOCK_TILES	INT64_C(16)
 /* Largest number of rows of a tile. */
 #define TILE_ROWS_MAX	INT64_C(16)
@@ -144,7 +144,7 @@ static void quantize_block(const struct loops *l, struct block *b, int64_t row, 
 	b->row = row;
 }
 
-/* Computes one panel of columns of a block. */
+/* Computes one panel of columns for a block of rows. */
 static void multiply_panel(const struct loops *l, const struct block *b, int64_t rows, int64_t panel)
 {
 	const struct rt_i8_product *p = l->p;

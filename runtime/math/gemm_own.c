@@ -98,7 +98,10 @@ static void pack_strip(const struct product *p, float *packed, int64_t col, int6
 		p->t->pack_b(packed + q * count, p->b + (col + q) * p->ldb + k, p->ldb, count, GT_MIN(p->t->cols, cols - q));
 }
 
-/* Prefetch of the b data that the thread will probably pack next, into its L2 cache: one line per step of the inner loop. */
+/*
+ * Addresses of b that the thread will probably pack next. They are prefetched into its L2 cache, one line per step of
+ * the inner loop.
+ */
 struct ahead {
 	const float *at;
 	int64_t pass; /* distance in floats between passes over k */

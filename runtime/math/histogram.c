@@ -7,7 +7,7 @@
 #define MIDDLE	(RT_HISTOGRAM_BINS / 2)
 #define STEP	8 /* bins between two limits that are compared */
 
-/* Doubles the limit: each two bins become one. */
+/* Doubles the limit: each pair of bins becomes one bin. */
 static void widen(struct rt_histogram *h)
 {
 	float old[RT_HISTOGRAM_BINS];
@@ -58,7 +58,7 @@ static float edge(const struct rt_histogram *h, int bin)
 	return h->limit * (float)(bin - MIDDLE) / MIDDLE;
 }
 
-/* Leaves out the outermost values on each side that has any. */
+/* Leaves out the outermost values, on each side that has values. */
 static void percentile_range(const struct rt_histogram *h, double percentile, float *lo, float *hi)
 {
 	double total = 0, skipped = 0, most;
@@ -76,8 +76,10 @@ static void percentile_range(const struct rt_histogram *h, double percentile, fl
 	*hi = fminf(h->hi, edge(h, last + 1));
 }
 
-/* Returns the divergence of the distribution p of n bins, where the last one includes all larger values, from the one that
- * remains if its bins are merged into `levels` groups. */
+/*
+ * Returns the divergence of p from q. p has n bins, and the last one includes all larger values. q is p with its bins
+ * merged into `levels` groups.
+ */
 static double divergence(const double *count, int n, double above, int levels)
 {
 	double sum_p = above, sum_q = 0, kl = 0;
@@ -104,8 +106,8 @@ static double divergence(const double *count, int n, double above, int levels)
 }
 
 /*
- * The limit of the absolute values with the smallest Kullback-Leibler divergence, as in S. Migacz, 8-bit Inference with
- * TensorRT, 2017. The bin of zero counts like its neighbour, because 8 bits represent zero exactly.
+ * Returns the limit of the absolute values with the smallest Kullback-Leibler divergence, as in S. Migacz, 8-bit
+ * Inference with TensorRT, 2017. The bin of zero gets the count of its neighbour, because 8 bits represent zero exactly.
  */
 static void entropy_range(const struct rt_histogram *h, float *lo, float *hi)
 {

@@ -20,7 +20,7 @@ static bool has_avx_vnni(void)
 	return __get_cpuid_count(7, 1, &a, &b, &c, &d) && a & 1u << 4;
 }
 
-/* Returns whether oneDNN's limit allows VNNI. AVX512_CORE and AVX2 do not; names of later sets do. */
+/* Returns whether oneDNN's limit allows VNNI: AVX512_CORE and AVX2 do not, the names of later instruction sets do. */
 static bool vnni_allowed(void)
 {
 	const char *limit = getenv("ONEDNN_MAX_CPU_ISA");

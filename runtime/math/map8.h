@@ -6,14 +6,15 @@
 #include <stdint.h>
 
 #define RT_MAP8_BLOCK	256 /* elements of an 8-bit moment that share an absolute maximum */
-/* A cell is the upper 16 bits of a positive float. Cell 0 starts at 2^-24; smaller values map to 0. */
+/* A cell contains the positive floats with equal upper 16 bits. Cell 0 starts at 2^-24; smaller values map to 0. */
 #define RT_MAP8_FIRST	((127u - 24) << 7)
 #define RT_MAP8_CELLS	(24 * 128 + 1)
 
 struct rt_map8 {
 	float value[256]; /* ascending */
 	int zero;	  /* code of 0 */
-	/* A positive x in cell i has code[i], plus 1 if x > border[i]. Negative values are mirrored at code `zero`. */
+	/* A positive x in cell i has code[i], or code[i] + 1 if x > border[i]. Codes of negative values are mirrored at
+	 * code `zero`. */
 	float border[RT_MAP8_CELLS];
 	int32_t code[RT_MAP8_CELLS];
 };

@@ -105,8 +105,8 @@ struct rt_simd {
 	/* Returns the loss of one row of logits x (n) + bias; bias may be NULL. grad not NULL: grad = (softmax -
 	 * onehot) scale. */
 	float (*cross_entropy)(float *x, const float *bias, float *grad, int64_t n, int32_t target, float scale);
-	/* Row r of s (rows, stride ld) has n0 + r scores. Computes the softmax in place, zeroes the rest up to cols,
-	 * and writes the log-sum-exp to lse. */
+	/* Row r of s (rows, stride ld) has n0 + r scores. Computes the softmax in place, sets the rest up to cols to
+	 * zero, and writes the log-sum-exp to lse. */
 	void (*causal_softmax)(float *s, int64_t ld, int64_t rows, int64_t n0, int64_t cols, float *lse);
 	/* The same probabilities, recomputed from scores and lse. */
 	void (*causal_probs)(float *s, int64_t ld, int64_t rows, int64_t n0, int64_t cols, const float *lse);

@@ -51,8 +51,7 @@ INLINE void load_transposed(vf *r, const float *x, int64_t ld_x, int64_t n, int6
 	transpose(r);
 }
 
-/* to (k,rows) = a (rows,k)^T. A whole vector is stored only where its excess stays inside `to` and is overwritten
- * later. */
+/* to (k,rows) = a (rows,k)^T. May store a whole vector: its excess stays inside `to` and is overwritten later. */
 static void gemm_pack_a(float *to, const float *a, int64_t lda, int64_t rows, int64_t k)
 {
 	EACH(p, k) {

@@ -33,12 +33,11 @@ static void fill_cache(void)
 }
 
 /*
- * The library's buffers are aligned. Fragments of glibc's memalign() below 1 KiB go to the calling thread's cache and
- * prevent their neighbours from coalescing until that cache is full. For hundreds of steps, single allocations then
- * find less space than before, and the heap grows. Therefore the caches of all threads are filled at once.
- *
- * The order of the threads' buffers in the heap also varies between steps. Therefore the free space at the end of the
- * heap after the first steps is touched once, and three times as much after it.
+ * The library's buffers are aligned. glibc's memalign() leaves fragments; those below 1 KiB go to the calling thread's
+ * cache. Their neighbours cannot coalesce until that cache is full. For hundreds of steps, single allocations then find
+ * less space than before, and the heap grows. Therefore the caches of all threads are filled at once.
+ * The order of the threads' buffers in the heap also varies between steps. After the first steps, the free space at the
+ * end of the heap is therefore touched once, and three times as much after it.
  */
 void rt_heap_reserve(int threads)
 {

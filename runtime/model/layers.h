@@ -23,7 +23,7 @@ struct rt_node *rt_layer_dropout(const struct rt_scope *s, struct rt_node *x);
 /* x (B,T,C). attention: attention over x and its projection. mlp: two layers with a hidden width of 4 C. */
 struct rt_node *rt_layer_attention(const struct rt_scope *s, struct rt_node *x, bool causal);
 struct rt_node *rt_layer_mlp(const struct rt_scope *s, struct rt_node *x, bool erf);
-/* x + attention(norm(x)), then x + mlp(norm(x)). */
+/* x + attention(norm(x)), followed by x + mlp(norm(x)). */
 struct rt_node *rt_layer_block(const struct rt_scope *s, struct rt_node *x, bool causal, bool erf);
 
 #define RT_LAYER_STD	0.02f

@@ -43,7 +43,7 @@ static struct rt_node *norm(struct rt_graph *g, const char *name, struct rt_node
 	return rt_name(rt_batchnorm(g, x, gain, bias, mean, var, EPS, MOMENTUM), name);
 }
 
-/* convN, bnN of a block. */
+/* Declares convN and bnN of a block. */
 static struct rt_node *conv_norm(struct rt_graph *g, const char *block, int n, struct rt_node *x, int64_t out, int kernel,
 				 int stride)
 {
@@ -96,7 +96,10 @@ struct rt_node *rt_model_resnet_small(struct rt_graph *g, int64_t batch, int64_t
 	return rt_name(rt_cross_entropy(g, head(g, x, classes), y), "loss");
 }
 
-/* 1x1 down, 3x3, 1x1 up. In the first block of a stage, the shortcut has a 1x1 convolution to the new shape. */
+/*
+ * Three convolutions: 1x1 to fewer channels, 3x3, 1x1 to more channels. In the first block of a stage, the shortcut has
+ * a 1x1 convolution to the new shape.
+ */
 static struct rt_node *bottleneck(struct rt_graph *g, const char *name, struct rt_node *x, int64_t width, int stride)
 {
 	struct rt_node *y = rt_relu(g, conv_norm(g, name, 1, x, width, 1, 1));

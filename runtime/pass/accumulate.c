@@ -8,8 +8,10 @@
 #include "runtime/pass/bucket.h"
 #include "runtime/pass/rewrite.h"
 
-/* Returns whether the call that assigns g can add to the previous batches' sum. False if another call or gradient uses
- * g as the gradient of one batch. */
+/*
+ * Returns whether the call that assigns g can add to the sum of the previous batches. False if another call or gradient
+ * uses g as the gradient of one batch.
+ */
 static bool can_add_in_place(const struct rt_plan *p, int param, int writer, int slot)
 {
 	const struct rt_node *g = p->gradient[param];

@@ -61,7 +61,7 @@ static void fill_buckets(struct rt_plan *p, const struct ready *list, int n)
 	const struct rt_ddp_options *o = &p->opt->ranks;
 	uint64_t limit = o->first_bucket_bytes ? o->first_bucket_bytes : FIRST_BYTES;
 	struct rt_bucket *b = NULL;
-	uint64_t bytes = 0; /* of the gradients only, without padding, as in PyTorch */
+	uint64_t bytes = 0; /* size of the gradients only, without padding, as in PyTorch */
 
 	for (int i = 0; i < n; i++) {
 		struct rt_node *g = list[i].gradient;
@@ -142,7 +142,7 @@ int rt_bucket_start_position(const struct rt_plan *p, const struct rt_bucket *b)
 	if (b > p->buckets)
 		at = GT_MAX(at, position_of(p, (int)(b - p->buckets) - 1) + 1);
 	while (rt_next(p, at, RT_OP_BUCKET_START) == at)
-		at++; /* buckets that complete at the same position start in their order */
+		at++; /* buckets that complete at the same position start in the order of their numbers */
 	return at;
 }
 

@@ -23,7 +23,7 @@ int64_t rt_bucket_gap(const struct rt_bucket *b, int i, int64_t *ret_at);
 
 /* How the ranks work together. All ranks must reach the same decision. Collective. */
 struct rt_ranks {
-	bool overlap; /* buckets are reduced during the backward pass */
+	bool overlap; /* buckets are reduced while the backward pass runs */
 	const char *overlap_why;
 	/* Sharded update: number of ranks of this node, own index, and their ranks in rt_comm_local(). team 0: each
 	 * rank updates everything. */

@@ -8,7 +8,7 @@
 #include "runtime/pass/rewrite.h"
 
 struct alive {
-	int first, end; /* first write of a gradient, and the call after which this rank reads none */
+	int first, end; /* first write of a gradient, and the last call of this rank that reads one */
 	uint64_t bytes;
 };
 
@@ -158,8 +158,10 @@ static void place(struct rt_plan *p, const struct alive *a)
 	p->window_bytes = end;
 }
 
-/* Returns the position before which all ranks must have summed bucket k: the next write to its memory, or the end of the
- * batch. */
+/*
+ * Returns the position before which all ranks must have summed bucket k: the next write to its memory, or the end of the
+ * batch.
+ */
 static int free_position(const struct rt_plan *p, const struct alive *a, int k)
 {
 	int at = 0;

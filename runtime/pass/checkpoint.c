@@ -143,7 +143,7 @@ static struct rt_call *copy_call(struct work *w, const struct span *s, int i)
 			c->out[k] = NULL;
 		else
 			c->out[k] = w->copy[n->id] = copy_node(w, n);
-		/* The value exists already; the copy of the call writes it only as a side effect. */
+		/* A later segment already has this value, so nothing reads the copy. The call writes it only as a side effect. */
 		if (n->role == RT_ROLE_VALUE && crosses(w, s, n))
 			w->copy[n->id] = NULL;
 	}

@@ -109,7 +109,7 @@ static int fp8(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		}
 		for (int k = 0; k < RT_MAX_IO; k++)
 			if (c->out[k] && c->out[k]->id < a.n_nodes)
-				a.casts[c->out[k]->id] = NULL; /* the old rounded copy is invalid */
+				a.casts[c->out[k]->id] = NULL; /* the rounded copy of the old content is invalid */
 	}
 	free(a.casts);
 	a.table->shape = RT_SHAPE(GT_MAX(1, a.slots), p->target->fp8_words + p->opt->precision.fp8.history);

@@ -25,7 +25,7 @@ static bool fold(struct rt_plan *p, int at, int producer)
 	const struct rt_call old = *norm;
 	struct rt_node *w = product->in[1];
 
-	for (int k = 1; k < RT_MAX_IO; k++) /* inputs of a run-once call must exist from the start and stay */
+	for (int k = 1; k < RT_MAX_IO; k++) /* the inputs of a run-once call must exist from the start and keep their values */
 		if (!is_persistent(product->in[k]) || !is_persistent(norm->in[k]))
 			return false;
 	rt_plan_remove(p, at);

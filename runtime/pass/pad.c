@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * With a vocabulary size such as 50257, rows of the output projection and its two backward products are not aligned to
- * 16 bytes. Such products cannot use the fast path of the tensor cores (cuBLAS documentation, "Tensor Core Usage"). They
- * are computed with the next multiple of 64 instead: the weight and its gradient are allocated with extra rows, which
- * are and stay zero.
- *
+ * Pads the vocabulary for matrix products. With a size such as 50257, rows of the output projection and its two backward
+ * products are not aligned to 16 bytes. Such products cannot use the fast path of the tensor cores (cuBLAS
+ * documentation, "Tensor Core Usage"). They are computed with the next multiple of 64 instead: the weight and its
+ * gradient are allocated with extra rows, which are and stay zero.
  * The softmax uses only the vocabulary and writes zero gradients after it, so the extra rows change no result. They are
  * not part of any shape: updates, norms, checkpoints and counted flops are those of the model.
  */

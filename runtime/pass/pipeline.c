@@ -18,7 +18,7 @@
 #define FLOPS_PER_BYTE	10.0 /* of a CPU core */
 #define EQUAL_WORK	1.02 /* cuts whose largest work differs by less are equal */
 
-/* Sums over the calls before a place, and the activation that crosses there. */
+/* Sums over the calls before a position, and the activation that crosses the cut there. */
 struct place {
 	int call;
 	struct rt_node *crossing;
@@ -97,7 +97,7 @@ static double value_bytes(const struct rt_call *c)
 	return bytes;
 }
 
-/* A stage starts with a call that reads a parameter, so that fused calls stay together. */
+/* Finds the positions where a stage can start. It starts with a call that reads a parameter, so that fused calls stay together. */
 static void find_places(struct cut *c)
 {
 	const struct rt_plan *p = c->plan;
@@ -152,7 +152,10 @@ static double work_between(const struct cut *c, int from, int to)
 	return c->place[to].work - c->place[from].work;
 }
 
-/* Estimates parameters with gradients and two moments, and the activations that are held at a time. */
+/*
+ * Estimates the memory of a stage: parameters with gradients and two moments, and the activations that are held at a
+ * time.
+ */
 static double memory_between(const struct cut *c, int stage, int from, int to)
 {
 	return 4 * (c->place[to].param_bytes - c->place[from].param_bytes) +
@@ -409,7 +412,7 @@ const struct rt_pass rt_pass_pipeline = { .name = "pipeline", .run = pipeline };
 
 /* ---- after the backward pass ---- */
 
-/* Adds the gradients of the stages that share a parameter, after which the stages meet. */
+/* Adds up the gradients of the stages that share a parameter. All stages then wait for each other. */
 static int stages(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	int summed = 0;

@@ -76,7 +76,7 @@ static char *range_name(const struct rt_call *c)
 	return gt_xasprintf("input of %s", c->in[1]->name);
 }
 
-/* Inserts a call that counts the activations of the product at `at`. Returns the new position of the product. */
+/* Inserts a call that counts the activations of the matrix product at `at`. Returns the new position of the product. */
 static int observe(struct quantize *q, int at)
 {
 	struct rt_call *product = q->plan->ir.calls[at], *c = rt_emit_before(q->plan, at, RT_OP_OBSERVE, RT_PHASE_FORWARD);

@@ -29,7 +29,7 @@ static bool is_repeated_call(const struct rt_call *c)
 	       c->op->collective != RT_STAGE_SUM && c->op->collective != RT_STAGES_MEET;
 }
 
-/* A tensor that a repeated call writes belongs to a microbatch, unless it outlives the microbatch. */
+/* Marks the tensors of which each microbatch has its own: repeated calls write them, and they do not outlive the microbatch. */
 static void find_repeated(struct work *w)
 {
 	for (int i = 0; i < w->n_calls; i++)
@@ -124,7 +124,7 @@ static void forward(struct work *w, int m)
 	save_inputs(w, m);
 }
 
-/* The calls of the update stay at their places in the last backward pass. */
+/* The calls of the update stay at their positions in the last backward pass. */
 static void backward(struct work *w, int m)
 {
 	for (int i = w->n_forward; i < w->n_calls; i++)

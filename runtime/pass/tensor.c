@@ -22,7 +22,7 @@
 
 enum how { WHOLE, COLUMN, ROW, VOCABULARY };
 
-/* Embeddings that share their table with no output layer are split from this number of rows on. */
+/* From this number of rows on, an embedding is split although no output layer shares its table. */
 #define MIN_ROWS	1024
 
 struct split {
@@ -239,7 +239,7 @@ static int check(const struct split *s, struct gt_err *err)
 {
 	int layers = 0;
 
-	/* the heads first: their number explains why the columns of q, k and v do not divide */
+	/* the heads are tested first, because their number explains why the columns of q, k and v cannot be divided */
 	for (int heads = 1; heads >= 0; heads--)
 		for (int i = 0; i < s->plan->ir.n_calls; i++) {
 			int r = rt_is(s->plan->ir.calls[i], RT_OP_LINEAR) == heads ? 0 : check_call(s, i, err);
@@ -360,7 +360,7 @@ static void split_loss(const struct split *s, int at)
 	c->in[2] = gather->out[0];
 }
 
-/* Shapes of the split results. */
+/* Sets the shapes of the results that are split. */
 static void split_shapes(const struct split *s)
 {
 	for (int i = 0; i < s->plan->n_graph_nodes; i++) {
@@ -396,7 +396,7 @@ static void split_call(const struct split *s, int at)
 	}
 }
 
-/* The column layers of one x share the sum of its gradient. */
+/* If several column layers read one x, the gradient of x is summed only once. */
 static void replicate_inputs(const struct split *s, struct rt_call *const *columns, int n)
 {
 	gt_autofree struct rt_node **copy = gt_xcalloc((size_t)s->plan->ir.n_nodes, sizeof(*copy));
@@ -427,7 +427,8 @@ static void rewrite(const struct split *s, struct gt_buf *did)
 			vocabularies += s->how[i] == VOCABULARY;
 			columns[n_columns++] = p->ir.calls[i];
 		}
-	/* backwards, so that positions stay valid, and a table is split by its output layer before its embedding */
+	/* backwards, so that positions stay valid, and so that an output layer decides about its table before the
+	 * embedding does */
 	for (int i = n - 1; i >= 0; i--) {
 		bool tied = rt_is(p->ir.calls[i], RT_OP_EMBEDDING) && p->ir.calls[i]->in[1]->cut.parts;
 

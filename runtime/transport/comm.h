@@ -40,8 +40,10 @@ double rt_comm_timeout(const struct rt_comm *c);
 /* Checks, without waiting, whether all ranks are alive. -ECONNRESET: one has ended; the message names it. -EINTR: the
  * ranks are being terminated. */
 int rt_comm_alive(struct rt_comm *c, struct gt_err *err);
-/* Announces that this rank has reached its next synchronisation point. For waits that are not collectives of this
- * interface. */
+/*
+ * Announces that this rank has reached its next synchronisation point. For synchronisation outside the collectives of
+ * this interface.
+ */
 void rt_comm_arrive(struct rt_comm *c);
 /* Returns the first rank that has reached fewer synchronisation points than this one, or has stopped polling. -1: none
  * known. */

@@ -46,8 +46,10 @@ static int number(const char *name, uint64_t most, int *ret, struct gt_err *err)
 
 /* ---- host and port of the first rank ---- */
 
-/* Returns the length of a bracket expression with numbers and ranges, including both brackets, or 0 if s has none. The
- * first number is ret[0..*digits). */
+/*
+ * Returns the length of a bracket expression of numbers and ranges, with both brackets. Returns 0 if s does not start
+ * with one. The first number is ret[0..*digits).
+ */
 static size_t brackets(const char *s, size_t *digits)
 {
 	size_t n = 1;
@@ -144,7 +146,7 @@ static uint64_t job_of(const struct launcher *l, int size)
 	return hash;
 }
 
-/* Fails if variables show that there are several ranks, but not which one this is. */
+/* Fails if variables show several ranks but not the number of this rank. */
 static int check_incomplete(struct gt_err *err)
 {
 	const char *size = get("WORLD_SIZE");
@@ -292,7 +294,7 @@ static int find_place(struct rt_comm *c, bool no_pin, int (*home)(int), struct g
 		same &= alike;
 		separate &= !alike;
 	}
-	r = share_cpus(c, home, &own, &shared, err); /* all ranks call it: it is collective */
+	r = share_cpus(c, home, &own, &shared, err); /* called by all ranks, because it is collective */
 	if (r)
 		return r;
 	c->spin = same && !no_pin ? !shared : separate;

@@ -20,7 +20,7 @@
 
 #define GRACE_S		2.0
 
-/* Sent by a rank before it ends. Its answer follows. */
+/* Sent by a rank before it ends. The data of rt_comm_answer() follow. */
 struct message {
 	uint64_t answer_bytes;
 	struct gt_err err;
@@ -78,7 +78,7 @@ void rt_comm_answer(struct rt_comm *c, const char *text)
 		gt_buf_puts(&answer, text);
 }
 
-/* Runs in the child, because a process that has called the driver must not fork. */
+/* Binds this rank. Runs in the child, because a process that has called the driver must not fork. */
 static int place_near(const struct group *p, struct rt_comm *c, struct gt_err *err)
 {
 	double of[RT_MAX_RANKS];
@@ -135,7 +135,7 @@ static void fail_group(struct group *p, int rank, const struct gt_err *e)
 	syscall(SYS_futex, &p->shm->bell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* The pipe is closed: the rank has ended, with or without success. */
+/* Handles a closed pipe: the rank has ended, with or without success. */
 static void reap(struct group *p, int rank)
 {
 	struct child *c = &p->child[rank];
@@ -214,7 +214,7 @@ static int start_rank(struct group *p, int rank, rt_rank_main *fn, void *arg, st
 		return gt_fail_errno(err, errno, "cannot make a pipe for rank %d", rank);
 	p->child[rank].pid = fork();
 	if (p->child[rank].pid == 0) {
-		/* close the other ranks' pipes: an open end here would hide their death from the parent */
+		/* close the pipes of the other ranks: an end that is open here would hide their death from the parent */
 		for (int r = 0; r <= rank; r++)
 			if (p->child[r].fd >= 0)
 				close(p->child[r].fd);
@@ -237,7 +237,7 @@ static int place(struct group *p, struct gt_err *err)
 
 	for (int i = 0; !r && i < p->g->ranks; i++) {
 		p->child[i].place = all[i];
-		/* memory goes to the real node, even if a test sets node numbers */
+		/* memory is placed on the real node, even if a test sets node numbers */
 		node[i] = p->g->node ? p->g->node[i] : all[i].node;
 	}
 	if (!r)

@@ -99,7 +99,7 @@ static void post(struct rt_coll *k, int rank, const void *out, size_t n_out, voi
 	const struct rt_comm *c = k->window->comm;
 	int tag = k->channel * 2 + k->stage - 1;
 
-	/* an error ends the job with the library's own message */
+	/* any error ends the job, and MPI prints its own message */
 	c->lib->irecv(in, (int)n_in, c->lib->byte, rank, tag, c->mpi_comm, &of(k)->open[2 * rank + 1]);
 	c->lib->isend(out, (int)n_out, c->lib->byte, rank, tag, c->mpi_comm, &of(k)->open[2 * rank]);
 }
@@ -175,7 +175,7 @@ static int flat_poll(struct rt_coll *k, struct gt_err *err)
 	return open_with(k) < 0;
 }
 
-/* Spins briefly if every rank has its own CPU, then polls every few microseconds: there is no wake-up call. */
+/* Spins briefly if every rank has its own CPU, then polls every few microseconds, because MPI has no call that sleeps. */
 static int flat_wait(struct rt_coll *k, struct gt_err *err)
 {
 	const struct rt_comm *c = k->window->comm;
@@ -215,7 +215,7 @@ static int flat_gather(struct rt_comm *c, double own, double *ret, struct gt_err
 		c->lib->test(&open, &done, NULL);
 		if (done)
 			return 0;
-		/* the missing rank is unknown here; mpirun names ranks that ended */
+		/* the missing rank is unknown here; mpirun reports ranks that have ended */
 		if (gt_now_s() > until)
 			return gt_fail(err, ETIMEDOUT, "a rank has not come for %g s", c->timeout_s);
 		nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);

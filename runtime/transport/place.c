@@ -24,8 +24,10 @@ static int node_of(int cpu)
 	return node < 0 ? 0 : node;
 }
 
-/* Returns the first CPU of the core. Often one thread of each core has the low numbers and the other thread the high
- * ones. */
+/*
+ * Returns the first CPU of the core. Often the low CPU numbers are the first threads of all cores, and the high numbers
+ * the second threads.
+ */
 static int core_of(struct gt_fsroot *fs, int cpu)
 {
 	gt_autofree char *path = gt_xasprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu), *line = NULL;
@@ -42,7 +44,7 @@ static bool begins_core(const struct rt_place_cpu *list, int i)
 	return !i || list[i].core != list[i - 1].core;
 }
 
-/* Returns the start of part k of `of`, at a core border if there are enough cores. */
+/* Returns the start of part k of `of`, at the border of a core if there are enough cores. */
 static int begin_of(const struct rt_place_cpu *list, int n, int k, int of)
 {
 	int cores = 0, at = 0;

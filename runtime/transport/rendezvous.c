@@ -2,11 +2,10 @@
 /*
  * Rendezvous of ranks without a common parent: the first rank listens at a host and port that all ranks know, and the
  * others connect to it.
- *
- * Any process that reaches the port meanwhile could pose as a rank, as with every launcher's port. A connection must
- * send one frame of fixed size with a magic number, the job number and a missing rank within five seconds, or it is
- * closed. When too many connections are pending, the oldest ones without a frame are closed. A rank sends its frame at
- * once.
+ * As with every launcher's port, any process that can reach the port could pretend to be a rank. A connection must
+ * therefore send one frame of fixed size within five seconds. The frame has a magic number, the job number and a missing
+ * rank. Other connections are closed. When too many connections are pending, the oldest ones without a frame are closed.
+ * A real rank sends its frame at once.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -184,7 +183,7 @@ static void hear(struct rt_comm *c, struct pending *q)
 	}
 }
 
-/* A rank that disconnects or sends an unexpected frame is missing again. */
+/* A rank that disconnects or sends an unexpected frame counts as missing again. */
 static void miss(struct rt_comm *c)
 {
 	for (int i = 1; i < c->size; i++) {
@@ -263,7 +262,7 @@ static int connect_to(const struct addrinfo *a)
 
 	if (fd < 0)
 		return -errno;
-	set_up(fd); /* its send timeout is also a limit for connecting */
+	set_up(fd); /* the send timeout also limits the time to connect */
 	errno = 0;
 	if (connect(fd, a->ai_addr, a->ai_addrlen) == 0 && !is_ourselves(fd))
 		return fd;
@@ -301,7 +300,7 @@ static int go_to_first(struct rt_comm *c, const struct rt_rendezvous *m, struct 
 		return gt_fail_prefix(err, "after %g s", m->patience_s);
 	p->heard = gt_now_s();
 	rt_star_tell(c, 0, RT_HELLO, NULL, 0);
-	until = gt_now_s() + m->patience_s + 2; /* the first rank fails earlier, because it can name the missing rank */
+	until = gt_now_s() + m->patience_s + 2; /* shorter for the first rank, because it can name the missing rank */
 	while (!r) {
 		struct pollfd f = {.fd = p->fd, .events = POLLIN};
 

@@ -263,7 +263,7 @@ static void set_awaited(struct rt_comm *c, int rank)
 	atomic_store(&root->shm->rank[root->rank].waits_for, rank < 0 ? 0 : in_root(c, rank) + 1);
 }
 
-/* Returns the number of the rank for which `rank` waits, perhaps through others that wait for each other in other groups. */
+/* Returns the rank for which `rank` waits. If that rank also waits, in any group, follows the chain to its end. */
 static int find_missing(struct rt_comm *c, int rank)
 {
 	struct rt_comm *root = rt_comm_root(c);
@@ -304,7 +304,7 @@ int rt_shm_wait_until(struct rt_comm *c, int (*done)(void *arg), void *arg, int 
 		if (!r)
 			sleep_on(c->shm, seen);
 	}
-	if (!r) /* after a failure, the others still need to find the cause */
+	if (!r) /* after a failure, the other ranks still need to find the cause */
 		set_awaited(c, -1);
 	atomic_fetch_sub(&c->shm->sleepers, 1);
 	return r;

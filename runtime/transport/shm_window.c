@@ -93,8 +93,8 @@ void rt_shm_free_unmapped(struct rt_comm *c)
 }
 
 /*
- * Returns memory of unmapped windows to the kernel when the next window is mapped. All ranks have reached that call by
- * then, so none reads the last collective any more.
+ * Returns memory of unmapped windows to the kernel when the next window is mapped. By then all ranks have made that
+ * call, so no rank still reads data of the last collective.
  */
 static void give_back(struct rt_comm *c)
 {
@@ -111,7 +111,7 @@ int rt_shm_map(struct rt_comm *c, struct rt_window *w, struct gt_err *err)
 
 	if (ftruncate(c->fd[c->rank], (off_t)(at + size)) < 0)
 		r = gt_fail_errno(err, errno, "cannot get %zu bytes of shared memory for rank %d", size, c->rank);
-	/* the ranks of a group may have mapped other windows with other groups before */
+	/* the ranks of this group may have mapped different windows with other groups before */
 	if (!r)
 		r = rt_comm_gather(c, (double)at, all, err);
 	if (!r)

@@ -15,7 +15,7 @@
 #include "runtime/transport/transport.h"
 
 #define BEAT_S   0.25 /* between the heartbeats of a waiting rank */
-#define BEATS    8    /* to a peer without a heartbeat since; it computes, and unread frames must not pile up */
+#define BEATS    8    /* to a peer that sent no heartbeat since: it computes, and unread frames must not accumulate */
 #define SILENT_S 3.0
 #define AT_ONCE  16 /* frames of one rank before the other ranks are served */
 
@@ -217,7 +217,7 @@ static int missing(const struct rt_comm *c)
 static int await_all(struct rt_comm *c, struct gt_err *err)
 {
 	const struct rt_star *s = c->star;
-	double until = gt_now_s() + c->timeout_s + (c->rank ? 2 : 0); /* the first rank can name the missing rank */
+	double until = gt_now_s() + c->timeout_s + (c->rank ? 2 : 0); /* the first rank waits less: it can name the missing one */
 	int who, r = 0;
 
 	while (!r && (who = missing(c)) >= 0) {
@@ -276,7 +276,7 @@ const struct rt_transport rt_transport_star = {
 void rt_star_leave(struct rt_comm *c, bool well)
 {
 	if (well) {
-		pump(c, 0); /* unread input would turn the last sent frames into a reset */
+		pump(c, 0); /* if unread input remained, closing would reset the connection and discard the last sent frames */
 		rt_star_tell_all(c, RT_BYE, NULL, 0);
 	}
 	for (int i = 0; i < c->size; i++)

@@ -58,6 +58,6 @@ int rt_rendezvous_from_environment(struct rt_rendezvous *ret, struct gt_err *err
 /* Returns the first host of a list in Slurm's notation: "node[07-09,12],login" gives node07. */
 int rt_first_host(const char *list, char *ret, size_t size, struct gt_err *err);
 int rt_star_join(const struct rt_rendezvous *m, struct rt_comm **ret, struct gt_err *err);
-/* well: this rank finished its work; otherwise the other ranks treat it as failed. */
+/* well: this rank finished its work. Otherwise the other ranks treat it as failed. */
 void rt_star_leave(struct rt_comm *c, bool well);
 #endif

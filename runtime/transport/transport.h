@@ -117,8 +117,10 @@ void rt_shm_unmap(struct rt_window *w);
 void rt_shm_free_unmapped(struct rt_comm *c); /* called at the end of c */
 /* Wakes the ranks of this host that wait, after this rank has published progress. */
 void rt_shm_ring(struct rt_comm *c);
-/* Waits until done(arg): spins briefly if every rank has its own CPU, then sleeps until a rank makes progress. late(arg)
- * returns the rank to name after the time limit. */
+/*
+ * Waits until done(arg): spins briefly if every rank has its own CPU, then sleeps until a rank makes progress. After the
+ * time limit, late(arg) returns the missing rank.
+ */
 int rt_shm_wait_until(struct rt_comm *c, int (*done)(void *arg), void *arg, int (*late)(void *arg), struct gt_err *err);
 
 /* Placement of a rank of this host. */

@@ -81,8 +81,10 @@ template <class T> struct wide {
 	static constexpr int n = 16 / sizeof(T);
 };
 
-/* Defines the kernels rt_NAME_f32, rt_NAME_bf16 and rt_NAME_f16 with these parameters: the same statement, with T as
- * each of the types. */
+/*
+ * Defines the kernels rt_NAME_f32, rt_NAME_bf16 and rt_NAME_f16 with these parameters. All have the same statement, in
+ * which T is the type.
+ */
 namespace of_f32
 {
 typedef float T;

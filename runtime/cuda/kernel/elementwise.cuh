@@ -44,7 +44,7 @@ RT_DEVICE float act(int kind, float x)
 	}
 }
 
-/* seen: the input of gelus and silu, otherwise the output (rt_act_reads_input). */
+/* seen: the input of gelus and silu, the output of the others (rt_act_reads_input). */
 RT_DEVICE float dact(int kind, float seen)
 {
 	switch (kind) {

@@ -152,9 +152,11 @@ RT_KERNEL rt_fp8_begin(float *slot, int history, float most, float factor)
 		set_scale(slot, amax, factor);
 }
 
-/* Before the first batch of an update: adds the largest value of the last update to the history and computes the scale
- * from the history's maximum. If it is zero, the scale stays. Non-finite values do not count. Grid: slots; 32 threads
- * each. */
+/*
+ * Called before the first batch of an update. Adds the largest value of the last update to the history and computes the
+ * scale from the history's maximum. If the maximum is zero, the scale stays unchanged. Non-finite values do not count.
+ * Grid: slots; 32 threads each.
+ */
 RT_KERNEL rt_fp8_renew(float *table, int history, float factor)
 {
 	float *slot = table + (int64_t)blockIdx.x * (RT_FP8_HEAD + history), *past = slot + RT_FP8_HEAD;

@@ -2,8 +2,10 @@
 /* Layer normalisation over the last dimension. Without a bias (and backward without means) it is RMS normalisation. */
 #include "common.cuh"
 
-/* Columns of a lane that are summed separately before they are added to the total, so that the error does not grow with
- * the row. */
+/*
+ * Columns of a lane that are summed separately before they are added to the total. The error then does not grow with the
+ * length of the row.
+ */
 #define PIECE 256
 
 /* Loads of a lane whose values stay in registers. A row of at most 32 of them per lane, 4 KiB, is read once. */
