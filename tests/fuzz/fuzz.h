@@ -2,8 +2,9 @@
 #ifndef GT_FUZZ_H
 #define GT_FUZZ_H
 /*
- * A fuzz target is one file fuzz_NAME.c with the two symbols below and a directory corpus/NAME. It aborts if a property
- * fails: it must reject input that it cannot use, and must reproduce input that it accepts. See tests/README.md.
+ * A fuzz target is one file fuzz_NAME.c with the two symbols below, and a directory corpus/NAME. It aborts if a property
+ * fails. The common property: it rejects input that it cannot use, and reproduces input that it accepts. See
+ * tests/README.md.
  */
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Untrusted expectations of a host: rejected with file and line, or a document whose verdict follows from its lists. */
+/*
+ * Untrusted expectations of a host: they are rejected with file and line, or give a document whose verdict follows from
+ * its lists.
+ */
 #include <string.h>
 #include "probe/baseline/baseline.h"
 #include "tests/fuzz/fuzz.h"

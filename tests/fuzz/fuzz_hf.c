@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Untrusted config.json and index: rejected with a message, or sizes that a model can have, and names in the directory. */
+/*
+ * Untrusted config.json and index: they are rejected with a message, or give sizes that a model can have, and names
+ * inside the directory.
+ */
 #include <string.h>
 #include "runtime/ckpt/hf.h"
 #include "tests/fuzz/fuzz.h"
@@ -13,7 +16,7 @@ static bool is_size(int64_t n)
 	return n >= 1 && n <= SIZE_MOST;
 }
 
-/* An accepted configuration is the same after writing and reading. */
+/* An accepted configuration is unchanged after writing and reading. */
 static void check_config(const struct rt_hf_config *c)
 {
 	const struct rt_llama_config *k = &c->size;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An untrusted captured host, discovered and judged: there is always a document and a verdict, and a second run gives
+ * An untrusted captured host is discovered and judged: there is always a document and a verdict, and a second run gives
  * the same.
  */
 #include <errno.h>
@@ -32,7 +32,7 @@ static void draw(const struct pr_host *host)
 
 static char *look(struct gt_fsroot *fs)
 {
-	const struct pr_discover_opts opts = { .no_nvml = false }; /* A root that is not live has NVML's answer as a fact. */
+	const struct pr_discover_opts opts = { .no_nvml = false }; /* a root that is not live has NVML's readings as a fact */
 	gt_auto(pr_host) *host = NULL;
 	gt_autofree struct pr_judged *judged = NULL;
 	gt_auto_json *doc = NULL;

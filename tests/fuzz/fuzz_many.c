@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Untrusted results, judged as a fleet and as a history: an array of results, or one that is repeated. */
+/*
+ * Untrusted results, judged as a fleet and as a history: the input is an array of results, or one result that is used
+ * repeatedly.
+ */
 #include <string.h>
 #include "bench/fleet/fleet.h"
 #include "bench/report/forms.h"

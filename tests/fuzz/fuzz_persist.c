@@ -64,7 +64,7 @@ static void check_entry(const struct tn_entry *e)
 	FUZZ_ASSERT(gt_starts_with(own, "/proc/sys/") || gt_starts_with(own, "/sys/"));
 }
 
-/* but: owner whose files are ignored; NULL: runs as an ordinary user who cannot read the journal. */
+/* but: transaction whose files are ignored; NULL: runs as an ordinary user who cannot read the journal. */
 static void check_kept(struct gt_fsroot *fs, const struct tn_journal *but)
 {
 	gt_auto(tn_journal) *j = NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NVIDIA_REQUIRE_CUDA of an image: rejected with a message or answered. Fewer known facts never turn a no into a yes. */
+/*
+ * NVIDIA_REQUIRE_CUDA of an image: it is rejected with a message or evaluated. With fewer known facts, a "no" never
+ * becomes a "yes".
+ */
 #include <string.h>
 #include "probe/compat/require.h"
 #include "tests/fuzz/fuzz.h"

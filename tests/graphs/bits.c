@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Properties: the bits do not depend on memory plan, time of updates, recomputation, debug aids or checkpoints. */
+/*
+ * Properties: the bits of the results do not depend on memory plan, time of updates, recomputation, debug aids or
+ * checkpoints.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -57,7 +60,7 @@ static const char *name_at(const struct gen_program *m, const struct gen_graph *
 	return "?";
 }
 
-/* Runs batches first to end - 1 with their weights, and an evaluation after each on request. */
+/* Runs batches first to end - 1 with their weights. Evaluates after each of them on request. */
 static void train(const struct gen_program *m, const struct gen_graph *mg, struct rt_program *p, int first, int end, bool look,
 		  struct left *ret)
 {
@@ -212,7 +215,7 @@ bool variant_same_bits(struct trial *t)
 
 		modes[i].set(&o, t->m);
 		good = run(t, &mg, &o, modes[i].look, &l);
-		/* it checks more than the loss */
+		/* the anomaly check inspects more than the loss */
 		if (good && !(o.debug.anomaly && l.status == -EDOM))
 			good = same_left(t, t->m, &mg, &plain, &l, modes[i].name);
 		left_clear(&l);
@@ -269,7 +272,7 @@ bool variant_resumed(struct trial *t)
 	return good;
 }
 
-/* One batch of each shape: loss and gradients have the bits of a program with that shape alone. */
+/* One batch of each shape: loss and gradients have the same bits as in a program that has only this shape. */
 static bool same_shape(struct trial *t, struct gen_program *m, const struct gen_graph *mg, struct rt_program *family, int shape)
 {
 	struct rt_options opt = { .debug = { .keep_gradients = true, .poison = true, .no_fuse = family->opt.debug.no_fuse },

@@ -39,7 +39,7 @@ static struct rt_node *leaf(struct rt_graph *g, const struct gen_program *m, con
 	struct rt_shape shape = s->shape;
 	char name[16];
 
-	/* the number of the step, or the next number while the program is generated */
+	/* number of the step; while the program is generated, the next number */
 	snprintf(name, sizeof(name), "v%d", s >= m->step && s < m->step + GEN_STEPS ? (int)(s - m->step) : m->n);
 	if (s->op == GEN_INPUT || s->op == GEN_IDS)
 		shape = of_rows(shape, rows);
@@ -226,7 +226,7 @@ double gen_value(const struct gen_program *m, int step, uint64_t t, uint64_t i, 
 	float x;
 
 	if (s->op == GEN_IDS) {
-		/* classes may be as many as there are rows, of which another batch has fewer */
+		/* the number of classes may be that of the rows, which is smaller in another batch */
 		uint64_t r = rt_random_u64(m->seed, stream, i),
 			 limit = (uint64_t)(s->a[0] == GEN_ROWS ? GEN_LEAST_ROWS : s->a[0]);
 

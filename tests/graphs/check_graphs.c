@@ -91,7 +91,7 @@ static bool try_program(const struct gen_program *m, int only, int limit_s)
 		setrlimit(RLIMIT_CPU, &(struct rlimit){ (rlim_t)limit_s, (rlim_t)limit_s });
 		alarm(10 * (unsigned)limit_s);
 		check_properties(m, only);
-		exit(0); /* runs the leak check */
+		exit(0); /* exit() runs the leak check */
 	}
 	if (pid < 0 || waitpid(pid, &status, 0) != pid) {
 		perror("fork");
@@ -107,7 +107,7 @@ static bool try_program(const struct gen_program *m, int only, int limit_s)
 static void shrink(struct gen_program *m, int property)
 {
 	double until = gt_now_s() + SHRINK_S;
-	struct outcome before = *outcome; /* programs of the shrinking are not counted */
+	struct outcome before = *outcome; /* programs that shrinking made are not counted */
 	const char *kind = outcome->kind;
 	struct gen_program smaller;
 	bool again = true;

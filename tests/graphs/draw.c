@@ -110,7 +110,7 @@ static int leaf(struct drawing *d, enum gen_op op, const struct rt_shape *s, int
 	return add(d, l);
 }
 
-/* Whether a tensor of this shape has the variable dimension. */
+/* Returns whether a tensor of this shape has the variable dimension. */
 static bool is_batch(const struct drawing *d, const struct rt_shape *s)
 {
 	return d->rows && s->n > 1 + d->axis && s->d[d->axis] == GEN_ROWS;
@@ -175,7 +175,10 @@ static bool is_read(const struct drawing *d, int step)
 	return false;
 }
 
-/* A result of an op, the latest first of those that nothing has read yet if asked for; or -1. */
+/*
+ * Returns a result of an op, or -1. If unread results are requested, returns the latest of those that nothing has read
+ * yet.
+ */
 static int result(struct drawing *d, bool unread)
 {
 	int list[GEN_STEPS], n = 0;
@@ -186,7 +189,7 @@ static int result(struct drawing *d, bool unread)
 	return n ? list[unread ? 0 : pick(d, n)] : -1;
 }
 
-/* The first input of the latest op. A second reader adds to its gradient. */
+/* Returns the first input of the latest op. It then has a second reader, which adds to its gradient. */
 static int read_last(struct drawing *d)
 {
 	for (int i = d->m->n - 1; i >= 0; i--)
@@ -195,7 +198,7 @@ static int read_last(struct drawing *d)
 	return -1;
 }
 
-/* Any tensor; more often one that was made last, that programs be deep and few calls dead. */
+/* Returns any tensor, more often a recent one, so that programs are deep and few calls are unused. */
 static int any(struct drawing *d)
 {
 	int how = pick(d, 20), x = -1;
@@ -215,7 +218,7 @@ static int any(struct drawing *d)
 	return new_of(d, &s, GEN_ZERO);
 }
 
-/* n dimensions for so many elements, batches of rows staying what they are. */
+/* Returns a shape of n dimensions with so many elements. The variable dimension stays unchanged. */
 static struct rt_shape split(struct drawing *d, const struct rt_shape *of, int n)
 {
 	struct rt_shape s = { .n = n };
@@ -239,7 +242,7 @@ static struct rt_shape split(struct drawing *d, const struct rt_shape *of, int n
 	return s;
 }
 
-/* One with n dimensions at least, and at most: it is reshaped if it has not. */
+/* Returns a tensor with a number of dimensions in this range; reshapes one if necessary. */
 static int any_of(struct drawing *d, int least, int most)
 {
 	struct gen_step s = step(GEN_RESHAPE, any(d), -1, -1);
@@ -382,7 +385,7 @@ static int draw_embedding(struct drawing *d)
 	return add(d, step(GEN_EMBEDDING, i, table, pos));
 }
 
-/* Sequence lengths around the block sizes of the kernels. */
+/* Returns sequence lengths near the block sizes of the kernels. */
 static int draw_long_attention(struct drawing *d)
 {
 	static const int lengths[] = { 1, 1, 2, 63, 64, 65, 128, 129 };
@@ -563,7 +566,7 @@ static int draw_add_norm(struct drawing *d)
 	return draw_norm(d);
 }
 
-/* Some of product, norm, sum and relu. The product may also be read after its norm. */
+/* Adds some of: product, norm, sum, relu. The product may also be read after its norm. */
 static int draw_block(struct drawing *d)
 {
 	int product = pick(d, 3) ? draw_conv(d) : draw_linear(d), x = product;
@@ -579,7 +582,7 @@ static int draw_block(struct drawing *d)
 	return x;
 }
 
-/* A function that fails may leave leaves behind; later steps can use them. */
+/* A function that fails may have added leaves; later steps can use them. */
 static int (*const draws[])(struct drawing *d) = {
 	draw_linear, draw_linear_act, draw_linear_act, draw_matmul, draw_matmul, draw_conv, draw_conv, draw_batchnorm,
 	draw_block, draw_block, draw_block, draw_block, draw_norm, draw_add_norm, draw_add_norm, draw_embedding,
@@ -641,7 +644,7 @@ static void finish(struct drawing *d)
 	}
 	if (y >= 0 && add(d, s) >= 0)
 		return;
-	/* the program is full: use the dot product of x with itself */
+	/* the program is full: the loss is the dot product of x with itself */
 	s = step(GEN_DOT, x, x, -1);
 	d->m->step[d->m->n++] = s;
 }

@@ -59,7 +59,7 @@ struct gen_graph {
 	struct rt_node *node[GEN_STEPS]; /* of each step */
 	struct rt_node *loss;
 };
-/* Returns 0 or the error of the library. The caller frees ret in both cases. rows replaces GEN_ROWS. */
+/* Builds the graph. Returns 0 or the error of the library. The caller frees ret in both cases. rows replaces GEN_ROWS. */
 int gen_build(const struct gen_program *m, int64_t rows, struct gen_graph *ret, struct gt_err *err);
 void gen_graph_free(struct gen_graph *mg);
 struct rt_node *gen_apply(struct gen_graph *mg, const struct gen_program *m, const struct gen_step *s, int64_t rows);
@@ -79,7 +79,10 @@ void gen_values_free(double **values, int n);
 /* Writes the parameters and buffers of p. */
 void gen_load(const struct gen_program *m, const struct gen_graph *mg, struct rt_program *p);
 
-/* Shrinking step k of m. Returns false if there are no more; ret->n is 0 if the step does not apply. */
+/*
+ * Returns program m after step k of shrinking. Returns false if there are no more steps. ret->n is 0 if the step does
+ * not apply.
+ */
 bool gen_shrink(const struct gen_program *m, int k, struct gen_program *ret);
 
 enum { GEN_BUMP, GEN_TIMES, GEN_FMA, GEN_USER_OPS };

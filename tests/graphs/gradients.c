@@ -9,8 +9,8 @@
 struct back {
 	const struct rt_call *c;
 	const double *in[RT_MAX_IO], *out[RT_MAX_IO]; /* the inputs and outputs of the forward call */
-	const double *dy, *low_dy;		      /* in f32; as products in reduced precision read it */
-	double *dx[RT_MAX_IO];			      /* zeros to accumulate in; NULL: no gradient */
+	const double *dy, *low_dy;		      /* in f32; and rounded as products in reduced precision read them */
+	double *dx[RT_MAX_IO];			      /* zeros to which the gradient is added; NULL: no gradient */
 	const struct plain_how *how;
 	double level; /* relative rounding error of this call */
 	uint64_t stream;
@@ -21,7 +21,7 @@ static int64_t elements(const struct rt_node *n)
 	return rt_shape_elements(&n->shape);
 }
 
-/* A factor with the error of one rounding. */
+/* Returns a factor with the error of one rounding. */
 static double own(const struct back *b, uint64_t what, int64_t i)
 {
 	return 1 + b->level * plain_noise(b->stream + what, (uint64_t)i);
@@ -100,7 +100,7 @@ static void embedding(const struct back *b)
 	}
 }
 
-/* n values that share a mean and a deviation, at stride `apart`; `gains` is the stride of gain and bias. */
+/* Normalises n values with stride `apart` that share a mean and a deviation. `gains` is the stride of gain and bias. */
 static void norm(const struct back *b, int64_t at, int64_t n, int64_t apart, int64_t gain, int64_t gains, double mean, double rstd)
 {
 	double g_sum = 0, gx_sum = 0;
@@ -141,8 +141,10 @@ static void batchnorm(const struct back *b)
 		norm(b, j, rows, cols, j, 0, b->out[1][j], b->out[2][j]);
 }
 
-/* One query; q, key and y are the offsets of its first element, of the first key, and of its result. The first value is
- * `value` elements after the first key. */
+/*
+ * Attention of one query. q, key and y are the offsets of its first element, of the first key, and of its result. The
+ * first value is `value` elements after the first key.
+ */
 static void query(const struct back *b, int64_t q, int64_t key, int64_t value, int64_t keys, int64_t depth, int64_t y, double lse)
 {
 	int64_t stride = rt_cols(b->c->in[0]);
@@ -198,7 +200,7 @@ static void rope(const struct back *b)
 	}
 }
 
-/* Derivative for input x and output y. */
+/* Returns the derivative for input x and output y. */
 static double act_slope(enum rt_act act, double x, double y)
 {
 	const double k = sqrt(2 / M_PI);
@@ -350,7 +352,7 @@ static void cross_entropy(const struct back *b)
 		for (int64_t j = 0; j < cols; j++)
 			sum += exp(x[j] - max);
 		for (int64_t j = 0; j < cols && (int64_t)b->in[1][i] != RT_IGNORE; j++) {
-			/* if p is nearly 1, p - 1 consists of rounding */
+			/* if p is nearly 1, p - 1 consists of rounding errors */
 			double p = exp(x[j] - max) / sum * own(b, 0, i * cols + j);
 
 			b->dx[0][i * cols + j] += b->dy[0] * (p - (j == (int64_t)b->in[1][i])) / (double)count;

@@ -6,9 +6,12 @@
 #define EPSILON	   6e-8
 #define KINK_LEVEL (64 * EPSILON)
 #define TRIES	   8
-/* (v / 255 - mean) / std: a few roundings of numbers up to 1, divided by the standard deviation */
+/* (v / 255 - mean) / std has a few roundings of numbers up to 1, divided by the standard deviation */
 #define BYTE_ERROR (2 * EPSILON / (double)GEN_PIXEL_STD)
-/* Tolerance in multiples of the spread of the samples. In f32 sums have more errors than the samples: F32_MORE. */
+/*
+ * Tolerance in multiples of the spread of the samples. In f32, sums have larger errors than the samples, by the factor
+ * F32_MORE.
+ */
 #define SPREADS	 4
 #define F32_MORE 4
 #define LOOKS	 8 /* sets of further samples for a value outside its tolerance */
@@ -29,7 +32,7 @@ void known_clear(struct known *k)
 	k->leaves = NULL;
 }
 
-/* Whether no rounding error can change the branch of a relu or a maximum. */
+/* Returns whether no rounding error can change the branch of a relu or a maximum. */
 static bool decided(const struct known *k)
 {
 	for (int i = 0; i < KNOWN_PATTERNS; i++) {
@@ -50,7 +53,7 @@ static bool decided(const struct known *k)
 	return true;
 }
 
-/* The elements that are dropped are a function of seed, dropout, batch and element; taken from the plain C kernel. */
+/* The elements that are dropped are a function of seed, dropout, batch and element. The plain C kernel computes them. */
 static double *mask_of(const struct rt_call *c)
 {
 	int64_t n = rt_shape_elements(&c->out[0]->shape);
@@ -84,7 +87,7 @@ static void start(struct known *k, const struct gen_program *m, uint64_t batch, 
 	k->relative = 1e-6 + 2e-8 * sqrt((double)most);
 }
 
-/* Several samples, because the loss and biases are few numbers, and the errors of two samples may both be small by chance. */
+/* Takes several samples. The loss and biases are few numbers, and both errors of two samples may be small by chance. */
 static void forward(struct known *k)
 {
 	for (int i = 0; i <= KNOWN_PATTERNS; i++) {
@@ -217,7 +220,7 @@ double known_slope_off(const struct known *k, const struct rt_node *n)
 	return granted(k, exact, count, spread);
 }
 
-/* The largest error of further samples. *kinked receives that of samples on another branch of a kink. */
+/* Returns the largest error of further samples. *kinked receives that of samples on another branch of a kink. */
 static double further(const struct known *k, const struct rt_node *n, bool slope, int look, double *kinked)
 {
 	struct plain_how how = k->how;
@@ -241,10 +244,11 @@ static double further(const struct known *k, const struct rt_node *n, bool slope
 }
 
 /*
- * Whether the error `worst` of n is larger than its tolerance. The tolerance is a random number too: with an error s z, z normal,
- * all six samples of a number are within 0.16 s in 1 of 300000 cases, and a run has tens of thousands of numbers. Therefore an
- * error outside the tolerance is compared with the mean tolerance of further samples. A relu that one rounding in ten switches has
- * the same branch in all samples of half of the programs; its effect is added once. *off receives the tolerance that was used.
+ * Returns whether the error `worst` of n exceeds its tolerance. The tolerance is a random number too. With an error s z,
+ * z normal, all six samples of a number are within 0.16 s in 1 of 300000 cases, and a run has tens of thousands of
+ * numbers. An error outside the tolerance is therefore compared with the mean tolerance of further samples. If one
+ * rounding in ten switches a relu, half of the programs have the same branch in all samples; the relu's effect is added
+ * once. *off receives the tolerance that was used.
  */
 static bool beyond(const struct known *k, const struct rt_node *n, bool slope, double worst, double more, double *off)
 {
@@ -295,7 +299,7 @@ bool known_slope(struct trial *t, const struct known *k, const struct rt_node *n
 		      got ? "" : " (none)", w, off);
 }
 
-/* Differences do not see features narrower than their step, so one step has to agree. */
+/* Finite differences miss features narrower than their step, so it suffices that one of the steps agrees. */
 static bool agrees(struct trial *t, const struct known *k, const struct rt_node *n)
 {
 	static const double widths[] = { 1e-6, 1e-7, 1e-8, 1e-5 };

@@ -17,14 +17,16 @@ struct known {
 	double relative; /* tolerance in addition to the spread; larger for long sums */
 	struct plain exact, shaken[KNOWN_PATTERNS];
 };
-/* how has the type, the statistics of batchnorms, and the level if larger than that of float; know() sets the pattern. Returns
- * false if all tried values are near a kink; then there is nothing to clear. */
+/*
+ * how has the type, the statistics of batchnorms, and the error level if it is larger than that of float; know() sets
+ * the pattern. Returns false if all tried values are near a kink; then there is nothing to clear.
+ */
 bool know(struct known *k, const struct gen_program *m, struct plain_how how);
 /* The same for this batch even near kinks, without dropout: the error bound of a backward pass that starts from the forward values
  * of another program. */
 void know_back(struct known *k, const struct gen_program *m, uint64_t batch, int64_t rows);
 void known_clear(struct known *k);
-/* Whether a value or a gradient, with its errors, is larger than the type can represent. */
+/* Returns whether a value or a gradient, with its errors, is larger than the type can represent. */
 bool known_exceeds(const struct known *k, double most);
 
 /* The error bounds of a tensor and of its gradient. */
@@ -32,7 +34,7 @@ double known_off(const struct known *k, const struct rt_node *n);
 double known_slope_off(const struct known *k, const struct rt_node *n);
 bool known_loss(struct trial *t, const struct known *k, double got, const char *how);
 bool known_value(struct trial *t, const struct known *k, const struct rt_node *n, const float *got, const char *how);
-/* got is multiplied by `scale`; NULL means zeros. */
+/* Compares `got`, multiplied by `scale`, with the known values; NULL means zeros. */
 bool known_slope(struct trial *t, const struct known *k, const struct rt_node *n, const float *got, double scale, const char *how);
 /* Compares the reference gradients with differences of the reference values. */
 bool known_agrees(struct trial *t, const struct known *k);

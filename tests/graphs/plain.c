@@ -28,7 +28,7 @@ double *plain_read(const double *x, const struct rt_node *n, uint64_t stream, co
 	double input = how->pattern && n->role == RT_ROLE_INPUT ? how->input : 0;
 	uint64_t of_input = plain_stream(how, 2000000 + n->id);
 
-	if (how->pattern && type != PLAIN_F32 && how->low > 0) { /* a tensor is rounded once for all readers */
+	if (how->pattern && type != PLAIN_F32 && how->low > 0) { /* a tensor is rounded once, for all its readers */
 		stream = plain_stream(how, 1000000 + 2 * n->id + (type == PLAIN_LOW_SLOPE));
 		level = how->low;
 		least = how->least;
@@ -61,7 +61,7 @@ static void choose(uint64_t *hash, uint64_t what)
 	*hash = mixed(*hash * 31 + what + 1);
 }
 
-/* Hashes the branches of relus and maxima. */
+/* Hashes the branches of relus and maxima, to detect that two computations took different ones. */
 static void note_choices(const struct rt_call *c, const double *const *in, double *const *out, uint64_t *hash)
 {
 	int64_t n = rt_shape_elements(&c->in[0]->shape), m = rt_shape_elements(&c->out[0]->shape);
@@ -102,9 +102,11 @@ static double sum_error(const struct rt_call *c, const double *const *in, int64_
 	return sqrt(squares * (double)k) / 64;
 }
 
-/* Additional error of an op, relative to how->level. Batchnorm computes x a + b in float, and b may be far larger than the result.
- * The mean of a layernorm is rounded once for a row, and its last digit may be many standard deviations. For negative x,
- * 1 + erf(x) loses all digits below those of 1. */
+/*
+ * Returns the additional error of an op, relative to how->level. Batchnorm computes x a + b in float, and b may be far
+ * larger than the result. The mean of a layernorm is rounded once for a row, and its last digit may be many standard
+ * deviations. For negative x, 1 + erf(x) loses all digits below those of 1.
+ */
 static double moved(const struct rt_call *c, const double *const *in, double *const *out, const struct plain_how *how, int64_t i)
 {
 	int64_t j = i % rt_cols(c->in[0]), row = i / rt_cols(c->in[0]);

@@ -28,7 +28,7 @@ void plain_run(const struct rt_graph *g, double *const *leaves, const struct pla
 void plain_run_back(const struct rt_graph *g, const struct rt_node *loss, const struct plain_how *how, struct plain *p);
 void plain_clear(const struct rt_graph *g, struct plain *p);
 
-/* The random sign of an element: the direction of the directional derivative. */
+/* Returns the random sign of an element; all signs together are the direction of the directional derivative. */
 double plain_sign(const struct rt_node *n, uint64_t i);
 /* The directional derivative of the loss by differences of fourth order with step h. Returns false if a kink is near. */
 bool plain_difference(const struct rt_graph *g, const struct rt_node *loss, double **leaves, const struct rt_node *param,

@@ -103,7 +103,7 @@ static bool resize(struct gen_program *m, int at, int dim, int64_t to)
 	return true;
 }
 
-/* Changes 0 to 3, then four sizes for each dimension of a leaf. */
+/* Changes 0 to 3 apply to a whole step; further changes try four sizes for each dimension of a leaf. */
 static bool change(struct gen_program *m, int at, int what)
 {
 	int dim = (what - 4) / 4;

@@ -38,7 +38,7 @@ static void start(struct plain_update *u, const struct gen_program *m, const str
 	memset(u, 0, sizeof(*u));
 	u->opt = trial_options(m);
 	u->opt.debug.keep_gradients = u->opt.debug.poison = true;
-	/* so large that some updates overflow, and it grows soon */
+	/* so large that some updates overflow; the scale grows soon */
 	if (u->opt.precision.scaler.use == RT_SCALER_ON || u->opt.precision.amp == RT_F16)
 		u->opt.precision.scaler = (struct rt_scaler){ .use = RT_SCALER_ON, .growth = 4, .backoff = 0x1p-5,
 						    .init = m->how[12] % 2 && u->opt.precision.amp != RT_F16 ? 0x1p120 : 0x1p12,
@@ -77,7 +77,7 @@ static void note_before(struct plain_update *u, struct rt_program *p)
 	u->bad_loss = false;
 }
 
-/* The global norm of the gradients times unit. *ret_finite: all are finite. */
+/* Computes the global norm of the gradients times unit. *ret_finite: all are finite. */
 static double norm(const struct plain_update *u, struct rt_program *p, double unit, bool *ret_finite)
 {
 	double sum = 0;
@@ -94,13 +94,16 @@ static double norm(const struct plain_update *u, struct rt_program *p, double un
 	return sqrt(sum);
 }
 
-/* Adam's m / sqrt(v) with bias correction. */
+/* Computes Adam's m / sqrt(v) with bias correction. */
 static double adam_ratio(double m, double v, int64_t step)
 {
 	return m / (1 - pow(0.9, (double)step)) / (sqrt(v / (1 - pow(0.999, (double)step))) + 1e-8);
 }
 
-/* The error bound of that ratio from those of the moments. It grows with m and falls with v; v has at least the current term. */
+/*
+ * Returns the error bound of that ratio from the bounds of the moments. It grows with m and falls with v; v has at least
+ * the current term.
+ */
 static double ratio_off(const struct tensor *t, int64_t k, double least_v, int64_t step)
 {
 	double exact = adam_ratio(t->m[k], t->v[k], step), most = 0;
@@ -113,7 +116,10 @@ static double ratio_off(const struct tensor *t, int64_t k, double least_v, int64
 	return most;
 }
 
-/* The update of element k, and its error bound from the moments. Gradient and decay may nearly cancel in them. */
+/*
+ * Computes the update of element k, and its error bound from those of the moments. Gradient and decay may nearly cancel
+ * in them.
+ */
 static double step_of(const struct plain_update *u, const struct tensor *t, int64_t k, double g, double *ret_off)
 {
 	const struct rt_optimizer *o = &u->opt.optimizer;
@@ -155,7 +161,7 @@ static void code(const struct rt_map8 *map, const double *x, double *off, int64_
 	}
 }
 
-/* Whether both are NaN, or infinite with the same sign. */
+/* Returns whether both are NaN, or infinite with the same sign. */
 static bool diverged(float a, double b)
 {
 	return isnan(b) ? isnan(a) : isinf(b) && a == (float)b;

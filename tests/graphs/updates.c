@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Properties of updates from several batches, accumulated or of several ranks; and of rejected programs. */
+/* Properties of updates from several batches: accumulated, or of several ranks. Also properties of rejected programs. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static double batch_weight(const struct gen_program *m, int t)
 	return m->how[10] % 3 ? 1 + (m->how[10] + 3 * t) % 4 : 1;
 }
 
-/* The expected update from several batches. */
+/* The expected result of an update from several batches. */
 struct mean {
 	struct gen_program m; /* without dropout */
 	struct gen_graph mg;
@@ -55,7 +55,7 @@ static void mean_of(struct mean *s, const struct known *k, struct rt_program *p,
 	}
 }
 
-/* Adds a batch, which a program of its own runs. */
+/* Adds a batch, which runs in a separate program. */
 static bool mean_add(struct trial *t, struct mean *s, int batch, int64_t rows, double weight)
 {
 	struct rt_options opt = { .debug = { .keep_gradients = true, .no_fuse = s->m.how[4] % 4 == 0 }, .threads = 1 };
@@ -77,7 +77,7 @@ static bool mean_add(struct trial *t, struct mean *s, int batch, int64_t rows, d
 	return good;
 }
 
-/* An SGD update moves each parameter by its mean gradient. */
+/* Checks that an SGD update moves each parameter by its mean gradient. */
 static bool moved_by(struct trial *t, const struct mean *s, struct rt_program *p)
 {
 	double **start = gen_leaves(&s->m, &s->mg, 0);
@@ -211,7 +211,7 @@ static struct rt_options rank_options(const struct gen_program *m, bool apart, e
 	}
 	opt.ranks.compress = compress;
 	if (compress != RT_COMPRESS_NONE)
-		opt.precision.scaler.use = RT_SCALER_OFF; /* with fp16 compression scaled gradients might overflow */
+		opt.precision.scaler.use = RT_SCALER_OFF; /* with fp16 compression the scaled gradients might overflow */
 	return opt;
 }
 
@@ -309,7 +309,7 @@ bool variant_ranks_alike(struct trial *t)
 	struct rt_metrics metrics;
 	bool good;
 
-	m.dropout = false; /* each rank has its own random numbers */
+	m.dropout = false; /* the ranks draw different random numbers */
 	j.values = mmap(NULL, FLOATS * sizeof(float), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	gen_build(&m, GEN_ROWS, &mg, NULL);
 	good = run_ranks(t, &j, n_ranks(&m));
@@ -367,7 +367,10 @@ bool variant_ranks_apart(struct trial *t)
 	return good;
 }
 
-/* Error bound of a gradient after compression; largest is the largest of all gradients. See runtime/ddp/codec.h. */
+/*
+ * Returns the error bound of a gradient after compression; largest is the largest of all gradients. See
+ * runtime/ddp/codec.h.
+ */
 static double journey(enum rt_compress how, double g, double largest)
 {
 	if (how == RT_COMPRESS_FP16 && fabs(g) > 65000) /* above 65504 fp16 is infinite, as in PyTorch's hook */
@@ -414,8 +417,10 @@ static bool near_gradients(struct trial *t, const struct job *j, const struct ge
 		broken(t, "%s: %.9g is lost of gradients of %.9g", rt_compress_name(j->compress), sqrt(lost), sqrt(all));
 }
 
-/* All ranks have the same result (checked by one_rank()), a second run repeats it, and it is near the result without
- * compression. */
+/*
+ * Checks that all ranks have the same result (one_rank()), that a second run repeats it, and that it is near the result
+ * without compression.
+ */
 bool variant_ranks_compressed(struct trial *t)
 {
 	struct gen_program m = *t->m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ops that a program brings itself: of one input, of two shapes, and of three inputs that may be one tensor. */
+/* User-defined ops: of one input, of two shapes, and of three inputs that may be one tensor. */
 #include <errno.h>
 #include <math.h>
 #include "tests/graphs/generated.h"
@@ -209,7 +209,7 @@ static int fma_back_cuda(const struct rt_user_run *run, struct gt_err *err)
 __asm__(".section .rodata, \"a\"\n.balign 64\ngen_user_image:\n.incbin \"" USER_FATBIN "\"\n.byte 0\n.previous\n");
 extern const unsigned char gen_user_image[];
 #else
-#define gen_user_image NULL /* never opened: there is no such device */
+#define gen_user_image NULL /* never opened, because no such device exists */
 #endif
 static const char *const kernels[] = { "user_bump", "user_bump_back", "user_times", "user_times_back_a", "user_times_back_b",
 				       "user_fold", "user_fma", "user_fma_back", NULL };

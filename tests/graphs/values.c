@@ -22,7 +22,7 @@ static bool same_statistics(struct trial *t, const struct known *k, struct rt_pr
 		double rows = (double)rt_rows(c->in[0]), rate = (double)c->attr.rate, less = rows / (rows - 1), x;
 		const float *got[2];
 
-		/* a batchnorm that the loss does not depend on is not run */
+		/* a batchnorm is not run if the loss does not depend on it */
 		if (c->op->id != RT_OP_BATCHNORM || !rt_ir_producer(&p->plan.ir, p->plan.ir.nodes[c->out[1]->id]))
 			continue;
 		got[0] = seen_value(p, c->in[3]);
@@ -52,7 +52,7 @@ struct arm {
 	const struct rt_simd *simd; /* NULL: the best instruction set of this machine */
 };
 
-/* All values that the program keeps. */
+/* Checks all values that the program keeps. */
 static bool same_values(struct trial *t, const struct known *k, struct rt_program *p, const char *how)
 {
 	for (int i = 0; i < k->m.n; i++)
@@ -110,7 +110,7 @@ bool variant_values(struct trial *t)
 	return good;
 }
 
-/* Compares arms that round in the same way with one reference. */
+/* Compares program variants that round in the same way with one reference. */
 static bool run_arms(struct trial *t, const struct gen_program *m, struct plain_how how, const struct arm *arms, size_t n)
 {
 	struct known k;
@@ -147,7 +147,7 @@ bool variant_reduced_values(struct trial *t)
 	return good;
 }
 
-/* The arms without poison run as captured graphs. */
+/* The variants without poison run as captured graphs. */
 bool variant_values_cuda(struct trial *t)
 {
 	static const struct arm arms[] = {
@@ -215,7 +215,7 @@ static void halve(struct rt_program *p, const struct rt_node *n)
 	(void)rt_write_param(p, n, w, NULL);
 }
 
-/* Changes the parameters and restores them: values computed once from parameters must be recomputed. */
+/* Changes the parameters and restores them, because values computed once from parameters must be recomputed. */
 static void change_and_back(const struct known *k, struct rt_program *p)
 {
 	double loss;

@@ -11,7 +11,7 @@ struct trial {
 	const char *kind; /* identifies the kind of failure */
 	bool discarded; /* discarded: the property does not apply to the program */
 	bool refused; /* the device has no kernel for an op of the program */
-	int compared, imprecise; /* gradients compared; those with an error bound of 2 % or more */
+	int compared, imprecise; /* compared gradients, and those among them with an error bound of 2 % or more */
 };
 struct variant {
 	const char *name;
@@ -32,7 +32,7 @@ bool discard(struct trial *t); /* discards the program; returns true */
 /* Compiles the graph with the values of m. Returns NULL after recording the error. */
 struct rt_program *trial_program(struct trial *t, const struct gen_program *m, const struct gen_graph *mg,
 				 const struct rt_options *opt);
-/* rt_value() and rt_gradient(); on a device they are copies, valid until seen_clear(). */
+/* Like rt_value() and rt_gradient(). On a device they return copies, valid until seen_clear(). */
 const float *seen_value(struct rt_program *p, const struct rt_node *n);
 const float *seen_gradient(struct rt_program *p, const struct rt_node *n);
 void seen_clear(void);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Plans the convolutions of ResNet-50, ResNet-20 and ViT-S/16, and some unusual ones, with NVIDIA's cuDNN for GPUs that
- * are not present: since 9.8 it plans from the properties of a GPU. The operation graph of every shape, pass and type is
- * accepted, the heuristics return engines, plans are finalized, their workspace is within bounds, and invalid graphs are
- * rejected. Two handles choose among the same configurations; the file of choices on disk depends on this.
- *
+ * are not present. Since 9.8, cuDNN can plan from the properties of a GPU. Checks: the operation graph of every shape,
+ * pass and type is accepted, the heuristics return engines, plans are finalized, their workspace is within bounds, and
+ * invalid graphs are rejected. Two handles choose among the same configurations; the file of choices on disk depends on
+ * this.
  * VENV=DIRECTORY: use the cuDNN of that Python environment. DNN_CARDS=all: also an A100, an L4 and a T4, not only the
  * H200.
  */
@@ -18,7 +18,8 @@
 
 #ifdef __SANITIZE_ADDRESS__
 /*
- * cuDNN and cuBLASLt leak memory from modules that are unloaded by then. Leaks of our code are tested with the stand-in.
+ * Leaks of modules that are unloaded at exit: cuDNN and cuBLASLt leak memory. The stand-in libraries are used to find
+ * leaks of this project.
  */
 const char *__lsan_default_options(void);
 const char *__lsan_default_options(void)
@@ -202,8 +203,8 @@ static const struct {
 };
 
 /*
- * Both passes at several batches; forward with the same bits in each run. No plan is left out, because it may be the
- * fastest.
+ * Both passes at several batch sizes; forward with the same bits in each run. Every plan is considered, because it may
+ * be the fastest.
  */
 static void plan_attention(struct rt_dnn *d, const struct card *card, size_t i, enum rt_dtype type)
 {
@@ -315,8 +316,8 @@ static void check_card(const struct card *card)
 }
 
 /*
- * The driver that loads compiled code, and the libraries of a Python environment with their compilers, precede others on
- * the loader's path only from program start on.
+ * Restarts the program: the loader's path is read only when a program starts. The driver that loads compiled code, and
+ * the libraries of a Python environment with their compilers, must come first in it.
  */
 static void start_again(char **argv)
 {

@@ -17,8 +17,7 @@
 struct touch {
 	unsigned epoch, warp_epoch;
 	unsigned short thread;
-	bool several, warps; /* read by others of its warp since the last barrier; by other warps since the block's last
-			      * barrier */
+	bool several, warps; /* read since the last barrier: by others of its warp; since the block's: by other warps */
 };
 struct cell {
 	unsigned wrote_in, read_in; /* number of the block; 0: never */

@@ -23,7 +23,7 @@ emu_dim threadIdx, blockIdx, blockDim, gridDim;
 char *emu_shared;
 
 #define STACK	   (128u << 10)
-#define COLOUR	   320u /* so that the ends of two stacks are not in the same cache lines */
+#define COLOUR	   320u /* keeps the ends of two stacks out of the same cache lines */
 #define SHARED_MAX EMU_SHARED_MAX
 
 #ifdef __x86_64__
@@ -328,7 +328,7 @@ int emu_run(const emu_kernel *k, const unsigned grid[3], const unsigned block[3]
 	return 0;
 }
 
-/* The arguments are on the thread's stack; then the kernel's own accesses start. */
+/* Prepares the thread's stack, which holds the kernel's arguments. All later accesses are those of the kernel. */
 template <class... A, size_t... I> static void apply(void (*fn)(A...), void **args, std::index_sequence<I...>)
 {
 	std::tuple<std::remove_const_t<A>...> own(*static_cast<std::remove_const_t<A> *>(args[I])...);

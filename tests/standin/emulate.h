@@ -27,7 +27,7 @@ extern char *emu_shared;
 #define RT_DYNAMIC_SHARED(name)	float *name = reinterpret_cast<float *>(emu_shared)
 
 void emu_block_barrier(void);
-/* Values of the lanes of this warp; valid until this lane's next call but one. */
+/* Returns the values of the lanes of this warp, valid until this lane's next call but one. */
 struct emu_words {
 	uint64_t w[3];
 };
@@ -194,7 +194,7 @@ static inline __half __float2half_rn(float f)
 template <class T> void tensor_mma(float (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
 void tensor_load(uint32_t (&r)[4], const void *row);
 void tensor_load_turned(uint32_t (&r)[4], const void *row);
-/* A copy runs when it is waited for and not before. */
+/* An asynchronous copy is executed when it is waited for, not earlier. */
 void copy_start(void *shared, const void *global, bool there);
 void copy_commit(void);
 void emu_copy_wait(size_t late);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuBLASLt for tests without a GPU: the calls of runtime/cuda/blas.c by the documented meaning of their descriptors, in
- * plain loops on the stand-in driver's streams. Rejects what the documentation says the real library rejects: odd
- * auxiliary rows, and with STANDIN_LT_PLAIN=STATUS every fused epilogue, with that status. The state of its first
- * proposal marks it as unusable. STANDIN_LT_VERSION sets the version (says.h). With STANDIN_LT_MAX, relu is fmax(x, 0).
- * STANDIN_LT_SLOW=N makes a product with an epilogue take N microseconds longer.
+ * cuBLASLt for tests without a GPU. Implements the calls of runtime/cuda/blas.c by the documented meaning of their
+ * descriptors, in plain loops on the stand-in driver's streams. Rejects what the documentation says the real library
+ * rejects: odd auxiliary rows, and with STANDIN_LT_PLAIN=STATUS every fused epilogue, with that status. The state of its
+ * first proposal marks it as unusable. STANDIN_LT_VERSION sets the version (says.h). With STANDIN_LT_MAX, relu is
+ * fmax(x, 0). STANDIN_LT_SLOW=N makes a product with an epilogue take N microseconds longer.
  */
 #define _GNU_SOURCE
 #include <math.h>

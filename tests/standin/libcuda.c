@@ -25,7 +25,7 @@
 
 #define DEVICES	   16
 #define OPT_IN	   (227 << 10) /* maximum shared memory per block in bytes, sm_90 */
-#define UNASKED	   (48 << 10)  /* of these without a request */
+#define UNASKED	   (48 << 10)  /* maximum without a request */
 #define REGISTERS  65536       /* of a multiprocessor */
 #define KERNELS	   1024
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stand-in driver's streams: queues that run as late as possible, so that a missing event or wait shows. Enqueued
- * work runs when something waits for it. The NULL stream is one of them; streams with CU_STREAM_NON_BLOCKING do not wait
- * for it. A copy from memory that is not pinned is staged at once and arrives late, as NVIDIA's "API synchronization
- * behavior" describes.
- *
- * A capture follows the rules: a forbidden call of the capturing thread is rejected and invalidates it, no dependency
- * crosses its border, every joined stream returns to its origin, and its events are used only inside it.
+ * The stand-in driver's streams: queues that run as late as possible, so that a missing event or wait is detected.
+ * Enqueued work runs when something waits for it. The NULL stream is one of them; streams with CU_STREAM_NON_BLOCKING do
+ * not wait for it. A copy from memory that is not pinned is staged at once and completes late, as NVIDIA's "API
+ * synchronization behavior" describes.
+ * A capture follows the documented rules: a forbidden call of the capturing thread is rejected and invalidates the
+ * capture, no dependency crosses its border, every joined stream returns to its origin, and its events are used only
+ * inside it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,7 +168,10 @@ static int void_capture(struct graph *g, int code)
 	return code;
 }
 
-/* CU_STREAM_CAPTURE_MODE_GLOBAL forbids it to all threads, THREAD_LOCAL to its own, RELAXED to none. */
+/*
+ * A call that is forbidden during a capture: CU_STREAM_CAPTURE_MODE_GLOBAL forbids it to all threads, THREAD_LOCAL to
+ * the capturing thread, RELAXED to none.
+ */
 int standin_unsafe(const char *call)
 {
 	int r = 0;
@@ -209,7 +212,7 @@ static void free_graph(struct graph *g)
 	free(g);
 }
 
-/* Releases all its streams. Returns whether one of them was not joined. */
+/* Releases all streams of the capture. Returns whether one of them was not joined. */
 static bool release_streams(struct graph *g)
 {
 	bool loose = false;
@@ -272,7 +275,7 @@ int cuStreamCreate(void **stream, unsigned flags)
 	return 0;
 }
 
-/* Its work continues; the handle is invalid. */
+/* The stream's work continues; only the handle is invalid. */
 int cuStreamDestroy_v2(void *stream)
 {
 	struct stream *s = stream;
@@ -368,7 +371,7 @@ int cuEventRecord(void *event, void *stream)
 	return r;
 }
 
-/* May the host query it? */
+/* Returns whether the host may query the event. */
 static int look(const struct event *e, const char *call)
 {
 	if (e->gone)
@@ -488,7 +491,7 @@ static int copy(struct stream *s, uint64_t to, uint64_t from, size_t bytes)
 	return enqueue(s, do_copy, NULL, &c, sizeof(c));
 }
 
-/* The host's memory may be reused; the device's copy is complete later. */
+/* When the call returns, the host's memory may be reused; the copy on the device completes later. */
 static int copy_staged(struct stream *s, uint64_t to, const void *from, size_t bytes)
 {
 	struct work *w;

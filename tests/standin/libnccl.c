@@ -202,7 +202,7 @@ int ncclCommGetAsyncError(void *comm, int *ret)
 	return OK;
 }
 
-/* "And keep polling until all graphs referencing us die": NCCL's own, src/init.cc. */
+/* NCCL keeps polling until all graphs that contain its collectives are destroyed (src/init.cc). */
 static void wait_for_graphs(const struct comm *c)
 {
 	while (c->captured)
@@ -236,7 +236,7 @@ int ncclCommDestroy(void *comm)
 	return OK;
 }
 
-/* Running work reads this later, so the communicator is kept. Non-blocking communicators block here, too. */
+/* Running work reads the communicator later, so it is kept. Non-blocking communicators block here, too. */
 int ncclCommAbort(void *comm)
 {
 	struct comm *c = comm;

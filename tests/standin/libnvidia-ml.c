@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An NVML for tests without a GPU. STANDIN_NVML=N makes nvmlInit return N (18: version mismatch …), "hang" makes it
- * hang, "crash" crash; "hang-later", "crash-later" and "lost-later" do this at the third query of a GPU's load (lost:
- * NVML's 15). STANDIN_GPUS sets the number of GPUs (1), STANDIN_COMPUTE their load in percent (97). With STANDIN_LINKS=N
- * each GPU has N NVLinks to an NVSwitch, with STANDIN_LINKS=-N N links to the next GPU. With STANDIN_EPISODE=FILE the
- * GPUs are healthy until FILE contains a word: then they are slowed down by "heat", the power "brake" or their power
- * limit ("cap"), are "idle", give no values ("mute"), or are "lost".
+ * An NVML for tests without a GPU. STANDIN_NVML=N makes nvmlInit return N (18: version mismatch …); "hang" makes it hang
+ * and "crash" makes it crash. "hang-later", "crash-later" and "lost-later" act at the third query of a GPU's load (lost:
+ * NVML's error 15). STANDIN_GPUS sets the number of GPUs (1), STANDIN_COMPUTE their load in percent (97). With
+ * STANDIN_LINKS=N each GPU has N NVLinks to an NVSwitch, with STANDIN_LINKS=-N N links to the next GPU. With
+ * STANDIN_EPISODE=FILE the GPUs are healthy until FILE contains a word. "heat", "brake" (power brake) and "cap" (power
+ * limit) slow them down. "idle" makes them idle, "mute" return no values, and "lost" lost.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -25,7 +25,7 @@
 static char core[64] = "Prescott";
 static const char *config = "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY Prescott MAX_THREADS=64";
 
-/* It ends at the end of a page; the next page must not be read. */
+/* The array ends at the end of a page. The next page must not be read. */
 static char *endless(void)
 {
 	char *p = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels that do what checked.cc must notice; one block of 64, and as many floats of shared memory and in x. */
+/*
+ * Kernels with errors that checked.cc must detect; one block of 64 threads, with as many floats of shared memory and in
+ * x.
+ */
 #include "runtime/cuda/kernel/common.cuh"
 
 RT_KERNEL planted_nothing(float *x, int n)
@@ -17,7 +20,7 @@ RT_KERNEL planted_race(float *x, int n)
 	sh[threadIdx.x] = 1;
 	x[threadIdx.x] = sh[threadIdx.x ^ 33];
 }
-/* The warp's own barrier is enough within it and not between two. */
+/* A barrier of the warp suffices between threads of one warp, but not between two warps. */
 RT_KERNEL planted_warp_race(float *x, int n)
 {
 	__shared__ float sh[64];

@@ -44,7 +44,7 @@ json_t *gen_launch(json_t *doc, int block, const char *kind, const char *arm, do
 	return l;
 }
 
-/* n pairs whose log-ratios vary a little around ln(1 + effect). */
+/* n pairs whose log-ratios vary slightly around ln(1 + effect). */
 json_t *gen_pairs(size_t n, size_t n_aa, double effect, double aa_effect)
 {
 	json_t *doc = gen_doc("pairs", n);
@@ -132,7 +132,7 @@ END_TEST
 
 /* ---- guards ---- */
 
-/* Twelve pairs that are 5 % faster, whose slowest step is this much slower with this variation between launches. */
+/* Twelve pairs that are 5 % faster. Their slowest step is slower by `tail`, with this variation between launches. */
 static json_t *guarded(double tail, double scatter)
 {
 	json_t *doc = gen_doc("pairs", 12);
@@ -290,7 +290,7 @@ START_TEST(what_cannot_be_computed_is_inconclusive)
 	ck_assert_int_eq(gen_verdict(doc, &verdict, &reason), spoiled[_i].code);
 	ck_assert_str_eq(verdict, "inconclusive");
 	ck_assert_msg(one_of(reason, spoiled[_i].reason), "%d: %s", _i, reason);
-	/* nor does it pass as a guard */
+	/* a failed metric does not pass as a guard either */
 	ck_assert(!gt_json_get_bool(json_array_get(json_object_get(doc, "comparisons"), 0), "not_worse", true));
 }
 END_TEST
@@ -340,7 +340,7 @@ START_TEST(what_is_no_result_is_refused)
 }
 END_TEST
 
-/* and its verification, and its cost of measurement */
+/* the same for its verification and its cost of measurement */
 START_TEST(workloads_name_knobs_that_exist)
 {
 	for (const struct bn_workload *const *w = bn_workloads; *w; w++) {
@@ -398,7 +398,7 @@ START_TEST(ten_thousand_launches_are_judged)
 }
 END_TEST
 
-/* A launch with n samples around v, the first tenth of them warm-up, which drift until the end. */
+/* A launch with n samples around v. The first tenth is warm-up, which drifts until its end. */
 static void launch_of(json_t *doc, int block, const char *arm, size_t n, double v, double drift)
 {
 	json_t *series = json_object_get(json_object_get(gen_launch(doc, block, "ab", arm, v), "metrics"), "w");

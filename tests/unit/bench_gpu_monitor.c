@@ -91,7 +91,7 @@ START_TEST(a_lost_card_is_a_sentence)
 }
 END_TEST
 
-/* The seventh of ten launches takes 40 % longer, with these other values in its env. */
+/* The seventh of ten launches takes 40 % longer and has these other values in its env. */
 static const struct {
 	const char *key;
 	double usual, then;

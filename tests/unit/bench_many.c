@@ -26,7 +26,7 @@ START_TEST(robust_scale_is_that_of_normal_values_and_ignores_one_far_out)
 }
 END_TEST
 
-/* Share of fleets of n equal hosts, each with two metrics, in which any host counts as an outlier. */
+/* Returns the share of fleets of n equal hosts, each with two metrics, in which any host counts as an outlier. */
 static double alarms(size_t n, uint64_t seed)
 {
 	struct bn_rng rng;
@@ -70,7 +70,7 @@ START_TEST(a_host_far_out_is_found_among_few)
 }
 END_TEST
 
-/* n nights with another level from night `at` on. Every tenth night is an unrelated outlier. */
+/* Generates n nights whose level changes at night `at`. Every tenth night is an unrelated outlier. */
 static void nights(double *x, size_t n, size_t at, double shift, struct bn_rng *rng)
 {
 	for (size_t i = 0; i < n; i++)

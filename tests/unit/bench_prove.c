@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpubench prove on a captured host: gputune plans for it, applies to its tree and reverts for each arm. The speed of
- * the workload depends on the values in the tree. The launches are processes of this program.
+ * gpubench prove on a captured host. gputune makes a plan for this host, applies it to the host's tree and reverts it
+ * for each arm. The speed of the workload depends on the values in the tree. The launches are processes of this program.
  */
 #include <fcntl.h>
 #include <math.h>
@@ -29,7 +29,7 @@
 
 /* ---- the launch ---- */
 
-/* Time of the workload for this value of the setting: the truth to find. */
+/* Returns the time of the workload for this value of the setting: the truth that prove must find. */
 static const struct truth {
 	const char *workload, *path, *value;
 	double share;
@@ -421,7 +421,7 @@ START_TEST(the_profile_of_a_captured_host_is_proved)
 	ck_assert_str_eq(moved(&s, "vm.dirty_bytes"), "yes");
 	ck_assert_str_eq(moved(&s, "cpu.governor:policy0"), "unexplained");
 	ck_assert_str_eq(moved(&s, "vm.zone_reclaim_mode"), "names none");
-	/* of a pair the nonzero one is restored */
+	/* of a pair the nonzero value is restored */
 	ck_assert_str_eq(gt_json_get_str(change(&s, "vm.dirty_bytes"), "revert", ""),
 			 "echo '20' > /proc/sys/vm/dirty_ratio");
 
@@ -430,7 +430,7 @@ START_TEST(the_profile_of_a_captured_host_is_proved)
 	ck_assert(fabs(gt_json_get_real(json_object_get(s.receipt, "confirm"), "change_pct", 0) + 11.5) < .5);
 	/* a change by another program during the session is reported separately */
 	others = json_object_get(s.receipt, "confounders");
-	ck_assert_uint_eq(json_array_size(others), 1); /* but not the counterpart of a pair, which the change itself zeroes */
+	ck_assert_uint_eq(json_array_size(others), 1); /* not the counterpart, which the change itself zeroes */
 	other = json_array_get(others, 0);
 	ck_assert_str_eq(gt_json_get_str(other, "key", ""), "kernel.numa_balancing");
 	ck_assert_str_eq(gt_json_get_str(other, "when", ""), "midway");
@@ -460,7 +460,7 @@ START_TEST(what_changes_between_two_phases_is_named)
 	other = json_array_get(json_object_get(s.receipt, "confounders"), 0);
 	ck_assert_str_eq(gt_json_get_str(other, "key", ""), "kernel.numa_balancing");
 	ck_assert_str_eq(gt_json_get_str(other, "when", ""), "between phases");
-	/* each was also measured alone in a phase of its own */
+	/* each was also measured alone, in a separate phase */
 	ck_assert_uint_eq(phases(&s, "add-one", NULL), 2);
 	play_close(&s);
 }

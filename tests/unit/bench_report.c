@@ -155,14 +155,14 @@ START_TEST(pages_of_many_results_let_no_foreign_text_out_either)
 }
 END_TEST
 
-/* Every member of a document from a file is foreign text, also those that come from a fixed list. */
+/* Every member of a document from a file is untrusted text, also members with a fixed list of values. */
 START_TEST(a_judgement_from_a_file_lets_no_text_into_an_attribute)
 {
 	static const char evil[] = "x\"><h1>INJECTED</h1><a href=\"y";
 	struct bn_view *(*const page[])(const json_t *doc) = { bn_view_fleet, bn_view_history, bn_view_ladder, bn_view_receipt };
 
 	for (size_t i = 0; i < sizeof(page) / sizeof(page[0]); i++) {
-		/* every name that a page reads, in the document and in its lists, two levels deep */
+		/* every name that a page prints, in the document and in its lists, two levels deep */
 		static const char *const names[] = { "verdict", "metric", "unit", "direction", "role", "host", "name", "id",
 						     "title", "what", "cpu", "kind", "method", "why", "from", "to", "revert",
 						     "moved", "key", "value", "usual", "result", "started", "text", "hint" };
@@ -357,7 +357,7 @@ START_TEST(copies_by_gpu_and_node_become_a_table_for_each_way)
 }
 END_TEST
 
-/* Also for a document that is not from a file, where control characters are replaced. */
+/* The same for a document that was not read from a file, where control characters are replaced. */
 START_TEST(no_output_holds_a_control_character)
 {
 	gt_auto_json *doc = hostile();

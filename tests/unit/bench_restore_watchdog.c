@@ -25,7 +25,7 @@ static pid_t killed_experiment(struct box *b)
 	return pid;
 }
 
-/* Does the process wait for a file lock? /proc/locks: "1: -> FLOCK ADVISORY WRITE PID …". */
+/* Returns whether the process waits for a file lock. /proc/locks has a line "1: -> FLOCK ADVISORY WRITE PID …". */
 static bool waits_for_lock(pid_t pid)
 {
 	char line[256], want[64];

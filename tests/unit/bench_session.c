@@ -128,7 +128,7 @@ static json_t *play(struct stage *st, const struct bn_interim *interims, size_t 
 
 	bn_rng_seed(&st->rng, 5);
 	r = bn_session_run(&s, &ops, doc, NULL);
-	ck_assert_int_eq(st->inside, 0); /* every arm was left in the end */
+	ck_assert_int_eq(st->inside, 0); /* every arm was left at the end */
 	if (ret_r)
 		*ret_r = r;
 	else
@@ -265,8 +265,8 @@ START_TEST(looks_stop_early_only_for_an_answer)
 END_TEST
 
 /*
- * The first interim analysis shows a gain. The session waits for a guard that the planned pairs can settle, not for one
- * that is settled or that no gain depends on.
+ * The first interim analysis shows a gain. The session waits for a guard that the planned pairs can settle. It does not
+ * wait for a guard that is settled, or on which no gain depends.
  */
 START_TEST(a_guard_is_waited_for_while_that_can_settle_it)
 {
@@ -322,7 +322,7 @@ START_TEST(someone_elses_change_midway_ends_it)
 }
 END_TEST
 
-/* The session's clock stops meanwhile. The wall clock was not set, so nothing else shows it. */
+/* The session's clock stops during the suspend. The wall clock was not set, so nothing else records the suspend. */
 START_TEST(a_host_that_slept_is_said_to_have)
 {
 	for (int slept = 0; slept < 2; slept++) {
@@ -385,8 +385,8 @@ START_TEST(a_wrong_result_ends_it_at_once)
 END_TEST
 
 /*
- * A session whose arms are boots: each process measures one arm and ends; the next one reads the document. lost:
- * launches of the third boot that are in it after a power cut.
+ * A session whose arms are boots: each process measures one arm and ends, and the next process reads the document. lost:
+ * number of launches of the third boot that the document has after a power cut.
  */
 static json_t *play_boots(struct stage *st, int lost)
 {

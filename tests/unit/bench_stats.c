@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Known answers come from SciPy 1.17 (t, quantiles, permutation_test, ttest, Welch, false_discovery_control, theilslopes)
- * and, for the interval, from bisecting the brute-force sign-flip test. */
+/*
+ * Expected values come from SciPy 1.17 (t, quantiles, permutation_test, ttest, Welch, false_discovery_control,
+ * theilslopes). Expected intervals come from bisecting the brute-force sign-flip test.
+ */
 #include <math.h>
 #include <string.h>
 #include "bench/result/analyze.h"
@@ -229,7 +231,7 @@ START_TEST(a_slow_start_is_found_and_no_more_than_that)
 	ck_assert_uint_eq(bn_warmup(x + 5, 19), 0);
 	ck_assert_uint_eq(bn_warmup(x, 7), 0); /* too few to decide */
 	for (int i = 0; i < 24; i++)
-		x[i] = 24 - i; /* never steady: the first within the widened range of the second half */
+		x[i] = 24 - i; /* never steady: warm-up ends at the first sample within the widened range of the second half */
 	ck_assert_uint_eq(bn_warmup(x, 24), 7);
 	ck_assert_uint_eq(bn_warmup((double[]){ 9, 9, 9, 9, 1, 1, 1, NAN }, 8), 0);
 }
@@ -265,8 +267,8 @@ START_TEST(the_rule_gives_four_verdicts)
 END_TEST
 
 /*
- * The difference of identical arms raises the threshold for claims of a change only; "same" and "not worse" are claims
- * too.
+ * The difference of identical arms raises the threshold only for the claim of a change, because "same" and "not worse"
+ * are claims too.
  */
 START_TEST(noise_makes_every_claim_harder_and_none_easier)
 {
@@ -287,7 +289,7 @@ START_TEST(noise_makes_every_claim_harder_and_none_easier)
 }
 END_TEST
 
-/* The gate can fail for any number of A/A pairs and metrics. */
+/* The A/A gate can fail for any number of pairs and metrics. */
 START_TEST(the_aa_check_can_always_fail)
 {
 	double d[12];

@@ -69,7 +69,10 @@ static int sums(struct rt_comm *c, void *arg, struct gt_err *err)
 	return r;
 }
 
-/* More consecutive collectives than channels, of several kinds, while another one keeps its channel. */
+/*
+ * Starts more consecutive collectives of several kinds than there are channels, while another collective keeps its
+ * channel.
+ */
 static int one_after_the_other(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	int size = rt_comm_size(c), rank = rt_comm_rank(c), r;
@@ -151,7 +154,7 @@ START_TEST(programs_compiled_again_and_again_find_channels)
 }
 END_TEST
 
-/* Memory use of a rank; others still read an old window until all have requested the next one. */
+/* Checks the memory of a rank: others still read an old window until all have requested the next one. */
 static int windows(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	struct stat st = { 0 };
@@ -242,7 +245,7 @@ START_TEST(every_rank_gets_what_the_others_have_for_it)
 }
 END_TEST
 
-/* Pages of the mappings that contain the window, of all ranks: huge pages if the kernel supports them. */
+/* Returns the pages of the mappings that contain the window, of all ranks: huge pages if the kernel supports them. */
 static uint64_t huge_bytes_of(const struct rt_window *w, int size)
 {
 	gt_autofree char *text = NULL;
@@ -386,7 +389,7 @@ static int under_mpirun(void)
 
 /* ---- as threads of one process: make check-tsan, make check-valgrind ---- */
 
-/* The same with a job of its own for each rank. */
+/* The same, with a separate job for each rank. */
 static int train_mine(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	struct job *all = arg;

@@ -13,7 +13,7 @@
 			return gt_fail(err, EPROTO, __VA_ARGS__);                                                      \
 	} while (0)
 
-/* All ranks end without an error. */
+/* Fails unless all ranks end without an error. */
 void run(struct rt_group *g, rt_rank_main *fn, void *arg);
 
 #define ROWS	8 /* of all ranks */
@@ -22,7 +22,7 @@ void run(struct rt_group *g, rt_rank_main *fn, void *arg);
 struct job {
 	struct rt_options opt;
 	int rows[4]; /* of each rank; 0: equal */
-	bool weigh;  /* the batches contain their numbers of rows, equal for all ranks */
+	bool weigh;  /* the batches contain their numbers of rows, which are the same for all ranks */
 	const int *node; /* of each rank; NULL: one node */
 	int width;	 /* of the model; 0: 32 */
 	const char *load, *save; /* checkpoints before the first step and after the last */
@@ -40,10 +40,10 @@ struct together {
 int train(struct rt_comm *c, void *arg, struct gt_err *err);
 /* Returns the losses of a run with this many ranks, and a hash of the final parameters. */
 int64_t losses(struct job j, int ranks, double ret[STEPS]);
-/* A gradient shorter than a cache line, after skipped updates; arg is an enum rt_compress. */
+/* Checks that skipped updates do not affect a gradient shorter than a cache line. arg is an enum rt_compress. */
 int few(struct rt_comm *c, void *arg, struct gt_err *err);
 
-/* Messages of several sizes between neighbouring ranks, there and back. */
+/* Sends messages of several sizes between neighbouring ranks, in both directions. */
 int messages(struct rt_comm *c, void *arg, struct gt_err *err);
 
 TCase *case_messages(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Properties: one message names the missing part between this program and a GPU. Every kernel computes the CPU's result,
- * eagerly and captured. A failure in a step gives one message. Each case opens the device in a child process whose
- * libcuda.so.1 and libcublasLt.so.12 are stand-ins, which run the kernel sources on the CPU.
+ * Properties: if something between this program and a GPU is missing, one message names it. Every kernel computes the
+ * CPU's result, eagerly and captured. A failure in a step gives one message. Each case opens the device in a child
+ * process whose libcuda.so.1 and libcublasLt.so.12 are stand-ins, which run the kernel sources on the CPU.
  */
 #include <check.h>
 #include <dlfcn.h>
@@ -91,7 +91,7 @@ static int check_and_tell(enum rt_check_type type, const char *only)
 	return r != 0;
 }
 
-/* Interrupted in the middle of the first case. */
+/* Checks that an interrupt in the middle of the first case ends the comparison. */
 static int interrupted_and_tell(void)
 {
 	gt_auto_json *rows = json_array();
@@ -215,7 +215,7 @@ START_TEST(each_documented_failure_has_its_sentence)
 }
 END_TEST
 
-/* Runs the kernels that the driver loads; only the others are reported as too new, with both versions. */
+/* Kernels of a newer toolkit run if the driver loads them. If it does not, the message has both versions. */
 START_TEST(kernels_of_a_newer_toolkit_have_their_sentence)
 {
 	static const char *const fails[] = {"cuModuleLoadData:200", "cuModuleLoadData:218", "cuModuleLoadData:222",
@@ -272,8 +272,8 @@ START_TEST(a_case_that_cannot_run_does_not_stop_others)
 END_TEST
 
 /*
- * Shared memory per block of sm_75 and sm_86: other rows are kept, other tiles fit, and a kernel that does not fit is
- * refused before its launch.
+ * With the shared memory per block of sm_75 and sm_86, fewer rows are kept and tiles are smaller. A kernel that does not
+ * fit is refused before its launch.
  */
 START_TEST(cards_with_less_shared_memory_compute_the_same)
 {

@@ -47,7 +47,7 @@ START_TEST(children_answer_fail_and_end_in_time)
 }
 END_TEST
 
-/* A program that leaves a daemon holding its output has ended when it exits. */
+/* A program that leaves a daemon with its output open has ended when the program itself exits. */
 START_TEST(a_daemon_does_not_hold_up_what_started_it)
 {
 	char *argv[] = { "sh", "-c", "setsid sleep 100 & echo $!", NULL };
@@ -60,7 +60,7 @@ START_TEST(a_daemon_does_not_hold_up_what_started_it)
 }
 END_TEST
 
-/* A child that cannot be reaped: its tracer is notified of its end first, and does not wait for it. */
+/* A child that cannot be reaped: a tracer is notified of its end first, and does not wait for it. */
 static int be_held(void *arg, struct gt_err *err)
 {
 	int to[2];

@@ -94,7 +94,7 @@ START_TEST(each_epoch_has_an_order_of_its_own)
 		same += i == rt_order(7, 4, n, p);
 		other_seed += i == rt_order(8, 3, n, p);
 	}
-	/* a random order has one fixed point on average */
+	/* in a random order, one sample on average keeps its position */
 	ck_assert_msg(n < 10 || (same < 10 && other_seed < 10), "%d and %d of %d stay", (int)same, (int)other_seed, (int)n);
 	free(seen);
 }
@@ -165,7 +165,10 @@ START_TEST(a_run_resumes_where_it_stopped)
 }
 END_TEST
 
-/* After 23 batches of 7, in batches of 5, of two ranks, and in the following epochs: each sample once. */
+/*
+ * Continues after 23 batches of 7, with batches of 5 and two ranks. In this and the following epochs each sample occurs
+ * once.
+ */
 START_TEST(other_batches_resume_after_the_last_sample)
 {
 	enum { BEFORE = 23 * 7, BATCHES = 40, X = 16 * 4 };
@@ -249,7 +252,7 @@ START_TEST(parts_do_not_overlap)
 }
 END_TEST
 
-/* The same ids as llm.c's u16 and u32 files, as plain ids, and as text. */
+/* The same ids read from llm.c's u16 and u32 files, from plain id files, and from text. */
 START_TEST(token_files_of_all_kinds)
 {
 	struct rt_loader_options o = tokens(10);
@@ -376,7 +379,7 @@ START_TEST(a_file_that_shrinks_ends_the_run)
 }
 END_TEST
 
-/* Many files: a batch does not check all of them, and the last one loses its pages. */
+/* With many files, a batch does not check all of them. The last file loses its pages. */
 START_TEST(one_of_many_files_that_shrinks_ends_the_run)
 {
 	enum { FILES = 30, IDS = 8192 };

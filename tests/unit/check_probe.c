@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests of probe/: readings distinguish absent, unreadable and broken. Every synthetic host is judged with its planted
- * cause. Hostile kernel files never crash and never give a wrong "ok".
+ * Tests of probe/. Readings distinguish absent, unreadable and broken. Every synthetic host is judged to have the
+ * problem that it was given. Hostile kernel files never crash gpuprobe and never give a wrong "ok".
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -164,7 +164,7 @@ START_TEST(absent_unreadable_and_broken_are_different)
 }
 END_TEST
 
-/* "group" in "parent": the tighter limit counts, and page cache counts as free. */
+/* Group "group" in "parent": the tighter limit counts, and page cache counts as free. */
 START_TEST(a_control_groups_room_is_what_is_available)
 {
 #define MEMINFO "file /proc/meminfo\n\tMemTotal:       16777216 kB\n\tMemAvailable:    8388608 kB\n"
@@ -551,7 +551,7 @@ START_TEST(nvml_tells_ways_and_a_capture_keeps_them)
 }
 END_TEST
 
-/* The capture of a host gives the same judgement of its log: levels, times and lines are kept. */
+/* The capture of a host gives the same findings about its log: levels, times and lines are preserved. */
 START_TEST(the_kernel_log_of_a_capture_has_levels_and_times)
 {
 	gt_auto(gt_fsroot) *fs = open_text(

@@ -50,7 +50,7 @@ static const char *const names[] = {"RANK",
 				    "PMIX_RANK",
 				    "OMPI_COMM_WORLD_SIZE"};
 
-/* "A=1 B=2": these variables and no others. */
+/* Sets these variables and no others, from "A=1 B=2". */
 static void set_all(const char *vars)
 {
 	char buf[512], *save = NULL;
@@ -324,8 +324,8 @@ static bool closed_within(int fd, int ms)
 }
 
 /*
- * A connection that is no rank of the job is closed at once, a silent one after a time limit, and the ranks find each
- * other meanwhile.
+ * A connection that is not from a rank of the job is closed at once, a silent one after a time limit. The ranks find
+ * each other meanwhile.
  */
 START_TEST(connections_of_other_jobs_are_rejected)
 {
@@ -356,7 +356,7 @@ START_TEST(connections_of_other_jobs_are_rejected)
 	half = go_there(port); /* half a frame, then closed */
 	ck_assert(send(half, &good, 100, MSG_NOSIGNAL) == 100);
 	close(half);
-	half = go_there(port); /* a rank that connects and ends before the others */
+	half = go_there(port); /* a rank that connects and ends before the others connect */
 	ck_assert(send(half, &good, sizeof(good), MSG_NOSIGNAL) == sizeof(good));
 	usleep(300000);
 	close(half);
@@ -376,7 +376,7 @@ START_TEST(connections_of_other_jobs_are_rejected)
 }
 END_TEST
 
-/* A rank with the same number, or of another job, is told the reason of its rejection. */
+/* A rank with the same number, or of another job, gets the reason for its rejection. */
 START_TEST(a_duplicate_rank_is_reported)
 {
 	struct rt_rendezvous m = meeting(1, 3, free_port());
@@ -510,7 +510,7 @@ START_TEST(a_rank_that_sends_garbage_is_dropped)
 }
 END_TEST
 
-/* A rank in a long computation reads nothing meanwhile: its queue stays small, and it is not given up. */
+/* A rank in a long computation reads nothing. Its queue stays small, and the other ranks do not treat it as lost. */
 START_TEST(a_computing_rank_is_not_flooded)
 {
 	struct rt_frame f = {.magic = RT_FRAME_MAGIC, .kind = RT_HELLO, .rank = 1, .job = JOB};
@@ -531,7 +531,7 @@ START_TEST(a_computing_rank_is_not_flooded)
 }
 END_TEST
 
-/* Rank 1 stops: a rank that waits for the device names it. */
+/* Rank 1 stops: the message of a rank that waits for its device names rank 1. */
 static int stop_one(struct rt_comm *c, int rank, struct gt_err *err)
 {
 	double all[RT_MAX_RANKS], until;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of sysctl/: precedence of sysctl.d as in systemd, types of keys, dead lines. */
+/* Tests of sysctl/: precedence of sysctl.d as in systemd, types of keys, lines without effect. */
 #include <check.h>
 #include <errno.h>
 #include <stdio.h>
@@ -100,7 +100,7 @@ START_TEST(what_lies_in_run_counts_until_the_next_boot)
 	sc_auto_findings l = { 0 };
 
 	put("/run/sysctl.d/50-cloud.conf", "vm.swappiness = 1\nvm.dirty_ratio = 5\n");
-	put("/usr/lib/sysctl.d/50-cloud.conf", "vm.swappiness = 2\n"); /* hidden for now */
+	put("/usr/lib/sysctl.d/50-cloud.conf", "vm.swappiness = 2\n"); /* hidden now */
 	expect(NULL, "vm.swappiness", "1 /run/sysctl.d/50-cloud.conf:1");
 	ck_assert_int_eq(sc_conf_load(fs, SC_NEXT_BOOT, NULL, &next, NULL), 0);
 	ck_assert_str_eq(sc_boot_value(next, "vm.swappiness")->value, "2");
@@ -170,7 +170,7 @@ START_TEST(keys_are_typed)
 		{ "vm.dirty_ratio", "1 2", -EINVAL },  { "net.ipv4.tcp_rmem", "4096\t131072  6291456", 0 },
 		{ "net.ipv4.tcp_rmem", "4096", -EINVAL }, { "net.core.rmem_max", "2147483648", -ERANGE },
 		{ "some.unknown", "any text", 0 },     { "some.unknown", "two\nlines", -EINVAL },
-		{ "vm.dirty_ratio", "010", -EINVAL },  { "vm.dirty_ratio", "0x10", -EINVAL }, /* shown differently */
+		{ "vm.dirty_ratio", "010", -EINVAL },  { "vm.dirty_ratio", "0x10", -EINVAL }, /* printed in another form */
 		{ "vm.dirty_ratio", "10 # ten", -EINVAL }, { "kernel.shmmax", "18446744073709551615", 0 },
 		{ "vm.dirty_bytes", "0", -ERANGE }, /* only its counterpart sets it */
 		{ "kernel.sched_rt_runtime_us", "-1", 0 }, { "kernel.sched_rt_runtime_us", "-2", -ERANGE },
@@ -184,7 +184,7 @@ START_TEST(keys_are_typed)
 }
 END_TEST
 
-/* Each was written to a similar key on Linux 6.18; tests/peers does this with more. */
+/* Each text was written to a similar key on Linux 6.18; tests/peers does this with more texts. */
 START_TEST(values_are_read_as_the_kernel_reads_them)
 {
 	static const struct {
@@ -279,7 +279,7 @@ START_TEST(the_linter_finds_dead_and_dangerous_keys)
 				    "vm.overcommit_memory = 2\n"
 				    "vm.dirty_ratio = 300\n"
 				    "vm.no_such_thing = 1\n"
-				    "net.ipv4.conf.eth9.rp_filter = 1\n" /* may appear with the device */
+				    "net.ipv4.conf.eth9.rp_filter = 1\n" /* may appear when the device does */
 				    "vm.overcommit_memory = 1\n");
 	ck_assert_int_eq(sc_conf_load(fs, SC_NOW, NULL, &c, NULL), 0);
 	sc_lint(fs, c, &l);

@@ -18,9 +18,9 @@ struct box {
 void box_open(struct box *b, const char *name);
 void box_copy(struct box *to, const struct box *from); /* including gputune's own files */
 void box_close(struct box *b);
-void box_reopen(struct box *b); /* as another process would: disarms faults */
-void box_put(struct box *b, const char *path, const char *text); /* makes parents */
-void box_link(struct box *b, const char *path, const char *target); /* makes parents */
+void box_reopen(struct box *b); /* reloads the journal as another process would; disarms faults */
+void box_put(struct box *b, const char *path, const char *text); /* creates parents */
+void box_link(struct box *b, const char *path, const char *target); /* creates parents */
 #define BOX_PORT "/sys/devices/pci0000:c0/0000:c0:01.0/0000:c1:00.0"
 void box_add_port(struct box *b); /* eth9, BOX_PORT: 100 Gbit/s at node 1 of server-8gpu, two interrupts */
 void box_remove(struct box *b, const char *path);

@@ -67,7 +67,7 @@ static int overflow(struct rt_program *p, struct rt_comm *c, struct gt_err *err)
 
 static int on_levels(const double *x, int levels, struct gt_err *err)
 {
-	/* the second segment starts at a block */
+	/* the second segment starts at a multiple of a block */
 	for (int b = 0; b < DN * DM; b += 512) {
 		double most = 0;
 
@@ -99,7 +99,7 @@ static int follow(struct rt_comm *c, void *arg, struct gt_err *err)
 	for (int round = 0; !r && round < ROUNDS; round++) {
 		struct rt_metrics m;
 
-		if (d->scaled && round % 2) /* between the others the scale changes */
+		if (d->scaled && round % 2) /* the loss scale changes between the other updates */
 			r = overflow(p, c, err);
 		if (r)
 			return r;
@@ -204,7 +204,7 @@ static void expect_mean(double *mean, int round)
 		mean[i] = ((double)dictated(0, round, i) + (double)dictated(1, round, i)) / 2;
 }
 
-/* Rounds to nearest even with this many bits including the leading 1, and no finer than 2^least. */
+/* Rounds to nearest even with this many bits including the leading 1, but not to less than 2^least. */
 static float rounded(float x, int bits, int least)
 {
 	double unit = ldexp(1, GT_MAX((x < 0 || x > 0 ? ilogb((double)x) : 0) - bits + 1, least));
@@ -254,7 +254,10 @@ START_TEST(compression_follows_its_publication)
 }
 END_TEST
 
-/* Ten gradients and the padding of their bucket: a value that is not finite there must not affect later updates. */
+/*
+ * Ten gradients and the padding of their bucket. A value in the padding that is not finite must not affect later
+ * updates.
+ */
 int few(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	const enum rt_compress *compress = arg;

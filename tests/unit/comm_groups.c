@@ -102,7 +102,7 @@ START_TEST(groups_of_a_grid_work_on_their_own)
 }
 END_TEST
 
-/* Groups of groups, freed and made again. */
+/* Splits groups of groups, frees them and makes them again. */
 static int nested(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	for (int i = 0; i < 20; i++) {
@@ -138,7 +138,7 @@ START_TEST(groups_can_be_divided_and_made_again)
 }
 END_TEST
 
-/* Rank 3 is rank 1 of the second group. *arg: 0 killed, 1 fails, 2 hangs. */
+/* Rank 3 of the job is rank 1 of the second group. *arg: 0 it is killed, 1 it fails, 2 it hangs. */
 static int lose_one(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	const int *how = arg;
@@ -172,7 +172,7 @@ START_TEST(a_rank_lost_in_a_group_ends_all_ranks_with_its_name)
 
 	ck_assert_int_lt(rt_group_run(&(struct rt_group){ .ranks = 4, .grace_s = 0.5 }, lose_one, &how, &err), 0);
 	ck_assert_msg(strstr(err.msg, want[_i]) != NULL, "%s", err.msg);
-	ck_assert(gt_now_s() - start < 50); /* not the timeout of a rank */
+	ck_assert(gt_now_s() - start < 50); /* the loss was detected, not waited for until the time limit */
 }
 END_TEST
 

@@ -41,7 +41,10 @@ static int receive_all(struct rt_p2p *q, uint32_t *x, struct gt_err *err)
 	return 0;
 }
 
-/* The messages go from rank 0 to the last and back. Each rank passes its own on when all of the previous rank are there. */
+/*
+ * The messages pass from rank 0 to the last rank and back. Each rank forwards them when all messages of the previous
+ * rank have arrived.
+ */
 static int relay(struct rt_comm *c, const struct rt_p2p *like, struct gt_err *err)
 {
 	size_t queue = rt_p2p_bytes(like->bytes, like->slots);
@@ -112,7 +115,7 @@ struct loss {
 	bool full; /* rank 0 waits for a free slot, not for a message */
 };
 
-/* Rank 1 ends or hangs in the middle, and rank 0 waits for it. */
+/* Rank 1 ends or hangs in the middle while rank 0 waits for it. */
 static int lose_the_other(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	const struct loss *loss = arg;

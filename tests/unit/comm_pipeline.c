@@ -208,7 +208,7 @@ static int run_case(const struct pipeline_case *t, group_run *run_ranks, struct 
 	return r;
 }
 
-/* In check_comm --one-process, outside of a test of Check. */
+/* Runs in check_comm --one-process, outside the Check framework. */
 int pipelines_in_one_process(struct gt_err *err)
 {
 	int r = 0;

@@ -11,7 +11,7 @@
 
 #define BATCH	8
 #define LEN	12
-#define VOCAB	61 /* divides by no number of ranks */
+#define VOCAB	61 /* not divisible by any number of ranks */
 #define UPDATES 50
 
 enum model { GPT, BERT, VIT, MLP, LLAMA, GATED };
@@ -21,8 +21,10 @@ static struct rt_node *dense(struct rt_graph *g, const char *name, struct rt_nod
 	return rt_linear(g, x, rt_param(g, name, RT_SHAPE(out, in), RT_INIT_NORMAL(0.1f)), NULL);
 }
 
-/* A block with rotated, shared keys and a gate: one product for both halves of the gate, or two whose results are
- * multiplied. The output layer shares no table. */
+/*
+ * A block with rotated, shared keys and a gate. The gate is one product for both halves, or two products whose results
+ * are multiplied. The output layer has a table of its own.
+ */
 static struct rt_node *gated_block(struct rt_graph *g, int64_t rows, bool side_by_side)
 {
 	struct rt_node *tokens = rt_input(g, "tokens", RT_I32, RT_SHAPE(rows, LEN));
@@ -90,7 +92,7 @@ static void draw(const struct rt_graph *g, uint64_t t, int64_t first, int64_t ro
 	}
 }
 
-/* The gradients of one rank, one tensor after the other, and of this rank's parts. */
+/* Compares the gradients of one rank, tensor by tensor, with this rank's parts. */
 static int compare_gradients(const struct split *s, const struct rt_graph *g, struct rt_program *p, struct gt_err *err)
 {
 	const float *want = s->expected + UPDATES;
@@ -137,7 +139,7 @@ static void keep_gradients(struct split *s, const struct rt_graph *g, struct rt_
 	}
 }
 
-/* Trains; c NULL: as one rank, whose numbers are kept. */
+/* Trains. c NULL: as one rank, whose numbers are stored for the comparison. */
 static int train_split(struct rt_comm *c, struct split *s, const struct rt_mesh *m, struct gt_err *err)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -257,7 +259,7 @@ static int through_file(const struct through *t, const struct rt_mesh *m, struct
 	if (r)
 		return r;
 	r = t->load ? rt_load(p, t->load, &ticket, err) : 0;
-	if (!r && m) /* a rank saves the parts of the others */
+	if (!r && m) /* a rank saves the parts of the other ranks too */
 		r = rt_comm_agree(m->world, 0, "the end of loading", err);
 	for (int i = 0; !r && i < t->updates; i++) {
 		struct rt_metrics got;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Joint training equals that of one rank, bit for bit if the update is sharded, and uses the same checkpoints. */
+/*
+ * Training by several ranks equals that of one rank, bit for bit if the update is sharded, and uses the same
+ * checkpoints.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -56,7 +59,7 @@ int train(struct rt_comm *c, void *arg, struct gt_err *err)
 		if (!r)
 			r = rt_comm_agree(c, hash, rt_node_name(n), err);
 	}
-	/* one rank alone: the others wait until it starts a bucket again */
+	/* this rank is alone here: the others wait until it starts a bucket again */
 	if (!r && j->save && rank == rt_comm_size(c) - 1)
 		r = rt_save(p, j->save, 3, err);
 	if (!r && rank == 0) {
@@ -136,7 +139,7 @@ START_TEST(the_same_run_gives_the_same_bits)
 }
 END_TEST
 
-/* State of compression is part of the plan: the same bytes before and after compilation. */
+/* The state of compression is part of the memory plan: its size is the same before and after compilation. */
 static int keeps_to_its_budget(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	static const struct {
@@ -231,7 +234,10 @@ START_TEST(a_shared_update_gives_the_same_bits)
 }
 END_TEST
 
-/* Stages 2 and 3 of sharding. A sum over two batches and a norm over pieces round in another order. */
+/*
+ * Stages 2 and 3 of sharding. Sums over two batches, and norms over pieces, are rounded in another order than without
+ * sharding.
+ */
 START_TEST(sharded_gradients_and_parameters_change_no_bits)
 {
 	const struct together *t = &shared[_i];
@@ -391,7 +397,7 @@ START_TEST(a_checkpoint_is_the_same_from_any_number_of_ranks)
 	}
 	j.load = parts;
 	j.save = again;
-	j.steps = -1; /* read and written, nothing between */
+	j.steps = -1; /* loaded and saved, without training */
 	for (int ranks = 1; ranks <= 3; ranks++) {
 		j.opt.ranks.shard_stage = ranks; /* with one rank, nothing is sharded */
 		memcpy(j.rows, ranks == 3 ? (const int[4]){ 3, 3, 2 } : (const int[4]){ 0 }, sizeof(j.rows));
@@ -446,7 +452,7 @@ static int learn(struct rt_comm *c, void *arg, struct gt_err *err)
 	return !r && rt_comm_rank(c) == 0 ? rt_save(p, l->save, 0, err) : r;
 }
 
-/* Compares two files without running statistics: the largest difference as a fraction of 1 + |x|. */
+/* Compares two files except for running statistics. Returns the largest difference as a fraction of 1 + |x|. */
 static double apart(const char *a, const char *b)
 {
 	gt_autofree char *x = NULL, *y = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Properties: the stand-in driver rejects the same calls as NVIDIA's, with the same codes (CUDA Driver API:
- * cuLaunchKernel, cuFuncSetAttribute, cuStreamBeginCapture, "API synchronization behavior"). Choices are by timing only
- * where the same bits are not requested. Libraries are found in Python's directories.
+ * cuLaunchKernel, cuFuncSetAttribute, cuStreamBeginCapture, "API synchronization behavior"). Algorithms are chosen by
+ * timing only if equal bits are not requested. Libraries are found in Python's directories.
  */
 #include <check.h>
 #include <dlfcn.h>
@@ -57,7 +57,7 @@ static void launches(struct rt_cuda *c, cu_ptr x)
 	expect("more registers than there are", d->launch(greedy, 1, 1, 1, 1024, 1, 1, 0, NULL, few, NULL), 701);
 }
 
-/* A copy from pageable memory is already under way; pinned memory is read when the copy runs. */
+/* A copy from pageable memory reads the memory at once; a copy from pinned memory reads it when the copy runs. */
 static void copies(struct rt_cuda *c, cu_ptr x, cu_stream s)
 {
 	const struct rt_driver *d = &c->d;
@@ -197,7 +197,7 @@ static int rules_and_tell(void)
 	return wrong != 0;
 }
 
-/* Products of a model whose gradients are summed over batches: none uses the library's first proposal untimed. */
+/* In a model whose gradients are summed over batches, no product uses the library's first proposal without timing. */
 static int accumulate_and_tell(void)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -250,8 +250,8 @@ static int buffers_alike(struct rt_graph *g, struct rt_program *const *p, struct
 }
 
 /*
- * A small residual network on both devices: losses, running statistics, the loss with these; then a loss that is not a
- * number.
+ * Compares a small residual network on both devices: losses, running statistics, the loss with these. Last, a loss that
+ * is not a number.
  */
 static int images_and_tell(bool exact)
 {
@@ -389,7 +389,7 @@ START_TEST(plans_of_large_batches_are_cached)
 }
 END_TEST
 
-/* A library that the loader does not find: in a conda environment, among wheels, and in Debian's Python. */
+/* Libraries that the dynamic loader does not find: in a conda environment, among wheels, and in Debian's Python. */
 START_TEST(libraries_are_found_in_python_environments)
 {
 	static const struct gt_dlsym syms[] = { { .name = "cuInit" } };
@@ -443,7 +443,10 @@ static int judge(void *arg, struct gt_err *err)
 	return strstr(info.dli_fname, j->refuse) ? gt_fail(err, ERANGE, "not %s", info.dli_fname) : 0;
 }
 
-/* An unsuitable library does not hide a later one; one that is examined by a child is never loaded here. */
+/*
+ * An unsuitable library does not hide a later suitable one. A library that a child process examines is never loaded into
+ * this process.
+ */
 START_TEST(an_unsuitable_library_is_skipped)
 {
 	static const struct gt_dlsym syms[] = { { .name = "cuInit" } };
@@ -478,7 +481,7 @@ START_TEST(an_unsuitable_library_is_skipped)
 END_TEST
 
 /*
- * The loader's path has a toolkit that is too new for the driver, the environment has a suitable one. No other library
+ * The toolkit in the loader's path is too new for the driver, and the environment has a suitable one. No other library
  * of this host is old enough.
  */
 START_TEST(libraries_for_this_driver_are_found_after_newer_ones)

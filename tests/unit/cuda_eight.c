@@ -29,8 +29,8 @@ static int other_rows_and_tell(const struct rt_options *o)
 }
 
 /*
- * The same in 8 bits, whose largest number could hide infinity: the first and the third batch contain it. Small numbers
- * vanish without a scale, and with them the first layer's gradient.
+ * The same in 8 bits, whose largest number could hide an infinity: the first and the third batch contain one. Without a
+ * scale, small numbers become zero, and with them the gradient of the first layer.
  */
 static int eight_and_tell(void)
 {

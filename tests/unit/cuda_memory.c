@@ -100,7 +100,7 @@ static int profile_and_tell(void)
 	return 0;
 }
 
-/* One step of each; in the first case the forward pass fails, in the second only the backward pass. */
+/* One step of each case: in the first case the forward pass fails, in the second only the backward pass. */
 static int one_anomaly(enum rt_device device, bool backward, struct gt_err *err)
 {
 	const struct rt_options o = { .device = device, .debug.anomaly = true, .optimizer = { .kind = RT_SGD, .lr = 0.1 } };
@@ -232,7 +232,7 @@ static void tell_inputs(const struct rt_program *p)
 	printf("%d direct, %d copied\n", (int)gt_json_get_int(inputs, "direct", -1), (int)gt_json_get_int(inputs, "copied", -1));
 }
 
-/* Is the page bound to a node, if this process may bind pages? */
+/* Returns whether the page is bound to a node, if this process may bind pages. */
 static bool is_bound(void *page)
 {
 	unsigned long node[16] = { 1 };
@@ -314,7 +314,7 @@ START_TEST(memory_is_planned_reported_and_measured)
 	struct result r = run_with("memory", NULL, STANDIN_DIR);
 
 	ck_assert_msg(gt_streq(r.out, "planned in parts, less than free\nas planned, and measured\n"), "%s", r.out);
-	/* refused before any allocation: the device's self-test allocates the first two */
+	/* refused by the driver, before any other allocation of the engine; the device's self-test makes the first two */
 	r = run_with("memory", "STANDIN_FAIL=cuMemAlloc:2:2", STANDIN_DIR);
 	ck_assert_msg(r.status && strstr(r.out, "planned in parts") && strstr(r.out, "cuMemAlloc failed with CUDA error 2"), "%s",
 		      r.out);
@@ -399,7 +399,7 @@ START_TEST(forbidden_accesses_of_kernels_are_detected)
 }
 END_TEST
 
-/* The others: make check-kernels. */
+/* The other kernels are checked by make check-kernels. */
 START_TEST(kernels_access_their_own_memory_in_order)
 {
 	static const char *const how[] = {"train", "loop", "loop16", "loop8", "images"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs with outputs on the device: those of each model by their definition. */
+/* Programs with outputs on the device: the outputs of each model equal their definition. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -27,7 +27,7 @@ static void twice_back(const float *const *in, const float *y, const float *dy, 
 		dx[0][i] = 2 * dy[i];
 }
 
-/* y = 2 x + y, where the old y is within the tolerance: the message is checked. */
+/* y = 2 x + y. The old value of y is within the tolerance, so only the message about it is checked. */
 static int saxpy(const struct rt_user_run *run, unsigned threads, size_t shared, struct gt_err *err)
 {
 	unsigned n = (unsigned)rt_shape_elements(&run->shapes[0]);

@@ -65,7 +65,7 @@ static int watch_and_tell(bool powersgd)
 	return r != 0;
 }
 
-/* Means over three devices: correct, and with one wrong element. */
+/* Averages over three devices: once correct, once with a wrong element. */
 static int reducing_rank(struct rt_comm *c, void *arg, struct gt_err *err)
 {
 	gt_auto(rt_reduce_meter) *m = NULL;
@@ -102,7 +102,7 @@ START_TEST(two_ranks_train_as_one_does)
 		ck_assert_msg(gt_starts_with(at, "different losses, 1 bit") || gt_starts_with(at, "different losses, int8 "), "%s",
 			      r.out);
 	ck_assert_msg(strstr(r.out, "equal losses ") && strstr(r.out, "equal losses, int8, clipped"), "%s", r.out);
-	/* only vectors and small matrices: compression does not pay */
+	/* only vectors and small matrices, for which compression does not pay */
 	r = run_with("lowrank", NULL, STANDIN_DIR);
 	ck_assert_msg(!r.status && gt_streq(r.out, "all is well\n"), "%s", r.out);
 	r = run_with("ranks", "STANDIN_DEVICES=1", STANDIN_DIR);

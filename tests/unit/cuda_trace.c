@@ -31,7 +31,10 @@ static int look_at_trace(const struct rt_program *p, int steps)
 	return bad ? -1 : n / steps * !(n % steps);
 }
 
-/* Rows of kernels in the report; -1 if their times do not add up to their ops', or an event is outside its call's. */
+/*
+ * Returns the number of kernel rows in the report. Returns -1 if their times do not add up to those of their ops, or if
+ * an event is outside that of its call.
+ */
 static int look_at_kernels(const struct rt_program *p, const json_t *report)
 {
 	gt_auto_json *trace = rt_program_trace(p);
@@ -184,7 +187,7 @@ START_TEST(kernels_are_timed_by_cupti_or_their_calls_by_events)
 		ck_assert_int_eq(symlink(from, to), 0);
 	}
 	r = run_with("trace", NULL, dir);
-	/* none, or that of a toolkit on this host that is newer than the stand-in's driver */
+	/* no version, or that of a toolkit on this host that is newer than the stand-in's driver */
 	ck_assert_msg(strstr(r.out, "0 kernels by events; libcupti.so") ||
 			      strstr(r.out, "0 kernels by events; CUPTI is made for CUDA "), "%s", r.out);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(others); i++) {
@@ -196,7 +199,7 @@ START_TEST(kernels_are_timed_by_cupti_or_their_calls_by_events)
 }
 END_TEST
 
-/* The library's fused product is timed against two kernels, forward and backward: the slower is not used. */
+/* The library's fused product is timed against two separate kernels, forward and backward. The slower way is not used. */
 START_TEST(a_slow_epilogue_is_not_taken)
 {
 	static const char *const apart[] = {"rt_bias_act apart in linear\n", "rt_act_bwd apart in linear_bwd_x\n",

@@ -72,7 +72,7 @@ START_TEST(it_is_made_private)
 }
 END_TEST
 
-/* A directory for planted files that belongs to the caller, as /etc does to root. */
+/* Returns a directory for planted files. It belongs to the caller, as /etc belongs to root. */
 static void set_trap(const char *link)
 {
 	ck_assert_int_eq(mkdir("trap", 0755) | mkdir("trap/gputune", 0700), 0);

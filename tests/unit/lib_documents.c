@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsers accept exactly their form; documents are parsed strictly. */
+/* Parsers accept only their own format, and documents are parsed strictly. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tests of the filesystem access layer: no access outside the root, atomic writes under any failure, exact captures. */
+/* Tests of the filesystem access layer: no access outside the root, atomic writes despite any failure, exact captures. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -377,7 +377,7 @@ START_TEST(recording_remembers_every_path_once)
 }
 END_TEST
 
-/* A capture has files where the host has devices: it stores the number separately. */
+/* A capture has files in place of devices, so it stores the device number separately. */
 START_TEST(the_number_of_a_device_survives_a_capture)
 {
 	gt_auto(gt_fsroot) *live = NULL, *fs = NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output files: which may be written, and what a killed writer leaves. Cases that need another user run as root only. */
+/*
+ * Output files: which paths may be written, and which files a killed writer leaves. Cases that need another user run
+ * only as root.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -190,7 +193,7 @@ START_TEST(a_link_that_another_user_controls_is_not_followed)
 }
 END_TEST
 
-/* The kernel lets every user follow a link in the middle of a path. Root could thus be led into any directory. */
+/* The kernel lets every user follow a link in the middle of a path. Such a link could send root to any directory. */
 START_TEST(root_follows_no_link_on_the_way_that_another_user_controls)
 {
 	int want = links[_i].writer ? 0 : links[_i].want;

@@ -17,7 +17,10 @@ static const struct gt_gpu_name nameless[] = { { NULL, -1 }, { NULL, -1 }, { NUL
 static const struct gt_gpu_name whole[] = { { "GPU-01", 0 }, { "GPU-02", 0 } };
 static const struct gt_gpu_name two_cut[] = { { "GPU-01", 1 }, { "GPU-02", 1 } };
 
-/* seen: the devices in order; "?": unknown; suffix "m": a MIG instance; then ! and the text at which CUDA stops. */
+/*
+ * seen: the devices in order; "?" is an unknown device, the suffix "m" a MIG instance. A '!' is followed by the text at
+ * which CUDA stops.
+ */
 static const struct {
 	const char *rule, *list;
 	const struct gt_gpu_name *gpus;

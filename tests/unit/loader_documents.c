@@ -12,7 +12,7 @@
 #define DOCUMENTS	400
 #define SEQ		64
 
-/* Document i: its number in the first four letters, then letters up to its length. */
+/* Document i consists of its number as four letters, and letters up to its length. */
 static int letters(int i)
 {
 	return 4 + (i * 37) % 50 * ((i * 37) % 50) / 50;
@@ -66,7 +66,7 @@ static int check_row(const int32_t *x, const int32_t *y, int64_t width)
 	return i;
 }
 
-/* Adds one per document of the batch. */
+/* Counts each document of the batch. */
 static uint64_t count_batch(const struct rt_loader *l, const struct rt_batch *b, int *seen)
 {
 	const struct rt_length *k;
@@ -219,7 +219,8 @@ START_TEST(long_documents_are_cut)
 	struct rt_loader *l;
 	uint64_t predicted = 0, want = 0;
 
-	/* document k has 20 k + 1 ids and its end mark, which also starts the next one: 9999 alone is no document */
+	/* document k has 20 k + 1 ids and an end mark, which is also the first id of the next document; 9999 alone is no
+	 * document */
 	size_t n = 0;
 
 	ids[n++] = 9999;
@@ -272,7 +273,7 @@ START_TEST(documents_end_where_they_say)
 }
 END_TEST
 
-/* Compared with all choices of three of ten widths. */
+/* Checks the chosen widths against all choices of three of ten widths. */
 START_TEST(the_chosen_lengths_pad_least)
 {
 	uint64_t counts[10];

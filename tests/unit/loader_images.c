@@ -19,7 +19,7 @@
 #define SIDE	8
 #define IMAGES	40
 
-/* Sample i is an image of one value: i. */
+/* Sample i is an image whose pixels all have the value i. */
 static void add_png(struct gt_buf *out, int i, unsigned side)
 {
 	png_image image = { .version = PNG_IMAGE_VERSION, .width = side, .height = side, .format = PNG_FORMAT_RGB };
@@ -282,7 +282,7 @@ START_TEST(bombs_are_refused_by_their_header)
 END_TEST
 #endif
 
-/* An image of one colour keeps it at every size; a ramp keeps its mean. */
+/* An image of one colour keeps this colour at every size; a ramp keeps its mean. */
 START_TEST(resizing_keeps_colours)
 {
 	static const int64_t sizes[] = { 1, 3, 7, 16, 31, 64 };
@@ -322,7 +322,8 @@ START_TEST(crops_are_as_torchvision_draws_them)
 		area += w * h / (500 * 375) / 2000;
 		mirrored += rt_image_mirrored(&ask) / 2000.;
 	}
-	/* 200000 draws by torchvision's definition give 0.432 for this shape: crops that do not fit are drawn again */
+	/* expected value: 200000 draws by torchvision's definition give 0.432 for this shape; crops that do not fit are
+	 * drawn again */
 	ck_assert_msg(area > .412 && area < .452 && mirrored > .46 && mirrored < .54,
 		      "%g of the area, %g mirrored", area, mirrored);
 }
@@ -360,7 +361,9 @@ START_TEST(planes_are_the_same_pixels)
 }
 END_TEST
 
-/* Interleaved channels, planes, luma, each mirrored or not: the op's floats of the bytes equal the loader's floats. */
+/*
+ * Interleaved channels, planes, luma, each mirrored or not: the op converts the bytes to the same floats as the loader.
+ */
 START_TEST(bytes_are_the_same_pixels)
 {
 	unsigned char in[7 * 7 * 3], bytes[7 * 7 * 3];

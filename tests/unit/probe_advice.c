@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Advice: a host where the check fires, one where it passes, and one whose source is unreadable. */
+/* Advice: for each check a host with the problem, one without it, and one whose source is unreadable. */
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/text.h"
@@ -17,7 +17,7 @@
 static const struct row {
 	const char *check, *rest;  /* rest: further entries of the host */
 	const char *path;	   /* the source */
-	const char *fires, *fine;  /* its text where the check fires, and where it passes */
+	const char *fires, *fine;  /* its text on a host with the problem, and without it */
 	const char *what, *remedy; /* parts of the finding */
 	enum pr_result denied;	   /* the result if the source is unreadable; 0: unknown */
 } rows[] = {
@@ -64,7 +64,7 @@ static const struct row {
 	{ "boot.init-on-free", X86_64, "/proc/cmdline", "init_on_free=1", "init_on_free=0", "clears every page", "init_on_free=1" },
 };
 
-/* The host of a row with this entry as source; NULL: none. */
+/* Returns the host of a row with this entry as source; NULL: no entry. */
 static struct gt_fsroot *host_of(const struct row *r, const char *kind, const char *text)
 {
 	gt_auto_buf b = { 0 };
@@ -105,7 +105,7 @@ START_TEST(advice_is_given_where_it_applies)
 	ck_assert_msg(unknown.result == (r->denied ? r->denied : PR_NOT_KNOWN), "%s: %s: %s", r->check,
 		      pr_result_name(unknown.result), unknown.what);
 	ck_assert_msg(skip.result == PR_SKIP, "%s: %s: %s", r->check, pr_result_name(skip.result), skip.what);
-	ck_assert_int_eq(with, without); /* advice changes no verdict */
+	ck_assert_int_eq(with, without); /* advice does not change the verdict */
 }
 END_TEST
 

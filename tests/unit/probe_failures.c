@@ -166,7 +166,7 @@ START_TEST(a_failure_brings_no_false_alarm)
 	gt_auto(pr_host) *h = NULL;
 	gt_autofree struct pr_judged *j = NULL;
 	size_t n = judge(t->fixture, &fs, &h, &j);
-	/* hosts that have a second problem by construction */
+	/* hosts that were made with a second problem */
 	static const char *const also[] = {"container-cpuset: host.shm host.cpu-quota",
 					   "rdma-memlock: ",
 					   "vm-half-topology: ",
@@ -199,7 +199,7 @@ static bool leads_to(const char *text, const char *check)
 	return false;
 }
 
-/* A pasted message: alone, or with a time stamp between other lines. */
+/* A pasted message: alone, or with a time stamp and between other lines. */
 START_TEST(the_message_leads_to_its_check)
 {
 	const struct failure *f = &failures[_i];
@@ -212,7 +212,7 @@ START_TEST(the_message_leads_to_its_check)
 }
 END_TEST
 
-/* The host is not blamed for errors of the program. */
+/* An error of the program is not reported as a problem of the host. */
 START_TEST(what_no_check_is_about_leads_to_a_story)
 {
 	static const struct {

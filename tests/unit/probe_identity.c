@@ -50,7 +50,10 @@ START_TEST(what_names_a_machine_is_scrubbed)
 }
 END_TEST
 
-/* Complete key names are secret, and so are values that identify another machine. Values that checks read are kept. */
+/*
+ * Keys are secret by their complete name. Values that identify another machine are secret too. Values that checks read
+ * are preserved.
+ */
 static const struct {
 	const char *words, *scrubbed;
 } secrets[] = {
@@ -77,7 +80,7 @@ START_TEST(whole_names_of_keys_are_secret)
 }
 END_TEST
 
-/* The environments of two users keep their libraries; a GPU is still found by the first digits of its UUID. */
+/* The environments of two users keep their libraries. A GPU is still found by the first digits of its UUID. */
 START_TEST(scrubbed_words_stay_different_and_connected)
 {
 	static const char alice[] = "/ho" "me/alice/libcuda.so.1", bob[] = "/ho" "me/bob/libcuda.so.1",
@@ -167,7 +170,7 @@ static json_t *marks(const char *text)
 	return j;
 }
 
-/* Root reads more than others, a container sees no ports, and a bond gives its ports one address. */
+/* Root reads more than other users, a container has no ports, and a bond gives its ports one address. */
 START_TEST(marks_are_compared_where_both_sides_know_them)
 {
 	static const char whole[] = "{\"machine_id\":\"1\",\"system\":\"2\",\"memory\":\"3\",\"gpus\":{\"17\":\"a\",\"2a\":\"b\"},"

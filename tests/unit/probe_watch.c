@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tests of gpuprobe watch: each pattern is found, and not in similar samples. Counters become shares, and a decreasing
- * counter gives no value. Hostile recordings do no harm.
+ * Tests of gpuprobe watch: each pattern is found, and not in samples that are only similar. Counters become shares, and
+ * a decreasing counter gives no value. Hostile recordings do no harm.
  */
 #include <check.h>
 #include <stdio.h>
@@ -169,7 +169,7 @@ START_TEST(one_that_comes_and_goes_fills_no_log)
 	size_t size, begins = 0, ends = 0;
 	struct pr_watch_view v = {.out = open_memstream(&text, &size), .quiet = true};
 
-	for (int i = 0; i < 60; i++) { /* in 40 readings the GPU is lost every other time, then no more */
+	for (int i = 0; i < 60; i++) { /* in 40 readings the GPU is lost in every other one, then never */
 		gt_auto_json *one = sample(i < 40 && i % 2 ? "gpu1.error=\"lost\"" : "");
 
 		pr_session_add(s, one);

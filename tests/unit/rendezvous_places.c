@@ -10,7 +10,7 @@
 #define CPUS	   8
 #define MOST_RANKS 5
 
-/* "0145 2367 ": the CPUs of each rank in turn. */
+/* Returns the CPUs of each rank in turn, such as "0145 2367 ". */
 static void want(const struct rt_place_cpu *list, int ranks, const int *home, const char *cpus, bool shared)
 {
 	struct rt_place got[MOST_RANKS];
@@ -58,7 +58,7 @@ START_TEST(ranks_run_near_their_devices)
 }
 END_TEST
 
-/* One thread of each core has a low number, the other a high one, as on most servers. */
+/* The first threads of all cores have the low numbers, the second threads the high ones, as on most servers. */
 START_TEST(the_threads_of_a_core_stay_with_one_rank)
 {
 	static const char *const cpus[MOST_RANKS] = { "01234567 ", "0145 2367 ", "04 15 2367 ", "04 15 26 37 ", "0 14 5 26 37 " };

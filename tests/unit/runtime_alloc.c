@@ -89,8 +89,8 @@ END_TEST
 #define CASES	15
 
 /*
- * From the third step on, libraries allocate in touched parts of the heap. Before this change each of the first dozen
- * steps faulted some hundred pages, and with AVX2 the first hundred 600 to 1200 in all.
+ * From the third step on, libraries allocate in parts of the heap that have been touched. Without rt_keep_heap() each of
+ * the first dozen steps faulted some hundred pages, and with AVX2 the first hundred steps 600 to 1200 in all.
  */
 START_TEST(a_step_faults_no_page)
 {
@@ -121,7 +121,7 @@ START_TEST(a_step_faults_no_page)
 }
 END_TEST
 
-/* Large blocks that malloc maps from the kernel and returns to it, as glibc does by default. */
+/* Allocates large blocks, which malloc maps from the kernel and returns to it, as glibc does by default. */
 static size_t mapped_blocks(void)
 {
 	volatile char *block = malloc(64 << 20);

@@ -7,7 +7,7 @@
 #include "runtime/backend/program.h"
 #include "tests/unit/check_runtime.h"
 
-/* The definition, one number at a time: the nearest value of the type, ties to even. */
+/* The definition, applied to one number: the nearest value of the type, ties to even. */
 struct format {
 	enum rt_dtype dtype;
 	int mantissa, bias, max_exponent;
@@ -60,7 +60,7 @@ START_TEST(every_16_bit_pattern_survives_a_round_trip)
 }
 END_TEST
 
-/* With every payload, also one to which the addend of the rounding would carry over. */
+/* With every payload, also one where adding the rounding would carry into the exponent. */
 START_TEST(nan_stays_nan)
 {
 	static const uint32_t bits[] = { 0x7F800001, 0x7FC00000, 0x7FFFFFFF, 0x7FFF8001, 0xFF800001, 0xFFFFFFFF, 0xFFFF8000 };
@@ -80,7 +80,10 @@ START_TEST(nan_stays_nan)
 }
 END_TEST
 
-/* Between neighbours: below the middle down, above it up, in the middle to even. 33 at a time leaves a tail. */
+/*
+ * Values between two neighbours: rounded down below the middle, up above it, and to even in the middle. Blocks of 33
+ * leave a tail.
+ */
 START_TEST(rounding_is_to_nearest_even)
 {
 	const struct format *f = &formats[_i];
@@ -164,7 +167,10 @@ static struct rt_program *compile_amp(struct rt_graph *g, enum rt_dtype amp, boo
 	return p;
 }
 
-/* Reduced precision: operands of products. f32: everything else, in particular parameters and their gradients. */
+/*
+ * Types of a program: operands of products have reduced precision. All other tensors are f32, in particular parameters
+ * and their gradients.
+ */
 START_TEST(only_operands_of_products_are_lowered)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -191,7 +197,7 @@ struct multiplied {
 	int low; /* calls that read both operands in the reduced type */
 };
 
-/* y = op(a) op(b) and its gradients, 6 products; leaves and weights rounded beforehand, or by amp. */
+/* y = op(a) op(b) and its gradients, 6 products. Leaves and weights are rounded before, or by amp. */
 static struct multiplied multiply(enum rt_dtype amp, const struct format *round, int mode)
 {
 	struct multiplied x = { .g = rt_graph_new() };
@@ -295,7 +301,7 @@ START_TEST(training_in_a_low_type_follows_training_in_f32)
 }
 END_TEST
 
-/* The cast of x overflows in f16; in bf16 nothing overflows below `big`. Poison follows each tensor. */
+/* The cast of x overflows in f16. In bf16 nothing overflows below `big`. Poison is placed after each tensor. */
 START_TEST(a_value_that_is_not_finite_is_named_in_any_type)
 {
 	const enum rt_dtype dtype = _i ? RT_F16 : RT_BF16;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checkpoints: cached facts about parameters are updated, and only checkpoints of the same model are accepted. */
+/*
+ * Checkpoints: stored results that depend on parameters are updated, and only checkpoints of the same model are
+ * accepted.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -104,7 +107,7 @@ START_TEST(inference_follows_what_is_loaded)
 }
 END_TEST
 
-/* A part of a larger model is not a smaller model. */
+/* A file of a larger model is not accepted for a model that is a part of it. */
 START_TEST(a_larger_model_is_another_model)
 {
 	gt_auto(rt_graph) *g = rt_graph_new(), *h = rt_graph_new();
@@ -120,7 +123,7 @@ START_TEST(a_larger_model_is_another_model)
 }
 END_TEST
 
-/* The same file with another word in its metadata. */
+/* Writes the same file with another word in its metadata. */
 static void rewrite(const char *key, const char *value)
 {
 	gt_autofree char *text = NULL, *head = NULL;
@@ -129,7 +132,7 @@ static void rewrite(const char *key, const char *value)
 	size_t n = 0, old, len;
 
 	ck_assert_int_eq(gt_file_read(file, 1 << 24, &text, &n, NULL), 0);
-	memcpy(&old, text, sizeof(old)); /* little-endian hosts, as all tested ones */
+	memcpy(&old, text, sizeof(old)); /* assumes little-endian hosts, as all tested ones are */
 	header = json_loadb(text + 8, old, 0, NULL);
 	ck_assert_ptr_nonnull(header);
 	json_object_set_new(json_object_get(header, "__metadata__"), key, json_string(value));
@@ -141,7 +144,7 @@ static void rewrite(const char *key, const char *value)
 	ck_assert_int_eq(gt_file_write(file, out.s, out.len, 0600, NULL), 0);
 }
 
-/* Numbers whose derived values would overflow, and NaN. */
+/* Numbers that would make derived values overflow, and NaN. */
 START_TEST(counts_that_overflow_are_refused)
 {
 	static const char *const keys[] = { "step", "ticket", "loss_scale_held" };
@@ -166,7 +169,7 @@ START_TEST(counts_that_overflow_are_refused)
 }
 END_TEST
 
-/* Three updates of each by the same batches. */
+/* Runs three updates of each program with the same batches. */
 static void go_on_alike(struct rt_program *one, struct rt_program *other, const void *x, const void *y)
 {
 	struct rt_metrics a, b;
@@ -179,14 +182,14 @@ static void go_on_alike(struct rt_program *one, struct rt_program *other, const 
 	}
 }
 
-/* Only weights: the optimizer starts again, also in a program that has run steps. */
+/* A file with weights only: the optimizer starts again, also in a program that has run steps. */
 START_TEST(an_optimizer_without_state_starts_again)
 {
 	gt_auto(rt_graph) *g = rt_graph_new(), *h = rt_graph_new(), *k = rt_graph_new();
 	gt_auto(rt_program) *plain = resnet(g, &(struct rt_options){ .threads = 2 });
 	gt_auto(rt_program) *stepped = resnet(h, &adamw), *fresh = resnet(k, &adamw);
 
-	ck_assert_int_eq(rt_save(plain, file, 0, NULL), 0); /* it has no optimizer */
+	ck_assert_int_eq(rt_save(plain, file, 0, NULL), 0); /* a program without an optimizer */
 	steps(stepped, 3);
 	loaded(stepped);
 	loaded(fresh);
@@ -239,7 +242,7 @@ static void touch(const char *name)
 	close(fd);
 }
 
-/* A child whose write the kernel stops in the middle; returns its leftover. */
+/* A child whose write the kernel stops in the middle. Returns the name of its leftover. */
 static char *killed_while_saving(struct rt_program *p)
 {
 	pid_t child = fork();
@@ -259,7 +262,7 @@ static char *killed_while_saving(struct rt_program *p)
 	return gt_xasprintf("%s.%ld.saving", file, (long)child);
 }
 
-/* The old file stays. The next write removes the leftover of the new one, and nothing else. */
+/* The old file stays. The next write removes the leftover of the interrupted one, and no other file. */
 START_TEST(leftovers_of_a_killed_save_are_removed)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();

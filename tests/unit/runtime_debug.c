@@ -39,7 +39,7 @@ START_TEST(gradients_are_checked_through_dropouts)
 }
 END_TEST
 
-/* Bytes are a quarter of the declared size: they are read as bytes and normalised. */
+/* The pixels are bytes, a quarter of the declared size. The check reads them as bytes and normalises them. */
 START_TEST(gradients_are_checked_of_pixels)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -86,8 +86,8 @@ static void copied_by_definition(const double *const *in, double *y, const struc
 }
 
 /*
- * Also if every tensor has its own memory and gradients are kept: no zero replaces an unwritten value. An evaluation
- * keeps the step's gradients.
+ * The error is found even if every tensor has its own memory and gradients are kept, because no zero replaces an
+ * unwritten value. An evaluation keeps the step's gradients.
  */
 START_TEST(a_value_that_is_not_written_is_nan)
 {
@@ -120,7 +120,7 @@ START_TEST(a_value_that_is_not_written_is_nan)
 }
 END_TEST
 
-/* The real page sizes are reported: if the kernel gives this process no huge pages, madvise changes nothing. */
+/* The reported page sizes are the real ones: if the kernel gives this process no huge pages, madvise has no effect. */
 START_TEST(the_real_page_sizes_are_reported)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();

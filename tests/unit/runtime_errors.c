@@ -97,7 +97,7 @@ static struct rt_node *no_loss(struct rt_graph *g)
 	return rt_gelu(g, p(g, "x", RT_SHAPE(3)));
 }
 
-/* The first error is reported. */
+/* Of several errors the first is reported. */
 static struct rt_node *goes_on(struct rt_graph *g)
 {
 	return rt_relu(g, rt_gelu(g, linear_shapes(g)));
@@ -215,7 +215,7 @@ START_TEST(a_missing_device_says_why)
 }
 END_TEST
 
-/* A loss of losses would miss the gradients of all but the last. */
+/* A loss computed from losses is refused: it would miss the gradients of all but the last. */
 START_TEST(a_loss_made_from_a_loss_is_refused)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -271,7 +271,7 @@ START_TEST(an_op_without_gradient_is_refused_above_a_parameter)
 }
 END_TEST
 
-/* NaN is on neither side of any bound. */
+/* NaN is neither above nor below any limit. */
 START_TEST(options_that_are_nan_are_refused)
 {
 	const struct {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The Hugging Face layout: what was saved is loaded, also from several files; a directory that does not fit changes nothing. */
+/*
+ * The Hugging Face layout: a saved model is loaded unchanged, also from several files. A directory that does not fit
+ * changes nothing.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -165,7 +168,7 @@ START_TEST(an_existing_model_is_not_replaced)
 }
 END_TEST
 
-/* A write that fails leaves nothing. */
+/* A write that fails leaves no files. */
 START_TEST(a_failed_save_leaves_nothing)
 {
 	auto_built a = build(&llama, 1);
@@ -209,7 +212,7 @@ START_TEST(another_model_changes_nothing)
 
 		refused(&b, &other, -EINVAL, "tensor model.embed_tokens.weight is (11,16) and the model needs (13,16)");
 		refused(&c, &deeper, -EINVAL, "has no tensor model.layers.2.input_layernorm.weight, which the model needs");
-		ck_assert_int_eq(rt_hf_load(d.p, &tied, model, NULL), 0); /* a stored head is ignored */
+		ck_assert_int_eq(rt_hf_load(d.p, &tied, model, NULL), 0); /* a stored output projection is ignored */
 		refused(&d, &llama, -EINVAL, "the model has no tensor lm_head.weight");
 	}
 }

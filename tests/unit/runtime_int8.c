@@ -10,7 +10,7 @@
 
 #define GUARD	16 /* floats after the result that must not be written */
 
-/* Quantised rows as given. */
+/* Uses quantised rows as they are. */
 struct given {
 	const uint8_t *q;
 	const float *scale;
@@ -111,7 +111,7 @@ START_TEST(products_are_exact_on_each_instruction_set)
 }
 END_TEST
 
-/* Rounding to nearest even, the limits, and values that are not finite. */
+/* Tests rounding to nearest even, the limits, and values that are not finite. */
 START_TEST(each_instruction_set_quantizes_alike)
 {
 	const struct rt_i8 *all[RT_I8_SETS];
@@ -204,7 +204,7 @@ static bool compare_case(const struct rt_case *c, double tolerance)
 	return far > 1e-5;
 }
 
-/* Eight bits on both sides: an error of about 1 % of the result's root mean square. */
+/* Both operands have eight bits: the error is about 1 % of the result's root mean square. */
 START_TEST(linear_layers_and_convolutions_follow_their_definition)
 {
 	int n = 0;
@@ -245,7 +245,7 @@ START_TEST(the_report_names_what_stays_f32)
 }
 END_TEST
 
-/* A value that is not finite is visible in the results of its row, and only there. */
+/* A value that is not finite appears in the results of its row and in no other row. */
 START_TEST(values_that_are_not_finite_stay_visible)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -310,7 +310,7 @@ static int by_value(const void *a, const void *b)
 
 #define VALUES	20000
 
-/* Batches whose values grow give the histogram of all values at once; ranges are those of the sorted values. */
+/* Batches whose values grow give the histogram of all values counted at once. Ranges are those of the sorted values. */
 START_TEST(ranges_are_those_of_all_values)
 {
 	float *x = gt_xcalloc(VALUES, sizeof(*x)), lo, hi;
@@ -333,7 +333,7 @@ START_TEST(ranges_are_those_of_all_values)
 	rt_histogram_range(once, RT_CALIBRATE_PERCENTILE, 99, &lo, &hi);
 	ck_assert_float_eq_tol(lo, x[VALUES / 100], 2 * 128.f / RT_HISTOGRAM_BINS);
 	ck_assert_float_eq_tol(hi, x[VALUES - 1 - VALUES / 100], 2 * 128.f / RT_HISTOGRAM_BINS);
-	/* One value of 90 among 20000 below 5 is not worth the resolution of all others. */
+	/* One value of 90 among 20000 below 5 must not reduce the resolution of all others. */
 	rt_histogram_range(once, RT_CALIBRATE_ENTROPY, 0, &lo, &hi);
 	ck_assert_msg(lo == x[0] && hi > 1 && hi < 20, "%g to %g", (double)lo, (double)hi);
 	free(x);
@@ -355,7 +355,7 @@ static int calibration(struct rt_graph *g, struct rt_node *out, const struct lea
 	return rt_calibrate(p, method, 99.9, ret, err);
 }
 
-/* Ranges of the same inputs: as exact as ranges found in each run. Larger inputs saturate. */
+/* Ranges calibrated on the same inputs are as exact as ranges found in each run. Larger inputs saturate. */
 START_TEST(calibrated_products_follow_their_definition)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();

@@ -81,7 +81,7 @@ START_TEST(dropout_drops_its_share)
 		zeros += y == 0;
 		moved += y != before[i];
 	}
-	/* Five standard deviations of a binomial. */
+	/* The tolerance is five standard deviations of a binomial distribution. */
 	ck_assert_int_lt(abs(zeros - DROP_N / 4), (int)(5 * sqrt(DROP_N * .25 * .75)));
 	ck_assert_int_lt(abs(moved - DROP_N * 3 / 8), (int)(5 * sqrt(DROP_N * .375 * .625)));
 	dropped_close(&d);
@@ -127,7 +127,7 @@ START_TEST(batchnorm_keeps_running_statistics)
 	*rt_value(prog, rt_graph_node(g, "bn.gain")) = 2;
 	*rt_value(prog, rt_graph_node(g, "bn.bias")) = 0.5f;
 	ck_assert_int_eq(rt_step(prog, (const void *[]){ in, w }, &m, NULL), 0);
-	/* Mean 3, sum of squares 14: variance 3.5, unbiased 14/3. */
+	/* Expected: mean 3, sum of squares 14, variance 3.5, unbiased 14/3. */
 	ck_assert_float_eq_tol(*mean, 0.9f * 1 + 0.1f * 3, 1e-6f);
 	ck_assert_float_eq_tol(*var, 0.9f * 1 + 0.1f * 14 / 3, 1e-6f);
 	ck_assert_double_eq_tol(m.loss, 2 * (1 - 3) / sqrt(3.5 + 1e-5) + .5, 1e-5);
@@ -178,7 +178,7 @@ START_TEST(batchnorm_folds_for_inference)
 		text = json_dumps(report, 0);
 		ck_assert_int_eq(mode == 2, strstr(text, "1 batchnorms folded into the products before them, 1 relus") != NULL);
 		ck_assert_int_eq(mode == 1, strstr(text, "1 biases before them omitted") != NULL);
-		/* Cached values are computed again after a change of a parameter. */
+		/* Stored results are computed again after a change of a parameter. */
 		for (int i = 0; i < 16; i++)
 			rt_value(prog, rt_graph_node(g, "bn.gain"))[i] = 0;
 		for (int i = 0; i < 16; i++)
@@ -195,8 +195,8 @@ START_TEST(batchnorm_folds_for_inference)
 END_TEST
 
 /*
- * Rows with RT_IGNORE have neither loss nor gradient, and the mean is over the others; a batch with no others has no
- * loss.
+ * Rows with RT_IGNORE have neither loss nor gradient, and the mean is over the other rows. A batch without other rows
+ * has loss 0.
  */
 START_TEST(ignored_targets_do_not_count)
 {

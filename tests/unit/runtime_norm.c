@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batchnorm with a mean of many times the deviation, or a first row far from the others: compared with its definition in
- * double on the same floats, and with the definition in float.
+ * batchnorm if the mean is many times the deviation, or if the first row is far from the others. Compared with its
+ * definition in double on the same floats, and with the definition in float.
  */
 #include <math.h>
 #include <string.h>
@@ -117,7 +117,10 @@ START_TEST(batchnorm_is_as_accurate_at_any_mean)
 }
 END_TEST
 
-/* Each addition to a sum above 2^8 is a tie that rounds down: a single float accumulator is off by 2^-17. */
+/*
+ * Each addition to a sum above 2^8 is a tie that rounds down. The result of a single float accumulator is wrong by
+ * 2^-17.
+ */
 START_TEST(a_long_row_has_its_mean_on_each_instruction_set)
 {
 	enum { LONG = 1 << 20 };
@@ -139,7 +142,7 @@ START_TEST(a_long_row_has_its_mean_on_each_instruction_set)
 }
 END_TEST
 
-/* A layernorm row of any length: a long row is as exact as a short one, on each instruction set. */
+/* A layernorm row of any length: a long row is as exact as a short one, with each instruction set. */
 START_TEST(a_long_row_is_normed_as_accurately)
 {
 	enum { LONG = 1 << 20 };

@@ -26,7 +26,7 @@ static double reference(const struct checked *c)
 	return v;
 }
 
-/* Central difference of fourth order: error h^4. h is so small that hardly any relu changes its sign. */
+/* Central difference of fourth order, with an error of h^4. h is so small that hardly any relu changes its branch. */
 static double slope(const struct checked *c, double *x)
 {
 	const double h = 2e-6, at = *x;
@@ -41,7 +41,7 @@ static double slope(const struct checked *c, double *x)
 	return (f[0] - 8 * f[1] + 8 * f[2] - f[3]) / (12 * h);
 }
 
-/* relu has no derivative at 0. With the fixed seed no checked element is so near to 0 that its differences cross it. */
+/* relu has no derivative at 0. With the fixed seed, no checked element is so near to 0 that its differences cross it. */
 static void check_gradient(const struct checked *c, int leaf, struct rt_program *prog)
 {
 	const struct rt_node *n = rt_graph_leaf(c->g, leaf);
@@ -173,7 +173,7 @@ static const struct {
 	int window, stride, pad;
 } ties[] = { { 1, 0, 0, 0 }, { 2, 0, 0, 0 }, { 3, 0, 0, 0 }, { -1, 2, 2, 0 }, { -1, 3, 1, 1 }, { -1, 3, 2, 1 } };
 
-/* Position of element k among the inputs of result i, in the order that defines "first"; -1: outside. */
+/* Returns the position of element k among the inputs of result i, in the order that defines "first". -1: outside. */
 static int place(int which, int i, int k)
 {
 	int w = ties[which].window, out = w ? (SIDE + 2 * ties[which].pad - w) / ties[which].stride + 1 : 0, row, col;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs with outputs: those of each model by their definition, memory of inference, and refused requests. */
+/*
+ * Programs with outputs: the outputs of each model equal their definition, inference needs less memory, and invalid
+ * requests are refused.
+ */
 #include <errno.h>
 #include <string.h>
 #include "tests/unit/check_runtime.h"

@@ -82,8 +82,8 @@ START_TEST(no_two_live_tensors_share_memory)
 }
 END_TEST
 
-/* Parameters after three steps, bit for bit. */
-/* A row is added to every row of a tensor four times as large; each has a place of 64 bytes. */
+/* Returns the parameters after three steps, which are compared bit for bit. */
+/* A row is added to every row of a tensor four times as large. After alignment both need 64 bytes. */
 START_TEST(a_sum_does_not_overwrite_its_row)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -204,7 +204,7 @@ static void train_deep(struct rt_program *p, double losses[4])
 	}
 }
 
-/* 2 to 9 segments, also with accumulation and the loss scaler: the same bits, less memory, more work. */
+/* With 2 to 9 segments, also with accumulation and the loss scaler: the same bits, less memory, more work. */
 START_TEST(checkpointing_changes_memory_and_work_alone)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -226,7 +226,7 @@ START_TEST(checkpointing_changes_memory_and_work_alone)
 }
 END_TEST
 
-/* Every budget from the minimum on is met; smaller budgets need at least as much work. */
+/* Every budget from the minimum on is met. Smaller budgets need at least as much work. */
 START_TEST(a_budget_chooses_the_segments)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -264,7 +264,7 @@ START_TEST(a_budget_chooses_the_segments)
 END_TEST
 
 #ifndef __SANITIZE_ADDRESS__ /* it has memory of its own */
-/* Compares the report with the growth of this process, which runs nothing else. */
+/* Compares the report with the growth of this process, which does nothing else meanwhile. */
 START_TEST(the_reported_peak_is_the_measured_one)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
@@ -303,7 +303,8 @@ START_TEST(planned_bytes_are_what_is_mapped)
 	ck_assert_int_eq(gt_json_get_int(report, "planned_bytes", 0), (int64_t)s->arena.bytes);
 	ck_assert_uint_ge(s->arena.bytes, p->plan.arena_bytes);
 	ck_assert_uint_lt(s->arena.bytes - p->plan.arena_bytes, 2u << 20);
-	/* 2 M K N forward; backward for both weights, and for the input of the second only. */
+	/* Expected flops: 2 M K N forward; the same backward for both weights, and for the input of the second layer
+	 * only. */
 	ck_assert_double_eq(rt_program_flops(p), 2.0 * 64 * (784 * 256 * 2 + 256 * 10 * 3));
 }
 END_TEST

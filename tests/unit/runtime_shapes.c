@@ -48,7 +48,7 @@ static void close_family(struct family *f)
 	rt_graph_free(f->g[1]);
 }
 
-/* Documents of 1 to `width` targets as batch t; padding has the id `filler`. Returns the targets that count. */
+/* Fills batch t with documents of 1 to `width` targets; padding has the id `filler`. Returns the targets that count. */
 static int fill(uint64_t t, int64_t width, int64_t longest, int32_t filler, int32_t *x, int32_t *y)
 {
 	int count = 0;
@@ -65,7 +65,7 @@ static int fill(uint64_t t, int64_t width, int64_t longest, int32_t filler, int3
 	return count;
 }
 
-/* Batch t: every other one is short. */
+/* Fills batch t; every other batch is short. */
 static double one_step(struct rt_program *p, uint64_t t, bool shapes, int32_t filler)
 {
 	int32_t x[ROWS * LONG], y[ROWS * LONG];
@@ -124,7 +124,7 @@ START_TEST(short_batches_train_as_padded_ones)
 }
 END_TEST
 
-/* Another token in the padding gives the same bits, so padding reaches no loss and no gradient. */
+/* With another token in the padding the bits are the same, so padding affects no loss and no gradient. */
 START_TEST(padding_gives_no_loss_and_no_gradient)
 {
 	struct rt_options opt = ways[_i];
@@ -190,7 +190,7 @@ START_TEST(batches_of_changing_shapes_fault_no_page)
 }
 END_TEST
 
-/* A rank may get only padding of a batch: it takes part and counts for nothing. Without other ranks that is an error. */
+/* A rank may get only padding of a batch. It then takes part with weight 0. Without other ranks that is an error. */
 START_TEST(a_batch_of_padding_counts_nothing)
 {
 	struct rt_options opt = { .optimizer = { .kind = RT_SGD, .lr = 0.1 }, .accum = 2, .seed = 5 };

@@ -51,7 +51,7 @@ START_TEST(gelu_follows_libm)
 		for (float x = -12; x < 12; x += 0.0037f) {
 			float in = x, out;
 			double u = sqrt(2 / M_PI) * ((double)x + 0.044715 * pow((double)x, 3));
-			/* 0.5 (1 + tanh u) without its cancellation */
+			/* 0.5 (1 + tanh u), computed without cancellation */
 			double want = (double)x / (1 + exp(-2 * u));
 
 			s[k]->bias_act(&in, &out, NULL, 1, 1, RT_ACT_GELU);
@@ -67,7 +67,7 @@ START_TEST(exp_is_accurate_to_a_part_in_four_million)
 	int n = simd_tables(s);
 	double worst = 0;
 
-	/* probabilities with a log-sum-exp of 0 are plain exponentials */
+	/* with a log-sum-exp of 0 the probabilities are plain exponentials */
 	for (int k = 0; k < n; k++)
 		for (float x = -87; x < 88; x += 0.0113f) {
 			float v = x, zero = 0;
@@ -109,7 +109,7 @@ START_TEST(softmax_survives_extremes_and_keeps_nan)
 }
 END_TEST
 
-/* A float accumulator of 300,000 equal numbers has an error of about 1e-5 of them. */
+/* Summing 300,000 equal numbers in one float gives a relative error of about 1e-5. */
 START_TEST(sums_over_a_long_row_are_as_near_as_over_a_short_one)
 {
 	enum { N = 300001 };
@@ -135,7 +135,7 @@ START_TEST(sums_over_a_long_row_are_as_near_as_over_a_short_one)
 		ck_assert_double_eq_tol((double)rstd, 1 / sqrt(squares / N + 1e-5), 1e-6);
 		s[k]->row_dots(&dot, x, x, N, 1, N);
 		ck_assert_double_eq_tol((double)dot, squares, 1e-6 * squares);
-		s[k]->rms_bwd(y, ones, x, x, &rstd, 1, N, false); /* (x squared) has the mean that cancels x */
+		s[k]->rms_bwd(y, ones, x, x, &rstd, 1, N, false); /* the mean of x squared cancels x */
 		ck_assert_double_eq_tol((double)y[9], (double)(x[9] * rstd) * (1 - (double)(rstd * rstd) * squares / N), 2e-6);
 	}
 }
@@ -179,7 +179,7 @@ static void touch(const struct rt_gemm_end *end, int64_t row, int64_t rows, int6
 			t->times[i * t->cols + j]++;
 }
 
-/* Small integers: every sum is exact. Operands end at the end of their memory and start unaligned. */
+/* Small integers, so that every sum is exact. Operands end at the end of their memory and start unaligned. */
 static void one_product(const struct rt_cpu *cpu, const int64_t *d, bool add)
 {
 	int64_t m = d[0], n = d[1], k = d[2], ldc = n + 3;

@@ -10,8 +10,8 @@
 #include "tests/unit/check_runtime.h"
 
 /*
- * OMP_THREAD_LIMIT acts on a whole process; an active region without nested parallelism does the same to one call: one
- * thread runs.
+ * OMP_THREAD_LIMIT applies to a whole process. An active region without nested parallelism limits one call in the same
+ * way: one thread runs.
  */
 static void convolve_alone(const struct rt_conv *s, enum rt_conv_kind kind, int threads, float *x, float *w, float *y)
 {
@@ -65,7 +65,7 @@ static void define(const struct rt_conv *s, const float *x, const float *dy, dou
 	}
 }
 
-/* With the library and the requested number of threads, of which fewer run. Scratch memory contains NaN. */
+/* With the library and the requested number of threads, but fewer threads run. Scratch memory contains NaN. */
 static void library(const struct rt_conv *s, int threads, int come, float *x, float *dw, float *dy)
 {
 	int64_t bytes = rt_conv_library_scratch(s, RT_CONV_BWD_W, false, threads);
@@ -79,11 +79,13 @@ static void library(const struct rt_conv *s, int threads, int come, float *x, fl
 	free(scratch);
 }
 
-/* The batch is split into parts that threads claim: the sums have the same bits for any assignment. */
+/*
+ * The batch is split into parts that threads claim. The sums have the same bits for any assignment of parts to threads.
+ */
 START_TEST(parts_of_a_batch_are_summed_in_their_order)
 {
 	static const struct rt_conv shapes[] = {
-		/* parts of two sizes; weights in another order; few channels; groups */
+		/* shapes: parts of two sizes; weights in another order; few channels; groups */
 		{ 9, 48, 47, 16, .o = 32, .oh = 24, .ow = 24, .kh = 3, .kw = 3, .stride = 2, .pad = 1, .groups = 1 },
 		{ 16, 32, 32, 32, .o = 64, .oh = 16, .ow = 16, .kh = 1, .kw = 1, .stride = 2, .groups = 1 },
 		{ 8, 32, 32, 3, .o = 16, .oh = 32, .ow = 32, .kh = 3, .kw = 3, .stride = 1, .pad = 1, .groups = 1 },
@@ -125,7 +127,7 @@ static struct rt_program *mlp(struct rt_graph *g, const struct rt_options *opt)
 	return p;
 }
 
-/* Padding alone teaches nothing, with any processing of gradients, and breaks nothing. */
+/* A batch of padding only changes no parameter and causes no error, whatever the processing of gradients. */
 START_TEST(an_update_without_targets_changes_nothing)
 {
 	static const struct rt_options ways[] = {
@@ -197,7 +199,7 @@ START_TEST(a_profile_counts_every_batch_of_an_update)
 }
 END_TEST
 
-/* If the reduced type is only storage, the products are f32's and are compared with f32's peak. */
+/* If the reduced type is for storage only, the products run in f32 and are compared with the f32 peak. */
 START_TEST(storage_is_not_counted_as_a_low_product)
 {
 	struct rt_options opt = { .precision.amp = _i ? RT_F16 : RT_BF16, .optimizer = { .kind = RT_SGD, .lr = 0.1 },
@@ -217,7 +219,7 @@ START_TEST(storage_is_not_counted_as_a_low_product)
 }
 END_TEST
 
-/* As many shapes as documents of 32 lengths have: each is prepared once. */
+/* As many shapes as documents of 32 lengths have. The kernel of each shape is prepared once. */
 START_TEST(products_of_many_shapes_are_prepared_once)
 {
 	enum { SHAPES = 700, SIDE = 40 };

@@ -11,7 +11,7 @@
 
 #define N	37
 #ifdef __SANITIZE_ADDRESS__
-#define FAULTS_ALLOWED	100000 /* the sanitizer's own quarantine */
+#define FAULTS_ALLOWED	100000 /* AddressSanitizer delays the reuse of freed memory */
 #else
 #define FAULTS_ALLOWED	10 /* in 20 steps */
 #endif
@@ -185,7 +185,10 @@ START_TEST(evaluation_changes_nothing)
 }
 END_TEST
 
-/* The bytes of the licences by frequency alone cost 3.2 nats; a lower loss means that context is used. */
+/*
+ * A model that uses only the frequencies of bytes has a loss of 3.2 nats on the licence texts. A lower loss means that
+ * context is used.
+ */
 START_TEST(a_gpt_learns_text_that_it_has_not_seen)
 {
 	struct training t;
@@ -210,7 +213,7 @@ static long faults(void)
 	return u.ru_minflt;
 }
 
-/* The kernel may split or move pages at any time, so the quietest of a few intervals counts. */
+/* The kernel may split or move pages at any time, so the interval with the fewest faults counts. */
 START_TEST(steps_after_the_second_fault_no_page)
 {
 	struct training t;

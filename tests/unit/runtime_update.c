@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between gradients and parameters: accumulation, clipping, the loss scale, Adam and 8-bit AdamW. */
+/* Operations between gradients and parameters: accumulation, clipping, the loss scale, Adam and 8-bit AdamW. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ START_TEST(adam_follows_its_definition)
 }
 END_TEST
 
-/* Of the published construction: the values of each decade, both ends, and no two values in one cell. */
+/* Properties of the published construction: the values of each decade, both ends, and no two values in one cell. */
 START_TEST(the_8bit_maps_are_the_published_ones)
 {
 	for (int s = 0; s < 2; s++) {
@@ -99,9 +99,9 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * All values by the algorithm of the published ones (bitsandbytes, create_dynamic_map, 7 exponent bits of 8): the
- * middles between equal steps from 0.1 to 1, twice as many in each decade, of both signs, or twice as many of one sign;
- * 0 and 1.
+ * Computes all values as bitsandbytes does (create_dynamic_map, 7 exponent bits of 8): the middles between equal steps
+ * from 0.1 to 1, twice as many in each higher decade. With both signs, or with one sign and twice as many values; also 0
+ * and 1.
  */
 START_TEST(the_8bit_maps_are_made_by_the_published_algorithm)
 {
@@ -141,8 +141,8 @@ static int nearest(const float *value, double x)
 }
 
 /*
- * The algorithm of the paper, element by element with linear search, for 4100 elements: the last block is short. A code
- * may differ for a number at the border of two cells; that changes the parameter by far less than the tolerance.
+ * The algorithm of the paper, element by element with linear search, for 4100 elements, so that the last block is short.
+ * A code may differ for a number at the border of two cells. That changes the parameter by far less than the tolerance.
  */
 START_TEST(adamw8_follows_its_definition)
 {
@@ -204,7 +204,10 @@ static struct rt_program *gpt(struct rt_graph *g, int64_t batch, struct rt_optio
 }
 
 #define CURVE	10
-/* Mean losses of 100 steps each, on text of which half follows from the preceding text; returns the last step's loss. */
+/*
+ * Returns mean losses of 100 steps each, on text of which half follows from the preceding text, and the last step's
+ * loss.
+ */
 static double curve(enum rt_optimizer_kind kind, double ret[CURVE])
 {
 	gt_auto(rt_graph) *graph = rt_graph_new();
@@ -231,7 +234,7 @@ static double curve(enum rt_optimizer_kind kind, double ret[CURVE])
 	return m.loss;
 }
 
-/* Other numbers, the same learning: within 1 % of f32 moments over each 100 of 1000 steps. */
+/* The numbers differ but the model learns equally well: within 1 % of f32 moments over each 100 of 1000 steps. */
 START_TEST(adamw8_learns_like_adamw)
 {
 	double full[CURVE], eight[CURVE];
@@ -286,7 +289,7 @@ START_TEST(accumulated_batches_are_one_large_batch)
 }
 END_TEST
 
-/* Three batches with weights 1, 2 and 5: the weighted mean of their gradients, exactly as plain SGD uses it. */
+/* Three batches with weights 1, 2 and 5: plain SGD uses exactly the weighted mean of their gradients. */
 START_TEST(batches_count_by_their_weight)
 {
 	static const double weight[] = { 1, 2, 5 };
@@ -362,8 +365,8 @@ START_TEST(clipping_is_by_the_global_norm)
 END_TEST
 
 /*
- * A loss scale grows while gradients are finite. Their squares overflow a float long before. Therefore the norm is that
- * of the gradients without the scale. 0: these are small; 1: no scale, the gradients themselves are large.
+ * The loss scale grows while gradients are finite. Their squares overflow a float long before. The reported norm is
+ * therefore that of the unscaled gradients. 0: they are small. 1: no scale; the gradients themselves are large.
  */
 START_TEST(clipping_accepts_any_finite_gradient)
 {
@@ -391,7 +394,7 @@ START_TEST(clipping_accepts_any_finite_gradient)
 }
 END_TEST
 
-/* The loss is finite; the gradient of a, a product of two large numbers, is not. */
+/* The loss is finite. The gradient of a, a product of two large numbers, is not. */
 START_TEST(a_gradient_that_is_not_finite_stops_clipping)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();

@@ -40,7 +40,7 @@ static struct rt_conv shape_of(int i)
 	return s;
 }
 
-/* x, w, y; kind selects the one that is computed from the others. */
+/* x, w and y of a convolution; kind selects the one that is computed from the others. */
 struct tensors {
 	int64_t n[3];
 	float *value[3];
@@ -48,7 +48,7 @@ struct tensors {
 	int made;
 };
 
-/* Contribution of element (n,i,j,o) of y and (di,dj,c) of its patch, for all kinds. */
+/* Adds the contribution of element (n,i,j,o) of y and (di,dj,c) of its patch, for all kinds. */
 static void add_product(const struct rt_conv *s, struct tensors *t, int64_t y, int64_t x, int64_t w)
 {
 	const int64_t at[3] = { x, w, y };
@@ -100,8 +100,8 @@ static void tensors_free(struct tensors *t)
 }
 
 /*
- * Runs once, with NaN in the scratch memory and `before` in the result: a number to add to, or NaN. simd NULL: patch by
- * patch, without tiles.
+ * Runs once, with NaN in the scratch memory. The result contains `before` first: a number to add to, or NaN. simd NULL:
+ * convolves patch by patch, without tiles.
  */
 static void convolve(const struct rt_simd *simd, const struct rt_conv *s, enum rt_conv_kind kind, int threads, struct tensors *t,
 		     float before)
@@ -134,7 +134,7 @@ static void check_values(const struct tensors *t, double before, double toleranc
 			      (double)t->value[t->made][i], t->want[i] + before);
 }
 
-/* All kinds, with each of n instruction sets; simd NULL: patch by patch. */
+/* Tests all kinds with each of n instruction sets; simd NULL: patch by patch. */
 static void check_shape(const struct rt_conv *s, const struct rt_simd *const *simd, int n, int number)
 {
 	static const char *const kinds[] = { "forward", "backward of x", "backward of w" };
@@ -175,7 +175,7 @@ START_TEST(tiles_follow_the_definition)
 END_TEST
 
 /*
- * Shapes without oneDNN or without a fast kernel there: windows that overlap or leave gaps, groups, several images per
+ * Shapes that oneDNN lacks, or has no fast kernel for: windows that overlap or leave gaps, groups, several images per
  * thread, and fewer images than threads.
  */
 static const struct rt_conv any_shapes[] = {
@@ -196,7 +196,7 @@ START_TEST(patches_follow_the_definition)
 }
 END_TEST
 
-/* Images have the same bits on any number of threads, gradients of weights on the same number. */
+/* Images have the same bits with any number of threads, gradients of weights with the same number of threads. */
 START_TEST(tiles_are_the_same_bits)
 {
 	struct rt_conv s = shape_of(8);
@@ -221,7 +221,10 @@ START_TEST(tiles_are_the_same_bits)
 }
 END_TEST
 
-/* Strides, other kernels, groups and wide padding do not use tiles; small work and few channels would lose. */
+/*
+ * Other strides, kernel sizes, groups and wide padding do not use tiles. Small work or few channels would be slower with
+ * tiles.
+ */
 START_TEST(tiles_are_used_if_they_are_faster)
 {
 	const struct rt_conv good = { .n = 64, .h = 32, .w = 32, .c = 16, .o = 16, .oh = 32, .ow = 32, .kh = 3, .kw = 3,
@@ -327,7 +330,10 @@ START_TEST(tiles_are_a_technique_with_a_switch)
 }
 END_TEST
 
-/* Mixed precision leaves the calls in f32 that are faster with tiles than with the type, and reports it. */
+/*
+ * With mixed precision, calls that are faster with tiles than in the reduced type stay in f32, and the report lists
+ * them.
+ */
 static void check_kept(const struct training *f32, const struct training *low, const struct training *all, enum rt_dtype type)
 {
 	const char *products = rt_cpu_gemm_isa(type), *kept = strstr(low->amp, " 3x3 convolutions stay f32");

@@ -259,7 +259,7 @@ START_TEST(verify_names_the_rule_that_takes_ours_back)
 }
 END_TEST
 
-/* A rule that sorts before gputune's and was added later, as with lines of sysctl.d. */
+/* A rule was added later and its file sorts before gputune's, as with lines of sysctl.d. */
 START_TEST(our_rule_does_not_take_back_what_goes_further)
 {
 	gt_auto(tn_plan) *plan = plan_of("block.read_ahead"), *next = NULL;
@@ -293,12 +293,12 @@ START_TEST(a_rule_of_ours_that_fits_no_more_is_lost_at_boot)
 }
 END_TEST
 
-/* A file that sorts before gputune's and was added later: gputune's file must not lower a raise-only value. */
+/* A file was added later and sorts before gputune's: gputune's file must not lower the value of a raise-only setting. */
 START_TEST(ours_does_not_take_back_what_goes_further)
 {
 	static const struct {
 		const char *key, *path, *ours, *theirs, *both;
-		bool back; /* the other value is reverted in one place */
+		bool back; /* the other value is restored in one place */
 	} further[] = {
 		{"vm.max_map_count", "/proc/sys/vm/max_map_count", "262144", "1048576", "1048576"},
 		{"vm.swappiness", SWAPPINESS, "10", "1", "1"},
@@ -320,7 +320,7 @@ START_TEST(ours_does_not_take_back_what_goes_further)
 		apply(&(struct tn_plan_opts){.only = &only}, true);
 		expect(further[i / 2].path, further[i / 2].ours);
 		box_put(&b, "/usr/lib/sysctl.d/50-default.conf", line);
-		if (i % 2) /* the program that added it has applied it, or the boot has, and then gputune's file */
+		if (i % 2) /* applied by the program that added it, or by the boot */
 			ck_assert_int_eq(tn_kernel_write(b.fs, further[i / 2].path, theirs), 0);
 		else
 			ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/kernel/random/boot_id", "another-boot"), 0);
@@ -353,7 +353,7 @@ START_TEST(the_other_form_of_a_pair_decides_too)
 		{ "vm.dirty_bytes = 1000000000\n", "vm.dirty_ratio = 0\n", "0", "/etc/sysctl.d/10-a.conf:1" },
 		{ "vm.dirty_bytes = 0\n", "\n", NULL, NULL },
 		{ "vm.dirty_ratio = 15\nvm.dirty_bytes = 1000000000\n", "vm.dirty_ratio = 15\n", "0",
-		  "/etc/sysctl.d/10-a.conf:2" }, /* writing the same value again does not move the first one */
+		  "/etc/sysctl.d/10-a.conf:2" }, /* the same value again: the first line keeps its place */
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(pairs); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The number of processes that a command starts: a wrong guess multiplies the threads. */
+/* The number of processes that a command starts. A wrong number multiplies the threads. */
 #include <stdlib.h>
 #include <string.h>
 #include "tests/unit/tune_launch.h"
@@ -17,8 +17,8 @@ static char *split(const char *words, char *argv[16])
 }
 
 /*
- * An unknown command may start a process for each visible GPU, and all of them inherit thread count and CPUs. Launchers
- * in this table start eight ranks, or one per visible GPU.
+ * An unknown command may start a process for each visible GPU, and all of them inherit thread count and CPUs. The
+ * launchers in this table start eight ranks, or one per visible GPU.
  */
 static const char *const commands[] = {
 	"python3 train.py",
@@ -104,7 +104,7 @@ static bool is_one_process(const char *command)
 	return !*command || (strstr(command, "python3 ") && !strstr(command, "-S"));
 }
 
-/* A shell or uv may start ranks or a pool of workers, and each process would inherit the number. */
+/* A shell or uv may start ranks or a pool of workers, and each process would inherit the number of threads. */
 START_TEST(without_gpus_only_a_python_script_gets_all_cores)
 {
 	char *argv[16];
@@ -118,7 +118,7 @@ START_TEST(without_gpus_only_a_python_script_gets_all_cores)
 }
 END_TEST
 
-/* The library gives each rank its own number, so a single process behind a wrapper keeps its default. */
+/* The rank library gives each rank its own number. A single process behind a wrapper therefore keeps its default. */
 START_TEST(with_the_rank_library_a_wrapper_gets_no_number)
 {
 	char *argv[16];

@@ -72,14 +72,14 @@ START_TEST(a_rival_does_not_make_the_journal_grow)
 	apply_swappiness();
 	ck_assert_int_eq(verify(), 0);
 	ck_assert_int_eq(tn_revert(b.fs, &report, &status, &err), 0);
-	ck_assert_int_eq(status, TN_EXIT_DRIFT); /* another program replaced the first value, whose last value is back */
+	ck_assert_int_eq(status, TN_EXIT_DRIFT); /* another program changed the first one and restored its value */
 	ck_assert_uint_eq(json_array_size(json_object_get(report, "values")), 2);
 	expect(SWAPPINESS, "160");
 	ck_assert(!box_has_journal(&b));
 }
 END_TEST
 
-/* Two profiles in turn: each apply continues the previous one, so one write is left, with the first old value. */
+/* Two profiles in turn: each apply continues the previous one. One write with the first old value is left. */
 START_TEST(applies_that_continue_each_other_become_one)
 {
 	gt_auto_strv only = { 0 };
@@ -102,7 +102,7 @@ START_TEST(applies_that_continue_each_other_become_one)
 }
 END_TEST
 
-/* The kernel sets the energy preference again with the governor: to a value between the first and the last one. */
+/* The kernel sets the energy preference again with the governor, to a value between the first and the last one. */
 START_TEST(a_value_that_an_older_write_had_made_is_put_back_too)
 {
 	gt_auto_strv only = { 0 };
@@ -154,7 +154,7 @@ START_TEST(revert_of_a_file_that_was_rewritten_restores_its_first_text)
 }
 END_TEST
 
-/* Returns line n of text with its newline; *ret_end is the rest. */
+/* Returns line n of text with its newline; *ret_end is the text after it. */
 static const char *line_at(const char *text, unsigned n, const char **ret_end)
 {
 	while (n--)
@@ -315,8 +315,8 @@ static unsigned draw(unsigned *state, unsigned n)
 }
 
 /*
- * A generated history of two tunables and the file that persists them. Another program's values differ from those of
- * gputune.
+ * A generated history of two tunables and the file that persists them. Values set by another program differ from those
+ * of gputune.
  */
 struct past {
 	struct gt_buf j;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A disk that is missing, appears late or has another name after a boot: its rule stays unchanged, and nothing is
- * reported about the disk that has its name now.
+ * reported about the disk that now has its former name.
  */
 #include <stdio.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static void set_up_disks(void)
 	apply_only("block.read_ahead", true);
 }
 
-/* The rules have set the devices that they match; the kernel's defaults are on the others. */
+/* State after a boot: the rules have set the devices that they match, and all others have the kernel's defaults. */
 static void next_boot(void)
 {
 	ck_assert_int_eq(tn_kernel_write(b.fs, "/proc/sys/kernel/random/boot_id", "another-boot"), 0);
@@ -71,7 +71,10 @@ static void expect_rule(const char *rule, bool there)
 	ck_assert_msg(!strstr(text, rule) == !there, "%s", text);
 }
 
-/* Reports of verify (or revert) about the disk with this name. Disks that had the name before are reported as missing. */
+/*
+ * Returns what verify (or revert) reports about the disk with this name. Disks that had the name before are reported as
+ * missing.
+ */
 static void expect_said(const json_t *report, const char *disk, const char *result)
 {
 	const json_t *o;
@@ -136,7 +139,7 @@ START_TEST(names_that_moved_leave_the_rules_as_they_were)
 }
 END_TEST
 
-/* Each value is applied again at its present device. */
+/* Each value is applied again to its device under the present name. */
 START_TEST(names_that_moved_get_rules_of_their_own)
 {
 	next_boot();
@@ -155,7 +158,7 @@ START_TEST(names_that_moved_get_rules_of_their_own)
 }
 END_TEST
 
-/* Another program set this value on the disk that has the name now; no rule exists for that disk yet. */
+/* Another program set this value on the disk that now has the name; no rule exists for that disk yet. */
 START_TEST(a_disk_under_another_s_name_is_kept_too)
 {
 	next_boot();

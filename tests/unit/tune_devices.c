@@ -43,7 +43,7 @@ START_TEST(the_watchdog_is_not_switched_off)
 }
 END_TEST
 
-/* The same number has another meaning. */
+/* The same number, on another device with another meaning. */
 START_TEST(what_may_stay_unwritten_is_told_in_seconds_of_the_disks_here)
 {
 	static const struct {
@@ -143,7 +143,9 @@ START_TEST(a_volume_is_read_ahead_and_not_the_disks_under_it)
 }
 END_TEST
 
-/* A boot renumbers interrupts: entries with the old numbers end, though a file persists the other values. */
+/*
+ * After a boot, interrupts have new numbers. Entries with the old numbers end, even if a file persists the other values.
+ */
 START_TEST(what_no_file_can_keep_ends_with_the_boot)
 {
 	gt_auto(tn_plan) *plan = NULL;
@@ -324,7 +326,10 @@ START_TEST(a_profiles_own_value_is_taken_where_none_is_wished)
 }
 END_TEST
 
-/* The kernel refuses one value and limits the other, so the whole transaction would be rolled back. */
+/*
+ * The kernel refuses one value and limits the other. Without a test before the transaction, all of it would be rolled
+ * back.
+ */
 START_TEST(what_is_not_offered_is_not_wished)
 {
 	static const struct {

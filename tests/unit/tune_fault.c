@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* After a failure of any step or a kill at any step the host is exactly as before, or exactly as planned. */
+/*
+ * After a failure of any step, or a kill at any step, the state of the host is exactly that from before, or exactly the
+ * planned one.
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -76,7 +79,7 @@ START_TEST(a_failing_step_leaves_the_host_as_before)
 }
 END_TEST
 
-/* From step N on the disk fails, also for the rollback. When it works again, recover restores everything. */
+/* From step N on the disk fails, during the rollback too. When the disk works again, recover restores everything. */
 START_TEST(a_disk_that_stays_broken_is_recovered_later)
 {
 	const struct tn_apply_opts *mode = &modes[_i];
@@ -181,7 +184,7 @@ START_TEST(a_process_killed_anywhere_in_apply_is_recovered)
 		after = box_picture(&b);
 		if (r < 0)
 			ck_assert_msg(err.exit_status == TN_EXIT_INTERRUPTED, "step %u: %s", n, err.msg);
-		else /* nothing was started, or the last step was done: both states are complete */
+		else /* nothing was started, or everything is complete */
 			ck_assert_msg(!strcmp(after, p.before) || !strcmp(after, p.planned),
 				      "step %u: neither before nor planned", n);
 		if (r < 0)

@@ -75,8 +75,8 @@ START_TEST(who_moves_interrupts_of_ours_meanwhile_is_named)
 END_TEST
 
 /*
- * The file mode shows interrupts that the kernel does not let anyone move; on older kernels the write fails. The others
- * are moved.
+ * The file mode shows interrupts that the kernel does not allow to be moved. On older kernels the write fails instead.
+ * All other interrupts are moved.
  */
 START_TEST(an_interrupt_that_the_kernel_keeps_is_left_out)
 {

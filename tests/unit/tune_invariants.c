@@ -14,7 +14,10 @@ static const struct pr_node *node_by_id(const struct pr_host *h, int64_t id)
 	return NULL;
 }
 
-/* GPU of a rank as CUDA numbers them: without those set aside for virtual machines, in bus order, round robin. */
+/*
+ * Returns the GPU of a rank as CUDA numbers them: in bus order, without those reserved for virtual machines, round
+ * robin.
+ */
 static const struct pr_gpu *gpu_of(const struct pr_host *h, unsigned rank)
 {
 	size_t n = pr_usable_gpus(h), nth = n ? rank % n : 0;
@@ -42,7 +45,7 @@ static void check_rank(const char *name, const struct pr_host *h, const struct t
 	ck_assert_msg(inside(&r->cpus, &h->cpu.allowed), "%s: rank %u of %u has CPUs that are not allowed", name, rank, n);
 	ck_assert_msg(inside(&r->cpus, &h->cpu.online), "%s: rank %u of %u has CPUs that are off", name, rank, n);
 	ck_assert_ptr_nonnull(r->cpus_reason);
-	if (!gt_set_count(&r->cpus)) { /* a guess was refused: memory is not bound either */
+	if (!gt_set_count(&r->cpus)) { /* the CPUs were not guessed: memory is not bound either */
 		ck_assert_uint_eq(gt_set_count(&r->mem_nodes), 0);
 		return;
 	}
@@ -77,7 +80,7 @@ static void check_ranks(const char *name, struct gt_fsroot *fs, const struct pr_
 		sum += gt_set_count(&r->cpus);
 		gt_set_or(&taken, &r->cpus);
 	}
-	/* with at least one core per rank on each node no core is shared */
+	/* if each node has a core for each of its ranks, no core is shared */
 	if (bound == n && n * (h->n_node ? h->n_node : 1) <= gt_set_count(&cores) && !gt_set_count(&h->cpu.isolated))
 		ck_assert_msg(sum == gt_set_count(&taken), "%s: %u ranks share CPUs", name, n);
 }
@@ -108,8 +111,8 @@ static unsigned usable_cores(const struct pr_host *h, struct gt_set *cores, unsi
 }
 
 /*
- * Returns the most cores per rank if none of the n ranks spans two nodes and every node has a rank; 0: impossible. Tries
- * each size, unlike the code under test.
+ * Returns the largest number of cores that every rank can have if none of the n ranks spans two nodes and every node has
+ * a rank. 0: impossible. Tries each number, unlike the code under test.
  */
 static unsigned best_by_whole_nodes(const struct pr_host *h, const unsigned *per_node, unsigned n)
 {
@@ -234,7 +237,7 @@ START_TEST(ranks_of_every_captured_host_are_apart_and_near)
 		}
 		box_close(&b);
 	}
-	/* includes the shapes that other launchers handle wrongly */
+	/* includes shapes that other launchers handle wrongly */
 	ck_assert_int_ge(highest, 10);
 	ck_assert(uneven);
 	ck_assert(bare);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gputune trusts its files on disk only if they are complete and owned by it, and follows no links. */
+/* gputune trusts its files on disk only if they are complete and belong to it, and it follows no links. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ START_TEST(two_at_once_are_told_apart_by_the_lock)
 }
 END_TEST
 
-/* The last record is written between the check of the journal and that of its process, for any number of times. */
+/* The last record is written between the read of the journal and the check of its process, any number of times. */
 START_TEST(who_is_done_and_gone_was_not_interrupted)
 {
 	gt_auto(tn_plan) *plan = box_plan(&b);
@@ -261,7 +261,7 @@ START_TEST(what_is_kept_is_the_owners_alone)
 }
 END_TEST
 
-/* Applied, then distrusted: neither verified nor reverted, and nothing more is applied. */
+/* Expects that gputune refuses to revert, verify and apply, because it does not trust the journal. */
 static void expect_disbelief(const char *why)
 {
 	gt_auto(tn_plan) *plan = box_plan(&b);
@@ -310,7 +310,8 @@ START_TEST(a_state_that_others_could_have_written_is_not_believed)
 END_TEST
 
 /*
- * A hard link to gputune's file keeps the old content. A link in the place of the file, even a dangling one, is foreign.
+ * A hard link to gputune's file keeps the old content. A link in the place of the file, even a dangling one, does not
+ * belong to gputune.
  */
 START_TEST(other_names_of_what_is_kept_for_boot_are_left_alone)
 {
@@ -359,8 +360,8 @@ static int status_now(char **ret)
 }
 
 /*
- * The state directory is gone and the files remain: all commands report it, and revert removes the files that are
- * completely gputune's.
+ * The state directory is missing but the files remain. All commands report it, and revert removes the files that gputune
+ * wrote completely.
  */
 START_TEST(files_that_outlive_the_record_are_told_and_taken_away)
 {
@@ -379,7 +380,7 @@ START_TEST(files_that_outlive_the_record_are_told_and_taken_away)
 		  !gt_fs_exists(b.fs, TN_UDEV_RULE_PATH));
 	ck_assert_int_eq(verify(), 0);
 	revert(0);
-	/* with a newer journal next to it, which does not contain them */
+	/* with a newer journal that does not contain them */
 	tear_down();
 	set_up();
 	apply(&(struct tn_plan_opts){ .optional = true }, true);
@@ -404,7 +405,7 @@ START_TEST(files_that_outlive_the_record_are_told_and_taken_away)
 }
 END_TEST
 
-/* Persisted again, it is handled like any other: revert removes the files. */
+/* If they are persisted again, revert removes the files as usual. */
 START_TEST(what_outlived_its_record_is_not_put_back)
 {
 	apply(NULL, true);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Desired value of each tunable for a given host. */
+/* The desired value of each tunable for a given host. */
 #include <stdio.h>
 #include <string.h>
 #include "tests/unit/tune_stage.h"
@@ -206,7 +206,7 @@ static const struct {
 	{ "boot.idle", { GIB, .nodes = 1, .cmdline = "quiet" }, NULL, NULL, TN_ALREADY, "" },
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet" }, NULL, NULL, TN_NOT_APPLICABLE, "" },
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1 }, NULL, NULL, TN_ALREADY, "" },
-	/* harmless with one GPU */
+	/* harmless on a host with one GPU */
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .grouped = true }, NULL, NULL, TN_ALREADY, "" },
 	{ "boot.iommu", { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .rdma = 1, .grouped = true }, NULL, NULL, TN_ADVICE, "" },
 	/* the kernel translates in spite of the argument */
@@ -214,7 +214,7 @@ static const struct {
 	  TN_ADVICE, "" },
 	{ "boot.iommu",
 	  { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .rdma = 1, .grouped = true, .identity = { PR_PRESENT, 1 } }, NULL, NULL,
-	  TN_ALREADY, "" }, /* by iommu.passthrough=1 or the kernel's configuration */
+	  TN_ALREADY, "" }, /* because of iommu.passthrough=1 or the kernel's configuration */
 	{ "boot.iommu",
 	  { GIB, .nodes = 1, .cmdline = "quiet", .gpus = 1, .rdma = 1, .grouped = true, .identity = { PR_PRESENT, 0 } }, NULL, NULL,
 	  TN_ADVICE, "" },
@@ -227,7 +227,7 @@ START_TEST(wishes_follow_from_the_host)
 	struct tn_desired w = wish(wishes[_i].id, &wishes[_i].f, wishes[_i].current, wishes[_i].pair);
 
 	ck_assert_msg(w.status == wishes[_i].status, "%s: %s (%s)", wishes[_i].id, tn_status_name(w.status), w.reason);
-	if (tn_tunable_find(wishes[_i].id)->check) /* in the remedy */
+	if (tn_tunable_find(wishes[_i].id)->check) /* text in the remedy */
 		ck_assert_msg(strstr(w.reason, wishes[_i].value), "%s: %s", wishes[_i].id, w.reason);
 	else
 		ck_assert_str_eq(w.value, wishes[_i].value);
@@ -326,7 +326,7 @@ START_TEST(the_admins_other_form_is_not_outdone)
 }
 END_TEST
 
-/* A value from a file is not taken over if the kernel would refuse it or if it would exhaust memory. */
+/* A value from a file is not used if the kernel would refuse it or if it would exhaust memory. */
 START_TEST(a_files_harmful_value_is_not_applied)
 {
 	gt_auto(tn_plan) *plan = NULL;
@@ -345,7 +345,7 @@ START_TEST(a_files_harmful_value_is_not_applied)
 	ck_assert_msg(tn_plan_from_json(doc, &plan, &err) == 0, "%s", err.msg);
 	tn_plan_free(gt_take(plan));
 
-	/* nor from a profile, nor from a plan edited by hand */
+	/* a value from a profile, or from a plan edited by hand, neither */
 	box_remove(&b, "/etc/sysctl.d/10-site.conf");
 	box_put(&b, "/etc/gputune/profiles/site.conf", "[knobs]\nvm.min_free_kbytes = 400000000\n");
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, &err), 0);
@@ -366,7 +366,7 @@ START_TEST(a_files_harmful_value_is_not_applied)
 END_TEST
 
 /* Raise-only and lower-only tunables accept values that go further. */
-/* Requested by a profile: a value that already goes further stays. */
+/* For a value from a profile: a current value that goes further stays. */
 START_TEST(of_several_numbers_none_is_lowered)
 {
 	static const struct {

@@ -31,7 +31,7 @@ static void expect_left(const char *says)
 	ck_assert_int_eq(st, 0);
 }
 
-/* The record contains exactly the values that could not be restored. */
+/* The journal contains exactly the values that could not be restored. */
 START_TEST(a_hidden_sys_is_a_failure_that_keeps_the_record)
 {
 	gt_autofree char *hidden = gt_xasprintf("%s/sys", b.dir), *text = NULL;

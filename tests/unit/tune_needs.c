@@ -22,7 +22,7 @@ START_TEST(every_knob_of_the_host_says_what_it_needs)
 }
 END_TEST
 
-/* Of a list: this many true, then false if that one failed, then null. */
+/* Checks the list of preconditions: this many are true, then false if the next one failed, then null. */
 static void check_list(const json_t *item)
 {
 	const char *state = gt_json_get_str(item, "status", ""), *id = gt_json_get_str(item, "knob", "");
@@ -71,7 +71,7 @@ START_TEST(the_plan_of_every_captured_host_says_what_holds)
 }
 END_TEST
 
-/* Changes between plan and apply. */
+/* The host changes between plan and apply. */
 static const struct {
 	const char *knob, *before, *before_text, *path, *text, *says;
 } moved[] = {

@@ -98,14 +98,14 @@ START_TEST(switch_ports_that_redirect_are_named_to_root)
 	add_bridges(true, PCI_ACS_SV | PCI_ACS_RR, CONFIG);
 	plan = box_plan(&b);
 	i = box_item(plan, "pcie.acs", NULL);
-	ck_assert(gt_starts_with(i->reason, "8 of 8 switch ports redirect")); /* the root port above them is harmless */
+	ck_assert(gt_starts_with(i->reason, "8 of 8 switch ports redirect")); /* not the root port above them */
 	ck_assert_ptr_nonnull(strstr(i->remedy, "setpci -s 0000:f2:01.0 ECAP_ACS+6.w=0:1d"));
 	ck_assert_ptr_nonnull(strstr(i->remedy, "disable_acs_redir=0000:f2:01.0\\;0000:f2:02.0"));
 	ck_assert_ptr_nonnull(strstr(i->remedy, "update-grub")); /* the text is complete */
 }
 END_TEST
 
-/* Between root ports all traffic passes the root complex anyway. */
+/* Traffic between root ports always goes through the root complex. */
 START_TEST(root_ports_may_redirect)
 {
 	gt_auto(tn_plan) *plan = NULL;
@@ -137,7 +137,7 @@ START_TEST(switch_ports_that_do_not_redirect_are_fine_and_unreadable_ones_unknow
 }
 END_TEST
 
-/* One GPU next to a network card, which counts as RDMA only with its driver; and groups that show the same. */
+/* One GPU and a network card, which counts as RDMA only with its driver. Also IOMMU groups that show the same. */
 START_TEST(the_acs_finding_equals_that_of_gpuprobe)
 {
 	static const struct {

@@ -103,8 +103,8 @@ START_TEST(an_earlier_file_of_tmpfiles_is_seen_to_win)
 END_TEST
 
 /*
- * Another path string is no duplicate: a pattern in a later file is written after gputune's line, one in an earlier file
- * before it.
+ * Lines with different path strings are not duplicates: a pattern in a later file is written after gputune's line, one
+ * in an earlier file before it.
  */
 START_TEST(a_pattern_of_tmpfiles_wins_where_it_comes_later)
 {
@@ -172,7 +172,7 @@ START_TEST(after_a_reboot_what_was_not_kept_is_void)
 }
 END_TEST
 
-/* A value that was applied for this boot only is not expected in a file. */
+/* No file is expected to contain a value that was applied for this boot only. */
 START_TEST(what_was_never_kept_is_not_lost_at_boot)
 {
 	gt_auto_strv first = { 0 }, second = { 0 };
@@ -215,7 +215,7 @@ END_TEST
 START_TEST(after_a_reboot_files_go_and_values_are_pending)
 {
 	apply(NULL, true);
-	reboot("another-boot"); /* values in the tree stay: gputune's files set them again */
+	reboot("another-boot"); /* values in the tree stay, because gputune's files set them again */
 	ck_assert_int_eq(verify(), 0);
 	revert(TN_EXIT_PENDING);
 	ck_assert(!gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));
@@ -233,7 +233,7 @@ static int keep(const struct tn_plan *plan)
 	return tn_apply(b.fs, plan, &(struct tn_apply_opts){ .persist = true }, NULL, &err);
 }
 
-/* A value set by hand holds until the next boot. --persist keeps it, and revert leaves it. */
+/* A value that an administrator set lasts until the next boot. --persist writes it to a file, and revert leaves it. */
 START_TEST(what_holds_by_hand_is_kept_too)
 {
 	gt_autofree char *text = NULL, *by_hand = NULL, *now = NULL;
@@ -263,7 +263,7 @@ START_TEST(what_holds_by_hand_is_kept_too)
 	now = box_picture(&b);
 	ck_assert_str_eq(now, by_hand);
 	ck_assert(!box_has_journal(&b));
-	/* a power cut in the middle: the old state, and nothing waits for a boot */
+	/* a power cut in the middle: the old state, and nothing is left for the next boot */
 	if (!fork()) {
 		gt_fs_fault(b.fs, 7, GT_FS_KILL, false);
 		_exit(keep(plan));
@@ -277,7 +277,7 @@ START_TEST(what_holds_by_hand_is_kept_too)
 	ck_assert_int_eq(verify(), 0);
 	tn_plan_free(gt_take(plan));
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .only = &vm }, &plan, &err), 0);
-	/* from a document, and not if the value has changed since */
+	/* from a document; refused if the value has changed since */
 	ck_assert_msg(tn_plan_from_json(doc, &saved, &err) == 0, "%s", err.msg);
 	ck_assert_int_eq(keep(saved), 0);
 	ck_assert(gt_fs_exists(b.fs, TN_SYSCTL_D_PATH));

@@ -23,7 +23,7 @@ START_TEST(a_plan_comes_back_from_its_document)
 }
 END_TEST
 
-/* Text to insert into the first change of a valid plan, and the expected refusal. */
+/* Texts inserted into the first change of a valid plan, and the expected refusals. */
 static const struct {
 	const char *key, *value, *says;
 } hostile[] = {
@@ -131,7 +131,7 @@ START_TEST(a_plan_of_another_host_or_of_earlier_is_refused)
 }
 END_TEST
 
-/* A disk's name and an interrupt's number may belong to another device after a reboot; a sysctl does not change. */
+/* After a reboot, a disk's name or an interrupt's number may belong to another device. The name of a sysctl stays. */
 START_TEST(a_plan_from_before_the_reboot_touches_no_device_that_may_have_moved)
 {
 	static const char *const names[][2] = { { "block.", "block.scheduler:nvme0n1: the host was restarted" }, { "vm.", NULL } };
@@ -182,7 +182,7 @@ START_TEST(a_later_file_is_a_conflict_and_an_earlier_one_decides_the_boot)
 	box_put(&b, "/etc/sysctl.d/50-site.conf", "\nvm.max_map_count=70000\n");
 	box_put(&b, "/run/tuned/tuned.pid", "1\n");
 	box_put(&b, "/run/ksmtune.pid", "1\n");
-	box_put(&b, "/sys/fs/cgroup/system.slice/power-profiles-daemon.service/cgroup.procs", "77\n"); /* nobody enabled it */
+	box_put(&b, "/sys/fs/cgroup/system.slice/power-profiles-daemon.service/cgroup.procs", "77\n"); /* no option selects it */
 	plan = box_plan(&b);
 	ck_assert_ptr_nonnull(strstr(box_item(plan, "ksm.run", NULL)->conflict, "ksmtuned (running)"));
 	ck_assert_ptr_nonnull(strstr(box_item(plan, "cpu.governor", NULL)->conflict, "power-profiles-daemon (running)"));
@@ -247,17 +247,17 @@ START_TEST(an_admins_profile_inherits_and_overrides)
 	ck_assert_int_eq(box_item(plan, "thp.enabled", NULL)->status, TN_CHANGE);
 	ck_assert_int_eq(box_item(plan, "kernel.numa_balancing", NULL)->status, TN_CHANGE);
 	ck_assert_int_eq(box_item(plan, "block.read_ahead", "sda")->status, TN_CHANGE);
-	/* its own lines win at any position */
+	/* a profile's own lines override inherited ones, wherever they are */
 	box_put(&b, "/etc/gputune/profiles/first.conf",
 		"[knobs]\nblock.read_ahead = off\nvm.swappiness = 7\n[profile]\nsummary = ours\ninherit = site\n");
 	tn_plan_free(gt_take(plan));
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "first" }, &plan, &err), 0);
 	ck_assert_int_eq(box_item(plan, "block.read_ahead", "sda")->status, TN_SKIPPED);
 	ck_assert_str_eq(box_item(plan, "vm.swappiness", NULL)->wanted, "7");
-	ck_assert_int_eq(box_item(plan, "vm.dirty_ratio", NULL)->status, TN_SKIPPED); /* and the grandparent's */
+	ck_assert_int_eq(box_item(plan, "vm.dirty_ratio", NULL)->status, TN_SKIPPED); /* the profile two levels up too */
 	tn_plan_free(gt_take(plan));
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site" }, &plan, &err), 0);
-	/* a family does not restore what the profile leaves alone, a name does */
+	/* naming a family does not select a setting that the profile excludes; naming the setting does */
 	gt_strv_add(&only, "vm.");
 	tn_plan_free(gt_take(plan));
 	ck_assert_int_eq(tn_plan_make(b.fs, NULL, &(struct tn_plan_opts){ .profile = "site", .only = &only }, &plan, &err), 0);
@@ -285,7 +285,7 @@ START_TEST(every_built_in_profile_is_well_formed)
 }
 END_TEST
 
-/* Sizes lose no digit; the unit is printed once. */
+/* Sizes are printed without loss of digits, and the unit once. */
 START_TEST(a_change_is_printed_with_its_unit)
 {
 	static const struct {

@@ -15,7 +15,7 @@ static int sign(int x)
 	return (x > 0) - (x < 0);
 }
 
-/* In rising order by dpkg --compare-versions; each pair is compared. */
+/* Versions in rising order by dpkg --compare-versions; each pair is compared. */
 static const char *const rising[] = {
 	"0~~", "0~", "0", "0.0~rc1-1", "0.9", "1.0~rc1-1", "1.0~rc1-1+b1", "1.0-1~bpo12+1", "1.0-1", "1.0-1+b1", "1.0-1+deb12u1",
 	"1.0-1.1", "1.0-2", "1.0-10", "1.0+dfsg-1", "1.0.1-1", "1.9-1", "1.10-1", "535.216.03-2~bpo12+1", "535.261.03-1",
@@ -151,7 +151,7 @@ START_TEST(what_others_use_stays)
 }
 END_TEST
 
-/* Nobody requested the packages of an interrupted installation: only dependencies of others stay. */
+/* The packages of an interrupted installation were not requested: only those that other packages depend on stay. */
 START_TEST(an_open_record_asks_for_no_marks)
 {
 	struct tn_record record = {.state = TN_RECORD_OPEN};
@@ -198,7 +198,7 @@ START_TEST(the_record_comes_back_and_goes_when_it_is_empty)
 }
 END_TEST
 
-/* Writes without a reader, like dpkg, and must terminate. */
+/* Writes after its reader has gone, like dpkg, and must terminate. */
 START_TEST(what_installs_comes_to_its_end_when_we_are_killed)
 {
 	char dir[] = "/tmp/check-outlive.XXXXXX", end[8] = "";

@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include "tests/unit/tune_launch.h"
 
-/* The environment of the launcher shows whether a list of one GPU belongs to this rank only. */
+/* The environment of the launcher shows whether a list of one GPU is for this rank only. */
 static const struct {
 	const char *launcher, *env[4], *cpus;
 } own_cases[] = {
@@ -63,7 +63,7 @@ START_TEST(a_gpu_is_known_by_its_uuid_too)
 END_TEST
 
 /*
- * GPUs of two models on two nodes, where CUDA's order differs from the bus order: a number is used only if its order is
+ * Two GPU models on two nodes, where CUDA's order differs from the bus order. A GPU number is used only if its order is
  * known.
  */
 static const struct {
@@ -76,7 +76,7 @@ static const struct {
 	{ "6", { "CUDA_DEVICE_ORDER=PCI_BUS_ID" }, "16-31,48-63", "kept", NULL },
 	{ "6", { "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "16-31,48-63", "PCI_BUS_ID", NULL }, /* as documented for the option */
 	{ NULL, { "CUDA_VISIBLE_DEVICES=6", "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "", "kept", "CUDA_DEVICE_ORDER is FASTEST_FIRST" },
-	{ "GPU-aaaa", { "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "16-31,48-63", "kept", NULL }, /* a name is exact */
+	{ "GPU-aaaa", { "CUDA_DEVICE_ORDER=FASTEST_FIRST" }, "16-31,48-63", "kept", NULL }, /* a UUID is unambiguous */
 	{ NULL, { "CUDA_VISIBLE_DEVICES=6" }, "", NULL, "in CUDA's own order" },
 	{ NULL, { "CUDA_VISIBLE_DEVICES=6", "CUDA_DEVICE_ORDER=PCI_BUS_ID" }, "16-31,48-63", "kept", NULL },
 	{ NULL, { "CUDA_VISIBLE_DEVICES=6", "CUDA_DEVICE_ORDER=" }, "", NULL, "in CUDA's own order" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rank, number of ranks, and the rank's GPU number: CPUs and memory follow from them, or nothing is guessed. */
+/* Rank, number of ranks, and the rank's GPU. CPUs and memory follow from them; without them nothing is guessed. */
 #include <stdlib.h>
 #include <string.h>
 #include "tests/unit/tune_launch.h"
@@ -36,7 +36,7 @@ static const struct {
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=6,6" }, "", "", "32" }, /* duplicate: no GPU is left */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=4,0", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=2" }, "0-15,32-47", "0", "16" },
 	{ "server-8gpu", { "SLURM_LOCALID=5", "SLURM_STEP_TASKS_PER_NODE=8(x2)" }, "20-23,52-55", "1", "4" },
-	/* 8 tasks on the first host and 4 on the second, and vice versa: each has its own list of GPUs */
+	/* 8 tasks on the first host and 4 on the second, and the other way round: each task has its own list of GPUs */
 	{ "server-8gpu", { "SLURM_LOCALID=3", "SLURM_STEP_TASKS_PER_NODE=8,4", "SLURM_NODEID=1" }, "12-15,44-47", "0", "4" },
 	{ "cpu-server", { "SLURM_LOCALID=3", "SLURM_STEP_TASKS_PER_NODE=8,4", "SLURM_NODEID=1" }, "6-7,14-15", "1", "2" },
 	{ "cpu-server", { "SLURM_LOCALID=7", "SLURM_STEP_TASKS_PER_NODE=4(x2),8", "SLURM_NODEID=2" }, "7,15", "1", "1" },
@@ -50,19 +50,19 @@ static const struct {
 	{ "cpu-server", { "HOROVOD_LOCAL_RANK=1", "HOROVOD_LOCAL_SIZE=2" }, "4-7,12-15", "1", "4" },
 	{ "server-8gpu", { "OMPI_COMM_WORLD_LOCAL_RANK=7", "OMPI_COMM_WORLD_LOCAL_SIZE=8" }, "28-31,60-63", "1", "4" },
 	{ "server-8gpu", { "MPI_LOCALRANKID=0", "MPI_LOCALNRANKS=8" }, "0-3,32-35", "0", "4" },
-	/* each rank sees one GPU: the ranks of its node's other GPUs share the node, not all ranks */
+	/* each rank sees one GPU: only the ranks whose GPUs are on the same node share that node */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=5", "SLURM_LOCALID=5", "SLURM_STEP_TASKS_PER_NODE=8", "SLURM_GPUS_PER_TASK=1" },
 	  "20-23,52-55", "1", "4" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=5", "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=8", "SLURM_GPUS_PER_TASK=1" },
 	  "20-23,52-55", "1", "4" },
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=1", "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=2", "SLURM_GPUS_PER_TASK=1" },
 	  "8-15,40-47", "0", "8" },
-	/* or, as far as the environment shows, one GPU for all of them */
+	/* or one GPU for all of them: the environment does not show the difference */
 	{ "server-8gpu", { "CUDA_VISIBLE_DEVICES=5", "LOCAL_RANK=3", "LOCAL_WORLD_SIZE=8" }, "22-23,54-55", "1", "2" },
 	{ "vfio-all", { NULL }, "0-63", "", "32" }, /* set aside for virtual machines */
 	{ "server-8gpu", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=8" }, "0-3,32-35", "0", "4" },
 	{ "server-8gpu", { "LOCAL_RANK=5", "LOCAL_WORLD_SIZE=8" }, "20-23,52-55", "1", "4" },
-	/* uneven nodes of 10, 8 and 8 cores: whole nodes if the ranks divide into them, otherwise even shares */
+	/* uneven nodes of 10, 8 and 8 cores: whole nodes if the number of ranks is divisible, otherwise even parts */
 	{ "xeon-uneven-snc", { "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=3" }, "0-9,26-35", "0", "10" },
 	{ "xeon-uneven-snc", { "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=3" }, "10-17,36-43", "1", "8" },
 	{ "xeon-uneven-snc", { "LOCAL_RANK=2", "LOCAL_WORLD_SIZE=3" }, "18-25,44-51", "2", "8" },
@@ -92,7 +92,7 @@ START_TEST(cpus_memory_and_threads_follow_from_the_host)
 }
 END_TEST
 
-/* The ranks together have every core, and no two ranks share one. */
+/* Every core belongs to some rank, and no two ranks share one. */
 START_TEST(ranks_share_out_the_cores)
 {
 	gt_auto(pr_host) *h = NULL;
@@ -124,8 +124,8 @@ START_TEST(ranks_share_out_the_cores)
 END_TEST
 
 /*
- * A launcher is not bound to the first GPU's node, and its ranks do not each get all threads. Number of ranks on a host
- * of 8 GPUs, 32 cores and 64 CPUs; 0: no launcher, which may start one process per GPU; -1: not specified.
+ * A launcher is not bound to the first GPU's node, and its ranks do not each get all threads. Expected number of ranks
+ * on a host of 8 GPUs, 32 cores and 64 CPUs. 0: no launcher, which may start one process per GPU. -1: not specified.
  */
 static const struct {
 	const char *words, *env;
@@ -212,7 +212,7 @@ START_TEST(a_launcher_is_left_free)
 }
 END_TEST
 
-/* NCCL's interfaces matter for jobs on several hosts only, also if the command line shows that. */
+/* NCCL's interfaces matter only for jobs on several hosts; the command line may show these. */
 static const struct {
 	const char *words, *env;
 	bool several;
@@ -256,7 +256,7 @@ START_TEST(a_launcher_that_names_several_hosts_is_heard)
 }
 END_TEST
 
-/* Launchers read these files, gputune does not: it sets no number if one exists. */
+/* Launchers read these files and gputune does not. If one exists, gputune sets no number. */
 static const struct {
 	const char *file, *program, *more; /* more: an option that sets the number anyway */
 	const char *env[3];
@@ -292,7 +292,7 @@ START_TEST(a_launchers_own_file_is_not_guessed_at)
 }
 END_TEST
 
-/* Without a number of ranks the user's value is still kept. */
+/* Without a number of ranks the value that the user set is still kept. */
 START_TEST(an_unsaid_number_of_ranks_changes_nothing)
 {
 	char *argv[] = { "mpirun", "./train", NULL }, *env[] = { "OMP_NUM_THREADS=3", NULL };
@@ -422,7 +422,7 @@ START_TEST(a_quota_and_memory_are_shared_by_the_ranks)
 }
 END_TEST
 
-/* The program starts the ranks itself, on one node or several. In a batch script it is not one of them. */
+/* The program starts the ranks itself, on one node or several. In a batch script the program is not a rank. */
 static const struct {
 	const char *host, *env[4];
 	const char *cpus, *threads;
@@ -432,7 +432,7 @@ static const struct {
 	{ "data-sets", { "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=1(x2)", "SLURM_NODEID=1" }, "0-7", "2" },
 	{ "data-sets", { "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=2" }, "0-7", "1" }, /* srun starts two of them */
 	{ "offline-cpus", { "SLURM_LOCALID=1", "SLURM_STEP_TASKS_PER_NODE=2" }, "0,2,4,6-7", "1" },
-	{ "hybrid-laptop", { NULL }, "0-7", "2" }, /* without the small cores, also for it */
+	{ "hybrid-laptop", { NULL }, "0-7", "2" }, /* without the small cores, for a launcher too */
 	{ "cpu-server", { "SLURM_LOCALID=0", "SLURM_NTASKS_PER_NODE=2" }, "", "4" },
 	{ "cpu-server", { "SLURM_LOCALID=0", "SLURM_STEP_TASKS_PER_NODE=2" }, "", "2" },
 };

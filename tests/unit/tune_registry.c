@@ -41,7 +41,7 @@ START_TEST(no_two_tunables_or_launch_settings_share_an_id)
 }
 END_TEST
 
-/* gpuprobe and the plan report the same finding and the same remedy on every host. */
+/* On every host the plan reports the same finding and the same remedy as gpuprobe. */
 START_TEST(a_check_and_the_plan_report_the_same)
 {
 	gt_auto_strv names = box_fixtures();
@@ -81,7 +81,7 @@ END_TEST
 
 static const char *const extremes[] = { "-1", "0", "1", "2147483648", "9223372036854775808", "18446744073709551615" };
 
-/* Every written tunable, with those extremes that do not endanger a host with 512 GiB: all others are refused. */
+/* For every writable tunable: extreme values are refused, except those that do not endanger a host with 512 GiB. */
 static const struct {
 	const char *id, *harmless;
 } accepted[] = {

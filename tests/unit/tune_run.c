@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The launcher is right on every captured host and keeps values that the user set. */
+/* The launcher sets correct values on every captured host and keeps values that the user set. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/mempolicy.h>
@@ -110,8 +110,8 @@ START_TEST(variables_of_gpus_and_waiting_follow_from_host_and_job)
 END_TEST
 
 /*
- * A bridge over a device of the host is its route to the network. NCCL matches prefixes of names, so then the other
- * interfaces are listed.
+ * A bridge over a device of the host is the host's route to the network. NCCL matches prefixes of names, so the other
+ * interfaces are then listed one by one.
  */
 START_TEST(a_bridge_that_leads_out_is_left_to_nccl)
 {
@@ -147,7 +147,7 @@ START_TEST(what_debugging_left_behind_is_pointed_out_and_kept)
 }
 END_TEST
 
-/* --workers: they use this many of a rank's cores; the command does not show their number. */
+/* --workers: the workers use this many of a rank's cores. The command does not show their number. */
 START_TEST(cores_are_left_to_loader_workers)
 {
 	static const struct {
@@ -187,7 +187,7 @@ START_TEST(what_the_user_has_set_is_kept)
 	ck_assert_str_eq(var(r, "OMP_NUM_THREADS")->value, "3");
 	ck_assert_int_eq(var(r, "LD_PRELOAD")->status, TN_VAR_KEPT);
 	ck_assert_int_ne(var(r, "GLIBC_TUNABLES")->status, TN_VAR_SET);
-	/* a search path can be extended; the user's own comes first */
+	/* a search path can be extended; the user's directories come first */
 	ck_assert_int_eq(var(r, "LD_LIBRARY_PATH")->status, TN_VAR_SET);
 	ck_assert_str_eq(var(r, "LD_LIBRARY_PATH")->value, "/opt/lib:/usr/lib/x86_64-linux-gnu/openblas-openmp");
 }
@@ -249,7 +249,7 @@ START_TEST(every_captured_host_gets_cpus_it_may_use)
 }
 END_TEST
 
-/* The facts of a launch are a subset of the full host's, with equal values. */
+/* The facts discovered for a launch are a subset of those of the full discovery, with equal values. */
 START_TEST(the_launcher_sees_the_same_host)
 {
 	gt_auto_strv names = box_fixtures();
@@ -289,7 +289,7 @@ START_TEST(the_launcher_sees_the_same_host)
 }
 END_TEST
 
-/* On this machine: mask and environment are set, and a refused mask is no failure. */
+/* On the live host: mask and environment are set, and a refused mask is not a failure. */
 START_TEST(entering_sets_what_was_computed)
 {
 	struct tn_run_opts o = { .argv = python, .envp = no_env };
@@ -331,7 +331,7 @@ START_TEST(entering_sets_what_was_computed)
 }
 END_TEST
 
-/* As Docker's default filter without SYS_NICE. */
+/* Installs a filter like Docker's default without SYS_NICE. */
 static bool refuse_mempolicy(void)
 {
 	struct sock_filter code[] = {

@@ -49,7 +49,7 @@ START_TEST(a_library_that_does_not_load_is_found_out_first)
 }
 END_TEST
 
-/* Without the better BLAS, OpenMP's threads at least do not compete for the cores. */
+/* If the better BLAS is missing, at least OpenMP's threads do not compete with it for the cores. */
 START_TEST(the_blas_that_the_loader_would_take_counts)
 {
 	char *own[] = { "LD_LIBRARY_PATH=$PLATFORM/x:/opt/$LIB/none:/opt/blas", NULL };
@@ -68,7 +68,7 @@ START_TEST(the_blas_that_the_loader_would_take_counts)
 	ck_assert_int_eq(var(without, "LD_LIBRARY_PATH")->status, TN_VAR_SKIPPED);
 	ck_assert(without->two_pools);
 	ck_assert_ptr_nonnull(strstr(var(without, "GOMP_SPINCOUNT")->reason, "BLAS"));
-	/* the alternative and the loader's directory differ: the loader decides */
+	/* the alternative and the loader's directory differ: the loader's choice counts */
 	box_put(&b, "/usr/lib/x86_64-linux-gnu/blis-openmp/libblas.so.3", "");
 	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &openmp, NULL), 0);
 	ck_assert_str_eq(var(openmp, "LD_LIBRARY_PATH")->value, "/usr/lib/x86_64-linux-gnu/blis-openmp");
@@ -151,7 +151,7 @@ START_TEST(libraries_are_taken_by_choice_and_by_soname)
 }
 END_TEST
 
-/* As the loader will open it: by its path, after gputune has ended. */
+/* Opens the file as the loader will: by its path, after gputune has ended. */
 START_TEST(what_is_preloaded_lies_where_only_root_can_put_files)
 {
 	char dir[] = "/tmp/gputune-way-XXXXXX";

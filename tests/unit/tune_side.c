@@ -160,7 +160,7 @@ START_TEST(what_goes_with_another_is_known_by_its_own_name)
 }
 END_TEST
 
-/* A value that was found under the governor is not kept when the governor changes. */
+/* A value that apply only persisted, and that the governor had set, changes back with the governor. */
 START_TEST(a_preference_that_was_only_kept_goes_with_the_governor)
 {
 	box_put(&b, "/etc/tmpfiles.d/README", "");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Applies on top of each other: the same tunables with other values, some persisted and some not. After any failure,
- * kill or power cut in the last apply, in revert or in recover, the host is exactly as before, or exactly as planned.
+ * Several applies in a row: the same tunables with other values, some persisted and some not. The last apply, revert or
+ * recover fails, is killed, or loses power. The state of the host is then exactly that from before, or exactly the
+ * planned one.
  */
 #include <errno.h>
 #include <signal.h>
@@ -17,7 +18,7 @@
 
 static const int codes[] = { EIO, ENOSPC, EACCES, EROFS, EINVAL, EBUSY };
 
-/* The energy preference of the first is refused under the governor of the second. */
+/* Under the governor of the second profile, the kernel refuses the energy preference of the first. */
 static const struct {
 	const char *name, *text, *only[6];
 } levels[LEVELS] = {
@@ -32,8 +33,8 @@ static const struct {
 	  { "vm.swappiness", "vm.dirty_ratio", "cpu.governor", "cpu.epp", "block.scheduler" } },
 };
 /*
- * Number of applies, those that are persisted (one bit each), and whether each step fails with all codes or with two of
- * them.
+ * Number of applies, which of them are persisted (one bit each), and whether each step fails with all codes or with two
+ * of them.
  */
 static const struct mode {
 	unsigned n, kept;
@@ -72,7 +73,7 @@ static int apply_level(struct box *b, const struct mode *m, unsigned level, stru
 	return tn_apply(b->fs, plan, &(struct tn_apply_opts){ .persist = m->kept >> level & 1 }, NULL, err);
 }
 
-/* 0: no file. A different value: the file was rewritten, not appended to. */
+/* Returns 0 without a file. A different value means that the file was rewritten, not appended to. */
 static ino_t journal_inode(struct box *b)
 {
 	struct stat st;
@@ -212,7 +213,7 @@ START_TEST(a_failing_step_of_the_last_apply_leaves_the_others)
 }
 END_TEST
 
-/* Once, or at every step until the process ends. */
+/* The fault occurs once, or at every step until the process ends. */
 static bool revert_with_fault(struct stack *s, unsigned n, int code, bool for_good)
 {
 	struct box b;
@@ -222,7 +223,7 @@ static bool revert_with_fault(struct stack *s, unsigned n, int code, bool for_go
 	r = run_in_child(&b, s, REVERT, n, code, for_good);
 	ck_assert_msg(r == 0 || r == TN_EXIT_REFUSED || r == TN_EXIT_INTERRUPTED, "step %u, code %d: exit %d", n, code, r);
 	box_reopen(&b);
-	if (r == TN_EXIT_REFUSED) { /* nothing is changed or reported as changed */
+	if (r == TN_EXIT_REFUSED) { /* nothing is changed, and nothing is reported as changed */
 		expect_picture(&b, s->picture[s->mode->n], "revert", n, code);
 		ck_assert_int_eq(verify(&b), verify(&s->whole));
 	}
@@ -283,7 +284,7 @@ START_TEST(a_process_killed_anywhere_in_revert_is_recovered)
 }
 END_TEST
 
-/* Each step of recover, after a revert that was killed at several places. */
+/* Each step of recover fails, after a revert that was killed at several places. */
 START_TEST(a_failing_step_of_recover_is_made_good)
 {
 	struct stack s;
@@ -297,7 +298,7 @@ START_TEST(a_failing_step_of_recover_is_made_good)
 
 				box_copy(&b, &s.whole);
 				if (run_in_child(&b, &s, REVERT, died, GT_FS_KILL, false) == 0)
-					ck_assert_uint_gt(died, 9); /* it has fewer steps */
+					ck_assert_uint_gt(died, 9); /* recover has fewer steps */
 				r = run_in_child(&b, &s, RECOVER, n, codes[c], false);
 				ck_assert_msg(r == 0 || r == TN_EXIT_REFUSED || r == TN_EXIT_INTERRUPTED,
 					      "died at %u, step %u, code %d: exit %d", died, n, codes[c], r);
@@ -334,7 +335,7 @@ START_TEST(a_process_killed_anywhere_in_the_last_apply_is_recovered)
 }
 END_TEST
 
-/* The new kernel starts with its own values, which are those from before. */
+/* The new kernel starts with its own values, which equal those from before apply. */
 static void lose_power(struct box *b, const struct stack *s)
 {
 	static const char *const values[][2] = {

@@ -73,7 +73,7 @@ START_TEST(a_second_apply_keeps_the_originals)
 	expect(SWAPPINESS, "10");
 	apply(NULL, true);
 	apply(NULL, true); /* and a third one that is independent */
-	/* a plan that goes further on an applied tunable: its old value is gputune's, not the host's */
+	/* a plan with a higher value for an applied tunable: its old value is gputune's, not the host's */
 	plan = box_plan(&b);
 	for (size_t i = 0; i < plan->n_item; i++)
 		if (!strcmp(plan->item[i].knob->id, "vm.swappiness")) {
@@ -115,7 +115,7 @@ START_TEST(a_rival_between_two_applies_is_where_revert_ends)
 }
 END_TEST
 
-/* Writing one of a pair zeroes the other: the one that was in force is restored last. */
+/* Writing one of a pair sets the other to zero, so the one that was in force is restored last. */
 START_TEST(counterparts_come_back)
 {
 	static const char *const hosts[] = { "cpu-server-512g", "cpu-server" };
@@ -215,7 +215,8 @@ START_TEST(who_has_changed_a_value_meanwhile_is_said)
 END_TEST
 
 /*
- * A higher value of a raise-only tunable is no drift, nor is a later file with a higher value. The same for lower-only.
+ * For a raise-only tunable neither a higher value is drift, nor a later file with a higher value. The same for
+ * lower-only.
  */
 #define RMEM "/proc/sys/net/ipv4/tcp_rmem"
 
@@ -254,7 +255,7 @@ START_TEST(more_of_what_is_only_raised_is_no_drift)
 		json_array_foreach(json_object_get(report, "values"), n, o)
 			seen |= !strcmp(gt_json_get_str(o, "result", ""), cases[i].result);
 		ck_assert_msg(seen, "case %zu: nothing is %s", i, cases[i].result);
-		revert(TN_EXIT_DRIFT); /* still another program's value, which is left unchanged */
+		revert(TN_EXIT_DRIFT); /* still the value of another program, which revert does not change */
 		tear_down();
 		set_up();
 	}
