@@ -34,7 +34,7 @@ void rt_use_shape(struct rt_program *p, int shape)
 		return;
 	p->shape = shape;
 	p->plan = p->shapes[shape];
-	p->stale = true; /* results of run-once calls share memory with the other shape's tensors */
+	p->stale |= p->constants_move;
 }
 
 /* Returns the index of element i in the whole tensor, so that initial values do not depend on how the tensor is split. */

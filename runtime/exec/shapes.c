@@ -67,6 +67,28 @@ static int same_memory(const struct rt_plan *a, const struct rt_plan *b, struct 
 	return 0;
 }
 
+static const struct rt_node *next_constant(const struct rt_plan *p, int *at)
+{
+	while (*at < p->ir.n_nodes)
+		if (p->ir.nodes[(*at)++]->constant)
+			return p->ir.nodes[*at - 1];
+	return NULL;
+}
+
+static bool same_constants(const struct rt_plan *a, const struct rt_plan *b)
+{
+	const struct rt_node *x, *y;
+	int i = 0, k = 0;
+
+	do {
+		x = next_constant(a, &i);
+		y = next_constant(b, &k);
+		if (!x != !y || (x && (x->offset != y->offset || x->bytes != y->bytes || !gt_streq(x->name, y->name))))
+			return false;
+	} while (x);
+	return true;
+}
+
 static int plan_one(struct rt_program *p, const struct rt_graph *g, struct rt_outputs out, struct gt_err *err)
 {
 	int segments = p->opt.memory.checkpoint, recomputed = p->opt.memory.recomputed;
@@ -102,6 +124,7 @@ int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g
 				       "in none", RT_FP8_SIDE);
 		if (r)
 			return r;
+		p->constants_move |= !same_constants(&p->shapes[0], &p->shapes[i]);
 	}
 	p->plan = p->shapes[0];
 	return 0;

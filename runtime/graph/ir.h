@@ -36,6 +36,7 @@ struct rt_node {
 	/* memory plan */
 	bool pinned;		 /* lives during the whole program */
 	bool sums;		 /* gradient that sums over batches; same address for all batch shapes */
+	bool constant;		 /* written by a run-once call: kept until parameters change; set by pass/memplan.c */
 	int first, last;	 /* live range, as indices of calls; first -1: not allocated */
 	int first_write;	 /* call that writes the node before any call reads it; -1: none */
 	struct rt_node *storage; /* the node itself, or the node whose memory it shares */

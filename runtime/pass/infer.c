@@ -8,10 +8,8 @@
 static struct rt_node *folded(struct rt_plan *p, const struct rt_node *like, const struct rt_shape *shape, const char *what)
 {
 	gt_autofree char *name = gt_xasprintf("%s folded into %s", what, like->name);
-	struct rt_node *n = rt_ir_node(&p->ir, RT_ROLE_VALUE, RT_F32, shape, name);
 
-	n->pinned = true;
-	return n;
+	return rt_ir_node(&p->ir, RT_ROLE_VALUE, RT_F32, shape, name);
 }
 
 static bool is_persistent(const struct rt_node *n)

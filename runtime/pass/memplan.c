@@ -37,6 +37,18 @@ bool rt_plan_poisons(const struct rt_plan *p, int i, const struct rt_node *n, bo
 	return n->first_write == i && n->storage == n && !(permanent && (evaluates || rt_is_persistent(n)));
 }
 
+/* Results of run-once calls follow from the parameters and are kept, except optimizer state. */
+static void mark_constants(struct rt_plan *p)
+{
+	for (int i = 0; i < p->ir.n_calls; i++)
+		for (int k = 0; p->ir.calls[i]->run_once && k < RT_MAX_IO; k++) {
+			struct rt_node *n = p->ir.calls[i]->out[k];
+
+			if (n && n->role == RT_ROLE_VALUE)
+				n->constant = n->pinned = true;
+		}
+}
+
 static void live_ranges(struct rt_plan *p)
 {
 	for (int i = 0; i < p->ir.n_nodes; i++) {
@@ -146,17 +158,24 @@ static void place_all(struct rt_plan *p, struct rt_node **list, int n)
 	p->arena_bytes = end;
 }
 
+enum permanent { PERSISTENT, CONSTANT, OTHER };
+
+static enum permanent kind_of(const struct rt_node *n)
+{
+	return rt_is_persistent(n) ? PERSISTENT : n->constant ? CONSTANT : OTHER;
+}
+
 /*
  * Places the tensors that live during the whole program one after the other. Tensors that are kept between batches come
  * first, in an order that does not depend on the batch shape. They then have the same offsets in the plans of all
- * shapes.
+ * shapes. So do constants, if all shapes have the same ones.
  */
-static void pin(struct rt_plan *p, bool persistent)
+static void pin(struct rt_plan *p, enum permanent kind)
 {
 	for (int i = 0; i < p->ir.n_nodes; i++) {
 		struct rt_node *t = p->ir.nodes[i];
 
-		if (t->first < 0 || t->shared || t->storage != t || !is_permanent(p, t) || rt_is_persistent(t) != persistent)
+		if (t->first < 0 || t->shared || t->storage != t || !is_permanent(p, t) || kind_of(t) != kind)
 			continue;
 		t->offset = p->pinned_bytes;
 		p->pinned_bytes += t->bytes;
@@ -187,12 +206,14 @@ static int memplan(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 	for (int i = 0; p->opt->debug.keep_gradients && i < p->n_graph_nodes; i++)
 		if (p->gradient[i])
 			p->gradient[i]->pinned = true;
+	mark_constants(p);
 	add_scratch(p);
 	live_ranges(p);
 	merged = merge_in_place(p);
 	list = gt_xcalloc((size_t)p->ir.n_nodes + 1, sizeof(struct rt_node *));
-	pin(p, true);
-	pin(p, false);
+	pin(p, PERSISTENT);
+	pin(p, CONSTANT);
+	pin(p, OTHER);
 	for (int i = 0; i < p->ir.n_nodes; i++) {
 		struct rt_node *t = p->ir.nodes[i];
 

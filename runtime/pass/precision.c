@@ -4,9 +4,10 @@
  * rt_op). The device selects the policy (struct rt_target, reduced_tensors):
  *
  * Operands: the operands of matrix products, convolutions and attention (those of PyTorch's autocast for the CPU) are
- * rounded, once per tensor and step. The backward products read the tensors that the forward products read, so these
- * are kept in reduced precision. All other tensors stay f32: parameters (the master weights), results, norms, losses
- * and updates. Runs before activation checkpointing, so that recomputed calls read the same tensors.
+ * rounded, once per tensor and step. Programs that do not train round parameters only after they change. The backward
+ * products read the tensors that the forward products read, so these are kept in reduced precision. All other tensors
+ * stay f32: parameters (the master weights), results, norms, losses and updates. Runs before activation checkpointing,
+ * so that recomputed calls read the same tensors.
  *
  * Tensors: each tensor between ops has reduced precision, because a step on a GPU is bound by memory traffic.
  * Parameters stay f32, and products read copies that each update writes. With no_master, parameters are bf16 only, and
@@ -48,6 +49,7 @@ static struct rt_node *cast(struct precision *a, struct rt_node *n, enum rt_dtyp
 {
 	struct rt_call *c = rt_emit_before(a->plan, at, RT_OP_CAST, a->plan->ir.calls[at]->phase);
 
+	c->run_once = !rt_plan_trains(a->plan) && rt_plan_is_constant(a->plan, n);
 	c->in[0] = n;
 	a->casts++;
 	return c->out[0] = of_type(a, RT_ROLE_VALUE, type, n);

@@ -26,11 +26,10 @@ struct quantize {
 static const char *keeps_f32(const struct quantize *q, const struct rt_call *c)
 {
 	const struct rt_node *w = c->in[1];
-	int producer = rt_producer(q->plan, w, NULL);
 
 	if (!c->op->int8)
 		return "computes the loss";
-	if (w->role != RT_ROLE_PARAM && (producer < 0 || !q->plan->ir.calls[producer]->run_once))
+	if (!rt_plan_is_constant(q->plan, w))
 		return "its weight is computed in each run";
 	if (c->attr.groups > 1)
 		return "it has groups";
@@ -43,10 +42,8 @@ static struct rt_node *constant(struct quantize *q, enum rt_dtype type, const st
 				const char *what)
 {
 	gt_autofree char *name = gt_xasprintf("%s of %s", what, w->name);
-	struct rt_node *n = rt_ir_node(&q->plan->ir, RT_ROLE_VALUE, type, &shape, name);
 
-	n->pinned = true;
-	return n;
+	return rt_ir_node(&q->plan->ir, RT_ROLE_VALUE, type, &shape, name);
 }
 
 /* Returns the quantised weight. *at is the call that reads it, adjusted when a call is inserted before it. */

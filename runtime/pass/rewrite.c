@@ -57,6 +57,13 @@ int rt_plan_uses(const struct rt_plan *p, const struct rt_node *n)
 	return uses;
 }
 
+bool rt_plan_is_constant(const struct rt_plan *p, const struct rt_node *n)
+{
+	int producer = rt_producer(p, n, NULL);
+
+	return n->role == RT_ROLE_PARAM || (producer >= 0 && p->ir.calls[producer]->run_once);
+}
+
 int rt_forward_end(const struct rt_plan *p)
 {
 	int i = 0;

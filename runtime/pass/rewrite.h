@@ -16,6 +16,8 @@ int rt_consumer_in(const struct rt_plan *p, const struct rt_node *n, int from, i
 int rt_last_use(const struct rt_plan *p, const struct rt_node *n, enum rt_phase last);
 /* Returns the number of calls that read n. An output of the program counts as one more read, by the caller. */
 int rt_plan_uses(const struct rt_plan *p, const struct rt_node *n);
+/* Returns whether n is the same in all runs until a parameter changes, in a program that does not train. */
+bool rt_plan_is_constant(const struct rt_plan *p, const struct rt_node *n);
 /* Returns the first call after the forward pass, or the number of calls. */
 int rt_forward_end(const struct rt_plan *p);
 

@@ -226,7 +226,49 @@ START_TEST(a_batch_of_padding_counts_nothing)
 }
 END_TEST
 
-/* Folded parameters are folded again after another shape has used the memory. */
+/*
+ * Parameters are rounded once, not in each run and not after a change of the shape. A write through an old address is
+ * therefore not visible. rt_value() and rt_write_param() make the program read its parameters again.
+ */
+START_TEST(inference_rounds_parameters_once)
+{
+	struct rt_graph *g[2] = { rt_graph_new(), rt_graph_new() };
+	struct rt_node *loss[2];
+	gt_auto(rt_program) *p = NULL;
+	const float x[4 * 6] = { 1, -2, 3, 4, 5, -6, 7 };
+	const int32_t y[4] = { 0, 1, 2, 3 };
+	const void *const inputs[] = { x, y };
+	float *w, changed[5 * 6];
+	double first, other, now;
+	struct gt_err err = { 0 };
+
+	for (int i = 0; i < 2; i++)
+		loss[i] = rt_model_mlp(g[i], i ? 2 : 4, (const int64_t[]){ 6, 5 }, 2);
+	ck_assert_int_eq(rt_compile_shapes((const struct rt_graph *const *)g, loss, 2,
+					   &(struct rt_options){ .precision.amp = RT_BF16 }, &p, &err), 0);
+	w = rt_value(p, rt_graph_node(g[0], "fc0.weight"));
+	ck_assert_int_eq(rt_eval(p, inputs, &first, &err), 0);
+	memcpy(changed, w, sizeof(changed));
+	for (int i = 0; i < 5 * 6; i++)
+		w[i] = changed[i] = changed[i] + (float)(i % 3);
+	rt_use_shape(p, 1);
+	ck_assert_int_eq(rt_eval(p, inputs, &other, &err), 0);
+	rt_use_shape(p, 0);
+	ck_assert_int_eq(rt_eval(p, inputs, &now, &err), 0);
+	ck_assert_double_eq(now, first);
+	rt_value(p, rt_graph_node(g[0], "fc0.weight"));
+	ck_assert_int_eq(rt_eval(p, inputs, &now, &err), 0);
+	ck_assert_double_ne(now, first);
+	memset(w, 0, sizeof(changed));
+	ck_assert_int_eq(rt_write_param(p, rt_graph_node(g[0], "fc0.weight"), changed, &err), 0);
+	ck_assert_int_eq(rt_eval(p, inputs, &first, &err), 0);
+	ck_assert_double_eq(now, first);
+	rt_graph_free(g[0]);
+	rt_graph_free(g[1]);
+}
+END_TEST
+
+/* Folded parameters are the same in all shapes. */
 START_TEST(inference_of_two_shapes_folds_for_both)
 {
 	struct rt_graph *g[2] = { rt_graph_new(), rt_graph_new() };
@@ -287,6 +329,7 @@ TCase *case_shapes(void)
 	tcase_add_test(t, batches_of_changing_shapes_fault_no_page);
 	tcase_add_test(t, a_batch_of_padding_counts_nothing);
 	tcase_add_test(t, inference_of_two_shapes_folds_for_both);
+	tcase_add_test(t, inference_rounds_parameters_once);
 	tcase_add_loop_test(t, graphs_of_one_program_are_one_model, 0, 2);
 	return t;
 }
