@@ -34,7 +34,7 @@ static const char *const schedules[] = { "1f1b", "gpipe", NULL };
 #define RARE(heading) .group = (heading), .listed = GT_RARE
 static const struct gt_opt opts[] = {
 	{ 0, "device", "DEVICE", "train on cpu or cuda (default: cpu)", GT_OPT_CHOICE, &options.device, devices },
-	{ 0, "ranks", "N", "train with N processes, each with its own batch", GT_OPT_COUNT, &options.ranks },
+	{ 0, "ranks", "N", "train with N processes (default: --tp times --pp)", GT_OPT_COUNT, &options.ranks },
 	{ 0, "threads", "N", "use N threads per rank (default: chosen by OpenMP)", GT_OPT_UINT, &options.threads },
 	{ 0, "batch", "N", "use N sequences or samples per step", GT_OPT_COUNT, &options.batch },
 	{ 0, "seq", "N", "use N tokens per sequence", GT_OPT_COUNT, &options.seq },
@@ -119,7 +119,7 @@ static const struct gt_opt opts[] = {
 	{ 0, "shard", "WHAT", "shard optimizer state (1), gradients (2), parameters (3) (default: auto)", GT_OPT_CHOICE,
 	  &options.shard, shards,
 	  RARE("Ranks") },
-	{ 0, "tp", "N", "split each model among N ranks (default: 1)", GT_OPT_COUNT, &options.tp, RARE("Ranks") },
+	{ 0, "tp", "N", "split layers among N ranks (default: 1)", GT_OPT_COUNT, &options.tp, RARE("Ranks") },
 	{ 0, "pp", "N", "train the model as a pipeline of N stages (default: 1)", GT_OPT_COUNT, &options.pp, RARE("Ranks") },
 	{ 0, "microbatches", "N", "divide each batch into N microbatches (default: at most 4 per stage)", GT_OPT_COUNT,
 	  &options.microbatches, RARE("Ranks") },

@@ -23,9 +23,6 @@ static int usage(struct gt_err *err, const char *what)
 /* By default a batch has at most four microbatches per stage. */
 static void fill_stages(const struct bn_train_options *o, struct bn_train_options *ret)
 {
-	ret->pp = or_default(o->pp, 1);
-	if (ret->pp > 1)
-		ret->ranks = or_default(o->ranks, ret->pp);
 	ret->microbatches = or_default(o->microbatches, ret->pp > 1 ? GT_MIN(4 * ret->pp, ret->batch) : 1);
 	while (!o->microbatches && ret->batch % ret->microbatches)
 		ret->microbatches--;
@@ -46,13 +43,33 @@ static void fill_defaults(const struct bn_model *m, const struct bn_train_option
 	ret->steps = or_default(o->steps, m->steps);
 	ret->accum = or_default(o->accum, 1);
 	ret->optimizer = o->optimizer ? o->optimizer : m->optimizer;
-	ret->ranks = or_default(o->ranks, 1);
 	ret->tp = or_default(o->tp, 1);
+	ret->pp = or_default(o->pp, 1);
+	ret->ranks = or_default(o->ranks, ret->tp * ret->pp);
 	ret->seed = or_default(o->seed, 1);
 	fill_stages(o, ret);
 	ret->lr = isnan(o->lr) ? m->lr : o->lr;
 	if (o->warmup == UINT64_MAX)
 		ret->warmup = m->warmup;
+}
+
+/* One model needs tp x pp ranks. Further ranks have other batches. */
+static int check_ranks(const struct bn_train_options *o, struct gt_err *err)
+{
+	bool between_batches = o->compress || o->balance || o->overlap || o->shard || o->powersgd_rank;
+
+	if (o->ranks > RT_MAX_RANKS || o->tp > RT_MAX_RANKS || o->pp > RT_MAX_RANKS)
+		return usage(err, "--ranks, --tp and --pp take at most 64");
+	if (o->ranks % (o->tp * o->pp))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--ranks %" PRIu64 " is not a multiple of --tp %" PRIu64
+				    " times --pp %" PRIu64, o->ranks, o->tp, o->pp);
+	if (o->ranks == 1 && between_batches)
+		return usage(err, "--compress, --powersgd-rank, --balance, --overlap and --shard need --ranks of at least 2");
+	if (o->ranks == o->tp * o->pp && between_batches)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--compress, --powersgd-rank, --balance, --overlap and --shard "
+				    "need ranks with different batches: --ranks %" PRIu64 " with --tp %" PRIu64 " and --pp %" PRIu64
+				    " has one batch", o->ranks, o->tp, o->pp);
+	return 0;
 }
 
 static int check_tensor(const struct bn_model *m, const struct bn_train_options *o, struct gt_err *err)
@@ -61,10 +78,6 @@ static int check_tensor(const struct bn_model *m, const struct bn_train_options 
 		return 0;
 	if (gt_streq(o->device, "cuda"))
 		return usage(err, "--tp needs --device cpu: the device has no kernels for split layers");
-	if (o->ranks % o->tp)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "--tp %" PRIu64 " does not divide the %" PRIu64 " rank%s of --ranks", o->tp,
-				    o->ranks, o->ranks == 1 ? "" : "s");
 	if (o->balance)
 		return usage(err, "--balance and --tp exclude each other");
 	if (o->check_gradients)
@@ -74,8 +87,25 @@ static int check_tensor(const struct bn_model *m, const struct bn_train_options 
 	if (m->heads && o->heads % o->tp)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
 				    "--heads %" PRIu64 " cannot be divided among --tp %" PRIu64 " ranks", o->heads, o->tp);
+	if (m->kv_heads && o->kv_heads % o->tp)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--kv-heads %" PRIu64 " cannot be divided among --tp %" PRIu64 " ranks", o->kv_heads, o->tp);
 	if (m->size && !m->heads)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s has no layers that --tp can split", m->name);
+	return 0;
+}
+
+/* Gradients and parameters are sharded by bucket within a batch, and no rank has them all. */
+static int check_shard(const struct bn_train_options *o, struct gt_err *err)
+{
+	if (!gt_streq(o->shard, "2") && !gt_streq(o->shard, "3"))
+		return 0;
+	if (o->pp > 1)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--shard %s and --pp %" PRIu64 " exclude each other: use --shard 1",
+				    o->shard, o->pp);
+	if (o->compress && !gt_streq(o->compress, "none"))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--shard %s and --compress %s exclude each other: use --shard 1",
+				    o->shard, o->compress);
 	return 0;
 }
 
@@ -125,19 +155,10 @@ static int check_stages(const struct bn_model *m, const struct bn_train_options 
 		return o->schedule ? usage(err, "--schedule needs --pp of at least 2") : 0;
 	if (gt_streq(o->device, "cuda"))
 		return usage(err, "--pp needs --device cpu: stages on CUDA devices are not supported");
-	if (o->tp > 1)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--tp %" PRIu64 " and --pp %" PRIu64 " exclude each other", o->tp,
-				    o->pp);
 	if (o->weights)
 		return usage(err, "--weights and --pp exclude each other");
 	if (o->save_weights)
 		return usage(err, "--save-weights and --pp exclude each other");
-	if (o->ranks % o->pp)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--ranks %" PRIu64 " is not a multiple of --pp %" PRIu64, o->ranks,
-				    o->pp);
-	if (o->ranks == o->pp && (o->compress || o->shard || o->powersgd_rank))
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--compress, --powersgd-rank and --shard need several pipelines: "
-				    "--ranks %" PRIu64 " and --pp %" PRIu64 " are one", o->ranks, o->pp);
 	if (o->overlap || o->check_gradients)
 		return usage(err, "--overlap and --check-gradients exclude --pp");
 	if (gt_streq(o->amp, "fp16"))
@@ -160,16 +181,8 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 	for (size_t i = 0; i < GT_ARRAY_SIZE(dims); i++)
 		if (dims[i].value > DIM_MAX)
 			return gt_fail_exit(err, GT_EXIT_USAGE, ERANGE, "--%s ends at %" PRIu64, dims[i].option, DIM_MAX);
-	if (o->ranks > RT_MAX_RANKS)
-		return usage(err, "--ranks takes at most 64");
-	if (check_tensor(m, o, err))
+	if (check_ranks(o, err) || check_tensor(m, o, err))
 		return -EINVAL;
-	if (o->ranks == o->tp && o->tp > 1 && (o->compress || o->overlap || o->shard || o->powersgd_rank))
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "--compress, --powersgd-rank, --overlap and --shard need ranks with different batches: "
-				    "--ranks %" PRIu64 " and --tp %" PRIu64 " have one", o->ranks, o->tp);
-	if (o->ranks == 1 && (o->compress || o->balance || o->overlap || o->shard || o->powersgd_rank))
-		return usage(err, "--compress, --powersgd-rank, --balance, --overlap and --shard need --ranks of at least 2");
 	if (o->powersgd_rank && !gt_streq(o->compress, "powersgd"))
 		return usage(err, "--powersgd-rank needs --compress powersgd");
 	if (!isfinite(o->rank_timeout_s) || o->rank_timeout_s < 0)
@@ -207,7 +220,7 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 		return usage(err, "--clip must be a norm such as 1.0");
 	if (!isfinite(o->lr) || o->lr < 0 || o->lr > 1e6)
 		return usage(err, "--lr must be a learning rate such as 0.001");
-	if (bn_model_check(m, o, err))
+	if (bn_model_check(m, o, err) || check_shard(o, err))
 		return -EINVAL;
 	return check_stages(m, o, err);
 }

@@ -184,8 +184,8 @@ static int build(struct bn_training *r, struct gt_err *err)
 	r->program = NULL;
 	shapes = declare(r, loss);
 	status = rt_compile_shapes((const struct rt_graph *const *)r->graph, loss, shapes, &opt, &r->program, err);
-	if (status == -EINVAL && r->o.tp > 1 && err && !err->exit_status)
-		err->exit_status = GT_EXIT_USAGE; /* the model cannot be split like this */
+	if (status == -EINVAL && r->comm && err && !err->exit_status)
+		err->exit_status = GT_EXIT_USAGE; /* the ranks cannot divide the model like this */
 	return status;
 }
 

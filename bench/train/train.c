@@ -104,5 +104,5 @@ int bn_train(const struct bn_train_options *o, json_t **ret, struct gt_err *err)
 				    "--token-budget and --batch exclude each other");
 	if (!o->alone && (rt_mpi_started() || rt_env_started()))
 		return started_ranks(o, ret, err);
-	return o->ranks > 1 || o->pp > 1 ? own_ranks(o, ret, err) : bn_train_rank(o, NULL, ret, err);
+	return o->ranks > 1 || o->tp > 1 || o->pp > 1 ? own_ranks(o, ret, err) : bn_train_rank(o, NULL, ret, err);
 }

@@ -97,7 +97,16 @@ static double value_bytes(const struct rt_call *c)
 	return bytes;
 }
 
-/* Finds the positions where a stage can start. It starts with a call that reads a parameter, so that fused calls stay together. */
+/* A stage starts with a call that reads a parameter, so that fused calls stay together, or with the call that replicates the
+ * input of such a call among tensor parallel ranks. */
+static bool can_start_stage(const struct rt_plan *p, int at)
+{
+	if (at > 0 && rt_is(p->ir.calls[at - 1], RT_OP_REPLICATE))
+		return false;
+	return reads_param(p->ir.calls[at]) || rt_is(p->ir.calls[at], RT_OP_REPLICATE);
+}
+
+/* Finds the positions where a stage can start. */
 static void find_places(struct cut *c)
 {
 	const struct rt_plan *p = c->plan;
@@ -109,7 +118,7 @@ static void find_places(struct cut *c)
 	for (int i = 0; i < p->ir.n_calls; i++) {
 		const struct rt_call *call = p->ir.calls[i];
 
-		if (params && reads_param(call)) {
+		if (params && can_start_stage(p, i)) {
 			sum.call = i;
 			sum.crossing = crossing_at(p, i);
 			if (sum.crossing)

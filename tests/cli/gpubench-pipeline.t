@@ -48,16 +48,13 @@ A pipeline that is impossible is refused before any rank starts.
   gpubench: --microbatches 3 does not divide --batch 8
   [64]
   $ gpubench train gpt --pp 2 --ranks 3
-  gpubench: --ranks 3 is not a multiple of --pp 2
+  gpubench: --ranks 3 is not a multiple of --tp 1 times --pp 2
   [64]
   $ gpubench train gpt --accum 2 --microbatches 4
   gpubench: --accum 2 and --microbatches 4 exclude each other: the microbatches of an update are accumulated
   [64]
   $ gpubench train gpt --pp 2 --device cuda
   gpubench: --pp needs --device cpu: stages on CUDA devices are not supported
-  [64]
-  $ gpubench train gpt --ranks 4 --pp 2 --tp 2
-  gpubench: --tp 2 and --pp 2 exclude each other
   [64]
   $ gpubench train gpt --pp 2 --amp fp16
   gpubench: --amp fp16 excludes --pp: the stages do not agree on a loss scale, so use bf16
@@ -66,7 +63,7 @@ A pipeline that is impossible is refused before any rank starts.
   gpubench: --schedule needs --pp of at least 2
   [64]
   $ gpubench train gpt --pp 2 --shard on
-  gpubench: --compress, --powersgd-rank and --shard need several pipelines: --ranks 2 and --pp 2 are one
+  gpubench: --compress, --powersgd-rank, --balance, --overlap and --shard need ranks with different batches: --ranks 2 with --tp 1 and --pp 2 has one batch
   [64]
   $ gpubench train gpt $tiny --pp 2 --save /dev/full/x.st
   gpubench: cannot create /dev/full/x.st: Not a directory

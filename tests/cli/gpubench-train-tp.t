@@ -25,10 +25,7 @@ Ranks that split a model compute what one rank computes, and use the same checkp
 Bad splits end before any work with both numbers.
 
   $ gpubench $T --ranks 4 --tp 3
-  gpubench: --tp 3 does not divide the 4 ranks of --ranks
-  [64]
-  $ gpubench $T --tp 2
-  gpubench: --tp 2 does not divide the 1 rank of --ranks
+  gpubench: --ranks 4 is not a multiple of --tp 3 times --pp 1
   [64]
   $ gpubench $T --ranks 3 --tp 3
   gpubench: --heads 4 cannot be divided among --tp 3 ranks
@@ -42,11 +39,11 @@ Bad splits end before any work with both numbers.
   $ gpubench $T --ranks 2 --tp 2 --device cuda
   gpubench: --tp needs --device cpu: the device has no kernels for split layers
   [64]
-  $ gpubench $T --ranks 2 --tp 2 --balance
+  $ gpubench $T --ranks 4 --tp 2 --balance
   gpubench: --balance and --tp exclude each other
   [64]
   $ gpubench $T --ranks 2 --tp 2 --compress fp16
-  gpubench: --compress, --powersgd-rank, --overlap and --shard need ranks with different batches: --ranks 2 and --tp 2 have one
+  gpubench: --compress, --powersgd-rank, --balance, --overlap and --shard need ranks with different batches: --ranks 2 with --tp 2 and --pp 1 has one batch
   [64]
   $ gpubench $T --ranks 2 --tp 2 --optimizer adamw8
   gpubench: --optimizer adamw8 and --tp exclude each other: use adamw

@@ -283,7 +283,7 @@ Invalid options are refused before anything starts.
   gpubench: no model gpt3: gpt2, llama, gpt, bert, vit, resnet20, resnet50 and mlp can be trained
   [64]
   $ gpubench train gpt --ranks 65
-  gpubench: --ranks takes at most 64
+  gpubench: --ranks, --tp and --pp take at most 64
   [64]
   $ gpubench train gpt --compress fp16
   gpubench: --compress, --powersgd-rank, --balance, --overlap and --shard need --ranks of at least 2

@@ -52,5 +52,6 @@ int pipelines_in_one_process(struct gt_err *err);
 TCase *case_training(void);
 TCase *case_compression(void);
 TCase *case_groups(void);
+TCase *case_grid(void);
 TCase *case_tensor(void);
 #endif
