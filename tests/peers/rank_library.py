@@ -199,6 +199,36 @@ def runtimes():
                   not done.stderr, done)
 
 
+def setuid():
+    """The loader ignores the library for a program with other rights, and prints nothing."""
+    name = "a setuid program runs as a rank, without a message"
+    if os.geteuid() or os.statvfs(scratch).f_flag & os.ST_NOSUID:
+        tap.skip(name, "not root, or the file system ignores setuid")
+        return
+    program = os.path.join(scratch, "setuid-printenv")
+    shutil.copy(shutil.which("printenv"), program)
+    os.chown(program, 65534, 65534)
+    os.chmod(program, 0o4755)
+    os.chmod(scratch, 0o755)
+    done = run(launcher("rights", f"{program} LOCAL_RANK"))
+    tap.check(name, sorted(done.stdout.split()) == ["0", "1"] and not done.stderr, done)
+
+
+def pools():
+    """Packages that read OMP_NUM_THREADS in the first process would not divide the cores any more."""
+    def threads(*command):
+        done = run(*command, options=["--print", "--json"])
+        return [v["status"] for v in json.loads(done.stdout)["environment"] if v["name"] == "OMP_NUM_THREADS"]
+
+    path = os.path.join(scratch, "train.py")
+    for text, status in (("import os, lightning.fabric as f\n", "skipped"), ("x = 1\nfrom ray import train", "skipped"),
+                         ("import joblib", "skipped"), ("import rays, lightning2\n", "set"), ("from a import ray\n", "set")):
+        with open(path, "w", encoding="ascii") as f:
+            f.write(text)
+        got = threads(sys.executable, "-u", "-W", "ignore", path), threads(sys.executable, "-c", text)
+        tap.check(f"python with '{text.strip().splitlines()[-1]}': the number of threads is {status}", got == ([status], [status]), got)
+
+
 def failures(rank):
     two = launcher("failing", f"{sys.executable} {rank}")
     untouched = lambda done: (len(ranks(done)) == 2 and done.returncode == 0 and  # noqa: E731
@@ -239,6 +269,8 @@ def main():
             runtimes()
         others(rank)
         programs(rank)
+        setuid()
+        pools()
         failures(rank)
     return tap.plan()
 

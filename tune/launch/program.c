@@ -112,6 +112,70 @@ bool tn_program_names_openmp(const struct tn_launch *c)
 	return path && look_inside(path, &why);
 }
 
+/* ---- scripts in Python ------------------------------------------------------------------------------------------------ */
+
+#define SCRIPT_MAX (256u << 10) /* bytes; imports stand at the beginning */
+
+/* Packages that start processes, and that give each a number of threads if OMP_NUM_THREADS is not set in their own. */
+static const char *const pools[] = {"lightning", "pytorch_lightning", "lightning_fabric", "ray", "joblib", "dask"};
+
+/* Returns the package of `pools` that a statement imports; NULL: none, or the line is no import. */
+static const char *imported_pool(const char *line)
+{
+	const char *p = line + strspn(line, " \t");
+	bool from = gt_starts_with(p, "from ");
+
+	if (!from && !gt_starts_with(p, "import "))
+		return NULL;
+	for (p += from ? 5 : 7;; p++) {
+		p += strspn(p, " \t");
+		for (size_t i = 0; i < GT_ARRAY_SIZE(pools); i++)
+			if (gt_starts_with(p, pools[i]) && strchr(". ,;\r\n", p[strlen(pools[i])]))
+				return pools[i];
+		p += strcspn(p, ",;\n");
+		if (from || *p != ',')
+			return NULL;
+	}
+}
+
+/* Returns the code of `python SCRIPT` or `python -c CODE`; NULL: another command, or the file cannot be read. The
+ * caller frees it. */
+static char *python_code(char *const *argv)
+{
+	gt_auto(gt_fsroot) *live = NULL;
+	gt_autofree char *path = NULL;
+	char *text = NULL;
+	size_t len;
+
+	if (!gt_starts_with(gt_basename(argv[0]), "python"))
+		return NULL;
+	for (argv++; *argv && **argv == '-'; argv++) {
+		size_t flags = strcspn(*argv + 1, "cmWX");
+
+		if ((*argv)[1 + flags] == 'c' && !(*argv)[2 + flags])
+			return argv[1] ? gt_xstrdup(argv[1]) : NULL;
+		if ((*argv)[1] != '-' && (*argv)[1 + flags] == 'm')
+			return NULL;
+		argv += strchr("WX", (*argv)[1 + flags]) && (*argv)[1 + flags] && !(*argv)[2 + flags] && argv[1];
+	}
+	path = *argv ? full_path(*argv) : NULL;
+	if (!path || gt_fs_open(NULL, &live, NULL) < 0 || gt_fs_read_prefix(live, path, SCRIPT_MAX, &text, &len) < 0)
+		return NULL;
+	return text;
+}
+
+const char *tn_program_pool(const struct tn_launch *c)
+{
+	gt_autofree char *code = c->host->live && c->argv && c->argv[0] ? python_code(c->argv) : NULL;
+	const char *found = NULL;
+
+	for (const char *line = code; line && *line && !found; line = gt_next_line(line))
+		found = imported_pool(line);
+	return found;
+}
+
+/* ---- binding ---------------------------------------------------------------------------------------------------------- */
+
 bool tn_program_may_bind(const struct tn_launch *c, char **ret_why)
 {
 	gt_autofree char *path = NULL;

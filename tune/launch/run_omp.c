@@ -73,7 +73,10 @@ static char *why_multiplied(const struct tn_launch *c)
 {
 	struct tn_processes p = tn_processes_of(c);
 	const char *name = c->argv && c->argv[0] ? gt_basename(c->argv[0]) : "the command";
+	const char *pool = tn_rank_of(c).variable || c->rank ? NULL : tn_program_pool(c);
 
+	if (pool)
+		return gt_xasprintf("the script imports %s, which divides the cores among its processes if no number is set", pool);
 	if (!p.may_start_more || (tn_rank_visible(c) && (p.n < 2 || !c->rank_library)))
 		return NULL;
 	return gt_xasprintf("%.60s may start several processes, and each would inherit it%s", p.launcher ? p.launcher : name,
@@ -125,7 +128,9 @@ const struct tn_launch_setting tn_launch_omp_threads = {
 	       "both, and barriers wait for the slower one. OpenMP ignores the CPU quota of a cgroup: it starts a thread on "
 	       "every CPU, and the kernel then stops all of them for a while. torchrun's default of 1 is replaced. An "
 	       "unknown command may start a process for each visible GPU, and each process uses the same number of threads. "
-	       "Therefore gputune divides the cores by the number of visible GPUs for an unknown command.",
+	       "Therefore gputune divides the cores by the number of visible GPUs for an unknown command. Lightning, Ray, "
+	       "joblib and Dask divide the cores among their processes if the variable is not set. gputune does not set it "
+	       "for a script that imports one of them.",
 	.hazard = "Programs that wait for memory or the network may gain from the second thread of a core. If loader "
 		  "workers keep cores busy, give their number with --workers, because gputune does not know it in advance.",
 	.unit = "threads",
