@@ -188,7 +188,10 @@ static float i8_quantize(uint8_t *to, const float *x, int64_t n, float inverse, 
 		bytes q = __builtin_convertvector((vi)(scaled + magic) - (vi)splat(magic) + zero, bytes);
 
 		bad += v * 0;
-		memcpy(to + i, &q, (size_t)GT_MIN(n - i, W));
+		if (n - i >= W) /* a constant size is one store */
+			memcpy(to + i, &q, RT_W);
+		else
+			memcpy(to + i, &q, (size_t)(n - i));
 	}
 	return hsum(bad);
 }

@@ -222,16 +222,13 @@ static void column_sums(float *out, const float *x, int64_t rows, int64_t ld_x, 
 INLINE float row_max(const float *x, int64_t n)
 {
 	int64_t full = n / W * W;
-	float m = -INFINITY;
 	vf v = splat(-INFINITY);
 
 	for (int64_t i = 0; i < full; i += W)
 		v = vmax(v, ld(x + i));
-	if (full)
-		m = hmax(v);
-	for (int64_t i = full; i < n; i++)
-		m = x[i] > m ? x[i] : m;
-	return m;
+	if (full < n)
+		v = vmax(v, first_or(ld_n(x + full, n - full), n - full, -INFINITY));
+	return hmax(v);
 }
 
 /* Returns the sum of e^(x - max). Stores the terms in `to` unless that is NULL; `to` may be x. */
@@ -239,7 +236,6 @@ INLINE float row_exp(float *to, const float *x, int64_t n, float max)
 {
 	vf s = { 0 };
 	int64_t full = n / W * W;
-	float sum;
 
 	EACH_PIECE(c, end, full) {
 		vf part = { 0 };
@@ -253,18 +249,14 @@ INLINE float row_exp(float *to, const float *x, int64_t n, float max)
 		}
 		s += part;
 	}
-	sum = hsum(s);
 	if (full < n) {
-		float t[RT_W];
 		vf e = vexp(ld_n(x + full, n - full) - max);
 
-		st(t, e);
-		for (int64_t i = full; i < n; i++)
-			sum += t[i - full];
+		s += first_or(e, n - full, 0);
 		if (to)
 			st_n(to + full, e, n - full);
 	}
-	return sum;
+	return hsum(s);
 }
 
 static float cross_entropy(float *x, const float *bias, float *grad, int64_t n, int32_t target, float scale)

@@ -36,6 +36,32 @@ INLINE void st(float *p, vf v)
 }
 
 /* Load and store the first n < W elements. ld_n() fills the other lanes with 0; st_n() does not write them. */
+#if defined(__x86_64__) && RT_W == 16
+INLINE vf ld_n(const float *p, int64_t n)
+{
+	return (vf)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p);
+}
+
+INLINE void st_n(float *p, vf v, int64_t n)
+{
+	_mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v);
+}
+#elif defined(__x86_64__) && RT_W == 8
+INLINE __m256i first_lanes(int64_t n)
+{
+	return (__m256i)((vi){ 0, 1, 2, 3, 4, 5, 6, 7 } < (int32_t)n);
+}
+
+INLINE vf ld_n(const float *p, int64_t n)
+{
+	return (vf)_mm256_maskload_ps(p, first_lanes(n));
+}
+
+INLINE void st_n(float *p, vf v, int64_t n)
+{
+	_mm256_maskstore_ps(p, first_lanes(n), (__m256)v);
+}
+#else
 INLINE vf ld_n(const float *p, int64_t n)
 {
 	float t[RT_W] = { 0 };
@@ -51,6 +77,7 @@ INLINE void st_n(float *p, vf v, int64_t n)
 	st(t, v);
 	memcpy(p, t, (size_t)n * sizeof(float));
 }
+#endif
 
 INLINE vf ldx(const float *p, int64_t n)
 {
@@ -73,6 +100,16 @@ INLINE vf splat(float x)
 INLINE vf sel(vi mask, vf a, vf b)
 {
 	return (vf)((mask & (vi)a) | (~mask & (vi)b));
+}
+
+/* The first n lanes of v, and `other` in the remaining ones. */
+INLINE vf first_or(vf v, int64_t n, float other)
+{
+	vi lane;
+
+	for (int l = 0; l < RT_W; l++)
+		lane[l] = l;
+	return sel(lane < (int32_t)n, v, splat(other));
 }
 
 /* Store a lane mask as the bits of elements i..i+W of a row, and load it. Each lane is all ones or all zeros. */
@@ -107,6 +144,26 @@ INLINE vi ld_bits(const uint8_t *row, int64_t i)
 #endif
 }
 
+/* a > b ? a : b, and a < b ? a : b: the result is b if one of both is NaN. */
+#if defined(__x86_64__)
+#if RT_W == 16
+#define MM(op)	_mm512_##op##_ps
+#elif RT_W == 8
+#define MM(op)	_mm256_##op##_ps
+#else
+#define MM(op)	_mm_##op##_ps
+#endif
+INLINE vf vmax(vf a, vf b)
+{
+	return (vf)MM(max)(a, b);
+}
+
+INLINE vf vmin(vf a, vf b)
+{
+	return (vf)MM(min)(a, b);
+}
+#undef MM
+#else
 INLINE vf vmax(vf a, vf b)
 {
 	return sel(a > b, a, b);
@@ -116,6 +173,7 @@ INLINE vf vmin(vf a, vf b)
 {
 	return sel(a < b, a, b);
 }
+#endif
 
 INLINE vf vsqrt(vf x)
 {
@@ -134,7 +192,26 @@ INLINE vf vsqrt(vf x)
 #endif
 }
 
-/* Adds in a fixed tree order, so that the bits are reproducible. */
+/* Reduce in a fixed tree order, so that the bits are reproducible. */
+#if defined(__x86_64__) && RT_W >= 8
+#if RT_W == 16
+#define HALF(op, v)	_mm256_##op##_ps(_mm512_castps512_ps256((__m512)(v)), _mm512_extractf32x8_ps((__m512)(v), 1))
+#else
+#define HALF(op, v)	((__m256)(v))
+#endif
+#define REDUCTION(name, op)                                                                                            \
+	INLINE float name(vf v)                                                                                        \
+	{                                                                                                              \
+		__m256 half = HALF(op, v);                                                                             \
+		__m128 q = _mm_##op##_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));                \
+		q = _mm_##op##_ps(q, _mm_movehl_ps(q, q));                                                             \
+		return _mm_cvtss_f32(_mm_##op##_ss(q, _mm_movehdup_ps(q)));                                            \
+	}
+REDUCTION(hsum, add)
+REDUCTION(hmax, max)
+#undef REDUCTION
+#undef HALF
+#else
 INLINE float hsum(vf v)
 {
 	float t[RT_W];
@@ -156,17 +233,16 @@ INLINE float hmax(vf v)
 		m = t[i] > m ? t[i] : m;
 	return m;
 }
+#endif
 
 /* e^x = 2^n e^r with |r| <= ln 2 / 2. r is computed in two parts, e^r by a minimax polynomial of degree 6 (error 1e-8).
  * x is clamped to -87.33..88.72, so the result is a normal finite number. NaN stays NaN. */
 INLINE vf vexp(vf x)
 {
 	const float magic = 12582912.0f; /* 1.5 2^23; adding it rounds to an integer */
-	vf c = sel(x != x, x, vmin(vmax(x, splat(-87.33f)), splat(88.72f)));
+	vf c = vmin(splat(88.72f), vmax(splat(-87.33f), x));
 	vf t = c * 1.44269504f + magic, n = t - magic;
 	vf r = c - n * 0.693359375f + n * 2.12194440e-4f, p;
-	/* Scale by 2^(n/2) twice, because 2^128 overflows. */
-	vi half = ((vi)t - (vi)splat(magic)) >> 1, rest = ((vi)t - (vi)splat(magic)) - half;
 
 	p = 1.9875691500e-4f * r + 1.3981999507e-3f;
 	p = p * r + 8.3334519073e-3f;
@@ -174,5 +250,12 @@ INLINE vf vexp(vf x)
 	p = p * r + 1.6666665459e-1f;
 	p = p * r + 5.0000001201e-1f;
 	p = p * (r * r) + r + 1.0f;
+#if defined(__x86_64__) && RT_W == 16
+	return (vf)_mm512_scalef_ps((__m512)p, (__m512)n);
+#else
+	/* Scale by 2^(n/2) twice, because 2^128 overflows. */
+	vi half = ((vi)t - (vi)splat(magic)) >> 1, rest = ((vi)t - (vi)splat(magic)) - half;
+
 	return p * (vf)((half + 127) << 23) * (vf)((rest + 127) << 23);
+#endif
 }
