@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * compress_case int8 M K N (dynamic | LO HI): reads x (M,K), w (N,K) and b (N) as f32 from the standard input. Writes the INT8
+ * product y (M,N) = x w^T + b, with the range of x found in the run, per row, or given.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "lib/err.h"
+#include "runtime/runtime.h"
+
+static float *read_floats(int64_t n)
+{
+	float *v = gt_xcalloc((size_t)n, sizeof(*v));
+
+	if (fread(v, sizeof(*v), (size_t)n, stdin) != (size_t)n) {
+		fprintf(stderr, "the input ends too early\n");
+		exit(1);
+	}
+	return v;
+}
+
+static int multiply(int64_t m, int64_t k, int64_t n, struct rt_range *range, struct gt_err *err)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(m, k)), *w = rt_param(g, "w", RT_SHAPE(n, k), RT_INIT_ZEROS);
+	struct rt_node *b = rt_param(g, "b", RT_SHAPE(n), RT_INIT_ZEROS), *y = rt_linear(g, x, w, b);
+	struct rt_ranges ranges = { range, 1 };
+	struct rt_options opt = { .threads = 2, .precision = { .int8 = range ? RT_INT8_STATIC : RT_INT8_DYNAMIC,
+							       .ranges = range ? &ranges : NULL } };
+	gt_autofree float *input = read_floats(m * k), *weight = read_floats(n * k), *bias = read_floats(n);
+	gt_autofree float *out = gt_xcalloc((size_t)(m * n), sizeof(*out));
+	gt_auto(rt_program) *p = NULL;
+	int r = rt_compile_outputs(g, &y, 1, &opt, &p, err);
+
+	if (r)
+		return r;
+	r = rt_write_param(p, w, weight, err);
+	if (r)
+		return r;
+	r = rt_write_param(p, b, bias, err);
+	if (r)
+		return r;
+	r = rt_run(p, (const void *[]){ input }, (float *[]){ out }, err);
+	if (r)
+		return r;
+	return fwrite(out, sizeof(*out), (size_t)(m * n), stdout) == (size_t)(m * n) ? 0 : gt_fail(err, EIO, "cannot write y");
+}
+
+int main(int argc, char **argv)
+{
+	struct gt_err err = { 0 };
+	char name[] = "input of w";
+	struct rt_range range = { .name = name };
+	bool dynamic = argc == 6 && !strcmp(argv[5], "dynamic");
+	int r;
+
+	if (argc < 6 || strcmp(argv[1], "int8") || (!dynamic && argc != 7)) {
+		fprintf(stderr, "usage: compress_case int8 M K N (dynamic | LO HI)\n");
+		return 2;
+	}
+	if (!dynamic) {
+		range.lo = strtof(argv[5], NULL);
+		range.hi = strtof(argv[6], NULL);
+	}
+	r = multiply(atoll(argv[2]), atoll(argv[3]), atoll(argv[4]), dynamic ? NULL : &range, &err);
+	if (r)
+		fprintf(stderr, "%s\n", err.msg);
+	return r ? 1 : 0;
+}
