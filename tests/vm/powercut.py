@@ -2,8 +2,11 @@
 """Contents of a disk with a volatile cache after a power cut.
 
 QEMU's blklogwrites keeps every write and flush of a machine's disk, in the format of the kernel's dm-log-writes. A write
-before the last flush is on the disk. Any of the later writes may be on it, in any order, and the last one in part. A cut is a
-position in the log and a choice of writes, so it can be repeated.
+before the last flush is on the disk. Any of the later writes may be on it, in any order, each completely or up to a sector. A cut
+is a position in the log and a choice of writes, so it can be repeated.
+
+ext4 refuses to mount if the last commit block of its journal is incomplete ("JBD2: journal transaction N is corrupt"), so a
+disk must write these 4 KiB completely or not at all. Therefore a write that contains a block of the journal ends at a block.
 """
 
 import contextlib
@@ -12,7 +15,8 @@ import struct
 
 MAGIC = 0x6A736677736872
 FLUSH, FUA, DISCARD = 1, 2, 4
-SECTOR = 512
+SECTOR, BLOCK = 512, 4096
+JBD2_MAGIC = b"\xc0\x3b\x39\x98"  # at the start of a descriptor, commit or revoke block of ext4's journal
 
 
 class Write:
@@ -53,6 +57,11 @@ def whole(log):
     return [e for e in log if e]
 
 
+def _unit(data):
+    """Returns the number of bytes that the disk writes completely or not at all."""
+    return BLOCK if any(data.startswith(JBD2_MAGIC, at) for at in range(0, len(data), BLOCK)) else SECTOR
+
+
 def cut(log, at, rng):
     """Returns the writes that are on the disk if the power is cut after entry `at`."""
     flushed = max((i for i in range(at) if log[i] is None), default=0)
@@ -62,9 +71,10 @@ def cut(log, at, rng):
     for e in loose:
         if e.data is None or rng.random() >= share:
             continue
-        n = len(e.data) // SECTOR
-        if rng.random() < 0.25 and n > 1:  # torn
-            e = Write(e.offset, e.data[: SECTOR * rng.randrange(1, n)])
+        unit = _unit(e.data)
+        n = len(e.data) // unit
+        if rng.random() < 0.25 and n > 1:  # incomplete
+            e = Write(e.offset, e.data[: unit * rng.randrange(1, n)])
         kept.append(e)
     return kept
 
