@@ -50,7 +50,7 @@ class Root:
                    f"lowerdir={base},upperdir={self.dir}/up,workdir={self.dir}/work", self.mnt)
         self.mount("-t", "proc", "proc", f"{self.mnt}/proc")
         self.mount("-t", "sysfs", "-o", "ro", "sys", f"{self.mnt}/sys")
-        self.mount("--bind", "/dev", f"{self.mnt}/dev")
+        self.mount("--rbind", "--make-rslave", "/dev", f"{self.mnt}/dev")
         shutil.copy("/etc/resolv.conf", f"{self.mnt}/etc/resolv.conf")
         self.put("/etc/hosts", "127.0.0.1 localhost\n")  # netbase makes this file if it is missing.
         self.put("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", 0o755)

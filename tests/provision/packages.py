@@ -115,7 +115,7 @@ def next_version(scratch, deb):
     shutil.rmtree(at, ignore_errors=True)
     subprocess.run(["dpkg-deb", "-R", deb, at], check=True)
     with open(f"{at}/DEBIAN/control", encoding="utf-8") as f:
-        text = re.sub(r"^(Version: .*)$", r"\1+next", f.read(), flags=re.M)
+        text = re.sub(r"^(Version: .*|Depends:.*libgputune-runtime0 \(= [^)]*)", r"\1+next", f.read(), flags=re.M)
     with open(f"{at}/DEBIAN/control", "w", encoding="utf-8") as f:
         f.write(text)
     out = os.path.join(scratch, os.path.basename(deb).replace("_", "+next_", 1))
