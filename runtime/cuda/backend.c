@@ -22,9 +22,9 @@ static int probe(struct gt_err *err)
 static int check(const struct rt_options *o, struct gt_err *err)
 {
 	if (o->debug.zero_gradients)
-		return gt_fail(err, ENOSYS, "the cuda device assigns gradients: zero_gradients is the CPU's");
+		return gt_fail(err, ENOSYS, "zero_gradients works only on the CPU: the cuda device assigns gradients");
 	if (o->ranks.comm && o->ranks.weight > 0 && fabs(o->ranks.weight * rt_comm_size(o->ranks.comm) - 1) > 1e-9)
-		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike: weights are the CPU's");
+		return gt_fail(err, ENOSYS, "ranks on cuda devices have equal weights: different weights need the CPU");
 	if (o->precision.int8 != RT_INT8_OFF)
 		return gt_fail(err, ENOSYS, "INT8 products run on the CPU: choose fp8 or bf16 for the cuda device");
 	if (o->precision.no_master && o->precision.amp != RT_BF16)

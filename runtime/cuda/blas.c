@@ -68,8 +68,8 @@ static int suits(void *arg, struct gt_err *err)
 	if (made_for <= have / 1000)
 		return 0;
 	return gt_fail(err, ENOSYS,
-		       "cuBLASLt %zu is made for CUDA %d and this driver carries CUDA %d.%d: install a newer driver or the library "
-		       "of CUDA %d",
+		       "cuBLASLt %zu is built for CUDA %d and this driver supports CUDA %d.%d: install a newer driver or the "
+		       "library of CUDA %d",
 		       b->lt.version(), made_for, have / 1000, have % 1000 / 10, have / 1000);
 }
 

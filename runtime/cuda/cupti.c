@@ -185,12 +185,12 @@ static int check(const struct rt_cupti *c, int status, const char *what, struct 
 		return 0;
 	if (status == CUPTI_INSUFFICIENT_PRIVILEGES)
 		return gt_fail(err, EPERM,
-			       "the driver lets only root measure the device (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES): run as root, "
-			       "or load the module nvidia with NVreg_RestrictProfilingToAdminUsers=0");
+			       "the driver permits only root to profile the device (CUPTI_ERROR_INSUFFICIENT_PRIVILEGES): run "
+			       "as root, or load the module nvidia with NVreg_RestrictProfilingToAdminUsers=0");
 	if (status == CUPTI_MULTIPLE_SUBSCRIBERS || status == CUPTI_OLD_PROFILER)
-		return gt_fail(err, EBUSY, "another profiler is attached to this process, and CUPTI has room for one");
+		return gt_fail(err, EBUSY, "another profiler is attached to this process, and CUPTI supports only one");
 	if (status == CUPTI_VIRTUAL_DEVICE || status == CUPTI_VIRTUAL_DEVICE_PRIVILEGES)
-		return gt_fail(err, ENOSYS, "the hypervisor lets no guest measure its device");
+		return gt_fail(err, ENOSYS, "the hypervisor does not permit guests to profile the device");
 	if (c->api.result_string(status, &name) != CUPTI_OK || !name)
 		name = "no name";
 	return gt_fail(err, EIO, "%s of CUPTI %u failed with status %d (%s)", what, c->version, status, name);
@@ -204,8 +204,8 @@ static int suits(void *arg, struct gt_err *err)
 
 	if (!r && (int)(c->version / 10000) > driver / 1000)
 		r = gt_fail(err, ENOSYS,
-			    "CUPTI is made for CUDA %u.%u and this driver carries CUDA %d.%d: install a newer driver or the CUPTI "
-			    "of CUDA %d", c->version / 10000, c->version % 10000 / 100, driver / 1000, driver % 1000 / 10,
+			    "CUPTI is built for CUDA %u.%u and this driver supports CUDA %d.%d: install a newer driver or the "
+			    "CUPTI of CUDA %d", c->version / 10000, c->version % 10000 / 100, driver / 1000, driver % 1000 / 10,
 			    driver / 1000);
 	return r;
 }
@@ -220,7 +220,7 @@ int rt_cupti_open(int driver, struct rt_cupti **ret, struct gt_err *err)
 	int r;
 
 	if (tracer)
-		return gt_fail(err, EBUSY, "another program of this process is traced");
+		return gt_fail(err, EBUSY, "this process already traces another program");
 	c = gt_xcalloc(1, sizeof(*c));
 	pthread_mutex_init(&c->lock, NULL);
 	tracer = c;
@@ -359,7 +359,7 @@ int rt_cupti_take(struct rt_cupti *c, const struct rt_cupti_record **ret, size_t
 	*ret = c->taken;
 	*ret_n = c->n;
 	if (c->dropped)
-		r = gt_fail(err, EOVERFLOW, "CUPTI had no room for %zu records of this step", c->dropped);
+		r = gt_fail(err, EOVERFLOW, "CUPTI dropped %zu records of this step because its buffers were full", c->dropped);
 	c->n = c->n_launched = c->dropped = 0;
 	pthread_mutex_unlock(&c->lock);
 	return r;

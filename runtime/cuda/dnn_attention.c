@@ -271,10 +271,10 @@ static int distrust(const struct rt_dnn *d, const struct rt_dnn_attention *k, co
 	if (version == 91000 || version == 91001)
 		return gt_fail(err, ENOTSUP, "cuDNN %s has known bugs in attention: install 9.10.2 or newer", d->version);
 	if (k->backward && k->len == 1)
-		return gt_fail(err, ENOTSUP, "cuDNN %s is not asked for %s: one token alone", d->version, name);
+		return gt_fail(err, ENOTSUP, "cuDNN %s is not used for %s: a sequence of one token", d->version, name);
 	if (k->backward && k->len % 128 && version <= 91500)
-		return gt_fail(err, ENOTSUP, "cuDNN %s may read beyond its memory in replays of %s, whose length is no multiple "
-			       "of 128: install 9.15.1 or newer", d->version, name);
+		return gt_fail(err, ENOTSUP, "cuDNN %s may read beyond its memory in replays of %s, whose length is not a "
+					     "multiple of 128: install 9.15.1 or newer", d->version, name);
 	return 0;
 }
 
@@ -304,7 +304,8 @@ static int get(struct rt_dnn *d, const struct rt_dnn_attention *k, struct dnn_ch
 		 (long long)k->depth, rt_dtype_name(k->type), k->all_keys ? " all keys" : "",
 		 k->any_order ? " any order" : "", rivals);
 	if ((k->type != RT_BF16 && k->type != RT_F16) || k->depth % 8 || k->batch < 1 || k->len < 1 || k->heads < 1 || k->depth < 1)
-		return gt_fail(err, ENOTSUP, "cuDNN %s is not asked for %s: it is for bf16 and f16, heads of 8, 16, … columns",
+		return gt_fail(err, ENOTSUP, "cuDNN %s is not used for %s: it supports bf16 and f16, and heads of 8, 16, … "
+					     "columns",
 			       d->version, a->c.name);
 	r = distrust(d, k, a->c.name, err);
 	return r ? r : rt_dnn_build(d, &a->c, operations, k, err);
@@ -321,7 +322,7 @@ int rt_dnn_attention_plan(struct rt_dnn *d, const struct rt_dnn_attention *k, st
 	if (c->chosen == DNN_RIVAL)
 		return 0;
 	if (!c->info.accepted)
-		return gt_fail(err, ENOTSUP, "cuDNN %s has no way to do %s", d->version, c->name);
+		return gt_fail(err, ENOTSUP, "cuDNN %s has no usable plan for %s", d->version, c->name);
 	ret->workspace += own_bytes(k);
 	return 0;
 }

@@ -102,7 +102,7 @@ int rt_dnn_plan(struct rt_dnn *d, const struct rt_dnn_conv *key, struct rt_dnn_i
 	if (r)
 		return r;
 	if (!c->c.info.accepted)
-		return gt_fail(err, ENOTSUP, "cuDNN %s has no way to do %s within %u MiB of workspace", d->version, c->c.name,
+		return gt_fail(err, ENOTSUP, "cuDNN %s has no usable plan for %s within %u MiB of workspace", d->version, c->c.name,
 			       RT_DNN_WORKSPACE >> 20);
 	*ret = c->c.info;
 	return 0;

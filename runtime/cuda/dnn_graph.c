@@ -235,7 +235,7 @@ static int build_all(struct rt_dnn *d, struct dnn_choice *c, dnn_desc g, struct 
 	ask(d, c, g, DNN_HEUR_FALLBACK);
 	if (c->info.accepted)
 		return 0;
-	return gt_fail(err, ENOTSUP, "cuDNN %s has no way to do %s within %zu MiB of workspace%s%s", d->version, c->name,
+	return gt_fail(err, ENOTSUP, "cuDNN %s has no usable plan for %s within %zu MiB of workspace%s%s", d->version, c->name,
 		       c->room >> 20, d->plan_status ? ": " : "",
 		       d->plan_status ? d->api.error_string(d->plan_status) : "");
 }

@@ -63,8 +63,8 @@ static int suits(void *arg, struct gt_err *err)
 		return gt_fail(err, ENOSYS, "cuDNN %s is too old for convolutions: install 9.0 or newer", d->version);
 	if (runtime > have / 1000)
 		return gt_fail(err, ENOSYS,
-			       "cuDNN %s is made for CUDA %d and this driver carries CUDA %d.%d: install a newer driver or the "
-			       "cuDNN of CUDA %d",
+			       "cuDNN %s is built for CUDA %d and this driver supports CUDA %d.%d: install a newer driver or "
+			       "the cuDNN of CUDA %d",
 			       d->version, runtime, have / 1000, have % 1000 / 10, have / 1000);
 	for (size_t i = 0; d->dev && i < GT_ARRAY_SIZE(oldest_arch); i++) {
 		if (v < oldest_arch[i].version)
@@ -84,7 +84,7 @@ static int load(struct rt_dnn *d, struct gt_err *err)
 					   .suits = suits, .arg = d, .in_child = true };
 	int r = rt_vendor_open(&library, &d->lib, err);
 
-	return r == -ENOENT ? gt_fail_prefix(err, "convolutions on CUDA devices want cuDNN") : r;
+	return r == -ENOENT ? gt_fail_prefix(err, "convolutions on CUDA devices need cuDNN") : r;
 }
 
 int rt_dnn_open(struct rt_cuda *dev, bool exact, struct rt_dnn **ret, struct gt_err *err)
@@ -111,7 +111,7 @@ int rt_dnn_open_for(const char *properties, struct rt_dnn **ret, struct gt_err *
 	int r = load(d, err);
 
 	if (!r && d->api.version() < DEVICELESS)
-		r = gt_fail(err, ENOSYS, "cuDNN %s plans nothing for a card that is not here: that takes 9.8 or newer", d->version);
+		r = gt_fail(err, ENOSYS, "cuDNN %s cannot plan for a GPU that is not present: install 9.8 or newer", d->version);
 	if (!r)
 		r = rt_dnn_check(d, d->api.desc_create(DNN_DEVICEPROP, &d->properties), "a device's descriptor", err);
 	if (!r)

@@ -68,25 +68,26 @@ static const char *remedy(cu_result code)
 {
 	switch (code) {
 	case CU_NO_DEVICE:
-		return "; no GPU is visible to this process (CUDA_VISIBLE_DEVICES, permissions, or none is there)";
+		return "; no GPU is visible to this process (CUDA_VISIBLE_DEVICES, permissions, or no GPU is installed)";
 	case CU_SYSTEM_DRIVER_MISMATCH:
 		return "; libcuda and the loaded kernel module differ in version: reload the module or reboot";
 	case CU_COMPAT_NOT_SUPPORTED_ON_DEVICE:
-		return "; a cuda-compat libcuda comes first on the library path but this card does not support it";
+		return "; a cuda-compat libcuda comes first on the library path but this GPU does not support it";
 	case CU_OUT_OF_MEMORY:
-		return "; the card's memory is full: take a smaller batch or model, or end what else uses it";
+		return "; the GPU's memory is full: use a smaller batch or model, or end other programs that use the GPU";
 	case CU_ECC_UNCORRECTABLE:
-		return "; the card's memory is damaged: see gpuprobe and the kernel log";
+		return "; the GPU's memory has an uncorrectable error: see gpuprobe and the kernel log";
 	case CU_ILLEGAL_ADDRESS:
 	case CU_LAUNCH_FAILED:
-		return "; the work of this process on the card is lost; the kernel log says whether the card is, too";
+		return "; the work of this process on the GPU is lost; the kernel log shows whether the GPU is lost, too";
 	case CU_NO_BINARY_FOR_GPU:
-		return "; this build has no kernels for the card: configure with a toolkit that knows it";
+		return "; this build has no kernels for the GPU: configure with a toolkit that supports it";
 	case CU_INVALID_IMAGE:
 	case CU_INVALID_PTX:
-		return "; the driver cannot read this code: it is damaged, or made by a toolkit that is newer than the driver";
+		return "; the driver cannot read this code: it is damaged, or was built with a toolkit that is newer than the "
+		       "driver";
 	case CU_UNSUPPORTED_PTX_VERSION:
-		return "; this code is made by a toolkit that is newer than the driver: install a newer driver";
+		return "; this code was built with a toolkit that is newer than the driver: install a newer driver";
 	default:
 		return "";
 	}
@@ -164,8 +165,8 @@ static int no_device(const struct rt_cuda *c, cu_result code, const char *what, 
 	if (!seen.n)
 		return gt_fail(err, ENODEV, "CUDA_VISIBLE_DEVICES=\"%.60s\" hides every GPU from this process: unset it, or name "
 			       "one", list);
-	return gt_fail(err, ENODEV, "CUDA_VISIBLE_DEVICES=\"%.60s\" leaves no GPU to this process: name one that gpuprobe shows, "
-		       "or unset it", list);
+	return gt_fail(err, ENODEV, "CUDA_VISIBLE_DEVICES=\"%.60s\" selects no GPU: name one that gpuprobe shows, or unset it",
+			       list);
 }
 
 static int open_device(struct rt_cuda *c, int index, bool own, struct gt_err *err)
@@ -182,7 +183,7 @@ static int open_device(struct rt_cuda *c, int index, bool own, struct gt_err *er
 	if (own && n == 1)
 		index = 0;
 	if (!r && index >= n)
-		r = gt_fail(err, ENODEV, "rank %d has no device of its own, %d %s visible: take no more ranks than devices", index,
+		r = gt_fail(err, ENODEV, "rank %d has no device, %d %s visible: use at most as many ranks as devices", index,
 			    n, n == 1 ? "is" : "are");
 	if (!r)
 		r = rt_cuda_check(c, c->d.device_get(&c->device, index), "cuDeviceGet", err);
@@ -215,8 +216,8 @@ static int check_load(const struct rt_cuda *c, cu_result code, const char *what,
 	if (toolkit <= have || (code != CU_INVALID_IMAGE && code != CU_INVALID_PTX && code != CU_UNSUPPORTED_PTX_VERSION))
 		return rt_cuda_check(c, code, what, err);
 	snprintf(text, sizeof(text),
-		 "; the kernels are built by CUDA %d.%d and this driver carries CUDA %d.%d: install a newer driver, or configure "
-		 "with a toolkit of CUDA %d.%d or older",
+		 "; the kernels are built with CUDA %d.%d and this driver supports CUDA %d.%d: install a newer driver, or "
+		 "configure with a toolkit of CUDA %d.%d or older",
 		 toolkit / 1000, toolkit % 1000 / 10, have / 1000, have % 1000 / 10, have / 1000, have % 1000 / 10);
 	return fail(c, code, what, text, err);
 }
@@ -348,7 +349,7 @@ int rt_cuda_open_rank(int rank, bool own, struct rt_cuda **ret, struct gt_err *e
 	int r;
 
 	if (!rt_fatbin_present())
-		return gt_fail(err, ENOSYS, "built without CUDA kernels: configure found no nvcc (--with-cuda=DIR)");
+		return gt_fail(err, ENOSYS, "built without CUDA kernels: configure did not find nvcc (--with-cuda=DIR)");
 	r = gt_dl_open(names, driver_syms, GT_ARRAY_SIZE(driver_syms), &c->d, &c->lib, err);
 	if (r < 0)
 		return gt_fail_prefix(err, "no NVIDIA driver library");

@@ -61,7 +61,7 @@ int rt_engine_open(struct rt_program *p, struct gt_err *err)
 	e->exact = p->opt.deterministic;
 	e->attention.by = p->opt.attention_by;
 	if (p->opt.precision.fp8.use && e->dev->arch < 89)
-		return gt_fail(err, ENOSYS, "%s is sm_%d and fp8 wants sm_89 or newer: --amp bf16 works there", e->dev->name,
+		return gt_fail(err, ENOSYS, "%s is sm_%d and fp8 needs sm_89 or newer: --amp bf16 works there", e->dev->name,
 			       e->dev->arch);
 	r = rt_blas_open(e->dev, &e->blas, err);
 	if (!r && group)
@@ -162,8 +162,8 @@ static int open_buckets(struct rt_program *p, struct gt_err *err)
 
 		for (int i = 0; i < b->n; i++)
 			if (b->gradient[i]->dtype != RT_F32)
-				return gt_fail(err, ENOSYS, "%s is %s; ranks on cuda devices reduce f32", b->gradient[i]->name,
-					       rt_dtype_name(b->gradient[i]->dtype));
+				return gt_fail(err, ENOSYS, "%s is %s; ranks on cuda devices can reduce only f32",
+					       b->gradient[i]->name, rt_dtype_name(b->gradient[i]->dtype));
 		r = new_event(e, &e->ready[k], err);
 		if (!r)
 			r = new_event(e, &e->reduced[k], err);

@@ -201,7 +201,7 @@ static size_t norm_bwd_scratch(struct rt_engine *e, const struct rt_call *c)
 
 static const char *norm_bwd_refuses(const struct rt_engine *e, const struct rt_call *c)
 {
-	return norm_shared(c->in[1]) > (size_t)e->dev->max_shared ? "a row does not fit into the card's shared memory" : NULL;
+	return norm_shared(c->in[1]) > (size_t)e->dev->max_shared ? "a row does not fit into the GPU's shared memory" : NULL;
 }
 
 static void layernorm_bwd(struct rt_engine *e, const struct rt_call *c)
@@ -420,7 +420,7 @@ const char *rt_launch_refuses(const struct rt_engine *e, const struct rt_call *c
 		const struct rt_node *n = k < RT_MAX_IO ? c->in[k] : c->out[k - RT_MAX_IO];
 
 		if (n && n->role != RT_ROLE_SCRATCH && (rt_cols(n) > INT32_MAX / 2 || n->shape.d[0] > INT32_MAX / 2))
-			return "a dimension is beyond 2^30";
+			return "a dimension exceeds 2^30";
 	}
 	return kernel && kernel->refuses ? kernel->refuses(e, c) : NULL;
 }

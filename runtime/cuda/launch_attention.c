@@ -235,7 +235,7 @@ static const char *attention_refuses(const struct rt_engine *e, const struct rt_
 		return "heads share keys and values (grouped-query attention), which only the CPU computes";
 	if (depth > 128)
 		return "heads are wider than 128";
-	return shared > (size_t)e->dev->max_shared ? "a tile of its heads does not fit into the card's shared memory" : NULL;
+	return shared > (size_t)e->dev->max_shared ? "a tile of its heads does not fit into the GPU's shared memory" : NULL;
 }
 
 static size_t attention_scratch(struct rt_engine *e, const struct rt_call *c)

@@ -90,7 +90,7 @@ static void convolve(struct rt_engine *e, const struct rt_call *c)
 
 static const char *relu_refuses(const struct rt_engine *e, const struct rt_call *c)
 {
-	return c->attr.act != RT_ACT_NONE && c->attr.act != RT_ACT_RELU ? "the device knows relu behind it" : NULL;
+	return c->attr.act != RT_ACT_NONE && c->attr.act != RT_ACT_RELU ? "the device can fuse only relu" : NULL;
 }
 
 /* in: x, w, b or NULL. out: y */

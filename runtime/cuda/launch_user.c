@@ -51,7 +51,8 @@ static int find_kernels(struct rt_engine *e, struct rt_user_kernels *k, struct g
 			return gt_fail(err, EINVAL, "%s: more than %d kernels", k->op->name, RT_USER_KERNELS);
 		code = e->dev->d.module_function(&k->fn[i], k->module, names[i]);
 		if (code == CU_NOT_FOUND)
-			return gt_fail(err, EINVAL, "%s: its image has no kernel \"%s\" (extern \"C\" keeps a name as it is)",
+			return gt_fail(err, EINVAL, "%s: its image has no kernel \"%s\" (declare it extern \"C\" to keep its "
+						    "name)",
 				       k->op->name, names[i]);
 		r = rt_engine_check(e, code, "cuModuleGetFunction", err);
 	}

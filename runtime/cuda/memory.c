@@ -196,7 +196,7 @@ static int fits(const struct rt_program *p, uint64_t need, struct gt_err *err)
 	gt_format_bytes(want, sizeof(want), need);
 	gt_format_bytes(have, sizeof(have), available);
 	return gt_fail(err, ENOMEM,
-		       "the program needs %s of memory on %s and %s are free: take a smaller batch or model, or checkpoint "
+		       "the program needs %s of memory on %s and %s are free: use a smaller batch or model, or checkpoint "
 		       "activations", want, e->dev->name, have);
 }
 

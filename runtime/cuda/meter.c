@@ -168,7 +168,7 @@ static int copy_once(struct rt_meter *m, enum rt_meter_copy kind, cu_ptr card, c
 int rt_meter_copy(struct rt_meter *m, enum rt_meter_copy kind, void *host, size_t bytes, bool pinned, bool spoil, int n,
 		  double *ret_s, struct gt_err *err)
 {
-	static const char *const names[] = { "a copy to the card", "a copy from the card", "a copy within the card" };
+	static const char *const names[] = { "a copy to the GPU", "a copy from the GPU", "a copy within the GPU" };
 	const struct rt_driver *d = &m->dev->d;
 	cu_ptr card = 0, other = 0;
 	int r = check(m, d->mem_alloc(&card, bytes), "cuMemAlloc", err);
@@ -189,7 +189,7 @@ int rt_meter_copy(struct rt_meter *m, enum rt_meter_copy kind, void *host, size_
 	if (!r && spoil)
 		((uint64_t *)host)[bytes / 16]++;
 	if (!r && !filled(host, bytes / 8, bytes))
-		r = gt_fail(err, EIO, "%s of %zu bytes did not bring what was there", names[kind], bytes);
+		r = gt_fail(err, EIO, "%s of %zu bytes returned wrong data", names[kind], bytes);
 	if (card)
 		d->mem_free(card);
 	if (other)
@@ -261,7 +261,7 @@ int rt_meter_launch(struct rt_meter *m, enum rt_meter_launch kind, int count, bo
 		r = check(m, d->copy_from(&y, at + 4, sizeof(y)), "cuMemcpyDtoH", err);
 	y -= spoil;
 	if (!r && (int)y != count)
-		r = gt_fail(err, EIO, "of %d launches %g were done", count, (double)y);
+		r = gt_fail(err, EIO, "of %d launches %g ran", count, (double)y);
 	if (graph)
 		d->graph_exec_destroy(graph);
 	if (at)

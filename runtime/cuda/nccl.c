@@ -187,9 +187,10 @@ static int late(struct rt_nccl *n, double waited_s, struct gt_err *err)
 	char buf[32];
 
 	if (rank >= 0)
-		r = gt_fail(err, ETIMEDOUT, "rank %d has not come for %.0f s", rank, waited_s);
+		r = gt_fail(err, ETIMEDOUT, "rank %d has not arrived for %.0f s", rank, waited_s);
 	else
-		r = gt_fail(err, ETIMEDOUT, "every rank has come, but NCCL %s got nowhere for %.0f s: NCCL_DEBUG=INFO says more",
+		r = gt_fail(err, ETIMEDOUT, "every rank has arrived, but NCCL %s made no progress for %.0f s: NCCL_DEBUG=INFO "
+					    "shows more",
 			    version(n, buf), waited_s);
 	rt_nccl_abort(n);
 	return r;
@@ -204,7 +205,7 @@ int rt_nccl_watch(struct rt_nccl *n, double waited_s, struct gt_err *err)
 		return r;
 	}
 	if (!n->comm)
-		return gt_fail(err, EIO, "NCCL's communicator of this rank was ended by an earlier failure");
+		return gt_fail(err, EIO, "an earlier failure ended NCCL's communicator of this rank");
 	n->api.async_error(n->comm, &status);
 	if (status != NCCL_OK && status != NCCL_IN_PROGRESS)
 		return fail_status(n, status, "a collective", err);
@@ -248,7 +249,7 @@ static int share_id(struct rt_comm *group, struct unique_id *id, struct gt_err *
 
 		r = rt_comm_gather(group, (double)words[i], all, err);
 		if (!r && !(all[0] >= 0 && all[0] <= UINT32_MAX))
-			r = gt_fail(err, EPROTO, "rank 0 sent what is no part of NCCL's id");
+			r = gt_fail(err, EPROTO, "rank 0 sent an invalid part of NCCL's id");
 		if (!r)
 			words[i] = (uint32_t)all[0];
 	}
@@ -281,8 +282,8 @@ static int check_cuda(const struct rt_nccl *n, const struct rt_cuda *dev, struct
 	    sscanf(text, "%*d.%*d.%*d+cuda%d.%d", &major, &minor) != 2 || major <= dev->version / 1000)
 		return 0;
 	return gt_fail(err, ENOSYS,
-		       "NCCL %s is made for CUDA %d.%d and this driver carries CUDA %d.%d: install a newer driver or the NCCL of "
-		       "CUDA %d", version(n, buf), major, minor, dev->version / 1000, dev->version % 1000 / 10,
+		       "NCCL %s is built for CUDA %d.%d and this driver supports CUDA %d.%d: install a newer driver or the "
+		       "NCCL of CUDA %d", version(n, buf), major, minor, dev->version / 1000, dev->version % 1000 / 10,
 		       dev->version / 1000);
 }
 
@@ -293,7 +294,7 @@ static int suits(void *arg, struct gt_err *err)
 	int r = check(n, n->api.version(&n->version), "ncclGetVersion", err);
 
 	if (!r && n->version < NCCL_HAS_AVG)
-		r = gt_fail(err, ENOSYS, "NCCL %s knows no mean: install 2.10 or newer", version(n, buf));
+		r = gt_fail(err, ENOSYS, "NCCL %s cannot compute means: install 2.10 or newer", version(n, buf));
 	return r || !n->dev ? r : check_cuda(n, n->dev, err);
 }
 
@@ -309,7 +310,7 @@ static int load(const struct rt_cuda *dev, struct rt_nccl **ret, struct gt_err *
 	n->dev = dev;
 	r = rt_vendor_open(&library, &n->lib, err);
 	if (r == -ENOENT)
-		gt_fail_prefix(err, "ranks on CUDA devices want NCCL");
+		gt_fail_prefix(err, "ranks on CUDA devices need NCCL");
 	if (r)
 		rt_nccl_close(n);
 	else
@@ -380,7 +381,7 @@ static void *at(cu_ptr p)
 /* After a failure the communicator is gone, and every later call fails. */
 static int usable(struct rt_nccl *n, struct gt_err *err)
 {
-	return n->comm ? 0 : gt_fail(err, EIO, "NCCL's communicator of this rank was ended by an earlier failure");
+	return n->comm ? 0 : gt_fail(err, EIO, "an earlier failure ended NCCL's communicator of this rank");
 }
 
 int rt_nccl_mean(struct rt_nccl *n, cu_ptr out, cu_ptr x, int64_t count, cu_stream stream, struct gt_err *err)

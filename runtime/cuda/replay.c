@@ -301,8 +301,8 @@ int rt_engine_step(struct rt_program *p, const void *const *inputs, struct rt_ru
 	int r;
 
 	if (e->nccl && fabs(p->weight - 1) > 1e-9)
-		return gt_fail(err, ENOSYS, "ranks on cuda devices count alike and this batch would count %g: take one rank or "
-			       "the CPU", p->weight);
+		return gt_fail(err, ENOSYS, "ranks on cuda devices have equal weights and this batch has weight %g: use one "
+					    "rank or the CPU", p->weight);
 	if (timed) { /* exclude work of an earlier step */
 		r = rt_engine_wait(p, err);
 		if (!r)

@@ -297,7 +297,7 @@ static int count(struct bench *b, const char *name, int r, struct gt_err *err)
 	struct gt_err why;
 
 	if (gt_interrupted)
-		return gt_fail(err, EINTR, "interrupted: the cases behind %s were not compared", name);
+		return gt_fail(err, EINTR, "interrupted: the cases after %s were not compared", name);
 	if (r >= 0) {
 		b->failed += r;
 		return 0;

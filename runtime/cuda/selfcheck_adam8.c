@@ -31,7 +31,7 @@ static int read_state(struct rt_program *p, const char *name, void *ret, struct 
 			continue;
 		return p->backend->get(p, n, ret, err);
 	}
-	return gt_fail(err, ENOENT, "the program keeps no %s", name);
+	return gt_fail(err, ENOENT, "the program has no state %s", name);
 }
 
 /* Gradients of very different sizes, some of them 0. */

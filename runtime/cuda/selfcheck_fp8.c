@@ -237,7 +237,7 @@ int rt_cuda_selfcheck_fp8(uint64_t seed, json_t *rows, struct gt_err *err)
 	int r = rt_cuda_open(&b.dev, err);
 
 	if (!r && b.dev->arch < 89)
-		r = gt_fail(err, ENOSYS, "%s is sm_%d and fp8 wants sm_89 or newer", b.dev->name, b.dev->arch);
+		r = gt_fail(err, ENOSYS, "%s is sm_%d and fp8 needs sm_89 or newer", b.dev->name, b.dev->arch);
 	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(casts); i++)
 		r = check_cast(&b, &casts[i], err);
 	if (!r)

@@ -48,9 +48,9 @@ int rt_cuda_selfcheck_nan(enum rt_check_type type, uint64_t seed, json_t *rows, 
 	}
 	about = rt_program_report(p);
 	row = json_pack("{s:s, s:s, s:s, s:f, s:f, s:f, s:b}", "case", "relu.nan", "type", rt_check_type_name(type), "tensor",
-			"what is no number", "error", r ? 0.0 : 1.0, "worst", 0.0, "limit", 0.0, "ok", r == -EDOM);
-	why = gt_xasprintf("relu behind a product, as %s does it, makes a number of what is none: --without fuse leaves it to a "
-			   "kernel of ours", gt_json_get_str(about, "blas", "cuBLASLt"));
+			"loss of a NaN", "error", r ? 0.0 : 1.0, "worst", 0.0, "limit", 0.0, "ok", r == -EDOM);
+	why = gt_xasprintf("the fused relu of %s turns NaN into a number: --without fuse uses a separate kernel, which keeps NaN",
+			   gt_json_get_str(about, "blas", "cuBLASLt"));
 	if (!r)
 		json_object_set_new(row, "failure", gt_json_str(why));
 	json_array_append_new(rows, row);

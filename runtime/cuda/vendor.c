@@ -173,7 +173,7 @@ int rt_vendor_open(const struct rt_vendor *v, void **ret_handle, struct gt_err *
 		return s.refused;
 	}
 	return gt_fail(err, ENOENT,
-		       "%s (looked on the loader's path, in /usr/local/cuda and CUDA_HOME, and among the wheels of %s)",
+		       "%s (searched: the loader's path, /usr/local/cuda, CUDA_HOME, and the wheels of %s)",
 		       s.missing.msg, prefix ? prefix : "no Python environment");
 }
 

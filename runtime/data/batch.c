@@ -61,7 +61,7 @@ static int one_row(struct rt_loader *l, struct rt_worker *w, uint64_t epoch, uin
 			gt_fail(err, -r, "%s", why.msg);
 		return r;
 	}
-	return gt_fail_exit(err, GT_EXIT_USAGE, EBADMSG, "%s: not one sample can be used; the last one: %s", l->o.path, why.msg);
+	return gt_fail_exit(err, GT_EXIT_USAGE, EBADMSG, "%s: no sample can be used; the last one: %s", l->o.path, why.msg);
 }
 
 /*

@@ -264,8 +264,8 @@ int rt_source_documents(const struct rt_loader_options *o, const struct gt_strv 
 	int r;
 
 	if (!text && (o->documents.end == RT_DOCUMENTS_LINE || o->documents.end == RT_DOCUMENTS_PARAGRAPH))
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s holds tokens, not text: its documents end with a token, not "
-				    "with a line or paragraph", o->path);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s contains tokens, not text: its documents end with a token, "
+								"not with a line or paragraph", o->path);
 	r = rt_tokens_open(o, files, text, &t, err);
 	if (r)
 		return r;

@@ -73,8 +73,8 @@ int rt_files_expand(const char *path, struct gt_strv *ret, struct gt_err *err)
 		return 0;
 	}
 	if (range(open, close, &from, &to, &width) < 0)
-		return gt_fail(err, EINVAL, "%.200s: braces hold a range of at most %d numbers, as in shard-{000..127}.tar", path,
-			       RT_FILES_MAX);
+		return gt_fail(err, EINVAL, "%.200s: braces contain a range of at most %d numbers, as in shard-{000..127}.tar",
+			       path, RT_FILES_MAX);
 	for (unsigned long i = from; i <= to; i++) {
 		gt_autofree char *one = gt_xasprintf("%.*s%0*lu%s", (int)(open - path), path, width, i, close + 1);
 		int r = rt_files_expand(one, ret, err);
@@ -82,7 +82,7 @@ int rt_files_expand(const char *path, struct gt_strv *ret, struct gt_err *err)
 		if (r)
 			return r;
 		if (ret->n > RT_FILES_MAX)
-			return gt_fail(err, E2BIG, "%.200s stands for more than %d files", path, RT_FILES_MAX);
+			return gt_fail(err, E2BIG, "%.200s expands to more than %d files", path, RT_FILES_MAX);
 	}
 	return 0;
 }

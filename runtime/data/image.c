@@ -47,7 +47,7 @@ void rt_image_scratch_free(struct rt_image_scratch *s)
 int rt_image_check_size(uint64_t w, uint64_t h, struct gt_err *err)
 {
 	if (!w || !h || w > UINT32_MAX / 8 || h > UINT32_MAX / 8 || w * h > RT_PIXELS_MAX)
-		return gt_fail(err, EBADMSG, "its header claims %" PRIu64 " x %" PRIu64 " pixels; 1 to 134217728 are possible",
+		return gt_fail(err, EBADMSG, "its header claims %" PRIu64 " x %" PRIu64 " pixels; 1 to 134217728 are supported",
 			       w, h);
 	return 0;
 }
@@ -83,7 +83,7 @@ int rt_image_decode(const unsigned char *bytes, size_t len, const struct rt_imag
 		return codecs[i]->decode(s->codec[i], bytes, len, ask, s, ret, err);
 	}
 	if (len < 2)
-		return gt_fail(err, EBADMSG, "%zu bytes are no image", len);
+		return gt_fail(err, EBADMSG, "%zu bytes are not an image", len);
 	return gt_fail(err, EBADMSG, "neither JPEG nor PNG: it begins with %02x %02x", bytes[0], bytes[1]);
 }
 

@@ -52,8 +52,9 @@ int rt_lengths_set_rows(struct rt_lengths *l, const uint64_t *all_documents, int
 	int64_t longest = l->of[l->n - 1].width;
 
 	if (budget && budget < longest)
-		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "a budget of %lld tokens holds no sample of %lld: the longest must "
-				    "fit", (long long)budget, (long long)longest);
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "a budget of %lld tokens is too small for a sample of %lld: the "
+				    "longest sample must fit", (long long)budget, (long long)longest);
 	l->batches = 0;
 	for (int k = 0; k < l->n; k++) {
 		struct rt_length *x = &l->of[k];

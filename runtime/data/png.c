@@ -70,7 +70,7 @@ static int png_lines(png_structp p, png_infop info, struct reading *in, struct r
 	passes = png_set_interlace_handling(p);
 	png_read_update_info(p, info);
 	if (png_get_rowbytes(p, info) != (size_t)w * 4)
-		return gt_fail(in->err, EBADMSG, "PNG: of an unknown kind");
+		return gt_fail(in->err, EBADMSG, "PNG: an unsupported pixel format");
 	pixels = rt_image_pixels(s, w, h, in->err);
 	if (!pixels)
 		return -in->err->code;

@@ -117,32 +117,32 @@ static int usage(struct gt_err *err, const char *what)
 static int check_options(const struct rt_loader_options *o, struct gt_err *err)
 {
 	if (o->rows < 1 || o->rows > DIM_MAX || o->all_rows > DIM_MAX || o->first_row < 0 || o->first_row + o->rows > o->all_rows)
-		return usage(err, "a batch has 1 to 16777216 rows, ours among those of all ranks");
+		return usage(err, "a batch has 1 to 16777216 rows, and this rank's rows must be among those of all ranks");
 	if (o->workers < 0 || o->workers > WORKERS_MAX)
 		return usage(err, "the loader has 0 to 1024 workers");
 	if (o->prefetch < 0 || o->prefetch > PREFETCH_MAX)
-		return usage(err, "the loader makes 0 to 65536 batches ahead");
+		return usage(err, "the loader prepares 0 to 65536 batches in advance");
 	if (o->documents.end && (o->all_rows % o->rows || o->first_row % o->rows))
-		return usage(err, "batches of documents are dealt out to ranks in equal parts");
+		return usage(err, "all ranks get equal parts of a batch of documents");
 	if (o->lengths < 0 || o->lengths > RT_LENGTHS_MAX || o->token_budget < 0 || o->token_budget > DIM_MAX * 64)
 		return usage(err, "documents are padded to 1 to 32 lengths, in batches of up to 2^30 tokens");
 	if (!o->documents.end && (o->lengths || o->token_budget))
-		return usage(err, "lengths and a token budget are for documents");
+		return usage(err, "lengths and a token budget apply only to documents");
 	if (o->documents.end && o->start_sample)
-		return usage(err, "documents come in batches: they start at one, not at a sample");
+		return usage(err, "a run on documents starts at a batch, not at a sample");
 	if (o->start > UINT64_MAX / 4 / (uint64_t)DIM_MAX || o->start_sample > UINT64_MAX / 4)
-		return usage(err, "the loader cannot start that far on");
+		return usage(err, "the loader cannot start at so late a batch");
 	return 0;
 }
 
 static int check_images(const struct rt_loader_options *o, struct gt_err *err)
 {
 	if (o->size < 1 || o->size > RT_IMAGE_SIDE_MAX)
-		return usage(err, "images have 1 to 4096 pixels each way");
+		return usage(err, "images have 1 to 4096 pixels per side");
 	if (o->channels != 1 && o->channels != 3)
 		return usage(err, "images have 1 channel or 3");
 	if (!(o->std > 0) || o->cache_bytes > UINT64_C(1) << 46)
-		return usage(err, "pixels are divided by a standard deviation above 0, and a cache ends at 64 TiB");
+		return usage(err, "the standard deviation of pixels must be above 0, and a cache has at most 64 TiB");
 	return 0;
 }
 
@@ -164,7 +164,7 @@ static int open_source(struct rt_loader *l, struct gt_err *err)
 		r = rt_files_list(o->path ? o->path : RT_DEFAULT_TEXT,
 				  kind == RT_DATA_SHARDS ? tar : kind == RT_DATA_TOKENS ? bin : NULL, &files, err);
 	if (!r && o->documents.end && (kind == RT_DATA_SHARDS || kind == RT_DATA_FOLDER))
-		r = usage(err, "documents are of text and token files, not of images");
+		r = usage(err, "documents need text or token files, not images");
 	if (r)
 		return r;
 	if (o->documents.end)
@@ -194,7 +194,7 @@ static int measure(struct rt_loader *l, struct gt_err *err)
 
 	l->n = l->o.part == RT_PART_ALL ? n : l->o.part == RT_PART_HELD_OUT ? held : n - held;
 	if (!l->n)
-		return gt_fail(err, ENODATA, "%s has %llu samples: of every 10 one is held out, none is left", l->o.path,
+		return gt_fail(err, ENODATA, "%s has %llu samples: every tenth is held out, and none is left", l->o.path,
 			       (unsigned long long)n);
 	if (l->source->lengths) {
 		measure_documents(l);
@@ -224,7 +224,7 @@ static int make_ring(struct rt_loader *l, struct gt_err *err)
 	int r;
 
 	if (x / l->row_x > SIZE_MAX / 4 / (l->row_x + l->row_y) || (x + y) > (SIZE_MAX >> 8) / slots)
-		return gt_fail(err, ENOMEM, "%u batches of %lld rows are more than any memory holds", slots, (long long)l->o.rows);
+		return gt_fail(err, ENOMEM, "%u batches of %lld rows exceed any memory", slots, (long long)l->o.rows);
 	r = rt_arena_map(&l->arena, (x + y) * slots, !l->o.no_huge_pages, 1, err);
 	if (r)
 		return gt_fail_prefix(err, "%u batches of the loader", slots);

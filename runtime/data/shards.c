@@ -103,7 +103,7 @@ static int end_sample(struct scan *s, struct gt_err *err)
 		all->sample = gt_xrealloc(all->sample, (size_t)all->cap * sizeof(*all->sample));
 	}
 	if (all->base.n >= SAMPLES_MAX || all->names_len + len > UINT32_MAX)
-		return gt_fail(err, E2BIG, "%s: more samples than one run can tell apart", s->path);
+		return gt_fail(err, E2BIG, "%s: too many samples", s->path);
 	if (all->names_len + len > all->names_cap) {
 		all->names_cap = 2 * all->names_cap + 65536;
 		all->names = gt_xrealloc(all->names, all->names_cap);
@@ -196,8 +196,9 @@ static int shards_image(const struct rt_source *base, uint64_t i, struct rt_scra
 	int r;
 
 	if (a->has_label != LABEL_OK)
-		return gt_fail(err, EBADMSG, a->has_label == LABEL_BAD ? "its .cls holds no number" :
-									 "it has no label: neither .cls nor \"label\" in .json");
+		return gt_fail(err, EBADMSG, a->has_label == LABEL_BAD ? "its .cls does not contain a number" :
+									 "it has no label: there is no .cls, and no \"label\" "
+									 "in .json");
 	if (a->bytes > IMAGE_MAX)
 		return gt_fail(err, EBADMSG, "an image of more than 1 GiB");
 	r = rt_scratch_bytes(w, a->bytes, err);

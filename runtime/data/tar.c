@@ -83,10 +83,10 @@ int rt_tar_header(const unsigned char *p, struct rt_tar_entry *ret, struct gt_er
 		return 0;
 	}
 	if (!sum_fits(p))
-		return gt_fail(err, EBADMSG, "no tar header: its checksum does not fit");
+		return gt_fail(err, EBADMSG, "not a tar header: its checksum is wrong");
 	ret->kind = kind_of(p[AT_TYPE]);
 	if (number(p + AT_SIZE, 12, &ret->size) < 0)
-		return gt_fail(err, EBADMSG, "a tar header whose size is no number");
+		return gt_fail(err, EBADMSG, "a tar header with a size that is not a number");
 	if (ret->kind == RT_TAR_OTHER && p[AT_TYPE] >= '1' && p[AT_TYPE] <= '6')
 		ret->size = 0; /* links, devices and directories have no contents, whatever the size field */
 	if (memcmp(p + AT_MAGIC, "ustar\0", 6) == 0)
@@ -104,7 +104,7 @@ int rt_tar_pax(const char *text, size_t len, struct rt_tar_entry *e, bool *ret_p
 		while (digits < len && digits < 8 && text[digits] >= '0' && text[digits] <= '9')
 			n = n * 10 + (size_t)(text[digits++] - '0');
 		if (!digits || n > len || n < digits + 4 || text[digits] != ' ' || text[n - 1] != '\n')
-			return gt_fail(err, EBADMSG, "a pax header that is none");
+			return gt_fail(err, EBADMSG, "an invalid pax header");
 		key = digits + 1;
 		if (n - key > 5 && strncmp(text + key, "path=", 5) == 0) {
 			snprintf(e->name, sizeof(e->name), "%.*s", (int)GT_MIN(n - 1 - key - 5, RT_TAR_NAME), text + key + 5);
@@ -114,7 +114,7 @@ int rt_tar_pax(const char *text, size_t len, struct rt_tar_entry *e, bool *ret_p
 
 			for (size_t i = key + 5; i < n - 1; i++) {
 				if (text[i] < '0' || text[i] > '9' || v > UINT64_MAX / 20)
-					return gt_fail(err, EBADMSG, "a pax header whose size is no number");
+					return gt_fail(err, EBADMSG, "a pax header with a size that is not a number");
 				v = v * 10 + (uint64_t)(text[i] - '0');
 			}
 			e->size = v;

@@ -35,7 +35,7 @@ int rt_token_file_parse(const unsigned char *p, uint64_t have, uint64_t len, enu
 	if (magic != MAGIC_U16 && magic != MAGIC_U32)
 		return ids_alone(len, type == RT_TOKEN_U32 ? 4 : 2, name, ret, err);
 	if (version != (magic == MAGIC_U32 ? 7u : 1u))
-		return gt_fail(err, EBADMSG, "%s: a token file of version %u, which nobody writes", name, version);
+		return gt_fail(err, EBADMSG, "%s: a token file of unknown version %u", name, version);
 	if (type != RT_TOKEN_AUTO && (type == RT_TOKEN_U32) != (bytes == 4))
 		return gt_fail(err, EINVAL, "%s: its header says u%d ids, not u%d", name, 8 * bytes,
 			       type == RT_TOKEN_U32 ? 32 : 16);

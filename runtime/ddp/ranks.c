@@ -11,7 +11,7 @@ static void decide_overlap(const struct rt_options *o, struct rt_ranks *ret)
 
 	ret->overlap = o->ranks.overlap == RT_WHEN_ON || (o->ranks.overlap == RT_WHEN_AUTO && (device || network));
 	if (o->ranks.overlap != RT_WHEN_AUTO)
-		ret->overlap_why = "as asked for";
+		ret->overlap_why = "as requested";
 	else
 		ret->overlap_why = device  ? "the device moves the gradients" :
 				   network ? "the network moves the gradients" :
@@ -77,9 +77,9 @@ static int decide_shard(const struct rt_options *o, struct rt_ranks *ret, struct
 		equal &= !(fabs(of[i] - of[0]) > 0);
 	if (!equal && o->ranks.shard == RT_WHEN_ON)
 		return gt_fail(err, EINVAL,
-			       "the update cannot be shared out: the NUMA nodes do not have equally many ranks");
-	ret->shard_why = !has_state_to_share(o) ? "not asked for"
-			 : !equal               ? "nodes have not equally many ranks"
+			       "the update cannot be sharded: the NUMA nodes have different numbers of ranks");
+	ret->shard_why = !has_state_to_share(o) ? "not requested"
+			 : !equal               ? "nodes have different numbers of ranks"
 						: "one rank per node";
 	if (!equal || !has_state_to_share(o) || team.n < 2)
 		return 0;
@@ -120,7 +120,7 @@ int rt_ranks_decide(const struct rt_options *o, bool gradients_wanted, struct rt
 	if (!o->ranks.comm)
 		return 0;
 	if (o->device == RT_CUDA && o->ranks.shard == RT_WHEN_ON)
-		return gt_fail(err, ENOSYS, "ranks on cuda devices each update everything: a shared update is the CPU's");
+		return gt_fail(err, ENOSYS, "ranks on cuda devices each update everything: a sharded update needs the CPU");
 	decide_overlap(o, &w);
 	r = agree_on_stage(o, err);
 	if (r)

@@ -37,9 +37,9 @@ static int number(const char *name, uint64_t most, int *ret, struct gt_err *err)
 
 	if (!v)
 		return gt_fail(err, EINVAL,
-			       "%s is not set, but the variables beside it say that there are several ranks", name);
+			       "%s is not set, but other variables show several ranks", name);
 	if (gt_parse_u64(v, &n) || n > most)
-		return gt_fail(err, EINVAL, "%s=%.40s is no number from 0 to %llu", name, v, (unsigned long long)most);
+		return gt_fail(err, EINVAL, "%s=%.40s is not a number from 0 to %llu", name, v, (unsigned long long)most);
 	*ret = (int)n;
 	return 0;
 }
@@ -89,7 +89,7 @@ int rt_first_host(const char *list, char *ret, size_t size, struct gt_err *err)
 		s += skip;
 	}
 	if (!len || (*s && *s != ','))
-		return gt_fail(err, EINVAL, "%.60s is no list of hosts as Slurm writes it: set MASTER_ADDR", list);
+		return gt_fail(err, EINVAL, "%.60s is not a list of hosts in Slurm's notation: set MASTER_ADDR", list);
 	ret[len] = '\0';
 	return 0;
 }
@@ -107,7 +107,7 @@ static int find_host(struct rt_rendezvous *m, struct gt_err *err)
 	}
 	if (!list || !gt_streq(m->launcher, "srun"))
 		return gt_fail(err, EINVAL,
-			       "%s started %d ranks, but MASTER_ADDR is not set: they do not know where rank 0 is",
+			       "%s started %d ranks, but MASTER_ADDR, the host of rank 0, is not set",
 			       m->launcher, m->size);
 	return rt_first_host(list, m->host, sizeof(m->host), err);
 }
@@ -125,7 +125,7 @@ static int find_port(struct rt_rendezvous *m, struct gt_err *err)
 	}
 	r = number("MASTER_PORT", 65534, &m->port, err);
 	if (!r && !m->port)
-		return gt_fail(err, EINVAL, "MASTER_PORT=0 is no port that others could find");
+		return gt_fail(err, EINVAL, "MASTER_PORT=0 is not a port that other ranks could find");
 	if (!r && own && (gt_streq(own, "True") || gt_streq(own, "1")))
 		m->port++;
 	return r;
@@ -155,14 +155,14 @@ static int check_incomplete(struct gt_err *err)
 	if (size && (gt_parse_u64(size, &n) || n > 1))
 		return gt_fail(
 			err, EINVAL,
-			"WORLD_SIZE=%.20s says that there are several ranks, and no RANK which one this is: unset "
-			"it, or start them with torchrun, srun or mpirun",
+			"WORLD_SIZE=%.20s shows several ranks, but RANK is not set: unset WORLD_SIZE, or start the ranks with "
+			"torchrun, srun or mpirun",
 			size);
 	if (get("PMIX_RANK") && !get("OMPI_COMM_WORLD_SIZE"))
 		return gt_fail(
 			err, EINVAL,
-			"PMIX_RANK=%.20s says that this is one of several ranks, and nothing how many: set RANK, "
-			"WORLD_SIZE, MASTER_ADDR and MASTER_PORT, or unset it for one alone",
+			"PMIX_RANK=%.20s shows several ranks, but their number is unknown: set RANK, WORLD_SIZE, MASTER_ADDR "
+			"and MASTER_PORT, or unset PMIX_RANK for a single process",
 			get("PMIX_RANK"));
 	return 0;
 }
@@ -181,7 +181,7 @@ int rt_rendezvous_from_environment(struct rt_rendezvous *ret, struct gt_err *err
 	if (r || m.size < 2)
 		return r;
 	if (m.size > RT_MAX_RANKS)
-		return gt_fail(err, EINVAL, "%s started %d ranks: at most %d are possible", l->name, m.size,
+		return gt_fail(err, EINVAL, "%s started %d ranks: at most %d are supported", l->name, m.size,
 			       RT_MAX_RANKS);
 	m.launcher = l->name;
 	m.job = job_of(l, m.size);
@@ -223,7 +223,7 @@ static int gather_ints(struct rt_comm *c, uint64_t own, int *ret, struct gt_err 
 		return r;
 	for (int i = 0; i < c->size; i++) {
 		if (!(all[i] >= 0 && all[i] <= 0x7fffffff))
-			return gt_fail(err, EPROTO, "rank %d does not say where it is", i);
+			return gt_fail(err, EPROTO, "rank %d sent no valid location", i);
 		ret[i] = (int)all[i];
 	}
 	return 0;
@@ -314,7 +314,7 @@ int rt_comm_env(bool no_pin, int (*home)(int local_rank), struct rt_comm **ret, 
 	if (r < 0)
 		return r;
 	if (!r)
-		return gt_fail(err, EINVAL, "nobody started this process as one of several ranks");
+		return gt_fail(err, EINVAL, "no launcher started this process as one of several ranks");
 	r = rt_star_join(&m, &c, err);
 	if (!r)
 		r = find_hosts(c, m.local_rank, err);

@@ -111,7 +111,7 @@ _Noreturn static void be_rank(struct group *p, int rank, int fd, rt_rank_main *f
 	if ((p->g->no_pin || !p->g->home || place_near(p, c, &m.err) >= 0) && fn(c, arg, &m.err) >= 0)
 		gt_err_clear(&m.err);
 	else if (!m.err.code)
-		gt_fail(&m.err, EIO, "it failed and did not say why");
+		gt_fail(&m.err, EIO, "it failed without a message");
 	m.answer_bytes = answer.len;
 	rt_comm_free(c);
 	if (gt_fd_write(fd, (const char *)&m, sizeof(m)) == 0)
@@ -279,7 +279,7 @@ int rt_group_run(struct rt_group *g, rt_rank_main *fn, void *arg, struct gt_err 
 	int r;
 
 	if (g->ranks < 1 || g->ranks > RT_MAX_RANKS)
-		return gt_fail(err, EINVAL, "%d ranks: 1 to %d are possible", g->ranks, RT_MAX_RANKS);
+		return gt_fail(err, EINVAL, "%d ranks: 1 to %d are supported", g->ranks, RT_MAX_RANKS);
 	p = gt_xcalloc(1, sizeof(*p));
 	p->g = g;
 	for (int i = 0; i < RT_MAX_RANKS; i++)

@@ -62,7 +62,7 @@ static int give(int fd, const int *fds, int n, struct gt_err *err)
 	u.head.cmsg_type = SCM_RIGHTS;
 	u.head.cmsg_len = CMSG_LEN(sizeof(int) * (size_t)n);
 	memcpy(CMSG_DATA(&u.head), fds, sizeof(int) * (size_t)n);
-	return sendmsg(fd, &m, MSG_NOSIGNAL) == 1 ? 0 : gt_fail_errno(err, errno, "cannot hand memory to a rank of this host");
+	return sendmsg(fd, &m, MSG_NOSIGNAL) == 1 ? 0 : gt_fail_errno(err, errno, "cannot pass memory to a rank of this host");
 }
 
 static bool is_ours(int fd)
@@ -84,7 +84,7 @@ static int give_all(int listener, const int *fds, int n, int others, struct gt_e
 		int left_ms = (int)((until - gt_now_s()) * 1000), fd;
 
 		if (left_ms <= 0)
-			return gt_fail(err, ETIMEDOUT, "%d ranks of this host have not come for %d s", others, PATIENCE_S);
+			return gt_fail(err, ETIMEDOUT, "%d ranks of this host have not arrived for %d s", others, PATIENCE_S);
 		if (poll(&p, 1, left_ms) <= 0)
 			continue;
 		fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
@@ -112,9 +112,9 @@ static int take(uint64_t key, int *fds, int n, struct gt_err *err)
 	if (fd < 0 || connect(fd, (struct sockaddr *)&to, len) < 0)
 		r = gt_fail_errno(err, errno, "cannot reach the first rank of this host");
 	else if (!is_ours(fd))
-		r = gt_fail(err, EPERM, "the first rank of this host is another user's");
+		r = gt_fail(err, EPERM, "the first rank of this host belongs to another user");
 	else if (recvmsg(fd, &m, MSG_CMSG_CLOEXEC) != 1 || u.head.cmsg_len != CMSG_LEN(sizeof(int) * (size_t)n))
-		r = gt_fail(err, EPROTO, "the first rank of this host handed over no memory");
+		r = gt_fail(err, EPROTO, "the first rank of this host passed no memory");
 	else
 		memcpy(fds, CMSG_DATA(&u.head), sizeof(int) * (size_t)n);
 	if (fd >= 0)

@@ -67,7 +67,7 @@ static int join_host(struct rt_comm *world, struct rt_comm **ret, struct gt_err 
 	lib->bcast(&key, sizeof(key), lib->byte, 0, here);
 	lib->comm_free(&here);
 	if (!r && !key)
-		r = gt_fail(err, ECONNREFUSED, "the first rank of this host could not begin");
+		r = gt_fail(err, ECONNREFUSED, "the first rank of this host could not start");
 	if (!r)
 		r = rt_local_join(fd, key, rank, size, ret, err);
 	if (fd >= 0)
@@ -187,7 +187,8 @@ int rt_comm_mpi_alone(struct rt_comm **ret, struct gt_err *err)
 	lib->init_thread(NULL, NULL, RT_MPI_FUNNELED, &level);
 	*ret = flat_comm(lib, lib->world);
 	if ((*ret)->size > RT_MAX_RANKS || level < RT_MPI_FUNNELED)
-		r = gt_fail(err, EINVAL, "mpirun started %d ranks: at most %d, and an OpenMPI with threads, will do",
+		r = gt_fail(err, EINVAL, "mpirun started %d ranks: at most %d ranks, and OpenMPI with thread support, are "
+					 "required",
 			    (*ret)->size, RT_MAX_RANKS);
 	return r; /* the process ends then, because the library cannot be joined twice */
 }

@@ -57,7 +57,7 @@ static int flat_init(struct rt_coll *k, struct gt_err *err)
 	struct flat *f;
 
 	if (largest(k) > INT_MAX)
-		return gt_fail(err, EFBIG, "%zu bytes from rank to rank are more than a message can hold", largest(k));
+		return gt_fail(err, EFBIG, "%zu bytes from rank to rank exceed the size of a message", largest(k));
 	f = gt_xcalloc(1, sizeof(*f));
 	f->open = gt_xcalloc(2 * size, sizeof(*f->open));
 	k->request = f;
@@ -191,7 +191,7 @@ static int flat_wait(struct rt_coll *k, struct gt_err *err)
 			continue;
 		}
 		if (gt_now_s() > until)
-			return gt_fail(err, ETIMEDOUT, "rank %d has not come for %g s", c->world[GT_MAX(open_with(k), 0)],
+			return gt_fail(err, ETIMEDOUT, "rank %d has not arrived for %g s", c->world[GT_MAX(open_with(k), 0)],
 				       c->timeout_s);
 		nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
 	}
@@ -217,7 +217,7 @@ static int flat_gather(struct rt_comm *c, double own, double *ret, struct gt_err
 			return 0;
 		/* the missing rank is unknown here; mpirun reports ranks that have ended */
 		if (gt_now_s() > until)
-			return gt_fail(err, ETIMEDOUT, "a rank has not come for %g s", c->timeout_s);
+			return gt_fail(err, ETIMEDOUT, "a rank has not arrived for %g s", c->timeout_s);
 		nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
 	}
 }

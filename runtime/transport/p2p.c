@@ -77,7 +77,7 @@ int rt_p2p_init(struct rt_p2p *q, struct gt_err *err)
 	if (!mpi_comm(c))
 		return gt_fail(err, ENOSYS, "ranks %d and %d have no shared memory and no MPI to send tensors", q->from, q->to);
 	if (q->bytes > INT_MAX)
-		return gt_fail(err, EFBIG, "%zu bytes from rank to rank are more than a message can hold", q->bytes);
+		return gt_fail(err, EFBIG, "%zu bytes from rank to rank exceed the size of a message", q->bytes);
 	q->requests = gt_xcalloc((size_t)q->slots, sizeof(*q->requests));
 	return 0;
 }
@@ -156,7 +156,7 @@ static int mpi_wait(const struct rt_p2p *q, void **request, struct gt_err *err)
 		if (c->spin && round < RT_SPINS)
 			continue;
 		if (gt_now_s() > until)
-			return gt_fail(err, ETIMEDOUT, "rank %d has not come for %g s", c->world[other_rank(q)], c->timeout_s);
+			return gt_fail(err, ETIMEDOUT, "rank %d has not arrived for %g s", c->world[other_rank(q)], c->timeout_s);
 		nanosleep(&(struct timespec){ .tv_nsec = 20000 }, NULL);
 	}
 }

@@ -118,7 +118,7 @@ int rt_place_all(int ranks, const int *home, struct rt_place *ret, bool *ret_sha
 	int n = 0;
 
 	if (sched_getaffinity(0, sizeof(all), &all) < 0)
-		return gt_fail_errno(err, errno, "cannot tell which CPUs may be used");
+		return gt_fail_errno(err, errno, "cannot determine which CPUs may be used");
 	for (int i = 0; i < CPU_SETSIZE; i++)
 		if (CPU_ISSET(i, &all))
 			list[n++] = (struct rt_place_cpu){ .id = i, .node = node_of(i) };
@@ -134,7 +134,7 @@ int rt_place_now(struct rt_place *ret, struct gt_err *err)
 	struct rt_place p = { 0 };
 
 	if (sched_getaffinity(0, sizeof(p.cpus), &p.cpus) < 0)
-		return gt_fail_errno(err, errno, "cannot tell which CPUs may be used");
+		return gt_fail_errno(err, errno, "cannot determine which CPUs may be used");
 	p.n_cpus = CPU_COUNT(&p.cpus);
 	for (int i = CPU_SETSIZE - 1; i >= 0; i--)
 		p.node = CPU_ISSET(i, &p.cpus) ? node_of(i) : p.node;

@@ -46,7 +46,7 @@ static int resolve(const struct rt_rendezvous *m, struct addrinfo **ret, struct 
 
 	snprintf(port, sizeof(port), "%d", m->port);
 	r = getaddrinfo(m->host, port, &hints, ret);
-	return r ? gt_fail(err, EHOSTUNREACH, "the host of rank 0, %.100s, is not known here: %s", m->host,
+	return r ? gt_fail(err, EHOSTUNREACH, "the host of rank 0, %.100s, cannot be resolved: %s", m->host,
 			   gai_strerror(r))
 		 : 0;
 }
@@ -230,7 +230,7 @@ static int receive_all(struct rt_comm *c, const struct rt_rendezvous *m, struct 
 		miss(c);
 		if (gt_now_s() > until && first_missing(c) >= 0)
 			r = gt_fail(err, ETIMEDOUT,
-				    "rank %d of the %d that %s started has not come to %.100s port %d for %g s",
+				    "rank %d of the %d that %s started has not connected to %.100s port %d for %g s",
 				    first_missing(c), m->size, m->launcher, m->host, m->port, m->patience_s);
 	}
 	while (q->n)
@@ -309,15 +309,16 @@ static int go_to_first(struct rt_comm *c, const struct rt_rendezvous *m, struct 
 		if (r > 0 && rt_frame_ok(&p->in, c->star->job, c->size) && p->in.kind == RT_WELCOME && !p->in.rank)
 			return 0;
 		if (!r && gt_now_s() > until)
-			return gt_fail(err, ETIMEDOUT, "not all of the %d ranks have come to %.100s port %d for %g s",
+			return gt_fail(err, ETIMEDOUT, "not all of the %d ranks have connected to %.100s port %d for %g s",
 				       m->size, m->host, m->port, m->patience_s);
 	}
 	if (r > 0)
 		return gt_fail(err, EPROTO,
-			       "what listens at %.100s port %d is no rank of this job: set MASTER_PORT to a free port",
+			       "the program that listens at %.100s port %d is not a rank of this job: set MASTER_PORT to a "
+			       "free port",
 			       m->host, m->port);
 	return gt_fail(err, ECONNREFUSED,
-		       "rank 0 at %.100s port %d has ended, or it is another job's, or has a rank %d already", m->host,
+		       "rank 0 at %.100s port %d has ended, or belongs to another job, or already has a rank %d", m->host,
 		       m->port, m->rank);
 }
 

@@ -74,7 +74,7 @@ static int shm_alive(struct rt_comm *c, struct gt_err *err)
 		return 0;
 	if (dead < 0)
 		return gt_fail(err, EINTR, "interrupted");
-	return gt_fail(err, ECONNRESET, "rank %d is gone: %s", dead - 1, root->why);
+	return gt_fail(err, ECONNRESET, "rank %d has ended: %s", dead - 1, root->why);
 }
 
 /* ---- collectives ---- */
@@ -299,7 +299,7 @@ int rt_shm_wait_until(struct rt_comm *c, int (*done)(void *arg), void *arg, int 
 		if (!r)
 			set_awaited(c, late(arg));
 		if (!r && gt_now_s() > until)
-			r = gt_fail(err, ETIMEDOUT, "rank %d has not come for %g s", find_missing(c, late(arg)),
+			r = gt_fail(err, ETIMEDOUT, "rank %d has not arrived for %g s", find_missing(c, late(arg)),
 				    c->timeout_s);
 		if (!r)
 			sleep_on(c->shm, seen);

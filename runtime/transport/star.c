@@ -59,7 +59,7 @@ int rt_star_tell(struct rt_comm *c, int to, enum rt_frame_kind kind, const doubl
 	/* a closed connection is left to the reader, because its last frames may include a goodbye; a partial frame
 	 * ends the connection */
 	if (sent >= 0 || errno == EAGAIN)
-		lose(c, to, "it does not read what it is sent");
+		lose(c, to, "it does not read its messages");
 	return -EPIPE;
 }
 
@@ -110,7 +110,7 @@ void rt_star_take(struct rt_comm *c, int from)
 	int who = rank_of(c, f->value[0]);
 
 	if (!rt_frame_ok(f, s->job, c->size) || f->rank != from) {
-		lose(c, from, "it sent what is no message of ours");
+		lose(c, from, "it sent an invalid message");
 		return;
 	}
 	p->heard = gt_now_s();
@@ -158,7 +158,7 @@ static int ended(const struct rt_comm *c, struct gt_err *err)
 {
 	const struct rt_star *s = c->star;
 
-	return s->ended ? gt_fail(err, ECONNRESET, "rank %d is gone: %s", s->ended - 1, s->why) : 0;
+	return s->ended ? gt_fail(err, ECONNRESET, "rank %d has ended: %s", s->ended - 1, s->why) : 0;
 }
 
 static int star_missing_rank(struct rt_comm *c)
@@ -229,7 +229,7 @@ static int await_all(struct rt_comm *c, struct gt_err *err)
 		if (!r && s->peer[who].bye)
 			r = gt_fail(err, ECONNRESET, "rank %d has ended before the others", who);
 		if (!r && gt_now_s() > until)
-			r = gt_fail(err, ETIMEDOUT, "rank %d has not come for %g s", who, c->timeout_s);
+			r = gt_fail(err, ETIMEDOUT, "rank %d has not arrived for %g s", who, c->timeout_s);
 	}
 	return r;
 }

@@ -142,7 +142,7 @@ int rt_coll_init(struct rt_coll *k, struct gt_err *err)
 	while (k->channel < RT_CHANNELS && c->taken[k->channel])
 		k->channel++;
 	if (k->channel == RT_CHANNELS)
-		return gt_fail(err, ENOSPC, "more than %d collectives: take larger buckets", RT_CHANNELS);
+		return gt_fail(err, ENOSPC, "more than %d collectives: use larger buckets", RT_CHANNELS);
 	c->taken[k->channel] = k->open = true;
 	k->generation = c->generation[k->channel];
 	return c->transport->init ? c->transport->init(k, err) : 0;

@@ -15,7 +15,7 @@ Token files: with llm.c's header, or only ids.
   $ gpubench data b.bin --seq 100 --tokens u32 | head -1
   data       tokens, 199 samples in 1 files, 78.1 KiB
   $ gpubench data '{a,b}.bin'
-  gpubench: {a,b}.bin: braces hold a range of at most 100000 numbers, as in shard-{000..127}.tar
+  gpubench: {a,b}.bin: braces contain a range of at most 100000 numbers, as in shard-{000..127}.tar
   [64]
   $ head -c 30000 a.bin > cut.bin; gpubench data cut.bin
   gpubench: cut.bin is cut short: its header promises 20000 tokens, its 30000 bytes hold fewer
@@ -35,13 +35,13 @@ Documents have their own lengths: they are padded to a few lengths, in batches w
   $ gpubench data a.bin --documents 7 --seq 100 -q | grep padding
   padding    * (glob)
   $ gpubench data a.bin --documents line
-  gpubench: a.bin holds tokens, not text: its documents end with a token, not with a line or paragraph
+  gpubench: a.bin contains tokens, not text: its documents end with a token, not with a line or paragraph
   [64]
   $ gpubench data lines --documents words
   gpubench: --documents words: it takes line, paragraph, file or the id of an end token such as 50256
   [64]
   $ gpubench data lines --documents line --token-budget 9
-  gpubench: a budget of 9 tokens holds no sample of 104: the longest must fit
+  gpubench: a budget of 9 tokens is too small for a sample of 104: the longest sample must fit
   [64]
   $ gpubench data lines --documents file --seq 100000
   gpubench: lines has too few documents: 1 of 2 tokens and more, 10 are needed
@@ -63,13 +63,13 @@ A shard is read up to its damage, and unusable samples are listed.
   >     i = tarfile.TarInfo(n); i.size = len(d); t.addfile(i, io.BytesIO(d))
   > t.close()'
   $ gpubench data s.tar --size 8
-  gpubench: s.tar: not one sample can be used; the last one: * (glob)
+  gpubench: s.tar: no sample can be used; the last one: * (glob)
   [64]
   $ gpubench data s.tar --size 8 --max-corrupt 1 --in-order
-  gpubench: 2 unusable samples, more than the 1 allowed; the last one is s.tar: 2 at 2560: it has no label: neither .cls nor "label" in .json
+  gpubench: 2 unusable samples, more than the 1 allowed; the last one is s.tar: 2 at 2560: it has no label: there is no .cls, and no "label" in .json
   [64]
   $ head -c 700 s.tar > none.tar; gpubench data none.tar
-  gpubench: none.tar: not one sample can be used; the last one: it has no label: neither .cls nor "label" in .json
+  gpubench: none.tar: no sample can be used; the last one: it has no label: there is no .cls, and no "label" in .json
   [64]
   $ echo 'this is no tar' > no.tar; gpubench data no.tar
   gpubench: no.tar at 0: it ends early, within a header

@@ -20,7 +20,7 @@ The GPU workloads, on a driver that runs on the CPU: each verifies its result an
 A wrong copy gives no speed.
 
   $ for w in gpu.matrix gpu.feed; do GPUBENCH_FAULT=verify gpu launch $w 2>&1 > /dev/null; echo $?; done
-  gpubench: gpu.matrix: a copy to the card of 33554432 bytes did not bring what was there
+  gpubench: gpu.matrix: a copy to the GPU of 33554432 bytes returned wrong data
   6
   gpubench: gpu.feed: the device received other data than the loader read: the sums of 8 batches differ
   6
@@ -108,7 +108,7 @@ Without a device the message names the variable, if one is the reason.
   gpubench: gpu.feed cannot run here: CUDA_VISIBLE_DEVICES="" hides every GPU from this process: unset it, or name one
   [70]
   $ CUDA_VISIBLE_DEVICES=7,0 STANDIN_FAIL=cuInit:100 gpu launch gpu.matrix
-  gpubench: gpu.matrix cannot run here: CUDA_VISIBLE_DEVICES="7,0" leaves no GPU to this process: name one that gpuprobe shows, or unset it
+  gpubench: gpu.matrix cannot run here: CUDA_VISIBLE_DEVICES="7,0" selects no GPU: name one that gpuprobe shows, or unset it
   [70]
   $ env -u CUDA_VISIBLE_DEVICES STANDIN_DEVICES=0 LD_LIBRARY_PATH=$BUILDDIR/tests/standin gpubench launch gpu.matrix 2>&1 | tail -c 100
-   detected); no GPU is visible to this process (CUDA_VISIBLE_DEVICES, permissions, or none is there)
+   detected); no GPU is visible to this process (CUDA_VISIBLE_DEVICES, permissions, or no GPU is installed)

@@ -9,5 +9,5 @@ The same op on a CUDA device, which loads the program's own kernels next to the 
   user_gelu: missing cannot be read
   [1]
   $ echo 'no kernels' >image; gelu 4096 image
-  user_gelu: the image of my_gelu: cuModuleLoadData failed with CUDA error 200, CUDA_ERROR_OTHER (some error); the driver cannot read this code: it is damaged, or made by a toolkit that is newer than the driver
+  user_gelu: the image of my_gelu: cuModuleLoadData failed with CUDA error 200, CUDA_ERROR_OTHER (some error); the driver cannot read this code: it is damaged, or was built with a toolkit that is newer than the driver
   [1]

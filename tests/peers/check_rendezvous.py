@@ -107,7 +107,7 @@ def lose(what, victim, hosts=(None, None), address="127.0.0.1", how=None, within
     if how:
         finish(ranks[victim:victim + 1], 60)
     ranks[victim][0].wait()
-    tap.check(what, other[0] == 70 and took < within and f"rank {victim} is gone: its connection has ended" in other[1] and
+    tap.check(what, other[0] == 70 and took < within and f"rank {victim} has ended: its connection has ended" in other[1] and
               f"rank {1 - victim}" in other[1], f"after {took:.1f} s: {other}")
 
 
@@ -124,8 +124,8 @@ def refused():
     for env, more, says in (
             (by_hand, ["--ranks", "2"], "--ranks: srun or torchrun started the ranks and sets their number"),
             (by_hand, ["--device", "cpu"], "ranks of srun or torchrun need --device cuda"),
-            ({"WORLD_SIZE": "2"}, [], "WORLD_SIZE=2 says that there are several ranks, and no RANK which one this is"),
-            ({"PMIX_RANK": "0"}, [], "PMIX_RANK=0 says that this is one of several ranks, and nothing how many")):
+            ({"WORLD_SIZE": "2"}, [], "WORLD_SIZE=2 shows several ranks, but RANK is not set"),
+            ({"PMIX_RANK": "0"}, [], "PMIX_RANK=0 shows several ranks, but their number is unknown")):
         done = subprocess.run([*TRAIN, "--steps", "2", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               env=variables(**env), timeout=60)
         text = " ".join(done.stderr.split())

@@ -329,7 +329,7 @@ static int lose_one(struct rt_comm *c, void *arg, struct gt_err *err)
 START_TEST(a_lost_rank_ends_the_others_with_its_name)
 {
 	static const char *const want[] = { "rank 1: killed by signal 9 (Killed)", "rank 1: the disk is full",
-					    "rank 1 has not come for 0.2 s",
+					    "rank 1 has not arrived for 0.2 s",
 					    "rank 1: ended with status 3 in the middle of its work" };
 	struct rt_group g = { .ranks = 3, .grace_s = 0.5 };
 	struct gt_err err = { 0 };

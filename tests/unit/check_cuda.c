@@ -226,9 +226,9 @@ START_TEST(kernels_of_a_newer_toolkit_have_their_sentence)
 
 	ck_assert_int_ge(toolkit, 11000);
 	ck_assert_msg(!r.status, "%s", r.out);
-	says = gt_xasprintf("(some error); the kernels are built by CUDA %d.%d and this driver carries CUDA %d.%d: install a newer "
-			    "driver, or configure with a toolkit of CUDA %d.%d or older\n", toolkit / 1000, toolkit % 1000 / 10,
-			    older / 1000, older % 1000 / 10, older / 1000, older % 1000 / 10);
+	says = gt_xasprintf("(some error); the kernels are built with CUDA %d.%d and this driver supports CUDA %d.%d: install a "
+			    "newer driver, or configure with a toolkit of CUDA %d.%d or older\n", toolkit / 1000,
+			    toolkit % 1000 / 10, older / 1000, older % 1000 / 10, older / 1000, older % 1000 / 10);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(fails); i++) {
 		gt_autofree char *vars = gt_xasprintf("%s STANDIN_FAIL=%s", driver, fails[i]);
 
@@ -261,11 +261,11 @@ START_TEST(a_case_that_cannot_run_does_not_stop_others)
 	r = run_with("f32:linear", "STANDIN_CUDA=11080", STANDIN_DIR);
 	ck_assert_msg(strstr(r.out, "linear in f32: ") == r.out && !strstr(r.out, "compared"), "%s", r.out);
 	r = run_with("bf16:relu", "STANDIN_LT_MAX=1", STANDIN_DIR);
-	ck_assert_msg(strstr(r.out, "relu.nan: relu behind a product, as cuBLASLt 120400 does it, makes a number of what is none: "
-				    "--without fuse leaves it to a kernel of ours\n") == r.out && strstr(r.out, ", 1 wrong"),
-		      "%s", r.out);
+	ck_assert_msg(strstr(r.out, "relu.nan: the fused relu of cuBLASLt 120400 turns NaN into a number: "
+				    "--without fuse uses a separate kernel, which keeps NaN\n") == r.out
+		      && strstr(r.out, ", 1 wrong"), "%s", r.out);
 	r = run_with("interrupted", NULL, STANDIN_DIR);
-	ck_assert_str_eq(r.out, "-4, 7 rows: interrupted: the cases behind linear.gelu.even were not compared\n");
+	ck_assert_str_eq(r.out, "-4, 7 rows: interrupted: the cases after linear.gelu.even were not compared\n");
 	r = run_with("f32:gelu", "STANDIN_FAIL=cuLaunchKernel:719:2", STANDIN_DIR);
 	ck_assert_msg(strstr(r.out, "gelu in f32: ") == r.out && !strstr(r.out, "compared"), "%s", r.out);
 }
@@ -280,7 +280,7 @@ START_TEST(cards_with_less_shared_memory_compute_the_same)
 	static const char *const how[] = {"bf16:cross_entropy", "f32:cross_entropy", "bf16:layernorm", "f32:layernorm",
 					  "f32:attention"};
 	struct result r = run_with(how[_i / 2], _i % 2 ? "STANDIN_SHARED=101376" : "STANDIN_SHARED=65536", STANDIN_DIR);
-	const char *line = r.out, *tile = "a tile of its heads does not fit into the card's shared memory";
+	const char *line = r.out, *tile = "a tile of its heads does not fit into the GPU's shared memory";
 	int refused = _i == 8 ? 5 : 0; /* heads of more than 64 columns */
 
 	for (int i = 0; i < refused; i++) {
@@ -300,10 +300,10 @@ START_TEST(a_failure_in_a_step_is_one_sentence)
 		{"STANDIN_FAIL=cuEventSynchronize:700:3", "cuEventSynchronize failed with CUDA error 700"},
 		{"STANDIN_FAIL=cuStreamEndCapture:900", "cuStreamEndCapture failed with CUDA error 900"},
 		{"STANDIN_FAIL=cuMemHostAlloc:2", "cuMemHostAlloc failed with CUDA error 2"},
-		{"STANDIN_FAIL=cuMemcpyHtoDAsync:214:1", "the card's memory is damaged"},
+		{"STANDIN_FAIL=cuMemcpyHtoDAsync:214:1", "the GPU's memory has an uncorrectable error"},
 		{"STANDIN_MEMORY=1000000", ": use a smaller batch or model"},
 		/* also a driver that is too old for every other library of this host */
-		{"STANDIN_CUDA=11080", "cuBLASLt 120400 is made for CUDA 12 and this driver carries CUDA 11.8"},
+		{"STANDIN_CUDA=11080", "cuBLASLt 120400 is built for CUDA 12 and this driver supports CUDA 11.8"},
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(t); i++) {
@@ -339,7 +339,7 @@ START_TEST(attention_is_by_the_faster_kernels)
 		{"loop16", "STANDIN_DNN_VERSION=91500",
 		 "cuDNN 9.15.0 may read beyond its memory in replays of attention backward 2 x 16", false},
 		{"loop16", "STANDIN_DNN_FAIL=create:1008", "cudnnCreate of cuDNN 9.16.0 failed with status 1008", false},
-		{"loop16", "STANDIN_DNN_FAIL=none:1", "cuDNN 9.16.0 has no way to do attention", false},
+		{"loop16", "STANDIN_DNN_FAIL=none:1", "cuDNN 9.16.0 has no usable plan for attention", false},
 		{"loop16", "STANDIN_DNN_FAIL=execute:5000", "{\"backward\":{\"cudnn\":0,\"own\":1,", false},
 		{"loopd", "STANDIN_DNN_VERSION=90500", "is too old for attention", false},
 		{"loopd", "STANDIN_DNN_FAIL=execute:5000", "failed with status 5000", false},
@@ -367,13 +367,13 @@ START_TEST(each_failure_of_cudnn_has_its_sentence)
 		const char *var, *says;
 	} t[] = {
 		{"STANDIN_DNN_VERSION=8907", "cuDNN 8.9.7 is too old for convolutions: install 9.0 or newer"},
-		{"STANDIN_DNN_CUDART=13000", "cuDNN 9.16.0 is made for CUDA 13 and this driver carries CUDA 12.4"},
+		{"STANDIN_DNN_CUDART=13000", "cuDNN 9.16.0 is built for CUDA 13 and this driver supports CUDA 12.4"},
 		{"STANDIN_MAJOR=7", "cuDNN 9.16.0 has code from sm_75 on and Stand-in GPU 0 is sm_70: install cuDNN 9.10"},
 		{"STANDIN_DNN_FAIL=create:1008",
 		 "cudnnCreate of cuDNN 9.16.0 failed with status 1008 (CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED): the stand-in"},
 		{"STANDIN_DNN_FAIL=finalize:3001",
 		 "forward x 2,8,8,3 w 16,3,3 stride 1 pad 1 groups 1 f32: the operation graph of cuDNN 9.16.0 failed"},
-		{"STANDIN_DNN_FAIL=none:1", "cuDNN 9.16.0 has no way to do forward x 2,8,8,3 w 16,3,3"},
+		{"STANDIN_DNN_FAIL=none:1", "cuDNN 9.16.0 has no usable plan for forward x 2,8,8,3 w 16,3,3"},
 		{"STANDIN_DNN_FAIL=plan:4003", "workspace: CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED"},
 		{"STANDIN_DNN_FAIL=execute:5000", "failed with status 5000 (CUDNN_STATUS_EXECUTION_FAILED)"},
 		{"STANDIN_MEMORY=1000000", "the limit is "},

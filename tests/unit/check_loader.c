@@ -308,7 +308,7 @@ START_TEST(a_list_of_files_is_one_set)
 	o.path = gen_path("list-{08..11}.bin");
 	refused(&o, ENOENT, "list-11.bin");
 	o.path = gen_path("list-{10..08}.bin");
-	refused(&o, EINVAL, "braces hold a range");
+	refused(&o, EINVAL, "braces contain a range");
 }
 END_TEST
 
@@ -354,7 +354,7 @@ START_TEST(wrong_options_are_refused)
 	refused(&o, EINVAL, "0 to 1024 workers");
 	o = tokens(4);
 	o.prefetch = 1 << 24;
-	refused(&o, EINVAL, "batches ahead");
+	refused(&o, EINVAL, "batches in advance");
 	o = tokens(4);
 	o.seq = 0;
 	refused(&o, EINVAL, "sequences");

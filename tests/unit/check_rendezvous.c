@@ -129,23 +129,23 @@ START_TEST(variables_that_make_no_sense_are_refused)
 	static const struct {
 		const char *vars, *says;
 	} t[] = {
-		{"WORLD_SIZE=4", "WORLD_SIZE=4 says that there are several ranks, and no RANK which one"},
-		{"WORLD_SIZE=x", "WORLD_SIZE=x says that there are several"},
-		{"RANK=0 WORLD_SIZE=-2", "WORLD_SIZE=-2 is no number from 0 to 1048576"},
-		{"RANK=4 WORLD_SIZE=4 MASTER_ADDR=h MASTER_PORT=5", "RANK=4 is no number from 0 to 3"},
-		{"RANK=1x WORLD_SIZE=4 MASTER_ADDR=h MASTER_PORT=5", "RANK=1x is no number"},
+		{"WORLD_SIZE=4", "WORLD_SIZE=4 shows several ranks, but RANK is not set"},
+		{"WORLD_SIZE=x", "WORLD_SIZE=x shows several"},
+		{"RANK=0 WORLD_SIZE=-2", "WORLD_SIZE=-2 is not a number from 0 to 1048576"},
+		{"RANK=4 WORLD_SIZE=4 MASTER_ADDR=h MASTER_PORT=5", "RANK=4 is not a number from 0 to 3"},
+		{"RANK=1x WORLD_SIZE=4 MASTER_ADDR=h MASTER_PORT=5", "RANK=1x is not a number"},
 		{"RANK=1 WORLD_SIZE=65 MASTER_ADDR=h MASTER_PORT=5", "torchrun started 65 ranks: at most 64"},
-		{"RANK=1 WORLD_SIZE=2 MASTER_PORT=5", "MASTER_ADDR is not set"},
+		{"RANK=1 WORLD_SIZE=2 MASTER_PORT=5", "MASTER_ADDR, the host of rank 0, is not set"},
 		{"RANK=1 WORLD_SIZE=2 MASTER_ADDR=h", "MASTER_PORT is not set"},
-		{"RANK=1 WORLD_SIZE=2 MASTER_ADDR=h MASTER_PORT=0", "MASTER_PORT=0 is no port"},
+		{"RANK=1 WORLD_SIZE=2 MASTER_ADDR=h MASTER_PORT=0", "MASTER_PORT=0 is not a port"},
 		{"RANK=1 WORLD_SIZE=2 MASTER_ADDR=h MASTER_PORT=65536",
-		 "MASTER_PORT=65536 is no number from 0 to 65534"},
+		 "MASTER_PORT=65536 is not a number from 0 to 65534"},
 		{"RANK=1 WORLD_SIZE=2 LOCAL_RANK=2 MASTER_ADDR=h MASTER_PORT=5",
-		 "LOCAL_RANK=2 is no number from 0 to 1"},
-		{SLURM, "srun started 4 ranks, but MASTER_ADDR is not set"},
-		{SLURM "SLURM_STEP_NODELIST=n[1", "n[1 is no list of hosts"},
-		{"PMI_RANK=1 PMI_SIZE=2", "mpiexec started 2 ranks, but MASTER_ADDR is not set"},
-		{"PMIX_RANK=1", "PMIX_RANK=1 says that this is one of several ranks, and nothing how many"},
+		 "LOCAL_RANK=2 is not a number from 0 to 1"},
+		{SLURM, "srun started 4 ranks, but MASTER_ADDR, the host of rank 0, is not set"},
+		{SLURM "SLURM_STEP_NODELIST=n[1", "n[1 is not a list of hosts"},
+		{"PMI_RANK=1 PMI_SIZE=2", "mpiexec started 2 ranks, but MASTER_ADDR, the host of rank 0, is not set"},
+		{"PMIX_RANK=1", "PMIX_RANK=1 shows several ranks, but their number is unknown"},
 	};
 	struct rt_rendezvous m = {0};
 	struct gt_err err = {0};
@@ -392,7 +392,7 @@ START_TEST(a_duplicate_rank_is_reported)
 	ck_assert(send(other, &good, sizeof(good), MSG_NOSIGNAL) == sizeof(good));
 	usleep(300000);
 	ck_assert_int_eq(rt_star_join(&m, &c, &err), -ECONNREFUSED);
-	ck_assert_msg(strstr(err.msg, "has ended, or it is another job's, or has a rank 1 already"), "%s", err.msg);
+	ck_assert_msg(strstr(err.msg, "has ended, or belongs to another job, or already has a rank 1"), "%s", err.msg);
 	close(other);
 	m.job++;
 	ck_assert_int_eq(rt_star_join(&m, &c, &err), -ECONNREFUSED);
@@ -414,14 +414,14 @@ START_TEST(missing_ranks_are_named)
 
 	m.patience_s = 0.3;
 	ck_assert_int_eq(rt_star_join(&m, &c, &err), -ETIMEDOUT);
-	ck_assert_msg(strstr(err.msg, "rank 1 of the 3 that torchrun started has not come to 127.0.0.1 port"), "%s",
+	ck_assert_msg(strstr(err.msg, "rank 1 of the 3 that torchrun started has not connected to 127.0.0.1 port"), "%s",
 		      err.msg);
 	m.rank = 1;
 	ck_assert_int_lt(rt_star_join(&m, &c, &err), 0);
 	ck_assert_msg(strstr(err.msg, "after 0.3 s: rank 0 cannot be reached at 127.0.0.1 port"), "%s", err.msg);
 	snprintf(m.host, sizeof(m.host), "no-such-host.invalid");
 	ck_assert_int_lt(rt_star_join(&m, &c, &err), 0);
-	ck_assert_msg(strstr(err.msg, "the host of rank 0, no-such-host.invalid, is not known here"), "%s", err.msg);
+	ck_assert_msg(strstr(err.msg, "the host of rank 0, no-such-host.invalid, cannot be resolved"), "%s", err.msg);
 	m = meeting(0, 3, m.port);
 	ck_assert(bind(taken, (struct sockaddr *)&a, sizeof(a)) == 0 && listen(taken, 1) == 0);
 	ck_assert_int_lt(rt_star_join(&m, &c, &err), 0);
@@ -454,7 +454,7 @@ START_TEST(a_lost_rank_ends_the_others_by_name)
 		pid[i] = start(i, 3, port, wait_for_ever, &fd[i]);
 	usleep(700000);
 	kill(pid[_i], SIGKILL);
-	snprintf(want, sizeof(want), "rank %d is gone: its connection", _i);
+	snprintf(want, sizeof(want), "rank %d has ended: its connection", _i);
 	for (int i = 0; i < 3; i++) {
 		int status = finish(pid[i], fd[i], said);
 
@@ -505,7 +505,7 @@ START_TEST(a_rank_that_sends_garbage_is_dropped)
 	f.rank = 0;
 	ck_assert(send(s, &f, sizeof(f), MSG_NOSIGNAL) == sizeof(f));
 	ck_assert_int_eq(finish(pid, fd, said), 1);
-	ck_assert_str_eq(said, "rank 1 is gone: it sent what is no message of ours");
+	ck_assert_str_eq(said, "rank 1 has ended: it sent an invalid message");
 	close(s);
 }
 END_TEST

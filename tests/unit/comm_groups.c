@@ -165,7 +165,7 @@ static int lose_one(struct rt_comm *c, void *arg, struct gt_err *err)
 START_TEST(a_rank_lost_in_a_group_ends_all_ranks_with_its_name)
 {
 	static const char *const want[] = { "rank 3: killed by signal 9 (Killed)", "rank 3: the disk is full",
-					    "rank 3 has not come for 0.3 s" };
+					    "rank 3 has not arrived for 0.3 s" };
 	struct gt_err err = { 0 };
 	int how = _i;
 	double start = gt_now_s();

@@ -144,7 +144,7 @@ static int lose_the_other(struct rt_comm *c, void *arg, struct gt_err *err)
 START_TEST(a_lost_rank_ends_the_one_that_waits_for_it)
 {
 	static const char *const want[] = { "rank 1: killed by signal 9 (Killed)", "rank 1: the disk is full",
-					    "rank 0: rank 1 has not come for 0.2 s" };
+					    "rank 0: rank 1 has not arrived for 0.2 s" };
 	struct rt_group g = { .ranks = 2, .grace_s = 0.5 };
 	struct loss loss = { .how = _i % 3, .full = _i >= 3 };
 	struct gt_err err = { 0 };

@@ -301,7 +301,7 @@ static const struct bad bad_pipelines[] = {
 	{ 0, "4 pipeline stages: the model can be cut into at most 3" },
 	{ 1, "do not agree on the stages of the pipeline" },
 	{ 2, "rank 1: killed by signal 9 (Killed)" },
-	{ 3, "rank 1 has not come for 2 s" },
+	{ 3, "rank 1 has not arrived for 2 s" },
 	{ 4, "rank 2: the loss of step 3 is nan; first not finite: loss; no parameter was changed" },
 };
 

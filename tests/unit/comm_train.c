@@ -229,7 +229,7 @@ START_TEST(a_shared_update_gives_the_same_bits)
 
 		together_.opt.ranks.shard = RT_WHEN_ON;
 		ck_assert_int_eq(rt_group_run(&g, train, &together_, &err), -EINVAL);
-		ck_assert_ptr_nonnull(strstr(err.msg, "equally many ranks"));
+		ck_assert_ptr_nonnull(strstr(err.msg, "different numbers of ranks"));
 	}
 }
 END_TEST

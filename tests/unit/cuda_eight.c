@@ -71,7 +71,7 @@ START_TEST(fp8_without_support_is_one_sentence)
 	struct gt_err err = {0};
 	struct result r = run_with("fp8", "STANDIN_MAJOR=8", STANDIN_DIR);
 
-	ck_assert_msg(strstr(r.out, "sm_80 and fp8 wants sm_89 or newer") != NULL, "%s", r.out);
+	ck_assert_msg(strstr(r.out, "sm_80 and fp8 needs sm_89 or newer") != NULL, "%s", r.out);
 	ck_assert_int_lt(rt_compile(g, loss, &o, &p, &err), 0);
 	ck_assert_msg(strstr(err.msg, "fp8 needs an NVIDIA GPU") != NULL, "%s", err.msg);
 }

@@ -156,15 +156,17 @@ START_TEST(kernels_are_timed_by_cupti_or_their_calls_by_events)
 		const char *var, *says;
 	} t[] = {
 		{NULL, " kernels by CUPTI 26; no reason"},
-		{"STANDIN_CUPTI_FAIL=enable:35", "0 kernels by events; the driver lets only root measure the device (CUPTI"},
+		{"STANDIN_CUPTI_FAIL=enable:35", "0 kernels by events; the driver permits only root to profile the device (CUPTI"},
 		{"STANDIN_CUPTI_FAIL=enable:39", "0 kernels by events; another profiler is attached to this process"},
 		{"STANDIN_CUPTI_VERSION=130001",
-		 "0 kernels by events; CUPTI is made for CUDA 13.0 and this driver carries CUDA 12.4: "},
-		{"STANDIN_CUPTI_FAIL=enable:33", "0 kernels by events; the hypervisor lets no guest measure its device"},
-		{"STANDIN_CUPTI_FAIL=enable:40", "0 kernels by events; the hypervisor lets no guest measure its device"},
+		 "0 kernels by events; CUPTI is built for CUDA 13.0 and this driver supports CUDA 12.4: "},
+		{"STANDIN_CUPTI_FAIL=enable:33",
+		 "0 kernels by events; the hypervisor does not permit guests to profile the device"},
+		{"STANDIN_CUPTI_FAIL=enable:40",
+		 "0 kernels by events; the hypervisor does not permit guests to profile the device"},
 		{"STANDIN_CUPTI_FAIL=register:999",
 		 "0 kernels by events; cuptiActivityRegisterCallbacks of CUPTI 26 failed with status 999 (CUPTI_ERROR_UNKNOWN)"},
-		{"STANDIN_CUPTI_FAIL=drop:1", "CUPTI had no room for "},
+		{"STANDIN_CUPTI_FAIL=drop:1", "CUPTI dropped "},
 		{"STANDIN_CUPTI_FAIL=push:999", "cuptiActivityPushExternalCorrelationId of CUPTI 26 failed"},
 		{"STANDIN_CUPTI_FAIL=flush:999", "cuptiActivityFlushAll of CUPTI 26 failed"},
 	};
@@ -189,7 +191,7 @@ START_TEST(kernels_are_timed_by_cupti_or_their_calls_by_events)
 	r = run_with("trace", NULL, dir);
 	/* no version, or that of a toolkit on this host that is newer than the stand-in's driver */
 	ck_assert_msg(strstr(r.out, "0 kernels by events; libcupti.so") ||
-			      strstr(r.out, "0 kernels by events; CUPTI is made for CUDA "), "%s", r.out);
+			      strstr(r.out, "0 kernels by events; CUPTI is built for CUDA "), "%s", r.out);
 	for (size_t i = 0; i < GT_ARRAY_SIZE(others); i++) {
 		gt_autofree char *to = gt_xasprintf("%s/%s", dir, others[i]);
 

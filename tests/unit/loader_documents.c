@@ -328,13 +328,13 @@ START_TEST(impossible_documents_are_refused)
 	struct rt_loader_options o = documents(lines());
 
 	o.token_budget = SEQ / 4;
-	refused(&o, EINVAL, "holds no sample");
+	refused(&o, EINVAL, "is too small for a sample");
 	o = documents(lines());
 	o.documents.end = RT_DOCUMENTS_FILE;
 	o.seq = 100000;
 	refused(&o, ENODATA, "too few documents: 1 of 2");
 	o.documents.end = RT_DOCUMENTS_NONE;
-	refused(&o, EINVAL, "are for documents");
+	refused(&o, EINVAL, "apply only to documents");
 	o = documents(made("t.bin", "abcdefgh", 8));
 	o.kind = RT_DATA_TOKENS;
 	refused(&o, EINVAL, "end with a token");

@@ -66,7 +66,7 @@ static void tar_end(struct gt_buf *tar)
 	gt_buf_add(tar, zero, sizeof(zero));
 }
 
-/* 40 samples; `damage`: number 7 is no image, 8 is truncated, 9 has no label, 10 a label of another class. */
+/* 40 samples; `damage`: number 7 is not an image, 8 is truncated, 9 has no label, 10 a label of another class. */
 static void shard(struct gt_buf *tar, bool damage)
 {
 	for (int i = 0; i < IMAGES; i++) {
@@ -250,7 +250,7 @@ START_TEST(a_shard_that_ends_early_is_used_up_to_there)
 	rt_loader_close(l);
 	memset(tar.s, 'x', 512);
 	o.path = made("none.tar", tar.s, tar.len);
-	refused(&o, EBADMSG, "none.tar at 0: no tar header");
+	refused(&o, EBADMSG, "none.tar at 0: not a tar header");
 	o.path = made("empty.tar", "", 0);
 	refused(&o, ENODATA, "no sample with a .jpg");
 }
@@ -396,9 +396,9 @@ START_TEST(wrong_tar_headers_are_refused)
 		int len;
 		const char *says;
 	} lies[] = {
-		{ 124, "99999999999", 11, "checksum does not fit" },
-		{ 148, "zzzzzz", 6, "checksum does not fit" },
-		{ 0, "other", 5, "checksum does not fit" },
+		{ 124, "99999999999", 11, "checksum is wrong" },
+		{ 148, "zzzzzz", 6, "checksum is wrong" },
+		{ 0, "other", 5, "checksum is wrong" },
 	};
 	unsigned char tar[1024] = "";
 	struct rt_tar t = { .read = from_memory, .arg = tar, .len = sizeof(tar) };
