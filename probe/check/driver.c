@@ -61,11 +61,30 @@ bool pr_remedy_wheel_upgrade(const struct pr_context *c, struct pr_finding *f, c
 	return step;
 }
 
+/* Reports the GPUs of a host without one of NVIDIA. Only those of AMD are examined further. */
+static void other_present(const struct pr_host *h, struct pr_finding *f)
+{
+	const struct pr_pci *other = NULL, *d;
+	size_t n = 0;
+
+	for (size_t i = 0; (d = pr_other_gpu(h, i)); i++) {
+		if (pr_amd_gpu_at(h, d))
+			continue;
+		other = other ? other : d;
+		n++;
+	}
+	if (!n) {
+		pr_say(f, PR_PASS, "%zu AMD GPU%s on the PCI bus", h->amd.n, h->amd.n > 1 ? "s" : "");
+		return;
+	}
+	pr_say(f, PR_NOT_KNOWN, "no NVIDIA GPU, but %zu GPU%s of %s (the first is %s, driver %s), which gpuprobe does not examine",
+	       n, n > 1 ? "s" : "", pr_gpu_maker(other), other->address, other->driver.v ? other->driver.v : "none");
+	pr_remedy(f, "Look at %s with its maker's tools:  xpu-smi discovery, or hl-smi for Gaudi", n > 1 ? "them" : "it");
+}
+
 static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
-	const struct pr_pci *other;
-	size_t n = 0;
 
 	if (h->n_gpu) {
 		pr_say(f, PR_PASS, "%zu NVIDIA GPU%s on the PCI bus", h->n_gpu, h->n_gpu > 1 ? "s" : "");
@@ -77,33 +96,26 @@ static void gpu_present(const struct pr_context *c, struct pr_finding *f)
 		       h->tegra.board.v);
 	} else if (h->pci_unreadable) {
 		pr_say(f, PR_NOT_KNOWN, "the PCI bus cannot be read; it is unknown whether there is an NVIDIA GPU");
-	} else if (c->require_gpu) {
+	} else if (c->require_gpu && !pr_amd_usable(h)) {
 		pr_say(f, PR_FAIL, "no NVIDIA GPU on the PCI bus, but one is required");
 		pr_remedy(f, "Check that the GPU is seated and powered, that the VM has it passed through, and that it is "
 			     "listed by: lspci -d 10de:");
 		if (gt_streq(h->virt.v, "wsl"))
 			pr_remedy(f, "Install NVIDIA's driver in Windows, not here, then in Windows:\n  wsl --update\n "
 				     " wsl --shutdown");
-	} else if ((other = pr_other_gpu(h, 0))) {
-		while (pr_other_gpu(h, n))
-			n++;
-		pr_say(f, PR_NOT_KNOWN, "no NVIDIA GPU, but %zu GPU%s of %s (the first is %s, driver %s), which gpuprobe "
-					"does not examine", n, n > 1 ? "s" : "", pr_gpu_maker(other), other->address,
-		       other->driver.v ? other->driver.v : "none");
-		pr_remedy(f, "Look at %s with its maker's tools:  %s", n > 1 ? "them" : "it",
-			  strcmp(pr_gpu_maker(other), "AMD") ? "xpu-smi discovery, or hl-smi for Gaudi" :
-								"rocm-smi, or amd-smi list");
+	} else if (pr_other_gpu(h, 0)) {
+		other_present(h, f);
 	} else {
 		pr_say(f, PR_SKIP, "no NVIDIA GPU on the PCI bus; training runs on the CPUs");
 	}
 }
 const struct pr_check pr_check_gpu_present = {
 	.id = "gpu.present",
-	.title = "no NVIDIA GPU on the PCI bus",
+	.title = "no GPU that is examined on the PCI bus",
 	.story = "The kernel lists an NVIDIA GPU on the PCI bus (vendor 10de, class 03). All other checks of the "
 		 "NVIDIA stack depend on this. A host without a GPU can train on CPUs; with --require-gpu it is a failure. "
-		 "GPUs of AMD and Intel are detected by vendor, class and driver, but not examined: the result for such a "
-		 "host is unknown.",
+		 "GPUs of AMD have checks of their own (amd.*). GPUs of Intel are detected by vendor, class and driver, but not "
+		 "examined: the result for such a host is unknown.",
 	.run = gpu_present,
 };
 

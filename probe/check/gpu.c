@@ -58,29 +58,56 @@ const struct pr_check pr_check_topology = {
 	.run = topology,
 };
 
+/* Returns the device whose PCIe link leads to the slot. Some GPUs of AMD are behind a switch on their own board, and the
+ * link between that switch and the GPU has always its full width. */
+static const struct pr_pci *slot_device(const struct pr_host *h, const struct pr_pci *gpu)
+{
+	const struct pr_pci *top = gpu;
+
+	for (size_t i = 0; i < h->n_pci && gpu->vendor == 0x1002; i++) {
+		const struct pr_pci *d = &h->pci[i];
+
+		if (d->vendor == 0x1002 && d->class_code >> 8 == 0x0604 && *d->path && gt_starts_with(top->path, d->path) &&
+		    top->path[strlen(d->path)] == '/')
+			top = d;
+	}
+	return top;
+}
+
+/* Reports a link that has fewer lanes than both ends support. Returns true if there is a problem. *n_checked counts the
+ * links with a known width. */
+static bool narrow_link(const struct pr_host *h, const struct pr_pci *gpu, struct pr_finding *f, size_t *n_checked)
+{
+	const struct pr_pci *d = slot_device(h, gpu);
+	int64_t can = pr_or(d->max_link_width, 0);
+
+	if (pr_has(d->parent_max_width) && d->parent_max_width.v > 0)
+		can = GT_MIN(can, d->parent_max_width.v);
+	if (!pr_has(d->link_width) || d->link_width.v <= 0 || d->link_width.v > 32 || can <= 0)
+		return false; /* virtual functions report 0 or 255 */
+	++*n_checked;
+	if (d->link_width.v >= can)
+		return false;
+	pr_say(f, PR_WARN, "GPU %s runs at PCIe x%d although GPU and slot support x%d", gpu->address,
+	       (int)d->link_width.v, (int)can);
+	pr_remedy(f, "Reseat the GPU or its riser, and check the slot's bifurcation in the firmware");
+	return true;
+}
+
 static void pcie_width(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
+	const struct pr_pci *other;
 	size_t n_checked = 0;
 
-	if (pr_without_gpu(c, f))
+	if (!pr_other_gpu(h, 0) && pr_without_gpu(c, f))
 		return;
-	for (size_t i = 0; i < h->n_gpu; i++) {
-		const struct pr_pci *d = h->gpu[i].pci;
-		int64_t can = pr_or(d->max_link_width, 0);
-
-		if (pr_has(d->parent_max_width) && d->parent_max_width.v > 0)
-			can = GT_MIN(can, d->parent_max_width.v);
-		if (!pr_has(d->link_width) || d->link_width.v <= 0 || d->link_width.v > 32 || can <= 0)
-			continue; /* virtual functions report 0 or 255 */
-		n_checked++;
-		if (d->link_width.v < can) {
-			pr_say(f, PR_WARN, "GPU %s runs at PCIe x%d although GPU and slot support x%d", d->address,
-			       (int)d->link_width.v, (int)can);
-			pr_remedy(f, "Reseat the GPU or its riser, and check the slot's bifurcation in the firmware");
+	for (size_t i = 0; i < h->n_gpu; i++)
+		if (narrow_link(h, h->gpu[i].pci, f, &n_checked))
 			return;
-		}
-	}
+	for (size_t i = 0; (other = pr_other_gpu(h, i)); i++)
+		if (narrow_link(h, other, f, &n_checked))
+			return;
 	pr_say(f, n_checked ? PR_PASS : PR_SKIP, n_checked ? "every GPU has the PCIe width that GPU and slot support" :
 						   "no link width can be read");
 }

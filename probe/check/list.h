@@ -6,6 +6,13 @@
 /* All checks, in causal order. */
 #define PR_CHECKS(CHECK) \
 	CHECK(gpu_present) \
+	CHECK(amd_driver) \
+	CHECK(amd_access) \
+	CHECK(amd_visible) \
+	CHECK(amd_ras) \
+	CHECK(amd_xgmi) \
+	CHECK(amd_partition) \
+	CHECK(amd_power) \
 	CHECK(wsl) \
 	CHECK(preempt_rt) \
 	CHECK(vfio) \

@@ -41,7 +41,7 @@ static void acs(const struct pr_context *c, struct pr_finding *f)
 	const struct pr_host *h = c->host;
 	const char *cmdline = h->kernel.cmdline.v ? h->kernel.cmdline.v : "";
 
-	if (pr_without_gpu(c, f))
+	if (!pr_amd_usable(h) && pr_without_gpu(c, f))
 		return;
 	if (is_virtual(h)) {
 		pr_say(f, PR_SKIP, "the host of this virtual machine controls it");
@@ -94,7 +94,7 @@ static void iommu(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
 
-	if (pr_without_gpu(c, f))
+	if (!pr_amd_usable(h) && pr_without_gpu(c, f))
 		return;
 	if (is_virtual(h)) {
 		pr_say(f, PR_SKIP, "the host of this virtual machine controls it");
@@ -104,7 +104,7 @@ static void iommu(const struct pr_context *c, struct pr_finding *f)
 		pr_say(f, PR_PASS, "there is no IOMMU");
 	} else if (pr_or(h->iommu.passthrough, 0)) {
 		pr_say(f, PR_PASS, "the IOMMU passes the host's own devices through");
-	} else if (pr_usable_gpus(h) < 2 && !h->rdma.n) {
+	} else if (pr_usable_gpus(h) + h->amd.n < 2 && !h->rdma.n) {
 		pr_say(f, PR_PASS, "the IOMMU translates, which does not affect a single GPU without RDMA");
 	} else {
 		pr_say(f, PR_WARN,
@@ -117,7 +117,8 @@ const struct pr_check pr_check_iommu = {
 	.title = "the IOMMU translates accesses of the host's own devices",
 	.story = "On bare metal a translating IOMMU slows direct copies between two GPUs. With iommu=pt, accesses of "
 		 "the host's own devices are not translated, and devices of virtual machines stay isolated.",
-	.messages = "P2P returns wrong data\nNCCL hangs at the first all-reduce\nP2P access is possible but the copied "
+	.messages = "Missing \"iommu=pt\" from kernel command line which can lead to system instablity or hang!\n"
+		    "P2P returns wrong data\nNCCL hangs at the first all-reduce\nP2P access is possible but the copied "
 		    "data differs",
 	.run = iommu,
 };

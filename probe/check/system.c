@@ -192,6 +192,14 @@ const struct pr_check pr_check_shm = {
 	.run = shm,
 };
 
+/* AMD's guides for MI200 and MI300 switch it off, and RCCL warns about it at its start. */
+static void advise_off(struct pr_finding *f)
+{
+	pr_say(f, PR_ADVICE, "automatic NUMA balancing is on: it unmaps pages that Instinct GPUs use, and RCCL's speed varies");
+	pr_remedy(f, "  sysctl -w kernel.numa_balancing=0\nAt every boot:\n"
+		     "  echo kernel.numa_balancing=0 > /etc/sysctl.d/90-numa-balancing.conf");
+}
+
 static void balancing(const struct pr_context *c, struct pr_finding *f)
 {
 	const struct pr_host *h = c->host;
@@ -199,7 +207,11 @@ static void balancing(const struct pr_context *c, struct pr_finding *f)
 	if (h->n_node < 2)
 		pr_say(f, PR_SKIP, "one NUMA node");
 	else if (!pr_has(h->numa_balancing))
-		pr_say(f, PR_SKIP, "this kernel has no NUMA balancing");
+		pr_say(f, h->numa_balancing.state == PR_ABSENT ? PR_SKIP : PR_NOT_KNOWN,
+		       h->numa_balancing.state == PR_ABSENT ? "this kernel has no NUMA balancing" :
+							      "/proc/sys/kernel/numa_balancing cannot be read");
+	else if (h->numa_balancing.v && pr_has_instinct(h))
+		advise_off(f);
 	else
 		pr_say(f, PR_PASS, "automatic NUMA balancing is %s; for jobs bound to nodes gputune can measure it off",
 		       h->numa_balancing.v ? "on" : "off");
@@ -209,7 +221,8 @@ const struct pr_check pr_check_balancing = {
 	.title = "NUMA balancing is on",
 	.story = "The kernel moves pages to the node of the threads that use them, which costs page faults. This cost has "
 		 "no benefit for processes bound to their node. Other processes can be 20 % faster with balancing. "
-		 "Therefore measure both settings.",
+		 "Therefore measure both settings. AMD's guides for Instinct GPUs switch it off.",
+	.messages = "NUMA auto balancing enabled which can lead to variability in the RCCL performance!",
 	.run = balancing,
 };
 

@@ -60,6 +60,7 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 	pr_discover_pci(fs, h);
 	pr_discover_iommu(fs, h);
 	pr_discover_acs(fs, h);
+	pr_discover_amd(fs, h);
 	pr_discover_error_counters(fs, h);
 	pr_discover_driver(fs, h);
 	pr_discover_nodes(fs, h);
@@ -108,6 +109,7 @@ void pr_host_free(struct pr_host *h)
 	}
 	free(h->pci);
 	free(h->gpu);
+	pr_amd_clear(&h->amd);
 	pr_driver_clear(&h->driver);
 	pr_device_nodes_clear(&h->device_nodes);
 	pr_secure_boot_clear(&h->secure_boot);

@@ -11,6 +11,7 @@ static const char *const names[] = {
 	"CUDA_LAUNCH_BLOCKING",
 	"CUDA_MODULE_LOADING",
 	"CUDA_VISIBLE_DEVICES",
+	"HIP_VISIBLE_DEVICES",
 	"LD_LIBRARY_PATH",
 	"LD_PRELOAD",
 	"NCCL_IB_DISABLE",
@@ -24,6 +25,7 @@ static const char *const names[] = {
 	"NVIDIA_VISIBLE_DEVICES",
 	"OMP_NUM_THREADS",
 	"OPENBLAS_CORETYPE",
+	"ROCR_VISIBLE_DEVICES",
 	"VIRTUAL_ENV",
 };
 

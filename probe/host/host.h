@@ -10,6 +10,7 @@
 #include "lib/json.h"
 #include "lib/parse.h"
 #include "probe/compat/log_lines.h"
+#include "probe/host/amd.h"
 #include "probe/host/cuda.h"
 #include "probe/host/driver.h"
 #include "probe/host/error_counters.h"
@@ -50,7 +51,8 @@ struct pr_pci {
 /* Returns true for Ethernet devices, and for ConnectX-3. Its class is "other network controller" (0280), as it serves
  * both kinds of port. */
 bool pr_is_network(const struct pr_pci *d);
-/* Returns true for a device that sends packets to other devices directly: an NVIDIA GPU, or a network card with RDMA. */
+/* Returns true for a device that sends packets to other devices directly: a GPU of NVIDIA or AMD, or a network card with
+ * RDMA. */
 bool pr_is_peer(const struct pr_pci *d);
 
 struct pr_gpu {
@@ -200,6 +202,7 @@ struct pr_host {
 	struct pr_fabric fabric;
 	struct pr_error_counters errors;
 	struct pr_tegra tegra;
+	struct pr_amd amd;
 	struct pr_platform platform;
 	struct gt_strv tuners; /* services that change kernel settings: "tuned (running)", "irqbalance (enabled)" */
 	struct pr_num open_files_soft, open_files_hard; /* limits of this process; INT64_MAX: unlimited */
@@ -310,8 +313,8 @@ const struct pr_node *pr_node_of_port(const struct pr_host *h, const struct pr_n
 const struct pr_setting *pr_find_setting(const struct pr_host *h, const char *name);
 /* Returns the package with this name, NULL if it is not installed or dpkg is not the package manager. */
 const struct pr_package *pr_find_package(const struct pr_host *h, const char *name);
-/* Return the nth GPU or accelerator of another maker, NULL after the last, and the name of its maker. These devices are
- * not examined further. */
+/* Return the nth GPU or accelerator of another maker, NULL after the last, and the name of its maker. Those of AMD are
+ * examined further (host/amd.h). */
 const struct pr_pci *pr_other_gpu(const struct pr_host *h, size_t nth);
 const char *pr_gpu_maker(const struct pr_pci *d);
 /* Returns a variable of the environment at discovery; NULL: not set. */

@@ -301,10 +301,14 @@ static json_t *other_gpus_json(const struct pr_host *h)
 	json_t *list = json_array();
 	const struct pr_pci *d;
 
-	for (size_t i = 0; (d = pr_other_gpu(h, i)); i++)
-		json_array_append_new(list, json_pack("{s:s, s:s, s:i, s:i, s:o}", "pci", d->address, "maker", pr_gpu_maker(d),
-						      "vendor", (int)d->vendor, "device", (int)d->device, "driver",
-						      pr_str_json(d->driver)));
+	for (size_t i = 0; (d = pr_other_gpu(h, i)); i++) {
+		json_t *o = json_pack("{s:s, s:s, s:i, s:i, s:o}", "pci", d->address, "maker", pr_gpu_maker(d), "vendor",
+				      (int)d->vendor, "device", (int)d->device, "driver", pr_str_json(d->driver));
+
+		if (pr_amd_gpu_at(h, d))
+			pr_amd_gpu_json(pr_amd_gpu_at(h, d), o);
+		json_array_append_new(list, o);
+	}
 	return list;
 }
 
@@ -341,6 +345,7 @@ json_t *pr_host_to_json(const struct pr_host *h)
 	json_object_set_new(doc, "contradictions", strv_json(&h->contradictions));
 	json_object_set_new(doc, "gpus", gpus_json(h));
 	json_object_set_new(doc, "other_gpus", other_gpus_json(h));
+	json_object_set_new(doc, "amd", h->amd.n ? pr_amd_json(&h->amd) : json_null());
 	json_object_set_new(doc, "nvidia", nvidia_json(h));
 	json_object_set_new(doc, "devices", devices_json(h));
 	json_object_set_new(doc, "blas", pr_str_json(h->blas));

@@ -5,6 +5,10 @@
 #include "probe/host/reading.h"
 
 #define PCI	"/sys/bus/pci/devices"
+#define AMD	0x1002
+#define AMD_CPU 0x1022
+#define INTEL	0x8086
+#define HABANA	0x1da3
 
 static unsigned read_hex(struct gt_fsroot *fs, const char *address, const char *what)
 {
@@ -121,13 +125,9 @@ bool pr_is_network(const struct pr_pci *d)
 
 bool pr_is_peer(const struct pr_pci *d)
 {
-	return is_nvidia_gpu(d) || d->class_code >> 8 == 0x0207 || (pr_is_network(d) && d->vendor == 0x15b3);
+	return is_nvidia_gpu(d) || (d->other_gpu && d->vendor == AMD) || d->class_code >> 8 == 0x0207 ||
+	       (pr_is_network(d) && d->vendor == 0x15b3);
 }
-
-#define AMD	0x1002
-#define AMD_CPU 0x1022
-#define INTEL	0x8086
-#define HABANA	0x1da3
 
 /* A GPU inside an AMD processor shares its slot with other functions of the processor. */
 static bool shares_amd_slot(struct gt_fsroot *fs, const char *address)

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include "lib/text.h"
 #include "probe/host/reading.h"
 
 const char *pr_state_name(enum pr_state s)
@@ -162,4 +163,40 @@ json_t *pr_str_json(struct pr_str s)
 	if (s.state == PR_PRESENT)
 		return gt_json_str(s.v);
 	return s.state == PR_ABSENT ? json_null() : json_pack("{s:s}", "state", pr_state_name(s.state));
+}
+
+/* ---- control groups ------------------------------------------------------------------------------------------- */
+
+/* Modifies group. */
+static void walk(struct gt_fsroot *fs, char *group, bool v2, pr_cgroup_fn see, void *arg)
+{
+	for (;;) {
+		char *slash = strrchr(group, '/');
+
+		if (!strcmp(group, "/"))
+			*group = '\0';
+		see(fs, arg, group, v2);
+		if (!slash || !*group)
+			return;
+		*slash = '\0';
+	}
+}
+
+/* Lines are ID:CONTROLLERS:PATH. For version 2 CONTROLLERS is empty. */
+void pr_each_cgroup(struct gt_fsroot *fs, const char *controller, pr_cgroup_fn see, void *arg)
+{
+	gt_autofree char *text = NULL;
+
+	if (gt_fs_read_prefix(fs, "/proc/self/cgroup", 65536, &text, NULL) < 0)
+		return;
+	gt_each_line(line, text) {
+		char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+
+		if (!group || group[1] != '/')
+			continue;
+		*group++ = '\0';
+		controllers++;
+		if (!*controllers || gt_word_in(controllers, ",", controller))
+			walk(fs, group, !*controllers, see, arg);
+	}
 }

@@ -101,6 +101,7 @@ const char *pr_problem_label(const json_t *checks, const json_t *c)
 void pr_render_line(const json_t *doc, struct gt_buf *out)
 {
 	const json_t *checks = json_object_get(doc, "checks"), *deciding = pr_deciding_check(doc);
+	const json_t *host = json_object_get(doc, "host");
 	gt_autofree char *what = gt_xstrdup(deciding ? text_of(deciding, "what") : "");
 
 	for (char *p = what; *p; p++)
@@ -116,7 +117,7 @@ void pr_render_line(const json_t *doc, struct gt_buf *out)
 										       : "");
 	gt_buf_printf(out, " | fail=%zu;;0 warn=%zu;0 unknown=%zu pass=%zu gpus=%zu\n", count(checks, "fail"),
 		      count(checks, "warn"), count(checks, "unknown"), count(checks, "pass"),
-		      json_array_size(json_object_get(json_object_get(doc, "host"), "gpus")));
+		      json_array_size(json_object_get(host, "gpus")) + json_array_size(json_object_get(host, "other_gpus")));
 }
 
 /* ---- Markdown ------------------------------------------------------------------------------------------------- */

@@ -58,41 +58,33 @@ static char *gpu_kind(const json_t *gpu)
 	return gt_xasprintf("%s%s, driver %s", text_of(gpu, "name", "NVIDIA GPU"), mem, text_of(gpu, "driver", "none"));
 }
 
-static void print_gpus(const json_t *host)
+/* The same for a GPU of another maker. */
+static char *other_kind(const json_t *gpu)
 {
-	const json_t *nv = json_object_get(host, "nvidia"), *gpus = json_object_get(host, "gpus");
-	const json_t *others = json_object_get(host, "other_gpus");
-	int64_t cuda = gt_json_get_int(nv, "cuda_version", 0);
+	const json_t *bytes = json_object_get(gpu, "memory_bytes");
+	char mem[48] = "";
+
+	if (json_is_integer(bytes)) {
+		strcpy(mem, ", ");
+		gt_format_bytes(mem + 2, sizeof(mem) - 2, (uint64_t)json_integer_value(bytes));
+	}
+	return gt_xasprintf("%s%s%s%s, driver %s%s", text_of(gpu, "maker", "?"), text_of(gpu, "gfx", NULL) ? " " : "",
+			    text_of(gpu, "gfx", ""), mem, text_of(gpu, "driver", "none"),
+			    json_object_get(gpu, "gfx") ? "" : ", not examined");
+}
+
+/* Prints one line for equal GPUs. */
+static void print_list(const json_t *gpus, char *(*kind_of)(const json_t *gpu))
+{
 	size_t i = 0;
 
-	if (!json_array_size(gpus) && text_of(nv, "tegra", NULL)) {
-		print_line("%s: its GPU is in the processor", text_of(nv, "tegra", ""));
-		return;
-	}
-	if (!json_array_size(gpus) && gt_json_get_int(nv, "nvml_count", 0) > 0) { /* WSL */
-		printf("  no NVIDIA GPU on the PCI bus; NVML sees %d\n", (int)gt_json_get_int(nv, "nvml_count", 0));
-		return;
-	}
-	if (!json_array_size(gpus) && json_array_size(others)) {
-		const json_t *one;
-
-		json_array_foreach(others, i, one)
-			print_line("GPU %s: %s, driver %s, not examined", text_of(one, "pci", "?"), text_of(one, "maker", "?"),
-				   text_of(one, "driver", "none"));
-		return;
-	}
-	if (!json_array_size(gpus)) {
-		puts(gt_json_get_int(host, "pci_unreadable", 0) ? "  whether there is an NVIDIA GPU is not known"
-								: "  no NVIDIA GPU");
-		return;
-	}
-	while (i < json_array_size(gpus)) { /* one line for equal GPUs */
+	while (i < json_array_size(gpus)) {
 		const json_t *first = json_array_get(gpus, i);
-		gt_autofree char *what = gpu_kind(first);
+		gt_autofree char *what = kind_of(first);
 		size_t n = 1;
 
 		for (; i + n < json_array_size(gpus); n++) {
-			gt_autofree char *next = gpu_kind(json_array_get(gpus, i + n));
+			gt_autofree char *next = kind_of(json_array_get(gpus, i + n));
 
 			if (strcmp(what, next))
 				break;
@@ -104,6 +96,41 @@ static void print_gpus(const json_t *host)
 			       text_of(json_array_get(gpus, i + n - 1), "pci", "?"), what);
 		i += n;
 	}
+}
+
+static void print_rocm(const json_t *amd)
+{
+	if (json_is_string(json_object_get(amd, "driver")))
+		print_line("amdgpu %s", text_of(amd, "driver", "?"));
+	if (json_is_string(json_object_get(amd, "rocm")))
+		print_line("ROCm %s", text_of(amd, "rocm", "?"));
+}
+
+static void print_gpus(const json_t *host)
+{
+	const json_t *nv = json_object_get(host, "nvidia"), *gpus = json_object_get(host, "gpus");
+	const json_t *others = json_object_get(host, "other_gpus");
+	int64_t cuda = gt_json_get_int(nv, "cuda_version", 0);
+
+	if (!json_array_size(gpus) && text_of(nv, "tegra", NULL)) {
+		print_line("%s: its GPU is in the processor", text_of(nv, "tegra", ""));
+		return;
+	}
+	if (!json_array_size(gpus) && gt_json_get_int(nv, "nvml_count", 0) > 0) { /* WSL */
+		printf("  no NVIDIA GPU on the PCI bus; NVML sees %d\n", (int)gt_json_get_int(nv, "nvml_count", 0));
+		return;
+	}
+	if (!json_array_size(gpus) && json_array_size(others)) {
+		print_list(others, other_kind);
+		print_rocm(json_object_get(host, "amd"));
+		return;
+	}
+	if (!json_array_size(gpus)) {
+		puts(gt_json_get_int(host, "pci_unreadable", 0) ? "  whether there is an NVIDIA GPU is not known"
+								: "  no NVIDIA GPU");
+		return;
+	}
+	print_list(gpus, gpu_kind);
 	if (json_is_string(json_object_get(nv, "module_version"))) {
 		printf("  NVIDIA driver %s", text_of(nv, "module_version", "?"));
 		if (cuda)

@@ -17,6 +17,7 @@ A host on which every file is unreadable is unknown, not ok.
     kernel.preempt-rt: the kernel release is unreadable
     host.cpu-features: the features of the CPU cannot be read
     host.memory: the amount of memory cannot be read (unreadable)
+    host.numa-balancing: /proc/sys/kernel/numa_balancing cannot be read
     host.cpu-quota: the number of CPUs cannot be read
     vm.overcommit-memory: the value of vm.overcommit_memory is unreadable
     limits.nofile: the limit of open files is unreadable

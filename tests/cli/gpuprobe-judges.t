@@ -422,6 +422,13 @@ Under WSL the GPU is on no bus.
   $ gpuprobe -v --require-gpu --root x.host | grep -e '^[A-Z]*:' -e ' GPU$' -e '^gpu.present'
   OK: no problem found
   gpu.present          pass   NVML reports 1 GPU; under WSL no GPU is on a PCI bus, so most checks do
+  amd.driver           skip   no AMD GPU
+  amd.access           skip   no AMD GPU
+  amd.visible          skip   no AMD GPU
+  amd.ras              skip   no AMD GPU
+  amd.xgmi             skip   no AMD GPU
+  amd.partition        skip   no AMD GPU
+  amd.power-cap        skip   no AMD GPU
 
 Device numbers of the driver's nodes: correct ones; one that waits for its module on a host, and in a container; those of an
 older driver (nvidia-frontend); a node of MIG instances, without and with instances.

@@ -1,4 +1,4 @@
-GPUs of AMD and Intel are found and not examined: such a host is unknown, not one without a GPU.
+GPUs of Intel are found and not examined: such a host is unknown, not one without a GPU. So are those of AMD without readings of amdgpu.
 
   $ device() { # ADDRESS VENDOR DEVICE CLASS [DRIVER]
   >   dir=/sys/devices/pci${1%%:*}:${1#*:}; dir=/sys/devices/pci0000:$(echo $1 | cut -d: -f2)/$1
@@ -27,10 +27,10 @@ GPUs of AMD and Intel are found and not examined: such a host is unknown, not on
   > check = next(c for c in d["checks"] if c["id"] == "gpu.present")
   > print(sys.argv[1], len(d["host"]["other_gpus"]), check["result"] + ":", check["what"])' $name
   > done
-  mi300x 8 unknown: no NVIDIA GPU, but 8 GPUs of AMD (the first is 0000:11:00.0, driver amdgpu), which gpuprobe does not examine
+  mi300x 8 pass: 8 AMD GPUs on the PCI bus
   max1550 2 unknown: no NVIDIA GPU, but 2 GPUs of Intel (the first is 0000:29:00.0, driver i915), which gpuprobe does not examine
   gaudi2 1 unknown: no NVIDIA GPU, but 1 GPU of Intel (the first is 0000:33:00.0, driver habanalabs), which gpuprobe does not examine
-  no-driver 1 unknown: no NVIDIA GPU, but 1 GPU of AMD (the first is 0000:21:00.0, driver none), which gpuprobe does not examine
+  no-driver 1 pass: 1 AMD GPU on the PCI bus
   apu 0 skip: no NVIDIA GPU on the PCI bus; training runs on the CPUs
   igpu 0 skip: no NVIDIA GPU on the PCI bus; training runs on the CPUs
   bmc 0 skip: no NVIDIA GPU on the PCI bus; training runs on the CPUs
@@ -38,21 +38,13 @@ GPUs of AMD and Intel are found and not examined: such a host is unknown, not on
   lent 0 skip: no NVIDIA GPU on the PCI bus; training runs on the CPUs
   fpga 0 skip: no NVIDIA GPU on the PCI bus; training runs on the CPUs
   $ gpuprobe --root mi300x.host | sed -n '/GPU/p'
-    GPU 0000:11:00.0: AMD, driver amdgpu, not examined
-    GPU 0000:2f:00.0: AMD, driver amdgpu, not examined
-    GPU 0000:46:00.0: AMD, driver amdgpu, not examined
-    GPU 0000:5d:00.0: AMD, driver amdgpu, not examined
-    GPU 0000:8b:00.0: AMD, driver amdgpu, not examined
-    GPU 0000:aa:00.0: AMD, driver amdgpu, not examined
-    GPU 0000:c2:00.0: AMD, driver amdgpu, not examined
-    GPU 0000:da:00.0: AMD, driver amdgpu, not examined
-    gpu.present: no NVIDIA GPU, but 8 GPUs of AMD (the first is 0000:11:00.0, driver amdgpu), which
+    8 GPUs, 0000:11:00.0 to 0000:da:00.0: AMD, driver amdgpu
   $ gpuprobe --root mi300x.host --format line; gpuprobe --root igpu.host --format line
-  GPUPROBE WARNING - host.blas: the threads of OpenBLAS compete with OpenMP for the same cores: libblas.so.3 is openblas-pthread (PyTorch on two cores: 1.7 to 2.7 times slower) | fail=0;;0 warn=2;0 unknown=1 pass=17 gpus=0
+  GPUPROBE WARNING - host.blas: the threads of OpenBLAS compete with OpenMP for the same cores: libblas.so.3 is openblas-pthread (PyTorch on two cores: 1.7 to 2.7 times slower) | fail=0;;0 warn=2;0 unknown=1 pass=18 gpus=8
   GPUPROBE WARNING - host.blas: the threads of OpenBLAS compete with OpenMP for the same cores: libblas.so.3 is openblas-pthread (PyTorch on two cores: 1.7 to 2.7 times slower) | fail=0;;0 warn=2;0 unknown=0 pass=17 gpus=0
   [1]
   $ gpuprobe --root mi300x.host --require-gpu --format line
-  GPUPROBE CRITICAL - gpu.present: no NVIDIA GPU on the PCI bus, but one is required | fail=1;;0 warn=2;0 unknown=0 pass=* gpus=0 (glob)
+  GPUPROBE CRITICAL - gpu.present: no NVIDIA GPU on the PCI bus, but one is required | fail=1;;0 warn=2;0 unknown=1 pass=17 gpus=8
   [2]
   $ gpuprobe --root mi300x.host recommend; gpuprobe --root max1550.host recommend
   1. a GPU of AMD: gpuprobe does not know which PyTorch supports it:

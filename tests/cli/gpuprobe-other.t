@@ -56,9 +56,9 @@ Every check has an explanation and the messages that lead to it.
   [3]
   $ gpuprobe list | head -4
   NAME                 EXPECTED STATE
-  gpu.present          no NVIDIA GPU on the PCI bus
-  wsl.driver           programs under WSL do not load the libcuda of Windows
-  kernel.preempt-rt    a real-time kernel is running
+  gpu.present          no GPU that is examined on the PCI bus
+  amd.driver           an AMD GPU has no driver or is unknown to KFD
+  amd.access           /dev/kfd or a render node cannot be opened
 
 A capture of a captured host, replayed, gives the same report.
 

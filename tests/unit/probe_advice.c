@@ -12,6 +12,12 @@
 #define MISSED	"/sys/class/net/eth9/statistics/rx_missed_errors"
 #define EC2	"file /sys/class/dmi/id/sys_vendor\n\tAmazon EC2\n"
 #define LIMIT	"Max open files            1024                 "
+#define AMD	"/sys/bus/pci/devices/0000:11:00.0"
+#define MI300X	"file " AMD "/vendor\n\t0x1002\nfile " AMD "/device\n\t0x74a1\nfile " AMD "/class\n\t0x120000\n" \
+		"link " AMD "/driver /sys/bus/pci/drivers/amdgpu\n"
+#define KFD	"file /sys/class/kfd/kfd/topology/nodes/2/properties\n\tgfx_target_version 90402\n\tlocation_id 4352\n\tdomain 0\n"
+#define NODES	"file /sys/devices/system/node/node0/cpulist\n\t0\nfile /sys/devices/system/node/node1/cpulist\n\t1\n" \
+		"file /sys/devices/system/node/online\n\t0-1\n"
 #define THP	"/sys/kernel/mm/transparent_hugepage/shmem_enabled"
 
 static const struct row {
@@ -56,6 +62,8 @@ static const struct row {
 	  "EnableStreamMemOPs: 0", "unsafe; NVreg_RegistryDwords", "grep -rl NVreg_EnableStreamMemOPs" },
 	{ "nccl.conf", X86_64, "/etc/nccl.conf", "# NCCL_DEBUG=INFO\n NCCL_DEBUG = INFO", "NCCL_DEBUG=WARN",
 	  "line 2 of /etc/nccl.conf sets NCCL_DEBUG=INFO", "sed -i 2d /etc/nccl.conf" },
+	{ "host.numa-balancing", X86_64 MI300X NODES KFD, "/proc/sys/kernel/numa_balancing", "1", "0", "RCCL's speed varies",
+	  "sysctl -w kernel.numa_balancing=0" },
 	{ "boot.isolcpus", X86_64, "/proc/cmdline", "quiet isolcpus=2-31", "quiet noisolcpus=1", "isolcpus=2-31",
 	  "Remove isolcpus=2-31 from" },
 	{ "boot.idle", X86_64 "file /etc/default/grub\n\t\n\tGRUB_CMDLINE_LINUX=\"idle=poll\"\n", "/proc/cmdline", "idle=poll",
