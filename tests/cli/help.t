@@ -115,7 +115,8 @@ The help of each tool lists its commands by task. Only --help --all lists comman
   Exit status:
       0  done, or nothing to do
       1  failed; all changes are rolled back
-      3  refused, nothing is changed; verify and status without root: incomplete
+      3  refused, nothing is changed; apply: a setting cannot be read; verify and
+         status without root: incomplete
       4  drift: a value was changed, or will be at the next boot
       5  pending: values stay until the next boot; verify during an experiment:
          try again later
