@@ -42,6 +42,11 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
     cpu.idle_latency               how long an idle CPU may take to wake up
     pcie.aspm                      power saving of idle PCIe links
     irq.affinity                   CPUs for interrupts of fast network ports
+    gpu.persistence_mode           keep a GPU initialised without a client
+    gpu.power_limit                power limit of a GPU
+    gpu.clocks                     locked graphics clocks of a GPU
+    gpu.memory_clocks              locked memory clocks of a GPU
+    gpu.application_clocks         clocks of a GPU for compute programs
   
   Set for one command by gputune run:
     run.affinity                   binds the command to the CPUs next to its GPU
@@ -85,6 +90,7 @@ All knobs, and one of them explained: purpose, risk, and state on this host.
     nvme.io_timeout                the NVMe timeout is too short for EC2
     gpu.node                       the NUMA node of a GPU is unknown
     gpu.persistence                persistence mode is off
+    gpu.mig                        MIG is on without instances
     gpu.driver_options             an option of the nvidia module is harmful
     nccl.conf                      /etc/nccl.conf has debugging settings
     boot.kernel                    a real-time kernel is running

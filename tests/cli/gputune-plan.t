@@ -197,7 +197,7 @@ A file that is no plan, a truncated plan, an edited plan, a missing file.
   gputune: ./none.conf has no section: a profile has [profile] or [knobs]
   [64]
   $ gputune apply plan.json --only vm. --root root
-  gputune: a saved plan is applied unchanged: give --profile, --only, --skip and --optional to gputune plan
+  gputune: a saved plan is applied unchanged: give --profile, --only, --skip, --set and --optional to gputune plan
   [64]
   $ gputune plan --root root --only vm.swapiness
   gputune: --only: unknown knob or family 'vm.swapiness'; did you mean vm.swappiness?

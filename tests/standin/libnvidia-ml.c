@@ -6,6 +6,7 @@
  * STANDIN_LINKS=N each GPU has N NVLinks to an NVSwitch, with STANDIN_LINKS=-N N links to the next GPU. With
  * STANDIN_EPISODE=FILE the GPUs are healthy until FILE contains a word. "heat", "brake" (power brake) and "cap" (power
  * limit) slow them down. "idle" makes them idle, "mute" return no values, and "lost" lost.
+ * nvml_settings.c has the settings of the GPUs.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "nvml_settings.h"
 
 struct pci_info {
 	char legacy[16];
@@ -32,6 +34,7 @@ int nvmlInit_v2(void)
 			pause();
 	if (how && !strcmp(how, "crash"))
 		kill(getpid(), SIGKILL);
+	standin_forget_settings();
 	return how ? atoi(how) : 0;
 }
 
@@ -92,6 +95,11 @@ static int number(void *dev)
 	return (int)((char *)dev - card);
 }
 
+int standin_gpu(void *dev)
+{
+	return number(dev);
+}
+
 int nvmlDeviceGetCount_v2(unsigned *n)
 {
 	*n = (unsigned)setting("STANDIN_GPUS", 1);
@@ -102,6 +110,17 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned i, void **dev)
 {
 	*dev = &card[i % sizeof(card)];
 	return i >= (unsigned)setting("STANDIN_GPUS", 1) ? 2 : 0;
+}
+
+int nvmlDeviceGetHandleByPciBusId_v2(const char *address, void **dev)
+{
+	for (unsigned i = 0; i < (unsigned)setting("STANDIN_GPUS", 1); i++) {
+		unsigned domain, bus;
+
+		if (sscanf(address, "%x:%x:", &domain, &bus) == 2 && bus == 0x17 + 8 * i)
+			return nvmlDeviceGetHandleByIndex_v2(i, dev);
+	}
+	return 6;
 }
 
 int nvmlDeviceGetName(void *dev, char *to, unsigned n)
@@ -123,13 +142,6 @@ int nvmlDeviceGetMemoryInfo(void *dev, struct memory *m)
 	m->total = 85520809984ull;
 	m->used = 64ull << 30;
 	m->free = m->total - m->used;
-	return 0;
-}
-
-int nvmlDeviceGetPersistenceMode(void *dev, int *on)
-{
-	(void)dev;
-	*on = 1;
 	return 0;
 }
 
@@ -239,13 +251,6 @@ int nvmlDeviceGetPowerUsage(void *dev, unsigned *milliwatts)
 	(void)dev;
 	*milliwatts = episode() && !strcmp(episode(), "cap") ? 699000 : 612500;
 	return refused();
-}
-
-int nvmlDeviceGetEnforcedPowerLimit(void *dev, unsigned *milliwatts)
-{
-	(void)dev;
-	*milliwatts = 700000;
-	return 0;
 }
 
 int nvmlDeviceGetTemperature(void *dev, int sensor, unsigned *celsius)

@@ -123,6 +123,11 @@ static const struct {
 	{ "cpu.idle_latency", "1" },
 	{ "pcie.aspm", "" },
 	{ "irq.affinity", "0 1" },
+	{ "gpu.persistence_mode", "0 1" },
+	{ "gpu.power_limit", "" },
+	{ "gpu.clocks", "" },
+	{ "gpu.memory_clocks", "" },
+	{ "gpu.application_clocks", "" },
 };
 
 static bool is_harmless(const char *id, const char *value)

@@ -16,7 +16,7 @@ extern const struct gt_cmd tn_cmd_provision;						 /* provision.c */
 
 /* Options that select knobs, shared by plan, apply and run. */
 extern const char *tn_opt_profile;
-extern struct gt_strv tn_opt_only, tn_opt_skip;
+extern struct gt_strv tn_opt_only, tn_opt_skip, tn_opt_set;
 extern bool tn_opt_optional;
 #define TN_CHOICE_OPTS												       \
 	{ 'p', "profile", "NAME|FILE", "use this profile (default: the one that fits the host)", GT_OPT_STR, &tn_opt_profile, \
@@ -24,6 +24,8 @@ extern bool tn_opt_optional;
 	{ 0, "only", "ID", "select only this knob or family, such as vm (repeatable)", GT_OPT_LIST, &tn_opt_only,      \
 	  .word = tn_knob_word },										       \
 	{ 0, "skip", "ID", "leave out this knob or family (repeatable)", GT_OPT_LIST, &tn_opt_skip, .word = tn_knob_word }
+#define TN_SET_OPT                                                                                                             \
+	{ 0, "set", "KNOB=VALUE", "set this value, as a profile does (repeatable)", GT_OPT_LIST, &tn_opt_set }
 #define TN_OPTIONAL_OPT { 0, "optional", NULL, "include knobs that are not applied by default", GT_OPT_FLAG, &tn_opt_optional }
 struct tn_plan_opts tn_choice(void);
 /* Makes the plan of these options. Refuses while a transaction is interrupted or an experiment runs. */

@@ -9,14 +9,14 @@
 #include "tune/txn/session.h"
 
 const char *tn_opt_profile;
-struct gt_strv tn_opt_only, tn_opt_skip;
+struct gt_strv tn_opt_only, tn_opt_skip, tn_opt_set;
 bool tn_opt_optional;
 static const char *output;
 static bool as_diff;
 
 struct tn_plan_opts tn_choice(void)
 {
-	return (struct tn_plan_opts){ .profile = tn_opt_profile, .only = &tn_opt_only, .skip = &tn_opt_skip,
+	return (struct tn_plan_opts){ .profile = tn_opt_profile, .only = &tn_opt_only, .skip = &tn_opt_skip, .set = &tn_opt_set,
 				      .optional = tn_opt_optional };
 }
 
@@ -83,6 +83,7 @@ static int run_plan(struct gt_cli *cli, int argc, char **argv)
 
 static const struct gt_opt opts[] = {
 	TN_CHOICE_OPTS,
+	TN_SET_OPT,
 	TN_OPTIONAL_OPT,
 	{0, "diff", NULL, "print the changes as a diff", GT_OPT_FLAG, &as_diff},
 	{'o', "output", "FILE", "save the plan to FILE for gputune apply (-: standard output)", GT_OPT_STR, &output},

@@ -50,10 +50,10 @@ static int read_plan(struct gt_cli *cli, const char *path, struct tn_plan **ret)
 	gt_auto_json *doc = NULL;
 	int r;
 
-	if (tn_opt_profile || tn_opt_only.n || tn_opt_skip.n || tn_opt_optional)
+	if (tn_opt_profile || tn_opt_only.n || tn_opt_skip.n || tn_opt_set.n || tn_opt_optional)
 		return gt_fail_exit(
 			&cli->err, GT_EXIT_USAGE, EINVAL,
-			"a saved plan is applied unchanged: give --profile, --only, --skip and --optional to gputune plan");
+			"a saved plan is applied unchanged: give --profile, --only, --skip, --set and --optional to gputune plan");
 	r = tn_trusted_json(cli->fs, path, PLAN_MAX, &doc, &cli->err);
 	return r < 0 ? r : tn_plan_from_json(doc, ret, &cli->err);
 }
@@ -95,6 +95,7 @@ static int run_apply(struct gt_cli *cli, int argc, char **argv)
 
 static const struct gt_opt apply_opts[] = {
 	TN_CHOICE_OPTS,
+	TN_SET_OPT,
 	TN_OPTIONAL_OPT,
 	{ 0, "only-proven", "RECEIPT", "apply only what gpubench prove confirmed on this host", GT_OPT_STR, &only_proven },
 	{ 0, "dry-run", NULL, "show the plan and change nothing", GT_OPT_FLAG, &dry_run },

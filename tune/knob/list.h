@@ -53,6 +53,11 @@
 	KNOB(idle_latency) \
 	KNOB(aspm) \
 	KNOB(irq_affinity) \
+	KNOB(persistence_mode) /* before the settings that it keeps */ \
+	KNOB(power_limit) \
+	KNOB(gpu_clocks) \
+	KNOB(gpu_memory_clocks) \
+	KNOB(application_clocks) \
 	/* reported only */ \
 	KNOB(shm) \
 	KNOB(memlock) \
@@ -66,6 +71,7 @@
 	KNOB(nvme_timeout) \
 	KNOB(gpu_node) \
 	KNOB(persistence) \
+	KNOB(mig) \
 	KNOB(driver_options) \
 	KNOB(nccl_conf) \
 	KNOB(preempt) \

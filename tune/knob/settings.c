@@ -12,8 +12,6 @@
 	"It moved from sysctl to debugfs in Linux 5.13. Debian 12 and 13 have no such key. gputune lint finds it in files."
 #define FOLLOWS \
 	"The library selects it by hardware and message size. A fixed value from an older version can slow it down."
-#define BENCH \
-	"It changes the object that is measured, not the settings of the host. gpubench records it."
 
 const struct tn_setting_known tn_settings_known[] = {
 	/* memory and write-back */
@@ -107,11 +105,13 @@ const struct tn_setting_known tn_settings_known[] = {
 	{"console", NULL, "It does not affect speed."},
 	/* GPUs and PCIe */
 	{"nvidia-persistenced", "gpu.persistence", NULL},
-	{"nvidia-smi -lgc", NULL, BENCH},
-	{"nvidia-smi -pl", NULL, BENCH},
+	{"nvidia-smi -pm", "gpu.persistence_mode", NULL},
+	{"nvidia-smi -pl", "gpu.power_limit", NULL},
+	{"nvidia-smi -lgc", "gpu.clocks", NULL},
+	{"nvidia-smi -lmc", "gpu.memory_clocks", NULL},
+	{"nvidia-smi -ac", "gpu.application_clocks", NULL},
 	{"nvidia-smi -e", NULL, "Without ECC, memory errors become wrong results."},
-	{"nvidia-smi -mig", NULL,
-	 "The use of a GPU determines its partition, not the speed. gpuprobe shows the partition."},
+	{"nvidia-smi -mig", "gpu.mig", NULL},
 	{"nvidia-smi -c", NULL, "The administrator decides which users share a GPU. gpuprobe shows the mode."},
 	{"numa_node", "gpu.node", NULL},
 	{"NVreg_EnablePCIERelaxedOrderingMode", "gpu.driver_options", NULL},

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "lib/text.h"
 #include "probe/check/distro.h"
+#include "tune/model/nvml_settings.h"
 #include "tune/model/tunable.h"
 
 char *tn_precondition_text(const struct tn_tunable *k, const char *path, size_t n)
@@ -14,12 +15,16 @@ char *tn_precondition_text(const struct tn_tunable *k, const char *path, size_t 
 
 	if (k->check) /* the check reports what is missing */
 		return NULL;
+	if (!n && tn_is_nvml_path(k->path))
+		return gt_xstrdup("NVML provides it on the GPU");
 	if (!n)
 		return gt_xasprintf("%s exists", path ? path : any);
 	while (k->preconditions[own])
 		own++;
 	if (n <= own)
 		return gt_xstrdup(k->preconditions[n - 1]->text);
+	if (n == own + 1 && tn_is_nvml_path(k->path))
+		return gt_xstrdup("root of the host changes it (a container usually cannot)");
 	return n == own + 1 ? gt_xstrdup("the file is writable (it is read-only in a container)") : NULL;
 }
 

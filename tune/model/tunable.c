@@ -171,7 +171,7 @@ static const char *unit_text(const struct tn_tunable *k, bool counts)
 	static const struct {
 		const char *unit, *text;
 		bool count;
-	} units[] = { { "KiB", "KiB" }, { "percent", "%" }, { "us", "us" },
+	} units[] = { { "KiB", "KiB" }, { "percent", "%" }, { "us", "us" }, { "W", "W" }, { "MHz", "MHz" },
 		      { "files", "files", true }, { "ids", "ids", true }, { "instances", "instances", true },
 		      { "mappings", "mappings", true }, { "packets", "packets", true }, { "requests", "requests", true },
 		      { "threads", "threads", true }, { "watches", "watches", true } };

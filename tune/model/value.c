@@ -3,6 +3,7 @@
 #include <string.h>
 #include "lib/buf.h"
 #include "lib/parse.h"
+#include "tune/model/nvml_settings.h"
 #include "tune/model/value.h"
 
 static char *squeeze(const char *line)
@@ -25,7 +26,7 @@ int tn_value_read(struct gt_fsroot *fs, const char *path, char **ret)
 {
 	gt_autofree char *line = NULL;
 	const char *open, *close;
-	int r = gt_fs_read_line(fs, path, &line);
+	int r = tn_setting_read(fs, path, &line);
 
 	if (r < 0)
 		return r;

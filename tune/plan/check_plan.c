@@ -2,6 +2,7 @@
 /* Checks before apply that a plan still suits the host. */
 #include <errno.h>
 #include <string.h>
+#include "tune/model/nvml_settings.h"
 #include "tune/model/value.h"
 #include "tune/plan/check_plan.h"
 
@@ -57,7 +58,7 @@ static int check_item(struct gt_fsroot *fs, const struct tn_ctx *c, const struct
 		return gt_fail_exit(err, TN_EXIT_REFUSED, ENOENT,
 				    "%s: %s no longer exists: make a new plan", label, i->path);
 	if (r < 0)
-		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", i->path, strerror(-r));
+		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot read %s: %s", i->path, tn_setting_error(i->path, r));
 	if (!tn_value_equal(now, i->current))
 		return refuse_changed(i, "", now, err);
 	if (i->pair_current && (tn_value_read(fs, i->pair_path, &pair) < 0 || !tn_value_equal(pair, i->pair_current)))

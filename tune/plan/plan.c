@@ -10,6 +10,7 @@
 #include "tune/boot/predict.h"
 #include "tune/knob/list.h"
 #include "tune/profiles/profile.h"
+#include "tune/model/nvml_settings.h"
 #include "tune/model/value.h"
 #include "tune/plan/plan.h"
 #include "tune/profiles/select.h"
@@ -90,9 +91,9 @@ bool tn_item_good(const struct tn_item *i, const char *current)
 	return tn_tunable_good(i->knob, i->wanted, current, i->pair_current);
 }
 
-bool tn_item_unreadable(const struct tn_item *i)
+bool tn_item_left_out(const struct tn_item *i)
 {
-	return i->status == TN_BLOCKED && i->chosen && !i->current;
+	return i->status == TN_BLOCKED && i->chosen && (!i->current || tn_is_nvml_path(i->path));
 }
 
 bool tn_item_persists(const struct tn_item *i)
@@ -120,7 +121,11 @@ static bool read_current(const struct make *m, struct tn_item *i)
 	}
 	if (!r)
 		return true;
-	why = gt_xasprintf(r == -ENOENT ? "this host has no %s" : "cannot read %s: %s", i->path, strerror(-r));
+	if (r == -ENOENT && tn_is_nvml_path(i->path))
+		why = gt_xstrdup("NVML does not provide it on this GPU");
+	else
+		why = gt_xasprintf(r == -ENOENT ? "this host has no %s" : "cannot read %s: %s", i->path,
+				   tn_setting_error(i->path, r));
 	set_status(i, r == -ENOENT ? TN_NOT_APPLICABLE : TN_BLOCKED, why);
 	return false;
 }
@@ -131,7 +136,7 @@ struct tn_now tn_item_now(struct gt_fsroot *fs, const struct tn_item *i, char **
 	struct stat st = { .st_mode = S_IWUSR }; /* a captured host has no modes */
 
 	if (path)
-		gt_fs_read_line(fs, path, offered);
+		tn_setting_read(fs, path, offered);
 	if (gt_fs_dir(fs))
 		gt_fs_stat(fs, i->path, &st);
 	return (struct tn_now){ .instance = i->instance,
@@ -338,6 +343,17 @@ static bool is_chosen(const struct make *m, const struct tn_tunable *k)
 	return k->tag != 'B' || m->opts->optional || tn_knob_named(k->id, m->opts->only) || tn_profile_get(m->profile, k->id);
 }
 
+static bool is_demanded(const struct make *m, const struct tn_tunable *k)
+{
+	const struct gt_strv *set = m->opts->set;
+	size_t n = strlen(k->id);
+
+	for (size_t i = 0; set && i < set->n; i++)
+		if (!strncmp(set->v[i], k->id, n) && set->v[i][n] == '=')
+			return true;
+	return false;
+}
+
 static void consider(struct make *m, const struct tn_tunable *k, const char *instance)
 {
 	const char *asked = tn_profile_get(m->profile, k->id);
@@ -360,6 +376,7 @@ static void consider(struct make *m, const struct tn_tunable *k, const char *ins
 		return;
 	}
 	i->chosen = is_chosen(m, k);
+	i->demanded = is_demanded(m, k);
 	i->precondition_fails = !read_current(m, i);
 	if (i->precondition_fails)
 		return;
@@ -396,6 +413,7 @@ static void consider_all(struct make *m)
 			struct tn_item *i = tn_plan_add(m->plan, k, NULL);
 
 			i->precondition_fails = true;
+			i->demanded = is_demanded(m, k);
 			set_status(i, TN_NOT_APPLICABLE, "not on this host");
 		}
 	}
@@ -443,6 +461,8 @@ int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct 
 		r = tn_knob_check_list(m.opts->skip, "--skip", err);
 	if (r >= 0)
 		r = tn_profile_load(fs, m.host, m.opts->profile, &profile, err);
+	for (size_t i = 0; r >= 0 && m.opts->set && i < m.opts->set->n; i++)
+		r = tn_profile_set(profile, m.opts->set->v[i], err);
 	if (r >= 0)
 		r = tn_boot_load(fs, &m.boot, err);
 	if (r < 0) {

@@ -17,6 +17,7 @@ struct tn_item {
 	char *remedy;			/* lines of the remedy of knob->check */
 	size_t preconditions_met;		/* number of preconditions that hold (tn_precondition_text) */
 	bool chosen;			/* selected by default, by name or by --optional */
+	bool demanded;			/* its value was given by tn_plan_opts.set */
 	bool precondition_fails;		/* the next precondition does not hold; reason tells why. false: not evaluated */
 	char *conflict;			/* another tuner or another file that sets it */
 	char *at_boot, *at_boot_by;	/* predicted value after a reboot without --persist, and "FILE:LINE" that sets it */
@@ -39,6 +40,7 @@ struct tn_plan_opts {
 	const char *profile;	    /* a name ("train-cpu"), a path, or NULL: select by host */
 	const struct gt_strv *only; /* knob ids or families ("vm."); NULL or empty: all */
 	const struct gt_strv *skip; /* excluded ids and families */
+	const struct gt_strv *set;  /* "ID=VALUE", added to the profile; NULL: none */
 	bool optional;		    /* include opt-in tunables (tag B); an id in `only` includes its tunable too, a family does
 				     * not */
 };
@@ -52,8 +54,8 @@ void tn_item_clear(struct tn_item *i);
  * only lowered. pair: value of the counterpart; NULL: none. */
 bool tn_tunable_good(const struct tn_tunable *k, const char *want, const char *have, const char *pair);
 bool tn_item_good(const struct tn_item *i, const char *current);
-/* Returns whether the item was chosen, but its current value cannot be read. */
-bool tn_item_unreadable(const struct tn_item *i);
+/* Returns whether the item was chosen, but its current value cannot be read, or the GPU does not accept the value. */
+bool tn_item_left_out(const struct tn_item *i);
 /* Returns whether the current value is good enough but no file sets it at boot. apply --persist then writes it to a
  * file. */
 bool tn_item_persists(const struct tn_item *i);

@@ -107,7 +107,7 @@ json_t *tn_plan_to_json(const struct tn_plan *p)
 bool tn_instance_ok(const char *s)
 {
 	return *s && *s != '.' && strlen(s) < 64 &&
-	       strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-!.") == strlen(s);
+	       strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-!.:") == strlen(s);
 }
 
 static int status_of(const char *s, enum tn_status *ret)

@@ -46,7 +46,8 @@ static int load_named(struct gt_fsroot *fs, struct tn_profile *p, const char *na
 #define BAD(ps, ...)	bad(ps, gt_xasprintf(__VA_ARGS__))
 static int bad(const struct parse *ps, char *what)
 {
-	int r = gt_fail_exit(ps->err, GT_EXIT_USAGE, EINVAL, "%s:%u: %s", ps->file, ps->line, what);
+	gt_autofree char *where = ps->line ? gt_xasprintf("%s:%u", ps->file, ps->line) : gt_xstrdup(ps->file);
+	int r = gt_fail_exit(ps->err, GT_EXIT_USAGE, EINVAL, "%s: %s", where, what);
 
 	free(what);
 	return r;
@@ -226,6 +227,17 @@ static int load_named(struct gt_fsroot *fs, struct tn_profile *p, const char *na
 			return parse(fs, p, file, b->text, depth, err);
 		}
 	return no_such(fs, name, err);
+}
+
+int tn_profile_set(struct tn_profile *p, const char *spec, struct gt_err *err)
+{
+	struct parse ps = { .p = p, .file = "--set", .err = err };
+	const char *eq = strchr(spec, '=');
+	gt_autofree char *id = eq ? gt_xstrndup(spec, (size_t)(eq - spec)) : NULL;
+
+	if (!eq || !*id || !eq[1])
+		return BAD(&ps, "'%.60s' is not KNOB=VALUE", spec);
+	return take_knob(&ps, id, eq + 1);
 }
 
 const char *tn_profile_word(size_t i)

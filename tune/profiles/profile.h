@@ -17,6 +17,8 @@ struct tn_profile {
 /* Loads a profile. name NULL or "auto": selected by host. A name with a '/' is a file. */
 int tn_profile_load(struct gt_fsroot *fs, const struct pr_host *host, const char *name, struct tn_profile **ret,
 		    struct gt_err *err);
+/* Sets a value as if the profile contained the line. spec: "ID=VALUE". */
+int tn_profile_set(struct tn_profile *p, const char *spec, struct gt_err *err);
 void tn_profile_free(struct tn_profile *p);
 GT_DEFINE_AUTO(tn_profile, tn_profile_free);
 /* Returns "on", "off", a value, or NULL if the profile does not contain the id. */

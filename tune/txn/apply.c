@@ -13,6 +13,7 @@
 #include "tune/txn/session.h"
 #include "tune/txn/txn.h"
 #include "tune/txn/undo.h"
+#include "tune/model/nvml_settings.h"
 #include "tune/model/value.h"
 #include "tune/txn/write.h"
 
@@ -196,14 +197,15 @@ static int read_back(struct apply *a, struct tn_entry *e)
 	int r = tn_value_read(a->fs, e->path, &got);
 
 	if (r < 0)
-		return gt_fail(a->err, -r, "cannot read %s back: %s", e->path, strerror(-r));
+		return gt_fail(a->err, -r, "cannot read %s back: %s", e->path, tn_setting_error(e->path, r));
 	if (tn_value_equal(got, e->new_value))
 		return 0;
 	e->got = gt_take(got);
 	r = tn_journal_got(a->fs, a->j, a->t, e); /* so that recover recognises the value even if this process dies now */
 	if (r < 0)
 		gt_debug("cannot record in the journal what %s reads: %s", e->path, strerror(-r));
-	return gt_fail(a->err, EINVAL, "%s was set to %s but reads %s", e->path, e->new_value, e->got);
+	return gt_fail(a->err, EINVAL, "%s was set to %s but reads %s%s", e->path, e->new_value, e->got,
+		       tn_is_nvml_path(e->path) ? " (without persistence mode the driver drops it with the last client)" : "");
 }
 
 /* Records what the kernel reset together with the value. Revert can then distinguish it from a later change. */
@@ -235,7 +237,7 @@ static int write_entry(struct apply *a, struct tn_entry *e)
 		return 0;
 	r = tn_value_write(a->fs, e->path, e->new_value);
 	if (r < 0)
-		return gt_fail(a->err, -r, "cannot set %s to %s: %s", e->path, e->new_value, strerror(-r));
+		return gt_fail(a->err, -r, "cannot set %s to %s: %s", e->path, e->new_value, tn_setting_error(e->path, r));
 	note_side(a, e);
 	return read_back(a, e);
 }
@@ -254,7 +256,7 @@ static void note_rolled_back(void *ctx, const struct tn_entry *e, enum tn_undo u
 		tn_report_set_str(line, "actual", now);
 	if (u != TN_UNDO_FAILED)
 		return;
-	gt_warn("%s could not be restored to %s: %s", e->path, e->old ? e->old : "nothing", strerror(-code));
+	gt_warn("%s could not be restored to %s: %s", e->path, e->old ? e->old : "nothing", tn_setting_error(e->path, code));
 	b->failed++;
 }
 
@@ -345,7 +347,7 @@ static int apply_locked(struct apply *a)
 	return r;
 }
 
-/* Adds the chosen settings that cannot be read. A saved plan has shown them already. */
+/* Adds the chosen settings that cannot be read or set. A saved plan has shown them already. */
 static void report_left_out(json_t *report, const struct tn_plan *plan)
 {
 	gt_auto_json *list = json_array();
@@ -353,12 +355,25 @@ static void report_left_out(json_t *report, const struct tn_plan *plan)
 	for (size_t i = 0; i < plan->n_item; i++) {
 		const struct tn_item *it = &plan->item[i];
 
-		if (tn_item_unreadable(it))
+		if (tn_item_left_out(it))
 			json_array_append_new(list, json_pack("{s:s, s:o, s:s}", "knob", it->knob->id, "instance",
 							      gt_json_str(it->instance), "reason", it->reason));
 	}
 	if (json_array_size(list))
 		json_object_set(report, "left_out", list);
+}
+
+/* A value from the command line that cannot be set is an error; those of a profile are left out. */
+static int check_demanded(const struct tn_plan *plan, struct gt_err *err)
+{
+	for (size_t i = 0; i < plan->n_item; i++) {
+		const struct tn_item *it = &plan->item[i];
+		gt_autofree char *label = tn_tunable_label(it->knob, it->instance);
+
+		if (it->demanded && it->status != TN_CHANGE && it->status != TN_ALREADY)
+			return gt_fail_exit(err, TN_EXIT_REFUSED, EINVAL, "%s: %s; nothing is changed", label, it->reason);
+	}
+	return 0;
 }
 
 static bool nothing_to_do(const struct tn_plan *plan, const struct tn_apply_opts *opts)
@@ -378,6 +393,8 @@ int tn_apply(struct gt_fsroot *fs, const struct tn_plan *plan, const struct tn_a
 	gt_autoclose int lock = -1;
 	int r = tn_host_get(fs, NULL, &own, &a.host, err);
 
+	if (r >= 0)
+		r = check_demanded(plan, a.err);
 	if (r >= 0 && a.opts->persist && a.opts->temporary)
 		r = gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "an experiment cannot be persistent");
 	if (r >= 0 &&

@@ -2,6 +2,7 @@
 #include <string.h>
 #include "tune/plan/plan.h"
 #include "tune/boot/persist.h"
+#include "tune/model/nvml_settings.h"
 #include "tune/txn/device_renamed.h"
 
 static const char *boot_of(const struct tn_journal *j, const struct tn_entry *e)
@@ -65,6 +66,8 @@ bool tn_path_hidden(struct gt_fsroot *fs, const char *path)
 	gt_autofree char *top = gt_xstrndup(path, 1 + strcspn(path + 1, "/")), *dir = gt_xstrdup(path);
 	struct stat mount, st;
 
+	if (tn_is_nvml_path(path) && gt_fs_is_live(fs)) /* no file */
+		return false;
 	do
 		*strrchr(dir, '/') = '\0';
 	while (strlen(dir) > strlen(top) && gt_fs_stat(fs, dir, &st) < 0);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <string.h>
+#include "tune/model/nvml_settings.h"
 #include "tune/txn/emulate.h"
+#include "tune/txn/nvml_write.h"
 
 /* Returns the path of another file in the directory of path. The caller frees it. */
 static char *sibling(const char *path, const char *name)
@@ -72,6 +74,8 @@ int tn_kernel_write(struct gt_fsroot *fs, const char *path, const char *value)
 	gt_autofree char *scheduler = NULL;
 	int r;
 
+	if (gt_fs_is_live(fs) && tn_is_nvml_path(path))
+		return tn_nvml_write(fs, path, value);
 	if (gt_fs_is_live(fs) || !gt_fs_dir(fs))
 		return gt_fs_write_value(fs, path, value);
 	if (preference_refused(fs, path, value))

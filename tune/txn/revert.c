@@ -9,6 +9,7 @@
 #include "tune/txn/session.h"
 #include "tune/txn/txn.h"
 #include "tune/txn/undo.h"
+#include "tune/model/nvml_settings.h"
 #include "tune/model/value.h"
 #include "tune/txn/write.h"
 
@@ -44,7 +45,7 @@ static void note_undone(void *ctx, const struct tn_entry *e, enum tn_undo r, con
 	u->unknown += r == TN_UNDO_UNKNOWN;
 	u->stays += r == TN_UNDO_STAYS;
 	if (r == TN_UNDO_FAILED && !u->failed++) {
-		snprintf(u->first_failure, sizeof(u->first_failure), "%s: %s", e->path, strerror(-code));
+		snprintf(u->first_failure, sizeof(u->first_failure), "%s: %s", e->path, tn_setting_error(e->path, code));
 		u->remedy = remedy_of(e, code);
 	}
 }
