@@ -443,6 +443,33 @@ int rt_compile_shapes(const struct rt_graph *const *g, struct rt_node *const *lo
 /* Sets the shape of the next batches, 0 to n - 1; initially 0. rt_program_flops() and rt_value() of a result then refer
  * to that shape. Batches of one update may have different shapes. */
 void rt_use_shape(struct rt_program *p, int shape);
+/* A rank of dp data parallel, tp tensor parallel and pp pipeline ranks. */
+struct rt_split {
+	int dp, tp, pp;			   /* 1: not split */
+	int data_rank, tensor_rank, stage; /* coordinates of the rank, from 0 */
+};
+/* Rates of one rank. reduced_flops_per_s: products of bf16 and f16. */
+struct rt_rates {
+	double flops_per_s, reduced_flops_per_s, bytes_per_s;
+};
+/* Requirements of one rank. Counts are per update. */
+struct rt_rank_plan {
+	uint64_t planned_bytes; /* rt_program_planned_bytes() of the rank's program: the sum of the next four */
+	uint64_t parameter_bytes, gradient_bytes, optimizer_bytes;
+	uint64_t activation_bytes; /* and all other memory */
+	int64_t parameters;	   /* of the whole model */
+	double flops, batches_s, update_s; /* batches_s: of all forward and backward passes, without messages */
+	double data_bytes, tensor_bytes, pipeline_bytes; /* sent by this rank, as its program reports them */
+	double tensor_calls; /* collectives of the tensor parallel ranks */
+};
+/*
+ * Plans the program of one rank without its memory and without the other ranks, which may have any size. Ignores the groups
+ * in opt, which `s` replaces. opt->device RT_CUDA: plans for a GPU with the types of the cuda device; none is opened, and all
+ * splits are allowed. The time of a call is the longer of the times of its flops and of its bytes. -EINVAL: the model cannot
+ * be split like this.
+ */
+int rt_plan_rank(const struct rt_graph *g, struct rt_node *loss, const struct rt_options *opt, const struct rt_split *s,
+		 const struct rt_rates *rates, struct rt_rank_plan *ret, struct gt_err *err);
 void rt_program_free(struct rt_program *p);
 GT_DEFINE_AUTO(rt_program, rt_program_free);
 

@@ -105,6 +105,8 @@ static inline struct rt_omp rt_run_enter(const struct rt_program *p)
 /* Sets the address of every tensor of every shape, in p->base or p->window. */
 void rt_run_place(struct rt_program *p);
 uint64_t rt_run_arena_bytes(const struct rt_program *p); /* of the largest shape */
+/* Returns the bytes that the current plan needs outside the arena: windows, and the memory of compression. */
+uint64_t rt_run_shared_bytes(const struct rt_program *p);
 /* Writes the initial values of parameter or buffer n to w. */
 void rt_run_init_param(const struct rt_node *n, float *w, uint64_t seed, int threads);
 /* Copy the elements of n as float, with the backend's get() and put(). */

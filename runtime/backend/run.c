@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/backend/backend.h"
+#include "runtime/ddp/groups.h"
 
 #define NO_NUMBERS	0xff /* byte that makes a NaN of every type */
 
@@ -15,6 +16,16 @@ uint64_t rt_run_arena_bytes(const struct rt_program *p)
 	for (int i = 0; i < p->n_shapes; i++)
 		max = GT_MAX(max, p->shapes[i].arena_bytes);
 	return max;
+}
+
+uint64_t rt_run_shared_bytes(const struct rt_program *p)
+{
+	const struct rt_plan *plan = &p->plan;
+	uint64_t bytes = rt_groups_plan_bytes(&p->opt, plan) + (plan->stage ? plan->stage->window_bytes : 0);
+
+	if (!p->opt.ranks.comm)
+		return bytes + plan->window_bytes;
+	return bytes + rt_ddp_plan_bytes(&p->opt, &p->ranks, plan->buckets, plan->n_buckets, plan->window_bytes);
 }
 
 void rt_run_place(struct rt_program *p)

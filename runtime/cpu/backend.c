@@ -39,12 +39,7 @@ static size_t plan_scratch(void *state, const struct rt_call *c)
 
 static uint64_t plan_bytes(const struct rt_program *p)
 {
-	const struct rt_plan *plan = &p->plan;
-	uint64_t bytes = plan->arena_bytes + rt_groups_plan_bytes(&p->opt, plan) + (plan->stage ? plan->stage->window_bytes : 0);
-
-	if (!p->opt.ranks.comm)
-		return bytes + plan->window_bytes;
-	return bytes + rt_ddp_plan_bytes(&p->opt, &p->ranks, plan->buckets, plan->n_buckets, plan->window_bytes);
+	return rt_arena_bytes(p->plan.arena_bytes) + rt_run_shared_bytes(p);
 }
 
 /* A piece is copied out of the values of the whole tensor. */

@@ -145,6 +145,8 @@ void rt_cpu_run_call(struct rt_program *p, int i, struct rt_run *run)
 		s->ddp_status = run_collective(p, c, run, &s->ddp_err);
 	else if (c->phase != RT_PHASE_UPDATE || !run->no_weight)
 		rt_cpu_kernels[c->op->id]->run(&s->cpu, c, run);
+	if (rt_is(c, RT_OP_SHARD_GATHER) && !run->eval)
+		rt_ddp_count_gather(s->ddp, c);
 	if (s->ddp && run->update && !s->ddp_status)
 		s->ddp_status = rt_ddp_poll(s->ddp, &s->ddp_err);
 	if (timed)

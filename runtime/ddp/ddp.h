@@ -46,6 +46,12 @@ uint64_t rt_ddp_bytes(const struct rt_ddp *d);
  * compression. */
 uint64_t rt_ddp_plan_bytes(const struct rt_options *opt, const struct rt_ranks *ranks, const struct rt_bucket *buckets, int n,
 			   uint64_t bytes);
+/* Returns the bytes that a rank of `size` sends to reduce a bucket and to distribute its updated parameters, uncompressed.
+ * Parameters of stage 3 are gathered instead: rt_ddp_gather_bytes() of each RT_OP_SHARD_GATHER. */
+double rt_ddp_bucket_bytes(const struct rt_bucket *b, int stage, int size);
+double rt_ddp_gather_bytes(const struct rt_call *c, int size);
+/* Counts a gather of parameters in the report. */
+void rt_ddp_count_gather(struct rt_ddp *d, const struct rt_call *c);
 /* Returns how updates are sharded; NULL: they are not. */
 const struct rt_shard *rt_ddp_shard(const struct rt_ddp *d);
 /* Waits until all ranks have distributed their updated parts and none reads this rank's gradients any more. */

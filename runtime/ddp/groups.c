@@ -217,11 +217,19 @@ static int reduce_scatter(struct group *k, const struct rt_call *c, int threads,
 	return 0;
 }
 
+double rt_groups_call_bytes(const struct rt_call *c, int size)
+{
+	double bytes = (double)rt_node_bytes(c->in[0]), others = size - 1;
+
+	if (rt_is(c, RT_OP_ALL_GATHER))
+		return bytes * others;
+	return bytes * others / size * (rt_is(c, RT_OP_ALL_REDUCE) ? 2 : 1);
+}
+
 int rt_groups_run(struct rt_groups *g, const struct rt_call *c, struct gt_err *err)
 {
 	struct group *k = &g->group[c->attr.dim];
 	char *place = k->window.base + (size_t)k->place * k->place_bytes;
-	double bytes = (double)rt_node_bytes(c->in[0]), others = rt_comm_size(k->comm) - 1;
 	int r;
 
 	memcpy(place, c->in[0]->data, rt_node_bytes(c->in[0]));
@@ -233,10 +241,7 @@ int rt_groups_run(struct rt_groups *g, const struct rt_call *c, struct gt_err *e
 		r = reduce_scatter(k, c, g->threads, err);
 	k->place = !k->place;
 	k->calls++;
-	if (rt_is(c, RT_OP_ALL_GATHER))
-		k->sent_bytes += bytes * others;
-	else
-		k->sent_bytes += bytes * others / (others + 1) * (rt_is(c, RT_OP_ALL_REDUCE) ? 2 : 1);
+	k->sent_bytes += rt_groups_call_bytes(c, rt_comm_size(k->comm));
 	return r;
 }
 

@@ -21,6 +21,8 @@ int rt_groups_new(const struct rt_options *opt, const struct rt_plan *plans, int
 void rt_groups_free(struct rt_groups *g);
 GT_DEFINE_AUTO(rt_groups, rt_groups_free);
 uint64_t rt_groups_bytes(const struct rt_groups *g);
+/* Returns the bytes that each of `size` ranks reads from the others in a collective. */
+double rt_groups_call_bytes(const struct rt_call *c, int size);
 int rt_groups_run(struct rt_groups *g, const struct rt_call *c, struct gt_err *err);
 /* { "tensor": { "ranks", "calls", "sent_bytes", "waited_s" } }: sums over all calls since compilation; sent_bytes: bytes
  * that this rank reads from the others */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include "runtime/ddp/pipeline.h"
 #include "runtime/transport/comm.h"
@@ -156,6 +157,16 @@ int rt_pipeline_add(struct rt_pipeline *l, int out, int in, float *x, int64_t n,
 			x[at + i] += l->chunk[i];
 	}
 	return 0;
+}
+
+double rt_pipeline_call_bytes(const struct rt_stage *s, const struct rt_call *c)
+{
+	double bytes = c->op->collective == RT_SEND || c->op->collective == RT_STAGE_SUM ?
+			       (double)s->queue[c->attr.queue].bytes : 0;
+
+	if (c->op->collective == RT_STAGE_SUM)
+		bytes *= ceil((double)rt_node_bytes(c->out[0]) / RT_CHUNK_BYTES);
+	return bytes;
 }
 
 static int gather(struct rt_pipeline *l, double x, double *all, struct gt_err *err)

@@ -14,6 +14,8 @@ uint64_t rt_pipeline_bytes(const struct rt_pipeline *l); /* of its window */
 /* Send or receive a tensor through queue `queue`. */
 int rt_pipeline_send(struct rt_pipeline *l, int queue, const void *data, struct gt_err *err);
 int rt_pipeline_receive(struct rt_pipeline *l, int queue, void *data, struct gt_err *err);
+/* Returns the bytes that a call sends to another stage. */
+double rt_pipeline_call_bytes(const struct rt_stage *s, const struct rt_call *c);
 /* Send or receive any number of bytes, in chunks. */
 int rt_pipeline_give(struct rt_pipeline *l, int to, const void *data, uint64_t bytes, struct gt_err *err);
 int rt_pipeline_take(struct rt_pipeline *l, int from, void *data, uint64_t bytes, struct gt_err *err);

@@ -138,9 +138,24 @@ void rt_ddp_clear_residual(struct rt_ddp *d)
 
 /* ---- reduction of a bucket ---- */
 
+double rt_ddp_bucket_bytes(const struct rt_bucket *b, int stage, int size)
+{
+	return (double)b->floats * 4 * (stage > 2 ? 1 : 2) * (size - 1) / size;
+}
+
+double rt_ddp_gather_bytes(const struct rt_call *c, int size)
+{
+	return (double)rt_node_bytes(c->out[0]) * (size - 1) / size;
+}
+
+void rt_ddp_count_gather(struct rt_ddp *d, const struct rt_call *c)
+{
+	d->gathered_bytes += rt_ddp_gather_bytes(c, rt_comm_size(d->comm));
+}
+
 static double raw_bytes(const struct rt_ddp *d, const struct bucket *x)
 {
-	return (double)x->b->floats * 4 * 2 * (d->n_compressors - 1) / d->n_compressors;
+	return rt_ddp_bucket_bytes(x->b, d->ranks->stage, d->n_compressors);
 }
 
 static double compressed_bytes(const struct rt_ddp *d, const struct bucket *x)
@@ -285,7 +300,7 @@ int rt_ddp_free_bucket(struct rt_ddp *d, int bucket, struct gt_err *err)
 json_t *rt_ddp_report(const struct rt_ddp *d)
 {
 	json_t *doc = json_object(), *buckets = json_array();
-	double raw = 0;
+	double steps = d->steps ? (double)d->steps : 1, raw = d->gathered_bytes / steps;
 
 	for (int i = 0; i < d->n; i++) {
 		json_array_append_new(buckets, json_integer((json_int_t)d->list[i].b->floats * 4));
@@ -304,7 +319,7 @@ json_t *rt_ddp_report(const struct rt_ddp *d)
 	json_object_set_new(doc, "update_reduces", json_boolean(d->ranks->fused));
 	json_object_set_new(doc, "window_pages", json_string(d->window.huge_pages ? "huge" : "small"));
 	json_object_set_new(doc, "compress", json_string(rt_compress_name(d->compress)));
-	json_object_set_new(doc, "sent_bytes_per_step", gt_json_real(d->steps ? d->sent_bytes / (double)d->steps : 0));
+	json_object_set_new(doc, "sent_bytes_per_step", gt_json_real((d->sent_bytes + d->gathered_bytes) / steps));
 	json_object_set_new(doc, "raw_bytes_per_step", gt_json_real(raw));
 	json_object_set_new(doc, "waited_s_per_step", gt_json_real(d->steps ? d->waited_s / (double)d->steps : 0));
 	json_object_set_new(doc, "overlapped", gt_json_real(d->started ? (double)d->overlapped / (double)d->started : 0));

@@ -71,7 +71,7 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 	return check_optimizer(&o->optimizer, err);
 }
 
-static const struct rt_backend *find_backend(enum rt_device device)
+const struct rt_backend *rt_find_backend(enum rt_device device)
 {
 	for (int i = 0; rt_backend_list[i]; i++)
 		if (rt_backend_list[i]->device == device)
@@ -81,7 +81,7 @@ static const struct rt_backend *find_backend(enum rt_device device)
 
 static int choose_backend(struct rt_program *p, struct gt_err *err)
 {
-	p->backend = find_backend(p->opt.device);
+	p->backend = rt_find_backend(p->opt.device);
 	if (!p->backend)
 		return gt_fail(err, EINVAL, "device %d is not part of this build", (int)p->opt.device);
 	return p->backend->check(&p->opt, err);
@@ -191,6 +191,16 @@ int rt_program_plan(struct rt_program *p, const struct rt_graph *g, struct rt_ou
 	return run_passes(p, err);
 }
 
+static int plan(struct rt_program *p, const struct rt_graph *const *g, const struct rt_outputs *out, int shapes,
+		struct gt_err *err)
+{
+	int r;
+
+	p->plan.opt = &p->opt;
+	r = rt_ranks_decide(&p->opt, rt_plan_measures_gradients(&p->plan), &p->ranks, err);
+	return r ? r : rt_program_plan_shapes(p, g, out, shapes, err);
+}
+
 static int build(struct rt_program *p, const struct rt_graph *const *g, const struct rt_outputs *out, int shapes,
 		 struct gt_err *err)
 {
@@ -199,11 +209,7 @@ static int build(struct rt_program *p, const struct rt_graph *const *g, const st
 	if (r)
 		return r;
 	rt_auto_omp openmp = rt_run_enter(p);
-	p->plan.opt = &p->opt;
-	r = rt_ranks_decide(&p->opt, rt_plan_measures_gradients(&p->plan), &p->ranks, err);
-	if (r)
-		return r;
-	r = rt_program_plan_shapes(p, g, out, shapes, err);
+	r = plan(p, g, out, shapes, err);
 	if (r)
 		return r;
 	if (p->opt.debug.trace)
@@ -232,12 +238,9 @@ static void set_defaults(struct rt_options *opt)
 	s->interval = s->interval != 0 ? s->interval : 2000;
 }
 
-/* out: per shape, already checked. */
-static int compile(const struct rt_graph *const *g, const struct rt_outputs *out, int n, const struct rt_options *opt,
-		   struct rt_program **ret, struct gt_err *err)
+static struct rt_program *new_program(const struct rt_options *opt)
 {
-	gt_auto(rt_program) *p = gt_xcalloc(1, sizeof(*p));
-	int r;
+	struct rt_program *p = gt_xcalloc(1, sizeof(*p));
 
 	p->opt = *opt;
 	if (opt->pipeline.comm) {
@@ -246,6 +249,16 @@ static int compile(const struct rt_graph *const *g, const struct rt_outputs *out
 	}
 	p->weight = 1;
 	p->scale.scale = (float)opt->precision.scaler.init;
+	return p;
+}
+
+/* out: per shape, already checked. */
+static int compile(const struct rt_graph *const *g, const struct rt_outputs *out, int n, const struct rt_options *opt,
+		   struct rt_program **ret, struct gt_err *err)
+{
+	gt_auto(rt_program) *p = new_program(opt);
+	int r;
+
 	r = choose_backend(p, err);
 	if (r)
 		return r;
@@ -286,6 +299,35 @@ int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_o
 	       struct gt_err *err)
 {
 	return rt_compile_shapes(&g, &loss, 1, opt, ret, err);
+}
+
+int rt_program_plan_only(const struct rt_graph *g, struct rt_node *loss, const struct rt_options *opt,
+			 const struct rt_backend *backend, struct rt_program **ret, struct gt_err *err)
+{
+	gt_auto(rt_program) *p = NULL;
+	struct rt_options o = *opt;
+	int r;
+
+	set_defaults(&o);
+	r = check_options(&o, err);
+	if (r)
+		return r;
+	r = check_loss(g, loss, err);
+	if (r)
+		return r;
+	p = new_program(&o);
+	p->backend = backend;
+	r = backend->check(&p->opt, err);
+	if (r)
+		return r;
+	r = backend->open(p, err);
+	if (r)
+		return r;
+	r = plan(p, &g, &(struct rt_outputs){ &loss, 1 }, 1, err);
+	if (r)
+		return r;
+	*ret = gt_take(p);
+	return 0;
 }
 
 int rt_compile_outputs(const struct rt_graph *g, struct rt_node *const *outputs, int n, const struct rt_options *opt,

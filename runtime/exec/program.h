@@ -19,5 +19,9 @@ int rt_program_fit(struct rt_program *p, const struct rt_graph *g, struct rt_out
 /* Makes the plans of all shapes; the first is the current one. out: per shape. */
 int rt_program_plan_shapes(struct rt_program *p, const struct rt_graph *const *g, const struct rt_outputs *out, int n,
 			   struct gt_err *err);
+/* Plans the program of rt_compile(), without memory. *ret must not run; rt_program_free() frees it. */
+int rt_program_plan_only(const struct rt_graph *g, struct rt_node *loss, const struct rt_options *opt,
+			 const struct rt_backend *backend, struct rt_program **ret, struct gt_err *err);
+const struct rt_backend *rt_find_backend(enum rt_device device); /* NULL: not part of this build */
 void rt_plan_clear(struct rt_plan *plan);
 #endif

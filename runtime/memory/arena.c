@@ -53,9 +53,14 @@ static void place(struct rt_arena *a)
 	numa_free_nodemask(nodes);
 }
 
+size_t rt_arena_bytes(size_t bytes)
+{
+	return (GT_MAX(bytes, 1u) + HUGE - 1) / HUGE * HUGE;
+}
+
 int rt_arena_map(struct rt_arena *a, size_t bytes, bool huge_pages, int threads, struct gt_err *err)
 {
-	size_t size = (GT_MAX(bytes, 1u) + HUGE - 1) / HUGE * HUGE;
+	size_t size = rt_arena_bytes(bytes);
 	char *raw, *base;
 
 	/* Map more than needed and unmap both ends, so that the rest starts at a huge page boundary. */

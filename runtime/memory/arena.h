@@ -10,6 +10,7 @@ struct rt_arena {
 	bool huge_pages;       /* requested; rt_arena_huge_fraction() returns what the kernel granted */
 	char placement[64];    /* "node 0", "interleaved over nodes 0-1", "first touch" */
 };
+size_t rt_arena_bytes(size_t bytes); /* size of the mapping for this many bytes */
 /*
  * Maps at least `bytes` bytes and touches every page with `threads` threads. Binds the mapping to the NUMA node of the
  * CPUs that this process may use, or interleaves it if they span several nodes. huge_pages: also advises MADV_HUGEPAGE.

@@ -85,7 +85,7 @@ static void gather(struct rt_plan *p, struct rt_node *param)
 			continue;
 		c = rt_emit_before(p, i++, RT_OP_SHARD_GATHER, reader->phase);
 		c->in[0] = param;
-		c->out[0] = rt_node_like(p, RT_ROLE_VALUE, RT_F32, param, "whole");
+		c->out[0] = rt_node_like(p, RT_ROLE_VALUE, param->dtype, param, "whole");
 		for (int k = 0; k < RT_MAX_IO; k++)
 			if (reader->in[k] == param)
 				reader->in[k] = c->out[0];
@@ -98,7 +98,11 @@ static void shard_parameters(struct rt_plan *p)
 	for (int i = 0; i < p->n_graph_nodes; i++)
 		for (int k = 0; k < p->ir.n_calls; k++)
 			if (p->ir.calls[k]->phase == RT_PHASE_UPDATE && p->ir.calls[k]->out[0] == p->ir.nodes[i]) {
+				struct rt_node *copy = rt_plan_reduced_copy(p, p->ir.nodes[i]);
+
 				gather(p, p->ir.nodes[i]);
+				if (copy && copy->role == RT_ROLE_STATE) /* in the plan of a GPU */
+					gather(p, copy);
 				break;
 			}
 }

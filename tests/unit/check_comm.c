@@ -471,6 +471,7 @@ int main(int argc, char **argv)
 	suite_add_tcase(s, case_pipeline());
 	suite_add_tcase(s, case_tensor());
 	suite_add_tcase(s, case_grid());
+	suite_add_tcase(s, case_plan());
 	suite_add_tcase(s, case_training());
 	suite_add_tcase(s, case_compression());
 	r = srunner_create(s);

@@ -54,4 +54,5 @@ TCase *case_compression(void);
 TCase *case_groups(void);
 TCase *case_grid(void);
 TCase *case_tensor(void);
+TCase *case_plan(void);
 #endif
