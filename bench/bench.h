@@ -10,6 +10,7 @@
 #define BN_RECEIPT_SCHEMA "gpubench-receipt/2"
 #define BN_FLEET_SCHEMA	  "gpubench-fleet/1"
 #define BN_HISTORY_SCHEMA "gpubench-history/1"
+#define BN_PLAN_PARALLEL_SCHEMA "gpubench-plan-parallel/1"
 /*
  * Results with different major versions are not comparable. Increased when a workload or the measuring method changes
  * its meaning.

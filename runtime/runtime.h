@@ -654,6 +654,11 @@ struct rt_hf_config {
  * support. */
 int rt_hf_read_config(const char *dir, struct rt_hf_config *ret, struct gt_err *err);
 /*
+ * Reads only the sizes from the text of a config.json, for plans: of llama, mistral (as RT_HF_LLAMA) or gpt2. Accepts values
+ * that change the computation but no size, such as scaled angles. `name` is used in messages.
+ */
+int rt_hf_parse_sizes(const char *text, size_t len, const char *name, struct rt_hf_config *ret, struct gt_err *err);
+/*
  * Loads all parameters; types F32, BF16 and F16. -EBADMSG: not a valid file. -EINVAL: a tensor is missing, has another
  * shape or type, or belongs to another model. After both, the program is unchanged. -EIO: reading failed, and the
  * program is partly loaded.

@@ -16,6 +16,7 @@
 struct reader {
 	const json_t *o;
 	const char *name;
+	bool sizes; /* only sizes matter */
 	struct gt_err *err;
 };
 
@@ -71,7 +72,7 @@ static int require_text(const struct reader *f, const char *key, const char *wan
 	const json_t *v = json_object_get(f->o, key);
 	const char *text = json_string_value(v);
 
-	if (!v || gt_streq(text, want) || gt_streq(text, or_want))
+	if (f->sizes || !v || gt_streq(text, want) || gt_streq(text, or_want))
 		return 0;
 	return gt_fail(f->err, EINVAL, "%s: %s is \"%.40s\"; only \"%s\" is supported", f->name, key,
 		       text ? text : "no text", want);
@@ -90,7 +91,7 @@ static int read_rope(const struct reader *f, float *ret)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(keys); i++) {
 		const json_t *o = json_object_get(f->o, keys[i]), *type;
 
-		if (!o || json_is_null(o))
+		if (!o || json_is_null(o) || f->sizes)
 			continue;
 		type = json_object_get(o, "rope_type") ? json_object_get(o, "rope_type") : json_object_get(o, "type");
 		if (type && !gt_streq(json_string_value(type), "default"))
@@ -174,18 +175,19 @@ static int read_gpt2(const struct reader *f, struct rt_llama_config *c)
 	if (c->ffn != 4 * c->width)
 		return gt_fail(f->err, EINVAL, "%s: n_inner is %lld; only 4 n_embd, %lld, is supported", f->name, (long long)c->ffn,
 			       4 * (long long)c->width);
-	if (fabs((double)c->eps - 1e-5) > 1e-9)
+	if (!f->sizes && fabs((double)c->eps - 1e-5) > 1e-9)
 		return gt_fail(f->err, EINVAL, "%s: layer_norm_epsilon is %g; only 1e-05 is supported", f->name, (double)c->eps);
 	r = check_heads(f, c);
 	c->depth = r ? 0 : c->width / c->heads;
 	return r;
 }
 
-int rt_hf_parse_config(const char *text, size_t len, const char *name, struct rt_hf_config *ret, struct gt_err *err)
+static int parse(const char *text, size_t len, const char *name, bool sizes, struct rt_hf_config *ret, struct gt_err *err)
 {
 	struct rt_hf_config c = { 0 };
 	gt_auto_json *o = NULL;
 	const char *type;
+	bool mistral;
 	int r = gt_json_parse(text, len, name, &o, err);
 
 	if (r)
@@ -193,14 +195,25 @@ int rt_hf_parse_config(const char *text, size_t len, const char *name, struct rt
 	if (!json_is_object(o))
 		return gt_fail(err, EBADMSG, "%s is not a JSON object", name);
 	type = gt_json_get_str(o, "model_type", NULL);
-	if (!gt_streq(type, "llama") && !gt_streq(type, "gpt2"))
-		return gt_fail(err, EINVAL, "%s: model_type is \"%.40s\"; llama and gpt2 are supported", name,
-			       type ? type : "missing");
-	c.family = gt_streq(type, "llama") ? RT_HF_LLAMA : RT_HF_GPT2;
-	r = (c.family == RT_HF_LLAMA ? read_llama : read_gpt2)(&(struct reader){ o, name, err }, &c.size);
+	mistral = sizes && gt_streq(type, "mistral");
+	if (!gt_streq(type, "llama") && !gt_streq(type, "gpt2") && !mistral)
+		return gt_fail(err, EINVAL, "%s: model_type is \"%.40s\"; llama%s and gpt2 are supported", name,
+			       type ? type : "missing", sizes ? ", mistral" : "");
+	c.family = gt_streq(type, "gpt2") ? RT_HF_GPT2 : RT_HF_LLAMA;
+	r = (c.family == RT_HF_LLAMA ? read_llama : read_gpt2)(&(struct reader){ o, name, sizes, err }, &c.size);
 	if (!r)
 		*ret = c;
 	return r;
+}
+
+int rt_hf_parse_config(const char *text, size_t len, const char *name, struct rt_hf_config *ret, struct gt_err *err)
+{
+	return parse(text, len, name, false, ret, err);
+}
+
+int rt_hf_parse_sizes(const char *text, size_t len, const char *name, struct rt_hf_config *ret, struct gt_err *err)
+{
+	return parse(text, len, name, true, ret, err);
 }
 
 int rt_hf_parse_index(const char *text, size_t len, const char *name, json_t **ret, struct gt_err *err)
