@@ -104,6 +104,9 @@ def loaders(python, folder):
     auto = json.loads(run(["--loader", "auto"], python, script).stdout)
     tap.check("auto: a worker for each CPU, none for a dataset in memory",
               auto["default"][0] == min(8, len(os.sched_getaffinity(0))) and auto["memory"][0] == 0, auto)
+    bound = run(["--loader", "auto"], "taskset", "-c", str(min(os.sched_getaffinity(0))), python, script)
+    tap.check("auto: no worker that would share the only CPU of a process without a GPU",
+              json.loads(bound.stdout)["default"][0] == 0 and "only CPU" in bound.stderr, bound)
     raced = json.loads(run(["--loader", "workers=0"], python, script, env={"GPUTUNE_LOADER_WORKERS": "1"}).stdout)
     tap.check("a variable in the environment takes precedence, as gpubench prove --race sets it", raced["default"][0] == 1, raced)
 

@@ -53,6 +53,8 @@ def why_no_workers(torch_data, dataset, given, auto):
         return "a daemon process can start no workers"
     context = given.get("multiprocessing_context")
     method = context if isinstance(context, str) else getattr(context, "get_start_method", multiprocessing.get_start_method)()
+    if auto and usable_cpus() == 1 and not torch_data.dataloader.torch.cuda.is_available():
+        return "a worker would share the only CPU with the main thread"
     if method != "fork":
         return f"the start method is {method}, which needs a dataset that can be pickled"
     tensors = getattr(dataset, "tensors", None)
