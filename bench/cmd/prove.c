@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "bench/prove/loader_race.h"
 #include "bench/prove/race_request.h"
 #include "bench/prove/receipt.h"
 #include "bench/result/thinned.h"
@@ -202,6 +203,8 @@ static int cmd_prove(struct gt_cli *cli, int argc, char **argv)
 				    req.reboot ? BN_BOOT_PAIRS : 9);
 	r = bn_races_parse(cli->fs, &opt.races, &req, &races, &n_races, &cli->err);
 	if (r == 0)
+		r = bn_loader_enable(cli->fs, races, n_races, &cli->err);
+	if (r == 0)
 		r = bn_request_check(&req, &cli->err);
 	if (r == 0)
 		r = gt_file_try(opt.receipt, &cli->err);
@@ -249,6 +252,8 @@ static int recall(struct bn_prove *p, const char *path, double minutes, struct g
 		r = gt_fail(err, ERANGE, "\"pairs\" is %lld", (long long)pairs);
 	if (r == 0)
 		r = bn_races_restore(json_object_get(o, "races"), &p->races, &p->n_races, err);
+	if (r == 0)
+		r = bn_loader_enable(p->cli->fs, p->races, p->n_races, err);
 	if (r == 0)
 		r = bn_request_check(&req, err);
 	if (r < 0) {
@@ -342,7 +347,8 @@ static const struct gt_opt prove_opts[] = {
 	{0, "knob", "ID[=VALUE]", "prove this knob, with VALUE if given (repeatable)", GT_OPT_LIST, &req.knobs, NULL,
 	 tn_knob_word, .group = "Changes"},
 	{0, "env", "NAME=VALUE", "prove this environment variable (repeatable)", GT_OPT_LIST, &req.env, .group = "Changes"},
-	{0, "race", "ID=VALUE,...", "find the best value of a knob or env.NAME, then prove it", GT_OPT_LIST, &opt.races, NULL,
+	{0, "race", "ID=VALUE,...", "find and prove the best value of a knob, env.NAME or loader.workers", GT_OPT_LIST,
+	 &opt.races, NULL,
 	 tn_knob_word, .group = "Changes"},
 	{0, "library", "PATH", "prove this library or directory of libraries (repeatable)", GT_OPT_LIST, &req.libraries,
 	 .group = "Changes"},

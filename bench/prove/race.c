@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include "bench/prove/loader_race.h"
 #include "bench/prove/phase.h"
 #include "bench/prove/plan.h"
 #include "bench/prove/race.h"
@@ -93,6 +94,7 @@ static int one_race(struct bn_prove *p, const struct bn_race *race)
 {
 	struct candidate r[BN_RACE_VALUES_MAX];
 	size_t n = 0, pairs = BN_RACE_FIRST_PAIRS, round = 1;
+	gt_autofree char *option = NULL;
 	json_t *heats = json_array(), *out = json_pack("{s:s, s:o}", "id", race->id, "heats", heats);
 
 	json_array_append_new(json_object_get(p->doc, "races"), out);
@@ -120,6 +122,9 @@ static int one_race(struct bn_prove *p, const struct bn_race *race)
 		n = (n + 1) / 2;
 	}
 	set_value(p, race, merit(p, &r[0]) > 0 ? r[0].value : NULL);
+	option = merit(p, &r[0]) > 0 ? bn_loader_option(race->id, r[0].value) : NULL;
+	if (option)
+		json_object_set_new(out, "loader_option", gt_json_str(option));
 	json_object_set_new(out, "winner", merit(p, &r[0]) > 0 ? gt_json_str(r[0].value) : json_null());
 	return 0;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "bench/prove/loader_race.h"
 #include "bench/prove/race_request.h"
 #include "lib/text.h"
 #include "tune/knob/list.h"
@@ -31,7 +32,7 @@ static int current_value(struct gt_fsroot *fs, const struct pr_host *host, const
 	if (gt_starts_with(id, "env."))
 		return 0;
 	if (!tn_tunable_find(id) && !tn_launch_find(id))
-		return bad(err, spec, "it is neither a knob of gputune (see gputune list) nor env.NAME");
+		return bad(err, spec, "it is neither a knob of gputune (see gputune list), env.NAME nor loader.workers");
 	gt_strv_add(&only, id);
 	r = tn_plan_make(fs, host, &(struct tn_plan_opts){.only = &only, .optional = true}, &plan, err);
 	if (r < 0)
@@ -42,18 +43,27 @@ static int current_value(struct gt_fsroot *fs, const struct pr_host *host, const
 	return *ret ? 0 : bad(err, spec, "this host does not have it");
 }
 
-static int parse(struct gt_fsroot *fs, const struct pr_host *host, const char *spec, struct bn_race *race, struct gt_err *err)
+static int parse(struct gt_fsroot *fs, const struct pr_host *host, const char *spec, char *const *argv, struct bn_race *race,
+		 struct gt_err *err)
 {
 	const char *eq = strchr(spec, '=');
+	const char *loader, *by_default;
 	gt_autofree char *host_value = NULL;
 	int r;
 
 	if (!eq || eq == spec)
 		return bad(err, spec, "it must be ID=VALUE,VALUE,...");
 	race->id = gt_xstrndup(spec, (size_t)(eq - spec));
-	r = gt_fail_as(err, GT_EXIT_USAGE, current_value(fs, host, race->id, spec, &host_value, err));
-	if (r < 0)
-		return r;
+	loader = bn_loader_variable(race->id, &by_default);
+	if (loader) {
+		free(race->id);
+		race->id = gt_xstrdup(loader);
+		host_value = gt_xstrdup(by_default);
+	} else {
+		r = gt_fail_as(err, GT_EXIT_USAGE, current_value(fs, host, race->id, spec, &host_value, err));
+		if (r < 0)
+			return r;
+	}
 	gt_each_word(v, eq + 1, ",") {
 		const struct tn_tunable *t = tn_tunable_find(race->id);
 
@@ -66,7 +76,7 @@ static int parse(struct gt_fsroot *fs, const struct pr_host *host, const char *s
 	}
 	if (race->values.n < 2 || race->values.n > BN_RACE_VALUES_MAX)
 		return bad(err, spec, "give 2 to 16 values other than the host's own; for one value use --knob or --env");
-	return 0;
+	return loader ? gt_fail_as(err, GT_EXIT_USAGE, bn_loader_check(host, race->id, &race->values, argv, err)) : 0;
 }
 
 int bn_races_parse(struct gt_fsroot *fs, const struct gt_strv *specs, struct bn_request *q, struct bn_race **ret, size_t *ret_n,
@@ -87,7 +97,7 @@ int bn_races_parse(struct gt_fsroot *fs, const struct gt_strv *specs, struct bn_
 	for (size_t i = 0; i < specs->n; i++) {
 		struct bn_race *race = &races[(*ret_n)++];
 
-		r = parse(fs, host, specs->v[i], race, err);
+		r = parse(fs, host, specs->v[i], q->command.argv, race, err);
 		if (r < 0)
 			return r;
 		if (gt_starts_with(race->id, "env."))

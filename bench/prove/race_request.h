@@ -7,7 +7,7 @@
 #define BN_RACE_FIRST_PAIRS 4
 #define BN_RACE_VALUES_MAX  16
 
-/* Parses and checks "ID=VALUE,VALUE" for this host. q gets the change with the first value. Free *ret with
+/* Parses and checks "ID=VALUE,VALUE" for this host and the command of q. q gets the change with the first value. Free *ret with
  * bn_races_free(), also on failure. */
 int bn_races_parse(struct gt_fsroot *fs, const struct gt_strv *specs, struct bn_request *q, struct bn_race **ret, size_t *ret_n,
 		   struct gt_err *err);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include "bench/prove/loader_race.h"
 #include "bench/prove/observations.h"
 #include "bench/prove/plan.h"
 #include "bench/prove/receipt.h"
@@ -114,7 +115,7 @@ static json_t *total_json(const struct bn_prove *p)
 
 json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, const char *profile)
 {
-	json_t *knobs = json_array(), *run = json_object_get(p->stage->doc, "run"), *receipt;
+	json_t *knobs = json_array(), *run = json_object_get(p->stage->doc, "run"), *receipt, *fetch;
 	char now[21];
 
 	gt_time_iso8601(now, (int64_t)time(NULL));
@@ -143,6 +144,9 @@ json_t *bn_prove_receipt(const struct bn_prove *p, const struct pr_host *host, c
 		json_object_set(receipt, "guards_open", json_object_get(p->doc, "guards_open"));
 	if (gt_json_get_str(p->doc, "unconfirmed", NULL))
 		json_object_set(receipt, "unconfirmed", json_object_get(p->doc, "unconfirmed"));
+	fetch = bn_loader_fetch_json(p);
+	if (fetch)
+		json_object_set_new(receipt, "fetch", fetch);
 	json_object_set_new(receipt, "plan", bn_plan_json(p));
 	json_object_set(receipt, "not_reached", json_object_get(p->doc, "not_reached"));
 	return receipt;

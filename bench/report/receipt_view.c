@@ -161,6 +161,7 @@ static void race(struct bn_view *v, const json_t *race)
 {
 	json_t *heats = json_object_get(race, "heats"), *h;
 	const char *winner = gt_json_get_str(race, "winner", NULL);
+	const char *option = gt_json_get_str(race, "loader_option", NULL);
 	gt_auto_buf text = { 0 };
 	size_t i, k;
 
@@ -175,6 +176,18 @@ static void race(struct bn_view *v, const json_t *race)
 	}
 	gt_buf_printf(&text, winner ? "; %s is proved above" : "; none was better than the host's own value", winner);
 	bn_view_add(v, BN_ITEM, BN_ALL, "race of %s:%s", gt_json_get_str(race, "id", "?"), text.s);
+	if (option)
+		bn_view_add(v, BN_ITEM, BN_ALL, "to use it: gputune run --loader %s -- CMD", option);
+}
+
+/* Reports the time for which the main thread waits for batches of DataLoader. */
+static void fetching(struct bn_view *v, const json_t *fetch)
+{
+	if (fetch)
+		bn_view_add(v, BN_ITEM, BN_ALL,
+			    "waiting for batches of DataLoader: %.0f %% of the time before, %.0f %% after; random values of "
+			    "transforms differ with workers", 100 * gt_json_get_real(fetch, "before", 0),
+			    100 * gt_json_get_real(fetch, "after", 0));
 }
 
 /* The effects in the form that the forest plot draws: one comparison each. */
@@ -309,6 +322,7 @@ struct bn_view *bn_view_receipt(const json_t *receipt)
 	undecided(v, json_object_get(receipt, "knobs"));
 	json_array_foreach(json_object_get(receipt, "races"), i, k)
 		race(v, k);
+	fetching(v, json_object_get(receipt, "fetch"));
 	json_array_foreach(json_object_get(receipt, "not_measured"), i, k)
 		bn_view_add(v, BN_ITEM, BN_ALL, "not measured: %s: %s", gt_json_get_str(k, "id", "?"),
 			    gt_json_get_str(k, "why", ""));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include "bench/session/command.h"
 #include "bench/workload/workloads.h"
@@ -216,11 +217,30 @@ static char *collect(struct bn_command *c, const struct gt_spawn *sp, json_t *sa
 	return NULL;
 }
 
+/* Adds up the lines of all ranks. Returns false if there is none. */
+static bool scan_fetching(const char *text, double *ret_part)
+{
+	double waited = 0, total = 0;
+
+	for (const char *line = text; line && *line; line = gt_next_line(line)) {
+		const char *times = gt_starts_with(line, "gputune: DataLoader") ? strstr(line, "the main thread waited ") : NULL;
+		double w, t;
+
+		if (times && sscanf(times, "the main thread waited %lf of %lf s", &w, &t) == 2) {
+			waited += w;
+			total += t;
+		}
+	}
+	*ret_part = total > 0 ? waited / total : 0;
+	return total > 0;
+}
+
 json_t *bn_command_document(struct bn_command *c, const struct gt_spawn *sp)
 {
 	gt_auto_json *samples = json_array(), *spec = bn_command_to_json(c), *notes = json_object();
 	gt_autofree char *why = collect(c, sp, samples), *text = NULL;
 	const struct bn_workload *w = &bn_workload_cmd;
+	double fetching;
 
 	if (why)
 		return json_pack("{s:o}", "failure", gt_json_str(why));
@@ -228,6 +248,8 @@ json_t *bn_command_document(struct bn_command *c, const struct gt_spawn *sp)
 		json_object_set_new(notes, "remark",
 				    json_string("the command leaves processes running; they may disturb the "
 						"following launches"));
+	if (scan_fetching(sp->errout, &fetching))
+		json_object_set_new(notes, BN_FETCH_NOTE, json_real(fetching));
 	json_object_del(spec, "timeout_s");
 	text = json_dumps(spec, JSON_COMPACT | JSON_SORT_KEYS);
 	return json_pack("{s:s, s:s, s:o, s:O, s:O, s:[{s:s, s:s, s:s, s:s, s:f, s:b, s:i, s:b, s:O}], s:{s:b, s:s, s:n}, "

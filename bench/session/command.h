@@ -32,5 +32,7 @@ json_t *bn_command_to_json(const struct bn_command *c);
 /* Call before each launch. Stores the content of the file, so that old numbers are not taken for new ones. */
 void bn_command_begin(struct bn_command *c);
 /* Returns the document (gpubench-launch/1) of a launch with exit status 0, or a document with "failure". */
+/* Note of a launch: part of the time in which the main thread waited for batches, as gputune's sitecustomize.py reports it. */
+#define BN_FETCH_NOTE "fetch_wait"
 json_t *bn_command_document(struct bn_command *c, const struct gt_spawn *sp);
 #endif

@@ -390,7 +390,7 @@ any other change. If no value wins, nothing changes.
   gpubench: vm.max_map_count takes whole numbers, not 'x'
   [64]
   $ gpubench prove --race vm.x=1,2 -- true
-  gpubench: --race vm.x=1,2: it is neither a knob of gputune (see gputune list) nor env.NAME
+  gpubench: --race vm.x=1,2: it is neither a knob of gputune (see gputune list), env.NAME nor loader.workers
   [64]
   $ gpubench prove --race env.X=1 -- true
   gpubench: --race env.X=1: give 2 to 16 values other than the host's own; for one value use --knob or --env

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "lib/file_trust.h"
 #include "lib/text.h"
@@ -112,6 +113,22 @@ static char *find_directory(struct gt_fsroot *fs, const char **ret_why)
 	if (!*ret_why && gt_fs_is_live(fs) && geteuid() == 0)
 		*ret_why = gt_check_dirs_trust(fs, path);
 	return *ret_why ? NULL : gt_take(found);
+}
+
+int tn_loader_enable(struct gt_fsroot *fs, struct gt_err *err)
+{
+	const char *user = getenv("PYTHONPATH"), *why = NULL;
+	gt_autofree char *dir = find_directory(fs, &why), *path = NULL;
+	size_t n = dir ? strlen(dir) : 0;
+
+	if (!dir)
+		return gt_fail(err, ENOENT, MODULE " of gputune %s", why);
+	if (user && !strncmp(user, dir, n) && (user[n] == ':' || !user[n]))
+		return 0;
+	path = user && *user ? gt_xasprintf("%s:%s", dir, user) : gt_xstrdup(dir);
+	if (setenv("PYTHONPATH", path, 1) < 0 || setenv("GPUTUNE_LOADER_FORCE", "0", 0) < 0)
+		return gt_fail_errno(err, errno, "cannot set PYTHONPATH");
+	return 0;
 }
 
 static void set_words(const struct tn_launch *c, struct tn_run *r)
