@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares a PyTorch program under `gputune run` with the plain call and other launchers, in interleaved rounds.
+"""Compares a PyTorch script under `gputune run` with the plain call and other launchers, with several ranks.
 
-Usage: bench_effect.py GPUTUNE [--rounds N] [--jobs a,b] [--results DIR] [--python PATH] [--blas stock|as-is]
-The same command runs in several arms: plain; under gputune run; under torch.backends.xeon.run_cpu (one instance on all cores);
-under numactl; and with a thread per core, if PyTorch uses fewer by default. Nothing else is set. A second part measures the cost
-of a launch: 1000 times `gputune run -- true`, `numactl true` and `true`. Results go to DIR/effect.json (all samples) and
-DIR/effect.md (made from it).
+Usage: bench_effect.py GPUTUNE [--python PATH,PATH] [--jobs LIST] [--ranks LIST] [--rounds N] [--results DIR] [--blas stock|as-is]
+The same script runs in several arms: plain, gputune run, gputune run --loader auto (jpeg), numactl, torch.backends.xeon.run_cpu
+(one rank). Several ranks are started by torchrun, or by mpirun if that torchrun cannot start a program. The jobs of all arms stay
+started and train in turns, in rotating order, so that a round is measured within seconds. Another part measures the cost of a
+launch: 1000 times `gputune run -- true`, `numactl true` and `true`. Results go to DIR/effect.json (all samples) and DIR/effect.md
+(made from it); cells that are not measured again are kept.
 
 The stock state of a Debian 12 with python3-torch and libopenblas is openblas-pthread as libblas.so.3: Debian gives it the
 highest priority. If libopenblas0-pthread is installed but not selected, it is selected during the measurement (as root), and the
@@ -26,12 +27,13 @@ import sys
 import tempfile
 import time
 
-JOBS = {
-    "gpt2": ["gpt2", "--batch", "4", "--seq", "64", "--steps", "5", "--warmup", "2"],
-    "mlp": ["mlp", "--batch", "256", "--steps", "60", "--warmup", "10"],
-}
-KEEP = ("framework", "threads", "items_per_s", "unit", "loss", "step_s", "max_rss_bytes")
-TRAIN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "torch_train.py")
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import check_launchers  # noqa: E402
+
+SLOWEST = check_launchers.SLOWEST
+JOBS = ("gpt2", "mlp", "resnet20", "jpeg")
+IMAGES, SIZE = 128, (800, 600)  # of the JPEG folder
+UNIT = {"gpt2": "tokens", "mlp": "samples", "resnet20": "samples", "jpeg": "images"}
 
 
 def physical_cores():
@@ -42,50 +44,71 @@ def physical_cores():
     return len(seen)
 
 
-def arms(a, job):
-    plain = [a.python, TRAIN, *JOBS[job]]
+def make_images(python, folder):
+    """Writes images with the detail of photographs, which take as long to decode."""
+    code = ("import numpy as np, sys; from PIL import Image; r = np.random.RandomState(1)\n"
+            f"for i in range({IMAGES}):\n"
+            f"  a = Image.fromarray(r.randint(0, 256, ({SIZE[1] // 6}, {SIZE[0] // 6}, 3), dtype='u1')).resize({SIZE})\n"
+            "  a.save(f'{sys.argv[1]}/{i:04d}.jpg', quality=90)")
+    subprocess.run([python, "-c", code, folder], check=True)
+
+
+def works(*command):
+    return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+
+def start_ranks(python, n):
+    """Returns the command that starts n ranks of the script after it, and its name."""
+    if n == 1:
+        return [python], "python"
+    torchrun = [python, "-m", "torch.distributed.run", "--rdzv-backend=c10d", "--rdzv-endpoint=localhost:0"]
+    if works(*torchrun, "--nproc-per-node=1", "--no-python", "true"):
+        return [*torchrun, f"--nproc-per-node={n}"], "torchrun"
+    return ["mpirun", "--oversubscribe", "-np", str(n), python], "mpirun"
+
+
+def arms(a, python, job, n):
+    """Returns {arm: words before the script}."""
+    plain, _ = start_ranks(python, n)
     found = {"plain": plain, "gputune run": [a.gputune, "run", "--", *plain]}
-    has = subprocess.run([a.python, "-c", "import torch.backends.xeon.run_cpu"], stderr=subprocess.DEVNULL)
-    if not has.returncode and shutil.which("numactl"):
-        found["run_cpu"] = [a.python, "-m", "torch.backends.xeon.run_cpu", "--ninstances", "1", "--ncores_per_instance",
-                            str(physical_cores()), TRAIN, *JOBS[job]]
-    seen = subprocess.run([a.python, "-c", "import torch; print(torch.get_num_threads())"], stdout=subprocess.PIPE, text=True)
-    if seen.stdout.strip() != str(physical_cores()):  # virtual processors that are reported as threads of one core
-        found["plain, all cores"] = ["env", f"OMP_NUM_THREADS={physical_cores()}", *plain]
+    if job == "jpeg":
+        found["gputune run --loader auto"] = [a.gputune, "run", "--loader", "auto", "--", *plain]
     if shutil.which("numactl"):
         found["numactl"] = ["numactl", "--cpunodebind=0", "--localalloc", *plain]
+    if n == 1 and shutil.which("numactl") and works(python, "-c", "import torch.backends.xeon.run_cpu"):
+        found["xeon.run_cpu"] = [python, "-m", "torch.backends.xeon.run_cpu", "--ncores_per_instance",
+                                 str(physical_cores()), "--ninstances", "1"]
     return found
 
 
-def answers(directory):
-    """Returns the instances' output, which run_cpu writes to files in its working directory."""
-    for folder, _, names in os.walk(directory):
-        for name in names:
-            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as f:
-                yield from f
+def numa_binding(python):
+    """Returns why torchrun --numa-binding cannot be measured; None: it can."""
+    said = subprocess.run([python, "-m", "torch.distributed.run", "--numa-binding=node", "--nproc-per-node=1", "--no-python", "true"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    errors = [line for line in said.stderr.splitlines() if "Error" in line or "error:" in line]
+    return errors[-1].strip() if said.returncode and errors else None
 
 
-def launch(command):
-    drop = ("OMP_", "GOMP_", "KMP_", "LD_", "GLIBC_", "MALLOC_")
-    env = {k: v for k, v in os.environ.items() if not k.startswith(drop)}
-    with tempfile.TemporaryDirectory() as cwd:
-        done = subprocess.run(command, env=env, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        lines = [x for x in [*done.stdout.splitlines(), *answers(cwd)] if x.startswith("{")]
-    if done.returncode or not lines:
-        sys.exit(f"{' '.join(command)} ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-400:]}")
-    return {k: v for k, v in json.loads(lines[-1]).items() if k in KEEP}
-
-
-def measure(a, job):
-    commands = arms(a, job)
-    runs = {arm: [] for arm in commands}
-    for i in range(a.rounds):
-        turn = i % len(commands)
-        for arm in [*commands][turn:] + [*commands][:turn]:
-            load = os.getloadavg()[0]
-            runs[arm].append({**launch(commands[arm]), "load_before": load})
-            print(f"{job} round {i + 1} {arm}: {runs[arm][-1]['items_per_s']:.1f} {runs[arm][-1]['unit']}/s", flush=True)
-    return runs
+def measure(a, python, job, n, scratch, images):
+    commands, runs, jobs = arms(a, python, job, n), {}, {}
+    model = f"jpeg:{images}" if job == "jpeg" else job
+    try:
+        for arm, words in commands.items():
+            jobs[arm] = check_launchers.start(scratch, lambda folder, words=words: [*words, check_launchers.JOB, folder, model])
+        for arm, j in jobs.items():
+            ranks = j.ranks(n)
+            runs[arm] = {"threads": [r["threads"] for r in ranks], "cpus": [r["cpus"] for r in ranks], "items_per_s": []}
+            framework = ranks[0]["torch"]
+        for i in range(a.rounds):
+            turn = i % len(jobs)
+            for arm in [*jobs][turn:] + [*jobs][:turn]:
+                runs[arm]["items_per_s"].append(jobs[arm].block())
+    finally:
+        for j in jobs.values():
+            j.end()
+    return {"job": job, "ranks": n, "torch": framework, "launcher": start_ranks(python, n)[1], "arms": runs,
+            "date": datetime.date.today().isoformat(), "blas": default_blas(), "load_before": os.getloadavg()[0],
+            "host": f"{cpu_name()}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}"}
 
 
 def launches(a, n):
@@ -99,11 +122,6 @@ def launches(a, n):
             subprocess.run(command, check=True)
             times[arm].append(time.perf_counter() - t0)
     return times
-
-
-def ratios(runs):
-    rate = {arm: [r["items_per_s"] for r in rs] for arm, rs in runs.items()}
-    return {arm: statistics.median(g / o for g, o in zip(rate["gputune run"], v)) for arm, v in rate.items()}
 
 
 def default_blas():
@@ -165,24 +183,53 @@ def cpu_name():
     return platform.machine()
 
 
+def rows(cell):
+    """Returns [arm, rate, ratio to plain, its interval] of a cell."""
+    base = cell["arms"]["plain"]["items_per_s"]
+    for arm, r in cell["arms"].items():
+        ratios = [x / y for x, y in zip(r["items_per_s"], base)]
+        yield arm, statistics.median(r["items_per_s"]), statistics.median(ratios), check_launchers.interval(ratios)
+
+
+def verdict(low, high):
+    return "faster" if low > 1.02 else "slower" if high < SLOWEST else "same" if low >= SLOWEST and high <= 1.02 else "inconclusive"
+
+
+def cpus_text(cpus):
+    return "all" if all(len(c) == len(os.sched_getaffinity(0)) for c in cpus) else ", ".join("+".join(map(str, c)) for c in cpus)
+
+
 def text(results):
     lines = [
-        "# Effect of `gputune run` on PyTorch programs", "",
-        "Made by `make bench-effect` from effect.json, which has every sample. Each arm runs the same command without other",
-        "settings. Rates are medians over interleaved rounds of fresh processes. A ratio is the median of the rounds' ratios and is",
-        "above 1 if gputune run is faster.", "",
-        "| job | arm | threads | median | gputune run / arm | loss | maximum load before |",
-        "|---|---|---|---|---|---|---|",
+        "# Effect of `gputune run` on PyTorch scripts", "",
+        "Made by `make bench-effect` from effect.json, which has every sample. The jobs of all arms stay started and train in turns.",
+        "A ratio is the median over the rounds of the rate divided by that of the plain call in the same round, with an interval of at",
+        "least 95 %. Faster: the interval is above 1.02. Slower: it is below 0.98. Same: it is between them. Otherwise the row is",
+        "inconclusive.", "",
+        "| PyTorch | job | ranks | arm | threads | CPUs | median | ratio to plain | interval | result |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for job, r in results["jobs"].items():
-        ratio = ratios(r["runs"])
-        for arm, rs in r["runs"].items():
-            rate = statistics.median(x["items_per_s"] for x in rs)
-            lines.append(f"| {job} | {arm} | {rs[0].get('threads', '')} | {rate:.0f} {rs[0]['unit']}/s | {ratio[arm]:.2f} "
-                         f"| {rs[0]['loss']:.4f} | {max(x['load_before'] for x in rs):.1f} |")
-    lines += ["", "| job | date | host | BLAS of the plain call | PyTorch | rounds |", "|---|---|---|---|---|---|"]
-    for job, r in results["jobs"].items():
-        lines.append(f"| {job} | {r['date']} | {r['host']} | {r['blas']} | {r['runs']['plain'][0]['framework']} | {r['rounds']} |")
+    slower, open_ = [], []
+    for cell in results["cells"]:
+        for arm, rate, ratio, (low, high) in rows(cell):
+            r, name = cell["arms"][arm], f"{cell['torch']} {cell['job']}, {cell['ranks']} ranks, {arm}"
+            result = "" if arm == "plain" else verdict(low, high)
+            if arm.startswith("gputune"):
+                slower += [name] if result == "slower" else []
+                open_ += [name] if result == "inconclusive" else []
+            shown = f"{ratio:.2f} | {low:.2f} to {high:.2f}" if result else "1 | "
+            lines.append(f"| {cell['torch']} | {cell['job']} | {cell['ranks']} by {cell['launcher']} | {arm} | "
+                         f"{', '.join(map(str, r['threads']))} | {cpus_text(r['cpus'])} | {rate:.0f} {UNIT[cell['job']]}/s | {shown} | {result} |")
+    lines += ["", f"Rows of gputune that are slower: {'; '.join(slower) or 'none'}.", "",
+              f"Rows of gputune that are inconclusive: {'; '.join(open_) or 'none'}.", ""]
+    for version, why in results.get("numa_binding", {}).items():
+        lines.append(f"`torchrun --numa-binding=node` of PyTorch {version} is not measured: {why}")
+    lines += ["", "| PyTorch | date | host | BLAS of the host | rounds | maximum load before |", "|---|---|---|---|---|---|"]
+    for version in sorted({c["torch"] for c in results["cells"]}):
+        own = [c for c in results["cells"] if c["torch"] == version]
+        rounds = sorted({len(c["arms"]["plain"]["items_per_s"]) for c in own})
+        lines.append(f"| {version} | {own[-1]['date']} | {own[-1]['host']} | {own[-1]['blas']} | {'/'.join(map(str, rounds))} | "
+                     f"{max(c['load_before'] for c in own):.1f} |")
     if results.get("launch_s"):
         base = statistics.median(results["launch_s"]["true"])
         lines += ["", "Cost of a launch: medians over interleaved launches, minus that of a plain call of `true`.", "",
@@ -196,44 +243,65 @@ def text(results):
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("gputune")
-    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--rounds", type=int, default=10)
     p.add_argument("--jobs", default=",".join(JOBS))
+    p.add_argument("--ranks", default="1,2,4")
     p.add_argument("--launches", type=int, default=1000)
     p.add_argument("--results", default="bench/results")
-    p.add_argument("--python", default="/usr/bin/python3")
+    p.add_argument("--python", default="/usr/bin/python3", help="interpreters with PyTorch, separated by commas")
     p.add_argument("--blas", choices=("stock", "as-is"), default="stock", help="what libblas.so.3 is meanwhile")
     a = p.parse_args()
     a.gputune = os.path.abspath(a.gputune)
-    with stock_blas(a.blas == "stock" and a.python == "/usr/bin/python3"):
+    with stock_blas(a.blas == "stock" and "/usr/bin/python3" in a.python.split(",")):
         return run(a)
 
 
+def load(path):
+    if not os.path.exists(path):
+        return {"cells": []}
+    with open(path, encoding="utf-8") as f:
+        return json.load(f)
+
+
+def save(results, folder):
+    results["cells"].sort(key=lambda c: (c["torch"], JOBS.index(c["job"]), c["ranks"]))
+    with open(os.path.join(folder, "effect.json"), "w", encoding="utf-8") as f:
+        json.dump(results, f)
+        f.write("\n")
+    with open(os.path.join(folder, "effect.md"), "w", encoding="utf-8") as f:
+        f.write(text(results))
+
+
 def run(a):
-    if subprocess.run([a.python, "-c", "import torch"], stderr=subprocess.DEVNULL).returncode:
+    pythons, jobs = a.python.split(","), [*filter(None, a.jobs.split(","))]
+    if not all(works(python, "-c", "import torch") for python in pythons):
         print("skipped: no PyTorch")
         return 77
-    unknown = set(filter(None, a.jobs.split(","))) - set(JOBS)
+    unknown = set(jobs) - set(JOBS)
     if unknown:
         sys.exit(f"no job {', '.join(sorted(unknown))}: there are {', '.join(JOBS)}")
     os.makedirs(a.results, exist_ok=True)
-    path = os.path.join(a.results, "effect.json")
-    results = {"jobs": {}}
-    if os.path.exists(path):
-        with open(path, encoding="utf-8") as f:
-            results = json.load(f)
+    results = load(os.path.join(a.results, "effect.json"))
     if a.launches:
         results["launch_s"] = launches(a, a.launches)
-    for job in filter(None, a.jobs.split(",")):
-        results["jobs"][job] = {
-            "date": datetime.date.today().isoformat(), "blas": default_blas(), "rounds": a.rounds, "options": JOBS[job],
-            "host": f"{cpu_name()}, {len(os.sched_getaffinity(0))} CPUs, Linux {platform.release()}", "runs": measure(a, job),
-        }
-    with open(path, "w", encoding="utf-8") as f:
-        json.dump(results, f)
-        f.write("\n")
-    with open(os.path.join(a.results, "effect.md"), "w", encoding="utf-8") as f:
-        f.write(text(results))
-    print(text(results))
+        save(results, a.results)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
+        images = os.path.join(scratch, "images")
+        os.mkdir(images)
+        for python in pythons:
+            if "jpeg" in jobs and not os.listdir(images):
+                make_images(python, images)
+            for job in jobs:
+                for n in map(int, a.ranks.split(",")):
+                    cell = measure(a, python, job, n, scratch, images)
+                    why = numa_binding(python) if cell["launcher"] == "torchrun" else None
+                    if why:
+                        results.setdefault("numa_binding", {})[cell["torch"]] = why
+                    same = (cell["torch"], job, n)
+                    results["cells"] = [c for c in results["cells"] if (c["torch"], c["job"], c["ranks"]) != same] + [cell]
+                    save(results, a.results)
+                    for arm, rate, ratio, (low, high) in rows(cell):
+                        print(f"{cell['torch']} {job} {n} {arm}: {rate:.1f} {UNIT[job]}/s, {ratio:.2f} ({low:.2f} to {high:.2f})", flush=True)
     return 0
 
 

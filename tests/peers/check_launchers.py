@@ -26,10 +26,9 @@ import monitoring  # noqa: E402
 GPUTUNE = os.path.join(os.path.abspath(tap.BUILD), "gputune")
 JOB = os.path.join(HERE, "launched_job.py")
 CPUS = sorted(os.sched_getaffinity(0))
-STEPS = 20         # of a block
-PATIENCE_S = 120   # for the start of a job, and for a block
-SLOWEST = 0.98     # of the plain call
-OWN = ("OMP_", "GOMP_", "SLURM_", "OMPI_", "LOCAL_", "RANK", "WORLD_", "GPUTUNE_", "MASTER_", "LD_", "PYTHON")
+PATIENCE_S = 120  # for the start of a job, and for a block
+SLOWEST = 0.98  # of the plain call
+OWN = ("OMP_", "GOMP_", "OPENBLAS_", "SLURM_", "OMPI_", "LOCAL_", "RANK", "WORLD_", "GPUTUNE_", "MASTER_", "LD_", "PYTHON")
 
 
 def environment(**more):
@@ -149,9 +148,9 @@ class Job:
 
     def block(self):
         self.go("train")
-        took = self.wait_for(f"took-{self.blocks}")
+        rate = self.wait_for(f"rate-{self.blocks}")
         self.blocks += 1
-        return took
+        return rate
 
     def end(self):
         self.go("stop")
@@ -168,15 +167,16 @@ class Job:
         self.log.close()
 
 
-def start_pair(scratch, name, make, n, env):
+def start(scratch, make, **env):
+    """Starts the job whose command is make(folder)."""
+    folder, port = tempfile.mkdtemp(dir=scratch), str(monitoring.free_ports(1)[0])
+    os.environ["JOB_PORT"] = port
+    return Job(folder, make(folder), environment(JOB_PORT=port, **env))
+
+
+def start_pair(scratch, make, **env):
     """Starts the plain job and that of gputune run. make(folder): the command."""
-    jobs = []
-    for i, before in enumerate(([], [GPUTUNE, "run", "--"])):
-        folder = tempfile.mkdtemp(dir=scratch)
-        port = str(29700 + (os.getpid() * 8 + n * 2 + i) % 2000)
-        os.environ["JOB_PORT"] = port
-        jobs.append(Job(folder, [*before, *make(folder)], environment(JOB_PORT=port, **env)))
-    return jobs
+    return [start(scratch, lambda folder: [*before, *make(folder)], **env) for before in ([], [GPUTUNE, "run", "--"])]
 
 
 # ---- judgement -------------------------------------------------------------------------------------------------------------
@@ -208,8 +208,8 @@ def compare(name, n, jobs, pairs, is_rank, rows):
         plain, run = jobs[0].ranks(n), jobs[1].ranks(n)
         ratios = []
         for k in range(pairs):
-            times = {j: jobs[j].block() for j in ((0, 1) if k % 2 else (1, 0))}
-            ratios.append(times[0] / times[1])
+            rates = {j: jobs[j].block() for j in ((0, 1) if k % 2 else (1, 0))}
+            ratios.append(rates[1] / rates[0])
         said = jobs[1].text()
     except RuntimeError as why:
         tap.check(f"{name}, {n} ranks: the job runs", False, why)
@@ -237,13 +237,13 @@ def by_srun(scratch, venv, n, pairs, rows):
         def ask(env):
             if "idle" not in monitoring.state(env):
                 return None
-            command = ["srun", f"-n{n}", "--overcommit", "--overlap", "--mem=0", *options, f"{venv}/bin/python", JOB]
-            jobs = start_pair(scratch, name, lambda folder: [*command, folder, str(STEPS)], n, {"SLURM_CONF": env["SLURM_CONF"]})
-            compare(name, n, jobs, pairs, n <= len(CPUS) or bool(options), rows)
+            command = ["srun", f"-n{n}", "--overcommit", "--mem=0", *options, f"{venv}/bin/python", JOB]
+            jobs = start_pair(scratch, lambda folder: [*command, folder, "small"], SLURM_CONF=env["SLURM_CONF"])
+            compare(name, n, jobs, pairs, n <= len(CPUS) and not options, rows)
             return True
 
         folder = tempfile.mkdtemp(dir=scratch)
-        if monitoring.slurm(folder, "", ask, task="affinity", cpus=len(CPUS)) is not True:
+        if monitoring.slurm(folder, "PartitionName=DEFAULT OverSubscribe=FORCE:2", ask, task="affinity", cpus=len(CPUS)) is not True:
             tap.check(f"{name}, {n} ranks: the cluster starts", False, os.listdir(folder))
 
 
@@ -251,7 +251,7 @@ def values(scratch, venv, n):
     """A number of threads that the user or a script sets is kept."""
     for name, text, env in (("the user", "", {"OMP_NUM_THREADS": "3"}), ("a script", "export OMP_NUM_THREADS=3\n", {})):
         folder = tempfile.mkdtemp(dir=scratch)
-        line = " ".join(torchrun(venv, n, JOB, folder, str(STEPS)))
+        line = " ".join(torchrun(venv, n, JOB, folder, "small"))
         job = Job(folder, [GPUTUNE, "run", "--", "bash", script(folder, "run.sh", f"{text}{line}\n")], environment(**env))
         try:
             ranks = job.ranks(n)
@@ -283,9 +283,9 @@ def main():
                     tap.skip(f"{name}, {n} ranks", f"no {needed}")
                     continue
                 def command(folder, name=name):
-                    return launchers(venv, folder, n, [JOB, folder, str(STEPS)])[name][1]
+                    return launchers(venv, folder, n, [JOB, folder, "small"])[name][1]
 
-                compare(name, n, start_pair(scratch, name, command, n, {}), a.pairs, is_rank, rows)
+                compare(name, n, start_pair(scratch, command), a.pairs, is_rank, rows)
             if not only or "srun" in only:
                 by_srun(scratch, venv, n, a.pairs, rows)
         if not only or "values" in only:

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch job of check_launchers.py: trains a small network with gloo, in blocks of steps that the test requests by files.
+"""PyTorch job of check_launchers.py and bench_effect.py: trains with gloo in blocks that these scripts request by files.
 
-Usage: launched_job.py FOLDER STEPS (a rank of a launcher), or launched_job.py FOLDER STEPS lightning|spawn|ray RANKS
+Usage: launched_job.py FOLDER MODEL [lightning|spawn|ray RANKS]
+MODEL: small, gpt2, mlp, resnet20 (tests/peers/torch_train.py), or jpeg:FOLDER (a decode-bound script with DataLoader's defaults)
 """
+import argparse
 import json
 import os
 import sys
 import time
+
+BLOCK_S = 0.5  # of training, about
 
 
 def wait_for(path):
@@ -26,56 +30,123 @@ def start_group():
                            ("SLURM_NTASKS", "WORLD_SIZE")):
         if source in os.environ and target not in os.environ:
             os.environ[target] = os.environ[source]
+    if "RANK" not in os.environ:
+        os.environ.update(RANK="0", WORLD_SIZE="1")
     os.environ.setdefault("MASTER_ADDR", "127.0.0.1")
     os.environ.setdefault("MASTER_PORT", os.environ.get("JOB_PORT", "29611"))
     dist.init_process_group("gloo")
 
 
-def train(folder, steps):
-    """Writes rank-N, then for each file go-K the seconds of a block as took-K, until go-K has the word stop."""
+def parallel(net):
+    import torch
+    import torch.distributed as dist
+    return torch.nn.parallel.DistributedDataParallel(net) if dist.get_world_size() > 1 else net
+
+
+def jpeg_steps(folder):
+    """A function that trains n batches of images of the folder. The only argument of DataLoader that it passes is batch_size."""
+    import numpy
+    import torch
+    from PIL import Image
+    from torch import nn
+
+    class Images(torch.utils.data.Dataset):
+        def __init__(self):
+            self.files = sorted(os.path.join(folder, f) for f in os.listdir(folder))
+
+        def __len__(self):
+            return len(self.files)
+
+        def __getitem__(self, i):
+            with Image.open(self.files[i]) as image:
+                pixels = image.convert("RGB").resize((64, 64), Image.BILINEAR)
+            return torch.from_numpy(numpy.array(pixels)).permute(2, 0, 1).float() / 255, i % 10
+
+    net = parallel(nn.Sequential(nn.Conv2d(3, 16, 3, 2), nn.ReLU(), nn.Conv2d(16, 32, 3, 2), nn.ReLU(), nn.Flatten(),
+                                 nn.Linear(32 * 15 * 15, 10)))
+    opt, loader = torch.optim.SGD(net.parameters(), lr=0.01), torch.utils.data.DataLoader(Images(), batch_size=16)
+
+    def run(n):
+        images = 0
+        for _ in range(n):  # epochs: the workers start anew in each
+            for x, y in loader:
+                opt.zero_grad()
+                nn.functional.cross_entropy(net(x), y).backward()
+                opt.step()
+                images += len(y)
+        return images
+    return run
+
+
+def model_steps(name):
+    """A function that trains n steps on one random batch."""
+    import torch
+    if name == "small":
+        net = torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(6)])
+        x, y, items = torch.randn(64, 512), torch.randn(64, 512), 64
+        opt, loss = torch.optim.SGD(net.parameters(), lr=0.01), torch.nn.functional.mse_loss
+    else:
+        import torch_train
+        a = argparse.Namespace(model=name, batch={"gpt2": 2, "mlp": 128, "resnet20": 32}[name], seq=64, layers=6, width=384, heads=6,
+                               vocab=8192, fused=False, pad_vocab=False, channels_last=False, size=0)
+        net, x, y, opt, items, _ = torch_train.build(a)
+
+        def loss(out, y):
+            return torch.nn.functional.cross_entropy(out.view(-1, out.shape[-1]), y.reshape(-1))
+    net = parallel(net)
+
+    def run(n):
+        for _ in range(n):
+            opt.zero_grad()
+            loss(net(x), y).backward()
+            opt.step()
+        return n * items
+    return run
+
+
+def train(folder, model):
+    """Writes rank-N, then for each file go-K the items per second of a block as rate-K, until go-K has the word stop."""
     import torch
     import torch.distributed as dist
     if not dist.is_initialized():
         start_group()
     torch.manual_seed(0)
-    net = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(*[torch.nn.Linear(512, 512) for _ in range(6)]))
-    opt, x = torch.optim.SGD(net.parameters(), lr=0.01), torch.randn(64, 512)
+    run = jpeg_steps(model.partition(":")[2]) if model.startswith("jpeg:") else model_steps(model)
 
     def block(n):
         dist.barrier()
         begin = time.perf_counter()
-        for _ in range(n):
-            opt.zero_grad()
-            net(x).square().mean().backward()
-            opt.step()
+        items = run(n)
         dist.barrier()
-        return time.perf_counter() - begin
+        return items * dist.get_world_size() / (time.perf_counter() - begin), time.perf_counter() - begin
 
-    block(5)
-    write(folder, f"rank-{dist.get_rank()}", {"pid": os.getpid(), "threads": torch.get_num_threads()})
+    block(1)
+    steps = torch.tensor([max(1, round(BLOCK_S / block(2)[1] * 2))])
+    dist.broadcast(steps, 0)
+    write(folder, f"rank-{dist.get_rank()}", {"pid": os.getpid(), "threads": torch.get_num_threads(), "torch": torch.__version__})
     k = 0
     while True:
         wait_for(f"{folder}/go-{k}")
         with open(f"{folder}/go-{k}", encoding="ascii") as f:
             if f.read() == '"stop"':
                 break
-        took = block(steps)
+        rate, _ = block(int(steps))
         if not dist.get_rank():
-            write(folder, f"took-{k}", took)
+            write(folder, f"rate-{k}", rate)
         k += 1
     dist.destroy_process_group()
 
 
-def worker(rank, ranks, folder, steps):
+def worker(rank, ranks, folder, model):
     """A worker of a pool: it gets its rank after the start, without a launcher's variables."""
     os.environ.update(RANK=str(rank), WORLD_SIZE=str(ranks))
-    train(folder, steps)
+    train(folder, model)
 
 
-def spawn(folder, steps, ranks):
+def spawn(folder, model, ranks):
     import multiprocessing
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=worker, args=(i, ranks, folder, steps)) for i in range(ranks)]
+    workers = [context.Process(target=worker, args=(i, ranks, folder, model)) for i in range(ranks)]
     for w in workers:
         w.start()
     for w in workers:
@@ -83,25 +154,25 @@ def spawn(folder, steps, ranks):
     return max(w.exitcode for w in workers)
 
 
-def ray_actors(folder, steps, ranks):
+def ray_actors(folder, model, ranks):
     import ray
     ray.init(num_cpus=ranks, include_dashboard=False, log_to_driver=False)
     remote = ray.remote(num_cpus=1)(worker)
-    ray.get([remote.remote(i, ranks, folder, steps) for i in range(ranks)])
+    ray.get([remote.remote(i, ranks, folder, model) for i in range(ranks)])
 
 
 def main():
-    folder, steps, kind = sys.argv[1], int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None
+    folder, model, kind = sys.argv[1], sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else None
     if kind == "lightning":
         from lightning.fabric import Fabric
         Fabric(accelerator="cpu", devices=int(sys.argv[4]), strategy="ddp").launch()
-        train(folder, steps)
+        train(folder, model)
     elif kind == "spawn":
-        return spawn(folder, steps, int(sys.argv[4]))
+        return spawn(folder, model, int(sys.argv[4]))
     elif kind == "ray":
-        ray_actors(folder, steps, int(sys.argv[4]))
+        ray_actors(folder, model, int(sys.argv[4]))
     else:
-        train(folder, steps)
+        train(folder, model)
     return 0
 
 
