@@ -407,6 +407,7 @@ struct rt_options {
 		float mean, std;
 	} pixels;	     /* std > 0: f32 inputs are passed as u8, and the first call converts them to (v / 255 -
 			      * mean) / std, see pass/pixels.c */
+	bool sparse;	     /* RT_CPU: keep a mask of pruned elements per weight; set by rt_prune() */
 	enum rt_attention_by attention_by;
 	struct rt_optimizer optimizer;
 	struct rt_precision precision;
@@ -603,6 +604,18 @@ struct rt_peaks {
 	double f16_flops_per_s; /* GPUs, if requested; otherwise 0 */
 };
 int rt_measure_peaks(int threads, struct rt_peaks *ret, struct gt_err *err);
+
+/* ---- pruning ---- */
+enum rt_sparsity { RT_UNSTRUCTURED, RT_2_OF_4 };
+/*
+ * Prunes weights of linear layers and convolutions by magnitude: they become 0, and stay 0 in later updates. Needs
+ * options.sparse and an optimizer. UNSTRUCTURED: this fraction of each weight, the smallest elements. 2_OF_4: two of four
+ * neighbours along the inputs, the pattern of sparse tensor cores; fraction is ignored, and weights whose inputs are no
+ * multiple of 4 stay dense. Elements that are pruned already stay pruned. rt_save() saves the masks. -EINVAL: a fraction
+ * outside [0,1), or no weight can be pruned.
+ */
+int rt_prune(struct rt_program *p, enum rt_sparsity how, double fraction, struct gt_err *err);
+double rt_pruned_fraction(const struct rt_program *p); /* of the elements of these weights */
 
 /* ---- checkpoints ---- */
 /* Saves parameters, buffers, optimizer state and loss scale as one safetensors file, atomically and durably. ticket:

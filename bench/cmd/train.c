@@ -58,6 +58,8 @@ static const struct gt_opt opts[] = {
 	{ 0, "clip", "NORM", "limit the global norm of the gradients to NORM", GT_OPT_REAL, &options.clip_norm, RARE("Steps") },
 	{ 0, "save-every", "N", "also save the checkpoint after every N updates", GT_OPT_COUNT, &options.save_every,
 	  RARE("Steps") },
+	{ 0, "prune", "HOW", "prune this fraction of the weights, such as 0.5, or to 2:4", GT_OPT_STR, &options.prune,
+	  RARE("Steps") },
 	{ 0, "weights-shard", "SIZE", "limit a file of --save-weights to SIZE (default: 5G)", GT_OPT_SIZE,
 	  &options.weights_shard_bytes, RARE("Steps") },
 
@@ -483,6 +485,9 @@ static void print_text(const json_t *doc, bool color)
 	}
 	print_groups(json_object_get(doc, "groups"));
 	print_pipeline(json_object_get(doc, "pipeline"));
+	if (json_object_get(doc, "pruning"))
+		printf("pruned     %.1f %% of the weights of linear layers and convolutions\n",
+		       100 * gt_json_get_real(json_object_get(doc, "pruning"), "fraction", 0));
 	if (json_is_real(json_object_get(doc, "heldout_loss_before")))
 		print_held_out(doc);
 	if (json_object_get(doc, "peaks")) {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include "bench/train/check_options.h"
 #include "bench/train/models.h"
+#include "bench/train/prune.h"
 #include "bench/train/train_data.h"
 #include "lib/file.h"
 #include "runtime/transport/comm.h"
@@ -166,6 +167,20 @@ static int check_stages(const struct bn_model *m, const struct bn_train_options 
 	return check_cuts(m, o, err);
 }
 
+static int check_pruning(const struct bn_train_options *o, struct gt_err *err)
+{
+	struct bn_pruning p;
+	int r = bn_prune_parse(o->prune, &p, err);
+
+	if (r || !p.use)
+		return r;
+	if (gt_streq(o->device, "cuda"))
+		return usage(err, "--prune needs --device cpu: the device has no kernel for masks");
+	if (o->tp > 1 || o->pp > 1 || o->shard)
+		return usage(err, "--prune needs whole weights: it excludes --tp, --pp and --shard");
+	return 0;
+}
+
 static int check_options(const struct bn_model *m, const struct bn_train_options *o, struct gt_err *err)
 {
 	const struct {
@@ -220,7 +235,7 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 		return usage(err, "--clip must be a norm such as 1.0");
 	if (!isfinite(o->lr) || o->lr < 0 || o->lr > 1e6)
 		return usage(err, "--lr must be a learning rate such as 0.001");
-	if (bn_model_check(m, o, err) || check_shard(o, err))
+	if (bn_model_check(m, o, err) || check_shard(o, err) || check_pruning(o, err))
 		return -EINVAL;
 	return check_stages(m, o, err);
 }

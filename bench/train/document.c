@@ -135,6 +135,9 @@ json_t *bn_train_document(const struct bn_training *r)
 	json_t *doc = json_object();
 	gt_autofree char *spin = NULL;
 
+	if (r->pruning.use)
+		json_object_set_new(doc, "pruning", json_pack("{s:s, s:o}", "requested", r->o.prune, "fraction",
+							      gt_json_real(rt_pruned_fraction(r->program))));
 	json_object_set_new(doc, "schema", json_string("gpubench-train/1"));
 	json_object_set_new(doc, "framework", json_string("gputune " PACKAGE_VERSION));
 	json_object_set_new(doc, "model", json_string(r->model->name));

@@ -165,6 +165,7 @@ static int build(struct bn_training *r, struct gt_err *err)
 		.deterministic = r->o.deterministic,
 		.accum = (int)r->o.accum,
 		.clip_norm = r->o.clip_norm,
+		.sparse = r->pruning.use,
 		.optimizer = optimizer_of(&r->o),
 		.ranks = ddp_options(r),
 		.pipeline = { .comm = r->mesh.group[RT_DIM_PIPELINE],
@@ -478,6 +479,9 @@ static int train(struct bn_training *r, struct gt_err *err)
 		status = update(r, &seconds, err);
 		if (status)
 			return status;
+		status = bn_prune(&r->pruning, r->program, i + 1, total, err);
+		if (status)
+			return status;
 		status = save(r, i + 1, i + 1 == total, err);
 		if (status)
 			return status;
@@ -592,6 +596,7 @@ static int prepare(struct bn_training *r, struct gt_err *err)
 	status = load_checkpoint(r, err);
 	if (status)
 		return status;
+	r->pruning.start = rt_pruned_fraction(r->program);
 	status = check_gradients(r, err);
 	if (status)
 		return status;
@@ -650,6 +655,9 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	int rank = comm ? rt_comm_rank(comm) : 0, status;
 
 	status = rank ? bn_train_check(o, &r.o, err) : bn_train_resolve(o, &r.o, err);
+	if (status)
+		return status;
+	status = bn_prune_parse(r.o.prune, &r.pruning, err);
 	if (status)
 		return status;
 	r.model = bn_model_find(o->model, err);

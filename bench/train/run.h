@@ -2,6 +2,7 @@
 #ifndef BN_TRAIN_RUN_H
 #define BN_TRAIN_RUN_H
 /* The state of a training run, and its document. */
+#include "bench/train/prune.h"
 #include "bench/train/train_data.h"
 #include "runtime/transport/comm.h"
 
@@ -11,6 +12,7 @@ struct bn_training {
 	struct rt_graph *graph[RT_LENGTHS_MAX]; /* one, or one per length of documents */
 	struct rt_program *program;
 	struct bn_train_data data;
+	struct bn_pruning pruning;
 	struct rt_comm *comm; /* NULL: a single process */
 	struct rt_mesh mesh;  /* all zero: a single process */
 	/* Ranks with their own batches, and this rank among them. The ranks that split a model get the same batches. */

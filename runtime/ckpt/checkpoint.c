@@ -99,8 +99,11 @@ static int load_tensor(struct rt_program *p, struct rt_node *n, const struct rt_
 {
 	gt_autofree char *name = rt_ckpt_name(n);
 	const struct rt_st_tensor *t = rt_safetensors_find(s, name);
-	int r = check_tensor(f->path, n, t, name, err);
+	int r;
 
+	if (!t && n->role == RT_ROLE_STATE && n->masked) /* a checkpoint of a dense model */
+		return copy ? clear_state(p, n, err) : 0;
+	r = check_tensor(f->path, n, t, name, err);
 	if (r || !copy)
 		return r;
 	return read_tensor(p, n, f, t->begin, err);

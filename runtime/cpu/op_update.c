@@ -212,3 +212,17 @@ static void run_sgd(const struct rt_cpu *cpu, const struct rt_call *c, const str
 }
 
 const struct rt_cpu_kernel rt_cpu_sgd = { .run = run_sgd };
+
+static void run_mask(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	int64_t n = rt_shape_elements(&c->out[0]->shape);
+	float *w = rt_f32(c->out[0]);
+	const uint8_t *mask = c->out[1]->data;
+	int team = rt_cpu_team(cpu, 4.0 * (double)n);
+
+#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+	for (int64_t i = 0; i < n; i++)
+		w[i] = mask[i] ? 0 : w[i];
+}
+
+const struct rt_cpu_kernel rt_cpu_mask = { .run = run_mask };

@@ -41,6 +41,7 @@ struct rt_node {
 	int first_write;	 /* call that writes the node before any call reads it; -1: none */
 	struct rt_node *storage; /* the node itself, or the node whose memory it shares */
 	int slot;		 /* 8-bit tensors: index of its scale (pass/fp8.c) */
+	bool masked;		 /* weight with a mask of pruned elements, or the mask (pass/mask.c) */
 	bool shared;		 /* stored in the window shared by the ranks, not in the arena */
 	/* Sharded state: each rank of a node keeps one piece, in units of this many elements; 0: not sharded. `shape`
 	 * is then the shape of the largest piece and `whole` that of the tensor. */

@@ -65,6 +65,7 @@
 	X(SGD, sgd, BOTH) \
 	X(ADAMW, adamw, BOTH) \
 	X(ADAMW8, adamw8, BOTH) \
+	X(MASK, mask, CPU) \
 	X(SOFTMAX_PART, softmax_part, CPU) \
 	X(CROSS_ENTROPY_PARTS, cross_entropy_parts, CPU) \
 	X(REPLICATE, replicate, RANKS) \

@@ -8,6 +8,7 @@
  * sgd:    in: gradient. out: parameter, momentum or NULL
  * adamw:  in: gradient. out: parameter, m, v
  * adamw8: in: gradient. out: parameter, m and v as codes, and their scales (one per block)
+ * mask:   clears the pruned elements of a parameter after its update. out: parameter, mask (1: pruned)
  */
 #include "runtime/graph/ops.h"
 #include "runtime/math/map8.h"
@@ -44,4 +45,8 @@ const struct rt_op rt_op_adamw8 = {
 	.name = "adamw8",
 	.states = { { "m", RT_U8 }, { "v", RT_U8 }, { "m scale", RT_F32, RT_MAP8_BLOCK },
 		    { "v scale", RT_F32, RT_MAP8_BLOCK } },
+};
+const struct rt_op rt_op_mask = {
+	.id = RT_OP_MASK,
+	.name = "mask",
 };

@@ -73,6 +73,20 @@ static void declare_absent(struct rt_plan *p, const struct rt_node *param)
 	}
 }
 
+static struct rt_call *mask_call(struct rt_plan *p, struct rt_node *param)
+{
+	static const struct rt_op_state mask = { "mask", RT_U8 };
+	struct rt_call *c = gt_xcalloc(1, sizeof(*c));
+
+	c->op = rt_ops[RT_OP_MASK];
+	c->phase = RT_PHASE_UPDATE;
+	c->origin = param->name;
+	c->out[0] = param;
+	c->out[1] = new_state(p, param, &mask);
+	c->out[1]->masked = true;
+	return c;
+}
+
 static int update(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 {
 	bool wait = p->opt->debug.no_early_update || p->opt->debug.anomaly || rt_plan_measures_gradients(p) || p->stage;
@@ -91,6 +105,8 @@ static int update(struct rt_plan *p, struct gt_buf *did, struct gt_err *err)
 		at = wait ? p->ir.n_calls : earliest(p, param, g);
 		early += at < p->ir.n_calls;
 		rt_plan_insert(p, at, update_call(p, param, g));
+		if (param->masked)
+			rt_plan_insert(p, at + 1, mask_call(p, param));
 		n++;
 	}
 	gt_buf_printf(did, "%d updates, %d of them during the backward pass", n, early);

@@ -3,7 +3,8 @@
 """Compares INT8 inference with FP32 and with PyTorch's quantisation, and checks the accuracy on real data.
 
 Usage: check_int8.py GPUBENCH COMPRESS_CASE [--python PATH] [--rounds N] [--digits FILE] [--results FILE]
-Arithmetic: products of compress_case have the scales and the integer sums of torch.ao's observers and quantised tensors.
+Arithmetic: products of compress_case have the scales and the integer sums of torch.ao's observers and quantised tensors, and
+its pruned weights have the masks of torch.nn.utils.prune.
 Speed: the same MLP and GPT-2 in `gpubench infer --int8 dynamic` and in PyTorch (torch.ao, qint8, its fastest engine on this
 processor), in FP32 and INT8, with the same threads. Fresh processes of both programs alternate. The ratios are medians over
 the rounds of the throughput in the same round.
@@ -106,6 +107,20 @@ for m, k, n, how in ((1, 64, 32, "dynamic"), (9, 64, 33, "static"), (40, 61, 70,
     found = (y - b.double()) / scale
     off = (found - sums).abs().max().item() / max(1, sums.abs().max().item())
     out.append({"case": f"{m} x {k} x {n}, {how}", "equal": bool((found.round() == sums).all()), "rounding": off})
+import torch.nn.utils.prune
+for n, k, fraction in ((32, 64, 0.5), (33, 61, 0.37), (7, 5, 0.9), (64, 64, 2)):
+    layer = torch.nn.Linear(k, n, bias=False)
+    w = layer.weight.detach().clone()
+    if fraction < 1:
+        torch.nn.utils.prune.l1_unstructured(layer, "weight", amount=fraction)
+        want = layer.weight.detach()
+    else:  # 2:4: the two largest of four
+        four = w.view(n, k // 4, 4)
+        want = (four * torch.zeros_like(four).scatter(2, four.abs().topk(2, 2).indices, 1)).view(n, k)
+    raw = subprocess.run([case, "prune", str(n), str(k), str(fraction) if fraction < 1 else "2:4"], check=True,
+                         stdout=subprocess.PIPE, input=bytes(memoryview(w.numpy()))).stdout
+    have = torch.frombuffer(bytearray(raw), dtype=torch.float32).view(n, k)
+    out.append({"case": f"pruning of {n} x {k}, {fraction if fraction < 1 else '2:4'}", "equal": bool((have == want).all()), "rounding": 0})
 print(json.dumps(out))
 """
 
@@ -232,7 +247,8 @@ def main():
         return 77
     checks, rows, first = [], [], None
     for c in run([a.python, "-c", ARITHMETIC, os.path.abspath(a.case)]):
-        checks.append((c["equal"] and c["rounding"] < 1e-6, f"{c['case']}: the scales and integer sums of torch.ao", f"{c['rounding']:.1e}"))
+        what = "mask of PyTorch" if "pruning" in c["case"] else "scales and integer sums of torch.ao"
+        checks.append((c["equal"] and c["rounding"] < 1e-6, f"{c['case']}: the {what}", f"{c['rounding']:.1e}"))
     for name in JOBS:
         found, first = speed(a, name, threads)
         rows += found

@@ -2,6 +2,7 @@
 /*
  * compress_case int8 M K N (dynamic | LO HI): reads x (M,K), w (N,K) and b (N) as f32 from the standard input. Writes the INT8
  * product y (M,N) = x w^T + b, with the range of x found in the run, per row, or given.
+ * compress_case prune N K (FRACTION | 2:4): reads w (N,K). Writes w after rt_prune().
  */
 #include <errno.h>
 #include <stdio.h>
@@ -48,24 +49,57 @@ static int multiply(int64_t m, int64_t k, int64_t n, struct rt_range *range, str
 	return fwrite(out, sizeof(*out), (size_t)(m * n), stdout) == (size_t)(m * n) ? 0 : gt_fail(err, EIO, "cannot write y");
 }
 
+static int prune(int64_t n, int64_t k, enum rt_sparsity how, double fraction, struct gt_err *err)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(1, k)), *w = rt_param(g, "w", RT_SHAPE(n, k), RT_INIT_ZEROS);
+	struct rt_node *loss = rt_dot(g, rt_linear(g, x, w, NULL), rt_input(g, "dy", RT_F32, RT_SHAPE(1, n)));
+	struct rt_options opt = { .threads = 1, .sparse = true, .optimizer.kind = RT_SGD };
+	gt_autofree float *weight = read_floats(n * k);
+	gt_auto(rt_program) *p = NULL;
+	int r = rt_compile(g, loss, &opt, &p, err);
+
+	if (r)
+		return r;
+	r = rt_write_param(p, w, weight, err);
+	if (r)
+		return r;
+	r = rt_prune(p, how, fraction, err);
+	if (r)
+		return r;
+	r = rt_read_value(p, w, weight, err);
+	if (r)
+		return r;
+	if (fwrite(weight, sizeof(*weight), (size_t)(n * k), stdout) != (size_t)(n * k))
+		return gt_fail(err, EIO, "cannot write w");
+	return 0;
+}
+
+static int finish(int r, const struct gt_err *err)
+{
+	if (r)
+		fprintf(stderr, "%s\n", err->msg);
+	return r ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct gt_err err = { 0 };
 	char name[] = "input of w";
 	struct rt_range range = { .name = name };
 	bool dynamic = argc == 6 && !strcmp(argv[5], "dynamic");
-	int r;
 
+	if (argc == 5 && !strcmp(argv[1], "prune"))
+		return finish(prune(atoll(argv[2]), atoll(argv[3]), strcmp(argv[4], "2:4") ? RT_UNSTRUCTURED : RT_2_OF_4,
+				    strtod(argv[4], NULL), &err), &err);
 	if (argc < 6 || strcmp(argv[1], "int8") || (!dynamic && argc != 7)) {
-		fprintf(stderr, "usage: compress_case int8 M K N (dynamic | LO HI)\n");
+		fprintf(stderr, "usage: compress_case int8 M K N (dynamic | LO HI)\n"
+				"       compress_case prune N K (FRACTION | 2:4)\n");
 		return 2;
 	}
 	if (!dynamic) {
 		range.lo = strtof(argv[5], NULL);
 		range.hi = strtof(argv[6], NULL);
 	}
-	r = multiply(atoll(argv[2]), atoll(argv[3]), atoll(argv[4]), dynamic ? NULL : &range, &err);
-	if (r)
-		fprintf(stderr, "%s\n", err.msg);
-	return r ? 1 : 0;
+	return finish(multiply(atoll(argv[2]), atoll(argv[3]), atoll(argv[4]), dynamic ? NULL : &range, &err), &err);
 }
