@@ -619,8 +619,8 @@ double rt_pruned_fraction(const struct rt_program *p); /* of the elements of the
 
 /* ---- checkpoints ---- */
 /* Saves parameters, buffers, optimizer state and loss scale as one safetensors file, atomically and durably. ticket:
- * the caller's position in its data; rt_load returns it. Collective over the ranks of ranks.tensor, the first of which
- * writes. The file does not depend on the split. */
+ * the caller's position in its data; rt_load returns it. Collective over the ranks of ranks.tensor and of the pipeline, the
+ * first of which writes. The file does not depend on the split. */
 int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struct gt_err *err);
 /* Sets a note (UTF-8) that rt_save() stores with the ticket. rt_load() replaces it by the file's. NULL: none. */
 void rt_set_note(struct rt_program *p, const char *note);
@@ -678,7 +678,8 @@ int rt_hf_parse_sizes(const char *text, size_t len, const char *name, struct rt_
  */
 int rt_hf_load(struct rt_program *p, const struct rt_hf_config *c, const char *dir, struct gt_err *err);
 /* Saves all parameters in f32. dir must not exist, or be empty (-ENOTEMPTY); it appears when all files are complete.
- * shard_bytes: largest file; 0: 5 GiB. */
+ * shard_bytes: largest file; 0: 5 GiB. Collective over the ranks of ranks.tensor and of the pipeline, the first of which
+ * writes. */
 int rt_hf_save(struct rt_program *p, const struct rt_hf_config *c, const char *dir, uint64_t shard_bytes, struct gt_err *err);
 int rt_hf_try(const char *dir, struct gt_err *err); /* checks that rt_hf_save() can create dir */
 

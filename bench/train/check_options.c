@@ -156,10 +156,6 @@ static int check_stages(const struct bn_model *m, const struct bn_train_options 
 		return o->schedule ? usage(err, "--schedule needs --pp of at least 2") : 0;
 	if (gt_streq(o->device, "cuda"))
 		return usage(err, "--pp needs --device cpu: stages on CUDA devices are not supported");
-	if (o->weights)
-		return usage(err, "--weights and --pp exclude each other");
-	if (o->save_weights)
-		return usage(err, "--save-weights and --pp exclude each other");
 	if (o->overlap || o->check_gradients)
 		return usage(err, "--overlap and --check-gradients exclude --pp");
 	if (gt_streq(o->amp, "fp16"))

@@ -462,6 +462,14 @@ static int load_checkpoint(struct bn_training *r, struct gt_err *err)
 	return status;
 }
 
+/* Saves the weights by the first data parallel rank, with the ranks that split its model. */
+static int save_weights(const struct bn_training *r, struct gt_err *err)
+{
+	if (!r->o.save_weights || r->data_rank > 0)
+		return 0;
+	return rt_hf_save(r->program, &r->o.hf, r->o.save_weights, r->o.weights_shard_bytes, err);
+}
+
 /* Runs the warm-up and the timed steps. */
 static int train(struct bn_training *r, struct gt_err *err)
 {
@@ -621,6 +629,9 @@ static int run(struct bn_training *r, struct gt_err *err)
 	if (status)
 		return status;
 	r->rss_bytes = resident_bytes(); /* read first, because the measurements below allocate memory */
+	status = save_weights(r, err);
+	if (status)
+		return status;
 	status = add_up_ranks(r, err);
 	if (status || !r->comm)
 		return status;
@@ -667,11 +678,6 @@ int bn_train_rank(const struct bn_train_options *o, struct rt_comm *comm, json_t
 	status = run(&r, err);
 	if (status || rank)
 		return status;
-	if (r.o.save_weights) {
-		status = rt_hf_save(r.program, &r.o.hf, r.o.save_weights, r.o.weights_shard_bytes, err);
-		if (status)
-			return status;
-	}
 	status = write_trace(&r, err);
 	if (status)
 		return status;

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 #include "lib/file.h"
-#include "runtime/backend/backend.h"
 #include "runtime/ckpt/hf.h"
 #include "runtime/ckpt/st_file.h"
+#include "runtime/ckpt/tensors.h"
 
 #define JSON_MOST	(64u << 20) /* bytes of config.json and of an index */
 
@@ -133,11 +133,11 @@ static const struct rt_st_tensor *find_tensor(const struct model *m, const char 
 
 static struct rt_shape piece_shape(const struct rt_node *n, const struct rt_hf_piece *piece)
 {
-	struct rt_shape s = n->shape;
+	struct rt_shape s = *rt_ckpt_shape(n);
 
-	s.d[0] = piece->rows;
 	if (piece->transposed)
-		s = RT_SHAPE(n->shape.d[1], piece->rows);
+		return RT_SHAPE(s.d[1], piece->rows);
+	s.d[0] = piece->rows;
 	return s;
 }
 
@@ -204,15 +204,18 @@ static int read_piece(const struct model *m, const struct rt_hf_piece *piece, fl
 
 static int64_t cols_of(const struct rt_node *n)
 {
-	return rt_shape_elements(&n->shape) / n->shape.d[0];
+	return rt_shape_elements(rt_ckpt_shape(n)) / rt_ckpt_shape(n)->d[0];
 }
 
 static int load_param(struct rt_program *p, const struct model *m, struct rt_node *n, struct gt_err *err)
 {
 	struct rt_hf_piece piece[RT_HF_PIECES];
-	int count = rt_hf_pieces(m->c, n->name, n->shape.d[0], piece);
-	gt_autofree float *x = malloc((size_t)rt_shape_elements(&n->shape) * sizeof(float));
+	int count = rt_hf_pieces(m->c, n->name, rt_ckpt_shape(n)->d[0], piece);
+	gt_autofree float *x = NULL, *own = NULL;
 
+	if (n->absent)
+		return 0;
+	x = malloc((size_t)rt_shape_elements(rt_ckpt_shape(n)) * sizeof(float));
 	if (!x)
 		return gt_fail(err, ENOMEM, "no memory for parameter %s", n->name);
 	for (int i = 0; i < count; i++) {
@@ -221,13 +224,17 @@ static int load_param(struct rt_program *p, const struct model *m, struct rt_nod
 		if (r)
 			return r;
 	}
-	return rt_run_write(p, n, x, err);
+	if (!n->cut.parts)
+		return rt_run_write(p, n, x, err);
+	own = gt_xcalloc(1, rt_ckpt_own_bytes(n));
+	rt_cut_take(&n->cut, n->cut.part, sizeof(float), x, own);
+	return rt_run_write(p, n, own, err);
 }
 
 static int check_param(const struct model *m, const struct rt_node *n, const char *dir, struct gt_err *err)
 {
 	struct rt_hf_piece piece[RT_HF_PIECES];
-	int count = rt_hf_pieces(m->c, n->name, n->shape.d[0], piece);
+	int count = rt_hf_pieces(m->c, n->name, rt_ckpt_shape(n)->d[0], piece);
 
 	for (int i = 0; i < count; i++) {
 		int r = check_piece(m, n, &piece[i], dir, err);
@@ -243,7 +250,7 @@ static bool has_tensor(const struct rt_program *p, const struct rt_hf_config *c,
 	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
 		const struct rt_node *n = p->plan.ir.nodes[i];
 		struct rt_hf_piece piece[RT_HF_PIECES];
-		int count = n->role == RT_ROLE_PARAM ? rt_hf_pieces(c, n->name, n->shape.d[0], piece) : 0;
+		int count = n->role == RT_ROLE_PARAM ? rt_hf_pieces(c, n->name, rt_ckpt_shape(n)->d[0], piece) : 0;
 
 		for (int k = 0; k < count; k++)
 			if (gt_streq(piece[k].name, plain))

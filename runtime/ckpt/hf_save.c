@@ -14,8 +14,9 @@
 #include "lib/buf.h"
 #include "lib/file.h"
 #include "lib/replace.h"
-#include "runtime/backend/backend.h"
 #include "runtime/ckpt/hf.h"
+#include "runtime/ckpt/parts.h"
+#include "runtime/ckpt/tensors.h"
 
 #define SHARD_BYTES	(UINT64_C(5) << 30)
 #define PREFIX(c)	((c)->family == RT_HF_GPT2 ? "transformer." : "")
@@ -39,7 +40,7 @@ static void list_clear(struct list *l)
 
 static int64_t cols_of(const struct rt_node *n)
 {
-	return rt_shape_elements(&n->shape) / n->shape.d[0];
+	return rt_shape_elements(rt_ckpt_shape(n)) / rt_ckpt_shape(n)->d[0];
 }
 
 /* Assigns the tensors to files of at most `most` bytes. A larger tensor has a file of its own. */
@@ -50,7 +51,7 @@ static void list_tensors(const struct rt_program *p, const struct rt_hf_config *
 	for (int i = 0; i < p->plan.ir.n_nodes; i++) {
 		struct rt_node *n = p->plan.ir.nodes[i];
 		struct rt_hf_piece piece[RT_HF_PIECES];
-		int count = n->role == RT_ROLE_PARAM ? rt_hf_pieces(c, n->name, n->shape.d[0], piece) : 0;
+		int count = n->role == RT_ROLE_PARAM ? rt_hf_pieces(c, n->name, rt_ckpt_shape(n)->d[0], piece) : 0;
 
 		for (int k = 0; k < count; k++) {
 			uint64_t bytes = (uint64_t)(piece[k].rows * cols_of(n)) * sizeof(float);
@@ -74,11 +75,12 @@ static char *file_name(const struct list *l, int file)
 
 static json_t *shape_json(const struct entry *e)
 {
+	const struct rt_shape *whole = rt_ckpt_shape(e->n);
 	json_t *s = json_pack("[I]", (json_int_t)e->piece.rows);
 
-	for (int d = 1; d < e->n->shape.n; d++)
-		(e->piece.transposed ? json_array_insert_new(s, 0, json_integer(e->n->shape.d[d])) :
-				       json_array_append_new(s, json_integer(e->n->shape.d[d])));
+	for (int d = 1; d < whole->n; d++)
+		(e->piece.transposed ? json_array_insert_new(s, 0, json_integer(whole->d[d])) :
+				       json_array_append_new(s, json_integer(whole->d[d])));
 	return s;
 }
 
@@ -104,27 +106,62 @@ static void header(const struct list *l, const struct rt_hf_config *c, int file,
 	gt_buf_printf(out, "%-*s", (int)len, text);
 }
 
-static int write_tensor(const struct rt_program *p, const struct entry *e, int fd, struct gt_err *err)
+/* Sets *ret to all elements of the parameter in the rank that writes, and to NULL in the others. Collective. */
+static int collect(const struct rt_program *p, struct rt_parts *parts, const struct rt_node *n, float **ret, struct gt_err *err)
+{
+	int64_t count = rt_shape_elements(rt_ckpt_shape(n));
+	gt_autofree char *copy = NULL;
+	const char *whole = NULL;
+	int r = rt_parts_collect(p, n, parts, &copy, &whole, err);
+
+	*ret = NULL;
+	if (r || !whole)
+		return r;
+	*ret = malloc((size_t)count * sizeof(float));
+	if (!*ret)
+		return gt_fail(err, ENOMEM, "no memory for parameter %s", n->name);
+	if (n->dtype == RT_F32)
+		memcpy(*ret, whole, (size_t)count * sizeof(float));
+	else
+		(n->dtype == RT_BF16 ? rt_simd_best()->from_bf16 : rt_simd_best()->from_f16)(
+			*ret, (const uint16_t *)(const void *)whole, count);
+	return 0;
+}
+
+static int write_tensor(const struct rt_program *p, struct rt_parts *parts, const struct entry *e, int fd, struct gt_err *err)
 {
 	int64_t cols = cols_of(e->n), rows = e->piece.rows, first = e->piece.row * cols;
-	gt_autofree float *x = malloc((size_t)rt_shape_elements(&e->n->shape) * sizeof(float)), *turned = NULL;
-	int r;
+	gt_autofree float *x = NULL, *turned = NULL;
+	int r = collect(p, parts, e->n, &x, err);
 
-	if (e->piece.transposed)
-		turned = malloc(e->bytes);
-	if (!x || (e->piece.transposed && !turned))
-		return gt_fail(err, ENOMEM, "no memory for parameter %s", e->n->name);
-	r = rt_run_read(p, e->n, x, err);
 	if (r)
 		return r;
+	if (e->piece.transposed) {
+		turned = malloc(e->bytes);
+		if (!turned)
+			return gt_fail(err, ENOMEM, "no memory for parameter %s", e->n->name);
+	}
 	for (int64_t i = 0; turned && i < rows * cols; i++)
 		turned[i % cols * rows + i / cols] = x[first + i];
 	r = gt_fd_write(fd, (const char *)(turned ? turned : x + first), e->bytes);
 	return r ? gt_fail_errno(err, -r, "cannot write tensor %s", e->piece.name) : 0;
 }
 
-static int write_file(const struct rt_program *p, const struct rt_hf_config *c, const struct list *l, int file, const char *dir,
-		      struct gt_err *err)
+/* Sends this rank's parts of all tensors to the rank that writes. */
+static int send_all(const struct rt_program *p, struct rt_parts *parts, const struct list *l, struct gt_err *err)
+{
+	for (int i = 0; i < l->n; i++) {
+		gt_autofree float *none = NULL;
+		int r = collect(p, parts, l->e[i].n, &none, err);
+
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int write_file(const struct rt_program *p, struct rt_parts *parts, const struct rt_hf_config *c, const struct list *l,
+		      int file, const char *dir, struct gt_err *err)
 {
 	gt_autofree char *base = file_name(l, file), *path = gt_xasprintf("%s/%s", dir, base);
 	gt_auto_buf head = { 0 };
@@ -138,7 +175,7 @@ static int write_file(const struct rt_program *p, const struct rt_hf_config *c, 
 	if (r)
 		gt_fail_errno(err, -r, "cannot write %s", path);
 	for (int i = 0; !r && i < l->n; i++)
-		r = l->e[i].file == file ? write_tensor(p, &l->e[i], f.fd, err) : 0;
+		r = l->e[i].file == file ? write_tensor(p, parts, &l->e[i], f.fd, err) : 0;
 	if (r)
 		return gt_replace_end(&f, r);
 	r = gt_replace_end(&f, 0);
@@ -165,14 +202,14 @@ static int write_index(const struct rt_hf_config *c, const struct list *l, const
 	return write_json(dir, RT_HF_INDEX, doc, err);
 }
 
-static int write_all(const struct rt_program *p, const struct rt_hf_config *c, const struct list *l, const char *dir,
-		     struct gt_err *err)
+static int write_all(const struct rt_program *p, struct rt_parts *parts, const struct rt_hf_config *c, const struct list *l,
+		     const char *dir, struct gt_err *err)
 {
 	gt_auto_json *config = rt_hf_config_json(c);
 	int r = write_json(dir, "config.json", config, err);
 
 	for (int i = 0; !r && i < l->files; i++)
-		r = write_file(p, c, l, i, dir, err);
+		r = write_file(p, parts, c, l, i, dir, err);
 	return r || l->files == 1 ? r : write_index(c, l, dir, err);
 }
 
@@ -246,15 +283,21 @@ int rt_hf_save(struct rt_program *p, const struct rt_hf_config *c, const char *d
 {
 	__attribute__((cleanup(list_clear))) struct list l = { 0 };
 	gt_autofree char *temporary = NULL;
+	rt_auto_parts parts = { 0 };
 	int r = rt_wait(p, err);
 
 	if (r)
 		return r;
+	list_tensors(p, c, shard_bytes ? shard_bytes : SHARD_BYTES, &l);
+	r = rt_parts_open(p, &parts, err);
+	if (r)
+		return r;
+	if (!rt_parts_is_first(&parts) || (p->pipeline && p->plan.stage->index > 0))
+		return send_all(p, &parts, &l, err);
 	r = make_temporary(dir, &temporary, err);
 	if (r)
 		return r;
-	list_tensors(p, c, shard_bytes ? shard_bytes : SHARD_BYTES, &l);
-	r = write_all(p, c, &l, temporary, err);
+	r = write_all(p, &parts, c, &l, temporary, err);
 	if (!r) {
 		sync_directory(temporary);
 		r = rename(temporary, dir) ? gt_fail_errno(err, errno, "cannot create %s", dir) : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 #include "runtime/ckpt/parts.h"
+#include "runtime/ckpt/tensors.h"
 
 #define CHUNK	((size_t)1 << 20) /* bytes of a part that are sent at a time */
 
@@ -65,7 +66,8 @@ static int gather_chunk(struct rt_parts *s, const struct rt_node *n, size_t at, 
 	return r;
 }
 
-int rt_parts_gather(struct rt_parts *s, const struct rt_node *n, const void *own, void *whole, struct gt_err *err)
+/* own: this rank's part of n as stored. whole: receives the tensor in the first rank; NULL in the others. */
+static int gather(struct rt_parts *s, const struct rt_node *n, const void *own, void *whole, struct gt_err *err)
 {
 	char *parts[RT_MAX_RANKS] = { NULL };
 	size_t most = 0;
@@ -83,4 +85,48 @@ int rt_parts_gather(struct rt_parts *s, const struct rt_node *n, const void *own
 		free(parts[i]);
 	}
 	return r;
+}
+
+bool rt_parts_is_first(const struct rt_parts *s)
+{
+	return !s->comm || rt_comm_rank(s->comm) == 0;
+}
+
+int rt_parts_whole(const struct rt_program *p, const struct rt_node *n, struct rt_parts *s, char **copy, const char **ret,
+		   struct gt_err *err)
+{
+	gt_autofree char *own = NULL;
+	int r;
+
+	*ret = rt_parts_is_first(s) ? rt_ckpt_memory(p, n) : NULL;
+	if (rt_ckpt_memory(p, n) || (!n->cut.parts && !rt_parts_is_first(s)))
+		return 0;
+	own = gt_xcalloc(1, rt_ckpt_own_bytes(n));
+	r = p->backend->get(p, n, own, err);
+	if (r)
+		return r;
+	if (!n->cut.parts)
+		*copy = gt_take(own);
+	else if (rt_parts_is_first(s))
+		*copy = gt_xcalloc(1, rt_ckpt_bytes(n));
+	*ret = *copy;
+	return n->cut.parts ? gather(s, n, own, *copy, err) : 0;
+}
+
+int rt_parts_collect(const struct rt_program *p, const struct rt_node *n, struct rt_parts *s, char **copy, const char **ret,
+		     struct gt_err *err)
+{
+	int stage = p->pipeline ? p->plan.stage->index : 0, r;
+
+	*ret = NULL;
+	if (n->stage == stage) {
+		r = rt_parts_whole(p, n, s, copy, ret, err);
+		if (!r && stage && *ret)
+			r = rt_pipeline_give(p->pipeline, 0, *ret, rt_ckpt_bytes(n), err);
+		return r;
+	}
+	if (stage || !rt_parts_is_first(s))
+		return 0;
+	*ret = *copy = gt_xcalloc(1, rt_ckpt_bytes(n));
+	return rt_pipeline_take(p->pipeline, n->stage, *copy, rt_ckpt_bytes(n), err);
 }

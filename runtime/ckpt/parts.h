@@ -15,6 +15,12 @@ struct rt_parts {
 int rt_parts_open(const struct rt_program *p, struct rt_parts *ret, struct gt_err *err);
 void rt_parts_close(struct rt_parts *s);
 #define rt_auto_parts	__attribute__((cleanup(rt_parts_close))) struct rt_parts
-/* Collective. own: this rank's part of n as stored. whole: receives the tensor in the first rank; NULL in the others. */
-int rt_parts_gather(struct rt_parts *s, const struct rt_node *n, const void *own, void *whole, struct gt_err *err);
+bool rt_parts_is_first(const struct rt_parts *s);
+/* Sets *ret to all elements of n in the first rank, and to NULL in the others. *copy owns them unless they are in the program's
+ * memory. Collective over the tensor group of the stage that has n. */
+int rt_parts_whole(const struct rt_program *p, const struct rt_node *n, struct rt_parts *s, char **copy, const char **ret,
+		   struct gt_err *err);
+/* The same over the stages of a pipeline too: the first rank of stage 0 gets the tensor. */
+int rt_parts_collect(const struct rt_program *p, const struct rt_node *n, struct rt_parts *s, char **copy, const char **ret,
+		     struct gt_err *err);
 #endif

@@ -60,40 +60,12 @@ static void header(const struct rt_program *p, uint64_t ticket, struct gt_buf *o
 	gt_buf_printf(out, "%-*s", (int)len, text);
 }
 
-static bool is_first_part(const struct rt_parts *parts)
-{
-	return !parts->comm || rt_comm_rank(parts->comm) == 0;
-}
-
-/* Sets *ret to all elements of n in the first of the ranks that split tensors, and to NULL in the others. *copy owns them
- * unless they are in the program's memory. */
-static int gather_tensor(const struct rt_program *p, const struct rt_node *n, struct rt_parts *parts, char **copy,
-			 const char **ret, struct gt_err *err)
-{
-	gt_autofree char *own = NULL;
-	int r;
-
-	*ret = is_first_part(parts) ? rt_ckpt_memory(p, n) : NULL;
-	if (rt_ckpt_memory(p, n) || (!n->cut.parts && !is_first_part(parts)))
-		return 0;
-	own = gt_xcalloc(1, rt_ckpt_own_bytes(n));
-	r = p->backend->get(p, n, own, err);
-	if (r)
-		return r;
-	if (!n->cut.parts)
-		*copy = gt_take(own);
-	else if (is_first_part(parts))
-		*copy = gt_xcalloc(1, rt_ckpt_bytes(n));
-	*ret = *copy;
-	return n->cut.parts ? rt_parts_gather(parts, n, own, *copy, err) : 0;
-}
-
 /* fd -1: this rank does not write. It sends its part to the rank that writes. */
 static int write_tensor(const struct rt_program *p, const struct rt_node *n, struct rt_parts *parts, int fd, struct gt_err *err)
 {
 	gt_autofree char *copy = NULL;
 	const char *whole = NULL;
-	int r = gather_tensor(p, n, parts, &copy, &whole, err);
+	int r = rt_parts_whole(p, n, parts, &copy, &whole, err);
 
 	return r || fd < 0 ? r : gt_fd_write(fd, whole, rt_ckpt_bytes(n));
 }
@@ -150,7 +122,7 @@ static int send_all(const struct rt_program *p, struct rt_parts *parts, struct g
 
 		if (!rt_ckpt_is_saved(p, n) || n->stage != p->plan.stage->index)
 			continue;
-		r = gather_tensor(p, n, parts, &copy, &whole, err);
+		r = rt_parts_whole(p, n, parts, &copy, &whole, err);
 		if (!r && whole)
 			r = rt_pipeline_give(p->pipeline, 0, whole, rt_ckpt_bytes(n), err);
 		if (r)
@@ -173,7 +145,7 @@ int rt_save(const struct rt_program *p, const char *path, uint64_t ticket, struc
 		return r;
 	if (p->pipeline && p->plan.stage->index > 0)
 		return send_all(p, &parts, err);
-	if (!is_first_part(&parts))
+	if (!rt_parts_is_first(&parts))
 		return write_all(p, &parts, -1, ticket, err);
 	r = gt_replace_begin(path, 0644, &file, err);
 	if (r)

@@ -74,8 +74,3 @@ Ranks of mpirun with different options end with both values.
   $ command -v mpirun > /dev/null || { echo 'no mpirun here'; exit 80; }
   $ mpirun --allow-run-as-root --oversubscribe -n 1 gpubench train gpt --pp 2 --microbatches 4 --quiet : -n 1 gpubench train gpt --pp 2 --microbatches 8 --quiet 2>&1 | grep -o 'rank 0 has --.*' | sort -u
   rank 0 has --microbatches 4 and rank 1 has --microbatches 8: all ranks need the same options
-
-The layout of Hugging Face needs all parameters in one process. The option is refused before the training.
-
-  $ gpubench train gpt2 --ranks 2 --pp 2 --microbatches 2 --batch 2 --seq 8 --save-weights weights; test ! -e weights
-  gpubench: --save-weights and --pp exclude each other
