@@ -64,6 +64,29 @@ A container: report and plan apply its limits. Settings of the kernel are read-o
         /dev/shm has only 62.5 MiB: data-loader workers and NCCL share memory through it
         Start the container with more: add --shm-size=1g to docker run
   
+  Outside this container
+    docker run, podman run:
+      docker run --shm-size=1g
+    Kubernetes pod:
+      spec:
+        containers:
+        - volumeMounts: [{name: shm, mountPath: /dev/shm}]
+        volumes:
+        - {name: shm, emptyDir: {medium: Memory, sizeLimit: 1Gi}}
+      # kubelet: cpuManagerPolicy: static, topologyManagerPolicy: single-numa-node
+      # the pod: whole CPUs with equal requests and limits; hugepages-2Mi limits for reserved huge pages
+    Slurm:
+      # in the script Prolog= of slurm.conf, which runs as root on the node:
+      sysctl -w vm.dirty_ratio='10'
+      sysctl -w vm.dirty_background_ratio='5'
+      sysctl -w vm.max_map_count='262144'
+      sysctl -w fs.inotify.max_user_instances='1024'
+      sysctl -w fs.inotify.max_user_watches='524288'
+      sysctl -w fs.aio-max-nr='1048576'
+      srun --cpu-bind=cores --mem-bind=local
+    As root on the host:
+      gputune apply --persist --set vm.dirty_ratio='10' --set vm.dirty_background_ratio='5' --set vm.max_map_count='262144' --set fs.inotify.max_user_instances='1024' --set fs.inotify.max_user_watches='524288' --set fs.aio-max-nr='1048576'
+  
   Unchanged and not applicable settings are hidden (--verbose shows them).
   Nothing to change, profile train-cpu.
   $ gputune run --root $FIXTURES/podman-container.host --print -- python3 x.py
@@ -101,6 +124,8 @@ Persistent settings leave out what is read-only there.
 
   $ $BUILDDIR/tests/cli/unpack $FIXTURES/podman-container.host root; gputune apply --root root --persist
   Nothing to change.
+  gputune: 6 settings cannot be changed in this container: gputune plan prints the commands for its start and its host
+  [3]
 
 A capture has the directories that are read-only. The plan for it blocks the same settings as the plan for the host.
 

@@ -5,6 +5,7 @@
 #include "lib/file.h"
 #include "lib/log.h"
 #include "tune/cmd/gputune.h"
+#include "tune/plan/outside.h"
 #include "tune/plan/plan_json.h"
 #include "tune/txn/session.h"
 
@@ -36,9 +37,14 @@ static int check_quiet(struct gt_cli *cli)
 int tn_make_plan(struct gt_cli *cli, struct tn_plan **ret)
 {
 	struct tn_plan_opts o = tn_choice();
+	const struct pr_host *host = NULL;
+	gt_auto(pr_host) *own = NULL;
 	int r = check_quiet(cli);
 
-	return r < 0 ? r : tn_plan_make(cli->fs, NULL, &o, ret, &cli->err);
+	r = r < 0 ? r : tn_plan_make(cli->fs, NULL, &o, ret, &cli->err);
+	if (r >= 0 && tn_plan_outside(*ret) && tn_host_get(cli->fs, NULL, &own, &host, NULL) >= 0)
+		(*ret)->outside = tn_outside_json(*ret, host);
+	return r;
 }
 
 void tn_print_plan(struct gt_cli *cli, const json_t *doc)

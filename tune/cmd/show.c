@@ -174,6 +174,34 @@ static size_t plan_part(const json_t *items, size_t part, bool all, bool color)
 	return plan_parts[part].quiet && !all ? n : 0;
 }
 
+/* Prints how the start or the host of this container sets the items that are read-only here. Lines are not wrapped, so that they
+ * can be pasted. */
+static void plan_outside(const json_t *outside, bool color)
+{
+	static const struct {
+		const char *key, *head;
+	} forms[] = { { "docker", "docker run, podman run" },
+		      { "kubernetes", "Kubernetes pod" },
+		      { "slurm", "Slurm" },
+		      { "systemd", "systemd unit that starts the container" },
+		      { "host", "As root on the host" } };
+	const json_t *line;
+	size_t k;
+
+	if (!outside)
+		return;
+	printf("%sOutside this container%s\n", color ? "\033[1m" : "", color ? "\033[0m" : "");
+	for (size_t i = 0; i < GT_ARRAY_SIZE(forms); i++) {
+		const json_t *lines = json_object_get(outside, forms[i].key);
+
+		if (json_array_size(lines))
+			printf("  %s:\n", forms[i].head);
+		json_array_foreach(lines, k, line)
+			printf("    %s\n", json_string_value(line));
+	}
+	puts("");
+}
+
 void tn_show_plan(const json_t *plan, bool all, bool color)
 {
 	const json_t *items = json_object_get(plan, "items");
@@ -185,6 +213,7 @@ void tn_show_plan(const json_t *plan, bool all, bool color)
 		hidden += plan_part(items, i, all || json_array_size(items) == 1, color);
 	if (plan_notes(items))
 		puts("");
+	plan_outside(json_object_get(plan, "outside"), color);
 	if (hidden)
 		puts("Unchanged and not applicable settings are hidden (--verbose shows them).");
 	sum = changes ? gt_xasprintf("%ld change%s, profile %s. The effect on this host is not measured (gpubench prove measures "

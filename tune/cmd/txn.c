@@ -90,6 +90,10 @@ static int run_apply(struct gt_cli *cli, int argc, char **argv)
 		show(cli, report);
 	else if (report && cli->json)
 		gt_json_print(stdout, report);
+	if (r >= 0 && !argc && tn_plan_outside(plan))
+		return gt_fail_exit(&cli->err, TN_EXIT_REFUSED, EROFS,
+				    "%zu setting%s cannot be changed in this container: gputune plan prints the commands for its "
+				    "start and its host", tn_plan_outside(plan), tn_plan_outside(plan) == 1 ? "" : "s");
 	return r < 0 ? r : json_object_get(report, "left_out") ? TN_EXIT_REFUSED : 0;
 }
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "lib/text.h"
 #include "probe/check/distro.h"
 #include "tune/model/nvml_settings.h"
@@ -64,8 +65,11 @@ static bool is_read_only(struct gt_fsroot *fs, const char *path)
 {
 	gt_autofree char *dirs = NULL;
 
-	if (gt_fs_is_live(fs))
-		return gt_fs_access(fs, path, W_OK) == -EROFS;
+	if (gt_fs_is_live(fs)) {
+		int r = gt_fs_access(fs, path, W_OK);
+
+		return r == -EROFS || (r == -EACCES && geteuid() == 0); /* root of a user namespace */
+	}
 	gt_fs_fact(fs, "read_only", &dirs, NULL);
 	gt_each_line(dir, dirs)
 		if (gt_starts_with(path, dir) && path[strlen(dir)] == '/')

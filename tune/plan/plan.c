@@ -10,6 +10,7 @@
 #include "tune/boot/predict.h"
 #include "tune/knob/list.h"
 #include "tune/profiles/profile.h"
+#include "tune/model/namespaced.h"
 #include "tune/model/nvml_settings.h"
 #include "tune/model/value.h"
 #include "tune/plan/plan.h"
@@ -52,6 +53,7 @@ void tn_plan_free(struct tn_plan *p)
 	free(p->host);
 	free(p->boot_id);
 	free(p->kernel);
+	json_decref(p->outside);
 	free(p);
 }
 
@@ -234,8 +236,10 @@ static void apply_desired(struct make *m, struct tn_item *i, const struct tn_des
 	lacks = tn_not_writable(m->fs, i->path);
 	i->precondition_fails = lacks;
 	i->preconditions_met += !lacks;
+	i->outside = lacks;
 	if (lacks)
-		set_status(i, TN_BLOCKED, lacks);
+		set_status(i, TN_BLOCKED, tn_is_namespaced(tn_tunable_key(k), NULL) ?
+						  "read-only in this container: its start sets it" : lacks);
 }
 
 static void add_conflict(struct gt_buf *b, const char *what)
@@ -490,5 +494,14 @@ size_t tn_plan_changes(const struct tn_plan *p)
 
 	for (size_t i = 0; i < p->n_item; i++)
 		n += p->item[i].status == TN_CHANGE;
+	return n;
+}
+
+size_t tn_plan_outside(const struct tn_plan *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->n_item; i++)
+		n += p->item[i].outside;
 	return n;
 }

@@ -17,6 +17,7 @@ struct tn_item {
 	char *remedy;			/* lines of the remedy of knob->check */
 	size_t preconditions_met;		/* number of preconditions that hold (tn_precondition_text) */
 	bool chosen;			/* selected by default, by name or by --optional */
+	bool outside;			/* this container cannot change it; its start or its host can */
 	bool demanded;			/* its value was given by tn_plan_opts.set */
 	bool precondition_fails;		/* the next precondition does not hold; reason tells why. false: not evaluated */
 	char *conflict;			/* another tuner or another file that sets it */
@@ -32,6 +33,7 @@ struct tn_plan {
 	bool optional; /* opt-in knobs are included */
 	struct tn_item *item;
 	size_t n_item;
+	json_t *outside; /* forms of the items that the host must set (tn_outside_json); NULL: none, or not made */
 };
 void tn_plan_free(struct tn_plan *plan);
 GT_DEFINE_AUTO(tn_plan, tn_plan_free);
@@ -48,6 +50,7 @@ struct tn_plan_opts {
 int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, struct tn_plan **ret,
 		 struct gt_err *err);
 size_t tn_plan_changes(const struct tn_plan *plan); /* number of TN_CHANGE */
+size_t tn_plan_outside(const struct tn_plan *plan); /* number of items that the start or the host of this container sets */
 struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_tunable *k, const char *instance);
 void tn_item_clear(struct tn_item *i);
 /* Returns whether the value `have` is good enough: equal to `want`, or further for a tunable that is only raised or

@@ -93,13 +93,16 @@ static json_t *item_json(const struct tn_item *i)
 
 json_t *tn_plan_to_json(const struct tn_plan *p)
 {
-	json_t *items = json_array();
+	json_t *items = json_array(), *doc;
 
 	for (size_t i = 0; i < p->n_item; i++)
 		json_array_append_new(items, item_json(&p->item[i]));
-	return json_pack("{s:s, s:s, s:s, s:o, s:s, s:b, s:i, s:o}", "schema", TN_PLAN_SCHEMA, "host", p->host, "boot_id",
+	doc = json_pack("{s:s, s:s, s:s, s:o, s:s, s:b, s:i, s:o}", "schema", TN_PLAN_SCHEMA, "host", p->host, "boot_id",
 			 p->boot_id, "kernel", gt_json_str(p->kernel), "profile", p->profile, "optional", p->optional, "changes",
 			 (int)tn_plan_changes(p), "items", items);
+	if (p->outside)
+		json_object_set(doc, "outside", p->outside);
+	return doc;
 }
 
 /* ---- document to plan ------------------------------------------------------------------------------------------- */
