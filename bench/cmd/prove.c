@@ -355,6 +355,8 @@ static const struct gt_opt prove_opts[] = {
 	{0, "reboot", NULL, "reboot the host for each launch, by kexec", GT_OPT_FLAG, &req.reboot, .group = "Changes"},
 	{0, "boot-arg", "NAME[=VALUE]", "with --reboot: prove this kernel argument (repeatable)", GT_OPT_LIST, &req.kernel_args,
 	 .group = "Changes"},
+	{0, "lock-clocks", "MHZ", "lock the GPUs' clocks in both arms: 1410 or 1200-1500", GT_OPT_STR, &req.lock_clocks,
+	 .group = "Changes"},
 	{0, "settle", "SECONDS", "with --reboot: wait after each boot (default: 30)", GT_OPT_REAL, &req.settle_s,
 	 .group = "Changes"},
 	{0, "workload", "LIST", "measure these workloads, separated by commas (see gpubench list)", GT_OPT_STR, &req.workloads,

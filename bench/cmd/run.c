@@ -258,6 +258,8 @@ static const char *const better[] = { "lower", "higher", NULL };
 	{0, "reboot", NULL, "reboot the host for each launch, by kexec", GT_OPT_FLAG, &req.reboot, .group = "Change"}, \
 	{0, "boot-arg", "NAME[=VALUE]", "with --reboot: add this kernel argument (repeatable)", GT_OPT_LIST,	       \
 	 &req.kernel_args, .group = "Change"},									       \
+	{0, "lock-clocks", "MHZ", "lock the GPUs' clocks in both arms: 1410 or 1200-1500", GT_OPT_STR, &req.lock_clocks,        \
+	 .group = "Change"},                                                                                                   \
 	{0, "settle", "SECONDS", "with --reboot: wait after each boot (default: 30)", GT_OPT_REAL, &req.settle_s,      \
 	 .group = "Change"},											       \
 	{0, "workload", "LIST", "measure these workloads, separated by commas (see gpubench list)", GT_OPT_STR,	       \

@@ -63,14 +63,17 @@ static int arms_enter(void *ctx, bool changed, struct gt_err *err)
 	int r;
 
 	r = a->boots ? enter_boot(a, changed, err) : 0;
-	if (r < 0 || !a->plan)
+	if (r < 0 || (!a->plan && !a->lock))
 		return r;
-	part = *a->plan; /* a view: the plan keeps ownership of the items */
+	part = a->plan ? *a->plan : *a->lock; /* a view: the plans keep ownership of the items */
 	part.n_item = 0;
-	part.item = items = gt_xcalloc(a->plan->n_item + 1, sizeof(*items));
-	for (size_t i = 0; i < a->plan->n_item; i++)
+	part.item = items = gt_xcalloc((a->plan ? a->plan->n_item : 0) + (a->lock ? a->lock->n_item : 0) + 1, sizeof(*items));
+	for (size_t i = 0; a->plan && i < a->plan->n_item; i++)
 		if (is_on(a, changed, BN_FACTOR_ITEM, i))
 			items[part.n_item++] = a->plan->item[i];
+	for (size_t i = 0; a->lock && i < a->lock->n_item; i++)
+		if (a->lock->item[i].status == TN_CHANGE)
+			items[part.n_item++] = a->lock->item[i];
 	if (!part.n_item)
 		return 0;
 	r = bn_restore_watchdog_start(a->fs, err);

@@ -28,6 +28,7 @@ struct bn_arms {
 	struct gt_fsroot *fs;
 	const struct pr_host *host;
 	const struct tn_plan *plan; /* NULL: the host's settings stay unchanged in both arms */
+	const struct tn_plan *lock; /* clocks that both arms lock; NULL: none */
 	const struct tn_run *run;   /* NULL: no environment from gputune */
 	const struct gt_strv *env;  /* NAME=VALUE from --env, for the changed arm */
 	const struct gt_strv *kernel_args; /* NAME[=VALUE] from --boot-arg, for the changed arm; requires boots */

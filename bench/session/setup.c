@@ -217,6 +217,33 @@ static int load_plan(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *er
 	return r < 0 ? r : gt_fail_as(err, BN_EXIT_INCOMPARABLE, tn_plan_check_host(fs, s->host, s->plan, err));
 }
 
+/* Makes the plan that locks the clocks of all GPUs during each launch. */
+static int lock_plan(struct bn_stage *s, struct gt_fsroot *fs, struct gt_err *err)
+{
+	const char *mhz = s->q->lock_clocks;
+	gt_auto_strv only = { 0 }, set = { 0 };
+	int r;
+
+	if (s->q->reboot)
+		return usage(err, "--lock-clocks and --reboot exclude each other");
+	gt_strv_add(&only, "gpu.clocks");
+	gt_strv_take(&set, strchr(mhz, '-') ? gt_xasprintf("gpu.clocks=%s", mhz) : gt_xasprintf("gpu.clocks=%s-%s", mhz, mhz));
+	r = tn_plan_make(fs, s->host, &(struct tn_plan_opts){ .only = &only, .set = &set }, &s->lock, err);
+	r = gt_fail_as(err, GT_EXIT_USAGE, r);
+	if (r < 0)
+		return gt_fail_prefix(err, "--lock-clocks %.40s", mhz);
+	for (size_t i = 0; i < s->lock->n_item; i++) {
+		const struct tn_item *it = &s->lock->item[i];
+
+		if (it->status != TN_CHANGE && it->status != TN_ALREADY)
+			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--lock-clocks %.40s: %s", mhz, it->reason);
+	}
+	for (size_t i = 0; i < s->q->knobs.n; i++)
+		if (gt_starts_with(s->q->knobs.v[i], "gpu.clocks"))
+			return usage(err, "--lock-clocks and a change of gpu.clocks exclude each other");
+	return geteuid() ? gt_fail_exit(err, BN_EXIT_INVALID, EPERM, "--lock-clocks needs root: use sudo") : 0;
+}
+
 /* --library FILE is preloaded, --library DIR is searched first. Existing values of the variables stay after it. */
 static int add_libraries(struct bn_request *q, struct gt_fsroot *fs, struct gt_err *err)
 {
@@ -347,6 +374,10 @@ static int open_treatment(struct bn_stage *s, struct gt_fsroot *fs, struct gt_er
 	int r;
 
 	r = add_libraries(q, fs, err);
+	if (r >= 0 && q->lock_clocks)
+		r = check_interrupted(fs, err);
+	if (r >= 0 && q->lock_clocks)
+		r = lock_plan(s, fs, err);
 	if (r < 0 || !(q->plan || q->plan_doc || q->knobs.n))
 		return r;
 	r = check_interrupted(fs, err);
@@ -384,7 +415,7 @@ int bn_stage_open(struct gt_cli *cli, struct bn_request *q, struct bn_stage *s)
 	r = choose_workloads(s, cli->fs, &cli->err);
 	if (r < 0)
 		return r;
-	s->arms = (struct bn_arms){ .fs = cli->fs, .host = s->host, .plan = s->plan, .run = s->run, .env = &q->env,
+	s->arms = (struct bn_arms){ .fs = cli->fs, .host = s->host, .plan = s->plan, .lock = s->lock, .run = s->run, .env = &q->env,
 				    .kernel_args = &q->kernel_args, .boots = q->reboot ? &s->boots : NULL,
 				    .command = &q->command, .exe = s->exe, .data = q->data, .out = q->out.json };
 	bn_arms_init(&s->arms);
@@ -402,6 +433,7 @@ void bn_stage_close(struct bn_stage *s)
 	gt_strv_clear(&s->workloads);
 	tn_run_free(s->run);
 	tn_plan_free(s->plan);
+	tn_plan_free(s->lock);
 	pr_host_free(s->host);
 	json_decref(s->doc);
 	free(s->exe);
@@ -429,6 +461,9 @@ void bn_stage_store_request(const struct bn_stage *s, size_t aa_pairs)
 				      q->command.argv ? bn_command_to_json(&q->command) : json_null(), "aa_pairs",
 				      (json_int_t)aa_pairs, "reboot", q->reboot, "boot_args",
 				      strings(q->kernel_args.v, q->kernel_args.n), "settle_s", q->settle_s));
+	if (q->lock_clocks)
+		json_object_set_new(json_object_get(json_object_get(s->doc, "run"), "resume"), "lock_clocks",
+				    gt_json_str(q->lock_clocks));
 }
 
 static int recall_strings(const json_t *o, const char *key, struct gt_strv *ret, struct gt_err *err)
@@ -463,6 +498,7 @@ int bn_request_restore(const json_t *doc, struct bn_request *q, struct gt_strv *
 		return r;
 	q->reboot = gt_json_get_bool(o, "reboot", false);
 	q->settle_s = gt_json_get_real(o, "settle_s", 0);
+	q->lock_clocks = gt_json_get_str(o, "lock_clocks", NULL);
 	r = q->reboot ? recall_strings(o, "boot_args", &q->kernel_args, err) : 0;
 	if (r < 0)
 		return r;

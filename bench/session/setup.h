@@ -16,6 +16,7 @@ struct bn_request {
 	bool no_plan, no_env, quick, require_conclusive;
 	bool reboot;	  /* each arm is a separate boot */
 	struct gt_strv kernel_args;
+	const char *lock_clocks; /* "1410" or "1200-1500" MHz for the GPUs during each launch of both arms; NULL: not locked */
 	double settle_s, minutes; /* minutes: 0 for no limit */
 	json_t *plan_doc; /* saved plan when resuming, instead of a file */
 };
@@ -24,7 +25,7 @@ struct bn_request {
 struct bn_stage {
 	struct bn_request *q;
 	struct pr_host *host;
-	struct tn_plan *plan;
+	struct tn_plan *plan, *lock; /* lock: of --lock-clocks; NULL: none */
 	struct tn_run *run;
 	char *exe;
 	struct gt_strv workloads;
