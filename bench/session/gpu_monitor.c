@@ -132,6 +132,15 @@ static void set_levels(json_t *env, const json_t *card)
 	set_worst(env, "gpu_clock_pct", share, LOWEST);
 }
 
+/* Adds the energy to the sum over the GPUs that were used. */
+static void add_energy(json_t *env, const json_t *card)
+{
+	double joules = gt_json_get_real(card, "energy_j", NAN), before = gt_json_get_real(env, "gpu_energy_j", 0);
+
+	if (isfinite(joules))
+		json_object_set_new(env, "gpu_energy_j", json_real(before + joules));
+}
+
 void bn_gpu_monitor_record(const json_t *doc, const struct gt_strv *visible, json_t **ret_gpu, json_t *env)
 {
 	json_t *cards = json_object_get(doc, "cards"), *card, *used = json_array();
@@ -147,6 +156,7 @@ void bn_gpu_monitor_record(const json_t *doc, const struct gt_strv *visible, jso
 		json_array_append(used, card);
 		set_levels(env, card);
 		set_limits(env, card);
+		add_energy(env, card);
 		if (error)
 			json_object_set_new(env, "gpu_error",
 					    json_sprintf("GPU %lld: %s", (long long)gt_json_get_int(card, "index", -1), error));

@@ -29,7 +29,8 @@ void bn_gpu_monitor_close(struct bn_gpu_monitor *g);
  * Extracts the launch's "gpu" and its part of "env" from the monitor's answer, for the GPUs that were used and are in
  * `visible` (PCI addresses; NULL: all). env gets the worst value over these GPUs: gpu_sm_mhz and gpu_memory_mhz (lowest
  * mean), gpu_power_w, gpu_temp_c, gpu_power_cap_pct, gpu_heat_pct, gpu_brake_pct and gpu_slowdown_pct (share of the
- * time in which that limit reduced the clocks), gpu_clock_pct (of the highest clock) and gpu_error, a sentence.
+ * time in which that limit reduced the clocks), gpu_clock_pct (of the highest clock) and gpu_error, a sentence. It also
+ * gets their sum gpu_energy_j, by NVML's energy counters.
  * *ret_gpu is NULL if no GPU was used.
  */
 void bn_gpu_monitor_record(const json_t *answer, const struct gt_strv *visible, json_t **ret_gpu, json_t *env);

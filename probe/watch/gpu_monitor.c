@@ -23,6 +23,7 @@ struct gpu {
 	unsigned readings, used, n_known; /* n_known: readings in use with known clock reasons */
 	struct mean sm, memory, power;
 	double sm_min, power_max, hottest;
+	double energy_begin_j; /* counter at the begin of the measurement; NaN: the GPU has none */
 	unsigned held[PR_GPU_REASONS];
 	struct pr_gpu_clocks point[PR_GPU_MONITOR_POINTS];
 };
@@ -142,6 +143,7 @@ static json_t *begin(struct gpu_monitor *g)
 
 		c->sm_min = c->power_max = c->hottest = NAN;
 		c->code = nvml.n.handle(i, &c->dev);
+		c->energy_begin_j = c->code ? NAN : pr_gpu_energy_j(&nvml, c->dev);
 	}
 	if (g->running)
 		take_reading(g);
@@ -214,6 +216,8 @@ static json_t *gpu_json(const struct gpu_monitor *g, unsigned i)
 	put(d, "power_w", mean_of(&c->power));
 	put(d, "power_max_w", c->power_max);
 	put(d, "temperature_c", c->hottest);
+	if (!c->code)
+		put(d, "energy_j", round(1000 * (pr_gpu_energy_j(&g->nvml, c->dev) - c->energy_begin_j)) / 1000);
 	for (size_t k = 0; k < PR_GPU_REASONS; k++)
 		if (c->held[k])
 			put(held, pr_gpu_reason[k], round(1000.0 * c->held[k] / c->n_known) / 10);

@@ -26,6 +26,7 @@ static const struct gt_dlsym syms[] = {
 	GT_DLSYM_OPT(pr_nvml_load, power_limit, nvmlDeviceGetEnforcedPowerLimit),
 	GT_DLSYM_OPT(pr_nvml_load, temperature, nvmlDeviceGetTemperature),
 	GT_DLSYM_OPT(pr_nvml_load, reasons, nvmlDeviceGetCurrentClocksThrottleReasons),
+	GT_DLSYM_OPT(pr_nvml_load, energy, nvmlDeviceGetTotalEnergyConsumption),
 };
 
 /* Names of NVML's throttle reasons, which newer versions call event reasons. */
@@ -93,6 +94,13 @@ double pr_gpu_power_limit_w(const struct pr_gpu_readings *s, pr_gpu_handle dev)
 	unsigned v;
 
 	return s->n.power_limit && !s->n.power_limit(dev, &v) ? v / 1000.0 : NAN;
+}
+
+double pr_gpu_energy_j(const struct pr_gpu_readings *s, pr_gpu_handle dev)
+{
+	unsigned long long mj;
+
+	return s->n.energy && !s->n.energy(dev, &mj) ? (double)mj / 1000.0 : NAN;
 }
 
 void pr_gpu_names(const struct pr_gpu_readings *s, unsigned index, pr_gpu_handle dev, json_t *d)

@@ -52,6 +52,7 @@ struct pr_nvml_load {
 	int (*power_limit)(pr_gpu_handle, unsigned *);
 	int (*temperature)(pr_gpu_handle, int, unsigned *);
 	int (*reasons)(pr_gpu_handle, unsigned long long *);
+	int (*energy)(pr_gpu_handle, unsigned long long *);
 };
 enum { PR_NVML_LOST = 15, PR_NVML_RESET_REQUIRED = 16 };
 
@@ -73,6 +74,8 @@ struct pr_gpu_clocks {
 void pr_gpu_clocks(const struct pr_gpu_readings *s, pr_gpu_handle dev, struct pr_gpu_clocks *ret);
 double pr_gpu_max_sm_mhz(const struct pr_gpu_readings *s, pr_gpu_handle dev);
 double pr_gpu_power_limit_w(const struct pr_gpu_readings *s, pr_gpu_handle dev);
+/* Returns the energy since the driver was loaded (from Volta on), or NaN. */
+double pr_gpu_energy_j(const struct pr_gpu_readings *s, pr_gpu_handle dev);
 /* Adds "index" and, if known, "pci" as in sysfs, and "name". */
 void pr_gpu_names(const struct pr_gpu_readings *s, unsigned index, pr_gpu_handle dev, json_t *d);
 

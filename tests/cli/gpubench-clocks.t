@@ -36,3 +36,18 @@ Clocks that the GPU lacks, and hosts without one.
   $ LD_LIBRARY_PATH= gpubench run --lock-clocks 1410 --pairs 2 -- true
   gpubench: --lock-clocks 1410: not on this host
   [64]
+
+The energy of each launch is a metric next to its time, by NVML's counter. The stand-in uses 612 W, or its power limit.
+
+  $ rm -f state; inside gpubench run --knob gpu.power_limit=400 --pairs 2 --quiet -o energy.json -- sleep 0.3 | grep -oE '^(cmd \[P\]|cmd.energy .* J)' | tr -d '0-9.' | tr -s ' '
+  cmd [P]
+  cmdenergy J J
+  $ python3 - <<'EOF'
+  > import json
+  > launches = [l for l in json.load(open("energy.json"))["launches"] if "cmd.energy" in l["metrics"]]
+  > watts = [l["metrics"]["cmd.energy"]["samples"][0] / l["wall_s"] for l in launches]
+  > print(min(watts) < 520, max(watts) > 600, len(launches) > 3)
+  > EOF
+  True True True
+  $ sed -n 2p state | cut -d' ' -f2
+  700000
