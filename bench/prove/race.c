@@ -43,7 +43,7 @@ static void set_value(struct bn_prove *p, const struct bn_race *race, const char
 
 struct candidate {
 	const char *value;
-	struct bn_effect e;
+	struct bn_effect e, energy; /* energy: of the metric's energy in joules; est NaN: not measured */
 	bool rejected;
 	size_t pairs;
 };
@@ -56,7 +56,7 @@ static double merit(const struct bn_prove *p, const struct candidate *r)
 
 static int run_heat(struct bn_prove *p, const struct bn_race *race, struct candidate *r)
 {
-	gt_autofree char *what = gt_xasprintf("%s=%s", race->id, r->value);
+	gt_autofree char *what = gt_xasprintf("%s=%s", race->id, r->value), *energy = NULL;
 	struct bn_phase ph = {.name = "race", .what = what, .pairs = r->pairs, .reserve_s = bn_plan_after_races_s(p)};
 	struct bn_arms *a = &p->stage->arms;
 	const struct bn_phase_result *result;
@@ -80,14 +80,20 @@ static int run_heat(struct bn_prove *p, const struct bn_race *race, struct candi
 		bn_plan_skipped(p, what);
 	code = bn_prove_metric(p, result);
 	r->e = bn_comparison_effect(bn_analysis_find(result->analysis, p->metric));
+	energy = gt_xasprintf("%s.energy", p->metric);
+	r->energy = bn_comparison_effect(bn_analysis_find(result->analysis, energy));
 	bn_phase_guards(result, &r->rejected, &open);
 	return code;
 }
 
 static void note_heat(json_t *heats, size_t round, const struct candidate *r)
 {
-	json_array_append_new(heats, json_pack("{s:I, s:s, s:o, s:I, s:b}", "round", (json_int_t)round, "value", r->value, "effect",
-					       bn_effect_json(&r->e), "pairs", (json_int_t)r->pairs, "guard_worse", r->rejected));
+	json_t *heat = json_pack("{s:I, s:s, s:o, s:I, s:b}", "round", (json_int_t)round, "value", r->value, "effect",
+				 bn_effect_json(&r->e), "pairs", (json_int_t)r->pairs, "guard_worse", r->rejected);
+
+	if (!r->rejected && isfinite(r->energy.est))
+		json_object_set_new(heat, "energy", bn_effect_json(&r->energy));
+	json_array_append_new(heats, heat);
 }
 
 static int one_race(struct bn_prove *p, const struct bn_race *race)

@@ -170,9 +170,12 @@ static void race(struct bn_view *v, const json_t *race)
 
 		for (k = i + 1; k < json_array_size(heats); k++)
 			again |= json_equal(json_object_get(h, "value"), json_object_get(json_array_get(heats, k), "value"));
-		if (!again)
-			gt_buf_printf(&text, " %s %s%s", gt_json_get_str(h, "value", "?"),
-				      bn_text_change(json_object_get(h, "effect")).s, i + 1 < json_array_size(heats) ? "," : "");
+		if (again)
+			continue;
+		gt_buf_printf(&text, " %s %s", gt_json_get_str(h, "value", "?"), bn_text_change(json_object_get(h, "effect")).s);
+		if (json_object_get(h, "energy"))
+			gt_buf_printf(&text, " (energy %s)", bn_text_change(json_object_get(h, "energy")).s);
+		gt_buf_puts(&text, i + 1 < json_array_size(heats) ? "," : "");
 	}
 	gt_buf_printf(&text, winner ? "; %s is proved above" : "; none was better than the host's own value", winner);
 	bn_view_add(v, BN_ITEM, BN_ALL, "race of %s:%s", gt_json_get_str(race, "id", "?"), text.s);

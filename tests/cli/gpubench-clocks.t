@@ -51,3 +51,8 @@ The energy of each launch is a metric next to its time, by NVML's counter. The s
   True True True
   $ sed -n 2p state | cut -d' ' -f2
   700000
+
+A race of power limits reports the change of speed and of energy for each value.
+
+  $ rm -f state; inside gpubench prove --race gpu.power_limit=300,400 --minutes 0.5 --yes --quiet -- sleep 0.1 | grep -o '^race of gpu.power_limit: 300 [^,;]*' | sed 's/[-+][0-9.]* %/N %/g'
+  race of gpu.power_limit: 300 N % (energy N %)
