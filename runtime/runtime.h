@@ -91,6 +91,8 @@ struct rt_node *rt_input(struct rt_graph *g, const char *name, enum rt_dtype dty
 struct rt_node *rt_param(struct rt_graph *g, const char *name, struct rt_shape shape, struct rt_init init);
 /* Declares a tensor that is saved with the model but gets no gradient, for example a running statistic of batchnorm. */
 struct rt_node *rt_buffer(struct rt_graph *g, const char *name, struct rt_shape shape, struct rt_init init);
+/* Declares a tensor that a program keeps between its runs, in all batch shapes. It starts as zeros and is not saved. */
+struct rt_node *rt_cache(struct rt_graph *g, const char *name, struct rt_shape shape);
 struct rt_node *rt_name(struct rt_node *n, const char *name); /* returns n; NULL if n is NULL */
 
 /* y (…,N) = x (…,K) w(N,K)^T + b (N); b may be NULL. */
@@ -106,6 +108,16 @@ struct rt_node *rt_attention(struct rt_graph *g, struct rt_node *qkv, int heads)
 /* The same with fewer heads of keys and values (grouped-query attention). qkv is (B,T,C + 2 kv_heads D) with D =
  * C/heads. heads / kv_heads consecutive heads share one key/value head. CUDA supports kv_heads = heads only. */
 struct rt_node *rt_attention_grouped(struct rt_graph *g, struct rt_node *qkv, int heads, int kv_heads);
+/*
+ * Causal attention of new tokens over all tokens so far. cache (B,2 kv_heads,P,D) is an rt_cache() with the keys, then the
+ * values, of P positions. positions (B,T) of RT_I32 is the position of each token. The key and value of each token are
+ * written there; its query reads the keys up to its position. CPU only, without a gradient. rt_run() refuses positions
+ * outside 0..P-1 (-ERANGE).
+ */
+struct rt_node *rt_attention_cached(struct rt_graph *g, struct rt_node *qkv, struct rt_node *cache, struct rt_node *positions,
+				    int heads, int kv_heads);
+/* y (B,1,C) = x (B,T,C)[b, index[b]], index (B) of RT_I32. CPU only, without a gradient. */
+struct rt_node *rt_select_row(struct rt_graph *g, struct rt_node *x, struct rt_node *index);
 /* The tanh form of GELU: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))). */
 struct rt_node *rt_gelu(struct rt_graph *g, struct rt_node *x);
 struct rt_node *rt_gelu_erf(struct rt_graph *g, struct rt_node *x); /* 0.5 x (1 + erf(x / sqrt(2))) */
@@ -130,6 +142,8 @@ struct rt_node *rt_softmax(struct rt_graph *g, struct rt_node *x); /* over the l
  * With qkv (B,T,3C) of rt_attention(), twice the number of its heads rotates q and k.
  */
 struct rt_node *rt_rope(struct rt_graph *g, struct rt_node *x, int heads, int depth, float base);
+/* The same at positions (B,T) of RT_I32. CPU only, without a gradient. */
+struct rt_node *rt_rope_at(struct rt_graph *g, struct rt_node *x, struct rt_node *positions, int heads, int depth, float base);
 /* y = x / sqrt(mean(x^2) + eps) * gain (C) over the last dimension of x (…,C). */
 struct rt_node *rt_rmsnorm(struct rt_graph *g, struct rt_node *x, struct rt_node *gain, float eps);
 /* Reduces one dimension, counted from 0. A one-dimensional tensor becomes (1). The gradient of a maximum goes to its
@@ -433,6 +447,9 @@ int rt_compile(const struct rt_graph *g, struct rt_node *loss, const struct rt_o
  */
 int rt_compile_outputs(const struct rt_graph *g, struct rt_node *const *outputs, int n, const struct rt_options *opt,
 		       struct rt_program **ret, struct gt_err *err);
+/* The same for batches of several shapes, as rt_compile_shapes(). outputs[i] are the n outputs of graph i. */
+int rt_compile_outputs_shapes(const struct rt_graph *const *g, struct rt_node *const *const *outputs, int n, int shapes,
+			      const struct rt_options *opt, struct rt_program **ret, struct gt_err *err);
 /*
  * Compiles one model for batches of n shapes. The graphs must declare the same tensors in the same order and may differ
  * in the shapes of their inputs (sequence length, rows). Each batch runs the calls of its own shape. All shapes share
@@ -555,6 +572,7 @@ uint64_t rt_program_planned_bytes(const struct rt_program *p); /* equal to the m
 int rt_program_threads(const struct rt_program *p);
 /* Returns the bytes of the parameters, buffers and quantised weights that a run reads. */
 uint64_t rt_program_weight_bytes(const struct rt_program *p);
+uint64_t rt_program_cache_bytes(const struct rt_program *p); /* of all rt_cache() tensors */
 /*
  * Describes the program as JSON:
  * { "device", "isa", "blas", "threads",
@@ -652,6 +670,7 @@ struct rt_llama_config {
 	int64_t context; /* largest number of positions; 0: no limit. Only stored */
 	float rope_base, eps;
 	bool tied; /* the output projection is the token table */
+	int64_t cache; /* as in struct rt_gpt_config */
 };
 /*
  * ---- Hugging Face layout ---- A directory with config.json and model.safetensors, or several files and
@@ -726,6 +745,12 @@ struct rt_gpt_config {
 	int64_t batch, seq, layers, width, heads, vocab;
 	int64_t positions; /* rows of the position table; 0: seq */
 	float dropout;	   /* after embeddings, attention and MLP; 0: none */
+	/*
+	 * 0, or the tokens that a cache of keys and values holds per row (rt_attention_cached()). The model then declares
+	 * the inputs "tokens" and "positions" (batch,seq) and "last" (batch), and returns the logits (batch,1,vocab) of the
+	 * token with index `last` in each row. A program of two shapes, with the seq of a prompt and with 1, generates text.
+	 */
+	int64_t cache;
 };
 /* GPT-2: pre-norm blocks, learned positions, tied output layer. Declares inputs "tokens" and "targets" (batch,seq);
  * returns the loss. */

@@ -69,7 +69,7 @@ static void init_params(struct rt_program *p)
 			continue;
 		if (n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER)
 			init_param(p, n);
-		else if (n->role == RT_ROLE_STATE)
+		else if (n->role == RT_ROLE_STATE || n->role == RT_ROLE_CACHE)
 			memset(n->data, 0, n->bytes);
 	}
 }

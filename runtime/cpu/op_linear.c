@@ -44,6 +44,33 @@ void rt_cpu_bias_act(const struct rt_cpu *cpu, float *x, float *y, const float *
 	rt_gemm_finish(cpu, &b.end, rows, cols);
 }
 
+/* Returns whether the call reads its weight once for few rows. */
+static bool has_few_rows(const struct rt_call *c)
+{
+	return rt_rows(c->in[0]) <= RT_GEMM_ROWS && (c->in[0]->dtype == RT_F32 || c->in[0]->dtype == RT_BF16);
+}
+
+/* Scratch for widened operands: x of few rows, or both if the reduced-precision type is for storage only. */
+static size_t linear_fwd_scratch(const struct rt_call *c, int threads)
+{
+	if (!has_few_rows(c))
+		return rt_widen_scratch_bytes(c->in[0], c->in[1]);
+	return c->in[0]->dtype == RT_F32 ? 0 : (size_t)rt_shape_elements(&c->in[0]->shape) * sizeof(float);
+}
+
+/* c = x w^T, then `end` */
+static void multiply_rows(const struct rt_cpu *cpu, const struct rt_call *c, float *y, const struct rt_gemm_end *end)
+{
+	int64_t m = rt_rows(c->in[0]), k = rt_cols(c->in[0]), n = rt_cols(c->out[0]);
+	const float *x = rt_f32(c->in[0]);
+
+	if (c->in[0]->dtype != RT_F32) {
+		x = rt_f32(c->out[RT_MAX_IO - 1]);
+		rt_widen(cpu, c->in[0]->dtype, rt_f32(c->out[RT_MAX_IO - 1]), c->in[0]->data, m * k);
+	}
+	rt_gemm_rows(cpu, c->in[1]->dtype, m, n, k, x, c->in[1]->data, false, y, n, end);
+}
+
 /* Scratch for widened operands, if the reduced-precision type is for storage only. */
 static size_t linear_scratch(const struct rt_call *c, int threads)
 {
@@ -58,6 +85,10 @@ static void run_linear(const struct rt_cpu *cpu, const struct rt_call *c, const 
 	struct bias_act b = { { bias_act }, cpu->simd, pre, y, rt_f32(c->in[2]), n, c->attr.act };
 	bool more = b.bias || c->attr.act != RT_ACT_NONE;
 
+	if (has_few_rows(c)) {
+		multiply_rows(cpu, c, pre, more ? &b.end : NULL);
+		return;
+	}
 	if (c->in[0]->dtype == RT_F32) {
 		rt_gemm_then(cpu, false, true, m, n, k, 1, c->in[0]->data, k, c->in[1]->data, k, 0, pre, n,
 			     more ? &b.end : NULL);
@@ -69,7 +100,7 @@ static void run_linear(const struct rt_cpu *cpu, const struct rt_call *c, const 
 		rt_gemm_finish(cpu, &b.end, m, n);
 }
 
-const struct rt_cpu_kernel rt_cpu_linear = { .run = run_linear, .scratch = linear_scratch };
+const struct rt_cpu_kernel rt_cpu_linear = { .run = run_linear, .scratch = linear_fwd_scratch };
 
 /* dx (M,K) = or += dy (M,N) w (N,K) */
 static void run_linear_bwd_x(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)

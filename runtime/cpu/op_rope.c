@@ -3,16 +3,22 @@
 #include <omp.h>
 #include "runtime/cpu/cpu.h"
 
-/* Scratch: cosine and sine of each position and pair, (T,depth/2) each. */
-static size_t rope_scratch(const struct rt_call *c, int threads)
+/* Positions of the calls' tokens: 0 to T - 1 in each row, or those of in[1]. */
+static int64_t positions_of(const struct rt_call *c)
 {
-	return (size_t)c->in[0]->shape.d[1] * (size_t)c->attr.depth * sizeof(float);
+	return c->in[1] ? rt_shape_elements(&c->in[1]->shape) : c->in[0]->shape.d[1];
 }
 
-static void find_angles(const struct rt_call *c, int64_t t, float *cosine, float *sine)
+/* Scratch: cosine and sine of each position and pair, (positions,depth/2) each, and the frequencies (depth/2). */
+static size_t rope_scratch(const struct rt_call *c, int threads)
+{
+	return (size_t)positions_of(c) * (size_t)c->attr.depth * sizeof(float) + (size_t)c->attr.depth / 2 * sizeof(double);
+}
+
+static void find_angles(const struct rt_call *c, int64_t position, const double *frequency, float *cosine, float *sine)
 {
 	for (int i = 0; i < c->attr.depth / 2; i++) {
-		double angle = (double)t * pow((double)c->attr.base, -2.0 * i / c->attr.depth);
+		double angle = (double)position * frequency[i];
 
 		cosine[i] = (float)cos(angle);
 		sine[i] = c->attr.scale * (float)sin(angle);
@@ -36,23 +42,28 @@ static void rotate_row(const struct rt_call *c, const float *x, float *y, const 
 		y[j] = x[j] + (add ? y[j] : 0);
 }
 
-/* y (B,T,W) = or += x (B,T,W) with its first heads rotated by position t */
+/* y (B,T,W) = or += x (B,T,W) with its first heads rotated by the positions */
 static void run_rope(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
 {
-	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]), len = c->in[0]->shape.d[1], half = c->attr.depth / 2;
-	float *cosines = rt_f32(c->out[RT_MAX_IO - 1]), *sines = cosines + len * half;
+	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]), n = positions_of(c), half = c->attr.depth / 2;
+	double *frequency = c->out[RT_MAX_IO - 1]->data;
+	float *cosines = (float *)(frequency + half), *sines = cosines + n * half;
+	const int32_t *position = c->in[1] ? c->in[1]->data : NULL;
 	int team = rt_cpu_team(cpu, 8.0 * (double)(rows * cols));
 
+	for (int64_t i = 0; i < half; i++)
+		frequency[i] = pow((double)c->attr.base, -2.0 * (double)i / c->attr.depth);
 #pragma omp parallel num_threads(team) if (team > 1)
 	{
 #pragma omp for schedule(static)
-		for (int64_t t = 0; t < len; t++)
-			find_angles(c, t, cosines + t * half, sines + t * half);
+		for (int64_t i = 0; i < n; i++)
+			find_angles(c, position ? position[i] : i, frequency, cosines + i * half, sines + i * half);
 #pragma omp for schedule(static)
 		for (int64_t r = 0; r < rows; r++)
-			rotate_row(c, rt_f32(c->in[0]) + r * cols, rt_f32(c->out[0]) + r * cols, cosines + r % len * half,
-				   sines + r % len * half);
+			rotate_row(c, rt_f32(c->in[0]) + r * cols, rt_f32(c->out[0]) + r * cols, cosines + r % n * half,
+				   sines + r % n * half);
 	}
 }
 
 const struct rt_cpu_kernel rt_cpu_rope = { .run = run_rope, .scratch = rope_scratch };
+const struct rt_cpu_kernel rt_cpu_rope_at = { .run = run_rope, .scratch = rope_scratch };

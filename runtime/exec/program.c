@@ -335,10 +335,10 @@ int rt_program_plan_only(const struct rt_graph *g, struct rt_node *loss, const s
 	return 0;
 }
 
-int rt_compile_outputs(const struct rt_graph *g, struct rt_node *const *outputs, int n, const struct rt_options *opt,
-		       struct rt_program **ret, struct gt_err *err)
+int rt_compile_outputs_shapes(const struct rt_graph *const *g, struct rt_node *const *const *outputs, int n, int shapes,
+			      const struct rt_options *opt, struct rt_program **ret, struct gt_err *err)
 {
-	const struct rt_outputs out = { outputs, n };
+	gt_autofree struct rt_outputs *out = NULL;
 	struct rt_options o = *opt;
 	int r;
 
@@ -346,10 +346,22 @@ int rt_compile_outputs(const struct rt_graph *g, struct rt_node *const *outputs,
 	r = check_options(&o, err);
 	if (r)
 		return r;
-	r = check_outputs(g, out, &o, err);
-	if (r)
-		return r;
-	return compile(&g, &out, 1, &o, ret, err);
+	if (shapes < 1)
+		return gt_fail(err, EINVAL, "a program needs at least one batch shape");
+	out = gt_xcalloc((size_t)shapes, sizeof(*out));
+	for (int i = 0; i < shapes; i++) {
+		out[i] = (struct rt_outputs){ outputs[i], n };
+		r = check_outputs(g[i], out[i], &o, err);
+		if (r)
+			return r;
+	}
+	return compile(g, out, shapes, &o, ret, err);
+}
+
+int rt_compile_outputs(const struct rt_graph *g, struct rt_node *const *outputs, int n, const struct rt_options *opt,
+		       struct rt_program **ret, struct gt_err *err)
+{
+	return rt_compile_outputs_shapes(&g, &outputs, n, 1, opt, ret, err);
 }
 
 void rt_program_free(struct rt_program *p)
@@ -470,6 +482,16 @@ uint64_t rt_program_weight_bytes(const struct rt_program *p)
 			read = !p->plan.ir.calls[k]->run_once && rt_reads(p->plan.ir.calls[k], n);
 		bytes += read ? rt_node_bytes(n) : 0;
 	}
+	return bytes;
+}
+
+uint64_t rt_program_cache_bytes(const struct rt_program *p)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < p->plan.n_graph_nodes; i++)
+		if (p->plan.ir.nodes[i]->role == RT_ROLE_CACHE && p->plan.ir.nodes[i]->first >= 0)
+			bytes += rt_node_bytes(p->plan.ir.nodes[i]);
 	return bytes;
 }
 

@@ -11,7 +11,7 @@
 
 static bool is_leaf(const struct rt_node *n)
 {
-	return n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER;
+	return n->role <= RT_ROLE_CACHE;
 }
 
 static int fail_different(const struct rt_node *a, const struct rt_node *b, struct gt_err *err)

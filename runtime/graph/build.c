@@ -57,7 +57,7 @@ enum rt_dtype rt_node_dtype(const struct rt_node *n)
 
 static bool is_leaf(const struct rt_node *n)
 {
-	return n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER;
+	return n->role <= RT_ROLE_CACHE;
 }
 
 int rt_graph_leaves(const struct rt_graph *g)
@@ -148,6 +148,11 @@ struct rt_node *rt_buffer(struct rt_graph *g, const char *name, struct rt_shape 
 	if (n)
 		n->init = init;
 	return n;
+}
+
+struct rt_node *rt_cache(struct rt_graph *g, const char *name, struct rt_shape shape)
+{
+	return leaf(g, RT_ROLE_CACHE, name, RT_F32, &shape);
 }
 
 struct rt_node *rt_name(struct rt_node *n, const char *name)

@@ -53,6 +53,32 @@ struct rt_node *rt_rope(struct rt_graph *g, struct rt_node *x, int heads, int de
 	return unary(g, RT_OP_ROPE, "rope", x, &(struct rt_attr){ .heads = heads, .depth = depth, .base = base, .scale = 1 });
 }
 
+struct rt_node *rt_rope_at(struct rt_graph *g, struct rt_node *x, struct rt_node *positions, int heads, int depth, float base)
+{
+	const struct rt_attr attr = { .heads = heads, .depth = depth, .base = base, .scale = 1 };
+
+	if (rt_missing(g, "rope_at", x, positions))
+		return NULL;
+	return rt_apply(g, RT_OP_ROPE_AT, &attr, (struct rt_node *[]){ x, positions }, 2);
+}
+
+struct rt_node *rt_attention_cached(struct rt_graph *g, struct rt_node *qkv, struct rt_node *cache, struct rt_node *positions,
+				    int heads, int kv_heads)
+{
+	const struct rt_attr attr = { .heads = heads, .kv_heads = kv_heads };
+
+	if (rt_missing(g, "attention_cached", qkv, cache) || rt_missing(g, "attention_cached", positions, positions))
+		return NULL;
+	return rt_apply(g, RT_OP_ATTENTION_CACHED, &attr, (struct rt_node *[]){ qkv, cache, positions }, 3);
+}
+
+struct rt_node *rt_select_row(struct rt_graph *g, struct rt_node *x, struct rt_node *index)
+{
+	if (rt_missing(g, "select_row", x, index))
+		return NULL;
+	return rt_apply(g, RT_OP_SELECT_ROW, NULL, (struct rt_node *[]){ x, index }, 2);
+}
+
 struct rt_node *rt_dropout(struct rt_graph *g, struct rt_node *x, float rate)
 {
 	/* The number of previous calls distinguishes the dropouts. */

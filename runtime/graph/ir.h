@@ -14,7 +14,9 @@
 #define RT_MAX_IO	8
 
 /* BUFFER: declared by the model and saved, but not trained, for example the running statistics of batchnorm. */
-enum rt_role { RT_ROLE_INPUT, RT_ROLE_PARAM, RT_ROLE_BUFFER, RT_ROLE_STATE, RT_ROLE_VALUE, RT_ROLE_GRADIENT, RT_ROLE_SCRATCH };
+/* CACHE: declared by the model and kept between runs, but not saved. */
+enum rt_role { RT_ROLE_INPUT, RT_ROLE_PARAM, RT_ROLE_BUFFER, RT_ROLE_CACHE, RT_ROLE_STATE, RT_ROLE_VALUE, RT_ROLE_GRADIENT,
+	       RT_ROLE_SCRATCH };
 
 /* Part `part` of a tensor that the ranks of a group split along dimension `axis`. That dimension consists of blocks of
  * these lengths, for example q, k and v, and each block is divided into `parts` parts. parts 0: not split. */

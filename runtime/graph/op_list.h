@@ -17,6 +17,7 @@
 	X(LAYERNORM_BWD, layernorm_bwd, BOTH) \
 	X(ATTENTION, attention, BOTH) \
 	X(ATTENTION_BWD, attention_bwd, BOTH) \
+	X(ATTENTION_CACHED, attention_cached, CPU) \
 	X(ACT, act, BOTH) \
 	X(ACT_BWD, act_bwd, BOTH) \
 	X(ADD, add, BOTH) \
@@ -37,6 +38,8 @@
 	X(SOFTMAX, softmax, BOTH) \
 	X(SOFTMAX_BWD, softmax_bwd, BOTH) \
 	X(ROPE, rope, BOTH) \
+	X(ROPE_AT, rope_at, CPU) \
+	X(SELECT_ROW, select_row, CPU) \
 	X(SWIGLU, swiglu, BOTH) \
 	X(SWIGLU_BWD, swiglu_bwd, BOTH) \
 	X(RMSNORM, rmsnorm, BOTH) \

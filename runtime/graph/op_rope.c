@@ -5,6 +5,8 @@
  * base^(-2i/depth). The columns after the heads are copied. The gradient rotates in the other direction: scale is 1 or
  * -1.
  * in: x. out: y
+ *
+ * rope_at: the same at positions (B,T) of i32, for programs that do not train. in: x, positions. out: y
  */
 #include <errno.h>
 #include <math.h>
@@ -49,7 +51,8 @@ static void rope_reference(const struct rt_call *c, const double *const *in, dou
 	int64_t rows = rt_rows(c->in[0]), cols = rt_cols(c->in[0]), half = c->attr.depth / 2;
 
 	for (int64_t i = 0; i < rows * cols; i++) {
-		int64_t t = i / cols % c->in[0]->shape.d[1], j = i % cols, pair = j % c->attr.depth % half;
+		int64_t row = i / cols, t = c->in[1] ? (int64_t)in[1][row] : row % c->in[0]->shape.d[1];
+		int64_t j = i % cols, pair = j % c->attr.depth % half;
 		double angle = (double)c->attr.scale * (double)t * pow((double)c->attr.base, -2.0 * (double)pair / c->attr.depth);
 		bool second = j % c->attr.depth >= half;
 
@@ -61,6 +64,27 @@ static void rope_reference(const struct rt_call *c, const double *const *in, dou
 			out[0][i] = in[0][i] * cos(angle) - in[0][i + half] * sin(angle);
 	}
 }
+
+static int rope_at_shape(struct rt_ir *ir, struct rt_call *c, struct gt_err *err)
+{
+	const struct rt_node *x = c->in[0], *positions = c->in[1];
+	int r = rope_shape(ir, c, err);
+
+	if (r)
+		return r;
+	if (positions->dtype != RT_I32 || positions->shape.n != 2 || positions->shape.d[0] != x->shape.d[0] ||
+	    positions->shape.d[1] != x->shape.d[1])
+		return rt_mismatch(c, x, positions, "the positions must be i32 (B,T)", err);
+	return 0;
+}
+
+const struct rt_op rt_op_rope_at = {
+	.id = RT_OP_ROPE_AT,
+	.name = "rope_at",
+	.inplace = RT_INPLACE(0, 0),
+	.shape = rope_at_shape,
+	.reference = rope_reference,
+};
 
 const struct rt_op rt_op_rope = {
 	.id = RT_OP_ROPE,

@@ -52,7 +52,7 @@ int rt_reference_dropout(const struct rt_graph *g, const struct rt_node *watch, 
 		const struct rt_node *n = g->ir.nodes[i];
 		size_t bytes = (size_t)rt_shape_elements(&n->shape) * sizeof(double);
 
-		if (n->role != RT_ROLE_INPUT && n->role != RT_ROLE_PARAM && n->role != RT_ROLE_BUFFER)
+		if (n->role > RT_ROLE_CACHE)
 			continue;
 		value[i] = gt_xcalloc(1, bytes);
 		memcpy(value[i], values[leaf++], bytes);

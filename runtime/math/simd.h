@@ -160,6 +160,12 @@ struct rt_simd {
 	void (*dropout)(float *y, const float *x, int64_t n, uint64_t first, uint64_t key, uint32_t limit, float scale,
 			bool add);
 	void (*adamw)(float *p, float *m, float *v, const float *g, int64_t n, const struct rt_adamw *h);
+	/* c (m,n) with row stride ldc = or += a (m,k) b (n,k)^T. */
+	void (*rows_f32)(float *c, int64_t ldc, const float *a, const float *b, int64_t m, int64_t n, int64_t k, bool add);
+	void (*rows_bf16)(float *c, int64_t ldc, const float *a, const uint16_t *b, int64_t m, int64_t n, int64_t k, bool add);
+	/* s[j] = scale q (depth) . k (keys,depth)[j]; y (depth) = sum of p[j] v (keys,depth)[j]. */
+	void (*dots)(float *s, const float *q, const float *k, int64_t depth, int64_t keys, float scale);
+	void (*weighted_sum)(float *y, const float *p, const float *v, int64_t depth, int64_t keys);
 	void (*sgd)(float *p, float *momentum, const float *g, int64_t n, const struct rt_sgd *h);
 };
 extern const struct rt_simd rt_simd_avx512, rt_simd_avx2, rt_simd_base;

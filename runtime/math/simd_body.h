@@ -387,6 +387,7 @@ static void sgd(float *p, float *momentum, const float *g, int64_t n, const stru
 }
 
 #include "runtime/math/simd_nn.h"
+#include "runtime/math/simd_rows.h"
 
 #include "runtime/math/simd_wino.h"
 #if RT_W >= 8
@@ -433,4 +434,8 @@ const struct rt_simd RT_SIMD_TABLE = {
 	.adamw = adamw,
 	.adamw8 = adamw8,
 	.sgd = sgd,
+	.rows_f32 = rows_f32,
+	.rows_bf16 = rows_bf16,
+	.dots = dots,
+	.weighted_sum = weighted_sum,
 };

@@ -40,11 +40,38 @@ struct rt_node *rt_layer_dropout(const struct rt_scope *s, struct rt_node *x)
 	return s->rate > 0 ? rt_dropout(s->g, x, s->rate) : x;
 }
 
+struct rt_node *rt_layer_causal(const struct rt_scope *s, struct rt_node *qkv, int heads, int kv_heads, int64_t depth)
+{
+	struct rt_node *cache;
+	char name[80];
+
+	if (!s->positions)
+		return rt_attention_grouped(s->g, qkv, heads, kv_heads);
+	snprintf(name, sizeof(name), "%scache", s->prefix);
+	cache = rt_cache(s->g, name, RT_SHAPE(rt_node_shape(s->positions)->d[0], 2 * kv_heads, s->cache, depth));
+	return rt_attention_cached(s->g, qkv, cache, s->positions, heads, kv_heads);
+}
+
+struct rt_node *rt_layer_head(const struct rt_scope *s, struct rt_node *x, struct rt_node *head)
+{
+	const struct rt_shape *shape;
+
+	if (!x)
+		return NULL;
+	shape = rt_node_shape(x);
+	if (s->positions)
+		return rt_name(rt_linear(s->g, rt_select_row(s->g, x, rt_input(s->g, "last", RT_I32, RT_SHAPE(shape->d[0]))), head,
+					 NULL), "logits");
+	return rt_name(rt_cross_entropy(s->g, rt_name(rt_linear(s->g, x, head, NULL), "logits"),
+					rt_graph_node(s->g, "targets")), "loss");
+}
+
 struct rt_node *rt_layer_attention(const struct rt_scope *s, struct rt_node *x, bool causal)
 {
 	struct rt_node *qkv = rt_layer_dense(s, "qkv", x, s->width, 3 * s->width), *y;
 
-	y = causal ? rt_attention(s->g, qkv, s->heads) : rt_attention_full(s->g, qkv, s->heads);
+	y = causal ? rt_layer_causal(s, qkv, s->heads, s->heads, s->heads ? s->width / s->heads : 0) :
+		     rt_attention_full(s->g, qkv, s->heads);
 	y = rt_layer_dense(s, "proj", rt_layer_named(s, "attention", y), s->width, s->width);
 	return rt_layer_dropout(s, y);
 }

@@ -11,6 +11,8 @@ struct rt_scope {
 	int heads;
 	float eps;  /* epsilon of norms */
 	float rate; /* dropout rate; 0: none */
+	struct rt_node *positions; /* (B,T) of tokens in a cache of keys and values; NULL: no cache */
+	int64_t cache; /* tokens that it holds */
 };
 
 struct rt_node *rt_layer_param(const struct rt_scope *s, const char *layer, const char *name, struct rt_shape shape,
@@ -22,6 +24,10 @@ struct rt_node *rt_layer_norm(const struct rt_scope *s, const char *name, struct
 struct rt_node *rt_layer_dropout(const struct rt_scope *s, struct rt_node *x);
 /* x (B,T,C). attention: attention over x and its projection. mlp: two layers with a hidden width of 4 C. */
 struct rt_node *rt_layer_attention(const struct rt_scope *s, struct rt_node *x, bool causal);
+/* Attention of q, k, v in qkv, with a cache "PREFIXcache" if s->positions is set. */
+struct rt_node *rt_layer_causal(const struct rt_scope *s, struct rt_node *qkv, int heads, int kv_heads, int64_t depth);
+/* The logits and the loss, or with a cache the logits of one token per row, from the normed x (B,T,C). */
+struct rt_node *rt_layer_head(const struct rt_scope *s, struct rt_node *x, struct rt_node *head);
 struct rt_node *rt_layer_mlp(const struct rt_scope *s, struct rt_node *x, bool erf);
 /* x + attention(norm(x)), followed by x + mlp(norm(x)). */
 struct rt_node *rt_layer_block(const struct rt_scope *s, struct rt_node *x, bool causal, bool erf);

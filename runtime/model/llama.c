@@ -33,8 +33,11 @@ static struct rt_node *attention(const struct block *b, struct rt_node *x)
 	int rotated = (int)(k->heads + k->kv_heads);
 
 	x = dense(b, "self_attn.qkv_proj", x, k->width, (k->heads + 2 * k->kv_heads) * b->depth);
-	x = rt_rope(b->s.g, x, rotated, (int)b->depth, k->rope_base);
-	x = rt_attention_grouped(b->s.g, x, (int)k->heads, (int)k->kv_heads);
+	if (b->s.positions)
+		x = rt_rope_at(b->s.g, x, b->s.positions, rotated, (int)b->depth, k->rope_base);
+	else
+		x = rt_rope(b->s.g, x, rotated, (int)b->depth, k->rope_base);
+	x = rt_layer_causal(&b->s, x, (int)k->heads, (int)k->kv_heads, b->depth);
 	return dense(b, "self_attn.o_proj", rt_layer_named(&b->s, "self_attn", x), k->heads * b->depth, k->width);
 }
 
@@ -46,13 +49,15 @@ static struct rt_node *mlp(const struct block *b, struct rt_node *x)
 
 struct rt_node *rt_model_llama(struct rt_graph *g, const struct rt_llama_config *k)
 {
-	struct block b = { .s = { .g = g }, .k = k, .depth = k->depth ? k->depth : k->heads ? k->width / k->heads : 0 };
+	struct block b = { .s = { .g = g, .cache = k->cache }, .k = k,
+			   .depth = k->depth ? k->depth : k->heads ? k->width / k->heads : 0 };
 	struct rt_node *tokens = rt_input(g, "tokens", RT_I32, RT_SHAPE(k->batch, k->seq));
-	struct rt_node *targets = rt_input(g, "targets", RT_I32, RT_SHAPE(k->batch, k->seq));
+	struct rt_node *second = rt_input(g, k->cache ? "positions" : "targets", RT_I32, RT_SHAPE(k->batch, k->seq));
 	struct rt_node *table = rt_param(g, "model.embed_tokens.weight", RT_SHAPE(k->vocab, k->width),
 					 RT_INIT_NORMAL(RT_LAYER_STD));
 	struct rt_node *x = rt_embedding(g, tokens, table, NULL), *head = table;
 
+	b.s.positions = k->cache ? second : NULL;
 	for (int64_t layer = 0; layer < k->layers; layer++) {
 		snprintf(b.s.prefix, sizeof(b.s.prefix), "model.layers.%lld.", (long long)layer);
 		x = rt_layer_named(&b.s, "middle", rt_add(g, x, attention(&b, norm(&b, "input_layernorm", x))));
@@ -62,5 +67,5 @@ struct rt_node *rt_model_llama(struct rt_graph *g, const struct rt_llama_config 
 	x = norm(&b, "norm", x);
 	if (!k->tied)
 		head = rt_param(g, "lm_head.weight", RT_SHAPE(k->vocab, k->width), RT_INIT_NORMAL(RT_LAYER_STD));
-	return rt_name(rt_cross_entropy(g, rt_name(rt_linear(g, x, head, NULL), "logits"), targets), "loss");
+	return rt_layer_head(&b.s, x, head);
 }

@@ -21,13 +21,12 @@ static bool is_permanent(const struct rt_plan *p, const struct rt_node *n)
 {
 	if (n->absent)
 		return false;
-	return n->pinned || n->shared || n->role == RT_ROLE_INPUT || n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER ||
-	       n->role == RT_ROLE_STATE || rt_plan_is_output(p, n);
+	return n->pinned || n->shared || n->role <= RT_ROLE_STATE || rt_plan_is_output(p, n);
 }
 
 bool rt_is_persistent(const struct rt_node *n)
 {
-	return n->role == RT_ROLE_PARAM || n->role == RT_ROLE_BUFFER || n->role == RT_ROLE_STATE || n->sums;
+	return (n->role != RT_ROLE_INPUT && n->role <= RT_ROLE_STATE) || n->sums;
 }
 
 bool rt_plan_poisons(const struct rt_plan *p, int i, const struct rt_node *n, bool evaluates)

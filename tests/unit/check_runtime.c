@@ -102,6 +102,7 @@ int main(void)
 	suite_add_tcase(s, case_ties());
 	suite_add_tcase(s, case_outputs());
 	suite_add_tcase(s, case_int8());
+	suite_add_tcase(s, case_cache());
 	r = srunner_create(s);
 	srunner_run_all(r, CK_ENV);
 	failed = srunner_ntests_failed(r);

@@ -27,6 +27,7 @@ TCase *case_norm(void);
 TCase *case_ties(void);
 TCase *case_outputs(void);
 TCase *case_int8(void);
+TCase *case_cache(void);
 
 /* Values for every leaf of a graph: the same numbers as doubles and in the leaf's dtype. */
 struct leaves {
