@@ -23,6 +23,14 @@ static const struct gt_opt opts[] = {
 	{ 0, "device", "DEVICE", "compute on cpu or cuda (default: cpu)", GT_OPT_CHOICE, &options.model.device, devices },
 	{ 0, "amp", "TYPE", "compute matrix products in fp32, tf32, bf16, fp16 or fp8 (default: fp32)", GT_OPT_CHOICE,
 	  &options.model.amp, types },
+	{ 0, "generate", "N", "generate N tokens per prompt and measure prefill and decode", GT_OPT_COUNT,
+	  &options.generate.tokens },
+	{ 0, "prompts", "FILE", "generate from the prompts in FILE: token ids, one prompt per line", GT_OPT_STR,
+	  &options.generate.prompts },
+	{ 0, "prompt-tokens", "N", "use random prompts of N tokens (default: 64)", GT_OPT_COUNT, &options.generate.prompt_tokens },
+	{ 0, "temperature", "T", "sample at temperature T (default: 0, the most likely token)", GT_OPT_STR,
+	  &options.generate.temperature },
+	{ 0, "top-k", "K", "sample from the K most likely tokens (default: all)", GT_OPT_COUNT, &options.generate.top_k },
 	{ 0, "int8", "WHICH", "compute products in INT8, with dynamic or static ranges; compare with FP32", GT_OPT_CHOICE,
 	  &options.int8.int8, activations },
 	{ 0, "calibrate", "METHOD", "choose static ranges by minmax, percentile or entropy (default: minmax)", GT_OPT_CHOICE,
@@ -40,8 +48,8 @@ static const struct gt_opt opts[] = {
 	{ 0, "tied", NULL, "use the token table of llama as output projection", GT_OPT_FLAG, &options.model.tied },
 	{ 0, "vocab", "N", "set the size of the vocabulary", GT_OPT_COUNT, &options.model.vocab },
 	{ 0, "size", "N", "use images of N x N pixels", GT_OPT_COUNT, &options.model.size },
-	{ 0, "runs", "N", "time N runs per batch size (default: 50)", GT_OPT_COUNT, &options.model.steps },
-	{ 0, "warmup", "N", "run N times before the timed runs (default: 5)", GT_OPT_UINT, &options.model.warmup },
+	{ 0, "runs", "N", "time N runs per batch size (default: 50), or N generations (3)", GT_OPT_COUNT, &options.model.steps },
+	{ 0, "warmup", "N", "run N times before the timed runs (default: 5, generations: 1)", GT_OPT_UINT, &options.model.warmup },
 	{ 0, "seed", "N", "set the seed of parameters and inputs (default: 1)", GT_OPT_UINT, &options.model.seed },
 	{ 0 },
 };
@@ -71,6 +79,15 @@ static void print_int8(const json_t *int8)
 		       (long long)gt_json_get_int(e, "rows", 0));
 }
 
+static void print_model(const json_t *doc)
+{
+	printf("model      %s, %s, %lld parameters%s%s\n", gt_json_get_str(doc, "model", ""), gt_json_get_str(doc, "amp", ""),
+	       (long long)gt_json_get_int(doc, "parameters", 0), json_is_string(json_object_get(doc, "load")) ? " of " : "",
+	       gt_json_get_str(doc, "load", ""));
+	printf("runs on    %s, %s, %s, %lld threads\n", gt_json_get_str(doc, "device", ""), gt_json_get_str(doc, "isa", ""),
+	       gt_json_get_str(doc, "blas", ""), (long long)gt_json_get_int(doc, "threads", 0));
+}
+
 static void print(const json_t *doc, bool color)
 {
 	bool compared = json_is_object(json_object_get(doc, "int8"));
@@ -81,11 +98,7 @@ static void print(const json_t *doc, bool color)
 	json_t *b;
 
 	snprintf(rate, sizeof(rate), "%s/s", unit);
-	printf("model      %s, %s, %lld parameters%s%s\n", gt_json_get_str(doc, "model", ""), gt_json_get_str(doc, "amp", ""),
-	       (long long)gt_json_get_int(doc, "parameters", 0), json_is_string(json_object_get(doc, "load")) ? " of " : "",
-	       gt_json_get_str(doc, "load", ""));
-	printf("runs on    %s, %s, %s, %lld threads\n", gt_json_get_str(doc, "device", ""), gt_json_get_str(doc, "isa", ""),
-	       gt_json_get_str(doc, "blas", ""), (long long)gt_json_get_int(doc, "threads", 0));
+	print_model(doc);
 	if (compared)
 		print_int8(json_object_get(doc, "int8"));
 	gt_table_column(t, "batch", GT_RIGHT);
@@ -115,6 +128,43 @@ static void print(const json_t *doc, bool color)
 	gt_table_print(t, stdout, color);
 }
 
+static void print_generation(const json_t *doc, bool color)
+{
+	gt_auto(gt_table) *t = gt_table_new();
+	static const char *const columns[] = { "batch", "prompt", "prefill ms", "tokens/s", "decode p50 ms", "p99 ms", "tokens/s",
+					       "cache", "memory" };
+	char bytes[32];
+	size_t i;
+	json_t *b;
+
+	print_model(doc);
+	for (i = 0; i < GT_ARRAY_SIZE(columns); i++)
+		gt_table_column(t, columns[i], GT_RIGHT);
+	json_array_foreach(json_object_get(doc, "batches"), i, b) {
+		const json_t *prefill = json_object_get(b, "prefill"), *decode = json_object_get(b, "decode");
+		const json_t *lengths = json_object_get(b, "prompt_tokens");
+		int64_t longest = 0;
+		size_t k;
+		json_t *n;
+
+		json_array_foreach(lengths, k, n)
+			longest = GT_MAX(longest, (int64_t)json_integer_value(n));
+		gt_table_row(t);
+		gt_table_cell(t, "%lld", (long long)gt_json_get_int(b, "batch", 0));
+		gt_table_cell(t, "%lld", (long long)longest);
+		gt_table_cell(t, "%.2f", 1e3 * gt_json_get_real(prefill, "p50_s", 0));
+		gt_table_cell(t, "%.1f", gt_json_get_real(prefill, "tokens_per_s", 0));
+		gt_table_cell(t, "%.3f", 1e3 * gt_json_get_real(decode, "p50_s", 0));
+		gt_table_cell(t, "%.3f", 1e3 * gt_json_get_real(decode, "p99_s", 0));
+		gt_table_cell(t, "%.1f", gt_json_get_real(decode, "tokens_per_s", 0));
+		gt_format_bytes(bytes, sizeof(bytes), (uint64_t)gt_json_get_int(b, "cache_bytes", 0));
+		gt_table_cell(t, "%s", bytes);
+		gt_format_bytes(bytes, sizeof(bytes), (uint64_t)gt_json_get_int(b, "planned_bytes", 0));
+		gt_table_cell(t, "%s", bytes);
+	}
+	gt_table_print(t, stdout, color);
+}
+
 static int run_infer(struct gt_cli *cli, int argc, char **argv)
 {
 	gt_auto_json *doc = NULL;
@@ -137,7 +187,7 @@ static int run_infer(struct gt_cli *cli, int argc, char **argv)
 	if (cli->json)
 		gt_json_print(stdout, doc);
 	else
-		print(doc, cli->color);
+		(options.generate.tokens ? print_generation : print)(doc, cli->color);
 	return GT_EXIT_OK;
 }
 
@@ -149,8 +199,10 @@ const struct gt_cmd bn_cmd_infer = {
 	.help = "MODEL is a model of gpubench train. Each run copies a batch of random inputs, computes the logits and "
 		"copies them back. p50 and p99 are quantiles over the timed runs; the rate is the mean over these "
 		"runs. With --int8 each run is compared with FP32: the speed-up is the median ratio of neighbouring runs, "
-		"the difference is that of the logits. Exit status 6 "
-		"means that a logit is not finite, or that the logits of the first row depend on the batch.",
+		"the difference is that of the logits. With --generate, a program with a cache of keys and values computes "
+		"the prompts (prefill) and then one token after the other (decode); the tokens are in the --json document. "
+		"Exit status 6 means that a logit is not finite, that the logits of the first row depend on the batch, or "
+		"that two generations differ.",
 	.ignores = GT_ROOT_IGNORED,
 	.opts = opts,
 	.min_args = 1,

@@ -14,6 +14,7 @@
 
 #define RUNS	 50
 #define WARMUP	 5
+#define GENERATIONS 3 /* timed, with --generate */
 #define TOLERANCE	 1e-3 /* f32: largest difference of a row's logits between two batches, relative to the largest logit */
 #define TOLERANCE_LOW 0.1 /* the same in lower precision */
 
@@ -278,23 +279,30 @@ static int describe_int8(struct inference *f, json_t **ret, struct gt_err *err)
 	return 0;
 }
 
+/* Adds the members that describe the model and the program. */
+static void describe_program(const struct inference *f, const json_t *report, json_t *doc)
+{
+	static const char *const report_keys[] = { "device", "isa", "blas", "threads", "parameters", "warnings" };
+
+	json_object_set_new(doc, "model", json_string(f->kind->name));
+	json_object_set_new(doc, "amp", json_string(f->model.amp));
+	json_object_set_new(doc, "load", f->o->load ? gt_json_str(f->o->load) : json_null());
+	json_object_set_new(doc, "warmup", json_integer((json_int_t)f->model.warmup));
+	json_object_set_new(doc, "runs", json_integer((json_int_t)f->model.steps));
+	for (size_t i = 0; i < GT_ARRAY_SIZE(report_keys); i++)
+		json_object_set(doc, report_keys[i], json_object_get(report, report_keys[i]));
+}
+
 static void describe(const struct inference *f, json_t *doc)
 {
 	gt_auto_json *report = rt_program_report(f->program);
-	static const char *const report_keys[] = { "device", "isa", "blas", "threads", "parameters", "warnings" };
 
+	describe_program(f, report, doc);
 	json_object_set_new(doc, "schema", json_string("gpubench-infer/1"));
-	json_object_set_new(doc, "model", json_string(f->kind->name));
-	json_object_set_new(doc, "amp", json_string(f->model.amp));
 	json_object_set_new(doc, "unit", json_string(f->kind->unit));
-	json_object_set_new(doc, "load", f->o->load ? gt_json_str(f->o->load) : json_null());
 	json_object_set_new(doc, "seq", json_integer((json_int_t)(f->kind->seq ? f->model.seq : 0)));
 	json_object_set_new(doc, "size", json_integer((json_int_t)f->model.size));
-	json_object_set_new(doc, "warmup", json_integer((json_int_t)f->model.warmup));
-	json_object_set_new(doc, "runs", json_integer((json_int_t)f->model.steps));
 	json_object_set_new(doc, "row_logits", json_integer((json_int_t)f->row_logits));
-	for (size_t i = 0; i < GT_ARRAY_SIZE(report_keys); i++)
-		json_object_set(doc, report_keys[i], json_object_get(report, report_keys[i]));
 }
 
 static int run_batch(struct inference *f, uint64_t batch, json_t *rows, struct gt_err *err)
@@ -339,12 +347,71 @@ static int run_all(struct inference *f, json_t *doc, struct gt_err *err)
 	return 0;
 }
 
+static int generate_batch(const struct inference *f, struct bn_generation *g, uint64_t batch, json_t *doc, json_t *rows,
+			  struct gt_err *err)
+{
+	struct bn_prompts p = { 0 };
+	gt_auto_json *report = NULL;
+	json_t *row = NULL;
+	int r = bn_prompts_make(g, batch, &p, err);
+
+	if (r)
+		return r;
+	r = bn_generate(g, &p, &row, &report, err);
+	bn_prompts_clear(&p);
+	if (r)
+		return r;
+	json_array_append_new(rows, row);
+	describe_program(f, report, doc);
+	return 0;
+}
+
+/* Generates text from prompts of a file, or for each batch size from random prompts. */
+static int generate_all(const struct inference *f, json_t *doc, struct gt_err *err)
+{
+	const struct bn_infer_options *o = f->o;
+	struct bn_generation g = { .model = &f->model, .kind = f->kind, .o = &o->generate, .load = o->load, .int8 = o->int8.int8,
+				   .progress = o->progress, .arg = o->arg };
+	int n = o->generate.prompts ? 1 : f->n, r = bn_generate_check(&g, err);
+	json_t *rows = json_array();
+
+	json_object_set_new(doc, "batches", rows);
+	g.total = (uint64_t)n * (f->model.warmup + f->model.steps) * o->generate.tokens;
+	for (int i = 0; !r && i < n; i++)
+		r = generate_batch(f, &g, f->batch[i], doc, rows, err);
+	if (r)
+		return r;
+	json_object_set_new(doc, "schema", json_string("gpubench-generate/1"));
+	json_object_set_new(doc, "new_tokens", json_integer((json_int_t)o->generate.tokens));
+	json_object_set_new(doc, "context", json_integer((json_int_t)g.context));
+	json_object_set_new(doc, "temperature", gt_json_real(g.temperature));
+	json_object_set_new(doc, "int8", json_boolean(o->int8.int8 != NULL));
+	return 0;
+}
+
+static int check_generate(const struct bn_infer_options *o, struct gt_err *err)
+{
+	const struct bn_generate_options *g = &o->generate;
+
+	if (!g->tokens && (g->prompts || g->prompt_tokens || g->temperature || g->top_k))
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
+				    "--prompts, --prompt-tokens, --temperature and --top-k need --generate");
+	if (g->tokens && o->model.data)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--generate takes no --data");
+	if (g->prompts && o->batches)
+		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "--prompts and --batch exclude each other");
+	return 0;
+}
+
 int bn_infer(const struct bn_infer_options *o, json_t **ret, struct gt_err *err)
 {
 	struct inference f = { .o = o };
 	gt_auto_json *doc = json_object();
 	int r = parse_batches(&f, o->batches ? o->batches : "1,8", err);
 
+	if (r < 0)
+		return r;
+	r = check_generate(o, err);
 	if (r < 0)
 		return r;
 	r = bn_int8_parse(&o->int8, &o->model, &f.int8, err);
@@ -354,14 +421,14 @@ int bn_infer(const struct bn_infer_options *o, json_t **ret, struct gt_err *err)
 	if (r < 0)
 		return r;
 	f.kind = bn_model_find(f.model.model, err);
-	f.model.steps = o->model.steps ? o->model.steps : RUNS;
-	f.model.warmup = o->model.warmup == UINT64_MAX ? WARMUP : o->model.warmup;
+	f.model.steps = o->model.steps ? o->model.steps : o->generate.tokens ? GENERATIONS : RUNS;
+	f.model.warmup = o->model.warmup == UINT64_MAX ? o->generate.tokens ? 1 : WARMUP : o->model.warmup;
 	f.model.amp = f.model.amp ? f.model.amp : "fp32";
 	f.model.no_u8 = true; /* images as f32, like the random inputs */
 	f.run_s = gt_xcalloc((size_t)f.model.steps, sizeof(*f.run_s));
 	f.fp32_run_s = gt_xcalloc((size_t)f.model.steps, sizeof(*f.fp32_run_s));
 	rt_keep_heap();
-	r = run_all(&f, doc, err);
+	r = o->generate.tokens ? generate_all(&f, doc, err) : run_all(&f, doc, err);
 	release(&f);
 	free(f.run_s);
 	free(f.fp32_run_s);

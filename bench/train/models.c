@@ -12,7 +12,7 @@ static struct rt_gpt_config tokens_of(const struct bn_train_options *o)
 {
 	return (struct rt_gpt_config){
 		.batch = (int64_t)o->batch, .seq = (int64_t)o->seq, .layers = (int64_t)o->layers, .width = (int64_t)o->width,
-		.heads = (int64_t)o->heads, .vocab = (int64_t)o->vocab,
+		.heads = (int64_t)o->heads, .vocab = (int64_t)o->vocab, .cache = (int64_t)o->cache,
 	};
 }
 
@@ -30,6 +30,7 @@ static struct rt_node *llama(struct rt_graph *g, const struct bn_train_options *
 
 	c.batch = (int64_t)o->batch;
 	c.seq = (int64_t)o->seq;
+	c.cache = (int64_t)o->cache;
 	return rt_model_llama(g, &c);
 }
 

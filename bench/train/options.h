@@ -22,6 +22,7 @@ struct bn_train_options {
 	uint64_t buckets;	/* number of lengths that documents are padded to; 0: 8 */
 	uint64_t token_budget;	/* tokens per batch of documents, including padding; 0: batch rows of each length */
 	uint64_t positions;	/* rows of the position table; 0: seq */
+	uint64_t cache;		/* tokens per row of a cache of keys and values; 0: none; see struct rt_gpt_config */
 	uint64_t workers;	/* loader threads; 0: none, UINT64_MAX: one per four training threads */
 	uint64_t prefetch;	/* batches; 0: 4 */
 	uint64_t cache_bytes;

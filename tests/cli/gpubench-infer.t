@@ -83,6 +83,96 @@ A calibration set that is empty, of another kind or too short is refused.
   gpubench: resnet20 reads directories or tar shards of images, but short.txt is text: see gpubench train --help
   [64]
 
+Text is generated with a cache of keys and values. The tokens are those of the forward pass over all tokens: a prompt that contains
+the first new tokens continues with the others. Sampling depends on the seed only.
+
+  $ gen="--layers 2 --width 32 --heads 2 --seq 32 --threads 1 --runs 2 --quiet --load small.st"
+  $ gpubench train gpt --layers 2 --width 32 --heads 2 --seq 32 --batch 8 --steps 40 --lr 0.01 --threads 1 --quiet --save small.st --json >trained
+  $ gpubench infer gpt $gen --batch 1,3 --prompt-tokens 9 --generate 6
+  model      gpt, fp32, * parameters of small.st (glob)
+  runs on    cpu, *, *, 1 threads (glob)
+  batch prompt prefill ms *tokens/s decode p50 ms *p99 ms *tokens/s *cache *memory (glob)
+      1      9 * KiB * MiB (glob)
+      3      9 * KiB * MiB (glob)
+  $ printf '84 104 101 32\n101\n32 116 104 101 32 115\n' >prompts
+  $ gpubench infer gpt $gen --prompts prompts --generate 8 --json >whole
+  $ python3 -c '
+  > import json
+  > d = json.load(open("whole"))
+  > b = d["batches"][0]
+  > for line, new in zip(open("prompts"), b["tokens"]):
+  >     print(line.strip(), *new[:3])
+  > rest = open("rest", "w")
+  > json.dump([new[3:] for new in b["tokens"]], rest)' >longer
+  $ gpubench infer gpt $gen --prompts longer --generate 5 --json | python3 -c '
+  > import json, sys
+  > d = json.load(sys.stdin)
+  > b = d["batches"][0]
+  > print(d["schema"], b["prompt_tokens"], b["tokens"] == json.load(open("rest")), b["cache_bytes"])
+  > print(all(0 < b[k]["p50_s"] <= b[k]["p99_s"] and b[k]["tokens_per_s"] > 0 for k in ("prefill", "decode")))'
+  gpubench-generate/1 [7, 4, 9] True 21504
+  True
+  $ tokens() { gpubench infer gpt $gen --prompts prompts --generate 8 "$@" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["batches"][0]["tokens"])'; }
+  $ tokens --temperature 2 --seed 5 >a && tokens --temperature 2 --seed 5 >b && tokens --temperature 2 --seed 6 >c && cmp a b && cmp -s a c
+  [1]
+  $ tokens >greedy && tokens --temperature 2 --top-k 1 | diff - greedy
+  $ tokens --amp bf16 | wc -w && tokens --int8 dynamic | wc -w
+  24
+  24
+  $ gpubench infer gpt $gen --prompts prompts --generate 1 --json | grep decode
+        "decode": null,
+
+Prompts that are unusable are refused with the numbers that do not fit.
+
+  $ gpubench infer gpt $gen --prompts prompts --generate 27
+  gpubench: prompt 3 has 6 tokens and --generate adds 27, but the context is 32 tokens
+  [64]
+  $ printf '1 2\n3 256\n' >ids && gpubench infer gpt $gen --prompts ids --generate 2
+  gpubench: ids: prompt 2 has token 256, but the vocabulary has 256 tokens
+  [64]
+  $ printf '1 two\n' >ids && gpubench infer gpt $gen --prompts ids --generate 2
+  gpubench: ids: prompt 1: 'two' is not a token id
+  [64]
+  $ printf '1\n\n2\n' >ids && gpubench infer gpt $gen --prompts ids --generate 2
+  gpubench: ids: prompt 2 has no token
+  [64]
+  $ : >ids && gpubench infer gpt $gen --prompts ids --generate 2
+  gpubench: ids has no prompt: each line has the token ids of one
+  [64]
+  $ gpubench infer gpt $gen --prompts nowhere --generate 2
+  gpubench: cannot open nowhere: No such file or directory
+  [64]
+  $ gpubench infer gpt $gen --vocab 300 --generate 2
+  gpubench: small.st: tensor wte has another shape or type than the program's F32 (300,32)
+  [70]
+  $ gpubench infer mlp --generate 2
+  gpubench: mlp does not generate text: gpt2, llama and gpt do
+  [64]
+  $ gpubench infer gpt --prompts prompts
+  gpubench: --prompts, --prompt-tokens, --temperature and --top-k need --generate
+  [64]
+  $ gpubench infer gpt --generate 2 --prompts prompts --batch 2
+  gpubench: --prompts and --batch exclude each other
+  [64]
+  $ gpubench infer gpt --generate 2 --prompts prompts --prompt-tokens 2
+  gpubench: --prompts and --prompt-tokens exclude each other
+  [64]
+  $ gpubench infer gpt --generate 2 --top-k 2
+  gpubench: --top-k needs a --temperature above 0
+  [64]
+  $ gpubench infer gpt --generate 2 --temperature 1 --top-k 257
+  gpubench: --top-k 257 is larger than the vocabulary of 256 tokens
+  [64]
+  $ gpubench infer gpt --generate 2 --temperature hot
+  gpubench: --temperature hot: it must be 0 or more, as in 0.8
+  [64]
+  $ gpubench infer gpt --generate 2 --int8 static
+  gpubench: --generate takes --int8 dynamic: static ranges need a calibration of each shape
+  [64]
+  $ gpubench infer gpt --generate 2 --device cuda
+  gpubench: --generate runs on the CPU: it takes no --device cuda
+  [64]
+
 A result that depends on the other rows of its batch is wrong.
 
   $ GPUBENCH_FAULT=verify gpubench infer mlp --batch 1,4 --runs 2 --warmup 0 --threads 1 --quiet

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Compares Llama and GPT-2 in the Hugging Face layout with the transformers package: logits of random weights that it saved, also
-in several files and in bf16, and logits of weights that gpubench trained and saved. A logit may differ by 1e-4.
+in several files and in bf16, and logits of weights that gpubench trained and saved. A logit may differ by 1e-4. Greedy
+generation from prompts of different lengths must give the tokens of transformers' generate().
 
 Usage: check_transformers.py [HF_CASE]    (default: $TOP_BUILDDIR/tests/peers/hf_case; gpubench of the same directory)
 Prints TAP. Exit status 77 where transformers is missing.
 """
+import json
 import os
 import subprocess
 import sys
@@ -59,6 +61,31 @@ def distance(folder, rows=3, length=47):
     return float(np.abs(got - want).max())
 
 
+def generated(name, folder, kinds, new=12):
+    """Compares greedy generation. transformers gets one prompt at a time, gpubench all of them as one batch. kinds: the smallest
+    number of different tokens, so that the comparison is not of one repeated token."""
+    global points, failed
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    prompts = [torch.randint(0, model.config.vocab_size, (1, n)) for n in (7, 1, 29, 16)]
+    want = []
+    for ids in prompts:
+        with torch.no_grad():
+            out = model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, max_new_tokens=new,
+                                 min_new_tokens=new, eos_token_id=None, pad_token_id=0)
+        want.append(out[0, ids.shape[1]:].tolist())
+    with open("prompts.txt", "w", encoding="utf-8") as f:
+        f.writelines(" ".join(map(str, ids[0].tolist())) + "\n" for ids in prompts)
+    done = subprocess.run([TOOL, "infer", model.config.model_type, "--weights", folder, "--seq", "8", "--generate", str(new),
+                           "--prompts", "prompts.txt", "--threads", "1", "--runs", "1", "--warmup", "0", "--quiet", "--json"],
+                          check=True, stdout=subprocess.PIPE)
+    got = json.loads(done.stdout)["batches"][0]["tokens"]
+    good = got == want and len({t for row in want for t in row}) >= kinds
+    points += 1
+    failed += not good
+    print(f"{'ok' if good else 'not ok'} {points} - {name}: greedy tokens of generate(){'' if good else f': {got}, not {want}'}",
+          flush=True)
+
+
 def saved(name, model, **how):
     for p in model.parameters():  # gains and biases are constant otherwise
         if p.dim() == 1:
@@ -66,6 +93,7 @@ def saved(name, model, **how):
     folder = name.replace(" ", "-").replace(",", "")
     model.save_pretrained(folder, **how)
     point(name, distance(folder))
+    generated(name, folder, 5)
 
 
 def trained(name, *options):
@@ -73,6 +101,7 @@ def trained(name, *options):
     subprocess.run([TOOL, "train", *options, "--batch", "2", "--seq", "32", "--steps", "4", "--lr", "0.05", "--quiet",
                     "--save-weights", folder], check=True, stdout=subprocess.DEVNULL)
     point(f"gpubench's {name} in transformers", distance(folder))
+    generated(f"gpubench's {name}", folder, 2)
 
 
 def main():
