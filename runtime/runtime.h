@@ -582,6 +582,8 @@ uint64_t rt_program_cache_bytes(const struct rt_program *p); /* of all rt_cache(
  *   "threads_on_node": { "0": n }: CPU only,
  *   "parameters", "flops_per_step", "bytes_per_step", "planned_bytes",
  *   "unplanned_bytes": the same tensors without reuse,
+ *   "plan": { "planned_bytes", "permanent_bytes", "live_bytes": largest sum of live tensors during a call,
+ *             "fragmentation": 1 - live_bytes / planned_bytes }: of the largest shape,
  *   "passes": [{ "name", "did" }]: of the first shape,
  *   "shapes": [{ "planned_bytes", "flops_per_step" }]: if there are several,
  *   "memory": { struct rt_memory, "measured_bytes": decrease of free memory, "free_before_bytes" }: devices only,
@@ -590,6 +592,8 @@ uint64_t rt_program_cache_bytes(const struct rt_program *p); /* of all rt_cache(
  *   "warnings": [ … ],
  *   "ops": [{ "op", "phase", "calls", "flops", "bytes",
  *             "low_flops": of reduced-precision products, "fp8_flops": 8-bit part of these,
+ *             "live_bytes", "peak_bytes": mean and maximum over its calls of all live tensors; need profile,
+ *             "allocated_bytes": per step, tensors whose life begins with its calls; needs profile,
  *             "seconds": per step, mean over all shapes; needs profile }] }
  */
 json_t *rt_program_report(const struct rt_program *p);

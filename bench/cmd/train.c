@@ -175,6 +175,27 @@ static void print_device_memory(const json_t *m)
 	printf("on device  %s planned, %s measured; %s of %s were free\n", s[0], s[1], s[2], s[3]);
 }
 
+/* The planned bytes next to the largest sum of live bytes. */
+static void print_plan(const json_t *plan)
+{
+	char planned[32], live[32], permanent[32];
+
+	gt_format_bytes(planned, sizeof(planned), (uint64_t)gt_json_get_int(plan, "planned_bytes", 0));
+	gt_format_bytes(live, sizeof(live), (uint64_t)gt_json_get_int(plan, "live_bytes", 0));
+	gt_format_bytes(permanent, sizeof(permanent), (uint64_t)gt_json_get_int(plan, "permanent_bytes", 0));
+	printf("plan       %s, %s live at most, %s of them permanent, %.1f %% fragmentation\n", planned, live, permanent,
+	       100 * gt_json_get_real(plan, "fragmentation", 0));
+}
+
+static void bytes_cell(struct gt_table *t, const json_t *row, const char *key)
+{
+	const json_t *v = json_object_get(row, key);
+	char text[32];
+
+	gt_format_bytes(text, sizeof(text), (uint64_t)json_number_value(v));
+	gt_table_cell(t, "%s", v ? text : "-");
+}
+
 static void print_ops(const json_t *ops, bool color)
 {
 	gt_auto(gt_table) *t = gt_table_new();
@@ -188,6 +209,9 @@ static void print_ops(const json_t *ops, bool color)
 	gt_table_column(t, "Gflop/s", GT_RIGHT);
 	gt_table_column(t, "GB/s", GT_RIGHT);
 	gt_table_column(t, "of peak", GT_RIGHT);
+	gt_table_column(t, "live", GT_RIGHT);
+	gt_table_column(t, "peak", GT_RIGHT);
+	gt_table_column(t, "allocated", GT_RIGHT);
 	json_array_foreach(ops, i, row) {
 		double s = gt_json_get_real(row, "seconds", NAN), flops = gt_json_get_real(row, "flops", 0);
 		bool timed = s > 0; /* the first steps are not timed */
@@ -200,6 +224,9 @@ static void print_ops(const json_t *ops, bool color)
 		gt_table_cell(t, timed && flops > 0 ? "%.1f" : "-", flops / s / 1e9);
 		gt_table_cell(t, timed ? "%.1f" : "-", gt_json_get_real(row, "bytes", 0) / s / 1e9);
 		gt_table_cell(t, timed ? "%.0f %%" : "-", 100 * gt_json_get_real(row, "of_peak", 0));
+		bytes_cell(t, row, "live_bytes");
+		bytes_cell(t, row, "peak_bytes");
+		bytes_cell(t, row, "allocated_bytes");
 	}
 	gt_table_print(t, stdout, color);
 }
@@ -501,8 +528,10 @@ static void print_text(const json_t *doc, bool color)
 		printf("MFU        %.1f %% of the measured peak of products in %s\n", 100 * gt_json_get_real(doc, "mfu", 0),
 		       gt_json_get_str(doc, "amp", ""));
 	}
-	if (json_object_get(doc, "ops"))
+	if (json_object_get(doc, "ops")) {
+		print_plan(json_object_get(doc, "plan"));
 		print_ops(json_object_get(doc, "ops"), color);
+	}
 	if (json_object_get(doc, "kernels"))
 		print_kernels(json_object_get(doc, "kernels"), color);
 	if (json_object_get(doc, "timed_by")) {

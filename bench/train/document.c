@@ -126,7 +126,7 @@ static void warn_about_feedback(json_t *doc, const struct bn_training *r)
 json_t *bn_train_document(const struct bn_training *r)
 {
 	static const char *const report_keys[] = {
-		"flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "blas", "isa", "pages", "placement",
+		"flops_per_step", "bytes_per_step", "planned_bytes", "unplanned_bytes", "plan", "blas", "isa", "pages", "placement",
 		"memory", "inputs", "pages_on_node", "pages_by_kind", "threads_on_node", "passes", "shapes", "ddp", "groups",
 		"warnings",
 		"products", "attention", "host_s_per_step", "timed_by",

@@ -24,4 +24,14 @@ int rt_program_plan_only(const struct rt_graph *g, struct rt_node *loss, const s
 			 const struct rt_backend *backend, struct rt_program **ret, struct gt_err *err);
 const struct rt_backend *rt_find_backend(enum rt_device device); /* NULL: not part of this build */
 void rt_plan_clear(struct rt_plan *plan);
+
+/* ---- live.c ---- */
+/* Returns the bytes of all live tensors during a call. */
+uint64_t rt_plan_live_bytes(const struct rt_plan *p, int call);
+/* Returns the bytes of the tensors whose live range begins with the call: its outputs and its scratch memory, unless they
+ * live during the whole program or reuse the memory of an input. */
+uint64_t rt_plan_allocated_bytes(const struct rt_plan *p, int call);
+/* Describes the memory of a plan: planned bytes, permanent bytes, the largest sum of live bytes, and the fraction of the
+ * planned bytes that this sum leaves unused. */
+json_t *rt_plan_memory(const struct rt_plan *p);
 #endif

@@ -42,6 +42,9 @@ struct row {
 	const char *name;
 	int calls; /* of the current shape */
 	double flops, reduced, fp8, bytes, seconds;
+	double live_bytes, allocated_bytes; /* live: sum over `planned` calls */
+	uint64_t peak_bytes;
+	int planned;
 };
 
 /* Returns the flops of reduced-precision products. */
@@ -52,6 +55,16 @@ static double low_flops(const struct rt_program *p, const struct rt_call *c, dou
 	if (!c->op->reduced || type == RT_F32)
 		return 0;
 	return p->backend->multiplies(c, type) ? flops : 0;
+}
+
+static void add_memory(const struct rt_plan *plan, int call, double times, struct row *ret)
+{
+	uint64_t live = rt_plan_live_bytes(plan, call);
+
+	ret->planned++;
+	ret->live_bytes += (double)live;
+	ret->peak_bytes = GT_MAX(ret->peak_bytes, live);
+	ret->allocated_bytes += times * (double)rt_plan_allocated_bytes(plan, call);
 }
 
 /* Adds up the calls of one op in one plan, multiplied by `times`. */
@@ -73,6 +86,8 @@ static void add_calls(const struct rt_program *p, int shape, const struct rt_op 
 		ret->fp8 += c->op->reduced && (c->in[0]->dtype == RT_E4M3 || c->in[0]->dtype == RT_E5M2) ? flops : 0;
 		ret->bytes += times * rt_call_bytes(c);
 		ret->seconds += c->seconds;
+		if (times > 0 && p->opt.debug.profile)
+			add_memory(plan, i, times, ret);
 	}
 }
 
@@ -113,6 +128,11 @@ static json_t *op_row(const struct rt_program *p, const struct rt_op *op, enum r
 	json_object_set_new(doc, "low_flops", gt_json_real(row.reduced));
 	if (row.fp8 > 0)
 		json_object_set_new(doc, "fp8_flops", gt_json_real(row.fp8));
+	if (row.planned) {
+		json_object_set_new(doc, "live_bytes", gt_json_real(row.live_bytes / row.planned));
+		json_object_set_new(doc, "peak_bytes", json_integer((json_int_t)row.peak_bytes));
+		json_object_set_new(doc, "allocated_bytes", gt_json_real(row.allocated_bytes));
+	}
 	if (p->opt.debug.profile && steps > 0)
 		json_object_set_new(doc, "seconds", gt_json_real(row.seconds / steps));
 	return doc;
@@ -199,6 +219,16 @@ static json_t *shapes(const struct rt_program *p)
 	return list;
 }
 
+/* Returns the plan of the shape that needs the most memory. */
+static const struct rt_plan *largest(const struct rt_program *p)
+{
+	const struct rt_plan *most = &p->shapes[0];
+
+	for (int s = 1; s < p->n_shapes; s++)
+		most = p->shapes[s].arena_bytes > most->arena_bytes ? &p->shapes[s] : most;
+	return most;
+}
+
 double rt_program_pages_at(const struct rt_program *p, int node)
 {
 	return p->backend->pages_at ? p->backend->pages_at(p, node) : NAN;
@@ -220,6 +250,7 @@ json_t *rt_program_report(const struct rt_program *p)
 	json_object_set_new(doc, "planned_bytes", json_integer((json_int_t)rt_program_planned_bytes(p)));
 	json_object_set_new(doc, "unplanned_bytes", json_integer((json_int_t)p->plan.unplanned_bytes));
 	json_object_set(doc, "passes", p->shapes[0].did);
+	json_object_set_new(doc, "plan", rt_plan_memory(largest(p)));
 	if (p->n_shapes > 1)
 		json_object_set_new(doc, "shapes", shapes(p));
 	json_object_set_new(doc, "ops", op_rows(p));

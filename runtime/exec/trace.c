@@ -4,24 +4,6 @@
 
 static const char *const phases[] = { "forward", "backward", "gradient", "update" };
 
-/*
- * Returns the bytes of all live tensors during call i. Permanent tensors are in the arena before pinned_bytes, or in the
- * window of the ranks. All others are in the arena after them.
- */
-static uint64_t live_bytes(const struct rt_plan *p, int i)
-{
-	uint64_t bytes = p->pinned_bytes;
-
-	for (int k = 0; k < p->ir.n_nodes; k++) {
-		const struct rt_node *n = p->ir.nodes[k];
-
-		if (n->storage == n && n->first >= 0 && n->first <= i && i <= n->last &&
-		    (n->shared || n->offset >= p->pinned_bytes))
-			bytes += n->bytes;
-	}
-	return bytes;
-}
-
 /* Returns live bytes per shape and call; the caller frees each row and the table. */
 static uint64_t **all_live_bytes(const struct rt_program *p)
 {
@@ -30,7 +12,7 @@ static uint64_t **all_live_bytes(const struct rt_program *p)
 	for (int s = 0; s < p->n_shapes; s++) {
 		live[s] = gt_xcalloc((size_t)p->shapes[s].ir.n_calls + 1, sizeof(**live));
 		for (int i = 0; i < p->shapes[s].ir.n_calls; i++)
-			live[s][i] = live_bytes(&p->shapes[s], i);
+			live[s][i] = rt_plan_live_bytes(&p->shapes[s], i);
 	}
 	return live;
 }

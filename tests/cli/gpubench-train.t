@@ -234,11 +234,33 @@ The profile is compared with this host's peaks; the trace opens in Chrome and ha
   True True
   7 True True
 
+The profile has the memory of each op: all tensors that are live during its calls, and the tensors that it allocates. The plan is
+compared with the largest live size.
+
+  $ gpubench train gpt --layers 2 --width 32 --heads 2 --seq 64 --batch 2 --steps 1 --time-ops --json --quiet > memory.json
+  $ python3 -c '
+  > import json
+  > d = json.load(open("memory.json"))
+  > p, ops = d["plan"], d["ops"]
+  > print(max(r["peak_bytes"] for r in ops) == p["live_bytes"] <= p["planned_bytes"] <= d["planned_bytes"])
+  > print(all(p["permanent_bytes"] <= r["live_bytes"] <= r["peak_bytes"] for r in ops))
+  > print(abs(p["fragmentation"] - (1 - p["live_bytes"] / p["planned_bytes"])) < 1e-9, p["fragmentation"] < .5)
+  > print([r["op"] for r in ops if r["phase"] == "update" and r["allocated_bytes"] > 0])
+  > print(next(r["allocated_bytes"] for r in ops if r["op"] == "attention") >= 2 * (2 * 64 * 32 + 2 * 2 * 64) * 4)'
+  True
+  True
+  True True
+  []
+  True
+  $ gpubench train mlp --batch 8 --steps 1 --time-ops --quiet | grep -e ^plan -e '^op '
+  plan       * MiB, * MiB live at most, * MiB of them permanent, *.* % fragmentation (glob)
+  op *phase *calls *ms/step *Gflop/s *GB/s *of peak *live *peak *allocated (glob)
+
 The first updates are not timed; a run with no others says so. A step of several batches counts the flops of all.
 
   $ gpubench train mlp --batch 8 --steps 1 --warmup 0 --time-ops --quiet | grep -e '^linear ' -e '^sgd'
-  linear * 2 * - * - * - * - (glob)
-  sgd * 6 * - * - * - * - (glob)
+  linear * 2 * - * - * - * - * MiB * MiB * (glob)
+  sgd * 6 * - * - * - * - * MiB * MiB * (glob)
   $ for n in 1 3; do gpubench train mlp --batch 8 --steps 3 --warmup 2 --accum $n --profile --json --quiet > accum$n.json; done
   $ python3 -c 'import json; f = lambda n, p: sum(r["flops"] for r in json.load(open(f"accum{n}.json"))["ops"] if r["phase"] == p); print([f(3, p) / f(1, p) for p in ("forward", "backward")])'
   [3.0, 3.0]
