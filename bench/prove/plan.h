@@ -6,7 +6,7 @@
 
 /* Prints and stores the plan, before the measurement. Fails with -ETIME and exit status 64 if --minutes is too short. */
 int bn_plan_print(struct bn_prove *p);
-/* After three A/A pairs: prints the detectable effect and the expected duration. Fails as bn_plan_say(). See struct
+/* After three A/A pairs: prints the detectable effect and the expected duration. Fails like bn_plan_print(). See struct
  * bn_session, planned. */
 int bn_plan_pilot(void *p, const json_t *run, double need_s, struct gt_err *err);
 void bn_plan_refine(struct bn_prove *p, const json_t *total); /* after the total effect */

@@ -38,7 +38,7 @@ enum bn_block_kind {
 	BN_TEXT,     /* a paragraph */
 	BN_PROSE,    /* a constant paragraph; *words* are emphasised */
 	BN_COMMAND,  /* name: a label; text: a command line */
-	BN_ITEM,     /* one of a list; name: "note" or NULL; more: a hint or NULL */
+	BN_ITEM,     /* an item of a list; name: "note" or NULL; more: a hint or NULL */
 	BN_FACT,     /* name and value */
 	BN_TABLE,    /* text: its caption */
 	BN_FIGURE,   /* more: inline SVG with title and description; text: its caption */

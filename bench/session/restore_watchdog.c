@@ -54,7 +54,7 @@ static _Noreturn void run_watchdog(pid_t pid, int pidfd)
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
 	struct gt_fsroot *fs = NULL;
 
-	setsid(); /* protects from signals of the terminal and from the end of its session */
+	setsid(); /* signals of the terminal and the end of the session do not reach the watchdog */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);

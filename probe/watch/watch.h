@@ -35,7 +35,7 @@ void pr_node_watch_look(struct pr_node_watch *w, struct gt_fsroot *fs, double no
 struct pr_pattern {
 	const char *id;
 	const char *title;
-	/* Adds the pattern to found if the window (oldest first) matches: calls pr_pattern_add() for each GPU, node or host. */
+	/* Adds the pattern to found if the window (oldest first) matches: one element for each GPU, node or host. */
 	void (*find)(const struct pr_pattern *p, json_t *const *window, size_t n, json_t *found);
 };
 extern const struct pr_pattern *const pr_patterns[]; /* NULL-terminated */

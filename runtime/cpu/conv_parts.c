@@ -13,7 +13,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A batch cut into parts of n / count images or one more. count 1: not cut; 0: the library has no kernel. */
+/* A batch cut into `count` parts of nearly equal numbers of images. count 1: not cut; 0: the library has no kernel. */
 struct cut {
 	int64_t count;
 	const struct rt_conv_kernel *of[2];

@@ -13,9 +13,11 @@
 
 /* ---- opening ---- */
 
-/* With the highest priority: when a product of the backward pass frees multiprocessors, the blocks of a reduction run
- * before those of the next product, because other ranks wait for them. A captured kernel keeps the priority of its
- * stream. */
+/*
+ * Creates the stream of the reductions with the highest priority. When a product of the backward pass frees
+ * multiprocessors, the blocks of a reduction then run before those of the next product, because other ranks wait for
+ * them. A captured kernel keeps the priority of its stream.
+ */
 static int open_reduce(struct rt_engine *e, struct gt_err *err)
 {
 	const struct rt_driver *d = &e->dev->d;

@@ -17,8 +17,10 @@ struct rt_lengths {
 	uint64_t skipped;		     /* documents too short for a target */
 };
 
-/* counts[i] is the number of samples with i + 1 units, i < n. Chooses at most k widths with the least padding, in units
- * and ascending, and returns their number. The last one is the longest sample's. */
+/*
+ * counts[i] is the number of samples with i + 1 units, i < n. Chooses at most k widths with the least padding, in units
+ * and ascending, and returns their number. The last width is that of the longest sample.
+ */
 int rt_lengths_choose(const uint64_t *counts, int n, int k, int *ret);
 /* Sets the rows of a batch of each width and the batches of an epoch. Requires widths and documents. -EINVAL: the
  * budget is too small for one sample. ranks: number of ranks that the rows are distributed to. */

@@ -41,7 +41,10 @@ static int check_losses(const struct rt_plan *p, struct gt_err *err)
 	return 0;
 }
 
-/* Fails if a parameter precedes a user op without a gradient function. It would silently not be trained. */
+/*
+ * Fails if a parameter precedes a user op without a gradient function: the parameter would not be trained, without any
+ * error.
+ */
 static int check_user_ops(const struct rt_plan *p, struct rt_ad *ad, struct gt_err *err)
 {
 	for (int i = 0; rt_plan_trains(p) && i < p->ir.n_calls; i++) {

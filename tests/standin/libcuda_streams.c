@@ -19,7 +19,7 @@
 static struct stream null_stream = { .tail = &null_stream.head, .blocking = true }, *streams = &null_stream;
 static struct event *events; /* all events ever created: a late timestamp finds its event */
 static struct graph *captures;
-static int failed; /* sticky, as in the real driver */
+static int failed; /* after an error all later calls fail, as in the real driver */
 static unsigned long ran; /* pieces of work so far */
 
 static unsigned (*tell_enqueued)(void);

@@ -99,9 +99,9 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * Computes all values as bitsandbytes does (create_dynamic_map, 7 exponent bits of 8): the middles between equal steps
- * from 0.1 to 1, twice as many in each higher decade. With both signs, or with one sign and twice as many values; also 0
- * and 1.
+ * Computes all values as bitsandbytes does (create_dynamic_map, 7 exponent bits of 8). A decade is divided into equal
+ * steps, twice as many as the next lower one, and the values are the middles of the steps. The signed map has both signs
+ * of each value, the unsigned map twice as many values. Both also have 0 and 1.
  */
 START_TEST(the_8bit_maps_are_made_by_the_published_algorithm)
 {

@@ -19,7 +19,7 @@
 
 enum tn_truth { TN_NO, TN_MAYBE, TN_YES };
 
-/* ---- rules (rules.c) ---- */
+/* ---- rules (udev_rules.c) ---- */
 
 enum tn_udev_op { TN_UDEV_MATCH, TN_UDEV_NOMATCH, TN_UDEV_ADD, TN_UDEV_REMOVE, TN_UDEV_ASSIGN, TN_UDEV_FINAL };
 struct tn_udev_token {
@@ -63,7 +63,7 @@ static inline bool tn_udev_sets(const struct tn_udev_token *t, const char *key)
 	return !tn_udev_compares(t) && !strcmp(t->key, key);
 }
 
-/* ---- one event (event.c) ---- */
+/* ---- one event (udev_event.c) ---- */
 
 struct tn_udev_device {
 	struct gt_fsroot *fs;
@@ -77,7 +77,7 @@ void tn_udev_device_clear(struct tn_udev_device *d);
 typedef void tn_udev_did(void *ctx, const struct tn_udev_rule *r, const struct tn_udev_token *t, const char *depends_on);
 void tn_udev_event(struct tn_udev *u, const struct tn_udev_device *d, const char *action, tn_udev_did *did, void *ctx);
 
-/* ---- questions (ask.c) ---- */
+/* ---- questions (udev_ask.c) ---- */
 
 struct tn_udev_answer {
 	char *value, *by; /* value that is set at boot and "FILE:LINE"; NULL: no rule certainly sets it */

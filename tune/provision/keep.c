@@ -40,8 +40,10 @@ static bool served(const struct keep *k, const char *name, int *ret_going)
 	return false;
 }
 
-/* Returns the package of the record without which a clause such as "a (>= 1) | b:any" would fail; -1: it would not
- * fail. */
+/*
+ * Returns the recorded package whose removal would break a dependency such as "a (>= 1) | b:any". -1: no recorded
+ * package would.
+ */
 static int clause_needs(const struct keep *k, const char *clause)
 {
 	int needs = -1;

@@ -114,8 +114,11 @@ void tn_apt_parse(char *text, struct tn_apt_result *ret);
  * policy`. */
 int tn_apt_candidates(const struct gt_strv *names, struct gt_strv *ret, struct gt_err *err);
 void tn_apt_parse_policy(const char *text, const struct gt_strv *names, struct gt_strv *ret);
-/* Sets the lock that a changing apt inherits. If gputune is killed, the lock is held until apt ends, so that no other
- * process treats a half installation as complete. apt does not pass it on. -1: none. */
+/*
+ * Sets the lock that apt inherits while it changes packages. If gputune is killed, the lock is held until apt ends, so
+ * that no other gputune treats a half installation as complete. apt does not pass the lock on to its children. -1: no
+ * lock.
+ */
 void tn_apt_keeps(int fd);
 /* Runs apt-get with fixed options and these arguments. out (may be NULL) gets its standard output. On failure err has
  * the first error of apt. */

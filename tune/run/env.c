@@ -80,7 +80,7 @@ static void systemd(struct gt_buf *b, const struct tn_run *run, const char *cpus
 	warn_leftovers(run);
 	if (files_elsewhere(run))
 		gt_buf_printf(b, "LimitNOFILE=%ld\n", files_elsewhere(run));
-	if (*cpus) /* a list is added to the unit's own unless an empty assignment precedes it */
+	if (*cpus) /* the unit keeps its own list unless an empty assignment clears it first */
 		gt_buf_printf(b, "CPUAffinity=\nCPUAffinity=%s\n", cpus);
 	if (*nodes)
 		gt_buf_printf(b, "NUMAPolicy=preferred\nNUMAMask=\nNUMAMask=%s\n", nodes);

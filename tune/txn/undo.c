@@ -246,8 +246,11 @@ static bool waits(const struct links *c, size_t at)
 	return false;
 }
 
-/* A file that is reset with another value may also have an entry of its own, and may be restored before that value. It
- * then stays. An entry that only persists a value, found after the reset, does not count. */
+/*
+ * A file that the kernel resets with another value may also have an entry of its own. If that entry is restored first,
+ * the file is not restored again with the other value. An entry that only persists a value, found after the reset, does
+ * not count.
+ */
 static bool is_back_itself(const struct links *c, const char *path)
 {
 	gt_autofree char *now = NULL;
