@@ -61,7 +61,7 @@ int gt_helper_start(struct gt_helper *h, int (*serve)(void *arg), void *arg, str
 	return 0;
 }
 
-int gt_helper_ask(struct gt_helper *h)
+int gt_helper_request(struct gt_helper *h)
 {
 	struct sigaction ignore = {.sa_handler = SIG_IGN}, before;
 	ssize_t n;

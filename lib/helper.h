@@ -26,7 +26,7 @@ struct gt_helper {
  * child. */
 int gt_helper_start(struct gt_helper *h, int (*serve)(void *arg), void *arg, struct gt_err *err);
 /* Sends a request. Returns -EBUSY while one is open and -EPIPE if the child has exited. */
-int gt_helper_ask(struct gt_helper *h);
+int gt_helper_request(struct gt_helper *h);
 /* Waits for the answer, at most wait_s seconds or until *cancel. On success *ret_line is the line without its newline,
  * and the caller frees it. Returns -EAGAIN if there is no answer yet, -EPIPE if the child died, -EINTR if cancelled. */
 int gt_helper_answer(struct gt_helper *h, double wait_s, const volatile int *cancel, char **ret_line);

@@ -24,7 +24,7 @@ static json_t *answer(struct bn_gpu_monitor *g, double wait_s)
 	struct gt_err err = { 0 };
 	json_t *doc = NULL;
 	char why[96];
-	int r = gt_helper_ask(&g->helper);
+	int r = gt_helper_request(&g->helper);
 
 	r = r ? r : gt_helper_answer(&g->helper, wait_s, NULL, &line);
 	snprintf(why, sizeof(why), "NVML gave no answer within %g s", wait_s);

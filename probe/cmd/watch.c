@@ -55,7 +55,7 @@ static void ask_cards(struct watch *w)
 		gt_err_clear(&w->cli->err);
 		return;
 	}
-	if (gt_helper_ask(&w->helper) < 0)
+	if (gt_helper_request(&w->helper) < 0)
 		give_up(w, "error", "the child process that asks NVML died");
 }
 

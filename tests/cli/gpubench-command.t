@@ -93,7 +93,7 @@ is exit status 3, so that no gate passes. After three failures at the start no m
 
 Results survive kill -9. A resumed session continues with the same order and splits no pair.
 
-  $ rm -f n; $TESTDIR/cli/strike KILL cut.json '"t_s"' 5 -- gpubench ab --env SLOW=.02 --seed 3 --pairs 9 --metric 'regex:([0-9.]+) ms/step' --unit ms --quiet -o cut.json -- python3 train.py
+  $ rm -f n; $TESTDIR/cli/signal_after KILL cut.json '"t_s"' 5 -- gpubench ab --env SLOW=.02 --seed 3 --pairs 9 --metric 'regex:([0-9.]+) ms/step' --unit ms --quiet -o cut.json -- python3 train.py
   [137]
   $ gpubench run --resume cut.json --quiet | grep -E '^VERDICT'
   VERDICT WORSE: cmd +* (glob)
@@ -114,7 +114,7 @@ Results survive kill -9. A resumed session continues with the same order and spl
 
 A command of several lines is resumed completely.
 
-  $ $TESTDIR/cli/strike KILL lines.json '"t_s"' 3 -- gpubench ab --env X=1 --pairs 6 --quiet -o lines.json -- sh -c "sleep .05
+  $ $TESTDIR/cli/signal_after KILL lines.json '"t_s"' 3 -- gpubench ab --env X=1 --pairs 6 --quiet -o lines.json -- sh -c "sleep .05
   > echo line two >> lines.txt"
   [137]
   $ rm lines.txt; gpubench resume lines.json --quiet > /dev/null; sort -u lines.txt

@@ -217,11 +217,11 @@ The rules of a plan apply: known tunables, values in range and direction, from t
 
 Killed in any phase, the session continues with the same phases, launches and random order.
 
-  $ again() { for n in 30 80 139 160; do $TESTDIR/cli/strike KILL $1 '"t_s"' $n -- gpubench resume $1 --quiet > /dev/null; echo $?; done; }
+  $ again() { for n in 30 80 139 160; do $TESTDIR/cli/signal_after KILL $1 '"t_s"' $n -- gpubench resume $1 --quiet > /dev/null; echo $?; done; }
   $ sim() { gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 "$@"; }
   $ sim -o straight.json --receipt straight-receipt.json | grep -o 'PROVED: 1 of 3'
   PROVED: 1 of 3
-  $ $TESTDIR/cli/strike KILL killed.json '"t_s"' 5 -- gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 -o killed.json --receipt killed-receipt.json; again killed.json
+  $ $TESTDIR/cli/signal_after KILL killed.json '"t_s"' 5 -- gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 -o killed.json --receipt killed-receipt.json; again killed.json
   137
   137
   137
@@ -283,7 +283,7 @@ only, constant numbers, invalid numbers.
 --minutes ends the session: phases that were not reached are named, decide nothing and are not kept. The prediction of time
 and detectable effects is in the receipt. A killed session may be given more time.
 
-  $ $TESTDIR/cli/strike KILL short.json '"t_s"' 16 -- gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 -o short.json --receipt short-receipt.json --html short.html
+  $ $TESTDIR/cli/signal_after KILL short.json '"t_s"' 16 -- gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 -o short.json --receipt short-receipt.json --html short.html
   [137]
   $ gpubench resume short.json --quiet --minutes .0001 | calm | sed -E 's/[0-9.]+ min/N min/; s/about .*/about N/; s/took (8|9) /took 8 /'
   gpubench prove, host *, kernel *, 20* (glob)
@@ -311,7 +311,7 @@ and detectable effects is in the receipt. A killed session may be given more tim
   <strong>INCONCLUSIVE</strong>
   <h2 id="plan-h">Plan
   allowed: all pairs of the total effect, env.GPUBENCH_SIM, env.OTHER, env.MORE
-  $ $TESTDIR/cli/strike KILL more.json '"t_s"' 5 -- gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 --minutes 1 -o more.json
+  $ $TESTDIR/cli/signal_after KILL more.json '"t_s"' 5 -- gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --env OTHER=1 --env MORE=1 --seed 8 --minutes 1 -o more.json
   [137]
   $ gpubench resume more.json --quiet --minutes 30 | grep -oE 'PROVED: 1 of 3|not reached'
   PROVED: 1 of 3
@@ -326,7 +326,7 @@ and detectable effects is in the receipt. A killed session may be given more tim
   $ sim --minutes=-1
   gpubench: --minutes takes a number above 0, not '-1' (see 'gpubench prove --help')
   [64]
-  $ GPUBENCH_SIM=effect=-.05 $TESTDIR/cli/strike KILL ab.json '"t_s"' 20 -- gpubench ab --env OTHER=1 --workload sim --pairs 40 --seed 8 --quiet -o ab.json; gpubench resume ab.json --quiet --minutes 0.0001 | grep -o 'the time limit ended'
+  $ GPUBENCH_SIM=effect=-.05 $TESTDIR/cli/signal_after KILL ab.json '"t_s"' 20 -- gpubench ab --env OTHER=1 --workload sim --pairs 40 --seed 8 --quiet -o ab.json; gpubench resume ab.json --quiet --minutes 0.0001 | grep -o 'the time limit ended'
   the time limit ended
 
 A saved session is untrusted: contradictory parts are refused, and so is another host.

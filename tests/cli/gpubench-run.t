@@ -137,7 +137,7 @@ A workload that fails in one arm only gives no verdict; one that always fails is
 
 ^C keeps the results, and the file says so: exit status 5.
 
-  $ $TESTDIR/cli/strike INT cut.json '"t_s"' 3 -- gpubench run --workload sim --env A=B --pairs 1000 -o cut.json --quiet > /dev/null
+  $ $TESTDIR/cli/signal_after INT cut.json '"t_s"' 3 -- gpubench run --workload sim --env A=B --pairs 1000 -o cut.json --quiet > /dev/null
   gpubench: interrupted; the settings are back, what was measured is in cut.json; continue with: gpubench run --resume cut.json
   [5]
   $ python3 -c 'import json; d = json.load(open("cut.json")); print(len(d["launches"]) > 2, d["run"]["interrupted"], d["verdict"])'

@@ -163,7 +163,7 @@ static const struct guard_case {
 	{"worse", .2, .01, "worse", BN_EXIT_REGRESSION, BN_EXIT_REGRESSION, false, false},
 };
 
-START_TEST(a_gain_has_to_leave_its_guard_alone)
+START_TEST(a_gain_must_not_make_its_guard_worse)
 {
 	const struct guard_case *g = &guards[_i];
 	const struct bn_limits strict = {.floor = .03, .require_conclusive = true};
@@ -281,7 +281,7 @@ static bool one_of(const char *text, const char *parts)
 	return false;
 }
 
-START_TEST(what_cannot_be_computed_is_inconclusive)
+START_TEST(failed_computations_are_inconclusive)
 {
 	gt_auto_json *doc = gen_pairs(9, 0, -.05, 0);
 	const char *verdict = NULL, *reason = NULL;
@@ -326,7 +326,7 @@ static const struct {
 	 "must be an array"},
 };
 
-START_TEST(what_is_no_result_is_refused)
+START_TEST(other_documents_are_refused)
 {
 	gt_auto_json *doc = NULL;
 	struct gt_err err = { 0 };
@@ -427,7 +427,7 @@ START_TEST(samples_that_drift_within_a_launch_are_noticed_however_many)
 }
 END_TEST
 
-START_TEST(what_is_written_can_be_read_again_however_many_samples_there_are)
+START_TEST(results_with_many_samples_can_be_read_again)
 {
 	gt_auto_json *doc = gen_doc("pairs", 9), *back = NULL;
 	const size_t max = 1u << 20;
@@ -473,13 +473,13 @@ TCase *bench_data_case(void)
 	tcase_add_loop_test(tc, a_document_is_judged, 0, sizeof(whole) / sizeof(whole[0]));
 	tcase_add_test(tc, a_wrong_result_voids_everything);
 	tcase_add_test(tc, a_conclusion_can_be_required);
-	tcase_add_loop_test(tc, a_gain_has_to_leave_its_guard_alone, 0, sizeof(guards) / sizeof(guards[0]));
-	tcase_add_loop_test(tc, what_cannot_be_computed_is_inconclusive, 0, sizeof(spoiled) / sizeof(spoiled[0]));
-	tcase_add_loop_test(tc, what_is_no_result_is_refused, 0, sizeof(refused) / sizeof(refused[0]));
+	tcase_add_loop_test(tc, a_gain_must_not_make_its_guard_worse, 0, sizeof(guards) / sizeof(guards[0]));
+	tcase_add_loop_test(tc, failed_computations_are_inconclusive, 0, sizeof(spoiled) / sizeof(spoiled[0]));
+	tcase_add_loop_test(tc, other_documents_are_refused, 0, sizeof(refused) / sizeof(refused[0]));
 	tcase_add_test(tc, workloads_name_knobs_that_exist);
 	tcase_add_loop_test(tc, rows_follow_the_speed_of_each_rank, 0, sizeof(splits) / sizeof(splits[0]));
 	tcase_add_test(tc, ten_thousand_launches_are_judged);
 	tcase_add_test(tc, samples_that_drift_within_a_launch_are_noticed_however_many);
-	tcase_add_test(tc, what_is_written_can_be_read_again_however_many_samples_there_are);
+	tcase_add_test(tc, results_with_many_samples_can_be_read_again);
 	return tc;
 }

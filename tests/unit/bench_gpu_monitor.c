@@ -30,7 +30,7 @@ static json_t *answer(json_t *a, json_t *b)
 	return doc;
 }
 
-START_TEST(of_the_cards_that_were_used_the_worst_is_kept)
+START_TEST(the_worst_value_of_the_used_gpus_is_stored)
 {
 	gt_auto_json *doc = answer(card(0, "0000:17:00.0", 10, 1900, 60, NULL, 0),
 				   card(1, "0000:1f:00.0", 8, 1200, 80, "hardware thermal", 40));
@@ -65,7 +65,7 @@ START_TEST(a_card_that_idled_or_is_hidden_from_the_launch_does_not_count)
 }
 END_TEST
 
-START_TEST(what_a_card_does_not_tell_is_left_out)
+START_TEST(missing_gpu_readings_are_omitted)
 {
 	gt_auto_json *doc = json_pack("{s:i, s:f, s:i, s:[{s:i, s:i, s:i, s:{}}]}", "code", 0, "seconds", 1., "looks", 3, "cards",
 				      "index", 0, "looks", 3, "used_looks", 3, "points");
@@ -79,7 +79,7 @@ START_TEST(what_a_card_does_not_tell_is_left_out)
 }
 END_TEST
 
-START_TEST(a_lost_card_is_a_sentence)
+START_TEST(a_lost_gpu_is_reported_in_one_sentence)
 {
 	gt_auto_json *doc = json_pack("{s:i, s:[{s:i, s:s, s:i, s:i, s:{}}]}", "code", 0, "cards", "index", 3, "error",
 				      "GPU is lost", "looks", 0, "used_looks", 0, "points");
@@ -108,7 +108,7 @@ static const struct {
 	{ "gpu_temp_c", 60, 75, "gpu_temp_c", "the GPU was hotter: 75 degrees, usually 60" },
 };
 
-START_TEST(what_held_the_clocks_is_the_cause_of_an_outlier)
+START_TEST(the_clock_limit_is_the_cause_of_an_outlier)
 {
 	gt_auto_json *doc = gen_doc("single", 10), *list = NULL;
 	gt_auto(bn_data) *data = NULL;
@@ -131,7 +131,7 @@ START_TEST(what_held_the_clocks_is_the_cause_of_an_outlier)
 }
 END_TEST
 
-START_TEST(the_report_says_what_the_cards_did_and_what_looking_on_took)
+START_TEST(the_report_has_gpu_readings_and_their_cost)
 {
 	gt_auto_json *doc = gen_doc("single", 3);
 	gt_auto_buf none = { 0 }, text = { 0 };
@@ -157,11 +157,11 @@ TCase *bench_gauge_case(void)
 {
 	TCase *tc = tcase_create("gauge");
 
-	tcase_add_test(tc, of_the_cards_that_were_used_the_worst_is_kept);
+	tcase_add_test(tc, the_worst_value_of_the_used_gpus_is_stored);
 	tcase_add_test(tc, a_card_that_idled_or_is_hidden_from_the_launch_does_not_count);
-	tcase_add_test(tc, what_a_card_does_not_tell_is_left_out);
-	tcase_add_test(tc, a_lost_card_is_a_sentence);
-	tcase_add_loop_test(tc, what_held_the_clocks_is_the_cause_of_an_outlier, 0, GT_ARRAY_SIZE(causes));
-	tcase_add_test(tc, the_report_says_what_the_cards_did_and_what_looking_on_took);
+	tcase_add_test(tc, missing_gpu_readings_are_omitted);
+	tcase_add_test(tc, a_lost_gpu_is_reported_in_one_sentence);
+	tcase_add_loop_test(tc, the_clock_limit_is_the_cause_of_an_outlier, 0, GT_ARRAY_SIZE(causes));
+	tcase_add_test(tc, the_report_has_gpu_readings_and_their_cost);
 	return tc;
 }

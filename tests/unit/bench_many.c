@@ -115,7 +115,7 @@ START_TEST(the_night_of_a_change_is_found)
 }
 END_TEST
 
-START_TEST(there_and_back_again_are_two_changes)
+START_TEST(a_change_and_its_reversal_are_two_changes)
 {
 	double x[36];
 	struct bn_rng rng;
@@ -141,6 +141,6 @@ TCase *bench_many_case(void)
 	tcase_add_test(t, a_host_far_out_is_found_among_few);
 	tcase_add_test(t, quiet_histories_have_no_change);
 	tcase_add_test(t, the_night_of_a_change_is_found);
-	tcase_add_test(t, there_and_back_again_are_two_changes);
+	tcase_add_test(t, a_change_and_its_reversal_are_two_changes);
 	return t;
 }

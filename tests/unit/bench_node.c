@@ -9,7 +9,7 @@
 
 #define BYTES ((size_t)8 << 20)
 
-START_TEST(memory_that_lies_elsewhere_is_not_taken_for_the_node_named)
+START_TEST(pages_on_another_node_are_detected)
 {
 	struct bn_node_pairs pairs;
 	struct gt_err err = { 0 };
@@ -40,6 +40,6 @@ TCase *bench_node_case(void)
 {
 	TCase *tc = tcase_create("node");
 
-	tcase_add_test(tc, memory_that_lies_elsewhere_is_not_taken_for_the_node_named);
+	tcase_add_test(tc, pages_on_another_node_are_detected);
 	return tc;
 }

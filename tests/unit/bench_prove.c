@@ -445,7 +445,7 @@ START_TEST(the_profile_of_a_captured_host_is_proved)
 END_TEST
 
 /* A group that is the only change is split too. A setting that differs between phases is reported. */
-START_TEST(what_changes_between_two_phases_is_named)
+START_TEST(settings_that_differ_between_phases_are_reported)
 {
 	gt_auto_strv only = {0};
 	json_t *other;
@@ -467,7 +467,7 @@ START_TEST(what_changes_between_two_phases_is_named)
 END_TEST
 
 /* The energy preference is a separate change here, and changes with the governor: no other program changed it. */
-START_TEST(a_change_that_goes_with_another_ends_nothing)
+START_TEST(a_setting_reset_by_the_kernel_does_not_end_the_session)
 {
 	struct play s;
 
@@ -487,7 +487,7 @@ TCase *bench_prove_case(void)
 
 	tcase_set_timeout(tc, 300);
 	tcase_add_test(tc, the_profile_of_a_captured_host_is_proved);
-	tcase_add_test(tc, what_changes_between_two_phases_is_named);
-	tcase_add_test(tc, a_change_that_goes_with_another_ends_nothing);
+	tcase_add_test(tc, settings_that_differ_between_phases_are_reported);
+	tcase_add_test(tc, a_setting_reset_by_the_kernel_does_not_end_the_session);
 	return tc;
 }

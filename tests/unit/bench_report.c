@@ -29,7 +29,7 @@ static const struct {
 	{NAN, "s", "-"},           {2e-12, "s", "0.002 ns"},
 };
 
-START_TEST(values_take_the_unit_that_suits_them)
+START_TEST(values_are_printed_in_a_readable_unit)
 {
 	ck_assert_str_eq(bn_text_value(values[_i].v, values[_i].unit).s, values[_i].want);
 }
@@ -109,7 +109,7 @@ static size_t count(const char *text, const char *what)
 	return n;
 }
 
-START_TEST(a_page_lets_no_foreign_text_out_of_its_place)
+START_TEST(a_page_escapes_foreign_text)
 {
 	gt_auto_json *doc = hostile();
 	gt_auto_buf html = { 0 };
@@ -125,7 +125,7 @@ START_TEST(a_page_lets_no_foreign_text_out_of_its_place)
 }
 END_TEST
 
-START_TEST(pages_of_many_results_let_no_foreign_text_out_either)
+START_TEST(pages_of_many_results_escape_foreign_text)
 {
 	bn_auto_result_set set = { 0 };
 	gt_auto_json *fleet = NULL, *history = NULL;
@@ -220,7 +220,7 @@ START_TEST(the_embedded_data_is_the_document)
 }
 END_TEST
 
-START_TEST(heat_and_clock_are_shown_beneath_the_order_of_measuring_where_they_are_known)
+START_TEST(temperature_and_clock_are_plotted_if_known)
 {
 	gt_auto_json *doc = gen_pairs(9, 6, -.02, 0);
 	gt_auto_buf bare = { 0 }, with = { 0 };
@@ -261,7 +261,7 @@ static char *forest_of(double lo, double estimate, double hi)
 	return svg.s;
 }
 
-START_TEST(what_lies_beyond_the_axis_is_an_arrowhead_at_the_edge_and_no_end)
+START_TEST(intervals_beyond_the_axis_end_in_an_arrowhead)
 {
 	static const struct {
 		double lo, estimate, hi;
@@ -313,7 +313,7 @@ static void nodes_of(const json_t *doc, struct gt_buf *out)
 	bn_view_html(v, out);
 }
 
-START_TEST(series_by_node_become_a_table_that_says_in_numbers_what_it_shades)
+START_TEST(series_by_node_become_a_table_with_shaded_numbers)
 {
 	gt_auto_json *doc = by_node(2, "GB/s"), *lone = by_node(1, "GB/s"), *evil = by_node(2, "<img>");
 	gt_auto_buf html = { 0 }, none = { 0 };
@@ -394,18 +394,18 @@ TCase *bench_report_case(void)
 {
 	TCase *tc = tcase_create("reports");
 
-	tcase_add_loop_test(tc, values_take_the_unit_that_suits_them, 0, sizeof(values) / sizeof(values[0]));
+	tcase_add_loop_test(tc, values_are_printed_in_a_readable_unit, 0, sizeof(values) / sizeof(values[0]));
 	tcase_add_test(tc, digits_are_trimmed_to_the_interval);
 	tcase_add_test(tc, the_table_fits_a_hundred_columns_and_ends_with_the_verdict);
-	tcase_add_test(tc, a_page_lets_no_foreign_text_out_of_its_place);
-	tcase_add_test(tc, pages_of_many_results_let_no_foreign_text_out_either);
+	tcase_add_test(tc, a_page_escapes_foreign_text);
+	tcase_add_test(tc, pages_of_many_results_escape_foreign_text);
 	tcase_add_test(tc, a_judgement_from_a_file_lets_no_text_into_an_attribute);
 	tcase_add_test(tc, the_spread_shows_all_samples_of_both_arms);
 	tcase_add_test(tc, the_embedded_data_is_the_document);
-	tcase_add_test(tc, heat_and_clock_are_shown_beneath_the_order_of_measuring_where_they_are_known);
-	tcase_add_test(tc, what_lies_beyond_the_axis_is_an_arrowhead_at_the_edge_and_no_end);
+	tcase_add_test(tc, temperature_and_clock_are_plotted_if_known);
+	tcase_add_test(tc, intervals_beyond_the_axis_end_in_an_arrowhead);
 	tcase_add_test(tc, copies_by_gpu_and_node_become_a_table_for_each_way);
-	tcase_add_test(tc, series_by_node_become_a_table_that_says_in_numbers_what_it_shades);
+	tcase_add_test(tc, series_by_node_become_a_table_with_shaded_numbers);
 	tcase_add_test(tc, no_output_holds_a_control_character);
 	tcase_add_test(tc, markdown_keeps_foreign_text_in_its_cell);
 	return tc;

@@ -153,7 +153,7 @@ END_TEST
  * The A/A pairs decide whether the session is valid: all are measured before the first interim analysis, in any random
  * order.
  */
-START_TEST(no_coin_leaves_an_aa_pair_out)
+START_TEST(every_random_order_includes_all_aa_pairs)
 {
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		struct stage fixed = {.effect = .03, .seed = seed}, looked = {.effect = -.05, .seed = seed};
@@ -171,7 +171,7 @@ START_TEST(no_coin_leaves_an_aa_pair_out)
 END_TEST
 
 /* Without a primary workload the first three of the list decide, in any order of launches. */
-START_TEST(what_decides_does_not_depend_on_the_coins)
+START_TEST(the_primary_metric_does_not_depend_on_random_order)
 {
 	static const char *const ids[] = {"one", "two", "three", "four", "five"};
 	struct bn_interim look = {1, .05};
@@ -203,7 +203,7 @@ START_TEST(what_decides_does_not_depend_on_the_coins)
 END_TEST
 
 /* Drift is found when an arm ends: the block is complete then, and is measured again. */
-START_TEST(a_block_that_was_found_tainted_is_measured_again)
+START_TEST(an_invalid_block_is_measured_again)
 {
 	static const char *const ids[] = {"one", "two"};
 	struct stage st = {.effect = .03, .fail_leave_after = 32};
@@ -232,7 +232,7 @@ START_TEST(a_block_that_was_found_tainted_is_measured_again)
 }
 END_TEST
 
-START_TEST(arms_are_tossed_and_the_seed_repeats_them)
+START_TEST(arms_are_randomised_and_the_seed_repeats_them)
 {
 	struct stage a = { .sd = SD }, b = { .sd = SD };
 	gt_auto_json *x = play(&a, one_look, 1, NULL), *y = play(&b, one_look, 1, NULL);
@@ -250,7 +250,7 @@ START_TEST(arms_are_tossed_and_the_seed_repeats_them)
 }
 END_TEST
 
-START_TEST(looks_stop_early_only_for_an_answer)
+START_TEST(interim_analyses_stop_early_only_with_a_verdict)
 {
 	struct stage clear = { .effect = -.05 }, unclear = { .effect = -.012, .sd = .03 };
 	gt_auto_json *a = play(&clear, bn_interims, bn_n_interims, NULL), *b = play(&unclear, bn_interims, bn_n_interims, NULL);
@@ -268,7 +268,7 @@ END_TEST
  * The first interim analysis shows a gain. The session waits for a guard that the planned pairs can settle. It does not
  * wait for a guard that is settled, or on which no gain depends.
  */
-START_TEST(a_guard_is_waited_for_while_that_can_settle_it)
+START_TEST(the_session_waits_for_a_guard_that_can_be_settled)
 {
 	static const struct {
 		double effect, tail_sd;
@@ -286,7 +286,7 @@ START_TEST(a_guard_is_waited_for_while_that_can_settle_it)
 }
 END_TEST
 
-START_TEST(an_interrupted_session_keeps_what_it_has)
+START_TEST(an_interrupted_session_keeps_its_launches)
 {
 	struct stage st = { .stop_after = 31 };
 	gt_auto_json *doc = play(&st, one_look, 1, NULL);
@@ -311,7 +311,7 @@ START_TEST(a_failing_host_ends_the_session_in_order)
 }
 END_TEST
 
-START_TEST(someone_elses_change_midway_ends_it)
+START_TEST(a_change_by_another_program_ends_the_session)
 {
 	struct stage st = { .setting_changes_after = 25 };
 	gt_auto_json *doc = play(&st, one_look, 1, NULL);
@@ -323,7 +323,7 @@ START_TEST(someone_elses_change_midway_ends_it)
 END_TEST
 
 /* The session's clock stops during the suspend. The wall clock was not set, so nothing else records the suspend. */
-START_TEST(a_host_that_slept_is_said_to_have)
+START_TEST(a_suspended_host_is_reported)
 {
 	for (int slept = 0; slept < 2; slept++) {
 		struct stage st = { .slept_s = slept ? 39.5 : 0 };
@@ -461,17 +461,17 @@ TCase *bench_session_case(void)
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, a_fixed_session_runs_its_pairs_and_finds_the_effect);
-	tcase_add_test(tc, no_coin_leaves_an_aa_pair_out);
-	tcase_add_test(tc, what_decides_does_not_depend_on_the_coins);
-	tcase_add_test(tc, a_block_that_was_found_tainted_is_measured_again);
-	tcase_add_test(tc, arms_are_tossed_and_the_seed_repeats_them);
-	tcase_add_test(tc, looks_stop_early_only_for_an_answer);
-	tcase_add_test(tc, a_guard_is_waited_for_while_that_can_settle_it);
-	tcase_add_test(tc, an_interrupted_session_keeps_what_it_has);
+	tcase_add_test(tc, every_random_order_includes_all_aa_pairs);
+	tcase_add_test(tc, the_primary_metric_does_not_depend_on_random_order);
+	tcase_add_test(tc, an_invalid_block_is_measured_again);
+	tcase_add_test(tc, arms_are_randomised_and_the_seed_repeats_them);
+	tcase_add_test(tc, interim_analyses_stop_early_only_with_a_verdict);
+	tcase_add_test(tc, the_session_waits_for_a_guard_that_can_be_settled);
+	tcase_add_test(tc, an_interrupted_session_keeps_its_launches);
 	tcase_add_test(tc, a_failing_host_ends_the_session_in_order);
-	tcase_add_test(tc, someone_elses_change_midway_ends_it);
+	tcase_add_test(tc, a_change_by_another_program_ends_the_session);
 	tcase_add_test(tc, an_undeclared_difference_is_a_confounder);
-	tcase_add_test(tc, a_host_that_slept_is_said_to_have);
+	tcase_add_test(tc, a_suspended_host_is_reported);
 	tcase_add_test(tc, a_workload_that_fails_in_one_arm_gives_no_verdict);
 	tcase_add_test(tc, a_workload_that_always_fails_is_left_out_and_named);
 	tcase_add_test(tc, a_wrong_result_ends_it_at_once);

@@ -26,7 +26,7 @@ START_TEST(quantiles_interpolate_as_numpy_does)
 }
 END_TEST
 
-START_TEST(selection_finds_what_sorting_would)
+START_TEST(selection_equals_sorting)
 {
 	struct bn_rng rng;
 
@@ -87,7 +87,7 @@ START_TEST(resampled_sign_flip_is_the_same_in_lanes_as_one_by_one)
 }
 END_TEST
 
-START_TEST(students_t_has_its_known_quantiles)
+START_TEST(students_t_has_the_published_quantiles)
 {
 	ck_assert_double_eq_tol(bn_t_quantile(.975, 9), 2.262157162798205, 1e-9);
 	ck_assert_double_eq_tol(bn_t_quantile(.995, 3.7), 4.8692522532278275, 1e-9);
@@ -211,7 +211,7 @@ START_TEST(planning_numbers_are_those_of_the_t_test)
 }
 END_TEST
 
-START_TEST(a_trend_within_a_launch_is_seen)
+START_TEST(a_trend_within_a_launch_is_detected)
 {
 	const double y[] = { 1, 3, 2, 5, 4, 6, 7, 9, 8, 10, 12, 11 }, flat[] = { 5, 5, 5, 5, 5, 5, 5, 5, 5 };
 
@@ -221,7 +221,7 @@ START_TEST(a_trend_within_a_launch_is_seen)
 }
 END_TEST
 
-START_TEST(a_slow_start_is_found_and_no_more_than_that)
+START_TEST(a_slow_start_is_detected_exactly)
 {
 	double x[24];
 
@@ -323,9 +323,9 @@ TCase *bench_stats_case(void)
 	TCase *tc = tcase_create("statistics");
 
 	tcase_add_test(tc, quantiles_interpolate_as_numpy_does);
-	tcase_add_test(tc, selection_finds_what_sorting_would);
+	tcase_add_test(tc, selection_equals_sorting);
 	tcase_add_test(tc, resampled_sign_flip_is_the_same_in_lanes_as_one_by_one);
-	tcase_add_test(tc, students_t_has_its_known_quantiles);
+	tcase_add_test(tc, students_t_has_the_published_quantiles);
 	tcase_add_test(tc, sign_flip_gives_the_brute_force_p_and_interval);
 	tcase_add_test(tc, sign_flip_has_the_smallest_p_that_n_allows);
 	tcase_add_test(tc, interval_and_p_agree_about_zero);
@@ -335,8 +335,8 @@ TCase *bench_stats_case(void)
 	tcase_add_test(tc, t_and_welch_agree_with_scipy);
 	tcase_add_test(tc, many_tests_are_paid_for);
 	tcase_add_test(tc, planning_numbers_are_those_of_the_t_test);
-	tcase_add_test(tc, a_trend_within_a_launch_is_seen);
-	tcase_add_test(tc, a_slow_start_is_found_and_no_more_than_that);
+	tcase_add_test(tc, a_trend_within_a_launch_is_detected);
+	tcase_add_test(tc, a_slow_start_is_detected_exactly);
 	tcase_add_test(tc, noise_makes_every_claim_harder_and_none_easier);
 	tcase_add_loop_test(tc, the_rule_gives_four_verdicts, 0, sizeof(rule) / sizeof(rule[0]));
 	return tc;
@@ -417,7 +417,7 @@ static int verdicts(struct bn_rng *rng, const struct host *h, double effect, int
 	return changed;
 }
 
-START_TEST(planned_looks_keep_their_promise)
+START_TEST(interim_analyses_keep_alpha)
 {
 	struct bn_rng rng;
 	int n;
@@ -436,6 +436,6 @@ TCase *bench_simulation_case(void)
 
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, false_alarms_and_coverage_hold_under_drift, 0, 3);
-	tcase_add_loop_test(tc, planned_looks_keep_their_promise, 0, 3);
+	tcase_add_loop_test(tc, interim_analyses_keep_alpha, 0, 3);
 	return tc;
 }

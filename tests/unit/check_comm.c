@@ -239,7 +239,7 @@ static int exchanges(struct rt_comm *c, void *arg, struct gt_err *err)
 	return r;
 }
 
-START_TEST(every_rank_gets_what_the_others_have_for_it)
+START_TEST(every_rank_gets_the_data_of_the_others)
 {
 	run(&(struct rt_group){ .ranks = 3 }, exchanges, NULL);
 }
@@ -461,7 +461,7 @@ int main(int argc, char **argv)
 	tcase_add_test(t, programs_compiled_again_and_again_find_channels);
 	tcase_add_test(t, the_memory_of_an_unmapped_window_is_freed);
 	tcase_add_loop_test(t, allreduce_is_the_weighted_sum_on_any_layout, 0, GT_ARRAY_SIZE(layouts));
-	tcase_add_test(t, every_rank_gets_what_the_others_have_for_it);
+	tcase_add_test(t, every_rank_gets_the_data_of_the_others);
 	tcase_add_loop_test(t, windows_report_their_page_size, 0, 2);
 	tcase_add_loop_test(t, a_lost_rank_ends_the_others_with_its_name, 0, 4);
 	tcase_add_test(t, ranks_with_different_programs_are_reported);

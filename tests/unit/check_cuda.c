@@ -176,7 +176,7 @@ static bool built(void)
 	return *rt_cuda_built_archs();
 }
 
-START_TEST(a_build_without_kernels_says_so)
+START_TEST(a_build_without_kernels_reports_it)
 {
 	struct result r = open_with(NULL, STANDIN_DIR);
 
@@ -186,7 +186,7 @@ START_TEST(a_build_without_kernels_says_so)
 }
 END_TEST
 
-START_TEST(each_documented_failure_has_its_sentence)
+START_TEST(each_documented_failure_is_reported_in_one_sentence)
 {
 	static const struct {
 		const char *var, *says;
@@ -216,7 +216,7 @@ START_TEST(each_documented_failure_has_its_sentence)
 END_TEST
 
 /* Kernels of a newer toolkit run if the driver loads them. If it does not, the message has both versions. */
-START_TEST(kernels_of_a_newer_toolkit_have_their_sentence)
+START_TEST(kernels_of_a_newer_toolkit_are_reported)
 {
 	static const char *const fails[] = {"cuModuleLoadData:200", "cuModuleLoadData:218", "cuModuleLoadData:222",
 					    "cuModuleGetFunction:222"};
@@ -361,7 +361,7 @@ START_TEST(attention_is_by_the_faster_kernels)
 }
 END_TEST
 
-START_TEST(each_failure_of_cudnn_has_its_sentence)
+START_TEST(each_failure_of_cudnn_is_reported_in_one_sentence)
 {
 	static const struct {
 		const char *var, *says;
@@ -461,10 +461,10 @@ int main(int argc, char **argv)
 	images = tcase_create("images");
 	ranks = tcase_create("ranks");
 	driver = tcase_create("driver");
-	tcase_add_test(tc, a_build_without_kernels_says_so);
+	tcase_add_test(tc, a_build_without_kernels_reports_it);
 	if (built()) { /* without kernels the first missing part is always the same */
-		tcase_add_test(driver, each_documented_failure_has_its_sentence);
-		tcase_add_test(driver, kernels_of_a_newer_toolkit_have_their_sentence);
+		tcase_add_test(driver, each_documented_failure_is_reported_in_one_sentence);
+		tcase_add_test(driver, kernels_of_a_newer_toolkit_are_reported);
 		tcase_add_test(tc, a_missing_driver_library_is_named);
 		tcase_add_loop_test(tc, every_op_matches_the_cpu, 0, 7);
 		tcase_add_loop_test(tc, cards_with_less_shared_memory_compute_the_same, 0, 10);
@@ -477,7 +477,7 @@ int main(int argc, char **argv)
 		add_trace_tests(tc, images);
 		tcase_add_test(tc, measured_transfers_are_verified);
 		tcase_add_test(images, attention_is_by_the_faster_kernels);
-		tcase_add_test(images, each_failure_of_cudnn_has_its_sentence);
+		tcase_add_test(images, each_failure_of_cudnn_is_reported_in_one_sentence);
 		tcase_add_test(tc, a_case_that_cannot_run_does_not_stop_others);
 		tcase_add_test(tc, a_failure_in_a_step_is_one_sentence);
 		tcase_add_test(tc, a_loss_that_is_nan_changes_no_parameter);

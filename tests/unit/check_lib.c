@@ -48,7 +48,7 @@ START_TEST(children_answer_fail_and_end_in_time)
 END_TEST
 
 /* A program that leaves a daemon with its output open has ended when the program itself exits. */
-START_TEST(a_daemon_does_not_hold_up_what_started_it)
+START_TEST(a_daemon_does_not_delay_the_end_of_its_parent)
 {
 	char *argv[] = { "sh", "-c", "setsid sleep 100 & echo $!", NULL };
 	struct gt_spawn s = { .argv = argv };
@@ -87,7 +87,7 @@ static int be_held(void *arg, struct gt_err *err)
 		pause();
 }
 
-START_TEST(a_child_that_is_stuck_in_the_kernel_is_left_behind)
+START_TEST(a_child_that_hangs_in_the_kernel_is_not_waited_for)
 {
 	struct gt_spawn s = {.in_child = be_held, .timeout_s = 0.5};
 	struct gt_err err = {0};
@@ -158,7 +158,7 @@ START_TEST(a_program_that_is_started_gets_no_capability_back)
 }
 END_TEST
 
-START_TEST(a_library_that_is_not_there_says_so)
+START_TEST(a_missing_library_is_reported)
 {
 	struct {
 		double (*cosine)(double);
@@ -384,11 +384,11 @@ static TCase *processes_case(void)
 	TCase *tc = tcase_create("children and command lines");
 	const TTest *const tests[] = {
 		children_answer_fail_and_end_in_time,
-		a_daemon_does_not_hold_up_what_started_it,
-		a_child_that_is_stuck_in_the_kernel_is_left_behind,
+		a_daemon_does_not_delay_the_end_of_its_parent,
+		a_child_that_hangs_in_the_kernel_is_not_waited_for,
 		a_function_can_run_in_a_child,
 		a_program_that_is_started_gets_no_capability_back,
-		a_library_that_is_not_there_says_so,
+		a_missing_library_is_reported,
 		options_stand_before_and_after_the_command,
 		bad_command_lines_end_with_64,
 		an_error_has_its_exit_status,

@@ -433,7 +433,7 @@ START_TEST(the_reader_may_stop_at_any_time)
 END_TEST
 
 /* More tickets than any other test, so that sleeps and wake-ups occur in every order. */
-START_TEST(no_batch_is_lost)
+START_TEST(every_batch_is_returned)
 {
 	struct rt_loader_options o = tokens(1);
 	struct rt_loader *l;
@@ -513,7 +513,7 @@ static Suite *suite(void)
 	tcase_add_test(k, a_file_that_shrinks_ends_the_run);
 	tcase_add_loop_test(k, one_of_many_files_that_shrinks_ends_the_run, 0, 3);
 	tcase_add_test(r, the_reader_may_stop_at_any_time);
-	tcase_add_test(r, no_batch_is_lost);
+	tcase_add_test(r, every_batch_is_returned);
 	tcase_add_test(r, batches_lie_in_pinned_pages);
 	suite_add_tcase(s, t);
 	suite_add_tcase(s, k);

@@ -165,7 +165,7 @@ START_TEST(absent_unreadable_and_broken_are_different)
 END_TEST
 
 /* Group "group" in "parent": the tighter limit counts, and page cache counts as free. */
-START_TEST(a_control_groups_room_is_what_is_available)
+START_TEST(available_memory_respects_the_control_group)
 {
 #define MEMINFO "file /proc/meminfo\n\tMemTotal:       16777216 kB\n\tMemAvailable:    8388608 kB\n"
 #define IN "file /proc/self/cgroup\n\t0::/parent/group\n"
@@ -296,7 +296,7 @@ START_TEST(a_host_without_gpu_is_fine_unless_one_is_required)
 }
 END_TEST
 
-START_TEST(every_check_is_complete_and_names_known_causes)
+START_TEST(every_check_is_complete_and_names_existing_causes)
 {
 	for (size_t i = 0; pr_checks[i]; i++) {
 		const struct pr_check *k = pr_checks[i];
@@ -388,7 +388,7 @@ START_TEST(sources_that_disagree_are_named)
 }
 END_TEST
 
-START_TEST(a_virtual_machine_is_named_as_far_as_it_is_known)
+START_TEST(a_virtual_machine_is_named_if_recognised)
 {
 	static const struct {
 		const char *files, *virt; /* NULL: none */
@@ -512,7 +512,7 @@ static struct gt_fsroot *with_nvml(const json_t *answer)
 	return open_text(all);
 }
 
-START_TEST(nvml_tells_ways_and_a_capture_keeps_them)
+START_TEST(paths_from_nvml_are_preserved_in_a_capture)
 {
 	static const struct {
 		const char *links, *way, *far; /* from the first GPU to the next, and to the last */
@@ -578,7 +578,7 @@ START_TEST(the_kernel_log_of_a_capture_has_levels_and_times)
 }
 END_TEST
 
-START_TEST(numbers_of_errors_are_read_as_people_write_them)
+START_TEST(error_numbers_are_found_in_free_text)
 {
 	static const struct {
 		const char *text;
@@ -624,21 +624,21 @@ int main(void)
 		a_node_without_cpus_is_a_node,
 		older_captures_have_distances_in_another_order,
 		absent_unreadable_and_broken_are_different,
-		a_control_groups_room_is_what_is_available,
+		available_memory_respects_the_control_group,
 		kernels_fit_the_instruction_set_not_the_model,
 		each_broken_host_has_its_cause,
 		a_host_without_gpu_is_fine_unless_one_is_required,
-		every_check_is_complete_and_names_known_causes,
+		every_check_is_complete_and_names_existing_causes,
 		the_loaders_cache_is_read_and_a_broken_one_is_refused,
 		the_loaders_first_find_counts,
 		sources_that_disagree_are_named,
-		a_virtual_machine_is_named_as_far_as_it_is_known,
+		a_virtual_machine_is_named_if_recognised,
 		four_thousand_cpus_are_counted,
 		hostile_kernel_files_do_no_harm,
 		machines_of_every_kind_are_read,
 		the_kernel_log_of_a_capture_has_levels_and_times,
-		numbers_of_errors_are_read_as_people_write_them,
-		nvml_tells_ways_and_a_capture_keeps_them,
+		error_numbers_are_found_in_free_text,
+		paths_from_nvml_are_preserved_in_a_capture,
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)

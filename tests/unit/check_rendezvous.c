@@ -124,7 +124,7 @@ START_TEST(a_single_process_is_no_rank)
 }
 END_TEST
 
-START_TEST(variables_that_make_no_sense_are_refused)
+START_TEST(invalid_variables_are_refused)
 {
 	static const struct {
 		const char *vars, *says;
@@ -285,7 +285,7 @@ static int add_up(struct rt_comm *c, int rank, struct gt_err *err)
 	return sum > 0 ? gt_fail(err, EPROTO, "other values than the ranks gave") : 0;
 }
 
-START_TEST(ranks_gather_what_all_have)
+START_TEST(ranks_gather_the_values_of_all)
 {
 	int port = free_port(), fd[4];
 	pid_t pid[4];
@@ -625,10 +625,10 @@ int main(int argc, char **argv)
 			      rt_cuda_home_own(1)) < 0;
 	tcase_add_loop_test(t, variables_identify_a_rank, 0, 10);
 	tcase_add_test(t, a_single_process_is_no_rank);
-	tcase_add_loop_test(t, variables_that_make_no_sense_are_refused, 0, 15);
+	tcase_add_loop_test(t, invalid_variables_are_refused, 0, 15);
 	tcase_add_test(t, the_first_of_a_list_of_hosts);
 	tcase_set_timeout(p, 120);
-	tcase_add_test(p, ranks_gather_what_all_have);
+	tcase_add_test(p, ranks_gather_the_values_of_all);
 	tcase_add_test(p, connections_of_other_jobs_are_rejected);
 	tcase_add_test(p, a_duplicate_rank_is_reported);
 	tcase_add_test(p, missing_ranks_are_named);

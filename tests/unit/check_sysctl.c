@@ -94,7 +94,7 @@ START_TEST(sysctl_conf_counts_only_through_a_link)
 }
 END_TEST
 
-START_TEST(what_lies_in_run_counts_until_the_next_boot)
+START_TEST(files_in_run_apply_until_the_next_boot)
 {
 	gt_auto(sc_conf) *next = NULL, *now = NULL;
 	sc_auto_findings l = { 0 };
@@ -129,7 +129,7 @@ START_TEST(globs_yield_to_exact_keys_and_to_minus)
 }
 END_TEST
 
-START_TEST(what_if_answers_without_writing)
+START_TEST(hypothetical_files_are_not_written)
 {
 	struct sc_overlay with = { "/etc/sysctl.d/90-gputune.conf", "# ours\nvm.swappiness = 10\n" };
 	struct sc_overlay without = { "/etc/sysctl.d/90-gputune.conf", NULL };
@@ -306,7 +306,7 @@ static void expect_found(const char *lines, const char *want)
 	ck_assert_msg(!strcmp(have, want), "%s: '%s', not '%s'", lines, have, want);
 }
 
-START_TEST(values_that_our_knobs_would_not_leave_are_told_on_both_sides_of_their_bounds)
+START_TEST(harmful_values_are_reported_on_both_sides_of_the_bounds)
 {
 	static const char *const keys[] = {
 		"vm/min_free_kbytes", "vm/nr_hugepages", "kernel/sched_rt_runtime_us", "kernel/shmmax", "kernel/shmall",
@@ -338,7 +338,7 @@ START_TEST(values_that_our_knobs_would_not_leave_are_told_on_both_sides_of_their
 }
 END_TEST
 
-START_TEST(what_the_kernel_itself_has_of_the_network_is_missed_and_what_modules_bring_is_not)
+START_TEST(missing_core_network_keys_are_reported_and_module_keys_are_not)
 {
 	static const char lines[] = "net.core.rmem_mx = 1\nnet.ipv4.tcp_abc = 1\nnet.ipv4.udp_rmem = 1\nnet.ipv4.ip_x = 1\n"
 				    "net.ipv4.vs.tcp_x = 1\nnet.ipv4.neigh.eth9.x = 1\nnet.netfilter.x = 1\nnet.mptcp.x = 1\n";
@@ -356,16 +356,16 @@ int main(void)
 	const TTest *const tests[] = {
 		file_names_order_whatever_the_directory,
 		sysctl_conf_counts_only_through_a_link,
-		what_lies_in_run_counts_until_the_next_boot,
+		files_in_run_apply_until_the_next_boot,
 		globs_yield_to_exact_keys_and_to_minus,
-		what_if_answers_without_writing,
+		hypothetical_files_are_not_written,
 		bad_lines_are_problems_with_file_and_line,
 		keys_are_typed,
 		values_are_read_as_the_kernel_reads_them,
 		values_are_equal_as_the_kernel_reads_them,
 		the_linter_finds_dead_and_dangerous_keys,
-		values_that_our_knobs_would_not_leave_are_told_on_both_sides_of_their_bounds,
-		what_the_kernel_itself_has_of_the_network_is_missed_and_what_modules_bring_is_not,
+		harmful_values_are_reported_on_both_sides_of_the_bounds,
+		missing_core_network_keys_are_reported_and_module_keys_are_not,
 	};
 	SRunner *sr;
 	int failed;

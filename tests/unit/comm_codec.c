@@ -284,7 +284,7 @@ int few(struct rt_comm *c, void *arg, struct gt_err *err)
 	return r;
 }
 
-START_TEST(an_infinity_costs_one_update)
+START_TEST(an_infinity_skips_one_update)
 {
 	enum rt_compress compress = (enum rt_compress)_i;
 
@@ -375,7 +375,7 @@ TCase *case_compression(void)
 	tcase_set_timeout(t, 300);
 	tcase_add_loop_test(t, every_compression_trains, 0, 5);
 	tcase_add_loop_test(t, compression_follows_its_publication, 0, 8);
-	tcase_add_loop_test(t, an_infinity_costs_one_update, RT_COMPRESS_NONE, RT_COMPRESS_ONEBIT + 1);
+	tcase_add_loop_test(t, an_infinity_skips_one_update, RT_COMPRESS_NONE, RT_COMPRESS_ONEBIT + 1);
 	tcase_add_loop_test(t, sent_bytes_are_counted, 0, GT_ARRAY_SIZE(sent));
 	tcase_add_test(t, int8_is_right_on_average);
 	return t;

@@ -481,7 +481,7 @@ static double apart(const char *a, const char *b)
  * Parameters and optimizer state of 2 and 4 ranks equal those of one with all rows. With batchnorms they equal one rank
  * with as many batches per update, because a batch has its own statistics.
  */
-START_TEST(ranks_learn_what_one_rank_learns)
+START_TEST(all_ranks_get_the_error_of_one_rank)
 {
 	static const struct learn all[] = {
 		{ false, 1, STEPS, { .kind = RT_SGD, .lr = 0.1, .momentum = 0.9 }, NULL },
@@ -630,7 +630,7 @@ TCase *case_training(void)
 	tcase_add_test(t, stages_of_sharding_that_are_refused);
 	tcase_add_loop_test(t, the_updates_sum_is_the_reductions, 0, 5);
 	tcase_add_loop_test(t, a_checkpoint_is_the_same_from_any_number_of_ranks, 0, 3);
-	tcase_add_loop_test(t, ranks_learn_what_one_rank_learns, 0, 3);
+	tcase_add_loop_test(t, all_ranks_get_the_error_of_one_rank, 0, 3);
 	tcase_add_test(t, buckets_are_filled_as_torch_fills_them);
 	tcase_add_test(t, the_trace_shows_transfers_of_buckets_in_the_backward_pass);
 	return t;

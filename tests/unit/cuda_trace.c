@@ -126,7 +126,7 @@ static int loop_and_tell(const char *how)
 }
 
 /* One event per step: the loss is ready. */
-START_TEST(a_step_waits_for_its_loss_alone)
+START_TEST(a_step_waits_only_for_its_loss)
 {
 	static const char *const how[] = {"loop", "loop16", "loop8", "looph"};
 	struct result r = run_with(how[_i], NULL, STANDIN_DIR);
@@ -215,7 +215,7 @@ END_TEST
 
 void add_trace_tests(TCase *tc, TCase *slow)
 {
-	tcase_add_loop_test(tc, a_step_waits_for_its_loss_alone, 0, 4);
+	tcase_add_loop_test(tc, a_step_waits_only_for_its_loss, 0, 4);
 	tcase_add_test(tc, a_trace_has_every_call_of_the_device);
 	tcase_add_test(tc, a_slow_epilogue_is_not_taken);
 	tcase_add_test(slow, kernels_are_timed_by_cupti_or_their_calls_by_events);

@@ -88,7 +88,7 @@ START_TEST(a_link_in_its_place_is_not_followed)
 }
 END_TEST
 
-START_TEST(what_is_no_file_of_the_caller_is_not_read)
+START_TEST(files_of_other_users_are_not_read)
 {
 	gt_autofree char *text = NULL;
 	int cache;
@@ -131,7 +131,7 @@ static const struct {
 	{ OTHER, OTHER, 0, 0755, 0755, false, OTHER, EPERM },
 };
 
-START_TEST(who_controls_the_way_decides)
+START_TEST(the_owner_of_the_path_decides)
 {
 	const char *cache = places[_i].link ? "trap" : ".cache", *ours = places[_i].link ? "trap/gputune" : ".cache/gputune";
 
@@ -184,8 +184,8 @@ TCase *lib_cache_case(void)
 	tcase_add_checked_fixture(tc, begin, end);
 	tcase_add_test(tc, it_is_made_private);
 	tcase_add_test(tc, a_link_in_its_place_is_not_followed);
-	tcase_add_test(tc, what_is_no_file_of_the_caller_is_not_read);
-	tcase_add_loop_test(tc, who_controls_the_way_decides, 0, GT_ARRAY_SIZE(places));
+	tcase_add_test(tc, files_of_other_users_are_not_read);
+	tcase_add_loop_test(tc, the_owner_of_the_path_decides, 0, GT_ARRAY_SIZE(places));
 	tcase_add_loop_test(tc, root_loads_no_library_that_another_user_controls, 0, GT_ARRAY_SIZE(libraries));
 	return tc;
 }

@@ -127,7 +127,7 @@ END_TEST
 
 /* ---- text ----------------------------------------------------------------------------------------------------- */
 
-START_TEST(words_and_lines_are_cut_and_empty_ones_are_left_out)
+START_TEST(words_and_lines_are_split_without_empty_ones)
 {
 	char text[] = "\n\none\ntwo three\n\nfour", *rest = NULL;
 	gt_auto_buf seen = { 0 };
@@ -207,7 +207,7 @@ START_TEST(a_descriptor_is_read_to_its_end_or_to_the_limit)
 }
 END_TEST
 
-START_TEST(checksums_match_known_answers)
+START_TEST(checksums_match_published_values)
 {
 	ck_assert_uint_eq(gt_crc32c("123456789", 9), 0xe3069283u); /* RFC 3720 B.4 */
 	ck_assert(gt_hash64("a", 1, 0) == 0xaf63dc4c8601ec8cull); /* FNV-1a reference */
@@ -264,7 +264,7 @@ START_TEST(members_are_typed)
 }
 END_TEST
 
-START_TEST(what_json_lacks_becomes_null_and_bad_utf8_is_marked)
+START_TEST(nan_becomes_null_and_bad_utf8_is_marked)
 {
 	gt_auto_json *nan_value = gt_json_real(NAN), *text = gt_json_str("a\xff\xc3\xa4"), *none = gt_json_str(NULL);
 
@@ -283,14 +283,14 @@ TCase *lib_documents_case(void)
 		cpu_lists_and_masks_go_both_ways,
 		a_4096_cpu_mask_is_read_whole,
 		string_lists_sort_by_version,
-		words_and_lines_are_cut_and_empty_ones_are_left_out,
+		words_and_lines_are_split_without_empty_ones,
 		a_word_is_found_whole_only,
 		paths_are_split_at_the_last_slash,
 		a_descriptor_is_read_to_its_end_or_to_the_limit,
-		checksums_match_known_answers,
+		checksums_match_published_values,
 		documents_are_read_strictly,
 		members_are_typed,
-		what_json_lacks_becomes_null_and_bad_utf8_is_marked,
+		nan_becomes_null_and_bad_utf8_is_marked,
 	};
 
 	for (size_t i = 0; i < GT_ARRAY_SIZE(tests); i++)

@@ -272,7 +272,7 @@ static char *save_capture(const char *text, size_t len)
 	return path;
 }
 
-START_TEST(a_capture_replays_what_it_says)
+START_TEST(a_capture_returns_its_content)
 {
 	gt_autofree char *path = save_capture(capture_text, sizeof(capture_text) - 1), *text = NULL, *raw = NULL;
 	gt_auto(gt_fsroot) *fs = NULL;
@@ -353,7 +353,7 @@ START_TEST(a_hostile_capture_is_refused_with_its_line)
 }
 END_TEST
 
-START_TEST(recording_remembers_every_path_once)
+START_TEST(recording_lists_every_path_once)
 {
 	char *root = new_root();
 	gt_auto(gt_fsroot) *fs = NULL;
@@ -415,10 +415,10 @@ TCase *lib_fsroot_case(void)
 		an_atomic_write_is_whole_or_absent_whatever_step_fails,
 		a_failed_append_leaves_no_half_record,
 		a_lock_keeps_others_out,
-		a_capture_replays_what_it_says,
+		a_capture_returns_its_content,
 		writing_a_capture_of_a_capture_gives_it_back,
 		a_hostile_capture_is_refused_with_its_line,
-		recording_remembers_every_path_once,
+		recording_lists_every_path_once,
 		the_number_of_a_device_survives_a_capture,
 	};
 

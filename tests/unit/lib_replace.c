@@ -228,7 +228,7 @@ static char *killed_while_writing(const char *name)
 	return gt_xasprintf("%s.%d.saving", name, (int)child);
 }
 
-START_TEST(what_a_killed_writer_left_is_removed_by_the_next)
+START_TEST(the_next_writer_removes_the_file_of_a_killed_one)
 {
 	gt_autofree char *left = NULL, *foreign = NULL, *running = gt_xasprintf("result.%d.saving", (int)getpid());
 	struct gt_replace file;
@@ -265,6 +265,6 @@ TCase *lib_replace_case(void)
 	tcase_add_test(tc, the_callers_link_is_followed_and_stays);
 	tcase_add_loop_test(tc, a_link_that_another_user_controls_is_not_followed, 0, GT_ARRAY_SIZE(links));
 	tcase_add_loop_test(tc, root_follows_no_link_on_the_way_that_another_user_controls, 0, GT_ARRAY_SIZE(links));
-	tcase_add_test(tc, what_a_killed_writer_left_is_removed_by_the_next);
+	tcase_add_test(tc, the_next_writer_removes_the_file_of_a_killed_one);
 	return tc;
 }

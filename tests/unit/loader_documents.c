@@ -98,7 +98,7 @@ static uint64_t epoch_batches(const struct rt_loader *l)
 }
 
 /* _i: rows of every length, or a token budget; one rank or three; with or without workers. */
-START_TEST(each_document_comes_once_per_epoch)
+START_TEST(each_document_occurs_once_per_epoch)
 {
 	int ranks = _i & 1 ? 3 : 1, seen[DOCUMENTS] = { 0 };
 	struct rt_loader_options o = documents(lines());
@@ -128,7 +128,7 @@ START_TEST(each_document_comes_once_per_epoch)
 }
 END_TEST
 
-START_TEST(a_budget_is_kept_and_little_is_padding)
+START_TEST(batches_respect_the_budget_with_little_padding)
 {
 	struct rt_loader_options o = documents(lines());
 	double one = 0, share[3];
@@ -262,7 +262,7 @@ static const struct {
 	{ RT_DOCUMENTS_FILE, 0, "ab\n\nc", 0, 5, 5 },
 };
 
-START_TEST(documents_end_where_they_say)
+START_TEST(documents_end_at_their_end_marks)
 {
 	const struct rt_documents how = { ends[_i].end, ends[_i].token };
 	uint64_t next = 77;
@@ -355,13 +355,13 @@ TCase *case_documents(void)
 	TCase *t = tcase_create("documents");
 
 	tcase_set_timeout(t, 60);
-	tcase_add_loop_test(t, each_document_comes_once_per_epoch, 0, 8);
+	tcase_add_loop_test(t, each_document_occurs_once_per_epoch, 0, 8);
 	tcase_add_test(t, widths_are_multiples_of_the_request);
-	tcase_add_test(t, a_budget_is_kept_and_little_is_padding);
+	tcase_add_test(t, batches_respect_the_budget_with_little_padding);
 	tcase_add_test(t, a_run_over_documents_resumes_where_it_stopped);
 	tcase_add_test(t, held_out_documents_are_never_trained_on);
 	tcase_add_test(t, long_documents_are_cut);
-	tcase_add_loop_test(t, documents_end_where_they_say, 0, GT_ARRAY_SIZE(ends));
+	tcase_add_loop_test(t, documents_end_at_their_end_marks, 0, GT_ARRAY_SIZE(ends));
 	tcase_add_loop_test(t, the_chosen_lengths_pad_least, 0, 9);
 	tcase_add_test(t, impossible_documents_are_refused);
 	return t;

@@ -118,7 +118,7 @@ START_TEST(advice_is_given_where_it_applies)
 END_TEST
 
 /* A value that the kernel cannot print. */
-START_TEST(a_broken_setting_is_not_known)
+START_TEST(a_broken_setting_is_unknown)
 {
 	const struct row *r = &rows[_i];
 	gt_auto(gt_fsroot) *fs = host_of(r, "file", "what");
@@ -134,6 +134,6 @@ TCase *case_advice(void)
 	TCase *tc = tcase_create("advice");
 
 	tcase_add_loop_test(tc, advice_is_given_where_it_applies, 0, GT_ARRAY_SIZE(rows));
-	tcase_add_loop_test(tc, a_broken_setting_is_not_known, 0, GT_ARRAY_SIZE(rows));
+	tcase_add_loop_test(tc, a_broken_setting_is_unknown, 0, GT_ARRAY_SIZE(rows));
 	return tc;
 }

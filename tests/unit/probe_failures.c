@@ -213,7 +213,7 @@ START_TEST(the_message_leads_to_its_check)
 END_TEST
 
 /* An error of the program is not reported as a problem of the host. */
-START_TEST(what_no_check_is_about_leads_to_a_story)
+START_TEST(a_message_without_a_check_finds_a_story)
 {
 	static const struct {
 		const char *text, *story;
@@ -235,7 +235,7 @@ START_TEST(what_no_check_is_about_leads_to_a_story)
 }
 END_TEST
 
-START_TEST(what_is_no_message_leads_nowhere)
+START_TEST(other_text_finds_nothing)
 {
 	static const char *const other[] = {"", "the", "error", "12", "Hello world, how are you today", "import numpy as np",
 					    "\xff\xfe \x01", "no.such.check"};
@@ -298,8 +298,8 @@ int main(void)
 	tcase_add_loop_test(tc, each_known_failure_is_found_with_its_cause, 0, (int)GT_ARRAY_SIZE(failures));
 	tcase_add_loop_test(tc, a_failure_brings_no_false_alarm, 0, (int)GT_ARRAY_SIZE(failures));
 	tcase_add_loop_test(tc, the_message_leads_to_its_check, 0, (int)GT_ARRAY_SIZE(failures));
-	tcase_add_test(tc, what_is_no_message_leads_nowhere);
-	tcase_add_test(tc, what_no_check_is_about_leads_to_a_story);
+	tcase_add_test(tc, other_text_finds_nothing);
+	tcase_add_test(tc, a_message_without_a_check_finds_a_story);
 	tcase_add_test(tc, requirements_of_images_are_read_as_the_runtime_does);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(s, tc);

@@ -9,7 +9,7 @@
 #include "probe/scrub/scrub.h"
 #include "tests/unit/check_probe.h"
 
-START_TEST(what_names_a_machine_is_scrubbed)
+START_TEST(text_that_identifies_a_machine_is_scrubbed)
 {
 	static const char capture[] =
 		"gpuprobe-capture/1\nbare /etc/machine-id\n\t0123456789abcdef0123456789abcdef\n"
@@ -81,7 +81,7 @@ START_TEST(whole_names_of_keys_are_secret)
 END_TEST
 
 /* The environments of two users keep their libraries. A GPU is still found by the first digits of its UUID. */
-START_TEST(scrubbed_words_stay_different_and_connected)
+START_TEST(scrubbed_words_stay_different_and_consistent)
 {
 	static const char alice[] = "/ho" "me/alice/libcuda.so.1", bob[] = "/ho" "me/bob/libcuda.so.1",
 			  uuid[] = "GPU-89abcdef-0000-0000-0000-000000000000";
@@ -104,7 +104,7 @@ START_TEST(scrubbed_words_stay_different_and_connected)
 }
 END_TEST
 
-START_TEST(the_identity_stays_and_tells_hosts_apart)
+START_TEST(the_identity_is_constant_and_distinguishes_hosts)
 {
 	gt_auto(gt_fsroot) *a = open_fixture("server-8gpu"), *b = open_fixture("server-8gpu"), *c = open_fixture("nouveau");
 	gt_auto(pr_host) *ha = discover(a), *hb = discover(b), *hc = discover(c);
@@ -131,7 +131,7 @@ static size_t module(unsigned char *at, unsigned size_mb, unsigned speed, const 
 	return sizeof(s) + strlen(slot) + 2;
 }
 
-START_TEST(memory_modules_are_read_from_smbios_whatever_stands_there)
+START_TEST(memory_modules_are_read_from_any_smbios_table)
 {
 	unsigned char table[512] = { 0 };
 	gt_auto_buf text = { 0 };
@@ -171,7 +171,7 @@ static json_t *marks(const char *text)
 }
 
 /* Root reads more than other users, a container has no ports, and a bond gives its ports one address. */
-START_TEST(marks_are_compared_where_both_sides_know_them)
+START_TEST(marks_are_compared_if_both_sides_have_them)
 {
 	static const char whole[] = "{\"machine_id\":\"1\",\"system\":\"2\",\"memory\":\"3\",\"gpus\":{\"17\":\"a\",\"2a\":\"b\"},"
 				    "\"ports\":{\"01\":\"c\",\"02\":\"d\"}}";
@@ -248,12 +248,12 @@ TCase *case_identity(void)
 {
 	TCase *tc = tcase_create("identity");
 
-	tcase_add_test(tc, what_names_a_machine_is_scrubbed);
+	tcase_add_test(tc, text_that_identifies_a_machine_is_scrubbed);
 	tcase_add_test(tc, whole_names_of_keys_are_secret);
-	tcase_add_test(tc, scrubbed_words_stay_different_and_connected);
-	tcase_add_test(tc, the_identity_stays_and_tells_hosts_apart);
-	tcase_add_test(tc, memory_modules_are_read_from_smbios_whatever_stands_there);
-	tcase_add_test(tc, marks_are_compared_where_both_sides_know_them);
+	tcase_add_test(tc, scrubbed_words_stay_different_and_consistent);
+	tcase_add_test(tc, the_identity_is_constant_and_distinguishes_hosts);
+	tcase_add_test(tc, memory_modules_are_read_from_any_smbios_table);
+	tcase_add_test(tc, marks_are_compared_if_both_sides_have_them);
 	tcase_add_test(tc, nodes_that_are_cloned_have_marks_of_their_own);
 	tcase_set_timeout(tc, 120);
 	return tc;

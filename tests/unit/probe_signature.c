@@ -67,7 +67,7 @@ START_TEST(lists_of_keys_are_read_up_to_where_they_are_cut)
 }
 END_TEST
 
-START_TEST(what_is_cut_is_no_certificate_and_no_signature)
+START_TEST(truncated_certificates_and_signatures_are_rejected)
 {
 	static const char *const names[] = {"certificate", "signature", "signature-by-key"};
 
@@ -86,7 +86,7 @@ START_TEST(what_is_cut_is_no_certificate_and_no_signature)
 }
 END_TEST
 
-START_TEST(the_end_of_a_module_says_where_its_signature_is)
+START_TEST(the_signature_is_found_at_the_end_of_a_module)
 {
 	size_t n, from_end = 0, len = 0;
 	gt_autofree unsigned char *tail = seed("tail", &n);
@@ -111,7 +111,7 @@ TCase *case_signatures(void)
 
 	tcase_add_test(tc, a_signature_and_its_certificate_name_one_key);
 	tcase_add_test(tc, lists_of_keys_are_read_up_to_where_they_are_cut);
-	tcase_add_test(tc, what_is_cut_is_no_certificate_and_no_signature);
-	tcase_add_test(tc, the_end_of_a_module_says_where_its_signature_is);
+	tcase_add_test(tc, truncated_certificates_and_signatures_are_rejected);
+	tcase_add_test(tc, the_signature_is_found_at_the_end_of_a_module);
 	return tc;
 }

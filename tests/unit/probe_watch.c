@@ -81,7 +81,7 @@ static char *seen(const char *changes, size_t n)
 	return gt_buf_take(&b);
 }
 
-START_TEST(each_pattern_is_seen_where_it_is_and_only_there)
+START_TEST(each_pattern_is_found_only_in_its_samples)
 {
 	static const struct {
 		const char *changes, *ids;
@@ -162,7 +162,7 @@ START_TEST(one_quiet_second_is_no_pattern)
 }
 END_TEST
 
-START_TEST(one_that_comes_and_goes_fills_no_log)
+START_TEST(an_intermittent_pattern_does_not_fill_the_log)
 {
 	gt_auto(pr_session) *s = pr_session_new();
 	gt_autofree char *text = NULL;
@@ -297,9 +297,9 @@ int main(void)
 	SRunner *sr;
 	int failed;
 
-	tcase_add_test(tc, each_pattern_is_seen_where_it_is_and_only_there);
+	tcase_add_test(tc, each_pattern_is_found_only_in_its_samples);
 	tcase_add_test(tc, one_quiet_second_is_no_pattern);
-	tcase_add_test(tc, one_that_comes_and_goes_fills_no_log);
+	tcase_add_test(tc, an_intermittent_pattern_does_not_fill_the_log);
 	tcase_add_test(tc, counters_become_shares_of_the_time_between);
 	tcase_add_test(tc, a_strangers_recording_does_no_harm);
 	tcase_set_timeout(tc, 60);

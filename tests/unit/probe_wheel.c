@@ -36,7 +36,7 @@ START_TEST(tags_fit_as_pip_has_it)
 }
 END_TEST
 
-START_TEST(what_the_host_does_not_say_is_not_known)
+START_TEST(missing_facts_are_unknown)
 {
 	struct pr_tag_answer a;
 
@@ -63,7 +63,7 @@ static const struct {
 	{"nvidia-nccl-cu12==2; platform_machine == 'aarch64'", "nvidia-nccl-cu12", "==2", false},
 };
 
-START_TEST(requirements_are_taken_apart)
+START_TEST(requirements_are_parsed)
 {
 	struct pr_requirement r;
 
@@ -109,7 +109,7 @@ static const struct {
 	{"Name: numpy\nVersion: 2.4\n", NULL},
 };
 
-START_TEST(the_cuda_release_is_found_where_it_is_said)
+START_TEST(the_cuda_release_is_found_in_the_metadata)
 {
 	pr_auto_metadata m = {0};
 	gt_autofree char *from = NULL, *cuda = NULL;
@@ -142,10 +142,10 @@ int main(void)
 	int failed;
 
 	tcase_add_loop_test(tc, tags_fit_as_pip_has_it, 0, (int)GT_ARRAY_SIZE(tags));
-	tcase_add_test(tc, what_the_host_does_not_say_is_not_known);
-	tcase_add_loop_test(tc, requirements_are_taken_apart, 0, (int)GT_ARRAY_SIZE(requirements));
+	tcase_add_test(tc, missing_facts_are_unknown);
+	tcase_add_loop_test(tc, requirements_are_parsed, 0, (int)GT_ARRAY_SIZE(requirements));
 	tcase_add_loop_test(tc, versions_satisfy_as_pip_has_it, 0, (int)GT_ARRAY_SIZE(specs));
-	tcase_add_loop_test(tc, the_cuda_release_is_found_where_it_is_said, 0, (int)GT_ARRAY_SIZE(releases));
+	tcase_add_loop_test(tc, the_cuda_release_is_found_in_the_metadata, 0, (int)GT_ARRAY_SIZE(releases));
 	tcase_add_test(tc, special_kernels_are_not_taken_for_support);
 	suite_add_tcase(s, tc);
 	sr = srunner_create(s);

@@ -89,7 +89,7 @@ static const struct rt_options sgd = { .optimizer = { .kind = RT_SGD, .lr = 0.05
 static const struct rt_options adamw = { .optimizer = { .kind = RT_ADAMW, .lr = 0.01 }, .threads = 2 };
 
 /* An inference program folds batchnorms into convolutions once; the folded weights are those of the file. */
-START_TEST(inference_follows_what_is_loaded)
+START_TEST(inference_uses_the_loaded_parameters)
 {
 	gt_auto(rt_graph) *g = rt_graph_new(), *h = rt_graph_new(), *k = rt_graph_new();
 	gt_auto(rt_program) *trained = resnet(g, &sgd), *used = resnet(h, &(struct rt_options){ .threads = 2 });
@@ -300,7 +300,7 @@ TCase *case_checkpoint(void)
 
 	tcase_set_timeout(t, 120);
 	tcase_add_checked_fixture(t, begin, end);
-	tcase_add_test(t, inference_follows_what_is_loaded);
+	tcase_add_test(t, inference_uses_the_loaded_parameters);
 	tcase_add_test(t, a_larger_model_is_another_model);
 	tcase_add_loop_test(t, counts_that_overflow_are_refused, 0, 3);
 	tcase_add_test(t, an_optimizer_without_state_starts_again);

@@ -197,7 +197,7 @@ START_TEST(nan_is_located_and_leaves_parameters)
 }
 END_TEST
 
-START_TEST(a_missing_device_says_why)
+START_TEST(a_missing_device_is_explained)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_backend_info info[RT_BACKENDS];
@@ -352,6 +352,6 @@ TCase *case_errors(void)
 	tcase_add_test(t, nan_is_located_and_leaves_parameters);
 	tcase_add_test(t, options_that_are_nan_are_refused);
 	tcase_add_test(t, settings_that_are_nan_stop_the_step);
-	tcase_add_test(t, a_missing_device_says_why);
+	tcase_add_test(t, a_missing_device_is_explained);
 	return t;
 }

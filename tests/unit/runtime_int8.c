@@ -226,7 +226,7 @@ static struct rt_program *mlp_program(struct rt_graph *g, int64_t rows)
 	return compile(g, rt_logits(rt_model_mlp(g, rows, (const int64_t[]){ 40, 24, 8 }, 3)), 1);
 }
 
-START_TEST(the_report_names_what_stays_f32)
+START_TEST(the_report_lists_tensors_that_stay_f32)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(3, 8)), *w = rt_param(g, "w", RT_SHAPE(8, 8), RT_INIT_NORMAL(1));
@@ -457,7 +457,7 @@ TCase *case_int8(void)
 	tcase_add_test(tc, products_are_exact_on_each_instruction_set);
 	tcase_add_test(tc, each_instruction_set_quantizes_alike);
 	tcase_add_test(tc, linear_layers_and_convolutions_follow_their_definition);
-	tcase_add_test(tc, the_report_names_what_stays_f32);
+	tcase_add_test(tc, the_report_lists_tensors_that_stay_f32);
 	tcase_add_test(tc, values_that_are_not_finite_stay_visible);
 	tcase_add_test(tc, new_parameters_are_quantized);
 	tcase_add_test(tc, ranges_are_those_of_all_values);

@@ -291,7 +291,7 @@ START_TEST(the_reported_peak_is_the_measured_one)
 END_TEST
 #endif
 
-START_TEST(planned_bytes_are_what_is_mapped)
+START_TEST(planned_bytes_equal_mapped_bytes)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();
 	struct rt_node *loss = rt_model_mlp(g, 64, (const int64_t[]){ 784, 256, 10 }, 3);
@@ -338,7 +338,7 @@ TCase *case_plan(void)
 #ifndef __SANITIZE_ADDRESS__
 	tcase_add_loop_test(t, the_reported_peak_is_the_measured_one, 0, 3);
 #endif
-	tcase_add_test(t, planned_bytes_are_what_is_mapped);
+	tcase_add_test(t, planned_bytes_equal_mapped_bytes);
 	tcase_add_test(t, inference_keeps_nothing_for_the_backward_pass);
 	return t;
 }

@@ -189,7 +189,7 @@ END_TEST
  * A model that uses only the frequencies of bytes has a loss of 3.2 nats on the licence texts. A lower loss means that
  * context is used.
  */
-START_TEST(a_gpt_learns_text_that_it_has_not_seen)
+START_TEST(a_gpt_generalises_to_held_out_text)
 {
 	struct training t;
 	double before, after;
@@ -304,7 +304,7 @@ TCase *case_train(void)
 	tcase_add_loop_test(t, sgd_follows_its_definition, 0, 2);
 	tcase_add_test(t, two_runs_give_the_same_bits);
 	tcase_add_test(t, evaluation_changes_nothing);
-	tcase_add_test(t, a_gpt_learns_text_that_it_has_not_seen);
+	tcase_add_test(t, a_gpt_generalises_to_held_out_text);
 	tcase_add_test(t, steps_after_the_second_fault_no_page);
 	tcase_add_loop_test(t, images_as_bytes_train_the_same, 0, 5);
 	tcase_add_test(t, random_numbers_are_philox);

@@ -108,7 +108,7 @@ static const struct {
 	 RULES ":1 may set it to 5, depending on the event"},
 };
 
-START_TEST(a_rule_of_udev_is_known_to_decide)
+START_TEST(a_udev_rule_decides)
 {
 	struct tn_udev_answer a;
 
@@ -123,7 +123,7 @@ START_TEST(a_rule_of_udev_is_known_to_decide)
 END_TEST
 
 /* gputune's file is sorted by its name. A file with the same value is no conflict. */
-START_TEST(a_rule_counts_beside_ours_only_if_it_comes_later)
+START_TEST(a_rule_overrides_gputune_only_if_it_is_later)
 {
 	static const struct {
 		const char *file, *value;
@@ -234,7 +234,7 @@ static const char *said(const json_t *report, const char *key)
 	return "";
 }
 
-START_TEST(verify_names_the_rule_that_takes_ours_back)
+START_TEST(verify_names_the_overriding_rule)
 {
 	gt_auto(tn_plan) *plan = NULL;
 	gt_auto_json *good = NULL, *lost = NULL, *gone = NULL;
@@ -260,7 +260,7 @@ START_TEST(verify_names_the_rule_that_takes_ours_back)
 END_TEST
 
 /* A rule was added later and its file sorts before gputune's, as with lines of sysctl.d. */
-START_TEST(our_rule_does_not_take_back_what_goes_further)
+START_TEST(a_rule_of_gputune_does_not_lower_a_higher_value)
 {
 	gt_auto(tn_plan) *plan = plan_of("block.read_ahead"), *next = NULL;
 	gt_auto_json *report = NULL;
@@ -279,7 +279,7 @@ START_TEST(our_rule_does_not_take_back_what_goes_further)
 END_TEST
 
 /* Another disk has the same name now: the size in gputune's rule does not apply to it. */
-START_TEST(a_rule_of_ours_that_fits_no_more_is_lost_at_boot)
+START_TEST(a_rule_for_a_replaced_disk_has_no_effect_at_boot)
 {
 	gt_auto(tn_plan) *plan = plan_of("block.read_ahead");
 	gt_auto_json *report = NULL;
@@ -294,7 +294,7 @@ START_TEST(a_rule_of_ours_that_fits_no_more_is_lost_at_boot)
 END_TEST
 
 /* A file was added later and sorts before gputune's: gputune's file must not lower the value of a raise-only setting. */
-START_TEST(ours_does_not_take_back_what_goes_further)
+START_TEST(a_file_of_gputune_does_not_lower_a_higher_value)
 {
 	static const struct {
 		const char *key, *path, *ours, *theirs, *both;
@@ -371,7 +371,7 @@ START_TEST(the_other_form_of_a_pair_decides_too)
 END_TEST
 
 /* A module's file may not exist yet when systemd-sysctl and systemd-tmpfiles write. */
-START_TEST(what_a_later_module_brings_is_not_certain)
+START_TEST(files_of_late_modules_are_uncertain)
 {
 	gt_auto(tn_plan) *plan = plan_of("cpu.governor");
 
@@ -404,16 +404,16 @@ TCase *tune_boot_case(void)
 	TCase *tc = tcase_create("boot");
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);
-	tcase_add_loop_test(tc, a_rule_of_udev_is_known_to_decide, 0, (int)GT_ARRAY_SIZE(cases));
-	tcase_add_test(tc, a_rule_counts_beside_ours_only_if_it_comes_later);
+	tcase_add_loop_test(tc, a_udev_rule_decides, 0, (int)GT_ARRAY_SIZE(cases));
+	tcase_add_test(tc, a_rule_overrides_gputune_only_if_it_is_later);
 	tcase_add_test(tc, a_masked_file_of_rules_sets_nothing);
 	tcase_add_test(tc, the_plan_names_the_rule_that_decides_the_boot);
 	tcase_add_test(tc, tmpfiles_count_before_rules);
 	tcase_add_test(tc, the_other_form_of_a_pair_decides_too);
-	tcase_add_test(tc, what_a_later_module_brings_is_not_certain);
-	tcase_add_test(tc, verify_names_the_rule_that_takes_ours_back);
-	tcase_add_test(tc, a_rule_of_ours_that_fits_no_more_is_lost_at_boot);
-	tcase_add_test(tc, our_rule_does_not_take_back_what_goes_further);
-	tcase_add_test(tc, ours_does_not_take_back_what_goes_further);
+	tcase_add_test(tc, files_of_late_modules_are_uncertain);
+	tcase_add_test(tc, verify_names_the_overriding_rule);
+	tcase_add_test(tc, a_rule_for_a_replaced_disk_has_no_effect_at_boot);
+	tcase_add_test(tc, a_rule_of_gputune_does_not_lower_a_higher_value);
+	tcase_add_test(tc, a_file_of_gputune_does_not_lower_a_higher_value);
 	return tc;
 }

@@ -66,7 +66,7 @@ static const struct {
 	{ "CUDA_VISIBLE_DEVICES=3,4", NULL, 2, 16, "" },
 };
 
-START_TEST(a_command_that_is_not_known_has_one_gpus_part_of_the_cores)
+START_TEST(an_unknown_command_gets_the_cores_of_one_gpu)
 {
 	char *argv[16];
 	gt_autofree char *copy = split(commands[_i], argv);
@@ -159,7 +159,7 @@ START_TEST(gpus_of_another_maker_count_as_well)
 }
 END_TEST
 
-START_TEST(a_command_that_is_said_to_be_one_process_has_all_cores)
+START_TEST(a_declared_single_process_gets_all_cores)
 {
 	char *argv[] = { "./train", NULL };
 	struct tn_run_opts opts[] = { { .argv = argv, .envp = no_env, .program = TN_PROGRAM_OPENMP },
@@ -223,7 +223,7 @@ static const struct {
 	{ "strace ./x", "strace", "0 a" },
 };
 
-START_TEST(a_wrapper_is_looked_through_where_its_options_are_known)
+START_TEST(the_command_is_found_behind_wrappers_with_known_options)
 {
 	const char *words = wrapper_cases[_i].words, *gpus, *a;
 	char *env[] = { "CUDA_VISIBLE_DEVICES=0", "A=a", NULL }, *argv[16];
@@ -246,12 +246,12 @@ TCase *tune_command_case(void)
 {
 	TCase *tc = tcase_create("command");
 
-	tcase_add_loop_test(tc, a_command_that_is_not_known_has_one_gpus_part_of_the_cores, 0, GT_ARRAY_SIZE(commands));
+	tcase_add_loop_test(tc, an_unknown_command_gets_the_cores_of_one_gpu, 0, GT_ARRAY_SIZE(commands));
 	tcase_add_loop_test(tc, without_gpus_only_a_python_script_gets_all_cores, 0, GT_ARRAY_SIZE(commands));
 	tcase_add_loop_test(tc, with_the_rank_library_a_wrapper_gets_no_number, 0, GT_ARRAY_SIZE(commands));
-	tcase_add_loop_test(tc, a_wrapper_is_looked_through_where_its_options_are_known, 0, GT_ARRAY_SIZE(wrapper_cases));
+	tcase_add_loop_test(tc, the_command_is_found_behind_wrappers_with_known_options, 0, GT_ARRAY_SIZE(wrapper_cases));
 	tcase_add_test(tc, gpus_of_another_maker_count_as_well);
-	tcase_add_test(tc, a_command_that_is_said_to_be_one_process_has_all_cores);
+	tcase_add_test(tc, a_declared_single_process_gets_all_cores);
 	tcase_set_timeout(tc, 120);
 	return tc;
 }

@@ -159,7 +159,7 @@ START_TEST(names_that_moved_get_rules_of_their_own)
 END_TEST
 
 /* Another program set this value on the disk that now has the name; no rule exists for that disk yet. */
-START_TEST(a_disk_under_another_s_name_is_kept_too)
+START_TEST(a_disk_with_another_disks_name_stays_persisted)
 {
 	next_boot();
 	hide("sda", true);
@@ -235,7 +235,7 @@ TCase *tune_moved_case(void)
 	tcase_add_test(tc, a_disk_that_is_away_keeps_its_rule);
 	tcase_add_test(tc, names_that_moved_leave_the_rules_as_they_were);
 	tcase_add_test(tc, names_that_moved_get_rules_of_their_own);
-	tcase_add_test(tc, a_disk_under_another_s_name_is_kept_too);
+	tcase_add_test(tc, a_disk_with_another_disks_name_stays_persisted);
 	tcase_add_test(tc, a_disk_that_has_grown_gets_a_new_rule);
 	tcase_add_test(tc, volumes_are_found_by_their_own_names);
 	return tc;

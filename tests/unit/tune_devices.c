@@ -44,7 +44,7 @@ START_TEST(the_watchdog_is_not_switched_off)
 END_TEST
 
 /* The same number, on another device with another meaning. */
-START_TEST(what_may_stay_unwritten_is_told_in_seconds_of_the_disks_here)
+START_TEST(dirty_limits_are_explained_in_seconds_of_disk_time)
 {
 	static const struct {
 		const char *name, *current, *says; /* name: of all disks */
@@ -146,7 +146,7 @@ END_TEST
 /*
  * After a boot, interrupts have new numbers. Entries with the old numbers end, even if a file persists the other values.
  */
-START_TEST(what_no_file_can_keep_ends_with_the_boot)
+START_TEST(values_that_no_file_can_persist_end_with_the_boot)
 {
 	gt_auto(tn_plan) *plan = NULL;
 	gt_auto_json *report = NULL, *reverted = NULL;
@@ -330,7 +330,7 @@ END_TEST
  * The kernel refuses one value and limits the other. Without a test before the transaction, all of it would be rolled
  * back.
  */
-START_TEST(what_is_not_offered_is_not_wished)
+START_TEST(unavailable_values_are_not_desired)
 {
 	static const struct {
 		const char *knob, *path, *current, *beside, *text, *asked;
@@ -369,7 +369,7 @@ START_TEST(what_is_not_offered_is_not_wished)
 }
 END_TEST
 
-START_TEST(disks_behind_a_network_are_waited_for_on_ec2_only)
+START_TEST(long_disk_timeouts_are_advised_on_ec2_only)
 {
 	static const struct {
 		const char *vendor, *seconds;
@@ -390,7 +390,7 @@ START_TEST(disks_behind_a_network_are_waited_for_on_ec2_only)
 }
 END_TEST
 
-START_TEST(what_nccl_conf_holds_for_debugging_is_named_with_its_line)
+START_TEST(debugging_lines_of_nccl_conf_are_reported)
 {
 	gt_auto(tn_plan) *bad = NULL, *good = NULL;
 
@@ -411,16 +411,16 @@ TCase *tune_device_case(void)
 	tcase_set_timeout(t, 60);
 	tcase_add_checked_fixture(t, set_up, tear_down);
 	tcase_add_test(t, the_watchdog_is_not_switched_off);
-	tcase_add_test(t, what_may_stay_unwritten_is_told_in_seconds_of_the_disks_here);
+	tcase_add_test(t, dirty_limits_are_explained_in_seconds_of_disk_time);
 	tcase_add_test(t, a_volume_is_read_ahead_and_not_the_disks_under_it);
-	tcase_add_test(t, what_no_file_can_keep_ends_with_the_boot);
+	tcase_add_test(t, values_that_no_file_can_persist_end_with_the_boot);
 	tcase_add_test(t, buffers_queues_and_frames_are_reported_where_they_fall_short);
 	tcase_add_test(t, options_of_the_driver_that_do_harm_are_reported);
 	tcase_add_test(t, idle_states_that_take_long_to_leave_are_the_only_ones_closed);
 	tcase_add_test(t, huge_pages_in_dev_shm_follow_from_its_own_mount);
 	tcase_add_test(t, a_profiles_own_value_is_taken_where_none_is_wished);
-	tcase_add_test(t, what_is_not_offered_is_not_wished);
-	tcase_add_test(t, disks_behind_a_network_are_waited_for_on_ec2_only);
-	tcase_add_test(t, what_nccl_conf_holds_for_debugging_is_named_with_its_line);
+	tcase_add_test(t, unavailable_values_are_not_desired);
+	tcase_add_test(t, long_disk_timeouts_are_advised_on_ec2_only);
+	tcase_add_test(t, debugging_lines_of_nccl_conf_are_reported);
 	return t;
 }

@@ -52,7 +52,7 @@ START_TEST(interrupts_go_to_the_ports_node_unless_irqbalance_moves_them)
 }
 END_TEST
 
-START_TEST(who_moves_interrupts_of_ours_meanwhile_is_named)
+START_TEST(a_program_that_moves_interrupts_is_named)
 {
 	gt_auto(tn_plan) *plan = NULL;
 	gt_auto_json *report = NULL;
@@ -121,7 +121,7 @@ START_TEST(an_interrupt_that_the_kernel_keeps_is_left_out)
 }
 END_TEST
 
-START_TEST(a_port_whose_node_is_not_known_keeps_its_interrupts)
+START_TEST(interrupts_of_a_port_with_unknown_node_stay)
 {
 	gt_auto(tn_plan) *plan = NULL;
 
@@ -139,8 +139,8 @@ TCase *tune_interrupts_case(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_test(tc, interrupts_go_to_the_ports_node_unless_irqbalance_moves_them);
-	tcase_add_test(tc, who_moves_interrupts_of_ours_meanwhile_is_named);
+	tcase_add_test(tc, a_program_that_moves_interrupts_is_named);
 	tcase_add_test(tc, an_interrupt_that_the_kernel_keeps_is_left_out);
-	tcase_add_test(tc, a_port_whose_node_is_not_known_keeps_its_interrupts);
+	tcase_add_test(tc, interrupts_of_a_port_with_unknown_node_stay);
 	return tc;
 }

@@ -15,7 +15,7 @@
 #include "tune/model/value.h"
 #include "tune/txn/write.h"
 
-START_TEST(two_at_once_are_told_apart_by_the_lock)
+START_TEST(the_lock_excludes_a_second_process)
 {
 	gt_auto(tn_plan) *plan = box_plan(&b);
 	int fd = -1;
@@ -30,7 +30,7 @@ START_TEST(two_at_once_are_told_apart_by_the_lock)
 END_TEST
 
 /* The last record is written between the read of the journal and the check of its process, any number of times. */
-START_TEST(who_is_done_and_gone_was_not_interrupted)
+START_TEST(a_finished_process_was_not_interrupted)
 {
 	gt_auto(tn_plan) *plan = box_plan(&b);
 
@@ -169,7 +169,7 @@ START_TEST(a_knob_of_another_version_is_no_damage)
 }
 END_TEST
 
-START_TEST(what_another_version_left_halfway_is_kept_too)
+START_TEST(interrupted_records_of_other_versions_are_kept)
 {
 	put_unknown(BOOT_ID, NULL);
 	undone(true, unknown, TN_EXIT_DRIFT);
@@ -247,7 +247,7 @@ static void expect_mode(const char *path, unsigned mode)
 	ck_assert_msg((st.st_mode & 07777) == mode, "%s has mode %o", path, st.st_mode & 07777);
 }
 
-START_TEST(what_is_kept_is_the_owners_alone)
+START_TEST(only_the_owner_can_read_the_state)
 {
 	mode_t old = umask(0);
 
@@ -262,7 +262,7 @@ START_TEST(what_is_kept_is_the_owners_alone)
 END_TEST
 
 /* Expects that gputune refuses to revert, verify and apply, because it does not trust the journal. */
-static void expect_disbelief(const char *why)
+static void expect_untrusted(const char *why)
 {
 	gt_auto(tn_plan) *plan = box_plan(&b);
 
@@ -283,25 +283,25 @@ START_TEST(a_state_that_others_could_have_written_is_not_believed)
 
 	apply(NULL, false);
 	ck_assert_int_eq(chmod(dir, 0770), 0);
-	expect_disbelief("can be written by others");
+	expect_untrusted("can be written by others");
 	ck_assert_int_eq(chmod(dir, 0755), 0);
 	ck_assert_int_eq(chmod(journal, 0602), 0);
-	expect_disbelief("journal can be written by others");
+	expect_untrusted("journal can be written by others");
 	ck_assert_int_eq(chmod(journal, 0600), 0);
 	ck_assert_int_eq(link(journal, aside), 0);
-	expect_disbelief("journal has another hard link");
+	expect_untrusted("journal has another hard link");
 	ck_assert_int_eq(unlink(journal), 0);
 	ck_assert_int_eq(symlink("/aside", journal), 0);
-	expect_disbelief("journal is a link");
+	expect_untrusted("journal is a link");
 	ck_assert_int_eq(rename(aside, journal), 0);
 	ck_assert_int_eq(rename(dir, aside), 0);
 	ck_assert_int_eq(symlink("/aside", dir), 0);
-	expect_disbelief("gputune is a link");
+	expect_untrusted("gputune is a link");
 	ck_assert_int_eq(unlink(dir), 0);
 	ck_assert_int_eq(rename(aside, dir), 0);
 	if (geteuid() == 0) {
 		ck_assert_int_eq(chown(dir, 65534, 65534), 0);
-		expect_disbelief("gputune belongs to another user");
+		expect_untrusted("gputune belongs to another user");
 		ck_assert_int_eq(chown(dir, 0, 0), 0);
 	}
 	revert(0);
@@ -313,7 +313,7 @@ END_TEST
  * A hard link to gputune's file keeps the old content. A link in the place of the file, even a dangling one, does not
  * belong to gputune.
  */
-START_TEST(other_names_of_what_is_kept_for_boot_are_left_alone)
+START_TEST(links_to_persisted_files_are_not_changed)
 {
 	gt_autofree char *file = gt_xasprintf("%s%s", b.dir, TN_SYSCTL_D_PATH), *aside = gt_xasprintf("%s/etc/aside", b.dir),
 			 *kept = NULL, *after = NULL, *target = NULL;
@@ -363,7 +363,7 @@ static int status_now(char **ret)
  * The state directory is missing but the files remain. All commands report it, and revert removes the files that gputune
  * wrote completely.
  */
-START_TEST(files_that_outlive_the_record_are_told_and_taken_away)
+START_TEST(files_without_a_record_are_reported_and_removed)
 {
 	gt_autofree char *text = NULL, *edited = NULL;
 
@@ -406,7 +406,7 @@ START_TEST(files_that_outlive_the_record_are_told_and_taken_away)
 END_TEST
 
 /* If they are persisted again, revert removes the files as usual. */
-START_TEST(what_outlived_its_record_is_not_put_back)
+START_TEST(values_without_a_record_are_not_restored)
 {
 	apply(NULL, true);
 	lose_state();
@@ -422,22 +422,22 @@ TCase *tune_journal_case(void)
 {
 	TCase *tc = tcase_create("journal");
 	const TTest *const tests[] = {
-		two_at_once_are_told_apart_by_the_lock,
-		who_is_done_and_gone_was_not_interrupted,
+		the_lock_excludes_a_second_process,
+		a_finished_process_was_not_interrupted,
 		a_torn_last_record_is_a_step_that_never_happened,
 		damage_in_the_middle_is_one_sentence_and_nothing_changes,
 		a_forged_journal_writes_nowhere_else,
 		a_knob_of_another_version_is_no_damage,
-		what_another_version_left_halfway_is_kept_too,
+		interrupted_records_of_other_versions_are_kept,
 		a_knob_of_another_version_and_boot_has_nothing_to_go_back_to,
 		numbers_of_another_base_are_other_values,
 		only_listed_paths_are_written,
 		no_link_of_the_state_or_etc_is_followed_out,
-		what_is_kept_is_the_owners_alone,
+		only_the_owner_can_read_the_state,
 		a_state_that_others_could_have_written_is_not_believed,
-		other_names_of_what_is_kept_for_boot_are_left_alone,
-		files_that_outlive_the_record_are_told_and_taken_away,
-		what_outlived_its_record_is_not_put_back,
+		links_to_persisted_files_are_not_changed,
+		files_without_a_record_are_reported_and_removed,
+		values_without_a_record_are_not_restored,
 	};
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);

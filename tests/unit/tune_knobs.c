@@ -222,7 +222,7 @@ static const struct {
 	  TN_NOT_APPLICABLE, "" },
 };
 
-START_TEST(wishes_follow_from_the_host)
+START_TEST(desired_values_follow_from_the_host)
 {
 	struct tn_desired w = wish(wishes[_i].id, &wishes[_i].f, wishes[_i].current, wishes[_i].pair);
 
@@ -409,7 +409,7 @@ START_TEST(good_values_are_left)
 END_TEST
 
 /* Size of the huge page pool and its origin. */
-START_TEST(a_pool_of_huge_pages_is_told_by_their_size_and_by_who_set_it_aside)
+START_TEST(a_huge_page_pool_is_reported_with_size_and_origin)
 {
 	static const struct {
 		const char *cmdline, *pages;
@@ -463,7 +463,7 @@ static const struct {
 	{ "net.core.rmem_max", { GIB, .nodes = 1, .mbit = 400000 }, "212992", "at 400 Gbit/s", NULL },
 };
 
-START_TEST(a_sentence_is_true_of_the_host_it_is_said_of)
+START_TEST(each_sentence_is_true_for_its_host)
 {
 	struct tn_desired w = wish(sentences[_i].id, &sentences[_i].f, sentences[_i].current, NULL);
 
@@ -477,8 +477,8 @@ TCase *tune_knob_case(void)
 	TCase *tc = tcase_create("knob");
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);
-	tcase_add_loop_test(tc, wishes_follow_from_the_host, 0, GT_ARRAY_SIZE(wishes));
-	tcase_add_loop_test(tc, a_sentence_is_true_of_the_host_it_is_said_of, 0, GT_ARRAY_SIZE(sentences));
+	tcase_add_loop_test(tc, desired_values_follow_from_the_host, 0, GT_ARRAY_SIZE(wishes));
+	tcase_add_loop_test(tc, each_sentence_is_true_for_its_host, 0, GT_ARRAY_SIZE(sentences));
 	tcase_add_test(tc, good_values_are_left);
 	tcase_add_test(tc, of_several_numbers_none_is_lowered);
 	tcase_add_test(tc, advice_names_the_line_that_sets_it);
@@ -486,7 +486,7 @@ TCase *tune_knob_case(void)
 	tcase_add_test(tc, the_admins_file_is_not_outdone);
 	tcase_add_test(tc, the_admins_other_form_is_not_outdone);
 	tcase_add_test(tc, a_files_harmful_value_is_not_applied);
-	tcase_add_test(tc, a_pool_of_huge_pages_is_told_by_their_size_and_by_who_set_it_aside);
+	tcase_add_test(tc, a_huge_page_pool_is_reported_with_size_and_origin);
 	tcase_set_timeout(tc, 120);
 	return tc;
 }

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "tests/unit/tune_stage.h"
 
-START_TEST(every_knob_of_the_host_says_what_it_needs)
+START_TEST(every_host_knob_lists_its_preconditions)
 {
 	for (size_t i = 0; tn_tunables[i]; i++) {
 		const struct tn_tunable *k = tn_tunables[i];
@@ -50,7 +50,7 @@ static void check_list(const json_t *item)
 	ck_assert_msg(strcmp(state, "n/a") || fails, "%s is not for this host, and nothing is lacking", id);
 }
 
-START_TEST(the_plan_of_every_captured_host_says_what_holds)
+START_TEST(plans_of_captured_hosts_show_the_preconditions)
 {
 	struct gt_strv names = box_fixtures();
 
@@ -84,7 +84,7 @@ static const struct {
 	 "BOOT_IMAGE=/vmlinuz transparent_hugepage=never\n", "a kernel command line that does not set it"},
 };
 
-START_TEST(what_does_not_hold_any_more_refuses_the_plan)
+START_TEST(a_failed_precondition_refuses_the_plan)
 {
 	gt_auto(tn_plan) *plan = NULL;
 	struct gt_strv only = {0};
@@ -112,8 +112,8 @@ TCase *tune_needs_case(void)
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_set_timeout(tc, 60);
-	tcase_add_test(tc, every_knob_of_the_host_says_what_it_needs);
-	tcase_add_test(tc, the_plan_of_every_captured_host_says_what_holds);
-	tcase_add_loop_test(tc, what_does_not_hold_any_more_refuses_the_plan, 0, (int)GT_ARRAY_SIZE(moved));
+	tcase_add_test(tc, every_host_knob_lists_its_preconditions);
+	tcase_add_test(tc, plans_of_captured_hosts_show_the_preconditions);
+	tcase_add_loop_test(tc, a_failed_precondition_refuses_the_plan, 0, (int)GT_ARRAY_SIZE(moved));
 	return tc;
 }

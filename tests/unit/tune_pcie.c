@@ -157,7 +157,7 @@ START_TEST(the_acs_finding_equals_that_of_gpuprobe)
 }
 END_TEST
 
-START_TEST(a_card_that_asks_for_little_at_once_is_reported)
+START_TEST(a_network_card_with_small_read_requests_is_reported)
 {
 	static const struct {
 		unsigned devctl;
@@ -238,7 +238,7 @@ TCase *tune_pcie_case(void)
 	tcase_add_test(t, root_ports_may_redirect);
 	tcase_add_test(t, switch_ports_that_do_not_redirect_are_fine_and_unreadable_ones_unknown);
 	tcase_add_test(t, the_acs_finding_equals_that_of_gpuprobe);
-	tcase_add_test(t, a_card_that_asks_for_little_at_once_is_reported);
+	tcase_add_test(t, a_network_card_with_small_read_requests_is_reported);
 	tcase_add_test(t, a_hostile_configuration_space_ends);
 	tcase_add_test(t, lines_for_the_boot_loader_add_and_never_replace);
 	return t;

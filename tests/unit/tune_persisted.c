@@ -10,7 +10,7 @@
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
-START_TEST(persisted_files_are_ours_whole_and_go_whole)
+START_TEST(persisted_files_are_written_and_removed_as_a_whole)
 {
 	gt_autofree char *text = NULL;
 	struct stat st;
@@ -52,7 +52,7 @@ START_TEST(a_file_that_was_edited_is_neither_overwritten_nor_removed)
 }
 END_TEST
 
-START_TEST(a_later_file_of_the_admin_is_seen_to_win)
+START_TEST(a_later_local_file_overrides)
 {
 	gt_autofree char *text = NULL;
 	json_t *report = NULL;
@@ -77,7 +77,7 @@ static void reboot(const char *id)
 }
 
 /* Of two lines for one path systemd-tmpfiles uses the first (252: "Duplicate line for path, ignoring"). */
-START_TEST(an_earlier_file_of_tmpfiles_is_seen_to_win)
+START_TEST(an_earlier_tmpfiles_line_overrides)
 {
 	const char *path = "/sys/kernel/mm/transparent_hugepage/defrag";
 	gt_auto_strv only = { 0 };
@@ -106,7 +106,7 @@ END_TEST
  * Lines with different path strings are not duplicates: a pattern in a later file is written after gputune's line, one
  * in an earlier file before it.
  */
-START_TEST(a_pattern_of_tmpfiles_wins_where_it_comes_later)
+START_TEST(a_later_tmpfiles_pattern_overrides)
 {
 	static const struct {
 		const char *file, *line;
@@ -161,7 +161,7 @@ START_TEST(without_a_boot_id_nothing_is_taken_for_undone)
 }
 END_TEST
 
-START_TEST(after_a_reboot_what_was_not_kept_is_void)
+START_TEST(values_that_were_not_persisted_end_at_reboot)
 {
 	apply(NULL, false);
 	reboot("another-boot");
@@ -173,7 +173,7 @@ START_TEST(after_a_reboot_what_was_not_kept_is_void)
 END_TEST
 
 /* No file is expected to contain a value that was applied for this boot only. */
-START_TEST(what_was_never_kept_is_not_lost_at_boot)
+START_TEST(unpersisted_values_are_not_reported_as_lost_at_boot)
 {
 	gt_auto_strv first = { 0 }, second = { 0 };
 
@@ -191,7 +191,7 @@ END_TEST
  * A file contains all values that were applied when it was written, also those of earlier transactions that were not
  * persisted.
  */
-START_TEST(what_a_later_file_keeps_is_held_after_the_reboot)
+START_TEST(values_of_later_files_are_in_force_after_reboot)
 {
 	gt_auto_strv first = { 0 }, second = { 0 }, third = { 0 };
 	gt_autofree char *text = NULL;
@@ -234,7 +234,7 @@ static int keep(const struct tn_plan *plan)
 }
 
 /* A value that an administrator set lasts until the next boot. --persist writes it to a file, and revert leaves it. */
-START_TEST(what_holds_by_hand_is_kept_too)
+START_TEST(values_set_by_hand_are_persisted)
 {
 	gt_autofree char *text = NULL, *by_hand = NULL, *now = NULL;
 	gt_auto(tn_plan) *plan = NULL, *saved = NULL, *optional = NULL;
@@ -311,17 +311,17 @@ TCase *tune_persisted_case(void)
 {
 	TCase *tc = tcase_create("persisted");
 	const TTest *const tests[] = {
-		persisted_files_are_ours_whole_and_go_whole,
+		persisted_files_are_written_and_removed_as_a_whole,
 		a_file_that_was_edited_is_neither_overwritten_nor_removed,
-		a_later_file_of_the_admin_is_seen_to_win,
+		a_later_local_file_overrides,
 		without_a_boot_id_nothing_is_taken_for_undone,
-		after_a_reboot_what_was_not_kept_is_void,
+		values_that_were_not_persisted_end_at_reboot,
 		after_a_reboot_files_go_and_values_are_pending,
-		what_was_never_kept_is_not_lost_at_boot,
-		a_pattern_of_tmpfiles_wins_where_it_comes_later,
-		what_a_later_file_keeps_is_held_after_the_reboot,
-		what_holds_by_hand_is_kept_too,
-		an_earlier_file_of_tmpfiles_is_seen_to_win,
+		unpersisted_values_are_not_reported_as_lost_at_boot,
+		a_later_tmpfiles_pattern_overrides,
+		values_of_later_files_are_in_force_after_reboot,
+		values_set_by_hand_are_persisted,
+		an_earlier_tmpfiles_line_overrides,
 	};
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);

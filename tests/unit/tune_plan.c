@@ -8,7 +8,7 @@
 #include "tune/profiles/profile.h"
 #include "tune/model/value.h"
 
-START_TEST(a_plan_comes_back_from_its_document)
+START_TEST(a_plan_survives_its_document)
 {
 	gt_auto(tn_plan) *plan = box_plan(&b), *again = NULL;
 	gt_auto_json *doc = tn_plan_to_json(plan), *doc2 = NULL;
@@ -151,7 +151,7 @@ START_TEST(a_plan_from_before_the_reboot_touches_no_device_that_may_have_moved)
 }
 END_TEST
 
-START_TEST(opt_in_knobs_wait_to_be_asked)
+START_TEST(opt_in_knobs_must_be_selected)
 {
 	gt_auto(tn_plan) *plan = NULL, *named = NULL, *profile = NULL;
 	gt_auto_strv only = { 0 }, skip = { 0 };
@@ -318,12 +318,12 @@ TCase *tune_plan_case(void)
 {
 	TCase *tc = tcase_create("plan");
 	const TTest *const tests[] = {
-		a_plan_comes_back_from_its_document,
+		a_plan_survives_its_document,
 		control_characters_are_refused_where_no_change_is_too,
 		an_item_twice_and_devices_with_paths_are_refused,
 		a_plan_of_another_host_or_of_earlier_is_refused,
 		a_plan_from_before_the_reboot_touches_no_device_that_may_have_moved,
-		opt_in_knobs_wait_to_be_asked,
+		opt_in_knobs_must_be_selected,
 		a_later_file_is_a_conflict_and_an_earlier_one_decides_the_boot,
 		an_admins_profile_inherits_and_overrides,
 		every_built_in_profile_is_well_formed,

@@ -49,7 +49,7 @@ START_TEST(dpkg_agrees)
 }
 END_TEST
 
-START_TEST(what_apt_simulates_is_read_whole)
+START_TEST(the_output_of_a_simulation_is_parsed_completely)
 {
 	char text[] = "Reading package lists...\n"
 		      "Inst libc6 [2.36-9] (2.36-10 Debian:12.1/stable, Debian-Security:12/stable-security [amd64]) []\n"
@@ -73,7 +73,7 @@ START_TEST(what_apt_simulates_is_read_whole)
 }
 END_TEST
 
-START_TEST(the_version_that_the_pins_choose_is_asked_for_where_it_is_not_there)
+START_TEST(the_pinned_version_is_requested_if_not_installed)
 {
 	static const char text[] = "numactl:\n  Installed: (none)\n  Candidate: 2.0.16-1\n  Version table:\n     2.0.18-1 100\n"
 				   "hwloc:\n  Installed: 2.9.0-1\n  Candidate: 2.9.0-1\n  Version table:\n *** 2.9.0-1 500\n"
@@ -127,7 +127,7 @@ static int add_name(void *arg, char *paragraph)
 	return 0;
 }
 
-START_TEST(what_others_use_stays)
+START_TEST(packages_used_by_others_stay)
 {
 	gt_autofree char *status = gt_xasprintf("%s%s", kept[_i][0], kept[_i][1]), *ours = gt_xstrdup(kept[_i][1]);
 	struct tn_record record = {.state = TN_RECORD_DONE};
@@ -152,7 +152,7 @@ START_TEST(what_others_use_stays)
 END_TEST
 
 /* The packages of an interrupted installation were not requested: only those that other packages depend on stay. */
-START_TEST(an_open_record_asks_for_no_marks)
+START_TEST(an_unfinished_record_needs_no_marks)
 {
 	struct tn_record record = {.state = TN_RECORD_OPEN};
 	struct tn_dpkg dpkg;
@@ -176,7 +176,7 @@ START_TEST(an_open_record_asks_for_no_marks)
 }
 END_TEST
 
-START_TEST(the_record_comes_back_and_goes_when_it_is_empty)
+START_TEST(the_record_is_loaded_and_removed_when_empty)
 {
 	struct tn_record record = {.state = TN_RECORD_OPEN}, again;
 	struct gt_err err = {0};
@@ -199,7 +199,7 @@ START_TEST(the_record_comes_back_and_goes_when_it_is_empty)
 END_TEST
 
 /* Writes after its reader has gone, like dpkg, and must terminate. */
-START_TEST(what_installs_comes_to_its_end_when_we_are_killed)
+START_TEST(an_installation_completes_if_gputune_is_killed)
 {
 	char dir[] = "/tmp/check-outlive.XXXXXX", end[8] = "";
 	gt_autofree char *go = NULL, *done = NULL, *script = NULL;
@@ -234,7 +234,7 @@ START_TEST(what_installs_comes_to_its_end_when_we_are_killed)
 }
 END_TEST
 
-START_TEST(what_installs_is_heard_all_the_same)
+START_TEST(the_output_of_an_installation_is_read)
 {
 	char *argv[] = {"/bin/sh", "-c", "echo one; echo two >&2; exit 3", NULL};
 	struct gt_spawn s = {.argv = argv, .outlives = true, .timeout_s = 60};
@@ -253,12 +253,12 @@ TCase *tune_provision_case(void)
 
 	tcase_add_test(tc, versions_are_in_dpkgs_order);
 	tcase_add_test(tc, dpkg_agrees);
-	tcase_add_test(tc, what_apt_simulates_is_read_whole);
-	tcase_add_test(tc, the_version_that_the_pins_choose_is_asked_for_where_it_is_not_there);
-	tcase_add_test(tc, what_installs_comes_to_its_end_when_we_are_killed);
-	tcase_add_test(tc, what_installs_is_heard_all_the_same);
-	tcase_add_loop_test(tc, what_others_use_stays, 0, GT_ARRAY_SIZE(kept));
-	tcase_add_test(tc, an_open_record_asks_for_no_marks);
-	tcase_add_test(tc, the_record_comes_back_and_goes_when_it_is_empty);
+	tcase_add_test(tc, the_output_of_a_simulation_is_parsed_completely);
+	tcase_add_test(tc, the_pinned_version_is_requested_if_not_installed);
+	tcase_add_test(tc, an_installation_completes_if_gputune_is_killed);
+	tcase_add_test(tc, the_output_of_an_installation_is_read);
+	tcase_add_loop_test(tc, packages_used_by_others_stay, 0, GT_ARRAY_SIZE(kept));
+	tcase_add_test(tc, an_unfinished_record_needs_no_marks);
+	tcase_add_test(tc, the_record_is_loaded_and_removed_when_empty);
 	return tc;
 }

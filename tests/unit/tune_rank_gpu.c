@@ -38,7 +38,7 @@ START_TEST(a_gpu_is_a_ranks_own_where_its_launcher_did_not_have_it)
 }
 END_TEST
 
-START_TEST(a_gpu_is_known_by_its_uuid_too)
+START_TEST(a_gpu_is_found_by_uuid)
 {
 	static const struct {
 		const char *visible, *cpus;
@@ -84,7 +84,7 @@ static const struct {
 	{ NULL, { "LOCAL_RANK=6", "LOCAL_WORLD_SIZE=7" }, "26-31,58-63", "PCI_BUS_ID", NULL }, /* numbered as after the change */
 };
 
-START_TEST(a_number_is_followed_only_in_a_known_order)
+START_TEST(gpu_numbers_need_a_known_order)
 {
 	struct tn_run_opts o = { .argv = python, .envp = (char *const *)order_cases[_i].env, .gpus = order_cases[_i].gpus };
 	const char *order = order_cases[_i].order;
@@ -137,7 +137,7 @@ static const struct {
 	{ "none may be opened: as the bus has it", DENY("0") DENY("1") ALL_MINORS, "CUDA_VISIBLE_DEVICES=6", "16-31,48-63" },
 };
 
-START_TEST(a_gpu_that_is_kept_from_us_has_no_number)
+START_TEST(inaccessible_gpus_have_no_number)
 {
 	struct gt_fsroot *fs = open_with("server-8gpu", kept_cases[_i].more);
 	char *env[] = { (char *)kept_cases[_i].env, NULL };
@@ -151,7 +151,7 @@ START_TEST(a_gpu_that_is_kept_from_us_has_no_number)
 }
 END_TEST
 
-START_TEST(the_option_gpu_goes_before_the_environment)
+START_TEST(the_gpu_option_overrides_the_environment)
 {
 	char *env[] = { "CUDA_VISIBLE_DEVICES=0", NULL };
 	struct tn_run_opts o = { .argv = python, .envp = env, .gpus = "7" };
@@ -169,7 +169,7 @@ START_TEST(the_option_gpu_goes_before_the_environment)
 }
 END_TEST
 
-START_TEST(the_caller_may_say_rank_and_gpu)
+START_TEST(the_caller_may_give_rank_and_gpu)
 {
 	struct tn_run_opts o = { .argv = python, .envp = no_env, .gpus = "7,2", .ranks = 2 };
 	static const char *const cpus[] = { "16-31,48-63", "0-15,32-47" };
@@ -194,11 +194,11 @@ TCase *tune_rank_gpu_case(void)
 	TCase *tc = tcase_create("rank gpu");
 
 	tcase_add_loop_test(tc, a_gpu_is_a_ranks_own_where_its_launcher_did_not_have_it, 0, GT_ARRAY_SIZE(own_cases));
-	tcase_add_test(tc, a_gpu_is_known_by_its_uuid_too);
-	tcase_add_loop_test(tc, a_number_is_followed_only_in_a_known_order, 0, GT_ARRAY_SIZE(order_cases));
-	tcase_add_loop_test(tc, a_gpu_that_is_kept_from_us_has_no_number, 0, GT_ARRAY_SIZE(kept_cases));
-	tcase_add_test(tc, the_option_gpu_goes_before_the_environment);
-	tcase_add_test(tc, the_caller_may_say_rank_and_gpu);
+	tcase_add_test(tc, a_gpu_is_found_by_uuid);
+	tcase_add_loop_test(tc, gpu_numbers_need_a_known_order, 0, GT_ARRAY_SIZE(order_cases));
+	tcase_add_loop_test(tc, inaccessible_gpus_have_no_number, 0, GT_ARRAY_SIZE(kept_cases));
+	tcase_add_test(tc, the_gpu_option_overrides_the_environment);
+	tcase_add_test(tc, the_caller_may_give_rank_and_gpu);
 	tcase_set_timeout(tc, 120);
 	return tc;
 }

@@ -337,7 +337,7 @@ static const struct {
 	  "8-11", "", "4", "srun" },
 };
 
-START_TEST(what_the_launcher_has_bound_is_not_cut_again)
+START_TEST(a_launchers_binding_is_not_divided_again)
 {
 	gt_autofree char *status = gt_xasprintf("Name:\tx\nCpus_allowed_list:\t%s\n", bound_cases[_i].allowed);
 	gt_autofree char *cpus = NULL, *nodes = NULL;
@@ -449,7 +449,7 @@ START_TEST(a_launcher_is_left_free_wherever_it_runs)
 }
 END_TEST
 
-START_TEST(half_a_word_of_a_launcher_is_said)
+START_TEST(incomplete_launcher_variables_are_reported)
 {
 	char *env[] = { "LOCAL_RANK=3", NULL }, *batch[] = { "SLURM_LOCALID=0", "SLURM_NTASKS_PER_NODE=8", "SLURM_JOB_ID=7", NULL };
 	gt_auto(tn_run) *r = make("server-8gpu", python, env, NULL), *whole = make("server-8gpu", python, batch, NULL);
@@ -473,7 +473,7 @@ static const struct {
 	{ { "WORLD_SIZE=16" }, false }, /* unknown number of hosts */
 };
 
-START_TEST(a_job_on_several_hosts_is_known_by_its_launcher)
+START_TEST(a_job_on_several_hosts_is_recognised_by_its_launcher)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(worlds); i++) {
 		struct tn_launch c = { .envp = (char *const *)worlds[i].env };
@@ -489,12 +489,12 @@ TCase *tune_ranks_case(void)
 	const TTest *const tests[] = {
 		ranks_share_out_the_cores,
 		an_unsaid_number_of_ranks_changes_nothing,
-		half_a_word_of_a_launcher_is_said,
-		a_job_on_several_hosts_is_known_by_its_launcher,
+		incomplete_launcher_variables_are_reported,
+		a_job_on_several_hosts_is_recognised_by_its_launcher,
 	};
 
 	tcase_add_loop_test(tc, cpus_memory_and_threads_follow_from_the_host, 0, GT_ARRAY_SIZE(cases));
-	tcase_add_loop_test(tc, what_the_launcher_has_bound_is_not_cut_again, 0, GT_ARRAY_SIZE(bound_cases));
+	tcase_add_loop_test(tc, a_launchers_binding_is_not_divided_again, 0, GT_ARRAY_SIZE(bound_cases));
 	tcase_add_loop_test(tc, a_quota_and_memory_are_shared_by_the_ranks, 0, GT_ARRAY_SIZE(group_cases));
 	tcase_add_loop_test(tc, a_launcher_is_left_free, 0, GT_ARRAY_SIZE(launches));
 	tcase_add_loop_test(tc, a_launcher_that_names_several_hosts_is_heard, 0, GT_ARRAY_SIZE(host_cases));

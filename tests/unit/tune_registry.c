@@ -10,7 +10,7 @@
 
 #define GIB (INT64_C(1) << 30)
 
-START_TEST(every_knob_says_all_that_a_knob_must)
+START_TEST(every_knob_has_all_required_texts)
 {
 	for (size_t i = 0; tn_tunables[i]; i++) {
 		const struct tn_tunable *k = tn_tunables[i];
@@ -256,7 +256,7 @@ static void expect_all_in_range(const char *name, struct gt_fsroot *fs, const st
 	}
 }
 
-START_TEST(what_built_in_profiles_desire_of_captured_hosts_is_in_range)
+START_TEST(built_in_profiles_give_values_in_range)
 {
 	gt_auto_strv names = box_fixtures();
 
@@ -279,13 +279,13 @@ TCase *tune_registry_case(void)
 	TCase *tc = tcase_create("registry");
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);
-	tcase_add_test(tc, every_knob_says_all_that_a_knob_must);
+	tcase_add_test(tc, every_knob_has_all_required_texts);
 	tcase_add_test(tc, no_two_tunables_or_launch_settings_share_an_id);
 	tcase_add_test(tc, a_check_and_the_plan_report_the_same);
 	tcase_add_test(tc, no_knob_takes_a_value_that_endangers_the_host);
 	tcase_add_test(tc, an_extreme_is_refused_from_a_plan_and_from_a_profile);
 	tcase_add_test(tc, a_range_follows_the_memory_of_the_host);
-	tcase_add_test(tc, what_built_in_profiles_desire_of_captured_hosts_is_in_range);
+	tcase_add_test(tc, built_in_profiles_give_values_in_range);
 	tcase_set_timeout(tc, 120);
 	return tc;
 }

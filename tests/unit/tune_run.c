@@ -45,7 +45,7 @@ START_TEST(malloc_keeps_no_more_than_the_control_group_allows)
 }
 END_TEST
 
-START_TEST(the_users_memory_policy_is_kept)
+START_TEST(the_users_memory_policy_is_unchanged)
 {
 	unsigned long nodes = 1;
 	pid_t pid = fork();
@@ -136,7 +136,7 @@ START_TEST(a_bridge_that_leads_out_is_left_to_nccl)
 }
 END_TEST
 
-START_TEST(what_debugging_left_behind_is_pointed_out_and_kept)
+START_TEST(debugging_variables_are_reported_and_unchanged)
 {
 	char *env[] = { "CUDA_LAUNCH_BLOCKING=1", "NCCL_DEBUG=WARN", "NCCL_PROTO=Simple", NULL };
 	gt_auto(tn_run) *r = make("server-8gpu", python, env, NULL);
@@ -177,7 +177,7 @@ START_TEST(cores_are_left_to_loader_workers)
 }
 END_TEST
 
-START_TEST(what_the_user_has_set_is_kept)
+START_TEST(user_values_are_unchanged)
 {
 	char *env[] = {"OMP_NUM_THREADS=3", "GLIBC_TUNABLES=glibc.malloc.check=1", "LD_PRELOAD=/libmimalloc.so",
 		       "LD_LIBRARY_PATH=/opt/lib", NULL};
@@ -290,7 +290,7 @@ START_TEST(the_launcher_sees_the_same_host)
 END_TEST
 
 /* On the live host: mask and environment are set, and a refused mask is not a failure. */
-START_TEST(entering_sets_what_was_computed)
+START_TEST(entering_applies_the_computed_settings)
 {
 	struct tn_run_opts o = { .argv = python, .envp = no_env };
 	gt_auto(gt_fsroot) *live = NULL;
@@ -395,16 +395,16 @@ TCase *tune_run_case(void)
 {
 	TCase *tc = tcase_create("run");
 	const TTest *const tests[] = {
-		the_users_memory_policy_is_kept,
+		the_users_memory_policy_is_unchanged,
 		a_bridge_that_leads_out_is_left_to_nccl,
-		what_debugging_left_behind_is_pointed_out_and_kept,
+		debugging_variables_are_reported_and_unchanged,
 		cores_are_left_to_loader_workers,
-		what_the_user_has_set_is_kept,
+		user_values_are_unchanged,
 		python_is_never_bound_by_openmp,
 		an_openmp_program_is_bound_unless_the_user_binds_it,
 		every_captured_host_gets_cpus_it_may_use,
 		the_launcher_sees_the_same_host,
-		entering_sets_what_was_computed,
+		entering_applies_the_computed_settings,
 		a_container_that_refuses_memory_policies_is_no_failure,
 		open_files_are_raised_as_far_as_they_may_be,
 	};

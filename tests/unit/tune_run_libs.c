@@ -77,7 +77,7 @@ START_TEST(the_blas_that_the_loader_would_take_counts)
 }
 END_TEST
 
-START_TEST(a_runtime_is_preloaded_beside_an_allocator)
+START_TEST(a_runtime_is_preloaded_with_an_allocator)
 {
 	struct tn_run_opts o = { .argv = python, .envp = no_env, .allocator = "jemalloc", .runtime = "libomp" };
 	gt_auto(tn_run) *both = NULL, *none = NULL;
@@ -152,7 +152,7 @@ START_TEST(libraries_are_taken_by_choice_and_by_soname)
 END_TEST
 
 /* Opens the file as the loader will: by its path, after gputune has ended. */
-START_TEST(what_is_preloaded_lies_where_only_root_can_put_files)
+START_TEST(preloaded_files_are_writable_only_by_root)
 {
 	char dir[] = "/tmp/gputune-way-XXXXXX";
 	gt_autofree char *open = NULL, *lib = NULL, *link = NULL;
@@ -189,10 +189,10 @@ TCase *tune_run_libs_case(void)
 	tcase_add_test(tc, only_an_allocator_counts_as_one);
 	tcase_add_test(tc, a_library_that_does_not_load_is_found_out_first);
 	tcase_add_test(tc, the_blas_that_the_loader_would_take_counts);
-	tcase_add_test(tc, a_runtime_is_preloaded_beside_an_allocator);
+	tcase_add_test(tc, a_runtime_is_preloaded_with_an_allocator);
 	tcase_add_test(tc, an_allocator_where_huge_pages_are_always_on_does_not_bloat);
 	tcase_add_test(tc, libraries_are_taken_by_choice_and_by_soname);
-	tcase_add_test(tc, what_is_preloaded_lies_where_only_root_can_put_files);
+	tcase_add_test(tc, preloaded_files_are_writable_only_by_root);
 	tcase_set_timeout(tc, 120);
 	return tc;
 }

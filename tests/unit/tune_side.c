@@ -45,7 +45,7 @@ static int put_back(void)
 	return tn_revert(b.fs, NULL, &status, &err) < 0 ? err.exit_status : status;
 }
 
-START_TEST(what_the_scheduler_resets_comes_back_with_it)
+START_TEST(values_reset_by_the_scheduler_are_restored)
 {
 	ck_assert_int_eq(apply_scheduler(), 0);
 	expect(SCHEDULER, "mq-deadline");
@@ -58,7 +58,7 @@ START_TEST(what_the_scheduler_resets_comes_back_with_it)
 }
 END_TEST
 
-START_TEST(what_somebody_sets_since_is_kept)
+START_TEST(values_set_since_by_others_are_unchanged)
 {
 	ck_assert_int_eq(apply_scheduler(), 0);
 	ck_assert_int_eq(tn_kernel_write(b.fs, REQUESTS, "777"), 0);
@@ -78,7 +78,7 @@ START_TEST(a_scheduler_that_is_another_s_now_keeps_its_queue)
 }
 END_TEST
 
-START_TEST(a_disk_whose_queue_tells_no_length_is_no_failure)
+START_TEST(a_disk_without_queue_length_is_no_failure)
 {
 	box_remove(&b, REQUESTS);
 	ck_assert_int_eq(apply_scheduler(), 0);
@@ -141,7 +141,7 @@ START_TEST(a_revert_that_fails_anywhere_is_ended_by_recover)
 END_TEST
 
 /* amd_pstate leaves it at performance: the next plan would find it changed. */
-START_TEST(a_preference_that_went_with_the_governor_comes_back)
+START_TEST(a_preference_reset_by_the_governor_is_restored)
 {
 	ck_assert_int_eq(apply_only("cpu.governor"), 0);
 	expect(PREFERENCE, "performance"); /* emulates the kernel */
@@ -150,7 +150,7 @@ START_TEST(a_preference_that_went_with_the_governor_comes_back)
 }
 END_TEST
 
-START_TEST(what_goes_with_another_is_known_by_its_own_name)
+START_TEST(a_reset_value_is_reported_under_its_own_name)
 {
 	gt_autofree char *epp_too = tn_tunable_side_label(tn_tunable_find("cpu.governor"), "policy0");
 
@@ -161,7 +161,7 @@ START_TEST(what_goes_with_another_is_known_by_its_own_name)
 END_TEST
 
 /* A value that apply only persisted, and that the governor had set, changes back with the governor. */
-START_TEST(a_preference_that_was_only_kept_goes_with_the_governor)
+START_TEST(a_persisted_preference_follows_the_governor)
 {
 	box_put(&b, "/etc/tmpfiles.d/README", "");
 	ck_assert_int_eq(apply_only("cpu.governor"), 0);
@@ -172,7 +172,7 @@ START_TEST(a_preference_that_was_only_kept_goes_with_the_governor)
 END_TEST
 
 /* A value set earlier is restored before or after the governor, never as the intermediate value. */
-START_TEST(a_preference_of_ours_goes_back_to_what_was_before_both)
+START_TEST(an_applied_preference_returns_to_the_original_value)
 {
 	box_put(&b, "/etc/gputune/profiles/low.conf", "[knobs]\ncpu.epp = power\n");
 	apply(&(struct tn_plan_opts){.profile = "low", .only = &epp_only}, false);
@@ -189,15 +189,15 @@ TCase *tune_side_case(void)
 	TCase *tc = tcase_create("side");
 
 	tcase_add_checked_fixture(tc, set_up_disk, tear_down);
-	tcase_add_test(tc, what_the_scheduler_resets_comes_back_with_it);
-	tcase_add_test(tc, what_somebody_sets_since_is_kept);
+	tcase_add_test(tc, values_reset_by_the_scheduler_are_restored);
+	tcase_add_test(tc, values_set_since_by_others_are_unchanged);
 	tcase_add_test(tc, a_scheduler_that_is_another_s_now_keeps_its_queue);
-	tcase_add_test(tc, a_disk_whose_queue_tells_no_length_is_no_failure);
+	tcase_add_test(tc, a_disk_without_queue_length_is_no_failure);
 	tcase_add_test(tc, an_apply_that_fails_anywhere_puts_it_back);
 	tcase_add_test(tc, a_revert_that_fails_anywhere_is_ended_by_recover);
-	tcase_add_test(tc, a_preference_that_went_with_the_governor_comes_back);
-	tcase_add_test(tc, what_goes_with_another_is_known_by_its_own_name);
-	tcase_add_test(tc, a_preference_that_was_only_kept_goes_with_the_governor);
-	tcase_add_test(tc, a_preference_of_ours_goes_back_to_what_was_before_both);
+	tcase_add_test(tc, a_preference_reset_by_the_governor_is_restored);
+	tcase_add_test(tc, a_reset_value_is_reported_under_its_own_name);
+	tcase_add_test(tc, a_persisted_preference_follows_the_governor);
+	tcase_add_test(tc, an_applied_preference_returns_to_the_original_value);
 	return tc;
 }

@@ -360,7 +360,7 @@ static bool is_there(struct box *b)
 	       gt_fs_exists(b->fs, TN_UDEV_RULE_PATH);
 }
 
-START_TEST(a_power_cut_anywhere_leaves_no_file_and_blames_nobody)
+START_TEST(a_power_cut_leaves_no_file_and_no_false_report)
 {
 	struct stack s;
 	int died = -1;
@@ -402,7 +402,7 @@ TCase *tune_stack_case(void)
 	tcase_add_loop_test(tc, a_process_killed_anywhere_in_revert_is_recovered, 0, n);
 	tcase_add_loop_test(tc, a_failing_step_of_recover_is_made_good, 0, n);
 	tcase_add_loop_test(tc, a_process_killed_anywhere_in_the_last_apply_is_recovered, 0, n);
-	tcase_add_loop_test(tc, a_power_cut_anywhere_leaves_no_file_and_blames_nobody, 0, n);
+	tcase_add_loop_test(tc, a_power_cut_leaves_no_file_and_no_false_report, 0, n);
 	tcase_set_timeout(tc, 300);
 	return tc;
 }

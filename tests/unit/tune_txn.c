@@ -91,7 +91,7 @@ START_TEST(a_second_apply_keeps_the_originals)
 }
 END_TEST
 
-START_TEST(what_a_rival_changed_is_left_alone)
+START_TEST(values_changed_by_another_program_are_unchanged)
 {
 	apply(NULL, false);
 	ck_assert_int_eq(tn_kernel_write(b.fs, SWAPPINESS, "33"), 0);
@@ -116,7 +116,7 @@ START_TEST(a_rival_between_two_applies_is_where_revert_ends)
 END_TEST
 
 /* Writing one of a pair sets the other to zero, so the one that was in force is restored last. */
-START_TEST(counterparts_come_back)
+START_TEST(counterparts_are_restored)
 {
 	static const char *const hosts[] = { "cpu-server-512g", "cpu-server" };
 	gt_autofree char *old = NULL, *now = NULL;
@@ -154,7 +154,7 @@ END_TEST
  * Under the governor performance, intel_pstate and amd_pstate refuse any other preference with EBUSY. The governor is
  * restored first, also if another transaction set it, and in the rollback of a failed apply.
  */
-START_TEST(what_the_kernel_refuses_at_first_is_put_back_in_the_end)
+START_TEST(values_refused_at_first_are_restored_later)
 {
 	const char *epp = "/sys/devices/system/cpu/cpufreq/policy0/energy_performance_preference";
 	gt_auto_strv governor = { 0 }, cpu = { 0 };
@@ -184,7 +184,7 @@ START_TEST(what_the_kernel_refuses_at_first_is_put_back_in_the_end)
 END_TEST
 
 /* For a value that changed on the running host, verify names possible causes: a file that sets it, a running tuner. */
-START_TEST(who_has_changed_a_value_meanwhile_is_said)
+START_TEST(programs_that_changed_a_value_are_named)
 {
 	static const struct {
 		const char *path, *text, *value, *says;
@@ -220,7 +220,7 @@ END_TEST
  */
 #define RMEM "/proc/sys/net/ipv4/tcp_rmem"
 
-START_TEST(more_of_what_is_only_raised_is_no_drift)
+START_TEST(a_higher_raise_only_value_is_no_drift)
 {
 	static const struct {
 		const char *path, *value, *line, *result;
@@ -306,13 +306,13 @@ TCase *tune_txn_case(void)
 		apply_then_revert_is_identity_on_every_captured_host,
 		nothing_to_do_leaves_no_trace,
 		a_second_apply_keeps_the_originals,
-		what_a_rival_changed_is_left_alone,
+		values_changed_by_another_program_are_unchanged,
 		a_rival_between_two_applies_is_where_revert_ends,
-		counterparts_come_back,
+		counterparts_are_restored,
 		a_pair_set_by_a_rival_in_the_other_form_is_left_alone,
-		more_of_what_is_only_raised_is_no_drift,
-		what_the_kernel_refuses_at_first_is_put_back_in_the_end,
-		who_has_changed_a_value_meanwhile_is_said,
+		a_higher_raise_only_value_is_no_drift,
+		values_refused_at_first_are_restored_later,
+		programs_that_changed_a_value_are_named,
 		an_experiment_keeps_others_out_and_ends_alone,
 	};
 
