@@ -394,7 +394,7 @@ const struct gt_cmd bn_cmd_prove = {
 	.args = "[-- CMD [ARGUMENTS]]",
 	.group = "Measure a change",
 	.summary = "Find the changes that help on this host, and write a receipt",
-	.help = "Measures the effect of all changes together, then of each change, and confirms those that help on fresh data. "
+	.help = "Measures the effect of all changes together, then of each change, and confirms those that help on new data. "
 		"Only the confirmed effect is reported. Changes that are the same, worse or inconclusive are dropped. Without a "
 		"plan, prints the changes of the profile and measures them with --yes. gputune apply --only-proven applies the "
 		"receipt on this host. The host is restored at the end; --resume continues an interrupted session. gpubench(1) "

@@ -98,7 +98,7 @@ static const struct gt_opt opts[] = {
 	  attentions, RARE("Precision and kernels") },
 	{ 0, "fp8-history", "N", "scale fp8 by the maximum of N updates (default: 1024)", GT_OPT_COUNT, &options.fp8_history,
 	  RARE("Precision and kernels") },
-	{ 0, "fp8-margin", "N", "divide the fp8 scale by 2^N, as reserve (default: 0)", GT_OPT_UINT, &options.fp8_margin,
+	{ 0, "fp8-margin", "N", "lower each fp8 scale by 2^N as headroom (default: 0)", GT_OPT_UINT, &options.fp8_margin,
 	  RARE("Precision and kernels") },
 	{ 0, "deterministic", NULL, "compute the same bits in each run; select kernels without timing", GT_OPT_FLAG,
 	  &options.deterministic, RARE("Precision and kernels") },

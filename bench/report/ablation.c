@@ -53,7 +53,7 @@ static void draw_bar(const struct bar *b, const char *cls, const struct bn_scale
 	if (!isfinite(b->gain))
 		return;
 	bn_svg_band(out, cls, fmin(zero, at), y, fmax(zero, at), y + BAR);
-	bn_svg_beyond(out, x, b->lo, b->gain, b->hi, y + BAR / 2., "the interval goes on beyond the axis");
+	bn_svg_beyond(out, x, b->lo, b->gain, b->hi, y + BAR / 2., "the interval continues beyond the axis");
 	if (isfinite(b->lo) && isfinite(b->hi))
 		bn_svg_line(out, "whisker", bn_scale_at(x, b->lo), y + BAR / 2., bn_scale_at(x, b->hi), y + BAR / 2.);
 }
@@ -92,6 +92,6 @@ void bn_plot_ablation(const json_t *receipt, struct gt_buf *out)
 		y += ROW;
 	}
 	if (json_is_object(kept))
-		row("what is kept, on fresh data", kept, NULL, sign, &x, y, out);
+		row("kept changes, on new data", kept, NULL, sign, &x, y, out);
 	gt_buf_puts(out, "</svg>\n");
 }

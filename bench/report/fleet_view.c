@@ -17,10 +17,10 @@ static void answer(struct bn_view *v, const json_t *doc)
 
 	v->class = bn_view_class(verdict);
 	bn_view_set(&v->headline, "%s",
-		    gt_streq(verdict, "inconclusive")                    ? "INCONCLUSIVE: a class of hosts is judged from four on"
-		    : !json_array_size(json_object_get(doc, "outliers")) ? "SAME: no host is unlike the others"
+		    gt_streq(verdict, "inconclusive")                    ? "INCONCLUSIVE: a class needs at least four hosts"
+		    : !json_array_size(json_object_get(doc, "outliers")) ? "SAME: no host is an outlier"
 		    : gt_json_get_int(doc, "exit_code", 0) == BN_EXIT_REGRESSION ? "WORSE: some hosts are worse than the others"
-										 : "SAME: outliers, but none for the worse");
+										 : "SAME: outliers, but none is worse");
 }
 
 static void cause(struct bn_view *v, const json_t *c)

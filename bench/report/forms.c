@@ -73,7 +73,7 @@ int bn_result_publish(struct gt_cli *cli, json_t *doc, const struct bn_outputs *
 	bn_output_render(out->openmetrics, bn_openmetrics, doc, &r, &cli->err);
 	write_trace(out->trace, doc, &r, &cli->err);
 	if (r < 0 && saved && kept == 0)
-		gt_fail_suffix(&cli->err, "; all else is in %s, of which gpubench report makes it", out->json);
+		gt_fail_suffix(&cli->err, "; gpubench report makes it from %s, which has the rest", out->json);
 	print(cli, v, out);
 	return r;
 }

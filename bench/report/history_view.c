@@ -14,7 +14,7 @@ static void answer(struct bn_view *v, const json_t *doc)
 	v->class = bn_view_class(gt_json_get_str(doc, "verdict", NULL));
 	bn_view_set(&v->headline, "%s",
 		    code == BN_EXIT_REGRESSION     ? "WORSE: the newest change of a primary or guard metric is for the worse"
-		    : code == BN_EXIT_INCONCLUSIVE ? "INCONCLUSIVE: a history is judged from eight results on"
+		    : code == BN_EXIT_INCONCLUSIVE ? "INCONCLUSIVE: a history needs at least eight results"
 						   : "SAME: in the newest results no primary or guard metric is worse than before");
 }
 

@@ -152,7 +152,7 @@ static void answer(struct bn_view *v, const json_t *doc)
 	else
 		bn_view_set(&v->headline, "%s",
 			    judged ? "INCONCLUSIVE: every interval contains 1, so no rung is faster or slower than the first one"
-				   : "MEASURED: nothing is judged; an interval needs six rounds");
+				   : "MEASURED: no verdict; an interval needs six rounds");
 }
 
 /* ---- bars ---- */

@@ -260,7 +260,7 @@ static void draw_strip(struct gt_buf *out, const struct strip *s, double top)
 
 static void open_run_order(struct gt_buf *out, unsigned id, const char *metric, const struct strip *strip, size_t strips)
 {
-	gt_autofree char *title = gt_xasprintf("%s in the order of measuring", metric);
+	gt_autofree char *title = gt_xasprintf("%s in the order of measurement", metric);
 	gt_auto_buf desc = { 0 };
 
 	gt_buf_puts(&desc, "Each mark is one launch: circles are before the change, diamonds after it, hollow circles launches "

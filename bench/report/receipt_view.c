@@ -56,20 +56,20 @@ static const char *confirmed(const json_t *receipt, size_t kept, size_t all, str
 	const char *why = gt_json_get_str(receipt, "unconfirmed", NULL);
 
 	if (gt_json_get_bool(receipt, "confirmed", false)) {
-		gt_buf_printf(out, "PROVED: %zu of %zu changes help, confirmed on fresh data: %s %s", kept, all,
+		gt_buf_printf(out, "PROVED: %zu of %zu changes help, confirmed on new data: %s %s", kept, all,
 			      bn_text_change(confirm).s, bn_text_interval(confirm).s);
 		bn_text_guards(json_object_get(receipt, "guards_open"), out);
 		return "better";
 	}
 	gt_buf_printf(out, "NOT CONFIRMED: %zu of %zu changes seemed to help, and ", kept, all);
 	if (why)
-		gt_buf_printf(out, "did again on fresh data: %s %s, but %s", bn_text_change(confirm).s,
+		gt_buf_printf(out, "helped again on new data: %s %s, but %s", bn_text_change(confirm).s,
 			      bn_text_interval(confirm).s, why);
 	else if (json_is_object(confirm))
-		gt_buf_printf(out, "fresh data did not bear it out: %s %s", bn_text_change(confirm).s,
+		gt_buf_printf(out, "new data did not confirm it: %s %s", bn_text_change(confirm).s,
 			      bn_text_interval(confirm).s);
 	else
-		gt_buf_puts(out, "the time was up before that was measured again");
+		gt_buf_puts(out, "the time limit ended before that was measured again");
 	return "inconclusive";
 }
 
@@ -94,7 +94,7 @@ static void answer(struct bn_view *v, const json_t *receipt)
 	if (!kept)
 		v->class = open ? "inconclusive" : "same";
 	if (n)
-		gt_buf_printf(&text, "; %zu other difference%s seen meanwhile%s, named with the changes", n,
+		gt_buf_printf(&text, "; %zu other difference%s found during the session%s, listed with the changes", n,
 			      n == 1 ? " was" : "s were", arms ? ", also between the arms: not attributable" : "");
 	bn_view_set(&v->headline, "%s", text.s);
 }
@@ -126,7 +126,7 @@ static void changes(struct bn_view *v, const json_t *receipt)
 		bn_view_cell(v, "%s", bn_text_interval(e).s);
 		bn_view_cell(v, "%s", alone_of(k).s);
 		bn_view_cell(v, "%lld", (long long)gt_json_get_int(e, "n", 0));
-		bn_view_cell(v, "%s%s%s", verdict, guard_of(k), gt_json_get_bool(k, "interacts", false) ? ", other alone" : "");
+		bn_view_cell(v, "%s%s%s", verdict, guard_of(k), gt_json_get_bool(k, "interacts", false) ? ", differs alone" : "");
 		bn_view_cell(v, "%s", !gt_json_get_bool(k, "kept", false) ? "no" : confirmed ? "yes" : "not confirmed");
 		bn_view_cell(v, "%s%s%s", metric ? metric : "", metric ? ": " : "", gt_json_get_str(m, "moved", ""));
 		bn_view_cell(v, "%s", gt_json_get_str(k, "revert", ""));
@@ -228,8 +228,9 @@ static void observations(struct bn_view *v, const json_t *receipt)
 	bn_view_changes(v, others, "key", BN_ALL, "OTHER differences", NULL);
 	bn_view_add(v, BN_TEXT, BN_PAGE, "%s",
 		    json_array_size(others)
-			    ? "A difference between the arms is in every pair: its effect cannot be separated from that of "
-			      "the change. One that came midway or between two phases is in both arms of almost every pair."
+			    ? "A difference between the arms is in every pair: its effect cannot be separated from that of the "
+			      "change. A difference that began during a phase or between two phases is in both arms of almost "
+			      "every pair."
 			    : "OTHER differences: none");
 	bn_view_notes(v, json_object_get(receipt, "warnings"));
 	bn_view_outliers(v, json_object_get(outliers, "farthest"), (size_t)GT_MAX(gt_json_get_int(outliers, "n", 0), (int64_t)0));
@@ -297,13 +298,13 @@ static void method(struct bn_view *v, const json_t *receipt)
 	bn_view_section(v, 0, "method", "Method");
 	bn_view_add(v, BN_TEXT, BN_PAGE, "%s", meaning_of(receipt));
 	bn_view_add(v, BN_PROSE, BN_PAGE,
-		    "It is measured in interleaved pairs. The verdict says *other alone* where the change alone has another "
-		    "effect than among the others, both intervals apart. A change is kept when it is better and no guard is "
-		    "worse. The kept changes are measured again on fresh data, and only that estimate is in the verdict "
-		    "above. There no guard may be worse or seem so by its margin; one that is not shown to be not worse is "
-		    "named next to the verdict. The *mechanism* is the metric that the change should act on: when it did "
-		    "not get better, the gain is called unexplained. gputune apply --only-proven takes the receipt only on "
-		    "this host, under this kernel and this major version of the driver.");
+		    "The effect is measured in interleaved pairs. The verdict contains *differs alone* if the intervals of the "
+		    "effects alone and among the others do not overlap. A change is kept if it is better and no guard is "
+		    "worse. The kept changes are measured again on new data, and the verdict above has only that estimate. In "
+		    "this measurement no guard may be worse, or have an estimate that is worse by its margin. A guard that is "
+		    "not shown to be not worse is listed next to the verdict. The *mechanism* is the metric that the change "
+		    "should improve; if it did not, the gain is called unexplained. gputune apply --only-proven accepts the "
+		    "receipt only on this host, under this kernel and this major version of the driver.");
 }
 
 struct bn_view *bn_view_receipt(const json_t *receipt)
@@ -334,8 +335,8 @@ struct bn_view *bn_view_receipt(const json_t *receipt)
 	bn_view_section(v, 0, "ablation", "Effect of each change");
 	bn_plot_ablation(receipt, &ablation);
 	bn_view_figure(v, &ablation,
-		       "Upper bar: among the others; lower bar: alone; an arrowhead at the edge: the interval goes on "
-		       "beyond it. Where the two differ by more than their intervals, the changes act on each other.");
+		       "Upper bar: among the others; lower bar: alone; an arrowhead at the edge: the interval continues beyond "
+		       "it. If the two differ by more than their intervals, the changes affect each other.");
 	bn_view_section(v, 0, "seen", "Other observations");
 	observations(v, receipt);
 	plan(v, receipt);

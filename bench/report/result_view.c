@@ -112,7 +112,7 @@ static void plots_of(struct bn_view *v, const json_t *doc, const json_t *c, unsi
 	bn_view_add(v, BN_HEADING, BN_PAGE, "%s", bn_text_metric(c).s);
 	bn_plot_run_order(doc, c, id, &run);
 	bn_view_figure(v, &run,
-		       two ? "In the order of measuring. \xe2\x97\x8f before \xe2\x97\x86 after \xe2\x97\x8b A/A."
+		       two ? "In the order of measurement. \xe2\x97\x8f before \xe2\x97\x86 after \xe2\x97\x8b A/A."
 			   : "In the order of measuring.");
 	bn_plot_pairs(doc, c, id, &pairs);
 	bn_view_figure(v, &pairs, "Change within each pair; line and band: estimate and interval.");
@@ -135,9 +135,9 @@ static void plots(struct bn_view *v, const json_t *doc)
 	if (json_array_size(list))
 		bn_plot_forest(doc, &forest);
 	bn_view_figure(v, &forest,
-		       "Mark: estimate. Line: 95 % interval. Grey: too small to matter. Dashed: difference between "
-		       "identical arms. Triangle right: better; triangle left: worse; square: same; hollow: inconclusive. "
-		       "Arrowhead at the edge: the interval goes on beyond it; two: so does the estimate.");
+		       "Mark: estimate. Line: 95 % interval. Grey: too small to matter. Dashed: difference between identical "
+		       "arms. Triangle right: better; triangle left: worse; square: same; hollow: inconclusive. Arrowhead at "
+		       "the edge: the interval continues beyond it; two arrowheads: the estimate does too.");
 	json_array_foreach(list, i, c)
 		plots_of(v, doc, c, (unsigned)i);
 	if (!json_array_size(list))

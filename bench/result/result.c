@@ -121,8 +121,8 @@ int bn_same_host(const json_t *old, const json_t *now, struct gt_err *err)
 								      "driver is now %s",
 				    gt_json_get_str(a, "nvidia_driver", "none"), gt_json_get_str(b, "nvidia_driver", "none"));
 	if (bn_suite_major(old) != bn_suite_major(now))
-		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was started by measuring suite %lld, this "
-								      "one is %lld",
+		return gt_fail_exit(err, BN_EXIT_INCOMPARABLE, EXDEV, "it was started with measuring suite %lld, this one is "
+								      "%lld",
 				    (long long)bn_suite_major(old), (long long)bn_suite_major(now));
 	return 0;
 }

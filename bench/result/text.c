@@ -140,7 +140,7 @@ struct bn_text bn_text_verdict(const json_t *c)
 
 	if (gt_streq(v, "same"))
 		snprintf(t.s, sizeof(t.s), "same (within %.1f %%%s)", margin,
-			 gt_json_get_bool(c, "tiny", false) ? "; real but tiny" : "");
+			 gt_json_get_bool(c, "tiny", false) ? "; significant but too small to matter" : "");
 	else if (gt_streq(v, "inconclusive") && gt_streq(gt_json_get_str(c, "role", NULL), "guard") &&
 		 gt_json_get_bool(c, "not_worse", false))
 		snprintf(t.s, sizeof(t.s), "not worse (by %.1f %% or more)", margin);
@@ -320,7 +320,7 @@ void bn_text_headline(const json_t *doc, struct gt_buf *out)
 	} else {
 		gt_buf_printf(out, "%s: ", word);
 		if (aa)
-			gt_buf_puts(out, "nothing was changed, so this only shows how well identical arms agree: ");
+			gt_buf_puts(out, "nothing was changed; this shows the difference between identical arms: ");
 		primaries(doc, v, out);
 		if (gt_streq(v, "better") || gt_streq(v, "same"))
 			bn_text_guards(json_object_get(doc, "guards_open"), out);

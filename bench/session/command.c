@@ -52,7 +52,7 @@ int bn_command_check(struct bn_command *c, struct gt_err *err)
 	if (source == BN_WALL && strcmp(c->spec, "wall") != 0)
 		return bad_metric(err, "it must be wall, regex:PATTERN, json:KEY or file:PATH", c->spec);
 	if (source != BN_WALL && !c->detail[0])
-		return bad_metric(err, "nothing follows the colon", c->spec);
+		return bad_metric(err, "the part after the colon is missing", c->spec);
 	if (source == BN_WALL && (c->unit || gt_streq(c->better, "higher")))
 		return bad_metric(err, "the time a command takes is in seconds, and lower is better", c->spec);
 	if (!(c->margin_pct > 0 && c->margin_pct < 50))

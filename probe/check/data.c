@@ -15,7 +15,7 @@ static const struct {
 	{"fuse", "a file system in user space: each read goes through another process", "Copy it to a local disk"},
 	{"9p", "shared from the host of this virtual machine, slowly",
 	 "Give the VM a disk of its own (virtio-blk or NVMe)"},
-	{"overlay", "the container's own layer: slow, and gone with the container",
+	{"overlay", "the container's own layer: slow, and deleted with the container",
 	 "Mount the data set from the host: add -v /data:/data to docker run"},
 	{"tmpfs", NULL, NULL},
 };

@@ -334,7 +334,7 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 	case PR_DRIVER_OK:
 		return NULL;
 	case PR_DRIVER_UNLOADED:
-		return step(c->host, n->why, gt_xstrdup("gpuprobe   # says why"));
+		return step(c->host, n->why, gt_xstrdup("gpuprobe   # shows why"));
 	case PR_DRIVER_FLAVOUR:
 		return step(c->host, n->why, flavour_lines(c, n));
 	case PR_DRIVER_DEBIAN:

@@ -188,9 +188,11 @@ static void remedy_failed_build(const struct pr_host *h, const struct pr_kernel 
 	const char *slash = strchr(h->driver.dkms_source.v ? h->driver.dkms_source.v : "", '/');
 	bool backports = builds_by_backports(h, k);
 
-	pr_remedy(f, "The end of the log says why:\n  tail %1$s\n%2$s"
-		     "If driver %3$s is older than that kernel, keep the running one:\n"
-		     "  @{remove-kernel %4$s}\n  @{remove-kernel-note}",
+	pr_remedy(f, "The end of the log has the reason:\n"
+		     "  tail %1$s\n"
+		     "%2$sIf driver %3$s is older than that kernel, keep the running one:\n"
+		     "  @{remove-kernel %4$s}\n"
+		     "  @{remove-kernel-note}",
 		  k->build_log, backports ? "The driver's packaging in trixie-backports builds for kernels up to 6.17.\n" : "",
 		  slash ? slash + 1 : "", k->release);
 }

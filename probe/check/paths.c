@@ -82,7 +82,7 @@ static void iommu_remedy(const struct pr_host *h, struct pr_finding *f)
 	const char *cmdline = h->kernel.cmdline.v ? h->kernel.cmdline.v : "";
 
 	if (strstr(cmdline, "iommu=pt") || strstr(cmdline, "iommu.passthrough=1")) {
-		pr_remedy(f, "The command line asks for it already. The kernel log has the reason:\n"
+		pr_remedy(f, "The command line requests it already. The kernel log has the reason:\n"
 			     "  dmesg | grep -i -e iommu -e dmar");
 		return;
 	}

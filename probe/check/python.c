@@ -89,7 +89,7 @@ static void unshadow(struct pr_finding *f, const struct pr_object *o)
 	else if (o->hit.rule == PR_BY_PRELOAD)
 		pr_remedy(f, "Take %s out of LD_PRELOAD", o->hit.path);
 	else
-		pr_remedy(f, "See who wins and why:  gpuprobe loads ENVIRONMENT");
+		pr_remedy(f, "To show which copy is loaded and why:  gpuprobe loads ENVIRONMENT");
 }
 
 /* Requires that the library is at least the version that the wheel was built with, within the same major release. */

@@ -7,8 +7,8 @@ static const struct pr_check gpu_memory = {
 	.title = "the GPU has enough memory for the program",
 	.story = "The GPU's memory is full, or free only in pieces that are too small. The cause is the program and not the "
 		 "host, so no check reports it. nvidia-smi and gpuprobe watch list the other programs that use the memory. "
-		 "What helps, the cheapest first: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where much is \"reserved "
-		 "but unallocated\", bf16, a smaller batch with gradients accumulated, checkpointed activations, a sharded "
+		 "Remedies, the cheapest first: PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where much is \"reserved but "
+		 "unallocated\", bf16, a smaller batch with gradients accumulated, checkpointed activations, a sharded "
 		 "optimizer. gpubench ladder techniques measures what each gains on this host.",
 	.messages = "CUDA out of memory. Tried to allocate\nRuntimeError: CUDA error: out of memory\n"
 		    "torch.OutOfMemoryError\ntorch.cuda.OutOfMemoryError\nCUBLAS_STATUS_ALLOC_FAILED\n"

@@ -56,7 +56,7 @@ static void ask_cards(struct watch *w)
 		return;
 	}
 	if (gt_helper_request(&w->helper) < 0)
-		give_up(w, "error", "the child process that asks NVML died");
+		give_up(w, "error", "the child process that queries NVML died");
 }
 
 static void take_cards(struct watch *w, const char *line, json_t *sample)
@@ -100,7 +100,7 @@ static void look_at_cards(struct watch *w, double wait_s, double limit_s, json_t
 			return;
 		}
 		if (r == -EPIPE)
-			give_up(w, "error", "the child process that asks NVML died");
+			give_up(w, "error", "the child process that queries NVML died");
 		if (r == -EAGAIN && gt_now_s() - w->helper.since_s >= limit_s) {
 			snprintf(why, sizeof(why), "NVML gave no answer within %g s", limit_s);
 			give_up(w, "timeout", why);

@@ -143,7 +143,7 @@ Samples without a valid number make an invalid session, and a spread of one host
   sim.p99     1 100.2 ms  0.0 % too few hosts to judge
   The median host of each class; spread: median distance from it, times 1.48.
   
-  VERDICT INCONCLUSIVE: a class of hosts is judged from four on
+  VERDICT INCONCLUSIVE: a class needs at least four hosts
   0
   gpubench fleet, 1 host
   
@@ -152,6 +152,6 @@ Samples without a valid number make an invalid session, and a spread of one host
   sim.p99     0      -      - too few hosts to judge
   The median host of each class; spread: median distance from it, times 1.48.
   
-  VERDICT INCONCLUSIVE: a class of hosts is judged from four on
+  VERDICT INCONCLUSIVE: a class needs at least four hosts
   0
   [1]

@@ -52,7 +52,7 @@ A receipt of prove as a page, Markdown and metrics.
   $ gpubench prove --env A=1 --env GPUBENCH_SIM=effect=-.05 --workload sim --quick --seed 3 -q --receipt p.json -o whole.json > /dev/null
   $ gpubench report p.json --html p.html --openmetrics p.prom | tail -2
   took * pairs, * min of about * (glob)
-  VERDICT PROVED: 1 of 2 changes help, confirmed on fresh data: -5.1 % [-5.5, -4.6]
+  VERDICT PROVED: 1 of 2 changes help, confirmed on new data: -5.1 % [-5.5, -4.6]
   $ python3 read.py p.prom; grep -E 'knob_kept' p.prom | grep -v '#'
   6 True # EOF
   gpubench_knob_kept{knob="env.A"} 0
@@ -63,7 +63,7 @@ A receipt of prove as a page, Markdown and metrics.
   2
   [1]
   $ gpubench report p.json --markdown x.md > text; grep -E '^(\*\*|\| env)' x.md
-  **PROVED: 1 of 2 changes help, confirmed on fresh data: -5.1 % \[-5.5, -4.6\]**
+  **PROVED: 1 of 2 changes help, confirmed on new data: -5.1 % \[-5.5, -4.6\]**
   | env.A (none) -> 1 | -0.2 % | \[-0.7, +0.4\] | +0.0 % \[-0.5, +0.6\] | 9 | same | no | names none | unset A |
   | env.GPUBENCH\_SIM (none) -> effect=-.05 | -4.7 % | \[-5.1, -4.3\] | -5.2 % \[-5.9, -4.6\] | 9 | better | yes | names none | unset GPUBENCH\_SIM |
   $ gpubench report whole.json --markdown - 2>&1 | tail -n 3 | cmp - <(tail -n 3 x.md)

@@ -73,7 +73,7 @@ The document as Markdown. report renders it from its file as fleet and history d
   gpubench: new-fleet.json: written by a newer version (gpubench-fleet/7), but this version reads gpubench-fleet/1: update gputune
   [4]
   $ echo '{"schema": "gpubench-fleet/1", "metrics": [7, {"metric": "x", "judged": true, "hosts": [[], {"median": "a"}]}], "outliers": 3}' > odd.json; gpubench report odd.json --html odd.html --markdown odd.md | tail -1
-  VERDICT SAME: no host is unlike the others
+  VERDICT SAME: no host is an outlier
 
 Terminal control sequences are escaped there too.
 
@@ -110,7 +110,7 @@ A foreign verdict is not inserted into the page.
 Three hosts are too few; with --require-conclusive that is exit status 3. Another processor is another class.
 
   $ gpubench fleet fleet/h[1-3].json | tail -1
-  VERDICT INCONCLUSIVE: a class of hosts is judged from four on
+  VERDICT INCONCLUSIVE: a class needs at least four hosts
   $ gpubench fleet fleet/h[1-3].json --require-conclusive > /dev/null
   [3]
   $ sed 's/Some CPU/Another CPU/' fleet/h7.json > other.json; gpubench fleet fleet/h[1-6].json other.json | grep -E '^(sim|VERDICT)'
@@ -118,7 +118,7 @@ Three hosts are too few; with --require-conclusive that is exit status 3. Anothe
   sim.p99     6 100.3 ms  0.0 % none
   sim         1 103.9 ms  0.0 % too few hosts to judge
   sim.p99     1 104.4 ms  0.0 % too few hosts to judge
-  VERDICT SAME: no host is unlike the others
+  VERDICT SAME: no host is an outlier
 
 An older result of the same machine and an interrupted session are left out and listed.
 
@@ -126,7 +126,7 @@ An older result of the same machine and an interrupted session are left out and 
   $ gpubench fleet fleet/h[1-6].json old.json cut.json | grep -E '^(note|VERDICT)'
   note: old: a newer result of the same machine exists; left out
   note: cut: its session was interrupted; left out
-  VERDICT SAME: no host is unlike the others
+  VERDICT SAME: no host is an outlier
 
 One host over twenty nights: it became slower on the thirteenth, when a setting changed.
 
@@ -154,7 +154,7 @@ One host over twenty nights: it became slower on the thirteenth, when a setting 
   $ gpubench history nights/n1*.json nights/n20.json nights/n21.json | tail -1
   VERDICT SAME: in the newest results no primary or guard metric is worse than before
   $ gpubench history nights/n1[0-4].json --require-conclusive | tail -1; echo ${PIPESTATUS[0]}
-  VERDICT INCONCLUSIVE: a history is judged from eight results on
+  VERDICT INCONCLUSIVE: a history needs at least eight results
   3
 
   $ gpubench history nights --html history.html > /dev/null; grep -oE '^<title>.*</title>|<strong>[A-Z]+</strong>|https?:' history.html; grep -c 'class="cut"' history.html

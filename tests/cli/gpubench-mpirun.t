@@ -7,7 +7,7 @@ Each process under mpirun writes its own result; fleet reads them and recognises
   r1.json
   $ gpubench fleet r*.json | grep -E '^(note|VERDICT)'
   note: r*: a newer result of the same machine exists; left out (glob)
-  VERDICT INCONCLUSIVE: a class of hosts is judged from four on
+  VERDICT INCONCLUSIVE: a class needs at least four hosts
 
 The MPI library's allreduce between two ranks is a workload, which detects a wrong result.
 

@@ -1,5 +1,5 @@
 The workload is a command whose step really takes 5 % less with FAST and 3 % more with SLOW; OTHER has no effect. Only FAST
-is kept, and it is confirmed on fresh data. Notes on the load of this host are removed from the output.
+is kept, and it is confirmed on new data. Notes on the load of this host are removed from the output.
 
   $ set -o pipefail; calm() { grep -vE '^note: .*other programs use the CPUs'; }
   $ cat > step.sh <<'END'
@@ -18,7 +18,7 @@ is kept, and it is confirmed on fresh data. Notes on the load of this host are r
   Effect: result of the change while all others are on.
   
   took 87 of at most 87 pairs, * min of about * (glob)
-  VERDICT PROVED: 1 of 3 changes help, confirmed on fresh data: * (glob)
+  VERDICT PROVED: 1 of 3 changes help, confirmed on new data: * (glob)
 
 The receipt contains for each change its effect with an interval, the method, and a command that reverts it; the document
 contains every phase.
@@ -45,7 +45,7 @@ Beyond six changes all are measured at once, so that each launch informs about e
   9
   env.FAST (none) -> 1 * better  yes  names none (glob)
   env.SLOW (none) -> 1 * worse   no   names none (glob)
-  VERDICT PROVED: 1 of 10 changes help, confirmed on fresh data: * (glob)
+  VERDICT PROVED: 1 of 10 changes help, confirmed on new data: * (glob)
   $ python3 -c 'import json; d = json.load(open("ten.json")); print([(p["phase"]["name"], p["run"]["looks"][0]["pairs"]) for p in d["phases"]])'
   [('total', 9), ('design', 32), ('confirm', 9), ('kept against all', 9)]
 
@@ -58,18 +58,18 @@ Page and Markdown name the kind of each effect, the effect of a change alone, an
         3 Effect: mean result of the change over all settings of the others.
   $ python3 -c "import json; d = json.load(open('receipt.json')); print(d['total']['change_pct'] < 0); d['knobs'][1].update(interacts=True, alone=dict(d['knobs'][1]['effect'], change_pct=9.5, ci_low_pct=9.25, ci_high_pct=9.75)); json.dump(d, open('x.json', 'w'))"
   True
-  $ page x.json > /dev/null; grep -c 'other alone' p.md; sed '/^<script/,$d' p.html > p.txt; grep -o 'worse, other alone' p.txt; grep -oE 'data-h="Alone"><span>[+-][0-9.]+ %' p.txt | wc -l; grep -c '[+]9.5 % .*[+]9.[23], ' p.txt p.md
+  $ page x.json > /dev/null; grep -c 'differs alone' p.md; sed '/^<script/,$d' p.html > p.txt; grep -o 'worse, differs alone' p.txt; grep -oE 'data-h="Alone"><span>[+-][0-9.]+ %' p.txt | wc -l; grep -c '[+]9.5 % .*[+]9.[23], ' p.txt p.md
   1
-  worse, other alone
+  worse, differs alone
   3
   p.txt:1
   p.md:1
-  $ grep -oE '<text [^>]*>(all together|env.[A-Z]*|what is kept, on fresh data)<' p.txt | sed 's/.*>\(.*\)</\1/' | tail -5
+  $ grep -oE '<text [^>]*>(all together|env.[A-Z]*|kept changes, on new data)<' p.txt | sed 's/.*>\(.*\)</\1/' | tail -5
   all together
   env.FAST
   env.SLOW
   env.OTHER
-  what is kept, on fresh data
+  kept changes, on new data
 A worse guard prevents a change from being kept, with any number of changes: TRADE takes 5 % off the median and makes every
 tenth step half as long again. An undecided guard is named: with TAIL these steps vary.
 
@@ -83,22 +83,22 @@ tenth step half as long again. An undecided guard is named: with TAIL these step
   $ trade "$@" --env FAST=1 --env TRADE=1 --seed 6 --receipt trade.json | grep -E 'TRADE|FAST|PROVED'
   env.FAST (none) -> 1 * better * yes  names none (glob)
   env.TRADE (none) -> 1 * better, a guard is worse no   names none (glob)
-  VERDICT PROVED: 1 of 8 changes help, confirmed on fresh data: -* (glob)
+  VERDICT PROVED: 1 of 8 changes help, confirmed on new data: -* (glob)
   $ trade --env FAST=1 --env TRADE=1 --seed 6 | grep -E 'TRADE|FAST|PROVED'
   env.FAST (none) -> 1 * better * yes  names none (glob)
   env.TRADE (none) -> 1 * better, a guard is worse no   names none (glob)
-  VERDICT PROVED: 1 of 2 changes help, confirmed on fresh data: * (glob)
+  VERDICT PROVED: 1 of 2 changes help, confirmed on new data: * (glob)
   $ spiky() { rm launches; TAIL=.2 trade --env FAST=1 --seed $1 --receipt tail.json | tr '\n' ' ' | grep -oE 'better, a guard.*(yes|not confirmed)|(PROVED|NOT CONF).*'; }
   $ spiky 1
   better, a guard may be worse yes
-  PROVED: 1 of 1 changes help, confirmed on fresh data: -* %*; may be worse: cmd.p99 *, allowed 2.0 %* (glob)
+  PROVED: 1 of 1 changes help, confirmed on new data: -* %*; may be worse: cmd.p99 *, allowed 2.0 %* (glob)
   $ spiky 2
   better, a guard may be worse not confirmed
-  NOT CONFIRMED: 1 of 1 changes seemed to help, and did again on fresh data: *, but cmd.p99 seems worse by * % (allowed 2.0 %): more pairs would decide* (glob)
+  NOT CONFIRMED: 1 of 1 changes seemed to help, and helped again on new data: *, but cmd.p99 seems worse by * % (allowed 2.0 %): more pairs would decide* (glob)
   $ gpubench report tail.json --markdown - | head -1
-  **NOT CONFIRMED: 1 of 1 changes seemed to help, and did again on fresh data: *, but cmd.p99 seems worse * (glob)
+  **NOT CONFIRMED: 1 of 1 changes seemed to help, and helped again on new data: *, but cmd.p99 seems worse * (glob)
 
-The kept changes must be better again in the receipt's metric: here that gain is gone on fresh data, while another one
+The kept changes must be better again in the receipt's metric: here that gain is gone on new data, while another one
 remains.
 
   $ cat > gone.sh <<'END'
@@ -106,8 +106,8 @@ remains.
   > [ -n "$GPUBENCH_SIM" ] && [ "$(wc -l < runs)" -le 48 ] && gain=.95
   > awk -v gain="${gain:-1}" -v seed="$RANDOM$$" 'BEGIN { srand(seed); for (i = 0; i < 9; i++) printf "t %.7f\n", .1 * gain * (1 + .002 * (rand() - .5)) }'
   > END
-  $ gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --seed 3 --metric 'regex:t ([0-9.]+)' --unit s -o gone.json -- bash gone.sh | tr '\n' ' ' | grep -o 'NOT CONFIRMED.*fresh data'
-  NOT CONFIRMED: 1 of 1 changes seemed to help, and fresh data
+  $ gpubench prove --quick --quiet --workload sim --env GPUBENCH_SIM=effect=-.05 --seed 3 --metric 'regex:t ([0-9.]+)' --unit s -o gone.json -- bash gone.sh | tr '\n' ' ' | grep -o 'NOT CONFIRMED.*new data'
+  NOT CONFIRMED: 1 of 1 changes seemed to help, and new data
   $ python3 -c 'import json; d = json.load(open("gone.json")); print([(p["phase"]["name"], p["verdict"], [(c["metric"], c["verdict"]) for c in p["comparisons"] if c["role"] == "primary"]) for p in d["phases"]], d["confirmed"])'
   [('total', 'better', [('cmd', 'better'), ('sim', 'better')]), ('leave-one-out', 'better', [('cmd', 'better'), ('sim', 'better')]), ('confirm', 'better', [('cmd', 'same'), ('sim', 'better')])] False
 
@@ -342,7 +342,7 @@ A saved session is untrusted: contradictory parts are refused, and so is another
   gpubench: it was started with NVIDIA driver 1.2, and the driver is now * (glob)
   [4]
   $ half 'd["tool"]["suite_major"] = 0'
-  gpubench: it was started by measuring suite 0, this one is 1
+  gpubench: it was started with measuring suite 0, this one is 1
   [4]
   $ half 'd["run"]["prove"]["changes"][1]["from"] = "7"'
   gpubench: the session has env.OTHER from 7 to 1, and this host now has env.OTHER from (none) to 1

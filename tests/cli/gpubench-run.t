@@ -173,7 +173,7 @@ A plan without changes is reported, and identical arms are compared.
   
   Change: mean ratio within pairs. Its sign can differ from that of the difference of the medians.
   0 better, 0 worse, 2 same, 0 inconclusive
-  VERDICT SAME: nothing was changed, so this only shows how well identical arms agree: sim +0.3 %
+  VERDICT SAME: nothing was changed; this shows the difference between identical arms: sim +0.3 %
   [-0.1, +0.8], lower is better
 
 A full disk ends the session: the results are shown, and with free space the session can be resumed.
@@ -194,7 +194,7 @@ A full disk ends the session: the results are shown, and with free space the ses
 A file that cannot be written does not prevent the others or the report, and can be made later.
 
   $ sim --pairs 12 -o kept.json --html /dev/fd/9 --markdown kept.md 2>&1 9>/dev/full | grep -E '^(gpubench:|sim |VERDICT)'
-  gpubench: cannot write /dev/fd/9: No space left on device; all else is in kept.json, of which gpubench report makes it
+  gpubench: cannot write /dev/fd/9: No space left on device; gpubench report makes it from kept.json, which has the rest
   sim     * 12 (glob)
   VERDICT MEASURED: one arm; compare it with another result of this host
   [70]

@@ -123,7 +123,7 @@ The storage of a data set: NVMe, a spinning disk, the network, a container's lay
   host.data            warn   /data/far is on /data/far (nfs4), a network file system: every epoch
                               reads it over the network
   host.data            warn   /data/layer is on /data/layer (overlay), the container's own layer:
-                              slow, and gone with the container
+                              slow, and deleted with the container
   host.data            unknown the storage of /data/none is absent
   host.memlock         skip    no InfiniBand or RoCE device
   $ gpuprobe --data here

@@ -448,7 +448,7 @@ Pending changes of the next boot or night: apt's lists on disk are read, apt is 
     kernel 6.12.0-1-amd64 is installed and starts at the next boot, but no nvidia module is built for
     it: DKMS tried and failed
     Remedy:
-      The end of the log says why:
+      The end of the log has the reason:
         tail /var/lib/dkms/nvidia-current/550.163.01/build/make.log
       If driver 550.163.01 is older than that kernel, keep the running one:
         apt purge linux-image-6.12.0-1-amd64 linux-headers-6.12.0-1-amd64

@@ -53,7 +53,7 @@ A driver that starts to hang stops nothing: the nodes are still monitored, and i
   8
   $ STANDIN_NVML=hang watch -n 2 -i 0.1 --nvml-timeout 0.3 -q | head -n 1
   *:*:*Z begins nvml.silent, host: NVML gave no answer within 0.3 s (glob)
-  $ STANDIN_NVML=crash-later watch -n 4 -i 0.1 -q | grep -c 'begins nvml.silent, host: the child process that asks NVML died'
+  $ STANDIN_NVML=crash-later watch -n 4 -i 0.1 -q | grep -c 'begins nvml.silent, host: the child process that queries NVML died'
   1
   $ STANDIN_NVML=lost-later watch -n 4 -i 0.1 -q | grep begins
   *Z begins gpu.lost, GPU 0 (0000:17:00.0): GPU is lost (glob)

@@ -95,7 +95,7 @@ Exit 4: another program has changed a value. It is left unchanged.
   [4]
   $ gputune revert --root root
   KNOB          BEFORE APPLIED RESULT
-  vm.swappiness     60      10 changed by someone else: now 33, not changed
+  vm.swappiness     60      10 changed by another program: now 33, not changed
   Values that another program changed since were not changed.
   [4]
   $ cat root/proc/sys/vm/swappiness; echo 60 >root/proc/sys/vm/swappiness
@@ -197,7 +197,7 @@ An edited file is neither overwritten nor removed.
   $ gputune revert --root root
   KNOB          BEFORE APPLIED RESULT
   vm.swappiness     60      10 restored
-  /etc/sysctl.d/90-gputune.conf: changed by someone else
+  /etc/sysctl.d/90-gputune.conf: changed by another program
   Values that another program changed since were not changed.
   [4]
   $ tail -2 root/etc/sysctl.d/90-gputune.conf
@@ -287,7 +287,7 @@ drift.
   KNOB                 BEFORE    EXPECTED      ACTUAL RESULT
   cpu.governor:policy0      ? performance performance ok
   cpu.governor:policy1      ? performance   not there n/a
-  /etc/sysctl.d/90-gputune.conf: changed by someone else
+  /etc/sysctl.d/90-gputune.conf: changed by another program
   /etc/tmpfiles.d/90-gputune.conf: ok
   /etc/udev/rules.d/90-gputune.rules: ok
   These are the files of gputune in /etc. Values that last until the next boot and interrupted
@@ -295,7 +295,7 @@ drift.
   KNOB                 BEFORE     APPLIED RESULT
   cpu.governor:policy0      ? performance kept
   cpu.governor:policy1      ? performance kept
-  /etc/sysctl.d/90-gputune.conf: changed by someone else
+  /etc/sysctl.d/90-gputune.conf: changed by another program
   /etc/tmpfiles.d/90-gputune.conf: kept
   /etc/udev/rules.d/90-gputune.rules: kept
   These are the files of gputune in /etc. Values that last until the next boot and interrupted

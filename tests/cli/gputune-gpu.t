@@ -68,7 +68,7 @@ Apply, verify, revert. Locked clocks have no getter: gputune's record in /run is
   KNOB                          BEFORE   APPLIED RESULT
   gpu.clocks:0000:1f:00.0      default 1410-1755 restored
   gpu.clocks:0000:17:00.0      default 1410-1755 restored
-  gpu.power_limit:0000:1f:00.0   700 W     400 W changed by someone else: now 500 W, not changed
+  gpu.power_limit:0000:1f:00.0   700 W     400 W changed by another program: now 500 W, not changed
   gpu.power_limit:0000:17:00.0   700 W     400 W restored
   Values that another program changed since were not changed.
   1 700000 0 0 0 0 2619 1980

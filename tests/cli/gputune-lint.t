@@ -2,7 +2,7 @@ Dead, contradictory and harmful lines of local configuration, with file and line
 
   $ mkdir -p r/etc/modprobe.d r/etc/sysctl.d r/etc/default/grub.d r/usr/lib/modprobe.d r/lib/modules/6.1.0 r/sys/module/nvme_core/parameters r/proc/sys/kernel r/proc/sys/vm
   $ cd r; echo 6.1.0 >proc/sys/kernel/osrelease; touch proc/sys/vm/swappiness proc/sys/vm/dirty_ratio proc/sys/vm/dirty_bytes; gputune lint --root .
-  nothing to complain about in sysctl.d, modprobe.d, limits.d, udev/rules.d,
+  no findings in sysctl.d, modprobe.d, limits.d, udev/rules.d,
   /etc/default/grub, /etc/tuned and /etc/nccl.conf
 
 A later line replaces an earlier one: for one key, and for the two of a pair.

@@ -7,7 +7,7 @@ Tunables of a newer gputune are left unchanged and stay in the journal: the newe
   $ gputune revert --root root
   KNOB             BEFORE APPLIED RESULT
   vm.max_map_count  65530  262144 restored
-  vm.newer             20      10 unknown to this version, left alone
+  vm.newer             20      10 unknown to this version, not changed
   Settings that this version of gputune does not know were not changed. Their record is kept until the
   next boot, and a newer gputune can revert them.
   [4]
@@ -24,7 +24,7 @@ They do not prevent apply, and no change is reverted twice.
   vm.max_map_count  65530  262144 written
   KNOB             BEFORE APPLIED RESULT
   vm.max_map_count  65530  262144 restored
-  vm.newer             20      10 unknown to this version, left alone
+  vm.newer             20      10 unknown to this version, not changed
   Settings that this version of gputune does not know were not changed. Their record is kept until the
   next boot, and a newer gputune can revert them.
   [4]
@@ -66,6 +66,6 @@ A rival that resets a value between calls of apply does not make the journal gro
   $ test $(wc -c <root/var/lib/gputune/journal) -lt 1000 && gputune revert --root root
   KNOB           BEFORE APPLIED RESULT
   vm.dirty_ratio  230 %    10 % restored
-  vm.dirty_ratio   21 %    10 % changed by someone else: now 230 %, not changed
+  vm.dirty_ratio   21 %    10 % changed by another program: now 230 %, not changed
   Values that another program changed since were not changed.
   [4]

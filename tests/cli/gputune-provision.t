@@ -112,7 +112,7 @@ A fresh host with a GPU: the driver of stable and its security updates, never th
     hwloc-nox 2.9.0-1, 590 KiB, bookworm/main
     python3-venv 3.11.2-1+b1, 6.0 KiB, bookworm/main
   
-  What apply runs, or you by hand:
+  Commands that apply runs, or that you can run by hand:
     apt-get install --no-install-recommends nvidia-kernel-dkms=535.309.01-0+deb12u1 \
         libcuda1=535.309.01-0+deb12u1 libnvidia-ml1=535.309.01-0+deb12u1 \
         nvidia-smi=535.309.01-0+deb12u1 nvidia-modprobe=535.309.01-0+deb12u1 \
@@ -158,7 +158,7 @@ A fresh host with a GPU: the driver of stable and its security updates, never th
     hwloc-nox 2.9.0-1, 590 KiB, bookworm/main
     python3-venv 3.11.2-1+b1, 6.0 KiB, bookworm/main
   
-  What apply runs, or you by hand:
+  Commands that apply runs, or that you can run by hand:
     apt-get install --no-install-recommends nvidia-kernel-dkms=535.309.01-0+deb12u1 \
         libcuda1=535.309.01-0+deb12u1 libnvidia-ml1=535.309.01-0+deb12u1 \
         nvidia-smi=535.309.01-0+deb12u1 nvidia-modprobe=535.309.01-0+deb12u1 \
@@ -194,7 +194,7 @@ A host without a GPU; Debian 13 has another name for TCMalloc.
     hwloc-nox 2.12.0-4, 659 KiB, trixie/main
     python3-venv 3.13.5-1, 6.0 KiB, trixie/main
   
-  What apply runs, or you by hand:
+  Commands that apply runs, or that you can run by hand:
     apt-get install --no-install-recommends libtcmalloc-minimal4t64=2.16-1 \
         libopenblas0-openmp=0.3.29+ds-3 numactl=2.0.19-1 hwloc-nox=2.12.0-4 python3-venv=3.13.5-1
   
@@ -237,7 +237,7 @@ Optional parts, and parts left out.
   gputune: --device-id takes the PCI device id of an NVIDIA GPU in hexadecimal, as lspci -nn prints it: 10de:2330 or 2330, not '10de:xyz'
   [64]
   $ gputune provision look --root root
-  gputune: provision is followed by plan, apply [PLAN] or revert, not by 'look'
+  gputune: provision takes plan, apply [PLAN] or revert, not 'look'
   [64]
 
 For an image that another machine boots, from a host without a GPU.

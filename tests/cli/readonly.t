@@ -63,7 +63,7 @@ A file that another program changed is not removed, and does not prevent the val
   vm.max_map_count           65530  262144 restored
   vm.dirty_background_ratio   10 %     5 % restored
   vm.dirty_ratio              20 %    10 % restored
-  /etc/sysctl.d/90-gputune.conf: changed by someone else
+  /etc/sysctl.d/90-gputune.conf: changed by another program
   Values that another program changed since were not changed.
   [4]
   $ gputune status --root root

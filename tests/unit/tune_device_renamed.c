@@ -135,7 +135,7 @@ START_TEST(names_that_moved_leave_the_rules_as_they_were)
 	expect_rule(LARGE, true);
 	ck_assert_int_eq(tn_revert(b.fs, &report, &status, &err), 0);
 	ck_assert_int_eq(status, 0);
-	expect_said(report, "sda", "not there any more");
+	expect_said(report, "sda", "no longer exists");
 }
 END_TEST
 

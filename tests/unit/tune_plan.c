@@ -39,7 +39,7 @@ static const struct {
 	{ "conflict", "\"a\\u007f\"", "control" },
 	{ "precondition", "[{\"what\": \"a\\nFAKE LINE\", \"holds\": true}]", "control" },
 	{ "at_boot", "{\"may\": \"\\r\"}", "control" },
-	{ "wanted", "null", "no current or no wanted" },
+	{ "wanted", "null", "no current or no desired" },
 	{ "wanted", "10", "not a string" },
 	{ "wanted", "\"30\"", "would not lower" },
 	{ "instance", "\"../../etc\"", "not a valid device" },

@@ -373,7 +373,7 @@ static int run_lint(struct gt_cli *cli, int argc, char **argv)
 	} else if (found.n) {
 		show_findings(found.f, found.n, cli->color);
 	} else {
-		puts("nothing to complain about in sysctl.d, modprobe.d, limits.d, udev/rules.d,\n"
+		puts("no findings in sysctl.d, modprobe.d, limits.d, udev/rules.d,\n"
 		     "/etc/default/grub, /etc/tuned and /etc/nccl.conf");
 	}
 	return 0;

@@ -125,7 +125,7 @@ static int run_revert(struct gt_cli *cli)
 
 	if (with.n || skip.n || gpu || no_hold || output)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
-				    "revert takes everything back: its only option is --dry-run");
+				    "revert removes everything that apply installed: its only option is --dry-run");
 	cli->changes_host = !dry_run;
 	r = tn_provision_revert(cli->fs, dry_run, &report, &status, &cli->err);
 	if (r < 0)
@@ -145,7 +145,7 @@ static int run_provision(struct gt_cli *cli, int argc, char **argv)
 
 	if ((!plan && !apply && !revert) || (argc > 1 && !apply))
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL,
-				    "provision is followed by plan, apply [PLAN] or revert, not by '%s'",
+				    "provision takes plan, apply [PLAN] or revert, not '%s'",
 				    argc > 1 && (plan || revert) ? argv[1] : argv[0]);
 	if (revert)
 		return run_revert(cli);

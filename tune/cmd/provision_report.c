@@ -140,7 +140,7 @@ static void commands(const json_t *doc)
 
 	if (!json_array_size(list) || (refusal && !other))
 		return;
-	puts(other ? "Commands to run as root:" : "What apply runs, or you by hand:");
+	puts(other ? "Commands to run as root:" : "Commands that apply runs, or that you can run by hand:");
 	json_array_foreach(list, i, c)
 	{
 		if (other)
@@ -210,7 +210,7 @@ void tn_show_provision_report(const json_t *report, bool color)
 	if (!json_array_size(list)) {
 		puts(gt_ends_with(text(report, "command"), "revert")
 			     ? "Nothing was installed by gputune."
-			     : "Nothing to install: this host lacks nothing that was asked for.");
+			     : "Nothing to install: all requested packages are installed.");
 		return;
 	}
 	json_array_foreach(list, i, o)
@@ -223,5 +223,5 @@ void tn_show_provision_report(const json_t *report, bool color)
 	}
 	printf("%zu package%s: %s.\n", json_array_size(list), json_array_size(list) == 1 ? "" : "s", result);
 	if (json_is_true(json_object_get(report, "reboot")))
-		puts("Reboot, then look: gpuprobe");
+		puts("Reboot, then check the host: gpuprobe");
 }

@@ -127,7 +127,7 @@ static void want_tcp_mem(const struct tn_ctx *c, const struct tn_now *now, struc
 	"MiB for sending. This is enough for 10 Gbit/s with a delay of 5 ms, and limits a single faster stream from " \
 	"NFS or an object store. tuned's network-throughput profile raises it to 16 MiB."
 #define TCP_MEM_HAZARD                                                                                                 \
-	"More memory per busy connection, and longer queues behind a slow one. No effect on RDMA and NVLink. " \
+	"More memory per busy connection, and longer queues on a slow one. No effect on RDMA and NVLink. " \
 	"gputune does not change the first two numbers, which apply to every connection, and only raises the third."
 
 /* Every connection gets the minimum and the default, so with large values a few connections could take all memory. */

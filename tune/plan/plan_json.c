@@ -141,7 +141,7 @@ static int check_change(const struct tn_item *i, struct gt_err *err)
 	if (i->knob->tag == 'C')
 		return gt_fail(err, EINVAL, "%s is never written", i->knob->id);
 	if (!i->current || !i->wanted)
-		return gt_fail(err, EINVAL, "%s has no current or no wanted value", i->knob->id);
+		return gt_fail(err, EINVAL, "%s has no current or no desired value", i->knob->id);
 	if (strlen(i->current) > 127 || tn_tunable_check_value(i->knob, NULL, i->wanted, err) < 0)
 		return err->msg[0] ? -EINVAL : gt_fail(err, EINVAL, "%s: the current value is too long", i->knob->id);
 	if (tn_item_good(i, i->current))

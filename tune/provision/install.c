@@ -62,7 +62,7 @@ static int plan_again(struct gt_fsroot *fs, const struct pr_host *host, const js
 
 	if (r < 0 || !json_is_object(o) || gpu < 0 || gpu > 0xffff)
 		return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL,
-				    "this is no document of gputune provision plan: nothing is changed");
+				    "this is not a document of gputune provision plan: nothing is changed");
 	opts.gpu = (unsigned)gpu;
 	strings_of(json_object_get(o, "with"), &with);
 	strings_of(json_object_get(o, "skip"), &skip);

@@ -18,7 +18,7 @@ static void add_values(const struct tn_journal *j, const struct tn_tx *t, json_t
 {
 	for (size_t i = 0; i < t->n_entry; i++)
 		if (!tn_entry_expired(j, t, &t->entry[i]))
-			tn_report_value(report, &t->entry[i], t->entry[i].new_value ? result : "changed by someone else");
+			tn_report_value(report, &t->entry[i], t->entry[i].new_value ? result : "changed by another program");
 }
 
 static json_t *tx_json(const struct tn_journal *j, const struct tn_tx *t)

@@ -12,9 +12,9 @@ const char *tn_undo_name(enum tn_undo u)
 	static const char *const name[] = {
 		[TN_UNDO_BACK] = "as before",
 		[TN_UNDO_RESTORED] = "restored",
-		[TN_UNDO_FOREIGN] = "changed by someone else",
-		[TN_UNDO_UNKNOWN] = "unknown to this version, left alone",
-		[TN_UNDO_GONE] = "not there any more",
+		[TN_UNDO_FOREIGN] = "changed by another program",
+		[TN_UNDO_UNKNOWN] = "unknown to this version, not changed",
+		[TN_UNDO_GONE] = "no longer exists",
 		[TN_UNDO_STAYS] = "stays until reboot",
 		[TN_UNDO_FAILED] = "failed",
 	};

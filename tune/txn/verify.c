@@ -223,7 +223,7 @@ static void verify_file(struct verify *v, const struct tn_entry *e)
 	int r = gt_fs_read(v->fs, e->path, &now, NULL);
 	bool ok = r >= 0 && gt_streq(now, e->new_value);
 
-	tn_report_value(v->report, e, ok ? "ok" : r == -ENOENT ? "removed" : r < 0 ? strerror(-r) : "changed by someone else");
+	tn_report_value(v->report, e, ok ? "ok" : r == -ENOENT ? "removed" : r < 0 ? strerror(-r) : "changed by another program");
 	v->drift += !ok;
 }
 
