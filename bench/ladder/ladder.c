@@ -52,7 +52,7 @@ static void compare(json_t *rung, const json_t *base, int64_t rounds, uint64_t s
 
 void bn_ladder_analyze(json_t *doc)
 {
-	static const char *const levels[] = {"items_per_s", "planned_bytes", "max_rss_bytes"};
+	static const char *const levels[] = { "items_per_s", "planned_bytes", "max_rss_bytes", "sent_bytes", "loss" };
 	const json_t *run = json_object_get(doc, "run");
 	json_t *l, *rung;
 	size_t i, k;

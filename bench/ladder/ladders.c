@@ -56,7 +56,26 @@ static const struct bn_rung ranks[] = {
 	{ .name = "DDP, gradients sent as int8", .options = { RANKS, "--compress", "int8" } },
 	{ .name = "DDP, PowerSGD of rank 1", .options = { RANKS, "--compress", "powersgd" } },
 	{ .name = "DDP, 1 bit after 8 updates", .options = { RANKS, "--compress", "onebit", "--compress-after", "8" } },
+	{ .name = "DDP, batches split by the measured speed of ranks", .options = { RANKS, "--balance" } },
+	{ .name = "combined: overlapped, sent as fp16, split by speed",
+	  .options = { RANKS, "--overlap", "on", "--compress", "fp16", "--balance" } },
 	{ .name = "one process with all threads, for comparison" },
+	{ .name = NULL },
+};
+
+/* The batch over all ranks is 16 in each rung. */
+static const struct bn_rung parallel[] = {
+	{ .name = "one process", .options = { "--batch", "16" } },
+	{ .name = "4 data parallel ranks", .options = { "--ranks", "4", "--batch", "4" } },
+	{ .name = "the same, optimizer state sharded (ZeRO 1)", .options = { "--ranks", "4", "--batch", "4", "--shard", "1" } },
+	{ .name = "+ gradients sharded (ZeRO 2)", .options = { "--ranks", "4", "--batch", "4", "--shard", "2" } },
+	{ .name = "+ parameters sharded (ZeRO 3)", .options = { "--ranks", "4", "--batch", "4", "--shard", "3" } },
+	{ .name = "4 tensor parallel ranks", .options = { "--ranks", "4", "--tp", "4", "--batch", "16" } },
+	{ .name = "4 pipeline stages, GPipe", .options = { "--ranks", "4", "--pp", "4", "--batch", "16", "--schedule", "gpipe" } },
+	{ .name = "4 pipeline stages, 1F1B", .options = { "--ranks", "4", "--pp", "4", "--batch", "16" } },
+	{ .name = "2 data x 2 tensor", .options = { "--ranks", "4", "--tp", "2", "--batch", "8" } },
+	{ .name = "2 data x 2 stages", .options = { "--ranks", "4", "--pp", "2", "--batch", "8" } },
+	{ .name = "2 tensor x 2 stages", .options = { "--ranks", "4", "--tp", "2", "--pp", "2", "--batch", "16" } },
 	{ .name = NULL },
 };
 
@@ -113,6 +132,10 @@ const struct bn_ladder bn_ladders[] = {
 	{ .id = "ranks", .title = "Data-parallel to DDP, overlapped and compressed", .rung = ranks, .batch = 16,
 	  .what = "The same batch over all ranks; the rungs differ in when and how gradients are sent.",
 	  .train = { "gpt", "--batch", "16", "--steps", "24", "--warmup", "4" } },
+	{ .id = "parallel", .title = "One model among four ranks: data, tensor and pipeline parallel, ZeRO", .rung = parallel,
+	  .what = "The same batch over all ranks, so the loss must be equal; the rungs differ in what a rank holds and sends.",
+	  .train = { "gpt2", "--layers", "4", "--width", "128", "--heads", "4", "--vocab", "2048", "--seq", "128", "--steps",
+		     "12", "--warmup", "4" } },
 	{ .id = "accumulation", .title = "Gradient accumulation, naive to once per update", .rung = accumulation,
 	  .what = "Small batches, as with little memory; the rungs differ in how often gradients are reduced and applied.",
 	  .train = { "gpt", "--steps", "24", "--warmup", "4" } },

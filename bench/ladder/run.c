@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Measures the rungs of ladders and records every launch. */
 #include <errno.h>
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,10 +92,28 @@ static void command(struct gt_strv *argv, const struct bn_ladder_request *q, con
 	add_words(argv, q, l, rung->options);
 }
 
+/* Returns the bytes that the first rank sends per update, with those of the stage that sends most. NAN: one process, or a run
+ * on data, whose evaluations send tensors too. */
+static double sent_bytes(const json_t *doc)
+{
+	const json_t *groups = json_object_get(json_object_get(doc, "groups"), "tensor"), *ranks, *rank;
+	double updates = (double)json_array_size(json_object_get(doc, "step_s")) + gt_json_get_real(doc, "warmup", 0);
+	double reads = gt_json_get_real(groups, "sent_bytes", 0), stage = 0;
+
+	if (gt_json_get_int(doc, "ranks", 1) < 2 || (reads > 0 && json_is_object(json_object_get(doc, "data"))))
+		return NAN;
+	ranks = json_object_get(json_object_get(doc, "pipeline"), "ranks");
+	for (size_t i = 0; i < json_array_size(ranks); i++) {
+		rank = json_array_get(ranks, i);
+		stage = fmax(stage, gt_json_get_real(rank, "sent_bytes", 0));
+	}
+	return gt_json_get_real(json_object_get(doc, "ddp"), "sent_bytes_per_step", 0) + reads / updates + stage;
+}
+
 static json_t *outcome(const struct gt_spawn *sp, struct ladder_run *c)
 {
 	static const char *const members[] = {"items_per_s", "median_step_s", "planned_bytes", "max_rss_bytes", "threads",
-					  "env", "gpu", "gpu_trouble"};
+					  "loss", "env", "gpu", "gpu_trouble"};
 	gt_auto_json *doc = NULL;
 	json_t *launch = json_object();
 	struct gt_err err = {0};
@@ -112,6 +131,8 @@ static json_t *outcome(const struct gt_spawn *sp, struct ladder_run *c)
 	json_object_set_new(launch, "failure", gt_json_str(why));
 	for (size_t i = 0; doc && i < GT_ARRAY_SIZE(members); i++)
 		json_object_set(launch, members[i], json_object_get(doc, members[i]));
+	if (doc)
+		json_object_set_new(launch, "sent_bytes", gt_json_real(sent_bytes(doc)));
 	if (doc)
 		json_object_set(c->doc, "unit", json_object_get(doc, "unit"));
 	return launch;

@@ -206,16 +206,30 @@ static void bars(struct bn_view *v, const json_t *l, unsigned id)
 
 /* ---- numbers ---- */
 
+static bool has_messages(const json_t *l)
+{
+	json_t *rung;
+	size_t i;
+
+	json_array_foreach(json_object_get(l, "rungs"), i, rung)
+		if (gt_json_get_real(rung, "sent_bytes", 0) > 0)
+			return true;
+	return false;
+}
+
 static void table(struct bn_view *v, const json_t *l)
 {
 	gt_autofree char *per_second = gt_xasprintf("%s/s", gt_json_get_str(l, "unit", "items"));
 	const struct bn_column columns[] = { { "rung", BN_LONG },       { per_second, BN_NUMBER }, { "speed-up", BN_NUMBER },
-					     { "95% CI", BN_INTERVAL }, { "planned", BN_NUMBER },  { "peak", BN_NUMBER } };
+					     { "95% CI", BN_INTERVAL }, { "planned", BN_NUMBER },  { "peak", BN_NUMBER },
+					     { "sent", BN_NUMBER },     { "loss", BN_NUMBER } };
+	bool sends = has_messages(l);
 	json_t *rung;
 	size_t k;
 
-	bn_view_table(v, BN_ALL, columns, GT_ARRAY_SIZE(columns),
-		      "Planned: tensors of one rank. Peak: most resident memory of one rank.");
+	bn_view_table(v, BN_ALL, columns, GT_ARRAY_SIZE(columns) - (sends ? 0 : 2),
+		      sends ? "Planned: tensors of one rank. Peak: most resident memory of one rank. Sent: per update." :
+			      "Planned: tensors of one rank. Peak: most resident memory of one rank.");
 	json_array_foreach(json_object_get(l, "rungs"), k, rung) {
 		const char *why = failure_of(rung);
 
@@ -226,6 +240,10 @@ static void table(struct bn_view *v, const json_t *l)
 		bn_view_cell(v, "%s", interval(rung, k == 0).s);
 		bn_view_cell(v, "%s", bytes(rung, "planned_bytes").s);
 		bn_view_cell(v, "%s", bytes(rung, "max_rss_bytes").s);
+		if (!sends)
+			continue;
+		bn_view_cell(v, "%s", bytes(rung, "sent_bytes").s);
+		bn_view_cell(v, "%.5f", gt_json_get_real(rung, "loss", NAN));
 	}
 }
 

@@ -158,6 +158,7 @@ json_t *bn_train_document(const struct bn_training *r)
 	put_int(doc, "tp", r->o.tp);
 	put_int(doc, "pp", r->o.pp);
 	put_int(doc, "microbatches", r->o.microbatches);
+	put_int(doc, "warmup", r->o.warmup);
 	put_int(doc, "threads", (uint64_t)rt_program_threads(r->program));
 	json_object_set_new(doc, "amp", gt_json_str(r->o.amp ? r->o.amp : "fp32"));
 	spin = bn_omp_spin_text();

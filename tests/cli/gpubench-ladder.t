@@ -98,3 +98,18 @@ Invalid arguments are refused.
   $ gpubench ladder precision --model mlp $tiny --rounds 1 -q -o nowhere/l.json
   gpubench: cannot create nowhere/l.json: No such file or directory
   [64]
+
+One model among four ranks: each rung has the same loss, a rank of a sharded one needs less memory, and sent bytes are counted.
+
+  $ small=$(printf ' --train=%s' --layers 2 --width 32 --seq 8 --vocab 2048 --steps 1 --warmup 2)
+  $ gpubench ladder parallel $small --rounds 1 -q -o p.json | grep -c '^RUNG.*SENT *LOSS'
+  1
+  $ cat > parallel.py <<'END'
+  > import json
+  > r = json.load(open("p.json"))["ladders"][0]["rungs"]
+  > print(len(r), max(abs(k["loss"] - r[0]["loss"]) for k in r) < 1e-4, r[0]["sent_bytes"], all(k["sent_bytes"] > 0 for k in r[1:]))
+  > print([k["sent_bytes"] == r[1]["sent_bytes"] for k in r[2:5]])
+  > END
+  $ python3 parallel.py
+  11 True None True
+  [True, True, False]
