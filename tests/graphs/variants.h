@@ -56,5 +56,6 @@ bool variant_mixed(struct trial *t);
 bool variant_ranks_alike(struct trial *t);
 bool variant_ranks_apart(struct trial *t);
 bool variant_ranks_compressed(struct trial *t);
+bool variant_split(struct trial *t);
 bool variant_refused(struct trial *t);
 #endif

@@ -11,6 +11,7 @@ const struct variant variants[] = {
 	{ "apart", "2 and 4 ranks with batches of their own train by the weighted mean of all", variant_ranks_apart, true },
 	{ "coded", "2 and 4 ranks with compressed gradients stay equal, near the uncompressed result, and reproducible",
 	  variant_ranks_compressed, true },
+	{ "split", "ranks that split the layers, the stages or both train like one", variant_split, true },
 	{ "values", "values, losses, gradients and running statistics are those of the plain definitions", variant_values, false },
 	{ "low", "mixed precision is within the error bound of its type", variant_reduced_values, false },
 	{ "pixels", "inputs as bytes give the results of the numbers that they encode", variant_pixels, false },
