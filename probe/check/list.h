@@ -72,6 +72,12 @@
 	CHECK(iommu) \
 	CHECK(p2p) \
 	CHECK(peermem) \
+	CHECK(rdma_state) \
+	CHECK(rdma_rate) \
+	CHECK(rdma_errors) \
+	CHECK(rdma_firmware) \
+	CHECK(rdma_gid) \
+	CHECK(rdma_mtu) \
 	CHECK(throttle) \
 	CHECK(persistence) \
 	CHECK(cpu_features) \

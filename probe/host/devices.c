@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Disks and network cards, except virtual ones. */
+/* Disks, network cards and RDMA ports, except virtual ones. */
 #include <linux/pci_regs.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "lib/text.h"
@@ -248,4 +249,113 @@ void pr_discover_devices(struct gt_fsroot *fs, struct pr_host *h)
 			gt_strv_add(&h->rdma_pci, pci ? pci : "");
 		}
 	}
+}
+
+/* ---- InfiniBand and RoCE --------------------------------------------------------------------------------------- */
+
+#define RDMA	   "/sys/class/infiniband"
+#define MOST_PORTS 256
+#define MOST_GIDS  32
+
+const char *const pr_rdma_error_files[PR_RDMA_ERRORS] = { [PR_RDMA_SYMBOL] = "symbol_error",
+							  [PR_RDMA_RECOVERY] = "link_error_recovery",
+							  [PR_RDMA_DOWNED] = "link_downed",
+							  [PR_RDMA_RECEIVE] = "port_rcv_errors",
+							  [PR_RDMA_INTEGRITY] = "local_link_integrity_errors",
+							  [PR_RDMA_OVERRUN] = "excessive_buffer_overrun_errors" };
+
+/* Returns the number at the start of a line such as "4: ACTIVE". */
+static struct pr_num leading_number(struct pr_str line)
+{
+	size_t len = line.v ? strspn(line.v, "0123456789") : 0;
+
+	if (!line.v)
+		return (struct pr_num){ line.state, 0 };
+	return len && len < 9 ? pr_value(strtol(line.v, NULL, 10)) : (struct pr_num){ PR_BROKEN, 0 };
+}
+
+/* Looks for RoCE v2 GIDs. The type of an empty entry cannot be read. */
+static void read_gids(struct gt_fsroot *fs, struct pr_host *h, struct pr_rdma_port *p)
+{
+	int64_t v2 = 0, ipv4 = 0;
+
+	for (int i = 0; i < MOST_GIDS && !ipv4; i++) {
+		struct pr_str type = pr_read_str(h, fs, RDMA "/%s/ports/%d/gid_attrs/types/%d", p->device, p->port, i);
+		struct pr_str gid = { PR_ABSENT, NULL };
+
+		if (i == 0 && type.state == PR_ABSENT) { /* an old kernel, or a capture without this table */
+			p->gids_v2.state = p->gids_v2_ipv4.state = PR_ABSENT;
+			return;
+		}
+		if (!gt_streq(type.v, "RoCE v2"))
+			continue;
+		gid = pr_read_str(h, fs, RDMA "/%s/ports/%d/gids/%d", p->device, p->port, i);
+		v2++;
+		ipv4 += gid.v && gt_starts_with(gid.v, "0000:0000:0000:0000:0000:ffff:");
+	}
+	p->gids_v2 = pr_value(v2);
+	p->gids_v2_ipv4 = pr_value(ipv4);
+}
+
+static void add_port(struct gt_fsroot *fs, struct pr_host *h, size_t device, int port)
+{
+	struct pr_rdma_port *p = &h->rdma_ports.port[h->rdma_ports.n++];
+	const char *name = h->rdma.v[device];
+	struct pr_str layer;
+
+	*p = (struct pr_rdma_port){ .device = name, .pci = h->rdma_pci.v[device], .port = port };
+	p->first_function = strlen(p->pci) > 2 && !strcmp(p->pci + strlen(p->pci) - 2, ".0");
+	layer = pr_read_str(h, fs, RDMA "/%s/ports/%d/link_layer", name, port);
+	p->ethernet = gt_streq(layer.v, "Ethernet");
+	p->board = pr_read_str(h, fs, RDMA "/%s/board_id", name);
+	p->firmware = pr_read_str(h, fs, RDMA "/%s/fw_ver", name);
+	p->state = leading_number(pr_read_str(h, fs, RDMA "/%s/ports/%d/state", name, port));
+	p->phys_state = leading_number(pr_read_str(h, fs, RDMA "/%s/ports/%d/phys_state", name, port));
+	p->rate = pr_read_str(h, fs, RDMA "/%s/ports/%d/rate", name, port);
+	p->rate_gbit = leading_number(p->rate);
+	for (int i = 0; i < PR_RDMA_ERRORS; i++)
+		p->error[i] = pr_read_num(fs, RDMA "/%s/ports/%d/counters/%s", name, port, pr_rdma_error_files[i]);
+	p->gids_v2.state = p->gids_v2_ipv4.state = PR_ABSENT;
+	if (p->ethernet && pr_or(p->state, 0) == PR_RDMA_ACTIVE)
+		read_gids(fs, h, p);
+}
+
+void pr_discover_rdma_ports(struct gt_fsroot *fs, struct pr_host *h)
+{
+	h->rdma_ports.port = gt_xcalloc(MOST_PORTS, sizeof(*h->rdma_ports.port));
+	for (size_t i = 0; i < h->rdma.n; i++) {
+		gt_autofree char *dir = gt_xasprintf(RDMA "/%s/ports", h->rdma.v[i]);
+		gt_auto_strv names = { 0 };
+		uint64_t port;
+
+		gt_fs_list(fs, dir, &names);
+		for (size_t k = 0; k < names.n && h->rdma_ports.n < MOST_PORTS; k++)
+			if (!gt_parse_u64(names.v[k], &port) && port > 0 && port < 256)
+				add_port(fs, h, i, (int)port);
+	}
+}
+
+void pr_rdma_clear(struct pr_rdma *r)
+{
+	free(r->port);
+}
+
+json_t *pr_rdma_json(const struct pr_rdma *r)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct pr_rdma_port *p = &r->port[i];
+		json_t *o = json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "device", p->device, "port", p->port,
+				      "link_layer", p->ethernet ? "Ethernet" : "InfiniBand", "board", pr_str_json(p->board),
+				      "firmware",
+				      pr_str_json(p->firmware), "state", pr_num_json(p->state), "phys_state",
+						pr_num_json(p->phys_state),
+				      "rate_gbit", pr_num_json(p->rate_gbit), "gids_v2", pr_num_json(p->gids_v2));
+
+		for (int k = 0; k < PR_RDMA_ERRORS; k++)
+			json_object_set_new(o, pr_rdma_error_files[k], pr_num_json(p->error[k]));
+		json_array_append_new(list, o);
+	}
+	return list;
 }

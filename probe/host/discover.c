@@ -73,6 +73,7 @@ int pr_host_discover(struct gt_fsroot *fs, const struct pr_discover_opts *opts, 
 	if (!opts->hardware && (opts->cuda || !h->live))
 		pr_discover_cuda(fs, h, opts->nvml_timeout_s > 0 ? opts->nvml_timeout_s : 30);
 	pr_discover_devices(fs, h);
+	pr_discover_rdma_ports(fs, h);
 	if (opts->data)
 		pr_discover_data(fs, h, opts->data);
 	pr_find_contradictions(fs, h);
@@ -117,6 +118,7 @@ void pr_host_free(struct pr_host *h)
 	gt_strv_clear(&h->contradictions);
 	gt_strv_clear(&h->rdma);
 	gt_strv_clear(&h->rdma_pci);
+	pr_rdma_clear(&h->rdma_ports);
 	for (size_t i = 0; i < h->n_pyenv; i++)
 		pr_pyenv_clear(&h->pyenv[i]);
 	for (size_t i = 0; i < h->n_imported; i++)

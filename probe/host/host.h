@@ -20,6 +20,7 @@
 #include "probe/host/nodes.h"
 #include "probe/host/nvml.h"
 #include "probe/host/platform.h"
+#include "probe/host/rdma.h"
 #include "probe/host/secure_boot.h"
 
 struct pr_cpu {
@@ -220,6 +221,7 @@ struct pr_host {
 	size_t n_net;
 	struct gt_strv rdma;	 /* InfiniBand and RoCE devices: "mlx5_0" */
 	struct gt_strv rdma_pci; /* PCI addresses in the same order; "" if unknown */
+	struct pr_rdma rdma_ports;
 	struct pr_cpufreq *cpufreq;
 	size_t n_cpufreq;
 	struct pr_kernel *kernels; /* installed kernels, the oldest first */

@@ -197,7 +197,8 @@ static json_t *devices_json(const struct pr_host *h)
 						     pr_str_json(n->driver), "speed_mbit", pr_num_json(n->speed_mbit),
 						     "numa_node", pr_num_json(n->numa_node)));
 	}
-	return json_pack("{s:o, s:o, s:o}", "block", block, "net", net, "rdma", strv_json(&h->rdma));
+	return json_pack("{s:o, s:o, s:o, s:o}", "block", block, "net", net, "rdma", strv_json(&h->rdma), "rdma_ports",
+			 pr_rdma_json(&h->rdma_ports));
 }
 
 static json_t *packages_json(const struct pr_host *h)
