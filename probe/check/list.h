@@ -65,6 +65,9 @@
 	CHECK(require) \
 	CHECK(runtime) \
 	CHECK(topology) \
+	CHECK(grace_pages) \
+	CHECK(grace_memory) \
+	CHECK(grace_arguments) \
 	CHECK(gpu_node) \
 	CHECK(pcie_width) \
 	CHECK(bar1) \

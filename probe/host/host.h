@@ -182,6 +182,7 @@ struct pr_host {
 		bool shm_huge; /* /dev/shm is mounted with huge=always */
 		struct pr_num limit_bytes; /* tightest limit of this process's control group and its ancestors; absent: none */
 		struct pr_str thp_enabled, thp_defrag;
+		struct pr_num thp_bytes; /* size of a transparent huge page; 512 MiB if pages have 64 KiB */
 	} mem;
 	struct pr_node *node;
 	size_t n_node;

@@ -336,10 +336,11 @@ json_t *pr_host_to_json(const struct pr_host *h)
 	json_object_set_new(doc, "cpu", cpu_json(h));
 	json_object_set_new(
 		doc, "memory",
-		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "total_bytes", pr_num_json(h->mem.total_bytes),
+		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "total_bytes", pr_num_json(h->mem.total_bytes),
 			  "swap_total_bytes", pr_num_json(h->mem.swap_total_bytes), "shm_bytes",
 			  pr_num_json(h->mem.shm_bytes), "thp_enabled", pr_str_json(h->mem.thp_enabled), "thp_defrag",
-			  pr_str_json(h->mem.thp_defrag), "hugepages", pr_num_json(h->mem.hugepages), "memlock_bytes",
+			  pr_str_json(h->mem.thp_defrag), "thp_bytes", pr_num_json(h->mem.thp_bytes), "hugepages",
+			  pr_num_json(h->mem.hugepages), "memlock_bytes",
 			  pr_or(h->mem.memlock_bytes, 0) == INT64_MAX ? json_string("unlimited")
 								      : pr_num_json(h->mem.memlock_bytes)));
 	json_object_set_new(doc, "nodes", nodes_json(h));

@@ -170,6 +170,7 @@ void pr_discover_memory(struct gt_fsroot *fs, struct pr_host *h)
 	int r;
 
 	pr_launch_memory(fs, h);
+	h->mem.thp_bytes = pr_read_num(fs, "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
 	h->mem.thp_defrag = pr_chosen(h, pr_read_str(h, fs, "/sys/kernel/mm/transparent_hugepage/defrag"));
 	read_limits(fs, h);
 	h->mem.shm_huge = shm_is_huge(fs);

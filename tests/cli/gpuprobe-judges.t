@@ -537,6 +537,10 @@ node whose driver is a container.
 
   $ A=$FIXTURES/arm-gh200.host; gpuprobe --root $A | grep -A2 'Remedy:'; gpuprobe --json --root $A | grep -A2 '"soname": "libcuda.so.1"'
     Remedy:
+        sysctl -w kernel.numa_balancing=0
+      At every boot:
+  --
+    Remedy:
         apt install libopenblas0-openmp
         update-alternatives --set libblas.so.3-aarch64-linux-gnu /usr/lib/aarch64-linux-gnu/openblas-openmp/libblas.so.3
             "soname": "libcuda.so.1",

@@ -41,7 +41,7 @@ Every check has an explanation and the messages that lead to it.
   no-kernel-image: packages or libraries that are incompatible with this host or with each other
   $ gpuprobe explain "Error 802: system not yet initialized" | grep hmm
     uvm_disable_hmm=1.
-  $ for host in arm-gh200 power9-gpu-nodes; do gpuprobe --root $FIXTURES/$host.host | sed -n 's/:.*NUMA.*//p'; done
+  $ for host in arm-gh200 power9-gpu-nodes; do gpuprobe --root $FIXTURES/$host.host | sed -n 's/:.*NUMA node.*//p'; done
     ARM Neoverse-V2
     POWER9
   $ gpuprobe explain host.blaz

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GPUs on one module with NVIDIA's Grace processor (GH200, GB200). The processor reaches the GPU's memory by NVLink-C2C, and
+ * the kernel manages this memory as a NUMA node without CPUs. Source: NVIDIA's Grace Performance Tuning Guide, "Operating
+ * System Settings".
+ */
+#include <string.h>
+#include "lib/text.h"
+#include "probe/check/check.h"
+#include "probe/check/list.h"
+
+#define THP_OF_64K (INT64_C(512) << 20) /* size of a transparent huge page if pages have 64 KiB */
+#define THP_OF_4K  (INT64_C(2) << 20)
+
+static size_t count_superchips(const struct pr_host *h)
+{
+	static const unsigned devices[] = { 0x2342, 0x2348, 0x2941, 0x31c2 }; /* GH200, GH200 144 GB, GB200, GB300 */
+	size_t n = 0;
+
+	for (size_t i = 0; i < h->n_gpu; i++)
+		for (size_t k = 0; k < GT_ARRAY_SIZE(devices); k++)
+			n += h->gpu[i].pci->device == devices[k];
+	return gt_streq(h->kernel.arch.v, "aarch64") ? n : 0;
+}
+
+static bool no_superchip(const struct pr_context *c, struct pr_finding *f)
+{
+	if (count_superchips(c->host))
+		return false;
+	pr_say(f, PR_SKIP, "no GPU on a module with a Grace processor");
+	return true;
+}
+
+static void page_size(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+
+	if (no_superchip(c, f))
+		return;
+	if (!pr_has(h->mem.thp_bytes)) {
+		pr_say(f, PR_NOT_KNOWN, "the size of pages is unknown: /sys/kernel/mm/transparent_hugepage/hpage_pmd_size is %s",
+		       pr_state_name(h->mem.thp_bytes.state));
+	} else if (h->mem.thp_bytes.v == THP_OF_4K) {
+		pr_say(f, PR_WARN, "the kernel has pages of 4 KiB; NVIDIA recommends 64 KiB for this processor");
+		pr_remedy(f, "Install a kernel with pages of 64 KiB. Huge pages then have 512 MiB instead of 2 MiB:\n  "
+				"@{kernel-64k}; reboot");
+	} else if (h->mem.thp_bytes.v == THP_OF_64K && gt_streq(h->mem.thp_enabled.v, "always")) {
+		pr_say(f, PR_WARN, "transparent huge pages of 512 MiB are on for all programs");
+		pr_remedy(f, "Small programs then occupy 512 MiB at a time. Limit them to programs that ask for them:\n"
+			     "  echo madvise > /sys/kernel/mm/transparent_hugepage/enabled\nAt every boot:\n"
+			     "  @{kernel-add 50-thp transparent_hugepage=madvise}");
+	} else {
+		pr_say(f, h->mem.thp_bytes.v == THP_OF_64K ? PR_PASS : PR_NOT_KNOWN, "huge pages have %ld MiB",
+		       h->mem.thp_bytes.v >> 20);
+	}
+}
+const struct pr_check pr_check_grace_pages = {
+	.id = "grace.page-size",
+	.title = "the page size does not suit a Grace processor",
+	.story = "With pages of 64 KiB there are fewer page faults and TLB misses, also for accesses of the GPU to the processor's "
+		 "memory. Transparent huge pages then have 512 MiB, too much for most programs.",
+	.run = page_size,
+};
+
+static void gpu_memory(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	size_t chips = count_superchips(h), nodes = 0;
+
+	if (no_superchip(c, f))
+		return;
+	if (h->driver.module_version.state != PR_PRESENT) {
+		pr_say(f, PR_SKIP, "no driver is loaded");
+		return;
+	}
+	for (size_t i = 0; i < h->n_node; i++)
+		nodes += !gt_set_count(&h->node[i].cpus) && pr_or(h->node[i].mem_bytes, 0) > 0;
+	if (nodes >= chips)
+		pr_say(f, PR_PASS, "the memory of each GPU is a NUMA node without CPUs");
+	else
+		pr_say(f, PR_NOT_KNOWN, "%zu GPUs, but %zu NUMA nodes for their memory: the driver manages the memory itself "
+				"(CDMM), or "
+					"it failed to add it", chips, nodes);
+}
+const struct pr_check pr_check_grace_memory = {
+	.id = "grace.gpu-memory",
+	.title = "the memory of a GPU is not a NUMA node",
+	.after = (const char *const[]){ "driver.loaded", NULL },
+	.story = "On GH200 and GB200 the driver adds the GPU's memory to the kernel as a NUMA node without CPUs. Programs can then "
+		 "allocate it with malloc() and numactl, also by mistake: interleaving over all nodes uses the GPU's memory. From "
+		 "driver 580 on, the driver can keep the memory for itself (NVreg_CoherentGPUMemoryMode=driver).",
+	.run = gpu_memory,
+};
+
+static void arguments(const struct pr_context *c, struct pr_finding *f)
+{
+	const struct pr_host *h = c->host;
+	const char *cmdline = h->kernel.cmdline.v;
+
+	if (no_superchip(c, f))
+		return;
+	if (!cmdline) {
+		pr_say(f, PR_NOT_KNOWN, "the kernel command line is %s", pr_state_name(h->kernel.cmdline.state));
+	} else if (pr_or(h->numa_balancing, 0)) {
+		pr_say(f, PR_WARN, "automatic NUMA balancing is on: its page faults slow down accesses of the GPU to the "
+				"processor's "
+				   "memory");
+		pr_remedy(f, "  sysctl -w kernel.numa_balancing=0\nAt every boot:\n  @{kernel-add 50-grace "
+				"numa_balancing=disable}");
+	} else if (!gt_word_in(cmdline, " ", "init_on_alloc=0")) {
+		pr_say(f, PR_WARN, "the kernel command line has no init_on_alloc=0: the kernel may clear each page twice");
+		pr_remedy(f, "Kernel memory is then not cleared before use, which some sites require:\n"
+			     "  @{kernel-add 50-grace init_on_alloc=0}; reboot");
+	} else {
+		pr_say(f, PR_PASS, "init_on_alloc=0 is set, and NUMA balancing is off");
+	}
+}
+const struct pr_check pr_check_grace_arguments = {
+	.id = "grace.arguments",
+	.title = "the kernel arguments do not suit a Grace processor",
+	.story = "NVIDIA's guides for GH200 and GB200 set init_on_alloc=0 and numa_balancing=disable. NUMA balancing unmaps pages "
+		 "to observe their use, and each access of the GPU to such a page is a fault. With init_on_alloc the kernel clears "
+		 "pages that the driver clears again.",
+	.run = arguments,
+};
