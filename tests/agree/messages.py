@@ -15,6 +15,8 @@ SAME = {("hardware", "link"), ("several", "gpu"), ("several", "link"), ("several
 # Beginnings of messages for which the thread and the catalogue may name different faults, and the reason.
 OPEN = {
     "/usr/bin/ld: cannot find -lcuda": "the driver's library is missing where a program is linked",
+    "gpu_burn-drv.cpp 239": "an old driver and a new toolkit are the same fault, seen from two sides",
+    "RuntimeError: Address already in use": "an old job of the same user, or another program",
     "RuntimeError: FlashAttention only supports": "the program asks for a package that does not suit the card",
     "modprobe: ERROR: could not insert": "Secure Boot is the system's, the signature is the driver's",
     "[ 3223.539141] nfs: server": "the network or the file server",
