@@ -74,8 +74,9 @@ void pr_can_driver(struct pr_question *q, const char *cuda)
 			      "%s: its GPU needs builds for its JetPack, which are not in the tables",
 			      h->tegra.board.v);
 	else if (!pr_trains_on_gpu(h) && pr_other_gpu(h, 0))
-		pr_can_reason(q, PR_OPEN, "this host", "CUDA needs an NVIDIA GPU; this host has a GPU of %s, which needs "
-						       "another build", pr_gpu_maker(pr_other_gpu(h, 0)));
+		pr_can_reason(q, pr_amd_usable(h) ? PR_NO : PR_OPEN, "this host",
+			      "CUDA needs an NVIDIA GPU; this host has a GPU of %s, which needs another build",
+			      pr_gpu_maker(pr_other_gpu(h, 0)));
 	else if (!pr_trains_on_gpu(h))
 		pr_can_reason(q, PR_NO, "this host", "CUDA needs an NVIDIA GPU, and this host has none that it may use");
 	else if (!driver)
@@ -130,7 +131,7 @@ static void judge_arch(struct pr_question *q, const char *torch, const char *cud
 }
 
 /* Adds the requirements of all of PyTorch's wheels, whatever their CUDA release. */
-static void judge_system(struct pr_question *q, const char *torch)
+void pr_can_system(struct pr_question *q, const char *torch)
 {
 	const char *least = pr_torch_glibc(torch), *have = q->c->host->glibc.v;
 
@@ -205,12 +206,16 @@ static int ask_torch(struct pr_question *q, const char *version)
 
 	if (plus && !strcmp(plus, "+cpu")) {
 		pr_can_reason(q, PR_YES, "PyTorch", "the wheel for CPUs needs no driver");
-		judge_system(q, release);
+		pr_can_system(q, release);
+		return 0;
+	}
+	if (plus && gt_starts_with(plus, "+rocm")) {
+		pr_can_rocm(q, release, plus + strlen("+rocm"));
 		return 0;
 	}
 	if (plus && !cuda)
 		return gt_fail_exit(q->err, GT_EXIT_USAGE, EINVAL,
-				    "'%s' does not name a CUDA build: expected a suffix like +cu126 or +cpu", plus);
+				    "'%s' does not name a CUDA build: expected a suffix like +cu126, +rocm6.4 or +cpu", plus);
 	if (r < 0)
 		return r;
 	if (!r) {
@@ -222,7 +227,7 @@ static int ask_torch(struct pr_question *q, const char *version)
 		on_cpu(q);
 		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "the smaller wheel for CPUs: pip install 'torch==%s.*' --index-url "
 							    "https://download.pytorch.org/whl/cpu", release);
-		judge_system(q, release);
+		pr_can_system(q, release);
 		return 0;
 	} else if (!cuda) {
 		cuda = last_of(builds);
@@ -233,7 +238,7 @@ static int ask_torch(struct pr_question *q, const char *version)
 			pr_can_reason(q, h->n_gpu ? PR_NO : pr_other_gpu(h, 0) ? PR_OPEN : PR_YES, "torch_wheel.tsv",
 				      "pip's default build of PyTorch %s for %s is for CPUs; others: %s", release,
 				      on ? on + 1 : "this machine", last ? builds : "none");
-			judge_system(q, release);
+			pr_can_system(q, release);
 			return 0;
 		}
 		pr_can_reason(q, PR_YES, "torch_wheel.tsv", "pip's default build of PyTorch %s uses CUDA %s", release,
@@ -245,7 +250,9 @@ static int ask_torch(struct pr_question *q, const char *version)
 	pr_can_driver(q, cuda);
 	judge_arch(q, release, cuda);
 	other_build(q, release);
-	judge_system(q, release);
+	if (q->worst == PR_NO)
+		pr_can_rocm_instead(q, release);
+	pr_can_system(q, release);
 	return 0;
 }
 

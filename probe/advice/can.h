@@ -34,6 +34,12 @@ int pr_can_ask(struct pr_question *q, const char *what);
 void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, const char *fmt, ...) GT_PRINTF(4, 5);
 /* Adds whether the host's driver runs programs of that CUDA release. */
 void pr_can_driver(struct pr_question *q, const char *cuda);
+/* Adds the requirements of all wheels of a PyTorch release: Python and glibc. */
+void pr_can_system(struct pr_question *q, const char *torch);
+/* Answers for the ROCm build of a PyTorch release (can_rocm.c). */
+void pr_can_rocm(struct pr_question *q, const char *release, const char *rocm);
+/* Suggests the ROCm build of the release, if the host has AMD GPUs. */
+void pr_can_rocm_instead(struct pr_question *q, const char *release);
 /* Adds a reason if that CUDA release cannot generate code for the host's GPUs. */
 void pr_can_gpu(struct pr_question *q, const char *cuda);
 /* Evaluates an image's NVIDIA_REQUIRE_CUDA. */

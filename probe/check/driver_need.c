@@ -5,6 +5,7 @@
 #include "lib/text.h"
 #include "probe/check/distro.h"
 #include "probe/check/driver_need.h"
+#include "probe/check/rocm.h"
 #include "probe/host/reading.h"
 
 static json_t *step(const struct pr_host *h, const char *why, char *lines)
@@ -452,7 +453,16 @@ int pr_wheel_steps(const struct pr_context *c, const struct pr_driver_need *n, b
 	}
 	if (n->state == PR_DRIVER_NO_GPU && pr_other_gpu(c->host, 0)) {
 		bool amd = !strcmp(pr_gpu_maker(pr_other_gpu(c->host, 0)), "AMD");
+		const char *gfx = pr_first_gfx(c->host);
+		gt_autofree char *rocm = NULL, *torch = gfx ? pr_newest_rocm_torch(c->fs, gfx, &rocm) : NULL;
 
+		if (torch) {
+			why = gt_xasprintf("PyTorch %s with ROCm %s is the newest known to contain code for the AMD GPUs (%s)",
+					   torch, rocm, gfx);
+			json_array_append_new(steps, step(c->host, why, gt_xasprintf(VENV "pip install 'torch==%s.*' --index-url "
+							  "https://download.pytorch.org/whl/rocm%s", torch, rocm)));
+			return 0;
+		}
 		why = gt_xasprintf("a GPU of %s: gpuprobe does not know which PyTorch supports it",
 				   pr_gpu_maker(pr_other_gpu(c->host, 0)));
 		json_array_append_new(steps, step(c->host, why, gt_xasprintf("# https://pytorch.org/get-started/locally has the "

@@ -58,6 +58,7 @@
 	CHECK(wheels) \
 	CHECK(python_driver) \
 	CHECK(torch_arch) \
+	CHECK(torch_rocm) \
 	CHECK(libraries) \
 	CHECK(cudnn) \
 	CHECK(nccl) \

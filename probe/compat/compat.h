@@ -23,6 +23,8 @@ extern const struct pr_table pr_cuda_driver,  /* CUDA major release -> oldest dr
 	pr_gpu_pci,			      /* PCI device ids -> capability x 10, driver branches, open module only */
 	pr_torch_arch,			      /* PyTorch release + CUDA release of the wheel -> capabilities that it contains
 					       * code for */
+	pr_torch_rocm,			      /* PyTorch release -> ROCm releases of its wheels, the newest last */
+	pr_torch_rocm_arch,		      /* PyTorch release -> AMD GPUs for which these wheels contain code */
 	pr_tensorflow_cuda,		      /* TensorFlow release -> CUDA release of its wheels */
 	pr_jax_cuda,			      /* JAX release -> CUDA releases of its plug-ins */
 	pr_extension,			      /* extension of PyTorch and release -> PyTorch, GPUs and CUDA that it needs */

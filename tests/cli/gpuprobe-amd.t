@@ -74,3 +74,46 @@ Counters and lists that cannot be read are unknown, and hostile ones give no wro
   GPUPROBE CRITICAL - amd.driver: amdgpu drives GPU 0000:11:00.0, but KFD does not list it, so ROCm cannot use it
   $ fault 's/^\tSPX/\t/'
   GPUPROBE UNKNOWN - amd.partition: the partition mode cannot be read
+
+The answers for PyTorch name the build for ROCm.
+
+  $ gpuprobe --root $FIXTURES/mi300x.host recommend
+  1. PyTorch 2.14 with ROCm 7.2 is the newest known to contain code for the AMD GPUs (gfx942):
+       python3 -m venv venv && . venv/bin/activate
+       pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/rocm7.2
+  $ gpuprobe --root $FIXTURES/mi300x.host can torch==2.13+rocm7.2
+  torch==2.13+rocm7.2: yes
+    yes: PyTorch 2.13 has wheels for ROCm 7.2 (torch_rocm.tsv)
+    yes: it contains code for gfx942 of GPU 0000:11:00.0 (torch_rocm_arch.tsv)
+    yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
+    yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+  $ gpuprobe --root $FIXTURES/mi300x.host can torch==2.1+rocm5.6
+  torch==2.1+rocm5.6: no
+    yes: PyTorch 2.1 has wheels for ROCm 5.6 (torch_rocm.tsv)
+    no: it contains no code for gfx942 of GPU 0000:11:00.0 (torch_rocm_arch.tsv)
+    yes: it has wheels for Python 3.8 to 3.11; this host has none yet (framework_python.tsv)
+    yes: the wheel needs glibc 2.17; this host has 2.36 (wheel tags on PyPI)
+    Use instead: torch==2.14+rocm7.2
+  [2]
+  $ gpuprobe --root $FIXTURES/mi300x.host can torch==2.9
+  torch==2.9: no
+    yes: pip's default build of PyTorch 2.9 uses CUDA 12.8 (torch_wheel.tsv)
+    no: CUDA needs an NVIDIA GPU; this host has a GPU of AMD, which needs another build (this host)
+    yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
+    yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+    Use instead: torch==2.9+rocm6.4
+  [2]
+  $ gpuprobe --root $FIXTURES/cpu-server-512g.host can torch==2.9+rocm6.4
+  torch==2.9+rocm6.4: no
+    yes: PyTorch 2.9 has wheels for ROCm 6.4 (torch_rocm.tsv)
+    no: ROCm needs an AMD GPU, and this host has none (this host)
+    yes: it has wheels for Python 3.10 to 3.14; this host has none yet (framework_python.tsv)
+    yes: the wheel needs glibc 2.28; this host has 2.36 (wheel tags on PyPI)
+    Use instead: the wheel for CPUs, which gpuprobe can prints
+  [2]
+  $ for host in mi300x-cuda-wheel mi300x-rocm-wheel mi300x-old-wheel; do
+  >   echo "$host: $(gpuprobe --root $FIXTURES/$host.host --format line | sed 's/ |.*//')"
+  > done
+  mi300x-cuda-wheel: GPUPROBE CRITICAL - python.rocm: PyTorch 2.9.1+cu128 in /srv/venv is built for CUDA, so it does not use the AMD GPUs
+  mi300x-rocm-wheel: GPUPROBE OK - 25 checks pass, 0 unknown, kernel log not examined
+  mi300x-old-wheel: GPUPROBE CRITICAL - python.rocm: PyTorch 2.1.2+rocm5.6 in /srv/venv contains no code for the AMD GPUs (gfx942)

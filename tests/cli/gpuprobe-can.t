@@ -381,8 +381,8 @@ An unknown question is refused with the known forms.
   $ gpuprobe can 'cuda=>12' --root $FIXTURES/server-8gpu.host
   gpuprobe: "cuda=>12" is not a condition of NVIDIA_REQUIRE_CUDA: expected cuda, driver, arch or brand, an operator and a value
   [64]
-  $ gpuprobe can torch==2.14+rocm6 --root $FIXTURES/server-8gpu.host
-  gpuprobe: '+rocm6' does not name a CUDA build: expected a suffix like +cu126 or +cpu
+  $ gpuprobe can torch==2.14+xpu --root $FIXTURES/server-8gpu.host
+  gpuprobe: '+xpu' does not name a CUDA build: expected a suffix like +cu126, +rocm6.4 or +cpu
   [64]
 
 The exact commands for a host, Debian's own packages first.

@@ -71,6 +71,7 @@ END_TEST
 START_TEST(every_table_is_well_formed)
 {
 	const struct pr_table *const t[] = { &pr_cuda_driver, &pr_driver_cuda, &pr_forward_compat, &pr_torch_wheel, &pr_gpu_arch,
+					      &pr_torch_rocm, &pr_torch_rocm_arch,
 					      &pr_gpu_pci,     &pr_torch_arch,	&pr_nvcc_gcc,
 					      &pr_tensorflow_cuda, &pr_jax_cuda, &pr_debian_driver, &pr_debian_legacy,
 					      &pr_debian_toolkit, &pr_debian_gcc, &pr_extension,
