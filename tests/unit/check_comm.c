@@ -430,6 +430,8 @@ static int in_one_process(void)
 		r = rt_group_threads(&(struct rt_group){ .ranks = 3 }, messages, NULL, &err);
 	if (!r)
 		r = pipelines_in_one_process(&err);
+	if (!r)
+		r = grids_in_one_process(&err);
 	for (size_t i = 0; !r && i < GT_ARRAY_SIZE(quick); i++) {
 		struct job j[4] = { quick[i].job, quick[i].job, quick[i].job, quick[i].job };
 		struct rt_group g = { .ranks = quick[i].ranks, .node = quick[i].job.node };

@@ -53,6 +53,7 @@ TCase *case_training(void);
 TCase *case_compression(void);
 TCase *case_groups(void);
 TCase *case_grid(void);
+int grids_in_one_process(struct gt_err *err);
 TCase *case_tensor(void);
 TCase *case_plan(void);
 #endif
