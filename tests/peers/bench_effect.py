@@ -33,6 +33,7 @@ import check_launchers  # noqa: E402
 SLOWEST = check_launchers.SLOWEST
 JOBS = ("gpt2", "mlp", "resnet20", "jpeg")
 IMAGES, SIZE = 128, (800, 600)  # of the JPEG folder
+PRELOADED = "libgputune-rank.so in a process that is no rank"
 UNIT = {"gpt2": "tokens", "mlp": "samples", "resnet20": "samples", "jpeg": "images"}
 
 
@@ -115,11 +116,15 @@ def launches(a, n):
     commands = {"true": ["/bin/true"], "gputune run": [a.gputune, "run", "--", "/bin/true"]}
     if shutil.which("numactl"):
         commands["numactl"] = ["numactl", "--localalloc", "/bin/true"]
+    library = os.path.join(os.path.dirname(a.gputune), "libgputune-rank.so")
+    if os.path.exists(library):
+        commands[PRELOADED] = ["/bin/true"]
     times = {arm: [] for arm in commands}
     for _ in range(n):
         for arm, command in commands.items():
+            env = {**os.environ, "LD_PRELOAD": library} if arm == PRELOADED else None
             t0 = time.perf_counter()
-            subprocess.run(command, check=True)
+            subprocess.run(command, check=True, env=env)
             times[arm].append(time.perf_counter() - t0)
     return times
 
