@@ -67,6 +67,7 @@ START_TEST(the_blas_that_the_loader_would_take_counts)
 	ck_assert_int_eq(tn_run_make(b.fs, NULL, &o, &without, NULL), 0);
 	ck_assert_int_eq(var(without, "LD_LIBRARY_PATH")->status, TN_VAR_SKIPPED);
 	ck_assert(without->two_pools);
+	ck_assert_ptr_nonnull(strstr(var(without, "LD_LIBRARY_PATH")->reason, "whose threads compete with those of OpenMP"));
 	ck_assert_ptr_nonnull(strstr(var(without, "GOMP_SPINCOUNT")->reason, "BLAS"));
 	/* the alternative and the loader's directory differ: the loader's choice counts */
 	box_put(&b, "/usr/lib/x86_64-linux-gnu/blis-openmp/libblas.so.3", "");

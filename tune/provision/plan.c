@@ -197,7 +197,8 @@ static json_t *parts_array(const struct tn_prov *p)
 	for (size_t i = 0; tn_parts[i].id && !tn_prov_is_other(p->host); i++) /* the parts are Debian's packages */
 		json_array_append_new(a, json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "id", tn_parts[i].id, "summary",
 						   tn_parts[i].summary, "status", status_names[p->status[i]], "why",
-						   tn_parts[i].why, "reason", gt_json_str(p->reason[i]), "packages",
+						   tn_part_why(&tn_parts[i], p->host), "reason",
+						   gt_json_str(p->reason[i]), "packages",
 						   names_array(&p->packages[i])));
 	return a;
 }

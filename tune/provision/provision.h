@@ -42,6 +42,8 @@ struct tn_part {
 };
 extern const struct tn_part tn_parts[]; /* the last one has id NULL */
 const struct tn_part *tn_part_find(const char *id);
+/* Returns the reason for this part on this host. */
+const char *tn_part_why(const struct tn_part *t, const struct pr_host *h);
 
 struct tn_move { /* a change that apt would make to a package */
 	char *name, *arch, *version, *old; /* old NULL: newly installed */
