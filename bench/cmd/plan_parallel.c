@@ -36,7 +36,7 @@ static const char *const links[] = { "nvlink", "pcie", NULL };
 static const struct gt_opt opts[] = {
 	{ 0, "ranks", "N", "split among N processes on the CPUs of this host (default: 4)", GT_OPT_COUNT, &given.ranks },
 	{ 0, "gpus", "N", "split among N GPUs instead", GT_OPT_COUNT, &given.gpus },
-	{ 0, "memory", "SIZE", "limit a rank to SIZE (default: 80G per GPU, or its share of this host)", GT_OPT_SIZE,
+	{ 0, "memory", "SIZE", "limit a rank to SIZE (default: 80G, or its part of memory)", GT_OPT_SIZE,
 	  &request.memory_bytes },
 	{ 0, "link", "KIND", "connect the GPUs by nvlink or pcie (default: nvlink)", GT_OPT_CHOICE, &given.link, links },
 	{ 0, "batch", "N", "use N sequences or samples per update over all ranks", GT_OPT_COUNT, &request.model.batch },
@@ -47,7 +47,7 @@ static const struct gt_opt opts[] = {
 	  optimizers },
 	{ 0, "threads", "N", "use N threads per rank (default: its share of the CPUs)", GT_OPT_COUNT, &request.model.threads },
 	{ 0, "tflops", "N", "assume products of N Tflop/s per rank (default: measured or known)", GT_OPT_ABOVE_0, &given.tflops },
-	{ 0, "memory-bandwidth", "N", "assume that a rank moves N GB/s in memory (default: measured or known)", GT_OPT_ABOVE_0,
+	{ 0, "memory-bandwidth", "N", "assume N GB/s of memory bandwidth per rank (default: measured or known)", GT_OPT_ABOVE_0,
 	  &given.memory_gbytes },
 	{ 0, "bandwidth", "N", "assume that a rank sends N GB/s (default: measured or known)", GT_OPT_ABOVE_0, &given.gbytes },
 	{ 0, "all", NULL, "show all splits, not only the first 12", GT_OPT_FLAG, &given.all },
