@@ -6,8 +6,10 @@
 
 /* Prints and stores the plan, before the measurement. Fails with -ETIME and exit status 64 if --minutes is too short. */
 int bn_plan_print(struct bn_prove *p);
-/* After three A/A pairs: prints the detectable effect and the expected duration. Fails like bn_plan_print(). See struct
- * bn_session, planned. */
+/*
+ * Called after three A/A pairs (struct bn_session, planned). Prints the detectable effect and the expected duration.
+ * Fails like bn_plan_print().
+ */
 int bn_plan_pilot(void *p, const json_t *run, double need_s, struct gt_err *err);
 void bn_plan_refine(struct bn_prove *p, const json_t *total); /* after the total effect */
 json_t *bn_plan_json(const struct bn_prove *p);		      /* the plan with the real duration, for the receipt */

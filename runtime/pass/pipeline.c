@@ -18,7 +18,7 @@
 #define FLOPS_PER_BYTE	10.0 /* of a CPU core */
 #define EQUAL_WORK	1.02 /* cuts whose largest work differs by less are equal */
 
-/* Sums over the calls before a position, and the activation that crosses the cut there. */
+/* A position where the model can be cut: sums over all calls before it, and the activation that crosses it. */
 struct place {
 	int call;
 	struct rt_node *crossing;

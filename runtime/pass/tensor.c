@@ -156,8 +156,10 @@ static bool is_elementwise(const struct rt_call *c)
 	       (rt_is(c, RT_OP_ADD) && rt_same_shape(c->in[0], c->in[1]));
 }
 
-/* Returns whether the rotated heads are whole blocks from the first one on. Before the layout is known, all columns are one
- * block. */
+/*
+ * Returns whether the rotated heads are whole blocks, from the first block on. Before the layout is known, all columns
+ * count as one block.
+ */
 static bool rotates_whole_blocks(const struct split *s, const struct rt_call *c)
 {
 	const struct layout *l = &s->layout[c->in[0]->id];

@@ -50,7 +50,7 @@ struct tn_plan_opts {
 int tn_plan_make(struct gt_fsroot *fs, const struct pr_host *host, const struct tn_plan_opts *opts, struct tn_plan **ret,
 		 struct gt_err *err);
 size_t tn_plan_changes(const struct tn_plan *plan); /* number of TN_CHANGE */
-size_t tn_plan_outside(const struct tn_plan *plan); /* number of items that the start or the host of this container sets */
+size_t tn_plan_outside(const struct tn_plan *plan); /* number of items to be set outside this container */
 struct tn_item *tn_plan_add(struct tn_plan *p, const struct tn_tunable *k, const char *instance);
 void tn_item_clear(struct tn_item *i);
 /* Returns whether the value `have` is good enough: equal to `want`, or further for a tunable that is only raised or

@@ -11,7 +11,7 @@
 
 #define PATIENCE_S 60.0 /* seconds; apt waits as long for its lock */
 
-/* Returns the process that holds dpkg's lock, such as apt; 0: none. A killed gputune may leave an apt behind. */
+/* Returns the process that holds dpkg's lock, such as apt; 0: none. If gputune was killed, its apt may still run. */
 static pid_t dpkg_user(struct gt_fsroot *fs)
 {
 	struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
