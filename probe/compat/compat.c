@@ -31,6 +31,12 @@ static char *next_row(char **rest, char **ret_values, size_t *line_no)
 	return line;
 }
 
+/* "gfx90a,gfx942": architectures of AMD GPUs. */
+static bool is_gfx_list(const char *values)
+{
+	return gt_starts_with(values, "gfx") && is_made_of(values, "0123456789abcdefgx,");
+}
+
 static int check_rows(const char *text, const char *name, struct gt_err *err)
 {
 	gt_autofree char *copy = gt_xstrdup(text);
@@ -38,7 +44,7 @@ static int check_rows(const char *text, const char *name, struct gt_err *err)
 	size_t n = 0;
 
 	while ((key = next_row(&rest, &values, &n)))
-		if (!values || !is_made_of(key, KEY) || !is_made_of(values, "0123456789.,cpu"))
+		if (!values || !is_made_of(key, KEY) || !(is_made_of(values, "0123456789.,cpu") || is_gfx_list(values)))
 			return gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "%s:%zu: expected a version, a TAB and versions", name, n);
 	return 0;
 }
