@@ -379,6 +379,8 @@ struct rt_precision {
 	struct rt_fp8 fp8; /* RT_CUDA with RT_BF16: linear layers read 8-bit operands, see pass/fp8.c */
 	bool no_master;	   /* RT_CUDA with RT_BF16: parameters are stored in bf16 only, and updates use stochastic rounding */
 	bool tf32;	   /* RT_CUDA: products of f32 tensors round their operands to TF32 */
+	bool qat; /* RT_CPU, training in f32: products read operands rounded as with RT_INT8_DYNAMIC; gradients pass through the
+		   * rounding (straight-through); see pass/qat.c */
 	enum rt_int8 int8;
 	const struct rt_ranges *ranges; /* RT_INT8_STATIC: of a program of the same graph; read while compiling */
 };

@@ -58,6 +58,8 @@ static const struct gt_opt opts[] = {
 	{ 0, "clip", "NORM", "limit the global norm of the gradients to NORM", GT_OPT_REAL, &options.clip_norm, RARE("Steps") },
 	{ 0, "save-every", "N", "also save the checkpoint after every N updates", GT_OPT_COUNT, &options.save_every,
 	  RARE("Steps") },
+	{ 0, "qat", NULL, "train for INT8: round operands of products to 8 bits", GT_OPT_FLAG, &options.qat,
+	  RARE("Precision and kernels") },
 	{ 0, "prune", "HOW", "prune this fraction of the weights, such as 0.5, or to 2:4", GT_OPT_STR, &options.prune,
 	  RARE("Steps") },
 	{ 0, "weights-shard", "SIZE", "limit a file of --save-weights to SIZE (default: 5G)", GT_OPT_SIZE,

@@ -163,6 +163,17 @@ static int check_stages(const struct bn_model *m, const struct bn_train_options 
 	return check_cuts(m, o, err);
 }
 
+static int check_qat(const struct bn_train_options *o, struct gt_err *err)
+{
+	if (!o->qat)
+		return 0;
+	if (gt_streq(o->device, "cuda"))
+		return usage(err, "--qat needs --device cpu: the device has no kernels for roundings to INT8");
+	if (o->amp && !gt_streq(o->amp, "fp32"))
+		return usage(err, "--qat rounds f32 operands: it takes no --amp");
+	return o->tp > 1 ? usage(err, "--qat and --tp exclude each other") : 0;
+}
+
 static int check_pruning(const struct bn_train_options *o, struct gt_err *err)
 {
 	struct bn_pruning p;
@@ -231,7 +242,7 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 		return usage(err, "--clip must be a norm such as 1.0");
 	if (!isfinite(o->lr) || o->lr < 0 || o->lr > 1e6)
 		return usage(err, "--lr must be a learning rate such as 0.001");
-	if (bn_model_check(m, o, err) || check_shard(o, err) || check_pruning(o, err))
+	if (bn_model_check(m, o, err) || check_shard(o, err) || check_pruning(o, err) || check_qat(o, err))
 		return -EINVAL;
 	return check_stages(m, o, err);
 }

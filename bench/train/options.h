@@ -39,6 +39,7 @@ struct bn_train_options {
 	const char *weights, *save_weights; /* directories in the Hugging Face layout, or NULL */
 	uint64_t weights_shard_bytes;	/* largest file of save_weights; 0: 5 GiB */
 	struct rt_hf_config hf; /* sizes of llama and gpt2; filled in by bn_train_check() */
+	bool qat;		/* quantisation-aware training */
 	const char *prune;	/* "0.5", "2:4": see bench/train/prune.h; NULL: no pruning */
 	double lr;		/* 0: no training; NAN: the model's own */
 	const char *without;	/* techniques to leave out, separated by commas: fuse, reuse, assign, early-update,

@@ -173,6 +173,8 @@ static int build(struct bn_training *r, struct gt_err *err)
 	};
 	int status = apply_without(&r->o, &opt, err), shapes;
 
+	opt.precision.qat = r->o.qat;
+
 	rt_keep_heap();
 	if (status)
 		return status;

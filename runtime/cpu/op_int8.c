@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linear layers and convolutions with INT8 weights (math/int8.h), and the observation of their activations. */
+/* Linear layers and convolutions with INT8 weights (math/int8.h), the observation of their activations, and roundings to INT8. */
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 #include "runtime/cpu/conv.h"
@@ -226,3 +227,55 @@ static void run_observe(const struct rt_cpu *cpu, const struct rt_call *c, const
 }
 
 const struct rt_cpu_kernel rt_cpu_observe = { .run = run_observe };
+
+#define CHUNK	512
+
+/* y = x (n), rounded by its own range */
+static void round_part(float *y, const float *x, int64_t n)
+{
+	const struct rt_i8 *k = rt_i8_best();
+	float lo, hi, bad = k->range(x, n, &lo, &hi);
+	struct rt_i8_range r = rt_i8_range(lo, hi);
+	uint8_t q[CHUNK];
+
+	for (int64_t i = 0; i < n; i += CHUNK) {
+		int64_t some = GT_MIN(CHUNK, n - i);
+
+		k->quantize(q, x + i, some, r.inverse, r.zero);
+		for (int64_t j = 0; j < some; j++)
+			y[i + j] = (float)((int32_t)q[j] - r.zero) * (r.scale + bad);
+	}
+}
+
+/* y = w (n), rounded symmetrically */
+static void round_output(float *y, const float *w, int64_t n)
+{
+	float lo, hi, bad = rt_i8_best()->range(w, n, &lo, &hi), most = fmaxf(-lo, hi), inverse = most > 0 ? 127 / most : 0;
+
+	for (int64_t i = 0; i < n; i++)
+		y[i] = rintf(w[i] * inverse) * (most / 127) + bad;
+}
+
+static void run_round(const struct rt_cpu *cpu, const struct rt_call *c, void (*part)(float *, const float *, int64_t))
+{
+	int64_t rows = c->attr.rows, n = rt_shape_elements(&c->in[0]->shape) / rows;
+	int team = rt_cpu_team(cpu, 8.0 * (double)rows * (double)n);
+
+#pragma omp parallel for schedule(static) num_threads(team) if (team > 1)
+	for (int64_t i = 0; i < rows; i++)
+		part(rt_f32(c->out[0]) + i * n, rt_f32(c->in[0]) + i * n, n);
+}
+
+static void run_round_activation(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	run_round(cpu, c, round_part);
+}
+
+const struct rt_cpu_kernel rt_cpu_round_activation = { .run = run_round_activation };
+
+static void run_round_weight(const struct rt_cpu *cpu, const struct rt_call *c, const struct rt_run *run)
+{
+	run_round(cpu, c, round_output);
+}
+
+const struct rt_cpu_kernel rt_cpu_round_weight = { .run = run_round_weight };

@@ -48,6 +48,10 @@ static int check_options(const struct rt_options *o, struct gt_err *err)
 			       "64");
 	if (o->precision.int8 != RT_INT8_OFF && (trains(o) || o->precision.amp != RT_F32))
 		return gt_fail(err, EINVAL, "INT8 products are for programs in f32 that do not train");
+	if (o->precision.qat && (!trains(o) || o->precision.amp != RT_F32))
+		return gt_fail(err, EINVAL, "quantisation-aware training is for programs in f32 that train");
+	if (o->precision.qat && (o->device != RT_CPU || o->ranks.tensor))
+		return gt_fail(err, ENOSYS, "quantisation-aware training needs the cpu device and no tensor parallelism");
 	if (o->precision.int8 == RT_INT8_STATIC && !o->precision.ranges)
 		return gt_fail(err, EINVAL, "static INT8 products need the ranges of a calibration");
 	if (o->threads < 0 || o->threads > 4096)

@@ -62,6 +62,8 @@
 	X(LINEAR_INT8, linear_int8, CPU) \
 	X(CONV_INT8, conv_int8, CPU) \
 	X(OBSERVE, observe, CPU) \
+	X(ROUND_ACTIVATION, round_activation, CPU) \
+	X(ROUND_WEIGHT, round_weight, CPU) \
 	X(SCALE, scale, BOTH) \
 	X(SUM_UP, sum_up, BOTH) \
 	X(GRAD_NORM, grad_norm, BOTH) \

@@ -28,3 +28,20 @@ A pruned model: zeros in the checkpoint, kept by a resumed run; the loss falls, 
   [64]
   $ gpubench infer gpt --seq 16 --layers 2 --width 32 --heads 4 --threads 1 --load pruned.st --int8 dynamic --runs 2 --quiet | grep -c '^held out'
   1
+
+Quantisation-aware training: products read rounded operands, the loss falls, and options that it cannot support are refused.
+
+  $ gpubench $P --steps 8 --qat --accum 2 --json > qat.json; python3 -c 'import json; d = json.load(open("qat.json")); print(*(p["did"] for p in d["passes"] if p["name"] == "qat")); print(d["heldout_loss_after"] < d["heldout_loss_before"])'
+  8 products read operands rounded to INT8
+  True
+  $ gpubench train resnet20 --size 8 --batch 2 --steps 2 --warmup 0 --threads 1 --qat --json --quiet | python3 -c 'import json, sys; print(*(p["did"] for p in json.load(sys.stdin)["passes"] if p["name"] == "qat"))'
+  19 products read operands rounded to INT8
+  $ gpubench $P --steps 1 --qat --amp bf16
+  gpubench: --qat rounds f32 operands: it takes no --amp
+  [64]
+  $ gpubench $P --steps 1 --qat --device cuda
+  gpubench: --qat needs --device cpu: the device has no kernels for roundings to INT8
+  [64]
+  $ gpubench $P --steps 1 --qat --ranks 2 --tp 2
+  gpubench: --qat and --tp exclude each other
+  [64]

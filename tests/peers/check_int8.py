@@ -106,7 +106,24 @@ for m, k, n, how in ((1, 64, 32, "dynamic"), (9, 64, 33, "static"), (40, 61, 70,
     scale = sx.double() * sw.double()
     found = (y - b.double()) / scale
     off = (found - sums).abs().max().item() / max(1, sums.abs().max().item())
-    out.append({"case": f"{m} x {k} x {n}, {how}", "equal": bool((found.round() == sums).all()), "rounding": off})
+    out.append({"case": f"{m} x {k} x {n}, {how}", "equal": bool((found.round() == sums).all()) and off < 1e-6, "rounding": off})
+for m, k, n in ((4, 64, 33), (9, 61, 16)):
+    x, w, dy = torch.randn(m, k), torch.randn(n, k, requires_grad=True), torch.randn(m, n)
+    rows = PerChannelMinMaxObserver(dtype=torch.quint8, qscheme=torch.per_channel_affine)
+    of_weight = PerChannelMinMaxObserver(dtype=torch.qint8, qscheme=torch.per_channel_symmetric, quant_min=-127, quant_max=127)
+    rows(x), of_weight(w.detach())
+    sx, zx = rows.calculate_qparams()
+    sw, zw = of_weight.calculate_qparams()
+    xq = torch.fake_quantize_per_channel_affine(x, sx, zx.int(), 0, 0, 255)
+    wq = torch.fake_quantize_per_channel_affine(w, sw, zw.int(), 0, -127, 127)
+    loss = ((xq @ wq.T) * dy).sum()
+    loss.backward()
+    raw = subprocess.run([case, "qat", str(m), str(k), str(n)], check=True, stdout=subprocess.PIPE,
+                         input=b"".join(bytes(memoryview(t.detach().contiguous().numpy())) for t in (x, w, dy))).stdout
+    have = torch.frombuffer(bytearray(raw), dtype=torch.float32)
+    want = torch.cat([w.grad.flatten(), dy.sum(0), loss.detach()[None]])
+    off = ((have - want).abs() / want.abs().clamp(min=1)).max().item()
+    out.append({"case": f"quantisation-aware training of {m} x {k} x {n}", "equal": off < 2e-5, "rounding": off})
 import torch.nn.utils.prune
 for n, k, fraction in ((32, 64, 0.5), (33, 61, 0.37), (7, 5, 0.9), (64, 64, 2)):
     layer = torch.nn.Linear(k, n, bias=False)
@@ -247,8 +264,8 @@ def main():
         return 77
     checks, rows, first = [], [], None
     for c in run([a.python, "-c", ARITHMETIC, os.path.abspath(a.case)]):
-        what = "mask of PyTorch" if "pruning" in c["case"] else "scales and integer sums of torch.ao"
-        checks.append((c["equal"] and c["rounding"] < 1e-6, f"{c['case']}: the {what}", f"{c['rounding']:.1e}"))
+        what = "mask of PyTorch" if "pruning" in c["case"] else "gradients of torch's fake-quantize" if "aware" in c["case"] else "scales and integer sums of torch.ao"
+        checks.append((c["equal"], f"{c['case']}: the {what}", f"{c['rounding']:.1e}"))
     for name in JOBS:
         found, first = speed(a, name, threads)
         rows += found

@@ -2,6 +2,8 @@
 /*
  * compress_case int8 M K N (dynamic | LO HI): reads x (M,K), w (N,K) and b (N) as f32 from the standard input. Writes the INT8
  * product y (M,N) = x w^T + b, with the range of x found in the run, per row, or given.
+ * compress_case qat M K N: reads x (M,K), w (N,K) and dy (M,N). Writes dw (N,K) and db (N) of quantisation-aware training, and the
+ * sum of y dy.
  * compress_case prune N K (FRACTION | 2:4): reads w (N,K). Writes w after rt_prune().
  */
 #include <errno.h>
@@ -75,6 +77,40 @@ static int prune(int64_t n, int64_t k, enum rt_sparsity how, double fraction, st
 	return 0;
 }
 
+static int write_floats(const float *v, int64_t n, struct gt_err *err)
+{
+	return fwrite(v, sizeof(*v), (size_t)n, stdout) == (size_t)n ? 0 : gt_fail(err, EIO, "cannot write the result");
+}
+
+static int train(int64_t m, int64_t k, int64_t n, struct gt_err *err)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(m, k)), *w = rt_param(g, "w", RT_SHAPE(n, k), RT_INIT_ZEROS);
+	struct rt_node *b = rt_param(g, "b", RT_SHAPE(n), RT_INIT_ZEROS);
+	struct rt_node *loss = rt_dot(g, rt_linear(g, x, w, b), rt_input(g, "dy", RT_F32, RT_SHAPE(m, n)));
+	struct rt_options opt = { .threads = 2, .precision.qat = true, .debug.keep_gradients = true };
+	gt_autofree float *input = read_floats(m * k), *weight = read_floats(n * k), *dy = read_floats(m * n);
+	gt_auto(rt_program) *p = NULL;
+	struct rt_metrics metrics;
+	float sum;
+	int r = rt_compile(g, loss, &opt, &p, err);
+
+	if (r)
+		return r;
+	r = rt_write_param(p, w, weight, err);
+	if (r)
+		return r;
+	r = rt_step(p, (const void *[]){ input, dy }, &metrics, err);
+	if (r)
+		return r;
+	sum = (float)metrics.loss;
+	r = write_floats(rt_gradient(p, w), n * k, err);
+	if (r)
+		return r;
+	r = write_floats(rt_gradient(p, b), n, err);
+	return r ? r : write_floats(&sum, 1, err);
+}
+
 static int finish(int r, const struct gt_err *err)
 {
 	if (r)
@@ -92,8 +128,11 @@ int main(int argc, char **argv)
 	if (argc == 5 && !strcmp(argv[1], "prune"))
 		return finish(prune(atoll(argv[2]), atoll(argv[3]), strcmp(argv[4], "2:4") ? RT_UNSTRUCTURED : RT_2_OF_4,
 				    strtod(argv[4], NULL), &err), &err);
+	if (argc == 5 && !strcmp(argv[1], "qat"))
+		return finish(train(atoll(argv[2]), atoll(argv[3]), atoll(argv[4]), &err), &err);
 	if (argc < 6 || strcmp(argv[1], "int8") || (!dynamic && argc != 7)) {
 		fprintf(stderr, "usage: compress_case int8 M K N (dynamic | LO HI)\n"
+				"       compress_case qat M K N\n"
 				"       compress_case prune N K (FRACTION | 2:4)\n");
 		return 2;
 	}

@@ -449,6 +449,85 @@ START_TEST(weights_take_a_quarter)
 }
 END_TEST
 
+/* The definition of the rounding of one row. */
+static void round_row(float *y, const float *x, int64_t n)
+{
+	float lo = 0, hi = 0;
+	struct rt_i8_range r;
+
+	for (int64_t i = 0; i < n; i++) {
+		lo = fminf(lo, x[i]);
+		hi = fmaxf(hi, x[i]);
+	}
+	r = rt_i8_range(lo, hi);
+	for (int64_t i = 0; i < n; i++)
+		y[i] = (float)(fmin(fmax(nearbyint((double)(x[i] * r.inverse)) + r.zero, 0), 255) - r.zero) * r.scale;
+}
+
+#define QAT_ROWS	5
+#define QAT_IN		600 /* more than a chunk of the kernel */
+#define QAT_OUT		7
+
+START_TEST(training_rounds_as_inference_does)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *x = rt_input(g, "x", RT_F32, RT_SHAPE(QAT_ROWS, QAT_IN)), *y, *loss;
+	struct rt_node *w = rt_param(g, "w", RT_SHAPE(QAT_OUT, QAT_IN), RT_INIT_NORMAL(1));
+	struct rt_options o = { .threads = 2, .precision.qat = true, .debug.keep_gradients = true };
+	float in[QAT_ROWS * QAT_IN], dy[QAT_ROWS * QAT_OUT], out[QAT_ROWS * QAT_OUT], rounded[QAT_ROWS * QAT_IN];
+	gt_auto(rt_program) *qat = NULL, *int8 = NULL;
+	struct rt_metrics m;
+	struct gt_err err = { 0 };
+	double sum = 0, size = 0;
+
+	y = rt_linear(g, x, w, NULL);
+	loss = rt_dot(g, y, rt_input(g, "dy", RT_F32, RT_SHAPE(QAT_ROWS, QAT_OUT)));
+	ck_assert_msg(!rt_compile(g, loss, &o, &qat, &err), "%s", err.msg);
+	int8 = compile(g, y, 2);
+	for (int i = 0; i < QAT_ROWS * QAT_IN; i++)
+		in[i] = rt_random_normal(1, 2, (uint64_t)i);
+	for (int i = 0; i < QAT_ROWS * QAT_OUT; i++)
+		dy[i] = rt_random_normal(1, 3, (uint64_t)i);
+	memcpy(rt_value(int8, w), rt_value(qat, w), sizeof(float) * QAT_OUT * QAT_IN);
+	ck_assert_msg(!rt_step(qat, (const void *[]){ in, dy }, &m, &err), "%s", err.msg);
+	ck_assert_msg(!rt_run(int8, (const void *[]){ in, NULL }, (float *[]){ out }, &err), "%s", err.msg);
+	for (int i = 0; i < QAT_ROWS * QAT_OUT; i++) {
+		sum += (double)out[i] * (double)dy[i];
+		size += fabs((double)out[i] * (double)dy[i]);
+	}
+	ck_assert_double_eq_tol(m.loss, sum, 1e-5 * size);
+	for (int i = 0; i < QAT_ROWS; i++)
+		round_row(rounded + i * QAT_IN, in + i * QAT_IN, QAT_IN);
+	for (int j = 0; j < QAT_OUT; j++)
+		for (int k = 0; k < QAT_IN; k++) {
+			double want = 0;
+
+			for (int i = 0; i < QAT_ROWS; i++)
+				want += (double)dy[i * QAT_OUT + j] * (double)rounded[i * QAT_IN + k];
+			ck_assert_double_eq_tol((double)rt_gradient(qat, w)[j * QAT_IN + k], want, 1e-5);
+		}
+}
+END_TEST
+
+START_TEST(quantisation_aware_training_is_for_f32)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_node *loss = rt_model_mlp(g, 2, (const int64_t[]){ 3, 4 }, 2);
+	const struct rt_options options[] = {
+		{ .precision.qat = true },
+		{ .precision = { .qat = true, .amp = RT_BF16 }, .optimizer.kind = RT_SGD },
+	};
+
+	for (size_t i = 0; i < GT_ARRAY_SIZE(options); i++) {
+		struct rt_program *p = NULL;
+		struct gt_err err = { 0 };
+
+		ck_assert_int_eq(rt_compile(g, loss, &options[i], &p, &err), -EINVAL);
+		ck_assert_str_eq(err.msg, "quantisation-aware training is for programs in f32 that train");
+	}
+}
+END_TEST
+
 TCase *case_int8(void)
 {
 	TCase *tc = tcase_create("int8");
@@ -464,6 +543,8 @@ TCase *case_int8(void)
 	tcase_add_test(tc, calibrated_products_follow_their_definition);
 	tcase_add_test(tc, unusable_calibrations_are_refused);
 	tcase_add_test(tc, weights_take_a_quarter);
+	tcase_add_test(tc, training_rounds_as_inference_does);
+	tcase_add_test(tc, quantisation_aware_training_is_for_f32);
 	tcase_add_test(tc, training_and_mixed_precision_are_refused);
 	return tc;
 }
