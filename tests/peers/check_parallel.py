@@ -284,7 +284,7 @@ def check_bad_input():
         refused(f"tp {tp} x pp {pp}: a checkpoint of another model", 64, "one.st: it has no tensor model.embed_tokens.weight", "llama",
                 "--batch", BATCH, "--resume", "one.st", *split)
         lose_a_rank(f"tp {tp} x pp {pp}: a rank is killed", signal.SIGKILL, 20, ["killed by signal 9"], *split)
-        lose_a_rank(f"tp {tp} x pp {pp}: a rank is stopped", signal.SIGSTOP, 40, ["has not come for 5 s"], "--rank-timeout", 5, *split)
+        lose_a_rank(f"tp {tp} x pp {pp}: a rank is stopped", signal.SIGSTOP, 40, ["has not arrived for 5 s"], "--rank-timeout", 5, *split)
     if shutil.which("mpirun"):
         different = [["--tp", "2", "--pp", "2"], ["--tp", "2", "--pp", "1"]]
         run = ["mpirun", "--allow-run-as-root", "--oversubscribe"]
