@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Four ranks on this host train one model by each split, compared with one process and with the predictions of gpubench
+plan-parallel.
+
+Usage: bench_parallel.py GPUBENCH [--rounds N] [--results DIR]
+Splits run in interleaved rounds of fresh processes. All samples go to DIR/parallel.json, and DIR/parallel.md is made from it.
+Takes minutes. Needs a quiet host.
+"""
+import argparse
+import datetime
+import json
+import os
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CONFIG = os.path.join(os.path.dirname(HERE), "fuzz", "corpus", "config", "llama-2-7b")
+RANKS, BATCH, STEPS, WARMUP = 4, 16, 3, 2
+SIZE = {"seq": 64, "layers": 4, "width": 128, "heads": 4, "vocab": 2048}
+SIZES = [word for key, value in SIZE.items() for word in (f"--{key}", str(value))]
+ONE = {"dp": 1, "tp": 1, "pp": 1, "zero": 0, "microbatches": 1}
+
+
+def output(command):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    if done.returncode:
+        sys.exit(f"{' '.join(command[:8])} … ended with {done.returncode}: {done.stderr.strip()[-600:]}")
+    return json.loads(done.stdout)
+
+
+def plan(a):
+    return output([a.gpubench, "plan-parallel", "gpt2", *SIZES, "--ranks", str(RANKS), "--batch", str(BATCH), "--threads", "1",
+                   "--memory", "4G", "--json"])
+
+
+def train(a, k):
+    ranks = k["dp"] * k["tp"] * k["pp"]
+    options = ["--tp", str(k["tp"]), "--pp", str(k["pp"]), "--batch", str(BATCH // k["dp"])]
+    options += ["--microbatches", str(k["microbatches"])]
+    if ranks > 1:
+        options += ["--ranks", str(ranks), "--threads", "1"]
+    if k["dp"] > 1:
+        options += ["--shard", str(k["zero"]) if k["zero"] else "off"]
+    return output([a.gpubench, "train", "gpt2", *SIZES, *options, "--steps", str(STEPS), "--warmup", str(WARMUP), "--quiet",
+                   "--json"])
+
+
+def name_of(k):
+    if k["dp"] * k["tp"] * k["pp"] == 1:
+        return "one process"
+    parts = [f"{d} {k[d]}" for d in ("dp", "tp", "pp") if k[d] > 1]
+    return ", ".join(parts + ([f"ZeRO {k['zero']}"] if k["zero"] else []))
+
+
+def sample(doc):
+    ranks = (doc.get("pipeline") or {}).get("ranks", [doc])
+    ddp, groups = doc.get("ddp") or {}, (doc.get("groups") or {}).get("tensor") or {}
+    return {"median_step_s": doc["median_step_s"], "loss": doc["loss"], "memory_bytes": max(r["planned_bytes"] for r in ranks),
+            "max_rss_bytes": max(r["max_rss_bytes"] for r in ranks), "data_sent_bytes": ddp.get("sent_bytes_per_step", 0),
+            "tensor_sent_bytes": groups.get("sent_bytes", 0) / (STEPS + WARMUP),
+            "pipeline_sent_bytes": max(r.get("sent_bytes", 0) for r in ranks), "parameters": doc["parameters"],
+            "parts": {key: ddp.get(key) for key in ("parameter_bytes", "gradient_bytes", "optimizer_bytes")},
+            **{key: (doc.get("pipeline") or {}).get(key) for key in ("bubble", "bubble_equal_stages", "bubble_counted_work")}}
+
+
+def measure(a):
+    predicted = plan(a)
+    splits = [dict(ONE, samples=[])] + [dict(k, samples=[]) for k in sorted(predicted["splits"],
+                                                                            key=lambda k: (k["tp"], k["pp"], k["zero"]))]
+    for _ in range(a.rounds):
+        for k in splits:
+            k["samples"].append(sample(train(a, k)))
+    gpus = {link: output([a.gpubench, "plan-parallel", CONFIG, "--gpus", "8", "--link", link, "--json"])
+            for link in ("nvlink", "pcie")}
+    return {"schema": "gpubench-parallel/1", "date": datetime.date.today().isoformat(), "cpus": len(os.sched_getaffinity(0)),
+            "load": os.getloadavg()[0], "rounds": a.rounds, "size": SIZE, "batch": BATCH, "splits": splits, "gpus": gpus,
+            "rates": {k: predicted[k] for k in ("flops_per_s", "bytes_per_s", "link_bytes_per_s", "latency_s")}}
+
+
+# ---- Markdown ----
+
+def mib(v):
+    return f"{v / 2**20:.1f}"
+
+
+def best(k):
+    return min(s["median_step_s"] for s in k["samples"])
+
+
+def row(*cells):
+    return "| " + " | ".join(str(c) for c in cells) + " |\n"
+
+
+def head(*cells):
+    return row(*cells) + "|---|" + "---:|" * (len(cells) - 1) + "\n"
+
+
+def equal(k, s, key):
+    return "equal" if abs(k[key] - s[key]) <= 0.5 else f"{mib(s[key])} reported"
+
+
+def splits_table(doc):
+    one = doc["splits"][0]
+    text = head("split", "step ms", "of one process", "predicted ms", "memory MiB", "as planned", "peak MiB", "loss off by")
+    for k in doc["splits"]:
+        s = k["samples"][0]
+        text += row(name_of(k), f"{1e3 * best(k):.0f}", f"{best(k) / best(one):.2f}",
+                    f"{1e3 * k['step_s']:.0f}" if "step_s" in k else "", mib(s["memory_bytes"]),
+                    equal(k, s, "memory_bytes") if "step_s" in k else "", mib(s["max_rss_bytes"]),
+                    f"{max(abs(x['loss'] - one['samples'][0]['loss']) for x in k['samples']):.1e}")
+    return text
+
+
+def bytes_table(doc):
+    text = head("split", "data MiB", "tensor MiB", "pipeline MiB", "counts")
+    for k in doc["splits"][1:]:
+        s = k["samples"][0]
+        keys = [f"{d}_sent_bytes" for d in (("data", "tensor", "pipeline") if k["pp"] == 1 else ("pipeline",))]
+        same = all(abs(k[key] - s[key]) <= 0.5 for key in keys)
+        text += row(name_of(k), *(mib(k[f"{d}_sent_bytes"]) for d in ("data", "tensor", "pipeline")),
+                    "equal" if same else "different")
+    return text
+
+
+def bubble_table(doc):
+    text = head("split", "microbatches", "measured", "counted work", "(N-1)/(M+N-1)")
+    for k in doc["splits"]:
+        if k["pp"] > 1:
+            b = statistics.median(s["bubble"] for s in k["samples"])
+            s = k["samples"][0]
+            text += row(name_of(k), k["microbatches"], f"{b:.2f}", f"{s['bubble_counted_work']:.2f}",
+                        f"{s['bubble_equal_stages']:.2f}")
+    return text
+
+
+def zero_table(doc):
+    text = head("split", "parameters MiB", "formula", "gradients MiB", "formula", "moments MiB", "formula", "peak MiB")
+    for k in doc["splits"]:
+        if k["dp"] != RANKS:
+            continue
+        s, n = k["samples"][0], k["dp"]
+        p, z = 4 * s["parameters"], k["zero"]
+        text += row(name_of(k), mib(s["parts"]["parameter_bytes"]), mib(p / (n if z > 2 else 1)), mib(s["parts"]["gradient_bytes"]),
+                    mib(p / (n if z > 1 else 1)), mib(s["parts"]["optimizer_bytes"]), mib(2 * p / (n if z else 1)),
+                    mib(s["max_rss_bytes"]))
+    return text
+
+
+def gpu_table(doc):
+    text = head("link", "split", "microbatches", "GiB per GPU", "sent GiB", "step s", "of the fastest")
+    for link, d in doc["gpus"].items():
+        shown = [k for k in d["splits"] if k["fits"]][:5]
+        for k in shown:
+            sent = sum(k[f"{x}_sent_bytes"] for x in ("data", "tensor", "pipeline"))
+            text += row(link, name_of(k), k["microbatches"], f"{k['memory_bytes'] / 2**30:.1f}", f"{sent / 2**30:.1f}",
+                        f"{k['step_s']:.2f}", f"{k['step_s'] / shown[0]['step_s']:.2f}")
+    return text
+
+
+def markdown(doc):
+    size = ", ".join(f"{k} {v}" for k, v in doc["size"].items())
+    g = doc["gpus"]["nvlink"]
+    return f"""# Tensor, pipeline and data parallel ranks
+
+{doc['date']}, {doc['cpus']} CPUs, load {doc['load']:.1f} at the end, {doc['rounds']} interleaved rounds of fresh processes, made by
+`make bench-parallel`. The model is gpt2 ({size}) with a batch of {doc["batch"]} over all ranks.
+A time is the lowest median of a round. A load well above four means that other programs ran: the times are then only
+upper limits.
+
+Four ranks on {doc['cpus']} CPUs show correctness, memory and overhead. They do not show scaling: the work of four ranks takes as
+long as that of one process with {doc['cpus']} threads at best.
+
+## Splits of four ranks
+
+Predictions are those of `gpubench plan-parallel`, with rates measured on this host while four ranks work.
+
+{splits_table(doc)}
+## Bytes that a rank sends per update
+
+The counts of the plan, compared with those that the ranks report. In a pipeline only the messages between stages are reported by
+all ranks.
+
+{bytes_table(doc)}
+## Bubble of the pipeline
+
+The share of the time in which stages wait. With fewer CPUs than stages, a stage also waits for a CPU.
+
+{bubble_table(doc)}
+## ZeRO: memory of one of four ranks
+
+Formula: 4 bytes per parameter for values and gradients, 8 for the moments of AdamW, divided by the ranks from stage 1
+(moments), 2 (gradients) and 3 (values) on. The peak also has activations, libraries and shared pages of other ranks.
+
+Gradients need more than the formula from stage 2 on. A bucket has up to 25 MiB, so all gradients of a small model are in one
+bucket or two. The output layer is tied to the token table: its gradient exists from the first to the last call of the backward
+pass. The saving therefore starts with models that are large compared with a bucket and the table. For gpt2 with 124 million
+parameters, stage 2 plans 195 MiB of gradients instead of 475 MiB; the table has 147 MiB of them.
+
+{zero_table(doc)}
+## Prediction for eight GPUs
+
+Llama 2 7B (6,738,415,616 parameters), batch {g['batch']}, {g['seq']} tokens, bf16, AdamW, H100 with 80 GiB. nvlink: SXM, 450
+GB/s per direction. pcie: the card for PCIe, 64 GB/s. The five fastest splits that fit. Predicted, not measured.
+
+{gpu_table(doc)}"""
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("gpubench")
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--results", default=".")
+    a = p.parse_args()
+    doc = measure(a)
+    with open(os.path.join(a.results, "parallel.json"), "w", encoding="utf-8") as f:
+        json.dump(doc, f, indent=1)
+        f.write("\n")
+    with open(os.path.join(a.results, "parallel.md"), "w", encoding="utf-8") as f:
+        f.write(markdown(doc))
+
+
+main()
