@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An NVML for tests without a GPU. STANDIN_NVML=N makes nvmlInit return N (18: version mismatch …); "hang" makes it hang
- * and "crash" makes it crash. "hang-later", "crash-later" and "lost-later" act at the third query of a GPU's load (lost:
- * NVML's error 15). STANDIN_GPUS sets the number of GPUs (1), STANDIN_COMPUTE their load in percent (97). With
- * STANDIN_LINKS=N each GPU has N NVLinks to an NVSwitch, with STANDIN_LINKS=-N N links to the next GPU. With
- * STANDIN_EPISODE=FILE the GPUs are healthy until FILE contains a word. "heat", "brake" (power brake) and "cap" (power
- * limit) slow them down. "idle" makes them idle, "mute" return no values, and "lost" lost.
+ * An NVML for tests without a GPU. These environment variables control it:
+ * STANDIN_NVML=N: nvmlInit returns N (18: version mismatch …). "hang": nvmlInit hangs. "crash": nvmlInit crashes.
+ * "hang-later", "crash-later" and "lost-later": the third query of a GPU's load hangs, crashes, or returns error 15
+ * (GPU is lost).
+ * STANDIN_GPUS: number of GPUs (1). STANDIN_COMPUTE: their load in percent (97).
+ * STANDIN_LINKS=N: each GPU has N NVLinks to an NVSwitch. STANDIN_LINKS=-N: each GPU has N links to the next GPU.
+ * STANDIN_EPISODE=FILE: the GPUs are healthy until FILE contains a word. "heat", "brake" (power brake) and "cap" (power
+ * limit) reduce their clocks, and "idle" makes them idle. With "mute", queries of clocks, power and temperature return
+ * error 3 (not supported). With "lost", these queries return error 15.
  * nvml_settings.c has the settings of the GPUs.
  */
 #include <signal.h>
