@@ -261,7 +261,7 @@ START_TEST(each_broken_host_has_its_cause)
 		{"pcie-switches", NULL, 0},
 		{"vm-half-topology", "driver.uvm", 2},
 		{"cpuless-node", NULL, 0},
-		{"arm-gh200", "host.blas", 1},
+		{"arm-gh200", "grace.arguments", 1},
 		{"jetson-orin", NULL, 0},
 		{"wsl-rtx", NULL, 0},
 		{"gpu-operator-node", NULL, 0},
