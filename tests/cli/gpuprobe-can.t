@@ -429,7 +429,7 @@ belongs to another system, so does the change.
        reboot
   $ gpuprobe can --root $FIXTURES/secure-boot.host
   1. driver 550.163.01, which supports this GPU, is installed but not loaded:
-       gpuprobe   # says why
+       gpuprobe   # shows why
   2. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this GPU support:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126
@@ -444,7 +444,7 @@ belongs to another system, so does the change.
        reboot
   $ { cat $FIXTURES/nouveau.host; printf 'file /var/lib/dkms/nvidia/580.95.05/source\n'; } > x.host; gpuprobe can --root x.host | head -n 3
   1. driver 580.95.05, which supports this GPU, is installed but not loaded:
-       gpuprobe   # says why
+       gpuprobe   # shows why
   2. PyTorch 2.15 with CUDA 13.2 is the newest that driver 580.95.05 and this GPU support:
   $ gpuprobe can --root $FIXTURES/container-require.host | sed -n '/^2/,$p'
   2. only if PyTorch 2.15 with CUDA 13.2 is needed: driver 580.65.06 or newer:

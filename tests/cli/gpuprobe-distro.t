@@ -146,7 +146,7 @@ than the commands of the table.
 
   $ distro rocky 9.4 $FIXTURES/driver-not-loaded.host; gpuprobe --root other.host recommend
   1. driver 550.163.01, which supports this GPU, is installed but not loaded:
-       gpuprobe   # says why
+       gpuprobe   # shows why
   2. PyTorch 2.14 with CUDA 12.6 is the newest that driver 550.163.01 and this GPU support:
        python3 -m venv venv && . venv/bin/activate
        pip install 'torch==2.14.*' --index-url https://download.pytorch.org/whl/cu126

@@ -235,7 +235,7 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
       RuntimeError: CUDA error: device-side assert triggered
   0 misaligned: an error of the program or its configuration
       RuntimeError: CUDA error: misaligned address
-  0 launch-failure: an error of the program or its configuration
+  0 launch-failure: several causes: the message alone does not identify the cause
       RuntimeError: CUDA error: unspecified launch failure
   0 cudnn-not-init: several causes: the message alone does not identify the cause
       RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED
