@@ -57,7 +57,7 @@ trap 'rm -rf "$work"' EXIT
 
 # ---- a program to run ----
 if [ -n "${GPUTUNE_BUILD:-}" ]; then
-	tar -C "$work" -xJf "$GPUTUNE_BUILD" 2>/dev/null || # wants xz, which Python has in itself
+	tar -C "$work" -xJf "$GPUTUNE_BUILD" 2>/dev/null || # without xz, Python unpacks the file
 		python3 -m tarfile -e "$GPUTUNE_BUILD" "$work" || fail "cannot unpack $GPUTUNE_BUILD"
 else
 	missing=
@@ -142,17 +142,17 @@ job() {
 }
 
 has_torch=
-torch() { # asked once: it takes seconds
+torch() { # determined once, because this takes seconds
 	[ -n "$has_torch" ] || has_torch=$(timeout -k 5 90 "${python:-false}" -c \
 		'import torch; assert torch.cuda.is_available(); print("yes")' 2>"$OUT/torch.log" | grep -x yes || echo no)
 	[ "$has_torch" = yes ]
 }
-ours() { # name, seconds, what gpubench is to do
+ours() { # name, seconds, arguments of gpubench
 	local name=$1 limit=$2
 	shift 2
 	job "$name" "$limit" "${beside[@]}" "$gpubench" "$@"
 }
-theirs() { # name, seconds, script of PyTorch's side
+theirs() { # name, seconds, PyTorch script
 	local name=$1 limit=$2
 	shift 2
 	if torch; then
@@ -161,7 +161,7 @@ theirs() { # name, seconds, script of PyTorch's side
 		leave_out "$name" "no PyTorch that sees a card" "${*//"$top/"/}"
 	fi
 }
-train() { # name, seconds, options of both
+train() { # name, seconds, options of gpubench and of the PyTorch script
 	local name=$1 limit=$2
 	shift 2
 	ours "ours-$name" "$limit" train "$@" --device cuda --json --quiet
@@ -171,11 +171,11 @@ peer() {
 	shift 2
 	theirs "torch-$name" "$limit" "$top/tests/peers/torch_train.py" "$@" --device cuda
 }
-copies() { # the link, by us and by PyTorch
+copies() { # copies over the link, by gpubench and by PyTorch
 	ours copies 40 launch gpu.matrix --json --seed 1
 	theirs torch-copies 60 "$top/tests/peers/torch_copies.py"
 }
-part_check() { # a type each, so that none takes the others with it
+part_check() { # one job per type, so that a failed type does not stop the others
 	for type in bf16 f32 tf32 f16 fp8; do
 		ours check-$type 74 check-device --type $type --json
 	done
@@ -186,7 +186,7 @@ part_check() { # a type each, so that none takes the others with it
 	job allreduce 50 env GPUBENCH_NCCL_RANKS="$(cards)" "${beside[@]}" "$gpubench" launch gpu.allreduce --json --seed 1
 }
 
-part_workloads() { # as gpubench users run them; those that train are held against the CPU first, each time
+part_workloads() { # as users run them; the training ones are compared with the CPU before each run
 	ours workloads 150 run --workload gpu.copy,gpu.matrix,gpu.feed,gpu.launch,gpu.gemm --pairs 3 --quiet \
 		-o "$OUT/workloads-result.json"
 	for model in mlp gpt2 resnet; do
@@ -211,7 +211,7 @@ part_sanitizer() { # every kernel of each type, and a captured step
 	done
 }
 
-part_gpt2() { # 124M, many tokens and few; where the time goes; the other types
+part_gpt2() { # 124M with many and with few tokens, a profile, and the other types
 	train gpt2-b64 60 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10
 	peer gpt2-b64 150 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused --pad-vocab
 	train gpt2-b4 45 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20
@@ -236,7 +236,7 @@ part_xl-loss() {
 	done
 }
 
-part_encoders() { # every query sees every key: by whose kernels, and where the time goes
+part_encoders() { # attention without a causal mask: selected kernels and a profile
 	train bert-b64 60 bert --batch 64 --seq 512 --amp bf16 --steps 10
 	train bert-b64-own 60 bert --batch 64 --seq 512 --amp bf16 --attention own --steps 10
 	train bert-b64-profile 60 bert --batch 64 --seq 512 --amp bf16 --steps 5 --profile
@@ -245,7 +245,7 @@ part_encoders() { # every query sees every key: by whose kernels, and where the 
 	train vit-b256-profile 60 vit --batch 256 --amp bf16 --steps 5 --profile
 }
 
-part_attention() { # our kernels beside cuDNN's, in the step and each kernel
+part_attention() { # gpubench's kernels compared with cuDNN's, in a step and each kernel
 	train gpt2-attention-own 60 gpt2 --batch 64 --seq 1024 --amp bf16 --attention own --steps 10
 	train gpt2-attention-cudnn 60 gpt2 --batch 64 --seq 1024 --amp bf16 --attention cudnn --steps 10
 	train gpt2-attention-own-profile 60 gpt2 --batch 64 --seq 1024 --amp bf16 --attention own --steps 5 --profile
@@ -255,7 +255,7 @@ part_attention() { # our kernels beside cuDNN's, in the step and each kernel
 }
 
 # The same text in the same order: the loss of each type over 200 steps.
-part_loss() { # and each step's loss beside PyTorch's, from the same weights
+part_loss() { # and the loss of each step compared with PyTorch's, from the same weights
 	theirs torch-curves 90 "$top/tests/peers/torch_curves.py" "$work/case"
 	local of="gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --steps 200"
 	train loss-bf16 90 $of --amp bf16
@@ -275,7 +275,7 @@ part_image() {
 	peer mlp 90 mlp --batch 4096 --amp bf16 --steps 100 --compile --fused
 }
 
-part_small() { # what must work whatever it takes
+part_small() { # features that must work, without a speed target
 	train gpt 60 gpt --steps 100
 	train gpt-bf16 60 gpt --amp bf16 --steps 100
 	train gpt-accum 60 gpt --amp bf16 --steps 40 --accum 4 --clip 1
@@ -290,7 +290,7 @@ in_ten_minutes() {
 	train gpt2-b64 50 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10
 	peer gpt2-b64 100 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10 --compile --fused --pad-vocab
 	train gpt2-b4 40 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20
-	train gpt2-profile 40 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 5 --profile # each kernel beside its floor
+	train gpt2-profile 40 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 5 --profile # each kernel compared with its minimum time
 	train xl-bf16 60 $xl --batch 16 --amp bf16 --steps 5
 	train xl-fp8 60 $xl --batch 16 --amp fp8 --steps 5
 	train resnet50 60 resnet50 --batch 256 --size 224 --amp bf16 --steps 15
@@ -298,12 +298,12 @@ in_ten_minutes() {
 	copies
 	peer xl-bf16 150 $xl --batch 16 --amp bf16 --steps 5 --compile --fused --pad-vocab
 	peer gpt2-b4 90 gpt2 --batch 4 --seq 1024 --amp bf16 --steps 20 --compile reduce-overhead --fused --pad-vocab
-	for type in bf16 fp8; do # fp8's gain counts at the same loss
+	for type in bf16 fp8; do # a gain of fp8 counts only at the same loss
 		train xl-loss-$type 100 $xl --batch 16 --amp $type --data "$TEXT" --steps 200
 	done
 }
 
-deadline=$PART_S # of the whole run, or its first part, with the build
+deadline=$PART_S # of the whole run or of its first part, including the build
 [ -n "$PARTS" ] || in_ten_minutes
 for part in $PARTS; do
 	part_$part

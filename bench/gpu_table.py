@@ -138,7 +138,7 @@ def told(name):
 
 @row
 def checked(r, title, jobs, part, sanitized=False):
-    """jobs: each of one type, by the end of its name."""
+    """jobs: one per type; the name of a job ends with its type."""
     docs = {j: r.get(j).get("rows") or [] for j in jobs}
     have = [j for j, rows in docs.items() if rows]
     rows = [row for j in have for row in docs[j]]

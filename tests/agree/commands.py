@@ -15,7 +15,7 @@ import tap  # noqa: E402
 
 HOSTS = sorted(glob.glob(os.environ.get("HOSTS", os.path.join(tap.FIXTURES, "*.host"))))
 WITH_TORCH = os.path.join(tap.FIXTURES, "venv-cuda13-on-550.host")
-# Checks that name the driver whose CUDA a program gets.
+# Checks whose findings contain the version of the driver whose CUDA a program uses.
 DRIVER_CHECKS = ("python.driver", "cuda.toolkit", "cuda.ptx")
 VERSION = r"(\d{3}(?:\.\d+)+)"
 

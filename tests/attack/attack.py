@@ -21,7 +21,7 @@ def number(name, default):
 
 
 def scratch(dirs=("/dev/shm",)):
-    """Makes a directory in the first writable one of these, else in the build directory. fsync costs nothing in memory."""
+    """Makes a directory in the first writable one of these, else in the build directory. fsync is fast on a tmpfs."""
     dirs = [d for d in dirs if os.path.isdir(d) and os.access(d, os.W_OK)]
     return tempfile.TemporaryDirectory(prefix="attack-", dir=(dirs or [BUILD])[0])
 

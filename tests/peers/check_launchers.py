@@ -194,7 +194,7 @@ def interval(ratios):
 
 
 def divided(ranks, n):
-    """Each rank has CPUs of its own, as far as there are enough, and the threads fit."""
+    """Checks that each rank has its own CPUs, if there are enough, and that its number of threads fits its CPUs."""
     cpus, share = [c for r in ranks for c in r["cpus"]], max(1, len(CPUS) // n)
     return set(cpus) <= set(CPUS) and (n > len(CPUS) or len(cpus) == len(set(cpus))) and all(r["threads"] == share for r in ranks)
 

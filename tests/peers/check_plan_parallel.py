@@ -51,7 +51,8 @@ def name_of(k):
 
 
 def reported(doc, k):
-    """Memory of the rank that needs most, and the bytes per update that ranks report. Of a pipeline, only the messages between
+    """Returns the memory of the rank that needs the most, and the bytes per update that ranks report. Of a
+    pipeline, only the messages between
     stages are reported by all ranks: the other bytes are those of the first rank."""
     ranks = doc.get("pipeline", {}).get("ranks", [doc])
     ddp, groups = doc.get("ddp") or {}, (doc.get("groups") or {}).get("tensor") or {}

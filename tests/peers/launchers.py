@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests gputune run under real launchers: torchrun (CPU, gloo), mpirun, and with the variables of srun (for srun: check_srun.py).
 
-Each rank says which CPUs and threads it has; together they have every core once. Launchers that are not installed are skipped:
+Each rank
+prints its CPUs and threads, and each core must occur exactly once. Launchers that are not installed are skipped:
 TORCHRUN names torchrun where it is not on PATH.
 """
 import json

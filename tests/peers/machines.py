@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compare what gpuprobe and gputune read on the real machines in the test data of Debian's hwloc source package.
+"""Compares the results of gpuprobe and gputune on the real machines in the test data of Debian's hwloc source package.
 
-Each machine is a copy of /sys and /proc. The answers must equal the raw files, read here by other code, and the output of lstopo that
-hwloc ships next to the data. Downloads the source package with an apt configuration of its own that changes nothing on this host.
-It needs the network and is therefore no part of `make check`: make check-machines, or HWLOC_SRC=DIRECTORY with an unpacked source.
+Each machine is a copy of /sys and /proc. The results must equal the raw files, which this script reads by itself, and the
+output of lstopo that
+hwloc ships next to the data. Downloads the source package with a private apt configuration that changes nothing on this host. It needs the network and is therefore no part of `make check`: make check-machines, or HWLOC_SRC=DIRECTORY with an unpacked source.
 """
 import glob
 import json
@@ -85,7 +85,7 @@ def parse_mask(text):
 
 
 def read_set(directory, list_name, mask_name):
-    """A set of CPUs as the kernel writes it: as a list, or before Linux 2.6.26 only as a mask. None: neither file is there."""
+    """A set of CPUs as the kernel writes it: as a list, or before Linux 2.6.26 only as a mask. None: neither file exists."""
     text = read(os.path.join(directory, list_name))
     if text is not None:
         return parse_list(text)
@@ -247,7 +247,7 @@ class Lstopo:
 # ---- our answers ---------------------------------------------------------------------------------------------------
 
 def run(tool, *args):
-    """(exit status, standard output); the status is None where the program did not end in time."""
+    """(exit status, standard output); the status is None if the program did not end in time."""
     try:
         done = subprocess.run([os.path.join(tap.BUILD, tool), *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=LIMIT_S, check=False)
@@ -310,7 +310,7 @@ def check_reference(s, machine, name, ref, host, raw):
     ours = {n["id"]: n for n in host["nodes"]}
     order = [n["id"] for n in host["nodes"]]
     for n, cpus in ref.nodes.items() if raw.nodes else ():
-        if raw.nodes.get(n) or n not in raw.nodes:      # hwloc gives a node without CPUs those of its neighbours
+        if raw.nodes.get(n) or n not in raw.nodes:      # For a node without CPUs, hwloc reports the CPUs of its neighbours.
             mine = parse_list(ours[n]["cpus"]) & ref.pus if n in ours else None     # it leaves out CPUs that the job may not use
             s.same(rule, machine, f"CPUs of node {n} ({name})", mine, cpus & raw.online)
     for a, row in ref.distance.items():
@@ -393,7 +393,7 @@ def machines(source):
 
 
 def references(paths):
-    """The reference outputs that show the machine as its files do."""
+    """Returns the reference outputs that agree with the files of the machine."""
     out = []
     for p in paths:
         env = read(p[:-len(".output")] + ".env") or ""

@@ -189,7 +189,7 @@ def programs(rank):
 
 
 def runtimes():
-    """The number reaches libgomp, whatever loads it."""
+    """Checks that libgomp uses the number of threads, however it is loaded."""
     for name, program, env in (("linked", "omp_linked", {}), ("opened by the program", "omp_opened", {}),
                                ("preloaded", "omp_opened", {"LD_PRELOAD": "libgomp.so.1"})):
         path = os.path.join(BUILD, "tests", "peers", program)

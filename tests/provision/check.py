@@ -209,7 +209,7 @@ def reasons(done):
 
 
 def check_keep(root):
-    """revert keeps packages that are used otherwise, with the reason, and removes them when that use has ended."""
+    """revert keeps packages that other software uses, prints the reason, and removes them when this use has ended."""
     before = root.state()
     judge(f"{root.release}: a second apply succeeds", status(root.apply(*LIGHT), 0))
     root.must("apt-get", "-qq", "-y", "install", "--no-install-recommends", "libfftw3-single3")  # depends on libgomp1

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what two builds of gpubench ask of the CUDA libraries: compare_traces.py OLD NEW STANDIN_DIR [CASE…]
+"""Compares the calls of two builds of gpubench to the CUDA libraries: compare_traces.py OLD NEW STANDIN_DIR [CASE…]
 
 Both programs run each case with the stand-in libraries of STANDIN_DIR, which record every call (STANDIN_TRACE). A case passes
 if the traces, the losses and the checkpoints are the same. Differences are printed, and the traces stay in the directory that is named.
@@ -9,7 +9,7 @@ import difflib, hashlib, json, os, subprocess, sys, tempfile
 
 SMALL = "--layers 2 --width 48 --heads 3 --batch 2".split()
 TEXT = SMALL + "--vocab 61 --seq 17".split()
-BY_16 = "--width 64 --heads 4 --batch 2 --layers 1 --seq 16 --vocab 64"  # what 8-bit products take
+BY_16 = "--width 64 --heads 4 --batch 2 --layers 1 --seq 16 --vocab 64"  # sizes that 8-bit products support
 MODELS = {
     "mlp": "mlp --batch 16",
     "gpt": "gpt --layers 1 --width 48 --heads 3 --batch 2 --seq 16",
@@ -58,7 +58,7 @@ def cases():
 
 
 def sort_devices(trace):
-    """Lines of each device in their order. What processes do before they have a device is in no order."""
+    """Lines of each device in their order. The order of calls of different processes before they have a device is undefined."""
     lines = {}
     for line in trace.splitlines():
         device, _, call = line.partition(" ")
