@@ -20,7 +20,7 @@ static const char css[] =
 	".skip{position:absolute;left:-9999px}.skip:focus{left:1rem;top:1rem;padding:.5rem 1rem;background:var(--card);"
 	"color:var(--fg);z-index:1}\n"
 	"a{color:var(--a)}:focus-visible{outline:3px solid var(--focus);outline-offset:2px}\n"
-	"header,main,footer{max-width:72rem;margin:0 auto;padding:0 1rem}\n"
+	"header,main,footer{max-width:76rem;margin:0 auto;padding:0 1rem}\n"
 	"header{padding-top:1.5rem}h1{font-size:1rem;font-weight:600;color:var(--soft);margin:0 0 .75rem}\n"
 	"h2{font-size:1.25rem;margin:2.5rem 0 .5rem}h3{font-size:1.05rem;margin:1.4rem 0 .25rem}\n"
 	"p{margin:.4rem 0;max-width:46rem}.soft{color:var(--soft)}.num{font-variant-numeric:tabular-nums}\n"
@@ -31,15 +31,16 @@ static const char css[] =
 	".better{--v:var(--better)}.worse,.invalid,.wrong{--v:var(--worse)}.same,.measured{--v:var(--same)}"
 	".inconclusive{--v:var(--open)}\n"
 	"nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:.25rem 1rem;padding:0;margin:1rem 0 0}\n"
-	".scroll{overflow-x:auto;padding:1px}\n"
+	".scroll{overflow-x:auto;padding:1px}.scroll::-webkit-scrollbar{height:.7rem}"
+	".scroll::-webkit-scrollbar-thumb{background:var(--aa);border-radius:.35rem}\n"
 	"table{border-collapse:collapse;width:100%;background:var(--card);font-size:.95rem;box-shadow:0 0 0 1px "
 	"var(--line);"
 	"border-radius:.4rem}\n"
 	"caption{text-align:left;color:var(--soft);padding:.4rem 0;font-size:.9rem}\n"
-	"th,td{padding:.45rem .7rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}\n"
+	"th,td{padding:.45rem .55rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}\n"
 	"tr:last-child>*{border-bottom:0}thead th{color:var(--soft);font-weight:600;font-size:.85rem}\n"
 	"td.r,th.r{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}"
-	"td.n{white-space:nowrap;font-variant-numeric:tabular-nums}\n"
+	"td.n{font-variant-numeric:tabular-nums}td.n span span{white-space:nowrap}\n"
 	"td.v{color:var(--v);font-weight:600}td.w{overflow-wrap:anywhere}td.strong{"
 	"font-weight:600}\n"
 	"table.heat{width:auto}.heat .h1{background:rgba(200,89,11,.1)}.heat .h2{background:rgba(200,89,11,.2)}"
@@ -47,11 +48,12 @@ static const char css[] =
 	".heat .h5{background:rgba(200,89,11,.5)}\n"
 	".change caption::first-letter{text-transform:uppercase}td span{min-width:0}"
 	"table.change td.w,table.change th{overflow-wrap:anywhere}\n"
-	"@media(min-width:40.01rem){table.change{table-layout:fixed}table.change th:nth-child(1){width:27%}"
+	"@media(min-width:40.01rem){td.c{min-width:10rem}td.w{min-width:7rem}.stack th[scope=row]{min-width:14rem}"
+	"table.change{table-layout:fixed}table.change th:nth-child(1){width:27%}"
 	"table.change th:nth-child(2){width:19%}table.change th:nth-child(3){width:36%}}\n"
-	"code{font:.9em ui-monospace,'DejaVu Sans Mono',monospace;white-space:pre;overflow-x:auto}"
-	"td code{display:inline-block;max-width:100%}\n"
-	".command{white-space:nowrap;background:var(--card);margin:.6rem 0;padding:.5rem 1rem;border-radius:.4rem;"
+	"code{font:.9em ui-monospace,'DejaVu Sans Mono',monospace;white-space:pre-wrap}"
+	".words span{display:inline-block;max-width:100%;overflow-wrap:anywhere}\n"
+	".command{background:var(--card);margin:.6rem 0;padding:.5rem 1rem;border-radius:.4rem;"
 	"box-shadow:0 0 0 1px var(--line)}\n"
 	"figure{margin:0;background:var(--card);box-shadow:0 0 0 1px var(--line);border-radius:.4rem;padding:.8rem "
 	"1rem}\n"
@@ -118,7 +120,7 @@ static void group(struct page *p, const char *open, const char *close)
 static const char *cell_class(enum bn_column_type type)
 {
 	static const char *const names[] = { [BN_WORDS] = "",    [BN_LONG] = "w",   [BN_NUMBER] = "r", [BN_INTERVAL] = "n",
-					     [BN_VERDICT] = "v", [BN_JUDGED] = "v", [BN_CODE] = "w" };
+					     [BN_VERDICT] = "v", [BN_JUDGED] = "v", [BN_CODE] = "c" };
 
 	return names[type];
 }
@@ -148,6 +150,35 @@ static void breakable(struct gt_buf *out, const char *text)
 	}
 }
 
+/* Breaks lines between words, and inside a word only if the word is longer than the line. */
+static void words(struct gt_buf *out, const char *tag, const char *text)
+{
+	gt_autofree char *plain = bn_view_plain(text);
+
+	gt_buf_printf(out, "<%s class=\"words\">", tag);
+	for (const char *p = plain; *p;) {
+		size_t word = strcspn(p, " "), spaces = strspn(p + word, " ");
+		gt_autofree char *part = gt_xstrndup(p, word);
+
+		element(out, "<span>", part, "</span>");
+		gt_buf_printf(out, "%*s", (int)spaces, "");
+		p += word + spaces;
+	}
+	gt_buf_printf(out, "</%s>", tag);
+}
+
+/* Permits no line break inside the interval, but one between an estimate and its interval. */
+static void interval(struct gt_buf *out, const char *text)
+{
+	size_t estimate = strcspn(text, "[");
+	gt_autofree char *before = gt_xstrndup(text, estimate);
+
+	element(out, "<span>", before, "");
+	if (text[estimate])
+		element(out, "<span>", text + estimate, "</span>");
+	gt_buf_puts(out, "</span>");
+}
+
 static void items(struct gt_buf *out, const char *text, const char *between)
 {
 	gt_autofree char *copy = gt_xstrdup(text);
@@ -168,7 +199,9 @@ static void content(struct gt_buf *out, const struct bn_block *b, const struct b
 		items(out, text, "</li><li>");
 		gt_buf_puts(out, "</li></ul>");
 	} else if (c->type == BN_CODE) {
-		element(out, "<code>", text, "</code>");
+		words(out, "code", text);
+	} else if (c->type == BN_INTERVAL) {
+		interval(out, text);
 	} else {
 		gt_buf_puts(out, "<span>");
 		if (c->type == BN_LONG)
@@ -191,7 +224,12 @@ static void row(struct gt_buf *out, const struct bn_block *b, size_t i)
 		if (!(c->where & BN_PAGE))
 			continue;
 		if (first) {
-			element(out, "<th scope=\"row\">", cell->text, "</th>");
+			gt_buf_puts(out, "<th scope=\"row\">");
+			if (b->matrix)
+				escaped(out, cell->text);
+			else
+				words(out, "span", cell->text);
+			gt_buf_puts(out, "</th>");
 		} else {
 			gt_buf_printf(out, "<td class=\"%s", cell_class(c->type));
 			if (cell->shade)
@@ -297,9 +335,9 @@ static void add_block(struct page *p, const struct bn_block *b)
 		prose(out, b->text);
 		break;
 	case BN_COMMAND:
-		element(out, "<div class=\"command scroll\" role=\"region\" tabindex=\"0\" aria-label=\"", b->name, "\">");
-		element(out, "<span class=\"soft\">", b->name, ":</span> <code>");
-		element(out, "", b->text, "</code></div>\n");
+		element(out, "<div class=\"command\"><span class=\"soft\">", b->name, ":</span> ");
+		words(out, "code", b->text);
+		gt_buf_puts(out, "</div>\n");
 		break;
 	case BN_ITEM:
 		item(out, b);

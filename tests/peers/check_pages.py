@@ -5,7 +5,7 @@
 Usage: check_pages.py GPUBENCH [PAGE.html...] [--shots DIR]    CHROMIUM names the browser (default chromium). Without a browser, all
 is skipped. Without pages, one of each kind is made from simulated hosts: a comparison, one arm, both with a matrix by node, a
 receipt, a ladder, a fleet and a history. Checks per page:
-  - nothing is wider than the window at 1200 and 400 px
+  - nothing is wider than the window at 1200 and 400 px, and only a matrix scrolls in its box
   - text has enough contrast in both colour schemes (WCAG 4.5:1, 3:1 for large text)
   - the page has a language, a title, one h1, and no skipped heading level
   - every table has a caption and headers, every picture a title, every link a target
@@ -35,6 +35,8 @@ LOOK = r"""
     for (const e of document.querySelectorAll("body *"))
       if (e.getBoundingClientRect().right > width + 1 && !e.closest(".scroll") && e.getBoundingClientRect().left >= 0) say("too wide", e);
   }
+  for (const e of document.querySelectorAll(".scroll"))
+    if (!e.querySelector("table.heat") && e.scrollWidth > e.clientWidth) say("cut at the right edge", e);
   for (const t of document.querySelectorAll("svg text")) {
     const r = t.getBoundingClientRect(), o = t.ownerSVGElement.getBoundingClientRect();
     if (r.right > o.right + 2 || r.left < o.left - 2) say("text leaves its picture", t);
@@ -93,10 +95,10 @@ LOOK = r"""
   return bad.slice(0, 12);
 })()
 """
-STEP = """awk -v fast="$FAST" -v slow="$SLOW" -v seed="$RANDOM$$" 'BEGIN { srand(seed); for (i = 0; i < 9; i++)
+STEP = """awk -v fast="$FAST" -v slow="$SLOW_MEMORY_ALLOCATOR" -v seed="$RANDOM$$" 'BEGIN { srand(seed); for (i = 0; i < 9; i++)
   printf "t %.7f\\n", .1 * (fast ? .95 : 1) * (slow ? 1.03 : 1) * (1 + .002 * (rand() - .5)) }'"""
 TINY = [x for w in "--batch 8 --steps 2 --warmup 1".split() for x in ("--train", w)]
-STOPS = "[...document.querySelectorAll('a[href], summary, [tabindex]')].filter(e => e.tagName === 'A' || e.offsetParent).map(e => e.textContent.trim())"
+STOPS = "[...document.querySelectorAll('a[href], summary, [tabindex]')].filter(e => e.tagName === 'A' || e.checkVisibility()).map(e => e.textContent.trim())"
 FOCUS = "document.activeElement.textContent.trim()"
 
 
@@ -237,7 +239,7 @@ def make_pages(gpubench, folder):
     for name in ("single", "ab"):
         by_node(at(f"{name}.json"), at("nodes.json"), 6)
         run("report", "nodes.json", "--html", f"nodes-{name}.html")
-    run("prove", "--quick", "-q", "--metric", "regex:t ([0-9.]+)", "--unit", "s", "--env", "FAST=1", "--env", "SLOW=1", "--seed", "5",
+    run("prove", "--quick", "-q", "--metric", "regex:t ([0-9.]+)", "--unit", "s", "--env", "FAST=1", "--env", "SLOW_MEMORY_ALLOCATOR=tcmalloc", "--seed", "5",
         "-o", "prove.json", "--", "bash", "step.sh")
     run("report", "prove.json", "--html", "prove.html")
     run("ladder", "precision", "--model", "mlp", *TINY, "--rounds", "6", "-q", "--html", "ladder.html")

@@ -67,11 +67,14 @@ START_TEST(each_output_shows_its_own_blocks_and_columns)
 		bn_view_cell(v, "cell%d", i);
 	bn_view_add(v, BN_TEXT, BN_TERMINAL, "short");
 	bn_view_add(v, BN_TEXT, BN_PAGE, "long");
+	bn_view_add(v, BN_COMMAND, BN_PAGE, "env A=1  ls")->name = gt_xstrdup("Command");
 	o = render(v);
 	ck_contains(o.terminal, "METRIC a.json\ncell0   cell1\na legend\n\nshort\n");
 	ck_contains(o.markdown.s, "a legend\n\n| metric | a.json | alone |\n| --- | ---: | --- |\n| cell0 | cell1 | cell2 |\n");
 	ck_contains(o.page.s, "<th scope=\"col\" class=\"r\">a.json</th><th scope=\"col\" class=\"\">Alone</th>");
 	ck_contains(o.page.s, "<td class=\"\" data-h=\"Alone\"><span>cell2</span></td>");
+	ck_contains(o.page.s, "<code class=\"words\"><span>env</span> <span>A=1</span>  <span>ls</span></code>");
+	ck_contains(o.page.s, "<th scope=\"row\"><span class=\"words\"><span>cell0</span></span></th>");
 	ck_contains(o.page.s, "<p>long</p>");
 	ck_lacks(o.terminal, "long");
 	ck_lacks(o.markdown.s, "long");
