@@ -115,9 +115,8 @@ static void print_ways(const json_t *list, bool color)
 	}
 	gt_table_print(t, stdout, color);
 	gt_print_wrapped(stdout,
-			 "X itself, NV# so many NVLinks, PIX at most one PCIe switch, PXB several, PHB the host "
-			 "bridge, NODE between "
-			 "host bridges of one node, SYS between nodes, ? not known",
+			 "X: the device itself, NV#: number of NVLinks, PIX: at most one PCIe switch, PXB: several "
+			 "switches, PHB: the host bridge, NODE: host bridges of one node, SYS: several nodes, ?: unknown",
 			 0, gt_term_width(stdout));
 }
 

@@ -85,6 +85,6 @@ A library with 65,000 sonames of 60 KiB each: the first one counts.
 Every captured host's report fits 80 columns, except commands, which are not wrapped, and the matrix of 16 devices.
 
   $ for f in $FIXTURES/*.host; do for c in check topo 'can torch==2.14 cuda==13.0' recommend; do
-  >   COLUMNS=80 gpuprobe $c --root $f 2>&1 | awk -v f="${f##*/} $c" 'length($0) > 80 && !/^     |^(GPU|IB)[0-9] / { print f ": " $0 }'; done; done
+  >   COLUMNS=80 gpuprobe $c --root $f 2>&1 | awk -v f="${f##*/} $c" 'length($0) > 80 && !/^     |^(GPU|IB|NIC)[0-9] / { print f ": " $0 }'; done; done
   $ COLUMNS=80 gpuprobe --root $FIXTURES/gpu-lost-and-narrow.host --baseline $FIXTURES/server-8gpu.host | awk 'length($0) > 80'
   $ gpuprobe list > out; for id in $(awk 'NR > 1 && /^[a-z]/ { print $1 }' out); do COLUMNS=80 gpuprobe explain $id | awk -v id=$id 'length($0) > 80 { print id ": " $0 }'; done

@@ -24,8 +24,8 @@ Paths between devices; an unknown node is a question mark, never node 0.
   GPU5 SYS  SYS  SYS  SYS  NODE X    NODE NODE
   GPU6 SYS  SYS  SYS  SYS  NODE NODE X    NODE
   GPU7 SYS  SYS  SYS  SYS  NODE NODE NODE X
-  X itself, NV# so many NVLinks, PIX at most one PCIe switch, PXB several, PHB the host bridge, NODE
-  between host bridges of one node, SYS between nodes, ? not known
+  X: the device itself, NV#: number of NVLinks, PIX: at most one PCIe switch, PXB: several switches,
+  PHB: the host bridge, NODE: host bridges of one node, SYS: several nodes, ?: unknown
   $ gpuprobe topo --root $FIXTURES/gpu-lost-and-narrow.host
   NODE CPUS         MEMORY TO 0 TO 1
      0 0-15,32-47  256 GiB   10   21
@@ -38,8 +38,8 @@ Paths between devices; an unknown node is a question mark, never node 0.
        GPU0 GPU1
   GPU0 X    ?
   GPU1 ?    X
-  X itself, NV# so many NVLinks, PIX at most one PCIe switch, PXB several, PHB the host bridge, NODE
-  between host bridges of one node, SYS between nodes, ? not known
+  X: the device itself, NV#: number of NVLinks, PIX: at most one PCIe switch, PXB: several switches,
+  PHB: the host bridge, NODE: host bridges of one node, SYS: several nodes, ?: unknown
   $ gpuprobe topo --root $FIXTURES/cpuless-node.host
   NODE CPUS     MEMORY TO 0 TO 12
      0 0-7    64.0 GiB   10    21
@@ -67,8 +67,8 @@ The bridges between two paths are equal from both ends; only between root comple
   NIC0  PXB  PXB X    PHB  ?
   GPU1  PHB  PHB PHB  X    ?
   NVMe0 ?    ?   ?    ?    X
-  X itself, NV# so many NVLinks, PIX at most one PCIe switch, PXB several, PHB the host bridge, NODE
-  between host bridges of one node, SYS between nodes, ? not known
+  X: the device itself, NV#: number of NVLinks, PIX: at most one PCIe switch, PXB: several switches,
+  PHB: the host bridge, NODE: host bridges of one node, SYS: several nodes, ?: unknown
 
 NVLinks take precedence, through switches or directly. A link below its capability is marked, contradictory sources are
 named, and a node that only NVML reports is used.
@@ -97,8 +97,8 @@ named, and a node that only NVML reports is used.
   GPU5 NV18 NV18 NV18 NV18 NV18 X    NV18 NV18
   GPU6 NV18 NV18 NV18 NV18 NV18 NV18 X    NV18
   GPU7 NV18 NV18 NV18 NV18 NV18 NV18 NV18 X
-  X itself, NV# so many NVLinks, PIX at most one PCIe switch, PXB several, PHB the host bridge, NODE
-  between host bridges of one node, SYS between nodes, ? not known
+  X: the device itself, NV#: number of NVLinks, PIX: at most one PCIe switch, PXB: several switches,
+  PHB: the host bridge, NODE: host bridges of one node, SYS: several nodes, ?: unknown
   $ gpuprobe topo --root $FIXTURES/two-node-bad-link.host
   NODE CPUS        MEMORY TO 0 TO 1
      0 0-7,16-23  128 GiB   10   21
@@ -123,8 +123,8 @@ named, and a node that only NVML reports is used.
   GPU3  SYS  SYS  SYS SYS   NV12 X    PIX PIX
   IB1   SYS  SYS  SYS SYS   PIX  PIX  X   PIX
   NVMe1 SYS  SYS  SYS SYS   PIX  PIX  PIX X
-  X itself, NV# so many NVLinks, PIX at most one PCIe switch, PXB several, PHB the host bridge, NODE
-  between host bridges of one node, SYS between nodes, ? not known
+  X: the device itself, NV#: number of NVLinks, PIX: at most one PCIe switch, PXB: several switches,
+  PHB: the host bridge, NODE: host bridges of one node, SYS: several nodes, ?: unknown
   
   Sources that disagree:
     GPU0 to GPU2 is SYS by the numa nodes, but NODE by NVML
@@ -133,8 +133,8 @@ With a driver that does not answer, NVLinks are unknown, and the report says so.
 
   $ gpuprobe topo --root $FIXTURES/gpu-hung.host | tail -n 5
   GPU0 X
-  X itself, NV# so many NVLinks, PIX at most one PCIe switch, PXB several, PHB the host bridge, NODE
-  between host bridges of one node, SYS between nodes, ? not known
+  X: the device itself, NV#: number of NVLinks, PIX: at most one PCIe switch, PXB: several switches,
+  PHB: the host bridge, NODE: host bridges of one node, SYS: several nodes, ?: unknown
   
   NVML: timeout, NVML did not respond within 10 s: NVLinks are not known
 

@@ -153,23 +153,24 @@ The help of each tool lists its commands by task. Only --help --all lists comman
   host are restored, also after an interruption.
   
   Measure a change:
-    run           Measure this host or a command, also before and after a change
-    prove         Find the changes that help on this host, and write a receipt
-    compare       Compare two saved results and list the differing settings
-    report        Show a saved result as a table, a page or metrics
+    run            Measure this host or a command, also before and after a change
+    prove          Find the changes that help on this host, and write a receipt
+    compare        Compare two saved results and list the differing settings
+    report         Show a saved result as a table, a page or metrics
   
   Train and infer:
-    train         Train one model and print its speed
-    infer         Measure latency and throughput of inference by batch size
-    ladder        Measure what each training technique gains on this host
-    data          Measure the data loader and find unusable samples
+    train          Train one model and print its speed
+    infer          Measure latency and throughput of inference by batch size
+    ladder         Measure what each training technique gains on this host
+    data           Measure the data loader and find unusable samples
+    plan-parallel  Predict which split among ranks fits the memory and is fastest
   
   Many results:
-    fleet         Find the hosts that differ from the others, and why
-    history       Find when this host became faster or slower, and why
+    fleet          Find the hosts that differ from the others, and why
+    history        Find when this host became faster or slower, and why
   
   Look up:
-    list          List the workloads, or describe one of them
+    list           List the workloads, or describe one of them
   
   Common options:
         --root DIR|FILE  read a directory or captured host instead of this host
@@ -207,9 +208,9 @@ The help of each tool lists its commands by task. Only --help --all lists comman
   See also: gpubench COMMAND --help, gpubench --help --all, man gpubench
   $ COLUMNS=80 gpubench --help --all | sed -n '/^Internal/,/^$/p'
   Internal:
-    launch        Run one workload once, in this process
-    selftest      Check the error rates of the statistics by simulation
-    check-device  Compare the results of the GPU with those of the CPU
+    launch         Run one workload once, in this process
+    selftest       Check the error rates of the statistics by simulation
+    check-device   Compare the results of the GPU with those of the CPU
   
 
 The help of a command starts with its summary. train has options that only --help --all lists.
@@ -228,7 +229,7 @@ The help of a command starts with its summary. train has options that only --hel
   
   Options:
         --device DEVICE     train on cpu or cuda (default: cpu)
-        --ranks N           train with N processes, each with its own batch
+        --ranks N           train with N processes (default: --tp times --pp)
         --threads N         use N threads per rank (default: chosen by OpenMP)
         --batch N           use N sequences or samples per step
         --seq N             use N tokens per sequence

@@ -25,7 +25,7 @@ Nodes without CPUs are no contradiction, although hwloc hides them or assigns th
   host.topology        pass   NUMA nodes, CPUs and devices are consistent
   host.topology        pass   NUMA nodes, CPUs and devices are consistent
   host.topology        pass   NUMA nodes, CPUs and devices are consistent
-  host.topology        pass   NUMA nodes, CPUs and devices are consistent
+  host.topology        pass    NUMA nodes, CPUs and devices are consistent
 
 A CPU in two nodes is a contradiction.
 
@@ -99,8 +99,8 @@ A ConnectX-3 is "other network controller" for PCI. It counts as a network card,
        GPU0 NIC0
   GPU0 X    PIX
   NIC0 PIX  X
-  X itself, NV# so many NVLinks, PIX at most one PCIe switch, PXB several, PHB the host bridge, NODE
-  between host bridges of one node, SYS between nodes, ? not known
+  X: the device itself, NV#: number of NVLinks, PIX: at most one PCIe switch, PXB: several switches,
+  PHB: the host bridge, NODE: host bridges of one node, SYS: several nodes, ?: unknown
   $ gpuprobe --root cx3.host | grep -A2 '^Warning:'
   Warning: pcie.acs
     1 pair of a GPU and a network card below one PCIe switch in separate IOMMU groups: ACS sends their
