@@ -50,7 +50,7 @@ def contradictions(host):
     on_cpu = "no NVIDIA GPU" in advice
     if on_cpu != (profile == "train-cpu"):
         bad.append(f"recommend: {advice}; plan: profile {profile}")
-    if on_cpu != any(x in newest[1] for x in ("CUDA needs an NVIDIA GPU", "runs on the CPU")) and newest[0] != "unknown":
+    if on_cpu != any(x in newest[1] for x in ("CUDA needs an NVIDIA GPU, and", "runs on the CPU")) and newest[0] != "unknown":
         bad.append(f"recommend: {advice}; can: {newest[1]}")
     if on_cpu and report["cause"] and report["cause"].startswith(("wsl.", "driver.")) and report["cause"] != "driver.vfio":
         bad.append(f"recommend: {advice}; report: {report['cause']}")

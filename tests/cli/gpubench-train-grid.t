@@ -41,7 +41,7 @@ Splits that cannot be combined end before any work.
   gpubench: --shard 3 and --compress fp16 exclude each other: use --shard 1
   [64]
   $ gpubench $T --ranks 2 --shard 3 --without assign
-  gpubench: rank 0: stage 3 of sharding has no whole gradients to keep or to clear: use stage 1
+  gpubench: rank *: stage 3 of sharding has no whole gradients to keep or to clear: use stage 1 (glob)
   [64]
   $ gpubench train llama --layers 2 --width 32 --heads 4 --kv-heads 2 --tp 4 --quiet
   gpubench: --kv-heads 2 cannot be divided among --tp 4 ranks

@@ -252,7 +252,7 @@ int tn_profile_load(struct gt_fsroot *fs, const struct pr_host *host, const char
 	int r;
 
 	if (!name || !strcmp(name, "auto"))
-		name = pr_trains_on_gpu(host) ? "train-gpu" : "train-cpu";
+		name = pr_trains_on_gpu(host) || pr_other_gpu(host, 0) ? "train-gpu" : "train-cpu";
 	p->name = gt_xstrdup(name);
 	r = strchr(name, '/') ? load_file(fs, p, name, 0, err) : load_named(fs, p, name, 0, err);
 	if (r < 0)
