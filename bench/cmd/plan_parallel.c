@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "bench/cmd/cmds.h"
+#include "bench/result/text.h"
 #include "bench/train/models.h"
 #include "bench/train/omp_spin.h"
 #include "bench/train/plan_parallel.h"
@@ -157,7 +158,7 @@ static void print_row(struct gt_table *t, const json_t *k, double unit)
 	for (size_t i = 0; i < GT_ARRAY_SIZE(sizes); i++)
 		gt_table_cell(t, "%.1f", gt_json_get_real(k, sizes[i], 0) / unit);
 	gt_table_cell(t, "%.1f", sent / unit);
-	gt_table_cell(t, "%.3g", gt_json_get_real(k, "step_s", 0));
+	gt_table_cell(t, "%s", bn_text_value(gt_json_get_real(k, "step_s", 0), "s").s);
 	gt_table_cell(t, gt_json_get_bool(k, "fits", false) ? "yes" : "no");
 }
 
@@ -191,7 +192,7 @@ static double largest_memory(const json_t *splits)
 static void print(const json_t *doc, bool color)
 {
 	static const char *const columns[] = { "dp", "tp", "pp", "ZeRO", "micro", "rows", "memory", "par", "grad", "opt", "act",
-					       "sent", "step s", "fits" };
+					       "sent", "step", "fits" };
 	json_t *k, *splits = json_object_get(doc, "splits"), *impossible = json_object_get(doc, "impossible");
 	bool large = largest_memory(splits) >= 10.0 * (1 << 30);
 	gt_auto(gt_table) *t = gt_table_new();

@@ -5,7 +5,7 @@ Splits of a model, fastest first. The rates are given, so nothing is measured.
   model      gpt, 842496 parameters, batch 16, seq 128, fp32, adamw
   each rank  1.0 GiB, 0.05 Tflop/s, sends 2 GB/s
   rates      as given
-  $ sed 1,3d gpt | awk 'NF == 14 {print $1, $2, $3, $4, $5, $6, $12, $14}'; tail -1 gpt
+  $ sed 1,3d gpt | awk 'NF == 15 {print $1, $2, $3, $4, $5, $6, $12, $15}'; tail -1 gpt
   4 1 1 1 1 4 4.8 yes
   4 1 1 2 1 4 4.8 yes
   4 1 1 0 1 4 4.8 yes
@@ -36,30 +36,30 @@ GPUs: which split fits, and with which microbatch. Slower links change the order
   model      llama, 6738415616 parameters, batch 32, seq 4096, bf16, adamw
   each rank  80.0 GiB, 2.0 GiB of it for libraries, 514 Tflop/s, sends 370 GB/s
   rates      assumed for H100 GPUs
-  dp tp pp ZeRO micro rows memory  par grad  opt  act  sent step s fits
-   8  1  1    3     1    4   76.9  4.7  0.8  6.3 65.2  43.5   1.47  yes
-   8  1  1    2     4    1   64.1 37.7  3.9  6.3 16.3 175.7    1.5  yes
-   4  2  1    1     4    2   58.7 18.8 12.6  6.3 21.1  51.3   1.59  yes
-   4  2  1    2     2    4   70.7 18.8  3.5  6.3 42.1  70.2   1.59  yes
-   4  2  1    0     4    2   77.5 18.8 12.6 25.1 21.1  51.3    1.6  yes
-   4  2  1    3     2    4   56.6  4.7  3.5  6.3 42.1  70.0    1.6  yes
-   4  1  2    1     8    1   54.2 18.8 12.6  6.3 16.5  19.3    1.7  yes
-   4  1  2    0     8    1   73.0 18.8 12.6 25.1 16.5  19.3   1.71  yes
-   2  4  1    2     2    8   77.6  9.4  3.3  6.3 58.6 110.1   1.82  yes
-   2  4  1    1     4    4   51.3  9.4  6.3  6.3 29.3 103.8   1.82  yes
-   2  4  1    0     4    4   57.6  9.4  6.3 12.6 29.3 103.8   1.82  yes
-   2  4  1    3     2    8   72.9  4.7  3.3  6.3 58.6 110.0   1.83  yes
+  dp tp pp ZeRO micro rows memory  par grad  opt  act  sent    step fits
+   8  1  1    3     1    4   76.9  4.7  0.8  6.3 65.2  43.5 1.471 s  yes
+   8  1  1    2     4    1   64.1 37.7  3.9  6.3 16.3 175.7 1.497 s  yes
+   4  2  1    1     4    2   58.7 18.8 12.6  6.3 21.1  51.3 1.590 s  yes
+   4  2  1    2     2    4   70.7 18.8  3.5  6.3 42.1  70.2 1.592 s  yes
+   4  2  1    0     4    2   77.5 18.8 12.6 25.1 21.1  51.3 1.596 s  yes
+   4  2  1    3     2    4   56.6  4.7  3.5  6.3 42.1  70.0 1.599 s  yes
+   4  1  2    1     8    1   54.2 18.8 12.6  6.3 16.5  19.3 1.701 s  yes
+   4  1  2    0     8    1   73.0 18.8 12.6 25.1 16.5  19.3 1.707 s  yes
+   2  4  1    2     2    8   77.6  9.4  3.3  6.3 58.6 110.1 1.821 s  yes
+   2  4  1    1     4    4   51.3  9.4  6.3  6.3 29.3 103.8 1.821 s  yes
+   2  4  1    0     4    4   57.6  9.4  6.3 12.6 29.3 103.8 1.823 s  yes
+   2  4  1    3     2    8   72.9  4.7  3.3  6.3 58.6 110.0 1.826 s  yes
   20 of 22 splits fit; memory and sent bytes per step in GiB, of the rank that needs most
   6 splits are impossible, such as dp 4, tp 1, pp 2: stage 2 of sharding does not work in a pipeline: use stage 1
   $ gpubench plan-parallel $C/llama-2-7b --gpus 8 --link pcie | sed -n 2,7p
   each rank  80.0 GiB, 2.0 GiB of it for libraries, 393 Tflop/s, sends 52.6 GB/s
   rates      assumed for H100 GPUs
-  dp tp pp ZeRO micro rows memory  par grad  opt  act sent step s fits
-   8  1  1    3     1    4   76.9  4.7  0.8  6.3 65.2 43.5   1.96  yes
-   4  1  2    1     8    1   54.2 18.8 12.6  6.3 16.5 19.3    2.5  yes
-   4  1  2    0     8    1   73.0 18.8 12.6 25.1 16.5 19.3   2.51  yes
+  dp tp pp ZeRO micro rows memory  par grad  opt  act sent    step fits
+   8  1  1    3     1    4   76.9  4.7  0.8  6.3 65.2 43.5 1.957 s  yes
+   4  1  2    1     8    1   54.2 18.8 12.6  6.3 16.5 19.3 2.500 s  yes
+   4  1  2    0     8    1   73.0 18.8 12.6 25.1 16.5 19.3 2.510 s  yes
   $ gpubench plan-parallel $C/llama-3.1-8b --gpus 2 --memory 24G | tail -2
-   2  1  1    0     4    1  151.9 44.9 29.9 59.8 17.3  29.9   1.66   no
+   2  1  1    0     4    1  151.9 44.9 29.9 59.8 17.3  29.9 1.663 s   no
   0 of 6 splits fit; memory and sent bytes per step in GiB, of the rank that needs most
 
 With tensors in bf16, a parameter needs 18 bytes: values in fp32 and bf16, a gradient in fp32, and two moments. ZeRO divides the
