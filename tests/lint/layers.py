@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the layers: which directory may include which, no cycle between directories, headers or modules, no declaration of a symbol that
-a .c file of another directory defines, at most 40 .c files in a directory. A row of MAY lists the direct edges; "may
-include" is transitive."""
+"""Checks the layers: the allowed includes between directories, no cycle between directories, headers or modules, no declaration
+of a symbol that a .c file of another directory defines, at most 40 .c files in a directory. A row of MAY lists the direct edges;
+"may include" is transitive."""
 import collections
 import os
 import re

@@ -51,9 +51,8 @@ def name_of(k):
 
 
 def reported(doc, k):
-    """Returns the memory of the rank that needs the most, and the bytes per update that ranks report. Of a
-    pipeline, only the messages between
-    stages are reported by all ranks: the other bytes are those of the first rank."""
+    """Returns the memory of the rank that needs the most, and the bytes per update that ranks report. In a
+    pipeline, all ranks report only the messages between stages. The other bytes are those of the first rank."""
     ranks = doc.get("pipeline", {}).get("ranks", [doc])
     ddp, groups = doc.get("ddp") or {}, (doc.get("groups") or {}).get("tensor") or {}
     each = k["microbatches"] if k["zero"] >= 2 else 1

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests gputune run under real launchers: torchrun (CPU, gloo), mpirun, and with the variables of srun (for srun: check_srun.py).
 
-Each rank
-prints its CPUs and threads, and each core must occur exactly once. Launchers that are not installed are skipped:
-TORCHRUN names torchrun where it is not on PATH.
+Each rank prints its CPUs and threads, and each core must occur exactly once. Launchers that are not installed are skipped.
+TORCHRUN is the path of torchrun, if it is not on PATH.
 """
 import json
 import os

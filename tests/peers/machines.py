@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares the results of gpuprobe and gputune on the real machines in the test data of Debian's hwloc source package.
 
-Each machine is a copy of /sys and /proc. The results must equal the raw files, which this script reads by itself, and the
-output of lstopo that
-hwloc ships next to the data. Downloads the source package with a private apt configuration that changes nothing on this host. It needs the network and is therefore no part of `make check`: make check-machines, or HWLOC_SRC=DIRECTORY with an unpacked source.
+Each machine is a copy of /sys and /proc. The results must equal the raw files, which this script reads by itself, and
+the output of lstopo that hwloc ships next to the data. Downloads the source package with a private apt configuration that changes
+nothing on this host. It needs the network and is therefore not part of `make check`: run make check-machines, or set
+HWLOC_SRC=DIRECTORY to an unpacked source.
 """
 import glob
 import json

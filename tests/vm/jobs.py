@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Part "jobs" of check.py: gputune@NAME.service under systemd. Root's preparation is gputune-devices.service. The attack: a job writes
-a libnvidia-ml.so.1 to a directory that the dynamic loader searches in the job's environment. Root must not load it."""
+"""Part "jobs" of check.py: gputune@NAME.service under systemd. Root's preparation is gputune-devices.service. The attack: a job
+writes a libnvidia-ml.so.1 to a directory that the dynamic loader searches in the job's environment. Root must not load it."""
 
 import os
 import re
