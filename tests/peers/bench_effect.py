@@ -227,6 +227,7 @@ def text(results):
                          f"{', '.join(map(str, r['threads']))} | {cpus_text(r['cpus'])} | {rate:.0f} {UNIT[cell['job']]}/s | {shown} | {result} |")
     lines += ["", f"Rows of gputune that are slower: {'; '.join(slower) or 'none'}.", "",
               f"Rows of gputune that are inconclusive: {'; '.join(open_) or 'none'}.", ""]
+    lines += [f"{note}\n" for note in results.get("notes", [])]
     for version, why in results.get("numa_binding", {}).items():
         lines.append(f"`torchrun --numa-binding=node` of PyTorch {version} is not measured: {why}")
     lines += ["", "| PyTorch | date | host | BLAS of the host | rounds | maximum load before |", "|---|---|---|---|---|---|"]
