@@ -63,7 +63,7 @@ def screenshot(build, path):
         subprocess.run([os.path.join(build, "gpubench"), "report", os.path.join(TOP, RESULT), "--html", page], check=True,
                        stdout=subprocess.DEVNULL)
         subprocess.run([os.environ.get("CHROMIUM", "chromium"), "--headless", "--no-sandbox", "--hide-scrollbars",
-                        "--window-size=1080,820", f"--screenshot={path}", page], check=True, stderr=subprocess.DEVNULL)
+                        "--window-size=1280,900", f"--screenshot={path}", page], check=True, stderr=subprocess.DEVNULL)
 
 
 def main():
