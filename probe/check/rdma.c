@@ -81,8 +81,7 @@ const struct pr_check pr_check_rdma_state = {
 	.id = "rdma.port-state",
 	.title = "an InfiniBand or RoCE port is down",
 	.story = "NCCL uses all active ports. If one port of several is down, its GPUs share the port of others or use TCP, and "
-			"all "
-		 "ranks wait for them. An InfiniBand port in state INIT has a link but no subnet manager.",
+		 "all ranks wait for them. An InfiniBand port in state INIT has a link but no subnet manager.",
 	.messages = "NET/IB : No device found.\nPort 1: State: Down\nPhysical state: Polling",
 	.run = state,
 };
@@ -121,8 +120,7 @@ const struct pr_check pr_check_rdma_rate = {
 	.id = "rdma.rate",
 	.title = "an InfiniBand or RoCE port is slower than others",
 	.story = "A bad cable or a wrong switch port lets a link train at a lower speed or with fewer lanes. Collectives run at "
-			"the "
-		 "speed of the slowest port.",
+		 "the speed of the slowest port.",
 	.run = rate,
 };
 
@@ -245,8 +243,7 @@ const struct pr_check pr_check_rdma_gid = {
 	.story = "RoCE v2 uses the IP addresses of the interface. A port without an address has only link-local entries in its GID "
 		 "table, and NCCL connects to no host on another subnet.",
 	.messages = "NCCL WARN NET/IB : Got completion with error 12, opcode 0, len 0, vendor err 129\nCall to ibv_modify_qp "
-			"failed with "
-		    "error Connection timed out",
+		    "failed with error Connection timed out",
 	.run = gid,
 };
 
