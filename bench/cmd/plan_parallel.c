@@ -207,15 +207,17 @@ static void print(const json_t *doc, bool color)
 			print_row(t, k, large ? 1 << 30 : 1 << 20);
 	}
 	gt_table_print(t, stdout, color);
-	gt_autofree char *fit = gt_xasprintf("%zu of %zu splits fit; memory and sent bytes per step in %s, of the rank that needs most",
-					     fitting, json_array_size(splits), large ? "GiB" : "MiB");
+	gt_autofree char *fit =
+		gt_xasprintf("%zu of %zu splits fit; memory and sent bytes per step in %s, of the rank that needs most", fitting,
+			     json_array_size(splits), large ? "GiB" : "MiB");
 	gt_print_wrapped(stdout, fit, 0, gt_term_width(stdout));
 	if (!json_array_size(impossible))
 		return;
 	k = json_array_get(impossible, 0);
-	gt_autofree char *none = gt_xasprintf("%zu splits are impossible, such as dp %d, tp %d, pp %d: %s", json_array_size(impossible),
-					      (int)gt_json_get_int(k, "dp", 0), (int)gt_json_get_int(k, "tp", 0),
-					      (int)gt_json_get_int(k, "pp", 0), gt_json_get_str(k, "reason", ""));
+	gt_autofree char *none = gt_xasprintf("%zu splits are impossible, such as dp %d, tp %d, pp %d: %s",
+					      json_array_size(impossible), (int)gt_json_get_int(k, "dp", 0),
+					      (int)gt_json_get_int(k, "tp", 0), (int)gt_json_get_int(k, "pp", 0),
+					      gt_json_get_str(k, "reason", ""));
 	gt_print_wrapped(stdout, none, 0, gt_term_width(stdout));
 }
 

@@ -5,7 +5,7 @@ Splits of a model, fastest first. The rates are given, so nothing is measured.
   model      gpt, 842496 parameters, batch 16, seq 128, fp32, adamw
   each rank  1.0 GiB, 0.05 Tflop/s, sends 2 GB/s
   rates      as given
-  $ sed 1,3d gpt | awk 'NF == 15 {print $1, $2, $3, $4, $5, $6, $12, $15}'; tail -1 gpt
+  $ sed 1,3d gpt | awk 'NF == 15 {print $1, $2, $3, $4, $5, $6, $12, $15}'; tail -2 gpt
   4 1 1 1 1 4 4.8 yes
   4 1 1 2 1 4 4.8 yes
   4 1 1 0 1 4 4.8 yes
@@ -18,6 +18,7 @@ Splits of a model, fastest first. The rates are given, so nothing is measured.
   2 2 1 3 1 8 11.5 yes
   1 1 4 0 16 1 2.0 yes
   1 2 2 0 8 2 10.3 yes
+  2 splits are impossible, such as dp 2, tp 1, pp 2: --shard 2 and --pp 2 exclude
   each other: use --shard 1
 
 The counts of parameters are those that the authors of the models published.
