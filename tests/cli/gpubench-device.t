@@ -110,5 +110,5 @@ Without a device the message names the variable, if one is the reason.
   $ CUDA_VISIBLE_DEVICES=7,0 STANDIN_FAIL=cuInit:100 gpu launch gpu.matrix
   gpubench: gpu.matrix cannot run here: CUDA_VISIBLE_DEVICES="7,0" selects no GPU: name one that gpuprobe shows, or unset it
   [70]
-  $ env -u CUDA_VISIBLE_DEVICES STANDIN_DEVICES=0 LD_LIBRARY_PATH=$BUILDDIR/tests/standin gpubench launch gpu.matrix 2>&1 | tail -c 100
-   detected); no GPU is visible to this process (CUDA_VISIBLE_DEVICES, permissions, or no GPU is installed)
+  $ env -u CUDA_VISIBLE_DEVICES STANDIN_DEVICES=0 LD_LIBRARY_PATH=$BUILDDIR/tests/standin gpubench launch gpu.matrix 2>&1 | tail -c 109
+   is detected); no GPU is visible to this process (CUDA_VISIBLE_DEVICES, permissions, or no GPU is installed)

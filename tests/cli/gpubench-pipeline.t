@@ -72,5 +72,5 @@ A pipeline that is impossible is refused before any rank starts.
 Ranks of mpirun with different options end with both values.
 
   $ command -v mpirun > /dev/null || { echo 'no mpirun here'; exit 80; }
-  $ mpirun --allow-run-as-root --oversubscribe -n 1 gpubench train gpt --pp 2 --microbatches 4 --quiet : -n 1 gpubench train gpt --pp 2 --microbatches 8 --quiet 2>&1 | grep -o 'rank 0 has --.*' | sort -u
+  $ mpirun --allow-run-as-root --oversubscribe -n 1 gpubench train gpt --pp 2 --microbatches 4 --quiet : -n 1 gpubench train gpt --pp 2 --microbatches 8 --quiet 2>&1 | grep -o 'rank 0 has --.*the same options' | sort -u
   rank 0 has --microbatches 4 and rank 1 has --microbatches 8: all ranks need the same options

@@ -196,7 +196,7 @@ START_TEST(each_documented_failure_is_reported_in_one_sentence)
 		{"STANDIN_FAIL=cuInit:804", "cuda-compat"},
 		{"STANDIN_DEVICES=0", "no GPU is visible"},
 		{"STANDIN_FAIL=cuDevicePrimaryCtxRetain:2", "cuDevicePrimaryCtxRetain failed with CUDA error 2"},
-		{"STANDIN_FAIL=cuModuleLoadData:209", "no kernels for the card"},
+		{"STANDIN_FAIL=cuModuleLoadData:209", "this build has no kernels for the GPU"},
 		{"STANDIN_FAIL=cuModuleLoadData:200 STANDIN_CUDA=99000", "; the driver cannot read this code: it is damaged"},
 		{"STANDIN_FAIL=cuModuleLoadData:218 STANDIN_CUDA=99000", "; the driver cannot read this code: it is damaged"},
 		{"STANDIN_FAIL=cuModuleLoadData:222 STANDIN_CUDA=99000", "newer than the driver: install a newer driver"},
