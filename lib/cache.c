@@ -57,7 +57,7 @@ int gt_cache_open(const char *xdg, const char *home)
 	dir = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	rest = path;
 	for (char *name; dir >= 0 && (name = gt_cut(&rest, "/")); left--)
-		dir = descend(dir, name, left == 1, left <= 2); /* such as .cache and gputune */
+		dir = descend(dir, name, left == 1, left <= 2); /* opens directories such as .cache and gputune */
 	return dir;
 }
 

@@ -78,7 +78,7 @@ struct gt_tool {
 	const char *description;	      /* paragraphs for --help */
 	const struct gt_cmd *const *cmds;     /* NULL-terminated */
 	const struct gt_cmd *default_cmd;     /* used without a subcommand; NULL: usage error */
-	const struct gt_opt *opts;	      /* of the tool, in addition to the common ones; ends with { 0 }; NULL: none */
+	const struct gt_opt *opts;	      /* options of the tool itself, besides the common ones; ends with { 0 }; NULL: none */
 	const struct gt_exit_code *exit_codes; /* ends with meaning NULL; 64 and 70 are appended */
 	const char *const *examples;	      /* pairs: command, what it does; NULL-terminated */
 	int default_exit;		      /* exit status for an error without its own exit status, usually 70 */

@@ -230,7 +230,7 @@ static void zsh(const struct gt_tool *tool, FILE *out)
 	}
 	fputs("\t)\n\tlocal cmd= i=${words[(i)(", out);
 	put_commands(out, tool);
-	/* from the command word on, $words contains only that command's arguments */
+	/* after the command word, $words contains only the arguments of that command */
 	fputs(")]}\n\tif ((i < CURRENT)); then\n\t\tcmd=${words[i]}\n\t\tshift $((i - 1)) words\n\t\t((CURRENT -= i - 1))\n\tfi\n"
 	      "\tcase $cmd in\n",
 	      out);

@@ -15,7 +15,7 @@ struct gt_tree_node {
 	char *data;  /* content of a file or target of a link; NUL-terminated */
 	size_t len;
 	char *name;
-	struct gt_tree_node *parent, *child, *next; /* in order of creation; NULL at the ends */
+	struct gt_tree_node *parent, *child, *next; /* siblings in the order of their creation; NULL at the ends */
 };
 
 struct gt_tree *gt_tree_new(void);

@@ -32,7 +32,7 @@ bool gt_json_printed(void); /* true if a document was printed on stdout */
  * is absent or of another type. Strings stay owned by the document. */
 int gt_json_req_str(const json_t *o, const char *key, const char **ret, struct gt_err *err);
 int gt_json_req_int(const json_t *o, const char *key, int64_t *ret, struct gt_err *err);
-int gt_json_req_real(const json_t *o, const char *key, double *ret, struct gt_err *err); /* also accepts integers */
+int gt_json_req_real(const json_t *o, const char *key, double *ret, struct gt_err *err); /* accepts integers too */
 int gt_json_req_array(const json_t *o, const char *key, json_t **ret, struct gt_err *err);
 int gt_json_req_object(const json_t *o, const char *key, json_t **ret, struct gt_err *err);
 const char *gt_json_get_str(const json_t *o, const char *key, const char *dflt);

@@ -32,7 +32,7 @@ static struct {
 	{ .sig = SIGHUP, .handler = on_signal, .ends = true },
 	{ .sig = SIGPIPE, .handler = SIG_IGN }, /* a transaction continues after the reader of stdout exits */
 	{ .sig = SIGXFSZ, .handler = SIG_IGN }, /* write(2) beyond the file size limit then fails with EFBIG */
-	{ .sig = SIGCHLD, .handler = SIG_DFL }, /* with SIG_IGN wait(2) would return no status */
+	{ .sig = SIGCHLD, .handler = SIG_DFL }, /* if SIGCHLD were ignored, wait(2) would return no status */
 };
 
 void gt_install_signals(void)

@@ -13,7 +13,7 @@ struct cell {
 struct gt_table {
 	const char *head[GT_TABLE_COLUMNS];
 	enum gt_align align[GT_TABLE_COLUMNS];
-	struct cell *cell; /* in row order */
+	struct cell *cell; /* cells, row after row */
 	size_t n_columns, n_cells;
 };
 

@@ -29,7 +29,7 @@ void gt_words_clear(struct gt_words *w);
 	for (char *gt_after_##line = (text), *line; (line = gt_cut(&gt_after_##line, "\n"));)
 
 bool gt_word_in(const char *list, const char *sep, const char *word); /* list NULL: false */
-bool gt_span_in(const char *list, const char *sep, const char *word, size_t n); /* the same for a word of n bytes */
+bool gt_span_in(const char *list, const char *sep, const char *word, size_t n); /* for a word of n bytes */
 const char *gt_basename(const char *path); /* the part after the last slash */
 char *gt_dirname(const char *path); /* the directory: "/" of "/a", "." of "a"; the caller frees it */
 #endif

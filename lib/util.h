@@ -54,7 +54,7 @@ bool gt_ends_with(const char *s, const char *suffix);
 bool gt_streq(const char *a, const char *b); /* NULL equals only NULL */
 const char *gt_next_line(const char *line); /* the text after the end of the line; NULL after the last line */
 char *gt_strip(char *s);		     /* strips blanks at both ends in place; returns the first non-blank */
-void gt_make_plain(char *s); /* in place: each byte of a control character (C0, DEL, C1 in UTF-8) becomes '?' */
+void gt_make_plain(char *s); /* works in place: each byte of a control character (C0, DEL, C1 in UTF-8) becomes '?' */
 uint64_t gt_hash64(const void *data, size_t len, uint64_t seed); /* FNV-1a, for identifiers; not for security */
 uint32_t gt_crc32c(const void *data, size_t len);		  /* Castagnoli, for records on disk */
 double gt_now_s(void);					     /* CLOCK_MONOTONIC, seconds */
