@@ -51,7 +51,7 @@ char *sc_normalize(const char *key)
 {
 	char *s = gt_xstrdup(key), *first = strpbrk(s, "/."), *to = s;
 
-	if (first && *first == '.') /* if the first separator is a dot, dots separate and a slash stands for a dot */
+	if (first && *first == '.') /* if the first separator is a dot, dots separate components, and a slash stands for a dot */
 		for (char *p = first; p; p = strpbrk(p + 1, "/."))
 			*p = *p == '.' ? '/' : '.';
 	for (char *p = s; *p;) { /* removes empty components, "." components and leading slashes */

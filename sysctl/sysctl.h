@@ -6,7 +6,7 @@
  * The rules are those of systemd-sysctl (sysctl.d(5)); tests/peers compares them with the real program:
  *
  *   - *.conf of /etc, /run, /usr/local/lib and /usr/lib/sysctl.d, without hidden files, are read in the order of their file
- *     NAMES whatever the directory. Of two with one name, the one in the earlier directory counts and hides the other, also
+ *     NAMES whatever the directory. If two have one name, the one in the earlier directory counts and hides the other, also
  *     if it is empty or a link to /dev/null.
  *   - A later assignment of a key replaces an earlier one. An exact key has priority over a glob in any file. "-key" without
  *     a value excludes the key from globs; "-key = value" only ignores failures.
@@ -39,7 +39,7 @@ char *sc_path(const char *key);
  * key has numbers, in decimal, hexadecimal (0x10) or octal (010). It ignores the text after them; *ret_rest (may be
  * NULL) points there, at "" if there is none. With fewer words the other numbers stay unchanged. *ret: the stored
  * numbers in decimal; the caller frees it. For other keys *ret is the text itself. Returns -EINVAL or -ERANGE with a
- * sentence for a text that the kernel refuses. Of a vector the kernel then stores the numbers before the bad one. */
+ * sentence for a text that the kernel refuses. If the key has several numbers, the kernel then stores those before the bad one. */
 int sc_read_value(const char *key, const char *text, char **ret, const char **ret_rest, struct gt_err *err);
 /* Like sc_read_value(), but returns the text itself if the kernel refuses it. The caller frees it. */
 char *sc_taken(const char *key, const char *text);
@@ -57,7 +57,7 @@ struct sc_assign {
 	char *key;   /* normalised, may be a glob */
 	char *value; /* NULL: "-key", excluded from globs */
 	bool ignore_failure, glob;
-	char *file;  /* as listed: "/etc/sysctl.d/99-sysctl.conf" */
+	char *file;  /* path of the file as listed: "/etc/sysctl.d/99-sysctl.conf" */
 	unsigned line;
 };
 struct sc_problem {
@@ -66,7 +66,7 @@ struct sc_problem {
 	char *what;
 };
 struct sc_conf {
-	struct gt_strv files;	 /* in the order of reading */
+	struct gt_strv files;  /* files in the order of reading */
 	struct sc_assign *all;	 /* all assignments, in the same order */
 	size_t n_all;
 	size_t *effective;	 /* indices into all; each key once, in the order of writing */

@@ -8,8 +8,8 @@
 #include "lib/buf.h"
 #include "sysctl/sysctl.h"
 
-#define BLANKS	" \t\n"		/* characters that may follow a number */
-#define SPACES	BLANKS "\v\f\r" /* characters that may precede one */
+#define BLANKS	" \t\n"		/* bytes that may follow a number */
+#define SPACES	BLANKS "\v\f\r" /* bytes that may precede a number */
 #define LONGEST 20		/* characters; a longer number is refused whatever its value */
 
 struct number {
