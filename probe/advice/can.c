@@ -32,7 +32,7 @@ void pr_can_reason(struct pr_question *q, enum pr_answer a, const char *source, 
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	for (char *p = text; *p; p++) /* the text may quote untrusted files */
+	for (char *p = text; *p; p++) /* the text can quote untrusted files, so control characters are replaced */
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = '?';
 	json_array_append_new(q->reasons, json_pack("{s:s, s:o, s:o}", "holds", pr_answer_name(a), "what", gt_json_str(text),
@@ -523,7 +523,7 @@ static char *newest_cuda(const struct pr_question *q)
 	return gt_xstrdup(span.last);
 }
 
-/* Returns what to use instead, if the answer is no and no reason suggested an alternative. The caller frees it. */
+/* If the answer is no and no reason contains an alternative, returns one. The caller frees it. */
 static char *general_instead(const struct pr_question *q, const char *what)
 {
 	const struct pr_host *h = q->c->host;

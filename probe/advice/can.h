@@ -14,8 +14,8 @@ struct pr_question {
 	struct gt_err *err;
 	json_t *reasons;
 	enum pr_answer worst;
-	bool on_cpu;   /* it works, on the CPU only */
-	char *instead; /* what to use instead if the answer is no; NULL: not known yet. The caller frees it */
+	bool on_cpu;   /* it works on the CPU only */
+	char *instead; /* alternative if the answer is no; NULL: not known yet. The caller frees it */
 };
 
 /* Returns whether the loaded driver supports the host's GPUs. */

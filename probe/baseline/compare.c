@@ -155,7 +155,7 @@ static void compare_value(struct pr_comparison *c, const struct pr_value *golden
 		g = pr_grade_of_check(here->text);
 		if (g == PR_GRADE_SAME || g == pr_grade_of_check(golden->text) ||
 		    pr_grade_of_check(golden->text) == PR_GRADE_CRITICAL)
-			return; /* not worse than the baseline */
+			return; /* the value is not worse than that of the baseline */
 	} else if (here->state) {
 		g = PR_GRADE_UNKNOWN;
 	} else if (MATCHES_ANY(hardware, golden->path) && golden->number &&
@@ -221,7 +221,7 @@ json_t *pr_baseline_reports(const json_t *report, const json_t *golden_report, c
 		    first)
 			pr_baseline_differ(&c, PR_GRADE_WARNING, element, "there", NULL);
 	}
-	/* checks that the baseline does not have because they are newer */
+	/* the baseline lacks a check that is newer than the baseline */
 	for (size_t i = 0; i < c.here.n; i++)
 		if (gt_starts_with(c.here.v[i].path, "check.") &&
 		    pr_grade_of_check(c.here.v[i].text) != PR_GRADE_SAME &&

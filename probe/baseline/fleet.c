@@ -42,7 +42,7 @@ struct pr_fleet {
 	size_t n_class, hosts, skipped;
 	struct names classes;
 	char **keys;
-	struct gt_strv reasons; /* of skipped files, at most NAMED */
+	struct gt_strv reasons; /* why files were skipped, at most NAMED */
 };
 
 /* ---- names --------------------------------------------------------------------------------------------------------- */

@@ -132,8 +132,10 @@ static void preempt_rt(const struct pr_context *c, struct pr_finding *f)
 	pr_say(f, c->host->n_gpu ? PR_FAIL : PR_WARN,
 	       "kernel %s is a PREEMPT_RT kernel: %straining loses throughput", release(c->host),
 	       c->host->n_gpu ? "the NVIDIA module does not build for it, and " : "");
-	/* of the same version GRUB starts the real-time kernel first, and a package name without a version would
-	 * install others with it */
+	/*
+	 * GRUB starts the real-time kernel first if both have one version, and a package name without a version would
+	 * install others with it
+	 */
 	pr_remedy(f,
 		  "Install the ordinary kernel, and choose it in GRUB's menu (Advanced options), which starts the "
 		  "real-time one first:\n"

@@ -209,7 +209,7 @@ static void find_state(const struct pr_context *c, const char *packaged, unsigne
 
 	*n = (struct pr_driver_need){0};
 	if (!device && pr_windows_gpus(h) && h->nvml.driver.v) {
-		n->state = PR_DRIVER_OK; /* any GPU: the driver belongs to Windows, and this system needs none */
+		n->state = PR_DRIVER_OK; /* under WSL the driver belongs to Windows, and this system needs none */
 		n->version = gt_xstrdup(h->nvml.driver.v);
 		n->why = gt_xasprintf("the Windows driver %s responds", n->version);
 		return;
@@ -340,7 +340,7 @@ json_t *pr_driver_step(const struct pr_context *c, const struct pr_driver_need *
 		return step(c->host, n->why, flavour_lines(c, n));
 	case PR_DRIVER_DEBIAN:
 	case PR_DRIVER_LEGACY:
-		/* with both drivers installed, update-glx keeps the newest one selected */
+		/* if both drivers are installed, update-glx leaves the newest one selected */
 		choose = n->state == PR_DRIVER_LEGACY && pr_find_package(c->host, "nvidia-alternative") ?
 				 gt_xasprintf("update-glx --set nvidia /usr/lib/nvidia/tesla-%s\n", n->version) : gt_xstrdup("");
 		packages = fold(n->packages);

@@ -8,7 +8,7 @@
 #define HOUR_S	3600.0
 #define DAY_S	86400.0
 #define PCIE_PER_HOUR	480.0 /* DCGM warns above 8 replays per minute (DCGM_LIMIT_MAX_PCIREPLAY_RATE) */
-#define MEMORY_PER_DAY	10.0  /* per module; mcelog.conf, ce-error-threshold */
+#define MEMORY_PER_DAY	10.0  /* errors of one module; mcelog.conf, ce-error-threshold */
 
 /* Returns the number of errors per period. Counts all errors if they are younger than one period or of unknown age. */
 static double rate(double n, double age_s, double period_s)
@@ -55,7 +55,7 @@ static bool judge_pcie_counters(const struct pr_host *h, struct pr_finding *f)
 	return false;
 }
 
-/* Sums the lines of one device; the rate is that since its first line. */
+/* Sums the errors in the lines of one device. The rate covers the time since its first line. */
 static bool judge_pcie_lines(const struct pr_host *h, struct pr_finding *f)
 {
 	for (size_t i = 0; i < h->n_log; i++) {

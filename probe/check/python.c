@@ -181,7 +181,7 @@ const struct pr_check pr_check_nccl = {
 
 /* ---- frameworks and the driver -------------------------------------------------------------------------------- */
 
-/* Replaces the finding by a worse one. Of equally bad findings the first stays. */
+/* Replaces the finding by a worse one. The first of several equally bad findings stays. */
 static void keep_worse(struct pr_finding *f, const struct pr_finding *one, bool *seen)
 {
 	static const int weight[] = {[PR_SKIP] = 0, [PR_PASS] = 1, [PR_NOT_KNOWN] = 2, [PR_WARN] = 3, [PR_FAIL] = 4};
@@ -230,7 +230,7 @@ static void remedy_wheel(const struct pr_context *c, const struct pr_pyenv *e, c
 static const struct framework {
 	const char *name, *dist, *with; /* with: required additional distribution; NULL: none */
 	const char *cuda, *how;
-	const char *uninstall, *older; /* older: pip's name of the same framework for CUDA 12; NULL: none */
+	const char *uninstall, *older; /* older: pip's name of this framework for CUDA 12; NULL: none */
 	const char *versioned;	       /* the distribution whose version `older` gets */
 } frameworks[] = {
 	{"PyTorch", "torch", NULL, NULL, "was built with", NULL, NULL, NULL}, /* release from torch/version.py */

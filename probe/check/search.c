@@ -17,7 +17,7 @@
 #define RUN        6.0 /* minimum weight of consecutive words in both */
 #define NEAR       0.6 /* minimum share of the best rank to be listed */
 #define WHOLE      0.85 /* minimum share of the message for a complete match */
-#define PART       0.75 /* the same if every word of the text is in some message */
+#define PART       0.75 /* minimum share of a match if every word of the text is in some message */
 #define IDENTIFIER 12   /* letters of a word that identifies a message by itself: "cudaErrorSystemNotReady" */
 
 struct words {

@@ -187,8 +187,7 @@ static bool is_recorded(struct gt_fsroot *fs, const struct gt_strv *paths, const
 }
 
 /*
- * Of a library, captures only the parts that a loader reads; of the loader's cache, only the lines that a search has
- * used.
+ * Captures only the parts of a library that a loader reads, and only the lines of the loader's cache that a search has used.
  */
 static void add_elf_cache(struct gt_fsroot *fs, const struct gt_strv *paths, const struct pr_host *h, struct gt_buf *out)
 {

@@ -32,7 +32,7 @@ struct watch {
 
 /* ---- the cards ---- */
 
-/* Stops the helper. The pause before the next query doubles each time, so that a hung driver is not flooded. */
+/* Stops the helper process. The pause before the next query doubles each time, so that a hung driver gets few queries. */
 static void give_up(struct watch *w, const char *state, const char *why)
 {
 	w->trouble = state;

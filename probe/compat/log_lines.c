@@ -313,8 +313,8 @@ static bool ends(const struct pr_log_line *a, const struct pr_log_line *b)
 }
 
 /*
- * Returns whether the line reports the lost link of a port that had no link before, because it has no cable. Of equal
- * lines only the last is in the list.
+ * Returns whether the line reports the lost link of a port that had no link before, because it has no cable. The list has only
+ * the last one of several equal lines.
  */
 static bool never_had_link(const struct pr_log_line *line, size_t n, size_t at)
 {

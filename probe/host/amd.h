@@ -19,7 +19,7 @@ struct pr_amd_gpu {
 	struct pr_num xgmi_links; /* number of other GPUs that XGMI links lead to */
 	struct pr_str hive;	 /* XGMI hive, a decimal number; "0": none */
 	struct pr_num vram_bytes;
-	/* from RAS, which counts since amdgpu was loaded; absent: the GPU has no RAS */
+	/* RAS counters since amdgpu was loaded; absent: the GPU has no RAS */
 	struct pr_num uncorrected, corrected;
 	struct pr_num bad_pages, pending_pages, failed_pages; /* retired pages; retired at the next reset; could not be retired */
 	struct pr_str compute_partition, memory_partition;    /* "SPX" and "NPS1" */

@@ -59,7 +59,7 @@ bool pr_is_peer(const struct pr_pci *d);
 struct pr_gpu {
 	const struct pr_pci *pci;
 	bool inaccessible; /* not usable in this container or job: its device node cannot be opened, but that of another GPU can */
-	/* from NVML, if it responded */
+	/* values from NVML, if it responded */
 	struct pr_str name;
 	struct pr_num memory_bytes, persistence, arch; /* arch: compute capability x 10 */
 	struct pr_num mig, mig_pending, mig_instances; /* 1: partitioned into instances, now and after a reset; number of
@@ -122,7 +122,7 @@ struct pr_net {
 
 /* A copy of OpenBLAS that programs load, and its own report (openblas.h). */
 struct pr_openblas {
-	const char *path;	    /* with links resolved */
+	const char *path;	    /* path with all links resolved */
 	const char *core, *version; /* "Prescott", "0.3.21"; NULL: unknown */
 	bool one_target;	    /* built for one processor: it has no choice of cores */
 	const char *better_core; /* if core is outdated: a better core that OPENBLAS_CORETYPE can select; NULL: none */
@@ -290,7 +290,7 @@ struct pr_discover_opts {
 				 * memory and its limit, nodes, NVIDIA GPUs by PCI and by device node, BLAS. The rest stays
 				 * unknown or empty. */
 	bool hardware;		/* skip installed software: libraries, packages, Python and the kernel's log stay unknown */
-	bool cuda;		/* also call cuInit */
+	bool cuda; /* call cuInit, too */
 	const char *data;	/* a directory to examine, NULL for none */
 	double nvml_timeout_s;	/* 0: 10 s */
 };

@@ -68,7 +68,7 @@ static char *skip_bracket(char *line)
 	return line;
 }
 
-/* What the prefixes of a line contain. */
+/* Contents of the prefixes of a line. */
 struct prefix {
 	int level;  /* -1: unknown */
 	bool user;  /* a program wrote the line, not the kernel */
@@ -107,7 +107,7 @@ static char *skip_prefix(char *line, struct prefix *ret)
 		long value = strtol(line + 1, NULL, 10);
 
 		ret->level = (int)(value & 7);
-		ret->user = value >> 3 != 0; /* the rest is the facility; the kernel's is 0 */
+		ret->user = value >> 3 != 0; /* the other bits are the facility, which is 0 for the kernel */
 	}
 	read_bracket(line, ret);
 	kernel = strstr(line, "kernel: ");
@@ -256,7 +256,7 @@ static int read_log(struct gt_fsroot *fs, struct pr_host *h, char **ret)
 	h->log_source.name = "kernel buffer";
 	h->log_source.start_lost = !has_start(*ret);
 	h->log_source.crashes = count_crashes(fs);
-	if (!clock_gettime(CLOCK_MONOTONIC, &now)) /* as in the log, without the time in suspend */
+	if (!clock_gettime(CLOCK_MONOTONIC, &now)) /* the clock of the log, which excludes the time in suspend */
 		h->log_source.now_s = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 	if (h->log_source.start_lost)
 		journal = read_journal();

@@ -53,7 +53,7 @@ static void add(struct libs *l, const char *rule, const char *soname, const char
 		return;
 	key = gt_xasprintf("%s %s", soname, real);
 	if (gt_strv_has(&l->real, key))
-		return; /* the same file by another path */
+		return; /* the list has this file already, under another path */
 	gt_strv_add(&l->real, key);
 	l->h->libs.lib = gt_xrealloc(l->h->libs.lib, (l->h->libs.n_lib + 1) * sizeof(*lib));
 	lib = &l->h->libs.lib[l->h->libs.n_lib++];

@@ -16,7 +16,7 @@ struct pr_lib {
 };
 
 struct pr_libs {
-	struct pr_lib *lib; /* in the loader's search order */
+	struct pr_lib *lib; /* libraries in the loader's search order */
 	size_t n_lib;
 	enum pr_state ldcache; /* state of the loader's cache */
 };

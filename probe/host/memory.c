@@ -125,8 +125,8 @@ void pr_launch_memory(struct gt_fsroot *fs, struct pr_host *h)
 }
 
 /*
- * Parses "tmpfs /dev/shm tmpfs rw,nosuid,nodev,huge=always 0 0". Of several mounts on /dev/shm the last one is visible.
- * The other mounts are private data, so a captured host has the fact "shm_huge" instead of the file.
+ * Parses "tmpfs /dev/shm tmpfs rw,nosuid,nodev,huge=always 0 0". If there are several mounts on /dev/shm, the last one is
+ * visible. The other mounts are private data, so a captured host has the fact "shm_huge" instead of the file.
  */
 static bool shm_is_huge(struct gt_fsroot *fs)
 {

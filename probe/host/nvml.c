@@ -444,7 +444,7 @@ void pr_discover_nvml(struct gt_fsroot *fs, struct pr_host *h, double timeout_s)
 	size_t len;
 
 	if (h->live) {
-		/* without GPU, module and library no child is started */
+		/* starts no child on a host without GPU, module and library */
 		if (h->n_gpu || h->driver.module_version.v || pr_find_lib(h, "libnvidia-ml.so.1", 0))
 			query_in_child(h, timeout_s);
 		else

@@ -18,7 +18,7 @@ static void find_tegra(struct gt_fsroot *fs, struct pr_host *h)
 				   ? NULL : memmem(compatible, len, "nvidia,tegra", strlen("nvidia,tegra"));
 	bool found = chip;
 
-	/* in a container only the device nodes are visible */
+	/* a container shows only the device nodes */
 	found |= gt_fs_exists(fs, "/dev/nvhost-ctrl-gpu") || gt_fs_exists(fs, "/dev/nvgpu/igpu0/ctrl");
 	if (!found)
 		return;

@@ -17,7 +17,7 @@ struct pr_pyenv {
 	struct gt_strv site;	 /* its site-packages directories, in the order of sys.path */
 	struct pr_dist *dist;
 	size_t n_dist;
-	/* of PyTorch, from torch/version.py and the WHEEL file; NULL if unknown */
+	/* CUDA release and wheel tag of PyTorch, from torch/version.py and the WHEEL file; NULL if unknown */
 	const char *torch_cuda, *torch_tag;
 };
 

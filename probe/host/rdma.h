@@ -15,12 +15,12 @@ extern const char *const pr_rdma_error_files[PR_RDMA_ERRORS]; /* names of the co
 
 struct pr_rdma_port {
 	const char *device, *pci; /* "mlx5_0"; pci: address of the device, "" if unknown */
-	int port;		  /* from 1 */
+	int port;   /* number of the port, from 1 */
 	bool first_function;	  /* function 0 of its PCI device, the first port of a card */
 	bool ethernet;		  /* RoCE */
 	struct pr_str board, firmware;	   /* model of the card ("MT_0000000838"), firmware version */
 	struct pr_num state, phys_state;   /* number before the colon of "4: ACTIVE" and "5: LinkUp" */
-	struct pr_num rate_gbit;	   /* of "400 Gb/sec (4X NDR)" */
+	struct pr_num rate_gbit;	   /* number in "400 Gb/sec (4X NDR)" */
 	struct pr_str rate;		   /* the text */
 	struct pr_num error[PR_RDMA_ERRORS];
 	struct pr_num gids_v2, gids_v2_ipv4; /* for RoCE: whether a RoCE v2 GID exists, and one with an IPv4 address */

@@ -18,7 +18,7 @@ struct pr_trusted {
 struct pr_secure_boot {
 	struct pr_num on;	 /* 1: Secure Boot is on */
 	struct pr_num shim_off;	 /* 1: Secure Boot is on, but shim and kernel are configured not to check signatures */
-	struct pr_num signature; /* of the module file: 1 signed, 0 not */
+	struct pr_num signature; /* 1: the module file is signed, 0: it is not */
 	struct pr_key signer;	 /* signer of the module; empty: unknown */
 	enum pr_state keys;	 /* state of the firmware's key lists; unknown: no check needed them */
 	struct pr_trusted *key;

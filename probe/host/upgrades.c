@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds what the next boot or the next upgrade changes: each installed kernel with its module and headers, and newer
- * packages in apt's lists on disk. Runs neither apt nor dkms. Reads only the lists of NVIDIA and of non-free, because
+ * Predicts the changes by the next boot and the next upgrade. Lists each installed kernel with its module and headers, and
+ * newer packages in apt's lists on disk. Runs neither apt nor dkms. Reads only the lists of NVIDIA and of non-free, because
  * Debian's main list has fifty megabytes and no driver.
  */
 #include <ctype.h>

@@ -81,7 +81,7 @@ static const char *firmware(const char *vendor, const char *product)
 	return NULL;
 }
 
-/* Uses the processor's signature first, then features that only one hypervisor provides. */
+/* Uses the processor's signature first, and then features that only one hypervisor provides. */
 static const char *find_hypervisor(struct gt_fsroot *fs, struct pr_host *h)
 {
 	struct pr_str clocks = pr_read_str(h, fs, CLOCKS), type = pr_read_str(h, fs, "/sys/hypervisor/type"),
@@ -123,7 +123,7 @@ void pr_discover_virt(struct gt_fsroot *fs, struct pr_host *h)
 		h->hypervisor = pr_text(h, gt_strip(signature));
 	by = find_hypervisor(fs, h);
 	if (!x86 && !by && product.v && strstr(product.v, "metal"))
-		return; /* without a CPU flag for guests, the product name identifies a cloud's bare-metal host */
+		return; /* no CPU flag for guests: the product name is that of a cloud's bare-metal host */
 	if (by && maker && (!strcmp(by, "kvm") || !strcmp(by, "xen")) && strchr("AGO", *maker))
 		h->virt = (struct pr_str){PR_PRESENT, pr_own(h, gt_xasprintf("%s (%s)", by, maker))};
 	else if (by || maker || x86)

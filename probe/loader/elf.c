@@ -149,7 +149,7 @@ static int take_string(struct reader *r, struct pr_elf *e, uint64_t tag, uint64_
 
 	if (value >= strsz)
 		return broken(r, "a name is past the end of its string table");
-	if (to ? *to != NULL : e->needed.n >= MOST_NEEDED) /* only the first one is used; a hostile file may have 65,000 */
+	if (to ? *to != NULL : e->needed.n >= MOST_NEEDED) /* uses the first one only; a hostile file may have 65,000 */
 		return 0;
 	s = string_at(r, strtab + value);
 	if (!s)

@@ -8,7 +8,7 @@
 #include "probe/loader/loader_priv.h"
 
 struct known {
-	char *path; /* with all links resolved */
+	char *path; /* path with all links resolved */
 	struct pr_elf elf;
 	int error;
 	struct gt_err why;

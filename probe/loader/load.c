@@ -68,7 +68,7 @@ static int add(struct pr_loader *l, const char *name, int by, bool opened, bool 
 		return at;
 	hits = pr_search(l, name, by, pr_is_watched(name), &n);
 	at = n ? find_file(l, hits[0].real) : -1;
-	if (at >= 0) { /* the same file under another name */
+	if (at >= 0) { /* the file is loaded already, under another name */
 		gt_strv_add(&l->obj[at].aliases, name);
 		for (size_t i = 0; i < n; i++)
 			pr_hit_clear(&hits[i]);

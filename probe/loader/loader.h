@@ -50,7 +50,7 @@ struct pr_object {
 };
 
 struct pr_loader {
-	struct pr_object *obj; /* in load order, the program first; includes objects that were not found */
+	struct pr_object *obj; /* objects in load order, the program first; includes objects that were not found */
 	size_t n;
 	bool secure; /* the program is set-user-ID: LD_LIBRARY_PATH is ignored */
 	struct gt_strv preload_missing;

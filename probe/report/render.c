@@ -69,7 +69,7 @@ const json_t *pr_deciding_check(const json_t *doc)
 char *pr_headline(const json_t *c)
 {
 	const char *what = c ? text_of(c, "what") : "no problem found", *end = what;
-	int depth = 0; /* of parentheses, in which ": " does not end the headline */
+	int depth = 0; /* depth of parentheses; a ": " inside them does not end the headline */
 
 	for (; *end && (depth || !gt_starts_with(end, ": ")); end++)
 		depth += (*end == '(') - (*end == ')');

@@ -14,12 +14,12 @@ struct ticks {
 static const char *const pressures[] = {"cpu", "memory", "io"};
 struct pr_node_watch {
 	const struct pr_host *h;
-	struct ticks *cpu; /* by CPU number */
+	struct ticks *cpu; /* ticks of each CPU, by its number */
 	size_t n_cpu;
 	struct {
 		uint64_t local, other;
 		bool known;
-	} * pages; /* by node, in the order of the host */
+	} * pages; /* counters of each node, in the order of the host */
 	struct {
 		uint64_t some_us, full_us;
 		bool known;

@@ -63,7 +63,7 @@ struct pr_watch_view {
 	unsigned drawn; /* number of lines of the last drawing, which the next one overwrites */
 	json_t *announced; /* patterns whose begin was printed: [{id, subject, absent}], absent: number of samples without it */
 };
-void pr_watch_draw(struct pr_watch_view *v, const json_t *sample); /* on a terminal, over the last drawing */
+void pr_watch_draw(struct pr_watch_view *v, const json_t *sample); /* draws on a terminal, over the last drawing */
 void pr_watch_line(struct pr_watch_view *v, const json_t *sample); /* one line, and the patterns that begin or end */
 void pr_watch_jsonl(struct pr_watch_view *v, const json_t *doc);
 void pr_watch_metrics(const json_t *sample, struct gt_buf *out);

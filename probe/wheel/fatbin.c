@@ -49,7 +49,7 @@ static void take_image(struct pr_fatbin_walk *w)
 	uint64_t head = number(w->head + 4, 4), size = number(w->head + 8, 8);
 
 	if (head < IMAGE_HEAD || head > LONGEST_HEAD || head > w->left || size > w->left - head) {
-		w->left = 0; /* what looked like a fat binary is none */
+		w->left = 0; /* these bytes looked like a fat binary and are none */
 		return;
 	}
 	if (kind == KIND_PTX || kind == KIND_ELF)
