@@ -146,7 +146,7 @@ static void add_tmpfile(struct tn_tmpfiles *t, char *line, const char *file, uns
 
 	if (!type || *type != 'w' || !path || is_repeated(t, path))
 		return;
-	for (int skip = 0; skip < 4; skip++) /* mode, user, group, age */
+	for (int skip = 0; skip < 4; skip++) /* skips mode, user, group and age */
 		if (!gt_cut(&rest, " \t"))
 			return;
 	t->line = gt_xrealloc(t->line, (t->n + 1) * sizeof(*t->line));
@@ -202,7 +202,7 @@ bool tn_tmpfile_matches(const struct tn_tmpfile *l, const char *path)
 const struct tn_tmpfile *tn_tmpfiles_overriding(const struct tn_tmpfiles *t, const char *path)
 {
 	const struct tn_tmpfile *last = NULL;
-	bool has_line = false; /* an earlier line has this path: gputune's line is ignored */
+	bool has_line = false; /* systemd-tmpfiles ignores gputune's line, because an earlier line has this path */
 
 	for (size_t i = 0; i < t->n; i++) {
 		const struct tn_tmpfile *l = &t->line[i];
@@ -212,7 +212,7 @@ const struct tn_tmpfile *tn_tmpfiles_overriding(const struct tn_tmpfiles *t, con
 			continue;
 		if (before_gputune(l))
 			has_line |= same;
-		else if (same && !has_line) /* ignored, because gputune's line has the same path */
+		else if (same && !has_line) /* systemd-tmpfiles ignores the line, because gputune's line has this path */
 			continue;
 		if (has_line || !before_gputune(l))
 			last = l;

@@ -28,12 +28,12 @@ char *tn_persist_line(const struct pr_host *host, const struct tn_tunable *k, co
 bool tn_persist_same(const char *line, const char *other);
 /* Returns whether gputune wrote this text and it has not been edited since. */
 bool tn_persist_is_unedited(const char *text);
-/* Values that tmpfiles.d writes at boot. Of several lines with the same path or pattern, systemd-tmpfiles uses the
+/* Values that tmpfiles.d writes at boot. If several lines have the same path or pattern, systemd-tmpfiles uses the
  * first, in the order of file names, and ignores the others ("w+" after "w" too). The remaining lines are written in
  * that order. For a path and patterns that match it, the last one therefore decides. */
 struct tn_tmpfiles {
 	struct tn_tmpfile {
-		char *path, *value, *by; /* path: or a pattern; by: "FILE:LINE" */
+		char *path, *value, *by; /* path or pattern; by: "FILE:LINE" */
 	} *line;
 	size_t n;
 };

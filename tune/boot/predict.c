@@ -90,7 +90,7 @@ char *tn_boot_further(struct tn_boot *b, const struct tn_tunable *k, const char 
 
 	if (!both || tn_value_equal(both, than))
 		return NULL;
-	if (tn_value_equal(other, "0") && key && key->counterpart) /* a 0 only means that the other form is in force */
+	if (tn_value_equal(other, "0") && key && key->counterpart) /* a 0 means only that the other form is in force */
 		return NULL;
 	*ret_by = gt_take(by);
 	return gt_take(other);
@@ -139,8 +139,8 @@ json_t *tn_boot_json(const char *value, const char *by, const char *may)
 }
 
 /*
- * gputune's file is a udev rule. A later rule overrides it. So does tmpfiles.d, because systemd-tmpfiles runs after the
- * devices of the boot appeared.
+ * gputune's file is a udev rule. A later rule overrides it. tmpfiles.d overrides it too, because systemd-tmpfiles runs after
+ * the devices of the boot appeared.
  */
 static char *rule_beaten(struct tn_boot *b, const char *path, const char *value, char **ret_may)
 {

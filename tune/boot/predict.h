@@ -17,7 +17,7 @@ void tn_boot_clear(struct tn_boot *b);
 /* Returns whether any configuration file can set the tunable at boot. */
 bool tn_boot_knows(const struct tn_tunable *k);
 /*
- * Of a pair such as dirty_ratio and dirty_bytes: returns the line that sets the other form, if that line is the later
+ * For one of a pair such as dirty_ratio and dirty_bytes: returns the line that sets the other form, if that line is the later
  * one and therefore decides at boot. The kernel then sets this form to 0. Otherwise NULL.
  */
 const struct sc_assign *tn_boot_pair(const struct sc_conf *boot, const struct tn_tunable *k);

@@ -5,10 +5,10 @@
  * Finds the udev(7) rule that sets a kernel file at boot. Rules are read as systemd-udevd 252 to 257 reads them, which
  * tests/peers/udevadm.py checks:
  *
- *   - *.rules files of /etc, /run, /usr/local/lib and /usr/lib/udev/rules.d apply in the order of their names. Of two files
- *     with one name the one in the earlier directory counts, also if it is empty or a link to /dev/null.
+ *   - *.rules files of /etc, /run, /usr/local/lib and /usr/lib/udev/rules.d apply in the order of their names. If two
+ *     files have one name, the one in the earlier directory counts, also if it is empty or a link to /dev/null.
  *   - udevd ignores a line if it rejects one of its keys. All conditions of a line come before its assignments.
- *   - Of several assignments the last one stays. RUN programs start after all lines.
+ *   - The last one of several assignments to a file stays. RUN programs start after all lines.
  *
  * Only the conditions ACTION, KERNEL, SUBSYSTEM and ATTR are evaluated. Any other key, a substitution in a value and an
  * attribute that tuning changes make an assignment uncertain: the line "may set" the file. No program is started and no
@@ -30,7 +30,7 @@ struct tn_udev_token {
 };
 struct tn_udev_rule {
 	size_t file;	     /* index into files */
-	unsigned line;	     /* of a continued line, the first */
+	unsigned line;      /* line number; the first one of a continued line */
 	char *unread;	     /* the first key that is not evaluated, "ENV{ID_X}"; NULL: none */
 	const char *label, *wants; /* values of LABEL and GOTO, NULL: none */
 	size_t go_to;	     /* index of the rule with that label, 0: none */
@@ -46,15 +46,15 @@ struct tn_udev {
 	struct gt_fsroot *fs;
 	struct gt_strv files, texts;
 	bool parsed;
-	bool without_gputune; /* set by the caller: tn_udev_ask() ignores gputune's rules */
-	struct tn_udev_rule *rule; /* of all files, in order */
+	bool without_gputune; /* tn_udev_ask() ignores gputune's rules; set by the caller */
+	struct tn_udev_rule *rule; /* rules of all files, in order */
 	size_t n;
 	struct tn_udev_problem *problem; /* lines that udevd ignores */
 	size_t n_problem;
 };
 /* Reads the files without parsing them. The caller clears u. */
 void tn_udev_load(struct gt_fsroot *fs, enum sc_when when, struct tn_udev *u);
-void tn_udev_parse(struct tn_udev *u); /* a second call does nothing */
+void tn_udev_parse(struct tn_udev *u); /* parses the files; a second call does nothing */
 void tn_udev_clear(struct tn_udev *u);
 bool tn_udev_compares(const struct tn_udev_token *t); /* true: a condition; false: an assignment */
 /* Returns whether the token assigns to KEY. */
@@ -67,7 +67,7 @@ static inline bool tn_udev_sets(const struct tn_udev_token *t, const char *key)
 
 struct tn_udev_device {
 	struct gt_fsroot *fs;
-	char *path, *name, *subsystem; /* path in /sys, links resolved; "sda"; "block" */
+	char *path, *name, *subsystem; /* path in /sys with links resolved; name such as "sda"; subsystem such as "block" */
 	bool whole; /* the root has all attributes; a captured host has only some, so a missing one is unknown */
 };
 /* Returns false if path is no device or its subsystem is unknown. The caller clears *ret. */

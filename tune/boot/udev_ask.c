@@ -7,7 +7,7 @@
 #include "tune/boot/udev.h"
 #include "tune/model/value.h"
 
-#define MOST_NAMED 3 /* lines that may set the file; more are not listed */
+#define MOST_NAMED 3 /* maximum number of listed lines that may set the file */
 
 /* Programs that set a file without its name on their command line. */
 static const struct {
@@ -24,8 +24,8 @@ struct ask {
 	struct tn_udev *u;
 	const char *path, *real, *leaf, *own;
 	const struct tn_udev_device *d; /* the event's device */
-	struct tn_udev_answer a;	/* for this event; `may` is filled last */
-	const char *otherwise;		/* the value if this event sets none, NULL: unknown */
+	struct tn_udev_answer a;	/* answer for this event; `may` is filled last */
+	const char *otherwise;		/* value that remains if this event sets none; NULL: unknown */
 	struct gt_strv may, lasting;	/* a later certain rule of the event overrides the lines in may, but not those in lasting */
 };
 
@@ -86,7 +86,7 @@ static void may_set(struct ask *q, const struct tn_udev_rule *r, const struct tn
 
 	if (!t->literal)
 		add(&q->may, gt_xasprintf("%s may set it, depending on %s", at, depends_on));
-	else if (!otherwise || !tn_value_equal(t->value, otherwise)) /* otherwise the value is the same in both cases */
+	else if (!otherwise || !tn_value_equal(t->value, otherwise)) /* in other cases both values are equal */
 		add(&q->may, gt_xasprintf("%s may set it to %.40s, depending on %s", at, t->value, depends_on));
 }
 
@@ -259,7 +259,7 @@ void tn_udev_ask(struct tn_udev *u, const char *path, const char *own, struct tn
 	*ret = (struct tn_udev_answer){0};
 	while (i < u->texts.n && !names_leaf(u->texts.v[i], q.leaf))
 		i++;
-	if (i == u->texts.n) /* the case on most hosts; nothing has to be parsed */
+	if (i == u->texts.n) /* most hosts have no such line, and nothing has to be parsed */
 		return;
 	tn_udev_parse(u);
 	if (gt_fs_realpath(u->fs, path, &real) < 0)

@@ -72,7 +72,7 @@ static enum tn_truth get_attr(const struct tn_udev_device *d, const char *name, 
 		return d->whole ? TN_NO : TN_MAYBE;
 	if (S_ISDIR(st.st_mode) || !(st.st_mode & S_IRUSR))
 		return TN_NO;
-	/* for some links udevd takes the name of the target */
+	/* udevd replaces some links by the name of their target */
 	return S_ISLNK(st.st_mode) || gt_fs_read(d->fs, path, ret, NULL) < 0 ? TN_MAYBE : TN_YES;
 }
 

@@ -136,7 +136,10 @@ static void set_unread(struct tn_udev_rule *r, const char *key, const char *name
 		r->unread = name ? gt_xasprintf("%s{%s}", key, name) : gt_xstrdup(key);
 }
 
-/* Returns why udevd ignores the line; NULL: it does not. Of two GOTO in a line the first counts, of two LABEL the last. */
+/*
+ * Returns why udevd ignores the line; NULL: it does not. If a line has two GOTO, the first counts; if it has two LABEL,
+ * the last.
+ */
 static char *parse_line(char *text, struct tn_udev_rule *r)
 {
 	int more;

@@ -16,7 +16,7 @@
 #include "tune/run/ranks.h"
 #include "tune/run/run.h"
 
-#define NOT_FOUND   127 /* as in shells and env(1) */
+#define NOT_FOUND   127 /* exit status of shells and env(1) */
 #define NOT_STARTED 126
 
 #define RANKS_MAX 1024

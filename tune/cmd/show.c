@@ -138,7 +138,7 @@ static void plan_item(const json_t *o, size_t more)
 /* Parts of the plan, in the order of the decisions that the reader has to make. */
 static const struct {
 	const char *status, *head;
-	bool quiet; /* only the number of items is printed, unless all are requested */
+	bool quiet; /* prints only the number of items, unless all are requested */
 } plan_parts[] = {
 	{ "change", "Changes", false },
 	{ "blocked", "Blocked changes", false },

@@ -87,7 +87,7 @@ TN_KNOBS(TN_KNOB_DECLARE)
 
 extern const struct tn_precondition tn_two_nodes; /* vm.c */
 
-extern const struct tn_tunable *const tn_tunables[]; /* in the order of writing; NULL-terminated */
+extern const struct tn_tunable *const tn_tunables[]; /* tunables in the order of writing; NULL-terminated */
 const struct tn_tunable *tn_tunable_find(const char *id);
 /* Returns "ID:INSTANCE" of the tunable whose file is k->resets, or NULL if no tunable has it. The caller frees it. */
 char *tn_tunable_side_label(const struct tn_tunable *k, const char *instance);

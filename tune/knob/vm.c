@@ -5,7 +5,7 @@
 #include "tune/knob/list.h"
 
 #define GIB		(INT64_C(1) << 30)
-#define BIG_HOST_BYTES	(128 * GIB) /* from this size on, a percentage of memory takes minutes to write */
+#define BIG_HOST_BYTES	(128 * GIB) /* memory size above which a percentage of memory takes minutes to write */
 
 static int64_t memory(const struct tn_ctx *c)
 {
@@ -116,7 +116,7 @@ static int64_t percent_bytes(const struct pr_host *h, int64_t percent)
 }
 
 static const struct {
-	double bytes; /* per second */
+	double bytes; /* bytes per second */
 	const char *text;
 } speeds[] = {
 	{ 200e6, "spinning disk; assuming 200 MB/s" },

@@ -66,10 +66,10 @@ struct tn_launch {
 	char *const *argv;
 	char *const *envp;
 	enum tn_program program;
-	const char *gpus;	    /* as in struct tn_run_opts */
-	unsigned workers;	    /* as in struct tn_run_opts */
-	const char *rank_library;   /* as in struct tn_run_opts */
-	const char *loader;	    /* as in struct tn_run_opts */
+	const char *gpus;	    /* see struct tn_run_opts */
+	unsigned workers;	    /* see struct tn_run_opts */
+	const char *rank_library;   /* see struct tn_run_opts */
+	const char *loader;	    /* see struct tn_run_opts */
 	bool loader_force;
 	const struct tn_rank *rank; /* rank given by the caller; NULL: taken from the environment */
 };

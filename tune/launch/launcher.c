@@ -275,7 +275,7 @@ bool tn_job_has_many_hosts(const struct tn_launch *c)
 
 /*
  * Returns whether the program may start ranks or a pool of workers, as a shell, make, uv or an entry point of a Python
- * package may. A Python script counts as one process. So does a program whose file names an OpenMP runtime.
+ * package may. A Python script counts as one process. A program whose file names an OpenMP runtime counts as one process too.
  */
 static bool may_start_more(const struct tn_launch *c)
 {

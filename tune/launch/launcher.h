@@ -11,7 +11,7 @@
 
 struct tn_processes {
 	enum tn_processes_kind kind;
-	int n;		      /* at least 1; TN_PROCESSES_UNKNOWN: depends on the launcher's slots or on a file */
+	int n;		      /* number of processes; TN_PROCESSES_UNKNOWN: depends on the launcher's slots or on a file */
 	const char *launcher; /* name of the launcher as in the command; NULL: the command is no launcher */
 	bool one_task;	      /* the launcher starts one process, which may start the others */
 	bool may_start_more;  /* n follows from the command line, but the program may start more processes */

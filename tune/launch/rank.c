@@ -85,7 +85,7 @@ static char *missing_count(const struct tn_launch *c)
 {
 	for (size_t i = 0; i < GT_ARRAY_SIZE(launchers); i++) {
 		const char *index = tn_run_user(c, launchers[i].index);
-		/* in a batch script SLURM_LOCALID is 0, but the script is no rank */
+		/* SLURM_LOCALID is 0 in a batch script, but the script is no rank */
 		bool batch = gt_starts_with(launchers[i].index, "SLURM_") && !tn_run_user(c, "SLURM_STEP_ID");
 
 		if (index && *index && !batch)

@@ -4,10 +4,10 @@
 /* Rank of this process on the host and its GPU, from the variables of torchrun, srun, mpirun and CUDA. */
 #include "tune/launch/context.h"
 
-#define TN_RANKS_MAX 4096 /* per host; larger numbers are rejected */
+#define TN_RANKS_MAX 4096 /* ranks of one host; larger numbers are rejected */
 
 struct tn_rank {
-	unsigned index, count; /* on this host; 0 of 1 if no launcher set them */
+	unsigned index, count; /* rank and number of ranks on this host; 0 of 1 if no launcher set them */
 	bool from_launcher;             /* set by variables of a launcher */
 	const char *variable;  /* variable that contains index; NULL: none */
 };

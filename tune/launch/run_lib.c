@@ -156,7 +156,7 @@ const struct tn_launch_setting tn_launch_blas = {
 static const struct allocator {
 	const char *name, *soname;
 	const char *variable, *value; /* the allocator's setting for large tensors; NULL: none */
-	const char *no_huge_pages;    /* the same for hosts with huge pages set to always: the allocator then uses none */
+	const char *no_huge_pages;    /* its setting that avoids huge pages, for hosts that set them to always */
 } allocators[] = {
 	{"tcmalloc", "libtcmalloc_minimal.so.4", NULL, NULL, NULL},
 	{"jemalloc", "libjemalloc.so.2", "MALLOC_CONF",

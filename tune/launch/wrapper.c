@@ -9,7 +9,7 @@
  * numactl 2.0.19 and GNU time 1.9. */
 static const struct wrapper {
 	const char *name;
-	const char *flags, *long_flags; /* without a value */
+	const char *flags, *long_flags; /* options without a value */
 	const char *valued, *long_valued;
 	unsigned operands; /* words between the options and the command: a number, a time, a mask or a list of CPUs */
 } wrappers[] = {
@@ -93,7 +93,7 @@ static size_t short_options(const struct wrapper *p, char *const *w, const char 
 
 static void apply_env_option(struct tn_command *c, const char *option, const char *value)
 {
-	const char *first = option + strcspn(option, "iu"); /* of "-iv", "-uNAME" */
+	const char *first = option + strcspn(option, "iu"); /* first letter of -i or -u in "-iv" or "-uNAME" */
 
 	if (!strcmp(option, "-") || !strcmp(option, "--ignore-environment") || (option[1] != '-' && *first == 'i'))
 		*c->changed = NULL;

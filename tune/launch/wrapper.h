@@ -13,7 +13,7 @@ struct tn_command {
 	char *const *envp;  /* its environment: the caller's, changed by env(1) */
 	char **changed;	    /* NULL: envp is the caller's */
 };
-/* Finds the command behind wrappers. A wrapper with an unknown option counts as the command. argv may be NULL. */
+/* Finds the command after the wrappers. A wrapper with an unknown option counts as the command. argv may be NULL. */
 void tn_command_find(char *const *argv, char *const *envp, struct tn_command *ret);
 void tn_command_clear(struct tn_command *c);
 #endif

@@ -31,10 +31,10 @@ struct lint {
 	struct gt_fsroot *fs;
 	struct tn_udev u;
 	struct sc_findings *out;
-	struct done *done; /* of the current disk */
+	struct done *done; /* assignments for the current disk */
 	size_t n;
 	bool change;	/* the current event is "change" */
-	bool *reported; /* by index of the rule */
+	bool *reported; /* whether a rule was reported, by its index */
 };
 
 static const char *file_of(const struct lint *c, const struct tn_udev_rule *r)

@@ -23,7 +23,7 @@ enum {
 /* Returns 0 or the negative errno of an NVML code. */
 int tn_nvml_errno(int code);
 
-#define TN_NVML_TIMEOUT_S 10 /* as gpuprobe */
+#define TN_NVML_TIMEOUT_S 10 /* seconds, like the default of gpuprobe */
 /* NVML cannot read locked clocks, so gputune records what it set: /run/gputune/nvml/ADDRESS/NAME. The file vanishes with the
  * next boot, as do the locks. */
 #define TN_NVML_RECORDS	 "/run/gputune"

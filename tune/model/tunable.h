@@ -23,8 +23,8 @@ const char *tn_status_name(enum tn_status s);
 enum tn_effect { TN_NOW, TN_NEW_PROCESS, TN_NEW_DEVICE, TN_REBOOT };
 enum tn_op {
 	TN_SET,	  /* the value itself */
-	TN_RAISE, /* at least this value; never lowered. For several numbers: each of them */
-	TN_LOWER, /* at most this value; never raised */
+	TN_RAISE, /* the value is raised to this one, never lowered; applies to each of several numbers */
+	TN_LOWER, /* the value is lowered to this one, never raised */
 };
 enum tn_form { TN_NO_FORM, TN_SYSCTL_D, TN_TMPFILES_D, TN_UDEV_RULE }; /* the kind of file that sets the value at boot */
 
@@ -83,7 +83,7 @@ struct tn_precondition {
 	bool test_write; /* holds() cannot detect all cases: apply also writes the current value; the error EIO means that the
 			  * condition does not hold */
 };
-#define TN_PRECONDITIONS 5 /* per tunable, at most */
+#define TN_PRECONDITIONS 5 /* maximum number of a tunable's preconditions */
 
 /* Allowed values of one number, in the unit of the tunable. A value outside endangers the host: no process starts, the
  * network stops, or memory is exhausted. The range applies to every source of a value. */
@@ -92,7 +92,7 @@ struct tn_range {
 	int64_t unit_bytes; /* memory that one unit may take; the maximum is also the host's memory divided by this; 0: no such
 			     * limit */
 };
-#define TN_NUMBERS 3 /* per value, at most: "min default max" */
+#define TN_NUMBERS 3 /* maximum count of numbers in a value: "min default max" */
 
 struct tn_tunable {
 	const char *id;
@@ -116,7 +116,7 @@ struct tn_tunable {
 	const char *path;		  /* kernel file that is no sysctl; %s stands for the instance */
 	const char *offers;		  /* kernel file that lists this host's choices; written like path */
 	const char *const *choices;	  /* allowed values; NULL: check_value() or whole numbers */
-	struct tn_range range[TN_NUMBERS]; /* of each number */
+	struct tn_range range[TN_NUMBERS]; /* range of each number */
 	/* Checks a value that is neither a choice nor a number. Same contract as tn_tunable_check_value(). NULL: not
 	 * needed. */
 	int (*check_value)(const struct tn_tunable *k, const struct pr_host *host, const char *value, struct gt_err *err);
@@ -126,9 +126,9 @@ struct tn_tunable {
 							 * itself */
 	const char *resets;		  /* file that the kernel resets when this one is written; written like path */
 	bool names_change;		  /* the next boot may give these names to other devices */
-	/* Of a pair: converts the counterpart's value to this unit; NULL: not comparable. */
+	/* For one of a pair: converts the counterpart's value to this unit; NULL: not comparable. */
 	int64_t (*from_pair)(const struct pr_host *h, int64_t pair);
-	const struct tn_precondition *preconditions[TN_PRECONDITIONS + 1]; /* in the order of evaluation */
+	const struct tn_precondition *preconditions[TN_PRECONDITIONS + 1]; /* preconditions in the order of evaluation */
 	void (*desired)(const struct tn_ctx *c, const struct tn_now *now, struct tn_desired *w);
 	/* Returns the udev rule that sets the value at boot, for devices whose name may change. */
 	char *(*boot_line)(const struct pr_host *h, const char *instance, const char *value);
@@ -144,7 +144,7 @@ char *tn_tunable_side_path(const struct tn_tunable *k, const char *instance); /*
 char *tn_tunable_offers_path(const struct tn_tunable *k, const char *instance); /* NULL: none */
 char *tn_tunable_pair_path(const struct tn_tunable *k);		      /* NULL if there is no counterpart */
 char *tn_tunable_label(const struct tn_tunable *k, const char *instance);  /* such as "block.read_ahead:vda" */
-char *tn_tunable_range_text(const struct tn_tunable *k); /* in words; NULL: no range. The caller frees it. */
+char *tn_tunable_range_text(const struct tn_tunable *k); /* the range in words; NULL: no range. The caller frees it. */
 /* Returns a value as reports print it: bytes as "16 GiB", others as "4096 KiB" or "10 %". k NULL: the value itself. The caller
  * frees it. */
 char *tn_tunable_value_text(const struct tn_tunable *k, const char *value);

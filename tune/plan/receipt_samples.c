@@ -71,7 +71,10 @@ static int read_own_margin(const json_t *o, double *ret, struct gt_err *err)
 
 /* ---- the changes -------------------------------------------------------------------------------------------------- */
 
-/* Reads the margin for all changes: that of the metric, or the difference between identical arms. */
+/*
+ * Reads the margin that applies to all changes: the margin of the metric, or the difference between identical arms if
+ * that is larger.
+ */
 static int read_margin(struct samples *s, const json_t *o)
 {
 	gt_autofree double *aa = NULL;

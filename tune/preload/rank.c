@@ -296,7 +296,7 @@ static bool get_answer(const char *program, int argc, char **argv, char **envp, 
 
 /* ---- settings --------------------------------------------------------------------------------------------------------- */
 
-/* What this process had before. */
+/* State of this process before the settings were applied. */
 struct before {
 	unsigned long cpus[CPU_WORDS];
 	long cpu_bytes; /* 0: the CPUs are unchanged */

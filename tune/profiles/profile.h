@@ -5,7 +5,7 @@
 
 /* Profiles in a strict INI format; see profile.c. */
 struct tn_setting {
-	char *id; /* of a tunable or a launch setting */
+	char *id; /* id of a tunable or a launch setting */
 	char *value; /* "on", "off" or a value */
 	char *where; /* file:line */
 };

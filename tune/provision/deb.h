@@ -47,7 +47,7 @@ bool tn_dpkg_has(const struct tn_dpkg *d, const char *name);		      /* installed
 enum tn_origin { TN_DEBIAN, TN_SECURITY, TN_BACKPORTS, TN_NVIDIA, TN_OTHER };
 struct tn_source {
 	char *file;
-	unsigned line; /* of the line, or of the paragraph's Components or URIs */
+	unsigned line; /* number of the line, or of the paragraph's Components or URIs line */
 	char *text; /* the line, or "Components: …", which a remedy extends */
 	char *uri, *suite, *components; /* components: separated by blanks */
 	enum tn_origin origin;

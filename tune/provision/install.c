@@ -12,9 +12,9 @@
 
 struct install {
 	struct gt_fsroot *fs;
-	const json_t *plan; /* made now; equals the given plan */
+	const json_t *plan; /* newly computed plan, equal to the given one */
 	struct tn_record record;
-	struct gt_strv fresh; /* not installed before */
+	struct gt_strv fresh; /* packages that were not installed before */
 	json_t *report;
 };
 
@@ -26,7 +26,7 @@ static void strings_of(const json_t *a, struct gt_strv *ret)
 	json_array_foreach(a, i, s) if (json_is_string(s)) gt_strv_add(ret, json_string_value(s));
 }
 
-/* Checks that the given plan equals one made now. */
+/* Checks that the given plan equals a newly computed plan. */
 static int check_same(const json_t *given, const json_t *now, struct gt_err *err)
 {
 	static const char *const changes[][2] = {{"host", "it is for another host"},

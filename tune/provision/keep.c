@@ -9,7 +9,7 @@ struct keep {
 	struct gt_fsroot *fs;
 	const struct tn_dpkg *dpkg;
 	const struct tn_record *record;
-	char **reason; /* one per package of the record; NULL: may be removed */
+	char **reason; /* reason for each package of the record; NULL: it may be removed */
 };
 
 /* ---- dependencies ------------------------------------------------------------------------------------------------ */

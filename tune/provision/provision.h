@@ -32,9 +32,9 @@ enum tn_part_status {
 struct tn_prov;
 struct tn_part {
 	const char *id, *summary, *why;
-	bool optional;		 /* only with --with */
-	bool gpu;		 /* only on hosts with a GPU */
-	bool beside_driver;	 /* only together with Debian's driver, because the versions must be equal */
+	bool optional;  /* part of the plan only with --with */
+	bool gpu;  /* part of the plan only on hosts with a GPU */
+	bool beside_driver;	 /* part of the plan only with Debian's driver, because the versions must be equal */
 	const char *const *any;	 /* alternative packages; the first available one is used; NULL-terminated */
 	const char *component;	 /* component of Debian's archive, if not main */
 	/* replaces `any`: adds packages; returns the status and a reason that the caller frees */

@@ -10,8 +10,8 @@
 /* found() returns true for a refusal and puts its sentence and remedy into the two buffers. */
 struct rule {
 	const char *id;
-	bool driver;    /* only if the plan installs the driver */
-	bool simulated; /* judged after the simulation */
+	bool driver;    /* the rule applies only if the plan installs the driver */
+	bool simulated; /* the rule is checked after the simulation */
 	bool (*found)(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy);
 };
 
@@ -85,7 +85,7 @@ static const struct tn_source *source_of(const struct tn_prov *p, enum tn_origin
 	return NULL;
 }
 
-/* Adds the line that each source of Debian must become. A paragraph with several suites has one such line. */
+/* Adds the required form of each line for a Debian source. A paragraph with several suites has one such line. */
 static void lines_with(const struct tn_prov *p, const char *const *components, struct gt_buf *b)
 {
 	const struct tn_source *printed = NULL;
@@ -128,7 +128,7 @@ static bool components(struct tn_prov *p, struct gt_buf *what, struct gt_buf *re
 	return true;
 }
 
-/* Of two installed branches, the alternative "nvidia" selects the newest, which does not support this GPU. */
+/* If two branches are installed, the alternative "nvidia" selects the newest, which does not support this GPU. */
 static bool other_branch(struct tn_prov *p, struct gt_buf *what, struct gt_buf *remedy)
 {
 	if (p->driver.state != PR_DRIVER_LEGACY || p->opts.gpu || !tn_dpkg_has(&p->dpkg, "nvidia-alternative"))
@@ -163,7 +163,7 @@ static bool nvidia_only(struct tn_prov *p, struct gt_buf *what, struct gt_buf *r
 {
 	if (p->driver.state != PR_DRIVER_NVIDIA)
 		return false;
-	if (p->status[0] == TN_PART_ABSENT) { /* in a source, but not for this GPU */
+	if (p->status[0] == TN_PART_ABSENT) { /* a source has the package, but not for this GPU */
 		gt_buf_puts(what, p->reason[0]);
 		gt_buf_puts(remedy, "apt-get update, and plan again; or train on the CPU (--skip driver)");
 		return true;

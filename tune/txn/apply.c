@@ -113,7 +113,7 @@ static struct tn_persisted persisted_of(const struct tn_entry *e)
 	return (struct tn_persisted){ tn_entry_knob(e), e->instance, e->new_value, e->line };
 }
 
-/* Collects everything applied before and everything of this plan, the newest value of each. The caller frees the array. */
+/* Collects the newest value of each setting that was applied before or that this plan changes. The caller frees the array. */
 static size_t settings_to_persist(const struct apply *a, struct tn_persisted **ret)
 {
 	const struct tn_entry **held = NULL;
@@ -201,7 +201,7 @@ static int read_back(struct apply *a, struct tn_entry *e)
 	if (tn_value_equal(got, e->new_value))
 		return 0;
 	e->got = gt_take(got);
-	r = tn_journal_got(a->fs, a->j, a->t, e); /* so that recover recognises the value even if this process dies now */
+	r = tn_journal_got(a->fs, a->j, a->t, e); /* recover then recognises the value even if this process dies now */
 	if (r < 0)
 		gt_debug("cannot record in the journal what %s reads: %s", e->path, strerror(-r));
 	return gt_fail(a->err, EINVAL, "%s was set to %s but reads %s%s", e->path, e->new_value, e->got,
@@ -398,7 +398,7 @@ int tn_apply(struct gt_fsroot *fs, const struct tn_plan *plan, const struct tn_a
 	if (r >= 0 && a.opts->persist && a.opts->temporary)
 		r = gt_fail_exit(err, GT_EXIT_USAGE, EINVAL, "an experiment cannot be persistent");
 	if (r >= 0 &&
-	    nothing_to_do(plan, a.opts)) { /* no trace; a plan of another host is still refused */
+	    nothing_to_do(plan, a.opts)) { /* an empty plan leaves no trace, but a plan of another host is refused */
 		r = tn_journal_load(fs, &j, a.err);
 		if (r >= 0)
 			r = tn_txn_check(j, true, a.err);

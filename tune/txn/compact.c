@@ -19,11 +19,11 @@
 #include <string.h>
 #include "tune/txn/journal.h"
 
-#define GEN_MAX 512 /* bytes of older values in a merged write, at most */
+#define GEN_MAX 512 /* maximum size of the older values in a merged write, in bytes */
 
 struct part {
-	size_t id;   /* transactions with the same id may be merged; 0: not merged */
-	size_t home; /* the last transaction of the part with a file in /etc */
+	size_t id;   /* id; transactions with the same id may be merged; 0: not merged */
+	size_t home; /* index of the last transaction of this part that has a file in /etc */
 	bool other_boot;
 };
 
@@ -33,7 +33,7 @@ struct link {
 	bool gone;
 };
 
-/* Returns one struct part per transaction. The caller frees the array. */
+/* Returns an array with one struct part for each transaction. The caller frees it. */
 static struct part *parts_of(const struct tn_journal *j)
 {
 	struct part *part = gt_xcalloc(j->n_tx + 1, sizeof(*part));

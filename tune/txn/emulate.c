@@ -18,7 +18,7 @@ static int emulate_if_there(struct gt_fsroot *fs, const char *path, const char *
 	return r == -ENOENT ? 0 : r;
 }
 
-/* Of each pair at most one is in force: a value other than 0 in one zeroes the other. */
+/* At most one file of each pair is in force: a value other than 0 in one zeroes the other. */
 static int zero_counterpart(struct gt_fsroot *fs, const char *path, const char *value)
 {
 	static const char *const pair[][2] = {

@@ -10,7 +10,7 @@
 #include "tune/model/value.h"
 
 #define PATH     TN_STATE_DIR "/history"
-#define KEEP_MAX (1u << 20) /* bytes; beyond, the older half is removed */
+#define KEEP_MAX (1u << 20) /* maximum size in bytes; a longer file loses its older half */
 #define USER_MAX 64
 
 /* Selects the fields that describe the change. */

@@ -30,12 +30,12 @@
 #define TN_JOURNAL_MAX_BYTES  ((size_t)256 << 20) /* a larger journal is not read */
 
 enum tn_entry_kind {
-	TN_ENTRY_VALUE, /* of a kernel file */
+	TN_ENTRY_VALUE, /* value of a kernel file */
 	TN_ENTRY_FILE,	/* a text file of gputune in /etc */
 };
 struct tn_entry {
 	enum tn_entry_kind kind;
-	char *path, *old, *new_value; /* of a file: old NULL: it did not exist; new_value NULL: it is removed */
+	char *path, *old, *new_value; /* for a file in /etc, old NULL: it did not exist; new_value NULL: it is removed */
 	/* for TN_ENTRY_VALUE: */
 	char *knob, *instance; /* instance NULL: not per device */
 	char *pair_path, *pair_old;
@@ -77,7 +77,7 @@ enum tn_tx_status {
 	TN_STATUS_BUSY,	     /* a living process works on it */
 	TN_STATUS_INTERRUPTED, /* its process ended in the middle */
 	TN_STATUS_PENDING,     /* values that stay until the next boot */
-	TN_STATUS_VOID,	     /* of another boot; nothing of it is left */
+	TN_STATUS_VOID,      /* made in another boot; nothing of it is left */
 };
 enum tn_tx_status tn_tx_status(const struct tn_journal *j, const struct tn_tx *t);
 /* Returns whether t is of another boot. Its kernel values are then gone, unless a persisted file set them again. */

@@ -8,7 +8,7 @@
 struct tn_process {
 	int64_t pid, start; /* start: clock ticks after boot; distinguishes processes that had the same pid */
 	char *by;	    /* name of the program */
-	bool alive;	    /* at the time when the journal was read */
+	bool alive;     /* the process existed when the journal was read */
 };
 
 void tn_process_self(struct tn_process *ret); /* the caller frees by */

@@ -140,11 +140,10 @@ static int undo_all(struct undo *u, enum tn_tx_status status, struct gt_err *err
 		return gt_fail_exit(err, TN_EXIT_REFUSED, -r, "cannot write the journal in %s (%s): nothing is changed",
 				    TN_STATE_DIR, strerror(-r));
 	tn_undo(u->fs, u->j, set, n, note_undone, u);
-	for (size_t i = 0; i < u->j->n_tx;) /* oldest first: whether a transaction is persisted depends on the files of later
-					     * ones */
+	for (size_t i = 0; i < u->j->n_tx;) /* oldest first: the files of later transactions can persist it */
 		i += tn_tx_status(u->j, &u->j->tx[i]) != status || close_tx(u, i);
 	r = tn_journal_rewrite(u->fs, u->j);
-	if (u->failed) /* if the journal was not rewritten, it still lists more than is left */
+	if (u->failed) /* a journal that was not rewritten lists more than is left */
 		return gt_fail_exit(err, TN_EXIT_INTERRUPTED, EIO,
 				    "%zu value%s or file%s could not be restored (%s); all others are restored. The journal "
 				    "keeps the rest: %s, then run gputune recover", u->failed, u->failed == 1 ? "" : "s",

@@ -108,7 +108,7 @@ static bool is_back(struct gt_fsroot *fs, const struct tn_entry *e, const char *
 	return !e->pair_path || (tn_value_read(fs, e->pair_path, &pair) >= 0 && tn_value_equal(pair, e->pair_old));
 }
 
-/* Of a pair, writes the one that was not zero; the kernel zeroes the other. */
+/* Writes the file of a pair that was not zero; the kernel zeroes the other. */
 static int write_old(struct gt_fsroot *fs, const struct tn_entry *e)
 {
 	if (e->pair_path && !strcmp(e->old, "0"))
@@ -127,7 +127,7 @@ static char *side_wanted(struct gt_fsroot *fs, const struct link *l, bool cut)
 	for (; l; l = l->older) {
 		const char *left = l->e->side_left ? l->e->side_left : l->e->side_old;
 
-		/* in an interrupted transaction the origin is unknown; most likely the kernel reset it */
+		/* an interrupted transaction does not record the origin; most likely the kernel reset the value */
 		if (!l->e->side_path || (!cut && !tn_value_equal(wanted, left)))
 			continue;
 		free(wanted);

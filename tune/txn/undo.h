@@ -8,9 +8,9 @@ enum tn_undo {
 	TN_UNDO_BACK,	  /* has the old value already */
 	TN_UNDO_RESTORED,
 	TN_UNDO_FOREIGN,  /* set by another program since: skipped */
-	TN_UNDO_UNKNOWN,  /* of a tunable that this version lacks: skipped, reported, kept in the journal */
+	TN_UNDO_UNKNOWN,  /* this version lacks the tunable: skipped, reported, stays in the journal */
 	TN_UNDO_GONE,	  /* the file no longer exists */
-	TN_UNDO_STAYS,	  /* of another boot: stays until the next boot */
+	TN_UNDO_STAYS,	  /* the change is from another boot: stays until the next boot */
 	TN_UNDO_FAILED,
 };
 const char *tn_undo_name(enum tn_undo u);

@@ -160,7 +160,7 @@ static bool is_persisted(const struct tn_journal *j, const struct tn_entry *e)
 	return false;
 }
 
-/* Such a value is not accepted by a plan, and the file of gputune protects against it. */
+/* No plan accepts such a value, and the file of gputune protects against it. */
 static bool is_out_of_range(struct verify *v, const struct tn_tunable *k, const char *value)
 {
 	const struct pr_host *host = v->host;
