@@ -28,7 +28,7 @@ bool rt_conv_winograd_fits(const struct rt_conv *s);
 /* Returns whether Winograd is faster than a direct convolution whose products run at `rate` times the speed of f32, by
  * counted work. */
 bool rt_conv_winograd_faster(const struct rt_conv *s, enum rt_conv_kind kind, double rate);
-double rt_conv_winograd_flops(const struct rt_conv *s, enum rt_conv_kind kind); /* flops of its products */
+double rt_conv_winograd_flops(const struct rt_conv *s, enum rt_conv_kind kind); /* flops of Winograd's products */
 size_t rt_conv_winograd_scratch(const struct rt_conv *s, enum rt_conv_kind kind, int threads);
 /* add: add to the output image (x or y). */
 void rt_conv_winograd(const struct rt_cpu *cpu, const struct rt_conv *s, enum rt_conv_kind kind, float *x, float *w, float *y,

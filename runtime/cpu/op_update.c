@@ -52,7 +52,7 @@ static size_t grad_norm_scratch(const struct rt_call *c, int threads)
  * gradients are scaled first, as in the update, because with a large loss scale their squares overflow.
  */
 /*
- * Returns the number of elements. Of a piece, returns those of this rank, which may be fewer than in the largest piece.
+ * Returns the number of elements. For a piece, returns the elements of this rank, which may be fewer than in the largest piece.
  */
 static int64_t own_elements(const struct rt_node *n, const struct rt_shard *s)
 {

@@ -105,7 +105,7 @@ static uint64_t mix(uint64_t hash, int64_t x) /* FNV-1a on words */
 	return (hash ^ (uint64_t)x) * UINT64_C(0x100000001b3);
 }
 
-/* Returns the engine, and its knobs as one number. */
+/* Returns the number of the engine and a hash of its knobs. */
 static int identify(struct rt_dnn *d, dnn_desc cfg, uint64_t words[RT_TUNED_WORDS], int notes[DNN_NOTES], int64_t *ret_notes)
 {
 	const struct dnn_api *a = &d->api;

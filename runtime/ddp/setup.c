@@ -36,7 +36,7 @@ static uint64_t lay_out(struct rt_ddp *d, const struct rt_options *opt)
 	return end;
 }
 
-/* Returns the bytes that compression keeps outside the window. */
+/* Returns the memory of compression outside the window, in bytes. */
 static uint64_t private_bytes(const struct rt_ddp *d, const struct rt_options *opt)
 {
 	int64_t floats = 0, largest = 1;

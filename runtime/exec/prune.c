@@ -36,7 +36,7 @@ static float kth_smallest(float *v, int64_t n, int64_t k)
 	return v[k];
 }
 
-/* Prunes the count elements of w (n) with the smallest magnitudes. Of equal ones, the first. */
+/* Prunes the count elements of w (n) with the smallest magnitudes. The first of equal elements is pruned. */
 static void prune_smallest(uint8_t *mask, const float *w, int64_t n, int64_t count)
 {
 	gt_autofree float *sorted = gt_xcalloc((size_t)n, sizeof(*sorted));
@@ -55,7 +55,7 @@ static void prune_smallest(uint8_t *mask, const float *w, int64_t n, int64_t cou
 			mask[i] = 1;
 }
 
-/* Prunes the two smallest of four elements with this stride. Of equal ones, the first. */
+/* Prunes the two smallest of four elements with this stride. The first of equal elements is pruned. */
 static void prune_group(uint8_t *mask, const float *w, int64_t stride)
 {
 	for (int i = 0; i < GROUP; i++) {
