@@ -38,7 +38,7 @@ if [ "${1:-}" = pack ]; then
 fi
 
 PARTS=$*
-ALL="check gpt2 xl xl-loss image loss attention workloads encoders small sanitizer" # most important first
+ALL="check gpt2 xl xl-loss image loss attention workloads encoders small sanitizer" # the most important job first
 for part in $PARTS; do
 	case " $ALL all " in
 	*" $part "*) ;;
@@ -57,7 +57,7 @@ trap 'rm -rf "$work"' EXIT
 
 # ---- a program to run ----
 if [ -n "${GPUTUNE_BUILD:-}" ]; then
-	tar -C "$work" -xJf "$GPUTUNE_BUILD" 2>/dev/null || # without xz, Python unpacks the file
+	tar -C "$work" -xJf "$GPUTUNE_BUILD" 2>/dev/null || # if xz is missing, Python unpacks the file
 		python3 -m tarfile -e "$GPUTUNE_BUILD" "$work" || fail "cannot unpack $GPUTUNE_BUILD"
 else
 	missing=
@@ -115,7 +115,7 @@ timeout -k 5 60 "${beside[@]}" "$work/gpuprobe" --json >"$OUT/probe.json" 2>"$OU
 # ---- jobs: name, seconds, command. The exit status, the GPU and the time are stored with each result ----
 echo "# $(date -u +%FT%TZ) ${PARTS:-in ten minutes}" >>"$OUT/jobs.txt"
 failed=0 left_out=0
-leave_out() { # name, why, command
+leave_out() { # name, reason, command
 	local name=$1 why=$2
 	shift 2
 	left_out=$((left_out + 1))
@@ -186,7 +186,7 @@ part_check() { # one job per type, so that a failed type does not stop the other
 	job allreduce 50 env GPUBENCH_NCCL_RANKS="$(cards)" "${beside[@]}" "$gpubench" launch gpu.allreduce --json --seed 1
 }
 
-part_workloads() { # as users run them; the training ones are compared with the CPU before each run
+part_workloads() { # workloads as users run them; training workloads are compared with the CPU before each run
 	ours workloads 150 run --workload gpu.copy,gpu.matrix,gpu.feed,gpu.launch,gpu.gemm --pairs 3 --quiet \
 		-o "$OUT/workloads-result.json"
 	for model in mlp gpt2 resnet; do
@@ -255,7 +255,7 @@ part_attention() { # gpubench's kernels compared with cuDNN's, in a step and eac
 }
 
 # The same text in the same order: the loss of each type over 200 steps.
-part_loss() { # and the loss of each step compared with PyTorch's, from the same weights
+part_loss() { # the loss of each step, compared with PyTorch's from the same weights
 	theirs torch-curves 90 "$top/tests/peers/torch_curves.py" "$work/case"
 	local of="gpt --layers 12 --width 768 --heads 12 --seq 512 --batch 16 --steps 200"
 	train loss-bf16 90 $of --amp bf16
@@ -284,7 +284,7 @@ part_small() { # features that must work, without a speed target
 	train gpt2-tf32 60 gpt2 --batch 8 --seq 1024 --amp tf32 --steps 10
 }
 
-# The first jobs on a GPU, the most important first.
+# The first jobs on a GPU, the most important one first.
 in_ten_minutes() {
 	ours check-bf16 120 check-device --type bf16 --json
 	train gpt2-b64 50 gpt2 --batch 64 --seq 1024 --amp bf16 --steps 10
@@ -303,7 +303,7 @@ in_ten_minutes() {
 	done
 }
 
-deadline=$PART_S # of the whole run or of its first part, including the build
+deadline=$PART_S # time limit of the whole run or of its first part, including the build
 [ -n "$PARTS" ] || in_ten_minutes
 for part in $PARTS; do
 	part_$part

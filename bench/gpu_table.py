@@ -36,7 +36,7 @@ class Results:
         return doc if isinstance(doc, dict) else {}
 
     def number(self, job, *path):
-        """None unless the job has it."""
+        """Returns None if the job has no such value."""
         at = self.get(job)
         for key in path:
             at = at.get(key) if isinstance(at, dict) else None

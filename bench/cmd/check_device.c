@@ -61,7 +61,7 @@ static int check_types(json_t *rows, int *ret_failed, struct gt_err *err)
 			continue;
 		r = rt_cuda_selfcheck((enum rt_check_type)t, cases, seed ? seed : 1, rows, err);
 		if (r == -ENOSYS && t == RT_CHECK_FP8 && !only)
-			continue; /* older GPUs have no fp8 */
+			continue; /* GPUs before sm_89 have no fp8 */
 		if (r < 0)
 			return r;
 		*ret_failed += r;
@@ -87,7 +87,7 @@ static int run_check_device(struct gt_cli *cli, int argc, char **argv)
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "--case %s: no case has this prefix", cases);
 	if (r < 0 && !json_array_size(rows))
 		return r;
-	if (r < 0) /* the results so far are reported */
+	if (r < 0) /* reports the results so far */
 		json_object_set_new(doc, "failure", gt_json_str(cli->err.msg));
 	json_object_set_new(doc, "compared", json_integer((json_int_t)json_array_size(rows)));
 	json_object_set_new(doc, "failed", json_integer(failed));

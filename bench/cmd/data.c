@@ -30,7 +30,7 @@ static const struct gt_opt opts[] = {
 	{ 0, "prefetch", "N", "prepare N batches in advance (default: 4)", GT_OPT_COUNT, &opt.prefetch },
 	{ 0, "cache", "SIZE", "cache decoded images in SIZE memory, such as 2G (default: none)", GT_OPT_SIZE, &opt.cache },
 	{ 0, "max-corrupt", "N", "stop after N unusable samples (default: no limit)", GT_OPT_UINT, &opt.max_corrupt },
-	{ 0, "without", "LIST", "leave out huge-pages, persistent, zero-copy or u8", GT_OPT_STR, &opt.without },
+	{ 0, "without", "LIST", "do not use huge-pages, persistent, zero-copy or u8 (see the man page)", GT_OPT_STR, &opt.without },
 	{ 0, "in-order", NULL, "do not shuffle", GT_OPT_FLAG, &opt.in_order },
 	{ 0, "epochs", "N", "read each sample N times (default: 1)", GT_OPT_COUNT, &opt.epochs },
 	{ 0, "batches", "N", "time N batches instead of whole epochs", GT_OPT_COUNT, &opt.batches },
@@ -54,7 +54,7 @@ static int leave_out(const char *list, struct rt_loader_options *l, struct gt_er
 					      { "zero-copy", &l->copy_batches }, { "u8", &f32 } };
 	int r = bn_apply_without(list, switches, GT_ARRAY_SIZE(switches), err);
 
-	l->u8 = !f32; /* images are passed as bytes */
+	l->u8 = !f32; /* the loader passes images as bytes */
 	return r;
 }
 

@@ -124,7 +124,7 @@ static void remember(const struct bn_prove *p)
 
 	bn_stage_store_request(p->stage, 0);
 	json_object_set(run, "resume", json_object_get(json_object_get(p->stage->doc, "run"), "resume"));
-	json_object_del(json_object_get(p->stage->doc, "run"), "resume"); /* stored once, not in each phase */
+	json_object_del(json_object_get(p->stage->doc, "run"), "resume"); /* the document stores it once, not in each phase */
 	json_object_set_new(run, "prove",
 			    json_pack("{s:I, s:I, s:b, s:b, s:o, s:o, s:o, s:o, s:f}", "seed", (json_int_t)p->seed,
 				      "pairs", (json_int_t)p->pairs, "looks", p->interims, "keep_inconclusive",
@@ -177,7 +177,7 @@ static int prove(struct gt_cli *cli, struct bn_stage *stage, struct bn_race **ra
 			  json_deep_copy(json_object_get(stage->doc, "run")), "host",
 			  json_object_get(stage->doc, "host"), "interrupted", true, "phases");
 	remember(&p);
-	*races = NULL; /* owned by p now */
+	*races = NULL; /* p now owns the document */
 	return finish(cli, &p);
 }
 

@@ -17,7 +17,7 @@
 #include "tune/profiles/select.h"
 
 #define AA_PAIRS	6
-#define LIMIT_LEAST_S	300 /* at least, and at least this multiple of the estimate: */
+#define LIMIT_LEAST_S	300 /* minimum time limit; the limit is also at least this multiple of the estimate: */
 #define LIMIT_FACTOR	2
 
 static struct bn_resume resume;
@@ -57,7 +57,7 @@ static double time_limit(const struct bn_request *q, const struct bn_session *s,
 	for (size_t i = 0; i < workloads->n; i++) {
 		const struct bn_workload *w = bn_workload_find(workloads->v[i]);
 
-		if (!w->run) /* the duration of a command is unknown */
+		if (!w->run) /* the duration of a user's command is unknown */
 			return 0;
 		group += w->launch_s;
 	}
@@ -81,7 +81,7 @@ static double least_s(const struct bn_session *s, const struct gt_strv *workload
 }
 
 struct allowance {
-	double limit_s; /* from --minutes; 0: not given */
+	double limit_s; /* time limit of --minutes; 0: not given */
 	size_t pairs;	/* number of planned pairs */
 	const char *file;
 };
@@ -350,7 +350,7 @@ static int go_on(struct gt_cli *cli, struct bn_stage *stage, json_t *doc)
 	s.design = bn_design_of(gt_json_get_str(run, "design", bn_design_name[BN_DESIGN_SINGLE]));
 	s.seed = stage->q->seed;
 	s.aa_pairs = (size_t)gt_json_get_int(json_object_get(run, "resume"), "aa_pairs", 0);
-	s.limit_s = stage->q->minutes > 0 ? 60 * stage->q->minutes : /* including the time of the interrupted part */
+	s.limit_s = stage->q->minutes > 0 ? 60 * stage->q->minutes : /* the duration includes the interrupted part */
 		fmax(0, gt_json_get_real(json_object_get(run, "resume"), "limit_s", 0));
 	json_object_set_new(json_object_get(run, "resume"), "limit_s", json_real(s.limit_s));
 	s.by_boot = stage->q->reboot;
@@ -441,7 +441,7 @@ int bn_resume(struct gt_cli *cli, const struct bn_resume *given, struct bn_reque
 		return gt_fail_exit(&cli->err, GT_EXIT_USAGE, EINVAL, "%s",
 				    file ? "--no-reboot needs --abandon" : "the saved session is missing: --resume FILE");
 	r = go_on_with(cli, given->file, q);
-	if (r < 0 && !gt_interrupted && bn_boots_end(cli->fs, file, &err) < 0) /* such as a file that was removed */
+	if (r < 0 && !gt_interrupted && bn_boots_end(cli->fs, file, &err) < 0) /* for example, a file was removed */
 		fprintf(stderr, "gpubench: %s\n", err.msg);
 	return r;
 }

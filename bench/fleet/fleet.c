@@ -121,7 +121,7 @@ static json_t *causes_of(const struct column *c, const bool *out, size_t host, c
 static bool is_outlier(const struct column *c, size_t i, double critical)
 {
 	double off = fabs(c->level[i] - c->robust.center), margin = log1p(c->metric->margin);
-	double scale = fmax(c->robust.scale, margin / 3); /* between identical hosts the scale is 0: use the margin */
+	double scale = fmax(c->robust.scale, margin / 3); /* the scale is 0 if all hosts are identical; uses the margin then */
 
 	return off > critical * scale && off >= margin && off > 3 * c->se[i];
 }

@@ -17,7 +17,7 @@ struct series {
 	const struct bn_result **of;
 	double *level;
 	size_t n;
-	const struct bn_metric *metric; /* of the newest result */
+	const struct bn_metric *metric; /* a metric of the newest result */
 };
 
 static int by_date(const void *a, const void *b)

@@ -23,23 +23,23 @@ struct bn_ladder {
 	const char *id, *title;
 	const char *what; /* one sentence: the difference between the rungs, and the common parts */
 	const char *train[BN_LADDER_WORDS]; /* model and sizes */
-	uint64_t batch;			    /* over all ranks; used by @share */
+	uint64_t batch;			    /* batch over all ranks, used by @share */
 	bool data; /* uses `gpubench data` with the argument of --data, not gpubench train */
 	const struct bn_rung *rung;	    /* ends with a rung without a name; the first is the baseline */
 };
 extern const struct bn_ladder bn_ladders[]; /* ends with a ladder without an id */
 
 struct bn_ladder_request {
-	const char *model;   /* overrides the ladder's; may be NULL */
+	const char *model;   /* model that overrides the ladder's; may be NULL */
 	const char *device, *data;
 	struct gt_strv train; /* further arguments of each gpubench train */
 	const char *save;     /* file written after each launch; NULL or "-": none */
-	uint64_t rounds, ranks, seed; /* ranks 0: the number of CPUs, at most 4 */
+	uint64_t rounds, ranks, seed; /* ranks 0: as many as CPUs, at most 4 */
 };
-/* Runs the named ladders, or all that can run. *ret: the analysed document. *ret_wrong: the loss of a run did not fall. */
+/* Runs the named ladders, or all that can run. *ret: the analysed document. *ret_wrong: whether the loss of a run did not fall. */
 int bn_ladder_run(struct gt_cli *cli, const struct bn_ladder_request *q, char *const *names, int n, json_t **ret,
 		  bool *ret_wrong);
 
-/* Computes medians, speed-ups and their intervals from the launches in the document. Replaces existing ones. */
+/* Computes medians, speed-ups and their intervals from the launches in the document. Replaces existing values. */
 void bn_ladder_analyze(json_t *doc);
 #endif

@@ -27,7 +27,7 @@ struct ladder_run {
 	json_t *doc;
 	struct bn_rng rng;
 	size_t done, total;
-	bool wrong; /* at least one run was void */
+	bool wrong; /* a run had a wrong result */
 };
 
 /* ---- one launch ---- */

@@ -143,7 +143,7 @@ json_t *bn_prove_warnings(const struct bn_prove *p)
 	{
 		const char *code = gt_json_get_str(w, "code", NULL);
 
-		if (gt_streq(code, "time-limit") || /* not_reached already reports it */
+		if (gt_streq(code, "time-limit") || /* doc.not_reached already lists it */
 		    (gt_streq(code, "control") && may_be_chance(doc, json_array_size(phases))))
 			continue;
 		add(list, w, keys, doc);

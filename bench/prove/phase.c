@@ -232,6 +232,6 @@ int bn_prove_metric(struct bn_prove *p, const struct bn_phase_result *r)
 	if (!p->metric)
 		p->metric = gt_xstrdup(c->m->id);
 	p->higher = c->m->direction == BN_HIGHER;
-	p->margin = c->margin; /* of the latest phase: with A/A pairs it includes the noise of this session */
+	p->margin = c->margin; /* the margin of the latest phase, which includes the noise of its A/A pairs */
 	return 0;
 }

@@ -33,7 +33,7 @@ struct step {
 	size_t tests;		   /* number of tests that share alpha */
 };
 
-#define STEPS_MAX 6 /* in one session */
+#define STEPS_MAX 6 /* maximum number of planned steps of a session */
 
 /* Returns the number of comparisons if all groups, such as one setting of several disks, are split. Each instance needs
  * two. */
@@ -167,7 +167,7 @@ int bn_plan_print(struct bn_prove *p)
 int bn_plan_pilot(void *ctx, const json_t *run, double need_s, struct gt_err *err)
 {
 	struct bn_prove *p = ctx;
-	const json_t *row = json_array_get(json_object_get(run, "plan"), 0); /* of the primary metric */
+	const json_t *row = json_array_get(json_object_get(run, "plan"), 0); /* the plan of the primary metric */
 	double sd = bn_sd_upper(gt_json_get_real(row, "sd", NAN), BN_PILOT), pair_s = gt_json_get_real(row, "pair_s", NAN);
 	json_t *list = json_object_get(json_object_get(p->doc, "plan"), "steps"), *s;
 	struct step step[STEPS_MAX];

@@ -146,7 +146,7 @@ static int one_by_one(struct bn_prove *p, struct bn_proof *f)
 	take_phase(p, f, "leave-one-out", result);
 	if (bn_phase_cut(result))
 		mark_late(p, f);
-	if (p->n_proof == 1) { /* with one change, the second comparison would be the same as the first */
+	if (p->n_proof == 1) { /* with only one change, both comparisons would be the same */
 		f->alone = f->loss;
 		return 0;
 	}
@@ -252,7 +252,10 @@ static void judge(struct bn_prove *p)
 	}
 }
 
-/* Replaces a group by its instances, the first in its place and the others at the end. All their effects are unknown. */
+/*
+ * Replaces a group of factors by its instances: the first takes the place of the group, the others are appended. Marks
+ * their effects as unknown.
+ */
 static void split(struct bn_prove *p, size_t k)
 {
 	struct bn_proof group = p->proof[k];
@@ -454,7 +457,7 @@ int bn_prove_run(struct bn_prove *p)
 			return r;
 		clear_groups(p);
 		make_groups(p);
-		if (!p->n_proof) /* the host's own values won all races */
+		if (!p->n_proof) /* no change is left, because the host's own values won all races */
 			return 0;
 	}
 	r = total(p);

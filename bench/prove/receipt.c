@@ -33,8 +33,7 @@ static char *quoted(const char *text)
 	return gt_buf_take(&out);
 }
 
-/* Of a pair such as vm.dirty_bytes and vm.dirty_ratio, the one that was not zero is written. The kernel sets the other
- * to zero. */
+/* Writes the one of a pair such as vm.dirty_bytes and vm.dirty_ratio that was not zero. The kernel sets the other to zero. */
 static char *revert_item(const struct tn_item *i)
 {
 	bool other = i->pair_path && i->pair_current && gt_streq(i->current, "0");

@@ -32,7 +32,7 @@ struct bn_proof {
 	bool guard_open; /* a guard is not shown to be not worse */
 	const char *method;
 	const struct bn_phase_result *phase; /* phase that measured loss, or NULL */
-	size_t changes, column; /* in a design: number of changes and index of this one; 0: measured by leave-one-out */
+	size_t changes, column; /* of a change in a design: number of all changes, and its index; 0: measured by leave-one-out */
 	const char *why; /* why the verdict is inconclusive, or NULL; borrowed from phase */
 	bool late; /* the time limit ended its measurement */
 	int moved; /* effect on its mechanism: 1 yes, 0 no, -1 no mechanism or not measured */
@@ -48,7 +48,7 @@ struct bn_prove {
 	struct gt_cli *cli;
 	struct bn_stage *stage;
 	uint64_t seed;
-	size_t pairs;	      /* per comparison */
+	size_t pairs;       /* number of pairs of a comparison */
 	bool interims;	      /* planned interim analyses in the total effect and the confirmation */
 	bool by_boot;	      /* each arm is a separate boot */
 	bool keep_inconclusive;
@@ -64,7 +64,7 @@ struct bn_prove {
 	size_t n_races;
 	struct bn_proof *proof;
 	size_t n_proof;
-	/* of the metric that decides */
+	/* margin of the metric that decides */
 	char *metric;
 	bool higher;
 	struct bn_margins margin;
@@ -74,9 +74,9 @@ bool bn_prove_designed(const struct bn_prove *p); /* whether all changes are mea
 bool bn_prove_total_is_all(const struct bn_prove *p); /* one change whose arms are boots: the first phase has already measured
 						       * it */
 size_t bn_prove_aa(const struct bn_prove *p);	    /* A/A pairs of the total effect */
-size_t bn_prove_mechanism_pairs(const struct bn_prove *p); /* per kept change */
+size_t bn_prove_mechanism_pairs(const struct bn_prove *p); /* pairs that test the mechanism of a kept change */
 size_t bn_prove_design_rows(size_t changes);	    /* number of pairs in the design */
 const struct bn_phase_result *bn_prove_result(const struct bn_prove *p, const char *name); /* the last phase of that name, or
 											    * NULL */
-json_t *bn_effect_json(const struct bn_effect *e); /* in the form of the receipt; null if no effect was measured */
+json_t *bn_effect_json(const struct bn_effect *e); /* JSON as in the receipt; null if no effect was measured */
 #endif

@@ -15,7 +15,7 @@ static const struct side {
 
 struct cell {
 	unsigned cpu, mem; /* row and column */
-	double v[2]; /* per arm; NaN: none */
+	double v[2]; /* value in each arm; NaN: none */
 };
 
 struct matrix {

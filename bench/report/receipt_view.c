@@ -270,7 +270,7 @@ static void plan(struct bn_view *v, const json_t *receipt)
 	gt_auto_buf names = { 0 };
 	size_t i;
 
-	if (!json_is_object(plan)) /* receipts of older versions */
+	if (!json_is_object(plan)) /* receipts of older versions lack this member */
 		return;
 	bn_view_section(v, 0, "plan", "Plan");
 	steps(v, plan);

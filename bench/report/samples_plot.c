@@ -102,7 +102,7 @@ static void axis(struct gt_buf *out, const struct bn_scale *x, double step, cons
 {
 	double v = x->lo;
 
-	for (int i = 0; i < 12 && v <= x->hi + step / 2; i++, v += step) { /* i ends the loop if step is too small to change v */
+	for (int i = 0; i < 12 && v <= x->hi + step / 2; i++, v += step) { /* i ends the loop if a step is too small to change v */
 		gt_autofree char *tick = gt_xasprintf("%.*f", bn_step_decimals(step), fabs(v) < step / 2 ? 0 : v);
 		double at = bn_scale_at(x, v);
 

@@ -11,7 +11,7 @@ double bn_scale_at(const struct bn_scale *s, double v)
 	return s->from + (s->to - s->from) * fmin(1, fmax(0, t));
 }
 
-#define TICKS_MAX	40 /* on one axis */
+#define TICKS_MAX 40 /* maximum number of ticks on an axis */
 
 double bn_nice_step(double range, int n)
 {
@@ -146,7 +146,7 @@ void bn_svg_frame(struct gt_buf *out, struct bn_scale *x, struct bn_scale *y, co
 {
 	double v = y->lo;
 
-	/* the loop counts the steps, because a step can be too small to change a very large value */
+	/* counts steps, because a step can be too small to change a very large value */
 	for (int i = 0; i < TICKS_MAX && v <= y->hi + ystep / 2; i++, v += ystep) {
 		gt_autofree char *label = gt_xasprintf("%.*f%s%s", bn_step_decimals(ystep), fabs(v) < ystep / 2 ? 0 : v,
 						       v + ystep > y->hi + ystep / 2 ? " " : "",

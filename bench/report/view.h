@@ -17,11 +17,11 @@ enum { BN_TERMINAL = 1, BN_MARKDOWN = 2, BN_PAGE = 4, BN_FILES = BN_MARKDOWN | B
 
 enum bn_column_type {
 	BN_WORDS,
-	BN_LONG,     /* may break anywhere */
+	BN_LONG,     /* text that may be broken anywhere */
 	BN_NUMBER,   /* right-aligned */
 	BN_INTERVAL, /* never broken */
 	BN_VERDICT,  /* a few words in the colour of the row's class */
-	BN_JUDGED,   /* the same with a reason: may break */
+	BN_JUDGED,   /* text with a reason, which may be broken */
 	BN_CODE,
 };
 
@@ -29,12 +29,12 @@ struct bn_column {
 	const char *head; /* lower case: the terminal prints capitals, the page begins with one */
 	enum bn_column_type type;
 	unsigned where;	  /* 0: BN_ALL */
-	bool name;	  /* head is printed as it is */
+	bool name;	  /* the column's head is printed unchanged */
 };
 
 enum bn_block_kind {
 	BN_SECTION,  /* name: its id; text: its heading */
-	BN_HEADING,  /* below that of a section */
+	BN_HEADING,  /* a heading below that of a section */
 	BN_TEXT,     /* a paragraph */
 	BN_PROSE,    /* a constant paragraph; *words* are emphasised */
 	BN_COMMAND,  /* name: a label; text: a command line */
@@ -55,7 +55,7 @@ struct bn_cell {
 struct bn_block {
 	enum bn_block_kind kind;
 	unsigned where;
-	bool context;  /* of a section: the terminal prints it first */
+	bool context;  /* a section that the terminal prints first */
 	char *name, *text, *more;
 	/* for a table */
 	struct bn_column *column;
@@ -68,7 +68,7 @@ struct bn_block {
 
 struct bn_view {
 	const char *tool;  /* "gpubench prove" */
-	const char *class; /* of the verdict, one of bn_view_class() */
+	const char *class; /* class of the verdict, one of bn_view_class() */
 	const json_t *doc; /* borrowed; the page embeds it */
 	char *headline;	   /* "WORSE: train.gpt +2 %" */
 	char *origin;	   /* host and date */

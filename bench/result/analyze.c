@@ -101,7 +101,7 @@ static void adjust(struct bn_analysis *s, const char *family, void (*method)(con
 
 static const char *zero_variance(const struct bn_analysis *s, const struct bn_comparison *r)
 {
-	if (r->sd < 1e-12 && r->n_a >= 2) /* of logs: less is rounding */
+	if (r->sd < 1e-12 && r->n_a >= 2) /* a smaller deviation of logarithms is a rounding error */
 		return "no variance: not a measurement";
 	return NULL;
 }
@@ -164,7 +164,7 @@ static void decide(struct bn_analysis *s, struct bn_comparison *r)
 	const char *zero = zero_variance(s, r);
 	double own = log1p(r->m->margin);
 
-	if (!s->paired) /* without control of drift, smaller changes cannot be distinguished from drift */
+	if (!s->paired) /* in an unpaired comparison, smaller changes cannot be distinguished from drift */
 		own = fmax(own, log1p(s->limits.floor));
 	r->margin = bn_margins(own, r->aa);
 	r->verdict = BN_INCONCLUSIVE;

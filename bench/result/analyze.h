@@ -27,7 +27,7 @@ struct bn_comparison {
 	struct bn_pairs pairs, aa_pairs;
 	double a_median, b_median;
 	size_t n_a, n_b;
-	struct bn_effect e, t, aa; /* by the deciding test, by Student's t, of the A/A pairs */
+	struct bn_effect e, t, aa; /* estimates of the deciding test, of Student's t, and of the A/A pairs */
 	double hl, sd, p_adj, aa_p_adj;
 	struct bn_margins margin;
 	const char *family;
@@ -60,12 +60,12 @@ struct bn_analysis {
 	enum bn_kind kind; /* kind of the blocks that are compared */
 	bool paired;
 	size_t primaries;
-	double alpha;	  /* of the interim analysis that was reached */
+	double alpha;	  /* alpha of the interim analysis that was reached */
 	const char *withheld; /* why no verdict may be given, or NULL */
 	enum bn_outcome outcome;
 	int exit_code;
 	char why[256];	  /* reason of the outcome, or "" */
-	json_t *warnings; /* of the data and of the analysis */
+	json_t *warnings; /* warnings about the data and from the analysis */
 };
 struct bn_analysis *bn_analysis_new(const struct bn_data *data, const struct bn_limits *limits);
 void bn_analysis_free(struct bn_analysis *a);

@@ -11,7 +11,7 @@
 #define METRICS_MAX	256
 #define RUNS_MAX	100000
 #define VALUES_MAX	4000000
-#define SAMPLES_MAX	100000 /* per series and launch */
+#define SAMPLES_MAX 100000 /* maximum of a series in one launch */
 
 const char *const bn_kind_name[] = { [BN_KIND_AB] = "ab", [BN_KIND_AA] = "aa", [BN_KIND_SINGLE] = "single", NULL };
 const char *const bn_design_name[] = { [BN_DESIGN_PAIRS] = "pairs", [BN_DESIGN_AA] = "aa", [BN_DESIGN_SINGLE] = "single",
@@ -144,7 +144,7 @@ static double *read_samples(const json_t *series, size_t *ret_n)
 	return x;
 }
 
-#define TREND_MAX 256 /* a trend test takes time with the square of the number of values */
+#define TREND_MAX 256 /* the duration of a trend test grows with the square of the number of values */
 
 /* Returns true if the samples drifted by more than 5 % during the launch. More than TREND_MAX samples are reduced to
  * the medians of TREND_MAX equal sections. */
@@ -180,7 +180,7 @@ static void read_values(const struct bn_data *d, const json_t *series, struct bn
 			bad[m]++;
 			continue;
 		}
-		/* the bad tail of a rate is the low one */
+		/* the bad tail of a rate has the low values */
 		run->value[m] = !tail ? bn_median(x, n) : bn_quantile(x, n, metric->direction == BN_LOWER ? .99 : .01);
 		if (!tail)
 			run->unsteady |= drifts(x, n);

@@ -21,7 +21,7 @@ extern const char *const bn_design_name[];
 enum bn_session_design bn_design_of(const char *name);
 
 struct bn_metric {
-	char *id;		/* with ".p99" for a tail */
+	char *id;		/* id of the metric, with ".p99" for a tail */
 	const char *series;	/* id of the series from which the metric is computed */
 	const char *workload, *unit, *definition;
 	enum bn_direction direction;
@@ -35,11 +35,11 @@ struct bn_run {			/* one launch */
 	enum bn_kind kind;
 	enum bn_arm arm;
 	const char *workload;
-	double t_s;		/* since the start of the session */
+	double t_s;		/* seconds since the start of the session */
 	const char *failure;	/* why the launch gave no numbers, or NULL */
 	const char *wrong;	/* why the launch's result is wrong, or NULL */
 	bool unsteady;
-	double *value;		/* per metric; NaN: none */
+	double *value; /* value of each metric; NaN: none */
 };
 
 struct bn_data {

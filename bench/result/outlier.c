@@ -6,7 +6,7 @@
 #include "bench/result/text.h"
 
 #define LIMIT_SD	 5.0 /* robust standard deviations */
-#define LAUNCHES 6   /* with fewer launches the usual value is unknown */
+#define LAUNCHES 6   /* minimum number of launches from which the usual value is computed */
 #define LIST_MAX 100
 
 /* Possible causes of a slow launch. A reading is a cause if it exceeds its limit, which is computed from the session's
@@ -50,7 +50,7 @@ static json_t *env_of(const struct bn_data *d, int64_t seq)
 	json_t *list = json_object_get(d->doc, "launches"), *l;
 	size_t i;
 
-	l = json_array_get(list, (size_t)seq); /* usually at this index, unless the file was edited */
+	l = json_array_get(list, (size_t)seq); /* the launch is usually at this index, unless the file was edited */
 	if (gt_json_get_int(l, "seq", -1) == seq)
 		return json_object_get(l, "env");
 	json_array_foreach(list, i, l)

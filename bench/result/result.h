@@ -20,5 +20,5 @@ bool bn_identity_shown(const json_t *a, const json_t *b);
 /* Checks whether a session that was started on one host can continue on the other. Machine, kernel, driver and
  * measuring suite must be equal (otherwise exit status 4). Other differences are recorded as differences of settings. */
 int bn_same_host(const json_t *old, const json_t *now, struct gt_err *err);
-int64_t bn_suite_major(const json_t *doc); /* of a result; -1: not recorded */
+int64_t bn_suite_major(const json_t *doc); /* major version of a result's suite; -1: not recorded */
 #endif

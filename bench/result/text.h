@@ -9,7 +9,7 @@ struct bn_text {
 	char s[192];
 };
 struct bn_text bn_text_value(double v, const char *unit);	 /* "182.4 ms" */
-/* Returns the factor for easy reading of a value, and the resulting unit: 1000 and "ms" for .18 s. */
+/* Returns the factor that makes a value easy to read, and its new unit: 1000 and "ms" for .18 s. */
 double bn_text_scale(double v, const char *unit, const char **ret_shown);
 struct bn_text bn_text_level(const json_t *doc, const json_t *level, const char *key); /* key: "median", "low" or "high" */
 struct bn_text bn_text_number(double v, int digits);		 /* significant digits, never 1.4e+02 */

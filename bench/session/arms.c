@@ -65,7 +65,7 @@ static int arms_enter(void *ctx, bool changed, struct gt_err *err)
 	r = a->boots ? enter_boot(a, changed, err) : 0;
 	if (r < 0 || (!a->plan && !a->lock))
 		return r;
-	part = a->plan ? *a->plan : *a->lock; /* a view: the plans keep ownership of the items */
+	part = a->plan ? *a->plan : *a->lock; /* this plan borrows its items from the other plans */
 	part.n_item = 0;
 	part.item = items = gt_xcalloc((a->plan ? a->plan->n_item : 0) + (a->lock ? a->lock->n_item : 0) + 1, sizeof(*items));
 	for (size_t i = 0; a->plan && i < a->plan->n_item; i++)
@@ -239,7 +239,7 @@ static json_t *arms_settings(void *ctx, bool changed)
 	boot_settings(a, flat);
 	drop_counterparts(a, flat);
 	drop_side_effects(a, changed, flat);
-	for (size_t i = 0; a->design && i < a->n_factor; i++) { /* not compared: the design changes them */
+	for (size_t i = 0; a->design && i < a->n_factor; i++) { /* not compared, because the design changes them */
 		const struct bn_factor *f = &a->factor[i];
 		const char *now = gt_json_get_str(flat, f->id, NULL);
 

@@ -39,14 +39,14 @@ struct bn_arms {
 	char *exe;		    /* path of this program */
 	const char *data;
 	const char *out;	    /* file saved after every launch, or NULL */
-	bool saved;		    /* at least once */
+	bool saved;     /* the document was saved at least once */
 	json_t *session_doc;		    /* the document to save; NULL: the session's own */
 	bool applied;
-	struct bn_gpu_monitor *gpu_monitor;	    /* created by bn_arms_init() */
+	struct bn_gpu_monitor *gpu_monitor;	    /* created and filled by bn_arms_init() */
 	/* filled by bn_arms_init() */
 	struct bn_factor *factor;
 	size_t n_factor;
-	bool *on[2];		    /* per factor: on in the unchanged arm, on in the changed arm */
+	bool *on[2];		    /* whether each factor is on, in the unchanged and in the changed arm */
 	/* sets the arms of each block in a designed experiment, otherwise NULL */
 	void (*next_block)(struct bn_arms *arms, int64_t block);
 	const void *design, *rows;

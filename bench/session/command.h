@@ -17,9 +17,9 @@ struct bn_command {
 	const char *unit;
 	const char *better;	/* "lower" or "higher" */
 	double margin_pct, timeout_s;
-	uint64_t warmup;	/* samples; UINT64_MAX: determined automatically */
+	uint64_t warmup;	/* number of warm-up samples; UINT64_MAX: determined automatically */
 	enum bn_source source;	/* filled by bn_command_check() */
-	const char *detail;	/* the part after the colon */
+	const char *detail;	/* the part of metric after the colon */
 	regex_t re;
 	char *previous_text;		/* content of the file before this launch */
 };

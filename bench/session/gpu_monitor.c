@@ -6,7 +6,7 @@
 #include "bench/session/gpu_monitor.h"
 #include "probe/watch/gpu_monitor.h"
 
-#define START_S	15.0 /* initialising NVML can take seconds, because the driver may have to wake the GPUs */
+#define START_S	15.0 /* time for the start of NVML, which can take seconds if the driver must wake the GPUs */
 #define ANSWER_S 5.0
 
 static void stop_monitor(struct bn_gpu_monitor *g, const char *why)
@@ -58,7 +58,7 @@ void bn_gpu_monitor_begin(struct bn_gpu_monitor *g)
 
 		stop_monitor(g, why);
 		if (gt_json_get_bool(doc, "no_library", false))
-			g->failure[0] = '\0'; /* most likely a host without GPUs, which is no fault */
+			g->failure[0] = '\0'; /* the host probably has no GPU, which is no fault */
 	}
 }
 

@@ -29,7 +29,7 @@ void bn_freeze_warmup(json_t *metrics, json_t *launches)
 			if (json_object_get(json_object_get(rec, "metrics"), id))
 				starts[n++] = (double)(bn_warmup_of(json_object_get(json_object_get(rec, "metrics"), id)) *
 						       every_of(json_object_get(json_object_get(rec, "metrics"), id)));
-		most = n ? (size_t)ceil(bn_median(starts, n)) : 0; /* the median is robust against one unusual launch */
+		most = n ? (size_t)ceil(bn_median(starts, n)) : 0; /* uses the median, which one unusual launch hardly changes */
 		json_object_set_new(m, "warmup", json_integer((json_int_t)most));
 		json_array_foreach(launches, k, rec) {
 			json_t *series = json_object_get(json_object_get(rec, "metrics"), id);

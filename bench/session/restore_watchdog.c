@@ -13,7 +13,7 @@
 #include "tune/txn/state_dir.h"
 #include "tune/txn/txn.h"
 
-#define TRIES 50 /* of .1 s each; waiting for the journal's lock does not count, because another process may hold it longer */
+#define TRIES 50 /* tries, .1 s apart; waiting for the journal's lock is not counted, because another process may hold it longer */
 
 /* Returns whether the open transaction is an experiment of that process. Any other transaction is left to the user. */
 static bool left_open(struct gt_fsroot *fs, pid_t pid)

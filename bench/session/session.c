@@ -11,7 +11,7 @@
 #include "bench/workload/workload.h"
 #include "lib/log.h"
 
-#define LAUNCHES_MIN   3 /* minimum number of launches of one arm; fewer have no variance */
+#define LAUNCHES_MIN   3 /* minimum number of launches of one arm; fewer launches have no variance */
 #define SUSPENDED_MIN_S	 .1 /* s; shorter differences are the time between two clock readings */
 #define PROMOTED_MAX 3 /* maximum number of metrics that become primary if none is */
 
@@ -19,7 +19,7 @@ struct state {
 	const struct bn_session *s;
 	const struct bn_ops *ops;
 	json_t *doc, *run, *launches, *metrics, *confounders;
-	json_t *settings[2];	/* as first recorded; unchanged and changed arm */
+	json_t *settings[2];	/* settings as first recorded in the unchanged and the changed arm */
 	struct bn_rng rng;
 	const char **workload;	/* workloads still running, in the order of this group */
 	size_t n_workloads;
@@ -27,7 +27,7 @@ struct state {
 	double start_s;
 	int64_t seq, block;
 	size_t launches_total;
-	int64_t replay;		/* number of blocks measured by an earlier part of this session */
+	int64_t replay;		/* number of blocks that an earlier part of this session measured */
 	bool first_arm_done;		/* the first arm of the next block was measured too */
 	double earlier_s;	/* time spent in the earlier part */
 	bool ended;		/* a result was wrong or a setting changed during the session */
@@ -269,7 +269,7 @@ static void drop_failing(struct state *st)
 			failed += gt_json_get_str(rec, "failure", NULL) != NULL;
 			why = gt_json_get_str(rec, "failure", why);
 		}
-		if (all && failed == all && bn_is_command(st->workload[w])) { /* without the command the session is useless */
+		if (all && failed == all && bn_is_command(st->workload[w])) { /* no other workload is left */
 			json_object_set_new(st->run, "invalid", json_sprintf("the command: %s", why ? why : "no launch succeeded"));
 			st->ended = true;
 			return;
@@ -318,7 +318,7 @@ static int run_block(struct state *st, enum bn_kind kind, struct gt_err *err)
 	enum bn_arm first = kind != BN_KIND_SINGLE && (bn_rng_u64(&st->rng) >> 63) ? BN_ARM_B : BN_ARM_A;
 	int r;
 
-	if (st->block < st->replay) { /* measured by an earlier part; only the random numbers are drawn again */
+	if (st->block < st->replay) { /* an earlier part measured this block; only draws its random numbers again */
 		replay_block(st, kind);
 		return 0;
 	}
@@ -346,7 +346,7 @@ static bool conclusive(const struct state *st)
 
 	if (bn_data_read(st->doc, "session", &data, NULL) < 0)
 		return false;
-	data->interrupted = false; /* the mark is set until the session ends */
+	data->interrupted = false; /* doc.run.interrupted stays set until the session ends */
 	a = bn_analysis_new(data, &limits);
 	if (a->outcome == BN_OUTCOME_BETTER || a->outcome == BN_OUTCOME_SAME)
 		for (size_t i = 0; i < a->n; i++)
@@ -394,7 +394,7 @@ static int report_plan(struct state *st, struct gt_err *err)
 						      gt_json_real(per_block)));
 		if (!st->s->quiet)
 			gt_progress_end();
-		if (!st->s->quiet && sd < 1e-12) /* of logs: less is rounding */
+		if (!st->s->quiet && sd < 1e-12) /* a smaller deviation of logarithms is a rounding error */
 			fprintf(stderr, "gpubench: %s has the same value in each launch so far: not a measurement\n",
 				data->metrics[m].id);
 		else if (!st->s->quiet && isfinite(mde))
@@ -654,7 +654,7 @@ static int run_schedule(struct state *st, struct gt_err *err)
 	size_t n = s->interims[s->n_interims - 1].pairs;
 	int r;
 
-	r = save(st, err); /* detects a file that cannot be written before the measurement starts */
+	r = save(st, err); /* saves before the measurement, so that an unwritable file is detected early */
 	if (r < 0)
 		return r;
 	if (s->design == BN_DESIGN_PAIRS)

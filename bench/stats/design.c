@@ -31,9 +31,9 @@ void bn_design_make(size_t factors, size_t spare, struct bn_rng *rng, struct bn_
 	reps = (factors + spare + order - 1) / order;
 	*ret = (struct bn_design){factors, order * reps, gt_xcalloc(order * reps * factors + 1, 1)};
 	for (size_t i = 0; i + 1 < order; i++)
-		column[i] = i + 1; /* column 0 is all ones */
+		column[i] = i + 1; /* column 0 contains only ones */
 	for (size_t rep = 0; rep < reps; rep++) {
-		shuffle(column, order - 1, rng); /* each repetition has other aliases */
+		shuffle(column, order - 1, rng); /* each repetition of the matrix has other aliases */
 		for (size_t i = 0; i < order; i++)
 			order_of[i] = i;
 		shuffle(order_of, order, rng);

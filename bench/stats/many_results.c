@@ -39,7 +39,7 @@ static double best_cut(const double *x, size_t n, size_t *ret_at)
 {
 	double left = 0, right = 0, across = 0, best = -1;
 
-	for (size_t i = 0; i < n; i++) /* all values start on the right */
+	for (size_t i = 0; i < n; i++) /* all values are first on the right side of the cut */
 		for (size_t k = i + 1; k < n; k++)
 			right += fabs(x[i] - x[k]);
 	for (size_t cut = 1; cut < n; cut++) {

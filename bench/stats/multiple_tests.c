@@ -63,7 +63,7 @@ double bn_mde(double s, size_t n, double alpha)
 
 	if (n < 2 || !(s >= 0) || isinf(s))
 		return NAN;
-	if (n < 60 && ldexp(2, -(int)n) > alpha) /* so few pairs cannot reach alpha */
+	if (n < 60 && ldexp(2, -(int)n) > alpha) /* that few pairs cannot be significant at alpha */
 		return INFINITY;
 	return (bn_t_quantile(1 - alpha / 2, df) + bn_t_quantile(.8, df)) * s / sqrt((double)n);
 }

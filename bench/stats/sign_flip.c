@@ -12,7 +12,7 @@
 #include "lib/util.h"
 
 #define RESAMPLES	99999
-#define LANES		4 /* subset_sums() depends on this value */
+#define LANES		4 /* subset_sums() requires this value */
 #define WORK_MAX	20000000 /* additions; thousands of pairs need fewer resamples than dozens */
 
 /* Returns the means of all 2^n - 1 non-empty subsets. */
@@ -25,7 +25,7 @@ static double *all_means(const double *d, size_t n, size_t *ret_m)
 		v[mask] = v[mask & (mask - 1)] + d[__builtin_ctzll(mask)];
 	for (size_t mask = 1; mask < m; mask++)
 		v[mask] /= __builtin_popcountll(mask);
-	v[0] = v[m - 1]; /* the empty set has no mean: its place takes the last one */
+	v[0] = v[m - 1]; /* the empty set has no mean, so the last mean takes its place */
 	*ret_m = m - 1;
 	return v;
 }

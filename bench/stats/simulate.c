@@ -9,9 +9,9 @@
 #define STEPS	     16
 #define STEP_SD	     .01
 #define STEP_AR	     .9 /* the steps of one launch are correlated, which is why the launch is the unit */
-#define PAIRS	     12 /* of sessions without interim analyses */
+#define PAIRS	     12 /* pairs of a session without interim analyses */
 #define PAIRS_MOST   24
-#define AA_PAIRS     6 /* of a session, before its other pairs */
+#define AA_PAIRS     6 /* A/A pairs of a session, before its other pairs */
 #define MARGIN	     .01
 #define PRIMARIES    3
 #define EXPLORES     10
@@ -298,7 +298,7 @@ size_t bn_simulate(uint64_t seed, size_t trials, bool broken, struct bn_sim_resu
 		double effect; /* +INFINITY: the promised MDE; -INFINITY: the promised A/A bias of three primaries */
 		enum bn_sim_sense sense;
 		double bound;
-		bool margins; /* depends on the margins */
+		bool margins; /* whether the property depends on the margins */
 	} promises[] = {
 		{"false alarms, 12 pairs at 5 %", claims, 0, BN_AT_MOST, .07, false},
 		{"false alarms at any interim analysis", claims_at_interim, 0, BN_AT_MOST, .07, false},

@@ -14,12 +14,14 @@
 
 /* Quantile by linear interpolation between order statistics (type 7, the default of R and NumPy). */
 double bn_quantile(const double *x, size_t n, double q);
-/* k-th smallest of v[0..n-1], counted from 0; n > k. Reorders v: no value before index k is larger, none after it
- * smaller. */
+/*
+ * Returns the k-th smallest of v[0..n-1], counted from 0; n > k. Reorders v: smaller values come before index k, larger
+ * ones after it.
+ */
 double bn_select(double *v, size_t n, size_t k);
 double bn_median(const double *x, size_t n);
 double bn_mean(const double *x, size_t n);
-double bn_sd(const double *x, size_t n); /* divides by n-1 */
+double bn_sd(const double *x, size_t n); /* standard deviation with divisor n-1 */
 /* Median of all Walsh averages (x[i]+x[j])/2, i <= j; NaN for more than 2000 values. */
 double bn_hodges_lehmann(const double *x, size_t n);
 

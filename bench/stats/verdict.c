@@ -29,7 +29,7 @@ enum bn_verdict bn_decide(bool higher, struct bn_effect e, double p_adj, double 
 	if (!isfinite(gain) || !isfinite(lo) || !isfinite(hi) || !isfinite(margin.change) || !isfinite(margin.same) ||
 	    isnan(p_adj))
 		return BN_INCONCLUSIVE;
-	if (hi - lo < 1e-12) /* of logs: smaller widths are rounding errors, and a metric without variance was not measured */
+	if (hi - lo < 1e-12) /* a smaller width of logarithms is a rounding error; a metric without variance was not measured */
 		return BN_INCONCLUSIVE;
 	if (lo > 0 && gain >= margin.change && p_adj <= alpha)
 		return BN_BETTER;

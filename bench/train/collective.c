@@ -9,7 +9,7 @@
 #include "runtime/transport/comm.h"
 
 #define ROUNDS	15
-#define FLOATS_MAX	6553600 /* of the largest timed allreduce */
+#define FLOATS_MAX	6553600 /* elements of the largest timed allreduce */
 
 /*
  * Splits the rows: each rank gets one row and the integer part of its share of the others. The remaining rows go to the

@@ -17,14 +17,14 @@ struct run {
 	struct rt_program *program;
 	int32_t *positions; /* (rows,longest) */
 	int32_t *last;	    /* (rows): index of the last token */
-	int32_t *tokens, *first_tokens; /* (rows,new): of this generation, and of the first one */
-	int32_t *next;	    /* (rows): input of the next step */
+	int32_t *tokens, *first_tokens; /* (rows,new): tokens of this generation, and of the first one */
+	int32_t *next;	    /* (rows): tokens that are the input of the next step */
 	float *logits;	    /* (rows,vocab) */
 	struct choice {
 		float logit;
 		int32_t id;
 	} *choice; /* (vocab) */
-	double *prefill_s, *decode_s; /* of timed generations */
+	double *prefill_s, *decode_s; /* times of the timed generations */
 	int64_t prefills, decodes;
 };
 

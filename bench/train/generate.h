@@ -8,7 +8,7 @@
 struct bn_generate_options {
 	uint64_t tokens;	/* new tokens per prompt; 0: no generation */
 	const char *prompts;	/* file with the ids of a prompt per line; NULL: random prompts */
-	uint64_t prompt_tokens; /* of random prompts; 0: 64 */
+	uint64_t prompt_tokens; /* length of random prompts; 0: 64 */
 	const char *temperature; /* NULL: 0, which takes the token with the largest logit */
 	uint64_t top_k;		/* sample from the K largest logits; 0: from all */
 };
@@ -18,7 +18,7 @@ struct bn_prompts {
 	int64_t rows, longest;
 };
 struct bn_generation {
-	const struct bn_train_options *model; /* with defaults; steps: timed generations */
+	const struct bn_train_options *model; /* options with defaults filled in; steps: timed generations */
 	const struct bn_model *kind;
 	const struct bn_generate_options *o;
 	const char *load;     /* checkpoint, or NULL */

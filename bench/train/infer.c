@@ -14,18 +14,18 @@
 
 #define RUNS	 50
 #define WARMUP	 5
-#define GENERATIONS 3 /* timed, with --generate */
+#define GENERATIONS 3 /* number of timed generations with --generate */
 #define TOLERANCE	 1e-3 /* f32: largest difference of a row's logits between two batches, relative to the largest logit */
-#define TOLERANCE_LOW 0.1 /* the same in lower precision */
+#define TOLERANCE_LOW 0.1 /* limit in lower precision */
 
 struct inference {
 	const struct bn_infer_options *o;
-	struct bn_train_options model; /* with defaults */
+	struct bn_train_options model; /* options with defaults filled in */
 	const struct bn_model *kind;
 	uint64_t batch[BN_INFER_BATCHES];
 	int n;
 	struct bn_int8 int8;
-	/* of the current batch */
+	/* sizes and memory of the current batch */
 	struct rt_graph *graph;
 	struct rt_program *program, *fp32; /* fp32: the same without INT8, for comparison; NULL: not compared */
 	struct rt_node *output;
@@ -33,7 +33,7 @@ struct inference {
 	int64_t row_logits; /* number of elements */
 	double *run_s, *fp32_run_s;
 	float *first; /* logits of the first row in the first batch */
-	uint64_t done; /* runs, including warm-up */
+	uint64_t done; /* number of runs, including warm-up */
 };
 
 static int parse_batches(struct inference *f, const char *list, struct gt_err *err)
@@ -339,7 +339,7 @@ static int run_all(struct inference *f, json_t *doc, struct gt_err *err)
 		r = run_batch(f, f->batch[i], rows, err);
 	if (r)
 		return r;
-	describe(f, doc); /* of the last batch, whose program still exists */
+	describe(f, doc); /* describes the last batch, whose program still exists */
 	r = describe_int8(f, &int8, err);
 	if (r)
 		return r;

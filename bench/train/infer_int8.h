@@ -8,7 +8,7 @@
 struct bn_int8 {
 	enum rt_int8 use;
 	enum rt_calibration method;
-	uint64_t batches; /* of the calibration */
+	uint64_t batches; /* number of calibration batches */
 };
 /* The options of gpubench infer, see infer.h. */
 struct bn_int8_options {

@@ -11,7 +11,7 @@ struct bn_model {
 	uint64_t batch, seq, layers, width, heads, vocab, size, steps, warmup; /* 0: the model has no such size */
 	uint64_t kv_heads, ffn; /* the same */
 	int hf; /* 1 + enum rt_hf_family of its layout; 0: none */
-	uint64_t classes; /* of images; for models of tokens the number of classes is vocab */
+	uint64_t classes; /* number of image classes; models of tokens have vocab classes */
 	double lr;
 	const char *optimizer;
 	bool text;   /* trains on text by default */
@@ -20,7 +20,7 @@ struct bn_model {
 };
 /* Ends with an entry without a name. */
 extern const struct bn_model bn_models[];
-const char *bn_model_word(size_t i); /* the i-th name; NULL after the last */
+const char *bn_model_word(size_t i); /* returns the i-th name; NULL after the last */
 /* Returns the model with that name. Without one it returns NULL, and err is -EINVAL with the list of all names. */
 const struct bn_model *bn_model_find(const char *name, struct gt_err *err);
 /* Checks that only sizes of this model are given, and that they fit together. */

@@ -50,7 +50,7 @@ void bn_omp_spin_bound(void)
 	setenv(k->variable, k->bound, 1);
 	setenv(MARK, k->variable, 1);
 	execv("/proc/self/exe", arguments);
-	/* without /proc the runtime's own default applies */
+	/* if /proc is not mounted, the runtime's own default applies */
 	unsetenv(k->variable);
 	unsetenv(MARK);
 }

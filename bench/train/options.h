@@ -49,7 +49,7 @@ struct bn_train_options {
 	bool anomaly;		/* checks every written tensor for non-finite values */
 	const char *trace;	/* file for a Chrome trace of the last steps */
 	const char *save, *resume; /* checkpoint files, or NULL */
-	uint64_t save_every;	/* updates; 0: at the end only */
+	uint64_t save_every;	/* updates between two checkpoints; 0: saves at the end only */
 	const char *compress;	/* NULL: gradients are sent uncompressed */
 	uint64_t powersgd_rank, compress_after;
 	double rank_timeout_s;	/* 0: 300 */

@@ -28,15 +28,15 @@
 struct split {
 	int dp, tp, pp, zero;
 	uint64_t microbatches, rows; /* rows: of a microbatch */
-	struct rt_rank_plan most;    /* of the rank that needs the most memory */
-	double data_bytes, tensor_bytes, pipeline_bytes; /* of the rank that sends the most */
+	struct rt_rank_plan most;    /* plan of the rank that needs the most memory */
+	double data_bytes, tensor_bytes, pipeline_bytes; /* bytes of the rank that sends the most */
 	double step_s, bubble;
 	bool fits;
 };
 struct planner {
 	const struct bn_parallel_request *q;
 	const struct bn_model *model;
-	struct bn_train_options o; /* with defaults; one rank */
+	struct bn_train_options o; /* options of one rank, with defaults filled in */
 	uint64_t batch;
 	struct split *split;
 	size_t n;

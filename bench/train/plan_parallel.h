@@ -12,11 +12,11 @@ struct bn_parallel_request {
 	bool from_config;	       /* the sizes are those of model.hf */
 	bool gpus;		       /* ranks are GPUs, not processes on CPUs of this host */
 	uint64_t ranks;
-	uint64_t memory_bytes, reserve_bytes; /* of one rank; reserve_bytes: not available to the program */
+	uint64_t memory_bytes, reserve_bytes; /* memory of one rank, and the part that the program cannot use */
 	/* Of one rank. link_bytes_per_s: bytes that it sends to others. latency_s: of one collective. */
 	struct rt_rates rates;
 	double link_bytes_per_s, latency_s;
-	const char *source; /* of the rates, for readers */
+	const char *source; /* origin of the rates, as text for the report */
 };
 /* Reads the sizes from a config.json of Hugging Face. Exit status 64 if it is not usable. */
 int bn_parallel_read_config(struct bn_parallel_request *q, const char *path, struct gt_err *err);

@@ -4,7 +4,7 @@
 #include "bench/train/prune.h"
 #include "lib/parse.h"
 
-#define STEPS	16 /* of the gradual schedule */
+#define STEPS	16 /* number of steps of the gradual schedule */
 
 int bn_prune_parse(const char *text, struct bn_pruning *ret, struct gt_err *err)
 {

@@ -19,7 +19,7 @@
 #include "runtime/runtime.h"
 
 #define HELD_OUT_BATCHES	4
-#define BALANCE_S		0.25 /* many times a scheduler's time slice */
+#define BALANCE_S		0.25 /* seconds, many times a time slice of the scheduler */
 /* Plain evaluations reach about 1 Gflop/s, so this takes minutes. A difference beyond GRADIENT_CHECK_OFF, as a share of
  * the largest gradient, is an error and not f32 rounding. */
 #define GRADIENT_CHECK_FLOPS	1e11

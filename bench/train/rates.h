@@ -7,8 +7,8 @@
 
 struct bn_rates {
 	struct rt_rates rank;
-	double link_bytes_per_s; /* sent by a rank in a collective or a message */
-	double latency_s;	 /* of a collective of a few bytes */
+	double link_bytes_per_s; /* bytes per second that a rank sends in a collective or a message */
+	double latency_s;	 /* latency of a collective of a few bytes */
 };
 /* Measures them while `ranks` processes on this host work at the same time, and scales them if these are more than the CPUs can
  * run. threads: of each rank; 0: its share of the CPUs. Call it before this process runs an OpenMP team. */

@@ -7,14 +7,14 @@
 #include "runtime/transport/comm.h"
 
 struct bn_training {
-	struct bn_train_options o; /* with defaults filled in */
+	struct bn_train_options o; /* options with defaults filled in */
 	const struct bn_model *model;
-	struct rt_graph *graph[RT_LENGTHS_MAX]; /* one, or one per length of documents */
+	struct rt_graph *graph[RT_LENGTHS_MAX]; /* one graph, or one for each length of documents */
 	struct rt_program *program;
 	struct bn_train_data data;
 	struct bn_pruning pruning;
 	struct rt_comm *comm; /* NULL: a single process */
-	struct rt_mesh mesh;  /* all zero: a single process */
+	struct rt_mesh mesh;  /* all members are zero in a single process */
 	/* Ranks with their own batches, and this rank among them. The ranks that split a model get the same batches. */
 	uint64_t data_ranks, data_rank;
 	/* Of a batch, or a microbatch: rows of this rank, index of its first row, rows of all ranks. */
@@ -24,7 +24,7 @@ struct bn_training {
 	size_t row_elements[2];
 	double *step_s;
 	double before, after, loss;
-	double flops_per_s, all_flops_per_s; /* of this rank, and of all ranks */
+	double flops_per_s, all_flops_per_s; /* rate of this rank, and of all ranks together */
 	json_t *ranks; /* measurements over all ranks */
 	json_t *stages; /* measurements of the stages of a pipeline; NULL: one stage */
 	struct rt_metrics last;

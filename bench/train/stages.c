@@ -82,7 +82,7 @@ static double planned_bubble(const json_t *ranks, double stages, double microbat
 		most = fmax(most, work);
 		sum += work;
 	}
-	sum /= (double)json_array_size(ranks) / stages; /* of one pipeline */
+	sum /= (double)json_array_size(ranks) / stages; /* mean time of one pipeline */
 	return 1 - microbatches * (sum / stages) / (sum + (microbatches - 1) * most);
 }
 

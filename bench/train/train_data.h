@@ -9,9 +9,9 @@
 
 struct bn_train_data {
 	struct rt_loader *train; /* NULL: random numbers */
-	double wait_before;		    /* time spent waiting for the loader before the timed steps */
+	double wait_before;		    /* time that the run waited for the loader before the timed steps */
 	double wait_s, step_s;		    /* during the timed steps */
-	/* in the timed steps, of all ranks, if batches differ: tokens without and with padding, and computed flops */
+	/* sums over all ranks and timed steps if batches differ: tokens without and with padding, and computed flops */
 	double tokens, padded, flops;
 };
 #define BN_BUCKETS	8   /* number of lengths that documents are padded to */
@@ -19,7 +19,7 @@ struct bn_train_data {
 
 /* Returns whether the model reads data, by default or with --data. */
 bool bn_train_data_wanted(const struct bn_model *m, const struct bn_train_options *o);
-/* Returns whether images are passed as bytes: yes if they are read from data, unless --without excludes it. */
+/* Returns whether the loader passes images as bytes: yes if they are read from data, unless --without excludes it. */
 bool bn_train_data_u8(const struct bn_model *m, const struct bn_train_options *o);
 /* Opens the loader for the rows first_row … of all_rows, after the first `had` samples or batches of documents. Returns
  * -EINVAL if the model cannot read this kind of data. */

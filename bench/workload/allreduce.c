@@ -23,13 +23,13 @@
 #define ROUNDS	  24
 #define WARMUP	  4
 #define RANKS_MAX 8
-#define MPI_RANK  "GPUBENCH_MPI_RANK" /* set in the processes that this workload's mpirun starts */
+#define MPI_RANK  "GPUBENCH_MPI_RANK" /* variable that is set in processes started by this workload's mpirun */
 #define MPI_S	  60.0
 
 static const struct {
 	const char *suffix;
 	int64_t floats;
-	int repeat; /* reductions per sample, so that it is long enough for the clock */
+	int repeat; /* reductions per sample, so that the clock can resolve a sample */
 } sizes[] = {
 	{ ".64k", 16 << 10, 20 },
 	{ ".1m", 256 << 10, 5 },
@@ -97,7 +97,7 @@ static int sample(struct rt_comm *c, struct rt_coll *k, int repeat, double *ret,
 	return slowest(c, (gt_now_s() - t0) / repeat, ret, err);
 }
 
-/* Fills gbs. *ret_wrong: number of wrong elements in this rank. */
+/* Fills gbs. *ret_wrong: number of wrong elements of this rank. */
 static int one_size(struct rt_comm *c, struct rt_window *w, size_t which, const struct job *job, double *gbs, double *ret_wrong,
 		    struct gt_err *err)
 {
@@ -116,7 +116,7 @@ static int one_size(struct rt_comm *c, struct rt_window *w, size_t which, const 
 		if (r)
 			return r;
 		gbs[i] = 2.0 * (n - 1) / n * (double)k.n * 4 / s / 1e9;
-		if (i) /* the elements are already the mean */
+		if (i) /* dividing by the ranks is not needed: the elements are already the mean */
 			continue;
 		if (job->fault && rt_comm_rank(c) == 0)
 			x[k.n / 2] += 1;

@@ -40,7 +40,7 @@ static int barrier_run(struct bn_launch *l, struct gt_err *err)
 
 				slot[me].turn = turn;
 #pragma omp barrier
-				/* after the barrier, the neighbour is in the same turn or the next */
+				/* after the barrier, the neighbour is in the same turn or the next one */
 				bad += slot[next].turn < turn;
 			}
 			if (me == 0)

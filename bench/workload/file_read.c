@@ -15,7 +15,7 @@
 
 #define BYTES	((size_t)256 << 20)
 #define CHUNK	((size_t)1 << 20)
-#define SAMPLES	16 /* per series, BYTES / SAMPLES each */
+#define SAMPLES	16 /* samples of a series; each reads BYTES / SAMPLES */
 #define WARMUP	1
 #define PIECE	(BYTES / SAMPLES)
 

@@ -16,10 +16,10 @@
 #define STEPS	   250
 #define WARMUP	   5
 #define STEP_BYTES ((size_t)256 << 10)
-#define TURNS	   400000 /* of some nanoseconds each */
+#define TURNS	   400000 /* iterations of the loop, a few nanoseconds each */
 #define CKPT_BYTES ((size_t)96 << 20)
 #define CHUNK	   ((size_t)1 << 20)
-#define CKPT_MAX   8 /* maximum number in a launch */
+#define CKPT_MAX   8 /* maximum number of checkpoints in a launch */
 
 struct writer {
 	_Atomic bool stop;

@@ -22,13 +22,13 @@
 
 #define ROUNDS	24
 #define WARMUP	4
-#define RANKS	"GPUBENCH_NCCL_RANKS" /* set in the process that forks the ranks */
+#define RANKS	"GPUBENCH_NCCL_RANKS" /* variable that is set in the process that forks the ranks */
 #define SECONDS 120.0
 
 static const struct {
 	const char *suffix;
 	size_t bytes;
-	int repeat; /* averages per sample, so that it is long enough for the clock */
+	int repeat; /* averages per sample, so that the clock can resolve a sample */
 } sizes[] = {
 	{ ".64k", (size_t)64 << 10, 20 },
 	{ ".1m", (size_t)1 << 20, 20 },

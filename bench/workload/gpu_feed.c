@@ -100,7 +100,7 @@ static int measure(struct rt_feed *feed, struct rt_loader *loader, double *batch
 		r = feed_some(feed, loader, n, err);
 		if (r)
 			return r;
-		r = rt_feed_sum(feed, &sum, err); /* waits for the last batch */
+		r = rt_feed_sum(feed, &sum, err); /* now waits for the last batch */
 		if (r)
 			return r;
 		batches_per_s[i] = (double)n / (gt_now_s() - t0);
@@ -125,7 +125,7 @@ static void publish(struct bn_launch *l, const double *batches_per_s, size_t bat
 static int gpu_feed_run(struct bn_launch *l, struct gt_err *err)
 {
 	struct rt_loader_options o = no_loader;
-	gt_auto(rt_feed) *feed = NULL; /* closed last, because it pins the loader's memory */
+	gt_auto(rt_feed) *feed = NULL; /* closes the device last, because it pins the loader's memory */
 	gt_auto(rt_loader) *loader = NULL;
 	gt_auto_json *report = NULL;
 	double rate[SAMPLES], null_s = 0;

@@ -21,7 +21,7 @@
 #define REPS	   14
 #define WARMUP	   2
 #define SCALAR	   3.0
-#define MIN_BYTES  (64u << 20) /* per array */
+#define MIN_BYTES  (64u << 20) /* minimum size of an array */
 
 struct triad {
 	double *a, *b, *c;

@@ -18,7 +18,7 @@
 #define LINE	   64
 #define REPS	   10
 #define WARMUP	   2
-#define HOPS	   200000 /* per sample: tens of milliseconds */
+#define HOPS	   200000 /* hops of a sample, which take tens of milliseconds */
 #define CHAIN_MIN  ((size_t)64 << 20)
 #define CHAIN_MAX  ((size_t)1 << 30)
 #define LOAD_BYTES ((size_t)32 << 20) /* bytes that each load thread reads repeatedly */
@@ -88,7 +88,7 @@ struct load {
 	int cpu, mem_node, pause;
 	_Atomic bool *stop;
 	_Atomic size_t *ready;
-	uint64_t bytes; /* bytes read until stop */
+	uint64_t bytes; /* number of bytes read before stop was set */
 	double seconds;
 };
 

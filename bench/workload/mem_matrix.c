@@ -27,7 +27,7 @@ static uint64_t sum_range(const uint64_t *p, size_t lo, size_t hi)
 	return a + b + c + d;
 }
 
-/* words is a multiple of 4 for every thread, because the ranges are multiples of 64 bytes */
+/* words is a multiple of 4 in every thread, because ranges are multiples of 64 bytes */
 static uint64_t sum_all(const uint64_t *p, size_t words, int threads)
 {
 	uint64_t sum = 0;

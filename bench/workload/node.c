@@ -151,7 +151,7 @@ int bn_node_placed(void *p, size_t bytes, int node, struct gt_err *err)
 	for (size_t i = 0; i < n; i++)
 		at[i] = (char *)p + pages * i / n * page;
 	if (numa_move_pages(0, n, at, NULL, on, 0) < 0)
-		return 0; /* a sandbox may forbid the query; then only the policy is known */
+		return 0; /* a sandbox may forbid the query; only the policy is then known */
 	for (size_t i = 0; i < n; i++)
 		on_node += on[i] == node;
 	if (on_node * 100 >= n * 99)

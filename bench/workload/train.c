@@ -52,11 +52,11 @@ static int train(struct bn_launch *l, const struct bn_workload *w, struct bn_tra
 	json_t *v;
 	int r;
 
-	/* the seed of the pair: both arms train on the same batches from the same initial parameters */
+	/* uses the seed of the pair, so that both arms have the same batches and initial parameters */
 	o->seed = 1 + l->seed % 1000000;
 	o->steps += WARMUP;
 	o->warmup = 0;
-	o->alone = true; /* a launcher started the session, not this run */
+	o->alone = true; /* ignores the launcher, which started the session and not this run */
 	o->workers = 1; /* the same work, whatever the number of threads in an arm */
 	r = bn_train(o, &doc, err);
 	if (r < 0)

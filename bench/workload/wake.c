@@ -13,7 +13,7 @@
 #define BATCHES	40
 #define WARMUP	4
 #define TURNS	500 /* round trips */
-#define SLEEPS	50  /* per batch; one every */
+#define SLEEPS 50  /* sleeps of a batch; the next constant is their distance */
 #define EVERY_NS 500000
 
 struct token {
@@ -55,7 +55,7 @@ static void by_timer(struct bn_launch *l)
 			delay_ns[i] = (double)(now.tv_sec - next.tv_sec) * 1e9 + (double)(now.tv_nsec - next.tv_nsec);
 			if (delay_ns[i] < 0)
 				snprintf(l->wrong, sizeof(l->wrong), "a sleep ended %.0f ns before its time", -delay_ns[i]);
-			if (delay_ns[i] > EVERY_NS) /* a missed time is skipped: to catch up, the thread would not sleep */
+			if (delay_ns[i] > EVERY_NS) /* skips a missed time instead of catching up without sleep */
 				next = now;
 		}
 		ns[b] = bn_median(delay_ns, SLEEPS);

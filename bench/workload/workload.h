@@ -33,7 +33,7 @@ struct bn_workload {
 	const char *unit;
 	enum bn_direction direction;
 	enum bn_role role;
-	unsigned version;	   /* increased when results are no longer comparable with older ones */
+	unsigned version;	   /* version; increased when results are no longer comparable with older ones */
 	double margin;		   /* smallest relevant change, as a share */
 	const char *verifies;	   /* what is verified; a wrong result voids the run */
 	const char *overhead;	   /* share of a sample that is spent in the harness */
