@@ -19,7 +19,7 @@ struct plain_how {
 	double *const *masks; /* factor of each element, by node id of a dropout's result; NULL: no dropout */
 };
 struct plain {
-	double **value;	  /* by node id; the caller owns those of leaves */
+	double **value;	  /* values by node id; the caller owns those of leaves */
 	double **slope;	  /* gradient by node id; NULL: the loss does not depend on the node */
 	int n_nodes;
 	uint64_t choices; /* hash of the branches of all relus and maxima; two runs differ if a kink is between them */

@@ -253,7 +253,7 @@ def inside():
         for text in bad + ([f"{p}: {t}" for p, t in sorted(files.items())] if bad else []):
             print("\n".join("# " + row for row in text.split("\n")))
         sys.stdout.flush()
-    enough = sure >= 0.25 * all_ and sure > SETS // 2  # A reader that is never certain would never be wrong.
+    enough = sure >= 0.25 * all_ and sure > SETS // 2  # a reader without certain answers would make no mistake
     print(f"{'ok' if enough else 'not ok'} {SETS + 1} {sure} of {all_} assignments were predicted for certain")
     subprocess.run(["umount", "/sys"], check=True)
     shutil.rmtree(root)

@@ -97,7 +97,7 @@ static struct rt_node *no_loss(struct rt_graph *g)
 	return rt_gelu(g, p(g, "x", RT_SHAPE(3)));
 }
 
-/* Of several errors the first is reported. */
+/* The first of several errors is reported. */
 static struct rt_node *goes_on(struct rt_graph *g)
 {
 	return rt_relu(g, rt_gelu(g, linear_shapes(g)));

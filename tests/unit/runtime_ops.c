@@ -189,7 +189,7 @@ static int place(int which, int i, int k)
 	return k < w * w && row >= 0 && row < SIDE && col >= 0 && col < SIDE ? (row * SIDE + col) * DEEP + i % DEEP : -1;
 }
 
-/* Of several equal maxima the first gets the whole gradient. All are below zero, the value of padding. */
+/* The first of several equal maxima gets the whole gradient. All are below zero, the value of padding. */
 START_TEST(the_first_of_several_maxima_has_the_gradient)
 {
 	gt_auto(rt_graph) *g = rt_graph_new();

@@ -72,7 +72,7 @@ START_TEST(a_rival_does_not_make_the_journal_grow)
 	apply_swappiness();
 	ck_assert_int_eq(verify(), 0);
 	ck_assert_int_eq(tn_revert(b.fs, &report, &status, &err), 0);
-	ck_assert_int_eq(status, TN_EXIT_DRIFT); /* another program changed the first one and restored its value */
+	ck_assert_int_eq(status, TN_EXIT_DRIFT); /* another program changed the first setting and restored its value */
 	ck_assert_uint_eq(json_array_size(json_object_get(report, "values")), 2);
 	expect(SWAPPINESS, "160");
 	ck_assert(!box_has_journal(&b));

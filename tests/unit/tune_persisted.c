@@ -76,7 +76,7 @@ static void reboot(const char *id)
 	ck_assert_int_eq(tn_kernel_write(b.fs, BOOT_ID, id), 0);
 }
 
-/* Of two lines for one path systemd-tmpfiles uses the first (252: "Duplicate line for path, ignoring"). */
+/* systemd-tmpfiles uses the first of two lines for one path (252: "Duplicate line for path, ignoring"). */
 START_TEST(an_earlier_tmpfiles_line_overrides)
 {
 	const char *path = "/sys/kernel/mm/transparent_hugepage/defrag";
