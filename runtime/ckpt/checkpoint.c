@@ -25,6 +25,17 @@ const char *rt_note(const struct rt_program *p)
 	return p->note;
 }
 
+static int differs(const char *path, const struct rt_node *n, const struct rt_st_tensor *t, struct gt_err *err)
+{
+	struct rt_shape shape = { .n = GT_MIN(t->n_dims, RT_MAX_DIMS) };
+	char file[96], program[96];
+
+	memcpy(shape.d, t->dim, (size_t)shape.n * sizeof(shape.d[0]));
+	return gt_fail(err, EINVAL, "%s: tensor %s is %s %s%s, but %s %s in the program", path, t->name, t->dtype,
+		       rt_shape_format(&shape, file, sizeof(file)), t->n_dims > shape.n ? " and more" : "", rt_ckpt_dtype(n),
+		       rt_shape_format(rt_ckpt_shape(n), program, sizeof(program)));
+}
+
 static int check_tensor(const char *path, const struct rt_node *n, const struct rt_st_tensor *t, const char *name,
 			struct gt_err *err)
 {
@@ -35,13 +46,7 @@ static int check_tensor(const char *path, const struct rt_node *n, const struct 
 		return gt_fail(err, EINVAL, "%s: it has no tensor %s: it belongs to another model or optimizer", path, name);
 	for (int i = 0; same && i < t->n_dims; i++)
 		same = t->dim[i] == shape->d[i];
-	if (!same) {
-		char text[64];
-
-		return gt_fail(err, EINVAL, "%s: tensor %s has another shape or type than the program's %s %s", path, name,
-			       rt_ckpt_dtype(n), rt_shape_format(shape, text, sizeof(text)));
-	}
-	return 0;
+	return same ? 0 : differs(path, n, t, err);
 }
 
 static int read_tensor(struct rt_program *p, struct rt_node *n, const struct rt_st_file *f, uint64_t at, struct gt_err *err)

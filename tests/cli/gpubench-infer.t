@@ -143,7 +143,7 @@ Prompts that are unusable are refused with the numbers that do not fit.
   gpubench: cannot open nowhere: No such file or directory
   [64]
   $ gpubench infer gpt $gen --vocab 300 --generate 2
-  gpubench: small.st: tensor wte has another shape or type than the program's F32 (300,32)
+  gpubench: small.st: tensor wte is F32 (256,32), but F32 (300,32) in the program
   [70]
   $ gpubench infer mlp --generate 2
   gpubench: mlp does not generate text: gpt2, llama and gpt do

@@ -52,7 +52,7 @@ Bad splits end before any work with both numbers.
   gpubench: --check-gradients and --tp exclude each other
   [64]
   $ gpubench $T --ranks 2 --tp 2 --width 64 --resume four.safetensors
-  gpubench: rank *: four.safetensors: tensor wte has another shape or type than the program's F32 (259,64) (glob)
+  gpubench: rank *: four.safetensors: tensor wte is F32 (*), but F32 (259,64) in the program (glob)
   [64]
 
 A rank that dies ends the others, and leaves no checkpoint.

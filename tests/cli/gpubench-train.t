@@ -105,7 +105,7 @@ A checkpoint contains all state of the next step. A checkpoint of another model 
   $ python3 -c 'import json; print(json.load(open("whole.json"))["loss"] == json.load(open("rest.json"))["loss"])'
   True
   $ gpubench train gpt --width 64 --resume half.safetensors --quiet
-  gpubench: half.safetensors: tensor wte has another shape or type than the program's F32 (256,64)
+  gpubench: half.safetensors: tensor wte is F32 (256,128), but F32 (256,64) in the program
   [64]
   $ gpubench train gpt --resume whole.json --quiet
   gpubench: whole.json is not a safetensors file: its header would need * bytes (glob)

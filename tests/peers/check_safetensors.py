@@ -97,7 +97,7 @@ def edits(weights):
     yield "a wrong size", put(shape=[1]), "do not match"
     yield "offsets backwards", put(data_offsets=[8, 0]), "not a range"
     yield "an unknown dtype", put(dtype="F31"), "dtype is unknown"
-    yield "a wrong dtype", put(dtype="I32"), "another shape or type"
+    yield "a wrong dtype", put(dtype="I32"), " in the program"
     yield "an extra key", put(more=1), "data_offsets only"
     yield "a missing tensor", lambda h: h.update({"other": h.pop(first)}), "it has no tensor"
     yield "metadata of numbers", lambda h: h.update(__metadata__={"a": 1}), "not a string"
