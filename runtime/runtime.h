@@ -641,6 +641,65 @@ enum rt_sparsity { RT_UNSTRUCTURED, RT_2_OF_4 };
 int rt_prune(struct rt_program *p, enum rt_sparsity how, double fraction, struct gt_err *err);
 double rt_pruned_fraction(const struct rt_program *p); /* of the elements of these weights */
 
+/*
+ * Structured pruning removes whole units, and the graph becomes smaller and faster. HEADS: of attention; heads that share keys
+ * and values are one unit. NEURONS: between two linear layers. CHANNELS: between two convolutions. The layers are found in
+ * the graph: only ops that work on each unit by itself may be between the two. Units of residual sums are not removed.
+ *
+ * A training program continues without some units like this:
+ *
+ *   rt_graph_units(g, &units, &err);
+ *   rt_choose_units(p, g, units, RT_UNIT_HEADS, 0.25, &err);
+ *   rt_take_values(p, g, units, &values, &err);
+ *   rt_program_free(p);
+ *   rt_graph_remove_units(g, units, &err); (for each graph of the program)
+ *   rt_compile(g, loss, &options, &p, &err);
+ *   rt_put_values(p, values, &err);
+ */
+enum rt_unit_kind { RT_UNIT_HEADS, RT_UNIT_NEURONS, RT_UNIT_CHANNELS, RT_UNIT_KINDS };
+struct rt_layer_units {
+	char *weight; /* name of the weight whose rows compute the units */
+	enum rt_unit_kind kind;
+	int64_t units;	  /* of the graph */
+	int64_t original; /* before any were removed */
+	int64_t size;	  /* heads per unit; 1 for other kinds */
+	bool *removed;	  /* (units) */
+};
+struct rt_units { /* in the order of the graph */
+	struct rt_layer_units *layer;
+	int n;
+};
+/* Lists the layers that can lose units; none is removed. */
+int rt_graph_units(const struct rt_graph *g, struct rt_units **ret, struct gt_err *err);
+void rt_units_free(struct rt_units *u);
+GT_DEFINE_AUTO(rt_units, rt_units_free);
+int64_t rt_units_removed(const struct rt_layer_units *u); /* number of removed units */
+/*
+ * Checks a number of units to remove from each layer of that kind. amount: below 1, a fraction, rounded to the nearest number
+ * of units, and one unit is kept; from 1 on, a number of heads, neurons or channels. -EINVAL: no layer of this kind; more than
+ * a layer has; a number of heads that is not a multiple of those that share keys and values; no unit.
+ */
+int rt_check_units(const struct rt_units *u, enum rt_unit_kind kind, double amount, struct gt_err *err);
+/* Marks the units with the smallest 2-norm of their weights as removed, in each layer of that kind. Of equal ones, the first. g
+ * is the graph of p. Errors as rt_check_units(). -ENOSYS: the ranks split or shard a weight. */
+int rt_choose_units(struct rt_program *p, const struct rt_graph *g, struct rt_units *u, enum rt_unit_kind kind, double amount,
+		    struct gt_err *err);
+/* Removes the marked units: parameters, heads and results of g become smaller. -EINVAL: units of another graph, or all units
+ * of a layer. g is then unchanged. */
+int rt_graph_remove_units(struct rt_graph *g, const struct rt_units *u, struct gt_err *err);
+/* Removes the units that the model of a checkpoint has lost. The graph is then as at its rt_save(). -EBADMSG: not a valid
+ * file. -EINVAL: a file of another model. */
+int rt_graph_match_checkpoint(struct rt_graph *g, const char *path, struct gt_err *err);
+/* Copies the parameters, buffers and optimizer state of p without the marked units, and the number of updates. -ENOSYS: the
+ * state consists of blocks (adamw8), or the ranks split or shard it. */
+struct rt_values;
+int rt_take_values(struct rt_program *p, const struct rt_graph *g, const struct rt_units *u, struct rt_values **ret,
+		   struct gt_err *err);
+/* Writes them to a program of the same model without these units. -EINVAL: another model; the program is unchanged. */
+int rt_put_values(struct rt_program *p, const struct rt_values *v, struct gt_err *err);
+void rt_values_free(struct rt_values *v);
+GT_DEFINE_AUTO(rt_values, rt_values_free);
+
 /* ---- checkpoints ---- */
 /* Saves parameters, buffers, optimizer state and loss scale as one safetensors file, atomically and durably. ticket:
  * the caller's position in its data; rt_load returns it. Collective over the ranks of ranks.tensor and of the pipeline, the

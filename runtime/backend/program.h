@@ -73,6 +73,7 @@ struct rt_program {
 	int threads;	     /* CPU threads */
 	char *base, *window; /* tensor memory: the arena, and the window that ranks share */
 	char *note; /* from rt_set_note() */
+	char *pruned; /* layers that lost units (rt_graph_pruned_text()); NULL: none */
 	bool constants_move; /* constants (rt_node.constant) have other addresses in another shape */
 	bool stale; /* run-once calls must run again, because parameters may have changed */
 	int64_t step;

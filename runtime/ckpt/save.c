@@ -27,6 +27,8 @@ static json_t *metadata(const struct rt_program *p, uint64_t ticket)
 	json_object_set_new(o, "loss_scale_held", json_string(text));
 	if (p->note)
 		json_object_set_new(o, "note", gt_json_str(p->note));
+	if (p->pruned)
+		json_object_set_new(o, RT_CKPT_PRUNED, json_string(p->pruned));
 	return o;
 }
 

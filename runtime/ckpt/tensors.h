@@ -5,6 +5,7 @@
 #include "runtime/backend/backend.h"
 
 #define RT_CKPT_OPTIMIZER	"optimizer." /* prefix of the names of optimizer state */
+#define RT_CKPT_PRUNED		"pruned" /* metadata: rt_graph_pruned_text() */
 
 bool rt_ckpt_is_saved(const struct rt_program *p, const struct rt_node *n);
 /* Return the shape in the file, which does not depend on how ranks split the tensor, and its bytes. */

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "runtime/exec/program.h"
+#include "runtime/graph/units.h"
 #include "runtime/transport/comm.h"
 
 /* Returns whether x can be a learning rate or a similar factor. False for NaN. */
@@ -274,6 +275,7 @@ static int compile(const struct rt_graph *const *g, const struct rt_outputs *out
 	r = build(p, g, out, n, err);
 	if (r)
 		return r;
+	p->pruned = rt_graph_pruned_text(g[0]);
 	*ret = gt_take(p);
 	return 0;
 }
@@ -376,6 +378,7 @@ void rt_program_free(struct rt_program *p)
 		p->backend->free(p);
 	rt_pipeline_free(p->pipeline);
 	free(p->note);
+	free(p->pruned);
 	free(p->events);
 	for (int i = 0; i < p->n_kernels; i++)
 		free(p->kernels[i].name);

@@ -18,6 +18,7 @@ void rt_graph_free(struct rt_graph *g)
 	if (!g)
 		return;
 	rt_ir_clear(&g->ir);
+	json_decref(g->original_units);
 	free(g);
 }
 

@@ -115,6 +115,7 @@ struct rt_ir {
 struct rt_graph {
 	struct rt_ir ir;
 	struct gt_err err;
+	json_t *original_units; /* { WEIGHT: units before any were removed }; NULL: none were; see units.h */
 };
 
 /* ---- ops ---- */

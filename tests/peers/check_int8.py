@@ -4,7 +4,7 @@
 
 Usage: check_int8.py GPUBENCH COMPRESS_CASE [--python PATH] [--rounds N] [--digits FILE] [--results FILE]
 Arithmetic: products of compress_case have the scales and the integer sums of torch.ao's observers and quantised tensors, and
-its pruned weights have the masks of torch.nn.utils.prune.
+its pruned weights and units have the masks of torch.nn.utils.prune.
 Speed: the same MLP and GPT-2 in `gpubench infer --int8 dynamic` and in PyTorch (torch.ao, qint8, its fastest engine on this
 processor), in FP32 and INT8, with the same threads. Fresh processes of both programs alternate. The ratios are medians over
 the rounds of the throughput in the same round.
@@ -138,6 +138,18 @@ for n, k, fraction in ((32, 64, 0.5), (33, 61, 0.37), (7, 5, 0.9), (64, 64, 2)):
                          stdout=subprocess.PIPE, input=bytes(memoryview(w.numpy()))).stdout
     have = torch.frombuffer(bytearray(raw), dtype=torch.float32).view(n, k)
     out.append({"case": f"pruning of {n} x {k}, {fraction if fraction < 1 else '2:4'}", "equal": bool((have == want).all()), "rounding": 0})
+for kind, n, k, amount in (("heads", 6, 48, 0.5), ("heads", 12, 64, 5), ("neurons", 33, 20, 0.37), ("neurons", 64, 64, 40),
+                           ("channels", 16, 8, 0.25), ("channels", 9, 3, 4)):
+    shape = {"heads": (3, n, 8 * k), "neurons": (n, k), "channels": (n, k, 3, 3)}[kind]  # heads: rows of q, k and v
+    layer = torch.nn.Module()
+    layer.weight = torch.nn.Parameter(torch.randn(shape))
+    w, axis = layer.weight.detach().clone(), int(kind == "heads")
+    torch.nn.utils.prune.ln_structured(layer, "weight", amount=amount, n=2, dim=axis)
+    want = (layer.weight_mask.movedim(axis, 0).reshape(n, -1).sum(1) == 0).float()
+    raw = subprocess.run([case, "units", kind, str(n), str(k), str(amount)], check=True, stdout=subprocess.PIPE,
+                         input=bytes(memoryview(w.numpy()))).stdout
+    have = torch.frombuffer(bytearray(raw), dtype=torch.float32)
+    out.append({"case": f"pruning of {amount} of {n} {kind}", "equal": bool((have == want).all() and want.sum() > 0), "rounding": 0})
 print(json.dumps(out))
 """
 

@@ -5,6 +5,8 @@
  * compress_case qat M K N: reads x (M,K), w (N,K) and dy (M,N). Writes dw (N,K) and db (N) of quantisation-aware training, and the
  * sum of y dy.
  * compress_case prune N K (FRACTION | 2:4): reads w (N,K). Writes w after rt_prune().
+ * compress_case units (heads | neurons | channels) N K AMOUNT: reads the weight of a layer with N units and K inputs: (3 N 8,K) of
+ * heads, (N,K) of neurons, (N,K,3,3) of channels. Writes 1 for each unit that rt_choose_units() removes, 0 for the others.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -77,6 +79,60 @@ static int prune(int64_t n, int64_t k, enum rt_sparsity how, double fraction, st
 	return 0;
 }
 
+#define DEPTH	8 /* columns of a head */
+
+/* Declares a layer with n units and k inputs, and a layer that reads it. Returns the loss. */
+static struct rt_node *declare_units(struct rt_graph *g, enum rt_unit_kind kind, int64_t n, int64_t k, struct rt_node **ret_w)
+{
+	struct rt_node *x, *w, *y;
+
+	if (kind == RT_UNIT_CHANNELS) {
+		x = rt_input(g, "x", RT_F32, RT_SHAPE(1, 4, 4, k));
+		w = rt_param(g, "w", RT_SHAPE(n, k, 3, 3), RT_INIT_ZEROS);
+		y = rt_relu(g, rt_conv2d(g, x, w, NULL, (struct rt_conv2d){ .pad = 1 }));
+		y = rt_conv2d(g, y, rt_param(g, "w2", RT_SHAPE(4, n, 1, 1), RT_INIT_ONES), NULL, (struct rt_conv2d){ 0 });
+		*ret_w = w;
+		return rt_dot(g, y, rt_input(g, "dy", RT_F32, RT_SHAPE(1, 4, 4, 4)));
+	}
+	x = rt_input(g, "x", RT_F32, RT_SHAPE(1, 2, k));
+	w = rt_param(g, "w", RT_SHAPE(kind == RT_UNIT_HEADS ? 3 * n * DEPTH : n, k), RT_INIT_ZEROS);
+	y = rt_linear(g, x, w, NULL);
+	y = kind == RT_UNIT_HEADS ? rt_attention(g, y, (int)n) : rt_gelu(g, y);
+	y = rt_linear(g, y, rt_param(g, "w2", RT_SHAPE(4, kind == RT_UNIT_HEADS ? n * DEPTH : n), RT_INIT_ONES), NULL);
+	*ret_w = w;
+	return rt_dot(g, y, rt_input(g, "dy", RT_F32, RT_SHAPE(1, 2, 4)));
+}
+
+static int choose(enum rt_unit_kind kind, int64_t n, int64_t k, double amount, struct gt_err *err)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	struct rt_options opt = { .threads = 1, .optimizer.kind = RT_SGD };
+	struct rt_node *w, *loss = declare_units(g, kind, n, k, &w);
+	gt_autofree float *weight = read_floats(rt_shape_elements(rt_node_shape(w)));
+	gt_auto(rt_program) *p = NULL;
+	gt_auto(rt_units) *u = NULL;
+	int r = rt_compile(g, loss, &opt, &p, err);
+
+	if (r)
+		return r;
+	r = rt_write_param(p, w, weight, err);
+	if (r)
+		return r;
+	r = rt_graph_units(g, &u, err);
+	if (r)
+		return r;
+	r = rt_choose_units(p, g, u, kind, amount, err);
+	if (r)
+		return r;
+	for (int64_t i = 0; i < n; i++) {
+		float removed = u->layer[0].removed[i];
+
+		if (fwrite(&removed, sizeof(removed), 1, stdout) != 1)
+			return gt_fail(err, EIO, "cannot write the units");
+	}
+	return 0;
+}
+
 static int write_floats(const float *v, int64_t n, struct gt_err *err)
 {
 	return fwrite(v, sizeof(*v), (size_t)n, stdout) == (size_t)n ? 0 : gt_fail(err, EIO, "cannot write the result");
@@ -128,12 +184,16 @@ int main(int argc, char **argv)
 	if (argc == 5 && !strcmp(argv[1], "prune"))
 		return finish(prune(atoll(argv[2]), atoll(argv[3]), strcmp(argv[4], "2:4") ? RT_UNSTRUCTURED : RT_2_OF_4,
 				    strtod(argv[4], NULL), &err), &err);
+	if (argc == 6 && !strcmp(argv[1], "units"))
+		return finish(choose(!strcmp(argv[2], "heads") ? RT_UNIT_HEADS : !strcmp(argv[2], "neurons") ? RT_UNIT_NEURONS :
+				     RT_UNIT_CHANNELS, atoll(argv[3]), atoll(argv[4]), strtod(argv[5], NULL), &err), &err);
 	if (argc == 5 && !strcmp(argv[1], "qat"))
 		return finish(train(atoll(argv[2]), atoll(argv[3]), atoll(argv[4]), &err), &err);
 	if (argc < 6 || strcmp(argv[1], "int8") || (!dynamic && argc != 7)) {
 		fprintf(stderr, "usage: compress_case int8 M K N (dynamic | LO HI)\n"
 				"       compress_case qat M K N\n"
-				"       compress_case prune N K (FRACTION | 2:4)\n");
+				"       compress_case prune N K (FRACTION | 2:4)\n"
+				"       compress_case units (heads | neurons | channels) N K AMOUNT\n");
 		return 2;
 	}
 	if (!dynamic) {

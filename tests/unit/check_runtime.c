@@ -90,6 +90,7 @@ int main(void)
 	suite_add_tcase(s, case_errors());
 	suite_add_tcase(s, case_amp());
 	suite_add_tcase(s, case_prune());
+	suite_add_tcase(s, case_units());
 	suite_add_tcase(s, case_update());
 	suite_add_tcase(s, case_shapes());
 	suite_add_tcase(s, case_winograd());

@@ -15,6 +15,7 @@ TCase *case_train(void);
 TCase *case_errors(void);
 TCase *case_amp(void);
 TCase *case_prune(void);
+TCase *case_units(void);
 TCase *case_update(void);
 TCase *case_shapes(void);
 TCase *case_winograd(void);
