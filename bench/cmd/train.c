@@ -10,6 +10,7 @@
 #include "bench/session/gpu_monitor.h"
 #include "bench/train/models.h"
 #include "bench/train/omp_spin.h"
+#include "bench/train/prune.h"
 #include "bench/train/train.h"
 #include "lib/log.h"
 #include "lib/parse.h"
@@ -60,7 +61,7 @@ static const struct gt_opt opts[] = {
 	  RARE("Steps") },
 	{ 0, "qat", NULL, "train for INT8: round operands of products to 8 bits", GT_OPT_FLAG, &options.qat,
 	  RARE("Precision and kernels") },
-	{ 0, "prune", "HOW", "prune this fraction of the weights, such as 0.5, or to 2:4", GT_OPT_STR, &options.prune,
+	{ 0, "prune", "HOW", "prune weights (0.5, 2:4) or units (heads:1,neurons:0.5,channels:0.25)", GT_OPT_STR, &options.prune,
 	  RARE("Steps") },
 	{ 0, "weights-shard", "SIZE", "limit a file of --save-weights to SIZE (default: 5G)", GT_OPT_SIZE,
 	  &options.weights_shard_bytes, RARE("Steps") },
@@ -515,8 +516,7 @@ static void print_text(const json_t *doc, bool color)
 	print_groups(json_object_get(doc, "groups"));
 	print_pipeline(json_object_get(doc, "pipeline"));
 	if (json_object_get(doc, "pruning"))
-		printf("pruned     %.1f %% of the weights of linear layers and convolutions\n",
-		       100 * gt_json_get_real(json_object_get(doc, "pruning"), "fraction", 0));
+		bn_print_pruning(json_object_get(doc, "pruning"));
 	if (json_is_real(json_object_get(doc, "heldout_loss_before")))
 		print_held_out(doc);
 	if (json_object_get(doc, "peaks")) {

@@ -174,18 +174,36 @@ static int check_qat(const struct bn_train_options *o, struct gt_err *err)
 	return o->tp > 1 ? usage(err, "--qat and --tp exclude each other") : 0;
 }
 
-static int check_pruning(const struct bn_train_options *o, struct gt_err *err)
+/* Counts the units of the model, or of its checkpoint, before any rank starts. */
+static int check_units(const struct bn_model *m, const struct bn_train_options *o, const struct bn_pruning *p, struct gt_err *err)
+{
+	gt_auto(rt_graph) *g = rt_graph_new();
+	int r;
+
+	if (gt_streq(o->optimizer, "adamw8"))
+		return usage(err, "--prune of heads, neurons or channels excludes --optimizer adamw8: use adamw");
+	if (o->save_weights)
+		return usage(err, "--prune of heads, neurons or channels excludes --save-weights: use --save");
+	m->declare(g, o);
+	r = o->resume ? gt_fail_as(err, GT_EXIT_USAGE, rt_graph_match_checkpoint(g, o->resume, err)) : 0;
+	if (r)
+		return r;
+	r = bn_prune_check_units(p, g, err);
+	return r ? gt_fail_prefix(err, "--prune %s", o->prune) : 0;
+}
+
+static int check_pruning(const struct bn_model *m, const struct bn_train_options *o, struct gt_err *err)
 {
 	struct bn_pruning p;
 	int r = bn_prune_parse(o->prune, &p, err);
 
-	if (r || !p.use)
+	if (r || !o->prune)
 		return r;
-	if (gt_streq(o->device, "cuda"))
+	if (p.use && gt_streq(o->device, "cuda"))
 		return usage(err, "--prune needs --device cpu: the device has no kernel for masks");
 	if (o->tp > 1 || o->pp > 1 || o->shard)
 		return usage(err, "--prune needs whole weights: it excludes --tp, --pp and --shard");
-	return 0;
+	return p.structured ? check_units(m, o, &p, err) : 0;
 }
 
 static int check_options(const struct bn_model *m, const struct bn_train_options *o, struct gt_err *err)
@@ -242,7 +260,7 @@ static int check_options(const struct bn_model *m, const struct bn_train_options
 		return usage(err, "--clip must be a norm such as 1.0");
 	if (!isfinite(o->lr) || o->lr < 0 || o->lr > 1e6)
 		return usage(err, "--lr must be a learning rate such as 0.001");
-	if (bn_model_check(m, o, err) || check_shard(o, err) || check_pruning(o, err) || check_qat(o, err))
+	if (bn_model_check(m, o, err) || check_shard(o, err) || check_pruning(m, o, err) || check_qat(o, err))
 		return -EINVAL;
 	return check_stages(m, o, err);
 }

@@ -40,10 +40,10 @@ static double items_per_step(const struct bn_training *r)
 
 static void put_times(json_t *doc, const struct bn_training *r)
 {
-	double med = bn_train_median(r->step_s, r->o.steps);
+	double med = bn_train_median(r->step_s, r->n_timed);
 	json_t *times = json_array();
 
-	for (uint64_t i = 0; i < r->o.steps; i++)
+	for (uint64_t i = 0; i < r->n_timed; i++)
 		json_array_append_new(times, gt_json_real(r->step_s[i]));
 	json_object_set_new(doc, "step_s", times);
 	put_real(doc, "median_step_s", med);
@@ -54,7 +54,7 @@ static void put_times(json_t *doc, const struct bn_training *r)
 	put_real(doc, "heldout_loss_after", r->after);
 	json_object_set_new(doc, "void", json_boolean(r->data.train && r->model->tokens && r->o.lr > 0 &&
 						      !(r->after < r->before)));
-	put_real(doc, "minor_faults_per_step", (double)r->faults / (double)r->o.steps);
+	put_real(doc, "minor_faults_per_step", (double)r->faults / (double)r->n_timed);
 	put_real(doc, "flops_per_s", r->all_flops_per_s);
 }
 
@@ -135,9 +135,8 @@ json_t *bn_train_document(const struct bn_training *r)
 	json_t *doc = json_object();
 	gt_autofree char *spin = NULL;
 
-	if (r->pruning.use)
-		json_object_set_new(doc, "pruning", json_pack("{s:s, s:o}", "requested", r->o.prune, "fraction",
-							      gt_json_real(rt_pruned_fraction(r->program))));
+	if (r->o.prune)
+		json_object_set_new(doc, "pruning", bn_train_pruning(r));
 	json_object_set_new(doc, "schema", json_string("gpubench-train/1"));
 	json_object_set_new(doc, "framework", json_string("gputune " PACKAGE_VERSION));
 	json_object_set_new(doc, "model", json_string(r->model->name));
@@ -178,7 +177,7 @@ json_t *bn_train_document(const struct bn_training *r)
 		if (r->o.profile || strcmp(report_keys[i], "ops") != 0)
 			json_object_set(doc, report_keys[i], json_object_get(report, report_keys[i]));
 	json_object_set_new(doc, "data", bn_train_data_report(&r->data, r->o.documents ? r->data.tokens :
-									items_per_step(r) * (double)r->o.steps,
+									items_per_step(r) * (double)r->n_timed,
 							      json_object_get(doc, "warnings")));
 	warn_about_feedback(doc, r);
 	if (*r->resumed)

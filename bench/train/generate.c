@@ -66,6 +66,9 @@ static int compile(struct run *u, struct gt_err *err)
 		o.seq = i == PREFILL ? (uint64_t)u->p->longest : 1;
 		u->graph[i] = rt_graph_new();
 		logits[i] = g->kind->declare(u->graph[i], &o);
+		r = g->load ? rt_graph_match_checkpoint(u->graph[i], g->load, err) : 0;
+		if (r)
+			return r;
 	}
 	r = rt_compile_outputs_shapes((const struct rt_graph *const *)u->graph, outputs, 1, SHAPES, &opt, &u->program, err);
 	if (r)

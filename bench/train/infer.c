@@ -95,7 +95,7 @@ static int declare(struct inference *f, uint64_t batch, struct gt_err *err)
 	f->model.batch = batch;
 	f->graph = rt_graph_new();
 	f->output = rt_logits(f->kind->declare(f->graph, &f->model));
-	return rt_graph_error(f->graph, err);
+	return f->o->load ? rt_graph_match_checkpoint(f->graph, f->o->load, err) : rt_graph_error(f->graph, err);
 }
 
 static int calibrate(struct inference *f, struct rt_ranges **ret, struct gt_err *err)

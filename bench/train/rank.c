@@ -18,7 +18,6 @@
 #include "runtime/cuda/meter.h"
 #include "runtime/runtime.h"
 
-#define HELD_OUT_BATCHES	4
 #define BALANCE_S		0.25 /* seconds, many times a time slice of the scheduler */
 /* Plain evaluations reach about 1 Gflop/s, so this takes minutes. A difference beyond GRADIENT_CHECK_OFF, as a share of
  * the largest gradient, is an error and not f32 rounding. */
@@ -45,6 +44,7 @@ static void run_clear(struct bn_training *r)
 	free(r->step_s);
 	json_decref(r->ranks);
 	json_decref(r->stages);
+	rt_units_free(r->removed);
 }
 
 /* Subtracts the cache from the memory limit of the program. */
@@ -124,22 +124,25 @@ static struct rt_ddp_options ddp_options(const struct bn_training *r)
 	};
 }
 
-/* Declares one graph for each shape of the batches. */
-static int declare(struct bn_training *r, struct rt_node **ret_loss)
+/* Declares one graph for each shape of the batches, without the units that the model of the checkpoint has lost. */
+static int declare(struct bn_training *r, struct gt_err *err)
 {
 	struct bn_train_options sized = r->o;
 	const struct rt_length *shape;
-	int n = bn_train_data_shapes(&r->data, &shape);
+	int n = bn_train_data_shapes(&r->data, &shape), status = 0;
 
 	sized.positions = n ? r->o.seq : 0;
 	graphs_clear(r);
-	for (int i = 0; i < GT_MAX(n, 1); i++) {
+	for (int i = 0; !status && i < GT_MAX(n, 1); i++) {
 		sized.batch = n ? (uint64_t)shape[i].rows : r->rows;
 		sized.seq = n ? (uint64_t)shape[i].width : r->o.seq;
 		r->graph[i] = rt_graph_new();
-		ret_loss[i] = r->model->declare(r->graph[i], &sized);
+		r->loss_node[i] = r->model->declare(r->graph[i], &sized);
+		if (r->o.resume)
+			status = gt_fail_as(err, GT_EXIT_USAGE, rt_graph_match_checkpoint(r->graph[i], r->o.resume, err));
 	}
-	return GT_MAX(n, 1);
+	r->n_graphs = GT_MAX(n, 1);
+	return status;
 }
 
 static enum rt_attention_by attention_by(const char *name)
@@ -147,9 +150,8 @@ static enum rt_attention_by attention_by(const char *name)
 	return gt_streq(name, "own") ? RT_ATTENTION_OWN : gt_streq(name, "cudnn") ? RT_ATTENTION_CUDNN : RT_ATTENTION_FASTEST;
 }
 
-static int build(struct bn_training *r, struct gt_err *err)
+int bn_train_compile(struct bn_training *r, struct gt_err *err)
 {
-	struct rt_node *loss[RT_LENGTHS_MAX];
 	struct rt_options opt = {
 		.device = gt_streq(r->o.device, "cuda") ? RT_CUDA : RT_CPU,
 		.threads = (int)r->o.threads,
@@ -171,7 +173,7 @@ static int build(struct bn_training *r, struct gt_err *err)
 		.pipeline = { .comm = r->mesh.group[RT_DIM_PIPELINE],
 			      .schedule = gt_streq(r->o.schedule, "gpipe") ? RT_GPIPE : RT_1F1B },
 	};
-	int status = apply_without(&r->o, &opt, err), shapes;
+	int status = apply_without(&r->o, &opt, err);
 
 	opt.precision.qat = r->o.qat;
 
@@ -185,11 +187,17 @@ static int build(struct bn_training *r, struct gt_err *err)
 	}
 	rt_program_free(r->program);
 	r->program = NULL;
-	shapes = declare(r, loss);
-	status = rt_compile_shapes((const struct rt_graph *const *)r->graph, loss, shapes, &opt, &r->program, err);
+	status = rt_compile_shapes((const struct rt_graph *const *)r->graph, r->loss_node, r->n_graphs, &opt, &r->program, err);
 	if (status == -EINVAL && r->comm && err && !err->exit_status)
 		err->exit_status = GT_EXIT_USAGE; /* the ranks cannot divide the model like this */
 	return status;
+}
+
+static int build(struct bn_training *r, struct gt_err *err)
+{
+	int status = declare(r, err);
+
+	return status ? status : bn_train_compile(r, err);
 }
 
 static size_t to_pages(size_t elements)
@@ -244,7 +252,7 @@ static const void *const *rank_input(const struct bn_training *r, uint64_t part,
 
 /* Pins the batches, because a device copies them directly. Memory that cannot be pinned is copied through a staging
  * buffer, which the device's report shows. */
-static void pin_batches(struct bn_training *r)
+void bn_train_pin_batches(struct bn_training *r)
 {
 	struct gt_err why = { 0 };
 	void *base[2] = { r->input[0], r->input[1] };
@@ -291,40 +299,6 @@ static int check_gradients(struct bn_training *r, struct gt_err *err)
 				    rt_node_name(r->checked.node), (long long)r->checked.element, r->checked.got,
 				    r->checked.numeric);
 	r->checked.node = NULL;
-	return 0;
-}
-
-/* Computes the loss on held-out batches, the same ones each time, weighted by tokens. All data parallel ranks have the
- * same parameters, so the first one does it, with the ranks that split its model. */
-static int held_out(struct bn_training *r, double *ret, struct gt_err *err)
-{
-	gt_auto(rt_loader) *l = NULL;
-	double sum = 0, weights = 0;
-	int status;
-
-	*ret = NAN;
-	if (!r->data.train || r->data_rank > 0)
-		return 0;
-	status = bn_train_data_part(r->model, &r->o, RT_PART_HELD_OUT, r->rows, &l, err);
-	if (status)
-		return status;
-	for (uint64_t i = 0; i < HELD_OUT_BATCHES; i++) {
-		struct rt_batch b;
-		double loss, weight;
-
-		status = rt_loader_next(l, &b, err);
-		if (status)
-			return status;
-		if (r->o.documents)
-			rt_use_shape(r->program, b.length);
-		status = rt_eval(r->program, (const void *[]){ b.x, b.y }, &loss, err);
-		if (status)
-			return status;
-		weight = r->o.documents ? (double)b.tokens : 1;
-		weights += weight;
-		sum += loss * weight;
-	}
-	*ret = sum / weights;
 	return 0;
 }
 
@@ -472,6 +446,14 @@ static int save_weights(const struct bn_training *r, struct gt_err *err)
 	return rt_hf_save(r->program, &r->o.hf, r->o.save_weights, r->o.weights_shard_bytes, err);
 }
 
+void bn_train_restart_timing(struct bn_training *r)
+{
+	r->n_timed = 0;
+	r->faults = minor_faults();
+	r->data.wait_before = r->data.train ? rt_loader_wait_s(r->data.train) : 0;
+	r->data.tokens = r->data.padded = r->data.flops = r->data.step_s = 0;
+}
+
 /* Runs the warm-up and the timed steps. */
 static int train(struct bn_training *r, struct gt_err *err)
 {
@@ -479,13 +461,12 @@ static int train(struct bn_training *r, struct gt_err *err)
 
 	for (uint64_t i = 0; i < total; i++) {
 		double seconds;
-		int status;
+		int status = bn_train_shrink(r, i, total, err);
 
-		if (i == r->o.warmup) {
-			r->faults = minor_faults();
-			r->data.wait_before = r->data.train ? rt_loader_wait_s(r->data.train) : 0;
-			r->data.tokens = r->data.padded = r->data.flops = 0;
-		}
+		if (status)
+			return status;
+		if (i == r->o.warmup)
+			bn_train_restart_timing(r);
 		status = update(r, &seconds, err);
 		if (status)
 			return status;
@@ -496,7 +477,7 @@ static int train(struct bn_training *r, struct gt_err *err)
 		if (status)
 			return status;
 		if (i >= r->o.warmup) {
-			r->step_s[i - r->o.warmup] = seconds;
+			r->step_s[r->n_timed++] = seconds;
 			r->data.step_s += seconds;
 		}
 		if (r->o.progress && r->o.progress(r->o.arg, i + 1, total, r->loss))
@@ -534,7 +515,7 @@ static int measure_peaks(struct bn_training *r, struct gt_err *err)
 static int add_up_ranks(struct bn_training *r, struct gt_err *err)
 {
 	double flops = r->o.documents ? r->data.flops : rt_program_flops(r->program) * (double)r->o.accum;
-	double seconds = r->o.documents ? r->data.step_s : bn_train_median(r->step_s, r->o.steps);
+	double seconds = r->o.documents ? r->data.step_s : bn_train_median(r->step_s, r->n_timed);
 	double *const sums[] = { &flops, &r->data.tokens, &r->data.padded };
 	double same = r->mesh.world ? r->mesh.size[RT_DIM_TENSOR] : 1; /* ranks that read the same batches */
 
@@ -613,7 +594,7 @@ static int prepare(struct bn_training *r, struct gt_err *err)
 	status = bn_train_open_data(r, true, err);
 	if (status)
 		return status;
-	pin_batches(r);
+	bn_train_pin_batches(r);
 	return 0;
 }
 
@@ -621,13 +602,13 @@ static int run(struct bn_training *r, struct gt_err *err)
 {
 	int status;
 
-	status = held_out(r, &r->before, err);
+	status = bn_train_held_out(r, &r->before, err);
 	if (status)
 		return status;
 	status = train(r, err);
 	if (status)
 		return status;
-	status = held_out(r, &r->after, err);
+	status = bn_train_held_out(r, &r->after, err);
 	if (status)
 		return status;
 	r->rss_bytes = resident_bytes(); /* read first, because the measurements below allocate memory */

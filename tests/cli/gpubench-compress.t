@@ -13,12 +13,12 @@ A pruned model: zeros in the checkpoint, kept by a resumed run; the loss falls, 
   $ gpubench $P --steps 1 --save dense.st > /dev/null; gpubench $P --steps 1 --prune 0.5 --resume dense.st | grep ^pruned
   pruned     50.0 % of the weights of linear layers and convolutions
   $ for how in 0 1 -1 nan 4:2 x; do gpubench $P --steps 1 --prune $how; done
-  gpubench: --prune 0: it takes a fraction of the weights between 0 and 1, such as 0.5, or 2:4
-  gpubench: --prune 1: it takes a fraction of the weights between 0 and 1, such as 0.5, or 2:4
-  gpubench: --prune -1: it takes a fraction of the weights between 0 and 1, such as 0.5, or 2:4
-  gpubench: --prune nan: it takes a fraction of the weights between 0 and 1, such as 0.5, or 2:4
-  gpubench: --prune 4:2: it takes a fraction of the weights between 0 and 1, such as 0.5, or 2:4
-  gpubench: --prune x: it takes a fraction of the weights between 0 and 1, such as 0.5, or 2:4
+  gpubench: --prune 0: it takes a fraction of the weights such as 0.5, or 2:4, or units of each layer such as heads:1,neurons:0.5
+  gpubench: --prune 1: it takes a fraction of the weights such as 0.5, or 2:4, or units of each layer such as heads:1,neurons:0.5
+  gpubench: --prune -1: it takes a fraction of the weights such as 0.5, or 2:4, or units of each layer such as heads:1,neurons:0.5
+  gpubench: --prune nan: it takes a fraction of the weights such as 0.5, or 2:4, or units of each layer such as heads:1,neurons:0.5
+  gpubench: --prune 4:2: it takes a fraction of the weights such as 0.5, or 2:4, or units of each layer such as heads:1,neurons:0.5
+  gpubench: --prune x: it takes a fraction of the weights such as 0.5, or 2:4, or units of each layer such as heads:1,neurons:0.5
   [64]
   $ gpubench $P --steps 1 --prune 0.5 --device cuda
   gpubench: --prune needs --device cpu: the device has no kernel for masks
@@ -28,6 +28,64 @@ A pruned model: zeros in the checkpoint, kept by a resumed run; the loss falls, 
   [64]
   $ gpubench infer gpt --seq 16 --layers 2 --width 32 --heads 4 --threads 1 --load pruned.st --int8 dynamic --runs 2 --quiet | grep -c '^held out'
   1
+
+Units are removed after a quarter of the updates. A checkpoint contains the sizes, and a resumed run or inference uses them.
+
+  $ unit='s/[0-9.]* → [0-9.]* ms/A → B ms/; s/loss [0-9.]* → [0-9.]*/loss A → B/'
+  $ gpubench $P --steps 8 --prune heads:1,neurons:0.5 --save small.st | grep -E '^(model|pruned|rebuilt)' | sed "$unit"
+  model      gpt, 23760 parameters, batch 4, seq 16, seed 1
+  pruned     8 → 6 heads, 256 → 128 neurons in all layers
+  rebuilt    34176 → 23760 parameters, 13.07 → 9.02 Mflop per step, A → B ms per step, held-out loss A → B
+  $ gpubench $P --steps 2 --resume small.st | grep -c '^model .* 23760 parameters'
+  1
+  $ gpubench infer gpt --seq 16 --layers 2 --width 32 --heads 4 --threads 1 --load small.st --runs 2 --quiet | grep ^model
+  model      gpt, fp32, 23760 parameters of small.st
+  $ gpubench infer gpt --seq 16 --layers 2 --width 32 --heads 4 --threads 1 --load small.st --int8 dynamic --runs 2 --quiet | grep -c '^held out'
+  1
+  $ gpubench infer gpt --seq 16 --layers 2 --width 32 --heads 4 --threads 1 --load small.st --generate 4 --prompt-tokens 5 --batch 2 --runs 1 --quiet | grep -c '^model'
+  1
+  $ gpubench $P --steps 4 --prune heads:1 --resume small.st | grep ^pruned
+  pruned     6 → 4 heads in all layers
+  $ gpubench $P --steps 4 --ranks 2 --prune neurons:100 --json | python3 -c 'import json, sys; p = json.load(sys.stdin)["pruning"]; print(p["layers"][0], p["before"]["parameters"] - p["after"]["parameters"])'
+  {'layer': 'h0.fc.weight', 'units': 'neurons', 'before': 128, 'after': 28} 13000
+  $ gpubench train resnet20 --size 8 --batch 2 --steps 4 --warmup 0 --threads 1 --prune channels:0.25 --quiet | grep ^pruned
+  pruned     336 → 252 channels in all layers
+
+Impossible units are refused before training.
+
+  $ for how in heads:4 heads:9 heads:0.01 heads: heads:-1 heads:1.5 channels:1 toes:1 heads:1,heads:1 heads:1,0.5; do gpubench $P --steps 1 --prune $how; done
+  gpubench: --prune heads:4: h0.qkv.weight has 4 heads: 4 of them cannot be removed
+  gpubench: --prune heads:9: h0.qkv.weight has 4 heads: 9 of them cannot be removed
+  gpubench: --prune heads:0.01: a fraction of 0.01 of the heads is less than one in each layer
+  gpubench: --prune heads:: it takes a fraction of the weights such as 0.5, or 2:4, or units of each layer such as heads:1,neurons:0.5
+  gpubench: --prune heads:-1: it takes a fraction of the weights such as 0.5, or 2:4, or units of each layer such as heads:1,neurons:0.5
+  gpubench: --prune heads:1.5: it takes a fraction of the weights such as 0.5, or 2:4, or units of each layer such as heads:1,neurons:0.5
+  gpubench: --prune channels:1: the model has no channels that can be removed
+  gpubench: --prune toes:1: it takes a fraction of the weights such as 0.5, or 2:4, or units of each layer such as heads:1,neurons:0.5
+  gpubench: --prune heads:1,heads:1: it takes a fraction of the weights such as 0.5, or 2:4, or units of each layer such as heads:1,neurons:0.5
+  gpubench: --prune heads:1,0.5: it takes a fraction of the weights such as 0.5, or 2:4, or units of each layer such as heads:1,neurons:0.5
+  [64]
+  $ gpubench $P --steps 1 --prune heads:3 --resume small.st
+  gpubench: --prune heads:3: h0.qkv.weight has 3 heads: 3 of them cannot be removed
+  [64]
+  $ gpubench train llama --layers 1 --width 32 --heads 4 --kv-heads 2 --vocab 64 --seq 8 --steps 1 --prune heads:1
+  gpubench: --prune heads:1: model.layers.0.self_attn.qkv_proj.weight: 2 heads share keys and values, so 1 heads cannot be removed: choose a multiple of 2
+  [64]
+  $ gpubench train gpt --seq 16 --layers 3 --width 32 --heads 4 --batch 4 --steps 1 --resume small.st
+  gpubench: small.st: it has no tensor h2.ln1.weight: it belongs to another model or optimizer
+  [64]
+  $ gpubench train gpt --seq 16 --layers 2 --width 64 --heads 4 --batch 4 --steps 1 --resume small.st
+  gpubench: small.st: h0.fc.weight has 64 of 128 units, but the model has 256 of 256
+  [64]
+  $ gpubench $P --steps 1 --prune heads:1 --optimizer adamw8
+  gpubench: --prune of heads, neurons or channels excludes --optimizer adamw8: use adamw
+  [64]
+  $ gpubench $P --steps 1 --prune heads:1 --ranks 2 --tp 2
+  gpubench: --prune needs whole weights: it excludes --tp, --pp and --shard
+  [64]
+  $ gpubench train gpt2 --seq 16 --layers 1 --width 32 --heads 4 --batch 2 --steps 1 --prune heads:1 --save-weights dir
+  gpubench: --prune of heads, neurons or channels excludes --save-weights: use --save
+  [64]
 
 Quantisation-aware training: products read rounded operands, the loss falls, and options that it cannot support are refused.
 

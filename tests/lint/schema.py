@@ -133,6 +133,8 @@ def main():
     validate(known, "gpubench", "list")
     validate(known, "gpubench", "data", "--batches", "3", "--quiet")
     validate(known, "gpubench", "train", "mlp", "--batch", "4", "--steps", "2", "--warmup", "1", "--quiet")
+    validate(known, "gpubench", "train", "mlp", "--batch", "4", "--steps", "8", "--warmup", "1", "--quiet", "--prune",
+             "neurons:0.5")
     validate(known, "gpubench", "plan-parallel", "gpt2", "--gpus", "4")
     validate(known, "gpubench", "infer", "mlp", "--batch", "1,2", "--runs", "2", "--warmup", "1", "--quiet")
     for workload in ("null", "sim", "alloc", "mem.bw", "sync.wake"):
