@@ -97,7 +97,7 @@ static void lost(const struct pr_context *c, struct pr_finding *f)
 const struct pr_check pr_check_lost = {
 	.id = "gpu.lost",
 	.title = "a GPU has fallen off the bus",
-	.story = "The GPU does not respond on PCIe (Xid 79). Causes are power, heat or a bad contact. Only switching the "
+	.story = "The GPU does not respond on PCIe (Xid 79). Possible causes are power, heat or a bad contact. Only switching the "
 		 "machine off and on makes the GPU work again, and often only for a short time.",
 	.messages = "NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.\nUnable to determine the device "
 		    "handle for GPU: "
@@ -204,8 +204,8 @@ const struct pr_check pr_check_init = {
 	.id = "gpu.start",
 	.title = "the driver could not start a GPU",
 	.after = after_kind,
-	.story = "The driver loads, but a GPU does not start. Causes are broken hardware, firmware of another "
-		 "version, or too little power. The GPU is on the bus and missing in nvidia-smi.",
+	.story = "The driver loads, but a GPU does not start. Possible causes are broken hardware, firmware of another "
+		"version, or too little power. The GPU is on the bus and missing in nvidia-smi.",
 	.messages = "NVRM: GPU 0000:17:00.0: RmInitAdapter failed! (0x26:0x56:1482)\nNVRM: GPU 0000:17:00.0: "
 		    "rm_init_adapter failed, "
 		    "device minor number 0",
@@ -411,7 +411,7 @@ const struct pr_check pr_check_xid = {
 	.after = after_loaded,
 	.story = "The driver logs each error of a GPU as a numbered Xid. gpuprobe contains NVIDIA's catalogue of meanings, "
 		 "faults and actions. Errors of programs do not count here. An error that needs a reset is critical until "
-		 "it is resolved: NVML responds for every GPU, or the driver withdraws its reset request (Xid 154). "
+		 "NVML responds for every GPU, or the driver withdraws its reset request (Xid 154). "
 		 "gpuprobe explain 'Xid N' explains one number.",
 	.messages = "NVRM: Xid (PCI:0000:17:00): 62, pid='<unknown>', name=<unknown>\nNVRM: Xid (PCI:0000:17:00): 109, errorString "
 		    "CTX SWITCH TIMEOUT\nNVRM: Xid (PCI:0000:17:00): 143, GPU Initialization Error",

@@ -18,12 +18,12 @@ static const struct pr_check gpu_memory = {
 static const struct pr_check gpu_fault = {
 	.id = "program.gpu-fault",
 	.title = "programs use the GPU without errors",
-	.story = "Xid 11, 13, 25, 31, 43 and 69 are errors of a program that ran on the GPU: an access outside its memory, an "
-		 "illegal instruction, a kernel that was stopped. Xid 45 is the clean-up after a program or another Xid. "
-		 "The driver ends that program; the GPU and other programs go on. The process ID and name are in the line. "
-		 "To find the place in the program: compute-sanitizer python3 train.py, or CUDA_LAUNCH_BLOCKING=1. If the "
-		 "same GPU logs these numbers under different programs that run without errors on other GPUs, test the GPU "
-		 "(dcgmi diag -r 3).",
+	.story = "Xid 11, 13, 25, 31, 43 and 69 are errors of a program that ran on the GPU. Examples are an access "
+		"outside its memory, an illegal instruction, and a kernel that was stopped. Xid 45 is the clean-up after "
+		"a program or another Xid. The driver ends that program; the GPU and other programs go on. The process "
+		"ID and name are in the line. To find the place in the program: compute-sanitizer python3 train.py, or "
+		"CUDA_LAUNCH_BLOCKING=1. If the same GPU logs these numbers under different programs that run without "
+		"errors on other GPUs, test the GPU (dcgmi diag -r 3).",
 	.messages = "RuntimeError: CUDA error: an illegal memory access was encountered\n"
 		    "cudaErrorIllegalAddress\nRuntimeError: CUDA error: device-side assert triggered\n"
 		    "NVRM: Xid (PCI:0000:17:00): 13, Graphics SM Warp Exception\nNVRM: Xid (PCI:0000:17:00): 31, MMU Fault",

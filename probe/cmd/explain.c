@@ -104,8 +104,10 @@ static void print_number(const struct pr_xid *x)
 	}
 	printf("%s %d: %s\n\n", pr_xid_kind(x), x->number, e->name);
 	gt_print_wrapped(stdout, e->meaning, 2, width);
-	printf("  fault of:  %s\n  to do:     %s\n  check:     %s\n", pr_xid_fault_text(e->fault), pr_xid_action_text(e->action),
-	       e->check);
+	putchar('\n');
+	gt_print_columns(stdout, "  Fault:", pr_xid_fault_text(e->fault), 10, width);
+	gt_print_columns(stdout, "  To do:", pr_xid_action_text(e->action), 10, width);
+	gt_print_columns(stdout, "  Check:", e->check, 10, width);
 }
 
 static void print_numbers(const struct pr_xid *x, size_t n)
@@ -183,11 +185,11 @@ static bool bare_number(int argc, const char *word, struct pr_xid *ret)
 
 static void print_message(const struct pr_message *m)
 {
+	gt_autofree char *title = gt_xasprintf("%s [%s]", m->cause, m->id);
 	unsigned width = gt_term_width(stdout);
 
-	printf("%s: %s\n\n", m->id, pr_message_fault(m));
-	gt_print_wrapped(stdout, m->cause, 2, width);
-	puts("\nTo do:");
+	gt_print_wrapped(stdout, title, 0, width);
+	printf("\nFault: %s\n\nTo do:\n", pr_message_fault(m));
 	gt_print_wrapped(stdout, m->remedy, 2, width);
 	printf("\nSource: %s\n", m->source);
 	if (m->check && pr_check_find(m->check))
@@ -202,7 +204,7 @@ static void print_messages(const struct pr_message *const *m, size_t n)
 	if (n > 1)
 		puts("\nAlso in the text:");
 	for (size_t i = 1; i < n; i++)
-		printf("  %s: %s\n", m[i]->id, m[i]->cause);
+		printf("  %s [%s]\n", m[i]->cause, m[i]->id);
 }
 
 static json_t *message_json(const struct pr_message *m)

@@ -23,7 +23,7 @@ static const struct {
 	{"container", "the container or the scheduler that started the program"},
 	{"system", "the operating system or its configuration"},
 	{"notice", "not an error"},
-	{"several", "several causes: the message alone does not identify the cause"},
+	{"several", "not known: the message has several possible causes"},
 };
 
 const char *pr_message_fault(const struct pr_message *m)

@@ -5,34 +5,34 @@ An Xid or SXid number has precedence over words, in any notation. A number witho
   $ for m in 'Xid 173' 79 20034 'SXid 12028' 'Xid 109' 'Xid 87' 'nvidia-nvswitch3: SXid (PCI:0000:c1:00.0): 12028, Fatal, GPU has fallen off the bus' \
   >   'NVRM: Xid (PCI:0000:17:00): 62, GPU has fallen off the bus' 'Xid 79' 'xid error: 48' 'kernel: NVRM: Xid (PCI:0000:17:00): 119, Timeout' \
   >   'NVRM: Xid (PCI:0000:17:00): 13, Graphics SM Warp Exception, GPU has fallen off the bus'; do
-  >   gpuprobe explain "$m" > out; echo "$? $(head -n 1 out)"; sed -n '/^  check: /p' out; done
+  >   gpuprobe explain "$m" > out; echo "$? $(head -n 1 out)"; sed -n '/^  Check: /p' out; done
   3 Xid 173: no entry; see NVIDIA's Xid catalogue, https://docs.nvidia.com/deploy/xid-errors
   0 Xid 79: ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS
-    check:     gpu.lost
+    Check:  gpu.lost
   0 SXid 20034: LTSSM Fault Up
-    check:     gpu.nvswitch
+    Check:  gpu.nvswitch
   0 SXid 12028: egress nonposted PRIV error
-    check:     gpu.nvswitch
+    Check:  gpu.nvswitch
   0 Xid 109: ROBUST_CHANNEL_CTXSW_TIMEOUT_ERROR
-    check:     gpu.xid
+    Check:  gpu.xid
   0 Xid 87: NVTELEMETRY_DRIVER_REPORT
-    check:     log.gpu
+    Check:  log.gpu
   0 SXid 12028: egress nonposted PRIV error
-    check:     gpu.nvswitch
+    Check:  gpu.nvswitch
   0 Xid 62: PMU_HALT_ERROR
-    check:     gpu.xid
+    Check:  gpu.xid
   0 Xid 79: ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS
-    check:     gpu.lost
+    Check:  gpu.lost
   0 Xid 48: ROBUST_CHANNEL_GPU_ECC_DBE
-    check:     gpu.ecc
+    Check:  gpu.ecc
   0 Xid 119: GSP_RPC_TIMEOUT
-    check:     gpu.gsp
+    Check:  gpu.gsp
   0 Xid 13: ROBUST_CHANNEL_GR_EXCEPTION
-    check:     program.gpu-fault
+    Check:  program.gpu-fault
 
 Each number of the catalogue has a meaning, and its check exists.
 
-  $ for i in $(seq 200); do gpuprobe explain "Xid $i" > out || echo "$i"; grep -q '^  check:' out && ! grep -q '^[a-z]*[.][a-z-]*: ' out && echo "$i has no check"; done | tr '\n' ' '
+  $ for i in $(seq 200); do gpuprobe explain "Xid $i" > out || echo "$i"; grep -q '^  Check:' out && ! grep -q '^[a-z]*[.][a-z-]*: ' out && echo "$i has no check"; done | tr '\n' ' '
   173 174 175 176 177 178 179 180 181 182 183 184 185 186 187 188 189 190 191 192 193 194 195 196 197 198 199 200  (no-eol)
 
 All numbers of a text are answered.
@@ -41,14 +41,15 @@ All numbers of a text are answered.
   Xid 79: ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS
   
     The GPU no longer responds on PCIe.
-    fault of:  the hardware
-    to do:     take the host out of service and reboot it; if the error recurs, have the host repaired
-    check:     gpu.lost
+  
+    Fault:  the hardware
+    To do:  take the host out of service and reboot it; if the error recurs, have the host repaired
+    Check:  gpu.lost
   
   gpu.lost: a GPU has fallen off the bus
   
-    The GPU does not respond on PCIe (Xid 79). Causes are power, heat or a bad contact. Only switching
-    the machine off and on makes the GPU work again, and often only for a short time.
+    The GPU does not respond on PCIe (Xid 79). Possible causes are power, heat or a bad contact. Only
+    switching the machine off and on makes the GPU work again, and often only for a short time.
   
   Messages that lead here:
     NVRM: Xid (PCI:0000:17:00): 79, GPU has fallen off the bus.
@@ -57,9 +58,10 @@ All numbers of a text are answered.
   Xid 63: INFOROM_DRAM_RETIREMENT_EVENT
   
     A row of GPU memory was remapped, or a page was retired. It takes effect after a reset.
-    fault of:  none: not an error
-    to do:     nothing
-    check:     gpu.ecc
+  
+    Fault:  none: not an error
+    To do:  nothing
+    Check:  gpu.ecc
   
   gpu.ecc: GPU memory has errors
   
@@ -83,16 +85,17 @@ All numbers of a text are answered.
   Xid 62: PMU_HALT_ERROR
   
     The power management unit of the GPU halted.
-    fault of:  the driver or the GPU; NVIDIA does not specify which
-    to do:     end all programs on the GPU, then reset it or reboot
-    check:     gpu.xid
+  
+    Fault:  the driver or the GPU; NVIDIA does not specify which
+    To do:  end all programs on the GPU, then reset it or reboot
+    Check:  gpu.xid
   
   gpu.xid: a GPU reports an error that needs action
   
     The driver logs each error of a GPU as a numbered Xid. gpuprobe contains NVIDIA's catalogue of
     meanings, faults and actions. Errors of programs do not count here. An error that needs a reset is
-    critical until it is resolved: NVML responds for every GPU, or the driver withdraws its reset
-    request (Xid 154). gpuprobe explain 'Xid N' explains one number.
+    critical until NVML responds for every GPU, or the driver withdraws its reset request (Xid 154).
+    gpuprobe explain 'Xid N' explains one number.
   
   Messages that lead here:
     NVRM: Xid (PCI:0000:17:00): 62, pid='<unknown>', name=<unknown>
@@ -109,18 +112,19 @@ The answer to a program's error never asks to power off a GPU.
   
     A kernel of a program raised an exception: an address outside its memory or an illegal
     instruction.
-    fault of:  the program that ran on the GPU
-    to do:     restart the program; if the error recurs, look for its cause in the program first
-    check:     program.gpu-fault
+  
+    Fault:  the program that ran on the GPU
+    To do:  restart the program; if the error recurs, look for its cause in the program first
+    Check:  program.gpu-fault
   
   program.gpu-fault: programs use the GPU without errors
   
-    Xid 11, 13, 25, 31, 43 and 69 are errors of a program that ran on the GPU: an access outside its
-    memory, an illegal instruction, a kernel that was stopped. Xid 45 is the clean-up after a program
-    or another Xid. The driver ends that program; the GPU and other programs go on. The process ID and
-    name are in the line. To find the place in the program: compute-sanitizer python3 train.py, or
-    CUDA_LAUNCH_BLOCKING=1. If the same GPU logs these numbers under different programs that run
-    without errors on other GPUs, test the GPU (dcgmi diag -r 3).
+    Xid 11, 13, 25, 31, 43 and 69 are errors of a program that ran on the GPU. Examples are an access
+    outside its memory, an illegal instruction, and a kernel that was stopped. Xid 45 is the clean-up
+    after a program or another Xid. The driver ends that program; the GPU and other programs go on.
+    The process ID and name are in the line. To find the place in the program: compute-sanitizer
+    python3 train.py, or CUDA_LAUNCH_BLOCKING=1. If the same GPU logs these numbers under different
+    programs that run without errors on other GPUs, test the GPU (dcgmi diag -r 3).
   
   Messages that lead here:
     RuntimeError: CUDA error: an illegal memory access was encountered
@@ -190,92 +194,135 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
   > undefined symbol
   > cudaErrorSystemNotReady
   > END
-  $ while IFS= read -r m; do gpuprobe explain "$m" > out; printf '%s %s\n    %s\n' $? "$(head -n 1 out)" "$m"; done < messages
-  0 torch-cuda-oom: a limit of memory, disk space, files or time
+  $ while IFS= read -r m; do gpuprobe explain "$m" > out; printf '%s %s\n    %s\n' $? "$(sed -n '1p; s/^Fault: /  &/p' out)" "$m"; done < messages
+  0 The tensors of this process, and those of others on the GPU, need more memory than it has.
+    Fault: a limit of memory, disk space, files or time
       torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.2 GiB is free.
-  0 nccl-oom: a limit of memory, disk space, files or time
+  0 The GPU has no memory left for NCCL's buffers. [nccl-oom]
+    Fault: a limit of memory, disk space, files or time
       node7:4711:4788 [0] NCCL WARN Cuda failure 'out of memory'
-  0 ib-memlock-any: a limit of memory, disk space, files or time
+  0 The limit of locked memory (memlock) is too low for RDMA. [ib-memlock-any]
+    Fault: a limit of memory, disk space, files or time
       node7:4711:4788 [3] ibvwrap.c:160 NCCL WARN Call to ibv_reg_mr failed with error Cannot allocate memory
-  0 nccl-watchdog: several causes: the message alone does not identify the cause
+  0 A rank waited for a collective that another rank never entered: it died, is slow, or ran other code.
+    Fault: not known: the message has several possible causes
       [rank3]:[E1121 ProcessGroupNCCL.cpp:616] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=5, OpType=ALLREDUCE, NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600026 milliseconds before timing out.
-  0 nccl-no-iface: the network or another rank
+  0 NCCL found no network interface with the configured names. [nccl-no-iface]
+    Fault: the network or another rank
       NCCL WARN NET/Socket : no usable interface found
-  0 nccl-unhandled-cuda: several causes: the message alone does not identify the cause
+  0 A CUDA call inside NCCL failed; NCCL's own log has the error. [nccl-unhandled-cuda]
+    Fault: not known: the message has several possible causes
       torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp:1970, unhandled cuda error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5
-  0 undef-cu: packages or libraries that are incompatible with this host or with each other
+  0 The loader found another CUDA library than the framework was built with. [undef-cu]
+    Fault: packages or libraries that are incompatible with this host or with each other
       ImportError: /srv/venv/lib/python3.11/site-packages/torch/lib/libtorch_cuda.so: undefined symbol: cublasLtGetVersion
-  0 undef-torch: packages or libraries that are incompatible with this host or with each other
+  0 An extension was built against another PyTorch version or C++ ABI than the one installed.
+    Fault: packages or libraries that are incompatible with this host or with each other
       ImportError: libc10.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev
-  0 cudnn-so: packages or libraries that are incompatible with this host or with each other
+  0 A library of cuDNN is missing or not in the search path. [cudnn-so]
+    Fault: packages or libraries that are incompatible with this host or with each other
       Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared object file: No such file or directory
-  0 cudnn-so: packages or libraries that are incompatible with this host or with each other
+  0 A library of cuDNN is missing or not in the search path. [cudnn-so]
+    Fault: packages or libraries that are incompatible with this host or with each other
       OSError: libcudnn.so.8: cannot open shared object file: No such file or directory
-  0 libgl: packages or libraries that are incompatible with this host or with each other
+  0 OpenCV's wheel needs a system library. [libgl]
+    Fault: packages or libraries that are incompatible with this host or with each other
       ImportError: libGL.so.1: cannot open shared object file: No such file or directory
-  0 no-kernel-image: packages or libraries that are incompatible with this host or with each other
+  0 The library contains no code for this GPU: the GPU is newer or older than the build supports.
+    Fault: packages or libraries that are incompatible with this host or with each other
       RuntimeError: CUDA error: no kernel image is available for execution on the device
-  0 glibcxx: packages or libraries that are incompatible with this host or with each other
+  0 The C++ library that was found is older than the program needs, often the system's before conda's.
+    Fault: packages or libraries that are incompatible with this host or with each other
       ImportError: /lib/x86_64-linux-gnu/libstdc++.so.6: version `GLIBCXX_3.4.32' not found (required by /srv/venv/lib/python3.11/site-packages/foo.so)
-  0 glibc: packages or libraries that are incompatible with this host or with each other
+  0 The program was built on a newer distribution than this one. [glibc]
+    Fault: packages or libraries that are incompatible with this host or with each other
       /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.38' not found (required by ./prog)
-  0 loader-bus: a limit of memory, disk space, files or time
+  0 /dev/shm is too small for the batches of the loader's workers. [loader-bus]
+    Fault: a limit of memory, disk space, files or time
       RuntimeError: DataLoader worker (pid 4711) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory. Please try to raise your shared memory limit.
-  0 loader-exited: several causes: the message alone does not identify the cause
+  0 A worker of the loader ended without a message, because of an exception at its start or a signal.
+    Fault: not known: the message has several possible causes
       RuntimeError: DataLoader worker (pid(s) 4711) exited unexpectedly
-  0 cuda-insufficient: the driver or its setup
+  0 The program was built with a newer CUDA release than the driver supports. [cuda-insufficient]
+    Fault: the driver or its setup
       RuntimeError: CUDA error: CUDA driver version is insufficient for CUDA runtime version
-  0 segv: several causes: the message alone does not identify the cause
+  0 A program accessed an invalid address. The message has no cause. [segv]
+    Fault: not known: the message has several possible causes
       Segmentation fault (core dumped)
-  0 segv: several causes: the message alone does not identify the cause
+  0 A program accessed an invalid address. The message has no cause. [segv]
+    Fault: not known: the message has several possible causes
       python3[4711]: segfault at 0 ip 00007f3a1c2d4e10 sp 00007ffd error 4 in libtorch_cuda.so
-  0 illegal-address: an error of the program or its configuration
+  0 A CUDA kernel of the program accessed an invalid address. [illegal-address]
+    Fault: an error of the program or its configuration
       RuntimeError: CUDA error: an illegal memory access was encountered
-  0 device-assert: an error of the program or its configuration
+  0 A kernel checked its input and refused it, most often an index or a class label out of range.
+    Fault: an error of the program or its configuration
       RuntimeError: CUDA error: device-side assert triggered
-  0 misaligned: an error of the program or its configuration
+  0 A kernel of the program accessed an address that is no multiple of the size of its type.
+    Fault: an error of the program or its configuration
       RuntimeError: CUDA error: misaligned address
-  0 launch-failure: several causes: the message alone does not identify the cause
+  0 A kernel ended with an exception: most often an invalid address in the program, sometimes a fault of
+    Fault: not known: the message has several possible causes
       RuntimeError: CUDA error: unspecified launch failure
-  0 cudnn-not-init: several causes: the message alone does not identify the cause
+  0 cuDNN could not start: no GPU memory left, or libraries of different versions. [cudnn-not-init]
+    Fault: not known: the message has several possible causes
       RuntimeError: cuDNN error: CUDNN_STATUS_NOT_INITIALIZED
-  0 cudnn-exec: several causes: the message alone does not identify the cause
+  0 A kernel of cuDNN failed, or an earlier kernel of the process did. [cudnn-exec]
+    Fault: not known: the message has several possible causes
       RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED
-  0 cublas-not-init: several causes: the message alone does not identify the cause
+  0 cuBLAS could not create its handle, usually because the GPU has no memory left. [cublas-not-init]
+    Fault: not known: the message has several possible causes
       RuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`
-  0 same-device: an error of the program or its configuration
+  0 Two operands of one operation are on different devices. [same-device]
+    Fault: an error of the program or its configuration
       RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
-  0 no-module: packages or libraries that are incompatible with this host or with each other
+  0 The Python that runs does not have this package. [no-module]
+    Fault: packages or libraries that are incompatible with this host or with each other
       ModuleNotFoundError: No module named 'torch'
-  0 addr-in-use: an error of the program or its configuration
+  0 Another process uses the port, often a job that was not ended. [addr-in-use]
+    Fault: an error of the program or its configuration
       RuntimeError: Address already in use
-  0 elastic-child: several causes: the message alone does not identify the cause
+  0 torchrun reports that a rank ended with an error. The error itself is above in that rank's output.
+    Fault: not known: the message has several possible causes
       torch.distributed.elastic.multiprocessing.errors.ChildFailedError: train.py FAILED
-  0 no-space: a limit of memory, disk space, files or time
+  0 A file system is full, or has no inodes left, or the limit of inotify watches is reached. [no-space]
+    Fault: a limit of memory, disk space, files or time
       OSError: [Errno 28] No space left on device
-  0 nofile: a limit of memory, disk space, files or time
+  0 The process reached its limit of open files. [nofile]
+    Fault: a limit of memory, disk space, files or time
       OSError: [Errno 24] Too many open files
-  0 nccl-aborted: several causes: the message alone does not identify the cause
+  0 Another error on this rank or a timeout ended the communicator. [nccl-aborted]
+    Fault: not known: the message has several possible causes
       RuntimeError: NCCL communicator was aborted on rank 3.
-  0 slurm-oom: a limit of memory, disk space, files or time
+  0 Slurm's cgroup ended a task because the job exceeded its requested memory. [slurm-oom]
+    Fault: a limit of memory, disk space, files or time
       slurmstepd: error: Detected 1 oom_kill event in StepId=42.0. Some of the step tasks have been OOM Killed.
-  0 numpy-abi: packages or libraries that are incompatible with this host or with each other
+  0 A package was built against another NumPy. [numpy-abi]
+    Fault: packages or libraries that are incompatible with this host or with each other
       ValueError: numpy.dtype size changed, may indicate binary incompatibility. Expected 96 from C header, got 88 from PyObject
-  0 attr-torch: packages or libraries that are incompatible with this host or with each other
+  0 The program needs another version of PyTorch. [attr-torch]
+    Fault: packages or libraries that are incompatible with this host or with each other
       AttributeError: module 'torch' has no attribute 'float8_e4m3fn'
-  0 triton-cc: packages or libraries that are incompatible with this host or with each other
+  0 Triton compiles a small C file at run time and there is no compiler. [triton-cc]
+    Fault: packages or libraries that are incompatible with this host or with each other
       RuntimeError: Failed to find C compiler. Please specify via CC environment variable.
-  0 nvcc-arch: packages or libraries that are incompatible with this host or with each other
+  0 The toolkit does not support this GPU: it is older or newer than the toolkit's range. [nvcc-arch]
+    Fault: packages or libraries that are incompatible with this host or with each other
       nvcc fatal   : Unsupported gpu architecture 'compute_100'
-  0 container-cli-nvml: several causes: the message alone does not identify the cause
+  0 The container toolkit could not load the host's NVML or reach the driver. [container-cli-nvml]
+    Fault: not known: the message has several possible causes
       docker: Error response from daemon: failed to create task for container: nvidia-container-cli: initialization error: load library failed: libnvidia-ml.so.1: cannot open shared object file
-  0 docker-socket: the operating system or its configuration
+  0 This user is not in the group docker. [docker-socket]
+    Fault: the operating system or its configuration
       permission denied while trying to connect to the Docker daemon socket
-  0 fs-error: several causes: the message alone does not identify the cause
+  0 The file system found a corrupted structure or a failed access. [fs-error]
+    Fault: not known: the message has several possible causes
       kernel: EXT4-fs error (device nvme0n1p2): ext4_find_entry:1455: inode #2: comm python3: reading directory lblock 0
-  0 host-oom-python: a limit of memory, disk space, files or time
+  0 The host, not the GPU, had no memory left for an allocation. [host-oom-python]
+    Fault: a limit of memory, disk space, files or time
       RuntimeError: [enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate 1073741824 bytes. Error code 12 (Cannot allocate memory)
-  0 nan-loss: an error of the program or its configuration
+  0 The loss or a gradient is NaN or infinite, because of the learning rate, the precision or the data.
+    Fault: an error of the program or its configuration
       loss is nan
   3 no match: no check is about this message
       foo bar baz
@@ -291,21 +338,24 @@ Real messages: the first line of each answer. Unrelated lines have no answer.
       nvidia-smi shows no processes
   0 possible match: gpu.throttle: the hardware limits the clocks of a GPU
       HW Slowdown                        : Not Active
-  0 throttle: the hardware
+  0 The GPU reduces its clocks because of heat or power. [throttle]
+    Fault: the hardware
           HW Slowdown : Active
   3 no match: no check is about this message
       no such check
   0 possible match: python.nccl: a framework loads another NCCL than it was built with
       undefined symbol
-  0 fabric-not-ready: the driver or its setup
+  0 The NVSwitch fabric is not set up: the Fabric Manager does not run or has another version.
+    Fault: the driver or its setup
       cudaErrorSystemNotReady
 
 A weak match is labelled as possible.
 
   $ gpuprobe explain 'ImportError: libc10.so: undefined symbol: _ZN3c1017RegisterOperatorsD1Ev'
-  undef-torch: packages or libraries that are incompatible with this host or with each other
+  An extension was built against another PyTorch version or C++ ABI than the one installed.
+  [undef-torch]
   
-    An extension was built against another PyTorch version or C++ ABI than the one installed.
+  Fault: packages or libraries that are incompatible with this host or with each other
   
   To do:
     Reinstall the extension for this PyTorch: a wheel of its version, or pip install

@@ -34,11 +34,11 @@ Every check has an explanation and the messages that lead to it.
   gpuprobe: there is no check 'no.such'; gpuprobe list names them
   [64]
   $ gpuprobe explain 'RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver' | head -n 1
-  torch-driver-old: the driver or its setup
+  The wheel needs a newer CUDA release than the driver supports. [torch-driver-old]
   $ gpuprobe explain '[ 1234.5678] NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, name=python3, GPU has fallen off the bus.' | head -n 1
   Xid 79: ROBUST_CHANNEL_GPU_HAS_FALLEN_OFF_THE_BUS
   $ gpuprobe explain torch.AcceleratorError: CUDA error: no kernel image is available for execution on the device | head -n 1
-  no-kernel-image: packages or libraries that are incompatible with this host or with each other
+  The library contains no code for this GPU: the GPU is newer or older than the build supports.
   $ gpuprobe explain "Error 802: system not yet initialized" | grep hmm
     uvm_disable_hmm=1.
   $ for host in arm-gh200 power9-gpu-nodes; do gpuprobe --root $FIXTURES/$host.host | sed -n 's/:.*NUMA node.*//p'; done
@@ -48,7 +48,7 @@ Every check has an explanation and the messages that lead to it.
   gpuprobe: there is no check 'host.blaz'; did you mean host.blas?
   [64]
   $ gpuprobe explain torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB | head -n 1
-  torch-cuda-oom: a limit of memory, disk space, files or time
+  The tensors of this process, and those of others on the GPU, need more memory than it has.
   $ gpuprobe explain program.pip | head -n 1
   program.pip: pip installs into an environment of its own
   $ gpuprobe explain 'nothing that anybody ever met'
