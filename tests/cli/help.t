@@ -118,8 +118,8 @@ The help of each tool lists its commands by task. Only --help --all lists comman
       3  refused, nothing is changed; apply: a setting cannot be read; verify and
          status without root: incomplete
       4  drift: a value was changed, or will be at the next boot
-      5  pending: values stay until the next boot; verify during an experiment:
-         try again later
+      5  pending: values stay until the next boot, or verify ran during an
+         experiment of gpubench; try again later
       6  a transaction was interrupted; run gputune recover
     126  run: the command cannot be started
     127  run: the command does not exist

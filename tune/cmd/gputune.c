@@ -12,7 +12,7 @@ static const struct gt_exit_code codes[] = {
 	{ 1, "failed; all changes are rolled back" },
 	{ 3, "refused, nothing is changed; apply: a setting cannot be read; verify and status without root: incomplete" },
 	{ 4, "drift: a value was changed, or will be at the next boot" },
-	{ 5, "pending: values stay until the next boot; verify during an experiment: try again later" },
+	{ 5, "pending: values stay until the next boot, or verify ran during an experiment of gpubench; try again later" },
 	{ 6, "a transaction was interrupted; run gputune recover" },
 	{ 126, "run: the command cannot be started" },
 	{ 127, "run: the command does not exist" },
