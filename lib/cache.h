@@ -5,8 +5,8 @@
  * The private cache directory of this user: $XDG_CACHE_HOME/gputune or $HOME/.cache/gputune. Its files hold only
  * results that can be computed again. After any failure the caller works without a cache.
  *
- * The functions check that the directory and the files belong to the caller, that no other user can write to them, and
- * that they are not symbolic links. For root they check each directory from / on too.
+ * The functions check that the directory and the files belong to the caller and are not symbolic links. No other user may have
+ * write permission for them. For root they check each directory from / on too.
  */
 #include <stddef.h>
 
